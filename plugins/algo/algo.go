@@ -1,0 +1,184 @@
+package algo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+)
+
+// Algorithm is one learning algorithm with parameters of type P: a flat struct whose exported fields are int, float64,
+// bool or string. A field's parameter name is its `param` tag or else its name in lower case with underscores
+// (RoundCount is "round_count"); the tags `doc`, `min`, `max` and `choices` (comma separated) describe it.
+//
+// A nil function means "not supported".
+type Algorithm[P any] struct {
+	Name    string // "family/name": lower case letters, digits and hyphens
+	Version string // of the algorithm's behaviour
+	Doc     string // one sentence
+
+	Defaults P
+	Metrics  map[string]string // what Report may be called with, and what it means
+
+	// Learn gets one trial's sample and returns a model. The sample is borrowed: neither keep nor change it.
+	Learn func(ctx context.Context, t *Trial[P], sample *Data) (Model, error)
+
+	// Check refuses a setting with Invalid or Infeasible, and may resolve parameters whose default depends on others by
+	// writing to s.Params. It is called for each cell with N = 0, for each sample size, and in each session.
+	Check func(s *Setting[P]) error
+
+	// Guarantee states the differential privacy of what Learn releases. Nil: not private; the algorithm then runs once
+	// and not once per epsilon.
+	Guarantee func(s *Setting[P]) (Guarantee, error)
+
+	// Bound gives the theory's sample sizes for this setting (N = 0), proved and printed ones alike.
+	Bound func(s *Setting[P]) ([]Bound, error)
+}
+
+// Task is the game that is played.
+type Task string
+
+// Learn is the task: a labelled sample in, predictions on fresh points out.
+const Learn Task = "learn"
+
+// Problem is what is public about the problem: never the target.
+type Problem struct {
+	Class      string  // "thresholds", "points", "intervals", "halfspace", ...
+	Domain     uint64  // X: the points of an ordered domain are 0..X-1, as float64; 0 where there is none
+	Dim        int     // numbers per example, at least 1
+	Margin     float64 // 0: none promised
+	Noise      string  // label noise: "none", "random" or "adversarial"
+	NoiseRate  float64 // in [0, 1/2)
+	NoConstant bool    // thresholds without the constant -1 (t = 0..X-1 instead of 0..X)
+	Realizable bool    // the target lies in the class
+	RealData   bool    // examples are drawn from a population of rows instead of a law
+}
+
+// Setting is everything public that a trial runs under.
+type Setting[P any] struct {
+	Params  P
+	Task    Task
+	Problem Problem
+	N       int     // sample size; 0 where none is fixed yet
+	Alpha   float64 // in (0, 1): the error that counts as success
+	Beta    float64 // in (0, 1): the failure probability allowed
+	Epsilon float64 // privacy budget; 0 where the algorithm states no Guarantee
+	Delta   float64 // 0 where the algorithm states no Guarantee or a pure one
+}
+
+// Trial is one run of the algorithm.
+type Trial[P any] struct {
+	Setting[P]
+	Rand *rand.Rand // the trial's only source of randomness, seeded by the worker; not safe for concurrent use
+
+	metrics []float64
+	names   []string
+}
+
+// Report records the metric name, which must stand in Algorithm.Metrics, for this trial. The last value counts; NaN and
+// infinities fail the trial.
+func (t *Trial[P]) Report(name string, value float64) {
+	for i, n := range t.names {
+		if n == name {
+			t.metrics[i] = value
+			return
+		}
+	}
+	panic(fmt.Sprintf("algo: Report(%q): not in the algorithm's Metrics", name))
+}
+
+// Data is a read-only table of examples, row-major. Labels are -1 and +1.
+type Data struct {
+	x   []float64
+	y   []float64
+	dim int
+	n   int
+}
+
+// NewData wraps x, of len n*dim, and y, of length n or nil for points without labels. Nothing is copied. It panics where the
+// lengths do not fit: Shatter's own data always does, so this only meets an author's test.
+func NewData(x []float64, dim int, y []float64) *Data {
+	if dim < 1 || len(x)%dim != 0 || (y != nil && len(y) != len(x)/dim) {
+		panic(fmt.Sprintf("algo: NewData: %d numbers, dimension %d, %d labels", len(x), dim, len(y)))
+	}
+	return &Data{x: x, y: y, dim: dim, n: len(x) / dim}
+}
+
+// Len is the number of examples.
+func (d *Data) Len() int { return d.n }
+
+// Dim is the number of numbers per example.
+func (d *Data) Dim() int { return d.dim }
+
+// X is example i, a view into shared memory that must not be written (a write may end the process).
+func (d *Data) X(i int) []float64 {
+	return d.x[i*d.dim : (i+1)*d.dim : (i+1)*d.dim]
+}
+
+// Y is the label of example i, -1 or +1.
+func (d *Data) Y(i int) float64 { return d.y[i] }
+
+// Xs is the whole table, row-major, len Len()*Dim(): a view like X.
+func (d *Data) Xs() []float64 { return d.x }
+
+// Ys is the labels, len Len(): a view like X; nil where there are none.
+func (d *Data) Ys() []float64 { return d.y }
+
+// Model predicts. An answer is the mean of the label, in [-1, +1]: a deterministic model says -1 or +1, and 0 is a tie, which
+// counts as half an error.
+type Model interface {
+	// Predict fills out, of length x.Len(), and changes nothing: asked twice, or in pieces, it answers the same.
+	Predict(ctx context.Context, x *Data, out []float64) error
+}
+
+// Guarantee is the differential privacy of a released model, for neighbours that differ in one replaced example, n public.
+type Guarantee struct {
+	Pure    bool    // epsilon alone; Delta is 0 and the sweep's delta does not apply
+	Epsilon float64 // at Delta
+	Delta   float64
+	Rho     float64 // zero-concentrated DP, where that is how it was proved; else 0
+	Source  string  // the theorem or computation
+}
+
+// Bound is one of the theory's sample sizes.
+type Bound struct {
+	Name   string             // "sharp-realizable"
+	Source string             // the theorem and its text
+	Value  float64            // examples; +Inf where there is no finite one
+	Proved bool               // false: only printed in a paper
+	With   map[string]float64 // intermediate values
+}
+
+// Plugin is anything that Serve can serve: an Algorithm.
+type Plugin interface {
+	seal() // only Algorithm[P] is one
+}
+
+type refusal struct {
+	infeasible bool
+	msg        string
+}
+
+func (r *refusal) Error() string { return r.msg }
+
+// Invalid is an error that blames the parameters or the problem: the setting is refused before anything runs.
+func Invalid(format string, args ...any) error {
+	return &refusal{msg: fmt.Sprintf(format, args...)}
+}
+
+// Infeasible is an error that says "not with this sample size and budget": no success there, and nothing is run.
+func Infeasible(format string, args ...any) error {
+	return &refusal{infeasible: true, msg: fmt.Sprintf(format, args...)}
+}
+
+// IsInvalid reports whether err came from Invalid.
+func IsInvalid(err error) bool {
+	var r *refusal
+	return errors.As(err, &r) && !r.infeasible
+}
+
+// IsInfeasible reports whether err came from Infeasible.
+func IsInfeasible(err error) bool {
+	var r *refusal
+	return errors.As(err, &r) && r.infeasible
+}
