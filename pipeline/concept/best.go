@@ -1,0 +1,51 @@
+package concept
+
+import "math"
+
+// The three minimisations below walk over the values in order and keep the least error so far of the hypotheses whose +1 part has not
+// begun (below), lasts (inside) or has ended (above). Weights are only ever added, never subtracted: an error of 0 comes out as 0.
+
+// Best implements Class.
+func (c *thresholds) Best(x, y, w []float64) (float64, error) {
+	s, err := c.weigh(x, y, w)
+	if err != nil {
+		return 0, err
+	}
+	below, inside := 0.0, math.Inf(1)
+	for i, pos := range s.pos {
+		below, inside = below+pos, min(below, inside)+s.neg[i]
+	}
+	if k := len(s.values); k > 0 && s.values[k-1] == c.last { // no threshold lies above all values
+		return inside / s.total, nil
+	}
+	return min(below, inside) / s.total, nil
+}
+
+// Best implements Class.
+func (c *points) Best(x, y, w []float64) (float64, error) {
+	s, err := c.weigh(x, y, w)
+	if err != nil {
+		return 0, err
+	}
+	below, inside, above := 0.0, math.Inf(1), math.Inf(1)
+	for i, pos := range s.pos {
+		below, inside, above = below+pos, below+s.neg[i], min(inside, above)+pos
+	}
+	if uint64(len(s.values)) == c.domain { // every point is a value
+		return min(inside, above) / s.total, nil
+	}
+	return min(below, inside, above) / s.total, nil
+}
+
+// Best implements Class.
+func (c *intervals) Best(x, y, w []float64) (float64, error) {
+	s, err := c.weigh(x, y, w)
+	if err != nil {
+		return 0, err
+	}
+	below, inside, above := 0.0, math.Inf(1), math.Inf(1)
+	for i, pos := range s.pos {
+		below, inside, above = below+pos, min(below, inside)+s.neg[i], min(inside, above)+pos
+	}
+	return min(below, inside, above) / s.total, nil
+}

@@ -1,0 +1,87 @@
+// Package concept knows concept classes: how many hypotheses they hold, how a hypothesis labels points, and exactly how
+// often every hypothesis errs on a labelled sample, without listing them.
+//
+// Labels are -1 and +1. Points are rows of Dim float64s; points of an ordered domain of X values are the integers 0..X-1,
+// which float64 holds exactly up to the largest X allowed, 2^40.
+//
+// Start with New, which names the classes, and Class. A Profile is one sample's error counts over a whole class; from it come
+// the exponential mechanism, permute-and-flip and uniform draws among the minimisers, all exact.
+package concept
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"strings"
+)
+
+// MaxDomain is the largest X of an ordered domain 0..X-1.
+const MaxDomain = 1 << 40
+
+// ErrNoExactMethod says that a class has no exact method for what was asked.
+var ErrNoExactMethod = errors.New("no exact method")
+
+// Class is a set of hypotheses: functions from points to -1 and +1.
+type Class interface {
+	Name() string
+	Dim() int         // numbers per point
+	Size() *big.Int   // distinct hypotheses, |H|; nil where there are infinitely many
+	LogSize() float64 // ln |H|; +Inf where there are infinitely many
+	VC() int          // Vapnik-Chervonenkis dimension
+
+	// Best is the least weighted error of a hypothesis on the points x (row-major) with labels y: the least sum of w over the
+	// points labelled wrongly. With w nil every point weighs 1/len(y). O(n log n). The error is ErrNoExactMethod, wrapped,
+	// where the class has none, and otherwise names the first row outside the domain.
+	Best(x, y, w []float64) (float64, error)
+
+	// NewProfile is an empty profile for this class, to be Reset for each sample; ErrNoExactMethod, wrapped, where there
+	// is none.
+	NewProfile() (Profile, error)
+}
+
+// Hypothesis labels points.
+type Hypothesis interface {
+	// Labels fills out with the labels, -1 or +1, of the len(out) points in x, row-major.
+	Labels(x, out []float64)
+}
+
+// Profile holds the number of errors of every hypothesis of a class on one sample. It owns scratch memory, which the next
+// Reset reuses: one Profile serves one goroutine, trial after trial, without allocating.
+//
+// err(h) is the number of examples that h labels wrongly, eps is in [0, +Inf]: 0 gives a uniform member of the class,
+// +Inf a uniform one among those with the fewest errors.
+type Profile interface {
+	// Reset takes a new sample: points x (row-major) with labels y, possibly none. O(n log n). The error names the first row
+	// outside the domain; the profile is then unusable until the next Reset.
+	Reset(x, y []float64) error
+
+	// Min is the fewest errors of any hypothesis.
+	Min() int
+
+	// Exponential draws h with probability proportional to exp(-eps err(h)/2): the exponential mechanism.
+	Exponential(eps float64, r *rand.Rand) Hypothesis
+
+	// PermuteAndFlip draws h by permute-and-flip (McKenna and Sheldon 2020): in random order, each h is taken with
+	// probability exp(-eps (err(h) - Min)/2), and the first one taken is the answer.
+	PermuteAndFlip(eps float64, r *rand.Rand) Hypothesis
+}
+
+// New is the class of that name: one of Names. An ordered class (thresholds, points, intervals) takes its domain X, and dim is 0 or
+// 1; a halfspace takes its dimension, and domain is 0. noConstant leaves out the threshold that labels every point -1.
+// The error says which value is wrong and what would be right.
+func New(name string, domain uint64, dim int, noConstant bool) (Class, error) {
+	if noConstant && name != "thresholds" {
+		return nil, fmt.Errorf("class %q cannot leave out the constant: only thresholds can", name)
+	}
+	switch name {
+	case "thresholds", "points", "intervals":
+		return newOrdered(name, domain, dim, noConstant)
+	case "halfspace":
+		return newHalfspace(domain, dim)
+	}
+	return nil, fmt.Errorf("unknown class %q: use one of %s", name, strings.Join(Names(), ", "))
+}
+
+// Names are the classes that New knows.
+func Names() []string { return []string{"thresholds", "points", "intervals", "halfspace"} }

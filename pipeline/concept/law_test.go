@@ -1,0 +1,270 @@
+package concept
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/stat/distuv"
+	"pgregory.net/rapid"
+)
+
+type mechanism struct {
+	name string
+	law  func([]Level, float64) []float64
+	draw func(Profile, float64, *rand.Rand) Hypothesis
+}
+
+func mechanisms() []mechanism {
+	return []mechanism{
+		{"exponential", ExponentialLaw, Profile.Exponential},
+		{"permute-and-flip", PermuteAndFlipLaw, Profile.PermuteAndFlip},
+	}
+}
+
+// exact is the law over the listed hypotheses, each its own level.
+func (m mechanism) exact(all []Range, x, y []float64, eps float64) []float64 {
+	levels := make([]Level, len(all))
+	for i, h := range all {
+		levels[i] = Level{errs(h, x, y), 1}
+	}
+	return m.law(levels, eps)
+}
+
+// fits fails where counts of total draws are implausible (1e-6) under law, which sums to 1.
+func fits(t *testing.T, what string, counts []int, law []float64) {
+	t.Helper()
+	total, chi, cells := 0, 0.0, 0
+	for _, c := range counts {
+		total += c
+	}
+	restCount, restLaw := 0, 0.0
+	for i, p := range law {
+		switch expected := float64(total) * p; {
+		case p == 0 && counts[i] > 0:
+			t.Errorf("%s: outcome %d drawn, its probability is 0", what, i)
+		case expected < 10:
+			restCount, restLaw = restCount+counts[i], restLaw+p
+		default:
+			chi += (float64(counts[i]) - expected) * (float64(counts[i]) - expected) / expected
+			cells++
+		}
+	}
+	if expected := float64(total) * restLaw; expected > 5 {
+		chi += (float64(restCount) - expected) * (float64(restCount) - expected) / expected
+		cells++
+	}
+	if cells < 2 {
+		return
+	}
+	if p := (distuv.ChiSquared{K: float64(cells - 1)}).Survival(chi); p < 1e-6 {
+		t.Errorf("%s: chi-square %v on %d cells, p = %v", what, chi, cells, p)
+	}
+}
+
+// The samplers have the laws of the mechanisms, hypothesis by hypothesis, on every class and at every epsilon.
+func TestSamplersByEnumeration(t *testing.T) {
+	const draws = 40000
+	samples := [][2][]float64{
+		{nil, nil},
+		{{2, 2, 2, 3, 0}, {-1, 1, 1, 1, -1}},
+		{{0, 5, 5, 4, 1, 1, 3}, {1, -1, -1, 1, 1, -1, 1}},
+		{{0, 0, 1, 5}, {-1, -1, -1, -1}},
+		{{3, 4, 4, 2, 2, 2, 5, 0}, {1, 1, 1, -1, -1, -1, 1, 1}},
+	}
+	for _, s := range smalls(6) {
+		all := s.list()
+		index := map[Range]int{}
+		for i, h := range all {
+			index[h] = i
+		}
+		for k, sample := range samples {
+			for _, eps := range []float64{0, 0.8, 4, math.Inf(1)} {
+				for _, m := range mechanisms() {
+					p := profileOf(t, s.name, s.domain, s.noConstant, sample[0], sample[1])
+					r := rand.New(rand.NewPCG(uint64(k), 7))
+					counts := make([]int, len(all))
+					for range draws {
+						counts[index[m.draw(p, eps, r).(Range)]]++
+					}
+					fits(t, fmt.Sprintf("%v, sample %d, eps %v, %s", s, k, eps, m.name), counts, m.exact(all, sample[0], sample[1], eps))
+				}
+			}
+		}
+	}
+}
+
+// On a domain of 2^40 points the draws have the exact law of the error levels, and members of a level are uniform.
+func TestSamplersOnLargeDomain(t *testing.T) {
+	const draws = 40000
+	c := readVectors(t).Thresholds[2]
+	y := signed(c.Y)
+	for _, name := range []string{"thresholds", "points", "intervals"} {
+		p := profileOf(t, name, c.X, false, c.X1, y)
+		law, segment := largeLaw(p, c.Eps)
+		r := rand.New(rand.NewPCG(5, 5))
+		counts := make([]int, len(law))
+		for range draws {
+			counts[segment(p.Exponential(c.Eps, r).(Range))]++
+		}
+		fits(t, name, counts, law)
+	}
+}
+
+// largeLaw is the exponential mechanism's law of the hypotheses grouped by their segment or, for intervals, by the values inside.
+func largeLaw(p Profile, eps float64) (law []float64, group func(Range) int) {
+	var total float64
+	add := func(weight float64) { law, total = append(law, weight), total+weight }
+	switch p := p.(type) {
+	case *segments:
+		for _, s := range p.list {
+			add(float64(s.count) * math.Exp(-eps/2*float64(s.err-p.min)))
+		}
+		group = func(h Range) int {
+			for i, s := range p.list {
+				if inside := h.Lo >= float64(s.first) && h.Lo < float64(s.first+s.count); inside && (s.count > 1 || i < len(p.values)) {
+					return i
+				}
+			}
+			return len(p.list) - 1
+		}
+		if _, ok := p.class.(*points); ok {
+			group = func(h Range) int {
+				for i, v := range p.values {
+					if h.Lo == float64(v) {
+						return i
+					}
+				}
+				return len(p.values)
+			}
+		}
+	case *intervalProfile:
+		k := len(p.values)
+		for i := range k {
+			for j := range k {
+				weight := 0.0
+				if i <= j {
+					weight = float64(p.left(i)) * float64(p.right(j)) * math.Exp(-eps/2*float64(p.sums[j+1]-p.sums[i]-p.least))
+				}
+				add(weight)
+			}
+		}
+		add(p.none * math.Exp(eps/2*float64(p.least)))
+		group = func(h Range) int {
+			i := first(k, func(i int) bool { return float64(p.values[i]) >= h.Lo })
+			j := first(k, func(j int) bool { return float64(p.values[j]) > h.Hi }) - 1
+			if i > j {
+				return k * k
+			}
+			return i*k + j
+		}
+	}
+	for i := range law {
+		law[i] /= total
+	}
+	return law, group
+}
+
+// Both mechanisms are eps-differentially private: over all samples of 3 examples and all ways to replace one, no probability changes by
+// more than a factor e^eps. The exponential mechanism comes close to it.
+func TestPrivacyByComputation(t *testing.T) {
+	const n = 3
+	for _, s := range smalls(3) {
+		all := s.list()
+		kinds := int(2 * s.domain)
+		size := kinds * kinds * kinds
+		for _, eps := range []float64{0.5, 2} {
+			for _, m := range mechanisms() {
+				laws := make([][]float64, size)
+				for d := range laws {
+					var x, y []float64
+					for k, rest := 0, d; k < n; k, rest = k+1, rest/kinds {
+						x = append(x, float64(rest%kinds/2))
+						y = append(y, float64(rest%2*2-1))
+					}
+					laws[d] = m.exact(all, x, y, eps)
+				}
+				worst := 0.0
+				for d := range laws {
+					for k, unit := 0, 1; k < n; k, unit = k+1, unit*kinds {
+						for e := range kinds {
+							worst = max(worst, ratio(laws[d], laws[d+(e-d/unit%kinds)*unit]))
+						}
+					}
+				}
+				if worst > eps*(1+1e-9) || worst < eps/3 {
+					t.Errorf("%v, %s: worst log-ratio %v at eps %v", s, m.name, worst, eps)
+				}
+			}
+		}
+	}
+}
+
+func ratio(p, q []float64) (worst float64) {
+	for i := range p {
+		worst = max(worst, math.Log(p[i]/q[i]))
+	}
+	return worst
+}
+
+// Draws are members of the class, and the profile knows their errors; at infinite eps they have the fewest.
+func TestDrawsAreMembers(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.SampledFrom([]string{"thresholds", "points", "intervals"}).Draw(t, "class")
+		domain := rapid.SampledFrom([]uint64{2, 9, 1000, MaxDomain}).Draw(t, "domain")
+		x, y := drawSample(t, domain, 40)
+		c, err := New(name, domain, 0, name == "thresholds")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := c.NewProfile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Reset(x, y); err != nil {
+			t.Fatal(err)
+		}
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+		for _, eps := range []float64{0, 1e-3, 1, 50, 1e6, math.Inf(1)} {
+			for _, m := range mechanisms() {
+				h := m.draw(p, eps, r).(Range)
+				e := errs(h, x, y)
+				if e < p.Min() || (eps >= 1e6 && e > p.Min()) {
+					t.Fatalf("%s at eps %v: %v makes %d errors, the fewest are %d", m.name, eps, h, e, p.Min())
+				}
+				if last := float64(domain - 1); h != Empty() && (h.Lo < 0 || h.Lo > last || (name != "thresholds" && h.Hi > last) || h.Lo > h.Hi) {
+					t.Fatalf("%s at eps %v: %v is not in the class", m.name, eps, h)
+				}
+			}
+			if p, ok := p.(*intervalProfile); ok {
+				p.weigh(eps)
+				if h, excess := p.draw(r); errs(h, x, y) != p.Min()+excess {
+					t.Fatalf("draw %v: excess %d of %d errors", h, excess, errs(h, x, y))
+				}
+			}
+		}
+	})
+}
+
+func TestMissing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		set := rapid.MapOfN(rapid.Uint64Range(0, 60), rapid.Just(true), 0, 40).Draw(t, "set")
+		var values []uint64
+		rank := uint64(0)
+		for v := range uint64(64) {
+			if set[v] {
+				values = append(values, v)
+			}
+		}
+		for v := range uint64(64) {
+			if set[v] {
+				continue
+			}
+			if got := missing(values, rank); got != v {
+				t.Fatalf("missing number %d of %v: %d, want %d", rank, values, got, v)
+			}
+			rank++
+		}
+	})
+}

@@ -1,0 +1,333 @@
+package baseline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/shatterlab/shatter/plugins/algo"
+	"pgregory.net/rapid"
+)
+
+// run learns from one sample and predicts on points.
+func run[P any](t testing.TB, a algo.Algorithm[P], s algo.Setting[P], seed uint64, sample *algo.Data, points []float64) []float64 {
+	t.Helper()
+	m, err := a.Learn(context.Background(), &algo.Trial[P]{Setting: s, Rand: rand.New(rand.NewPCG(seed, 1))}, sample)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := algo.NewData(points, sample.Dim(), nil)
+	out := make([]float64, x.Len())
+	if err := m.Predict(context.Background(), x, out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func values(t testing.TB, list []algo.Bound, err error) map[string]float64 {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := map[string]float64{}
+	for _, b := range list {
+		if b.Source == "" {
+			t.Errorf("bound %+v has no source", b)
+		}
+		n[b.Name] = b.Value
+	}
+	return n
+}
+
+func domain(n int) []float64 {
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = float64(i)
+	}
+	return x
+}
+
+// All minimisers are chosen, and equally often.
+func TestERMTies(t *testing.T) {
+	s := algo.Setting[struct{}]{Problem: algo.Problem{Class: "thresholds", Domain: 8, Dim: 1}}
+	sample := algo.NewData([]float64{1, 5}, 1, []float64{-1, 1}) // thresholds 2..5 make no error
+	const draws = 8000
+	count := map[int]int{}
+	a := ERM()
+	for seed := range uint64(draws) {
+		t0 := 0
+		for _, label := range run(t, a, s, seed, sample, domain(8)) {
+			if label < 0 {
+				t0++
+			}
+		}
+		count[t0]++
+	}
+	for t0 := 2; t0 <= 5; t0++ {
+		if math.Abs(float64(count[t0])-draws/4) > 5*math.Sqrt(draws*3.0/16) {
+			t.Errorf("threshold %d drawn %d times of %d", t0, count[t0], draws)
+		}
+	}
+	if len(count) != 4 {
+		t.Errorf("drawn: %v", count)
+	}
+}
+
+func TestERMHasFewestErrors(t *testing.T) {
+	a := ERM()
+	rapid.Check(t, func(t *rapid.T) {
+		s := algo.Setting[struct{}]{Problem: algo.Problem{Class: "intervals", Domain: 6, Dim: 1}}
+		x := rapid.SliceOfN(rapid.Map(rapid.IntRange(0, 5), func(v int) float64 { return float64(v) }), 1, 12).Draw(t, "x")
+		y := make([]float64, len(x))
+		for i := range y {
+			y[i] = rapid.SampledFrom([]float64{-1, 1}).Draw(t, "y")
+		}
+		m, err := a.Learn(context.Background(), &algo.Trial[struct{}]{Setting: s, Rand: rand.New(rand.NewPCG(1, 1))}, algo.NewData(x, 1, y))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := make([]float64, len(x))
+		if err := m.Predict(context.Background(), algo.NewData(x, 1, nil), out); err != nil {
+			t.Fatal(err)
+		}
+		got, least := 0, len(x)
+		for i := range x {
+			if out[i] != y[i] {
+				got++
+			}
+		}
+		for lo := range 6 {
+			for hi := lo - 1; hi < 6; hi++ {
+				n := 0
+				for i := range x {
+					if (x[i] >= float64(lo) && x[i] <= float64(hi)) != (y[i] > 0) {
+						n++
+					}
+				}
+				least = min(least, n)
+			}
+		}
+		if got != least {
+			t.Fatalf("%d errors, the fewest are %d", got, least)
+		}
+	})
+}
+
+func TestERMBounds(t *testing.T) {
+	s := algo.Setting[struct{}]{
+		Problem: algo.Problem{Class: "thresholds", Domain: 256, Dim: 1, Noise: "none", Realizable: true},
+		Alpha:   0.1, Beta: 0.05,
+	}
+	list, err := ERM().Bound(&s)
+	n := values(t, list, err)
+	lnH := math.Log(257)
+	want := map[string]float64{
+		"hoeffding":     math.Ceil(200 * (lnH + math.Log(2/0.05))),
+		"finite-class":  math.Ceil(10 * (lnH + math.Log(1/0.05))),
+		"vc-realizable": math.Ceil(80 * math.Log2(130)),
+	}
+	for name, v := range want {
+		if n[name] != v {
+			t.Errorf("%s: %v, want %v", name, n[name], v)
+		}
+	}
+	for _, c := range []struct {
+		noise string
+		rate  float64
+		want  float64
+	}{
+		{"random", 0.25, math.Ceil(800 * (lnH + math.Log(2/0.05)))},
+		{"adversarial", 0.05, math.Inf(1)},
+	} {
+		s.Problem.Noise, s.Problem.NoiseRate = c.noise, c.rate
+		list, err := ERM().Bound(&s)
+		if n := values(t, list, err); len(n) != 1 || n["hoeffding"] != c.want {
+			t.Errorf("%+v: %v", c, n)
+		}
+	}
+}
+
+func TestChecks(t *testing.T) {
+	for _, c := range []struct{ class, want string }{
+		{"halfspace", "no exact method finds the best halfspace of a sample: use baseline/perceptron"},
+		{"stumps", `unknown class "stumps"`},
+	} {
+		err := ERM().Check(&algo.Setting[struct{}]{Problem: algo.Problem{Class: c.class, Dim: 2}})
+		if !algo.IsInvalid(err) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("erm on %s: %v", c.class, err)
+		}
+	}
+	err := Perceptron().Check(&algo.Setting[PerceptronParams]{Problem: algo.Problem{Class: "points", Domain: 4, Dim: 1}})
+	if !algo.IsInvalid(err) || !strings.Contains(err.Error(), `class "points": it learns halfspaces only`) {
+		t.Errorf("perceptron on points: %v", err)
+	}
+	if ERM().Guarantee != nil || Perceptron().Guarantee != nil {
+		t.Error("a baseline states a guarantee")
+	}
+}
+
+type perceptronVectors struct {
+	X          [][]float64
+	Y          []float64
+	Tolerance  float64
+	Perceptron struct {
+		Passes, Mistakes int
+		W                []float64
+	}
+}
+
+func readVectors(t *testing.T) (v perceptronVectors, sample *algo.Data) {
+	t.Helper()
+	text, err := os.ReadFile("testdata/perceptron.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &v); err != nil {
+		t.Fatal(err)
+	}
+	var x []float64
+	for _, row := range v.X {
+		x = append(x, row...)
+	}
+	return v, algo.NewData(x, len(v.X[0]), v.Y)
+}
+
+func TestPerceptronVectors(t *testing.T) {
+	v, sample := readVectors(t)
+	p := perceptron{w: make([]float64, sample.Dim())}
+	passes := 0
+	for clean := false; !clean && passes < v.Perceptron.Passes; passes++ {
+		clean = p.pass(sample)
+	}
+	if p.mistakes != v.Perceptron.Mistakes {
+		t.Errorf("%d mistakes, want %d", p.mistakes, v.Perceptron.Mistakes)
+	}
+	for i, w := range p.weights() {
+		if math.Abs(w-v.Perceptron.W[i]) > v.Tolerance {
+			t.Errorf("weight %d: %v, want %v", i, w, v.Perceptron.W[i])
+		}
+	}
+}
+
+// The average is that of the weights after every example of every pass.
+func TestPerceptronAveraged(t *testing.T) {
+	v, sample := readVectors(t)
+	w, sum, steps := make([]float64, sample.Dim()), make([]float64, sample.Dim()), 0
+	p := perceptron{w: make([]float64, sample.Dim()), sum: make([]float64, sample.Dim())}
+	for range 3 {
+		p.pass(sample)
+		for i, x := range v.X {
+			inner := 0.0
+			for j := range x {
+				inner += w[j] * x[j]
+			}
+			for j := range x {
+				if v.Y[i]*inner <= 0 {
+					w[j] += v.Y[i] * x[j]
+				}
+				sum[j] += w[j]
+			}
+			steps++
+		}
+	}
+	for j, got := range p.weights() {
+		if math.Abs(got-sum[j]) > 1e-9*float64(steps) {
+			t.Errorf("sum %d: %v, want %v", j, got, sum[j])
+		}
+	}
+}
+
+func TestPerceptron(t *testing.T) {
+	_, sample := readVectors(t)
+	a := Perceptron()
+	s := algo.Setting[PerceptronParams]{Params: a.Defaults, Problem: algo.Problem{Class: "halfspace", Dim: 4}}
+	for i, label := range run(t, a, s, 1, sample, sample.Xs()) {
+		if label != sample.Y(i) {
+			t.Errorf("example %d: answer %v, label %v", i, label, sample.Y(i))
+		}
+	}
+	// A tie is +1, and a sample that cannot be separated ends after the passes allowed.
+	s.Params = PerceptronParams{Passes: 4}
+	if out := run(t, a, s, 1, algo.NewData([]float64{1, 1}, 1, []float64{1, -1}), []float64{0, 1, -1}); out[0] != 1 {
+		t.Errorf("answers %v", out)
+	}
+	s.Params.Averaged = true
+	if out := run(t, a, s, 1, sample, sample.Xs()); len(out) != sample.Len() {
+		t.Errorf("answers %v", out)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := a.Learn(ctx, &algo.Trial[PerceptronParams]{Setting: s}, sample); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// On data with a margin there are at most 1/margin^2 mistakes, and the answer errs on no example.
+func TestPerceptronMistakeBound(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const tau, dim = 0.2, 5
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+		n := rapid.IntRange(1, 80).Draw(t, "n")
+		x, y := make([]float64, 0, n*dim), make([]float64, n)
+		for i := range y {
+			y[i] = float64(2*r.IntN(2) - 1)
+			rest, norm := make([]float64, dim-1), 0.0
+			for j := range rest {
+				rest[j] = r.NormFloat64()
+				norm += rest[j] * rest[j]
+			}
+			x = append(x, y[i]*tau)
+			for _, v := range rest {
+				x = append(x, v*math.Sqrt((1-tau*tau)/norm))
+			}
+		}
+		sample := algo.NewData(x, dim, y)
+		p := perceptron{w: make([]float64, dim)}
+		passes := 1
+		for !p.pass(sample) {
+			passes++
+		}
+		if p.mistakes > 25 || passes > 26 {
+			t.Fatalf("%d mistakes in %d passes", p.mistakes, passes)
+		}
+	})
+}
+
+func TestPerceptronBounds(t *testing.T) {
+	s := algo.Setting[PerceptronParams]{
+		Params:  Perceptron().Defaults,
+		Problem: algo.Problem{Class: "halfspace", Dim: 10, Margin: 0.1, Noise: "none", Realizable: true},
+		Alpha:   0.1, Beta: 0.1,
+	}
+	list, err := Perceptron().Bound(&s)
+	n := values(t, list, err)
+	for name, want := range map[string]float64{
+		"mistake-bound": 101 * math.Ceil(math.Log(101/0.1)/0.1),
+		"leave-one-out": 9999,
+		"vc-realizable": math.Ceil(800 * math.Log2(130)),
+	} {
+		if n[name] != want {
+			t.Errorf("%s: %v, want %v", name, n[name], want)
+		}
+	}
+	for _, b := range list {
+		if b.Proved != (b.Name != "mistake-bound") {
+			t.Errorf("%s: proved %v", b.Name, b.Proved)
+		}
+	}
+	s.Params.Passes = 100 // one too few to be sure of a clean pass
+	list, err = Perceptron().Bound(&s)
+	if n := values(t, list, err); len(n) != 1 {
+		t.Errorf("few passes: %v", n)
+	}
+	s.Problem.Noise, s.Problem.NoiseRate = "random", 0.1
+	list, err = Perceptron().Bound(&s)
+	if n := values(t, list, err); len(n) != 0 {
+		t.Errorf("noise: %v", n)
+	}
+}

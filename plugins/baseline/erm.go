@@ -1,0 +1,118 @@
+// Package baseline holds the algorithms without privacy that the private ones are measured against: baseline/erm, an exact
+// minimiser of the sample error over a finite class, and baseline/perceptron for halfspaces.
+//
+// Start with Plugins.
+package baseline
+
+import (
+	"context"
+	"math"
+	"sync"
+
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/plugins/algo"
+)
+
+// Plugins are the algorithms of this package.
+func Plugins() []algo.Plugin { return []algo.Plugin{ERM(), Perceptron()} }
+
+// ERM is baseline/erm: a uniform one of the hypotheses with the fewest errors on the sample.
+func ERM() algo.Algorithm[struct{}] {
+	profiles := sync.Pool{New: func() any { return new(profile) }}
+	return algo.Algorithm[struct{}]{
+		Name: "baseline/erm", Version: "1.0.0",
+		Doc: "Empirical risk minimisation, exact, with uniform choice among the minimisers; not private.",
+		Learn: func(_ context.Context, t *algo.Trial[struct{}], sample *algo.Data) (algo.Model, error) {
+			p := profiles.Get().(*profile)
+			defer profiles.Put(p)
+			if err := p.reset(t.Problem, sample); err != nil {
+				return nil, err
+			}
+			return model{p.Exponential(math.Inf(1), t.Rand)}, nil
+		},
+		Check: func(s *algo.Setting[struct{}]) error { _, err := finite(s.Problem); return err },
+		Bound: ermBounds,
+	}
+}
+
+// profile is scratch memory that trials of one problem share.
+type profile struct {
+	problem algo.Problem
+	concept.Profile
+}
+
+func (p *profile) reset(problem algo.Problem, sample *algo.Data) error {
+	if p.Profile == nil || p.problem != problem {
+		c, err := finite(problem)
+		if err != nil {
+			return err
+		}
+		if p.Profile, err = c.NewProfile(); err != nil {
+			return err
+		}
+		p.problem = problem
+	}
+	return p.Reset(sample.Xs(), sample.Ys())
+}
+
+func finite(p algo.Problem) (concept.Class, error) {
+	if p.Class == "halfspace" {
+		return nil, algo.Invalid("baseline/erm: no exact method finds the best halfspace of a sample: use baseline/perceptron")
+	}
+	c, err := concept.New(p.Class, p.Domain, p.Dim, p.NoConstant)
+	if err != nil {
+		return nil, algo.Invalid("baseline/erm: %v", err)
+	}
+	return c, nil
+}
+
+// ermBounds: label noise leaves alpha(1 - 2 rate) of a difference of errors where it is independent, and alpha - 2 rate of the
+// slack of uniform convergence where an adversary flips that share of the sample.
+func ermBounds(s *algo.Setting[struct{}]) ([]algo.Bound, error) {
+	c, err := finite(s.Problem)
+	if err != nil {
+		return nil, err
+	}
+	lnH, alpha := c.LogSize(), s.Alpha
+	switch s.Problem.Noise {
+	case "random":
+		alpha *= 1 - 2*s.Problem.NoiseRate
+	case "adversarial":
+		alpha = max(0, alpha-2*s.Problem.NoiseRate)
+	}
+	list := []algo.Bound{{
+		Name: "hoeffding", Source: "uniform convergence of a finite class to alpha/2 (Hoeffding, union bound)",
+		Value: math.Ceil(2 / (alpha * alpha) * (lnH + math.Ln2 - math.Log(s.Beta))), Proved: true,
+		With: map[string]float64{"ln_h": lnH, "alpha": alpha},
+	}}
+	if consistent(s.Problem) {
+		list = append(list, algo.Bound{
+			Name: "finite-class", Source: "consistent hypotheses of a finite class (Blumer et al. 1987)",
+			Value: math.Ceil((lnH - math.Log(s.Beta)) / s.Alpha), Proved: true,
+			With: map[string]float64{"ln_h": lnH},
+		}, vcBound(c.VC(), s.Alpha, s.Beta))
+	}
+	return list, nil
+}
+
+// consistent says that some hypothesis errs on no example, whatever the sample.
+func consistent(p algo.Problem) bool {
+	return p.Realizable && (p.Noise == "none" || p.NoiseRate == 0)
+}
+
+// vcBound is enough for any algorithm that answers a hypothesis without an error on the sample.
+func vcBound(vc int, alpha, beta float64) algo.Bound {
+	return algo.Bound{
+		Name: "vc-realizable", Source: "Blumer, Ehrenfeucht, Haussler and Warmuth 1989, Theorem 2.1: max(4/alpha log2(2/beta), 8 VC/alpha log2(13/alpha))",
+		Value: math.Ceil(max(4/alpha*math.Log2(2/beta), 8*float64(vc)/alpha*math.Log2(13/alpha))), Proved: true,
+		With: map[string]float64{"vc": float64(vc)},
+	}
+}
+
+// model predicts with one hypothesis.
+type model struct{ h concept.Hypothesis }
+
+func (m model) Predict(_ context.Context, x *algo.Data, out []float64) error {
+	m.h.Labels(x.Xs(), out)
+	return nil
+}

@@ -1,0 +1,131 @@
+package baseline
+
+import (
+	"context"
+	"math"
+
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/plugins/algo"
+)
+
+// PerceptronParams are the parameters of baseline/perceptron.
+type PerceptronParams struct {
+	Passes   int  `doc:"most passes over the sample; fewer where a pass makes no mistake" min:"1" max:"1000000"`
+	Averaged bool `doc:"predict with the average of the weights after every example, for noisy labels"`
+}
+
+// Perceptron is baseline/perceptron (Rosenblatt 1958; Novikoff 1962): examples in their order, w += y x where y <w, x> <= 0.
+func Perceptron() algo.Algorithm[PerceptronParams] {
+	return algo.Algorithm[PerceptronParams]{
+		Name: "baseline/perceptron", Version: "1.0.0",
+		Doc:      "Perceptron: cycles through the sample until a pass makes no mistake; not private.",
+		Defaults: PerceptronParams{Passes: 1000},
+		Metrics:  map[string]string{"mistakes": "updates of the weights", "passes": "passes made, the clean one included"},
+		Learn: func(ctx context.Context, t *algo.Trial[PerceptronParams], sample *algo.Data) (algo.Model, error) {
+			p := perceptron{w: make([]float64, sample.Dim())}
+			if t.Params.Averaged {
+				p.sum = make([]float64, sample.Dim())
+			}
+			passes := 0
+			for clean := false; !clean && passes < t.Params.Passes; passes++ {
+				if err := ctx.Err(); err != nil {
+					return nil, err
+				}
+				clean = p.pass(sample)
+			}
+			t.Report("mistakes", float64(p.mistakes))
+			t.Report("passes", float64(passes))
+			return model{concept.Linear{W: p.weights()}}, nil
+		},
+		Check: func(s *algo.Setting[PerceptronParams]) error { return checkPerceptron(s.Problem) },
+		Bound: perceptronBounds,
+	}
+}
+
+func checkPerceptron(p algo.Problem) error {
+	if p.Class != "halfspace" {
+		return algo.Invalid("baseline/perceptron: class %q: it learns halfspaces only; use baseline/erm", p.Class)
+	}
+	return nil
+}
+
+type perceptron struct {
+	w        []float64
+	sum      []float64 // of w after every example, up to the last mistake; nil if not averaged
+	mistakes int
+	since    int // examples seen since the last mistake, with the w of now
+}
+
+// pass goes through the sample once and says whether it made no mistake.
+func (p *perceptron) pass(sample *algo.Data) bool {
+	mistakes := p.mistakes
+	for i := range sample.Len() {
+		x, y := sample.X(i), sample.Y(i)
+		if float64(y*dot(p.w, x)) <= 0 {
+			p.flush()
+			p.mistakes++
+			for j := range x {
+				p.w[j] += float64(y * x[j])
+			}
+		}
+		p.since++
+	}
+	return p.mistakes == mistakes
+}
+
+// flush adds to the sum what the present w is due.
+func (p *perceptron) flush() {
+	for j := range p.sum {
+		p.sum[j] += float64(float64(p.since) * p.w[j])
+	}
+	p.since = 0
+}
+
+// weights is what predicts: w, or the sum of all w, whose direction is that of the average.
+func (p *perceptron) weights() []float64 {
+	if p.sum == nil {
+		return p.w
+	}
+	p.flush()
+	return p.sum
+}
+
+func dot(a, b []float64) float64 {
+	var s float64
+	for i, v := range a {
+		s += float64(v * b[i])
+	}
+	return s
+}
+
+// perceptronBounds: on examples of norm at most 1 with margin tau the perceptron makes at most M = 1/tau^2 mistakes, in any order and over
+// any number of passes (Novikoff 1962), so M + 1 passes hold a clean one and the answer errs on no example.
+//
+//   - mistake-bound: M + 1 weights, the one that survives ceil(ln((M+1)/beta)/alpha) fresh examples is good. This is a theorem on the one-pass
+//     variant that keeps the longest survivor, not on cycling, hence not proved for this algorithm.
+//   - leave-one-out: among n+1 exchangeable examples at most M are ever mistaken; leaving out another one changes nothing, and the answer is
+//     right on it. So the mean error is at most M/(n+1), and Markov's inequality gives n = M/(alpha beta) - 1.
+//   - vc-realizable: the answer has no error on the sample.
+func perceptronBounds(s *algo.Setting[PerceptronParams]) ([]algo.Bound, error) {
+	if err := checkPerceptron(s.Problem); err != nil {
+		return nil, err
+	}
+	tau := s.Problem.Margin
+	if !consistent(s.Problem) || !(tau > 0) {
+		return nil, nil
+	}
+	m := math.Floor(1/(tau*tau) + 1e-9)
+	with := map[string]float64{"mistakes": m}
+	survive := math.Ceil(math.Log((m+1)/s.Beta) / s.Alpha)
+	list := []algo.Bound{{
+		Name: "mistake-bound", Source: "longest survivor of one pass (Gallant 1990; Littlestone 1989), Novikoff's mistake bound 1/margin^2",
+		Value: (m + 1) * survive, With: map[string]float64{"mistakes": m, "survive": survive},
+	}}
+	if s.Params.Averaged || float64(s.Params.Passes) < m+1 {
+		return list, nil
+	}
+	return append(list, algo.Bound{
+		Name: "leave-one-out", Source: "mean error M/(n+1) with Novikoff's mistake bound M = 1/margin^2, Markov's inequality",
+		Value: max(1, math.Ceil(m/(s.Alpha*s.Beta)-1)), Proved: true, With: with,
+	}, vcBound(s.Problem.Dim, s.Alpha, s.Beta)), nil
+}

@@ -1,0 +1,450 @@
+package expmech
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/plugins/algo"
+	"pgregory.net/rapid"
+)
+
+func readJSON(t *testing.T, name string, into any) {
+	t.Helper()
+	text, err := os.ReadFile("testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func setting(p algo.Problem, eps float64) algo.Setting[struct{}] {
+	if p.Noise == "" {
+		p.Noise = "none"
+	}
+	p.Dim = max(1, p.Dim)
+	return algo.Setting[struct{}]{Task: algo.Learn, Problem: p, Alpha: 0.1, Beta: 0.05, Epsilon: eps}
+}
+
+func bound(t testing.TB, a algo.Algorithm[struct{}], s algo.Setting[struct{}], name string) algo.Bound {
+	t.Helper()
+	list, err := a.Bound(&s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range list {
+		if b.Name == name {
+			return b
+		}
+	}
+	t.Fatalf("no bound %q among %+v", name, list)
+	return algo.Bound{}
+}
+
+// thresholdsOf has h hypotheses.
+func thresholdsOf(h uint64) algo.Problem {
+	if h == 2 {
+		return algo.Problem{Class: "thresholds", Domain: 2, NoConstant: true, Realizable: true}
+	}
+	return algo.Problem{Class: "thresholds", Domain: h - 1, Realizable: true}
+}
+
+func TestSampleSizeVectors(t *testing.T) {
+	var v struct {
+		TolRel float64 `json:"tol_rel"`
+		Cases  []struct {
+			H                uint64
+			Eps, Alpha, Beta float64
+			Theorem1         float64 `json:"n_theorem1"`
+			Agnostic         float64 `json:"n_sharp_agnostic"`
+			Realizable       float64 `json:"n_sharp_realizable"`
+			RateAgnostic     float64 `json:"rate_agnostic"`
+			RateRealizable   float64 `json:"rate_realizable"`
+		}
+	}
+	readJSON(t, "samplesize.json", &v)
+	if len(v.Cases) == 0 {
+		t.Fatal("no vectors")
+	}
+	for _, c := range v.Cases {
+		s := setting(thresholdsOf(c.H), c.Eps)
+		s.Alpha, s.Beta = c.Alpha, c.Beta
+		for _, w := range []struct {
+			name   string
+			n      float64
+			rate   float64
+			proved bool
+		}{
+			{"theorem-1", c.Theorem1, 0, false},
+			{"sharp-agnostic", c.Agnostic, c.RateAgnostic, true},
+			{"sharp-realizable", c.Realizable, c.RateRealizable, true},
+		} {
+			b := bound(t, EM(), s, w.name)
+			if b.Value != w.n || b.Proved != w.proved || b.Source == "" || math.Abs(b.With["rate"]-w.rate) > v.TolRel*w.rate {
+				t.Errorf("%+v: %+v, want %+v", c, b, w)
+			}
+		}
+	}
+}
+
+// The sharper form never asks for more examples, and has the known value at one setting.
+func TestThetaBounds(t *testing.T) {
+	if got := bound(t, EM(), setting(thresholdsOf(17), 1), "sharp-agnostic-theta").Value; got != 1048 {
+		t.Errorf("sharp-agnostic-theta: %v, want 1048", got)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		p := thresholdsOf(rapid.Uint64Range(3, 1<<40).Draw(t, "size"))
+		p.Noise = rapid.SampledFrom([]string{"none", "random", "adversarial"}).Draw(t, "noise")
+		if p.Noise != "none" {
+			p.NoiseRate = rapid.Float64Range(0, 0.3).Draw(t, "rate")
+		}
+		s := setting(p, rapid.SampledFrom([]float64{0.01, 0.1, 1, 5, 100, 2000}).Draw(t, "eps"))
+		s.Alpha = rapid.Float64Range(0.01, 0.5).Draw(t, "alpha")
+		for _, a := range []algo.Algorithm[struct{}]{EM(), PF()} {
+			list, err := a.Bound(&s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := map[string]float64{}
+			for _, b := range list {
+				n[b.Name] = b.Value
+				if !(b.Value >= 1) {
+					t.Fatalf("%+v", b)
+				}
+			}
+			for _, kind := range []string{"sharp-agnostic", "sharp-realizable"} {
+				if n[kind+"-theta"] > n[kind] {
+					t.Fatalf("%s: %s-theta %v, without it %v", a.Name, kind, n[kind+"-theta"], n[kind])
+				}
+			}
+			if n["sharp-realizable"] > n["sharp-agnostic"]*1.001+1 {
+				t.Fatalf("realizable %v, agnostic %v", n["sharp-realizable"], n["sharp-agnostic"])
+			}
+		}
+	})
+}
+
+// The pairwise bounds on the mechanisms' choice hold for the exact laws.
+func TestPairwiseBounds(t *testing.T) {
+	rules := []struct {
+		c   selection
+		law func([]concept.Level, float64) []float64
+	}{{exponential, concept.ExponentialLaw}, {permuteAndFlip, concept.PermuteAndFlipLaw}}
+	rapid.Check(t, func(t *rapid.T) {
+		var levels []concept.Level
+		for _, e := range rapid.SliceOfN(rapid.IntRange(0, 8), 2, 8).Draw(t, "errs") {
+			levels = append(levels, concept.Level{Err: e, Count: 1})
+		}
+		eps := rapid.Float64Range(0, 6).Draw(t, "eps")
+		theta := rapid.Float64Range(0, 1).Draw(t, "theta")
+		for k, rule := range rules {
+			law := rule.law(levels, eps)
+			for i, h := range levels {
+				for j, g := range levels {
+					y := eps / 2 * float64(h.Err-g.Err)
+					if most := math.Exp(-theta*y) * math.Exp(min(0, rule.c(theta))); i != j && law[i] > most*(1+1e-9) {
+						t.Fatalf("mechanism %d, errors %v: P(%d) = %v against %d, at most %v", k, levels, i, law[i], j, most)
+					}
+				}
+			}
+		}
+		if c := exponential(theta); c > 0 {
+			t.Fatalf("C(%v) = %v", theta, c)
+		}
+		if c := permuteAndFlip(theta); c > 1e-15 || c < -math.Ln2-1e-15 {
+			t.Fatalf("C(%v) = %v", theta, c)
+		}
+	})
+}
+
+// rate is the least over the laws that are allowed, and best is where it is largest.
+func TestRates(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		g := gap{alpha: rapid.Float64Range(0.01, 0.6).Draw(t, "alpha"), realizable: rapid.Bool().Draw(t, "realizable")}
+		switch rapid.IntRange(0, 2).Draw(t, "noise") {
+		case 1:
+			g.random = rapid.Float64Range(0, 0.45).Draw(t, "random")
+		case 2:
+			g.adversary = rapid.Float64Range(0, 0.45).Draw(t, "adversary")
+		}
+		s := rapid.Float64Range(1e-3, 3).Draw(t, "s")
+		rate := g.rate(s)
+		if best := g.best(); best > 0 && rate > g.rate(best)*(1+1e-9) {
+			t.Fatalf("rate(%v) = %v, best(%v) = %v", s, rate, best, g.rate(best))
+		} else if best <= 0 && rate > 1e-12 {
+			t.Fatalf("rate(%v) = %v where none should be", s, rate)
+		}
+		// One law: h and h* differ with probability d, h is wrong there with probability q before the noise.
+		d := rapid.Float64Range(g.alpha, 1).Draw(t, "d")
+		q := 1.0
+		if !g.realizable {
+			q = rapid.Float64Range((1+g.alpha/d)/2, 1).Draw(t, "q")
+		}
+		q = q*(1-g.random) + (1-q)*g.random
+		moment := 1 + d*(q*math.Expm1(-s)+(1-q)*math.Expm1(s))
+		if rate > 0 && -math.Log(moment)-2*s*g.adversary < rate-1e-9 {
+			t.Fatalf("%+v, s %v: a law with d %v, q %v has rate %v, below %v", g, s, d, q, -math.Log(moment)-2*s*g.adversary, rate)
+		}
+	})
+}
+
+func TestBoundsUnderNoise(t *testing.T) {
+	p := thresholdsOf(257)
+	value := func(noise string, rate float64, name string) float64 {
+		p.Noise, p.NoiseRate = noise, rate
+		return bound(t, EM(), setting(p, 1), name).Value
+	}
+	clean := setting(thresholdsOf(257), 1)
+	clean.Alpha = 0.1 * (1 - 2*0.2)
+	if got, want := value("random", 0.2, "sharp-agnostic"), bound(t, EM(), clean, "sharp-agnostic").Value; got != want {
+		t.Errorf("random noise: %v, want %v", got, want)
+	}
+	if got, want := value("random", 0.2, "theorem-1"), bound(t, EM(), clean, "theorem-1").Value; got != want {
+		t.Errorf("random noise, theorem 1: %v, want %v", got, want)
+	}
+	if got := value("adversarial", 0.05, "sharp-agnostic"); !math.IsInf(got, 1) {
+		t.Errorf("adversary of alpha/2: %v", got)
+	}
+	if got := value("adversarial", 0.02, "sharp-agnostic"); math.IsInf(got, 1) || got <= value("none", 0, "sharp-agnostic") {
+		t.Errorf("adversary: %v", got)
+	}
+	s := setting(p, 1)
+	s.Problem.Noise, s.Problem.NoiseRate, s.Problem.Realizable = "adversarial", 0.02, false
+	list, err := EM().Bound(&s)
+	if err != nil || len(list) != 2 || !list[0].Proved {
+		t.Errorf("adversary, not realizable: %+v, %v", list, err)
+	}
+}
+
+func TestDegenerateBounds(t *testing.T) {
+	one := setting(algo.Problem{Class: "points", Domain: 1, Realizable: true}, 1)
+	two := setting(thresholdsOf(2), 1)
+	two.Beta = 0.999
+	none := setting(thresholdsOf(17), 0)
+	for _, name := range []string{"sharp-agnostic", "sharp-agnostic-theta", "sharp-realizable", "sharp-realizable-theta"} {
+		if got := bound(t, EM(), one, name).Value; got != 1 {
+			t.Errorf("%s with one hypothesis: %v", name, got)
+		}
+		if got := bound(t, EM(), two, name).Value; got != 1 {
+			t.Errorf("%s with beta near |H|-1: %v", name, got)
+		}
+		if got := bound(t, EM(), none, name).Value; !math.IsInf(got, 1) {
+			t.Errorf("%s at epsilon 0: %v", name, got)
+		}
+	}
+	if got := bound(t, EM(), none, "theorem-1").Value; !math.IsInf(got, 1) {
+		t.Errorf("theorem-1 at epsilon 0: %v", got)
+	}
+}
+
+func TestNeedleVectors(t *testing.T) {
+	var v struct {
+		TolAbs float64 `json:"tol_abs"`
+		Needle []struct {
+			N              int
+			A, NL, NR, Eps float64
+			EM             float64
+		}
+		NStar []struct {
+			A, NL, NR, Eps, Beta float64
+			N                    int
+		} `json:"needle_nstar"`
+	}
+	readJSON(t, "needle.json", &v)
+	if len(v.Needle) == 0 || len(v.NStar) == 0 {
+		t.Fatal("no vectors")
+	}
+	for _, c := range v.Needle {
+		if got := NeedleSuccess(Needle{c.A, c.NL, c.NR}, c.N, c.Eps); math.Abs(got-c.EM) > v.TolAbs {
+			t.Errorf("%+v: got %v", c, got)
+		}
+	}
+	for _, c := range v.NStar {
+		if got, err := NeedleSampleSize(Needle{c.A, c.NL, c.NR}, c.Eps, c.Beta); err != nil || got != c.N {
+			t.Errorf("%+v: got %v, %v", c, got, err)
+		}
+	}
+	// A large one, computed independently, and one that cannot be reached.
+	if got, err := NeedleSampleSize(Needle{0.1, 1 << 39, 1<<39 - 1}, 0.1, 0.05); err != nil || got != 6262 {
+		t.Errorf("2^40 at 0.1: %v, %v", got, err)
+	}
+	if _, err := NeedleSampleSize(Needle{0.1, 8, 7}, 0, 0.05); err == nil {
+		t.Error("epsilon 0: no error")
+	}
+}
+
+// The proved sample sizes are enough on the needle law, and the realizable ones not far from what it needs.
+func TestBoundsOnNeedle(t *testing.T) {
+	for _, domain := range []uint64{1 << 8, 1 << 32} {
+		for _, eps := range []float64{0.1, 1, 2, 6} {
+			s := setting(algo.Problem{Class: "thresholds", Domain: domain, NoConstant: true, Realizable: true}, eps)
+			law := Needle{s.Alpha + 1e-9, float64(domain / 2), float64(domain - 1 - domain/2)}
+			need, err := NeedleSampleSize(law, eps, s.Beta)
+			if err != nil {
+				t.Fatal(err)
+			}
+			list, err := EM().Bound(&s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, b := range list {
+				if b.Value < float64(need) {
+					t.Errorf("X %d, eps %v: %s says %v, needed are %d", domain, eps, b.Name, b.Value, need)
+				}
+				if strings.HasPrefix(b.Name, "sharp-realizable") && b.Value > 2*float64(need) {
+					t.Errorf("X %d, eps %v: %s says %v, needed are only %d", domain, eps, b.Name, b.Value, need)
+				}
+			}
+		}
+	}
+}
+
+// NeedleSuccess is the plain multinomial sum.
+func TestNeedleByEnumeration(t *testing.T) {
+	for _, law := range []Needle{{0.1, 3, 4}, {0.5, 1, 10}, {0.35, 0, 1e6}} {
+		const n, eps = 12, 0.7
+		want := 0.0
+		for kl := 0; kl <= n; kl++ {
+			for kr := 0; kl+kr <= n; kr++ {
+				ways := math.Gamma(n+1) / math.Gamma(float64(kl+1)) / math.Gamma(float64(kr+1)) / math.Gamma(float64(n-kl-kr+1))
+				p := ways * math.Pow(law.Mass, float64(kl+kr)) * math.Pow(1-2*law.Mass, float64(n-kl-kr))
+				want += p / (1 + law.Left*math.Exp(-eps/2*float64(kl)) + law.Right*math.Exp(-eps/2*float64(kr)))
+			}
+		}
+		if got := NeedleSuccess(law, n, eps); math.Abs(got-want) > 1e-12 {
+			t.Errorf("%+v: got %v, want %v", law, got, want)
+		}
+	}
+}
+
+// learn runs one trial and predicts on the whole of a small domain.
+func learn(t testing.TB, a algo.Algorithm[struct{}], s algo.Setting[struct{}], seed uint64, x, y []float64, domain int) []float64 {
+	t.Helper()
+	trial := &algo.Trial[struct{}]{Setting: s, Rand: rand.New(rand.NewPCG(seed, 1))}
+	m, err := a.Learn(context.Background(), trial, algo.NewData(x, 1, y))
+	if err != nil {
+		t.Fatal(err)
+	}
+	points := make([]float64, domain)
+	for i := range points {
+		points[i] = float64(i)
+	}
+	out := make([]float64, domain)
+	if err := m.Predict(context.Background(), algo.NewData(points, 1, nil), out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// The measured success on the needle law is the exact one, within five standard deviations.
+func TestNeedleByLearning(t *testing.T) {
+	const domain, target, mass, n, trials = 16, 8, 0.15, 60, 20000
+	s := setting(algo.Problem{Class: "thresholds", Domain: domain, NoConstant: true, Realizable: true}, 1)
+	r := rand.New(rand.NewPCG(3, 3))
+	x, y := make([]float64, n), make([]float64, n)
+	good := 0
+	for seed := range uint64(trials) {
+		for i := range x {
+			switch u := r.Float64(); {
+			case u < mass:
+				x[i], y[i] = target-1, -1
+			case u < 2*mass:
+				x[i], y[i] = target, 1
+			default:
+				x[i], y[i] = domain-1, 1
+			}
+		}
+		if out := learn(t, EM(), s, seed, x, y, domain); out[target-1] < 0 && out[target] > 0 {
+			good++
+		}
+	}
+	want := NeedleSuccess(Needle{mass, target, domain - 1 - target}, n, s.Epsilon)
+	if got := float64(good) / trials; math.Abs(got-want) > 5*math.Sqrt(want*(1-want)/trials) {
+		t.Errorf("success %v, want %v", got, want)
+	}
+}
+
+// One algorithm value serves trials of different problems, and a trial depends on its seed alone.
+func TestLearn(t *testing.T) {
+	x, y := []float64{1, 5, 5, 2, 0}, []float64{-1, 1, 1, 1, -1}
+	for _, a := range []algo.Algorithm[struct{}]{EM(), PF()} {
+		for _, class := range []string{"thresholds", "points", "intervals"} {
+			for _, domain := range []uint64{6, 8} {
+				s := setting(algo.Problem{Class: class, Domain: domain}, 1)
+				first := learn(t, a, s, 4, x, y, 6)
+				if again := learn(t, a, s, 4, x, y, 6); fmt.Sprint(first) != fmt.Sprint(again) {
+					t.Errorf("%s, %s: %v, then %v", a.Name, class, first, again)
+				}
+				for _, v := range first {
+					if v != 1 && v != -1 {
+						t.Errorf("%s, %s: answers %v", a.Name, class, first)
+					}
+				}
+			}
+		}
+		trial := &algo.Trial[struct{}]{Setting: setting(algo.Problem{Class: "points", Domain: 4}, 1), Rand: rand.New(rand.NewPCG(1, 1))}
+		if _, err := a.Learn(context.Background(), trial, algo.NewData(x, 1, y)); err == nil || !strings.Contains(err.Error(), "point 5 of example 1") {
+			t.Errorf("%s: point outside the domain: %v", a.Name, err)
+		}
+	}
+}
+
+func TestCheck(t *testing.T) {
+	for _, a := range []algo.Algorithm[struct{}]{EM(), PF()} {
+		for _, c := range []struct {
+			p    algo.Problem
+			eps  float64
+			want string
+		}{
+			{algo.Problem{Class: "halfspace", Dim: 3}, 1, "no exact sampler for halfspaces"},
+			{algo.Problem{Class: "stumps", Domain: 4}, 1, `unknown class "stumps"`},
+			{algo.Problem{Class: "thresholds", Domain: 1}, 1, "domain 1"},
+			{algo.Problem{Class: "intervals", Domain: 8}, math.Inf(1), "epsilon +Inf"},
+			{algo.Problem{Class: "intervals", Domain: 8}, -1, "epsilon -1"},
+			{algo.Problem{Class: "intervals", Domain: 8}, math.NaN(), "epsilon NaN"},
+		} {
+			s := setting(c.p, c.eps)
+			if err := a.Check(&s); !algo.IsInvalid(err) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s: %+v at %v: %v", a.Name, c.p, c.eps, err)
+			}
+		}
+		s := setting(algo.Problem{Class: "thresholds", Domain: 1 << 40, NoConstant: true}, 0.5)
+		if err := a.Check(&s); err != nil {
+			t.Error(err)
+		}
+		g, err := a.Guarantee(&s)
+		if err != nil || !g.Pure || g.Epsilon != 0.5 || g.Delta != 0 || g.Source == "" || (a.Name == "expmech/em") != (g.Rho == 0.5*0.5/8) {
+			t.Errorf("%s: %+v, %v", a.Name, g, err)
+		}
+	}
+}
+
+func BenchmarkLearn(b *testing.B) {
+	const n, domain, rounds = 100, 1 << 32, 64
+	r := rand.New(rand.NewPCG(1, 1))
+	x, y := make([]float64, n*rounds), make([]float64, n*rounds)
+	for i := range x {
+		x[i] = float64(r.Uint64N(domain))
+		y[i] = concept.Threshold(domain / 2).Label(x[i])
+	}
+	for _, a := range []algo.Algorithm[struct{}]{EM(), PF()} {
+		b.Run(a.Name, func(b *testing.B) {
+			trial := &algo.Trial[struct{}]{Setting: setting(algo.Problem{Class: "thresholds", Domain: domain}, 1), Rand: r}
+			ctx := context.Background()
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i = (i + 1) % rounds {
+				if _, err := a.Learn(ctx, trial, algo.NewData(x[i*n:(i+1)*n], 1, y[i*n:(i+1)*n])); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,72 @@
+package expmech
+
+import (
+	"fmt"
+	"math"
+)
+
+// Needle is the law that is hardest for the exponential mechanism. The class is the thresholds t = 0..X-1 on the points 0..X-1,
+// the target is t*, and a point is t*-1 with probability Mass, t* with probability Mass, and else X-1. All thresholds agree
+// at X-1, so with alpha < Mass the target alone is good; each of the Left thresholds below it errs on every point t*-1, and each of
+// the Right ones above it on every point t*.
+type Needle struct {
+	Mass        float64 // in (0, 1/2]
+	Left, Right float64 // t* and X-1-t*
+}
+
+// NeedleSuccess is the exact probability that expmech/em answers the target after n examples, for alpha < law.Mass: the mean of
+// 1/(1 + Left e^(-eps kl/2) + Right e^(-eps kr/2)) over the multinomial counts kl and kr of the points t*-1 and t*. The double sum
+// takes O(n Mass) terms.
+func NeedleSuccess(law Needle, n int, eps float64) float64 {
+	given := law.Mass / (1 - law.Mass)
+	return binomialMean(n, law.Mass, func(kl int) float64 {
+		others := 1 + law.Left*math.Exp(-eps/2*float64(kl))
+		return binomialMean(n-kl, given, func(kr int) float64 {
+			return 1 / (others + law.Right*math.Exp(-eps/2*float64(kr)))
+		})
+	})
+}
+
+// binomialMean is the mean of f(k) under Bin(n, p), for f in [0, 1] and 0 <= p <= 1. It goes down and up from the mode, in units of
+// the mode's probability, and leaves out what is below 1e-20 of it: an error far below 1e-12.
+func binomialMean(n int, p float64, f func(k int) float64) float64 {
+	if p >= 1 {
+		return f(n)
+	}
+	mode, odds := min(n, int(float64(n+1)*p)), p/(1-p)
+	sum, total := f(mode), 1.0
+	for k, w := mode, 1.0; k > 0; k-- {
+		if w *= float64(k) / (float64(n-k+1) * odds); w < 1e-20 {
+			break
+		}
+		sum, total = sum+float64(w*f(k-1)), total+w
+	}
+	for k, w := mode, 1.0; k < n; k++ {
+		if w *= float64(n-k) * odds / float64(k+1); w < 1e-20 {
+			break
+		}
+		sum, total = sum+float64(w*f(k+1)), total+w
+	}
+	return sum / total
+}
+
+// NeedleSampleSize is the exact n* of expmech/em on the needle law: the least n with NeedleSuccess at least 1 - beta, where success grows
+// with n (as it does wherever it has been computed; it is not proved). The error says that 2^20 examples are not enough.
+func NeedleSampleSize(law Needle, eps, beta float64) (int, error) {
+	const most = 1 << 20
+	hi := 1
+	for NeedleSuccess(law, hi, eps) < 1-beta {
+		if hi *= 2; hi > most {
+			return 0, fmt.Errorf("needle law of mass %v at epsilon %v: more than %d examples needed for success %v", law.Mass, eps, most, 1-beta)
+		}
+	}
+	lo := hi / 2
+	for hi-lo > 1 {
+		if mid := (lo + hi) / 2; NeedleSuccess(law, mid, eps) >= 1-beta {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	return hi, nil
+}
