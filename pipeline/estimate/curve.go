@@ -1,0 +1,64 @@
+package estimate
+
+import "math"
+
+// Isotonic gives the non-decreasing sequence that is nearest to y in weighted squares (pool adjacent violators). Weights are
+// positive and as many as values.
+func Isotonic(y, weights []float64) []float64 {
+	type block struct {
+		mean, weight float64
+		count        int
+	}
+	var blocks []block
+	for i := range y {
+		blocks = append(blocks, block{y[i], weights[i], 1})
+		for len(blocks) > 1 {
+			a, b := blocks[len(blocks)-2], blocks[len(blocks)-1]
+			if a.mean <= b.mean {
+				break
+			}
+			sum := a.weight + b.weight
+			blocks = append(blocks[:len(blocks)-2], block{(a.mean*a.weight + b.mean*b.weight) / sum, sum, a.count + b.count})
+		}
+	}
+	out := make([]float64, 0, len(y))
+	for _, b := range blocks {
+		for range b.count {
+			out = append(out, b.mean)
+		}
+	}
+	return out
+}
+
+// Crossing gives the sample size at which the isotonic success rate of the points reaches target, linear in ln n between them.
+// Points are ascending in N. NaN where the rates do not cross target.
+func Crossing(points []Point, target float64) float64 {
+	rates, weights := make([]float64, len(points)), make([]float64, len(points))
+	for i, p := range points {
+		rates[i], weights[i] = float64(p.Successes)/float64(p.Consumed), float64(p.Consumed)
+	}
+	rates = Isotonic(rates, weights)
+	for i := 1; i < len(points); i++ {
+		if rates[i-1] < target && target <= rates[i] {
+			share := (target - rates[i-1]) / (rates[i] - rates[i-1])
+			a, b := math.Log(float64(points[i-1].N)), math.Log(float64(points[i].N))
+			return math.Exp(a + share*(b-a))
+		}
+	}
+	return math.NaN()
+}
+
+// Bracket gives the largest sample size shown insufficient and the least shown sufficient for success probability target, 0 where
+// there is none: exact one-sided limits, level shared by all points. Success must become no less likely with more data.
+func Bracket(points []Point, target, level float64) (low, high int64) {
+	each := level / float64(len(points))
+	for _, p := range points {
+		if CPUpper(p.Successes, p.Consumed, each) < target {
+			low = max(low, p.N)
+		}
+		if CPLower(p.Successes, p.Consumed, each) >= target && (high == 0 || p.N < high) {
+			high = p.N
+		}
+	}
+	return low, high
+}

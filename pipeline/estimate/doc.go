@@ -1,0 +1,11 @@
+// Package estimate turns outcomes of trials into statements about sample sizes that say how sure they are.
+//
+// It promises: [Search] finds a bracket for the least sufficient sample size that holds with the stated confidence for the
+// whole table, however often and whenever it looks, and that is a function of the outcomes alone. Intervals and limits marked
+// exact hold for every true value; fitted curves are for plots and planning, and hold if the truth has their form.
+//
+// It needs trials that are independent of each other at each sample size, and, for statements about n*, a success probability that does
+// not fall as the sample grows.
+//
+// Start at [Search]; [ClopperPearson] is the interval of a single rate.
+package estimate

@@ -1,0 +1,47 @@
+package estimate
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mathext"
+)
+
+// CPLower gives the exact lower limit of Clopper and Pearson (1934) for a success probability, k successes in n trials: it lies
+// above the truth with probability at most level. 0 <= k <= n, level in (0, 1). It is 0 for k = 0.
+func CPLower(k, n int, level float64) float64 {
+	if k <= 0 {
+		return 0
+	}
+	return betaQuantile(float64(k), float64(n-k+1), level)
+}
+
+// CPUpper gives the exact upper limit: it lies below the truth with probability at most level. It is 1 for k = n.
+func CPUpper(k, n int, level float64) float64 {
+	if k >= n {
+		return 1
+	}
+	return 1 - betaQuantile(float64(n-k), float64(k+1), level)
+}
+
+// ClopperPearson gives both limits, each at level/2: together they miss the truth with probability at most level.
+func ClopperPearson(k, n int, level float64) (low, high float64) {
+	return CPLower(k, n, level/2), CPUpper(k, n, level/2)
+}
+
+// Wilson gives the score interval (Wilson 1927) that misses the truth with probability near level: shorter than the exact one,
+// good for plots, no ground for claims. n >= 1.
+func Wilson(k, n int, level float64) (low, high float64) {
+	z := mathext.NormalQuantile(1 - level/2)
+	count, rate := float64(n), float64(k)/float64(n)
+	shrink := 1 + z*z/count
+	center := (rate + z*z/(2*count)) / shrink
+	half := z / shrink * math.Sqrt(rate*(1-rate)/count+z*z/(4*count*count))
+	return max(0, center-half), min(1, center+half)
+}
+
+// betaQuantile gives the x at which the regularised incomplete beta function I_x(a, b) is p, by bisection: mathext.InvRegIncBeta is
+// wrong where b is small beside a large a.
+func betaQuantile(a, b, p float64) float64 {
+	low, _ := bisect(0, 1, func(x float64) bool { return mathext.RegIncBeta(a, b, x) < p })
+	return low
+}

@@ -1,0 +1,139 @@
+package estimate
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// Limits computed with 30 digits.
+func TestClopperPearsonFarOut(t *testing.T) {
+	for _, c := range []struct {
+		k, n         int
+		level, lower float64
+	}{
+		{5, 10, 1e-06, 0.0212556014055906019},
+		{13, 20, 2e-09, 0.0946725078376641539},
+		{18, 20, 0.025, 0.68301728598091765},
+		{329, 336, 1.3160676714724922e-08, 0.901007154959444677},
+		{450, 500, 1e-07, 0.814784259536541597},
+		{9000, 10000, 1e-06, 0.885072821694504369},
+		{50000, 100000, 1e-08, 0.491122368773867763},
+		{99990, 100000, 1e-06, 0.999655763204213906},
+		{243884, 243892, 7.54769370255479e-08, 0.999859207303084787},
+		{1, 1000000, 1e-09, 1.00000000031877128e-15},
+		{999999, 1000000, 0.01, 0.999993361666646658},
+		{1000000, 1000000, 1e-05, 0.999988487140808502},
+	} {
+		if got := CPLower(c.k, c.n, c.level); math.Abs(got-c.lower) > 1e-13 {
+			t.Errorf("CPLower(%d, %d, %v): got %.17g, want %.17g", c.k, c.n, c.level, got, c.lower)
+		}
+		if got := CPUpper(c.n-c.k, c.n, c.level); math.Abs(got-(1-c.lower)) > 1e-13 {
+			t.Errorf("CPUpper(%d, %d, %v): got %.17g, want %.17g", c.n-c.k, c.n, c.level, got, 1-c.lower)
+		}
+	}
+}
+
+func TestIntervalsContainTheRate(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 5000).Draw(t, "n")
+		k := rapid.IntRange(0, n).Draw(t, "k")
+		level := rapid.Float64Range(1e-6, 0.5).Draw(t, "level")
+		rate := float64(k) / float64(n)
+		for what, f := range map[string]func(int, int, float64) (float64, float64){
+			"ClopperPearson": ClopperPearson, "Wilson": Wilson, "ConfidenceSequence": ConfidenceSequence,
+		} {
+			low, high := f(k, n, level)
+			if !(0 <= low && low <= rate+1e-12 && rate-1e-12 <= high && high <= 1) {
+				t.Fatalf("%s: %v to %v does not contain %v", what, low, high, rate)
+			}
+		}
+	})
+}
+
+func TestIsotonic(t *testing.T) {
+	if got := Isotonic(nil, nil); len(got) != 0 {
+		t.Errorf("of nothing: %v", got)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		y := rapid.SliceOfN(rapid.Float64Range(0, 1), 1, 20).Draw(t, "y")
+		w := rapid.SliceOfN(rapid.Float64Range(0.1, 9), len(y), len(y)).Draw(t, "w")
+		fit := Isotonic(y, w)
+		if len(fit) != len(y) || !slices.IsSorted(fit) {
+			t.Fatalf("got %v", fit)
+		}
+		sum, cross := 0.0, 0.0 // of the residuals, and their product with the fit: both are 0 at the projection
+		for i := range y {
+			sum += w[i] * (y[i] - fit[i])
+			cross += w[i] * (y[i] - fit[i]) * fit[i]
+		}
+		if math.Abs(sum) > 1e-9 || math.Abs(cross) > 1e-9 {
+			t.Fatalf("residuals of %v sum to %v and %v", fit, sum, cross)
+		}
+	})
+}
+
+func TestNothingToReadOff(t *testing.T) {
+	at := func(successes ...int) []Point {
+		var points []Point
+		for i, k := range successes {
+			points = append(points, Point{N: 100 << i, Consumed: 50, Successes: k})
+		}
+		return points
+	}
+	if got := Crossing(at(10, 20), 0.9); !math.IsNaN(got) {
+		t.Errorf("Crossing of rates below the target: %v", got)
+	}
+	if low, high := Bracket(at(30, 35), 0.65, 0.05); low != 0 || high != 0 {
+		t.Errorf("Bracket of rates near the target: %d, %d", low, high)
+	}
+	for what, points := range map[string][]Point{
+		"no point": nil, "one point": at(20), "all or nothing": at(0, 0, 50), "one mixed point": at(0, 20, 50), "falling": at(50, 0), "no miss": at(50, 50),
+	} {
+		if f, err := FitLogistic(points); err == nil {
+			t.Errorf("%s: fitted %+v", what, f)
+		}
+	}
+	f, err := FitLogistic(at(24, 25, 26))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, _, err := f.Crossing(0.9, 0.05); err == nil {
+		t.Errorf("Fieller limits for an insignificant slope: %+v", f)
+	}
+}
+
+func TestSPRTEnds(t *testing.T) {
+	row := func(ok bool, n int) []bool { return slices.Repeat([]bool{ok}, n) }
+	for _, c := range []struct {
+		outcomes       []bool
+		decision, used int
+	}{
+		{row(true, 100), +1, 25}, // ln 19 / ln 9/8 = 24.999
+		{row(false, 100), -1, 5},
+		{row(true, 3), 0, 3},
+		{nil, 0, 0},
+	} {
+		decision, used := SPRT(c.outcomes, 0.8, 0.9, 0.05, 0.05)
+		if decision != c.decision || used != c.used {
+			t.Errorf("%d outcomes: got %d after %d, want %d after %d", len(c.outcomes), decision, used, c.decision, c.used)
+		}
+	}
+}
+
+func TestAuditsOfPrivateMechanisms(t *testing.T) {
+	if got := AuditEpsilon(500, 1000, 500, 1000, 0, 0.05); got != 0 {
+		t.Errorf("equal counts: epsilon %v", got)
+	}
+	if got := AuditMu(500, 1000, 500, 1000, 0.05); got != 0 {
+		t.Errorf("a test that guesses: mu %v", got)
+	}
+	if got, most := AuditEpsilon(1000, 1000, 0, 1000, 0, 0.05), AuditReach(1000, 0.05); math.Abs(got-most) > 1e-9 {
+		t.Errorf("perfect separation certifies %v, the reach is %v", got, most)
+	}
+	if got := AuditReach(1, 0.05); got != 0 {
+		t.Errorf("reach of one run: %v", got)
+	}
+}

@@ -1,0 +1,143 @@
+package estimate
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"testing"
+
+	"github.com/shatterlab/shatter/pipeline/privacy"
+)
+
+// reference holds values computed independently in Python.
+type reference struct {
+	Tolerance float64 `json:"tol_abs"`
+	Binom     []struct {
+		K, N       int
+		CP, Wilson [2]float64
+		Sequence   [2]float64 `json:"beta_cs"`
+		Wealth     float64    `json:"logwealth_90"`
+	}
+	Pava  struct{ Y, W, Out []float64 }
+	NStar struct {
+		Size      []int64 `json:"n"`
+		Successes []int   `json:"k"`
+		Trials    []int   `json:"N"`
+		Theta     [2]float64
+		Cov       [2][2]float64
+		Logit     [3]float64
+		Isotonic  float64
+		Bracket   [2]int64
+	}
+	SPRT struct {
+		Xs     []int
+		P0, P1 float64
+		Result [2]any
+	}
+	Audit []struct {
+		K1, N1, K0, N0 int
+		Delta, Eps     float64
+	}
+	GDP []struct {
+		FP, N0, FN, N1 int
+		Mu             float64
+	}
+	Convert []struct{ Mu, Delta, Eps float64 } `json:"gdp_to_eps"`
+	Reach   []struct {
+		N   int
+		Eps float64
+	} `json:"audit_max_eps"`
+	Slope struct {
+		X, Y, SE, Theta []float64
+		Model           [2]float64 `json:"se_model"`
+		Inflated        [2]float64 `json:"se_inflated"`
+		Chi2            float64
+	}
+}
+
+func TestReferenceValues(t *testing.T) {
+	text, err := os.ReadFile("testdata/inference_core.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v reference
+	if err := json.Unmarshal(text, &v); err != nil {
+		t.Fatal(err)
+	}
+	near := func(what string, got, want float64) {
+		t.Helper()
+		if !(math.Abs(got-want) <= v.Tolerance) {
+			t.Errorf("%s: got %.17g, want %.17g", what, got, want)
+		}
+	}
+	pair := func(what string, low, high float64, want [2]float64) {
+		t.Helper()
+		near(what+", low", low, want[0])
+		near(what+", high", high, want[1])
+	}
+	const level = 0.05
+	for _, c := range v.Binom {
+		low, high := ClopperPearson(c.K, c.N, level)
+		pair("ClopperPearson", low, high, c.CP)
+		low, high = Wilson(c.K, c.N, level)
+		pair("Wilson", low, high, c.Wilson)
+		low, high = ConfidenceSequence(c.K, c.N, level)
+		pair("ConfidenceSequence", low, high, c.Sequence)
+		near("LogWealth", LogWealth(c.K, c.N, 0.9), c.Wealth)
+	}
+	for i, got := range Isotonic(v.Pava.Y, v.Pava.W) {
+		near("Isotonic", got, v.Pava.Out[i])
+	}
+	t.Run("n star", func(t *testing.T) { v.nstar(t, near, pair) })
+
+	outcomes := make([]bool, len(v.SPRT.Xs))
+	for i, x := range v.SPRT.Xs {
+		outcomes[i] = x == 1
+	}
+	decision, used := SPRT(outcomes, v.SPRT.P0, v.SPRT.P1, level, level)
+	if decision != 1 || v.SPRT.Result[0] != "H1" || float64(used) != v.SPRT.Result[1] {
+		t.Errorf("SPRT: got %d after %d, want %v", decision, used, v.SPRT.Result)
+	}
+	for _, c := range v.Audit {
+		near("AuditEpsilon", AuditEpsilon(c.K1, c.N1, c.K0, c.N0, c.Delta, level), c.Eps)
+	}
+	for _, c := range v.GDP {
+		near("AuditMu", AuditMu(c.FP, c.N0, c.FN, c.N1, level), c.Mu)
+	}
+	for _, c := range v.Convert {
+		near("GaussianEpsilon", privacy.GaussianEpsilon(c.Mu, c.Delta), c.Eps)
+	}
+	for _, c := range v.Reach {
+		near("AuditReach", AuditReach(c.N, level), c.Eps)
+	}
+	s := v.Slope
+	l := FitLine(s.X, s.Y, s.SE)
+	pair("FitLine", l.Intercept, l.Slope, [2]float64(s.Theta))
+	pair("FitLine, errors", l.InterceptError, l.SlopeError, s.Model)
+	pair("FitLine, inflated", l.InterceptError*l.Inflation, l.SlopeError*l.Inflation, s.Inflated)
+	near("FitLine, chi square", l.ChiSquare, s.Chi2)
+}
+
+func (v *reference) nstar(t *testing.T, near func(string, float64, float64), pair func(string, float64, float64, [2]float64)) {
+	var points []Point
+	for i, n := range v.NStar.Size {
+		points = append(points, Point{N: n, Consumed: v.NStar.Trials[i], Successes: v.NStar.Successes[i]})
+	}
+	f, err := FitLogistic(points)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair("FitLogistic", f.A, f.B, v.NStar.Theta)
+	pair("covariance of a", f.Covariance[0][0], f.Covariance[0][1], v.NStar.Cov[0])
+	pair("covariance of b", f.Covariance[1][0], f.Covariance[1][1], v.NStar.Cov[1])
+	n, low, high, err := f.Crossing(0.9, 0.05)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near("crossing", n, v.NStar.Logit[0])
+	pair("Fieller", low, high, [2]float64(v.NStar.Logit[1:]))
+	near("Crossing", Crossing(points, 0.9), v.NStar.Isotonic)
+	if a, b := Bracket(points, 0.9, 0.05); [2]int64{a, b} != v.NStar.Bracket {
+		t.Errorf("Bracket: got %d, %d, want %v", a, b, v.NStar.Bracket)
+	}
+}

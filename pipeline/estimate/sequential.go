@@ -1,0 +1,74 @@
+package estimate
+
+import "math"
+
+// LogWealth gives the natural logarithm of the Beta(1/2, 1/2)-mixture e-process against success probability p after k
+// successes in n trials: ln B(k+1/2, n-k+1/2) - ln B(1/2, 1/2) - k ln p - (n-k) ln(1-p).
+//
+// If the trials are independent with probability p, it ever reaches ln(1/level) with probability at most level (Ville 1939),
+// whenever and however often one looks. 0 <= k <= n, p in (0, 1).
+func LogWealth(k, n int, p float64) float64 { return logWealth(float64(k), float64(n), p) }
+
+func logWealth(k, n, p float64) float64 {
+	return logBeta(k+0.5, n-k+0.5) - math.Log(math.Pi) - k*math.Log(p) - (n-k)*math.Log1p(-p)
+}
+
+func logBeta(a, b float64) float64 {
+	la, _ := math.Lgamma(a)
+	lb, _ := math.Lgamma(b)
+	lab, _ := math.Lgamma(a + b)
+	return la + lb - lab
+}
+
+// ConfidenceSequence gives the success probabilities against which the e-process stays below 1/level: all of these intervals, over all
+// n, contain the truth together with probability at least 1 - level.
+func ConfidenceSequence(k, n int, level float64) (low, high float64) {
+	inside := func(p float64) bool { return LogWealth(k, n, p) < -math.Log(level) }
+	rate := float64(k) / float64(n)
+	if k > 0 {
+		low, _ = bisect(0, rate, func(p float64) bool { return !inside(p) })
+	}
+	high = 1
+	if k < n {
+		_, high = bisect(rate, 1, inside)
+	}
+	return low, high
+}
+
+// bisect narrows low, where the monotone condition holds, and high, where it does not, to neighbouring numbers.
+func bisect(low, high float64, holds func(float64) bool) (float64, float64) {
+	for {
+		middle := low + (high-low)/2
+		switch {
+		case middle <= low || middle >= high:
+			return low, high
+		case holds(middle):
+			low = middle
+		default:
+			high = middle
+		}
+	}
+}
+
+// SPRT is Wald's sequential test (1945) of success probability p0 against p1 with error probabilities of about falseAlarm (p1 accepted
+// under p0) and falseRest (p0 accepted under p1). It gives +1 when p1 is accepted, -1 when p0 is, 0 when neither is yet, and the
+// number of outcomes used. 0 < p0 < p1 < 1.
+func SPRT(outcomes []bool, p0, p1, falseAlarm, falseRest float64) (decision, used int) {
+	upper, lower := math.Log((1-falseRest)/falseAlarm), math.Log(falseRest/(1-falseAlarm))
+	success, miss := math.Log(p1/p0), math.Log((1-p1)/(1-p0))
+	ratio := 0.0
+	for i, ok := range outcomes {
+		if ok {
+			ratio += success
+		} else {
+			ratio += miss
+		}
+		switch {
+		case ratio >= upper:
+			return +1, i + 1
+		case ratio <= lower:
+			return -1, i + 1
+		}
+	}
+	return 0, len(outcomes)
+}

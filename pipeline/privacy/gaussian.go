@@ -1,0 +1,104 @@
+package privacy
+
+import "math"
+
+// GaussianDelta gives the least delta at which mu-Gaussian differential privacy is (epsilon, delta)-differentially private
+// (Balle and Wang 2018, Theorem 8; Dong, Roth and Su 2019, Corollary 2.13):
+//
+//	delta = Phi(-epsilon/mu + mu/2) - e^epsilon Phi(-epsilon/mu - mu/2)
+//
+// mu and epsilon in [0, +Inf]. mu = 0 and epsilon = +Inf give 0; otherwise mu = +Inf gives 1. NaN outside these ranges.
+// The relative error is about 1e-15 (1 + epsilon/mu^2), down to the smallest delta that a float64 holds.
+func GaussianDelta(mu, epsilon float64) float64 {
+	switch {
+	case !(mu >= 0 && epsilon >= 0):
+		return math.NaN()
+	case mu == 0 || math.IsInf(epsilon, 1):
+		return 0
+	case math.IsInf(mu, 1):
+		return 1
+	}
+	// e^epsilon phi(b) = phi(a) for the normal density phi: it turns each difference below into one of like quantities.
+	a := (epsilon/mu - mu/2) / math.Sqrt2
+	b := (epsilon/mu + mu/2) / math.Sqrt2
+	switch {
+	case a > 0:
+		return math.Exp(-a*a) * (erfcx(a) - erfcx(b)) / 2
+	case epsilon < 1:
+		return (math.Erf(b) + math.Erf(-a) - math.Expm1(epsilon)*math.Erfc(b)) / 2
+	default:
+		return (math.Erfc(a) - math.Exp(-a*a)*erfcx(b)) / 2
+	}
+}
+
+// GaussianMu gives the largest mu for which mu-Gaussian differential privacy is (epsilon, delta)-differentially private, from
+// below: GaussianDelta(mu, epsilon) <= delta holds for the number returned.
+//
+// epsilon in [0, +Inf], delta in [0, 1]. delta = 1 and epsilon = +Inf give +Inf; otherwise delta = 0 gives 0. NaN outside these ranges.
+func GaussianMu(epsilon, delta float64) float64 {
+	switch {
+	case !(epsilon >= 0) || !isProbability(delta):
+		return math.NaN()
+	case delta == 1 || math.IsInf(epsilon, 1):
+		return math.Inf(1)
+	case delta == 0:
+		return 0
+	}
+	low := 0.0
+	high := math.Sqrt(2*RhoFromEpsilon(epsilon, delta)) + delta // within a small factor of the answer, and above 0
+	for GaussianDelta(high, epsilon) <= delta {
+		low, high = high, 2*high
+	}
+	low, _ = bisect(low, high, func(mu float64) bool { return GaussianDelta(mu, epsilon) <= delta })
+	return low
+}
+
+// GaussianEpsilon gives the least epsilon for which mu-Gaussian differential privacy is (epsilon, delta)-differentially
+// private, from above: GaussianDelta(mu, epsilon) <= delta holds for the number returned.
+//
+// mu in [0, +Inf], delta in [0, 1]. mu = 0 and delta = 1 give 0; otherwise mu = +Inf and delta = 0 give +Inf. NaN outside these ranges.
+func GaussianEpsilon(mu, delta float64) float64 {
+	switch {
+	case !(mu >= 0) || !isProbability(delta):
+		return math.NaN()
+	case mu == 0 || delta == 1:
+		return 0
+	case math.IsInf(mu, 1) || delta == 0:
+		return math.Inf(1)
+	case GaussianDelta(mu, 0) <= delta:
+		return 0
+	}
+	high := EpsilonFromRho(mu*mu/2, delta)
+	for GaussianDelta(mu, high) > delta {
+		high *= 2
+	}
+	_, high = bisect(0, high, func(epsilon float64) bool { return GaussianDelta(mu, epsilon) > delta })
+	return high
+}
+
+// bisect narrows low, where the monotone condition holds, and high, where it does not, to neighbouring numbers.
+func bisect(low, high float64, holds func(float64) bool) (float64, float64) {
+	for {
+		middle := low + (high-low)/2
+		switch {
+		case middle <= low || middle >= high:
+			return low, high
+		case holds(middle):
+			low = middle
+		default:
+			high = middle
+		}
+	}
+}
+
+// erfcx gives e^(x^2) erfc(x) for x >= 0: beyond 5 by its continued fraction, whose 60 levels are then exact to the last digits.
+func erfcx(x float64) float64 {
+	if x < 5 {
+		return math.Exp(x*x) * math.Erfc(x)
+	}
+	tail := x
+	for level := 60; level >= 1; level-- {
+		tail = x + float64(level)/2/tail
+	}
+	return 1 / (math.Sqrt(math.Pi) * tail)
+}
