@@ -1,0 +1,63 @@
+package boosting
+
+import (
+	"math"
+
+	"github.com/shatterlab/shatter/pipeline/privacy"
+	"github.com/shatterlab/shatter/plugins/algo"
+)
+
+// guarantee states what the budget allows, or where n and the noise are both fixed what is really spent.
+func guarantee(s *algo.Setting[Params]) (algo.Guarantee, error) {
+	if err := resolve(s); err != nil {
+		return algo.Guarantee{}, err
+	}
+	a := accounting(s)
+	g := algo.Guarantee{Epsilon: s.Epsilon, Delta: s.Delta, Rho: a.mu * a.mu / 2, Source: a.source}
+	if s.N > 0 && s.Params.Preset != Calibrated {
+		p := &s.Params
+		mu := a.spent(float64(s.N), p.Rounds, p.Kappa, p.Sigma)
+		g.Rho = mu * mu / 2
+		g.Epsilon = min(s.Epsilon, a.epsilon(mu, s.Delta))
+	}
+	return g, nil
+}
+
+// account is one way to add up the noise of all rounds: the weak learner's sensitivity times kappa n, and the budget as the mu of
+// Gaussian differential privacy (mu^2/2 of concentrated).
+type account struct {
+	sensitivity float64
+	mu          float64
+	epsilon     func(mu, delta float64) float64
+	source      string
+}
+
+// spent is the mu of all rounds together, sensitivity sqrt(T) / (kappa n sigma).
+func (a account) spent(n float64, rounds int, kappa, sigma float64) float64 {
+	return a.sensitivity * math.Sqrt(float64(rounds)) / (kappa * n * sigma)
+}
+
+func accounting(s *algo.Setting[Params]) account {
+	if s.Params.Preset == PaperPreset {
+		return printedAccount(s.Epsilon, s.Delta)
+	}
+	return exactAccount(s.Epsilon, s.Delta)
+}
+
+func exactAccount(epsilon, delta float64) account {
+	return account{
+		sensitivity: 2,
+		mu:          privacy.GaussianMu(epsilon, delta),
+		epsilon:     privacy.GaussianEpsilon,
+		source:      "Gaussian differential privacy of T adaptive rounds (Dong, Roth and Su 2019), each of sensitivity 2/(kappa n), for noise of real numbers",
+	}
+}
+
+func printedAccount(epsilon, delta float64) account {
+	return account{
+		sensitivity: 4,
+		mu:          math.Sqrt(2 * privacy.RhoFromEpsilon(epsilon, delta)),
+		epsilon:     func(mu, delta float64) float64 { return privacy.EpsilonFromRho(mu*mu/2, delta) },
+		source:      "Bun, Carmosino and Sorrell 2020, Theorem 27, Lemmas 14 and 15: T rounds of 8/(kappa n sigma)^2-zCDP, for noise of real numbers",
+	}
+}

@@ -1,0 +1,101 @@
+package boosting
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/shatterlab/shatter/plugins/algo"
+)
+
+// benchSample has n examples on the unit sphere, labelled by a halfspace.
+func benchSample(n, d int) *algo.Data {
+	r := rand.New(rand.NewPCG(1, 2))
+	x, y := make([]float64, n*d), make([]float64, n)
+	for i := range y {
+		row := x[i*d : (i+1)*d]
+		for j := range row {
+			row[j] = r.NormFloat64()
+		}
+		scaled(row, 1/math.Sqrt(dot(row, row)))
+		y[i] = math.Copysign(1, row[0]+0.3*row[d-1])
+	}
+	return algo.NewData(x, d, y)
+}
+
+var benchSizes = []struct{ n, d int }{{1400, 10}, {1 << 16, 50}, {1 << 19, 50}, {1 << 20, 10}, {1 << 17, 200}}
+
+// BenchmarkRound is a whole round: two passes over the matrix, exponentials, projection. Between rounds it reads the same matrix
+// once, untimed: reads/pass is half of the fastest round over the fastest read, which a busy machine disturbs least.
+func BenchmarkRound(b *testing.B) {
+	for _, size := range benchSizes {
+		b.Run(fmt.Sprintf("n=%d/d=%d", size.n, size.d), func(b *testing.B) {
+			sample := benchSample(size.n, size.d)
+			r := rand.New(rand.NewPCG(3, 4))
+			p := Params{Rounds: 50, Lambda: 8, Kappa: 0.3, Sigma: 0.05, Weak: Raw, Loss: Linear}
+			state := newBooster(p, sample)
+			b.SetBytes(int64(16 * size.n * size.d))
+			b.ReportAllocs()
+			round, read := time.Hour, time.Hour
+			for i := 0; b.Loop(); i++ {
+				b.StopTimer()
+				if i%p.Rounds == 0 {
+					clear(state.s)
+					state.weights.logc = math.Log(p.Kappa)
+				}
+				start := time.Now()
+				sink += sumOf(sample.Xs())
+				read = min(read, time.Since(start))
+				b.StartTimer()
+				start = time.Now()
+				state.round(r.NormFloat64)
+				round = min(round, time.Since(start))
+			}
+			b.ReportMetric(float64(round)/2/float64(read), "reads/pass")
+		})
+	}
+}
+
+// BenchmarkRead sums the same matrix in the order in which it lies.
+func BenchmarkRead(b *testing.B) {
+	for _, size := range benchSizes {
+		b.Run(fmt.Sprintf("n=%d/d=%d", size.n, size.d), func(b *testing.B) {
+			x := benchSample(size.n, size.d).Xs()
+			b.SetBytes(int64(8 * len(x)))
+			for b.Loop() {
+				sink += sumOf(x)
+			}
+		})
+	}
+}
+
+var sink float64
+
+func sumOf(x []float64) float64 {
+	var a, b, c, d, e, f, g, h float64
+	for ; len(x) >= 8; x = x[8:] {
+		a += x[0]
+		b += x[1]
+		c += x[2]
+		d += x[3]
+		e += x[4]
+		f += x[5]
+		g += x[6]
+		h += x[7]
+	}
+	return a + b + c + d + e + f + g + h
+}
+
+// BenchmarkTrial is a whole trial of the size that most tables need.
+func BenchmarkTrial(b *testing.B) {
+	sample := benchSample(1400, 10)
+	t := trialOf(setting(Params{Preset: Calibrated, Weak: Raw, Loss: Linear}), 1400, 1)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := learn(b.Context(), t, sample); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

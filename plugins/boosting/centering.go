@@ -1,0 +1,74 @@
+package boosting
+
+import (
+	"context"
+
+	"github.com/shatterlab/shatter/plugins/algo"
+)
+
+// CenteringParams are the parameters of boosting/centering: none to choose.
+type CenteringParams struct {
+	Sigma float64 `doc:"standard deviation of the noise per coordinate: always 2/(n mu), from epsilon, delta and n; 0 before n is fixed (see the metric sigma)" min:"0"`
+}
+
+// centering is noisy centering, the mean of y x plus calibrated noise: one round of boosting, which starts uniform, at density 1. It is
+// good where all examples agree on a direction and fails on a minority that does not.
+func centering() algo.Algorithm[CenteringParams] {
+	return algo.Algorithm[CenteringParams]{
+		Name:    "boosting/centering",
+		Version: "1.0.0",
+		Doc:     "Halfspaces by the noisy mean of y x, calibrated to epsilon, delta and n: one round of boosting, the baseline that it must beat.",
+		Metrics: map[string]string{
+			"sigma":          "standard deviation, per coordinate, of the noise",
+			"training_error": "share of the sample, as labelled, that the hypothesis gets wrong; a tie is wrong (not private)",
+		},
+		Learn: learnCentering,
+		Check: resolveCentering,
+		Guarantee: func(s *algo.Setting[CenteringParams]) (algo.Guarantee, error) {
+			if err := resolveCentering(s); err != nil {
+				return algo.Guarantee{}, err
+			}
+			mu := exactAccount(s.Epsilon, s.Delta).mu
+			return algo.Guarantee{Epsilon: s.Epsilon, Delta: s.Delta, Rho: mu * mu / 2,
+				Source: "Gaussian mechanism of sensitivity 2/n, exact (Balle and Wang 2018; Dong, Roth and Su 2019), for noise of real numbers"}, nil
+		},
+	}
+}
+
+func resolveCentering(s *algo.Setting[CenteringParams]) error {
+	if err := checkProblem("boosting/centering", s.Problem, s.Epsilon, s.Delta); err != nil {
+		return err
+	}
+	f := fixer{who: "boosting/centering"}
+	f.sigma(&s.Params.Sigma, centeringSchedule(s.Epsilon, s.Delta), s.N)
+	if f.err != nil {
+		return f.err
+	}
+	return checkSigma(s.Params.Sigma)
+}
+
+func centeringSchedule(epsilon, delta float64) schedule {
+	return calibratedSchedule(&Params{Rounds: 1, Kappa: 1}, epsilon, delta)
+}
+
+func learnCentering(_ context.Context, t *algo.Trial[CenteringParams], sample *algo.Data) (algo.Model, error) {
+	if t.Params.Sigma == 0 {
+		t.N = sample.Len()
+		if err := resolveCentering(&t.Setting); err != nil {
+			return nil, err
+		}
+	}
+	if err := checkBall(sample); err != nil {
+		return nil, err
+	}
+	b := newBooster(Params{Rounds: 1, Lambda: 1, Kappa: 1, Sigma: t.Params.Sigma, Weak: Raw, Loss: Linear}, sample)
+	for i := range b.weights.u {
+		b.weights.u[i] = 1
+	}
+	b.center(1)
+	b.release(t.Rand.NormFloat64)
+	b.reweight()
+	t.Report("sigma", t.Params.Sigma)
+	t.Report("training_error", shareUpTo(b.margins(), 0))
+	return b.model(), nil
+}

@@ -1,0 +1,78 @@
+package boosting
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/shatterlab/shatter/plugins/algo"
+)
+
+// trialOf is a hand-made trial, its parameters resolved for n as a session does it.
+func trialOf(s algo.Setting[Params], n int, seed uint64) *algo.Trial[Params] {
+	s.N = n
+	if err := resolve(&s); err != nil {
+		panic(err)
+	}
+	return &algo.Trial[Params]{Setting: s, Rand: rand.New(rand.NewPCG(seed, 99))}
+}
+
+// law draws examples with margin tau along u: y x = tau u + sqrt(1-tau^2) q, where q is a unit vector orthogonal to u, either
+// uniform (iso) or leaning to e_1 with probability 1 - minority and to -e_1 else (skew). u and e_1 are random.
+type law struct {
+	tau, minority float64
+	skew          bool
+	u, e          []float64
+	rand          *rand.Rand
+}
+
+func newLaw(r *rand.Rand, d int, tau float64, skew bool) *law {
+	l := &law{tau: tau, minority: 0.2, skew: skew, rand: r}
+	l.u = l.unit(make([]float64, d))
+	l.e = l.unit(make([]float64, d), l.u)
+	return l
+}
+
+// unit fills v with a uniform unit vector orthogonal to others, which are orthonormal.
+func (l *law) unit(v []float64, others ...[]float64) []float64 {
+	for j := range v {
+		v[j] = l.rand.NormFloat64()
+	}
+	for _, o := range others {
+		c := dot(v, o)
+		for j := range v {
+			v[j] -= c * o[j]
+		}
+	}
+	return scaled(v, 1/math.Sqrt(dot(v, v)))
+}
+
+func (l *law) draw(n int) *algo.Data {
+	d := len(l.u)
+	x, y := make([]float64, n*d), make([]float64, n)
+	for i := range y {
+		y[i] = float64(2*l.rand.IntN(2) - 1)
+		l.example(x[i*d:(i+1)*d], y[i])
+	}
+	return algo.NewData(x, d, y)
+}
+
+func (l *law) example(q []float64, y float64) {
+	if l.skew {
+		l.unit(q, l.u, l.e)
+		side := 1.0
+		if l.rand.Float64() < l.minority {
+			side = -1
+		}
+		for j := range q {
+			q[j] = side*l.e[j] + q[j]/2
+		}
+		scaled(q, 1/math.Sqrt(dot(q, q)))
+	} else {
+		l.unit(q, l.u)
+	}
+	across := math.Sqrt(1 - l.tau*l.tau)
+	for j := range q {
+		q[j] = y * (l.tau*l.u[j] + across*q[j])
+	}
+	scaled(q, min(1, 1/math.Sqrt(dot(q, q))))
+}

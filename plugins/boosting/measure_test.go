@@ -1,0 +1,131 @@
+package boosting
+
+import (
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestExponentials(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	s := []float64{0, math.Copysign(0, -1), 1, -1, 709, 709.01, -708, -708.01, 745, -745, 1e-300, -1e-17, math.Ln2 / 128, math.MaxFloat64, -math.MaxFloat64}
+	for range 20000 {
+		s = append(s, (r.Float64()-0.5)*1416, r.NormFloat64())
+	}
+	u := make([]float64, len(s))
+	capped, tail := exponentials(u, s, 0)
+	wantCapped, wantTail := 0, 0.0
+	for i, x := range s {
+		want := math.Exp(x)
+		switch {
+		case x > 709:
+			want = math.Inf(1)
+		case x < -708:
+			want = 0
+		}
+		if u[i] != want && !(math.Abs(u[i]-want) <= 4e-16*want) {
+			t.Errorf("e^%v = %v, want %v", x, u[i], want)
+		}
+		if u[i] >= 1 {
+			wantCapped++
+		} else {
+			wantTail += u[i]
+		}
+	}
+	if capped != wantCapped {
+		t.Errorf("capped = %d, want %d", capped, wantCapped)
+	}
+	near(t, "tail", tail, wantTail, 1e-12)
+}
+
+func TestPowersAreRoundedToNearest(t *testing.T) {
+	root := big.NewFloat(2).SetPrec(200)
+	for range 6 {
+		root.Sqrt(root)
+	}
+	power := big.NewFloat(1).SetPrec(200)
+	for i, got := range powers {
+		if want, _ := power.Float64(); got != want {
+			t.Errorf("powers[%d] = %v, want %v", i, got, want)
+		}
+		power.Mul(power, root)
+	}
+}
+
+// logWeights draws all shapes that rounds produce, and worse: ties, far-apart groups, one giant.
+func logWeights(t *rapid.T) []float64 {
+	n := rapid.IntRange(2, 600).Draw(t, "n")
+	spread := rapid.SampledFrom([]float64{0, 1e-9, 1, 30, 700, 5000}).Draw(t, "spread")
+	shift := rapid.SampledFrom([]float64{0, -3, 400, -2000, 1e5}).Draw(t, "shift")
+	r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+	grid := rapid.SampledFrom([]float64{0, 1, 50}).Draw(t, "grid")
+	s := make([]float64, n)
+	for i := range s {
+		v := spread * r.NormFloat64()
+		if grid > 0 {
+			v = math.Round(v/grid) * grid
+		}
+		s[i] = v + shift
+	}
+	return s
+}
+
+func TestProjectionProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := logWeights(t)
+		n := float64(len(s))
+		kappa := rapid.OneOf(rapid.Float64Range(1e-4, 0.999), rapid.SampledFrom([]float64{0.1, 0.25, 0.3, 0.5})).Draw(t, "kappa")
+		mass := kappa * n
+		m := measure{u: make([]float64, len(s)), logc: rapid.SampledFrom([]float64{0, -3, 50, -400, 3000}).Draw(t, "start")}
+		mu := m.mu(m.project(s, mass))
+
+		sum := 0.0
+		for i, v := range mu {
+			if v < 0 || v > 1 {
+				t.Fatalf("mu[%d] = %v", i, v)
+			}
+			sum += v
+		}
+		if math.Abs(sum-mass) > 1e-11*n {
+			t.Fatalf("mass = %v, want %v", sum, mass)
+		}
+		logc, _ := sortedScale(slices.Clone(s), mass)
+		for i, v := range mu {
+			if want := math.Exp(min(0, logc+s[i])); math.Abs(v-want) > 1e-10 {
+				t.Fatalf("mu[%d] = %v, want %v (log-weight %v, logc %v against %v)", i, v, want, s[i], m.logc, logc)
+			}
+		}
+		if again := m.mu(m.project(s, mass)); !closeTo(again, mu, 1e-12) {
+			t.Fatalf("projecting again from the solution gives other weights")
+		}
+	})
+}
+
+func closeTo(a, b []float64, tolerance float64) bool {
+	for i := range a {
+		if math.Abs(a[i]-b[i]) > tolerance {
+			return false
+		}
+	}
+	return true
+}
+
+func TestSelectRank(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v := rapid.SliceOfN(rapid.Float64Range(-5, 5), 1, 60).Draw(t, "v")
+		if rapid.Bool().Draw(t, "ties") {
+			for i := range v {
+				v[i] = math.Round(v[i])
+			}
+		}
+		rank := rapid.IntRange(0, len(v)-1).Draw(t, "rank")
+		want := slices.Sorted(slices.Values(v))[rank]
+		if got := selectRank(slices.Clone(v), rank); got != want {
+			t.Fatalf("rank %d of %v = %v, want %v", rank, v, got, want)
+		}
+	})
+}

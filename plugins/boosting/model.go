@@ -1,0 +1,63 @@
+package boosting
+
+import (
+	"context"
+
+	"github.com/shatterlab/shatter/plugins/algo"
+)
+
+// halfspace w predicts the sign of <w, x>, +1 at 0.
+type halfspace []float64
+
+// Predict implements [algo.Model].
+func (w halfspace) Predict(ctx context.Context, x *algo.Data, out []float64) error {
+	const rows = 1 << 14 // between two looks at ctx
+	for lo := 0; lo < len(out); lo += rows {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		block := out[lo:min(lo+rows, len(out))]
+		inner(block, x.Xs()[lo*len(w):], w)
+		signs(block)
+	}
+	return nil
+}
+
+// committee predicts the sign of mean_t clip(<z_t, x>) over the rows z_t of vectors: not a halfspace.
+type committee struct {
+	vectors []float64
+}
+
+// Predict implements [algo.Model].
+func (c committee) Predict(ctx context.Context, x *algo.Data, out []float64) error {
+	d := x.Dim()
+	var margins [blockRows]float64
+	for lo := 0; lo < len(out); lo += blockRows {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		block := out[lo:min(lo+blockRows, len(out))]
+		rows := x.Xs()[lo*d : (lo+len(block))*d]
+		clear(block)
+		for t := 0; t < len(c.vectors); t += d {
+			m := margins[:len(block)]
+			inner(m, rows, c.vectors[t:t+d])
+			bend(m, Clip)
+			for i, v := range m {
+				block[i] += v
+			}
+		}
+		signs(block)
+	}
+	return nil
+}
+
+func signs(v []float64) {
+	for i := range v {
+		if v[i] < 0 {
+			v[i] = -1
+		} else {
+			v[i] = 1
+		}
+	}
+}

@@ -1,0 +1,280 @@
+package boosting
+
+import (
+	"math"
+
+	"github.com/shatterlab/shatter/plugins/algo"
+)
+
+// Values of [Params.Preset].
+const (
+	PaperPreset = "paper"       // Algorithm 5 as printed: rounds, lambda, kappa, sigma follow from alpha, beta, tau, c; accounted as printed
+	PaperTight  = "paper-tight" // the same with the exact sensitivity and the exact accounting
+	TheoremA    = "theorem-a"   // the settings of Theorem A (see sufficient): lambda 1, rounds and sigma from kappa, tau, beta, n
+	Calibrated  = "calibrated"  // any rounds, lambda, kappa; sigma is the least that epsilon and delta allow at this n
+)
+
+// Values of [Params.Weak].
+const (
+	Raw  = "raw"  // the released vector z as it is: h(x) = <z, x>
+	Unit = "unit" // z/|z|, divided after the noise
+)
+
+// Values of [Params.Loss], for the margin m = y h(x).
+const (
+	Linear = "linear" // (1+m)/2: the paper's for |h| <= 1
+	Paper  = "paper"  // 1 - |m-1|/2, literally as printed: it falls again beyond m = 1
+	Clip   = "clip"   // (1+m)/2 with h clipped to [-1, 1]; the result is then a vote of all rounds, not a halfspace
+)
+
+// Params are the parameters of boosting/hs-stl. Zero stands for "by the preset" where that is allowed; resolve writes the value.
+//
+// A preset fixes what it names; a parameter that it fixes may be repeated with that very value and with no other.
+//
+//	paper, paper-tight  fix rounds, lambda, kappa, sigma, weak = raw, debias = false; free: tau, c, loss
+//	theorem-a           fixes rounds, lambda, sigma, weak = raw, loss = linear, debias = false; free: tau, kappa up to 1/e
+//	calibrated          fixes sigma; free: rounds, lambda, kappa, tau, weak, loss, debias; c does not apply
+type Params struct {
+	Preset string  `doc:"where the other parameters come from: paper (Algorithm 5 as printed), paper-tight (the same, exact accounting), theorem-a (proved settings), calibrated (noise from epsilon, delta and n)" choices:"paper,paper-tight,theorem-a,calibrated"`
+	Rounds int     `doc:"boosting rounds T; 0: by the preset (calibrated: 50, and 0.5/tau^2 for tau below 0.1)" min:"0"`
+	Lambda float64 `doc:"learning rate of the log-weights, per unit of loss; 0: by the preset (calibrated: 8)" min:"0" max:"1e6"`
+	Kappa  float64 `doc:"density of the smooth distributions, in (0,1); 0: by the preset (paper: alpha/4; theorem-a: alpha, at most 1/e; calibrated: 3 alpha, at most 1/2)" min:"0" max:"1"`
+	Sigma  float64 `doc:"standard deviation of the noise per coordinate: always by the preset; 0 where it depends on n (see the metric sigma)" min:"0"`
+	Weak   string  `doc:"weak learner: raw (paper) or unit (normalised, after the noise)" choices:"raw,unit"`
+	Loss   string  `doc:"loss of an example with margin m: linear (1+m)/2, paper 1-|m-1|/2, clip (linear, hypotheses clipped to [-1,1]; improper)" choices:"linear,paper,clip"`
+	Debias bool    `doc:"divide the released vector by max(tau, sqrt(|z|^2 - sigma^2 d)), an estimate of its norm without the noise; needs weak raw and tau"`
+	C      float64 `doc:"the constant c in the paper's sigma = tau/(8 c sqrt(ln(3072 ln(1/kappa)/(beta tau^2)))), which the text leaves open; 0: 1/sqrt(2), the least for which its tail bound holds; paper and paper-tight only" min:"0"`
+	Tau    float64 `doc:"margin to build for; 0: the margin that the problem promises" min:"0" max:"1"`
+}
+
+// resolve refuses what cannot run and writes the values that the preset gives. What depends on n is written where N > 0.
+// Resolving resolved parameters changes nothing.
+func resolve(s *algo.Setting[Params]) error {
+	if err := checkProblem("boosting/hs-stl", s.Problem, s.Epsilon, s.Delta); err != nil {
+		return err
+	}
+	if err := resolveTau(s); err != nil {
+		return err
+	}
+	var err error
+	switch s.Params.Preset {
+	case PaperPreset, PaperTight:
+		err = resolvePaper(s)
+	case TheoremA:
+		err = resolveTheoremA(s)
+	case Calibrated:
+		err = resolveCalibrated(s)
+	default:
+		err = algo.Invalid("unknown preset %q: take paper, paper-tight, theorem-a or calibrated", s.Params.Preset)
+	}
+	if err != nil {
+		return err
+	}
+	return checkNumbers(&s.Params)
+}
+
+func checkProblem(name string, p algo.Problem, epsilon, delta float64) error {
+	switch {
+	case p.Class != "halfspace":
+		return algo.Invalid("%s learns halfspaces, not class %q: leave it out here, or set problem.class to halfspace", name, p.Class)
+	case !(epsilon > 0):
+		return algo.Invalid("%s needs privacy.epsilon above 0, not %g", name, epsilon)
+	case !(delta > 0 && delta < 1):
+		return algo.Invalid("%s adds Gaussian noise, which is never pure: give privacy.delta in (0,1), not %g", name, delta)
+	}
+	return nil
+}
+
+func resolveTau(s *algo.Setting[Params]) error {
+	p := &s.Params
+	if p.Tau == 0 {
+		p.Tau = s.Problem.Margin
+	}
+	needed := p.Preset != Calibrated || p.Debias
+	switch {
+	case p.Tau == 0 && needed && p.Debias:
+		return algo.Invalid("debias needs a margin and the problem promises none: give tau, or set debias to false")
+	case p.Tau == 0 && needed:
+		return algo.Invalid("preset %s needs a margin and the problem promises none: give tau, or take preset %s", p.Preset, Calibrated)
+	case p.Tau != 0 && !(p.Tau >= 1e-6 && p.Tau <= 1):
+		return algo.Invalid("tau must be between 1e-6 and 1, not %g", p.Tau)
+	}
+	return nil
+}
+
+func resolvePaper(s *algo.Setting[Params]) error {
+	p := &s.Params
+	if p.C == 0 {
+		p.C = math.Sqrt(0.5)
+	}
+	if !(p.C > 0 && p.C <= 1e6) {
+		return algo.Invalid("c must be above 0 and at most 1e6, not %g", p.C)
+	}
+	f := presetFixer(p.Preset)
+	plan := paperSchedule(s.Alpha, s.Beta, p.Tau, p.C)
+	f.text("weak", p.Weak, Raw)
+	f.off("debias", p.Debias)
+	f.count("rounds", &p.Rounds, plan.rounds)
+	f.number("lambda", &p.Lambda, plan.lambda)
+	f.number("kappa", &p.Kappa, plan.kappa)
+	f.number("sigma", &p.Sigma, plan.sigma(0))
+	if f.err != nil {
+		return f.err
+	}
+	return feasible(s, plan)
+}
+
+func resolveTheoremA(s *algo.Setting[Params]) error {
+	p := &s.Params
+	if p.Kappa == 0 {
+		p.Kappa = min(s.Alpha, 1/math.E)
+	}
+	if !(p.Kappa > 0 && p.Kappa <= 1/math.E) {
+		return algo.Invalid("preset %s needs kappa above 0 and at most 1/e = %.4g, not %g: lower it, or take preset %s", p.Preset, 1/math.E, p.Kappa, Calibrated)
+	}
+	f := presetFixer(p.Preset)
+	plan := theoremASchedule(p.Kappa, effectiveMargin(p.Tau, s.Problem), s.Beta)
+	f.text("weak", p.Weak, Raw)
+	f.text("loss", p.Loss, Linear)
+	f.off("debias", p.Debias)
+	f.zero("c", p.C)
+	f.count("rounds", &p.Rounds, plan.rounds)
+	f.number("lambda", &p.Lambda, plan.lambda)
+	f.sigma(&p.Sigma, plan, s.N)
+	if f.err != nil {
+		return f.err
+	}
+	return feasible(s, plan)
+}
+
+func resolveCalibrated(s *algo.Setting[Params]) error {
+	p := &s.Params
+	if p.Rounds == 0 {
+		p.Rounds = 50
+		if p.Tau > 0 && p.Tau < 0.1 {
+			p.Rounds = int(math.Ceil(0.5 / (p.Tau * p.Tau)))
+		}
+	}
+	if p.Lambda == 0 {
+		p.Lambda = 8
+	}
+	if p.Kappa == 0 {
+		p.Kappa = min(3*s.Alpha, 0.5)
+	}
+	if err := checkNumbers(p); err != nil {
+		return err
+	}
+	if p.Debias && p.Weak == Unit {
+		return algo.Invalid("debias and weak %q both normalise: set weak to %q, or debias to false", Unit, Raw)
+	}
+	f := presetFixer(p.Preset)
+	f.zero("c", p.C)
+	f.sigma(&p.Sigma, calibratedSchedule(p, s.Epsilon, s.Delta), s.N)
+	if f.err != nil {
+		return f.err
+	}
+	return checkSigma(p.Sigma)
+}
+
+// checkSigma refuses noise that would overflow, for a budget of next to nothing.
+func checkSigma(sigma float64) error {
+	if !(sigma <= 1e100) {
+		return algo.Infeasible("this budget asks for noise of standard deviation %g, which leaves nothing to learn from: raise epsilon, delta or n", sigma)
+	}
+	return nil
+}
+
+// checkNumbers checks ranges again, for callers that did not come through the parameter checker.
+func checkNumbers(p *Params) error {
+	switch {
+	case p.Rounds < 1:
+		return algo.Invalid("rounds must be at least 1, not %d", p.Rounds)
+	case !(p.Lambda > 0 && p.Lambda <= 1e6):
+		return algo.Invalid("lambda must be above 0 and at most 1e6, not %g", p.Lambda)
+	case !(p.Kappa > 0 && p.Kappa < 1):
+		return algo.Invalid("kappa must lie strictly between 0 and 1, not %g", p.Kappa)
+	case p.Weak != Raw && p.Weak != Unit:
+		return algo.Invalid("unknown weak learner %q: take %s or %s", p.Weak, Raw, Unit)
+	case p.Loss != Linear && p.Loss != Paper && p.Loss != Clip:
+		return algo.Invalid("unknown loss %q: take %s, %s or %s", p.Loss, Linear, Paper, Clip)
+	}
+	return nil
+}
+
+// feasible refuses a sample size at which the fixed noise of a preset spends more than the budget.
+func feasible(s *algo.Setting[Params], plan schedule) error {
+	if s.N == 0 {
+		return nil
+	}
+	if least := plan.least(accounting(s)); float64(s.N) < least {
+		return algo.Infeasible("preset %s fixes its noise, which is (%g, %g)-private only from n = %.0f on, not at %d: raise n, or take preset %s",
+			s.Params.Preset, s.Epsilon, s.Delta, least, s.N, Calibrated)
+	}
+	return nil
+}
+
+// fixer collects the first contradiction between what a preset fixes and what was given.
+type fixer struct {
+	who   string // "preset paper"
+	other string // what to take instead, or ""
+	err   error
+}
+
+func presetFixer(preset string) fixer {
+	f := fixer{who: "preset " + preset}
+	if preset != Calibrated {
+		f.other = ", or take preset " + Calibrated
+	}
+	return f
+}
+
+func (f *fixer) refuse(format string, args ...any) {
+	if f.err == nil {
+		f.err = algo.Invalid(format, args...)
+	}
+}
+
+func (f *fixer) fail(name string, want, got any) {
+	f.refuse("%s fixes %s at %v, not %v: leave %s out%s", f.who, name, want, got, name, f.other)
+}
+
+func (f *fixer) number(name string, given *float64, want float64) {
+	if *given != 0 && !(math.Abs(*given-want) <= 1e-9*want) {
+		f.fail(name, want, *given)
+	}
+	*given = want
+}
+
+func (f *fixer) count(name string, given *int, want int) {
+	if *given != 0 && *given != want {
+		f.fail(name, want, *given)
+	}
+	*given = want
+}
+
+func (f *fixer) text(name, given, want string) {
+	if given != want {
+		f.fail(name, want, given)
+	}
+}
+
+func (f *fixer) off(name string, given bool) {
+	if given {
+		f.fail(name, false, true)
+	}
+}
+
+func (f *fixer) zero(name string, given float64) {
+	if given != 0 {
+		f.refuse("%s has no meaning in %s: leave it out, or take preset %s", name, f.who, PaperPreset)
+	}
+}
+
+// sigma fixes noise that depends on n, and so has no value before n is fixed.
+func (f *fixer) sigma(given *float64, plan schedule, n int) {
+	if n > 0 {
+		f.number("sigma", given, plan.sigma(float64(n)))
+	} else if *given != 0 {
+		f.refuse("%s takes sigma from epsilon, delta and n: leave sigma out", f.who)
+	}
+}

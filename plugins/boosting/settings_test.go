@@ -1,0 +1,254 @@
+package boosting
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/shatterlab/shatter/pipeline/privacy"
+	"github.com/shatterlab/shatter/plugins/algo"
+)
+
+func TestResolve(t *testing.T) {
+	plain := func(preset string) Params { return Params{Preset: preset, Weak: Raw, Loss: Linear} }
+	for _, c := range []struct {
+		name  string
+		give  Params
+		tau   float64 // the problem's
+		n     int
+		noise float64
+		want  Params
+	}{
+		{"calibrated", plain(Calibrated), 0.1, 0, 0,
+			Params{Preset: Calibrated, Rounds: 50, Lambda: 8, Kappa: 0.3, Weak: Raw, Loss: Linear, Tau: 0.1}},
+		{"calibrated, small margin", plain(Calibrated), 0.05, 0, 0,
+			Params{Preset: Calibrated, Rounds: 200, Lambda: 8, Kappa: 0.3, Weak: Raw, Loss: Linear, Tau: 0.05}},
+		{"calibrated, no margin", plain(Calibrated), 0, 0, 0,
+			Params{Preset: Calibrated, Rounds: 50, Lambda: 8, Kappa: 0.3, Weak: Raw, Loss: Linear}},
+		{"calibrated, n fixed", Params{Preset: Calibrated, Rounds: 50, Lambda: 4, Kappa: 0.1, Weak: Unit, Loss: Clip}, 0.1, 5000, 0,
+			Params{Preset: Calibrated, Rounds: 50, Lambda: 4, Kappa: 0.1, Sigma: 0.1194919636391463, Weak: Unit, Loss: Clip, Tau: 0.1}},
+		{"paper", Params{Preset: PaperPreset, Weak: Raw, Loss: Paper}, 0.1, 0, 0,
+			Params{Preset: PaperPreset, Rounds: 377742, Lambda: 0.0125, Kappa: 0.025, Sigma: 0.00438621303744598, Weak: Raw, Loss: Paper, C: math.Sqrt(0.5), Tau: 0.1}},
+		{"paper-tight, own margin and c", Params{Preset: PaperTight, Weak: Raw, Loss: Linear, C: math.Sqrt2, Tau: 0.2}, 0.5, 0, 0,
+			Params{Preset: PaperTight, Rounds: 94436, Lambda: 0.025, Kappa: 0.025, Sigma: 0.00896581144629225 / 2 * math.Sqrt(math.Log(3072*math.Log(40)/(0.05*0.04))/math.Log(3072*math.Log(40)/(0.1*0.04))), Weak: Raw, Loss: Linear, C: math.Sqrt2, Tau: 0.2}},
+		{"theorem-a", plain(TheoremA), 0.1, 0, 0,
+			Params{Preset: TheoremA, Rounds: 3685, Lambda: 1, Kappa: 0.1, Weak: Raw, Loss: Linear, Tau: 0.1}},
+		{"theorem-a, noisy labels", plain(TheoremA), 0.1, 0, 0.001,
+			Params{Preset: TheoremA, Rounds: 14737, Lambda: 1, Kappa: 0.1, Weak: Raw, Loss: Linear, Tau: 0.1}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := setting(c.give)
+			s.Problem.Margin, s.Problem.NoiseRate, s.N = c.tau, c.noise, c.n
+			for _, pass := range []string{"once", "twice"} {
+				if err := resolve(&s); err != nil {
+					t.Fatalf("%s: %v", pass, err)
+				}
+				if diff := cmp.Diff(c.want, s.Params, cmpopts.EquateApprox(1e-11, 0)); diff != "" {
+					t.Errorf("%s: (-want +got)\n%s", pass, diff)
+				}
+			}
+			s.N = 1 << 40 // parameters resolved without n stand for every n
+			if c.n == 0 {
+				if err := resolve(&s); err != nil {
+					t.Errorf("resolve again at another n: %v", err)
+				}
+			}
+		})
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(s *algo.Setting[Params])
+		want   string
+	}{
+		{"class", func(s *algo.Setting[Params]) { s.Problem.Class = "thresholds" },
+			`boosting/hs-stl learns halfspaces, not class "thresholds"`},
+		{"no delta", func(s *algo.Setting[Params]) { s.Delta = 0 }, "Gaussian noise, which is never pure: give privacy.delta in (0,1), not 0"},
+		{"no epsilon", func(s *algo.Setting[Params]) { s.Epsilon = 0 }, "privacy.epsilon above 0, not 0"},
+		{"preset", func(s *algo.Setting[Params]) { s.Params.Preset = "tuned" }, `unknown preset "tuned": take paper,`},
+		{"kappa", func(s *algo.Setting[Params]) { s.Params.Kappa = 1 }, "kappa must lie strictly between 0 and 1, not 1"},
+		{"lambda", func(s *algo.Setting[Params]) { s.Params.Lambda = math.NaN() }, "lambda must be above 0 and at most 1e6, not NaN"},
+		{"rounds", func(s *algo.Setting[Params]) { s.Params.Rounds = -1 }, "rounds must be at least 1, not -1"},
+		{"weak", func(s *algo.Setting[Params]) { s.Params.Weak = "" }, `unknown weak learner "": take raw or unit`},
+		{"loss", func(s *algo.Setting[Params]) { s.Params.Loss = "hinge" }, `unknown loss "hinge": take linear, paper or clip`},
+		{"tau", func(s *algo.Setting[Params]) { s.Params.Tau = 2 }, "tau must be between 1e-6 and 1, not 2"},
+		{"sigma", func(s *algo.Setting[Params]) { s.Params.Sigma = 0.1 }, `preset calibrated takes sigma from epsilon, delta and n: leave sigma out`},
+		{"sigma at n", func(s *algo.Setting[Params]) { s.Params.Sigma, s.N = 0.1, 1000 }, `preset calibrated fixes sigma at 0.199`},
+		{"c", func(s *algo.Setting[Params]) { s.Params.C = 1 }, `c has no meaning in preset calibrated: leave it out, or take preset paper`},
+		{"debias and unit", func(s *algo.Setting[Params]) { s.Params.Debias, s.Params.Weak = true, Unit }, `debias and weak "unit" both normalise`},
+		{"debias without margin", func(s *algo.Setting[Params]) { s.Params.Debias, s.Problem.Margin = true, 0 }, "debias needs a margin and the problem promises none: give tau"},
+		{"paper without margin", func(s *algo.Setting[Params]) { s.Params.Preset, s.Problem.Margin = PaperPreset, 0 }, `preset paper needs a margin and the problem promises none: give tau`},
+		{"paper with kappa", func(s *algo.Setting[Params]) { s.Params.Preset, s.Params.Kappa = PaperPreset, 0.3 },
+			`preset paper fixes kappa at 0.025, not 0.3: leave kappa out, or take preset calibrated`},
+		{"paper with rounds", func(s *algo.Setting[Params]) { s.Params.Preset, s.Params.Rounds = PaperTight, 50 }, `preset paper-tight fixes rounds at 377742, not 50`},
+		{"paper with unit", func(s *algo.Setting[Params]) { s.Params.Preset, s.Params.Weak = PaperPreset, Unit }, `preset paper fixes weak at raw, not unit`},
+		{"paper with debias", func(s *algo.Setting[Params]) { s.Params.Preset, s.Params.Debias = PaperPreset, true }, `preset paper fixes debias at false, not true`},
+		{"paper with c", func(s *algo.Setting[Params]) { s.Params.Preset, s.Params.C = PaperPreset, -1 }, "c must be above 0 and at most 1e6, not -1"},
+		{"theorem-a with loss", func(s *algo.Setting[Params]) { s.Params.Preset, s.Params.Loss = TheoremA, Paper }, `preset theorem-a fixes loss at linear, not paper`},
+		{"theorem-a with lambda", func(s *algo.Setting[Params]) { s.Params.Preset, s.Params.Lambda = TheoremA, 8 }, `preset theorem-a fixes lambda at 1, not 8`},
+		{"theorem-a with kappa", func(s *algo.Setting[Params]) { s.Params.Preset, s.Params.Kappa = TheoremA, 0.5 }, `preset theorem-a needs kappa above 0 and at most 1/e = 0.3679, not 0.5`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := setting(Params{Preset: Calibrated, Weak: Raw, Loss: Linear})
+			c.change(&s)
+			err := resolve(&s)
+			if !algo.IsInvalid(err) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// The noise of these presets is fixed, so that privacy sets a least n.
+func TestLeastSampleSizes(t *testing.T) {
+	for preset, least := range map[string]int{PaperPreset: 119944424, PaperTight: 47357810, TheoremA: 731195} {
+		t.Run(preset, func(t *testing.T) {
+			for n, infeasible := range map[int]bool{1: true, least - 1: true, least: false, 2 * least: false} {
+				s := setting(Params{Preset: preset, Weak: Raw, Loss: Linear})
+				s.N = n
+				err := resolve(&s)
+				if algo.IsInfeasible(err) != infeasible || (err != nil) != infeasible {
+					t.Errorf("n = %d: %v", n, err)
+				}
+				if infeasible && !strings.Contains(err.Error(), fmt.Sprintf("only from n = %d on, not at %d: raise n", least, n)) {
+					t.Errorf("n = %d: %v: the least n is %d", n, err, least)
+				}
+			}
+		})
+	}
+}
+
+// What the guarantee says must follow from the noise that learn adds.
+func TestGuaranteeFollowsFromTheNoise(t *testing.T) {
+	for _, c := range []struct {
+		preset string
+		n      int
+		rho    float64 // of a round, times (kappa n sigma)^2
+	}{{Calibrated, 10, 2}, {Calibrated, 1400, 2}, {PaperPreset, 119944424, 8}, {PaperPreset, 1e9, 8}, {PaperTight, 47357810, 2}, {TheoremA, 731195, 2}, {TheoremA, 1e7, 2}} {
+		t.Run(fmt.Sprintf("%s %d", c.preset, c.n), func(t *testing.T) {
+			s := setting(Params{Preset: c.preset, Weak: Raw, Loss: Linear})
+			s.N = c.n
+			g, err := guarantee(&s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := s.Params
+			scale := p.Kappa * float64(c.n) * p.Sigma
+			rho := c.rho * float64(p.Rounds) / (scale * scale)
+			near(t, "rho", g.Rho/rho, 1, 1e-9)
+			if g.Pure || g.Delta != s.Delta || g.Epsilon > s.Epsilon {
+				t.Errorf("guarantee %+v exceeds the budget", g)
+			}
+			if delta := privacy.GaussianDelta(math.Sqrt(4*float64(p.Rounds))/scale, g.Epsilon); delta > s.Delta*(1+1e-9) {
+				t.Errorf("delta = %g at epsilon %g, want at most %g", delta, g.Epsilon, s.Delta)
+			}
+		})
+	}
+	s := setting(Params{Preset: PaperPreset, Weak: Raw, Loss: Linear})
+	g, err := guarantee(&s)
+	if err != nil || g.Epsilon != 1 || g.Delta != 1e-6 {
+		t.Errorf("before n is fixed: %+v, %v", g, err)
+	}
+}
+
+func TestBoundsSayWhatIsProved(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(s *algo.Setting[Params])
+		want   string // names in order, proved ones in brackets
+	}{
+		{"calibrated", func(*algo.Setting[Params]) {},
+			"theorem-30 theorem-30-privacy theorem-30-accuracy theorem-33 theorem-30-privacy-tight theorem-a-privacy generalization [theorem-a]"},
+		{"provable parameters", func(s *algo.Setting[Params]) { s.Params.Rounds, s.Params.Lambda, s.Params.Kappa = 4000, 1, 0.02 },
+			"theorem-30 theorem-30-privacy theorem-30-accuracy theorem-33 theorem-30-privacy-tight theorem-a-privacy generalization [theorem-a] [own-parameters]"},
+		{"paper", func(s *algo.Setting[Params]) { s.Params.Preset = PaperPreset },
+			"theorem-30 theorem-30-privacy theorem-30-accuracy theorem-33 theorem-30-privacy-tight theorem-a-privacy generalization [theorem-a] [own-parameters]"},
+		{"little random noise", func(s *algo.Setting[Params]) { s.Problem.Noise, s.Problem.NoiseRate = "random", 1e-4 },
+			"theorem-30 theorem-30-privacy theorem-30-accuracy theorem-33 theorem-30-privacy-tight theorem-a-privacy [theorem-a]"},
+		{"adversarial noise", func(s *algo.Setting[Params]) { s.Problem.Noise, s.Problem.NoiseRate = "adversarial", 1e-3 },
+			"theorem-a-privacy [theorem-a]"},
+		{"too much noise", func(s *algo.Setting[Params]) { s.Problem.Noise, s.Problem.NoiseRate = "random", 0.1 }, ""},
+		{"no margin", func(s *algo.Setting[Params]) { s.Problem.Margin = 0 }, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := setting(Params{Preset: Calibrated, Weak: Raw, Loss: Linear})
+			c.change(&s)
+			list, err := bounds(&s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var names []string
+			for _, b := range list {
+				name := b.Name
+				if b.Proved {
+					name = "[" + name + "]"
+				}
+				names = append(names, name)
+				if !(b.Value >= 1) || b.Source == "" {
+					t.Errorf("bound %+v", b)
+				}
+			}
+			if got := strings.Join(names, " "); got != c.want {
+				t.Errorf("bounds %s\nwant   %s", got, c.want)
+			}
+		})
+	}
+}
+
+// The proved size is where privacy, training and generalization all hold.
+func TestProvedSampleSize(t *testing.T) {
+	s := setting(Params{Preset: Calibrated, Weak: Raw, Loss: Linear})
+	b := boundsByName(t, s)["theorem-a"]
+	g := goal{alpha: 0.1, beta: 0.1, margin: 0.1}
+	plan := theoremASchedule(b.With["kappa"], 0.1, 0.1)
+	if !plan.proves(b.Value, g) || plan.proves(b.Value-1, g) && plan.least(exactAccount(1, 1e-6)) < b.Value {
+		t.Errorf("n = %v is not the least that is proved", b.Value)
+	}
+	if spent := exactAccount(1, 1e-6).spent(b.Value, plan.rounds, plan.kappa, plan.sigma(b.Value)); spent > privacy.GaussianMu(1, 1e-6) {
+		t.Errorf("n = %v spends mu = %v", b.Value, spent)
+	}
+	// The preset run with that kappa claims the same.
+	s.Params = Params{Preset: TheoremA, Kappa: b.With["kappa"], Weak: Raw, Loss: Linear}
+	if own := boundsByName(t, s)["own-parameters"]; own.Value != b.Value {
+		t.Errorf("own parameters: %v, want %v", own.Value, b.Value)
+	}
+	// Theorem A's own statement is weaker than what proves uses.
+	for _, n := range []float64{1e6, 1e8} {
+		if theta := plan.trainingMargin(n, 0.1, 0.1); theta < 3.0/32*0.01 {
+			t.Errorf("n = %g: margin %v, below the (3/32) tau^2 of Theorem A", n, theta)
+		}
+	}
+}
+
+func TestCenteringSettings(t *testing.T) {
+	plain := setting(Params{})
+	s := algo.Setting[CenteringParams]{Problem: plain.Problem, Alpha: 0.1, Beta: 0.1, Epsilon: 1, Delta: 1e-6}
+	if err := resolveCentering(&s); err != nil || s.Params.Sigma != 0 {
+		t.Errorf("before n is fixed: sigma %v, %v", s.Params.Sigma, err)
+	}
+	s.N = 1000
+	for range 2 {
+		if err := resolveCentering(&s); err != nil {
+			t.Fatal(err)
+		}
+		near(t, "sigma", s.Params.Sigma, 2/(1000*privacy.GaussianMu(1, 1e-6)), 1e-12)
+	}
+	s.Epsilon, s.Delta, s.Params.Sigma = 1e-300, 1e-300, 0
+	if err := resolveCentering(&s); !algo.IsInfeasible(err) {
+		t.Errorf("next to no budget: %v", err)
+	}
+	s.Epsilon, s.Delta, s.Params.Sigma = 1, 1e-6, 1
+	if err := resolveCentering(&s); !algo.IsInvalid(err) {
+		t.Errorf("another sigma: %v", err)
+	}
+	s.Problem.Class = "points"
+	if err := resolveCentering(&s); !algo.IsInvalid(err) || !strings.Contains(err.Error(), "boosting/centering learns halfspaces") {
+		t.Errorf("another class: %v", err)
+	}
+}

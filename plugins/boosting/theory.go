@@ -1,0 +1,196 @@
+package boosting
+
+import (
+	"math"
+	"sort"
+
+	"github.com/shatterlab/shatter/plugins/algo"
+)
+
+// schedule is a way to run HS-StL: what the theory's statements are about.
+type schedule struct {
+	rounds        int
+	lambda, kappa float64
+	sigma         func(n float64) float64 // noise per coordinate
+	calibrated    bool                    // sigma spends the budget exactly, at any n
+}
+
+// paperSchedule is Algorithm 5 as printed, rounds rounded up.
+func paperSchedule(alpha, beta, tau, c float64) schedule {
+	kappa := alpha / 4
+	l := math.Log(1 / kappa)
+	sigma := tau / (8 * c * math.Sqrt(math.Log(3072*l/(beta*tau*tau))))
+	return schedule{
+		rounds: int(math.Ceil(1024 * l / (tau * tau))),
+		lambda: tau / 8,
+		kappa:  kappa,
+		sigma:  func(float64) float64 { return sigma },
+	}
+}
+
+// theoremASchedule is the one of Theorem A (see sufficient) for kappa <= 1/e.
+func theoremASchedule(kappa, tau, beta float64) schedule {
+	rounds := int(math.Ceil(16 * math.Log(1/kappa) / (tau * tau)))
+	return schedule{
+		rounds: rounds,
+		lambda: 1,
+		kappa:  kappa,
+		sigma: func(n float64) float64 {
+			return tau / (2 * math.Sqrt(2*math.Log(4*n*float64(rounds)/beta)))
+		},
+	}
+}
+
+// calibratedSchedule has the least noise that the budget allows at each n.
+func calibratedSchedule(p *Params, epsilon, delta float64) schedule {
+	a := exactAccount(epsilon, delta)
+	return schedule{
+		rounds: p.Rounds,
+		lambda: p.Lambda,
+		kappa:  p.Kappa,
+		sigma:  func(n float64) float64 { return a.spent(n, p.Rounds, p.Kappa, 1) / a.mu },
+
+		calibrated: true,
+	}
+}
+
+// scheduleOf is the schedule that resolved parameters stand for.
+func scheduleOf(s *algo.Setting[Params]) schedule {
+	p := &s.Params
+	switch p.Preset {
+	case PaperPreset, PaperTight:
+		return paperSchedule(s.Alpha, s.Beta, p.Tau, p.C)
+	case TheoremA:
+		return theoremASchedule(p.Kappa, effectiveMargin(p.Tau, s.Problem), s.Beta)
+	default:
+		return calibratedSchedule(p, s.Epsilon, s.Delta)
+	}
+}
+
+// effectiveMargin is the least norm that a smooth centering vector has: tau, or tau/2 where up to a kappa tau/4 share of the
+// labels is corrupted, since then |z| >= (1 - tau/4) tau - tau/4.
+func effectiveMargin(tau float64, p algo.Problem) float64 {
+	if p.NoiseRate > 0 {
+		return tau / 2
+	}
+	return tau
+}
+
+// least is the smallest n from which on the schedule stays within the budget.
+func (s schedule) least(a account) float64 {
+	if s.calibrated {
+		return 1
+	}
+	return leastInteger(1, func(n float64) bool {
+		return a.spent(n, s.rounds, s.kappa, s.sigma(n)) <= a.mu
+	})
+}
+
+// goal is what a sample size must be proved for: error at most alpha against clean labels with probability 1 - beta.
+type goal struct {
+	alpha, beta float64
+	margin      float64 // the problem's
+	noise       string
+	rate        float64
+}
+
+// sufficient is the smallest n, from a given one, that proves shows to suffice; +Inf where it shows none.
+func (s schedule) sufficient(from float64, g goal) float64 {
+	high := from
+	for !s.proves(high, g) {
+		if high *= 2; high > maxInteger {
+			return math.Inf(1)
+		}
+	}
+	if high == from {
+		return from
+	}
+	return leastInteger(math.Floor(high/2), func(n float64) bool { return n >= high || s.proves(n, g) })
+}
+
+// proves shows that HS-StL with weak learner raw and loss linear reaches the goal from n examples. In short, with L = ln(1/kappa),
+// tau halved if labels are corrupted (see effectiveMargin), and b half of what part 1 leaves of beta:
+//
+//  1. At most a kappa tau/4 share of the labels is corrupted: by the rate, or for random noise at rate kappa tau/8 and below
+//     by Chernoff, which fails with probability exp(-kappa tau n/24).
+//  2. But for probability b, all |<v_i, noise_t>| <= M = sigma sqrt(2 ln(4nT/b)), and the average of <noise_t, z_t> is at
+//     least -(g/2)(s^2/tau + tau) with g = sigma sqrt(2 ln(2/b)/T), as exp(-a<noise,z> - a^2 sigma^2 |z|^2/2) is a martingale;
+//     s^2 is the mean of |z_t|^2 >= tau^2. By the regret of the rounds (see certificate, with half the spread bounded by
+//     |z_t| + M) fewer than kappa n examples have a margin up to
+//     theta(s) = s^2 - (g/2)(s^2/tau + tau) - (lambda/4)(s+M)^2 - 2L/(lambda T).
+//  3. The hypothesis is z + N with |z| <= s and N, the mean noise, independent of the sample; a fixed translation changes no
+//     Rademacher complexity. So, but for probability b, the error is at most the share of clean margins below theta, plus
+//     2B/(theta sqrt(n)) + sqrt(ln(J/b)/(2n)), for s <= B on a grid of J points from tau to 1. As s/theta(s) decreases, the
+//     first point is the worst.
+//
+// With lambda = 1, T = 16 L/tau^2, sigma = tau/(2 sqrt(2 ln(4nT/beta))) part 2 is Theorem A: fewer than kappa n training
+// examples have a margin up to (3/32) s^2, with probability 1 - beta.
+func (s schedule) proves(n float64, g goal) bool {
+	tau, beta, corrupted := g.margin, g.beta, 0.0
+	if g.rate > 0 {
+		corrupted = s.kappa * tau / 4
+		tau /= 2
+		if g.noise == "random" {
+			beta -= math.Exp(-s.kappa * g.margin * n / 24)
+		}
+		if !s.tolerates(g) || beta <= 0 {
+			return false
+		}
+	}
+	beta /= 2
+	const step = 1.02 // of the grid
+	theta := s.trainingMargin(n, tau, beta)
+	points := math.Ceil(math.Log(1/tau)/math.Log(step)) + 1
+	gap := 2*step*tau/(theta*math.Sqrt(n)) + math.Sqrt(math.Log(points/beta)/(2*n))
+	return theta > 0 && s.kappa+corrupted+gap <= g.alpha
+}
+
+// trainingMargin is theta(tau) of proves, failing with probability b; it means nothing where it is not positive.
+func (s schedule) trainingMargin(n, tau, b float64) float64 {
+	rounds, sigma := float64(s.rounds), s.sigma(n)
+	m := sigma * math.Sqrt(2*math.Log(4*n*rounds/b))
+	drift := sigma * math.Sqrt(2*math.Log(2/b)/rounds)
+	if 1-drift/(2*tau)-s.lambda/4 <= 0 { // then s/theta(s) need not decrease
+		return 0
+	}
+	return tau*tau - drift*tau - s.lambda/4*(tau+m)*(tau+m) - 2*math.Log(1/s.kappa)/(s.lambda*rounds)
+}
+
+// tolerates says whether label noise at this rate leaves the weak learner its margin.
+func (s schedule) tolerates(g goal) bool {
+	switch {
+	case g.rate == 0:
+		return true
+	case g.noise == "random":
+		return g.rate <= s.kappa*g.margin/8
+	default:
+		return g.rate <= s.kappa*g.margin/4
+	}
+}
+
+// printedAccuracy is the smallest n with which Theorem 28 gives error alpha/2 beyond the training error at margin tau/8. Its square
+// root is read as sqrt((2/n)(f ln(34en/f) log2(578n) + ln(4/delta))): as printed, ln(4/delta) is not divided by n and the bound is
+// void. f = fat(tau/128) = 65536/tau^2 by Lemma 29, delta = beta/3.
+func printedAccuracy(alpha, beta, tau float64) (n, fat float64) {
+	fat = 65536 / (tau * tau)
+	n = leastInteger(math.Ceil(fat), func(n float64) bool {
+		complexity := fat*math.Log(34*math.E*n/fat)*math.Log2(578*n) + math.Log(12/beta)
+		return math.Sqrt(2/n*complexity) <= alpha/2
+	})
+	return n, fat
+}
+
+const maxInteger = 1 << 53
+
+// leastInteger is the smallest integer from low on, itself an integer, at which a monotone condition holds; +Inf beyond 2^53.
+func leastInteger(low float64, holds func(n float64) bool) float64 {
+	base, span := int(low), maxInteger-int(low)
+	if span < 0 {
+		return math.Inf(1)
+	}
+	i := sort.Search(span, func(i int) bool { return holds(float64(base + i)) })
+	if i == span {
+		return math.Inf(1)
+	}
+	return float64(base + i)
+}

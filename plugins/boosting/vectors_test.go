@@ -1,0 +1,232 @@
+package boosting
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/shatterlab/shatter/plugins/algo"
+)
+
+func readVectors(t *testing.T, name string, into any) {
+	t.Helper()
+	text, err := os.ReadFile("testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		t.Fatalf("read %s: %v", name, err)
+	}
+}
+
+func near(t *testing.T, what string, got, want, tolerance float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= tolerance*max(1, math.Abs(want))) {
+		t.Errorf("%s = %.17g, want %.17g", what, got, want)
+	}
+}
+
+func nearAll(t *testing.T, what string, got, want []float64, tolerance float64) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s has length %d, want %d", what, len(got), len(want))
+	}
+	for i := range got {
+		near(t, fmt.Sprintf("%s[%d]", what, i), got[i], want[i], tolerance)
+	}
+}
+
+func TestProjectionVectors(t *testing.T) {
+	var file struct {
+		Cases []struct {
+			N      int
+			Kappa  float64
+			Logw   []float64
+			Logc   float64
+			Capped int
+			Mu     []float64
+			Sum    float64
+		}
+	}
+	readVectors(t, "projection.json", &file)
+	for i, c := range file.Cases {
+		mass := c.Kappa * float64(c.N)
+		t.Run(fmt.Sprintf("%d/sorted", i), func(t *testing.T) {
+			logc, capped := sortedScale(slices.Clone(c.Logw), mass)
+			near(t, "logc", logc, c.Logc, 1e-12)
+			if capped != c.Capped {
+				t.Errorf("capped = %d, want %d", capped, c.Capped)
+			}
+		})
+		for _, start := range []float64{0, math.Log(c.Kappa), -slices.Max(c.Logw), c.Logc, c.Logc + 3, c.Logc - 3, 1e4, -1e4} {
+			t.Run(fmt.Sprintf("%d/newton from %.3g", i, start), func(t *testing.T) {
+				m := measure{u: make([]float64, c.N), logc: start}
+				factor := m.project(c.Logw, mass)
+				near(t, "logc", m.logc, c.Logc, 1e-12)
+				nearAll(t, "mu", m.mu(factor), c.Mu, 1e-12)
+			})
+		}
+	}
+}
+
+// mu lists the weights.
+func (m *measure) mu(factor float64) []float64 {
+	mu := make([]float64, len(m.u))
+	for i, u := range m.u {
+		mu[i] = min(1, factor*u)
+	}
+	return mu
+}
+
+func TestBoostingVectors(t *testing.T) {
+	var file struct {
+		X     [][]float64
+		Y     []float64
+		Noise [][]float64
+		Runs  []struct {
+			Weak, Loss string
+			Lazy       bool
+			Sigma      float64
+			Lam, Kappa float64
+			T          int
+			Tau        float64
+			Rounds     []struct{ Mu, Z, Loss []float64 }
+			Z          []float64
+		}
+	}
+	readVectors(t, "boosting.json", &file)
+	d := len(file.X[0])
+	sample := algo.NewData(slices.Concat(file.X...), d, file.Y)
+	covered := 0
+	for _, run := range file.Runs {
+		if !run.Lazy { // another algorithm
+			continue
+		}
+		covered++
+		t.Run(fmt.Sprintf("%s %s sigma %g", run.Weak, run.Loss, run.Sigma), func(t *testing.T) {
+			p := Params{Rounds: run.T, Lambda: run.Lam, Kappa: run.Kappa, Sigma: run.Sigma, Tau: run.Tau, Weak: run.Weak, Loss: run.Loss}
+			if run.Weak == "debias" {
+				p.Weak, p.Debias = Raw, true
+			}
+			b := newBooster(p, sample)
+			for i, want := range run.Rounds {
+				noise := slices.Clone(file.Noise[i])
+				before := slices.Clone(b.s)
+				b.round(func() float64 { g := noise[0]; noise = noise[1:]; return g })
+				nearAll(t, fmt.Sprintf("round %d: released", i), b.released, want.Z, 1e-11)
+				// The log-weights leave a constant out of each loss.
+				losses := make([]float64, len(before))
+				for j := range losses {
+					losses[j] = 0.5 + (before[j]-b.s[j])/run.Lam
+				}
+				nearAll(t, fmt.Sprintf("round %d: loss", i), losses, want.Loss, 1e-11)
+				mass := p.Kappa * float64(len(before))
+				check := measure{u: make([]float64, len(before))}
+				nearAll(t, fmt.Sprintf("round %d: mu", i), check.mu(check.project(before, mass)), want.Mu, 1e-11)
+			}
+			final := make([]float64, d)
+			for j, v := range b.sum {
+				final[j] = v / float64(run.T)
+			}
+			nearAll(t, "final", final, run.Z, 1e-11)
+		})
+	}
+	if covered != 6 {
+		t.Errorf("%d runs covered, want 6", covered)
+	}
+}
+
+func TestTheoryVectors(t *testing.T) {
+	var file struct {
+		Params []struct {
+			Alpha, Beta, Tau float64
+			Paper            struct {
+				Kappa, Lam float64
+				T          int
+				Sigma      float64
+			}
+			TheoremA struct {
+				Kappa, Lam float64
+				T          int
+				Sigma      float64
+			} `json:"corrected_n10000_kappa_alpha"`
+			Paper30    float64 `json:"n_privacy_paper"`
+			Tight      float64 `json:"n_privacy_paper_tight"`
+			PrivacyA   float64 `json:"n_privacy_corrected"`
+			Noisy      float64 `json:"n_privacy_corrected_noisy"`
+			Fat        float64 `json:"n_fat_thm28"`
+			Rademacher float64 `json:"n_rademacher_relmargin_tau4"`
+		}
+	}
+	readVectors(t, "privacy.json", &file)
+	for _, c := range file.Params {
+		t.Run(fmt.Sprintf("alpha %g beta %g tau %g", c.Alpha, c.Beta, c.Tau), func(t *testing.T) {
+			s := setting(Params{Preset: PaperPreset, Weak: Raw, Loss: Linear})
+			s.Alpha, s.Beta, s.Problem.Margin = c.Alpha, c.Beta, c.Tau
+			if err := resolve(&s); err != nil {
+				t.Fatal(err)
+			}
+			p := s.Params
+			near(t, "paper lambda", p.Lambda, c.Paper.Lam, 1e-11)
+			near(t, "paper kappa", p.Kappa, c.Paper.Kappa, 1e-11)
+			near(t, "paper sigma", p.Sigma/c.Paper.Sigma, 1, 1e-11)
+			if p.Rounds != c.Paper.T {
+				t.Errorf("paper rounds = %d, want %d", p.Rounds, c.Paper.T)
+			}
+
+			s.Params, s.N = Params{Preset: TheoremA, Weak: Raw, Loss: Linear}, 10000
+			if err := resolve(&s); !algo.IsInfeasible(err) {
+				t.Errorf("theorem-a at n = 10000: %v, want infeasible", err)
+			}
+			p = s.Params
+			near(t, "theorem-a kappa", p.Kappa, c.TheoremA.Kappa, 1e-11)
+			near(t, "theorem-a lambda", p.Lambda, c.TheoremA.Lam, 1e-11)
+			near(t, "theorem-a sigma", p.Sigma/c.TheoremA.Sigma, 1, 1e-11)
+			if p.Rounds != c.TheoremA.T {
+				t.Errorf("theorem-a rounds = %d, want %d", p.Rounds, c.TheoremA.T)
+			}
+
+			s.N, s.Params = 0, Params{Preset: Calibrated, Weak: Raw, Loss: Linear}
+			clean := boundsByName(t, s)
+			near(t, "theorem-30-privacy", clean["theorem-30-privacy"].Value, c.Paper30, 1e-11)
+			near(t, "theorem-30-privacy-tight", clean["theorem-30-privacy-tight"].Value, c.Tight, 1e-11)
+			near(t, "theorem-30-accuracy", clean["theorem-30-accuracy"].Value, c.Fat, 1e-9)
+			near(t, "theorem-30", clean["theorem-30"].Value, max(c.Paper30, c.Fat), 1e-9)
+			near(t, "theorem-a-privacy", clean["theorem-a-privacy"].Value, c.PrivacyA, 1e-11)
+			near(t, "generalization", clean["generalization"].Value, c.Rademacher, 1e-11)
+
+			s.Params = Params{Preset: Calibrated, Weak: Raw, Loss: Linear}
+			s.Problem.Noise, s.Problem.NoiseRate = "random", 1e-6
+			near(t, "noisy theorem-a-privacy", boundsByName(t, s)["theorem-a-privacy"].Value, c.Noisy, 1e-11)
+		})
+	}
+}
+
+// setting is (1, 1e-6)-private learning of halfspaces with margin 0.1 in 10 dimensions, alpha = beta = 0.1.
+func setting(p Params) algo.Setting[Params] {
+	return algo.Setting[Params]{
+		Params:  p,
+		Task:    algo.Learn,
+		Problem: algo.Problem{Class: "halfspace", Dim: 10, Margin: 0.1, Noise: "none", Realizable: true},
+		Alpha:   0.1, Beta: 0.1, Epsilon: 1, Delta: 1e-6,
+	}
+}
+
+func boundsByName(t *testing.T, s algo.Setting[Params]) map[string]algo.Bound {
+	t.Helper()
+	list, err := bounds(&s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := make(map[string]algo.Bound)
+	for _, b := range list {
+		if _, twice := all[b.Name]; twice {
+			t.Errorf("bound %q twice", b.Name)
+		}
+		all[b.Name] = b
+	}
+	return all
+}
