@@ -4,3 +4,4 @@
 package pluginv1
 
 //go:generate protoc --go_out=. --go_opt=paths=source_relative --go-grpc_out=. --go-grpc_opt=paths=source_relative plugin.proto
+//go:generate protoc --python_out=../../plugins/host/testdata/python plugin.proto

@@ -1,0 +1,135 @@
+package schemas
+
+// ResultVersion is the version of the columns below. It stands in the metadata of each Parquet file of a result, under the key
+// "shatter.result", and rises when a column changes its meaning or goes away.
+const ResultVersion = "1"
+
+// OutcomeVersion is the version of the messages in which workers send outcomes and in which the ledger keeps them.
+const OutcomeVersion = "1"
+
+// ColumnType is the type of a column of a result file.
+type ColumnType string
+
+// The types of columns. Any column may hold nulls.
+const (
+	TextColumn  ColumnType = "string"
+	IntColumn   ColumnType = "int64"
+	FloatColumn ColumnType = "float64"
+	BoolColumn  ColumnType = "bool"
+)
+
+// Column is one column of a result file.
+type Column struct {
+	Name  string
+	Type  ColumnType
+	Label bool // few values, often repeated: dictionary-encoded
+	Doc   string
+}
+
+// Prefixes of the columns whose names come from algorithms.
+const (
+	ParamPrefix  = "p_" // parameters, as resolved: int64, float64, bool or string
+	MetricPrefix = "m_" // metrics that the algorithm reports: float64
+	WithPrefix   = "w_" // intermediate values of a bound: float64
+)
+
+// KeyColumns say what a cell is. They stand first in table and curve, and the columns p_<parameter> follow them.
+func KeyColumns() []Column {
+	return []Column{
+		{"cell", TextColumn, true, "first 10 hex digits of the cell's key; joins the files of a result"},
+		{"task", TextColumn, true, "learn"},
+		{"algorithm", TextColumn, true, "the algorithm's name in the sweep file"},
+		{"class", TextColumn, true, "concept class"},
+		{"d", IntColumn, false, "numbers per example; null on ordered domains"},
+		{"domain", IntColumn, false, "X, the size of an ordered domain"},
+		{"distribution", TextColumn, true, "the law of the points; null where the population is a file"},
+		{"mass", FloatColumn, false, "needle: the weight a of each of its points"},
+		{"minority", FloatColumn, false, "skew: the share of the minority"},
+		{"margin", FloatColumn, false, "the law's margin"},
+		{"noise", TextColumn, true, "label noise: none, random or adversarial"},
+		{"noise_rate", FloatColumn, false, "its rate; null without noise"},
+		{"data", TextColumn, true, "the file whose rows are the population"},
+		{"epsilon", FloatColumn, false, "privacy budget; null where the algorithm states no guarantee"},
+		{"delta", FloatColumn, false, "the same; null also where the guarantee is pure"},
+		{"alpha", FloatColumn, false, "a trial succeeds when its error is at most above + alpha"},
+		{"beta", FloatColumn, false, "n suffices when trials succeed with probability at least 1 - beta"},
+		{"above", FloatColumn, false, "the reference error"},
+		{"replica", IntColumn, false, "copies of one setting with independent noise: 0, 1, ..."},
+	}
+}
+
+// TableColumns follow the key in table: one row per cell.
+func TableColumns() []Column {
+	return []Column{
+		{"n_low", IntColumn, false, "largest sample size shown insufficient"},
+		{"n_high", IntColumn, false, "smallest sample size shown sufficient"},
+		{"n_star", IntColumn, false, "n_high where the cell is decided"},
+		{"status", TextColumn, true, "decided, undecided, above_range, below_range, infeasible or failed"},
+		{"reason", TextColumn, false, "why the cell is not decided"},
+		{"theory_n", FloatColumn, false, "least proved bound; null where none is finite"},
+		{"theory_source", TextColumn, true, "its theorem"},
+		{"paper_n", FloatColumn, false, "first bound that is only printed in a paper; null where none is finite"},
+		{"paper_source", TextColumn, true, "its theorem"},
+		{"ratio", FloatColumn, false, "n_star over theory_n"},
+		{"trials", IntColumn, false, "trials that the search consumed"},
+		{"failed", IntColumn, false, "of these, those that failed"},
+		{"mean_error", FloatColumn, false, "mean error of the ok trials at n_high, or at the largest sample size where there is no n_high"},
+		{"evaluation", TextColumn, true, "exact, or the number of fresh points that an error is measured on"},
+	}
+}
+
+// CurveColumns follow the key in curve: one row per cell and sample size. The columns m_<metric>, means over the trials that
+// reported them, follow.
+func CurveColumns() []Column {
+	return []Column{
+		{"n", IntColumn, false, "sample size"},
+		{"trials", IntColumn, false, "trials that the search consumed: repetitions 0 to trials-1"},
+		{"ok", IntColumn, false, "of these, those with an error"},
+		{"failed", IntColumn, false, "of these, those that failed"},
+		{"successes", IntColumn, false, "ok trials whose error is at most above + alpha"},
+		{"rate", FloatColumn, false, "successes / trials"},
+		{"rate_low", FloatColumn, false, "lower end of its confidence interval"},
+		{"rate_high", FloatColumn, false, "upper end"},
+		{"error_mean", FloatColumn, false, "mean error of the ok trials, summed in the order of repetitions"},
+		{"error_p90", FloatColumn, false, "least error that at least 90 % of the ok trials do not exceed"},
+	}
+}
+
+// BoundColumns are those of bounds: one row per cell and bound. The columns w_<intermediate value> follow.
+func BoundColumns() []Column {
+	return []Column{
+		KeyColumns()[0],
+		{"name", TextColumn, true, "the bound"},
+		{"value", FloatColumn, false, "sample size; null where the bound is not finite"},
+		{"proved", BoolColumn, false, "false: only printed in a paper"},
+		{"source", TextColumn, true, "the theorem and its text"},
+	}
+}
+
+// TrialColumns are those of trials: one row per trial that entered the result, in the order of cells, n, repetition. A trial's
+// id is cell/n/repetition. The columns m_<metric> follow.
+func TrialColumns() []Column {
+	return []Column{
+		KeyColumns()[0],
+		{"n", IntColumn, false, "sample size"},
+		{"repetition", IntColumn, false, "0, 1, ..."},
+		{"status", TextColumn, true, "ok or failed"},
+		{"kind", TextColumn, true, "failed: crash, error, panic, answer, ..."},
+		{"error", FloatColumn, false, "population error against the clean label; null where the trial failed"},
+		{"success", BoolColumn, false, "ok, and error at most above + alpha"},
+	}
+}
+
+// TimingColumns are those of timing, which is no part of the result and may differ between runs: one row per message of a worker.
+func TimingColumns() []Column {
+	return []Column{
+		KeyColumns()[0],
+		{"n", IntColumn, false, "sample size"},
+		{"first", IntColumn, false, "first repetition"},
+		{"rows", IntColumn, false, "trials"},
+		{"seconds", FloatColumn, false, "time that they took"},
+		{"worker", TextColumn, true, "the worker that ran them"},
+		{"digest", TextColumn, true, "SHA-256 of the plugin file"},
+		{"profile", TextColumn, true, "float profile of the worker"},
+	}
+}

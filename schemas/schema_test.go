@@ -1,0 +1,226 @@
+package schemas
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/invopop/jsonschema"
+)
+
+var update = flag.Bool("update", false, "rewrite sweep.schema.json")
+
+const schemaFile = "sweep.schema.json"
+
+func TestSchemaIsUpToDate(t *testing.T) {
+	want := generate(t)
+	if *update {
+		if err := os.WriteFile(schemaFile, want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(schemaFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s is not what the Go types say: run go generate ./schemas", schemaFile)
+	}
+}
+
+// generate writes the JSON Schema of Sweep: its tags and comments, with axes as "one or a list" and short forms as alternatives.
+func generate(t *testing.T) []byte {
+	t.Helper()
+	comments := new(jsonschema.Reflector)
+	if err := comments.AddGoComments("schemas", "./", jsonschema.WithFullComment()); err != nil {
+		t.Fatal(err)
+	}
+	p := plainTypes{}
+	r := &jsonschema.Reflector{
+		FieldNameTag:               "yaml",
+		RequiredFromJSONSchemaTags: true,
+		Anonymous:                  true,
+		Mapper:                     scalars,
+		Namer:                      func(t reflect.Type) string { return p.original(t).Name() },
+		LookupComment: func(t reflect.Type, field string) string {
+			name := "schemas." + p.original(t).Name()
+			if field != "" {
+				name += "." + field
+			}
+			text, _, _ := strings.Cut(comments.CommentMap[name], "\n")
+			return text
+		},
+	}
+	s := r.ReflectFromType(p.plain(reflect.TypeFor[Sweep]()))
+	s.Title = "Shatter sweep file"
+	finish(s, reflect.TypeFor[Sweep](), map[reflect.Type]bool{})
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(s); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// plainTypes maps copies of the types, in which axes are slices without a name and embedded fields are flat, to the types. The
+// reflector puts a type with a name behind a reference, where the tags of a field cannot reach it.
+type plainTypes map[reflect.Type]reflect.Type
+
+func (p plainTypes) original(t reflect.Type) reflect.Type {
+	if original, ok := p[t]; ok {
+		return original
+	}
+	return t
+}
+
+func (p plainTypes) plain(t reflect.Type) reflect.Type {
+	if scalars(t) != nil {
+		return t
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return reflect.PointerTo(p.plain(t.Elem()))
+	case reflect.Slice:
+		return reflect.SliceOf(p.plain(t.Elem()))
+	case reflect.Map:
+		return reflect.MapOf(t.Key(), p.plain(t.Elem()))
+	case reflect.Struct:
+		copied := reflect.StructOf(p.fields(t))
+		p[copied] = t
+		return copied
+	}
+	return t
+}
+
+func (p plainTypes) fields(t reflect.Type) []reflect.StructField {
+	var fields []reflect.StructField
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if f.Anonymous {
+			fields = append(fields, p.fields(f.Type)...)
+			continue
+		}
+		f.Type = p.plain(f.Type)
+		fields = append(fields, f)
+	}
+	return fields
+}
+
+// scalars are the types that read themselves.
+func scalars(t reflect.Type) *jsonschema.Schema {
+	number, least := &jsonschema.Schema{Type: "number"}, json.Number("1")
+	switch t {
+	case reflect.TypeFor[Size]():
+		return either(&jsonschema.Schema{Type: "integer", Minimum: least}, &jsonschema.Schema{Type: "string", Pattern: SizePattern})
+	case reflect.TypeFor[Text](), reflect.TypeFor[Value]():
+		return either(&jsonschema.Schema{Type: "string"}, number, &jsonschema.Schema{Type: "boolean"})
+	case reflect.TypeFor[Above]():
+		return either(&jsonschema.Schema{Const: "best"}, &jsonschema.Schema{Type: "number", Minimum: "0", Maximum: "1"})
+	case reflect.TypeFor[Duration]():
+		return &jsonschema.Schema{Type: "string"}
+	case reflect.TypeFor[Bytes]():
+		return either(&jsonschema.Schema{Type: "string"}, &jsonschema.Schema{Type: "integer", Minimum: least})
+	case reflect.TypeFor[Range]():
+		two := uint64(2)
+		return either(&jsonschema.Schema{Type: "number", ExclusiveMinimum: "0"},
+			&jsonschema.Schema{Type: "array", Items: number, MinItems: &two, MaxItems: &two})
+	}
+	return nil
+}
+
+func either(options ...*jsonschema.Schema) *jsonschema.Schema {
+	return &jsonschema.Schema{AnyOf: options}
+}
+
+// finish turns what the reflector made of t's definition, and of those below it, into what the checker does.
+func finish(root *jsonschema.Schema, t reflect.Type, done map[reflect.Type]bool) {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct || done[t] || scalars(t) != nil {
+		return
+	}
+	done[t] = true
+	definition := root.Definitions[t.Name()]
+	var short, rest *jsonschema.Schema
+	for i := range t.NumField() {
+		f := t.Field(i)
+		key, option, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		if option == "inline" { // its definition is not referred to, its fields are here
+			finishFields(root, definition, f.Type, done)
+			continue
+		}
+		property, s := finishField(root, definition, f, key, done)
+		switch option {
+		case "short":
+			short = s
+		case "rest":
+			rest = s
+		}
+		if key == "" {
+			definition.Properties.Delete(property)
+		}
+	}
+	if rest != nil {
+		definition.AdditionalProperties = rest.AdditionalProperties
+	}
+	if short != nil {
+		object := *definition
+		*definition = jsonschema.Schema{AnyOf: []*jsonschema.Schema{short, &object}, Description: definition.Description}
+		object.Description = ""
+	}
+}
+
+func finishFields(root, definition *jsonschema.Schema, t reflect.Type, done map[reflect.Type]bool) {
+	for i := range t.NumField() {
+		key, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ",")
+		finishField(root, definition, t.Field(i), key, done)
+	}
+}
+
+// finishField lets one value stand for an axis, and for a list of plain values.
+func finishField(root, definition *jsonschema.Schema, f reflect.StructField, key string, done map[reflect.Type]bool) (string, *jsonschema.Schema) {
+	property := key
+	if property == "" {
+		property = f.Name
+	}
+	finish(root, f.Type, done)
+	s, ok := definition.Properties.Get(property)
+	if !ok {
+		return property, nil
+	}
+	switch {
+	case f.Type.Kind() == reflect.Slice:
+		s = oneOrMore(s, f.Type)
+	case f.Type.Kind() == reflect.Map:
+		s.AdditionalProperties = oneOrMore(s.AdditionalProperties, f.Type.Elem())
+	}
+	if f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.Map { // exclude
+		s.Items.AdditionalProperties = oneOrMore(s.Items.AdditionalProperties, f.Type.Elem().Elem())
+	}
+	definition.Properties.Set(property, s)
+	return property, s
+}
+
+func oneOrMore(list *jsonschema.Schema, t reflect.Type) *jsonschema.Schema {
+	if t.Kind() != reflect.Slice {
+		return list
+	}
+	axis := t.Implements(reflect.TypeFor[interface{ IsAxis() }]())
+	if kind := t.Elem().Kind(); !axis && (kind == reflect.Slice || kind == reflect.Struct || kind == reflect.Map) {
+		return list
+	}
+	one, description := list.Items, list.Description
+	if axis {
+		least := uint64(1)
+		list.MinItems = &least
+	}
+	list.Description = ""
+	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{one, list}, Description: description}
+}

@@ -1,0 +1,395 @@
+package schemas
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+//go:generate go test -run TestSchemaIsUpToDate -update .
+
+// Sweep is the sweep file: what to vary and what to measure.
+//
+// The first lines of the comments here are what editors show, and the tags are the rules of the checker and of
+// sweep.schema.json alike:
+//
+//	yaml:"key"         the key
+//	yaml:"key,short"   also the meaning of a value that is not a mapping ("algorithms: [x]" is "algorithms: [{use: x}]")
+//	yaml:",short"      only that meaning
+//	yaml:",rest"       every key that has no field of its own
+//	yaml:",inline"     the fields of an embedded struct
+//	jsonschema:"..."   required, enum, minimum, exclusiveMinimum, maximum, exclusiveMaximum, minItems, maxItems, maxLength, pattern
+type Sweep struct {
+	// Name of the sweep: letters, digits, hyphens and underscores. Results go to shatter-out/<name> unless --out says otherwise.
+	Name string `yaml:"name" jsonschema:"required,pattern=^[A-Za-z0-9][A-Za-z0-9_-]*$,maxLength=64"`
+	// Task is the game played (default learn): learn (labelled sample in, predictions on fresh points out), predict (then queries of an adversary, one by one), online (rounds of point, prediction, truth).
+	Task string `yaml:"task" jsonschema:"enum=learn,enum=predict,enum=online"`
+	// Seed of all randomness (default 1).
+	Seed *uint64 `yaml:"seed" jsonschema:"minimum=0"`
+	// Plugins are further plugin files, paths relative to this file. Their algorithms are used by the names that they declare.
+	Plugins []string `yaml:"plugins"`
+	Grid    `yaml:",inline"`
+	// Grids are several grids in one file. The keys at the top level are the defaults of each; a key in a block takes the place of the whole key at the top level.
+	Grids []Grid `yaml:"grids" jsonschema:"minItems=1"`
+}
+
+// Grid is the product of its axes: a list where a single value is expected is an axis.
+type Grid struct {
+	// Problem is what is to be learned.
+	Problem *ProblemSpec `yaml:"problem"`
+	// Algorithms to run, by name, or {use: name, ...} with parameters.
+	Algorithms Axis[AlgorithmUse] `yaml:"algorithms"`
+	// Privacy is the budget of the private algorithms. Those that are not private run once, not once per budget.
+	Privacy *Privacy `yaml:"privacy"`
+	// Goal is what counts as success.
+	Goal *Goal `yaml:"goal"`
+	// N is the sample sizes: a list gives the curve, {find: true} searches for n*.
+	N *SampleSizes `yaml:"n"`
+	// Trials is the number of repetitions for each cell and n of a list (default 200), or {max: ...} for each cell of a search.
+	Trials *Trials `yaml:"trials"`
+	// Queries of the adversary (task predict).
+	Queries Axis[int] `yaml:"queries" jsonschema:"minimum=1"`
+	// Rounds (task online): a list takes the place of n.
+	Rounds []int `yaml:"rounds" jsonschema:"minimum=1,minItems=1"`
+	// Adversary that asks or plays (tasks predict and online).
+	Adversary Axis[Adversary] `yaml:"adversary"`
+	// Zip pairs axes that go together instead of multiplying: [[d, margin]]. Their lengths must agree.
+	Zip [][]string `yaml:"zip" jsonschema:"maxItems=100"`
+	// Exclude drops cells by value: [{algorithm: hs-stl-400, d: 50}]. A list of values means any of them. An entry that matches nothing is an error.
+	Exclude []map[string]Axis[Value] `yaml:"exclude" jsonschema:"maxItems=1000"`
+	// Limits of one trial on a machine. They change no result.
+	Limits *Limits `yaml:"limits"`
+}
+
+// Axis is one value or a list of them.
+type Axis[T any] []T
+
+// IsAxis tells the checker that one value may stand for a list of one.
+func (Axis[T]) IsAxis() {}
+
+// ProblemSpec is a concept class with a distribution, a target and noise, or with a real dataset.
+type ProblemSpec struct {
+	// Class of concepts.
+	Class Axis[string] `yaml:"class" jsonschema:"required,enum=thresholds,enum=points,enum=intervals,enum=stumps,enum=rectangles,enum=conjunctions,enum=monotone-conjunctions,enum=parities,enum=halfspace,enum=matrix"`
+	// File of the class matrix.
+	File Axis[string] `yaml:"file"`
+	// Domain is X, the size of an ordered domain: 65536, 1e6 or 2^16.
+	Domain Axis[Size] `yaml:"domain"`
+	// D is the dimension (bits for parities and conjunctions).
+	D Axis[int] `yaml:"d" jsonschema:"minimum=1,maximum=1000000"`
+	// Distribution of the points: uniform or needle on ordered domains; iso, skew or ball-margin for halfspaces.
+	Distribution Axis[string] `yaml:"distribution" jsonschema:"enum=uniform,enum=needle,enum=iso,enum=skew,enum=ball-margin"`
+	// Mass is the needle law's a: the weight of each of its points.
+	Mass Axis[float64] `yaml:"mass" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
+	// Minority is the skew law's share of the minority (default 0.2).
+	Minority Axis[float64] `yaml:"minority" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
+	// Margin of the halfspace laws.
+	Margin Axis[float64] `yaml:"margin" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
+	// Noise on the labels of the sample (default none). The evaluation always uses clean labels.
+	Noise Axis[NoiseSpec] `yaml:"noise"`
+	// Data is a real dataset instead of a law: its rows are the population, samples are drawn from it with replacement.
+	Data Axis[DataSpec] `yaml:"data"`
+	// Test is the size of the evaluation sample where the error cannot be computed exactly (default 10000).
+	Test Axis[int] `yaml:"test" jsonschema:"minimum=1,maximum=100000000"`
+}
+
+// NoiseSpec is label noise.
+type NoiseSpec struct {
+	// Kind of noise.
+	Kind Axis[string] `yaml:"kind" jsonschema:"required,enum=none,enum=random,enum=adversarial"`
+	// Rate of wrong labels, below 1/2.
+	Rate Axis[float64] `yaml:"rate" jsonschema:"minimum=0,exclusiveMaximum=0.5"`
+}
+
+// DataSpec is a real dataset.
+type DataSpec struct {
+	// File is a CSV file with a header line, a Parquet or an Arrow file; the path is relative to this file.
+	File Axis[string] `yaml:"file" jsonschema:"required"`
+	// Label is the column of the label, which has two values.
+	Label Axis[string] `yaml:"label" jsonschema:"required"`
+	// Positive is the label's value that becomes +1.
+	Positive Axis[Text] `yaml:"positive" jsonschema:"required"`
+	// Features are the numeric columns to use (default all).
+	Features []string `yaml:"features"`
+	// Categorical columns become one 0/1 column for each value.
+	Categorical []string `yaml:"categorical"`
+	// Scale is the public bound that brings rows into the unit ball, for halfspaces: a bound on the norm of a row, or for each numeric column a bound or [low, high].
+	Scale Axis[ScaleSpec] `yaml:"scale"`
+}
+
+// ScaleSpec is a stated, public bound, never computed from the data.
+type ScaleSpec struct {
+	// Norm bounds the Euclidean norm of a row.
+	Norm float64 `yaml:",short" jsonschema:"exclusiveMinimum=0"`
+	// Ranges bound single columns.
+	Ranges map[string]Range `yaml:",rest"`
+}
+
+// AlgorithmUse is an algorithm and its parameters.
+type AlgorithmUse struct {
+	// Use is the algorithm's name.
+	Use string `yaml:"use,short" jsonschema:"required"`
+	// As is its name in the results (default: the algorithm's).
+	As string `yaml:"as" jsonschema:"pattern=^[A-Za-z0-9][A-Za-z0-9_./-]*$,maxLength=64"`
+	// Replica 1, 2, ... is a further copy with independent noise (default 0).
+	Replica Axis[int] `yaml:"replica" jsonschema:"minimum=0,maximum=1000000"`
+	// Params are the algorithm's own parameters, a value or a list each.
+	Params map[string]Axis[Value] `yaml:",rest"`
+}
+
+// Privacy is the budget.
+type Privacy struct {
+	// Epsilon of differential privacy.
+	Epsilon Axis[float64] `yaml:"epsilon" jsonschema:"exclusiveMinimum=0"`
+	// Delta of approximate differential privacy; pure algorithms ignore it.
+	Delta Axis[float64] `yaml:"delta" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
+}
+
+// Goal is what counts as success: error - above <= alpha, with probability at least 1 - beta.
+type Goal struct {
+	// Alpha is the excess error that counts as success.
+	Alpha Axis[float64] `yaml:"alpha" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
+	// Beta is the failure probability allowed.
+	Beta Axis[float64] `yaml:"beta" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
+	// Above is the reference error: best (default: the class's least error) or a number; 0 makes alpha an absolute error.
+	Above Axis[Above] `yaml:"above"`
+}
+
+// SampleSizes is a list of sample sizes, or the search for n*.
+type SampleSizes struct {
+	// List of sample sizes.
+	List []int64 `yaml:",short" jsonschema:"minimum=1,maximum=1000000000,minItems=1"`
+	// Find must be true: search for n*, the least sample size that reaches the goal.
+	Find bool `yaml:"find" jsonschema:"required"`
+	// From is the least sample size looked at (default 16).
+	From int64 `yaml:"from" jsonschema:"minimum=1,maximum=1000000000"`
+	// To is the largest (default 1e6).
+	To int64 `yaml:"to" jsonschema:"minimum=1,maximum=1000000000"`
+	// Within is the ratio of the bracket at which the search stops (default 1.5).
+	Within float64 `yaml:"within" jsonschema:"exclusiveMinimum=1"`
+	// Confidence that the whole table is right (default 0.95).
+	Confidence float64 `yaml:"confidence" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
+}
+
+// Defaults of the sweep file.
+const (
+	DefaultSeed       = 1
+	DefaultTrials     = 200
+	DefaultMaxTrials  = 50000
+	DefaultFrom       = 16
+	DefaultTo         = 1000000
+	DefaultWithin     = 1.5
+	DefaultConfidence = 0.95
+	DefaultTrialTime  = Duration(10 * time.Minute)
+	DefaultMemory     = Bytes(2 << 30)
+)
+
+// Trials is how often.
+type Trials struct {
+	// Count is the number of repetitions for each cell and n of a list.
+	Count int64 `yaml:",short" jsonschema:"minimum=1,maximum=1000000000"`
+	// Max is the number of trials that the search of one cell may use.
+	Max int64 `yaml:"max" jsonschema:"required,minimum=1,maximum=1000000000"`
+}
+
+// Adversary asks the queries or plays the rounds.
+type Adversary struct {
+	// Kind: boundary, repeat, stochastic or adaptive for predict; tree, planted, random or round-robin for online.
+	Kind Axis[string] `yaml:"kind" jsonschema:"required,enum=boundary,enum=repeat,enum=stochastic,enum=adaptive,enum=tree,enum=planted,enum=random,enum=round-robin"`
+	// Sees labels, or labels and the public marks of hard queries.
+	Sees Axis[string] `yaml:"sees" jsonschema:"enum=labels,enum=marks"`
+	// Offline reveals the list of queries beforehand.
+	Offline Axis[bool] `yaml:"offline"`
+	// Rate of the rounds that the adversary spoils.
+	Rate Axis[float64] `yaml:"rate" jsonschema:"minimum=0,maximum=1"`
+}
+
+// Limits bound one trial on a machine: exceeding one loses the trial, and no result depends on them.
+type Limits struct {
+	// Trial is the time that one trial may take: 90s, 10m, 1h (default 10m).
+	Trial Duration `yaml:"trial"`
+	// Memory that the plugin process may use: 512 MiB, 2 GiB, or a number of bytes (default 2 GiB).
+	Memory Bytes `yaml:"memory"`
+}
+
+// Text is any scalar, taken as it is written.
+type Text string
+
+// UnmarshalText takes text as it is.
+func (t *Text) UnmarshalText(text []byte) error { *t = Text(text); return nil }
+
+// Value is the value of a parameter or of an exclusion, whose type only the algorithm knows.
+type Value struct {
+	Text   string // as written, without quotes
+	Quoted bool   // written in quotes: not a number, not a boolean
+}
+
+// Range is the public range of a numeric column: [low, high], or a bound b for [-b, b].
+type Range struct{ Low, High float64 }
+
+var power = regexp.MustCompile(`^([0-9]{1,10})\^([0-9]{1,3})$`)
+
+// SizePattern is how a Size may be written as text, besides as a number.
+const SizePattern = `^[0-9]+\^[0-9]+$`
+
+// Size is a whole number that may be written as a power, 2^16.
+type Size uint64
+
+// UnmarshalText reads 65536, 1e6 or 2^16.
+func (s *Size) UnmarshalText(text []byte) error {
+	m := power.FindStringSubmatch(string(text))
+	if m == nil {
+		n, err := ParseInt(string(text))
+		if err != nil {
+			return err
+		}
+		if n < 1 {
+			return fmt.Errorf("%s is below 1", text)
+		}
+		*s = Size(n)
+		return nil
+	}
+	base, err := strconv.ParseUint(m[1], 10, 64)
+	if err != nil || base < 1 {
+		return fmt.Errorf("%s is not a power of a whole number", text)
+	}
+	exponent, err := strconv.Atoi(m[2])
+	if err != nil {
+		return fmt.Errorf("%s is not a power of a whole number", text)
+	}
+	product := uint64(1)
+	for range exponent {
+		over, low := bits.Mul64(product, base)
+		if over != 0 || low > math.MaxInt64 {
+			return fmt.Errorf("%s is too large", text)
+		}
+		product = low
+	}
+	*s = Size(product)
+	return nil
+}
+
+var (
+	digits  = regexp.MustCompile(`^[+-]?(0|[1-9][0-9]*)$`)
+	decimal = regexp.MustCompile(`^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$`)
+)
+
+// ParseInt reads a whole number, 1000000 or 1e6.
+func ParseInt(text string) (int64, error) {
+	if digits.MatchString(text) {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("%s is too large", text)
+		}
+		return n, nil
+	}
+	f, err := ParseFloat(text)
+	if err != nil || len(text) > 1 && text[0] == '0' && !strings.ContainsAny(text, ".eE") {
+		return 0, fmt.Errorf("%s is not a whole number", quote(text))
+	}
+	if f != math.Trunc(f) {
+		return 0, fmt.Errorf("%s is not a whole number", text)
+	}
+	if math.Abs(f) > 1<<53 {
+		return 0, fmt.Errorf("%s is too large: write its digits", text)
+	}
+	return int64(f), nil
+}
+
+// ParseFloat reads a finite decimal number.
+func ParseFloat(text string) (float64, error) {
+	if strings.HasSuffix(strings.ToLower(text), ".nan") || strings.HasSuffix(strings.ToLower(text), ".inf") {
+		return 0, fmt.Errorf("%s is not a finite number", text)
+	}
+	if !decimal.MatchString(text) {
+		return 0, fmt.Errorf("%s is not a number", quote(text))
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsInf(f, 0) {
+		return 0, fmt.Errorf("%s is too large", text)
+	}
+	return f, nil
+}
+
+// quote shows a piece of the file, cut where it is long.
+func quote(text string) string {
+	if r := []rune(text); len(r) > 40 {
+		text = string(r[:40]) + "..."
+	}
+	return strconv.Quote(text)
+}
+
+// Above is the reference error of a goal.
+type Above struct {
+	Best  bool    // the least error of the class; else Value
+	Value float64 // in [0, 1]
+}
+
+// UnmarshalText reads best or a number.
+func (a *Above) UnmarshalText(text []byte) error {
+	if string(text) == "best" {
+		*a = Above{Best: true}
+		return nil
+	}
+	f, err := ParseFloat(string(text))
+	if err != nil {
+		return fmt.Errorf("%s is neither best nor a number", quote(string(text)))
+	}
+	if f < 0 || f > 1 {
+		return fmt.Errorf("%s is outside [0, 1]", text)
+	}
+	*a = Above{Value: f}
+	return nil
+}
+
+// Duration is a positive time with its unit.
+type Duration time.Duration
+
+// UnmarshalText reads 90s, 10m, 1h30m.
+func (d *Duration) UnmarshalText(text []byte) error {
+	t, err := time.ParseDuration(string(text))
+	if err != nil {
+		return fmt.Errorf("%s is not a time: write it with a unit, like 90s, 10m or 1h", quote(string(text)))
+	}
+	if t <= 0 {
+		return fmt.Errorf("%s is not positive", text)
+	}
+	*d = Duration(t)
+	return nil
+}
+
+var size = regexp.MustCompile(`^([0-9.]+) *(B|[kKMGT]i?B|)$`)
+
+// Bytes is a positive amount of memory.
+type Bytes int64
+
+// UnmarshalText reads 512 MiB, 2 GiB, 2GB or a number of bytes.
+func (b *Bytes) UnmarshalText(text []byte) error {
+	m := size.FindStringSubmatch(string(text))
+	if n, err := ParseInt(string(text)); err == nil {
+		m = []string{"", strconv.FormatInt(n, 10), ""}
+	}
+	if m == nil {
+		return fmt.Errorf("%s is not an amount of memory: write it like 512 MiB or 2 GiB", quote(string(text)))
+	}
+	f, err := ParseFloat(m[1])
+	if err != nil {
+		return err
+	}
+	if m[2] != "" && m[2] != "B" {
+		unit := 1000.0
+		if strings.Contains(m[2], "i") {
+			unit = 1024
+		}
+		f *= math.Pow(unit, 1+float64(strings.IndexByte("KMGT", strings.ToUpper(m[2])[0])))
+	}
+	if f < 1 || f > 1<<60 {
+		return fmt.Errorf("%s is outside 1 byte to 2^60 bytes", text)
+	}
+	*b = Bytes(f)
+	return nil
+}
