@@ -1,0 +1,156 @@
+package pipeline
+
+import (
+	"fmt"
+	"github.com/shatterlab/shatter/schemas/pluginv1"
+	"slices"
+	"time"
+
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// plan makes the cells of the drafts and merges those that came out equal.
+func (r *resolver) plan() (*Plan, error) {
+	p := &Plan{Name: r.file.Sweep.Name, Seed: r.file.seed(), Source: r.file.Source, Warnings: r.warned}
+	if len(r.problems) > 0 {
+		return p, nil
+	}
+	if len(r.drafts) == 0 {
+		r.blame("exclude", "nothing is left: every cell is excluded")
+		return p, nil
+	}
+	cells := map[Key]*Cell{}
+	from := map[Key]*entry{}
+	for i := range r.drafts {
+		d := &r.drafts[i]
+		c, err := r.cell(d)
+		if err != nil {
+			return nil, err
+		}
+		if first, ok := cells[c.Key]; ok {
+			r.same(d.entry, c, from[c.Key], first)
+			continue
+		}
+		cells[c.Key], from[c.Key] = c, d.entry
+		p.Cells = append(p.Cells, c)
+	}
+	p.Warnings = append(p.Warnings, overBudget(p.Cells)...)
+	p.words = r.words(p.Cells, from)
+	var err error
+	p.Resolved, err = resolvedJSON(p)
+	return p, err
+}
+
+// cell gives a draft its keys.
+func (r *resolver) cell(d *pending) (*Cell, error) {
+	e, o, a := d.entry, d.problem, d.answer
+	at := r.file.at(e.path)
+	c := &Cell{
+		Task:       r.file.task(),
+		Problem:    o.resolved,
+		Public:     o.public,
+		DataKey:    o.dataKey,
+		Algorithm:  e.algorithm.GetName(),
+		As:         e.as(),
+		Plugin:     e.algorithm.Plugin,
+		Params:     a.params,
+		Replica:    d.draft.replica,
+		Private:    e.algorithm.GetPrivate(),
+		Pure:       a.guarantee.GetPure(),
+		Epsilon:    d.draft.epsilon,
+		Delta:      d.draft.delta,
+		Alpha:      d.draft.alpha,
+		Beta:       d.draft.beta,
+		Above:      d.above,
+		Limits:     e.grid.limits(),
+		Metrics:    metricNames(e.algorithm.GetMetrics()),
+		Bounds:     a.bounds,
+		Guarantee:  a.guarantee,
+		Evaluation: o.evaluation,
+		Line:       at.line,
+		Column:     at.column,
+	}
+	if c.Pure {
+		c.Delta = 0
+	}
+	if c.Find = e.grid.find(); c.Find != nil {
+		c.MaxTrials = e.grid.maxTrials()
+	} else {
+		c.N = e.grid.list
+		c.Trials = int(e.grid.trials())
+	}
+	var err error
+	if c.Key, err = KeyOf(c.identity(o.canonical, a.canonical)); err != nil {
+		return nil, fmt.Errorf("compute the key of a cell of %q: %w", c.As, err)
+	}
+	c.NoiseKey, err = KeyOf(map[string]any{"format": Format, "seed": r.file.seed(), "cell": c.Key.String()})
+	return c, err
+}
+
+func metricNames(metrics []*pluginv1.Metric) (names []string) {
+	for _, m := range metrics {
+		names = append(names, m.GetName())
+	}
+	slices.Sort(names)
+	return names
+}
+
+// identity is what the cell's key is the key of.
+func (c *Cell) identity(problem, params canonical) map[string]any {
+	return map[string]any{
+		"format":    Format,
+		"task":      c.Task,
+		"problem":   problem,
+		"algorithm": c.Algorithm,
+		"params":    params,
+		"epsilon":   c.Epsilon,
+		"delta":     c.Delta,
+		"alpha":     c.Alpha,
+		"beta":      c.Beta,
+		"above":     c.Above,
+		"replica":   c.Replica,
+	}
+}
+
+// limits are the grid's limits with their defaults.
+func (g *grid) limits() Limits {
+	l := schemas.Limits{}
+	if g.Limits != nil {
+		l = *g.Limits
+	}
+	return Limits{
+		Trial:  time.Duration(orDefault(l.Trial, schemas.DefaultTrialTime)),
+		Memory: int64(orDefault(l.Memory, schemas.DefaultMemory)),
+	}
+}
+
+// same looks at two equal cells. They are one cell where they are to be measured alike under one name; else one of them would
+// vanish silently.
+func (r *resolver) same(e *entry, c *Cell, first *entry, d *Cell) {
+	switch {
+	case c.As != d.As:
+		r.blame(e.path, "%q has a cell that is the same as one of %q (%s): remove it, or give it independent noise with \"replica: 1\"",
+			c.As, d.As, first.path)
+	case !slices.Equal(c.N, d.N) || c.Trials != d.Trials || c.MaxTrials != d.MaxTrials || (c.Find == nil) != (d.Find == nil) ||
+		c.Find != nil && *c.Find != *d.Find:
+		r.blame(e.grid.path("n"), "%q has a cell that stands in %s too, with other n or trials", c.As, orDefault(first.grid.home(), "the file"))
+	case c.Limits != d.Limits:
+		r.blame(e.grid.path("limits"), "%q has a cell that stands in %s too, with other limits", c.As, orDefault(first.grid.home(), "the file"))
+	}
+}
+
+// overBudget warns of algorithms whose own guarantee is weaker than the budget that their rows are printed under.
+func overBudget(cells []*Cell) []string {
+	var warnings []string
+	seen := map[string]bool{}
+	for _, c := range cells {
+		g := c.Guarantee
+		if g == nil || seen[c.As] || g.GetEpsilon() <= c.Epsilon*(1+1e-9) && (c.Pure || g.GetDelta() <= c.Delta*(1+1e-9)) {
+			continue
+		}
+		seen[c.As] = true
+		warnings = append(warnings, fmt.Sprintf("%s: at the budget (%v, %v) it states only (%v, %v): %s", c.As, c.Epsilon, c.Delta,
+			g.GetEpsilon(), g.GetDelta(), g.GetSource()))
+	}
+	return warnings
+}

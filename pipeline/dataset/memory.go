@@ -1,0 +1,111 @@
+//go:build unix
+
+package dataset
+
+import (
+	"fmt"
+	"math"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// Memory is a memory file without a name, mapped for writing: what a worker shares with its plugin. The process that
+// inherits its File maps it with MapFile; on Linux it can then neither write, shrink nor grow it. It is sparse: memory is used
+// as it is first written, and given back when the last process has closed it.
+type Memory struct {
+	file *os.File
+	b    []byte
+}
+
+// NewMemory makes a memory file of size bytes, at least 1, and maps it. The name only shows in listings of open files.
+func NewMemory(name string, size int64) (*Memory, error) {
+	if size < 1 || size > math.MaxInt {
+		return nil, fmt.Errorf("make memory file %q: size %d: must be at least 1", name, size)
+	}
+	file, err := nameless(name)
+	if err != nil {
+		return nil, fmt.Errorf("make memory file %q: %w", name, err)
+	}
+	m := &Memory{file: file}
+	if err := m.open(size); err != nil {
+		file.Close()
+		return nil, fmt.Errorf("make memory file %q of %d bytes: %w", name, size, err)
+	}
+	return m, nil
+}
+
+func (m *Memory) open(size int64) error {
+	if err := m.file.Truncate(size); err != nil {
+		return err
+	}
+	b, err := unix.Mmap(int(m.file.Fd()), 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return fmt.Errorf("map: %w", err)
+	}
+	m.b = b
+	if err := seal(m.file); err != nil { // after our own writable mapping, the last that it allows
+		_ = unix.Munmap(b)
+		return fmt.Errorf("seal: %w", err)
+	}
+	return nil
+}
+
+// Bytes is the writable mapping of the whole file, zero at first. It starts at a multiple of the page size.
+func (m *Memory) Bytes() []byte { return m.b }
+
+// File is the descriptor to hand to a child process. It stays m's to close.
+func (m *Memory) File() *os.File { return m.file }
+
+// Close unmaps and closes the file: views into Bytes must not be used afterwards. A second Close does nothing.
+func (m *Memory) Close() error {
+	if m.b == nil {
+		return nil
+	}
+	err := unix.Munmap(m.b)
+	m.b = nil
+	if e := m.file.Close(); err == nil {
+		err = e
+	}
+	if err != nil {
+		return fmt.Errorf("close memory file: %w", err)
+	}
+	return nil
+}
+
+// Mapping is a read-only mapping of a file.
+type Mapping struct{ b []byte }
+
+// MapFile maps the whole of f, read-only and shared. f may be closed afterwards. A file that can still be shrunk must not be
+// while it is mapped: reading past its new end ends the process.
+func MapFile(f *os.File) (*Mapping, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("map file: %w", err)
+	}
+	size := info.Size()
+	if size < 1 || size > math.MaxInt {
+		return nil, fmt.Errorf("map file %q: size %d: must be at least 1", f.Name(), size)
+	}
+	b, err := unix.Mmap(int(f.Fd()), 0, int(size), unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		return nil, fmt.Errorf("map file %q of %d bytes: %w", f.Name(), size, err)
+	}
+	return &Mapping{b}, nil
+}
+
+// Bytes is the mapping. Writing to it ends the process.
+func (m *Mapping) Bytes() []byte { return m.b }
+
+// Close unmaps: views into Bytes must not be used afterwards. A second Close does nothing.
+func (m *Mapping) Close() error {
+	if m.b == nil {
+		return nil
+	}
+	b := m.b
+	m.b = nil
+	if err := unix.Munmap(b); err != nil {
+		return fmt.Errorf("unmap: %w", err)
+	}
+	return nil
+}

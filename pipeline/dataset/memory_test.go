@@ -1,0 +1,53 @@
+//go:build unix
+
+package dataset
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+)
+
+func TestMemory(t *testing.T) {
+	m, err := NewMemory("test", 3<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	if len(m.Bytes()) != 3<<20 {
+		t.Fatalf("%d bytes", len(m.Bytes()))
+	}
+	reader, err := MapFile(m.File())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	copy(m.Bytes()[1<<20:], "written after the mapping was made")
+	if got := string(reader.Bytes()[1<<20:][:7]); got != "written" {
+		t.Errorf("got %q", got)
+	}
+	if runtime.GOOS == "linux" {
+		for what, err := range attack(m.File()) {
+			if err == nil {
+				t.Errorf("%s was allowed", what)
+			}
+		}
+	}
+	for range 2 {
+		if err := reader.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestMemoryRefuses(t *testing.T) {
+	if _, err := NewMemory("test", 0); err == nil || !strings.Contains(err.Error(), "size 0") {
+		t.Error(err)
+	}
+	if _, err := NewMemory("test", 1<<62); err == nil || !strings.Contains(err.Error(), `"test"`) {
+		t.Error(err)
+	}
+}

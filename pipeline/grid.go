@@ -1,0 +1,214 @@
+package pipeline
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// The largest sweep. Cells are counted before those that come out equal are merged, trials where n is a list, and entries are
+// the items of algorithms of all grids.
+const (
+	MaxCells   = 1_000_000
+	MaxTrials  = 10_000_000_000
+	MaxEntries = 10_000
+)
+
+// grid is one block of the file, with the top level's keys where it has none of its own.
+type grid struct {
+	schemas.Grid
+	file  *File
+	block string          // "grids[1]."; empty: the file has one grid
+	own   map[string]bool // keys that stand in the block
+	list  []int64         // the sample sizes, ascending; nil where they are searched
+}
+
+// grids gives the blocks of the file; a file without grids is one block.
+func (f *File) grids() []*grid {
+	if len(f.Sweep.Grids) == 0 {
+		g := &grid{Grid: f.Sweep.Grid, file: f}
+		g.sort()
+		return []*grid{g}
+	}
+	var all []*grid
+	for i, block := range f.Sweep.Grids {
+		g := &grid{Grid: block, file: f, block: fmt.Sprintf("grids[%d].", i), own: map[string]bool{}}
+		top, own := reflect.ValueOf(f.Sweep.Grid), reflect.ValueOf(&g.Grid).Elem()
+		for j := range own.NumField() {
+			if own.Field(j).IsNil() {
+				own.Field(j).Set(top.Field(j))
+				continue
+			}
+			key, _, _ := strings.Cut(own.Type().Field(j).Tag.Get("yaml"), ",")
+			g.own[key] = true
+		}
+		g.sort()
+		all = append(all, g)
+	}
+	return all
+}
+
+func (g *grid) sort() {
+	if g.N != nil {
+		g.list = slices.Sorted(slices.Values(g.N.List))
+	}
+}
+
+// path is where the grid's key stands in the file: path("problem", "d") is "grids[1].problem.d" or "problem.d".
+func (g *grid) path(key string, inner ...string) string {
+	path := strings.Join(append([]string{key}, inner...), ".")
+	if g.own[key] {
+		return g.block + path
+	}
+	return path
+}
+
+// home is the path of the block, for what is missing in it.
+func (g *grid) home() string { return strings.TrimSuffix(g.block, ".") }
+
+// item is the path of the i-th value of the axis at path; a single value has no index.
+func (f *File) item(path string, i int) string {
+	indexed := path + "[" + strconv.Itoa(i) + "]"
+	if _, ok := f.places[indexed]; ok {
+		return indexed
+	}
+	return path
+}
+
+// together finds what does not fit together in a file whose single values are right.
+func (f *File) together() Problems {
+	var problems Problems
+	for _, g := range f.grids() {
+		problems = append(problems, g.needed()...)
+		problems = append(problems, g.sizes()...)
+		problems = append(problems, g.foreign()...)
+	}
+	return problems
+}
+
+// needed finds missing keys.
+func (g *grid) needed() Problems {
+	var problems Problems
+	missing := func(path, format string, args ...any) {
+		problems = append(problems, g.file.problem(path, format, args...))
+	}
+	if g.Problem == nil {
+		missing(g.home(), `"problem" is needed`)
+	}
+	if len(g.Algorithms) == 0 {
+		missing(g.home(), `"algorithms" is needed`)
+	}
+	if g.file.task() == "online" {
+		if len(g.Rounds) == 0 {
+			missing(g.home(), `"rounds" is needed: in task online it takes the place of n`)
+		}
+		return problems
+	}
+	if g.N == nil {
+		missing(g.home(), `"n" is needed: a list of sample sizes, or {find: true}`)
+	}
+	if g.Goal == nil {
+		missing(g.home(), `"goal" is needed: {alpha: 0.1, beta: 0.05} makes an excess error of at most 0.1 a success`)
+		return problems
+	}
+	if len(g.Goal.Alpha) == 0 {
+		missing(g.path("goal"), `"alpha" is needed: the excess error that counts as success%s`, g.whole("goal"))
+	}
+	if len(g.Goal.Beta) == 0 {
+		missing(g.path("goal"), `"beta" is needed: the failure probability allowed%s`, g.whole("goal"))
+	}
+	return problems
+}
+
+// whole reminds that a block's key takes the place of the whole key at the top level.
+func (g *grid) whole(key string) string {
+	if g.own[key] && g.file.has(key) {
+		return fmt.Sprintf(" (the %s of a block takes the place of the whole %s at the top level)", key, key)
+	}
+	return ""
+}
+
+func (f *File) has(path string) bool { _, ok := f.places[path]; return ok }
+
+// sizes finds what does not fit in n and trials.
+func (g *grid) sizes() Problems {
+	if g.N == nil {
+		return nil
+	}
+	var problems Problems
+	blame := func(path, format string, args ...any) {
+		problems = append(problems, g.file.problem(path, format, args...))
+	}
+	if len(g.list) > 0 {
+		if g.Trials != nil && g.Trials.Count == 0 {
+			blame(g.path("trials"), `{max: ...} belongs to "n: {find: true}"; with a list of n write the number of repetitions, "trials: %d"`, schemas.DefaultTrials)
+		}
+		return problems
+	}
+	if !g.N.Find {
+		blame(g.path("n", "find"), `find has to be true; for single sample sizes write a list, "n: [100, 1000]"`)
+	}
+	if g.Trials != nil && g.Trials.Max == 0 {
+		blame(g.path("trials"), `with "n: {find: true}" write the number of trials of one search, "trials: {max: %d}"`, schemas.DefaultMaxTrials)
+	}
+	if find := g.find(); find.From >= find.To {
+		blame(g.path("n"), "from %d is not below to %d", find.From, find.To)
+	}
+	return problems
+}
+
+// find is the search with its defaults, nil where n is a list.
+func (g *grid) find() *Find {
+	if g.N == nil || len(g.list) > 0 {
+		return nil
+	}
+	return &Find{
+		From:       orDefault(g.N.From, schemas.DefaultFrom),
+		To:         orDefault(g.N.To, schemas.DefaultTo),
+		Within:     orDefault(g.N.Within, schemas.DefaultWithin),
+		Confidence: orDefault(g.N.Confidence, schemas.DefaultConfidence),
+	}
+}
+
+// orDefault is v, or d where v is not given.
+func orDefault[T comparable](v, d T) T {
+	var zero T
+	if v == zero {
+		return d
+	}
+	return v
+}
+
+// foreign finds keys of other tasks and classes.
+func (g *grid) foreign() Problems {
+	var problems Problems
+	refuse := func(given bool, key, message string) {
+		if given {
+			problems = append(problems, g.file.problem(g.path(key), "%s", message))
+		}
+	}
+	task := g.file.task()
+	refuse(len(g.Queries) > 0 && task != "predict", "queries", "belongs to task predict")
+	refuse(len(g.Rounds) > 0 && task != "online", "rounds", "belongs to task online; the rounds of an algorithm stand beside its use")
+	refuse(len(g.Adversary) > 0 && task == "learn", "adversary", "belongs to the tasks predict and online")
+	if p := g.Problem; p != nil && len(p.File) > 0 && !slices.Contains(p.Class, "matrix") {
+		problems = append(problems, g.file.problem(g.path("problem", "file"), "belongs to the class matrix; a dataset stands at problem.data.file"))
+	}
+	refuse(g.N != nil && task == "online", "n", "rounds takes the place of n in task online")
+	return problems
+}
+
+// task is the task with its default.
+func (f *File) task() string { return orDefault(f.Sweep.Task, "learn") }
+
+// seed is the seed with its default.
+func (f *File) seed() uint64 {
+	if f.Sweep.Seed == nil {
+		return schemas.DefaultSeed
+	}
+	return *f.Sweep.Seed
+}

@@ -1,0 +1,292 @@
+// Package ledger is the book of record of a sweep: which trial had which outcome, and the result files made from it.
+//
+// It promises that an outcome whose Sync has returned is never lost; that an outcome is counted once, whoever sends it how
+// often; that a second, different outcome for a trial is noticed; that damage to its files is found, named, and costs
+// exactly the trials that it hit; and that the result files are a function of the outcomes alone, byte for byte.
+// It needs a folder of its own on a local disk, and the columns of package schemas. It knows neither plans nor searches: the
+// coordinator fills plain rows.
+//
+// Batch is one message of a worker, Open and Ledger.Add the log, WriteResult the result files, ReadTable and Frame.Render the
+// way back to people.
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"math"
+	"os"
+	"slices"
+	"sync"
+)
+
+// maxFile is the size that no file of the log exceeds, unless a single message does.
+const maxFile = 64 << 20
+
+// ErrMessage is in the chain of Add's error where the message itself is to blame: it is damaged, breaks a rule of Batch, or
+// belongs to another sweep. Sending it again does not help.
+var ErrMessage = errors.New("result refused")
+
+// Ledger is the open log of one sweep. It is safe for concurrent use.
+type Ledger struct {
+	dir, sweep string
+	lock       *os.File
+	fileSize   int64 // maxFile, but in tests
+
+	reading sync.RWMutex // held for writing while files are rewritten
+	syncing sync.Mutex   // held while the disk is waited for
+	mu      sync.Mutex   // guards what follows
+	index   index
+	files   []*logFile
+	known   map[Conflict]bool // conflicts that are recorded
+	scratch []byte
+	dirty   bool  // the last file has frames that were not synced
+	broken  error // set where the end of the log could not be restored
+}
+
+// logFile is one file of the log.
+type logFile struct {
+	f    *os.File
+	size int64
+}
+
+// Report says what Open found.
+type Report struct {
+	Frames    int        // sound frames
+	Outcomes  int64      // trials that have one
+	Torn      *Damage    // a frame that a crash cut short at the very end; it has been cut off
+	Damaged   []Damage   // elsewhere: skipped; outcomes in them are missing
+	Conflicts []Conflict // recorded earlier
+}
+
+// Damage is a part of a file of the log that cannot be read.
+type Damage struct {
+	File          string // path
+	Offset, Bytes int64
+	Reason        string
+}
+
+// String is "FILE: N bytes at OFFSET: reason".
+func (d Damage) String() string {
+	return fmt.Sprintf("%s: %d bytes at %d: %s", d.File, d.Bytes, d.Offset, d.Reason)
+}
+
+// Conflict is a second outcome for a trial that differs from the first in status, error, kind or a metric. The first counts.
+type Conflict struct {
+	Cell          [32]byte
+	N, Repetition int64
+	First, Second Outcome
+	Worker        string // who sent the second
+	Digest        string // and made it with which plugin file
+
+	rest uint64
+}
+
+// identity is what makes two conflicts the same.
+func (c Conflict) identity() Conflict {
+	c.Worker, c.Digest = "", ""
+	if math.IsNaN(c.First.Error) {
+		c.First.Error = -1
+	}
+	if math.IsNaN(c.Second.Error) {
+		c.Second.Error = -1
+	}
+	return c
+}
+
+// Outcome is what a ledger knows of a trial without reading its files.
+type Outcome struct {
+	Repetition int64
+	Status     uint8   // OK or Failed
+	Error      float64 // NaN where Failed
+}
+
+// Verdict says what Add made of a message.
+type Verdict struct {
+	Batch     *Batch
+	New       []int // rows that are outcomes now
+	Lost      []int // rows of status Lost whose trial has no outcome
+	Duplicate int   // rows that were known, bit for bit
+	Conflicts []Conflict
+}
+
+// Origin counts the outcomes of a cell that came from one plugin file under one float profile.
+type Origin struct {
+	Cell            [32]byte
+	Digest, Profile string
+	Outcomes        int64
+}
+
+func (l *Ledger) decode(msg []byte) (*Batch, error) {
+	b, err := Decode(msg)
+	if err != nil {
+		return nil, err
+	}
+	if b.Sweep != l.sweep {
+		return nil, fmt.Errorf("it belongs to sweep %.80q, not %q", b.Sweep, l.sweep)
+	}
+	return b, nil
+}
+
+// Add decodes a message, compares its rows with what is known, bit for bit, and appends it where it tells something new. It
+// does not wait for the disk: that is Sync's. After an error nothing of the message is recorded; see ErrMessage. msg must
+// not change as long as the verdict's batch is in use.
+func (l *Ledger) Add(msg []byte) (Verdict, error) {
+	if len(msg) > maxMessage {
+		return Verdict{}, fmt.Errorf("add result of %d bytes: longer than %d: %w", len(msg), maxMessage, ErrMessage)
+	}
+	b, err := l.decode(msg)
+	if err != nil {
+		return Verdict{}, fmt.Errorf("add result: %w: %w", ErrMessage, err)
+	}
+	rest := hashRows(b)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	v := l.index.judge(b, rest)
+	kind := uint32(frameOutcomes)
+	switch {
+	case len(v.New)+len(v.Lost) > 0:
+	case slices.ContainsFunc(v.Conflicts, func(c Conflict) bool { return !l.known[c.identity()] }):
+		kind = frameConflicts
+	default:
+		return v, nil // a duplicate, or evidence that is recorded already
+	}
+	ref, err := l.append(kind, msg)
+	if err != nil {
+		return Verdict{}, fmt.Errorf("add result to ledger %q: %w", l.dir, err)
+	}
+	l.index.commit(v, rest, ref)
+	for _, c := range v.Conflicts {
+		l.known[c.identity()] = true
+	}
+	return v, nil
+}
+
+// Sync returns when all that was added before has reached the disk. It does not hold up Add. An error is final: what was
+// added since the last Sync may or may not be safe, and only opening the ledger again can tell.
+func (l *Ledger) Sync() error {
+	l.syncing.Lock()
+	defer l.syncing.Unlock()
+	l.mu.Lock()
+	err, dirty := l.broken, l.dirty
+	var f *os.File
+	if dirty {
+		f = l.files[len(l.files)-1].f // those before it were synced when it was begun
+	}
+	l.dirty = false
+	l.mu.Unlock()
+	if err != nil || !dirty {
+		return err
+	}
+	if err = f.Sync(); err != nil {
+		err = fmt.Errorf("sync ledger %q: %w: open it again", l.dir, err)
+		l.mu.Lock()
+		l.broken = err
+		l.mu.Unlock()
+	}
+	return err
+}
+
+// Has says whether the trial has an outcome.
+func (l *Ledger) Has(cell [32]byte, n, repetition int64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := l.index.page(cell, n, repetition)
+	return p != nil && p.state[repetition%pageRows] != 0
+}
+
+// Sizes is the sample sizes at which the cell has outcomes, ascending.
+func (l *Ledger) Sizes(cell [32]byte) []int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c := l.index[cell]; c != nil {
+		return slices.Sorted(maps.Keys(c.points))
+	}
+	return nil
+}
+
+// Outcomes is the outcomes of the cell at sample size n that are known now, in the order of repetitions, from memory.
+func (l *Ledger) Outcomes(cell [32]byte, n int64) iter.Seq[Outcome] {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c := l.index[cell]; c != nil && c.points[n] != nil {
+		return slices.Values(c.points[n].outcomes())
+	}
+	return slices.Values([]Outcome(nil))
+}
+
+// Origins says which plugin files and float profiles the outcomes came from, per cell; in no particular order of cells.
+func (l *Ledger) Origins() []Origin {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var all []Origin
+	for _, c := range l.index {
+		all = append(all, c.origins...)
+	}
+	return all
+}
+
+// Each reads the messages of a cell from the files, in the order in which they were added, with those rows only that count:
+// the first outcome of each trial, and no lost ones. Messages without such a row are left out. A batch is valid until fn
+// returns. fn may call Add, but not Drop.
+func (l *Ledger) Each(cell [32]byte, fn func(*Batch) error) error {
+	l.reading.RLock()
+	defer l.reading.RUnlock()
+	l.mu.Lock()
+	var frames []frameRef
+	if c := l.index[cell]; c != nil {
+		frames = c.frames[:len(c.frames):len(c.frames)]
+	}
+	files := l.files[:len(l.files):len(l.files)]
+	l.mu.Unlock()
+	var buf []byte
+	for i, ref := range frames {
+		f := files[ref.file].f
+		buf = slices.Grow(buf[:0], frameSize(int(ref.length)))[:frameSize(int(ref.length))]
+		b, err := readFrame(f, ref, buf)
+		if err != nil {
+			return fmt.Errorf("read %q at %d: %w", f.Name(), ref.at, err)
+		}
+		l.mu.Lock()
+		rows := l.index.owns(b, i)
+		l.mu.Unlock()
+		if err := fn(b.only(rows)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func readFrame(f *os.File, ref frameRef, buf []byte) (*Batch, error) {
+	if _, err := f.ReadAt(buf, ref.at); err != nil {
+		return nil, err
+	}
+	h, ok := readHeader(buf)
+	if !ok || h.length != int(ref.length) {
+		return nil, errors.New("frame was changed since it was written")
+	}
+	msg, ok := h.message(buf)
+	if !ok {
+		return nil, errors.New("frame was changed since it was written")
+	}
+	return Decode(msg)
+}
+
+// Close syncs, and gives the folder's lock back. A second Close does nothing.
+func (l *Ledger) Close() error {
+	if l.lock == nil {
+		return nil
+	}
+	err := l.Sync()
+	l.reading.Lock()
+	defer l.reading.Unlock()
+	l.syncing.Lock()
+	defer l.syncing.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closeFiles()
+	l.lock.Close()
+	l.lock = nil
+	return err
+}

@@ -1,0 +1,467 @@
+package ledger
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"golang.org/x/sys/unix"
+	"pgregory.net/rapid"
+)
+
+// folder is a temporary folder, in memory where there is one: these tests would mostly wait for the disk.
+func folder(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "ledger-test-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+func open(t testing.TB, dir string) (*Ledger, *Report) {
+	t.Helper()
+	l, r, err := Open(dir, "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l, r
+}
+
+func add(t testing.TB, l *Ledger, b *Batch) Verdict {
+	t.Helper()
+	v, err := l.Add(encode(t, b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// known lists the trials of the ledger with their outcomes.
+func known(l *Ledger) map[string]Outcome {
+	all := map[string]Outcome{}
+	for cell := range l.index {
+		for _, n := range l.Sizes(cell) {
+			for o := range l.Outcomes(cell, n) {
+				all[fmt.Sprintf("%x/%d/%d", cell[:1], n, o.Repetition)] = o
+			}
+		}
+	}
+	return all
+}
+
+func TestAdd(t *testing.T) {
+	dir := folder(t)
+	l, r := open(t, dir)
+	if r.Frames != 0 || r.Torn != nil {
+		t.Errorf("a new ledger has %+v", r)
+	}
+	first := job(4, 0)
+	if v := add(t, l, first); len(v.New) != 4 {
+		t.Errorf("first: %+v", v)
+	}
+	if v := add(t, l, first); v.Duplicate != 4 || v.New != nil {
+		t.Errorf("duplicate: %+v", v)
+	}
+	if v := add(t, l, job(4, 2)); !slices.Equal(v.New, []int{2, 3}) || len(v.Conflicts) != 2 {
+		t.Errorf("half known, with other errors: %+v", v)
+	}
+	other := job(4, 0)
+	other.N = 7
+	if v := add(t, l, other); len(v.New) != 4 {
+		t.Errorf("other n: %+v", v)
+	}
+	if !l.Has(first.Cell, 100, 5) || l.Has(first.Cell, 100, 6) || l.Has(first.Cell, 8, 0) || l.Has([32]byte{9}, 100, 0) || l.Has(first.Cell, 100, -1) {
+		t.Error("Has is wrong")
+	}
+	if got := l.Sizes(first.Cell); !slices.Equal(got, []int64{7, 100}) {
+		t.Errorf("sizes %v", got)
+	}
+	if got := l.Origins(); len(got) != 1 || got[0].Outcomes != 10 || got[0].Digest != "d" {
+		t.Errorf("origins %v", got)
+	}
+	before := known(l)
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l, r = open(t, dir)
+	if diff := cmp.Diff(before, known(l), cmpopts.EquateNaNs()); diff != "" || len(r.Conflicts) != 2 || r.Frames != 3 || r.Outcomes != 10 {
+		t.Error(diff, r)
+	}
+}
+
+func TestConflicts(t *testing.T) {
+	full := func() *Batch {
+		b := job(2, 0)
+		b.Status[1], b.Error[1], b.Kind, b.Reason = Failed, nan, []string{"", "panic"}, []string{"", "at 0xc000"}
+		b.Metrics, b.Values = []string{"loss"}, [][]float64{{1, nan}}
+		return b
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*Batch)
+		want   int
+	}{
+		{"same", func(*Batch) {}, 0},
+		{"reason", func(b *Batch) { b.Reason[1] = "at 0xc123" }, 0},
+		{"worker", func(b *Batch) { b.Worker, b.Seconds, b.Digest = "v", 9, "e" }, 0},
+		{"metric never reported", func(b *Batch) { b.Metrics, b.Values = []string{"a", "loss"}, [][]float64{{nan, nan}, {1, nan}} }, 0},
+		{"error", func(b *Batch) { b.Error[0] = 0.25 }, 1},
+		{"status", func(b *Batch) { b.Status[1], b.Error[1], b.Kind = OK, 0, nil }, 1},
+		{"kind", func(b *Batch) { b.Kind[1] = "crash" }, 1},
+		{"metric", func(b *Batch) { b.Values[0][0] = 2 }, 1},
+		{"metric's name", func(b *Batch) { b.Metrics[0] = "lost" }, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := folder(t)
+			l, _ := open(t, dir)
+			add(t, l, full())
+			second := full()
+			c.change(second)
+			for range 2 { // redelivery reports it again but records it once
+				if v := add(t, l, second); len(v.Conflicts) != c.want || v.New != nil {
+					t.Fatalf("%+v", v)
+				}
+			}
+			want := known(l)
+			l.Close()
+			l, r := open(t, dir)
+			if len(r.Conflicts) != c.want || r.Frames != 1+c.want {
+				t.Errorf("opened again: %+v", r)
+			}
+			if diff := cmp.Diff(want, known(l), cmpopts.EquateNaNs()); diff != "" {
+				t.Error("the first must count", diff)
+			}
+		})
+	}
+}
+
+func TestLost(t *testing.T) {
+	dir := folder(t)
+	l, _ := open(t, dir)
+	lost := job(2, 0)
+	lost.Status[1], lost.Error[1], lost.Kind, lost.Reason = Lost, nan, []string{"", "time"}, []string{"", "limits.trial"}
+	if v := add(t, l, lost); !slices.Equal(v.New, []int{0}) || !slices.Equal(v.Lost, []int{1}) {
+		t.Errorf("%+v", v)
+	}
+	if l.Has(lost.Cell, 100, 1) {
+		t.Error("a lost trial is no outcome")
+	}
+	if v := add(t, l, job(2, 0)); !slices.Equal(v.New, []int{1}) || v.Duplicate != 1 || v.Conflicts != nil {
+		t.Errorf("an outcome replaces a lost row: %+v", v)
+	}
+	if v := add(t, l, lost); v.Lost != nil || v.Duplicate != 1 {
+		t.Errorf("and is not replaced by one: %+v", v)
+	}
+	l.Close()
+	l, r := open(t, dir)
+	if r.Outcomes != 2 || r.Frames != 2 {
+		t.Errorf("%+v", r)
+	}
+	rows := 0
+	if err := l.Each(lost.Cell, func(b *Batch) error {
+		rows += len(b.Repetition)
+		if slices.Contains(b.Status, Lost) {
+			t.Error("Each gives lost rows")
+		}
+		return nil
+	}); err != nil || rows != 2 {
+		t.Error(rows, err)
+	}
+}
+
+func TestRefusedMessages(t *testing.T) {
+	l, _ := open(t, folder(t))
+	b := job(1, 0)
+	b.Sweep = "other"
+	for _, msg := range [][]byte{nil, []byte("no Arrow"), encode(t, b), make([]byte, maxMessage+1)} {
+		if _, err := l.Add(msg); !errors.Is(err, ErrMessage) {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	dir := folder(t)
+	l, _ := open(t, dir)
+	add(t, l, job(1, 0))
+	held := fmt.Sprintf("process %d on host", os.Getpid())
+	if _, _, err := Open(dir, "s"); err == nil || !strings.Contains(err.Error(), held) {
+		t.Errorf("got %v, want the holder", err)
+	}
+	l.Close()
+	if _, _, err := Open(dir, "t"); err == nil || !strings.Contains(err.Error(), `belongs to sweep "s", not "t"`) {
+		t.Error(err)
+	}
+	if _, _, err := Open(dir, "s"); err != nil {
+		t.Error("the lock was kept:", err)
+	}
+}
+
+// small makes a ledger of frames with one trial each, and returns the file's path, its bytes, and the start of each frame.
+func small(t testing.TB, frames int) (path string, content []byte, starts []int) {
+	t.Helper()
+	dir := folder(t)
+	l, _ := open(t, dir)
+	for i := range frames {
+		starts = append(starts, int(l.end()))
+		add(t, l, job(1, int64(i)))
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path = filepath.Join(dir, "0001.log")
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path, content, append(starts, len(content))
+}
+
+func (l *Ledger) end() int64 {
+	if len(l.files) == 0 {
+		return 0
+	}
+	return l.files[len(l.files)-1].size
+}
+
+func rewrite(t rapid.TB, path string, content []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, content, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestTornTail cuts a ledger at every offset: all whole frames survive, the rest is cut off and named.
+func TestTornTail(t *testing.T) {
+	path, content, starts := small(t, 2)
+	for size := range content {
+		rewrite(t, path, content[:size])
+		whole := 0
+		for whole < 2 && starts[whole+1] <= size {
+			whole++
+		}
+		l, r := open(t, filepath.Dir(path))
+		if r.Frames != whole || len(known(l)) != whole || r.Damaged != nil {
+			t.Fatalf("cut at %d: %+v", size, r)
+		}
+		if torn := size - starts[whole]; torn > 0 && (r.Torn == nil || r.Torn.Offset != int64(starts[whole]) || r.Torn.Bytes != int64(torn) || r.Torn.File != path) ||
+			torn == 0 && r.Torn != nil {
+			t.Fatalf("cut at %d: torn %+v", size, r.Torn)
+		}
+		if v := add(t, l, job(1, int64(whole))); len(v.New) != 1 {
+			t.Fatalf("cut at %d: %+v", size, v)
+		}
+		l.Close()
+		if l, r := open(t, filepath.Dir(path)); r.Torn != nil || len(known(l)) != whole+1 {
+			t.Fatalf("cut at %d, written again: %+v", size, r)
+		} else {
+			l.Close()
+		}
+	}
+}
+
+// TestDamagedFrame flips bits in every byte of the middle frame: exactly its trial is missing, and its place is named.
+func TestDamagedFrame(t *testing.T) {
+	path, content, starts := small(t, 3)
+	for at := starts[1]; at < starts[2]; at++ {
+		bad := bytes.Clone(content)
+		bad[at] ^= byte(1 << (at % 8))
+		rewrite(t, path, bad)
+		l, r := open(t, filepath.Dir(path))
+		padding := at >= starts[1]+frameHeader+len(encode(t, job(1, 1))) // not covered by the checksum, and not read
+		if padding {
+			l.Close()
+			continue
+		}
+		want := []Damage{{path, int64(starts[1]), int64(starts[2] - starts[1]), ""}}
+		if diff := cmp.Diff(want, r.Damaged, cmpopts.IgnoreFields(Damage{}, "Reason")); diff != "" || r.Torn != nil {
+			t.Fatalf("byte %d: %s, torn %v", at, diff, r.Torn)
+		}
+		cell := job(1, 0).Cell
+		if !l.Has(cell, 100, 0) || l.Has(cell, 100, 1) || !l.Has(cell, 100, 2) {
+			t.Fatalf("byte %d: knows %v", at, known(l))
+		}
+		if v := add(t, l, job(1, 1)); len(v.New) != 1 {
+			t.Fatalf("byte %d: %+v", at, v)
+		}
+		l.Close()
+	}
+}
+
+// TestDamagedAnyhow: bytes are changed, cut out and put in; what remains is sound, and the same when opened again.
+func TestDamagedAnyhow(t *testing.T) {
+	path, content, _ := small(t, 5)
+	l, _ := open(t, filepath.Dir(path))
+	all := known(l)
+	l.Close()
+	rapid.Check(t, func(rt *rapid.T) {
+		bad := bytes.Clone(content)
+		for range rapid.IntRange(1, 4).Draw(rt, "changes") {
+			at := rapid.IntRange(0, len(bad)).Draw(rt, "at")
+			gone := min(len(bad)-at, rapid.IntRange(0, 300).Draw(rt, "gone"))
+			bad = slices.Replace(bad, at, at+gone, rapid.SliceOfN(rapid.Byte(), 0, 40).Draw(rt, "new")...)
+		}
+		rewrite(rt, path, bad)
+		var first map[string]Outcome
+		for i := range 2 {
+			l, r, err := Open(filepath.Dir(path), "s")
+			if err != nil {
+				rt.Fatal(err)
+			}
+			got := known(l)
+			l.Close()
+			for trial, o := range got {
+				if all[trial] != o {
+					rt.Fatalf("%s became %+v", trial, o)
+				}
+			}
+			if len(got) != r.Frames || len(got) < len(all) && r.Torn == nil && r.Damaged == nil && i == 0 && len(bad) >= len(content) {
+				rt.Fatalf("%d trials, %+v", len(got), r)
+			}
+			if i == 1 && !cmp.Equal(first, got) {
+				rt.Fatal("opened again it differs")
+			}
+			first = got
+		}
+	})
+}
+
+// TestFullDisk has the system refuse to let the file grow, in the middle of a frame.
+func TestFullDisk(t *testing.T) {
+	dir := folder(t)
+	l, _ := open(t, dir)
+	add(t, l, job(100, 0))
+	size := l.end()
+	var old unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &old); err != nil {
+		t.Fatal(err)
+	}
+	signal.Ignore(syscall.SIGXFSZ)
+	defer signal.Reset(syscall.SIGXFSZ)
+	limit := old
+	limit.Cur = uint64(size) + 500
+	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	_, err := l.Add(encode(t, job(100, 100)))
+	if e := unix.Setrlimit(unix.RLIMIT_FSIZE, &old); e != nil {
+		t.Fatal(e)
+	}
+	if err == nil || !strings.Contains(err.Error(), "0001.log") || !strings.Contains(err.Error(), "make room") || errors.Is(err, ErrMessage) {
+		t.Errorf("got %v", err)
+	}
+	if info, err := os.Stat(filepath.Join(dir, "0001.log")); err != nil || info.Size() != size {
+		t.Errorf("half-written: %v, %v", info.Size(), err)
+	}
+	if l.Has(job(1, 0).Cell, 100, 100) {
+		t.Error("a trial that was not written is known")
+	}
+	if v := add(t, l, job(100, 100)); len(v.New) != 100 {
+		t.Errorf("after making room: %+v", v)
+	}
+	l.Close()
+	if _, r := open(t, dir); r.Outcomes != 200 || r.Torn != nil || r.Damaged != nil {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestRotation(t *testing.T) {
+	dir := folder(t)
+	l, _ := open(t, dir)
+	l.fileSize = 64 << 10
+	const rows = 1000 // 19 KB each: three fit a file
+	for i := range int64(4) {
+		add(t, l, job(rows, i*rows))
+	}
+	if err := l.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	l, r := open(t, dir)
+	l.fileSize = 64 << 10
+	if len(l.files) != 2 || r.Outcomes != 4*rows {
+		t.Fatalf("%d files, %+v", len(l.files), r)
+	}
+	add(t, l, job(1, 4*rows))
+	if err := l.Drop(func(b *Batch) bool { return b.Repetition[0] == 0 }); err != nil {
+		t.Fatal(err)
+	}
+	cell := job(1, 0).Cell
+	if l.Has(cell, 100, 0) || !l.Has(cell, 100, rows) || !l.Has(cell, 100, 4*rows) {
+		t.Error("dropped the wrong message")
+	}
+	add(t, l, job(1, 0))
+	l.Close()
+	l, r = open(t, dir)
+	if r.Damaged != nil || r.Torn != nil || r.Outcomes != 3*rows+2 {
+		t.Errorf("%+v", r)
+	}
+	var order []int64
+	if err := l.Each(cell, func(b *Batch) error { order = append(order, b.Repetition[0]); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(order, []int64{rows, 2 * rows, 3 * rows, 4 * rows, 0}) {
+		t.Errorf("order %v", order)
+	}
+}
+
+// TestDropKeepsDamage: a damaged part stays in its file, as evidence.
+func TestDropKeepsDamage(t *testing.T) {
+	path, content, starts := small(t, 4)
+	content[starts[1]+100] ^= 1
+	rewrite(t, path, content)
+	l, _ := open(t, filepath.Dir(path))
+	if err := l.Drop(func(b *Batch) bool { return b.Repetition[0] == 2 }); err != nil {
+		t.Fatal(err)
+	}
+	want := slices.Concat(content[:starts[2]], content[starts[3]:])
+	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, want) {
+		t.Error("other bytes changed", err)
+	}
+}
+
+func TestConcurrent(t *testing.T) {
+	l, _ := open(t, folder(t))
+	cell := job(1, 0).Cell
+	done := make(chan error)
+	go func() {
+		var err error
+		for i := 0; i < 50 && err == nil; i++ {
+			_, err = l.Add(encode(t, job(10, int64(i)*10)))
+		}
+		done <- err
+	}()
+	go func() {
+		var err error
+		for i := 0; i < 50 && err == nil; i++ {
+			err = l.Sync()
+		}
+		done <- err
+	}()
+	go func() {
+		var err error
+		for i := 0; i < 50 && err == nil; i++ {
+			err = l.Each(cell, func(*Batch) error { return nil })
+			for range l.Outcomes(cell, 100) {
+			}
+		}
+		done <- err
+	}()
+	for range 3 {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,312 @@
+package ledger
+
+import (
+	"bufio"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// Formats is what Render can write.
+func Formats() []string { return []string{"table", "md", "csv", "json"} }
+
+// Render writes the sheet. csv and json have every column and every digit: json is an array of objects, one to a line, null where
+// there is no value, csv has nothing there. table, for terminals, and md are for reading: four digits, no column that is empty, and
+// what is the same in all rows said once, above.
+func (s *Sheet) Render(w io.Writer, format string) error {
+	out := bufio.NewWriter(w)
+	var err error
+	switch format {
+	case "table":
+		s.brief().renderTable(out)
+	case "md":
+		s.brief().renderMarkdown(out)
+	case "csv":
+		err = s.renderCSV(out)
+	case "json":
+		err = s.renderJSON(out)
+	default:
+		return fmt.Errorf("show %s: unknown format %q: must be one of %s", s.Name, format, strings.Join(Formats(), ", "))
+	}
+	if err == nil {
+		err = out.Flush()
+	}
+	if err != nil {
+		return fmt.Errorf("show %s as %s: %w", s.Name, format, err)
+	}
+	return nil
+}
+
+// text is a value with all its digits.
+func text(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	case bool:
+		return strconv.FormatBool(v)
+	}
+	return fmt.Sprint(v)
+}
+
+func (s *Sheet) renderCSV(w io.Writer) error {
+	c := csv.NewWriter(w)
+	line := make([]string, len(s.Columns))
+	for i, column := range s.Columns {
+		line[i] = column.Name
+	}
+	if err := c.Write(line); err != nil {
+		return err
+	}
+	for _, row := range s.Rows {
+		for i, v := range row {
+			line[i] = text(v)
+		}
+		if err := c.Write(line); err != nil {
+			return err
+		}
+	}
+	c.Flush()
+	return c.Error()
+}
+
+func (s *Sheet) renderJSON(w *bufio.Writer) error {
+	fmt.Fprint(w, "[")
+	for i, row := range s.Rows {
+		if i > 0 {
+			fmt.Fprint(w, ",")
+		}
+		fmt.Fprint(w, "\n{")
+		for j, v := range row {
+			if j > 0 {
+				fmt.Fprint(w, ", ")
+			}
+			name, err := json.Marshal(s.Columns[j].Name)
+			if err != nil {
+				return err
+			}
+			value, err := json.Marshal(v)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(w, "%s: %s", name, value)
+		}
+		fmt.Fprint(w, "}")
+	}
+	fmt.Fprint(w, "\n]\n")
+	return nil
+}
+
+// brief is a sheet made short for people.
+type brief struct {
+	above   []string // what is the same in all rows, and the parameters of each algorithm
+	below   []string // where the theory's values come from
+	columns []schemas.Column
+	rows    [][]string
+}
+
+// brief drops empty columns, and says above what is the same in all rows, in all rows of an algorithm (its parameters) or in all
+// that have a value of a class (what describes its problem), unless it is a measured number.
+func (s *Sheet) brief() brief {
+	var b brief
+	var same []string
+	classes, algorithms := notes{by: "class", of: map[string][]string{}}, notes{by: "algorithm", of: map[string][]string{}}
+	var shown []int
+	for i, c := range s.Columns {
+		values := s.distinct(i)
+		if len(values) == 0 {
+			continue
+		}
+		if source, ok := strings.CutSuffix(c.Name, "_source"); ok {
+			b.below = append(b.below, source+"_n: "+strings.Join(values, "; "))
+		} else if aside(c) && len(values) == 1 && s.full(i) {
+			same = append(same, c.Name+" "+values[0])
+		} else if !(describes(c) && classes.take(s, i)) && !(isParam(c) && algorithms.take(s, i)) {
+			shown = append(shown, i)
+			b.columns = append(b.columns, c)
+		}
+	}
+	if len(same) > 0 {
+		b.above = append(b.above, strings.Join(same, ", "))
+	}
+	b.above = append(append(b.above, classes.lines()...), algorithms.lines()...)
+	for _, row := range s.Rows {
+		line := make([]string, len(shown))
+		for j, i := range shown {
+			if line[j] = short(row[i]); line[j] == "" {
+				line[j] = "-"
+			}
+		}
+		b.rows = append(b.rows, line)
+	}
+	return b
+}
+
+// notes is the columns that depend on nothing but the column by.
+type notes struct {
+	by    string
+	order []string
+	of    map[string][]string
+}
+
+// take takes column i if it is such a column: where it has a value at all, it is the same for the same value of by.
+func (n *notes) take(s *Sheet, i int) bool {
+	by := slices.IndexFunc(s.Columns, func(c schemas.Column) bool { return c.Name == n.by })
+	if by < 0 {
+		return false
+	}
+	values := map[string]any{}
+	var order []string
+	for _, row := range s.Rows {
+		of := short(row[by])
+		v, seen := values[of]
+		if seen && v != nil && row[i] != nil && v != row[i] {
+			return false
+		}
+		if !seen {
+			order = append(order, of)
+		}
+		if v == nil {
+			values[of] = row[i]
+		}
+	}
+	n.order = order
+	for of, v := range values {
+		if v != nil {
+			n.of[of] = append(n.of[of], strings.TrimPrefix(s.Columns[i].Name, schemas.ParamPrefix)+" "+short(v))
+		}
+	}
+	return true
+}
+
+func (n *notes) lines() []string {
+	var lines []string
+	for _, of := range n.order {
+		if len(n.of[of]) > 0 {
+			lines = append(lines, of+": "+strings.Join(n.of[of], ", "))
+		}
+	}
+	return lines
+}
+
+func isParam(c schemas.Column) bool { return strings.HasPrefix(c.Name, schemas.ParamPrefix) }
+
+// describes says whether a column describes the problem or what counts as success, beside the class itself.
+func describes(c schemas.Column) bool {
+	return slices.Contains([]string{"d", "domain", "mass", "minority", "margin", "noise", "noise_rate", "delta", "alpha", "beta", "above", "evaluation"}, c.Name)
+}
+
+// aside says whether a column may be said above: a key, the way of evaluation, or that none (or all the same number) failed.
+func aside(c schemas.Column) bool {
+	return c.Name == "evaluation" || c.Name == "failed" || c.Name != "cell" && slices.ContainsFunc(schemas.KeyColumns(), func(k schemas.Column) bool { return k.Name == c.Name })
+}
+
+// distinct is the values of column i, each once, in order.
+func (s *Sheet) distinct(i int) []string {
+	var values []string
+	seen := map[string]bool{}
+	for _, row := range s.Rows {
+		if v := short(row[i]); row[i] != nil && !seen[v] {
+			seen[v] = true
+			values = append(values, v)
+		}
+	}
+	return values
+}
+
+// full says whether column i has a value in each row.
+func (s *Sheet) full(i int) bool {
+	return !slices.ContainsFunc(s.Rows, func(row []any) bool { return row[i] == nil })
+}
+
+// short is a value for people, on one line.
+func short(v any) string {
+	if f, ok := v.(float64); ok {
+		return strconv.FormatFloat(f, 'g', 4, 64)
+	}
+	return strings.Join(strings.Fields(text(v)), " ")
+}
+
+func (b brief) renderTable(w *bufio.Writer) {
+	if len(b.rows) == 0 {
+		fmt.Fprintln(w, "no rows")
+		return
+	}
+	if len(b.above) > 0 {
+		fmt.Fprintf(w, "%s\n\n", strings.Join(b.above, "\n"))
+	}
+	widths := make([]int, len(b.columns))
+	header := make([]string, len(b.columns))
+	for i, c := range b.columns {
+		header[i] = c.Name
+		widths[i] = utf8.RuneCountInString(c.Name)
+		for _, row := range b.rows {
+			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
+		}
+	}
+	for _, row := range append([][]string{header}, b.rows...) {
+		var line strings.Builder
+		for i, v := range row {
+			gap := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(v))
+			if b.columns[i].Type == schemas.TextColumn {
+				line.WriteString(v + gap + "  ")
+			} else {
+				line.WriteString(gap + v + "  ")
+			}
+		}
+		fmt.Fprintln(w, strings.TrimRight(line.String(), " "))
+	}
+	if len(b.below) > 0 {
+		fmt.Fprintf(w, "\n%s\n", strings.Join(b.below, "\n"))
+	}
+}
+
+func (b brief) renderMarkdown(w *bufio.Writer) {
+	if len(b.rows) == 0 {
+		fmt.Fprintln(w, "no rows")
+		return
+	}
+	for _, line := range b.above {
+		fmt.Fprintf(w, "%s\n\n", escape(line))
+	}
+	fmt.Fprint(w, "|")
+	for _, c := range b.columns {
+		fmt.Fprintf(w, " %s |", escape(c.Name))
+	}
+	fmt.Fprint(w, "\n|")
+	for _, c := range b.columns {
+		if c.Type == schemas.TextColumn {
+			fmt.Fprint(w, " --- |")
+		} else {
+			fmt.Fprint(w, " ---: |")
+		}
+	}
+	fmt.Fprint(w, "\n")
+	for _, row := range b.rows {
+		fmt.Fprint(w, "|")
+		for _, v := range row {
+			fmt.Fprintf(w, " %s |", escape(v))
+		}
+		fmt.Fprint(w, "\n")
+	}
+	for _, line := range b.below {
+		fmt.Fprintf(w, "\n%s\n", escape(line))
+	}
+}
+
+// escape keeps text from being read as Markdown.
+func escape(s string) string {
+	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "`", "\\`", "<", "&lt;").Replace(s)
+}

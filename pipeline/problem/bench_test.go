@@ -1,0 +1,83 @@
+package problem
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// seeded is one trial's streams, reseeded in place as a worker does.
+type seeded [4]rand.PCG
+
+func (s *seeded) trial(seed, rep uint64) Streams {
+	for i := range s {
+		s[i].Seed(seed, rep<<2|uint64(i))
+	}
+	return Streams{&s[0], &s[1], &s[2], &s[3]}
+}
+
+// BenchmarkTrial is draw and test of the smallest trials: a sample of one, and the whole (or one point of the) evaluation.
+func BenchmarkTrial(b *testing.B) {
+	for _, p := range []schemas.Problem{
+		{Class: thresholds, Distribution: needle, Domain: 1 << 16, Mass: 0.1},
+		{Class: thresholds, Distribution: uniform, Domain: 1 << 40, Test: 1},
+		{Class: halfspace, Distribution: ballMargin, Dim: 2, Margin: 0.1, Test: 1},
+	} {
+		b.Run(fmt.Sprintf("%s-%s", p.Class, p.Distribution), func(b *testing.B) {
+			o, err := Open(p, "")
+			if err != nil {
+				b.Fatal(err)
+			}
+			d, streams := o.Drawer(), new(seeded)
+			x, y, w := make([]float64, 4*o.Dim()), make([]float64, 4), make([]float64, 4)
+			b.ReportAllocs()
+			rep := uint64(0)
+			for b.Loop() {
+				d.Begin(streams.trial(1, rep))
+				d.Sample(1, x, y)
+				d.Test(x[:d.TestLen()*o.Dim()], y[:d.TestLen()], w)
+				rep++
+			}
+		})
+	}
+}
+
+// BenchmarkDraw is bulk drawing, per example.
+func BenchmarkDraw(b *testing.B) {
+	const n = 1000
+	for _, law := range []string{iso, skew, ballMargin} {
+		for _, tau := range []float64{0.01, 0.1} {
+			for _, dim := range []int{10, 100} {
+				b.Run(fmt.Sprintf("%s/margin=%v/d=%d", law, tau, dim), func(b *testing.B) {
+					o, err := Open(schemas.Problem{Class: halfspace, Distribution: law, Dim: dim, Margin: tau}, "")
+					if err != nil {
+						b.Fatal(err)
+					}
+					d, streams := o.Drawer(), new(seeded)
+					x, y := make([]float64, n*dim), make([]float64, n)
+					b.ReportAllocs()
+					rep := uint64(0)
+					for b.Loop() {
+						d.Begin(streams.trial(1, rep))
+						d.Sample(n, x, y)
+						rep++
+					}
+					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n/float64(dim), "ns/number")
+				})
+			}
+		}
+	}
+}
+
+// BenchmarkNormal is the floor of BenchmarkDraw: normal numbers alone.
+func BenchmarkNormal(b *testing.B) {
+	r, z := rand.New(rand.NewPCG(1, 2)), make([]float64, 1000)
+	for b.Loop() {
+		for i := range z {
+			z[i] = r.NormFloat64()
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/number")
+}

@@ -1,0 +1,36 @@
+// Package problem turns keys into data: it draws the targets, samples and evaluation points of trials, and knows the real datasets.
+//
+// Promise: the data of a trial is a function of the resolved problem and of four streams of randomness, bit for bit. Points are drawn one
+// whole example at a time, so the sample of n is a prefix of that of 2n (adversarial label noise excepted: it acts on the
+// sample as a whole). Evaluation points carry clean labels; only the sample is noisy. Nothing is allocated per trial.
+//
+// Laws on an ordered domain 0..X-1, with fixed targets:
+//
+//   - uniform: every point has weight 1/X. Targets: the threshold t = X/2, the point X/2, the interval [X/4, 3X/4-1].
+//   - needle, with mass a: the law on which exactly one hypothesis has an error below a.
+//     Thresholds (without the constant -1): t = X/2; the points t-1 (-1) and t (+1) weigh a each, X-1 (+1) the rest.
+//     Points: c = X/2 (+1) weighs a, 0 (-1) the rest.
+//     Intervals: [c, c], c = X/2; the points c-1 (-1), c (+1) and c+1 (-1) weigh a each, 0 (-1) the rest.
+//
+// Laws for halfspaces with margin tau (y<u,x> >= tau, |x| = 1), where u is uniform on the unit sphere of R^d, anew in each trial:
+//
+//   - iso: y is a fair coin, yx = tau u + sqrt(1-tau^2) g with g uniform on the unit sphere orthogonal to u.
+//   - skew, with minority p: the same with q/|q| in place of g, q = s e + g/2, where e is a unit vector orthogonal to u, uniform and
+//     anew in each trial, and s = -1 with probability p, else +1. The average of yx then errs on the minority.
+//   - ball-margin: x is uniform on the sphere, conditioned on |<u,x>| >= tau, and y = sign<u,x>.
+//
+// Real data: the rows of a CSV, Parquet or Arrow file are the population, samples are drawn from it with replacement, and the
+// evaluation is exact. A row holds the features, then for each categorical column one number per value of the file, sorted: 1 for
+// the row's own value, else 0. Rows are brought into the unit ball by a stated, public bound, never by their own maximum, which
+// would leak: either divided by a bound on the norm, longer rows by their norm; or each feature mapped from its range to
+// [-1, 1], a value outside to the nearer end, and the row divided by sqrt(k), k being the columns of the file in use. An ordered
+// class takes one column of integers as it is. Labels and categories are compared as text; numbers have their shortest one.
+//
+// Label noise on the sample: random flips each label with the rate, from its own stream. Adversarial flips floor(rate n) labels
+// after seeing the clean sample of n: for halfspaces those with the largest y<x,w>, w being the plain average of yx, the
+// largest pull on a learner that averages (Bun, Carmosino and Sorrell 2020 allow any choice); on an ordered domain positives by
+// increasing value, so that the left end of the target seems to lie further right, and once they run out negatives by
+// decreasing value. Ties go to the earlier example.
+//
+// It needs the classes of pipeline/concept for the least error on a population. Start reading at Problem, then Drawer.
+package problem

@@ -1,0 +1,335 @@
+package problem
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// everyLaw is one problem of every class and distribution.
+func everyLaw() (all []schemas.Problem) {
+	for _, class := range []string{"thresholds", "points", "intervals"} {
+		all = append(all,
+			schemas.Problem{Class: class, Distribution: "uniform", Domain: 1000},
+			schemas.Problem{Class: class, Distribution: "uniform", Domain: 3 << 30, Test: 50},
+			schemas.Problem{Class: class, Distribution: "needle", Domain: 1 << 32, Mass: 0.1})
+	}
+	for _, law := range []string{"iso", "skew", "ball-margin"} {
+		all = append(all, schemas.Problem{Class: "halfspace", Distribution: law, Dim: 7, Margin: 0.1, Test: 50})
+	}
+	return append(all, schemas.Problem{Class: "halfspace", Distribution: "ball-margin", Dim: 60, Margin: 0.1, Test: 50})
+}
+
+// Without adversarial noise the sample of n is a prefix of that of 2n, for data too.
+func TestSampleOfNIsAPrefix(t *testing.T) {
+	problems := []*Problem{openCSV(t, manyRows(300), overData("halfspace", 0))}
+	for _, p := range everyLaw() {
+		problems = append(problems, open(t, p))
+	}
+	for _, p := range problems {
+		for _, noise := range []schemas.Noise{{Kind: "none"}, {Kind: "random", Rate: 0.3}} {
+			p.spec.Noise = noise
+			_, x, y := sample(p, 1, 2, 40)
+			_, x2, y2 := sample(p, 1, 2, 80)
+			if !slices.Equal(x, x2[:len(x)]) || !slices.Equal(y, y2[:len(y)]) {
+				t.Errorf("%+v: the sample of 40 is no prefix of that of 80", p.spec)
+			}
+		}
+	}
+}
+
+// Neither noise nor the size of the sample moves the target, the points or the evaluation.
+func TestStreamsAreIndependent(t *testing.T) {
+	for _, p := range everyLaw() {
+		d, x, y := sample(open(t, p), 1, 2, 60)
+		testX, testY, _ := evaluation(d)
+		p.Noise = schemas.Noise{Kind: "random", Rate: 0.3}
+		d, noisyX, noisyY := sample(open(t, p), 1, 2, 60)
+		otherX, otherY, _ := evaluation(d)
+		if !slices.Equal(x, noisyX) || !slices.Equal(testX, otherX) || !slices.Equal(testY, otherY) {
+			t.Errorf("%+v: noise moves points", p)
+		}
+		if slices.Equal(y, noisyY) {
+			t.Errorf("%+v: no label is noisy", p)
+		}
+	}
+}
+
+// A stream that the problem does not use may be nil.
+func TestUnusedStreams(t *testing.T) {
+	for _, q := range everyLaw() {
+		p := open(t, q)
+		all := new(seeded).trial(1, 2)
+		few := Streams{Points: all.Points}
+		if q.Class == "halfspace" {
+			few.Target = all.Target
+		}
+		if !p.Exact() {
+			few.TestPoints = all.TestPoints
+		}
+		d := p.Drawer()
+		d.Begin(few)
+		d.Sample(5, make([]float64, 5*p.Dim()), make([]float64, 5))
+		evaluation(d)
+	}
+}
+
+func TestRandomNoiseHasItsRate(t *testing.T) {
+	for _, rate := range []float64{0, 0.01, 0.2, 0.49} {
+		clean := schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 1000}
+		noisy := clean
+		noisy.Noise = schemas.Noise{Kind: "random", Rate: rate}
+		const n = 20_000
+		_, _, y := sample(open(t, clean), 1, 2, n)
+		_, _, z := sample(open(t, noisy), 1, 2, n)
+		flipped := 0.0
+		for i := range y {
+			flipped += math.Abs(y[i]-z[i]) / 2
+		}
+		if rate == 0 && flipped != 0 {
+			t.Errorf("rate 0: %v flips", flipped)
+		} else if rate > 0 {
+			checkCounts(t, []float64{flipped, n - flipped}, []float64{rate, 1 - rate})
+		}
+	}
+}
+
+func TestNumberOfFlips(t *testing.T) {
+	for _, c := range []struct {
+		rate float64
+		n    int
+		want int
+	}{{0.05, 20, 1}, {0.05, 19, 0}, {0.29, 100, 29}, {0.1, 30, 3}, {0.07, 100, 7}, {0.499, 1000, 499}, {0, 1000, 0}, {0.333, 10, 3}, {0.3, 0, 0}} {
+		if got := flips(c.rate, c.n); got != c.want {
+			t.Errorf("flips(%v, %d) = %d, want %d", c.rate, c.n, got, c.want)
+		}
+	}
+}
+
+func TestAdversaryOnOrderedDomains(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		x, y    []float64
+		k       int
+		flipped []int // indexes
+	}{
+		{"none", []float64{1, 2}, []float64{-1, 1}, 0, nil},
+		{"lowest positives", []float64{9, 3, 7, 5, 6}, []float64{1, -1, 1, -1, 1}, 2, []int{2, 4}},
+		{"ties to the earlier", []float64{8, 8, 1, 8}, []float64{1, 1, -1, 1}, 2, []int{0, 1}},
+		{"then highest negatives", []float64{4, 8, 1, 2}, []float64{-1, 1, -1, -1}, 2, []int{0, 1}},
+		{"no positives", []float64{4, 8, 1, 2}, []float64{-1, -1, -1, -1}, 2, []int{0, 1}},
+		{"top of the domain", []float64{maxDomain - 1, maxDomain - 1}, []float64{-1, 1}, 1, []int{1}},
+	} {
+		checkFlips(t, c.name, true, c.k, c.x, c.y, c.flipped)
+	}
+}
+
+func TestAdversaryOnHalfspaces(t *testing.T) {
+	// The average of yx is (1, 0.4)/5 up to a factor; pulls are 1, 0.2, 0.6, 0 and -0.8 of its first coordinate.
+	x := []float64{1, 0, -0.2, 0, 0.6, 0, 0, 1, -0.8, 0}
+	y := []float64{1, -1, 1, 1, 1}
+	for k, flipped := range [][]int{nil, {3}, {0, 3}, {0, 2, 3}} {
+		checkFlips(t, fmt.Sprint(k), false, k, x, y, flipped)
+	}
+}
+
+// checkFlips flips k labels and compares which.
+func checkFlips(t *testing.T, name string, ordered bool, k int, x, y []float64, want []int) {
+	t.Helper()
+	noisy := slices.Clone(y)
+	new(adversary).flip(k, ordered, x, noisy)
+	var got []int
+	for i := range y {
+		if noisy[i] != y[i] {
+			got = append(got, i)
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%s: flipped %v, want %v", name, got, want)
+	}
+}
+
+// The adversary flips exactly floor(rate n) labels, on halfspaces none with less pull than one it leaves.
+func TestAdversaryTakesTheLargestPulls(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := anyLaw(t)
+		n, rate := rapid.IntRange(1, 60).Draw(t, "n"), rapid.Float64Range(0, 0.49).Draw(t, "rate")
+		p.Noise = schemas.Noise{}
+		clean, err := Open(p, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Noise = schemas.Noise{Kind: "adversarial", Rate: rate}
+		noisy, err := Open(p, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, x, y := sample(clean, 1, 2, n)
+		_, noisyX, noisyY := sample(noisy, 1, 2, n)
+		if !slices.Equal(x, noisyX) {
+			t.Fatal("noise moves points")
+		}
+		dim := clean.Dim()
+		mean := make([]float64, dim)
+		for i := range y {
+			for j := range mean {
+				mean[j] += y[i] * x[i*dim+j]
+			}
+		}
+		flipped, least, most := 0, math.Inf(1), math.Inf(-1)
+		for i := range y {
+			pull := y[i] * dot(mean, x[i*dim:(i+1)*dim])
+			if noisyY[i] != y[i] {
+				flipped++
+				least = min(least, pull)
+			} else {
+				most = max(most, pull)
+			}
+		}
+		if flipped != flips(rate, n) {
+			t.Fatalf("%d of %d labels flipped at the rate %v", flipped, n, rate)
+		}
+		if p.Class == "halfspace" && least < most-1e-9 {
+			t.Fatalf("flipped a pull of %v, left one of %v", least, most)
+		}
+	})
+}
+
+// The evaluation comes in any pieces, and again in the next trial.
+func TestEvaluationInPieces(t *testing.T) {
+	for _, q := range everyLaw() {
+		p := open(t, q)
+		streams := new(seeded)
+		d := p.Drawer()
+		d.Begin(streams.trial(1, 2))
+		x, y, w := evaluation(d)
+		d.Begin(streams.trial(1, 2))
+		for from := 0; from < len(y); {
+			to := min(from+1+from/2, len(y))
+			n := to - from
+			px, py, pw := make([]float64, n*p.Dim()), make([]float64, n), make([]float64, n)
+			d.Test(px, py, pw)
+			if !slices.Equal(px, x[from*p.Dim():to*p.Dim()]) || !slices.Equal(py, y[from:to]) || !slices.Equal(pw, w[from:to]) {
+				t.Errorf("%+v: points %d..%d differ", q, from, to)
+			}
+			from = to
+		}
+		if !panics(func() { d.Test(make([]float64, p.Dim()), y[:1], w[:1]) }) {
+			t.Errorf("%+v: a point beyond the last", q)
+		}
+	}
+}
+
+func panics(f func()) (did bool) {
+	defer func() { did = recover() != nil }()
+	f()
+	return false
+}
+
+// One drawer used for trial after trial draws what a fresh one does.
+func TestDrawersKeepNothing(t *testing.T) {
+	for _, q := range everyLaw() {
+		for _, noise := range []string{"random", "adversarial"} {
+			q.Noise = schemas.Noise{Kind: noise, Rate: 0.2}
+			p := open(t, q)
+			used := p.Drawer()
+			streams := new(seeded)
+			for rep := range uint64(4) {
+				n := 10 + 13*int(rep)
+				x, y := make([]float64, n*p.Dim()), make([]float64, n)
+				used.Begin(streams.trial(5, rep))
+				used.Sample(n, x, y)
+				fresh, wantX, wantY := sample(p, 5, rep, n)
+				if !slices.Equal(x, wantX) || !slices.Equal(y, wantY) {
+					t.Errorf("%+v: trial %d depends on those before", q, rep)
+				}
+				if rep%2 == 0 { // some trials leave their evaluation unread
+					gotX, gotY, _ := evaluation(used)
+					wantX, wantY, _ := evaluation(fresh)
+					if !slices.Equal(gotX, wantX) || !slices.Equal(gotY, wantY) {
+						t.Errorf("%+v: the evaluation of trial %d depends on those before", q, rep)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestDrawingAllocatesNothing(t *testing.T) {
+	for _, q := range everyLaw() {
+		for _, noise := range []string{"none", "random", "adversarial"} {
+			if q.Noise.Kind = noise; noise != "none" {
+				q.Noise.Rate = 0.2
+			}
+			p := open(t, q)
+			d, streams := p.Drawer(), new(seeded)
+			n := max(100, d.TestLen())
+			x, y, w := make([]float64, n*p.Dim()), make([]float64, n), make([]float64, n)
+			rep := uint64(0)
+			trial := func() {
+				d.Begin(streams.trial(1, rep))
+				d.Sample(100, x, y)
+				d.Test(x[:d.TestLen()*p.Dim()], y[:d.TestLen()], w)
+				rep++
+			}
+			trial()
+			if allocs := testing.AllocsPerRun(20, trial); allocs != 0 {
+				t.Errorf("%+v: %v allocations a trial", q, allocs)
+			}
+		}
+	}
+}
+
+// The data of fixed keys never changes: it is the ground of every comparison between two sweeps.
+func TestGoldenDraws(t *testing.T) {
+	golden := map[string]string{
+		"thresholds-uniform-1000":       "5278c24a0ab6e11a",
+		"thresholds-uniform-3221225472": "572cdbac8926bc97",
+		"thresholds-needle-4294967296":  "8e66c7902c9aedc4",
+		"points-uniform-1000":           "0d3e9d601be1726c",
+		"points-uniform-3221225472":     "0a556adba5f4f965",
+		"points-needle-4294967296":      "ecb61e29fc419f4d",
+		"intervals-uniform-1000":        "c77d9f2ec66c9e4b",
+		"intervals-uniform-3221225472":  "4d1401bcb317b355",
+		"intervals-needle-4294967296":   "1fc95337d64edffe",
+		"halfspace-iso-7":               "d6c82b7ec71a388a",
+		"halfspace-skew-7":              "b06ca69be65d7c15",
+		"halfspace-ball-margin-7":       "d15839abf98115e3",
+		"halfspace-ball-margin-60":      "1b79de5688b8e778",
+	}
+	for i, q := range everyLaw() {
+		if i%2 == 1 {
+			q.Noise = schemas.Noise{Kind: "random", Rate: 0.2}
+		}
+		if i%5 == 2 {
+			q.Noise = schemas.Noise{Kind: "adversarial", Rate: 0.2}
+		}
+		p := open(t, q)
+		hash := sha256.New()
+		for rep := range uint64(3) {
+			d, x, y := sample(p, 1<<63|77, rep, 33)
+			testX, testY, w := evaluation(d)
+			for _, values := range [][]float64{x, y, testX, testY, w} {
+				for _, v := range values {
+					if q.Dim == 60 { // draws by math.Log, whose last bit is not the same on all machines
+						v = float64(float32(v))
+					}
+					binary.Write(hash, binary.LittleEndian, v)
+				}
+			}
+		}
+		name := fmt.Sprintf("%s-%s-%d", q.Class, q.Distribution, max(q.Domain, uint64(q.Dim)))
+		got := hex.EncodeToString(hash.Sum(nil)[:8])
+		if want := golden[name]; got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+}

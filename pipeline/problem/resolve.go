@@ -1,0 +1,280 @@
+package problem
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// Names of classes, laws and kinds of noise, as the sweep file has them.
+const (
+	thresholds = "thresholds"
+	intervals  = "intervals"
+	halfspace  = "halfspace"
+	point      = "points"
+
+	uniform    = "uniform"
+	needle     = "needle"
+	iso        = "iso"
+	skew       = "skew"
+	ballMargin = "ball-margin"
+
+	noNoise     = "none"
+	random      = "random"
+	adversarial = "adversarial"
+)
+
+const (
+	maxDomain  = 1 << 40
+	maxDim     = 1 << 20
+	maxTest    = 1_000_000_000
+	maxSupport = 4096 // a law with at most this many points is evaluated exactly
+
+	defaultTest     = 10_000
+	defaultMinority = 0.2
+)
+
+// Error is a problem that cannot be. Key names the key of the sweep file that is to blame ("problem.margin"), Reason says with
+// value and remedy what is wrong.
+type Error struct{ Key, Reason string }
+
+func (e *Error) Error() string { return e.Key + ": " + e.Reason }
+
+// refuse blames one key below "problem".
+func refuse(key, format string, a ...any) error {
+	return &Error{Key: "problem." + key, Reason: fmt.Sprintf(format, a...)}
+}
+
+// Resolve validates p and fills in every default: noise none, minority 0.2, test 10000 where the evaluation is not exact; for data
+// also digest, format, the list of numeric features, and d. It reads the whole data file (p.Data.File), so resolve a problem
+// once and keep it; resolving again changes nothing. Where it fails, with an *Error, p may be half filled in.
+func Resolve(p *schemas.Problem) error {
+	_, err := resolve(p)
+	return err
+}
+
+// resolve is Resolve that keeps the data it has read; nil for a law.
+func resolve(p *schemas.Problem) (*population, error) {
+	if err := resolveClass(p); err != nil {
+		return nil, err
+	}
+	if err := resolveNoise(&p.Noise); err != nil {
+		return nil, err
+	}
+	if err := checkFits(p); err != nil {
+		return nil, err
+	}
+	if p.Data != nil {
+		return resolveData(p)
+	}
+	if ordered(p.Class) {
+		return nil, resolveOrdered(p)
+	}
+	return nil, resolveHalfspace(p)
+}
+
+func ordered(class string) bool { return class != halfspace }
+
+// lawsOf lists the distributions that fit a class; nil for an unknown class.
+func lawsOf(class string) []string {
+	switch class {
+	case thresholds, point, intervals:
+		return []string{uniform, needle}
+	case halfspace:
+		return []string{iso, skew, ballMargin}
+	}
+	return nil
+}
+
+func resolveClass(p *schemas.Problem) error {
+	laws := lawsOf(p.Class)
+	switch {
+	case laws == nil:
+		return refuseName("class", p.Class, []string{thresholds, point, intervals, halfspace})
+	case p.Data != nil && p.Distribution != "":
+		return refuse("distribution", "%q beside problem.data: the rows of the data are the distribution; leave one of them out", p.Distribution)
+	case p.Data == nil && !slices.Contains(laws, p.Distribution):
+		if slices.Contains([]string{uniform, needle, iso, skew, ballMargin}, p.Distribution) {
+			return refuse("distribution", "%q does not fit the class %s; choose %s", p.Distribution, p.Class, orList(laws))
+		}
+		return refuseName("distribution", p.Distribution, laws)
+	}
+	return nil
+}
+
+func resolveNoise(n *schemas.Noise) error {
+	if n.Kind == "" && n.Rate == 0 {
+		n.Kind = noNoise
+	}
+	switch n.Kind {
+	case noNoise:
+		if n.Rate != 0 {
+			return refuse("noise.rate", "%v does not apply to the kind none; leave it out or set noise.kind to random or adversarial", n.Rate)
+		}
+	case random, adversarial:
+		if !(n.Rate >= 0 && n.Rate < 0.5) {
+			return refuse("noise.rate", "%v is outside [0, 0.5)", n.Rate)
+		}
+	default:
+		return refuseName("noise.kind", n.Kind, []string{noNoise, random, adversarial})
+	}
+	return nil
+}
+
+// checkFits refuses whatever is given but has no meaning for this class and distribution.
+func checkFits(p *schemas.Problem) error {
+	what := p.Class + " under " + p.Distribution
+	if p.Data != nil {
+		what = p.Class + " over data"
+	}
+	for _, f := range []struct {
+		key   string
+		value any
+		given bool
+		fits  bool
+		only  string
+	}{
+		{"domain", p.Domain, p.Domain != 0, ordered(p.Class), "the ordered classes thresholds, points and intervals"},
+		{"d", p.Dim, p.Dim != 0, !ordered(p.Class), "halfspaces"},
+		{"mass", p.Mass, p.Mass != 0, p.Distribution == needle, "the distribution needle"},
+		{"minority", p.Minority, p.Minority != 0, p.Distribution == skew, "the distribution skew"},
+		{"margin", p.Margin, p.Margin != 0, p.Data == nil && !ordered(p.Class), "the distributions iso, skew and ball-margin"},
+	} {
+		if f.given && !f.fits {
+			return refuse(f.key, "%v does not apply to %s, only to %s; leave it out", f.value, what, f.only)
+		}
+	}
+	return nil
+}
+
+func resolveOrdered(p *schemas.Problem) error {
+	if err := checkDomain(p, leastDomain(p)); err != nil {
+		return err
+	}
+	if p.Distribution == needle {
+		needles := map[string]float64{thresholds: 2, point: 1, intervals: 3}[p.Class]
+		switch {
+		case p.Mass == 0:
+			return refuse("mass", "missing; state the weight of a needle, for example 0.1")
+		case !(p.Mass > 0 && needles*p.Mass <= 1):
+			return refuse("mass", "%v is outside (0, %s]; the needle law of %s has %v such points", p.Mass,
+				strings.TrimSuffix(fmt.Sprintf("1/%v", needles), "/1"), p.Class, needles)
+		}
+	}
+	return resolveTest(p, p.Distribution == needle || p.Domain <= maxSupport)
+}
+
+// leastDomain is the smallest X on which the law is what its definition says.
+func leastDomain(p *schemas.Problem) uint64 {
+	if p.Distribution == needle {
+		return map[string]uint64{thresholds: 3, point: 2, intervals: 4}[p.Class]
+	}
+	return map[string]uint64{thresholds: 2, point: 1, intervals: 2}[p.Class]
+}
+
+func checkDomain(p *schemas.Problem, least uint64) error {
+	if p.Domain == 0 {
+		return refuse("domain", "missing; state X, the size of the ordered domain 0..X-1, for example 65536 or 2^16")
+	}
+	if p.Domain < least || p.Domain > maxDomain {
+		return refuse("domain", "%d is outside [%d, 2^40]", p.Domain, least)
+	}
+	return nil
+}
+
+func resolveHalfspace(p *schemas.Problem) error {
+	least := 2 // iso and skew need a direction orthogonal to u
+	if p.Distribution == ballMargin {
+		least = 1
+	}
+	switch {
+	case p.Dim == 0:
+		return refuse("d", "missing; state the dimension, for example 10")
+	case p.Dim < least || p.Dim > maxDim:
+		return refuse("d", "%d is outside [%d, %d]", p.Dim, least, maxDim)
+	case p.Margin == 0:
+		return refuse("margin", "missing; state a number in (0, 1), for example 0.1")
+	case !(p.Margin > 0 && p.Margin < 1):
+		return refuse("margin", "%v is outside (0, 1)", p.Margin)
+	}
+	if p.Distribution == skew {
+		if p.Minority == 0 {
+			p.Minority = defaultMinority
+		}
+		if !(p.Minority > 0 && p.Minority <= 0.5) {
+			return refuse("minority", "%v is outside (0, 0.5]", p.Minority)
+		}
+	}
+	return resolveTest(p, false)
+}
+
+func resolveTest(p *schemas.Problem, exact bool) error {
+	switch {
+	case exact && p.Test != 0:
+		return refuse("test", "%d: the error is computed exactly here, without an evaluation sample; leave it out", p.Test)
+	case exact:
+		return nil
+	case p.Test == 0:
+		p.Test = defaultTest
+	case p.Test < 0 || p.Test > maxTest:
+		return refuse("test", "%d is outside [1, %d]", p.Test, maxTest)
+	}
+	return nil
+}
+
+// refuseName blames a name that is not among those known, and suggests the nearest.
+func refuseName(key, name string, known []string) error {
+	if name == "" {
+		return refuse(key, "missing; choose %s", orList(known))
+	}
+	if n := nearest(name, known); n != "" {
+		return refuse(key, "unknown %q, did you mean %q?", name, n)
+	}
+	return refuse(key, "unknown %q; choose %s", name, orList(known))
+}
+
+func orList(names []string) string {
+	if len(names) == 1 {
+		return names[0]
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// nearest is the known name that name most probably means, "" where none is near.
+func nearest(name string, known []string) string {
+	best, least := "", 1+(len(name)+2)/3
+	for _, k := range known {
+		if len(name)*len(k) > 10_000 {
+			continue
+		}
+		d := distance(strings.ToLower(name), strings.ToLower(k))
+		if d < least && d < max(len(name), len(k)) {
+			best, least = k, d
+		}
+	}
+	return best
+}
+
+// distance is the least number of single-byte edits that turn a into b (Levenshtein).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
