@@ -1,15 +1,41 @@
+// Package algo is the SDK for authors of algorithms: describe one as an Algorithm, and Serve it from main.
+//
+//	type params struct {
+//		Rounds int `doc:"boosting rounds" min:"1"`
+//	}
+//
+//	var booster = algo.Algorithm[params]{
+//		Name: "acme/booster", Version: "1.0.0", Doc: "Boosts a weak learner.",
+//		Defaults: params{Rounds: 200},
+//		Learn:    func(ctx context.Context, t *algo.Trial[params], sample *algo.Data) (algo.Model, error) { ... },
+//	}
+//
+//	func main() { algo.Serve(booster) }
+//
+// It promises that an author sees single trials, each with its own random numbers, and that what one trial does wrong (an
+// error, a panic, a bad answer) is that trial's outcome alone. It needs from the author that a trial's result is a function of its
+// setting, its sample and its Rand: no clock, no other randomness, nothing kept from trial to trial. Trials of one process run one
+// after another, so package variables need no locks. Standard output and error may be printed to once Serve runs; both
+// show up where a plugin is reported to have failed.
+//
+// Samples lie in memory shared with the worker and are not copied. Start reading at Algorithm; plugintest.Run is the
+// acceptance test of one.
 package algo
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
+
+	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
 // Algorithm is one learning algorithm with parameters of type P: a flat struct whose exported fields are int, float64,
 // bool or string. A field's parameter name is its `param` tag or else its name in lower case with underscores
-// (RoundCount is "round_count"); the tags `doc`, `min`, `max` and `choices` (comma separated) describe it.
+// (RoundCount is "round_count"); the tags `doc`, `min` and `max` (numbers, inclusive) and `choices` (strings, comma separated)
+// describe it. Values outside of them are refused before the author's code sees them.
 //
 // A nil function means "not supported".
 type Algorithm[P any] struct {
@@ -71,20 +97,69 @@ type Trial[P any] struct {
 	Setting[P]
 	Rand *rand.Rand // the trial's only source of randomness, seeded by the worker; not safe for concurrent use
 
-	metrics []float64
-	names   []string
+	record *record
+	index  int
 }
 
 // Report records the metric name, which must stand in Algorithm.Metrics, for this trial. The last value counts; NaN and
-// infinities fail the trial.
+// infinities fail the trial. On a Trial that an author's test made by hand it does nothing. It is not safe for concurrent use.
 func (t *Trial[P]) Report(name string, value float64) {
-	for i, n := range t.names {
-		if n == name {
-			t.metrics[i] = value
+	if t.record != nil {
+		t.record.report(t.index, name, value)
+	}
+}
+
+// record holds the metrics of a session, trial by trial; nil values: none reported yet.
+type record struct {
+	names  []string
+	trials int
+	values []float64
+	bad    string // why the present trial fails, if its report does that
+}
+
+func (r *record) report(trial int, name string, value float64) {
+	for i, n := range r.names {
+		if n != name {
+			continue
+		}
+		if math.IsNaN(value) || math.IsInf(value, 0) {
+			r.bad = fmt.Sprintf("metric %q is %v", name, value)
 			return
 		}
+		if r.values == nil {
+			r.values = make([]float64, r.trials*len(r.names))
+			fillNaN(r.values)
+		}
+		r.values[trial*len(r.names)+i] = value
+		return
 	}
 	panic(fmt.Sprintf("algo: Report(%q): not in the algorithm's Metrics", name))
+}
+
+// take gives why the present trial fails, and forgets it.
+func (r *record) take() error {
+	if r.bad == "" {
+		return nil
+	}
+	err := errors.New(r.bad)
+	r.bad = ""
+	return err
+}
+
+// packed is the reported metrics as the protocol has them: per name one number per trial.
+func (r *record) packed() map[string][]byte {
+	if r.values == nil {
+		return nil
+	}
+	packed := make(map[string][]byte, len(r.names))
+	for i, name := range r.names {
+		column := make([]float64, r.trials)
+		for j := range column {
+			column[j] = r.values[j*len(r.names)+i]
+		}
+		packed[name] = bytesOf(column)
+	}
+	return packed
 }
 
 // Data is a read-only table of examples, row-major. Labels are -1 and +1.
@@ -151,24 +226,30 @@ type Bound struct {
 
 // Plugin is anything that Serve can serve: an Algorithm.
 type Plugin interface {
-	seal() // only Algorithm[P] is one
+	describe() (*pluginv1.Algorithm, error) // validates it
+	check(*pluginv1.Setting) *pluginv1.CheckResponse
+	bound(*pluginv1.Setting) *pluginv1.BoundResponse
+	open(s *pluginv1.Setting, seeds []uint64, r *record) (game, error)
 }
 
 type refusal struct {
 	infeasible bool
-	msg        string
+	err        error
 }
 
-func (r *refusal) Error() string { return r.msg }
+func (r *refusal) Error() string { return r.err.Error() }
+func (r *refusal) Unwrap() error { return r.err }
 
-// Invalid is an error that blames the parameters or the problem: the setting is refused before anything runs.
+// Invalid is an error that blames the parameters or the problem: the setting is refused before anything runs. It is formatted as by
+// fmt.Errorf.
 func Invalid(format string, args ...any) error {
-	return &refusal{msg: fmt.Sprintf(format, args...)}
+	return &refusal{err: fmt.Errorf(format, args...)}
 }
 
-// Infeasible is an error that says "not with this sample size and budget": no success there, and nothing is run.
+// Infeasible is an error that says "not with this sample size and budget": no success there, and nothing is run. It is formatted
+// as by fmt.Errorf.
 func Infeasible(format string, args ...any) error {
-	return &refusal{infeasible: true, msg: fmt.Sprintf(format, args...)}
+	return &refusal{infeasible: true, err: fmt.Errorf(format, args...)}
 }
 
 // IsInvalid reports whether err came from Invalid.

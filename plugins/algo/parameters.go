@@ -1,0 +1,265 @@
+package algo
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/shatterlab/shatter/schemas/pluginv1"
+)
+
+// parameters is how the fields of a struct type map to named parameters.
+type parameters []parameter
+
+type parameter struct {
+	field    int // index in the struct
+	name     string
+	kind     reflect.Kind // Int, Float64, Bool or String
+	min, max *float64
+	choices  []string
+	doc      string
+}
+
+var (
+	parameterName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+	// reservedNames stand beside parameters in a sweep file and mean something else there.
+	reservedNames = []string{"use", "as", "replica"}
+)
+
+// parametersOf reads the fields and tags of a struct type. Its errors name the field.
+func parametersOf(t reflect.Type) (parameters, error) {
+	if t == nil || t.Kind() != reflect.Struct {
+		return nil, fmt.Errorf("parameters are of type %v: a struct is needed (struct{} for none)", t)
+	}
+	var ps parameters
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if f.Anonymous {
+			return nil, fmt.Errorf("parameter field %s: it is embedded: the struct must be flat", f.Name)
+		}
+		if !f.IsExported() {
+			continue
+		}
+		p, err := parameterOf(f)
+		if err != nil {
+			return nil, fmt.Errorf("parameter field %s: %w", f.Name, err)
+		}
+		p.field = i
+		for _, q := range ps {
+			if q.name == p.name {
+				return nil, fmt.Errorf("parameter field %s: the name %q is taken by field %s", f.Name, p.name, t.Field(q.field).Name)
+			}
+		}
+		ps = append(ps, p)
+	}
+	return ps, nil
+}
+
+func parameterOf(f reflect.StructField) (parameter, error) {
+	p := parameter{name: f.Tag.Get("param"), kind: f.Type.Kind(), doc: f.Tag.Get("doc")}
+	if p.name == "" {
+		p.name = snake(f.Name)
+	}
+	switch p.kind {
+	case reflect.Int, reflect.Float64, reflect.Bool, reflect.String:
+	default:
+		return p, fmt.Errorf("type %v is not supported: use int, float64, bool or string", f.Type)
+	}
+	if !parameterName.MatchString(p.name) {
+		return p, fmt.Errorf("name %q: use lower case letters, digits and underscores", p.name)
+	}
+	if slices.Contains(reservedNames, p.name) {
+		return p, fmt.Errorf("name %q is a word of the sweep file: set another one with the tag `param`", p.name)
+	}
+	for _, limit := range []struct {
+		tag string
+		to  **float64
+	}{{"min", &p.min}, {"max", &p.max}} {
+		text, ok := f.Tag.Lookup(limit.tag)
+		if !ok {
+			continue
+		}
+		v, err := strconv.ParseFloat(text, 64)
+		if p.kind != reflect.Int && p.kind != reflect.Float64 || err != nil || math.IsNaN(v) {
+			return p, fmt.Errorf("tag %s %q: a number, on an int or a float64, is needed", limit.tag, text)
+		}
+		*limit.to = &v
+	}
+	if text, ok := f.Tag.Lookup("choices"); ok {
+		if p.kind != reflect.String {
+			return p, fmt.Errorf("tag choices %q: only a string has choices", text)
+		}
+		for choice := range strings.SplitSeq(text, ",") {
+			p.choices = append(p.choices, strings.TrimSpace(choice))
+		}
+	}
+	return p, nil
+}
+
+// snake is a Go name as a parameter's name: RoundCount is round_count, VCDim is vc_dim.
+func snake(name string) string {
+	rs := []rune(name)
+	var b strings.Builder
+	for i, r := range rs {
+		if i > 0 && unicode.IsUpper(r) && (!unicode.IsUpper(rs[i-1]) || i+1 < len(rs) && unicode.IsLower(rs[i+1])) && rs[i-1] != '_' {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
+
+// describe gives the parameters for Describe, and checks the defaults against their own limits.
+func (ps parameters) describe(defaults reflect.Value) ([]*pluginv1.Parameter, error) {
+	out := make([]*pluginv1.Parameter, 0, len(ps))
+	for _, p := range ps {
+		v := p.value(defaults)
+		if err := p.allow(v); err != nil {
+			return nil, fmt.Errorf("default of parameter %q: %w", p.name, err)
+		}
+		out = append(out, &pluginv1.Parameter{
+			Name: p.name, Default: v, Min: p.min, Max: p.max, Choices: p.choices, Doc: text(p.doc),
+		})
+	}
+	return out, nil
+}
+
+// values gives all fields of a struct as values of the protocol.
+func (ps parameters) values(from reflect.Value) map[string]*pluginv1.Value {
+	values := make(map[string]*pluginv1.Value, len(ps))
+	for _, p := range ps {
+		values[p.name] = p.value(from)
+	}
+	return values
+}
+
+func (p *parameter) value(from reflect.Value) *pluginv1.Value {
+	f := from.Field(p.field)
+	switch p.kind {
+	case reflect.Int:
+		return &pluginv1.Value{Kind: &pluginv1.Value_Int{Int: f.Int()}}
+	case reflect.Float64:
+		return &pluginv1.Value{Kind: &pluginv1.Value_Float{Float: f.Float()}}
+	case reflect.Bool:
+		return &pluginv1.Value{Kind: &pluginv1.Value_Bool{Bool: f.Bool()}}
+	default:
+		return &pluginv1.Value{Kind: &pluginv1.Value_String_{String_: text(f.String())}}
+	}
+}
+
+// set writes the given values into a struct that holds the defaults. Its errors are Invalid and name the parameter.
+func (ps parameters) set(into reflect.Value, values map[string]*pluginv1.Value) error {
+	for name := range values {
+		if !slices.ContainsFunc(ps, func(p parameter) bool { return p.name == name }) {
+			return Invalid("unknown parameter %q", name)
+		}
+	}
+	for _, p := range ps {
+		v, ok := values[p.name]
+		if !ok {
+			continue
+		}
+		v, err := p.convert(v)
+		if err == nil {
+			err = p.allow(v)
+		}
+		if err != nil {
+			return Invalid("parameter %q: %w", p.name, err)
+		}
+		p.assign(into.Field(p.field), v)
+	}
+	return nil
+}
+
+func (p *parameter) assign(f reflect.Value, v *pluginv1.Value) {
+	switch p.kind {
+	case reflect.Int:
+		f.SetInt(v.GetInt())
+	case reflect.Float64:
+		f.SetFloat(v.GetFloat())
+	case reflect.Bool:
+		f.SetBool(v.GetBool())
+	default:
+		f.SetString(v.GetString_())
+	}
+}
+
+// convert gives v in the parameter's own kind: a whole number serves as a float, and the other way round.
+func (p *parameter) convert(v *pluginv1.Value) (*pluginv1.Value, error) {
+	const exact = 1 << 53 // up to here every whole number is a float64
+	switch k := v.GetKind().(type) {
+	case *pluginv1.Value_Int:
+		if p.kind == reflect.Int {
+			return v, nil
+		}
+		if p.kind == reflect.Float64 && -exact <= k.Int && k.Int <= exact {
+			return &pluginv1.Value{Kind: &pluginv1.Value_Float{Float: float64(k.Int)}}, nil
+		}
+	case *pluginv1.Value_Float:
+		if p.kind == reflect.Float64 {
+			return v, nil
+		}
+		if p.kind == reflect.Int && k.Float == math.Trunc(k.Float) && math.Abs(k.Float) <= exact {
+			return &pluginv1.Value{Kind: &pluginv1.Value_Int{Int: int64(k.Float)}}, nil
+		}
+	case *pluginv1.Value_Bool:
+		if p.kind == reflect.Bool {
+			return v, nil
+		}
+	case *pluginv1.Value_String_:
+		if p.kind == reflect.String {
+			return v, nil
+		}
+	}
+	return nil, fmt.Errorf("%s where %s is needed", show(v), article(p.kind))
+}
+
+// allow checks a value of the right kind against min, max and choices.
+func (p *parameter) allow(v *pluginv1.Value) error {
+	x := v.GetFloat()
+	if p.kind == reflect.Int {
+		x = float64(v.GetInt())
+	}
+	switch {
+	case math.IsNaN(x) || math.IsInf(x, 0):
+		return fmt.Errorf("%v is no finite number", x)
+	case p.min != nil && x < *p.min:
+		return fmt.Errorf("%s is below the smallest allowed, %v", show(v), *p.min)
+	case p.max != nil && x > *p.max:
+		return fmt.Errorf("%s is above the largest allowed, %v", show(v), *p.max)
+	case p.choices != nil && !slices.Contains(p.choices, v.GetString_()):
+		return fmt.Errorf("%s is none of %s", show(v), strings.Join(p.choices, ", "))
+	}
+	return nil
+}
+
+func show(v *pluginv1.Value) string {
+	switch k := v.GetKind().(type) {
+	case *pluginv1.Value_Int:
+		return strconv.FormatInt(k.Int, 10)
+	case *pluginv1.Value_Float:
+		return strconv.FormatFloat(k.Float, 'g', -1, 64)
+	case *pluginv1.Value_Bool:
+		return strconv.FormatBool(k.Bool)
+	case *pluginv1.Value_String_:
+		return strconv.Quote(k.String_)
+	}
+	return "nothing"
+}
+
+func article(k reflect.Kind) string {
+	switch k {
+	case reflect.Int:
+		return "a whole number"
+	case reflect.Float64:
+		return "a number"
+	case reflect.Bool:
+		return "true or false"
+	}
+	return "a text"
+}

@@ -1,0 +1,217 @@
+package algo
+
+import (
+	"context"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	"github.com/shatterlab/shatter/schemas/pluginv1"
+)
+
+type preset string
+
+type everything struct {
+	Rounds   int     `doc:"boosting rounds" min:"1" max:"1e6"`
+	VCDim    int     `param:"vc"`
+	Kappa    float64 `min:"-0.5"`
+	RawInput bool
+	Preset   preset `choices:"paper, calibrated"`
+	Label    string
+	hidden   []int
+}
+
+func intValue(v int64) *pluginv1.Value { return &pluginv1.Value{Kind: &pluginv1.Value_Int{Int: v}} }
+func floatValue(v float64) *pluginv1.Value {
+	return &pluginv1.Value{Kind: &pluginv1.Value_Float{Float: v}}
+}
+func boolValue(v bool) *pluginv1.Value { return &pluginv1.Value{Kind: &pluginv1.Value_Bool{Bool: v}} }
+func textValue(v string) *pluginv1.Value {
+	return &pluginv1.Value{Kind: &pluginv1.Value_String_{String_: v}}
+}
+
+func learns[P any](context.Context, *Trial[P], *Data) (Model, error) { return constant(0), nil }
+
+func TestDescribe(t *testing.T) {
+	one, million, low := 1.0, 1e6, -0.5
+	a := Algorithm[everything]{
+		Name: "acme/all-of-it", Version: "2", Doc: "Has everything.", Learn: learns[everything],
+		Defaults:  everything{Rounds: 200, Kappa: 0.25, Preset: "paper", hidden: []int{1}},
+		Metrics:   map[string]string{"b": "second", "a": "first"},
+		Guarantee: func(*Setting[everything]) (Guarantee, error) { return Guarantee{}, nil },
+	}
+	got, err := a.describe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &pluginv1.Algorithm{
+		Name: "acme/all-of-it", Version: "2", Doc: "Has everything.", Tasks: []pluginv1.Task{pluginv1.Task_TASK_LEARN}, Private: true,
+		Parameters: []*pluginv1.Parameter{
+			{Name: "rounds", Doc: "boosting rounds", Default: intValue(200), Min: &one, Max: &million},
+			{Name: "vc", Default: intValue(0)},
+			{Name: "kappa", Default: floatValue(0.25), Min: &low},
+			{Name: "raw_input", Default: boolValue(false)},
+			{Name: "preset", Default: textValue("paper"), Choices: []string{"paper", "calibrated"}},
+			{Name: "label", Default: textValue("")},
+		},
+		Metrics: []*pluginv1.Metric{{Name: "a", Doc: "first"}, {Name: "b", Doc: "second"}},
+	}
+	if d := cmp.Diff(want, got, protocmp.Transform()); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestInvalidAlgorithms: what an author may get wrong is found before anything is served.
+func TestInvalidAlgorithms(t *testing.T) {
+	tests := []struct {
+		plugin Plugin
+		want   string
+	}{
+		{Algorithm[noise]{Name: "Noisy", Version: "1", Learn: learns[noise]}, `"Noisy": the name must be family/name`},
+		{Algorithm[noise]{Name: "a/b", Learn: learns[noise]}, "no Version"},
+		{Algorithm[noise]{Name: "a/b", Version: "1"}, "no Learn"},
+		{Algorithm[int]{Name: "a/b", Version: "1", Learn: learns[int]}, "of type int: a struct is needed"},
+		{Algorithm[noise]{Name: "a/b", Version: "1", Learn: learns[noise], Defaults: noise{Scale: -1}},
+			`default of parameter "scale": -1 is below the smallest allowed, 0`},
+		{Algorithm[noise]{Name: "a/b", Version: "1", Learn: learns[noise], Metrics: map[string]string{"Bad Name": ""}}, `metric "Bad Name"`},
+		{invalid[struct{ Rounds []int }](), "parameter field Rounds: type []int is not supported: use int, float64, bool or string"},
+		{invalid[struct{ Rate float32 }](), "parameter field Rate: type float32"},
+		{invalid[struct{ everything }](), "parameter field everything: it is embedded"},
+		{invalid[struct{ Sub struct{ A int } }](), "parameter field Sub: type struct"},
+		{invalid[struct {
+			A int `min:"low"`
+		}](), `parameter field A: tag min "low"`},
+		{invalid[struct {
+			A string `max:"3"`
+		}](), `parameter field A: tag max "3"`},
+		{invalid[struct {
+			A int `choices:"1,2"`
+		}](), `parameter field A: tag choices "1,2"`},
+		{invalid[struct {
+			A string `choices:"x,y"`
+		}](), `default of parameter "a": "" is none of x, y`},
+		{invalid[struct {
+			A int
+			B int `param:"a"`
+		}](), `parameter field B: the name "a" is taken by field A`},
+		{invalid[struct {
+			A int `param:"Über"`
+		}](), `parameter field A: name "Über"`},
+		{invalid[struct{ Use int }](), `parameter field Use: name "use" is a word of the sweep file`},
+	}
+	for _, tt := range tests {
+		_, err := newService([]Plugin{tt.plugin}, nil)
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("got %v, want %q", err, tt.want)
+		}
+	}
+	if _, err := newService(nil, nil); err == nil {
+		t.Error("nothing is served")
+	}
+	if _, err := newService([]Plugin{noisy, noisy}, nil); err == nil || !strings.Contains(err.Error(), "twice") {
+		t.Error(err)
+	}
+}
+
+func invalid[P any]() Plugin { return Algorithm[P]{Name: "a/b", Version: "1", Learn: learns[P]} }
+
+func TestSet(t *testing.T) {
+	tests := []struct {
+		name string
+		v    *pluginv1.Value
+		want string // of the error; empty: none
+	}{
+		{"rounds", intValue(3), ""},
+		{"rounds", floatValue(3), ""},
+		{"rounds", floatValue(3.5), `parameter "rounds": 3.5 where a whole number is needed`},
+		{"rounds", floatValue(1e300), "whole number"},
+		{"rounds", intValue(0), `parameter "rounds": 0 is below the smallest allowed, 1`},
+		{"rounds", intValue(1e6 + 1), `above the largest allowed, 1e+06`},
+		{"rounds", textValue("3"), `"3" where a whole number is needed`},
+		{"rounds", nil, "nothing where a whole number is needed"},
+		{"kappa", intValue(2), ""},
+		{"kappa", intValue(1<<53 + 1), "a number is needed"},
+		{"kappa", boolValue(true), "true where a number is needed"},
+		{"raw_input", boolValue(true), ""},
+		{"raw_input", intValue(1), "1 where true or false is needed"},
+		{"preset", textValue("calibrated"), ""},
+		{"preset", textValue("papper"), `"papper" is none of paper, calibrated`},
+		{"rouds", intValue(1), `unknown parameter "rouds"`},
+		{"hidden", intValue(1), `unknown parameter "hidden"`},
+	}
+	ps, err := parametersOf(reflect.TypeFor[everything]())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range tests {
+		v := everything{Rounds: 7, Preset: "paper"}
+		err := ps.set(reflect.ValueOf(&v).Elem(), map[string]*pluginv1.Value{tt.name: tt.v})
+		switch {
+		case tt.want == "" && err != nil:
+			t.Errorf("%s = %v: %v", tt.name, tt.v, err)
+		case tt.want != "" && (err == nil || !IsInvalid(err) || !strings.Contains(err.Error(), tt.want)):
+			t.Errorf("%s = %v: got %v, want %q", tt.name, tt.v, err, tt.want)
+		}
+	}
+	var v everything
+	err = ps.set(reflect.ValueOf(&v).Elem(), map[string]*pluginv1.Value{
+		"rounds": floatValue(3), "vc": intValue(4), "kappa": intValue(2), "raw_input": boolValue(true), "preset": textValue("paper"), "label": textValue("x"),
+	})
+	if d := cmp.Diff(everything{Rounds: 3, VCDim: 4, Kappa: 2, RawInput: true, Preset: "paper", Label: "x"}, v, cmp.AllowUnexported(everything{})); d != "" || err != nil {
+		t.Error(d, err)
+	}
+}
+
+func TestSnake(t *testing.T) {
+	for name, want := range map[string]string{
+		"Rounds": "rounds", "RoundCount": "round_count", "VCDim": "vc_dim", "MaxVC": "max_vc", "N": "n", "L2Norm": "l2_norm", "Raw_Input": "raw_input",
+	} {
+		if got := snake(name); got != want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+// TestCheck: what Check changes is in its answer, and in what Learn gets.
+func TestCheck(t *testing.T) {
+	var seen float64
+	a := Algorithm[noise]{
+		Name: "a/b", Version: "1",
+		Check: func(s *Setting[noise]) error {
+			if s.Params.Scale == 0 {
+				s.Params.Scale = 2 * s.Epsilon
+			}
+			return nil
+		},
+		Guarantee: func(s *Setting[noise]) (Guarantee, error) {
+			return Guarantee{Epsilon: s.Params.Scale, Delta: s.Delta, Source: "Theorem 1"}, nil
+		},
+		Learn: func(_ context.Context, t *Trial[noise], _ *Data) (Model, error) {
+			seen = t.Params.Scale
+			return constant(0), nil
+		},
+	}
+	s := learnSetting("a/b", 1)
+	s.Epsilon, s.Delta = 3, 1e-6
+	want := &pluginv1.CheckResponse{
+		Parameters: map[string]*pluginv1.Value{"scale": floatValue(6)},
+		Guarantee:  &pluginv1.Guarantee{Epsilon: 6, Delta: 1e-6, Source: "Theorem 1"},
+	}
+	if d := cmp.Diff(want, a.check(s), protocmp.Transform()); d != "" {
+		t.Error(d)
+	}
+	g, err := a.open(s, []uint64{1, 2}, &record{trials: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := g.learn(t.Context(), 0, NewData([]float64{0}, 1, []float64{1})); err != nil || seen != 6 {
+		t.Error(seen, err)
+	}
+	s.Task = pluginv1.Task_TASK_ONLINE
+	if r := a.check(s); r.Refusal.GetKind() != pluginv1.Refusal_KIND_INVALID || !strings.Contains(r.Refusal.Message, `does not do the task "online"`) {
+		t.Error(r)
+	}
+}

@@ -1,0 +1,159 @@
+package algo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
+
+	"github.com/shatterlab/shatter/schemas/pluginv1"
+)
+
+// Serve makes the program a plugin that serves these algorithms; it is all that main has to do. It returns when the host is done
+// with the process. Started by hand, or with an algorithm that is not valid, it says so on standard error and exits with status 2.
+// Nothing may be printed to standard output before it: that is where the host listens for the plugin's address.
+func Serve(plugins ...Plugin) {
+	s, err := newService(plugins, inherited())
+	if err != nil {
+		quit(err)
+	}
+	if os.Getenv(pluginv1.CookieKey) != pluginv1.CookieValue {
+		quit(errors.New(s.byHand()))
+	}
+	if err := holdLifeline(); err != nil {
+		quit(err)
+	}
+	plugin.Serve(&plugin.ServeConfig{
+		HandshakeConfig: plugin.HandshakeConfig{
+			ProtocolVersion: pluginv1.Version, MagicCookieKey: pluginv1.CookieKey, MagicCookieValue: pluginv1.CookieValue,
+		},
+		Plugins:    plugin.PluginSet{pluginv1.Name: &goPlugin{service: s}},
+		GRPCServer: newServer,
+		Logger:     hclog.New(&hclog.LoggerOptions{Level: hclog.Error, Output: os.Stderr, DisableTime: true}),
+	})
+}
+
+func quit(err error) {
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(2)
+}
+
+// byHand tells a person what this program is.
+func (s *service) byHand() string {
+	path, err := os.Executable()
+	if err != nil {
+		path = os.Args[0]
+	}
+	var names []string
+	for _, a := range s.description.Algorithms {
+		names = append(names, a.Name)
+	}
+	return fmt.Sprintf(`%s is a plugin of Shatter and does nothing by itself. It serves %s.
+
+Name it in a sweep file:   plugins: [%s]
+See what it offers:        shatter plugin list %s
+Test it:                   shatter plugin test %s`,
+		filepath.Base(path), strings.Join(names, ", "), path, path, path)
+}
+
+// holdLifeline ends the process, and removes its socket, as soon as the host is gone: that is when the pipe that it left us ends.
+func holdLifeline() error {
+	var st syscall.Stat_t
+	if err := syscall.Fstat(pluginv1.LifelineFD, &st); err != nil || st.Mode&syscall.S_IFMT != syscall.S_IFIFO {
+		return fmt.Errorf("descriptor %d is not a pipe to a host: the plugin can only be started by shatter", pluginv1.LifelineFD)
+	}
+	for fd := pluginv1.LifelineFD; fd <= pluginv1.DatasetFD; fd++ {
+		syscall.CloseOnExec(fd) // not for programs that the author starts
+	}
+	pipe, dir := os.NewFile(pluginv1.LifelineFD, "lifeline"), os.Getenv(plugin.EnvUnixSocketDir)
+	go func() {
+		var b [1]byte
+		for {
+			if _, err := pipe.Read(b[:]); err != nil {
+				removeSockets(dir)
+				os.Exit(0)
+			}
+		}
+	}()
+	return nil
+}
+
+// removeSockets empties the directory that the host made for our socket, and removes it.
+func removeSockets(dir string) {
+	entries, err := os.ReadDir(dir)
+	if dir == "" || err != nil {
+		return
+	}
+	for _, e := range entries {
+		if e.Type()&os.ModeSocket != 0 {
+			_ = os.Remove(filepath.Join(dir, e.Name()))
+		}
+	}
+	_ = os.Remove(dir) // only if nothing else is in it
+}
+
+// goPlugin gives the service to go-plugin.
+type goPlugin struct {
+	plugin.NetRPCUnsupportedPlugin
+	service *service
+}
+
+func (p *goPlugin) GRPCServer(_ *plugin.GRPCBroker, s *grpc.Server) error {
+	pluginv1.RegisterPluginServer(s, p.service)
+	return nil
+}
+
+func (*goPlugin) GRPCClient(context.Context, *plugin.GRPCBroker, *grpc.ClientConn) (any, error) {
+	return nil, errors.New("a plugin is no client")
+}
+
+// newServer makes the gRPC server: with limits on messages, and windows that hold a whole one.
+func newServer(opts []grpc.ServerOption) *grpc.Server {
+	restore := restoreOutput()
+	return grpc.NewServer(append(opts,
+		grpc.MaxRecvMsgSize(pluginv1.MaxMessage), grpc.MaxSendMsgSize(pluginv1.MaxMessage),
+		grpc.InitialWindowSize(1<<20), grpc.InitialConnWindowSize(1<<20),
+		grpc.UnaryInterceptor(func(ctx context.Context, q any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+			restore()
+			return handle(ctx, q)
+		}),
+		grpc.StreamInterceptor(func(s any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
+			restore()
+			return handle(s, stream)
+		}),
+	)...)
+}
+
+// restoreOutput undoes at the first call what go-plugin does after the handshake: it makes os.Stdout and os.Stderr pipes that are
+// sent over gRPC, so that the last words of a process that exits are lost. Both go to the real standard error instead.
+func restoreOutput() func() {
+	stderr := os.Stderr
+	var once sync.Once
+	return func() {
+		once.Do(func() { os.Stdout, os.Stderr = stderr, stderr })
+	}
+}
+
+// sdkVersion is what Describe says of this package.
+func sdkVersion() string {
+	const path = "github.com/shatterlab/shatter"
+	version := "(devel)"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, m := range append(info.Deps, &info.Main) {
+			if m.Path == path && m.Version != "" {
+				version = m.Version
+			}
+		}
+	}
+	return fmt.Sprintf("shatter %s, %s", version, runtime.Version())
+}

@@ -1,0 +1,342 @@
+package algo
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+	"pgregory.net/rapid"
+
+	"github.com/shatterlab/shatter/pipeline/dataset"
+	"github.com/shatterlab/shatter/schemas/pluginv1"
+)
+
+type noise struct {
+	Scale float64 `min:"0"`
+}
+
+// noisy answers a point with Scale times a random number of the trial, drawn while it learns.
+var noisy = Algorithm[noise]{
+	Name: "test/noisy", Version: "1", Defaults: noise{Scale: 1},
+	Metrics: map[string]string{"z": "the number", "label": "first label"},
+	Learn: func(_ context.Context, t *Trial[noise], sample *Data) (Model, error) {
+		z := t.Params.Scale * t.Rand.Float64()
+		t.Report("z", z)
+		if sample.Y(0) > 0 {
+			t.Report("label", sample.Y(0))
+		}
+		switch {
+		case z > 100:
+			panic("too large")
+		case z > 10:
+			return nil, fmt.Errorf("large: %v", sample.X(0))
+		case z < -1:
+			return nil, nil
+		}
+		return constant(z), nil
+	},
+}
+
+type constant float64
+
+func (c constant) Predict(_ context.Context, x *Data, out []float64) error {
+	if c > 1 {
+		return Infeasible("%v", float64(c))
+	}
+	for i := range out {
+		out[i] = float64(c) * x.X(i)[0]
+	}
+	return nil
+}
+
+// memory is a place for tables that stands in for the shared one.
+type memory struct{ b []byte }
+
+func (m *memory) places() *places {
+	return &places{session: func() ([]byte, error) { return m.b, nil }}
+}
+
+// table writes a table into the memory, at an offset of 64.
+func (m *memory) table(dim int, x, y []float64) *pluginv1.Table {
+	s := dataset.Schema{Columns: []dataset.Column{{Name: "x", Type: dataset.List, Width: dim}}}
+	if y != nil {
+		s.Columns = append(s.Columns, dataset.Column{Name: "y", Type: dataset.Float64})
+	}
+	l, err := dataset.Plan(s, len(x)/dim, nil)
+	if err != nil {
+		panic(err)
+	}
+	m.b = dataset.Align(make([]byte, 64+l.Size()))
+	b := m.b[64:]
+	l.Init(b)
+	copy(l.List(b, 0), x)
+	if y != nil {
+		copy(l.Float64(b, 1), y)
+	}
+	return &pluginv1.Table{
+		Place: pluginv1.Table_PLACE_SESSION, Offset: 64, Length: uint64(l.Size()), Rows: uint64(len(x) / dim), Dim: uint32(dim),
+	}
+}
+
+func openRequest(setting *pluginv1.Setting, seeds []uint64, sample *pluginv1.Table) *pluginv1.SessionRequest {
+	return &pluginv1.SessionRequest{Request: &pluginv1.SessionRequest_Open{
+		Open: &pluginv1.Open{Setting: setting, Seeds: seeds, Sample: sample},
+	}}
+}
+
+func stepRequest(counts []uint32, points *pluginv1.Table) *pluginv1.SessionRequest {
+	return &pluginv1.SessionRequest{Request: &pluginv1.SessionRequest_Step{Step: &pluginv1.Step{Counts: counts, Points: points}}}
+}
+
+var closeRequest = &pluginv1.SessionRequest{Request: &pluginv1.SessionRequest_Close{Close: &pluginv1.Close{}}}
+
+func learnSetting(name string, n int) *pluginv1.Setting {
+	return &pluginv1.Setting{Algorithm: name, Task: pluginv1.Task_TASK_LEARN, N: int64(n), Problem: &pluginv1.Problem{Dim: 1}}
+}
+
+func unpack(b []byte) []float64 {
+	v := make([]float64, len(b)/8)
+	for i := range v {
+		v[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
+	}
+	return v
+}
+
+// play runs a session of trials with the given seeds and gives each trial's answer to the point 1, the z metrics and the faults' kinds.
+func play(t interface{ Fatal(...any) }, setting *pluginv1.Setting, seeds []uint64, labels []float64) (answers, z []float64, kinds []string) {
+	m := &memory{}
+	svc, err := newService([]Plugin{noisy}, m.places())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &session{ctx: context.Background(), service: svc}
+	ask := func(q *pluginv1.SessionRequest) *pluginv1.SessionResponse {
+		r, err := s.answer(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	trials := len(seeds) / 2
+	x, counts, ones := make([]float64, len(labels)), make([]uint32, trials), make([]float64, trials)
+	for j := range counts {
+		counts[j], ones[j] = 1, 1
+	}
+	kinds = make([]string, trials)
+	note := func(faults []*pluginv1.Fault) {
+		for _, f := range faults {
+			kinds[f.Trial] += strings.TrimPrefix(f.Kind.String(), "KIND_")
+		}
+	}
+	note(ask(openRequest(setting, seeds, m.table(1, x, labels))).GetOpened().Faults)
+	a := ask(stepRequest(counts, m.table(1, ones, nil))).GetAnswers()
+	note(a.Faults)
+	return unpack(a.Values), unpack(ask(closeRequest).GetClosed().Metrics["z"]), kinds
+}
+
+// TestTrialsAreAlone: a trial gives the same bits alone and among any others.
+func TestTrialsAreAlone(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		trials := rapid.IntRange(1, 20).Draw(t, "trials")
+		setting := learnSetting("test/noisy", 1)
+		setting.Parameters = map[string]*pluginv1.Value{"scale": {Kind: &pluginv1.Value_Float{Float: 150}}}
+		seeds := rapid.SliceOfN(rapid.Uint64(), 2*trials, 2*trials).Draw(t, "seeds")
+		labels := make([]float64, trials)
+		for j := range labels {
+			labels[j] = 1
+		}
+		answers, z, kinds := play(t, setting, seeds, labels)
+		for j := range trials {
+			a, w, k := play(t, setting, seeds[2*j:2*j+2], labels[:1])
+			if math.Float64bits(a[0]) != math.Float64bits(answers[j]) || w[0] != z[j] || k[0] != kinds[j] {
+				t.Fatalf("trial %d: %v %v %q alone, %v %v %q among others", j, a, w, k, answers[j], z[j], kinds[j])
+			}
+			want := ""
+			switch {
+			case z[j] > 100:
+				want = "PANIC"
+			case z[j] > 10:
+				want = "ERROR"
+			case z[j] > 1:
+				want = "INFEASIBLE"
+			}
+			if kinds[j] != want || (want != "") != math.IsNaN(answers[j]) {
+				t.Fatalf("z = %v: fault %q, answer %v", z[j], kinds[j], answers[j])
+			}
+		}
+	})
+}
+
+func TestBadRequests(t *testing.T) {
+	m := &memory{}
+	svc, err := newService([]Plugin{noisy}, m.places())
+	if err != nil {
+		t.Fatal(err)
+	}
+	two := m.table(1, []float64{0, 0}, []float64{1, 1})
+	changed := func(change func(t *pluginv1.Table)) *pluginv1.Table {
+		c := &pluginv1.Table{Place: two.Place, Offset: two.Offset, Length: two.Length, Rows: two.Rows, Dim: two.Dim}
+		change(c)
+		return c
+	}
+	setting := learnSetting("test/noisy", 1)
+	seeds := []uint64{1, 2, 3, 4}
+	tests := []struct {
+		name string
+		q    *pluginv1.SessionRequest
+		want string
+	}{
+		{"empty", &pluginv1.SessionRequest{}, "empty"},
+		{"no table", openRequest(setting, seeds, nil), "unknown place"},
+		{"too far", openRequest(setting, seeds, changed(func(t *pluginv1.Table) { t.Offset = 1 << 40 })), "is said to lie at"},
+		{"too long", openRequest(setting, seeds, changed(func(t *pluginv1.Table) { t.Length = math.MaxUint64 })), "is said to lie at"},
+		{"cut", openRequest(setting, seeds, changed(func(t *pluginv1.Table) { t.Length -= 64 })), "open: sample"},
+		{"rows", openRequest(setting, seeds, changed(func(t *pluginv1.Table) { t.Rows = 3 })), "its message says 3 of 1"},
+		{"seeds", openRequest(setting, seeds[:3], two), "3 seeds"},
+		{"no seeds", openRequest(setting, nil, two), "0 seeds"},
+		{"n", openRequest(learnSetting("test/noisy", 2), seeds, two), "n = 2 do not fit"},
+		{"negative n", openRequest(learnSetting("test/noisy", -1), seeds, two), "n = -1 do not fit"},
+		{"huge n", openRequest(learnSetting("test/noisy", math.MaxInt64), seeds, two), "do not fit"},
+		{"step first", stepRequest([]uint32{1}, two), "1 counts for 0 trials"},
+	}
+	for _, tt := range tests {
+		s := &session{ctx: context.Background(), service: svc}
+		if _, err := s.answer(tt.q); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+	}
+	s := &session{ctx: context.Background(), service: svc}
+	if _, err := s.answer(openRequest(setting, seeds, two)); err != nil {
+		t.Fatal(err)
+	}
+	for name, q := range map[string]*pluginv1.SessionRequest{
+		"again":        openRequest(setting, seeds, two),
+		"counts":       stepRequest([]uint32{1, 1, 0}, two),
+		"points":       stepRequest([]uint32{1, 2}, two),
+		"shared range": {Request: &pluginv1.SessionRequest_Step{Step: &pluginv1.Step{Counts: []uint32{1, 2}, Points: two, Shared: true, FirstRow: 1}}},
+		"shared first": {Request: &pluginv1.SessionRequest_Step{Step: &pluginv1.Step{Counts: []uint32{0, 0}, Points: two, Shared: true, FirstRow: 1 << 63}}},
+	} {
+		if _, err := s.answer(q); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+// TestSharedStep: all trials answer the same rows of a shared table.
+func TestSharedStep(t *testing.T) {
+	m := &memory{}
+	svc, err := newService([]Plugin{noisy}, m.places())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &session{ctx: context.Background(), service: svc}
+	if _, err := s.answer(openRequest(learnSetting("test/noisy", 1), []uint64{1, 2, 3, 4}, m.table(1, []float64{0, 0}, []float64{1, 1}))); err != nil {
+		t.Fatal(err)
+	}
+	step := stepRequest([]uint32{2, 1}, m.table(1, []float64{0, 1, -1, 0}, nil))
+	step.GetStep().Shared, step.GetStep().FirstRow = true, 1
+	r, err := s.answer(step)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := unpack(r.GetAnswers().Values)
+	if len(got) != 3 || got[0] <= 0 || got[1] != -got[0] || got[2] <= 0 || got[2] == got[0] {
+		t.Error(got)
+	}
+}
+
+// TestFaultTexts: whatever trials say, a message stays small, and equal texts are sent once.
+func TestFaultTexts(t *testing.T) {
+	same := make([]fault, 25_000)
+	different := make([]fault, 25_000)
+	for j := range same {
+		same[j] = fault{j, Invalid("always the same")}
+		different[j] = fault{j, fmt.Errorf("trial %d\xff%s", j, strings.Repeat("x", 10_000))}
+	}
+	for name, tt := range map[string]struct {
+		faults []fault
+		limit  int
+	}{"same": {same, 256 << 10}, "different": {different, 700 << 10}, "few": {different[:10], 41_500}} {
+		m := &pluginv1.Opened{Faults: packFaults(tt.faults)}
+		if size := sizeOf(t, m); size > tt.limit {
+			t.Errorf("%s: %d bytes", name, size)
+		}
+	}
+	packed := packFaults([]fault{{0, Invalid("a")}, {1, Infeasible("a")}, {2, fmt.Errorf("")}, {3, Invalid("b")}})
+	var got []string
+	for _, f := range packed {
+		got = append(got, f.Message)
+	}
+	if d := cmp.Diff([]string{"a", "", "an error without a text, of type *errors.errorString", "b"}, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestReportByHand(t *testing.T) {
+	var trial Trial[noise]
+	trial.Report("anything", 1) // an author's test: nothing to report to
+}
+
+// BenchmarkTrial is what the SDK costs per trial that does nothing: n = 1, one test point.
+func BenchmarkTrial(b *testing.B) {
+	quiet := Algorithm[noise]{
+		Name: "test/quiet", Version: "1",
+		Learn: func(context.Context, *Trial[noise], *Data) (Model, error) { return constant(0), nil },
+	}
+	for _, trials := range []int{1, 100, 1000, 25_000} {
+		b.Run(fmt.Sprint(trials), func(b *testing.B) {
+			m := &memory{}
+			svc, err := newService([]Plugin{quiet}, m.places())
+			if err != nil {
+				b.Fatal(err)
+			}
+			x, seeds, counts := make([]float64, trials), make([]uint64, 2*trials), make([]uint32, trials)
+			for j := range counts {
+				counts[j] = 1
+			}
+			open := openRequest(learnSetting("test/quiet", 1), seeds, m.table(1, x, x))
+			sample := m.b
+			step := stepRequest(counts, m.table(1, x, nil))
+			points := m.b
+			b.ReportAllocs()
+			cpu := cpuTime()
+			for b.Loop() {
+				s := &session{ctx: context.Background(), service: svc}
+				for _, q := range []*pluginv1.SessionRequest{open, step, closeRequest} {
+					m.b = sample
+					if q == step {
+						m.b = points
+					}
+					if _, err := s.answer(q); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(trials), "ns/trial")
+			b.ReportMetric(float64(cpuTime()-cpu)/float64(b.N)/float64(trials), "cpu-ns/trial")
+		})
+	}
+}
+
+// cpuTime is the processor time that this process has used: a measure that other work on the machine disturbs less.
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+func sizeOf(t *testing.T, m proto.Message) int {
+	t.Helper()
+	b, err := proto.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(b)
+}

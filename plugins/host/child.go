@@ -1,0 +1,370 @@
+package host
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/hashicorp/go-plugin"
+
+	"github.com/shatterlab/shatter/schemas/pluginv1"
+)
+
+// Deadlines of the ways to end a process.
+const (
+	endWait  = 500 * time.Millisecond // after the life-line is cut
+	termWait = 500 * time.Millisecond // after SIGTERM
+	killWait = 5 * time.Second        // after SIGKILL: longer only if the kernel does not let the process go
+	pipeWait = time.Second            // for the rest of the output, should a stranger hold the pipe open
+)
+
+// child is the process itself: started with everything that it is given, read from, and ended. go-plugin sees it through the methods of
+// its runner.Runner.
+type child struct {
+	command Command
+	dir     *socketDir
+	files   []*os.File // descriptors from pluginv1.SessionFD on
+	tail    tail
+
+	own      []string // what go-plugin adds to the environment
+	cmd      *exec.Cmd
+	lifeline *os.File
+	hello    late // the handshake line, for go-plugin
+
+	done chan struct{} // closed when the process has ended and its output is read
+
+	mu       sync.Mutex
+	cause    Cause // why we ended it; empty: we did not
+	detail   string
+	err      error
+	rejected string // what is wrong with its handshake
+	reaped   bool   // its number may belong to somebody else
+	state    string // how it ended
+}
+
+func newChild(c Command, dir *socketDir, files ...*os.File) *child {
+	return &child{command: c, dir: dir, files: files, done: make(chan struct{}), hello: late{ready: make(chan struct{})}}
+}
+
+// allowed is what a plugin gets of our environment: what an interpreter needs to find itself and its libraries.
+var allowed = []string{"PATH", "HOME", "LANG", "TMPDIR", "LD_LIBRARY_PATH", "PYTHONPATH"}
+
+// environment is the plugin's whole environment.
+func (h *child) environment() []string {
+	var env []string
+	for _, name := range allowed {
+		if v, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+v)
+		}
+	}
+	threads := strconv.Itoa(h.command.Threads)
+	for _, name := range []string{"GOMAXPROCS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"} {
+		env = append(env, name+"="+threads)
+	}
+	// A Go plugin collects garbage harder before it is killed for its memory.
+	env = append(env, "GOMEMLIMIT="+strconv.FormatInt(h.command.Memory/10*9, 10))
+	return slices.Concat(env, h.command.Env, h.own, []string{plugin.EnvUnixSocketDir + "=" + h.dir.path})
+}
+
+// Start starts the process.
+func (h *child) Start(context.Context) error {
+	// A file that was just written is "busy" for as long as a process that is being started elsewhere here holds a copy of the
+	// descriptor that wrote it.
+	const busyWait, pause = 2 * time.Second, 5 * time.Millisecond
+	for deadline := time.Now().Add(busyWait); ; time.Sleep(pause) {
+		err := h.start()
+		if !errors.Is(err, syscall.ETXTBSY) || time.Now().After(deadline) {
+			return err
+		}
+	}
+}
+
+func (h *child) start() error {
+	var ours, theirs [3]*os.File // standard output, standard error, life-line
+	for i := range ours {
+		r, w, err := os.Pipe()
+		if err != nil {
+			closeAll(ours[:i], theirs[:i])
+			return err
+		}
+		ours[i], theirs[i] = r, w
+	}
+	ours[2], theirs[2] = theirs[2], ours[2] // the other way round: we hold the end that is written to
+	cmd := &exec.Cmd{
+		Path: h.command.Path, Args: append([]string{h.command.Path}, h.command.Args...), Env: h.environment(),
+		Stdout: theirs[0], Stderr: theirs[1], ExtraFiles: append([]*os.File{theirs[2]}, h.files...),
+		SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	err := errors.New("stopped before it started")
+	if h.cause == "" {
+		err = cmd.Start()
+	}
+	closeAll(theirs[:])
+	if err != nil {
+		closeAll(ours[:])
+		return err
+	}
+	h.cmd, h.lifeline = cmd, ours[2]
+	go h.attend(ours[0], ours[1])
+	return nil
+}
+
+// started reports whether there is a process.
+func (h *child) started() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.cmd != nil
+}
+
+func closeAll(lists ...[]*os.File) {
+	for _, files := range lists {
+		for _, f := range files {
+			f.Close()
+		}
+	}
+}
+
+// attend reads the process's output and waits for its end, and for that of all that it started in its group.
+func (h *child) attend(stdout, stderr *os.File) {
+	var readers sync.WaitGroup
+	readers.Go(func() { h.tail.read(stderr) })
+	readers.Go(func() { h.readStdout(stdout) })
+	h.reap()
+	deadline := time.Now().Add(pipeWait)
+	_ = stdout.SetReadDeadline(deadline)
+	_ = stderr.SetReadDeadline(deadline)
+	readers.Wait()
+	stdout.Close()
+	stderr.Close()
+	h.lifeline.Close()
+	h.dir.remove()
+	close(h.done)
+}
+
+// reap waits for the process, and kills what is left of its group.
+func (h *child) reap() {
+	if awaitEnd(h.cmd.Process.Pid) {
+		h.signal(syscall.SIGKILL)
+		h.mu.Lock()
+		_ = h.cmd.Wait() // at once; its state says more than the error
+	} else {
+		_ = h.cmd.Wait()
+		h.mu.Lock()
+	}
+	defer h.mu.Unlock()
+	h.reaped = true
+	h.state = h.cmd.ProcessState.String()
+}
+
+// signal sends a signal to the process's group.
+func (h *child) signal(s syscall.Signal) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.reaped {
+		_ = syscall.Kill(-h.cmd.Process.Pid, s)
+	}
+}
+
+// readStdout takes the handshake line off standard output. What is printed after a good one goes where standard error goes.
+func (h *child) readStdout(stdout io.Reader) {
+	const longest = 4096
+	var rest io.Writer = &h.tail
+	r := bufio.NewReaderSize(stdout, longest)
+	if line, _ := r.ReadSlice('\n'); len(line) > 0 {
+		if reason := checkHandshake(strings.TrimSpace(string(line))); reason == "" {
+			h.hello.line = strings.NewReader(string(line))
+		} else {
+			h.reject(reason)
+			rest = io.Discard
+		}
+	}
+	close(h.hello.ready)
+	_, _ = io.Copy(rest, r)
+}
+
+// late is a reader of a line that is still to come; nil: of none.
+type late struct {
+	ready chan struct{}
+	line  *strings.Reader
+}
+
+func (l *late) Read(b []byte) (int, error) {
+	<-l.ready
+	if l.line == nil {
+		return 0, io.EOF
+	}
+	return l.line.Read(b)
+}
+
+func (l *late) Close() error { return nil }
+
+// checkHandshake says what is wrong with a handshake line, in words for a person; empty: nothing. The line is
+// core version | protocol version | network | address | protocol.
+func checkHandshake(line string) string {
+	parts := strings.Split(line, "|")
+	core, err := strconv.Atoi(parts[0])
+	if err != nil || len(parts) < 4 {
+		return fmt.Sprintf("it printed %s on standard output before the handshake. If it is a plugin of Shatter, nothing may be printed "+
+			"there before algo.Serve: print to standard error. If it is not, name another file", shorten(line))
+	}
+	if core != plugin.CoreProtocolVersion {
+		return fmt.Sprintf("it speaks version %d of go-plugin's own protocol, and this program version %d: rebuild the plugin",
+			core, plugin.CoreProtocolVersion)
+	}
+	version, err := strconv.Atoi(parts[1])
+	switch {
+	case err != nil:
+		return fmt.Sprintf("its handshake %s has no protocol version", shorten(line))
+	case version > pluginv1.Version:
+		return fmt.Sprintf("it speaks protocol version %d, and this program only %d: the plugin is newer; update shatter, or build the plugin "+
+			"with the SDK of this version", version, pluginv1.Version)
+	case version < pluginv1.Version:
+		return fmt.Sprintf("it speaks protocol version %d, and this program only %d: the plugin is older; build it again with the SDK of "+
+			"this version", version, pluginv1.Version)
+	case parts[2] != "unix":
+		return fmt.Sprintf("it listens on %s %s: a plugin listens on a unix socket in the directory %s", parts[2], parts[3], plugin.EnvUnixSocketDir)
+	case len(parts) < 5 || parts[4] != string(plugin.ProtocolGRPC):
+		return fmt.Sprintf("its handshake %s does not end in |grpc: a plugin of Shatter speaks gRPC", shorten(line))
+	case len(parts) > 5 && parts[5] != "":
+		return "it asks for TLS, which is not used on a private socket"
+	}
+	return ""
+}
+
+// shorten quotes a line of a stranger.
+func shorten(line string) string {
+	const most = 200
+	if len(line) > most {
+		line = line[:most] + "..."
+	}
+	return strconv.Quote(line)
+}
+
+func (h *child) reject(reason string) {
+	h.mu.Lock()
+	h.rejected = reason
+	h.mu.Unlock()
+	h.end(Protocol, reason, nil)
+}
+
+// end makes sure that the process ends, and returns at once; the first cause given is kept. A cancelled one is asked first, all others are
+// killed: they have shown that they do not listen.
+func (h *child) end(cause Cause, detail string, err error) {
+	h.mu.Lock()
+	first := h.cause == "" && !h.reaped
+	if first {
+		h.cause, h.detail, h.err = cause, detail, err
+	}
+	started := h.cmd != nil
+	h.mu.Unlock()
+	switch {
+	case !first || !started:
+	case cause == Cancelled:
+		go h.askThenKill()
+	default:
+		h.signal(syscall.SIGKILL)
+	}
+}
+
+// askThenKill cuts the life-line, asks again with SIGTERM, and then kills.
+func (h *child) askThenKill() {
+	_ = h.lifeline.Close()
+	if h.endsWithin(endWait) {
+		return
+	}
+	h.signal(syscall.SIGTERM)
+	if !h.endsWithin(termWait) {
+		h.signal(syscall.SIGKILL)
+	}
+}
+
+func (h *child) endsWithin(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-h.done:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// ended reports why the process ended or is about to; "" while it lives.
+func (h *child) ended() Cause {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.cause == "" && h.reaped {
+		return Exit
+	}
+	return h.cause
+}
+
+// gone describes the end of the process.
+func (h *child) gone(where string) *ExitError {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	e := &ExitError{
+		Plugin: h.command.Path, Cause: h.cause, Where: where, Detail: h.detail, err: h.err,
+		Stderr: h.tail.String(), State: "still running",
+	}
+	if h.reaped {
+		e.State = h.state
+	}
+	if e.Cause == "" {
+		e.Cause = Exit
+	}
+	return e
+}
+
+// With Start, the rest is go-plugin's runner.Runner.
+
+// Wait waits for the end.
+func (h *child) Wait(context.Context) error {
+	<-h.done
+	return nil
+}
+
+// Kill does nothing: we end the process ourselves, and first find out why it did not start.
+func (h *child) Kill(context.Context) error { return nil }
+
+// Stdout is the handshake line only.
+func (h *child) Stdout() io.ReadCloser { return &h.hello }
+
+// Stderr is empty: standard error is read here, where a flood costs nothing.
+func (h *child) Stderr() io.ReadCloser { return io.NopCloser(strings.NewReader("")) }
+
+// Name is the plugin's file.
+func (h *child) Name() string { return h.command.Path }
+
+// ID is the process's number; empty if it could not be started.
+func (h *child) ID() string {
+	if !h.started() {
+		return ""
+	}
+	return strconv.Itoa(h.cmd.Process.Pid)
+}
+
+// Diagnose adds nothing to our own messages.
+func (h *child) Diagnose(context.Context) string { return "" }
+
+// PluginToHost gives an address as it is.
+func (h *child) PluginToHost(network, address string) (string, string, error) {
+	return network, address, nil
+}
+
+// HostToPlugin gives an address as it is.
+func (h *child) HostToPlugin(network, address string) (string, string, error) {
+	return network, address, nil
+}

@@ -1,0 +1,93 @@
+package host
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Cause says why a process is gone.
+type Cause string
+
+// The causes.
+const (
+	Exit      Cause = "exit"      // it ended by itself: the algorithm's own doing
+	Time      Cause = "time"      // we killed it: a trial took longer than Command.Trial
+	Memory    Cause = "memory"    // we killed it: it held more than Command.Memory
+	Protocol  Cause = "protocol"  // we killed it: it broke the protocol
+	Cancelled Cause = "cancelled" // the caller's context ended, or Stop was called
+)
+
+// ExitError says that a plugin process is gone, and why. For Cancelled, errors.Is finds the context's error.
+type ExitError struct {
+	Plugin string // its file
+	Cause  Cause
+	Where  string // what it was doing: "learning (trial 18 of 1000)", "answering", ...
+	Detail string // what was wrong; empty for Exit
+	State  string // how the process ended: "exit status 3", "signal: killed"
+	Stderr string // its last lines, with the beginning of a crash
+
+	err error // the context's
+}
+
+// Error is a message for a person, with the last lines of the plugin's output.
+func (e *ExitError) Error() string {
+	switch e.Cause {
+	case Exit:
+		return fmt.Sprintf("plugin %q ended by itself while %s: %s%s", e.Plugin, e.Where, e.State, quoted(e.Stderr))
+	case Protocol:
+		return fmt.Sprintf("plugin %q broke the protocol while %s: %s%s", e.Plugin, e.Where, e.Detail, quoted(e.Stderr))
+	}
+	return fmt.Sprintf("plugin %q was stopped while %s: %s%s", e.Plugin, e.Where, e.Detail, quoted(e.Stderr))
+}
+
+func (e *ExitError) Unwrap() error { return e.err }
+
+// StartError says that a file could not be started as a plugin: it is none, is not executable, speaks another version, ...
+type StartError struct {
+	Plugin string
+	Reason string // with the remedy
+	Stderr string // its last lines, if it ran
+
+	err error
+}
+
+// Error is a message for a person, with the last lines of the plugin's output.
+func (e *StartError) Error() string {
+	return fmt.Sprintf("start plugin %q: %s%s", e.Plugin, e.Reason, quoted(e.Stderr))
+}
+
+func (e *StartError) Unwrap() error { return e.err }
+
+// quoted is the plugin's own words, below a message of ours.
+func quoted(stderr string) string {
+	if stderr == "" {
+		return ""
+	}
+	return "\nits output ends with:\n  | " + strings.ReplaceAll(stderr, "\n", "\n  | ")
+}
+
+// SizeError says that a table does not fit the session's memory file: a process with Command.SessionMemory = Need holds it.
+type SizeError struct{ Need, Have int64 }
+
+func (e *SizeError) Error() string {
+	return fmt.Sprintf("a table of %d bytes does not fit the session memory of %d: start the plugin with more", e.Need, e.Have)
+}
+
+// Kind says how a trial ended that gave no full answer.
+type Kind string
+
+// The kinds of a Fault.
+const (
+	Error      Kind = "error"      // an error that the algorithm returned
+	Panic      Kind = "panic"      // with the stack
+	Invalid    Kind = "invalid"    // the setting should have been refused by Check
+	Infeasible Kind = "infeasible" // not with this sample size and budget
+	Answer     Kind = "answer"     // NaN, unfilled or outside [-1, 1]: found by the host
+)
+
+// Fault ends one trial: it answers no more.
+type Fault struct {
+	Trial   int // index in the session
+	Kind    Kind
+	Message string // at most 4 KiB
+}

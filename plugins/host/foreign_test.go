@@ -1,0 +1,121 @@
+package host_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/testing/protocmp"
+	"google.golang.org/protobuf/types/descriptorpb"
+
+	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/host"
+	"github.com/shatterlab/shatter/plugins/plugintest"
+	"github.com/shatterlab/shatter/schemas/pluginv1"
+)
+
+// accept runs the acceptance test of a plugin file.
+func accept(t *testing.T, c host.Command) {
+	t.Helper()
+	settings := []plugintest.Setting{
+		{Problem: algo.Problem{Class: "halfspace", Dim: 5, Margin: 0.1}},
+		{Problem: algo.Problem{Class: "halfspace", Dim: 2, Margin: 0.1}, Parameters: map[string]any{"noise": 0.5}},
+	}
+	results := plugintest.Test(t.Context(), c, settings...)
+	for _, r := range results {
+		if r.Err != nil {
+			t.Errorf("%s, %s, %s: %v", r.Algorithm, r.Setting, r.Check, r.Err)
+		}
+	}
+	if len(results) != 20 {
+		t.Errorf("%d checks were done", len(results))
+	}
+}
+
+// TestThirdParty builds a plugin in a module of its own and accepts it.
+func TestThirdParty(t *testing.T) {
+	dir := t.TempDir()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	copyFile(t, "testdata/third/main.go", filepath.Join(dir, "main.go"))
+	copyFile(t, filepath.Join(root, "go.sum"), filepath.Join(dir, "go.sum"))
+	module := "module example.com/third\n\ngo 1.26.0\n\nrequire github.com/shatterlab/shatter v0.0.0\n\n" +
+		"replace github.com/shatterlab/shatter => " + root + "\n"
+	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte(module), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	binary := filepath.Join(dir, "third")
+	build := exec.Command("go", "build", "-o", binary, ".")
+	build.Dir = dir
+	build.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	accept(t, host.Command{Path: binary})
+
+	list := exec.Command("go", "list", "-deps", ".")
+	list.Dir, list.Env = dir, build.Env
+	deps, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dep := range strings.SplitSeq(string(deps), "\n") {
+		if strings.Contains(dep, "nats") || strings.Contains(dep, "parquet") || strings.Contains(dep, "apache/arrow") {
+			t.Errorf("an author's binary links %s", dep)
+		}
+	}
+}
+
+// TestPython accepts a plugin in Python.
+func TestPython(t *testing.T) {
+	python := ""
+	for _, candidate := range []string{"python3", "/usr/bin/python3"} {
+		path, err := exec.LookPath(candidate)
+		if err == nil && exec.Command(path, "-c", "import grpc, numpy, google.protobuf").Run() == nil {
+			python = path
+			break
+		}
+	}
+	if python == "" {
+		t.Skip("NOT RUN: the plugin in Python needs python3 with grpc, protobuf and numpy (Debian: python3-grpcio python3-protobuf python3-numpy)")
+	}
+	dir := t.TempDir() // Python leaves compiled files beside its sources
+	for _, name := range []string{"plugin.py", "plugin_pb2.py"} {
+		copyFile(t, filepath.Join("testdata/python", name), filepath.Join(dir, name))
+	}
+	accept(t, host.Command{Path: python, Args: []string{filepath.Join(dir, "plugin.py")}})
+
+	describe := exec.Command(python, "-c", "import sys, plugin_pb2; sys.stdout.buffer.write(plugin_pb2.DESCRIPTOR.serialized_pb)")
+	describe.Dir = dir
+	out, err := describe.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var generated descriptorpb.FileDescriptorProto
+	if err := proto.Unmarshal(out, &generated); err != nil {
+		t.Fatal(err)
+	}
+	current := protodesc.ToFileDescriptorProto(pluginv1.File_plugin_proto)
+	if d := cmp.Diff(current, &generated, protocmp.Transform(), protocmp.IgnoreFields(&descriptorpb.FieldDescriptorProto{}, "json_name")); d != "" {
+		t.Errorf("testdata/python/plugin_pb2.py is out of date: run go generate ./schemas/pluginv1\n%s", d)
+	}
+}
+
+func copyFile(t *testing.T, from, to string) {
+	t.Helper()
+	b, err := os.ReadFile(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(to, bytes.Clone(b), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,60 @@
+package host
+
+import (
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/shatterlab/shatter/schemas/pluginv1"
+)
+
+// FuzzHandshake: any line is judged, and one that is accepted is what go-plugin can use.
+func FuzzHandshake(f *testing.F) {
+	for _, line := range []string{"1|1|unix|/tmp/x|grpc", "1|1|unix|/tmp/x|grpc|", "1|2|tcp|x", "", "|||||", "hello", "1|1|unix|/x|grpc|" + strings.Repeat("A", 60)} {
+		f.Add(line)
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		reason := checkHandshake(line)
+		parts := strings.Split(line, "|")
+		good := len(parts) >= 5 && parts[2] == "unix" && parts[4] == "grpc" && (len(parts) == 5 || parts[5] == "")
+		if reason == "" && !good || len(reason) > 2000+2*len(line) {
+			t.Errorf("%q: %q", line, reason)
+		}
+	})
+}
+
+// FuzzResponse: whatever a plugin sends, its faults and metrics are those of the session's trials, or an error.
+func FuzzResponse(f *testing.F) {
+	for _, m := range []*pluginv1.Closed{
+		{}, {Metrics: map[string][]byte{"m": make([]byte, 24)}}, {Metrics: map[string][]byte{"m": make([]byte, 23), "": nil}},
+		{Faults: []*pluginv1.Fault{{Trial: 2, Kind: pluginv1.Fault_KIND_PANIC, Message: "x"}, {Trial: 1, Kind: 2}, {Trial: 2, Kind: 1}}},
+	} {
+		b, err := proto.Marshal(m)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var m pluginv1.Closed
+		if proto.Unmarshal(b, &m) != nil {
+			return
+		}
+		const trials = 3
+		s := &Session{trials: trials, ended: make([]bool, trials), metrics: []*pluginv1.Metric{{Name: "m"}}}
+		faults, err := s.faults(m.Faults)
+		if err == nil && len(faults) > trials {
+			t.Errorf("%d faults of %d trials", len(faults), trials)
+		}
+		for _, fault := range faults {
+			if fault.Trial < 0 || fault.Trial >= trials || fault.Kind == "" || len(fault.Message) > maxText {
+				t.Errorf("%+v", fault)
+			}
+		}
+		metrics, err := s.readMetrics(m.Metrics)
+		if err == nil && (len(metrics) != 1 || len(metrics["m"]) != trials) {
+			t.Errorf("%v", metrics)
+		}
+	})
+}

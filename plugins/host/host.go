@@ -1,0 +1,202 @@
+// Package host starts, supervises and stops the processes that serve algorithms, and runs sessions of trials in them.
+//
+// It promises that a plugin cannot take its host along: whatever it does (exits, hangs, stops itself, floods its output, eats
+// memory, answers nonsense, leaves processes behind), every call returns, with an error that says for a person what happened, and after
+// Stop nothing of it is left: no process, no socket, no memory. A plugin dies with its host, however that ends. It gets an
+// environment of a few variables, an empty standard input, its own process group, and descriptors for a life-line, the memory
+// of sessions and a shared dataset.
+//
+// It needs Unix; that memory is watched, and that a plugin cannot write to shared memory, needs Linux. Start reading at
+// Start, then Process.Open. Catalog answers questions about algorithms before anything is run.
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/shatterlab/shatter/pipeline/dataset"
+	"github.com/shatterlab/shatter/schemas/pluginv1"
+)
+
+// Limits of a session. Step cuts larger requests by itself; Open refuses larger ones.
+const (
+	MaxTrials  = 25_000   // trials per session
+	MaxSample  = 64 << 20 // bytes of a session's sample, trials*n*(dim+1)*8; a larger single trial travels alone
+	MaxAnswers = 65_536   // answers per message
+	MaxPoints  = 16 << 20 // bytes of points per message
+)
+
+// Command says what to start and under which limits. The zero value of everything but Path works.
+type Command struct {
+	Path          string          // the plugin's file
+	Args          []string        // without the program's name
+	Env           []string        // KEY=value, beside the few variables that every plugin gets; nothing else is inherited
+	Trial         time.Duration   // limit on the time of one trial in each of learning and a step of answering; 0: 10 minutes
+	Memory        int64           // limit on resident memory that is not shared, in bytes; 0: 2 GiB
+	Threads       int             // threads that the plugin should use (GOMAXPROCS and its like); 0: 1
+	SocketDir     string          // where the private directories for sockets are made; "": the system's temporary directory
+	SessionMemory int64           // size of the session's memory file in bytes, of which only what is filled costs memory; 0: 1 GiB
+	Dataset       *dataset.Memory // a table with points "x" that all sessions share (StepShared); nil: none. It stays the caller's
+}
+
+func (c Command) withDefaults() Command {
+	if c.Trial == 0 {
+		c.Trial = 10 * time.Minute
+	}
+	if c.Memory == 0 {
+		c.Memory = 2 << 30
+	}
+	if c.Threads == 0 {
+		c.Threads = 1
+	}
+	if c.SocketDir == "" {
+		c.SocketDir = os.TempDir()
+	}
+	if c.SessionMemory == 0 {
+		c.SessionMemory = 1 << 30
+	}
+	return c
+}
+
+// Process is one running plugin. Its methods may be called concurrently; only one session is open at a time. Stop must be called
+// in the end, also when the process has ended by itself.
+type Process struct {
+	child       *child
+	client      *plugin.Client
+	rpc         pluginv1.PluginClient
+	description *pluginv1.DescribeResponse
+	memory      *dataset.Memory
+	points      *pluginv1.Table // the shared dataset; nil: none
+
+	life    context.Context // of all calls: not the caller's, whose end has to be explained first
+	cancel  context.CancelFunc
+	session chan struct{} // full while a session is open
+	memUse  sync.RWMutex  // held for reading while memory is written
+	stop    sync.Once
+}
+
+// Describe is what the plugin said about itself at the start. It must not be changed.
+func (p *Process) Describe() *pluginv1.DescribeResponse { return p.description }
+
+// Check validates one setting. A refusal is part of the response and no error.
+func (p *Process) Check(ctx context.Context, s *pluginv1.Setting) (r *pluginv1.CheckResponse, err error) {
+	err = p.call(ctx, "checking a setting", p.child.command.Trial, func(ctx context.Context) (err error) {
+		r, err = p.rpc.Check(ctx, s)
+		return err
+	})
+	return r, err
+}
+
+// Bound gives the theory's sample sizes for one setting.
+func (p *Process) Bound(ctx context.Context, s *pluginv1.Setting) (r *pluginv1.BoundResponse, err error) {
+	err = p.call(ctx, "computing bounds", p.child.command.Trial, func(ctx context.Context) (err error) {
+		r, err = p.rpc.Bound(ctx, s)
+		return err
+	})
+	return r, err
+}
+
+// call makes one call under watch.
+func (p *Process) call(ctx context.Context, where string, limit time.Duration, f func(context.Context) error) error {
+	w := p.watch(ctx, &watch{where: where, limit: limit})
+	err := f(p.life)
+	w.stop()
+	if err != nil {
+		return p.explain(err, where)
+	}
+	return nil
+}
+
+// explain makes an error of a call that failed: the process is gone then, by itself or because it broke the protocol.
+func (p *Process) explain(err error, where string) error {
+	h := p.child
+	if h.ended() == "" && (status.Code(err) != codes.Unavailable || !h.endsWithin(pipeWait)) {
+		p.end(Protocol, explainRPC(err), nil)
+	}
+	h.endsWithin(killWait)
+	return h.gone(where)
+}
+
+// explainRPC says in words what a plugin did instead of answering.
+func explainRPC(err error) string {
+	s, ok := status.FromError(err)
+	switch {
+	case errors.Is(err, io.EOF):
+		return "it ended the session without an answer"
+	case !ok:
+		return err.Error()
+	case s.Code() == codes.Unavailable:
+		return "it closed its connection but did not end"
+	case s.Code() == codes.Unimplemented:
+		return "it does not serve the whole protocol: " + s.Message()
+	}
+	return fmt.Sprintf("it answered with an error, %s: %s", s.Code(), limited(s.Message()))
+}
+
+// end ends the process, and all calls to it.
+func (p *Process) end(cause Cause, detail string, err error) {
+	p.child.end(cause, detail, err)
+	p.cancel()
+}
+
+// Done is closed when the process has ended.
+func (p *Process) Done() <-chan struct{} { return p.child.done }
+
+// Pid is the process's number.
+func (p *Process) Pid() int { return p.child.cmd.Process.Pid }
+
+// Stop ends the process and all that it started, politely first, and gives back what belongs to it. It returns within seconds,
+// whatever the plugin does. Calls that are under way end with an *ExitError of cause Cancelled.
+func (p *Process) Stop() {
+	p.stop.Do(func() {
+		p.end(Cancelled, "it was no longer needed", nil)
+		if p.child.started() {
+			p.child.endsWithin(endWait + termWait + killWait)
+		} else {
+			p.child.dir.remove()
+		}
+		// Only now, with the process gone: Kill asks first, and would wait for the answer of a stopped process for ever.
+		within(killWait, p.client.Kill)
+		within(killWait, func() {
+			p.memUse.Lock()
+			defer p.memUse.Unlock()
+			_ = p.memory.Close()
+		})
+	})
+}
+
+// within runs f, and leaves it alone after d.
+func within(d time.Duration, f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	}
+}
+
+// maxText is the longest text that is taken from a plugin, in bytes.
+const maxText = 4096
+
+// limited is a text of a plugin, cut to maxText.
+func limited(s string) string {
+	if len(s) > maxText {
+		s = strings.ToValidUTF8(s[:maxText-3], "") + "..."
+	}
+	return s
+}

@@ -1,0 +1,155 @@
+package host
+
+import (
+	"context"
+	"os"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
+
+	"github.com/shatterlab/shatter/schemas/pluginv1"
+)
+
+// rawPlugin speaks the protocol without the SDK, and breaks it in one way.
+type rawPlugin struct {
+	plugin.NetRPCUnsupportedPlugin
+	pluginv1.UnimplementedPluginServer
+	kind string
+}
+
+func serveRaw(p rawPlugin) {
+	plugin.Serve(&plugin.ServeConfig{
+		HandshakeConfig: plugin.HandshakeConfig{
+			ProtocolVersion: pluginv1.Version, MagicCookieKey: pluginv1.CookieKey, MagicCookieValue: pluginv1.CookieValue,
+		},
+		Plugins: plugin.PluginSet{pluginv1.Name: p},
+		GRPCServer: func(opts []grpc.ServerOption) *grpc.Server {
+			return grpc.NewServer(append(opts, grpc.MaxSendMsgSize(1<<30))...)
+		},
+		Logger: hclog.NewNullLogger(),
+	})
+}
+
+func (p rawPlugin) GRPCServer(_ *plugin.GRPCBroker, s *grpc.Server) error {
+	pluginv1.RegisterPluginServer(s, p)
+	return nil
+}
+
+func (rawPlugin) GRPCClient(context.Context, *plugin.GRPCBroker, *grpc.ClientConn) (any, error) {
+	return nil, nil
+}
+
+func (p rawPlugin) Describe(context.Context, *pluginv1.DescribeRequest) (*pluginv1.DescribeResponse, error) {
+	d := &pluginv1.DescribeResponse{
+		Sdk: "raw", ProtocolMin: 1, ProtocolMax: 1,
+		Algorithms: []*pluginv1.Algorithm{{
+			Name: "test/raw", Version: "1", Tasks: []pluginv1.Task{pluginv1.Task_TASK_LEARN},
+			Metrics: []*pluginv1.Metric{{Name: "m"}},
+		}},
+	}
+	switch p.kind {
+	case "range":
+		d.ProtocolMin, d.ProtocolMax = 7, 9
+	case "twice":
+		d.Algorithms = append(d.Algorithms, d.Algorithms[0])
+	case "nothing":
+		d.Algorithms = nil
+	case "silent description":
+		select {}
+	}
+	return d, nil
+}
+
+func (p rawPlugin) Session(s grpc.BidiStreamingServer[pluginv1.SessionRequest, pluginv1.SessionResponse]) error {
+	for {
+		q, err := s.Recv()
+		if err != nil {
+			return nil
+		}
+		switch r := q.Request.(type) {
+		case *pluginv1.SessionRequest_Open:
+			if p.kind == "ends session" {
+				return nil
+			}
+			err = p.opened(s, r.Open)
+		case *pluginv1.SessionRequest_Step:
+			err = p.answers(s, r.Step)
+		case *pluginv1.SessionRequest_Close:
+			err = p.closed(s)
+			if err == nil && p.kind != "goes on" {
+				return nil
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (p rawPlugin) opened(s grpc.BidiStreamingServer[pluginv1.SessionRequest, pluginv1.SessionResponse], o *pluginv1.Open) error {
+	r := &pluginv1.Opened{}
+	switch p.kind {
+	case "fault outside":
+		r.Faults = []*pluginv1.Fault{{Trial: uint32(len(o.Seeds) / 2), Kind: pluginv1.Fault_KIND_ERROR}}
+	case "fault without kind":
+		r.Faults = []*pluginv1.Fault{{}}
+	case "flood":
+		for {
+			if err := s.Send(&pluginv1.SessionResponse{Response: &pluginv1.SessionResponse_Progress{Progress: &pluginv1.Progress{}}}); err != nil {
+				os.Exit(0)
+			}
+		}
+	case "wrong answer":
+		return s.Send(&pluginv1.SessionResponse{Response: &pluginv1.SessionResponse_Closed{Closed: &pluginv1.Closed{}}})
+	case "empty":
+		return s.Send(&pluginv1.SessionResponse{})
+	case "huge":
+		r.Faults = []*pluginv1.Fault{{Kind: pluginv1.Fault_KIND_ERROR, Message: string(make([]byte, pluginv1.MaxMessage))}}
+	case "hang":
+		select {}
+	}
+	return s.Send(&pluginv1.SessionResponse{Response: &pluginv1.SessionResponse_Opened{Opened: r}})
+}
+
+func (p rawPlugin) answers(s grpc.BidiStreamingServer[pluginv1.SessionRequest, pluginv1.SessionResponse], q *pluginv1.Step) error {
+	n := 0
+	for _, c := range q.Counts {
+		n += int(c)
+	}
+	r := &pluginv1.Answers{Values: make([]byte, 8*n)}
+	switch p.kind {
+	case "too few":
+		r.Values = r.Values[:len(r.Values)-8]
+	case "too many":
+		r.Values = append(r.Values, make([]byte, 8)...)
+	case "half a number":
+		r.Values = r.Values[:len(r.Values)-1]
+	case "twice":
+		m := &pluginv1.SessionResponse{Response: &pluginv1.SessionResponse_Answers{Answers: r}}
+		if err := s.Send(m); err != nil {
+			return err
+		}
+	case "limit":
+		r.Values = make([]byte, pluginv1.MaxMessage-10) // with tags and lengths exactly at the limit
+	case "over limit":
+		r.Values = make([]byte, pluginv1.MaxMessage-9)
+	}
+	return s.Send(&pluginv1.SessionResponse{Response: &pluginv1.SessionResponse_Answers{Answers: r}})
+}
+
+func (p rawPlugin) closed(s grpc.BidiStreamingServer[pluginv1.SessionRequest, pluginv1.SessionResponse]) error {
+	r := &pluginv1.Closed{}
+	switch p.kind {
+	case "metric unknown":
+		r.Metrics = map[string][]byte{"other": make([]byte, 8)}
+	case "metric short":
+		r.Metrics = map[string][]byte{"m": make([]byte, 7)}
+	case "goes on":
+		m := &pluginv1.SessionResponse{Response: &pluginv1.SessionResponse_Closed{Closed: r}}
+		if err := s.Send(m); err != nil {
+			return err
+		}
+	}
+	return s.Send(&pluginv1.SessionResponse{Response: &pluginv1.SessionResponse_Closed{Closed: r}})
+}

@@ -1,0 +1,107 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// maxSocketPath is the longest path that a socket can have on this system.
+const maxSocketPath = len(syscall.RawSockaddrUnix{}.Path) - 1
+
+// socketDir is a directory for one plugin's socket, private to the user. As long as its owner lives it is locked; directories
+// whose owner died are removed when the next one is made.
+type socketDir struct {
+	path string
+	lock *os.File // the directory itself, open and locked
+}
+
+// newSocketDir makes a directory below base.
+func newSocketDir(base string) (*socketDir, error) {
+	parent, err := filepath.Abs(filepath.Join(base, fmt.Sprintf("shatter-%d", os.Getuid())))
+	if err != nil {
+		return nil, err
+	}
+	// MkdirTemp and the plugin each add a random number of at most ten digits.
+	if need := len(parent) + len("/p4294967295/plugin4294967295"); need > maxSocketPath {
+		return nil, fmt.Errorf("the directory for sockets, %q, is too long: a socket in it would have a path of %d bytes, and this system allows %d; "+
+			"choose a shorter temporary directory (TMPDIR)", parent, need, maxSocketPath)
+	}
+	if err := os.MkdirAll(base, 0o700); err != nil {
+		return nil, fmt.Errorf("make the directory for sockets: %w", err)
+	}
+	if err := os.Mkdir(parent, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("make the directory for sockets: %w", err)
+	}
+	if err := checkPrivate(parent); err != nil {
+		return nil, err
+	}
+	guard, err := lockDir(parent, syscall.LOCK_EX) // held while directories come and go
+	if err != nil {
+		return nil, err
+	}
+	defer guard.Close()
+	sweep(parent)
+	d := &socketDir{}
+	if d.path, err = os.MkdirTemp(parent, "p"); err != nil {
+		return nil, fmt.Errorf("make the directory for sockets: %w", err)
+	}
+	if d.lock, err = lockDir(d.path, syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		_ = os.Remove(d.path)
+		return nil, err
+	}
+	return d, nil
+}
+
+// checkPrivate refuses a directory that somebody else made in our place, or that others may enter.
+func checkPrivate(dir string) error {
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return fmt.Errorf("look at the directory for sockets: %w", err)
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != os.Getuid() || !info.IsDir() || info.Mode().Perm()&0o077 != 0 {
+		return fmt.Errorf("the directory for sockets, %q, must be a directory of this user that nobody else may enter (mode 0700); remove it", dir)
+	}
+	return nil
+}
+
+func lockDir(dir string, how int) (*os.File, error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, fmt.Errorf("lock the directory for sockets: %w", err)
+	}
+	for {
+		err = syscall.Flock(int(f.Fd()), how)
+		if !errors.Is(err, syscall.EINTR) {
+			break
+		}
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("lock the directory for sockets, %q: %w", dir, err)
+	}
+	return f, nil
+}
+
+// sweep removes what owners that are no more have left behind.
+func sweep(parent string) {
+	entries, err := os.ReadDir(parent)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		dir := filepath.Join(parent, e.Name())
+		if lock, err := lockDir(dir, syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
+			_ = os.RemoveAll(dir)
+			lock.Close()
+		}
+	}
+}
+
+func (d *socketDir) remove() {
+	_ = os.RemoveAll(d.path)
+	d.lock.Close()
+}

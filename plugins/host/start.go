@@ -1,0 +1,241 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/go-plugin"
+	"github.com/hashicorp/go-plugin/runner"
+	"google.golang.org/grpc"
+
+	"github.com/shatterlab/shatter/pipeline/dataset"
+	"github.com/shatterlab/shatter/schemas/pluginv1"
+)
+
+// startWait is the time that a plugin has to become ready.
+const startWait = time.Minute
+
+// Start starts a plugin and waits until it is ready. Its error is a *StartError where the file is to blame, a plain one for this
+// machine, and an *ExitError of cause Cancelled when ctx ends.
+func Start(ctx context.Context, c Command) (*Process, error) {
+	c = c.withDefaults()
+	if err := checkFile(c.Path); err != nil {
+		return nil, err
+	}
+	p := &Process{session: make(chan struct{}, 1)}
+	p.life, p.cancel = context.WithCancel(context.Background())
+	if err := p.prepare(c); err != nil {
+		return nil, fmt.Errorf("start plugin %q: %w", c.Path, err)
+	}
+	if err := p.connect(ctx); err != nil {
+		p.Stop()
+		return nil, err
+	}
+	if err := p.describe(ctx); err != nil {
+		p.Stop()
+		return nil, err
+	}
+	return p, nil
+}
+
+// checkFile refuses what cannot be executed.
+func checkFile(path string) error {
+	info, err := os.Stat(path)
+	reason := ""
+	switch {
+	case path == "":
+		reason = "no file is named"
+	case errors.Is(err, fs.ErrNotExist):
+		reason = "there is no such file"
+	case err != nil:
+		reason = err.Error()
+	case !info.Mode().IsRegular():
+		reason = "it is not a file"
+	case info.Mode().Perm()&0o111 == 0:
+		reason = fmt.Sprintf("it is not executable; if it is the plugin, run: chmod +x %s", path)
+	}
+	if reason == "" {
+		return nil
+	}
+	return &StartError{Plugin: path, Reason: reason, err: err}
+}
+
+// prepare makes all that is made before the process.
+func (p *Process) prepare(c Command) (err error) {
+	if c.Dataset != nil {
+		if p.points, err = sharedPoints(c.Dataset.Bytes()); err != nil {
+			return fmt.Errorf("dataset: %w", err)
+		}
+	}
+	if p.memory, err = dataset.NewMemory("shatter-session", c.SessionMemory); err != nil {
+		return err
+	}
+	dir, err := newSocketDir(c.SocketDir)
+	if err != nil {
+		_ = p.memory.Close()
+		return err
+	}
+	files := []*os.File{p.memory.File()}
+	if c.Dataset != nil {
+		files = append(files, c.Dataset.File())
+	}
+	p.child = newChild(c, dir, files...)
+	p.client = plugin.NewClient(&plugin.ClientConfig{
+		HandshakeConfig: plugin.HandshakeConfig{
+			ProtocolVersion: pluginv1.Version, MagicCookieKey: pluginv1.CookieKey, MagicCookieValue: pluginv1.CookieValue,
+		},
+		Plugins:          plugin.PluginSet{pluginv1.Name: &goPlugin{}},
+		RunnerFunc:       p.runner,
+		SkipHostEnv:      true,
+		AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
+		StartTimeout:     startWait,
+		Logger:           hclog.NewNullLogger(), // every error reaches the caller in our words
+		SyncStdout:       &p.child.tail,
+		SyncStderr:       &p.child.tail,
+		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: dir.path},
+		GRPCDialOptions: []grpc.DialOption{
+			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(pluginv1.MaxMessage), grpc.MaxCallSendMsgSize(pluginv1.MaxMessage)),
+			grpc.WithInitialWindowSize(1 << 20), grpc.WithInitialConnWindowSize(1 << 20),
+		},
+	})
+	return nil
+}
+
+// runner gives go-plugin the process to start. cmd carries the environment that it wants, dir is a directory that is not needed.
+func (p *Process) runner(_ hclog.Logger, cmd *exec.Cmd, dir string) (runner.Runner, error) {
+	_ = os.Remove(dir)
+	p.child.own = cmd.Env
+	return p.child, nil
+}
+
+// connect starts the process and waits for the connection.
+func (p *Process) connect(ctx context.Context) error {
+	connected := make(chan error, 1)
+	go func() {
+		protocol, err := p.client.Client()
+		if err == nil {
+			var raw any
+			if raw, err = protocol.Dispense(pluginv1.Name); err == nil {
+				p.rpc = raw.(pluginv1.PluginClient)
+			}
+		}
+		connected <- err
+	}()
+	timeout := time.NewTimer(startWait)
+	defer timeout.Stop()
+	select {
+	case err := <-connected:
+		if err == nil {
+			return nil
+		}
+		return p.startError(err)
+	case <-ctx.Done():
+		p.child.end(Cancelled, ctx.Err().Error(), ctx.Err())
+	case <-timeout.C:
+		p.child.end(Time, fmt.Sprintf("it was not ready within %v", startWait), nil)
+	}
+	return p.startError(errors.New("no answer"))
+}
+
+// startError says why a plugin is not ready, after err of go-plugin.
+func (p *Process) startError(err error) error {
+	h := p.child
+	e := &StartError{Plugin: h.command.Path, err: err}
+	if !h.started() {
+		if h.ended() == Cancelled {
+			return h.gone("starting")
+		}
+		e.Reason = explainExec(err)
+		return e
+	}
+	if !h.endsWithin(pipeWait) { // it usually has ended, and then its output says why
+		h.end(Protocol, err.Error(), nil)
+		h.endsWithin(killWait)
+	}
+	gone := h.gone("starting")
+	e.Stderr = gone.Stderr
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case h.cause == Cancelled:
+		return gone
+	case h.rejected != "":
+		e.Reason = h.rejected
+	case h.cause == "":
+		e.Reason = fmt.Sprintf("it ended before it was ready, with %s; is it a plugin of Shatter?", h.state)
+	default:
+		e.Reason = h.detail
+	}
+	return e
+}
+
+// explainExec says why the system refused to execute a file.
+func explainExec(err error) string {
+	switch {
+	case errors.Is(err, syscall.ENOEXEC):
+		return "it is no program for this machine; a script needs a first line like #!/usr/bin/env python3"
+	case errors.Is(err, fs.ErrNotExist):
+		return "the interpreter that its first line names, or a library that it needs to start, does not exist"
+	case errors.Is(err, fs.ErrPermission):
+		return "it may not be executed here: the file system may be mounted without that (noexec)"
+	}
+	return err.Error()
+}
+
+// describe asks once what the plugin serves.
+func (p *Process) describe(ctx context.Context) error {
+	err := p.call(ctx, "describing itself", startWait, func(ctx context.Context) (err error) {
+		p.description, err = p.rpc.Describe(ctx, &pluginv1.DescribeRequest{})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if reason := checkDescription(p.description); reason != "" {
+		return &StartError{Plugin: p.child.command.Path, Reason: reason}
+	}
+	return nil
+}
+
+// checkDescription says what is wrong with a description; empty: nothing.
+func checkDescription(d *pluginv1.DescribeResponse) string {
+	if d.ProtocolMin > pluginv1.Version || d.ProtocolMax < pluginv1.Version {
+		return fmt.Sprintf("it speaks protocol versions %d to %d (%s), and this program %d", d.ProtocolMin, d.ProtocolMax, d.Sdk, pluginv1.Version)
+	}
+	if len(d.Algorithms) == 0 {
+		return "it serves no algorithm"
+	}
+	seen := make(map[string]bool)
+	for _, a := range d.Algorithms {
+		if a.Name == "" || a.Version == "" || len(a.Tasks) == 0 || seen[a.Name] {
+			return fmt.Sprintf("algorithm %q is served twice, or without a name, version or task", a.Name)
+		}
+		seen[a.Name] = true
+		for _, q := range a.Parameters {
+			if q.Name == "" || q.GetDefault().GetKind() == nil {
+				return fmt.Sprintf("algorithm %q: parameter %q has no name or no default", a.Name, q.Name)
+			}
+		}
+	}
+	return ""
+}
+
+// goPlugin makes the client of our service from go-plugin's connection.
+type goPlugin struct {
+	plugin.NetRPCUnsupportedPlugin
+}
+
+func (*goPlugin) GRPCServer(*plugin.GRPCBroker, *grpc.Server) error {
+	return errors.New("a host is no server")
+}
+
+func (*goPlugin) GRPCClient(_ context.Context, _ *plugin.GRPCBroker, conn *grpc.ClientConn) (any, error) {
+	return pluginv1.NewPluginClient(conn), nil
+}

@@ -1,0 +1,154 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// watchEvery is how often memory and time are looked at while a call is under way.
+const watchEvery = 50 * time.Millisecond
+
+// silence is how much longer than the limit of a trial a plugin that promised progress may say nothing.
+const silence = 5 * time.Second
+
+// watch supervises one call: it ends the process when the caller's context ends or a limit is exceeded.
+type watch struct {
+	p        *Process
+	where    string
+	trials   int           // that the call works on
+	total    int           // of the session, for messages
+	limit    time.Duration // of one trial
+	progress bool          // the plugin tells how far it is
+	over     chan struct{}
+
+	mu     sync.Mutex
+	closed bool
+	start  time.Time
+	heard  time.Time // when the last message came
+	since  time.Time // when the present trial was first known to be the present one
+	begun  uint32    // trials of this call, by the plugin's own account
+	done   uint32
+	count  int // progress messages
+}
+
+// watch begins to supervise a call.
+func (p *Process) watch(ctx context.Context, w *watch) *watch {
+	w.p, w.over = p, make(chan struct{})
+	w.start = time.Now()
+	w.heard, w.since = w.start, w.start
+	go w.run(ctx)
+	return w
+}
+
+func (w *watch) stop() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.closed = true
+	close(w.over)
+}
+
+// place is what the plugin is doing, for messages.
+func (w *watch) place() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.begun == 0 || w.total < 2 {
+		return w.where
+	}
+	return fmt.Sprintf("%s (trial %d of %d)", w.where, w.begun, w.total)
+}
+
+func (w *watch) run(ctx context.Context) {
+	ticker := time.NewTicker(watchEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-w.over:
+			return
+		case <-w.p.child.done:
+			w.p.cancel() // its connection may live on in a process that it started
+			return
+		case <-ctx.Done():
+			w.end(Cancelled, ctx.Err().Error(), ctx.Err())
+			return
+		case <-ticker.C:
+			w.checkMemory()
+			w.checkTime()
+		}
+	}
+}
+
+// end ends the process, unless the call is over.
+func (w *watch) end(cause Cause, detail string, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.closed {
+		w.p.end(cause, detail, err)
+	}
+}
+
+func (w *watch) checkMemory() {
+	limit := w.p.child.command.Memory
+	if held, ok := resident(w.p.Pid()); ok && held > limit {
+		w.end(Memory, fmt.Sprintf("it held %s of memory, and the limit is %s (limits.memory)", bytesText(held), bytesText(limit)), nil)
+	}
+}
+
+// checkTime sees to plugins that do not say how far they are, or have ceased to.
+func (w *watch) checkTime() {
+	w.mu.Lock()
+	start, heard, progress := w.start, w.heard, w.progress
+	w.mu.Unlock()
+	each := time.Since(start) / time.Duration(max(1, w.trials))
+	switch {
+	case progress && time.Since(heard) > w.limit+silence:
+		w.end(Time, fmt.Sprintf("it said nothing for %s, and the limit of a trial is %s (limits.trial)", w.limit+silence, w.limit), nil)
+	case !progress && w.trials == 0 && each > w.limit:
+		w.end(Time, fmt.Sprintf("it took longer than %s", w.limit), nil)
+	case !progress && each > w.limit:
+		w.end(Time, fmt.Sprintf("%s took more than the %s allowed for each (limits.trial)", plural(w.trials, "trial"), w.limit), nil)
+	}
+}
+
+// tell takes a report of progress. Two reports of the same trial that are further apart than the limit prove that it takes longer.
+func (w *watch) tell(begun, done uint32) error {
+	w.mu.Lock()
+	w.heard = time.Now()
+	w.count++
+	if done != w.done {
+		w.since = w.heard
+	}
+	w.begun, w.done = begun, done
+	tooLong := w.heard.Sub(w.since) > w.limit
+	tooMany := w.count > 10+2*int(w.heard.Sub(w.start)/time.Second)
+	w.mu.Unlock()
+	if tooMany {
+		return fmt.Errorf("it sent %d reports of progress where one a second is allowed", w.count)
+	}
+	if tooLong {
+		w.end(Time, fmt.Sprintf("the trial took longer than the limit of %s (limits.trial)", w.limit), nil)
+	}
+	return nil
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// bytesText is a number of bytes for people.
+func bytesText(n int64) string {
+	const unit = 1 << 10
+	switch {
+	case n < unit:
+		return fmt.Sprintf("%d bytes", n)
+	case n < unit*unit:
+		return fmt.Sprintf("%.1f KiB", float64(n)/unit)
+	case n < unit*unit*unit:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(unit*unit))
+	}
+	return fmt.Sprintf("%.1f GiB", float64(n)/(unit*unit*unit))
+}

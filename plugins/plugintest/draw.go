@@ -1,0 +1,93 @@
+package plugintest
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/shatterlab/shatter/plugins/algo"
+)
+
+// problems are tried where the author names no settings.
+var problems = []algo.Problem{
+	{Class: "thresholds", Domain: 1024, Dim: 1, Noise: "none", Realizable: true},
+	{Class: "points", Domain: 1024, Dim: 1, Noise: "none", Realizable: true},
+	{Class: "intervals", Domain: 1024, Dim: 1, Noise: "none", Realizable: true},
+	{Class: "halfspace", Dim: 5, Margin: 0.1, Noise: "none", Realizable: true},
+}
+
+// draw fills x, and y where it is not nil, with examples of a problem. The key gives the target as well as the points.
+func draw(p algo.Problem, key uint64, x, y []float64) {
+	r := rand.New(rand.NewPCG(key, 0x706c7567696e74))
+	if p.Domain > 0 && p.Dim == 1 {
+		drawOrdered(p, r, x, y)
+	} else {
+		drawHalfspace(p, r, x, y)
+	}
+}
+
+// drawOrdered draws points of 0..Domain-1, a quarter of them at one place so that single points can be learned too.
+func drawOrdered(p algo.Problem, r *rand.Rand, x, y []float64) {
+	low := r.Uint64N(p.Domain)
+	high := math.Inf(1)
+	switch p.Class {
+	case "points":
+		high = float64(low)
+	case "intervals":
+		high = float64(low + r.Uint64N(p.Domain-low))
+	}
+	for i := range x {
+		x[i] = float64(r.Uint64N(p.Domain))
+		if r.IntN(4) == 0 {
+			x[i] = float64(low)
+		}
+		if y != nil {
+			y[i] = -1
+			if x[i] >= float64(low) && x[i] <= high {
+				y[i] = 1
+			}
+		}
+	}
+}
+
+// drawHalfspace draws points of the unit ball at least the margin away from a hyperplane through 0.
+func drawHalfspace(p algo.Problem, r *rand.Rand, x, y []float64) {
+	w := make([]float64, p.Dim)
+	direction(r, w)
+	for i := range len(x) / p.Dim {
+		v := x[i*p.Dim : (i+1)*p.Dim]
+		direction(r, v)
+		along := 0.0
+		for k := range v {
+			along += v[k] * w[k]
+		}
+		label := 1.0
+		if r.IntN(2) == 0 {
+			label = -1
+		}
+		// Keep the part across w, which is at most 1 long, and choose the part along w.
+		distance := p.Margin + (1-p.Margin)*r.Float64()
+		across := math.Sqrt(1 - distance*distance)
+		for k := range v {
+			v[k] = across*(v[k]-along*w[k]) + label*distance*w[k]
+		}
+		if y != nil {
+			y[i] = label
+		}
+	}
+}
+
+// direction fills v with a random vector of length 1.
+func direction(r *rand.Rand, v []float64) {
+	norm := 0.0
+	for norm == 0 {
+		norm = 0
+		for k := range v {
+			v[k] = r.NormFloat64()
+			norm += v[k] * v[k]
+		}
+	}
+	norm = math.Sqrt(norm)
+	for k := range v {
+		v[k] /= norm
+	}
+}

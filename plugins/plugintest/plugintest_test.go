@@ -1,0 +1,214 @@
+package plugintest
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/host"
+)
+
+// roleVariable makes this test binary the plugin that serves the named faulty algorithm.
+const roleVariable = "PLUGINTEST_ROLE"
+
+func TestMain(m *testing.M) {
+	if role := os.Getenv(roleVariable); role != "" {
+		algo.Serve(faulty[role], probe)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+type params struct {
+	Flip float64 `min:"0" max:"1"`
+	Mode string  `choices:"mean,zero"`
+}
+
+// majority answers with the mean label of its sample, with a little noise.
+func majority() algo.Algorithm[params] {
+	return algo.Algorithm[params]{
+		Name: "test/majority", Version: "1", Defaults: params{Mode: "mean"}, Metrics: map[string]string{"mean": "the mean"},
+		Learn: func(_ context.Context, t *algo.Trial[params], sample *algo.Data) (algo.Model, error) {
+			mean := t.Rand.Float64() * 1e-3
+			for i := range sample.Len() {
+				mean += sample.Y(i) / float64(sample.Len()) * 0.9
+			}
+			t.Report("mean", mean)
+			return answer(func(x []float64) float64 { return mean }), nil
+		},
+		Bound: func(*algo.Setting[params]) ([]algo.Bound, error) {
+			return []algo.Bound{{Name: "b", Source: "Theorem 1", Value: 10}}, nil
+		},
+	}
+}
+
+type answer func(x []float64) float64
+
+func (a answer) Predict(_ context.Context, x *algo.Data, out []float64) error {
+	for i := range out {
+		out[i] = a(x.X(i))
+	}
+	return nil
+}
+
+// TestRun is what an author writes.
+func TestRun(t *testing.T) {
+	t.Run("own problems", func(t *testing.T) { Run(t, majority()) })
+	t.Run("named settings", func(t *testing.T) {
+		Run(t, majority(),
+			Setting{Problem: algo.Problem{Class: "halfspace", Dim: 3, Margin: 0.2}, N: 10, Parameters: map[string]any{"mode": "zero", "flip": 0.5}},
+			Setting{Problem: algo.Problem{Class: "anything", Dim: 1}})
+	})
+}
+
+// learning is majority with another Learn.
+func learning(f func(t *algo.Trial[params], sample *algo.Data) (algo.Model, error)) algo.Plugin {
+	a := majority()
+	a.Metrics = nil
+	a.Learn = func(_ context.Context, t *algo.Trial[params], sample *algo.Data) (algo.Model, error) {
+		return f(t, sample)
+	}
+	return a
+}
+
+var state int
+
+// faulty algorithms, by the check that has to find them.
+var faulty = map[string]algo.Plugin{
+	"answers ": learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) { // keeps the sample itself
+		return answer(func([]float64) float64 { return s.Y(0) }), nil
+	}),
+	"answers": learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) {
+		return answer(func([]float64) float64 { return 1.01 }), nil
+	}),
+	"same seed same answers": learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) {
+		v := rand.Float64()
+		return answer(func([]float64) float64 { return v }), nil
+	}),
+	"trials are alone": learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) {
+		state = (3*state + int(s.X(0)[0])) % 1000
+		v := float64(state) / 1000
+		return answer(func([]float64) float64 { return v }), nil
+	}),
+	"twice and in pieces": learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) {
+		asked := 0.0
+		return answer(func([]float64) float64 { asked++; return 1 / asked }), nil
+	}),
+	"borrowed memory": learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) {
+		kept := s.Xs()
+		return answer(func([]float64) float64 { return kept[0] / 1024 }), nil
+	}),
+	"small and large": learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) {
+		v := s.Y(1)
+		return answer(func([]float64) float64 { return v }), nil
+	}),
+	"parameters": func() algo.Plugin {
+		a := majority()
+		a.Check = func(s *algo.Setting[params]) error { s.Params.Flip = (s.Params.Flip + 1) / 2; return nil }
+		return a
+	}(),
+	"bounds": func() algo.Plugin {
+		a := majority()
+		a.Bound = func(*algo.Setting[params]) ([]algo.Bound, error) { return []algo.Bound{{Name: "b", Value: 1}}, nil }
+		return a
+	}(),
+	"goroutines": learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) {
+		go func() { select {} }()
+		return answer(func([]float64) float64 { return 0 }), nil
+	}),
+	"setting": func() algo.Plugin {
+		a := majority()
+		a.Check = func(s *algo.Setting[params]) error { return algo.Invalid("class %q is not mine", s.Problem.Class) }
+		return a
+	}(),
+}
+
+// TestFindsFaults: each faulty algorithm fails its check.
+func TestFindsFaults(t *testing.T) {
+	for role, a := range faulty {
+		want := strings.TrimSpace(role)
+		t.Run(want, func(t *testing.T) {
+			path, err := os.Executable()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var settings []Setting
+			if want != "setting" {
+				settings = []Setting{{Problem: problems[0]}}
+			}
+			var failed []string
+			for _, r := range Test(t.Context(), host.Command{Path: path, Env: []string{roleVariable + "=" + role}}, settings...) {
+				if r.Algorithm != "test/majority" {
+					t.Errorf("%+v", r)
+				}
+				if r.Err != nil {
+					failed = append(failed, r.Check)
+					if r.Check == want {
+						t.Log(r.Err)
+					}
+				}
+			}
+			if !slices.Contains(failed, want) {
+				t.Errorf("%T fails %q", a, failed)
+			}
+		})
+	}
+}
+
+func TestNoPlugin(t *testing.T) {
+	results := Test(t.Context(), host.Command{Path: "/nowhere"})
+	if len(results) != 1 || results[0].Check != "start" || results[0].Err == nil {
+		t.Error(results)
+	}
+}
+
+// TestDraw: examples are those of the class, and a shorter table is the start of a longer one.
+func TestDraw(t *testing.T) {
+	for _, p := range problems {
+		const n = 200
+		x, y := make([]float64, n*p.Dim), make([]float64, n)
+		draw(p, 7, x, y)
+		short, labels := make([]float64, n/2*p.Dim), make([]float64, n/2)
+		draw(p, 7, short, labels)
+		if d := cmp.Diff(x[:len(short)], short); d != "" {
+			t.Error(d)
+		}
+		count := map[float64]int{}
+		for _, label := range y {
+			count[label]++
+		}
+		if len(count) != 2 || count[-1]+count[1] != n {
+			t.Errorf("%s: labels %v", p.Class, count)
+		}
+		for i := range n {
+			norm := 0.0
+			for _, v := range x[i*p.Dim : (i+1)*p.Dim] {
+				norm += v * v
+			}
+			if p.Domain == 0 && norm > 1+1e-12 {
+				t.Errorf("%s: a point of norm %v", p.Class, norm)
+			}
+			if p.Domain > 0 && (x[i] < 0 || x[i] >= float64(p.Domain)) {
+				t.Errorf("%s: point %v", p.Class, x[i])
+			}
+		}
+	}
+}
+
+func TestShort(t *testing.T) {
+	s := Setting{Problem: algo.Problem{Class: "halfspace", Dim: 3}, N: 5, Parameters: map[string]any{"b": 1, "a": "x"}}
+	if got := s.short(); got != "halfspace,d=3,n=5,a=x,b=1" {
+		t.Error(got)
+	}
+	if got := exactly("TestA/some case"); got != "^TestA$/^some case$" || strings.Contains(fmt.Sprint(got), "//") {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,362 @@
+package plugintest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/host"
+	"github.com/shatterlab/shatter/schemas/pluginv1"
+)
+
+// suite tests one algorithm.
+type suite struct {
+	ctx       context.Context
+	command   host.Command
+	algorithm *pluginv1.Algorithm
+	probed    bool          // the plugin serves the probe
+	process   *host.Process // nil: none yet
+
+	problem algo.Problem // of the present setting
+	setting *pluginv1.Setting
+}
+
+// run does all checks in all settings.
+func (s *suite) run(settings []Setting) (results []Result) {
+	add := func(setting, check string, err error) {
+		results = append(results, Result{Algorithm: s.algorithm.Name, Setting: setting, Check: check, Err: err})
+	}
+	own := len(settings) == 0
+	if own {
+		for _, p := range problems {
+			settings = append(settings, Setting{Problem: p})
+		}
+	}
+	var refusals []error
+	for _, setting := range settings {
+		if !own && !s.has(setting.Parameters) {
+			continue
+		}
+		if err := s.adopt(setting); err != nil {
+			var refused *refusalError
+			if own && errors.As(err, &refused) {
+				refusals = append(refusals, fmt.Errorf("%s: %w", setting.short(), err))
+			} else {
+				add(setting.short(), "setting", err)
+			}
+			continue
+		}
+		for _, c := range checks {
+			add(setting.short(), c.name, c.run(s))
+		}
+	}
+	if len(results) == 0 {
+		add("", "setting", fmt.Errorf("no setting to test it in: name one that it accepts (plugintest.Setting)\n%w", errors.Join(refusals...)))
+	}
+	return results
+}
+
+// has reports whether the algorithm has parameters of these names.
+func (s *suite) has(parameters map[string]any) bool {
+	for name := range parameters {
+		if !slices.ContainsFunc(s.algorithm.Parameters, func(p *pluginv1.Parameter) bool { return p.Name == name }) {
+			return false
+		}
+	}
+	return true
+}
+
+type refusalError struct{ *pluginv1.Refusal }
+
+func (r *refusalError) Error() string { return "it refuses: " + r.Message }
+
+// adopt makes a setting the present one, with the smallest sample that the algorithm accepts.
+func (s *suite) adopt(setting Setting) error {
+	wire, err := s.wire(setting)
+	if err != nil {
+		return err
+	}
+	s.problem, s.setting = setting.Problem, wire
+	sizes := []int64{50, 1000, 20_000}
+	if setting.N > 0 {
+		sizes = []int64{int64(setting.N)}
+	}
+	for _, n := range sizes {
+		s.setting.N = n
+		if err = s.accepts(); err == nil {
+			return nil
+		}
+		var refused *refusalError
+		if !errors.As(err, &refused) || refused.Kind != pluginv1.Refusal_KIND_INFEASIBLE {
+			return err
+		}
+	}
+	return err
+}
+
+// accepts asks Check, and learns once, about the present setting.
+func (s *suite) accepts() error {
+	p, err := s.running()
+	if err != nil {
+		return err
+	}
+	r, err := p.Check(s.ctx, s.setting)
+	if err != nil {
+		return err
+	}
+	if r.Refusal != nil {
+		return &refusalError{r.Refusal}
+	}
+	o, err := s.play(p, game{trials: []uint64{0}})
+	if err != nil {
+		return err
+	}
+	for _, f := range o.faults {
+		if f.Kind == host.Infeasible {
+			return &refusalError{&pluginv1.Refusal{Kind: pluginv1.Refusal_KIND_INFEASIBLE, Message: f.Message}}
+		}
+	}
+	return nil
+}
+
+// wire is a setting as the protocol has it.
+func (s *suite) wire(setting Setting) (*pluginv1.Setting, error) {
+	or := func(v, otherwise float64) float64 {
+		if v == 0 {
+			return otherwise
+		}
+		return v
+	}
+	p := setting.Problem
+	w := &pluginv1.Setting{
+		Algorithm: s.algorithm.Name, Task: pluginv1.Task_TASK_LEARN, Parameters: make(map[string]*pluginv1.Value),
+		Problem: &pluginv1.Problem{
+			Class: p.Class, Domain: p.Domain, Dim: uint32(p.Dim), Margin: p.Margin, Noise: p.Noise, NoiseRate: p.NoiseRate,
+			NoConstant: p.NoConstant, Realizable: p.Realizable, RealData: p.RealData,
+		},
+		Alpha: or(setting.Alpha, 0.1), Beta: or(setting.Beta, 0.1),
+	}
+	if s.algorithm.Private {
+		w.Epsilon, w.Delta = or(setting.Epsilon, 1), or(setting.Delta, 1e-6)
+	}
+	for name, v := range setting.Parameters {
+		value, err := valueOf(v)
+		if err != nil {
+			return nil, fmt.Errorf("parameter %q: %w", name, err)
+		}
+		w.Parameters[name] = value
+	}
+	return w, nil
+}
+
+func valueOf(v any) (*pluginv1.Value, error) {
+	switch v := v.(type) {
+	case int:
+		return &pluginv1.Value{Kind: &pluginv1.Value_Int{Int: int64(v)}}, nil
+	case float64:
+		return &pluginv1.Value{Kind: &pluginv1.Value_Float{Float: v}}, nil
+	case bool:
+		return &pluginv1.Value{Kind: &pluginv1.Value_Bool{Bool: v}}, nil
+	case string:
+		return &pluginv1.Value{Kind: &pluginv1.Value_String_{String_: v}}, nil
+	}
+	return nil, fmt.Errorf("%v is of type %T: int, float64, bool or string is needed", v, v)
+}
+
+// running is the process that checks share, started anew when it has ended.
+func (s *suite) running() (*host.Process, error) {
+	if s.process != nil {
+		select {
+		case <-s.process.Done():
+			s.stop()
+		default:
+			return s.process, nil
+		}
+	}
+	var err error
+	s.process, err = host.Start(s.ctx, s.command)
+	return s.process, err
+}
+
+func (s *suite) stop() {
+	if s.process != nil {
+		s.process.Stop()
+		s.process = nil
+	}
+}
+
+// testPoints is how many points each trial is asked about.
+const testPoints = 30
+
+// game is a session to play.
+type game struct {
+	trials  []uint64 // keys of their seeds, samples and points
+	n       int64    // 0: that of the setting
+	points  int      // per trial; 0: testPoints
+	pieces  []int    // points per step, the same for all trials; nil: one step
+	twice   bool     // ask everything a second time
+	distort bool     // first ask so much else that the sample's memory is written over
+}
+
+// outcome is what a session gave.
+type outcome struct {
+	answers [][]float64 // by trial; asked twice, the second time behind the first
+	metrics map[string][]float64
+	faults  []host.Fault
+}
+
+// play plays a game in a process.
+func (s *suite) play(p *host.Process, g game) (*outcome, error) {
+	setting := s.setting
+	if g.n > 0 {
+		setting = &pluginv1.Setting{
+			Algorithm: setting.Algorithm, Task: setting.Task, Parameters: setting.Parameters, Problem: setting.Problem, N: g.n,
+			Alpha: setting.Alpha, Beta: setting.Beta, Epsilon: setting.Epsilon, Delta: setting.Delta,
+		}
+	}
+	if g.points == 0 {
+		g.points = testPoints
+	}
+	r := host.OpenRequest{Setting: setting}
+	for _, key := range g.trials {
+		r.Seeds = append(r.Seeds, 2*key+1, key^0x5bd1e995)
+	}
+	n, dim := int(setting.N), s.problem.Dim
+	session, faults, err := p.Open(s.ctx, r, func(x, y []float64) {
+		for j, key := range g.trials {
+			draw(s.problem, key, x[j*n*dim:(j+1)*n*dim], y[j*n:(j+1)*n])
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	o := &outcome{answers: make([][]float64, len(g.trials)), faults: faults}
+	if err := s.ask(session, g, o); err != nil {
+		return nil, err
+	}
+	o.metrics, faults, err = session.Close(s.ctx)
+	o.faults = append(o.faults, faults...)
+	return o, err
+}
+
+// ask asks for all answers of a game.
+func (s *suite) ask(session *host.Session, g game, o *outcome) error {
+	dim := s.problem.Dim
+	if g.distort {
+		other := &outcome{answers: make([][]float64, len(g.trials))}
+		rows := int(s.setting.N)*(dim+1)/dim + 1024
+		if err := s.step(session, g, other, 1<<32, 0, rows); err != nil {
+			return err
+		}
+		o.faults = append(o.faults, other.faults...)
+	}
+	times := 1
+	if g.twice {
+		times = 2
+	}
+	for range times {
+		at := 0
+		for _, rows := range append(g.pieces, g.points) {
+			rows = min(rows, g.points-at)
+			if err := s.step(session, g, o, 1<<31, at, rows); err != nil {
+				return err
+			}
+			at += rows
+		}
+	}
+	return nil
+}
+
+// step asks every trial about points at..at+rows-1 of its own, drawn with its key plus salt.
+func (s *suite) step(session *host.Session, g game, o *outcome, salt uint64, at, rows int) error {
+	dim := s.problem.Dim
+	counts := make([]uint32, len(g.trials))
+	var all []float64
+	for j, key := range g.trials {
+		counts[j] = uint32(rows)
+		x := make([]float64, (at+rows)*dim)
+		draw(s.problem, key+salt, x, nil)
+		all = append(all, x[at*dim:]...)
+	}
+	answers, faults, err := session.Step(s.ctx, counts, func(x []float64) {
+		copy(x, all)
+		all = all[len(x):]
+	})
+	if err != nil {
+		return err
+	}
+	o.faults = append(o.faults, faults...)
+	for j := range o.answers {
+		o.answers[j] = append(o.answers[j], answers[j*rows:(j+1)*rows]...)
+	}
+	return nil
+}
+
+// clean is the outcome of a game in which no trial may end early.
+func (s *suite) clean(p *host.Process, g game) (*outcome, error) {
+	o, err := s.play(p, g)
+	if err != nil {
+		return nil, err
+	}
+	return o, faultsError(o.faults)
+}
+
+func faultsError(faults []host.Fault) error {
+	var all []error
+	for i, f := range faults {
+		if i == 3 {
+			all = append(all, fmt.Errorf("and %d more", len(faults)-i))
+			break
+		}
+		all = append(all, faultError(f))
+	}
+	return errors.Join(all...)
+}
+
+func faultError(f host.Fault) error {
+	if f.Kind == host.Error || f.Kind == host.Panic || f.Kind == host.Answer { // their texts say what they are
+		return fmt.Errorf("trial %d: %s", f.Trial, f.Message)
+	}
+	return fmt.Errorf("trial %d: %s: %s", f.Trial, f.Kind, f.Message)
+}
+
+// sameAnswers compares answers bit for bit.
+func sameAnswers(want, got []float64) error {
+	if len(want) != len(got) {
+		return fmt.Errorf("%d answers instead of %d", len(got), len(want))
+	}
+	for i := range want {
+		if math.Float64bits(want[i]) != math.Float64bits(got[i]) {
+			return fmt.Errorf("point %d is answered with %v, and the first time with %v", i, got[i], want[i])
+		}
+	}
+	return nil
+}
+
+// sameTrial compares trial j of one outcome with trial k of another, bit for bit.
+func sameTrial(want *outcome, j int, got *outcome, k int) error {
+	if err := sameAnswers(want.answers[j], got.answers[k]); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(want.metrics)) {
+		if a, b := want.metrics[name][j], got.metrics[name][k]; math.Float64bits(a) != math.Float64bits(b) {
+			return fmt.Errorf("metric %q is %v, and the first time %v", name, b, a)
+		}
+	}
+	return nil
+}
+
+func sortedNames(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
+
+// why prefixes an error with what it means for the author.
+func why(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", strings.TrimSuffix(fmt.Sprintf(format, args...), ":"), err)
+}
