@@ -1,0 +1,290 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "bus-test-")
+	if err != nil {
+		panic(err)
+	}
+	serverBinary.path = filepath.Join(dir, "nats-server")
+	code := m.Run()
+	os.RemoveAll(dir)
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// embedded gives a connection to a server of its own that ends with the test.
+func embedded(t testing.TB, o Options) *Conn {
+	t.Helper()
+	s, err := Embed(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Shutdown)
+	c, err := s.Dial(t.Context())
+	return connection(t, c, err)
+}
+
+func connection(t testing.TB, c *Conn, err error) *Conn {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+var serverBinary struct {
+	once sync.Once
+	path string
+	err  error
+}
+
+// natsServer is a process of the real server.
+type natsServer struct {
+	dir  string
+	conf string
+	port string
+	cmd  *exec.Cmd
+
+	ended <-chan struct{}
+}
+
+// external starts a server with the configuration that this project ships.
+func external(t testing.TB) *natsServer {
+	t.Helper()
+	conf, err := filepath.Abs("../../deploy/nats.conf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return externalWith(t, conf)
+}
+
+// externalWith starts a server with a configuration file, on a free port and a folder of its own.
+func externalWith(t testing.TB, conf string) *natsServer {
+	t.Helper()
+	serverBinary.once.Do(func() {
+		out, err := exec.Command("go", "build", "-o", serverBinary.path, "github.com/nats-io/nats-server/v2").CombinedOutput()
+		if err != nil {
+			serverBinary.err = fmt.Errorf("build nats-server: %w\n%s", err, out)
+		}
+	})
+	if serverBinary.err != nil {
+		t.Fatal(serverBinary.err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err := errors.Join(err, l.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s := &natsServer{dir: t.TempDir(), conf: conf, port: port}
+	s.start(t)
+	t.Cleanup(func() {
+		s.kill(t)
+		if t.Failed() {
+			t.Logf("server's log:\n%s", s.log())
+		}
+	})
+	return s
+}
+
+// start returns when the server takes connections. It keeps its files in its own folder.
+func (s *natsServer) start(t testing.TB) {
+	t.Helper()
+	log, err := os.OpenFile(filepath.Join(s.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	must(t, err)
+	defer log.Close()
+	s.cmd = exec.Command(serverBinary.path, "-c", s.conf, "-a", "127.0.0.1", "-p", s.port)
+	s.cmd.Dir, s.cmd.Stdout, s.cmd.Stderr = s.dir, log, log
+	must(t, s.cmd.Start())
+	ended := make(chan struct{})
+	go func() { _ = s.cmd.Wait(); close(ended) }() // with the reason that the log has
+	s.ended = ended
+	until(t, soon(t), "the server listens", func() bool {
+		select {
+		case <-ended:
+			t.Fatalf("nats-server ended:\n%s", s.log())
+		default:
+		}
+		c, err := net.Dial("tcp", "127.0.0.1:"+s.port)
+		if err != nil {
+			return false
+		}
+		return c.Close() == nil
+	})
+}
+
+// kill ends the server without warning.
+func (s *natsServer) kill(t testing.TB) {
+	t.Helper()
+	if err := s.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		t.Error(err)
+	}
+	<-s.ended
+}
+
+func (s *natsServer) log() []byte {
+	text, _ := os.ReadFile(filepath.Join(s.dir, "log"))
+	return text
+}
+
+func (s *natsServer) url() string { return "nats://127.0.0.1:" + s.port }
+
+func (s *natsServer) dial(t testing.TB, o Options) *Conn {
+	t.Helper()
+	c, err := Dial(t.Context(), s.url(), o)
+	return connection(t, c, err)
+}
+
+// everywhere runs a test against the embedded server and against a process over TCP. dial makes a further connection.
+func everywhere(t *testing.T, test func(t *testing.T, dial func(Options) *Conn)) {
+	t.Run("embedded", func(t *testing.T) {
+		s, err := Embed(Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(s.Shutdown)
+		test(t, func(o Options) *Conn {
+			s.opts = o
+			c, err := s.Dial(t.Context())
+			return connection(t, c, err)
+		})
+	})
+	t.Run("external", func(t *testing.T) {
+		s := external(t)
+		test(t, func(o Options) *Conn { return s.dial(t, o) })
+	})
+}
+
+// until asks again and again, and fails when ctx ends first.
+func until(t testing.TB, ctx context.Context, what string, ok func() bool) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatalf("waiting until %s: %v", what, context.Cause(ctx))
+		}
+	}
+}
+
+// soon bounds what must not take long.
+func soon(t testing.TB) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func coordinate(t testing.TB, c *Conn, sweep string, slots int) *Queue {
+	t.Helper()
+	q, err := c.Coordinate(soon(t), sweep, slots)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+func submit(t testing.TB, q *Queue, ids ...string) {
+	t.Helper()
+	for _, id := range ids {
+		if err := q.Submit(soon(t), id, []byte("job "+id)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func lease(t testing.TB, c *Conn) *Lease {
+	t.Helper()
+	l, err := c.Lease(soon(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func publish(t testing.TB, c *Conn, l *Lease) {
+	t.Helper()
+	if err := c.Publish(soon(t), l.Sweep, l.ID, append([]byte("result of "), l.Data...)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// finish publishes a result and takes the job off the queue.
+func finish(t testing.TB, c *Conn, l *Lease) {
+	t.Helper()
+	publish(t, c, l)
+	must(t, l.Done(soon(t)))
+}
+
+func next(t testing.TB, q *Queue) *Message {
+	t.Helper()
+	m, err := q.Next(soon(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// becomes waits for a state.
+func becomes(t testing.TB, q *Queue, what string, ok func(State) bool) State {
+	t.Helper()
+	var s State
+	until(t, soon(t), what, func() bool {
+		var err error
+		if s, err = q.State(soon(t)); err != nil {
+			t.Fatal(err)
+		}
+		return ok(s)
+	})
+	return s
+}
+
+func numbers(prefix string, n int) []string {
+	ids := make([]string, n)
+	for i := range ids {
+		ids[i] = fmt.Sprintf("%s%d", prefix, i)
+	}
+	return ids
+}
+
+func wants(t testing.TB, err error, parts ...string) {
+	t.Helper()
+	if err == nil {
+		t.Fatalf("no error, want one with %q", parts)
+	}
+	for _, part := range parts {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("error %q does not say %q", err, part)
+		}
+	}
+}

@@ -1,0 +1,326 @@
+package bus
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Limits of one message, in bytes. A server's max_payload has to be at least MaxResult.
+const (
+	MaxJob    = 256 << 10
+	MaxResult = 1 << 20
+)
+
+// Options of a server or a connection. The zero value works.
+type Options struct {
+	Name        string        // of this party, for the server's monitoring
+	Credentials string        // path of a NATS credentials file; user and password, or a token, may stand in the URL instead
+	AckWait     time.Duration // how long a leased job may show no sign of life before it is handed out again; 0: 30 s, or as it is on the server
+	Log         *slog.Logger  // nil: silent
+}
+
+func (o Options) logger() *slog.Logger {
+	if o.Log == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return o.Log
+}
+
+// Conn is one party's connection. It outlasts restarts of the server: calls wait for it, as long as their context allows.
+// All methods may be called concurrently; all slots of a worker share one Conn, and a coordinator may be on it as well.
+type Conn struct {
+	nc    *nats.Conn
+	js    jetstream.JetStream
+	url   string
+	opts  Options
+	log   *slog.Logger
+	local *Server // nil: a server elsewhere
+
+	closed chan struct{} // closed when the connection is gone for good
+
+	mu   sync.Mutex
+	up   chan struct{}      // closed while there is a connection
+	live context.Context    // ends when this connection is lost
+	lost context.CancelFunc // ends live
+
+	setup streams
+	pulls puller
+}
+
+// Dial connects to the server at url (nats://host:port, tls://..., several separated by commas). Any failure is a
+// *ConnectError and takes seconds at most.
+func Dial(ctx context.Context, url string, o Options) (*Conn, error) {
+	return connect(ctx, url, o, nil)
+}
+
+func connect(ctx context.Context, url string, o Options, local *Server) (*Conn, error) {
+	c := &Conn{url: url, opts: o, log: o.logger(), local: local, closed: make(chan struct{}), up: make(chan struct{})}
+	close(c.up)
+	c.live, c.lost = context.WithCancel(context.Background())
+	c.pulls.c = c
+	if local != nil {
+		c.url = "this process"
+	}
+	nc, err := nats.Connect(url, c.options()...)
+	if err != nil {
+		c.lost()
+		return nil, connectError(url, err)
+	}
+	c.nc = nc
+	if err := c.check(ctx); err != nil {
+		nc.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *Conn) options() []nats.Option {
+	list := []nats.Option{
+		nats.Name(c.opts.Name),
+		nats.CustomInboxPrefix("_INBOX_shatter"), // so that permissions can name it
+		nats.Timeout(3 * time.Second),
+		nats.MaxReconnects(-1), // a worker that gives up would be silently gone
+		nats.ReconnectWait(250 * time.Millisecond),
+		nats.ReconnectJitter(250*time.Millisecond, time.Second),
+		nats.PingInterval(20 * time.Second),
+		nats.DrainTimeout(5 * time.Second),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { c.down(err) }),
+		nats.ReconnectHandler(func(*nats.Conn) { c.reconnected() }),
+		nats.ClosedHandler(func(*nats.Conn) { c.down(nil); close(c.closed) }),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { c.log.Error("nats", "error", err.Error()) }),
+	}
+	if c.opts.Credentials != "" {
+		list = append(list, nats.UserCredentials(c.opts.Credentials))
+	}
+	if c.local != nil {
+		list = append(list, nats.InProcessServer(c.local.ns))
+	}
+	return list
+}
+
+// check makes sure that the server can do what is needed.
+func (c *Conn) check(ctx context.Context) error {
+	var err error
+	if c.js, err = jetstream.New(c.nc); err != nil {
+		return jetStreamError(c.url, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	if _, err := c.js.AccountInfo(ctx); err != nil {
+		return jetStreamError(c.url, err)
+	}
+	if most := c.nc.MaxPayload(); most < MaxResult {
+		return &ConnectError{
+			URL: redact(c.url), Reason: "messages too small on the NATS server", Remedy: "set max_payload: 1MB in its configuration",
+			Err: fmt.Errorf("max_payload is %d bytes, %d are needed", most, MaxResult),
+		}
+	}
+	return nil
+}
+
+func (c *Conn) down(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lost()
+	select {
+	case <-c.up:
+		c.up = make(chan struct{})
+	default:
+	}
+	if err != nil {
+		c.log.Warn("connection lost", "server", redact(c.url), "error", err.Error())
+	}
+}
+
+func (c *Conn) reconnected() {
+	c.log.Info("connected again", "server", redact(c.url))
+	c.mu.Lock()
+	select {
+	case <-c.up:
+	default:
+		c.live, c.lost = context.WithCancel(context.Background())
+		close(c.up)
+	}
+	c.mu.Unlock()
+	c.pulls.reconnected()
+}
+
+// Close hands back the jobs that arrive for nobody, sends what is buffered and ends the connection. Calls that wait return.
+func (c *Conn) Close() {
+	c.pulls.stop()
+	if err := c.nc.Drain(); err != nil {
+		c.nc.Close()
+	}
+	<-c.closed
+}
+
+// gone is the error after the connection was closed for good.
+func (c *Conn) gone() error {
+	err := c.nc.LastError()
+	if err == nil {
+		err = nats.ErrConnectionClosed
+	}
+	return &ConnectError{URL: redact(c.url), Reason: "connection closed by the NATS server or this program", Err: err, Remedy: "start again"}
+}
+
+// connected waits until there is a connection.
+func (c *Conn) connected(ctx context.Context) error {
+	c.mu.Lock()
+	up := c.up
+	c.mu.Unlock()
+	select {
+	case <-c.closed:
+		return c.gone()
+	default:
+	}
+	select {
+	case <-up:
+		return nil
+	default:
+	}
+	select {
+	case <-up:
+		return nil
+	case <-c.closed:
+		return c.gone()
+	case <-ctx.Done():
+		return fmt.Errorf("no connection to the NATS server: %w", context.Cause(ctx))
+	}
+}
+
+// retry calls do until it succeeds, fails for a reason that waiting does not cure, or ctx ends. An attempt without an answer is
+// unknown, not failed: do must be safe to repeat.
+func (c *Conn) retry(ctx context.Context, what string, do func(context.Context) error) error {
+	const firstWait, mostWait = 100 * time.Millisecond, 2 * time.Second
+	const firstAnswer, mostAnswer = 10 * time.Second, time.Minute
+	wait, answer := firstWait, firstAnswer
+	for {
+		if err := c.connected(ctx); err != nil {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+		err := c.attempt(ctx, answer, do)
+		if err == nil {
+			return nil
+		}
+		if !transient(err) || ctx.Err() != nil {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+		c.log.Warn("server did not take it; trying again", "what", what, "error", err.Error())
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return fmt.Errorf("%s: %w (last: %w)", what, context.Cause(ctx), err)
+		case <-c.closed:
+			return c.gone()
+		}
+		wait, answer = min(2*wait, mostWait), min(2*answer, mostAnswer)
+	}
+}
+
+// attempt calls do with a context that also ends after answer, and when the connection is lost.
+func (c *Conn) attempt(ctx context.Context, answer time.Duration, do func(context.Context) error) error {
+	c.mu.Lock()
+	live := c.live
+	c.mu.Unlock()
+	within, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer time.AfterFunc(answer, func() { cancel(fmt.Errorf("%w within %v", errNoAnswer, answer)) }).Stop()
+	defer context.AfterFunc(live, func() { cancel(nats.ErrDisconnected) })()
+	err := do(within)
+	if err != nil && within.Err() != nil {
+		return context.Cause(within)
+	}
+	return err
+}
+
+// send hands a message to the connection, again if it breaks meanwhile.
+func (c *Conn) send(ctx context.Context, what string, m *nats.Msg) error {
+	if err := c.connected(ctx); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	err := c.nc.PublishMsg(m)
+	switch {
+	case err == nil:
+		return nil
+	case !transient(err):
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return c.retry(ctx, what, func(context.Context) error { return c.nc.PublishMsg(m) })
+}
+
+// say answers a delivered message with a word whose loss costs nothing but a repetition: a broken connection is no error.
+func (c *Conn) say(what, reply string, word []byte) error {
+	err := c.nc.Publish(reply, word)
+	switch {
+	case err == nil:
+		return nil
+	case transient(err):
+		c.log.Warn("server was not told", "what", what, "error", err.Error())
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// store publishes to a stream and returns when the stream has it.
+func (c *Conn) store(ctx context.Context, what, subject string, data []byte) error {
+	return c.retry(ctx, what, func(ctx context.Context) error {
+		answer, err := c.nc.RequestWithContext(ctx, subject, data)
+		if errors.Is(err, nats.ErrNoResponders) { // the stream is not there (any more)
+			c.setup.forget()
+			return errors.Join(err, c.setup.ready(ctx, c))
+		}
+		if err != nil {
+			return err
+		}
+		return refusal(answer)
+	})
+}
+
+// refusal reads a stream's answer to a message: nil, or why it was not stored.
+func refusal(answer *nats.Msg) error {
+	if bytes.HasPrefix(answer.Data, []byte(`{"stream":`)) { // an error begins otherwise
+		return nil
+	}
+	if s := status(answer); s != "" {
+		return fmt.Errorf("%w (status %s)", nats.ErrNoResponders, s)
+	}
+	var ack struct {
+		Error *jetstream.APIError `json:"error"`
+	}
+	if err := json.Unmarshal(answer.Data, &ack); err != nil || ack.Error == nil {
+		return fmt.Errorf("read the stream's answer: it is %.100q", answer.Data)
+	}
+	return ack.Error
+}
+
+// status is the status code of a message from the server itself, "" for others.
+func status(m *nats.Msg) string {
+	if len(m.Header) == 0 {
+		return ""
+	}
+	return m.Header.Get("Status")
+}
+
+// token checks a name that becomes part of a subject. Dots make several parts, which only ids may have.
+func token(what, s string, dots bool) error {
+	bad := func(r rune) bool { return r <= ' ' || r == 0x7f || r == '*' || r == '>' }
+	switch {
+	case s == "" || len(s) > 128:
+		return fmt.Errorf("name %s %q: 1 to 128 bytes are needed, these are %d", what, s, len(s))
+	case strings.ContainsFunc(s, bad) || !dots && strings.ContainsAny(s, `./\`):
+		return fmt.Errorf("name %s %q: no white space, '*' or '>', and in a sweep's no '.', '/' or '\\'", what, s)
+	case strings.HasPrefix(s, ".") || strings.HasSuffix(s, ".") || strings.Contains(s, ".."):
+		return fmt.Errorf("name %s %q: no empty part between dots", what, s)
+	}
+	return nil
+}

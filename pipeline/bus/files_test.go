@@ -1,0 +1,215 @@
+package bus
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+// someFile writes a file of so many bytes.
+func someFile(t testing.TB, size int) (path, digest string) {
+	t.Helper()
+	data := make([]byte, size)
+	rand.NewChaCha8([32]byte{1}).Read(data)
+	path = filepath.Join(t.TempDir(), "data.csv")
+	must(t, os.WriteFile(path, data, 0o600))
+	sum := sha256.Sum256(data)
+	return path, hex.EncodeToString(sum[:])
+}
+
+func TestFiles(t *testing.T) {
+	s := external(t)
+	coordinator, worker := s.dial(t, Options{}), s.dial(t, Options{})
+	for _, size := range []int{0, 1, partSize, 2*partSize + 1, 20 * partSize} {
+		path, digest := someFile(t, size)
+		must(t, coordinator.PutFile(t.Context(), digest, path))
+		dir := filepath.Join(t.TempDir(), "cache")
+		got, err := worker.FetchFile(t.Context(), digest, dir)
+		must(t, err)
+		if got != filepath.Join(dir, digest) {
+			t.Errorf("file is at %q", got)
+		}
+		must(t, verify(got, digest))
+		onlyFile(t, dir, digest)
+		must(t, os.Remove(got))
+		_, err = worker.FetchFile(t.Context(), digest, dir)
+		must(t, err)
+	}
+}
+
+func onlyFile(t *testing.T, dir, name string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	must(t, err)
+	if len(entries) != 1 || entries[0].Name() != name {
+		t.Errorf("folder has %v, want %s only", entries, name)
+	}
+}
+
+func TestFilesEmbedded(t *testing.T) {
+	conn := embedded(t, Options{})
+	path, digest := someFile(t, 100)
+	_, err := conn.FetchFile(t.Context(), digest, t.TempDir())
+	wants(t, err, digest, "not on the server")
+	must(t, conn.PutFile(t.Context(), digest, path))
+	if got, err := conn.FetchFile(t.Context(), digest, t.TempDir()); err != nil || got != path {
+		t.Errorf("file is at %q (%v), want the original %q", got, err, path)
+	}
+	must(t, os.WriteFile(path, []byte("changed"), 0o600))
+	wants(t, conn.PutFile(t.Context(), digest, path), path, digest, "changed")
+}
+
+func TestFileIsSentOnce(t *testing.T) {
+	s := external(t)
+	conn := s.dial(t, Options{})
+	path, digest := someFile(t, 3*partSize)
+	last := func() uint64 {
+		f, err := conn.js.Stream(t.Context(), fileStream)
+		must(t, err)
+		return f.CachedInfo().State.LastSeq
+	}
+	must(t, conn.PutFile(t.Context(), digest, path))
+	before := last()
+	must(t, os.Remove(path)) // not even read
+	must(t, conn.PutFile(t.Context(), digest, path))
+	if after := last(); before != 4 || after != before {
+		t.Errorf("%d messages after the first time and %d after the second, want 4", before, after)
+	}
+}
+
+func TestFileFetchedByMany(t *testing.T) {
+	s := external(t)
+	path, digest := someFile(t, 5*partSize)
+	var wg sync.WaitGroup
+	conns := []*Conn{s.dial(t, Options{}), s.dial(t, Options{})}
+	for _, c := range conns { // both at once
+		wg.Go(func() {
+			if err := c.PutFile(soon(t), digest, path); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	dir := t.TempDir()
+	for i := range 8 {
+		wg.Go(func() {
+			got, err := conns[i%2].FetchFile(soon(t), digest, dir)
+			if err == nil {
+				err = verify(got, digest)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	onlyFile(t, dir, digest)
+}
+
+func TestBadFiles(t *testing.T) {
+	s := external(t)
+	conn := s.dial(t, Options{})
+	path, digest := someFile(t, 3*partSize)
+	dir := t.TempDir()
+
+	_, err := conn.FetchFile(t.Context(), digest, dir)
+	wants(t, err, digest, "not on the server")
+	for _, bad := range []string{"", "abc", "../../etc/passwd", digest[:63] + "G", digest[:62] + "AB"} {
+		wants(t, conn.PutFile(t.Context(), bad, path), "64 lower case hex digits")
+		_, err := conn.FetchFile(t.Context(), bad, dir)
+		wants(t, err, "64 lower case hex digits")
+	}
+	wants(t, conn.PutFile(t.Context(), digest, filepath.Join(dir, "none")), "none", "no such file")
+
+	other := hex.EncodeToString(make([]byte, 32))
+	wants(t, conn.PutFile(t.Context(), other, path), path, "has SHA-256 "+digest, other)
+	_, err = conn.FetchFile(t.Context(), other, dir)
+	wants(t, err, "not on the server")
+
+	must(t, conn.PutFile(t.Context(), digest, path))
+	must(t, conn.store(t.Context(), "spoil", partSubject(digest, 1), []byte("spoiled")))
+	_, err = conn.FetchFile(t.Context(), digest, dir)
+	wants(t, err, digest, "has SHA-256")
+	if _, err := os.Stat(filepath.Join(dir, digest)); err == nil {
+		t.Error("a file with wrong content is there")
+	}
+	for _, damaged := range []string{"", "{", `{"size":-1,"part":5}`, `{"size":5,"part":0}`, `{"size":5,"part":9999999}`} {
+		must(t, conn.store(t.Context(), "spoil", fileSubject+digest, []byte(damaged)))
+		_, err = conn.FetchFile(t.Context(), digest, dir)
+		wants(t, err, "damaged", fileStream)
+	}
+}
+
+// A transfer in both directions goes on after the server's restart.
+func TestFileSurvivesServer(t *testing.T) {
+	s := external(t)
+	conn := s.dial(t, Options{})
+	path, digest := someFile(t, 60*partSize)
+	put := make(chan error)
+	go func() { put <- conn.PutFile(t.Context(), digest, path) }()
+	stored := func() uint64 {
+		f, err := conn.js.Stream(soon(t), fileStream)
+		if err != nil {
+			return 0
+		}
+		return f.CachedInfo().State.Msgs
+	}
+	until(t, soon(t), "some parts are stored", func() bool { return stored() > 5 })
+	s.kill(t)
+	s.start(t)
+	must(t, <-put)
+
+	dir := t.TempDir()
+	fetched := make(chan error)
+	go func() { _, err := conn.FetchFile(t.Context(), digest, dir); fetched <- err }()
+	until(t, soon(t), "some parts are fetched", func() bool {
+		info, err := os.Stat(filepath.Join(dir, digest+".part"))
+		return err == nil && info.Size() > 5*partSize
+	})
+	s.kill(t)
+	s.start(t)
+	must(t, <-fetched)
+	must(t, verify(filepath.Join(dir, digest), digest))
+}
+
+func TestFetchCancelled(t *testing.T) {
+	s := external(t)
+	conn := s.dial(t, Options{})
+	path, digest := someFile(t, 10*partSize)
+	must(t, conn.PutFile(t.Context(), digest, path))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := conn.FetchFile(ctx, digest, t.TempDir())
+	wants(t, err, "canceled")
+	wants(t, conn.PutFile(ctx, hex.EncodeToString(make([]byte, 32)), path), "canceled")
+}
+
+func BenchmarkFile(b *testing.B) {
+	conn := external(b).dial(b, Options{})
+	const size = 100 << 20
+	path, digest := someFile(b, size)
+	b.Run("put", func(b *testing.B) {
+		b.SetBytes(size)
+		for b.Loop() {
+			must(b, conn.PutFile(b.Context(), digest, path))
+			b.StopTimer()
+			f, err := conn.js.Stream(b.Context(), fileStream)
+			must(b, err)
+			must(b, f.Purge(b.Context()))
+			b.StartTimer()
+		}
+	})
+	must(b, conn.PutFile(b.Context(), digest, path))
+	b.Run("fetch", func(b *testing.B) {
+		b.SetBytes(size)
+		for b.Loop() {
+			_, err := conn.FetchFile(b.Context(), digest, b.TempDir())
+			must(b, err)
+		}
+	})
+}

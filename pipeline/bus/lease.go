@@ -1,0 +1,283 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// What a worker says about a leased message, in JetStream's words.
+var (
+	ackDone     = []byte("+ACK")
+	ackProgress = []byte("+WPI")
+	ackReturn   = []byte("-NAK")
+)
+
+// Lease is one job in work. It ends with Done, Release or Refuse; without a sign of life for AckWait the job is handed out again
+// while this worker may still run it, which costs time but no outcome.
+type Lease struct {
+	Sweep, ID  string
+	Data       []byte
+	Deliveries int           // times that it was handed out, this one included; after a crash of the server it may be too small
+	AckWait    time.Duration // call Extend at least three times in it
+
+	c     *Conn
+	reply string
+}
+
+// Lease waits for a job. Call it once for each free slot; the calls share one subscription. If ctx ends, a job that arrives too
+// late goes back to the queue.
+func (c *Conn) Lease(ctx context.Context) (*Lease, error) {
+	if !c.setup.known() {
+		if err := c.retry(ctx, "lease a job", func(ctx context.Context) error { return c.setup.ready(ctx, c) }); err != nil {
+			return nil, err
+		}
+	}
+	m, err := c.pulls.wait(ctx)
+	if err != nil {
+		return nil, err
+	}
+	meta, err := m.Metadata()
+	if err != nil {
+		return nil, fmt.Errorf("lease a job: read where message %q comes from: %w", m.Subject, err)
+	}
+	sweep, id, _ := strings.Cut(strings.TrimPrefix(m.Subject, jobSubject), ".")
+	return &Lease{
+		Sweep: sweep, ID: id, Data: m.Data, Deliveries: int(meta.NumDelivered), AckWait: c.setup.wait(), c: c, reply: m.Reply,
+	}, nil
+}
+
+// Extend says that the job is still in work. An error means that it could not be said; if that lasts for AckWait the job is
+// somebody else's as well.
+func (l *Lease) Extend() error {
+	what := "extend lease of job " + l.ID
+	if !l.c.nc.IsConnected() { // the client would buffer it, and say it when it is no longer true
+		return fmt.Errorf("%s: %w", what, nats.ErrDisconnected)
+	}
+	return l.c.say(what, l.reply, ackProgress)
+}
+
+// Done takes the job off the queue. Call it after Publish has returned nil for all of its results. It waits for a connection,
+// not for the server's answer: if it is lost the job runs a second time.
+func (l *Lease) Done(ctx context.Context) error {
+	return l.c.send(ctx, "acknowledge job "+l.ID, &nats.Msg{Subject: l.reply, Data: ackDone})
+}
+
+// Release hands the job back for anyone, now: for a worker that drains.
+func (l *Lease) Release() error { return l.c.say("release job "+l.ID, l.reply, ackReturn) }
+
+// Refuse hands the job back, to be handed out again after delay: for a worker that cannot run it.
+func (l *Lease) Refuse(delay time.Duration) error {
+	return l.c.say("refuse job "+l.ID, l.reply, fmt.Appendf(nil, `%s {"delay": %d}`, ackReturn, delay.Nanoseconds()))
+}
+
+// Publish stores a result of a sweep and returns nil when the server has it. It goes on through restarts of the server and a full
+// stream until ctx ends; the result may then be stored more than once, which the ledger sorts out.
+func (c *Conn) Publish(ctx context.Context, sweep, id string, result []byte) error {
+	if err := errors.Join(token("sweep", sweep, false), token("result", id, true)); err != nil {
+		return err
+	}
+	if len(result) > MaxResult {
+		return &SizeError{What: "result", ID: id, Size: len(result), Limit: MaxResult}
+	}
+	return c.store(ctx, "publish result "+id, resultSubject+sweep+"."+id, result)
+}
+
+// puller asks for jobs on behalf of all waiting slots: one request for each, all answered on one subscription. Which request a
+// job answers does not matter, so it goes to the slot that has waited longest.
+//
+// Requests are empty: give one job, wait for as long as somebody listens. One with an expiry would cost the server a JSON decoder
+// for each job. So that requests cannot get lost for ever, a new inbox takes the place of the old one, whose requests
+// the server then drops, after each loss of the connection and after a minute's silence.
+type puller struct {
+	c *Conn
+
+	mu      sync.Mutex
+	sub     *nats.Subscription
+	inbox   string
+	slots   []chan *nats.Msg // waiting, longest first; each takes one message
+	asked   int              // requests that the server has for this inbox, as far as is known
+	heard   time.Time        // last message of any kind
+	mending bool             // repair will be called
+	stopped bool
+}
+
+const (
+	hungryAfter  = 10 * time.Millisecond // a slot that waits this long tells the coordinators
+	silenceAfter = time.Minute           // requests that nothing was heard of are made anew
+	askSubject   = "$JS.API.CONSUMER.MSG.NEXT." + jobStream + "." + workers
+)
+
+// wait takes part until a job comes.
+func (p *puller) wait(ctx context.Context) (*nats.Msg, error) {
+	slot := make(chan *nats.Msg, 1)
+	if err := p.join(slot); err != nil {
+		return nil, fmt.Errorf("lease a job: %w", err)
+	}
+	timer, began := time.NewTimer(hungryAfter), time.Now()
+	defer timer.Stop()
+	for {
+		select {
+		case m := <-slot:
+			return m, nil
+		case <-timer.C:
+			p.hungry(ctx, time.Since(began))
+			timer.Reset(silenceAfter)
+		case <-ctx.Done():
+			p.leave(slot)
+			return nil, context.Cause(ctx)
+		case <-p.c.closed:
+			return nil, p.c.gone()
+		}
+	}
+}
+
+func (p *puller) join(slot chan *nats.Msg) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stopped {
+		return nats.ErrConnectionClosed
+	}
+	p.slots = append(p.slots, slot)
+	if p.sub == nil {
+		return p.renew()
+	}
+	p.ask()
+	return nil
+}
+
+// leave takes a slot out. A job that it was given in this moment goes back.
+func (p *puller) leave(slot chan *nats.Msg) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if i := slices.Index(p.slots, slot); i >= 0 {
+		p.slots = slices.Delete(p.slots, i, i+1)
+		return
+	}
+	select {
+	case m := <-slot:
+		p.giveBack(m)
+	default: // stopped
+	}
+}
+
+// renew listens on a new inbox and makes all requests anew. p.mu is held.
+func (p *puller) renew() error {
+	old := p.sub
+	p.inbox = p.c.nc.NewInbox()
+	sub, err := p.c.nc.Subscribe(p.inbox, p.deliver)
+	if err != nil {
+		return err
+	}
+	p.sub, p.asked, p.heard = sub, 0, time.Now()
+	p.ask()
+	if old != nil {
+		return old.Drain() // what is on its way still arrives
+	}
+	return nil
+}
+
+// ask makes the requests as many as the waiting slots. Without a connection it leaves that to reconnected. p.mu is held.
+func (p *puller) ask() {
+	for p.asked < len(p.slots) && p.c.nc.IsConnected() {
+		if err := p.c.nc.PublishRequest(askSubject, p.inbox, nil); err != nil {
+			p.c.log.Warn("jobs not asked for", "error", err.Error())
+			return
+		}
+		p.asked++
+	}
+}
+
+// reconnected makes the requests that the server has forgotten.
+func (p *puller) reconnected() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.sub == nil || p.stopped {
+		return
+	}
+	if err := p.renew(); err != nil {
+		p.c.log.Warn("jobs not asked for", "error", err.Error())
+	}
+}
+
+func (p *puller) stop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stopped, p.slots = true, nil
+}
+
+// deliver is called for each job, and when the server refuses a request.
+func (p *puller) deliver(m *nats.Msg) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.heard = time.Now()
+	p.asked = max(0, p.asked-1)
+	switch code := status(m); {
+	case code != "": // the consumer is gone, or moves to another server, or too many wait
+		p.c.log.Warn("request for a job refused", "status", code, "text", m.Header.Get("Description"))
+		p.mend()
+	case len(p.slots) == 0:
+		p.giveBack(m)
+	default:
+		p.slots[0] <- m
+		p.slots = slices.Delete(p.slots, 0, 1)
+	}
+}
+
+func (p *puller) giveBack(m *nats.Msg) {
+	if err := m.Respond(ackReturn); err != nil {
+		p.c.log.Warn("job not handed back; it comes again after AckWait", "subject", m.Subject, "error", err.Error())
+	}
+}
+
+// hungry tells the coordinators that a slot waits. If nothing was heard for long, the requests are taken for lost.
+func (p *puller) hungry(ctx context.Context, waited time.Duration) {
+	if err := p.c.nc.Publish(hungrySubject, nil); err != nil {
+		p.c.log.Warn("coordinators not told of a waiting slot", "error", err.Error())
+	}
+	p.mu.Lock()
+	silent := min(waited, time.Since(p.heard)) >= silenceAfter
+	if silent {
+		p.heard = time.Now() // one slot does it for all
+	}
+	p.mu.Unlock()
+	if silent {
+		p.repair(ctx)
+	}
+}
+
+// mend has repair called in a second, once for all requests that were refused. p.mu is held.
+func (p *puller) mend() {
+	if p.mending {
+		return
+	}
+	p.mending = true
+	time.AfterFunc(time.Second, func() { p.repair(context.Background()) })
+}
+
+// repair makes stream and consumer again if they are gone, and all requests anew.
+func (p *puller) repair(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	p.c.setup.forget()
+	err := p.c.setup.ready(ctx, p.c)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mending = false
+	if p.stopped {
+		return
+	}
+	if err == nil {
+		err = p.renew()
+	}
+	if err != nil {
+		p.c.log.Warn("jobs not asked for", "error", err.Error())
+		p.mend()
+	}
+}

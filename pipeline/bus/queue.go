@@ -1,0 +1,331 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Queue is a coordinator's side of one sweep. All methods may be called concurrently.
+type Queue struct {
+	c     *Conn
+	sweep string
+
+	results chan *Message
+	hungry  chan struct{}
+	stop    chan struct{} // closed by Close
+	closing sync.Once
+
+	inbox   string // where the server pushes this sweep's results
+	replies string // where streams answer Submit
+	subs    []*nats.Subscription
+
+	mu      sync.Mutex
+	pushed  jetstream.PushConsumer
+	asked   time.Time // when the stream's answer was asked for
+	refused error     // the first job that it is known not to have taken, not told yet
+}
+
+// State is what the server holds, as it was a moment ago.
+type State struct {
+	Jobs    int // this sweep's jobs, leased or not
+	Results int // this sweep's results that are not acknowledged yet
+	Pending int // jobs of all sweeps that nobody has leased
+	Unacked int // jobs of all sweeps that are leased
+	Waiting int // slots that wait for a job
+	Limit   int // most jobs leased at a time: at Unacked == Limit waiting slots get none
+}
+
+// Message is one result.
+type Message struct {
+	ID   string // as it was published
+	Data []byte
+
+	c     *Conn
+	reply string
+}
+
+// Ack deletes the result from the server. Call it after the outcomes are durable. Without it, and if it is lost with the
+// connection, the result comes again.
+func (m *Message) Ack() error { return m.c.say("acknowledge result "+m.ID, m.reply, ackDone) }
+
+const (
+	unreadResults  = 64      // results read ahead of the coordinator
+	unackedResults = 1 << 14 // results between fsyncs
+)
+
+// Coordinate takes up the sweep: it makes what is missing on the server, removes jobs that an earlier run left in the queue, and
+// has the results that it left delivered first. The sweep's name must be this folder's own (two coordinators of one name
+// would take each other's results). slots is how many will work at the same time, as far as is known.
+func (c *Conn) Coordinate(ctx context.Context, sweep string, slots int) (*Queue, error) {
+	if err := token("sweep", sweep, false); err != nil {
+		return nil, err
+	}
+	q := &Queue{
+		c: c, sweep: sweep, inbox: c.nc.NewInbox(), replies: c.nc.NewInbox(),
+		results: make(chan *Message, unreadResults), hungry: make(chan struct{}, 1), stop: make(chan struct{}),
+	}
+	if err := q.open(ctx, slots); err != nil {
+		q.end()
+		return nil, fmt.Errorf("coordinate sweep %q: %w", sweep, err)
+	}
+	return q, nil
+}
+
+func (q *Queue) open(ctx context.Context, slots int) error {
+	for subject, handle := range map[string]nats.MsgHandler{q.inbox: q.deliver, q.replies: q.answered, hungrySubject: q.wake} {
+		sub, err := q.c.nc.Subscribe(subject, handle)
+		if err != nil {
+			return err
+		}
+		if err := sub.SetPendingLimits(-1, -1); err != nil { // bounded by the server's flow control
+			return err
+		}
+		if subject == q.inbox {
+			sub.SetClosedHandler(func(string) { close(q.results) }) // after the last delivery
+		}
+		q.subs = append(q.subs, sub)
+	}
+	if err := q.c.setup.ready(ctx, q.c); err != nil {
+		return err
+	}
+	if err := q.c.setup.allow(ctx, q.c, slots); err != nil {
+		return err
+	}
+	jobs, _, _ := q.c.setup.handles()
+	if err := q.purge(ctx, jobs, jobSubject); err != nil {
+		return err
+	}
+	// A new consumer delivers at once what the old one's coordinator had taken and not acknowledged.
+	if err := q.c.js.DeleteConsumer(ctx, resultStream, q.sweep); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
+		return err
+	}
+	return q.subscribe(ctx)
+}
+
+// subscribe makes the consumer of this sweep's results. They are pushed, with flow control; a request for each would cost more.
+func (q *Queue) subscribe(ctx context.Context) error {
+	wait := q.c.opts.AckWait
+	if wait == 0 {
+		wait = defaultAckWait
+	}
+	pushed, err := q.c.js.CreateOrUpdatePushConsumer(ctx, resultStream, jetstream.ConsumerConfig{
+		Durable: q.sweep, DeliverSubject: q.inbox, FilterSubject: resultSubject + q.sweep + ".>",
+		AckPolicy: jetstream.AckExplicitPolicy, AckWait: wait, MaxDeliver: -1, MaxAckPending: unackedResults,
+		FlowControl: true, IdleHeartbeat: 30 * time.Second, InactiveThreshold: 7 * 24 * time.Hour,
+	})
+	if err != nil {
+		return fmt.Errorf("make consumer %q of stream %q: %w", q.sweep, resultStream, err)
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.pushed = pushed
+	return nil
+}
+
+// deliver is called for each pushed message, in order, by one goroutine.
+func (q *Queue) deliver(m *nats.Msg) {
+	if status(m) != "" {
+		q.flow(m)
+		return
+	}
+	select {
+	case q.results <- &Message{ID: strings.TrimPrefix(m.Subject, resultSubject+q.sweep+"."), Data: m.Data, c: q.c, reply: m.Reply}:
+	case <-q.stop:
+	case <-q.c.closed:
+	}
+}
+
+// flow answers the server's question whether everything so far was read.
+func (q *Queue) flow(m *nats.Msg) {
+	reply := m.Reply
+	if reply == "" {
+		reply = m.Header.Get("Nats-Consumer-Stalled") // the question was lost
+	}
+	if reply == "" {
+		return
+	}
+	if err := q.c.nc.Publish(reply, nil); err != nil {
+		q.c.log.Warn("flow control not answered", "sweep", q.sweep, "error", err.Error())
+	}
+}
+
+// answered gets the stream's answer to a Submit.
+func (q *Queue) answered(m *nats.Msg) {
+	err := refusal(m)
+	if err == nil {
+		return
+	}
+	q.c.log.Warn("job not queued", "sweep", q.sweep, "error", err.Error())
+	if errors.Is(err, nats.ErrNoResponders) {
+		return // the server is coming back; State will show what is missing
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.refused == nil {
+		q.refused = err
+	}
+}
+
+func (q *Queue) wake(*nats.Msg) {
+	select {
+	case q.hungry <- struct{}{}:
+	default:
+	}
+}
+
+// Submit queues a job under an id that was not used before in this sweep (a second attempt needs another one). It waits for a
+// connection but not for the server's answer. A job that got lost on the way shows in State; that the stream takes no more
+// (a full disk) is the error of a later Submit.
+func (q *Queue) Submit(ctx context.Context, id string, payload []byte) error {
+	if err := token("job", id, true); err != nil {
+		return err
+	}
+	if len(payload) > MaxJob {
+		return &SizeError{What: "job", ID: id, Size: len(payload), Limit: MaxJob}
+	}
+	replies, err := q.reply()
+	if err != nil {
+		return fmt.Errorf("queue jobs of sweep %q: %w", q.sweep, err)
+	}
+	if err := q.c.connected(ctx); err != nil {
+		return fmt.Errorf("queue job %q: %w", id, err)
+	}
+	if err := q.c.nc.PublishMsg(&nats.Msg{Subject: jobSubject + q.sweep + "." + id, Reply: replies, Data: payload}); err != nil {
+		return fmt.Errorf("queue job %q: %w", id, err)
+	}
+	return nil
+}
+
+// reply is where the stream shall answer: nowhere for most jobs, because one answer a second tells as well that it is full.
+func (q *Queue) reply() (inbox string, refused error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if refused, q.refused = q.refused, nil; refused != nil {
+		return "", refused
+	}
+	if now := time.Now(); now.Sub(q.asked) >= time.Second {
+		q.asked, inbox = now, q.replies
+	}
+	return inbox, nil
+}
+
+// Results gives this sweep's results, each at least once. The channel is closed by Close, and when the connection is gone for good.
+func (q *Queue) Results() <-chan *Message { return q.results }
+
+// Next waits for one result. Its error is io.EOF where Results is closed.
+func (q *Queue) Next(ctx context.Context) (*Message, error) {
+	select {
+	case m, ok := <-q.results:
+		if !ok {
+			return nil, io.EOF
+		}
+		return m, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// Hungry is told when some slot had to wait for a job: once for however many, so ask State. Slots that find a job at once say
+// nothing.
+func (q *Queue) Hungry() <-chan struct{} { return q.hungry }
+
+// State asks the server: three or four requests, well under a millisecond of work; a few times a second is fine. What is no longer on
+// the server (somebody removed a stream) is made again, empty.
+func (q *Queue) State(ctx context.Context) (State, error) {
+	s, err := q.state(ctx)
+	if errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrConsumerNotFound) {
+		q.c.log.Warn("streams are gone; making them again", "sweep", q.sweep, "error", err.Error())
+		if err = q.restore(ctx); err == nil {
+			s, err = q.state(ctx)
+		}
+	}
+	if err != nil {
+		return State{}, fmt.Errorf("read state of sweep %q: %w", q.sweep, err)
+	}
+	return s, nil
+}
+
+// state reads jobs before results: a job that is gone from the first has its result in the second, or acknowledged.
+func (q *Queue) state(ctx context.Context) (s State, err error) {
+	jobs, results, workers := q.c.setup.handles()
+	if s.Jobs, err = q.count(ctx, jobs, jobSubject); err != nil {
+		return s, err
+	}
+	leased, err := workers.Info(ctx)
+	if err != nil {
+		return s, err
+	}
+	s.Pending, s.Unacked = int(leased.NumPending), leased.NumAckPending
+	s.Waiting, s.Limit = leased.NumWaiting, leased.Config.MaxAckPending
+	if s.Results, err = q.count(ctx, results, resultSubject); err != nil || s.Results == 0 {
+		return s, err
+	}
+	q.mu.Lock()
+	pushed := q.pushed
+	q.mu.Unlock()
+	_, err = pushed.Info(ctx) // is there somebody to deliver them?
+	return s, err
+}
+
+// count is the number of this sweep's messages in a stream.
+func (q *Queue) count(ctx context.Context, s jetstream.Stream, subject string) (n int, err error) {
+	info, err := s.Info(ctx, jetstream.WithSubjectFilter(subject+q.sweep+".>"))
+	if err != nil {
+		return 0, err
+	}
+	for _, messages := range info.State.Subjects {
+		n += int(messages)
+	}
+	return n, nil
+}
+
+func (q *Queue) restore(ctx context.Context) error {
+	q.c.setup.forget()
+	if err := q.c.setup.ready(ctx, q.c); err != nil {
+		return err
+	}
+	return q.subscribe(ctx)
+}
+
+// Close removes this sweep's jobs and results from the server and ends deliveries. A worker that still runs one of its jobs may
+// publish later; those results wait for the sweep's next Coordinate.
+func (q *Queue) Close(ctx context.Context) error {
+	q.end()
+	if err := q.remove(ctx); err != nil {
+		return fmt.Errorf("close sweep %q: %w", q.sweep, err)
+	}
+	return nil
+}
+
+func (q *Queue) remove(ctx context.Context) error {
+	jobs, results, _ := q.c.setup.handles()
+	err := q.purge(ctx, jobs, jobSubject)
+	if gone := q.c.js.DeleteConsumer(ctx, resultStream, q.sweep); !errors.Is(gone, jetstream.ErrConsumerNotFound) {
+		err = errors.Join(err, gone)
+	}
+	return errors.Join(err, q.purge(ctx, results, resultSubject))
+}
+
+func (q *Queue) purge(ctx context.Context, s jetstream.Stream, subject string) error {
+	return s.Purge(ctx, jetstream.WithPurgeSubject(subject+q.sweep+".>"))
+}
+
+// end stops deliveries in this process.
+func (q *Queue) end() {
+	q.closing.Do(func() {
+		close(q.stop)
+		for _, sub := range q.subs {
+			if err := sub.Unsubscribe(); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
+				q.c.log.Warn("unsubscribe", "sweep", q.sweep, "error", err.Error())
+			}
+		}
+	})
+}

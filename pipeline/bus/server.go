@@ -1,0 +1,108 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// Server is a NATS server inside this process: JetStream in memory, no listener, no file, no signal handler.
+type Server struct {
+	ns   *server.Server
+	opts Options
+
+	mu    sync.Mutex
+	files map[string]string // path by digest
+}
+
+// Embed starts a server and waits until it is ready, which takes milliseconds.
+func Embed(o Options) (*Server, error) {
+	const memory, store = 4 << 30, 1 << 20 // limits: the first is not reserved, the second not used
+	// JetStream wants a folder to start with but keeps nothing in it when every stream is in memory. Removed at once, it cannot
+	// be left behind by a killed process.
+	dir, err := os.MkdirTemp("", "shatter-bus-")
+	if err != nil {
+		return nil, fmt.Errorf("start embedded server: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	ns, err := server.NewServer(&server.Options{
+		ServerName: "shatter", DontListen: true, NoSigs: true, MaxPayload: MaxResult,
+		JetStream: true, StoreDir: dir, JetStreamMaxMemory: memory, JetStreamMaxStore: store, DisableJetStreamBanner: true,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("start embedded server: %w", err)
+	}
+	log := &serverLog{log: o.logger()}
+	ns.SetLoggerV2(log, false, false, false)
+	ns.Start()
+	s := &Server{ns: ns, opts: o, files: map[string]string{}}
+	if !ns.ReadyForConnections(10*time.Second) || !ns.JetStreamEnabled() {
+		s.Shutdown()
+		return nil, fmt.Errorf("start embedded server: %w", log.last())
+	}
+	return s, nil
+}
+
+// Dial connects to the server without a socket.
+func (s *Server) Dial(ctx context.Context) (*Conn, error) {
+	return connect(ctx, "", s.opts, s)
+}
+
+// Shutdown ends the server with all that it holds and returns when it is gone.
+func (s *Server) Shutdown() {
+	s.ns.Shutdown()
+	s.ns.WaitForShutdown()
+}
+
+func (s *Server) putFile(digest, path string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.files[digest] = path
+}
+
+func (s *Server) file(digest string) (path string, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	path, ok = s.files[digest]
+	return path, ok
+}
+
+// serverLog lets the server's warnings and errors through and keeps the last error.
+type serverLog struct {
+	log *slog.Logger
+	mu  sync.Mutex
+	err error
+}
+
+func (l *serverLog) Noticef(string, ...any) {}
+func (l *serverLog) Debugf(string, ...any)  {}
+func (l *serverLog) Tracef(string, ...any)  {}
+
+func (l *serverLog) Warnf(format string, args ...any) {
+	l.log.Warn("embedded server", "text", fmt.Sprintf(format, args...))
+}
+
+func (l *serverLog) Errorf(format string, args ...any) {
+	err := fmt.Errorf(format, args...)
+	l.log.Error("embedded server", "text", err.Error())
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.err = err
+}
+
+func (l *serverLog) Fatalf(format string, args ...any) { l.Errorf(format, args...) }
+
+func (l *serverLog) last() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.err == nil {
+		return errors.New("not ready in time")
+	}
+	return l.err
+}
