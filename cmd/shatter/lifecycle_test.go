@@ -1,0 +1,257 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/shatterlab/shatter/pipeline/ledger"
+)
+
+const smallSweep = `
+name: small
+task: learn
+problem: {class: thresholds, domain: 256, distribution: needle, mass: 0.1}
+algorithms: [expmech/em]
+privacy: {epsilon: [1, 2]}
+goal: {alpha: 0.05, beta: 0.05}
+n: [100, 200]
+trials: 1000
+`
+
+// mustRun runs a sweep that has to end well.
+func mustRun(t *testing.T, file, dir string, flags ...string) (stderr string) {
+	t.Helper()
+	_, stderr, code := shatter(t, append([]string{"run", file, "--out", dir, "--workers", "2"}, flags...)...)
+	if code != 0 {
+		t.Fatalf("%v: exit %d: %s", flags, code, stderr)
+	}
+	return stderr
+}
+
+// The same command again runs nothing; a changed file is refused with the difference; --extend keeps what still applies; --fresh sets
+// the old folder aside; another sweep's folder is left alone.
+func TestFolder(t *testing.T) {
+	tmp := t.TempDir()
+	dir := filepath.Join(tmp, "out")
+	file := write(t, filepath.Join(tmp, "small.yaml"), smallSweep)
+	want := digest(t, mustRun(t, file, dir))
+	if got := digest(t, mustRun(t, file, dir)); got != want {
+		t.Errorf("digest %s the second time, want %s", got, want)
+	}
+	if m := readManifest(t, dir); len(m.Runs) != 2 || m.Runs[1].Trials != 0 || m.Runs[1].Known != 4000 {
+		t.Errorf("second run: %+v", m.Runs)
+	}
+
+	write(t, file, strings.Replace(smallSweep, "epsilon: [1, 2]", "epsilon: [1, 4]", 1))
+	_, errs, code := shatter(t, "run", file, "--out", dir)
+	if code != exitChanged || !strings.Contains(errs, "--extend") || !strings.Contains(errs, "epsilon") {
+		t.Errorf("changed file: exit %d: %s", code, errs)
+	}
+	extended := digest(t, mustRun(t, file, dir, "--extend"))
+	if m := readManifest(t, dir); m.Runs[2].Trials != 2000 || m.Runs[2].Known != 2000 {
+		t.Errorf("extended run: %+v", m.Runs[2])
+	}
+	if fresh := digest(t, mustRun(t, file, dir, "--fresh")); fresh != extended {
+		t.Errorf("digest %s after --extend, %s from scratch", extended, fresh)
+	}
+	if _, err := os.Stat(dir + ".1"); err != nil {
+		t.Errorf("--fresh: %v", err)
+	}
+
+	write(t, file, strings.Replace(smallSweep, "name: small", "name: other", 1))
+	_, errs, code = shatter(t, "run", file, "--out", dir)
+	if code != exitUsage || !strings.Contains(errs, `"small"`) || !strings.Contains(errs, "--out") {
+		t.Errorf("folder of another sweep: exit %d: %s", code, errs)
+	}
+	stranger := filepath.Join(tmp, "stranger")
+	if err := os.Mkdir(stranger, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(stranger, "thesis.tex"), "years of work")
+	_, errs, code = shatter(t, "run", file, "--out", stranger)
+	if code != exitUsage || !strings.Contains(errs, "thesis.tex") {
+		t.Errorf("folder with other things: exit %d: %s", code, errs)
+	}
+}
+
+// A flipped byte in the middle of the ledger costs exactly the trials of its frame.
+func TestFlippedByte(t *testing.T) {
+	tmp := t.TempDir()
+	dir := filepath.Join(tmp, "out")
+	file := write(t, filepath.Join(tmp, "small.yaml"), smallSweep)
+	want := digest(t, mustRun(t, file, dir))
+	log := filepath.Join(dir, "ledger", "0001.log")
+	raw, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := len(raw) / 2
+	raw[at] ^= 0x10
+	write(t, log, string(raw))
+	errs := mustRun(t, file, dir)
+	if got := digest(t, errs); got != want {
+		t.Errorf("digest %s after the damage, want %s", got, want)
+	}
+	if !strings.Contains(errs, "0001.log") || !strings.Contains(errs, "damaged") {
+		t.Errorf("stderr does not name the damage: %s", errs)
+	}
+	m := readManifest(t, dir)
+	if last := m.Runs[1]; last.Trials == 0 || last.Trials+last.Known != 4000 || last.Trials > 1000 {
+		t.Errorf("redone: %+v", last)
+	}
+}
+
+// A changed plugin file is checked against what was recorded: equal bits go on, others are refused until --redo.
+func TestCodeIdentity(t *testing.T) {
+	tmp := t.TempDir()
+	dir, plugin := filepath.Join(tmp, "out"), filepath.Join(tmp, "plugin")
+	text := strings.Replace(fmt.Sprintf(thirdSweep, plugin, "third/plus", 200, 1), "n: [5]", "n: [5, 6]", 1)
+	file := write(t, filepath.Join(tmp, "third.yaml"), text)
+	install := func(suffix string) {
+		raw, err := os.ReadFile(thirdparty(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		os.Remove(plugin)
+		if err := os.WriteFile(plugin, append(bytes.Clone(raw), suffix...), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	install("")
+	want := digest(t, mustRun(t, file, dir))
+	if err := os.RemoveAll(filepath.Join(dir, "table.parquet")); err != nil {
+		t.Fatal(err)
+	}
+	install("another file with the same behaviour")
+	if got := digest(t, mustRun(t, file, dir)); got != want {
+		t.Errorf("digest %s, want %s", got, want)
+	}
+	m := readManifest(t, dir)
+	if len(m.Plugins) != 2 {
+		t.Errorf("manifest lists %+v, want both digests", m.Plugins)
+	}
+
+	forge(t, dir)
+	install("a third file")
+	_, errs, code := shatter(t, "run", file, "--out", dir)
+	if code != exitChanged || !strings.Contains(errs, "--redo") {
+		t.Fatalf("other outcomes: exit %d: %s", code, errs)
+	}
+	if got := digest(t, mustRun(t, file, dir, "--redo")); got != want {
+		t.Errorf("digest %s after --redo, want %s", got, want)
+	}
+}
+
+// forge rewrites the ledger as an algorithm with other outcomes would have written it.
+func forge(t *testing.T, dir string) {
+	t.Helper()
+	folder := filepath.Join(dir, "ledger")
+	var state struct{ ID string }
+	raw, err := os.ReadFile(filepath.Join(folder, "sweep.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(raw, &state); err != nil {
+		t.Fatal(err)
+	}
+	old, _, err := ledger.Open(folder, state.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var messages [][]byte
+	seen := map[[32]byte]bool{}
+	for _, o := range old.Origins() {
+		if seen[o.Cell] {
+			continue
+		}
+		seen[o.Cell] = true
+		err := old.Each(o.Cell, func(b *ledger.Batch) error {
+			forged := *b
+			forged.Error = slices.Clone(b.Error)
+			forged.Digest = strings.Repeat("0", 64)
+			for i := range forged.Error {
+				forged.Error[i] = 0.5
+			}
+			msg, err := forged.Encode()
+			messages = append(messages, msg)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := old.Close(); err != nil {
+		t.Fatal(err)
+	}
+	logs, _ := filepath.Glob(filepath.Join(folder, "*.log"))
+	for _, f := range logs {
+		os.Remove(f)
+	}
+	forged, _, err := ledger.Open(folder, state.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range messages {
+		if _, err := forged.Add(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := forged.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A plugin process that is killed in the middle of a sweep changes no byte of the result, and the manifest tells of it.
+func TestPluginKilled(t *testing.T) {
+	tmp := t.TempDir()
+	file := write(t, filepath.Join(tmp, "small.yaml"), strings.Replace(smallSweep, "trials: 1000", "trials: 20000", 1))
+	want := digest(t, mustRun(t, file, filepath.Join(tmp, "whole")))
+
+	dir := filepath.Join(tmp, "out")
+	done := make(chan struct{})
+	killed := 0
+	go func() {
+		defer close(done)
+		waitFor(t, "the first outcomes", func() bool { return ledgerSize(dir) > 0 })
+		for _, pid := range children(t) {
+			if syscall.Kill(pid, syscall.SIGKILL) == nil {
+				killed++
+			}
+		}
+	}()
+	if got := digest(t, mustRun(t, file, dir)); got != want {
+		t.Errorf("digest %s after the plugins were killed, want %s", got, want)
+	}
+	<-done
+	m := readManifest(t, dir)
+	if last := m.Runs[len(m.Runs)-1]; killed == 0 || !strings.Contains(strings.Join(last.Notes, "\n"), "killed") {
+		t.Errorf("%d processes killed, the manifest notes %q", killed, last.Notes)
+	}
+}
+
+// children lists the plugin processes that this process has started.
+func children(t *testing.T) (pids []int) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pid := range processes(t, self) {
+		stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+		if err != nil {
+			continue
+		}
+		_, rest, _ := strings.Cut(string(stat), ") ")
+		if fields := strings.Fields(rest); len(fields) > 1 && fields[1] == strconv.Itoa(os.Getpid()) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/shatterlab/shatter/pipeline"
+	"github.com/shatterlab/shatter/plugins/host"
+)
+
+// sweep is a sweep file that was understood, with the plugins that it uses. Close it.
+type sweep struct {
+	*pipeline.Plan
+	path    string
+	catalog *host.Catalog
+}
+
+func (s *sweep) close() { s.catalog.Close() }
+
+// builtin is how this binary serves its own algorithms: it starts itself under go-plugin, like any other plugin file.
+func builtin() (host.Command, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return host.Command{}, fmt.Errorf("find this binary: %w", err)
+	}
+	return host.Command{Path: self, Args: []string{"plugin", "serve"}}, nil
+}
+
+func catalog(files ...string) (*host.Catalog, error) {
+	self, err := builtin()
+	if err != nil {
+		return nil, err
+	}
+	return host.NewCatalog(self, files...), nil
+}
+
+// load reads, checks and resolves a sweep file.
+func load(ctx context.Context, path string) (*sweep, error) {
+	src, err := os.ReadFile(path)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("read sweep file: %w", err)}
+	}
+	file, err := pipeline.Parse(path, src)
+	if err != nil {
+		return nil, invalid(err)
+	}
+	dir := filepath.Dir(path)
+	plugins, err := file.PluginPaths(dir)
+	if err != nil {
+		return nil, invalid(err)
+	}
+	c, err := catalog(plugins...)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := pipeline.Resolve(ctx, file, c, pipeline.Options{Dir: dir})
+	if err != nil {
+		c.Close()
+		return nil, invalid(err)
+	}
+	return &sweep{Plan: plan, path: path, catalog: c}, nil
+}
+
+// invalid makes what is wrong with a sweep file, or with a plugin that it names, the user's to mend.
+func invalid(err error) error {
+	var start *host.StartError
+	if errors.As(err, &start) {
+		return usageError{err}
+	}
+	return err
+}
+
+func checkCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "check FILE", Short: "Check a sweep file whole and say in words what was understood", Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			s, err := load(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			warn(c, s.Plan)
+			return s.Explain(c.OutOrStdout())
+		},
+	}
+}
+
+func planCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "plan FILE", Short: "Count the cells and trials of a sweep file without running any", Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			s, err := load(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			warn(c, s.Plan)
+			return writeCounts(c.OutOrStdout(), s.Plan)
+		},
+	}
+}
+
+func writeCounts(w io.Writer, p *pipeline.Plan) error {
+	n := p.Counts()
+	text := fmt.Sprintf("%d cells, %d trials, at least %d jobs\n", n.Cells, n.Trials, n.Jobs)
+	if !n.Exact {
+		text = fmt.Sprintf("%d cells, %d to %d trials (a search stops where its cell is decided)\n", n.Cells, n.Trials, n.TrialsMax)
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+func warn(c *cobra.Command, p *pipeline.Plan) {
+	for _, w := range p.Warnings {
+		fmt.Fprintf(c.ErrOrStderr(), "shatter: warning: %s\n", w)
+	}
+}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"sort"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/shatterlab/shatter/pipeline"
+	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/baseline"
+	"github.com/shatterlab/shatter/plugins/boosting"
+	"github.com/shatterlab/shatter/plugins/expmech"
+	"github.com/shatterlab/shatter/schemas/pluginv1"
+)
+
+// builtins are the algorithms that this binary serves.
+func builtins() []algo.Plugin {
+	var all []algo.Plugin
+	for _, family := range [][]algo.Plugin{baseline.Plugins(), boosting.Plugins(), expmech.Plugins()} {
+		all = append(all, family...)
+	}
+	return all
+}
+
+func pluginCommand() *cobra.Command {
+	c := &cobra.Command{Use: "plugin", Short: "Look at algorithms, and test plugins"}
+	c.AddCommand(pluginListCommand(), pluginDescribeCommand(), pluginTestCommand(), &cobra.Command{
+		Use: "serve", Short: "Serve the built-in algorithms (Shatter starts this itself)", Args: cobra.NoArgs,
+		Run: func(*cobra.Command, []string) { algo.Serve(builtins()...) },
+	})
+	return c
+}
+
+// described lists the algorithms of this binary and of the given files.
+func described(c *cobra.Command, files []string) ([]pipeline.Described, error) {
+	for i, f := range files {
+		path, err := filepath.Abs(f)
+		if err != nil {
+			return nil, err
+		}
+		files[i] = path
+	}
+	all, err := catalog(files...)
+	if err != nil {
+		return nil, err
+	}
+	defer all.Close()
+	list, err := all.List(c.Context())
+	if err != nil {
+		return nil, invalid(err)
+	}
+	return list, nil
+}
+
+func pluginListCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "list [FILE...]", Short: "List the built-in algorithms, and those of plugin files",
+		Args: cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, args []string) error {
+			list, err := described(c, args)
+			if err != nil {
+				return err
+			}
+			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+			fmt.Fprintln(w, "ALGORITHM\tVERSION\tPRIVATE\tWHAT")
+			for _, d := range list {
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", d.Name, d.Version, yes(d.Private), d.Doc)
+			}
+			return w.Flush()
+		},
+	}
+}
+
+func yes(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+func pluginDescribeCommand() *cobra.Command {
+	var files []string
+	c := &cobra.Command{
+		Use: "describe ALGORITHM", Short: "Show an algorithm's parameters and metrics", Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			list, err := described(c, files)
+			if err != nil {
+				return err
+			}
+			names := make([]string, 0, len(list))
+			for _, d := range list {
+				if d.Name == args[0] {
+					return describe(c, d)
+				}
+				names = append(names, d.Name)
+			}
+			return usageError{fmt.Errorf("describe %q: no such algorithm; there are %s", args[0], strings.Join(names, ", "))}
+		},
+	}
+	c.Flags().StringArrayVar(&files, "plugin", nil, "plugin file of others (again for more)")
+	return c
+}
+
+func describe(c *cobra.Command, d pipeline.Described) error {
+	out := c.OutOrStdout()
+	fmt.Fprintf(out, "%s %s: %s\n", d.Name, d.Version, d.Doc)
+	if d.Plugin != "" {
+		fmt.Fprintf(out, "served by %s\n", d.Plugin)
+	}
+	if d.Private {
+		fmt.Fprintln(out, "private: runs once for each epsilon (and delta) of the sweep")
+	} else {
+		fmt.Fprintln(out, "not private: runs once, whatever epsilon")
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	if len(d.Parameters) > 0 {
+		fmt.Fprintln(w, "\nPARAMETER\tTYPE\tDEFAULT\tALLOWED\tWHAT")
+	}
+	for _, p := range d.Parameters {
+		kind, value := valueText(p.Default)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", p.Name, kind, value, allowed(p), p.Doc)
+	}
+	if len(d.Metrics) > 0 {
+		fmt.Fprintln(w, "\nMETRIC\tWHAT")
+	}
+	sort.Slice(d.Metrics, func(i, j int) bool { return d.Metrics[i].Name < d.Metrics[j].Name })
+	for _, m := range d.Metrics {
+		fmt.Fprintf(w, "%s\t%s\n", m.Name, m.Doc)
+	}
+	return w.Flush()
+}
+
+func valueText(v *pluginv1.Value) (kind, text string) {
+	switch v := v.GetKind().(type) {
+	case *pluginv1.Value_Int:
+		return "int", fmt.Sprint(v.Int)
+	case *pluginv1.Value_Float:
+		return "float", fmt.Sprint(v.Float)
+	case *pluginv1.Value_Bool:
+		return "bool", fmt.Sprint(v.Bool)
+	case *pluginv1.Value_String_:
+		return "string", v.String_
+	}
+	return "?", ""
+}
+
+func allowed(p *pluginv1.Parameter) string {
+	switch {
+	case len(p.Choices) > 0:
+		return strings.Join(p.Choices, ", ")
+	case p.Min != nil && p.Max != nil:
+		return fmt.Sprintf("%v to %v", *p.Min, *p.Max)
+	case p.Min != nil:
+		return fmt.Sprintf("%v and more", *p.Min)
+	case p.Max != nil:
+		return fmt.Sprintf("up to %v", *p.Max)
+	}
+	return ""
+}

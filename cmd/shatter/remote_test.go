@@ -1,0 +1,133 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// server starts a real NATS server with JetStream on a free port of this machine.
+func server(t *testing.T) (url string) {
+	t.Helper()
+	path := build(t, "nats-server", ".", "github.com/nats-io/nats-server/v2")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	l.Close()
+	conf, err := filepath.Abs("../../deploy/nats.conf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(path, "-c", conf, "-a", "127.0.0.1", "-p", fmt.Sprint(port))
+	cmd.Dir = t.TempDir()
+	start(t, cmd)
+	address := fmt.Sprintf("127.0.0.1:%d", port)
+	waitFor(t, "the server", func() bool {
+		c, err := net.Dial("tcp", address)
+		if err == nil {
+			c.Close()
+		}
+		return err == nil
+	})
+	return "nats://" + address
+}
+
+// start starts a process that ends with the test.
+func start(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		_ = cmd.Wait()
+		if t.Failed() {
+			text, _ := os.ReadFile(log.Name())
+			t.Logf("%v:\n%s", cmd.Args, text)
+		}
+	})
+}
+
+const dataSweep = `
+name: data
+task: learn
+seed: 3
+problem:
+  class: halfspace
+  data:
+    file: %s
+    label: diagnosis
+    positive: malignant
+    features: [mean radius, mean texture, worst radius, worst texture, worst concave points]
+    scale: {mean radius: [5, 25], mean texture: [5, 35], worst radius: [4, 30], worst texture: [10, 40], worst concave points: [0, 0.3]}
+algorithms: [boosting/centering, {use: baseline/perceptron, averaged: true}]
+privacy: {epsilon: [1, 2], delta: 1e-6}
+goal: {alpha: 0.1, beta: 0.1, above: 0}
+n: [100, 1000]
+trials: 400
+`
+
+// Two worker processes over TCP, one of them killed on the way, give the same bytes as everything in one process. The data file
+// reaches them by content, over the server.
+func TestRemoteWorkers(t *testing.T) {
+	shatter := binary(t)
+	tmp := t.TempDir()
+	csv, err := filepath.Abs("examples/breast_cancer.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := write(t, filepath.Join(tmp, "data.yaml"), fmt.Sprintf(dataSweep, csv))
+	local := exec.Command(shatter, "run", file, "--out", filepath.Join(tmp, "local"))
+	out, err := local.CombinedOutput()
+	if exitStatus(err) != 0 {
+		t.Fatalf("exit %d: %s", exitStatus(err), out)
+	}
+	want := digest(t, string(out))
+
+	url := server(t)
+	workers := make([]*exec.Cmd, 2)
+	for i := range workers {
+		workers[i] = exec.Command(shatter, "worker", "--server", url, "--workers", "1", "--cache", filepath.Join(tmp, fmt.Sprint("cache", i)))
+		start(t, workers[i])
+	}
+	dir := filepath.Join(tmp, "remote")
+	run := exec.Command(shatter, "run", file, "--out", dir, "--server", url, "--workers", "0")
+	var errs strings.Builder
+	run.Stderr = &errs
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := run.Wait(); exitStatus(err) != 0 {
+		t.Fatalf("exit %d: %s", exitStatus(err), errs.String())
+	}
+	if got := digest(t, errs.String()); got != want {
+		t.Errorf("digest %s with remote workers, want %s", got, want)
+	}
+	for i := range workers {
+		if cached, _ := filepath.Glob(filepath.Join(tmp, fmt.Sprint("cache", i), "*")); len(cached) != 1 {
+			t.Errorf("worker %d fetched %v, want the data file", i, cached)
+		}
+	}
+}
+
+// No server: one message with the remedy, exit code 4.
+func TestNoServer(t *testing.T) {
+	file := write(t, filepath.Join(t.TempDir(), "small.yaml"), smallSweep)
+	dir := filepath.Join(t.TempDir(), "out")
+	_, errs, code := shatter(t, "run", file, "--out", dir, "--server", "nats://127.0.0.1:1")
+	if code != exitConnection || !strings.Contains(errs, "127.0.0.1:1") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+}

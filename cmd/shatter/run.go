@@ -1,0 +1,262 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/shatterlab/shatter/coordinator"
+	"github.com/shatterlab/shatter/pipeline"
+	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/plugins/host"
+	"github.com/shatterlab/shatter/worker"
+)
+
+type runFlags struct {
+	out, server, credentials string
+	workers                  int
+	mode                     coordinator.Mode
+	quiet                    bool
+	jobSizes                 uint64
+	reverse                  bool
+}
+
+func runCommand() *cobra.Command {
+	var f runFlags
+	c := &cobra.Command{
+		Use:   "run FILE",
+		Short: "Run a sweep, or resume it",
+		Long: `Run the sweep in FILE and print its table. What finished is kept in the output folder's ledger, whatever happens:
+running the same command again goes on where the last one ended, and repeats nothing.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
+	}
+	fs := c.Flags()
+	fs.StringVar(&f.out, "out", "", "output folder (default shatter-out/<name>)")
+	fs.IntVar(&f.workers, "workers", -1, "plugin processes that work here at the same time (default: one per core; 0 with --server: none here)")
+	fs.StringVar(&f.server, "server", "", "NATS server with JetStream (nats://host:port) instead of the embedded one")
+	fs.StringVar(&f.credentials, "creds", "", "NATS credentials file for --server")
+	fs.BoolVar(&f.mode.Extend, "extend", false, "the sweep file has changed: keep the outcomes that still apply and run what is new")
+	fs.BoolVar(&f.mode.Fresh, "fresh", false, "set the old output folder aside and begin anew")
+	fs.BoolVar(&f.mode.Redo, "redo", false, "the code has changed: drop the outcomes of other plugin files and run them again")
+	fs.BoolVar(&f.quiet, "quiet", false, "no progress")
+	fs.Uint64Var(&f.jobSizes, "test-job-sizes", 0, "")
+	fs.BoolVar(&f.reverse, "test-reverse", false, "")
+	for _, hidden := range []string{"test-job-sizes", "test-reverse"} {
+		if err := fs.MarkHidden(hidden); err != nil {
+			panic(err)
+		}
+	}
+	return c
+}
+
+func (f *runFlags) run(c *cobra.Command, path string) error {
+	switch {
+	case f.workers < -1:
+		return usageError{fmt.Errorf("--workers %d: a number from 0 on is needed", f.workers)}
+	case f.workers == 0 && f.server == "":
+		return usageError{errors.New("--workers 0: without --server nobody would work; give at least 1")}
+	case f.workers < 0:
+		f.workers = runtime.NumCPU()
+	}
+	s, err := load(c.Context(), path)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	warn(c, s.Plan)
+	if f.out == "" {
+		f.out = filepath.Join("shatter-out", s.Name)
+	}
+	folder, err := coordinator.Claim(f.out, s.Plan, f.mode)
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	display := newDisplay(c.ErrOrStderr(), f.quiet)
+	display.opened(folder)
+	summary, err := f.execute(c.Context(), s, folder, display)
+	display.end()
+	if err != nil {
+		return err
+	}
+	return f.report(c, folder, summary)
+}
+
+// execute runs coordinator and workers of this process on one connection.
+func (f *runFlags) execute(ctx context.Context, s *sweep, folder *coordinator.Folder, d *display) (*coordinator.Summary, error) {
+	log := slog.New(slog.DiscardHandler)
+	conn, closeBus, err := connect(ctx, f.server, bus.Options{Name: "shatter run " + s.Name, Credentials: f.credentials, Log: log})
+	if err != nil {
+		return nil, err
+	}
+	defer closeBus()
+	if err := publishFiles(ctx, conn, s); err != nil {
+		return nil, err
+	}
+	digests, commands, err := plugins(s)
+	if err != nil {
+		return nil, err
+	}
+	cfg := coordinator.Config{
+		Folder: folder, Conn: conn, Slots: f.workers, Algorithms: s.catalog, Digests: digests,
+		Progress: d.show, Reverse: f.reverse, Facts: facts(s.path, f),
+	}
+	if f.jobSizes != 0 {
+		cfg.JobSizes = rand.New(rand.NewPCG(f.jobSizes, 0))
+	}
+	stop, err := startWorkers(ctx, &cfg, commands, f.workers)
+	if err != nil {
+		return nil, err
+	}
+	summary, err := coordinator.Run(ctx, cfg)
+	return summary, errors.Join(err, stop())
+}
+
+// startWorkers starts the slots of this process. They drain when ctx ends or stop is called.
+func startWorkers(ctx context.Context, cfg *coordinator.Config, commands map[string]host.Command, slots int) (stop func() error, err error) {
+	if slots == 0 {
+		return func() error { return nil }, nil
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		cache = os.TempDir()
+	}
+	drain, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	var failed error
+	go func() {
+		defer close(done)
+		failed = worker.Run(drain, context.WithoutCancel(ctx), worker.Config{
+			Conn: cfg.Conn, Slots: slots, Name: workerName(), Plugins: commands, Cache: filepath.Join(cache, "shatter", "files"), Log: cfg.Log,
+		})
+	}()
+	cfg.Workers = done
+	return func() error { cancel(); <-done; return failed }, nil
+}
+
+// connect gives the queue: the embedded one, or a server's.
+func connect(ctx context.Context, url string, o bus.Options) (*bus.Conn, func(), error) {
+	if url != "" {
+		conn, err := bus.Dial(ctx, url, o)
+		if err != nil {
+			return nil, nil, err
+		}
+		return conn, conn.Close, nil
+	}
+	server, err := bus.Embed(o)
+	if err != nil {
+		return nil, nil, err
+	}
+	conn, err := server.Dial(ctx)
+	if err != nil {
+		server.Shutdown()
+		return nil, nil, err
+	}
+	return conn, func() { conn.Close(); server.Shutdown() }, nil
+}
+
+// publishFiles puts the data files of a sweep where workers find them, by content.
+func publishFiles(ctx context.Context, conn *bus.Conn, s *sweep) error {
+	for _, cell := range s.Cells {
+		if data := cell.Problem.Data; data != nil {
+			if err := conn.PutFile(ctx, data.Digest, data.File); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// plugins gives the digest of every plugin file that the sweep uses, and how each is started.
+func plugins(s *sweep) (digests map[string]string, commands map[string]host.Command, err error) {
+	digests, commands = map[string]string{}, map[string]host.Command{}
+	for _, cell := range s.Cells {
+		if _, ok := digests[cell.Plugin]; ok {
+			continue
+		}
+		digest, err := s.catalog.Digest(cell.Plugin)
+		if err != nil {
+			return nil, nil, err
+		}
+		digests[cell.Plugin] = digest
+		if commands[digest], err = s.catalog.Command(cell.Plugin); err != nil {
+			return nil, nil, err
+		}
+	}
+	return digests, commands, nil
+}
+
+func workerName() string {
+	name, err := os.Hostname()
+	if err != nil {
+		name = "worker"
+	}
+	return fmt.Sprintf("%s-%d", name, os.Getpid())
+}
+
+func facts(path string, f *runFlags) map[string]string {
+	queue := "embedded"
+	if f.server != "" {
+		queue = "external"
+	}
+	return map[string]string{
+		"command": "run", "file": path, "queue": queue, "workers": fmt.Sprint(f.workers),
+		"version": version(), "host": workerName(), "cores": fmt.Sprint(runtime.NumCPU()),
+	}
+}
+
+// report prints the table on stdout and what a person has to know on stderr, and gives the exit code.
+func (f *runFlags) report(c *cobra.Command, folder *coordinator.Folder, s *coordinator.Summary) error {
+	stderr := c.ErrOrStderr()
+	for _, a := range s.Alarms {
+		fmt.Fprintf(stderr, "shatter: integrity alarm: %s\n", a)
+	}
+	for _, x := range s.Failures {
+		fmt.Fprintf(stderr, "shatter: %d trials ended with %q, the first is %s (%s): %s\n", x.Count, x.Kind, x.Trial, x.What, x.Reason)
+	}
+	if s.Interrupted {
+		fmt.Fprintf(stderr, "shatter: interrupted with %d of %d cells decided; run the same command again to go on\n", s.Decided, s.Cells)
+		return statusError(exitInterrupted)
+	}
+	for _, what := range show(folder.Plan) {
+		if err := render(c.OutOrStdout(), folder.Dir, what, "table"); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(stderr, "results in %s, digest %s\n", folder.Dir, s.Digest)
+	switch {
+	case len(s.Alarms) > 0:
+		return statusError(exitIntegrity)
+	case s.Unfinished > 0:
+		fmt.Fprintf(stderr, "shatter: %d of %d cells are undecided or failed; the column reason says why\n", s.Unfinished, s.Cells)
+		return statusError(exitUnfinished)
+	case s.FailedTrials > 0:
+		return statusError(exitUnfinished)
+	}
+	return nil
+}
+
+// show is the tables that answer a sweep: n* where it is searched, the curve where sample sizes are given.
+func show(p *pipeline.Plan) (what []string) {
+	for _, c := range p.Cells {
+		name := "curve"
+		if c.Find != nil {
+			name = "table"
+		}
+		if !slices.Contains(what, name) {
+			what = append(what, name)
+		}
+	}
+	slices.Sort(what)
+	slices.Reverse(what)
+	return what
+}

@@ -1,0 +1,66 @@
+// Command thirdparty is a plugin as an author outside of Shatter writes it, with algorithms that behave and some that do not.
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+
+	"github.com/shatterlab/shatter/plugins/algo"
+)
+
+type constant float64
+
+func (c constant) Predict(_ context.Context, _ *algo.Data, out []float64) error {
+	for i := range out {
+		out[i] = float64(c)
+	}
+	return nil
+}
+
+type params struct {
+	OneIn int `doc:"share of the trials that misbehave" min:"1"`
+}
+
+func learner(name string, misbehave func() (algo.Model, error)) algo.Algorithm[params] {
+	return algo.Algorithm[params]{
+		Name: "third/" + name, Version: "1.0.0", Doc: "Always answers +1, but for what its name says.",
+		Defaults: params{OneIn: 5000},
+		Learn: func(_ context.Context, t *algo.Trial[params], sample *algo.Data) (algo.Model, error) {
+			if misbehave != nil && t.Rand.IntN(t.Params.OneIn) == 17%t.Params.OneIn {
+				return misbehave()
+			}
+			return constant(1), nil
+		},
+	}
+}
+
+type spinParams struct {
+	Loops int `doc:"dependent integer operations per trial" min:"0"`
+}
+
+// spin works for a while that the benchmark chooses.
+var spin = algo.Algorithm[spinParams]{
+	Name: "third/spin", Version: "1.0.0", Doc: "Works for a given number of loops, then always answers +1 or -1.",
+	Learn: func(_ context.Context, t *algo.Trial[spinParams], sample *algo.Data) (algo.Model, error) {
+		x := uint64(sample.X(0)[0])
+		for range t.Params.Loops {
+			x = x*6364136223846793005 + 1442695040888963407
+		}
+		return constant(2*float64(x&1) - 1), nil
+	},
+}
+
+func main() {
+	algo.Serve(
+		spin,
+		learner("plus", nil),
+		learner("exit", func() (algo.Model, error) { os.Exit(3); return nil, nil }),
+		learner("panic", func() (algo.Model, error) { panic("the author's mistake") }),
+		learner("print", func() (algo.Model, error) { fmt.Println("debugging"); return constant(1), nil }),
+		learner("nan", func() (algo.Model, error) { return constant(math.NaN()), nil }),
+		learner("error", func() (algo.Model, error) { return nil, fmt.Errorf("no luck") }),
+		learner("hang", func() (algo.Model, error) { select {} }),
+	)
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const thirdSweep = `
+name: third
+task: learn
+plugins: [%s]
+problem: {class: thresholds, domain: 256, distribution: needle, mass: 0.1}
+algorithms: [%s]
+goal: {alpha: 0.05, beta: 0.05}
+n: [5]
+trials: %d
+limits: {trial: 3s}
+seed: %d
+`
+
+// In a job of thousands with a few trials that end the process, each of these fails and every other has its outcome.
+func TestMisbehaving(t *testing.T) {
+	plugin := thirdparty(t)
+	cases := []struct {
+		algorithm, kind, reason string
+		seed                    int // under which exactly one trial of the job misbehaves
+	}{
+		{"third/exit", "crash", "exit status 3", 4},
+		{"third/panic", "panic", "the author's mistake", 5},
+		{"third/nan", "answer", "not a number", 1},
+		{"third/error", "error", "no luck", 1},
+	}
+	const trials = 5000
+	for _, c := range cases {
+		t.Run(c.algorithm, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "out")
+			file := write(t, filepath.Join(t.TempDir(), "third.yaml"), fmt.Sprintf(thirdSweep, plugin, c.algorithm, trials, c.seed))
+			_, errs, code := shatter(t, "run", file, "--out", dir, "--workers", "2")
+			if code != 1 {
+				t.Fatalf("exit %d, want 1: %s", code, errs)
+			}
+			if !strings.Contains(errs, c.kind) || !strings.Contains(errs, c.reason) {
+				t.Errorf("stderr does not say %q, %q: %s", c.kind, c.reason, errs)
+			}
+			curve := frame(t, dir, "curve")
+			ok, failed := curve[0]["ok"].(float64), curve[0]["failed"].(float64)
+			if ok != trials-1 || failed != 1 {
+				t.Errorf("%v ok and %v failed of %d, want one failed", ok, failed, trials)
+			}
+		})
+	}
+}
+
+// Printing to stdout is no crime once the handshake is over.
+func TestPrints(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "out")
+	file := write(t, filepath.Join(t.TempDir(), "third.yaml"), fmt.Sprintf(thirdSweep, thirdparty(t), "{use: third/print, one_in: 10}", 500, 1))
+	_, errs, code := shatter(t, "run", file, "--out", dir, "--workers", "1")
+	if failed := frame(t, dir, "curve")[0]["failed"].(float64); failed != 0 {
+		t.Errorf("exit %d, %v trials failed: %s", code, failed, errs)
+	}
+}
+
+// A trial that hangs is lost, named, and tried again by the same command; it is never an outcome.
+func TestHangs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for a trial's time limit")
+	}
+	dir := filepath.Join(t.TempDir(), "out")
+	file := write(t, filepath.Join(t.TempDir(), "third.yaml"), fmt.Sprintf(thirdSweep, thirdparty(t), "{use: third/hang, one_in: 60}", 100, 1))
+	_, errs, code := shatter(t, "run", file, "--out", dir, "--workers", "2")
+	if code != 1 || !strings.Contains(errs, "limits.trial") {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	if got := table(t, dir)[0]; got["status"] != "undecided" || !strings.Contains(fmt.Sprint(got["reason"]), "lost") {
+		t.Errorf("table says %v", got)
+	}
+}
+
+// An algorithm that always answers +1 never learns the needle.
+func TestConstantIsAboveRange(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "out")
+	text := fmt.Sprintf(thirdSweep, thirdparty(t), "third/plus", 0, 1)
+	text = strings.Replace(text, "n: [5]\ntrials: 0", "n: {find: true, from: 16, to: 4096, within: 1.5}", 1)
+	file := write(t, filepath.Join(t.TempDir(), "third.yaml"), text)
+	_, errs, code := shatter(t, "run", file, "--out", dir, "--workers", "2")
+	if got := table(t, dir)[0]; code != 0 || got["status"] != "above_range" {
+		t.Errorf("exit %d, table says %v: %s", code, got, errs)
+	}
+}

@@ -1,0 +1,146 @@
+package coordinator
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/shatterlab/shatter/pipeline"
+	"github.com/shatterlab/shatter/pipeline/estimate"
+)
+
+// decider says which trials a cell still needs: the search for n*, or the plain list of sample sizes.
+type decider interface {
+	// Needs gives the sample sizes about which the algorithm has to be asked before trials of them are run.
+	Needs() []int64
+	// Want gives the blocks needed now, Guess up to k further ones that will probably follow.
+	Want() []estimate.Block
+	Guess(k int) []estimate.Block
+	Add(n int64, rep int, o estimate.Outcome)
+	Lost(n int64, rep int, reason string)
+	Infeasible(n int64, reason string)
+	Done() bool
+	Result() estimate.Result
+}
+
+// cell is a cell at work.
+type cell struct {
+	*pipeline.Cell
+	decider
+	index   int
+	answers map[int64]answer  // of the algorithm about sample sizes
+	told    map[int64]bool    // sizes whose answer the decider has
+	sizes   map[int64]*sizing // by sample size
+	refused string            // why the algorithm refuses the cell at some n, after it was accepted without one
+	trials  int64             // outcomes and repetitions handed out, for the order of work
+	lost    int64             // trials that this machine could not give an outcome
+	done    bool              // counted as decided
+	place   int               // in the queue of cells that may want something; -1: not there
+	jobs    []*job            // handed out
+}
+
+// answer is what the algorithm says to one sample size: yes, not with this budget, or no.
+type answer struct{ infeasible, refused string }
+
+func (a answer) yes() bool { return a == answer{} }
+
+// sizing is what is known about one sample size of a cell.
+type sizing struct {
+	taken   bitset // repetitions that are in the ledger or handed out
+	seconds float64
+	trials  int64 // that took these seconds
+}
+
+func newCell(c *pipeline.Cell, index, cells int) (*cell, error) {
+	d, err := newDecider(c, cells)
+	if err != nil {
+		return nil, err
+	}
+	return &cell{Cell: c, decider: d, index: index, answers: map[int64]answer{}, told: map[int64]bool{}, sizes: map[int64]*sizing{}, place: -1}, nil
+}
+
+func newDecider(c *pipeline.Cell, cells int) (decider, error) {
+	if c.Find == nil {
+		return newList(c, cells), nil
+	}
+	return estimate.NewSearch(estimate.Find{
+		From: c.Find.From, To: c.Find.To, Within: c.Find.Within, Confidence: c.Find.Confidence,
+		Target: 1 - c.Beta, Cells: cells, MaxTrials: c.MaxTrials,
+	})
+}
+
+func (c *cell) size(n int64) *sizing {
+	s, ok := c.sizes[n]
+	if !ok {
+		s = new(sizing)
+		c.sizes[n] = s
+	}
+	return s
+}
+
+// secondsPerTrial predicts the cost of a trial at n: measured there, or else scaled from the nearest measured sample size.
+// It is 0 while nothing is known.
+func (c *cell) secondsPerTrial(n int64) float64 {
+	if s := c.sizes[n]; s != nil && s.trials > 0 {
+		return s.seconds / float64(s.trials)
+	}
+	best, ratio := 0.0, 0.0
+	for m, s := range c.sizes {
+		if s.trials == 0 {
+			continue
+		}
+		r := float64(max(m, n)) / float64(min(m, n))
+		if ratio == 0 || r < ratio || (r == ratio && m > n) {
+			best, ratio = s.seconds/float64(s.trials)*float64(n)/float64(m), r
+		}
+	}
+	return best
+}
+
+// free cuts a wanted block to its first run of repetitions that nobody has or works on.
+func (c *cell) free(b estimate.Block) (estimate.Block, bool) {
+	taken := c.size(b.N).taken
+	end := int64(b.First) + int64(b.Count)
+	first := taken.firstClear(int64(b.First))
+	if first >= end {
+		return b, false
+	}
+	return estimate.Block{N: b.N, First: int(first), Count: int(taken.firstSet(first, end) - first)}, true
+}
+
+// next gives the first free block among those given.
+func (c *cell) next(blocks []estimate.Block) (estimate.Block, bool) {
+	for _, b := range blocks {
+		if free, ok := c.free(b); ok {
+			return free, true
+		}
+	}
+	return estimate.Block{}, false
+}
+
+// finished reports whether the cell came to its end: a search that is decided one way or another, or a list of sample sizes that is
+// complete, whatever it shows.
+func (c *cell) finished(status string) bool {
+	if c.Find == nil {
+		return status != estimate.StatusFailed && c.lost == 0
+	}
+	return status != estimate.StatusFailed && status != estimate.StatusUndecided
+}
+
+// words names the cell for people: its algorithm and what most tells its problem apart.
+func (c *cell) words() string {
+	p := c.Problem
+	parts := []string{c.As + " on " + p.Class}
+	for _, x := range []struct {
+		name  string
+		value any
+		given bool
+	}{
+		{"", p.Distribution, p.Distribution != ""}, {"domain", p.Domain, p.Domain > 0}, {"d", p.Dim, p.Dim > 0},
+		{"margin", p.Margin, p.Margin > 0}, {"noise", p.Noise.Rate, p.Noise.Rate > 0}, {"epsilon", c.Epsilon, c.Epsilon > 0},
+	} {
+		if x.given {
+			parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %v", x.name, x.value)))
+		}
+	}
+	return strings.Join(parts, ", ")
+}

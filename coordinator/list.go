@@ -1,0 +1,174 @@
+package coordinator
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/shatterlab/shatter/pipeline"
+	"github.com/shatterlab/shatter/pipeline/estimate"
+)
+
+// list decides a cell whose sample sizes are given: it wants the same number of repetitions at each, and at the end reads off the
+// bracket that they show.
+type list struct {
+	sizes  []*listed // ascending
+	trials int
+	target float64 // success rate asked for; 0: none, and no bracket
+	level  float64 // of each of the two one-sided statements about a sample size
+}
+
+type listed struct {
+	estimate.Point
+	known, success, failed bitset
+	lost                   map[int64]string
+	infeasible             string
+}
+
+// newList shares the chance of a wrong table out among all its sample sizes.
+func newList(c *pipeline.Cell, cells int) *list {
+	const confidence = 0.95
+	l := &list{trials: c.Trials, level: (1 - confidence) / float64(cells*len(c.N))}
+	if c.Beta > 0 {
+		l.target = 1 - c.Beta
+	}
+	for _, n := range slices.Sorted(slices.Values(c.N)) {
+		l.sizes = append(l.sizes, &listed{Point: estimate.Point{N: n}, lost: map[int64]string{}})
+	}
+	return l
+}
+
+func (l *list) find(n int64) *listed {
+	i, ok := slices.BinarySearchFunc(l.sizes, n, func(s *listed, n int64) int { return int(s.N - n) })
+	if !ok {
+		return nil
+	}
+	return l.sizes[i]
+}
+
+func (l *list) open(s *listed) bool {
+	return s.infeasible == "" && s.Consumed+len(s.lost) < l.trials
+}
+
+func (l *list) Needs() []int64 {
+	var out []int64
+	for _, s := range l.sizes {
+		if l.open(s) {
+			out = append(out, s.N)
+		}
+	}
+	return out
+}
+
+func (l *list) Want() []estimate.Block {
+	var out []estimate.Block
+	for _, s := range l.sizes {
+		if l.open(s) {
+			out = append(out, estimate.Block{N: s.N, Count: l.trials})
+		}
+	}
+	return out
+}
+
+func (l *list) Guess(int) []estimate.Block { return nil }
+
+func (l *list) Add(n int64, rep int, o estimate.Outcome) {
+	s := l.find(n)
+	if s == nil || rep >= l.trials || s.known.has(int64(rep)) {
+		return
+	}
+	delete(s.lost, int64(rep))
+	s.known.set(int64(rep))
+	s.Consumed++
+	switch o {
+	case estimate.Success:
+		s.success.set(int64(rep))
+		s.Successes++
+	case estimate.Failed:
+		s.failed.set(int64(rep))
+		s.Failed++
+	}
+}
+
+func (l *list) Lost(n int64, rep int, reason string) {
+	if s := l.find(n); s != nil && rep < l.trials && !s.known.has(int64(rep)) {
+		s.lost[int64(rep)] = reason
+	}
+}
+
+func (l *list) Infeasible(n int64, reason string) {
+	if s := l.find(n); s != nil {
+		s.infeasible = reason
+	}
+}
+
+func (l *list) Done() bool {
+	return !slices.ContainsFunc(l.sizes, l.open)
+}
+
+// Result is what the sample sizes show: each is sufficient or insufficient where its exact one-sided limit says so.
+func (l *list) Result() estimate.Result {
+	r := estimate.Result{Status: estimate.StatusUndecided, Reason: "the sample sizes do not show both sides"}
+	var failed, lost int64
+	for _, s := range l.sizes {
+		p := l.consumed(s)
+		if p.Consumed > 0 {
+			r.Points = append(r.Points, p)
+			r.Trials += int64(p.Consumed)
+			failed += int64(p.Failed)
+		}
+		for rep, why := range s.lost {
+			lost++
+			r.Reason = fmt.Sprintf("%d trials were lost, one of them repetition %d at n = %d: %s", lost, rep, s.N, why)
+		}
+		switch {
+		case s.infeasible != "":
+			r.Low = s.N
+		case l.target == 0 || p.Consumed == 0:
+		case estimate.CPUpper(p.Successes, p.Consumed, l.level) < l.target:
+			r.Low = s.N
+		case estimate.CPLower(p.Successes, p.Consumed, l.level) >= l.target && r.High == 0:
+			r.High = s.N
+		}
+	}
+	l.status(&r, failed, lost)
+	return r
+}
+
+func (l *list) status(r *estimate.Result, failed, lost int64) {
+	first, last := l.sizes[0], l.sizes[len(l.sizes)-1]
+	switch {
+	case lost > 0:
+	case l.target == 0:
+		r.Reason = "goal.beta is not given"
+	case last.infeasible != "":
+		r.Status, r.Reason = estimate.StatusInfeasible, last.infeasible
+	case r.Trials > 0 && failed == r.Trials:
+		r.Status, r.Reason = estimate.StatusFailed, "not one trial ran through"
+	case r.High != 0 && r.Low > r.High:
+		r.Reason = fmt.Sprintf("not monotone: %d examples are shown sufficient, %d insufficient", r.High, r.Low)
+	case r.Low == last.N:
+		r.Status, r.Reason = estimate.StatusAboveRange, ""
+	case r.High == first.N:
+		r.Status, r.Reason = estimate.StatusBelowRange, ""
+	case r.Low != 0 && r.High != 0:
+		r.Status, r.Reason = estimate.StatusDecided, ""
+	}
+}
+
+// consumed counts the outcomes before the first lost trial: the result files hold whole runs of repetitions.
+func (l *list) consumed(s *listed) estimate.Point {
+	if len(s.lost) == 0 {
+		return s.Point
+	}
+	p := estimate.Point{N: s.N}
+	for rep := int64(0); s.known.has(rep); rep++ {
+		p.Consumed++
+		if s.success.has(rep) {
+			p.Successes++
+		}
+		if s.failed.has(rep) {
+			p.Failed++
+		}
+	}
+	return p
+}

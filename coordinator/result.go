@@ -1,0 +1,230 @@
+package coordinator
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/shatterlab/shatter/pipeline"
+	"github.com/shatterlab/shatter/pipeline/estimate"
+	"github.com/shatterlab/shatter/pipeline/ledger"
+)
+
+// Summary is what a run has to say at its end.
+type Summary struct {
+	Digest       string // of the result files; empty when interrupted
+	Cells        int
+	Decided      int
+	Unfinished   int // undecided or failed cells
+	Trials       int64
+	FailedTrials int64
+	Failures     []Failure // the first of each kind
+	Alarms       []string  // two outcomes of one trial
+	Interrupted  bool
+}
+
+// finish writes the result files, where every cell is done, and the manifest in any case.
+func (r *run) finish(interrupted bool) (*Summary, error) {
+	s := &Summary{
+		Cells: len(r.cells), Decided: len(r.cells) - r.open, Trials: r.counts.trials,
+		Failures: r.counts.list(), Alarms: r.alarms, Interrupted: interrupted && r.open > 0,
+	}
+	for _, conflict := range r.Folder.Report.Conflicts {
+		s.Alarms = append(s.Alarms, fmt.Sprintf("the ledger holds two different outcomes of trial %x/%d/%d", conflict.Cell[:5], conflict.N, conflict.Repetition))
+	}
+	if !s.Interrupted {
+		res, err := r.result()
+		if err != nil {
+			return nil, err
+		}
+		for i, row := range res.Table {
+			s.FailedTrials += row.Failed
+			if !r.cells[i].finished(row.Status) {
+				s.Unfinished++
+			}
+		}
+		if s.Digest, err = ledger.WriteResult(r.Folder.Dir, *res); err != nil {
+			return nil, err
+		}
+	}
+	return s, r.writeManifest(s)
+}
+
+// result gathers the rows of all files.
+func (r *run) result() (*ledger.Result, error) {
+	out := &ledger.Result{Source: r.Folder.Plan.Source, Ledger: r.ledger}
+	metrics := map[string]bool{}
+	for _, c := range r.cells {
+		for _, m := range c.Metrics {
+			metrics[m] = true
+		}
+		if err := r.addCell(out, c); err != nil {
+			return nil, err
+		}
+	}
+	for m := range metrics {
+		out.Metrics = append(out.Metrics, m)
+	}
+	sort.Strings(out.Metrics)
+	return out, nil
+}
+
+func (r *run) addCell(out *ledger.Result, c *cell) error {
+	res := c.Result()
+	if c.refused != "" {
+		res.Status, res.Reason = estimate.StatusFailed, c.refused
+	}
+	lc := ledgerCell(c.Cell)
+	points := make([]ledger.Point, len(res.Points))
+	for i, p := range res.Points {
+		points[i] = ledger.Point{N: p.N, Consumed: int64(p.Consumed)}
+	}
+	out.Trials = append(out.Trials, ledger.Consumed{Cell: lc, Points: points})
+	curve, err := r.ledger.Curve(lc, points)
+	if err != nil {
+		return err
+	}
+	for i := range curve {
+		row := &curve[i]
+		row.RateLow, row.RateHigh = estimate.ClopperPearson(int(row.Successes), int(row.Trials), 0.05)
+		row.Rate = float64(row.Successes) / float64(row.Trials)
+	}
+	out.Curve = append(out.Curve, curve...)
+	for _, b := range c.Bounds {
+		out.Bounds = append(out.Bounds, ledger.BoundRow{Cell: lc, Name: b.Name, Value: b.Value, Proved: b.Proved, Source: b.Source, With: b.With})
+	}
+	out.Table = append(out.Table, tableRow(c, lc, res, curve))
+	return r.ledger.Each(c.Key, func(b *ledger.Batch) error {
+		out.Timing = append(out.Timing, ledger.TimingRow{
+			Cell: lc, N: b.N, First: b.Repetition[0], Rows: int64(len(b.Repetition)), Seconds: b.Seconds,
+			Worker: b.Worker, Digest: b.Digest, Profile: b.Profile,
+		})
+		return nil
+	})
+}
+
+func tableRow(c *cell, lc *ledger.Cell, res estimate.Result, curve []ledger.CurveRow) ledger.TableRow {
+	row := ledger.TableRow{
+		Cell: lc, NLow: res.Low, NHigh: res.High, Status: res.Status, Reason: res.Reason,
+		Trials: res.Trials, MeanError: math.NaN(), Evaluation: c.Evaluation,
+	}
+	if res.Status == estimate.StatusDecided || res.Status == estimate.StatusBelowRange {
+		row.NStar = res.High
+	}
+	row.TheoryN = math.Inf(1)
+	for _, b := range c.Bounds {
+		switch {
+		case b.Proved && b.Value < row.TheoryN:
+			row.TheoryN, row.TheorySource = b.Value, b.Name+": "+b.Source
+		case !b.Proved && row.PaperSource == "":
+			row.PaperN, row.PaperSource = b.Value, b.Name+": "+b.Source
+		}
+	}
+	if row.NStar > 0 {
+		row.Ratio = float64(row.NStar) / row.TheoryN
+	}
+	for _, p := range curve {
+		row.Failed += p.Failed
+		if p.N == res.High || (res.High == 0 && p.OK > 0) {
+			row.MeanError = p.ErrorMean
+		}
+	}
+	return row
+}
+
+func ledgerCell(c *pipeline.Cell) *ledger.Cell {
+	p := c.Problem
+	out := &ledger.Cell{
+		Key: c.Key, Task: c.Task, Algorithm: c.As, Class: p.Class, D: p.Dim, Domain: p.Domain, Distribution: p.Distribution,
+		Mass: p.Mass, Minority: p.Minority, Margin: p.Margin, Noise: p.Noise.Kind, NoiseRate: p.Noise.Rate,
+		Epsilon: c.Epsilon, Delta: c.Delta, Alpha: c.Alpha, Beta: c.Beta, Above: c.Above, Replica: c.Replica, Params: c.Params,
+	}
+	if p.Data != nil {
+		out.Data = filepath.Base(p.Data.File)
+	}
+	return out
+}
+
+// manifest is how a sweep went: it may differ from run to run, and nothing in the result depends on it.
+type manifest struct {
+	Name     string            `json:"name"`
+	Seed     uint64            `json:"seed"`
+	Digest   string            `json:"digest,omitempty"`
+	Note     string            `json:"note"`
+	Profile  string            `json:"float_profile"`
+	Plugins  []manifestPlugin  `json:"plugins"`
+	Runs     []manifestRun     `json:"runs"` // the last of them is this one
+	Resolved json.RawMessage   `json:"resolved"`
+	Facts    map[string]string `json:"facts"`
+}
+
+type manifestPlugin struct {
+	File     string `json:"file"` // empty: built in
+	Digest   string `json:"digest"`
+	Outcomes int64  `json:"outcomes"`
+}
+
+type manifestRun struct {
+	Began       time.Time `json:"began"`
+	Seconds     float64   `json:"seconds"`
+	Known       int64     `json:"trials_known"`
+	Trials      int64     `json:"trials_run"`
+	Interrupted bool      `json:"interrupted,omitempty"`
+	Ledger      []string  `json:"ledger,omitempty"` // what was found on opening
+	Failures    []Failure `json:"failures,omitempty"`
+	Alarms      []string  `json:"alarms,omitempty"`
+	Notes       []string  `json:"notes,omitempty"` // plugin processes that ended, jobs that were lost, ...
+	GoVersion   string    `json:"go"`
+}
+
+func (r *run) writeManifest(s *Summary) error {
+	path := filepath.Join(r.Folder.Dir, "manifest.json")
+	m := manifest{
+		Name: r.Folder.Plan.Name, Seed: r.Folder.Plan.Seed, Digest: s.Digest, Profile: r.profile, Resolved: r.Folder.Plan.Resolved, Facts: r.Facts,
+		Note: "the noise of these experiments is seeded: nothing here is a private release",
+	}
+	r.manifestPlugins(&m)
+	m.Runs = append(readRuns(path), manifestRun{
+		Began: r.began.UTC().Truncate(time.Second), Seconds: time.Since(r.began).Seconds(), Known: r.counts.known, Trials: r.counts.trials,
+		Interrupted: s.Interrupted, Ledger: Lines(r.Folder.Report), Failures: s.Failures, Alarms: s.Alarms, Notes: r.notes, GoVersion: runtime.Version(),
+	})
+	raw, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write manifest: %w", err)
+	}
+	return writeFile(path, append(raw, '\n'))
+}
+
+// manifestPlugins lists every plugin file that has made outcomes, and those that would have.
+func (r *run) manifestPlugins(m *manifest) {
+	files := map[string]string{}
+	for file, digest := range r.Digests {
+		files[digest] = file
+	}
+	counts := map[string]int64{}
+	for _, o := range r.ledger.Origins() {
+		counts[o.Digest] += o.Outcomes
+	}
+	for digest := range files {
+		counts[digest] += 0
+	}
+	for digest, n := range counts {
+		m.Plugins = append(m.Plugins, manifestPlugin{File: files[digest], Digest: digest, Outcomes: n})
+	}
+	slices.SortFunc(m.Plugins, func(a, b manifestPlugin) int { return int(b.Outcomes - a.Outcomes) })
+}
+
+// readRuns gives the earlier runs of this folder. A manifest that cannot be read is written anew: it is not part of the result.
+func readRuns(path string) []manifestRun {
+	var m manifest
+	if raw, err := os.ReadFile(path); err != nil || json.Unmarshal(raw, &m) != nil {
+		return nil
+	}
+	return m.Runs
+}

@@ -1,0 +1,107 @@
+package worker
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/shatterlab/shatter/pipeline"
+	"github.com/shatterlab/shatter/pipeline/ledger"
+)
+
+// outcomes are the rows of a job while they are made: one per repetition.
+type outcomes struct {
+	job          *pipeline.Job
+	status       []uint8
+	error        []float64
+	kind, reason []string
+	values       [][]float64 // per metric that the algorithm declares
+	notes        []string    // what happened on the way
+}
+
+func newOutcomes(job *pipeline.Job) *outcomes {
+	n := int(job.Count)
+	o := &outcomes{job: job, status: make([]uint8, n), error: make([]float64, n), kind: make([]string, n), reason: make([]string, n)}
+	for range job.Cell.Metrics {
+		o.values = append(o.values, make([]float64, n))
+	}
+	return o
+}
+
+// end gives a trial an outcome other than ok.
+func (o *outcomes) end(trial int, status uint8, kind, reason string) {
+	const longest = 4 << 10
+	if len(reason) > longest {
+		reason = reason[:longest] + "..."
+	}
+	o.status[trial], o.error[trial], o.kind[trial], o.reason[trial] = status, math.NaN(), kind, reason
+	for m := range o.values {
+		o.values[m][trial] = math.NaN()
+	}
+}
+
+// lose gives up the whole job: this machine could not run it.
+func (o *outcomes) lose(reason string) *outcomes {
+	for j := range o.status {
+		o.end(j, ledger.Lost, "machine", reason)
+	}
+	return o
+}
+
+// record takes over one session's trials. An infinite metric fails its trial; NaN says that it was not reported.
+func (o *outcomes) record(from int, s *scores, metrics map[string][]float64) {
+	copy(o.error[from:], s.error)
+	for m, name := range o.job.Cell.Metrics {
+		got, ok := metrics[name]
+		for j := range s.error {
+			v := math.NaN()
+			if ok {
+				v = got[j]
+			}
+			o.values[m][from+j] = v
+			if math.IsInf(v, 0) {
+				s.fail(j, "metric", fmt.Sprintf("metric %q is %v: a metric is a finite number", name, v))
+			}
+		}
+	}
+	for j := range s.error {
+		if s.failed(j) {
+			o.end(from+j, ledger.Failed, s.kind[j], s.reason[j])
+		}
+	}
+}
+
+// bytesPerMessage keeps a result message below the queue's limit, with room for its header.
+const bytesPerMessage = 480 << 10
+
+// messages cuts the rows into result messages. The job's seconds are shared out by rows; its notes travel with the first.
+func (o *outcomes) messages(w *worker, seconds float64) []*ledger.Batch {
+	var out []*ledger.Batch
+	for from := 0; from < len(o.status); {
+		to, size := from, 0
+		for ; to < len(o.status) && size < bytesPerMessage; to++ {
+			size += 29 + 8*len(o.values) + len(o.kind[to]) + len(o.reason[to])
+		}
+		b := o.batch(from, to)
+		b.Worker, b.Profile = w.Name, w.profile
+		b.Seconds = seconds * float64(to-from) / float64(len(o.status))
+		out, from = append(out, b), to
+	}
+	out[0].Notes = o.notes
+	return out
+}
+
+func (o *outcomes) batch(from, to int) *ledger.Batch {
+	b := &ledger.Batch{
+		Sweep: o.job.Sweep, Cell: o.job.Cell.Key, N: o.job.N, Digest: o.job.Plugin,
+		Repetition: make([]int64, to-from),
+		Status:     o.status[from:to], Error: o.error[from:to],
+		Metrics: o.job.Cell.Metrics, Kind: o.kind[from:to], Reason: o.reason[from:to],
+	}
+	for i := range b.Repetition {
+		b.Repetition[i] = o.job.First + int64(from+i)
+	}
+	for _, v := range o.values {
+		b.Values = append(b.Values, v[from:to])
+	}
+	return b
+}

@@ -1,0 +1,173 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/shatterlab/shatter/pipeline"
+	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/plugins/host"
+)
+
+// Config is what a worker needs. Conn and Plugins have no default.
+type Config struct {
+	Conn    *bus.Conn
+	Slots   int                     // plugin processes that work at the same time; 0: 1
+	Name    string                  // of this worker, in side facts and messages
+	Plugins map[string]host.Command // how to start a plugin, by the SHA-256 of its file
+	Files   map[string]string       // data files that are already here: path by SHA-256
+	Cache   string                  // folder for data files fetched from the bus; empty: nothing is fetched
+	Log     *slog.Logger            // nil: silent
+
+	Heartbeat  time.Duration // between signs of life for a leased job; 0: 10 s
+	Refusal    time.Duration // how long a job that this worker cannot run is kept from it; 0: 5 s
+	Deliveries int           // times a job that cannot be run is handed out before its trials are given up as lost; 0: 3
+}
+
+// Run works until ctx ends, then finishes the jobs in work, hands back those that wait, stops its plugins and returns. Hard
+// ends everything at once; what is lost then is leased again by others.
+func Run(ctx, hard context.Context, c Config) error {
+	c.Slots = max(c.Slots, 1)
+	if c.Heartbeat == 0 {
+		c.Heartbeat = 10 * time.Second
+	}
+	if c.Refusal == 0 {
+		c.Refusal = 5 * time.Second
+	}
+	if c.Deliveries == 0 {
+		c.Deliveries = 3
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	w := &worker{Config: c, profile: pipeline.FloatProfile(), populations: newPopulations(c)}
+	var wg sync.WaitGroup
+	errs := make([]error, c.Slots)
+	for i := range c.Slots {
+		wg.Go(func() { errs[i] = w.slot(ctx, hard) })
+	}
+	wg.Wait()
+	w.populations.close()
+	return errors.Join(errs...)
+}
+
+type worker struct {
+	Config
+	profile     string
+	populations *populations
+}
+
+// slot is one lane: one goroutine that runs jobs, and one that fetches the next lease meanwhile.
+func (w *worker) slot(ctx, hard context.Context) error {
+	lane := newLane(w)
+	defer lane.stop()
+	leases := make(chan *bus.Lease) // unbuffered: one lease waits in the fetching goroutine
+	fetched := make(chan error, 1)
+	go func() {
+		defer close(leases)
+		fetched <- w.fetch(ctx, hard, leases)
+	}()
+	for lease := range leases {
+		if err := w.work(hard, lane, lease); err != nil && hard.Err() == nil {
+			w.Log.Error("job failed", "worker", w.Name, "error", err.Error())
+		}
+	}
+	return <-fetched
+}
+
+// fetch leases one job at a time and holds it, alive, until the lane takes it.
+func (w *worker) fetch(ctx, hard context.Context, leases chan<- *bus.Lease) error {
+	for {
+		lease, err := w.Conn.Lease(ctx)
+		if ctx.Err() != nil {
+			if lease != nil {
+				return lease.Release()
+			}
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("lease a job: %w", err)
+		}
+		stop := w.keepAlive(hard, lease)
+		select {
+		case leases <- lease:
+			stop()
+		case <-ctx.Done():
+			stop()
+			return lease.Release()
+		}
+	}
+}
+
+// keepAlive extends a lease until stop is called.
+func (w *worker) keepAlive(ctx context.Context, lease *bus.Lease) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(w.Heartbeat)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				if err := lease.Extend(); err != nil {
+					w.Log.Warn("heartbeat failed", "worker", w.Name, "error", err.Error())
+				}
+			}
+		}
+	}()
+	return func() { cancel(); <-done }
+}
+
+// work runs one leased job and publishes its outcomes, then acknowledges it: in this order, so that nothing is lost.
+func (w *worker) work(ctx context.Context, lane *lane, lease *bus.Lease) error {
+	stop := w.keepAlive(ctx, lease)
+	defer stop()
+	job, err := pipeline.DecodeJob(lease.Data)
+	if err != nil {
+		return errors.Join(err, lease.Refuse(w.Refusal))
+	}
+	if reason := w.cannot(job); reason != "" {
+		w.Log.Warn("job refused", "worker", w.Name, "job", job.ID, "reason", reason)
+		return lease.Refuse(w.Refusal)
+	}
+	began := time.Now()
+	outcomes, err := lane.run(ctx, job)
+	switch {
+	case err != nil && (ctx.Err() != nil || lease.Deliveries < w.Deliveries):
+		return errors.Join(fmt.Errorf("run job %q: %w", job.ID, err), lease.Refuse(w.Refusal))
+	case err != nil:
+		outcomes = newOutcomes(job).lose(err.Error())
+	}
+	for i, msg := range outcomes.messages(w, time.Since(began).Seconds()) {
+		data, err := msg.Encode()
+		if err != nil {
+			return errors.Join(fmt.Errorf("encode outcomes of job %q: %w", job.ID, err), lease.Refuse(w.Refusal))
+		}
+		if err := w.Conn.Publish(ctx, job.Sweep, fmt.Sprintf("%s.%d", job.ID, i), data); err != nil {
+			return fmt.Errorf("publish outcomes of job %q: %w", job.ID, err)
+		}
+	}
+	return lease.Done(ctx)
+}
+
+// cannot says why this worker cannot run a job, or nothing.
+func (w *worker) cannot(job *pipeline.Job) string {
+	if _, ok := w.Plugins[job.Plugin]; !ok {
+		what := "this build of shatter"
+		if job.Cell.Plugin != "" {
+			what = "plugin " + job.Cell.Plugin
+		}
+		return fmt.Sprintf("%s (sha256 %.12s) is not here: start the worker from the same build, with --plugin for plugins of others", what, job.Plugin)
+	}
+	if job.Profile != "" && job.Profile != w.profile {
+		return fmt.Sprintf("the sweep's float profile is %s, this machine's is %s: their last bits may differ", job.Profile, w.profile)
+	}
+	return ""
+}
