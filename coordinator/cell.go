@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/shatterlab/shatter/pipeline"
@@ -32,7 +33,7 @@ type cell struct {
 	sizes   map[int64]*sizing // by sample size
 	refused string            // why the algorithm refuses the cell at some n, after it was accepted without one
 	trials  int64             // outcomes and repetitions handed out, for the order of work
-	lost    int64             // trials that this machine could not give an outcome
+	touched bool              // has outcomes that were not looked at yet
 	done    bool              // counted as decided
 	place   int               // in the queue of cells that may want something; -1: not there
 	jobs    []*job            // handed out
@@ -45,7 +46,8 @@ func (a answer) yes() bool { return a == answer{} }
 
 // sizing is what is known about one sample size of a cell.
 type sizing struct {
-	taken   bitset // repetitions that are in the ledger or handed out
+	taken   bitset // repetitions that are in the ledger, handed out or lost
+	out     bitset // repetitions that are handed out and have not come back
 	seconds float64
 	trials  int64 // that took these seconds
 }
@@ -66,6 +68,17 @@ func newDecider(c *pipeline.Cell, cells int) (decider, error) {
 		From: c.Find.From, To: c.Find.To, Within: c.Find.Within, Confidence: c.Find.Confidence,
 		Target: 1 - c.Beta, Cells: cells, MaxTrials: c.MaxTrials,
 	})
+}
+
+// has reports whether the cell can have the trials up to a repetition of a sample size.
+func (c *cell) has(n, last int64) bool {
+	if a, ok := c.answers[n]; ok && !a.yes() {
+		return false
+	}
+	if c.Find != nil {
+		return c.Find.From <= n && n <= c.Find.To && last < c.MaxTrials
+	}
+	return slices.Contains(c.N, n) && last < int64(c.Trials)
 }
 
 func (c *cell) size(n int64) *sizing {
@@ -120,8 +133,8 @@ func (c *cell) next(blocks []estimate.Block) (estimate.Block, bool) {
 // finished reports whether the cell came to its end: a search that is decided one way or another, or a list of sample sizes that is
 // complete, whatever it shows.
 func (c *cell) finished(status string) bool {
-	if c.Find == nil {
-		return status != estimate.StatusFailed && c.lost == 0
+	if l, ok := c.decider.(*list); ok {
+		return status != estimate.StatusFailed && l.lost() == 0
 	}
 	return status != estimate.StatusFailed && status != estimate.StatusUndecided
 }

@@ -1,11 +1,14 @@
 package coordinator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/shatterlab/shatter/pipeline"
@@ -27,6 +30,9 @@ type Config struct {
 	Log        *slog.Logger        // nil: silent
 	Facts      map[string]string   // about this run, for the manifest
 
+	Healing time.Duration // how often jobs on the server are held against those that were handed out; 0: 1 s
+	Lease   time.Duration // beyond its predicted time, how long a job that the server does not have is waited for; 0: 30 s
+
 	// JobSizes draws the sizes of jobs at random, and Reverse takes results in reversed order: neither may change a result.
 	JobSizes *rand.Rand
 	Reverse  bool
@@ -35,36 +41,45 @@ type Config struct {
 const (
 	fsyncEvery = 100 * time.Millisecond
 	fsyncBytes = 4 << 20
-	healEvery  = time.Second
-	lease      = 30 * time.Second
 	mostTries  = 5 // times that a job is queued before its missing trials are given up as lost
+	mostNotes  = 1000
 )
 
 // Run brings the sweep to its end, or as far as ctx allows, and writes the result files when it is there. What was done is in
-// the folder's ledger whatever happens.
+// the folder's ledger whatever happens. That ctx ends is no error.
 func Run(ctx context.Context, c Config) (*Summary, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
+	c.Healing, c.Lease = cmp.Or(c.Healing, time.Second), cmp.Or(c.Lease, 30*time.Second)
 	r, err := newRun(c)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.recover(ctx); err != nil {
+	if err = r.recover(ctx); err == nil {
+		err = r.serve(ctx)
+	}
+	if err != nil && !ended(ctx, err) {
 		return nil, err
 	}
-	r.queue, err = c.Conn.Coordinate(ctx, c.Folder.ID, r.slots)
-	if err != nil {
-		return nil, err
+	return r.finish(ctx.Err() != nil)
+}
+
+// ended reports whether an error only says that ctx has ended.
+func ended(ctx context.Context, err error) bool { return ctx.Err() != nil && errors.Is(err, ctx.Err()) }
+
+// serve takes up the queue, works, and clears the queue. What stays there if that fails is removed by the sweep's next run.
+func (r *run) serve(ctx context.Context) (err error) {
+	if r.queue, err = r.Conn.Coordinate(ctx, r.Folder.ID, r.slots); err != nil {
+		return err
 	}
 	err = r.work(ctx)
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	err = errors.Join(err, r.queue.Close(closing))
-	if err != nil {
-		return nil, err
+	if e := r.queue.Close(closing); e != nil {
+		r.note(fmt.Sprintf("the queue was not cleared: %v", e))
 	}
-	return r.finish(ctx.Err() != nil)
+	return err
 }
 
 // run is one run of a sweep. It belongs to one goroutine.
@@ -79,20 +94,23 @@ type run struct {
 	slots  int // that work, as far as is known
 	serial int // of the last job
 
-	unsynced []*bus.Message // in the ledger's file, not yet on the disk
-	bytes    int
-	profile  string
-	began    time.Time
-	counts   counts
-	open     int // cells not done
-	notes    []string
-	alarms   []string
+	touched   []*cell        // have outcomes that were not looked at yet
+	unsynced  []*bus.Message // in the ledger's file, not yet on the disk
+	bytes     int
+	profile   string // of the sweep's outcomes; "": there are none yet
+	began     time.Time
+	counts    counts
+	open      int  // cells not done
+	unchecked bool // outcomes of other plugin files were not compared yet
+	working   string
+	notes     []string
+	alarms    map[string]bool // trials with two outcomes
 }
 
 func newRun(c Config) (*run, error) {
 	r := &run{
 		Config: c, ledger: c.Folder.Ledger, byKey: map[pipeline.Key]*cell{}, jobs: map[string]*job{}, slots: max(1, c.Slots),
-		began: time.Now(), counts: newCounts(), open: len(c.Folder.Plan.Cells),
+		began: time.Now(), counts: newCounts(), open: len(c.Folder.Plan.Cells), unchecked: true, alarms: map[string]bool{},
 	}
 	for i, pc := range c.Folder.Plan.Cells {
 		cell, err := newCell(pc, i, len(c.Folder.Plan.Cells))
@@ -121,16 +139,19 @@ func (r *run) recover(ctx context.Context) error {
 				c.trials++
 			}
 		}
-		if err := r.advance(ctx, c); err != nil {
-			return err
-		}
+		r.touch(c)
 	}
 	for _, o := range r.ledger.Origins() {
 		if _, ok := r.byKey[o.Cell]; ok {
 			r.profile = o.Profile // all of them have the same
 		}
 	}
-	return nil
+	for _, x := range r.Folder.Report.Conflicts {
+		if c, ok := r.byKey[x.Cell]; ok && r.ledger.Has(x.Cell, x.N, x.Repetition) {
+			r.alarms[c.TrialID(x.N, x.Repetition)] = true
+		}
+	}
+	return r.learn(ctx)
 }
 
 // outcome is a trial's outcome in the eyes of the search.
@@ -142,6 +163,27 @@ func (c *cell) outcome(status uint8, e float64) estimate.Outcome {
 		return estimate.Success
 	}
 	return estimate.Miss
+}
+
+// touch has a cell looked at by the next learn.
+func (r *run) touch(c *cell) {
+	if !c.touched {
+		c.touched = true
+		r.touched = append(r.touched, c)
+	}
+}
+
+// learn advances the cells that were touched.
+func (r *run) learn(ctx context.Context) error {
+	for len(r.touched) > 0 {
+		last := len(r.touched) - 1
+		c := r.touched[last]
+		if err := r.advance(ctx, c); err != nil {
+			return err
+		}
+		c.touched, r.touched = false, r.touched[:last]
+	}
+	return nil
 }
 
 // advance asks the algorithm about the sample sizes that the cell has come to, and notes when the cell is done.
@@ -165,14 +207,18 @@ func (r *run) advance(ctx context.Context, c *cell) error {
 			}
 		}
 	}
+	if r.close(c); !c.done {
+		r.ready.push(c)
+	}
+	return nil
+}
+
+// close counts a cell that has come to its end.
+func (r *run) close(c *cell) {
 	if (c.Done() || c.refused != "") && !c.done {
 		c.done = true
 		r.open--
 	}
-	if !c.done {
-		r.ready.push(c)
-	}
-	return nil
 }
 
 // ask is the algorithm's answer to one sample size, asked once.
@@ -180,7 +226,13 @@ func (r *run) ask(ctx context.Context, c *cell, n int64) (answer, error) {
 	if a, ok := c.answers[n]; ok {
 		return a, nil
 	}
+	if ctx.Err() != nil {
+		return answer{}, ctx.Err()
+	}
 	res, err := r.Algorithms.Check(ctx, c.Plugin, c.Setting(n))
+	if err != nil && ctx.Err() != nil {
+		return answer{}, ctx.Err()
+	}
 	if err != nil {
 		return answer{}, fmt.Errorf("check %s at n = %d: %w", c.As, n, err)
 	}
@@ -196,70 +248,98 @@ func (r *run) ask(ctx context.Context, c *cell, n int64) (answer, error) {
 	return a, nil
 }
 
-// work is the loop: hand out, take back, until every cell is decided or ctx ends.
+// errWorkers says that nobody is left who would work.
+var errWorkers = errors.New("the workers of this process have ended; their messages say why")
+
+// work works until every cell is decided or ctx ends. What came by then is on the disk afterwards.
 func (r *run) work(ctx context.Context) error {
+	err := r.loop(ctx)
+	switch {
+	case err == nil:
+		return r.flush()
+	case ended(ctx, err):
+		return r.drain()
+	case errors.Is(err, errWorkers):
+		return errors.Join(err, r.drain())
+	}
+	return err
+}
+
+// loop is the loop: hand out, take back.
+func (r *run) loop(ctx context.Context) error {
 	if err := r.recheck(ctx); err != nil {
 		return err
 	}
 	tick := time.NewTicker(fsyncEvery)
 	defer tick.Stop()
 	healed, shown := time.Now(), time.Time{}
-	for r.open > 0 {
-		if err := r.dispatch(ctx); err != nil {
+	for {
+		if err := r.learn(ctx); err != nil {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return r.drain()
-		case m := <-r.queue.Results():
-			if err := r.takeAll(ctx, m); err != nil {
-				return err
-			}
-		case <-r.queue.Hungry():
-		case <-r.Workers:
-			if ctx.Err() == nil {
-				return errors.New("the workers of this process have ended; their messages say why")
-			}
-			return r.drain()
-		case now := <-tick.C:
-			if err := r.flush(); err != nil {
-				return err
-			}
-			if now.Sub(healed) >= healEvery {
-				healed = now
-				if err := r.heal(ctx, now); err != nil {
-					return err
-				}
-			}
-		}
-		if now := time.Now(); r.Progress != nil && now.Sub(shown) > 200*time.Millisecond {
+		if now := time.Now(); r.Progress != nil && (r.open == 0 || now.Sub(shown) > 200*time.Millisecond) {
 			shown = now
 			r.Progress(r.snapshot(now))
 		}
+		if r.open == 0 {
+			return nil
+		}
+		if err := r.dispatch(ctx); err != nil {
+			return err
+		}
+		if err := r.event(ctx, tick.C, &healed); err != nil {
+			return err
+		}
 	}
-	if r.Progress != nil {
-		r.Progress(r.snapshot(time.Now()))
+}
+
+// event waits for the next thing to happen, and deals with it.
+func (r *run) event(ctx context.Context, tick <-chan time.Time, healed *time.Time) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case m := <-r.queue.Results():
+		return r.takeAll(m)
+	case <-r.queue.Hungry():
+		return nil
+	case <-r.Workers:
+		return r.deserted(ctx)
+	case now := <-tick:
+		if err := r.flush(); err != nil {
+			return err
+		}
+		if now.Sub(*healed) < r.Healing {
+			return nil
+		}
+		*healed = now
+		return r.heal(ctx, now)
 	}
-	return r.flush()
+}
+
+// deserted is why the workers of this process have ended.
+func (r *run) deserted(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return errWorkers
 }
 
 // takeAll takes a message and all that wait behind it, so that one search for work serves them all.
-func (r *run) takeAll(ctx context.Context, m *bus.Message) error {
+func (r *run) takeAll(m *bus.Message) error {
 	batch := []*bus.Message{m}
-	for len(batch) < 64 {
+	for waiting := true; waiting && len(batch) < 64; {
 		select {
 		case m := <-r.queue.Results():
 			batch = append(batch, m)
-			continue
 		default:
+			waiting = false
 		}
-		break
 	}
-	for i := range batch {
-		if r.Reverse {
-			i = len(batch) - 1 - i
-		}
-		if err := r.take(ctx, batch[i]); err != nil {
+	if r.Reverse {
+		slices.Reverse(batch)
+	}
+	for _, m := range batch {
+		if err := r.take(m); err != nil {
 			return err
 		}
 	}
@@ -267,9 +347,12 @@ func (r *run) takeAll(ctx context.Context, m *bus.Message) error {
 }
 
 // take verifies one result message, adds it to the ledger and feeds its cell.
-func (r *run) take(ctx context.Context, m *bus.Message) error {
+func (r *run) take(m *bus.Message) error {
 	if m == nil {
 		return errors.New("results ended: the connection to the queue was closed")
+	}
+	if strings.HasPrefix(m.ID, recheckPrefix) { // of a run that was ended in the middle of it
+		return m.Ack()
 	}
 	c, drop := r.mine(m)
 	if drop != "" {
@@ -282,30 +365,36 @@ func (r *run) take(ctx context.Context, m *bus.Message) error {
 	}
 	r.bytes += len(m.Data)
 	r.unsynced = append(r.unsynced, m)
+	r.profile = verdict.Batch.Profile
 	r.record(c, verdict)
+	r.touch(c)
 	if r.bytes >= fsyncBytes {
-		if err := r.flush(); err != nil {
-			return err
-		}
+		return r.flush()
 	}
-	return r.advance(ctx, c)
+	return nil
 }
 
-// mine finds the cell of a result message, or says why the message is not for this run.
+// mine finds the cell of a result message, or says why the message is not for this run. Whoever reaches the queue can publish,
+// so a message has to be about trials that its cell can have.
 func (r *run) mine(m *bus.Message) (c *cell, drop string) {
 	b, err := ledger.Decode(m.Data)
 	if err != nil {
 		return nil, err.Error()
 	}
 	c, ok := r.byKey[b.Cell]
+	last := b.Repetition[len(b.Repetition)-1]
 	switch {
 	case b.Sweep != r.Folder.ID:
 		return nil, fmt.Sprintf("it is of the sweep %q", b.Sweep)
 	case !ok:
 		return nil, "the sweep file no longer has its cell"
-	case r.profile == "":
-		r.profile = b.Profile
-	case r.profile != b.Profile:
+	case !c.has(b.N, last):
+		return nil, fmt.Sprintf("the cell has no trial %s", c.TrialID(b.N, last))
+	case !slices.Equal(b.Metrics, c.Metrics):
+		return nil, fmt.Sprintf("it has the metrics %q, the algorithm declares %q", b.Metrics, c.Metrics)
+	case r.foreign(c, b.Digest):
+		return nil, fmt.Sprintf("worker %q made it with another plugin file, sha256 %.12s", b.Worker, b.Digest)
+	case r.profile != "" && r.profile != b.Profile:
 		return nil, fmt.Sprintf("worker %q has the float profile %s, the sweep's is %s: their last bits may differ", b.Worker, b.Profile, r.profile)
 	}
 	return c, ""
@@ -321,18 +410,20 @@ func (r *run) record(c *cell, v ledger.Verdict) {
 		r.note(fmt.Sprintf("worker %s: %s", b.Worker, note))
 	}
 	for _, conflict := range v.Conflicts {
-		r.alarms = append(r.alarms, fmt.Sprintf("trial %s has two different outcomes; both are kept in the ledger", c.TrialID(b.N, conflict.Repetition)))
+		r.alarms[c.TrialID(b.N, conflict.Repetition)] = true
 	}
 	for _, i := range v.Lost {
-		r.finished(c, b.N, b.Repetition[i])
-		r.counts.failure(c, b.N, b.Repetition[i], text(b.Kind, i), text(b.Reason, i))
-		c.Lost(b.N, int(b.Repetition[i]), text(b.Reason, i))
-		c.lost++
+		rep := b.Repetition[i]
+		if !r.back(c, size, b.N, rep) {
+			continue // said already, or left over from an earlier run: this one tries again
+		}
+		r.counts.failure(c, b.N, rep, text(b.Kind, i), text(b.Reason, i))
+		c.Lost(b.N, int(rep), text(b.Reason, i))
 	}
 	for _, i := range v.New {
 		rep := b.Repetition[i]
 		size.taken.set(rep)
-		r.finished(c, b.N, rep)
+		r.back(c, size, b.N, rep)
 		if b.Status[i] == ledger.Failed {
 			r.counts.failure(c, b.N, rep, text(b.Kind, i), text(b.Reason, i))
 		}
@@ -366,49 +457,61 @@ func (r *run) flush() error {
 	return nil
 }
 
-// drain takes what the workers of this process still finish.
+// drain takes what the workers of this process still finish, and asks and hands out nothing more.
 func (r *run) drain() error {
-	ctx := context.Background()
 	ended := r.Workers
 	if ended == nil {
 		now := make(chan struct{})
 		close(now)
 		ended = now
 	}
-	for {
+	tick := time.NewTicker(fsyncEvery)
+	defer tick.Stop()
+	for working := true; working; {
 		select {
 		case m := <-r.queue.Results():
-			if err := r.take(ctx, m); err != nil {
+			if err := r.take(m); err != nil {
+				return err
+			}
+		case <-tick.C:
+			if err := r.flush(); err != nil {
 				return err
 			}
 		case <-ended:
-			return errors.Join(r.rest(ctx), r.flush())
+			working = false
 		}
 	}
+	err := r.rest()
+	for _, c := range r.touched {
+		r.close(c)
+	}
+	return errors.Join(err, r.flush())
 }
 
-// rest takes the results that are on the server already.
-func (r *run) rest(ctx context.Context) error {
+// rest takes the results that are on the server already. What does not come soon stays for the next run.
+func (r *run) rest() error {
 	for {
-		state, err := r.queue.State(ctx)
-		if err != nil || state.Results <= len(r.unsynced) {
+		if err := r.flush(); err != nil {
 			return err
 		}
-		wait, cancel := context.WithTimeout(ctx, time.Second)
-		m, err := r.queue.Next(wait)
-		cancel()
-		if err != nil {
-			return nil // what stays there is delivered to the next run
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		state, err := r.queue.State(ctx)
+		if err != nil || state.Results == 0 {
+			return nil
 		}
-		if err := r.take(ctx, m); err != nil {
+		m, err := r.queue.Next(ctx)
+		if err != nil {
+			return nil
+		}
+		if err := r.takeAll(m); err != nil {
 			return err
 		}
 	}
 }
 
 func (r *run) note(s string) {
-	const most = 1000
-	if len(r.notes) < most {
+	if len(r.notes) < mostNotes {
 		r.notes = append(r.notes, s)
 	}
 	r.Log.Warn("note", "text", s)

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 )
@@ -35,8 +37,9 @@ type folderState struct {
 	Name     string          `json:"name"`
 	Seed     uint64          `json:"seed"`
 	Resolved json.RawMessage `json:"resolved"`
-	Verified []string        `json:"verified,omitempty"` // digests of plugin files whose recorded outcomes were checked against a later one
-	Runs     int             `json:"runs"`
+	// Compared are the digests of plugin files whose recorded outcomes agree with those of another one, by its digest.
+	Compared map[string]string `json:"compared,omitempty"`
+	Runs     int               `json:"runs"`
 }
 
 const folderFormat = 1
@@ -87,6 +90,9 @@ func Claim(dir string, plan *pipeline.Plan, mode Mode) (*Folder, error) {
 	f.ID = f.state.ID
 	f.state.Name, f.state.Resolved = plan.Name, plan.Resolved
 	f.state.Runs++
+	if f.state.Compared == nil {
+		f.state.Compared = map[string]string{}
+	}
 	if err := f.write(); err != nil {
 		return nil, errors.Join(err, f.Ledger.Close())
 	}
@@ -154,10 +160,16 @@ func (f *Folder) write() error {
 	return writeFile(f.path(), buf.Bytes())
 }
 
-// setAside renames a folder to the first free name beside it.
+// setAside renames a folder to the first free name beside it, unless somebody works in it.
 func setAside(dir string) error {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
+	}
+	if lock, err := os.Open(filepath.Join(dir, "ledger", "lock")); err == nil {
+		defer lock.Close()
+		if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+			return fmt.Errorf("set the old folder %q aside: a run works in it: wait for that or stop it", dir)
+		}
 	}
 	for i := 1; ; i++ {
 		to := fmt.Sprintf("%s.%d", filepath.Clean(dir), i)

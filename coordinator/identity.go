@@ -8,7 +8,9 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
@@ -47,50 +49,115 @@ func record(c *cell, b *ledger.Batch, row int) recorded {
 	for _, v := range b.Values {
 		one.Values = append(one.Values, []float64{v[row]})
 	}
+	if kind := text(b.Kind, row); kind != "" {
+		one.Kind = []string{strings.Clone(kind)}
+	}
 	return recorded{c, one}
 }
 
+// recheckPrefix begins the names of jobs whose results are compared and not recorded.
+const recheckPrefix = "recheck-"
+
 // recheck compares outcomes that were made by other plugin files with what today's make of the same trials, before anything new is
-// run. With --redo it drops them instead (in recover).
+// run. With --redo they were dropped instead (in recover).
 func (r *run) recheck(ctx context.Context) error {
 	sample, olds, err := r.recheckSample()
-	if err != nil || len(sample) == 0 {
+	if err != nil {
 		return err
 	}
-	r.note(fmt.Sprintf("plugin files have changed: %d recorded trials are run again and compared", len(sample)))
-	waiting := map[string]recorded{}
-	for i, s := range sample {
-		id := fmt.Sprintf("recheck-%d", i)
-		n, rep := s.batch.N, s.batch.Repetition[0]
-		waiting[s.cell.TrialID(n, rep)] = s
-		if err := r.send(ctx, s.cell, id, estimate.Block{N: n, First: int(rep), Count: 1}); err != nil {
+	if len(sample) > 0 || r.open > 0 {
+		if err := r.machine(); err != nil {
 			return err
 		}
 	}
-	for len(waiting) > 0 {
-		m, err := r.queue.Next(ctx)
-		if err != nil {
-			if ctx.Err() != nil {
-				return nil
-			}
-			return fmt.Errorf("check recorded trials again: %w", err)
-		}
-		if err := r.compare(m, waiting); err != nil {
+	if len(sample) > 0 {
+		r.note(fmt.Sprintf("plugin files have changed: %d recorded trials are run again and compared", len(sample)))
+		if err := r.runAgain(ctx, sample); err != nil {
 			return err
 		}
 	}
-	r.Folder.state.Verified = append(r.Folder.state.Verified, olds...)
+	r.unchecked = false
+	if len(olds) == 0 {
+		return nil
+	}
+	maps.Copy(r.Folder.state.Compared, olds)
 	return r.Folder.write()
 }
 
-// compare holds one result against what was recorded.
+// machine refuses to wait for workers of this process that would refuse every job.
+func (r *run) machine() error {
+	if here := pipeline.FloatProfile(); r.Workers != nil && r.profile != "" && r.profile != here {
+		return fmt.Errorf("go on with the sweep in %q: its outcomes have the float profile %s, this machine's is %s, and their last bits may differ; "+
+			"go on where it was begun, or with --fresh to set the folder aside", r.Folder.Dir, r.profile, here)
+	}
+	return nil
+}
+
+// runAgain has the trials of a sample run, each as a job of its own, and compares each with its record.
+func (r *run) runAgain(ctx context.Context, sample []recorded) error {
+	waiting := map[string]recorded{}
+	for _, s := range sample {
+		waiting[s.cell.TrialID(s.batch.N, s.batch.Repetition[0])] = s
+	}
+	tick := time.NewTicker(r.Healing)
+	defer tick.Stop()
+	quiet := 2 // looks at the server that found nothing of this sweep; with two in a row, what is missing is sent
+	for tries := 0; len(waiting) > 0; {
+		if quiet == 2 {
+			if tries++; tries > mostTries {
+				return fmt.Errorf("check recorded trials again: %d of %d never came back", len(waiting), len(sample))
+			}
+			if err := r.sendAgain(ctx, waiting, tries); err != nil {
+				return err
+			}
+			quiet = 0
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-r.Workers:
+			return r.deserted(ctx)
+		case m := <-r.queue.Results():
+			quiet = 0
+			if err := r.compare(m, waiting); err != nil {
+				return err
+			}
+		case <-tick.C:
+			if err := r.flush(); err != nil {
+				return err
+			}
+			if state, err := r.queue.State(ctx); err == nil && state.Jobs+state.Results == 0 {
+				quiet++
+			} else {
+				quiet = 0
+			}
+		}
+	}
+	return nil
+}
+
+func (r *run) sendAgain(ctx context.Context, waiting map[string]recorded, tries int) error {
+	for i, trial := range slices.Sorted(maps.Keys(waiting)) {
+		s := waiting[trial]
+		b := estimate.Block{N: s.batch.N, First: int(s.batch.Repetition[0]), Count: 1}
+		if err := r.send(ctx, s.cell, fmt.Sprintf("%s%d-%d", recheckPrefix, tries, i), b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compare holds one result against what was recorded. Results that an earlier run left are taken as ever.
 func (r *run) compare(m *bus.Message, waiting map[string]recorded) error {
+	if m == nil || !strings.HasPrefix(m.ID, recheckPrefix) {
+		return r.take(m)
+	}
 	b, err := ledger.Decode(m.Data)
-	if err != nil || b.Sweep != r.Folder.ID {
+	if err != nil || b.Sweep != r.Folder.ID || b.Profile != r.profile {
 		return m.Ack()
 	}
 	c, ok := r.byKey[b.Cell]
-	if !ok {
+	if !ok || b.Digest != r.Digests[c.Plugin] {
 		return m.Ack()
 	}
 	for i, rep := range b.Repetition {
@@ -110,20 +177,28 @@ func (r *run) compare(m *bus.Message, waiting map[string]recorded) error {
 	return m.Ack()
 }
 
-// recheckSample draws, per algorithm and under the sweep's seed, the recorded trials to run again.
-func (r *run) recheckSample() (sample []recorded, olds []string, err error) {
-	foreign, totals := r.foreign()
-	if len(foreign) == 0 {
-		return nil, nil, nil
-	}
-	drawn := map[string]*reservoir{}
-	for as, total := range totals {
-		drawn[as] = &reservoir{most: max(recheckLeast, int(total/recheckShare))}
+// recheckSample draws, per algorithm and under the sweep's seed, the recorded trials to run again. olds are the plugin files that
+// made them, and today's that are compared with each.
+func (r *run) recheckSample() (sample []recorded, olds map[string]string, err error) {
+	drawn, olds := map[string]*reservoir{}, map[string]string{}
+	for _, o := range r.ledger.Origins() {
+		c, ok := r.byKey[o.Cell]
+		if !ok || !r.foreign(c, o.Digest) {
+			continue
+		}
+		if drawn[c.As] == nil {
+			drawn[c.As] = &reservoir{}
+		}
+		drawn[c.As].total += o.Outcomes
+		olds[o.Digest] = r.Digests[c.Plugin]
 	}
 	rng := rand.New(rand.NewPCG(r.Folder.Plan.Seed, 0x636f6465))
 	for _, c := range r.cells {
+		if drawn[c.As] == nil {
+			continue
+		}
 		err := r.ledger.Each(c.Key, func(b *ledger.Batch) error {
-			if foreign[b.Digest] {
+			if r.foreign(c, b.Digest) {
 				for row := range b.Repetition {
 					drawn[c.As].offer(rng, func() recorded { return record(c, b, row) })
 				}
@@ -137,47 +212,42 @@ func (r *run) recheckSample() (sample []recorded, olds []string, err error) {
 	for _, as := range slices.Sorted(maps.Keys(drawn)) {
 		sample = append(sample, drawn[as].kept...)
 	}
-	return sample, slices.Sorted(maps.Keys(foreign)), nil
+	return sample, olds, nil
 }
 
 // reservoir keeps a uniform sample of what it is offered.
 type reservoir struct {
 	kept    []recorded
-	most    int
+	total   int64 // that will be offered
 	offered int
 }
 
 func (s *reservoir) offer(rng *rand.Rand, x func() recorded) {
 	s.offered++
-	if len(s.kept) < s.most {
+	if most := max(recheckLeast, int(s.total/recheckShare)); len(s.kept) < most {
 		s.kept = append(s.kept, x())
-	} else if i := rng.IntN(s.offered); i < s.most {
+	} else if i := rng.IntN(s.offered); i < most {
 		s.kept[i] = x()
 	}
 }
 
-// foreign is the digests of plugin files that made outcomes of this sweep's cells, are not today's, and were not checked yet; and
-// how many outcomes of each algorithm they made.
-func (r *run) foreign() (digests map[string]bool, outcomes map[string]int64) {
-	digests, outcomes = map[string]bool{}, map[string]int64{}
-	for _, o := range r.ledger.Origins() {
-		if c, ok := r.byKey[o.Cell]; ok && o.Digest != r.Digests[c.Plugin] && !slices.Contains(r.Folder.state.Verified, o.Digest) {
-			digests[o.Digest] = true
-			outcomes[c.As] += o.Outcomes
-		}
-	}
-	return digests, outcomes
+// foreign reports whether a plugin file that made outcomes of a cell is not today's, and was not compared with it.
+func (r *run) foreign(c *cell, digest string) bool {
+	today := r.Digests[c.Plugin]
+	return digest != today && r.Folder.state.Compared[digest] != today
 }
 
 // dropForeign removes what other plugin files made, for --redo.
 func (r *run) dropForeign() error {
-	foreign, _ := r.foreign()
-	if len(foreign) == 0 {
+	if !slices.ContainsFunc(r.ledger.Origins(), func(o ledger.Origin) bool {
+		c, mine := r.byKey[o.Cell]
+		return mine && r.foreign(c, o.Digest)
+	}) {
 		return nil
 	}
 	return r.ledger.Drop(func(b *ledger.Batch) bool {
-		_, mine := r.byKey[b.Cell]
-		return mine && foreign[b.Digest]
+		c, mine := r.byKey[b.Cell]
+		return mine && r.foreign(c, b.Digest)
 	})
 }
 
@@ -185,6 +255,9 @@ func (r *run) dropForeign() error {
 func differs(old, b *ledger.Batch, i int) string {
 	if old.Status[0] != b.Status[i] {
 		return fmt.Sprintf("status %d was recorded, now it is %d", old.Status[0], b.Status[i])
+	}
+	if was, is := text(old.Kind, 0), text(b.Kind, i); was != is {
+		return fmt.Sprintf("kind %q was recorded, now it is %q", was, is)
 	}
 	if !same(old.Error[0], b.Error[i]) {
 		return fmt.Sprintf("error %v was recorded, now it is %v", old.Error[0], b.Error[i])

@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/shatterlab/shatter/pipeline"
@@ -22,8 +23,9 @@ type job struct {
 	id       string
 	cell     *cell
 	block    estimate.Block
-	missing  int
-	deadline time.Time // after which it is taken for lost, if the server does not have it either
+	missing  int           // repetitions that are out
+	sent     time.Time     // when it was queued
+	expected time.Duration // that it takes, with much to spare
 	tries    int
 }
 
@@ -40,12 +42,15 @@ func (r *run) dispatch(ctx context.Context) error {
 		}
 	}
 	for _, c := range r.cells {
-		if len(r.jobs) >= r.slots || r.open == 0 {
+		if len(r.jobs) >= r.slots {
 			return nil
 		}
 		if err := r.guess(ctx, c); err != nil {
 			return err
 		}
+	}
+	if len(r.jobs) == 0 {
+		return fmt.Errorf("%d cells are neither decided nor want anything: this is a fault in shatter; run again to go on from the ledger", r.open)
 	}
 	return nil
 }
@@ -94,7 +99,7 @@ func (r *run) cut(c *cell, b estimate.Block) estimate.Block {
 	case t == 0:
 		most = min(most, pilot)
 	default:
-		most = min(most, max(1, int(aimJob/t)))
+		most = max(1, int(min(float64(most), aimJob/t)))
 		if share := (b.Count + r.slots - 1) / r.slots; float64(share)*t > leastJob {
 			most = min(most, share) // every slot gets its part of a small block
 		}
@@ -109,7 +114,7 @@ func (r *run) widen(c *cell, b estimate.Block) estimate.Block {
 	if c.Find == nil || t == 0 || r.JobSizes != nil {
 		return b
 	}
-	want := min(int(leastJob/t), c.SessionTrials(b.N))
+	want := int(min(leastJob/t, float64(c.SessionTrials(b.N))))
 	end := min(int64(b.First+want), c.MaxTrials)
 	if end > int64(b.First+b.Count) {
 		b.Count = int(c.size(b.N).taken.firstSet(int64(b.First), end)) - b.First
@@ -118,20 +123,22 @@ func (r *run) widen(c *cell, b estimate.Block) estimate.Block {
 }
 
 func (r *run) submit(ctx context.Context, c *cell, b estimate.Block, tries int) error {
+	const longest = 1e6 // seconds; a worker may say anything
 	r.serial++
-	j := &job{id: fmt.Sprintf("%s-%d-%d", c.Key.Short(), b.N, r.serial), cell: c, block: b, missing: b.Count, tries: tries}
-	expected := c.secondsPerTrial(b.N) * float64(b.Count)
-	j.deadline = time.Now().Add(lease + time.Duration(3*expected*float64(time.Second)))
+	j := &job{id: fmt.Sprintf("%s-%d-%d", c.Key.Short(), b.N, r.serial), cell: c, block: b, missing: b.Count, sent: time.Now(), tries: tries}
+	j.expected = time.Duration(3 * min(longest, c.secondsPerTrial(b.N)*float64(b.Count)) * float64(time.Second))
 	if err := r.send(ctx, c, j.id, b); err != nil {
 		return err
 	}
-	taken := &c.size(b.N).taken
+	size := c.size(b.N)
 	for i := range b.Count {
-		taken.set(int64(b.First + i))
+		size.taken.set(int64(b.First + i))
+		size.out.set(int64(b.First + i))
 	}
 	c.trials += int64(b.Count)
 	r.jobs[j.id] = j
 	c.jobs = append(c.jobs, j)
+	r.working = fmt.Sprintf("%s, n = %d", c.words(), b.N)
 	if c.place >= 0 {
 		r.ready.push(c)
 	}
@@ -147,30 +154,48 @@ func (r *run) send(ctx context.Context, c *cell, id string, b estimate.Block) er
 	if err != nil {
 		return fmt.Errorf("encode job %q: %w", id, err)
 	}
-	if err := r.queue.Submit(ctx, id, data); err != nil && ctx.Err() == nil {
+	if err := r.queue.Submit(ctx, id, data); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		return fmt.Errorf("queue job %q: %w", id, err)
 	}
 	return nil
 }
 
-// finished takes one repetition off the job that it belongs to.
-func (r *run) finished(c *cell, n, rep int64) {
-	for i, j := range c.jobs {
+// back takes one repetition off the job that it belongs to. It reports whether the repetition was out.
+func (r *run) back(c *cell, s *sizing, n, rep int64) bool {
+	if !s.out.has(rep) {
+		return false
+	}
+	s.out.clear(rep)
+	for _, j := range c.jobs {
 		if j.block.N != n || rep < int64(j.block.First) || rep >= int64(j.block.First+j.block.Count) {
 			continue
 		}
 		if j.missing--; j.missing == 0 {
-			delete(r.jobs, j.id)
-			c.jobs = append(c.jobs[:i], c.jobs[i+1:]...)
+			r.forget(j)
 		}
-		return
+		break
+	}
+	return true
+}
+
+// forget strikes a job off.
+func (r *run) forget(j *job) {
+	delete(r.jobs, j.id)
+	if i := slices.Index(j.cell.jobs, j); i >= 0 {
+		j.cell.jobs = slices.Delete(j.cell.jobs, i, i+1)
 	}
 }
 
-// heal queues again what has gone missing: jobs past their deadline that the server does not have any more.
+// heal queues again what has gone missing: jobs that the server does not have any more.
 func (r *run) heal(ctx context.Context, now time.Time) error {
 	state, err := r.queue.State(ctx)
 	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		r.note(fmt.Sprintf("the queue does not answer: %v", err))
 		return nil
 	}
@@ -188,59 +213,49 @@ func (r *run) heal(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// lateJobs are those past their deadline, or, where the server has none at all, all that are older than a moment.
+// lateJobs are those that are overdue, or, where the server has none at all, all that should have come back.
 func (r *run) lateJobs(now time.Time, none bool) []*job {
+	wait := r.Lease
+	if none {
+		wait = 2 * r.Healing // what is on its way has arrived by then
+	}
 	var late []*job
 	for _, j := range r.jobs {
-		limit := j.deadline
-		if none {
-			limit = limit.Add(-lease + 2*time.Second)
-		}
-		if now.After(limit) {
+		if now.Sub(j.sent) > j.expected+wait {
 			late = append(late, j)
 		}
 	}
 	return late
 }
 
-// again frees the missing repetitions of a job and queues them under a new id, or gives them up.
+// again queues what is missing of a job under a new id, or gives it up.
 func (r *run) again(ctx context.Context, j *job) error {
-	c, n := j.cell, j.block.N
-	delete(r.jobs, j.id)
-	for i := range c.jobs {
-		if c.jobs[i] == j {
-			c.jobs = append(c.jobs[:i], c.jobs[i+1:]...)
-			break
+	c, n, end := j.cell, j.block.N, int64(j.block.First+j.block.Count)
+	out := &c.size(n).out
+	r.forget(j)
+	switch {
+	case c.done: // nobody needs it any more
+		return nil
+	case j.tries >= mostTries:
+		reason := fmt.Sprintf("its job was queued %d times and never came back", j.tries)
+		r.note(fmt.Sprintf("job %s is given up: %s", j.id, reason))
+		for rep := out.firstSet(int64(j.block.First), end); rep < end; rep = out.firstSet(rep, end) {
+			out.clear(rep)
+			r.counts.failure(c, n, rep, "machine", reason)
+			c.Lost(n, int(rep), reason)
 		}
-	}
-	if j.tries >= mostTries {
-		reason := fmt.Sprintf("job %s was queued %d times and never came back", j.id, j.tries)
-		r.note(reason)
-		for i := range j.block.Count {
-			if rep := int64(j.block.First + i); !r.ledger.Has(c.Key, n, rep) {
-				c.Lost(n, int(rep), reason)
-				c.lost++
-			}
-		}
-		return r.advance(ctx, c)
+		r.touch(c)
+		return nil
 	}
 	r.note(fmt.Sprintf("job %s was lost on the way; its missing trials are queued again", j.id))
-	taken := &c.size(n).taken
-	for i := range j.block.Count {
-		if rep := int64(j.block.First + i); !r.ledger.Has(c.Key, n, rep) {
-			taken.clear(rep)
-		}
-	}
-	for end := int64(j.block.First + j.block.Count); ; {
-		first := taken.firstClear(int64(j.block.First))
-		if first >= end {
-			return nil
-		}
-		count := int(taken.firstSet(first, end) - first)
-		if err := r.submit(ctx, c, estimate.Block{N: n, First: int(first), Count: count}, j.tries+1); err != nil {
+	for first := out.firstSet(int64(j.block.First), end); first < end; {
+		stop := min(out.firstClear(first), end)
+		if err := r.submit(ctx, c, estimate.Block{N: n, First: int(first), Count: int(stop - first)}, j.tries+1); err != nil {
 			return err
 		}
+		first = out.firstSet(stop, end)
 	}
+	return nil
 }
 
 // cellQueue orders cells that may want something by progress, then by place.

@@ -1,7 +1,9 @@
 package coordinator
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/shatterlab/shatter/pipeline"
@@ -38,7 +40,7 @@ func newList(c *pipeline.Cell, cells int) *list {
 }
 
 func (l *list) find(n int64) *listed {
-	i, ok := slices.BinarySearchFunc(l.sizes, n, func(s *listed, n int64) int { return int(s.N - n) })
+	i, ok := slices.BinarySearchFunc(l.sizes, n, func(s *listed, n int64) int { return cmp.Compare(s.N, n) })
 	if !ok {
 		return nil
 	}
@@ -73,7 +75,7 @@ func (l *list) Guess(int) []estimate.Block { return nil }
 
 func (l *list) Add(n int64, rep int, o estimate.Outcome) {
 	s := l.find(n)
-	if s == nil || rep >= l.trials || s.known.has(int64(rep)) {
+	if s == nil || rep < 0 || rep >= l.trials || s.known.has(int64(rep)) {
 		return
 	}
 	delete(s.lost, int64(rep))
@@ -90,7 +92,7 @@ func (l *list) Add(n int64, rep int, o estimate.Outcome) {
 }
 
 func (l *list) Lost(n int64, rep int, reason string) {
-	if s := l.find(n); s != nil && rep < l.trials && !s.known.has(int64(rep)) {
+	if s := l.find(n); s != nil && rep >= 0 && rep < l.trials && !s.known.has(int64(rep)) {
 		s.lost[int64(rep)] = reason
 	}
 }
@@ -108,17 +110,13 @@ func (l *list) Done() bool {
 // Result is what the sample sizes show: each is sufficient or insufficient where its exact one-sided limit says so.
 func (l *list) Result() estimate.Result {
 	r := estimate.Result{Status: estimate.StatusUndecided, Reason: "the sample sizes do not show both sides"}
-	var failed, lost int64
+	var failed int64
 	for _, s := range l.sizes {
 		p := l.consumed(s)
 		if p.Consumed > 0 {
 			r.Points = append(r.Points, p)
 			r.Trials += int64(p.Consumed)
 			failed += int64(p.Failed)
-		}
-		for rep, why := range s.lost {
-			lost++
-			r.Reason = fmt.Sprintf("%d trials were lost, one of them repetition %d at n = %d: %s", lost, rep, s.N, why)
 		}
 		switch {
 		case s.infeasible != "":
@@ -130,22 +128,23 @@ func (l *list) Result() estimate.Result {
 			r.High = s.N
 		}
 	}
-	l.status(&r, failed, lost)
+	l.status(&r, failed)
 	return r
 }
 
-func (l *list) status(r *estimate.Result, failed, lost int64) {
+func (l *list) status(r *estimate.Result, failed int64) {
 	first, last := l.sizes[0], l.sizes[len(l.sizes)-1]
-	switch {
+	switch lost := l.lost(); {
 	case lost > 0:
-	case l.target == 0:
-		r.Reason = "goal.beta is not given"
-	case last.infeasible != "":
-		r.Status, r.Reason = estimate.StatusInfeasible, last.infeasible
+		r.Reason = fmt.Sprintf("%d trials were lost, the first of them %s", lost, l.firstLost())
 	case r.Trials > 0 && failed == r.Trials:
 		r.Status, r.Reason = estimate.StatusFailed, "not one trial ran through"
+	case l.target == 0:
+		r.Reason = "goal.beta is not given"
 	case r.High != 0 && r.Low > r.High:
 		r.Reason = fmt.Sprintf("not monotone: %d examples are shown sufficient, %d insufficient", r.High, r.Low)
+	case last.infeasible != "":
+		r.Status, r.Reason = estimate.StatusInfeasible, last.infeasible
 	case r.Low == last.N:
 		r.Status, r.Reason = estimate.StatusAboveRange, ""
 	case r.High == first.N:
@@ -155,9 +154,28 @@ func (l *list) status(r *estimate.Result, failed, lost int64) {
 	}
 }
 
-// consumed counts the outcomes before the first lost trial: the result files hold whole runs of repetitions.
+// lost counts the trials that were lost.
+func (l *list) lost() (n int) {
+	for _, s := range l.sizes {
+		n += len(s.lost)
+	}
+	return n
+}
+
+// firstLost says which of the lost trials comes first, and why it was lost.
+func (l *list) firstLost() string {
+	for _, s := range l.sizes {
+		if len(s.lost) > 0 {
+			rep := slices.Min(slices.Collect(maps.Keys(s.lost)))
+			return fmt.Sprintf("repetition %d at n = %d: %s", rep, s.N, s.lost[rep])
+		}
+	}
+	return ""
+}
+
+// consumed counts the outcomes before the first one that is missing: the result files hold whole runs of repetitions.
 func (l *list) consumed(s *listed) estimate.Point {
-	if len(s.lost) == 0 {
+	if s.Consumed == l.trials {
 		return s.Point
 	}
 	p := estimate.Point{N: s.N}

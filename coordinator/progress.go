@@ -1,7 +1,6 @@
 package coordinator
 
 import (
-	"fmt"
 	"sort"
 	"time"
 )
@@ -60,14 +59,10 @@ func (r *run) snapshot(now time.Time) Progress {
 		Cells: len(r.cells), Decided: len(r.cells) - r.open,
 		Trials: r.counts.trials, Known: r.counts.known, Elapsed: elapsed,
 		PerSecond: float64(r.counts.trials) / max(elapsed.Seconds(), 1e-3),
-		Failed:    map[string]int64{}, NoWorkers: r.counts.idle && len(r.jobs) > 0,
+		Failed:    map[string]int64{}, Working: r.working, NoWorkers: r.counts.idle && len(r.jobs) > 0,
 	}
 	for kind, f := range r.counts.failures {
 		p.Failed[kind] = f.Count
-	}
-	for _, j := range r.jobs {
-		p.Working = fmt.Sprintf("%s, n = %d", j.cell.words(), j.block.N)
-		break
 	}
 	p.Remaining = r.remaining()
 	return p

@@ -1,8 +1,10 @@
 package coordinator
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -33,10 +35,10 @@ type Summary struct {
 func (r *run) finish(interrupted bool) (*Summary, error) {
 	s := &Summary{
 		Cells: len(r.cells), Decided: len(r.cells) - r.open, Trials: r.counts.trials,
-		Failures: r.counts.list(), Alarms: r.alarms, Interrupted: interrupted && r.open > 0,
+		Failures: r.counts.list(), Interrupted: interrupted && (r.open > 0 || r.unchecked),
 	}
-	for _, conflict := range r.Folder.Report.Conflicts {
-		s.Alarms = append(s.Alarms, fmt.Sprintf("the ledger holds two different outcomes of trial %x/%d/%d", conflict.Cell[:5], conflict.N, conflict.Repetition))
+	for _, trial := range slices.Sorted(maps.Keys(r.alarms)) {
+		s.Alarms = append(s.Alarms, fmt.Sprintf("trial %s has two different outcomes; both are in the ledger, the first counts", trial))
 	}
 	if !s.Interrupted {
 		res, err := r.result()
@@ -114,7 +116,7 @@ func tableRow(c *cell, lc *ledger.Cell, res estimate.Result, curve []ledger.Curv
 		Cell: lc, NLow: res.Low, NHigh: res.High, Status: res.Status, Reason: res.Reason,
 		Trials: res.Trials, MeanError: math.NaN(), Evaluation: c.Evaluation,
 	}
-	if res.Status == estimate.StatusDecided || res.Status == estimate.StatusBelowRange {
+	if res.Status == estimate.StatusDecided {
 		row.NStar = res.High
 	}
 	row.TheoryN = math.Inf(1)
@@ -217,7 +219,9 @@ func (r *run) manifestPlugins(m *manifest) {
 	for digest, n := range counts {
 		m.Plugins = append(m.Plugins, manifestPlugin{File: files[digest], Digest: digest, Outcomes: n})
 	}
-	slices.SortFunc(m.Plugins, func(a, b manifestPlugin) int { return int(b.Outcomes - a.Outcomes) })
+	slices.SortFunc(m.Plugins, func(a, b manifestPlugin) int {
+		return cmp.Or(cmp.Compare(b.Outcomes, a.Outcomes), cmp.Compare(a.Digest, b.Digest))
+	})
 }
 
 // readRuns gives the earlier runs of this folder. A manifest that cannot be read is written anew: it is not part of the result.

@@ -208,7 +208,7 @@ func (f *File) paramAxes(use schemas.AlgorithmUse, path string, described []*plu
 		where := join(path, name)
 		i := slices.IndexFunc(described, func(p *pluginv1.Parameter) bool { return p.GetName() == name })
 		if i < 0 {
-			problems = append(problems, f.problemAtKey(where, "unknown parameter%s", didYouMean(name, names)))
+			problems = append(problems, f.problemAtKey(where, "unknown parameter%s", DidYouMean(name, names)))
 			continue
 		}
 		a, wrong := f.paramAxis(use.Params[name], where, described[i])
@@ -261,7 +261,7 @@ func typedParam(v schemas.Value, p *pluginv1.Parameter) (any, error) {
 		return v.Text == "true", nil
 	case *pluginv1.Value_String_:
 		if len(p.GetChoices()) > 0 && !slices.Contains(p.GetChoices(), v.Text) {
-			return nil, fmt.Errorf("unknown value %q%s", cut(v.Text), didYouMean(v.Text, p.GetChoices()))
+			return nil, fmt.Errorf("unknown value %q%s", cut(v.Text), DidYouMean(v.Text, p.GetChoices()))
 		}
 		return v.Text, nil
 	}

@@ -104,7 +104,7 @@ func (c *checker) list(n *yaml.Node, v reflect.Value, p place, path string, r ru
 		}
 		text := fmt.Sprint(v.Index(i).Interface())
 		if first, ok := seen[text]; ok {
-			c.fail(place{line: item.Line, column: item.Column}, path, "%s is given twice, at %d and %d", cut(item.Value), first, i)
+			c.fail(place{line: item.Line, column: item.Column}, path, "%s is given twice, as item %d and as item %d", cut(item.Value), first+1, i+1)
 		}
 		seen[text] = i
 	}
@@ -205,7 +205,7 @@ func (c *checker) suggest(word string, fields []field) string {
 	}
 	meant = append(meant, other...)
 	if len(meant) == 0 {
-		return didYouMean(word, keys)
+		return DidYouMean(word, keys)
 	}
 	for i := range meant {
 		meant[i] = strconv.Quote(meant[i])
@@ -494,11 +494,11 @@ func (r rules) interval() string {
 func (r rules) text(s string) error {
 	switch {
 	case len(r.enum) > 0 && !slices.Contains(r.enum, s):
-		return fmt.Errorf("unknown value %q%s", cut(s), didYouMean(s, r.enum))
+		return fmt.Errorf("unknown value %q%s", cut(s), DidYouMean(s, r.enum))
 	case r.maxLength > 0 && len(s) > r.maxLength:
 		return fmt.Errorf("%q is longer than %d characters", cut(s), r.maxLength)
 	case r.pattern != nil && !r.pattern.MatchString(s):
-		return fmt.Errorf("%q has characters that are not allowed here; it has to match %s", cut(s), r.pattern)
+		return fmt.Errorf("%q is not a name: it begins with a letter or digit and matches %s", cut(s), r.pattern)
 	}
 	return nil
 }

@@ -145,7 +145,7 @@ func (x *expander) find(e *entry) bool {
 			names = append(names, name)
 		}
 		slices.Sort(names)
-		x.blame(where, "unknown algorithm %q%s", cut(e.use.Use), didYouMean(e.use.Use, names))
+		x.blame(where, "unknown algorithm %q%s", cut(e.use.Use), DidYouMean(e.use.Use, names))
 		return false
 	}
 	if !slices.Contains(d.GetTasks(), learnTask) {
@@ -232,7 +232,7 @@ func (x *expander) zip(g *grid, entries []*entry) {
 			if x.names[name] {
 				x.blame(x.file.item(path, j), "%q is not set in this grid", name)
 			} else {
-				x.blame(x.file.item(path, j), "unknown axis %q%s", cut(name), didYouMean(name, x.known(name)))
+				x.blame(x.file.item(path, j), "unknown axis %q%s", cut(name), DidYouMean(name, x.known(name)))
 			}
 		}
 		for _, e := range entries {
@@ -310,7 +310,7 @@ func (x *expander) exclusions(e *entry) []exclusion {
 		for name, values := range item {
 			where := join(path, name)
 			if !x.names[name] && !x.partial {
-				x.blameKey(where, "unknown name%s", didYouMean(name, x.known(name)))
+				x.blameKey(where, "unknown name%s", DidYouMean(name, x.known(name)))
 			}
 			a, inner := e.axisOf(name)
 			fits = fits && a >= 0

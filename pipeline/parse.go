@@ -133,7 +133,7 @@ func (c *checker) load(src []byte) (root *yaml.Node) {
 		c.syntax(err)
 		return nil
 	}
-	if document.Kind != yaml.DocumentNode || len(document.Content) != 1 {
+	if document.Kind != yaml.DocumentNode || len(document.Content) != 1 || document.Content[0].ShortTag() == "!!null" {
 		c.fail(place{}, "", "the file is empty")
 		return nil
 	}
@@ -151,10 +151,13 @@ func (c *checker) syntax(err error) {
 		if load.ContextMsg != "" {
 			message = load.ContextMsg + ": " + message
 		}
+		if load.Mark.Line == 0 {
+			message += "; a sweep file is plain text in UTF-8"
+		}
 		c.fail(place{line: load.Mark.Line, column: load.Mark.Column}, "", "not YAML: %s", message)
 		return
 	}
-	c.fail(place{}, "", "not YAML: %v", err)
+	c.fail(place{}, "", "not YAML: %v; a sweep file is plain text in UTF-8", err)
 }
 
 // at is the place of the value at path, or of the nearest thing around it that stands in the file.

@@ -116,12 +116,12 @@ func TestParseMistakes(t *testing.T) {
 		{"number for text", "name: 12\n" + base[8:], []string{`s:1:7: name: text was expected, not the number 12: put it in quotes`}},
 		{"value for a mapping", base + "privacy: 1", []string{`s:6:10: privacy: a mapping (key: value) was expected, not the number 1`}},
 		{"mapping for a list", base + "zip: {d: margin}", []string{`s:6:6: zip: a list was expected, not a mapping`}},
-		{"bad name", "name: a/b\n" + base[8:], []string{`s:1:7: name: "a/b" has characters that are not allowed here; it has to match ^[A-Za-z0-9][A-Za-z0-9_-]*$`}},
+		{"bad name", "name: a/b\n" + base[8:], []string{`s:1:7: name: "a/b" is not a name: it begins with a letter or digit and matches ^[A-Za-z0-9][A-Za-z0-9_-]*$`}},
 		{"unknown value", base + "task: lern", []string{`s:6:7: task: unknown value "lern", did you mean "learn"?`}},
 		{"unknown class", strings.Replace(base, "points", "tresholds", 1), []string{`s:2:18: problem.class: unknown value "tresholds", did you mean "thresholds"?`}},
 		{"n below 1", strings.Replace(base, "[100]", "[100, 0, -5]", 1), []string{
 			`s:5:10: n[1]: 0 is outside [1, 1000000000]`, `s:5:13: n[2]: -5 is outside [1, 1000000000]`}},
-		{"n twice", strings.Replace(base, "[100]", "[100, 1e2]", 1), []string{`s:5:10: n: 1e2 is given twice, at 0 and 1`}},
+		{"n twice", strings.Replace(base, "[100]", "[100, 1e2]", 1), []string{`s:5:10: n: 1e2 is given twice, as item 1 and as item 2`}},
 		{"probability 1", strings.Replace(base, "0.1, beta: 0.1", "1, beta: 0", 1), []string{
 			`s:4:15: goal.alpha: 1 is outside (0, 1)`, `s:4:24: goal.beta: 0 is outside (0, 1)`}},
 		{"not a number", base + "privacy: {epsilon: .nan, delta: [.inf, nan]}", []string{

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// didYouMean is the end of a message about an unknown word: the nearest of the known ones, or, where none is near, all of them
+// DidYouMean is the end of a message about an unknown word: the nearest of the known ones, or, where none is near, all of them
 // if they are few.
-func didYouMean(word string, known []string) string {
+func DidYouMean(word string, known []string) string {
 	if s, ok := nearest(word, known); ok {
 		return fmt.Sprintf(", did you mean %q?", s)
 	}

@@ -387,8 +387,8 @@ func (b *Bytes) UnmarshalText(text []byte) error {
 		}
 		f *= math.Pow(unit, 1+float64(strings.IndexByte("KMGT", strings.ToUpper(m[2])[0])))
 	}
-	if f < 1 || f > 1<<60 {
-		return fmt.Errorf("%s is outside 1 byte to 2^60 bytes", text)
+	if f < 1<<20 || f > 1<<60 { // below a MiB a unit was forgotten: no process lives in that
+		return fmt.Errorf("%s is outside 1 MiB to 2^60 bytes: write it like 512 MiB or 2 GiB", text)
 	}
 	*b = Bytes(f)
 	return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 
 	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/pipeline/ledger"
@@ -19,7 +20,7 @@ const processesPerLane = 3
 type lane struct {
 	w         *worker
 	processes []process // most recently used last
-	streams   [4]rand.PCG
+	streams   [1 + pipeline.TestPoints]rand.PCG
 	answers   scoring
 	notes     []string // what happened to processes since the last result
 }
@@ -27,7 +28,6 @@ type lane struct {
 type process struct {
 	key  processKey
 	host *host.Process
-	used bool // has run a session
 }
 
 // processKey is what two jobs must share to run in one process.
@@ -139,8 +139,17 @@ func (l *lane) session(ctx context.Context, t *task, from, to int) (*host.ExitEr
 	if ctx.Err() != nil || exit.Cause == host.Cancelled {
 		return nil, err
 	}
-	l.notes = append(l.notes, exit.Error())
+	l.note(exit)
 	return exit, nil
+}
+
+// note keeps the first line of what happened to a process. A message has room for some of them, however often that was.
+func (l *lane) note(exit *host.ExitError) {
+	const most, longest = 20, 500
+	line, _, _ := strings.Cut(exit.Error(), "\n")
+	if len(l.notes) < most {
+		l.notes = append(l.notes, strings.ToValidUTF8(line[:min(len(line), longest)], ""))
+	}
 }
 
 func (l *lane) try(ctx context.Context, t *task, from, to int, memory int64) error {
@@ -216,20 +225,23 @@ func (l *lane) discard() {
 	}
 }
 
-// begin starts the data streams of a repetition over and draws its target.
-func (l *lane) begin(t *task, trial int) {
+// begin starts a repetition over, with those of its data streams that will be drawn from, and draws its target.
+func (l *lane) begin(t *task, trial int, streams ...pipeline.Stream) {
 	rep := uint32(t.First) + uint32(trial)
-	for i, s := range [...]pipeline.Stream{pipeline.Target, pipeline.Points, pipeline.LabelNoise, pipeline.TestPoints} {
-		l.streams[i].Seed(pipeline.Seed(t.Cell.DataKey, s, 0, rep))
+	for _, s := range streams {
+		l.streams[s].Seed(pipeline.Seed(t.Cell.DataKey, s, 0, rep))
 	}
-	t.drawer.Begin(problem.Streams{Target: &l.streams[0], Points: &l.streams[1], LabelNoise: &l.streams[2], TestPoints: &l.streams[3]})
+	t.drawer.Begin(problem.Streams{
+		Target: &l.streams[pipeline.Target], Points: &l.streams[pipeline.Points],
+		LabelNoise: &l.streams[pipeline.LabelNoise], TestPoints: &l.streams[pipeline.TestPoints],
+	})
 }
 
 // sample draws the samples of the trials from..to-1, one after another.
 func (l *lane) sample(t *task, from, to int, x, y []float64) {
 	n, dim := int(t.N), t.pop.Dim()
 	for j := range to - from {
-		l.begin(t, from+j)
+		l.begin(t, from+j, pipeline.Target, pipeline.Points, pipeline.LabelNoise)
 		t.drawer.Sample(n, x[j*n*dim:(j+1)*n*dim], y[j*n:(j+1)*n])
 	}
 }

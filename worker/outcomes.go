@@ -10,17 +10,17 @@ import (
 
 // outcomes are the rows of a job while they are made: one per repetition.
 type outcomes struct {
-	job          *pipeline.Job
-	status       []uint8
-	error        []float64
-	kind, reason []string
-	values       [][]float64 // per metric that the algorithm declares
-	notes        []string    // what happened on the way
+	job    *pipeline.Job
+	status []uint8
+	error  []float64
+	faults map[int]fault // of trials whose outcome is not ok
+	values [][]float64   // per metric that the algorithm declares
+	notes  []string      // what happened on the way
 }
 
 func newOutcomes(job *pipeline.Job) *outcomes {
 	n := int(job.Count)
-	o := &outcomes{job: job, status: make([]uint8, n), error: make([]float64, n), kind: make([]string, n), reason: make([]string, n)}
+	o := &outcomes{job: job, status: make([]uint8, n), error: make([]float64, n), faults: map[int]fault{}}
 	for range job.Cell.Metrics {
 		o.values = append(o.values, make([]float64, n))
 	}
@@ -33,7 +33,7 @@ func (o *outcomes) end(trial int, status uint8, kind, reason string) {
 	if len(reason) > longest {
 		reason = reason[:longest] + "..."
 	}
-	o.status[trial], o.error[trial], o.kind[trial], o.reason[trial] = status, math.NaN(), kind, reason
+	o.status[trial], o.error[trial], o.faults[trial] = status, math.NaN(), fault{kind, reason}
 	for m := range o.values {
 		o.values[m][trial] = math.NaN()
 	}
@@ -63,10 +63,8 @@ func (o *outcomes) record(from int, s *scores, metrics map[string][]float64) {
 			}
 		}
 	}
-	for j := range s.error {
-		if s.failed(j) {
-			o.end(from+j, ledger.Failed, s.kind[j], s.reason[j])
-		}
+	for j, f := range s.faults {
+		o.end(from+j, ledger.Failed, f.kind, f.reason)
 	}
 }
 
@@ -79,7 +77,10 @@ func (o *outcomes) messages(w *worker, seconds float64) []*ledger.Batch {
 	for from := 0; from < len(o.status); {
 		to, size := from, 0
 		for ; to < len(o.status) && size < bytesPerMessage; to++ {
-			size += 29 + 8*len(o.values) + len(o.kind[to]) + len(o.reason[to])
+			size += 29 + 8*len(o.values)
+			if f, ok := o.faults[to]; ok {
+				size += len(f.kind) + len(f.reason)
+			}
 		}
 		b := o.batch(from, to)
 		b.Worker, b.Profile = w.Name, w.profile
@@ -95,7 +96,15 @@ func (o *outcomes) batch(from, to int) *ledger.Batch {
 		Sweep: o.job.Sweep, Cell: o.job.Cell.Key, N: o.job.N, Digest: o.job.Plugin,
 		Repetition: make([]int64, to-from),
 		Status:     o.status[from:to], Error: o.error[from:to],
-		Metrics: o.job.Cell.Metrics, Kind: o.kind[from:to], Reason: o.reason[from:to],
+		Metrics: o.job.Cell.Metrics,
+	}
+	if len(o.faults) > 0 {
+		b.Kind, b.Reason = make([]string, to-from), make([]string, to-from)
+	}
+	for trial, f := range o.faults {
+		if from <= trial && trial < to {
+			b.Kind[trial-from], b.Reason[trial-from] = f.kind, f.reason
+		}
 	}
 	for i := range b.Repetition {
 		b.Repetition[i] = o.job.First + int64(from+i)

@@ -86,7 +86,7 @@ func (ps *populations) close() {
 	defer ps.mu.Unlock()
 	for _, p := range ps.open {
 		if p.rows != nil {
-			p.rows.Close()
+			_ = p.rows.Close() // the memory goes with the process in any case
 		}
 	}
 	clear(ps.open)

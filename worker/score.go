@@ -3,24 +3,31 @@ package worker
 import (
 	"context"
 
+	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/plugins/host"
 )
 
 // scores are the outcomes of one session's trials while they are made.
 type scores struct {
-	error        []float64
-	kind, reason []string // of trials that failed
+	error  []float64
+	faults map[int]fault // of trials that failed
 }
+
+// fault is what went wrong with a trial. Trials that do have one are few, as a rule.
+type fault struct{ kind, reason string }
 
 func newScores(trials int) *scores {
-	return &scores{error: make([]float64, trials), kind: make([]string, trials), reason: make([]string, trials)}
+	return &scores{error: make([]float64, trials), faults: map[int]fault{}}
 }
 
-func (s *scores) failed(j int) bool { return s.kind[j] != "" }
+func (s *scores) failed(j int) bool {
+	_, failed := s.faults[j]
+	return failed
+}
 
 func (s *scores) fail(j int, kind, reason string) {
 	if !s.failed(j) { // the first fault counts
-		s.kind[j], s.reason[j] = kind, reason
+		s.faults[j] = fault{kind, reason}
 	}
 }
 
@@ -53,7 +60,7 @@ func (s *scoring) room(trials, points int) {
 func (l *lane) evaluate(ctx context.Context, s *host.Session, t *task, from int, trials *scores) error {
 	m := t.drawer.TestLen()
 	perGroup := max(1, host.MaxAnswers/m)
-	group := make([]int, 0, perGroup)
+	group := make([]int, 0, min(perGroup, len(trials.error)))
 	for j := 0; j < len(trials.error); {
 		group = group[:0]
 		for ; j < len(trials.error) && len(group) < perGroup; j++ {
@@ -94,7 +101,7 @@ func (l *lane) step(ctx context.Context, s *host.Session, t *task, from int, gro
 	a := &l.answers
 	if t.pop.rows != nil {
 		for i, j := range group {
-			l.begin(t, from+j)
+			l.begin(t, from+j, pipeline.Target, pipeline.TestPoints)
 			t.drawer.Test(nil, a.y[i*m:(i+1)*m], a.w[i*m:(i+1)*m])
 		}
 		return s.StepShared(ctx, a.counts, 0)
@@ -104,7 +111,7 @@ func (l *lane) step(ctx context.Context, s *host.Session, t *task, from int, gro
 	return s.Step(ctx, a.counts, func(x []float64) {
 		for rows := len(x) / dim; rows > 0; {
 			if left == 0 {
-				l.begin(t, from+group[next])
+				l.begin(t, from+group[next], pipeline.Target, pipeline.TestPoints)
 				next, left = next+1, m
 			}
 			k := min(rows, left)

@@ -109,7 +109,7 @@ func (w *worker) keepAlive(ctx context.Context, lease *bus.Lease) (stop func()) 
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		tick := time.NewTicker(w.Heartbeat)
+		tick := time.NewTicker(heartbeat(w.Heartbeat, lease.AckWait))
 		defer tick.Stop()
 		for {
 			select {
@@ -123,6 +123,14 @@ func (w *worker) keepAlive(ctx context.Context, lease *bus.Lease) (stop func()) 
 		}
 	}()
 	return func() { cancel(); <-done }
+}
+
+// heartbeat is the time between signs of life: at least three in the time that the server waits for one.
+func heartbeat(most, ackWait time.Duration) time.Duration {
+	if ackWait > 0 {
+		return min(most, ackWait/3)
+	}
+	return most
 }
 
 // work runs one leased job and publishes its outcomes, then acknowledges it: in this order, so that nothing is lost.
@@ -165,6 +173,9 @@ func (w *worker) cannot(job *pipeline.Job) string {
 			what = "plugin " + job.Cell.Plugin
 		}
 		return fmt.Sprintf("%s (sha256 %.12s) is not here: start the worker from the same build, with --plugin for plugins of others", what, job.Plugin)
+	}
+	if most := job.Cell.SessionTrials(job.N); job.Count > int64(most) {
+		return fmt.Sprintf("it has %d trials, %d are the most for n = %d", job.Count, most, job.N)
 	}
 	if job.Profile != "" && job.Profile != w.profile {
 		return fmt.Sprintf("the sweep's float profile is %s, this machine's is %s: their last bits may differ", job.Profile, w.profile)

@@ -3,7 +3,10 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -54,24 +57,89 @@ n: [1]
 trials: %d
 `
 
-// The whole path from the sweep file to the table, at the job size that the coordinator picks by itself. The metric
-// "of-bound" is its speed relative to the same loop on two goroutines of one process, in the same run.
+// coreTime is the processor time that this process and its ended children have used: what a result is worth on a machine
+// that others use too.
+func coreTime() (sum time.Duration) {
+	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
+		var u syscall.Rusage
+		_ = syscall.Getrusage(who, &u)
+		sum += time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	}
+	return sum
+}
+
+// cost is the time that something takes: by the clock, and of all cores together.
+type cost struct{ clock, cores time.Duration }
+
+func measure(f func()) cost {
+	began, cores := time.Now(), coreTime()
+	f()
+	return cost{time.Since(began), coreTime() - cores}
+}
+
+// BenchmarkTrials is the whole path from the sweep file to the table, at the job size that the coordinator picks by itself.
+//
+//	cpu-ns/trial    core time of all processes
+//	again-cpu-ns/trial  the part of it that is not the run: the same command again, which reads the ledger and writes the result files
+//	of-bound        speed relative to the same loop on two goroutines of one process, in the same run
+//	cpu-of-bound    the same by core time, which other work on the machine disturbs less
 func BenchmarkTrials(b *testing.B) {
-	for name, loops := range map[string]int{"noop": 0, "10us": loopsFor(10 * time.Microsecond)} {
-		b.Run(name, func(b *testing.B) {
-			plugin := thirdparty(b)
-			file := write(b, filepath.Join(b.TempDir(), "bench.yaml"), fmt.Sprintf(benchSweep, plugin, loops, b.N))
-			bound := twoGoroutines(b.N, loops)
-			dir := filepath.Join(b.TempDir(), "out")
-			b.ResetTimer()
-			if _, errs, code := shatter(b, "run", file, "--out", dir, "--workers", "2", "--quiet"); code > 1 {
-				b.Fatal(errs)
+	for _, c := range []struct {
+		name  string
+		loops int
+	}{{"noop", 0}, {"10us", loopsFor(10 * time.Microsecond)}} {
+		b.Run(c.name, func(b *testing.B) {
+			file := write(b, filepath.Join(b.TempDir(), "bench.yaml"), fmt.Sprintf(benchSweep, thirdparty(b), c.loops, b.N))
+			bound := measure(func() { twoGoroutines(b.N, c.loops) })
+			sweep := func() {
+				if _, errs, code := shatter(b, "run", file, "--out", filepath.Join(filepath.Dir(file), "out"), "--workers", "2", "--quiet"); code > 1 {
+					b.Fatal(errs)
+				}
 			}
+			b.ResetTimer()
+			path := measure(sweep)
 			b.StopTimer()
-			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "trials/s")
-			if loops > 0 {
-				b.ReportMetric(bound.Seconds()/b.Elapsed().Seconds(), "of-bound")
+			again := measure(sweep)
+			n := float64(b.N)
+			b.ReportMetric(n/path.clock.Seconds(), "trials/s")
+			b.ReportMetric(float64(path.cores.Nanoseconds())/n, "cpu-ns/trial")
+			b.ReportMetric(float64(again.cores.Nanoseconds())/n, "again-cpu-ns/trial")
+			if c.loops > 0 {
+				b.ReportMetric(bound.clock.Seconds()/path.clock.Seconds(), "of-bound")
+				b.ReportMetric(bound.cores.Seconds()/path.cores.Seconds(), "cpu-of-bound")
 			}
 		})
 	}
+}
+
+const trickleSweep = `
+name: trickle
+task: learn
+plugins: [%s]
+problem: {class: thresholds, domain: 2^20, distribution: uniform, test: 1}
+algorithms: [{use: third/spin, loops: [%s]}]
+goal: {alpha: 0.05, beta: 0.05}
+n: [1]
+trials: 1
+`
+
+// BenchmarkTrickle is the whole path of jobs of one cheap trial each, for one slot: what a job costs all processes together. What
+// else a run costs (its start, its cells, its result files) is measured by the same command again, and taken off.
+func BenchmarkTrickle(b *testing.B) {
+	loops := make([]string, b.N)
+	for i := range loops {
+		loops[i] = strconv.Itoa(i)
+	}
+	dir := b.TempDir()
+	file := write(b, filepath.Join(dir, "trickle.yaml"), fmt.Sprintf(trickleSweep, thirdparty(b), strings.Join(loops, ", ")))
+	sweep := func() {
+		if _, errs, code := shatter(b, "run", file, "--out", filepath.Join(dir, "out"), "--workers", "1", "--quiet"); code > 1 {
+			b.Fatal(errs)
+		}
+	}
+	b.ResetTimer()
+	path := measure(sweep)
+	b.StopTimer()
+	again := measure(sweep)
+	b.ReportMetric(float64((path.cores-again.cores).Microseconds())/float64(b.N), "cpu-us/job")
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -128,13 +129,14 @@ func TestKilled(t *testing.T) {
 }
 
 // slow makes a list long enough to be killed in.
-func slow(sweep string) string { return strings.Replace(sweep, "trials: 300", "trials: 5000", 1) }
+func slow(sweep string) string { return strings.Replace(sweep, "trials: 300", "trials: 2500", 1) }
 
 func exitStatus(err error) int {
 	if err == nil {
 		return 0
 	}
-	if exit, ok := err.(*exec.ExitError); ok {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
 		return exit.ExitCode()
 	}
 	return -1

@@ -29,7 +29,7 @@ func newDisplay(w io.Writer, quiet bool) *display {
 	d := &display{w: w, quiet: quiet, width: 80, last: time.Now()}
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		d.terminal = true
-		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 20 {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
 			d.width = width
 		}
 	}

@@ -9,7 +9,9 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
 	"runtime/debug"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -43,15 +45,31 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return exitDone
 	}
 	code := exitCode(err)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		code, err = exitInterrupted, errors.New("interrupted; run the same command again to go on")
+	}
 	if text := err.Error(); text != "" {
-		fmt.Fprintf(stderr, "shatter: %s\n", text)
+		fmt.Fprintf(stderr, "shatter: %s%s\n", text, remedy(err))
 	}
 	return code
+}
+
+// remedy is the end of a message about a disk that takes no more, unless the message has one already.
+func remedy(err error) string {
+	switch {
+	case strings.Contains(err.Error(), "make room"):
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return ": make room and run the same command again"
+	case errors.Is(err, syscall.EFBIG):
+		return ": raise the limit on the size of files (ulimit -f) and run the same command again"
+	}
+	return ""
 }
 
 // interruptible gives a context that the first Ctrl-C ends; the second ends the process at once, which loses nothing either.
 func interruptible(stderr io.Writer) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.Background())
+	signal.Ignore(syscall.SIGXFSZ) // a file that may not grow is an error of its write, like a full disk
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
@@ -84,9 +102,7 @@ changed since the sweep began; 130 interrupted.`,
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%w; see %s --help", err, c.CommandPath())}
-	})
+	root.SetFlagErrorFunc(wrongFlag)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(runCommand(), checkCommand(), planCommand(), tableCommand(), workerCommand(), pluginCommand(), versionCommand())
 	usage(root)
@@ -98,7 +114,7 @@ func usage(c *cobra.Command) {
 	if args := c.Args; args != nil {
 		c.Args = func(c *cobra.Command, given []string) error {
 			if err := args(c, given); err != nil {
-				return usageError{fmt.Errorf("%w; usage: %s", err, c.UseLine())}
+				return usageError{fmt.Errorf("wrong number of arguments (%d); usage: %s", len(given), c.UseLine())}
 			}
 			return nil
 		}
@@ -108,16 +124,34 @@ func usage(c *cobra.Command) {
 			if len(given) == 0 {
 				return c.Help()
 			}
-			text := fmt.Sprintf("unknown command %q for %q", given[0], c.CommandPath())
-			if close := c.SuggestionsFor(given[0]); len(close) > 0 {
-				text += fmt.Sprintf(", did you mean %q?", close[0])
+			var names []string
+			for _, sub := range c.Commands() {
+				if sub.IsAvailableCommand() {
+					names = append(names, sub.Name())
+				}
 			}
-			return usageError{errors.New(text)}
+			return usageError{fmt.Errorf("unknown command %q for %q%s", given[0], c.CommandPath(), pipeline.DidYouMean(given[0], names))}
 		}
 	}
 	for _, sub := range c.Commands() {
 		usage(sub)
 	}
+}
+
+var (
+	flagNames = regexp.MustCompile(`--[a-z-]+`)
+	parsing   = regexp.MustCompile(`: strconv\.\w+: parsing ".*": `)
+)
+
+// wrongFlag says what is wrong with a flag, with the one that was meant.
+func wrongFlag(c *cobra.Command, err error) error {
+	text := parsing.ReplaceAllString(err.Error(), ": ")
+	var unknown interface{ GetSpecifiedName() string }
+	if errors.As(err, &unknown) {
+		names := flagNames.FindAllString(c.Flags().FlagUsages(), -1)
+		text += pipeline.DidYouMean("--"+unknown.GetSpecifiedName(), names)
+	}
+	return usageError{fmt.Errorf("%s; see %s --help", strings.TrimSuffix(text, "?"), c.CommandPath())}
 }
 
 // usageError blames the command line or a file that was given.

@@ -98,7 +98,7 @@ func pluginDescribeCommand() *cobra.Command {
 				}
 				names = append(names, d.Name)
 			}
-			return usageError{fmt.Errorf("describe %q: no such algorithm; there are %s", args[0], strings.Join(names, ", "))}
+			return usageError{fmt.Errorf("describe %q: no such algorithm%s", args[0], pipeline.DidYouMean(args[0], names))}
 		},
 	}
 	c.Flags().StringArrayVar(&files, "plugin", nil, "plugin file of others (again for more)")

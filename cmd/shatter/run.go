@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -19,6 +21,9 @@ import (
 	"github.com/shatterlab/shatter/plugins/host"
 	"github.com/shatterlab/shatter/worker"
 )
+
+// maxWorkers keeps a slip of the finger from filling the machine with processes.
+const maxWorkers = 1024
 
 type runFlags struct {
 	out, server, credentials string
@@ -58,12 +63,18 @@ running the same command again goes on where the last one ended, and repeats not
 	return c
 }
 
-func (f *runFlags) run(c *cobra.Command, path string) error {
+func (f *runFlags) run(c *cobra.Command, path string) (failed error) {
 	switch {
 	case f.workers < -1:
 		return usageError{fmt.Errorf("--workers %d: a number from 0 on is needed", f.workers)}
 	case f.workers == 0 && f.server == "":
 		return usageError{errors.New("--workers 0: without --server nobody would work; give at least 1")}
+	case f.workers > maxWorkers:
+		return usageError{fmt.Errorf("--workers %d: each is a process of its own; at most %d are allowed", f.workers, maxWorkers)}
+	case f.mode.Fresh && (f.mode.Extend || f.mode.Redo):
+		return usageError{errors.New("--fresh begins anew: --extend and --redo, which keep outcomes, do not go with it")}
+	case f.credentials != "" && f.server == "":
+		return usageError{errors.New("--creds is for --server, which is not given")}
 	case f.workers < 0:
 		f.workers = runtime.NumCPU()
 	}
@@ -76,14 +87,19 @@ func (f *runFlags) run(c *cobra.Command, path string) error {
 	if f.out == "" {
 		f.out = filepath.Join("shatter-out", s.Name)
 	}
-	folder, err := coordinator.Claim(f.out, s.Plan, f.mode)
+	conn, closeBus, err := connect(c.Context(), f.server, bus.Options{Name: "shatter run " + s.Name, Credentials: f.credentials, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return err // before anything is written
+	}
+	defer closeBus()
+	folder, err := claim(f.out, s.Plan, f.mode)
 	if err != nil {
 		return err
 	}
-	defer folder.Close()
+	defer func() { failed = errors.Join(failed, folder.Close()) }()
 	display := newDisplay(c.ErrOrStderr(), f.quiet)
 	display.opened(folder)
-	summary, err := f.execute(c.Context(), s, folder, display)
+	summary, err := f.execute(c.Context(), s, conn, folder, display)
 	display.end()
 	if err != nil {
 		return err
@@ -91,14 +107,19 @@ func (f *runFlags) run(c *cobra.Command, path string) error {
 	return f.report(c, folder, summary)
 }
 
-// execute runs coordinator and workers of this process on one connection.
-func (f *runFlags) execute(ctx context.Context, s *sweep, folder *coordinator.Folder, d *display) (*coordinator.Summary, error) {
-	log := slog.New(slog.DiscardHandler)
-	conn, closeBus, err := connect(ctx, f.server, bus.Options{Name: "shatter run " + s.Name, Credentials: f.credentials, Log: log})
-	if err != nil {
-		return nil, err
+// claim takes the output folder. Where none can be, the command line is to blame.
+func claim(dir string, plan *pipeline.Plan, mode coordinator.Mode) (*coordinator.Folder, error) {
+	folder, err := coordinator.Claim(dir, plan, mode)
+	for _, cause := range []error{fs.ErrPermission, syscall.EROFS, syscall.ENOTDIR} {
+		if errors.Is(err, cause) {
+			return nil, usageError{fmt.Errorf("no output folder can be at %q (%w); choose another with --out", dir, err)}
+		}
 	}
-	defer closeBus()
+	return folder, err
+}
+
+// execute runs coordinator and workers of this process on one connection.
+func (f *runFlags) execute(ctx context.Context, s *sweep, conn *bus.Conn, folder *coordinator.Folder, d *display) (*coordinator.Summary, error) {
 	if err := publishFiles(ctx, conn, s); err != nil {
 		return nil, err
 	}
@@ -237,7 +258,7 @@ func (f *runFlags) report(c *cobra.Command, folder *coordinator.Folder, s *coord
 	case len(s.Alarms) > 0:
 		return statusError(exitIntegrity)
 	case s.Unfinished > 0:
-		fmt.Fprintf(stderr, "shatter: %d of %d cells are undecided or failed; the column reason says why\n", s.Unfinished, s.Cells)
+		fmt.Fprintf(stderr, "shatter: %d of %d cells are undecided or failed; the column reason of `shatter table %s` says why\n", s.Unfinished, s.Cells, folder.Dir)
 		return statusError(exitUnfinished)
 	case s.FailedTrials > 0:
 		return statusError(exitUnfinished)

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -88,5 +90,47 @@ func TestConstantIsAboveRange(t *testing.T) {
 	_, errs, code := shatter(t, "run", file, "--out", dir, "--workers", "2")
 	if got := table(t, dir)[0]; code != 0 || got["status"] != "above_range" {
 		t.Errorf("exit %d, table says %v: %s", code, got, errs)
+	}
+}
+
+const pythonSweep = `
+name: python
+task: learn
+plugins: [%s]
+problem: {class: halfspace, d: 5, margin: 0.3, distribution: iso, test: 200}
+algorithms: [{use: python/mean, noise: [0.0, 0.5]}, baseline/perceptron]
+goal: {alpha: 0.1, beta: 0.1}
+n: [20, 100]
+trials: 300
+`
+
+// An algorithm in another language gets the same treatment as a built-in one: same bytes for any number of workers.
+func TestPython(t *testing.T) {
+	const python = "/usr/bin/python3"
+	if exec.Command(python, "-c", "import grpc, google.protobuf, numpy").Run() != nil {
+		if os.Getenv("SHATTER_TEST_PYTHON") == "required" {
+			t.Fatal("no python3 with grpc, protobuf and numpy, though SHATTER_TEST_PYTHON is required")
+		}
+		t.Skip("NOT RUN: the plugin in Python needs Debian's python3-grpcio, python3-protobuf and python3-numpy")
+	}
+	source, err := filepath.Abs("../../plugins/host/testdata/python/plugin.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tmp := t.TempDir()
+	plugin := write(t, filepath.Join(tmp, "plugin"), "#!/bin/sh\nexec "+python+" "+source+"\n")
+	if err := os.Chmod(plugin, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	file := write(t, filepath.Join(tmp, "python.yaml"), fmt.Sprintf(pythonSweep, plugin))
+	one := digest(t, mustRun(t, file, filepath.Join(tmp, "one"), "--workers", "1"))
+	two := digest(t, mustRun(t, file, filepath.Join(tmp, "two"), "--workers", "2", "--test-job-sizes", "3"))
+	if one != two {
+		t.Errorf("digests %s and %s", one, two)
+	}
+	for _, r := range frame(t, filepath.Join(tmp, "one"), "curve") {
+		if r["algorithm"] == "python/mean" && r["p_noise"] == 0.0 && r["n"] == 100.0 && r["rate"].(float64) < 0.9 {
+			t.Errorf("the plugin in Python does not learn: %v", r)
+		}
 	}
 }

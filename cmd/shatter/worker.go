@@ -34,6 +34,8 @@ the jobs in work. Data files come by content; plugins of others have to be named
 				return usageError{errors.New("--server is needed: the URL of the NATS server that `shatter run FILE --server URL` uses")}
 			case slots < 1:
 				return usageError{fmt.Errorf("--workers %d: at least 1 is needed", slots)}
+			case slots > maxWorkers:
+				return usageError{fmt.Errorf("--workers %d: each is a process of its own; at most %d are allowed", slots, maxWorkers)}
 			}
 			commands, err := commandsByDigest(files)
 			if err != nil {

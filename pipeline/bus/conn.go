@@ -103,7 +103,7 @@ func (c *Conn) options() []nats.Option {
 		list = append(list, nats.UserCredentials(c.opts.Credentials))
 	}
 	if c.local != nil {
-		list = append(list, nats.InProcessServer(c.local.ns))
+		list = append(list, nats.InProcessServer(c.local.ns), nats.PingInterval(0)) // see Embed
 	}
 	return list
 }
@@ -155,7 +155,8 @@ func (c *Conn) reconnected() {
 	c.pulls.reconnected()
 }
 
-// Close hands back the jobs that arrive for nobody, sends what is buffered and ends the connection. Calls that wait return.
+// Close hands back the jobs that arrive for nobody, sends what is buffered and ends the connection. Calls that wait return
+// with an error. Close a Queue first.
 func (c *Conn) Close() {
 	c.pulls.stop()
 	if err := c.nc.Drain(); err != nil {
@@ -277,7 +278,9 @@ func (c *Conn) store(ctx context.Context, what, subject string, data []byte) err
 		answer, err := c.nc.RequestWithContext(ctx, subject, data)
 		if errors.Is(err, nats.ErrNoResponders) { // the stream is not there (any more)
 			c.setup.forget()
-			return errors.Join(err, c.setup.ready(ctx, c))
+			if bad := c.setup.ready(ctx, c); bad != nil {
+				return bad
+			}
 		}
 		if err != nil {
 			return err

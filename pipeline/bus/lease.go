@@ -142,12 +142,14 @@ func (p *puller) join(slot chan *nats.Msg) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.stopped {
-		return nats.ErrConnectionClosed
+		return p.c.gone()
+	}
+	if p.sub == nil {
+		if err := p.renew(); err != nil {
+			return err
+		}
 	}
 	p.slots = append(p.slots, slot)
-	if p.sub == nil {
-		return p.renew()
-	}
 	p.ask()
 	return nil
 }

@@ -110,6 +110,32 @@ func TestReleaseAndRefuse(t *testing.T) {
 	})
 }
 
+// A slot's request may get lost in two ways: the server says so, or it says nothing for long.
+func TestLostRequestsAreMadeAgain(t *testing.T) {
+	for name, lose := range map[string]func(*testing.T, *Conn){
+		"told": func(t *testing.T, c *Conn) { must(t, c.js.DeleteConsumer(t.Context(), jobStream, workers)) },
+		"not told": func(t *testing.T, c *Conn) {
+			c.pulls.mu.Lock()
+			must(t, c.pulls.sub.Unsubscribe())
+			c.pulls.heard = time.Time{}
+			c.pulls.mu.Unlock()
+			c.pulls.hungry(t.Context(), time.Hour)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conn := embedded(t, Options{})
+			q := coordinate(t, conn, "sweep", 1)
+			work(t, conn, 1, 10)
+			becomes(t, q, "the slot waits", func(s State) bool { return s.Waiting == 1 })
+			lose(t, conn)
+			submit(t, q, "1")
+			if m := next(t, q); m.ID != "1" {
+				t.Errorf("result %q, want 1", m.ID)
+			}
+		})
+	}
+}
+
 // The server is killed again and again in mid-work. Every job gets its result, some twice, and in the end nothing is left.
 func TestServerKilled(t *testing.T) {
 	s := external(t)

@@ -195,13 +195,7 @@ func (q *Queue) Submit(ctx context.Context, id string, payload []byte) error {
 	if err != nil {
 		return fmt.Errorf("queue jobs of sweep %q: %w", q.sweep, err)
 	}
-	if err := q.c.connected(ctx); err != nil {
-		return fmt.Errorf("queue job %q: %w", id, err)
-	}
-	if err := q.c.nc.PublishMsg(&nats.Msg{Subject: jobSubject + q.sweep + "." + id, Reply: replies, Data: payload}); err != nil {
-		return fmt.Errorf("queue job %q: %w", id, err)
-	}
-	return nil
+	return q.c.send(ctx, "queue job "+id, &nats.Msg{Subject: jobSubject + q.sweep + "." + id, Reply: replies, Data: payload})
 }
 
 // reply is where the stream shall answer: nowhere for most jobs, because one answer a second tells as well that it is full.
@@ -233,8 +227,8 @@ func (q *Queue) Next(ctx context.Context) (*Message, error) {
 	}
 }
 
-// Hungry is told when some slot had to wait for a job: once for however many, so ask State. Slots that find a job at once say
-// nothing.
+// Hungry is told when some slot, of any worker, has waited a moment for a job: once for however many, so ask State. Slots that
+// find a job at once say nothing.
 func (q *Queue) Hungry() <-chan struct{} { return q.hungry }
 
 // State asks the server: three or four requests, well under a millisecond of work; a few times a second is fine. What is no longer on

@@ -33,6 +33,8 @@ func Embed(o Options) (*Server, error) {
 	defer os.RemoveAll(dir)
 	ns, err := server.NewServer(&server.Options{
 		ServerName: "shatter", DontListen: true, NoSigs: true, MaxPayload: MaxResult,
+		// No pings: their answers need a lock that a blocked write holds, and a pipe blocks until the other side reads.
+		PingInterval: 1000 * time.Hour, DisableShortFirstPing: true,
 		JetStream: true, StoreDir: dir, JetStreamMaxMemory: memory, JetStreamMaxStore: store, DisableJetStreamBanner: true,
 	})
 	if err != nil {

@@ -147,8 +147,13 @@ func (c *cellIndex) credit(b *Batch, rows int64) {
 // owns lists the rows of a batch that frame number owner of its cell brought.
 func (x index) owns(b *Batch, owner int) []int {
 	rows := make([]int, 0, len(b.Repetition))
+	var p *page
+	last := int64(-1)
 	for i, rep := range b.Repetition {
-		p := x.page(b.Cell, b.N, rep)
+		if rep/pageRows != last {
+			last = rep / pageRows
+			p = x.page(b.Cell, b.N, rep)
+		}
 		if p != nil && p.state[rep%pageRows] != 0 && p.owner[rep%pageRows] == uint32(owner) {
 			rows = append(rows, i)
 		}

@@ -55,6 +55,9 @@ func newParquetWriter(w io.Writer, name string, columns []schemas.Column) (*parq
 	fields := make([]arrow.Field, len(columns))
 	for i, c := range columns {
 		fields[i] = arrow.Field{Name: c.Name, Type: arrowType(c.Type), Nullable: true}
+		if c.Type == schemas.IntColumn {
+			options = append(options, parquet.WithEncodingFor(c.Name, parquet.Encodings.DeltaBinaryPacked))
+		}
 		if c.Label {
 			options = append(options, parquet.WithDictionaryFor(c.Name, true))
 		}

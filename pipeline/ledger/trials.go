@@ -172,6 +172,9 @@ func (r *Result) writeTrials(w io.Writer) error {
 // build appends the trials to the builders of schemas.TrialColumns and of the metrics.
 func (t *trials) build(c *Cell, metrics []schemas.Column, to []array.Builder) {
 	id := c.id()
+	for _, b := range to {
+		b.Reserve(len(t.status))
+	}
 	for rep, status := range t.status {
 		to[0].(*array.StringBuilder).Append(id)
 		to[1].(*array.Int64Builder).Append(t.n)

@@ -84,6 +84,9 @@ func TestPython(t *testing.T) {
 			break
 		}
 	}
+	if python == "" && os.Getenv("SHATTER_TEST_PYTHON") == "required" {
+		t.Fatal("no python3 with grpc, protobuf and numpy, though SHATTER_TEST_PYTHON is required")
+	}
 	if python == "" {
 		t.Skip("NOT RUN: the plugin in Python needs python3 with grpc, protobuf and numpy (Debian: python3-grpcio python3-protobuf python3-numpy)")
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"time"
 
 	"github.com/shatterlab/shatter/plugins/algo"
 )
@@ -52,6 +53,20 @@ var spin = algo.Algorithm[spinParams]{
 	},
 }
 
+var held [][]byte
+
+// allocate takes a gigabyte, a piece at a time, and touches all of it.
+func allocate() {
+	for range 64 {
+		piece := make([]byte, 16<<20)
+		for i := 0; i < len(piece); i += 4096 {
+			piece[i] = 1
+		}
+		held = append(held, piece)
+		time.Sleep(10 * time.Millisecond) // the host looks at it now and then
+	}
+}
+
 func main() {
 	algo.Serve(
 		spin,
@@ -62,5 +77,6 @@ func main() {
 		learner("nan", func() (algo.Model, error) { return constant(math.NaN()), nil }),
 		learner("error", func() (algo.Model, error) { return nil, fmt.Errorf("no luck") }),
 		learner("hang", func() (algo.Model, error) { select {} }),
+		learner("allocate", func() (algo.Model, error) { allocate(); select {} }),
 	)
 }

@@ -1,0 +1,323 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// badSweep is a right file that the tests below spoil.
+const badSweep = `name: bad
+task: learn
+problem: {class: thresholds, domain: 256, distribution: needle, mass: 0.1}
+algorithms: [expmech/em]
+privacy: {epsilon: [1, 2]}
+goal: {alpha: 0.05, beta: 0.05}
+n: [100, 200]
+trials: 10
+`
+
+const badData = `name: bad
+task: learn
+problem: {class: halfspace, data: {file: data.csv, label: y, positive: yes, scale: 10}}
+algorithms: [baseline/perceptron]
+goal: {alpha: 0.1, beta: 0.1, above: 0}
+n: [10]
+trials: 10
+`
+
+// expect runs a command that has to fail, and holds its message against the wanted parts.
+func expect(t *testing.T, code int, want []string, args ...string) {
+	t.Helper()
+	stdout, stderr, got := shatter(t, args...)
+	if got != code {
+		t.Errorf("exit %d, want %d: %s", got, code, stderr)
+	}
+	for _, part := range want {
+		if !strings.Contains(stderr, part) {
+			t.Errorf("the message lacks %q: %s", part, stderr)
+		}
+	}
+	if stdout != "" {
+		t.Errorf("stdout: %s", stdout)
+	}
+	for _, leak := range []string{"goroutine ", "strconv.", "%!"} {
+		if strings.Contains(stderr, leak) {
+			t.Errorf("the message holds %q: %s", leak, stderr)
+		}
+	}
+}
+
+// list is [f(0), f(1), ...] as it stands in a sweep file.
+func list(n int, f func(i int) string) string {
+	items := make([]string, n)
+	for i := range items {
+		items[i] = f(i)
+	}
+	return "[" + strings.Join(items, ", ") + "]"
+}
+
+func from(first int) func(int) string { return func(i int) string { return fmt.Sprint(first + i) } }
+
+// A wrong sweep file is refused as a whole, with place and remedy, and nothing is written.
+func TestBadSweeps(t *testing.T) {
+	bomb := "a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1]\n"
+	for c := 'b'; c <= 'i'; c++ {
+		bomb += fmt.Sprintf("%c: &%c %s\n", c, c, list(9, func(int) string { return "*" + string(c-1) }))
+	}
+	cases := []struct{ name, old, new, want string }{
+		{"key", "goal:", "gaol:", `:6:1: gaol: unknown key, did you mean "goal"?`},
+		{"inner key", "alpha", "alhpa", `:6:8: goal.alhpa: unknown key, did you mean "alpha"?`},
+		{"value", "thresholds", "treshold", `unknown value "treshold", did you mean "thresholds"?`},
+		{"algorithm", "expmech/em", "expmech/en", `unknown algorithm "expmech/en", did you mean "expmech/em"?`},
+		{"parameter", "expmech/em", "{use: baseline/perceptron, averagd: true}", `averagd: unknown parameter, did you mean "averaged"?`},
+		{"task of later", "task: learn", "task: predict", "task learn only"},
+		{"type", "beta: 0.05", "beta: five", `:6:27: goal.beta: "five" is not a number`},
+		{"mapping", "[1, 2]", "{a: 1}", "privacy.epsilon: a number was expected, not a mapping"},
+		{"no value", "[1, 2]", "", "no value: give one, or remove the key"},
+		{"empty grid", "[1, 2]", "[]", "privacy.epsilon: the list is empty"},
+		{"value twice", "[1, 2]", "[1, 1]", "1 is given twice"},
+		{"n of 0", "[100, 200]", "0", "n: 0 is outside [1, "},
+		{"n below 0", "[100, 200]", "[-4]", "n[0]: -4 is outside [1, "},
+		{"n of 1.5", "[100, 200]", "[1.5]", "1.5 is not a whole number"},
+		{"alpha of 0", "alpha: 0.05", "alpha: 0", "goal.alpha: 0 is outside (0, 1)"},
+		{"beta of 1", "beta: 0.05", "beta: 1", "goal.beta: 1 is outside (0, 1)"},
+		{"epsilon of 0", "[1, 2]", "0", "privacy.epsilon: 0 is outside (0, inf)"},
+		{"NaN", "beta: 0.05", "beta: .nan", "not a finite number"},
+		{"many trials", "trials: 10", "trials: 1e12", "trials: 1e12 is outside"},
+		{"many trials in all", "[100, 200]\ntrials: 10", list(1000, from(1)) + "\ntrials: 1e9", "2000000000000 trials"},
+		{"many cells", "privacy: {epsilon: [1, 2]}\ngoal: {alpha: 0.05", "privacy: {epsilon: " + list(10000, from(1)) + "}\ngoal: {alpha: " +
+			list(10000, func(i int) string { return fmt.Sprintf("0.%06d", i+1) }), "100000000 cells"},
+		{"key twice", "trials: 10", "trials: 10\ntrials: 20", ":9:1: trials: the key stands twice"},
+		{"algorithm twice", "[expmech/em]", "[expmech/em, expmech/em]", "given twice"},
+		{"name", "name: bad", "name: ../bad", `"../bad" is not a name`},
+		{"no name", "name: bad", "name: ''", `"" is not a name`},
+		{"no exclusion", "trials: 10", "trials: 10\nexclude: [{epsilon: 7}]", "exclude[0]: matches no cell"},
+		{"all excluded", "trials: 10", "trials: 10\nexclude: [{epsilon: [1, 2]}]", "nothing is left"},
+		{"time", "trials: 10", "trials: 10\nlimits: {trial: 5}", "write it with a unit"},
+		{"memory", "trials: 10", "trials: 10\nlimits: {memory: lots}", "write it like 512 MiB"},
+		{"no plugin", "trials: 10", "trials: 10\nplugins: [./nope]", "paths are relative to the sweep file"},
+		{"folder as plugin", "trials: 10", "trials: 10\nplugins: [.]", "is not a file"},
+		{"text as plugin", "trials: 10", "trials: 10\nplugins: [bad.yaml]", "not executable: chmod +x it"},
+		{"bomb", badSweep, bomb, "unknown key"},
+		{"cycle", "[1, 2]", "&a [*a, *a]", "anchors and aliases"},
+		{"tag", "[1, 2]", "!!python/object 1", "tags (!!python/object) are not used"},
+		{"empty", badSweep, "", "the file is empty"},
+		{"null", badSweep, "---\n", "the file is empty"},
+		{"text", badSweep, "just text", `not the text "just text"`},
+		{"garbage", badSweep, "\x00\x01\xff\xfe\x80", "plain text in UTF-8"},
+		{"large", badSweep, strings.Repeat("# a comment\n", 1<<17), "more than the 1048576"},
+		{"deep", badSweep, "a: " + strings.Repeat("[", 1<<18), "max depth"},
+		{"two documents", badSweep, badSweep + "---\n" + badSweep, "a second document"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			text := strings.Replace(badSweep, c.old, c.new, 1)
+			if text == badSweep {
+				t.Fatalf("%q is not in the file", c.old)
+			}
+			out := filepath.Join(dir, "out")
+			expect(t, exitUsage, []string{"bad.yaml", c.want}, "run", write(t, filepath.Join(dir, "bad.yaml"), text), "--out", out)
+			if _, err := os.Stat(out); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("output folder: %v", err)
+			}
+		})
+	}
+}
+
+// What is wrong with a data file is said with row and column.
+func TestBadData(t *testing.T) {
+	cases := []struct{ name, data, want string }{
+		{"text", "a,b,y\n1,2,yes\n3,four,no\n", `row 3, column "b": "four" is not a number`},
+		{"missing", "a,b,y\n1,2,yes\n3,,no\n", `row 3, column "b": the cell is missing`},
+		{"NaN", "a,b,y\n1,2,yes\n3,NaN,no\n", `row 3, column "b": NaN is not a finite number`},
+		{"label missing", "a,b,y\n1,2,yes\n3,4,\n", `row 3, column "y": the cell is missing`},
+		{"third label", "a,b,y\n1,2,yes\n3,4,no\n5,6,maybe\n", `"maybe" is a third label, after "yes" and "no"`},
+		{"one label", "a,b,y\n1,2,yes\n3,4,yes\n", "labels must have two values"},
+		{"other labels", "a,b,y\n1,2,0\n3,4,1\n", `"yes" never occurs in column "y", whose values are "0", "1"`},
+		{"no label", "a,b,c\n1,2,yes\n3,4,no\n", `no column "y"; its columns are "a", "b", "c"`},
+		{"short row", "a,b,y\n1,2,yes\n3,4\n", "row 3 has 2 cells, the header line has 3"},
+		{"column twice", "a,a,y\n1,2,yes\n3,4,no\n", `columns 1 and 2 are both named "a"`},
+		{"no rows", "a,b,y\n", "no rows below the header line"},
+		{"empty", "", "is empty"},
+		{"garbage", "\x00\xff\"\x80,\n\"", "data.csv: row 1"},
+		{"no file", "-", "no such file"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			if c.data != "-" {
+				write(t, filepath.Join(dir, "data.csv"), c.data)
+			}
+			expect(t, exitUsage, []string{"bad.yaml:3:", c.want}, "check", write(t, filepath.Join(dir, "bad.yaml"), badData))
+		})
+	}
+}
+
+// A file that is no plugin, or one of another version, is named with what is wrong with it.
+func TestBadPlugins(t *testing.T) {
+	cases := []struct{ name, text, want string }{
+		{"newer", "#!/bin/sh\necho '1|99|unix|/tmp/x|grpc'\nexec cat\n", "protocol version 99"},
+		{"older", "#!/bin/sh\necho '1|0|unix|/tmp/x|grpc'\nexec cat\n", "the plugin is older"},
+		{"prints", "#!/bin/sh\necho hello\nexec cat\n", `it printed "hello"`},
+		{"ends", "#!/bin/sh\necho 'no libfoo' >&2\nexit 127\n", "no libfoo"},
+		{"garbage", "\x00\x01\x02", "no program for this machine"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			plugin := write(t, filepath.Join(dir, "plugin"), c.text)
+			if err := os.Chmod(plugin, 0o777); err != nil {
+				t.Fatal(err)
+			}
+			file := write(t, filepath.Join(dir, "bad.yaml"), badSweep+"plugins: [plugin]\n")
+			expect(t, exitUsage, []string{plugin, c.want}, "check", file)
+		})
+	}
+}
+
+// The command line is refused with what would be right, before anything is written.
+func TestBadCommandLine(t *testing.T) {
+	dir := t.TempDir()
+	file := write(t, filepath.Join(dir, "bad.yaml"), badSweep)
+	out := filepath.Join(dir, "out")
+	stranger := filepath.Join(dir, "stranger")
+	begun := filepath.Join(dir, "begun", "ledger")
+	damaged := filepath.Join(dir, "damaged")
+	for _, d := range []string{stranger, begun, damaged} {
+		if err := os.MkdirAll(d, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, filepath.Join(damaged, "table.parquet"), "no Parquet")
+	cases := []struct {
+		name string
+		args []string
+		code int
+		want string
+	}{
+		{"command", []string{"rnu"}, exitUsage, `unknown command "rnu" for "shatter", did you mean "run"?`},
+		{"inner command", []string{"plugin", "lsit"}, exitUsage, `did you mean "list"?`},
+		{"strange command", []string{"frobnicate"}, exitUsage, "there is check, plan, "},
+		{"flag", []string{"run", file, "--wokers", "2"}, exitUsage, `unknown flag: --wokers, did you mean "--workers"`},
+		{"no argument", []string{"run"}, exitUsage, "usage: shatter run FILE"},
+		{"two arguments", []string{"run", file, file}, exitUsage, "usage: shatter run FILE"},
+		{"no file", []string{"run", file + "x"}, exitUsage, "no such file"},
+		{"folder as file", []string{"run", dir}, exitUsage, "is a directory"},
+		{"workers abc", []string{"run", file, "--workers", "abc", "--out", out}, exitUsage, `"abc" for "--workers"`},
+		{"workers -5", []string{"run", file, "--workers", "-5", "--out", out}, exitUsage, "a number from 0 on is needed"},
+		{"workers 0", []string{"run", file, "--workers", "0", "--out", out}, exitUsage, "nobody would work"},
+		{"many workers", []string{"run", file, "--workers", "100000000", "--out", out}, exitUsage, "at most 1024"},
+		{"fresh and extend", []string{"run", file, "--fresh", "--extend", "--out", out}, exitUsage, "--fresh begins anew"},
+		{"credentials alone", []string{"run", file, "--creds", "x", "--out", out}, exitUsage, "--creds is for --server"},
+		{"no server", []string{"run", file, "--server", "nats://127.0.0.1:1", "--out", out}, exitConnection, "no NATS server at nats://127.0.0.1:1"},
+		{"no URL", []string{"run", file, "--server", "nats://%%", "--out", out}, exitConnection, "check the URL"},
+		{"worker without server", []string{"worker"}, exitUsage, "--server is needed"},
+		{"out is a file", []string{"run", file, "--out", file}, exitUsage, "choose another with --out"},
+		{"out under a file", []string{"run", file, "--out", filepath.Join(file, "out")}, exitUsage, "choose another with --out"},
+		{"table of nothing", []string{"table", out}, exitUsage, "name the output folder of a sweep"},
+		{"table of a file", []string{"table", file}, exitUsage, "is not a folder"},
+		{"table of a strange folder", []string{"table", stranger}, exitUsage, "is not the output folder of a sweep"},
+		{"table of what has not ended", []string{"table", filepath.Dir(begun)}, exitUsage, "has no results yet"},
+		{"table of garbage", []string{"table", damaged}, exitUsage, "writes it anew from the ledger"},
+		{"format", []string{"table", stranger, "-o", "xml"}, exitUsage, "one of table, json, csv, md is needed"},
+		{"algorithm", []string{"plugin", "describe", "expmech/me"}, exitUsage, `did you mean "expmech/em"?`},
+		{"no plugin", []string{"plugin", "list", filepath.Join(dir, "nope")}, exitUsage, "there is no such file"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			expect(t, c.code, []string{c.want}, c.args...)
+			if _, err := os.Stat(out); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("output folder: %v", err)
+			}
+		})
+	}
+}
+
+// A folder that another run holds is left alone. An interrupt ends that run with a message how to go on, and leaves no process.
+func TestInterrupt(t *testing.T) {
+	shatterBinary, dir := binary(t), t.TempDir()
+	out := filepath.Join(dir, "out")
+	file := write(t, filepath.Join(dir, "bad.yaml"), strings.Replace(badSweep, "trials: 10\n", "trials: 100000000\n", 1))
+	for _, interrupts := range []int{1, 2} {
+		var stdout, stderr bytes.Buffer
+		cmd := exec.Command(shatterBinary, "run", file, "--out", out, "--workers", "2")
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		before := ledgerSize(out)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		waitFor(t, "outcomes", func() bool { return ledgerSize(out) > before })
+		if interrupts == 1 {
+			expect(t, exitUnfinished, []string{fmt.Sprint("process ", cmd.Process.Pid), "wait for that or stop it"}, "run", file, "--out", out)
+			expect(t, exitUsage, []string{"has no results yet"}, "table", out)
+		}
+		for range interrupts { // a second one may find the process gone
+			_ = cmd.Process.Signal(os.Interrupt)
+		}
+		_ = cmd.Wait()
+		if code := cmd.ProcessState.ExitCode(); code != exitInterrupted {
+			t.Errorf("%d interrupts: exit %d: %s", interrupts, code, &stderr)
+		}
+		if stdout.Len() > 0 || strings.Contains(stderr.String(), "goroutine ") {
+			t.Errorf("%d interrupts: %s%s", interrupts, &stdout, &stderr)
+		}
+		if interrupts == 1 && !strings.Contains(stderr.String(), "run the same command again to go on") {
+			t.Errorf("the message does not say how to go on: %s", &stderr)
+		}
+		waitFor(t, "the processes to end", func() bool { return len(processes(t, shatterBinary)) == 0 })
+	}
+}
+
+// A reader that leaves, and a device that is full, are no reason to panic.
+func TestStdoutEnds(t *testing.T) {
+	shatterBinary, dir := binary(t), t.TempDir()
+	out := filepath.Join(dir, "out")
+	mustRun(t, write(t, filepath.Join(dir, "bad.yaml"), badSweep), out)
+	show := func(stdout *os.File) (string, *os.ProcessState) {
+		var stderr bytes.Buffer
+		cmd := exec.Command(shatterBinary, "table", out, "--what", "curve")
+		cmd.Stdout, cmd.Stderr = stdout, &stderr
+		_ = cmd.Run()
+		stdout.Close()
+		return stderr.String(), cmd.ProcessState
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	if text, state := show(w); state.Sys().(syscall.WaitStatus).Signal() != syscall.SIGPIPE || text != "" {
+		t.Errorf("broken pipe: %v: %s", state, text)
+	}
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skipf("no full device: %v", err)
+	}
+	if text, state := show(full); state.ExitCode() != exitUnfinished || !strings.Contains(text, "make room") {
+		t.Errorf("full device: %v: %s", state, text)
+	}
+}
+
+// A trial that takes more memory than it may is lost, by name of the limit.
+func TestMemoryLimit(t *testing.T) {
+	dir := t.TempDir()
+	text := fmt.Sprintf(thirdSweep, thirdparty(t), "{use: third/allocate, one_in: 1}", 1, 1)
+	text = strings.Replace(text, "trial: 3s", "trial: 30s, memory: 200 MiB", 1)
+	out := filepath.Join(dir, "out")
+	_, errs, code := shatter(t, "run", write(t, filepath.Join(dir, "bad.yaml"), text), "--out", out, "--workers", "2")
+	if code != exitUnfinished || !strings.Contains(errs, "raise limits.memory in the sweep file") {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	if got := table(t, out)[0]; got["status"] != "undecided" || !strings.Contains(fmt.Sprint(got["reason"]), "lost") {
+		t.Errorf("table says %v", got)
+	}
+}

@@ -1,0 +1,156 @@
+package coordinator
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/shatterlab/shatter/pipeline"
+	"github.com/shatterlab/shatter/pipeline/estimate"
+)
+
+// The cell with the least progress comes first, then the one that stands first, whatever was pushed, moved and popped before.
+func TestCellQueue(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var q cellQueue
+		cells := make([]*cell, 12)
+		for i := range cells {
+			cells[i] = &cell{index: i, place: -1}
+		}
+		for range rapid.IntRange(1, 80).Draw(t, "steps") {
+			if c := rapid.SampledFrom(cells).Draw(t, "cell"); rapid.Bool().Draw(t, "push") {
+				c.trials += int64(rapid.IntRange(0, 5).Draw(t, "more"))
+				q.push(c)
+			} else if q.Len() > 0 {
+				q.pop()
+			}
+			queued := 0
+			for _, c := range cells {
+				if c.place < 0 {
+					continue
+				}
+				queued++
+				first := q.cells[0]
+				if q.cells[c.place] != c || c.trials < first.trials || c.trials == first.trials && c.index < first.index {
+					t.Fatalf("cell %d of %d trials at %d, first is %d of %d", c.index, c.trials, c.place, first.index, first.trials)
+				}
+			}
+			if queued != q.Len() {
+				t.Fatalf("%d cells in a queue of %d", queued, q.Len())
+			}
+		}
+	})
+}
+
+func listCell(t *testing.T, trials int, n ...int64) *cell {
+	t.Helper()
+	c, err := newCell(&pipeline.Cell{N: n, Trials: trials, Beta: 0.1}, 0, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// Jobs are cut by predicted time, by the session's bounds and by the number of slots.
+func TestCut(t *testing.T) {
+	for name, test := range map[string]struct {
+		seconds float64 // of 1000 trials
+		slots   int
+		block   int
+		want    int
+	}{
+		"unknown cost":         {block: 5000, slots: 2, want: pilot},
+		"aim":                  {seconds: 1, block: 5000, slots: 2, want: 250},
+		"session":              {seconds: 1e-9, block: 50000, slots: 1, want: pipeline.SessionTrials},
+		"no time at all":       {seconds: 5e-324, block: 50000, slots: 1, want: pipeline.SessionTrials},
+		"for ever":             {seconds: 1e308, block: 50, slots: 1, want: 1},
+		"every slot its part":  {seconds: 1, block: 100, slots: 4, want: 25},
+		"too short to be part": {seconds: 1, block: 12, slots: 4, want: 12},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := listCell(t, 50000, 10)
+			if test.seconds > 0 {
+				s := c.size(10)
+				s.seconds, s.trials = test.seconds, 1000
+				if test.seconds < 1e-300 {
+					s.trials = 1
+				}
+			}
+			r := &run{slots: test.slots}
+			if got := r.cut(c, estimate.Block{N: 10, Count: test.block}); got.Count != test.want {
+				t.Errorf("cut to %d, want %d", got.Count, test.want)
+			}
+		})
+	}
+}
+
+// Blocks that are handed out never overlap and cover what is wanted, whatever the sizes of jobs.
+func TestFreeCoversOnce(t *testing.T) {
+	for seed := range uint64(20) {
+		r := &run{slots: 3, Config: Config{JobSizes: rand.New(rand.NewPCG(seed, 1))}}
+		c := listCell(t, 500, 10, 20)
+		rng := rand.New(rand.NewPCG(seed, 2))
+		for range 100 {
+			c.size(10).taken.set(rng.Int64N(600)) // known from before
+		}
+		seen := map[[2]int64]bool{}
+		for b, ok := c.next(c.Want()); ok; b, ok = c.next(c.Want()) {
+			b = r.cut(c, b)
+			for rep := int64(b.First); rep < int64(b.First+b.Count); rep++ {
+				if c.size(b.N).taken.has(rep) || seen[[2]int64{b.N, rep}] || rep >= 500 {
+					t.Fatalf("repetition %d at n = %d is handed out again or not wanted", rep, b.N)
+				}
+				seen[[2]int64{b.N, rep}] = true
+				c.size(b.N).taken.set(rep)
+			}
+		}
+		for _, n := range []int64{10, 20} {
+			if first := c.size(n).taken.firstClear(0); first < 500 {
+				t.Fatalf("repetition %d at n = %d is never handed out", first, n)
+			}
+		}
+	}
+}
+
+// A job of a search may run on into what will be needed, but not over what is taken or allowed.
+func TestWiden(t *testing.T) {
+	c, err := newCell(&pipeline.Cell{Find: &pipeline.Find{From: 1, To: 100, Within: 2, Confidence: 0.9}, MaxTrials: 1000, Beta: 0.1}, 0, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := c.size(10)
+	s.seconds, s.trials = 1e-6, 1
+	r := &run{slots: 1}
+	if got := r.widen(c, estimate.Block{N: 10, First: 0, Count: 16}); got.Count != 1000 {
+		t.Errorf("widened to %d, want all that is allowed", got.Count)
+	}
+	s.taken.set(40)
+	if got := r.widen(c, estimate.Block{N: 10, First: 8, Count: 16}); got.Count != 32 {
+		t.Errorf("widened to %d, want 32, up to the taken one", got.Count)
+	}
+	s.seconds = 1
+	if got := r.widen(c, estimate.Block{N: 10, First: 8, Count: 16}); got.Count != 16 {
+		t.Errorf("widened to %d, want 16", got.Count)
+	}
+}
+
+// A message has to be about trials that its cell can have.
+func TestCellHas(t *testing.T) {
+	list := listCell(t, 100, 10, 20)
+	list.answers[20] = answer{infeasible: "no"}
+	find := &cell{Cell: &pipeline.Cell{Find: &pipeline.Find{From: 8, To: 64}, MaxTrials: 50}}
+	for _, test := range []struct {
+		c    *cell
+		n    int64
+		last int64
+		want bool
+	}{
+		{list, 10, 99, true}, {list, 10, 100, false}, {list, 15, 0, false}, {list, 20, 0, false},
+		{find, 8, 49, true}, {find, 64, 0, true}, {find, 64, 50, false}, {find, 7, 0, false}, {find, 65, 0, false},
+	} {
+		if got := test.c.has(test.n, test.last); got != test.want {
+			t.Errorf("n = %d, repetition %d: %v, want %v", test.n, test.last, got, test.want)
+		}
+	}
+}

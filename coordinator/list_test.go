@@ -1,0 +1,178 @@
+package coordinator
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/shatterlab/shatter/pipeline"
+	"github.com/shatterlab/shatter/pipeline/estimate"
+)
+
+func TestBitset(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var b bitset
+		model := map[int64]bool{}
+		for range rapid.IntRange(0, 60).Draw(t, "steps") {
+			i := rapid.Int64Range(0, 300).Draw(t, "i")
+			if rapid.Bool().Draw(t, "set") {
+				b.set(i)
+				model[i] = true
+			} else {
+				b.clear(i)
+				delete(model, i)
+			}
+		}
+		from := rapid.Int64Range(0, 400).Draw(t, "from")
+		end := rapid.Int64Range(from, 500).Draw(t, "end")
+		clear, set := from, from
+		for model[clear] {
+			clear++
+		}
+		for set < end && !model[set] {
+			set++
+		}
+		if b.has(from) != model[from] || b.firstClear(from) != clear || b.firstSet(from, end) != set {
+			t.Fatalf("has %v, first clear %d, first set %d; want %v, %d, %d",
+				b.has(from), b.firstClear(from), b.firstSet(from, end), model[from], clear, set)
+		}
+	})
+}
+
+// feed gives a size all its outcomes but some: the first ones successes, then failures, then misses.
+func feed(l *list, n int64, successes, failed int, skip []int) {
+	for rep := range l.trials {
+		if slices.Contains(skip, rep) {
+			continue
+		}
+		o := estimate.Miss
+		switch {
+		case rep < successes:
+			o = estimate.Success
+		case rep < successes+failed:
+			o = estimate.Failed
+		}
+		l.Add(n, rep, o)
+	}
+}
+
+func TestListStatus(t *testing.T) {
+	const trials = 200
+	for name, test := range map[string]struct {
+		beta       float64
+		successes  [3]int
+		failed     int
+		infeasible int // so many of the sizes, from below
+		lost       []int
+		status     string
+		low, high  int64
+		reason     string
+	}{
+		"decided":         {beta: 0.5, successes: [3]int{0, 100, 200}, status: estimate.StatusDecided, low: 10, high: 30},
+		"above range":     {beta: 0.5, status: estimate.StatusAboveRange, low: 30},
+		"below range":     {beta: 0.5, successes: [3]int{200, 200, 200}, status: estimate.StatusBelowRange, high: 10},
+		"unclear":         {beta: 0.5, successes: [3]int{100, 100, 100}, status: estimate.StatusUndecided, reason: "both sides"},
+		"not monotone":    {beta: 0.5, successes: [3]int{200, 0, 200}, status: estimate.StatusUndecided, low: 20, high: 10, reason: "not monotone"},
+		"no goal":         {successes: [3]int{0, 100, 200}, status: estimate.StatusUndecided, reason: "goal.beta"},
+		"failed":          {beta: 0.5, failed: trials, status: estimate.StatusFailed, low: 30, reason: "not one trial"},
+		"failed, no goal": {failed: trials, status: estimate.StatusFailed, reason: "not one trial"},
+		"infeasible":      {beta: 0.5, infeasible: 3, status: estimate.StatusInfeasible, low: 30, reason: "budget"},
+		"partly infeasible": {
+			beta: 0.5, infeasible: 2, successes: [3]int{0, 0, 200}, status: estimate.StatusDecided, low: 20, high: 30,
+		},
+		"lost": {
+			beta: 0.5, successes: [3]int{0, 100, 200}, lost: []int{150, 7}, status: estimate.StatusUndecided, low: 10, high: 20,
+			reason: "2 trials were lost, the first of them repetition 7 at n = 20: why 7",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := &pipeline.Cell{N: []int64{30, 10, 20}, Trials: trials, Beta: test.beta}
+			l := newList(c, 1)
+			if got := l.Needs(); !cmp.Equal(got, []int64{10, 20, 30}) {
+				t.Errorf("needs %v", got)
+			}
+			for i, n := range []int64{10, 20, 30} {
+				if i < test.infeasible {
+					l.Infeasible(n, "budget")
+					continue
+				}
+				var skip []int
+				if n == 20 {
+					skip = test.lost
+				}
+				for _, rep := range skip {
+					l.Lost(n, rep, fmt.Sprintf("why %d", rep))
+					l.Lost(n, rep, fmt.Sprintf("why %d", rep))
+				}
+				feed(l, n, test.successes[i], test.failed, skip)
+			}
+			if !l.Done() || len(l.Want())+len(l.Needs()) > 0 {
+				t.Fatalf("done %v, wants %v, needs %v", l.Done(), l.Want(), l.Needs())
+			}
+			r := l.Result()
+			if r.Status != test.status || r.Low != test.low || r.High != test.high || !strings.Contains(r.Reason, test.reason) {
+				t.Errorf("%+v, want %s, %d, %d, %q", r, test.status, test.low, test.high, test.reason)
+			}
+		})
+	}
+}
+
+// The order of outcomes changes nothing, nor does what comes twice or belongs nowhere; a lost trial that is found counts.
+func TestListOrder(t *testing.T) {
+	type event struct {
+		n    int64
+		rep  int
+		o    estimate.Outcome
+		lost bool
+	}
+	var events []event
+	for _, n := range []int64{10, 20} {
+		for rep := range 50 {
+			e := event{n: n, rep: rep, o: estimate.Outcome(rep % 3)}
+			events = append(events, e, e)
+			if rep%7 == 0 {
+				e.lost = true
+				events = append(events, e)
+			}
+		}
+	}
+	events = append(events, event{n: 15, rep: 1}, event{n: 10, rep: 50}, event{n: 10, rep: -1}, event{n: 15, rep: 1, lost: true}, event{n: 10, rep: 50, lost: true})
+	var want estimate.Result
+	for seed := range uint64(30) {
+		rng := rand.New(rand.NewPCG(seed, 0))
+		rng.Shuffle(len(events), func(i, j int) { events[i], events[j] = events[j], events[i] })
+		l := newList(&pipeline.Cell{N: []int64{10, 20}, Trials: 50, Beta: 0.1}, 3)
+		for _, e := range events {
+			if e.lost {
+				l.Lost(e.n, e.rep, "gone")
+			} else {
+				l.Add(e.n, e.rep, e.o)
+			}
+		}
+		if got := l.Result(); seed == 0 {
+			want = got
+		} else if d := cmp.Diff(want, got); d != "" {
+			t.Fatal(d)
+		}
+	}
+	if want.Trials != 100 {
+		t.Errorf("%+v", want)
+	}
+}
+
+// What is missing cuts a size off: the result files hold whole runs of repetitions.
+func TestListConsumedIsPrefix(t *testing.T) {
+	l := newList(&pipeline.Cell{N: []int64{10}, Trials: 20, Beta: 0.1}, 1)
+	for _, rep := range []int{0, 1, 2, 5} {
+		l.Add(10, rep, estimate.Success)
+	}
+	r := l.Result()
+	if len(r.Points) != 1 || r.Points[0].Consumed != 3 || r.Points[0].Successes != 3 {
+		t.Errorf("%+v", r.Points)
+	}
+}

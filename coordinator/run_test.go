@@ -1,0 +1,631 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/shatterlab/shatter/pipeline"
+	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/schemas"
+	"github.com/shatterlab/shatter/schemas/pluginv1"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// oracle answers for the algorithms: one is infeasible below 24 examples, one refuses them, the others take anything.
+type oracle struct{ pipeline.Algorithms }
+
+func (oracle) Check(ctx context.Context, _ string, s *pluginv1.Setting) (*pluginv1.CheckResponse, error) {
+	r := &pluginv1.CheckResponse{}
+	switch {
+	case s.Algorithm == "picky" && s.N < 24:
+		r.Refusal = &pluginv1.Refusal{Kind: pluginv1.Refusal_KIND_INFEASIBLE, Message: "the budget is too small"}
+	case s.Algorithm == "sour" && s.N >= 24:
+		r.Refusal = &pluginv1.Refusal{Kind: pluginv1.Refusal_KIND_INVALID, Message: "too many examples"}
+	}
+	return r, ctx.Err()
+}
+
+// truth is the outcome of a trial: the more examples the better, with a failure now and then.
+func truth(c *pipeline.Cell, n, rep int64) (status uint8, e float64) {
+	rng := rand.New(rand.NewPCG(pipeline.Seed(c.NoiseKey, pipeline.AlgorithmNoise, uint64(n), uint32(rep))))
+	if rng.Float64() < 0.02 {
+		return ledger.Failed, math.NaN()
+	}
+	if rng.Float64() < 1/(1+math.Pow(20/float64(n), 6)) {
+		return ledger.OK, rng.Float64() / 10
+	}
+	return ledger.OK, 0.5 + rng.Float64()/4
+}
+
+func testPlan(t testing.TB) *pipeline.Plan {
+	t.Helper()
+	p := &pipeline.Plan{Name: "test", Seed: 5, Source: []byte("name: test\n"), Resolved: []byte(`{"name":"test"}`)}
+	for i, algorithm := range []string{"plain", "plain", "picky", "plain", "picky", "sour"} {
+		c := &pipeline.Cell{
+			Task: "learn", Algorithm: algorithm, As: fmt.Sprintf("%s-%d", algorithm, i), Problem: schemas.Problem{Class: "thresholds", Domain: 256},
+			Alpha: 0.1, Beta: 0.2, Metrics: []string{"twice"}, Evaluation: "exact",
+		}
+		if i < 3 {
+			c.N, c.Trials = []int64{10, 20, 40}, 150
+		} else {
+			c.Find, c.MaxTrials = &pipeline.Find{From: 4, To: 1000, Within: 2, Confidence: 0.9}, 5000
+		}
+		var err error
+		if c.Key, err = pipeline.KeyOf(c.As); err != nil {
+			t.Fatal(err)
+		}
+		c.NoiseKey, c.DataKey = c.Key, c.Key
+		p.Cells = append(p.Cells, c)
+	}
+	return p
+}
+
+// fake is a worker that does what its script says with the outcomes of each job.
+type fake struct {
+	t      *testing.T
+	conn   *bus.Conn
+	script func(f *fake, job *pipeline.Job, b *ledger.Batch)
+
+	mu     sync.Mutex
+	sweep  string
+	job    string // in work
+	serial int    // of the last message
+	held   []*ledger.Batch
+	rng    *rand.Rand
+	once   map[string]bool
+	trials int
+}
+
+// first reports whether something is said for the first time.
+func (f *fake) first(format string, args ...any) bool {
+	key := fmt.Sprintf(format, args...)
+	seen := f.once[key]
+	f.once[key] = true
+	return !seen
+}
+
+// publish sends outcomes under their job's name, as workers do.
+func (f *fake) publish(b *ledger.Batch) {
+	data, err := b.Encode()
+	if err != nil {
+		f.t.Error(err)
+		return
+	}
+	f.raw(data)
+}
+
+func (f *fake) raw(data []byte) {
+	f.serial++
+	if err := f.conn.Publish(context.Background(), f.sweep, fmt.Sprintf("%s.%d", f.job, f.serial), data); err != nil {
+		f.t.Error(err)
+	}
+}
+
+// outcomes runs a job.
+func outcomes(job *pipeline.Job) *ledger.Batch {
+	b := &ledger.Batch{
+		Sweep: job.Sweep, Cell: job.Cell.Key, N: job.N, Digest: job.Plugin, Profile: pipeline.FloatProfile(), Worker: "fake",
+		Seconds: 2e-4 * float64(job.Count), Metrics: job.Cell.Metrics, Values: [][]float64{nil},
+	}
+	for rep := job.First; rep < job.First+job.Count; rep++ {
+		status, e := truth(job.Cell, job.N, rep)
+		kind := ""
+		if status == ledger.Failed {
+			kind = "error"
+		}
+		b.Repetition, b.Status, b.Error = append(b.Repetition, rep), append(b.Status, status), append(b.Error, e)
+		b.Kind, b.Values[0] = append(b.Kind, kind), append(b.Values[0], 2*e)
+	}
+	return b
+}
+
+// part is some rows of a batch.
+func part(b *ledger.Batch, from, to int) *ledger.Batch {
+	c := *b
+	c.Repetition, c.Status, c.Error, c.Kind = b.Repetition[from:to], b.Status[from:to], b.Error[from:to], b.Kind[from:to]
+	c.Values = [][]float64{b.Values[0][from:to]}
+	return &c
+}
+
+// lose makes the row of a trial lost, and reports whether it is there.
+func lose(b *ledger.Batch, rep int64) bool {
+	i := slices.Index(b.Repetition, rep)
+	if i >= 0 {
+		b.Status[i], b.Error[i], b.Kind[i], b.Values[0][i] = ledger.Lost, math.NaN(), "time", math.NaN()
+		b.Reason = slices.Repeat([]string{""}, len(b.Status))
+		b.Reason[i] = "too slow"
+	}
+	return i >= 0
+}
+
+func (f *fake) run(ctx context.Context) {
+	for {
+		wait, cancel := context.WithTimeout(ctx, 30*time.Millisecond)
+		lease, err := f.conn.Lease(wait)
+		cancel()
+		switch {
+		case err != nil && wait.Err() == nil:
+			f.t.Error(err)
+			return
+		case err != nil:
+			f.release()
+			if ctx.Err() != nil {
+				return
+			}
+			continue
+		}
+		job, err := pipeline.DecodeJob(lease.Data)
+		if err != nil {
+			f.t.Error(err)
+			return
+		}
+		f.mu.Lock()
+		f.sweep, f.job = job.Sweep, job.ID
+		f.trials += int(job.Count)
+		f.script(f, job, outcomes(job))
+		f.mu.Unlock()
+		if err := lease.Done(context.Background()); err != nil {
+			f.t.Error(err)
+		}
+	}
+}
+
+// release publishes what was held back, in any order.
+func (f *fake) release() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.rng.Shuffle(len(f.held), func(i, j int) { f.held[i], f.held[j] = f.held[j], f.held[i] })
+	for _, b := range f.held {
+		f.publish(b)
+	}
+	f.held = nil
+}
+
+func honest(f *fake, _ *pipeline.Job, b *ledger.Batch) { f.publish(b) }
+
+// setup is a sweep's folder, a server and a worker that follows a script.
+type setup struct {
+	dir    string
+	mode   Mode
+	digest string // of the plugin file
+	script func(*fake, *pipeline.Job, *ledger.Batch)
+	change func(*Config)
+	plan   *pipeline.Plan
+}
+
+// run runs a sweep to its end. It fails the test if that takes very long.
+func (s setup) run(t *testing.T, ctx context.Context) (*Summary, *fake, error) {
+	t.Helper()
+	server, err := bus.Embed(bus.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Shutdown()
+	conn, err := server.Dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if s.plan == nil {
+		s.plan = testPlan(t)
+	}
+	folder, err := Claim(s.dir, s.plan, s.mode)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer folder.Close()
+	if s.digest == "" {
+		s.digest = "one"
+	}
+	f := &fake{t: t, conn: conn, script: s.script, rng: rand.New(rand.NewPCG(1, 1)), once: map[string]bool{}}
+	working, stop := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() { defer close(ended); f.run(working) }()
+	defer func() { stop(); <-ended }()
+	cfg := Config{
+		Folder: folder, Conn: conn, Slots: 2, Algorithms: oracle{}, Digests: map[string]string{"": s.digest}, Workers: ended,
+		Healing: 20 * time.Millisecond, Lease: 300 * time.Millisecond,
+	}
+	if s.change != nil {
+		s.change(&cfg)
+	}
+	guarded, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	summary, err := Run(guarded, cfg)
+	if ctx.Err() == nil && guarded.Err() != nil {
+		t.Fatal("the run hangs")
+	}
+	return summary, f, err
+}
+
+// reference is the digest of an undisturbed run.
+func reference(t *testing.T) string {
+	t.Helper()
+	s, _, err := setup{dir: t.TempDir(), script: honest}.run(t, t.Context())
+	if err != nil || s.Digest == "" || len(s.Alarms) > 0 || s.Decided != 6 || s.Unfinished != 1 {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	return s.Digest
+}
+
+// Whatever workers and the way there do to messages, the result is the same.
+func TestSameResult(t *testing.T) {
+	want := reference(t)
+	for name, script := range map[string]func(*fake, *pipeline.Job, *ledger.Batch){
+		"honest":  honest,
+		"doubled": func(f *fake, _ *pipeline.Job, b *ledger.Batch) { f.publish(b); f.publish(b) },
+		"reordered": func(f *fake, _ *pipeline.Job, b *ledger.Batch) {
+			f.held = append(f.held, b)
+		},
+		"in pieces": func(f *fake, _ *pipeline.Job, b *ledger.Batch) {
+			for from := len(b.Status); from > 0; {
+				to := from
+				from = max(0, from-1-f.rng.IntN(20))
+				f.publish(part(b, from, to))
+			}
+		},
+		"dropped": func(f *fake, job *pipeline.Job, b *ledger.Batch) {
+			if f.rng.IntN(3) > 0 || !f.first("%s %d %d", job.Cell.As, job.N, job.First) {
+				f.publish(b)
+			}
+		},
+		"half of it dropped": func(f *fake, job *pipeline.Job, b *ledger.Batch) {
+			if f.rng.IntN(3) == 0 && f.first("%s %d %d", job.Cell.As, job.N, job.First) {
+				b = part(b, len(b.Status)/3, len(b.Status)/3+1)
+			}
+			f.publish(b)
+		},
+		"another sweep": func(f *fake, _ *pipeline.Job, b *ledger.Batch) {
+			other := *b
+			other.Sweep = "other"
+			f.publish(&other)
+			f.publish(b)
+		},
+		"unknown cell": func(f *fake, _ *pipeline.Job, b *ledger.Batch) {
+			other := *b
+			other.Cell[3] ^= 1
+			f.publish(&other)
+			f.publish(b)
+		},
+		"unknown trials": func(f *fake, job *pipeline.Job, b *ledger.Batch) {
+			other := *b
+			other.N = 100_000
+			f.publish(&other)
+			other = *part(b, 0, 1)
+			other.Repetition = []int64{math.MaxInt32 - 1}
+			f.publish(&other)
+			f.publish(b)
+		},
+		"infeasible size": func(f *fake, job *pipeline.Job, b *ledger.Batch) {
+			if job.Cell.Algorithm == "picky" && job.Cell.Find == nil {
+				other := *b
+				other.N = 10
+				f.publish(&other)
+			}
+			f.publish(b)
+		},
+		"another profile": func(f *fake, job *pipeline.Job, b *ledger.Batch) {
+			f.publish(b)
+			other := *b
+			other.Profile = "vax"
+			other.Error = slices.Repeat([]float64{math.NaN()}, len(b.Error))
+			other.Status = slices.Repeat([]uint8{ledger.Failed}, len(b.Error))
+			f.publish(&other)
+		},
+		"another plugin file": func(f *fake, job *pipeline.Job, b *ledger.Batch) {
+			other := *b
+			other.Digest, other.Error = "old", slices.Clone(b.Error)
+			other.Error[0] += 1
+			f.publish(&other)
+			f.publish(b)
+		},
+		"other metrics": func(f *fake, job *pipeline.Job, b *ledger.Batch) {
+			other := *b
+			other.Metrics = []string{"thrice"}
+			f.publish(&other)
+			f.publish(b)
+		},
+		"garbage": func(f *fake, job *pipeline.Job, b *ledger.Batch) {
+			f.raw(nil)
+			f.raw([]byte("garbage"))
+			data, err := b.Encode()
+			if err != nil {
+				f.t.Error(err)
+			}
+			f.raw(data[:len(data)-9])
+			data[f.rng.IntN(len(data))] ^= 0x80
+			if _, err := ledger.Decode(data); err != nil { // a flipped number would be another outcome
+				f.raw(data)
+			}
+			f.publish(b)
+		},
+		"strange times": func(f *fake, _ *pipeline.Job, b *ledger.Batch) {
+			b.Seconds = []float64{0, 5e-324, 1e308, 1}[f.rng.IntN(4)]
+			f.publish(b)
+		},
+		"lost, then found": func(f *fake, job *pipeline.Job, b *ledger.Batch) {
+			lost := *b
+			lost.Status, lost.Error, lost.Kind = slices.Clone(b.Status), slices.Clone(b.Error), slices.Clone(b.Kind)
+			lost.Values = [][]float64{slices.Clone(b.Values[0])}
+			f.publish(b)
+			if lose(&lost, job.First) {
+				f.publish(&lost)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for i, change := range []func(*Config){
+				nil,
+				func(c *Config) { c.Reverse, c.Slots = true, 5 },
+				func(c *Config) { c.JobSizes = rand.New(rand.NewPCG(3, 3)) },
+			} {
+				if i > 0 && testing.Short() {
+					return
+				}
+				if i == 1 && strings.HasPrefix(name, "lost") {
+					continue // reversed it is found too late: a search that needs it has ended
+				}
+				dir := t.TempDir()
+				s, _, err := setup{dir: dir, script: script, change: change}.run(t, t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if s.Digest != want || len(s.Alarms) > 0 {
+					t.Errorf("digest %s, want %s; alarms %v", s.Digest, want, s.Alarms)
+				}
+				if i > 0 {
+					continue
+				}
+				if s, _, err := (setup{dir: dir, script: honest}).run(t, t.Context()); err != nil || s.Digest != want || s.Trials != 0 {
+					t.Errorf("the same command again: %+v, %v", s, err)
+				}
+			}
+		})
+	}
+}
+
+// Two outcomes of one trial raise one alarm, whenever and how often they come, and the first counts.
+func TestConflict(t *testing.T) {
+	want, dir := reference(t), t.TempDir()
+	script := func(f *fake, job *pipeline.Job, b *ledger.Batch) {
+		f.publish(b)
+		if i := slices.Index(b.Repetition, 3); i >= 0 && job.N == 20 && job.Cell.As == "plain-0" {
+			b.Values[0][i] += 1
+			f.publish(b)
+			f.publish(b)
+		}
+	}
+	for _, script := range []func(*fake, *pipeline.Job, *ledger.Batch){script, honest} {
+		s, _, err := setup{dir: dir, script: script}.run(t, t.Context())
+		if err != nil || s.Digest != want || len(s.Alarms) != 1 || !strings.Contains(s.Alarms[0], "/20/3") {
+			t.Errorf("%+v, %v", s, err)
+		}
+	}
+}
+
+// Lost trials leave their cells undecided with the reason, and the same command tries again.
+func TestLost(t *testing.T) {
+	want, dir := reference(t), t.TempDir()
+	s, _, err := setup{dir: dir, script: func(f *fake, job *pipeline.Job, b *ledger.Batch) {
+		if lose(b, 5) {
+			f.publish(b) // twice: it counts once
+		}
+		f.publish(b)
+	}}.run(t, t.Context())
+	if err != nil || s.Digest == want || s.Unfinished != 6 || len(s.Failures) != 2 || s.Failures[1].Reason != "too slow" {
+		t.Errorf("%+v, %v", s, err)
+	}
+	table, err := os.ReadFile(filepath.Join(dir, "table.csv"))
+	if err != nil || !strings.Contains(string(table), "repetition 5 at n = 10: too slow") {
+		t.Errorf("table: %s, %v", table, err)
+	}
+	s, _, err = setup{dir: dir, script: honest}.run(t, t.Context())
+	if err != nil || s.Digest != want {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// A job that never comes back is given up after some tries.
+func TestNeverComesBack(t *testing.T) {
+	want, dir := reference(t), t.TempDir()
+	s, _, err := setup{dir: dir, script: func(f *fake, job *pipeline.Job, b *ledger.Batch) {
+		if job.Cell.As != "plain-0" || job.N != 20 {
+			f.publish(b)
+		}
+	}}.run(t, t.Context())
+	if err != nil || s.Unfinished != 2 || s.Decided != 6 || s.Digest == want {
+		t.Errorf("%+v, %v", s, err)
+	}
+	s, _, err = setup{dir: dir, script: honest}.run(t, t.Context())
+	if err != nil || s.Digest != want || s.Unfinished != 1 {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// That the context ends is no error, wherever it happens, and what was done is not done again.
+func TestInterrupted(t *testing.T) {
+	want, dir := reference(t), t.TempDir()
+	ran, whole := 0, 0
+	for jobs := 0; ; jobs += 4 {
+		ctx, cancel := context.WithCancel(t.Context())
+		if jobs == 0 {
+			cancel()
+		}
+		left := jobs
+		s, f, err := setup{dir: dir, script: func(f *fake, _ *pipeline.Job, b *ledger.Batch) {
+			if left--; left == 0 {
+				cancel()
+			}
+			f.publish(b)
+		}}.run(t, ctx)
+		cancel()
+		if err != nil {
+			t.Fatal(err)
+		}
+		ran += f.trials
+		if !s.Interrupted {
+			if s.Digest != want {
+				t.Errorf("digest %s, want %s", s.Digest, want)
+			}
+			break
+		}
+		if s.Digest != "" {
+			t.Errorf("interrupted with a digest: %+v", s)
+		}
+		whole++
+	}
+	l, report, err := ledger.Open(filepath.Join(dir, "ledger"), sweepID(t, dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if whole < 3 || ran > int(report.Outcomes)+400 {
+		t.Errorf("%d interruptions, %d trials run for %d outcomes", whole, ran, report.Outcomes)
+	}
+}
+
+func sweepID(t *testing.T, dir string) string {
+	t.Helper()
+	f := &Folder{Dir: dir, Plan: testPlan(t)}
+	if err := f.read(Mode{}); err != nil {
+		t.Fatal(err)
+	}
+	return f.state.ID
+}
+
+// Without workers there is an error instead of a wait, and what they had done is kept.
+func TestWorkersEnd(t *testing.T) {
+	dir, jobs := t.TempDir(), 0
+	gone := make(chan struct{})
+	_, _, err := setup{dir: dir, change: func(c *Config) { c.Workers = gone }, script: func(f *fake, _ *pipeline.Job, b *ledger.Batch) {
+		if jobs++; jobs == 3 {
+			close(gone)
+		}
+		f.publish(b)
+	}}.run(t, t.Context())
+	if !errors.Is(err, errWorkers) {
+		t.Errorf("error %v", err)
+	}
+	s, _, err := setup{dir: dir, script: honest}.run(t, t.Context())
+	if err != nil || s.Digest != reference(t) {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// Outcomes of another plugin file are compared with those of today's, once; a difference stops the run until they are dropped.
+func TestRecheck(t *testing.T) {
+	want, dir := reference(t), t.TempDir()
+	must := func(s setup, redone bool) {
+		t.Helper()
+		s.dir = dir
+		got, f, err := s.run(t, t.Context())
+		if err != nil || got.Digest != want || (f.trials > 0) != redone {
+			t.Errorf("%s: %+v, %v, %d trials", s.digest, got, err, f.trials)
+		}
+	}
+	must(setup{digest: "a", script: honest}, true)
+	must(setup{digest: "b", script: honest}, true)
+	must(setup{digest: "b", script: honest}, false)
+	must(setup{digest: "a", script: honest}, false) // nothing was made with b
+	must(setup{digest: "c", script: func(f *fake, job *pipeline.Job, b *ledger.Batch) {
+		if !f.first("%s %d %d", job.Cell.As, job.N, job.First) { // dropped once
+			f.publish(b)
+		}
+	}}, true)
+
+	other := func(f *fake, _ *pipeline.Job, b *ledger.Batch) {
+		b.Values[0][0] = 77
+		f.publish(b)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	s, _, err := setup{dir: dir, digest: "d", script: func(f *fake, job *pipeline.Job, b *ledger.Batch) { cancel() }}.run(t, ctx)
+	if err != nil || !s.Interrupted {
+		t.Errorf("interrupted: %+v, %v", s, err)
+	}
+	var code *CodeError
+	if _, _, err := (setup{dir: dir, digest: "d", script: other}).run(t, t.Context()); !errors.As(err, &code) || !strings.Contains(code.Difference, "77") {
+		t.Errorf("error %v", err)
+	}
+	lost := func(f *fake, job *pipeline.Job, b *ledger.Batch) { lose(b, job.First); f.publish(b) }
+	if _, _, err := (setup{dir: dir, digest: "d", script: lost}).run(t, t.Context()); err == nil || !strings.Contains(err.Error(), "too slow") {
+		t.Errorf("error %v", err)
+	}
+	never := func(*fake, *pipeline.Job, *ledger.Batch) {}
+	if _, _, err := (setup{dir: dir, digest: "d", script: never}).run(t, t.Context()); err == nil || !strings.Contains(err.Error(), "never came back") {
+		t.Errorf("error %v", err)
+	}
+	must(setup{digest: "d", mode: Mode{Redo: true}, script: honest}, true)
+	must(setup{digest: "d", script: honest}, false)
+}
+
+// Outcomes of a machine with other last bits are not gone on with by workers that would refuse.
+func TestOtherMachine(t *testing.T) {
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	if _, _, err := (setup{dir: dir, script: func(f *fake, _ *pipeline.Job, b *ledger.Batch) {
+		b.Profile = "vax"
+		f.publish(b)
+		cancel()
+	}}).run(t, ctx); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := (setup{dir: dir, script: honest}).run(t, t.Context()); err == nil || !strings.Contains(err.Error(), "vax") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// With more cells, what still applies is kept.
+func TestExtend(t *testing.T) {
+	dir, part := t.TempDir(), testPlan(t)
+	part.Cells, part.Resolved = part.Cells[1:4], []byte(`{"name":"part"}`)
+	if s, _, err := (setup{dir: dir, plan: part, script: honest}).run(t, t.Context()); err != nil || s.Decided != 3 {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	var changed *ChangedError
+	if _, err := Claim(dir, testPlan(t), Mode{}); !errors.As(err, &changed) {
+		t.Errorf("error %v", err)
+	}
+	s, _, err := setup{dir: dir, mode: Mode{Extend: true}, script: honest}.run(t, t.Context())
+	if err != nil || s.Digest != reference(t) {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// A folder in which somebody works is neither claimed nor set aside.
+func TestFolderInUse(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "out")
+	f, err := Claim(dir, testPlan(t), Mode{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, mode := range []Mode{{}, {Fresh: true}} {
+		if _, err := Claim(dir, testPlan(t), mode); err == nil {
+			t.Errorf("claimed twice with %+v", mode)
+		}
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if f, err = Claim(dir, testPlan(t), Mode{Fresh: true}); err != nil || f.Resumed() {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := os.Stat(dir + ".1"); err != nil {
+		t.Error(err)
+	}
+}

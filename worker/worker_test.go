@@ -1,0 +1,121 @@
+package worker
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shatterlab/shatter/pipeline"
+	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/plugins/host"
+)
+
+func testJob(count int64) *pipeline.Job {
+	return &pipeline.Job{
+		Sweep: "s", ID: "i", N: 5, First: 100, Count: count, Plugin: "d",
+		Cell: &pipeline.Cell{Key: pipeline.Key{1}, Metrics: []string{"a", "b"}},
+	}
+}
+
+// A job's messages hold each of its rows once, in order, and each fits the queue, however much went wrong.
+func TestMessages(t *testing.T) {
+	const trials = pipeline.SessionTrials
+	o := newOutcomes(testJob(trials))
+	for j := range trials {
+		if j%2 == 0 {
+			o.end(j, ledger.Failed, "crash", strings.Repeat("\xff", 10<<10))
+		}
+	}
+	l := &lane{}
+	for range 1000 {
+		l.note(&host.ExitError{Cause: host.Exit, State: strings.Repeat("é", 4000), Stderr: strings.Repeat("line\n", 1000)})
+	}
+	o.notes = l.notes
+	next, seconds := int64(100), 0.0
+	for i, b := range o.messages(&worker{Config: Config{Name: "w"}, profile: "p"}, 3) {
+		msg, err := b.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(msg) > bus.MaxResult {
+			t.Errorf("message %d has %d bytes", i, len(msg))
+		}
+		back, err := ledger.Decode(msg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 && (len(back.Notes) == 0 || len(back.Notes) > 20) {
+			t.Errorf("%d notes", len(back.Notes))
+		}
+		for _, rep := range back.Repetition {
+			if rep != next {
+				t.Fatalf("repetition %d, want %d", rep, next)
+			}
+			next++
+		}
+		seconds += back.Seconds
+	}
+	if next != 100+trials || math.Abs(seconds-3) > 1e-9 {
+		t.Errorf("rows up to %d, %v seconds", next, seconds)
+	}
+}
+
+// An infinite metric fails its trial, one that was not reported is NaN, and the first fault of a trial counts.
+func TestRecord(t *testing.T) {
+	o := newOutcomes(testJob(4))
+	s := newScores(3)
+	s.error = []float64{0.25, 0.5, 0.75}
+	s.fault([]host.Fault{{Trial: 2, Kind: host.Panic, Message: "first"}, {Trial: 2, Kind: host.Error, Message: "second"}})
+	o.record(1, s, map[string][]float64{"b": {1, math.Inf(1), 2}})
+	b := o.messages(&worker{}, 1)[0]
+	if want := []uint8{ledger.OK, ledger.OK, ledger.Failed, ledger.Failed}; !slices.Equal(b.Status, want) {
+		t.Errorf("status %v, want %v", b.Status, want)
+	}
+	if got, want := fmt.Sprint(b.Error, b.Values), "[0 0.25 NaN NaN] [[0 NaN NaN NaN] [0 1 NaN NaN]]"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if !slices.Equal(b.Kind, []string{"", "", "metric", "panic"}) || b.Reason[3] != "first" {
+		t.Errorf("kinds %q, reasons %q", b.Kind, b.Reason)
+	}
+}
+
+func TestCannot(t *testing.T) {
+	w := &worker{Config: Config{Plugins: map[string]host.Command{"d": {}}}, profile: "here"}
+	for name, test := range map[string]struct {
+		change func(*pipeline.Job)
+		want   string
+	}{
+		"it can":          {func(*pipeline.Job) {}, ""},
+		"its own profile": {func(j *pipeline.Job) { j.Profile = "here" }, ""},
+		"another profile": {func(j *pipeline.Job) { j.Profile = "there" }, "there"},
+		"other built-in":  {func(j *pipeline.Job) { j.Plugin = "e" }, "this build"},
+		"other plugin":    {func(j *pipeline.Job) { j.Plugin, j.Cell.Plugin = "e", "/x" }, "/x"},
+		"too large":       {func(j *pipeline.Job) { j.Count = 1 << 30 }, "trials"},
+	} {
+		j := testJob(1)
+		test.change(j)
+		if got := w.cannot(j); (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+func TestHeartbeat(t *testing.T) {
+	for ackWait, want := range map[time.Duration]time.Duration{0: 10, 60: 10, 30: 10, 9: 3} {
+		if got := heartbeat(10, ackWait); got != want {
+			t.Errorf("heartbeat %v for a server that waits %v, want %v", got, ackWait, want)
+		}
+	}
+}
+
+// Answers that are means cost their share; weights need not be equal.
+func TestPopulationError(t *testing.T) {
+	got := populationError([]float64{1, -1, 0, 0.5}, []float64{1, 1, -1, 1}, []float64{0.5, 0.25, 0.125, 0.125})
+	if want := 0.25 + 0.0625 + 0.03125; got != want {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
