@@ -380,6 +380,9 @@ func TestSameResult(t *testing.T) {
 				if i == 1 && strings.HasPrefix(name, "lost") {
 					continue // reversed it is found too late: a search that needs it has ended
 				}
+				if i == 1 && name == "another profile" {
+					continue // reversed it may come first, and the first profile is the sweep's
+				}
 				dir := t.TempDir()
 				s, _, err := setup{dir: dir, script: script, change: change}.run(t, t.Context())
 				if err != nil {

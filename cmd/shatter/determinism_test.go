@@ -79,6 +79,7 @@ func TestSameBytes(t *testing.T) {
 
 // A run that is killed three times ends with the same bytes, repeats next to nothing, and leaves no process, socket or file.
 func TestKilled(t *testing.T) {
+	long(t)
 	shatter := binary(t)
 	tmp := t.TempDir()
 	for name, sweep := range map[string]string{"list": slow(listSweep), "find": findSweep} {

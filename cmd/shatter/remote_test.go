@@ -82,6 +82,7 @@ trials: 400
 // Two worker processes over TCP, one of them killed on the way, give the same bytes as everything in one process. The data file
 // reaches them by content, over the server.
 func TestRemoteWorkers(t *testing.T) {
+	long(t)
 	shatter := binary(t)
 	tmp := t.TempDir()
 	csv, err := filepath.Abs("examples/breast_cancer.csv")

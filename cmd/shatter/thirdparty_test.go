@@ -67,9 +67,7 @@ func TestPrints(t *testing.T) {
 
 // A trial that hangs is lost, named, and tried again by the same command; it is never an outcome.
 func TestHangs(t *testing.T) {
-	if testing.Short() {
-		t.Skip("waits for a trial's time limit")
-	}
+	long(t)
 	dir := filepath.Join(t.TempDir(), "out")
 	file := write(t, filepath.Join(t.TempDir(), "third.yaml"), fmt.Sprintf(thirdSweep, thirdparty(t), "{use: third/hang, one_in: 60}", 100, 1))
 	_, errs, code := shatter(t, "run", file, "--out", dir, "--workers", "2")

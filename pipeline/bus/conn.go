@@ -25,7 +25,7 @@ const (
 type Options struct {
 	Name        string        // of this party, for the server's monitoring
 	Credentials string        // path of a NATS credentials file; user and password, or a token, may stand in the URL instead
-	AckWait     time.Duration // how long a leased job may show no sign of life before it is handed out again; 0: 30 s, or as it is on the server
+	AckWait     time.Duration // a leased job without a sign of life for this long is handed out again; 0: 30 s, or as it is on the server
 	Log         *slog.Logger  // nil: silent
 }
 

@@ -39,6 +39,9 @@ func (c *Conn) PutFile(ctx context.Context, digest, path string) error {
 		return err
 	}
 	if c.local != nil {
+		if known, ok := c.local.file(digest); ok && known == path {
+			return nil // verified before
+		}
 		if err := verify(path, digest); err != nil {
 			return err
 		}
