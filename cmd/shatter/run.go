@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"syscall"
 
@@ -78,6 +79,7 @@ func (f *runFlags) run(c *cobra.Command, path string) (failed error) {
 	case f.workers < 0:
 		f.workers = runtime.NumCPU()
 	}
+	debug.SetGCPercent(400) // outcomes pass through a small live heap: a tenth less work for some megabytes
 	s, err := load(c.Context(), path)
 	if err != nil {
 		return err
