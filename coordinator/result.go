@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"sort"
+	"strings"
 	"time"
 
 	"github.com/shatterlab/shatter/pipeline"
@@ -82,6 +83,9 @@ func (r *run) addCell(out *ledger.Result, c *cell) error {
 	if c.refused != "" {
 		res.Status, res.Reason = estimate.StatusFailed, c.refused
 	}
+	if n := r.alarmsOf(c); n > 0 {
+		res.Status, res.Reason = estimate.StatusFailed, fmt.Sprintf("integrity alarm: %d trials have two different outcomes in the ledger", n)
+	}
 	lc := ledgerCell(c.Cell)
 	points := make([]ledger.Point, len(res.Points))
 	for i, p := range res.Points {
@@ -109,6 +113,16 @@ func (r *run) addCell(out *ledger.Result, c *cell) error {
 		})
 		return nil
 	})
+}
+
+// alarmsOf counts the cell's trials that have two different outcomes.
+func (r *run) alarmsOf(c *cell) (n int) {
+	for trial := range r.alarms {
+		if strings.HasPrefix(trial, c.Key.Short()+"/") {
+			n++
+		}
+	}
+	return n
 }
 
 func tableRow(c *cell, lc *ledger.Cell, res estimate.Result, curve []ledger.CurveRow) ledger.TableRow {
