@@ -284,7 +284,8 @@ func TestSameResult(t *testing.T) {
 			}
 		},
 		"half of it dropped": func(f *fake, job *pipeline.Job, b *ledger.Batch) {
-			if f.rng.IntN(3) == 0 && f.first("%s %d %d", job.Cell.As, job.N, job.First) {
+			// Once per size: its rest comes in jobs of other borders, and one that is cut too often is given up.
+			if f.rng.IntN(3) == 0 && f.first("%s %d", job.Cell.As, job.N) {
 				b = part(b, len(b.Status)/3, len(b.Status)/3+1)
 			}
 			f.publish(b)
