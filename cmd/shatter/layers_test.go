@@ -2,6 +2,7 @@ package main
 
 import (
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -73,7 +74,7 @@ func TestLibrariesStopAtTheirPackage(t *testing.T) {
 	for _, pkg := range golist(t, module+"...") {
 		for _, dep := range imports(t, pkg) {
 			for lib, allowed := range only {
-				if strings.HasPrefix(dep, lib) && !contains(allowed, strings.TrimPrefix(pkg, module)) {
+				if strings.HasPrefix(dep, lib) && !slices.Contains(allowed, strings.TrimPrefix(pkg, module)) {
 					t.Errorf("%s imports %s; only %v may", pkg, dep, allowed)
 				}
 			}
@@ -100,18 +101,9 @@ func TestBuiltinsSeeOnlyTheSDK(t *testing.T) {
 	allowed := []string{"plugins/algo", "pipeline/concept", "pipeline/privacy"}
 	for _, family := range []string{"plugins/expmech", "plugins/boosting", "plugins/baseline"} {
 		for _, dep := range imports(t, module+family) {
-			if strings.HasPrefix(dep, module) && !contains(allowed, strings.TrimPrefix(dep, module)) {
+			if strings.HasPrefix(dep, module) && !slices.Contains(allowed, strings.TrimPrefix(dep, module)) {
 				t.Errorf("%s imports %s", family, dep)
 			}
 		}
 	}
-}
-
-func contains(list []string, s string) bool {
-	for _, l := range list {
-		if l == s {
-			return true
-		}
-	}
-	return false
 }

@@ -40,6 +40,19 @@ func catalog(files ...string) (*host.Catalog, error) {
 	return host.NewCatalog(self, files...), nil
 }
 
+// catalogOf is the catalog with plugin files as they were named on the command line, and their absolute paths.
+func catalogOf(files []string) (*host.Catalog, []string, error) {
+	paths := make([]string, len(files))
+	for i, f := range files {
+		var err error
+		if paths[i], err = filepath.Abs(f); err != nil {
+			return nil, nil, err
+		}
+	}
+	c, err := catalog(paths...)
+	return c, paths, err
+}
+
 // load reads, checks and resolves a sweep file.
 func load(ctx context.Context, path string) (*sweep, error) {
 	src, err := os.ReadFile(path)
@@ -77,23 +90,18 @@ func invalid(err error) error {
 }
 
 func checkCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "check FILE", Short: "Check a sweep file whole and say in words what was understood", Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			s, err := load(c.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			warn(c, s.Plan)
-			return s.Explain(c.OutOrStdout())
-		},
-	}
+	return planning("check FILE", "Check a sweep file whole and say in words what was understood",
+		func(w io.Writer, p *pipeline.Plan) error { return p.Explain(w) })
 }
 
 func planCommand() *cobra.Command {
+	return planning("plan FILE", "Count the cells and trials of a sweep file without running any", writeCounts)
+}
+
+// planning is a command that understands a sweep file and says something of it, without running anything.
+func planning(use, short string, say func(io.Writer, *pipeline.Plan) error) *cobra.Command {
 	return &cobra.Command{
-		Use: "plan FILE", Short: "Count the cells and trials of a sweep file without running any", Args: cobra.ExactArgs(1),
+		Use: use, Short: short, Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := load(c.Context(), args[0])
 			if err != nil {
@@ -101,7 +109,7 @@ func planCommand() *cobra.Command {
 			}
 			defer s.close()
 			warn(c, s.Plan)
-			return writeCounts(c.OutOrStdout(), s.Plan)
+			return say(c.OutOrStdout(), s.Plan)
 		},
 	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"path/filepath"
 	"sort"
 	"strings"
 	"text/tabwriter"
@@ -37,14 +36,7 @@ func pluginCommand() *cobra.Command {
 
 // described lists the algorithms of this binary and of the given files.
 func described(c *cobra.Command, files []string) ([]pipeline.Described, error) {
-	for i, f := range files {
-		path, err := filepath.Abs(f)
-		if err != nil {
-			return nil, err
-		}
-		files[i] = path
-	}
-	all, err := catalog(files...)
+	all, _, err := catalogOf(files)
 	if err != nil {
 		return nil, err
 	}

@@ -68,20 +68,13 @@ the jobs in work. Data files come by content; plugins of others have to be named
 
 // commandsByDigest is how to start the built-in plugin and the given files, by the SHA-256 of each.
 func commandsByDigest(files []string) (map[string]host.Command, error) {
-	for i, f := range files {
-		path, err := filepath.Abs(f)
-		if err != nil {
-			return nil, err
-		}
-		files[i] = path
-	}
-	all, err := catalog(files...)
+	all, paths, err := catalogOf(files)
 	if err != nil {
 		return nil, err
 	}
 	defer all.Close()
 	commands := map[string]host.Command{}
-	for _, f := range append([]string{""}, files...) {
+	for _, f := range append([]string{""}, paths...) {
 		digest, err := all.Digest(f)
 		if err != nil {
 			return nil, err
