@@ -67,20 +67,52 @@ type Profile interface {
 	PermuteAndFlip(eps float64, r *rand.Rand) Hypothesis
 }
 
-// New is the class of that name: one of Names. An ordered class (thresholds, points, intervals) takes its domain X, and dim is 0 or
-// 1; a halfspace takes its dimension, and domain is 0. noConstant leaves out the threshold that labels every point -1.
-// The error says which value is wrong and what would be right.
-func New(name string, domain uint64, dim int, noConstant bool) (Class, error) {
-	if noConstant && name != "thresholds" {
-		return nil, fmt.Errorf("class %q cannot leave out the constant: only thresholds can", name)
+// Finite is a class whose hypotheses can be numbered and listed, and searched for the best one under weights of either sign.
+type Finite interface {
+	Class
+
+	// Member is hypothesis number i, from 0, in the class's own fixed order; i must be below Size.
+	Member(i uint64) Hypothesis
+
+	// NewMinimizer prepares a search over the whole class with a linear term at the points z (row-major), which it keeps; z may be
+	// empty. ErrNoExactMethod, wrapped, where there is none for this class; otherwise the error names the first row outside the domain.
+	NewMinimizer(z []float64) (Minimizer, error)
+}
+
+// Minimizer finds the hypothesis with the least sum of errors and a signed linear term: the oracle of every perturbed learner. It owns
+// scratch memory: one Minimizer serves one goroutine, trial after trial, without allocating.
+type Minimizer interface {
+	// Minimize is the h that minimises
+	//
+	//	sum_i w[i] 1[h(x_i) != y_i] + sum_j c[j] h(z_j),
+	//
+	// the first in the class's order where several do, and that minimum. x has len(y) points, row-major; w and c are finite numbers
+	// of either sign; w nil: all 1; c nil: all 0, otherwise as many as there are points z. The error names the first row outside the
+	// domain.
+	Minimize(x, y, w, c []float64) (Hypothesis, float64, error)
+}
+
+// Spec names a class.
+type Spec struct {
+	Name       string // one of Names
+	Domain     uint64 // X, the points of an ordered domain; 0 where the class has none
+	Dim        int    // numbers per point; 0 counts as the 1 of an ordered domain
+	NoConstant bool   // thresholds without the one that labels every point -1
+	Matrix     string // matrix: '0' or '1' for each hypothesis and point, Domain of them for each hypothesis
+}
+
+// New is the class of that name. The error says which value is wrong and what would be right.
+func New(s Spec) (Class, error) {
+	if s.NoConstant && s.Name != "thresholds" {
+		return nil, fmt.Errorf("class %q cannot leave out the constant: only thresholds can", s.Name)
 	}
-	switch name {
+	switch s.Name {
 	case "thresholds", "points", "intervals":
-		return newOrdered(name, domain, dim, noConstant)
+		return newOrdered(s.Name, s.Domain, s.Dim, s.NoConstant)
 	case "halfspace":
-		return newHalfspace(domain, dim)
+		return newHalfspace(s.Domain, s.Dim)
 	}
-	return nil, fmt.Errorf("unknown class %q: use one of %s", name, strings.Join(Names(), ", "))
+	return nil, fmt.Errorf("unknown class %q: use one of %s", s.Name, strings.Join(Names(), ", "))
 }
 
 // Names are the classes that New knows.

@@ -30,7 +30,7 @@ func TestNew(t *testing.T) {
 		{"intervals", MaxDomain, 0, false, "604462909807864343166977", 2},
 		{"halfspace", 0, 7, false, "", 7},
 	} {
-		k, err := New(c.name, c.domain, c.dim, c.noConstant)
+		k, err := New(Spec{Name: c.name, Domain: c.domain, Dim: c.dim, NoConstant: c.noConstant})
 		if err != nil {
 			t.Errorf("%+v: %v", c, err)
 			continue
@@ -70,7 +70,7 @@ func TestNewRefuses(t *testing.T) {
 		{"halfspace", 0, 0, false, `dimension 0 of class "halfspace": use 1 or more`},
 		{"halfspace", 0, 2, true, `cannot leave out the constant`},
 	} {
-		if _, err := New(c.name, c.domain, c.dim, c.noConstant); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := New(Spec{Name: c.name, Domain: c.domain, Dim: c.dim, NoConstant: c.noConstant}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: error %v", c, err)
 		}
 	}
@@ -88,7 +88,7 @@ func (s small) String() string {
 }
 
 func (s small) class() Class {
-	c, err := New(s.name, s.domain, 0, s.noConstant)
+	c, err := New(Spec{Name: s.name, Domain: s.domain, NoConstant: s.noConstant})
 	if err != nil {
 		panic(err)
 	}
@@ -261,7 +261,7 @@ func TestBadSamples(t *testing.T) {
 }
 
 func TestHalfspace(t *testing.T) {
-	c, err := New("halfspace", 0, 2, false)
+	c, err := New(Spec{Name: "halfspace", Dim: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

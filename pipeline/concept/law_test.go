@@ -214,7 +214,7 @@ func TestDrawsAreMembers(t *testing.T) {
 		name := rapid.SampledFrom([]string{"thresholds", "points", "intervals"}).Draw(t, "class")
 		domain := rapid.SampledFrom([]uint64{2, 9, 1000, MaxDomain}).Draw(t, "domain")
 		x, y := drawSample(t, domain, 40)
-		c, err := New(name, domain, 0, name == "thresholds")
+		c, err := New(Spec{Name: name, Domain: domain, NoConstant: name == "thresholds"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -63,7 +63,7 @@ func signed(y []float64) []float64 {
 
 func profileOf(t testing.TB, name string, domain uint64, noConstant bool, x, y []float64) Profile {
 	t.Helper()
-	c, err := New(name, domain, 0, noConstant)
+	c, err := New(Spec{Name: name, Domain: domain, NoConstant: noConstant})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -188,7 +188,7 @@ func (p *Problem) Best() (float64, error) {
 	if p.data == nil {
 		return 0, nil
 	}
-	class, err := concept.New(p.spec.Class, p.domain, p.dim, false)
+	class, err := concept.New(concept.Spec{Name: p.spec.Class, Domain: p.domain, Dim: p.dim})
 	if err != nil {
 		return 0, fmt.Errorf("compute the least error on %s: %w", p.spec.Data.File, err)
 	}
