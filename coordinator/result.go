@@ -159,12 +159,28 @@ func ledgerCell(c *pipeline.Cell) *ledger.Cell {
 	out := &ledger.Cell{
 		Key: c.Key, Task: c.Task, Algorithm: c.As, Class: p.Class, D: p.Dim, Domain: p.Domain, Distribution: p.Distribution,
 		Mass: p.Mass, Minority: p.Minority, Margin: p.Margin, Noise: p.Noise.Kind, NoiseRate: p.Noise.Rate,
-		Epsilon: c.Epsilon, Delta: c.Delta, Alpha: c.Alpha, Beta: c.Beta, Above: c.Above, Replica: c.Replica, Params: c.Params,
+		Epsilon: c.Epsilon, Delta: c.Delta, Privacy: privacyOf(c), Alpha: c.Alpha, Beta: c.Beta, Above: c.Above, Replica: c.Replica, Params: c.Params,
 	}
 	if p.Data != nil {
 		out.Data = filepath.Base(p.Data.File)
 	}
+	if p.Matrix != nil {
+		out.File = filepath.Base(p.Matrix.File)
+	}
 	return out
+}
+
+// privacyOf says what is proved of a cell's budget.
+func privacyOf(c *pipeline.Cell) string {
+	switch g := c.Guarantee; {
+	case g == nil:
+		return ""
+	case g.GetUncertified():
+		return "not certified"
+	case g.GetPure():
+		return "pure"
+	}
+	return "approximate"
 }
 
 // manifest is how a sweep went: it may differ from run to run, and nothing in the result depends on it.

@@ -69,6 +69,7 @@ func (g *grid) problemAxes() []axis {
 	path := func(key string) string { return g.path("problem", key) }
 	axes := []axis{
 		simple(f, path("class"), "class", p.Class, text, func(d *draft, v string) { d.problem.Class = v }),
+		simple(f, path("file"), "file", p.File, text, func(d *draft, v string) { d.problem.Matrix = &schemas.Matrix{File: v} }),
 		simple(f, path("domain"), "domain", p.Domain, number, func(d *draft, v schemas.Size) { d.problem.Domain = uint64(v) }),
 		simple(f, path("d"), "d", p.D, number, func(d *draft, v int) { d.problem.Dim = v }),
 		simple(f, path("distribution"), "distribution", p.Distribution, text, func(d *draft, v string) { d.problem.Distribution = v }),

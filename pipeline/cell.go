@@ -174,12 +174,13 @@ type cellJSON struct {
 
 type plainCell Cell
 
-// MarshalJSON writes the whole cell. The data file's path stays behind: it means nothing on another machine.
+// MarshalJSON writes the whole cell, but for what a worker has from the problem's file: its path, which means nothing on another machine,
+// and a class matrix, which may be large.
 func (c *Cell) MarshalJSON() ([]byte, error) {
 	out := cellJSON{plainCell: (*plainCell)(c)}
 	var err error
 	if c.Public != nil {
-		if out.Public, err = protojson.Marshal(c.Public); err != nil {
+		if out.Public, err = protojson.Marshal(withoutMatrix(c.Public)); err != nil {
 			return nil, fmt.Errorf("write cell %s: %w", c.Key.Short(), err)
 		}
 	}
@@ -196,6 +197,15 @@ func (c *Cell) MarshalJSON() ([]byte, error) {
 		out.Bounds = append(out.Bounds, raw)
 	}
 	return json.Marshal(out)
+}
+
+func withoutMatrix(p *pluginv1.Problem) *pluginv1.Problem {
+	if p.GetMatrix() == "" {
+		return p
+	}
+	p = proto.CloneOf(p)
+	p.Matrix = ""
+	return p
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote.

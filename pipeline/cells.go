@@ -2,11 +2,11 @@ package pipeline
 
 import (
 	"fmt"
-	"github.com/shatterlab/shatter/schemas/pluginv1"
 	"slices"
 	"time"
 
 	"github.com/shatterlab/shatter/schemas"
+	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
 // plan makes the cells of the drafts and merges those that came out equal.
@@ -139,12 +139,16 @@ func (r *resolver) same(e *entry, c *Cell, first *entry, d *Cell) {
 	}
 }
 
-// overBudget warns of algorithms whose own guarantee is weaker than the budget that their rows are printed under.
+// overBudget warns of algorithms whose own guarantee is weaker than the budget that their rows are printed under, or not proved.
 func overBudget(cells []*Cell) []string {
 	var warnings []string
 	seen := map[string]bool{}
 	for _, c := range cells {
 		g := c.Guarantee
+		if g.GetUncertified() && !seen[c.As] {
+			seen[c.As] = true
+			warnings = append(warnings, fmt.Sprintf("%s: its privacy is not certified: %s", c.As, g.GetSource()))
+		}
 		if g == nil || seen[c.As] || g.GetEpsilon() <= c.Epsilon*(1+1e-9) && (c.Pure || g.GetDelta() <= c.Delta*(1+1e-9)) {
 			continue
 		}

@@ -215,13 +215,11 @@ func (r *resolver) openOnce(spec schemas.Problem) (*openProblem, error) {
 		return nil, err
 	}
 	key, file := string(id), ""
-	if spec.Data != nil {
-		data := *spec.Data
-		if file, err = absolute(r.dir, data.File); err != nil {
+	if written, _ := spec.File(); written != "" {
+		if file, err = absolute(r.dir, written); err != nil {
 			return nil, err
 		}
-		data.File = file
-		spec.Data = &data
+		spec = spec.At(file)
 		key += file
 	}
 	if o, ok := r.opened[key]; ok {

@@ -163,6 +163,9 @@ func (s *resolvedSweep) columns(c resolvedCell) map[string]string {
 	if p.Data != nil {
 		out["data"] = "the dataset " + p.Data.Digest[:min(10, len(p.Data.Digest))]
 	}
+	if p.Matrix != nil {
+		out["file"] = "the class matrix " + p.Matrix.Digest[:min(10, len(p.Matrix.Digest))]
+	}
 	for name, v := range c.Params {
 		out[c.As+"."+name] = show(v)
 	}

@@ -3,14 +3,15 @@ package schemas
 // Problem is a problem as resolved: every default filled in, data by digest. Its JSON enters the keys of cells and data, so a
 // field is never renamed and its zero value, left out of the JSON, always means "does not apply".
 type Problem struct {
-	Class        string  `json:"class"`                  // thresholds, points, intervals, halfspace
-	Domain       uint64  `json:"domain,omitempty"`       // X: an ordered domain is 0..X-1
+	Class        string  `json:"class"`                  // thresholds, points, intervals, stumps, rectangles, ..., halfspace, matrix
+	Domain       uint64  `json:"domain,omitempty"`       // X: every number of a point is one of 0..X-1
 	Dim          int     `json:"d,omitempty"`            // numbers per example
 	Distribution string  `json:"distribution,omitempty"` // uniform, needle, iso, skew, ball-margin; empty with Data
 	Mass         float64 `json:"mass,omitempty"`         // needle: the weight a of each of its points
 	Minority     float64 `json:"minority,omitempty"`     // skew: the share p of the minority
 	Margin       float64 `json:"margin,omitempty"`       // tau
 	Noise        Noise   `json:"noise"`
+	Matrix       *Matrix `json:"matrix,omitempty"`
 	Data         *Data   `json:"data,omitempty"`
 	Test         int     `json:"test,omitempty"` // size of the evaluation sample; 0 where the evaluation is exact
 }
@@ -19,6 +20,39 @@ type Problem struct {
 type Noise struct {
 	Kind string  `json:"kind"`           // none, random, adversarial
 	Rate float64 `json:"rate,omitempty"` // in [0, 1/2)
+}
+
+// File is the file that the problem needs, by path and digest; empty where it needs none.
+func (p *Problem) File() (path, digest string) {
+	switch {
+	case p.Data != nil:
+		return p.Data.File, p.Data.Digest
+	case p.Matrix != nil:
+		return p.Matrix.File, p.Matrix.Digest
+	}
+	return "", ""
+}
+
+// At gives the problem with its file, if it needs one, at another path.
+func (p Problem) At(path string) Problem {
+	switch {
+	case p.Data != nil:
+		data := *p.Data
+		data.File = path
+		p.Data = &data
+	case p.Matrix != nil:
+		matrix := *p.Matrix
+		matrix.File = path
+		p.Matrix = &matrix
+	}
+	return p
+}
+
+// Matrix is a class that is given as a table: a row for each hypothesis, a column for each point, 0 for the label -1 and 1 for +1.
+type Matrix struct {
+	File   string `json:"-"`      // path; not part of the meaning
+	Digest string `json:"digest"` // SHA-256 of the file's bytes, hex
+	Format string `json:"format"` // csv, parquet, arrow
 }
 
 // Data is a real dataset whose rows are the population.

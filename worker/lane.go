@@ -60,6 +60,7 @@ func (l *lane) run(ctx context.Context, job *pipeline.Job) (*outcomes, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open problem: %w", err)
 	}
+	job.Cell.Public = pop.public // the one that travels has no class matrix
 	t := &task{Job: job, pop: pop, drawer: pop.Drawer(), out: newOutcomes(job)}
 	most := job.Cell.SessionTrials(job.N)
 	for from := 0; from < int(job.Count); from += most {

@@ -8,6 +8,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/dataset"
 	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/schemas"
+	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
 // populations holds the opened problems of this worker, shared by its slots: a data file is fetched, read and laid out in shared
@@ -21,7 +22,8 @@ type populations struct {
 // population is an opened problem and, for real data, the shared table of its rows.
 type population struct {
 	*problem.Problem
-	rows *dataset.Memory // nil for laws
+	public *pluginv1.Problem // what algorithms may know
+	rows   *dataset.Memory   // nil for laws
 }
 
 func newPopulations(c Config) *populations {
@@ -36,9 +38,9 @@ func (ps *populations) get(ctx context.Context, key string, p schemas.Problem) (
 		return have, nil
 	}
 	file := ""
-	if p.Data != nil {
+	if _, digest := p.File(); digest != "" {
 		var err error
-		if file, err = ps.file(ctx, p.Data.Digest); err != nil {
+		if file, err = ps.file(ctx, digest); err != nil {
 			return nil, err
 		}
 	}
@@ -46,7 +48,7 @@ func (ps *populations) get(ctx context.Context, key string, p schemas.Problem) (
 	if err != nil {
 		return nil, err
 	}
-	pop := &population{Problem: opened}
+	pop := &population{Problem: opened, public: opened.Public()}
 	if x, dim := opened.Population(); x != nil {
 		if pop.rows, err = share(x, dim); err != nil {
 			return nil, err

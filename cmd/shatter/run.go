@@ -190,8 +190,8 @@ func connect(ctx context.Context, url string, o bus.Options) (*bus.Conn, func(),
 // publishFiles puts the data files of a sweep where workers find them, by content.
 func publishFiles(ctx context.Context, conn *bus.Conn, s *sweep) error {
 	for _, cell := range s.Cells {
-		if data := cell.Problem.Data; data != nil {
-			if err := conn.PutFile(ctx, data.Digest, data.File); err != nil {
+		if file, digest := cell.Problem.File(); digest != "" {
+			if err := conn.PutFile(ctx, digest, file); err != nil {
 				return err
 			}
 		}

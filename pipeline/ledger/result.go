@@ -15,6 +15,7 @@ type Cell struct {
 	Task         string
 	Algorithm    string // its "as"
 	Class        string
+	File         string // of the class matrix
 	D            int
 	Domain       uint64
 	Distribution string
@@ -26,6 +27,7 @@ type Cell struct {
 	Data         string
 	Epsilon      float64
 	Delta        float64
+	Privacy      string // pure, approximate, not certified
 	Alpha        float64
 	Beta         float64
 	Above        float64
@@ -119,6 +121,8 @@ func (c *Cell) value(column string) (v any, known bool) {
 		return some(c.Algorithm), true
 	case "class":
 		return some(c.Class), true
+	case "file":
+		return some(c.File), true
 	case "d":
 		return some(int64(c.D)), true
 	case "domain":
@@ -141,6 +145,8 @@ func (c *Cell) value(column string) (v any, known bool) {
 		return some(c.Epsilon), true
 	case "delta":
 		return some(c.Delta), true
+	case "privacy":
+		return some(c.Privacy), true
 	case "alpha":
 		return clean(c.Alpha), true
 	case "beta":

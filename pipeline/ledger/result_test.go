@@ -32,7 +32,7 @@ var update = flag.Bool("update", false, "write the golden files")
 
 // The two cells of the tests' sweep.
 func cells() []*Cell {
-	private := &Cell{Key: [32]byte{0xab, 0xcd, 1}, Task: "learn", Algorithm: "hs-stl", Class: "halfspace", D: 10, Distribution: "skew",
+	private := &Cell{Key: [32]byte{0xab, 0xcd, 1}, Task: "learn", Privacy: "approximate", Algorithm: "hs-stl", Class: "halfspace", D: 10, Distribution: "skew",
 		Minority: 0.2, Margin: 0.1, Noise: "random", NoiseRate: 0.05, Epsilon: 1, Delta: 1e-6, Alpha: 0.1, Beta: 0.1,
 		Params: map[string]any{"rounds": int64(50), "lambda": 8.0, "preset": "calibrated", "kappa": math.Copysign(0, -1)}}
 	plain := &Cell{Key: [32]byte{0x12, 0x34, 2}, Task: "learn", Algorithm: "perceptron", Class: "halfspace", D: 10, Distribution: "skew",

@@ -43,15 +43,13 @@ func resolveData(p *schemas.Problem) (*population, error) {
 	if p.Test != 0 {
 		return nil, refuse("test", "%d: the error is computed exactly here, over all rows; leave it out", p.Test)
 	}
-	if ordered(p.Class) {
-		if err := checkDomain(p, leastDomain(p)); err != nil {
-			return nil, err
-		}
+	if err := checkSides(p); err != nil {
+		return nil, err
 	}
 	if err := checkData(&data, p.Class); err != nil {
 		return nil, err
 	}
-	t := &table{spec: &data, domain: p.Domain, memory: memory.NewGoAllocator()}
+	t := &table{spec: &data, side: side(p), single: shapeOf(p.Class) == scalar, memory: memory.NewGoAllocator()}
 	if err := readFile(&data, t); err != nil {
 		return nil, err
 	}
@@ -59,7 +57,7 @@ func resolveData(p *schemas.Problem) (*population, error) {
 	if err != nil {
 		return nil, err
 	}
-	if ordered(p.Class) {
+	if shapeOf(p.Class) == scalar {
 		return rows, nil
 	}
 	if p.Dim != 0 && p.Dim != dim {
@@ -91,7 +89,7 @@ func checkData(d *schemas.Data, class string) error {
 			used[name] = list.key
 		}
 	}
-	if ordered(class) && len(d.Categorical) > 0 {
+	if shapeOf(class) == scalar && len(d.Categorical) > 0 {
 		return refuse("data.categorical", "does not apply to %s, which take one column of integers; leave it out", class)
 	}
 	if err := resolveFormat(d); err != nil {
@@ -122,10 +120,10 @@ func resolveFormat(d *schemas.Data) error {
 }
 
 func checkScale(s *schemas.Scale, class string) error {
-	switch given := s.Norm != 0 || len(s.Ranges) > 0; {
-	case ordered(class) && given:
+	switch given, whole := s.Norm != 0 || len(s.Ranges) > 0, shapeOf(class) != vector; {
+	case whole && given:
 		return refuse("data.scale", "does not apply to %s, whose values stay as they are; leave it out", class)
-	case ordered(class):
+	case whole:
 		return nil
 	case !given:
 		return refuse("data.scale", "missing; state a public bound, norm: B on the length of a row or ranges: {column: [low, high], ...}")
@@ -143,7 +141,7 @@ func checkScale(s *schemas.Scale, class string) error {
 	return nil
 }
 
-// readFile hashes the file, compares the digest, and only then decodes it into t.
+// readFile hashes a file, compares the digest, and only then decodes it into t.
 func readFile(d *schemas.Data, t *table) error {
 	f, err := os.Open(d.File)
 	if err != nil {
@@ -188,7 +186,7 @@ func (p *Problem) Best() (float64, error) {
 	if p.data == nil {
 		return 0, nil
 	}
-	class, err := concept.New(concept.Spec{Name: p.spec.Class, Domain: p.domain, Dim: p.dim})
+	class, err := concept.New(concept.Spec{Name: p.spec.Class, Domain: p.domain, Dim: p.dim}) // no constant is left out over data
 	if err != nil {
 		return 0, fmt.Errorf("compute the least error on %s: %w", p.spec.Data.File, err)
 	}

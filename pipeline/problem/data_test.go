@@ -328,7 +328,7 @@ func FuzzCSV(f *testing.F) {
 func fuzzTable(t *testing.T, format string, data []byte, categorical, ordered bool) {
 	tab := &table{spec: &schemas.Data{File: "data", Format: format, Label: "y", Positive: "p"}, memory: memory.NewGoAllocator()}
 	if ordered {
-		tab.domain = 10
+		tab.side, tab.single = 10, true
 	} else if tab.spec.Scale.Norm = 2; categorical {
 		tab.spec.Categorical = []string{"c"}
 	}

@@ -12,6 +12,12 @@
 //     Points: c = X/2 (+1) weighs a, 0 (-1) the rest.
 //     Intervals: [c, c], c = X/2; the points c-1 (-1), c (+1) and c+1 (-1) weigh a each, 0 (-1) the rest.
 //
+// The law on points of d whole numbers below a side X (stumps, rectangles; conjunctions, monotone conjunctions and parities: X = 2), and on
+// the columns of a class matrix, is uniform. Targets: the stump that is +1 where the first number is at least X/2; the rectangle
+// [X/4, 3X/4-1] in every number; the conjunction of the first bit and the negation of the second; the monotone one of the first two bits; a
+// parity of uniformly chosen bits and a uniform row of the class matrix, both anew in each trial. A law on at most 4096 points is evaluated
+// exactly.
+//
 // Laws for halfspaces with margin tau (y<u,x> >= tau, |x| = 1), where u is uniform on the unit sphere of R^d, anew in each trial:
 //
 //   - iso: y is a fair coin, yx = tau u + sqrt(1-tau^2) g with g uniform on the unit sphere orthogonal to u.
@@ -24,13 +30,13 @@
 // the row's own value, else 0. Rows are brought into the unit ball by a stated, public bound, never by their own maximum, which
 // would leak: either divided by a bound on the norm, longer rows by their norm; or each feature mapped from its range to
 // [-1, 1], a value outside to the nearer end, and the row divided by sqrt(k), k being the columns of the file in use. An ordered
-// class takes one column of integers as it is. Labels and categories are compared as text; numbers have their shortest one.
+// class takes one column of integers as it is, and the other classes on whole numbers take all columns as they are. Labels and categories are compared as text; numbers have their shortest one.
 //
 // Label noise on the sample: random flips each label with the rate, from its own stream. Adversarial flips floor(rate n) labels
 // after seeing the clean sample of n: for halfspaces those with the largest y<x,w>, w being the plain average of yx, the
 // largest pull on a learner that averages (Bun, Carmosino and Sorrell 2020 allow any choice); on an ordered domain positives by
 // increasing value, so that the left end of the target seems to lie further right, and once they run out negatives by
-// decreasing value. Ties go to the earlier example.
+// decreasing value; on other points positives, and once they run out negatives. Ties go to the earlier example.
 //
 // It needs the classes of pipeline/concept for the least error on a population. Start reading at Problem, then Drawer.
 package problem

@@ -45,14 +45,14 @@ func (d *Drawer) Sample(n int, x, y []float64) {
 			}
 		}
 	case adversarial:
-		d.adversary.flip(flips(noise.Rate, n), ordered(d.p.spec.Class), x, y)
+		d.adversary.flip(flips(noise.Rate, n), shapeOf(d.p.spec.Class), x, y)
 	}
 }
 
 // TestLen is the number of evaluation points of a trial.
 func (d *Drawer) TestLen() int {
 	if e := d.p.exact; e != nil {
-		return len(e.y)
+		return len(e.x) / d.p.dim
 	}
 	return d.p.spec.Test
 }
@@ -72,9 +72,14 @@ func (d *Drawer) Test(x, y, w []float64) {
 		fill(w[:len(y)], 1/float64(d.p.spec.Test))
 		return
 	}
-	copy(y, e.y[from:to])
+	at := e.x[from*d.p.dim : to*d.p.dim]
 	if x != nil {
-		copy(x[:len(y)*d.p.dim], e.x[from*d.p.dim:to*d.p.dim])
+		copy(x[:len(at)], at)
+	}
+	if e.y != nil {
+		copy(y, e.y[from:to])
+	} else {
+		d.law.(*evenly).labels(at, y)
 	}
 	if e.w != nil {
 		copy(w[:len(y)], e.w[from:to])

@@ -128,7 +128,7 @@ func TestAdversaryOnOrderedDomains(t *testing.T) {
 		{"no positives", []float64{4, 8, 1, 2}, []float64{-1, -1, -1, -1}, 2, []int{0, 1}},
 		{"top of the domain", []float64{maxDomain - 1, maxDomain - 1}, []float64{-1, 1}, 1, []int{1}},
 	} {
-		checkFlips(t, c.name, true, c.k, c.x, c.y, c.flipped)
+		checkFlips(t, c.name, scalar, c.k, c.x, c.y, c.flipped)
 	}
 }
 
@@ -137,15 +137,22 @@ func TestAdversaryOnHalfspaces(t *testing.T) {
 	x := []float64{1, 0, -0.2, 0, 0.6, 0, 0, 1, -0.8, 0}
 	y := []float64{1, -1, 1, 1, 1}
 	for k, flipped := range [][]int{nil, {3}, {0, 3}, {0, 2, 3}} {
-		checkFlips(t, fmt.Sprint(k), false, k, x, y, flipped)
+		checkFlips(t, fmt.Sprint(k), vector, k, x, y, flipped)
+	}
+}
+
+func TestAdversaryOnBits(t *testing.T) {
+	y := []float64{-1, 1, -1, 1}
+	for k, flipped := range [][]int{nil, {1}, {1, 3}, {0, 1, 3}} {
+		checkFlips(t, fmt.Sprint(k), bits, k, make([]float64, 8), y, flipped)
 	}
 }
 
 // checkFlips flips k labels and compares which.
-func checkFlips(t *testing.T, name string, ordered bool, k int, x, y []float64, want []int) {
+func checkFlips(t *testing.T, name string, points shape, k int, x, y []float64, want []int) {
 	t.Helper()
 	noisy := slices.Clone(y)
-	new(adversary).flip(k, ordered, x, noisy)
+	new(adversary).flip(k, points, x, noisy)
 	var got []int
 	for i := range y {
 		if noisy[i] != y[i] {

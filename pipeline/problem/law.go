@@ -22,79 +22,38 @@ func (p *Problem) newLaw() law {
 	case p.spec.Distribution == needle:
 		return newAtoms(p.exact)
 	}
-	return &evenly{domain: p.domain, target: targetOf(&p.spec)}
+	return newEvenly(&p.spec, p.matrix)
 }
 
-// segment is the set of values low..high that a hypothesis on an ordered domain labels +1.
-type segment struct{ low, high uint64 }
-
-func (s segment) label(v uint64) float64 {
-	if s.low <= v && v <= s.high {
-		return 1
-	}
-	return -1
-}
-
-// targetOf is the fixed target on an ordered domain.
-func targetOf(p *schemas.Problem) segment {
-	x := p.Domain
-	switch {
-	case p.Class == thresholds:
-		return segment{x / 2, x - 1}
-	case p.Class == intervals && p.Distribution == uniform:
-		return segment{x / 4, 3*x/4 - 1}
-	}
-	return segment{x / 2, x / 2}
-}
-
-// support is all points of a law on an ordered domain, with labels and weights; nil where there are too many, and for halfspaces.
-func support(p *schemas.Problem) *points {
+// needles is all points of the needle law, with labels and weights.
+func needles(p *schemas.Problem) *points {
 	s := &points{}
+	target := targetOf(p, "")
+	if p.Class == intervals {
+		target = box{[]float64{float64(p.Domain / 2)}, []float64{float64(p.Domain / 2)}}
+	}
 	add := func(v uint64, w float64) {
 		if w > 0 {
 			s.x = append(s.x, float64(v))
-			s.y = append(s.y, targetOf(p).label(v))
+			s.y = append(s.y, target.label([]float64{float64(v)}))
 			s.w = append(s.w, w)
 		}
 	}
-	switch c, a := p.Domain/2, p.Mass; {
-	case p.Class == halfspace:
-		return nil
-	case p.Distribution == uniform && p.Domain > maxSupport:
-		return nil
-	case p.Distribution == uniform:
-		for v := range p.Domain {
-			add(v, 1/float64(p.Domain))
-		}
-	case p.Class == thresholds:
+	switch c, a := p.Domain/2, p.Mass; p.Class {
+	case thresholds:
 		add(c-1, a)
 		add(c, a)
 		add(p.Domain-1, 1-float64(2*a))
-	case p.Class == point:
+	case point:
 		add(c, a)
 		add(0, 1-a)
-	case p.Class == intervals:
+	case intervals:
 		add(c-1, a)
 		add(c, a)
 		add(c+1, a)
 		add(0, 1-float64(3*a))
 	}
 	return s
-}
-
-// evenly is the uniform law on 0..domain-1.
-type evenly struct {
-	domain uint64
-	target segment
-}
-
-func (l *evenly) begin(*rand.Rand) {}
-
-func (l *evenly) draw(r *rand.Rand, x, y []float64) {
-	for i := range y {
-		v := r.Uint64N(l.domain)
-		x[i], y[i] = float64(v), l.target.label(v)
-	}
 }
 
 // atoms is a law on a few weighted points.

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -88,7 +89,7 @@ func TestNeedleHasOneGoodHypothesis(t *testing.T) {
 		for _, h := range hypotheses(c.class, c.domain) {
 			err := 0.0
 			for i := range x {
-				if h.label(uint64(x[i])) != y[i] {
+				if h.Label(x[i]) != y[i] {
 					err += w[i]
 				}
 			}
@@ -106,28 +107,28 @@ func TestNeedleHasOneGoodHypothesis(t *testing.T) {
 }
 
 // hypotheses lists a class; thresholds without the constant -1.
-func hypotheses(class string, domain uint64) (all []segment) {
+func hypotheses(class string, domain uint64) (all []concept.Range) {
 	for a := range domain {
 		switch class {
 		case "thresholds":
-			all = append(all, segment{a, domain - 1})
+			all = append(all, concept.Threshold(float64(a)))
 		case "points":
-			all = append(all, segment{a, a})
+			all = append(all, concept.Point(float64(a)))
 		case "intervals":
 			for b := a; b < domain; b++ {
-				all = append(all, segment{a, b})
+				all = append(all, concept.Interval(float64(a), float64(b)))
 			}
 		}
 	}
 	if class == "intervals" {
-		all = append(all, segment{1, 0})
+		all = append(all, concept.Empty())
 	}
 	return all
 }
 
 func TestLargeUniformDomain(t *testing.T) {
-	for class, target := range map[string]segment{
-		"thresholds": {1 << 39, 1<<40 - 1}, "points": {1 << 39, 1 << 39}, "intervals": {1 << 38, 3<<38 - 1},
+	for class, target := range map[string]concept.Range{
+		"thresholds": {Lo: 1 << 39, Hi: 1<<40 - 1}, "points": {Lo: 1 << 39, Hi: 1 << 39}, "intervals": {Lo: 1 << 38, Hi: 3<<38 - 1},
 	} {
 		p := open(t, schemas.Problem{Class: class, Distribution: "uniform", Domain: 1 << 40})
 		if p.Exact() || p.Evaluation() != "10000" {
@@ -138,7 +139,7 @@ func TestLargeUniformDomain(t *testing.T) {
 		x, y = append(x, testX...), append(y, testY...)
 		counts := make([]float64, 16)
 		for i, v := range x {
-			if v != math.Trunc(v) || y[i] != target.label(uint64(v)) {
+			if v != math.Trunc(v) || y[i] != target.Label(v) {
 				t.Fatalf("%s: drew (%v, %v)", class, v, y[i])
 			}
 			counts[uint64(v)>>36]++

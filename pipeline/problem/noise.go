@@ -23,15 +23,18 @@ type ranked struct {
 }
 
 // flip negates k of the labels y of the examples x.
-func (a *adversary) flip(k int, ordered bool, x, y []float64) {
+func (a *adversary) flip(k int, points shape, x, y []float64) {
 	if k == 0 {
 		return
 	}
 	a.rank = slices.Grow(a.rank[:0], len(y))
-	if ordered {
+	switch points {
+	case scalar:
 		a.rankValues(x, y)
-	} else {
+	case vector:
 		a.rankPulls(x, y)
+	default:
+		a.rankLabels(y)
 	}
 	slices.SortFunc(a.rank, func(p, q ranked) int {
 		if c := cmp.Compare(q.worth, p.worth); c != 0 {
@@ -53,6 +56,13 @@ func (a *adversary) rankValues(x, y []float64) {
 			worth = 2*maxDomain - v
 		}
 		a.rank = append(a.rank, ranked{worth, i})
+	}
+}
+
+// rankLabels prefers positives to negatives.
+func (a *adversary) rankLabels(y []float64) {
+	for i, label := range y {
+		a.rank = append(a.rank, ranked{label, i})
 	}
 }
 

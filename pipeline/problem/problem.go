@@ -12,35 +12,32 @@ type Problem struct {
 	spec   schemas.Problem
 	exact  *points     // what an exact evaluation runs over; nil where there is a Test sample
 	data   *population // nil for a law
+	matrix string      // the class matrix; empty for other classes
 	dim    int
 	domain uint64
 }
 
-// points are labelled points with weights that sum to 1. A nil w means that all weigh the same.
+// points are labelled points with weights that sum to 1. A nil w means that all weigh the same, a nil y that each trial's target labels them.
 type points struct {
 	x, y, w []float64
 }
 
-// Open makes a problem ready to draw from; an unresolved one is resolved first. file is the local path of its data, "" for a
-// law; the digest that p states is verified before anything in the file is decoded. The error is an *Error.
+// Open makes a problem ready to draw from; an unresolved one is resolved first. file is the local path of its data or class
+// matrix, "" where it has neither; the digest that p states is verified before anything in the file is decoded. The error is an *Error.
 func Open(p schemas.Problem, file string) (*Problem, error) {
-	if p.Data != nil {
-		data := *p.Data
-		data.File = file
-		p.Data = &data
-	}
-	rows, err := resolve(&p)
+	p = p.At(file)
+	read, err := resolve(&p)
 	if err != nil {
 		return nil, err
 	}
-	o := &Problem{spec: p, data: rows, dim: 1, domain: p.Domain}
-	if p.Class == halfspace {
-		o.dim = p.Dim
-	}
-	if rows != nil {
-		o.exact = &points{x: rows.x, y: rows.y}
-	} else {
-		o.exact = support(&p)
+	o := &Problem{spec: p, data: read.rows, matrix: read.matrix, dim: width(&p), domain: p.Domain}
+	switch {
+	case o.data != nil:
+		o.exact = &points{x: o.data.x, y: o.data.y}
+	case p.Distribution == needle:
+		o.exact = needles(&p)
+	case p.Distribution == uniform && cardinality(&p) <= maxSupport:
+		o.exact = newEvenly(&p, o.matrix).all()
 	}
 	return o, nil
 }
@@ -57,6 +54,7 @@ func (p *Problem) Public() *pluginv1.Problem {
 		NoConstant: p.noConstant(),
 		Realizable: p.data == nil,
 		RealData:   p.data != nil,
+		Matrix:     p.matrix,
 	}
 }
 
@@ -64,7 +62,7 @@ func (p *Problem) noConstant() bool {
 	return p.spec.Class == thresholds && p.spec.Distribution == needle
 }
 
-// Dim is the number of numbers per example: 1 on an ordered domain.
+// Dim is the number of numbers per point.
 func (p *Problem) Dim() int { return p.dim }
 
 // Exact reports whether the evaluation is exact: over the whole support of the law, or over all rows of the data.

@@ -10,10 +10,16 @@ import (
 
 // Names of classes, laws and kinds of noise, as the sweep file has them.
 const (
-	thresholds = "thresholds"
-	intervals  = "intervals"
-	halfspace  = "halfspace"
-	point      = "points"
+	thresholds   = "thresholds"
+	point        = "points"
+	intervals    = "intervals"
+	stumps       = "stumps"
+	rectangles   = "rectangles"
+	conjunctions = "conjunctions"
+	monotone     = "monotone-conjunctions"
+	parities     = "parities"
+	halfspace    = "halfspace"
+	matrix       = "matrix"
 
 	uniform    = "uniform"
 	needle     = "needle"
@@ -48,51 +54,49 @@ func refuse(key, format string, a ...any) error {
 }
 
 // Resolve validates p and fills in every default: noise none, minority 0.2, test 10000 where the evaluation is not exact; for data
-// also digest, format, the list of numeric features, and d. It reads the whole data file (p.Data.File), so resolve a problem
-// once and keep it; resolving again changes nothing. Where it fails, with an *Error, p may be half filled in.
+// also digest, format, the list of numeric features, and d; for a class matrix digest, format and domain. It reads the whole file, so
+// resolve a problem once and keep it; resolving again changes nothing. Where it fails, with an *Error, p may be half filled in.
 func Resolve(p *schemas.Problem) error {
 	_, err := resolve(p)
 	return err
 }
 
-// resolve is Resolve that keeps the data it has read; nil for a law.
-func resolve(p *schemas.Problem) (*population, error) {
-	if err := resolveClass(p); err != nil {
-		return nil, err
-	}
-	if err := resolveNoise(&p.Noise); err != nil {
-		return nil, err
-	}
-	if err := checkFits(p); err != nil {
-		return nil, err
-	}
-	if p.Data != nil {
-		return resolveData(p)
-	}
-	if ordered(p.Class) {
-		return nil, resolveOrdered(p)
-	}
-	return nil, resolveHalfspace(p)
+// read is what a problem's file held.
+type read struct {
+	rows   *population // nil for a law
+	matrix string      // empty where the class is no matrix
 }
 
-func ordered(class string) bool { return class != halfspace }
-
-// lawsOf lists the distributions that fit a class; nil for an unknown class.
-func lawsOf(class string) []string {
-	switch class {
-	case thresholds, point, intervals:
-		return []string{uniform, needle}
-	case halfspace:
-		return []string{iso, skew, ballMargin}
+// resolve is Resolve that keeps what it has read.
+func resolve(p *schemas.Problem) (read, error) {
+	if err := resolveClass(p); err != nil {
+		return read{}, err
 	}
-	return nil
+	if err := resolveNoise(&p.Noise); err != nil {
+		return read{}, err
+	}
+	if err := checkFits(p); err != nil {
+		return read{}, err
+	}
+	switch shape := shapeOf(p.Class); {
+	case p.Data != nil:
+		rows, err := resolveData(p)
+		return read{rows: rows}, err
+	case shape == index:
+		return resolveMatrix(p)
+	case shape == vector:
+		return read{}, resolveHalfspace(p)
+	}
+	return read{}, resolveWhole(p)
 }
 
 func resolveClass(p *schemas.Problem) error {
 	laws := lawsOf(p.Class)
 	switch {
-	case laws == nil:
-		return refuseName("class", p.Class, []string{thresholds, point, intervals, halfspace})
+	case shapeOf(p.Class) == unknownShape:
+		return refuseName("class", p.Class, classes())
+	case p.Class == matrix && p.Data != nil:
+		return refuse("data", "does not apply to the class matrix, whose points are the columns of problem.file; leave it out")
 	case p.Data != nil && p.Distribution != "":
 		return refuse("distribution", "%q beside problem.data: the rows of the data are the distribution; leave one of them out", p.Distribution)
 	case p.Data == nil && !slices.Contains(laws, p.Distribution):
@@ -125,6 +129,7 @@ func resolveNoise(n *schemas.Noise) error {
 
 // checkFits refuses whatever is given but has no meaning for this class and distribution.
 func checkFits(p *schemas.Problem) error {
+	shape := shapeOf(p.Class)
 	what := p.Class + " under " + p.Distribution
 	if p.Data != nil {
 		what = p.Class + " over data"
@@ -136,21 +141,23 @@ func checkFits(p *schemas.Problem) error {
 		fits  bool
 		only  string
 	}{
-		{"domain", p.Domain, p.Domain != 0, ordered(p.Class), "the ordered classes thresholds, points and intervals"},
-		{"d", p.Dim, p.Dim != 0, !ordered(p.Class), "halfspaces"},
+		{"file", "", p.Matrix != nil, shape == index, "the class matrix"},
+		{"domain", p.Domain, p.Domain != 0, shape == scalar || shape == grid || shape == index, "thresholds, points, intervals, stumps and rectangles"},
+		{"d", p.Dim, p.Dim != 0, shape == grid || shape == bits || shape == vector, "stumps, rectangles, conjunctions, parities and halfspaces"},
 		{"mass", p.Mass, p.Mass != 0, p.Distribution == needle, "the distribution needle"},
 		{"minority", p.Minority, p.Minority != 0, p.Distribution == skew, "the distribution skew"},
-		{"margin", p.Margin, p.Margin != 0, p.Data == nil && !ordered(p.Class), "the distributions iso, skew and ball-margin"},
+		{"margin", p.Margin, p.Margin != 0, p.Data == nil && shape == vector, "the distributions iso, skew and ball-margin"},
 	} {
 		if f.given && !f.fits {
-			return refuse(f.key, "%v does not apply to %s, only to %s; leave it out", f.value, what, f.only)
+			return refuse(f.key, "%s", strings.TrimSpace(fmt.Sprintf("%v does not apply to %s, only to %s; leave it out", f.value, what, f.only)))
 		}
 	}
 	return nil
 }
 
-func resolveOrdered(p *schemas.Problem) error {
-	if err := checkDomain(p, leastDomain(p)); err != nil {
+// resolveWhole resolves a law on points of whole numbers.
+func resolveWhole(p *schemas.Problem) error {
+	if err := checkSides(p); err != nil {
 		return err
 	}
 	if p.Distribution == needle {
@@ -163,7 +170,34 @@ func resolveOrdered(p *schemas.Problem) error {
 				strings.TrimSuffix(fmt.Sprintf("1/%v", needles), "/1"), p.Class, needles)
 		}
 	}
-	return resolveTest(p, p.Distribution == needle || p.Domain <= maxSupport)
+	return resolveTest(p, p.Distribution == needle || cardinality(p) <= maxSupport)
+}
+
+// checkSides checks the range of the numbers of a point, and how many a point has.
+func checkSides(p *schemas.Problem) error {
+	shape := shapeOf(p.Class)
+	if shape == scalar || shape == grid {
+		if err := checkDomain(p, leastDomain(p)); err != nil {
+			return err
+		}
+	}
+	if p.Class == rectangles && p.Dim == 0 && p.Data == nil {
+		p.Dim = 2
+	}
+	if (shape == grid || shape == bits) && p.Data == nil {
+		return checkDim(p, 1)
+	}
+	return nil
+}
+
+func checkDim(p *schemas.Problem, least int) error {
+	switch {
+	case p.Dim == 0:
+		return refuse("d", "missing; state the dimension, for example 10")
+	case p.Dim < least || p.Dim > maxDim:
+		return refuse("d", "%d is outside [%d, %d]", p.Dim, least, maxDim)
+	}
+	return nil
 }
 
 // leastDomain is the smallest X on which the law is what its definition says.
@@ -171,12 +205,15 @@ func leastDomain(p *schemas.Problem) uint64 {
 	if p.Distribution == needle {
 		return map[string]uint64{thresholds: 3, point: 2, intervals: 4}[p.Class]
 	}
-	return map[string]uint64{thresholds: 2, point: 1, intervals: 2}[p.Class]
+	if p.Class == point {
+		return 1
+	}
+	return 2
 }
 
 func checkDomain(p *schemas.Problem, least uint64) error {
 	if p.Domain == 0 {
-		return refuse("domain", "missing; state X, the size of the ordered domain 0..X-1, for example 65536 or 2^16")
+		return refuse("domain", "missing; state X, the numbers of a point being 0..X-1, for example 65536 or 2^16")
 	}
 	if p.Domain < least || p.Domain > maxDomain {
 		return refuse("domain", "%d is outside [%d, 2^40]", p.Domain, least)
@@ -189,11 +226,10 @@ func resolveHalfspace(p *schemas.Problem) error {
 	if p.Distribution == ballMargin {
 		least = 1
 	}
+	if err := checkDim(p, least); err != nil {
+		return err
+	}
 	switch {
-	case p.Dim == 0:
-		return refuse("d", "missing; state the dimension, for example 10")
-	case p.Dim < least || p.Dim > maxDim:
-		return refuse("d", "%d is outside [%d, %d]", p.Dim, least, maxDim)
 	case p.Margin == 0:
 		return refuse("margin", "missing; state a number in (0, 1), for example 0.1")
 	case !(p.Margin > 0 && p.Margin < 1):

@@ -61,9 +61,9 @@ func TestResolveRefuses(t *testing.T) {
 		change func(p *schemas.Problem)
 		want   string
 	}{
-		{needleLaw, func(p *schemas.Problem) { p.Class = "" }, `problem.class: missing; choose thresholds, points, intervals or halfspace`},
+		{needleLaw, func(p *schemas.Problem) { p.Class = "" }, `problem.class: missing; choose thresholds, points, intervals, stumps, rectangles, conjunctions, monotone-conjunctions, parities, halfspace or matrix`},
 		{needleLaw, func(p *schemas.Problem) { p.Class = "treshold" }, `problem.class: unknown "treshold", did you mean "thresholds"?`},
-		{needleLaw, func(p *schemas.Problem) { p.Class = "parities" }, `problem.class: unknown "parities"; choose thresholds, points, intervals or halfspace`},
+		{needleLaw, func(p *schemas.Problem) { p.Class = "circles" }, `problem.class: unknown "circles"; choose thresholds, points, intervals, stumps, rectangles, conjunctions, monotone-conjunctions, parities, halfspace or matrix`},
 		{needleLaw, func(p *schemas.Problem) { p.Distribution = "" }, `problem.distribution: missing; choose uniform or needle`},
 		{needleLaw, func(p *schemas.Problem) { p.Distribution = "neddle" }, `problem.distribution: unknown "neddle", did you mean "needle"?`},
 		{needleLaw, func(p *schemas.Problem) { p.Distribution = "skew" }, `problem.distribution: "skew" does not fit the class thresholds; choose uniform or needle`},
@@ -77,14 +77,14 @@ func TestResolveRefuses(t *testing.T) {
 		{needleLaw, func(p *schemas.Problem) { p.Class, p.Mass = "intervals", 0.34 }, `problem.mass: 0.34 is outside (0, 1/3]; the needle law of intervals has 3 such points`},
 		{needleLaw, func(p *schemas.Problem) { p.Class, p.Mass = "points", 1.1 }, `problem.mass: 1.1 is outside (0, 1]; the needle law of points has 1 such points`},
 		{needleLaw, func(p *schemas.Problem) { p.Mass = math.NaN() }, `problem.mass: NaN is outside (0, 1/2]`},
-		{needleLaw, func(p *schemas.Problem) { p.Dim = 3 }, `problem.d: 3 does not apply to thresholds under needle, only to halfspaces; leave it out`},
+		{needleLaw, func(p *schemas.Problem) { p.Dim = 3 }, `problem.d: 3 does not apply to thresholds under needle, only to stumps, rectangles, conjunctions, parities and halfspaces; leave it out`},
 		{needleLaw, func(p *schemas.Problem) { p.Margin = 0.1 }, `problem.margin: 0.1 does not apply to thresholds under needle, only to the distributions iso, skew and ball-margin; leave it out`},
 		{needleLaw, func(p *schemas.Problem) { p.Test = 100 }, `problem.test: 100: the error is computed exactly here, without an evaluation sample; leave it out`},
 		{uniformLaw, func(p *schemas.Problem) { p.Mass = 0.1 }, `problem.mass: 0.1 does not apply to thresholds under uniform, only to the distribution needle; leave it out`},
 		{uniformLaw, func(p *schemas.Problem) { p.Domain, p.Test = 4096, 1 }, `problem.test: 1: the error is computed exactly here`},
 		{uniformLaw, func(p *schemas.Problem) { p.Test = -1 }, `problem.test: -1 is outside [1, 1000000000]`},
 		{skewLaw, func(p *schemas.Problem) { p.Mass = 0.1 }, `problem.mass: 0.1 does not apply to halfspace under skew, only to the distribution needle; leave it out`},
-		{skewLaw, func(p *schemas.Problem) { p.Domain = 10 }, `problem.domain: 10 does not apply to halfspace under skew, only to the ordered classes`},
+		{skewLaw, func(p *schemas.Problem) { p.Domain = 10 }, `problem.domain: 10 does not apply to halfspace under skew, only to thresholds`},
 		{skewLaw, func(p *schemas.Problem) { p.Dim = 0 }, `problem.d: missing; state the dimension`},
 		{skewLaw, func(p *schemas.Problem) { p.Dim = 1 }, `problem.d: 1 is outside [2, 1048576]`},
 		{ball, func(p *schemas.Problem) { p.Dim = -1 }, `problem.d: -1 is outside [1, 1048576]`},

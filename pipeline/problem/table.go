@@ -16,7 +16,9 @@ import (
 // number, category and label for each cell of a column that begin gave a role, then finish.
 type table struct {
 	spec   *schemas.Data
-	domain uint64 // X of an ordered class; 0 for halfspaces
+	side   uint64 // cells are whole numbers below it; 0: any number
+	single bool   // a row is one number
+	matrix bool   // a class matrix: no labels, and the columns are all there is
 	memory memory.Allocator
 
 	roles []role // of the file's columns
@@ -85,7 +87,7 @@ func (t *table) begin(columns []column) error {
 		use   use
 		names []string
 	}{
-		{"data.label", asLabel, []string{t.spec.Label}},
+		{"data.label", asLabel, t.labelColumn()},
 		{"data.categorical", asCategory, t.spec.Categorical},
 		{"data.features", asNumber, t.spec.Features},
 	} {
@@ -108,6 +110,13 @@ func (t *table) begin(columns []column) error {
 	return t.checkColumns()
 }
 
+func (t *table) labelColumn() []string {
+	if t.matrix {
+		return nil
+	}
+	return []string{t.spec.Label}
+}
+
 // checkKind checks a column's type against its use. In CSV only cells have one.
 func (t *table) checkKind(key string, use use, c column) error {
 	switch {
@@ -124,6 +133,9 @@ func (t *table) checkKind(key string, use use, c column) error {
 // allNumeric makes all numeric columns the features, in the order of the file.
 func (t *table) allNumeric(columns []column) error {
 	for i, c := range columns {
+		if t.matrix && (c.kind != numeric || c.name == "0" || c.name == "1") {
+			return refuse("file", "%s: column %d, %q: the first line names the points, and every cell below it is 0 or 1", t.spec.File, i+1, c.name)
+		}
 		if c.name == t.spec.Label || slices.Contains(t.spec.Categorical, c.name) || c.kind == textual {
 			continue
 		}
@@ -143,7 +155,7 @@ func (t *table) allNumeric(columns []column) error {
 // checkColumns checks the numeric columns against the class and the scale.
 func (t *table) checkColumns() error {
 	features := t.spec.Features
-	if t.domain != 0 && len(features) != 1 {
+	if t.single && len(features) != 1 {
 		return refuse("data.features", "%s: one column of integers is needed, but %d are numeric (%s); name one", t.spec.File, len(features), some(features))
 	}
 	if len(features)+len(t.spec.Categorical) == 0 {
@@ -284,11 +296,19 @@ func (t *table) number(row, shown, k int, v float64) error {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return refuse("data.file", "%s: %v is not a finite number; drop the row or fill the cell", t.place(shown, name), v)
 	}
-	if t.domain != 0 && !(v >= 0 && v < float64(t.domain) && v == math.Trunc(v)) {
-		return refuse("data.file", "%s: %v is not an integer in 0..%d; correct it, or problem.domain", t.place(shown, name), v, t.domain-1)
+	if t.side != 0 && !(v >= 0 && v < float64(t.side) && v == math.Trunc(v)) {
+		return refuse("data.file", "%s: %v is not an integer in 0..%d; correct it%s", t.place(shown, name), v, t.side-1, t.orDomain())
 	}
 	t.numbers[row*len(t.spec.Features)+k] = v
 	return nil
+}
+
+// orDomain is the other remedy for a number that is too large.
+func (t *table) orDomain() string {
+	if t.side == 2 {
+		return ""
+	}
+	return ", or problem.domain"
 }
 
 // category sets a cell of the categorical column k.
@@ -353,7 +373,7 @@ func (t *table) finish() (*population, int, error) {
 		return nil, 0, err
 	}
 	p := &population{x: x, y: t.y}
-	if t.domain == 0 {
+	if t.side == 0 {
 		p.pulled = t.scale(x, dim)
 	}
 	return p, dim, nil

@@ -69,8 +69,8 @@ const Learn Task = "learn"
 
 // Problem is what is public about the problem: never the target.
 type Problem struct {
-	Class      string  // "thresholds", "points", "intervals", "halfspace", ...
-	Domain     uint64  // X: the points of an ordered domain are 0..X-1, as float64; 0 where there is none
+	Class      string  // "thresholds", "parities", "halfspace", ...: as in the sweep file
+	Domain     uint64  // X: every number of a point is one of 0..X-1, as float64; 0 where there is none
 	Dim        int     // numbers per example, at least 1
 	Margin     float64 // 0: none promised
 	Noise      string  // label noise: "none", "random" or "adversarial"
@@ -78,6 +78,7 @@ type Problem struct {
 	NoConstant bool    // thresholds without the constant -1 (t = 0..X-1 instead of 0..X)
 	Realizable bool    // the target lies in the class
 	RealData   bool    // examples are drawn from a population of rows instead of a law
+	Matrix     string  // class "matrix": '0' (label -1) or '1' (+1) for each hypothesis and point, Domain of them for each hypothesis
 }
 
 // Setting is everything public that a trial runs under.
@@ -213,6 +214,8 @@ type Guarantee struct {
 	Delta   float64
 	Rho     float64 // zero-concentrated DP, where that is how it was proved; else 0
 	Source  string  // the theorem or computation
+
+	Uncertified bool // true: Epsilon and Delta are what the algorithm aims at; no proof says that it keeps them
 }
 
 // Bound is one of the theory's sample sizes.

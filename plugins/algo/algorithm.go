@@ -79,7 +79,7 @@ func (a Algorithm[P]) setting(w *pluginv1.Setting) (*Setting[P], error) {
 		Problem: Problem{
 			Class: p.GetClass(), Domain: p.GetDomain(), Dim: int(p.GetDim()), Margin: p.GetMargin(),
 			Noise: p.GetNoise(), NoiseRate: p.GetNoiseRate(),
-			NoConstant: p.GetNoConstant(), Realizable: p.GetRealizable(), RealData: p.GetRealData(),
+			NoConstant: p.GetNoConstant(), Realizable: p.GetRealizable(), RealData: p.GetRealData(), Matrix: p.GetMatrix(),
 		},
 		N: int(w.GetN()), Alpha: w.GetAlpha(), Beta: w.GetBeta(), Epsilon: w.GetEpsilon(), Delta: w.GetDelta(),
 	}
@@ -127,7 +127,7 @@ func (a Algorithm[P]) guarantee(s *Setting[P]) (*pluginv1.Guarantee, error) {
 	if err != nil {
 		return nil, fmt.Errorf("guarantee: %w", err)
 	}
-	return &pluginv1.Guarantee{Pure: g.Pure, Epsilon: g.Epsilon, Delta: g.Delta, Rho: g.Rho, Source: text(g.Source)}, nil
+	return &pluginv1.Guarantee{Pure: g.Pure, Epsilon: g.Epsilon, Delta: g.Delta, Rho: g.Rho, Source: text(g.Source), Uncertified: g.Uncertified}, nil
 }
 
 func (a Algorithm[P]) bound(w *pluginv1.Setting) (r *pluginv1.BoundResponse) {

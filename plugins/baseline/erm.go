@@ -59,7 +59,7 @@ func finite(p algo.Problem) (concept.Class, error) {
 	if p.Class == "halfspace" {
 		return nil, algo.Invalid("baseline/erm: no exact method finds the best halfspace of a sample: use baseline/perceptron")
 	}
-	c, err := concept.New(concept.Spec{Name: p.Class, Domain: p.Domain, Dim: p.Dim, NoConstant: p.NoConstant})
+	c, err := concept.New(concept.Spec{Name: p.Class, Domain: p.Domain, Dim: p.Dim, NoConstant: p.NoConstant, Matrix: p.Matrix})
 	if err != nil {
 		return nil, algo.Invalid("baseline/erm: %v", err)
 	}

@@ -97,7 +97,7 @@ func class(p algo.Problem) (concept.Class, error) {
 	if p.Class == "halfspace" {
 		return nil, algo.Invalid("expmech: no exact sampler for halfspaces, an infinite class: use boosting/hs-stl")
 	}
-	c, err := concept.New(concept.Spec{Name: p.Class, Domain: p.Domain, Dim: p.Dim, NoConstant: p.NoConstant})
+	c, err := concept.New(concept.Spec{Name: p.Class, Domain: p.Domain, Dim: p.Dim, NoConstant: p.NoConstant, Matrix: p.Matrix})
 	if err != nil {
 		return nil, algo.Invalid("expmech: %v", err)
 	}

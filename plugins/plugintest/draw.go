@@ -12,16 +12,58 @@ var problems = []algo.Problem{
 	{Class: "thresholds", Domain: 1024, Dim: 1, Noise: "none", Realizable: true},
 	{Class: "points", Domain: 1024, Dim: 1, Noise: "none", Realizable: true},
 	{Class: "intervals", Domain: 1024, Dim: 1, Noise: "none", Realizable: true},
+	{Class: "stumps", Domain: 16, Dim: 3, Noise: "none", Realizable: true},
+	{Class: "rectangles", Domain: 8, Dim: 2, Noise: "none", Realizable: true},
+	{Class: "conjunctions", Dim: 4, Noise: "none", Realizable: true},
+	{Class: "monotone-conjunctions", Dim: 5, Noise: "none", Realizable: true},
+	{Class: "parities", Dim: 5, Noise: "none", Realizable: true},
+	{Class: "matrix", Domain: 5, Dim: 1, Matrix: "00000" + "10110" + "01101" + "11011", Noise: "none", Realizable: true},
 	{Class: "halfspace", Dim: 5, Margin: 0.1, Noise: "none", Realizable: true},
 }
 
 // draw fills x, and y where it is not nil, with examples of a problem. The key gives the target as well as the points.
 func draw(p algo.Problem, key uint64, x, y []float64) {
 	r := rand.New(rand.NewPCG(key, 0x706c7567696e74))
-	if p.Domain > 0 && p.Dim == 1 {
-		drawOrdered(p, r, x, y)
-	} else {
-		drawHalfspace(p, r, x, y)
+	switch p.Class {
+	case "matrix":
+		drawColumns(p, r, x, y)
+	case "conjunctions", "monotone-conjunctions", "parities":
+		drawGrid(2, p.Dim, r, x, y)
+	case "stumps", "rectangles":
+		drawGrid(p.Domain, p.Dim, r, x, y)
+	default:
+		if p.Domain > 0 {
+			drawOrdered(p, r, x, y)
+		} else {
+			drawHalfspace(p, r, x, y)
+		}
+	}
+}
+
+// drawColumns draws columns of a class matrix, labelled by one of its rows.
+func drawColumns(p algo.Problem, r *rand.Rand, x, y []float64) {
+	row := p.Matrix[r.IntN(len(p.Matrix)/int(p.Domain))*int(p.Domain):]
+	for i := range x {
+		v := r.Uint64N(p.Domain)
+		x[i] = float64(v)
+		if y != nil {
+			y[i] = 2*float64(row[v]-'0') - 1
+		}
+	}
+}
+
+// drawGrid draws points of dim numbers below side. Where the first one is large enough the label is +1: so says a stump, a rectangle, a
+// conjunction and a parity alike.
+func drawGrid(side uint64, dim int, r *rand.Rand, x, y []float64) {
+	low := float64(1 + r.Uint64N(side-1))
+	for i := range x {
+		x[i] = float64(r.Uint64N(side))
+	}
+	for i := range y {
+		y[i] = -1
+		if x[i*dim] >= low {
+			y[i] = 1
+		}
 	}
 }
 

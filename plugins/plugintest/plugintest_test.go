@@ -3,6 +3,7 @@ package plugintest
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -188,16 +189,20 @@ func TestDraw(t *testing.T) {
 		if len(count) != 2 || count[-1]+count[1] != n {
 			t.Errorf("%s: labels %v", p.Class, count)
 		}
+		side := float64(p.Domain)
+		if side == 0 {
+			side = 2
+		}
 		for i := range n {
 			norm := 0.0
 			for _, v := range x[i*p.Dim : (i+1)*p.Dim] {
 				norm += v * v
+				if p.Class != "halfspace" && (v < 0 || v >= side || v != math.Trunc(v)) {
+					t.Errorf("%s: number %v", p.Class, v)
+				}
 			}
-			if p.Domain == 0 && norm > 1+1e-12 {
+			if p.Class == "halfspace" && norm > 1+1e-12 {
 				t.Errorf("%s: a point of norm %v", p.Class, norm)
-			}
-			if p.Domain > 0 && (x[i] < 0 || x[i] >= float64(p.Domain)) {
-				t.Errorf("%s: point %v", p.Class, x[i])
 			}
 		}
 	}

@@ -137,7 +137,7 @@ func (s *suite) wire(setting Setting) (*pluginv1.Setting, error) {
 		Algorithm: s.algorithm.Name, Task: pluginv1.Task_TASK_LEARN, Parameters: make(map[string]*pluginv1.Value),
 		Problem: &pluginv1.Problem{
 			Class: p.Class, Domain: p.Domain, Dim: uint32(p.Dim), Margin: p.Margin, Noise: p.Noise, NoiseRate: p.NoiseRate,
-			NoConstant: p.NoConstant, Realizable: p.Realizable, RealData: p.RealData,
+			NoConstant: p.NoConstant, Realizable: p.Realizable, RealData: p.RealData, Matrix: p.Matrix,
 		},
 		Alpha: or(setting.Alpha, 0.1), Beta: or(setting.Beta, 0.1),
 	}

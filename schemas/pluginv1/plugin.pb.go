@@ -811,7 +811,7 @@ func (x *Setting) GetDelta() float64 {
 type Problem struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Class         string                 `protobuf:"bytes,1,opt,name=class,proto3" json:"class,omitempty"`     // "thresholds", "points", "intervals", "halfspace", ...
-	Domain        uint64                 `protobuf:"varint,2,opt,name=domain,proto3" json:"domain,omitempty"`  // X, the size of an ordered domain; 0 where there is none
+	Domain        uint64                 `protobuf:"varint,2,opt,name=domain,proto3" json:"domain,omitempty"`  // X: every number of a point is one of 0..X-1; 0 where there is none
 	Dim           uint32                 `protobuf:"varint,3,opt,name=dim,proto3" json:"dim,omitempty"`        // numbers per example
 	Margin        float64                `protobuf:"fixed64,4,opt,name=margin,proto3" json:"margin,omitempty"` // 0: none promised
 	Noise         string                 `protobuf:"bytes,5,opt,name=noise,proto3" json:"noise,omitempty"`     // "none", "random", "adversarial"
@@ -819,6 +819,7 @@ type Problem struct {
 	NoConstant    bool                   `protobuf:"varint,7,opt,name=no_constant,json=noConstant,proto3" json:"no_constant,omitempty"` // thresholds without the constant -1, h_X (the needle law)
 	Realizable    bool                   `protobuf:"varint,8,opt,name=realizable,proto3" json:"realizable,omitempty"`                   // the target lies in the class
 	RealData      bool                   `protobuf:"varint,9,opt,name=real_data,json=realData,proto3" json:"real_data,omitempty"`       // a population of rows instead of a law
+	Matrix        string                 `protobuf:"bytes,10,opt,name=matrix,proto3" json:"matrix,omitempty"`                           // class "matrix": '0' or '1' for each hypothesis and point, domain of them for each hypothesis
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -914,6 +915,13 @@ func (x *Problem) GetRealData() bool {
 		return x.RealData
 	}
 	return false
+}
+
+func (x *Problem) GetMatrix() string {
+	if x != nil {
+		return x.Matrix
+	}
+	return ""
 }
 
 type CheckResponse struct {
@@ -1033,8 +1041,9 @@ type Guarantee struct {
 	Pure          bool                   `protobuf:"varint,1,opt,name=pure,proto3" json:"pure,omitempty"` // epsilon alone: delta is ignored
 	Epsilon       float64                `protobuf:"fixed64,2,opt,name=epsilon,proto3" json:"epsilon,omitempty"`
 	Delta         float64                `protobuf:"fixed64,3,opt,name=delta,proto3" json:"delta,omitempty"`
-	Rho           float64                `protobuf:"fixed64,4,opt,name=rho,proto3" json:"rho,omitempty"`     // zCDP, 0 where none is stated
-	Source        string                 `protobuf:"bytes,5,opt,name=source,proto3" json:"source,omitempty"` // theorem or computation that proves it
+	Rho           float64                `protobuf:"fixed64,4,opt,name=rho,proto3" json:"rho,omitempty"`                // zCDP, 0 where none is stated
+	Source        string                 `protobuf:"bytes,5,opt,name=source,proto3" json:"source,omitempty"`            // theorem or computation that proves it
+	Uncertified   bool                   `protobuf:"varint,6,opt,name=uncertified,proto3" json:"uncertified,omitempty"` // true: aimed at, and not proved
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1102,6 +1111,13 @@ func (x *Guarantee) GetSource() string {
 		return x.Source
 	}
 	return ""
+}
+
+func (x *Guarantee) GetUncertified() bool {
+	if x != nil {
+		return x.Uncertified
+	}
+	return false
 }
 
 type BoundResponse struct {
@@ -2023,7 +2039,7 @@ const file_plugin_proto_rawDesc = "" +
 	"\x05delta\x18\t \x01(\x01R\x05delta\x1aW\n" +
 	"\x0fParametersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12.\n" +
-	"\x05value\x18\x02 \x01(\v2\x18.shatter.plugin.v1.ValueR\x05value:\x028\x01\"\xf4\x01\n" +
+	"\x05value\x18\x02 \x01(\v2\x18.shatter.plugin.v1.ValueR\x05value:\x028\x01\"\x8c\x02\n" +
 	"\aProblem\x12\x14\n" +
 	"\x05class\x18\x01 \x01(\tR\x05class\x12\x16\n" +
 	"\x06domain\x18\x02 \x01(\x04R\x06domain\x12\x10\n" +
@@ -2037,7 +2053,9 @@ const file_plugin_proto_rawDesc = "" +
 	"\n" +
 	"realizable\x18\b \x01(\bR\n" +
 	"realizable\x12\x1b\n" +
-	"\treal_data\x18\t \x01(\bR\brealData\"\xac\x02\n" +
+	"\treal_data\x18\t \x01(\bR\brealData\x12\x16\n" +
+	"\x06matrix\x18\n" +
+	" \x01(\tR\x06matrix\"\xac\x02\n" +
 	"\rCheckResponse\x124\n" +
 	"\arefusal\x18\x01 \x01(\v2\x1a.shatter.plugin.v1.RefusalR\arefusal\x12P\n" +
 	"\n" +
@@ -2055,13 +2073,14 @@ const file_plugin_proto_rawDesc = "" +
 	"\fKIND_INVALID\x10\x01\x12\x13\n" +
 	"\x0fKIND_INFEASIBLE\x10\x02\x12\x0e\n" +
 	"\n" +
-	"KIND_ERROR\x10\x03\"y\n" +
+	"KIND_ERROR\x10\x03\"\x9b\x01\n" +
 	"\tGuarantee\x12\x12\n" +
 	"\x04pure\x18\x01 \x01(\bR\x04pure\x12\x18\n" +
 	"\aepsilon\x18\x02 \x01(\x01R\aepsilon\x12\x14\n" +
 	"\x05delta\x18\x03 \x01(\x01R\x05delta\x12\x10\n" +
 	"\x03rho\x18\x04 \x01(\x01R\x03rho\x12\x16\n" +
-	"\x06source\x18\x05 \x01(\tR\x06source\"w\n" +
+	"\x06source\x18\x05 \x01(\tR\x06source\x12 \n" +
+	"\vuncertified\x18\x06 \x01(\bR\vuncertified\"w\n" +
 	"\rBoundResponse\x120\n" +
 	"\x06bounds\x18\x01 \x03(\v2\x18.shatter.plugin.v1.BoundR\x06bounds\x124\n" +
 	"\arefusal\x18\x02 \x01(\v2\x1a.shatter.plugin.v1.RefusalR\arefusal\"\xd2\x01\n" +
