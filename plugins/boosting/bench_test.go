@@ -29,6 +29,9 @@ var benchSizes = []struct{ n, d int }{{1400, 10}, {1 << 16, 50}, {1 << 19, 50}, 
 
 // BenchmarkRound is a whole round: two passes over the matrix, exponentials, projection. Between rounds it reads the same matrix
 // once, untimed: reads/pass is half of the fastest round over the fastest read, which a busy machine disturbs least.
+//
+// Its bound is the two reads where rows are long. A short row is bound by arithmetic, without vector instructions: 4d flops for the
+// two products, some 30 for the exponential and 20 for all else, against d of the read; at d = 10 that is 9 to 1, or 4.5 to 1 a pass.
 func BenchmarkRound(b *testing.B) {
 	for _, size := range benchSizes {
 		b.Run(fmt.Sprintf("n=%d/d=%d", size.n, size.d), func(b *testing.B) {
@@ -97,5 +100,45 @@ func BenchmarkTrial(b *testing.B) {
 		if _, err := learn(b.Context(), t, sample); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// BenchmarkRivals are the rounds of all boosters over the same matrix: the same two passes, so that fastest-ns/round is to be held against
+// that of lazy. SmoothBoost takes its weights as they are; drv counts right answers instead.
+func BenchmarkRivals(b *testing.B) {
+	const n, d, rounds = 1400, 10, 200
+	sample := benchSample(n, d)
+	p := Params{Rounds: rounds, Lambda: 1, Kappa: 0.3, Weak: Raw, Loss: Linear}
+	r := rand.New(rand.NewPCG(3, 4))
+	for name, run := range map[string]func(){
+		"lazy":  func() { _ = newBooster(p, sample).run(b.Context(), noiseless) },
+		"eager": func() { e := newBooster(p, sample); e.eager = true; _ = e.run(b.Context(), noiseless) },
+		"smooth": func() {
+			f := newFading(0.05, 1e-9, sample)
+			for f.Rounds < rounds {
+				f.center(1, f.weigh())
+				f.step(noiseless)
+				f.Rounds++
+			}
+		},
+		"drv": func() {
+			p := DRVParams{Rounds: rounds, Kappa: 0.3, Edge: 0.025, Levels: 41}
+			e, c := newBooster(p.plain(), sample), newCaps(p, 0.01)
+			for round := range rounds {
+				level, _ := c.choose(e, round, r)
+				e.center(level, e.mass)
+				e.step(noiseless)
+			}
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			fastest := time.Hour
+			for b.Loop() {
+				start := time.Now()
+				run()
+				fastest = min(fastest, time.Since(start))
+			}
+			b.ReportMetric(float64(fastest.Nanoseconds())/rounds, "fastest-ns/round")
+		})
 	}
 }

@@ -1,6 +1,7 @@
 package boosting
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -10,8 +11,9 @@ import (
 // booster is the state of one run over a sample of n rows.
 type booster struct {
 	Params
-	x, y []float64 // the sample, borrowed
-	mass float64   // kappa n, the public normaliser of the weights
+	x, y  []float64 // the sample, borrowed
+	mass  float64   // kappa n
+	eager bool      // carry on from the projected weights, not from the losses alone
 
 	s         []float64 // log-weights, up to a common constant
 	weights   measure
@@ -38,25 +40,49 @@ func newBooster(p Params, sample *algo.Data) *booster {
 	b.s = cut(n) // all 0: the first round is uniform
 	b.weights = measure{u: cut(n), logc: math.Log(p.Kappa)}
 	b.weak, b.released, b.sum, b.part = cut(d), cut(d), cut(d), cut(d)
-	if p.Loss == Clip {
+	if p.Loss == Clip || p.Loss == vote {
 		b.kept = make([]float64, 0, p.Rounds*d)
 	}
 	return b
 }
 
-// round boosts once. gauss draws standard normals, one for each coordinate.
+// run boosts all rounds, or until ctx ends. gauss draws standard normals.
+func (b *booster) run(ctx context.Context, gauss func() float64) error {
+	for range b.Rounds {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		b.round(gauss)
+	}
+	return nil
+}
+
+// round boosts once, on the projection of the weights: lazily, of what all losses make of the uniform weights, or else of what
+// the last loss makes of the last projection.
 func (b *booster) round(gauss func() float64) {
-	b.center(b.weights.project(b.s, b.mass))
+	b.center(b.weights.project(b.s, b.mass), b.mass)
+	if b.eager {
+		b.weights.settle(b.s)
+	}
+	b.step(gauss)
+}
+
+// step ends a round whose weak vector stands.
+func (b *booster) step(gauss func() float64) {
 	b.release(gauss)
 	smallest, largest := b.reweight()
 	b.gain += dot(b.weak, b.released)
 	b.sumSpread += float64((largest - smallest) * (largest - smallest))
 }
 
-// center is the weak learner: weak = (1/(kappa n)) sum_i mu_i y_i x_i with mu_i = min(1, factor * u_i). Replacing one example
-// moves it by at most 2/(kappa n) in Euclidean norm, and that is attained: all other weights move the same way, so that
-// together they move by |mu_i - mu'_i|, and mu_i + mu'_i + |mu_i - mu'_i| <= 2.
-func (b *booster) center(factor float64) {
+// noiseless takes the place of a source of normals where nothing is to be hidden.
+func noiseless() float64 { return 0 }
+
+// center is the weak learner: weak = (1/mass) sum_i mu_i y_i x_i with mu_i = min(1, factor * u_i).
+//
+// With the lazy projection, of mass kappa n, replacing one example moves it by at most 2/(kappa n) in Euclidean norm, and that is
+// attained: all other weights move the same way, so that together they move by |mu_i - mu'_i|, and mu_i + mu'_i + |mu_i - mu'_i| <= 2.
+func (b *booster) center(factor, mass float64) {
 	clear(b.weak)
 	d := len(b.weak)
 	for lo := 0; lo < len(b.y); lo += blockRows {
@@ -72,7 +98,7 @@ func (b *booster) center(factor float64) {
 		}
 	}
 	for j := range b.weak {
-		b.weak[j] /= b.mass
+		b.weak[j] /= mass
 	}
 }
 
@@ -89,7 +115,7 @@ func (b *booster) release(gauss func() float64) {
 	for j, v := range b.released {
 		b.sum[j] += v
 	}
-	if b.Loss == Clip {
+	if b.kept != nil {
 		b.kept = append(b.kept, b.released...)
 	}
 }
@@ -107,51 +133,50 @@ func (b *booster) length() float64 {
 	}
 }
 
-// reweight charges each example the loss of the released hypothesis h(x) = <released, x>, and returns the extremes of y h(x).
+// reweight charges each example the loss of the released hypothesis h(x) = <released, x>, bent as the loss asks for, and returns the
+// extremes of y h(x).
 func (b *booster) reweight() (smallest, largest float64) {
 	smallest, largest = math.Inf(1), math.Inf(-1)
 	half := b.Lambda / 2
 	for lo := 0; lo < len(b.s); lo += blockRows {
-		margins := b.marginsFrom(lo, b.released)
-		for _, m := range margins {
+		h, y := b.answersFrom(lo, b.released)
+		bend(h, y, b.Loss)
+		s := b.s[lo : lo+len(h)]
+		for i, v := range h {
+			m := v * y[i]
 			if m < smallest {
 				smallest = m
 			}
 			if m > largest {
 				largest = m
 			}
-		}
-		bend(margins, b.Loss)
-		s := b.s[lo : lo+len(margins)]
-		for i, m := range margins {
 			s[i] -= float64(half * m)
 		}
 	}
 	return smallest, largest
 }
 
-// marginsFrom returns y_i <v, x_i> of the block of rows that begins at lo; the next call overwrites them.
-func (b *booster) marginsFrom(lo int, v []float64) []float64 {
-	y := b.y[lo:min(lo+blockRows, len(b.y))]
-	margins := b.block[:len(y)]
-	inner(margins, b.x[lo*len(v):], v)
-	for i := range margins {
-		margins[i] *= y[i]
-	}
-	return margins
+// answersFrom returns <v, x_i> and y_i of the block of rows that begins at lo; the next call overwrites the former.
+func (b *booster) answersFrom(lo int, v []float64) (h, y []float64) {
+	y = b.y[lo:min(lo+blockRows, len(b.y))]
+	h = b.block[:len(y)]
+	inner(h, b.x[lo*len(v):], v)
+	return h, y
 }
 
-// bend turns each margin m = y h(x) into 2l - 1 for its loss l; a constant does not matter to the projection.
-func bend(margins []float64, loss string) {
+// bend makes the loss l of each answer h to an example of label y linear, l = (1 + y h)/2.
+func bend(h, y []float64, loss string) {
 	switch loss {
-	case Paper: // l = 1 - |h(x) - y|/2, which falls again beyond m = 1
-		for i, m := range margins {
-			margins[i] = 1 - math.Abs(m-1)
+	case Paper: // l = 1 - |h - y|/2, which falls again beyond y h = 1
+		for i, v := range h {
+			h[i] = y[i] * (1 - math.Abs(float64(v*y[i])-1))
 		}
-	case Clip: // h is clipped to [-1, 1]
-		for i, m := range margins {
-			margins[i] = max(-1, min(1, m))
+	case Clip:
+		for i, v := range h {
+			h[i] = max(-1, min(1, v))
 		}
+	case vote:
+		signs(h)
 	}
 }
 
@@ -159,9 +184,12 @@ func bend(margins []float64, loss string) {
 // takes the place of the weights.
 func (b *booster) margins() []float64 {
 	out := b.weights.u
-	if b.Loss == Paper { // the log-weights hold something else
+	if b.Loss == Paper || b.eager { // the log-weights hold something else
 		for lo := 0; lo < len(out); lo += blockRows {
-			copy(out[lo:], b.marginsFrom(lo, b.sum))
+			h, y := b.answersFrom(lo, b.sum)
+			for i, v := range h {
+				out[lo+i] = v * y[i]
+			}
 		}
 		return scaled(out, 1/float64(b.Rounds))
 	}
@@ -173,14 +201,17 @@ func (b *booster) margins() []float64 {
 // released vectors z_t less the regret of the weights p_t, which against any smooth distribution is, in total, at most
 // ln(1/kappa)/lambda + (lambda/2) sum_t b_t^2, where [c-b_t, c+b_t] holds the losses of round t (the weights are the gradient of
 // a function that is 1-smooth in the largest norm). With loss linear b_t is a quarter of the spread of <v_i, z_t>.
+//
+// Eager projection has the same regret against a smooth p: with q the weights after the loss and before the projection, KL(p, p_t) -
+// KL(p, q) >= lambda <p_t - p, l_t> - lambda^2 b_t^2/2 (Hoeffding's lemma), and KL(p, p_(t+1)) <= KL(p, q), as for every projection.
 func (b *booster) certificate() float64 {
 	regret := math.Log(1/b.Kappa)/b.Lambda + float64(b.Lambda/32*b.sumSpread)
 	return (b.gain - 2*regret) / float64(b.Rounds)
 }
 
 func (b *booster) model() algo.Model {
-	if b.Loss == Clip {
-		return committee{vectors: b.kept}
+	if b.kept != nil {
+		return committee{vectors: b.kept, shape: b.Loss}
 	}
 	return halfspace(scaled(b.sum, 1/float64(b.Rounds)))
 }
@@ -192,8 +223,8 @@ func scaled(v []float64, factor float64) []float64 {
 	return v
 }
 
-// checkBall refuses a sample with an example outside the unit ball, on which the accounting of the noise rests.
-func checkBall(sample *algo.Data) error {
+// checkBall refuses a sample with an example outside the unit ball, on which rests what is named.
+func checkBall(sample *algo.Data, what string) error {
 	const most = (1 + 1e-9) * (1 + 1e-9)
 	var squares [blockRows]float64
 	for lo := 0; lo < sample.Len(); lo += blockRows {
@@ -201,7 +232,8 @@ func checkBall(sample *algo.Data) error {
 		squaredNorms(block, sample.Xs()[lo*sample.Dim():], sample.Dim())
 		for i, square := range block {
 			if !(square <= most) {
-				return fmt.Errorf("check the sample: row %d has norm %g: the privacy of boosting needs at most 1 (scale the data by a public bound)", lo+i, math.Sqrt(square))
+				return fmt.Errorf("check the sample: row %d has norm %g: the %s of boosting needs at most 1 (scale the data by a public bound)",
+					lo+i, math.Sqrt(square), what)
 			}
 		}
 	}

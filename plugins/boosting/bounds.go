@@ -12,6 +12,8 @@ const (
 	sourceTheoremA = "Theorem A (plugins/boosting, proves: lambda 1, T = 16 ln(1/kappa)/tau^2, kappa = alpha); privacy and training error below alpha alone"
 	sourceMargin   = "Rademacher complexity at relative margin tau/4 (boosting without noise, lambda 2, T = 4 ln(1/kappa)/tau^2, kappa = alpha/2); generalization alone"
 	sourceProof    = "HS-StL with preset theorem-a and the best kappa: Theorem A and Rademacher complexity (plugins/boosting, proves); privacy and population error"
+	sourceBregman  = "regret of the rounds and Rademacher complexity at the margin that it leaves (plugins/boosting, relativeMargin and reached); population error"
+	sourceSmooth   = "end of SmoothBoost and Rademacher complexity at its margin gamma/(2+gamma) (plugins/boosting, newFading and reached); population error"
 	sourceOwn      = "HS-StL with this row's own parameters: the proof of Theorem A and Rademacher complexity (plugins/boosting, proves); privacy and population error"
 )
 
@@ -22,15 +24,22 @@ func bounds(s *algo.Setting[Params]) ([]algo.Bound, error) {
 	if err := resolve(s); err != nil {
 		return nil, err
 	}
-	g := goal{alpha: s.Alpha, beta: s.Beta, margin: s.Problem.Margin, noise: s.Problem.Noise, rate: s.Problem.NoiseRate}
-	if g.margin == 0 || !s.Problem.Realizable {
-		return nil, nil // every statement needs a target with a margin
+	g, ok := goalOf(s)
+	if !ok {
+		return nil, nil
 	}
 	all := append(printedBounds(s, g), theoremABounds(s, g)...)
 	if own, ok := ownBound(s, g); ok {
 		all = append(all, own)
 	}
 	return all, nil
+}
+
+// goalOf is not ok where the target promises no margin, which every statement needs.
+func goalOf[P any](s *algo.Setting[P]) (g goal, ok bool) {
+	p := s.Problem
+	g = goal{alpha: s.Alpha, beta: s.Beta, margin: p.Margin, noise: p.Noise, rate: p.NoiseRate}
+	return g, p.Margin > 0 && p.Realizable
 }
 
 // printedBounds are the paper's: nothing where it does not claim to tolerate the noise. Their proofs need an advantage of tau/8 from
@@ -41,7 +50,7 @@ func printedBounds(s *algo.Setting[Params], g goal) []algo.Bound {
 		c = math.Sqrt(0.5)
 	}
 	plan := paperSchedule(g.alpha, g.beta, g.margin, c)
-	if !plan.tolerates(g) || g.noise == "adversarial" {
+	if !g.tolerates(plan.kappa) || g.noise == "adversarial" {
 		return nil
 	}
 	printed, exact := printedAccount(s.Epsilon, s.Delta), exactAccount(s.Epsilon, s.Delta)
@@ -82,9 +91,9 @@ func randomNoiseBound(s *algo.Setting[Params], g goal, plan schedule) (n float64
 // theoremABounds are the halves of Theorem A at kappa = alpha and alpha/2, and the n that it proves with the best kappa.
 func theoremABounds(s *algo.Setting[Params], g goal) []algo.Bound {
 	exact := exactAccount(s.Epsilon, s.Delta)
-	tau := effectiveMargin(g.margin, s.Problem)
+	tau := effectiveMargin(g.margin, g.rate)
 	var all []algo.Bound
-	if plan := theoremASchedule(min(g.alpha, 1/math.E), tau, g.beta); plan.tolerates(g) {
+	if plan := theoremASchedule(min(g.alpha, 1/math.E), tau, g.beta); g.tolerates(plan.kappa) {
 		n := plan.least(exact)
 		all = append(all, algo.Bound{Name: "theorem-a-privacy", Source: sourceTheoremA, Value: n, With: plan.with(n, exact.mu)})
 	}
@@ -121,6 +130,16 @@ func ownBound(s *algo.Setting[Params], g goal) (algo.Bound, bool) {
 		return algo.Bound{}, false
 	}
 	return algo.Bound{Name: "own-parameters", Source: sourceOwn, Value: n, Proved: true, With: plan.with(n, a.mu)}, true
+}
+
+// provedBound is the n from which on a margin of theta, relative to |w|, on all but fewer than kappa n examples reaches the goal.
+func provedBound(g goal, kappa, theta float64, source string, with map[string]float64) []algo.Bound {
+	n := leastFrom(1, func(n float64) bool { return g.reached(n, kappa, theta) })
+	if math.IsInf(n, 1) {
+		return nil
+	}
+	with["kappa"], with["margin"] = kappa, theta
+	return []algo.Bound{{Name: "own-parameters", Source: source, Value: n, Proved: true, With: with}}
 }
 
 func (s schedule) with(n, mu float64) map[string]float64 {

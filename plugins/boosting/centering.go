@@ -20,7 +20,7 @@ func centering() algo.Algorithm[CenteringParams] {
 		Doc:     "Halfspaces by the noisy mean of y x, calibrated to epsilon, delta and n: one round of boosting, the baseline that it must beat.",
 		Metrics: map[string]string{
 			"sigma":          "standard deviation, per coordinate, of the noise",
-			"training_error": "share of the sample, as labelled, that the hypothesis gets wrong; a tie is wrong (not private)",
+			"training_error": metricError,
 		},
 		Learn: learnCentering,
 		Check: resolveCentering,
@@ -40,15 +40,11 @@ func resolveCentering(s *algo.Setting[CenteringParams]) error {
 		return err
 	}
 	f := fixer{who: "boosting/centering"}
-	f.sigma(&s.Params.Sigma, centeringSchedule(s.Epsilon, s.Delta), s.N)
+	f.sigma(&s.Params.Sigma, calibratedSchedule(&Params{Rounds: 1, Kappa: 1}, s.Epsilon, s.Delta).sigma, s.N)
 	if f.err != nil {
 		return f.err
 	}
 	return checkSigma(s.Params.Sigma)
-}
-
-func centeringSchedule(epsilon, delta float64) schedule {
-	return calibratedSchedule(&Params{Rounds: 1, Kappa: 1}, epsilon, delta)
 }
 
 func learnCentering(_ context.Context, t *algo.Trial[CenteringParams], sample *algo.Data) (algo.Model, error) {
@@ -58,14 +54,14 @@ func learnCentering(_ context.Context, t *algo.Trial[CenteringParams], sample *a
 			return nil, err
 		}
 	}
-	if err := checkBall(sample); err != nil {
+	if err := checkBall(sample, "privacy"); err != nil {
 		return nil, err
 	}
 	b := newBooster(Params{Rounds: 1, Lambda: 1, Kappa: 1, Sigma: t.Params.Sigma, Weak: Raw, Loss: Linear}, sample)
 	for i := range b.weights.u {
 		b.weights.u[i] = 1
 	}
-	b.center(1)
+	b.center(1, b.mass)
 	b.release(t.Rand.NormFloat64)
 	b.reweight()
 	t.Report("sigma", t.Params.Sigma)

@@ -1,6 +1,6 @@
 package boosting
 
-// The matrix is read twice a round, and reading it is what a round costs. Both kernels work on four rows at a time, which
+// The matrix is read twice a round, and reading it is what a round costs, unless rows are so short that the exponentials do. Both kernels work on four rows at a time, which
 // is the fastest order once the rows are in the nearest cache and the worst one for the processor's own guess at what comes
 // next; so the rows of a large matrix are asked for ahead of time.
 //

@@ -68,7 +68,7 @@ func TestSampleOutsideTheUnitBallIsRefused(t *testing.T) {
 	} {
 		x := make([]float64, 301*3)
 		x[3*c.at+1] = c.value
-		err := checkBall(algo.NewData(x, 3, make([]float64, 301)))
+		err := checkBall(algo.NewData(x, 3, make([]float64, 301)), "privacy")
 		if got := errorText(err); got != c.want {
 			t.Errorf("value %v: error %q, want %q", c.value, got, c.want)
 		}

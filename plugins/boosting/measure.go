@@ -35,6 +35,14 @@ func (m *measure) project(s []float64, mass float64) float64 {
 	return factor
 }
 
+// settle turns log-weights that were just projected into those of their projection, ln min(1, c e^(s_i)).
+func (m *measure) settle(s []float64) {
+	for i, v := range s {
+		v += m.logc
+		s[i] = masked(v, int64(math.Float64bits(v))>>63)
+	}
+}
+
 // newton starts at factor 1, where so many u are capped and the rest sum to tail.
 func newton(u []float64, mass float64, capped int, tail float64) (factor float64, ok bool) {
 	if float64(capped) >= mass { // beyond the solution: begin on its other side, as if nothing were capped

@@ -23,9 +23,11 @@ func (w halfspace) Predict(ctx context.Context, x *algo.Data, out []float64) err
 	return nil
 }
 
-// committee predicts the sign of mean_t clip(<z_t, x>) over the rows z_t of vectors: not a halfspace.
+// committee predicts the sign of mean_t f(<z_t, x>) over the rows z_t of vectors, where f bends as the loss does (Clip or vote):
+// not a halfspace.
 type committee struct {
 	vectors []float64
+	shape   string
 }
 
 // Predict implements [algo.Model].
@@ -42,7 +44,7 @@ func (c committee) Predict(ctx context.Context, x *algo.Data, out []float64) err
 		for t := 0; t < len(c.vectors); t += d {
 			m := margins[:len(block)]
 			inner(m, rows, c.vectors[t:t+d])
-			bend(m, Clip)
+			bend(m, nil, c.shape)
 			for i, v := range m {
 				block[i] += v
 			}

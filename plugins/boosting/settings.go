@@ -74,13 +74,21 @@ func resolve(s *algo.Setting[Params]) error {
 }
 
 func checkProblem(name string, p algo.Problem, epsilon, delta float64) error {
+	if err := checkClass(name, p); err != nil {
+		return err
+	}
 	switch {
-	case p.Class != "halfspace":
-		return algo.Invalid("%s learns halfspaces, not class %q: leave it out here, or set problem.class to halfspace", name, p.Class)
 	case !(epsilon > 0):
 		return algo.Invalid("%s needs privacy.epsilon above 0, not %g", name, epsilon)
 	case !(delta > 0 && delta < 1):
 		return algo.Invalid("%s adds Gaussian noise, which is never pure: give privacy.delta in (0,1), not %g", name, delta)
+	}
+	return nil
+}
+
+func checkClass(name string, p algo.Problem) error {
+	if p.Class != "halfspace" {
+		return algo.Invalid("%s learns halfspaces, not class %q: leave it out here, or set problem.class to halfspace", name, p.Class)
 	}
 	return nil
 }
@@ -96,8 +104,14 @@ func resolveTau(s *algo.Setting[Params]) error {
 		return algo.Invalid("debias needs a margin and the problem promises none: give tau, or set debias to false")
 	case p.Tau == 0 && needed:
 		return algo.Invalid("preset %s needs a margin and the problem promises none: give tau, or take preset %s", p.Preset, Calibrated)
-	case p.Tau != 0 && !(p.Tau >= 1e-6 && p.Tau <= 1):
-		return algo.Invalid("tau must be between 1e-6 and 1, not %g", p.Tau)
+	}
+	return checkTau(p.Tau)
+}
+
+// checkTau lets 0, for none, pass.
+func checkTau(tau float64) error {
+	if tau != 0 && !(tau >= 1e-6 && tau <= 1) {
+		return algo.Invalid("tau must be between 1e-6 and 1, not %g", tau)
 	}
 	return nil
 }
@@ -133,14 +147,14 @@ func resolveTheoremA(s *algo.Setting[Params]) error {
 		return algo.Invalid("preset %s needs kappa above 0 and at most 1/e = %.4g, not %g: lower it, or take preset %s", p.Preset, 1/math.E, p.Kappa, Calibrated)
 	}
 	f := presetFixer(p.Preset)
-	plan := theoremASchedule(p.Kappa, effectiveMargin(p.Tau, s.Problem), s.Beta)
+	plan := theoremASchedule(p.Kappa, effectiveMargin(p.Tau, s.Problem.NoiseRate), s.Beta)
 	f.text("weak", p.Weak, Raw)
 	f.text("loss", p.Loss, Linear)
 	f.off("debias", p.Debias)
 	f.zero("c", p.C)
 	f.count("rounds", &p.Rounds, plan.rounds)
 	f.number("lambda", &p.Lambda, plan.lambda)
-	f.sigma(&p.Sigma, plan, s.N)
+	f.sigma(&p.Sigma, plan.sigma, s.N)
 	if f.err != nil {
 		return f.err
 	}
@@ -169,7 +183,7 @@ func resolveCalibrated(s *algo.Setting[Params]) error {
 	}
 	f := presetFixer(p.Preset)
 	f.zero("c", p.C)
-	f.sigma(&p.Sigma, calibratedSchedule(p, s.Epsilon, s.Delta), s.N)
+	f.sigma(&p.Sigma, calibratedSchedule(p, s.Epsilon, s.Delta).sigma, s.N)
 	if f.err != nil {
 		return f.err
 	}
@@ -191,12 +205,17 @@ func checkNumbers(p *Params) error {
 		return algo.Invalid("rounds must be at least 1, not %d", p.Rounds)
 	case !(p.Lambda > 0 && p.Lambda <= 1e6):
 		return algo.Invalid("lambda must be above 0 and at most 1e6, not %g", p.Lambda)
-	case !(p.Kappa > 0 && p.Kappa < 1):
-		return algo.Invalid("kappa must lie strictly between 0 and 1, not %g", p.Kappa)
 	case p.Weak != Raw && p.Weak != Unit:
 		return algo.Invalid("unknown weak learner %q: take %s or %s", p.Weak, Raw, Unit)
 	case p.Loss != Linear && p.Loss != Paper && p.Loss != Clip:
 		return algo.Invalid("unknown loss %q: take %s, %s or %s", p.Loss, Linear, Paper, Clip)
+	}
+	return checkKappa(p.Kappa)
+}
+
+func checkKappa(kappa float64) error {
+	if !(kappa > 0 && kappa < 1) {
+		return algo.Invalid("kappa must lie strictly between 0 and 1, not %g", kappa)
 	}
 	return nil
 }
@@ -271,9 +290,9 @@ func (f *fixer) zero(name string, given float64) {
 }
 
 // sigma fixes noise that depends on n, and so has no value before n is fixed.
-func (f *fixer) sigma(given *float64, plan schedule, n int) {
+func (f *fixer) sigma(given *float64, want func(n float64) float64, n int) {
 	if n > 0 {
-		f.number("sigma", given, plan.sigma(float64(n)))
+		f.number("sigma", given, want(float64(n)))
 	} else if *given != 0 {
 		f.refuse("%s takes sigma from epsilon, delta and n: leave sigma out", f.who)
 	}

@@ -61,7 +61,7 @@ func scheduleOf(s *algo.Setting[Params]) schedule {
 	case PaperPreset, PaperTight:
 		return paperSchedule(s.Alpha, s.Beta, p.Tau, p.C)
 	case TheoremA:
-		return theoremASchedule(p.Kappa, effectiveMargin(p.Tau, s.Problem), s.Beta)
+		return theoremASchedule(p.Kappa, effectiveMargin(p.Tau, s.Problem.NoiseRate), s.Beta)
 	default:
 		return calibratedSchedule(p, s.Epsilon, s.Delta)
 	}
@@ -69,8 +69,8 @@ func scheduleOf(s *algo.Setting[Params]) schedule {
 
 // effectiveMargin is the least norm that a smooth centering vector has: tau, or tau/2 where up to a kappa tau/4 share of the
 // labels is corrupted, since then |z| >= (1 - tau/4) tau - tau/4.
-func effectiveMargin(tau float64, p algo.Problem) float64 {
-	if p.NoiseRate > 0 {
+func effectiveMargin(tau, noiseRate float64) float64 {
+	if noiseRate > 0 {
 		return tau / 2
 	}
 	return tau
@@ -94,18 +94,43 @@ type goal struct {
 	rate        float64
 }
 
+// corruption bounds the share of wrong labels that leaves smooth distributions of density kappa half their margin, and what the
+// failure of that bound leaves of beta; not ok where the rate is too high.
+func (g goal) corruption(n, kappa float64) (share, beta float64, ok bool) {
+	if g.rate == 0 {
+		return 0, g.beta, true
+	}
+	beta = g.beta
+	if g.noise == "random" {
+		beta -= math.Exp(-kappa * g.margin * n / 24)
+	}
+	return kappa * g.margin / 4, beta, g.tolerates(kappa) && beta > 0
+}
+
+// tolerates says whether label noise at this rate leaves the weak learner its margin.
+func (g goal) tolerates(kappa float64) bool {
+	switch {
+	case g.rate == 0:
+		return true
+	case g.noise == "random":
+		return g.rate <= kappa*g.margin/8
+	default:
+		return g.rate <= kappa*g.margin/4
+	}
+}
+
+// reached shows that a unit vector w reaches the goal from n examples if, however they fell out, fewer than kappa n of them, as
+// labelled, had y <w, x> below theta: the error is at most the share of clean margins below theta, plus 2/(theta sqrt(n)) +
+// sqrt(ln(1/beta)/(2n)) (Rademacher complexity of the unit ball).
+func (g goal) reached(n, kappa, theta float64) bool {
+	corrupted, beta, ok := g.corruption(n, kappa)
+	gap := 2/(theta*math.Sqrt(n)) + math.Sqrt(math.Log(1/beta)/(2*n))
+	return ok && theta > 0 && kappa+corrupted+gap <= g.alpha
+}
+
 // sufficient is the smallest n, from a given one, that proves shows to suffice; +Inf where it shows none.
 func (s schedule) sufficient(from float64, g goal) float64 {
-	high := from
-	for !s.proves(high, g) {
-		if high *= 2; high > maxInteger {
-			return math.Inf(1)
-		}
-	}
-	if high == from {
-		return from
-	}
-	return leastInteger(math.Floor(high/2), func(n float64) bool { return n >= high || s.proves(n, g) })
+	return leastFrom(from, func(n float64) bool { return s.proves(n, g) })
 }
 
 // proves shows that HS-StL with weak learner raw and loss linear reaches the goal from n examples. In short, with L = ln(1/kappa),
@@ -126,17 +151,11 @@ func (s schedule) sufficient(from float64, g goal) float64 {
 // With lambda = 1, T = 16 L/tau^2, sigma = tau/(2 sqrt(2 ln(4nT/beta))) part 2 is Theorem A: fewer than kappa n training
 // examples have a margin up to (3/32) s^2, with probability 1 - beta.
 func (s schedule) proves(n float64, g goal) bool {
-	tau, beta, corrupted := g.margin, g.beta, 0.0
-	if g.rate > 0 {
-		corrupted = s.kappa * tau / 4
-		tau /= 2
-		if g.noise == "random" {
-			beta -= math.Exp(-s.kappa * g.margin * n / 24)
-		}
-		if !s.tolerates(g) || beta <= 0 {
-			return false
-		}
+	corrupted, beta, ok := g.corruption(n, s.kappa)
+	if !ok {
+		return false
 	}
+	tau := effectiveMargin(g.margin, g.rate)
 	beta /= 2
 	const step = 1.02 // of the grid
 	theta := s.trainingMargin(n, tau, beta)
@@ -156,18 +175,6 @@ func (s schedule) trainingMargin(n, tau, b float64) float64 {
 	return tau*tau - drift*tau - s.lambda/4*(tau+m)*(tau+m) - 2*math.Log(1/s.kappa)/(s.lambda*rounds)
 }
 
-// tolerates says whether label noise at this rate leaves the weak learner its margin.
-func (s schedule) tolerates(g goal) bool {
-	switch {
-	case g.rate == 0:
-		return true
-	case g.noise == "random":
-		return g.rate <= s.kappa*g.margin/8
-	default:
-		return g.rate <= s.kappa*g.margin/4
-	}
-}
-
 // printedAccuracy is the smallest n with which Theorem 28 gives error alpha/2 beyond the training error at margin tau/8. Its square
 // root is read as sqrt((2/n)(f ln(34en/f) log2(578n) + ln(4/delta))): as printed, ln(4/delta) is not divided by n and the bound is
 // void. f = fat(tau/128) = 65536/tau^2 by Lemma 29, delta = beta/3.
@@ -181,6 +188,20 @@ func printedAccuracy(alpha, beta, tau float64) (n, fat float64) {
 }
 
 const maxInteger = 1 << 53
+
+// leastFrom is the smallest integer from low on at which a condition that stays true holds, found by doubling; +Inf beyond 2^53.
+func leastFrom(low float64, holds func(n float64) bool) float64 {
+	high := low
+	for !holds(high) {
+		if high *= 2; high > maxInteger {
+			return math.Inf(1)
+		}
+	}
+	if high == low {
+		return low
+	}
+	return leastInteger(math.Floor(high/2), func(n float64) bool { return n >= high || holds(n) })
+}
 
 // leastInteger is the smallest integer from low on, itself an integer, at which a monotone condition holds; +Inf beyond 2^53.
 func leastInteger(low float64, holds func(n float64) bool) float64 {

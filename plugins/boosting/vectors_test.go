@@ -102,30 +102,31 @@ func TestBoostingVectors(t *testing.T) {
 	sample := algo.NewData(slices.Concat(file.X...), d, file.Y)
 	covered := 0
 	for _, run := range file.Runs {
-		if !run.Lazy { // another algorithm
-			continue
-		}
 		covered++
-		t.Run(fmt.Sprintf("%s %s sigma %g", run.Weak, run.Loss, run.Sigma), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s %s sigma %g lazy %v", run.Weak, run.Loss, run.Sigma, run.Lazy), func(t *testing.T) {
 			p := Params{Rounds: run.T, Lambda: run.Lam, Kappa: run.Kappa, Sigma: run.Sigma, Tau: run.Tau, Weak: run.Weak, Loss: run.Loss}
 			if run.Weak == "debias" {
 				p.Weak, p.Debias = Raw, true
 			}
 			b := newBooster(p, sample)
+			b.eager = !run.Lazy
 			for i, want := range run.Rounds {
 				noise := slices.Clone(file.Noise[i])
 				before := slices.Clone(b.s)
 				b.round(func() float64 { g := noise[0]; noise = noise[1:]; return g })
 				nearAll(t, fmt.Sprintf("round %d: released", i), b.released, want.Z, 1e-11)
+				mass := p.Kappa * float64(len(before))
+				check := measure{u: make([]float64, len(before))}
+				nearAll(t, fmt.Sprintf("round %d: mu", i), check.mu(check.project(before, mass)), want.Mu, 1e-11)
+				if b.eager {
+					check.settle(before)
+				}
 				// The log-weights leave a constant out of each loss.
 				losses := make([]float64, len(before))
 				for j := range losses {
 					losses[j] = 0.5 + (before[j]-b.s[j])/run.Lam
 				}
 				nearAll(t, fmt.Sprintf("round %d: loss", i), losses, want.Loss, 1e-11)
-				mass := p.Kappa * float64(len(before))
-				check := measure{u: make([]float64, len(before))}
-				nearAll(t, fmt.Sprintf("round %d: mu", i), check.mu(check.project(before, mass)), want.Mu, 1e-11)
 			}
 			final := make([]float64, d)
 			for j, v := range b.sum {
@@ -134,9 +135,31 @@ func TestBoostingVectors(t *testing.T) {
 			nearAll(t, "final", final, run.Z, 1e-11)
 		})
 	}
-	if covered != 6 {
-		t.Errorf("%d runs covered, want 6", covered)
+	if covered != 7 {
+		t.Errorf("%d runs covered, want 7", covered)
 	}
+}
+
+func TestSmoothBoostVectors(t *testing.T) {
+	var file struct {
+		X           [][]float64
+		Y           []float64
+		Smoothboost struct {
+			Kappa, Gamma float64
+			T            int
+			Z            []float64
+		}
+	}
+	readVectors(t, "boosting.json", &file)
+	want := file.Smoothboost
+	f := newFading(want.Gamma, want.Kappa, algo.NewData(slices.Concat(file.X...), len(file.X[0]), file.Y))
+	if err := f.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if f.Rounds != want.T {
+		t.Fatalf("%d rounds, want %d", f.Rounds, want.T)
+	}
+	nearAll(t, "Z", f.model().(halfspace), want.Z, 1e-11)
 }
 
 func TestTheoryVectors(t *testing.T) {

@@ -1,0 +1,375 @@
+package boosting
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/shatterlab/shatter/plugins/algo"
+)
+
+// rival is a setting of an algorithm without a budget: halfspaces with margin 0.1 in 10 dimensions, alpha = beta = 0.1.
+func rival[P any](p P) algo.Setting[P] {
+	s := setting(Params{})
+	return algo.Setting[P]{Params: p, Task: s.Task, Problem: s.Problem, Alpha: s.Alpha, Beta: s.Beta}
+}
+
+func bareTrial[P any](s algo.Setting[P], seed uint64) *algo.Trial[P] {
+	return &algo.Trial[P]{Setting: s, Rand: rand.New(rand.NewPCG(seed, 99))}
+}
+
+// Eager projection against itself, written down as it is defined: mu times e^(-lambda loss), capped at the level that bisection finds.
+func TestEagerProjectionByDefinition(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+		n := rapid.IntRange(2, 40).Draw(t, "n")
+		p := Params{
+			Rounds: 12, Lambda: rapid.SampledFrom([]float64{0.1, 1, 6}).Draw(t, "lambda"), Kappa: rapid.Float64Range(0.05, 0.95).Draw(t, "kappa"),
+			Weak: rapid.SampledFrom([]string{Raw, Unit}).Draw(t, "weak"), Loss: Linear,
+		}
+		sample := newLaw(r, 3, 0.2, true).draw(n)
+		eager, lazy := newBooster(p, sample), newBooster(p, sample)
+		eager.eager = true
+		mu, capped := slices.Repeat([]float64{p.Kappa}, n), false
+		for round := range p.Rounds {
+			eager.round(noiseless)
+			lazy.center(lazy.weights.project(lazy.s, lazy.mass), lazy.mass)
+			copy(lazy.released, eager.released)
+			lazy.reweight()
+			weak := make([]float64, 3)
+			for i, m := range mu {
+				capped = capped || m > 1-1e-9
+				for j, x := range sample.X(i) {
+					weak[j] += m * sample.Y(i) * x / (p.Kappa * float64(n))
+				}
+			}
+			if !closeTo(eager.weak, weak, 1e-9) {
+				t.Fatalf("round %d: weak learner %v, want %v", round, eager.weak, weak)
+			}
+			if !capped && !closeTo(eager.weak, lazy.weak, 1e-9) {
+				t.Fatalf("round %d: eager %v and lazy %v differ though nothing was capped", round, eager.weak, lazy.weak)
+			}
+			for i := range mu {
+				mu[i] *= math.Exp(-p.Lambda * (1 + sample.Y(i)*dot(eager.released, sample.X(i))) / 2)
+			}
+			cap1(mu, p.Kappa*float64(n))
+		}
+	})
+}
+
+// cap1 scales mu and caps it at 1 so that it sums to mass.
+func cap1(mu []float64, mass float64) {
+	low, high := -300.0, 300.0 // of ln c
+	for range 70 {
+		mid := (low + high) / 2
+		sum := 0.0
+		for _, m := range mu {
+			sum += min(1, math.Exp(mid)*m)
+		}
+		if sum < mass {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	for i, m := range mu {
+		mu[i] = min(1, math.Exp(high)*m)
+	}
+}
+
+// Without noise, rounds and lambda by the margin leave fewer than kappa n examples below tau/2 (unit) or tau/4 (raw), relative to
+// |w|; half of that with as many wrong labels as a smooth distribution can bear.
+func TestMarginsOfBregmanBoosting(t *testing.T) {
+	for _, plugin := range []algo.Algorithm[BregmanParams]{lazyBregman(), bregman()} {
+		for weak, share := range map[string]float64{Unit: 0.5, Raw: 0.25} {
+			t.Run(plugin.Name+" "+weak, func(t *testing.T) {
+				rapid.Check(t, func(t *rapid.T) {
+					r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+					tau := rapid.SampledFrom([]float64{0.2, 0.3, 0.6, 0.9}).Draw(t, "tau")
+					n := rapid.IntRange(1, 150).Draw(t, "n")
+					s := rival(BregmanParams{Weak: weak, Kappa: rapid.SampledFrom([]float64{0.05, 0.2, 0.5}).Draw(t, "kappa")})
+					s.Problem.Margin = tau
+					sample := newLaw(r, rapid.IntRange(3, 6).Draw(t, "d"), tau, rapid.Bool().Draw(t, "skew")).draw(n)
+					if rapid.Bool().Draw(t, "noisy") {
+						s.Problem.Noise, s.Problem.NoiseRate = "adversarial", s.Params.Kappa*tau/4
+						sample = corrupt(sample, int(s.Problem.NoiseRate*float64(n)))
+						tau /= 2
+					}
+					model, err := plugin.Learn(context.Background(), bareTrial(s, 1), sample)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if below := shareBelow(sample, model.(halfspace), share*tau-1e-12); below >= s.Params.Kappa {
+						t.Fatalf("a share of %v lies below %v tau, want less than %v", below, share, s.Params.Kappa)
+					}
+				})
+			})
+		}
+	}
+}
+
+// corrupt turns the labels of the first examples, which are as good as any.
+func corrupt(sample *algo.Data, count int) *algo.Data {
+	y := slices.Clone(sample.Ys())
+	for i := range count {
+		y[i] = -y[i]
+	}
+	return algo.NewData(sample.Xs(), sample.Dim(), y)
+}
+
+// shareBelow is the share of examples with y <w, x> < theta |w|.
+func shareBelow(sample *algo.Data, w halfspace, theta float64) float64 {
+	count := 0
+	for i := range sample.Len() {
+		if sample.Y(i)*dot(w, sample.X(i)) < theta*math.Sqrt(dot(w, w)) {
+			count++
+		}
+	}
+	return float64(count) / float64(sample.Len())
+}
+
+func TestResolveBregman(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		give       BregmanParams
+		tau, noise float64
+		want       BregmanParams
+	}{
+		{"unit", BregmanParams{Weak: Unit}, 0.1, 0, BregmanParams{Weak: Unit, Rounds: 2397, Lambda: 0.1, Kappa: 0.05, Tau: 0.1}},
+		{"raw", BregmanParams{Weak: Raw}, 0.1, 0, BregmanParams{Weak: Raw, Rounds: 1199, Lambda: 2, Kappa: 0.05, Tau: 0.1}},
+		{"noisy", BregmanParams{Weak: Unit}, 0.2, 0.01, BregmanParams{Weak: Unit, Rounds: 2397, Lambda: 0.1, Kappa: 0.05, Tau: 0.2}},
+		{"given", BregmanParams{Weak: Unit, Rounds: 7, Kappa: 0.3, Tau: 0.4}, 0.2, 0, BregmanParams{Weak: Unit, Rounds: 7, Lambda: 0.4, Kappa: 0.3, Tau: 0.4}},
+		{"no margin", BregmanParams{Weak: Raw, Rounds: 7, Lambda: 3}, 0, 0, BregmanParams{Weak: Raw, Rounds: 7, Lambda: 3, Kappa: 0.05}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := rival(c.give)
+			s.Problem.Margin, s.Problem.NoiseRate = c.tau, c.noise
+			for range 2 {
+				if err := resolveBregman("x", &s); err != nil || s.Params != c.want {
+					t.Errorf("%+v, %v; want %+v", s.Params, err, c.want)
+				}
+			}
+		})
+	}
+}
+
+func TestRivalsRefuse(t *testing.T) {
+	type change = func(p *algo.Problem)
+	none := func(*algo.Problem) {}
+	unpromised := func(p *algo.Problem) { p.Margin = 0 }
+	other := func(p *algo.Problem) { p.Class = "points" }
+	br := func(p BregmanParams, c change) error {
+		s := rival(p)
+		c(&s.Problem)
+		return bregman().Check(&s)
+	}
+	sm := func(p SmoothParams, c change) error {
+		s := rival(p)
+		c(&s.Problem)
+		return smooth().Check(&s)
+	}
+	dr := func(p DRVParams, c change) error {
+		s := drvSetting(p, 0)
+		c(&s.Problem)
+		return drv().Check(&s)
+	}
+	usual := drv().Defaults
+	with := func(f func(p *DRVParams)) DRVParams {
+		p := usual
+		f(&p)
+		return p
+	}
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{br(BregmanParams{Weak: Unit}, other), `boosting/bregman learns halfspaces, not class "points"`},
+		{br(BregmanParams{Weak: Unit}, unpromised), "boosting/bregman takes rounds and lambda from the margin, and the problem promises none: give tau, or both of them"},
+		{br(BregmanParams{Weak: Unit, Rounds: 5}, unpromised), "the problem promises none: give tau, or both of them"},
+		{br(BregmanParams{Weak: "none"}, none), `unknown weak learner "none"`},
+		{br(BregmanParams{Weak: Unit, Rounds: -1}, none), "rounds must be at least 1, not -1"},
+		{br(BregmanParams{Weak: Unit, Lambda: math.NaN()}, none), "lambda must be above 0 and at most 1e6, not NaN"},
+		{br(BregmanParams{Weak: Unit, Kappa: 1}, none), "kappa must lie strictly between 0 and 1, not 1"},
+		{br(BregmanParams{Weak: Unit, Kappa: math.NaN()}, none), "kappa must lie strictly between 0 and 1, not NaN"},
+		{br(BregmanParams{Weak: Unit, Tau: 2}, none), "tau must be between 1e-6 and 1, not 2"},
+		{sm(SmoothParams{}, other), `boosting/smooth learns halfspaces, not class "points"`},
+		{sm(SmoothParams{}, unpromised), "boosting/smooth needs a margin and the problem promises none: give tau"},
+		{sm(SmoothParams{Tau: math.NaN()}, none), "tau must be between 1e-6 and 1, not NaN"},
+		{sm(SmoothParams{Kappa: -1}, none), "kappa must lie strictly between 0 and 1, not -1"},
+		{dr(usual, other), `boosting/drv learns halfspaces, not class "points"`},
+		{dr(usual, unpromised), "boosting/drv takes edge from the margin, and the problem promises none: give edge or tau"},
+		{dr(with(func(p *DRVParams) { p.Edge = 0.5 }), none), "edge must lie strictly between 0 and 1/2, not 0.5"},
+		{dr(with(func(p *DRVParams) { p.Edge = 1e-200 }), none), "rounds must be between 1 and 1000000, not 1000000000"},
+		{dr(with(func(p *DRVParams) { p.Rounds = -1 }), none), "rounds must be between 1 and 1000000, not -1"},
+		{dr(with(func(p *DRVParams) { p.Edge, p.Rounds = 0.4, 1000 }), none), "1000 rounds at edge 0.4 take weights out of the range of numbers: lower rounds to 546"},
+		{dr(with(func(p *DRVParams) { p.Share = 0 }), none), "share must lie strictly between 0 and 1, not 0"},
+		{dr(with(func(p *DRVParams) { p.Share = 1 }), none), "share must lie strictly between 0 and 1, not 1"},
+		{dr(with(func(p *DRVParams) { p.Levels = 1 }), none), "levels must be at least 2, not 1"},
+		{dr(with(func(p *DRVParams) { p.Kappa = 1 }), none), "kappa must lie strictly between 0 and 1, not 1"},
+		{dr(with(func(p *DRVParams) { p.Tau = -1 }), none), "tau must be between 1e-6 and 1, not -1"},
+		{dr(with(func(p *DRVParams) { p.Sigma = 1 }), none), "boosting/drv takes sigma from epsilon, delta and n: leave sigma out"},
+	} {
+		if !algo.IsInvalid(c.err) || !strings.Contains(c.err.Error(), c.want) {
+			t.Errorf("error %v, want %q", c.err, c.want)
+		}
+	}
+}
+
+// learners are all new algorithms with their defaults, for a sample of margin tau.
+func learners(t *testing.T, tau float64) map[string]func(ctx context.Context, sample *algo.Data) (algo.Model, error) {
+	t.Helper()
+	bregmans := func(a algo.Algorithm[BregmanParams], weak string) func(context.Context, *algo.Data) (algo.Model, error) {
+		return func(ctx context.Context, sample *algo.Data) (algo.Model, error) {
+			s := rival(BregmanParams{Weak: weak, Tau: tau})
+			return a.Learn(ctx, bareTrial(s, 1), sample)
+		}
+	}
+	return map[string]func(context.Context, *algo.Data) (algo.Model, error){
+		"lazy unit": bregmans(lazyBregman(), Unit), "lazy raw": bregmans(lazyBregman(), Raw),
+		"eager unit": bregmans(bregman(), Unit), "eager raw": bregmans(bregman(), Raw),
+		"smooth": func(ctx context.Context, sample *algo.Data) (algo.Model, error) {
+			return learnSmooth(ctx, bareTrial(rival(SmoothParams{Tau: tau}), 1), sample)
+		},
+		"drv": func(ctx context.Context, sample *algo.Data) (algo.Model, error) {
+			p := drv().Defaults
+			p.Tau = tau
+			return learnDRV(ctx, bareTrial(drvSetting(p, sample.Len()), 1), sample)
+		},
+	}
+}
+
+func TestRivalsOnDegenerateSamples(t *testing.T) {
+	for name, c := range map[string]struct {
+		x, y []float64
+		sure bool // the sample determines the answer on itself, but for noise
+	}{
+		"one example":        {[]float64{0.6, 0.8}, []float64{-1}, true},
+		"all equal":          {slices.Repeat([]float64{0.6, -0.8}, 50), slices.Repeat([]float64{1}, 50), true},
+		"one label":          {[]float64{1, 0, 0.6, 0.8, 0.8, 0.6}, []float64{-1, -1, -1}, true},
+		"nothing but zeros":  {make([]float64, 20), slices.Repeat([]float64{1}, 10), false},
+		"equal and opposite": {[]float64{1, 0, 1, 0}, []float64{1, -1}, false},
+	} {
+		for learner, learn := range learners(t, 0.5) {
+			t.Run(name+"/"+learner, func(t *testing.T) {
+				sample := algo.NewData(c.x, 2, c.y)
+				model, err := learn(t.Context(), sample)
+				if learner == "smooth" && !c.sure { // no distribution has an edge
+					if err == nil || !strings.Contains(err.Error(), "boost for the margin 0.5: no end after") {
+						t.Errorf("error %v", err)
+					}
+					return
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				answers := make([]float64, sample.Len())
+				if err := model.Predict(t.Context(), sample, answers); err != nil {
+					t.Fatal(err)
+				}
+				for i, a := range answers {
+					if math.Abs(a) != 1 || c.sure && learner != "drv" && a != sample.Y(i) {
+						t.Errorf("example %d of label %v is answered with %v", i, sample.Y(i), a)
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestRivalsObeyTheContextAndTheBall(t *testing.T) {
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	sample := benchSample(100, 4)
+	x := slices.Clone(sample.Xs())
+	x[0] = 3
+	for name, learn := range learners(t, 0.5) {
+		t.Run(name, func(t *testing.T) {
+			if _, err := learn(cancelled, sample); !errors.Is(err, context.Canceled) {
+				t.Errorf("after cancel: %v", err)
+			}
+			what := "round bound"
+			if name == "drv" {
+				what = "privacy"
+			}
+			_, err := learn(t.Context(), algo.NewData(x, 4, sample.Ys()))
+			if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("the %s of boosting needs at most 1", what)) {
+				t.Errorf("norm above 1: %v", err)
+			}
+		})
+	}
+}
+
+// The n that is proved is the least with kappa + 2/(theta sqrt(n)) + sqrt(ln(1/beta)/(2n)) <= alpha.
+func TestBoundsOfNoiseFreeBoosting(t *testing.T) {
+	least := func(kappa, corrupted, theta, beta float64) float64 {
+		root := (2/theta + math.Sqrt(math.Log(1/beta)/2)) / (0.1 - kappa - corrupted)
+		return math.Ceil(root * root)
+	}
+	noisy := func(p *algo.Problem) { p.Noise, p.NoiseRate = "adversarial", 0.05*0.1/4 }
+	random := func(p *algo.Problem) { p.Noise, p.NoiseRate = "random", 0.05*0.1/8 }
+	clean := func(*algo.Problem) {}
+	of := func(p BregmanParams, change func(*algo.Problem)) []algo.Bound {
+		s := rival(p)
+		change(&s.Problem)
+		list, err := bregman().Bound(&s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	smoothOf := func(p SmoothParams, change func(*algo.Problem)) []algo.Bound {
+		s := rival(p)
+		change(&s.Problem)
+		list, err := smooth().Bound(&s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	for _, c := range []struct {
+		name  string
+		got   []algo.Bound
+		theta float64 // 0: no bound
+		want  float64
+	}{
+		{"unit", of(BregmanParams{Weak: Unit}, clean), 0.05, least(0.05, 0, 0.05, 0.1)},
+		{"raw", of(BregmanParams{Weak: Raw}, clean), 0.025, least(0.05, 0, 0.025, 0.1)},
+		{"unit, noisy", of(BregmanParams{Weak: Unit}, noisy), 0.025, least(0.05, 0.00125, 0.025, 0.1)},
+		// At such an n, Chernoff's share of beta is nothing.
+		{"raw, random noise", of(BregmanParams{Weak: Raw}, random), 0.0125, least(0.05, 0.00125, 0.0125, 0.1)},
+		{"kappa", of(BregmanParams{Weak: Unit, Kappa: 0.02}, clean), 0.05, least(0.02, 0, 0.05, 0.1)},
+		{"too much noise", of(BregmanParams{Weak: Unit}, func(p *algo.Problem) { p.Noise, p.NoiseRate = "random", 0.01 }), 0, 0},
+		{"no target", of(BregmanParams{Weak: Unit}, func(p *algo.Problem) { p.Realizable = false }), 0, 0},
+		{"too few rounds", of(BregmanParams{Weak: Unit, Rounds: 50}, clean), 0, 0},
+		{"kappa as large as alpha", of(BregmanParams{Weak: Unit, Kappa: 0.1}, clean), 0, 0},
+		{"lambda too large", of(BregmanParams{Weak: Raw, Lambda: 8}, clean), 0, 0},
+		{"smooth", smoothOf(SmoothParams{}, clean), 0.05 / 2.05, least(0.05, 0, 0.05/2.05, 0.1)},
+		{"smooth, noisy", smoothOf(SmoothParams{}, noisy), 0.025 / 2.025, least(0.05, 0.00125, 0.025/2.025, 0.1)},
+		{"smooth, small tau", smoothOf(SmoothParams{Tau: 0.05}, clean), 0.025 / 2.025, least(0.05, 0, 0.025/2.025, 0.1)},
+		{"smooth, tau beyond the margin", smoothOf(SmoothParams{Tau: 0.2}, clean), 0, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.theta == 0 {
+				if len(c.got) != 0 {
+					t.Errorf("bounds %+v, want none", c.got)
+				}
+				return
+			}
+			if len(c.got) != 1 || !c.got[0].Proved || c.got[0].Source == "" {
+				t.Fatalf("bounds %+v, want one proved", c.got)
+			}
+			// Rounds are rounded up, which only helps the margin.
+			if theta := c.got[0].With["margin"]; theta < c.theta*(1-1e-12) || theta > c.theta*1.001 {
+				t.Errorf("margin %v, want %v", theta, c.theta)
+			}
+			near(t, "n", c.got[0].Value/c.want, 1, 2e-3)
+		})
+	}
+}

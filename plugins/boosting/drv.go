@@ -1,0 +1,240 @@
+package boosting
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+
+	"github.com/shatterlab/shatter/pipeline/privacy"
+	"github.com/shatterlab/shatter/plugins/algo"
+)
+
+// vote is the loss of boosting/drv, (1 + y sign(h))/2, and not for [Params.Loss]. The result is a majority of all rounds.
+const vote = "vote"
+
+// DRVParams are the parameters of boosting/drv. Zero stands for "by the problem" where that is allowed.
+type DRVParams struct {
+	Rounds int     `doc:"boosting rounds T; 0: 1/(8 edge^2), which is 2/tau^2 where edge is left at tau/4" min:"0" max:"1000000"`
+	Kappa  float64 `doc:"share of the sample that the capped weights aim at, in (0,1); 0: 3 alpha, at most 1/2" min:"0" max:"1"`
+	Tau    float64 `doc:"margin to build for; 0: the margin that the problem promises; serves to set edge" min:"0" max:"1"`
+	Edge   float64 `doc:"guessed edge g of the halfspaces, below 1/2: weights fall by ((1/2+g)/(1/2-g))^(1/2) per right answer; 0: tau/4" min:"0" max:"0.5"`
+	Share  float64 `doc:"share of the privacy budget (in concentrated DP) that chooses the caps, strictly between 0 and 1" min:"0" max:"1"`
+	Levels int     `doc:"cap levels to choose from in each round" min:"2" max:"10001"`
+	Sigma  float64 `doc:"standard deviation of the noise per coordinate: always from epsilon, delta and n; 0 before n is fixed (see the metric sigma)" min:"0"`
+}
+
+// drv boosts as Dwork, Rothblum and Vadhan do: weights fall exponentially with the right answers, a cap that is chosen
+// privately keeps them smooth, and the answer is a majority. Round for round the cap is the exponential mechanism's choice
+// from public levels, scored by how far it leaves the weights from summing to kappa n; given the cap, all weights but
+// that of a replaced example stand, so that the weak learner moves by at most 2/(kappa n) again, though its weights only sum to about kappa n.
+func drv() algo.Algorithm[DRVParams] {
+	return algo.Algorithm[DRVParams]{
+		Name:    "boosting/drv",
+		Version: "1.0.0",
+		Doc: "Majority of halfspaces by private boosting in the manner of Dwork, Rothblum and Vadhan 2010, with caps by the exponential mechanism: " +
+			"a reconstruction, not a faithful copy.",
+		Defaults: DRVParams{Share: 0.1, Levels: 41},
+		Metrics: map[string]string{
+			"sigma":          metricSigma,
+			"cap_epsilon":    "epsilon of the choice of the cap in each round",
+			"mass_error":     "mean over the rounds of |sum of the capped weights/(kappa n) - 1| (not private)",
+			"training_error": metricError,
+		},
+		Learn: learnDRV,
+		Check: resolveDRV,
+		Guarantee: func(s *algo.Setting[DRVParams]) (algo.Guarantee, error) {
+			if err := resolveDRV(s); err != nil {
+				return algo.Guarantee{}, err
+			}
+			return algo.Guarantee{Epsilon: s.Epsilon, Delta: s.Delta, Rho: privacy.RhoFromEpsilon(s.Epsilon, s.Delta),
+				Source: "T rounds of an exponential mechanism of sensitivity 1, eps^2/8-zCDP by bounded range (Cesar and Rogers 2021), and Gaussian noise " +
+					"at sensitivity 2/(kappa n); Bun, Carmosino and Sorrell 2020, Lemmas 14 and 15, for noise of real numbers"}, nil
+		},
+	}
+}
+
+func resolveDRV(s *algo.Setting[DRVParams]) error {
+	const name = "boosting/drv"
+	if err := checkProblem(name, s.Problem, s.Epsilon, s.Delta); err != nil {
+		return err
+	}
+	p := &s.Params
+	if p.Tau == 0 {
+		p.Tau = s.Problem.Margin
+	}
+	if err := checkTau(p.Tau); err != nil {
+		return err
+	}
+	if p.Edge == 0 {
+		p.Edge = p.Tau / 4
+	}
+	if p.Rounds == 0 && p.Edge > 0 {
+		p.Rounds = int(min(math.Ceil(1/(8*p.Edge*p.Edge)), 1e9))
+	}
+	if p.Kappa == 0 {
+		p.Kappa = min(3*s.Alpha, 0.5)
+	}
+	if err := p.check(name); err != nil {
+		return err
+	}
+	f := fixer{who: name}
+	f.sigma(&p.Sigma, func(n float64) float64 {
+		_, sigma := p.spend(s.Epsilon, s.Delta)
+		return sigma / (p.Kappa * n)
+	}, s.N)
+	if f.err != nil {
+		return f.err
+	}
+	return checkSigma(p.Sigma)
+}
+
+func (p *DRVParams) check(name string) error {
+	switch {
+	case p.Edge == 0:
+		return algo.Invalid("%s takes edge from the margin, and the problem promises none: give edge or tau", name)
+	case !(p.Edge > 0 && p.Edge < 0.5):
+		return algo.Invalid("edge must lie strictly between 0 and 1/2, not %g", p.Edge)
+	case !(p.Share > 0 && p.Share < 1):
+		return algo.Invalid("share must lie strictly between 0 and 1, not %g", p.Share)
+	case p.Levels < 2:
+		return algo.Invalid("levels must be at least 2, not %d", p.Levels)
+	case p.Rounds < 1 || p.Rounds > 1_000_000:
+		return algo.Invalid("rounds must be between 1 and 1000000, not %d: give another number, or raise edge", p.Rounds)
+	case p.rate()*float64(p.Rounds) > 600:
+		return algo.Invalid("%d rounds at edge %g take weights out of the range of numbers: lower rounds to %.0f, or the edge",
+			p.Rounds, p.Edge, math.Floor(600/p.rate()))
+	}
+	return checkKappa(p.Kappa)
+}
+
+// rate is ln of the factor by which a right answer lowers a weight, as a wrong one raises it.
+func (p *DRVParams) rate() float64 { return math.Atanh(2 * p.Edge) }
+
+// spend splits the rho of the budget, in each round: epsilon^2/8 for the cap, and 2/(kappa n sigma)^2 for the noise. It returns
+// that epsilon and kappa n sigma.
+func (p *DRVParams) spend(epsilon, delta float64) (capEpsilon, sigma float64) {
+	rho := privacy.RhoFromEpsilon(epsilon, delta) / float64(p.Rounds)
+	return math.Sqrt(8 * p.Share * rho), math.Sqrt(2 / ((1 - p.Share) * rho))
+}
+
+func learnDRV(ctx context.Context, t *algo.Trial[DRVParams], sample *algo.Data) (algo.Model, error) {
+	t.N = sample.Len()
+	if err := resolveDRV(&t.Setting); err != nil {
+		return nil, err
+	}
+	if err := checkBall(sample, "privacy"); err != nil {
+		return nil, err
+	}
+	capEpsilon, _ := t.Params.spend(t.Epsilon, t.Delta)
+	b := newBooster(t.Params.plain(), sample)
+	caps := newCaps(t.Params, capEpsilon)
+	missed := 0.0
+	for round := range t.Params.Rounds {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		level, mass := caps.choose(b, round, t.Rand)
+		missed += math.Abs(mass/b.mass - 1)
+		b.center(level, b.mass)
+		b.step(t.Rand.NormFloat64)
+	}
+	t.Report("sigma", t.Params.Sigma)
+	t.Report("cap_epsilon", capEpsilon)
+	t.Report("mass_error", missed/float64(t.Params.Rounds))
+	t.Report("training_error", shareUpTo(b.margins(), 0))
+	return b.model(), nil
+}
+
+// plain is the same for the booster. With lambda 2 an example's log-weight is a whole number, wrong answers less right ones; to be
+// taken times rate.
+func (p DRVParams) plain() Params {
+	return Params{Rounds: p.Rounds, Lambda: 2, Kappa: p.Kappa, Sigma: p.Sigma, Weak: Raw, Loss: vote}
+}
+
+// caps chooses the level c of the weights min(1, c w_i). There are only as many different w_i as numbers of right answers.
+type caps struct {
+	rate, epsilon float64
+	weight, count []float64 // by the number of right answers: w, and of how many examples
+	logs          []float64 // of what exponentials is to make
+	level         []float64 // the candidates
+	mass          []float64 // by level: the sum of all weights
+	law           []float64 // by level: its probability
+}
+
+func newCaps(p DRVParams, epsilon float64) *caps {
+	c := &caps{rate: p.rate(), epsilon: epsilon}
+	c.weight, c.count = make([]float64, p.Rounds), make([]float64, p.Rounds)
+	c.logs = make([]float64, max(p.Rounds, p.Levels))
+	c.level, c.mass, c.law = make([]float64, p.Levels), make([]float64, p.Levels), make([]float64, p.Levels)
+	return c
+}
+
+// choose writes the weights w_i after so many rounds into b, and returns a cap level for them and the sum that they have with it.
+func (c *caps) choose(b *booster, rounds int, r *rand.Rand) (level, mass float64) {
+	c.weigh(b, rounds)
+	c.weighLevels(b.Kappa, rounds)
+	c.tilt(b.mass)
+	i := pick(c.law, privacy.Uniform(r))
+	return c.level[i], c.mass[i]
+}
+
+// weigh gives k right answers of so many the weight e^(-rate (2k - rounds)).
+func (c *caps) weigh(b *booster, rounds int) {
+	logs := c.logs[:rounds+1]
+	for k := range logs {
+		logs[k] = c.rate * float64(rounds-2*k)
+	}
+	exponentials(c.weight, logs, 0)
+	clear(c.count)
+	for i, s := range b.s {
+		k := (rounds - int(s)) / 2
+		c.count[k]++
+		b.weights.u[i] = c.weight[k]
+	}
+}
+
+// weighLevels spreads the levels evenly, on a logarithmic scale, over the range in which the one that gives kappa n must lie, as all
+// weights lie in e^(-rate rounds)..e^(rate rounds), and sums the weights for each.
+func (c *caps) weighLevels(kappa float64, rounds int) {
+	reach := c.rate * float64(rounds)
+	logs := c.logs[:len(c.level)]
+	for i := range logs {
+		logs[i] = reach * (2*float64(i)/float64(len(logs)-1) - 1)
+	}
+	exponentials(c.level, logs, 0)
+	for i := range c.level {
+		c.level[i] *= kappa
+	}
+	clear(c.mass)
+	for k, count := range c.count {
+		if count == 0 {
+			continue
+		}
+		for i, level := range c.level {
+			c.mass[i] += float64(count * atMost1(level*c.weight[k]))
+		}
+	}
+}
+
+// tilt writes the law of the exponential mechanism: probabilities proportional to e^(epsilon score/2), the score being
+// -|mass - want|. A replaced example moves it by at most 1.
+func (c *caps) tilt(want float64) {
+	logs := c.logs[:len(c.law)]
+	best := math.Inf(-1)
+	for i, mass := range c.mass {
+		logs[i] = -c.epsilon / 2 * math.Abs(mass-want)
+		best = max(best, logs[i])
+	}
+	exponentials(c.law, logs, -best)
+	scaled(c.law, 1/total(c.law))
+}
+
+// pick inverts the distribution function of a law at u in (0, 1).
+func pick(law []float64, u float64) int {
+	for i, p := range law {
+		if u -= p; u < 0 {
+			return i
+		}
+	}
+	return len(law) - 1 // only by rounding
+}

@@ -1,0 +1,247 @@
+package boosting
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/shatterlab/shatter/pipeline/privacy"
+	"github.com/shatterlab/shatter/plugins/algo"
+)
+
+func drvSetting(p DRVParams, n int) algo.Setting[DRVParams] {
+	s := rival(p)
+	s.Epsilon, s.Delta, s.N = 1, 1e-6, n
+	return s
+}
+
+// T rounds of epsilon_c^2/8 + 2/(kappa n sigma)^2 are the rho of the budget, split by the share.
+func TestBudgetOfDRV(t *testing.T) {
+	for _, p := range []DRVParams{{Share: 0.1, Levels: 41}, {Share: 0.5, Levels: 3, Rounds: 7, Kappa: 0.05, Edge: 0.3}, {Share: 0.99, Levels: 9, Tau: 0.4}} {
+		for _, n := range []int{1, 1000, 1e9} {
+			t.Run(fmt.Sprintf("%+v %d", p, n), func(t *testing.T) {
+				s := drvSetting(p, n)
+				for range 2 {
+					if err := resolveDRV(&s); err != nil {
+						t.Fatal(err)
+					}
+				}
+				g, err := drv().Guarantee(&s)
+				if err != nil {
+					t.Fatal(err)
+				}
+				capEpsilon, _ := s.Params.spend(1, 1e-6)
+				rounds, scale := float64(s.Params.Rounds), s.Params.Kappa*float64(n)*s.Params.Sigma
+				onCaps, onNoise := rounds*capEpsilon*capEpsilon/8, rounds*2/(scale*scale)
+				near(t, "rho", (onCaps+onNoise)/g.Rho, 1, 1e-12)
+				near(t, "share", onCaps/(onCaps+onNoise), p.Share, 1e-12)
+				near(t, "epsilon", privacy.EpsilonFromRho(onCaps+onNoise, 1e-6), 1, 1e-12)
+				if g.Pure || g.Epsilon != 1 || g.Delta != 1e-6 {
+					t.Errorf("guarantee %+v", g)
+				}
+			})
+		}
+	}
+	s := drvSetting(drv().Defaults, 0)
+	if err := resolveDRV(&s); err != nil {
+		t.Fatal(err)
+	}
+	if want := (DRVParams{Rounds: 200, Kappa: 0.3, Tau: 0.1, Edge: 0.025, Share: 0.1, Levels: 41}); !nearly(s.Params, want) {
+		t.Errorf("defaults %+v, want %+v", s.Params, want)
+	}
+	s.Epsilon, s.Delta, s.N = 1e-300, 1e-300, 10
+	if err := resolveDRV(&s); !algo.IsInfeasible(err) {
+		t.Errorf("next to no budget: %v", err)
+	}
+}
+
+func nearly(a, b DRVParams) bool {
+	ok := math.Abs(a.Kappa-b.Kappa) < 1e-15
+	a.Kappa = b.Kappa
+	return ok && a == b
+}
+
+// capGame is a run of some rounds, with its caps before the next choice, and what the law must be.
+type capGame struct {
+	p       DRVParams
+	epsilon float64
+	history [][]float64
+}
+
+func drawCapGame(r *rand.Rand, d int) capGame {
+	g := capGame{p: DRVParams{Rounds: 9, Kappa: 0.05 + 0.9*r.Float64(), Edge: 0.45 * (1 - r.Float64()), Levels: 2 + r.IntN(40)}, epsilon: 3 * r.Float64()}
+	g.history = make([][]float64, r.IntN(9))
+	for k := range g.history {
+		g.history[k] = make([]float64, d)
+		for j := range g.history[k] {
+			g.history[k][j] = r.NormFloat64()
+		}
+	}
+	return g
+}
+
+// play returns a booster that has released the history, and the caps with the law of the next choice.
+func (g capGame) play(sample *algo.Data) (*booster, *caps) {
+	b, c := newBooster(g.p.plain(), sample), newCaps(g.p, g.epsilon)
+	for _, h := range g.history {
+		copy(b.released, h)
+		b.reweight()
+	}
+	c.weigh(b, len(g.history))
+	c.weighLevels(b.Kappa, len(g.history))
+	c.tilt(b.mass)
+	return b, c
+}
+
+// law is e^(epsilon score/2), normalised, for score = -|sum_i min(1, c w_i) - kappa n| at the levels c = kappa e^(x), x evenly in
+// [-rate t, rate t], and w_i = e^(-rate sum_s y_i sign(h_s(x_i))).
+func (g capGame) law(sample *algo.Data) (law, masses []float64) {
+	rate, t := math.Log((0.5+g.p.Edge)/(0.5-g.p.Edge))/2, float64(len(g.history))
+	law, masses = make([]float64, g.p.Levels), make([]float64, g.p.Levels)
+	sum := 0.0
+	for i := range law {
+		c := g.p.Kappa * math.Exp(rate*t*(2*float64(i)/float64(g.p.Levels-1)-1))
+		for e := range sample.Len() {
+			agreements := 0.0
+			for _, h := range g.history {
+				if dot(h, sample.X(e)) >= 0 {
+					agreements += sample.Y(e)
+				} else {
+					agreements -= sample.Y(e)
+				}
+			}
+			masses[i] += min(1, c*math.Exp(-rate*agreements))
+		}
+		law[i] = math.Exp(-g.epsilon / 2 * math.Abs(masses[i]-g.p.Kappa*float64(sample.Len())))
+		sum += law[i]
+	}
+	return scaled(law, 1/sum), masses
+}
+
+func randomSample(r *rand.Rand, n, d int) *algo.Data {
+	x, y := make([]float64, n*d), make([]float64, n)
+	for i := range y {
+		ballPoint(r, x[i*d:(i+1)*d])
+		y[i] = float64(2*r.IntN(2) - 1)
+	}
+	return algo.NewData(x, d, y)
+}
+
+// The law of the cap is the exponential mechanism's, to the last level, and on neighbours its probabilities differ by at most e^epsilon.
+func TestLawOfTheCap(t *testing.T) {
+	for seed := range uint64(400) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		g := drawCapGame(r, 2)
+		sample := randomSample(r, 1+r.IntN(8), 2)
+		if seed%5 == 0 {
+			sample.Xs()[0], sample.Xs()[1] = 0, 0 // a tie counts as the answer +1
+		}
+		_, c := g.play(sample)
+		law, masses := g.law(sample)
+		if !closeTo(c.law, law, 1e-12) || !closeTo(c.mass, masses, 1e-10) {
+			t.Fatalf("seed %d: law %v, want %v", seed, c.law, law)
+		}
+		for i := range sample.Len() {
+			x, y := slices.Clone(sample.Xs()), slices.Clone(sample.Ys())
+			ballPoint(r, x[2*i:2*i+2])
+			y[i] = -y[i]
+			_, other := g.play(algo.NewData(x, 2, y))
+			for level, p := range other.law {
+				if gap := math.Abs(math.Log(p / law[level])); gap > g.epsilon+1e-9 {
+					t.Fatalf("seed %d: probabilities differ by e^%v, epsilon is %v", seed, gap, g.epsilon)
+				}
+			}
+		}
+	}
+}
+
+// pick gives each index a stretch of (0, 1) as long as its probability.
+func TestPick(t *testing.T) {
+	law := []float64{0.125, 0, 0.5, 0.25, 0.125}
+	for i, c := range []struct {
+		u    float64
+		want int
+	}{{0x1p-53, 0}, {0.1249, 0}, {0.1251, 2}, {0.6249, 2}, {0.6251, 3}, {0.8749, 3}, {0.8751, 4}, {1 - 0x1p-53, 4}} {
+		if got := pick(law, c.u); got != c.want {
+			t.Errorf("%d: pick at %v = %d, want %d", i, c.u, got, c.want)
+		}
+	}
+	if got := pick([]float64{0.5, 0.5 - 1e-9}, 1-1e-10); got != 1 {
+		t.Errorf("beyond the sum: %d, want the last", got)
+	}
+}
+
+// The level that gives kappa n lies within the levels, so that without privacy the masses are right up to their spacing.
+func TestLevelsHoldTheRightOne(t *testing.T) {
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 4))
+		g := drawCapGame(r, 2)
+		b, c := g.play(randomSample(r, 1+r.IntN(50), 2))
+		last := len(c.mass) - 1
+		if c.mass[0] > b.mass*(1+1e-12) || c.mass[last] < b.mass*(1-1e-12) {
+			t.Fatalf("seed %d: masses %v to %v do not hold %v", seed, c.mass[0], c.mass[last], b.mass)
+		}
+	}
+}
+
+// Given the level, the weak learner moves by at most 2/(kappa n), and that is attained.
+func TestSensitivityGivenTheCap(t *testing.T) {
+	worst := worstMovement(t, func(r *rand.Rand) weakLearner {
+		g := drawCapGame(r, 1)
+		at := r.Float64()
+		return func(sample *algo.Data, history [][]float64) (z []float64, limit float64) {
+			g.history = history
+			b, c := g.play(sample)
+			b.center(c.level[int(at*float64(len(c.level)))], b.mass)
+			return b.weak, 2 / b.mass
+		}
+	})
+	if worst > 1+1e-12 || worst < 0.999 {
+		t.Errorf("largest movement is %v times 2/(kappa n), want 1", worst)
+	}
+}
+
+func TestDRVLearns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays many trials")
+	}
+	for _, c := range []struct {
+		n, low, top int
+		skew        bool
+	}{{8000, 5, 5, true}, {500, 0, 0, true}, {8000, 5, 5, false}} {
+		t.Run(fmt.Sprintf("n %d skew %v", c.n, c.skew), func(t *testing.T) {
+			got := successes(t, 5, c.n, 10, c.skew, func(seed uint64, sample *algo.Data) (algo.Model, error) {
+				return learnDRV(t.Context(), bareTrial(drvSetting(drv().Defaults, 0), seed), sample)
+			})
+			if got < c.low || got > c.top {
+				t.Errorf("%d of 5 trials reach error 0.1, want %d to %d", got, c.low, c.top)
+			}
+		})
+	}
+}
+
+// With next to no noise it is boosting by a majority.
+func TestDRVFitsTheSampleWithoutNoise(t *testing.T) {
+	s := drvSetting(drv().Defaults, 0)
+	s.Epsilon = 1e8
+	sample := newLaw(rand.New(rand.NewPCG(1, 1)), 5, 0.1, true).draw(1000)
+	model, err := learnDRV(t.Context(), bareTrial(s, 1), sample)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers := make([]float64, sample.Len())
+	if err := model.Predict(t.Context(), sample, answers); err != nil {
+		t.Fatal(err)
+	}
+	wrong := 0
+	for i, a := range answers {
+		if a != sample.Y(i) {
+			wrong++
+		}
+	}
+	if wrong > 10 {
+		t.Errorf("%d of 1000 examples are wrong without noise", wrong)
+	}
+}

@@ -1,0 +1,131 @@
+package boosting
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/shatterlab/shatter/plugins/algo"
+)
+
+// SmoothParams are the parameters of boosting/smooth.
+type SmoothParams struct {
+	Kappa float64 `doc:"share of the sample that may stay wrong, in (0,1); also the density of the distributions; 0: alpha/2" min:"0" max:"1"`
+	Tau   float64 `doc:"margin to build for, by an advantage gamma of tau/2 (tau/4 where labels are noisy); 0: the margin that the problem promises" min:"0" max:"1"`
+}
+
+func smooth() algo.Algorithm[SmoothParams] {
+	return algo.Algorithm[SmoothParams]{
+		Name:    "boosting/smooth",
+		Version: "1.0.0",
+		Doc: "Halfspaces with a margin by SmoothBoost (Servedio 2003) of the normalised mean of y x; not private: " +
+			"when it stops and what it divides the weights by both depend on the data.",
+		Metrics: map[string]string{
+			"rounds":          "boosting rounds until less than a kappa share of the weight was left",
+			"training_error":  metricError,
+			"margin_quantile": metricQuantile,
+		},
+		Learn: learnSmooth,
+		Check: resolveSmooth,
+		Bound: func(s *algo.Setting[SmoothParams]) ([]algo.Bound, error) {
+			if err := resolveSmooth(s); err != nil {
+				return nil, err
+			}
+			return smoothBounds(s), nil
+		},
+	}
+}
+
+func resolveSmooth(s *algo.Setting[SmoothParams]) error {
+	if err := checkClass("boosting/smooth", s.Problem); err != nil {
+		return err
+	}
+	p := &s.Params
+	if p.Tau == 0 {
+		p.Tau = s.Problem.Margin
+	}
+	if p.Tau == 0 {
+		return algo.Invalid("boosting/smooth needs a margin and the problem promises none: give tau")
+	}
+	if err := checkTau(p.Tau); err != nil {
+		return err
+	}
+	if p.Kappa == 0 {
+		p.Kappa = s.Alpha / 2
+	}
+	return checkKappa(p.Kappa)
+}
+
+func learnSmooth(ctx context.Context, t *algo.Trial[SmoothParams], sample *algo.Data) (algo.Model, error) {
+	if err := resolveSmooth(&t.Setting); err != nil {
+		return nil, err
+	}
+	if err := checkBall(sample, "round bound"); err != nil {
+		return nil, err
+	}
+	f := newFading(effectiveMargin(t.Params.Tau, t.Problem.NoiseRate)/2, t.Params.Kappa, sample)
+	if err := f.run(ctx); err != nil {
+		return nil, fmt.Errorf("boost for the margin %g: %w", t.Params.Tau, err)
+	}
+	t.Report("rounds", float64(f.Rounds))
+	reportMargins(t, f.booster)
+	return f.model(), nil
+}
+
+// fading is a run of SmoothBoost: an example whose margins y h(x) sum to more than theta a round, by N in total, keeps the weight
+// (1-gamma)^(N/2), and every other one 1. So log-weights are taken as they are, all raised by the same theta a round.
+type fading struct {
+	*booster         // Rounds counts them
+	raise    float64 // of the log-weights, per round
+	limit    float64 // of the rounds
+}
+
+// newFading is for a weak learner of advantage gamma, in (0, 1/2].
+//
+// The run ends before 2/(kappa gamma^2 sqrt(1-gamma)) rounds (Servedio 2003). In short, let f(N) = min(1, e^(-cN)) be the weight,
+// c = -ln(1-gamma)/2, and F(N) the integral of f from 0 to N, at most 1/c. A step a of N, |a| <= 1 + theta, has f(N) a <= F(N+a) - F(N)
+// + r f(N) with r = (e^(c|a|) - 1 - c|a|)/c. So over all rounds and examples the sum of f(N) a is at most n/c plus r times that of
+// f(N); by the advantage it is at least 2 gamma - theta times that of f(N), which is kappa n or more in each round. Hence there are at most
+// 1/(c kappa (2 gamma - theta - r)) rounds, which is less.
+func newFading(gamma, kappa float64, sample *algo.Data) *fading {
+	lambda := -math.Log1p(-gamma)
+	return &fading{
+		booster: newBooster(Params{Lambda: lambda, Kappa: kappa, Weak: Unit, Loss: Linear}, sample),
+		raise:   lambda / 2 * smoothMargin(gamma),
+		limit:   2 / (kappa * gamma * gamma * math.Sqrt(1-gamma)),
+	}
+}
+
+// smoothMargin is theta, the margin that fewer than kappa n examples fail to exceed at the end: each of those still has weight 1.
+func smoothMargin(gamma float64) float64 { return gamma / (2 + gamma) }
+
+// run boosts until less than kappa n is left of the weights, or ctx ends.
+func (f *fading) run(ctx context.Context) error {
+	for left := f.weigh(); left >= f.mass; left = f.weigh() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if float64(f.Rounds) >= f.limit {
+			return fmt.Errorf("no end after %d rounds, so that the sample does not have it: lower tau, or raise kappa for more wrong labels", f.Rounds)
+		}
+		f.center(1, left)
+		f.step(noiseless)
+		f.Rounds++
+	}
+	return nil
+}
+
+// weigh returns what is left of the weights in all. While that is kappa n or more, no example has more than a 1/(kappa n) share.
+func (f *fading) weigh() float64 {
+	capped, tail := exponentials(f.weights.u, f.s, f.raise*float64(f.Rounds))
+	return float64(capped) + tail
+}
+
+func smoothBounds(s *algo.Setting[SmoothParams]) []algo.Bound {
+	g, ok := goalOf(s)
+	if !ok || s.Params.Tau > g.margin { // the weak learner may not have the advantage
+		return nil
+	}
+	gamma := effectiveMargin(s.Params.Tau, g.rate) / 2
+	return provedBound(g, s.Params.Kappa, smoothMargin(gamma), sourceSmooth, map[string]float64{"gamma": gamma})
+}

@@ -1,0 +1,163 @@
+package halfspace
+
+import (
+	"context"
+
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/privacy"
+	"github.com/shatterlab/shatter/plugins/algo"
+)
+
+// maxSteps is the largest number of steps that may be asked for.
+const maxSteps = 10_000_000
+
+// GradientParams are the parameters of halfspace/noisy-gradient.
+type GradientParams struct {
+	Gamma   float64 `doc:"margin at which the hinge loss max(0, 1 - y <w,x>/gamma) begins; 0: the margin that the problem promises" min:"0" max:"1"`
+	Steps   int     `doc:"gradient steps, each over the whole sample" min:"1" max:"10000000"`
+	Rate    float64 `doc:"learning rate: what a step multiplies the noisy gradient by" min:"0" max:"1e6"`
+	Project int     `doc:"dimension that a public Johnson-Lindenstrauss projection takes the examples to, after which they are clipped to the unit ball again; 0: no projection" min:"0"`
+}
+
+// noisyGradient is the efficient algorithm of Nguyen, Ullman and Zakynthinou: the hinge loss of the sample is minimised over the unit ball by
+// projected gradient descent, with noise in each gradient.
+func noisyGradient() algo.Algorithm[GradientParams] {
+	return algo.Algorithm[GradientParams]{
+		Name:     "halfspace/noisy-gradient",
+		Version:  "1.0.0",
+		Doc:      "Halfspaces with a margin by noisy projected gradient descent on the hinge loss, calibrated to epsilon, delta and n (Nguyen, Ullman and Zakynthinou 2019).",
+		Defaults: GradientParams{Steps: 400, Rate: 0.01},
+		Metrics: map[string]string{
+			"sigma":          "standard deviation, per coordinate, of the noise in each gradient",
+			"hinge_loss":     "mean hinge loss of the sample (not private)",
+			"training_error": "share of the sample, as labelled, that the hypothesis gets wrong; a tie is wrong (not private)",
+		},
+		Learn: learnGradient,
+		Check: resolveGradient,
+		Guarantee: func(s *algo.Setting[GradientParams]) (algo.Guarantee, error) {
+			mu := privacy.GaussianMu(s.Epsilon, s.Delta)
+			return algo.Guarantee{Epsilon: s.Epsilon, Delta: s.Delta, Rho: mu * mu / 2,
+				Source: "Gaussian differential privacy of adaptive steps (Dong, Roth and Su 2019), each of sensitivity 2/(gamma n), for noise of real numbers"}, nil
+		},
+		Bound: gradientBounds,
+	}
+}
+
+// resolveGradient refuses what cannot run and writes gamma. Resolving resolved parameters changes nothing.
+func resolveGradient(s *algo.Setting[GradientParams]) error {
+	p := &s.Params
+	if err := checkProblem("halfspace/noisy-gradient", s.Problem, p.Project); err != nil {
+		return err
+	}
+	if p.Gamma == 0 {
+		p.Gamma = s.Problem.Margin
+	}
+	if err := checkMargin("gamma", p.Gamma); err != nil {
+		return err
+	}
+	switch {
+	case !(s.Epsilon > 0):
+		return algo.Invalid("halfspace/noisy-gradient needs privacy.epsilon above 0, not %g", s.Epsilon)
+	case !(s.Delta > 0 && s.Delta < 1):
+		return algo.Invalid("halfspace/noisy-gradient adds Gaussian noise, which is never pure: give privacy.delta in (0,1), not %g", s.Delta)
+	case p.Steps < 1 || p.Steps > maxSteps:
+		return algo.Invalid("steps must be between 1 and %d, not %d", maxSteps, p.Steps)
+	case !(p.Rate > 0 && p.Rate <= 1e6):
+		return algo.Invalid("rate must be above 0 and at most 1e6, not %g", p.Rate)
+	}
+	if s.N == 0 {
+		return nil
+	}
+	if sigma := p.sigma(float64(s.N), s.Epsilon, s.Delta); !(sigma <= 1e100) { // or it would overflow
+		return algo.Infeasible("this budget asks for noise of standard deviation %g, which leaves nothing to learn from: raise epsilon, delta or n", sigma)
+	}
+	return nil
+}
+
+// sigma is the least noise that the budget allows at n. Replacing one example moves a gradient by at most 2/(gamma n).
+func (p *GradientParams) sigma(n, epsilon, delta float64) float64 {
+	return privacy.GaussianSigma(2/(p.Gamma*n), p.Steps, epsilon, delta)
+}
+
+// learnGradient draws the projection and then the noise, step by step.
+func learnGradient(ctx context.Context, t *algo.Trial[GradientParams], sample *algo.Data) (algo.Model, error) {
+	t.N = sample.Len()
+	if err := resolveGradient(&t.Setting); err != nil {
+		return nil, err
+	}
+	p := &t.Params
+	phi := newProjection(t.Rand, sample.Dim(), p.Project)
+	examples, err := newExamples(sample, phi)
+	if err != nil {
+		return nil, err
+	}
+	d := newDescent(examples, p.Gamma, p.Rate, p.sigma(float64(t.N), t.Epsilon, t.Delta))
+	for range p.Steps {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		d.step(t.Rand.NormFloat64)
+	}
+	w := d.mean(p.Steps)
+
+	margins := make([]float64, examples.n)
+	examples.products(margins, w)
+	t.Report("sigma", d.sigma)
+	t.Report("hinge_loss", hingeLoss(margins, p.Gamma))
+	t.Report("training_error", trainingError(margins))
+	return model{concept.Linear{W: phi.lift(w)}}, nil
+}
+
+// descent is the state of one run.
+type descent struct {
+	examples           *table
+	gamma, rate, sigma float64
+	w                  []float64 // the present vector, in the unit ball; 0 at first
+	gradient           []float64
+	sum                []float64 // of all vectors since
+}
+
+func newDescent(examples *table, gamma, rate, sigma float64) *descent {
+	numbers := make([]float64, 3*examples.dim)
+	cut := func() []float64 {
+		v := numbers[:examples.dim:examples.dim]
+		numbers = numbers[examples.dim:]
+		return v
+	}
+	return &descent{examples: examples, gamma: gamma, rate: rate, sigma: sigma, w: cut(), gradient: cut(), sum: cut()}
+}
+
+// step goes against the noisy gradient and back to the unit ball. gauss draws standard normals, one for each coordinate.
+func (d *descent) step(gauss func() float64) {
+	d.examples.hingeGradient(d.gradient, d.w, d.gamma)
+	for j, g := range d.gradient {
+		d.w[j] -= float64(d.rate * (g + float64(d.sigma*gauss())))
+	}
+	clip(d.w)
+	for j, v := range d.w {
+		d.sum[j] += v
+	}
+}
+
+// mean is the average of the start and of the vectors after each of so many steps: what gradientBounds is about. It ends the run.
+func (d *descent) mean(steps int) []float64 {
+	scale(d.sum, 1/float64(steps+1))
+	return d.sum
+}
+
+// hingeGradient writes a subgradient at w of the mean of max(0, 1 - <w, v_i>/gamma): -1/(gamma n) times the sum of the v_i with inner products
+// below gamma. Replacing one v_i in the unit ball adds, drops or replaces one of them, whatever w is: at most 2/(gamma n) in Euclidean norm,
+// attained by v_i and -v_i both below gamma.
+func (t *table) hingeGradient(gradient, w []float64, gamma float64) {
+	t.sumBelow(gradient, w, gamma)
+	scale(gradient, -1/(gamma*float64(t.n)))
+}
+
+// hingeLoss is the mean of max(0, 1 - m/gamma) over the margins m.
+func hingeLoss(margins []float64, gamma float64) float64 {
+	sum := 0.0
+	for _, m := range margins {
+		sum += max(0, 1-m/gamma)
+	}
+	return sum / float64(len(margins))
+}

@@ -1,0 +1,83 @@
+// Package halfspace learns large-margin halfspaces privately without boosting, in the two ways of Nguyen, Ullman and Zakynthinou
+// ("Efficient Private Algorithms for Learning Large-Margin Halfspaces", 2019): halfspace/exponential draws one of a public net of unit vectors by
+// the exponential mechanism, which is pure, and halfspace/noisy-gradient descends on the hinge loss with Gaussian noise. Both can project
+// the examples to fewer dimensions first, by a public random matrix.
+//
+// It promises: privacy for neighbours that differ in one replaced example, n public, whatever the net and the projection are; one
+// order for every sum, whatever is computed together; and bounds that are marked proved only where bounds.go proves all of
+// it, constants included. It needs examples in the unit ball, labels -1 and +1, and a margin to look for.
+//
+// The noise is floating-point and seeded: it is for experiments, and no release of real data.
+//
+// Start at learnExponential and learnGradient for the algorithms, at newNet for the nets, at bounds.go for the theory.
+package halfspace
+
+import (
+	"context"
+
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/plugins/algo"
+)
+
+// Plugins returns the algorithms of this package: halfspace/exponential and halfspace/noisy-gradient.
+func Plugins() []algo.Plugin { return []algo.Plugin{exponential(), noisyGradient()} }
+
+// checkProblem refuses what neither algorithm can do; project is the parameter of that name.
+func checkProblem(name string, p algo.Problem, project int) error {
+	switch {
+	case p.Class != "halfspace":
+		return algo.Invalid("%s learns halfspaces, not class %q: leave it out here, or set problem.class to halfspace", name, p.Class)
+	case p.Dim < 1:
+		return algo.Invalid("%s needs dimension 1 or more, not %d", name, p.Dim)
+	case project < 0 || project > p.Dim:
+		return algo.Invalid("%s projects to fewer dimensions, so not from %d to %d: lower project, or set it to 0 for no projection", name, p.Dim, project)
+	}
+	return nil
+}
+
+// checkMargin refuses a margin to look for, given as the parameter name or promised by the problem, that is missing or out of range.
+func checkMargin(name string, margin float64) error {
+	switch {
+	case margin == 0:
+		return algo.Invalid("a margin is needed and the problem promises none: give %s", name)
+	case !(margin >= 1e-6 && margin <= 1):
+		return algo.Invalid("%s must be between 1e-6 and 1, not %g", name, margin)
+	}
+	return nil
+}
+
+// dimension is that in which the learning happens.
+func dimension(p algo.Problem, project int) int {
+	if project > 0 {
+		return project
+	}
+	return p.Dim
+}
+
+// model predicts the sign of <w, x>, +1 at 0.
+type model struct{ concept.Linear }
+
+// Predict implements [algo.Model].
+func (m model) Predict(ctx context.Context, x *algo.Data, out []float64) error {
+	const rows = 1 << 14 // between two looks at ctx
+	d := len(m.W)
+	for lo := 0; lo < len(out); lo += rows {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		hi := min(lo+rows, len(out))
+		m.Labels(x.Xs()[lo*d:hi*d], out[lo:hi])
+	}
+	return nil
+}
+
+// trainingError is the share of margins that are not positive: a tie is wrong here.
+func trainingError(margins []float64) float64 {
+	wrong := 0
+	for _, m := range margins {
+		if m <= 0 {
+			wrong++
+		}
+	}
+	return float64(wrong) / float64(len(margins))
+}

@@ -1,0 +1,379 @@
+package halfspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/shatterlab/shatter/pipeline/privacy"
+	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/plugintest"
+)
+
+func TestExponentialAsPlugin(t *testing.T) {
+	problem := func(d int, margin float64) algo.Problem {
+		p := halfspaceOf(d)
+		p.Margin = margin
+		return p
+	}
+	plugintest.Run(t, exponential(),
+		plugintest.Setting{Problem: problem(1, 0.1)},
+		plugintest.Setting{Problem: problem(3, 0.5)},
+		plugintest.Setting{Problem: problem(6, 0.1), Parameters: map[string]any{"points": 100, "project": 3, "net": Random}},
+	)
+}
+
+func TestGradientAsPlugin(t *testing.T) {
+	plugintest.Run(t, noisyGradient(),
+		plugintest.Setting{Problem: halfspaceOf(5), Parameters: map[string]any{"steps": 20}},
+		plugintest.Setting{Problem: halfspaceOf(6), Parameters: map[string]any{"steps": 5, "project": 2}},
+	)
+}
+
+// randomSample has labels of its own and rows in the unit ball.
+func randomSample(r *rand.Rand, n, d int) *algo.Data {
+	x, y := make([]float64, n*d), make([]float64, n)
+	for i := range y {
+		ballPoint(r, x[i*d:(i+1)*d])
+		y[i] = float64(2*r.IntN(2) - 1)
+	}
+	return algo.NewData(x, d, y)
+}
+
+// The blocked kernels give the bits of plain loops.
+func TestKernelsHaveOneOrderOfSummation(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 5))
+		n, d := rapid.IntRange(1, 70).Draw(t, "n"), rapid.SampledFrom([]int{1, 2, 3, 10, 200, 3000}).Draw(t, "d")
+		sample := randomSample(r, n, d)
+		examples, err := newExamples(sample, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		net := randomNet(r, rapid.SampledFrom([]int{1, 2, 7}).Draw(t, "points"), d)
+		products := make([]float64, n)
+		examples.products(products, net[:d])
+		for i, got := range products {
+			if want := sample.Y(i) * plainDot(sample.X(i), net[:d]); got != want {
+				t.Fatalf("product %d = %v, want %v", i, got, want)
+			}
+		}
+		limit := max(1e-9, products[0]) // an equal one is not below
+		counts, want := make([]int32, len(net)/d), make([]int32, len(net)/d)
+		if err := examples.countBelow(context.Background(), counts, net, limit); err != nil {
+			t.Fatal(err)
+		}
+		plainCounts(want, net, sample, limit)
+		if !slices.Equal(counts, want) {
+			t.Fatalf("counts %v, want %v", counts, want)
+		}
+		sum := make([]float64, d)
+		examples.sumBelow(sum, net[:d], limit)
+		for j, got := range sum {
+			if want := columnBelow(sample, products, limit, j); got != want {
+				t.Fatalf("sum %d = %v, want %v", j, got, want)
+			}
+		}
+	})
+}
+
+// columnBelow is one coordinate of sumBelow: four examples among themselves first.
+func columnBelow(sample *algo.Data, products []float64, limit float64, j int) float64 {
+	sum := 0.0
+	for g := 0; g < len(products); g += 4 {
+		var q [4]float64
+		for i := g; i < min(g+4, len(products)); i++ {
+			if products[i] < limit {
+				q[i-g] = sample.Y(i) * sample.X(i)[j]
+			}
+		}
+		sum += (q[0] + q[1]) + (q[2] + q[3])
+	}
+	return sum
+}
+
+// A net with more points than are looked at in one go gives the counts of its parts.
+func TestCountBelowInParts(t *testing.T) {
+	sample := randomSample(rand.New(rand.NewPCG(1, 1)), 9, 2)
+	net := gridNet(2, 2.0/blockPoints)
+	counts, want := make([]int32, len(net)/2), make([]int32, len(net)/2)
+	if len(counts) <= blockPoints {
+		t.Fatalf("%d points are one block", len(counts))
+	}
+	if err := tableOf(t, sample).countBelow(t.Context(), counts, net, 0.2); err != nil {
+		t.Fatal(err)
+	}
+	if plainCounts(want, net, sample, 0.2); !slices.Equal(counts, want) {
+		t.Error("the counts differ from plain ones")
+	}
+}
+
+func TestProjection(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 4))
+	const d, k = 30, 5
+	mean, drawn := 0.0, 400
+	for range drawn {
+		phi := newProjection(r, d, k)
+		x, w := make([]float64, d), make([]float64, k)
+		direction(r, x)
+		direction(r, w)
+		image := make([]float64, k)
+		phi.rows.products(image, x)
+		mean += squaredNorm(image) / float64(drawn)
+		if a, b := plainDot(phi.lift(w), x), plainDot(w, image); math.Abs(a-b) > 1e-12 {
+			t.Fatalf("<lift(w), x> = %v, <w, Phi x> = %v", a, b)
+		}
+		clipped := make([]float64, k)
+		phi.apply(clipped, x)
+		if s := squaredNorm(clipped); s > 1+1e-12 || squaredNorm(image) < 1 && !slices.Equal(image, clipped) {
+			t.Fatalf("clipped %v to %v", image, clipped)
+		}
+	}
+	if math.Abs(mean-1) > 5*math.Sqrt(2.0/k/float64(drawn)) {
+		t.Errorf("mean squared length %v of images of unit vectors", mean)
+	}
+	w := []float64{1, 2}
+	if got := newProjection(r, 2, 0).lift(w); !slices.Equal(got, w) {
+		t.Errorf("no projection lifts %v to %v", w, got)
+	}
+}
+
+func TestSampleOutsideTheUnitBallIsRefused(t *testing.T) {
+	for _, value := range []float64{1 + 1e-10, 1.5, math.NaN(), math.Inf(-1)} {
+		x := make([]float64, 301*3)
+		x[3*298+1] = value
+		sample := algo.NewData(x, 3, slices.Repeat([]float64{1}, 301))
+		want := fmt.Sprintf("check the sample: row 298 has norm %g: privacy needs at most 1", math.Abs(value))
+		for _, project := range []int{0, 2} {
+			_, err := learnExponential(t.Context(), trialOf(exponentialSetting(3, ExponentialParams{Net: Random, Points: 5, Project: project}), 1), sample)
+			_, err2 := learnGradient(t.Context(), trialOf(gradientSetting(3, GradientParams{Steps: 1, Rate: 1, Project: project}), 1), sample)
+			for _, err := range []error{err, err2} {
+				if ok := value < 1.1 && value > 0; ok != (err == nil) || !ok && !strings.Contains(err.Error(), want) {
+					t.Errorf("value %v, project %d: error %v", value, project, err)
+				}
+			}
+		}
+	}
+}
+
+// Without noise the descent finds a separating vector.
+func TestGradientWithoutNoise(t *testing.T) {
+	for seed := range uint64(5) {
+		sample := newLaw(rand.New(rand.NewPCG(seed, 1)), 8, 0.2, true).draw(500)
+		s := gradientSetting(8, GradientParams{Steps: 2000, Rate: 0.01})
+		s.Problem.Margin, s.Epsilon = 0.2, 1e12
+		m, err := learnGradient(t.Context(), trialOf(s, seed), sample)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := sampleError(t, m, sample); got > 0.002 {
+			t.Errorf("seed %d: training error %v", seed, got)
+		}
+	}
+}
+
+func sampleError(t *testing.T, m algo.Model, sample *algo.Data) float64 {
+	t.Helper()
+	out := make([]float64, sample.Len())
+	if err := m.Predict(t.Context(), sample, out); err != nil {
+		t.Fatal(err)
+	}
+	wrong := 0.0
+	for i, v := range out {
+		wrong += (1 - v*sample.Y(i)) / 2
+	}
+	return wrong / float64(len(out))
+}
+
+// Samples of the least size and of one kind, with budgets that leave no noise to speak of.
+func TestDegenerateSamples(t *testing.T) {
+	repeated := func(n int, v float64) []float64 { return slices.Repeat([]float64{v}, n) }
+	for _, c := range []struct {
+		name string
+		d    int
+		x, y []float64
+		want float64 // training error
+	}{
+		{"one example", 2, []float64{0.6, 0.8}, []float64{-1}, 0},
+		{"one label", 2, []float64{1, 0, 0.6, 0.8, 0.8, -0.6}, repeated(3, -1), 0},
+		{"duplicates", 2, []float64{1, 0, 1, 0, -1, 0, -1, 0}, []float64{1, 1, -1, -1}, 0},
+		{"all equal", 3, repeated(15, 0.5), repeated(5, 1), 0},
+		{"contradiction", 2, []float64{1, 0, 1, 0}, []float64{1, -1}, 0.5},
+		{"all at 0, ties are +1", 2, repeated(8, 0), []float64{1, 1, 1, -1}, 0.25},
+		{"one dimension", 1, []float64{0.5, -0.7, 1}, []float64{-1, 1, -1}, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			sample := algo.NewData(c.x, c.d, c.y)
+			e := exponentialSetting(c.d, ExponentialParams{Net: Auto})
+			e.Problem.Margin, e.Epsilon = 0.4, 1e6
+			g := gradientSetting(c.d, GradientParams{Steps: 400, Rate: 0.01})
+			g.Problem.Margin, g.Epsilon = 0.4, 1e12
+			for _, learn := range []learner{exponentialLearner(e), gradientLearner(g)} {
+				m, err := learn(3, sample)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := sampleError(t, m, sample); got != c.want {
+					t.Errorf("training error %v, want %v", got, c.want)
+				}
+			}
+		})
+	}
+}
+
+func TestLearnBorrowsTheSampleAndObeysTheContext(t *testing.T) {
+	sample := benchSample(100, 4)
+	x, y := slices.Clone(sample.Xs()), slices.Clone(sample.Ys())
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	e, g := exponentialSetting(4, ExponentialParams{Net: Random, Points: 50, Project: 2}), gradientSetting(4, GradientParams{Steps: 20, Rate: 0.1, Project: 3})
+	for name, learn := range map[string]func(ctx context.Context) (algo.Model, error){
+		"exponential":    func(ctx context.Context) (algo.Model, error) { return learnExponential(ctx, trialOf(e, 1), sample) },
+		"noisy-gradient": func(ctx context.Context) (algo.Model, error) { return learnGradient(ctx, trialOf(g, 1), sample) },
+	} {
+		first, err := learn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := learn(t.Context())
+		if err != nil || !slices.Equal(first.(model).W, second.(model).W) {
+			t.Errorf("%s: models %v and %v, %v", name, first, second, err)
+		}
+		if !slices.Equal(x, sample.Xs()) || !slices.Equal(y, sample.Ys()) {
+			t.Errorf("%s: the sample was changed", name)
+		}
+		if _, err := learn(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: after cancel: %v", name, err)
+		}
+		if err := first.Predict(ctx, sample, make([]float64, 100)); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: predict after cancel: %v", name, err)
+		}
+	}
+}
+
+func TestResolveExponential(t *testing.T) {
+	for _, c := range []struct {
+		d          int
+		give, want ExponentialParams
+	}{
+		{1, ExponentialParams{Net: Auto}, ExponentialParams{Net: Grid, Points: 2, Radius: 0.01, Tau: 0.1}},
+		{2, ExponentialParams{Net: Auto}, ExponentialParams{Net: Grid, Points: 315, Radius: 0.01, Tau: 0.1}},
+		{2, ExponentialParams{Net: Random, Points: 7}, ExponentialParams{Net: Random, Points: 7, Radius: 0.01, Tau: 0.1}},
+		{10, ExponentialParams{Net: Auto, Tau: 0.2, Radius: 0.05}, ExponentialParams{Net: Random, Points: 4096, Radius: 0.05, Tau: 0.2}},
+		{10, ExponentialParams{Net: Auto, Project: 2}, ExponentialParams{Net: Grid, Project: 2, Points: 315, Radius: 0.01, Tau: 0.1}},
+	} {
+		s := exponentialSetting(c.d, c.give)
+		for range 2 {
+			if err := resolveExponential(&s); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, s.Params); diff != "" {
+				t.Errorf("d %d, %+v: (-want +got)\n%s", c.d, c.give, diff)
+			}
+		}
+		s.N = 1000 // and at any n
+		if err := resolveExponential(&s); err != nil || s.Params != c.want {
+			t.Errorf("at n = 1000: %+v, %v", s.Params, err)
+		}
+	}
+	if got := (&ExponentialParams{Tau: 0.3, Radius: 0.03, Project: 5}).level(); math.Abs(got-0.17) > 1e-15 {
+		t.Errorf("level %v with a projection", got)
+	}
+}
+
+func TestExponentialRefusals(t *testing.T) {
+	type setting = algo.Setting[ExponentialParams]
+	for _, c := range []struct {
+		name   string
+		change func(s *setting)
+		want   string
+	}{
+		{"class", func(s *setting) { s.Problem.Class = "points" }, `halfspace/exponential learns halfspaces, not class "points"`},
+		{"dimension", func(s *setting) { s.Problem.Dim = 0 }, "needs dimension 1 or more, not 0"},
+		{"margin", func(s *setting) { s.Problem.Margin = 0 }, "a margin is needed and the problem promises none: give tau"},
+		{"tau", func(s *setting) { s.Params.Tau = 2 }, "tau must be between 1e-6 and 1, not 2"},
+		{"epsilon", func(s *setting) { s.Epsilon = math.Inf(1) }, "epsilon +Inf: use a number"},
+		{"grid", func(s *setting) { s.Params.Net = Grid }, "net grid covers up to 3 dimensions, not 5: set net to random, or project to 3"},
+		{"net", func(s *setting) { s.Params.Net = "lattice" }, `unknown net "lattice": take auto, grid or random`},
+		{"radius", func(s *setting) { s.Params.Radius = 0.1 }, "the radius 0.1 leaves gamma' = 0 of the margin 0.1, and it must be above 0"},
+		{"radius and projection", func(s *setting) { s.Params.Radius, s.Params.Project = 0.07, 4 }, "leaves gamma' = -0.003"},
+		{"negative radius", func(s *setting) { s.Params.Radius = -0.1 }, "the radius -0.1"},
+		{"project", func(s *setting) { s.Params.Project = 6 }, "projects to fewer dimensions, so not from 5 to 6"},
+		{"points of a grid", func(s *setting) { s.Problem.Dim, s.Params.Points = 2, 4096 }, "net grid has 315 points at radius 0.01, not 4096"},
+		{"negative points", func(s *setting) { s.Params.Points = -1 }, "points must be at least 1, not -1"},
+		{"fine grid", func(s *setting) { s.Problem.Dim, s.Params.Radius = 3, 1e-300 }, "a grid of radius 1e-300 in 3 dimensions has about +Inf points"},
+		{"memory of a grid", func(s *setting) { s.Problem.Dim, s.Params.Radius = 3, 5e-4 }, "numbers, and 33554432 are allowed: lower points, raise radius"},
+		{"memory", func(s *setting) { s.Params.Points = 1 << 25 }, "a net of 33554432 points in 5 dimensions has 1.678e+08 numbers"},
+		{"work", func(s *setting) { s.N = 3355444 }, "takes 6.872e+10 multiplications at n = 3355444"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := exponentialSetting(5, ExponentialParams{Net: Auto})
+			c.change(&s)
+			if err := resolveExponential(&s); !algo.IsInvalid(err) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want %q", err, c.want)
+			}
+		})
+	}
+	s := exponentialSetting(5, ExponentialParams{Net: Auto})
+	s.N = 3355443
+	if err := resolveExponential(&s); err != nil {
+		t.Errorf("the largest n: %v", err)
+	}
+}
+
+func TestGradientRefusals(t *testing.T) {
+	type setting = algo.Setting[GradientParams]
+	for _, c := range []struct {
+		name   string
+		change func(s *setting)
+		want   string
+	}{
+		{"class", func(s *setting) { s.Problem.Class = "points" }, `halfspace/noisy-gradient learns halfspaces, not class "points"`},
+		{"margin", func(s *setting) { s.Problem.Margin = 0 }, "a margin is needed and the problem promises none: give gamma"},
+		{"gamma", func(s *setting) { s.Params.Gamma = math.NaN() }, "gamma must be between 1e-6 and 1, not NaN"},
+		{"epsilon", func(s *setting) { s.Epsilon = 0 }, "needs privacy.epsilon above 0, not 0"},
+		{"delta", func(s *setting) { s.Delta = 0 }, "Gaussian noise, which is never pure: give privacy.delta in (0,1), not 0"},
+		{"steps", func(s *setting) { s.Params.Steps = 0 }, "steps must be between 1 and 10000000, not 0"},
+		{"rate", func(s *setting) { s.Params.Rate = 0 }, "rate must be above 0 and at most 1e6, not 0"},
+		{"project", func(s *setting) { s.Params.Project = -1 }, "projects to fewer dimensions, so not from 5 to -1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := gradientSetting(5, GradientParams{Steps: 400, Rate: 0.01})
+			c.change(&s)
+			if err := resolveGradient(&s); !algo.IsInvalid(err) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want %q", err, c.want)
+			}
+		})
+	}
+	s := gradientSetting(5, GradientParams{Steps: 400, Rate: 0.01})
+	s.N, s.Epsilon, s.Delta = 10, 1e-300, 1e-300
+	if err := resolveGradient(&s); !algo.IsInfeasible(err) {
+		t.Errorf("next to no budget: %v", err)
+	}
+}
+
+func TestGuarantees(t *testing.T) {
+	e := exponentialSetting(2, ExponentialParams{Net: Auto})
+	g, err := exponential().Guarantee(&e)
+	if err != nil || !g.Pure || g.Epsilon != 1 || g.Delta != 0 || g.Rho != 1.0/8 || g.Source == "" {
+		t.Errorf("exponential: %+v, %v", g, err)
+	}
+	s := gradientSetting(2, GradientParams{Gamma: 0.05, Steps: 50, Rate: 0.1})
+	g, err = noisyGradient().Guarantee(&s)
+	if err != nil || g.Pure || g.Epsilon != 1 || g.Delta != 1e-6 || g.Source == "" {
+		t.Errorf("noisy-gradient: %+v, %v", g, err)
+	}
+	// The noise of all steps together is just what the budget allows.
+	rho := 50 * privacy.GaussianRho(2/(0.05*700), s.Params.sigma(700, 1, 1e-6))
+	if math.Abs(rho/g.Rho-1) > 1e-12 || math.Abs(privacy.GaussianDelta(math.Sqrt(2*rho), 1)/1e-6-1) > 1e-9 {
+		t.Errorf("rho %v of the noise, guaranteed %v", rho, g.Rho)
+	}
+}

@@ -1,0 +1,115 @@
+package halfspace
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// farthest is the largest straight distance of a direction from the net: the least of the largest inner products.
+func farthest(net []float64, dim int, directions [][]float64) float64 {
+	least := 1.0
+	for _, u := range directions {
+		largest := -1.0
+		for i := 0; i < len(net); i += dim {
+			if c := plainDot(net[i:i+dim], u); c > largest {
+				largest = c
+			}
+		}
+		least = min(least, largest)
+	}
+	return math.Sqrt(max(0, 2-2*least))
+}
+
+// fineDirections are a fine grid of unit vectors, with the poles, and many more on the equator.
+func fineDirections(dim int) [][]float64 {
+	var all [][]float64
+	for i := range 5000 {
+		s, c := math.Sincos(2 * math.Pi * float64(i) / 5000)
+		all = append(all, []float64{c, s, 0}[:dim])
+	}
+	for i := 0; dim == 3 && i <= 100; i++ {
+		z, width := math.Cos(math.Pi*float64(i)/100), math.Sin(math.Pi*float64(i)/100)
+		for j := range 120 {
+			s, c := math.Sincos(2 * math.Pi * float64(j) / 120)
+			all = append(all, []float64{width * c, width * s, z})
+		}
+	}
+	return all
+}
+
+func TestGridCovers(t *testing.T) {
+	for _, c := range []struct {
+		dim           int
+		radius, least float64 // what the farthest direction is away at least, or the grid would be too fine
+		most          float64 // points
+	}{
+		{1, 0.01, 0, 2},
+		{2, 1, 0.76, 4}, {2, 0.3, 0.28, 11}, {2, 0.01, 0.0099, 315},
+		{3, 1, 0.8, 10}, {3, 0.5, 0.44, 33}, {3, 0.17, 0.16, 1.1 * 2 * math.Pi / 0.17 / 0.17}, {3, 0.05, 0.048, 1.03 * 2 * math.Pi / 0.05 / 0.05},
+	} {
+		net := gridNet(c.dim, c.radius)
+		if got := len(net) / c.dim; got != gridSize(c.dim, c.radius) || float64(got) > c.most || cap(net) != len(net) {
+			t.Errorf("d %d, radius %v: %d points, said to be %d, want up to %v", c.dim, c.radius, got, gridSize(c.dim, c.radius), c.most)
+		}
+		if rough := roughSize(c.dim, c.radius); math.Abs(math.Log(rough/float64(len(net)/c.dim))) > 1 {
+			t.Errorf("d %d, radius %v: %d points, roughly %v", c.dim, c.radius, len(net)/c.dim, rough)
+		}
+		directions := fineDirections(max(2, c.dim))
+		if c.dim == 1 {
+			directions = [][]float64{{1}, {-1}}
+		}
+		if got := farthest(net, c.dim, directions); got > c.radius || got < c.least {
+			t.Errorf("d %d, radius %v: a direction is %v away, want between %v and the radius", c.dim, c.radius, got, c.least)
+		}
+		unitVectors(t, net, c.dim)
+	}
+}
+
+func unitVectors(t *testing.T, net []float64, dim int) {
+	t.Helper()
+	for i := 0; i < len(net); i += dim {
+		if s := squaredNorm(net[i : i+dim]); math.Abs(s-1) > 1e-14 {
+			t.Fatalf("point %d has squared norm %v", i/dim, s)
+		}
+	}
+}
+
+// The corner of a cell of the rings is where the bound on the distance is nearly attained: it may not be beyond the radius.
+func TestRingsAtTheirCorners(t *testing.T) {
+	for radius := 0.02; radius <= 1; radius += 0.0031 {
+		rings := newRings(radius)
+		h := math.Pi / float64(len(rings))
+		worst := 0.0
+		for i, ring := range rings {
+			for _, angle := range []float64{h * float64(i), h * float64(i+1), math.Pi / 2} {
+				if angle < h*float64(i) || angle > h*float64(i+1) {
+					continue
+				}
+				s, c := math.Sincos(angle)
+				s2, c2 := math.Sincos(math.Pi / float64(ring.points))
+				across := []float64{s*c2 - ring.width, s * s2, c - ring.height}
+				worst = max(worst, math.Sqrt(squaredNorm(across)))
+			}
+		}
+		if worst > radius || worst < 0.8*radius {
+			t.Errorf("radius %v: the farthest corner is %v away", radius, worst)
+		}
+	}
+}
+
+func TestRandomNetIsUniform(t *testing.T) {
+	const dim, points = 4, 20000
+	net := randomNet(rand.New(rand.NewPCG(1, 1)), points, dim)
+	unitVectors(t, net, dim)
+	for j := range dim {
+		mean, square := 0.0, 0.0
+		for i := j; i < len(net); i += dim {
+			mean += net[i] / points
+			square += net[i] * net[i] / points
+		}
+		if math.Abs(mean) > 5*math.Sqrt(1.0/dim/points) || math.Abs(square-1.0/dim) > 5/math.Sqrt(points)/dim {
+			t.Errorf("coordinate %d: mean %v, mean square %v", j, mean, square)
+		}
+	}
+}
