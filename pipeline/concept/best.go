@@ -43,9 +43,14 @@ func (c *intervals) Best(x, y, w []float64) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
+	return leastInterval(s.pos, s.neg) / s.total, nil
+}
+
+// leastInterval is the least weight that an interval labels wrongly, given the weights labelled +1 and -1 at each value.
+func leastInterval(pos, neg []float64) float64 {
 	below, inside, above := 0.0, math.Inf(1), math.Inf(1)
-	for i, pos := range s.pos {
-		below, inside, above = below+pos, min(below, inside)+s.neg[i], min(inside, above)+pos
+	for i, p := range pos {
+		below, inside, above = below+p, min(below, inside)+neg[i], min(inside, above)+p
 	}
-	return min(below, inside, above) / s.total, nil
+	return min(below, inside, above)
 }

@@ -28,7 +28,7 @@ type Class interface {
 	Dim() int         // numbers per point
 	Size() *big.Int   // distinct hypotheses, |H|; nil where there are infinitely many
 	LogSize() float64 // ln |H|; +Inf where there are infinitely many
-	VC() int          // Vapnik-Chervonenkis dimension
+	VC() int          // Vapnik-Chervonenkis dimension; where it is too long to be found exactly, the least upper bound known
 
 	// Best is the least weighted error of a hypothesis on the points x (row-major) with labels y: the least sum of w over the
 	// points labelled wrongly. With w nil every point weighs 1/len(y). O(n log n). The error is ErrNoExactMethod, wrapped,
@@ -106,14 +106,31 @@ func New(s Spec) (Class, error) {
 	if s.NoConstant && s.Name != "thresholds" {
 		return nil, fmt.Errorf("class %q cannot leave out the constant: only thresholds can", s.Name)
 	}
+	if s.Matrix != "" && s.Name != "matrix" {
+		return nil, fmt.Errorf("class %q takes no matrix: only matrix does", s.Name)
+	}
 	switch s.Name {
 	case "thresholds", "points", "intervals":
 		return newOrdered(s.Name, s.Domain, s.Dim, s.NoConstant)
+	case "stumps":
+		return newStumps(s.Domain, s.Dim)
+	case "rectangles":
+		return newRectangles(s.Domain, s.Dim)
 	case "halfspace":
 		return newHalfspace(s.Domain, s.Dim)
+	case "parities":
+		return newParities(s)
+	case "monotone-conjunctions":
+		return newMonotone(s)
+	case "conjunctions":
+		return newConjunctions(s)
+	case "matrix":
+		return newMatrix(s)
 	}
 	return nil, fmt.Errorf("unknown class %q: use one of %s", s.Name, strings.Join(Names(), ", "))
 }
 
 // Names are the classes that New knows.
-func Names() []string { return []string{"thresholds", "points", "intervals", "halfspace"} }
+func Names() []string {
+	return []string{"thresholds", "points", "intervals", "stumps", "rectangles", "conjunctions", "monotone-conjunctions", "parities", "matrix", "halfspace"}
+}

@@ -59,7 +59,7 @@ func TestNewRefuses(t *testing.T) {
 		noConstant bool
 		want       string
 	}{
-		{"stumps", 4, 0, false, `unknown class "stumps": use one of thresholds, points, intervals, halfspace`},
+		{"stump", 4, 0, false, `unknown class "stump": use one of thresholds, points, intervals`},
 		{"thresholds", 1, 0, false, `domain 1 of class "thresholds": use 2 to 2^40`},
 		{"thresholds", 0, 0, false, `domain 0 of class "thresholds"`},
 		{"points", 0, 0, false, `domain 0 of class "points": use 1 to 2^40`},

@@ -8,17 +8,16 @@ import (
 
 // tally is a sample of an ordered domain, counted by value.
 type tally struct {
-	values    []uint64 // distinct, ascending
-	pos, neg  []int    // examples of values[i] labelled +1 and -1
-	positives int      // all examples labelled +1
+	axis
+	sorter          // of 2 value, plus 1 where the label is +1
+	pos, neg  []int // examples of values[i] labelled +1 and -1
+	positives int   // all examples labelled +1
 	negatives int
-	keys      []uint64 // scratch: 2 value, plus 1 where the label is +1
-	spare     []uint64
 }
 
 // reset counts a new sample, reusing the memory of the last one.
 func (t *tally) reset(o *ordered, x, y []float64) error {
-	t.keys, t.positives = t.keys[:0], 0
+	t.domain, t.keys, t.positives = o.domain, t.keys[:0], 0
 	for i, label := range y {
 		v, err := o.value(x, y, i)
 		if err != nil {
@@ -32,40 +31,13 @@ func (t *tally) reset(o *ordered, x, y []float64) error {
 		t.keys = append(t.keys, key)
 	}
 	t.negatives = len(y) - t.positives
-	t.sort(bits.Len64(o.domain-1) + 1)
 	t.count()
 	return nil
 }
 
-// sort sorts the keys, which have at most that many bits: a large sample by counting, digit by digit from the lowest.
-func (t *tally) sort(width int) {
-	const digit = 11 // bits
-	if len(t.keys) < 256 {
-		slices.Sort(t.keys)
-		return
-	}
-	from, to := t.keys, slices.Grow(t.spare[:0], len(t.keys))[:len(t.keys)]
-	for shift := 0; shift < width; shift += digit {
-		var next [1 << digit]int // where the next key with that digit goes
-		for _, key := range from {
-			next[key>>shift%(1<<digit)]++
-		}
-		sum := 0
-		for d, n := range next {
-			next[d], sum = sum, sum+n
-		}
-		for _, key := range from {
-			d := key >> shift % (1 << digit)
-			to[next[d]] = key
-			next[d]++
-		}
-		from, to = to, from
-	}
-	t.keys, t.spare = from, to
-}
-
-// count turns sorted keys into values and their counts.
+// count sorts the keys and turns them into values and their counts.
 func (t *tally) count() {
+	t.sort(0, bits.Len64(t.domain-1)+1)
 	t.values, t.pos, t.neg = t.values[:0], t.pos[:0], t.neg[:0]
 	k := -1
 	for _, key := range t.keys {
@@ -83,8 +55,8 @@ func (t *tally) count() {
 
 // value is the point of example i, checked together with its label.
 func (o *ordered) value(x, y []float64, i int) (uint64, error) {
-	v := uint64(x[i])
-	if float64(v) != x[i] || v >= o.domain {
+	v, ok := coordinate(x[i], o.domain)
+	if !ok {
 		return 0, fmt.Errorf("point %v of example %d: not in the domain of class %q, the integers 0 to %d", x[i], i, o.name, o.domain-1)
 	}
 	if y[i] != 1 && y[i] != -1 {
@@ -128,11 +100,7 @@ func (o *ordered) weigh(x, y, w []float64) (*weighted, error) {
 		s.total = max(1, float64(len(y)))
 	}
 	for _, i := range order {
-		weight := 1.0
-		if w != nil {
-			weight = w[i]
-		}
-		s.add(points[i], y[i], weight)
+		s.add(points[i], y[i], weightOf(w, i))
 	}
 	return s, nil
 }
@@ -142,10 +110,22 @@ func (s *weighted) add(v uint64, label, weight float64) {
 	if k := len(s.values); k == 0 || s.values[k-1] != v {
 		s.values, s.pos, s.neg = append(s.values, v), append(s.pos, 0), append(s.neg, 0)
 	}
-	k := len(s.values) - 1
+	s.put(len(s.values)-1, label, weight)
+}
+
+// put adds an example of values[k].
+func (s *weighted) put(k int, label, weight float64) {
 	if label > 0 {
 		s.pos[k] += weight
 	} else {
 		s.neg[k] += weight
 	}
+}
+
+// weightOf is the weight of example i: without weights, 1.
+func weightOf(w []float64, i int) float64 {
+	if w == nil {
+		return 1
+	}
+	return w[i]
 }

@@ -1,0 +1,97 @@
+package concept
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+)
+
+// lattice is the points of a class: rows of dim numbers, each one of 0..domain-1.
+type lattice struct {
+	name   string
+	domain uint64
+	dim    int
+}
+
+// maxDim is the largest dimension of a lattice. Every number of a stump stays below 2^64 with it.
+const maxDim = 1 << 16
+
+func newLattice(name string, domain uint64, dim int, leastDomain uint64) (lattice, error) {
+	if domain < leastDomain || domain > MaxDomain {
+		return lattice{}, fmt.Errorf("domain %d of class %q: use %d to 2^40 (%d)", domain, name, leastDomain, uint64(MaxDomain))
+	}
+	if dim < 1 || dim > maxDim {
+		return lattice{}, fmt.Errorf("dimension %d of class %q: use 1 to %d", dim, name, maxDim)
+	}
+	return lattice{name, domain, dim}, nil
+}
+
+// Name implements Class.
+func (l *lattice) Name() string { return l.name }
+
+// Dim implements Class.
+func (l *lattice) Dim() int { return l.dim }
+
+// check looks at the points and labels of a sample; the error names the first bad row.
+func (l *lattice) check(x, y []float64) error {
+	for i, label := range y {
+		if k := l.stray(x[i*l.dim : (i+1)*l.dim]); k < l.dim {
+			return l.outside(x[i*l.dim+k], k, fmt.Sprintf("example %d", i))
+		}
+		if label != 1 && label != -1 {
+			return fmt.Errorf("label %v of example %d: neither -1 nor +1", label, i)
+		}
+	}
+	return nil
+}
+
+// checkTerm looks at the points of a linear term.
+func (l *lattice) checkTerm(z []float64) error {
+	if len(z)%l.dim != 0 {
+		return fmt.Errorf("linear term of %d numbers: not a multiple of the dimension %d", len(z), l.dim)
+	}
+	for j := 0; j*l.dim < len(z); j++ {
+		if k := l.stray(z[j*l.dim : (j+1)*l.dim]); k < l.dim {
+			return l.outside(z[j*l.dim+k], k, fmt.Sprintf("point %d of the linear term", j))
+		}
+	}
+	return nil
+}
+
+// stray is the first coordinate of a row that is not in the domain, and dim where all are.
+func (l *lattice) stray(row []float64) int {
+	for k, v := range row {
+		if _, ok := coordinate(v, l.domain); !ok {
+			return k
+		}
+	}
+	return l.dim
+}
+
+// coordinate is v as one of the numbers 0..domain-1, and false where it is none.
+func coordinate(v float64, domain uint64) (uint64, bool) {
+	u := uint64(v)
+	return u, float64(u) == v && u < domain
+}
+
+func (l *lattice) outside(v float64, k int, row string) error {
+	return fmt.Errorf("coordinate %d of %s: %v is not in the domain of class %q, the integers 0 to %d", k, row, v, l.name, l.domain-1)
+}
+
+// checkWeights refuses weights below 0.
+func checkWeights(w []float64) error {
+	for i, v := range w {
+		if !(v >= 0) {
+			return fmt.Errorf("weight %v of example %d: below 0 or not a number", v, i)
+		}
+	}
+	return nil
+}
+
+// logOf is ln n, also where n is too large for a float64.
+func logOf(n *big.Int) float64 {
+	var mantissa big.Float
+	exponent := new(big.Float).SetInt(n).MantExp(&mantissa)
+	f, _ := mantissa.Float64()
+	return math.Log(f) + float64(float64(exponent)*math.Ln2)
+}

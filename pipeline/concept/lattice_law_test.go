@@ -1,0 +1,309 @@
+package concept
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// levels is every member's number of errors.
+func (l lister) levels(x, y []float64) (all []Level) {
+	for _, h := range l.members {
+		all = append(all, Level{errs(h, x, y), 1})
+	}
+	return all
+}
+
+func (l lister) profile(t interface{ Fatal(...any) }, x, y []float64) Profile {
+	p, err := l.NewProfile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Reset(x, y); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// The samplers have the laws of the mechanisms, hypothesis by hypothesis, at every epsilon.
+func TestLatticeSamplersByEnumeration(t *testing.T) {
+	const draws = 6000
+	for _, s := range append(smallLattices(), Spec{Name: "stumps", Domain: 3, Dim: 3}) {
+		l, index := list(t, s), map[any]int{}
+		for i, h := range l.members {
+			index[key(h)] = i
+		}
+		for k, n := range []int{0, 1, 5, 9, 9} {
+			x, y := l.uniform(n, uint64(k))
+			for i := range y {
+				if k == 4 { // one label only
+					y[i] = -1
+				}
+			}
+			for _, eps := range []float64{0, 0.8, 4, math.Inf(1)} {
+				for _, m := range mechanisms() {
+					p, r := l.profile(t, x, y), rand.New(rand.NewPCG(uint64(k), 7))
+					counts := make([]int, len(l.members))
+					for range draws {
+						counts[index[key(m.draw(p, eps, r))]]++
+					}
+					fits(t, fmt.Sprintf("%v, sample %d, eps %v, %s", l, k, eps, m.name), counts, m.law(l.levels(x, y), eps))
+				}
+			}
+		}
+	}
+}
+
+// key is a hypothesis as a comparable value.
+func key(h Hypothesis) any {
+	if r, ok := h.(Rectangle); ok {
+		return [2]Range(r)
+	}
+	return h
+}
+
+// uniform is n examples, uniform on the domain but for the last: it equals the first, with the other label.
+func (l lister) uniform(n int, seed uint64) (x, y []float64) {
+	r := rand.New(rand.NewPCG(seed, 3))
+	for range n {
+		x, y = append(x, l.points[r.IntN(len(l.points))]...), append(y, float64(2*r.IntN(2)-1))
+	}
+	if n > 1 {
+		copy(x[(n-1)*l.Dim():], x[:l.Dim()])
+		y[n-1] = -y[0]
+	}
+	return x, y
+}
+
+// The counts behind the draws of stumps are those of the list, and every rank of a level is another member with that many errors.
+func TestStumpLevelsByEnumeration(t *testing.T) {
+	var all []lister
+	for _, s := range smallLattices() {
+		if s.Name == "stumps" {
+			all = append(all, list(t, s))
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		l := rapid.SampledFrom(all).Draw(t, "class")
+		x, y := l.sample(t, 12)
+		p := l.profile(t, x, y).(*stumpProfile)
+		want := make([]uint64, len(y)+1)
+		for _, level := range l.levels(x, y) {
+			want[level.Err]++
+		}
+		seen := map[uint64]bool{}
+		for _, level := range p.levels {
+			if level.count != want[level.err] {
+				t.Fatalf("%d members with %d errors, want %d", level.count, level.err, want[level.err])
+			}
+			for rank := range level.count {
+				i := p.ranked(level.err, rank)
+				if seen[i] || errs(l.members[i], x, y) != level.err {
+					t.Fatalf("rank %d of those with %d errors: member %d, seen %v", rank, level.err, i, seen[i])
+				}
+				seen[i] = true
+			}
+		}
+		if len(seen) != len(l.members) {
+			t.Fatalf("%d of %d members", len(seen), len(l.members))
+		}
+	})
+}
+
+// The weights behind the draws of rectangles are the sums over the list, for every interval of rows and of columns, also where the
+// exponentials of the errors themselves are beyond the range of a float64.
+func TestRectangleWeightsByEnumeration(t *testing.T) {
+	l := list(t, Spec{Name: "rectangles", Domain: 5})
+	rapid.Check(t, func(t *rapid.T) {
+		x, y := l.sample(t, 10)
+		copies := rapid.SampledFrom([]int{1, 100}).Draw(t, "copies")
+		eps := rapid.SampledFrom([]float64{0, 0.3, 2, 50, math.Inf(1)}).Draw(t, "eps")
+		var xs, ys []float64
+		for range copies {
+			xs, ys = append(xs, x...), append(ys, y...)
+		}
+		p := l.profile(t, xs, ys).(*rectangleProfile)
+		p.weigh(eps)
+		for i := range p.rows.values {
+			p.weighRows(i)
+			for j := range p.rowWeights {
+				l.checkRows(t, p, i, i+j, x, y, copies)
+			}
+		}
+		total := 0.0
+		for _, level := range l.levels(x, y) {
+			total += math.Exp(-penalty(eps, level.Err*copies-p.Min()))
+		}
+		checkWeight(t, "all", p.total(), total)
+	})
+}
+
+// checkRows compares the weights of all rectangles that hold the rows i..j with those of the list, for each last column.
+func (l lister) checkRows(t *rapid.T, p *rectangleProfile, i, j int, x, y []float64, copies int) {
+	k := len(p.cols.values)
+	want, rows := make([]float64, k+1), 0.0 // by last column, without the last of all: no column
+	for _, h := range l.members {
+		r := h.(Rectangle)
+		if from, to, ok := span(&p.rows, r[0]); !ok || from != i || to != j {
+			continue
+		}
+		weight := math.Exp(-penalty(p.eps, errs(h, x, y)*copies-p.Min()))
+		rows += weight
+		if _, last, ok := span(&p.cols, r[1]); ok {
+			want[last] += weight
+		} else {
+			want[k] += weight
+		}
+	}
+	before := 0.0
+	if j > i {
+		before = p.rowWeights[j-i-1]
+	}
+	checkWeight(t, "rows", p.rowWeights[j-i]-before, rows)
+	clear(p.sums)
+	for row := i; row <= j; row++ {
+		p.addRow(row, p.gains, p.sums)
+	}
+	p.weighColumns()
+	ends, before := float64(p.rows.left(i))*float64(p.rows.right(j)), 0.0
+	for last, upto := range p.colWeights.upto {
+		checkWeight(t, "columns", ends*(upto-before), want[last])
+		before = upto
+	}
+}
+
+// checkWeight compares sums of weights that are at least 1 in all.
+func checkWeight(t *rapid.T, what string, got, want float64) {
+	if !(math.Abs(got-want) <= 1e-10*(1+want)) {
+		t.Fatalf("weight of %s: %v, want %v", what, got, want)
+	}
+}
+
+// span is the first and last value of the axis in a range, false where there is none.
+func span(a *axis, h Range) (i, j int, ok bool) {
+	i, j = len(a.values), -1
+	for k, v := range a.values {
+		if h.Label(float64(v)) > 0 {
+			i, j = min(i, k), k
+		}
+	}
+	return i, j, j >= 0
+}
+
+// Min and Best agree with the list, a profile can be used again, and its draws have the errors that it says.
+func TestLatticeErrorsByEnumeration(t *testing.T) {
+	var all []lister
+	for _, s := range smallLattices() {
+		all = append(all, list(t, s))
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		l := rapid.SampledFrom(all).Draw(t, "class")
+		p := l.profile(t, nil, nil)
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+		for range 3 {
+			x, y := l.sample(t, 12)
+			w := rapid.SliceOfN(rapid.Float64Range(0, 1), len(y), len(y)).Draw(t, "w")
+			l.checkErrors(t, p, r, x, y, w)
+		}
+	})
+}
+
+func (l lister) checkErrors(t *rapid.T, p Profile, r *rand.Rand, x, y, w []float64) {
+	least, leastWeighted := math.MaxInt, math.Inf(1)
+	for _, h := range l.members {
+		least, leastWeighted = min(least, errs(h, x, y)), min(leastWeighted, problem{x: x, y: y, w: w}.sum(h))
+	}
+	if err := p.Reset(x, y); err != nil || p.Min() != least {
+		t.Fatalf("%v: least count %d, %v, want %d", l, p.Min(), err, least)
+	}
+	best, err := l.Best(x, y, nil)
+	if want := float64(least) / max(1, float64(len(y))); err != nil || best != want {
+		t.Fatalf("%v: best %v, %v, want %v", l, best, err, want)
+	}
+	best, err = l.Best(x, y, w)
+	if err != nil || math.Abs(best-leastWeighted) > 1e-12 || (least == 0 && best != 0) {
+		t.Fatalf("%v: weighted best %v, %v, want %v", l, best, err, leastWeighted)
+	}
+	for _, m := range mechanisms() {
+		if h := m.draw(p, math.Inf(1), r); errs(h, x, y) != least {
+			t.Fatalf("%v: %s at infinite eps: %v makes %d errors, the fewest are %d", l, m.name, h, errs(h, x, y), least)
+		}
+	}
+	if p, ok := p.(*rectangleProfile); ok {
+		p.weigh(0.5)
+		if h, excess := p.draw(r); errs(Rectangle(h[:]), x, y) != least+excess {
+			t.Fatalf("%v: excess %d of %d errors, the fewest are %d", h, excess, errs(Rectangle(h[:]), x, y), least)
+		}
+	}
+}
+
+// On the largest domain draws are members, and those of the rectangles that hold no row, the most by far, are uniform.
+func TestLatticeDrawsOnLargeDomain(t *testing.T) {
+	const last = MaxDomain - 1
+	x, y := []float64{0, 5, last, 7, 1 << 39, 1 << 38, 3, last}, []float64{1, -1, 1, -1}
+	for _, s := range []Spec{{Name: "stumps", Domain: MaxDomain, Dim: 2}, {Name: "rectangles", Domain: MaxDomain}} {
+		p, err := newFinite(t, s).NewProfile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Reset(x, y); err != nil {
+			t.Fatal(err)
+		}
+		r := rand.New(rand.NewPCG(1, 2))
+		for _, eps := range []float64{0, 1, 1e3, math.Inf(1)} {
+			for _, m := range mechanisms() {
+				for range 50 {
+					h := m.draw(p, eps, r)
+					if e := errs(h, x, y); e < p.Min() || (eps > 100 && e > p.Min()) || !inside(h, last) {
+						t.Fatalf("%s at eps %v: %v makes %d errors, the fewest are %d", m.name, eps, h, e, p.Min())
+					}
+				}
+			}
+		}
+	}
+}
+
+// inside says whether all boundaries lie in the domain.
+func inside(h Hypothesis, last float64) bool {
+	if s, ok := h.(Stump); ok {
+		return math.IsInf(s.T, 0) || (s.T >= 1 && s.T <= last)
+	}
+	for _, r := range h.(Rectangle) {
+		if r != Empty() && (r.Lo < 0 || r.Hi > last || r.Lo > r.Hi) {
+			return false
+		}
+	}
+	return true
+}
+
+func TestRectangleVectors(t *testing.T) {
+	text, err := os.ReadFile("testdata/rectangle.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v struct {
+		Rectangle struct {
+			R, C, Y []float64
+			X       uint64
+			Eps     float64
+			LogZ    float64 `json:"logZ"`
+		}
+	}
+	if err := json.Unmarshal(text, &v); err != nil {
+		t.Fatal(err)
+	}
+	c := v.Rectangle
+	x := make([]float64, 0, 2*len(c.R))
+	for i := range c.R {
+		x = append(x, c.R[i], c.C[i])
+	}
+	k := lister{Finite: newFinite(t, Spec{Name: "rectangles", Domain: c.X})}
+	p := k.profile(t, x, signed(c.Y)).(*rectangleProfile)
+	p.weigh(c.Eps)
+	near(t, "logZ", math.Log(p.total())-c.Eps/2*float64(p.Min()), c.LogZ, 1e-12)
+}

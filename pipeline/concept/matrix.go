@@ -1,0 +1,134 @@
+package concept
+
+import (
+	"fmt"
+	"math/big"
+	"sync"
+)
+
+// maxMatrix is the largest number of labels in a matrix.
+const maxMatrix = 1 << 19
+
+// maxReads bounds the search for the Vapnik-Chervonenkis dimension of a matrix: about half a second.
+const maxReads = 1 << 28
+
+// Row labels point v of 0..len-1 +1 where character v is '1', and -1 where it is '0'.
+type Row string
+
+// Labels implements Hypothesis.
+func (h Row) Labels(x, out []float64) {
+	for i := range out {
+		out[i] = -1
+		if h[int(x[i])] == '1' {
+			out[i] = 1
+		}
+	}
+}
+
+// matrix is a class given by the labels of its hypotheses.
+type matrix struct {
+	text   string // row after row
+	points int
+	packed []byte // packed[g*rows+i] holds the labels of row i at the points 8g..8g+7, that of 8g+b in bit b
+}
+
+func newMatrix(s Spec) (Class, error) {
+	if s.Dim != 0 && s.Dim != 1 {
+		return nil, fmt.Errorf("dimension %d of class %q: its points are column numbers, leave the dimension out", s.Dim, s.Name)
+	}
+	rows, err := checkMatrix(s.Matrix, s.Domain)
+	if err != nil {
+		return nil, err
+	}
+	m := &matrix{text: s.Matrix, points: int(s.Domain)}
+	m.pack(rows)
+	return &enumerated{
+		name: s.Name, dim: 1, size: big.NewInt(int64(rows)), domain: fmt.Sprintf("the integers 0 to %d", m.points-1),
+		kind: m, points: m.points, hypotheses: rows,
+		search: sync.OnceValues(func() (low, high int) { return vcOf(m.columns(rows), rows, maxReads) }),
+	}, nil
+}
+
+// checkMatrix is the number of rows of a matrix with that many points.
+func checkMatrix(text string, points uint64) (rows int, err error) {
+	n := uint64(len(text))
+	switch {
+	case points < 1:
+		return 0, fmt.Errorf(`domain 0 of class "matrix": use the number of points, 1 or more`)
+	case n > maxMatrix:
+		return 0, fmt.Errorf("matrix of %d labels: use at most %d", n, maxMatrix)
+	case n == 0:
+		return 0, fmt.Errorf("matrix without rows: use %d characters '0' or '1' for each hypothesis", points)
+	case n%points != 0:
+		return 0, fmt.Errorf("row %d of the matrix (the first is 0) has %d characters: use one for each of the %d points",
+			n/points, n%points, points)
+	}
+	width, numbers := int(points), map[string]int{}
+	for i := range len(text) / width {
+		row := text[i*width : (i+1)*width]
+		for v, label := range []byte(row) {
+			if label != '0' && label != '1' {
+				return 0, fmt.Errorf("row %d of the matrix (the first is 0) has %q at point %d: use '0' or '1'", i, label, v)
+			}
+		}
+		if first, ok := numbers[row]; ok {
+			return 0, fmt.Errorf("rows %d and %d of the matrix (the first is 0) are equal: leave one of them out", first, i)
+		}
+		numbers[row] = i
+	}
+	return len(numbers), nil
+}
+
+// columns are the labels by point: bit i%64 of word i/64 is that of row i.
+func (m *matrix) columns(rows int) [][]uint64 {
+	all := make([][]uint64, m.points)
+	for v := range all {
+		all[v] = make([]uint64, (rows+63)/64)
+		for i := range rows {
+			if m.text[i*m.points+v] == '1' {
+				all[v][i/64] |= 1 << (i % 64)
+			}
+		}
+	}
+	return all
+}
+
+func (m *matrix) pack(rows int) {
+	m.packed = make([]byte, (m.points+7)/8*rows)
+	for i := range rows {
+		for v := range m.points {
+			m.packed[v/8*rows+i] |= (m.text[i*m.points+v] - '0') << (v % 8)
+		}
+	}
+}
+
+func (m *matrix) member(i uint64) Hypothesis {
+	return Row(m.text[int(i)*m.points : (int(i)+1)*m.points])
+}
+
+func (m *matrix) point(row []float64) (v, stray int) {
+	if v = int(row[0]); float64(v) != row[0] || v < 0 || v >= m.points {
+		return 0, 0
+	}
+	return v, -1
+}
+
+func (m *matrix) counts(at, sums []int32)    { rowSums(m.packed, at, sums) }
+func (m *matrix) weights(at, sums []float64) { rowSums(m.packed, at, sums) }
+
+// rowSums takes eight points at a time: the sums of their 256 subsets first, and then one of these for each row.
+func rowSums[T number](packed []byte, at, sums []T) {
+	clear(sums)
+	rows := len(sums)
+	for g := 0; 8*g < len(at); g++ {
+		var subset [256]T
+		for b, a := range at[8*g : min(8*g+8, len(at))] {
+			for s := range 1 << b {
+				subset[1<<b|s] = subset[s] + a
+			}
+		}
+		for i, labels := range packed[g*rows:][:rows] {
+			sums[i] += subset[labels]
+		}
+	}
+}

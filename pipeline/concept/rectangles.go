@@ -1,0 +1,221 @@
+package concept
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+)
+
+// Rectangle labels a point +1 where each of its numbers lies in the Range of its axis: an axis-parallel box.
+type Rectangle []Range
+
+// Labels implements Hypothesis.
+func (h Rectangle) Labels(x, out []float64) {
+	d := len(h)
+	for i := range out {
+		out[i] = 1
+		for k, v := range x[i*d : (i+1)*d] {
+			if h[k].Label(v) < 0 {
+				out[i] = -1
+				break
+			}
+		}
+	}
+}
+
+// rectangles is the class of the boxes of d intervals in 0..X-1, and of the empty one: (X(X+1)/2)^d + 1. Its exact methods know two
+// dimensions. They compress a sample to k_r distinct rows (first coordinates) and k_c distinct columns and take O(k_r^2 k_c): the columns'
+// intervals for each interval of rows. For 500 different points that is some tenths of a second.
+type rectangles struct{ lattice }
+
+func newRectangles(domain uint64, dim int) (Class, error) {
+	if dim == 0 {
+		dim = 2
+	}
+	l, err := newLattice("rectangles", domain, dim, 1)
+	if err != nil {
+		return nil, err
+	}
+	return &rectangles{l}, nil
+}
+
+// Size implements Class.
+func (c *rectangles) Size() *big.Int {
+	x := new(big.Int).SetUint64(c.domain)
+	n := new(big.Int).Add(x, big.NewInt(1))
+	n.Mul(n, x).Rsh(n, 1)
+	n.Exp(n, big.NewInt(int64(c.dim)), nil)
+	return n.Add(n, big.NewInt(1))
+}
+
+// LogSize implements Class.
+func (c *rectangles) LogSize() float64 { return logOf(c.Size()) }
+
+// VC implements Class. From X = 3 on it is 2d: the points with one coordinate 0 or 2 and 1 in all others are shattered, and of more than 2d
+// points one lies in the box of those that are extreme in some coordinate. For X = 2 the rectangles are the monomials over d Boolean
+// variables, of dimension d, and 2 for d = 1 (Natschläger and Schmitt 1996). For X = 1 there is one point, and either label of it.
+func (c *rectangles) VC() int {
+	switch c.domain {
+	case 1:
+		return 1
+	case 2:
+		return max(c.dim, 2)
+	}
+	return 2 * c.dim
+}
+
+// Member implements Finite. Of more than 2^64 rectangles only the first 2^64 have a number; in two dimensions all have one up to
+// X = 92681.
+func (c *rectangles) Member(i uint64) Hypothesis {
+	h := make(Rectangle, c.dim)
+	for k := c.dim - 1; k >= 0; k-- {
+		rank, rest := i, uint64(0)
+		if hi, sides := startingBelow(c.domain, c.domain); hi == 0 { // intervals of one axis
+			rank, rest = i%sides, i/sides
+		}
+		h[k], i = intervalAt(c.domain, rank), rest
+	}
+	if i > 0 {
+		return c.empty()
+	}
+	return h
+}
+
+// empty is the rectangle that labels nothing +1.
+func (c *rectangles) empty() Rectangle {
+	h := make(Rectangle, c.dim)
+	for k := range h {
+		h[k] = Empty()
+	}
+	return h
+}
+
+// planar is nil in two dimensions, and elsewhere says why what was asked for cannot be had.
+func (c *rectangles) planar(what string) error {
+	if c.dim == 2 {
+		return nil
+	}
+	return fmt.Errorf("%s rectangles in %d dimensions: %w: only 2 dimensions have one", what, c.dim, ErrNoExactMethod)
+}
+
+// Best implements Class. Weights are only ever added, never subtracted: an error of 0 comes out as 0.
+func (c *rectangles) Best(x, y, w []float64) (float64, error) {
+	if err := c.planar("best of all"); err != nil {
+		return 0, err
+	}
+	if err := c.check(x, y); err != nil {
+		return 0, err
+	}
+	if err := checkWeights(w); err != nil {
+		return 0, err
+	}
+	var p plane
+	if err := p.reset(x[:2*len(y)], c.domain); err != nil {
+		return 0, err
+	}
+	total := 1.0
+	if w == nil {
+		total = max(1, float64(len(y)))
+	}
+	return p.leastError(y, w) / total, nil
+}
+
+// leastError is the least weight that a rectangle labels wrongly.
+func (p *plane) leastError(y, w []float64) float64 {
+	k := len(p.rows.values)
+	rows := weighted{pos: make([]float64, k), neg: make([]float64, k)}
+	cols := weighted{pos: make([]float64, len(p.cols.values)), neg: make([]float64, len(p.cols.values))}
+	for i := range k {
+		for _, q := range p.in(i) {
+			rows.put(i, y[q], weightOf(w, q))
+		}
+	}
+	before, after := make([]float64, k+1), make([]float64, k+1) // positives in the rows below i, and from i on
+	for i, v := range rows.pos {
+		before[i+1] = before[i] + v
+	}
+	for i := k - 1; i >= 0; i-- {
+		after[i] = after[i+1] + rows.pos[i]
+	}
+	least := before[k] // the empty rectangle's
+	for i := range k {
+		clear(cols.pos)
+		clear(cols.neg)
+		for j := i; j < k; j++ {
+			for _, q := range p.in(j) {
+				cols.put(p.col[q], y[q], weightOf(w, q))
+			}
+			least = min(least, before[i]+after[j+1]+leastInterval(cols.pos, cols.neg))
+		}
+	}
+	return least
+}
+
+// rectangleMinimizer is the Minimizer of the rectangles in the plane. O(rows^2 columns), of the sample and the linear term together.
+type rectangleMinimizer struct {
+	class *rectangles
+	term  []float64 // points of the linear term
+	objective
+	plane
+	points []float64 // scratch: of the sample and the term
+	sums   []float64 // scratch, by column
+	mark   []bool    // scratch, by column
+}
+
+// NewMinimizer implements Finite.
+func (c *rectangles) NewMinimizer(z []float64) (Minimizer, error) {
+	if err := c.planar("search of all"); err != nil {
+		return nil, err
+	}
+	if err := c.checkTerm(z); err != nil {
+		return nil, err
+	}
+	return &rectangleMinimizer{class: c, term: slices.Clone(z)}, nil
+}
+
+// Minimize implements Minimizer.
+func (m *rectangleMinimizer) Minimize(x, y, w, c []float64) (Hypothesis, float64, error) {
+	if err := m.class.check(x, y); err != nil {
+		return nil, 0, err
+	}
+	m.set(y, w, c)
+	m.points = append(m.points[:0], x[:2*len(y)]...)
+	if c != nil {
+		m.points = append(m.points, m.term...)
+	}
+	for _, v := range c {
+		m.gains = append(m.gains, float64(2*v))
+	}
+	if err := m.reset(m.points, m.class.domain); err != nil {
+		return nil, 0, err
+	}
+	h, gain := m.best()
+	return h, m.minus + gain, nil
+}
+
+// best compares the best rectangle that holds rows and columns with the first that holds no point, and answers the gain as well.
+func (m *rectangleMinimizer) best() (Rectangle, float64) {
+	k := len(m.cols.values)
+	m.sums, m.mark = zeroed(m.sums, k), zeroed(m.mark, k)
+	gain, at := m.leastBlock(m.gains, m.sums)
+	row, col, ok := m.free(m.mark)
+	none := [4]uint64{row, row, col, col}
+	if !ok {
+		none[0] = m.class.domain // only the empty one, which comes last, holds no point
+	}
+	if k > 0 && gain <= 0 {
+		held := [4]uint64{m.rows.start(at.i), m.rows.values[at.j], m.cols.start(at.k), m.cols.values[at.l]}
+		if gain < 0 || slices.Compare(held[:], none[:]) < 0 {
+			return box(held), gain
+		}
+	}
+	if !ok {
+		return m.class.empty(), 0
+	}
+	return box(none), 0
+}
+
+// box is the rectangle between the rows and columns given.
+func box(at [4]uint64) Rectangle {
+	return Rectangle{Interval(float64(at[0]), float64(at[1])), Interval(float64(at[2]), float64(at[3]))}
+}

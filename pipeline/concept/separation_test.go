@@ -1,0 +1,655 @@
+package concept
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/big"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"gonum.org/v1/gonum/mat"
+	"pgregory.net/rapid"
+)
+
+// listed is a class by its definition: hypothesis i labels x +1 where positive says so.
+type listed struct {
+	Spec
+	size     int
+	positive func(i int, x []float64) bool
+}
+
+func (l *listed) Name() string                              { return l.Spec.Name }
+func (l *listed) Dim() int                                  { return max(1, l.Spec.Dim) }
+func (l *listed) Size() *big.Int                            { return big.NewInt(int64(l.size)) }
+func (l *listed) LogSize() float64                          { return math.Log(float64(l.size)) }
+func (l *listed) VC() int                                   { panic("not asked for") }
+func (l *listed) NewProfile() (Profile, error)              { return nil, ErrNoExactMethod }
+func (l *listed) Member(i uint64) Hypothesis                { return listedMember{l, int(i)} }
+func (l *listed) Best(_, _, _ []float64) (float64, error)   { return 0, ErrNoExactMethod }
+func (l *listed) NewMinimizer([]float64) (Minimizer, error) { return nil, ErrNoExactMethod }
+
+type listedMember struct {
+	class *listed
+	i     int
+}
+
+func (h listedMember) Labels(x, out []float64) {
+	d := h.class.Dim()
+	for k := range out {
+		out[k] = -1
+		if h.class.positive(h.i, x[k*d:(k+1)*d]) {
+			out[k] = 1
+		}
+	}
+}
+
+// defined is the class of a Spec with all its hypotheses.
+func defined(s Spec) *listed {
+	x := float64(s.Domain)
+	var all []func(x []float64) bool
+	add := func(f func(x []float64) bool) { all = append(all, f) }
+	never := func([]float64) bool { return false }
+	switch s.Name {
+	case "thresholds":
+		for t := 0.0; t < x || t == x && !s.NoConstant; t++ {
+			add(func(v []float64) bool { return v[0] >= t })
+		}
+	case "points":
+		for a := 0.0; a < x; a++ {
+			add(func(v []float64) bool { return v[0] == a })
+		}
+	case "intervals", "rectangles":
+		add(never)
+		boxes(x, max(1, s.Dim), nil, add)
+	case "stumps":
+		add(never)
+		add(func([]float64) bool { return true })
+		for j := range s.Dim {
+			for t := 1.0; t < x; t++ {
+				add(func(v []float64) bool { return v[j] >= t })
+				add(func(v []float64) bool { return v[j] < t })
+			}
+		}
+	case "conjunctions":
+		add(never)
+		cubes(s.Dim, nil, add)
+	case "matrix":
+		m := int(s.Domain)
+		for i := 0; i < len(s.Matrix); i += m {
+			add(func(v []float64) bool { return s.Matrix[i+int(v[0])] == '1' })
+		}
+	case "parities", "monotone-conjunctions":
+		for i := range 1 << s.Dim {
+			add(func(v []float64) bool { return bitwise(s.Name, i, v) })
+		}
+	default:
+		panic(s.Name)
+	}
+	return &listed{s, len(all), func(i int, x []float64) bool { return all[i](x) }}
+}
+
+// boxes adds the product of sides with every further product of intervals.
+func boxes(x float64, d int, sides []Range, add func(func([]float64) bool)) {
+	if d == 0 {
+		add(func(v []float64) bool {
+			for j, side := range sides {
+				if side.Label(v[j]) < 0 {
+					return false
+				}
+			}
+			return true
+		})
+		return
+	}
+	for a := 0.0; a < x; a++ {
+		for b := a; b < x; b++ {
+			boxes(x, d-1, append(sides[:len(sides):len(sides)], Interval(a, b)), add)
+		}
+	}
+}
+
+// cubes adds the conjunctions that begin with these literals: 0 and 1 the bit needed, 2 none.
+func cubes(d int, literals []float64, add func(func([]float64) bool)) {
+	if d == 0 {
+		add(func(v []float64) bool {
+			for j, l := range literals {
+				if l != 2 && v[j] != l {
+					return false
+				}
+			}
+			return true
+		})
+		return
+	}
+	for l := range 3 {
+		cubes(d-1, append(literals[:len(literals):len(literals)], float64(l)), add)
+	}
+}
+
+func bitwise(name string, s int, v []float64) bool {
+	odd, missing := false, false
+	for j, bit := range v {
+		if s>>j&1 == 1 {
+			odd = odd != (bit == 1)
+			missing = missing || bit == 0
+		}
+	}
+	if name == "parities" {
+		return odd
+	}
+	return !missing
+}
+
+// smallSpecs are small members of every class.
+func smallSpecs() (all []Spec) {
+	for x := uint64(2); x <= 6; x++ {
+		for _, name := range []string{"thresholds", "points", "intervals"} {
+			all = append(all, Spec{Name: name, Domain: x})
+		}
+		all = append(all, Spec{Name: "thresholds", Domain: x, NoConstant: true})
+		for d := 1; d <= 3; d++ {
+			all = append(all, Spec{Name: "stumps", Domain: x, Dim: d})
+		}
+	}
+	for x := uint64(2); x <= 4; x++ {
+		all = append(all, Spec{Name: "rectangles", Domain: x, Dim: 2})
+	}
+	for d := 1; d <= 5; d++ {
+		all = append(all, Spec{Name: "parities", Dim: d}, Spec{Name: "monotone-conjunctions", Dim: d}, Spec{Name: "conjunctions", Dim: d})
+	}
+	return append(all, Spec{Name: "matrix", Domain: 5, Matrix: "10110" + "10011" + "11101"}, Spec{Name: "matrix", Domain: 1, Matrix: "01"})
+}
+
+func separatorOf(t testing.TB, s Spec, kind string, seed uint64) (*listed, *Separator) {
+	t.Helper()
+	c := defined(s)
+	z, err := NewSeparator(c, s, kind, seed)
+	if err != nil {
+		t.Fatalf("%+v, %s: %v", s, kind, err)
+	}
+	return c, z
+}
+
+// apart compares all pairs bit by bit.
+func apart(c Finite, z *Separator) (least, most int) {
+	n, m := int(c.Size().Int64()), z.Len()
+	a, b := make([]float64, m), make([]float64, m)
+	least = math.MaxInt
+	for i := range n {
+		c.Member(uint64(i)).Labels(z.Points, a)
+		for j := range i {
+			c.Member(uint64(j)).Labels(z.Points, b)
+			h := 0
+			for k := range a {
+				if a[k] != b[k] {
+					h++
+				}
+			}
+			least, most = min(least, h), max(most, h)
+		}
+	}
+	return least, most
+}
+
+// signRows are the unit sign vectors.
+func signRows(c Finite, z *Separator) []float64 {
+	n, m := int(c.Size().Int64()), z.Len()
+	rows := make([]float64, n*m)
+	for i := range n {
+		c.Member(uint64(i)).Labels(z.Points, rows[i*m:(i+1)*m])
+	}
+	for i := range rows {
+		rows[i] /= math.Sqrt(float64(m))
+	}
+	return rows
+}
+
+// Every kind tells h truly, for small members of every class; so are the spread and the margin, by formula or not.
+func TestSeparatorsByEnumeration(t *testing.T) {
+	for _, s := range smallSpecs() {
+		for _, kind := range SeparatorKinds() {
+			if kind == "code" && s.Name != "parities" {
+				continue
+			}
+			c, z := separatorOf(t, s, kind, 3)
+			least, most := apart(c, z)
+			if z.Hamming != least || least < 1 {
+				t.Errorf("%+v, %s: h %d, want %d", s, kind, z.Hamming, least)
+			}
+			if want := spread(most, z.Len()); z.Spread != want && z.Spread != 4 {
+				t.Errorf("%+v, %s: spread %v, want %v or 4", s, kind, z.Spread, want)
+			}
+			if z.Orthonormal != (s.Name == "parities" && kind == "cube") {
+				t.Errorf("%+v, %s: orthonormal %v", s, kind, z.Orthonormal)
+			}
+			if c.size > 130 {
+				continue
+			}
+			computed, err := HullMargin(signRows(c, z), z.Len())
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := z.HullMargin(c)
+			if got.Lower > computed.Upper*(1+1e-9) || got.Upper < computed.Lower*(1-1e-9) || got.Upper-got.Lower > 1e-9 {
+				t.Errorf("%+v, %s: margin %v, computed %v", s, kind, got, computed)
+			}
+		}
+	}
+}
+
+// The sizes of the sets.
+func TestSeparatorLen(t *testing.T) {
+	for _, c := range []struct {
+		spec Spec
+		kind string
+		m, h int
+	}{
+		{Spec{Name: "thresholds", Domain: 9}, "standard", 9, 1},
+		{Spec{Name: "thresholds", Domain: 9, NoConstant: true}, "standard", 8, 1},
+		{Spec{Name: "thresholds", Domain: 9, NoConstant: true}, "cube", 9, 1},
+		{Spec{Name: "thresholds", Domain: 9, NoConstant: true}, "greedy", 8, 1},
+		{Spec{Name: "points", Domain: 9}, "standard", 9, 2},
+		{Spec{Name: "points", Domain: 9}, "greedy", 8, 1},
+		{Spec{Name: "parities", Dim: 5}, "standard", 5, 1},
+		{Spec{Name: "parities", Dim: 5}, "cube", 32, 16},
+		{Spec{Name: "parities", Dim: 5}, "greedy", 5, 1},
+		{Spec{Name: "monotone-conjunctions", Dim: 5}, "standard", 5, 1},
+		{Spec{Name: "conjunctions", Dim: 3}, "standard", 8, 1},
+		{Spec{Name: "stumps", Domain: 4, Dim: 3}, "standard", 10, 1},
+		{Spec{Name: "stumps", Domain: 4, Dim: 3}, "cube", 64, 16},
+		{Spec{Name: "rectangles", Domain: 4, Dim: 2}, "standard", 16, 1},
+		{Spec{Name: "matrix", Domain: 5, Matrix: "10110" + "10011" + "11101"}, "standard", 4, 2}, // column 0 is constant
+		{Spec{Name: "matrix", Domain: 5, Matrix: "10110" + "10011" + "11101"}, "cube", 5, 2},
+	} {
+		_, z := separatorOf(t, c.spec, c.kind, 0)
+		if z.Len() != c.m || z.Hamming != c.h || len(z.Points) != c.m*max(1, c.spec.Dim) {
+			t.Errorf("%+v, %s: m %d, h %d, want %d, %d; points %v", c.spec, c.kind, z.Len(), z.Hamming, c.m, c.h, z.Points)
+		}
+	}
+}
+
+type separationCase struct {
+	Cls             string
+	M, F            int
+	MinHamming      int       `json:"min_hamming"`
+	Rho01           float64   `json:"rho01"`
+	RhoPM           float64   `json:"rho_pm1"`
+	Prop01          []float64 `json:"prop1_01"`
+	PropPM          []float64 `json:"prop1_pm1"`
+	HullMargin      float64   `json:"hull_margin"`
+	HullMarginUpper float64   `json:"hull_margin_upper"`
+}
+
+func readSeparation(t *testing.T) (cases []separationCase, tol float64) {
+	t.Helper()
+	text, err := os.ReadFile("testdata/separation.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v struct {
+		TolAbs float64 `json:"tol_abs"`
+		Cases  []separationCase
+	}
+	if err := json.Unmarshal(text, &v); err != nil {
+		t.Fatal(err)
+	}
+	if len(v.Cases) != 12 {
+		t.Fatalf("%d cases", len(v.Cases))
+	}
+	return v.Cases, v.TolAbs
+}
+
+// named is the class and kind of a case: hadamard_full_3, points_8.
+func named(t *testing.T, cls string) (Spec, string) {
+	t.Helper()
+	at := strings.LastIndex(cls, "_")
+	n, err := strconv.Atoi(cls[at+1:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch cls[:at] {
+	case "hadamard_full":
+		return Spec{Name: "parities", Dim: n}, "cube"
+	case "hadamard_basis":
+		return Spec{Name: "parities", Dim: n}, "standard"
+	}
+	return Spec{Name: cls[:at], Domain: uint64(n)}, "standard"
+}
+
+func TestSeparationVectors(t *testing.T) {
+	cases, tol := readSeparation(t)
+	for _, v := range cases {
+		s, kind := named(t, v.Cls)
+		c, z := separatorOf(t, s, kind, 0)
+		table, err := NewSignTable(c, z.Points)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, _, _ := table.MinHamming()
+		got := []int{z.Len(), c.size, z.Hamming, h}
+		if diff := cmp.Diff([]int{v.M, v.F, v.MinHamming, v.MinHamming}, got); diff != "" {
+			t.Errorf("%s: m, size, h twice (-want +got):\n%s", v.Cls, diff)
+		}
+		near(t, v.Cls+": rho of 0 and 1", z.Rho01(), v.Rho01, tol)
+		near(t, v.Cls+": rho of -1 and +1", z.RhoPM(), v.RhoPM, tol)
+		rows := signRows(c, z)
+		computed, err := HullMargin(rows, z.Len())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range []Margin{computed, z.HullMargin(c)} {
+			near(t, v.Cls+": lower margin", r.Lower, v.HullMargin, tol)
+			near(t, v.Cls+": upper margin", r.Upper, v.HullMarginUpper, tol)
+			if !(r.Lower <= v.HullMarginUpper && v.HullMargin <= r.Upper) {
+				t.Errorf("%s: margin %v, want about %v", v.Cls, r, v.HullMargin)
+			}
+		}
+		for k := range rows {
+			rows[k] = math.Copysign(1, rows[k])
+		}
+		near(t, v.Cls+": rho of the table", Rho(rows, z.Len()), v.RhoPM, tol)
+		for i, want := range v.PropPM {
+			near(t, v.Cls+": singular value bound", singular(rows, z.Len())[i], want, tol)
+		}
+		for k := range rows {
+			rows[k] = (rows[k] + 1) / 2
+		}
+		near(t, v.Cls+": rho of the 0/1 table", Rho(rows, z.Len()), v.Rho01, tol)
+		for i, want := range v.Prop01 {
+			near(t, v.Cls+": 0/1 singular value bound", singular(rows, z.Len())[i], want, tol)
+		}
+	}
+}
+
+// singular are the bounds sigma sqrt(2/m) <= rho with three choices of sigma: the last value that a library returns, which is wrong for
+// more functions than points; the |F|-th singular value; and the least one on the vectors orthogonal to (1, ..., 1).
+func singular(rows []float64, m int) []float64 {
+	n := len(rows) / m
+	a := mat.DenseCopyOf(mat.NewDense(n, m, rows).T())
+	values := func() []float64 {
+		var svd mat.SVD
+		if !svd.Factorize(a, mat.SVDNone) {
+			panic("no singular values")
+		}
+		return svd.Values(nil)
+	}
+	bound := func(v []float64, k int) float64 {
+		if k >= len(v) {
+			return 0
+		}
+		return v[k] * math.Sqrt(2/float64(m))
+	}
+	v := values()
+	out := []float64{bound(v, len(v)-1), bound(v, n-1)}
+	for i := range m { // centred: a (1 - J/n), which is 0 on (1, ..., 1) and a on the vectors orthogonal to it
+		mean := mat.Sum(a.RowView(i)) / float64(n)
+		for j := range n {
+			a.Set(i, j, a.At(i, j)-mean)
+		}
+	}
+	return append(out, bound(values(), n-2))
+}
+
+// On the standard basis the parities have rho = 1/sqrt(d) and not, as on the cube, 1/sqrt(2): two that differ in one bit differ on one
+// point of the basis.
+func TestBasisIsNoCube(t *testing.T) {
+	for d := 3; d <= 8; d++ {
+		s := Spec{Name: "parities", Dim: d}
+		c, basis := separatorOf(t, s, "standard", 0)
+		if h, _ := apart(c, basis); h != 1 || basis.Hamming != 1 || basis.Rho01() > 0.99/math.Sqrt2 {
+			t.Errorf("d=%d: h %d and %d, rho %v", d, basis.Hamming, h, basis.Rho01())
+		}
+		near(t, "rho on the basis", basis.Rho01(), 1/math.Sqrt(float64(d)), 1e-15)
+		_, cube := separatorOf(t, s, "cube", 0)
+		near(t, "rho on the cube", cube.Rho01(), 1/math.Sqrt2, 1e-15)
+	}
+}
+
+// Codes keep their distance where the basis loses it.
+func TestCode(t *testing.T) {
+	for d := 1; d <= 7; d++ {
+		for seed := range uint64(4) {
+			c, z := separatorOf(t, Spec{Name: "parities", Dim: d}, "code", seed)
+			least, most := apart(c, z)
+			if z.Len() != 10*d || z.Hamming != least || z.Spread != spread(most, z.Len()) {
+				t.Errorf("d=%d, seed %d: m %d, h %d, spread %v, want h %d, %d", d, seed, z.Len(), z.Hamming, z.Spread, least, most)
+			}
+			again, err := NewSeparator(c, c.Spec, "code", seed)
+			if err != nil || cmp.Diff(z.Points, again.Points) != "" {
+				t.Errorf("d=%d, seed %d: another code the second time, %v", d, seed, err)
+			}
+			next, err := NewSeparator(c, c.Spec, "code", seed+1)
+			if err != nil || d > 1 && cmp.Diff(z.Points, next.Points) == "" {
+				t.Errorf("d=%d, seed %d: the same code as from the next seed, %v", d, seed, err)
+			}
+		}
+	}
+	if z, err := code(16, 1); err != nil || float64(z.Hamming) < 0.2*float64(z.Len()) {
+		t.Errorf("d=16: %v, h %d of %d", err, z.Hamming, z.Len())
+	}
+}
+
+// Among many seeds some first draw the zero matrix; all of them give a code.
+func TestCodeRedraws(t *testing.T) {
+	zero := 0
+	for seed := range uint64(4096) {
+		z, err := code(1, seed)
+		if err != nil || z.Hamming < 1 {
+			t.Fatalf("seed %d: h %d, %v", seed, z.Hamming, err)
+		}
+		if first, err := code(1, seed+1); err == nil && cmp.Equal(first.Points, z.Points) {
+			zero++
+		}
+	}
+	if zero == 0 {
+		t.Error("no matrix was drawn again")
+	}
+}
+
+// slowCover is greedy set cover over an explicit list of pairs.
+func slowCover(c Finite, domain []float64) (chosen []int) {
+	n, points := int(c.Size().Int64()), len(domain)/c.Dim()
+	labels := make([][]float64, n)
+	for i := range labels {
+		labels[i] = make([]float64, points)
+		c.Member(uint64(i)).Labels(domain, labels[i])
+	}
+	open := map[[2]int]bool{}
+	for i := range n {
+		for j := range i {
+			open[[2]int{j, i}] = true
+		}
+	}
+	for len(open) > 0 {
+		best, most := 0, 0
+		for p := range points {
+			gain := 0
+			for pair := range open {
+				if labels[pair[0]][p] != labels[pair[1]][p] {
+					gain++
+				}
+			}
+			if gain > most {
+				best, most = p, gain
+			}
+		}
+		chosen = append(chosen, best)
+		for pair := range open {
+			if labels[pair[0]][best] != labels[pair[1]][best] {
+				delete(open, pair)
+			}
+		}
+	}
+	return chosen
+}
+
+// matrixSpec draws a matrix of different rows.
+func matrixSpec(t *rapid.T, rows, columns int) Spec {
+	m := rapid.IntRange(1, columns).Draw(t, "columns")
+	text := rapid.SliceOfNDistinct(rapid.StringOfN(rapid.RuneFrom([]rune("01")), m, m, m), 2, max(2, min(rows, 1<<m)), rapid.ID[string]).Draw(t, "rows")
+	return Spec{Name: "matrix", Domain: uint64(m), Matrix: strings.Join(text, "")}
+}
+
+func TestGreedyAgainstPairs(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := matrixSpec(t, 12, 9)
+		c := defined(s)
+		domain, err := allPoints(c, s, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := newCover(c, c.size, domain).run()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(slowCover(c, domain), got); diff != "" {
+			t.Fatalf("%s of %d (-want +got):\n%s", s.Matrix, s.Domain, diff)
+		}
+	})
+}
+
+// Rows of any width, tiles and all.
+func TestMinHammingByEnumeration(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := matrixSpec(t, 12, 140)
+		c := defined(s)
+		for _, kind := range []string{"standard", "cube"} {
+			z, err := NewSeparator(c, s, kind, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			least, most := apart(c, z)
+			if z.Hamming != least || z.Spread != spread(most, z.Len()) {
+				t.Fatalf("%+v, %s: h %d, spread %v, want %d, %d", s, kind, z.Hamming, z.Spread, least, most)
+			}
+		}
+	})
+}
+
+// The pair is the first one, also across tiles: with 40 words to a row there are 25 rows to a tile.
+func TestMinHammingPair(t *testing.T) {
+	const n, m = 80, 40 * 64
+	c := &listed{Spec{Name: "matrix", Domain: m}, n, func(i int, x []float64) bool {
+		switch i {
+		case 70:
+			i = 3
+		case 21, 60:
+			i = 20
+		}
+		return i*int(x[0])%83 < 41
+	}}
+	z := make([]float64, m)
+	for j := range z {
+		z[j] = float64(j)
+	}
+	table, err := NewSignTable(c, z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h, i, j := table.MinHamming(); h != 0 || i != 3 || j != 70 {
+		t.Errorf("got %d for %d and %d", h, i, j)
+	}
+	single, err := NewSignTable(&listed{c.Spec, 1, c.positive}, z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h, _, _ := single.MinHamming(); h != -1 {
+		t.Errorf("one row: %d", h)
+	}
+}
+
+func TestRho(t *testing.T) {
+	near(t, "three constants", Rho([]float64{-1, -1, 0, 0, 1, 1}, 2), 1, 0)
+	near(t, "one difference", Rho([]float64{0, 0, 3, 4, 3, 4.5, 9, 9}, 2), 0.5/math.Sqrt2, 1e-15)
+	near(t, "twins", Rho([]float64{1, 2, 1, 2}, 2), 0, 0)
+	if got := Rho([]float64{1, 2}, 2); !math.IsInf(got, 1) {
+		t.Errorf("one function: %v", got)
+	}
+}
+
+func TestSeparatorRefuses(t *testing.T) {
+	twins := &listed{Spec{Name: "matrix", Domain: 3, Matrix: "010110010"}, 3, defined(Spec{Name: "matrix", Domain: 3, Matrix: "010110010"}).positive}
+	huge := func(s Spec, size int) *listed { return &listed{s, size, nil} }
+	for _, c := range []struct {
+		class *listed
+		kind  string
+		want  string
+	}{
+		{defined(Spec{Name: "points", Domain: 4}), "basis", `separator of kind "basis": use one of standard, cube, code, greedy`},
+		{defined(Spec{Name: "points", Domain: 4}), "code", `separate class "points" by a code: only parities have one`},
+		{defined(Spec{Name: "points", Domain: 1}), "standard", `separate class "points": a single hypothesis needs no separator`},
+		{twins, "standard", `separate class "matrix": hypotheses 0 and 2 agree at every one of 1 points`},
+		{twins, "greedy", `separate class "matrix": hypotheses 0 and 2 agree on the whole domain`},
+		{huge(Spec{Name: "thresholds", Domain: 1 << 40}, 9), "standard", `separate with 1099511627776^1 points of 1 numbers: use at most 4194304 points`},
+		{huge(Spec{Name: "parities", Dim: 23}, 9), "cube", `separate with 2^23 points of 23 numbers`},
+		{huge(Spec{Name: "parities", Dim: 22}, 9), "cube", `use at most 4194304 points and 33554432 numbers in all`},
+		{huge(Spec{Name: "parities", Dim: 6000}, 9), "standard", `separate with 6000 points of 6000 numbers`},
+		{huge(Spec{Name: "parities", Dim: 25}, 9), "code", `separate parities in dimension 25 by a code: use at most 24`},
+		{huge(Spec{Name: "stumps", Domain: 1 << 40, Dim: 1 << 16}, 9), "standard", `separate with 72057594037862401 points`},
+		{huge(Spec{Name: "stumps", Domain: 1 << 20, Dim: 5}, 9), "standard", `separate with 5242876 points of 5 numbers`},
+		{huge(Spec{Name: "intervals", Domain: 100}, 5051), "greedy", `list class "intervals": 5051 hypotheses, use at most 4096`},
+		{huge(Spec{Name: "intervals", Domain: 5000}, 9), "greedy", `use at most 4096 points`},
+		{huge(Spec{Name: "matrix", Domain: 3}, 1<<14+1), "cube", `list class "matrix": 16385 hypotheses, use at most 16384`},
+	} {
+		if _, err := NewSeparator(c.class, c.class.Spec, c.kind, 0); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s, %s: error %v, want %s", c.class.Name(), c.kind, err, c.want)
+		}
+	}
+}
+
+// The largest sets that are allowed.
+func TestLargeSeparators(t *testing.T) {
+	thresholds := &listed{Spec{Name: "thresholds", Domain: 1 << 22}, 1<<22 + 1, nil}
+	z, err := NewSeparator(thresholds, thresholds.Spec, "standard", 0)
+	if err != nil || z.Len() != 1<<22 || z.Points[1<<22-1] != 1<<22-1 {
+		t.Fatal(err)
+	}
+	near(t, "margin of many thresholds", z.HullMargin(thresholds).Lower, math.Sqrt(0x1p-21), 1e-15)
+	intervals := &listed{Spec{Name: "intervals", Domain: 1 << 12}, 1<<11*(1<<12+1) + 1, nil}
+	if z, err = NewSeparator(intervals, intervals.Spec, "cube", 0); err != nil {
+		t.Fatal(err)
+	}
+	r := z.HullMargin(intervals)
+	near(t, "lower bound without formula", r.Lower, 0x1p-11, 1e-15)
+	near(t, "upper bound without formula", r.Upper, 0x1p-5, 1e-15)
+}
+
+func BenchmarkMinHamming(b *testing.B) {
+	s := Spec{Name: "parities", Dim: 10}
+	c, z := separatorOf(b, s, "cube", 0)
+	table, err := NewSignTable(c, z.Points)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		table.MinHamming()
+	}
+	words := float64(1024*1023/2) * 16
+	b.ReportMetric(words*float64(b.N)/b.Elapsed().Seconds()/1e9, "Gword/s") // the bound: one population count a cycle
+}
+
+func BenchmarkGreedy(b *testing.B) {
+	for _, s := range []Spec{{Name: "thresholds", Domain: 1000}, {Name: "parities", Dim: 10}} {
+		b.Run(fmt.Sprint(s.Name), func(b *testing.B) {
+			c := defined(s)
+			for b.Loop() {
+				if _, err := NewSeparator(c, s, "greedy", 0); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkCode(b *testing.B) {
+	for b.Loop() {
+		if _, err := code(20, 1); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(0x1p20*4*float64(b.N)/b.Elapsed().Seconds()/1e9, "Gword/s")
+}

@@ -1,0 +1,133 @@
+package concept
+
+import (
+	"math/bits"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// plainVC is the Vapnik-Chervonenkis dimension by recursion on the functions that agree with both labels of a point.
+func plainVC(rows []string) int {
+	best := 0
+	for v := 0; v < len(rows[0]); v++ {
+		best = max(best, shatteredFrom([][]string{rows}, v))
+	}
+	return best
+}
+
+// shatteredFrom is the size of the largest set that holds v and points after it and cuts every part; 0 where v does not.
+func shatteredFrom(parts [][]string, v int) int {
+	var halves [][]string
+	for _, part := range parts {
+		var zero, one []string
+		for _, row := range part {
+			if row[v] == '1' {
+				one = append(one, row)
+			} else {
+				zero = append(zero, row)
+			}
+		}
+		if len(zero) == 0 || len(one) == 0 {
+			return 0
+		}
+		halves = append(halves, zero, one)
+	}
+	best := 1
+	for next := v + 1; next < len(parts[0][0]); next++ {
+		best = max(best, 1+shatteredFrom(halves, next))
+	}
+	return best
+}
+
+// drawRows draws distinct rows, sparse or dense.
+func drawRows(t *rapid.T) []string {
+	points := rapid.IntRange(1, 8).Draw(t, "points")
+	most := min(1<<points, rapid.SampledFrom([]int{1, 5, 20, 150}).Draw(t, "most"))
+	share := rapid.IntRange(1, 5).Draw(t, "share")
+	r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+	var rows []string
+	seen := map[string]bool{}
+	for range most {
+		row := make([]byte, points)
+		for v := range row {
+			row[v] = '0'
+			if r.IntN(10) < share {
+				row[v] = '1'
+			}
+		}
+		if !seen[string(row)] {
+			seen[string(row)], rows = true, append(rows, string(row))
+		}
+	}
+	return rows
+}
+
+func TestVCByRecursion(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rows := drawRows(t)
+		k, err := New(Spec{Name: "matrix", Domain: uint64(len(rows[0])), Matrix: strings.Join(rows, "")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := plainVC(rows); k.VC() != want {
+			t.Fatalf("VC %d, want %d", k.VC(), want)
+		}
+	})
+}
+
+// Of equal and complementary columns one is left: many copies of a class take no longer than one.
+func TestShatterMergesColumns(t *testing.T) {
+	const rows = 70
+	columns := columnsOf(rows, 6, func(i, v int) bool { return (i>>(v%2)&1 == 1) != (v >= 4) })
+	if s := newShatter(columns, rows, maxReads); len(s.columns) != 2 || len(s.all) != 2 {
+		t.Errorf("%d columns are left, want 2", len(s.columns))
+	}
+}
+
+// Classes as large as a matrix can be, with known dimensions.
+func TestVCOfLargeMatrices(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		rows, points int
+		label        func(i, v int) bool
+		want         int
+	}{
+		{"thresholds", 720, 720, func(i, v int) bool { return v >= i }, 1},
+		{"points", 720, 720, func(i, v int) bool { return v == i }, 1},
+		{"two runs", 1024, 512, func(i, v int) bool { return i%32*16 <= v && v < i/32*16 }, 2},
+		{"parities", 512, 512, func(i, v int) bool { return bits.OnesCount(uint(i&v))%2 == 1 }, 9},
+		{"monotone conjunctions", 512, 512, func(i, v int) bool { return i&v == i }, 9},
+	} {
+		if got, high := vcOf(columnsOf(c.rows, c.points, c.label), c.rows, 1<<30); got != high || got != c.want {
+			t.Errorf("%s: VC between %d and %d, want %d", c.name, got, high, c.want)
+		}
+	}
+}
+
+func columnsOf(rows, points int, label func(i, v int) bool) [][]uint64 {
+	m := matrix{points: points}
+	var text strings.Builder
+	for i := range rows {
+		for v := range points {
+			if label(i, v) {
+				text.WriteByte('1')
+			} else {
+				text.WriteByte('0')
+			}
+		}
+	}
+	m.text = text.String()
+	return m.columns(rows)
+}
+
+// A large random class has too many sets that are nearly shattered: the search says so instead of going on for ever.
+func TestUndecidedVC(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	columns := columnsOf(1024, 256, func(int, int) bool { return r.IntN(2) == 0 })
+	if low, high := vcOf(columns, 1024, 1<<20); low != 8 || high != 10 {
+		t.Errorf("VC between %d and %d, want 8 and 10", low, high)
+	}
+}

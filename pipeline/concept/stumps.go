@@ -1,0 +1,293 @@
+package concept
+
+import (
+	"math"
+	"math/big"
+	"math/rand/v2"
+)
+
+// Stump labels a point of Dim numbers by one of them: Above where coordinate Axis is at least T, and -Above elsewhere.
+type Stump struct {
+	Dim, Axis int
+	T         float64
+	Above     float64 // -1 or +1
+}
+
+// Labels implements Hypothesis.
+func (s Stump) Labels(x, out []float64) {
+	for i := range out {
+		out[i] = -s.Above
+		if x[i*s.Dim+s.Axis] >= s.T {
+			out[i] = s.Above
+		}
+	}
+}
+
+// stumps is the class of the functions of d numbers in 0..X-1 that compare one of them with a constant, and of the two constants:
+// 2d(X-1) + 2 in all.
+type stumps struct{ lattice }
+
+func newStumps(domain uint64, dim int) (Class, error) {
+	if dim == 0 {
+		dim = 1
+	}
+	l, err := newLattice("stumps", domain, dim, 2)
+	if err != nil {
+		return nil, err
+	}
+	return &stumps{l}, nil
+}
+
+// perAxis is the number of stumps that use one coordinate, and size that of all.
+func (c *stumps) perAxis() uint64 { return 2 * (c.domain - 1) }
+func (c *stumps) size() uint64    { return uint64(c.dim)*c.perAxis() + 2 }
+
+// Size implements Class.
+func (c *stumps) Size() *big.Int { return new(big.Int).SetUint64(c.size()) }
+
+// LogSize implements Class.
+func (c *stumps) LogSize() float64 { return math.Log(float64(c.size())) }
+
+// VC implements Class: the largest m with binom(m, floor(m/2)) <= 2d and 2^m <= |H|. Both are necessary for every X, so that it is never
+// below the dimension. It is the dimension where it is at most X (Gey 2018, for real coordinates; m points take m different values in
+// each), and for X = 2, where each coordinate gives one of the 2^(m-1) - 1 ways to split m points in two: floor(log2(2d+2)).
+// Elsewhere it is an upper bound.
+func (c *stumps) VC() int {
+	m, central := 1, 1 // binom(m, floor(m/2))
+	for {
+		next := 2 * central // m+1 = 2h from m = 2h-1
+		if m%2 == 0 {       // m+1 = 2h+1 from m = 2h
+			next = central * (m + 1) / (m/2 + 1)
+		}
+		if next > 2*c.dim || c.size()>>(m+1) == 0 {
+			return m
+		}
+		m, central = m+1, next
+	}
+}
+
+// Member implements Finite.
+func (c *stumps) Member(i uint64) Hypothesis {
+	switch i {
+	case 0:
+		return Stump{c.dim, 0, math.Inf(1), 1}
+	case 1:
+		return Stump{c.dim, 0, math.Inf(-1), 1}
+	}
+	axis, rank := (i-2)/c.perAxis(), (i-2)%c.perAxis()
+	above := 1.0
+	if rank%2 == 1 {
+		above = -1
+	}
+	return Stump{c.dim, int(axis), float64(rank/2 + 1), above}
+}
+
+// number is that of the stump that labels v >= t of an axis +1; the next number is its opposite's.
+func (c *stumps) number(axis int, t uint64) uint64 { return 2 + uint64(axis)*c.perAxis() + 2*(t-1) }
+
+// Best implements Class. O(d n log n).
+func (c *stumps) Best(x, y, w []float64) (float64, error) {
+	if err := c.check(x, y); err != nil {
+		return 0, err
+	}
+	best, column := math.Inf(1), make([]float64, len(y))
+	one := ordered{name: c.name, domain: c.domain}
+	for j := range c.dim {
+		for i := range y {
+			column[i] = x[i*c.dim+j]
+		}
+		s, err := one.weigh(column, y, w)
+		if err != nil {
+			return 0, err
+		}
+		best = min(best, leastCut(s.pos, s.neg)/s.total, leastCut(s.neg, s.pos)/s.total)
+	}
+	return best, nil
+}
+
+// leastCut is the least sum of the first elements of below and the remaining ones of above.
+func leastCut(below, above []float64) float64 {
+	before, after := 0.0, math.Inf(1)
+	for i := range below {
+		before, after = before+below[i], min(before, after)+above[i]
+	}
+	return min(before, after)
+}
+
+// NewProfile implements Class.
+func (c *stumps) NewProfile() (Profile, error) { return &stumpProfile{class: c}, nil }
+
+// stumpProfile is the profile of the stumps. On each axis the thresholds between two neighbouring values agree on the sample; their
+// opposites have n - err errors. Hypotheses with equally many errors are drawn together.
+type stumpProfile struct {
+	tally
+	class  *stumps
+	cuts   []segment // of the stumps +1 at v >= t, axis by axis; first is the number of the first one
+	counts []uint64  // of all stumps by number of errors
+	levels []segment // the counts above 0, ascending by number of errors
+	noise  []float64 // scratch: a uniform number for each level
+}
+
+// Reset implements Profile. O(d n log n).
+func (p *stumpProfile) Reset(x, y []float64) error {
+	p.levels = p.levels[:0]
+	if err := p.class.check(x, y); err != nil {
+		return err
+	}
+	p.domain, p.cuts, p.counts = p.class.domain, p.cuts[:0], zeroed(p.counts, len(y)+1)
+	p.countLabels(y)
+	p.counts[p.positives]++ // all -1
+	p.counts[p.negatives]++ // all +1
+	for axis := range p.class.dim {
+		p.cut(axis, x, y)
+	}
+	for err, count := range p.counts {
+		if count > 0 {
+			p.levels = append(p.levels, segment{err: err, count: count})
+		}
+	}
+	return nil
+}
+
+func (p *stumpProfile) countLabels(y []float64) {
+	p.positives = 0
+	for _, label := range y {
+		if label > 0 {
+			p.positives++
+		}
+	}
+	p.negatives = len(y) - p.positives
+}
+
+// cut adds the thresholds 1..X-1 of one axis: those in (v[i-1], v[i]] agree, and crossing v[i] turns its labels to -1.
+func (p *stumpProfile) cut(axis int, x, y []float64) {
+	p.keys = p.keys[:0]
+	for i, label := range y {
+		key := uint64(x[i*p.class.dim+axis]) << 1
+		if label > 0 {
+			key |= 1
+		}
+		p.keys = append(p.keys, key)
+	}
+	p.count()
+	t, errs := uint64(1), p.negatives
+	for i, v := range p.values {
+		p.add(axis, t, v+1, errs)
+		t, errs = v+1, errs+p.pos[i]-p.neg[i]
+	}
+	p.add(axis, t, p.class.domain, errs)
+}
+
+// add counts the thresholds from t to end-1, which err that often, and their opposites.
+func (p *stumpProfile) add(axis int, t, end uint64, errs int) {
+	if t >= end {
+		return
+	}
+	count := end - t
+	p.cuts = append(p.cuts, segment{errs, count, p.class.number(axis, t)})
+	p.counts[errs] += count
+	p.counts[p.positives+p.negatives-errs] += count
+}
+
+// Min implements Profile.
+func (p *stumpProfile) Min() int { return p.levels[0].err }
+
+// Exponential implements Profile: a number of errors by the Gumbel trick, then a uniform one of the stumps that make as many.
+func (p *stumpProfile) Exponential(eps float64, r *rand.Rand) Hypothesis {
+	return p.uniformMember(gumbel(p.levels, p.Min(), eps, p.uniforms(r)), r)
+}
+
+// PermuteAndFlip implements Profile: a number of errors by exponential noise, then a uniform one of the stumps that make as many.
+func (p *stumpProfile) PermuteAndFlip(eps float64, r *rand.Rand) Hypothesis {
+	return p.uniformMember(flip(p.levels, p.Min(), eps, p.uniforms(r)), r)
+}
+
+func (p *stumpProfile) uniforms(r *rand.Rand) []float64 {
+	p.noise = p.noise[:0]
+	for range p.levels {
+		p.noise = append(p.noise, uniform(r))
+	}
+	return p.noise
+}
+
+func (p *stumpProfile) uniformMember(level int, r *rand.Rand) Hypothesis {
+	return p.class.Member(p.ranked(p.levels[level].err, r.Uint64N(p.levels[level].count)))
+}
+
+// ranked is the number of a stump with that many errors: of rank 0, 1, ... in the order of the cuts, those above +1 before their opposites.
+func (p *stumpProfile) ranked(errs int, rank uint64) uint64 {
+	for i, constant := range []int{p.positives, p.negatives} {
+		if constant == errs {
+			if rank == 0 {
+				return uint64(i)
+			}
+			rank--
+		}
+	}
+	n := p.positives + p.negatives
+	for _, s := range p.cuts {
+		for opposite, e := range [2]int{s.err, n - s.err} {
+			if e != errs {
+				continue
+			}
+			if rank < s.count {
+				return s.first + 2*rank + uint64(opposite)
+			}
+			rank -= s.count
+		}
+	}
+	panic("rank beyond the level's count")
+}
+
+// stumpMinimizer is the Minimizer of the stumps. O(d (n log n + m)).
+type stumpMinimizer struct {
+	class *stumps
+	terms []anchors // by axis
+	objective
+	sweep
+}
+
+// NewMinimizer implements Finite.
+func (c *stumps) NewMinimizer(z []float64) (Minimizer, error) {
+	if err := c.checkTerm(z); err != nil {
+		return nil, err
+	}
+	m := &stumpMinimizer{class: c}
+	m.domain = c.domain
+	for axis := range c.dim {
+		term, err := newAnchors(z, c.dim, axis, c.domain)
+		if err != nil {
+			return nil, err
+		}
+		m.terms = append(m.terms, term)
+	}
+	return m, nil
+}
+
+// Minimize implements Minimizer. It looks at the constants and, on each axis, at the cuts between neighbouring values: other stumps agree
+// with a constant on all points, which comes first.
+func (m *stumpMinimizer) Minimize(x, y, w, c []float64) (Hypothesis, float64, error) {
+	if err := m.class.check(x, y); err != nil {
+		return nil, 0, err
+	}
+	m.set(y, w, c)
+	best, least := uint64(0), m.minus
+	if m.plus < least {
+		best, least = 1, m.plus
+	}
+	for axis := range m.class.dim {
+		if err := m.merge(x[:len(y)*m.class.dim], m.class.dim, axis, m.gains, &m.terms[axis], c); err != nil {
+			return nil, 0, err
+		}
+		below := 0.0 // gains of the values below the cut
+		for i := 1; i < len(m.values); i++ {
+			below += m.sums[i-1]
+			for opposite, sum := range [2]float64{m.plus - below, m.minus + below} {
+				if sum < least {
+					best, least = m.class.number(axis, m.start(i))+uint64(opposite), sum
+				}
+			}
+		}
+	}
+	return m.class.Member(best), least, nil
+}

@@ -1,0 +1,97 @@
+package concept
+
+// Minimisers start from the sum with every point labelled -1 and add gains: what labelling a point +1 instead adds to it, w or -w at an
+// example and 2c at a point of the linear term. Of hypotheses whose computed sums are equal the first is taken. Sums that are equal on
+// paper come out equal where no addition rounds, as with whole numbers below 2^53.
+
+// objective is what does not depend on where the points lie.
+type objective struct {
+	gains       []float64 // of the examples
+	minus, plus float64   // the sum with every point labelled -1, and +1
+}
+
+// set takes labels, weights and the linear term's coefficients; w and c may be nil.
+func (o *objective) set(y, w, c []float64) {
+	o.gains, o.minus, o.plus = o.gains[:0], 0, 0
+	for i, label := range y {
+		gain := weightOf(w, i)
+		if label > 0 {
+			o.minus += gain
+			gain = -gain
+		} else {
+			o.plus += gain
+		}
+		o.gains = append(o.gains, gain)
+	}
+	for _, v := range c {
+		o.minus, o.plus = o.minus-v, o.plus+v
+	}
+}
+
+// anchors are one coordinate of the points of a linear term.
+type anchors struct {
+	axis
+	slot []int // that of point j is values[slot[j]]
+}
+
+// newAnchors sorts coordinate number axis of the points z, of dim numbers each below domain.
+func newAnchors(z []float64, dim, axis int, domain uint64) (a anchors, err error) {
+	var s sorter
+	shift, err := s.order(z, dim, axis, domain)
+	if err != nil {
+		return a, err
+	}
+	a.slot = make([]int, len(s.keys))
+	for _, key := range s.keys {
+		a.extend(key >> shift)
+		a.slot[key&(1<<shift-1)] = len(a.values) - 1
+	}
+	return a, nil
+}
+
+// sweep is the gains on one axis, summed by value.
+type sweep struct {
+	sorter
+	axis
+	sums   []float64 // of the gains at each value
+	linear []float64 // scratch: the gains of the linear term at each of its values
+}
+
+// merge sums the gains of the points x in coordinate number axis and those of a linear term with the coefficients c, if c is not nil.
+// Beyond sorting x it takes O(n + m).
+func (s *sweep) merge(x []float64, dim, axis int, gains []float64, term *anchors, c []float64) error {
+	shift, err := s.order(x, dim, axis, s.domain)
+	if err != nil {
+		return err
+	}
+	fixed := s.sumTerm(term, c)
+	s.values, s.sums = s.values[:0], s.sums[:0]
+	keys, i, mask := s.keys, 0, uint64(1)<<shift-1
+	for j := 0; i < len(keys) || j < len(fixed); {
+		var v uint64
+		var sum float64
+		if j < len(fixed) && (i == len(keys) || fixed[j] <= keys[i]>>shift) {
+			v, sum = fixed[j], s.linear[j]
+			j++
+		} else {
+			v = keys[i] >> shift
+		}
+		for ; i < len(keys) && keys[i]>>shift == v; i++ {
+			sum += gains[keys[i]&mask]
+		}
+		s.values, s.sums = append(s.values, v), append(s.sums, sum)
+	}
+	return nil
+}
+
+// sumTerm sums the gains of the linear term by value, and answers these values.
+func (s *sweep) sumTerm(term *anchors, c []float64) []uint64 {
+	if c == nil {
+		return nil
+	}
+	s.linear = zeroed(s.linear, len(term.values))
+	for j, slot := range term.slot {
+		s.linear[slot] += float64(2 * c[j])
+	}
+	return term.values
+}
