@@ -155,7 +155,7 @@ func TestERMBounds(t *testing.T) {
 func TestChecks(t *testing.T) {
 	for _, c := range []struct{ class, want string }{
 		{"halfspace", "no exact method finds the best halfspace of a sample: use baseline/perceptron"},
-		{"stumps", `unknown class "stumps"`},
+		{"stump", `unknown class "stump"`},
 	} {
 		err := ERM().Check(&algo.Setting[struct{}]{Problem: algo.Problem{Class: c.class, Dim: 2}})
 		if !algo.IsInvalid(err) || !strings.Contains(err.Error(), c.want) {

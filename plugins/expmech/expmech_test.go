@@ -405,7 +405,7 @@ func TestCheck(t *testing.T) {
 			want string
 		}{
 			{algo.Problem{Class: "halfspace", Dim: 3}, 1, "no exact sampler for halfspaces"},
-			{algo.Problem{Class: "stumps", Domain: 4}, 1, `unknown class "stumps"`},
+			{algo.Problem{Class: "stump", Domain: 4}, 1, `unknown class "stump"`},
 			{algo.Problem{Class: "thresholds", Domain: 1}, 1, "domain 1"},
 			{algo.Problem{Class: "intervals", Domain: 8}, math.Inf(1), "epsilon +Inf"},
 			{algo.Problem{Class: "intervals", Domain: 8}, -1, "epsilon -1"},

@@ -1,0 +1,147 @@
+package perturbed
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/plugins/algo"
+)
+
+// Values of the parameter preset of perturbed/gaussian.
+const (
+	tightPreset   = "tight"    // the exact sum of the lemma's deltas: the least eta that theory.go proves private
+	simplePreset  = "simple"   // its closed form; more noise than tight
+	paper8Preset  = "paper-8"  // the constant printed in Lemma 2 of the paper
+	paper32Preset = "paper-32" // that of its Theorem 3
+)
+
+// Values of the parameter margin.
+const (
+	hammingMargin = "hamming" // radius 2h/m
+	hullMargin    = "hull"    // radius r, the distance of a hypothesis' vector from the hull of the others
+)
+
+// gaussianParams are the parameters of perturbed/gaussian. Zero stands for "by the preset" where that is allowed; resolve writes the value.
+type gaussianParams struct {
+	Preset    string  `doc:"where eta comes from: tight and simple are certified; paper-8 and paper-32 have the constants printed in the paper, on 0/1 labels, and are not certified" choices:"tight,simple,paper-8,paper-32"`
+	Separator string  `doc:"the points that carry the noise: standard (basis of the parities, all points of an ordered domain), cube (all points of the domain), code (parities: columns of a random code), greedy (few points, small classes)" choices:"standard,cube,code,greedy"`
+	Margin    string  `doc:"what certifies stability: hamming (2h/m) or hull (the distance from the convex hull of the others: less noise; computed for at most 500 hypotheses where it has no formula)" choices:"hamming,hull"`
+	Eta       float64 `doc:"noise: argmin of errors + eta <xi, s_f> for unit vectors s_f of -1/+1 labels; 0: by the preset; certified presets accept any larger one" min:"0"`
+	CodeSeed  int     `doc:"seed of the random code of separator code" min:"0"`
+}
+
+func gaussian() algo.Algorithm[gaussianParams] {
+	ls := new(learners)
+	return algo.Algorithm[gaussianParams]{
+		Name:     "perturbed/gaussian",
+		Version:  "1.0.0",
+		Doc:      "Minimises the errors plus a Gaussian process that is linear in the labels at separating points (Block and Shetty 2025, Algorithm 2), with certified noise.",
+		Defaults: gaussianParams{Preset: tightPreset, Separator: "standard", Margin: hammingMargin},
+		Learn: func(_ context.Context, t *algo.Trial[gaussianParams], sample *algo.Data) (algo.Model, error) {
+			if t.Params.Eta == 0 {
+				if _, err := resolveGaussian(ls, &t.Setting); err != nil {
+					return nil, err
+				}
+			}
+			return ls.with(placeOf(t.Problem, t.Params.Separator, t.Params.CodeSeed), func(l *learner) (concept.Hypothesis, error) {
+				return l.gaussian(sample, t.Params.Eta, t.Rand)
+			})
+		},
+		Check: func(s *algo.Setting[gaussianParams]) error {
+			_, err := resolveGaussian(ls, s)
+			return err
+		},
+		Guarantee: func(s *algo.Setting[gaussianParams]) (algo.Guarantee, error) { return gaussianGuarantee(ls, s) },
+		Bound: func(s *algo.Setting[gaussianParams]) ([]algo.Bound, error) {
+			at, err := resolveGaussian(ls, s)
+			if err != nil {
+				return nil, err
+			}
+			return gaussianBounds(s, at), nil
+		},
+	}
+}
+
+// resolveGaussian refuses what cannot run or be certified, and writes eta. Resolving resolved parameters changes nothing.
+func resolveGaussian(ls *learners, s *algo.Setting[gaussianParams]) (*site, error) {
+	p := &s.Params
+	if err := checkBudget(s.Epsilon, s.Delta, true); err != nil {
+		return nil, err
+	}
+	at, err := ls.at(placeOf(s.Problem, p.Separator, p.CodeSeed))
+	if err != nil {
+		return nil, err
+	}
+	if constant := printedConstant(p.Preset); constant > 0 {
+		return at, resolvePrinted(s, at, constant)
+	}
+	least, err := certifiedNoise(p.Preset, gaussianRadius(p.Margin, at), at.class.LogSize(), s.Epsilon, s.Delta)
+	if err != nil {
+		return nil, err
+	}
+	return at, enough("eta", &p.Eta, least)
+}
+
+// certifiedNoise is the least eta of a certified preset for vectors of this radius.
+func certifiedNoise(preset string, radius, lnF, eps, delta float64) (float64, error) {
+	if !(radius > 0) {
+		return 0, algo.Invalid("perturbed: a hypothesis lies in the convex hull of the others (margin %g), where no eta is certified: "+
+			"take a class of binary functions and a separator of it", radius)
+	}
+	switch preset {
+	case tightPreset:
+		return noise(radius, tightShift(lnF, eps, delta)), nil
+	case simplePreset:
+		return noise(radius, simpleShift(unionTail(lnF, delta), eps)), nil
+	}
+	return 0, algo.Invalid("perturbed: unknown preset %q: take tight, simple, paper-8 or paper-32", preset)
+}
+
+func gaussianRadius(margin string, at *site) float64 {
+	if margin == hullMargin {
+		return at.margin().Lower
+	}
+	return at.hamming()
+}
+
+// printedConstant is that of a preset from the paper, and 0 for the others.
+func printedConstant(preset string) float64 {
+	switch preset {
+	case paper8Preset:
+		return 8
+	case paper32Preset:
+		return 32
+	}
+	return 0
+}
+
+func resolvePrinted(s *algo.Setting[gaussianParams], at *site, constant float64) error {
+	p := &s.Params
+	if p.Margin != hammingMargin {
+		return algo.Invalid("perturbed: preset %s knows no margin %s: leave it out, or take preset %s", p.Preset, p.Margin, tightPreset)
+	}
+	want := printedNoise(constant, printedComplexity(at.class.LogSize()), at.ratio(), s.Epsilon, s.Delta) / 2
+	if p.Eta != 0 && !(p.Eta >= want*(1-1e-9) && p.Eta <= want*(1+1e-9)) {
+		return algo.Invalid("perturbed: preset %s fixes eta at %g, not %g: leave eta out, or take preset %s", p.Preset, want, p.Eta, tightPreset)
+	}
+	return enough("eta", &p.Eta, want)
+}
+
+func gaussianGuarantee(ls *learners, s *algo.Setting[gaussianParams]) (algo.Guarantee, error) {
+	at, err := resolveGaussian(ls, s)
+	if err != nil {
+		return algo.Guarantee{}, err
+	}
+	g := algo.Guarantee{Epsilon: s.Epsilon, Delta: s.Delta}
+	if printedConstant(s.Params.Preset) > 0 {
+		least := noise(at.hamming(), tightShift(at.class.LogSize(), s.Epsilon, s.Delta))
+		g.Uncertified = true
+		g.Source = fmt.Sprintf("Block and Shetty 2025, Lemma 2 as printed, whose proof does not hold: not certified; preset %s certifies eta from %.4g on",
+			tightPreset, least)
+		return g, nil
+	}
+	g.Source = "translation of the noise by a vector that outweighs one example (plugins/perturbed, theory): the deltas of the Gaussian mechanism " +
+		"(Balle and Wang 2018) summed over the hypotheses, margin " + s.Params.Margin + "; for noise of real numbers"
+	return g, nil
+}

@@ -1,0 +1,92 @@
+package perturbed
+
+import (
+	"math"
+	"math/rand/v2"
+	"sync"
+
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/privacy"
+	"github.com/shatterlab/shatter/plugins/algo"
+)
+
+// learner is scratch memory for trials at one site, one after another. A trial costs one search over the class, and m draws.
+type learner struct {
+	*site
+	profile   normalProfile // made when first needed, as is the minimizer
+	minimizer concept.Minimizer
+	c         []float64 // the linear term
+}
+
+type normalProfile interface {
+	concept.Profile
+	concept.Normal
+}
+
+// independent is a profile that draws the noise without the points, where it is independent for all hypotheses; else nil.
+func (l *learner) independent() normalProfile {
+	if l.profile == nil && l.separator.Orthonormal {
+		p, _ := l.class.NewProfile()
+		l.profile, _ = p.(normalProfile)
+	}
+	return l.profile
+}
+
+// gaussian answers the hypothesis with the least err(f) + eta <xi, s_f>, where s_f are its labels at the m points over sqrt(m) and xi is
+// standard normal. Orthonormal s_f give every hypothesis a normal of its own.
+func (l *learner) gaussian(sample *algo.Data, eta float64, r *rand.Rand) (concept.Hypothesis, error) {
+	if p := l.independent(); p != nil {
+		if err := p.Reset(sample.Xs(), sample.Ys()); err != nil {
+			return nil, err
+		}
+		return p.Normal(eta, r), nil
+	}
+	scale := eta / math.Sqrt(float64(l.points))
+	return l.search(sample, func() float64 { return scale * r.NormFloat64() })
+}
+
+// laplace answers the hypothesis with the least err(f) + sum_j a_j (1 + f(z_j))/2, a_j independent Laplace of scale b: noise on 0/1 labels.
+// Half of the sum is the same for all.
+func (l *learner) laplace(sample *algo.Data, b float64, r *rand.Rand) (concept.Hypothesis, error) {
+	return l.search(sample, func() float64 { return privacy.Laplace(privacy.Uniform(r), b/2) })
+}
+
+// search minimises the errors plus a linear term with coefficients drawn in the order of the points.
+func (l *learner) search(sample *algo.Data, coefficient func() float64) (concept.Hypothesis, error) {
+	if l.minimizer == nil {
+		var err error
+		if l.minimizer, err = l.class.NewMinimizer(l.separator.Points); err != nil {
+			return nil, err
+		}
+		l.c = make([]float64, l.points)
+	}
+	for j := range l.c {
+		l.c[j] = coefficient()
+	}
+	h, _, err := l.minimizer.Minimize(sample.Xs(), sample.Ys(), nil, l.c)
+	return h, err
+}
+
+// learners lends learners, made when first needed.
+type learners struct {
+	sites
+	pool sync.Pool
+}
+
+// with runs draw on a learner at the place.
+func (ls *learners) with(p place, draw func(*learner) (concept.Hypothesis, error)) (algo.Model, error) {
+	l, _ := ls.pool.Get().(*learner)
+	if l == nil || l.place != p {
+		s, err := ls.at(p)
+		if err != nil {
+			return nil, err
+		}
+		l = &learner{site: s}
+	}
+	defer ls.pool.Put(l)
+	h, err := draw(l)
+	if err != nil {
+		return nil, err
+	}
+	return model{h}, nil
+}

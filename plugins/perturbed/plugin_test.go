@@ -1,0 +1,450 @@
+package perturbed
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/plugintest"
+)
+
+func setting[P any](a algo.Algorithm[P], p algo.Problem) algo.Setting[P] {
+	if p.Noise == "" {
+		p.Noise = "none"
+	}
+	p.Dim = max(1, p.Dim)
+	return algo.Setting[P]{Params: a.Defaults, Task: algo.Learn, Problem: p, Alpha: 0.1, Beta: 0.05, Epsilon: 1, Delta: 1e-6}
+}
+
+var (
+	parities10   = algo.Problem{Class: "parities", Dim: 10}
+	thresholds31 = algo.Problem{Class: "thresholds", Domain: 31}
+)
+
+func TestAcceptance(t *testing.T) {
+	thresholds, points := algo.Problem{Class: "thresholds", Domain: 40, Dim: 1, Noise: "none"}, algo.Problem{Class: "points", Domain: 20, Dim: 1, Noise: "none"}
+	t.Run("gaussian", func(t *testing.T) {
+		plugintest.Run(t, gaussian(), plugintest.Setting{Problem: thresholds}, plugintest.Setting{Problem: points, Parameters: map[string]any{"margin": "hull"}})
+	})
+	t.Run("rspm", func(t *testing.T) {
+		plugintest.Run(t, rspm(), plugintest.Setting{Problem: thresholds}, plugintest.Setting{Problem: points, Parameters: map[string]any{"noise": "gaussian"}})
+	})
+	t.Run("public-data", func(t *testing.T) {
+		plugintest.Run(t, publicData(), plugintest.Setting{Problem: thresholds}, plugintest.Setting{Problem: points, Parameters: map[string]any{"preset": "trace"}})
+	})
+}
+
+func TestGaussianResolve(t *testing.T) {
+	a := gaussian()
+	for _, c := range []struct {
+		p    algo.Problem
+		give gaussianParams
+		want float64
+	}{
+		// D/(radius lambda) with lambda = GaussianMu(1, 1e-6/1024) = 0.17108...: the radius is 1 on the cube, 2/n on the basis
+		{parities10, gaussianParams{tightPreset, "cube", hammingMargin, 0, 0}, 2 / tightShift(10*math.Ln2, 1, 1e-6)},
+		{parities10, gaussianParams{tightPreset, "standard", hammingMargin, 0, 0}, 10 / tightShift(10*math.Ln2, 1, 1e-6)},
+		{parities10, gaussianParams{simplePreset, "cube", hammingMargin, 0, 0}, unionTail(10*math.Ln2, 1e-6) + math.Sqrt(math.Pow(unionTail(10*math.Ln2, 1e-6), 2)+2)},
+		{parities10, gaussianParams{paper8Preset, "cube", hammingMargin, 0, 0}, 8 * (math.Sqrt(20*math.Ln2)/2 + math.Sqrt(2*math.Log(2e6)))},
+		{parities10, gaussianParams{paper32Preset, "cube", hammingMargin, 0, 0}, 32 * (math.Sqrt(20*math.Ln2)/2 + math.Sqrt(2*math.Log(2e6)))},
+		{parities10, gaussianParams{tightPreset, "cube", hammingMargin, 100, 0}, 100},
+		{thresholds31, gaussianParams{tightPreset, "standard", hammingMargin, 0, 0}, 31 / tightShift(math.Log(32), 1, 1e-6)},
+		{thresholds31, gaussianParams{tightPreset, "standard", hullMargin, 0, 0}, 2 / (math.Sqrt(2./31) * tightShift(math.Log(32), 1, 1e-6))},
+	} {
+		s := setting(a, c.p)
+		s.Params = c.give
+		want := c.give
+		want.Eta = c.want
+		for range 2 {
+			if err := a.Check(&s); err != nil {
+				t.Fatalf("%+v: %v", c.give, err)
+			}
+			if diff := cmp.Diff(want, s.Params, cmpopts.EquateApprox(1e-9, 0)); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		}
+		g, err := a.Guarantee(&s)
+		if err != nil || g.Pure || g.Epsilon != 1 || g.Delta != 1e-6 || g.Uncertified != strings.HasPrefix(c.give.Preset, "paper") || g.Source == "" {
+			t.Errorf("%+v: %+v, %v", c.give, g, err)
+		}
+	}
+}
+
+func TestRSPMResolve(t *testing.T) {
+	a := rspm()
+	for _, c := range []struct {
+		p    algo.Problem
+		give rspmParams
+		want float64
+	}{
+		{parities10, rspmParams{laplaceNoise, "standard", 0, 0}, 20},
+		{parities10, rspmParams{laplaceNoise, "cube", 0, 0}, 4},
+		{parities10, rspmParams{laplaceNoise, "standard", 50, 0}, 50},
+		{parities10, rspmParams{gaussianNoise, "cube", 0, 0}, 2 / tightShift(10*math.Ln2, 1, 1e-6)},
+		{parities10, rspmParams{gaussianNoise, "standard", 0, 0}, 10 / tightShift(10*math.Ln2, 1, 1e-6)},
+	} {
+		s := setting(a, c.p)
+		s.Params = c.give
+		want := c.give
+		want.Scale = c.want
+		for range 2 {
+			if err := a.Check(&s); err != nil {
+				t.Fatalf("%+v: %v", c.give, err)
+			}
+			if diff := cmp.Diff(want, s.Params, cmpopts.EquateApprox(1e-9, 0)); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		}
+		g, err := a.Guarantee(&s)
+		if pure := c.give.Noise == laplaceNoise; err != nil || g.Pure != pure || g.Epsilon != 1 || (g.Delta == 0) != pure || g.Uncertified || g.Source == "" {
+			t.Errorf("%+v: %+v, %v", c.give, g, err)
+		}
+	}
+}
+
+func TestPublicResolve(t *testing.T) {
+	a := publicData()
+	s := setting(a, parities10)
+	for range 2 {
+		if err := a.Check(&s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	two := s.Params
+	if g, err := a.Guarantee(&s); err != nil || !g.Uncertified || g.Epsilon != 1 || g.Delta != 1e-6 {
+		t.Errorf("two-stage: %+v, %v", g, err)
+	}
+	s = setting(a, parities10)
+	s.Params.Preset = tracePreset
+	for range 2 {
+		if err := a.Check(&s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if g, err := a.Guarantee(&s); err != nil || g.Uncertified {
+		t.Errorf("trace: %+v, %v", g, err)
+	}
+	near(t, "eta of trace", s.Params.Eta, 100/tightShift(10*math.Ln2, 1, 1e-6), 1e-12)
+	if s.Params.Sigma != 0 || two.Sigma <= 0 || two.Eta <= s.Params.Eta { // 100 points are fewer than 1/a
+		t.Errorf("trace %+v, two-stage %+v", s.Params, two)
+	}
+	s.Params.Public = 3 // at most 8 traces
+	s.Params.Eta = 0
+	if err := a.Check(&s); err != nil {
+		t.Fatal(err)
+	}
+	near(t, "eta of trace, 3 points", s.Params.Eta, 3/tightShift(3*math.Ln2, 1, 1e-6), 1e-12)
+}
+
+func refusals[P any](t *testing.T, a algo.Algorithm[P], cases []refusal[P]) {
+	for _, c := range cases {
+		s := setting(a, algo.Problem{Class: "parities", Dim: 4})
+		c.change(&s)
+		err := a.Check(&s)
+		if err == nil || !strings.Contains(err.Error(), c.want) || algo.IsInfeasible(err) != c.infeasible || algo.IsInvalid(err) == c.infeasible {
+			t.Errorf("%s: %v, want %q", a.Name, err, c.want)
+		}
+		if a.Bound != nil {
+			if _, err := a.Bound(&s); err == nil {
+				t.Errorf("%s: a bound where Check says %q", a.Name, c.want)
+			}
+		}
+		if g, err := a.Guarantee(&s); err == nil {
+			t.Errorf("%s: guarantee %+v where Check says %q", a.Name, g, c.want)
+		}
+	}
+}
+
+type refusal[P any] struct {
+	change     func(*algo.Setting[P])
+	infeasible bool
+	want       string
+}
+
+// common are the refusals of all three.
+func common[P any]() (list []refusal[P]) {
+	problem := func(p algo.Problem, want string) {
+		list = append(list, refusal[P]{func(s *algo.Setting[P]) { s.Problem = p }, false, want})
+	}
+	problem(algo.Problem{Class: "halfspace", Dim: 3}, "use boosting/hs-stl")
+	problem(algo.Problem{Class: "nothing"}, `unknown class "nothing"`)
+	problem(algo.Problem{Class: "parities", Dim: 30}, "no exact method")
+	problem(algo.Problem{Class: "conjunctions", Dim: 15}, "no exact method")
+	problem(algo.Problem{Class: "rectangles", Domain: 4, Dim: 3}, "no exact method")
+	for _, eps := range []float64{0, -1, math.Inf(1), math.NaN()} {
+		list = append(list, refusal[P]{func(s *algo.Setting[P]) { s.Epsilon = eps }, false, "epsilon"})
+	}
+	return list
+}
+
+func TestRefusals(t *testing.T) {
+	type g = algo.Setting[gaussianParams]
+	refusals(t, gaussian(), append(common[gaussianParams](), []refusal[gaussianParams]{
+		{func(s *g) { s.Delta = 0 }, false, "never pure"},
+		{func(s *g) { s.Epsilon, s.Delta = 1e-200, 1e-200 }, true, "leaves nothing"},
+		{func(s *g) { s.Params.Eta = 1 }, true, "raise it, or leave it out"},
+		{func(s *g) { s.Params.Eta = 1e300 }, false, "above the largest"},
+		{func(s *g) { s.Params.CodeSeed = 1 }, false, "code_seed"},
+		{func(s *g) { s.Params.Preset, s.Params.Eta = paper8Preset, 1e4 }, false, "fixes eta"},
+		{func(s *g) { s.Params.Preset, s.Params.Margin = paper8Preset, hullMargin }, false, "knows no margin"},
+		{func(s *g) { s.Params.Preset = "loose" }, false, "unknown preset"},
+		{func(s *g) { s.Problem = algo.Problem{Class: "thresholds", Domain: 1 << 40, Dim: 1} }, false, "use at most"},
+		{func(s *g) { s.Problem, s.Params.Separator = thresholds31, "code" }, false, "only parities"},
+		{func(s *g) { s.Problem = algo.Problem{Class: "points", Domain: 1, Dim: 1} }, false, "single hypothesis"},
+		{func(s *g) { s.Problem.Dim, s.Params.Separator = 14, "greedy" }, false, "use at most"},
+	}...))
+	type r = algo.Setting[rspmParams]
+	refusals(t, rspm(), append(common[rspmParams](), []refusal[rspmParams]{
+		{func(s *r) { s.Delta, s.Params.Noise = 0, gaussianNoise }, false, "never pure"},
+		{func(s *r) { s.Params.Scale = 1 }, true, "raise it, or leave it out"},
+		{func(s *r) { s.Epsilon = 1e-200 }, true, "leaves nothing"},
+	}...))
+	type p = algo.Setting[publicParams]
+	refusals(t, publicData(), append(common[publicParams](), []refusal[publicParams]{
+		{func(s *p) { s.Delta = 0 }, false, "never pure"},
+		{func(s *p) { s.Params.Preset, s.Params.Eta = tracePreset, 1 }, true, "raise it, or leave it out"},
+		{func(s *p) { s.Epsilon, s.Delta = 1e-200, 1e-200 }, true, "leaves nothing"},
+	}...))
+	s := setting(rspm(), parities10)
+	s.Delta = 0
+	if err := rspm().Check(&s); err != nil {
+		t.Errorf("Laplace noise without delta: %v", err)
+	}
+}
+
+func named(t *testing.T, list []algo.Bound, err error, name string) algo.Bound {
+	t.Helper()
+	for _, b := range list {
+		if b.Name == name && err == nil {
+			return b
+		}
+	}
+	t.Fatalf("no bound %q in %+v (%v)", name, list, err)
+	return algo.Bound{}
+}
+
+func TestBounds(t *testing.T) {
+	a := gaussian()
+	s := setting(a, parities10)
+	s.Params.Separator = "cube"
+	list, err := a.Bound(&s)
+	b := named(t, list, err, "explicit")
+	if b.Value != 2204 || !b.Proved || b.With["m"] != 1024 || b.With["h"] != 512 || b.With["kappa2"] != 2 || b.With["eta"] != s.Params.Eta {
+		t.Errorf("%+v", b)
+	}
+	near(t, "lambda", b.With["lambda"], tightShift(10*math.Ln2, 1, 1e-6), 1e-12)
+	near(t, "rho", b.With["rho_pm"], math.Sqrt2, 1e-12)
+	g, tail := math.Sqrt(20*math.Ln2)/2, math.Sqrt(math.Log(20))
+	for name, want := range map[string]float64{
+		"lemma-3":   max((g*g+tail*tail)/0.01, 2*s.Params.Eta*(g+tail)/0.1),
+		"theorem-2": max((g*g+tail*tail)/0.01, (g+math.Sqrt(math.Log(1e6)))*(g+tail)/0.05),
+	} {
+		if b := named(t, list, err, name); b.Value != math.Ceil(want) || b.Proved {
+			t.Errorf("%+v, want %v", b, want)
+		}
+	}
+	s.Params = gaussianParams{Preset: paper8Preset, Separator: "cube", Margin: hammingMargin}
+	list, err = a.Bound(&s)
+	if b := named(t, list, err, "explicit"); b.Value < 2204 || b.Proved {
+		t.Errorf("paper: %+v", b)
+	}
+	s.Params = gaussianParams{Preset: tightPreset, Separator: "cube", Margin: hammingMargin}
+	s.Problem.Noise, s.Problem.NoiseRate = "random", 0.2
+	list, err = a.Bound(&s)
+	if b := named(t, list, err, "explicit"); b.With["alpha"] != 0.1*(1-2*0.2) || b.Value <= 2204 || !b.Proved {
+		t.Errorf("random noise: %+v", b)
+	}
+	s.Problem.Noise, s.Problem.NoiseRate = "adversarial", 0.06
+	list, err = a.Bound(&s)
+	if b := named(t, list, err, "explicit"); len(list) != 1 || !math.IsInf(b.Value, 1) {
+		t.Errorf("adversary: %+v", list)
+	}
+
+	r := rspm()
+	q := setting(r, parities10)
+	list, err = r.Bound(&q)
+	if b := named(t, list, err, "explicit"); b.Value != 5641 || !b.Proved || b.With["b"] != 20 || b.With["widest"] != 10 {
+		t.Errorf("%+v", b)
+	}
+	q.Params = rspmParams{Noise: gaussianNoise, Separator: "standard"}
+	list, err = r.Bound(&q)
+	if b := named(t, list, err, "explicit"); b.Value > 5993+1 || !b.Proved {
+		t.Errorf("%+v", b)
+	}
+}
+
+// sample draws n uniform points, labelled by member number target of the class and then flipped at the rate.
+func sample(c concept.Finite, spec concept.Spec, target uint64, n int, rate float64, r *rand.Rand) *algo.Data {
+	x, y := drawPublic(c, spec, n, r), make([]float64, n)
+	c.Member(target).Labels(x, y)
+	for i := range y {
+		if r.Float64() < rate {
+			y[i] = -y[i]
+		}
+	}
+	return algo.NewData(x, c.Dim(), y)
+}
+
+// share is how often the algorithm answers the target.
+func share[P any](t testing.TB, a algo.Algorithm[P], s algo.Setting[P], n, trials int) float64 {
+	t.Helper()
+	at := makeSite(t, placeOf(s.Problem, "", 0))
+	if err := a.Check(&s); err != nil {
+		t.Fatal(err)
+	}
+	domain, good := domainOf(at.spec), 0
+	want, got := make([]float64, len(domain)/at.class.Dim()), make([]float64, len(domain)/at.class.Dim())
+	for seed := range trials {
+		r := rand.New(rand.NewPCG(uint64(seed), 17))
+		target := r.Uint64N(at.class.Size().Uint64())
+		d := sample(at.class, at.spec, target, n, s.Problem.NoiseRate, r)
+		m, err := a.Learn(context.Background(), &algo.Trial[P]{Setting: s, Rand: r}, d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Predict(context.Background(), algo.NewData(domain, at.class.Dim(), nil), got); err != nil {
+			t.Fatal(err)
+		}
+		at.class.Member(target).Labels(domain, want)
+		if slices.Equal(want, got) {
+			good++
+		}
+	}
+	return float64(good) / float64(trials)
+}
+
+// Success at the sample sizes n* measured independently for success .95: parities, uniform points, a tenth of the labels flipped,
+// epsilon 1, delta 1e-6, alpha .1 (any wrong parity is worse by .4). 400 trials have a standard deviation of .011.
+func TestSuccess(t *testing.T) {
+	noisy := func(d int) algo.Problem {
+		return algo.Problem{Class: "parities", Dim: d, Noise: "random", NoiseRate: 0.1}
+	}
+	cube := func(d int) algo.Setting[gaussianParams] {
+		s := setting(gaussian(), noisy(d))
+		s.Params.Separator = "cube"
+		return s
+	}
+	tenth := cube(4)
+	tenth.Epsilon = 0.1
+	for name, got := range map[string]float64{
+		"cube, 4":          share(t, gaussian(), cube(4), 97, 400),
+		"cube, 7":          share(t, gaussian(), cube(7), 120, 400),
+		"cube, 4, eps 0.1": share(t, gaussian(), tenth, 752, 400),
+		"basis, 4":         share(t, gaussian(), setting(gaussian(), noisy(4)), 180, 400),
+		"Laplace, 4":       share(t, rspm(), setting(rspm(), noisy(4)), 115, 400),
+	} {
+		t.Logf("%s: %v", name, got)
+		if got < 0.9 || got > 0.99 {
+			t.Errorf("%s: success %v, want about .95", name, got)
+		}
+	}
+}
+
+// The proved sample sizes are enough, and public data is enough where the sample is large.
+func TestProvedSizesSuffice(t *testing.T) {
+	p := algo.Problem{Class: "parities", Dim: 3, Noise: "random", NoiseRate: 0.1}
+	a, r, u := gaussian(), rspm(), publicData()
+	s, q, w := setting(a, p), setting(r, p), setting(u, p)
+	list, err := a.Bound(&s)
+	if got := share(t, a, s, int(named(t, list, err, "explicit").Value), 100); got < 0.95 {
+		t.Errorf("gaussian: %v", got)
+	}
+	list, err = r.Bound(&q)
+	if got := share(t, r, q, int(named(t, list, err, "explicit").Value), 100); got < 0.95 {
+		t.Errorf("rspm: %v", got)
+	}
+	w.Params.Preset, w.Params.Public = tracePreset, 20
+	if got := share(t, u, w, 5000, 50); got < 0.95 {
+		t.Errorf("public data, trace: %v", got)
+	}
+	w.Params.Preset, w.Params.Eta, w.Params.Sigma = twoStagePreset, 5, 0.5
+	if got := share(t, u, w, 1000, 50); got < 0.95 {
+		t.Errorf("public data, two stages: %v", got)
+	}
+	if got := share(t, u, w, 1, 50); got > 0.5 {
+		t.Errorf("public data, one example: %v", got)
+	}
+}
+
+// One algorithm value serves trials of different problems, and a trial depends on its seed alone.
+func TestTrialsAreIndependent(t *testing.T) {
+	a := gaussian()
+	answer := func(p algo.Problem, separator string, seed uint64) string {
+		s := setting(a, p)
+		s.Params.Separator = separator
+		at := makeSite(t, placeOf(s.Problem, "", 0))
+		d := sample(at.class, at.spec, 1, 20, 0, rand.New(rand.NewPCG(9, 9)))
+		m, err := a.Learn(context.Background(), &algo.Trial[gaussianParams]{Setting: s, Rand: rand.New(rand.NewPCG(seed, 1))}, d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(m)
+	}
+	small := algo.Problem{Class: "parities", Dim: 5}
+	for seed := range uint64(10) {
+		first, second := answer(small, "cube", seed), answer(small, "code", seed)
+		answer(parities10, "cube", seed)
+		answer(thresholds31, "standard", seed)
+		if again := answer(small, "cube", seed); again != first {
+			t.Errorf("seed %d: %s, then %s", seed, first, again)
+		}
+		if again := answer(small, "code", seed); again != second {
+			t.Errorf("seed %d, code: %s, then %s", seed, second, again)
+		}
+	}
+}
+
+// A trial costs one search over the class, measured beside it without draws, and m of these where the noise is not independent. For parities the
+// search is a transform of n 2^n additions, for thresholds a pass over X points.
+func BenchmarkLearn(b *testing.B) {
+	for _, c := range []struct {
+		p         algo.Problem
+		separator string
+		steps     float64
+	}{
+		{parities10, "cube", 10 << 10},
+		{parities10, "standard", 10 << 10},
+		{algo.Problem{Class: "parities", Dim: 20}, "cube", 20 << 20},
+		{algo.Problem{Class: "thresholds", Domain: 1024}, "standard", 1024},
+	} {
+		a := gaussian()
+		s := setting(a, c.p)
+		s.Params.Separator = c.separator
+		if err := a.Check(&s); err != nil {
+			b.Fatal(err)
+		}
+		at := makeSite(b, placeOf(s.Problem, c.separator, 0))
+		r := rand.New(rand.NewPCG(1, 1))
+		d := sample(at.class, at.spec, 5, 100, 0.1, r)
+		run := func(name string, f func() error) {
+			b.Run(fmt.Sprintf("%s-%d/%s/%s", c.p.Class, max(uint64(c.p.Dim), c.p.Domain), c.separator, name), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					if err := f(); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/c.steps, "ns/step")
+			})
+		}
+		trial := &algo.Trial[gaussianParams]{Setting: s, Rand: r}
+		run("trial", func() error {
+			_, err := a.Learn(context.Background(), trial, d)
+			return err
+		})
+		l := &learner{site: at}
+		run("search", func() error {
+			_, err := l.search(d, func() float64 { return 0 })
+			return err
+		})
+	}
+}

@@ -1,0 +1,90 @@
+package perturbed
+
+import (
+	"context"
+
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/plugins/algo"
+)
+
+// Values of the parameter noise of perturbed/rspm.
+const (
+	laplaceNoise  = "laplace"  // pure
+	gaussianNoise = "gaussian" // as perturbed/gaussian, with the better of two tails
+)
+
+// rspmParams are the parameters of perturbed/rspm.
+type rspmParams struct {
+	Noise     string  `doc:"laplace: pure epsilon-differential privacy; gaussian: as perturbed/gaussian, with the tail over all sign patterns where that asks for less" choices:"laplace,gaussian"`
+	Separator string  `doc:"the points that carry the noise: standard (basis of the parities, all points of an ordered domain), cube (all points of the domain), code (parities: columns of a random code), greedy (few points, small classes)" choices:"standard,cube,code,greedy"`
+	Scale     float64 `doc:"laplace: the scale b of the noise on 0/1 labels at each point; gaussian: eta, as in perturbed/gaussian; 0: the least that keeps the budget; a larger one is accepted" min:"0"`
+	CodeSeed  int     `doc:"seed of the random code of separator code" min:"0"`
+}
+
+func rspm() algo.Algorithm[rspmParams] {
+	ls := new(learners)
+	return algo.Algorithm[rspmParams]{
+		Name:     "perturbed/rspm",
+		Version:  "1.0.0",
+		Doc:      "Report separator-perturbed minimum (Neel, Roth and Wu 2019): minimises the errors plus independent noise on the labels at separating points.",
+		Defaults: rspmParams{Noise: laplaceNoise, Separator: "standard"},
+		Learn: func(_ context.Context, t *algo.Trial[rspmParams], sample *algo.Data) (algo.Model, error) {
+			if t.Params.Scale == 0 {
+				if _, err := resolveRSPM(ls, &t.Setting); err != nil {
+					return nil, err
+				}
+			}
+			return ls.with(placeOf(t.Problem, t.Params.Separator, t.Params.CodeSeed), func(l *learner) (concept.Hypothesis, error) {
+				if t.Params.Noise == gaussianNoise {
+					return l.gaussian(sample, t.Params.Scale, t.Rand)
+				}
+				return l.laplace(sample, t.Params.Scale, t.Rand)
+			})
+		},
+		Check: func(s *algo.Setting[rspmParams]) error {
+			_, err := resolveRSPM(ls, s)
+			return err
+		},
+		Guarantee: func(s *algo.Setting[rspmParams]) (algo.Guarantee, error) { return rspmGuarantee(ls, s) },
+		Bound: func(s *algo.Setting[rspmParams]) ([]algo.Bound, error) {
+			at, err := resolveRSPM(ls, s)
+			if err != nil {
+				return nil, err
+			}
+			return rspmBounds(s, at), nil
+		},
+	}
+}
+
+// resolveRSPM refuses what cannot run, and writes the scale. Resolving resolved parameters changes nothing.
+func resolveRSPM(ls *learners, s *algo.Setting[rspmParams]) (*site, error) {
+	p := &s.Params
+	if err := checkBudget(s.Epsilon, s.Delta, p.Noise == gaussianNoise); err != nil {
+		return nil, err
+	}
+	at, err := ls.at(placeOf(s.Problem, p.Separator, p.CodeSeed))
+	if err != nil {
+		return nil, err
+	}
+	least := laplaceScale(at.points, at.separator.Hamming, s.Epsilon)
+	if p.Noise == gaussianNoise {
+		least = noise(at.hamming(), signShift(at.points, at.class.LogSize(), s.Epsilon, s.Delta))
+	}
+	return at, enough("scale", &p.Scale, least)
+}
+
+func rspmGuarantee(ls *learners, s *algo.Setting[rspmParams]) (algo.Guarantee, error) {
+	if _, err := resolveRSPM(ls, s); err != nil {
+		return algo.Guarantee{}, err
+	}
+	if s.Params.Noise == gaussianNoise {
+		return algo.Guarantee{
+			Epsilon: s.Epsilon, Delta: s.Delta,
+			Source: "translation of Gaussian noise by a vector that outweighs one example (plugins/perturbed, theory); for noise of real numbers",
+		}, nil
+	}
+	return algo.Guarantee{
+		Pure: true, Epsilon: s.Epsilon,
+		Source: "translation of Laplace noise by a vector that outweighs one example (Neel, Roth and Wu 2019; plugins/perturbed, theory); for noise of real numbers",
+	}, nil
+}

@@ -1,0 +1,211 @@
+package perturbed
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"testing"
+
+	"github.com/shatterlab/shatter/pipeline/privacy"
+	"pgregory.net/rapid"
+)
+
+type vectors struct {
+	TolRel float64 `json:"tol_rel"`
+	DP     []struct {
+		Eps, Delta, F float64
+		RhoSquared    float64 `json:"rho_pm1_sq"`
+		EtaSimple     float64 `json:"eta_simple"`
+		EtaTight      float64 `json:"eta_tight"`
+		W             float64
+		DeltaGauss    float64 `json:"delta_gauss_at_lambda"`
+		NGauss        float64 `json:"n_gauss"`
+		Kappa2        float64
+		RSPMM         int      `json:"rspm_m"`
+		RSPMB         float64  `json:"rspm_b"`
+		NRSPM         *float64 `json:"n_rspm"`
+	}
+	Counterexample []struct {
+		Eps, Delta, Const, Eta float64
+		P                      float64 `json:"p_S"`
+	}
+	IIDChoice []struct {
+		L   []float64
+		Eta float64
+		P   []float64
+	} `json:"iid_choice"`
+}
+
+func readVectors(t *testing.T) vectors {
+	t.Helper()
+	text, err := os.ReadFile("testdata/vectors.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v vectors
+	if err := json.Unmarshal(text, &v); err != nil {
+		t.Fatal(err)
+	}
+	if len(v.DP) == 0 || len(v.Counterexample) == 0 || len(v.IIDChoice) == 0 {
+		t.Fatal("no vectors")
+	}
+	return v
+}
+
+// near compares relatively.
+func near(t *testing.T, what string, got, want, tolerance float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= tolerance*math.Abs(want)) {
+		t.Errorf("%s: %.17g, want %.17g", what, got, want)
+	}
+}
+
+func TestCalibrationVectors(t *testing.T) {
+	v := readVectors(t)
+	for _, c := range v.DP {
+		lnF, radius := math.Log(c.F), c.RhoSquared/2
+		tight, w := tightShift(lnF, c.Eps, c.Delta), unionTail(lnF, c.Delta)
+		near(t, "w", w, c.W, v.TolRel)
+		near(t, "eta simple", noise(radius, simpleShift(w, c.Eps)), c.EtaSimple, v.TolRel)
+		near(t, "eta tight", noise(radius, tight), c.EtaTight, 1e-5) // that of the vectors is searched to 1e-5
+		near(t, "delta at the tight eta", privacy.GaussianDelta(tight, c.Eps)*c.F, c.Delta, v.TolRel)
+		near(t, "delta of the vectors", c.DeltaGauss*c.F, c.Delta, v.TolRel)
+
+		g := goal{0.1, math.Log((c.F - 1) / 0.05)}
+		if got := g.gaussianSize(noise(radius, tight), c.Kappa2); got != c.NGauss {
+			t.Errorf("n gauss: %v, want %v", got, c.NGauss)
+		}
+		near(t, "b", laplaceScale(c.RSPMM, 1, c.Eps), c.RSPMB, v.TolRel)
+		if c.NRSPM != nil && g.laplaceSize(c.RSPMB, c.RSPMM) != *c.NRSPM {
+			t.Errorf("n rspm: %v, want %v", g.laplaceSize(c.RSPMB, c.RSPMM), *c.NRSPM)
+		}
+	}
+}
+
+// The explicit sample sizes of parities in dimension n at alpha 0.1, beta 0.05, delta 1e-6.
+func TestSampleSizeTable(t *testing.T) {
+	for _, c := range []struct {
+		eps, n                                     float64
+		tight, paper8, paper32, basisGauss, basisL float64
+	}{
+		{0.1, 4, 4652, 25661, 100905, 12015, 10034},
+		{0.1, 10, 7403, 37546, 147152, 45785, 48208},
+		{0.1, 20, 11945, 54398, 212430, 144797, 172602},
+		{1, 4, 1301, 3143, 10620, 1980, 1584},
+		{1, 10, 2204, 4779, 15642, 5993, 5641},
+		{1, 20, 3688, 7218, 22827, 17027, 18574},
+	} {
+		const delta = 1e-6
+		lnF := c.n * math.Ln2
+		g := goal{0.1, lnOthers(lnF) - math.Log(0.05)}
+		lambda := tightShift(lnF, c.eps, delta)
+		for _, k := range []struct {
+			name      string
+			got, want float64
+		}{
+			{"tight", g.gaussianSize(noise(1, lambda), 2), c.tight},
+			{"paper-8", g.gaussianSize(printedNoise(8, printedComplexity(lnF), 0.5, c.eps, delta)/2, 2), c.paper8},
+			{"paper-32", g.gaussianSize(printedNoise(32, printedComplexity(lnF), 0.5, c.eps, delta)/2, 2), c.paper32},
+			{"basis, Gaussian", g.gaussianSize(noise(2/c.n, lambda), 4), c.basisGauss},
+			{"basis, Laplace", g.laplaceSize(laplaceScale(int(c.n), 1, c.eps), int(c.n)), c.basisL},
+		} {
+			if math.Abs(k.got-k.want) > 1 {
+				t.Errorf("epsilon %v, n %v, %s: %v, want %v", c.eps, c.n, k.name, k.got, k.want)
+			}
+		}
+	}
+}
+
+// The tight eta is never above the simple one, both keep the budget, and neither is far from what its equation says.
+func TestShifts(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		lnF := rapid.Float64Range(0, 60).Draw(t, "lnF")
+		eps := math.Exp(rapid.Float64Range(-7, 3).Draw(t, "ln eps"))
+		delta := math.Exp(rapid.Float64Range(-40, -0.1).Draw(t, "ln delta"))
+		w := unionTail(lnF, delta)
+		tight, simple := tightShift(lnF, eps, delta), simpleShift(w, eps)
+		if !(simple <= tight*(1+1e-9)) {
+			t.Fatalf("simple %v, tight %v", simple, tight)
+		}
+		if got := lnF + math.Log(privacy.GaussianDelta(tight, eps)); got > math.Log(delta)+1e-9 {
+			t.Fatalf("ln delta %v, allowed %v", got, math.Log(delta))
+		}
+		if got := simple*w + simple*simple/2; math.Abs(got-eps) > 1e-9*eps {
+			t.Fatalf("epsilon %v, want %v", got, eps)
+		}
+		if got := lnF + math.Log(math.Erfc(w/math.Sqrt2)/2); got > math.Log(delta)+1e-9*(1-math.Log(delta)+lnF) {
+			t.Fatalf("ln tail %v, allowed %v", got, math.Log(delta))
+		}
+	})
+}
+
+// signTail bounds the exact tail of |xi|_1/sqrt(m) for m = 1 and 2, and is below both Borell's inequality and the union over all 2^m signs.
+func TestSignTail(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := rapid.IntRange(1, 5000).Draw(t, "m")
+		delta := math.Exp(rapid.Float64Range(-40, -0.1).Draw(t, "ln delta"))
+		w, l := signTail(m, delta), -math.Log(delta)
+		if most := math.Sqrt(2*float64(m)/math.Pi) + math.Sqrt(2*l); w > most*(1+1e-9) {
+			t.Fatalf("%v, by Borell's inequality %v", w, most)
+		}
+		if most := math.Sqrt(2 * (l + float64(m)*math.Ln2)); w > most*(1+1e-9) {
+			t.Fatalf("%v, over all signs %v", w, most)
+		}
+		if w = signTail(1, delta); math.Erfc(w/math.Sqrt2) > delta {
+			t.Fatalf("m = 1: P(|xi| > %v) = %v > %v", w, math.Erfc(w/math.Sqrt2), delta)
+		}
+		// (|xi_1| + |xi_2|)/sqrt(2) > w outside a square with sides at distance w from 0.
+		w = signTail(2, delta)
+		if inside := math.Erf(w / math.Sqrt2); 1-inside*inside > delta*(1+1e-6)+1e-15 {
+			t.Fatalf("m = 2: %v > %v", 1-inside*inside, delta)
+		}
+	})
+}
+
+// All 2^m patterns: the sum over them is better at few points, the tail over all at many.
+func TestSignShift(t *testing.T) {
+	for _, c := range []struct {
+		m     int
+		signs bool
+	}{{10, false}, {24, false}, {200, true}, {1000, true}} {
+		lnF := float64(c.m) * math.Ln2
+		if got, tight := signShift(c.m, lnF, 1, 1e-6), tightShift(lnF, 1, 1e-6); (got > tight) != c.signs {
+			t.Errorf("%d points: %v, without the tail %v", c.m, got, tight)
+		}
+	}
+}
+
+// The sizes are the least n at which (2) reaches its goal at the best s.
+func TestSizes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		g := goal{rapid.Float64Range(0.01, 0.5).Draw(t, "edge"), rapid.Float64Range(0.1, 50).Draw(t, "need")}
+		eta, kappa2 := rapid.Float64Range(0, 100).Draw(t, "eta"), rapid.Float64Range(0.01, 4).Draw(t, "kappa2")
+		exponent := func(n float64) float64 {
+			s := n * g.edge / (n + eta*eta*kappa2)
+			return n*(s*s/2-g.edge*s) + s*s*eta*eta*kappa2/2
+		}
+		n := g.gaussianSize(eta, kappa2)
+		if exponent(n) > -g.need*(1-1e-9) || n > 2 && exponent(n-1) < -g.need*(1+1e-9) {
+			t.Fatalf("n %v: exponents %v and %v, need %v", n, exponent(n), exponent(n-1), g.need)
+		}
+		b, k := rapid.Float64Range(0.1, 50).Draw(t, "b"), rapid.IntRange(1, 100).Draw(t, "k")
+		n = g.laplaceSize(b, k)
+		for i := 1; i < 200; i++ {
+			s := float64(i) / 200 * min(1/b, 2*g.edge)
+			if at := (g.need - float64(k)*math.Log1p(-s*s*b*b)) / (g.edge*s - s*s/2); at < (n-1)*(1-1e-9) {
+				t.Fatalf("laplace: n(%v) = %v, below %v", s, at, n)
+			}
+		}
+	})
+	for _, n := range []float64{goal{0, 1}.gaussianSize(1, 2), goal{-0.1, 1}.laplaceSize(1, 2), goal{0.1, 1}.gaussianSize(math.Inf(1), 2),
+		goal{0.1, 1}.laplaceSize(math.Inf(1), 2)} {
+		if !math.IsInf(n, 1) {
+			t.Errorf("n = %v where none is enough", n)
+		}
+	}
+	for _, n := range []float64{goal{0.1, math.Inf(-1)}.gaussianSize(5, 2), goal{0.1, -1}.laplaceSize(5, 2)} {
+		if n != 1 {
+			t.Errorf("n = %v where nothing is needed", n)
+		}
+	}
+}
