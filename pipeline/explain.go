@@ -119,6 +119,8 @@ func (e *entry) words(k *kept) string {
 		return out + "; all its cells are excluded, or are those of another grid"
 	case !k.sample.Private:
 		out += "; not private: it runs once, without a budget"
+	case k.sample.Guarantee.GetUncertified():
+		out += "; aims at (epsilon, delta) differential privacy, which is not certified"
 	case k.sample.Pure:
 		out += "; pure differential privacy: delta does not apply"
 	default:

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math/bits"
 	"net"
 	"os"
 	"os/exec"
@@ -64,23 +65,40 @@ const dataSweep = `
 name: data
 task: learn
 seed: 3
-problem:
-  class: halfspace
-  data:
-    file: %s
-    label: diagnosis
-    positive: malignant
-    features: [mean radius, mean texture, worst radius, worst texture, worst concave points]
-    scale: {mean radius: [5, 25], mean texture: [5, 35], worst radius: [4, 30], worst texture: [10, 40], worst concave points: [0, 0.3]}
-algorithms: [boosting/centering, {use: baseline/perceptron, averaged: true}]
 privacy: {epsilon: [1, 2], delta: 1e-6}
 goal: {alpha: 0.1, beta: 0.1, above: 0}
 n: [100, 1000]
 trials: 400
+grids:
+  - problem:
+      class: halfspace
+      data:
+        file: %s
+        label: diagnosis
+        positive: malignant
+        features: [mean radius, mean texture, worst radius, worst texture, worst concave points]
+        scale: {mean radius: [5, 25], mean texture: [5, 35], worst radius: [4, 30], worst texture: [10, 40], worst concave points: [0, 0.3]}
+    algorithms: [boosting/centering, {use: baseline/perceptron, averaged: true}]
+  - problem: {class: matrix, file: %s, distribution: uniform}
+    algorithms: [expmech/em, expmech/pf, perturbed/gaussian, perturbed/rspm, baseline/erm]
 `
 
-// Two worker processes over TCP, one of them killed on the way, give the same bytes as everything in one process. The data file
-// reaches them by content, over the server.
+// matrixFile writes the class of all parities of three bits.
+func matrixFile(t *testing.T, dir string) string {
+	t.Helper()
+	text := "a,b,c,d,e,f,g,h\n"
+	for s := range uint(8) {
+		var labels []string
+		for v := range uint(8) {
+			labels = append(labels, fmt.Sprint(bits.OnesCount(s&v)%2))
+		}
+		text += strings.Join(labels, ",") + "\n"
+	}
+	return write(t, filepath.Join(dir, "class.csv"), text)
+}
+
+// Two worker processes over TCP, one of them killed on the way, give the same bytes as everything in one process. The data file and the
+// class matrix reach them by content, over the server.
 func TestRemoteWorkers(t *testing.T) {
 	long(t)
 	shatter := binary(t)
@@ -89,7 +107,7 @@ func TestRemoteWorkers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := write(t, filepath.Join(tmp, "data.yaml"), fmt.Sprintf(dataSweep, csv))
+	file := write(t, filepath.Join(tmp, "data.yaml"), fmt.Sprintf(dataSweep, csv, matrixFile(t, tmp)))
 	local := exec.Command(shatter, "run", file, "--out", filepath.Join(tmp, "local"))
 	out, err := local.CombinedOutput()
 	if exitStatus(err) != 0 {
@@ -117,7 +135,7 @@ func TestRemoteWorkers(t *testing.T) {
 		t.Errorf("digest %s with remote workers, want %s", got, want)
 	}
 	for i := range workers {
-		if cached, _ := filepath.Glob(filepath.Join(tmp, fmt.Sprint("cache", i), "*")); len(cached) != 1 {
+		if cached, _ := filepath.Glob(filepath.Join(tmp, fmt.Sprint("cache", i), "*")); len(cached) != 2 {
 			t.Errorf("worker %d fetched %v, want the data file", i, cached)
 		}
 	}
