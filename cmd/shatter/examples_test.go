@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"reflect"
+	"strings"
 	"testing"
 )
 
@@ -58,5 +60,35 @@ func TestParitiesTable(t *testing.T) {
 	}
 	if compared != 36 {
 		t.Errorf("%d rows compared", compared)
+	}
+}
+
+// Every built-in algorithm passes the acceptance suite on every class that it accepts: those of finite classes on all nine.
+func TestBuiltinsPassTheSuite(t *testing.T) {
+	long(t)
+	out, errs, code := shatter(t, "plugin", "test")
+	if code != 0 {
+		t.Fatalf("exit %d: %s\n%s", code, errs, out)
+	}
+	settings := map[string]map[string]bool{}
+	for line := range strings.Lines(out) {
+		words := strings.Fields(line)
+		if words[0] != "ok" {
+			t.Error(line)
+		}
+		if settings[words[1]] == nil {
+			settings[words[1]] = map[string]bool{}
+		}
+		settings[words[1]][words[2]] = true
+	}
+	for _, p := range builtins() {
+		name := reflect.ValueOf(p).FieldByName("Name").String()
+		want := 1
+		if family, _, _ := strings.Cut(name, "/"); family == "expmech" || family == "perturbed" || name == "baseline/erm" {
+			want = 9
+		}
+		if len(settings[name]) != want {
+			t.Errorf("%s: tested on %d classes, want %d", name, len(settings[name]), want)
+		}
 	}
 }
