@@ -223,7 +223,8 @@ func scaled(v []float64, factor float64) []float64 {
 	return v
 }
 
-// checkBall refuses a sample with an example outside the unit ball, on which rests what is named.
+// checkBall refuses a sample with an example outside the unit ball, on which rests what is named. It allows 1e-9 for rounding in the data: by
+// as much the sensitivity, and mu with it, may exceed what is said.
 func checkBall(sample *algo.Data, what string) error {
 	const most = (1 + 1e-9) * (1 + 1e-9)
 	var squares [blockRows]float64

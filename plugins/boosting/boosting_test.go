@@ -57,11 +57,12 @@ func worstMovement(t *testing.T, draw func(r *rand.Rand) weakLearner) float64 {
 			ballPoint(r, x[i*d:(i+1)*d])
 			y[i] = float64(2*r.IntN(2) - 1)
 		}
+		scale := []float64{3, 3, 1e3, 1e17}[r.IntN(4)] // of what was released: weights far apart are sorted
 		history := make([][]float64, r.IntN(4))
 		for k := range history {
 			history[k] = make([]float64, d)
 			for j := range history[k] {
-				history[k][j] = 3 * r.NormFloat64()
+				history[k][j] = scale * r.NormFloat64()
 			}
 		}
 		learner := draw(r)

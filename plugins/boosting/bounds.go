@@ -1,6 +1,7 @@
 package boosting
 
 import (
+	"maps"
 	"math"
 
 	"github.com/shatterlab/shatter/plugins/algo"
@@ -35,11 +36,11 @@ func bounds(s *algo.Setting[Params]) ([]algo.Bound, error) {
 	return all, nil
 }
 
-// goalOf is not ok where the target promises no margin, which every statement needs.
+// goalOf is not ok where the target promises no margin to build for, which every statement needs.
 func goalOf[P any](s *algo.Setting[P]) (g goal, ok bool) {
 	p := s.Problem
 	g = goal{alpha: s.Alpha, beta: s.Beta, margin: p.Margin, noise: p.Noise, rate: p.NoiseRate}
-	return g, p.Margin > 0 && p.Realizable
+	return g, p.Margin >= leastMargin && p.Realizable
 }
 
 // printedBounds are the paper's: nothing where it does not claim to tolerate the noise. Their proofs need an advantage of tau/8 from
@@ -147,12 +148,7 @@ func (s schedule) with(n, mu float64) map[string]float64 {
 }
 
 func merged(a, b map[string]float64) map[string]float64 {
-	all := make(map[string]float64, len(a)+len(b))
-	for k, v := range a {
-		all[k] = v
-	}
-	for k, v := range b {
-		all[k] = v
-	}
+	all := maps.Clone(a)
+	maps.Copy(all, b)
 	return all
 }

@@ -195,14 +195,14 @@ func TestRivalsRefuse(t *testing.T) {
 		{br(BregmanParams{Weak: Unit, Rounds: 5}, unpromised), "the problem promises none: give tau, or both of them"},
 		{br(BregmanParams{Weak: "none"}, none), `unknown weak learner "none"`},
 		{br(BregmanParams{Weak: Unit, Rounds: -1}, none), "rounds must be at least 1, not -1"},
-		{br(BregmanParams{Weak: Unit, Lambda: math.NaN()}, none), "lambda must be above 0 and at most 1e6, not NaN"},
-		{br(BregmanParams{Weak: Unit, Kappa: 1}, none), "kappa must lie strictly between 0 and 1, not 1"},
-		{br(BregmanParams{Weak: Unit, Kappa: math.NaN()}, none), "kappa must lie strictly between 0 and 1, not NaN"},
+		{br(BregmanParams{Weak: Unit, Lambda: math.NaN()}, none), "lambda must be between 1e-9 and 1e6, not NaN"},
+		{br(BregmanParams{Weak: Unit, Kappa: 1}, none), "kappa must be at least 1e-12 and below 1, not 1"},
+		{br(BregmanParams{Weak: Unit, Kappa: math.NaN()}, none), "kappa must be at least 1e-12 and below 1, not NaN"},
 		{br(BregmanParams{Weak: Unit, Tau: 2}, none), "tau must be between 1e-6 and 1, not 2"},
 		{sm(SmoothParams{}, other), `boosting/smooth learns halfspaces, not class "points"`},
 		{sm(SmoothParams{}, unpromised), "boosting/smooth needs a margin and the problem promises none: give tau"},
 		{sm(SmoothParams{Tau: math.NaN()}, none), "tau must be between 1e-6 and 1, not NaN"},
-		{sm(SmoothParams{Kappa: -1}, none), "kappa must lie strictly between 0 and 1, not -1"},
+		{sm(SmoothParams{Kappa: -1}, none), "kappa must be at least 1e-12 and below 1, not -1"},
 		{dr(usual, other), `boosting/drv learns halfspaces, not class "points"`},
 		{dr(usual, unpromised), "boosting/drv takes edge from the margin, and the problem promises none: give edge or tau"},
 		{dr(with(func(p *DRVParams) { p.Edge = 0.5 }), none), "edge must lie strictly between 0 and 1/2, not 0.5"},
@@ -211,8 +211,10 @@ func TestRivalsRefuse(t *testing.T) {
 		{dr(with(func(p *DRVParams) { p.Edge, p.Rounds = 0.4, 1000 }), none), "1000 rounds at edge 0.4 take weights out of the range of numbers: lower rounds to 546"},
 		{dr(with(func(p *DRVParams) { p.Share = 0 }), none), "share must lie strictly between 0 and 1, not 0"},
 		{dr(with(func(p *DRVParams) { p.Share = 1 }), none), "share must lie strictly between 0 and 1, not 1"},
-		{dr(with(func(p *DRVParams) { p.Levels = 1 }), none), "levels must be at least 2, not 1"},
-		{dr(with(func(p *DRVParams) { p.Kappa = 1 }), none), "kappa must lie strictly between 0 and 1, not 1"},
+		{dr(with(func(p *DRVParams) { p.Levels = 1 }), none), "levels must be between 2 and 10001, not 1"},
+		{dr(with(func(p *DRVParams) { p.Kappa = 1 }), none), "kappa must be at least 1e-12 and below 1, not 1"},
+		{dr(with(func(p *DRVParams) { p.Rounds, p.Edge = 70_000, 1e-3 }), func(p *algo.Problem) { p.Dim = 1000 }),
+			"a vote of 70000 rounds in 1000 dimensions keeps 7e+07 numbers, and 67108864 are allowed: lower rounds to 67108"},
 		{dr(with(func(p *DRVParams) { p.Tau = -1 }), none), "tau must be between 1e-6 and 1, not -1"},
 		{dr(with(func(p *DRVParams) { p.Sigma = 1 }), none), "boosting/drv takes sigma from epsilon, delta and n: leave sigma out"},
 	} {
@@ -222,7 +224,7 @@ func TestRivalsRefuse(t *testing.T) {
 	}
 }
 
-// learners are all new algorithms with their defaults, for a sample of margin tau.
+// learners are the rivals with their defaults, for a sample of margin tau.
 func learners(t *testing.T, tau float64) map[string]func(ctx context.Context, sample *algo.Data) (algo.Model, error) {
 	t.Helper()
 	bregmans := func(a algo.Algorithm[BregmanParams], weak string) func(context.Context, *algo.Data) (algo.Model, error) {

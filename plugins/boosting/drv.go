@@ -77,6 +77,9 @@ func resolveDRV(s *algo.Setting[DRVParams]) error {
 	if err := p.check(name); err != nil {
 		return err
 	}
+	if err := checkKept(p.Rounds, s.Problem.Dim, ""); err != nil {
+		return err
+	}
 	f := fixer{who: name}
 	f.sigma(&p.Sigma, func(n float64) float64 {
 		_, sigma := p.spend(s.Epsilon, s.Delta)
@@ -96,8 +99,8 @@ func (p *DRVParams) check(name string) error {
 		return algo.Invalid("edge must lie strictly between 0 and 1/2, not %g", p.Edge)
 	case !(p.Share > 0 && p.Share < 1):
 		return algo.Invalid("share must lie strictly between 0 and 1, not %g", p.Share)
-	case p.Levels < 2:
-		return algo.Invalid("levels must be at least 2, not %d", p.Levels)
+	case p.Levels < 2 || p.Levels > 10001:
+		return algo.Invalid("levels must be between 2 and 10001, not %d", p.Levels)
 	case p.Rounds < 1 || p.Rounds > 1_000_000:
 		return algo.Invalid("rounds must be between 1 and 1000000, not %d: give another number, or raise edge", p.Rounds)
 	case p.rate()*float64(p.Rounds) > 600:

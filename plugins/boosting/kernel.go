@@ -1,8 +1,8 @@
 package boosting
 
-// The matrix is read twice a round, and reading it is what a round costs, unless rows are so short that the exponentials do. Both kernels work on four rows at a time, which
-// is the fastest order once the rows are in the nearest cache and the worst one for the processor's own guess at what comes
-// next; so the rows of a large matrix are asked for ahead of time.
+// The matrix is read twice a round, and reading it is what a round costs, unless rows are so short that arithmetic is. Both kernels work on
+// four rows at a time, which is the fastest order once the rows are in the nearest cache and the worst one for the processor's own
+// guess at what comes next; so the rows of a large matrix are asked for ahead of time.
 //
 // Every sum has one order, whatever the machine, and no product is fused into an addition (hence float64(x*y)).
 

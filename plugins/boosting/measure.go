@@ -10,7 +10,7 @@ import (
 // asks for c >= 1: with noise some losses are negative and c < 1 is needed, or else neither the mass nor the sensitivity
 // holds). The mass need not be an integer and is never rounded to one.
 type measure struct {
-	u    []float64 // e^(s_i + logc) for the logc with which project began; of the length of s
+	u    []float64 // e^(s_i + logc) for the logc with which project began, or the weights if it had to sort; of the length of s
 	logc float64   // ln c of the last projection, and where the next one starts
 }
 
@@ -21,18 +21,24 @@ type measure struct {
 // passes over u. Where the log-weights moved too far for numbers relative to the last c, it sorts instead.
 func (m *measure) project(s []float64, mass float64) float64 {
 	capped, tail := exponentials(m.u, s, m.logc)
-	factor, ok := newton(m.u, mass, capped, tail)
-	if !ok {
-		copy(m.u, s)
-		m.logc, _ = sortedScale(m.u, mass)
-		capped, tail = exponentials(m.u, s, m.logc)
-		// Once more, to make up for the rounding of a large logc.
-		if factor, ok = newton(m.u, mass, capped, tail); !ok {
-			return 1
-		}
+	if factor, ok := newton(m.u, mass, capped, tail); ok {
+		m.logc += math.Log(factor)
+		return factor
 	}
-	m.logc += math.Log(factor)
-	return factor
+	m.sort(s, mass)
+	return 1
+}
+
+// sort makes u the weights themselves, whatever came before. It takes log-weights relative to the largest that is not capped: they may be so
+// large that adding ln c rounds it away, and the mass, on which privacy rests, would be another.
+func (m *measure) sort(s []float64, mass float64) {
+	copy(m.u, s)
+	top, logtop, _ := sortedScale(m.u, mass)
+	for i, v := range s {
+		m.u[i] = v - top
+	}
+	exponentials(m.u, m.u, logtop)
+	m.logc = logtop - top
 }
 
 // settle turns log-weights that were just projected into those of their projection, ln min(1, c e^(s_i)).
@@ -96,11 +102,12 @@ func total(u []float64) float64 {
 	return sum
 }
 
-// sortedScale returns ln c and the number of capped weights, for any finite log-weights. It sorts s.
+// sortedScale returns the largest log-weight that is not capped, top, the logarithm of its weight, ln c + top, and the number of capped
+// weights, for any finite log-weights. It sorts s.
 //
 // With the k largest capped, c_k = (mass - k) / tail_k. If the next largest fits under the cap at k it also does at k+1, so the
 // least such k, found from above, is the solution. O(n log n), and exact: it is what newton is tested against.
-func sortedScale(s []float64, mass float64) (logc float64, capped int) {
+func sortedScale(s []float64, mass float64) (top, logtop float64, capped int) {
 	slices.Sort(s)
 	n := len(s)
 	last := int(math.Ceil(mass)) - 1 // at most so many are capped
@@ -108,7 +115,7 @@ func sortedScale(s []float64, mass float64) (logc float64, capped int) {
 	tail := 0.0 // sum of e^(s_i - s_k) over the smallest, in increasing order
 	for i, v := range s {
 		if i > 0 {
-			tail *= math.Exp(s[i-1] - v)
+			tail = float64(tail * math.Exp(s[i-1]-v))
 		}
 		tail++
 		k := n - 1 - i
@@ -121,9 +128,9 @@ func sortedScale(s []float64, mass float64) (logc float64, capped int) {
 		capped = k
 	}
 	tail = 0
-	top := s[n-1-capped]
+	top = s[n-1-capped]
 	for _, v := range s[:n-capped] {
 		tail += math.Exp(v - top)
 	}
-	return math.Log(mass-float64(capped)) - top - math.Log(tail), capped
+	return top, math.Log(mass-float64(capped)) - math.Log(tail), capped
 }

@@ -1,6 +1,7 @@
 package boosting
 
 import (
+	"fmt"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -8,6 +9,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/shatterlab/shatter/plugins/algo"
 )
 
 func TestExponentials(t *testing.T) {
@@ -60,7 +63,7 @@ func TestPowersAreRoundedToNearest(t *testing.T) {
 func logWeights(t *rapid.T) []float64 {
 	n := rapid.IntRange(2, 600).Draw(t, "n")
 	spread := rapid.SampledFrom([]float64{0, 1e-9, 1, 30, 700, 5000}).Draw(t, "spread")
-	shift := rapid.SampledFrom([]float64{0, -3, 400, -2000, 1e5}).Draw(t, "shift")
+	shift := rapid.SampledFrom([]float64{0, -3, 400, -2000, 1e5, 1e18, -1e100}).Draw(t, "shift")
 	r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 	grid := rapid.SampledFrom([]float64{0, 1, 50}).Draw(t, "grid")
 	s := make([]float64, n)
@@ -93,16 +96,51 @@ func TestProjectionProperties(t *testing.T) {
 		if math.Abs(sum-mass) > 1e-11*n {
 			t.Fatalf("mass = %v, want %v", sum, mass)
 		}
-		logc, _ := sortedScale(slices.Clone(s), mass)
+		top, logtop, _ := sortedScale(slices.Clone(s), mass)
 		for i, v := range mu {
-			if want := math.Exp(min(0, logc+s[i])); math.Abs(v-want) > 1e-10 {
-				t.Fatalf("mu[%d] = %v, want %v (log-weight %v, logc %v against %v)", i, v, want, s[i], m.logc, logc)
+			if want := math.Exp(min(0, s[i]-top+logtop)); math.Abs(v-want) > 1e-10 {
+				t.Fatalf("mu[%d] = %v, want %v (log-weight %v, logc %v against %v)", i, v, want, s[i], m.logc, logtop-top)
 			}
 		}
 		if again := m.mu(m.project(s, mass)); !closeTo(again, mu, 1e-12) {
 			t.Fatalf("projecting again from the solution gives other weights")
 		}
 	})
+}
+
+// Where log-weights are too large for ln c to be added to them, equal ones still share what the larger leave.
+func TestProjectionOfLargeLogWeights(t *testing.T) {
+	s := append(slices.Repeat([]float64{1e18}, 10), 1e18+1024, -1e18)
+	want := append(slices.Repeat([]float64{0.4}, 10), 1, 0)
+	for _, start := range []float64{0, -1e18} {
+		m := measure{u: make([]float64, len(s)), logc: start}
+		for range 2 {
+			nearAll(t, "mu", m.mu(m.project(s, 5)), want, 1e-15)
+		}
+	}
+}
+
+// All that is accepted gives numbers, and weights of the right mass: the sensitivity rests on it.
+func TestExtremesOfWhatIsAccepted(t *testing.T) {
+	sample := algo.NewData(slices.Repeat([]float64{0.6, 0.8, 0, 1, 0, 1, 1, 0}, 10), 2, slices.Repeat([]float64{1, -1, -1, 1}, 10))
+	for _, lambda := range []float64{1e-9, 1, 1e6} {
+		for _, kappa := range []float64{1e-12, 0.3, 1 - 0x1p-53} {
+			for _, sigma := range []float64{0, 1, 1e10, 1e13, 1e100} {
+				p := Params{Rounds: 30, Lambda: lambda, Kappa: kappa, Sigma: sigma, Weak: Raw, Loss: Linear}
+				r, b := rand.New(rand.NewPCG(1, 9)), newBooster(p, sample)
+				for range p.Rounds {
+					mass := total(b.weights.mu(b.weights.project(b.s, b.mass)))
+					near(t, fmt.Sprintf("mass of %+v", p), mass/b.mass, 1, 1e-12)
+					b.round(r.NormFloat64)
+				}
+				for _, v := range append(b.margins(), b.certificate()) {
+					if math.IsNaN(v) || math.IsInf(v, 0) {
+						t.Fatalf("%+v: a metric of %v", p, v)
+					}
+				}
+			}
+		}
+	}
 }
 
 func closeTo(a, b []float64, tolerance float64) bool {

@@ -70,6 +70,11 @@ func resolve(s *algo.Setting[Params]) error {
 	if err != nil {
 		return err
 	}
+	if s.Params.Loss == Clip {
+		if err := checkKept(s.Params.Rounds, s.Problem.Dim, ", or take another loss"); err != nil {
+			return err
+		}
+	}
 	return checkNumbers(&s.Params)
 }
 
@@ -78,8 +83,8 @@ func checkProblem(name string, p algo.Problem, epsilon, delta float64) error {
 		return err
 	}
 	switch {
-	case !(epsilon > 0):
-		return algo.Invalid("%s needs privacy.epsilon above 0, not %g", name, epsilon)
+	case !(epsilon > 0 && epsilon <= 1e100):
+		return algo.Invalid("%s needs privacy.epsilon above 0 and at most 1e100, not %g", name, epsilon)
 	case !(delta > 0 && delta < 1):
 		return algo.Invalid("%s adds Gaussian noise, which is never pure: give privacy.delta in (0,1), not %g", name, delta)
 	}
@@ -108,9 +113,12 @@ func resolveTau(s *algo.Setting[Params]) error {
 	return checkTau(p.Tau)
 }
 
+// leastMargin is the smallest margin to build for; the rounds, about 1/tau^2, are then still a number.
+const leastMargin = 1e-6
+
 // checkTau lets 0, for none, pass.
 func checkTau(tau float64) error {
-	if tau != 0 && !(tau >= 1e-6 && tau <= 1) {
+	if tau != 0 && !(tau >= leastMargin && tau <= 1) {
 		return algo.Invalid("tau must be between 1e-6 and 1, not %g", tau)
 	}
 	return nil
@@ -203,8 +211,8 @@ func checkNumbers(p *Params) error {
 	switch {
 	case p.Rounds < 1:
 		return algo.Invalid("rounds must be at least 1, not %d", p.Rounds)
-	case !(p.Lambda > 0 && p.Lambda <= 1e6):
-		return algo.Invalid("lambda must be above 0 and at most 1e6, not %g", p.Lambda)
+	case !(p.Lambda >= 1e-9 && p.Lambda <= 1e6):
+		return algo.Invalid("lambda must be between 1e-9 and 1e6, not %g", p.Lambda)
 	case p.Weak != Raw && p.Weak != Unit:
 		return algo.Invalid("unknown weak learner %q: take %s or %s", p.Weak, Raw, Unit)
 	case p.Loss != Linear && p.Loss != Paper && p.Loss != Clip:
@@ -213,9 +221,20 @@ func checkNumbers(p *Params) error {
 	return checkKappa(p.Kappa)
 }
 
+// checkKappa keeps kappa n far above what weights lose that underflow.
 func checkKappa(kappa float64) error {
-	if !(kappa > 0 && kappa < 1) {
-		return algo.Invalid("kappa must lie strictly between 0 and 1, not %g", kappa)
+	if !(kappa >= 1e-12 && kappa < 1) {
+		return algo.Invalid("kappa must be at least 1e-12 and below 1, not %g", kappa)
+	}
+	return nil
+}
+
+// checkKept refuses a vote that would keep more than 512 MiB of vectors in each trial.
+func checkKept(rounds, dim int, other string) error {
+	const most = 1 << 26
+	if rounds > most/max(1, dim) {
+		return algo.Invalid("a vote of %d rounds in %d dimensions keeps %.4g numbers, and %d are allowed: lower rounds to %d%s",
+			rounds, dim, float64(rounds)*float64(dim), most, most/max(1, dim), other)
 	}
 	return nil
 }

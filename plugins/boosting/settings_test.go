@@ -70,14 +70,17 @@ func TestRefusals(t *testing.T) {
 		{"class", func(s *algo.Setting[Params]) { s.Problem.Class = "thresholds" },
 			`boosting/hs-stl learns halfspaces, not class "thresholds"`},
 		{"no delta", func(s *algo.Setting[Params]) { s.Delta = 0 }, "Gaussian noise, which is never pure: give privacy.delta in (0,1), not 0"},
-		{"no epsilon", func(s *algo.Setting[Params]) { s.Epsilon = 0 }, "privacy.epsilon above 0, not 0"},
+		{"no epsilon", func(s *algo.Setting[Params]) { s.Epsilon = 0 }, "privacy.epsilon above 0 and at most 1e100, not 0"},
+		{"infinite epsilon", func(s *algo.Setting[Params]) { s.Epsilon = math.Inf(1) }, "privacy.epsilon above 0 and at most 1e100, not +Inf"},
 		{"preset", func(s *algo.Setting[Params]) { s.Params.Preset = "tuned" }, `unknown preset "tuned": take paper,`},
-		{"kappa", func(s *algo.Setting[Params]) { s.Params.Kappa = 1 }, "kappa must lie strictly between 0 and 1, not 1"},
-		{"lambda", func(s *algo.Setting[Params]) { s.Params.Lambda = math.NaN() }, "lambda must be above 0 and at most 1e6, not NaN"},
+		{"kappa", func(s *algo.Setting[Params]) { s.Params.Kappa = 1 }, "kappa must be at least 1e-12 and below 1, not 1"},
+		{"lambda", func(s *algo.Setting[Params]) { s.Params.Lambda = math.NaN() }, "lambda must be between 1e-9 and 1e6, not NaN"},
 		{"rounds", func(s *algo.Setting[Params]) { s.Params.Rounds = -1 }, "rounds must be at least 1, not -1"},
 		{"weak", func(s *algo.Setting[Params]) { s.Params.Weak = "" }, `unknown weak learner "": take raw or unit`},
 		{"loss", func(s *algo.Setting[Params]) { s.Params.Loss = "hinge" }, `unknown loss "hinge": take linear, paper or clip`},
 		{"tau", func(s *algo.Setting[Params]) { s.Params.Tau = 2 }, "tau must be between 1e-6 and 1, not 2"},
+		{"votes", func(s *algo.Setting[Params]) { s.Params.Loss, s.Params.Rounds = Clip, 1<<50 },
+			"a vote of 1125899906842624 rounds in 10 dimensions keeps 1.126e+16 numbers, and 67108864 are allowed: lower rounds to 6710886, or take another loss"},
 		{"sigma", func(s *algo.Setting[Params]) { s.Params.Sigma = 0.1 }, `preset calibrated takes sigma from epsilon, delta and n: leave sigma out`},
 		{"sigma at n", func(s *algo.Setting[Params]) { s.Params.Sigma, s.N = 0.1, 1000 }, `preset calibrated fixes sigma at 0.199`},
 		{"c", func(s *algo.Setting[Params]) { s.Params.C = 1 }, `c has no meaning in preset calibrated: leave it out, or take preset paper`},
@@ -175,6 +178,7 @@ func TestBoundsSayWhatIsProved(t *testing.T) {
 			"theorem-a-privacy [theorem-a]"},
 		{"too much noise", func(s *algo.Setting[Params]) { s.Problem.Noise, s.Problem.NoiseRate = "random", 0.1 }, ""},
 		{"no margin", func(s *algo.Setting[Params]) { s.Problem.Margin = 0 }, ""},
+		{"next to no margin", func(s *algo.Setting[Params]) { s.Problem.Margin, s.Params.Tau = 1e-200, 0.1 }, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := setting(Params{Preset: Calibrated, Weak: Raw, Loss: Linear})

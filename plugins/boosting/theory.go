@@ -167,12 +167,12 @@ func (s schedule) proves(n float64, g goal) bool {
 // trainingMargin is theta(tau) of proves, failing with probability b; it means nothing where it is not positive.
 func (s schedule) trainingMargin(n, tau, b float64) float64 {
 	rounds, sigma := float64(s.rounds), s.sigma(n)
-	m := sigma * math.Sqrt(2*math.Log(4*n*rounds/b))
+	m := float64(sigma * math.Sqrt(2*math.Log(4*n*rounds/b)))
 	drift := sigma * math.Sqrt(2*math.Log(2/b)/rounds)
 	if 1-drift/(2*tau)-s.lambda/4 <= 0 { // then s/theta(s) need not decrease
 		return 0
 	}
-	return tau*tau - drift*tau - s.lambda/4*(tau+m)*(tau+m) - 2*math.Log(1/s.kappa)/(s.lambda*rounds)
+	return float64(tau*tau) - float64(drift*tau) - float64(s.lambda/4*(tau+m)*(tau+m)) - 2*math.Log(1/s.kappa)/(s.lambda*rounds)
 }
 
 // printedAccuracy is the smallest n with which Theorem 28 gives error alpha/2 beyond the training error at margin tau/8. Its square
@@ -181,7 +181,7 @@ func (s schedule) trainingMargin(n, tau, b float64) float64 {
 func printedAccuracy(alpha, beta, tau float64) (n, fat float64) {
 	fat = 65536 / (tau * tau)
 	n = leastInteger(math.Ceil(fat), func(n float64) bool {
-		complexity := fat*math.Log(34*math.E*n/fat)*math.Log2(578*n) + math.Log(12/beta)
+		complexity := float64(fat*math.Log(34*math.E*n/fat)*math.Log2(578*n)) + math.Log(12/beta)
 		return math.Sqrt(2/n*complexity) <= alpha/2
 	})
 	return n, fat

@@ -44,7 +44,7 @@ func exponentialBounds(s *algo.Setting[ExponentialParams]) ([]algo.Bound, error)
 	var list []algo.Bound
 	if pr.NoiseRate == 0 {
 		k := dimension(pr, p.Project)
-		lnM := float64(k) * math.Log(1+2/p.Radius)
+		lnM := float64(float64(k) * math.Log(1+2/p.Radius))
 		list = append(list, algo.Bound{
 			Name: "nuz-pure", Source: sourceNet, Value: math.Ceil(8 / (s.Epsilon * s.Alpha) * (lnM + math.Log(2/s.Beta))),
 			With: map[string]float64{"ln_net": lnM, "dimension": float64(k), "radius": p.Radius},
@@ -81,7 +81,7 @@ type charges struct {
 // rate is minus the logarithm of the largest E e^(-s X), less what the adversary can take back; s is finite.
 func (c charges) rate(s float64) float64 {
 	fall := -math.Expm1(-s) - float64(2*c.random*math.Sinh(s))
-	return -math.Log1p(-c.alpha*fall) - 2*s*c.adversary
+	return -math.Log1p(-c.alpha*fall) - float64(2*s*c.adversary)
 }
 
 // best is the s at which rate is largest, +Inf with clean labels; not positive where rate never is.
@@ -151,7 +151,7 @@ func (p plan) proves(n float64, g goal) bool {
 	if g.noise == "random" && a > 0 {
 		a += math.Sqrt(l / (2 * n))
 	}
-	comparator := max(0, 1-g.margin/p.gamma) + a*(1+1/p.gamma)
+	comparator := max(0, 1-g.margin/p.gamma) + float64(a*(1+1/p.gamma))
 	general := 2/(p.gamma*math.Sqrt(n)) + math.Sqrt(l/(2*n))
 	return comparator+p.excess(n, g)+a+general <= g.alpha
 }
@@ -168,15 +168,15 @@ func (g goal) level() float64 {
 func (p plan) excess(n float64, g goal) float64 {
 	a, b, c := p.terms(n, g)
 	eta := p.rateAt(n, g)
-	return a/eta + b*eta + c
+	return a/eta + float64(b*eta) + c
 }
 
 func (p plan) terms(n float64, g goal) (a, b, c float64) {
 	l, sigma, largest, t := g.level(), p.sigma(n, g), 1/p.gamma, p.steps
-	noise := g.dim*t + 2*math.Sqrt(g.dim*t*l) + 2*l
-	drift := sigma * math.Sqrt(2*t*l)
+	noise := float64(g.dim*t) + 2*math.Sqrt(g.dim*t*l) + 2*l
+	drift := float64(sigma * math.Sqrt(2*t*l))
 	a = 1 / (2 * (t + 1))
-	b = largest*largest/2 + (sigma*sigma*noise/2+drift*largest)/(t+1)
+	b = largest*largest/2 + (sigma*sigma*noise/2+float64(drift*largest))/(t+1)
 	return a, b, 2 * drift / (t + 1)
 }
 

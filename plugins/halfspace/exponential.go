@@ -11,11 +11,8 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// What a trial of halfspace/exponential may take.
-const (
-	maxNetNumbers = 1 << 25 // of the net: 256 MiB
-	maxWork       = 1 << 36 // multiplications, points * n * dimension: about half a minute
-)
+// maxWork is how many multiplications, points * n * dimension, a trial may take: about half a minute.
+const maxWork = 1 << 36
 
 // ExponentialParams are the parameters of halfspace/exponential. Zero stands for a value that depends on others; resolve writes it.
 type ExponentialParams struct {
@@ -68,8 +65,8 @@ func resolveExponential(s *algo.Setting[ExponentialParams]) error {
 	if err := checkProblem("halfspace/exponential", s.Problem, p.Project); err != nil {
 		return err
 	}
-	if !(s.Epsilon >= 0) || math.IsInf(s.Epsilon, 1) {
-		return algo.Invalid("halfspace/exponential: epsilon %v: use a number of at least 0", s.Epsilon)
+	if !(s.Epsilon >= 0 && s.Epsilon <= 1e100) {
+		return algo.Invalid("halfspace/exponential needs privacy.epsilon between 0 and 1e100, not %g", s.Epsilon)
 	}
 	if p.Tau == 0 {
 		p.Tau = s.Problem.Margin
@@ -112,7 +109,7 @@ func resolveGrid(p *ExponentialParams, dim int) error {
 	if dim > maxGridDim {
 		return algo.Invalid("net grid covers up to %d dimensions, not %d: set net to random, or project to %d", maxGridDim, dim, maxGridDim)
 	}
-	if rough := roughSize(dim, p.Radius); rough > maxNetNumbers {
+	if rough := roughSize(dim, p.Radius); rough > maxNumbers {
 		return algo.Invalid("a grid of radius %g in %d dimensions has about %.4g points, too many: raise radius, or set net to random", p.Radius, dim, rough)
 	}
 	m := gridSize(dim, p.Radius)
@@ -129,8 +126,8 @@ func checkWork(p *ExponentialParams, dim, n int) error {
 	switch {
 	case p.Points < 1:
 		return algo.Invalid("points must be at least 1, not %d", p.Points)
-	case numbers > maxNetNumbers:
-		return algo.Invalid("a net of %d points in %d dimensions has %.4g numbers, and %d are allowed: lower points, raise radius, or project", p.Points, dim, numbers, maxNetNumbers)
+	case numbers > maxNumbers:
+		return algo.Invalid("a net of %d points in %d dimensions has %.4g numbers, and %d are allowed: lower points, raise radius, or project", p.Points, dim, numbers, maxNumbers)
 	case numbers*float64(n) > maxWork:
 		return algo.Invalid("a net of %d points in %d dimensions takes %.4g multiplications at n = %d, and %.4g are allowed: lower points or n, raise radius, or project",
 			p.Points, dim, numbers*float64(n), n, float64(maxWork))
@@ -146,7 +143,7 @@ func learnExponential(ctx context.Context, t *algo.Trial[ExponentialParams], sam
 	}
 	p := &t.Params
 	phi := newProjection(t.Rand, sample.Dim(), p.Project)
-	examples, err := newExamples(sample, phi)
+	examples, err := newExamples(ctx, sample, phi)
 	if err != nil {
 		return nil, err
 	}

@@ -56,8 +56,8 @@ func resolveGradient(s *algo.Setting[GradientParams]) error {
 		return err
 	}
 	switch {
-	case !(s.Epsilon > 0):
-		return algo.Invalid("halfspace/noisy-gradient needs privacy.epsilon above 0, not %g", s.Epsilon)
+	case !(s.Epsilon > 0 && s.Epsilon <= 1e100):
+		return algo.Invalid("halfspace/noisy-gradient needs privacy.epsilon above 0 and at most 1e100, not %g", s.Epsilon)
 	case !(s.Delta > 0 && s.Delta < 1):
 		return algo.Invalid("halfspace/noisy-gradient adds Gaussian noise, which is never pure: give privacy.delta in (0,1), not %g", s.Delta)
 	case p.Steps < 1 || p.Steps > maxSteps:
@@ -87,7 +87,7 @@ func learnGradient(ctx context.Context, t *algo.Trial[GradientParams], sample *a
 	}
 	p := &t.Params
 	phi := newProjection(t.Rand, sample.Dim(), p.Project)
-	examples, err := newExamples(sample, phi)
+	examples, err := newExamples(ctx, sample, phi)
 	if err != nil {
 		return nil, err
 	}

@@ -22,6 +22,9 @@ import (
 // Plugins returns the algorithms of this package: halfspace/exponential and halfspace/noisy-gradient.
 func Plugins() []algo.Plugin { return []algo.Plugin{exponential(), noisyGradient()} }
 
+// maxNumbers is how many numbers a net or a projection may have: 256 MiB.
+const maxNumbers = 1 << 25
+
 // checkProblem refuses what neither algorithm can do; project is the parameter of that name.
 func checkProblem(name string, p algo.Problem, project int) error {
 	switch {
@@ -31,6 +34,9 @@ func checkProblem(name string, p algo.Problem, project int) error {
 		return algo.Invalid("%s needs dimension 1 or more, not %d", name, p.Dim)
 	case project < 0 || project > p.Dim:
 		return algo.Invalid("%s projects to fewer dimensions, so not from %d to %d: lower project, or set it to 0 for no projection", name, p.Dim, project)
+	case float64(project)*float64(p.Dim) > maxNumbers:
+		return algo.Invalid("%s: a projection from %d to %d dimensions has %.4g numbers, and %d are allowed: lower project to %d, or set it to 0 for no projection",
+			name, p.Dim, project, float64(project)*float64(p.Dim), maxNumbers, maxNumbers/p.Dim)
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ func TestKernelsHaveOneOrderOfSummation(t *testing.T) {
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 5))
 		n, d := rapid.IntRange(1, 70).Draw(t, "n"), rapid.SampledFrom([]int{1, 2, 3, 10, 200, 3000}).Draw(t, "d")
 		sample := randomSample(r, n, d)
-		examples, err := newExamples(sample, nil)
+		examples, err := newExamples(context.Background(), sample, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -300,7 +300,7 @@ func TestExponentialRefusals(t *testing.T) {
 		{"dimension", func(s *setting) { s.Problem.Dim = 0 }, "needs dimension 1 or more, not 0"},
 		{"margin", func(s *setting) { s.Problem.Margin = 0 }, "a margin is needed and the problem promises none: give tau"},
 		{"tau", func(s *setting) { s.Params.Tau = 2 }, "tau must be between 1e-6 and 1, not 2"},
-		{"epsilon", func(s *setting) { s.Epsilon = math.Inf(1) }, "epsilon +Inf: use a number"},
+		{"epsilon", func(s *setting) { s.Epsilon = math.Inf(1) }, "needs privacy.epsilon between 0 and 1e100, not +Inf"},
 		{"grid", func(s *setting) { s.Params.Net = Grid }, "net grid covers up to 3 dimensions, not 5: set net to random, or project to 3"},
 		{"net", func(s *setting) { s.Params.Net = "lattice" }, `unknown net "lattice": take auto, grid or random`},
 		{"radius", func(s *setting) { s.Params.Radius = 0.1 }, "the radius 0.1 leaves gamma' = 0 of the margin 0.1, and it must be above 0"},
@@ -339,11 +339,13 @@ func TestGradientRefusals(t *testing.T) {
 		{"class", func(s *setting) { s.Problem.Class = "points" }, `halfspace/noisy-gradient learns halfspaces, not class "points"`},
 		{"margin", func(s *setting) { s.Problem.Margin = 0 }, "a margin is needed and the problem promises none: give gamma"},
 		{"gamma", func(s *setting) { s.Params.Gamma = math.NaN() }, "gamma must be between 1e-6 and 1, not NaN"},
-		{"epsilon", func(s *setting) { s.Epsilon = 0 }, "needs privacy.epsilon above 0, not 0"},
+		{"epsilon", func(s *setting) { s.Epsilon = 0 }, "needs privacy.epsilon above 0 and at most 1e100, not 0"},
 		{"delta", func(s *setting) { s.Delta = 0 }, "Gaussian noise, which is never pure: give privacy.delta in (0,1), not 0"},
 		{"steps", func(s *setting) { s.Params.Steps = 0 }, "steps must be between 1 and 10000000, not 0"},
 		{"rate", func(s *setting) { s.Params.Rate = 0 }, "rate must be above 0 and at most 1e6, not 0"},
 		{"project", func(s *setting) { s.Params.Project = -1 }, "projects to fewer dimensions, so not from 5 to -1"},
+		{"projection", func(s *setting) { s.Problem.Dim, s.Params.Project = 1<<20, 33 },
+			"halfspace/noisy-gradient: a projection from 1048576 to 33 dimensions has 3.46e+07 numbers, and 33554432 are allowed: lower project to 32"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := gradientSetting(5, GradientParams{Steps: 400, Rate: 0.01})

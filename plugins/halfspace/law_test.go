@@ -28,7 +28,7 @@ func trialOf[P any](s algo.Setting[P], seed uint64) *algo.Trial[P] {
 
 func tableOf(t testing.TB, sample *algo.Data) *table {
 	t.Helper()
-	examples, err := newExamples(sample, nil)
+	examples, err := newExamples(t.Context(), sample, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

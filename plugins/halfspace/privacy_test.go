@@ -1,6 +1,7 @@
 package halfspace
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -117,7 +118,8 @@ func ballPoint(r *rand.Rand, v []float64) {
 	}
 }
 
-// A gradient moves by at most 2/(gamma n) when one example is replaced, wherever it is taken, and by all of that for some.
+// A gradient moves by at most 2/(gamma n) when one example is replaced, wherever it is taken and whatever the projection, and by all of that
+// for some.
 func TestGradientSensitivity(t *testing.T) {
 	worst := 0.0
 	for seed := range uint64(4000) {
@@ -133,8 +135,19 @@ func TestGradientSensitivity(t *testing.T) {
 		if seed%4 == 0 {
 			clear(w)
 		}
-		gradient, moved := make([]float64, d), make([]float64, d)
-		tableOf(t, algo.NewData(x, d, y)).hingeGradient(gradient, w, gamma)
+		phi := newProjection(r, d, []int{0, 0, 1, d}[r.IntN(4)])
+		if phi != nil {
+			w = w[:phi.rows.n]
+		}
+		gradient, moved := make([]float64, len(w)), make([]float64, len(w))
+		examples := func() *table {
+			e, err := newExamples(t.Context(), algo.NewData(x, d, y), phi)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return e
+		}
+		examples().hingeGradient(gradient, w, gamma)
 
 		i := r.IntN(n)
 		if r.IntN(2) == 0 { // the aligned neighbour: the same point, the other label
@@ -142,7 +155,7 @@ func TestGradientSensitivity(t *testing.T) {
 		} else {
 			ballPoint(r, x[i*d:(i+1)*d])
 		}
-		tableOf(t, algo.NewData(x, d, y)).hingeGradient(moved, w, gamma)
+		examples().hingeGradient(moved, w, gamma)
 		for j := range moved {
 			moved[j] -= gradient[j]
 		}
@@ -174,7 +187,7 @@ func TestGradientOfTheHingeLoss(t *testing.T) {
 			ballPoint(r, x[i*d:(i+1)*d])
 			y[i] = float64(2*r.IntN(2) - 1)
 		}
-		examples, err := newExamples(algo.NewData(x, d, y), nil)
+		examples, err := newExamples(context.Background(), algo.NewData(x, d, y), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

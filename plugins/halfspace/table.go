@@ -1,6 +1,7 @@
 package halfspace
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -30,8 +31,9 @@ func (t *table) set(i int, factor float64, v []float64) {
 }
 
 // newExamples is the table of y_i x_i, projected where phi is not nil. An example outside the unit ball is an error: with it the
-// sum of a gradient, and with that the noise, would have another scale.
-func newExamples(sample *algo.Data, phi *projection) (*table, error) {
+// sum of a gradient, and with that the noise, would have another scale. It allows 1e-9 for rounding in the data: by as much the sensitivity, and
+// mu with it, may exceed what is said.
+func newExamples(ctx context.Context, sample *algo.Data, phi *projection) (*table, error) {
 	const most = (1 + 1e-9) * (1 + 1e-9)
 	dim := sample.Dim()
 	var image []float64
@@ -45,7 +47,10 @@ func newExamples(sample *algo.Data, phi *projection) (*table, error) {
 		if square := squaredNorm(x); !(square <= most) {
 			return nil, fmt.Errorf("check the sample: row %d has norm %g: privacy needs at most 1 (scale the data by a public bound)", i, math.Sqrt(square))
 		}
-		if phi != nil {
+		if phi != nil { // which takes its time
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
 			phi.apply(image, x)
 			x = image
 		}
