@@ -7,7 +7,7 @@ import (
 )
 
 // maxCodeDim is the largest dimension of a random code: its least weight is found among all 2^d codewords.
-const maxCodeDim = 24
+const maxCodeDim = maxParities
 
 // codeLength is the length of a random code for each dimension. By Gilbert and Varshamov such codes typically have h/m of about 0.3,
 // whatever the dimension, where a basis has 1/d.

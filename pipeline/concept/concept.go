@@ -1,11 +1,14 @@
-// Package concept knows concept classes: how many hypotheses they hold, how a hypothesis labels points, and exactly how
-// often every hypothesis errs on a labelled sample, without listing them.
+// Package concept knows concept classes: how many hypotheses they hold, how a hypothesis labels points, exactly how often every
+// hypothesis errs on a labelled sample, which one is the best under weights of either sign, and at which points they all differ.
+// Classes of numbers (thresholds, points, intervals, stumps, rectangles) are not listed for that, the others (parities, conjunctions,
+// matrix) are, as far as memory allows.
 //
-// Labels are -1 and +1. Points are rows of Dim float64s; points of an ordered domain of X values are the integers 0..X-1,
-// which float64 holds exactly up to the largest X allowed, 2^40.
+// Labels are -1 and +1. Points are rows of Dim float64s: the integers 0..X-1, which float64 holds exactly up to the largest X allowed,
+// 2^40, or the bits 0 and 1, and vectors for halfspaces.
 //
 // Start with New, which names the classes, and Class. A Profile is one sample's error counts over a whole class; from it come
-// the exponential mechanism, permute-and-flip and uniform draws among the minimisers, all exact.
+// the exponential mechanism, permute-and-flip and uniform draws among the minimisers, all exact. A Minimizer searches a Finite class for
+// perturbed learners, whose noise stands on a Separator.
 package concept
 
 import (
@@ -31,12 +34,12 @@ type Class interface {
 	VC() int          // Vapnik-Chervonenkis dimension; where it is too long to be found exactly, the least upper bound known
 
 	// Best is the least weighted error of a hypothesis on the points x (row-major) with labels y: the least sum of w over the
-	// points labelled wrongly. With w nil every point weighs 1/len(y). O(n log n). The error is ErrNoExactMethod, wrapped,
-	// where the class has none, and otherwise names the first row outside the domain.
+	// points labelled wrongly. With w nil every point weighs 1/len(y). It takes about as long as Profile.Reset. The error is
+	// ErrNoExactMethod, wrapped, where the class has none, and otherwise names the first row outside the domain.
 	Best(x, y, w []float64) (float64, error)
 
-	// NewProfile is an empty profile for this class, to be Reset for each sample; ErrNoExactMethod, wrapped, where there
-	// is none.
+	// NewProfile is an empty profile for this class, to be Reset for each sample, which is what allocates its memory;
+	// ErrNoExactMethod, wrapped, where there is none.
 	NewProfile() (Profile, error)
 }
 
@@ -52,8 +55,9 @@ type Hypothesis interface {
 // err(h) is the number of examples that h labels wrongly, eps is in [0, +Inf]: 0 gives a uniform member of the class,
 // +Inf a uniform one among those with the fewest errors.
 type Profile interface {
-	// Reset takes a new sample: points x (row-major) with labels y, possibly none. O(n log n). The error names the first row
-	// outside the domain; the profile is then unusable until the next Reset.
+	// Reset takes a new sample: points x (row-major) with labels y, possibly none. O(n log n) for classes of one number, d times
+	// that for stumps, O(n^3) for rectangles, and the time of one transform over all hypotheses where they are listed.
+	// The error names the first row outside the domain, or is that of CheckSample; the profile is then unusable until the next Reset.
 	Reset(x, y []float64) error
 
 	// Min is the fewest errors of any hypothesis.

@@ -98,11 +98,11 @@ func tables[T any](c *enumerated) (at, sums []T) {
 // errorTable is the profile of an enumerated class. A level is a segment whose members are scattered: those with its number of errors.
 type errorTable struct {
 	class     *enumerated
-	at, sums  []int32   // int32 holds the counts of 2^31 examples
+	at, sums  []int32   // made by the first Reset; int32 holds the sums of 2^30 examples
 	positives int       // examples labelled +1
 	byErr     []uint64  // hypotheses by number of errors
 	levels    []segment // by ascending err; first is of no use here
-	noise     []float64 // scratch: a uniform number for each level
+	noise     noise
 }
 
 // NewProfile implements Class.
@@ -110,13 +110,14 @@ func (c *enumerated) NewProfile() (Profile, error) {
 	if c.limit != nil {
 		return nil, c.limit
 	}
-	p := &errorTable{class: c}
-	p.at, p.sums = tables[int32](c)
-	return p, nil
+	return &errorTable{class: c}, nil
 }
 
 // Reset implements Profile. It takes the time of one transform, and O(n) for the sample.
 func (p *errorTable) Reset(x, y []float64) error {
+	if p.at == nil {
+		p.at, p.sums = tables[int32](p.class)
+	}
 	p.levels, p.positives = p.levels[:0], 0
 	clear(p.at)
 	for i, label := range y {
@@ -155,25 +156,17 @@ func (p *errorTable) Min() int { return p.levels[0].err }
 
 // Exponential implements Profile: a level by the Gumbel trick, then a uniform member.
 func (p *errorTable) Exponential(eps float64, r *rand.Rand) Hypothesis {
-	return p.uniformMember(gumbel(p.levels, p.Min(), eps, p.uniforms(r)), r)
+	return p.uniformMember(gumbel(p.levels, p.Min(), eps, p.noise.fill(len(p.levels), r)), r)
 }
 
 // PermuteAndFlip implements Profile: a level by exponential noise, then a uniform member.
 func (p *errorTable) PermuteAndFlip(eps float64, r *rand.Rand) Hypothesis {
-	return p.uniformMember(flip(p.levels, p.Min(), eps, p.uniforms(r)), r)
+	return p.uniformMember(flip(p.levels, p.Min(), eps, p.noise.fill(len(p.levels), r)), r)
 }
 
 // Normal implements the interface Normal: a level by the least of its members' normals, then a uniform member.
 func (p *errorTable) Normal(sigma float64, r *rand.Rand) Hypothesis {
-	return p.uniformMember(lowest(p.levels, p.Min(), sigma, p.uniforms(r)), r)
-}
-
-func (p *errorTable) uniforms(r *rand.Rand) []float64 {
-	p.noise = p.noise[:0]
-	for range p.levels {
-		p.noise = append(p.noise, uniform(r))
-	}
-	return p.noise
+	return p.uniformMember(lowest(p.levels, p.Min(), sigma, p.noise.fill(len(p.levels), r)), r)
 }
 
 // uniformMember is a uniform member of level i, found by its rank among them.
@@ -225,8 +218,8 @@ func leastNormal(u float64, count uint64) float64 {
 // objectiveTable is the minimizer of an enumerated class: it computes the objective of every hypothesis.
 type objectiveTable struct {
 	class    *enumerated
-	z        []int // the points of the linear term
-	at, sums []float64
+	z        []int     // the points of the linear term
+	at, sums []float64 // made by the first Minimize
 }
 
 // NewMinimizer implements Finite.
@@ -245,13 +238,15 @@ func (c *enumerated) NewMinimizer(z []float64) (Minimizer, error) {
 		}
 		m.z = append(m.z, v)
 	}
-	m.at, m.sums = tables[float64](c)
 	return m, nil
 }
 
 // Minimize implements Minimizer. It takes the time of one transform, and O(n) for the sample and the linear term. Of equal objectives the
 // first is taken as far as the transform's sums come out equal: always where all weights are integers, up to 2^53 in total.
 func (m *objectiveTable) Minimize(x, y, w, c []float64) (Hypothesis, float64, error) {
+	if m.at == nil {
+		m.at, m.sums = tables[float64](m.class)
+	}
 	clear(m.at)
 	none := 0.0 // the objective of a function that is -1 everywhere
 	for i, label := range y {
@@ -259,10 +254,7 @@ func (m *objectiveTable) Minimize(x, y, w, c []float64) (Hypothesis, float64, er
 		if err != nil {
 			return nil, 0, err
 		}
-		weight := 1.0
-		if w != nil {
-			weight = w[i]
-		}
+		weight := weightOf(w, i)
 		if !(math.Abs(weight) <= math.MaxFloat64) {
 			return nil, 0, fmt.Errorf("weight %v of example %d: not a finite number", weight, i)
 		}
@@ -296,10 +288,8 @@ func (c *enumerated) Best(x, y, w []float64) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	for i := range w {
-		if w[i] < 0 {
-			return 0, fmt.Errorf("weight %v of example %d: below 0", w[i], i)
-		}
+	if err := checkWeights(w); err != nil {
+		return 0, err
 	}
 	h, _, err := m.Minimize(x, y, w, nil)
 	if err != nil {

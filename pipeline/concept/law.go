@@ -17,7 +17,7 @@ type Level struct {
 func ExponentialLaw(levels []Level, eps float64) []float64 {
 	law, total := make([]float64, len(levels)), 0.0
 	for i, p := range accept(levels, eps) {
-		law[i] = float64(levels[i].Count) * p
+		law[i] = float64(float64(levels[i].Count) * p)
 		total += law[i]
 	}
 	for i := range law {
@@ -47,7 +47,7 @@ func PermuteAndFlipLaw(levels []Level, eps float64) []float64 {
 				if j == i {
 					count--
 				}
-				product *= math.Pow(1-u*p[j], float64(count))
+				product *= math.Pow(1-float64(u*p[j]), float64(count))
 			}
 			return product
 		}

@@ -60,6 +60,9 @@ func (p Parity) Labels(x, out []float64) {
 	}
 }
 
+// maxParities is the largest dimension with exact methods.
+const maxParities = 24
+
 // parities is the class of all 2^d parities, the one of Set s being number s.
 type parities struct {
 	cube
@@ -67,7 +70,7 @@ type parities struct {
 }
 
 func newParities(s Spec) (Class, error) {
-	c, err := newBits(s, 24)
+	c, err := newBits(s, maxParities)
 	if err != nil {
 		return nil, err
 	}

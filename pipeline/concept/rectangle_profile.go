@@ -52,6 +52,9 @@ func (p *rectangleProfile) Reset(x, y []float64) error {
 	if err := p.reset(x[:2*len(y)], p.class.domain); err != nil {
 		return err
 	}
+	if err := p.class.affordable(len(p.rows.values), len(p.cols.values)); err != nil {
+		return err
+	}
 	p.set(y, nil, nil)
 	k := len(p.cols.values)
 	p.leftCols, p.rightCols, p.sums = p.leftCols[:0], p.rightCols[:0], zeroed(p.sums, k)

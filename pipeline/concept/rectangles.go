@@ -25,8 +25,11 @@ func (h Rectangle) Labels(x, out []float64) {
 
 // rectangles is the class of the boxes of d intervals in 0..X-1, and of the empty one: (X(X+1)/2)^d + 1. Its exact methods know two
 // dimensions. They compress a sample to k_r distinct rows (first coordinates) and k_c distinct columns and take O(k_r^2 k_c): the columns'
-// intervals for each interval of rows. For 500 different points that is some tenths of a second.
+// intervals for each interval of rows. For 500 different points that is some tenths of a second; beyond maxSteps there is none.
 type rectangles struct{ lattice }
+
+// maxSteps bounds rows^2 columns at 2048 of each: half a minute for a trial.
+const maxSteps = 1 << 33
 
 func newRectangles(domain uint64, dim int) (Class, error) {
 	if dim == 0 {
@@ -98,6 +101,26 @@ func (c *rectangles) planar(what string) error {
 	return fmt.Errorf("%s rectangles in %d dimensions: %w: only 2 dimensions have one", what, c.dim, ErrNoExactMethod)
 }
 
+// affordable is an error where so many distinct rows and columns take minutes.
+func (c *rectangles) affordable(rows, cols int) error {
+	if float64(rows)*float64(rows)*float64(cols) <= maxSteps {
+		return nil
+	}
+	return fmt.Errorf("search the rectangles around %d distinct first and %d distinct second coordinates: %w: it would take minutes: "+
+		"use a sample of at most 2048 points, or a domain of at most 2048 values", rows, cols, ErrNoExactMethod)
+}
+
+// CheckSample says beforehand why the exact methods of a class may not take a sample of n points, wrapping ErrNoExactMethod: rectangles
+// of a domain above 2048 values have none for more than 2048 points. The points of a linear term count as well.
+func CheckSample(c Class, n int) error {
+	r, ok := c.(*rectangles)
+	if !ok {
+		return nil
+	}
+	most := int(min(uint64(max(n, 0)), r.domain))
+	return r.affordable(most, most)
+}
+
 // Best implements Class. Weights are only ever added, never subtracted: an error of 0 comes out as 0.
 func (c *rectangles) Best(x, y, w []float64) (float64, error) {
 	if err := c.planar("best of all"); err != nil {
@@ -111,6 +134,9 @@ func (c *rectangles) Best(x, y, w []float64) (float64, error) {
 	}
 	var p plane
 	if err := p.reset(x[:2*len(y)], c.domain); err != nil {
+		return 0, err
+	}
+	if err := c.affordable(len(p.rows.values), len(p.cols.values)); err != nil {
 		return 0, err
 	}
 	total := 1.0
@@ -187,6 +213,9 @@ func (m *rectangleMinimizer) Minimize(x, y, w, c []float64) (Hypothesis, float64
 		m.gains = append(m.gains, float64(2*v))
 	}
 	if err := m.reset(m.points, m.class.domain); err != nil {
+		return nil, 0, err
+	}
+	if err := m.class.affordable(len(m.rows.values), len(m.cols.values)); err != nil {
 		return nil, 0, err
 	}
 	h, gain := m.best()

@@ -27,7 +27,7 @@ type segments struct {
 	class segmented
 	list  []segment
 	min   int
-	noise []float64 // scratch: a uniform number for each segment
+	noise noise
 }
 
 // Reset implements Profile.
@@ -49,20 +49,24 @@ func (p *segments) Min() int { return p.min }
 
 // Exponential implements Profile: a segment by the Gumbel trick, then a uniform member.
 func (p *segments) Exponential(eps float64, r *rand.Rand) Hypothesis {
-	return p.uniformMember(gumbel(p.list, p.min, eps, p.uniforms(r)), r)
+	return p.uniformMember(gumbel(p.list, p.min, eps, p.noise.fill(len(p.list), r)), r)
 }
 
 // PermuteAndFlip implements Profile: a segment by exponential noise, then a uniform member.
 func (p *segments) PermuteAndFlip(eps float64, r *rand.Rand) Hypothesis {
-	return p.uniformMember(flip(p.list, p.min, eps, p.uniforms(r)), r)
+	return p.uniformMember(flip(p.list, p.min, eps, p.noise.fill(len(p.list), r)), r)
 }
 
-func (p *segments) uniforms(r *rand.Rand) []float64 {
-	p.noise = p.noise[:0]
-	for range p.list {
-		p.noise = append(p.noise, uniform(r))
+// noise is scratch memory for a uniform number for each segment.
+type noise []float64
+
+// fill draws n numbers.
+func (u *noise) fill(n int, r *rand.Rand) []float64 {
+	*u = (*u)[:0]
+	for range n {
+		*u = append(*u, uniform(r))
 	}
-	return p.noise
+	return *u
 }
 
 func (p *segments) uniformMember(i int, r *rand.Rand) Hypothesis {

@@ -10,6 +10,8 @@ import (
 const (
 	maxPoints  = 1 << 22 // points of a separator
 	maxNumbers = 1 << 25 // and the numbers that they are made of: 256 MiB
+
+	maxListedBits = 20 // the largest dimension in which the cube of the parities is listed
 )
 
 // Separator is a set Z of m points on which every two hypotheses of a class differ. Follow-the-perturbed-leader puts its noise there:
@@ -18,17 +20,23 @@ const (
 // How well Z separates is the least distance of two hypotheses in L2 of the uniform law on Z, called rho. It depends on the encoding: the
 // functions with values -1 and +1 are twice as far apart as those with 0 and 1.
 type Separator struct {
-	Points      []float64 // row-major
+	Points      []float64 // row-major; nil for the cube of the parities in 21 to 24 dimensions, which Orthonormal makes unnecessary
 	Dim         int       // numbers per point
 	Hamming     int       // h >= 1, the least number of points of Z on which two hypotheses differ
 	Orthonormal bool      // the sign vectors of all hypotheses are orthonormal, hence their perturbations independent
 	Spread      float64   // kappa^2, the largest |s_f - s_g|^2, or the 4 that it never exceeds where it was not computed
 
-	margin float64 // of the convex hull, where it has a formula; otherwise 0
+	margin   float64 // of the convex hull, where it has a formula; otherwise 0
+	unlisted int     // m where Points is nil
 }
 
 // Len is m, the number of points.
-func (s *Separator) Len() int { return len(s.Points) / s.Dim }
+func (s *Separator) Len() int {
+	if s.Points == nil {
+		return s.unlisted
+	}
+	return len(s.Points) / s.Dim
+}
 
 // Rho01 is rho for the functions with values 0 and 1: sqrt(h/m).
 func (s *Separator) Rho01() float64 { return math.Sqrt(float64(s.Hamming) / float64(s.Len())) }
@@ -42,14 +50,14 @@ func SeparatorKinds() []string { return []string{"standard", "cube", "code", "gr
 // NewSeparator is a separator of the class c, which is the one that New gives for s:
 //
 //	standard  the set known for the class: the standard basis for parities, all points for most others
-//	cube      all points of the domain
+//	cube      all points of the domain; they are not listed for parities in 21 to 24 dimensions
 //	code      parities up to dimension 24: the 10 Dim columns of a random generator matrix drawn from the seed
 //	greedy    greedy set cover, for at most 2^12 hypotheses on a domain of at most 2^12 points
 //
 // Only code uses the seed. The error says which value is too large, or which two hypotheses agree on all of the points.
 func NewSeparator(c Finite, s Spec, kind string, seed uint64) (*Separator, error) {
 	if c.Size().Cmp(big.NewInt(1)) <= 0 {
-		return nil, fmt.Errorf("separate class %q: a single hypothesis needs no separator", c.Name())
+		return nil, fmt.Errorf("separate class %q: a single hypothesis needs no separator, take a larger class", c.Name())
 	}
 	switch kind {
 	case "standard":
@@ -89,6 +97,9 @@ func standard(c Finite, s Spec) (*Separator, error) {
 
 // whole is all points of the domain. Hypotheses are different functions, so that h is at least 1 there.
 func whole(c Finite, s Spec) (*Separator, error) {
+	if c.Name() == "parities" && c.Dim() > maxListedBits && c.Dim() <= maxParities {
+		return parityCube(&Separator{Dim: c.Dim(), unlisted: 1 << c.Dim()}, c), nil
+	}
 	z, err := allPoints(c, s, maxPoints)
 	if err != nil {
 		return nil, err
@@ -101,9 +112,8 @@ func whole(c Finite, s Spec) (*Separator, error) {
 	case "points": // a and b differ at a and b
 		w.Hamming, w.Spread = 2, spread(2, m)
 		w.margin = simplex(c, w.Spread)
-	case "parities": // the sum of two is a parity other than 0, which is odd at half of the points: <s_f, s_g> = 0
-		w.Hamming, w.Spread, w.Orthonormal = m/2, 2, true
-		w.margin = simplex(c, 2)
+	case "parities":
+		return parityCube(w, c), nil
 	case "stumps":
 		// Stumps with a and b of the X values +1, on two coordinates, differ at X^(d-2) (aX + bX - 2ab) points, which is linear in a and in b
 		// and hence least at a corner of [1, X-1]^2: 2(X-1) or X^2-2X+2 times X^(d-2), both at least X^(d-1). So is the distance to a constant,
@@ -116,6 +126,13 @@ func whole(c Finite, s Spec) (*Separator, error) {
 		return computed(c, z)
 	}
 	return w, nil
+}
+
+// parityCube completes the cube of the parities. The sum of two is a parity other than 0, which is odd at half of the points: <s_f, s_g> = 0.
+func parityCube(w *Separator, c Finite) *Separator {
+	w.Hamming, w.Spread, w.Orthonormal = w.Len()/2, 2, true
+	w.margin = simplex(c, 2)
+	return w
 }
 
 // unitPoints are the d points whose coordinate j alone is not the base value. At the unit vectors (base 0) parity s is bit j of s; at the
@@ -182,7 +199,11 @@ func computed(c Finite, z []float64) (*Separator, error) {
 	if d.least == 0 {
 		return nil, fmt.Errorf("separate class %q: hypotheses %d and %d agree at every one of %d points", c.Name(), d.i, d.j, t.m)
 	}
-	return &Separator{Points: z, Dim: c.Dim(), Hamming: d.least, Spread: spread(d.most, t.m)}, nil
+	w := &Separator{Points: z, Dim: c.Dim(), Hamming: d.least, Spread: spread(d.most, t.m)}
+	if d.least == d.most { // where the search for the margin takes longest
+		w.margin = simplex(c, w.Spread)
+	}
+	return w, nil
 }
 
 // spread is |s_f - s_g|^2 of sign vectors that differ on h of m points.
@@ -222,7 +243,8 @@ func checkPoints(m uint64, d int, most uint64) error {
 }
 
 func errTooManyPoints(m string, d int, most uint64) error {
-	return fmt.Errorf("separate with %s points of %d numbers: use at most %d points and %d numbers in all", m, d, most, maxNumbers)
+	return fmt.Errorf("separate with %s points of %d numbers: use at most %d points and %d numbers in all: "+
+		"a smaller domain or dimension, or another kind", m, d, most, maxNumbers)
 }
 
 // HullMargin brackets the hull margin of the sign vectors of c, the class that s separates: by formula where there is one, by computing

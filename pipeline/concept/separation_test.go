@@ -581,12 +581,12 @@ func TestSeparatorRefuses(t *testing.T) {
 	}{
 		{defined(Spec{Name: "points", Domain: 4}), "basis", `separator of kind "basis": use one of standard, cube, code, greedy`},
 		{defined(Spec{Name: "points", Domain: 4}), "code", `separate class "points" by a code: only parities have one`},
-		{defined(Spec{Name: "points", Domain: 1}), "standard", `separate class "points": a single hypothesis needs no separator`},
+		{defined(Spec{Name: "points", Domain: 1}), "standard", `separate class "points": a single hypothesis needs no separator, take a larger class`},
 		{twins, "standard", `separate class "matrix": hypotheses 0 and 2 agree at every one of 1 points`},
 		{twins, "greedy", `separate class "matrix": hypotheses 0 and 2 agree on the whole domain`},
 		{huge(Spec{Name: "thresholds", Domain: 1 << 40}, 9), "standard", `separate with 1099511627776^1 points of 1 numbers: use at most 4194304 points`},
-		{huge(Spec{Name: "parities", Dim: 23}, 9), "cube", `separate with 2^23 points of 23 numbers`},
-		{huge(Spec{Name: "parities", Dim: 22}, 9), "cube", `use at most 4194304 points and 33554432 numbers in all`},
+		{huge(Spec{Name: "parities", Dim: 25}, 9), "cube", `separate with 2^25 points of 25 numbers`},
+		{huge(Spec{Name: "monotone-conjunctions", Dim: 22}, 9), "cube", `use at most 4194304 points and 33554432 numbers in all: a smaller domain`},
 		{huge(Spec{Name: "parities", Dim: 6000}, 9), "standard", `separate with 6000 points of 6000 numbers`},
 		{huge(Spec{Name: "parities", Dim: 25}, 9), "code", `separate parities in dimension 25 by a code: use at most 24`},
 		{huge(Spec{Name: "stumps", Domain: 1 << 40, Dim: 1 << 16}, 9), "standard", `separate with 72057594037862401 points`},
@@ -609,10 +609,28 @@ func TestLargeSeparators(t *testing.T) {
 		t.Fatal(err)
 	}
 	near(t, "margin of many thresholds", z.HullMargin(thresholds).Lower, math.Sqrt(0x1p-21), 1e-15)
+	for d := maxListedBits; d <= maxParities; d++ { // the cube is as long whether it is listed or not
+		parities := &listed{Spec{Name: "parities", Dim: d}, 1 << d, nil}
+		z, err := NewSeparator(parities, parities.Spec, "cube", 0)
+		if err != nil || z.Len() != 1<<d || z.Hamming != 1<<(d-1) || !z.Orthonormal || z.Spread != 2 || (z.Points == nil) != (d > maxListedBits) {
+			t.Fatalf("cube in dimension %d: m %d, %v", d, z.Len(), err)
+		}
+		near(t, "margin of the parities", z.HullMargin(parities).Lower, 1, 1e-6)
+	}
 	intervals := &listed{Spec{Name: "intervals", Domain: 1 << 12}, 1<<11*(1<<12+1) + 1, nil}
 	if z, err = NewSeparator(intervals, intervals.Spec, "cube", 0); err != nil {
 		t.Fatal(err)
 	}
+	ones := strings.Builder{} // the points as a matrix: all at equal distances, the margin has a formula
+	for i := range 500 {
+		ones.WriteString(strings.Repeat("0", i) + "1" + strings.Repeat("0", 499-i))
+	}
+	identity := defined(Spec{Name: "matrix", Domain: 500, Matrix: ones.String()})
+	equal, err := NewSeparator(identity, identity.Spec, "standard", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "margin of equal distances", equal.HullMargin(identity).Lower, math.Sqrt(4./500*500/499), 1e-12)
 	r := z.HullMargin(intervals)
 	near(t, "lower bound without formula", r.Lower, 0x1p-11, 1e-15)
 	near(t, "upper bound without formula", r.Upper, 0x1p-5, 1e-15)

@@ -125,7 +125,7 @@ type stumpProfile struct {
 	cuts   []segment // of the stumps +1 at v >= t, axis by axis; first is the number of the first one
 	counts []uint64  // of all stumps by number of errors
 	levels []segment // the counts above 0, ascending by number of errors
-	noise  []float64 // scratch: a uniform number for each level
+	noise  noise
 }
 
 // Reset implements Profile. O(d n log n).
@@ -194,20 +194,12 @@ func (p *stumpProfile) Min() int { return p.levels[0].err }
 
 // Exponential implements Profile: a number of errors by the Gumbel trick, then a uniform one of the stumps that make as many.
 func (p *stumpProfile) Exponential(eps float64, r *rand.Rand) Hypothesis {
-	return p.uniformMember(gumbel(p.levels, p.Min(), eps, p.uniforms(r)), r)
+	return p.uniformMember(gumbel(p.levels, p.Min(), eps, p.noise.fill(len(p.levels), r)), r)
 }
 
 // PermuteAndFlip implements Profile: a number of errors by exponential noise, then a uniform one of the stumps that make as many.
 func (p *stumpProfile) PermuteAndFlip(eps float64, r *rand.Rand) Hypothesis {
-	return p.uniformMember(flip(p.levels, p.Min(), eps, p.uniforms(r)), r)
-}
-
-func (p *stumpProfile) uniforms(r *rand.Rand) []float64 {
-	p.noise = p.noise[:0]
-	for range p.levels {
-		p.noise = append(p.noise, uniform(r))
-	}
-	return p.noise
+	return p.uniformMember(flip(p.levels, p.Min(), eps, p.noise.fill(len(p.levels), r)), r)
 }
 
 func (p *stumpProfile) uniformMember(level int, r *rand.Rand) Hypothesis {

@@ -153,14 +153,24 @@ func TestERMBounds(t *testing.T) {
 }
 
 func TestChecks(t *testing.T) {
-	for _, c := range []struct{ class, want string }{
-		{"halfspace", "no exact method finds the best halfspace of a sample: use baseline/perceptron"},
-		{"stump", `unknown class "stump"`},
+	for _, c := range []struct {
+		p    algo.Problem
+		n    int
+		want string
+	}{
+		{algo.Problem{Class: "halfspace", Dim: 2}, 0, "no exact method finds the best halfspace of a sample: use baseline/perceptron"},
+		{algo.Problem{Class: "stump", Dim: 2}, 0, `unknown class "stump"`},
+		{algo.Problem{Class: "rectangles", Domain: 4, Dim: 3}, 0, "rectangles in 3 dimensions: no exact method"},
+		{algo.Problem{Class: "parities", Dim: 25}, 0, "parities in 25 dimensions: no exact method"},
+		{algo.Problem{Class: "rectangles", Domain: 1 << 20, Dim: 2}, 5000, "n = 5000: "},
 	} {
-		err := ERM().Check(&algo.Setting[struct{}]{Problem: algo.Problem{Class: c.class, Dim: 2}})
+		err := ERM().Check(&algo.Setting[struct{}]{Problem: c.p, N: c.n})
 		if !algo.IsInvalid(err) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("erm on %s: %v", c.class, err)
+			t.Errorf("erm on %+v: %v", c.p, err)
 		}
+	}
+	if err := ERM().Check(&algo.Setting[struct{}]{Problem: algo.Problem{Class: "rectangles", Domain: 1 << 20, Dim: 2}, N: 2048}); err != nil {
+		t.Errorf("erm on rectangles: %v", err)
 	}
 	err := Perceptron().Check(&algo.Setting[PerceptronParams]{Problem: algo.Problem{Class: "points", Domain: 4, Dim: 1}})
 	if !algo.IsInvalid(err) || !strings.Contains(err.Error(), `class "points": it learns halfspaces only`) {

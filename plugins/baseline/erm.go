@@ -7,7 +7,6 @@ package baseline
 import (
 	"context"
 	"math"
-	"sync"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
@@ -18,50 +17,50 @@ func Plugins() []algo.Plugin { return []algo.Plugin{ERM(), Perceptron()} }
 
 // ERM is baseline/erm: a uniform one of the hypotheses with the fewest errors on the sample.
 func ERM() algo.Algorithm[struct{}] {
-	profiles := sync.Pool{New: func() any { return new(profile) }}
+	profiles := new(concept.Profiles)
 	return algo.Algorithm[struct{}]{
 		Name: "baseline/erm", Version: "1.0.0",
 		Doc: "Empirical risk minimisation, exact, with uniform choice among the minimisers; not private.",
 		Learn: func(_ context.Context, t *algo.Trial[struct{}], sample *algo.Data) (algo.Model, error) {
-			p := profiles.Get().(*profile)
-			defer profiles.Put(p)
-			if err := p.reset(t.Problem, sample); err != nil {
+			h, err := profiles.Draw(specOf(t.Problem), sample.Xs(), sample.Ys(), func(p concept.Profile) concept.Hypothesis {
+				return p.Exponential(math.Inf(1), t.Rand)
+			})
+			if err != nil {
 				return nil, err
 			}
-			return model{p.Exponential(math.Inf(1), t.Rand)}, nil
+			return model{h}, nil
 		},
-		Check: func(s *algo.Setting[struct{}]) error { _, err := finite(s.Problem); return err },
+		Check: checkERM,
 		Bound: ermBounds,
 	}
 }
 
-// profile is scratch memory that trials of one problem share.
-type profile struct {
-	problem algo.Problem
-	concept.Profile
-}
-
-func (p *profile) reset(problem algo.Problem, sample *algo.Data) error {
-	if p.Profile == nil || p.problem != problem {
-		c, err := finite(problem)
-		if err != nil {
-			return err
-		}
-		if p.Profile, err = c.NewProfile(); err != nil {
-			return err
-		}
-		p.problem = problem
+func checkERM(s *algo.Setting[struct{}]) error {
+	c, err := finite(s.Problem)
+	if err != nil {
+		return err
 	}
-	return p.Reset(sample.Xs(), sample.Ys())
+	if err := concept.CheckSample(c, s.N); err != nil {
+		return algo.Invalid("baseline/erm: n = %d: %v", s.N, err)
+	}
+	return nil
 }
 
+func specOf(p algo.Problem) concept.Spec {
+	return concept.Spec{Name: p.Class, Domain: p.Domain, Dim: p.Dim, NoConstant: p.NoConstant, Matrix: p.Matrix}
+}
+
+// finite is a class with an exact minimiser.
 func finite(p algo.Problem) (concept.Class, error) {
 	if p.Class == "halfspace" {
 		return nil, algo.Invalid("baseline/erm: no exact method finds the best halfspace of a sample: use baseline/perceptron")
 	}
-	c, err := concept.New(concept.Spec{Name: p.Class, Domain: p.Domain, Dim: p.Dim, NoConstant: p.NoConstant, Matrix: p.Matrix})
+	c, err := concept.New(specOf(p))
 	if err != nil {
 		return nil, algo.Invalid("baseline/erm: %v", err)
+	}
+	if _, err := c.NewProfile(); err != nil {
+		return nil, algo.Invalid("baseline/erm: %v: take a smaller dimension or another class", err)
 	}
 	return c, nil
 }

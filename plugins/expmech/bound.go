@@ -34,14 +34,14 @@ func permuteAndFlip(theta float64) float64 {
 	if theta == 0 {
 		return 0
 	}
-	return theta*math.Log(2*theta) - (1+theta)*math.Log1p(theta)
+	return float64(theta*math.Log(2*theta)) - float64((1+theta)*math.Log1p(theta))
 }
 
 func xlogx(x float64) float64 {
 	if x == 0 {
 		return 0
 	}
-	return x * math.Log(x)
+	return float64(x * math.Log(x)) // rounded here, never fused into a sum
 }
 
 // gap is the law of X for the worst bad h.
@@ -66,13 +66,13 @@ func (g gap) rate(s float64) float64 {
 	if g.realizable {
 		fall := -math.Expm1(-s)
 		if g.random > 0 {
-			fall -= g.random * (math.Exp(s) - math.Exp(-s))
+			fall -= float64(g.random * (math.Exp(s) - math.Exp(-s)))
 		}
-		return -math.Log1p(-g.alpha*fall) - 2*s*g.adversary
+		return -math.Log1p(-g.alpha*fall) - float64(2*s*g.adversary)
 	}
 	// cosh s - m sinh s = e^-s (1 + ((1-m)/2)(e^2s - 1))
 	m := g.alpha * (1 - 2*g.random)
-	return s - math.Log1p((1-m)/2*math.Expm1(2*s)) - 2*s*g.adversary
+	return s - math.Log1p((1-m)/2*math.Expm1(2*s)) - float64(2*s*g.adversary)
 }
 
 // best is the s at which rate is largest; not positive where rate never is.
@@ -123,7 +123,8 @@ func (g gap) theta(need, eps float64, c selection) size {
 // section narrows lo..hi around a least value by golden sections; it gives the best of what it saw and best.
 func section(value func(float64) float64, lo, hi, best float64) float64 {
 	for range 60 {
-		a, b := hi-(hi-lo)*(math.Phi-1), lo+(hi-lo)*(math.Phi-1)
+		step := float64((hi - lo) * (math.Phi - 1))
+		a, b := hi-step, lo+step
 		if value(a) < value(b) {
 			hi = b
 		} else {

@@ -1,6 +1,7 @@
 // Package expmech is the generic private learner of a finite class: expmech/em draws a hypothesis by the exponential mechanism,
 // expmech/pf by permute-and-flip, the score being minus the number of errors on the sample. Both are exactly the mechanism of their
-// name, for domains of up to 2^40 points, because pipeline/concept counts the errors of all hypotheses without listing them.
+// name, for ordered domains of up to 2^40 points and for parities of up to 24 bits, because pipeline/concept counts the errors of all
+// hypotheses exactly.
 //
 // They promise pure epsilon-differential privacy for neighbours that differ in one replaced example, n public, as distributions;
 // their floating-point noise is for experiments and not for a release.
@@ -13,7 +14,6 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
-	"sync"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
@@ -28,7 +28,7 @@ func EM() algo.Algorithm[struct{}] {
 		return p.Exponential(eps, r)
 	})
 	a.Name = "expmech/em"
-	a.Doc = "Exponential mechanism on the number of errors over a finite class, sampled exactly without enumeration."
+	a.Doc = "Exponential mechanism on the number of errors over a finite class, sampled exactly."
 	a.Guarantee = func(s *algo.Setting[struct{}]) (algo.Guarantee, error) {
 		return algo.Guarantee{
 			Pure: true, Epsilon: s.Epsilon, Rho: s.Epsilon * s.Epsilon / 8,
@@ -44,7 +44,7 @@ func PF() algo.Algorithm[struct{}] {
 		return p.PermuteAndFlip(eps, r)
 	})
 	a.Name = "expmech/pf"
-	a.Doc = "Permute-and-flip on the number of errors over a finite class, sampled exactly without enumeration."
+	a.Doc = "Permute-and-flip on the number of errors over a finite class, sampled exactly."
 	a.Guarantee = func(s *algo.Setting[struct{}]) (algo.Guarantee, error) {
 		return algo.Guarantee{
 			Pure: true, Epsilon: s.Epsilon,
@@ -57,56 +57,49 @@ func PF() algo.Algorithm[struct{}] {
 type draw func(p concept.Profile, eps float64, r *rand.Rand) concept.Hypothesis
 
 func mechanism(rule selection, draw draw) algo.Algorithm[struct{}] {
-	profiles := sync.Pool{New: func() any { return new(profile) }}
+	profiles := new(concept.Profiles)
 	return algo.Algorithm[struct{}]{
 		Version: "1.0.0",
 		Learn: func(_ context.Context, t *algo.Trial[struct{}], sample *algo.Data) (algo.Model, error) {
-			p := profiles.Get().(*profile)
-			defer profiles.Put(p)
-			if err := p.reset(t.Problem, sample); err != nil {
+			h, err := profiles.Draw(specOf(t.Problem), sample.Xs(), sample.Ys(), func(p concept.Profile) concept.Hypothesis {
+				return draw(p, t.Epsilon, t.Rand)
+			})
+			if err != nil {
 				return nil, err
 			}
-			return model{draw(p.Profile, t.Epsilon, t.Rand)}, nil
+			return model{h}, nil
 		},
 		Check: check,
 		Bound: func(s *algo.Setting[struct{}]) ([]algo.Bound, error) { return bounds(s, rule) },
 	}
 }
 
-// profile is scratch memory that trials of one problem share.
-type profile struct {
-	problem algo.Problem
-	concept.Profile
+func specOf(p algo.Problem) concept.Spec {
+	return concept.Spec{Name: p.Class, Domain: p.Domain, Dim: p.Dim, NoConstant: p.NoConstant, Matrix: p.Matrix}
 }
 
-func (p *profile) reset(problem algo.Problem, sample *algo.Data) error {
-	if p.Profile == nil || p.problem != problem {
-		c, err := class(problem)
-		if err != nil {
-			return err
-		}
-		if p.Profile, err = c.NewProfile(); err != nil {
-			return err
-		}
-		p.problem = problem
-	}
-	return p.Reset(sample.Xs(), sample.Ys())
-}
-
+// class is a class with an exact sampler.
 func class(p algo.Problem) (concept.Class, error) {
 	if p.Class == "halfspace" {
 		return nil, algo.Invalid("expmech: no exact sampler for halfspaces, an infinite class: use boosting/hs-stl")
 	}
-	c, err := concept.New(concept.Spec{Name: p.Class, Domain: p.Domain, Dim: p.Dim, NoConstant: p.NoConstant, Matrix: p.Matrix})
+	c, err := concept.New(specOf(p))
 	if err != nil {
 		return nil, algo.Invalid("expmech: %v", err)
+	}
+	if _, err := c.NewProfile(); err != nil {
+		return nil, algo.Invalid("expmech: %v: take a smaller dimension or another class", err)
 	}
 	return c, nil
 }
 
 func check(s *algo.Setting[struct{}]) error {
-	if _, err := class(s.Problem); err != nil {
+	c, err := class(s.Problem)
+	if err != nil {
 		return err
+	}
+	if err := concept.CheckSample(c, s.N); err != nil {
+		return algo.Invalid("expmech: n = %d: %v", s.N, err)
 	}
 	if !(s.Epsilon >= 0) || math.IsInf(s.Epsilon, 1) {
 		return algo.Invalid("expmech: epsilon %v: use a number of at least 0; baseline/erm is the limit of large epsilon", s.Epsilon)

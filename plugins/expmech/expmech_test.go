@@ -407,6 +407,9 @@ func TestCheck(t *testing.T) {
 			{algo.Problem{Class: "halfspace", Dim: 3}, 1, "no exact sampler for halfspaces"},
 			{algo.Problem{Class: "stump", Domain: 4}, 1, `unknown class "stump"`},
 			{algo.Problem{Class: "thresholds", Domain: 1}, 1, "domain 1"},
+			{algo.Problem{Class: "rectangles", Domain: 4, Dim: 3}, 1, "no exact method: only 2 dimensions have one: take a smaller dimension"},
+			{algo.Problem{Class: "parities", Dim: 25}, 1, "no exact method: only up to 24 dimensions"},
+			{algo.Problem{Class: "conjunctions", Dim: 15}, 1, "no exact method: only up to 14 dimensions"},
 			{algo.Problem{Class: "intervals", Domain: 8}, math.Inf(1), "epsilon +Inf"},
 			{algo.Problem{Class: "intervals", Domain: 8}, -1, "epsilon -1"},
 			{algo.Problem{Class: "intervals", Domain: 8}, math.NaN(), "epsilon NaN"},
@@ -416,7 +419,12 @@ func TestCheck(t *testing.T) {
 				t.Errorf("%s: %+v at %v: %v", a.Name, c.p, c.eps, err)
 			}
 		}
-		s := setting(algo.Problem{Class: "thresholds", Domain: 1 << 40, NoConstant: true}, 0.5)
+		s := setting(algo.Problem{Class: "rectangles", Domain: 1 << 20, Dim: 2}, 1)
+		s.N = 5000
+		if err := a.Check(&s); !algo.IsInvalid(err) || !strings.Contains(err.Error(), "n = 5000") || !strings.Contains(err.Error(), "at most 2048 points") {
+			t.Errorf("%s: rectangles around 5000 points: %v", a.Name, err)
+		}
+		s = setting(algo.Problem{Class: "thresholds", Domain: 1 << 40, NoConstant: true}, 0.5)
 		if err := a.Check(&s); err != nil {
 			t.Error(err)
 		}

@@ -20,9 +20,9 @@ type Needle struct {
 func NeedleSuccess(law Needle, n int, eps float64) float64 {
 	given := law.Mass / (1 - law.Mass)
 	return binomialMean(n, law.Mass, func(kl int) float64 {
-		others := 1 + law.Left*math.Exp(-eps/2*float64(kl))
+		others := 1 + float64(law.Left*math.Exp(-eps/2*float64(kl)))
 		return binomialMean(n-kl, given, func(kr int) float64 {
-			return 1 / (others + law.Right*math.Exp(-eps/2*float64(kr)))
+			return 1 / (others + float64(law.Right*math.Exp(-eps/2*float64(kr))))
 		})
 	})
 }

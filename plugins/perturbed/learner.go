@@ -23,7 +23,8 @@ type normalProfile interface {
 	concept.Normal
 }
 
-// independent is a profile that draws the noise without the points, where it is independent for all hypotheses; else nil.
+// independent is a profile that draws the noise without the points, where it is independent for all hypotheses; else nil. It needs no
+// points: the separator may not list them.
 func (l *learner) independent() normalProfile {
 	if l.profile == nil && l.separator.Orthonormal {
 		p, _ := l.class.NewProfile()

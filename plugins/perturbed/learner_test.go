@@ -180,4 +180,12 @@ func TestSites(t *testing.T) {
 	if len(known.known) != maxSites {
 		t.Errorf("%d sites are kept", len(known.known))
 	}
+	for d := 17; d <= 20; d++ { // d 2^d numbers each: the last two take less than the limit, and with the third more
+		if _, err := known.at(place{concept.Spec{Name: "parities", Dim: d}, "cube", 0}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(known.known) != 2 || known.numbers() > maxNumbers {
+		t.Errorf("%d sites are kept, of %d numbers", len(known.known), known.numbers())
+	}
 }

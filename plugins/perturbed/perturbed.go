@@ -36,7 +36,8 @@ func checkBudget(eps, delta float64, gaussian bool) error {
 // maxNoise keeps the objective finite.
 const maxNoise = 1e100
 
-// enough sets the parameter of this name to the least noise that keeps the budget, or accepts what is given if that is no less.
+// enough sets the parameter of this name to the least noise that keeps the budget, or accepts what is given if that is no less, up to what
+// another machine may round differently.
 func enough(name string, given *float64, least float64) error {
 	switch {
 	case !(least <= maxNoise):

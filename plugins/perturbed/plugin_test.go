@@ -207,12 +207,14 @@ func TestRefusals(t *testing.T) {
 		{func(s *r) { s.Delta, s.Params.Noise = 0, gaussianNoise }, false, "never pure"},
 		{func(s *r) { s.Params.Scale = 1 }, true, "raise it, or leave it out"},
 		{func(s *r) { s.Epsilon = 1e-200 }, true, "leaves nothing"},
+		{func(s *r) { s.Problem.Dim, s.Params.Separator = 21, "cube" }, false, "noise laplace draws at each of 2097152 points"},
 	}...))
 	type p = algo.Setting[publicParams]
 	refusals(t, publicData(), append(common[publicParams](), []refusal[publicParams]{
 		{func(s *p) { s.Delta = 0 }, false, "never pure"},
 		{func(s *p) { s.Params.Preset, s.Params.Eta = tracePreset, 1 }, true, "raise it, or leave it out"},
-		{func(s *p) { s.Epsilon, s.Delta = 1e-200, 1e-200 }, true, "leaves nothing"},
+		{func(s *p) { s.Epsilon, s.Delta = 1e-200, 1e-200 }, true, "leave nothing"},
+		{func(s *p) { s.Problem, s.N = algo.Problem{Class: "rectangles", Domain: 1 << 20, Dim: 2}, 2000 }, false, "n = 2000 and 100 public points"},
 	}...))
 	s := setting(rspm(), parities10)
 	s.Delta = 0
@@ -372,6 +374,42 @@ func TestProvedSizesSuffice(t *testing.T) {
 	}
 	if got := share(t, u, w, 1, 50); got > 0.5 {
 		t.Errorf("public data, one example: %v", got)
+	}
+}
+
+// The cube of the parities carries Gaussian noise also where its points are too many to be listed, by either algorithm.
+func TestCubeWithoutPoints(t *testing.T) {
+	p := algo.Problem{Class: "parities", Dim: 21}
+	a, r := gaussian(), rspm()
+	s, q := setting(a, p), setting(r, p)
+	s.Params.Separator = "cube"
+	q.Params = rspmParams{Noise: gaussianNoise, Separator: "cube"}
+	list, err := a.Bound(&s)
+	size := named(t, list, err, "explicit")
+	if err := r.Check(&q); err != nil || q.Params.Scale != s.Params.Eta || size.With["m"] != 1<<21 || size.With["h"] != 1<<20 {
+		t.Fatalf("eta %v, scale %v, %+v, %v", s.Params.Eta, q.Params.Scale, size, err)
+	}
+	near(t, "eta", s.Params.Eta, 2/tightShift(21*math.Ln2, 1, 1e-6), 1e-12)
+	const target = 1<<20 | 5
+	at, random := makeSite(t, placeOf(p, "", 0)), rand.New(rand.NewPCG(4, 4))
+	d := sample(at.class, at.spec, target, int(size.Value), 0, random)
+	for _, learn := range []func() (algo.Model, error){
+		func() (algo.Model, error) {
+			return a.Learn(context.Background(), &algo.Trial[gaussianParams]{Setting: s, Rand: random}, d)
+		},
+		func() (algo.Model, error) {
+			return r.Learn(context.Background(), &algo.Trial[rspmParams]{Setting: q, Rand: random}, d)
+		},
+	} {
+		if m, err := learn(); err != nil || m != (model{concept.Parity{Dim: 21, Set: target}}) {
+			t.Errorf("answer %v, %v", m, err)
+		}
+	}
+	p.Dim = 24 // the largest: settled without a table, which would take 64 MiB
+	s = setting(a, p)
+	s.Params.Separator, s.Params.Margin = "cube", hullMargin
+	if err := a.Check(&s); err != nil || !(s.Params.Eta > 0) {
+		t.Error(err)
 	}
 }
 

@@ -239,7 +239,7 @@ func TestLaplacePrivacy(t *testing.T) {
 	}
 }
 
-// The labels of public points are private at traceNoise, though the points do not tell all hypotheses apart.
+// The labels of public points are private at traceNoise, and not at a third of it, though the points do not tell all hypotheses apart.
 func TestTracePrivacy(t *testing.T) {
 	for _, c := range []struct {
 		spec concept.Spec
@@ -264,19 +264,22 @@ func TestTracePrivacy(t *testing.T) {
 			trace = append(trace, k)
 		}
 		for _, budget := range []struct{ eps, delta float64 }{{0.5, 1e-2}, {1, 1e-4}} {
-			eta := traceNoise(2, s.class.LogSize(), budget.eps, budget.delta)
-			delta := worst(examples(s.class, domainOf(c.spec)), 2, 8*eta, budget.eps, func(errs []int) []float64 {
-				least := make([]int, len(rows))
-				for k := range least {
-					least[k] = math.MaxInt
+			certified := traceNoise(2, s.class.LogSize(), budget.eps, budget.delta)
+			for _, share := range []float64{1, 1. / 3} {
+				eta := share * certified
+				delta := worst(examples(s.class, domainOf(c.spec)), 2, 8*certified, budget.eps, func(errs []int) []float64 {
+					least := make([]int, len(rows))
+					for k := range least {
+						least[k] = math.MaxInt
+					}
+					for f, e := range errs {
+						least[trace[f]] = min(least[trace[f]], e)
+					}
+					return normal.planarLaw(least, rows, eta/math.Sqrt2)
+				})
+				if (delta <= budget.delta) != (share == 1) {
+					t.Errorf("%+v at %+v, %v of the noise: delta %v", c.spec, budget, share, delta)
 				}
-				for f, e := range errs {
-					least[trace[f]] = min(least[trace[f]], e)
-				}
-				return normal.planarLaw(least, rows, eta/math.Sqrt2)
-			})
-			if delta > budget.delta {
-				t.Errorf("%+v at %+v: delta %v", c.spec, budget, delta)
 			}
 		}
 	}

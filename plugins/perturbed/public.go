@@ -66,6 +66,9 @@ func resolvePublic(known *sites, s *algo.Setting[publicParams]) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := concept.CheckSample(at.class, s.N+p.Public); err != nil {
+		return nil, algo.Invalid("perturbed: n = %d and %d public points: %v", s.N, p.Public, err)
+	}
 	lnF := at.class.LogSize()
 	if p.Preset == tracePreset {
 		return at, enough("eta", &p.Eta, traceNoise(p.Public, lnF, s.Epsilon, s.Delta))
@@ -78,7 +81,7 @@ func resolvePublic(known *sites, s *algo.Setting[publicParams]) (*site, error) {
 		p.Sigma = sigma
 	}
 	if !(p.Eta <= maxNoise && p.Sigma <= maxNoise) {
-		return nil, algo.Infeasible("perturbed: noise eta %g and sigma %g leaves nothing to learn from: raise epsilon or delta", p.Eta, p.Sigma)
+		return nil, algo.Infeasible("perturbed: noise eta %g and sigma %g leave nothing to learn from: raise epsilon or delta", p.Eta, p.Sigma)
 	}
 	return at, nil
 }

@@ -66,6 +66,10 @@ func resolveRSPM(ls *learners, s *algo.Setting[rspmParams]) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
+	if p.Noise == laplaceNoise && at.separator.Points == nil {
+		return nil, algo.Invalid("perturbed: noise %s draws at each of %d points of separator %s, too many: take separator standard or code, noise %s, or a smaller dimension",
+			p.Noise, at.points, p.Separator, gaussianNoise)
+	}
 	least := laplaceScale(at.points, at.separator.Hamming, s.Epsilon)
 	if p.Noise == gaussianNoise {
 		least = noise(at.hamming(), signShift(at.points, at.class.LogSize(), s.Epsilon, s.Delta))

@@ -2,6 +2,7 @@ package perturbed
 
 import (
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
@@ -30,7 +31,7 @@ type site struct {
 
 func newSite(at place) (*site, error) {
 	if at.seed != 0 && at.kind != "code" {
-		return nil, algo.Invalid("perturbed: code_seed has no meaning with separator %s: leave it out", at.kind)
+		return nil, algo.Invalid("perturbed: code_seed %d has no meaning with separator %s: leave it out, or take separator code", at.seed, at.kind)
 	}
 	if at.spec.Name == "halfspace" {
 		return nil, algo.Invalid("perturbed: halfspaces are infinitely many and have no separator: use boosting/hs-stl")
@@ -74,13 +75,17 @@ func (s *site) widest() int {
 	return min(s.points, int(math.Ceil(s.separator.Spread*float64(s.points)/4*(1-1e-12))))
 }
 
-// sites makes each site once. It keeps the last few, because the points of one can take 256 MiB.
+// sites makes each site once. It keeps the last few, and no more than 256 MiB of points, which one alone can take: a trial's memory must not
+// depend on the places before.
 type sites struct {
 	mu    sync.Mutex
 	known []*site // the last used one comes last
 }
 
-const maxSites = 4
+const (
+	maxSites   = 4
+	maxNumbers = 1 << 25 // in the points of all sites
+)
 
 func (s *sites) at(p place) (*site, error) {
 	s.mu.Lock()
@@ -95,9 +100,19 @@ func (s *sites) at(p place) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(s.known) == maxSites {
-		s.known = append(s.known[:0], s.known[1:]...)
-	}
 	s.known = append(s.known, made)
+	for len(s.known) > maxSites || len(s.known) > 1 && s.numbers() > maxNumbers {
+		s.known = slices.Delete(s.known, 0, 1)
+	}
 	return made, nil
+}
+
+// numbers is how many the points of all sites are made of.
+func (s *sites) numbers() (n int) {
+	for _, known := range s.known {
+		if known.separator != nil {
+			n += len(known.separator.Points)
+		}
+	}
+	return n
 }

@@ -75,7 +75,7 @@ func signShift(m int, lnF, eps, delta float64) float64 {
 // section narrows lo..hi around the least value of a function that falls and then rises.
 func section(value func(float64) float64, lo, hi float64) float64 {
 	for range 100 {
-		step := (hi - lo) * (math.Phi - 1)
+		step := float64((hi - lo) * (math.Phi - 1))
 		a, b := hi-step, lo+step
 		if value(a) < value(b) {
 			hi = b
