@@ -243,8 +243,13 @@ func checkPoints(m uint64, d int, most uint64) error {
 }
 
 func errTooManyPoints(m string, d int, most uint64) error {
-	return fmt.Errorf("separate with %s points of %d numbers: use at most %d points and %d numbers in all: "+
-		"a smaller domain or dimension, or another kind", m, d, most, maxNumbers)
+	if d > 1 {
+		m += fmt.Sprintf(" points of %d numbers", d)
+	} else {
+		m = strings.TrimSuffix(m, "^1") + " points"
+	}
+	return fmt.Errorf("separate with %s: use at most %d points and %d numbers in all: "+
+		"a smaller domain or dimension, or another kind", m, most, maxNumbers)
 }
 
 // HullMargin brackets the hull margin of the sign vectors of c, the class that s separates: by formula where there is one, by computing

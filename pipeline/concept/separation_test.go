@@ -584,7 +584,7 @@ func TestSeparatorRefuses(t *testing.T) {
 		{defined(Spec{Name: "points", Domain: 1}), "standard", `separate class "points": a single hypothesis needs no separator, take a larger class`},
 		{twins, "standard", `separate class "matrix": hypotheses 0 and 2 agree at every one of 1 points`},
 		{twins, "greedy", `separate class "matrix": hypotheses 0 and 2 agree on the whole domain`},
-		{huge(Spec{Name: "thresholds", Domain: 1 << 40}, 9), "standard", `separate with 1099511627776^1 points of 1 numbers: use at most 4194304 points`},
+		{huge(Spec{Name: "thresholds", Domain: 1 << 40}, 9), "standard", `separate with 1099511627776 points: use at most 4194304 points`},
 		{huge(Spec{Name: "parities", Dim: 25}, 9), "cube", `separate with 2^25 points of 25 numbers`},
 		{huge(Spec{Name: "monotone-conjunctions", Dim: 22}, 9), "cube", `use at most 4194304 points and 33554432 numbers in all: a smaller domain`},
 		{huge(Spec{Name: "parities", Dim: 6000}, 9), "standard", `separate with 6000 points of 6000 numbers`},

@@ -1,61 +1,56 @@
 package concept
 
-import (
-	"encoding/binary"
-	"math/bits"
-)
+import "math/bits"
 
 // vcOf is the Vapnik-Chervonenkis dimension of rows distinct functions, given their labels by point: bit i%64 of word i/64 of columns[v] is
-// that of function i at point v. The search is exact, low equals high; where it reads more than limit words, the dimension is only known to lie
-// between the two.
-func vcOf(columns [][]uint64, rows, limit int) (low, high int) {
+// that of function i at point v. The search is exact, unless it reads more than limit words. With it come shattered points, as many as the
+// lower bound.
+func vcOf(columns [][]uint64, rows, limit int) (vc Dimension, shattered []int) {
 	s := newShatter(columns, rows, limit)
 	most := bits.Len(uint(rows)) - 1 // 2^vc patterns need as many functions
-	for vc := range most {
-		if s.exists(vc + 1) {
+	for d := range most {
+		if s.exists(d + 1) {
+			shattered = s.points()
 			continue
 		}
 		if s.reads > s.limit {
-			return vc, most
+			return Dimension{d, most}, shattered
 		}
-		return vc, vc
+		return exactly(d), shattered
 	}
-	return most, most
+	return exactly(most), shattered
 }
 
 // shatter searches for a shattered set of size points, by depth first: the k points taken so far cut the functions into 2^k parts, and the
 // next point has to cut every part.
 type shatter struct {
 	columns [][]uint64
+	numbers []int      // of the columns among those given
 	all     []int      // every column
 	parts   [][]uint64 // parts[k]: the 2^k parts at depth k, one bitset after the other
 	next    [][]int    // next[k]: scratch, the columns that can follow at depth k
+	taken   []int      // the columns of the set, valid once it is found
 	size    int
 	reads   int // words read
 	limit   int // to how many that may grow
 }
 
-// newShatter keeps one of those columns that are equal or complementary, because no shattered set has two of them.
+// newShatter leaves out constant columns, and all but one of those that are equal or complementary: no shattered set has them.
 func newShatter(columns [][]uint64, rows, limit int) *shatter {
-	words := (rows + 63) / 64
-	whole := make([]uint64, words)
-	for i := range rows {
-		whole[i/64] |= 1 << (i % 64)
-	}
-	s := &shatter{parts: [][]uint64{whole}, limit: limit}
-	seen := map[string]bool{}
-	for _, c := range columns {
-		key := make([]byte, 0, 8*words)
-		flip := -(c[0] & 1) // so that the first function has label 0
-		for w, word := range c {
-			key = binary.LittleEndian.AppendUint64(key, (word^flip)&whole[w])
-		}
-		if !seen[string(key)] {
-			seen[string(key)] = true
-			s.all, s.columns = append(s.all, len(s.columns)), append(s.columns, c)
-		}
+	s := &shatter{parts: [][]uint64{everything(rows)}, numbers: different(columns, rows), limit: limit}
+	for i, v := range s.numbers {
+		s.all, s.columns = append(s.all, i), append(s.columns, columns[v])
 	}
 	return s
+}
+
+// points are the numbers of the columns of the set found.
+func (s *shatter) points() []int {
+	numbers := make([]int, s.size)
+	for k, c := range s.taken[:s.size] {
+		numbers[k] = s.numbers[c]
+	}
+	return numbers
 }
 
 // exists tells whether some set of that size is shattered; also not where the search ends at its limit.
@@ -65,7 +60,7 @@ func (s *shatter) exists(size int) bool {
 		s.parts = append(s.parts, make([]uint64, len(s.parts[0])<<k))
 	}
 	for len(s.next) < size {
-		s.next = append(s.next, make([]int, 0, len(s.all)))
+		s.next, s.taken = append(s.next, make([]int, 0, len(s.all))), append(s.taken, 0)
 	}
 	return s.grow(0, s.all)
 }
@@ -78,11 +73,13 @@ func (s *shatter) grow(k int, candidates []int) bool {
 		if s.cuts(k, s.columns[c]) {
 			next = append(next, c)
 			if k+1 == s.size {
+				s.taken[k] = c
 				return true
 			}
 		}
 	}
 	for i := 0; k+len(next)-i >= s.size && s.reads <= s.limit; i++ {
+		s.taken[k] = next[i]
 		s.cut(k, s.columns[next[i]])
 		if s.grow(k+1, next[i+1:]) {
 			return true
@@ -111,9 +108,7 @@ func (s *shatter) cuts(k int, column []uint64) bool {
 func (s *shatter) cut(k int, column []uint64) {
 	words, to := len(column), s.parts[k+1]
 	for part := s.parts[k]; len(part) > 0; part = part[words:] {
-		for w, c := range column {
-			to[w], to[words+w] = part[w]&c, part[w]&^c
-		}
+		divide(part[:words], column, to[words:2*words], to[:words])
 		to = to[2*words:]
 	}
 }

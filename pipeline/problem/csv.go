@@ -116,5 +116,9 @@ func (t *table) csvNumber(row, line int, role role, cell string) error {
 	case cell == "":
 		return t.missing(line, role.name)
 	}
-	return refuse("data.file", "%s: %q is not a number; correct it, drop the row, or name the column in problem.data.categorical", t.place(line, role.name), cell)
+	remedy := "correct it, drop the row, or name the column in problem.data.categorical"
+	if t.matrix {
+		remedy = "every cell of a class matrix is 0 or 1"
+	}
+	return refuse("data.file", "%s: %q is not a number; %s", t.place(line, role.name), cell, remedy)
 }

@@ -1,0 +1,53 @@
+package concept
+
+import (
+	"fmt"
+	"math/big"
+)
+
+// Description says of a class what there is to say before any data.
+type Description struct {
+	Name    string
+	Dim     int      // numbers per point
+	Points  *big.Int // of the domain; nil where there are infinitely many
+	Size    *big.Int // |H|, distinct hypotheses; nil where there are infinitely many
+	LogSize float64  // ln |H|; +Inf where there are infinitely many
+	VC      Dimension
+	Ldim    Dimension
+
+	Separator   *Separator // of the kind standard; nil where NoSeparator says why there is none
+	Margin      Margin     // hull margin of its sign vectors
+	NoSeparator error
+}
+
+// Describe describes the class that New gives for s. It takes some seconds at most for the dimensions, and the time of HullMargin for a
+// class of at most 500 hypotheses. The error is that of New.
+func Describe(s Spec) (*Description, error) {
+	c, err := New(s)
+	if err != nil {
+		return nil, err
+	}
+	d := &Description{Name: c.Name(), Dim: c.Dim(), Points: domainSize(c, s), Size: c.Size(), LogSize: c.LogSize()}
+	d.VC, d.Ldim = Dimensions(c, s)
+	f, finite := c.(Finite)
+	if !finite {
+		d.NoSeparator = fmt.Errorf("separate class %q: no set of points separates infinitely many hypotheses", d.Name)
+		return d, nil
+	}
+	if d.Separator, d.NoSeparator = NewSeparator(f, s, "standard", 0); d.NoSeparator == nil {
+		d.Margin = d.Separator.HullMargin(f)
+	}
+	return d, nil
+}
+
+// domainSize is the number of points of a domain, nil where there are infinitely many.
+func domainSize(c Class, s Spec) *big.Int {
+	if c.Size() == nil {
+		return nil
+	}
+	values := s.Domain
+	if values == 0 {
+		values = 2 // points are vectors of bits
+	}
+	return new(big.Int).Exp(new(big.Int).SetUint64(values), big.NewInt(int64(c.Dim())), nil)
+}

@@ -1,0 +1,143 @@
+package concept
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+)
+
+// LabelTable is the labels of all functions of a finite class at all points of its domain: for each point the set of the functions that
+// label it +1. Functions are numbered like Members, points from 0. A table does not change: any number of goroutines may share one.
+//
+// Start a game of online learning with Versions.
+type LabelTable struct {
+	functions int
+	dim       int
+	points    []float64  // row-major
+	columns   [][]uint64 // bit i%64 of word i/64 of columns[v] is set where function i labels point v +1
+	telling   []int      // the points that tell functions apart, the first of those that do so alike
+}
+
+// NewLabelTable is the table of the class c, which is the one that New gives for s: any matrix, otherwise at most 2^12 functions on a
+// domain of at most 2^12 points. The error says which of these numbers is too large.
+func NewLabelTable(c Finite, s Spec) (*LabelTable, error) {
+	most := maxGreedy
+	if c.Name() == "matrix" {
+		most = maxMatrix
+	}
+	n, err := listable(c, most)
+	if err != nil {
+		return nil, err
+	}
+	z, err := allPoints(c, s, uint64(most))
+	if err != nil {
+		return nil, err
+	}
+	t := &LabelTable{functions: n, dim: c.Dim(), points: z, columns: make([][]uint64, len(z)/c.Dim())}
+	words := (n + 63) / 64
+	for v := range t.columns {
+		t.columns[v] = make([]uint64, words)
+	}
+	labels := make([]float64, len(t.columns))
+	for i := range n {
+		c.Member(uint64(i)).Labels(z, labels)
+		for v, label := range labels {
+			if label > 0 {
+				t.columns[v][i/64] |= 1 << (i % 64)
+			}
+		}
+	}
+	t.telling = different(t.columns, n)
+	return t, nil
+}
+
+// Functions is |H|.
+func (t *LabelTable) Functions() int { return t.functions }
+
+// Len is the number of points.
+func (t *LabelTable) Len() int { return len(t.columns) }
+
+// Point is point number v.
+func (t *LabelTable) Point(v int) []float64 { return t.points[v*t.dim : (v+1)*t.dim] }
+
+// VC is the Vapnik-Chervonenkis dimension, and as many points as its lower bound that are shattered: all patterns of labels occur on them.
+// The search is exact, but ends after about a second.
+func (t *LabelTable) VC() (Dimension, []int) { return vcOf(t.columns, t.functions, maxReads) }
+
+// Shatters checks that all patterns of labels occur on some points. The error names the first that does not.
+func (t *LabelTable) Shatters(points []int) error {
+	return t.follow(everything(t.functions), 0, len(points), nil, func(_, depth int) int { return points[depth] })
+}
+
+// follow walks down all paths of a complete binary tree of the given depth and checks that some function in set agrees with each. at is
+// the point at a node, numbered as in MistakeTree, and at a depth; path the steps that lead to the node.
+func (t *LabelTable) follow(set []uint64, node, depth int, path []step, at func(node, depth int) int) error {
+	if sizeOf(set) == 0 {
+		return fmt.Errorf("no function labels the points of the path %v", path)
+	}
+	if depth == len(path) {
+		return nil
+	}
+	v := at(node, len(path))
+	if v < 0 || v >= t.Len() {
+		return fmt.Errorf("point %d at node %d: use 0 to %d", v, node, t.Len()-1)
+	}
+	minus, plus := make([]uint64, len(set)), make([]uint64, len(set))
+	divide(set, t.columns[v], minus, plus)
+	if err := t.follow(minus, 2*node+1, depth, append(path, step{v, '-'}), at); err != nil {
+		return err
+	}
+	return t.follow(plus, 2*node+2, depth, append(path, step{v, '+'}), at)
+}
+
+// step is a point and its label.
+type step struct {
+	point int
+	label byte
+}
+
+// String is as in "+12".
+func (s step) String() string { return fmt.Sprintf("%c%d", s.label, s.point) }
+
+// different are the columns that are not constant; of those that are equal or complementary the first.
+func different(columns [][]uint64, rows int) (numbers []int) {
+	whole := everything(rows)
+	seen := map[string]bool{string(make([]byte, 8*len(whole))): true} // what constant columns come to
+	for v, c := range columns {
+		flip := -(c[0] & 1) // so that the first function has label 0
+		key := make([]byte, 0, 8*len(whole))
+		for w, word := range c {
+			key = binary.LittleEndian.AppendUint64(key, (word^flip)&whole[w])
+		}
+		if !seen[string(key)] {
+			seen[string(key)] = true
+			numbers = append(numbers, v)
+		}
+	}
+	return numbers
+}
+
+// everything is the set of n functions.
+func everything(n int) []uint64 {
+	set := make([]uint64, (n+63)/64)
+	for i := range n {
+		set[i/64] |= 1 << (i % 64)
+	}
+	return set
+}
+
+// sizeOf is the number of functions in a set.
+func sizeOf(set []uint64) int {
+	n := 0
+	for _, w := range set {
+		n += bits.OnesCount64(w)
+	}
+	return n
+}
+
+// divide splits a set into those functions that label a point -1 and those that label it +1.
+func divide(set, column, minus, plus []uint64) {
+	for w, c := range column {
+		minus[w], plus[w] = set[w]&^c, set[w]&c
+	}
+}

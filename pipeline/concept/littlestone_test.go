@@ -1,0 +1,162 @@
+package concept
+
+import (
+	"errors"
+	"math"
+	"math/big"
+	"strings"
+	"testing"
+)
+
+// searchable are classes small enough to be searched, of all names.
+func searchable() (all []Spec) {
+	for x := uint64(1); x <= 20; x++ {
+		all = append(all, Spec{Name: "points", Domain: x}, Spec{Name: "rectangles", Domain: x, Dim: 1})
+		if x > 1 {
+			all = append(all, Spec{Name: "thresholds", Domain: x}, Spec{Name: "thresholds", Domain: x, NoConstant: true},
+				Spec{Name: "intervals", Domain: x}, Spec{Name: "stumps", Domain: x})
+		}
+	}
+	for x := uint64(1); x <= 5; x++ {
+		all = append(all, Spec{Name: "rectangles", Domain: x, Dim: 2})
+	}
+	for x := uint64(2); x <= 4; x++ {
+		for d := range 4 {
+			all = append(all, Spec{Name: "stumps", Domain: x, Dim: d + 1})
+		}
+	}
+	all = append(all, Spec{Name: "rectangles", Domain: 3, Dim: 3}, Spec{Name: "rectangles", Domain: 2, Dim: 4})
+	for d := 1; d <= 6; d++ {
+		all = append(all, Spec{Name: "parities", Dim: d}, Spec{Name: "monotone-conjunctions", Dim: d}, Spec{Name: "conjunctions", Dim: d})
+	}
+	return append(all, matrixOf([]string{"010"}), matrixOf([]string{"00", "01", "10"}))
+}
+
+// What is proved holds for what a search finds; and after the search, all is known.
+func TestProvedDimensions(t *testing.T) {
+	for _, s := range searchable() {
+		k, err := New(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		table := tabulate(t, s)
+		vc, _ := table.VC()
+		ldim := table.Versions().Ldim()
+		log := k.Size().BitLen() - 1
+		if !vc.Exact() || !ldim.Exact() {
+			t.Fatalf("%+v: VC %v, Ldim %v", s, vc, ldim)
+		}
+		if got := provedVC(k, s, log); got.and(vc) != vc {
+			t.Errorf("%+v: VC %v, proved %v", s, vc, got)
+		}
+		if got := provedLittlestone(k, s, log); got.and(ldim) != ldim {
+			t.Errorf("%+v: Ldim %v, proved %v", s, ldim, got)
+		}
+		if gotVC, got := Dimensions(k, s); gotVC != vc || got != ldim {
+			t.Errorf("%+v: VC %v, Ldim %v, want %v, %v", s, gotVC, got, vc, ldim)
+		}
+		if vc.Low > ldim.Low || ldim.Low > log {
+			t.Errorf("%+v: VC %v, Ldim %v, |H| %v", s, vc, ldim, k.Size())
+		}
+		checkTree(t, table, ldim.Low)
+	}
+}
+
+// Of classes too large to be listed what is proved is given, without a search.
+func TestLargeDimensions(t *testing.T) {
+	for _, c := range []struct {
+		spec     Spec
+		vc, ldim Dimension
+	}{
+		{Spec{Name: "thresholds", Domain: MaxDomain}, exactly(1), exactly(40)},
+		{Spec{Name: "thresholds", Domain: MaxDomain - 1}, exactly(1), exactly(40)},
+		{Spec{Name: "thresholds", Domain: MaxDomain - 1, NoConstant: true}, exactly(1), exactly(39)},
+		{Spec{Name: "points", Domain: MaxDomain}, exactly(1), exactly(1)},
+		{Spec{Name: "intervals", Domain: MaxDomain}, exactly(2), Dimension{78, 79}},
+		{Spec{Name: "intervals", Domain: MaxDomain - 1}, exactly(2), Dimension{78, 78}},
+		{Spec{Name: "rectangles", Domain: 1 << 20, Dim: 3}, exactly(6), Dimension{114, 117}},
+		{Spec{Name: "stumps", Domain: 1 << 20, Dim: 4}, exactly(4), Dimension{20, 22}},
+		{Spec{Name: "stumps", Domain: 4, Dim: 1 << 10}, Dimension{4, 12}, Dimension{4, 12}},
+		{Spec{Name: "parities", Dim: 64}, exactly(64), exactly(64)},
+		{Spec{Name: "monotone-conjunctions", Dim: 50}, exactly(50), exactly(50)},
+		{Spec{Name: "conjunctions", Dim: 64}, exactly(64), exactly(65)},
+		{Spec{Name: "halfspace", Dim: 1}, exactly(1), exactly(1)},
+		{Spec{Name: "halfspace", Dim: 9}, exactly(9), exactly(Unbounded)},
+	} {
+		k, err := New(c.spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if vc, ldim := Dimensions(k, c.spec); vc != c.vc || ldim != c.ldim {
+			t.Errorf("%+v: VC %v, Ldim %v, want %v, %v", c.spec, vc, ldim, c.vc, c.ldim)
+		}
+	}
+}
+
+func TestDimensionInWords(t *testing.T) {
+	for want, d := range map[string]Dimension{
+		"-1": exactly(-1), "7": exactly(7), "between 2 and 3": {2, 3}, "infinite": exactly(Unbounded),
+	} {
+		if got := d.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if got := (Dimension{2, 5}).and(Dimension{3, 9}); got != (Dimension{3, 5}) {
+		t.Errorf("2 to 5 and 3 to 9: %v", got)
+	}
+}
+
+// The parities of four bits are known by heart: on the basis they are a cube of side 1.
+func TestDescribe(t *testing.T) {
+	d, err := Describe(Spec{Name: "parities", Dim: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Name != "parities" || d.Dim != 4 || d.Points.Int64() != 16 || d.Size.Int64() != 16 || d.VC != exactly(4) || d.Ldim != exactly(4) {
+		t.Errorf("%+v", d)
+	}
+	near(t, "ln |H|", d.LogSize, 4*math.Ln2, 1e-15)
+	z := d.Separator
+	if d.NoSeparator != nil || z.Len() != 4 || z.Hamming != 1 {
+		t.Fatalf("separator %+v: %v", z, d.NoSeparator)
+	}
+	near(t, "rho 0/1", z.Rho01(), 0.5, 1e-15)
+	near(t, "rho -1/+1", z.RhoPM(), 1, 1e-15)
+	if d.Margin.Lower > 0.5 || d.Margin.Upper < 0.5 || d.Margin.Upper-d.Margin.Lower > 1e-12 {
+		t.Errorf("hull margin %v, want 0.5", d.Margin)
+	}
+}
+
+func TestDescribeLarge(t *testing.T) {
+	two := big.NewInt(2)
+	for _, c := range []struct {
+		spec         Spec
+		points, size *big.Int
+		reason       string
+	}{
+		{Spec{Name: "thresholds", Domain: MaxDomain}, big.NewInt(MaxDomain), big.NewInt(MaxDomain + 1), "use at most"},
+		{Spec{Name: "parities", Dim: 64}, new(big.Int).Exp(two, big.NewInt(64), nil), new(big.Int).Exp(two, big.NewInt(64), nil), ""},
+		{Spec{Name: "conjunctions", Dim: 8}, big.NewInt(256), big.NewInt(6562), ""},
+		{Spec{Name: "stumps", Domain: 10, Dim: 3}, big.NewInt(1000), big.NewInt(56), ""},
+		{Spec{Name: "halfspace", Dim: 3}, nil, nil, "infinitely many"},
+		{Spec{Name: "points", Domain: 1}, big.NewInt(1), big.NewInt(1), "a single hypothesis"},
+	} {
+		d, err := Describe(c.spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same := func(a, b *big.Int) bool { return a == nil && b == nil || a != nil && b != nil && a.Cmp(b) == 0 }
+		if !same(d.Points, c.points) || !same(d.Size, c.size) {
+			t.Errorf("%+v: %v points, %v hypotheses, want %v, %v", c.spec, d.Points, d.Size, c.points, c.size)
+		}
+		switch {
+		case c.reason == "" && (d.NoSeparator != nil || d.Separator == nil || d.Margin.Lower <= 0):
+			t.Errorf("%+v: separator %v, margin %v: %v", c.spec, d.Separator, d.Margin, d.NoSeparator)
+		case c.reason != "" && (d.Separator != nil || d.NoSeparator == nil || !strings.Contains(d.NoSeparator.Error(), c.reason)):
+			t.Errorf("%+v: %v, want %q", c.spec, d.NoSeparator, c.reason)
+		}
+	}
+	if _, err := Describe(Spec{Name: "parity"}); err == nil || errors.Is(err, ErrNoExactMethod) {
+		t.Errorf("an unknown class: %v", err)
+	}
+}

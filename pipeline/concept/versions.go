@@ -1,0 +1,253 @@
+package concept
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+	"slices"
+)
+
+const (
+	maxSplits = 1 << 29 // words that a search for a Littlestone dimension reads: about a second
+	maxMemo   = 1 << 27 // bytes that one memo takes
+)
+
+// VersionSpace is the functions of a finite class that agree with the labels seen so far in a game of online learning. It does not change:
+// Restrict gives the next one.
+//
+// All version spaces that come from one call of Versions keep what they find in one memo, so that the next game costs little. They serve
+// one goroutine, game after game; another goroutine calls Versions of the same LabelTable itself. An exact dimension does not depend on
+// what was asked before, but whether a search reaches its limit may: a learner that must repeat itself gives up where one is not exact.
+type VersionSpace struct {
+	search *splitSearch
+	set    []uint64
+}
+
+// Versions is the version space of all functions, with a new memo.
+func (t *LabelTable) Versions() VersionSpace { return t.versions(maxSplits, maxMemo) }
+
+func (t *LabelTable) versions(limit, memory int) VersionSpace {
+	return VersionSpace{&splitSearch{table: t, limit: limit, memory: memory, room: memory, memo: map[string]verdict{}}, everything(t.functions)}
+}
+
+// Size is the number of functions left.
+func (v VersionSpace) Size() int { return sizeOf(v.set) }
+
+// Restrict is the functions left that label a point -1 or +1.
+func (v VersionSpace) Restrict(point int, label float64) VersionSpace {
+	flip := ^uint64(0)
+	if label > 0 {
+		flip = 0
+	}
+	left := make([]uint64, len(v.set))
+	for w, c := range v.search.table.columns[point] {
+		left[w] = v.set[w] & (c ^ flip)
+	}
+	return VersionSpace{v.search, left}
+}
+
+// Ldim is the Littlestone dimension: the number of mistakes of an optimal deterministic learner against the worst labels that some function
+// left agrees with (Littlestone 1988). It is -1 where none is left. The search is exact, but ends after some seconds, or when its memo is
+// full: it can take |H|^O(log |H|) steps.
+func (v VersionSpace) Ldim() Dimension { return v.search.dimension(v.set) }
+
+// Tree is a mistake tree as deep as the lower bound of Ldim.
+func (v VersionSpace) Tree() MistakeTree {
+	depth := max(0, v.Ldim().Low)
+	tree := make(MistakeTree, 1<<depth-1)
+	v.search.fill(tree, 0, v.set, depth)
+	return tree
+}
+
+// MistakeTree is a complete binary tree of the numbers of points, such that some function agrees with the labels on each path from the root
+// down. An adversary who walks down it, always with the label that was not predicted, forces a mistake at every node. Node 0 is the root;
+// 2i+1 follows node i where its point is labelled -1, and 2i+2 where it is labelled +1: 2^d - 1 nodes for depth d.
+type MistakeTree []int
+
+// Depth is the number of mistakes that the tree forces.
+func (t MistakeTree) Depth() int { return bits.Len(uint(len(t))) }
+
+// Realizes checks that a tree is complete and that some function of the table agrees with the labels on each of its paths. The error names
+// the first path that none agrees with.
+func (t *LabelTable) Realizes(tree MistakeTree) error {
+	depth := tree.Depth()
+	if len(tree) != 1<<depth-1 {
+		return fmt.Errorf("tree of %d nodes: a complete one has 2^d - 1", len(tree))
+	}
+	return t.follow(everything(t.functions), 0, depth, nil, func(node, _ int) int { return tree[node] })
+}
+
+// splitSearch finds Littlestone dimensions. That of a set of functions is k or more where some point splits it into two parts of dimension
+// k-1 or more; hence into parts of at least 2^(k-1) functions.
+type splitSearch struct {
+	table  *LabelTable
+	memo   map[string]verdict // by the words of the set
+	memory int                // bytes that the memo may take
+	room   int                // bytes of them left
+	reads  int                // words read
+	limit  int                // to how many that may grow
+	levels []level            // scratch, by k
+	key    []byte             // scratch
+}
+
+// verdict is what is known of one set.
+type verdict struct {
+	low, high int8  // bounds of its dimension
+	point     int32 // splits it into two parts of dimension low-1 or more
+}
+
+// level is the scratch memory of one search for a point.
+type level struct {
+	splits      []split
+	minus, plus []uint64
+}
+
+// split is a point and the number of functions that it cuts off, the smaller of the two.
+type split struct{ point, small int }
+
+// dimension finds the dimension from below. Where that takes too long at some k, it improves the upper bound from above, with as much work.
+func (s *splitSearch) dimension(set []uint64) Dimension {
+	n := sizeOf(set)
+	if n < 2 {
+		return exactly(n - 1)
+	}
+	s.begin()
+	low, most := 1, bits.Len(uint(n))-1
+	for low < most && s.atLeast(set, n, low+1) {
+		low++
+	}
+	if low == most || !s.cut() {
+		return exactly(low)
+	}
+	s.reads = 0 // the memo stays: Tree needs it
+	for high := most; ; high-- {
+		switch deep := s.atLeast(set, n, high); {
+		case deep:
+			return exactly(high)
+		case s.cut():
+			return Dimension{low, high}
+		}
+	}
+}
+
+// begin starts a search with the memo of those before, and with an empty one where that took more than half of the memory.
+func (s *splitSearch) begin() {
+	s.reads = 0
+	if s.room < s.memory/2 {
+		clear(s.memo)
+		s.room = s.memory
+	}
+}
+
+// cut tells whether the search is to end.
+func (s *splitSearch) cut() bool { return s.reads > s.limit || s.room < 0 }
+
+// atLeast tells whether a set of n functions has dimension k or more; also not where the search was cut.
+func (s *splitSearch) atLeast(set []uint64, n, k int) bool {
+	if n>>k == 0 || k <= 1 { // any two functions differ somewhere
+		return n>>k > 0
+	}
+	known, found := s.memo[string(s.keyOf(set))]
+	switch {
+	case !found:
+		known.high = int8(bits.Len(uint(n)) - 1)
+	case int(known.low) >= k:
+		return true
+	}
+	if int(known.high) < k {
+		return false
+	}
+	if v := s.root(set, n, k); v >= 0 {
+		known.low, known.point = int8(k), int32(v)
+	} else if s.cut() {
+		return false
+	} else {
+		known.high = int8(k - 1)
+	}
+	if !found {
+		s.room -= 8*len(set) + 64 // the rest is what an entry takes beside its key
+	}
+	s.memo[string(s.keyOf(set))] = known
+	return int(known.low) >= k
+}
+
+// root is a point that splits a set of n functions into two parts of dimension k-1 or more, or -1. Even splits come first. Points that
+// split the set alike need no care: the memo knows their parts.
+func (s *splitSearch) root(set []uint64, n, k int) int {
+	l := s.level(k)
+	s.split(l, set, n, 1<<(k-1))
+	for _, c := range l.splits {
+		divide(set, s.table.columns[c.point], l.minus, l.plus)
+		small, large := l.minus, l.plus
+		if sizeOf(small) > c.small {
+			small, large = large, small
+		}
+		if s.atLeast(small, c.small, k-1) && s.atLeast(large, n-c.small, k-1) {
+			return c.point
+		}
+		if s.cut() {
+			break
+		}
+	}
+	return -1
+}
+
+// split lists the points that cut off at least so many functions of a set of n.
+func (s *splitSearch) split(l *level, set []uint64, n, least int) {
+	l.splits = l.splits[:0]
+	for _, v := range s.table.telling {
+		plus, column := 0, s.table.columns[v][:len(set)] // so that the loop checks no bounds
+		for w, left := range set {
+			plus += bits.OnesCount64(left & column[w])
+		}
+		if small := min(plus, n-plus); small >= least {
+			l.splits = append(l.splits, split{v, small})
+		}
+	}
+	s.reads += len(s.table.telling) * len(set)
+	slices.SortFunc(l.splits, func(a, b split) int {
+		if a.small != b.small {
+			return b.small - a.small
+		}
+		return a.point - b.point
+	})
+}
+
+// level is the scratch memory for k: sets of larger dimension, whose parts are in work, have their own.
+func (s *splitSearch) level(k int) *level {
+	for len(s.levels) <= k {
+		words := (s.table.functions + 63) / 64
+		s.levels = append(s.levels, level{minus: make([]uint64, words), plus: make([]uint64, words)})
+	}
+	return &s.levels[k]
+}
+
+func (s *splitSearch) keyOf(set []uint64) []byte {
+	s.key = s.key[:0]
+	for _, w := range set {
+		s.key = binary.LittleEndian.AppendUint64(s.key, w)
+	}
+	return s.key
+}
+
+// fill writes the tree of depth k, which a search has found, below a node.
+func (s *splitSearch) fill(tree MistakeTree, node int, set []uint64, k int) {
+	if k == 0 {
+		return
+	}
+	tree[node] = s.found(set, k)
+	minus, plus := make([]uint64, len(set)), make([]uint64, len(set))
+	divide(set, s.table.columns[tree[node]], minus, plus)
+	s.fill(tree, 2*node+1, minus, k-1)
+	s.fill(tree, 2*node+2, plus, k-1)
+}
+
+// found is the point that a search has found for a set of dimension k or more. For k = 1 none is needed: the most even split.
+func (s *splitSearch) found(set []uint64, k int) int {
+	if k > 1 {
+		return int(s.memo[string(s.keyOf(set))].point)
+	}
+	l := s.level(k)
+	s.split(l, set, sizeOf(set), 1)
+	return l.splits[0].point
+}

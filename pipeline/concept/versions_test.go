@@ -1,0 +1,503 @@
+package concept
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/bits"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// tabulate is the label table of a class.
+func tabulate(t testing.TB, s Spec) *LabelTable {
+	t.Helper()
+	c, err := New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := NewLabelTable(c.(Finite), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+func matrixOf(rows []string) Spec {
+	return Spec{Name: "matrix", Domain: uint64(len(rows[0])), Matrix: strings.Join(rows, "")}
+}
+
+// plainLdim is the Littlestone dimension by its definition.
+func plainLdim(rows []string) int {
+	best := len(rows) - 1
+	if len(rows) > 1 {
+		best = 0
+		for v := range rows[0] {
+			if zero, one := halves(rows, v); len(zero) > 0 && len(one) > 0 {
+				best = max(best, 1+min(plainLdim(zero), plainLdim(one)))
+			}
+		}
+	}
+	return best
+}
+
+// halves splits functions by their label at a point.
+func halves(rows []string, v int) (zero, one []string) {
+	for _, row := range rows {
+		if row[v] == '1' {
+			one = append(one, row)
+		} else {
+			zero = append(zero, row)
+		}
+	}
+	return zero, one
+}
+
+// randomRows are up to so many different functions; few of their labels are 1 where share is small.
+func randomRows(r *rand.Rand, functions, points int, share float64) (rows []string) {
+	seen := map[string]bool{}
+	for range functions {
+		row := make([]byte, points)
+		for v := range row {
+			row[v] = '0'
+			if r.Float64() < share {
+				row[v] = '1'
+			}
+		}
+		if !seen[string(row)] {
+			seen[string(row)], rows = true, append(rows, string(row))
+		}
+	}
+	return rows
+}
+
+// Both dimensions equal brute force, and their witnesses hold; SOA attains the one that is its bound, and halving its own bound.
+func TestDimensionsByRecursion(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 1))
+	found := map[int]int{}
+	for range 400 {
+		rows := randomRows(r, 1+r.IntN(12), 1+r.IntN(7), 0.1+0.5*r.Float64())
+		table := tabulate(t, matrixOf(rows))
+		ldim, vc := table.Versions().Ldim(), plainVC(rows)
+		if want := plainLdim(rows); ldim != exactly(want) {
+			t.Errorf("%v: Ldim %v, want %d", rows, ldim, want)
+		}
+		checkTree(t, table, ldim.Low)
+		if got := worstMistakes(table.Versions(), soa, map[string]int{}); got != ldim.Low {
+			t.Errorf("%v: SOA errs %d times, Ldim %v", rows, got, ldim)
+		}
+		most := bits.Len(uint(len(rows))) - 1
+		if got := worstMistakes(table.Versions(), halving, map[string]int{}); got < ldim.Low || got > most {
+			t.Errorf("%v: halving errs %d times, Ldim %v", rows, got, ldim)
+		}
+		got, shattered := table.VC()
+		if got != exactly(vc) || len(shattered) != vc {
+			t.Errorf("%v: VC %v, shattered %v, want %d", rows, got, shattered, vc)
+		}
+		if err := table.Shatters(shattered); err != nil {
+			t.Errorf("%v: %v", rows, err)
+		}
+		found[ldim.Low-vc]++
+	}
+	if found[0] == 0 || found[1] == 0 {
+		t.Errorf("Ldim - VC: %v, want some 0 and some 1", found)
+	}
+}
+
+// checkTree checks the witness of a Littlestone dimension.
+func checkTree(t *testing.T, table *LabelTable, depth int) {
+	t.Helper()
+	tree := table.Versions().Tree()
+	if tree.Depth() != depth {
+		t.Errorf("tree of depth %d, want %d", tree.Depth(), depth)
+	}
+	if err := table.Realizes(tree); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRealizesRefuses(t *testing.T) {
+	table := tabulate(t, Spec{Name: "thresholds", Domain: 3}) // 111, 011, 001, 000
+	for _, c := range []struct {
+		tree MistakeTree
+		want string
+	}{
+		{MistakeTree{1, 2, 0}, ""},
+		{MistakeTree{2}, ""},
+		{nil, ""},
+		{MistakeTree{1, 0, 2}, "path [-1 +0]"},
+		{MistakeTree{1, 2, 2}, "path [+1 -2]"},
+		{MistakeTree{1, 2}, "tree of 2 nodes"},
+		{MistakeTree{1, 2, 3}, "point 3 at node 2: use 0 to 2"},
+		{MistakeTree{-1}, "point -1 at node 0"},
+	} {
+		if err := table.Realizes(c.tree); c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%v: %v, want %q", c.tree, err, c.want)
+		}
+	}
+	if err := table.Shatters([]int{1}); err != nil {
+		t.Error(err)
+	}
+	if err := table.Shatters([]int{0, 1}); err == nil || !strings.Contains(err.Error(), "path [+0 -1]") {
+		t.Errorf("thresholds shatter two points: %v", err)
+	}
+}
+
+func TestDegenerateLdim(t *testing.T) {
+	all := func(m int) (rows []string) {
+		for i := range 1 << m {
+			rows = append(rows, fmt.Sprintf("%0*b", m, i))
+		}
+		return rows
+	}
+	for _, c := range []struct {
+		name string
+		rows []string
+		want int
+	}{
+		{"one function", []string{"0110"}, 0},
+		{"two functions", []string{"0110", "0111"}, 1},
+		{"three functions", []string{"00", "01", "11"}, 1},
+		{"three functions that differ anywhere", []string{"0110", "1001", "1111"}, 1},
+		{"all functions on one point", all(1), 1},
+		{"all functions on five points", all(5), 5},
+		{"all functions on eight points", all(8), 8},
+		{"one point, then constant ones", []string{"0000", "1000"}, 1},
+	} {
+		table := tabulate(t, matrixOf(c.rows))
+		if got := table.Versions().Ldim(); got != exactly(c.want) {
+			t.Errorf("%s: Ldim %v, want %d", c.name, got, c.want)
+		}
+		checkTree(t, table, c.want)
+	}
+	empty := tabulate(t, matrixOf([]string{"01"})).Versions().Restrict(0, 1)
+	if got := empty.Ldim(); got != exactly(-1) || empty.Size() != 0 || len(empty.Tree()) != 0 {
+		t.Errorf("empty version space: Ldim %v, %d functions", got, empty.Size())
+	}
+}
+
+// Where the search ends at its limit, of words or of memory, the bounds still hold, and the tree is one of the lower bound.
+func TestUndecidedLdim(t *testing.T) {
+	rows := randomRows(rand.New(rand.NewPCG(1, 1)), 200, 40, 0.2)
+	table := tabulate(t, matrixOf(rows))
+	exact := table.Versions().Ldim()
+	if !exact.Exact() {
+		t.Fatalf("Ldim %v", exact)
+	}
+	undecided := 0
+	for _, c := range []struct{ limit, memory int }{{0, maxMemo}, {1 << 10, maxMemo}, {1 << 14, maxMemo}, {maxSplits, 0}, {maxSplits, 1 << 13}} {
+		v := table.versions(c.limit, c.memory)
+		got, tree := v.Ldim(), v.Tree()
+		if got.Low > exact.Low || got.High < exact.High {
+			t.Errorf("%+v: Ldim %v, want %v", c, got, exact)
+		}
+		if !got.Exact() {
+			undecided++
+		}
+		if err := table.Realizes(tree); err != nil || tree.Depth() < got.Low {
+			t.Errorf("%+v: tree of depth %d, Ldim %v: %v", c, tree.Depth(), got, err)
+		}
+	}
+	if undecided != 3 {
+		t.Errorf("%d searches are undecided, want 3", undecided)
+	}
+}
+
+// The dimensions of independent classes add up: four times that of seven thresholds. A search that forgets which sets are too shallow takes
+// longer than the limit here.
+func TestLdimOfProduct(t *testing.T) {
+	seven := []string{"111111", "011111", "001111", "000111", "000011", "000001", "000000"}
+	rows := []string{""}
+	for range 4 {
+		var longer []string
+		for _, row := range rows {
+			for _, end := range seven {
+				longer = append(longer, row+end)
+			}
+		}
+		rows = longer
+	}
+	table := tabulate(t, matrixOf(rows))
+	if got := table.versions(1<<22, maxMemo).Ldim(); got != exactly(8) {
+		t.Errorf("Ldim %v, want 8", got)
+	}
+	checkTree(t, table, 8)
+}
+
+// What was asked before does not change what is found, also where the memo had to forget.
+func TestMemoIsOnlyMemory(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 1))
+	rows := randomRows(r, 60, 12, 0.4)
+	table := tabulate(t, matrixOf(rows))
+	warm := []VersionSpace{table.Versions(), table.versions(maxSplits, 1<<13)}
+	for range 200 {
+		fresh := table.Versions()
+		games := slices.Clone(warm)
+		for range 3 {
+			x, y := r.IntN(12), 2*float64(r.IntN(2))-1
+			fresh = fresh.Restrict(x, y)
+			for i := range games {
+				games[i] = games[i].Restrict(x, y)
+				if got, want := games[i].Ldim(), fresh.Ldim(); got != want {
+					t.Fatalf("Ldim %v, want %v", got, want)
+				}
+			}
+		}
+	}
+}
+
+// learner predicts the label of a point.
+type learner func(v VersionSpace, x int) float64
+
+// soa is the standard optimal algorithm: the label that leaves the larger Littlestone dimension, -1 on a tie.
+func soa(v VersionSpace, x int) float64 {
+	if v.Restrict(x, 1).Ldim().Low > v.Restrict(x, -1).Ldim().Low {
+		return 1
+	}
+	return -1
+}
+
+// halving predicts with the majority, -1 on a tie.
+func halving(v VersionSpace, x int) float64 {
+	if v.Restrict(x, 1).Size() > v.Restrict(x, -1).Size() {
+		return 1
+	}
+	return -1
+}
+
+// worstMistakes is the most mistakes of a learner on labels that some function agrees with, over all sequences of points.
+func worstMistakes(v VersionSpace, play learner, known map[string]int) int {
+	key := fmt.Sprint(v.set)
+	if worst, ok := known[key]; ok {
+		return worst
+	}
+	worst := 0
+	for x := range v.search.table.Len() {
+		prediction := play(v, x)
+		for _, y := range []float64{-1, 1} {
+			next, mistake := v.Restrict(x, y), 0
+			if prediction != y {
+				mistake = 1
+			}
+			if size := next.Size(); size == v.Size() && mistake == 1 {
+				return 1 << 30 // again and again
+			} else if size > 0 && size < v.Size() {
+				worst = max(worst, mistake+worstMistakes(next, play, known))
+			}
+		}
+	}
+	known[key] = worst
+	return worst
+}
+
+// forced is the number of mistakes that the tree adversary forces: at the first point that leaves one dimension less under the worse label,
+// it reveals the label that was not predicted.
+func forced(v VersionSpace, play learner) (mistakes int) {
+	for d := v.Ldim().Low; d > 0; d = v.Ldim().Low {
+		x := 0
+		for min(v.Restrict(x, -1).Ldim().Low, v.Restrict(x, 1).Ldim().Low) < d-1 {
+			x++
+		}
+		v = v.Restrict(x, -play(v, x))
+		mistakes++
+	}
+	return mistakes
+}
+
+type dimensionVectors struct {
+	Named []struct {
+		Cls                    string
+		K, H, VC, Ldim, Forced int
+	}
+	Random     []gameVector
+	HalvingGap gameVector `json:"halving_gap"`
+	Naturals   []struct {
+		Root     uint64
+		Mistakes int
+	} `json:"thresholds_N"`
+}
+
+type gameVector struct {
+	M            []string
+	VC, Ldim     int
+	SOAWorst     int `json:"soa_worst"`
+	HalvingWorst int `json:"halving_worst"`
+}
+
+func readDimensions(t *testing.T) (v dimensionVectors) {
+	t.Helper()
+	text, err := os.ReadFile("testdata/dimensions.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &v); err != nil {
+		t.Fatal(err)
+	}
+	if len(v.Named) == 0 || len(v.Random) == 0 || len(v.Naturals) == 0 || len(v.HalvingGap.M) == 0 {
+		t.Fatal("no vectors")
+	}
+	return v
+}
+
+// vectorSpec is the Spec of a class of the vectors, whose names are not all those of New.
+func vectorSpec(t *testing.T, name string, k int) Spec {
+	t.Helper()
+	switch name {
+	case "thresholds", "points":
+		if name == "points" || k > 1 {
+			return Spec{Name: name, Domain: uint64(k)}
+		}
+		return matrixOf([]string{"0", "1"})
+	case "intervals":
+		return Spec{Name: "rectangles", Domain: uint64(k), Dim: 1} // X = 1 too
+	case "parities":
+		return Spec{Name: name, Dim: k}
+	case "mono_conj":
+		return Spec{Name: "monotone-conjunctions", Dim: k}
+	case "parities_basis":
+		return basis(k)
+	}
+	t.Fatalf("class %q", name)
+	return Spec{}
+}
+
+// basis is the parities at the unit vectors: all functions on d points.
+func basis(d int) Spec {
+	var rows []string
+	for s := range uint64(1) << d {
+		rows = append(rows, fmt.Sprintf("%0*b", d, bits.Reverse64(s)>>(64-d)))
+	}
+	return matrixOf(rows)
+}
+
+func TestNamedDimensionVectors(t *testing.T) {
+	for _, c := range readDimensions(t).Named {
+		s := vectorSpec(t, c.Cls, c.K)
+		table := tabulate(t, s)
+		v := table.Versions()
+		vc, shattered := table.VC()
+		if table.Functions() != c.H || vc != exactly(c.VC) || v.Ldim() != exactly(c.Ldim) {
+			t.Errorf("%s %d: %d functions, VC %v, Ldim %v, want %+v", c.Cls, c.K, table.Functions(), vc, v.Ldim(), c)
+		}
+		if err := table.Shatters(shattered); err != nil || len(shattered) != c.VC {
+			t.Errorf("%s %d: shattered %v: %v", c.Cls, c.K, shattered, err)
+		}
+		checkTree(t, table, c.Ldim)
+		k, _ := New(s)
+		if vc, ldim := Dimensions(k, s); vc != exactly(c.VC) || ldim != exactly(c.Ldim) {
+			t.Errorf("%s %d: VC %v, Ldim %v, want %d, %d", c.Cls, c.K, vc, ldim, c.VC, c.Ldim)
+		}
+		if got := forced(v, soa); got != c.Forced || forced(v, halving) < c.Forced {
+			t.Errorf("%s %d: SOA forced to %d mistakes, want %d", c.Cls, c.K, got, c.Forced)
+		}
+	}
+}
+
+// SOA's worst case is the dimension; that of halving lies between it and log2 |H|.
+func TestGameVectors(t *testing.T) {
+	v := readDimensions(t)
+	gap := v.HalvingGap
+	gap.VC = plainVC(gap.M)
+	for _, c := range append(v.Random, gap) {
+		table := tabulate(t, matrixOf(c.M))
+		all := table.Versions()
+		if vc, _ := table.VC(); vc != exactly(c.VC) || all.Ldim() != exactly(c.Ldim) {
+			t.Errorf("%v: VC %v, Ldim %v, want %d, %d", c.M, vc, all.Ldim(), c.VC, c.Ldim)
+		}
+		if got := worstMistakes(all, soa, map[string]int{}); got != c.SOAWorst || got != c.Ldim {
+			t.Errorf("%v: SOA errs %d times, want %d", c.M, got, c.SOAWorst)
+		}
+		if got := worstMistakes(all, halving, map[string]int{}); got != c.HalvingWorst {
+			t.Errorf("%v: halving errs %d times, want %d", c.M, got, c.HalvingWorst)
+		}
+		if got := forced(all, soa); got != c.Ldim {
+			t.Errorf("%v: SOA forced to %d mistakes, want %d", c.M, got, c.Ldim)
+		}
+	}
+}
+
+// Over the naturals SOA predicts -1 until a point x is labelled +1; then it plays on the x thresholds 1..x.
+func TestNaturalsVectors(t *testing.T) {
+	for _, c := range readDimensions(t).Naturals {
+		after := 0
+		if c.Root > 1 {
+			s := Spec{Name: "thresholds", Domain: c.Root, NoConstant: true}
+			k, err := New(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, ldim := Dimensions(k, s)
+			after = ldim.Low
+		}
+		if 1+after != c.Mistakes {
+			t.Errorf("first point %d: %d mistakes, want %d", c.Root, 1+after, c.Mistakes)
+		}
+	}
+}
+
+func TestLabelTableRefuses(t *testing.T) {
+	for _, c := range []struct {
+		spec Spec
+		want string
+	}{
+		{Spec{Name: "thresholds", Domain: 5000}, "5001 hypotheses, use at most 4096"},
+		{Spec{Name: "stumps", Domain: 3, Dim: 8}, "3^8 points"},
+		{Spec{Name: "intervals", Domain: MaxDomain}, "604462909807864343166977 hypotheses"},
+	} {
+		k, err := New(c.spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := NewLabelTable(k.(Finite), c.spec); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want %q", c.spec, err, c.want)
+		}
+	}
+}
+
+// The labels of a table are those of the class's members.
+func TestLabelTable(t *testing.T) {
+	s := Spec{Name: "stumps", Domain: 3, Dim: 2}
+	table := tabulate(t, s)
+	k, _ := New(s)
+	out := make([]float64, 1)
+	for v := range table.Len() {
+		for i := range table.Functions() {
+			k.(Finite).Member(uint64(i)).Labels(table.Point(v), out)
+			if got := table.columns[v][i/64]>>(i%64)&1 == 1; got != (out[0] > 0) {
+				t.Errorf("function %d at point %v: %v", i, table.Point(v), got)
+			}
+		}
+	}
+	if table.Len() != 9 || table.Functions() != 10 {
+		t.Errorf("%d points, %d functions", table.Len(), table.Functions())
+	}
+}
+
+func BenchmarkLdim(b *testing.B) {
+	for _, c := range []struct {
+		name string
+		spec Spec
+		want int
+	}{
+		{"thresholds 512", Spec{Name: "thresholds", Domain: 512, NoConstant: true}, 9},
+		{"parities on a basis 1024", basis(10), 10},
+		{"random 48x32", matrixOf(randomRows(rand.New(rand.NewPCG(1, 1)), 48, 32, 0.5)), 5},
+		{"random 200x40 sparse", matrixOf(randomRows(rand.New(rand.NewPCG(1, 1)), 200, 40, 0.2)), 5},
+		{"intervals 529", Spec{Name: "intervals", Domain: 32}, 8},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			table := tabulate(b, c.spec)
+			var v VersionSpace
+			for range b.N {
+				if v = table.Versions(); v.Ldim() != exactly(c.want) {
+					b.Fatalf("Ldim %v, want %d", v.Ldim(), c.want)
+				}
+			}
+			// The bound: the words of the label table that the search has read, about one in a cycle from a near cache.
+			b.ReportMetric(float64(8*v.search.reads), "read-B/op")
+			b.ReportMetric(float64(len(v.search.memo)), "sets/op")
+		})
+	}
+}
