@@ -161,6 +161,9 @@ func ledgerCell(c *pipeline.Cell) *ledger.Cell {
 		Mass: p.Mass, Minority: p.Minority, Margin: p.Margin, Noise: p.Noise.Kind, NoiseRate: p.Noise.Rate,
 		Epsilon: c.Epsilon, Delta: c.Delta, Privacy: privacyOf(c), Alpha: c.Alpha, Beta: c.Beta, Above: c.Above, Replica: c.Replica, Params: c.Params,
 	}
+	if c.Adversary != nil {
+		out.Queries, out.Adversary = c.Queries, c.Adversary.String()
+	}
 	if p.Data != nil {
 		out.Data = filepath.Base(p.Data.File)
 	}

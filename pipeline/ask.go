@@ -72,7 +72,9 @@ func (r *resolver) question(p *pending) error {
 	d := p.entry.algorithm
 	setting := &pluginv1.Setting{
 		Algorithm:  d.GetName(),
-		Task:       learnTask,
+		Task:       wireTask(r.file.task()),
+		Queries:    int64(p.draft.queries),
+		Offline:    p.draft.adversary != nil && p.draft.adversary.Offline,
 		Parameters: p.draft.params.Values(),
 		Problem:    p.problem.public,
 		Alpha:      p.draft.alpha,

@@ -30,6 +30,10 @@ type option struct {
 type draft struct {
 	problem *schemas.Problem
 	params  Params // those that the file sets
+
+	queries   int
+	adversary *schemas.Adversary
+
 	replica int
 	epsilon float64
 	delta   float64
@@ -39,8 +43,8 @@ type draft struct {
 }
 
 // fixed are the names by which zip and exclude know everything but parameters: those of the columns of the tables.
-var fixed = []string{"class", "domain", "d", "distribution", "mass", "minority", "margin", "noise", "noise_rate", "data", "label",
-	"positive", "test", "algorithm", "replica", "epsilon", "delta", "alpha", "beta", "above"}
+var fixed = []string{"class", "file", "domain", "d", "distribution", "mass", "minority", "margin", "noise", "noise_rate", "data", "label",
+	"positive", "test", "queries", "adversary", "sees", "offline", "width", "algorithm", "replica", "epsilon", "delta", "alpha", "beta", "above"}
 
 // knows reports whether a name written in zip or exclude means the axis's i-th name. A parameter is known by its own name, or
 // as p_<name> like its column, and only so where a key of the sweep file has the same name.
@@ -154,8 +158,7 @@ func resolvedScale(s schemas.ScaleSpec) schemas.Scale {
 
 // settingAxes are the axes of privacy and goal. To an algorithm that is not private the budget means nothing.
 func (g *grid) settingAxes(private bool) []axis {
-	f := g.file
-	var axes []axis
+	f, axes := g.file, g.taskAxes()
 	if g.Privacy != nil {
 		budget := func(v float64) any {
 			if !private {

@@ -23,9 +23,14 @@ type Cell struct {
 	DataKey  Key // seed and problem: target, points, label noise, test points
 	NoiseKey Key // seed and Key: the algorithm's own randomness
 
-	Task    string // "learn"
+	AdversaryKey Key // seed, problem and adversary: the adversary's own randomness; task predict
+
+	Task    string // "learn" or "predict"
 	Problem schemas.Problem
 	Public  *pluginv1.Problem // what algorithms may know of the problem
+
+	Queries   int                // predict: T, how many queries each trial is asked; else 0
+	Adversary *schemas.Adversary // predict: who asks; else nil
 
 	Algorithm string // as the plugin names it
 	As        string // as the sweep file names it
@@ -48,7 +53,7 @@ type Cell struct {
 	MaxTrials int64   // find mode: trials that the search may consume
 	Limits    Limits
 
-	Metrics    []string // that the algorithm declares, ascending
+	Metrics    []string // that the algorithm declares, and those of the task, ascending
 	Bounds     []*pluginv1.Bound
 	Guarantee  *pluginv1.Guarantee // nil: not private
 	Evaluation string              // "exact" or the evaluation sample's size
@@ -148,7 +153,9 @@ func (p Params) Values() map[string]*pluginv1.Value {
 func (c *Cell) Setting(n int64) *pluginv1.Setting {
 	return &pluginv1.Setting{
 		Algorithm:  c.Algorithm,
-		Task:       pluginv1.Task_TASK_LEARN,
+		Task:       wireTask(c.Task),
+		Queries:    int64(c.Queries),
+		Offline:    c.Adversary != nil && c.Adversary.Offline,
 		Parameters: c.Params.Values(),
 		Problem:    c.Public,
 		N:          n,

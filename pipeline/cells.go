@@ -63,7 +63,9 @@ func (r *resolver) cell(d *pending) (*Cell, error) {
 		Beta:       d.draft.beta,
 		Above:      d.above,
 		Limits:     e.grid.limits(),
-		Metrics:    metricNames(e.algorithm.GetMetrics()),
+		Queries:    d.draft.queries,
+		Adversary:  d.draft.adversary,
+		Metrics:    metricNames(e.algorithm.GetMetrics(), taskMetrics(r.file.task())),
 		Bounds:     a.bounds,
 		Guarantee:  a.guarantee,
 		Evaluation: o.evaluation,
@@ -83,11 +85,14 @@ func (r *resolver) cell(d *pending) (*Cell, error) {
 	if c.Key, err = KeyOf(c.identity(o.canonical, a.canonical)); err != nil {
 		return nil, fmt.Errorf("compute the key of a cell of %q: %w", c.As, err)
 	}
-	c.NoiseKey, err = KeyOf(map[string]any{"format": Format, "seed": r.file.seed(), "cell": c.Key.String()})
+	if c.NoiseKey, err = KeyOf(map[string]any{"format": Format, "seed": r.file.seed(), "cell": c.Key.String()}); err != nil || c.Adversary == nil {
+		return c, err
+	}
+	c.AdversaryKey, err = KeyOf(map[string]any{"format": Format, "seed": r.file.seed(), "problem": o.canonical, "adversary": c.Adversary})
 	return c, err
 }
 
-func metricNames(metrics []*pluginv1.Metric) (names []string) {
+func metricNames(metrics []*pluginv1.Metric, names []string) []string {
 	for _, m := range metrics {
 		names = append(names, m.GetName())
 	}
@@ -97,7 +102,7 @@ func metricNames(metrics []*pluginv1.Metric) (names []string) {
 
 // identity is what the cell's key is the key of.
 func (c *Cell) identity(problem, params canonical) map[string]any {
-	return map[string]any{
+	id := map[string]any{
 		"format":    Format,
 		"task":      c.Task,
 		"problem":   problem,
@@ -110,6 +115,10 @@ func (c *Cell) identity(problem, params canonical) map[string]any {
 		"above":     c.Above,
 		"replica":   c.Replica,
 	}
+	if c.Adversary != nil {
+		id["queries"], id["adversary"] = c.Queries, c.Adversary
+	}
+	return id
 }
 
 // limits are the grid's limits with their defaults.

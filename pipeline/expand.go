@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/shatterlab/shatter/schemas"
+	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
 // entry is one item of a grid's algorithms with all its axes: a product of groups, where a group is one axis or the axes that
@@ -148,9 +149,15 @@ func (x *expander) find(e *entry) bool {
 		x.blame(where, "unknown algorithm %q%s", cut(e.use.Use), DidYouMean(e.use.Use, names))
 		return false
 	}
-	if !slices.Contains(d.GetTasks(), learnTask) {
-		x.blame(where, "%q does not play the task learn", d.GetName())
+	if task := x.file.task(); !slices.Contains(d.GetTasks(), wireTask(task)) {
+		x.blame(where, "%q does not play the task %s", d.GetName(), task)
 		return false
+	}
+	for _, m := range taskMetrics(x.file.task()) {
+		if slices.ContainsFunc(d.GetMetrics(), func(own *pluginv1.Metric) bool { return own.GetName() == m }) {
+			x.blame(where, "%q declares the metric %q, which workers measure themselves: rename it in the plugin", d.GetName(), m)
+			return false
+		}
 	}
 	if d.GetPrivate() && (e.grid.Privacy == nil || len(e.grid.Privacy.Epsilon) == 0) {
 		x.blame(where, "%q is private and needs a budget: privacy: {epsilon: 1, delta: 1e-6}%s", d.GetName(), e.grid.whole("privacy"))

@@ -67,6 +67,9 @@ func (g *grid) words(entries []*entry, became map[*entry]*kept) []string {
 		label = ""
 		maps.Copy(evaluation, became[e].evaluation)
 	}
+	if task := g.taskAxes(); len(task) > 0 {
+		say("game", "%s", axesInWords(task))
+	}
 	setting := g.settingAxes(true)
 	if slices.ContainsFunc(entries, func(e *entry) bool { return e.algorithm.GetPrivate() }) {
 		say("privacy", "%s", axesInWords(named(setting, "epsilon", "delta")))

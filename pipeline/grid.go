@@ -108,6 +108,14 @@ func (g *grid) needed() Problems {
 		}
 		return problems
 	}
+	if g.file.task() == taskPredict {
+		if len(g.Queries) == 0 {
+			missing(g.home(), `"queries" is needed in task predict: how many are asked`)
+		}
+		if len(g.Adversary) == 0 {
+			missing(g.home(), `"adversary" is needed in task predict: {kind: stochastic} asks fresh points of the law`)
+		}
+	}
 	if g.N == nil {
 		missing(g.home(), `"n" is needed: a list of sample sizes, or {find: true}`)
 	}

@@ -153,6 +153,8 @@ func TestParseMistakes(t *testing.T) {
 			`s:7:10: queries: belongs to task predict`, `s:8:12: adversary: belongs to the tasks predict and online`}},
 		{"file of another class", strings.Replace(base, "points", "points, file: a.csv", 1), []string{
 			`s:2:32: problem.file: belongs to the class matrix; a dataset stands at problem.data.file`}},
+		{"predict without a game", base + "task: predict", []string{`s:1:1: "queries" is needed in task predict: how many are asked`,
+			`s:1:1: "adversary" is needed in task predict: {kind: stochastic} asks fresh points of the law`}},
 		{"online without rounds", base + "task: online", []string{`s:1:1: "rounds" is needed: in task online it takes the place of n`,
 			`s:5:4: n: rounds takes the place of n in task online`}},
 		{"many at once", "nam: x\nseed: y\n" + strings.Replace(base, "alpha: 0.1", "alpha: 7", 1), []string{

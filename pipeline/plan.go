@@ -60,8 +60,12 @@ func (p *Plan) Counts() Counts {
 // SessionTrials is the number of trials of the cell at sample size n that one session may hold: at least 1, because a trial
 // that is larger than the bound travels alone.
 func (c *Cell) SessionTrials(n int64) int {
-	row := 8 * (int64(c.Public.GetDim()) + 1)
-	return int(min(SessionTrials, max(1, SessionBytes/multiply(max(n, 1), row))))
+	dim := int64(c.Public.GetDim())
+	size := multiply(max(n, 1), 8*(dim+1))
+	if c.Adversary != nil && c.Adversary.Offline {
+		size = add(size, multiply(int64(c.Queries), 8*dim))
+	}
+	return int(min(SessionTrials, max(1, SessionBytes/size)))
 }
 
 // Described is one algorithm and the file that serves it.

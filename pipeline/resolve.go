@@ -12,8 +12,6 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-const learnTask = pluginv1.Task_TASK_LEARN
-
 // Resolve expands the grids of a file into cells, asking the algorithms about each. What is wrong with the file is a Problems;
 // any other error is that of a plugin process or of ctx. Steps:
 //
@@ -24,8 +22,8 @@ const learnTask = pluginv1.Task_TASK_LEARN
 //  5. ask: each distinct setting is checked, and its theory computed, once
 //  6. cells: keys; cells that come out equal, because a budget does not apply to them, are merged
 func Resolve(ctx context.Context, f *File, algorithms Algorithms, o Options) (*Plan, error) {
-	if task := f.task(); task != "learn" {
-		return nil, Problems{f.problem("task", "this version runs task learn only, not %s", task)}
+	if task := f.task(); wireTask(task) == pluginv1.Task_TASK_UNSPECIFIED {
+		return nil, Problems{f.problem("task", "this version runs the tasks learn and predict, not %s", task)}
 	}
 	known, problems, err := catalog(ctx, f, algorithms, o.Dir)
 	if err != nil {
@@ -166,6 +164,7 @@ func (r *resolver) expandGrid(entries []*entry) error {
 			}
 			p.set(options, params)
 			r.reference(&p)
+			r.adversary(&p, options)
 			r.drafts = append(r.drafts, p)
 		}
 	}
@@ -251,8 +250,9 @@ func (r *resolver) blameProblem(e *entry, options []int, err error) {
 		r.blame(e.grid.path("problem"), "%v", err)
 		return
 	}
-	path := e.grid.path("problem") + strings.TrimPrefix(keyed.Key, "problem")
-	for i := range e.problemAxes {
+	root, _, _ := strings.Cut(keyed.Key, ".")
+	path := e.grid.path(root) + strings.TrimPrefix(keyed.Key, root)
+	for i := range e.axes {
 		if rest, ok := strings.CutPrefix(path, e.axes[i].path); ok && (rest == "" || rest[0] == '.') {
 			path = e.axes[i].options[options[i]].path + rest
 			break

@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -129,6 +130,9 @@ func algorithms() *table {
 		}
 		return nil
 	}})
+	game := []pluginv1.Task{pluginv1.Task_TASK_PREDICT}
+	a.add(row{Algorithm: &pluginv1.Algorithm{Name: "test/game", Tasks: game}})
+	a.add(row{Algorithm: &pluginv1.Algorithm{Name: "test/greedy", Tasks: game, Metrics: []*pluginv1.Metric{{Name: "hard_queries"}}}})
 	a.add(row{Algorithm: &pluginv1.Algorithm{Name: "online/soa", Tasks: []pluginv1.Task{pluginv1.Task_TASK_ONLINE}}})
 	return a
 }
@@ -347,6 +351,45 @@ exclude:
 	}
 }
 
+const predict = `task: predict
+name: x
+problem: {class: thresholds, domain: 64, distribution: uniform}
+algorithms: [test/game]
+goal: {alpha: 0.1, beta: 0.1}
+n: [100]
+queries: 10
+adversary: {kind: boundary}
+`
+
+// Cells of games: queries and adversary are part of their identity, the adversary's randomness is shared by all that play against it.
+func TestResolvePredict(t *testing.T) {
+	src := strings.NewReplacer("queries: 10", "queries: [10, 20]", "{kind: boundary}", "[{kind: [boundary, repeat], offline: true}, {kind: adaptive}]",
+		"[test/game]", "[test/game, {use: test/game, as: again, replica: 1}]").Replace(predict)
+	cells := mustResolve(t, src, algorithms(), "").Cells
+	keys, adversaries := map[Key]bool{}, map[Key]bool{}
+	var got []string
+	for _, c := range cells {
+		keys[c.Key], adversaries[c.AdversaryKey] = true, true
+		if s := c.Setting(5); s.Task != pluginv1.Task_TASK_PREDICT || int(s.Queries) != c.Queries || s.Offline != c.Adversary.Offline {
+			t.Errorf("setting %v", s)
+		}
+		if !slices.Equal(c.Metrics, []string{"hard_queries", "query_error"}) {
+			t.Errorf("metrics %v", c.Metrics)
+		}
+		got = append(got, fmt.Sprintf("%s %d %v", c.As, c.Queries, c.Adversary))
+	}
+	if len(keys) != 12 || len(adversaries) != 3 {
+		t.Errorf("%d keys, %d adversaries", len(keys), len(adversaries))
+	}
+	want := []string{
+		"test/game 10 boundary offline", "test/game 10 repeat offline", "test/game 10 adaptive sees labels",
+		"test/game 20 boundary offline", "test/game 20 repeat offline", "test/game 20 adaptive sees labels",
+	}
+	if diff := cmp.Diff(want, got[:6]); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestResolveMistakes(t *testing.T) {
 	half := `name: x
 problem: {class: halfspace, d: [10, 50], margin: 0.1, distribution: skew}
@@ -369,10 +412,22 @@ n: [100]
 		name, src string
 		want      []string
 	}{
-		{"task", base + "task: predict", []string{`s:6:7: task: this version runs task learn only, not predict`}},
+		{"task", change(predict, "task: predict", "task: online", "queries: 10", "rounds: 10", "n: [100]\n", "", "kind: boundary", "kind: random"), []string{
+			`s:1:7: task: this version runs the tasks learn and predict, not online`}},
+		{"adversary of another task", change(predict, "kind: boundary", "kind: [boundary, tree]"), []string{
+			`s:8:19: adversary.kind: "tree" does not ask queries; choose stochastic, repeat, boundary or adaptive`}},
+		{"adversary that does not fit", change(predict, "class: thresholds, domain: 64", "class: parities, d: 6"), []string{
+			`s:8:19: adversary.kind: "boundary" does not fit the class parities; choose stochastic or repeat`}},
+		{"adaptive list", change(predict, "kind: boundary", "kind: adaptive, offline: true"), []string{
+			`s:8:38: adversary.offline: an adaptive adversary has no list of queries beforehand; leave it out, or choose another kind`}},
+		{"marks without a use", change(predict, "kind: boundary", "kind: boundary, sees: marks"), []string{
+			`s:8:35: adversary.sees: "marks" does not apply to the kind boundary, which looks at no answer; leave it out`}},
+		{"width", change(predict, "kind: boundary", "kind: boundary, width: [3, 64]"), []string{`s:8:36: adversary.width: 64 is outside [0, 64)`}},
+		{"metric of the worker", change(predict, "test/game", "test/greedy"), []string{
+			`s:4:14: algorithms[0]: "test/greedy" declares the metric "hard_queries", which workers measure themselves: rename it in the plugin`}},
 		{"unknown algorithm", change(private, "expmech/em", "expmech/me"), []string{`s:3:14: algorithms[0]: unknown algorithm "expmech/me", did you mean "expmech/em"?`}},
 		{"unknown algorithm after use", change(private, "expmech/em", "{use: nothing}"), []string{
-			`s:3:20: algorithms[0].use: unknown algorithm "nothing"; there is baseline/erm, baseline/perceptron, boosting/hs-stl, expmech/em, expmech/pf, online/soa`}},
+			`s:3:20: algorithms[0].use: unknown algorithm "nothing"; there is baseline/erm, baseline/perceptron, boosting/hs-stl, expmech/em, expmech/pf, online/soa, test/game, test/greedy`}},
 		{"algorithm of another task", change(private, "expmech/em", "online/soa"), []string{`s:3:14: algorithms[0]: "online/soa" does not play the task learn`}},
 		{"unknown parameter", change(half, "rounds", "rouds"), []string{`s:4:28: algorithms[0].rouds: unknown parameter, did you mean "rounds"?`}},
 		{"unknown parameter near use", change(half, "rounds", "a"), []string{`s:4:28: algorithms[0].a: unknown parameter, did you mean "as"?`}},

@@ -57,6 +57,9 @@ type resolvedCell struct {
 	Beta      float64 `json:"beta"`
 	Above     float64 `json:"above"`
 	Measure   int     `json:"measure"` // index
+
+	Queries   int                `json:"queries,omitempty"` // task predict
+	Adversary *schemas.Adversary `json:"adversary,omitempty"`
 }
 
 // resolvedJSON writes Plan.Resolved, in the form of a resolvedSweep.
@@ -79,9 +82,13 @@ func resolvedJSON(p *Plan) ([]byte, error) {
 			cells = append(cells, ',')
 		}
 		var err error
-		if cells, err = appendCanonical(cells, map[string]any{"key": c.Key.String(), "problem": id, "algorithm": c.Algorithm, "as": c.As,
+		cell := map[string]any{"key": c.Key.String(), "problem": id, "algorithm": c.Algorithm, "as": c.As,
 			"params": c.Params, "replica": c.Replica, "epsilon": c.Epsilon, "delta": c.Delta, "alpha": c.Alpha, "beta": c.Beta,
-			"above": c.Above, "measure": measures[how]}); err != nil {
+			"above": c.Above, "measure": measures[how]}
+		if c.Adversary != nil {
+			cell["queries"], cell["adversary"] = c.Queries, c.Adversary
+		}
+		if cells, err = appendCanonical(cells, cell); err != nil {
 			return nil, fmt.Errorf("write the resolved sweep: %w", err)
 		}
 	}
@@ -157,6 +164,10 @@ func (s *resolvedSweep) columns(c resolvedCell) map[string]string {
 	put("epsilon", c.Epsilon)
 	put("delta", c.Delta)
 	put("replica", float64(c.Replica))
+	put("queries", float64(c.Queries))
+	if c.Adversary != nil {
+		out["adversary"] = c.Adversary.String()
+	}
 	if p.Distribution != "" {
 		out["distribution"] = p.Distribution
 	}

@@ -37,7 +37,7 @@ const (
 func KeyColumns() []Column {
 	return []Column{
 		{"cell", TextColumn, true, "first 10 hex digits of the cell's key; joins the files of a result"},
-		{"task", TextColumn, true, "learn"},
+		{"task", TextColumn, true, "learn or predict"},
 		{"algorithm", TextColumn, true, "the algorithm's name in the sweep file"},
 		{"class", TextColumn, true, "concept class"},
 		{"file", TextColumn, true, "the file of the class matrix"},
@@ -50,6 +50,8 @@ func KeyColumns() []Column {
 		{"noise", TextColumn, true, "label noise: none, random or adversarial"},
 		{"noise_rate", FloatColumn, false, "its rate; null without noise"},
 		{"data", TextColumn, true, "the file whose rows are the population"},
+		{"queries", IntColumn, false, "queries of each game; null in task learn"},
+		{"adversary", TextColumn, true, "who asks them"},
 		{"epsilon", FloatColumn, false, "privacy budget; null where the algorithm states no guarantee"},
 		{"delta", FloatColumn, false, "the same; null also where the guarantee is pure"},
 		{"privacy", TextColumn, true, "what is proved of the budget: pure, approximate, or not certified; null as for epsilon"},

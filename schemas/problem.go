@@ -1,5 +1,7 @@
 package schemas
 
+import "fmt"
+
 // Problem is a problem as resolved: every default filled in, data by digest. Its JSON enters the keys of cells and data, so a
 // field is never renamed and its zero value, left out of the JSON, always means "does not apply".
 type Problem struct {
@@ -72,4 +74,27 @@ type Data struct {
 type Scale struct {
 	Norm   float64               `json:"norm,omitempty"`   // a bound on the Euclidean norm of a row
 	Ranges map[string][2]float64 `json:"ranges,omitempty"` // low and high of each numeric column, mapped to [-1, 1]; k columns are then divided by sqrt(k)
+}
+
+// Adversary is who asks the queries, as resolved. Its JSON enters the keys of cells.
+type Adversary struct {
+	Kind    string `json:"kind"`              // boundary, repeat, stochastic, adaptive
+	Sees    string `json:"sees,omitempty"`    // adaptive: labels, or marks: these too
+	Offline bool   `json:"offline,omitempty"` // all queries are revealed to the algorithm beforehand
+	Width   int    `json:"width,omitempty"`   // boundary, on whole numbers: the distance from the edge; 0: domain / n
+}
+
+// String is the adversary in a few words, as tables show it: "boundary", "adaptive sees marks", "repeat offline".
+func (a Adversary) String() string {
+	s := a.Kind
+	if a.Sees != "" {
+		s += " sees " + a.Sees
+	}
+	if a.Width != 0 {
+		s += fmt.Sprintf(" width %d", a.Width)
+	}
+	if a.Offline {
+		s += " offline"
+	}
+	return s
 }

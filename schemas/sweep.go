@@ -56,7 +56,7 @@ type Grid struct {
 	// Rounds (task online): a list takes the place of n.
 	Rounds []int `yaml:"rounds" jsonschema:"minimum=1,minItems=1"`
 	// Adversary that asks or plays (tasks predict and online).
-	Adversary Axis[Adversary] `yaml:"adversary"`
+	Adversary Axis[AdversarySpec] `yaml:"adversary"`
 	// Zip pairs axes that go together instead of multiplying: [[d, margin]]. Their lengths must agree.
 	Zip [][]string `yaml:"zip" jsonschema:"maxItems=100"`
 	// Exclude drops cells by value: [{algorithm: hs-stl-400, d: 50}]. A list of values means any of them. An entry that matches nothing is an error.
@@ -196,14 +196,16 @@ type Trials struct {
 	Max int64 `yaml:"max" jsonschema:"required,minimum=1,maximum=1000000000"`
 }
 
-// Adversary asks the queries or plays the rounds.
-type Adversary struct {
+// AdversarySpec asks the queries or plays the rounds.
+type AdversarySpec struct {
 	// Kind: boundary, repeat, stochastic or adaptive for predict; tree, planted, random or round-robin for online.
 	Kind Axis[string] `yaml:"kind" jsonschema:"required,enum=boundary,enum=repeat,enum=stochastic,enum=adaptive,enum=tree,enum=planted,enum=random,enum=round-robin"`
 	// Sees labels, or labels and the public marks of hard queries.
 	Sees Axis[string] `yaml:"sees" jsonschema:"enum=labels,enum=marks"`
 	// Offline reveals the list of queries beforehand.
 	Offline Axis[bool] `yaml:"offline"`
+	// Width is how far from the target's edge a boundary adversary asks, on whole numbers (default domain / n).
+	Width Axis[int] `yaml:"width" jsonschema:"minimum=0"`
 	// Rate of the rounds that the adversary spoils.
 	Rate Axis[float64] `yaml:"rate" jsonschema:"minimum=0,maximum=1"`
 }

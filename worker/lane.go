@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"strings"
 
@@ -164,12 +165,21 @@ func (l *lane) try(ctx context.Context, t *task, from, to int, memory int64) err
 		seeds = append(seeds, hi, lo)
 	}
 	req := host.OpenRequest{Setting: t.Cell.Setting(t.N), Seeds: seeds}
+	if req.Setting.Offline {
+		req.Reveal = func(x []float64) { l.reveal(t, from, to, x) }
+	}
 	session, faults, err := p.Open(ctx, req, func(x, y []float64) { l.sample(t, from, to, x, y) })
 	if err != nil {
 		return err
 	}
 	trials := newScores(to - from)
 	trials.fault(faults)
+	var played map[string][]float64
+	if t.Cell.Adversary != nil {
+		if played, err = l.play(ctx, session, t, from, trials); err != nil {
+			return err
+		}
+	}
 	if err := l.evaluate(ctx, session, t, from, trials); err != nil {
 		return err
 	}
@@ -178,6 +188,7 @@ func (l *lane) try(ctx context.Context, t *task, from, to int, memory int64) err
 		return err
 	}
 	trials.fault(faults)
+	maps.Copy(metrics, played)
 	t.out.record(from, trials, metrics)
 	return nil
 }

@@ -25,6 +25,8 @@ type Cell struct {
 	Noise        string  // none, random, adversarial
 	NoiseRate    float64 // null where Noise is none
 	Data         string
+	Queries      int
+	Adversary    string
 	Epsilon      float64
 	Delta        float64
 	Privacy      string // pure, approximate, not certified
@@ -141,6 +143,10 @@ func (c *Cell) value(column string) (v any, known bool) {
 		return some(c.NoiseRate), true
 	case "data":
 		return some(c.Data), true
+	case "queries":
+		return some(int64(c.Queries)), true
+	case "adversary":
+		return some(c.Adversary), true
 	case "epsilon":
 		return some(c.Epsilon), true
 	case "delta":

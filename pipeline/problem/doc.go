@@ -38,5 +38,15 @@
 // increasing value, so that the left end of the target seems to lie further right, and once they run out negatives by
 // decreasing value; on other points positives, and once they run out negatives. Ties go to the earlier example.
 //
+// Adversaries ask the queries of a game. They know the problem with its target and the answers, never the sample:
+//
+//   - stochastic asks fresh points of the law.
+//   - boundary asks points at the target's edge: on a hyperplane uniform unit vectors of it; on whole numbers a uniform point of the target,
+//     one number of which is moved to the edge, up to a width to either side (by default domain/n, about as far as two samples differ).
+//   - repeat asks one point all the time, drawn as the others are, at the very edge where there is one.
+//   - adaptive looks at the answers. On whole numbers it bisects for the edge that they show, then asks the two points beside it; on a class matrix
+//     it asks the column that splits the hypotheses which agree with the answers most evenly; for halfspaces it asks points on the hyperplane
+//     that fits the last answers. If it sees marks as well, it begins anew, after each hard query, with what agrees with the hard queries.
+//
 // It needs the classes of pipeline/concept for the least error on a population. Start reading at Problem, then Drawer.
 package problem

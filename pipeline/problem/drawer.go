@@ -11,14 +11,14 @@ type Streams struct{ Target, Points, LabelNoise, TestPoints rand.Source }
 // Drawer draws the data of trials, one trial after the other: Begin, Sample, then Test until TestLen. It is the scratch of one
 // slot, not safe for concurrent use, and allocates nothing in the long run.
 type Drawer struct {
-	p         *Problem
-	law       law
-	target    rand.Rand
-	points    rand.Rand
-	noise     rand.Rand
-	testing   rand.Rand
-	tested    int // evaluation points handed out in this trial
-	adversary adversary
+	p       *Problem
+	law     law
+	target  rand.Rand
+	points  rand.Rand
+	noise   rand.Rand
+	testing rand.Rand
+	tested  int // evaluation points handed out in this trial
+	flipper flipper
 }
 
 // Drawer makes a drawer.
@@ -45,7 +45,7 @@ func (d *Drawer) Sample(n int, x, y []float64) {
 			}
 		}
 	case adversarial:
-		d.adversary.flip(flips(noise.Rate, n), shapeOf(d.p.spec.Class), x, y)
+		d.flipper.flip(flips(noise.Rate, n), shapeOf(d.p.spec.Class), x, y)
 	}
 }
 

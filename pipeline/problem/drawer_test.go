@@ -152,7 +152,7 @@ func TestAdversaryOnBits(t *testing.T) {
 func checkFlips(t *testing.T, name string, points shape, k int, x, y []float64, want []int) {
 	t.Helper()
 	noisy := slices.Clone(y)
-	new(adversary).flip(k, points, x, noisy)
+	new(flipper).flip(k, points, x, noisy)
 	var got []int
 	for i := range y {
 		if noisy[i] != y[i] {

@@ -10,8 +10,8 @@ import (
 // whole number by rounding alone, such as 0.29*100, counts as that number.
 func flips(rate float64, n int) int { return int(math.Floor(float64(rate*float64(n)) + 1e-9)) }
 
-// adversary flips labels after seeing the clean sample; see the package comment for its choice.
-type adversary struct {
+// flipper is the adversary of label noise. It flips labels after seeing the clean sample; see the package comment for its choice.
+type flipper struct {
 	rank []ranked
 	pull []float64
 }
@@ -23,7 +23,7 @@ type ranked struct {
 }
 
 // flip negates k of the labels y of the examples x.
-func (a *adversary) flip(k int, points shape, x, y []float64) {
+func (a *flipper) flip(k int, points shape, x, y []float64) {
 	if k == 0 {
 		return
 	}
@@ -49,7 +49,7 @@ func (a *adversary) flip(k int, points shape, x, y []float64) {
 
 // rankValues prefers positives to negatives, low positives to high ones and high negatives to low ones. Values are below 2^40,
 // so the worth of a positive is exact and above that of any negative.
-func (a *adversary) rankValues(x, y []float64) {
+func (a *flipper) rankValues(x, y []float64) {
 	for i, v := range x {
 		worth := v
 		if y[i] > 0 {
@@ -60,14 +60,14 @@ func (a *adversary) rankValues(x, y []float64) {
 }
 
 // rankLabels prefers positives to negatives.
-func (a *adversary) rankLabels(y []float64) {
+func (a *flipper) rankLabels(y []float64) {
 	for i, label := range y {
 		a.rank = append(a.rank, ranked{label, i})
 	}
 }
 
 // rankPulls ranks by y<x,w>, w being the sum of all yx.
-func (a *adversary) rankPulls(x, y []float64) {
+func (a *flipper) rankPulls(x, y []float64) {
 	d := len(x) / len(y)
 	a.pull = slices.Grow(a.pull[:0], d)[:d]
 	clear(a.pull)

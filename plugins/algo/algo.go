@@ -46,8 +46,11 @@ type Algorithm[P any] struct {
 	Defaults P
 	Metrics  map[string]string // what Report may be called with, and what it means
 
-	// Learn gets one trial's sample and returns a model. The sample is borrowed: neither keep nor change it.
+	// Learn plays the task learn: it gets one trial's sample and returns a model. The sample is borrowed: neither keep nor change it.
 	Learn func(ctx context.Context, t *Trial[P], sample *Data) (Model, error)
+
+	// Predict plays the task predict: it gets one trial's sample, borrowed as above, and returns what answers the queries, one by one.
+	Predict func(ctx context.Context, t *Trial[P], sample *Data) (Answerer, error)
 
 	// Check refuses a setting with Invalid or Infeasible, and may resolve parameters whose default depends on others by
 	// writing to s.Params. It is called for each cell with N = 0, for each sample size, and in each session.
@@ -64,8 +67,11 @@ type Algorithm[P any] struct {
 // Task is the game that is played.
 type Task string
 
-// Learn is the task: a labelled sample in, predictions on fresh points out.
-const Learn Task = "learn"
+// The tasks.
+const (
+	Learn   Task = "learn"   // a labelled sample in, predictions on fresh points out
+	Predict Task = "predict" // a labelled sample in, then queries of an adversary, answered one by one
+)
 
 // Problem is what is public about the problem: never the target.
 type Problem struct {
@@ -91,12 +97,17 @@ type Setting[P any] struct {
 	Beta    float64 // in (0, 1): the failure probability allowed
 	Epsilon float64 // privacy budget; 0 where the algorithm states no Guarantee
 	Delta   float64 // 0 where the algorithm states no Guarantee or a pure one
+	Queries int     // predict: T, how many queries will be asked; else 0
+	Offline bool    // predict: the queries are known beforehand, see Trial.Revealed
 }
 
 // Trial is one run of the algorithm.
 type Trial[P any] struct {
 	Setting[P]
 	Rand *rand.Rand // the trial's only source of randomness, seeded by the worker; not safe for concurrent use
+
+	// Revealed is the queries of an offline game in their order, without labels, borrowed as the sample is; nil otherwise.
+	Revealed *Data
 
 	record *record
 	index  int
@@ -207,7 +218,15 @@ type Model interface {
 	Predict(ctx context.Context, x *Data, out []float64) error
 }
 
-// Guarantee is the differential privacy of a released model, for neighbours that differ in one replaced example, n public.
+// Answerer answers the queries of one game. As a Model it is asked for its final state, after the last answer.
+type Answerer interface {
+	Model
+	// Answer labels the query x, of length Dim and borrowed until it returns, with -1 or +1. hard marks the query, publicly: adversaries
+	// may see it. What was answered cannot depend on queries that come later.
+	Answer(ctx context.Context, x []float64) (label float64, hard bool, err error)
+}
+
+// Guarantee is the differential privacy of a released model, or of all answers to the queries with their marks, for neighbours that differ in one replaced example, n public.
 type Guarantee struct {
 	Pure    bool    // epsilon alone; Delta is 0 and the sweep's delta does not apply
 	Epsilon float64 // at Delta

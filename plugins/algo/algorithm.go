@@ -36,8 +36,9 @@ func (a Algorithm[P]) describeAll() (*pluginv1.Algorithm, error) {
 	if a.Version == "" {
 		return nil, errors.New("no Version is set")
 	}
-	if a.Learn == nil {
-		return nil, errors.New("no Learn is set, so there is nothing that it can do")
+	tasks := a.tasks()
+	if len(tasks) == 0 {
+		return nil, errors.New("neither Learn nor Predict is set, so there is nothing that it can do")
 	}
 	ps, err := parametersOf(reflect.TypeFor[P]())
 	if err != nil {
@@ -52,9 +53,19 @@ func (a Algorithm[P]) describeAll() (*pluginv1.Algorithm, error) {
 		return nil, err
 	}
 	return &pluginv1.Algorithm{
-		Name: a.Name, Version: text(a.Version), Doc: text(a.Doc), Tasks: []pluginv1.Task{pluginv1.Task_TASK_LEARN},
+		Name: a.Name, Version: text(a.Version), Doc: text(a.Doc), Tasks: tasks,
 		Parameters: described, Metrics: metrics, Private: a.Guarantee != nil,
 	}, nil
+}
+
+func (a Algorithm[P]) tasks() (tasks []pluginv1.Task) {
+	if a.Learn != nil {
+		tasks = append(tasks, pluginv1.Task_TASK_LEARN)
+	}
+	if a.Predict != nil {
+		tasks = append(tasks, pluginv1.Task_TASK_PREDICT)
+	}
+	return tasks
 }
 
 func (a Algorithm[P]) describeMetrics() ([]*pluginv1.Metric, error) {
@@ -82,12 +93,12 @@ func (a Algorithm[P]) setting(w *pluginv1.Setting) (*Setting[P], error) {
 			NoConstant: p.GetNoConstant(), Realizable: p.GetRealizable(), RealData: p.GetRealData(), Matrix: p.GetMatrix(),
 		},
 		N: int(w.GetN()), Alpha: w.GetAlpha(), Beta: w.GetBeta(), Epsilon: w.GetEpsilon(), Delta: w.GetDelta(),
+		Queries: int(w.GetQueries()), Offline: w.GetOffline(),
 	}
-	if w.GetTask() != pluginv1.Task_TASK_LEARN {
-		task := strings.ToLower(strings.TrimPrefix(w.GetTask().String(), "TASK_"))
-		return nil, Invalid("%s does not do the task %q, only %q", a.Name, task, Learn)
+	s.Task = Task(strings.ToLower(strings.TrimPrefix(w.GetTask().String(), "TASK_")))
+	if !slices.Contains(a.tasks(), w.GetTask()) {
+		return nil, Invalid("%s does not do the task %q", a.Name, s.Task)
 	}
-	s.Task = Learn
 	ps, err := parametersOf(reflect.TypeFor[P]())
 	if err != nil {
 		return nil, err
@@ -159,9 +170,10 @@ func (a Algorithm[P]) bound(w *pluginv1.Setting) (r *pluginv1.BoundResponse) {
 	return r
 }
 
-// game is the trials of one session. Trial j is learned once, and may then predict until it has ended.
+// game is the trials of one session. Trial j is learned once, and may then answer queries and predict until it has ended.
 type game interface {
-	learn(ctx context.Context, j int, sample *Data) error
+	learn(ctx context.Context, j int, sample, revealed *Data) error
+	answer(ctx context.Context, j int, x *Data, out []float64, marks []byte) error
 	predict(ctx context.Context, j int, x *Data, out []float64) error
 }
 
@@ -176,42 +188,68 @@ func (a Algorithm[P]) open(w *pluginv1.Setting, seeds []uint64, r *record) (g ga
 		return nil, err
 	}
 	r.names = slices.Sorted(maps.Keys(a.Metrics))
-	return &learning[P]{f: a.Learn, setting: *s, seeds: seeds, lanes: make([]lane[P], len(seeds)/2), record: r}, nil
+	return &trials[P]{algorithm: a, setting: *s, seeds: seeds, lanes: make([]lane[P], len(seeds)/2), record: r}, nil
 }
 
-// learning is a session of the task learn. Everything that its trials need is made in one piece: a trial costs no allocation.
-type learning[P any] struct {
-	f       func(context.Context, *Trial[P], *Data) (Model, error)
-	setting Setting[P]
-	seeds   []uint64
-	lanes   []lane[P]
-	record  *record
+// trials is the trials of a session. Everything that they need is made in one piece: a trial costs no allocation.
+type trials[P any] struct {
+	algorithm Algorithm[P]
+	setting   Setting[P]
+	seeds     []uint64
+	lanes     []lane[P]
+	record    *record
 }
 
 type lane[P any] struct {
-	trial Trial[P]
-	rand  rand.Rand
-	pcg   rand.PCG
-	model Model
+	trial    Trial[P]
+	rand     rand.Rand
+	pcg      rand.PCG
+	model    Model
+	answerer Answerer // the model, in the task predict
 }
 
-func (g *learning[P]) learn(ctx context.Context, j int, sample *Data) error {
+func (g *trials[P]) learn(ctx context.Context, j int, sample, revealed *Data) (err error) {
 	l := &g.lanes[j]
 	l.pcg.Seed(g.seeds[2*j], g.seeds[2*j+1])
 	l.rand = *rand.New(&l.pcg)
-	l.trial = Trial[P]{Setting: g.setting, Rand: &l.rand, record: g.record, index: j}
-	model, err := g.f(ctx, &l.trial, sample)
+	l.trial = Trial[P]{Setting: g.setting, Rand: &l.rand, Revealed: revealed, record: g.record, index: j}
+	if g.setting.Task == Predict {
+		if l.answerer, err = g.algorithm.Predict(ctx, &l.trial, sample); err == nil && l.answerer != nil {
+			l.model = l.answerer
+		}
+	} else {
+		l.model, err = g.algorithm.Learn(ctx, &l.trial, sample)
+	}
+	l.trial.Revealed = nil
 	if err != nil {
 		return err
 	}
-	if model == nil {
-		return errors.New("no model and no error came from Learn")
+	if l.model == nil {
+		return fmt.Errorf("no model and no error came from the algorithm's %s function", g.setting.Task)
 	}
-	l.model = model
 	return g.record.take()
 }
 
-func (g *learning[P]) predict(ctx context.Context, j int, x *Data, out []float64) error {
+// answer puts the queries x to trial j, one by one.
+func (g *trials[P]) answer(ctx context.Context, j int, x *Data, out []float64, marks []byte) error {
+	answerer := g.lanes[j].answerer
+	if answerer == nil {
+		return fmt.Errorf("the task %s has no queries", g.setting.Task)
+	}
+	for i := range out {
+		label, hard, err := answerer.Answer(ctx, x.X(i))
+		if err != nil {
+			return err
+		}
+		out[i] = label
+		if hard {
+			marks[i] = 1
+		}
+	}
+	return g.record.take()
+}
+
+func (g *trials[P]) predict(ctx context.Context, j int, x *Data, out []float64) error {
 	if err := g.lanes[j].model.Predict(ctx, x, out); err != nil {
 		return err
 	}
@@ -250,7 +288,7 @@ func authorStack(stack []byte) []byte {
 		}
 	}
 	for i, line := range lines {
-		if strings.Contains(line, "shatter/plugins/algo.(*learning[") || strings.Contains(line, "shatter/plugins/algo.Algorithm[") {
+		if strings.Contains(line, "shatter/plugins/algo.(*trials[") || strings.Contains(line, "shatter/plugins/algo.Algorithm[") {
 			lines = lines[:i]
 			break
 		}

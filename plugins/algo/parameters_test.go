@@ -72,7 +72,7 @@ func TestInvalidAlgorithms(t *testing.T) {
 	}{
 		{Algorithm[noise]{Name: "Noisy", Version: "1", Learn: learns[noise]}, `"Noisy": the name must be family/name`},
 		{Algorithm[noise]{Name: "a/b", Learn: learns[noise]}, "no Version"},
-		{Algorithm[noise]{Name: "a/b", Version: "1"}, "no Learn"},
+		{Algorithm[noise]{Name: "a/b", Version: "1"}, "neither Learn nor Predict"},
 		{Algorithm[int]{Name: "a/b", Version: "1", Learn: learns[int]}, "of type int: a struct is needed"},
 		{Algorithm[noise]{Name: "a/b", Version: "1", Learn: learns[noise], Defaults: noise{Scale: -1}},
 			`default of parameter "scale": -1 is below the smallest allowed, 0`},
@@ -207,7 +207,7 @@ func TestCheck(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := g.learn(t.Context(), 0, NewData([]float64{0}, 1, []float64{1})); err != nil || seen != 6 {
+	if err := g.learn(t.Context(), 0, NewData([]float64{0}, 1, []float64{1}), nil); err != nil || seen != 6 {
 		t.Error(seen, err)
 	}
 	s.Task = pluginv1.Task_TASK_ONLINE

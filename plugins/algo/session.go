@@ -147,7 +147,9 @@ type session struct {
 	record  record
 	faults  []fault
 	out     []float64 // answers, reused
+	marks   []byte    // of the answers to queries, reused
 	sample  Data      // of the present trial, reused; empty once all have learned, so that a model that keeps it is found out
+	queries Data      // revealed to the present trial, reused in the same way
 	points  Data      // of the present trial, reused
 
 	begun, done atomic.Uint32 // of the present request
@@ -179,7 +181,7 @@ func (t *session) answer(q *pluginv1.SessionRequest) (*pluginv1.SessionResponse,
 			return nil, fmt.Errorf("step: %w", err)
 		}
 		return &pluginv1.SessionResponse{Response: &pluginv1.SessionResponse_Answers{
-			Answers: &pluginv1.Answers{Values: bytesOf(t.out), Faults: packFaults(t.faults)},
+			Answers: &pluginv1.Answers{Values: bytesOf(t.out), Marks: t.marks, Faults: packFaults(t.faults)},
 		}}, nil
 	case *pluginv1.SessionRequest_Close:
 		return &pluginv1.SessionResponse{Response: &pluginv1.SessionResponse_Closed{
@@ -198,6 +200,10 @@ func (t *session) open(o *pluginv1.Open) error {
 	}
 	if trials == 0 || len(o.Seeds)%2 != 0 || n < 0 || n > int64(sample.rows) || int64(trials)*n != int64(sample.rows) {
 		return fmt.Errorf("%d seeds and n = %d do not fit a sample of %d rows", len(o.Seeds), n, sample.rows)
+	}
+	revealed, err := t.revealed(o, trials)
+	if err != nil {
+		return err
 	}
 	t.n = int(n)
 	t.ended = make([]bool, trials)
@@ -218,13 +224,33 @@ func (t *session) open(o *pluginv1.Open) error {
 		}
 		t.begun.Store(uint32(j + 1))
 		sample.slice(&t.sample, j*t.n, t.n)
-		if err := t.learn(j); err != nil {
+		var queries *Data
+		if revealed != nil {
+			queries = &t.queries
+			revealed.slice(queries, j*(revealed.rows/trials), revealed.rows/trials)
+		}
+		if err := t.learn(j, queries); err != nil {
 			t.end(j, err)
 		}
 		t.done.Store(uint32(j + 1))
 	}
-	t.sample = Data{}
+	t.sample, t.queries = Data{}, Data{}
 	return nil
+}
+
+// revealed is the queries of all trials of an offline game; nil for another.
+func (t *session) revealed(o *pluginv1.Open, trials int) (*table, error) {
+	if !o.GetSetting().GetOffline() {
+		return nil, nil
+	}
+	queries, err := t.service.places.open(o.GetRevealed(), false)
+	if err != nil {
+		return nil, fmt.Errorf("revealed: %w", err)
+	}
+	if per := o.GetSetting().GetQueries(); per < 1 || per > int64(queries.rows) || int64(trials)*per != int64(queries.rows) {
+		return nil, fmt.Errorf("%d revealed queries are not %d for each of %d trials", queries.rows, per, trials)
+	}
+	return queries, nil
 }
 
 // step lets each trial answer its points.
@@ -243,8 +269,11 @@ func (t *session) step(s *pluginv1.Step) error {
 	if cap(t.out) < total {
 		t.out = make([]float64, total)
 	}
-	t.out = t.out[:total]
+	t.out, t.marks = t.out[:total], t.marks[:0]
 	fillNaN(t.out)
+	if s.Play {
+		t.marks = append(t.marks, make([]byte, total)...)
+	}
 	at := 0
 	for j, count := range s.Counts {
 		c, from := int(count), at
@@ -261,7 +290,11 @@ func (t *session) step(s *pluginv1.Step) error {
 		} else {
 			points.slice(&t.points, from, c)
 		}
-		if err := t.predict(j, t.out[from:at:at]); err != nil {
+		var marks []byte
+		if s.Play {
+			marks = t.marks[from:at]
+		}
+		if err := t.ask(j, t.out[from:at:at], marks); err != nil {
 			t.end(j, err)
 		}
 		t.done.Store(uint32(j + 1))
@@ -293,21 +326,25 @@ func (t *session) end(j int, err error) {
 	t.faults = append(t.faults, fault{j, err})
 }
 
-func (t *session) learn(j int) (err error) {
+func (t *session) learn(j int, queries *Data) (err error) {
 	defer func() {
 		if e := recovered(recover()); e != nil {
 			err = e
 		}
 	}()
-	return t.game.learn(t.ctx, j, &t.sample)
+	return t.game.learn(t.ctx, j, &t.sample, queries)
 }
 
-func (t *session) predict(j int, out []float64) (err error) {
+// ask lets trial j answer its points: as queries of the game where there are marks to fill.
+func (t *session) ask(j int, out []float64, marks []byte) (err error) {
 	defer func() {
 		if e := recovered(recover()); e != nil {
 			err = e
 		}
 	}()
+	if marks != nil {
+		return t.game.answer(t.ctx, j, &t.points, out, marks)
+	}
 	return t.game.predict(t.ctx, j, &t.points, out)
 }
 

@@ -20,6 +20,10 @@ import (
 type OpenRequest struct {
 	Setting *pluginv1.Setting
 	Seeds   []uint64 // two words per trial, of its PCG, high half first; at most 2*MaxTrials
+
+	// Reveal draws the queries of all trials of an offline game, Setting.Queries of each, trial after trial, straight into shared memory.
+	// Nil where Setting.Offline is not set.
+	Reveal func(x []float64)
 }
 
 // Session is one job's trials inside a plugin, advancing in lock step. It is for one goroutine. An *ExitError of a method says that the
@@ -33,6 +37,7 @@ type Session struct {
 	ended    []bool
 	rows     []int // rows that each trial has answered
 	answers  []float64
+	marks    []byte // of the answers, where they are to queries
 	messages int
 	closed   bool
 }
@@ -57,7 +62,7 @@ func (p *Process) Open(ctx context.Context, r OpenRequest, fill func(x, y []floa
 			s.metrics = a.Metrics
 		}
 	}
-	sample, err := p.fill(s.trials*int(r.Setting.N), s.dim, true, fill)
+	sample, revealed, err := p.tables(r, s, fill)
 	if err != nil {
 		s.release()
 		return nil, nil, err
@@ -68,7 +73,7 @@ func (p *Process) Open(ctx context.Context, r OpenRequest, fill func(x, y []floa
 		return nil, nil, p.explain(err, where)
 	}
 	a, err := s.exchange(ctx, where, s.trials, &pluginv1.SessionRequest{Request: &pluginv1.SessionRequest_Open{
-		Open: &pluginv1.Open{Setting: r.Setting, Seeds: r.Seeds, Sample: sample},
+		Open: &pluginv1.Open{Setting: r.Setting, Seeds: r.Seeds, Sample: sample, Revealed: revealed},
 	}})
 	if err != nil {
 		return nil, nil, err
@@ -86,6 +91,8 @@ func (p *Process) Open(ctx context.Context, r OpenRequest, fill func(x, y []floa
 func (p *Process) checkOpen(r OpenRequest) error {
 	trials, n, dim := int64(len(r.Seeds)/2), r.Setting.GetN(), int64(r.Setting.GetProblem().GetDim())
 	switch {
+	case r.Setting.GetOffline() && (r.Setting.Queries < 1 || r.Setting.Queries > math.MaxInt64/16/(dim+1)/max(1, trials) || r.Reveal == nil):
+		return fmt.Errorf("%d queries to reveal: at least 1 is needed, and a source of them", r.Setting.Queries)
 	case trials < 1 || trials > MaxTrials || len(r.Seeds)%2 != 0:
 		return fmt.Errorf("%d seeds: two for each of 1 to %d trials are needed", len(r.Seeds), MaxTrials)
 	case n < 1 || dim < 1:
@@ -98,8 +105,18 @@ func (p *Process) checkOpen(r OpenRequest) error {
 	return nil
 }
 
-// fill lays a table out at the start of the session's memory and lets the caller fill it.
-func (p *Process) fill(rows, dim int, labelled bool, fill func(x, y []float64)) (*pluginv1.Table, error) {
+// tables lays out the sample of a session and, where there are some, its revealed queries.
+func (p *Process) tables(r OpenRequest, s *Session, fill func(x, y []float64)) (sample, revealed *pluginv1.Table, err error) {
+	sample, err = p.fill(0, s.trials*int(r.Setting.N), s.dim, true, fill)
+	if err != nil || !r.Setting.Offline {
+		return sample, nil, err
+	}
+	revealed, err = p.fill((sample.Length+63)/64*64, s.trials*int(r.Setting.Queries), s.dim, false, func(x, _ []float64) { r.Reveal(x) })
+	return sample, revealed, err
+}
+
+// fill lays a table out in the session's memory, from an offset on, and lets the caller fill it.
+func (p *Process) fill(offset uint64, rows, dim int, labelled bool, fill func(x, y []float64)) (*pluginv1.Table, error) {
 	s := dataset.Schema{Columns: []dataset.Column{{Name: "x", Type: dataset.List, Width: dim}}}
 	if labelled {
 		s.Columns = append(s.Columns, dataset.Column{Name: "y", Type: dataset.Float64})
@@ -114,12 +131,13 @@ func (p *Process) fill(rows, dim int, labelled bool, fill func(x, y []float64)) 
 	if b == nil {
 		return nil, p.child.gone("idle")
 	}
-	if l.Size() > len(b) {
-		return nil, &SizeError{Need: int64(l.Size()), Have: int64(len(b))}
+	if need := int64(offset) + int64(l.Size()); need > int64(len(b)) {
+		return nil, &SizeError{Need: need, Have: int64(len(b))}
 	}
+	b = b[offset:]
 	l.Init(b)
 	t := &pluginv1.Table{
-		Place: pluginv1.Table_PLACE_SESSION, Length: uint64(l.Size()), Rows: uint64(rows), Dim: uint32(dim), XAt: l.At(0),
+		Place: pluginv1.Table_PLACE_SESSION, Offset: offset, Length: uint64(l.Size()), Rows: uint64(rows), Dim: uint32(dim), XAt: l.At(0),
 	}
 	if !labelled {
 		fill(l.List(b, 0), nil)
@@ -156,9 +174,20 @@ func sharedPoints(b []byte) (*pluginv1.Table, error) {
 func (s *Session) Step(ctx context.Context, counts []uint32, fill func(x []float64)) (answers []float64, faults []Fault, err error) {
 	perRow := min(MaxAnswers, max(1, MaxPoints/(8*s.dim)))
 	return s.step(ctx, counts, perRow, func(c *piece) (*pluginv1.Step, error) {
-		points, err := s.p.fill(c.rows, s.dim, false, func(x, _ []float64) { fill(x) })
+		points, err := s.p.fill(0, c.rows, s.dim, false, func(x, _ []float64) { fill(x) })
 		return &pluginv1.Step{Counts: c.counts, Points: points}, err
 	})
+}
+
+// Play is Step on the next queries of the game, for the task predict: the answers are labels, and marks, one for each answer, are 1 where the
+// query was marked as hard. A trial with an answer that is neither -1 nor +1 gets a fault.
+func (s *Session) Play(ctx context.Context, counts []uint32, fill func(x []float64)) (labels []float64, marks []byte, faults []Fault, err error) {
+	perRow := min(MaxAnswers, max(1, MaxPoints/(8*s.dim)))
+	labels, faults, err = s.step(ctx, counts, perRow, func(c *piece) (*pluginv1.Step, error) {
+		points, err := s.p.fill(0, c.rows, s.dim, false, func(x, _ []float64) { fill(x) })
+		return &pluginv1.Step{Counts: c.counts, Points: points, Play: true}, err
+	})
+	return labels, s.marks, faults, err
 }
 
 // StepShared is Step on rows first..first+counts[j]-1 of the shared dataset, the same rows for all trials.
@@ -183,7 +212,7 @@ func (s *Session) step(ctx context.Context, counts []uint32, limit int, make fun
 		return nil, nil, fmt.Errorf("step: %d counts for %d trials of a session (closed: %v)", len(counts), s.trials, s.closed)
 	}
 	var faults []Fault
-	s.answers = s.answers[:0]
+	s.answers, s.marks = s.answers[:0], s.marks[:0]
 	for c := cut(counts, limit); c.next(); {
 		q, err := make(c)
 		if err != nil {
@@ -212,24 +241,40 @@ func (s *Session) ask(ctx context.Context, q *pluginv1.Step, c *piece) ([]Fault,
 	if len(a.Values) != 8*c.rows {
 		return nil, s.broken(where, fmt.Errorf("it gave %d bytes of answers where %d points need %d", len(a.Values), c.rows, 8*c.rows))
 	}
+	if q.Play && len(a.Marks) != c.rows {
+		return nil, s.broken(where, fmt.Errorf("it gave %d marks of %d queries", len(a.Marks), c.rows))
+	}
 	faults, err := s.faults(a.Faults)
 	if err != nil {
 		return nil, s.broken(where, err)
 	}
 	from := len(s.answers)
 	s.answers = appendFloats(s.answers, a.Values)
-	return append(faults, s.check(s.answers[from:], c)...), nil
+	if q.Play {
+		s.marks = append(s.marks, a.Marks...)
+	}
+	return append(faults, s.check(s.answers[from:], c, q.Play)...), nil
 }
 
 // check finds the trials of a piece that gave an answer which is none.
-func (s *Session) check(answers []float64, c *piece) (faults []Fault) {
+func (s *Session) check(answers []float64, c *piece, play bool) (faults []Fault) {
 	at := 0
 	for j := c.from; j < c.to; j++ {
 		for i, a := range answers[at : at+int(c.counts[j])] {
-			if !(a >= -1 && a <= 1) && !s.ended[j] {
-				s.ended[j] = true
-				faults = append(faults, Fault{Trial: j, Kind: Answer, Message: badAnswer(a, s.rows[j]+i)})
+			if s.ended[j] {
+				continue
 			}
+			message := ""
+			switch {
+			case !(a >= -1 && a <= 1):
+				message = badAnswer(a, s.rows[j]+i)
+			case play && a != -1 && a != 1:
+				message = fmt.Sprintf("the answer to query %d is %v, neither -1 nor +1", s.rows[j]+i, a)
+			default:
+				continue
+			}
+			s.ended[j] = true
+			faults = append(faults, Fault{Trial: j, Kind: Answer, Message: message})
 		}
 		at += int(c.counts[j])
 		s.rows[j] += int(c.counts[j])

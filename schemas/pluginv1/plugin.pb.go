@@ -710,6 +710,8 @@ type Setting struct {
 	Beta          float64                `protobuf:"fixed64,7,opt,name=beta,proto3" json:"beta,omitempty"`
 	Epsilon       float64                `protobuf:"fixed64,8,opt,name=epsilon,proto3" json:"epsilon,omitempty"` // 0 where the algorithm is not private
 	Delta         float64                `protobuf:"fixed64,9,opt,name=delta,proto3" json:"delta,omitempty"`     // 0 where the algorithm is not private or purely private
+	Queries       int64                  `protobuf:"varint,10,opt,name=queries,proto3" json:"queries,omitempty"` // predict: how many will be asked; else 0
+	Offline       bool                   `protobuf:"varint,11,opt,name=offline,proto3" json:"offline,omitempty"` // predict: all queries are revealed in Open
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -805,6 +807,20 @@ func (x *Setting) GetDelta() float64 {
 		return x.Delta
 	}
 	return 0
+}
+
+func (x *Setting) GetQueries() int64 {
+	if x != nil {
+		return x.Queries
+	}
+	return 0
+}
+
+func (x *Setting) GetOffline() bool {
+	if x != nil {
+		return x.Offline
+	}
+	return false
 }
 
 // Problem is public knowledge about the problem: never the target, never the population.
@@ -1352,6 +1368,7 @@ type Open struct {
 	Setting       *Setting               `protobuf:"bytes,1,opt,name=setting,proto3" json:"setting,omitempty"`
 	Seeds         []uint64               `protobuf:"fixed64,2,rep,packed,name=seeds,proto3" json:"seeds,omitempty"` // two words per trial: the state of its PCG, high half first
 	Sample        *Table                 `protobuf:"bytes,3,opt,name=sample,proto3" json:"sample,omitempty"`        // B*n rows: x, y
+	Revealed      *Table                 `protobuf:"bytes,4,opt,name=revealed,proto3" json:"revealed,omitempty"`    // offline queries: B*queries rows, x alone; absent otherwise
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1403,6 +1420,13 @@ func (x *Open) GetSeeds() []uint64 {
 func (x *Open) GetSample() *Table {
 	if x != nil {
 		return x.Sample
+	}
+	return nil
+}
+
+func (x *Open) GetRevealed() *Table {
+	if x != nil {
+		return x.Revealed
 	}
 	return nil
 }
@@ -1510,6 +1534,7 @@ type Step struct {
 	Points        *Table                 `protobuf:"bytes,2,opt,name=points,proto3" json:"points,omitempty"`
 	Shared        bool                   `protobuf:"varint,3,opt,name=shared,proto3" json:"shared,omitempty"`
 	FirstRow      uint64                 `protobuf:"varint,4,opt,name=first_row,json=firstRow,proto3" json:"first_row,omitempty"`
+	Play          bool                   `protobuf:"varint,5,opt,name=play,proto3" json:"play,omitempty"` // predict: the points are the next queries of the game, to be answered with -1 or +1. Otherwise the state as it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1570,6 +1595,13 @@ func (x *Step) GetFirstRow() uint64 {
 		return x.FirstRow
 	}
 	return 0
+}
+
+func (x *Step) GetPlay() bool {
+	if x != nil {
+		return x.Play
+	}
+	return false
 }
 
 type Close struct {
@@ -1770,6 +1802,7 @@ type Answers struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Values        []byte                 `protobuf:"bytes,1,opt,name=values,proto3" json:"values,omitempty"` // packed little-endian float64, sum(counts) of them; anything for ended trials
 	Faults        []*Fault               `protobuf:"bytes,2,rep,name=faults,proto3" json:"faults,omitempty"`
+	Marks         []byte                 `protobuf:"bytes,3,opt,name=marks,proto3" json:"marks,omitempty"` // play: one byte per answer, 1 where the query was marked as hard, else 0
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1814,6 +1847,13 @@ func (x *Answers) GetValues() []byte {
 func (x *Answers) GetFaults() []*Fault {
 	if x != nil {
 		return x.Faults
+	}
+	return nil
+}
+
+func (x *Answers) GetMarks() []byte {
+	if x != nil {
+		return x.Marks
 	}
 	return nil
 }
@@ -2024,7 +2064,7 @@ const file_plugin_proto_rawDesc = "" +
 	"\x04kind\".\n" +
 	"\x06Metric\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
-	"\x03doc\x18\x02 \x01(\tR\x03doc\"\x97\x03\n" +
+	"\x03doc\x18\x02 \x01(\tR\x03doc\"\xcb\x03\n" +
 	"\aSetting\x12\x1c\n" +
 	"\talgorithm\x18\x01 \x01(\tR\talgorithm\x12+\n" +
 	"\x04task\x18\x02 \x01(\x0e2\x17.shatter.plugin.v1.TaskR\x04task\x12J\n" +
@@ -2036,7 +2076,10 @@ const file_plugin_proto_rawDesc = "" +
 	"\x05alpha\x18\x06 \x01(\x01R\x05alpha\x12\x12\n" +
 	"\x04beta\x18\a \x01(\x01R\x04beta\x12\x18\n" +
 	"\aepsilon\x18\b \x01(\x01R\aepsilon\x12\x14\n" +
-	"\x05delta\x18\t \x01(\x01R\x05delta\x1aW\n" +
+	"\x05delta\x18\t \x01(\x01R\x05delta\x12\x18\n" +
+	"\aqueries\x18\n" +
+	" \x01(\x03R\aqueries\x12\x18\n" +
+	"\aoffline\x18\v \x01(\bR\aoffline\x1aW\n" +
 	"\x0fParametersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12.\n" +
 	"\x05value\x18\x02 \x01(\v2\x18.shatter.plugin.v1.ValueR\x05value:\x028\x01\"\x8c\x02\n" +
@@ -2097,11 +2140,12 @@ const file_plugin_proto_rawDesc = "" +
 	"\x04open\x18\x01 \x01(\v2\x17.shatter.plugin.v1.OpenH\x00R\x04open\x12-\n" +
 	"\x04step\x18\x02 \x01(\v2\x17.shatter.plugin.v1.StepH\x00R\x04step\x120\n" +
 	"\x05close\x18\x03 \x01(\v2\x18.shatter.plugin.v1.CloseH\x00R\x05closeB\t\n" +
-	"\arequest\"\x84\x01\n" +
+	"\arequest\"\xba\x01\n" +
 	"\x04Open\x124\n" +
 	"\asetting\x18\x01 \x01(\v2\x1a.shatter.plugin.v1.SettingR\asetting\x12\x14\n" +
 	"\x05seeds\x18\x02 \x03(\x06R\x05seeds\x120\n" +
-	"\x06sample\x18\x03 \x01(\v2\x18.shatter.plugin.v1.TableR\x06sample\"\xff\x01\n" +
+	"\x06sample\x18\x03 \x01(\v2\x18.shatter.plugin.v1.TableR\x06sample\x124\n" +
+	"\brevealed\x18\x04 \x01(\v2\x18.shatter.plugin.v1.TableR\brevealed\"\xff\x01\n" +
 	"\x05Table\x124\n" +
 	"\x05place\x18\x01 \x01(\x0e2\x1e.shatter.plugin.v1.Table.PlaceR\x05place\x12\x16\n" +
 	"\x06offset\x18\x02 \x01(\x04R\x06offset\x12\x16\n" +
@@ -2113,12 +2157,13 @@ const file_plugin_proto_rawDesc = "" +
 	"\x05Place\x12\x15\n" +
 	"\x11PLACE_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rPLACE_SESSION\x10\x01\x12\x11\n" +
-	"\rPLACE_DATASET\x10\x02\"\x85\x01\n" +
+	"\rPLACE_DATASET\x10\x02\"\x99\x01\n" +
 	"\x04Step\x12\x16\n" +
 	"\x06counts\x18\x01 \x03(\rR\x06counts\x120\n" +
 	"\x06points\x18\x02 \x01(\v2\x18.shatter.plugin.v1.TableR\x06points\x12\x16\n" +
 	"\x06shared\x18\x03 \x01(\bR\x06shared\x12\x1b\n" +
-	"\tfirst_row\x18\x04 \x01(\x04R\bfirstRow\"\a\n" +
+	"\tfirst_row\x18\x04 \x01(\x04R\bfirstRow\x12\x12\n" +
+	"\x04play\x18\x05 \x01(\bR\x04play\"\a\n" +
 	"\x05Close\"\xfa\x01\n" +
 	"\x0fSessionResponse\x123\n" +
 	"\x06opened\x18\x01 \x01(\v2\x19.shatter.plugin.v1.OpenedH\x00R\x06opened\x126\n" +
@@ -2128,10 +2173,11 @@ const file_plugin_proto_rawDesc = "" +
 	"\n" +
 	"\bresponse\":\n" +
 	"\x06Opened\x120\n" +
-	"\x06faults\x18\x01 \x03(\v2\x18.shatter.plugin.v1.FaultR\x06faults\"S\n" +
+	"\x06faults\x18\x01 \x03(\v2\x18.shatter.plugin.v1.FaultR\x06faults\"i\n" +
 	"\aAnswers\x12\x16\n" +
 	"\x06values\x18\x01 \x01(\fR\x06values\x120\n" +
-	"\x06faults\x18\x02 \x03(\v2\x18.shatter.plugin.v1.FaultR\x06faults\"\xb8\x01\n" +
+	"\x06faults\x18\x02 \x03(\v2\x18.shatter.plugin.v1.FaultR\x06faults\x12\x14\n" +
+	"\x05marks\x18\x03 \x01(\fR\x05marks\"\xb8\x01\n" +
 	"\x06Closed\x12@\n" +
 	"\ametrics\x18\x01 \x03(\v2&.shatter.plugin.v1.Closed.MetricsEntryR\ametrics\x120\n" +
 	"\x06faults\x18\x02 \x03(\v2\x18.shatter.plugin.v1.FaultR\x06faults\x1a:\n" +
@@ -2234,32 +2280,33 @@ var file_plugin_proto_depIdxs = []int32{
 	21, // 17: shatter.plugin.v1.SessionRequest.close:type_name -> shatter.plugin.v1.Close
 	10, // 18: shatter.plugin.v1.Open.setting:type_name -> shatter.plugin.v1.Setting
 	19, // 19: shatter.plugin.v1.Open.sample:type_name -> shatter.plugin.v1.Table
-	2,  // 20: shatter.plugin.v1.Table.place:type_name -> shatter.plugin.v1.Table.Place
-	19, // 21: shatter.plugin.v1.Step.points:type_name -> shatter.plugin.v1.Table
-	23, // 22: shatter.plugin.v1.SessionResponse.opened:type_name -> shatter.plugin.v1.Opened
-	24, // 23: shatter.plugin.v1.SessionResponse.answers:type_name -> shatter.plugin.v1.Answers
-	25, // 24: shatter.plugin.v1.SessionResponse.closed:type_name -> shatter.plugin.v1.Closed
-	26, // 25: shatter.plugin.v1.SessionResponse.progress:type_name -> shatter.plugin.v1.Progress
-	27, // 26: shatter.plugin.v1.Opened.faults:type_name -> shatter.plugin.v1.Fault
-	27, // 27: shatter.plugin.v1.Answers.faults:type_name -> shatter.plugin.v1.Fault
-	31, // 28: shatter.plugin.v1.Closed.metrics:type_name -> shatter.plugin.v1.Closed.MetricsEntry
-	27, // 29: shatter.plugin.v1.Closed.faults:type_name -> shatter.plugin.v1.Fault
-	3,  // 30: shatter.plugin.v1.Fault.kind:type_name -> shatter.plugin.v1.Fault.Kind
-	8,  // 31: shatter.plugin.v1.Setting.ParametersEntry.value:type_name -> shatter.plugin.v1.Value
-	8,  // 32: shatter.plugin.v1.CheckResponse.ParametersEntry.value:type_name -> shatter.plugin.v1.Value
-	4,  // 33: shatter.plugin.v1.Plugin.Describe:input_type -> shatter.plugin.v1.DescribeRequest
-	10, // 34: shatter.plugin.v1.Plugin.Check:input_type -> shatter.plugin.v1.Setting
-	10, // 35: shatter.plugin.v1.Plugin.Bound:input_type -> shatter.plugin.v1.Setting
-	17, // 36: shatter.plugin.v1.Plugin.Session:input_type -> shatter.plugin.v1.SessionRequest
-	5,  // 37: shatter.plugin.v1.Plugin.Describe:output_type -> shatter.plugin.v1.DescribeResponse
-	12, // 38: shatter.plugin.v1.Plugin.Check:output_type -> shatter.plugin.v1.CheckResponse
-	15, // 39: shatter.plugin.v1.Plugin.Bound:output_type -> shatter.plugin.v1.BoundResponse
-	22, // 40: shatter.plugin.v1.Plugin.Session:output_type -> shatter.plugin.v1.SessionResponse
-	37, // [37:41] is the sub-list for method output_type
-	33, // [33:37] is the sub-list for method input_type
-	33, // [33:33] is the sub-list for extension type_name
-	33, // [33:33] is the sub-list for extension extendee
-	0,  // [0:33] is the sub-list for field type_name
+	19, // 20: shatter.plugin.v1.Open.revealed:type_name -> shatter.plugin.v1.Table
+	2,  // 21: shatter.plugin.v1.Table.place:type_name -> shatter.plugin.v1.Table.Place
+	19, // 22: shatter.plugin.v1.Step.points:type_name -> shatter.plugin.v1.Table
+	23, // 23: shatter.plugin.v1.SessionResponse.opened:type_name -> shatter.plugin.v1.Opened
+	24, // 24: shatter.plugin.v1.SessionResponse.answers:type_name -> shatter.plugin.v1.Answers
+	25, // 25: shatter.plugin.v1.SessionResponse.closed:type_name -> shatter.plugin.v1.Closed
+	26, // 26: shatter.plugin.v1.SessionResponse.progress:type_name -> shatter.plugin.v1.Progress
+	27, // 27: shatter.plugin.v1.Opened.faults:type_name -> shatter.plugin.v1.Fault
+	27, // 28: shatter.plugin.v1.Answers.faults:type_name -> shatter.plugin.v1.Fault
+	31, // 29: shatter.plugin.v1.Closed.metrics:type_name -> shatter.plugin.v1.Closed.MetricsEntry
+	27, // 30: shatter.plugin.v1.Closed.faults:type_name -> shatter.plugin.v1.Fault
+	3,  // 31: shatter.plugin.v1.Fault.kind:type_name -> shatter.plugin.v1.Fault.Kind
+	8,  // 32: shatter.plugin.v1.Setting.ParametersEntry.value:type_name -> shatter.plugin.v1.Value
+	8,  // 33: shatter.plugin.v1.CheckResponse.ParametersEntry.value:type_name -> shatter.plugin.v1.Value
+	4,  // 34: shatter.plugin.v1.Plugin.Describe:input_type -> shatter.plugin.v1.DescribeRequest
+	10, // 35: shatter.plugin.v1.Plugin.Check:input_type -> shatter.plugin.v1.Setting
+	10, // 36: shatter.plugin.v1.Plugin.Bound:input_type -> shatter.plugin.v1.Setting
+	17, // 37: shatter.plugin.v1.Plugin.Session:input_type -> shatter.plugin.v1.SessionRequest
+	5,  // 38: shatter.plugin.v1.Plugin.Describe:output_type -> shatter.plugin.v1.DescribeResponse
+	12, // 39: shatter.plugin.v1.Plugin.Check:output_type -> shatter.plugin.v1.CheckResponse
+	15, // 40: shatter.plugin.v1.Plugin.Bound:output_type -> shatter.plugin.v1.BoundResponse
+	22, // 41: shatter.plugin.v1.Plugin.Session:output_type -> shatter.plugin.v1.SessionResponse
+	38, // [38:42] is the sub-list for method output_type
+	34, // [34:38] is the sub-list for method input_type
+	34, // [34:34] is the sub-list for extension type_name
+	34, // [34:34] is the sub-list for extension extendee
+	0,  // [0:34] is the sub-list for field type_name
 }
 
 func init() { file_plugin_proto_init() }
