@@ -20,6 +20,7 @@ var checks = []struct {
 	{"same seed same answers", (*suite).checkSeeds},
 	{"trials are alone", (*suite).checkAlone},
 	{"twice and in pieces", (*suite).checkPieces},
+	{"queries", (*suite).checkQueries},
 	{"borrowed memory", (*suite).checkMemory},
 	{"small and large", (*suite).checkSizes},
 	{"parameters", (*suite).checkParameters},
@@ -122,6 +123,34 @@ func (s *suite) checkPieces() error {
 	return nil
 }
 
+// checkQueries: put one by one or many at a time, queries are answered the same, and no answer depends on queries that come later.
+func (s *suite) checkQueries() error {
+	if s.setting.Queries == 0 {
+		return nil
+	}
+	p, err := s.running()
+	if err != nil {
+		return err
+	}
+	first, err := s.clean(p, game{trials: four})
+	if err != nil {
+		return err
+	}
+	chunks, err := s.clean(p, game{trials: four, chunk: 7})
+	for j := 0; err == nil && j < len(four); j++ {
+		err = why(sameTrial(first, j, chunks, j), "trial %d, several queries at a time", j)
+	}
+	if err != nil || s.setting.Offline { // revealed queries may change every answer
+		return err
+	}
+	half := int(s.setting.Queries) / 2
+	other, err := s.clean(p, game{trials: four, same: half})
+	for j := 0; err == nil && j < len(four); j++ {
+		err = why(sameLabels(first, j, other, j, half), "trial %d, with other queries later", j)
+	}
+	return err
+}
+
 // checkMemory: answers do not change when the memory of the sample is written over after learning. That it is not written by the algorithm
 // shows in every check: the trial would fail.
 func (s *suite) checkMemory() error {
@@ -168,7 +197,11 @@ func (s *suite) checkSizes() error {
 	if err != nil {
 		return err
 	}
-	session, _, err := p.Open(s.ctx, host.OpenRequest{Setting: s.setting, Seeds: []uint64{1, 2}}, func(x, y []float64) { draw(s.problem, 0, x, y) })
+	open := host.OpenRequest{Setting: s.setting, Seeds: []uint64{1, 2}}
+	if s.setting.Offline {
+		open.Reveal = func(x []float64) { copy(x, s.queries(game{}, 0)) }
+	}
+	session, _, err := p.Open(s.ctx, open, func(x, y []float64) { draw(s.problem, 0, x, y) })
 	if err == nil {
 		_, _, err = session.Close(s.ctx)
 	}

@@ -25,9 +25,12 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// Setting is one setting to test an algorithm in. Zero numbers get defaults: N the smallest that the algorithm accepts of 50, 1000 and 20000,
-// Alpha and Beta 0.1, Epsilon 1 and Delta 1e-6.
+// Setting is one setting to test an algorithm in. Zero values get defaults: Task the first that the algorithm has, N the smallest that it
+// accepts of 50, 1000 and 20000, Alpha and Beta 0.1, Epsilon 1, Delta 1e-6, and in the task predict 30 Queries.
 type Setting struct {
+	Task                        algo.Task
+	Queries                     int
+	Offline                     bool           // predict: the queries are revealed beforehand
 	Parameters                  map[string]any // int, float64, bool or string, by name; the rest are the algorithm's defaults
 	Problem                     algo.Problem
 	N                           int
@@ -117,6 +120,12 @@ func (s Setting) short() string {
 	words := []string{s.Problem.Class}
 	if s.Problem.Class == "" {
 		words[0] = "no class"
+	}
+	if s.Task == algo.Predict {
+		words[0] = "predict " + words[0]
+		if s.Offline {
+			words[0] = "offline " + words[0]
+		}
 	}
 	if s.Problem.Dim > 1 {
 		words = append(words, fmt.Sprintf("d=%d", s.Problem.Dim))

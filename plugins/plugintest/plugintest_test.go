@@ -62,6 +62,7 @@ func (a answer) Predict(_ context.Context, x *algo.Data, out []float64) error {
 
 // TestRun is what an author writes.
 func TestRun(t *testing.T) {
+	t.Run("queries", func(t *testing.T) { Run(t, playing(func(_ *[]float64, x []float64) float64 { return x[0] })) })
 	t.Run("own problems", func(t *testing.T) { Run(t, majority()) })
 	t.Run("named settings", func(t *testing.T) {
 		Run(t, majority(),
@@ -78,6 +79,39 @@ func learning(f func(t *algo.Trial[params], sample *algo.Data) (algo.Model, erro
 		return f(t, sample)
 	}
 	return a
+}
+
+// playingGame answers every query by the sign of what f says of the queries so far, less the sample's mean of points.
+type playingGame struct {
+	f    func(first *[]float64, x []float64) float64
+	kept []float64
+	mean float64
+}
+
+func (g *playingGame) Answer(_ context.Context, x []float64) (float64, bool, error) {
+	v := g.f(&g.kept, x) - g.mean
+	return math.Copysign(1, v), math.Abs(v) < 0.1, nil
+}
+
+func (g *playingGame) Predict(_ context.Context, x *algo.Data, out []float64) error {
+	for i := range out {
+		out[i] = math.Copysign(1, x.X(i)[0]-g.mean)
+	}
+	return nil
+}
+
+// playing is an algorithm for the task predict alone.
+func playing(f func(first *[]float64, x []float64) float64) algo.Plugin {
+	return algo.Algorithm[params]{
+		Name: "test/playing", Version: "1", Defaults: params{Mode: "mean"},
+		Predict: func(_ context.Context, _ *algo.Trial[params], sample *algo.Data) (algo.Answerer, error) {
+			g := &playingGame{f: f}
+			for i := range sample.Len() {
+				g.mean += sample.X(i)[0] / float64(sample.Len())
+			}
+			return g, nil
+		},
+	}
 }
 
 var state int
@@ -106,6 +140,12 @@ var faulty = map[string]algo.Plugin{
 	"borrowed memory": learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) {
 		kept := s.Xs()
 		return answer(func([]float64) float64 { return kept[0] / 1024 }), nil
+	}),
+	"queries": playing(func(first *[]float64, x []float64) float64 { // keeps a view of its first query
+		if *first == nil {
+			*first = x
+		}
+		return (*first)[0]
 	}),
 	"small and large": learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) {
 		v := s.Y(1)
@@ -147,7 +187,7 @@ func TestFindsFaults(t *testing.T) {
 			}
 			var failed []string
 			for _, r := range Test(t.Context(), host.Command{Path: path, Env: []string{roleVariable + "=" + role}}, settings...) {
-				if r.Algorithm != "test/majority" {
+				if r.Algorithm != "test/majority" && r.Algorithm != "test/playing" {
 					t.Errorf("%+v", r)
 				}
 				if r.Err != nil {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/shatterlab/shatter/plugins/algo"
 	"github.com/shatterlab/shatter/plugins/host"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
@@ -33,9 +35,7 @@ func (s *suite) run(settings []Setting) (results []Result) {
 	}
 	own := len(settings) == 0
 	if own {
-		for _, p := range problems {
-			settings = append(settings, Setting{Problem: p})
-		}
+		settings = s.own()
 	}
 	var refusals []error
 	for _, setting := range settings {
@@ -59,6 +59,21 @@ func (s *suite) run(settings []Setting) (results []Result) {
 		add("", "setting", fmt.Errorf("no setting to test it in: name one that it accepts (plugintest.Setting)\n%w", errors.Join(refusals...)))
 	}
 	return results
+}
+
+// own is the suite's own problems, in all tasks that the algorithm has.
+func (s *suite) own() (settings []Setting) {
+	for _, task := range s.algorithm.Tasks {
+		for _, p := range problems {
+			switch task {
+			case pluginv1.Task_TASK_LEARN:
+				settings = append(settings, Setting{Task: algo.Learn, Problem: p})
+			case pluginv1.Task_TASK_PREDICT:
+				settings = append(settings, Setting{Task: algo.Predict, Problem: p}, Setting{Task: algo.Predict, Problem: p, Offline: true})
+			}
+		}
+	}
+	return settings
 }
 
 // has reports whether the algorithm has parameters of these names.
@@ -134,12 +149,21 @@ func (s *suite) wire(setting Setting) (*pluginv1.Setting, error) {
 	}
 	p := setting.Problem
 	w := &pluginv1.Setting{
-		Algorithm: s.algorithm.Name, Task: pluginv1.Task_TASK_LEARN, Parameters: make(map[string]*pluginv1.Value),
+		Algorithm: s.algorithm.Name, Task: s.algorithm.Tasks[0], Parameters: make(map[string]*pluginv1.Value),
 		Problem: &pluginv1.Problem{
 			Class: p.Class, Domain: p.Domain, Dim: uint32(p.Dim), Margin: p.Margin, Noise: p.Noise, NoiseRate: p.NoiseRate,
 			NoConstant: p.NoConstant, Realizable: p.Realizable, RealData: p.RealData, Matrix: p.Matrix,
 		},
 		Alpha: or(setting.Alpha, 0.1), Beta: or(setting.Beta, 0.1),
+	}
+	switch setting.Task {
+	case algo.Learn:
+		w.Task = pluginv1.Task_TASK_LEARN
+	case algo.Predict:
+		w.Task = pluginv1.Task_TASK_PREDICT
+	}
+	if w.Task == pluginv1.Task_TASK_PREDICT {
+		w.Queries, w.Offline = int64(or(float64(setting.Queries), testPoints)), setting.Offline
 	}
 	if s.algorithm.Private {
 		w.Epsilon, w.Delta = or(setting.Epsilon, 1), or(setting.Delta, 1e-6)
@@ -201,10 +225,15 @@ type game struct {
 	pieces  []int    // points per step, the same for all trials; nil: one step
 	twice   bool     // ask everything a second time
 	distort bool     // first ask so much else that the sample's memory is written over
+
+	chunk int // queries per step; 0: one
+	same  int // predict: this many queries are the usual ones, those behind them are others; 0: all are
 }
 
 // outcome is what a session gave.
 type outcome struct {
+	labels  [][]float64 // of the queries, by trial; marks likewise
+	marks   [][]float64
 	answers [][]float64 // by trial; asked twice, the second time behind the first
 	metrics map[string][]float64
 	faults  []host.Fault
@@ -214,10 +243,8 @@ type outcome struct {
 func (s *suite) play(p *host.Process, g game) (*outcome, error) {
 	setting := s.setting
 	if g.n > 0 {
-		setting = &pluginv1.Setting{
-			Algorithm: setting.Algorithm, Task: setting.Task, Parameters: setting.Parameters, Problem: setting.Problem, N: g.n,
-			Alpha: setting.Alpha, Beta: setting.Beta, Epsilon: setting.Epsilon, Delta: setting.Delta,
-		}
+		setting = proto.CloneOf(setting)
+		setting.N = g.n
 	}
 	if g.points == 0 {
 		g.points = testPoints
@@ -227,6 +254,13 @@ func (s *suite) play(p *host.Process, g game) (*outcome, error) {
 		r.Seeds = append(r.Seeds, 2*key+1, key^0x5bd1e995)
 	}
 	n, dim := int(setting.N), s.problem.Dim
+	if setting.Offline {
+		r.Reveal = func(x []float64) {
+			for _, key := range g.trials {
+				x = x[copy(x, s.queries(g, key)):]
+			}
+		}
+	}
 	session, faults, err := p.Open(s.ctx, r, func(x, y []float64) {
 		for j, key := range g.trials {
 			draw(s.problem, key, x[j*n*dim:(j+1)*n*dim], y[j*n:(j+1)*n])
@@ -235,13 +269,57 @@ func (s *suite) play(p *host.Process, g game) (*outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &outcome{answers: make([][]float64, len(g.trials)), faults: faults}
+	trials := len(g.trials)
+	o := &outcome{labels: make([][]float64, trials), marks: make([][]float64, trials), answers: make([][]float64, trials), faults: faults}
 	if err := s.ask(session, g, o); err != nil {
 		return nil, err
 	}
 	o.metrics, faults, err = session.Close(s.ctx)
 	o.faults = append(o.faults, faults...)
 	return o, err
+}
+
+// queries are those of one trial of a game.
+func (s *suite) queries(g game, key uint64) []float64 {
+	dim := s.problem.Dim
+	x := make([]float64, int(s.setting.Queries)*dim)
+	draw(s.problem, key+3<<30, x, nil)
+	if g.same > 0 {
+		other := make([]float64, len(x))
+		draw(s.problem, key+5<<30, other, nil)
+		copy(x[g.same*dim:], other)
+	}
+	return x
+}
+
+// query puts the queries to all trials.
+func (s *suite) query(session *host.Session, g game, o *outcome) error {
+	total, dim := int(s.setting.Queries), s.problem.Dim
+	lists := make([][]float64, len(g.trials))
+	for j, key := range g.trials {
+		lists[j] = s.queries(g, key)
+	}
+	for at := 0; at < total; at += max(1, g.chunk) {
+		rows := min(max(1, g.chunk), total-at)
+		counts := make([]uint32, len(g.trials))
+		var all []float64
+		for j := range counts {
+			counts[j] = uint32(rows)
+			all = append(all, lists[j][at*dim:(at+rows)*dim]...)
+		}
+		labels, marks, faults, err := session.Play(s.ctx, counts, func(x []float64) { all = all[copy(x, all):] })
+		if err != nil {
+			return err
+		}
+		o.faults = append(o.faults, faults...)
+		for j := range counts {
+			o.labels[j] = append(o.labels[j], labels[j*rows:(j+1)*rows]...)
+			for _, m := range marks[j*rows : (j+1)*rows] {
+				o.marks[j] = append(o.marks[j], float64(m))
+			}
+		}
+	}
+	return nil
 }
 
 // ask asks for all answers of a game.
@@ -254,6 +332,9 @@ func (s *suite) ask(session *host.Session, g game, o *outcome) error {
 			return err
 		}
 		o.faults = append(o.faults, other.faults...)
+	}
+	if err := s.query(session, g, o); err != nil {
+		return err
 	}
 	times := 1
 	if g.twice {
@@ -338,8 +419,19 @@ func sameAnswers(want, got []float64) error {
 	return nil
 }
 
+// sameLabels compares the labels and marks of the first queries of two trials.
+func sameLabels(want *outcome, j int, got *outcome, k, queries int) error {
+	if err := sameAnswers(want.labels[j][:queries], got.labels[k][:queries]); err != nil {
+		return why(err, "queries")
+	}
+	return why(sameAnswers(want.marks[j][:queries], got.marks[k][:queries]), "marks of queries")
+}
+
 // sameTrial compares trial j of one outcome with trial k of another, bit for bit.
 func sameTrial(want *outcome, j int, got *outcome, k int) error {
+	if err := sameLabels(want, j, got, k, len(want.labels[j])); err != nil {
+		return err
+	}
 	if err := sameAnswers(want.answers[j], got.answers[k]); err != nil {
 		return err
 	}
