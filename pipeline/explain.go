@@ -67,8 +67,8 @@ func (g *grid) words(entries []*entry, became map[*entry]*kept) []string {
 		label = ""
 		maps.Copy(evaluation, became[e].evaluation)
 	}
-	if task := g.taskAxes(); len(task) > 0 {
-		say("game", "%s", axesInWords(task))
+	if len(g.Adversary) > 0 {
+		say("game", "%s; adversary %s", axesInWords(named(g.taskAxes(), "queries")), alternatives(g.adversaries()))
 	}
 	setting := g.settingAxes(true)
 	if slices.ContainsFunc(entries, func(e *entry) bool { return e.algorithm.GetPrivate() }) {
@@ -148,15 +148,19 @@ func axesInWords(axes []axis) string {
 			if len(values) == 0 || name == "noise_rate" && len(values) == 1 && values[0] == "0" {
 				continue
 			}
-			last := len(values) - 1
-			part := values[last]
-			if last > 0 {
-				part = few(values[:last]) + " or " + part
-			}
-			parts = append(parts, name+" "+part)
+			parts = append(parts, name+" "+alternatives(values))
 		}
 	}
 	return strings.Join(parts, ", ")
+}
+
+// alternatives is "1, 2 or 3".
+func alternatives(values []string) string {
+	last := len(values) - 1
+	if last == 0 {
+		return values[0]
+	}
+	return few(values[:last]) + " or " + values[last]
 }
 
 // named picks axes by their first name.

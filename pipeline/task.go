@@ -70,6 +70,16 @@ func (g *grid) adversaryAxis() axis {
 	return a
 }
 
+// adversaries is the grid's adversaries in words.
+func (g *grid) adversaries() (words []string) {
+	for _, o := range g.adversaryAxis().options {
+		var d draft
+		o.set(&d)
+		words = append(words, d.adversary.String())
+	}
+	return words
+}
+
 // orOne is the values of an axis, or the one that stands for none.
 func orOne[T any](axis schemas.Axis[T]) []T {
 	if len(axis) == 0 {

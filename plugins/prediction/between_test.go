@@ -1,0 +1,217 @@
+package prediction
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/integrate/quad"
+	"pgregory.net/rapid"
+)
+
+// below is P(Lap(scale) < v).
+func below(v, scale float64) float64 {
+	if v < 0 {
+		return math.Exp(v/scale) / 2
+	}
+	return 1 - math.Exp(-v/scale)/2
+}
+
+// chances are the probabilities of left, right and hard for a query of value q, given the thresholds.
+func (b between) chances(q float64) (l, r, h float64) {
+	l = below(b.lo-q, b.scale)
+	r = below(q-max(b.lo, b.hi), b.scale)
+	// Not 1-l-r, which cancels.
+	if b.lo < b.hi {
+		if q < b.lo {
+			h = below(q-b.lo, b.scale) - below(q-b.hi, b.scale)
+		} else {
+			h = below(b.hi-q, b.scale) - below(b.lo-q, b.scale)
+		}
+	}
+	return l, r, h
+}
+
+// overMu integrates f over the unit Laplace number behind mu, exactly but for rounding: Gauss-Legendre between all kinks.
+func overMu(eps0 float64, k int, qs []float64, f func(b between, weight float64)) {
+	unit := eps0 * float64(k) / 2
+	kinks := []float64{0, 0.125 * unit}
+	for _, q := range qs {
+		kinks = append(kinks, (q-lowThreshold)*unit, (highThreshold-q)*unit)
+	}
+	for u := -60.0; u <= 60; u += 1.5 {
+		kinks = append(kinks, u)
+	}
+	slices.Sort(kinks)
+	x, w := make([]float64, 12), make([]float64, 12)
+	for i := 0; i+1 < len(kinks); i++ {
+		if kinks[i+1] <= kinks[i] {
+			continue
+		}
+		quad.Legendre{}.FixedLocations(x, w, kinks[i], kinks[i+1])
+		for j, u := range x {
+			f(newBetween(eps0, k, u), w[j]*math.Exp(-math.Abs(u))/2)
+		}
+	}
+}
+
+// law is the law of the whole transcript of an instance on queries of these values: by number of the transcript, first those that end
+// with a hard query, and last those that do not.
+func law(eps0 float64, k int, qs, kinks []float64) []float64 {
+	var p []float64
+	overMu(eps0, k, kinks, func(b between, weight float64) {
+		open, at := []float64{weight}, 0
+		add := func(v float64) {
+			if at == len(p) {
+				p = append(p, 0)
+			}
+			p[at] += v
+			at++
+		}
+		for _, q := range qs {
+			l, r, h := b.chances(q)
+			var next []float64
+			for _, o := range open {
+				add(o * h)
+				next = append(next, o*l, o*r)
+			}
+			open = next
+		}
+		for _, o := range open {
+			add(o)
+		}
+	})
+	return p
+}
+
+// worst is the largest P(E) - e^eps0 P'(E) over all events E, in both directions.
+func worst(p, q []float64, eps0 float64) float64 {
+	here, there := 0.0, 0.0
+	for i := range p {
+		here += max(0, p[i]-math.Exp(eps0)*q[i])
+		there += max(0, q[i]-math.Exp(eps0)*p[i])
+	}
+	return max(here, there)
+}
+
+func totalOf(p []float64) float64 {
+	total := 0.0
+	for _, v := range p {
+		total += v
+	}
+	return total
+}
+
+// At the least k of either mode, the exact law of whole transcripts stays within (eps0, delta0) for neighbours, for all queries that
+// are tried: any values, each moved by up to one block in any direction.
+func TestTranscriptsArePrivate(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		eps0 := rapid.SampledFrom([]float64{1, 0.5, 0.1}).Draw(t, "eps0")
+		delta0 := rapid.SampledFrom([]float64{0.2, 0.01, 1e-4, 1e-7}).Draw(t, "delta0")
+		mode := rapid.SampledFrom([]string{Paper, Own}).Draw(t, "mode")
+		k := int(math.Ceil(leastBlocks(mode, eps0, delta0)))
+		near := rapid.Bool().Draw(t, "near the thresholds")
+		var s, n []float64
+		for range rapid.IntRange(1, 4).Draw(t, "queries") {
+			votes := rapid.IntRange(0, k).Draw(t, "votes")
+			if near {
+				votes = k*3/8 + rapid.IntRange(0, k/4+1).Draw(t, "votes above")
+			}
+			moved := min(max(votes+rapid.IntRange(-1, 1).Draw(t, "moved"), 0), k)
+			s, n = append(s, float64(votes)/float64(k)), append(n, float64(moved)/float64(k))
+		}
+		p, q := law(eps0, k, s, append(s, n...)), law(eps0, k, n, append(s, n...))
+		if math.Abs(totalOf(p)-1) > 1e-9 || math.Abs(totalOf(q)-1) > 1e-9 {
+			t.Fatalf("laws add up to %v and %v", totalOf(p), totalOf(q))
+		}
+		if d := worst(p, q, eps0); d > delta0 {
+			t.Fatalf("eps0 %v, k %d, queries %v and %v: delta %v, above %v", eps0, k, s, n, d, delta0)
+		}
+	})
+}
+
+// repeated is the law of the transcripts on a query that is asked again and again, with transcripts of the same counts in one: first
+// those that end in a hard query, by lefts and rights, then those that do not, by lefts.
+func repeated(eps0 float64, k, queries int, q, other float64) []float64 {
+	p := make([]float64, queries*(queries+1)/2+queries+1)
+	logChoose := make([][]float64, queries+1)
+	for n := range logChoose {
+		for l := 0; l <= n; l++ {
+			a, _ := math.Lgamma(float64(n) + 1)
+			b, _ := math.Lgamma(float64(l) + 1)
+			c, _ := math.Lgamma(float64(n-l) + 1)
+			logChoose[n] = append(logChoose[n], a-b-c)
+		}
+	}
+	overMu(eps0, k, []float64{q, other}, func(b between, weight float64) {
+		l, r, h := b.chances(q)
+		at := 0
+		for n := 0; n <= queries; n++ {
+			end := h
+			if n == queries {
+				end = 1
+			}
+			for lefts := 0; lefts <= n; lefts++ {
+				p[at] += weight * end * math.Exp(logChoose[n][lefts]+float64(lefts)*math.Log(l)+float64(n-lefts)*math.Log(r))
+				at++
+			}
+		}
+	})
+	return p
+}
+
+// The worst known case: one query at 1/2, asked again and again. Privacy holds, and half of the blocks would break it for small delta0.
+func TestRepeatedQueryIsPrivate(t *testing.T) {
+	const queries = 40
+	for _, eps0 := range []float64{1, 0.2} {
+		for _, delta0 := range []float64{0.01, 1e-5} {
+			delta := func(k int) float64 {
+				k += k % 2
+				half, moved := 0.5, 0.5-1/float64(k)
+				p, q := repeated(eps0, k, queries, half, moved), repeated(eps0, k, queries, moved, half)
+				if math.Abs(totalOf(p)-1) > 1e-9 {
+					t.Fatalf("the law adds up to %v", totalOf(p))
+				}
+				return worst(p, q, eps0)
+			}
+			k := leastBlocks(Own, eps0, delta0)
+			if d := delta(int(math.Ceil(k))); d > delta0 {
+				t.Errorf("eps0 %v, k %v: delta %v, above %v", eps0, k, d, delta0)
+			}
+			if d := delta(int(k / 2.2)); delta0 == 1e-5 && d < delta0 {
+				t.Errorf("eps0 %v, k %v: delta %v is still below %v: nothing is tested here", eps0, int(k/2.2), d, delta0)
+			}
+		}
+	}
+}
+
+// The seeded draws follow the law.
+func TestVerdictsFollowTheLaw(t *testing.T) {
+	const eps0, k, draws = 1, 20, 40000
+	noise := seeded{rand.New(rand.NewPCG(1, 2))}
+	qs := []float64{0.3, 0.75}
+	counts := map[[2]verdict]float64{}
+	for range draws {
+		b := newBetween(eps0, k, noise.threshold())
+		first := b.judge(qs[0], noise.query())
+		second := public // not asked
+		if first != hard {
+			second = b.judge(qs[1], noise.query())
+		}
+		counts[[2]verdict{first, second}]++
+	}
+	p := law(eps0, k, qs, qs)
+	for i, key := range [][2]verdict{{hard, public}, {left, hard}, {right, hard}, {left, left}, {left, right}, {right, left}, {right, right}} {
+		if mean := p[i] * draws; math.Abs(counts[key]-mean) > 5*math.Sqrt(mean)+1 {
+			t.Errorf("transcript %v: %v times, expected %v", key, counts[key], mean)
+		}
+	}
+	heads := 0.0
+	for range draws {
+		heads += noise.coin()
+	}
+	if math.Abs(heads) > 5*math.Sqrt(draws) {
+		t.Errorf("coins add up to %v", heads)
+	}
+}

@@ -1,0 +1,107 @@
+package prediction
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/shatterlab/shatter/plugins/algo"
+)
+
+// generator holds the k hypotheses of one trial and shrinks them: G_oblivious (Algorithm 3) or G_halfspace (Algorithm 4).
+type generator interface {
+	votes(x []float64) int                 // how many of the k hypotheses label x +1; changes nothing
+	hard(x []float64, label float64) error // the query x was hard and its coin fell to label: compute the hypotheses anew
+	public(x []float64) float64            // -1 or +1: the answer once the budget is spent, from public data (hard queries, released labels) only
+}
+
+// block is m examples, row-major.
+type block struct{ x, y []float64 }
+
+// listener is a generator that wants to know what ordinary queries were answered, for its public answers.
+type listener interface {
+	released(x []float64, label float64)
+}
+
+// static is a generator that does not shrink: plain empirical risk minimisation on every block. It learns nothing from the queries, so its
+// public answers are all the same.
+type static struct{ generator }
+
+func (static) hard([]float64, float64) error { return nil }
+
+func (static) public([]float64) float64 { return -1 }
+
+func (s static) inexact() int { return inexact(s.generator) }
+
+func tell(g generator, x []float64, label float64) {
+	if l, ok := g.(listener); ok {
+		l.released(x, label)
+	}
+}
+
+// inexact is how many of the hypotheses that g has computed so far are not certified to be what its algorithm asks for, where it counts them.
+func inexact(g generator) int {
+	if c, ok := g.(interface{ inexact() int }); ok {
+		return c.inexact()
+	}
+	return 0
+}
+
+// newGenerator is the generator of the problem's class over these blocks. affine is of halfspaces only.
+func newGenerator(p algo.Problem, affine bool, blocks []block) (generator, error) {
+	if p.Class != "halfspace" {
+		for _, b := range blocks {
+			if err := checkPoints(p.Domain, p.Dim, b.x); err != nil {
+				return nil, err
+			}
+		}
+	}
+	switch p.Class {
+	case "thresholds":
+		return newThresholds(blocks, p.Domain, p.NoConstant), nil
+	case "intervals", "rectangles":
+		return newRectangles(blocks, p.Domain, p.Dim), nil
+	case "matrix":
+		return newMatrix(blocks, p.Matrix, int(p.Domain))
+	case "halfspace":
+		return newHalfspaceGenerator(blocks, p.Dim, affine)
+	}
+	return nil, algo.Invalid("prediction: no empirical risk minimiser for class %q: use one of %s", p.Class, strings.Join(allClasses(), ", "))
+}
+
+// checkPoints refuses points (row-major) that are not whole numbers in 0..domain-1. Everything after it relies on that.
+func checkPoints(domain uint64, dim int, x []float64) error {
+	for i, v := range x {
+		if !(v >= 0 && v < float64(domain)) || v != math.Floor(v) {
+			return fmt.Errorf("number %v of point %d: want a whole number from 0 to %d", v, i/dim, domain-1)
+		}
+	}
+	return nil
+}
+
+// partition deals the sample out to k blocks of n/k examples by a random permutation; the surplus of n mod k examples is dropped.
+func partition(sample *algo.Data, k int, r *rand.Rand) ([]block, error) {
+	n := sample.Len()
+	if err := enough(n, k); err != nil {
+		return nil, err
+	}
+	m, dim := n/k, sample.Dim()
+	order := r.Perm(n)
+	x, y := make([]float64, 0, k*m*dim), make([]float64, 0, k*m)
+	blocks := make([]block, k)
+	for i := range blocks {
+		for _, j := range order[i*m : (i+1)*m] {
+			x, y = append(x, sample.X(j)...), append(y, sample.Y(j))
+		}
+		blocks[i] = block{x[i*m*dim:], y[i*m:]}
+	}
+	return blocks, nil
+}
+
+func enough(n, k int) error {
+	if n < k {
+		return algo.Infeasible("n = %d examples do not fill k = %d blocks: raise n, or lower k as far as privacy allows", n, k)
+	}
+	return nil
+}

@@ -1,0 +1,327 @@
+package prediction
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/shatterlab/shatter/plugins/algo"
+	"pgregory.net/rapid"
+)
+
+// boxes are all rectangles over 0..domain-1 in that dimension, the empty one first.
+func boxes(domain, dim int) []box {
+	spans := []span{}
+	for a := range domain {
+		for b := a; b < domain; b++ {
+			spans = append(spans, span{float64(a), float64(b)})
+		}
+	}
+	list := []box{nil}
+	for range dim {
+		var next []box
+		for _, b := range list {
+			for _, s := range spans {
+				next = append(next, append(slices.Clone(b), s))
+			}
+		}
+		list = next
+	}
+	return append([]box{emptyBox(dim)}, list...)
+}
+
+// rule is a hypothesis of a small class, written out.
+type rule func(x []float64) float64
+
+func (b box) rule(x []float64) float64 {
+	if b.holds(x) {
+		return 1
+	}
+	return -1
+}
+
+func (r rule) errors(b block) int {
+	n, dim := 0, len(b.x)/max(1, len(b.y))
+	for i, y := range b.y {
+		if r(b.x[i*dim:(i+1)*dim]) != y {
+			n++
+		}
+	}
+	return n
+}
+
+// small is a class that is small enough to list, with a generator over it.
+type small struct {
+	name   string
+	domain int
+	dim    int
+	rules  []rule
+	make   func(blocks []block) generator
+}
+
+const smallMatrix = "1010101" + "0000000" + "1111111" + "0011001" + "1100110" + "0001111" + "0101010" + "1000001" + "1000011"
+
+func smallClasses() []small {
+	var list []small
+	thresholds := func(last int) []rule {
+		var rules []rule
+		for c := range last + 1 {
+			rules = append(rules, func(x []float64) float64 {
+				if x[0] >= float64(c) {
+					return 1
+				}
+				return -1
+			})
+		}
+		return rules
+	}
+	list = append(list,
+		small{"thresholds", 7, 1, thresholds(7), func(b []block) generator { return newThresholds(b, 7, false) }},
+		small{"thresholds without the constant", 7, 1, thresholds(6), func(b []block) generator { return newThresholds(b, 7, true) }})
+	for dim, domain := range []int{1: 7, 2: 5, 3: 3} {
+		if dim == 0 {
+			continue
+		}
+		c := small{fmt.Sprintf("rectangles in dimension %d", dim), domain, dim, nil, func(b []block) generator { return newRectangles(b, uint64(domain), dim) }}
+		for _, b := range boxes(domain, dim) {
+			c.rules = append(c.rules, b.rule)
+		}
+		list = append(list, c)
+	}
+	text := smallMatrix
+	m := small{"matrix", 7, 1, nil, func(b []block) generator {
+		g, err := newMatrix(b, text, 7)
+		if err != nil {
+			panic(err)
+		}
+		return g
+	}}
+	for h := range len(text) / 7 {
+		row := text[h*7 : (h+1)*7]
+		m.rules = append(m.rules, func(x []float64) float64 { return float64(strings.IndexByte("0.1", row[int(x[0])]) - 1) })
+	}
+	return append(list, m)
+}
+
+func (c small) point(t *rapid.T, what string) []float64 {
+	x := make([]float64, c.dim)
+	for j := range x {
+		x[j] = float64(rapid.IntRange(0, c.domain-1).Draw(t, what))
+	}
+	return x
+}
+
+// block draws examples, labelled by a rule of the class or by coins; possibly few, many equal, of one label.
+func (c small) block(t *rapid.T, m int) block {
+	var b block
+	target := rapid.SampledFrom(c.rules).Draw(t, "target")
+	realizable := rapid.Bool().Draw(t, "realizable")
+	for range m {
+		x := c.point(t, "x")
+		y := target(x)
+		if !realizable && rapid.Bool().Draw(t, "flip") {
+			y = -y
+		}
+		b.x, b.y = append(b.x, x...), append(b.y, y)
+	}
+	return b
+}
+
+// points are all points of the domain.
+func (c small) points() [][]float64 {
+	list := [][]float64{nil}
+	for range c.dim {
+		var next [][]float64
+		for _, x := range list {
+			for v := range c.domain {
+				next = append(next, append(slices.Clone(x), float64(v)))
+			}
+		}
+		list = next
+	}
+	return list
+}
+
+// of makes one block's hypothesis a rule.
+func of(g generator) rule { return func(x []float64) float64 { return float64(2*g.votes(x) - 1) } }
+
+// Every hypothesis is a rule of the class that agrees with the hard queries and has the fewest errors among these, the public answers
+// are those of such a rule, a constraint that no rule meets is dropped, and votes of many blocks are the sum of each one's.
+func TestRestrictedMinimisers(t *testing.T) {
+	for _, c := range smallClasses() {
+		t.Run(c.name, func(t *testing.T) {
+			points := c.points()
+			rapid.Check(t, func(t *rapid.T) {
+				blocks := make([]block, rapid.IntRange(1, 3).Draw(t, "blocks"))
+				m := rapid.IntRange(1, 8).Draw(t, "m")
+				each := make([]generator, len(blocks))
+				for i := range blocks {
+					blocks[i] = c.block(t, m)
+					each[i] = c.make(blocks[i : i+1])
+				}
+				together, left := c.make(blocks), c.rules
+				for range rapid.IntRange(0, 5).Draw(t, "hard queries") {
+					x, label := c.point(t, "query"), rapid.SampledFrom([]float64{-1, 1}).Draw(t, "coin")
+					next := slices.DeleteFunc(slices.Clone(left), func(r rule) bool { return r(x) != label })
+					if len(next) > 0 {
+						left = next
+					}
+					for _, g := range append([]generator{together}, each...) {
+						if err := g.hard(x, label); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+				for i, g := range each {
+					c.check(t, of(g), blocks[i], left, points)
+					if inexact(g) != 0 {
+						t.Fatal("a search ran out of steps")
+					}
+				}
+				c.check(t, together.public, block{}, left, points)
+				for _, x := range points {
+					votes := 0
+					for _, g := range each {
+						votes += g.votes(x)
+					}
+					if together.votes(x) != votes {
+						t.Fatalf("%v: %d votes, of single blocks %d", x, together.votes(x), votes)
+					}
+				}
+			})
+		})
+	}
+}
+
+// check says that h is one of the rules that are left and none of these has fewer errors.
+func (c small) check(t *rapid.T, h rule, b block, left []rule, points [][]float64) {
+	fewest := math.MaxInt
+	for _, r := range left {
+		fewest = min(fewest, r.errors(b))
+	}
+	if got := h.errors(b); got != fewest {
+		t.Fatalf("%+v: %d errors, possible are %d", b, got, fewest)
+	}
+	if !slices.ContainsFunc(left, func(r rule) bool {
+		return !slices.ContainsFunc(points, func(x []float64) bool { return r(x) != h(x) })
+	}) {
+		t.Fatalf("%+v: not a rule that agrees with the hard queries", b)
+	}
+}
+
+// What the middle rule promises: a block without errors has its middle moved into what is left.
+func TestThresholdRule(t *testing.T) {
+	g := newThresholds([]block{{[]float64{10, 20}, []float64{-1, 1}}}, 100, false)
+	if g.t[0] != 15 { // 11..20
+		t.Fatalf("threshold %v", g.t[0])
+	}
+	for _, c := range []struct{ x, label, want float64 }{{13, 1, 13}, {5, -1, 13}, {12, -1, 13}, {13, -1, 13}} {
+		if err := g.hard([]float64{c.x}, c.label); err != nil || g.t[0] != c.want {
+			t.Errorf("after %v, %v: threshold %v, %v, want %v", c.x, c.label, g.t[0], err, c.want)
+		}
+	}
+}
+
+// The ends of an interval are in the middle of where they may be, or at the end of the domain's half.
+func TestIntervalRule(t *testing.T) {
+	g := newRectangles([]block{{[]float64{10, 20, 30, 50}, []float64{-1, 1, 1, 1}}}, 100, 1)
+	for _, c := range []struct{ x, label, lo, hi float64 }{{60, 1, 16, 79}, {80, -1, 16, 69}, {15, 1, 13, 69}, {15, -1, 13, 69}} {
+		if err := g.hard([]float64{c.x}, c.label); err != nil || g.boxes[0][0] != (span{c.lo, c.hi}) {
+			t.Errorf("after %v, %v: %v, %v", c.x, c.label, g.boxes[0], err)
+		}
+	}
+}
+
+// Random labels make the searcher give up, not run on; it then has a rectangle that agrees with the hard queries.
+func TestSearchGivesUp(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	var b block
+	for range 300 {
+		b.x = append(b.x, float64(r.IntN(50)), float64(r.IntN(50)), float64(r.IntN(50)))
+		b.y = append(b.y, float64(2*r.IntN(2)-1))
+	}
+	s := searcher{}
+	out, must := emptyBox(3), box{{1, 2}, {3, 4}, {5, 6}}
+	s.best(out, b, must, nil)
+	if s.inexact != 1 || !slices.Equal(out, must) {
+		t.Errorf("%d searches gave up, box %v", s.inexact, out)
+	}
+}
+
+func TestPartitionAndPoints(t *testing.T) {
+	if err := checkPoints(4, 2, []float64{0, 3, 1, 4}); err == nil || !strings.Contains(err.Error(), "number 4 of point 1") {
+		t.Errorf("point outside the domain: %v", err)
+	}
+	for _, v := range []float64{-1, 0.5, math.NaN(), math.Inf(1)} {
+		if checkPoints(4, 1, []float64{v}) == nil {
+			t.Errorf("point %v: no error", v)
+		}
+	}
+	if _, err := newMatrix(make([]block, 300), strings.Repeat("01", 1<<18), 1); err == nil {
+		t.Error("a table of errors that is too large: no error")
+	}
+}
+
+// All labelings of the queries, each with its fewest errors, against the class written out.
+func TestLabelings(t *testing.T) {
+	for _, c := range smallClasses() {
+		if c.dim > 1 {
+			continue
+		}
+		t.Run(c.name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				b := c.block(t, rapid.IntRange(1, 8).Draw(t, "n"))
+				var queries []float64
+				for range rapid.IntRange(1, 5).Draw(t, "queries") {
+					queries = append(queries, c.point(t, "query")...)
+				}
+				key := func(r rule) string {
+					text := ""
+					for i := range queries {
+						text += fmt.Sprint(r(queries[i : i+1]))
+					}
+					return text
+				}
+				want := map[string]int{}
+				for _, r := range c.rules {
+					if e, ok := want[key(r)]; !ok || r.errors(b) < e {
+						want[key(r)] = r.errors(b)
+					}
+				}
+				got := c.labelings(t, b, queries)
+				for _, l := range got.list {
+					h := rule(got.hypothesis(l))
+					if e, ok := want[key(h)]; !ok || e != l.errors {
+						t.Fatalf("labeling %s: %d errors, want %d, %v", key(h), l.errors, e, ok)
+					}
+					delete(want, key(h))
+				}
+				if len(want) > 0 {
+					t.Fatalf("labelings %v are missing", want)
+				}
+			})
+		})
+	}
+}
+
+func (c small) labelings(t *rapid.T, b block, queries []float64) dichotomies {
+	p := algo.Problem{Domain: uint64(c.domain), Dim: 1}
+	switch c.name {
+	case "thresholds":
+		p.Class = "thresholds"
+	case "matrix":
+		p.Class, p.Matrix = "matrix", smallMatrix
+	case "rectangles in dimension 1":
+		p.Class = "intervals"
+	default:
+		p.Class, p.NoConstant = "thresholds", true
+	}
+	got, err := labelings(p, b, queries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}

@@ -1,0 +1,252 @@
+package prediction
+
+import (
+	"fmt"
+	"math"
+)
+
+// halfspaces is G_halfspace (Algorithm 4), repaired at the origin. An example (x, y) is the vector u = y (x, -1), or y x where halfspaces
+// go through the origin; a hypothesis is a vector v != 0 of the same length, right on the example where <u, v> > 0. The lifts of the hard
+// queries span a space; W is what is orthogonal to it, of one dimension less with each hard query that is not in the span already. Every
+// block's hypothesis is a point of W with the largest cdepth in its block, see finder. W is public, the choice in it is not.
+//
+// One linear program per block and hard query where a point of W is right on the whole block, as without noise nearly always.
+type halfspaces struct {
+	affine bool
+	blocks [][]float64 // each: unit vectors, row-major
+	v      []float64   // hypotheses, row-major
+	w      complement
+	find   *finder
+	u      []float64 // a query's lift
+	heard  []float64 // sum of the ordinary queries' lifts times their released labels
+
+	// Counts for metrics: blocks searched; of these the ones without a point of W right on everything, and the ones whose value is
+	// only a lower bound.
+	searched, partial, uncertain int
+}
+
+// redundant is the largest distance from the span of the hard lifts of a unit vector that counts as lying in it.
+const redundant = 1e-9
+
+// newHalfspaceGenerator takes k blocks of points in R^dim. The error names the first number that is not finite.
+func newHalfspaceGenerator(blocks []block, dim int, affine bool) (generator, error) {
+	d := dim
+	if affine {
+		d++
+	}
+	g := &halfspaces{
+		affine: affine,
+		v:      make([]float64, len(blocks)*d),
+		w:      complement{d: d},
+		find:   newFinder(d),
+		u:      make([]float64, d),
+		heard:  make([]float64, d),
+	}
+	for i, b := range blocks {
+		rows, err := g.examples(b, dim)
+		if err != nil {
+			return nil, fmt.Errorf("lift block %d: %w", i, err)
+		}
+		g.blocks = append(g.blocks, rows)
+	}
+	return g, g.choose()
+}
+
+// examples are the vectors u of a block at unit length, which changes no sign. One that is 0 no hypothesis gets right; it is left out.
+func (g *halfspaces) examples(b block, dim int) ([]float64, error) {
+	rows := make([]float64, 0, len(b.y)*len(g.u))
+	for i, y := range b.y {
+		if !g.lift(b.x[i*dim : (i+1)*dim]) {
+			return nil, fmt.Errorf("example %d is %v: use finite numbers", i, b.x[i*dim:(i+1)*dim])
+		}
+		if squaredNorm(g.u) == 0 {
+			continue
+		}
+		for _, u := range g.u {
+			rows = append(rows, math.Copysign(1, y)*u)
+		}
+	}
+	return rows, nil
+}
+
+// lift makes g.u the lift of x at unit length, or 0 where x is 0 and not lifted. It is the only place that knows of affine. It says
+// whether x is finite.
+func (g *halfspaces) lift(x []float64) bool {
+	copy(g.u, x)
+	if g.affine {
+		g.u[len(x)] = -1
+	}
+	var largest float64
+	for _, u := range g.u {
+		largest = max(largest, math.Abs(u))
+	}
+	if largest == 0 {
+		return true
+	}
+	for j := range g.u { // first by the largest, so that no square overflows or vanishes
+		g.u[j] /= largest
+	}
+	normalize(g.u)
+	return largest <= math.MaxFloat64
+}
+
+// choose gives every block a hypothesis in W.
+func (g *halfspaces) choose() error {
+	d := len(g.u)
+	for i, rows := range g.blocks {
+		found, err := g.find.best(rows, &g.w)
+		if err != nil {
+			return fmt.Errorf("choose hypothesis of block %d after %d hard queries: %w", i, g.w.codim(), err)
+		}
+		copy(g.v[i*d:(i+1)*d], found.v)
+		g.searched++
+		if found.value < len(rows)/d {
+			g.partial++
+		}
+		if !found.exact {
+			g.uncertain++
+		}
+	}
+	return nil
+}
+
+// inexact is how many hypotheses so far need not have the largest cdepth.
+func (g *halfspaces) inexact() int { return g.uncertain }
+
+// votes implements generator: k D multiplications, and c D for c hard queries. A query whose lift lies in the span of the hard ones is
+// on every hypothesis's boundary, which labels +1; computed products would have random signs there.
+func (g *halfspaces) votes(x []float64) int {
+	d := len(g.u)
+	g.lift(x)
+	if g.w.distance(g.u) <= redundant {
+		return len(g.blocks)
+	}
+	n := 0
+	for v := g.v; len(v) > 0; v = v[d:] {
+		if innerProduct(v[:d], g.u) >= 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// hard implements generator: W shrinks to the points that have x on the boundary; the coin does not matter. A query in the span
+// changes nothing, nor does one that would leave only 0, which comes after more hard queries than an accurate run has.
+func (g *halfspaces) hard(x []float64, _ float64) error {
+	if !g.lift(x) {
+		return fmt.Errorf("take hard query %v: use finite numbers", x)
+	}
+	before := g.w.codim()
+	if before == g.w.d-1 {
+		return nil
+	}
+	if g.w.cut(g.u); g.w.codim() == before {
+		return nil
+	}
+	return g.choose()
+}
+
+// released tells what an ordinary query was answered. Answers are public, but they reach the generator only here.
+func (g *halfspaces) released(x []float64, label float64) {
+	g.lift(x)
+	for j, u := range g.u {
+		g.heard[j] += float64(label * u)
+	}
+}
+
+// public implements generator: the halfspace of a point of W that depends on W and on released labels only, namely the projection to W
+// of the sum of label times lift. Where W is a line, as after d hard queries, that is its direction with the sign that agrees with the
+// labels, each weighted by its distance from the boundary.
+func (g *halfspaces) public(x []float64) float64 {
+	w := append([]float64(nil), g.heard...)
+	if g.w.project(w) <= redundant*(1+math.Sqrt(squaredNorm(g.heard))) {
+		w = g.w.any()
+	}
+	g.lift(x)
+	if g.w.distance(g.u) <= redundant || innerProduct(w, g.u) >= 0 {
+		return 1
+	}
+	return -1
+}
+
+// complement is the space W of all v in R^d orthogonal to the orthonormal vectors q.
+type complement struct {
+	d int
+	q []float64 // row-major
+	r []float64 // scratch
+}
+
+func (w *complement) codim() int { return len(w.q) / w.d }
+
+func (w *complement) normal(j int) []float64 { return w.q[j*w.d : (j+1)*w.d] }
+
+// project makes v its projection to W, in two passes, as one leaves rounding behind, and returns its length.
+func (w *complement) project(v []float64) float64 {
+	for range 2 {
+		for j := range w.codim() {
+			q := w.normal(j)
+			along := innerProduct(q, v)
+			for i := range v {
+				v[i] -= float64(along * q[i])
+			}
+		}
+	}
+	return math.Sqrt(squaredNorm(v))
+}
+
+// distance is that of u from the span of the q.
+func (w *complement) distance(u []float64) float64 {
+	w.r = append(w.r[:0], u...)
+	return w.project(w.r)
+}
+
+// cut takes out of W what is not orthogonal to the unit vector u; nothing where u lies in the span.
+func (w *complement) cut(u []float64) {
+	v := append([]float64(nil), u...)
+	if w.reach(v) {
+		w.q = append(w.q, v...)
+	}
+}
+
+// reach makes v, which is not much longer than 1, the unit vector along its projection to W; false where that is 0 but for rounding.
+func (w *complement) reach(v []float64) bool {
+	if w.project(v) <= redundant {
+		return false
+	}
+	normalize(v)
+	w.project(v) // what was rounding of a short projection
+	normalize(v)
+	return true
+}
+
+// any is a unit vector of W: the projection of the coordinate vector that keeps most of its length, the first of several.
+func (w *complement) any() []float64 {
+	var best []float64
+	var longest float64
+	for i := range w.d {
+		e := make([]float64, w.d)
+		e[i] = 1
+		if length := w.project(e); length > longest+redundant {
+			best, longest = e, length
+		}
+	}
+	normalize(best)
+	return best
+}
+
+func innerProduct(a, b []float64) (s float64) {
+	for i, v := range a {
+		s += float64(v * b[i])
+	}
+	return s
+}
+
+func squaredNorm(v []float64) float64 { return innerProduct(v, v) }
+
+// normalize makes v != 0 a unit vector.
+func normalize(v []float64) {
+	length := math.Sqrt(squaredNorm(v))
+	for i := range v {
+		v[i] /= length
+	}
+}

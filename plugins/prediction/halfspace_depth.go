@@ -1,0 +1,505 @@
+package prediction
+
+import (
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/shatterlab/shatter/pipeline/concept"
+)
+
+// The depth of v in a sample of unit vectors u is the number of u with <u, v> > 0: an open condition, so that 0 has depth 0 and not, as
+// with >=, the largest of all. cdepth(v) is the largest y such that v is in the convex hull of the points of depth at least y
+// (Kaplan, Mansour, Stemmer and Tsfadia 2020, there closed).
+//
+// The largest cdepth in W = {v: <q_j, v> = 0, j = 1..c} has a dual: v is outside a hull of cones exactly if a halfspace separates them,
+// hence
+//
+//	max over W of cdepth = min over g != 0 in span(q) of M(g),   M(g) = max{depth(z): <g, z> <= 0}.
+//
+// So any points z whose combination lies in W prove the least of their depths from below, and any M(g) bounds the value from above.
+
+const (
+	openMargin = 1e-12 // products of unit vectors above this are positive: rounding is far below
+	thinMargin = 1e-6  // a witness with a smaller margin is a sign that points do not come to an end, see hullOfCells
+	joinMargin = 1e-7  // above what the tolerance of a linear program with maxUnknowns can move a point
+	noMargin   = 1e-9  // a cone is empty where no unit vector has more than this with all its rows
+)
+
+// depth is that of v in the sample rows, and the least positive product of a row with the unit vector along v.
+func depth(rows, v []float64) (count int, margin float64) {
+	d, length := len(v), math.Sqrt(squaredNorm(v))
+	margin = math.Inf(1)
+	for ; len(rows) > 0; rows = rows[d:] {
+		if p := innerProduct(rows[:d], v); p > openMargin*length {
+			count++
+			margin = min(margin, p/length)
+		}
+	}
+	return count, margin
+}
+
+// finder searches points of large depth and cdepth in R^d. It owns scratch memory.
+type finder struct {
+	d           int
+	simplex     concept.Simplex
+	cone, hinge concept.LinearProgram
+	rows, kept  []float64
+	cells       cells
+}
+
+func newFinder(d int) *finder { return &finder{d: d} }
+
+// deepPoint is a unit vector of W with a lower bound on its cdepth; exact says that no point of W has more.
+type deepPoint struct {
+	v     []float64
+	value int
+	exact bool
+}
+
+// witness is a unit vector of known depth on the required side; no point there has depth above most. Nothing within margin of it has
+// less depth; the margin is 0 where the search has named a cell that is too thin for a point in it.
+type witness struct {
+	v           []float64
+	depth, most int
+	margin      float64
+}
+
+// best is a point of W of the largest cdepth in the sample rows. Where a point of W is right on every row, it is the one furthest from
+// the boundaries, which needs one linear program. Otherwise see hull. Where a linear program is not solved, for rows that are nearly but
+// not quite in one hyperplane, it is the projection of the rows' mean, with its depth as lower bound.
+func (f *finder) best(rows []float64, w *complement) (deepPoint, error) {
+	best, err := f.search(rows, w)
+	if errors.Is(err, concept.ErrNotSolved) {
+		return f.project(rows, w, []witness{{v: f.mean(rows)}}, len(rows)/f.d), nil
+	}
+	return best, err
+}
+
+func (f *finder) mean(rows []float64) []float64 {
+	v := make([]float64, f.d)
+	for i, u := range rows {
+		v[i%f.d] += u / float64(len(rows)/f.d)
+	}
+	return v
+}
+
+func (f *finder) search(rows []float64, w *complement) (deepPoint, error) {
+	m := len(rows) / f.d
+	if m == 0 {
+		return deepPoint{w.any(), 0, true}, nil
+	}
+	c, err := f.centre(rows, f.d, w.q)
+	if err != nil {
+		return deepPoint{}, err
+	}
+	if v := slices.Clone(c.v); w.reach(v) {
+		if all, _ := depth(rows, v); all == m {
+			return deepPoint{v, m, true}, nil
+		}
+	}
+	most := m
+	if c.empty {
+		most = m - 1
+	}
+	first, err := f.witness(rows, nil)
+	if err != nil {
+		return deepPoint{}, err
+	}
+	if w.codim() == 0 {
+		return deepPoint{first.v, first.depth, first.depth == min(most, first.most)}, nil
+	}
+	return f.hull(rows, w, first, most)
+}
+
+// hull collects witnesses until a combination of them lies in W: as long as a g in the span of the q has <g, z> > 0 for all of them,
+// the next one is the deepest with <g, z> < 0 (column generation, instead of one witness for each of the 2^c patterns of signs). Where
+// the witnesses are the deepest possible, as for d <= 3, so is the combination.
+func (f *finder) hull(rows []float64, w *complement, first witness, most int) (deepPoint, error) {
+	all := []witness{first}
+	most = min(most, first.most)
+	for limit := 10 + 6*w.codim(); len(all) < limit; {
+		s, err := f.separate(all, w)
+		if err != nil {
+			return deepPoint{}, err
+		}
+		if s.empty {
+			if best, ok, err := f.combine(rows, w, all, most); ok || err != nil {
+				return best, err
+			}
+			break
+		}
+		g := make([]float64, f.d)
+		for j, along := range s.v {
+			for i, q := range w.normal(j) {
+				g[i] -= float64(along * q)
+			}
+		}
+		normalize(g)
+		next, err := f.witness(rows, g)
+		if err != nil {
+			return deepPoint{}, err
+		}
+		most = min(most, next.most)
+		if next.margin < thinMargin {
+			break
+		}
+		all = append(all, next)
+	}
+	return f.hullOfCells(rows, w, all, most)
+}
+
+// maxUnknowns bounds the program of hullOfCells, which has d for each cell.
+const maxUnknowns = 100
+
+// hullOfCells goes on where points do not come to an end: g then tends to a direction with <g, z> >= 0 on all of a cell, whose ever
+// thinner slices beyond g are still the deepest, as when a row lies in the span of the q. Now a witness stands for its whole cell. There
+// are finitely many, and each new one is outside the cells before it.
+func (f *finder) hullOfCells(rows []float64, w *complement, all []witness, most int) (deepPoint, error) {
+	var different []witness
+	for _, z := range all {
+		if !slices.ContainsFunc(different, func(o witness) bool { return sameCell(rows, z.v, o.v) }) {
+			different = append(different, z)
+		}
+	}
+	for len(different)*f.d <= maxUnknowns {
+		v, g, err := f.join(rows, w, different)
+		if err != nil {
+			return deepPoint{}, err
+		}
+		if v != nil {
+			return f.inside(rows, w, different, v, most), nil
+		}
+		if !(squaredNorm(g) > 0) {
+			break
+		}
+		normalize(g)
+		next, err := f.witness(rows, g)
+		if err != nil {
+			return deepPoint{}, err
+		}
+		most = min(most, next.most)
+		if next.margin == 0 || slices.ContainsFunc(different, func(o witness) bool { return sameCell(rows, next.v, o.v) }) {
+			break
+		}
+		different = append(different, next)
+	}
+	return f.project(rows, w, all, most), nil
+}
+
+// sameCell says whether the same rows are positive at the unit vectors a and b.
+func sameCell(rows, a, b []float64) bool {
+	for d := len(a); len(rows) > 0; rows = rows[d:] {
+		if (innerProduct(rows[:d], a) > openMargin) != (innerProduct(rows[:d], b) > openMargin) {
+			return false
+		}
+	}
+	return true
+}
+
+// join looks for a sum in W of points of all the witnesses' cells, by: maximise s with <row, z> >= s for each witness's z and the rows
+// positive there, sum of <q, z> = 0 for all q, |z|_inf <= 1 and 0 <= s <= 1. Failing that, it has a direction g from the multipliers of the
+// q, where <g, z> <= 0 on all the cells; or 0 where s is too small to tell.
+func (f *finder) join(rows []float64, w *complement, cells []witness) (v, g []float64, err error) {
+	d, n := f.d, len(cells)*f.d+1
+	p := concept.LinearProgram{C: make([]float64, n), Low: make([]float64, n), High: make([]float64, n)}
+	for j := range n {
+		p.Low[j], p.High[j] = -1, 1
+	}
+	p.C[n-1], p.Low[n-1] = 1, 0
+	add := func(high float64) []float64 {
+		p.A = append(p.A, make([]float64, n)...)
+		p.RowLow, p.RowHigh = append(p.RowLow, 0), append(p.RowHigh, high)
+		return p.A[len(p.A)-n:]
+	}
+	for k, z := range cells {
+		for i := 0; i < len(rows); i += d {
+			if u := rows[i : i+d]; innerProduct(u, z.v) > openMargin {
+				a := add(math.Inf(1))
+				copy(a[k*d:], u)
+				a[n-1] = -1
+			}
+		}
+	}
+	for j := range w.codim() {
+		a := add(0)
+		for k := range cells {
+			copy(a[k*d:], w.normal(j))
+		}
+	}
+	o, err := f.simplex.Maximize(&p)
+	if err != nil {
+		return nil, nil, err
+	}
+	if o.Value > joinMargin {
+		v = make([]float64, d)
+		for k := range cells {
+			for i := range v {
+				v[i] += o.X[k*d+i]
+			}
+		}
+		return v, nil, nil
+	}
+	g = make([]float64, d)
+	if o.Bound > noMargin {
+		return nil, g, nil
+	}
+	for j, y := range o.Multipliers[len(o.Multipliers)-w.codim():] {
+		for i, q := range w.normal(j) {
+			g[i] -= float64(y * q)
+		}
+	}
+	return nil, g, nil
+}
+
+// inside is v, a point in the hull of the witnesses' cells and but for rounding in W. Where it is 0, all of W is in the hull, as the
+// cells are open: then the deepest projection is taken.
+func (f *finder) inside(rows []float64, w *complement, cells []witness, v []float64, most int) deepPoint {
+	value := len(rows) / f.d
+	for _, z := range cells {
+		value = min(value, z.depth)
+	}
+	if !w.reach(v) {
+		v = f.project(rows, w, cells, most).v
+	}
+	own, _ := depth(rows, v)
+	value = max(value, own)
+	return deepPoint{v, value, value == most}
+}
+
+// separate is the direction, in the coordinates <q_j, z>, that has all witnesses most clearly on one side; empty means that 0 is in the
+// hull of their projections, and then the weights combine them to it.
+func (f *finder) separate(all []witness, w *complement) (centre, error) {
+	c := w.codim()
+	f.kept = f.kept[:0]
+	for _, z := range all {
+		at := len(f.kept)
+		for j := range c {
+			f.kept = append(f.kept, innerProduct(w.normal(j), z.v))
+		}
+		if p := f.kept[at:]; squaredNorm(p) > openMargin*openMargin {
+			normalize(p)
+		} else {
+			clear(p)
+		}
+	}
+	return f.centre(f.kept, c, nil)
+}
+
+// combine is the combination in W of witnesses as deep as possible; not ok where rounding is too large to say.
+func (f *finder) combine(rows []float64, w *complement, all []witness, most int) (best deepPoint, ok bool, err error) {
+	all = slices.Clone(all)
+	slices.SortStableFunc(all, func(a, b witness) int { return b.depth - a.depth })
+	for n := 1; n <= len(all); n++ {
+		if n < len(all) && all[n].depth == all[n-1].depth {
+			continue
+		}
+		s, err := f.separate(all[:n], w)
+		if err != nil {
+			return deepPoint{}, false, err
+		}
+		if !s.empty {
+			continue
+		}
+		v, margin := mixture(w, all[:n], s.weights)
+		before := slices.Clone(v)
+		w.project(v)
+		for i := range before {
+			before[i] -= v[i]
+		}
+		if math.Sqrt(squaredNorm(before)) < margin {
+			return f.inside(rows, w, all[:n], v, most), true, nil
+		}
+	}
+	return deepPoint{}, false, nil
+}
+
+// mixture is the convex combination of the witnesses with weights for their projections to the span of the q at unit length. All used ones
+// may move by up to margin without losing depth, and so may the sum.
+func mixture(w *complement, all []witness, weights []float64) (v []float64, margin float64) {
+	v, margin = make([]float64, w.d), math.Inf(1)
+	total := 0.0
+	for k, z := range all {
+		weight := weights[k]
+		if weight <= 0 {
+			continue
+		}
+		if length := w.along(z.v); length > openMargin {
+			weight /= length
+		}
+		total += weight
+		margin = min(margin, z.margin)
+		for i, x := range z.v {
+			v[i] += float64(weight * x)
+		}
+	}
+	for i := range v {
+		v[i] /= total
+	}
+	return v, margin
+}
+
+// project is the deepest of the witnesses' projections to W: a point whose depth is all that is known of its cdepth.
+func (f *finder) project(rows []float64, w *complement, all []witness, most int) deepPoint {
+	best := w.any()
+	value, _ := depth(rows, best)
+	for _, z := range all {
+		v := slices.Clone(z.v)
+		if !w.reach(v) {
+			continue
+		}
+		if own, _ := depth(rows, v); own > value {
+			best, value = v, own
+		}
+	}
+	return deepPoint{best, value, value == most}
+}
+
+// along is the length of v's projection to the span of the q.
+func (w *complement) along(v []float64) float64 {
+	var square float64
+	for j := range w.codim() {
+		p := innerProduct(w.normal(j), v)
+		square += float64(p * p)
+	}
+	return math.Sqrt(square)
+}
+
+// witness is a point z as deep as the search finds with <side, z> > 0, or anywhere where side is nil. Is no point right on everything, it
+// is in the deepest cell of the arrangement for d <= 3; for larger d, where that is NP-hard, the point of least hinge loss names a cell
+// that is deep. Either way it is the cell's point furthest from the boundaries.
+func (f *finder) witness(rows, side []float64) (witness, error) {
+	m := len(rows) / f.d
+	f.rows = append(append(f.rows[:0], rows...), side...)
+	c, err := f.centre(f.rows, f.d, nil)
+	if err != nil {
+		return witness{}, err
+	}
+	if z := f.judged(rows, side, c.v); z.depth == m {
+		return z, nil
+	}
+	most := m
+	if c.empty {
+		most = m - 1
+	}
+	if f.d <= maxCellDim {
+		most = f.keepCell(m)
+	} else if err := f.keepHinge(m); err != nil {
+		return witness{}, err
+	}
+	if c, err = f.centre(f.kept, f.d, nil); err != nil {
+		return witness{}, err
+	}
+	z := f.judged(rows, side, c.v)
+	z.most = most
+	if z.depth+len(side)/f.d < len(f.kept)/f.d {
+		z.margin = 0
+	}
+	return z, nil
+}
+
+// judged is v as a witness, or side itself where v is not on its side.
+func (f *finder) judged(rows, side, v []float64) witness {
+	length := math.Sqrt(squaredNorm(v))
+	if side != nil && !(innerProduct(side, v) > openMargin*length) {
+		v = side
+	}
+	v = slices.Clone(v)
+	if squaredNorm(v) == 0 {
+		v[0] = 1
+	}
+	normalize(v)
+	count, margin := depth(rows, v)
+	if side != nil {
+		margin = min(margin, innerProduct(side, v))
+	}
+	return witness{v, count, len(rows) / f.d, margin}
+}
+
+// keepCell keeps, of f.rows, those that are positive in the deepest cell, and returns its depth. Row m, where there is one, must be
+// among them: it weighs more than all others.
+func (f *finder) keepCell(m int) int {
+	weight, inside := f.cells.deepest(f.rows, f.d, m)
+	f.kept = f.kept[:0]
+	for i, in := range inside {
+		if in {
+			f.kept = append(f.kept, f.rows[i*f.d:(i+1)*f.d]...)
+		}
+	}
+	if len(inside) > m {
+		weight -= m + 1
+	}
+	return weight
+}
+
+// keepHinge keeps, of f.rows, those that are positive at the v that minimises sum_i max(0, 1 - <u_i, v>), and row m, where there is one.
+// There row m has weight m + 1. The v is read off the dual, max sum_i a_i with sum_i a_i u_i = 0 and a within the weights, which has a
+// table of d rows only.
+func (f *finder) keepHinge(m int) error {
+	d, p := f.d, &f.hinge
+	n := len(f.rows) / d
+	for _, v := range []*[]float64{&p.C, &p.Low, &p.High} {
+		*v = slices.Grow((*v)[:0], n)[:n]
+	}
+	p.A, p.RowLow, p.RowHigh = slices.Grow(p.A[:0], n*d)[:n*d], slices.Grow(p.RowLow[:0], d)[:d], slices.Grow(p.RowHigh[:0], d)[:d]
+	clear(p.RowLow)
+	clear(p.RowHigh)
+	for i := range n {
+		p.C[i], p.Low[i], p.High[i] = 1, 0, 1
+		if i == m {
+			p.High[i] = float64(m + 1)
+		}
+		for j := range d {
+			p.A[j*n+i] = f.rows[i*d+j]
+		}
+	}
+	o, err := f.simplex.Maximize(p)
+	if err != nil && !errors.Is(err, concept.ErrNotSolved) {
+		return err
+	}
+	f.kept = f.kept[:0]
+	for i := range n {
+		row := f.rows[i*d : (i+1)*d]
+		if i == m || err == nil && innerProduct(row, o.Multipliers) > openMargin*math.Sqrt(squaredNorm(o.Multipliers)) {
+			f.kept = append(f.kept, row...)
+		}
+	}
+	return nil
+}
+
+// centre is the answer to a cone program. The slices are the simplex's.
+type centre struct {
+	v       []float64
+	empty   bool      // proved: no v with |v|_inf <= 1 has more than noMargin with all rows
+	weights []float64 // of the rows, at least 0; where empty their weighted sum is 0 but for noMargin, and they sum to about 1 or more
+}
+
+// centre solves: maximise s with <row, v> >= s for all rows, unit vectors of R^d, <q, v> = 0 for all q, |v|_inf <= 1 and s >= 0.
+func (f *finder) centre(rows []float64, d int, q []float64) (centre, error) {
+	m, c, n, p := len(rows)/d, len(q)/d, d+1, &f.cone
+	for _, v := range []*[]float64{&p.C, &p.Low, &p.High} {
+		*v = slices.Grow((*v)[:0], n)[:n]
+	}
+	for j := range d {
+		p.C[j], p.Low[j], p.High[j] = 0, -1, 1
+	}
+	p.C[d], p.Low[d], p.High[d] = 1, 0, math.Sqrt(float64(d))
+	p.A, p.RowLow, p.RowHigh = p.A[:0], p.RowLow[:0], p.RowHigh[:0]
+	for i := range m {
+		p.A = append(append(p.A, rows[i*d:(i+1)*d]...), -1)
+		p.RowLow, p.RowHigh = append(p.RowLow, 0), append(p.RowHigh, math.Inf(1))
+	}
+	for j := range c {
+		p.A = append(append(p.A, q[j*d:(j+1)*d]...), 0)
+		p.RowLow, p.RowHigh = append(p.RowLow, 0), append(p.RowHigh, 0)
+	}
+	o, err := f.simplex.Maximize(p)
+	if err != nil {
+		return centre{}, err
+	}
+	weights := o.Multipliers[:m]
+	for i := range weights {
+		weights[i] = -weights[i]
+	}
+	return centre{o.X[:d], o.Bound <= noMargin, weights}, nil
+}

@@ -1,0 +1,489 @@
+package prediction
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/shatterlab/shatter/pipeline/concept"
+)
+
+type depthVectors struct {
+	Plane []struct {
+		A           [][]float64
+		B           []float64 `json:"b"`
+		Box         float64
+		Points      [][]float64
+		Depth       []int
+		Cdepth      []int
+		MaxDepth    int `json:"max_depth"`
+		NumVertices int `json:"n_vertices"`
+	}
+	Codim1 []struct {
+		U          [][]float64
+		Q          []float64
+		MaxPlus    int `json:"max_depth_plus"`
+		MaxMinus   int `json:"max_depth_minus"`
+		MaxDepth   int `json:"max_depth"`
+		MaxOnHyper int `json:"max_cdepth_on_hyperplane"`
+	}
+	Cone struct {
+		X     [][]float64
+		Y     []float64 `json:"y"`
+		Q     []float64
+		SFree float64 `json:"s_free"`
+		SOn   float64 `json:"s_on_hyperplane"`
+	} `json:"cone_lp"`
+}
+
+func readDepthVectors(t *testing.T) (v depthVectors) {
+	t.Helper()
+	text, err := os.ReadFile("testdata/cdepth.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &v); err != nil {
+		t.Fatal(err)
+	}
+	if len(v.Plane) == 0 || len(v.Codim1) == 0 || len(v.Cone.X) == 0 {
+		t.Fatal("no vectors")
+	}
+	return v
+}
+
+// unitRows are the vectors at unit length, row-major, without those that are 0.
+func unitRows(vectors [][]float64) (rows []float64) {
+	for _, u := range vectors {
+		if u = slices.Clone(u); squaredNorm(u) > 0 {
+			normalize(u)
+			rows = append(rows, u...)
+		}
+	}
+	return rows
+}
+
+// Closed constraints <a, x> >= b in a box of the plane: the vertices of the arrangement carry all hulls.
+func TestDepthAndCdepthInThePlane(t *testing.T) {
+	for i, c := range readDepthVectors(t).Plane {
+		closed := func(x []float64) (n int) {
+			for k, a := range c.A {
+				if innerProduct(a, x) >= c.B[k]-1e-9 {
+					n++
+				}
+			}
+			return n
+		}
+		vertices := planeVertices(c.A, c.B, c.Box)
+		if len(vertices) != c.NumVertices {
+			t.Errorf("case %d: %d vertices, want %d", i, len(vertices), c.NumVertices)
+		}
+		most := 0
+		for _, v := range vertices {
+			most = max(most, closed(v))
+		}
+		if most != c.MaxDepth {
+			t.Errorf("case %d: depth %d, want %d", i, most, c.MaxDepth)
+		}
+		for p, x := range c.Points {
+			if got := closed(x); got != c.Depth[p] {
+				t.Errorf("case %d: depth of %v is %d, want %d", i, x, got, c.Depth[p])
+			}
+			got := most
+			for ; !inHull(t, x, vertices, func(v []float64) bool { return closed(v) >= got }); got-- {
+			}
+			if got != c.Cdepth[p] {
+				t.Errorf("case %d: cdepth of %v is %d, want %d", i, x, got, c.Cdepth[p])
+			}
+		}
+	}
+}
+
+func planeVertices(a [][]float64, b []float64, box float64) (vertices [][]float64) {
+	a, b = slices.Clone(a), slices.Clone(b)
+	for _, e := range [][]float64{{1, 0}, {-1, 0}, {0, 1}, {0, -1}} {
+		a, b = append(a, e), append(b, -box)
+	}
+	for i := range a {
+		for j := range i {
+			det := a[i][0]*a[j][1] - a[i][1]*a[j][0]
+			if math.Abs(det) < 1e-12 {
+				continue
+			}
+			x := []float64{(b[i]*a[j][1] - a[i][1]*b[j]) / det, (a[i][0]*b[j] - b[i]*a[j][0]) / det}
+			if max(math.Abs(x[0]), math.Abs(x[1])) <= box+1e-9 {
+				vertices = append(vertices, x)
+			}
+		}
+	}
+	return vertices
+}
+
+// inHull says whether x is a convex combination of the points that are in.
+func inHull(t *testing.T, x []float64, points [][]float64, in func([]float64) bool) bool {
+	p := concept.LinearProgram{RowLow: append(slices.Clone(x), 1), RowHigh: append(slices.Clone(x), 1)}
+	var chosen [][]float64
+	for _, v := range points {
+		if in(v) {
+			chosen = append(chosen, append(slices.Clone(v), 1))
+		}
+	}
+	p.C, p.Low, p.High = make([]float64, len(chosen)), make([]float64, len(chosen)), make([]float64, len(chosen))
+	for k := range p.RowLow {
+		for j, v := range chosen {
+			p.High[j] = 1
+			p.A = append(p.A, v[k])
+		}
+	}
+	_, err := new(concept.Simplex).Maximize(&p)
+	if err != nil && !errors.Is(err, concept.ErrInfeasible) {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+func TestCdepthOnAPlane(t *testing.T) {
+	for i, c := range readDepthVectors(t).Codim1 {
+		rows, f := unitRows(c.U), newFinder(3)
+		q := unitRows([][]float64{c.Q})
+		minus := []float64{-q[0], -q[1], -q[2]}
+		for _, side := range []struct {
+			name string
+			side []float64
+			want int
+		}{{"anywhere", nil, c.MaxDepth}, {"where <q,z> < 0", minus, c.MaxMinus}, {"where <q,z> > 0", q, c.MaxPlus}} {
+			z, err := f.witness(rows, side.side)
+			if err != nil || z.depth != side.want || z.most != side.want {
+				t.Errorf("case %d: deepest witness %s %+v, error %v, want %d", i, side.name, z, err, side.want)
+			}
+		}
+		w := &complement{d: 3}
+		w.cut(c.Q)
+		got, err := f.best(rows, w)
+		if err != nil || got.value != c.MaxOnHyper || !got.exact || math.Abs(innerProduct(got.v, q)) > 1e-12 {
+			t.Errorf("case %d: best on the plane %+v, error %v, want %d", i, got, err, c.MaxOnHyper)
+		}
+	}
+}
+
+func TestConeProgram(t *testing.T) {
+	c := readDepthVectors(t).Cone
+	var x []float64
+	for _, row := range c.X {
+		x = append(x, row...)
+	}
+	made, err := newHalfspaceGenerator([]block{{x, c.Y}}, 2, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := made.(*halfspaces).blocks[0]
+	q := unitRows([][]float64{c.Q})
+	for _, side := range []struct {
+		q    []float64
+		want float64
+	}{{nil, c.SFree}, {q, c.SOn}} {
+		got, err := newFinder(3).centre(rows, 3, side.q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		count, margin := depth(rows, got.v)
+		if s := margin * math.Sqrt(squaredNorm(got.v)); count != len(c.Y) || math.Abs(s-side.want) > 1e-9 || got.empty {
+			t.Errorf("margin %v on %d examples, want %v", s, count, side.want)
+		}
+	}
+}
+
+// cell is one of an arrangement: its sign at every row, a point inside, the number of positive rows.
+type cell struct {
+	signs []float64
+	depth int
+}
+
+// solveCone maximises s over z_1..z_n in R^d, |z| <= 1, s in 0..1, with <signs[c][i] u_i, z_c> >= s for all c and i and, for all q,
+// sum_c <q, z_c> = 0 (where target is given: sum_c z_c = target instead, up to a factor of at least 0). It says whether s > 0.
+func solveCone(t *rapid.T, rows []float64, d int, chosen []cell, q []float64, target []float64) bool {
+	n := len(chosen)*d + 2 // s and the factor
+	p := concept.LinearProgram{C: make([]float64, n), Low: make([]float64, n), High: make([]float64, n)}
+	for j := range n {
+		p.Low[j], p.High[j] = -1, 1
+	}
+	p.C[n-2], p.Low[n-2], p.Low[n-1], p.High[n-1] = 1, 0, 0, 1e3
+	row := func(low, high float64) []float64 {
+		p.A = append(p.A, make([]float64, n)...)
+		p.RowLow, p.RowHigh = append(p.RowLow, low), append(p.RowHigh, high)
+		return p.A[len(p.A)-n:]
+	}
+	for c, cell := range chosen {
+		for i, sign := range cell.signs {
+			r := row(0, math.Inf(1))
+			for j := range d {
+				r[c*d+j] = sign * rows[i*d+j]
+			}
+			r[n-2] = -1
+		}
+	}
+	sums := func(v []float64, factor float64) {
+		r := row(0, 0)
+		for c := range chosen {
+			copy(r[c*d:], v)
+		}
+		r[n-1] = factor
+	}
+	for i := 0; i < len(q); i += d {
+		sums(q[i:i+d], 0)
+	}
+	for j, x := range target {
+		e := make([]float64, d)
+		e[j] = 1
+		sums(e, -x)
+	}
+	o, err := new(concept.Simplex).Maximize(&p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o.Value > 1e-9
+}
+
+// allCells lists the open cells of the arrangement.
+func allCells(t *rapid.T, rows []float64, d int) (all []cell) {
+	m := len(rows) / d
+	for bits := range 1 << m {
+		c := cell{signs: make([]float64, m)}
+		for i := range m {
+			c.signs[i] = -1
+			if bits>>i&1 == 1 {
+				c.signs[i] = 1
+				c.depth++
+			}
+		}
+		if solveCone(t, rows, d, []cell{c}, nil, nil) {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// hullMeets is whether the hull of the cells with depth y or more meets W, or holds the direction v where it is given. The hull is open:
+// a point in it is a sum of points of all its cells.
+func hullMeets(t *rapid.T, rows []float64, all []cell, y int, w *complement, v []float64) bool {
+	var level []cell
+	for _, c := range all {
+		if c.depth >= y {
+			level = append(level, c)
+		}
+	}
+	return len(level) > 0 && solveCone(t, rows, w.d, level, w.q, v)
+}
+
+// drawRows are m unit vectors: Gaussian, or of small whole numbers, many of which repeat, are opposite or lie in one plane.
+func drawRows(t *rapid.T, m, d int) []float64 {
+	var u [][]float64
+	r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+	whole := rapid.Bool().Draw(t, "whole")
+	for range m {
+		v := make([]float64, d)
+		for squaredNorm(v) == 0 {
+			for j := range v {
+				v[j] = r.NormFloat64()
+				if whole {
+					v[j] = float64(r.IntN(3) - 1)
+				}
+			}
+		}
+		u = append(u, v)
+	}
+	return unitRows(u)
+}
+
+func TestDeepestCellAgainstAllCells(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d, m := rapid.IntRange(1, 3).Draw(t, "d"), rapid.IntRange(1, 6).Draw(t, "m")
+		rows := drawRows(t, m+1, d)
+		side := rows[m*d:]
+		anywhere, there := 0, 0
+		for _, c := range allCells(t, rows, d) {
+			count := c.depth
+			if c.signs[m] > 0 {
+				count--
+				there = max(there, count)
+			}
+			anywhere = max(anywhere, count)
+		}
+		f := newFinder(d)
+		for _, c := range []struct {
+			side []float64
+			want int
+		}{{nil, anywhere}, {side, there}} {
+			z, err := f.witness(rows[:m*d], c.side)
+			if err != nil || z.depth != c.want || z.most != c.want {
+				t.Fatalf("rows %v, side %v: %+v, error %v, want depth %d", rows[:m*d], c.side, z, err, c.want)
+			}
+			if c.side != nil && !(innerProduct(c.side, z.v) > 0) {
+				t.Fatalf("rows %v, side %v: %v is on the other side", rows[:m*d], c.side, z.v)
+			}
+		}
+	})
+}
+
+// drawComplement is W of codimension c in R^d.
+func drawComplement(t *rapid.T, d, c int) *complement {
+	w := &complement{d: d}
+	for w.codim() < c {
+		if u := drawRows(t, 1, d); w.distance(u) > 1e-3 {
+			w.cut(u)
+		}
+	}
+	return w
+}
+
+// The value is the largest level whose hull meets W, and the point is in that hull: exactly for d <= 3, from below for d = 4.
+func TestBestAgainstAllHulls(t *testing.T) {
+	exact, below := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		d := rapid.IntRange(1, 4).Draw(t, "d")
+		m := rapid.IntRange(1, 6).Draw(t, "m")
+		w := drawComplement(t, d, rapid.IntRange(0, d-1).Draw(t, "c"))
+		rows := drawRows(t, m, d)
+		all := allCells(t, rows, d)
+		want := m
+		for ; want > 0 && !hullMeets(t, rows, all, want, w, nil); want-- {
+		}
+		got, err := newFinder(d).best(rows, w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		context := fmt.Sprintf("d %d, rows %v, q %v: %+v, want value %d", d, rows, w.q, got, want)
+		switch {
+		case math.Abs(squaredNorm(got.v)-1) > 1e-12 || w.along(got.v) > 1e-12:
+			t.Fatalf("%s: not a unit vector of W", context)
+		case got.value > want, (d <= 3 || got.exact) && got.value != want, d <= 3 && !got.exact:
+			t.Fatal(context)
+		case got.value > 0 && !hullMeets(t, rows, all, got.value, &complement{d: d}, got.v):
+			t.Fatalf("%s: the point is not in the hull", context)
+		}
+		// Fact 1 for open depth and cones: d points of the hull's level suffice.
+		if count, _ := depth(rows, got.v); count < d*got.value-(d-1)*m {
+			t.Fatalf("%s: depth %d", context, count)
+		}
+		if got.exact {
+			exact++
+		} else {
+			below++
+		}
+	})
+	t.Logf("exact %d, lower bounds %d", exact, below)
+}
+
+// Rows that are parallel but for a tiny part, and hard queries close to rows: there is always a unit vector of W, and its value lies
+// between its depth and the number of rows.
+func TestBestOnNearlyDegenerateSamples(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d, m := rapid.IntRange(2, 6).Draw(t, "d"), rapid.IntRange(2, 20).Draw(t, "m")
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 2))
+		rows := drawRows(t, m, d)
+		near := func() []float64 {
+			v := slices.Clone(rows[d*r.IntN(m):][:d])
+			sign, size := float64(1-2*r.IntN(2)), math.Pow(10, -4-11*r.Float64())
+			for j := range v {
+				v[j] = sign * (v[j] + size*r.NormFloat64())
+			}
+			normalize(v)
+			return v
+		}
+		for range m / 2 {
+			copy(rows[d*r.IntN(m):], near())
+		}
+		w := &complement{d: d}
+		for range rapid.IntRange(0, d-1).Draw(t, "c") {
+			w.cut(near())
+		}
+		got, err := newFinder(d).best(rows, w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		own, _ := depth(rows, got.v)
+		if math.Abs(squaredNorm(got.v)-1) > 1e-12 || w.along(got.v) > 1e-12 || got.value < own || got.value > m {
+			t.Fatalf("rows %v, q %v: %+v of depth %d", rows, w.q, got, own)
+		}
+	})
+}
+
+// The dual of the largest cdepth in W: the least, over directions g in the span of q, of the largest depth with <g, z> < 0. In two
+// dimensions it changes only where g is orthogonal to an edge of a cell, or, where cells have no edges, along a row.
+func TestCdepthDuality(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := rapid.IntRange(1, 2).Draw(t, "c")
+		d := rapid.IntRange(c+1, 3).Draw(t, "d")
+		m := rapid.IntRange(3, 5).Draw(t, "m")
+		w, rows := drawComplement(t, d, c), drawRows(t, m, d)
+		all := allCells(t, rows, d)
+		dual := m
+		for _, g := range dualDirections(w, rows) {
+			deepest := 0
+			for _, k := range all {
+				side := cell{signs: append(slices.Clone(k.signs), -1)}
+				if k.depth > deepest && solveCone(t, append(slices.Clone(rows), g...), d, []cell{side}, nil, nil) {
+					deepest = k.depth
+				}
+			}
+			dual = min(dual, deepest)
+		}
+		primal := m
+		for ; primal > 0 && !hullMeets(t, rows, all, primal, w, nil); primal-- {
+		}
+		got, err := newFinder(d).best(rows, w)
+		if err != nil || primal != dual || got.value != dual {
+			t.Fatalf("d %d, rows %v, q %v: primal %d, dual %d, found %+v, error %v", d, rows, w.q, primal, dual, got, err)
+		}
+	})
+}
+
+// dualDirections are unit vectors of the span of q: both for c = 1; for c = 2 and d = 3 all where the dual may change, and one between
+// each two of them.
+func dualDirections(w *complement, rows []float64) (all [][]float64) {
+	at := func(a, b float64) {
+		g := make([]float64, w.d)
+		for i := range g {
+			g[i] = a * w.q[i]
+			if w.codim() == 2 {
+				g[i] += b * w.normal(1)[i]
+			}
+		}
+		normalize(g)
+		all = append(all, g)
+	}
+	if w.codim() == 1 {
+		at(1, 0)
+		at(-1, 0)
+		return all
+	}
+	angles := []float64{0}
+	along := func(z []float64, quarter float64) {
+		if a, b := innerProduct(z, w.normal(0)), innerProduct(z, w.normal(1)); math.Hypot(a, b) > 1e-9 {
+			angle := math.Atan2(b, a) + quarter
+			angles = append(angles, turn(angle), turn(angle+math.Pi))
+		}
+	}
+	for i := 0; i < len(rows); i += 3 {
+		u := rows[i : i+3]
+		along(u, 0)
+		for j := 0; j < i; j += 3 {
+			v := rows[j : j+3]
+			along([]float64{u[1]*v[2] - u[2]*v[1], u[2]*v[0] - u[0]*v[2], u[0]*v[1] - u[1]*v[0]}, math.Pi/2)
+		}
+	}
+	slices.Sort(angles)
+	angles = append(angles, angles[0]+2*math.Pi)
+	for i, angle := range angles[1:] {
+		at(math.Cos(angle), math.Sin(angle))
+		middle := (angle + angles[i]) / 2
+		at(math.Cos(middle), math.Sin(middle))
+	}
+	return all
+}

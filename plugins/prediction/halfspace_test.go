@@ -1,0 +1,453 @@
+package prediction
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// halfspaceTrial is a target v = (a, -w) in general position with k Gaussian blocks of m examples labelled by it; noise flips labels.
+type halfspaceTrial struct {
+	d      int
+	target []float64 // of length d + 1, on the lift (x, -1)
+	blocks []block
+	r      *rand.Rand
+}
+
+func newHalfspaceTrial(d, k, m int, noise float64, seed uint64) *halfspaceTrial {
+	t := &halfspaceTrial{d: d, r: rand.New(rand.NewPCG(seed, uint64(d)))}
+	t.target = append(t.point(), 0.3*t.r.NormFloat64())
+	for range k {
+		b := block{}
+		for range m {
+			x := t.point()
+			y := t.label(x)
+			if t.r.Float64() < noise {
+				y = -y
+			}
+			b.x, b.y = append(b.x, x...), append(b.y, y)
+		}
+		t.blocks = append(t.blocks, b)
+	}
+	return t
+}
+
+func (t *halfspaceTrial) point() []float64 {
+	x := make([]float64, t.d)
+	for j := range x {
+		x[j] = t.r.NormFloat64()
+	}
+	return x
+}
+
+func (t *halfspaceTrial) label(x []float64) float64 {
+	return sign(innerProduct(t.target[:t.d], x) - t.target[t.d])
+}
+
+func sign(v float64) float64 {
+	if v >= 0 {
+		return 1
+	}
+	return -1
+}
+
+// onto is a Gaussian point projected to the hyperplane <v, (x, -1)> = 0.
+func (t *halfspaceTrial) onto(v []float64) []float64 {
+	x := t.point()
+	a := v[:t.d]
+	if square := squaredNorm(a); square > 0 {
+		f := (innerProduct(a, x) - v[t.d]) / square
+		for j := range x {
+			x[j] -= f * a[j]
+		}
+	}
+	return x
+}
+
+// play is Algorithm 2 without noise: a query is hard where the share of votes is between 3/8 and 5/8.
+func (t *halfspaceTrial) play(test testing.TB, g generator, queries int,
+	next func(i int) []float64, heard func(x []float64, label float64)) (hard int) {
+	test.Helper()
+	k := float64(len(t.blocks))
+	for i := range queries {
+		x := next(i)
+		label, q := 1.0, float64(g.votes(x))/k
+		switch {
+		case q < 3./8:
+			label = -1
+		case q <= 5./8:
+			hard++
+			label = float64(1 - 2*t.r.IntN(2))
+			if err := g.hard(x, label); err != nil {
+				test.Fatal(err)
+			}
+		}
+		heard(x, label)
+	}
+	return hard
+}
+
+// error is the share of 2000 fresh points on which the majority of the votes is wrong.
+func (t *halfspaceTrial) error(g generator) float64 {
+	wrong := 0
+	for range 2000 {
+		x := t.point()
+		if sign(float64(2*g.votes(x)-len(t.blocks))) != t.label(x) {
+			wrong++
+		}
+	}
+	return float64(wrong) / 2000
+}
+
+func newHalfspaces(t testing.TB, blocks []block, dim int, affine bool) *halfspaces {
+	t.Helper()
+	g, err := newHalfspaceGenerator(blocks, dim, affine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g.(*halfspaces)
+}
+
+// fixed does not shrink.
+type fixed struct{ *halfspaces }
+
+func (fixed) hard([]float64, float64) error { return nil }
+
+func ignore([]float64, float64) {}
+
+// At most d hard queries against any adversary; these two make it exactly d. Without shrinking most queries are hard.
+func TestAtMostDHardQueries(t *testing.T) {
+	const k, m, queries = 120, 40, 200
+	for _, d := range []int{1, 2, 3, 5} {
+		for seed := range uint64(2) {
+			for _, adversary := range []string{"boundary", "adaptive"} {
+				trial := newHalfspaceTrial(d, k, m, 0, seed)
+				next, heard := func(int) []float64 { return trial.onto(trial.target) }, ignore
+				if adversary == "adaptive" {
+					next, heard = trial.adaptive(t)
+				}
+				g := newHalfspaces(t, trial.blocks, d, true)
+				if hard := trial.play(t, g, queries, next, heard); hard != d {
+					t.Errorf("d %d, seed %d, %s: %d hard queries", d, seed, adversary, hard)
+				}
+				if wrong := trial.error(g); wrong > 0.05 {
+					t.Errorf("d %d, seed %d, %s: error %v", d, seed, adversary, wrong)
+				}
+				if g.searched != k*(d+1) || g.uncertain > g.partial || adversary == "boundary" && g.partial > 0 {
+					t.Errorf("d %d, seed %d, %s: of %d searches %d partial, %d uncertain", d, seed, adversary, g.searched, g.partial, g.uncertain)
+				}
+				if d+1 <= maxCellDim && g.inexact() > 0 {
+					t.Errorf("d %d, seed %d, %s: %d uncertain values", d, seed, adversary, g.inexact())
+				}
+			}
+			trial := newHalfspaceTrial(d, k, m, 0, seed)
+			still := fixed{newHalfspaces(t, trial.blocks, d, true)}
+			if hard := trial.play(t, still, queries, func(int) []float64 { return trial.onto(trial.target) }, ignore); hard < queries/4 {
+				t.Errorf("d %d, seed %d: without shrinking %d of %d queries are hard", d, seed, hard, queries)
+			}
+		}
+	}
+}
+
+// adaptive fits a halfspace to the answers every five queries, by hinge loss, and asks for points on its boundary.
+func (t *halfspaceTrial) adaptive(test testing.TB) (next func(int) []float64, heard func([]float64, float64)) {
+	var answers []float64
+	f, v := newFinder(t.d+1), append(t.point(), 0)
+	next = func(i int) []float64 {
+		if i%5 == 0 && i > 0 {
+			z, err := f.witness(answers, nil)
+			if err != nil {
+				test.Fatal(err)
+			}
+			v = z.v
+		}
+		return t.onto(v)
+	}
+	heard = func(x []float64, label float64) {
+		u := append(slices.Clone(x), -1)
+		normalize(u)
+		for _, c := range u {
+			answers = append(answers, label*c)
+		}
+	}
+	return next, heard
+}
+
+// Noise on labels leaves no hypothesis right on a whole block; the generator still has one, and its value is a lower bound on what it says.
+func TestNoisyLabels(t *testing.T) {
+	for _, d := range []int{1, 2, 4} {
+		trial := newHalfspaceTrial(d, 40, 30, 0.1, 7)
+		g := newHalfspaces(t, trial.blocks, d, true)
+		if g.partial == 0 {
+			t.Fatalf("d %d: no block has a wrong label", d)
+		}
+		if wrong := trial.error(g); wrong > 0.1 {
+			t.Errorf("d %d: error %v", d, wrong)
+		}
+		hard := trial.play(t, g, 60, func(int) []float64 { return trial.onto(trial.target) }, ignore)
+		if hard > d {
+			t.Errorf("d %d: %d hard queries", d, hard)
+		}
+		if wrong := trial.error(g); wrong > 0.2 {
+			t.Errorf("d %d: error %v after %d hard queries", d, wrong, hard)
+		}
+	}
+}
+
+func TestHomogeneousHalfspaces(t *testing.T) {
+	trial := newHalfspaceTrial(3, 60, 30, 0, 5)
+	trial.target[3] = 0
+	for i := range trial.blocks {
+		b := &trial.blocks[i]
+		for j := range b.y {
+			b.y[j] = trial.label(b.x[3*j : 3*j+3])
+		}
+	}
+	g := newHalfspaces(t, trial.blocks, 3, false)
+	if hard := trial.play(t, g, 100, func(int) []float64 { return trial.onto(trial.target) }, ignore); hard != 2 {
+		t.Errorf("%d hard queries, want one less than the dimension", hard)
+	}
+	if got := g.votes([]float64{0, 0, 0}); got != 60 {
+		t.Errorf("%d votes on the boundary of every hypothesis, want all", got)
+	}
+}
+
+// A query in the span of the hard ones is on every boundary: all vote +1, whatever rounding says, and it changes nothing.
+func TestQueriesInTheSpan(t *testing.T) {
+	trial := newHalfspaceTrial(4, 30, 30, 0, 3)
+	g := newHalfspaces(t, trial.blocks, 4, true)
+	a, b := trial.onto(trial.target), trial.onto(trial.target)
+	for _, x := range [][]float64{a, b} {
+		if err := g.hard(x, -1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before, codim := slices.Clone(g.v), g.w.codim()
+	for _, f := range []float64{0, 0.3, 1, -7} {
+		x := make([]float64, 4)
+		for j := range x {
+			x[j] = float64(f*a[j]) + float64((1-f)*b[j]) // lifts to a combination of the two lifts
+		}
+		if got := g.votes(x); got != 30 {
+			t.Errorf("%d of 30 votes at %v on the line through two hard queries", got, f)
+		}
+		if err := g.hard(x, 1); err != nil || g.w.codim() != codim || !slices.Equal(before, g.v) {
+			t.Errorf("hard query in the span: codimension %d, error %v", g.w.codim(), err)
+		}
+		if g.public(x) != 1 {
+			t.Errorf("public label at %v on the line is not +1", f)
+		}
+	}
+	for i := range 30 {
+		v := g.v[5*i : 5*i+5]
+		if g.w.along(v) > 1e-12 || math.Abs(squaredNorm(v)-1) > 1e-12 {
+			t.Errorf("hypothesis %d is not a unit vector of W: %v", i, v)
+		}
+	}
+}
+
+// However often hard is called, W keeps a line.
+func TestHardQueriesBeyondTheDimension(t *testing.T) {
+	trial := newHalfspaceTrial(2, 10, 20, 0, 1)
+	g := newHalfspaces(t, trial.blocks, 2, true)
+	for range 6 {
+		if err := g.hard(trial.point(), 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if g.w.codim() != 2 {
+		t.Errorf("codimension %d of 3 dimensions", g.w.codim())
+	}
+	for range 20 {
+		if got := g.votes(trial.point()); got < 0 || got > 10 {
+			t.Errorf("%d votes", got)
+		}
+	}
+}
+
+// The public halfspace depends on hard queries and released labels, and not on the sample.
+func TestPublicHalfspace(t *testing.T) {
+	first, second := newHalfspaceTrial(3, 20, 30, 0, 1), newHalfspaceTrial(3, 20, 30, 0, 2)
+	g, other := newHalfspaces(t, first.blocks, 3, true), newHalfspaces(t, second.blocks, 3, true)
+	hear := func(x []float64, label float64) {
+		g.released(x, label)
+		other.released(x, label)
+	}
+	for i := range 300 {
+		x := first.point()
+		if i%100 == 0 {
+			x = first.onto(first.target)
+			for _, h := range []*halfspaces{g, other} {
+				if err := h.hard(x, 1); err != nil {
+					t.Fatal(err)
+				}
+			}
+			continue
+		}
+		hear(x, first.label(x))
+	}
+	wrong := 0
+	for range 1000 {
+		x := first.point()
+		if g.public(x) != other.public(x) {
+			t.Fatalf("public label of %v depends on the sample", x)
+		}
+		if g.public(x) != first.label(x) {
+			wrong++
+		}
+	}
+	if wrong > 20 { // after three hard queries on the boundary W is the target's line, and its sign has been heard
+		t.Errorf("%d of 1000 public labels wrong", wrong)
+	}
+	silent := newHalfspaces(t, first.blocks, 3, true)
+	if v := silent.public(first.point()); v != 1 && v != -1 {
+		t.Errorf("public label %v before anything was released", v)
+	}
+}
+
+func TestDegenerateBlocks(t *testing.T) {
+	one, both := []float64{1, 1, 1, 1}, []float64{1, -1, 1, -1}
+	for _, c := range []struct {
+		name   string
+		x, y   []float64
+		value  int // of 4, affine
+		linear int // the same through the origin
+	}{
+		{"one label", []float64{1, 2, 3, 4, -5, 6, 7, -8}, one, 4, 4},
+		{"equal points, one label", []float64{1, 2, 1, 2, 1, 2, 1, 2}, one, 4, 4},
+		{"equal points, both labels", []float64{1, 2, 1, 2, 1, 2, 1, 2}, both, 2, 2},
+		{"zeros, one label", make([]float64, 8), one, 4, 0},
+		{"zeros, both labels", make([]float64, 8), both, 2, 0},
+		{"on a line", []float64{1, 1, 2, 2, 3, 3, 4, 4}, both, 3, 2},
+		{"huge and tiny", []float64{1e300, 1e300, 1e-300, 1e-300, -1e300, 1e300, -1e-310, 0}, one, 4, 4},
+	} {
+		for _, affine := range []bool{true, false} {
+			want := c.value
+			if !affine {
+				want = c.linear
+			}
+			g := newHalfspaces(t, []block{{c.x, c.y}}, 2, affine)
+			rows := g.blocks[0]
+			if got, _ := depth(rows, g.v); got != want {
+				t.Errorf("%s, affine %v: %d right, want %d", c.name, affine, got, want)
+			}
+			for i := range 3 {
+				if err := g.hard([]float64{1, float64(i)}, 1); err != nil {
+					t.Errorf("%s, affine %v: %v", c.name, affine, err)
+				}
+				if !(math.Abs(squaredNorm(g.v)-1) < 1e-12) {
+					t.Errorf("%s, affine %v: hypothesis %v", c.name, affine, g.v)
+				}
+			}
+		}
+	}
+	single := newHalfspaces(t, []block{{[]float64{3}, []float64{-1}}}, 1, true)
+	if single.votes([]float64{3}) != 0 {
+		t.Error("a block of one example is not fitted")
+	}
+	empty := newHalfspaces(t, []block{{}}, 2, true)
+	if got := empty.votes([]float64{1, 2}); got != 0 && got != 1 {
+		t.Errorf("%d votes of an empty block", got)
+	}
+}
+
+func TestHalfspaceGeneratorRefuses(t *testing.T) {
+	_, err := newHalfspaceGenerator([]block{{[]float64{1, 2}, []float64{1}}, {[]float64{1, math.NaN()}, []float64{1}}}, 2, true)
+	if want := "lift block 1: example 0 is [1 NaN]: use finite numbers"; err == nil || err.Error() != want {
+		t.Errorf("error %v, want %q", err, want)
+	}
+	g := newHalfspaces(t, []block{{[]float64{1, 2}, []float64{1}}}, 2, true)
+	if err := g.hard([]float64{math.Inf(1), 0}, 1); err == nil || !strings.Contains(err.Error(), "take hard query [+Inf 0]: use finite numbers") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestHalfspacesRepeatThemselves(t *testing.T) {
+	var first []float64
+	for range 2 {
+		trial := newHalfspaceTrial(5, 20, 40, 0.05, 9)
+		g := newHalfspaces(t, trial.blocks, 5, true)
+		trial.play(t, g, 50, func(int) []float64 { return trial.onto(trial.target) }, ignore)
+		if first == nil {
+			first = slices.Clone(g.v)
+		} else if !slices.Equal(first, g.v) {
+			t.Error("the same run has other hypotheses")
+		}
+	}
+}
+
+func TestVotesDoNotAllocate(t *testing.T) {
+	trial := newHalfspaceTrial(5, 50, 20, 0, 9)
+	g := newHalfspaces(t, trial.blocks, 5, true)
+	x := trial.onto(trial.target)
+	if err := g.hard(x, 1); err != nil {
+		t.Fatal(err)
+	}
+	x = trial.point()
+	if got := testing.AllocsPerRun(50, func() { g.votes(x) }); got > 0 {
+		t.Errorf("%v allocations per query", got)
+	}
+}
+
+// BenchmarkHardQuery is a hard query after the first: one linear program for each of 300 blocks of 40.
+func BenchmarkHardQuery(b *testing.B) {
+	for _, d := range []int{1, 2, 5, 8} {
+		b.Run(fmt.Sprintf("d=%d", d), func(b *testing.B) {
+			trial := newHalfspaceTrial(d, 300, 40, 0, 1)
+			g := newHalfspaces(b, trial.blocks, d, true)
+			if err := g.hard(trial.onto(trial.target), 1); err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := g.choose(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(300*b.N), "us/block")
+		})
+	}
+}
+
+// BenchmarkRun is 400 queries with 300 blocks of 40, all in all.
+func BenchmarkRun(b *testing.B) {
+	for _, d := range []int{1, 2, 3, 5, 8} {
+		for _, adversary := range []string{"boundary", "adaptive"} {
+			b.Run(fmt.Sprintf("d=%d/%s", d, adversary), func(b *testing.B) {
+				b.ReportAllocs()
+				var g *halfspaces
+				for b.Loop() {
+					trial := newHalfspaceTrial(d, 300, 40, 0, 1)
+					next, heard := func(int) []float64 { return trial.onto(trial.target) }, ignore
+					if adversary == "adaptive" {
+						next, heard = trial.adaptive(b)
+					}
+					g = newHalfspaces(b, trial.blocks, d, true)
+					b.ReportMetric(float64(trial.play(b, g, 400, next, heard)), "hard")
+					b.ReportMetric(trial.error(g), "error")
+				}
+				b.ReportMetric(float64(g.partial), "partial")
+				b.ReportMetric(float64(g.uncertain), "uncertain")
+			})
+		}
+	}
+}
+
+// BenchmarkVotes is one ordinary query to 300 hypotheses: 2 k D operations, and twice 4 c D for the distance from c hard ones.
+func BenchmarkVotes(b *testing.B) {
+	for _, d := range []int{2, 8} {
+		b.Run(fmt.Sprintf("d=%d", d), func(b *testing.B) {
+			trial := newHalfspaceTrial(d, 300, 20, 0, 1)
+			g := newHalfspaces(b, trial.blocks, d, true)
+			x, n := trial.point(), 0
+			b.ReportAllocs()
+			for b.Loop() {
+				n += g.votes(x)
+			}
+			b.ReportMetric(float64(2*300*(d+1))*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "flops/ns")
+		})
+	}
+}

@@ -1,0 +1,123 @@
+package prediction
+
+import (
+	"math"
+	"slices"
+)
+
+// line is a sample on the real line: its distinct values, sorted, and for each the number of its +1 labels less that of its -1 labels.
+type line struct {
+	values  []float64
+	weights []int
+	both    int // sum over the values of the lesser of the two numbers: errors that nothing avoids
+
+	order []int
+}
+
+// reset takes a new sample.
+func (l *line) reset(x, y []float64) {
+	l.values, l.weights, l.both, l.order = l.values[:0], l.weights[:0], 0, l.order[:0]
+	for i := range y {
+		l.order = append(l.order, i)
+	}
+	slices.SortFunc(l.order, func(i, j int) int {
+		if x[i] < x[j] {
+			return -1
+		} else if x[i] > x[j] {
+			return 1
+		}
+		return 0
+	})
+	for at := 0; at < len(y); {
+		v, positive, negative := x[l.order[at]], 0, 0
+		for ; at < len(y) && x[l.order[at]] == v; at++ {
+			if y[l.order[at]] > 0 {
+				positive++
+			} else {
+				negative++
+			}
+		}
+		l.values, l.weights = append(l.values, v), append(l.weights, positive-negative)
+		l.both += min(positive, negative)
+	}
+}
+
+// span is the interval lo..hi, empty where lo > hi.
+type span struct{ lo, hi float64 }
+
+func emptySpan() span { return span{math.Inf(1), math.Inf(-1)} }
+
+func (s span) empty() bool            { return s.lo > s.hi }
+func (s span) holds(v float64) bool   { return s.lo <= v && v <= s.hi }
+func (s span) with(v float64) span    { return span{min(s.lo, v), max(s.hi, v)} }
+func (s span) covers(other span) bool { return s.lo <= other.lo && other.hi <= s.hi }
+
+// best is the span with the largest sum of weights of the values inside, among those that cover must and hold none of the banned
+// values, and that sum. Where must is empty, the empty span counts too, with 0. banned is sorted, and must holds none of it.
+//
+// The ends are those of must or values of positive sums; of equally good spans the empty one is taken, then the first.
+// O(values + banned).
+func best(values []float64, weights []int, must span, banned []float64) (span, int) {
+	if must.empty() {
+		return bestFree(values, weights, banned)
+	}
+	walls := span{math.Inf(-1), math.Inf(1)} // open bounds by the banned values
+	for _, v := range banned {
+		if v < must.lo {
+			walls.lo = v
+		} else if v < walls.hi {
+			walls.hi = v
+		}
+	}
+	from := lowerBound(values, must.lo)
+	to := lowerBound(values, must.hi)
+	if to < len(values) && values[to] == must.hi {
+		to++
+	}
+	found, total := must, 0
+	for j := from; j < to; j++ {
+		total += weights[j]
+	}
+	sum, most := 0, 0
+	for j := from - 1; j >= 0 && values[j] > walls.lo; j-- {
+		if sum += weights[j]; sum > most {
+			most, found.lo = sum, values[j]
+		}
+	}
+	total += most
+	sum, most = 0, 0
+	for j := to; j < len(values) && values[j] < walls.hi; j++ {
+		if sum += weights[j]; sum > most {
+			most, found.hi = sum, values[j]
+		}
+	}
+	return found, total + most
+}
+
+// bestFree is best without a span to cover: Kadane's scan, begun anew at every banned value.
+func bestFree(values []float64, weights []int, banned []float64) (span, int) {
+	found, most := emptySpan(), 0
+	sum, start := 0, 0.0
+	for j, v := range values {
+		for len(banned) > 0 && banned[0] < v {
+			banned, sum = banned[1:], 0
+		}
+		if len(banned) > 0 && banned[0] == v {
+			sum = 0
+			continue
+		}
+		if sum <= 0 {
+			sum, start = 0, v
+		}
+		if sum += weights[j]; sum > most {
+			found, most = span{start, v}, sum
+		}
+	}
+	return found, most
+}
+
+// lowerBound is the first index of sorted at which the value is at least v.
+func lowerBound(sorted []float64, v float64) int {
+	at, _ := slices.BinarySearch(sorted, v)
+	return at
+}

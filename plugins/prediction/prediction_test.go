@@ -1,0 +1,511 @@
+package prediction
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/privacy"
+	"github.com/shatterlab/shatter/plugins/algo"
+)
+
+const tinyMatrix = "00001111" + "00000011" + "01010101" + "11110000" + "00111100" + "00000000"
+
+// problems are those that pipeline/concept knows.
+func problems() []algo.Problem {
+	var known []algo.Problem
+	for _, p := range []algo.Problem{
+		{Class: "thresholds", Domain: 1 << 12, Dim: 1}, {Class: "intervals", Domain: 1 << 10, Dim: 1}, {Class: "rectangles", Domain: 32, Dim: 2},
+		{Class: "rectangles", Domain: 16, Dim: 3}, {Class: "matrix", Domain: 8, Dim: 1, Matrix: tinyMatrix},
+	} {
+		if p.Noise, p.Realizable = "none", true; slices.Contains(concept.Names(), p.Class) {
+			known = append(known, p)
+		}
+	}
+	return known
+}
+
+// target labels a point of a problem by some hypothesis of its class that has both labels.
+func target(p algo.Problem, x []float64) float64 {
+	inside := true
+	for _, v := range x {
+		switch p.Class {
+		case "thresholds":
+			inside = v >= float64(p.Domain)/2
+		case "matrix":
+			inside = tinyMatrix[int(v)] == '1'
+		default:
+			inside = inside && v >= float64(p.Domain)/8 && v < float64(p.Domain)*7/8
+		}
+	}
+	if inside {
+		return 1
+	}
+	return -1
+}
+
+func draw(p algo.Problem, n int, r *rand.Rand) *algo.Data {
+	var x, y []float64
+	for range n {
+		at := len(x)
+		for range p.Dim {
+			x = append(x, float64(r.Uint64N(p.Domain)))
+		}
+		y = append(y, target(p, x[at:]))
+	}
+	return algo.NewData(x, p.Dim, y)
+}
+
+func setting[P any](a algo.Algorithm[P], p algo.Problem, queries int) algo.Setting[P] {
+	return algo.Setting[P]{Params: a.Defaults, Task: "predict", Problem: p, Alpha: 0.1, Beta: 0.1, Epsilon: 1, Delta: 1e-6, Queries: queries}
+}
+
+// game plays one trial with queries drawn like the sample; it gives the answers, and how many of them and of the final state's
+// are wrong.
+func game[P any](t *testing.T, a algo.Algorithm[P], s algo.Setting[P], n int, seed uint64) (labels []float64, wrong, final int) {
+	t.Helper()
+	s.N = n
+	if err := a.Check(&s); err != nil {
+		t.Fatalf("%s, %s: %v", a.Name, s.Problem.Class, err)
+	}
+	again := s
+	if err := a.Check(&again); err != nil || !reflect.DeepEqual(again, s) {
+		t.Errorf("%s: checked again: %v, %+v, %+v", a.Name, err, again, s)
+	}
+	r := rand.New(rand.NewPCG(seed, 77))
+	sample, queries := draw(s.Problem, n, r), draw(s.Problem, s.Queries, r)
+	trial := &algo.Trial[P]{Setting: s, Rand: rand.New(rand.NewPCG(seed, 1))}
+	if s.Offline {
+		trial.Revealed = queries
+	}
+	p, err := a.Predict(context.Background(), trial, sample)
+	if err != nil {
+		t.Fatalf("%s, %s: %v", a.Name, s.Problem.Class, err)
+	}
+	for i := range queries.Len() {
+		label, _, err := p.Answer(context.Background(), queries.X(i))
+		if err != nil || label != 1 && label != -1 {
+			t.Fatalf("%s, %s: answer %v, %v", a.Name, s.Problem.Class, label, err)
+		}
+		labels = append(labels, label)
+		if label != queries.Y(i) {
+			wrong++
+		}
+	}
+	out := make([]float64, queries.Len())
+	if err := p.Predict(context.Background(), queries, out); err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range out {
+		if v != queries.Y(i) {
+			final++
+		}
+	}
+	return labels, wrong, final
+}
+
+// plays runs an algorithm on all problems that it takes, with a sample that should be more than enough for a few errors only. Budgets are
+// small, so that a block has some dozens of examples.
+func plays[P any](t *testing.T, a algo.Algorithm[P], offline bool, skip ...string) {
+	t.Run(strings.ReplaceAll(a.Name, "/", " "), func(t *testing.T) {
+		for _, p := range problems() {
+			s := setting(a, p, 100)
+			s.Offline = offline
+			if err := a.Check(&s); err != nil {
+				if !algo.IsInvalid(err) || !slices.Contains(skip, p.Class) {
+					t.Errorf("%+v: %v", p, err)
+				}
+				continue
+			}
+			labels, wrong, final := game(t, a, s, 50000, 1)
+			if wrong > 20 || final > 20 {
+				t.Errorf("%s: %d answers and %d of the final state of 100 are wrong", p.Class, wrong, final)
+			}
+			if again, _, _ := game(t, a, s, 50000, 1); !slices.Equal(labels, again) {
+				t.Errorf("%s: other answers for the same seed", p.Class)
+			}
+			if other, _, _ := game(t, a, s, 50000, 2); slices.Equal(labels, other) {
+				t.Errorf("%s: the same answers for another seed", p.Class)
+			}
+			g, err := a.Guarantee(&s)
+			if err != nil || !(g.Epsilon > 0 && g.Epsilon <= s.Epsilon*(1+1e-12)) || g.Pure != (g.Delta == 0) || g.Delta != 0 && g.Delta != s.Delta || g.Source == "" {
+				t.Errorf("%s: %+v, %v", p.Class, g, err)
+			}
+		}
+	})
+}
+
+func TestAlgorithmsPlay(t *testing.T) {
+	o, s, n, e := shrinkageOblivious(), sparseVector(), nandiBassily(), everlastingLite()
+	o.Defaults.V, s.Defaults.V, n.Defaults.V, e.Defaults.V = 4, 4, 4, 6
+	plays(t, o, false)
+	plays(t, s, false)
+	plays(t, n, false)
+	plays(t, e, false, "rectangles")
+	plays(t, composition(), false)
+	plays(t, offline(), true, "rectangles")
+	if len(Plugins()) != 7 {
+		t.Errorf("%d plugins", len(Plugins()))
+	}
+}
+
+// The least k by default, and no k below it; the surplus of the sample is dropped, and a sample that does not fill the blocks refused.
+func TestBlocks(t *testing.T) {
+	a := shrinkageOblivious()
+	s := setting(a, problems()[0], 1000)
+	s.Params.V = 27
+	if err := a.Check(&s); err != nil {
+		t.Fatal(err)
+	}
+	eps0, delta0 := privacy.Best.Share(27, 1, 1e-6)
+	least := int(math.Ceil(leastBlocks(Own, eps0, delta0)))
+	if s.Params.K != least {
+		t.Errorf("k = %d, want %d", s.Params.K, least)
+	}
+	s.N = least - 1
+	if err := a.Check(&s); !algo.IsInfeasible(err) || !strings.Contains(err.Error(), "do not fill") {
+		t.Errorf("n = k - 1: %v", err)
+	}
+	s.Params.K, s.N = least-1, 0
+	if err := a.Check(&s); !algo.IsInvalid(err) || !strings.Contains(err.Error(), "only from k = ") {
+		t.Errorf("one block too few: %v", err)
+	}
+	s.Params.K, s.Params.Mode = least, Paper
+	if err := a.Check(&s); !algo.IsInvalid(err) {
+		t.Errorf("the paper's k is larger: %v", err)
+	}
+	r := rand.New(rand.NewPCG(1, 1))
+	sample := draw(s.Problem, 103, r)
+	blocks, err := partition(sample, 10, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dealt := map[float64]int{}
+	for i := range sample.Len() {
+		dealt[sample.X(i)[0]]++
+	}
+	for _, b := range blocks {
+		if len(b.x) < 10 || len(b.y) < 10 {
+			t.Fatalf("a block of %d", len(b.y))
+		}
+	}
+	for _, b := range blocks {
+		for _, v := range b.x {
+			dealt[v]--
+			if dealt[v] < 0 {
+				t.Fatalf("example %v was dealt out twice", v)
+			}
+		}
+	}
+}
+
+// Theory's budgets, and a large epsilon of which the instances cannot use all.
+func TestBudgets(t *testing.T) {
+	a := shrinkageOblivious()
+	s := setting(a, problems()[0], 1000)
+	s.Beta = 0.15
+	if err := a.Check(&s); err != nil || s.Params.V != 26 {
+		t.Errorf("v = %d, %v", s.Params.V, err)
+	}
+	s = setting(a, problems()[0], 3)
+	if err := a.Check(&s); err != nil || s.Params.V != 3 {
+		t.Errorf("3 queries: v = %d, %v", s.Params.V, err)
+	}
+	s = setting(a, problems()[0], 1)
+	s.Epsilon = 50
+	if err := a.Check(&s); err != nil {
+		t.Fatal(err)
+	}
+	if g, err := a.Guarantee(&s); err != nil || math.Abs(g.Epsilon-1) > 1e-9 {
+		t.Errorf("epsilon 50 for one instance: %+v, %v", g, err)
+	}
+	h := shrinkageHalfspace()
+	hs := setting(h, algo.Problem{Class: "halfspace", Dim: 4, Realizable: true, Noise: "none"}, 1000)
+	if err := h.Check(&hs); err != nil || hs.Params.V != 5 {
+		t.Errorf("halfspaces in R^4: v = %d, %v", hs.Params.V, err)
+	}
+	hs.Params = h.Defaults
+	if hs.Params.Affine = false; h.Check(&hs) != nil || hs.Params.V != 4 {
+		t.Errorf("halfspaces through the origin: v = %d", hs.Params.V)
+	}
+}
+
+// Trials run with the noise and the budget that the guarantee is about.
+func TestTrialsKeepTheGuarantee(t *testing.T) {
+	eps0, _ := privacy.Best.Share(4, 1, 1e-6)
+	half, _ := privacy.Best.Share(4, 0.5, 1e-6)
+	check := func(name string, p *predictor, k int, want float64) {
+		t.Helper()
+		if p.eps0 != want || p.budget != 4 || p.k != k || float64(k) < leastBlocks(Own, want, 1e-6/4) || p.started != 0 {
+			t.Errorf("%s: %d instances of %v over %d blocks, want 4 of %v", name, p.budget, p.eps0, p.k, want)
+		}
+	}
+	o, so := begin(t, shrinkageOblivious(), func(p *Oblivious) { p.V = 4 })
+	check("oblivious", o.(*predictor), so.Params.K, eps0)
+	v, sv := begin(t, sparseVector(), func(p *Sparse) { p.V = 4 })
+	check("sparse vector", v.(*predictor), sv.Params.K, eps0)
+	n, sn := begin(t, nandiBassily(), func(p *NandiBassily) { p.V = 4 })
+	check("Nandi and Bassily", n.(*learnAnswers).predictor, sn.Params.K, eps0)
+	e, se := begin(t, everlastingLite(), func(p *Everlasting) { p.V = 4 })
+	check("everlasting", e.(*epochs).predictor, se.Params.K, half)
+	m, _ := begin(t, composition(), func(p *Majority) {})
+	if left := m.(*majority).left; left != 100 {
+		t.Errorf("majority: %d answers", left)
+	}
+	if _, ok := v.(*predictor).gen.(static); !ok {
+		t.Error("sparse vector shrinks")
+	}
+	s := setting(composition(), problems()[0], 100)
+	if got, want := majorityScale(&s), 10/privacy.GaussianMu(1, 1e-6); math.Abs(got-want) > 1e-9 {
+		t.Errorf("gaussian: scale %v, want %v", got, want)
+	}
+	if s.Params.Noise = Laplace; majorityScale(&s) != 100 {
+		t.Errorf("laplace: scale %v, want 100", majorityScale(&s))
+	}
+	for votes, want := range []float64{-1, -1, -1, 1, 1, 1, 1} {
+		p := majority{gen: count(votes), k: 6}
+		if got := p.label(nil); got != want {
+			t.Errorf("%d votes of 6 without noise: %v", votes, got)
+		}
+	}
+}
+
+// count is a generator with that many votes.
+type count int
+
+func (c count) votes([]float64) int           { return int(c) }
+func (c count) hard([]float64, float64) error { return nil }
+func (c count) public([]float64) float64      { return 1 }
+
+// begin starts a trial with a sample of 20,000 and 100 queries to come.
+func begin[P any](t *testing.T, a algo.Algorithm[P], change func(p *P)) (algo.Answerer, algo.Setting[P]) {
+	t.Helper()
+	s := setting(a, problems()[0], 100)
+	change(&s.Params)
+	if err := a.Check(&s); err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(1, 1))
+	p, err := a.Predict(context.Background(), &algo.Trial[P]{Setting: s, Rand: r}, draw(s.Problem, 20000, r))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, s
+}
+
+func TestRefusals(t *testing.T) {
+	a := shrinkageOblivious()
+	for _, c := range []struct {
+		change func(s *algo.Setting[Oblivious])
+		want   string
+	}{
+		{func(s *algo.Setting[Oblivious]) { s.Problem.Class = "parities" }, `does not know class "parities"`},
+		{func(s *algo.Setting[Oblivious]) { s.Problem.Class = "halfspace" }, `does not know class "halfspace"`},
+		{func(s *algo.Setting[Oblivious]) { s.Problem.Domain = 0 }, "domain 0"},
+		{func(s *algo.Setting[Oblivious]) { s.Queries = 0 }, "number of queries"},
+		{func(s *algo.Setting[Oblivious]) { s.Epsilon = 0 }, "privacy.epsilon"},
+		{func(s *algo.Setting[Oblivious]) { s.Epsilon = math.Inf(1) }, "privacy.epsilon"},
+		{func(s *algo.Setting[Oblivious]) { s.Epsilon = 1e-12 }, "lower v, or raise epsilon"},
+		{func(s *algo.Setting[Oblivious]) { s.Delta = 0 }, "never pure"},
+		{func(s *algo.Setting[Oblivious]) {
+			s.Problem.Class, s.Problem.Dim, s.Problem.Noise = "rectangles", 3, "random"
+		}, "no exact minimiser"},
+	} {
+		s := setting(a, problems()[0], 100)
+		c.change(&s)
+		if err := a.Check(&s); !algo.IsInvalid(err) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", c.want, err)
+		}
+	}
+	o := offline()
+	s := setting(o, problems()[0], 100)
+	if err := o.Check(&s); !algo.IsInvalid(err) || !strings.Contains(err.Error(), "set offline") {
+		t.Errorf("not offline: %v", err)
+	}
+	s = setting(o, problems()[1], 5000)
+	s.Offline, s.Problem.Domain = true, 1<<20
+	if err := o.Check(&s); !algo.IsInvalid(err) || !strings.Contains(err.Error(), "too many labelings") {
+		t.Errorf("too many labelings: %v", err)
+	}
+	p, err := a.Predict(context.Background(), &algo.Trial[Oblivious]{
+		Setting: algo.Setting[Oblivious]{Params: Oblivious{K: 1, V: 1, Mode: Own, Composition: "best"}, Problem: problems()[0], Epsilon: 1, Delta: 0.1},
+		Rand:    rand.New(rand.NewPCG(1, 1)),
+	}, algo.NewData([]float64{0.5}, 1, []float64{1}))
+	if err == nil || !strings.Contains(err.Error(), "whole number") {
+		t.Errorf("half a point: %v, %v", p, err)
+	}
+}
+
+// The votes' noise pays for as many answers as were announced, and for no more.
+func TestMajority(t *testing.T) {
+	a := composition()
+	for _, noise := range []string{Gaussian, Laplace} {
+		s := setting(a, problems()[0], 2)
+		s.Params.Noise, s.Params.K = noise, 5
+		r := rand.New(rand.NewPCG(1, 1))
+		p, err := a.Predict(context.Background(), &algo.Trial[Majority]{Setting: s, Rand: r}, draw(s.Problem, 50, r))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 3 {
+			if _, _, err := p.Answer(context.Background(), []float64{1}); (err == nil) != (i < 2) {
+				t.Errorf("%s, answer %d: %v", noise, i, err)
+			}
+		}
+		// The noise on a tied vote is the law that was promised.
+		m := p.(*majority)
+		const draws = 20000
+		scale, above := majorityScale(&s), 0.0
+		for range draws {
+			if m.noise() > scale {
+				above++
+			}
+		}
+		want := math.Erfc(math.Sqrt(0.5)) / 2
+		if noise == Laplace {
+			want = math.Exp(-1) / 2
+		}
+		if mean := want * draws; math.Abs(above-mean) > 5*math.Sqrt(mean) {
+			t.Errorf("%s: %v of %d draws above the scale, expected %v", noise, above, draws, mean)
+		}
+		g, err := a.Guarantee(&s)
+		if err != nil || g.Pure != (noise == Laplace) {
+			t.Errorf("%s: %+v, %v", noise, g, err)
+		}
+		s.Delta = 0
+		if err := a.Check(&s); (err == nil) != (noise == Laplace) {
+			t.Errorf("%s, delta 0: %v", noise, err)
+		}
+	}
+}
+
+// The exponential mechanism draws each labeling with its weight.
+func TestLabelingsAreDrawnByWeight(t *testing.T) {
+	b := block{[]float64{1, 3, 5, 5, 6}, []float64{-1, 1, -1, 1, 1}}
+	c, err := labelings(algo.Problem{Class: "thresholds", Domain: 8, Dim: 1}, b, []float64{2, 4, 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const eps, draws = 1.5, 20000
+	counts, total := map[float64]float64{}, 0.0 // by number of queries labelled +1
+	for _, l := range c.list {
+		total += math.Exp(-eps / 2 * float64(l.errors))
+	}
+	noise := seeded{rand.New(rand.NewPCG(4, 4))}
+	key := func(h hypothesis) float64 { return h([]float64{2}) + h([]float64{4}) + h([]float64{5}) }
+	for range draws {
+		counts[key(c.draw(eps, noise.gumbel))]++
+	}
+	for _, l := range c.list {
+		mean := draws * math.Exp(-eps/2*float64(l.errors)) / total
+		if got := counts[key(c.hypothesis(l))]; math.Abs(got-mean) > 5*math.Sqrt(mean) {
+			t.Errorf("%+v: drawn %v times, expected %v", l, got, mean)
+		}
+	}
+}
+
+// What is learned from answers answers the rest, and queries that are not like the sample are answered wrongly for ever.
+func TestNandiBassilyLearnsItsAnswers(t *testing.T) {
+	a := nandiBassily()
+	s := setting(a, problems()[0], 200)
+	s.Params.MU = 20
+	if err := a.Check(&s); err != nil || s.Params.V != 2 {
+		t.Fatalf("v = %d, %v", s.Params.V, err)
+	}
+	r := rand.New(rand.NewPCG(1, 1))
+	p, err := a.Predict(context.Background(), &algo.Trial[NandiBassily]{Setting: s, Rand: r}, draw(s.Problem, 20000, r))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := p.(*learnAnswers)
+	for i := range 20 {
+		x := []float64{1000} // far below the target 2048: all that is learned is that 1000 is -1
+		if i%2 == 0 {
+			x[0] = 4000
+		}
+		if _, _, err := l.Answer(context.Background(), x); err != nil || (l.final == nil) != (i < 19) {
+			t.Fatalf("answer %d: %v, learned %v", i, err, l.final != nil)
+		}
+	}
+	started := l.started
+	label, hard, err := l.Answer(context.Background(), []float64{2500.0 - 1})
+	if err != nil || hard || label != -1 || l.started != started {
+		t.Errorf("2499, between 1000 and 4000: %v, %v, %v", label, hard, err)
+	}
+}
+
+// Epochs grow, each learns from the queries of the one before, and the trial's sample is not looked at again.
+func TestEverlastingEpochs(t *testing.T) {
+	a := everlastingLite()
+	s := setting(a, problems()[0], 4000)
+	s.Params.V, s.Params.Growth = 1, 2
+	s.Epsilon = 2
+	if err := a.Check(&s); err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(1, 1))
+	n := s.Params.K + 5
+	p, err := a.Predict(context.Background(), &algo.Trial[Everlasting]{Setting: s, Rand: r}, draw(s.Problem, n, r))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := p.(*epochs)
+	queries, length, next := draw(s.Problem, s.Queries, r), n, 0
+	for j := range s.Queries {
+		if j == next {
+			length *= 2
+			next += length
+		}
+		if _, _, err := p.Answer(context.Background(), queries.X(j)); err != nil {
+			t.Fatal(err)
+		}
+		if e.length != length || e.sample.Len() != length/2 {
+			t.Fatalf("query %d: an epoch of %d queries with %d examples, want %d queries", j, e.length, e.sample.Len(), length)
+		}
+	}
+	if e.number < 3 {
+		t.Errorf("%d epochs", e.number)
+	}
+}
+
+func TestBounds(t *testing.T) {
+	p := problems()[0]
+	o := setting(shrinkageOblivious(), p, 1000)
+	list, err := shrinkageOblivious().Bound(&o)
+	if err != nil || len(list) != 3 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	for _, b := range list {
+		if b.Proved == (b.Name == "table-1") || !(b.Value >= 1) || math.IsInf(b.Value, 0) || b.Source == "" {
+			t.Errorf("%+v", b)
+		}
+	}
+	if got, want := list[0].Value, math.Pow(math.Log(1000), 3.5); math.Abs(got-want) > 1e-9 {
+		t.Errorf("table 1: %v, want %v", got, want)
+	}
+	if list[1].Value > list[2].Value || list[1].With["v"] != 27 {
+		t.Errorf("labelings of 1000 queries %v, the class itself %v", list[1], list[2])
+	}
+	rows := func(list []algo.Bound, err error) int {
+		if err != nil {
+			t.Error(err)
+		}
+		return len(list)
+	}
+	h := setting(shrinkageHalfspace(), algo.Problem{Class: "halfspace", Dim: 2, Realizable: true}, 1000)
+	m, n, e := setting(composition(), p, 1000), setting(nandiBassily(), p, 1000), setting(everlastingLite(), p, 1000)
+	f := setting(offline(), p, 1000)
+	if rows(halfspaceBounds(&h)) != 2 || rows(majorityBounds(&m)) != 2 || rows(offlineBounds(&f)) != 2 ||
+		rows(nandiBassilyBounds(&n)) != 1 || rows(everlastingBounds(&e)) != 1 {
+		t.Error("a row of Table 1 is missing")
+	}
+	o.Problem.Noise = "random"
+	if list, err := obliviousBounds(&o); err != nil || len(list) != 0 {
+		t.Errorf("under noise: %v, %v", list, err)
+	}
+}

@@ -1,0 +1,97 @@
+package prediction
+
+import (
+	"context"
+
+	"github.com/shatterlab/shatter/plugins/algo"
+)
+
+// predictor is the paper's Algorithm 2 with a hard budget: at most budget instances of BetweenThresholds are ever started, whatever
+// the queries and the noise do, and then all answers come from public data. That the budget lasts is a matter of accuracy; that
+// it is kept is what the privacy of the transcript rests on, with the answers, the marks of hard queries and the switch to public
+// answers in it. One example moves one block's hypothesis, hence a query by at most 1/k.
+type predictor struct {
+	gen    generator
+	noise  noise
+	k      int
+	eps0   float64
+	budget int // V
+
+	started  int // instances
+	open     bool
+	instance between // the last one
+	nu       float64 // noise of the last query
+
+	report func(metric string, value float64)
+}
+
+func newPredictor(gen generator, noise noise, k, budget int, eps0 float64, report func(string, float64)) *predictor {
+	report("instances", 0)
+	report("budget_exhausted", 0)
+	report("inexact", float64(inexact(gen)))
+	return &predictor{
+		gen: gen, noise: noise, k: k, eps0: eps0, budget: budget, report: report,
+		instance: between{lo: lowThreshold, hi: highThreshold}, // for a Predict before any query
+	}
+}
+
+// next answers the query x.
+func (p *predictor) next(x []float64) (float64, verdict, error) {
+	p.nu = p.noise.query()
+	if !p.open && p.started < p.budget {
+		p.instance, p.open = newBetween(p.eps0, p.k, p.noise.threshold()), true
+		p.started++
+		p.report("instances", float64(p.started))
+	}
+	v := p.judge(x)
+	switch v {
+	case left:
+		tell(p.gen, x, -1)
+		return -1, v, nil
+	case right:
+		tell(p.gen, x, 1)
+		return 1, v, nil
+	case public:
+		return p.gen.public(x), v, nil
+	}
+	coin := p.noise.coin()
+	p.open = false
+	if p.started == p.budget {
+		p.report("budget_exhausted", 1)
+	}
+	err := p.gen.hard(x, coin)
+	p.report("inexact", float64(inexact(p.gen)))
+	return coin, v, err
+}
+
+// judge is the verdict on x with the noise of the last query.
+func (p *predictor) judge(x []float64) verdict {
+	if !p.open && p.started == p.budget {
+		return public
+	}
+	return p.instance.judge(float64(p.gen.votes(x))/float64(p.k), p.nu)
+}
+
+// Predict implements algo.Model: the map from points to answers with the noise of the last query, the coin of a hard query averaged.
+// It is for the measurement of errors and no part of the private transcript.
+func (p *predictor) Predict(ctx context.Context, x *algo.Data, out []float64) error {
+	for i := range out {
+		switch p.judge(x.X(i)) {
+		case left:
+			out[i] = -1
+		case right:
+			out[i] = 1
+		case hard:
+			out[i] = 0
+		case public:
+			out[i] = p.gen.public(x.X(i))
+		}
+	}
+	return ctx.Err()
+}
+
+// Answer implements algo.Answerer.
+func (p *predictor) Answer(_ context.Context, x []float64) (float64, bool, error) {
+	label, v, err := p.next(x)
+	return label, v == hard, err
+}

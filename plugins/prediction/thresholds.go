@@ -1,0 +1,139 @@
+package prediction
+
+import (
+	"math"
+	"slices"
+)
+
+// thresholds is Algorithm 3 for the thresholds: x is labelled +1 where x >= t. The hard queries leave t in lo..hi.
+//
+// A block's hypothesis is the minimiser of its errors in lo..hi that is nearest to the middle (rounded down) of its first interval of
+// minimisers in all of 0..last; of two equally near, the lower one. In a block that some threshold labels without error, that is
+// the middle moved into lo..hi.
+type thresholds struct {
+	lo, hi float64
+	middle []float64 // per block
+	steps  [][]step  // per block; nil where some threshold makes no error
+	t      []float64 // the k thresholds, sorted
+}
+
+// step is an interval of thresholds, first..last, with the same errors.
+type step struct {
+	first, last float64
+	errors      int
+}
+
+func newThresholds(blocks []block, domain uint64, noConstant bool) *thresholds {
+	g := &thresholds{
+		hi:     float64(domain),
+		middle: make([]float64, len(blocks)), steps: make([][]step, len(blocks)), t: make([]float64, len(blocks)),
+	}
+	if noConstant {
+		g.hi--
+	}
+	var line line
+	var steps []step
+	for i, b := range blocks {
+		line.reset(b.x, b.y)
+		steps = line.steps(steps[:0], g.hi)
+		best := 0
+		for j, s := range steps {
+			if s.errors < steps[best].errors {
+				best = j
+			}
+		}
+		end := best
+		for end+1 < len(steps) && steps[end+1].errors == steps[best].errors {
+			end++
+		}
+		g.middle[i] = math.Floor((steps[best].first + steps[end].last) / 2)
+		if steps[best].errors > 0 {
+			g.steps[i] = slices.Clone(steps)
+		}
+	}
+	g.fit()
+	return g
+}
+
+// steps appends the steps of all thresholds 0..last to list, in order.
+func (l *line) steps(list []step, last float64) []step {
+	errors := 0
+	for _, w := range l.weights {
+		errors -= min(w, 0)
+	}
+	errors += l.both // the threshold 0 labels every point +1
+	first := 0.0
+	for j, v := range l.values {
+		list = append(list, step{first, v, errors})
+		first = v + 1
+		errors += l.weights[j]
+	}
+	if first <= last {
+		list = append(list, step{first, last, errors})
+	}
+	return list
+}
+
+func (g *thresholds) fit() {
+	for i, m := range g.middle {
+		g.t[i] = min(max(m, g.lo), g.hi)
+		if g.steps[i] != nil {
+			g.t[i] = nearest(g.steps[i], m, g.lo, g.hi)
+		}
+	}
+	slices.Sort(g.t)
+}
+
+// nearest is the threshold of lo..hi with the fewest errors that is nearest to middle.
+func nearest(steps []step, middle, lo, hi float64) float64 {
+	best, fewest := lo, math.MaxInt
+	for _, s := range steps {
+		first, last := max(s.first, lo), min(s.last, hi)
+		if first > last {
+			continue
+		}
+		t := min(max(middle, first), last)
+		if s.errors < fewest || s.errors == fewest && math.Abs(t-middle) < math.Abs(best-middle) {
+			best, fewest = t, s.errors
+		}
+	}
+	return best
+}
+
+func (g *thresholds) votes(x []float64) int { return upTo(g.t, x[0]) }
+
+// upTo is how many of the sorted numbers are at most v.
+func upTo(sorted []float64, v float64) int {
+	lo, hi := 0, len(sorted)
+	for lo < hi {
+		if mid := int(uint(lo+hi) / 2); sorted[mid] <= v {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo
+}
+
+// hard keeps the thresholds that give x its label; where there are none, it keeps all.
+func (g *thresholds) hard(x []float64, label float64) error {
+	lo, hi := g.lo, g.hi
+	if label > 0 {
+		hi = min(hi, x[0])
+	} else {
+		lo = max(lo, x[0]+1)
+	}
+	if lo <= hi {
+		g.lo, g.hi = lo, hi
+		g.fit()
+	}
+	return nil
+}
+
+// public answers by the middle threshold of lo..hi.
+func (g *thresholds) public(x []float64) float64 {
+	if x[0] >= math.Floor((g.lo+g.hi)/2) {
+		return 1
+	}
+	return -1
+}

@@ -1,0 +1,299 @@
+package prediction
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/shatterlab/shatter/pipeline/privacy"
+	"github.com/shatterlab/shatter/plugins/algo"
+)
+
+// Reference values, computed independently in Python.
+func readJSON(t *testing.T, name string, into any) {
+	t.Helper()
+	text, err := os.ReadFile("testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func near(t *testing.T, what string, got, want float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= 1e-11*math.Abs(want)) {
+		t.Errorf("%s: got %.17g, want %.17g", what, got, want)
+	}
+}
+
+// args are d, T, alpha, beta, epsilon and, where it counts, delta.
+type args []float64
+
+func (a args) goal() goal {
+	g := goal{queries: int(a[1]), alpha: a[2], beta: a[3], epsilon: a[4]}
+	if len(a) > 5 {
+		g.delta = a[5]
+	}
+	return g
+}
+
+func TestParameterVectors(t *testing.T) {
+	type sizes struct {
+		Args           args
+		Hard           int     `json:"v"`
+		Instances      int     `json:"V"`
+		Eps0, Delta0   float64 // of each instance
+		K, M, N        float64
+		KAcc           float64 `json:"k_acc"`
+		KPrv           float64 `json:"k_prv"`
+		AlphaBlock     float64 `json:"alpha_block"`
+		Sigma          float64
+		Mechanism      float64 `json:"n_exp"`
+		Generalization float64 `json:"n_gen"`
+	}
+	var v struct {
+		V []struct {
+			D, T, V     int
+			Beta, Log2L float64
+		}
+		K []struct {
+			Eps0, Delta0, Beta float64
+			T                  int
+			V                  int     `json:"V"`
+			K                  float64 `json:"k"`
+			Accuracy           float64 `json:"k_accuracy"`
+			Privacy            float64 `json:"k_privacy"`
+		}
+		Own []struct{ Eps0, Delta0, K float64 } `json:"k_privacy_own"`
+		M   []struct {
+			VC          int
+			Alpha, Beta float64
+			M           float64
+		}
+		Oblivious   []sizes `json:"N_oblivious"`
+		Halfspace   []sizes `json:"N_halfspace"`
+		Composition []sizes `json:"N_composition"`
+		Offline     []sizes `json:"N_bns"`
+	}
+	readJSON(t, "prediction_params.json", &v)
+	if len(v.V)*len(v.K)*len(v.Own)*len(v.M)*len(v.Oblivious)*len(v.Halfspace)*len(v.Composition)*len(v.Offline) == 0 {
+		t.Fatal("a list of reference values is empty")
+	}
+	for _, c := range v.V {
+		near(t, "log2 of labelings", logOf(sauer(c.D, c.T))/math.Ln2, c.Log2L)
+		if got := hardQueries(sauer(c.D, c.T), c.Beta); got != c.V {
+			t.Errorf("%+v: v = %d", c, got)
+		}
+	}
+	for _, c := range v.K {
+		near(t, "accuracy term", accurateBlocks(c.Eps0, c.T, c.V, c.Beta), c.Accuracy)
+		near(t, "privacy term", leastBlocks(Paper, c.Eps0, c.Delta0), c.Privacy)
+		near(t, "k", math.Ceil(max(c.Accuracy, c.Privacy)), c.K)
+	}
+	for _, c := range v.Own {
+		near(t, "own privacy term", leastBlocks(Own, c.Eps0, c.Delta0), c.K)
+	}
+	for _, c := range v.M {
+		near(t, "m", blockSize(c.VC, c.Alpha, c.Beta), c.M)
+	}
+	// The better of basic and advanced composition.
+	a := account{Paper, func(v int, epsilon, delta float64) (float64, float64) {
+		e, d := privacy.Basic.Share(v, epsilon, delta)
+		if e2, d2 := privacy.Advanced.Share(v, epsilon, delta); e2 > e {
+			return e2, d2
+		}
+		return e, d
+	}}
+	compare := func(c sizes, s size) {
+		t.Helper()
+		near(t, "v", float64(s.v), float64(c.Hard+c.Instances))
+		near(t, "eps0", s.eps0, c.Eps0)
+		near(t, "delta0", s.delta0, c.Delta0)
+		near(t, "k", s.k, c.K)
+		near(t, "k, accuracy", s.accuracy, c.KAcc)
+		near(t, "k, privacy", s.privacy, c.KPrv)
+		near(t, "alpha of a block", s.approximation, c.AlphaBlock)
+		near(t, "m", s.m, c.M)
+		near(t, "N", s.n, c.N)
+	}
+	for _, c := range v.Oblivious {
+		compare(c, a.oblivious(c.Args.goal(), int(c.Args[0]), sauer(int(c.Args[0]), int(c.Args[1]))))
+	}
+	for _, c := range v.Halfspace {
+		compare(c, a.halfspace(c.Args.goal(), int(c.Args[0])))
+	}
+	for _, c := range v.Composition {
+		g := c.Args.goal()
+		sigma := privacy.GaussianSigma(1, g.queries, g.epsilon, g.delta)
+		k := majorityBlocks(Gaussian, sigma, g.queries, g.beta)
+		m := consistentSize(int(c.Args[0]), g.alpha/4, g.beta/(2*k))
+		near(t, "sigma", sigma, c.Sigma)
+		near(t, "k", k, c.K)
+		near(t, "m", m, c.M)
+		near(t, "N", k*m, c.N)
+	}
+	for _, c := range v.Offline {
+		mechanism, generalization := offlineSize(c.Args.goal(), int(c.Args[0]), sauer(int(c.Args[0]), int(c.Args[1])))
+		near(t, "mechanism", mechanism, c.Mechanism)
+		near(t, "generalization", generalization, c.Generalization)
+		near(t, "N", max(mechanism, generalization), c.N)
+	}
+}
+
+// replay is noise from a list: mu and the coin by instance, nu by query.
+type replay struct {
+	mu, nu, coins     []float64
+	instance, queries int
+}
+
+func (r *replay) threshold() float64 { r.instance++; return r.mu[r.instance-1] }
+func (r *replay) query() float64     { r.queries++; return r.nu[r.queries-1] }
+func (r *replay) coin() float64      { return r.coins[r.instance-1] }
+
+func unreported(string, float64) {}
+
+func TestPredictorVectors(t *testing.T) {
+	names := []string{left: "L", right: "R", hard: "TOP", public: "PUBLIC"}
+	type step [3]any // query, verdict, label
+	var v struct {
+		Between []struct {
+			N       int
+			Eps     float64
+			Mu      float64   `json:"mu_unit"`
+			Nu      []float64 `json:"nu_unit"`
+			Q       []float64
+			Lo      float64 `json:"t_lo"`
+			Hi      float64 `json:"t_hi"`
+			NuScale float64 `json:"nu_scale"`
+			Out     []string
+		} `json:"between_thresholds"`
+		K          int
+		Eps0       float64
+		X          uint64
+		Blocks     [][2][]float64
+		Queries    []float64
+		Mu         []float64 `json:"mu_units"`
+		Nu         []float64 `json:"nu_units"`
+		Coins      []float64
+		Thresholds []struct {
+			Shrink     bool
+			V          int
+			Transcript []step
+			Lo         float64 `json:"final_lo"`
+			Hi         float64 `json:"final_hi"`
+		}
+		Matrix struct {
+			H          [][]float64
+			Blocks     [][2][]float64
+			Queries    []float64
+			Transcript []step
+			Final      []int `json:"f_final"`
+			Alive      []int
+		}
+	}
+	readJSON(t, "predictor.json", &v)
+	if len(v.Between)*len(v.Thresholds)*len(v.Matrix.Transcript) == 0 {
+		t.Fatal("a list of reference values is empty")
+	}
+	for i, c := range v.Between {
+		b := newBetween(c.Eps, c.N, c.Mu)
+		near(t, "lo", b.lo, c.Lo)
+		near(t, "hi", b.hi, c.Hi)
+		near(t, "scale", b.scale, c.NuScale)
+		for j, want := range c.Out {
+			if got := names[b.judge(c.Q[j], c.Nu[j])]; got != want {
+				t.Errorf("instance %d, query %d: %s, want %s", i, j, got, want)
+			}
+		}
+	}
+	blocksOf := func(lists [][2][]float64) []block {
+		var blocks []block
+		for _, l := range lists {
+			blocks = append(blocks, block{l[0], l[1]})
+		}
+		return blocks
+	}
+	play := func(what string, g generator, budget int, want []step) {
+		t.Helper()
+		p := newPredictor(g, &replay{mu: v.Mu, nu: v.Nu, coins: v.Coins}, v.K, budget, v.Eps0, unreported)
+		for j, s := range want {
+			label, verdict, err := p.next([]float64{s[0].(float64)})
+			if err != nil || names[verdict] != s[1] || label != s[2] {
+				t.Errorf("%s, query %d: %s, %v, %v, want %v", what, j, names[verdict], label, err, s)
+			}
+		}
+	}
+	for _, c := range v.Thresholds {
+		g := newThresholds(blocksOf(v.Blocks), v.X, false)
+		var kind generator = g
+		if !c.Shrink {
+			kind = recorded{static{g}}
+		}
+		play("thresholds", kind, c.V, c.Transcript)
+		if g.lo != c.Lo || g.hi != c.Hi {
+			t.Errorf("thresholds, shrink %v, V %d: left are %v..%v", c.Shrink, c.V, g.lo, g.hi)
+		}
+	}
+	var text strings.Builder
+	for _, row := range v.Matrix.H {
+		for _, label := range row {
+			text.WriteByte("0 1"[int(label)+1])
+		}
+	}
+	g, err := newMatrix(blocksOf(v.Matrix.Blocks), text.String(), len(v.Matrix.H[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	play("matrix", g, 20, v.Matrix.Transcript)
+	for i, want := range v.Matrix.Final {
+		if g.picks[i] != want {
+			t.Errorf("matrix: block %d has row %d, want %d", i, g.picks[i], want)
+		}
+	}
+	if len(g.alive) != len(v.Matrix.Alive) || g.alive[0] != v.Matrix.Alive[0] {
+		t.Errorf("matrix: rows %v are left, want %v", g.alive, v.Matrix.Alive)
+	}
+}
+
+func TestOfflineVectors(t *testing.T) {
+	var v struct {
+		X                                uint64
+		XS                               []float64 `json:"x"`
+		Y, Queries, Gumbel, Best, Labels []float64
+		Eps                              float64
+	}
+	var raw map[string]json.RawMessage
+	readJSON(t, "offline.json", &raw)
+	for key, into := range map[string]any{
+		"X": &v.X, "x": &v.XS, "y": &v.Y, "queries": &v.Queries, "gumbel": &v.Gumbel, "best": &v.Best, "labels": &v.Labels, "eps": &v.Eps,
+	} {
+		if err := json.Unmarshal(raw[key], into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := labelings(algo.Problem{Class: "thresholds", Domain: v.X, Dim: 1}, block{v.XS, v.Y}, v.Queries)
+	if err != nil || len(c.list) != len(v.Best) {
+		t.Fatalf("%d cells, %v, want %d", len(c.list), err, len(v.Best))
+	}
+	for i, want := range v.Best {
+		if float64(c.list[i].errors) != want {
+			t.Errorf("cell %d: %d errors, want %v", i, c.list[i].errors, want)
+		}
+	}
+	next := -1
+	h := c.draw(v.Eps, func() float64 { next++; return v.Gumbel[next] })
+	for i, want := range v.Labels {
+		if got := h(v.Queries[i : i+1]); got != want {
+			t.Errorf("query %v: %v, want %v", v.Queries[i], got, want)
+		}
+	}
+}
+
+// recorded is static with the public answers of the vectors: those of the generator that it freezes.
+type recorded struct{ static }
+
+func (r recorded) public(x []float64) float64 { return r.generator.public(x) }
