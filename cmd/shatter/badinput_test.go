@@ -78,7 +78,6 @@ func TestBadSweeps(t *testing.T) {
 		{"value", "thresholds", "treshold", `unknown value "treshold", did you mean "thresholds"?`},
 		{"algorithm", "expmech/em", "expmech/en", `unknown algorithm "expmech/en", did you mean "expmech/em"?`},
 		{"parameter", "expmech/em", "{use: baseline/perceptron, averagd: true}", `averagd: unknown parameter, did you mean "averaged"?`},
-		{"task of later", "task: learn", "task: predict", "task learn only"},
 		{"type", "beta: 0.05", "beta: five", `:6:27: goal.beta: "five" is not a number`},
 		{"mapping", "[1, 2]", "{a: 1}", "privacy.epsilon: a number was expected, not a mapping"},
 		{"no value", "[1, 2]", "", "no value: give one, or remove the key"},
