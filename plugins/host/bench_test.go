@@ -36,6 +36,29 @@ func BenchmarkSession(b *testing.B) {
 	}
 }
 
+// BenchmarkPlay is one query of every trial of a game: one round trip, whatever the number of trials.
+func BenchmarkPlay(b *testing.B) {
+	for _, trials := range []int{1, 100, 1000, 10_000} {
+		b.Run(fmt.Sprint(trials), func(b *testing.B) {
+			p := start(b, self("plugin"))
+			s, _, err := p.Open(b.Context(), games(trials, 1<<30, false, false), numbered(trials))
+			if err != nil {
+				b.Fatal(err)
+			}
+			counts := make([]uint32, trials)
+			for j := range counts {
+				counts[j] = 1
+			}
+			for b.Loop() {
+				if _, _, _, err := s.Play(b.Context(), counts, func(x []float64) {}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(trials), "ns/query")
+		})
+	}
+}
+
 // BenchmarkStart is a process from its start to the end.
 func BenchmarkStart(b *testing.B) {
 	for b.Loop() {

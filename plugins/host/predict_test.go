@@ -128,8 +128,12 @@ func TestGame(t *testing.T) {
 				t.Fatal(answers, err)
 			}
 		}
+		steps := s.Messages()/2 - 3 // less open and two probes
 		if _, _, err := s.Close(t.Context()); err != nil {
 			t.Fatal(err)
+		}
+		if steps != 5 { // 1 + 2 + 3 + 4 and the last 2 queries of each trial
+			t.Errorf("%d round trips", steps)
 		}
 	}
 }
