@@ -16,7 +16,19 @@ const (
 	leastJob = 0.010 // seconds
 	aimJob   = 0.250
 	pilot    = 16 // trials of a job whose cost is unknown
+
+	roundTrip = 100e-6 // seconds for one query of all trials of a game: the same for one trial and for a thousand
 )
+
+// aims are the least and the best length of a job, in seconds. The trials of a game share its round trips, so a job should be much longer
+// than these alone.
+func (c *cell) aims() (least, best float64) {
+	trips := 0.0
+	if c.Adversary != nil && !c.Adversary.Offline {
+		trips = roundTrip * float64(c.Queries)
+	}
+	return leastJob + 2*trips, aimJob + 20*trips
+}
 
 // job is a range of repetitions that was handed out and has not come back whole.
 type job struct {
@@ -93,14 +105,15 @@ func (r *run) wanted() (*cell, estimate.Block, bool) {
 // cut shortens a block to one job.
 func (r *run) cut(c *cell, b estimate.Block) estimate.Block {
 	most := c.SessionTrials(b.N)
+	least, best := c.aims()
 	switch t := c.secondsPerTrial(b.N); {
 	case r.JobSizes != nil:
 		most = min(most, 1+r.JobSizes.IntN(64))
 	case t == 0:
 		most = min(most, pilot)
 	default:
-		most = max(1, int(min(float64(most), aimJob/t)))
-		if share := (b.Count + r.slots - 1) / r.slots; float64(share)*t > leastJob {
+		most = max(1, int(min(float64(most), best/t)))
+		if share := (b.Count + r.slots - 1) / r.slots; float64(share)*t > least {
 			most = min(most, share) // every slot gets its part of a small block
 		}
 	}
@@ -114,7 +127,8 @@ func (r *run) widen(c *cell, b estimate.Block) estimate.Block {
 	if c.Find == nil || t == 0 || r.JobSizes != nil {
 		return b
 	}
-	want := int(min(leastJob/t, float64(c.SessionTrials(b.N))))
+	least, _ := c.aims()
+	want := int(min(least/t, float64(c.SessionTrials(b.N))))
 	end := min(int64(b.First+want), c.MaxTrials)
 	if end > int64(b.First+b.Count) {
 		b.Count = int(c.size(b.N).taken.firstSet(int64(b.First), end)) - b.First
