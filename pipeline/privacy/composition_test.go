@@ -86,6 +86,31 @@ func TestOptimalDeltaByEnumeration(t *testing.T) {
 	}
 }
 
+// What the sum leaves out for large v is 0.
+func TestOptimalDeltaOfManyIsTheWholeSum(t *testing.T) {
+	for _, v := range []int{900, 4001} {
+		for _, eps0 := range []float64{0.001, 0.02, 0.5, 3} {
+			for _, epsilon := range []float64{0, 0.5, 3} {
+				n, sum := float64(v), 0.0
+				all, _ := math.Lgamma(n + 1)
+				for l := v; l >= 0; l-- {
+					loss := float64(eps0*float64(2*l-v)) - epsilon
+					if loss <= 0 {
+						break
+					}
+					in, _ := math.Lgamma(float64(l) + 1)
+					out, _ := math.Lgamma(n - float64(l) + 1)
+					logP := float64(-n*math.Log1p(math.Exp(-eps0))) - float64(eps0*(n-float64(l)))
+					sum -= float64(math.Exp(all-in-out+logP) * math.Expm1(-loss))
+				}
+				if got := OptimalDelta(v, eps0, 0, epsilon); !(math.Abs(got-min(1, sum)) <= 1e-10*sum) {
+					t.Errorf("v %d, eps0 %v, epsilon %v: %v, want %v", v, eps0, epsilon, got, sum)
+				}
+			}
+		}
+	}
+}
+
 // A share composes to no more than what was shared, by its own theorem and by the exact one, and Best is no worse than any.
 func TestSharesCompose(t *testing.T) {
 	merit := func(eps0, delta0 float64) float64 { return eps0 / -math.Log(delta0) }

@@ -1,8 +1,9 @@
 // Package privacy accounts for privacy and makes noise.
 //
-// It promises: conversions between (epsilon, delta), zero-concentrated and Gaussian differential privacy that are accurate
-// to about 11 digits and err, where they must, on the safe side; noise for experiments that is a function of seeded
-// uniforms alone; and samplers that draw from their distributions exactly, without floating point.
+// It promises: conversions between (epsilon, delta), zero-concentrated and Gaussian differential privacy, and composition of
+// (epsilon, delta)-private mechanisms, that are accurate to about 11 digits and err, where they must, on the safe side; noise
+// for experiments that is a function of seeded uniforms alone; and samplers that draw from their distributions exactly, without
+// floating point.
 //
 // It needs nothing but the standard library. Noise made from a seed is for experiments and protects nobody: floating-point
 // Gaussian, Gumbel and Laplace noise leaks through its support (Mironov, "On significance of the least significant bits for
@@ -10,8 +11,8 @@
 //
 // Neighbouring data sets differ by the replacement of one example; the number of examples is public.
 //
-// Start at [GaussianSigma] for calibrated noise, [RhoFromEpsilon] for concentrated privacy, [Uniform] for seeded noise and
-// [PermuteAndFlip] for an exact mechanism.
+// Start at [GaussianSigma] for calibrated noise, [RhoFromEpsilon] for concentrated privacy, [Composition] for a budget shared among
+// mechanisms, [Uniform] for seeded noise and [PermuteAndFlip] for an exact mechanism.
 package privacy
 
 import "math"

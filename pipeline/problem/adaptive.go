@@ -84,10 +84,10 @@ func (a *bisector) Observe(label float64, hard bool) {
 // fitter asks random points on the hyperplane through 0 that fits the answers so far, which it finds anew after every five of them.
 type fitter struct {
 	asker
-	plane sphere // u is the fitted normal vector
-	x     []float64
-	y     []float64
-	last  []float64
+	plane sphere    // u is the fitted normal vector
+	x, y  []float64 // the last queries and their answers
+	last  []float64 // query
+	heard int       // answers
 }
 
 // The answers that a fitter looks at, and how often: enough for a plane in any dimension that is played, and cheap over many queries.
@@ -111,8 +111,11 @@ func (a *fitter) Next(x []float64) float64 {
 
 func (a *fitter) Observe(label float64, _ bool) {
 	a.x, a.y = append(a.x, a.last...), append(a.y, label)
-	if len(a.y)%fitEvery == 0 {
+	if a.heard++; a.heard%fitEvery == 0 {
 		a.fit()
+	}
+	if len(a.y) == 2*fitWindow { // older ones are not looked at again
+		a.x, a.y = slices.Delete(a.x, 0, fitWindow*len(a.last)), slices.Delete(a.y, 0, fitWindow)
 	}
 }
 

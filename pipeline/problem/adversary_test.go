@@ -208,6 +208,21 @@ func TestFitter(t *testing.T) {
 	}
 }
 
+// A fitter remembers a bounded number of answers, however many it gets.
+func TestFitterForgets(t *testing.T) {
+	p := open(t, schemas.Problem{Class: "halfspace", Distribution: "iso", Margin: 0.1, Dim: 3})
+	d := p.Drawer()
+	d.Begin(new(seeded).trial(5, 1))
+	g := d.Adversary(schemas.Adversary{Kind: adaptive, Sees: seesLabels}, 100, rand.NewPCG(2, 3)).(*fitter)
+	x := make([]float64, 3)
+	for i := range 5 * fitWindow {
+		g.Observe(g.Next(x), false)
+		if n := len(g.y); n > 2*fitWindow || n < min(i+1, fitWindow) || len(g.x) != 3*n || !slices.Equal(g.x[3*n-3:], x) {
+			t.Fatalf("%d answers and %d numbers are remembered after %d queries", n, len(g.x), i+1)
+		}
+	}
+}
+
 func TestResolveAdversaryRefuses(t *testing.T) {
 	threshold := schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 64}
 	for _, c := range []struct {

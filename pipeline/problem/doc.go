@@ -30,7 +30,8 @@
 // the row's own value, else 0. Rows are brought into the unit ball by a stated, public bound, never by their own maximum, which
 // would leak: either divided by a bound on the norm, longer rows by their norm; or each feature mapped from its range to
 // [-1, 1], a value outside to the nearer end, and the row divided by sqrt(k), k being the columns of the file in use. An ordered
-// class takes one column of integers as it is, and the other classes on whole numbers take all columns as they are. Labels and categories are compared as text; numbers have their shortest one.
+// class takes one column of integers as it is, and the other classes on whole numbers take all columns as they are. Labels and
+// categories are compared as text; numbers have their shortest one.
 //
 // Label noise on the sample: random flips each label with the rate, from its own stream. Adversarial flips floor(rate n) labels
 // after seeing the clean sample of n: for halfspaces those with the largest y<x,w>, w being the plain average of yx, the
@@ -46,7 +47,8 @@
 //   - repeat asks one point all the time, drawn as the others are, at the very edge where there is one.
 //   - adaptive looks at the answers. On whole numbers it bisects for the edge that they show, then asks the two points beside it; on a class matrix
 //     it asks the column that splits the hypotheses which agree with the answers most evenly; for halfspaces it asks points on the hyperplane
-//     that fits the last answers. If it sees marks as well, it begins anew, after each hard query, with what agrees with the hard queries.
+//     that fits the last answers. If it sees marks as well, it begins anew, after each hard query, with what agrees with the hard queries;
+//     for halfspaces marks change nothing.
 //
 // It needs the classes of pipeline/concept for the least error on a population. Start reading at Problem, then Drawer.
 package problem

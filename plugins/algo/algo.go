@@ -56,8 +56,8 @@ type Algorithm[P any] struct {
 	// writing to s.Params. It is called for each cell with N = 0, for each sample size, and in each session.
 	Check func(s *Setting[P]) error
 
-	// Guarantee states the differential privacy of what Learn releases. Nil: not private; the algorithm then runs once
-	// and not once per epsilon.
+	// Guarantee states the differential privacy of what Learn releases, or of all answers in the task predict. Nil: not private; the
+	// algorithm then runs once and not once per epsilon.
 	Guarantee func(s *Setting[P]) (Guarantee, error)
 
 	// Bound gives the theory's sample sizes for this setting (N = 0), proved and printed ones alike.
@@ -226,7 +226,8 @@ type Answerer interface {
 	Answer(ctx context.Context, x []float64) (label float64, hard bool, err error)
 }
 
-// Guarantee is the differential privacy of a released model, or of all answers to the queries with their marks, for neighbours that differ in one replaced example, n public.
+// Guarantee is the differential privacy of a released model, or of all answers to the queries with their marks, for neighbours that
+// differ in one replaced example, n public.
 type Guarantee struct {
 	Pure    bool    // epsilon alone; Delta is 0 and the sweep's delta does not apply
 	Epsilon float64 // at Delta

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -143,6 +144,29 @@ func labelOf(x float64) float64 {
 		return -1
 	}
 	return 1
+}
+
+// A process that is too small says what it needs for the sample and the queries together, and one of that size is large enough.
+func TestGameNeedsMemory(t *testing.T) {
+	c := self("plugin")
+	for _, n := range []int64{2, 100_000} { // the queries do not fit, or not even the sample
+		c.SessionMemory = 1 << 20
+		r := games(1, 200_000, true, false)
+		r.Setting.N, r.Reveal = n, func(x []float64) { clear(x) }
+		_, _, err := start(t, c).Open(t.Context(), r, numbered(1))
+		var small *SizeError
+		if !errors.As(err, &small) {
+			t.Fatal(err)
+		}
+		c.SessionMemory = small.Need
+		s, faults, err := start(t, c).Open(t.Context(), r, numbered(1))
+		if err != nil || len(faults) > 0 {
+			t.Fatalf("n %d, %d bytes: %v, %v", n, small.Need, faults, err)
+		}
+		if _, _, err := s.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // A learner is asked no queries, and a player is not asked to learn.

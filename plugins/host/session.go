@@ -36,6 +36,7 @@ type Session struct {
 	dim      int
 	ended    []bool
 	rows     []int // rows that each trial has answered
+	queries  []int // queries that each trial has answered
 	answers  []float64
 	marks    []byte // of the answers, where they are to queries
 	messages int
@@ -56,7 +57,7 @@ func (p *Process) Open(ctx context.Context, r OpenRequest, fill func(x, y []floa
 		return nil, nil, errors.New("open session: another one is open in this process")
 	}
 	s := &Session{p: p, trials: len(r.Seeds) / 2, dim: int(r.Setting.Problem.Dim)}
-	s.ended, s.rows = make([]bool, s.trials), make([]int, s.trials)
+	s.ended, s.rows, s.queries = make([]bool, s.trials), make([]int, s.trials), make([]int, s.trials)
 	for _, a := range p.description.Algorithms {
 		if a.Name == r.Setting.Algorithm {
 			s.metrics = a.Metrics
@@ -107,16 +108,31 @@ func (p *Process) checkOpen(r OpenRequest) error {
 
 // tables lays out the sample of a session and, where there are some, its revealed queries.
 func (p *Process) tables(r OpenRequest, s *Session, fill func(x, y []float64)) (sample, revealed *pluginv1.Table, err error) {
-	sample, err = p.fill(0, s.trials*int(r.Setting.N), s.dim, true, fill)
-	if err != nil || !r.Setting.Offline {
+	samples, queries := s.trials*int(r.Setting.N), s.trials*int(r.Setting.Queries)
+	sample, err = p.fill(0, samples, s.dim, true, fill)
+	if !r.Setting.Offline {
 		return sample, nil, err
 	}
-	revealed, err = p.fill((sample.Length+63)/64*64, s.trials*int(r.Setting.Queries), s.dim, false, func(x, _ []float64) { r.Reveal(x) })
+	var small *SizeError
+	if errors.As(err, &small) { // a process that holds the sample shall hold the queries too
+		l, err := layOut(queries, s.dim, false)
+		if err != nil {
+			return nil, nil, err
+		}
+		return nil, nil, &SizeError{Need: int64(aligned(uint64(small.Need))) + int64(l.Size()), Have: small.Have}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	revealed, err = p.fill(aligned(sample.Length), queries, s.dim, false, func(x, _ []float64) { r.Reveal(x) })
 	return sample, revealed, err
 }
 
-// fill lays a table out in the session's memory, from an offset on, and lets the caller fill it.
-func (p *Process) fill(offset uint64, rows, dim int, labelled bool, fill func(x, y []float64)) (*pluginv1.Table, error) {
+// aligned is the first offset from a given one on at which a table may lie.
+func aligned(offset uint64) uint64 { return (offset + 63) / 64 * 64 }
+
+// layOut is the layout of a table of points, with labels or without.
+func layOut(rows, dim int, labelled bool) (*dataset.Layout, error) {
 	s := dataset.Schema{Columns: []dataset.Column{{Name: "x", Type: dataset.List, Width: dim}}}
 	if labelled {
 		s.Columns = append(s.Columns, dataset.Column{Name: "y", Type: dataset.Float64})
@@ -124,6 +140,15 @@ func (p *Process) fill(offset uint64, rows, dim int, labelled bool, fill func(x,
 	l, err := dataset.Plan(s, rows, nil)
 	if err != nil {
 		return nil, fmt.Errorf("lay out %d rows: %w", rows, err)
+	}
+	return l, nil
+}
+
+// fill lays a table out in the session's memory, from an offset on, and lets the caller fill it.
+func (p *Process) fill(offset uint64, rows, dim int, labelled bool, fill func(x, y []float64)) (*pluginv1.Table, error) {
+	l, err := layOut(rows, dim, labelled)
+	if err != nil {
+		return nil, err
 	}
 	p.memUse.RLock()
 	defer p.memUse.RUnlock()
@@ -172,22 +197,23 @@ func sharedPoints(b []byte) (*pluginv1.Table, error) {
 // NaN or outside [-1, 1] gets a fault. Counts of trials that ended should be 0: their answers mean nothing. A *SizeError leaves the
 // session as it is.
 func (s *Session) Step(ctx context.Context, counts []uint32, fill func(x []float64)) (answers []float64, faults []Fault, err error) {
-	perRow := min(MaxAnswers, max(1, MaxPoints/(8*s.dim)))
-	return s.step(ctx, counts, perRow, func(c *piece) (*pluginv1.Step, error) {
-		points, err := s.p.fill(0, c.rows, s.dim, false, func(x, _ []float64) { fill(x) })
-		return &pluginv1.Step{Counts: c.counts, Points: points}, err
-	})
+	return s.put(ctx, counts, fill, false)
 }
 
 // Play is Step on the next queries of the game, for the task predict: the answers are labels, and marks, one for each answer, are 1 where the
 // query was marked as hard. A trial with an answer that is neither -1 nor +1 gets a fault.
 func (s *Session) Play(ctx context.Context, counts []uint32, fill func(x []float64)) (labels []float64, marks []byte, faults []Fault, err error) {
-	perRow := min(MaxAnswers, max(1, MaxPoints/(8*s.dim)))
-	labels, faults, err = s.step(ctx, counts, perRow, func(c *piece) (*pluginv1.Step, error) {
-		points, err := s.p.fill(0, c.rows, s.dim, false, func(x, _ []float64) { fill(x) })
-		return &pluginv1.Step{Counts: c.counts, Points: points, Play: true}, err
-	})
+	labels, faults, err = s.put(ctx, counts, fill, true)
 	return labels, s.marks, faults, err
+}
+
+// put asks about points that come from fill.
+func (s *Session) put(ctx context.Context, counts []uint32, fill func(x []float64), play bool) ([]float64, []Fault, error) {
+	limit := min(MaxAnswers, max(1, MaxPoints/(8*s.dim)))
+	return s.step(ctx, counts, limit, func(c *piece) (*pluginv1.Step, error) {
+		points, err := s.p.fill(0, c.rows, s.dim, false, func(x, _ []float64) { fill(x) })
+		return &pluginv1.Step{Counts: c.counts, Points: points, Play: play}, err
+	})
 }
 
 // StepShared is Step on rows first..first+counts[j]-1 of the shared dataset, the same rows for all trials.
@@ -258,18 +284,21 @@ func (s *Session) ask(ctx context.Context, q *pluginv1.Step, c *piece) ([]Fault,
 
 // check finds the trials of a piece that gave an answer which is none.
 func (s *Session) check(answers []float64, c *piece, play bool) (faults []Fault) {
-	at := 0
+	at, done := 0, s.rows
+	if play {
+		done = s.queries
+	}
 	for j := c.from; j < c.to; j++ {
 		for i, a := range answers[at : at+int(c.counts[j])] {
 			if s.ended[j] {
 				continue
 			}
-			message := ""
+			var message string
 			switch {
 			case !(a >= -1 && a <= 1):
-				message = badAnswer(a, s.rows[j]+i)
+				message = badAnswer(a, done[j]+i)
 			case play && a != -1 && a != 1:
-				message = fmt.Sprintf("the answer to query %d is %v, neither -1 nor +1", s.rows[j]+i, a)
+				message = fmt.Sprintf("the answer to query %d is %v, neither -1 nor +1", done[j]+i, a)
 			default:
 				continue
 			}
@@ -277,7 +306,7 @@ func (s *Session) check(answers []float64, c *piece, play bool) (faults []Fault)
 			faults = append(faults, Fault{Trial: j, Kind: Answer, Message: message})
 		}
 		at += int(c.counts[j])
-		s.rows[j] += int(c.counts[j])
+		done[j] += int(c.counts[j])
 	}
 	return faults
 }

@@ -40,7 +40,8 @@ func obliviousBounds(s *algo.Setting[Oblivious]) ([]algo.Bound, error) {
 	a, g := accountOf(s.Params.Mode, s.Params.Composition), goalOf(s)
 	list := []algo.Bound{
 		printed("oblivious online adversary, d^3.5 (ln T)^3.5", logPower(d, s.Queries, 3.5, 3.5)),
-		proved("oblivious", yan+", Theorem 4 with all constants, for queries fixed beforehand, at this k and v, for exact minimisers; mode "+a.mode,
+		proved("oblivious", yan+", Theorem 4 with all constants, at the k and v given with it, for exact minimisers and queries fixed beforehand; "+
+			"of the final state only where the budget is not spent; mode "+a.mode,
 			a.oblivious(g, d, labelingsOf(d, hypotheses, s.Queries))),
 	}
 	if hypotheses != nil {
@@ -57,7 +58,7 @@ func halfspaceBounds(s *algo.Setting[Halfspaces]) ([]algo.Bound, error) {
 	a, d := accountOf(s.Params.Mode, s.Params.Composition), lifted(s.Problem, s.Params.Affine)-1
 	return []algo.Bound{
 		printed("adaptive online adversary, halfspaces, d^5.5 ln T", logPower(d, s.Queries, 5.5, 1)),
-		proved("adaptive", yan+", Algorithm 4 with all constants, at this k and v, for exact maximisers of the convex depth; mode "+a.mode,
+		proved("adaptive", yan+", Algorithm 4 with all constants, at the k and v given with it, for exact maximisers of the convex depth; mode "+a.mode,
 			a.halfspace(goalOf(s), d)),
 	}, nil
 }
@@ -90,8 +91,9 @@ func offlineBounds(s *algo.Setting[struct{}]) ([]algo.Bound, error) {
 		printed("offline adversary, d ln T", logPower(d, s.Queries, 1, 1)),
 		{
 			Name: "offline", Value: max(mechanism, generalization), Proved: true,
-			Source: "exponential mechanism over the labelings of the queries, and " + yan + ", Theorem 2",
-			With:   map[string]float64{"n_mechanism": mechanism, "n_generalization": generalization},
+			Source: "exponential mechanism over the labelings of the queries, and " + yan + ", Theorem 2; some hypothesis with error at most alpha " +
+				"labels the queries so, which the final state, made of the queries alone, need not be",
+			With: map[string]float64{"n_mechanism": mechanism, "n_generalization": generalization},
 		},
 	}, nil
 }

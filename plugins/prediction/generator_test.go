@@ -106,6 +106,21 @@ func smallClasses() []small {
 	return append(list, m)
 }
 
+// smallHalfspaces are halfspaces of the plane on a grid; the rules are some of them.
+func smallHalfspaces() small {
+	c := small{"halfspaces", 5, 2, nil, func(b []block) generator {
+		g, err := newHalfspaceGenerator(b, 2, true)
+		if err != nil {
+			panic(err)
+		}
+		return g
+	}}
+	for _, v := range [][3]float64{{1, 0, 2}, {1, 1, 4}, {-2, 1, 0}, {0, -1, -3}, {0, 0, 1}} {
+		c.rules = append(c.rules, func(x []float64) float64 { return sign(v[0]*x[0] + v[1]*x[1] - v[2]) })
+	}
+	return c
+}
+
 func (c small) point(t *rapid.T, what string) []float64 {
 	x := make([]float64, c.dim)
 	for j := range x {

@@ -10,7 +10,8 @@ import (
 // queries span a space; W is what is orthogonal to it, of one dimension less with each hard query that is not in the span already. Every
 // block's hypothesis is a point of W with the largest cdepth in its block, see finder. W is public, the choice in it is not.
 //
-// One linear program per block and hard query where a point of W is right on the whole block, as without noise nearly always.
+// One linear program per block and hard query where a point of W is right on the whole block, as without noise nearly always; none for
+// other queries.
 type halfspaces struct {
 	affine bool
 	blocks [][]float64 // each: unit vectors, row-major
@@ -20,7 +21,7 @@ type halfspaces struct {
 	u      []float64 // a query's lift
 	heard  []float64 // sum of the ordinary queries' lifts times their released labels
 
-	// Counts for metrics: blocks searched; of these the ones without a point of W right on everything, and the ones whose value is
+	// Counts: blocks searched; of these the ones without a point of W right on everything, and the ones whose value is
 	// only a lower bound.
 	searched, partial, uncertain int
 }

@@ -43,12 +43,18 @@ func depth(rows, v []float64) (count int, margin float64) {
 type finder struct {
 	d           int
 	simplex     concept.Simplex
+	programs    int // solved so far
 	cone, hinge concept.LinearProgram
 	rows, kept  []float64
 	cells       cells
 }
 
 func newFinder(d int) *finder { return &finder{d: d} }
+
+func (f *finder) maximize(p *concept.LinearProgram) (concept.Optimum, error) {
+	f.programs++
+	return f.simplex.Maximize(p)
+}
 
 // deepPoint is a unit vector of W with a lower bound on its cdepth; exact says that no point of W has more.
 type deepPoint struct {
@@ -134,6 +140,9 @@ func (f *finder) hull(rows []float64, w *complement, first witness, most int) (d
 			for i, q := range w.normal(j) {
 				g[i] -= float64(along * q)
 			}
+		}
+		if !(squaredNorm(g) > 0) {
+			break
 		}
 		normalize(g)
 		next, err := f.witness(rows, g)
@@ -227,7 +236,7 @@ func (f *finder) join(rows []float64, w *complement, cells []witness) (v, g []fl
 			copy(a[k*d:], w.normal(j))
 		}
 	}
-	o, err := f.simplex.Maximize(&p)
+	o, err := f.maximize(&p)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -453,7 +462,7 @@ func (f *finder) keepHinge(m int) error {
 			p.A[j*n+i] = f.rows[i*d+j]
 		}
 	}
-	o, err := f.simplex.Maximize(p)
+	o, err := f.maximize(p)
 	if err != nil && !errors.Is(err, concept.ErrNotSolved) {
 		return err
 	}
@@ -493,7 +502,7 @@ func (f *finder) centre(rows []float64, d int, q []float64) (centre, error) {
 		p.A = append(append(p.A, q[j*d:(j+1)*d]...), 0)
 		p.RowLow, p.RowHigh = append(p.RowLow, 0), append(p.RowHigh, 0)
 	}
-	o, err := f.simplex.Maximize(p)
+	o, err := f.maximize(p)
 	if err != nil {
 		return centre{}, err
 	}

@@ -176,6 +176,53 @@ func (t *halfspaceTrial) adaptive(test testing.TB) (next func(int) []float64, he
 	return next, heard
 }
 
+// Without noise, and for queries on the target's hyperplane, each block takes one linear program at first and one for each hard query. An
+// ordinary query takes none, nor does a public answer.
+func TestLinearPrograms(t *testing.T) {
+	const k, d = 50, 3
+	trial := newHalfspaceTrial(d, k, 40, 0, 11)
+	g := newHalfspaces(t, trial.blocks, d, true)
+	heard := func(x []float64, label float64) {
+		g.released(x, label)
+		g.public(x)
+		if want := k * (1 + g.w.codim()); g.find.programs != want {
+			t.Fatalf("%d programs after %d hard queries, want %d", g.find.programs, g.w.codim(), want)
+		}
+	}
+	if hards := trial.play(t, g, 200, func(int) []float64 { return trial.onto(trial.target) }, heard); hards != d {
+		t.Errorf("%d hard queries", hards)
+	}
+}
+
+// What a block votes is a function of this block and the hard queries alone: privacy rests on it. All scratch is shared.
+func TestBlocksDoNotTouch(t *testing.T) {
+	for _, d := range []int{1, 2, 4} {
+		trial := newHalfspaceTrial(d, 12, 15, 0.1, 13)
+		trial.blocks[3].x, trial.blocks[3].y = trial.blocks[3].x[:2*d], trial.blocks[3].y[:2]
+		together := newHalfspaces(t, trial.blocks, d, true)
+		alone := make([]*halfspaces, len(trial.blocks))
+		for i, b := range trial.blocks {
+			alone[i] = newHalfspaces(t, []block{b}, d, true)
+		}
+		for hards := 0; ; hards++ {
+			for i, g := range alone {
+				if got := together.v[i*(d+1) : (i+1)*(d+1)]; !slices.Equal(got, g.v) {
+					t.Errorf("d %d, %d hard queries, block %d: %v, and alone %v", d, hards, i, got, g.v)
+				}
+			}
+			if hards == d {
+				break
+			}
+			x := trial.onto(trial.target)
+			for _, g := range append(alone, together) {
+				if err := g.hard(x, 1); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+}
+
 // Noise on labels leaves no hypothesis right on a whole block; the generator still has one, and its value is a lower bound on what it says.
 func TestNoisyLabels(t *testing.T) {
 	for _, d := range []int{1, 2, 4} {

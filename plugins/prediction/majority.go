@@ -2,7 +2,7 @@ package prediction
 
 import (
 	"context"
-	"errors"
+	"fmt"
 
 	"github.com/shatterlab/shatter/plugins/algo"
 )
@@ -16,17 +16,18 @@ const (
 // majority answers each query by the noisy majority of k hypotheses that never change (Dwork and Feldman 2018; Bassily, Thakurta and
 // Thakkar 2018): one example moves one vote, and the noise is for left answers.
 type majority struct {
-	gen   generator
-	k     int
-	noise func() float64
-	left  int
-	last  float64 // noise of the last answer
+	gen     generator
+	k       int
+	noise   func() float64
+	queries int // that the noise is made for
+	left    int
+	last    float64 // noise of the last answer
 }
 
 // Answer implements algo.Answerer. The error says that all answers which the noise was made for are given.
 func (p *majority) Answer(_ context.Context, x []float64) (float64, bool, error) {
 	if p.left == 0 {
-		return 0, false, errors.New("answer a query: the noise was made for fewer queries: set problem.queries to their number")
+		return 0, false, fmt.Errorf("answer query %d: the noise was made for %d queries: set queries to their number", p.queries, p.queries)
 	}
 	p.left--
 	p.last = p.noise()

@@ -142,6 +142,9 @@ func obliviousBudget[P any](s *algo.Setting[P], affine bool) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	if d >= s.Queries { // all labelings, whose number may be huge
+		return s.Queries, nil
+	}
 	return min(hardQueries(labelingsOf(d, hypotheses, s.Queries), s.Beta/3), s.Queries), nil
 }
 

@@ -87,6 +87,7 @@ func game[P any](t *testing.T, a algo.Algorithm[P], s algo.Setting[P], n int, se
 	if err != nil {
 		t.Fatalf("%s, %s: %v", a.Name, s.Problem.Class, err)
 	}
+	takeBack(trial, sample)
 	for i := range queries.Len() {
 		label, _, err := p.Answer(context.Background(), queries.X(i))
 		if err != nil || label != 1 && label != -1 {
@@ -107,6 +108,13 @@ func game[P any](t *testing.T, a algo.Algorithm[P], s algo.Setting[P], n int, se
 		}
 	}
 	return labels, wrong, final
+}
+
+// takeBack ends the loan of a sample and of revealed queries, whose memory the next trial uses.
+func takeBack[P any](trial *algo.Trial[P], sample *algo.Data) {
+	clear(sample.Xs())
+	clear(sample.Ys())
+	*sample, trial.Revealed = algo.Data{}, nil
 }
 
 // plays runs an algorithm on all problems that it takes, with a sample that should be more than enough for a few errors only. Budgets are
@@ -133,7 +141,8 @@ func plays[P any](t *testing.T, a algo.Algorithm[P], offline bool, skip ...strin
 				t.Errorf("%s: the same answers for another seed", p.Class)
 			}
 			g, err := a.Guarantee(&s)
-			if err != nil || !(g.Epsilon > 0 && g.Epsilon <= s.Epsilon*(1+1e-12)) || g.Pure != (g.Delta == 0) || g.Delta != 0 && g.Delta != s.Delta || g.Source == "" {
+			if err != nil || !(g.Epsilon > 0 && g.Epsilon <= s.Epsilon*(1+1e-12)) || g.Pure != (g.Delta == 0) ||
+				g.Delta != 0 && g.Delta != s.Delta || g.Source == "" {
 				t.Errorf("%s: %+v, %v", p.Class, g, err)
 			}
 		}
@@ -253,6 +262,8 @@ func TestTrialsKeepTheGuarantee(t *testing.T) {
 	check("Nandi and Bassily", n.(*learnAnswers).predictor, sn.Params.K, eps0)
 	e, se := begin(t, everlastingLite(), func(p *Everlasting) { p.V = 4 })
 	check("everlasting", e.(*epochs).predictor, se.Params.K, half)
+	h, sh := beginHalfspaces(t, func(p *Halfspaces) { p.V = 4 })
+	check("halfspaces", h.(*predictor), sh.Params.K, eps0)
 	m, _ := begin(t, composition(), func(p *Majority) {})
 	if left := m.(*majority).left; left != 100 {
 		t.Errorf("majority: %d answers", left)
@@ -298,6 +309,23 @@ func begin[P any](t *testing.T, a algo.Algorithm[P], change func(p *P)) (algo.An
 	return p, s
 }
 
+// beginHalfspaces is begin for shrinkageHalfspace, in the plane.
+func beginHalfspaces(t *testing.T, change func(p *Halfspaces)) (algo.Answerer, algo.Setting[Halfspaces]) {
+	t.Helper()
+	a := shrinkageHalfspace()
+	s := setting(a, algo.Problem{Class: "halfspace", Dim: 2, Realizable: true, Noise: "none"}, 100)
+	change(&s.Params)
+	if err := a.Check(&s); err != nil {
+		t.Fatal(err)
+	}
+	b := newHalfspaceTrial(2, 1, 5000, 0, 1).blocks[0]
+	p, err := a.Predict(context.Background(), &algo.Trial[Halfspaces]{Setting: s, Rand: rand.New(rand.NewPCG(1, 1))}, algo.NewData(b.x, 2, b.y))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, s
+}
+
 func TestRefusals(t *testing.T) {
 	a := shrinkageOblivious()
 	for _, c := range []struct {
@@ -324,7 +352,7 @@ func TestRefusals(t *testing.T) {
 	}
 	o := offline()
 	s := setting(o, problems()[0], 100)
-	if err := o.Check(&s); !algo.IsInvalid(err) || !strings.Contains(err.Error(), "set offline") {
+	if err := o.Check(&s); !algo.IsInvalid(err) || !strings.Contains(err.Error(), "set adversary.offline") {
 		t.Errorf("not offline: %v", err)
 	}
 	s = setting(o, problems()[1], 5000)
@@ -450,12 +478,15 @@ func TestEverlastingEpochs(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(1, 1))
 	n := s.Params.K + 5
-	p, err := a.Predict(context.Background(), &algo.Trial[Everlasting]{Setting: s, Rand: r}, draw(s.Problem, n, r))
+	s.Queries = 14*n + 100 // 2n, 4n and 8n end an epoch each
+	sample, trial := draw(s.Problem, n, r), &algo.Trial[Everlasting]{Setting: s, Rand: r}
+	p, err := a.Predict(context.Background(), trial, sample)
 	if err != nil {
 		t.Fatal(err)
 	}
+	takeBack(trial, sample)
 	e := p.(*epochs)
-	queries, length, next := draw(s.Problem, s.Queries, r), n, 0
+	queries, length, next, wrong := draw(s.Problem, s.Queries, r), n, 0, 0
 	for j := range s.Queries {
 		if j == next {
 			length *= 2
@@ -464,12 +495,23 @@ func TestEverlastingEpochs(t *testing.T) {
 		if _, _, err := p.Answer(context.Background(), queries.X(j)); err != nil {
 			t.Fatal(err)
 		}
-		if e.length != length || e.sample.Len() != length/2 {
-			t.Fatalf("query %d: an epoch of %d queries with %d examples, want %d queries", j, e.length, e.sample.Len(), length)
+		if j == next-length {
+			for i, y := range e.sample.y {
+				if y != target(s.Problem, e.sample.x[i:i+1]) {
+					wrong++
+				}
+			}
+		}
+		want := length
+		if length >= s.Queries {
+			want = 0 // the last one
+		}
+		if e.length != want || want > 0 && len(e.sample.y) != length/2 {
+			t.Fatalf("query %d: an epoch of %d queries with %d examples, want %d queries", j, e.length, len(e.sample.y), length)
 		}
 	}
-	if e.number < 3 {
-		t.Errorf("%d epochs", e.number)
+	if e.number != 4 || wrong > n/4 {
+		t.Errorf("%d epochs, %d of the %d labels of the first three are wrong", e.number, wrong, 7*n)
 	}
 }
 
@@ -503,6 +545,10 @@ func TestBounds(t *testing.T) {
 	if rows(halfspaceBounds(&h)) != 2 || rows(majorityBounds(&m)) != 2 || rows(offlineBounds(&f)) != 2 ||
 		rows(nandiBassilyBounds(&n)) != 1 || rows(everlastingBounds(&e)) != 1 {
 		t.Error("a row of Table 1 is missing")
+	}
+	o.Alpha = 1e-300
+	if list, err := obliviousBounds(&o); err != nil || !math.IsInf(list[1].Value, 1) {
+		t.Errorf("an alpha that no float64 can square: %+v, %v", list, err)
 	}
 	o.Problem.Noise = "random"
 	if list, err := obliviousBounds(&o); err != nil || len(list) != 0 {

@@ -24,7 +24,7 @@ func (w wild) coin() float64      { return float64(2*w.IntN(2) - 1) }
 // Whatever the queries and the noise are: no more than V instances start, an instance ends with its first hard query, all that comes
 // after the last instance is public, and an answer does not depend on later queries.
 func TestBudgetIsHard(t *testing.T) {
-	for _, c := range smallClasses() {
+	for _, c := range append(smallClasses(), smallHalfspaces()) {
 		t.Run(c.name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				k, budget := rapid.IntRange(1, 4).Draw(t, "k"), rapid.IntRange(1, 5).Draw(t, "V")
@@ -82,14 +82,17 @@ func TestBudgetIsHard(t *testing.T) {
 	}
 }
 
-// Public answers are a function of the hard queries and their coins: any two samples give the same.
+// Public answers are a function of the queries and of what was released: any two samples give the same.
 func TestPublicAnswersIgnoreTheSample(t *testing.T) {
-	for _, c := range smallClasses() {
+	for _, c := range append(smallClasses(), smallHalfspaces()) {
 		rapid.Check(t, func(t *rapid.T) {
 			a, b := c.make([]block{c.block(t, 3)}), c.make([]block{c.block(t, 5)})
-			for range rapid.IntRange(0, 5).Draw(t, "hard queries") {
-				x, label := c.point(t, "query"), rapid.SampledFrom([]float64{-1, 1}).Draw(t, "coin")
-				if a.hard(x, label) != nil || b.hard(x, label) != nil {
+			for range rapid.IntRange(0, 8).Draw(t, "queries") {
+				x, label := c.point(t, "query"), rapid.SampledFrom([]float64{-1, 1}).Draw(t, "label")
+				if rapid.Bool().Draw(t, "ordinary") {
+					tell(a, x, label)
+					tell(b, x, label)
+				} else if a.hard(x, label) != nil || b.hard(x, label) != nil {
 					t.Fatal("shrinking failed")
 				}
 			}

@@ -3,6 +3,7 @@ package prediction
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/shatterlab/shatter/pipeline/privacy"
 	"github.com/shatterlab/shatter/plugins/algo"
@@ -73,7 +74,7 @@ func predictByMajority(_ context.Context, t *algo.Trial[Majority], sample *algo.
 	if t.Params.Noise == Laplace {
 		noise = func() float64 { return privacy.Laplace(privacy.Uniform(t.Rand), scale) }
 	}
-	return &majority{gen: g, k: t.Params.K, noise: noise, left: t.Queries}, nil
+	return &majority{gen: g, k: t.Params.K, noise: noise, queries: t.Queries, left: t.Queries}, nil
 }
 
 func offline() algo.Algorithm[struct{}] {
@@ -90,7 +91,7 @@ func offline() algo.Algorithm[struct{}] {
 				return err
 			}
 			if !s.Offline {
-				return algo.Invalid("%s needs all queries beforehand: set offline to true", name)
+				return algo.Invalid("%s needs all queries beforehand: set adversary.offline to true", name)
 			}
 			return checkLabelings(s.Problem, s.Queries)
 		},
@@ -143,7 +144,7 @@ func nandiBassily() algo.Algorithm[NandiBassily] {
 				if err != nil {
 					return err
 				}
-				p.MU = max(1, int(math.Ceil(4*float64(d)/s.Alpha)))
+				p.MU = max(1, int(min(math.Ceil(4*float64(d)/s.Alpha), 1<<31)))
 			}
 			theory := min(int(math.Ceil(float64(p.MU)*s.Alpha)), s.Queries)
 			return accountOf(p.Mode, p.Composition).resolve(&p.K, &p.V, theory, s.Epsilon, s.Delta, s.N)
@@ -210,6 +211,7 @@ func (p *learnAnswers) Predict(ctx context.Context, x *algo.Data, out []float64)
 func everlastingLite() algo.Algorithm[Everlasting] {
 	const name = "prediction/everlasting-lite"
 	m := metrics()
+	m["instances"] = "instances of BetweenThresholds started in all epochs; never more than v in one"
 	m["epochs"] = "epochs begun"
 	return algo.Algorithm[Everlasting]{
 		Name: name, Version: version,
@@ -252,7 +254,7 @@ func everlastingLite() algo.Algorithm[Everlasting] {
 type epochs struct {
 	*predictor
 	trial  *algo.Trial[Everlasting]
-	sample *algo.Data
+	sample block     // the epoch's, where another one may follow
 	asked  []float64 // the epoch's queries
 	length int       // number of queries that end the epoch; 0: it does not end
 
@@ -265,8 +267,10 @@ func (e *epochs) begin(sample *algo.Data) error {
 	if e.predictor != nil {
 		e.earlier += e.started
 	}
-	e.sample, e.asked = sample, nil
-	e.length = e.queries(sample.Len())
+	e.asked, e.length = nil, e.queries(sample.Len())
+	if e.sample = (block{}); e.length > 0 { // a copy, because a trial's sample is borrowed
+		e.sample = block{slices.Clone(sample.Xs()), slices.Clone(sample.Ys())}
+	}
 	p, t := e.trial.Params, *e.trial
 	t.Epsilon /= 2
 	var err error
@@ -285,13 +289,14 @@ func (e *epochs) begin(sample *algo.Data) error {
 	return nil
 }
 
-// queries is the length of an epoch with n examples: enough queries to fill the blocks, and no more than can be relabelled.
+// queries is the length of an epoch with n examples, 0 where it is the last one: enough queries to fill the blocks of another one, and no
+// more than can be relabelled.
 func (e *epochs) queries(n int) int {
 	r := int(min(math.Ceil(float64(n)*e.trial.Params.Growth), 1<<31))
 	if isIntervals(e.trial.Problem) {
 		r = min(r, maxLabeled)
 	}
-	if r < e.trial.Params.K {
+	if r < e.trial.Params.K || r >= e.trial.Queries {
 		return 0
 	}
 	return r
@@ -304,13 +309,15 @@ func (e *epochs) Answer(ctx context.Context, x []float64) (float64, bool, error)
 			return 0, false, err
 		}
 	}
-	e.asked = append(e.asked, x...)
+	if e.length > 0 {
+		e.asked = append(e.asked, x...)
+	}
 	return e.predictor.Answer(ctx, x)
 }
 
 // relabel makes the epoch's queries the next one's sample.
 func (e *epochs) relabel() error {
-	c, err := labelings(e.trial.Problem, block{e.sample.Xs(), e.sample.Ys()}, e.asked)
+	c, err := labelings(e.trial.Problem, e.sample, e.asked)
 	if err != nil {
 		return err
 	}

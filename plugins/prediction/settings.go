@@ -72,7 +72,7 @@ func checkProblem[P any](s *algo.Setting[P], name string, pure bool, classes ...
 	case p.Class == "rectangles" && p.Dim > 2 && !noiseless(p):
 		return algo.Invalid("%s has no exact minimiser for rectangles in dimension %d under label noise: use dimension 1 or 2, or noise none", name, p.Dim)
 	case s.Queries < 1:
-		return algo.Invalid("%s needs the number of queries beforehand: set problem.queries to 1 or more, not %d", name, s.Queries)
+		return algo.Invalid("%s needs the number of queries beforehand: set queries to 1 or more, not %d", name, s.Queries)
 	case !(s.Epsilon > 0) || math.IsInf(s.Epsilon, 1):
 		return algo.Invalid("%s needs privacy.epsilon above 0 and finite, not %g", name, s.Epsilon)
 	case !(s.Delta >= 0 && s.Delta < 1) || s.Delta == 0 && !pure:

@@ -63,7 +63,8 @@ func tooFew(v, a int) float64 {
 }
 
 // blockSize is the least m at which a sample of m is an alpha-approximation of its law for a class of Vapnik-Chervonenkis dimension d,
-// except with probability beta, by 4 (2em/d)^d e^(-m alpha^2/8) <= beta (Vapnik and Chervonenkis 1971); alpha, beta in (0, 1).
+// except with probability beta, by 4 (2em/d)^d e^(-m alpha^2/8) <= beta (Vapnik and Chervonenkis 1971); alpha, beta in (0, 1). +Inf where
+// floating-point numbers do not reach as far.
 func blockSize(d int, alpha, beta float64) float64 {
 	n := float64(max(d, 1))
 	enough := func(m float64) bool {
@@ -71,7 +72,7 @@ func blockSize(d int, alpha, beta float64) float64 {
 	}
 	lo := math.Floor(8 * n / (alpha * alpha)) // the left side is largest here, and above 1
 	hi := 2*lo + 1
-	for !enough(hi) {
+	for hi < math.Inf(1) && !enough(hi) { // alpha^2 may be 0
 		lo, hi = hi, 2*hi
 	}
 	for hi-lo > 1 && hi < 1<<53 {
