@@ -37,7 +37,7 @@ const (
 func KeyColumns() []Column {
 	return []Column{
 		{"cell", TextColumn, true, "first 10 hex digits of the cell's key; joins the files of a result"},
-		{"task", TextColumn, true, "learn or predict"},
+		{"task", TextColumn, true, "learn, predict or online"},
 		{"algorithm", TextColumn, true, "the algorithm's name in the sweep file"},
 		{"class", TextColumn, true, "concept class"},
 		{"file", TextColumn, true, "the file of the class matrix"},
@@ -50,8 +50,8 @@ func KeyColumns() []Column {
 		{"noise", TextColumn, true, "label noise: none, random or adversarial"},
 		{"noise_rate", FloatColumn, false, "its rate; null without noise"},
 		{"data", TextColumn, true, "the file whose rows are the population"},
-		{"queries", IntColumn, false, "queries of each game; null in task learn"},
-		{"adversary", TextColumn, true, "who asks them"},
+		{"queries", IntColumn, false, "task predict: queries of each game"},
+		{"adversary", TextColumn, true, "who asks them, or plays the rounds"},
 		{"epsilon", FloatColumn, false, "privacy budget; null where the algorithm states no guarantee"},
 		{"delta", FloatColumn, false, "the same; null also where the guarantee is pure"},
 		{"privacy", TextColumn, true, "what is proved of the budget: pure, approximate, or not certified; null as for epsilon"},
@@ -79,6 +79,26 @@ func TableColumns() []Column {
 		{"failed", IntColumn, false, "of these, those that failed"},
 		{"mean_error", FloatColumn, false, "mean error of the ok trials at n_high, or at the largest sample size where there is no n_high"},
 		{"evaluation", TextColumn, true, "exact, or the number of fresh points that an error is measured on"},
+	}
+}
+
+// GameColumns follow the key in the table of task online: one row per cell and number of rounds.
+func GameColumns() []Column {
+	return []Column{
+		{"rounds", IntColumn, false, "rounds of a sequence"},
+		{"trials", IntColumn, false, "sequences"},
+		{"failed", IntColumn, false, "of these, those that failed; the other columns are about the rest"},
+		{"mistakes_mean", FloatColumn, false, "labels that were not the truth, mean over sequences"},
+		{"mistakes_max", FloatColumn, false, "the same, most of any sequence"},
+		{"best_loss", FloatColumn, false, "least loss of a hypothesis in hindsight, mean"},
+		{"regret_mean", FloatColumn, false, "loss less best_loss, mean; it may be negative"},
+		{"regret_low", FloatColumn, false, "lower end of its 95 % confidence interval over sequences (Student)"},
+		{"regret_high", FloatColumn, false, "upper end"},
+		{"theory_regret", FloatColumn, false, "proved bound for the sequences that were played, mean"},
+		{"theory_source", TextColumn, true, "what the algorithm says of it"},
+		{"paper_regret", FloatColumn, false, "bound that is only printed in a paper, mean"},
+		{"paper_source", TextColumn, true, "what the algorithm says of it"},
+		{"ratio", FloatColumn, false, "regret_mean over theory_regret"},
 	}
 }
 

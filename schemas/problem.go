@@ -76,12 +76,13 @@ type Scale struct {
 	Ranges map[string][2]float64 `json:"ranges,omitempty"` // low and high of each numeric column, mapped to [-1, 1]; k columns are then divided by sqrt(k)
 }
 
-// Adversary is who asks the queries, as resolved. Its JSON enters the keys of cells.
+// Adversary is who asks the queries of task predict, or plays the rounds of task online, as resolved. Its JSON enters the keys of cells.
 type Adversary struct {
-	Kind    string `json:"kind"`              // boundary, repeat, stochastic, adaptive
-	Sees    string `json:"sees,omitempty"`    // adaptive: labels, or marks: these too
-	Offline bool   `json:"offline,omitempty"` // all queries are revealed to the algorithm beforehand
-	Width   int    `json:"width,omitempty"`   // boundary, on whole numbers: the distance from the edge; 0: domain / n
+	Kind    string  `json:"kind"`              // boundary, repeat, stochastic, adaptive; tree, bisecting, random, planted, round-robin, ...
+	Sees    string  `json:"sees,omitempty"`    // adaptive: labels, or marks: these too; tree, greedy, smoothed: answers, or past: only those before
+	Offline bool    `json:"offline,omitempty"` // all queries are revealed to the algorithm beforehand
+	Width   int     `json:"width,omitempty"`   // boundary, on whole numbers: the distance from the edge; 0: domain / n
+	Rate    float64 `json:"rate,omitempty"`    // online: the share of rounds with a wrong label (planted), or with a uniform point (smoothed)
 }
 
 // String is the adversary in a few words, as tables show it: "boundary", "adaptive sees marks", "repeat offline".
@@ -90,6 +91,9 @@ func (a Adversary) String() string {
 	if a.Sees != "" {
 		s += " sees " + a.Sees
 	}
+	if a.Rate != 0 {
+		s += fmt.Sprintf(" %v", a.Rate)
+	}
 	if a.Width != 0 {
 		s += fmt.Sprintf(" width %d", a.Width)
 	}
@@ -97,4 +101,13 @@ func (a Adversary) String() string {
 		s += " offline"
 	}
 	return s
+}
+
+// Realizable reports whether the truths of an online game against a law always agree with some hypothesis of the class.
+func (a Adversary) Realizable() bool {
+	switch a.Kind {
+	case "tree", "bisecting", "smoothed":
+		return true
+	}
+	return a.Kind == "planted" && a.Rate == 0
 }

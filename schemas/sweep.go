@@ -198,15 +198,15 @@ type Trials struct {
 
 // AdversarySpec asks the queries or plays the rounds.
 type AdversarySpec struct {
-	// Kind: boundary, repeat, stochastic or adaptive for predict; tree, planted, random or round-robin for online.
-	Kind Axis[string] `yaml:"kind" jsonschema:"required,enum=boundary,enum=repeat,enum=stochastic,enum=adaptive,enum=tree,enum=planted,enum=random,enum=round-robin"`
-	// Sees labels, or labels and the public marks of hard queries.
-	Sees Axis[string] `yaml:"sees" jsonschema:"enum=labels,enum=marks"`
+	// Kind: boundary, repeat, stochastic or adaptive for predict; tree, bisecting, random, planted, round-robin, leader-killer, greedy, shared-noise or smoothed for online.
+	Kind Axis[string] `yaml:"kind" jsonschema:"required,enum=boundary,enum=repeat,enum=stochastic,enum=adaptive,enum=tree,enum=bisecting,enum=random,enum=planted,enum=round-robin,enum=leader-killer,enum=greedy,enum=shared-noise,enum=smoothed"`
+	// Sees labels or the public marks of hard queries too (predict); the answer of the round or only those before it (online).
+	Sees Axis[string] `yaml:"sees" jsonschema:"enum=labels,enum=marks,enum=answers,enum=past"`
 	// Offline reveals the list of queries beforehand.
 	Offline Axis[bool] `yaml:"offline"`
 	// Width is how far from the target's edge a boundary adversary asks, on whole numbers (default domain / n).
 	Width Axis[int] `yaml:"width" jsonschema:"minimum=0"`
-	// Rate of the rounds that the adversary spoils.
+	// Rate of the rounds with a wrong label (planted) or a uniform point (smoothed).
 	Rate Axis[float64] `yaml:"rate" jsonschema:"minimum=0,maximum=1"`
 }
 

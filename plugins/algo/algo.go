@@ -52,6 +52,9 @@ type Algorithm[P any] struct {
 	// Predict plays the task predict: it gets one trial's sample, borrowed as above, and returns what answers the queries, one by one.
 	Predict func(ctx context.Context, t *Trial[P], sample *Data) (Answerer, error)
 
+	// Online plays the task online: it returns what predicts the point of each round and then observes its truth.
+	Online func(ctx context.Context, t *Trial[P]) (Learner, error)
+
 	// Check refuses a setting with Invalid or Infeasible, and may resolve parameters whose default depends on others by
 	// writing to s.Params. It is called for each cell with N = 0, for each sample size, and in each session.
 	Check func(s *Setting[P]) error
@@ -71,6 +74,7 @@ type Task string
 const (
 	Learn   Task = "learn"   // a labelled sample in, predictions on fresh points out
 	Predict Task = "predict" // a labelled sample in, then queries of an adversary, answered one by one
+	Online  Task = "online"  // rounds of point, prediction, truth
 )
 
 // Problem is what is public about the problem: never the target.
@@ -99,6 +103,7 @@ type Setting[P any] struct {
 	Delta   float64 // 0 where the algorithm states no Guarantee or a pure one
 	Queries int     // predict: T, how many queries will be asked; else 0
 	Offline bool    // predict: the queries are known beforehand, see Trial.Revealed
+	Rounds  int     // online: T, how many rounds will be played; else 0
 }
 
 // Trial is one run of the algorithm.
@@ -224,6 +229,14 @@ type Answerer interface {
 	// Answer labels the query x, of length Dim and borrowed until it returns, with -1 or +1. hard marks the query, publicly: adversaries
 	// may see it. What was answered cannot depend on queries that come later.
 	Answer(ctx context.Context, x []float64) (label float64, hard bool, err error)
+}
+
+// Learner plays the rounds of one online game: as a Model it is asked for the next point before the truth is known, possibly more than once,
+// and answers the mean of its label. One that draws its label draws it for the round to come in Observe, or at the start.
+type Learner interface {
+	Model
+	// Observe tells the truths y, -1 or +1, of the points x just played, in order. The points are borrowed.
+	Observe(ctx context.Context, x *Data, y []float64) error
 }
 
 // Guarantee is the differential privacy of a released model, or of all answers to the queries with their marks, for neighbours that

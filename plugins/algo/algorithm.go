@@ -38,7 +38,7 @@ func (a Algorithm[P]) describeAll() (*pluginv1.Algorithm, error) {
 	}
 	tasks := a.tasks()
 	if len(tasks) == 0 {
-		return nil, errors.New("neither Learn nor Predict is set, so there is nothing that it can do")
+		return nil, errors.New("none of Learn, Predict and Online is set, so there is nothing that it can do")
 	}
 	ps, err := parametersOf(reflect.TypeFor[P]())
 	if err != nil {
@@ -64,6 +64,9 @@ func (a Algorithm[P]) tasks() (tasks []pluginv1.Task) {
 	}
 	if a.Predict != nil {
 		tasks = append(tasks, pluginv1.Task_TASK_PREDICT)
+	}
+	if a.Online != nil {
+		tasks = append(tasks, pluginv1.Task_TASK_ONLINE)
 	}
 	return tasks
 }
@@ -93,7 +96,7 @@ func (a Algorithm[P]) setting(w *pluginv1.Setting) (*Setting[P], error) {
 			NoConstant: p.GetNoConstant(), Realizable: p.GetRealizable(), RealData: p.GetRealData(), Matrix: p.GetMatrix(),
 		},
 		N: int(w.GetN()), Alpha: w.GetAlpha(), Beta: w.GetBeta(), Epsilon: w.GetEpsilon(), Delta: w.GetDelta(),
-		Queries: int(w.GetQueries()), Offline: w.GetOffline(),
+		Queries: int(w.GetQueries()), Offline: w.GetOffline(), Rounds: int(w.GetRounds()),
 	}
 	s.Task = Task(strings.ToLower(strings.TrimPrefix(w.GetTask().String(), "TASK_")))
 	if !slices.Contains(a.tasks(), w.GetTask()) {
@@ -174,6 +177,7 @@ func (a Algorithm[P]) bound(w *pluginv1.Setting) (r *pluginv1.BoundResponse) {
 type game interface {
 	learn(ctx context.Context, j int, sample, revealed *Data) error
 	answer(ctx context.Context, j int, x *Data, out []float64, marks []byte) error
+	observe(ctx context.Context, j int, x *Data, y []float64) error
 	predict(ctx context.Context, j int, x *Data, out []float64) error
 }
 
@@ -206,6 +210,7 @@ type lane[P any] struct {
 	pcg      rand.PCG
 	model    Model
 	answerer Answerer // the model, in the task predict
+	learner  Learner  // the model, in the task online
 }
 
 func (g *trials[P]) learn(ctx context.Context, j int, sample, revealed *Data) (err error) {
@@ -213,11 +218,16 @@ func (g *trials[P]) learn(ctx context.Context, j int, sample, revealed *Data) (e
 	l.pcg.Seed(g.seeds[2*j], g.seeds[2*j+1])
 	l.rand = *rand.New(&l.pcg)
 	l.trial = Trial[P]{Setting: g.setting, Rand: &l.rand, Revealed: revealed, record: g.record, index: j}
-	if g.setting.Task == Predict {
+	switch g.setting.Task {
+	case Predict:
 		if l.answerer, err = g.algorithm.Predict(ctx, &l.trial, sample); err == nil && l.answerer != nil {
 			l.model = l.answerer
 		}
-	} else {
+	case Online:
+		if l.learner, err = g.algorithm.Online(ctx, &l.trial); err == nil && l.learner != nil {
+			l.model = l.learner
+		}
+	default:
 		l.model, err = g.algorithm.Learn(ctx, &l.trial, sample)
 	}
 	l.trial.Revealed = nil
@@ -245,6 +255,18 @@ func (g *trials[P]) answer(ctx context.Context, j int, x *Data, out []float64, m
 		if hard {
 			marks[i] = 1
 		}
+	}
+	return g.record.take()
+}
+
+// observe tells trial j the truths of the points it played last.
+func (g *trials[P]) observe(ctx context.Context, j int, x *Data, y []float64) error {
+	learner := g.lanes[j].learner
+	if learner == nil {
+		return fmt.Errorf("the task %s has no truths", g.setting.Task)
+	}
+	if err := learner.Observe(ctx, x, y); err != nil {
+		return err
 	}
 	return g.record.take()
 }

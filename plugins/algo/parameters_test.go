@@ -72,7 +72,7 @@ func TestInvalidAlgorithms(t *testing.T) {
 	}{
 		{Algorithm[noise]{Name: "Noisy", Version: "1", Learn: learns[noise]}, `"Noisy": the name must be family/name`},
 		{Algorithm[noise]{Name: "a/b", Learn: learns[noise]}, "no Version"},
-		{Algorithm[noise]{Name: "a/b", Version: "1"}, "neither Learn nor Predict"},
+		{Algorithm[noise]{Name: "a/b", Version: "1"}, "none of Learn, Predict and Online"},
 		{Algorithm[int]{Name: "a/b", Version: "1", Learn: learns[int]}, "of type int: a struct is needed"},
 		{Algorithm[noise]{Name: "a/b", Version: "1", Learn: learns[noise], Defaults: noise{Scale: -1}},
 			`default of parameter "scale": -1 is below the smallest allowed, 0`},

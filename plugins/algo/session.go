@@ -2,9 +2,11 @@ package algo
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -142,6 +144,7 @@ type session struct {
 	ctx     context.Context
 	service *service
 	n       int
+	online  bool
 	game    game
 	ended   []bool
 	record  record
@@ -151,6 +154,7 @@ type session struct {
 	sample  Data      // of the present trial, reused; empty once all have learned, so that a model that keeps it is found out
 	queries Data      // revealed to the present trial, reused in the same way
 	points  Data      // of the present trial, reused
+	round   round     // of all trials, in the task online
 
 	begun, done atomic.Uint32 // of the present request
 }
@@ -184,8 +188,11 @@ func (t *session) answer(q *pluginv1.SessionRequest) (*pluginv1.SessionResponse,
 			Answers: &pluginv1.Answers{Values: bytesOf(t.out), Marks: t.marks, Faults: packFaults(t.faults)},
 		}}, nil
 	case *pluginv1.SessionRequest_Close:
+		if err := t.observe(r.Close.Truths); err != nil {
+			return nil, fmt.Errorf("close: %w", err)
+		}
 		return &pluginv1.SessionResponse{Response: &pluginv1.SessionResponse_Closed{
-			Closed: &pluginv1.Closed{Metrics: t.record.packed()},
+			Closed: &pluginv1.Closed{Metrics: t.record.packed(), Faults: packFaults(t.faults)},
 		}}, nil
 	}
 	return nil, errors.New("an empty request")
@@ -194,10 +201,11 @@ func (t *session) answer(q *pluginv1.SessionRequest) (*pluginv1.SessionResponse,
 // open learns all trials.
 func (t *session) open(o *pluginv1.Open) error {
 	trials, n := len(o.Seeds)/2, o.GetSetting().GetN()
-	sample, err := t.service.places.open(o.GetSample(), true)
+	sample, err := t.sampleOf(o)
 	if err != nil {
 		return fmt.Errorf("sample: %w", err)
 	}
+	t.online = o.GetSetting().GetTask() == pluginv1.Task_TASK_ONLINE
 	if trials == 0 || len(o.Seeds)%2 != 0 || n < 0 || n > int64(sample.rows) || int64(trials)*n != int64(sample.rows) {
 		return fmt.Errorf("%d seeds and n = %d do not fit a sample of %d rows", len(o.Seeds), n, sample.rows)
 	}
@@ -238,6 +246,14 @@ func (t *session) open(o *pluginv1.Open) error {
 	return nil
 }
 
+// sampleOf is the sample of all trials; empty in the task online.
+func (t *session) sampleOf(o *pluginv1.Open) (*table, error) {
+	if o.GetSetting().GetTask() == pluginv1.Task_TASK_ONLINE {
+		return &table{dim: 1}, nil
+	}
+	return t.service.places.open(o.GetSample(), true)
+}
+
 // revealed is the queries of all trials of an offline game; nil for another.
 func (t *session) revealed(o *pluginv1.Open, trials int) (*table, error) {
 	if !o.GetSetting().GetOffline() {
@@ -266,12 +282,18 @@ func (t *session) step(s *pluginv1.Step) error {
 	if err != nil {
 		return err
 	}
+	if err := t.observe(s.Truths); err != nil {
+		return err
+	}
+	if s.Play && t.online {
+		t.round.keep(s, points)
+	}
 	if cap(t.out) < total {
 		t.out = make([]float64, total)
 	}
 	t.out, t.marks = t.out[:total], t.marks[:0]
 	fillNaN(t.out)
-	if s.Play {
+	if s.Play && !t.online {
 		t.marks = append(t.marks, make([]byte, total)...)
 	}
 	at := 0
@@ -291,7 +313,7 @@ func (t *session) step(s *pluginv1.Step) error {
 			points.slice(&t.points, from, c)
 		}
 		var marks []byte
-		if s.Play {
+		if s.Play && !t.online {
 			marks = t.marks[from:at]
 		}
 		if err := t.ask(j, t.out[from:at:at], marks); err != nil {
@@ -300,6 +322,58 @@ func (t *session) step(s *pluginv1.Step) error {
 		t.done.Store(uint32(j + 1))
 	}
 	return nil
+}
+
+// round is the points that were played last, copied because their memory is used again.
+type round struct {
+	counts []uint32
+	x      []float64
+	dim    int
+}
+
+func (r *round) keep(s *pluginv1.Step, points *table) {
+	r.counts, r.x, r.dim = append(r.counts[:0], s.Counts...), append(r.x[:0], points.x...), points.dim
+}
+
+// observe tells the truths of the points played last to the trials that are alive.
+func (t *session) observe(packed []byte) error {
+	if len(packed) == 0 {
+		return nil
+	}
+	y := make([]float64, len(packed)/8)
+	for i := range y {
+		y[i] = math.Float64frombits(binary.LittleEndian.Uint64(packed[8*i:]))
+	}
+	if r := &t.round; len(packed)%8 != 0 || len(y)*r.dim != len(r.x) || len(r.x) == 0 {
+		return fmt.Errorf("%d bytes of truths do not fit the %d numbers of the points played last", len(packed), len(r.x))
+	}
+	at := 0
+	for j, count := range t.round.counts {
+		from := at
+		at += int(count)
+		if count == 0 || t.ended[j] {
+			continue
+		}
+		if t.ctx.Err() != nil {
+			break
+		}
+		d := t.round.dim
+		t.points = Data{x: t.round.x[from*d : at*d : at*d], dim: d, n: int(count)}
+		if err := t.tell(j, y[from:at:at]); err != nil {
+			t.end(j, err)
+		}
+	}
+	t.round.counts, t.round.x = t.round.counts[:0], t.round.x[:0]
+	return nil
+}
+
+func (t *session) tell(j int, y []float64) (err error) {
+	defer func() {
+		if e := recovered(recover()); e != nil {
+			err = e
+		}
+	}()
+	return t.game.observe(t.ctx, j, &t.points, y)
 }
 
 // rowsAsked is the sum of the counts, checked against the table.

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 }
 
 var roles = map[string]func(){
-	"plugin": func() { algo.Serve(behaving, quiet, queried) },
+	"plugin": func() { algo.Serve(behaving, quiet, queried, remembering) },
 	"print":  func() { fmt.Println("loading model ..."); algo.Serve(quiet) },
 	"invalid": func() {
 		algo.Serve(algo.Algorithm[struct{ Rounds []int }]{Name: "a/b", Version: "1", Learn: learnQuiet})

@@ -34,6 +34,7 @@ type Session struct {
 	metrics  []*pluginv1.Metric
 	trials   int
 	dim      int
+	online   bool
 	ended    []bool
 	rows     []int // rows that each trial has answered
 	queries  []int // queries that each trial has answered
@@ -56,7 +57,10 @@ func (p *Process) Open(ctx context.Context, r OpenRequest, fill func(x, y []floa
 	default:
 		return nil, nil, errors.New("open session: another one is open in this process")
 	}
-	s := &Session{p: p, trials: len(r.Seeds) / 2, dim: int(r.Setting.Problem.Dim)}
+	s := &Session{
+		p: p, trials: len(r.Seeds) / 2, dim: int(r.Setting.Problem.Dim),
+		online: r.Setting.Task == pluginv1.Task_TASK_ONLINE,
+	}
 	s.ended, s.rows, s.queries = make([]bool, s.trials), make([]int, s.trials), make([]int, s.trials)
 	for _, a := range p.description.Algorithms {
 		if a.Name == r.Setting.Algorithm {
@@ -91,12 +95,15 @@ func (p *Process) Open(ctx context.Context, r OpenRequest, fill func(x, y []floa
 
 func (p *Process) checkOpen(r OpenRequest) error {
 	trials, n, dim := int64(len(r.Seeds)/2), r.Setting.GetN(), int64(r.Setting.GetProblem().GetDim())
+	online := r.Setting.GetTask() == pluginv1.Task_TASK_ONLINE
 	switch {
+	case online && (n != 0 || r.Setting.GetRounds() < 1):
+		return fmt.Errorf("n = %d and %d rounds: an online game has rounds and no sample", n, r.Setting.GetRounds())
 	case r.Setting.GetOffline() && (r.Setting.Queries < 1 || r.Setting.Queries > math.MaxInt64/16/(dim+1)/max(1, trials) || r.Reveal == nil):
 		return fmt.Errorf("%d queries to reveal: at least 1 is needed, and a source of them", r.Setting.Queries)
 	case trials < 1 || trials > MaxTrials || len(r.Seeds)%2 != 0:
 		return fmt.Errorf("%d seeds: two for each of 1 to %d trials are needed", len(r.Seeds), MaxTrials)
-	case n < 1 || dim < 1:
+	case n < 1 && !online || dim < 1:
 		return fmt.Errorf("n = %d and dimension %d: must be at least 1", n, dim)
 	case n > math.MaxInt64/8/(dim+1)/trials:
 		return fmt.Errorf("n = %d of dimension %d: too large", n, dim)
@@ -108,6 +115,9 @@ func (p *Process) checkOpen(r OpenRequest) error {
 
 // tables lays out the sample of a session and, where there are some, its revealed queries.
 func (p *Process) tables(r OpenRequest, s *Session, fill func(x, y []float64)) (sample, revealed *pluginv1.Table, err error) {
+	if r.Setting.Task == pluginv1.Task_TASK_ONLINE {
+		return nil, nil, nil
+	}
 	samples, queries := s.trials*int(r.Setting.N), s.trials*int(r.Setting.Queries)
 	sample, err = p.fill(0, samples, s.dim, true, fill)
 	if !r.Setting.Offline {
@@ -216,6 +226,31 @@ func (s *Session) put(ctx context.Context, counts []uint32, fill func(x []float6
 	})
 }
 
+// Round is Step on the next points of online games, at most one of each trial; truths are the labels of the points of the round before, for
+// the trials that had one, in order: nil in the first round. Close takes those of the last round.
+func (s *Session) Round(ctx context.Context, counts []uint32, truths []float64, fill func(x []float64)) (answers []float64, faults []Fault, err error) {
+	rows := 0
+	for _, c := range counts {
+		rows += int(c)
+	}
+	if limit := min(MaxAnswers, max(1, MaxPoints/(8*s.dim))); rows > limit {
+		return nil, nil, fmt.Errorf("play a round of %d games: at most %d fit a message", rows, limit)
+	}
+	return s.step(ctx, counts, max(1, rows), func(c *piece) (*pluginv1.Step, error) {
+		points, err := s.p.fill(0, c.rows, s.dim, false, func(x, _ []float64) { fill(x) })
+		return &pluginv1.Step{Counts: c.counts, Points: points, Play: true, Truths: packed(truths)}, err
+	})
+}
+
+// packed is v as little-endian bytes.
+func packed(v []float64) []byte {
+	b := make([]byte, 0, 8*len(v))
+	for _, x := range v {
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
+	}
+	return b
+}
+
 // StepShared is Step on rows first..first+counts[j]-1 of the shared dataset, the same rows for all trials.
 func (s *Session) StepShared(ctx context.Context, counts []uint32, first uint64) (answers []float64, faults []Fault, err error) {
 	points := s.p.points
@@ -267,7 +302,8 @@ func (s *Session) ask(ctx context.Context, q *pluginv1.Step, c *piece) ([]Fault,
 	if len(a.Values) != 8*c.rows {
 		return nil, s.broken(where, fmt.Errorf("it gave %d bytes of answers where %d points need %d", len(a.Values), c.rows, 8*c.rows))
 	}
-	if q.Play && len(a.Marks) != c.rows {
+	queries := q.Play && !s.online
+	if queries && len(a.Marks) != c.rows {
 		return nil, s.broken(where, fmt.Errorf("it gave %d marks of %d queries", len(a.Marks), c.rows))
 	}
 	faults, err := s.faults(a.Faults)
@@ -276,10 +312,10 @@ func (s *Session) ask(ctx context.Context, q *pluginv1.Step, c *piece) ([]Fault,
 	}
 	from := len(s.answers)
 	s.answers = appendFloats(s.answers, a.Values)
-	if q.Play {
+	if queries {
 		s.marks = append(s.marks, a.Marks...)
 	}
-	return append(faults, s.check(s.answers[from:], c, q.Play)...), nil
+	return append(faults, s.check(s.answers[from:], c, queries)...), nil
 }
 
 // check finds the trials of a piece that gave an answer which is none.
@@ -320,11 +356,18 @@ func badAnswer(a float64, row int) string {
 
 // Close ends the session and gives the reported metrics: for each declared name one number per trial, NaN where none was reported.
 func (s *Session) Close(ctx context.Context) (metrics map[string][]float64, faults []Fault, err error) {
+	return s.CloseRound(ctx, nil)
+}
+
+// CloseRound is Close with the truths of the last round of online games.
+func (s *Session) CloseRound(ctx context.Context, truths []float64) (metrics map[string][]float64, faults []Fault, err error) {
 	if s.closed {
 		return nil, nil, errors.New("close session: it is closed already")
 	}
 	const where = "closing a session"
-	r, err := s.exchange(ctx, where, 1, &pluginv1.SessionRequest{Request: &pluginv1.SessionRequest_Close{Close: &pluginv1.Close{}}})
+	r, err := s.exchange(ctx, where, max(1, len(truths)), &pluginv1.SessionRequest{Request: &pluginv1.SessionRequest_Close{
+		Close: &pluginv1.Close{Truths: packed(truths)},
+	}})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -304,7 +304,7 @@ func TestCatalog(t *testing.T) {
 	for _, d := range all {
 		got = append(got, d.Plugin+" "+d.GetName())
 	}
-	if d := cmp.Diff([]string{" test/behaving", " test/quiet", " test/queried", third + " test/raw"}, got); d != "" {
+	if d := cmp.Diff([]string{" test/behaving", " test/quiet", " test/queried", " test/remembering", third + " test/raw"}, got); d != "" {
 		t.Error(d)
 	}
 	setting := request("test/behaving", 1, 1, 1, nil).Setting

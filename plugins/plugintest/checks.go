@@ -123,9 +123,9 @@ func (s *suite) checkPieces() error {
 	return nil
 }
 
-// checkQueries: put one by one or many at a time, queries are answered the same, and no answer depends on queries that come later.
+// checkQueries: put one by one or many at a time, queries are answered the same, and no answer depends on queries or rounds that come later.
 func (s *suite) checkQueries() error {
-	if s.setting.Queries == 0 {
+	if s.setting.Queries+s.setting.Rounds == 0 {
 		return nil
 	}
 	p, err := s.running()
@@ -143,10 +143,10 @@ func (s *suite) checkQueries() error {
 	if err != nil || s.setting.Offline { // revealed queries may change every answer
 		return err
 	}
-	half := int(s.setting.Queries) / 2
+	half := int(s.setting.Queries+s.setting.Rounds) / 2
 	other, err := s.clean(p, game{trials: four, same: half})
 	for j := 0; err == nil && j < len(four); j++ {
-		err = why(sameLabels(first, j, other, j, half), "trial %d, with other queries later", j)
+		err = why(sameLabels(first, j, other, j, half), "trial %d, with other queries or rounds later", j)
 	}
 	return err
 }
@@ -303,7 +303,7 @@ func (s *suite) checkBounds() error {
 		return errors.New(r.Refusal.Message)
 	}
 	for _, b := range r.Bounds {
-		if b.Name == "" || b.Source == "" || !(b.Value > 0) {
+		if b.Name == "" || b.Source == "" || !(b.Value > 0 || b.Value == 0 && s.setting.Rounds > 0) {
 			return fmt.Errorf("bound %q of source %q is %v: a name, a source and a positive number (or +Inf) are needed", b.Name, b.Source, b.Value)
 		}
 	}

@@ -26,10 +26,11 @@ import (
 )
 
 // Setting is one setting to test an algorithm in. Zero values get defaults: Task the first that the algorithm has, N the smallest that it
-// accepts of 50, 1000 and 20000, Alpha and Beta 0.1, Epsilon 1, Delta 1e-6, and in the task predict 30 Queries.
+// accepts of 50, 1000 and 20000, Alpha and Beta 0.1, Epsilon 1, Delta 1e-6, in the task predict 30 Queries and in the task online 30 Rounds, with
+// no N.
 type Setting struct {
 	Task                        algo.Task
-	Queries                     int
+	Queries, Rounds             int
 	Offline                     bool           // predict: the queries are revealed beforehand
 	Parameters                  map[string]any // int, float64, bool or string, by name; the rest are the algorithm's defaults
 	Problem                     algo.Problem
@@ -120,6 +121,9 @@ func (s Setting) short() string {
 	words := []string{s.Problem.Class}
 	if s.Problem.Class == "" {
 		words[0] = "no class"
+	}
+	if s.Task == algo.Online {
+		words[0] = "online " + words[0]
 	}
 	if s.Task == algo.Predict {
 		words[0] = "predict " + words[0]

@@ -70,6 +70,8 @@ func (s *suite) own() (settings []Setting) {
 				settings = append(settings, Setting{Task: algo.Learn, Problem: p})
 			case pluginv1.Task_TASK_PREDICT:
 				settings = append(settings, Setting{Task: algo.Predict, Problem: p}, Setting{Task: algo.Predict, Problem: p, Offline: true})
+			case pluginv1.Task_TASK_ONLINE:
+				settings = append(settings, Setting{Task: algo.Online, Problem: p})
 			}
 		}
 	}
@@ -97,6 +99,9 @@ func (s *suite) adopt(setting Setting) error {
 		return err
 	}
 	s.problem, s.setting = setting.Problem, wire
+	if wire.Rounds > 0 {
+		return s.accepts()
+	}
 	sizes := []int64{50, 1000, 20_000}
 	if setting.N > 0 {
 		sizes = []int64{int64(setting.N)}
@@ -161,6 +166,11 @@ func (s *suite) wire(setting Setting) (*pluginv1.Setting, error) {
 		w.Task = pluginv1.Task_TASK_LEARN
 	case algo.Predict:
 		w.Task = pluginv1.Task_TASK_PREDICT
+	case algo.Online:
+		w.Task = pluginv1.Task_TASK_ONLINE
+	}
+	if w.Task == pluginv1.Task_TASK_ONLINE {
+		w.Rounds = int64(or(float64(setting.Rounds), testPoints))
 	}
 	if w.Task == pluginv1.Task_TASK_PREDICT {
 		w.Queries, w.Offline = int64(or(float64(setting.Queries), testPoints)), setting.Offline
@@ -242,7 +252,7 @@ type outcome struct {
 // play plays a game in a process.
 func (s *suite) play(p *host.Process, g game) (*outcome, error) {
 	setting := s.setting
-	if g.n > 0 {
+	if g.n > 0 && setting.Rounds == 0 {
 		setting = proto.CloneOf(setting)
 		setting.N = g.n
 	}
@@ -271,29 +281,76 @@ func (s *suite) play(p *host.Process, g game) (*outcome, error) {
 	}
 	trials := len(g.trials)
 	o := &outcome{labels: make([][]float64, trials), marks: make([][]float64, trials), answers: make([][]float64, trials), faults: faults}
+	truths, err := s.rounds(session, g, o)
+	if err != nil {
+		return nil, err
+	}
 	if err := s.ask(session, g, o); err != nil {
 		return nil, err
 	}
-	o.metrics, faults, err = session.Close(s.ctx)
+	o.metrics, faults, err = session.CloseRound(s.ctx, truths)
 	o.faults = append(o.faults, faults...)
 	return o, err
 }
 
 // queries are those of one trial of a game.
 func (s *suite) queries(g game, key uint64) []float64 {
-	dim := s.problem.Dim
-	x := make([]float64, int(s.setting.Queries)*dim)
-	draw(s.problem, key+3<<30, x, nil)
-	if g.same > 0 {
-		other := make([]float64, len(x))
-		draw(s.problem, key+5<<30, other, nil)
-		copy(x[g.same*dim:], other)
-	}
+	x, _ := s.sequence(g, key, int(s.setting.Queries))
 	return x
+}
+
+// sequence is the points of one trial of a game, with labels.
+func (s *suite) sequence(g game, key uint64, length int) (x, y []float64) {
+	dim := s.problem.Dim
+	x, y = make([]float64, length*dim), make([]float64, length)
+	draw(s.problem, key+3<<30, x, y)
+	if g.same > 0 {
+		otherX, otherY := make([]float64, len(x)), make([]float64, len(y))
+		draw(s.problem, key+5<<30, otherX, otherY)
+		copy(x[g.same*dim:], otherX)
+		copy(y[g.same:], otherY)
+	}
+	return x, y
+}
+
+// rounds plays the rounds of online games, and gives the truths of the last one.
+func (s *suite) rounds(session *host.Session, g game, o *outcome) (truths []float64, err error) {
+	total, dim := int(s.setting.Rounds), s.problem.Dim
+	if total == 0 {
+		return nil, nil
+	}
+	x, y := make([][]float64, len(g.trials)), make([][]float64, len(g.trials))
+	counts := make([]uint32, len(g.trials))
+	for j, key := range g.trials {
+		x[j], y[j] = s.sequence(g, key, total)
+		counts[j] = 1
+	}
+	for t := range total {
+		next := 0
+		answers, faults, err := session.Round(s.ctx, counts, truths, func(points []float64) {
+			for ; len(points) > 0; points = points[dim:] {
+				copy(points[:dim], x[next][t*dim:])
+				next++
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+		o.faults = append(o.faults, faults...)
+		truths = truths[:0]
+		for j := range counts {
+			o.labels[j] = append(o.labels[j], answers[j])
+			truths = append(truths, y[j][t])
+		}
+	}
+	return truths, nil
 }
 
 // query puts the queries to all trials.
 func (s *suite) query(session *host.Session, g game, o *outcome) error {
+	if s.setting.Queries == 0 {
+		return nil
+	}
 	total, dim := int(s.setting.Queries), s.problem.Dim
 	lists := make([][]float64, len(g.trials))
 	for j, key := range g.trials {
@@ -422,7 +479,10 @@ func sameAnswers(want, got []float64) error {
 // sameLabels compares the labels and marks of the first queries of two trials.
 func sameLabels(want *outcome, j int, got *outcome, k, queries int) error {
 	if err := sameAnswers(want.labels[j][:queries], got.labels[k][:queries]); err != nil {
-		return why(err, "queries")
+		return why(err, "queries or rounds")
+	}
+	if len(want.marks[j]) == 0 {
+		return nil
 	}
 	return why(sameAnswers(want.marks[j][:queries], got.marks[k][:queries]), "marks of queries")
 }

@@ -712,6 +712,7 @@ type Setting struct {
 	Delta         float64                `protobuf:"fixed64,9,opt,name=delta,proto3" json:"delta,omitempty"`     // 0 where the algorithm is not private or purely private
 	Queries       int64                  `protobuf:"varint,10,opt,name=queries,proto3" json:"queries,omitempty"` // predict: how many will be asked; else 0
 	Offline       bool                   `protobuf:"varint,11,opt,name=offline,proto3" json:"offline,omitempty"` // predict: all queries are revealed in Open
+	Rounds        int64                  `protobuf:"varint,12,opt,name=rounds,proto3" json:"rounds,omitempty"`   // online: how many will be played; else 0, and n is 0 where rounds is not
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -821,6 +822,13 @@ func (x *Setting) GetOffline() bool {
 		return x.Offline
 	}
 	return false
+}
+
+func (x *Setting) GetRounds() int64 {
+	if x != nil {
+		return x.Rounds
+	}
+	return 0
 }
 
 // Problem is public knowledge about the problem: never the target, never the population.
@@ -1367,7 +1375,7 @@ type Open struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Setting       *Setting               `protobuf:"bytes,1,opt,name=setting,proto3" json:"setting,omitempty"`
 	Seeds         []uint64               `protobuf:"fixed64,2,rep,packed,name=seeds,proto3" json:"seeds,omitempty"` // two words per trial: the state of its PCG, high half first
-	Sample        *Table                 `protobuf:"bytes,3,opt,name=sample,proto3" json:"sample,omitempty"`        // B*n rows: x, y
+	Sample        *Table                 `protobuf:"bytes,3,opt,name=sample,proto3" json:"sample,omitempty"`        // B*n rows: x, y; absent in the task online
 	Revealed      *Table                 `protobuf:"bytes,4,opt,name=revealed,proto3" json:"revealed,omitempty"`    // offline queries: B*queries rows, x alone; absent otherwise
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1529,12 +1537,15 @@ func (x *Table) GetYAt() uint64 {
 // Step asks for answers. counts has one number per trial; trial j answers the next counts[j] rows of points, or, where
 // shared is set, counts[j] rows from first_row on, the same for all trials.
 type Step struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Counts        []uint32               `protobuf:"varint,1,rep,packed,name=counts,proto3" json:"counts,omitempty"`
-	Points        *Table                 `protobuf:"bytes,2,opt,name=points,proto3" json:"points,omitempty"`
-	Shared        bool                   `protobuf:"varint,3,opt,name=shared,proto3" json:"shared,omitempty"`
-	FirstRow      uint64                 `protobuf:"varint,4,opt,name=first_row,json=firstRow,proto3" json:"first_row,omitempty"`
-	Play          bool                   `protobuf:"varint,5,opt,name=play,proto3" json:"play,omitempty"` // predict: the points are the next queries of the game, to be answered with -1 or +1. Otherwise the state as it
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Counts   []uint32               `protobuf:"varint,1,rep,packed,name=counts,proto3" json:"counts,omitempty"`
+	Points   *Table                 `protobuf:"bytes,2,opt,name=points,proto3" json:"points,omitempty"`
+	Shared   bool                   `protobuf:"varint,3,opt,name=shared,proto3" json:"shared,omitempty"`
+	FirstRow uint64                 `protobuf:"varint,4,opt,name=first_row,json=firstRow,proto3" json:"first_row,omitempty"`
+	Play     bool                   `protobuf:"varint,5,opt,name=play,proto3" json:"play,omitempty"` // predict: the points are the next queries of the game, to be answered with -1 or +1. Otherwise the state as it
+	// is now is asked, and stays as it is. online: the next rounds' points, one per trial, to be answered with the mean
+	// of the label.
+	Truths        []byte `protobuf:"bytes,6,opt,name=truths,proto3" json:"truths,omitempty"` // online: packed little-endian labels of the rounds played last, trial after trial
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1604,8 +1615,16 @@ func (x *Step) GetPlay() bool {
 	return false
 }
 
+func (x *Step) GetTruths() []byte {
+	if x != nil {
+		return x.Truths
+	}
+	return nil
+}
+
 type Close struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
+	Truths        []byte                 `protobuf:"bytes,1,opt,name=truths,proto3" json:"truths,omitempty"` // online: as in Step, of the last round
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1638,6 +1657,13 @@ func (x *Close) ProtoReflect() protoreflect.Message {
 // Deprecated: Use Close.ProtoReflect.Descriptor instead.
 func (*Close) Descriptor() ([]byte, []int) {
 	return file_plugin_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *Close) GetTruths() []byte {
+	if x != nil {
+		return x.Truths
+	}
+	return nil
 }
 
 type SessionResponse struct {
@@ -2064,7 +2090,7 @@ const file_plugin_proto_rawDesc = "" +
 	"\x04kind\".\n" +
 	"\x06Metric\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
-	"\x03doc\x18\x02 \x01(\tR\x03doc\"\xcb\x03\n" +
+	"\x03doc\x18\x02 \x01(\tR\x03doc\"\xe3\x03\n" +
 	"\aSetting\x12\x1c\n" +
 	"\talgorithm\x18\x01 \x01(\tR\talgorithm\x12+\n" +
 	"\x04task\x18\x02 \x01(\x0e2\x17.shatter.plugin.v1.TaskR\x04task\x12J\n" +
@@ -2079,7 +2105,8 @@ const file_plugin_proto_rawDesc = "" +
 	"\x05delta\x18\t \x01(\x01R\x05delta\x12\x18\n" +
 	"\aqueries\x18\n" +
 	" \x01(\x03R\aqueries\x12\x18\n" +
-	"\aoffline\x18\v \x01(\bR\aoffline\x1aW\n" +
+	"\aoffline\x18\v \x01(\bR\aoffline\x12\x16\n" +
+	"\x06rounds\x18\f \x01(\x03R\x06rounds\x1aW\n" +
 	"\x0fParametersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12.\n" +
 	"\x05value\x18\x02 \x01(\v2\x18.shatter.plugin.v1.ValueR\x05value:\x028\x01\"\x8c\x02\n" +
@@ -2157,14 +2184,16 @@ const file_plugin_proto_rawDesc = "" +
 	"\x05Place\x12\x15\n" +
 	"\x11PLACE_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rPLACE_SESSION\x10\x01\x12\x11\n" +
-	"\rPLACE_DATASET\x10\x02\"\x99\x01\n" +
+	"\rPLACE_DATASET\x10\x02\"\xb1\x01\n" +
 	"\x04Step\x12\x16\n" +
 	"\x06counts\x18\x01 \x03(\rR\x06counts\x120\n" +
 	"\x06points\x18\x02 \x01(\v2\x18.shatter.plugin.v1.TableR\x06points\x12\x16\n" +
 	"\x06shared\x18\x03 \x01(\bR\x06shared\x12\x1b\n" +
 	"\tfirst_row\x18\x04 \x01(\x04R\bfirstRow\x12\x12\n" +
-	"\x04play\x18\x05 \x01(\bR\x04play\"\a\n" +
-	"\x05Close\"\xfa\x01\n" +
+	"\x04play\x18\x05 \x01(\bR\x04play\x12\x16\n" +
+	"\x06truths\x18\x06 \x01(\fR\x06truths\"\x1f\n" +
+	"\x05Close\x12\x16\n" +
+	"\x06truths\x18\x01 \x01(\fR\x06truths\"\xfa\x01\n" +
 	"\x0fSessionResponse\x123\n" +
 	"\x06opened\x18\x01 \x01(\v2\x19.shatter.plugin.v1.OpenedH\x00R\x06opened\x126\n" +
 	"\aanswers\x18\x02 \x01(\v2\x1a.shatter.plugin.v1.AnswersH\x00R\aanswers\x123\n" +
