@@ -50,5 +50,25 @@
 //     that fits the last answers. If it sees marks as well, it begins anew, after each hard query, with what agrees with the hard queries;
 //     for halfspaces marks change nothing.
 //
-// It needs the classes of pipeline/concept for the least error on a population. Start reading at Problem, then Drawer.
+// Opponents play the rounds of online learning: a point, an answer, its truth. They know the problem with its target, and the answers. Those
+// that force mistakes keep the version space, the hypotheses that agree with all truths so far, and never leave it empty. Where an
+// opponent goes against an answer of 0, or against none, the truth is a fair coin.
+//
+//   - random asks points of the law; the truth is a fair coin.
+//   - planted asks points of the law; the truth is the target's label, over data the row's own, wrong with the probability rate.
+//   - round-robin, of the class points, asks the points 0..X-1 in turns, all labelled -1: the hypothesis of the point asked, alone, errs.
+//   - tree asks the first point that splits the version space into two parts of at least its Littlestone dimension less one (thresholds:
+//     the middle, into halves), and goes against the answer: any deterministic learner makes as many mistakes as the dimension of the class
+//     (Littlestone 1988). If it sees the past alone, for learners whose answer is a fresh draw, the truth is a fair coin. Once one
+//     hypothesis is left it asks points of the law, labelled by that one.
+//   - bisecting does the same on thresholds, and in the end asks the two points beside the edge in turns.
+//   - smoothed is tree, but asks with the probability rate a uniform point of the domain, and then goes against the answer only
+//     where the version space has both labels.
+//   - leader-killer asks points of the law; the truth is what the leader, the first of the hypotheses with the fewest mistakes so far, does not say.
+//   - greedy asks points of the law and goes against the answer, or, if it sees the past alone, against the last label observed at this point.
+//   - shared-noise asks one point that splits the class, and goes against the last label observed when as many more truths, or fewer, were -1 than
+//     +1: a learner whose noise is drawn once repeats that label, and one with fresh noise errs half of the time.
+//
+// It needs the classes of pipeline/concept for the least error on a population, and for what opponents know of a class. Start reading at Problem,
+// then Drawer.
 package problem

@@ -2,6 +2,7 @@ package problem
 
 import (
 	"strconv"
+	"sync"
 
 	"github.com/shatterlab/shatter/schemas"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
@@ -15,6 +16,7 @@ type Problem struct {
 	matrix string      // the class matrix; empty for other classes
 	dim    int
 	domain uint64
+	listed func() (*listing, error) // what opponents know of a class that can be listed; made at the first call
 }
 
 // points are labelled points with weights that sum to 1. A nil w means that all weigh the same, a nil y that each trial's target labels them.
@@ -31,6 +33,7 @@ func Open(p schemas.Problem, file string) (*Problem, error) {
 		return nil, err
 	}
 	o := &Problem{spec: p, data: read.rows, matrix: read.matrix, dim: width(&p), domain: p.Domain}
+	o.listed = sync.OnceValues(o.list)
 	switch {
 	case o.data != nil:
 		o.exact = &points{x: o.data.x, y: o.data.y}
