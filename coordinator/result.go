@@ -106,6 +106,13 @@ func (r *run) addCell(out *ledger.Result, c *cell) error {
 		out.Bounds = append(out.Bounds, ledger.BoundRow{Cell: lc, Name: b.Name, Value: b.Value, Proved: b.Proved, Source: b.Source, With: b.With})
 	}
 	out.Table = append(out.Table, tableRow(c, lc, res, curve))
+	if c.Online() {
+		games, err := r.games(c, lc, points)
+		if err != nil {
+			return err
+		}
+		out.Games = append(out.Games, games...)
+	}
 	return r.ledger.Each(c.Key, func(b *ledger.Batch) error {
 		out.Timing = append(out.Timing, ledger.TimingRow{
 			Cell: lc, N: b.N, First: b.Repetition[0], Rows: int64(len(b.Repetition)), Seconds: b.Seconds,
@@ -113,6 +120,27 @@ func (r *run) addCell(out *ledger.Result, c *cell) error {
 		})
 		return nil
 	})
+}
+
+// games is the rows of a cell of task online.
+func (r *run) games(c *cell, lc *ledger.Cell, points []ledger.Point) ([]ledger.GameRow, error) {
+	rows, err := r.ledger.Games(lc, points, ledger.GameMetrics{
+		Mistakes: pipeline.Mistakes, BestLoss: pipeline.BestLoss, Regret: pipeline.Regret,
+		Theory: pipeline.ProvedRegret, Paper: pipeline.PrintedRegret,
+	})
+	for i := range rows {
+		row := &rows[i]
+		row.RegretLow, row.RegretHigh = estimate.MeanInterval(row.RegretMean, row.RegretDeviation, int(row.Trials-row.Failed), 0.05)
+		for _, b := range c.Bounds {
+			switch source := b.Name + ": " + b.Source; {
+			case b.Proved && row.TheorySource == "" && !math.IsNaN(row.TheoryRegret):
+				row.TheorySource = source
+			case !b.Proved && row.PaperSource == "" && !math.IsNaN(row.PaperRegret):
+				row.PaperSource = source
+			}
+		}
+	}
+	return rows, err
 }
 
 // alarmsOf counts the cell's trials that have two different outcomes.

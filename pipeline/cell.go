@@ -2,9 +2,11 @@ package pipeline
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,12 +27,12 @@ type Cell struct {
 
 	AdversaryKey Key // seed, problem and adversary: the adversary's own randomness; task predict
 
-	Task    string // "learn" or "predict"
+	Task    string // "learn", "predict" or "online"
 	Problem schemas.Problem
 	Public  *pluginv1.Problem // what algorithms may know of the problem
 
 	Queries   int                // predict: T, how many queries each trial is asked; else 0
-	Adversary *schemas.Adversary // predict: who asks; else nil
+	Adversary *schemas.Adversary // predict, online: who asks or plays; else nil
 
 	Algorithm string // as the plugin names it
 	As        string // as the sweep file names it
@@ -47,7 +49,7 @@ type Cell struct {
 	Beta  float64 // failure probability allowed
 	Above float64 // the reference error, resolved
 
-	N         []int64 // list mode: the sample sizes, ascending; else Find is set
+	N         []int64 // list mode: the sample sizes, or in task online the numbers of rounds, ascending; else Find is set
 	Trials    int     // list mode: repetitions per sample size
 	Find      *Find   // find mode
 	MaxTrials int64   // find mode: trials that the search may consume
@@ -148,23 +150,31 @@ func (p Params) Values() map[string]*pluginv1.Value {
 	return out
 }
 
-// Setting is what an algorithm is told about the cell at sample size n; 0 where none is fixed. Its parameters are the resolved
+// Setting is what an algorithm is told about the cell at sample size n, in task online at n rounds; 0 where none is fixed. Its parameters are the resolved
 // ones, so an algorithm's Check has to accept what it resolved. The problem in it is shared: do not change it.
 func (c *Cell) Setting(n int64) *pluginv1.Setting {
+	rounds := int64(0)
+	if c.Online() {
+		n, rounds = 0, cmp.Or(n, slices.Max(c.N))
+	}
 	return &pluginv1.Setting{
 		Algorithm:  c.Algorithm,
 		Task:       wireTask(c.Task),
 		Queries:    int64(c.Queries),
 		Offline:    c.Adversary != nil && c.Adversary.Offline,
 		Parameters: c.Params.Values(),
-		Problem:    c.Public,
+		Problem:    publicOf(c.Public, c.Task, c.Adversary),
 		N:          n,
+		Rounds:     rounds,
 		Alpha:      c.Alpha,
 		Beta:       c.Beta,
 		Epsilon:    c.Epsilon,
 		Delta:      c.Delta,
 	}
 }
+
+// Online reports whether the cell plays online games, whose numbers of rounds stand in N.
+func (c *Cell) Online() bool { return c.Task == taskOnline }
 
 // TrialID names one trial of the cell: first 10 hex digits of its key, n, repetition.
 func (c *Cell) TrialID(n, rep int64) string {

@@ -67,8 +67,11 @@ func (g *grid) words(entries []*entry, became map[*entry]*kept) []string {
 		label = ""
 		maps.Copy(evaluation, became[e].evaluation)
 	}
-	if len(g.Adversary) > 0 {
+	switch g.file.task() {
+	case taskPredict:
 		say("game", "%s; adversary %s", axesInWords(named(g.taskAxes(), "queries")), alternatives(g.adversaries()))
+	case taskOnline:
+		say("game", "rounds of point, prediction, truth; adversary %s", alternatives(g.adversaries()))
 	}
 	setting := g.settingAxes(true)
 	if slices.ContainsFunc(entries, func(e *entry) bool { return e.algorithm.GetPrivate() }) {
@@ -80,6 +83,10 @@ func (g *grid) words(entries []*entry, became map[*entry]*kept) []string {
 	if n := len(g.Exclude); n > 0 {
 		say("excluded", "by %s of exclude", plural(n, "item"))
 	}
+	if g.file.task() == taskOnline {
+		say("rounds", "%s, %d sequences each", strings.Trim(strings.ReplaceAll(fmt.Sprint(g.list), " ", ", "), "[]"), g.trials())
+		return append(lines, g.limitsInWords())
+	}
 	say("success", "error above the reference (above) is at most alpha, with probability at least 1 - beta: %s",
 		axesInWords(named(setting, "alpha", "beta", "above")))
 	for _, how := range slices.Sorted(maps.Keys(evaluation)) {
@@ -89,9 +96,12 @@ func (g *grid) words(entries []*entry, became map[*entry]*kept) []string {
 		say("error", "%s, against clean labels", how)
 	}
 	say("n", "%s", g.sizesInWords())
+	return append(lines, g.limitsInWords())
+}
+
+func (g *grid) limitsInWords() string {
 	limits := g.limits()
-	say("limits", "a trial may take %v and %s; beyond that it is lost, not failed", timeInWords(limits.Trial), bytesInWords(limits.Memory))
-	return lines
+	return fmt.Sprintf("%-12sa trial may take %v and %s; beyond that it is lost, not failed", "limits", timeInWords(limits.Trial), bytesInWords(limits.Memory))
 }
 
 func (g *grid) sizesInWords() string {

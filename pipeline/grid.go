@@ -56,6 +56,12 @@ func (g *grid) sort() {
 	if g.N != nil {
 		g.list = slices.Sorted(slices.Values(g.N.List))
 	}
+	if g.file.task() == taskOnline {
+		for _, t := range g.Rounds {
+			g.list = append(g.list, int64(t))
+		}
+		slices.Sort(g.list)
+	}
 }
 
 // path is where the grid's key stands in the file: path("problem", "d") is "grids[1].problem.d" or "problem.d".
@@ -102,9 +108,12 @@ func (g *grid) needed() Problems {
 	if len(g.Algorithms) == 0 {
 		missing(g.home(), `"algorithms" is needed`)
 	}
-	if g.file.task() == "online" {
+	if g.file.task() == taskOnline {
 		if len(g.Rounds) == 0 {
 			missing(g.home(), `"rounds" is needed: in task online it takes the place of n`)
+		}
+		if len(g.Adversary) == 0 {
+			missing(g.home(), `"adversary" is needed in task online: {kind: planted, rate: 0.05} plays points of the law, labelled by a target`)
 		}
 		return problems
 	}
@@ -207,6 +216,8 @@ func (g *grid) foreign() Problems {
 		problems = append(problems, g.file.problem(g.path("problem", "file"), "belongs to the class matrix; a dataset stands at problem.data.file"))
 	}
 	refuse(g.N != nil && task == "online", "n", "rounds takes the place of n in task online")
+	refuse(g.Goal != nil && task == "online", "goal", "does not apply to task online, which measures mistakes and regret")
+	refuse(g.Trials != nil && g.Trials.Count == 0 && task == "online", "trials", "max belongs to a search for n*; write the number of sequences, \"trials: 20\"")
 	return problems
 }
 
@@ -219,4 +230,12 @@ func (f *File) seed() uint64 {
 		return schemas.DefaultSeed
 	}
 	return *f.Sweep.Seed
+}
+
+// rounds is the largest number of rounds of an online game, 0 in other tasks.
+func (g *grid) rounds() int64 {
+	if g.file.task() != taskOnline {
+		return 0
+	}
+	return slices.Max(g.list)
 }

@@ -156,6 +156,8 @@ func TestParseMistakes(t *testing.T) {
 		{"predict without a game", base + "task: predict", []string{`s:1:1: "queries" is needed in task predict: how many are asked`,
 			`s:1:1: "adversary" is needed in task predict: {kind: stochastic} asks fresh points of the law`}},
 		{"online without rounds", base + "task: online", []string{`s:1:1: "rounds" is needed: in task online it takes the place of n`,
+			`s:1:1: "adversary" is needed in task online: {kind: planted, rate: 0.05} plays points of the law, labelled by a target`,
+			`s:4:7: goal: does not apply to task online, which measures mistakes and regret`,
 			`s:5:4: n: rounds takes the place of n in task online`}},
 		{"many at once", "nam: x\nseed: y\n" + strings.Replace(base, "alpha: 0.1", "alpha: 7", 1), []string{
 			`s:1:1: nam: unknown key, did you mean "name"?`, `s:2:7: seed: "y" is not a whole number`, `s:6:15: goal.alpha: 7 is outside (0, 1)`}},

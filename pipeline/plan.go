@@ -33,6 +33,9 @@ const (
 	SessionBytes  = 64 << 20
 )
 
+// maxGames bounds the online games of a session so that one round of all of them fits one message.
+const maxGames = 4096
+
 // firstCheckpoint is the number of repetitions at which a search may first decide something.
 const firstCheckpoint = 16
 
@@ -62,6 +65,9 @@ func (p *Plan) Counts() Counts {
 func (c *Cell) SessionTrials(n int64) int {
 	dim := int64(c.Public.GetDim())
 	size := multiply(max(n, 1), 8*(dim+1))
+	if c.Task == taskOnline {
+		return int(min(maxGames, SessionTrials, max(1, SessionBytes/size))) // the sequences are kept until the end
+	}
 	if c.Adversary != nil && c.Adversary.Offline {
 		size = add(size, multiply(int64(c.Queries), 8*dim))
 	}

@@ -23,7 +23,7 @@ import (
 //  6. cells: keys; cells that come out equal, because a budget does not apply to them, are merged
 func Resolve(ctx context.Context, f *File, algorithms Algorithms, o Options) (*Plan, error) {
 	if task := f.task(); wireTask(task) == pluginv1.Task_TASK_UNSPECIFIED {
-		return nil, Problems{f.problem("task", "this version runs the tasks learn and predict, not %s", task)}
+		return nil, Problems{f.problem("task", "this version runs the tasks learn, predict and online, not %s", task)}
 	}
 	known, problems, err := catalog(ctx, f, algorithms, o.Dir)
 	if err != nil {

@@ -390,6 +390,31 @@ func TestResolvePredict(t *testing.T) {
 	}
 }
 
+// Cells of online games: rounds in the place of n, no goal, the largest number of rounds at check time.
+func TestResolveOnline(t *testing.T) {
+	cells := mustResolve(t, `name: x
+task: online
+problem: {class: thresholds, domain: 64, distribution: uniform}
+algorithms: [online/soa]
+rounds: [100, 10]
+adversary: [{kind: tree}, {kind: planted, rate: [0, 0.1]}]
+trials: 7
+`, algorithms(), "").Cells
+	var got []string
+	for _, c := range cells {
+		got = append(got, fmt.Sprintf("%v %v %d", c.Adversary, c.N, c.Trials))
+		if a, b := c.Setting(0), c.Setting(10); a.Rounds != 100 || b.Rounds != 10 || b.N != 0 || b.Task != pluginv1.Task_TASK_ONLINE {
+			t.Errorf("settings %v, %v", a, b)
+		}
+		if !slices.Equal(c.Metrics, []string{"best_loss", "loss", "mistakes", "regret"}) {
+			t.Errorf("metrics %v", c.Metrics)
+		}
+	}
+	if diff := cmp.Diff([]string{"tree sees answers [10 100] 7", "planted [10 100] 7", "planted 0.1 [10 100] 7"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestResolveMistakes(t *testing.T) {
 	half := `name: x
 problem: {class: halfspace, d: [10, 50], margin: 0.1, distribution: skew}
@@ -412,8 +437,6 @@ n: [100]
 		name, src string
 		want      []string
 	}{
-		{"task", change(predict, "task: predict", "task: online", "queries: 10", "rounds: 10", "n: [100]\n", "", "kind: boundary", "kind: random"), []string{
-			`s:1:7: task: this version runs the tasks learn and predict, not online`}},
 		{"adversary of another task", change(predict, "kind: boundary", "kind: [boundary, tree]"), []string{
 			`s:8:19: adversary.kind: "tree" does not ask queries; choose stochastic, repeat, boundary or adaptive`}},
 		{"adversary that does not fit", change(predict, "class: thresholds, domain: 64", "class: parities, d: 6"), []string{

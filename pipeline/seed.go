@@ -10,7 +10,7 @@ type Stream uint32
 
 // The streams of a trial. The first four are drawn under the cell's DataKey with n = 0, so that every algorithm, sample size
 // and privacy budget of a sweep meets the same targets and points; AlgorithmNoise under its NoiseKey with the trial's n; Queries, the
-// adversary's own, under its AdversaryKey with n = 0.
+// adversary's own, and Labels, drawn from answers that are means, under its AdversaryKey with n = 0.
 // The numbers are part of the meaning of a seed and never change.
 const (
 	Target         Stream = 1
@@ -19,6 +19,7 @@ const (
 	TestPoints     Stream = 4
 	AlgorithmNoise Stream = 5
 	Queries        Stream = 6
+	Labels         Stream = 7
 )
 
 // Seed gives the two words that seed the math/rand/v2 PCG of one stream: rand.NewPCG(hi, lo). It is one block of

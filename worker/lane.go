@@ -174,23 +174,32 @@ func (l *lane) try(ctx context.Context, t *task, from, to int, memory int64) err
 	}
 	trials := newScores(to - from)
 	trials.fault(faults)
-	var played map[string][]float64
-	if t.Cell.Adversary != nil {
-		if played, err = l.play(ctx, session, t, from, trials); err != nil {
-			return err
-		}
-	}
-	if err := l.evaluate(ctx, session, t, from, trials); err != nil {
+	own, truths, err := l.judge(ctx, session, t, from, trials)
+	if err != nil {
 		return err
 	}
-	metrics, faults, err := session.Close(ctx)
+	metrics, faults, err := session.CloseRound(ctx, truths)
 	if err != nil {
 		return err
 	}
 	trials.fault(faults)
-	maps.Copy(metrics, played)
+	maps.Copy(metrics, own)
 	t.out.record(from, trials, metrics)
 	return nil
+}
+
+// judge plays the trials' games, if the task is one, and scores them. It gives the metrics that are its own, and what an online game still
+// has to be told.
+func (l *lane) judge(ctx context.Context, s *host.Session, t *task, from int, trials *scores) (own map[string][]float64, truths []float64, err error) {
+	if t.rounds() > 0 {
+		return l.rounds(ctx, s, t, from, trials)
+	}
+	if t.Cell.Adversary != nil {
+		if own, err = l.play(ctx, s, t, from, trials); err != nil {
+			return nil, nil, err
+		}
+	}
+	return own, nil, l.evaluate(ctx, s, t, from, trials)
 }
 
 // process gives the lane's process for a job, most recently used last.

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mathext"
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // CPLower gives the exact lower limit of Clopper and Pearson (1934) for a success probability, k successes in n trials: it lies
@@ -44,4 +45,15 @@ func Wilson(k, n int, level float64) (low, high float64) {
 func betaQuantile(a, b, p float64) float64 {
 	low, _ := bisect(0, 1, func(x float64) bool { return mathext.RegIncBeta(a, b, x) < p })
 	return low
+}
+
+// MeanInterval is the confidence interval of a mean by Student's t, from the mean and the standard deviation of n independent values;
+// each end is missed with probability level/2. Infinite ends where n is below 2.
+func MeanInterval(mean, deviation float64, n int, level float64) (low, high float64) {
+	if n < 2 || math.IsNaN(deviation) {
+		return math.Inf(-1), math.Inf(1)
+	}
+	t := distuv.StudentsT{Sigma: 1, Nu: float64(n - 1)}
+	half := t.Quantile(1-level/2) * deviation / math.Sqrt(float64(n))
+	return mean - half, mean + half
 }

@@ -130,7 +130,7 @@ func (s *Sheet) brief() brief {
 			continue
 		}
 		if source, ok := strings.CutSuffix(c.Name, "_source"); ok {
-			b.below = append(b.below, source+"_n: "+strings.Join(values, "; "))
+			b.below = append(b.below, s.sourced(source)+": "+strings.Join(values, "; "))
 		} else if aside(c) && len(values) == 1 && s.full(i) {
 			same = append(same, c.Name+" "+values[0])
 		} else if !(describes(c) && classes.take(s, i)) && !(isParam(c) && algorithms.take(s, i)) {
@@ -206,6 +206,16 @@ func isParam(c schemas.Column) bool { return strings.HasPrefix(c.Name, schemas.P
 // describes says whether a column describes the problem or what counts as success, beside the class itself.
 func describes(c schemas.Column) bool {
 	return slices.Contains([]string{"d", "domain", "mass", "minority", "margin", "noise", "noise_rate", "delta", "alpha", "beta", "above", "evaluation"}, c.Name)
+}
+
+// sourced is the column whose source it is: theory_n, or theory_regret.
+func (s *Sheet) sourced(source string) string {
+	for _, c := range s.Columns {
+		if c.Name == source+"_n" || c.Name == source+"_regret" {
+			return c.Name
+		}
+	}
+	return source
 }
 
 // aside says whether a column may be said above: a key, the way of evaluation, or that none (or all the same number) failed.

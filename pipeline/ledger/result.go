@@ -99,8 +99,9 @@ type Consumed struct {
 
 // Result is what the files are made from. The order of the rows is kept.
 type Result struct {
-	Source  []byte   // the sweep file, as it was given
-	Metrics []string // names that the sweep's algorithms declare
+	Source  []byte    // the sweep file, as it was given
+	Metrics []string  // names that the sweep's algorithms declare
+	Games   []GameRow // task online: the table in place of Table
 	Table   []TableRow
 	Curve   []CurveRow
 	Bounds  []BoundRow
@@ -154,10 +155,13 @@ func (c *Cell) value(column string) (v any, known bool) {
 	case "privacy":
 		return some(c.Privacy), true
 	case "alpha":
-		return clean(c.Alpha), true
+		return some(c.Alpha), true
 	case "beta":
-		return clean(c.Beta), true
+		return some(c.Beta), true
 	case "above":
+		if c.Alpha == 0 { // no goal: task online
+			return nil, true
+		}
 		return clean(c.Above), true
 	case "replica":
 		return int64(c.Replica), true

@@ -21,6 +21,9 @@ type Sheet struct {
 func (r *Result) Sheet(name string) (*Sheet, error) {
 	switch name {
 	case "table":
+		if r.Games != nil {
+			return newSheet(name, slices.Concat(schemas.KeyColumns(), r.params(), schemas.GameColumns()), r.Games, (*GameRow).value)
+		}
 		columns := slices.Concat(schemas.KeyColumns(), r.params(), schemas.TableColumns())
 		return newSheet(name, columns, r.Table, (*TableRow).value)
 	case "curve":
