@@ -99,7 +99,7 @@ func TestAuthorsBinary(t *testing.T) {
 // The built-in algorithms have no advantage over an author's: they see the SDK and the mathematics, nothing else.
 func TestBuiltinsSeeOnlyTheSDK(t *testing.T) {
 	allowed := []string{"plugins/algo", "pipeline/concept", "pipeline/privacy"}
-	for _, family := range []string{"plugins/expmech", "plugins/boosting", "plugins/halfspace", "plugins/perturbed", "plugins/prediction", "plugins/baseline"} {
+	for _, family := range []string{"plugins/expmech", "plugins/boosting", "plugins/halfspace", "plugins/online", "plugins/perturbed", "plugins/prediction", "plugins/baseline"} {
 		for _, dep := range imports(t, module+family) {
 			if strings.HasPrefix(dep, module) && !slices.Contains(allowed, strings.TrimPrefix(dep, module)) {
 				t.Errorf("%s imports %s", family, dep)

@@ -14,6 +14,7 @@ import (
 	"github.com/shatterlab/shatter/plugins/boosting"
 	"github.com/shatterlab/shatter/plugins/expmech"
 	"github.com/shatterlab/shatter/plugins/halfspace"
+	"github.com/shatterlab/shatter/plugins/online"
 	"github.com/shatterlab/shatter/plugins/perturbed"
 	"github.com/shatterlab/shatter/plugins/prediction"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
@@ -22,7 +23,7 @@ import (
 // builtins are the algorithms that this binary serves.
 func builtins() []algo.Plugin {
 	var all []algo.Plugin
-	for _, family := range [][]algo.Plugin{baseline.Plugins(), boosting.Plugins(), expmech.Plugins(), halfspace.Plugins(), perturbed.Plugins(), prediction.Plugins()} {
+	for _, family := range [][]algo.Plugin{baseline.Plugins(), boosting.Plugins(), expmech.Plugins(), halfspace.Plugins(), online.Plugins(), perturbed.Plugins(), prediction.Plugins()} {
 		all = append(all, family...)
 	}
 	return all

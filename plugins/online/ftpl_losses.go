@@ -1,0 +1,238 @@
+package online
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/shatterlab/shatter/pipeline/concept"
+)
+
+// scratch is memory that no two calls share what is in.
+type scratch struct {
+	column []uint8
+	counts []int32 // all 0 between calls
+	levels []level
+	c      []float64 // coefficients
+	work   []float64
+	sums   []float64
+}
+
+func (s *site) lend() *scratch {
+	if w, _ := s.scratch.Get().(*scratch); w != nil {
+		return w
+	}
+	w := &scratch{column: make([]uint8, s.listing.size)}
+	if s.separator != nil {
+		w.c, w.work = make([]float64, s.separator.Len()), make([]float64, s.listing.work)
+	}
+	w.sums = make([]float64, s.listing.size)
+	return w
+}
+
+// table is the field of a listed class: the cumulative losses of all hypotheses.
+type table struct {
+	*site
+	noise
+	losses []int32 // since the last restart
+	past   []int32 // before it; nil where there was none
+	low    int32   // the least and the largest loss
+	high   int32
+	kept   []float64 // noise that is drawn once
+	best   int       // the hypothesis played
+	played concept.Hypothesis
+	mean   []float64 // instead: the probability of each hypothesis
+}
+
+func newTable(at *site, n noise, r *rand.Rand) *table {
+	t := &table{site: at, noise: n, losses: make([]int32, at.listing.size), best: -1}
+	if !n.once {
+		return t
+	}
+	t.kept = make([]float64, at.listing.size)
+	if n.law == nil {
+		w := at.lend()
+		defer at.scratch.Put(w)
+		t.sum(w, t.kept, r)
+		return t
+	}
+	for i := range t.kept {
+		t.kept[i] = n.law.draw(r)
+	}
+	return t
+}
+
+// sum draws noise at the separator and sums it up for every hypothesis.
+func (t *table) sum(w *scratch, out []float64, r *rand.Rand) {
+	t.fill(w.c, r)
+	t.listing.sums(w.c, w.work, out)
+}
+
+func (t *table) observe(x []float64, y float64) (changed bool, err error) {
+	w := t.lend()
+	defer t.scratch.Put(w)
+	t.listing.column(x, w.column)
+	truth := uint8(0)
+	if y > 0 {
+		truth = 1
+	}
+	wrong := t.add(w.column, truth)
+	return 0 < wrong && wrong < t.listing.size, nil
+}
+
+// add counts a round, in which wrong hypotheses err.
+func (t *table) add(column []uint8, truth uint8) (wrong int) {
+	losses := t.losses[:len(column)]
+	low, high := int32(math.MaxInt32), int32(0)
+	for i, label := range column {
+		miss := int32(label ^ truth)
+		v := losses[i] + miss
+		losses[i] = v
+		wrong += int(miss)
+		low, high = min(low, v), max(high, v)
+	}
+	t.low, t.high = low, high
+	return wrong
+}
+
+func (t *table) restart() {
+	if t.past == nil {
+		t.past = make([]int32, len(t.losses))
+	}
+	for i, v := range t.losses {
+		t.past[i] += v
+	}
+	clear(t.losses)
+	t.low, t.high = 0, 0
+}
+
+func (t *table) least() (int, error) { return int(t.low), nil }
+
+func (t *table) overall() (int, error) {
+	if t.past == nil {
+		return int(t.low), nil
+	}
+	low := int32(math.MaxInt32)
+	for i, v := range t.losses {
+		low = min(low, v+t.past[i])
+	}
+	return int(low), nil
+}
+
+// draw chooses the hypothesis of the next round.
+func (t *table) draw(scale float64, r *rand.Rand) error {
+	w := t.lend()
+	defer t.scratch.Put(w)
+	switch {
+	case t.exact:
+		t.average(w, scale)
+		return nil
+	case scale == 0:
+		t.play(t.member(t.low, 0))
+	case t.once:
+		t.play(lowestSum(t.losses, t.kept, scale))
+	case t.law != nil:
+		levels := t.group(w, t.law.reach*scale)
+		v := levels[t.law.lead(levels, scale, r)]
+		t.play(t.member(t.low+int32(v.behind), r.IntN(v.count)))
+	default:
+		t.sum(w, w.sums, r)
+		t.play(lowestSum(t.losses, w.sums, scale))
+	}
+	return nil
+}
+
+func (t *table) play(i int) {
+	if i != t.best {
+		t.best, t.played = i, t.class.Member(uint64(i))
+	}
+}
+
+// group counts the hypotheses by their loss, those at most reach behind.
+func (t *table) group(w *scratch, reach float64) []level {
+	width := int(min(float64(t.high-t.low), reach)) + 1
+	if len(w.counts) < width {
+		w.counts = make([]int32, 2*width)
+	}
+	counts, low := w.counts[:width], t.low
+	for _, v := range t.losses {
+		if d := int(v - low); d < len(counts) {
+			counts[d]++
+		}
+	}
+	w.levels = w.levels[:0]
+	for d, c := range counts {
+		if c > 0 {
+			w.levels = append(w.levels, level{float64(d), int(c)})
+			counts[d] = 0
+		}
+	}
+	return w.levels
+}
+
+// member is the hypothesis of this rank among those with this loss.
+func (t *table) member(loss int32, rank int) int {
+	for i, v := range t.losses {
+		if v == loss {
+			if rank == 0 {
+				return i
+			}
+			rank--
+		}
+	}
+	return 0 // not reached: the rank is below the count
+}
+
+// lowestSum is the first i with the least losses[i] + scale sums[i].
+func lowestSum(losses []int32, sums []float64, scale float64) int {
+	best, bottom := 0, math.Inf(1)
+	for i, v := range losses {
+		if s := float64(v) + float64(scale*sums[i]); s < bottom {
+			best, bottom = i, s
+		}
+	}
+	return best
+}
+
+// average writes the probabilities with which the hypotheses are played.
+func (t *table) average(w *scratch, scale float64) {
+	if t.mean == nil {
+		t.mean = make([]float64, len(t.losses))
+	}
+	clear(t.mean)
+	if scale == 0 {
+		t.mean[t.member(t.low, 0)] = 1
+		return
+	}
+	levels := t.group(w, t.law.reach*scale)
+	p := make([]float64, len(levels))
+	shares(levels, scale, p)
+	for i, v := range t.losses {
+		for k, l := range levels {
+			if float64(v-t.low) == l.behind {
+				t.mean[i] = p[k]
+			}
+		}
+	}
+}
+
+func (t *table) predict(x, out []float64) {
+	if t.mean == nil {
+		t.played.Labels(x, out)
+		return
+	}
+	w := t.lend()
+	defer t.scratch.Put(w)
+	d := t.class.Dim()
+	for i := range out {
+		t.listing.column(x[i*d:(i+1)*d], w.column)
+		plus, minus := 0.0, 0.0
+		for f, label := range w.column {
+			if label == 1 {
+				plus += t.mean[f]
+			} else {
+				minus += t.mean[f]
+			}
+		}
+		out[i] = max(-1, min(1, plus-minus))
+	}
+}

@@ -1,0 +1,169 @@
+package online
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mathext"
+
+	"github.com/shatterlab/shatter/pipeline/privacy"
+)
+
+// noise is how the noise of a round is drawn, at scale 1: independent numbers for all hypotheses, or at the points of a separator.
+type noise struct {
+	law   *law                            // of the number of each hypothesis; nil:
+	fill  func(c []float64, r *rand.Rand) // for the points z_j of a separator: hypothesis f has sum_j c[j] f(z_j), f in -1, +1
+	once  bool                            // drawn at the start and kept
+	exact bool                            // not drawn: the answer is the mean over the law, which must be normal
+}
+
+// normals fills c with normals of standard deviation sigma.
+func normals(sigma float64) func(c []float64, r *rand.Rand) {
+	return func(c []float64, r *rand.Rand) {
+		for j := range c {
+			c[j] = sigma * r.NormFloat64()
+		}
+	}
+}
+
+// halfLaplaces is Laplace noise of scale 1 on 0/1 labels, (1+f)/2 times it. The signs are the bits of one number for 64 of them: no branches.
+func halfLaplaces(c []float64, r *rand.Rand) {
+	signs := uint64(0)
+	for j := range c {
+		if j%64 == 0 {
+			signs = r.Uint64()
+		}
+		c[j] = math.Float64frombits(math.Float64bits(r.ExpFloat64()/2) ^ signs<<63)
+		signs >>= 1
+	}
+}
+
+// halfUniforms is noise uniform on [-1, 1] on 0/1 labels.
+func halfUniforms(c []float64, r *rand.Rand) {
+	for j := range c {
+		c[j] = r.Float64() - 0.5
+	}
+}
+
+// law is that of one number of noise, continuous. The hypothesis with the least losses + scale x number is played.
+type law struct {
+	normal bool // shares can be computed
+	draw   func(r *rand.Rand) float64
+	// lnAbove inverts ln P(number > z): it gives that z.
+	lnAbove func(ln float64) float64
+	// below bounds P(number < z) from above.
+	below func(z float64) float64
+	// reach is more than the difference of any number drawn and the least of up to 2^20 others, for the numbers of privacy.Uniform.
+	reach float64
+}
+
+// normalLaw is standard normal.
+func normalLaw() *law {
+	return &law{
+		normal: true,
+		draw:   (*rand.Rand).NormFloat64,
+		lnAbove: func(ln float64) float64 { // from whichever tail is the smaller, so that nothing cancels
+			if ln < -math.Ln2 {
+				return -mathext.NormalQuantile(math.Exp(ln))
+			}
+			return mathext.NormalQuantile(-math.Expm1(ln))
+		},
+		below: func(z float64) float64 {
+			if z >= 0 {
+				return 1
+			}
+			return math.Exp(-z*z/2) / 2
+		},
+		reach: 21,
+	}
+}
+
+// laplaceLaw has the density e^-|z|/2.
+func laplaceLaw() *law {
+	return &law{
+		draw: func(r *rand.Rand) float64 {
+			if r.Uint64()&1 == 0 {
+				return -r.ExpFloat64()
+			}
+			return r.ExpFloat64()
+		},
+		lnAbove: func(ln float64) float64 {
+			if ln < -math.Ln2 {
+				return -ln - math.Ln2
+			}
+			return math.Log(-2 * math.Expm1(ln))
+		},
+		below: func(z float64) float64 {
+			if z >= 0 {
+				return 1
+			}
+			return math.Exp(z) / 2
+		},
+		reach: 90,
+	}
+}
+
+// exponentialLaw is that of -E, E exponential with mean 1.
+func exponentialLaw() *law {
+	return &law{
+		draw:    func(r *rand.Rand) float64 { return -r.ExpFloat64() },
+		lnAbove: func(ln float64) float64 { return math.Log(-math.Expm1(ln)) },
+		below:   func(z float64) float64 { return math.Exp(min(0, z)) },
+		reach:   55,
+	}
+}
+
+// level is hypotheses with the same loss.
+type level struct {
+	behind float64 // loss less the least one
+	count  int
+}
+
+// lead draws which of the levels, given in ascending order, has the least behind + scale x number over all of its members, scale > 0. The
+// least of c numbers is above z with probability P(number > z)^c; most levels are ruled out by P(least < z) <= c P(number < z) alone.
+func (l *law) lead(levels []level, scale float64, r *rand.Rand) int {
+	best, bottom := 0, math.Inf(1)
+	for i, v := range levels {
+		u, behind, count := privacy.Uniform(r), v.behind/scale, float64(v.count)
+		if 1-u >= float64(count*l.below(bottom-behind)) {
+			continue
+		}
+		if score := l.lnAbove(math.Log(u)/count) + behind; score < bottom {
+			best, bottom = i, score
+		}
+	}
+	return best
+}
+
+// shares are the probabilities with which each single member of a level is played under standard normal noise, by the trapezoid rule for
+//
+//	int phi(z - d_i)/Q(z - d_i) prod_j Q(z - d_j)^c_j dz,    d_j = behind_j/scale,    Q = 1 - Phi,
+//
+// z being the least score of all. The integrand is analytic and both of its tails are gone at the ends: the error is about 1e-13 of the total.
+func shares(levels []level, scale float64, out []float64) {
+	clear(out)
+	const lo, hi, step = -10.0, 9.0, 0.125
+	hazard := make([]float64, len(levels))
+	total := 0.0
+	for k := range int((hi - lo) / step) {
+		z, lnNone := lo+float64(step*float64(k)), 0.0 // ln P(no score below z)
+		for i, v := range levels {
+			x := z - v.behind/scale
+			above := math.Erfc(x/math.Sqrt2) / 2
+			lnNone += float64(float64(v.count) * math.Log(above))
+			hazard[i] = math.Exp(-x*x/2) / above
+		}
+		if lnNone < -90 {
+			break
+		}
+		none := math.Exp(lnNone)
+		for i, v := range levels {
+			p := float64(hazard[i] * none)
+			out[i] += p
+			total += float64(p * float64(v.count))
+		}
+	}
+	for i := range out {
+		out[i] /= total
+	}
+}

@@ -1,0 +1,354 @@
+package online
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mathext"
+
+	"github.com/shatterlab/shatter/plugins/algo"
+)
+
+// rivals are all five algorithms at a problem, with their defaults.
+func rivals(p algo.Problem, rounds int) map[string]func() (*plan, error) {
+	known := new(sites)
+	return map[string]func() (*plan, error){
+		"gaussian": func() (*plan, error) { s := setting(ftplGaussian(nil), p, rounds); return planGaussian(known, &s) },
+		"iid":      func() (*plan, error) { s := setting(ftplIID(nil), p, rounds); return planIID(known, &s) },
+		"laplace law": func() (*plan, error) {
+			s := setting(ftplIID(nil), p, rounds)
+			s.Params.Law = laplaceNoise
+			return planIID(known, &s)
+		},
+		"exponential law": func() (*plan, error) {
+			s := setting(ftplIID(nil), p, rounds)
+			s.Params.Law, s.Params.Schedule = exponentialNoise, confidentSchedule
+			return planIID(known, &s)
+		},
+		"uniform": func() (*plan, error) { s := setting(ftplUniform(nil), p, rounds); return planUniform(known, &s) },
+		"laplace": func() (*plan, error) { s := setting(ftplLaplace(nil), p, rounds); return planLaplace(known, &s) },
+		"doubling": func() (*plan, error) {
+			s := setting(ftplLaplace(nil), p, rounds)
+			s.Params.Schedule = doublingSchedule
+			return planLaplace(known, &s)
+		},
+		"approximable": func() (*plan, error) {
+			s := setting(ftplApproximable(nil), p, rounds)
+			return planApproximable(known, &s)
+		},
+		"corollary": func() (*plan, error) {
+			s := setting(ftplApproximable(nil), p, rounds)
+			s.Params.Law = gaussianNoise
+			return planApproximable(known, &s)
+		},
+	}
+}
+
+// sequence is a game with a target and noise, for any class.
+func sequence(t testing.TB, p *plan, rounds int, r *rand.Rand) (x, y []float64) {
+	top := p.at.spec.Domain
+	if top == 0 {
+		top = 2
+	}
+	d := p.at.class.Dim()
+	for range rounds * d {
+		x = append(x, float64(r.Uint64N(top)))
+	}
+	y = make([]float64, rounds)
+	p.at.class.Member(r.Uint64N(p.at.class.Size().Uint64())).Labels(x, y)
+	for i := range y {
+		if r.Float64() < 0.05 {
+			y[i] = -y[i]
+		}
+	}
+	return x, y
+}
+
+// Every algorithm plays every class, repeats its game, does not ask for randomness when it predicts, and keeps its bound by a margin that no
+// luck explains.
+func TestEveryClass(t *testing.T) {
+	const rounds = 200
+	for _, problem := range append(listedProblems, algo.Problem{Class: "intervals", Domain: 6}, algo.Problem{Class: "stumps", Domain: 3, Dim: 2},
+		algo.Problem{Class: "rectangles", Domain: 3, Dim: 2}, algo.Problem{Class: "conjunctions", Dim: 3}, algo.Problem{Class: "monotone-conjunctions", Dim: 3},
+		algo.Problem{Class: "matrix", Domain: 4, Matrix: "001101011111"}, algo.Problem{Class: "matrix", Domain: 4, Matrix: "0110"}) {
+		for name, plan := range rivals(problem, rounds) {
+			p, err := plan()
+			if err != nil {
+				t.Fatalf("%s, %s: %v", problem.Class, name, err)
+			}
+			x, y := sequence(t, p, rounds, rand.New(rand.NewPCG(1, 2)))
+			l, again := start(t, p, nil, 3), start(t, p, nil, 3)
+			d := p.at.class.Dim()
+			loss := play(t, l, d, x, y)
+			out := make([]float64, rounds)
+			if err := again.Predict(context.Background(), algo.NewData(x, d, nil), out); err != nil {
+				t.Fatal(err)
+			}
+			if twice := play(t, again, d, x, y); loss != twice {
+				t.Errorf("%s, %s: loss %v, and %v again", problem.Class, name, loss, twice)
+			}
+			proved, _, err := l.promises()
+			if regret := loss - hindsight(t, l); err != nil || regret > proved+30 || regret < -30 || !(proved <= rounds) {
+				t.Errorf("%s, %s: regret %v, proved %v, %v", problem.Class, name, regret, proved, err)
+			}
+		}
+	}
+}
+
+// The expected regret of each is below its bound, where a bound says something: 16 parities, 2000 rounds.
+func TestRivalsKeepBounds(t *testing.T) {
+	const d, rounds, games = 4, 2000, 10
+	for name, plan := range rivals(algo.Problem{Class: "parities", Dim: d}, rounds) {
+		regret, bound := 0.0, 0.0
+		for i := range games {
+			x, y := planted(d, rounds, 0.05, rand.New(rand.NewPCG(uint64(i), 4)))
+			p, err := plan()
+			l := start(t, p, err, uint64(i))
+			regret += (play(t, l, d, x, y) - hindsight(t, l)) / games
+			proved, _, err := l.promises()
+			if err != nil {
+				t.Fatal(err)
+			}
+			bound += proved / games
+		}
+		t.Logf("%s: regret %.1f, bound %.1f", name, regret, bound)
+		if !(regret > 0 && regret < bound && bound < rounds) {
+			t.Errorf("%s: regret %v, bound %v", name, regret, bound)
+		}
+	}
+}
+
+func TestRivalBounds(t *testing.T) {
+	value := func(plan func() (*plan, error)) map[string]algo.Bound {
+		p, err := plan()
+		if err != nil {
+			t.Fatal(err)
+		}
+		of := map[string]algo.Bound{}
+		for _, b := range p.bounds {
+			of[b.Name] = b
+		}
+		return of
+	}
+	all := rivals(algo.Problem{Class: "parities", Dim: 10}, 10000)
+	// m sqrt(T) with the 10 unit vectors, (1 + 10) and so on of (3) with gamma 1 and all 1024 points
+	if b := value(all["uniform"])["explicit"]; !near(b.Value, 1000, 1e-12) || !near(b.With["eta"], 100, 1e-12) || !b.Proved {
+		t.Errorf("uniform: %+v", b)
+	}
+	lnF := 10 * math.Ln2
+	spread := lnF + math.Sqrt(1024*lnF)
+	if b := value(all["approximable"])["approximable"]; !near(b.Value, 1+(spread+1)*100+1+spread, 1e-12) || b.With["gamma"] != 1 || b.Proved {
+		t.Errorf("approximable: %+v", b)
+	}
+	// Independent noise: the bound b G + (e^(1/b) - 1)(L* + b G) is least about 2 sqrt(G L*) + 2 G for the sum G of the largest.
+	if b := value(all["laplace law"])["explicit"]; b.Value < 2*math.Sqrt(6.8*10000) || b.Value > 2*math.Sqrt(6.9*10000)+15 {
+		t.Errorf("laplace law: %+v", b)
+	}
+	// b m/2 + (e^(m/(h b)) - 1)(L* + b m/2) with m = 10, h = 1
+	fixed := func() (*plan, error) {
+		s := setting(ftplLaplace(nil), algo.Problem{Class: "parities", Dim: 10}, 10000)
+		s.Params.Schedule, s.Params.Eta = fixedSchedule, 20
+		return planLaplace(new(sites), &s)
+	}
+	if b := value(fixed)["explicit"]; !near(b.Value, 100+math.Expm1(0.5)*10100, 1e-12) {
+		t.Errorf("laplace: %+v", b)
+	}
+	// gamma = m/h = 10 there; sigma sqrt(m) g + (e^eps - 1)(L* + sigma sqrt(m) g) + 1 with eps = lambda w + lambda^2/2, lambda = gamma/sigma
+	basis := func() (*plan, error) {
+		s := setting(ftplApproximable(nil), algo.Problem{Class: "parities", Dim: 10}, 10000)
+		s.Params.Schedule, s.Params.Eta, s.Params.Separator, s.Params.Law = fixedSchedule, 100, "standard", gaussianNoise
+		return planApproximable(new(sites), &s)
+	}
+	w, noise := -mathext.NormalQuantile(1e-4/1024), 100*math.Sqrt(20*lnF)
+	of := value(basis)
+	if b := of["explicit"]; b.With["gamma"] != 10 || !near(b.Value, noise+math.Expm1(0.1*w+0.005)*(10000+noise)+1, 1e-9) {
+		t.Errorf("corollary: %+v", b)
+	}
+	if b := of["approximable"]; !near(b.Value, 1+10*math.Sqrt(10*math.Log(1024e4)*1e4)+1000*math.Log(1024e4), 1e-12) {
+		t.Errorf("corollary as printed: %+v", b)
+	}
+	if b := value(all["exponential law"]); len(b) != 0 {
+		t.Errorf("self-confident has no bound beforehand: %+v", b)
+	}
+}
+
+func TestComplexities(t *testing.T) {
+	if h := harmonic(math.Log(4)); !near(h, 25./12, 1e-12) {
+		t.Errorf("harmonic of 4: %v", h)
+	}
+	if a, b := harmonic(math.Log(1e4)), harmonic(math.Log(10001)); !near(b-a, 1e-4, 1e-3) {
+		t.Errorf("harmonic jumps by %v", b-a)
+	}
+	// The largest of two Laplace variables has mean 3/4, of one 0.
+	if g := maxLaplace(math.Log(2)); g < 0.75 || g > 0.95 {
+		t.Errorf("largest of two Laplace variables: %v", g)
+	}
+	// The sum of the positive parts, m/2, where all sign patterns are there; far less where few are.
+	if g := laplaceComplexity(10, 10*math.Ln2); !near(g, 5, 1e-12) {
+		t.Errorf("basis: %v", g)
+	}
+	if g := laplaceComplexity(1024, 10*math.Ln2); g < math.Sqrt(2*512*10*math.Ln2) || g > 1.05*math.Sqrt(2*512*10*math.Ln2) {
+		t.Errorf("cube: %v", g)
+	}
+}
+
+// The hypotheses that a table plays come with the exact probabilities, drawn by levels or from noise at all points.
+func TestTableLaw(t *testing.T) {
+	p, err := gaussianPlan(algo.Problem{Class: "parities", Dim: 3}, 1000, func(p *ftplGaussianParams) {
+		p.Separator, p.Schedule, p.Eta = "cube", fixedSchedule, 2
+	})
+	l := start(t, p, err, 1)
+	x, y := planted(3, 12, 0.2, rand.New(rand.NewPCG(9, 9)))
+	play(t, l, 3, x, y)
+	list := l.field.(*table)
+	list.average(list.lend(), 2)
+	want := list.mean
+	list.mean = nil
+	for _, law := range []*law{normalLaw(), nil} {
+		list.law = law
+		came := make([]int, 8)
+		for range 50000 {
+			if err := l.draw(2, l.rand); err != nil {
+				t.Fatal(err)
+			}
+			came[list.best]++
+		}
+		checkShares(t, "table", came, want)
+	}
+}
+
+func TestDegenerate(t *testing.T) {
+	ctx := context.Background()
+	one := algo.NewData([]float64{1}, 1, nil)
+	for _, rounds := range []int{0, 1} {
+		for name, plan := range rivals(algo.Problem{Class: "points", Domain: 3}, rounds) {
+			p, err := plan()
+			l, out := start(t, p, err, 1), make([]float64, 1)
+			if err := l.Predict(ctx, one, out); err != nil || math.Abs(out[0]) != 1 {
+				t.Errorf("%s, %d rounds: answer %v, %v", name, rounds, out[0], err)
+			}
+			if err := l.Observe(ctx, one, []float64{1}); err != nil {
+				t.Errorf("%s, %d rounds: %v", name, rounds, err)
+			}
+			for _, b := range p.bounds {
+				if math.IsNaN(b.Value) {
+					t.Errorf("%s, %d rounds: bound %+v", name, rounds, b)
+				}
+			}
+		}
+	}
+	// No noise: the first of the leaders, whose regret no bound of this kind limits.
+	p, err := gaussianPlan(algo.Problem{Class: "points", Domain: 3}, 3, func(p *ftplGaussianParams) { p.Schedule = fixedSchedule })
+	l := start(t, p, err, 1)
+	if loss := play(t, l, 1, []float64{0, 1, 2}, []float64{-1, -1, -1}); loss != 3 || hindsight(t, l) != 1 {
+		t.Errorf("the leader lost %v", loss)
+	}
+	if b := p.bounds[0].Value; !math.IsInf(b, 1) {
+		t.Errorf("without noise, bound %v", b)
+	}
+}
+
+func TestReports(t *testing.T) {
+	p, err := gaussianPlan(algo.Problem{Class: "points", Domain: 3}, 2, func(p *ftplGaussianParams) { p.LStar = 0 })
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]float64{}
+	l, err := p.start(rand.New(rand.NewPCG(1, 1)), func(name string, v float64) { got[name] = v })
+	if err != nil {
+		t.Fatal(err)
+	}
+	play(t, l, 1, []float64{0}, []float64{1})
+	if len(got) != 0 {
+		t.Errorf("before the last round: %v", got)
+	}
+	play(t, l, 1, []float64{1}, []float64{-1})
+	if len(got) != 3 || got["proved_regret"] != 2 || got["eta"] != p.schedule().scale() || got["printed_regret"] != printedRegret(math.Sqrt(2./3), math.Log(3), 0, 2) {
+		t.Errorf("after the last round: %v", got)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	points := algo.Problem{Class: "points", Domain: 200}
+	for _, c := range []struct {
+		p    algo.Problem
+		set  func(p *ftplGaussianParams)
+		want string
+	}{
+		{points, func(p *ftplGaussianParams) { p.Eta = 1 }, "eta 1 has no meaning with schedule proved"},
+		{points, func(p *ftplGaussianParams) { p.LStar = -0.5 }, "lstar -0.5"},
+		{points, func(p *ftplGaussianParams) { p.Schedule, p.LStar = doublingSchedule, 3 }, "lstar has no meaning"},
+		{points, func(p *ftplGaussianParams) { p.Schedule, p.EtaMin, p.Factor = confidentSchedule, 0, 0 }, "without noise"},
+		{points, func(p *ftplGaussianParams) { p.CodeSeed = 1 }, "code_seed has no meaning"},
+		{points, func(p *ftplGaussianParams) { p.Separator = "code" }, "only parities"},
+		{points, func(p *ftplGaussianParams) { p.Exact = true }, "exact needs Gaussian noise that is independent"},
+		{algo.Problem{Class: "parities", Dim: 8}, func(p *ftplGaussianParams) { p.Exact, p.Separator = true, "cube" }, "exact for 256 hypotheses"},
+		{algo.Problem{Class: "parities", Dim: 3}, func(p *ftplGaussianParams) { p.Exact, p.Separator, p.Noise = true, "cube", onceNoise }, "nothing to average"},
+		{algo.Problem{Class: "matrix", Domain: 2, Matrix: "010001"}, func(*ftplGaussianParams) {}, "rows 0 and 2 of the matrix"},
+		{algo.Problem{Class: "halfspace", Dim: 2}, func(*ftplGaussianParams) {}, "take a finite class"},
+		{algo.Problem{Class: "thresholds", Domain: 1 << 40}, func(*ftplGaussianParams) {}, "use at most"},
+	} {
+		if _, err := gaussianPlan(c.p, 10, c.set); !algo.IsInvalid(err) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want %q", err, c.want)
+		}
+	}
+	if _, err := iidPlan(algo.Problem{Class: "intervals", Domain: 1000}, 10, func(*ftplIIDParams) {}); !algo.IsInvalid(err) {
+		t.Errorf("500501 hypotheses without a pattern: %v", err)
+	}
+	if _, err := iidPlan(points, 10, func(p *ftplIIDParams) { p.Exact, p.Law = true, laplaceNoise }); !algo.IsInvalid(err) {
+		t.Errorf("exact with Laplace noise: %v", err)
+	}
+}
+
+func TestBadRounds(t *testing.T) {
+	ctx := context.Background()
+	for _, problem := range []algo.Problem{{Class: "points", Domain: 3}, {Class: "intervals", Domain: 3}, {Class: "matrix", Domain: 3, Matrix: "010"}} {
+		p, err := gaussianPlan(problem, 10, func(*ftplGaussianParams) {})
+		l, out := start(t, p, err, 1), make([]float64, 1)
+		play(t, l, 1, []float64{0}, []float64{1})
+		for _, c := range []struct {
+			x    []float64
+			y    float64
+			want string
+		}{
+			{[]float64{3}, 1, "round 2: coordinate 0 is 3"}, {[]float64{0.5}, 1, "round 2: coordinate 0 is 0.5"},
+			{[]float64{math.NaN()}, 1, "round 2: coordinate 0 is NaN"}, {[]float64{0}, 0, "round 2: label 0"}, {[]float64{0, 0}, 1, "point of 2 numbers"},
+		} {
+			x := algo.NewData(c.x, len(c.x), nil)
+			if err := l.Observe(ctx, x, []float64{c.y}); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s: %v, want %q", problem.Class, err, c.want)
+			}
+			if err := l.Predict(ctx, x, out); c.y != 0 && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("%s: %v, want %q", problem.Class, err, c.want)
+			}
+		}
+	}
+}
+
+// The algorithms of the package work from their public side.
+func TestPlugins(t *testing.T) {
+	if n := len(ftplPlugins()); n != 5 {
+		t.Errorf("%d algorithms", n)
+	}
+	a := ftplGaussian(new(sites))
+	s := setting(a, algo.Problem{Class: "thresholds", Domain: 5}, 4)
+	if err := a.Check(&s); err != nil {
+		t.Fatal(err)
+	}
+	l, err := a.Online(context.Background(), &algo.Trial[ftplGaussianParams]{Setting: s, Rand: rand.New(rand.NewPCG(1, 1))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	play(t, l, 1, []float64{0, 4, 2, 3}, []float64{-1, 1, 1, 1})
+	bounds, err := a.Bound(&s)
+	if err != nil || len(bounds) != 2 || !bounds[0].Proved || bounds[1].Proved {
+		t.Errorf("bounds %+v, %v", bounds, err)
+	}
+	s.Params.Schedule = paperSchedule
+	if bounds, err := a.Bound(&s); err != nil || len(bounds) != 3 || bounds[2].Value < bounds[1].Value {
+		t.Errorf("bounds %+v, %v", bounds, err)
+	}
+}

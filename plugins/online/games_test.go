@@ -1,0 +1,535 @@
+package online
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/bits"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/plugins/algo"
+	"pgregory.net/rapid"
+)
+
+func readJSON(t *testing.T, name string, into any) {
+	t.Helper()
+	text, err := os.ReadFile("testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// matrixProblem is the class of rows of '0' and '1'.
+func matrixProblem(rows []string) algo.Problem {
+	return algo.Problem{Class: "matrix", Domain: uint64(len(rows[0])), Matrix: strings.Join(rows, ""), Realizable: true, Noise: "none"}
+}
+
+// setting of a game.
+func settingOf[P any](p algo.Problem, rounds int, params P) algo.Setting[P] {
+	p.Dim = max(1, p.Dim)
+	return algo.Setting[P]{Params: params, Task: algo.Online, Problem: p, Rounds: rounds}
+}
+
+// begin begins a game.
+func begin[P any](t testing.TB, a algo.Algorithm[P], p algo.Problem, rounds int, params P) algo.Learner {
+	t.Helper()
+	s := settingOf(p, rounds, params)
+	if err := a.Check(&s); err != nil {
+		t.Fatal(err)
+	}
+	l, err := a.Online(context.Background(), &algo.Trial[P]{Setting: s, Rand: rand.New(rand.NewPCG(1, 1))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// answer is what a learner predicts for a point.
+func answer(t testing.TB, l algo.Learner, x []float64) float64 {
+	t.Helper()
+	var out, again [1]float64
+	for _, to := range []*[1]float64{&out, &again} {
+		if err := l.Predict(context.Background(), algo.NewData(x, len(x), nil), to[:]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out != again || !(out[0] >= -1 && out[0] <= 1) {
+		t.Fatalf("predicts %v, then %v", out, again)
+	}
+	return out[0]
+}
+
+func tell(t testing.TB, l algo.Learner, x []float64, y float64) {
+	t.Helper()
+	if err := l.Observe(context.Background(), algo.NewData(x, len(x), nil), []float64{y}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// players are all learners of this file set, in a game on their own.
+func players(t testing.TB, p algo.Problem, rounds int) map[string]algo.Learner {
+	known := new(boards)
+	return map[string]algo.Learner{
+		"soa":               begin(t, soa(known), p, rounds, struct{}{}),
+		"halving":           begin(t, halving(known), p, rounds, struct{}{}),
+		"follow-the-leader": begin(t, followTheLeader(known), p, rounds, struct{}{}),
+		"hedge":             begin(t, hedge(known), p, rounds, hedgeParams{Tuning: worstTuning}),
+		"agnostic-experts":  begin(t, agnosticExperts(known), p, rounds, agnosticParams{}),
+	}
+}
+
+// valueOf is that of the bound with this name.
+func valueOf[P any](t testing.TB, a algo.Algorithm[P], s algo.Setting[P], name string) algo.Bound {
+	t.Helper()
+	list, err := a.Bound(&s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range list {
+		if b.Name == name {
+			return b
+		}
+	}
+	t.Fatalf("no bound %q among %+v", name, list)
+	return algo.Bound{}
+}
+
+func tableOf(t testing.TB, p algo.Problem) *concept.LabelTable {
+	t.Helper()
+	b, err := new(boards).at(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := concept.NewLabelTable(b.class, b.spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+// treeMistakes walks down a mistake tree, with the label that was not predicted; of a mean, the less likely one, +1 for 0.
+func treeMistakes(t testing.TB, l algo.Learner, p algo.Problem) (mistakes int) {
+	t.Helper()
+	table := tableOf(t, p)
+	tree := table.Versions().Tree()
+	for node := 0; node < len(tree); {
+		x := table.Point(tree[node])
+		a, y := answer(t, l, x), 1.0
+		if a > 0 {
+			y = -1
+		}
+		if (1-y*a)/2 >= 0.5 {
+			mistakes++
+		}
+		tell(t, l, x, y)
+		node = 2*node + 1
+		if y > 0 {
+			node++
+		}
+	}
+	return mistakes
+}
+
+// worst is the most mistakes of a rule on labels that some function agrees with, over all sequences of points: exhaustive play.
+func worst(t testing.TB, points [][]float64, now versions, r rule, known map[string]int) int {
+	key := fmt.Sprint(now)
+	if n, ok := known[key]; ok {
+		return n
+	}
+	most := 0
+	for _, x := range points {
+		minus, plus := now.split(x)
+		prediction, err := r(minus, plus)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for y, next := range map[float64]versions{-1: minus, 1: plus} {
+			mistake := 0
+			if prediction != y {
+				mistake = 1
+			}
+			switch n := next.size(); {
+			case n == now.size() && mistake == 1:
+				t.Fatalf("errs on a point where all functions agree")
+			case n > 0 && n < now.size():
+				most = max(most, mistake+worst(t, points, next, r, known))
+			}
+		}
+	}
+	known[key] = most
+	return most
+}
+
+func worstOf(t testing.TB, p algo.Problem, r rule) int {
+	t.Helper()
+	b, err := new(boards).at(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := b.all()
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := tableOf(t, p)
+	points := make([][]float64, table.Len())
+	for v := range points {
+		points[v] = table.Point(v)
+	}
+	return worst(t, points, all, r, map[string]int{})
+}
+
+// named is a class of the vectors.
+func named(cls string, k int) algo.Problem {
+	p := algo.Problem{Realizable: true, Noise: "none"}
+	switch cls {
+	case "thresholds", "intervals":
+		if k == 1 {
+			return matrixProblem([]string{"1", "0"})
+		}
+		p.Class, p.Domain = cls, uint64(k)
+	case "points":
+		p.Class, p.Domain = cls, uint64(k)
+	case "parities":
+		p.Class, p.Dim = cls, k
+	case "mono_conj":
+		p.Class, p.Dim = "monotone-conjunctions", k
+	case "parities_basis":
+		rows := make([]string, 1<<k)
+		for i := range rows {
+			rows[i] = fmt.Sprintf("%0*b", k, i)
+		}
+		return matrixProblem(rows)
+	}
+	return p
+}
+
+func TestDimensionVectors(t *testing.T) {
+	type vector struct {
+		Cls          string
+		K, H         int
+		M            []string
+		Ldim, Forced int
+		SOA          int `json:"soa_worst"`
+		Halving      int `json:"halving_worst"`
+	}
+	var v struct {
+		Named, Random []vector
+		Gap           vector `json:"halving_gap"`
+	}
+	readJSON(t, "dimensions.json", &v)
+	if len(v.Named) == 0 || len(v.Random) == 0 {
+		t.Fatal("no vectors")
+	}
+	check := func(name string, p algo.Problem, functions, ldim, forced int) {
+		known := new(boards)
+		if got := valueOf(t, soa(known), settingOf(p, 0, struct{}{}), "ldim"); got.Value != float64(ldim) || !got.Proved || got.Source == "" {
+			t.Errorf("%s: %+v, want %d", name, got, ldim)
+		}
+		if got := valueOf(t, halving(known), settingOf(p, 0, struct{}{}), "halvings"); got.Value != float64(bits.Len(uint(functions))-1) || !got.Proved {
+			t.Errorf("%s: %+v of %d functions", name, got, functions)
+		}
+		for learner, l := range players(t, p, max(1, forced)) {
+			got := treeMistakes(t, l, p)
+			if got < forced || learner == "soa" && got != forced {
+				t.Errorf("%s: the tree adversary forces %d mistakes on %s, want %d", name, got, learner, forced)
+			}
+		}
+	}
+	for _, c := range v.Named {
+		p, name := named(c.Cls, c.K), fmt.Sprintf("%s %d", c.Cls, c.K)
+		check(name, p, c.H, c.Ldim, c.Forced)
+		if c.H > 40 || c.Cls == "points" && c.H > 10 { // too many version spaces
+			continue
+		}
+		if got := worstOf(t, p, largerDimension); got != c.Ldim {
+			t.Errorf("%s: soa errs %d times at worst, want %d", name, got, c.Ldim)
+		}
+		if got := worstOf(t, p, majority); got < c.Ldim || got > bits.Len(uint(c.H))-1 {
+			t.Errorf("%s: halving errs %d times at worst", name, got)
+		}
+	}
+	for _, c := range append(v.Random, v.Gap) {
+		p, name := matrixProblem(c.M), fmt.Sprint(c.M)
+		check(name, p, len(c.M), c.Ldim, c.Ldim)
+		if soa, halving := worstOf(t, p, largerDimension), worstOf(t, p, majority); soa != c.SOA || halving != c.Halving {
+			t.Errorf("%s: soa errs %d times at worst and halving %d, want %d and %d", name, soa, halving, c.SOA, c.Halving)
+		}
+	}
+	if v.Gap.SOA != 2 || v.Gap.Halving != 3 {
+		t.Errorf("the gap class: %+v", v.Gap)
+	}
+}
+
+// randomRows draws different functions.
+func randomRows(t *rapid.T) []string {
+	m := rapid.IntRange(1, 6).Draw(t, "points")
+	rows := rapid.SliceOfNDistinct(rapid.IntRange(0, 1<<m-1), 1, min(10, 1<<m), rapid.ID[int]).Draw(t, "rows")
+	text := make([]string, len(rows))
+	for i, row := range rows {
+		text[i] = fmt.Sprintf("%0*b", m, row)
+	}
+	return text
+}
+
+// plainLdim is the Littlestone dimension by its definition.
+func plainLdim(rows []string) int {
+	best := len(rows) - 1
+	if len(rows) > 1 {
+		best = 0
+		for v := range rows[0] {
+			if zero, one := agreeing(rows, v, '0'), agreeing(rows, v, '1'); len(zero) > 0 && len(one) > 0 {
+				best = max(best, 1+min(plainLdim(zero), plainLdim(one)))
+			}
+		}
+	}
+	return best
+}
+
+// agreeing is the functions with a label at a point.
+func agreeing(rows []string, v int, label byte) (some []string) {
+	for _, row := range rows {
+		if row[v] == label {
+			some = append(some, row)
+		}
+	}
+	return some
+}
+
+// On random small classes soa errs Ldim times at worst and halving at most floor(log2 |H|) times, and both in the worst case of real games.
+func TestEliminationOnRandomClasses(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		rows := randomRows(r)
+		p, d := matrixProblem(rows), plainLdim(rows)
+		if got := worstOf(t, p, largerDimension); got != d {
+			r.Fatalf("%v: soa errs %d times at worst, want %d", rows, got, d)
+		}
+		if got := worstOf(t, p, majority); got < d || got > bits.Len(uint(len(rows)))-1 {
+			r.Fatalf("%v: halving errs %d times at worst, Ldim %d", rows, got, d)
+		}
+		target := rapid.SampledFrom(rows).Draw(r, "target")
+		points := rapid.SliceOfN(rapid.IntRange(0, len(target)-1), 1, 20).Draw(r, "sequence")
+		for name, l := range players(t, p, len(points)) {
+			mistakes := 0.0
+			for _, v := range points {
+				x, y := []float64{float64(v)}, 2*float64(target[v]-'0')-1
+				mistakes += (1 - y*answer(t, l, x)) / 2
+				tell(t, l, x, y)
+			}
+			most := map[string]float64{
+				"soa": float64(d), "halving": float64(bits.Len(uint(len(rows))) - 1), "follow-the-leader": float64(len(rows) - 1),
+				"hedge": math.Inf(1), "agnostic-experts": math.Inf(1),
+			}[name]
+			if mistakes > most {
+				r.Fatalf("%s: %v mistakes on %v, at most %v are proved", name, mistakes, points, most)
+			}
+		}
+	})
+}
+
+// Bisection forces floor(log2 |H|) mistakes on thresholds, and soa makes no more, up to domains of 2^40.
+func TestThresholdsOfAnyDomain(t *testing.T) {
+	for k := 3; k <= 40; k++ {
+		for _, domain := range []uint64{1 << k, 1<<k - 1} {
+			for _, noConstant := range []bool{false, true} {
+				p := algo.Problem{Class: "thresholds", Domain: domain, NoConstant: noConstant, Realizable: true, Noise: "none"}
+				functions := domain + 1
+				if noConstant {
+					functions--
+				}
+				d := bits.Len64(functions) - 1
+				known := new(boards)
+				for name, l := range map[string]algo.Learner{
+					"soa": begin(t, soa(known), p, 50, struct{}{}), "halving": begin(t, halving(known), p, 50, struct{}{}),
+					"follow-the-leader": begin(t, followTheLeader(known), p, 50, struct{}{}),
+				} {
+					got := bisect(t, l, functions)
+					if got < d || got != d && name != "follow-the-leader" {
+						t.Errorf("%s, domain %d, %d functions: %d mistakes, want %d", name, domain, functions, got, d)
+					}
+				}
+			}
+		}
+	}
+}
+
+// bisect always leaves 2^(d-1) of the thresholds or more where there were 2^d.
+func bisect(t testing.TB, l algo.Learner, functions uint64) (mistakes int) {
+	t.Helper()
+	for lo, end := uint64(0), functions; end-lo > 1; mistakes++ {
+		cut := lo + 1<<(bits.Len64(end-lo)-2)
+		x := []float64{float64(cut - 1)}
+		if answer(t, l, x) > 0 {
+			tell(t, l, x, -1)
+			lo = cut
+		} else {
+			tell(t, l, x, 1)
+			end = cut
+		}
+	}
+	return mistakes
+}
+
+// Against random targets and points soa keeps its bound on large domains.
+func TestThresholdsAgainstTargets(t *testing.T) {
+	known := new(boards)
+	rapid.Check(t, func(r *rapid.T) {
+		domain := rapid.Uint64Range(2, concept.MaxDomain).Draw(r, "domain")
+		target := rapid.Uint64Range(0, domain).Draw(r, "target")
+		p := algo.Problem{Class: "thresholds", Domain: domain}
+		l := begin(t, soa(known), p, 0, struct{}{})
+		mistakes, lo, end := 0, uint64(0), domain+1
+		for range 60 {
+			if end-lo < 2 {
+				break
+			}
+			v := rapid.Uint64Range(lo, end-2).Draw(r, "point")
+			x, y := []float64{float64(v)}, concept.Threshold(float64(target)).Label(float64(v))
+			if answer(t, l, x) != y {
+				mistakes++
+			}
+			tell(t, l, x, y)
+			if y > 0 {
+				end = v + 1
+			} else {
+				lo = v + 1
+			}
+			if now := l.(*elimination).now; now != (span{lo, end}) {
+				r.Fatalf("version space %v, want %d to %d", now, lo, end)
+			}
+		}
+		if d := bits.Len64(domain+1) - 1; mistakes > d {
+			r.Fatalf("domain %d, target %d: %d mistakes, Ldim %d", domain, target, mistakes, d)
+		}
+	})
+}
+
+// The interval of thresholds is what a list of them says.
+func TestSpanIsListed(t *testing.T) {
+	for _, noConstant := range []bool{false, true} {
+		for domain := uint64(2); domain <= 17; domain++ {
+			b, err := new(boards).at(algo.Problem{Class: "thresholds", Domain: domain, NoConstant: noConstant})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := rand.New(rand.NewPCG(domain, 1))
+			root, err := b.root()
+			if err != nil {
+				t.Fatal(err)
+			}
+			short, err := b.all()
+			if err != nil {
+				t.Fatal(err)
+			}
+			pairs := [][2]versions{{short, listed{b, root}}}
+			for range 50 {
+				pair := pairs[r.IntN(len(pairs))]
+				x := []float64{float64(r.Uint64N(domain))}
+				lessShort, moreShort := pair[0].split(x)
+				lessLong, moreLong := pair[1].split(x)
+				for _, p := range [][2]versions{{lessShort, lessLong}, {moreShort, moreLong}} {
+					d, err := p[0].ldim()
+					want, err2 := p[1].ldim()
+					if d != want || err != nil || err2 != nil || p[0].size() != p[1].size() {
+						t.Fatalf("domain %d: %v has dimension %d, the list %d: %v, %v", domain, p[0], d, want, err, err2)
+					}
+					pairs = append(pairs, p)
+				}
+			}
+		}
+	}
+}
+
+// A point's number is its place in the label table, and its column is what the functions say, for every class.
+func TestBoards(t *testing.T) {
+	for _, p := range []algo.Problem{
+		{Class: "thresholds", Domain: 9}, {Class: "points", Domain: 70}, {Class: "intervals", Domain: 12}, {Class: "stumps", Domain: 5, Dim: 3},
+		{Class: "rectangles", Domain: 4, Dim: 2}, {Class: "parities", Dim: 5}, {Class: "monotone-conjunctions", Dim: 4}, {Class: "conjunctions", Dim: 4},
+		matrixProblem([]string{"010", "111", "001"}),
+	} {
+		b, err := new(boards).at(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		table := tableOf(t, p)
+		for v := range table.Len() {
+			x := table.Point(v)
+			if err := b.check(x); err != nil {
+				t.Error(err)
+			}
+			if got := b.number(x); got != v {
+				t.Fatalf("%s: point %v has number %d, want %d", p.Class, x, got, v)
+			}
+			for range 2 { // also from the board's memory
+				for i, c := range b.column(x) {
+					for k := range 64 {
+						var label [1]float64
+						if f := uint64(64*i + k); f < b.size {
+							b.class.Member(f).Labels(x, label[:])
+						}
+						if (c>>k&1 == 1) != (label[0] > 0) {
+							t.Fatalf("%s: point %v, function %d: %v", p.Class, x, 64*i+k, label)
+						}
+					}
+				}
+			}
+		}
+		if len(b.columns) != table.Len() {
+			t.Errorf("%s: %d columns kept for %d points", p.Class, len(b.columns), table.Len())
+		}
+		b.columns, b.room = map[string][]uint64{}, 0
+		if c := b.column(table.Point(0)); len(b.columns) != 0 || len(c) == 0 {
+			t.Errorf("%s: a column is kept without room", p.Class)
+		}
+	}
+}
+
+// transcript is all answers of a game that every learner plays with random truths.
+func transcript(t *testing.T, known *boards, p algo.Problem, seed uint64) (answers []float64) {
+	const rounds = 12
+	table, r := tableOf(t, p), rand.New(rand.NewPCG(seed, 1))
+	all := []algo.Learner{
+		begin(t, soa(known), p, rounds, struct{}{}), begin(t, halving(known), p, rounds, struct{}{}),
+		begin(t, followTheLeader(known), p, rounds, struct{}{}), begin(t, hedge(known), p, rounds, hedgeParams{Tuning: smallTuning, LStar: 2}),
+		begin(t, agnosticExperts(known), p, rounds, agnosticParams{}),
+	}
+	for range rounds {
+		x, y := table.Point(r.IntN(table.Len())), 2*float64(r.IntN(2))-1
+		for _, l := range all {
+			answers = append(answers, answer(t, l, x))
+			tell(t, l, x, y)
+		}
+	}
+	return answers
+}
+
+// Games leave no traces: what is played on used boards, before and at the same time, is bit by bit what is played on new ones.
+func TestGamesAreIndependent(t *testing.T) {
+	problems := []algo.Problem{
+		{Class: "intervals", Domain: 6}, {Class: "thresholds", Domain: 40}, {Class: "parities", Dim: 3}, {Class: "points", Domain: 9},
+		{Class: "stumps", Domain: 3, Dim: 2}, {Class: "conjunctions", Dim: 3},
+	}
+	used := new(boards)
+	for seed := range uint64(18) {
+		p := problems[seed%uint64(len(problems))]
+		t.Run(fmt.Sprint(p.Class, seed), func(t *testing.T) {
+			t.Parallel()
+			if fresh, later := transcript(t, new(boards), p, seed), transcript(t, used, p, seed); !slices.Equal(fresh, later) {
+				t.Errorf("%v, after other games %v", fresh, later)
+			}
+			used.mu.Lock()
+			defer used.mu.Unlock()
+			if len(used.known) > maxBoards {
+				t.Errorf("%d boards are kept", len(used.known))
+			}
+		})
+	}
+}

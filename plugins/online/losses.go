@@ -1,0 +1,124 @@
+package online
+
+import "slices"
+
+// losses are the numbers of mistakes that all functions of a class have made in a game.
+type losses interface {
+	// add counts those of a round.
+	add(x []float64, y float64)
+	// least and most are the extremes over the class.
+	least() int
+	most() int
+	// mean is that of the labels of a point, where weight[k] is the weight of each function with k mistakes more than the least.
+	mean(x []float64, weight []float64) float64
+	// leader is the label of a point by the first of the functions with the least losses.
+	leader(x []float64) float64
+}
+
+// losses are those before the first round.
+func (b *board) losses() losses {
+	if b.intervals() {
+		return &steps{end: b.size, from: []uint64{0}, total: []int{0}}
+	}
+	return &totals{board: b, total: make([]int32, b.size)}
+}
+
+// totals lists the functions of any class. A round reads 4 bytes and a bit for each, and writes the 4 bytes.
+type totals struct {
+	board     *board
+	total     []int32
+	low, high int32
+}
+
+func (l *totals) least() int { return int(l.low) }
+func (l *totals) most() int  { return int(l.high) }
+
+func (l *totals) add(x []float64, y float64) {
+	flip := uint64(0) // makes a column that of the functions that err
+	if y > 0 {
+		flip--
+	}
+	low, high := l.total[0]+1, int32(0)
+	for w, c := range l.board.column(x) {
+		c ^= flip
+		part := l.total[64*w : min(64*w+64, len(l.total))]
+		for i := range part {
+			part[i] += int32(c & 1)
+			low, high = min(low, part[i]), max(high, part[i])
+			c >>= 1
+		}
+	}
+	l.low, l.high = low, high
+}
+
+func (l *totals) mean(x []float64, weight []float64) float64 {
+	var sums [2]float64 // by label
+	for w, c := range l.board.column(x) {
+		for _, k := range l.total[64*w : min(64*w+64, len(l.total))] {
+			sums[c&1] += weight[k-l.low]
+			c >>= 1
+		}
+	}
+	return (sums[1] - sums[0]) / (sums[0] + sums[1])
+}
+
+func (l *totals) leader(x []float64) float64 {
+	i := slices.Index(l.total, l.low)
+	if l.board.column(x)[i/64]>>(i%64)&1 == 1 {
+		return 1
+	}
+	return -1
+}
+
+// steps holds the thresholds 0..end-1 in runs with the same losses: one run more than there were different points.
+type steps struct {
+	end       uint64
+	from      []uint64 // the first threshold of each run, ascending
+	total     []int    // of each of the run's thresholds
+	low, high int
+}
+
+func (l *steps) least() int { return l.low }
+func (l *steps) most() int  { return l.high }
+
+// cut is the first threshold that labels a point -1: those below it label it +1.
+func (l *steps) cut(x []float64) uint64 { return min(uint64(x[0])+1, l.end) }
+
+func (l *steps) add(x []float64, y float64) {
+	cut := l.cut(x)
+	at, found := slices.BinarySearch(l.from, cut)
+	if !found && cut < l.end {
+		l.from = slices.Insert(l.from, at, cut)
+		l.total = slices.Insert(l.total, at, l.total[at-1])
+	}
+	wrong := l.total[:at]
+	if y > 0 {
+		wrong = l.total[at:]
+	}
+	for i := range wrong {
+		wrong[i]++
+	}
+	l.low, l.high = slices.Min(l.total), slices.Max(l.total)
+}
+
+func (l *steps) mean(x []float64, weight []float64) float64 {
+	cut := l.cut(x)
+	minus, plus := 0.0, 0.0
+	for i, from := range l.from {
+		to := l.end
+		if i+1 < len(l.from) {
+			to = l.from[i+1]
+		}
+		mid, w := min(max(cut, from), to), weight[l.total[i]-l.low]
+		plus += float64(w * float64(mid-from))
+		minus += float64(w * float64(to-mid))
+	}
+	return (plus - minus) / (minus + plus)
+}
+
+func (l *steps) leader(x []float64) float64 {
+	if l.from[slices.Index(l.total, l.low)] < l.cut(x) {
+		return 1
+	}
+	return -1
+}

@@ -1,0 +1,417 @@
+package online
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/plugins/algo"
+	"pgregory.net/rapid"
+)
+
+// round is one of a game on a class with points of one number.
+type round struct {
+	v int
+	y float64
+}
+
+// drawRounds draws points below m and labels.
+func drawRounds(r *rapid.T, m, most int) []round {
+	list := make([]round, rapid.IntRange(1, most).Draw(r, "rounds"))
+	for i := range list {
+		list[i] = round{rapid.IntRange(0, m-1).Draw(r, "point"), 2*float64(rapid.IntRange(0, 1).Draw(r, "truth")) - 1}
+	}
+	return list
+}
+
+// labelOf is that of a row of '0' and '1'.
+func labelOf(row string, v int) float64 { return 2*float64(row[v]-'0') - 1 }
+
+// regretOf plays a game and gives the regret against the rows, and the loss of the best of them.
+func regretOf(t testing.TB, l algo.Learner, rows []string, game []round) (regret, best float64) {
+	t.Helper()
+	best = math.Inf(1)
+	for _, row := range rows {
+		loss := 0.0
+		for _, g := range game {
+			loss += (1 - g.y*labelOf(row, g.v)) / 2
+		}
+		best = min(best, loss)
+	}
+	loss := 0.0
+	for _, g := range game {
+		x := []float64{float64(g.v)}
+		loss += (1 - g.y*answer(t, l, x)) / 2
+		tell(t, l, x, g.y)
+	}
+	return loss - best, best
+}
+
+func TestRunVectors(t *testing.T) {
+	var v struct {
+		TolRel float64 `json:"tol_rel"`
+		Run    struct {
+			N      int
+			X      []int
+			Y      []float64
+			Losses [][]int32
+			Pick   []int     `json:"ftl_pick"`
+			Rate   float64   `json:"hedge_lr"`
+			Loss   []float64 `json:"hedge_loss"`
+		}
+		SmallLoss []struct {
+			T, F  int
+			Best  float64 `json:"lstar"`
+			Rate  float64 `json:"hedge_lr"`
+			Bound float64 `json:"hedge_bound"`
+		} `json:"small_loss"`
+	}
+	readJSON(t, "run.json", &v)
+	if len(v.Run.X) == 0 || len(v.SmallLoss) == 0 {
+		t.Fatal("no vectors")
+	}
+	known, p := new(boards), algo.Problem{Class: "parities", Dim: v.Run.N}
+	h := begin(t, hedge(known), p, len(v.Run.X), hedgeParams{Tuning: fixedTuning, Rate: v.Run.Rate}).(*hedger)
+	f := begin(t, followTheLeader(known), p, len(v.Run.X), struct{}{})
+	total := make([]int32, 1<<v.Run.N)
+	for i, point := range v.Run.X {
+		x, y := make([]float64, v.Run.N), 2*v.Run.Y[i]-1
+		for j := range x {
+			x[j] = float64(point >> j & 1)
+		}
+		if got := (1 - y*answer(t, h, x)) / 2; math.Abs(got-v.Run.Loss[i]) > v.TolRel*v.Run.Loss[i] {
+			t.Errorf("round %d: hedge loses %v, want %v", i+1, got, v.Run.Loss[i])
+		}
+		var label [1]float64
+		h.board.class.Member(uint64(v.Run.Pick[i])).Labels(x, label[:])
+		if got := answer(t, f, x); got != label[0] {
+			t.Errorf("round %d: the leader says %v, function %d %v", i+1, got, v.Run.Pick[i], label[0])
+		}
+		tell(t, h, x, y)
+		tell(t, f, x, y)
+		for k, loss := range v.Run.Losses[i] {
+			total[k] += loss
+		}
+		if got := h.losses.(*totals).total; fmt.Sprint(got) != fmt.Sprint(total) {
+			t.Errorf("round %d: losses %v, want %v", i+1, got, total)
+		}
+	}
+	for _, c := range v.SmallLoss {
+		p := hedgeParams{Tuning: smallTuning, LStar: c.Best}
+		lnF := math.Log(float64(c.F))
+		if got := p.rate(lnF, c.T); math.Abs(got-c.Rate) > v.TolRel*c.Rate {
+			t.Errorf("%+v: rate %v", c, got)
+		}
+		s := settingOf(algo.Problem{Class: "points", Domain: uint64(c.F)}, c.T, p)
+		b := valueOf(t, hedge(known), s, "small-loss")
+		if c.Best >= 1 && math.Abs(b.With["closed_form"]-c.Bound) > v.TolRel*c.Bound || b.Value > b.With["closed_form"] || !b.Proved {
+			t.Errorf("%+v: %+v", c, b)
+		}
+	}
+}
+
+// At L* = 0 the closed form sqrt(2 L* ln N) + ln N is no bound for the rate that is tuned as for L* = 1: this game costs more.
+func TestClosedFormAtZero(t *testing.T) {
+	const n, rounds = 16, 2000
+	known, p := new(boards), algo.Problem{Class: "points", Domain: n}
+	l := begin(t, hedge(known), p, rounds, hedgeParams{Tuning: smallTuning})
+	loss := 0.0
+	for i := range rounds { // the truth -1 at the point a costs the function a alone; the last one never errs
+		x := []float64{float64(i % (n - 1))}
+		loss += (1 + answer(t, l, x)) / 2
+		tell(t, l, x, -1)
+	}
+	proved := valueOf(t, hedge(known), settingOf(p, rounds, hedgeParams{Tuning: smallTuning}), "small-loss").Value
+	if lnN := math.Log(n); !(loss > lnN*1.05 && loss <= proved) || l.(*hedger).losses.least() != 0 {
+		t.Errorf("loss %v, want it between ln N = %v and the bound %v", loss, lnN, proved)
+	}
+}
+
+// Exponential weights and the leader are what their definitions say, with every tuning, and keep their bounds.
+func TestRegretIsBounded(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		rows := randomRows(r)
+		game := drawRounds(r, len(rows[0]), 40)
+		p, known, lnN := matrixProblem(rows), new(boards), math.Log(float64(len(rows)))
+		p.Realizable = false
+		for _, params := range []hedgeParams{
+			{Tuning: worstTuning}, {Tuning: smallTuning, LStar: float64(rapid.IntRange(0, 10).Draw(r, "lstar"))},
+			{Tuning: fixedTuning, Rate: rapid.SampledFrom([]float64{1e-9, 0.1, 1, 30, 1e6}).Draw(r, "rate")},
+		} {
+			h := begin(t, hedge(known), p, len(game), params).(*hedger)
+			regret, best := regretOf(t, h, rows, game)
+			if !(regret <= h.proved()+1e-9) || h.losses.least() != int(best) {
+				r.Fatalf("%+v: regret %v, proved %v, least loss %v, counted %d", params, regret, h.proved(), best, h.losses.least())
+			}
+			s := settingOf(p, len(game), params)
+			for _, b := range hedgeBounds(&s, lnN) {
+				if b.Name == "small-loss" && best > params.LStar {
+					continue
+				}
+				if regret > b.Value+1e-9 || !(b.Value >= 0) || len(rows) > 1 && h.proved() > b.Value+1e-9 && b.Name == "worst-case" {
+					r.Fatalf("%+v: regret %v, proved %v, %+v", params, regret, h.proved(), b)
+				}
+			}
+			if worst := math.Sqrt(float64(len(game)) * lnN / 2); params.Tuning == worstTuning &&
+				math.Abs(valueOf(t, hedge(known), s, "worst-case").Value-min(worst, float64(len(game)))) > 1e-9 {
+				r.Fatalf("worst-case bound is not %v", worst)
+			}
+		}
+		f := begin(t, followTheLeader(known), p, len(game), struct{}{}).(*leaderGame)
+		regret, _ := regretOf(t, f, rows, game)
+		turns := valueOf(t, followTheLeader(known), settingOf(p, len(game), struct{}{}), "turns").Value
+		if regret > f.proved() || regret > turns {
+			r.Fatalf("the leader's regret %v, proved %v and %v", regret, f.proved(), turns)
+		}
+	})
+}
+
+// The mean and the leader by definition, from the losses of all functions.
+func TestLossesByDefinition(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		domain := rapid.Uint64Range(2, 90).Draw(r, "domain")
+		p := algo.Problem{Class: "thresholds", Domain: domain, NoConstant: rapid.Bool().Draw(r, "no constant")}
+		b, err := new(boards).at(p)
+		if err != nil {
+			r.Fatal(err)
+		}
+		rate := rapid.Float64Range(0, 2).Draw(r, "rate")
+		powers := powers{rate: rate}
+		short, long := b.losses(), &totals{board: b, total: make([]int32, b.size)}
+		loss := make([]int, b.size)
+		for _, g := range drawRounds(r, int(domain), 40) {
+			x := []float64{float64(g.v)}
+			sum, all, best := 0.0, 0.0, 0
+			for i, k := range loss {
+				w := math.Exp(-rate * float64(k))
+				sum, all = sum+w*concept.Threshold(float64(i)).Label(x[0]), all+w
+				if k < loss[best] {
+					best = i
+				}
+			}
+			weight := powers.upTo(short.most() - short.least())
+			for _, l := range []losses{short, long} {
+				if got := l.mean(x, weight); math.Abs(got-sum/all) > 1e-12 {
+					r.Fatalf("%T: mean %v, want %v", l, got, sum/all)
+				}
+				if got := l.leader(x); got != concept.Threshold(float64(best)).Label(x[0]) {
+					r.Fatalf("%T: leader says %v, want that of %d", l, got, best)
+				}
+				l.add(x, g.y)
+			}
+			for i := range loss {
+				if concept.Threshold(float64(i)).Label(x[0]) != g.y {
+					loss[i]++
+				}
+			}
+			if short.least() != long.least() || short.most() != long.most() || short.least() != minOf(loss) {
+				r.Fatalf("losses from %d to %d, and from %d to %d", short.least(), short.most(), long.least(), long.most())
+			}
+		}
+	})
+}
+
+func minOf(values []int) int {
+	least := values[0]
+	for _, v := range values {
+		least = min(least, v)
+	}
+	return least
+}
+
+// Hedge and the leader play thresholds on the largest domain.
+func TestHedgeOnTheLargestDomain(t *testing.T) {
+	const rounds = 400
+	known, p := new(boards), algo.Problem{Class: "thresholds", Domain: concept.MaxDomain}
+	h := begin(t, hedge(known), p, rounds, hedgeParams{Tuning: worstTuning}).(*hedger)
+	f := begin(t, followTheLeader(known), p, rounds, struct{}{}).(*leaderGame)
+	r := rand.New(rand.NewPCG(5, 5))
+	target, regret, mistakes := concept.Threshold(0x9e3779b97f), 0.0, 0.0
+	for range rounds {
+		x := []float64{float64(r.Uint64N(concept.MaxDomain))}
+		y := target.Label(x[0])
+		regret += (1 - y*answer(t, h, x)) / 2
+		mistakes += (1 - y*answer(t, f, x)) / 2
+		tell(t, h, x, y)
+		tell(t, f, x, y)
+	}
+	if h.losses.least() != 0 || regret <= 0 || regret > h.proved() {
+		t.Errorf("regret %v, proved %v, least loss %d", regret, h.proved(), h.losses.least())
+	}
+	if f.losses.least() != 0 || mistakes <= 0 || mistakes > 60 {
+		t.Errorf("the leader errs %v times", mistakes)
+	}
+}
+
+// Round-robin on points makes the leader err in every round.
+func TestLeaderOnRoundRobin(t *testing.T) {
+	for _, c := range []struct {
+		n, rounds int
+		regret    float64
+	}{{16, 10000, 9375}, {128, 10000, 9922}, {4, 7, 6}} {
+		known, p := new(boards), algo.Problem{Class: "points", Domain: uint64(c.n)}
+		f := begin(t, followTheLeader(known), p, c.rounds, struct{}{}).(*leaderGame)
+		mistakes := 0.0
+		for i := range c.rounds {
+			x := []float64{float64(i % c.n)}
+			mistakes += (1 + answer(t, f, x)) / 2
+			tell(t, f, x, -1)
+		}
+		regret := mistakes - float64(f.losses.least())
+		bound := valueOf(t, followTheLeader(known), settingOf(p, c.rounds, struct{}{}), "turns")
+		if regret != c.regret || f.proved() < regret || bound.Value < regret || bound.Value > regret+1 {
+			t.Errorf("%d points: regret %v, want %v; proved %v and %v", c.n, regret, c.regret, f.proved(), bound.Value)
+		}
+	}
+}
+
+// One game of experts, one by one: a set of rounds in which it errs on purpose, the functions left, its weight.
+type expert struct {
+	set    int
+	rows   []string
+	weight float64
+}
+
+func (e *expert) predict(t, v int) float64 {
+	label := -1.0
+	if plainLdim(agreeing(e.rows, v, '1')) > plainLdim(agreeing(e.rows, v, '0')) {
+		label = 1
+	}
+	if e.set>>t&1 == 1 {
+		return -label
+	}
+	return label
+}
+
+// The aggregation is exactly exponential weights over all experts.
+func TestAgnosticByExperts(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		rows := randomRows(r)
+		game := drawRounds(r, len(rows[0]), 7)
+		d, rate := plainLdim(rows), rapid.Float64Range(0.01, 3).Draw(r, "rate")
+		p := matrixProblem(rows)
+		l := begin(t, agnosticExperts(new(boards)), p, len(game), agnosticParams{Rate: rate})
+		var all []expert
+		for set := range 1 << len(game) {
+			if ones := strings.Count(fmt.Sprintf("%b", set), "1"); ones <= d {
+				all = append(all, expert{set, rows, 1})
+			}
+		}
+		for i, g := range game {
+			sum, total := 0.0, 0.0
+			for k := range all {
+				e := &all[k]
+				a := e.predict(i, g.v)
+				sum, total = sum+e.weight*a, total+e.weight
+				if a != g.y {
+					e.weight *= math.Exp(-rate)
+				}
+				if left := agreeing(e.rows, g.v, byte('0'+(int(a)+1)/2)); len(left) > 0 {
+					e.rows = left
+				}
+			}
+			x := []float64{float64(g.v)}
+			if got := answer(t, l, x); math.Abs(got-sum/total) > 1e-12 {
+				r.Fatalf("%v, round %d of %v: %v, want %v", rows, i, game, got, sum/total)
+			}
+			tell(t, l, x, g.y)
+		}
+		if n := l.(*experts).lnN; math.Abs(n-math.Log(float64(len(all)))) > 1e-12 {
+			r.Fatalf("ln of the number of experts %v, want that of %d", n, len(all))
+		}
+	})
+}
+
+func TestAgnosticVectors(t *testing.T) {
+	var v struct {
+		TolAbs float64 `json:"tol_abs"`
+		Cases  []struct {
+			Cls    string
+			K, D   int
+			Xs, Ys []float64
+			Eta    float64
+			P1     []float64
+			States int
+			LnN    float64 `json:"log_experts"`
+			Bound  float64
+		}
+	}
+	readJSON(t, "agnostic.json", &v)
+	if len(v.Cases) == 0 {
+		t.Fatal("no vectors")
+	}
+	for _, c := range v.Cases {
+		known, p := new(boards), named(c.Cls, c.K)
+		l := begin(t, agnosticExperts(known), p, len(c.Xs), agnosticParams{Rate: c.Eta}).(*experts)
+		for i, v1 := range c.Xs {
+			if got := answer(t, l, []float64{v1}); math.Abs((1+got)/2-c.P1[i]) > v.TolAbs {
+				t.Errorf("%s, round %d: %v, want %v", c.Cls, i+1, (1+got)/2, c.P1[i])
+			}
+			tell(t, l, []float64{v1}, 2*c.Ys[i]-1)
+		}
+		states := 0
+		for _, g := range l.groups {
+			for _, w := range g.weight {
+				if w > 0 {
+					states++
+				}
+			}
+		}
+		b := valueOf(t, agnosticExperts(known), settingOf(p, len(c.Xs), agnosticParams{}), "agnostic")
+		if states != c.States || math.Abs(l.lnN-c.LnN) > v.TolAbs || math.Abs(b.Value-c.Bound) > v.TolAbs || b.With["ldim"] != float64(c.D) {
+			t.Errorf("%s: %d states, ln N %v, %+v; want %d, %v and %v", c.Cls, states, l.lnN, b, c.States, c.LnN, c.Bound)
+		}
+	}
+}
+
+// Against any labels the experts' regret keeps its bound, and one of them follows the best function.
+func TestAgnosticRegretIsBounded(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		rows := randomRows(r)
+		game := drawRounds(r, len(rows[0]), 30)
+		p := matrixProblem(rows)
+		params := agnosticParams{Rate: rapid.SampledFrom([]float64{0, 0, 0.2, 5}).Draw(r, "rate")}
+		l := begin(t, agnosticExperts(new(boards)), p, len(game), params).(*experts)
+		regret, _ := regretOf(t, l, rows, game)
+		if regret > l.proved()+1e-9 {
+			r.Fatalf("%v: regret %v, proved %v", rows, regret, l.proved())
+		}
+		sum := 0.0
+		for _, g := range l.groups {
+			sum += total(g.weight)
+		}
+		if math.Abs(sum-1) > 1e-12 {
+			r.Fatalf("weights sum to %v", sum)
+		}
+	})
+}
+
+// Long games neither overflow nor lose their weights, also when all experts err again and again.
+func TestLongAgnosticGame(t *testing.T) {
+	const rounds = 20000
+	known, p := new(boards), algo.Problem{Class: "points", Domain: 3}
+	l := begin(t, agnosticExperts(known), p, rounds, agnosticParams{Rate: 500}).(*experts)
+	r := rand.New(rand.NewPCG(2, 2))
+	for range rounds {
+		x := []float64{float64(r.IntN(3))}
+		y := -1.0
+		if answer(t, l, x) < 0 {
+			y = 1
+		}
+		tell(t, l, x, y)
+	}
+	sum := 0.0
+	for _, g := range l.groups {
+		sum += total(g.weight)
+	}
+	if math.Abs(sum-1) > 1e-12 {
+		t.Errorf("groups %v", l.groups)
+	}
+	large := settingOf(algo.Problem{Class: "thresholds", Domain: concept.MaxDomain}, maxRounds, agnosticParams{})
+	if b := valueOf(t, agnosticExperts(known), large, "agnostic"); !(b.Value > 1 && b.Value < math.Sqrt(maxRounds*40*math.Log(math.E*maxRounds/40)/2)) {
+		t.Errorf("%+v", b)
+	}
+}

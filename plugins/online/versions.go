@@ -1,0 +1,64 @@
+package online
+
+import (
+	"math/bits"
+
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/plugins/algo"
+)
+
+// versions are the functions of a class that agree with the truths so far: a version space. It does not change.
+type versions interface {
+	size() uint64
+	// split parts them by their label at a point of the domain.
+	split(x []float64) (minus, plus versions)
+	// ldim is their Littlestone dimension, -1 where there are none.
+	ldim() (int, error)
+}
+
+// all is the version space before the first round.
+func (b *board) all() (versions, error) {
+	if b.intervals() {
+		return span{0, b.size}, nil
+	}
+	root, err := b.root()
+	return listed{b, root}, err
+}
+
+// span is the thresholds lo..end-1.
+type span struct{ lo, end uint64 }
+
+func (s span) size() uint64 { return s.end - s.lo }
+
+// split: the threshold t labels x +1 where x >= t.
+func (s span) split(x []float64) (minus, plus versions) {
+	cut := min(max(uint64(x[0])+1, s.lo), s.end)
+	return span{cut, s.end}, span{s.lo, cut}
+}
+
+// ldim: bisection shows that n thresholds force floor(log2 n) mistakes, and halving that they force no more.
+func (s span) ldim() (int, error) { return bits.Len64(s.size()) - 1, nil }
+
+// listed is functions of any class.
+type listed struct {
+	board *board
+	concept.VersionSpace
+}
+
+func (l listed) size() uint64 { return uint64(l.Size()) }
+
+func (l listed) split(x []float64) (minus, plus versions) {
+	v := l.board.number(x)
+	return listed{l.board, l.Restrict(v, -1)}, listed{l.board, l.Restrict(v, 1)}
+}
+
+func (l listed) ldim() (int, error) {
+	l.board.search.Lock()
+	defer l.board.search.Unlock()
+	d := l.Ldim()
+	if !d.Exact() {
+		return 0, algo.Invalid("online: the Littlestone dimension of %d functions of class %q is %v as far as it was searched: take a smaller class, "+
+			"online/halving or online/hedge", l.Size(), l.board.spec.Name, d)
+	}
+	return d.Low, nil
+}
