@@ -268,11 +268,11 @@ func (f *runFlags) report(c *cobra.Command, folder *coordinator.Folder, s *coord
 	return nil
 }
 
-// show is the tables that answer a sweep: n* where it is searched, the curve where sample sizes are given.
+// show is the tables that answer a sweep: n* where it is searched, regret where games are played, the curve where sample sizes are given.
 func show(p *pipeline.Plan) (what []string) {
 	for _, c := range p.Cells {
 		name := "curve"
-		if c.Find != nil {
+		if c.Find != nil || c.Online() {
 			name = "table"
 		}
 		if !slices.Contains(what, name) {
