@@ -137,3 +137,18 @@ func TestAuditsOfPrivateMechanisms(t *testing.T) {
 		t.Errorf("reach of one run: %v", got)
 	}
 }
+
+func TestMeanInterval(t *testing.T) {
+	// 2.262157 is the 97.5 % quantile of Student's t with 9 degrees of freedom.
+	if low, high := MeanInterval(5, 3, 10, 0.05); math.Abs(high-5-2.2621571628*3/math.Sqrt(10)) > 1e-9 || math.Abs(low+high-10) > 1e-12 {
+		t.Errorf("interval [%v, %v]", low, high)
+	}
+	if low, high := MeanInterval(5, 0, 10, 0.05); low != 5 || high != 5 {
+		t.Errorf("without deviation: [%v, %v]", low, high)
+	}
+	for _, n := range []int{0, 1} {
+		if low, high := MeanInterval(5, math.NaN(), n, 0.05); !math.IsInf(low, -1) || !math.IsInf(high, 1) {
+			t.Errorf("%d values: [%v, %v]", n, low, high)
+		}
+	}
+}
