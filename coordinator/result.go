@@ -98,6 +98,9 @@ func (r *run) addCell(out *ledger.Result, c *cell) error {
 	}
 	for i := range curve {
 		row := &curve[i]
+		if c.Online() {
+			continue // no trial can succeed
+		}
 		row.RateLow, row.RateHigh = estimate.ClopperPearson(int(row.Successes), int(row.Trials), 0.05)
 		row.Rate = float64(row.Successes) / float64(row.Trials)
 	}

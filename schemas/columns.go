@@ -140,7 +140,7 @@ func TrialColumns() []Column {
 		{"status", TextColumn, true, "ok or failed"},
 		{"kind", TextColumn, true, "failed: crash, error, panic, answer, ..."},
 		{"error", FloatColumn, false, "population error against the clean label; null where the trial failed"},
-		{"success", BoolColumn, false, "ok, and error at most above + alpha"},
+		{"success", BoolColumn, false, "ok, and error at most above + alpha; null in task online"},
 	}
 }
 

@@ -159,7 +159,7 @@ func (c *Cell) value(column string) (v any, known bool) {
 	case "beta":
 		return some(c.Beta), true
 	case "above":
-		if c.Alpha == 0 { // no goal: task online
+		if !c.goal() {
 			return nil, true
 		}
 		return clean(c.Above), true
@@ -168,6 +168,9 @@ func (c *Cell) value(column string) (v any, known bool) {
 	}
 	return nil, false
 }
+
+// goal says that a trial can succeed: not in task online.
+func (c *Cell) goal() bool { return c.Alpha > 0 }
 
 // id is the cell's key as result files show it.
 func (c *Cell) id() string { return hex.EncodeToString(c.Key[:5]) }
@@ -226,6 +229,9 @@ func (r *CurveRow) value(column string) any {
 	case "failed":
 		return r.Failed
 	case "successes":
+		if !r.Cell.goal() {
+			return nil
+		}
 		return r.Successes
 	case "rate":
 		return clean(r.Rate)

@@ -187,7 +187,11 @@ func (t *trials) build(c *Cell, metrics []schemas.Column, to []array.Builder) {
 			appendText(to[4], t.kind[int64(rep)])
 		}
 		appendFloat(to[5], t.error[rep])
-		to[6].(*array.BooleanBuilder).Append(Success(status, t.error[rep], c.Above, c.Alpha))
+		if c.goal() {
+			to[6].(*array.BooleanBuilder).Append(Success(status, t.error[rep], c.Above, c.Alpha))
+		} else {
+			to[6].AppendNull()
+		}
 	}
 	for i, metric := range metrics {
 		b := to[len(to)-len(metrics)+i]
