@@ -37,6 +37,7 @@ var measured = map[string]map[string]float64{
 // rows with the printed constant say that they are not certified.
 func TestParitiesTable(t *testing.T) {
 	long(t)
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "out")
 	_, errs, code := shatter(t, "run", "examples/parities.yaml", "--out", dir, "--workers", "2")
 	if code > 1 {
@@ -77,6 +78,7 @@ var settings = map[string]int{
 // Every built-in algorithm passes the acceptance suite on every class that it accepts.
 func TestBuiltinsPassTheSuite(t *testing.T) {
 	long(t)
+	t.Parallel()
 	out, errs, code := shatter(t, "plugin", "test")
 	if code != 0 {
 		t.Fatalf("exit %d: %s\n%s", code, errs, out)

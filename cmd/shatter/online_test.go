@@ -32,6 +32,7 @@ grids:
 // Online games give the same bytes whatever the workers and the borders of jobs.
 func TestOnlineSameBytes(t *testing.T) {
 	long(t)
+	t.Parallel()
 	tmp := t.TempDir()
 	file := write(t, filepath.Join(tmp, "rounds.yaml"), fmt.Sprintf(roundsSweep, matrixFile(t, tmp)))
 	want := ""
@@ -83,6 +84,7 @@ grids:
 // round-robin, Littlestone dimensions exactly, and an adversary that has learned noise which is drawn once.
 func TestRegretTable(t *testing.T) {
 	long(t)
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "out")
 	_, errs, code := shatter(t, "run", write(t, filepath.Join(t.TempDir(), "r.yaml"), regretSweep), "--out", dir, "--workers", "2")
 	if code != 0 {

@@ -32,6 +32,7 @@ grids:
 
 func TestGamesSameBytes(t *testing.T) {
 	long(t)
+	t.Parallel()
 	tmp := t.TempDir()
 	file := write(t, filepath.Join(tmp, "games.yaml"), fmt.Sprintf(gameSweep, matrixFile(t, tmp)))
 	want := ""
@@ -69,6 +70,7 @@ grids:
 // budget; halfspaces through the origin of R^(d+1), which are the paper's in R^d, have exactly d hard queries on their boundary. The budget holds, and no answer is lost.
 func TestShrinkage(t *testing.T) {
 	long(t)
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "out")
 	_, errs, code := shatter(t, "run", write(t, filepath.Join(t.TempDir(), "s.yaml"), shrinkageSweep), "--out", dir, "--workers", "2")
 	if code != 0 {
