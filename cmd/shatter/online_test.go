@@ -35,18 +35,7 @@ func TestOnlineSameBytes(t *testing.T) {
 	t.Parallel()
 	tmp := t.TempDir()
 	file := write(t, filepath.Join(tmp, "rounds.yaml"), fmt.Sprintf(roundsSweep, matrixFile(t, tmp)))
-	want := ""
-	for _, flags := range [][]string{{"--workers", "1"}, {"--workers", "3", "--test-job-sizes", "2", "--test-reverse"}} {
-		_, errs, code := shatter(t, append([]string{"run", file, "--out", filepath.Join(t.TempDir(), "out")}, flags...)...)
-		if code != 0 {
-			t.Fatalf("%v: exit %d: %s", flags, code, errs)
-		}
-		if got := digest(t, errs); want == "" {
-			want = got
-		} else if got != want {
-			t.Errorf("%v: digest %s, want %s", flags, got, want)
-		}
-	}
+	sameBytes(t, file, 0, [][]string{{"--workers", "1"}, {"--workers", "3", "--test-job-sizes", "2", "--test-reverse"}})
 }
 
 const regretSweep = `
