@@ -8,9 +8,13 @@ import (
 // Stream names one use of randomness. No two uses share a stream, so drawing more of one never shifts another.
 type Stream uint32
 
-// The streams of a trial. The first four are drawn under the cell's DataKey with n = 0, so that every algorithm, sample size
-// and privacy budget of a sweep meets the same targets and points; AlgorithmNoise under its NoiseKey with the trial's n; Queries, the
-// adversary's own, and Labels, drawn from answers that are means, under its AdversaryKey with n = 0.
+// The streams of a trial, all with the trial's n. The first four are drawn under the cell's DataKey, so that every algorithm and
+// privacy budget of a sweep meets the same targets and points; AlgorithmNoise under its NoiseKey; Queries, the adversary's own, and
+// Labels, drawn from answers that are means, under its AdversaryKey.
+//
+// The trials of a cell share nothing: those of one sample size tell nothing about those of another but through n*, and what a
+// search sees at all sizes together counts as independent evidence.
+//
 // The numbers are part of the meaning of a seed and never change.
 const (
 	Target         Stream = 1

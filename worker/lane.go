@@ -250,7 +250,7 @@ func (l *lane) discard() {
 func (l *lane) begin(t *task, trial int, streams ...pipeline.Stream) {
 	rep := uint32(t.First) + uint32(trial)
 	for _, s := range streams {
-		l.streams[s].Seed(pipeline.Seed(t.Cell.DataKey, s, 0, rep))
+		l.streams[s].Seed(pipeline.Seed(t.Cell.DataKey, s, uint64(t.N), rep))
 	}
 	t.drawer.Begin(problem.Streams{
 		Target: &l.streams[pipeline.Target], Points: &l.streams[pipeline.Points],

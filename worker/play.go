@@ -22,8 +22,8 @@ func (l *lane) games(t *task, from, to int) []game {
 	for j := range list {
 		rep := uint32(t.First) + uint32(from+j)
 		target, queries := new(rand.PCG), new(rand.PCG)
-		target.Seed(pipeline.Seed(t.Cell.DataKey, pipeline.Target, 0, rep))
-		queries.Seed(pipeline.Seed(t.Cell.AdversaryKey, pipeline.Queries, 0, rep))
+		target.Seed(pipeline.Seed(t.Cell.DataKey, pipeline.Target, uint64(t.N), rep))
+		queries.Seed(pipeline.Seed(t.Cell.AdversaryKey, pipeline.Queries, uint64(t.N), rep))
 		d := t.pop.Drawer()
 		d.Begin(problem.Streams{Target: target, Points: target, LabelNoise: target, TestPoints: target})
 		list[j].adversary = d.Adversary(*t.Cell.Adversary, t.N, queries)

@@ -28,9 +28,9 @@ func (l *lane) matches(t *task, from, to int) ([]match, error) {
 	for j := range list {
 		rep := uint32(t.First) + uint32(from+j)
 		target, points, coin := new(rand.PCG), new(rand.PCG), new(rand.PCG)
-		target.Seed(pipeline.Seed(t.Cell.DataKey, pipeline.Target, 0, rep))
-		points.Seed(pipeline.Seed(t.Cell.AdversaryKey, pipeline.Queries, 0, rep))
-		coin.Seed(pipeline.Seed(t.Cell.AdversaryKey, pipeline.Labels, 0, rep))
+		target.Seed(pipeline.Seed(t.Cell.DataKey, pipeline.Target, uint64(t.N), rep))
+		points.Seed(pipeline.Seed(t.Cell.AdversaryKey, pipeline.Queries, uint64(t.N), rep))
+		coin.Seed(pipeline.Seed(t.Cell.AdversaryKey, pipeline.Labels, uint64(t.N), rep))
 		d := t.pop.Drawer()
 		d.Begin(problem.Streams{Target: target, Points: target, LabelNoise: target, TestPoints: target})
 		opponent, err := d.Opponent(*t.Cell.Adversary, t.N, points)

@@ -104,7 +104,13 @@ changed since the sweep began; 130 interrupted.`,
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(wrongFlag)
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(runCommand(), checkCommand(), planCommand(), tableCommand(), workerCommand(), pluginCommand(), classCommand(), versionCommand())
+	root.AddCommand(
+		runCommand(), checkCommand(), planCommand(),
+		tableCommand(),
+		workerCommand(),
+		pluginCommand(), classCommand(),
+		versionCommand(),
+	)
 	usage(root)
 	return root
 }
