@@ -16,7 +16,9 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -89,7 +91,7 @@ type nothing struct{}
 func (nothing) Predict(context.Context, *algo.Data, []float64) error { return nil }
 
 // Test tests all algorithms of a plugin file, each in those of the settings whose parameters it has, or, where none are given, of the suite's own
-// problems. There is at least one result. A trial may take a minute where the command sets no limit.
+// problems; several algorithms at the same time, each in processes of its own. There is at least one result. A trial may take a minute where the command sets no limit.
 func Test(ctx context.Context, c host.Command, settings ...Setting) []Result {
 	if c.Trial == 0 {
 		c.Trial = time.Minute
@@ -104,16 +106,23 @@ func Test(ctx context.Context, c host.Command, settings ...Setting) []Result {
 	for _, a := range description.Algorithms {
 		probed = probed || a.Name == probeName
 	}
-	var results []Result
-	for _, a := range description.Algorithms {
+	results := make([][]Result, len(description.Algorithms))
+	var group sync.WaitGroup
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i, a := range description.Algorithms {
 		if a.Name == probeName {
 			continue
 		}
-		s := &suite{ctx: ctx, command: c, algorithm: a, probed: probed}
-		results = append(results, s.run(settings)...)
-		s.stop()
+		group.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			s := &suite{ctx: ctx, command: c, algorithm: a, probed: probed}
+			defer s.stop()
+			results[i] = s.run(settings)
+		})
 	}
-	return results
+	group.Wait()
+	return slices.Concat(results...)
 }
 
 // short is a setting in a few words.
