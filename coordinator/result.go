@@ -75,7 +75,7 @@ func (r *run) result() (*ledger.Result, error) {
 		out.Metrics = append(out.Metrics, m)
 	}
 	sort.Strings(out.Metrics)
-	return out, nil
+	return out, r.addFits(out)
 }
 
 func (r *run) addCell(out *ledger.Result, c *cell) error {
@@ -163,6 +163,10 @@ func tableRow(c *cell, lc *ledger.Cell, res estimate.Result, curve []ledger.Curv
 	}
 	if res.Status == estimate.StatusDecided {
 		row.NStar = res.High
+	}
+	if !c.Online() && res.Status != estimate.StatusFailed {
+		m := estimate.FitModel(res.Points, 1-c.Beta, 0.05)
+		row.NModel, row.NModelLow, row.NModelHigh = m.N, m.Low, m.High
 	}
 	row.TheoryN = math.Inf(1)
 	for _, b := range c.Bounds {

@@ -21,6 +21,7 @@ func (r *resolver) plan() (*Plan, error) {
 	}
 	cells := map[Key]*Cell{}
 	from := map[Key]*entry{}
+	drafts := map[Key]*pending{}
 	for i := range r.drafts {
 		d := &r.drafts[i]
 		c, err := r.cell(d)
@@ -31,11 +32,14 @@ func (r *resolver) plan() (*Plan, error) {
 			r.same(d.entry, c, from[c.Key], first)
 			continue
 		}
-		cells[c.Key], from[c.Key] = c, d.entry
+		cells[c.Key], from[c.Key], drafts[c.Key] = c, d.entry, d
 		p.Cells = append(p.Cells, c)
 	}
 	p.Warnings = append(p.Warnings, overBudget(p.Cells)...)
 	p.words = r.words(p.Cells, from)
+	if err := r.fits(p, drafts); err != nil {
+		return nil, err
+	}
 	var err error
 	p.Resolved, err = resolvedJSON(p)
 	return p, err

@@ -16,6 +16,9 @@ func (p *Plan) Explain(w io.Writer) error {
 	for _, line := range p.words {
 		b.WriteString(line + "\n")
 	}
+	for _, fit := range p.Fits {
+		b.WriteString(fmt.Sprintf("%-12s", "fit") + fit.String() + "\n")
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -11,6 +11,7 @@ type Plan struct {
 	Name     string
 	Seed     uint64
 	Cells    []*Cell  // in the order of the tables
+	Fits     []Fit    // slopes to show: no cell depends on them, and no outcome
 	Source   []byte   // the sweep file as it was read
 	Resolved []byte   // canonical JSON of everything in the file that has meaning
 	Warnings []string // for people; nothing depends on them

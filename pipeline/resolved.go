@@ -12,8 +12,8 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// resolvedSweep is Plan.Resolved: everything in a sweep file that has meaning, nothing else. Limits and the paths of plugins
-// and data are not in it, because no result depends on them.
+// resolvedSweep is Plan.Resolved: everything in a sweep file that has meaning for an outcome, nothing else. Limits and the paths of plugins
+// and data are not in it, because no result depends on them, nor are fits, which are read off finished cells.
 type resolvedSweep struct {
 	Format   int                        `json:"format"`
 	Name     string                     `json:"name"`

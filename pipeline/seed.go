@@ -24,6 +24,7 @@ const (
 	AlgorithmNoise Stream = 5
 	Queries        Stream = 6
 	Labels         Stream = 7
+	Resamples      Stream = 8 // of no trial: the draws of the bootstrap, with its number as repetition
 )
 
 // Seed gives the two words that seed the math/rand/v2 PCG of one stream: rand.NewPCG(hi, lo). It is one block of

@@ -68,6 +68,9 @@ func TableColumns() []Column {
 		{"n_low", IntColumn, false, "largest sample size shown insufficient"},
 		{"n_high", IntColumn, false, "smallest sample size shown sufficient"},
 		{"n_star", IntColumn, false, "n_high where the cell is decided"},
+		{"n_model", FloatColumn, false, "point estimate of n* from curves through all trials, a model: never in place of the bracket; null where none fits well"},
+		{"n_model_low", FloatColumn, false, "lower end of its 95 % confidence interval, which holds as far as the curves do"},
+		{"n_model_high", FloatColumn, false, "upper end"},
 		{"status", TextColumn, true, "decided, undecided, above_range, below_range, infeasible or failed"},
 		{"reason", TextColumn, false, "why the cell is not decided"},
 		{"theory_n", FloatColumn, false, "least proved bound; null where none is finite"},
@@ -127,6 +130,31 @@ func BoundColumns() []Column {
 		{"value", FloatColumn, false, "sample size; null where the bound is not finite"},
 		{"proved", BoolColumn, false, "false: only printed in a paper"},
 		{"source", TextColumn, true, "the theorem and its text"},
+	}
+}
+
+// FitColumns are those of fits: one row per item of the sweep file's fits and group of cells that agree in all but x.
+func FitColumns() []Column {
+	return []Column{
+		{"fit", IntColumn, false, "index of the item in fits, from 0"},
+		{"group", TextColumn, true, "what is fixed in this group and differs in others; null where nothing does"},
+		{"algorithm", TextColumn, true, "the algorithm's name in the sweep file"},
+		{"x", TextColumn, true, "what y is fitted against"},
+		{"scale", TextColumn, true, "linear: y on x; log: y on ln x; log-log: ln y on ln x"},
+		{"cells", IntColumn, false, "cells that count: those that are decided; in task online those with a mean regret"},
+		{"y", TextColumn, true, "n_model; bracket, its geometric middle, where there is no n_model; both where some cells have one; or regret_mean"},
+		{"slope", FloatColumn, false, "of y against x on this scale, weighted least squares; null where fewer than two places are left"},
+		{"slope_se", FloatColumn, false, "its standard error, from drawing whole repetitions again; null with two places"},
+		{"slope_low", FloatColumn, false, "lower end of the slope's 95 % confidence interval, slope_se times inflation wide; right if the line is"},
+		{"slope_high", FloatColumn, false, "upper end"},
+		{"intercept", FloatColumn, false, "of the line, on this scale"},
+		{"theory_slope", FloatColumn, false, "the same slope through theory_n (theory_regret) of the same cells; null where one of them has none"},
+		{"claimed", FloatColumn, false, "exponent, as the sweep file claims it"},
+		{"claimed_source", TextColumn, true, "who claims it"},
+		{"chi_square", FloatColumn, false, "sum of squared residuals, each over its cell's standard error; null with two places"},
+		{"inflation", FloatColumn, false, "sqrt(max(1, chi_square/(cells-2))): above 1 the cells scatter more than their trials explain, or the line is bent"},
+		{"resamples", IntColumn, false, "draws in which each cell had an estimate, of 200"},
+		{"reason", TextColumn, false, "what is missing or left out, and why"},
 	}
 }
 

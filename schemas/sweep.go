@@ -33,6 +33,8 @@ type Sweep struct {
 	// Plugins are further plugin files, paths relative to this file. Their algorithms are used by the names that they declare.
 	Plugins []string `yaml:"plugins"`
 	Grid    `yaml:",inline"`
+	// Fits are slopes of n* (task online: of the mean regret) against numbers that the sweep varies. They change the tables only, no cell.
+	Fits []FitSpec `yaml:"fits" jsonschema:"minItems=1,maxItems=100"`
 	// Grids are several grids in one file. The keys at the top level are the defaults of each; a key in a block takes the place of the whole key at the top level.
 	Grids []Grid `yaml:"grids" jsonschema:"minItems=1"`
 }
@@ -208,6 +210,18 @@ type AdversarySpec struct {
 	Width Axis[int] `yaml:"width" jsonschema:"minimum=0"`
 	// Rate of the rounds with a wrong label (planted) or a uniform point (smoothed).
 	Rate Axis[float64] `yaml:"rate" jsonschema:"minimum=0,maximum=1"`
+}
+
+// FitSpec is a slope that the sweep is to show: one for each group of cells that agree in all but x.
+type FitSpec struct {
+	// X is what n* is fitted against: domain, d, mass, minority, margin, noise_rate, epsilon, delta, alpha, beta, queries, rounds (task online) or a numeric parameter of an algorithm.
+	X string `yaml:"x" jsonschema:"required"`
+	// Scale is linear (n* on x), log (n* on ln x, right where theory says a + b ln x) or log-log (ln n* on ln x: the slope is an exponent).
+	Scale string `yaml:"scale" jsonschema:"required,enum=linear,enum=log,enum=log-log"`
+	// Exponent is the slope on this scale that a theorem claims, shown beside the measured one.
+	Exponent *float64 `yaml:"exponent"`
+	// Source is that theorem.
+	Source string `yaml:"source" jsonschema:"maxLength=200"`
 }
 
 // Limits bound one trial on a machine: exceeding one loses the trial, and no result depends on them.

@@ -250,7 +250,10 @@ func (f *runFlags) report(c *cobra.Command, folder *coordinator.Folder, s *coord
 		fmt.Fprintf(stderr, "shatter: interrupted with %d of %d cells decided; run the same command again to go on\n", s.Decided, s.Cells)
 		return statusError(exitInterrupted)
 	}
-	for _, what := range show(folder.Plan) {
+	for i, what := range show(folder.Plan) {
+		if i > 0 {
+			fmt.Fprintln(c.OutOrStdout())
+		}
 		if err := render(c.OutOrStdout(), folder.Dir, what, "table"); err != nil {
 			return err
 		}
@@ -268,7 +271,8 @@ func (f *runFlags) report(c *cobra.Command, folder *coordinator.Folder, s *coord
 	return nil
 }
 
-// show is the tables that answer a sweep: n* where it is searched, regret where games are played, the curve where sample sizes are given.
+// show is the tables that answer a sweep: n* where it is searched, regret where games are played, the curve where sample sizes are given, and
+// then the slopes that the file asks for.
 func show(p *pipeline.Plan) (what []string) {
 	for _, c := range p.Cells {
 		name := "curve"
@@ -281,5 +285,8 @@ func show(p *pipeline.Plan) (what []string) {
 	}
 	slices.Sort(what)
 	slices.Reverse(what)
+	if len(p.Fits) > 0 {
+		what = append(what, "fits")
+	}
 	return what
 }

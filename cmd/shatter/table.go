@@ -17,7 +17,7 @@ import (
 
 var (
 	tableFormats = []string{"table", "json", "csv", "md"}
-	tableFrames  = []string{"table", "curve", "bounds", "timing"}
+	tableFrames  = []string{"table", "curve", "bounds", "fits", "timing"}
 )
 
 // render writes one of a result's files for people.

@@ -18,7 +18,7 @@ func Isotonic(y, weights []float64) []float64 {
 				break
 			}
 			sum := a.weight + b.weight
-			blocks = append(blocks[:len(blocks)-2], block{(a.mean*a.weight + b.mean*b.weight) / sum, sum, a.count + b.count})
+			blocks = append(blocks[:len(blocks)-2], block{(float64(a.mean*a.weight) + float64(b.mean*b.weight)) / sum, sum, a.count + b.count})
 		}
 	}
 	out := make([]float64, 0, len(y))
@@ -42,7 +42,7 @@ func Crossing(points []Point, target float64) float64 {
 		if rates[i-1] < target && target <= rates[i] {
 			share := (target - rates[i-1]) / (rates[i] - rates[i-1])
 			a, b := math.Log(float64(points[i-1].N)), math.Log(float64(points[i].N))
-			return math.Exp(a + share*(b-a))
+			return math.Exp(a + float64(share*(b-a)))
 		}
 	}
 	return math.NaN()

@@ -7,5 +7,6 @@
 // It needs trials that are independent of each other at each sample size, and, for statements about n*, a success probability that does
 // not fall as the sample grows.
 //
-// Start at [Search]; [ClopperPearson] is the interval of a single rate.
+// Start at [Search]; [ClopperPearson] is the interval of a single rate, [FitModel] the point estimate of n* and [FitTrend] the slope
+// through several cells.
 package estimate

@@ -15,19 +15,19 @@ func FitLine(x, y, se []float64) Line {
 	var w, wx, wy float64
 	for i := range x {
 		weight := 1 / (se[i] * se[i])
-		w, wx, wy = w+weight, wx+weight*x[i], wy+weight*y[i]
+		w, wx, wy = w+weight, wx+float64(weight*x[i]), wy+float64(weight*y[i])
 	}
 	mx, my := wx/w, wy/w
 	var sxx, sxy float64
 	for i := range x {
 		weight := 1 / (se[i] * se[i])
-		sxx, sxy = sxx+weight*(x[i]-mx)*(x[i]-mx), sxy+weight*(x[i]-mx)*(y[i]-my)
+		sxx, sxy = sxx+float64(weight*(x[i]-mx)*(x[i]-mx)), sxy+float64(weight*(x[i]-mx)*(y[i]-my))
 	}
-	l := Line{Slope: sxy / sxx, SlopeError: math.Sqrt(1 / sxx), InterceptError: math.Sqrt(1/w + mx*mx/sxx), Inflation: 1}
-	l.Intercept = my - l.Slope*mx
+	l := Line{Slope: sxy / sxx, SlopeError: math.Sqrt(1 / sxx), InterceptError: math.Sqrt(1/w + float64(mx*mx)/sxx), Inflation: 1}
+	l.Intercept = my - float64(l.Slope*mx)
 	for i := range x {
-		residual := (y[i] - l.Intercept - l.Slope*x[i]) / se[i]
-		l.ChiSquare += residual * residual
+		residual := (y[i] - l.Intercept - float64(l.Slope*x[i])) / se[i]
+		l.ChiSquare += float64(residual * residual)
 	}
 	if len(x) > 2 {
 		l.Inflation = math.Sqrt(max(1, l.ChiSquare/float64(len(x)-2)))

@@ -126,7 +126,7 @@ func appendValue(b array.Builder, v any) {
 	}
 }
 
-// ReadTable reads a table of a result folder back: "table", "curve", "bounds" or "timing".
+// ReadTable reads a table of a result folder back: "table", "curve", "bounds", "fits" or "timing".
 func ReadTable(dir, name string) (*Sheet, error) {
 	path := filepath.Join(dir, name+".parquet")
 	s, err := readParquet(path)

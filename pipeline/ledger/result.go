@@ -40,9 +40,12 @@ type Cell struct {
 // TableRow is one row of the table: a cell's n*.
 type TableRow struct {
 	Cell         *Cell
-	NLow         int64 // largest n shown insufficient; 0: none
-	NHigh        int64 // smallest n shown sufficient; 0: none
-	NStar        int64 // NHigh when decided; else 0
+	NLow         int64   // largest n shown insufficient; 0: none
+	NHigh        int64   // smallest n shown sufficient; 0: none
+	NStar        int64   // NHigh when decided; else 0
+	NModel       float64 // point estimate of n*, and its interval; 0: none
+	NModelLow    float64
+	NModelHigh   float64
 	Status       string
 	Reason       string
 	TheoryN      float64 // least proved bound; 0, NaN or infinite: none
@@ -105,6 +108,7 @@ type Result struct {
 	Table   []TableRow
 	Curve   []CurveRow
 	Bounds  []BoundRow
+	Fits    []FitRow
 	Timing  []TimingRow
 	Trials  []Consumed
 	Ledger  *Ledger // the trials are read from it
@@ -186,6 +190,12 @@ func (r *TableRow) value(column string) any {
 		return some(r.NHigh)
 	case "n_star":
 		return some(r.NStar)
+	case "n_model":
+		return some(r.NModel)
+	case "n_model_low":
+		return some(r.NModelLow)
+	case "n_model_high":
+		return some(r.NModelHigh)
 	case "status":
 		return some(r.Status)
 	case "reason":

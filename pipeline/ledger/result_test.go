@@ -119,10 +119,11 @@ func result(t testing.TB, l *Ledger) Result {
 		}
 		r.Curve = append(r.Curve, curve...)
 		r.Trials = append(r.Trials, Consumed{c, points})
-		row := TableRow{Cell: c, NLow: 100, NHigh: 200, NStar: 200, Status: "decided", TheoryN: 1.2e8, TheorySource: "Theorem 5",
+		row := TableRow{Cell: c, NLow: 100, NHigh: 200, NStar: 200, NModel: 171.5, NModelLow: 150.25, NModelHigh: 190, Status: "decided", TheoryN: 1.2e8, TheorySource: "Theorem 5",
 			PaperN: 7.3e5, PaperSource: "Theorem 1 | as printed", Ratio: 200 / 1.2e8, Trials: 88, Failed: curve[0].Failed + curve[1].Failed,
 			MeanError: curve[1].ErrorMean, Evaluation: "10000"}
 		if i == 1 {
+			row.NModel, row.NModelLow, row.NModelHigh = 0, 0, 0
 			row.NHigh, row.NStar, row.Status, row.Reason = 0, 0, "undecided", "trial lost:\nlimits.memory"
 			row.TheoryN, row.TheorySource, row.PaperN, row.PaperSource, row.Ratio = math.Inf(1), "", 0, "", math.NaN()
 		}
@@ -132,10 +133,17 @@ func result(t testing.TB, l *Ledger) Result {
 			BoundRow{Cell: c, Name: "printed", Value: math.Inf(1), Source: "Theorem 1", With: map[string]float64{"m": 4}})
 		r.Timing = append(r.Timing, TimingRow{Cell: c, N: 100, First: 0, Rows: 40, Seconds: rand.Float64(), Worker: "w"})
 	}
+	half := 0.5
+	r.Fits = []FitRow{
+		{Group: "epsilon 1", Algorithm: "hs-stl", X: "d", Scale: "log-log", Cells: 3, Y: "n_model and bracket", Slope: 0.52, Error: 0.03, Low: 0.46, High: 0.58,
+			Intercept: 4, Theory: 0.5, Claimed: &half, ClaimedSource: "Theorem 2", ChiSquare: 0.75, Inflation: 1, Resamples: 200},
+		{Fit: 1, Algorithm: "perceptron", X: "margin", Scale: "log", Cells: 1, Slope: nan, Error: nan, Low: nan, High: nan, Intercept: nan, Theory: nan,
+			ChiSquare: nan, Inflation: nan, Reason: "fewer than two places to fit through"},
+	}
 	return r
 }
 
-var names = []string{"sweep.yaml", "table.parquet", "curve.parquet", "bounds.parquet", "trials.parquet", "table.csv", "table.md", "curve.csv"}
+var names = []string{"sweep.yaml", "table.parquet", "curve.parquet", "bounds.parquet", "fits.parquet", "trials.parquet", "table.csv", "table.md", "curve.csv"}
 
 // TestSameBits: order, borders, duplicates and side facts of messages do not reach a byte of the result.
 func TestSameBits(t *testing.T) {
@@ -443,7 +451,7 @@ func TestReadTable(t *testing.T) {
 	if _, err := WriteResult(dir, r); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"table", "curve", "bounds", "timing"} {
+	for _, name := range []string{"table", "curve", "bounds", "fits", "timing"} {
 		want, err := r.Sheet(name)
 		if err != nil {
 			t.Fatal(err)
@@ -492,6 +500,8 @@ func TestRender(t *testing.T) {
 		{&r, "curve", "table", "curve.txt"},
 		{&r, "curve", "csv", "curve.csv"},
 		{&r, "bounds", "table", "bounds.txt"},
+		{&r, "fits", "table", "fits.txt"},
+		{&Result{}, "fits", "table", "none.txt"},
 		{&one, "table", "table", "one.txt"},
 		{&Result{}, "table", "json", "none.json"},
 		{&Result{}, "table", "table", "none.txt"},

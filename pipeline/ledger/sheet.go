@@ -12,12 +12,12 @@ import (
 
 // Sheet is one table of a result with its columns, as it is written, read and shown.
 type Sheet struct {
-	Name    string // table, curve, bounds or timing
+	Name    string // table, curve, bounds, fits or timing
 	Columns []schemas.Column
 	Rows    [][]any // nil, string, int64, float64 or bool, as the column's type says
 }
 
-// Sheet is "table", "curve", "bounds" or "timing", in the order of the result's rows.
+// Sheet is "table", "curve", "bounds", "fits" or "timing", in the order of the result's rows.
 func (r *Result) Sheet(name string) (*Sheet, error) {
 	switch name {
 	case "table":
@@ -31,10 +31,12 @@ func (r *Result) Sheet(name string) (*Sheet, error) {
 		return newSheet(name, columns, r.Curve, (*CurveRow).value)
 	case "bounds":
 		return newSheet(name, slices.Concat(schemas.BoundColumns(), r.with()), r.Bounds, (*BoundRow).value)
+	case "fits":
+		return newSheet(name, schemas.FitColumns(), r.Fits, (*FitRow).value)
 	case "timing":
 		return newSheet(name, schemas.TimingColumns(), r.Timing, (*TimingRow).value)
 	}
-	return nil, fmt.Errorf("show %q: a result has table, curve, bounds and timing", name)
+	return nil, fmt.Errorf("show %q: a result has table, curve, bounds, fits and timing", name)
 }
 
 func newSheet[R any](name string, columns []schemas.Column, rows []R, value func(*R, string) any) (*Sheet, error) {

@@ -18,8 +18,8 @@ type resultFile struct {
 }
 
 // WriteResult writes the result into the folder dir, which it makes where there is none: sweep.yaml, table.parquet,
-// curve.parquet, bounds.parquet, trials.parquet, table.csv, table.md, curve.csv, and, which is no part of the result,
-// timing.parquet. All are written beside, synced and then renamed, so that a failure leaves the files that were there.
+// curve.parquet, bounds.parquet, fits.parquet, trials.parquet, table.csv, table.md, curve.csv, and, which is no part of the
+// result, timing.parquet. All are written beside, synced and then renamed, so that a failure leaves the files that were there.
 //
 // The files are a function of r and of the outcomes that it consumes. digest is the SHA-256, hex, of the lines that sha256sum
 // prints for the files of the result in the order above.
@@ -67,7 +67,7 @@ func (r *Result) files() ([]resultFile, error) {
 		return nil, err
 	}
 	sheets := map[string]*Sheet{}
-	for _, name := range []string{"table", "curve", "bounds", "timing"} {
+	for _, name := range []string{"table", "curve", "bounds", "fits", "timing"} {
 		s, err := r.Sheet(name)
 		if err != nil {
 			return nil, err
@@ -82,6 +82,7 @@ func (r *Result) files() ([]resultFile, error) {
 		{"table.parquet", sheets["table"].writeParquet},
 		{"curve.parquet", sheets["curve"].writeParquet},
 		{"bounds.parquet", sheets["bounds"].writeParquet},
+		{"fits.parquet", sheets["fits"].writeParquet},
 		{"trials.parquet", r.writeTrials},
 		{"table.csv", shown("table", "csv")},
 		{"table.md", shown("table", "md")},

@@ -1,0 +1,328 @@
+package estimate
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mathext"
+)
+
+// Model is a point estimate of n*, the real number of examples at which success has the target's probability, with its interval. It
+// holds as far as the curves fit, unlike the bracket of a [Search], which needs no curve.
+type Model struct {
+	N, Low, High float64 // 0 where there is none
+	Reason       string  // why there is none
+}
+
+// FitModel estimates n* from all trials that were read, ascending in N; the interval misses it with probability near level.
+//
+// Two curves are fitted by maximum likelihood: a logistic one in ln n, which goes to 1 more slowly than success rates of the form
+// 1 - c exp(-rn) do, and a complementary log-log one (a Weibull law), which goes faster. N is the geometric mean of the two sizes at
+// which they reach the target. The interval holds the profile likelihood limits of both, and at each end half of what lies between
+// the two sizes, for the error of the model.
+//
+// Neither curve holds far from the target, where guessing alone succeeds now and then. So only sizes near it count: their odds of
+// success are at least a ninth of the target's and at most a hundred times as large, and while the curves do not fit (the deviance of
+// the better one is beyond its 90 % point), the smallest size is left out.
+//
+// There is no estimate where the rates do not cross the target, where fewer than two sizes show a rate between hopeless and sure, where
+// misses and successes do not overlap, where the rate does not rise significantly, where the interval is wider than a factor of 4, and
+// where the estimate lies outside [Bracket] at the same level.
+func FitModel(points []Point, target, level float64) Model {
+	f, reason := fitBoth(points, target)
+	if reason != "" {
+		return Model{Reason: reason}
+	}
+	z := mathext.NormalQuantile(1 - level/2)
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, c := range f.curves {
+		if !c.rises(f.near, float64(z*z)) {
+			return Model{Reason: "success does not become significantly more likely between the sample sizes near n*"}
+		}
+		low = min(low, c.limit(f.near, -1, float64(z*z)))
+		high = max(high, c.limit(f.near, +1, float64(z*z)))
+	}
+	apart := math.Abs(f.curves[0].at - f.curves[1].at)
+	m := Model{N: f.estimate(), Low: math.Exp(f.origin + low - apart/2), High: math.Exp(f.origin + high + apart/2)}
+	if m.High > widest*m.Low {
+		return Model{Reason: fmt.Sprintf("too few trials: the interval from %.4g to %.4g is wider than a factor of %v", m.Low, m.High, widest)}
+	}
+	if a, b := Bracket(points, target, level); m.N < float64(a) || b > 0 && m.N > float64(b) {
+		return Model{Reason: "the curves do not fit: they reach the target outside the bracket"}
+	}
+	return m
+}
+
+// widest is the ratio of the ends of the widest interval that is an estimate at all.
+const widest = 4
+
+// Odds of success, relative to the target's: of the sizes that count, and below which a size is hopeless.
+const (
+	leastOdds    = 1.0 / 9
+	mostOdds     = 100.0
+	hopelessOdds = 1.0 / 81
+)
+
+// both is the two curves and what they were fitted to.
+type both struct {
+	curves [2]curve
+	near   []count
+	origin float64 // ln n at which count.x and curve.at are 0: the isotonic crossing
+}
+
+// count is the trials at one sample size.
+type count struct{ x, successes, trials float64 }
+
+// curve is the success probability whose link is a + b x.
+type curve struct {
+	link
+	a, b, likelihood float64
+	goal             float64 // value of a + b x at which the target is reached
+	at               float64 // x there
+}
+
+func (f *both) estimate() float64 { return math.Exp(f.origin + (f.curves[0].at+f.curves[1].at)/2) }
+
+// fitBoth chooses the sizes that count and fits the curves.
+func fitBoth(points []Point, target float64) (f both, reason string) {
+	f.origin = math.Log(Crossing(points, target))
+	if math.IsNaN(f.origin) {
+		return f, "the success rates do not cross the target"
+	}
+	f.near = nearTarget(points, target, f.origin)
+	if between(f.near, target) < 2 {
+		return f, "fewer than two sample sizes near the target have a success rate between hopeless and sure"
+	}
+	for {
+		if separatedCounts(f.near) {
+			return f, "successes and misses do not overlap in n: the slope has no estimate"
+		}
+		for i, l := range []link{logisticLink, weibullLink} {
+			c, ok := l.fit(f.near)
+			if !ok || !(c.b > 0) {
+				return f, "no rising curve fits"
+			}
+			c.goal = l.eta(target)
+			c.at = (c.goal - c.a) / c.b
+			f.curves[i] = c
+		}
+		if fits(f.near, max(f.curves[0].likelihood, f.curves[1].likelihood)) || f.near[1].rate() >= target || separatedCounts(f.near[1:]) {
+			return f, ""
+		}
+		f.near = f.near[1:]
+	}
+}
+
+// nearTarget leaves out the sizes that are too far below or above the target. Odds are those of the isotonic rates, and of either side
+// the nearest size stays in any case.
+func nearTarget(points []Point, target, origin float64) []count {
+	all := make([]count, len(points))
+	rates, weights := make([]float64, len(points)), make([]float64, len(points))
+	for i, p := range points {
+		all[i] = count{math.Log(float64(p.N)) - origin, float64(p.Successes), float64(p.Consumed)}
+		rates[i], weights[i] = all[i].rate(), all[i].trials
+	}
+	rates = Isotonic(rates, weights)
+	first, last := 0, len(points)-1
+	for first < last && rates[first+1] < target && odds(rates[first]) < leastOdds*odds(target) {
+		first++
+	}
+	for last > first && rates[last-1] >= target && odds(rates[last]) > mostOdds*odds(target) {
+		last--
+	}
+	return all[first : last+1]
+}
+
+func (c count) rate() float64 { return c.successes / c.trials }
+
+func odds(p float64) float64 { return p / (1 - p) }
+
+// between counts the sizes whose own rate is between hopeless and sure.
+func between(near []count, target float64) (n int) {
+	for _, c := range near {
+		if o := odds(c.rate()); o > hopelessOdds*odds(target) && o < mostOdds*odds(target) {
+			n++
+		}
+	}
+	return n
+}
+
+// separatedCounts reports whether all misses lie at smaller sizes than all successes, or share one with them alone; see [separated].
+func separatedCounts(near []count) bool {
+	points := make([]Point, len(near))
+	for i, c := range near {
+		points[i] = Point{N: int64(i), Consumed: int(c.trials), Successes: int(c.successes)}
+	}
+	return separated(points)
+}
+
+// fits reports whether the deviance of a curve with that likelihood is below the 90 % point of its distribution (in the form of Wilson and
+// Hilferty 1931).
+func fits(near []count, likelihood float64) bool {
+	if len(near) <= 2 {
+		return true
+	}
+	full := 0.0
+	for _, c := range near {
+		for _, k := range []float64{c.successes, c.trials - c.successes} {
+			if k > 0 {
+				full += float64(k * math.Log(k/c.trials))
+			}
+		}
+	}
+	const z = 1.2815515655446004 // normal 90 % point
+	freedom := float64(len(near) - 2)
+	root := 1 - 2/(9*freedom) + float64(z*math.Sqrt(2/(9*freedom)))
+	return 2*(full-likelihood) <= freedom*root*root*root
+}
+
+// link says how the success probability p depends on eta = a + b x.
+type link struct {
+	eta   func(p float64) float64
+	terms func(successes, trials, eta float64) (likelihood, score, information float64) // with respect to eta
+}
+
+// logisticLink is p = 1 / (1 + exp(-eta)).
+var logisticLink = link{
+	eta: func(p float64) float64 { return math.Log(p / (1 - p)) },
+	terms: func(k, n, eta float64) (likelihood, score, information float64) {
+		p := 1 / (1 + math.Exp(-eta))
+		// ln(1 + e^eta) without overflow
+		likelihood = float64(k*eta) - float64(n*(max(eta, 0)+math.Log1p(math.Exp(-math.Abs(eta)))))
+		return likelihood, k - float64(n*p), n * p * (1 - p)
+	},
+}
+
+// weibullLink is p = 1 - exp(-exp(eta)), the complementary log-log link.
+var weibullLink = link{
+	eta: func(p float64) float64 { return math.Log(-math.Log1p(-p)) },
+	terms: func(k, n, eta float64) (likelihood, score, information float64) {
+		hazard := math.Exp(max(-30, min(eta, 6))) // beyond that p is 0 or 1 in float64
+		p := -math.Expm1(-hazard)
+		slope := hazard * math.Exp(-hazard) / p // d ln p / d eta
+		likelihood = -float64((n - k) * hazard)
+		if k > 0 {
+			likelihood += float64(k * math.Log(p))
+		}
+		return likelihood, float64(k*slope) - float64((n-k)*hazard), n * hazard * slope
+	},
+}
+
+// fit finds the curve of largest likelihood by Fisher's scoring with step halving; not where the data are separated.
+func (l link) fit(near []count) (c curve, ok bool) {
+	var successes, trials float64
+	for _, p := range near {
+		successes, trials = successes+p.successes, trials+p.trials
+	}
+	c = curve{link: l, a: l.eta(successes / trials)}
+	at := c.derivatives(near)
+	for range 100 {
+		c.likelihood = at.likelihood
+		det := float64(at.aa*at.bb) - float64(at.ab*at.ab)
+		if !(det > 0) {
+			return c, false
+		}
+		da := (float64(at.bb*at.a) - float64(at.ab*at.b)) / det
+		db := (float64(at.aa*at.b) - float64(at.ab*at.a)) / det
+		if math.Abs(da) <= 1e-9*(1+math.Abs(c.a)) && math.Abs(db) <= 1e-9*(1+math.Abs(c.b)) {
+			return c, true
+		}
+		next := c
+		for step := 1.0; ; step /= 2 {
+			if step < 1e-6 {
+				return c, false
+			}
+			next.a, next.b = c.a+float64(step*da), c.b+float64(step*db)
+			if at = next.derivatives(near); at.likelihood >= c.likelihood-float64(1e-12*math.Abs(c.likelihood)) {
+				break
+			}
+		}
+		c = next
+	}
+	return c, false
+}
+
+// derivatives of the log-likelihood: the gradient (a, b) and the expected information.
+type derivatives struct{ likelihood, a, b, aa, ab, bb float64 }
+
+func (c *curve) derivatives(near []count) (d derivatives) {
+	for _, p := range near {
+		likelihood, score, information := c.terms(p.successes, p.trials, c.a+float64(c.b*p.x))
+		d.likelihood += likelihood
+		d.a += score
+		d.b += float64(score * p.x)
+		d.aa += information
+		d.ab += float64(information * p.x)
+		d.bb += float64(float64(information*p.x) * p.x)
+	}
+	return d
+}
+
+// rises reports whether the likelihood ratio against a constant rate exceeds the square of a normal quantile: then and only then both
+// limits are finite.
+func (c *curve) rises(near []count, zz float64) bool {
+	var successes, trials, flat float64
+	for _, p := range near {
+		successes, trials = successes+p.successes, trials+p.trials
+	}
+	for _, p := range near {
+		likelihood, _, _ := c.terms(p.successes, p.trials, c.eta(successes/trials))
+		flat += likelihood
+	}
+	return 2*(c.likelihood-flat) > zz
+}
+
+// limit finds the x below (side -1) or above (+1) at which the profile likelihood, that of the best curve which reaches the target
+// there, has fallen by zz/2.
+func (c *curve) limit(near []count, side, zz float64) float64 {
+	holds := func(x float64) bool { return 2*(c.likelihood-c.profile(near, x)) < zz }
+	inner, step := c.at, 0.03125
+	outer := inner + side*step
+	for ; holds(outer) && step < 64; outer += side * step {
+		inner = outer
+		step *= 2
+	}
+	for range 20 {
+		if middle := (inner + outer) / 2; holds(middle) {
+			inner = middle
+		} else {
+			outer = middle
+		}
+	}
+	return outer
+}
+
+// profile is the largest likelihood of a curve that reaches the target at x. It is concave in the slope: Newton's method, between
+// slopes at which its derivative is known to be positive and negative.
+func (c *curve) profile(near []count, x float64) (likelihood float64) {
+	low, high, b := 0.0, math.Inf(1), c.b
+	for range 60 {
+		var score, information float64
+		likelihood = 0
+		for _, p := range near {
+			from := p.x - x
+			l, s, i := c.terms(p.successes, p.trials, c.goal+float64(b*from))
+			likelihood += l
+			score += float64(s * from)
+			information += float64(float64(i*from) * from)
+		}
+		if score > 0 {
+			low = b
+		} else {
+			high = b
+		}
+		next := b + score/information
+		switch {
+		case next > low && next < high:
+		case math.IsInf(high, 1):
+			next = 2*b + 1
+		default:
+			next = (low + high) / 2
+		}
+		if math.Abs(next-b) <= 1e-9*(1+b) {
+			break
+		}
+		b = next
+	}
+	return likelihood
+}

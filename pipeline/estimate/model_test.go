@@ -1,0 +1,220 @@
+package estimate
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// The laws of the tests: success rates over real sample sizes.
+type law func(n float64) float64
+
+func needleLaw(others, rate float64) law {
+	return func(n float64) float64 { return 1 / (1 + others*math.Exp(-rate*n)) }
+}
+
+func exponentialLaw(c, rate float64) law {
+	return func(n float64) float64 { return max(0, 1-c*math.Exp(-rate*n)) }
+}
+
+func logisticLaw(star, slope, target float64) law {
+	return func(n float64) float64 { return 1 / (1 + (1-target)/target*math.Pow(n/star, -slope)) }
+}
+
+// chance adds guessing: with that probability a trial succeeds whatever n is.
+func chance(floor float64, l law) law {
+	return func(n float64) float64 { return floor + (1-floor)*l(n) }
+}
+
+// reaches is the real number n* of a law.
+func (l law) reaches(target float64) float64 {
+	n, _ := bisect(1, 1e9, func(n float64) bool { return l(n) < target })
+	return n
+}
+
+func (l law) world(seed uint64) world {
+	return world{rate: func(n int64) float64 { return l(float64(n)) }, seed: seed}
+}
+
+// On points as a search produces them the interval covers n* as often as it says, and the estimate is hardly biased, whatever the law.
+func TestModelCoverage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("thousands of searches: left to the run without -short")
+	}
+	const runs, level = 400, 0.05
+	for _, c := range []struct {
+		name   string
+		law    law
+		target float64
+		within float64
+		least  int // runs that give an estimate
+	}{
+		{"needle", needleLaw(1<<32, 0.025), 0.9, 1.5, 350},
+		{"needle", needleLaw(1<<16, 0.05), 0.95, 1.2, 390},
+		{"few hypotheses", needleLaw(3, 0.005), 0.9, 1.5, 390},
+		{"steep", needleLaw(1<<40, 0.025), 0.95, 1.5, 350},
+		{"exponential", exponentialLaw(20, 0.005), 0.95, 1.5, 390},
+		{"exponential", exponentialLaw(1, 0.005), 0.9, 2, 390},
+		{"logistic", logisticLaw(1200, 2, 0.9), 0.9, 1.5, 390},
+		{"logistic", logisticLaw(1100, 5, 0.95), 0.95, 1.5, 390},
+		{"chance, exponential", chance(0.5, exponentialLaw(20, 0.01)), 0.9, 1.5, 390},
+		{"chance, needle", chance(0.5, needleLaw(1<<16, 0.03)), 0.95, 1.2, 390},
+		{"chance, logistic", chance(0.2, logisticLaw(900, 4, 0.7)), 0.7, 1.5, 390},
+	} {
+		t.Run(fmt.Sprintf("%s, %v, %v", c.name, c.target, c.within), func(t *testing.T) {
+			t.Parallel()
+			find := usual()
+			find.Target, find.Within = c.target, c.within
+			truth := c.law.reaches(c.target)
+			found, covered := 0, 0
+			var bias, square, width float64
+			for seed := range uint64(runs) {
+				m := FitModel(c.law.world(seed).solve(t, find).Points, c.target, level)
+				if m.Reason != "" {
+					continue
+				}
+				found++
+				if m.Low <= truth && truth <= m.High {
+					covered++
+				}
+				miss := math.Log(m.N / truth)
+				bias, square, width = bias+miss, square+miss*miss, width+math.Log(m.High/m.Low)
+			}
+			share := float64(covered) / float64(found)
+			bias, width = bias/float64(found), width/float64(found)
+			deviation := math.Sqrt(square/float64(found) - bias*bias)
+			t.Logf("n* = %.1f: %d estimates, %.3f covered, bias %+.3f, deviation %.3f, mean width %.3f", truth, found, share, bias, deviation, width)
+			if share < 0.93 || found < c.least {
+				t.Errorf("%d of %d intervals cover n* = %v, %d wanted at least", covered, found, truth, c.least)
+			}
+			if math.Abs(bias) > 0.02 || width > 8*deviation+0.02 {
+				t.Errorf("bias %v, mean width %v for a deviation of %v", bias, width, deviation)
+			}
+		})
+	}
+}
+
+// A logistic curve through all sizes is what must not be done: guessing at small n bends it.
+func TestModelLeavesGuessingOut(t *testing.T) {
+	l := chance(0.5, exponentialLaw(20, 0.01))
+	var points []Point
+	for _, n := range []int64{16, 32, 64, 128, 256, 400, 500, 600, 1024} {
+		points = append(points, exactly(l, n, 1000))
+	}
+	truth := l.reaches(0.9)
+	all, err := FitLogistic(points)
+	if err != nil {
+		t.Fatal(err)
+	}
+	naive, _, _, err := all.Crossing(0.9, 0.05)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := FitModel(points, 0.9, 0.05)
+	t.Logf("n* = %.1f: model %.1f, from %.1f to %.1f; logistic curve through all sizes: %.1f", truth, m.N, m.Low, m.High, naive)
+	if math.Abs(math.Log(m.N/truth)) > 0.02 || !(m.Low < truth && truth < m.High) {
+		t.Errorf("n* = %v, model %+v", truth, m)
+	}
+	if math.Abs(math.Log(naive/truth)) < 0.03 {
+		t.Errorf("this law is no trap: the naive estimate is %v", naive)
+	}
+}
+
+// exactly has the expected number of successes.
+func exactly(l law, n int64, trials int) Point {
+	return Point{N: n, Consumed: trials, Successes: int(math.Round(float64(trials) * l(float64(n))))}
+}
+
+func TestModelAgreesWithFieller(t *testing.T) {
+	l := logisticLaw(1000, 4, 0.9)
+	points := []Point{exactly(l, 800, 40000), exactly(l, 1000, 40000), exactly(l, 1250, 40000)}
+	f, err := FitLogistic(points)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, low, high, err := f.Crossing(0.9, 0.05)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, reason := fitBoth(points, 0.9)
+	if reason != "" {
+		t.Fatal(reason)
+	}
+	c := b.curves[0]
+	const zz = 1.959963984540054 * 1.959963984540054
+	for what, v := range map[string][2]float64{"n": {c.at, n}, "low": {c.limit(b.near, -1, zz), low}, "high": {c.limit(b.near, 1, zz), high}} {
+		if got := math.Exp(b.origin + v[0]); math.Abs(math.Log(got/v[1])) > 1e-4 {
+			t.Errorf("%s: %v, Fieller has %v", what, got, v[1])
+		}
+	}
+}
+
+func TestNoModel(t *testing.T) {
+	at := func(successes ...int) []Point {
+		var points []Point
+		for i, k := range successes {
+			points = append(points, Point{N: 100 << i, Consumed: 64, Successes: k})
+		}
+		return points
+	}
+	for _, c := range []struct {
+		name   string
+		points []Point
+		reason string
+	}{
+		{"nothing", nil, "do not cross"},
+		{"one size", at(60), "do not cross"},
+		{"all above", at(62, 64), "do not cross"},
+		{"all below", at(1, 20, 40), "do not cross"},
+		{"separated", at(0, 0, 64, 64), "fewer than two"},
+		{"separated but for one size", at(0, 50, 64, 64), "fewer than two"},
+		{"steep", at(1, 63), "fewer than two"},
+		{"flat", at(56, 59), "significantly"},
+		{"hardly rising", at(50, 59), "wider than a factor of 4"},
+		{"falling at first", []Point{{N: 10, Consumed: 400, Successes: 390}, {N: 20, Consumed: 400, Successes: 300}, {N: 40, Consumed: 400, Successes: 395}}, "outside the bracket"},
+	} {
+		if m := FitModel(c.points, 0.9, 0.05); m.N != 0 || m.Low != 0 || m.High != 0 || !strings.Contains(m.Reason, c.reason) {
+			t.Errorf("%s: %+v, want the reason %q", c.name, m, c.reason)
+		}
+	}
+}
+
+// Whatever the counts, a model is either a reason or numbers in order, and equal points give equal bits.
+func TestModelIsSound(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var points []Point
+		n := int64(0)
+		for range rapid.IntRange(0, 8).Draw(t, "points") {
+			n += rapid.Int64Range(1, 1000).Draw(t, "step")
+			trials := rapid.IntRange(1, 300).Draw(t, "trials")
+			points = append(points, Point{N: n, Consumed: trials, Successes: rapid.IntRange(0, trials).Draw(t, "successes")})
+		}
+		target := rapid.Float64Range(0.3, 0.99).Draw(t, "target")
+		m := FitModel(points, target, 0.05)
+		if m != FitModel(slices.Clone(points), target, 0.05) {
+			t.Fatal("equal points, different models")
+		}
+		if (m.Reason == "") != (m.N > 0) || m.Reason == "" && !(0 < m.Low && m.Low <= m.N && m.N <= m.High && !math.IsInf(m.High, 1)) {
+			t.Fatalf("%+v", m)
+		}
+	})
+}
+
+func BenchmarkFitModel(b *testing.B) {
+	points := exponentialLaw(20, 0.005).world(1).solve(b, usual()).Points
+	b.ReportMetric(float64(len(points)), "points")
+	for b.Loop() {
+		FitModel(points, 0.9, 0.05)
+	}
+}
+
+func BenchmarkEstimateAgain(b *testing.B) {
+	points := exponentialLaw(20, 0.005).world(1).solve(b, usual()).Points
+	for b.Loop() {
+		fitBoth(points, 0.9)
+	}
+}

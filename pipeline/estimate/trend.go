@@ -1,0 +1,173 @@
+package estimate
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mathext"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// The scales of a trend.
+const (
+	LinearScale = "linear"  // y on x
+	LogScale    = "log"     // y on ln x
+	LogLogScale = "log-log" // ln y on ln x: the slope is an exponent
+)
+
+// Trend is the straight line through the estimates of several cells, y = Intercept + Slope x on its scale.
+type Trend struct {
+	Slope, Intercept float64 // NaN: none
+	Error            float64 // standard error of the slope, by the bootstrap; NaN: none
+	Low, High        float64 // its confidence interval, wider by Inflation
+	ChiSquare        float64 // sum of squared residuals, each over its standard error; NaN: none
+	Inflation        float64 // sqrt(max(1, ChiSquare/(cells-2))): above 1 the cells scatter more than their trials explain, or the line is bent
+	Theory           float64 // slope of the theory's values at the same places with the same weights; NaN: none
+	Resamples        int     // in which each cell had an estimate
+	Reason           string  // what is missing, and why
+}
+
+// Observations are the cells of a trend; all slices have one element for each cell.
+type Observations struct {
+	X, Y   []float64
+	Theory []float64   // NaN: none
+	Again  [][]float64 // the estimates of each resample, see [Resample]; NaN: none
+}
+
+// FitTrend fits the slope by least squares weighted with the inverse variances that the resamples give, and its standard error as the
+// deviation of the slopes of the resamples under the same weights: what cells share is so in it. level is the probability with which
+// the interval misses the slope if the line is right.
+//
+// Two places give a slope without standard error, one gives none. Where no cell scatters, as in games without randomness, all weigh
+// the same, and the standard error is that of the residuals.
+func FitTrend(o Observations, scale string, level float64) Trend {
+	nan := math.NaN()
+	t := Trend{Slope: nan, Intercept: nan, Error: nan, Low: nan, High: nan, ChiSquare: nan, Inflation: nan, Theory: nan}
+	x, y := make([]float64, len(o.X)), make([]float64, len(o.X))
+	for i := range o.X {
+		if x[i], y[i] = place(o.X[i], scale), value(o.Y[i], scale); !isNumber(x[i]) || !isNumber(y[i]) {
+			t.Reason = fmt.Sprintf("%.4g at %.4g has no place on the scale %s", o.Y[i], o.X[i], scale)
+			return t
+		}
+	}
+	places := len(slices.Compact(slices.Sorted(slices.Values(x))))
+	if places < 2 {
+		t.Reason = "fewer than two places to fit through"
+		return t
+	}
+	draws := complete(o.Again, scale)
+	t.Resamples = len(draws)
+	se, scatter := deviations(draws, len(x))
+	line := FitLine(x, y, se)
+	t.Slope, t.Intercept, t.Theory = line.Slope, line.Intercept, theorySlope(o, x, se, scale)
+	switch {
+	case places == 2:
+		t.Reason = "two places: a slope without standard error"
+	case t.Resamples < 2 || t.Resamples < len(o.Again[0])/2:
+		t.Reason = fmt.Sprintf("no standard error: in only %d resamples each cell has an estimate", t.Resamples)
+	case !scatter:
+		freedom := float64(len(x) - 2)
+		student := distuv.StudentsT{Sigma: 1, Nu: freedom}
+		t.interval(line.SlopeError*math.Sqrt(line.ChiSquare/freedom), student.Quantile(1-level/2))
+		t.Reason = "the repetitions do not scatter: the standard error is that of the residuals"
+	default:
+		slopes := make([]float64, len(draws))
+		for i, drawn := range draws {
+			slopes[i] = FitLine(x, drawn, se).Slope
+		}
+		t.ChiSquare, t.Inflation = line.ChiSquare, line.Inflation
+		t.interval(deviation(slopes), line.Inflation*mathext.NormalQuantile(1-level/2))
+	}
+	return t
+}
+
+// interval reaches that many standard errors to each side.
+func (t *Trend) interval(se, errors float64) {
+	t.Error, t.Low, t.High = se, t.Slope-float64(errors*se), t.Slope+float64(errors*se)
+}
+
+// place brings x to a scale, value brings y.
+func place(x float64, scale string) float64 {
+	if scale == LinearScale {
+		return x
+	}
+	return math.Log(x)
+}
+
+func value(y float64, scale string) float64 {
+	if scale == LogLogScale {
+		return math.Log(y)
+	}
+	return y
+}
+
+func isNumber(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// complete gives the resamples in which each cell has an estimate, on the scale: one row of cells for each.
+func complete(again [][]float64, scale string) (draws [][]float64) {
+	for i := range again[0] {
+		row := make([]float64, len(again))
+		for cell := range again {
+			row[cell] = value(again[cell][i], scale)
+		}
+		if !slices.ContainsFunc(row, func(v float64) bool { return !isNumber(v) }) {
+			draws = append(draws, row)
+		}
+	}
+	return draws
+}
+
+// deviations is the standard errors of the cells, by which they are weighted. A cell that does not scatter (but for rounding) takes the least
+// of those that do; if none does, all are 1.
+func deviations(draws [][]float64, cells int) (se []float64, scatter bool) {
+	const rounding = 1e-12
+	se = make([]float64, cells)
+	least := math.Inf(1)
+	for i := range se {
+		column := make([]float64, len(draws))
+		largest := 0.0
+		for j, row := range draws {
+			column[j] = row[i]
+			largest = max(largest, math.Abs(row[i]))
+		}
+		if se[i] = deviation(column); se[i] > rounding*largest {
+			least = min(least, se[i])
+		} else {
+			se[i] = 0
+		}
+	}
+	scatter = !math.IsInf(least, 1)
+	for i := range se {
+		switch {
+		case !scatter:
+			se[i] = 1
+		case se[i] == 0:
+			se[i] = least
+		}
+	}
+	return se, scatter
+}
+
+// theorySlope is NaN where a cell has no finite bound.
+func theorySlope(o Observations, x, se []float64, scale string) float64 {
+	y := make([]float64, len(x))
+	for i := range y {
+		if y[i] = value(o.Theory[i], scale); !isNumber(y[i]) {
+			return math.NaN()
+		}
+	}
+	return FitLine(x, y, se).Slope
+}
+
+// deviation is the standard deviation of values; NaN for fewer than two.
+func deviation(values []float64) float64 {
+	mean, sum := 0.0, 0.0
+	for _, v := range values {
+		mean += v / float64(len(values))
+	}
+	for _, v := range values {
+		sum += float64((v - mean) * (v - mean))
+	}
+	return math.Sqrt(sum / float64(len(values)-1))
+}
