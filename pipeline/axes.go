@@ -44,7 +44,7 @@ type draft struct {
 
 // fixed are the names by which zip and exclude know everything but parameters: those of the columns of the tables.
 var fixed = []string{"class", "file", "domain", "d", "distribution", "mass", "minority", "margin", "noise", "noise_rate", "data", "label",
-	"positive", "test", "queries", "adversary", "sees", "offline", "width", "rate", "algorithm", "replica", "epsilon", "delta", "alpha", "beta", "above"}
+	"positive", "test", "queries", "adversary", "sees", "offline", "width", "rate", "from", "algorithm", "replica", "epsilon", "delta", "alpha", "beta", "above"}
 
 // knows reports whether a name written in zip or exclude means the axis's i-th name. A parameter is known by its own name, or
 // as p_<name> like its column, and only so where a key of the sweep file has the same name.

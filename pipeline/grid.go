@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -212,12 +213,31 @@ func (g *grid) foreign() Problems {
 	refuse(len(g.Queries) > 0 && task != "predict", "queries", "belongs to task predict")
 	refuse(len(g.Rounds) > 0 && task != "online", "rounds", "belongs to task online; the rounds of an algorithm stand beside its use")
 	refuse(len(g.Adversary) > 0 && task == "learn", "adversary", "belongs to the tasks predict and online")
-	if p := g.Problem; p != nil && len(p.File) > 0 && !slices.Contains(p.Class, "matrix") {
-		problems = append(problems, g.file.problem(g.path("problem", "file"), "belongs to the class matrix; a dataset stands at problem.data.file"))
+	if g.Problem != nil {
+		problems = append(problems, g.foreignToProblem(task)...)
 	}
 	refuse(g.N != nil && task == "online", "n", "rounds takes the place of n in task online")
 	refuse(g.Goal != nil && task == "online", "goal", "does not apply to task online, which measures mistakes and regret")
 	refuse(g.Trials != nil && g.Trials.Count == 0 && task == "online", "trials", "max belongs to a search for n*; write the number of sequences, \"trials: 20\"")
+	return problems
+}
+
+// foreignToProblem finds keys and values of the problem that belong to other tasks and classes.
+func (g *grid) foreignToProblem(task string) Problems {
+	var problems Problems
+	p := g.Problem
+	if len(p.File) > 0 && !slices.Contains(p.Class, "matrix") {
+		problems = append(problems, g.file.problem(g.path("problem", "file"), "belongs to the class matrix; a dataset stands at problem.data.file"))
+	}
+	if len(p.Test) > 0 && task == taskOnline {
+		problems = append(problems, g.file.problem(g.path("problem", "test"), "does not apply to task online, where every round is scored; leave it out"))
+	}
+	for i, class := range p.Class {
+		if concept.InfiniteThresholds(class) && task != taskOnline {
+			problems = append(problems, g.file.problem(g.file.item(g.path("problem", "class"), i),
+				"%s belongs to task online: no law on its infinitely many points is uniform, so there is nothing to draw samples from; take thresholds", class))
+		}
+	}
 	return problems
 }
 

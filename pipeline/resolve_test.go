@@ -20,6 +20,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 	"pgregory.net/rapid"
 
+	"github.com/shatterlab/shatter/schemas"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
@@ -412,6 +413,33 @@ trials: 7
 	}
 	if diff := cmp.Diff([]string{"tree sees answers [10 100] 7", "planted [10 100] 7", "planted 0.1 [10 100] 7"}, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// The first point of a bisection is part of the adversary and of its keys; where there is none the adversary's JSON is as if there were no such key.
+func TestResolveFirstPoint(t *testing.T) {
+	cells := mustResolve(t, `name: x
+task: online
+problem: {class: thresholds-naturals}
+algorithms: [online/soa]
+rounds: [10]
+adversary: {kind: bisecting, from: [8, 2^20, 2^53]}
+exclude: [{from: 2^53}]
+`, algorithms(), "").Cells
+	if len(cells) != 2 || cells[0].Key == cells[1].Key || cells[0].AdversaryKey == cells[1].AdversaryKey || cells[0].DataKey != cells[1].DataKey {
+		t.Errorf("cells %+v", cells)
+	}
+	for want, v := range map[string]any{
+		`{"from":1048576,"kind":"bisecting"}`:                     cells[1].Adversary,
+		`{"kind":"tree","sees":"answers"}`:                        schemas.Adversary{Kind: "tree", Sees: "answers"},
+		`{"class":"thresholds-naturals","noise":{"kind":"none"}}`: cells[0].Problem,
+	} {
+		if got, err := Canonical(v); string(got) != want || err != nil {
+			t.Errorf("%s, %v, want %s", got, err, want)
+		}
+	}
+	if got := cells[1].Adversary.String(); got != "bisecting from 1048576" {
+		t.Error(got)
 	}
 }
 

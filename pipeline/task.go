@@ -77,16 +77,18 @@ func (g *grid) taskAxes() []axis {
 // adversaryAxis lays all combinations of all items of adversary in one row.
 func (g *grid) adversaryAxis() axis {
 	path := g.path("adversary")
-	a := axis{path: path, names: []string{"adversary", "sees", "offline", "width", "rate"}}
+	a := axis{path: path, names: []string{"adversary", "sees", "offline", "width", "rate", "from"}}
 	for i, spec := range g.Adversary {
 		for _, kind := range spec.Kind {
 			for _, sees := range orOne(spec.Sees) {
 				for _, offline := range orOne(spec.Offline) {
 					for _, width := range orOne(spec.Width) {
 						for _, rate := range orOne(spec.Rate) {
-							adversary := schemas.Adversary{Kind: kind, Sees: sees, Offline: offline, Width: width, Rate: rate}
-							a.options = append(a.options, option{path: g.file.item(path, i), values: []any{kind, sees, offline, float64(width), rate},
-								set: func(d *draft) { d.adversary = &adversary }})
+							for _, from := range orOne(spec.From) {
+								adversary := schemas.Adversary{Kind: kind, Sees: sees, Offline: offline, Width: width, Rate: rate, From: uint64(from)}
+								a.options = append(a.options, option{path: g.file.item(path, i),
+									values: []any{kind, sees, offline, float64(width), rate, float64(from)}, set: func(d *draft) { d.adversary = &adversary }})
+							}
 						}
 					}
 				}
@@ -129,7 +131,11 @@ func (r *resolver) adversary(p *pending, options []int) {
 			return
 		}
 	}
-	if err := resolve(&p.problem.resolved, &a); err != nil {
+	err := resolve(&p.problem.resolved, &a)
+	if err == nil {
+		err = problem.CheckRounds(&p.problem.resolved, p.entry.grid.rounds())
+	}
+	if err != nil {
 		r.blameProblem(p.entry, options, err)
 	}
 }
@@ -153,7 +159,7 @@ func (r *resolver) comparator(p *pending) error {
 	class, err := concept.New(concept.Spec{
 		Name: public.GetClass(), Domain: public.GetDomain(), Dim: int(public.GetDim()), NoConstant: public.GetNoConstant(), Matrix: public.GetMatrix(),
 	})
-	if err == nil {
+	if err == nil && !concept.InfiniteThresholds(class.Name()) { // of these the best one is known, though there is no profile
 		_, err = class.NewProfile()
 	}
 	if err != nil {

@@ -5,7 +5,7 @@ import "fmt"
 // Problem is a problem as resolved: every default filled in, data by digest. Its JSON enters the keys of cells and data, so a
 // field is never renamed and its zero value, left out of the JSON, always means "does not apply".
 type Problem struct {
-	Class        string  `json:"class"`                  // thresholds, points, intervals, stumps, rectangles, ..., halfspace, matrix
+	Class        string  `json:"class"`                  // thresholds, points, intervals, stumps, rectangles, ..., halfspace, matrix, thresholds-naturals, ...
 	Domain       uint64  `json:"domain,omitempty"`       // X: every number of a point is one of 0..X-1
 	Dim          int     `json:"d,omitempty"`            // numbers per example
 	Distribution string  `json:"distribution,omitempty"` // uniform, needle, iso, skew, ball-margin; empty with Data
@@ -83,6 +83,7 @@ type Adversary struct {
 	Offline bool    `json:"offline,omitempty"` // all queries are revealed to the algorithm beforehand
 	Width   int     `json:"width,omitempty"`   // boundary, on whole numbers: the distance from the edge; 0: domain / n
 	Rate    float64 `json:"rate,omitempty"`    // online: the share of rounds with a wrong label (planted), or with a uniform point (smoothed)
+	From    uint64  `json:"from,omitempty"`    // bisecting, on the natural numbers: the first point
 }
 
 // String is the adversary in a few words, as tables show it: "boundary", "adaptive sees marks", "repeat offline".
@@ -93,6 +94,9 @@ func (a Adversary) String() string {
 	}
 	if a.Rate != 0 {
 		s += fmt.Sprintf(" %v", a.Rate)
+	}
+	if a.From != 0 {
+		s += fmt.Sprintf(" from %d", a.From)
 	}
 	if a.Width != 0 {
 		s += fmt.Sprintf(" width %d", a.Width)

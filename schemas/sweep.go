@@ -75,8 +75,8 @@ func (Axis[T]) IsAxis() {}
 
 // ProblemSpec is a concept class with a distribution, a target and noise, or with a real dataset.
 type ProblemSpec struct {
-	// Class of concepts.
-	Class Axis[string] `yaml:"class" jsonschema:"required,enum=thresholds,enum=points,enum=intervals,enum=stumps,enum=rectangles,enum=conjunctions,enum=monotone-conjunctions,enum=parities,enum=halfspace,enum=matrix"`
+	// Class of concepts. The thresholds on infinite orders, the natural numbers and the dyadic numbers in [0, 1), are for task online and have no domain or distribution.
+	Class Axis[string] `yaml:"class" jsonschema:"required,enum=thresholds,enum=points,enum=intervals,enum=stumps,enum=rectangles,enum=conjunctions,enum=monotone-conjunctions,enum=parities,enum=halfspace,enum=matrix,enum=thresholds-naturals,enum=thresholds-dyadics"`
 	// File of the class matrix.
 	File Axis[string] `yaml:"file"`
 	// Domain is X, the size of an ordered domain: 65536, 1e6 or 2^16.
@@ -210,6 +210,8 @@ type AdversarySpec struct {
 	Width Axis[int] `yaml:"width" jsonschema:"minimum=0"`
 	// Rate of the rounds with a wrong label (planted) or a uniform point (smoothed).
 	Rate Axis[float64] `yaml:"rate" jsonschema:"minimum=0,maximum=1"`
+	// From is the first point of a bisecting adversary on thresholds-naturals: 1048576, 1e6 or 2^20, up to 2^53.
+	From Axis[Size] `yaml:"from"`
 }
 
 // FitSpec is a slope that the sweep is to show: one for each group of cells that agree in all but x.

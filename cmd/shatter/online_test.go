@@ -24,6 +24,9 @@ grids:
   - problem: {class: thresholds, domain: 2^40, distribution: uniform}
     algorithms: [online/soa, online/hedge]
     adversary: {kind: bisecting}
+  - problem: {class: thresholds-naturals}
+    algorithms: [online/soa, online/follow-the-leader]
+    adversary: {kind: bisecting, from: 1000}
   - problem: {class: matrix, file: %s, distribution: uniform}
     algorithms: [online/soa, online/hedge]
     adversary: {kind: tree}
@@ -119,6 +122,60 @@ func TestRegretTable(t *testing.T) {
 	}
 }
 
+const degenerateSweep = `
+name: degenerate
+task: online
+rounds: [1, 40]
+trials: 8
+grids:
+  - problem: {class: matrix, file: one.csv, distribution: uniform}
+    adversary: {kind: [tree, planted, random, leader-killer, greedy, shared-noise]}
+    algorithms: [online/soa, online/halving, online/agnostic-experts, online/hedge, online/follow-the-leader, online/ftpl-gaussian, online/ftpl-iid]
+  - problem: {class: thresholds, domain: 4, distribution: uniform}
+    adversary: [{kind: planted, rate: 0.5}, {kind: planted}]
+    algorithms: [online/soa, online/halving]
+`
+
+// A class of one function has no regret, whatever the truths. Truths that no function agrees with leave the version space as it was, and the
+// bound on mistakes is not stated; without noise L* = 0, and it holds.
+func TestDegenerateOnline(t *testing.T) {
+	t.Parallel()
+	tmp := t.TempDir()
+	write(t, filepath.Join(tmp, "one.csv"), "a,b,c\n0,1,1\n")
+	dir := filepath.Join(tmp, "out")
+	mustRun(t, write(t, filepath.Join(tmp, "degenerate.yaml"), degenerateSweep), dir)
+	contradictions := map[string]any{}
+	for _, r := range frame(t, dir, "curve") {
+		contradictions[fmt.Sprint(r["cell"], r["n"])] = r["m_contradictions"]
+	}
+	alone, contradicted := 0, 0
+	for _, r := range table(t, dir) {
+		id := fmt.Sprintf("%v, %v, %v rounds", r["algorithm"], r["adversary"], r["rounds"])
+		against := contradictions[fmt.Sprint(r["cell"], r["rounds"])]
+		switch {
+		case r["failed"] != 0.0:
+			t.Errorf("%s: %v games failed", id, r["failed"])
+		case r["class"] == "matrix":
+			alone++
+			if r["regret_low"] != 0.0 || r["regret_high"] != 0.0 || r["mistakes_mean"] != r["best_loss"] || r["adversary"] == "planted" && r["best_loss"] != 0.0 {
+				t.Errorf("%s: %v", id, r)
+			}
+		case r["adversary"] == "planted 0.5" && r["rounds"] == 40.0:
+			contradicted++
+			if against.(float64) < 5 || r["theory_regret"] != nil || r["best_loss"].(float64) < 1 {
+				t.Errorf("%s: %v contradictions, %v", id, against, r)
+			}
+		case r["adversary"] == "planted":
+			if against != 0.0 || r["best_loss"] != 0.0 || r["mistakes_max"].(float64) > r["theory_regret"].(float64) {
+				t.Errorf("%s: %v contradictions, %v", id, against, r)
+			}
+		}
+	}
+	if alone != 84 || contradicted != 2 {
+		t.Errorf("%d games of one function, %d with noise", alone, contradicted)
+	}
+}
+
 func TestBadOnline(t *testing.T) {
 	const good = `name: bad
 task: online
@@ -137,6 +194,10 @@ adversary: {kind: planted}
 		{"class of the adversary", "planted", "round-robin", "round-robin"},
 		{"halfspaces", "class: parities, d: 3, distribution: uniform", "class: halfspace, d: 3, margin: 0.1, distribution: iso", "regret needs the least loss of the class in hindsight"},
 		{"noise", "distribution: uniform", "distribution: uniform, noise: {kind: random, rate: 0.1}", "problem.noise: does not apply to task online"},
+		{"evaluation sample", "distribution: uniform", "distribution: uniform, test: 100", ":3:63: problem.test: does not apply to task online, where every round is scored; leave it out"},
+		{"function twice", "class: parities, d: 3", "class: matrix, file: twice.csv", "hypotheses 1 and 3, counted from 1, are the same function"},
+		{"point outside", "class: parities, d: 3, distribution: uniform", "class: thresholds, domain: 8, data: {file: outside.csv, label: y, positive: p}", `row 3, column "a": 8 is not an integer in 0..7`},
+		{"point that is no number", "class: parities, d: 3, distribution: uniform", "class: thresholds, domain: 8, data: {file: nan.csv, label: y, positive: p}", `row 3, column "a": NaN is not`},
 		{"learner of another task", "online/hedge", "expmech/em", `"expmech/em" does not play the task online`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -144,7 +205,11 @@ adversary: {kind: planted}
 			if text == good {
 				t.Fatalf("%q is not in the file", c.old)
 			}
-			_, errs, code := shatter(t, "check", write(t, filepath.Join(t.TempDir(), "bad.yaml"), text))
+			dir := t.TempDir()
+			write(t, filepath.Join(dir, "twice.csv"), "a,b\n0,1\n1,1\n0,1\n")
+			write(t, filepath.Join(dir, "outside.csv"), "a,y\n7,p\n8,q\n")
+			write(t, filepath.Join(dir, "nan.csv"), "a,y\n7,p\nNaN,q\n")
+			_, errs, code := shatter(t, "check", write(t, filepath.Join(dir, "bad.yaml"), text))
 			if code != exitUsage || !strings.Contains(errs, "bad.yaml:") || !strings.Contains(errs, c.want) {
 				t.Errorf("exit %d: %s, want %q", code, errs, c.want)
 			}

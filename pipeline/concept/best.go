@@ -11,14 +11,20 @@ func (c *thresholds) Best(x, y, w []float64) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	below, inside := 0.0, math.Inf(1)
-	for i, pos := range s.pos {
-		below, inside = below+pos, min(below, inside)+s.neg[i]
-	}
+	above, others := s.thresholds()
 	if k := len(s.values); k > 0 && s.values[k-1] == c.last { // no threshold lies above all values
-		return inside / s.total, nil
+		return others / s.total, nil
 	}
-	return min(below, inside) / s.total, nil
+	return min(above, others) / s.total, nil
+}
+
+// thresholds is the error of the thresholds above all values, and the least one of the others.
+func (s *weighted) thresholds() (above, others float64) {
+	others = math.Inf(1)
+	for i, pos := range s.pos {
+		above, others = above+pos, min(above, others)+s.neg[i]
+	}
+	return above, others
 }
 
 // Best implements Class.

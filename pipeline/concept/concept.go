@@ -4,7 +4,7 @@
 // matrix) are, as far as memory allows.
 //
 // Labels are -1 and +1. Points are rows of Dim float64s: the integers 0..X-1, which float64 holds exactly up to the largest X allowed,
-// 2^40, or the bits 0 and 1, and vectors for halfspaces.
+// 2^40, or the bits 0 and 1, and vectors for halfspaces. The thresholds on infinite orders, Naturals and Dyadics, have exact points too.
 //
 // Start with New, which names the classes, and Class. A Profile is one sample's error counts over a whole class; from it come
 // the exponential mechanism, permute-and-flip and uniform draws among the minimisers, all exact. A Minimizer searches a Finite class for
@@ -116,6 +116,8 @@ func New(s Spec) (Class, error) {
 	switch s.Name {
 	case "thresholds", "points", "intervals":
 		return newOrdered(s.Name, s.Domain, s.Dim, s.NoConstant)
+	case Naturals, Dyadics:
+		return newInfinite(s)
 	case "stumps":
 		return newStumps(s.Domain, s.Dim)
 	case "rectangles":
@@ -136,5 +138,6 @@ func New(s Spec) (Class, error) {
 
 // Names are the classes that New knows.
 func Names() []string {
-	return []string{"thresholds", "points", "intervals", "stumps", "rectangles", "conjunctions", "monotone-conjunctions", "parities", "matrix", "halfspace"}
+	return []string{"thresholds", "points", "intervals", "stumps", "rectangles", "conjunctions", "monotone-conjunctions", "parities", "matrix", "halfspace",
+		Naturals, Dyadics}
 }

@@ -31,7 +31,7 @@ func Describe(s Spec) (*Description, error) {
 	d.VC, d.Ldim = Dimensions(c, s)
 	f, finite := c.(Finite)
 	if !finite {
-		d.NoSeparator = fmt.Errorf("separate class %q: no set of points separates infinitely many hypotheses", d.Name)
+		d.NoSeparator = fmt.Errorf("separate class %q: no finite set of points separates infinitely many hypotheses", d.Name)
 		return d, nil
 	}
 	if d.Separator, d.NoSeparator = NewSeparator(f, s, "standard", 0); d.NoSeparator == nil {

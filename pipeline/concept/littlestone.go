@@ -6,7 +6,10 @@ import "math/bits"
 // where there is a proof, otherwise by the searches of LabelTable and VersionSpace; of a class too large to be listed what is proved.
 // VC <= Ldim <= log2 |H| in any case.
 func Dimensions(c Class, s Spec) (vc, ldim Dimension) {
-	if c.Size() == nil {
+	switch {
+	case InfiniteThresholds(c.Name()): // bisection of 2^k of them forces k mistakes, for any k
+		return exactly(c.VC()), exactly(Unbounded)
+	case c.Size() == nil:
 		return exactly(c.VC()), ofHalfspaces(c.Dim())
 	}
 	log := c.Size().BitLen() - 1

@@ -59,10 +59,14 @@ func (o *ordered) value(x, y []float64, i int) (uint64, error) {
 	if !ok {
 		return 0, fmt.Errorf("point %v of example %d: not in the domain of class %q, the integers 0 to %d", x[i], i, o.name, o.domain-1)
 	}
+	return v, checkLabel(y, i)
+}
+
+func checkLabel(y []float64, i int) error {
 	if y[i] != 1 && y[i] != -1 {
-		return 0, fmt.Errorf("label %v of example %d: neither -1 nor +1", y[i], i)
+		return fmt.Errorf("label %v of example %d: neither -1 nor +1", y[i], i)
 	}
-	return v, nil
+	return nil
 }
 
 // weighted is a weighted sample of an ordered domain, by value.
@@ -74,10 +78,15 @@ type weighted struct {
 
 // weigh sorts and sums a weighted sample. Without weights it counts, exactly.
 func (o *ordered) weigh(x, y, w []float64) (*weighted, error) {
+	return weighByValue(y, w, func(i int) (uint64, error) { return o.value(x, y, i) })
+}
+
+// weighByValue does it for a sample whose examples have these values.
+func weighByValue(y, w []float64, value func(i int) (uint64, error)) (*weighted, error) {
 	order := make([]int, len(y))
 	points := make([]uint64, len(y))
 	for i := range y {
-		v, err := o.value(x, y, i)
+		v, err := value(i)
 		if err != nil {
 			return nil, err
 		}

@@ -53,6 +53,10 @@ func ResolveAdversary(p *schemas.Problem, a *schemas.Adversary) error {
 		return refuse("adversary.width", "%d applies to the kind boundary on whole numbers only; leave it out", a.Width)
 	case a.Width < 0 || edges && float64(a.Width) >= float64(side(p)):
 		return refuse("adversary.width", "%d is outside [0, %d)", a.Width, side(p))
+	case a.Rate != 0:
+		return refuse("adversary.rate", "%v does not apply to queries, only to the rounds of task online; leave it out", a.Rate)
+	case a.From != 0:
+		return refuse("adversary.from", "%d does not apply to queries, only to the rounds of task online; leave it out", a.From)
 	}
 	if a.Kind == adaptive && a.Sees == "" {
 		a.Sees = seesLabels

@@ -233,6 +233,8 @@ func TestResolveAdversaryRefuses(t *testing.T) {
 		{schemas.Adversary{}, threshold, "adversary.kind: missing"},
 		{schemas.Adversary{Kind: "tree"}, threshold, `adversary.kind: "tree" does not ask queries`},
 		{schemas.Adversary{Kind: boundary}, schemas.Problem{Class: "thresholds", Domain: 5, Data: &schemas.Data{}}, "needs a known target, and data has none; choose stochastic"},
+		{schemas.Adversary{Kind: boundary, Rate: 0.1}, threshold, "adversary.rate: 0.1 does not apply to queries, only to the rounds of task online; leave it out"},
+		{schemas.Adversary{Kind: boundary, From: 8}, threshold, "adversary.from: 8 does not apply to queries"},
 		{schemas.Adversary{Kind: boundary, Width: 64}, threshold, "adversary.width: 64 is outside [0, 64)"},
 		{schemas.Adversary{Kind: boundary, Width: 3}, schemas.Problem{Class: "halfspace", Dim: 2}, "adversary.width: 3 applies to the kind boundary on whole numbers only"},
 	} {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -17,6 +18,7 @@ const (
 	bits               // d numbers, 0 or 1
 	index              // the number of a column of the class matrix
 	vector             // d numbers, a point of the unit ball
+	endless            // a point of an infinite order
 )
 
 func shapeOf(class string) shape {
@@ -31,13 +33,15 @@ func shapeOf(class string) shape {
 		return index
 	case halfspace:
 		return vector
+	case concept.Naturals, concept.Dyadics:
+		return endless
 	}
 	return unknownShape
 }
 
 // classes are all names of classes.
 func classes() []string {
-	return []string{thresholds, point, intervals, stumps, rectangles, conjunctions, monotone, parities, halfspace, matrix}
+	return []string{thresholds, point, intervals, stumps, rectangles, conjunctions, monotone, parities, halfspace, matrix, concept.Naturals, concept.Dyadics}
 }
 
 // lawsOf lists the distributions that fit a class.
@@ -47,16 +51,18 @@ func lawsOf(class string) []string {
 		return []string{uniform, needle}
 	case vector:
 		return []string{iso, skew, ballMargin}
+	case endless:
+		return nil
 	}
 	return []string{uniform}
 }
 
-// side is the number of values that each number of a point may have; 0 for vectors.
+// side is the number of values that each number of a point may have; 0 for vectors and infinite orders.
 func side(p *schemas.Problem) uint64 {
 	switch shapeOf(p.Class) {
 	case bits:
 		return 2
-	case vector:
+	case vector, endless:
 		return 0
 	}
 	return p.Domain
@@ -65,15 +71,15 @@ func side(p *schemas.Problem) uint64 {
 // width is the number of numbers per point.
 func width(p *schemas.Problem) int {
 	switch shapeOf(p.Class) {
-	case scalar, index:
+	case scalar, index, endless:
 		return 1
 	}
 	return p.Dim
 }
 
-// cardinality is the number of points of a class on whole numbers; +Inf for vectors.
+// cardinality is the number of points of a class on whole numbers; +Inf for vectors and infinite orders.
 func cardinality(p *schemas.Problem) float64 {
-	if shapeOf(p.Class) == vector {
+	if side(p) == 0 {
 		return math.Inf(1)
 	}
 	return math.Pow(float64(side(p)), float64(width(p)))

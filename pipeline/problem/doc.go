@@ -16,7 +16,7 @@
 // the columns of a class matrix, is uniform. Targets: the stump that is +1 where the first number is at least X/2; the rectangle
 // [X/4, 3X/4-1] in every number; the conjunction of the first bit and the negation of the second; the monotone one of the first two bits; a
 // parity of uniformly chosen bits and a uniform row of the class matrix, both anew in each trial. A law on at most 4096 points is evaluated
-// exactly.
+// exactly. The thresholds on infinite orders have no law: opponents alone choose their points.
 //
 // Laws for halfspaces with margin tau (y<u,x> >= tau, |x| = 1), where u is uniform on the unit sphere of R^d, anew in each trial:
 //
@@ -61,7 +61,9 @@
 //     the middle, into halves), and goes against the answer: any deterministic learner makes as many mistakes as the dimension of the class
 //     (Littlestone 1988). If it sees the past alone, for learners whose answer is a fresh draw, the truth is a fair coin. Once one
 //     hypothesis is left it asks points of the law, labelled by that one.
-//   - bisecting does the same on thresholds, and in the end asks the two points beside the edge in turns.
+//   - bisecting does the same on thresholds, and in the end asks the two points beside the edge in turns. On the natural numbers it begins with
+//     the point from, and goes as far up again after each label -1, until a first +1 leaves it from thresholds to bisect. On the dyadic numbers in
+//     [0, 1), a dense order, it bisects for ever, but for float64, which holds 53 halvings wherever they lead.
 //   - smoothed is tree, but asks with the probability rate a uniform point of the domain, and then goes against the answer only
 //     where the version space has both labels.
 //   - leader-killer asks points of the law; the truth is what the leader, the first of the hypotheses with the fewest mistakes so far, does not say.

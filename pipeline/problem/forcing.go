@@ -10,23 +10,32 @@ import (
 
 // force makes the opponents that keep a version space.
 func (d *Drawer) force(q player, a schemas.Adversary) (Opponent, error) {
-	left, err := d.p.remaining()
+	left, err := d.p.remaining(a)
 	if err != nil {
 		return nil, err
 	}
 	o := forcer{player: q, left: left, past: a.Sees == seesPast, asked: make([]float64, d.p.dim)}
 	switch a.Kind {
 	case bisecting:
-		return &bisection{forcer: o, thresholds: left.(*span), top: float64(d.p.domain - 1)}, nil
+		switch left := left.(type) {
+		case *span:
+			return &bisection{forcer: o, thresholds: left, top: d.p.domain - 1}, nil
+		case *ray:
+			return &bisection{forcer: o, thresholds: &left.span, bottom: 1, top: concept.MaxNatural}, nil
+		}
 	case smoothed:
 		return &smoother{forcer: o, rate: a.Rate, side: side(&d.p.spec)}, nil
 	}
 	return &o, nil
 }
 
-// remaining is all hypotheses. The error is an *Error.
-func (p *Problem) remaining() (remaining, error) {
+// remaining is all hypotheses, for an adversary. The error is an *Error.
+func (p *Problem) remaining(a schemas.Adversary) (remaining, error) {
 	switch {
+	case p.spec.Class == concept.Naturals:
+		return &ray{span{1, concept.MaxNatural + 1}, a.From}, nil
+	case p.spec.Class == concept.Dyadics:
+		return &gap{0, 1}, nil
 	case p.noConstant():
 		return &span{high: p.domain - 1}, nil
 	case p.spec.Class == thresholds:
@@ -84,18 +93,18 @@ func (o *forcer) Truth(answer float64) (truth float64) {
 // bisection is a forcer on thresholds that asks the points beside the edge in the end.
 type bisection struct {
 	forcer
-	thresholds *span   // what is left
-	top        float64 // of the domain
-	turn       bool
+	thresholds  *span  // what is left
+	bottom, top uint64 // of the domain
+	turn        bool
 }
 
 func (o *bisection) Next(x []float64) {
-	if !o.thresholds.split(x) {
-		x[0] = float64(o.thresholds.low)
-		if o.turn = !o.turn; o.turn {
-			x[0]--
+	if !o.left.split(x) {
+		v := o.thresholds.low
+		if o.turn = !o.turn; o.turn && v > 0 {
+			v--
 		}
-		x[0] = min(max(x[0], 0), o.top)
+		x[0] = float64(min(max(v, o.bottom), o.top))
 	}
 	copy(o.asked, x)
 }
@@ -141,6 +150,40 @@ func (s *span) restrict(x []float64, y float64) {
 		s.high = min(s.high, v)
 	} else {
 		s.low = max(s.low, v+1)
+	}
+}
+
+// ray is the thresholds low, low+1, ... on the natural numbers until a point is labelled +1, then the span that this leaves. The last of the
+// span's thresholds stands for all those above every point that can be asked.
+type ray struct {
+	span
+	reach uint64 // how many thresholds a point labelled +1 leaves
+}
+
+func (r *ray) split(x []float64) bool {
+	if r.high <= concept.MaxNatural || r.low == r.high {
+		return r.span.split(x)
+	}
+	x[0] = float64(min(r.low+r.reach-1, concept.MaxNatural))
+	return true
+}
+
+// gap is the dyadic thresholds t with low < t <= high.
+type gap struct{ low, high float64 }
+
+// split is exact as often as CheckRounds allows.
+func (g *gap) split(x []float64) bool {
+	x[0] = (g.low + g.high) / 2
+	return true
+}
+
+func (g *gap) labels(x []float64) (minus, plus bool) { return g.high > x[0], g.low < x[0] }
+
+func (g *gap) restrict(x []float64, y float64) {
+	if y > 0 {
+		g.high = min(g.high, x[0])
+	} else {
+		g.low = max(g.low, x[0])
 	}
 }
 

@@ -19,10 +19,21 @@ func (p *Problem) newLaw() law {
 		return &rows{x: p.data.x, y: p.data.y, dim: p.dim}
 	case p.spec.Class == halfspace:
 		return newSphere(&p.spec)
+	case shapeOf(p.spec.Class) == endless:
+		return noLaw{}
 	case p.spec.Distribution == needle:
 		return newAtoms(p.exact)
 	}
 	return newEvenly(&p.spec, p.matrix)
+}
+
+// noLaw is where an adversary chooses all points.
+type noLaw struct{}
+
+func (noLaw) begin(*rand.Rand) {}
+
+func (noLaw) draw(*rand.Rand, []float64, []float64) {
+	panic("problem: a sample of a class without a law")
 }
 
 // needles is all points of the needle law, with labels and weights.

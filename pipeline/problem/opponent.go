@@ -30,6 +30,9 @@ const (
 	maxListed        = 1 << 12 // hypotheses, and points, of a class that an opponent lists; a class matrix may be larger
 	maxPlanted       = 0.5
 	defaultSmoothing = 0.1
+
+	// Halving [0, 1) so often gives multiples of 2^-53, which float64 holds; the next point may lie between two of them.
+	maxHalvings = 53
 )
 
 // Opponent plays one game of online learning: each round is Next, Truth and Observe. It knows the problem with its target, and what was
@@ -44,13 +47,16 @@ type Opponent interface {
 }
 
 // ResolveOpponent validates the adversary of a game of rounds for a resolved problem and fills in what it sees and its rate. The error is an
-// *Error whose key starts with "adversary".
+// *Error whose key starts with "adversary". CheckRounds may still refuse the number of rounds.
 func ResolveOpponent(p *schemas.Problem, a *schemas.Adversary) error {
 	switch fitting := orList(opponentsOf(p)); {
 	case a.Kind == "":
 		return refuseOpponent("kind", "missing; choose %s", fitting)
 	case !slices.Contains(opponents(), a.Kind):
 		return refuseOpponent("kind", "%q does not play rounds; choose %s", a.Kind, fitting)
+	case shapeOf(p.Class) == endless && !plays(a.Kind, p):
+		return refuseOpponent("kind", "%q does not play on the class %s, which has neither a law nor a finite Littlestone dimension; choose %s",
+			a.Kind, p.Class, fitting)
 	case !plays(a.Kind, p):
 		return refuseOpponent("kind", "%q needs %s; choose %s", a.Kind, needs(a.Kind), fitting)
 	case a.Offline:
@@ -61,7 +67,34 @@ func ResolveOpponent(p *schemas.Problem, a *schemas.Adversary) error {
 	if err := resolveSees(a); err != nil {
 		return err
 	}
+	if err := checkFrom(p, a); err != nil {
+		return err
+	}
 	return resolveRate(a)
+}
+
+// CheckRounds refuses more rounds than an opponent can play on a problem, with an *Error whose key is "rounds".
+func CheckRounds(p *schemas.Problem, rounds int64) error {
+	if p.Class == concept.Dyadics && rounds > maxHalvings {
+		return &Error{Key: "rounds", Reason: fmt.Sprintf("%d are too many on the class %s: after %d halvings of [0, 1) the next point may have more binary digits "+
+			"than a float64; take at most %d", rounds, p.Class, maxHalvings, maxHalvings)}
+	}
+	return nil
+}
+
+// checkFrom checks the first point of a bisection of the natural numbers.
+func checkFrom(p *schemas.Problem, a *schemas.Adversary) error {
+	switch {
+	case p.Class != concept.Naturals && a.From != 0:
+		return refuseOpponent("from", "%d applies to the kind %s on the class %s only; leave it out", a.From, bisecting, concept.Naturals)
+	case p.Class != concept.Naturals:
+		return nil
+	case a.From == 0:
+		return refuseOpponent("from", "missing; state the first point x, for example 2^20: the best that a learner can promise is 1 + floor(log2 x) mistakes")
+	case a.From > concept.MaxNatural:
+		return refuseOpponent("from", "%d is above 2^53, up to which float64 holds every whole number", a.From)
+	}
+	return nil
 }
 
 func resolveSees(a *schemas.Adversary) error {
@@ -110,6 +143,9 @@ func opponentsOf(p *schemas.Problem) []string {
 
 // plays tells whether a kind fits a problem.
 func plays(kind string, p *schemas.Problem) bool {
+	if shapeOf(p.Class) == endless {
+		return kind == bisecting
+	}
 	switch kind {
 	case roundRobin:
 		return p.Class == point
@@ -129,7 +165,7 @@ func needs(kind string) string {
 	case roundRobin:
 		return "the class points"
 	case bisecting:
-		return "the class thresholds"
+		return "one of the classes thresholds, thresholds-naturals and thresholds-dyadics"
 	case leaderKiller:
 		return fmt.Sprintf("a class matrix, or a class of at most %d hypotheses: take a smaller domain or d", maxListed)
 	}
@@ -157,11 +193,14 @@ func specOf(p *schemas.Problem, rows string) concept.Spec {
 }
 
 // Opponent begins a game of rounds on the target of the drawer's present trial; the drawer then serves this game alone until it has ended. The
-// number of rounds is public, and no kind needs it; r is the opponent's own randomness. The error is that of ResolveOpponent, or says that the
+// number of rounds is public; r is the opponent's own randomness. The error is that of ResolveOpponent or CheckRounds, or says that the
 // Littlestone dimension of the class, which tree and smoothed need, takes too long to find. The first of their games on a problem finds it,
 // which takes some seconds for the largest classes; what they find serves all games on that problem.
-func (d *Drawer) Opponent(a schemas.Adversary, _ int64, r rand.Source) (Opponent, error) {
+func (d *Drawer) Opponent(a schemas.Adversary, rounds int64, r rand.Source) (Opponent, error) {
 	if err := ResolveOpponent(&d.p.spec, &a); err != nil {
+		return nil, err
+	}
+	if err := CheckRounds(&d.p.spec, rounds); err != nil {
 		return nil, err
 	}
 	q := player{law: d.law, r: rand.New(r)}

@@ -608,7 +608,7 @@ func TestResolveOpponentRefuses(t *testing.T) {
 		{threshold, schemas.Adversary{}, "adversary.kind: missing; choose random, planted, tree, bisecting, smoothed, leader-killer, greedy or shared-noise"},
 		{threshold, schemas.Adversary{Kind: boundary}, `adversary.kind: "boundary" does not play rounds; choose random`},
 		{threshold, schemas.Adversary{Kind: roundRobin}, `adversary.kind: "round-robin" needs the class points; choose random`},
-		{box, schemas.Adversary{Kind: bisecting}, `"bisecting" needs the class thresholds; choose random, planted, greedy or shared-noise`},
+		{box, schemas.Adversary{Kind: bisecting}, `"bisecting" needs one of the classes thresholds, thresholds-naturals and thresholds-dyadics; choose random, planted, greedy or shared-noise`},
 		{box, schemas.Adversary{Kind: tree}, `"tree" needs thresholds, a class matrix, or a class of at most 4096 hypotheses on 4096 points: take a smaller domain or d; choose`},
 		{stump, schemas.Adversary{Kind: smoothed}, `"smoothed" needs thresholds, a class matrix, or a class of at most 4096 hypotheses on 4096 points`},
 		{schemas.Problem{Class: thresholds, Domain: 4096}, schemas.Adversary{Kind: leaderKiller}, `"leader-killer" needs a class matrix, or a class of at most 4096 hypotheses`},

@@ -86,6 +86,8 @@ func resolve(p *schemas.Problem) (read, error) {
 		return resolveMatrix(p)
 	case shape == vector:
 		return read{}, resolveHalfspace(p)
+	case shape == endless:
+		return read{}, resolveEndless(p)
 	}
 	return read{}, resolveWhole(p)
 }
@@ -97,6 +99,8 @@ func resolveClass(p *schemas.Problem) error {
 		return refuseName("class", p.Class, classes())
 	case p.Class == matrix && p.Data != nil:
 		return refuse("data", "does not apply to the class matrix, whose points are the columns of problem.file; leave it out")
+	case shapeOf(p.Class) == endless:
+		return checkLawless(p)
 	case p.Data != nil && p.Distribution != "":
 		return refuse("distribution", "%q beside problem.data: the rows of the data are the distribution; leave one of them out", p.Distribution)
 	case p.Data == nil && !slices.Contains(laws, p.Distribution):
@@ -104,6 +108,18 @@ func resolveClass(p *schemas.Problem) error {
 			return refuse("distribution", "%q does not fit the class %s; choose %s", p.Distribution, p.Class, orList(laws))
 		}
 		return refuseName("distribution", p.Distribution, laws)
+	}
+	return nil
+}
+
+// checkLawless refuses laws and data of a class on an infinite order.
+func checkLawless(p *schemas.Problem) error {
+	switch {
+	case p.Data != nil:
+		return refuse("data", "does not apply to the class %s, whose points an adversary chooses; leave it out", p.Class)
+	case p.Distribution != "":
+		return refuse("distribution", "%q does not apply to the class %s: no law on its infinitely many points is uniform, an adversary chooses them; leave it out",
+			p.Distribution, p.Class)
 	}
 	return nil
 }
@@ -131,8 +147,11 @@ func resolveNoise(n *schemas.Noise) error {
 func checkFits(p *schemas.Problem) error {
 	shape := shapeOf(p.Class)
 	what := p.Class + " under " + p.Distribution
-	if p.Data != nil {
+	switch {
+	case p.Data != nil:
 		what = p.Class + " over data"
+	case shape == endless:
+		what = "the class " + p.Class
 	}
 	for _, f := range []struct {
 		key   string
@@ -244,6 +263,13 @@ func resolveHalfspace(p *schemas.Problem) error {
 		}
 	}
 	return resolveTest(p, false)
+}
+
+func resolveEndless(p *schemas.Problem) error {
+	if p.Test != 0 {
+		return refuse("test", "%d does not apply to the class %s, which has no law to draw a sample from; leave it out", p.Test, p.Class)
+	}
+	return nil
 }
 
 func resolveTest(p *schemas.Problem, exact bool) error {

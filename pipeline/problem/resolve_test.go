@@ -61,9 +61,9 @@ func TestResolveRefuses(t *testing.T) {
 		change func(p *schemas.Problem)
 		want   string
 	}{
-		{needleLaw, func(p *schemas.Problem) { p.Class = "" }, `problem.class: missing; choose thresholds, points, intervals, stumps, rectangles, conjunctions, monotone-conjunctions, parities, halfspace or matrix`},
+		{needleLaw, func(p *schemas.Problem) { p.Class = "" }, `problem.class: missing; choose thresholds, points, intervals, stumps, rectangles, conjunctions, monotone-conjunctions, parities, halfspace, matrix, thresholds-naturals or thresholds-dyadics`},
 		{needleLaw, func(p *schemas.Problem) { p.Class = "treshold" }, `problem.class: unknown "treshold", did you mean "thresholds"?`},
-		{needleLaw, func(p *schemas.Problem) { p.Class = "circles" }, `problem.class: unknown "circles"; choose thresholds, points, intervals, stumps, rectangles, conjunctions, monotone-conjunctions, parities, halfspace or matrix`},
+		{needleLaw, func(p *schemas.Problem) { p.Class = "circles" }, `problem.class: unknown "circles"; choose thresholds, points, intervals, stumps, rectangles, conjunctions, monotone-conjunctions, parities, halfspace, matrix, thresholds-naturals or thresholds-dyadics`},
 		{needleLaw, func(p *schemas.Problem) { p.Distribution = "" }, `problem.distribution: missing; choose uniform or needle`},
 		{needleLaw, func(p *schemas.Problem) { p.Distribution = "neddle" }, `problem.distribution: unknown "neddle", did you mean "needle"?`},
 		{needleLaw, func(p *schemas.Problem) { p.Distribution = "skew" }, `problem.distribution: "skew" does not fit the class thresholds; choose uniform or needle`},

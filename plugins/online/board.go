@@ -19,8 +19,8 @@ const (
 // board is a class with what games on it share: it saves time and changes no game. Any number of goroutines may play on one.
 type board struct {
 	spec   concept.Spec
-	class  concept.Finite
-	size   uint64 // |H|; 0 where it is 2^64 or more
+	class  concept.Finite // nil for thresholds on an infinite order
+	size   uint64         // |H|; 0 where it is 2^64 or more, or infinite
 	lnSize float64
 	values uint64 // a coordinate of a point is a whole number below it
 
@@ -38,6 +38,10 @@ func newBoard(spec concept.Spec) (*board, error) {
 		return nil, algo.Invalid("online: %v", err)
 	}
 	b := &board{spec: spec, values: spec.Domain, columns: map[string][]uint64{}, room: maxColumns}
+	if concept.InfiniteThresholds(spec.Name) {
+		b.lnSize = c.LogSize()
+		return b, nil
+	}
 	var finite bool
 	if b.class, finite = c.(concept.Finite); !finite {
 		return nil, algo.Invalid("online: class %q has infinitely many functions: use thresholds or another finite class", spec.Name)
@@ -63,10 +67,21 @@ func newBoard(spec concept.Spec) (*board, error) {
 // intervals tells whether the functions are the thresholds: the sets of them that games need are intervals, and nothing is listed.
 func (b *board) intervals() bool { return b.spec.Name == "thresholds" }
 
+// infinite tells whether the functions are the thresholds on an infinite order.
+func (b *board) infinite() bool { return b.class == nil }
+
 // check refuses points outside the domain.
 func (b *board) check(x []float64) error {
-	if len(x) != b.class.Dim() {
-		return fmt.Errorf("point %v has %d numbers: class %q takes %d", x, len(x), b.spec.Name, b.class.Dim())
+	dim := 1
+	if !b.infinite() {
+		dim = b.class.Dim()
+	}
+	if len(x) != dim {
+		return fmt.Errorf("point %v has %d numbers: class %q takes %d", x, len(x), b.spec.Name, dim)
+	}
+	if b.infinite() {
+		_, err := concept.Rank(b.spec.Name, x[0])
+		return err
 	}
 	for _, v := range x {
 		if !(v >= 0 && v < float64(b.values) && v == math.Trunc(v)) {
@@ -151,9 +166,27 @@ func (s *boards) at(p algo.Problem) (*board, error) {
 	return made, nil
 }
 
+// finite is a board of finitely many functions.
+func (s *boards) finite(p algo.Problem) (*board, error) {
+	b, err := s.at(p)
+	if err == nil && b.infinite() {
+		return nil, algo.Invalid("online: class %q has infinitely many functions, of infinite Littlestone dimension: they can be neither counted nor weighed, "+
+			"and no bound is finite; take %s, or thresholds on a domain", p.Class, playersOf(p.Class))
+	}
+	return b, err
+}
+
+// playersOf are the learners of a class on an infinite order.
+func playersOf(class string) string {
+	if class == concept.Naturals {
+		return "online/soa or online/follow-the-leader"
+	}
+	return "online/follow-the-leader"
+}
+
 // listed is a board for losses: one whose class is small enough to be listed, or the thresholds.
 func (s *boards) listed(p algo.Problem) (*board, error) {
-	b, err := s.at(p)
+	b, err := s.finite(p)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,9 @@
 // labels and the dimensions of the class. online/hedge and online/agnostic-experts answer the mean of the label, so that their expected loss is
 // exact. They need points of the class's domain and truths of -1 or +1; anything else is an error that names it.
 //
+// On the thresholds of the natural and of the dyadic numbers, which are infinitely many, play online/soa (natural numbers alone) and
+// online/follow-the-leader; the others refuse them.
+//
 // Start with Plugins.
 package online
 

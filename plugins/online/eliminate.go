@@ -2,6 +2,7 @@ package online
 
 import (
 	"context"
+	"math"
 
 	"github.com/shatterlab/shatter/plugins/algo"
 )
@@ -17,7 +18,7 @@ type elimination struct {
 	now   versions
 	rule  rule
 
-	proved, printed float64 // bounds on mistakes that hold while there is no contradiction
+	proved, printed float64 // bounds on mistakes that hold while there is no contradiction; printed NaN: none
 
 	round, contradictions int
 }
@@ -25,7 +26,7 @@ type elimination struct {
 // eliminationMetrics are what all of them report.
 func eliminationMetrics() map[string]string {
 	return map[string]string{
-		"version_space":  "functions of the class that agree with all truths, but for contradictions",
+		"version_space":  "functions of the class that agree with all truths, but for contradictions; left out where they are infinitely many",
 		"contradictions": "rounds whose truth disagreed with all functions left; they left the version space as it was",
 		"proved_regret":  "the proved bound on mistakes, where there was no contradiction",
 		"printed_regret": "the bound that is printed in the lecture, where there was no contradiction",
@@ -53,11 +54,15 @@ func (e *elimination) Observe(_ context.Context, x *algo.Data, y []float64) erro
 			return err
 		}
 	}
-	e.trial.Report("version_space", float64(e.now.size()))
+	if n := e.now.size(); !endless(n) {
+		e.trial.Report("version_space", float64(n))
+	}
 	e.trial.Report("contradictions", float64(e.contradictions))
 	if e.round == e.trial.Rounds && e.contradictions == 0 {
 		e.trial.Report("proved_regret", within(e.round, e.proved))
-		e.trial.Report("printed_regret", within(e.round, e.printed))
+		if !math.IsNaN(e.printed) {
+			e.trial.Report("printed_regret", within(e.round, e.printed))
+		}
 	}
 	return nil
 }
@@ -74,6 +79,13 @@ func (e *elimination) observe(x []float64, y float64) error {
 	if next.size() == 0 {
 		e.contradictions++
 		return nil
+	}
+	if endless(e.now.size()) && !endless(next.size()) { // soa has made no mistake before, makes one here, and then plays on finitely many
+		d, err := next.ldim()
+		if err != nil {
+			return err
+		}
+		e.proved = 1 + float64(d)
 	}
 	e.now = next
 	return nil

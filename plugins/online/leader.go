@@ -2,31 +2,38 @@ package online
 
 import (
 	"context"
+	"math"
 
+	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// followTheLeader predicts with the function that has made the fewest mistakes, the first in the class's order of several.
+// followTheLeader predicts with the function that has made the fewest mistakes, the first in the class's order of several. It also plays on
+// infinite orders, where no number of mistakes is too many for it: on the natural numbers the least threshold that has made the fewest leads.
 func followTheLeader(known *boards) algo.Algorithm[struct{}] {
 	return algo.Algorithm[struct{}]{
 		Name: "online/follow-the-leader", Version: "1.0.0",
 		Doc:     "Follow the leader: predicts with the function that has made the fewest mistakes; an adversary makes it err in every round.",
 		Metrics: map[string]string{"proved_regret": "(|H|-1)(L*+1) for the least number L* of mistakes of a function, or the rounds less L* where these are fewer"},
 		Check: func(s *algo.Setting[struct{}]) error {
-			_, err := known.listed(s.Problem)
+			_, err := known.leading(s.Problem)
 			return err
 		},
 		Online: func(_ context.Context, t *algo.Trial[struct{}]) (algo.Learner, error) {
-			b, err := known.listed(t.Problem)
+			b, err := known.leading(t.Problem)
 			if err != nil {
 				return nil, err
 			}
 			return &leaderGame{trial: t, board: b, losses: b.losses()}, nil
 		},
 		Bound: func(s *algo.Setting[struct{}]) ([]algo.Bound, error) {
-			b, err := known.listed(s.Problem)
+			b, err := known.leading(s.Problem)
 			if err != nil {
 				return nil, err
+			}
+			if b.infinite() {
+				return []algo.Bound{{Name: "rounds", Source: "infinitely many functions can lead in turns: no bound but the number of rounds",
+					Value: within(s.Rounds, math.Inf(1)), Proved: true}}, nil
 			}
 			return leaderBounds(s, float64(b.size)), nil
 		},
@@ -51,6 +58,14 @@ func leaderBounds(s *algo.Setting[struct{}], n float64) (list []algo.Bound) {
 		})
 	}
 	return list
+}
+
+// leading is a board whose functions can lead.
+func (s *boards) leading(p algo.Problem) (*board, error) {
+	if concept.InfiniteThresholds(p.Class) {
+		return s.at(p)
+	}
+	return s.listed(p)
 }
 
 type leaderGame struct {
@@ -86,6 +101,9 @@ func (f *leaderGame) Observe(_ context.Context, x *algo.Data, y []float64) error
 
 // proved bounds the regret in the rounds so far, see leaderBounds.
 func (f *leaderGame) proved() float64 {
-	best := float64(f.losses.least())
-	return min(float64(f.board.size-1)*(best+1), float64(f.round)-best)
+	best, others := float64(f.losses.least()), math.Inf(1)
+	if !f.board.infinite() {
+		others = float64(f.board.size - 1)
+	}
+	return min(others*(best+1), float64(f.round)-best)
 }

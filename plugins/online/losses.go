@@ -1,6 +1,11 @@
 package online
 
-import "slices"
+import (
+	"math"
+	"slices"
+
+	"github.com/shatterlab/shatter/pipeline/concept"
+)
 
 // losses are the numbers of mistakes that all functions of a class have made in a game.
 type losses interface {
@@ -17,7 +22,12 @@ type losses interface {
 
 // losses are those before the first round.
 func (b *board) losses() losses {
-	if b.intervals() {
+	switch {
+	case b.spec.Name == concept.Naturals: // the last threshold stands for all those above every point that can be asked
+		return &steps{end: concept.MaxNatural + 2, from: []uint64{1}, total: []int{0}}
+	case b.spec.Name == concept.Dyadics:
+		return &steps{end: math.Float64bits(1) + 1, from: []uint64{0}, total: []int{0}, dense: true}
+	case b.intervals():
 		return &steps{end: b.size, from: []uint64{0}, total: []int{0}}
 	}
 	return &totals{board: b, total: make([]int32, b.size)}
@@ -70,19 +80,34 @@ func (l *totals) leader(x []float64) float64 {
 	return -1
 }
 
-// steps holds the thresholds 0..end-1 in runs with the same losses: one run more than there were different points.
+// steps holds the thresholds up to end-1 in runs with the same losses: one run more than there were different points.
 type steps struct {
 	end       uint64
 	from      []uint64 // the first threshold of each run, ascending
 	total     []int    // of each of the run's thresholds
 	low, high int
+	dense     bool // points and thresholds are ranks of dyadic numbers, see concept.Rank
 }
 
 func (l *steps) least() int { return l.low }
 func (l *steps) most() int  { return l.high }
 
 // cut is the first threshold that labels a point -1: those below it label it +1.
-func (l *steps) cut(x []float64) uint64 { return min(uint64(x[0])+1, l.end) }
+func (l *steps) cut(x []float64) uint64 {
+	if l.dense {
+		rank, _ := concept.Rank(concept.Dyadics, x[0]) // the board has checked it
+		return rank + 1
+	}
+	return min(uint64(x[0])+1, l.end)
+}
+
+// to is the end of a run.
+func (l *steps) to(run int) uint64 {
+	if run+1 < len(l.from) {
+		return l.from[run+1]
+	}
+	return l.end
+}
 
 func (l *steps) add(x []float64, y float64) {
 	cut := l.cut(x)
@@ -105,10 +130,7 @@ func (l *steps) mean(x []float64, weight []float64) float64 {
 	cut := l.cut(x)
 	minus, plus := 0.0, 0.0
 	for i, from := range l.from {
-		to := l.end
-		if i+1 < len(l.from) {
-			to = l.from[i+1]
-		}
+		to := l.to(i)
 		mid, w := min(max(cut, from), to), weight[l.total[i]-l.low]
 		plus += float64(w * float64(mid-from))
 		minus += float64(w * float64(to-mid))
@@ -116,8 +138,14 @@ func (l *steps) mean(x []float64, weight []float64) float64 {
 	return (plus - minus) / (minus + plus)
 }
 
+// Of the thresholds between two points of a dense order none is the least, but the upper point is the largest: there that one leads.
 func (l *steps) leader(x []float64) float64 {
-	if l.from[slices.Index(l.total, l.low)] < l.cut(x) {
+	best := slices.Index(l.total, l.low)
+	t := l.from[best]
+	if l.dense {
+		t = l.to(best) - 1
+	}
+	if t < l.cut(x) {
 		return 1
 	}
 	return -1

@@ -2,32 +2,47 @@ package online
 
 import (
 	"context"
+	"math"
 
+	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
 // soa is the standard optimal algorithm: it predicts the label that leaves the versions with the larger Littlestone dimension, -1 on a
-// tie. Two parts of the same dimension d make a whole of d+1, so that a mistake never leaves the dimension as it was.
+// tie. Two parts of the same dimension d make a whole of d+1, so that a mistake never leaves the dimension as it was. On the natural numbers the
+// thresholds that label a point +1 are finitely many, those that label it -1 never: it predicts -1 until a point is labelled +1.
 func soa(known *boards) algo.Algorithm[struct{}] {
 	return algo.Algorithm[struct{}]{
 		Name: "online/soa", Version: "1.0.0",
 		Doc:     "Standard optimal algorithm: predicts the label that keeps the larger Littlestone dimension; the fewest mistakes possible on a target in the class.",
 		Metrics: eliminationMetrics(),
 		Check: func(s *algo.Setting[struct{}]) error {
-			_, _, _, err := known.solved(s.Problem)
+			_, _, _, err := known.optimal(s.Problem)
 			return err
 		},
 		Online: func(_ context.Context, t *algo.Trial[struct{}]) (algo.Learner, error) {
-			b, all, d, err := known.solved(t.Problem)
+			b, all, d, err := known.optimal(t.Problem)
 			if err != nil {
 				return nil, err
 			}
-			return &elimination{trial: t, board: b, now: all, rule: largerDimension, proved: float64(d), printed: float64(d)}, nil
+			e := &elimination{trial: t, board: b, now: all, rule: largerDimension, proved: float64(d), printed: float64(d)}
+			if b.infinite() {
+				e.proved, e.printed = 0, math.NaN() // see elimination.observe
+			}
+			return e, nil
 		},
 		Bound: func(s *algo.Setting[struct{}]) ([]algo.Bound, error) {
-			_, _, d, err := known.solved(s.Problem)
+			b, _, d, err := known.optimal(s.Problem)
 			if err != nil || !realizable(s.Problem) {
 				return nil, err
+			}
+			if b.infinite() {
+				return []algo.Bound{{
+					Name: "first-positive",
+					Source: "1 + floor(log2(x - lo + 1)) mistakes, x being the first point labelled +1 and lo - 1 the largest before it: " +
+						"no bound for all games (Littlestone 1988)",
+					Value: within(s.Rounds, math.Inf(1)), Proved: true,
+				}}, nil
 			}
 			return []algo.Bound{{
 				Name:   "ldim",
@@ -53,7 +68,7 @@ func largerDimension(minus, plus versions) (float64, error) {
 
 // start is the board of a problem with the version space before the first round.
 func (s *boards) start(p algo.Problem) (*board, versions, error) {
-	b, err := s.at(p)
+	b, err := s.finite(p)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -61,7 +76,20 @@ func (s *boards) start(p algo.Problem) (*board, versions, error) {
 	return b, all, err
 }
 
-// solved is the same with its Littlestone dimension.
+// optimal is the same, where soa plays: also on the natural numbers, with the dimension concept.Unbounded.
+func (s *boards) optimal(p algo.Problem) (*board, versions, int, error) {
+	switch p.Class {
+	case concept.Naturals:
+		b, err := s.at(p)
+		return b, span{1, math.MaxUint64}, concept.Unbounded, err
+	case concept.Dyadics:
+		return nil, nil, 0, algo.Invalid("online/soa: class %q is a dense order: a point between the truths so far splits the functions left into two parts "+
+			"of infinite Littlestone dimension, none of which is the larger one: take %s", p.Class, playersOf(p.Class))
+	}
+	return s.solved(p)
+}
+
+// solved is the same with its Littlestone dimension, for finitely many functions.
 func (s *boards) solved(p algo.Problem) (*board, versions, int, error) {
 	b, all, err := s.start(p)
 	if err != nil {

@@ -25,10 +25,13 @@ func (b *board) all() (versions, error) {
 	return listed{b, root}, err
 }
 
-// span is the thresholds lo..end-1.
+// span is the thresholds lo..end-1. On the natural numbers end is the largest uint64 until a point is labelled +1, for infinitely many.
 type span struct{ lo, end uint64 }
 
 func (s span) size() uint64 { return s.end - s.lo }
+
+// endless tells whether that many functions stand for infinitely many.
+func endless(size uint64) bool { return size >= 1<<63 }
 
 // split: the threshold t labels x +1 where x >= t.
 func (s span) split(x []float64) (minus, plus versions) {
@@ -37,7 +40,12 @@ func (s span) split(x []float64) (minus, plus versions) {
 }
 
 // ldim: bisection shows that n thresholds force floor(log2 n) mistakes, and halving that they force no more.
-func (s span) ldim() (int, error) { return bits.Len64(s.size()) - 1, nil }
+func (s span) ldim() (int, error) {
+	if endless(s.size()) {
+		return concept.Unbounded, nil
+	}
+	return bits.Len64(s.size()) - 1, nil
+}
 
 // listed is functions of any class.
 type listed struct {

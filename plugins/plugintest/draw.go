@@ -21,6 +21,12 @@ var problems = []algo.Problem{
 	{Class: "halfspace", Dim: 5, Margin: 0.1, Noise: "none", Realizable: true},
 }
 
+// endless are tried beside them in the task online: infinite classes without a law.
+var endless = []algo.Problem{
+	{Class: "thresholds-naturals", Dim: 1, Noise: "none", Realizable: true},
+	{Class: "thresholds-dyadics", Dim: 1, Noise: "none", Realizable: true},
+}
+
 // draw fills x, and y where it is not nil, with examples of a problem. The key gives the target as well as the points.
 func draw(p algo.Problem, key uint64, x, y []float64) {
 	r := rand.New(rand.NewPCG(key, 0x706c7567696e74))
@@ -31,6 +37,8 @@ func draw(p algo.Problem, key uint64, x, y []float64) {
 		drawGrid(2, p.Dim, r, x, y)
 	case "stumps", "rectangles":
 		drawGrid(p.Domain, p.Dim, r, x, y)
+	case "thresholds-naturals", "thresholds-dyadics":
+		drawEndless(p, r, x, y)
 	default:
 		if p.Domain > 0 {
 			drawOrdered(p, r, x, y)
@@ -87,6 +95,19 @@ func drawOrdered(p algo.Problem, r *rand.Rand, x, y []float64) {
 			if x[i] >= float64(low) && x[i] <= high {
 				y[i] = 1
 			}
+		}
+	}
+}
+
+// drawEndless draws points of 1..1024, or of the multiples of 1/1024 below 1.
+func drawEndless(p algo.Problem, r *rand.Rand, x, y []float64) {
+	const side = 1024
+	drawOrdered(algo.Problem{Class: "thresholds", Domain: side}, r, x, y)
+	for i := range x {
+		if p.Class == "thresholds-naturals" {
+			x[i]++
+		} else {
+			x[i] /= side
 		}
 	}
 }

@@ -213,7 +213,7 @@ func TestNoPlugin(t *testing.T) {
 
 // TestDraw: examples are those of the class, and a shorter table is the start of a longer one.
 func TestDraw(t *testing.T) {
-	for _, p := range problems {
+	for _, p := range slices.Concat(problems, endless) {
 		const n = 200
 		x, y := make([]float64, n*p.Dim), make([]float64, n)
 		draw(p, 7, x, y)
@@ -229,7 +229,13 @@ func TestDraw(t *testing.T) {
 		if len(count) != 2 || count[-1]+count[1] != n {
 			t.Errorf("%s: labels %v", p.Class, count)
 		}
-		side := float64(p.Domain)
+		side, step := float64(p.Domain), 1.0
+		switch p.Class {
+		case "thresholds-naturals":
+			side = 1025
+		case "thresholds-dyadics":
+			side, step = 1, 1./1024
+		}
 		if side == 0 {
 			side = 2
 		}
@@ -237,7 +243,7 @@ func TestDraw(t *testing.T) {
 			norm := 0.0
 			for _, v := range x[i*p.Dim : (i+1)*p.Dim] {
 				norm += v * v
-				if p.Class != "halfspace" && (v < 0 || v >= side || v != math.Trunc(v)) {
+				if p.Class != "halfspace" && (v < 0 || v >= side || v != step*math.Trunc(v/step) || v == 0 && p.Class == "thresholds-naturals") {
 					t.Errorf("%s: number %v", p.Class, v)
 				}
 			}

@@ -64,7 +64,11 @@ func (s *suite) run(settings []Setting) (results []Result) {
 // own is the suite's own problems, in all tasks that the algorithm has.
 func (s *suite) own() (settings []Setting) {
 	for _, task := range s.algorithm.Tasks {
-		for _, p := range problems {
+		list := problems
+		if task == pluginv1.Task_TASK_ONLINE {
+			list = slices.Concat(problems, endless)
+		}
+		for _, p := range list {
 			switch task {
 			case pluginv1.Task_TASK_LEARN:
 				settings = append(settings, Setting{Task: algo.Learn, Problem: p})

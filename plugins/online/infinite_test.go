@@ -1,0 +1,223 @@
+package online
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/plugintest"
+)
+
+func infiniteProblem(class string) algo.Problem {
+	return algo.Problem{Class: class, Dim: 1, Realizable: true, Noise: "none"}
+}
+
+// The acceptance suite knows the games on infinite orders.
+func TestAcceptance(t *testing.T) {
+	known := new(boards)
+	t.Run("soa", func(t *testing.T) {
+		plugintest.Run(t, soa(known), plugintest.Setting{Problem: infiniteProblem(concept.Naturals), Rounds: 10})
+	})
+	t.Run("leader", func(t *testing.T) {
+		plugintest.Run(t, followTheLeader(known), plugintest.Setting{Problem: infiniteProblem(concept.Dyadics), Rounds: 10})
+	})
+}
+
+// promised is 1 + floor(log2(x - lo + 1)) for the first point x labelled +1, lo-1 being the largest point before it; 0 where there is none.
+func promised(x, y []float64) float64 {
+	lo := 1.0
+	for i, v := range x {
+		if y[i] > 0 {
+			return float64(bits.Len64(uint64(v - lo + 1)))
+		}
+		lo = max(lo, v+1)
+	}
+	return 0
+}
+
+// On the natural numbers the first point labelled +1 decides how many mistakes bisection forces on soa, and it makes no more.
+func TestNaturalsVectors(t *testing.T) {
+	var v struct {
+		Naturals []struct {
+			Root     uint64
+			Mistakes int
+		} `json:"thresholds_N"`
+	}
+	readJSON(t, "naturals.json", &v)
+	if len(v.Naturals) != 9 {
+		t.Fatalf("%d vectors", len(v.Naturals))
+	}
+	for _, c := range v.Naturals {
+		e := begin(t, soa(new(boards)), infiniteProblem(concept.Naturals), 60, struct{}{}).(*elimination)
+		x := []float64{float64(c.Root)}
+		if got := answer(t, e, x); got != -1 {
+			t.Errorf("first point %d: soa says %v", c.Root, got)
+		}
+		tell(t, e, x, 1)
+		got := 1
+		for lo, end := uint64(1), c.Root+1; end-lo > 1; got++ { // the same bisection, of the thresholds 1..x
+			x[0] = float64(lo + (end-lo)/2 - 1)
+			if answer(t, e, x) > 0 {
+				tell(t, e, x, -1)
+				lo = uint64(x[0]) + 1
+			} else {
+				tell(t, e, x, 1)
+				end = uint64(x[0]) + 1
+			}
+		}
+		if got != c.Mistakes || e.proved != float64(c.Mistakes) || e.contradictions > 0 || !math.IsNaN(e.printed) {
+			t.Errorf("first point %d: %d mistakes and the bound %v, want %d", c.Root, got, e.proved, c.Mistakes)
+		}
+	}
+}
+
+// Whatever the target and the points, soa keeps the promise of the sequence, and says so.
+func TestNaturalsAgainstTargets(t *testing.T) {
+	known := new(boards)
+	rapid.Check(t, func(r *rapid.T) {
+		most := uint64(1) << rapid.IntRange(0, 53).Draw(r, "size")
+		target := rapid.Uint64Range(1, most).Draw(r, "target")
+		e := begin(t, soa(known), infiniteProblem(concept.Naturals), 0, struct{}{}).(*elimination)
+		var x, y []float64
+		mistakes := 0.0
+		for range 60 {
+			v := float64(rapid.Uint64Range(1, most).Draw(r, "point"))
+			if lo := e.now.(span).lo; lo <= most && rapid.Bool().Draw(r, "new") { // a point that tells something
+				v = float64(rapid.Uint64Range(lo, min(most, e.now.(span).end)).Draw(r, "point"))
+			}
+			x, y = append(x, v), append(y, concept.Threshold(float64(target)).Label(v))
+			if answer(t, e, x[len(x)-1:]) != y[len(y)-1] {
+				mistakes++
+			}
+			tell(t, e, x[len(x)-1:], y[len(y)-1])
+			if mistakes > promised(x, y) || e.proved != promised(x, y) || e.contradictions > 0 {
+				r.Fatalf("target %d, points %v: %v mistakes, the bound is %v and should be %v", target, x, mistakes, e.proved, promised(x, y))
+			}
+		}
+		if now := e.now.(span); now.lo > target || now.end <= target {
+			r.Fatalf("the version space %v lacks the target %d", now, target)
+		}
+	})
+}
+
+// The leader is the least of the thresholds on natural numbers with the fewest mistakes; on a dense order it is the first asked point, or 1,
+// from the least of these on.
+func TestLeaderOnInfiniteOrders(t *testing.T) {
+	known := new(boards)
+	rapid.Check(t, func(r *rapid.T) {
+		class, point, thresholds := concept.Naturals, rapid.IntRange(1, 9), 10 // t = 1..10
+		if rapid.Bool().Draw(r, "dyadics") {
+			class, point, thresholds = concept.Dyadics, rapid.IntRange(0, 7), 17 // t = 0, 1/16, ..., 1
+		}
+		l := begin(t, followTheLeader(known), infiniteProblem(class), 0, struct{}{}).(*leaderGame)
+		wrong, asked := make([]int, thresholds), map[float64]bool{}
+		for range rapid.IntRange(1, 30).Draw(r, "rounds") {
+			x, y := float64(point.Draw(r, "point")), rapid.SampledFrom([]float64{-1, 1}).Draw(r, "truth")
+			at := func(i int) float64 { return float64(i + 1) }
+			best := slices.Index(wrong, slices.Min(wrong))
+			if class == concept.Dyadics {
+				x, at = x/8, func(i int) float64 { return float64(i) / 16 }
+				for best+1 < thresholds && !asked[at(best)] {
+					best++
+				}
+			}
+			if got, want := answer(t, l, []float64{x}), concept.Threshold(at(best)).Label(x); got != want {
+				r.Fatalf("%s: the leader says %v at %v, the threshold %v says %v", class, got, x, at(best), want)
+			}
+			tell(t, l, []float64{x}, y)
+			asked[x] = true
+			for i := range wrong {
+				if concept.Threshold(at(i)).Label(x) != y {
+					wrong[i]++
+				}
+			}
+			if got := l.losses.least(); got != slices.Min(wrong) {
+				r.Fatalf("%s: least loss %d, want %d", class, got, slices.Min(wrong))
+			}
+			if got, want := l.proved(), float64(l.round-slices.Min(wrong)); got != want {
+				r.Fatalf("%s: bound %v, want %v", class, got, want)
+			}
+		}
+	})
+}
+
+// Halving towards 0 and going up among the natural numbers the leader errs in every round.
+func TestLeaderErrsForEver(t *testing.T) {
+	const rounds = 1000
+	dense := begin(t, followTheLeader(new(boards)), infiniteProblem(concept.Dyadics), rounds, struct{}{})
+	whole := begin(t, followTheLeader(new(boards)), infiniteProblem(concept.Naturals), rounds, struct{}{})
+	for i := range rounds {
+		x, v := []float64{math.Ldexp(1, -i-1)}, []float64{float64(uint64(i+1) << 43)}
+		if answer(t, dense, x) != -1 || answer(t, whole, v) != 1 {
+			t.Fatalf("round %d: the leader is right", i)
+		}
+		tell(t, dense, x, 1)
+		tell(t, whole, v, -1)
+	}
+}
+
+// Who needs finitely many functions, or a larger part, refuses with the reason and with who plays.
+func TestInfiniteOrdersAreRefused(t *testing.T) {
+	known := new(boards)
+	natural, dyadic := infiniteProblem(concept.Naturals), infiniteProblem(concept.Dyadics)
+	const many = "infinitely many functions, of infinite Littlestone dimension"
+	refusals(t, soa(known), []refused[struct{}]{
+		{natural, 5, struct{}{}, ""}, {natural, 0, struct{}{}, ""},
+		{dyadic, 5, struct{}{}, "two parts of infinite Littlestone dimension, none of which is the larger one: take online/follow-the-leader"},
+	})
+	refusals(t, halving(known), []refused[struct{}]{
+		{natural, 5, struct{}{}, many}, {natural, 5, struct{}{}, "take online/soa or online/follow-the-leader"}, {dyadic, 5, struct{}{}, "take online/follow-the-leader"},
+	})
+	refusals(t, followTheLeader(known), []refused[struct{}]{{natural, 5, struct{}{}, ""}, {dyadic, 5, struct{}{}, ""}, {dyadic, 0, struct{}{}, ""}})
+	refusals(t, hedge(known), []refused[hedgeParams]{{natural, 5, hedgeParams{Tuning: worstTuning}, many}, {dyadic, 5, hedgeParams{Tuning: worstTuning}, many}})
+	refusals(t, agnosticExperts(known), []refused[agnosticParams]{{natural, 5, agnosticParams{}, many}, {dyadic, 5, agnosticParams{}, many}})
+	for _, p := range []algo.Problem{natural, dyadic} {
+		if _, err := gaussianPlan(p, 5, func(*ftplGaussianParams) {}); !algo.IsInvalid(err) || !strings.Contains(err.Error(), "no finite list of hypotheses") {
+			t.Errorf("online/ftpl-gaussian on %s: %v", p.Class, err)
+		}
+		if _, err := iidPlan(p, 5, func(*ftplIIDParams) {}); !algo.IsInvalid(err) || !strings.Contains(err.Error(), "no finite list of hypotheses") {
+			t.Errorf("online/ftpl-iid on %s: %v", p.Class, err)
+		}
+	}
+	s := settingOf(natural, 7, struct{}{})
+	if b := valueOf(t, soa(known), s, "first-positive"); b.Value != 7 || !b.Proved {
+		t.Errorf("%+v", b)
+	}
+	if b := valueOf(t, followTheLeader(known), s, "rounds"); b.Value != 7 || !b.Proved {
+		t.Errorf("%+v", b)
+	}
+	s.Rounds = 0
+	if b := valueOf(t, soa(known), s, "first-positive"); !math.IsInf(b.Value, 1) {
+		t.Errorf("%+v", b)
+	}
+	s.Problem.Realizable = false
+	if list, err := soa(known).Bound(&s); len(list) > 0 || err != nil {
+		t.Errorf("soa without a target: %+v, %v", list, err)
+	}
+}
+
+// Points that are none end the game with an error that names them.
+func TestPointsOfInfiniteOrders(t *testing.T) {
+	for class, list := range map[string][]float64{
+		concept.Naturals: {0, -1, 1.5, 1<<53 + 2, math.NaN(), math.Inf(1)}, concept.Dyadics: {-0.5, 1, math.NaN()},
+	} {
+		for _, v := range list {
+			l := begin(t, followTheLeader(new(boards)), infiniteProblem(class), 5, struct{}{})
+			for _, x := range [][]float64{{v}, {0.5, 0.5}} {
+				err := l.Observe(t.Context(), algo.NewData(x, len(x), nil), []float64{1})
+				if err == nil || !strings.Contains(err.Error(), class) {
+					t.Errorf("%s: %v is observed: %v", class, x, err)
+				}
+				if err := l.Predict(t.Context(), algo.NewData(x, len(x), nil), make([]float64, 1)); err == nil {
+					t.Errorf("%s: %v is predicted", class, x)
+				}
+			}
+		}
+	}
+}
