@@ -107,6 +107,7 @@ changed since the sweep began; 130 interrupted.`,
 	root.AddCommand(
 		runCommand(), checkCommand(), planCommand(),
 		tableCommand(),
+		reportCommand(), plotCommand(),
 		workerCommand(),
 		pluginCommand(), classCommand(),
 		versionCommand(),

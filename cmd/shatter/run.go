@@ -258,6 +258,7 @@ func (f *runFlags) report(c *cobra.Command, folder *coordinator.Folder, s *coord
 			return err
 		}
 	}
+	writeReport(stderr, folder.Dir)
 	fmt.Fprintf(stderr, "results in %s, digest %s\n", folder.Dir, s.Digest)
 	switch {
 	case len(s.Alarms) > 0:

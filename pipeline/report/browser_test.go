@@ -1,3 +1,259 @@
 package report
 
-import _ "github.com/chromedp/chromedp"
+import (
+	"context"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	cdpage "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// browser starts a Chromium for one test, which is skipped where none is found, unless SHATTER_TEST_BROWSER is "required".
+func browser(t *testing.T) context.Context {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("left to the run without -short")
+	}
+	var path string
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if found, err := exec.LookPath(name); err == nil && path == "" {
+			path = found
+		}
+	}
+	if path == "" {
+		if os.Getenv("SHATTER_TEST_BROWSER") == "required" {
+			t.Fatal("no chromium, chromium-browser or google-chrome in PATH, and SHATTER_TEST_BROWSER asks for one")
+		}
+		t.Skip("no Chromium here")
+	}
+	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path))
+	if os.Getuid() == 0 {
+		options = append(options, chromedp.NoSandbox)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return ctx
+}
+
+// tab is an open page, and what it did that it should not: each request but that for the page itself, each message of the console, each
+// error, each dialog.
+type tab struct {
+	t   *testing.T
+	ctx context.Context
+
+	sync.Mutex
+	bad []string
+}
+
+// open opens a page and waits until its figures are drawn.
+func open(t *testing.T, browser context.Context, path string, width int64) *tab {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(browser)
+	t.Cleanup(cancel)
+	b := &tab{t: t, ctx: ctx}
+	if err := chromedp.Listen(ctx, func(event any) { b.watch(event, "file://"+path) }); err != nil {
+		t.Fatal(err)
+	}
+	call(b, network.Enable, network.EnableParams{})
+	call(b, cdpage.Enable, cdpage.EnableParams{})
+	call(b, log.Enable, cdp.Empty{})
+	call(b, runtime.Enable, cdp.Empty{})
+	b.do(chromedp.EmulateViewport(width, 900), chromedp.Navigate("file://"+path), chromedp.WaitReady(chromedp.CSS(`html[data-ready="yes"]`)))
+	return b
+}
+
+func (b *tab) watch(event any, url string) {
+	b.Lock()
+	defer b.Unlock()
+	switch e := event.(type) {
+	case *network.EventRequestWillBeSent:
+		if to := e.Request.URL; to != url && !strings.HasPrefix(to, "data:") {
+			b.bad = append(b.bad, "request for "+to)
+		}
+	case *runtime.EventConsoleAPICalled:
+		for _, arg := range e.Args {
+			b.bad = append(b.bad, "console: "+string(arg.Value)+arg.Description)
+		}
+	case *runtime.EventExceptionThrown:
+		b.bad = append(b.bad, "exception: "+e.ExceptionDetails.Text)
+	case *log.EventEntryAdded:
+		b.bad = append(b.bad, "log: "+e.Entry.Text)
+	case *cdpage.EventJavascriptDialogOpening:
+		b.bad = append(b.bad, "dialog: "+e.Message)
+	}
+}
+
+// clean fails the test where the page did what it should not.
+func (b *tab) clean() {
+	b.t.Helper()
+	b.Lock()
+	defer b.Unlock()
+	if len(b.bad) > 0 {
+		b.t.Errorf("the browser complains: %q", b.bad)
+	}
+}
+
+func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	if err := chromedp.Do(b.ctx, steps...); err != nil {
+		b.clean()
+		b.t.Fatal(err)
+	}
+}
+
+func call[P, R any](b *tab, command cdp.Command[P, R], params P) {
+	b.t.Helper()
+	if _, err := chromedp.Call(b.ctx, command, params); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// eval is the value of an expression, or of the promise that it makes.
+func eval[T any](b *tab, expression string) T {
+	b.t.Helper()
+	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression, func(p *runtime.EvaluateParams) { yes := true; p.AwaitPromise = &yes }))
+	if err != nil {
+		b.t.Fatalf("%v in %s", err, expression)
+	}
+	return v
+}
+
+func (b *tab) media(kind, scheme string) {
+	b.t.Helper()
+	call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: kind, Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+}
+
+// marksOf is, for each figure of the open page, how many points it has, and -1 where it is not drawn.
+const marksOf = `[...document.querySelectorAll('.plot')].map(p => p.dataset.drawn === 'yes' && p.querySelector('svg')
+	? p.querySelectorAll('svg .mark-symbol.role-mark path').length : -1)`
+
+// overflow is by how much the page sticks out of its window.
+const overflow = `document.documentElement.scrollWidth - document.documentElement.clientWidth`
+
+// Every page, on a wide screen and on a phone, in light and dark and in print: all figures are drawn, nothing sticks out, and the browser
+// sees no error and no request. Names that try to be markup or code stay names.
+func TestPagesInBrowser(t *testing.T) {
+	chrome := browser(t)
+	for _, c := range []struct {
+		name    string
+		sweep   *Sweep
+		figures int
+	}{
+		{"ten cells", learned(t, 10), 3},
+		{"2000 cells", learned(t, 2000), 4},
+		{"games", games(t), 3},
+		{"undecided", undecided(t), 1},
+		{"hostile", hostile(t), 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path, text := written(t, c.sweep)
+			start := time.Now()
+			b := open(t, chrome, path, 1400)
+			marks := eval[[]int](b, marksOf)
+			t.Logf("%d bytes, figures with %v points, drawn in %v", len(text), marks, time.Since(start).Round(10*time.Millisecond))
+			if len(marks) != c.figures || slices.Min(marks) < 1 {
+				t.Errorf("figures with %v points, want %d figures, none empty", marks, c.figures)
+			}
+			if wide := eval[int](b, overflow); wide > 0 {
+				t.Errorf("the page sticks out by %d pixels", wide)
+			}
+			if len(c.sweep.table.Rows) < 100 { // a long table is slow to lay out again
+				b.looks(t)
+				b.do(chromedp.EmulateViewport(375, 800))
+				if wide := eval[int](b, overflow); wide > 0 {
+					t.Errorf("the page sticks out of a phone by %d pixels", wide)
+				}
+			}
+			b.clean()
+		})
+	}
+}
+
+// looks checks the page's colours in light, dark and print, which the figures follow.
+func (b *tab) looks(t *testing.T) {
+	t.Helper()
+	const ink = `getComputedStyle(document.querySelector('.plot svg .role-axis-label text')).fill`
+	const paper = `getComputedStyle(document.body).backgroundColor`
+	for _, c := range []struct{ kind, scheme, ink, paper string }{
+		{"", "light", "rgb(27, 31, 36)", "rgb(255, 255, 255)"},
+		{"", "dark", "rgb(228, 231, 235)", "rgb(20, 23, 26)"},
+		{"print", "dark", "rgb(27, 31, 36)", "rgb(255, 255, 255)"},
+	} {
+		b.media(c.kind, c.scheme)
+		if i, p := eval[string](b, ink), eval[string](b, paper); i != c.ink || p != c.paper {
+			t.Errorf("%s %s: ink %s on %s, want %s on %s", c.kind, c.scheme, i, p, c.ink, c.paper)
+		}
+	}
+	if hidden := eval[string](b, `getComputedStyle(document.querySelector('nav')).display`); hidden != "none" {
+		t.Errorf("navigation in print: %s", hidden)
+	}
+	b.media("", "light")
+}
+
+// The table is sorted and filtered, a setting is chosen, and a figure is taken away in three formats, all without a network.
+func TestUseInBrowser(t *testing.T) {
+	path, _ := written(t, learned(t, 40))
+	b := open(t, browser(t), path, 1200)
+	const head = `[...document.querySelectorAll('#cells th')].find(h => h.textContent === 'n_star')`
+	const column = `[...document.querySelectorAll('#cells tbody tr:not([hidden])')].map(r => Number(r.cells[` + head + `.cellIndex].textContent))`
+	up := eval[[]float64](b, head+`.querySelector('button').click(), `+column)
+	if sorted := eval[string](b, head+`.getAttribute('aria-sort')`); !slices.IsSorted(up) || sorted != "ascending" || len(up) < 20 {
+		t.Errorf("sorted %s: %v", sorted, up)
+	}
+	down := eval[[]float64](b, head+`.querySelector('button').click(), `+column)
+	slices.Reverse(down)
+	if !slices.Equal(up, down) {
+		t.Errorf("sorted downwards: %v", down)
+	}
+	b.do(chromedp.SendKeys(chromedp.CSS("#filter"), "acme/two 64"))
+	filtered, count := eval[[]float64](b, column), eval[string](b, `document.querySelector('#count').textContent`)
+	if len(filtered) == 0 || len(filtered) >= len(up) || !strings.Contains(count, " of ") {
+		t.Errorf("%v rows after filtering, %s", filtered, count)
+	}
+	const points = `document.querySelector('.plot').querySelectorAll('svg .mark-symbol.role-mark path').length`
+	before := eval[int](b, points)
+	after := eval[int](b, `(async () => {
+		const choice = document.querySelector('.plot select');
+		choice.selectedIndex = 1;
+		choice.dispatchEvent(new Event('change'));
+		for (let i = 0; i < 100 && `+points+` === `+`(window.before ??= `+points+`); i++) await new Promise(done => setTimeout(done, 20));
+		return `+points+` })()`)
+	if after == 0 || after >= before {
+		t.Errorf("%d points, %d after a setting was chosen", before, after)
+	}
+	saved := eval[[]string](b, `(async () => {
+		const names = [], blobs = [], make = URL.createObjectURL;
+		HTMLAnchorElement.prototype.click = function () { names.push(this.download) };
+		URL.createObjectURL = b => { blobs.push(b); return make(b) };
+		for (const b of document.querySelector('.save').children) {
+			const n = names.length;
+			b.click();
+			for (let i = 0; i < 200 && names.length === n; i++) await new Promise(done => setTimeout(done, 20));
+		}
+		return Promise.all(names.map(async (name, i) => name + ' ' + (await blobs[i].text()).slice(0, 200)));
+	})()`)
+	for i, want := range []string{"n-parities-d.svg <svg", "n-parities-d.png \uFFFDPNG", "n-parities-d.vl.json {\n \"$schema\": \"https://vega.github.io/schema/vega-lite/v6.json\""} {
+		if len(saved) != 3 || !strings.HasPrefix(saved[i], want) {
+			t.Errorf("saved %.90q, want %q", saved, want)
+		}
+	}
+	b.clean()
+}

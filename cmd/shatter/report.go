@@ -1,0 +1,41 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/shatterlab/shatter/pipeline/report"
+)
+
+func reportCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "report DIR", Short: "Write report.html of a finished sweep anew", Args: cobra.ExactArgs(1),
+		Long: `Write DIR/report.html anew and print its path: one page with the table, its figures, what is not known and how the result was
+made. It is one file that needs no network. shatter run writes it at its end.`,
+		RunE: func(c *cobra.Command, args []string) error {
+			sweep, err := report.Load(args[0])
+			if err != nil {
+				return explainRead(args[0], err)
+			}
+			path, err := sweep.WriteFile()
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(c.OutOrStdout(), path)
+			return err
+		},
+	}
+}
+
+// writeReport writes the page at the end of a run. The result stands without it, so an error is said and costs nothing.
+func writeReport(stderr io.Writer, dir string) {
+	sweep, err := report.Load(dir)
+	if err == nil {
+		_, err = sweep.WriteFile()
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "shatter: no report.html: %v%s; `shatter report %s` tries again\n", err, remedy(err), dir)
+	}
+}

@@ -1,0 +1,272 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"io"
+	"io/fs"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func named(t *testing.T, s *Sweep, name string) Figure {
+	t.Helper()
+	var names []string
+	for _, f := range s.Figures() {
+		if f.Name == name {
+			return f
+		}
+		names = append(names, f.Name)
+	}
+	t.Fatalf("no figure %s in %v", name, names)
+	return Figure{}
+}
+
+func keyNames(f Figure) (names []string) {
+	for _, k := range f.Keys {
+		names = append(names, k.Name)
+	}
+	return names
+}
+
+// One figure per parameter that varies, and none for a parameter that follows from it (p_rounds is the square of d); what does not know the
+// parameter is level.
+func TestFigureOfEachParameter(t *testing.T) {
+	var names []string
+	for _, f := range learned(t, 40).Figures() {
+		names = append(names, f.Name)
+	}
+	if want := []string{"n-parities-d", "n-parities-epsilon", "curve-parities"}; !slices.Equal(names, want) {
+		t.Fatalf("figures %v, want %v", names, want)
+	}
+	f := named(t, learned(t, 40), "n-parities-epsilon")
+	if got := keyNames(f); !slices.Equal(got, []string{"d"}) {
+		t.Errorf("settings %v", got)
+	}
+	for _, s := range f.measured() {
+		if erm := f.Algorithms[s.Algorithm] == "baseline/erm"; s.Level != erm || len(s.Points) != 2 {
+			t.Errorf("%s: level %v, %d points", f.Algorithms[s.Algorithm], s.Level, len(s.Points))
+		}
+	}
+	p := f.measured()[0].Points[1]
+	if p.X != 1 || p.Y != 801 || p.Low != 534 || p.High != 801 || p.Open != "" || p.Cell != "0000000005" {
+		t.Errorf("point %+v", p)
+	}
+}
+
+// What zip pairs with a parameter is no setting of its own, and the figure says so.
+func TestPairedParameter(t *testing.T) {
+	s := learned(t, 10)
+	for _, r := range s.table.Rows {
+		r[s.table.at["margin"]] = 1 / float64(r[s.table.at["d"]].(int64))
+	}
+	f := named(t, s, "n-parities-d")
+	if got := keyNames(f); !slices.Equal(got, []string{"epsilon"}) || len(f.Notes) != 2 || f.Notes[0] != "Along a line also changes: margin." {
+		t.Errorf("settings %v, notes %q", got, f.Notes)
+	}
+}
+
+// Where many settings compete, the figure begins with one of them that has all algorithms.
+func TestChosenSetting(t *testing.T) {
+	for _, f := range learned(t, 2000).Figures() {
+		shown := 0
+		for _, s := range f.measured() {
+			shown += btoi(f.shown(s))
+		}
+		if all := len(f.measured()); shown != 10 || all < 100 {
+			t.Errorf("%s: %d of %d series are shown", f.Name, shown, all)
+		}
+	}
+}
+
+// A fitted line lies beside the cells that it is fitted to and no others.
+func TestFittedLine(t *testing.T) {
+	f := named(t, learned(t, 40), "n-parities-d")
+	lines := 0
+	for _, s := range f.Series {
+		if s.Mark != Fit {
+			continue
+		}
+		lines++
+		if s.Algorithm != 0 || s.Keys[0] != "0.5" {
+			t.Errorf("a line for %s, epsilon %s", f.Algorithms[s.Algorithm], s.Keys[0])
+		}
+		for _, p := range s.Points {
+			if want := 400 * p.X; math.Abs(p.Y-want) > 1e-9*want {
+				t.Errorf("%v at %v, want %v", p.Y, p.X, want)
+			}
+		}
+	}
+	if lines != 1 {
+		t.Errorf("%d fitted lines", lines)
+	}
+	for scale, want := range map[string]float64{"linear": 10 + 2*8, "log": 10 + 2*math.Log(8), "log-log": math.Exp(10) * 64} {
+		if p := fittedLine(scale, 2, 10, 1, 8); math.Abs(p[len(p)-1].Y-want) > 1e-9*want {
+			t.Errorf("%s: %v, want %v", scale, p[len(p)-1].Y, want)
+		}
+	}
+}
+
+// A bound far from what is measured is named and not drawn; a regret that is not above 0 stands at the lower edge.
+func TestEdges(t *testing.T) {
+	s := learned(t, 10)
+	for _, r := range s.table.Rows {
+		r[s.table.at["paper_n"]] = 4e12
+	}
+	f := named(t, s, "n-parities-d")
+	if f.has(Printed) || !f.has(Proved) || len(f.Notes) != 2 || !strings.Contains(f.Notes[0], "printed bound, up to 4T") {
+		t.Errorf("notes %q", f.Notes)
+	}
+	f = named(t, games(t), "regret-points-rounds")
+	if p := f.measured()[0].Points[0]; p.Y != f.Y.Low || !f.Y.Log || !strings.Contains(strings.Join(f.Notes, ""), "lower edge") {
+		t.Errorf("%+v on %+v, notes %q", p, f.Y, f.Notes)
+	}
+	f = named(t, undecided(t), "n-halfspace-d")
+	var open []string
+	for _, p := range f.measured()[0].Points {
+		open = append(open, p.Open)
+	}
+	if want := []string{"above_range", "undecided", "below_range"}; !slices.Equal(open, want) {
+		t.Errorf("open points %v, want %v", open, want)
+	}
+}
+
+// Ticks lie within their axis, ascend, are not crowded and differ in name.
+func TestTicks(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		low := rapid.Float64Range(1e-6, 1e6).Draw(t, "low")
+		high := low * rapid.Float64Range(1.01, 1e12).Draw(t, "ratio")
+		a := axis("x", []float64{low, high}, rapid.Bool().Draw(t, "log"), rapid.Bool().Draw(t, "exact"))
+		if len(a.Ticks) < 2 || len(a.Ticks) > 12 {
+			t.Fatalf("%d ticks on %+v", len(a.Ticks), a)
+		}
+		for i, tick := range a.Ticks {
+			if tick.At < a.Low || tick.At > a.High || i > 0 && (tick.At <= a.Ticks[i-1].At || tick.Label == a.Ticks[i-1].Label) {
+				t.Fatalf("tick %d of %+v", i, a)
+			}
+		}
+	})
+	for v, want := range map[float64]string{0: "0", 0.05: "0.05", 1500: "1500", 8192: "2^13", 65536: "2^16", 20000: "20k", 3e6: "3M", 1e16: "1e+16"} {
+		if got := tickLabel(v); got != want {
+			t.Errorf("%v is labelled %s, want %s", v, got, want)
+		}
+	}
+}
+
+// A figure is the same bytes each time, also on another day, and SVG stays XML whatever the names are.
+func TestFiguresSameBytes(t *testing.T) {
+	for _, s := range []*Sweep{learned(t, 10), games(t), undecided(t), hostile(t)} {
+		first, second := s.Figures(), s.Figures()
+		for i := range first {
+			for name, write := range map[string]func(*Figure, io.Writer) error{
+				"svg": func(f *Figure, w io.Writer) error { return f.SVG(w, 3.25) },
+				"pdf": func(f *Figure, w io.Writer) error { return f.PDF(w, 3.25) },
+				"vl.json": func(f *Figure, w io.Writer) error {
+					raw, err := f.VegaLite()
+					_, _ = w.Write(raw)
+					return err
+				},
+			} {
+				var a, b bytes.Buffer
+				if err := errors.Join(write(&first[i], &a), write(&second[i], &b)); err != nil {
+					t.Fatal(err)
+				}
+				if !bytes.Equal(a.Bytes(), b.Bytes()) || a.Len() < 1000 {
+					t.Errorf("%s.%s: %d bytes and %d bytes differ", first[i].Name, name, a.Len(), b.Len())
+				}
+				switch name {
+				case "svg":
+					d := xml.NewDecoder(&a)
+					for err := error(nil); !errors.Is(err, io.EOF); _, err = d.Token() {
+						if err != nil {
+							t.Fatalf("%s: %v", first[i].Name, err)
+						}
+					}
+				case "pdf":
+					if dates := regexp.MustCompile(`D:\d{14}`).FindAllString(a.String(), -1); !slices.Equal(slices.Compact(dates), []string{"D:20000101000000"}) {
+						t.Errorf("%s: dates %v", first[i].Name, dates)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Nothing from the data becomes markup: the attack is in the page many times, and never as written.
+func TestEscaped(t *testing.T) {
+	_, text := written(t, hostile(t))
+	text, _, _ = strings.Cut(text, "<script>") // the page's own code comes last
+	for _, bad := range []string{"<img", "alert(2)</script>"} {
+		if strings.Contains(text, bad) {
+			t.Errorf("the page holds %q", bad)
+		}
+	}
+	if n := strings.Count(text, "&lt;img src=x"); n < 50 {
+		t.Errorf("the attack is shown %d times", n)
+	}
+	_, rest, _ := strings.Cut(text, `id="charts">`)
+	raw, _, _ := strings.Cut(rest, "</script>")
+	if strings.ContainsAny(raw, "<>&\u2028") {
+		t.Error("the charts hold markup")
+	}
+	var charts []chart
+	if err := json.Unmarshal([]byte(raw), &charts); err != nil {
+		t.Fatal(err)
+	}
+	if got := charts[0].Algorithms[0]; got != strings.Join(strings.Fields(attack+"acme/one"), " ") {
+		t.Errorf("algorithm %q", got)
+	}
+	if outside := regexp.MustCompile(`(?:src|href)="(?:https?:)?//`).FindAllString(text, -1); outside != nil {
+		t.Errorf("the page refers to %q", outside)
+	}
+}
+
+// The page says what is not known, and how sure the rest is.
+func TestWords(t *testing.T) {
+	s := learned(t, 10)
+	s.manifest.Resolved.Measures = append(s.manifest.Resolved.Measures, struct {
+		Find *struct {
+			Confidence float64 `json:"confidence"`
+		} `json:"find"`
+	}{&struct {
+		Confidence float64 `json:"confidence"`
+	}{0.99}})
+	_, text := written(t, s)
+	for _, want := range []string{"10 of 10 cells are decided", "With confidence 99 % all brackets", "between 0.3333 and 0.3333 times the bound", "Nothing that this page knows of"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("learned: %q is missing", want)
+		}
+	}
+	_, text = written(t, undecided(t))
+	for _, want := range []string{
+		"0 of 5 cells are decided (others: 1 above range, 1 below range, 1 failed, 1 infeasible, 1 undecided).", "undecided: trials spent", "Privacy is not certified",
+		"No proved bound that is finite", "index out of range", "two different outcomes", "noise of these experiments is seeded",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("undecided: %q is missing", want)
+		}
+	}
+	_, text = written(t, games(t))
+	for _, want := range []string{"3 algorithms played 56 sequences in 7 settings", "In 6 of 6 settings with a proved bound", "Some trials failed"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("games: %q is missing", want)
+		}
+	}
+	empty := sweepOf(t, nil, nil, nil)
+	if _, text = written(t, empty); !strings.Contains(text, "The sweep has no cells.") || strings.Contains(text, "<h2 id=\"figures-title\"") {
+		t.Error("a sweep without cells")
+	}
+}
+
+func TestLoadWithoutResult(t *testing.T) {
+	if _, err := Load(t.TempDir()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,311 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"image/color"
+	"io"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgpdf"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+// textSize is that of the figures for papers, legends and ticks included.
+const textSize = vg.Length(7)
+
+// SVG writes the figure as SVG, width in inches. Its text names the font Liberation Sans, which is as wide as Arial and Helvetica, and
+// these where it is not installed.
+func (f *Figure) SVG(w io.Writer, width float64) error {
+	var b bytes.Buffer
+	c := vgsvg.New(f.size(width))
+	f.draw(draw.New(c))
+	if _, err := c.WriteTo(&b); err != nil {
+		return fmt.Errorf("write figure %s: %w", f.Name, err)
+	}
+	_, err := w.Write(bytes.ReplaceAll(b.Bytes(), []byte("font-family:Liberation Sans;"), []byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;")))
+	return err
+}
+
+// dates in a PDF, of the length of no, the date that stands in their place: the same figure is the same bytes at any time.
+var dates = regexp.MustCompile(`/(Creation|Mod)Date \(D:\d{14}\)`)
+
+// PDF writes the figure as PDF with its font embedded, width in inches.
+func (f *Figure) PDF(w io.Writer, width float64) error {
+	var b bytes.Buffer
+	c := vgpdf.New(f.size(width))
+	f.draw(draw.New(c))
+	if _, err := c.WriteTo(&b); err != nil {
+		return fmt.Errorf("write figure %s: %w", f.Name, err)
+	}
+	_, err := w.Write(dates.ReplaceAll(b.Bytes(), []byte("/${1}Date (D:20000101000000)")))
+	return err
+}
+
+// size is a figure's width and height: the plot is three quarters as high as wide, and the legend stands below it.
+func (f *Figure) size(inches float64) (width, height vg.Length) {
+	width = vg.Length(inches) * vg.Inch
+	return width, 0.72*width + f.legendHeight(width)
+}
+
+// entry is one line of the legend.
+type entry struct {
+	text string
+	draw func(c draw.Canvas)
+}
+
+const lineHeight = 1.35 * textSize
+
+// columns is how many entries of the legend stand beside each other.
+func (f *Figure) columns(width vg.Length) int {
+	longest := vg.Length(0)
+	for _, e := range f.entries() {
+		longest = max(longest, style().Width(e.text))
+	}
+	return max(1, int((width-4)/(longest+30)))
+}
+
+func (f *Figure) legendHeight(width vg.Length) vg.Length {
+	columns := f.columns(width)
+	return lineHeight*vg.Length((len(f.entries())+columns-1)/columns) + 4
+}
+
+func style() draw.TextStyle {
+	p := plot.New()
+	s := p.Legend.TextStyle
+	s.Font = font.Font{Typeface: "Liberation", Variant: "Sans", Size: textSize}
+	return s
+}
+
+func (f *Figure) draw(c draw.Canvas) {
+	p := f.plot()
+	legend := f.legendHeight(c.Max.X - c.Min.X)
+	p.Draw(draw.Crop(c, 2, -4, legend+2, -3))
+	columns := f.columns(c.Max.X - c.Min.X)
+	wide := (c.Max.X - c.Min.X - 4) / vg.Length(columns)
+	for i, e := range f.entries() {
+		x, y := c.Min.X+4+wide*vg.Length(i%columns), c.Min.Y+legend-lineHeight*vg.Length(i/columns+1)+2
+		e.draw(draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: x, Y: y}, Max: vg.Point{X: x + 18, Y: y + textSize}}})
+		c.FillText(style(), vg.Point{X: x + 22, Y: y + 0.15*textSize}, e.text)
+	}
+}
+
+// entries is the legend: the algorithms that are shown, and the marks where there are several.
+func (f *Figure) entries() (all []entry) {
+	for i, name := range f.Algorithms {
+		if slices.ContainsFunc(f.Series, func(s Series) bool { return s.Algorithm == i && f.shown(s) }) {
+			all = append(all, entry{name, func(c draw.Canvas) {
+				at := vg.Point{X: (c.Min.X + c.Max.X) / 2, Y: (c.Min.Y + c.Max.Y) / 2}
+				c.StrokeLine2(line(ink(i), 1, nil), c.Min.X, at.Y, c.Max.X, at.Y)
+				c.DrawGlyph(draw.GlyphStyle{Color: ink(i), Radius: 2, Shape: glyph{shape(i), false}}, at)
+			}})
+		}
+	}
+	for _, mark := range marks {
+		if mark == Measured || !f.has(mark) {
+			continue
+		}
+		all = append(all, entry{mark, func(c draw.Canvas) {
+			y := (c.Min.Y + c.Max.Y) / 2
+			if mark == Model {
+				c.StrokeLine2(line(pale(color.Black), 4, nil), c.Min.X, y, c.Max.X, y)
+			} else {
+				c.StrokeLine2(line(color.Black, 0.8, dashes[mark]), c.Min.X, y, c.Max.X, y)
+			}
+		}})
+	}
+	return all
+}
+
+// plot draws series in the order of marks last to first, so that what is measured lies on top.
+func (f *Figure) plot() *plot.Plot {
+	p := plot.New()
+	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = f.X.Low, f.X.High, f.Y.Low, f.Y.High
+	scale(&p.X, f.X)
+	scale(&p.Y, f.Y)
+	if f.X.Title == "" { // names stand along it
+		p.X.Tick.Label.Rotation, p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = math.Pi/6, draw.XRight, draw.YTop
+	}
+	grid := plotter.NewGrid()
+	grid.Vertical, grid.Horizontal = line(color.Gray{225}, 0.3, nil), line(color.Gray{225}, 0.3, nil)
+	p.Add(grid)
+	if f.Target > 0 {
+		p.Add(stroke([]Point{{X: f.X.Low, Y: f.Target}, {X: f.X.High, Y: f.Target}}, line(color.Gray{90}, 0.6, dashes[Proved])))
+	}
+	for _, s := range f.Series {
+		if !f.shown(s) && s.Mark == Measured && f.Kind != "curve" && !f.Loose {
+			p.Add(stroke(joined(s), line(faint(ink(s.Algorithm)), 0.4, nil)))
+		}
+	}
+	for _, mark := range slices.Backward(marks) {
+		for _, s := range f.Series {
+			if s.Mark == mark && f.shown(s) {
+				f.add(p, s)
+			}
+		}
+	}
+	return p
+}
+
+func (f *Figure) add(p *plot.Plot, s Series) {
+	c := ink(s.Algorithm)
+	switch {
+	case s.Mark == Model:
+		for _, q := range s.Points {
+			p.Add(stroke([]Point{{X: q.X, Y: q.Low}, {X: q.X, Y: q.High}}, line(pale(c), 4, nil)))
+		}
+		p.Add(points(s, draw.GlyphStyle{Color: c, Radius: 3.5, Shape: glyph{Model, false}}, func(Point) bool { return true }))
+		return
+	case f.Loose && s.Mark != Measured:
+		p.Add(points(s, draw.GlyphStyle{Color: c, Radius: 5.6, Shape: glyph{s.Mark, false}}, func(Point) bool { return true }))
+		return
+	case f.Kind == "curve":
+		p.Add(band(s.Points, faint(c)))
+	}
+	if !f.Loose {
+		p.Add(stroke(joined(s), line(c, 0.8, dashes[s.Mark])))
+	}
+	if s.Mark != Measured || s.Level {
+		return
+	}
+	for _, q := range s.Points {
+		if f.Kind != "curve" {
+			p.Add(stroke([]Point{{X: q.X, Y: q.Low}, {X: q.X, Y: q.High}}, line(c, 0.9, nil)))
+		}
+	}
+	p.Add(points(s, draw.GlyphStyle{Color: c, Radius: 2, Shape: glyph{shape(s.Algorithm), false}}, func(q Point) bool { return q.Open == "" }),
+		points(s, draw.GlyphStyle{Color: c, Radius: 2, Shape: glyph{shape(s.Algorithm), true}}, func(q Point) bool { return q.Open != "" }),
+		points(s, draw.GlyphStyle{Color: c, Radius: 4, Shape: glyph{"above_range", true}}, func(q Point) bool { return q.Open == "above_range" }),
+		points(s, draw.GlyphStyle{Color: c, Radius: 4, Shape: glyph{"below_range", true}}, func(q Point) bool { return q.Open == "below_range" }))
+}
+
+// joined is the points that a line goes through.
+func joined(s Series) []Point {
+	return slices.DeleteFunc(slices.Clone(s.Points), func(p Point) bool { return p.Open != "" })
+}
+
+func scale(to *plot.Axis, a Axis) {
+	s := style()
+	to.Label.Text, to.Label.TextStyle.Font = a.Title, s.Font
+	to.Tick.Label.Font = s.Font
+	to.LineStyle.Width, to.Tick.LineStyle.Width, to.Tick.Length, to.Padding, to.Label.Padding = 0.5, 0.5, 3, 0, 2
+	if a.Log {
+		to.Scale = plot.LogScale{}
+	}
+	ticks := make(plot.ConstantTicks, len(a.Ticks))
+	for i, t := range a.Ticks {
+		ticks[i] = plot.Tick{Value: t.At, Label: t.Label}
+	}
+	to.Tick.Marker = ticks
+}
+
+func ink(i int) color.Color {
+	v, _ := strconv.ParseUint(colour(i)[1:], 16, 32) // of the palette
+	return color.NRGBA{uint8(v >> 16), uint8(v >> 8), uint8(v), 255}
+}
+
+func pale(c color.Color) color.Color  { return alpha(c, 90) }
+func faint(c color.Color) color.Color { return alpha(c, 50) }
+
+func alpha(c color.Color, a uint8) color.Color {
+	n := color.NRGBAModel.Convert(c).(color.NRGBA)
+	n.A = a
+	return n
+}
+
+func line(c color.Color, width vg.Length, dash []float64) draw.LineStyle {
+	s := draw.LineStyle{Color: c, Width: width}
+	if len(dash) == 2 && dash[1] > 0 {
+		s.Dashes = []vg.Length{vg.Length(0.7 * dash[0]), vg.Length(0.7 * dash[1])}
+	}
+	return s
+}
+
+// drawn is points in the plotter's form, without those that have no place.
+func drawn(points []Point) (xy plotter.XYs) {
+	for _, p := range points {
+		if p.X == p.X && p.Y == p.Y {
+			xy = append(xy, plotter.XY{X: p.X, Y: p.Y})
+		}
+	}
+	return xy
+}
+
+func stroke(points []Point, s draw.LineStyle) plot.Plotter {
+	return &plotter.Line{XYs: drawn(points), LineStyle: s}
+}
+
+func points(s Series, style draw.GlyphStyle, which func(Point) bool) plot.Plotter {
+	return &plotter.Scatter{XYs: drawn(slices.DeleteFunc(slices.Clone(s.Points), func(p Point) bool { return !which(p) })), GlyphStyle: style}
+}
+
+// band is the area between the ends of the intervals.
+func band(points []Point, c color.Color) plot.Plotter {
+	var xy plotter.XYs
+	for _, p := range points {
+		xy = append(xy, plotter.XY{X: p.X, Y: p.Low})
+	}
+	for _, p := range slices.Backward(points) {
+		xy = append(xy, plotter.XY{X: p.X, Y: p.High})
+	}
+	return &plotter.Polygon{XYs: []plotter.XYs{xy}, Color: c}
+}
+
+// glyph is a point: one of shapes, hollow where it is open; a short stroke for a bound; or an arrow.
+type glyph struct {
+	name string
+	open bool
+}
+
+// outlines are the shapes but for the circle, within the unit square, and the strokes.
+var outlines = map[string][][2]float64{
+	"square": {{-1, -1}, {1, -1}, {1, 1}, {-1, 1}}, "diamond": {{0, -1.3}, {1.3, 0}, {0, 1.3}, {-1.3, 0}},
+	"triangle-up": {{-1.2, -1}, {1.2, -1}, {0, 1.2}}, "triangle-down": {{-1.2, 1}, {1.2, 1}, {0, -1.2}},
+	"triangle-right": {{-1, -1.2}, {1.2, 0}, {-1, 1.2}}, "triangle-left": {{1, -1.2}, {-1.2, 0}, {1, 1.2}},
+	"cross": {{-.4, -1.2}, {.4, -1.2}, {.4, -.4}, {1.2, -.4}, {1.2, .4}, {.4, .4}, {.4, 1.2}, {-.4, 1.2}, {-.4, .4}, {-1.2, .4}, {-1.2, -.4}, {-.4, -.4}},
+	Proved:  {{-1, 0}, {1, 0}}, Printed: {{-1, 0}, {1, 0}}, Model: {{-1, 0}, {1, 0}},
+	"above_range": {{0, .8}, {0, 2.4}, {-.5, 1.7}, {0, 2.4}, {.5, 1.7}}, "below_range": {{0, -.8}, {0, -2.4}, {-.5, -1.7}, {0, -2.4}, {.5, -1.7}},
+}
+
+// DrawGlyph implements draw.GlyphDrawer.
+func (g glyph) DrawGlyph(c *draw.Canvas, sty draw.GlyphStyle, at vg.Point) {
+	var path vg.Path
+	outline := outlines[g.name]
+	for i, o := range outline {
+		to := vg.Point{X: at.X + vg.Length(o[0])*sty.Radius, Y: at.Y + vg.Length(o[1])*sty.Radius}
+		if i == 0 {
+			path.Move(to)
+		} else {
+			path.Line(to)
+		}
+	}
+	if outline == nil {
+		path.Move(vg.Point{X: at.X + sty.Radius, Y: at.Y})
+		path.Arc(at, sty.Radius, 0, 2*math.Pi)
+	}
+	strokes := g.name == "above_range" || g.name == "below_range" || slices.Contains(marks, g.name)
+	if !strokes {
+		path.Close()
+	}
+	c.SetLineStyle(line(sty.Color, 0.8, dashes[g.name]))
+	switch {
+	case strokes:
+		c.Stroke(path)
+	case g.open:
+		c.SetColor(color.White)
+		c.Fill(path)
+		c.SetColor(sty.Color)
+		c.Stroke(path)
+	default:
+		c.SetColor(sty.Color)
+		c.Fill(path)
+	}
+}

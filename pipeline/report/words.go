@@ -1,0 +1,196 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// answer is what the sweep found, in sentences.
+func (s *Sweep) answer() []string {
+	if len(s.table.Rows) == 0 {
+		return []string{"The sweep has no cells."}
+	}
+	if s.online() {
+		return s.gamesAnswer()
+	}
+	algorithms, problems := map[string]bool{}, map[string]bool{}
+	count := map[string]int{}
+	var ratios []float64
+	broken := 0
+	for row := range s.table.Rows {
+		algorithms[s.table.text(row, "algorithm")] = true
+		problems[strings.Join([]string{s.table.text(row, "class"), s.table.text(row, "file"), s.table.text(row, "data")}, " ")] = true
+		count[s.table.text(row, "status")]++
+		ratios = append(ratios, s.table.number(row, "ratio"))
+		if low, theory := s.table.number(row, "n_low"), s.table.number(row, "theory_n"); low >= theory {
+			broken++
+		}
+	}
+	what := fmt.Sprintf("How many examples suffice? Measured for %s in %s on %s.", plural(len(algorithms), "algorithm", "algorithms"),
+		plural(len(s.table.Rows), "cell", "cells"), plural(len(problems), "concept class or population", "concept classes or populations"))
+	all := []string{what, s.decided(count)}
+	low, high, ratioed := span(ratios)
+	if ratioed > 0 {
+		all = append(all, fmt.Sprintf("Where a proved bound stands beside it (%s), n* is between %s and %s times the bound.", plural(ratioed, "cell", "cells"), text(round(low)), text(round(high))))
+	}
+	if broken > 0 {
+		all = append(all, fmt.Sprintf("In %s even n_low, shown insufficient, is at least the proved bound: the two contradict each other.", plural(broken, "cell", "cells")))
+	}
+	return all
+}
+
+// decided says how sure the brackets are.
+func (s *Sweep) decided(count map[string]int) string {
+	var parts []string
+	for status, n := range count {
+		if status != "decided" && status != "" {
+			parts = append(parts, fmt.Sprintf("%d %s", n, strings.ReplaceAll(status, "_", " ")))
+		}
+	}
+	slices.Sort(parts)
+	text := fmt.Sprintf("%d of %d cells are decided", count["decided"], len(s.table.Rows))
+	if len(parts) > 0 {
+		text += " (others: " + strings.Join(parts, ", ") + ")"
+	}
+	if count["decided"] == 0 {
+		return text + "."
+	}
+	return text + ": n_low examples were shown insufficient and n_high = n* sufficient. " + s.confidence()
+}
+
+// confidence is that of the whole table, where the sweep's searches all have the same.
+func (s *Sweep) confidence() string {
+	var all []float64
+	for _, m := range s.manifest.Resolved.Measures {
+		c := 0.95 // of a list of sample sizes
+		if m.Find != nil {
+			c = m.Find.Confidence
+		}
+		if !slices.Contains(all, c) {
+			all = append(all, c)
+		}
+	}
+	switch len(all) {
+	case 0:
+		return "The brackets hold all at once, with the confidence that the sweep file asks for."
+	case 1:
+		return fmt.Sprintf("With confidence %s all brackets of the table hold at once.", percent(all[0]))
+	}
+	return fmt.Sprintf("With confidence at least %s each grid's brackets hold at once.", percent(slices.Min(all)))
+}
+
+func (s *Sweep) gamesAnswer() []string {
+	algorithms := map[string]bool{}
+	sequences, within, bounded := 0.0, 0, 0
+	for row := range s.table.Rows {
+		algorithms[s.table.text(row, "algorithm")] = true
+		sequences += s.table.number(row, "trials")
+		if theory, mean := s.table.number(row, "theory_regret"), s.table.number(row, "regret_mean"); theory == theory && mean == mean {
+			bounded++
+			within += btoi(mean <= theory)
+		}
+	}
+	all := []string{fmt.Sprintf("How many mistakes, and how much regret? %s played %.0f sequences in %s.", plural(len(algorithms), "algorithm", "algorithms"), sequences,
+		plural(len(s.table.Rows), "setting", "settings"))}
+	all = append(all, "Each regret is a mean over sequences with its own 95 % confidence interval (Student); the intervals do not hold all at once.")
+	if bounded > 0 {
+		all = append(all, fmt.Sprintf("In %d of %s with a proved bound, the mean regret is at most the bound.", within, plural(bounded, "setting", "settings")))
+	}
+	return all
+}
+
+// unknown is one kind of thing that the sweep does not tell, with the cells that it concerns.
+type unknown struct {
+	Status, What string
+	Cells        []string // at most maxListed
+	More         int
+}
+
+// maxListed is the most cells that are named of one kind.
+const maxListed = 12
+
+func (s *Sweep) unknown() []unknown {
+	var all []unknown
+	at := map[string]int{}
+	note := func(row int, status, what string) {
+		i, ok := at[status+what]
+		if !ok {
+			i = len(all)
+			at[status+what] = i
+			all = append(all, unknown{Status: status, What: what})
+		}
+		if u := &all[i]; len(u.Cells) < maxListed {
+			u.Cells = append(u.Cells, s.table.text(row, "cell")+" "+s.table.text(row, "algorithm"))
+		} else {
+			u.More++
+		}
+	}
+	for row := range s.table.Rows {
+		if status := s.table.text(row, "status"); status != "decided" && status != "" {
+			note(row, status, s.why(row, status))
+		}
+	}
+	for row := range s.table.Rows {
+		if n := s.table.number(row, "failed"); n > 0 {
+			note(row, "", "Some trials failed: they count as no success.")
+		}
+		if s.table.text(row, "privacy") == "not certified" {
+			note(row, "", "Privacy is not certified: the budget is only what a paper prints, and nothing here is proved of it.")
+		}
+	}
+	theory := "theory_n"
+	if s.online() {
+		theory = "theory_regret"
+	}
+	for row := range s.table.Rows {
+		if s.table.value(row, theory) == nil {
+			note(row, "", "No proved bound that is finite is known here.")
+		}
+		if e := s.table.text(row, "evaluation"); e != "" && e != "exact" {
+			note(row, "", "Errors are not exact: each is measured on "+e+" fresh points.")
+		}
+	}
+	return all
+}
+
+// why is a status in words.
+func (s *Sweep) why(row int, status string) string {
+	if reason := s.table.text(row, "reason"); reason != "" {
+		return strings.ReplaceAll(status, "_", " ") + ": " + reason
+	}
+	switch status {
+	case "above_range":
+		return "above range: the largest sample size of the search was shown insufficient"
+	case "below_range":
+		return "below range: the smallest sample size of the search was shown sufficient"
+	}
+	return strings.ReplaceAll(status, "_", " ")
+}
+
+// failures is those of the last run, the first of each kind.
+func (s *Sweep) failures() []failure {
+	if n := len(s.manifest.Runs); n > 0 {
+		return s.manifest.Runs[n-1].Failures
+	}
+	return nil
+}
+
+func (s *Sweep) alarms() (all []string) {
+	for _, r := range s.manifest.Runs {
+		for _, a := range r.Alarms {
+			if !slices.Contains(all, a) {
+				all = append(all, a)
+			}
+		}
+	}
+	return all
+}
+
+// runNotes is what happened to plugins and jobs.
+func (s *Sweep) runNotes() (all []string) {
+	for _, r := range s.manifest.Runs {
+		all = append(all, r.Notes...)
+	}
+	return all[:min(len(all), 50)]
+}
