@@ -37,6 +37,7 @@ type cell struct {
 	done    bool              // counted as decided
 	place   int               // in the queue of cells that may want something; -1: not there
 	jobs    []*job            // handed out
+	fresh   bool              // this run has brought outcomes of it
 }
 
 // answer is what the algorithm says to one sample size: yes, not with this budget, or no.

@@ -29,6 +29,7 @@ type Config struct {
 	Progress   func(Progress)      // called about five times a second; nil: not
 	Log        *slog.Logger        // nil: silent
 	Facts      map[string]string   // about this run, for the manifest
+	Cache      *ledger.Cache       // of outcomes, across sweeps; nil: none
 
 	Healing time.Duration // how often jobs on the server are held against those that were handed out; 0: 1 s
 	Lease   time.Duration // beyond its predicted time, how long a job that the server does not have is waited for; 0: 30 s
@@ -104,6 +105,7 @@ type run struct {
 	unchecked bool // outcomes of other plugin files were not compared yet
 	working   string
 	notes     []string
+	cached    []string        // what went wrong with the cache: the first of it
 	alarms    map[string]bool // trials with two outcomes
 }
 
@@ -270,6 +272,9 @@ func (r *run) loop(ctx context.Context) error {
 	if err := r.recheck(ctx); err != nil {
 		return err
 	}
+	if err := r.fromCache(ctx); err != nil {
+		return err
+	}
 	tick := time.NewTicker(fsyncEvery)
 	defer tick.Stop()
 	healed, shown := time.Now(), time.Time{}
@@ -367,6 +372,8 @@ func (r *run) take(m *bus.Message) error {
 	r.unsynced = append(r.unsynced, m)
 	r.profile = verdict.Batch.Profile
 	r.record(c, verdict)
+	r.counts.trials += int64(len(verdict.New))
+	c.fresh = c.fresh || len(verdict.New) > 0
 	r.touch(c)
 	if r.bytes >= fsyncBytes {
 		return r.flush()
@@ -429,7 +436,6 @@ func (r *run) record(c *cell, v ledger.Verdict) {
 		}
 		c.Add(b.N, int(rep), c.outcome(b.Status[i], b.Error[i]))
 	}
-	r.counts.trials += int64(len(v.New))
 }
 
 // text is a column's value where the message has the column.

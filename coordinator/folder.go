@@ -40,6 +40,9 @@ type folderState struct {
 	// Compared are the digests of plugin files whose recorded outcomes agree with those of another one, by its digest.
 	Compared map[string]string `json:"compared,omitempty"`
 	Runs     int               `json:"runs"`
+	// File and Source are the path and the text of the sweep file that the last run was given.
+	File   string `json:"file,omitempty"`
+	Source []byte `json:"source,omitempty"`
 }
 
 const folderFormat = 1
@@ -89,6 +92,7 @@ func Claim(dir string, plan *pipeline.Plan, mode Mode) (*Folder, error) {
 	}
 	f.ID = f.state.ID
 	f.state.Name, f.state.Resolved = plan.Name, plan.Resolved
+	f.state.File, f.state.Source = plan.File, plan.Source
 	f.state.Runs++
 	if f.state.Compared == nil {
 		f.state.Compared = map[string]string{}

@@ -8,10 +8,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/shatterlab/shatter/pipeline"
-	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 )
@@ -43,7 +41,7 @@ type recorded struct {
 // record copies one row out of a batch, which is only lent.
 func record(c *cell, b *ledger.Batch, row int) recorded {
 	one := &ledger.Batch{
-		N: b.N, Digest: strings.Clone(b.Digest), Repetition: []int64{b.Repetition[row]}, Status: []uint8{b.Status[row]},
+		Cell: b.Cell, N: b.N, Digest: strings.Clone(b.Digest), Repetition: []int64{b.Repetition[row]}, Status: []uint8{b.Status[row]},
 		Error: []float64{b.Error[row]}, Metrics: slices.Clone(b.Metrics),
 	}
 	for _, v := range b.Values {
@@ -54,9 +52,6 @@ func record(c *cell, b *ledger.Batch, row int) recorded {
 	}
 	return recorded{c, one}
 }
-
-// recheckPrefix begins the names of jobs whose results are compared and not recorded.
-const recheckPrefix = "recheck-"
 
 // recheck compares outcomes that were made by other plugin files with what today's make of the same trials, before anything new is
 // run. With --redo they were dropped instead (in recover).
@@ -72,7 +67,7 @@ func (r *run) recheck(ctx context.Context) error {
 	}
 	if len(sample) > 0 {
 		r.note(fmt.Sprintf("plugin files have changed: %d recorded trials are run again and compared", len(sample)))
-		if err := r.runAgain(ctx, sample); err != nil {
+		if err := r.compareAgain(ctx, sample); err != nil {
 			return err
 		}
 	}
@@ -93,88 +88,26 @@ func (r *run) machine() error {
 	return nil
 }
 
-// runAgain has the trials of a sample run, each as a job of its own, and compares each with its record.
-func (r *run) runAgain(ctx context.Context, sample []recorded) error {
+// compareAgain runs the trials of a sample, each as a job of its own, and compares each with its record.
+func (r *run) compareAgain(ctx context.Context, sample []recorded) error {
 	waiting := map[string]recorded{}
+	var blocks []*again
 	for _, s := range sample {
-		waiting[s.cell.TrialID(s.batch.N, s.batch.Repetition[0])] = s
+		n, rep := s.batch.N, s.batch.Repetition[0]
+		waiting[s.cell.TrialID(n, rep)] = s
+		blocks = append(blocks, &again{cell: s.cell, block: estimate.Block{N: n, First: int(rep), Count: 1}})
 	}
-	tick := time.NewTicker(r.Healing)
-	defer tick.Stop()
-	quiet := 2 // looks at the server that found nothing of this sweep; with two in a row, what is missing is sent
-	for tries := 0; len(waiting) > 0; {
-		if quiet == 2 {
-			if tries++; tries > mostTries {
-				return fmt.Errorf("check recorded trials again: %d of %d never came back", len(waiting), len(sample))
-			}
-			if err := r.sendAgain(ctx, waiting, tries); err != nil {
-				return err
-			}
-			quiet = 0
+	return r.runAgain(ctx, blocks, r.profile, func(c *cell, b *ledger.Batch, row int) error {
+		id := c.TrialID(b.N, b.Repetition[row])
+		old := waiting[id]
+		if b.Status[row] == ledger.Lost {
+			return fmt.Errorf("check trial %s again: %s", id, text(b.Reason, row))
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-r.Workers:
-			return r.deserted(ctx)
-		case m := <-r.queue.Results():
-			quiet = 0
-			if err := r.compare(m, waiting); err != nil {
-				return err
-			}
-		case <-tick.C:
-			if err := r.flush(); err != nil {
-				return err
-			}
-			if state, err := r.queue.State(ctx); err == nil && state.Jobs+state.Results == 0 {
-				quiet++
-			} else {
-				quiet = 0
-			}
-		}
-	}
-	return nil
-}
-
-func (r *run) sendAgain(ctx context.Context, waiting map[string]recorded, tries int) error {
-	for i, trial := range slices.Sorted(maps.Keys(waiting)) {
-		s := waiting[trial]
-		b := estimate.Block{N: s.batch.N, First: int(s.batch.Repetition[0]), Count: 1}
-		if err := r.send(ctx, s.cell, fmt.Sprintf("%s%d-%d", recheckPrefix, tries, i), b); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// compare holds one result against what was recorded. Results that an earlier run left are taken as ever.
-func (r *run) compare(m *bus.Message, waiting map[string]recorded) error {
-	if m == nil || !strings.HasPrefix(m.ID, recheckPrefix) {
-		return r.take(m)
-	}
-	b, err := ledger.Decode(m.Data)
-	if err != nil || b.Sweep != r.Folder.ID || b.Profile != r.profile {
-		return m.Ack()
-	}
-	c, ok := r.byKey[b.Cell]
-	if !ok || b.Digest != r.Digests[c.Plugin] {
-		return m.Ack()
-	}
-	for i, rep := range b.Repetition {
-		id := c.TrialID(b.N, rep)
-		old, ok := waiting[id]
-		if !ok {
-			continue
-		}
-		delete(waiting, id)
-		if b.Status[i] == ledger.Lost {
-			return fmt.Errorf("check trial %s again: %s", id, text(b.Reason, i))
-		}
-		if diff := differs(old.batch, b, i); diff != "" {
+		if diff := differs(old.batch, b, row); diff != "" {
 			return &CodeError{Trial: id, Algorithm: c.As, Old: old.batch.Digest, New: b.Digest, Difference: diff}
 		}
-	}
-	return m.Ack()
+		return nil
+	})
 }
 
 // recheckSample draws, per algorithm and under the sweep's seed, the recorded trials to run again. olds are the plugin files that

@@ -164,15 +164,19 @@ func (r *run) send(ctx context.Context, c *cell, id string, b estimate.Block) er
 		Sweep: r.Folder.ID, ID: id, Cell: c.Cell, N: b.N, First: int64(b.First), Count: int64(b.Count),
 		Plugin: r.Digests[c.Plugin], Profile: r.profile,
 	}
-	data, err := message.Encode()
+	return r.queueJob(ctx, message)
+}
+
+func (r *run) queueJob(ctx context.Context, j pipeline.Job) error {
+	data, err := j.Encode()
 	if err != nil {
-		return fmt.Errorf("encode job %q: %w", id, err)
+		return fmt.Errorf("encode job %q: %w", j.ID, err)
 	}
-	if err := r.queue.Submit(ctx, id, data); err != nil {
+	if err := r.queue.Submit(ctx, j.ID, data); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return fmt.Errorf("queue job %q: %w", id, err)
+		return fmt.Errorf("queue job %q: %w", j.ID, err)
 	}
 	return nil
 }

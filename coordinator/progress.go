@@ -10,6 +10,7 @@ type Progress struct {
 	Cells, Decided int
 	Trials         int64         // outcomes of this run
 	Known          int64         // outcomes that the ledger had before
+	Served         int64         // outcomes from the cache
 	PerSecond      float64       // trials, since the start
 	Remaining      time.Duration // a guess; 0: none yet
 	Elapsed        time.Duration
@@ -29,6 +30,7 @@ type Failure struct {
 
 type counts struct {
 	known, trials int64
+	served        int64 // from the cache
 	failures      map[string]*Failure
 	idle          bool
 }
@@ -57,7 +59,7 @@ func (r *run) snapshot(now time.Time) Progress {
 	elapsed := now.Sub(r.began)
 	p := Progress{
 		Cells: len(r.cells), Decided: len(r.cells) - r.open,
-		Trials: r.counts.trials, Known: r.counts.known, Elapsed: elapsed,
+		Trials: r.counts.trials, Known: r.counts.known, Served: r.counts.served, Elapsed: elapsed,
 		PerSecond: float64(r.counts.trials) / max(elapsed.Seconds(), 1e-3),
 		Failed:    map[string]int64{}, Working: r.working, NoWorkers: r.counts.idle && len(r.jobs) > 0,
 	}

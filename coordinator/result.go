@@ -24,12 +24,14 @@ type Summary struct {
 	Digest       string // of the result files; empty when interrupted
 	Cells        int
 	Decided      int
-	Unfinished   int // undecided or failed cells
-	Trials       int64
+	Unfinished   int   // undecided or failed cells
+	Trials       int64 // that this run has brought
+	Served       int64 // outcomes that came from the cache
 	FailedTrials int64
 	Failures     []Failure // the first of each kind
 	Alarms       []string  // two outcomes of one trial
 	Interrupted  bool
+	Cache        []string // what went wrong with the cache
 }
 
 // finish writes the result files, where every cell is done, and the manifest in any case.
@@ -56,6 +58,8 @@ func (r *run) finish(interrupted bool) (*Summary, error) {
 			return nil, err
 		}
 	}
+	r.toCache()
+	s.Served, s.Cache = r.counts.served, r.cached
 	return s, r.writeManifest(s)
 }
 
@@ -245,6 +249,7 @@ type manifestRun struct {
 	Seconds     float64   `json:"seconds"`
 	Known       int64     `json:"trials_known"`
 	Trials      int64     `json:"trials_run"`
+	Served      int64     `json:"trials_served,omitempty"` // from the cache
 	Interrupted bool      `json:"interrupted,omitempty"`
 	Ledger      []string  `json:"ledger,omitempty"` // what was found on opening
 	Failures    []Failure `json:"failures,omitempty"`
@@ -261,7 +266,7 @@ func (r *run) writeManifest(s *Summary) error {
 	}
 	r.manifestPlugins(&m)
 	m.Runs = append(readRuns(path), manifestRun{
-		Began: r.began.UTC().Truncate(time.Second), Seconds: time.Since(r.began).Seconds(), Known: r.counts.known, Trials: r.counts.trials,
+		Began: r.began.UTC().Truncate(time.Second), Seconds: time.Since(r.began).Seconds(), Known: r.counts.known, Trials: r.counts.trials, Served: r.counts.served,
 		Interrupted: s.Interrupted, Ledger: Lines(r.Folder.Report), Failures: s.Failures, Alarms: s.Alarms, Notes: r.notes, GoVersion: runtime.Version(),
 	})
 	raw, err := json.MarshalIndent(m, "", "  ")

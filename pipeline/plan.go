@@ -13,6 +13,7 @@ type Plan struct {
 	Cells    []*Cell  // in the order of the tables
 	Fits     []Fit    // slopes to show: no cell depends on them, and no outcome
 	Source   []byte   // the sweep file as it was read
+	File     string   // its absolute path: relative paths in it start at its folder; empty: unknown
 	Resolved []byte   // canonical JSON of everything in the file that has meaning
 	Warnings []string // for people; nothing depends on them
 

@@ -205,7 +205,7 @@ func TestBadCommandLine(t *testing.T) {
 	}{
 		{"command", []string{"rnu"}, exitUsage, `unknown command "rnu" for "shatter", did you mean "run"?`},
 		{"inner command", []string{"plugin", "lsit"}, exitUsage, `did you mean "list"?`},
-		{"strange command", []string{"frobnicate"}, exitUsage, "there is check, class, plan, "},
+		{"strange command", []string{"frobnicate"}, exitUsage, "check, class, "},
 		{"flag", []string{"run", file, "--wokers", "2"}, exitUsage, `unknown flag: --wokers, did you mean "--workers"`},
 		{"no argument", []string{"run"}, exitUsage, "usage: shatter run FILE"},
 		{"two arguments", []string{"run", file, file}, exitUsage, "usage: shatter run FILE"},

@@ -43,18 +43,21 @@ func (d *display) opened(f *coordinator.Folder) {
 	}
 }
 
-func (d *display) show(p coordinator.Progress) {
+func (d *display) show(p coordinator.Progress) { d.line(func() string { return progressLine(p) }) }
+
+// line shows a line of progress, if it is time for one.
+func (d *display) line(text func() string) {
 	switch {
 	case d.quiet:
 	case d.terminal:
-		line := progressLine(p)
+		line := text()
 		if len(line) >= d.width {
 			line = line[:d.width-1]
 		}
 		fmt.Fprintf(d.w, "\r\x1b[K%s", line)
 	case time.Since(d.last) >= plainEvery:
 		d.last = time.Now()
-		fmt.Fprintln(d.w, progressLine(p))
+		fmt.Fprintln(d.w, text())
 	}
 }
 
@@ -72,6 +75,9 @@ func progressLine(p coordinator.Progress) string {
 	}
 	if p.Known > 0 {
 		parts[1] += fmt.Sprintf(" (+%d known)", p.Known)
+	}
+	if p.Served > 0 {
+		parts[1] += fmt.Sprintf(" (+%d from the cache)", p.Served)
 	}
 	switch {
 	case p.NoWorkers:

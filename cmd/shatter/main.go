@@ -26,7 +26,7 @@ const (
 	exitDone        = 0
 	exitUnfinished  = 1 // finished with failed or undecided cells, or ended by an error of this machine
 	exitUsage       = 2 // usage or invalid file
-	exitIntegrity   = 3 // two different outcomes of one trial
+	exitIntegrity   = 3 // two different outcomes of one trial, or a result that is not what its ledger and its trials give
 	exitConnection  = 4
 	exitChanged     = 5 // the file or the code changed since the sweep began
 	exitInterrupted = 130
@@ -93,8 +93,8 @@ func command(stdout, stderr io.Writer) *cobra.Command {
 the measured number of examples with a confidence bracket, beside the theory's.
 
 stdout is data, stderr is everything else. Exit codes: 0 done; 1 finished with failed or undecided cells;
-2 usage or invalid file; 3 two different outcomes of one trial; 4 no connection; 5 the sweep file or the code
-changed since the sweep began; 130 interrupted.`,
+2 usage or invalid file; 3 two different outcomes of one trial, or a result that does not verify; 4 no connection;
+5 the sweep file or the code changed since the sweep began; 130 interrupted.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       version(),
@@ -108,6 +108,7 @@ changed since the sweep began; 130 interrupted.`,
 		runCommand(), checkCommand(), planCommand(),
 		tableCommand(),
 		reportCommand(), plotCommand(),
+		trialCommand(), verifyCommand(), cacheCommand(),
 		workerCommand(),
 		pluginCommand(), classCommand(),
 		versionCommand(),

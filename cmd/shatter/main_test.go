@@ -18,6 +18,9 @@ func TestMain(m *testing.M) {
 	if slices.Equal(os.Args[1:], []string{"plugin", "serve"}) {
 		os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 	}
+	if err := os.Setenv("SHATTER_CACHE", "off"); err != nil { // tests that count trials run them
+		panic(err)
+	}
 	code := m.Run()
 	if built.dir != "" {
 		os.RemoveAll(built.dir)

@@ -17,7 +17,6 @@ import (
 // sweep is a sweep file that was understood, with the plugins that it uses. Close it.
 type sweep struct {
 	*pipeline.Plan
-	path    string
 	catalog *host.Catalog
 }
 
@@ -59,11 +58,23 @@ func load(ctx context.Context, path string) (*sweep, error) {
 	if err != nil {
 		return nil, usageError{fmt.Errorf("read sweep file: %w", err)}
 	}
+	s, err := understand(ctx, path, src, filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	if s.File, err = filepath.Abs(path); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// understand checks and resolves the text of a sweep file, whose relative paths start at dir.
+func understand(ctx context.Context, path string, src []byte, dir string) (*sweep, error) {
 	file, err := pipeline.Parse(path, src)
 	if err != nil {
 		return nil, invalid(err)
 	}
-	dir := filepath.Dir(path)
 	plugins, err := file.PluginPaths(dir)
 	if err != nil {
 		return nil, invalid(err)
@@ -77,7 +88,7 @@ func load(ctx context.Context, path string) (*sweep, error) {
 		c.Close()
 		return nil, invalid(err)
 	}
-	return &sweep{Plan: plan, path: path, catalog: c}, nil
+	return &sweep{Plan: plan, catalog: c}, nil
 }
 
 // invalid makes what is wrong with a sweep file, or with a plugin that it names, the user's to mend.

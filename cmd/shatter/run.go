@@ -19,6 +19,7 @@ import (
 	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/plugins/host"
 	"github.com/shatterlab/shatter/worker"
 )
@@ -28,6 +29,7 @@ const maxWorkers = 1024
 
 type runFlags struct {
 	out, server, credentials string
+	cache                    string
 	workers                  int
 	mode                     coordinator.Mode
 	quiet                    bool
@@ -53,6 +55,7 @@ running the same command again goes on where the last one ended, and repeats not
 	fs.BoolVar(&f.mode.Extend, "extend", false, "the sweep file has changed: keep the outcomes that still apply and run what is new")
 	fs.BoolVar(&f.mode.Fresh, "fresh", false, "set the old output folder aside and begin anew")
 	fs.BoolVar(&f.mode.Redo, "redo", false, "the code has changed: drop the outcomes of other plugin files and run them again")
+	fs.StringVar(&f.cache, "cache", "", cacheUsage)
 	fs.BoolVar(&f.quiet, "quiet", false, "no progress")
 	fs.Uint64Var(&f.jobSizes, "test-job-sizes", 0, "")
 	fs.BoolVar(&f.reverse, "test-reverse", false, "")
@@ -131,7 +134,10 @@ func (f *runFlags) execute(ctx context.Context, s *sweep, conn *bus.Conn, folder
 	}
 	cfg := coordinator.Config{
 		Folder: folder, Conn: conn, Slots: f.workers, Algorithms: s.catalog, Digests: digests,
-		Progress: d.show, Reverse: f.reverse, Facts: facts(s.path, f),
+		Progress: d.show, Reverse: f.reverse, Facts: facts(s.File, f),
+	}
+	if dir := cacheDir(f.cache); dir != "" {
+		cfg.Cache = &ledger.Cache{Dir: dir}
 	}
 	if f.jobSizes != 0 {
 		cfg.JobSizes = rand.New(rand.NewPCG(f.jobSizes, 0))
@@ -245,6 +251,12 @@ func (f *runFlags) report(c *cobra.Command, folder *coordinator.Folder, s *coord
 	}
 	for _, x := range s.Failures {
 		fmt.Fprintf(stderr, "shatter: %d trials ended with %q, the first is %s (%s): %s\n", x.Count, x.Kind, x.Trial, x.What, x.Reason)
+	}
+	for _, line := range s.Cache {
+		fmt.Fprintf(stderr, "shatter: %s\n", line)
+	}
+	if s.Served > 0 {
+		fmt.Fprintf(stderr, "%d trials were taken from the cache and %d run (--cache off runs all)\n", s.Served, s.Trials)
 	}
 	if s.Interrupted {
 		fmt.Fprintf(stderr, "shatter: interrupted with %d of %d cells decided; run the same command again to go on\n", s.Decided, s.Cells)

@@ -170,7 +170,7 @@ func Decode(msg []byte) (*Batch, error) {
 
 func (b *Batch) readMetadata(s dataset.Schema) error {
 	if v, _ := s.Get(metaVersion); v != schemas.OutcomeVersion {
-		return fmt.Errorf("it is of version %q, not %q: use workers and coordinator of the same release", v, schemas.OutcomeVersion)
+		return fmt.Errorf("%w: use workers and coordinator of the same release", &VersionError{"it", v, schemas.OutcomeVersion})
 	}
 	for key, to := range map[string]*string{metaSweep: &b.Sweep, metaDigest: &b.Digest, metaProfile: &b.Profile, metaWorker: &b.Worker} {
 		*to, _ = s.Get(key)
@@ -299,6 +299,11 @@ func (b *Batch) only(rows []int) *Batch {
 	if len(rows) == len(b.Repetition) {
 		return b
 	}
+	return b.Rows(rows)
+}
+
+// Rows is a copy with the given rows, in their order.
+func (b *Batch) Rows(rows []int) *Batch {
 	c := *b
 	c.Repetition, c.Status, c.Error = pick(b.Repetition, rows), pick(b.Status, rows), pick(b.Error, rows)
 	c.Kind, c.Reason = pick(b.Kind, rows), pick(b.Reason, rows)

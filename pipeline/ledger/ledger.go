@@ -7,7 +7,7 @@
 // coordinator fills plain rows.
 //
 // Batch is one message of a worker, Open and Ledger.Add the log, WriteResult the result files, ReadTable and Frame.Render the
-// way back to people.
+// way back to people. Read and CheckResult are for whoever doubts a result, Cache for outcomes that other sweeps can use.
 package ledger
 
 import (
@@ -33,6 +33,7 @@ type Ledger struct {
 	dir, sweep string
 	lock       *os.File
 	fileSize   int64 // maxFile, but in tests
+	readOnly   bool  // opened by Read
 
 	reading sync.RWMutex // held for writing while files are rewritten
 	syncing sync.Mutex   // held while the disk is waited for
@@ -58,6 +59,7 @@ type Report struct {
 	Torn      *Damage    // a frame that a crash cut short at the very end; it has been cut off
 	Damaged   []Damage   // elsewhere: skipped; outcomes in them are missing
 	Conflicts []Conflict // recorded earlier
+	Lost      []Loss     // trials that were lost and have no outcome: the last loss of each
 }
 
 // Damage is a part of a file of the log that cannot be read.
@@ -275,6 +277,10 @@ func readFrame(f *os.File, ref frameRef, buf []byte) (*Batch, error) {
 
 // Close syncs, and gives the folder's lock back. A second Close does nothing.
 func (l *Ledger) Close() error {
+	if l.readOnly {
+		l.closeFiles()
+		return nil
+	}
 	if l.lock == nil {
 		return nil
 	}

@@ -61,12 +61,13 @@ func (l *Ledger) load() (*Report, error) {
 	if err := l.openFiles(); err != nil {
 		return nil, err
 	}
-	r := &Report{}
+	r, lost := &Report{}, losses{}
 	for i := range l.files {
-		if err := l.loadFile(i, r); err != nil {
+		if err := l.loadFile(i, r, lost); err != nil {
 			return nil, err
 		}
 	}
+	r.Lost = lost.without(l.index)
 	l.dirty = len(l.files) > 0 // a process that was killed may have written more than it synced
 	for _, c := range l.index {
 		for _, p := range c.points {
@@ -76,8 +77,8 @@ func (l *Ledger) load() (*Report, error) {
 	return r, nil
 }
 
-// openFiles opens the log's files in order, and removes what an interrupted Drop left.
-func (l *Ledger) openFiles() error {
+// removeRests removes what an interrupted Drop left.
+func (l *Ledger) removeRests() error {
 	rests, err := filepath.Glob(filepath.Join(l.dir, "*.log.new"))
 	if err != nil {
 		return err
@@ -87,13 +88,25 @@ func (l *Ledger) openFiles() error {
 			return err
 		}
 	}
+	return nil
+}
+
+// openFiles opens the log's files in order.
+func (l *Ledger) openFiles() error {
+	mode := os.O_RDONLY
+	if !l.readOnly {
+		mode = os.O_RDWR
+		if err := l.removeRests(); err != nil {
+			return err
+		}
+	}
 	paths, err := filepath.Glob(filepath.Join(l.dir, "[0-9][0-9][0-9][0-9].log"))
 	if err != nil {
 		return err
 	}
 	slices.Sort(paths)
 	for _, path := range paths {
-		f, err := os.OpenFile(path, os.O_RDWR, 0)
+		f, err := os.OpenFile(path, mode, 0)
 		if err != nil {
 			return err
 		}
@@ -115,7 +128,7 @@ func (l *Ledger) closeFiles() {
 }
 
 // loadFile reads one file. Only the last one can have a torn tail: a file is synced before the next one is begun.
-func (l *Ledger) loadFile(i int, r *Report) error {
+func (l *Ledger) loadFile(i int, r *Report, lost losses) error {
 	file := l.files[i]
 	b, err := os.ReadFile(file.f.Name())
 	if err != nil {
@@ -126,12 +139,15 @@ func (l *Ledger) loadFile(i int, r *Report) error {
 		damage := Damage{file.f.Name(), int64(p.at), int64(p.end - p.at), p.reason}
 		switch {
 		case p.reason == "":
-			if err := l.loadFrame(i, p, r); err != nil {
+			if err := l.loadFrame(i, p, r, lost); err != nil {
 				return fmt.Errorf("read %q at %d: %w", file.f.Name(), p.at, err)
 			}
 			r.Frames++
 		case p.end == len(b) && i == len(l.files)-1:
 			r.Torn = &damage
+			if l.readOnly {
+				break
+			}
 			if err := file.cut(int64(p.at)); err != nil {
 				return err
 			}
@@ -149,13 +165,14 @@ func (f *logFile) cut(size int64) error {
 	return f.f.Truncate(size)
 }
 
-func (l *Ledger) loadFrame(file int, p piece, r *Report) error {
+func (l *Ledger) loadFrame(file int, p piece, r *Report, lost losses) error {
 	b, err := l.decode(p.msg)
 	if err != nil {
 		return err // its checksum is right: this is no damage but another release or another sweep
 	}
 	rest := hashRows(b)
 	v := l.index.judge(b, rest)
+	lost.add(v)
 	for _, c := range v.Conflicts {
 		if !l.known[c.identity()] {
 			l.known[c.identity()] = true

@@ -148,9 +148,8 @@ func readParquet(path string) (s *Sheet, err error) {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	version := f.MetaData().KeyValueMetadata().FindValue("shatter.result")
-	if version == nil || *version != schemas.ResultVersion {
-		return nil, fmt.Errorf("no result file of version %s", schemas.ResultVersion)
+	if err := checkVersion(f); err != nil {
+		return nil, err
 	}
 	r, err := pqarrow.NewFileReader(f, pqarrow.ArrowReadProperties{}, memory.DefaultAllocator)
 	if err != nil {
@@ -174,28 +173,39 @@ const maxShown = 1 << 26
 
 // readColumn reads one column on this goroutine: the library's ReadTable starts others, whose panics nobody can recover.
 func (s *Sheet) readColumn(r *pqarrow.FileReader, i int) error {
-	c, err := r.GetColumn(context.Background(), i)
+	c, values, err := columnValues(r, i, len(s.Rows))
 	if err != nil {
 		return err
 	}
-	defer c.Release()
-	data, err := c.NextBatch(int64(len(s.Rows)))
-	if err != nil {
-		return err
-	}
-	defer data.Release()
-	if data.Len() != len(s.Rows) {
-		return fmt.Errorf("%d values for %d rows", data.Len(), len(s.Rows))
-	}
-	s.Columns = append(s.Columns, schemas.Column{Name: c.Field().Name, Type: columnType(c.Field().Type)})
-	row := 0
-	for _, chunk := range data.Chunks() {
-		for j := range chunk.Len() {
-			s.Rows[row] = append(s.Rows[row], valueAt(chunk, j))
-			row++
-		}
+	s.Columns = append(s.Columns, c)
+	for row, v := range values {
+		s.Rows[row] = append(s.Rows[row], v)
 	}
 	return nil
+}
+
+// columnValues reads one column of a file with so many rows.
+func columnValues(r *pqarrow.FileReader, i, rows int) (schemas.Column, []any, error) {
+	c, err := r.GetColumn(context.Background(), i)
+	if err != nil {
+		return schemas.Column{}, nil, err
+	}
+	defer c.Release()
+	data, err := c.NextBatch(int64(rows))
+	if err != nil {
+		return schemas.Column{}, nil, err
+	}
+	defer data.Release()
+	if data.Len() != rows {
+		return schemas.Column{}, nil, fmt.Errorf("%d values for %d rows", data.Len(), rows)
+	}
+	values := make([]any, 0, rows)
+	for _, chunk := range data.Chunks() {
+		for j := range chunk.Len() {
+			values = append(values, valueAt(chunk, j))
+		}
+	}
+	return schemas.Column{Name: c.Field().Name, Type: columnType(c.Field().Type)}, values, nil
 }
 
 func columnType(t arrow.DataType) schemas.ColumnType {

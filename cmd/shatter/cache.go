@@ -1,0 +1,214 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/shatterlab/shatter/coordinator"
+	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+const cacheUsage = "folder where trials of other sweeps are found and left, or off (default: $SHATTER_CACHE, or shatter/trials in the user's cache folder)"
+
+// cacheDir is the folder of the cache of trials; empty: there is none.
+func cacheDir(flag string) string {
+	dir := cmp.Or(flag, os.Getenv("SHATTER_CACHE"))
+	if dir == "off" {
+		return ""
+	}
+	if dir != "" {
+		return dir
+	}
+	user, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(user, "shatter", "trials")
+}
+
+func cacheCommand() *cobra.Command {
+	var dir string
+	c := &cobra.Command{
+		Use: "cache", Short: "Look after the trials that are kept for other sweeps",
+		Long: `A trial is a function of the seed, its cell, n, its repetition and the plugin file, so a sweep need not run what another one has run.
+Runs leave their ok outcomes in the cache, and take from it what their ledger lacks: of the same seed and cell, made by the same
+plugin file under the same float profile. It is kept below 2 GiB; what was used longest ago goes first.`,
+	}
+	c.PersistentFlags().StringVar(&dir, "cache", "", cacheUsage)
+	open := func() (*ledger.Cache, error) {
+		if at := cacheDir(dir); at != "" {
+			return &ledger.Cache{Dir: at}, nil
+		}
+		return nil, usageError{errors.New("the cache is off; name its folder with --cache")}
+	}
+	c.AddCommand(cacheListCommand(open), cacheExplainCommand(open), cacheCollectCommand(open))
+	return c
+}
+
+func cacheListCommand(open func() (*ledger.Cache, error)) *cobra.Command {
+	var format string
+	c := &cobra.Command{
+		Use: "ls", Short: "List the cells in the cache, with their trials, bytes and last use", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if format != "table" && format != "json" {
+				return usageError{fmt.Errorf("-o %q: one of table, json is needed", format)}
+			}
+			cache, err := open()
+			if err != nil {
+				return err
+			}
+			entries, err := cache.List()
+			if err != nil {
+				return err
+			}
+			if format == "json" {
+				return writeJSON(c.OutOrStdout(), append([]ledger.CacheEntry{}, entries...))
+			}
+			return listCache(c.OutOrStdout(), cache.Dir, entries)
+		},
+	}
+	c.Flags().StringVarP(&format, "output", "o", "table", "format: table, json")
+	return c
+}
+
+func writeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+func listCache(w io.Writer, dir string, entries []ledger.CacheEntry) error {
+	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	if len(entries) > 0 {
+		fmt.Fprintln(tab, "cell\tseed\ttrials\tbytes\tlast used\twhat")
+	}
+	var trials, bytes int64
+	for _, e := range entries {
+		if e.Damaged > 0 {
+			e.What += fmt.Sprintf(" (%d damaged parts)", e.Damaged)
+		}
+		fmt.Fprintf(tab, "%s\t%d\t%d\t%d\t%s\t%s\n", e.Cell, e.Seed, e.Trials, e.Bytes, e.Used.Format("2006-01-02 15:04"), e.What)
+		trials, bytes = trials+e.Trials, bytes+e.Bytes
+	}
+	if err := tab.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "%d cells, %d trials, %d bytes in %s\n", len(entries), trials, bytes, dir)
+	return err
+}
+
+func cacheExplainCommand(open func() (*ledger.Cache, error)) *cobra.Command {
+	return &cobra.Command{
+		Use: "explain FILE", Short: "Say for each cell of a sweep file what the cache would give, and why not more", Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			cache, err := open()
+			if err != nil {
+				return err
+			}
+			s, err := load(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			digests, _, err := plugins(s)
+			if err != nil {
+				return err
+			}
+			cells, err := coordinator.ExplainCache(s.Plan, digests, cache)
+			if err != nil {
+				return err
+			}
+			var b strings.Builder
+			for _, e := range cells {
+				fmt.Fprintf(&b, "%s: %d trials", e.Cell, e.Trials)
+				if e.Trials > 0 {
+					fmt.Fprintf(&b, ", which took %s", e.Took.Round(time.Millisecond))
+				}
+				if e.Why != "" {
+					fmt.Fprintf(&b, "; not: %s", e.Why)
+				}
+				b.WriteByte('\n')
+			}
+			_, err = io.WriteString(c.OutOrStdout(), b.String())
+			return err
+		},
+	}
+}
+
+func cacheCollectCommand(open func() (*ledger.Cache, error)) *cobra.Command {
+	var older, to string
+	c := &cobra.Command{
+		Use: "gc", Short: "Remove what was used longest ago", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			cache, err := open()
+			if err != nil {
+				return err
+			}
+			age, err := parseAge(older)
+			if err != nil {
+				return usageError{err}
+			}
+			most, err := parseSize(to)
+			if err != nil {
+				return usageError{err}
+			}
+			before := time.Time{}
+			if age > 0 {
+				before = time.Now().Add(-age)
+			}
+			removed, err := cache.Trim(c.Context(), before, most)
+			var b strings.Builder
+			var bytes int64
+			for _, e := range removed {
+				fmt.Fprintf(&b, "removed %s, seed %d: %d bytes, last used %s\n", e.Cell, e.Seed, e.Bytes, e.Used.Format("2006-01-02 15:04"))
+				bytes += e.Bytes
+			}
+			fmt.Fprintf(&b, "%d cells with %d bytes removed from %s\n", len(removed), bytes, cache.Dir)
+			_, e := io.WriteString(c.OutOrStdout(), b.String())
+			return errors.Join(err, e)
+		},
+	}
+	c.Flags().StringVar(&older, "older", "", "remove what was not used for this time, like 30d or 12h")
+	c.Flags().StringVar(&to, "to", "2 GiB", "remove what was used longest ago until this size is left, like 1GB; 0: everything")
+	return c
+}
+
+// parseAge reads 30d or 12h; nothing is 0.
+func parseAge(s string) (time.Duration, error) {
+	if s == "" {
+		return 0, nil
+	}
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		if n, err := strconv.ParseFloat(days, 64); err == nil && n > 0 && n < 36500 {
+			return time.Duration(n * 24 * float64(time.Hour)), nil
+		}
+	} else if age, err := time.ParseDuration(s); err == nil && age > 0 {
+		return age, nil
+	}
+	return 0, fmt.Errorf("--older %q: a time like 30d or 12h is needed", s)
+}
+
+// parseSize reads 0, 1GB or 512 MiB.
+func parseSize(s string) (int64, error) {
+	if s == "0" {
+		return 0, nil
+	}
+	var b schemas.Bytes
+	if err := b.UnmarshalText([]byte(s)); err != nil {
+		return 0, fmt.Errorf("--to %q: a size like 512 MiB or 1GB, 1 MiB at least, or 0 is needed", s)
+	}
+	return int64(b), nil
+}

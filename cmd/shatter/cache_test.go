@@ -1,0 +1,203 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+type cacheRow struct {
+	Path, Cell, What string
+	Seed             uint64
+	Trials, Bytes    int64
+	Damaged          int
+}
+
+func cacheRows(t *testing.T, dir string) (rows []cacheRow) {
+	t.Helper()
+	out, errs, code := shatter(t, "cache", "ls", "--cache", dir, "-o", "json")
+	if err := json.Unmarshal([]byte(out), &rows); err != nil || code != 0 {
+		t.Fatalf("exit %d, %v: %s%s", code, err, out, errs)
+	}
+	return rows
+}
+
+// lastRun is what the manifest says of the last run.
+func lastRun(t *testing.T, dir string) (run struct {
+	Known  int64 `json:"trials_known"`
+	Run    int64 `json:"trials_run"`
+	Served int64 `json:"trials_served"`
+	Notes  []string
+}) {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
+	var m struct{ Runs []json.RawMessage }
+	if err != nil || json.Unmarshal(raw, &m) != nil || json.Unmarshal(m.Runs[len(m.Runs)-1], &run) != nil {
+		t.Fatalf("manifest: %v: %s", err, raw)
+	}
+	return run
+}
+
+// A sweep takes from the cache what others have run of it, and its bytes are the same.
+func TestCache(t *testing.T) {
+	long(t)
+	tmp := t.TempDir()
+	cache := filepath.Join(tmp, "cache")
+	small, find := verifySweep, strings.Replace(verifySweep, "n: [100, 200]\ntrials: 60", "n: {find: true, from: 16, to: 1e4, within: 1.5}", 1)
+	first := map[string]string{}
+	for name, text := range map[string]string{"small": small, "find": find} {
+		file := write(t, filepath.Join(tmp, name+".yaml"), text)
+		first[text] = digest(t, mustRun(t, file, filepath.Join(tmp, name), "--cache", filepath.Join(cache, name)))
+	}
+	for _, c := range []struct {
+		name, cache, sweep string
+		served             func(served, run int64) bool
+	}{
+		{"the same", "small", small, func(served, run int64) bool { return served == 240 && run == 0 }},
+		{"more", "small", strings.NewReplacer("epsilon: [1, 2]", "epsilon: [2, 4]", "trials: 60", "trials: 90").Replace(small),
+			func(served, run int64) bool { return served == 120 && run == 240 }},
+		{"a search", "find", find, func(served, run int64) bool { return served > 0 && run == 0 }},
+		{"more cells", "find", strings.Replace(find, "epsilon: [1, 2]", "epsilon: [2, 3]", 1), func(served, run int64) bool { return served > 0 && run > 0 }},
+		{"another seed", "small", strings.Replace(small, "seed: 3", "seed: 8", 1), func(served, run int64) bool { return served == 0 && run == 240 }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			file, dir := write(t, filepath.Join(t.TempDir(), "verify.yaml"), c.sweep), filepath.Join(t.TempDir(), "out")
+			errs := mustRun(t, file, dir, "--cache", filepath.Join(cache, c.cache))
+			run := lastRun(t, dir)
+			said := strings.Contains(errs, fmt.Sprintf("%d trials were taken from the cache and %d run", run.Served, run.Run))
+			if !c.served(run.Served, run.Run) || run.Known != 0 || said != (run.Served > 0) {
+				t.Errorf("%+v: %s", run, errs)
+			}
+			want := first[c.sweep]
+			if want == "" {
+				want = digest(t, mustRun(t, file, filepath.Join(t.TempDir(), "alone"), "--cache", "off"))
+			}
+			if got := digest(t, errs); got != want {
+				t.Errorf("digest %s with the cache, %s without", got, want)
+			}
+			if out, errs, code := shatter(t, "verify", dir); code != 0 {
+				t.Errorf("verify: exit %d: %s%s", code, out, errs)
+			}
+		})
+	}
+}
+
+// Explain says what is there and why not more; gc removes what is too old or too much; the cells are listed.
+func TestCacheCommands(t *testing.T) {
+	tmp := t.TempDir()
+	cache := filepath.Join(tmp, "cache")
+	t.Setenv("SHATTER_CACHE", cache)
+	file := write(t, filepath.Join(tmp, "verify.yaml"), verifySweep)
+	mustRun(t, file, filepath.Join(tmp, "out"))
+	out, errs, code := shatter(t, "cache", "ls")
+	if code != 0 || !strings.Contains(out, "2 cells, 240 trials, ") || !strings.Contains(out, "expmech/em on thresholds, needle, domain 256, epsilon 1") {
+		t.Errorf("ls: exit %d: %s%s", code, out, errs)
+	}
+	other := strings.NewReplacer("epsilon: [1, 2]", "epsilon: [2, 4]", "n: [100, 200]", "n: [200, 300]", "trials: 60", "trials: 40").Replace(verifySweep)
+	out, errs, code = shatter(t, "cache", "explain", write(t, filepath.Join(tmp, "other.yaml"), other))
+	for _, want := range []string{"epsilon 2: 40 trials, which took ", "; not: 80 of sample sizes or repetitions that the sweep does not have", "epsilon 4: 0 trials; not: nothing is there of this cell"} {
+		if code != 0 || !strings.Contains(out, want) {
+			t.Errorf("explain: exit %d, want %q: %s%s", code, want, out, errs)
+		}
+	}
+	out, _, _ = shatter(t, "cache", "explain", write(t, filepath.Join(tmp, "seed.yaml"), strings.Replace(verifySweep, "seed: 3", "seed: 4", 1)))
+	if !strings.Contains(out, "0 trials; not: nothing is there under seed 4, but under 3") {
+		t.Errorf("explain: %s", out)
+	}
+	for _, c := range [][]string{{"gc", "--older", "3"}, {"gc", "--older", "-1d"}, {"gc", "--to", "lots"}, {"gc", "--to", "5"}, {"ls", "-o", "xml"}, {"ls", "--cache", "off"}, {"explain", filepath.Join(tmp, "none")}, {"sl"}} {
+		if _, errs, code := shatter(t, append([]string{"cache"}, c...)...); code != exitUsage || errs == "" {
+			t.Errorf("%q: exit %d: %s", c, code, errs)
+		}
+	}
+	for _, c := range []struct {
+		args []string
+		want string
+		left int
+	}{{nil, "0 cells with 0 bytes removed", 2}, {[]string{"--older", "1d"}, "0 cells", 2}, {[]string{"--to", "0"}, "2 cells with ", 0}, {nil, "0 cells", 0}} {
+		out, errs, code := shatter(t, append([]string{"cache", "gc"}, c.args...)...)
+		if code != 0 || !strings.Contains(out, c.want) || len(cacheRows(t, cache)) != c.left {
+			t.Errorf("gc %q: exit %d: %s%s", c.args, code, out, errs)
+		}
+	}
+}
+
+// What is damaged is skipped, said and mended; an outcome that is not ok, and one of another plugin file, is not served; and a cache
+// that cannot be used is no error.
+func TestBadCache(t *testing.T) {
+	tmp := t.TempDir()
+	cache, file := filepath.Join(tmp, "cache"), write(t, filepath.Join(tmp, "verify.yaml"), verifySweep)
+	want := digest(t, mustRun(t, file, filepath.Join(tmp, "a"), "--cache", cache))
+	rows := cacheRows(t, cache)
+	change(t, rows[0].Path, flip(message))
+	change(t, rows[1].Path, func(raw []byte) []byte { return raw[:len(raw)-20] })
+	errs := mustRun(t, file, filepath.Join(tmp, "b"), "--cache", cache)
+	if run := lastRun(t, filepath.Join(tmp, "b")); digest(t, errs) != want || run.Served != 120 || run.Run != 120 || strings.Count(errs, "cache: a damaged part was skipped: ") != 2 {
+		t.Errorf("damaged: %+v: %s", run, errs)
+	}
+	for _, r := range cacheRows(t, cache) {
+		if r.Damaged > 0 || r.Trials != 120 {
+			t.Errorf("not mended: %+v", r)
+		}
+	}
+	if err := os.Rename(rows[0].Path, rows[1].Path); err != nil {
+		t.Fatal(err)
+	}
+	errs = mustRun(t, file, filepath.Join(tmp, "c"), "--cache", cache)
+	if run := lastRun(t, filepath.Join(tmp, "c")); digest(t, errs) != want || run.Served != 0 || !strings.Contains(errs, "it is of another cell or seed") {
+		t.Errorf("another cell's: %+v: %s", run, errs)
+	}
+	errs = mustRun(t, file, filepath.Join(tmp, "d"), "--cache", file)
+	if run := lastRun(t, filepath.Join(tmp, "d")); digest(t, errs) != want || run.Served != 0 || !strings.Contains(errs, "shatter: cache: ") {
+		t.Errorf("no folder: %+v: %s", run, errs)
+	}
+
+	plugin := filepath.Join(tmp, "plugin")
+	third := write(t, filepath.Join(tmp, "third.yaml"), fmt.Sprintf(thirdSweep, plugin, "{use: third/error, one_in: 4}", 100, 1))
+	raw, err := os.ReadFile(thirdparty(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, suffix := range []string{"", "", "another file"} {
+		os.Remove(plugin)
+		if err := os.WriteFile(plugin, append(raw, suffix...), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		dir := filepath.Join(tmp, fmt.Sprint("third", i))
+		_, errs, code := shatter(t, "run", third, "--out", dir, "--workers", "1", "--cache", cache)
+		ok, failed := int64(frame(t, dir, "curve")[0]["ok"].(float64)), int64(frame(t, dir, "curve")[0]["failed"].(float64))
+		run := lastRun(t, dir)
+		if code != exitUnfinished || failed == 0 || run.Served != []int64{0, ok, 0}[i] || run.Run != []int64{100, failed, 100}[i] {
+			t.Errorf("run %d: exit %d, %d ok, %d failed, %+v: %s", i, code, ok, failed, run, errs)
+		}
+	}
+	write(t, plugin, string(raw)+"a third file")
+	if out, errs, code := shatter(t, "cache", "explain", third, "--cache", cache); code != 0 || !strings.Contains(out, "by another plugin file (SHA-256 ") {
+		t.Errorf("explain: exit %d: %s%s", code, out, errs)
+	}
+}
+
+// Runs at the same time leave everything once.
+func TestCacheTogether(t *testing.T) {
+	tmp := t.TempDir()
+	cache, file := filepath.Join(tmp, "cache"), write(t, filepath.Join(tmp, "verify.yaml"), verifySweep)
+	var together sync.WaitGroup
+	codes := make([]int, 3)
+	for i := range codes {
+		together.Go(func() {
+			_, _, codes[i] = shatter(t, "run", file, "--out", filepath.Join(tmp, fmt.Sprint(i)), "--workers", "1", "--cache", cache)
+		})
+	}
+	together.Wait()
+	for _, r := range cacheRows(t, cache) {
+		if r.Trials != 120 || r.Damaged > 0 {
+			t.Errorf("%+v", r)
+		}
+	}
+	if fmt.Sprint(codes) != "[0 0 0]" {
+		t.Errorf("exits %v", codes)
+	}
+}

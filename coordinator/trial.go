@@ -1,0 +1,179 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/shatterlab/shatter/pipeline"
+	"github.com/shatterlab/shatter/pipeline/estimate"
+	"github.com/shatterlab/shatter/pipeline/ledger"
+)
+
+// Trial is one trial of a plan.
+type Trial struct {
+	Cell          *pipeline.Cell
+	N, Repetition int64
+}
+
+// FindTrial finds the trial that an ID names: cell/n/repetition, where cell is the first 10 hex digits of the cell's key. It may be any
+// that the cell can have, run or not.
+func FindTrial(plan *pipeline.Plan, id string) (*Trial, error) {
+	parts := strings.Split(id, "/")
+	if len(parts) != 3 {
+		return nil, fmt.Errorf("trial %q: an ID is cell/n/repetition, like %s", id, example(plan.Cells[0]))
+	}
+	t := &Trial{}
+	var known []string
+	for _, c := range plan.Cells {
+		known = append(known, c.Key.Short())
+		if c.Key.Short() == strings.ToLower(parts[0]) {
+			t.Cell = c
+		}
+	}
+	if t.Cell == nil {
+		return nil, fmt.Errorf("trial %q: the sweep has no cell %q%s", id, parts[0], pipeline.DidYouMean(parts[0], known))
+	}
+	var errs [2]error
+	t.N, errs[0] = strconv.ParseInt(parts[1], 10, 64)
+	t.Repetition, errs[1] = strconv.ParseInt(parts[2], 10, 64)
+	if errors.Join(errs[:]...) != nil {
+		return nil, fmt.Errorf("trial %q: n and repetition are whole numbers, as in %s", id, example(t.Cell))
+	}
+	return t, t.check(id)
+}
+
+func example(c *pipeline.Cell) string {
+	if c.Find != nil {
+		return c.TrialID(c.Find.From, 0)
+	}
+	return c.TrialID(c.N[0], 0)
+}
+
+// check refuses what the cell cannot have.
+func (t *Trial) check(id string) error {
+	c, most := t.Cell, t.Cell.MaxTrials
+	if c.Find == nil {
+		most = int64(c.Trials)
+	}
+	switch {
+	case c.Find == nil && !slices.Contains(c.N, t.N):
+		return fmt.Errorf("trial %q: the cell has n = %s, not %d", id, numbers(c.N), t.N)
+	case c.Find != nil && (t.N < c.Find.From || t.N > c.Find.To):
+		return fmt.Errorf("trial %q: the cell has n from %d to %d, not %d", id, c.Find.From, c.Find.To, t.N)
+	case t.Repetition < 0 || t.Repetition >= most:
+		return fmt.Errorf("trial %q: the cell has repetitions 0 to %d at each n, not %d", id, most-1, t.Repetition)
+	}
+	return nil
+}
+
+func numbers(list []int64) string {
+	var text []string
+	for _, n := range list {
+		text = append(text, strconv.FormatInt(n, 10))
+	}
+	return strings.Join(text, ", ")
+}
+
+// Outcome is one outcome of a trial as a worker gave it.
+type Outcome struct {
+	Status  string             `json:"status"`            // ok, failed, lost
+	Kind    string             `json:"kind,omitempty"`    // what went wrong: crash, error, panic, ...
+	Reason  string             `json:"reason,omitempty"`  // the same for people, with the last lines of stderr of a process that ended
+	Error   *float64           `json:"error"`             // null: none
+	Success *bool              `json:"success"`           // null: the task knows none
+	Metrics map[string]float64 `json:"metrics"`           // that were reported
+	Seconds *float64           `json:"seconds,omitempty"` // known where the trial was run alone
+	Worker  string             `json:"worker"`
+	Digest  string             `json:"digest"` // SHA-256 of the plugin file
+	Profile string             `json:"profile"`
+}
+
+// Comparison is a trial's outcome now, and the recorded one.
+type Comparison struct {
+	Trial      string   `json:"trial"`
+	What       string   `json:"what"` // algorithm and problem, in words
+	Outcome    *Outcome `json:"outcome"`
+	Recorded   *Outcome `json:"recorded"` // null: none
+	Equal      *bool    `json:"equal"`    // to the last bit; null: there is nothing to compare
+	Difference string   `json:"difference,omitempty"`
+}
+
+// RefusedError says that the algorithm takes no sample of that size.
+type RefusedError struct{ Trial, Reason string }
+
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("trial %s is never run: the algorithm refuses its n: %s", e.Trial, e.Reason)
+}
+
+// RunTrial runs one trial alone and compares it with its record, which it leaves as it is. It needs Folder, Conn, Algorithms, Digests and
+// Workers.
+func RunTrial(ctx context.Context, cfg Config, t *Trial) (*Comparison, error) {
+	r, err := newReading(cfg)
+	if err != nil {
+		return nil, err
+	}
+	c := r.byKey[t.Cell.Key]
+	out := &Comparison{Trial: c.TrialID(t.N, t.Repetition), What: c.words()}
+	if err := r.accepted(ctx, c, t.N, out.Trial); err != nil {
+		return nil, err
+	}
+	old, err := r.ledger.Trial(c.Key, t.N, t.Repetition)
+	if err != nil {
+		return nil, err
+	}
+	if old != nil {
+		out.Recorded = outcomeOf(c, old, 0)
+	}
+	blocks := []*again{{cell: c, block: estimate.Block{N: t.N, First: int(t.Repetition), Count: 1}}}
+	err = r.coordinated(ctx, func() error {
+		return r.runAgain(ctx, blocks, pipeline.FloatProfile(), func(c *cell, b *ledger.Batch, row int) error {
+			out.Outcome = outcomeOf(c, b, row)
+			out.Outcome.Seconds = &b.Seconds
+			if old != nil && b.Status[row] != ledger.Lost {
+				out.Difference = differs(old, b, row)
+				equal := out.Difference == ""
+				out.Equal = &equal
+			}
+			return nil
+		})
+	})
+	return out, err
+}
+
+// accepted asks the algorithm about the sample size, as a run does.
+func (r *run) accepted(ctx context.Context, c *cell, n int64, trial string) error {
+	res, err := r.Algorithms.Check(ctx, c.Plugin, c.Setting(n))
+	if err != nil {
+		return fmt.Errorf("check %s at n = %d: %w", c.As, n, err)
+	}
+	if res.Refusal == nil {
+		return nil
+	}
+	return &RefusedError{trial, res.Refusal.GetMessage()}
+}
+
+func outcomeOf(c *cell, b *ledger.Batch, row int) *Outcome {
+	o := &Outcome{
+		Status: [...]string{ledger.OK: "ok", ledger.Failed: "failed", ledger.Lost: "lost"}[b.Status[row]],
+		Kind:   strings.Clone(text(b.Kind, row)), Reason: strings.Clone(text(b.Reason, row)), Metrics: map[string]float64{},
+		Worker: strings.Clone(b.Worker), Digest: strings.Clone(b.Digest), Profile: strings.Clone(b.Profile),
+	}
+	if e := b.Error[row]; !math.IsNaN(e) {
+		o.Error = &e
+	}
+	if !c.Online() && b.Status[row] != ledger.Lost {
+		success := ledger.Success(b.Status[row], b.Error[row], c.Above, c.Alpha)
+		o.Success = &success
+	}
+	for i, name := range b.Metrics {
+		if v := b.Values[i][row]; !math.IsNaN(v) {
+			o.Metrics[name] = v
+		}
+	}
+	return o
+}

@@ -1,0 +1,110 @@
+package ledger
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Read opens the ledger in the folder dir for reading alone: without its lock, so that a run may be at work in it, and without changing
+// a byte. A torn tail is reported and stays; Add of something new, and Drop, fail.
+func Read(dir, sweep string) (*Ledger, *Report, error) {
+	l := &Ledger{dir: dir, sweep: sweep, fileSize: maxFile, readOnly: true}
+	report, err := l.load()
+	if err != nil {
+		l.closeFiles()
+		return nil, nil, fmt.Errorf("read ledger %q: %w", dir, err)
+	}
+	l.dirty, l.broken = false, errors.New("it is open for reading alone")
+	return l, report, nil
+}
+
+// VersionError says that something was written by another version of the format.
+type VersionError struct{ What, Found, Want string }
+
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("%s is of version %q of its format, not %q", e.What, e.Found, e.Want)
+}
+
+// Loss is a trial that a machine lost.
+type Loss struct {
+	Cell          [32]byte
+	N, Repetition int64
+	Reason        string
+}
+
+// losses is the last reason of every lost trial.
+type losses map[Loss]string
+
+func (l losses) add(v Verdict) {
+	for _, i := range v.Lost {
+		reason := ""
+		if v.Batch.Reason != nil {
+			reason = strings.Clone(v.Batch.Reason[i])
+		}
+		l[Loss{Cell: v.Batch.Cell, N: v.Batch.N, Repetition: v.Batch.Repetition[i]}] = reason
+	}
+}
+
+// without is the losses of trials that have no outcome, in order.
+func (l losses) without(known index) []Loss {
+	var all []Loss
+	for x, reason := range l {
+		p := known.page(x.Cell, x.N, x.Repetition)
+		if p == nil || p.state[x.Repetition%pageRows] == 0 {
+			x.Reason = reason
+			all = append(all, x)
+		}
+	}
+	slices.SortFunc(all, func(a, b Loss) int {
+		return cmp.Or(bytes.Compare(a.Cell[:], b.Cell[:]), cmp.Compare(a.N, b.N), cmp.Compare(a.Repetition, b.Repetition))
+	})
+	return all
+}
+
+// Compare holds the rows of a batch against what is known, bit for bit, and records nothing.
+func (l *Ledger) Compare(b *Batch) Verdict {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.index.judge(b, hashRows(b))
+}
+
+// Trial reads the outcome of one trial that counts: a batch of one row with all that its message said. It is nil where there is none.
+func (l *Ledger) Trial(cell [32]byte, n, repetition int64) (*Batch, error) {
+	l.reading.RLock()
+	defer l.reading.RUnlock()
+	l.mu.Lock()
+	p := l.index.page(cell, n, repetition)
+	if p == nil || p.state[repetition%pageRows] == 0 {
+		l.mu.Unlock()
+		return nil, nil
+	}
+	ref := l.index[cell].frames[p.owner[repetition%pageRows]]
+	f := l.files[ref.file].f
+	l.mu.Unlock()
+	b, err := readFrame(f, ref, make([]byte, frameSize(int(ref.length))))
+	if err != nil {
+		return nil, fmt.Errorf("read %q at %d: %w", f.Name(), ref.at, err)
+	}
+	i, ok := slices.BinarySearch(b.Repetition, repetition)
+	if !ok {
+		return nil, fmt.Errorf("read %q at %d: repetition %d is not there", f.Name(), ref.at, repetition)
+	}
+	return b.only([]int{i}), nil
+}
+
+// Counts is the number of outcomes of a cell by sample size.
+func (l *Ledger) Counts(cell [32]byte) map[int64]int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	counts := map[int64]int64{}
+	if c := l.index[cell]; c != nil {
+		for n, p := range c.points {
+			counts[n] = p.rows
+		}
+	}
+	return counts
+}
