@@ -16,6 +16,8 @@ type decider interface {
 	// Want gives the blocks needed now, Guess up to k further ones that will probably follow.
 	Want() []estimate.Block
 	Guess(k int) []estimate.Block
+	// Left gives the blocks that will probably still be read, from repetition 0 on: how many, not which.
+	Left() []estimate.Block
 	Add(n int64, rep int, o estimate.Outcome)
 	Lost(n int64, rep int, reason string)
 	Infeasible(n int64, reason string)
@@ -38,6 +40,8 @@ type cell struct {
 	place   int               // in the queue of cells that may want something; -1: not there
 	jobs    []*job            // handed out
 	fresh   bool              // this run has brought outcomes of it
+	fed     int64             // outcomes that the decider was given
+	outlook outlook           // what is probably left
 }
 
 // answer is what the algorithm says to one sample size: yes, not with this budget, or no.
@@ -51,6 +55,7 @@ type sizing struct {
 	out     bitset // repetitions that are handed out and have not come back
 	seconds float64
 	trials  int64 // that took these seconds
+	have    int64 // outcomes
 }
 
 func newCell(c *pipeline.Cell, index, cells int) (*cell, error) {
@@ -65,10 +70,15 @@ func newDecider(c *pipeline.Cell, cells int) (decider, error) {
 	if c.Find == nil {
 		return newList(c, cells), nil
 	}
-	return estimate.NewSearch(estimate.Find{
+	return estimate.NewSearch(searchOf(c, cells))
+}
+
+// searchOf is what the search of a cell looks for.
+func searchOf(c *pipeline.Cell, cells int) estimate.Find {
+	return estimate.Find{
 		From: c.Find.From, To: c.Find.To, Within: c.Find.Within, Confidence: c.Find.Confidence,
 		Target: 1 - c.Beta, Cells: cells, MaxTrials: c.MaxTrials,
-	})
+	}
 }
 
 // has reports whether the cell can have the trials up to a repetition of a sample size.
@@ -110,6 +120,13 @@ func (c *cell) secondsPerTrial(n int64) float64 {
 	return best
 }
 
+// feed gives the decider an outcome.
+func (c *cell) feed(n, rep int64, o estimate.Outcome) {
+	c.fed++
+	c.size(n).have++
+	c.Add(n, int(rep), o)
+}
+
 // free cuts a wanted block to its first run of repetitions that nobody has or works on.
 func (c *cell) free(b estimate.Block) (estimate.Block, bool) {
 	taken := c.size(b.N).taken
@@ -135,7 +152,7 @@ func (c *cell) next(blocks []estimate.Block) (estimate.Block, bool) {
 // complete, whatever it shows.
 func (c *cell) finished(status string) bool {
 	if l, ok := c.decider.(*list); ok {
-		return status != estimate.StatusFailed && l.lost() == 0
+		return status != estimate.StatusFailed && l.lost() == 0 && l.Done()
 	}
 	return status != estimate.StatusFailed && status != estimate.StatusUndecided
 }

@@ -30,6 +30,7 @@ type Config struct {
 	Log        *slog.Logger        // nil: silent
 	Facts      map[string]string   // about this run, for the manifest
 	Cache      *ledger.Cache       // of outcomes, across sweeps; nil: none
+	Budget     Budget              // what this run may spend; zero: all that it takes
 
 	Healing time.Duration // how often jobs on the server are held against those that were handed out; 0: 1 s
 	Lease   time.Duration // beyond its predicted time, how long a job that the server does not have is waited for; 0: 30 s
@@ -49,10 +50,7 @@ const (
 // Run brings the sweep to its end, or as far as ctx allows, and writes the result files when it is there. What was done is in
 // the folder's ledger whatever happens. That ctx ends is no error.
 func Run(ctx context.Context, c Config) (*Summary, error) {
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
-	c.Healing, c.Lease = cmp.Or(c.Healing, time.Second), cmp.Or(c.Lease, 30*time.Second)
+	c.defaults()
 	r, err := newRun(c)
 	if err != nil {
 		return nil, err
@@ -64,6 +62,13 @@ func Run(ctx context.Context, c Config) (*Summary, error) {
 		return nil, err
 	}
 	return r.finish(ctx.Err() != nil)
+}
+
+func (c *Config) defaults() {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	c.Healing, c.Lease = cmp.Or(c.Healing, time.Second), cmp.Or(c.Lease, 30*time.Second)
 }
 
 // ended reports whether an error only says that ctx has ended.
@@ -107,12 +112,17 @@ type run struct {
 	notes     []string
 	cached    []string        // what went wrong with the cache: the first of it
 	alarms    map[string]bool // trials with two outcomes
+	pace      pace
+	forecasts forecaster
+	handed    int64 // trials that this run has handed out
+	spent     bool  // the budget is
 }
 
 func newRun(c Config) (*run, error) {
 	r := &run{
 		Config: c, ledger: c.Folder.Ledger, byKey: map[pipeline.Key]*cell{}, jobs: map[string]*job{}, slots: max(1, c.Slots),
 		began: time.Now(), counts: newCounts(), open: len(c.Folder.Plan.Cells), unchecked: true, alarms: map[string]bool{},
+		forecasts: forecaster{},
 	}
 	for i, pc := range c.Folder.Plan.Cells {
 		cell, err := newCell(pc, i, len(c.Folder.Plan.Cells))
@@ -136,7 +146,7 @@ func (r *run) recover(ctx context.Context) error {
 		for _, n := range r.ledger.Sizes(c.Key) {
 			for o := range r.ledger.Outcomes(c.Key, n) {
 				c.size(n).taken.set(o.Repetition)
-				c.Add(n, int(o.Repetition), c.outcome(o.Status, o.Error))
+				c.feed(n, o.Repetition, c.outcome(o.Status, o.Error))
 				r.counts.known++
 				c.trials++
 			}
@@ -285,12 +295,16 @@ func (r *run) loop(ctx context.Context) error {
 		if now := time.Now(); r.Progress != nil && (r.open == 0 || now.Sub(shown) > 200*time.Millisecond) {
 			shown = now
 			r.Progress(r.snapshot(now))
+			r.pace.paused += time.Since(now)
 		}
 		if r.open == 0 {
 			return nil
 		}
 		if err := r.dispatch(ctx); err != nil {
 			return err
+		}
+		if r.spent && len(r.jobs) == 0 {
+			return nil
 		}
 		if err := r.event(ctx, tick.C, &healed); err != nil {
 			return err
@@ -373,6 +387,7 @@ func (r *run) take(m *bus.Message) error {
 	r.profile = verdict.Batch.Profile
 	r.record(c, verdict)
 	r.counts.trials += int64(len(verdict.New))
+	r.counts.seconds += verdict.Batch.Seconds
 	c.fresh = c.fresh || len(verdict.New) > 0
 	r.touch(c)
 	if r.bytes >= fsyncBytes {
@@ -434,7 +449,7 @@ func (r *run) record(c *cell, v ledger.Verdict) {
 		if b.Status[i] == ledger.Failed {
 			r.counts.failure(c, b.N, rep, text(b.Kind, i), text(b.Reason, i))
 		}
-		c.Add(b.N, int(rep), c.outcome(b.Status[i], b.Error[i]))
+		c.feed(b.N, rep, c.outcome(b.Status[i], b.Error[i]))
 	}
 }
 

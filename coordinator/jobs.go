@@ -44,18 +44,22 @@ type job struct {
 // dispatch keeps as many jobs queued as slots will take soon: wanted work first, cells with the least progress first, and
 // guesses only where a slot would idle.
 func (r *run) dispatch(ctx context.Context) error {
+	r.spent = false
 	for len(r.jobs) < 2*r.slots {
 		c, b, ok := r.wanted()
 		if !ok {
 			break
+		}
+		if b, r.spent = r.afford(c, b); r.spent {
+			return nil
 		}
 		if err := r.submit(ctx, c, r.widen(c, b), 1); err != nil {
 			return err
 		}
 	}
 	for _, c := range r.cells {
-		if len(r.jobs) >= r.slots {
-			return nil
+		if len(r.jobs) >= r.slots || r.Budget.Given() {
+			break
 		}
 		if err := r.guess(ctx, c); err != nil {
 			return err
@@ -124,7 +128,7 @@ func (r *run) cut(c *cell, b estimate.Block) estimate.Block {
 // widen lets a job that would be too short to be worth its carriage run on into repetitions that will probably be needed next.
 func (r *run) widen(c *cell, b estimate.Block) estimate.Block {
 	t := c.secondsPerTrial(b.N)
-	if c.Find == nil || t == 0 || r.JobSizes != nil {
+	if c.Find == nil || t == 0 || r.JobSizes != nil || r.Budget.Given() {
 		return b
 	}
 	least, _ := c.aims()
@@ -150,6 +154,9 @@ func (r *run) submit(ctx context.Context, c *cell, b estimate.Block, tries int) 
 		size.out.set(int64(b.First + i))
 	}
 	c.trials += int64(b.Count)
+	if tries == 1 {
+		r.handed += int64(b.Count)
+	}
 	r.jobs[j.id] = j
 	c.jobs = append(c.jobs, j)
 	r.working = fmt.Sprintf("%s, n = %d", c.words(), b.N)

@@ -31,7 +31,9 @@ type Summary struct {
 	Failures     []Failure // the first of each kind
 	Alarms       []string  // two outcomes of one trial
 	Interrupted  bool
-	Cache        []string // what went wrong with the cache
+	Cache        []string    // what went wrong with the cache
+	Partial      string      // why the result is not that of the whole sweep: the budget; else empty
+	Left         []Undecided // what the budget left over
 }
 
 // finish writes the result files, where every cell is done, and the manifest in any case.
@@ -44,6 +46,9 @@ func (r *run) finish(interrupted bool) (*Summary, error) {
 		s.Alarms = append(s.Alarms, fmt.Sprintf("trial %s has two different outcomes; both are in the ledger, the first counts", trial))
 	}
 	if !s.Interrupted {
+		if s.Partial = r.partial(); s.Partial != "" {
+			s.Left = r.undecided()
+		}
 		res, err := r.result()
 		if err != nil {
 			return nil, err
@@ -83,7 +88,7 @@ func (r *run) result() (*ledger.Result, error) {
 }
 
 func (r *run) addCell(out *ledger.Result, c *cell) error {
-	res := c.Result()
+	res := r.verdict(c)
 	if c.refused != "" {
 		res.Status, res.Reason = estimate.StatusFailed, c.refused
 	}
@@ -230,6 +235,7 @@ type manifest struct {
 	Name     string            `json:"name"`
 	Seed     uint64            `json:"seed"`
 	Digest   string            `json:"digest,omitempty"`
+	Partial  string            `json:"partial,omitempty"` // why the result is not a function of the sweep alone
 	Note     string            `json:"note"`
 	Profile  string            `json:"float_profile"`
 	Plugins  []manifestPlugin  `json:"plugins"`
@@ -251,6 +257,7 @@ type manifestRun struct {
 	Trials      int64     `json:"trials_run"`
 	Served      int64     `json:"trials_served,omitempty"` // from the cache
 	Interrupted bool      `json:"interrupted,omitempty"`
+	Budget      string    `json:"budget,omitempty"`
 	Ledger      []string  `json:"ledger,omitempty"` // what was found on opening
 	Failures    []Failure `json:"failures,omitempty"`
 	Alarms      []string  `json:"alarms,omitempty"`
@@ -261,7 +268,7 @@ type manifestRun struct {
 func (r *run) writeManifest(s *Summary) error {
 	path := filepath.Join(r.Folder.Dir, "manifest.json")
 	m := manifest{
-		Name: r.Folder.Plan.Name, Seed: r.Folder.Plan.Seed, Digest: s.Digest, Profile: r.profile, Resolved: r.Folder.Plan.Resolved, Facts: r.Facts,
+		Name: r.Folder.Plan.Name, Seed: r.Folder.Plan.Seed, Digest: s.Digest, Partial: s.Partial, Profile: r.profile, Resolved: r.Folder.Plan.Resolved, Facts: r.Facts,
 		Note: "the noise of these experiments is seeded: nothing here is a private release",
 	}
 	r.manifestPlugins(&m)
@@ -269,6 +276,9 @@ func (r *run) writeManifest(s *Summary) error {
 		Began: r.began.UTC().Truncate(time.Second), Seconds: time.Since(r.began).Seconds(), Known: r.counts.known, Trials: r.counts.trials, Served: r.counts.served,
 		Interrupted: s.Interrupted, Ledger: Lines(r.Folder.Report), Failures: s.Failures, Alarms: s.Alarms, Notes: r.notes, GoVersion: runtime.Version(),
 	})
+	if r.Budget.Given() {
+		m.Runs[len(m.Runs)-1].Budget = r.Budget.String()
+	}
 	raw, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
 		return fmt.Errorf("write manifest: %w", err)

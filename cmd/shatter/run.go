@@ -32,7 +32,9 @@ type runFlags struct {
 	cache                    string
 	workers                  int
 	mode                     coordinator.Mode
-	quiet                    bool
+	progress                 progressMode
+	budget                   budgetFlag
+	yes                      bool
 	jobSizes                 uint64
 	reverse                  bool
 }
@@ -43,7 +45,14 @@ func runCommand() *cobra.Command {
 		Use:   "run FILE",
 		Short: "Run a sweep, or resume it",
 		Long: `Run the sweep in FILE and print its table. What finished is kept in the output folder's ledger, whatever happens:
-running the same command again goes on where the last one ended, and repeats nothing.`,
+running the same command again goes on where the last one ended, and repeats nothing.
+
+On a terminal run asks when, after some seconds of work, the rest looks like more than ten minutes; what was done by then counts. Elsewhere, as in a
+batch job, it warns and goes on. --yes and --budget leave the question out.
+
+With --budget a run ends when it has executed that many trials, or when they have taken that much CPU time, summed over all workers. The result files are
+written with the cells that are left as undecided, and what deciding them would cost is said. The same command goes on from there; in the end
+the result is the same as without a budget.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
 	}
@@ -56,7 +65,9 @@ running the same command again goes on where the last one ended, and repeats not
 	fs.BoolVar(&f.mode.Fresh, "fresh", false, "set the old output folder aside and begin anew")
 	fs.BoolVar(&f.mode.Redo, "redo", false, "the code has changed: drop the outcomes of other plugin files and run them again")
 	fs.StringVar(&f.cache, "cache", "", cacheUsage)
-	fs.BoolVar(&f.quiet, "quiet", false, "no progress")
+	f.progress.register(fs)
+	fs.Var(&f.budget, "budget", "trials (50000) or CPU time of trials (2h) that this run may spend; the same command goes on from there")
+	fs.BoolVar(&f.yes, "yes", false, "do not ask before more than ten minutes")
 	fs.Uint64Var(&f.jobSizes, "test-job-sizes", 0, "")
 	fs.BoolVar(&f.reverse, "test-reverse", false, "")
 	for _, hidden := range []string{"test-job-sizes", "test-reverse"} {
@@ -102,14 +113,19 @@ func (f *runFlags) run(c *cobra.Command, path string) (failed error) {
 		return err
 	}
 	defer func() { failed = errors.Join(failed, folder.Close()) }()
-	display := newDisplay(c.ErrOrStderr(), f.quiet)
-	display.opened(folder)
-	summary, err := f.execute(c.Context(), s, conn, folder, display)
+	ctx, stop := context.WithCancel(c.Context())
+	defer stop()
+	display := newDisplay(c.ErrOrStderr(), f.progress)
+	display.opened(folder, f.workers)
+	if !f.yes && !f.budget.Given() {
+		display.question = newQuestion(c, stop, "the rest of this sweep", fmt.Sprintf("`shatter plan %s` says where it goes", quoted(path)))
+	}
+	summary, err := f.execute(ctx, s, conn, folder, display)
 	display.end()
 	if err != nil {
 		return err
 	}
-	return f.report(c, folder, summary)
+	return display.done(summary, f.report(c, folder, summary, display))
 }
 
 // claim takes the output folder. Where none can be, the command line is to blame.
@@ -123,18 +139,28 @@ func claim(dir string, plan *pipeline.Plan, mode coordinator.Mode) (*coordinator
 	return folder, err
 }
 
-// execute runs coordinator and workers of this process on one connection.
-func (f *runFlags) execute(ctx context.Context, s *sweep, conn *bus.Conn, folder *coordinator.Folder, d *display) (*coordinator.Summary, error) {
+// execute runs the sweep.
+func (f *runFlags) execute(ctx context.Context, s *sweep, conn *bus.Conn, folder *coordinator.Folder, d *display) (summary *coordinator.Summary, err error) {
+	err = f.serve(ctx, s, conn, folder, d, func(ctx context.Context, cfg coordinator.Config) (err error) {
+		summary, err = coordinator.Run(ctx, cfg)
+		return err
+	})
+	return summary, err
+}
+
+// serve runs a coordinator's work and the workers of this process on one connection.
+func (f *runFlags) serve(ctx context.Context, s *sweep, conn *bus.Conn, folder *coordinator.Folder, d *display,
+	work func(context.Context, coordinator.Config) error) error {
 	if err := publishFiles(ctx, conn, s); err != nil {
-		return nil, err
+		return err
 	}
 	digests, commands, err := plugins(s)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	cfg := coordinator.Config{
 		Folder: folder, Conn: conn, Slots: f.workers, Algorithms: s.catalog, Digests: digests,
-		Progress: d.show, Reverse: f.reverse, Facts: facts(s.File, f),
+		Progress: d.show, Reverse: f.reverse, Facts: facts(s.File, f), Budget: f.budget.Budget,
 	}
 	if dir := cacheDir(f.cache); dir != "" {
 		cfg.Cache = &ledger.Cache{Dir: dir}
@@ -144,10 +170,10 @@ func (f *runFlags) execute(ctx context.Context, s *sweep, conn *bus.Conn, folder
 	}
 	stop, err := startWorkers(ctx, &cfg, commands, f.workers)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	summary, err := coordinator.Run(ctx, cfg)
-	return summary, errors.Join(err, stop())
+	err = work(ctx, cfg)
+	return errors.Join(err, stop())
 }
 
 // startWorkers starts the slots of this process. They drain when ctx ends or stop is called.
@@ -244,14 +270,12 @@ func facts(path string, f *runFlags) map[string]string {
 }
 
 // report prints the table on stdout and what a person has to know on stderr, and gives the exit code.
-func (f *runFlags) report(c *cobra.Command, folder *coordinator.Folder, s *coordinator.Summary) error {
-	stderr := c.ErrOrStderr()
+func (f *runFlags) report(c *cobra.Command, folder *coordinator.Folder, s *coordinator.Summary, d *display) error {
+	stderr := d.text()
 	for _, a := range s.Alarms {
 		fmt.Fprintf(stderr, "shatter: integrity alarm: %s\n", a)
 	}
-	for _, x := range s.Failures {
-		fmt.Fprintf(stderr, "shatter: %d trials ended with %q, the first is %s (%s): %s\n", x.Count, x.Kind, x.Trial, x.What, x.Reason)
-	}
+	d.failures(s.Failures)
 	for _, line := range s.Cache {
 		fmt.Fprintf(stderr, "shatter: %s\n", line)
 	}
@@ -271,7 +295,11 @@ func (f *runFlags) report(c *cobra.Command, folder *coordinator.Folder, s *coord
 		}
 	}
 	writeReport(stderr, folder.Dir)
-	fmt.Fprintf(stderr, "results in %s, digest %s\n", folder.Dir, s.Digest)
+	if s.Partial == "" {
+		fmt.Fprintf(stderr, "results in %s, digest %s\n", folder.Dir, s.Digest)
+	} else {
+		sayPartial(stderr, folder.Dir, s, f.workers)
+	}
 	switch {
 	case len(s.Alarms) > 0:
 		return statusError(exitIntegrity)

@@ -110,13 +110,17 @@ func (f *verifyFlags) again(c *cobra.Command, r *reading, s coordinator.Sample) 
 	if s == (coordinator.Sample{}) {
 		return coordinator.CheckSample(c.Context(), r.config, s, nil)
 	}
-	display, shown := newDisplay(c.ErrOrStderr(), f.quiet), time.Now()
+	mode := progressMode("auto")
+	if f.quiet {
+		mode = "none"
+	}
+	display, shown := newDisplay(c.ErrOrStderr(), mode), time.Now()
 	defer display.end()
 	err = r.work(c.Context(), f.workers, func(cfg coordinator.Config) (err error) {
 		found, err = coordinator.CheckSample(c.Context(), cfg, s, func(done, of int64) {
 			if now := time.Now(); now.Sub(shown) > 200*time.Millisecond {
 				shown = now
-				display.line(func() string { return fmt.Sprintf("%d of %d trials run again", done, of) })
+				display.rewrite(func() line { return line{{fmt.Sprintf("%d of %d trials run again", done, of), ""}} })
 			}
 		})
 		return err

@@ -1,0 +1,178 @@
+package coordinator
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/shatterlab/shatter/pipeline/estimate"
+)
+
+// Budget is what one run may spend: trials, or the time that workers report for them, summed over all slots. When it is spent, nothing more
+// is handed out; what is in work comes back first. Under a budget nothing is run on a guess. The zero Budget is no limit.
+type Budget struct {
+	Trials int64
+	Time   time.Duration
+}
+
+// Given reports whether there is a limit.
+func (b Budget) Given() bool { return b.Trials > 0 || b.Time > 0 }
+
+// String is "budget of 50000 trials", or "budget of 2h of CPU time".
+func (b Budget) String() string {
+	if b.Trials > 0 {
+		return fmt.Sprintf("budget of %d trials", b.Trials)
+	}
+	return fmt.Sprintf("budget of %s of CPU time", InWords(b.Time))
+}
+
+// InWords is a time for people: 2h instead of 2h0m0s, 1m40s instead of 1m39.7s.
+func InWords(d time.Duration) string {
+	switch {
+	case d >= 10*time.Hour:
+		d = d.Round(time.Hour)
+	case d >= time.Hour:
+		d = d.Round(time.Minute)
+	case d >= time.Minute:
+		d = d.Round(time.Second)
+	case d >= 10*time.Second:
+		d = d.Round(time.Second)
+	case d >= time.Second:
+		d = d.Round(100 * time.Millisecond)
+	default:
+		d = d.Round(time.Millisecond)
+	}
+	text := d.String()
+	for _, tail := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, tail) {
+			text = text[:len(text)-2]
+		}
+	}
+	return text
+}
+
+// afford cuts a block to what the budget still allows, or reports that it is spent.
+func (r *run) afford(c *cell, b estimate.Block) (_ estimate.Block, spent bool) {
+	switch {
+	case r.Budget.Trials > 0:
+		left := r.Budget.Trials - r.handed
+		b.Count = int(min(int64(b.Count), left))
+		return b, left <= 0
+	case r.Budget.Time > 0:
+		left := r.Budget.Time.Seconds() - r.counts.seconds
+		for _, j := range r.jobs {
+			left -= j.cell.secondsPerTrial(j.block.N) * float64(j.missing)
+		}
+		most := 1.0 // of unknown cost
+		if t := c.secondsPerTrial(b.N); t > 0 {
+			most = max(1, left/t)
+		}
+		b.Count = int(min(float64(b.Count), most))
+		return b, left <= 0
+	}
+	return b, false
+}
+
+// affordable is the part of the seconds left that the budget allows.
+func (r *run) affordable(seconds float64) float64 {
+	switch {
+	case r.Budget.Trials > 0:
+		left := float64(r.Budget.Trials - r.counts.trials)
+		return seconds * min(1, max(0, left)/max(1, r.pace.leftTrials))
+	case r.Budget.Time > 0:
+		return max(0, min(seconds, r.Budget.Time.Seconds()-r.counts.seconds))
+	}
+	return seconds
+}
+
+// Undecided is a cell that a budget left over, with what deciding it would probably take.
+type Undecided struct {
+	Cell    string  `json:"cell"` // first digits of its key
+	What    string  `json:"what"` // algorithm and problem, in words
+	Trials  int64   `json:"trials"`
+	Seconds float64 `json:"seconds"` // of one slot
+}
+
+// undecided lists the cells that are not done, the dearest first.
+func (r *run) undecided() (left []Undecided) {
+	r.foresee(time.Now().Add(time.Minute))
+	typical, _ := r.typical()
+	for _, c := range r.cells {
+		if c.done {
+			continue
+		}
+		o := c.outlook
+		if !o.measured {
+			o.seconds = typical
+		}
+		left = append(left, Undecided{Cell: c.Key.Short(), What: c.words(), Trials: int64(math.Ceil(o.trials)), Seconds: o.seconds})
+	}
+	slices.SortStableFunc(left, func(a, b Undecided) int {
+		return cmp.Or(cmp.Compare(b.Seconds, a.Seconds), cmp.Compare(b.Trials, a.Trials))
+	})
+	return left
+}
+
+// partial says why the result is not that of the whole sweep; "" where it is.
+func (r *run) partial() string {
+	if !r.spent || r.open == 0 {
+		return ""
+	}
+	return r.Budget.String() + " was spent"
+}
+
+// verdict is the cell's result, with what deciding it would take where a limit ended it.
+func (r *run) verdict(c *cell) estimate.Result {
+	res := c.Result()
+	switch partial := r.partial(); {
+	case partial != "" && !c.done:
+		res.Status = estimate.StatusUndecided
+		res.Reason = fmt.Sprintf("%s; deciding it would take about %s more", partial, roughly(int64(r.predict(c).trials)))
+	case res.Status == estimate.StatusUndecided && c.Find != nil && strings.HasPrefix(res.Reason, "limit of "):
+		res.Reason += fmt.Sprintf("; deciding it would take about %s more", roughly(r.beyond(c, res.Points)))
+	}
+	return res
+}
+
+// beyond is the number of trials that a search which trials.max has ended would have gone on to read. It is a function of the outcomes that
+// the search has read, like all of the table.
+func (r *run) beyond(c *cell, points []estimate.Point) (trials int64) {
+	find := searchOf(c.Cell, len(r.cells))
+	find.MaxTrials = math.MaxInt32
+	search, err := estimate.NewSearch(find)
+	if err != nil {
+		return 0 // the same search was begun with a smaller limit
+	}
+	for _, p := range points {
+		for o := range r.ledger.Outcomes(c.Key, p.N) {
+			if o.Repetition < int64(p.Consumed) {
+				search.Add(p.N, int(o.Repetition), c.outcome(o.Status, o.Error))
+			}
+		}
+	}
+	for more := true; more; {
+		more = false
+		for _, n := range search.Needs() {
+			if c.answers[n].infeasible != "" {
+				search.Infeasible(n, c.answers[n].infeasible)
+				more = true
+			}
+		}
+	}
+	for _, b := range search.Left() {
+		trials += int64(b.Count)
+	}
+	return trials
+}
+
+// roughly is a number of trials to two digits.
+func roughly(n int64) string {
+	unit := int64(1)
+	for n/unit >= 100 {
+		unit *= 10
+	}
+	return fmt.Sprint((n + unit/2) / unit * unit)
+}

@@ -1,0 +1,196 @@
+package coordinator
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/estimate"
+)
+
+// Runs that may spend little end where their budget does and say what is left; together they come to the bytes of a run without one.
+func TestBudget(t *testing.T) {
+	want := reference(t)
+	for _, budget := range []Budget{{Trials: 700}, {Time: 150 * time.Millisecond}} {
+		dir, runs, before := t.TempDir(), 0, int64(1<<40)
+		for {
+			s, _, err := setup{dir: dir, script: honest, change: func(c *Config) { c.Budget = budget }}.run(t, t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if runs++; budget.Trials > 0 && s.Trials > budget.Trials {
+				t.Errorf("%v: %d trials were run", budget, s.Trials)
+			}
+			if s.Partial == "" {
+				if s.Digest != want || s.Decided != s.Cells {
+					t.Errorf("%v: digest %s after %d runs, want %s", budget, s.Digest, runs, want)
+				}
+				break
+			}
+			left := int64(0)
+			for i, c := range s.Left {
+				left += c.Trials
+				if i > 0 && c.Seconds > s.Left[i-1].Seconds {
+					t.Errorf("%v: the list is not sorted: %+v", budget, s.Left)
+				}
+			}
+			if s.Digest == want || len(s.Left) != s.Cells-s.Decided || s.Unfinished < len(s.Left) || s.Interrupted || left <= 0 || left > 4*before {
+				t.Errorf("%v: %+v", budget, s)
+			}
+			before = left
+			table, err := os.ReadFile(filepath.Join(dir, "table.csv"))
+			if err != nil || strings.Count(string(table), budget.String()+" was spent; deciding it would take about") != len(s.Left) {
+				t.Errorf("%v: %v\n%s", budget, err, table)
+			}
+			if manifest, err := os.ReadFile(filepath.Join(dir, "manifest.json")); err != nil || !strings.Contains(string(manifest), `"partial": "`+s.Partial) {
+				t.Errorf("%v: the manifest does not say that it is partial: %v", budget, err)
+			}
+		}
+		if runs < 3 {
+			t.Errorf("%v: only %d runs", budget, runs)
+		}
+	}
+}
+
+// A cell that trials.max ends says what deciding it would take, the same whoever ran it.
+func TestLimitSaysMore(t *testing.T) {
+	digest := ""
+	for _, change := range []func(*Config){nil, func(c *Config) { c.Slots, c.Reverse = 4, true }} {
+		plan, dir := testPlan(t), t.TempDir()
+		for _, c := range plan.Cells {
+			if c.Find != nil {
+				c.MaxTrials = 100
+			}
+		}
+		s, _, err := setup{dir: dir, plan: plan, script: honest, change: change}.run(t, t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		table, err := os.ReadFile(filepath.Join(dir, "table.csv"))
+		if err != nil || strings.Count(string(table), "limit of 100 trials: ") != 2 || strings.Count(string(table), "; deciding it would take about ") != 2 {
+			t.Errorf("%v\n%s", err, table)
+		}
+		if digest != "" && digest != s.Digest {
+			t.Errorf("digests %s and %s", digest, s.Digest)
+		}
+		digest = s.Digest
+	}
+}
+
+// A block is cut to what the budget allows.
+func TestAfford(t *testing.T) {
+	c := listCell(t, 5000, 10)
+	for _, test := range []struct {
+		budget  Budget
+		handed  int64
+		seconds float64
+		known   bool // what a trial costs: 1 ms
+		want    int
+		spent   bool
+	}{
+		{Budget{}, 1e9, 1e9, true, 300, false},
+		{Budget{Trials: 1000}, 500, 0, true, 300, false},
+		{Budget{Trials: 1000}, 900, 0, true, 100, false},
+		{Budget{Trials: 1000}, 1000, 0, true, 0, true},
+		{Budget{Time: time.Second}, 0, 0.5, true, 300, false},
+		{Budget{Time: time.Second}, 0, 0.9, true, 100, false},
+		{Budget{Time: time.Second}, 0, 0.9, false, 1, false},
+		{Budget{Time: time.Second}, 0, 1, true, 1, true},
+	} {
+		r := &run{Config: Config{Budget: test.budget}, handed: test.handed, counts: counts{seconds: test.seconds}}
+		c.sizes = map[int64]*sizing{}
+		if test.known {
+			c.size(10).seconds, c.size(10).trials = 1, 1000
+		}
+		got, spent := r.afford(c, estimate.Block{N: 10, Count: 300})
+		if spent != test.spent || !spent && (got.Count < test.want-1 || got.Count > test.want) {
+			t.Errorf("%+v: %d, %v", test, got.Count, spent)
+		}
+	}
+}
+
+// A few trials tell what cells cost; lists of sizes are predicted exactly, without those that are refused.
+func TestCalibrate(t *testing.T) {
+	p := calibrated(t)
+	if len(p.Cells) != 6 || p.Calibration == 0 || p.Calibration > 6*4*342 {
+		t.Fatalf("%+v", p)
+	}
+	for i, c := range p.Cells {
+		switch {
+		case i < 2 && c.Trials.Likely != 450, i == 2 && c.Trials.Likely != 150: // sizes below 24 are refused
+			t.Errorf("list: %+v", c)
+		case i == 5: // refused at n = 24
+		case c.Trials.Low > c.Trials.Likely || c.Trials.Likely > c.Trials.High || c.Seconds.Likely <= 0:
+			t.Errorf("%+v", c)
+		case c.Seconds.Likely > 20*max(0.1, 2e-4*c.Trials.Likely):
+			t.Errorf("a trial takes 0.2 ms: %+v", c)
+		}
+	}
+}
+
+func calibrated(t *testing.T) *Prediction {
+	t.Helper()
+	server, err := bus.Embed(bus.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Shutdown()
+	conn, err := server.Dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	folder, err := Claim(t.TempDir(), testPlan(t), Mode{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer folder.Close()
+	f := &fake{t: t, conn: conn, script: honest, once: map[string]bool{}}
+	working, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); f.run(working) }()
+	defer func() { stop(); <-ended }()
+	p, err := Calibrate(t.Context(), Config{
+		Folder: folder, Conn: conn, Slots: 1, Algorithms: oracle{}, Digests: map[string]string{"": "one"}, Workers: ended, Healing: 20 * time.Millisecond,
+	}, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// A range of scenarios is where their weights say.
+func TestSpread(t *testing.T) {
+	all, weights := make([]*scenario, 100), make([]float64, 100)
+	for i := range all {
+		all[i], weights[i] = &scenario{star: float64(100 - i)}, 0.01
+	}
+	got := spread(all, weights, func(s *scenario) float64 { return s.star })
+	if got.Low < 10 || got.Low > 12 || got.High < 89 || got.High > 91 || got.Likely < 50 || got.Likely > 51 {
+		t.Errorf("%+v", got)
+	}
+	if got := InWords(90 * time.Minute); got != "1h30m" {
+		t.Error(got)
+	}
+}
+
+// Trials tell where n* lies.
+func TestBeliefs(t *testing.T) {
+	cell := testPlan(t).Cells[3]
+	find := searchOf(cell, 6)
+	all := scenarios(find)
+	if got := median(all, beliefs(cell, all, nil, 1)); got < 30 || got > 130 {
+		t.Errorf("with nothing known n* is %v, want the middle of 4 and 1000", got)
+	}
+	shown := []estimate.Point{{N: 16, Consumed: 100, Successes: 20}, {N: 32, Consumed: 100, Successes: 97}}
+	if got := median(all, beliefs(cell, all, shown, 1)); got < 20 || got > 30 {
+		t.Errorf("n* is %v, want it between 16 and 32", got)
+	}
+	if got := median(all, beliefs(cell, all, nil, 500)); got < 400 {
+		t.Errorf("n* is %v where sizes below 500 are refused", got)
+	}
+}
