@@ -26,10 +26,12 @@ type listed struct {
 	infeasible             string
 }
 
+// listConfidence is the confidence that no bracket of lists is wrong, in a table of nothing else.
+const listConfidence = 0.95
+
 // newList shares the chance of a wrong table out among all its sample sizes.
 func newList(c *pipeline.Cell, cells int) *list {
-	const confidence = 0.95
-	l := &list{trials: c.Trials, level: (1 - confidence) / float64(cells*len(c.N))}
+	l := &list{trials: c.Trials, level: (1 - listConfidence) / float64(cells*len(c.N))}
 	if c.Beta > 0 {
 		l.target = 1 - c.Beta
 	}

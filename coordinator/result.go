@@ -70,7 +70,7 @@ func (r *run) finish(interrupted bool) (*Summary, error) {
 
 // result gathers the rows of all files.
 func (r *run) result() (*ledger.Result, error) {
-	out := &ledger.Result{Source: r.Folder.Plan.Source, Ledger: r.ledger}
+	out := &ledger.Result{Source: r.Folder.Plan.Source, Ledger: r.ledger, Confidence: confidence(r.Folder.Plan.Cells)}
 	metrics := map[string]bool{}
 	for _, c := range r.cells {
 		for _, m := range c.Metrics {
@@ -85,6 +85,25 @@ func (r *run) result() (*ledger.Result, error) {
 	}
 	sort.Strings(out.Metrics)
 	return out, r.addFits(out)
+}
+
+// confidence is that of all brackets of the table together: cells have equal shares of the chance of an error, so the least that is asked
+// for any of them holds. It is 0 where no cell has a bracket.
+func confidence(cells []*pipeline.Cell) float64 {
+	least := 0.0
+	for _, c := range cells {
+		sure := listConfidence
+		switch {
+		case c.Online(), c.Beta == 0:
+			continue
+		case c.Find != nil:
+			sure = c.Find.Confidence
+		}
+		if least == 0 || sure < least {
+			least = sure
+		}
+	}
+	return least
 }
 
 func (r *run) addCell(out *ledger.Result, c *cell) error {
@@ -168,7 +187,7 @@ func (r *run) alarmsOf(c *cell) (n int) {
 func tableRow(c *cell, lc *ledger.Cell, res estimate.Result, curve []ledger.CurveRow) ledger.TableRow {
 	row := ledger.TableRow{
 		Cell: lc, NLow: res.Low, NHigh: res.High, Status: res.Status, Reason: res.Reason,
-		Trials: res.Trials, MeanError: math.NaN(), Evaluation: c.Evaluation,
+		Trials: res.Trials, Fixed: c.Find == nil, MeanError: math.NaN(), Evaluation: c.Evaluation,
 	}
 	if res.Status == estimate.StatusDecided {
 		row.NStar = res.High
@@ -203,7 +222,7 @@ func ledgerCell(c *pipeline.Cell) *ledger.Cell {
 	out := &ledger.Cell{
 		Key: c.Key, Task: c.Task, Algorithm: c.As, Class: p.Class, D: p.Dim, Domain: p.Domain, Distribution: p.Distribution,
 		Mass: p.Mass, Minority: p.Minority, Margin: p.Margin, Noise: p.Noise.Kind, NoiseRate: p.Noise.Rate,
-		Epsilon: c.Epsilon, Delta: c.Delta, Privacy: privacyOf(c), Alpha: c.Alpha, Beta: c.Beta, Above: c.Above, Replica: c.Replica, Params: c.Params,
+		Epsilon: c.Epsilon, Delta: c.Delta, Privacy: privacyOf(c), Alpha: c.Alpha, Beta: c.Beta, Above: c.Above, Replica: c.Replica, DataKey: c.DataKey, Params: c.Params,
 	}
 	if c.Adversary != nil {
 		out.Queries, out.Adversary = c.Queries, c.Adversary.String()

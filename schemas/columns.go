@@ -59,6 +59,7 @@ func KeyColumns() []Column {
 		{"beta", FloatColumn, false, "n suffices when trials succeed with probability at least 1 - beta"},
 		{"above", FloatColumn, false, "the reference error"},
 		{"replica", IntColumn, false, "copies of one setting with independent noise: 0, 1, ..."},
+		{"sample", TextColumn, true, "first 10 hex digits of the key of seed and problem: cells that share it have the same data in trials of equal n and repetition"},
 	}
 }
 
@@ -79,6 +80,7 @@ func TableColumns() []Column {
 		{"paper_source", TextColumn, true, "its theorem"},
 		{"ratio", FloatColumn, false, "n_star over theory_n"},
 		{"trials", IntColumn, false, "trials that the search consumed"},
+		{"fixed", BoolColumn, false, "the sample sizes and their numbers of trials were given, not chosen by a search that looks at outcomes"},
 		{"failed", IntColumn, false, "of these, those that failed"},
 		{"mean_error", FloatColumn, false, "mean error of the ok trials at n_high, or at the largest sample size where there is no n_high"},
 		{"evaluation", TextColumn, true, "exact, or the number of fresh points that an error is measured on"},

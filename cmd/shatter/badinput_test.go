@@ -205,7 +205,7 @@ func TestBadCommandLine(t *testing.T) {
 	}{
 		{"command", []string{"rnu"}, exitUsage, `unknown command "rnu" for "shatter", did you mean "run"?`},
 		{"inner command", []string{"plugin", "lsit"}, exitUsage, `did you mean "list"?`},
-		{"strange command", []string{"frobnicate"}, exitUsage, "check, class, "},
+		{"strange command", []string{"frobnicate"}, exitUsage, "class, compare, plan, "},
 		{"flag", []string{"run", file, "--wokers", "2"}, exitUsage, `unknown flag: --wokers, did you mean "--workers"`},
 		{"no argument", []string{"run"}, exitUsage, "usage: shatter run FILE"},
 		{"two arguments", []string{"run", file, file}, exitUsage, "usage: shatter run FILE"},
@@ -235,7 +235,7 @@ func TestBadCommandLine(t *testing.T) {
 		{"table of a strange folder", []string{"table", stranger}, exitUsage, "is not the output folder of a sweep"},
 		{"table of what has not ended", []string{"table", filepath.Dir(begun)}, exitUsage, "has no results yet"},
 		{"table of garbage", []string{"table", damaged}, exitUsage, "writes it anew from the ledger"},
-		{"format", []string{"table", stranger, "-o", "xml"}, exitUsage, "one of table, json, csv, md is needed"},
+		{"format", []string{"table", stranger, "-o", "xml"}, exitUsage, "one of table, json, csv, md, tex, arrow, parquet is needed"},
 		{"algorithm", []string{"plugin", "describe", "expmech/me"}, exitUsage, `did you mean "expmech/em"?`},
 		{"no plugin", []string{"plugin", "list", filepath.Join(dir, "nope")}, exitUsage, "there is no such file"},
 	}

@@ -109,6 +109,7 @@ stdout is data, stderr is everything else. Exit codes: 0 done; 1 finished with f
 		tableCommand(),
 		reportCommand(), plotCommand(),
 		trialCommand(), verifyCommand(), cacheCommand(),
+		compareCommand(),
 		workerCommand(),
 		pluginCommand(), classCommand(),
 		versionCommand(),

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,29 +13,84 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/shatterlab/shatter/pipeline/ledger"
 )
 
 var (
-	tableFormats = []string{"table", "json", "csv", "md"}
+	tableFormats = []string{"table", "json", "csv", "md", "tex", "arrow", "parquet"}
 	tableFrames  = []string{"table", "curve", "bounds", "fits", "timing"}
 )
 
-// render writes one of a result's files for people.
+// render writes one of a result's files: as a table as wide as the terminal that it is for, elsewhere as wide as it is.
 func render(w io.Writer, dir, name, format string) error {
-	frame, err := ledger.ReadTable(dir, name)
+	s, err := readSheet(dir, name)
 	if err != nil {
 		return err
 	}
-	return frame.Render(w, format)
+	return renderSheet(w, s, format, 0)
+}
+
+func readSheet(dir, name string) (*ledger.Sheet, error) {
+	s, err := ledger.ReadTable(dir, name)
+	if err == nil {
+		s.Title = title(dir)
+	}
+	return s, err
+}
+
+// renderSheet writes a sheet. A width of 0 is that of the terminal.
+func renderSheet(w io.Writer, s *ledger.Sheet, format string, width int) error {
+	if format == "table" {
+		return s.RenderTable(w, cmp.Or(width, terminalWidth(w)))
+	}
+	return s.Render(w, format)
+}
+
+// terminalWidth is 0 where w is no terminal.
+func terminalWidth(w io.Writer) int {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
+}
+
+// title says of which result a table is, as far as the folder's manifest can be read: it is no part of the result.
+func title(dir string) string {
+	var m struct{ Name, Digest string }
+	if raw, err := os.ReadFile(filepath.Join(dir, "manifest.json")); err != nil || json.Unmarshal(raw, &m) != nil || m.Name == "" {
+		return ""
+	}
+	if m.Digest == "" {
+		return "sweep " + m.Name
+	}
+	return "sweep " + m.Name + ", result digest " + m.Digest
+}
+
+// checkOutput refuses a format that there is not, or that a terminal cannot show.
+func checkOutput(w io.Writer, format string, formats []string) error {
+	switch {
+	case !slices.Contains(formats, format):
+		return usageError{fmt.Errorf("-o %q: one of %s is needed", format, strings.Join(formats, ", "))}
+	case (format == "arrow" || format == "parquet") && terminalWidth(w) > 0:
+		return usageError{fmt.Errorf("-o %s is not for terminals: send it to a file with > FILE.%s", format, format)}
+	}
+	return nil
 }
 
 // explainRead says why a folder has no result to show. An error of stdout stays what it is.
 func explainRead(dir string, err error) error {
 	info, found := os.Stat(dir)
-	_, ledger := os.Stat(filepath.Join(dir, "ledger"))
+	_, begun := os.Stat(filepath.Join(dir, "ledger"))
+	_, ended := os.Stat(filepath.Join(dir, "table.parquet"))
 	var write *fs.PathError
+	var version *ledger.VersionError
 	switch {
 	case errors.As(err, &write) && write.Op == "write":
 		return err
@@ -41,9 +98,13 @@ func explainRead(dir string, err error) error {
 		return usageError{fmt.Errorf("%w; name the output folder of a sweep, like shatter-out/NAME", found)}
 	case !info.IsDir():
 		return usageError{fmt.Errorf("%q is not a folder; name the output folder of a sweep, like shatter-out/NAME", dir)}
+	case errors.As(err, &version):
+		return usageError{fmt.Errorf("%w; use the release that made it, or run the sweep again with --fresh", err)}
+	case ended == nil && errors.Is(err, fs.ErrNotExist):
+		return usageError{fmt.Errorf("%w; an earlier version of shatter did not write it, or it was taken away: running the sweep again writes it anew", err)}
 	case !errors.Is(err, fs.ErrNotExist):
-		return usageError{fmt.Errorf("%w; if the file is damaged, running the sweep again writes it anew from the ledger", err)}
-	case ledger != nil:
+		return usageError{fmt.Errorf("%w; running the sweep again writes it anew from the ledger", err)}
+	case begun != nil:
 		return usageError{fmt.Errorf("%q is not the output folder of a sweep: it holds neither results nor a ledger", dir)}
 	}
 	return usageError{fmt.Errorf("%q has no results yet: its sweep has not ended; run it again to go on", dir)}
@@ -51,22 +112,30 @@ func explainRead(dir string, err error) error {
 
 func tableCommand() *cobra.Command {
 	var format, what string
+	var width int
 	c := &cobra.Command{
 		Use: "table DIR", Short: "Print the table of a finished sweep", Args: cobra.ExactArgs(1),
+		Long: `Print a table of a finished sweep. For people: table (fitted to the width of a terminal), md, and tex, a tabular that needs no more
+than booktabs. For programs: json, csv, arrow (IPC file) and parquet have every column and every digit.`,
 		RunE: func(c *cobra.Command, args []string) error {
-			if !slices.Contains(tableFormats, format) {
-				return usageError{fmt.Errorf("-o %q: one of %s is needed", format, strings.Join(tableFormats, ", "))}
+			if err := checkOutput(c.OutOrStdout(), format, tableFormats); err != nil {
+				return err
 			}
-			if !slices.Contains(tableFrames, what) {
+			switch {
+			case !slices.Contains(tableFrames, what):
 				return usageError{fmt.Errorf("--what %q: one of %s is needed", what, strings.Join(tableFrames, ", "))}
+			case width < 0 || width > 0 && format != "table":
+				return usageError{fmt.Errorf("--width %d: a number of characters, for -o table only", width)}
 			}
-			if err := render(c.OutOrStdout(), args[0], what, format); err != nil {
+			s, err := readSheet(args[0], what)
+			if err != nil {
 				return explainRead(args[0], err)
 			}
-			return nil
+			return renderSheet(c.OutOrStdout(), s, format, width)
 		},
 	}
 	c.Flags().StringVarP(&format, "output", "o", "table", "format: "+strings.Join(tableFormats, ", "))
 	c.Flags().StringVar(&what, "what", "table", "which: "+strings.Join(tableFrames, ", "))
+	c.Flags().IntVar(&width, "width", 0, "leave out columns until lines have at most so many characters (default: what the terminal has)")
 	return c
 }

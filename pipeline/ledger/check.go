@@ -192,10 +192,10 @@ func damaged(err *error) {
 }
 
 func checkVersion(f *file.Reader) error {
-	version := f.MetaData().KeyValueMetadata().FindValue("shatter.result")
+	version := f.MetaData().KeyValueMetadata().FindValue(versionKey)
 	switch {
 	case version == nil:
-		return fmt.Errorf("no result file of version %s", schemas.ResultVersion)
+		return errors.New("it is no result file of Shatter: its metadata have no " + versionKey)
 	case *version != schemas.ResultVersion:
 		return &VersionError{"it", *version, schemas.ResultVersion}
 	}

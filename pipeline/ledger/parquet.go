@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 
 	"github.com/apache/arrow/go/v17/arrow"
 	"github.com/apache/arrow/go/v17/arrow/array"
@@ -42,7 +45,8 @@ func (s *sink) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func newParquetWriter(w io.Writer, name string, columns []schemas.Column) (*parquetWriter, error) {
+// newParquetWriter begins a file of a result. Further metadata are keys, each followed by its value.
+func newParquetWriter(w io.Writer, name string, columns []schemas.Column, further ...string) (*parquetWriter, error) {
 	options := []parquet.WriterProperty{
 		parquet.WithVersion(parquet.V2_6),
 		parquet.WithDataPageVersion(parquet.DataPageV1),
@@ -52,9 +56,7 @@ func newParquetWriter(w io.Writer, name string, columns []schemas.Column) (*parq
 		parquet.WithDictionaryDefault(false),
 		parquet.WithMaxRowGroupLength(rowGroup),
 	}
-	fields := make([]arrow.Field, len(columns))
-	for i, c := range columns {
-		fields[i] = arrow.Field{Name: c.Name, Type: arrowType(c.Type), Nullable: true}
+	for _, c := range columns {
 		if c.Type == schemas.IntColumn {
 			options = append(options, parquet.WithEncodingFor(c.Name, parquet.Encodings.DeltaBinaryPacked))
 		}
@@ -62,14 +64,33 @@ func newParquetWriter(w io.Writer, name string, columns []schemas.Column) (*parq
 			options = append(options, parquet.WithDictionaryFor(c.Name, true))
 		}
 	}
-	metadata := arrow.NewMetadata([]string{"shatter.result", "shatter.file"}, []string{schemas.ResultVersion, name})
-	schema := arrow.NewSchema(fields, &metadata)
+	schema := arrowSchema(name, columns, further)
 	to := &sink{w: w}
 	fw, err := pqarrow.NewFileWriter(schema, to, parquet.NewWriterProperties(options...), pqarrow.NewArrowWriterProperties())
 	if err != nil {
 		return nil, err
 	}
 	return &parquetWriter{fw, schema, to}, nil
+}
+
+// The metadata of the files of a result.
+const (
+	versionKey    = "shatter.result"
+	fileKey       = "shatter.file"       // table, curve, ...
+	confidenceKey = "shatter.confidence" // that no bracket of the table is wrong
+)
+
+func arrowSchema(name string, columns []schemas.Column, further []string) *arrow.Schema {
+	fields := make([]arrow.Field, len(columns))
+	for i, c := range columns {
+		fields[i] = arrow.Field{Name: c.Name, Type: arrowType(c.Type), Nullable: true}
+	}
+	keys, values := []string{versionKey, fileKey}, []string{schemas.ResultVersion, name}
+	for i := 0; i+1 < len(further); i += 2 {
+		keys, values = append(keys, further[i]), append(values, further[i+1])
+	}
+	metadata := arrow.NewMetadata(keys, values)
+	return arrow.NewSchema(fields, &metadata)
 }
 
 func arrowType(t schemas.ColumnType) arrow.DataType {
@@ -97,18 +118,28 @@ func (w *parquetWriter) write(build func([]array.Builder)) error {
 func (w *parquetWriter) close() error { return errors.Join(w.fw.Close(), w.to.err) }
 
 func (s *Sheet) writeParquet(w io.Writer) error {
-	pw, err := newParquetWriter(w, s.Name, s.Columns)
+	pw, err := newParquetWriter(w, s.Name, s.Columns, s.metadata()...)
 	if err != nil {
 		return err
 	}
-	err = pw.write(func(to []array.Builder) {
-		for _, row := range s.Rows {
-			for i, v := range row {
-				appendValue(to[i], v)
-			}
+	return cmp.Or(pw.write(s.build), pw.close())
+}
+
+// metadata is what the metadata say of this sheet beside version and name.
+func (s *Sheet) metadata() []string {
+	if s.Confidence == 0 {
+		return nil
+	}
+	return []string{confidenceKey, text(s.Confidence)}
+}
+
+// build appends the rows to the builders, one per column.
+func (s *Sheet) build(to []array.Builder) {
+	for _, row := range s.Rows {
+		for i, v := range row {
+			appendValue(to[i], v)
 		}
-	})
-	return cmp.Or(err, pw.close())
+	}
 }
 
 func appendValue(b array.Builder, v any) {
@@ -126,57 +157,122 @@ func appendValue(b array.Builder, v any) {
 	}
 }
 
-// ReadTable reads a table of a result folder back: "table", "curve", "bounds", "fits" or "timing".
+// ReadTable reads a table of a result folder back: "table", "curve", "bounds", "fits" or "timing". The file may hold anything: what is no result
+// file of this version is an error that says so.
 func ReadTable(dir, name string) (*Sheet, error) {
 	path := filepath.Join(dir, name+".parquet")
-	s, err := readParquet(path)
-	if err != nil {
+	s := &Sheet{Name: name}
+	if err := readParquet(path, name, s.read); err != nil {
 		return nil, fmt.Errorf("read %q: %w", path, err)
 	}
-	s.Name = name
 	return s, nil
 }
 
-func readParquet(path string) (s *Sheet, err error) {
-	defer func() { // the library panics on some damaged files
+// readParquet opens a file of a result and reads it by way of read. It is the only place where the library meets bytes from outside: its
+// panics on damaged files end here, so read starts no goroutine.
+func readParquet(path, name string, read func(*resultReader) error) (err error) {
+	defer func() {
 		if p := recover(); p != nil {
-			s, err = nil, fmt.Errorf("file is damaged: %v", p)
+			err = fmt.Errorf("the file is damaged: %v", p)
 		}
 	}()
-	f, err := file.OpenParquetFile(path, false)
+	info, err := os.Stat(path)
 	if err != nil {
-		return nil, err
+		return errors.Unwrap(err) // the caller names the file
+	}
+	limit := &limited{Allocator: memory.DefaultAllocator, left: maxInflated + maxRatio*info.Size()}
+	f, err := file.OpenParquetFile(path, false, file.WithReadProps(parquet.NewReaderProperties(limit)))
+	if err != nil {
+		return err
 	}
 	defer func() { _ = f.Close() }() // it was only read
 	if err := checkVersion(f); err != nil {
-		return nil, err
+		return err
 	}
-	r, err := pqarrow.NewFileReader(f, pqarrow.ArrowReadProperties{}, memory.DefaultAllocator)
+	if of := f.MetaData().KeyValueMetadata().FindValue(fileKey); of == nil || *of != name {
+		return fmt.Errorf("it is not the file %s of a result: its metadata say so", name)
+	}
+	r, err := pqarrow.NewFileReader(f, pqarrow.ArrowReadProperties{}, limit)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	rows := f.NumRows()
 	if rows < 0 || rows > maxShown {
-		return nil, fmt.Errorf("file has %d rows: at most %d can be shown", rows, maxShown)
+		return fmt.Errorf("it has %d rows: at most %d can be shown", rows, maxShown)
 	}
-	s = &Sheet{Rows: make([][]any, rows)}
-	for i := range f.MetaData().Schema.NumColumns() {
-		if err := s.readColumn(r, i); err != nil {
-			return nil, fmt.Errorf("column %d: %w", i, err)
-		}
-	}
-	return s, nil
+	return read(&resultReader{r, f, int(rows)})
+}
+
+// resultReader is an open file of a result.
+type resultReader struct {
+	arrow *pqarrow.FileReader
+	file  *file.Reader
+	rows  int
 }
 
 // maxShown is the rows of the largest table that is read as a whole.
 const maxShown = 1 << 26
 
+// limited is an allocator that a file which lies about its sizes cannot make run out of memory.
+type limited struct {
+	memory.Allocator
+	left int64
+}
+
+// A file may take this much memory, and this many times its size.
+const (
+	maxInflated = 1 << 30
+	maxRatio    = 1 << 10
+)
+
+func (l *limited) Allocate(size int) []byte {
+	l.take(size)
+	return l.Allocator.Allocate(size)
+}
+
+func (l *limited) Reallocate(size int, b []byte) []byte {
+	l.take(size - len(b))
+	return l.Allocator.Reallocate(size, b)
+}
+
+func (l *limited) Free(b []byte) {
+	l.left += int64(len(b))
+	l.Allocator.Free(b)
+}
+
+func (l *limited) take(size int) {
+	if l.left -= int64(size); l.left < 0 {
+		panic(fmt.Sprintf("a part of %d bytes", size))
+	}
+}
+
+// read takes the whole file over.
+func (s *Sheet) read(r *resultReader) error {
+	if text := r.file.MetaData().KeyValueMetadata().FindValue(confidenceKey); text != nil {
+		v, err := strconv.ParseFloat(*text, 64)
+		if err != nil || !(v > 0 && v < 1) {
+			return fmt.Errorf("its metadata %s, %q, are no confidence", confidenceKey, *text)
+		}
+		s.Confidence = v
+	}
+	for i := range r.file.MetaData().Schema.NumColumns() {
+		if err := s.readColumn(r, i); err != nil {
+			return fmt.Errorf("column %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
 // readColumn reads one column on this goroutine: the library's ReadTable starts others, whose panics nobody can recover.
-func (s *Sheet) readColumn(r *pqarrow.FileReader, i int) error {
-	c, values, err := columnValues(r, i, len(s.Rows))
+func (s *Sheet) readColumn(r *resultReader, i int) error {
+	c, values, err := columnValues(r.arrow, i, r.rows)
 	if err != nil {
 		return err
 	}
+	if s.Rows == nil {
+		s.Rows = make([][]any, r.rows) // as many as there are values, whatever the file says
+	}
+	c.Label = r.label(i)
 	s.Columns = append(s.Columns, c)
 	for row, v := range values {
 		s.Rows[row] = append(s.Rows[row], v)
@@ -205,7 +301,16 @@ func columnValues(r *pqarrow.FileReader, i, rows int) (schemas.Column, []any, er
 			values = append(values, valueAt(chunk, j))
 		}
 	}
-	return schemas.Column{Name: c.Field().Name, Type: columnType(c.Field().Type)}, values, nil
+	return schemas.Column{Name: strings.ToValidUTF8(c.Field().Name, "\uFFFD"), Type: columnType(c.Field().Type)}, values, nil
+}
+
+// label reports whether column i was written as a label.
+func (r *resultReader) label(i int) bool {
+	if r.file.NumRowGroups() == 0 {
+		return false
+	}
+	c, err := r.file.MetaData().RowGroup(0).ColumnChunk(i)
+	return err == nil && c.HasDictionaryPage()
 }
 
 func columnType(t arrow.DataType) schemas.ColumnType {
@@ -231,8 +336,6 @@ func valueAt(a arrow.Array, i int) any {
 		return a.Value(i)
 	case *array.Boolean:
 		return a.Value(i)
-	case *array.String:
-		return a.Value(i)
 	}
-	return a.ValueStr(i)
+	return strings.ToValidUTF8(a.ValueStr(i), "\uFFFD")
 }

@@ -9,32 +9,59 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/shatterlab/shatter/schemas"
 )
 
 // Formats is what Render can write.
-func Formats() []string { return []string{"table", "md", "csv", "json"} }
+func Formats() []string { return []string{"table", "md", "csv", "json", "tex", "arrow", "parquet"} }
 
 // Render writes the sheet. csv and json have every column and every digit: json is an array of objects, one to a line, null where
-// there is no value, csv has nothing there. table, for terminals, and md are for reading: four digits, no column that is empty, and
-// what is the same in all rows said once, above.
+// there is no value, csv has nothing there. arrow (the file format of Arrow IPC) and parquet have the same with the types of the columns. table,
+// for terminals, md and tex (booktabs) are for reading: four digits, no column that is empty, and what is the same in all rows said once.
 func (s *Sheet) Render(w io.Writer, format string) error {
-	out := bufio.NewWriter(w)
-	var err error
-	switch format {
-	case "table":
-		s.brief().renderTable(out)
-	case "md":
-		s.brief().renderMarkdown(out)
-	case "csv":
-		err = s.renderCSV(out)
-	case "json":
-		err = s.renderJSON(out)
-	default:
-		return fmt.Errorf("show %s: unknown format %q: must be one of %s", s.Name, format, strings.Join(Formats(), ", "))
+	if format == "table" {
+		return s.RenderTable(w, 0)
 	}
+	return s.render(w, format, func(out *bufio.Writer) error {
+		switch format {
+		case "md":
+			s.brief().renderMarkdown(out)
+		case "csv":
+			return s.renderCSV(out)
+		case "json":
+			return s.renderJSON(out)
+		case "tex":
+			s.brief().renderTex(out, s.Title)
+		case "arrow":
+			return s.writeArrow(out)
+		case "parquet":
+			return s.writeParquet(out)
+		default:
+			return fmt.Errorf("unknown format: must be one of %s", strings.Join(Formats(), ", "))
+		}
+		return nil
+	})
+}
+
+// RenderTable writes the sheet as the format table does, in lines of at most so many characters if that can be had by leaving out columns; it
+// says which. A width of 0 leaves all in.
+func (s *Sheet) RenderTable(w io.Writer, width int) error {
+	return s.render(w, "table", func(out *bufio.Writer) error {
+		b := s.brief()
+		if width > 0 {
+			b.fit(width)
+		}
+		b.renderTable(out)
+		return nil
+	})
+}
+
+func (s *Sheet) render(w io.Writer, format string, write func(*bufio.Writer) error) error {
+	out := bufio.NewWriter(w)
+	err := write(out)
 	if err == nil {
 		err = out.Flush()
 	}
@@ -97,6 +124,9 @@ func (s *Sheet) renderJSON(w *bufio.Writer) error {
 			if err != nil {
 				return err
 			}
+			if f, ok := v.(float64); ok {
+				v = clean(finite(f)) // a file from elsewhere may hold what JSON has no number for
+			}
 			value, err := json.Marshal(v)
 			if err != nil {
 				return err
@@ -112,7 +142,7 @@ func (s *Sheet) renderJSON(w *bufio.Writer) error {
 // brief is a sheet made short for people.
 type brief struct {
 	above   []string // what is the same in all rows, and the parameters of each algorithm
-	below   []string // where the theory's values come from
+	below   []string // how sure it is, where the theory's values come from, what was left out
 	columns []schemas.Column
 	rows    [][]string
 }
@@ -125,8 +155,9 @@ func (s *Sheet) brief() brief {
 	classes, algorithms := notes{by: "class", of: map[string][]string{}}, notes{by: "algorithm", of: map[string][]string{}}
 	var shown []int
 	for i, c := range s.Columns {
+		c.Name = short(c.Name)
 		values := s.distinct(i)
-		if len(values) == 0 {
+		if len(values) == 0 || c.Name == "sample" || c.Name == "fixed" { // these two are for programs
 			continue
 		}
 		if source, ok := strings.CutSuffix(c.Name, "_source"); ok {
@@ -142,6 +173,9 @@ func (s *Sheet) brief() brief {
 		b.above = append(b.above, strings.Join(same, ", "))
 	}
 	b.above = append(append(b.above, classes.lines()...), algorithms.lines()...)
+	if s.Confidence > 0 && slices.ContainsFunc(b.columns, isBracket) {
+		b.below = append([]string{fmt.Sprintf("confidence %s that no bracket (n_low, n_high] of the table misses its n*", short(s.Confidence))}, b.below...)
+	}
 	for _, row := range s.Rows {
 		line := make([]string, len(shown))
 		for j, i := range shown {
@@ -185,7 +219,7 @@ func (n *notes) take(s *Sheet, i int) bool {
 	n.order = order
 	for of, v := range values {
 		if v != nil {
-			n.of[of] = append(n.of[of], strings.TrimPrefix(s.Columns[i].Name, schemas.ParamPrefix)+" "+short(v))
+			n.of[of] = append(n.of[of], strings.TrimPrefix(short(s.Columns[i].Name), schemas.ParamPrefix)+" "+short(v))
 		}
 	}
 	return true
@@ -200,6 +234,8 @@ func (n *notes) lines() []string {
 	}
 	return lines
 }
+
+func isBracket(c schemas.Column) bool { return c.Name == "n_low" || c.Name == "n_high" }
 
 func isParam(c schemas.Column) bool { return strings.HasPrefix(c.Name, schemas.ParamPrefix) }
 
@@ -241,12 +277,17 @@ func (s *Sheet) full(i int) bool {
 	return !slices.ContainsFunc(s.Rows, func(row []any) bool { return row[i] == nil })
 }
 
-// short is a value for people, on one line.
+// short is a value for people, on one line, without characters that move a terminal's cursor or turn text around.
 func short(v any) string {
 	if f, ok := v.(float64); ok {
 		return strconv.FormatFloat(f, 'g', 4, 64)
 	}
-	return strings.Join(strings.Fields(text(v)), " ")
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, strings.Join(strings.Fields(text(v)), " "))
 }
 
 func (b brief) renderTable(w *bufio.Writer) {
@@ -257,14 +298,10 @@ func (b brief) renderTable(w *bufio.Writer) {
 	if len(b.above) > 0 {
 		fmt.Fprintf(w, "%s\n\n", strings.Join(b.above, "\n"))
 	}
-	widths := make([]int, len(b.columns))
+	widths := b.widths()
 	header := make([]string, len(b.columns))
 	for i, c := range b.columns {
 		header[i] = c.Name
-		widths[i] = utf8.RuneCountInString(c.Name)
-		for _, row := range b.rows {
-			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
-		}
 	}
 	for _, row := range append([][]string{header}, b.rows...) {
 		var line strings.Builder
@@ -289,7 +326,7 @@ func (b brief) renderMarkdown(w *bufio.Writer) {
 		return
 	}
 	for _, line := range b.above {
-		fmt.Fprintf(w, "%s\n\n", escape(line))
+		fmt.Fprintf(w, "%s\n\n", paragraph(line))
 	}
 	fmt.Fprint(w, "|")
 	for _, c := range b.columns {
@@ -312,11 +349,38 @@ func (b brief) renderMarkdown(w *bufio.Writer) {
 		fmt.Fprint(w, "\n")
 	}
 	for _, line := range b.below {
-		fmt.Fprintf(w, "\n%s\n", escape(line))
+		fmt.Fprintf(w, "\n%s\n", paragraph(line))
 	}
 }
 
-// escape keeps text from being read as Markdown.
+// escape keeps text from being read as Markdown or HTML.
 func escape(s string) string {
-	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "`", "\\`", "<", "&lt;").Replace(s)
+	var b strings.Builder
+	runes := []rune(" " + s + " ")
+	for i, r := range runes[:len(runes)-1] {
+		switch {
+		case i == 0:
+		case r == '<':
+			b.WriteString("&lt;")
+		case r == '&':
+			b.WriteString("&amp;")
+		case r == '_' && isWord(runes[i-1]) && isWord(runes[i+1]): // no emphasis inside a word
+			b.WriteRune(r)
+		case strings.ContainsRune("\\|*_`[]~$", r):
+			b.WriteString(`\` + string(r))
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }
+
+// paragraph is a line that begins nothing else.
+func paragraph(line string) string {
+	if line != "" && strings.Contains("#>+-=", line[:1]) {
+		return `\` + escape(line)
+	}
+	return escape(line)
+}
+
+func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }

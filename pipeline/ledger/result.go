@@ -34,6 +34,7 @@ type Cell struct {
 	Beta         float64
 	Above        float64
 	Replica      int
+	DataKey      [32]byte       // of seed and problem: the column sample is its first 10 hex digits
 	Params       map[string]any // as resolved: int64, float64, bool, string
 }
 
@@ -54,6 +55,7 @@ type TableRow struct {
 	PaperSource  string
 	Ratio        float64 // NStar / TheoryN; 0, NaN or infinite: none
 	Trials       int64   // consumed
+	Fixed        bool    // no search chose them
 	Failed       int64
 	MeanError    float64 // over the ok trials at n_high (at the largest n where there is none); NaN: none
 	Evaluation   string  // "exact" or the size of the evaluation sample
@@ -112,6 +114,8 @@ type Result struct {
 	Timing  []TimingRow
 	Trials  []Consumed
 	Ledger  *Ledger // the trials are read from it
+
+	Confidence float64 // that no bracket of the table is wrong; 0: it has none
 }
 
 // value is what stands in the key's or a parameter's column; known is false where the column is neither.
@@ -169,6 +173,11 @@ func (c *Cell) value(column string) (v any, known bool) {
 		return clean(c.Above), true
 	case "replica":
 		return int64(c.Replica), true
+	case "sample":
+		if c.DataKey == [32]byte{} {
+			return nil, true
+		}
+		return hex.EncodeToString(c.DataKey[:5]), true
 	}
 	return nil, false
 }
@@ -212,6 +221,8 @@ func (r *TableRow) value(column string) any {
 		return some(finite(r.Ratio))
 	case "trials":
 		return r.Trials
+	case "fixed":
+		return r.Fixed
 	case "failed":
 		return r.Failed
 	case "mean_error":

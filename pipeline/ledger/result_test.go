@@ -32,7 +32,7 @@ var update = flag.Bool("update", false, "write the golden files")
 
 // The two cells of the tests' sweep.
 func cells() []*Cell {
-	private := &Cell{Key: [32]byte{0xab, 0xcd, 1}, Task: "learn", Privacy: "approximate", Algorithm: "hs-stl", Class: "halfspace", D: 10, Distribution: "skew",
+	private := &Cell{Key: [32]byte{0xab, 0xcd, 1}, DataKey: [32]byte{1, 0xff}, Task: "learn", Privacy: "approximate", Algorithm: "hs-stl", Class: "halfspace", D: 10, Distribution: "skew",
 		Minority: 0.2, Margin: 0.1, Noise: "random", NoiseRate: 0.05, Epsilon: 1, Delta: 1e-6, Alpha: 0.1, Beta: 0.1,
 		Params: map[string]any{"rounds": int64(50), "lambda": 8.0, "preset": "calibrated", "kappa": math.Copysign(0, -1)}}
 	plain := &Cell{Key: [32]byte{0x12, 0x34, 2}, Task: "learn", Algorithm: "perceptron", Class: "halfspace", D: 10, Distribution: "skew",
@@ -107,7 +107,7 @@ func run(t testing.TB, seed uint64) *Ledger {
 // result is what a coordinator makes of the tests' sweep.
 func result(t testing.TB, l *Ledger) Result {
 	t.Helper()
-	r := Result{Source: []byte("name: s\n"), Metrics: []string{"loss", "never"}, Ledger: l}
+	r := Result{Source: []byte("name: s\n"), Metrics: []string{"loss", "never"}, Ledger: l, Confidence: 0.95}
 	for i, c := range cells() {
 		curve, err := l.Curve(c, points)
 		if err != nil {
@@ -461,7 +461,7 @@ func TestReadTable(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range want.Columns {
-			want.Columns[i].Label, want.Columns[i].Doc = false, ""
+			want.Columns[i].Doc = ""
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: %s", name, diff)
@@ -497,6 +497,7 @@ func TestRender(t *testing.T) {
 		{&r, "table", "md", "table.md"},
 		{&r, "table", "csv", "table.csv"},
 		{&r, "table", "json", "table.json"},
+		{&r, "table", "tex", "table.tex"},
 		{&r, "curve", "table", "curve.txt"},
 		{&r, "curve", "csv", "curve.csv"},
 		{&r, "bounds", "table", "bounds.txt"},
@@ -504,6 +505,7 @@ func TestRender(t *testing.T) {
 		{&Result{}, "fits", "table", "none.txt"},
 		{&one, "table", "table", "one.txt"},
 		{&Result{}, "table", "json", "none.json"},
+		{&Result{}, "table", "tex", "none.tex"},
 		{&Result{}, "table", "table", "none.txt"},
 	} {
 		t.Run(c.golden, func(t *testing.T) {
@@ -534,7 +536,7 @@ func TestRender(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Render(&bytes.Buffer{}, "tex"); err == nil || !strings.Contains(err.Error(), `unknown format "tex": must be one of table, md`) {
+	if err := s.Render(&bytes.Buffer{}, "xml"); err == nil || err.Error() != "show table as xml: unknown format: must be one of table, md, csv, json, tex, arrow, parquet" {
 		t.Error(err)
 	}
 	if _, err := r.Sheet("trials"); err == nil {

@@ -15,6 +15,9 @@ type Sheet struct {
 	Name    string // table, curve, bounds, fits or timing
 	Columns []schemas.Column
 	Rows    [][]any // nil, string, int64, float64 or bool, as the column's type says
+
+	Confidence float64 // that no bracket of the table is wrong; 0: none is stated
+	Title      string  // of the sweep and its result: a comment in tex
 }
 
 // Sheet is "table", "curve", "bounds", "fits" or "timing", in the order of the result's rows.
@@ -25,7 +28,11 @@ func (r *Result) Sheet(name string) (*Sheet, error) {
 			return newSheet(name, slices.Concat(schemas.KeyColumns(), r.params(), schemas.GameColumns()), r.Games, (*GameRow).value)
 		}
 		columns := slices.Concat(schemas.KeyColumns(), r.params(), schemas.TableColumns())
-		return newSheet(name, columns, r.Table, (*TableRow).value)
+		s, err := newSheet(name, columns, r.Table, (*TableRow).value)
+		if err == nil {
+			s.Confidence = r.Confidence
+		}
+		return s, err
 	case "curve":
 		columns := slices.Concat(schemas.KeyColumns(), r.params(), schemas.CurveColumns(), r.metrics())
 		return newSheet(name, columns, r.Curve, (*CurveRow).value)

@@ -148,7 +148,7 @@ func (f *frame) text(row int, column string) string { return text(f.value(row, c
 func (f *frame) keys() (names []string) {
 	for _, c := range f.Columns {
 		key := slices.ContainsFunc(schemas.KeyColumns(), func(k schemas.Column) bool { return k.Name == c.Name })
-		if key && c.Name != "cell" || strings.HasPrefix(c.Name, schemas.ParamPrefix) || c.Name == "rounds" {
+		if key && c.Name != "cell" && c.Name != "sample" || strings.HasPrefix(c.Name, schemas.ParamPrefix) || c.Name == "rounds" {
 			names = append(names, c.Name)
 		}
 	}

@@ -1,0 +1,184 @@
+package ledger
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/apache/arrow/go/v17/arrow/ipc"
+
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// readArrow reads an Arrow file with the library's own reader.
+func readArrow(t *testing.T, b []byte) *Sheet {
+	t.Helper()
+	r, err := ipc.NewFileReader(bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	of := r.Schema().Metadata()
+	value := func(key string) string {
+		v, _ := of.GetValue(key)
+		return v
+	}
+	if value(versionKey) != schemas.ResultVersion || r.NumRecords() != 1 {
+		t.Fatalf("metadata %v, %d batches", of, r.NumRecords())
+	}
+	s := &Sheet{Name: value(fileKey)}
+	if text := value(confidenceKey); text != "" {
+		if s.Confidence, err = strconv.ParseFloat(text, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rec, err := r.Record(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Rows = make([][]any, rec.NumRows())
+	for i, f := range r.Schema().Fields() {
+		s.Columns = append(s.Columns, schemas.Column{Name: f.Name, Type: columnType(f.Type)})
+		for j := range s.Rows {
+			s.Rows[j] = append(s.Rows[j], valueAt(rec.Column(i), j))
+		}
+	}
+	return s
+}
+
+// sheetOf is a sheet of text with one row.
+func sheetOf(values ...string) *Sheet {
+	s := &Sheet{Name: "table", Rows: [][]any{{}, {}}}
+	for i, v := range values {
+		s.Columns = append(s.Columns, schemas.Column{Name: "c" + strconv.Itoa(i), Type: schemas.TextColumn})
+		s.Rows[0], s.Rows[1] = append(s.Rows[0], v), append(s.Rows[1], "x")
+	}
+	return s
+}
+
+func rendered(t *testing.T, s *Sheet, format string) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := s.Render(&b, format); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// Text that means something to a terminal, to Markdown, to HTML or to LaTeX is shown as the text that it is.
+func TestSpecialCharacters(t *testing.T) {
+	for _, c := range []struct{ text, table, md, tex string }{
+		{"a\x1b[31mred\x07", "a\uFFFD[31mred\uFFFD", "a\uFFFD\\[31mred\uFFFD", `a\texttt{U+FFFD}{[}31mred\texttt{U+FFFD}`},
+		{"\u202eevil", "\uFFFDevil", "\uFFFDevil", `\texttt{U+FFFD}evil`},
+		{"two\nlines\r\n", "two lines", "two lines", "two lines"},
+		{"<b>&amp;</b>", "<b>&amp;</b>", "&lt;b>&amp;amp;&lt;/b>", `\textless{}b\textgreater{}\&amp;\textless{}/b\textgreater{}`},
+		{"a|b*c_d_ _e", "a|b*c_d_ _e", `a\|b\*c_d\_ \_e`, `a\textbar{}b{*}c\_d\_ \_e`},
+		{"[x](http://y)", "[x](http://y)", `\[x\](http://y)`, `{[}x{]}(http://y)`},
+		{"`$x^2$` ~ 5% #1", "`$x^2$` ~ 5% #1", "\\`\\$x^2\\$\\` \\~ 5% #1", "{`}\\$x\\textasciicircum{}2\\${`} \\textasciitilde{} 5\\% \\#1"},
+		{`\input{/etc/passwd}`, `\input{/etc/passwd}`, `\\input{/etc/passwd}`, `\textbackslash{}input\{/etc/passwd\}`},
+		{"Pál -- Kivinen–Warmuth, ε ≥ 1, 中", "Pál -- Kivinen–Warmuth, ε ≥ 1, 中", "Pál -- Kivinen–Warmuth, ε ≥ 1, 中",
+			`Pál -{}- Kivinen--Warmuth, $\varepsilon$ $\geq$ 1, \texttt{U+4E2D}`},
+	} {
+		s := sheetOf(c.text)
+		if got := rendered(t, s, "table"); !strings.Contains(got, "\n"+c.table+"\n") {
+			t.Errorf("table: %q lacks %q", got, c.table)
+		}
+		if got := rendered(t, s, "md"); !strings.Contains(got, "\n| "+c.md+" |\n") {
+			t.Errorf("md: %q lacks %q", got, c.md)
+		}
+		if got := rendered(t, s, "tex"); !strings.Contains(got, "\n"+c.tex+" \\\\\n") {
+			t.Errorf("tex: %q lacks %q", got, c.tex)
+		}
+	}
+	s := sheetOf("x", "y")
+	s.Columns[0], s.Title = schemas.Column{Name: "task", Type: schemas.TextColumn}, "sweep x\n\\end{document}"
+	s.Columns[1] = schemas.Column{Name: "class", Type: schemas.TextColumn}
+	s.Rows[1][1] = "# heading"
+	if got := rendered(t, s, "md"); !strings.Contains(got, "task x\n") {
+		t.Error(got)
+	}
+	for _, line := range strings.Split(rendered(t, s, "tex"), "\n")[:3] {
+		if !strings.HasPrefix(line, "% ") {
+			t.Errorf("%q is no comment", line)
+		}
+	}
+	if paragraph("# x") != `\# x` || paragraph("- x_1") != `\- x_1` {
+		t.Error("a line begins a heading or a list")
+	}
+}
+
+func TestTexNumbers(t *testing.T) {
+	for v, want := range map[string]string{"1": "1", "-0.5": "$-0.5$", "1.2e+08": `$1.2 \times 10^{8}$`, "-1e-06": `$-1 \times 10^{-6}$`, "-": "--", "1e+100": `$1 \times 10^{100}$`} {
+		if got := texValue(v, schemas.FloatColumn); got != want {
+			t.Errorf("%s: %s, want %s", v, got, want)
+		}
+	}
+}
+
+// wide is a table that asks for more room than there is.
+func wide(t *testing.T) *Sheet {
+	r := result(t, run(t, 1))
+	s, err := r.Sheet("table")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// A narrow table has the columns that count, says what it leaves out, and loses no reason.
+func TestFit(t *testing.T) {
+	s := wide(t)
+	for width := 200; width > 0; width -= 7 {
+		var b bytes.Buffer
+		if err := s.RenderTable(&b, width); err != nil {
+			t.Fatal(err)
+		}
+		parts := strings.Split(b.String(), "\n\n")
+		header, _, _ := strings.Cut(parts[1], "\n")
+		for line := range strings.Lines(parts[1]) {
+			if got := utf8.RuneCountInString(strings.TrimRight(line, "\n")); got > width && width > 105 {
+				t.Errorf("width %d: %d characters: %s", width, got, line)
+			}
+		}
+		for _, name := range []string{"cell", "algorithm", "epsilon", "n_low", "n_high", "n_star", "status"} {
+			if !strings.Contains(header, name) {
+				t.Errorf("width %d: no %s in %s", width, name, header)
+			}
+		}
+		if !strings.Contains(b.String(), "trial lost: limits.memory") || !strings.Contains(parts[2], "confidence 0.95") {
+			t.Errorf("width %d: %s", width, b.String())
+		}
+		for _, c := range []string{"privacy", "trials", "mean_error", "theory_n", "ratio"} {
+			if !strings.Contains(header, c) && !strings.Contains(parts[2], "(-o csv has all): mean_error") {
+				t.Errorf("width %d: %s is left out silently: %s", width, c, parts[2])
+			}
+		}
+	}
+	var all, fitted bytes.Buffer
+	if err := s.Render(&all, "table"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.RenderTable(&fitted, 1000); err != nil || fitted.String() != all.String() {
+		t.Errorf("a wide terminal changes the table: %s, %v", fitted.String(), err)
+	}
+}
+
+// Where nothing is decided there is no bracket to be sure of.
+func TestNothingDecided(t *testing.T) {
+	r := result(t, run(t, 1))
+	for i := range r.Table {
+		c := r.Table[i].Cell
+		r.Table[i] = TableRow{Cell: c, Status: "undecided", Reason: "limit of 10 trials"}
+	}
+	s, err := r.Sheet("table")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, format := range Formats() {
+		if got := rendered(t, s, format); strings.Contains(got, "confidence 0.95 that") || got == "" {
+			t.Errorf("%s: %s", format, got)
+		}
+	}
+}
