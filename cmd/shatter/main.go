@@ -106,10 +106,10 @@ stdout is data, stderr is everything else. Exit codes: 0 done; 1 finished with f
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
 		runCommand(), checkCommand(), planCommand(),
-		tableCommand(),
+		tableCommand(), compareCommand(),
 		reportCommand(), plotCommand(),
+		queryCommand(), serveCommand(),
 		trialCommand(), verifyCommand(), cacheCommand(),
-		compareCommand(),
 		workerCommand(),
 		pluginCommand(), classCommand(),
 		versionCommand(),

@@ -25,8 +25,8 @@ import (
 // rowGroup is the rows of one group of a Parquet file.
 const rowGroup = 1 << 20
 
-// parquetWriter writes one Parquet file. Its options are pinned, so that equal rows give equal bytes.
-type parquetWriter struct {
+// ParquetWriter writes one Parquet file. Its options are pinned, so that equal rows give equal bytes.
+type ParquetWriter struct {
 	fw     *pqarrow.FileWriter
 	schema *arrow.Schema
 	to     *sink
@@ -45,8 +45,17 @@ func (s *sink) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// newParquetWriter begins a file of a result. Further metadata are keys, each followed by its value.
-func newParquetWriter(w io.Writer, name string, columns []schemas.Column, further ...string) (*parquetWriter, error) {
+// NewParquetWriter begins a Parquet file that is no part of a result, with the same options. Errors of w come back from Write and Close.
+func NewParquetWriter(w io.Writer, columns []schemas.Column) (*ParquetWriter, error) {
+	return beginParquet(w, columns, arrow.NewSchema(arrowFields(columns), nil))
+}
+
+// newParquetWriter begins a file of a result, which says so. Further metadata are keys, each followed by its value.
+func newParquetWriter(w io.Writer, name string, columns []schemas.Column, further ...string) (*ParquetWriter, error) {
+	return beginParquet(w, columns, arrowSchema(name, columns, further))
+}
+
+func beginParquet(w io.Writer, columns []schemas.Column, schema *arrow.Schema) (*ParquetWriter, error) {
 	options := []parquet.WriterProperty{
 		parquet.WithVersion(parquet.V2_6),
 		parquet.WithDataPageVersion(parquet.DataPageV1),
@@ -55,22 +64,19 @@ func newParquetWriter(w io.Writer, name string, columns []schemas.Column, furthe
 		parquet.WithCompressionLevel(3),
 		parquet.WithDictionaryDefault(false),
 		parquet.WithMaxRowGroupLength(rowGroup),
+		parquet.WithRootRepetition(parquet.Repetitions.Required), // the library's own choice, repeated, makes some readers look for lists
 	}
 	for _, c := range columns {
-		if c.Type == schemas.IntColumn {
-			options = append(options, parquet.WithEncodingFor(c.Name, parquet.Encodings.DeltaBinaryPacked))
-		}
 		if c.Label {
 			options = append(options, parquet.WithDictionaryFor(c.Name, true))
 		}
 	}
-	schema := arrowSchema(name, columns, further)
 	to := &sink{w: w}
 	fw, err := pqarrow.NewFileWriter(schema, to, parquet.NewWriterProperties(options...), pqarrow.NewArrowWriterProperties())
 	if err != nil {
 		return nil, err
 	}
-	return &parquetWriter{fw, schema, to}, nil
+	return &ParquetWriter{fw, schema, to}, nil
 }
 
 // The metadata of the files of a result.
@@ -81,16 +87,20 @@ const (
 )
 
 func arrowSchema(name string, columns []schemas.Column, further []string) *arrow.Schema {
-	fields := make([]arrow.Field, len(columns))
-	for i, c := range columns {
-		fields[i] = arrow.Field{Name: c.Name, Type: arrowType(c.Type), Nullable: true}
-	}
 	keys, values := []string{versionKey, fileKey}, []string{schemas.ResultVersion, name}
 	for i := 0; i+1 < len(further); i += 2 {
 		keys, values = append(keys, further[i]), append(values, further[i+1])
 	}
 	metadata := arrow.NewMetadata(keys, values)
-	return arrow.NewSchema(fields, &metadata)
+	return arrow.NewSchema(arrowFields(columns), &metadata)
+}
+
+func arrowFields(columns []schemas.Column) []arrow.Field {
+	fields := make([]arrow.Field, len(columns))
+	for i, c := range columns {
+		fields[i] = arrow.Field{Name: c.Name, Type: arrowType(c.Type), Nullable: true}
+	}
+	return fields
 }
 
 func arrowType(t schemas.ColumnType) arrow.DataType {
@@ -106,23 +116,29 @@ func arrowType(t schemas.ColumnType) arrow.DataType {
 }
 
 // write appends what build puts into the builders, one per column.
-func (w *parquetWriter) write(build func([]array.Builder)) error {
+func (w *ParquetWriter) write(build func([]array.Builder)) error {
 	b := array.NewRecordBuilder(memory.DefaultAllocator, w.schema)
 	defer b.Release()
 	build(b.Fields())
 	rec := b.NewRecord()
 	defer rec.Release()
+	return w.Write(rec)
+}
+
+// Write appends the rows of a record with the writer's columns.
+func (w *ParquetWriter) Write(rec arrow.Record) error {
 	return errors.Join(w.fw.WriteBuffered(rec), w.to.err)
 }
 
-func (w *parquetWriter) close() error { return errors.Join(w.fw.Close(), w.to.err) }
+// Close ends the file. It does not close what it wrote to.
+func (w *ParquetWriter) Close() error { return errors.Join(w.fw.Close(), w.to.err) }
 
 func (s *Sheet) writeParquet(w io.Writer) error {
 	pw, err := newParquetWriter(w, s.Name, s.Columns, s.metadata()...)
 	if err != nil {
 		return err
 	}
-	return cmp.Or(pw.write(s.build), pw.close())
+	return cmp.Or(pw.write(s.build), pw.Close())
 }
 
 // metadata is what the metadata say of this sheet beside version and name.

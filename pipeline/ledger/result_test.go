@@ -340,7 +340,7 @@ func TestRowGroups(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := w.close(); err != nil {
+	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
 	table := arrowTable(t, path)

@@ -145,6 +145,9 @@ func mean(v []float64) float64 {
 	return sum / float64(n)
 }
 
+// buildRows is the rows that are made into columns at a time.
+const buildRows = 1 << 16
+
 // writeTrials writes trials.parquet, one cell in memory at a time.
 func (r *Result) writeTrials(w io.Writer) error {
 	metrics := r.metrics()
@@ -157,25 +160,34 @@ func (r *Result) writeTrials(w io.Writer) error {
 		if all, err = r.Ledger.gather(c.Cell, c.Points); err != nil {
 			break
 		}
-		err = pw.write(func(to []array.Builder) {
-			for _, t := range all {
-				t.build(c.Cell, metrics, to)
-			}
-		})
-		if err != nil {
+		if err = pw.writeCell(c.Cell, all, metrics); err != nil {
 			break
 		}
 	}
-	return cmp.Or(err, pw.close())
+	return cmp.Or(err, pw.Close())
 }
 
-// build appends the trials to the builders of schemas.TrialColumns and of the metrics.
-func (t *trials) build(c *Cell, metrics []schemas.Column, to []array.Builder) {
+func (w *ParquetWriter) writeCell(c *Cell, all []*trials, metrics []schemas.Column) error {
+	for _, t := range all {
+		for first := 0; first < len(t.status); first += buildRows {
+			last := min(first+buildRows, len(t.status))
+			err := w.write(func(to []array.Builder) { t.build(c, metrics, first, last, to) })
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// build appends the trials first to last-1 to the builders of schemas.TrialColumns and of the metrics.
+func (t *trials) build(c *Cell, metrics []schemas.Column, first, last int, to []array.Builder) {
 	id := c.id()
 	for _, b := range to {
-		b.Reserve(len(t.status))
+		b.Reserve(last - first)
 	}
-	for rep, status := range t.status {
+	for rep := first; rep < last; rep++ {
+		status := t.status[rep]
 		to[0].(*array.StringBuilder).Append(id)
 		to[1].(*array.Int64Builder).Append(t.n)
 		to[2].(*array.Int64Builder).Append(int64(rep))
@@ -196,7 +208,7 @@ func (t *trials) build(c *Cell, metrics []schemas.Column, to []array.Builder) {
 	for i, metric := range metrics {
 		b := to[len(to)-len(metrics)+i]
 		v := t.values[strings.TrimPrefix(metric.Name, schemas.MetricPrefix)]
-		for rep := range t.status {
+		for rep := first; rep < last; rep++ {
 			if v == nil {
 				b.AppendNull()
 			} else {

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/shatterlab/shatter/pipeline/query"
+)
+
+// tokenVariable is the environment variable that holds a server's token.
+const tokenVariable = "SHATTER_TOKEN"
+
+// leastToken is the characters of the shortest token that keeps a guesser out.
+const leastToken = 16
+
+type serveFlags struct {
+	queryFlags
+	listen, tokenFile string
+	queries           int
+}
+
+func serveCommand() *cobra.Command {
+	var f serveFlags
+	c := &cobra.Command{
+		Use:   "serve DIR",
+		Short: "Serve the result in DIR to clients of Arrow Flight SQL",
+		Long: `Serve the result in the folder DIR to clients of Arrow Flight SQL (ADBC, JDBC, ODBC), with the views and the limits of
+"shatter query". The address is printed on stdout; Ctrl-C lets answers end, for ten seconds.
+
+Without --listen only this machine can connect. A server that others reach needs a token, in --token-file or in the environment
+variable SHATTER_TOKEN, which clients show in the header "authorization: Bearer TOKEN". The connection is not encrypted: across a
+network that you do not trust, go through ssh -L.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
+	}
+	f.add(c)
+	c.Flags().StringVar(&f.listen, "listen", "127.0.0.1:0", "address; port 0: any free one")
+	c.Flags().StringVar(&f.tokenFile, "token-file", "", "file that holds the token (default: the environment variable "+tokenVariable+")")
+	c.Flags().IntVar(&f.queries, "queries", 4, "queries answered at the same time")
+	return c
+}
+
+func (f *serveFlags) run(c *cobra.Command, dir string) error {
+	if f.queries < 1 {
+		return usageError{fmt.Errorf("--queries %d: a number from 1 on is needed", f.queries)}
+	}
+	token, err := f.token()
+	if err != nil {
+		return err
+	}
+	db, err := f.open(dir)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	l, err := f.bind(token)
+	if err != nil {
+		return err
+	}
+	at := "grpc://" + l.Addr().String()
+	if _, err := fmt.Fprintln(c.OutOrStdout(), at); err != nil {
+		return err
+	}
+	fmt.Fprintf(c.ErrOrStderr(), "serving %s as Arrow Flight SQL at %s, read-only; Ctrl-C ends it\n%s\n", dir, at, snippet(at, token != ""))
+	return db.Serve(c.Context(), l, query.ServeOptions{Token: token, Queries: f.queries, Version: version()})
+}
+
+// snippet is how a client connects.
+func snippet(at string, token bool) string {
+	options := ""
+	if token {
+		options = `, db_kwargs={"adbc.flight.sql.authorization_header": "Bearer TOKEN"}`
+	}
+	return fmt.Sprintf("\n  import adbc_driver_flightsql.dbapi as flightsql   # pip install adbc-driver-flightsql pyarrow\n"+
+		"  with flightsql.connect(%q%s) as c, c.cursor() as q:\n"+
+		"      q.execute(\"select * from cells\")\n"+
+		"      print(q.fetch_arrow_table())\n", at, options)
+}
+
+// token is the token of the file or of the environment; empty: none.
+func (f *serveFlags) token() (string, error) {
+	text, from := os.Getenv(tokenVariable), tokenVariable
+	if f.tokenFile != "" {
+		raw, err := os.ReadFile(f.tokenFile)
+		if err != nil {
+			return "", usageError{fmt.Errorf("--token-file: %w", err)}
+		}
+		text, from = string(raw), f.tokenFile
+		if strings.TrimSpace(text) == "" {
+			return "", usageError{fmt.Errorf("--token-file %q is empty", f.tokenFile)}
+		}
+	}
+	token := strings.TrimSpace(text)
+	switch {
+	case token == "":
+		return "", nil
+	case len(token) < leastToken:
+		return "", usageError{fmt.Errorf("the token in %s has %d characters: at least %d are needed; `openssl rand -hex 32` makes one", from, len(token), leastToken)}
+	case strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return "", usageError{fmt.Errorf("the token in %s has characters that no header can hold: use letters and digits", from)}
+	}
+	return token, nil
+}
+
+// bind opens the address. Where others can reach it, a token is needed.
+func (f *serveFlags) bind(token string) (net.Listener, error) {
+	host, _, err := net.SplitHostPort(f.listen)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("--listen %q: HOST:PORT is needed, like 127.0.0.1:31337", f.listen)}
+	}
+	l, err := net.Listen("tcp", f.listen)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("--listen %q: %w; choose another, or port 0 for any free one", f.listen, err)}
+	}
+	if addr, ok := l.Addr().(*net.TCPAddr); token == "" && !(ok && addr.IP.IsLoopback()) {
+		return nil, errors.Join(usageError{fmt.Errorf("--listen %s: others than this machine could connect to %s: give a token (--token-file or %s), or listen on 127.0.0.1",
+			f.listen, cmp.Or(host, "every address"), tokenVariable)}, l.Close())
+	}
+	return l, nil
+}

@@ -1,0 +1,94 @@
+//go:build cgo
+
+package query
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	duck "github.com/duckdb/duckdb-go-bindings"
+)
+
+// grace is how long an interrupted call may take to come back.
+const grace = 500 * time.Millisecond
+
+// conn is one connection, for one question.
+type conn struct {
+	db   *DB
+	conn duck.Connection
+	gone bool // a call did not come back: nothing of the connection may be touched again
+}
+
+func (d *DB) connect() (*conn, error) {
+	c := &conn{db: d}
+	if duck.Connect(d.db, &c.conn) == duck.StateError {
+		return nil, errors.New("connect to DuckDB")
+	}
+	return c, nil
+}
+
+func (c *conn) close() {
+	if !c.gone {
+		duck.Disconnect(&c.conn)
+	}
+}
+
+// exec runs a statement of ours.
+func (c *conn) exec(sql string) error {
+	var r duck.Result
+	defer duck.DestroyResult(&r)
+	if duck.Query(c.conn, sql, &r) == duck.StateError {
+		return errors.New(plain(duck.ResultError(&r)))
+	}
+	return nil
+}
+
+// await waits for call, which is inside DuckDB. Where ctx ends first it interrupts the call, again and again since an interrupt may
+// come between two parts of the work, and returns the cause; after grace it leaves the call alone with its connection.
+func (c *conn) await(ctx context.Context, call func() error) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	done, ended := make(chan error, 1), make(chan struct{})
+	go func() {
+		done <- call()
+		close(ended)
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	for end := time.Now().Add(grace); time.Now().Before(end); {
+		duck.Interrupt(c.conn)
+		select {
+		case <-ended:
+			return context.Cause(ctx)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	c.gone = true
+	c.db.stuck.Add(1)
+	return context.Cause(ctx)
+}
+
+// failed is the error of a message of DuckDB.
+func (c *conn) failed(kind duck.ErrorType, message string) error {
+	switch kind {
+	case duck.ErrorTypeOutOfMemory:
+		return &blame{fmt.Sprintf("the query needs more memory than %s; raise it with --memory, or aggregate before sorting or joining", size(c.db.options.memory())), ErrLimit}
+	case duck.ErrorTypePermission:
+		return refuse("%s; a query reads the views of this result and nothing else", plain(message))
+	}
+	return explain(message, c.db.missing)
+}
+
+// size is a number of bytes for people.
+func size(bytes int64) string {
+	if bytes%1e9 == 0 {
+		return fmt.Sprintf("%d GB", bytes/1e9)
+	}
+	return fmt.Sprintf("%.4g MB", float64(bytes)/1e6)
+}

@@ -1,0 +1,72 @@
+package query
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"fmt"
+	"strings"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+// ServeOptions say how a result is served.
+type ServeOptions struct {
+	Token   string // that clients have to show, as the header "authorization: Bearer TOKEN"; empty: none
+	Queries int    // questions answered at the same time; 0: 4
+	Version string // of this program, for clients that ask
+}
+
+func (o ServeOptions) queries() int {
+	if o.Queries <= 0 {
+		return 4
+	}
+	return o.Queries
+}
+
+// door lets those in who show the token, and keeps a panic over a malformed request from ending the service.
+type door struct{ token string }
+
+func (d door) check(ctx context.Context) error {
+	if d.token == "" {
+		return nil
+	}
+	md, _ := metadata.FromIncomingContext(ctx)
+	for _, v := range md.Get("authorization") {
+		if kind, token, _ := strings.Cut(v, " "); strings.EqualFold(kind, "Bearer") && equal(token, d.token) {
+			return nil
+		}
+	}
+	return status.Error(codes.Unauthenticated, `show the server's token in the header "authorization: Bearer TOKEN"`)
+}
+
+// equal compares in a time that tells nothing, not even the length.
+func equal(a, b string) bool {
+	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
+	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
+}
+
+func (d door) unary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (_ any, err error) {
+	if err := d.check(ctx); err != nil {
+		return nil, err
+	}
+	defer mend(&err)
+	return next(ctx, req)
+}
+
+func (d door) stream(srv any, s grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) (err error) {
+	if err := d.check(s.Context()); err != nil {
+		return err
+	}
+	defer mend(&err)
+	return next(srv, s)
+}
+
+func mend(err *error) {
+	if p := recover(); p != nil {
+		*err = status.Error(codes.InvalidArgument, fmt.Sprintf("malformed request: %v", p))
+	}
+}

@@ -1,0 +1,44 @@
+//go:build !cgo
+
+package query
+
+import (
+	"context"
+	"io"
+	"net"
+
+	"github.com/apache/arrow/go/v17/arrow"
+)
+
+// DB cannot be had in a build without cgo.
+type DB struct{}
+
+// Open returns ErrNoEngine.
+func Open(string, Options) (*DB, error) { return nil, ErrNoEngine }
+
+// Views is empty.
+func (*DB) Views() []View { return nil }
+
+// Close does nothing.
+func (*DB) Close() {}
+
+// Query returns ErrNoEngine.
+func (*DB) Query(context.Context, string, ...any) (*Rows, error) { return nil, ErrNoEngine }
+
+// Serve returns ErrNoEngine.
+func (*DB) Serve(context.Context, net.Listener, ServeOptions) error { return ErrNoEngine }
+
+// Rows cannot be had in a build without cgo.
+type Rows struct{}
+
+// Schema is nil.
+func (*Rows) Schema() *arrow.Schema { return nil }
+
+// Plan is false.
+func (*Rows) Plan() bool { return false }
+
+// Next is io.EOF.
+func (*Rows) Next() (arrow.Record, error) { return nil, io.EOF }
+
+// Close does nothing.
+func (*Rows) Close() {}

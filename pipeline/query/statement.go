@@ -1,0 +1,285 @@
+//go:build cgo
+
+package query
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	duck "github.com/duckdb/duckdb-go-bindings"
+
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// maxSQL is the bytes of the longest question.
+const maxSQL = 1 << 16
+
+// statement is a question that was understood and found to be harmless.
+type statement struct {
+	conn    *conn
+	stmt    duck.PreparedStatement
+	columns []column
+	params  int
+	plan    bool // explain: the answer is a drawing
+}
+
+// column is one column of an answer.
+type column struct {
+	name string
+	typ  schemas.ColumnType
+	cast string // the SQL type that it has to be cast to first; empty: none
+}
+
+func (s *statement) close() {
+	if !s.conn.gone {
+		duck.DestroyPrepare(&s.stmt)
+	}
+}
+
+// ask understands a question of somebody else's: statement and the checks.
+func (c *conn) ask(ctx context.Context, sql string) (*statement, error) {
+	if len(sql) > maxSQL {
+		return nil, refuse("the SQL has %d bytes: at most %d are read", len(sql), maxSQL)
+	}
+	if !utf8.ValidString(sql) || strings.ContainsRune(sql, 0) {
+		return nil, refuse("the SQL is no text in UTF-8")
+	}
+	s, err := c.checked(ctx, sql)
+	if err != nil && strings.Contains(err.Error(), "syntax error") {
+		if quoted := quoteTable(sql); quoted != sql {
+			s, err = c.checked(ctx, quoted)
+		}
+	}
+	return s, err
+}
+
+// checked prepares sql if it is one statement that only reads, with the columns cast to the types of result files.
+func (c *conn) checked(ctx context.Context, sql string) (*statement, error) {
+	body := sql[len(explained.FindString(sql)):] // explain analyze runs what it explains
+	if err := c.inspect(ctx, sql, body); err != nil {
+		return nil, err
+	}
+	s, err := c.statement(ctx, sql)
+	if err != nil {
+		return nil, err
+	}
+	kind := duck.PreparedStatementType(s.stmt)
+	s.plan = kind == duck.StatementTypeExplain
+	if kind != duck.StatementTypeSelect && !(s.plan && body != sql) { // a second opinion
+		s.close()
+		return nil, readOnly(sql)
+	}
+	if !slices.ContainsFunc(s.columns, func(c column) bool { return c.cast != "" }) {
+		return s, nil
+	}
+	s.close()
+	return c.statement(ctx, s.wrap(sql))
+}
+
+var (
+	// explained is what stands before the statement that explain is about.
+	explained = regexp.MustCompile(`(?is)^(?:\s|--[^\n]*\n|/\*.*?\*/)*explain\s+(analyze\s+)?(\([^()]*\)\s*)?`)
+	// firstWord is the first word of a statement, behind comments.
+	firstWord = regexp.MustCompile(`(?s)^(?:\s|;|--[^\n]*\n|/\*.*?\*/)*(\w+)`)
+)
+
+// readOnly refuses a statement that does more than select.
+func readOnly(sql string) error {
+	kind := "other"
+	if m := firstWord.FindStringSubmatch(sql); m != nil {
+		kind = strings.ToLower(m[1])
+	}
+	return refuse("%q: results are read-only, only select and explain select are answered", kind)
+}
+
+// wrap is the question around sql that casts its columns.
+func (s *statement) wrap(sql string) string {
+	var list []string
+	for i, c := range s.columns {
+		item := fmt.Sprintf("#%d", i+1)
+		if c.cast != "" {
+			item = fmt.Sprintf("cast(#%d as %s)", i+1, c.cast)
+		}
+		list = append(list, fmt.Sprintf(`%s as "%s"`, item, strings.ReplaceAll(c.name, `"`, `""`)))
+	}
+	from := "query(" + text(sql) + ")"
+	if s.params > 0 { // which do not reach into a text
+		from = "(" + strings.TrimRight(sql, "; \t\r\n") + "\n)"
+	}
+	return "select " + strings.Join(list, ", ") + " from " + from
+}
+
+// statement prepares one statement, whatever it is.
+func (c *conn) statement(ctx context.Context, sql string) (s *statement, err error) {
+	s = &statement{conn: c}
+	err = c.await(ctx, func() error { return s.prepare(sql) })
+	if err != nil {
+		if !c.gone {
+			duck.DestroyPrepare(&s.stmt)
+		}
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *statement) prepare(sql string) error {
+	if duck.Prepare(s.conn.conn, sql, &s.stmt) == duck.StateError {
+		message := duck.PrepareError(s.stmt)
+		return s.conn.failed(kindOf(message), message)
+	}
+	s.params = int(duck.NParams(s.stmt))
+	seen := map[string]int{}
+	for i := range duck.PreparedStatementColumnCount(s.stmt) {
+		col := columnOf(duck.PreparedStatementColumnType(s.stmt, i))
+		col.name = unique(seen, duck.PreparedStatementColumnName(s.stmt, i))
+		s.columns = append(s.columns, col)
+	}
+	return nil
+}
+
+// kindOf finds the kind of an error in the message, where DuckDB does not give it otherwise.
+func kindOf(message string) duck.ErrorType {
+	switch {
+	case strings.HasPrefix(message, "Out of Memory Error"):
+		return duck.ErrorTypeOutOfMemory
+	case strings.HasPrefix(message, "Permission Error"):
+		return duck.ErrorTypePermission
+	}
+	return duck.ErrorTypeInvalid
+}
+
+// unique is the name, with a number behind it where it was seen before: files and JSON objects need names that differ.
+func unique(seen map[string]int, name string) string {
+	n := seen[name]
+	seen[name] = n + 1
+	if n == 0 {
+		return name
+	}
+	return unique(seen, fmt.Sprintf("%s_%d", name, n))
+}
+
+// columnOf says how a column of DuckDB's comes into one of the types of result files.
+func columnOf(t duck.Type) column {
+	switch t {
+	case duck.TypeVarchar:
+		return column{typ: schemas.TextColumn}
+	case duck.TypeBigInt:
+		return column{typ: schemas.IntColumn}
+	case duck.TypeDouble:
+		return column{typ: schemas.FloatColumn}
+	case duck.TypeBoolean:
+		return column{typ: schemas.BoolColumn}
+	case duck.TypeTinyInt, duck.TypeSmallInt, duck.TypeInteger, duck.TypeUTinyInt, duck.TypeUSmallInt, duck.TypeUInteger,
+		duck.TypeUBigInt, duck.TypeHugeInt, duck.TypeUHugeInt: // exact, or an error that names the value
+		return column{typ: schemas.IntColumn, cast: "bigint"}
+	case duck.TypeFloat, duck.TypeDecimal:
+		return column{typ: schemas.FloatColumn, cast: "double"}
+	}
+	return column{typ: schemas.TextColumn, cast: "varchar"}
+}
+
+// tableFunctions is what may stand where a table stands. Others read files, log, profile, or run SQL that they get as a text.
+var tableFunctions = []string{"range", "generate_series", "unnest", "repeat", "json_each", "json_tree", "histogram", "histogram_values",
+	"pragma_table_info", "duckdb_columns", "duckdb_functions", "duckdb_types", "duckdb_keywords", "duckdb_views"}
+
+// functions that are more than the value that they have.
+var refusedFunctions = []string{"write_log", "sleep_ms", "nextval", "currval", "setseed"}
+
+// inspect reads the syntax tree of body, sql without its explain, before anything is bound. It refuses what does not select, and functions
+// that do more than that.
+func (c *conn) inspect(ctx context.Context, sql, body string) error {
+	if err := c.await(ctx, func() error { return c.single(sql) }); err != nil {
+		return err
+	}
+	raw, err := c.value(ctx, "select json_serialize_sql("+text(body)+")")
+	if err != nil {
+		return err
+	}
+	var tree struct {
+		Error      bool  `json:"error"`
+		Statements []any `json:"statements"`
+	}
+	if err := json.Unmarshal([]byte(raw), &tree); err != nil {
+		return refuse("the SQL cannot be checked (%v): write it as a plain select", err)
+	}
+	if tree.Error || len(tree.Statements) != 1 {
+		return readOnly(sql)
+	}
+	return inspectNode(tree.Statements, false)
+}
+
+// single parses the SQL and refuses all but one statement.
+func (c *conn) single(sql string) error {
+	var all duck.ExtractedStatements
+	count := duck.ExtractStatements(c.conn, sql, &all)
+	defer duck.DestroyExtracted(&all)
+	switch {
+	case count == 0:
+		if message := duck.ExtractStatementsError(all); message != "" {
+			return c.failed(duck.ErrorTypeParser, message)
+		}
+		return refuse("there is no SQL in it")
+	case count > 1:
+		return refuse("%d statements: a query is one (a pivot that does not list its values with in (...) counts as two)", count)
+	}
+	return nil
+}
+
+// value is the text that a question of ours is answered with.
+func (c *conn) value(ctx context.Context, sql string) (string, error) {
+	s, err := c.statement(ctx, sql)
+	if err != nil {
+		return "", err
+	}
+	defer s.close()
+	var r duck.Result
+	defer func() {
+		if !c.gone {
+			duck.DestroyResult(&r)
+		}
+	}()
+	err = c.await(ctx, func() error {
+		if duck.ExecutePrepared(s.stmt, &r) == duck.StateError {
+			return c.failed(duck.ResultErrorType(&r), duck.ResultError(&r))
+		}
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
+	chunk := duck.FetchChunk(r)
+	defer duck.DestroyDataChunk(&chunk)
+	return texts(duck.DataChunkGetVector(chunk, 0), 1)[0].String(), nil
+}
+
+// inspectNode walks the tree: a node of the type TABLE_FUNCTION has its function below it.
+func inspectNode(node any, table bool) error {
+	switch node := node.(type) {
+	case []any:
+		for _, child := range node {
+			if err := inspectNode(child, false); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		if name, ok := node["function_name"].(string); ok {
+			if table && !slices.Contains(tableFunctions, name) {
+				return refuse("the table function %q: a query reads the views of this result and nothing else", name)
+			}
+			if slices.Contains(refusedFunctions, name) {
+				return refuse("the function %q: a query only reads", name)
+			}
+		}
+		for key, child := range node {
+			if err := inspectNode(child, key == "function" && node["type"] == "TABLE_FUNCTION"); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
