@@ -127,45 +127,11 @@ func (r *run) partial() string {
 // verdict is the cell's result, with what deciding it would take where a limit ended it.
 func (r *run) verdict(c *cell) estimate.Result {
 	res := c.Result()
-	switch partial := r.partial(); {
-	case partial != "" && !c.done:
+	if partial := r.partial(); partial != "" && !c.done {
 		res.Status = estimate.StatusUndecided
 		res.Reason = fmt.Sprintf("%s; deciding it would take about %s more", partial, roughly(int64(r.predict(c).trials)))
-	case res.Status == estimate.StatusUndecided && c.Find != nil && strings.HasPrefix(res.Reason, "limit of "):
-		res.Reason += fmt.Sprintf("; deciding it would take about %s more", roughly(r.beyond(c, res.Points)))
 	}
 	return res
-}
-
-// beyond is the number of trials that a search which trials.max has ended would have gone on to read. It is a function of the outcomes that
-// the search has read, like all of the table.
-func (r *run) beyond(c *cell, points []estimate.Point) (trials int64) {
-	find := searchOf(c.Cell, len(r.cells))
-	find.MaxTrials = math.MaxInt32
-	search, err := estimate.NewSearch(find)
-	if err != nil {
-		return 0 // the same search was begun with a smaller limit
-	}
-	for _, p := range points {
-		for o := range r.ledger.Outcomes(c.Key, p.N) {
-			if o.Repetition < int64(p.Consumed) {
-				search.Add(p.N, int(o.Repetition), c.outcome(o.Status, o.Error))
-			}
-		}
-	}
-	for more := true; more; {
-		more = false
-		for _, n := range search.Needs() {
-			if c.answers[n].infeasible != "" {
-				search.Infeasible(n, c.answers[n].infeasible)
-				more = true
-			}
-		}
-	}
-	for _, b := range search.Left() {
-		trials += int64(b.Count)
-	}
-	return trials
 }
 
 // roughly is a number of trials to two digits.

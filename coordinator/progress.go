@@ -185,7 +185,7 @@ func (r *run) predict(c *cell) outlook {
 		o.trials, o.seconds = first.trials(), first.cost(c.secondsPerTrial)
 		return o
 	}
-	for _, b := range c.unread() {
+	for _, b := range c.Left() {
 		seconds := c.secondsPerTrial(b.N) * float64(b.Count)
 		if searches {
 			seconds = max(leastJob, seconds)
@@ -194,25 +194,6 @@ func (r *run) predict(c *cell) outlook {
 		o.trials += float64(b.Count)
 	}
 	return o
-}
-
-// unread is what Left names without what is here already.
-func (c *cell) unread() (blocks []estimate.Block) {
-	ahead := map[int64]int64{}
-	if search, ok := c.decider.(*estimate.Search); ok {
-		for n, s := range c.sizes {
-			ahead[n] = s.have
-		}
-		for _, p := range search.Result().Points {
-			ahead[p.N] -= int64(p.Consumed)
-		}
-	}
-	for _, b := range c.Left() {
-		if b.Count -= int(ahead[b.N]); b.Count > 0 {
-			blocks = append(blocks, b)
-		}
-	}
-	return blocks
 }
 
 // least is the first sample size that the algorithm does not refuse, as far as it was asked.

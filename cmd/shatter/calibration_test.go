@@ -87,7 +87,7 @@ type trial struct {
 func (r *trial) success(t *testing.T, n int64, rep int) bool {
 	var streams [4]rand.PCG
 	for i, s := range []pipeline.Stream{pipeline.Target, pipeline.Points, pipeline.LabelNoise, pipeline.TestPoints} {
-		streams[i].Seed(pipeline.Seed(r.cell.DataKey, s, 0, uint32(rep)))
+		streams[i].Seed(pipeline.Seed(r.cell.DataKey, s, uint64(n), uint32(rep)))
 	}
 	r.drawer.Begin(problem.Streams{Target: &streams[0], Points: &streams[1], LabelNoise: &streams[2], TestPoints: &streams[3]})
 	x, y := make([]float64, int(n)*r.dim), make([]float64, n)

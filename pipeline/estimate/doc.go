@@ -4,8 +4,8 @@
 // whole table, however often and whenever it looks, and that is a function of the outcomes alone. Intervals and limits marked
 // exact hold for every true value; fitted curves are for plots and planning, and hold if the truth has their form.
 //
-// It needs trials that are independent of each other at each sample size, and, for statements about n*, a success probability that does
-// not fall as the sample grows.
+// It needs trials that are independent of each other, at one sample size and between them, and, for statements about n*, a success
+// probability that does not fall as the sample grows.
 //
 // Start at [Search]; [ClopperPearson] is the interval of a single rate, [FitModel] the point estimate of n* and [FitTrend] the slope
 // through several cells.

@@ -1,95 +1,81 @@
 package estimate
 
-import (
-	"cmp"
-	"math"
-	"slices"
-)
+import "math"
 
-// Guess gives up to k further blocks that will probably follow those of Want, most likely first, for slots that would idle. It
-// plays the search on with the success rates that are expected. A guess that turns out wrong changes no result.
+// Guess gives up to k further blocks that will probably follow those of Want, most likely first, for slots that would idle. A guess
+// that turns out wrong changes no result.
 func (s *Search) Guess(k int) []Block {
 	var blocks []Block
-	known, trials, limit := s.read(), s.trials, s.find.MaxTrials
-	played := map[int]*imagined{}
-	low, high := s.low, s.high
-	for !s.Done() && low < s.grid.last() && high > 0 && !s.narrow(low, high) {
-		first, second := s.pair(low, high)
-		for _, index := range []int{first, second} {
-			if played[index] == nil {
-				played[index] = s.imagine(index, known)
+	if s.Done() {
+		return nil
+	}
+	if s.doubles {
+		n := s.open[len(s.open)-1].N
+		for i := 0; i < 4 && n < s.find.To; i++ {
+			n = s.find.doubled(n)
+			blocks = s.ahead(blocks, n, 0, checkpoint(0))
+		}
+		return blocks[:min(k, len(blocks))]
+	}
+	// The sizes that are open go on in equal steps, as long as trials are expected to be missing.
+	for step := 1; len(blocks) < k && step <= 8; step++ {
+		for i, p := range s.open {
+			size := p.until - p.Consumed
+			first := p.until + (step-1)*size
+			if i >= len(s.left) || float64(first-p.Consumed) < s.left[i].trials {
+				blocks = s.ahead(blocks, p.N, first, int(min(int64(first+size), s.find.MaxTrials)))
 			}
-		}
-		sizes := []*imagined{played[first], played[second]}[:1+min(1, second-first)]
-		s.play(sizes)
-		for _, p := range sizes {
-			blocks = p.ahead.missing(blocks, p.N, p.from, int(min(int64(p.end), limit)))
-			trials += int64(p.end - p.from)
-			p.from = p.end
-		}
-		if len(blocks) >= k || trials >= limit {
-			break
-		}
-		leader := slices.MaxFunc(sizes, func(a, b *imagined) int { return cmp.Compare(math.Abs(a.lead), math.Abs(b.lead)) })
-		if leader.lead < 0 {
-			low = leader.index
-		} else {
-			high = leader.index
 		}
 	}
 	return blocks[:min(k, len(blocks))]
 }
 
-// imagined is a sample size as it is expected to go on.
-type imagined struct {
-	*point
-	rate float64 // of success
-	from int     // repetitions below are wanted or guessed already
-	end  int     // played up to here
-	lead float64 // logarithm of the e-process there; negative on the side of insufficient
-}
-
-func (s *Search) imagine(index int, known []Point) *imagined {
-	n := s.grid.size(index)
-	p := s.points[n]
-	if p == nil {
-		p = &point{Point: Point{N: n}, index: index}
+// ahead appends the blocks of a size that are not known.
+func (s *Search) ahead(blocks []Block, n int64, first, end int) []Block {
+	if p := s.points[n]; p != nil {
+		return p.ahead.missing(blocks, n, first, end)
 	}
-	return &imagined{point: p, rate: expectedRate(n, known), from: max(p.until, p.Consumed), end: p.Consumed}
+	return append(blocks, Block{N: n, First: first, Count: end - first})
 }
 
-// play carries the sizes on in step, until one is decided or has four times as many trials as now.
-func (s *Search) play(sizes []*imagined) {
-	for decided := false; !decided; {
-		behind := slices.MinFunc(sizes, func(a, b *imagined) int { return a.end - b.end }).end
-		for _, p := range sizes {
-			if p.end == behind {
-				p.end = checkpoint(behind)
+// Left gives the trials that the search will probably still read, by sample size, for predictions of time: Count of them at N, those
+// wanted now among them, and First is 0. None when it is done. The prediction is rough until a third of the trials are read: it
+// rests on a slope and an n* that are hardly known.
+func (s *Search) Left() []Block {
+	var blocks []Block
+	add := func(n int64, trials float64) {
+		for i := range blocks {
+			if blocks[i].N == n {
+				blocks[i].Count = max(blocks[i].Count, int(trials))
+				return
 			}
-			successes := float64(p.Successes) + p.rate*float64(p.end-p.Consumed)
-			p.lead = math.Copysign(logWealth(successes, float64(p.end), s.find.Target), successes/float64(p.end)-s.find.Target)
-			decided = decided || math.Abs(p.lead) >= s.wealth || p.end >= 4*p.from+64
+		}
+		blocks = append(blocks, Block{N: n, Count: int(trials)})
+	}
+	for _, p := range s.open {
+		if p.waiting > 0 {
+			add(p.N, float64(p.waiting))
 		}
 	}
+	limit := float64(s.find.MaxTrials - s.trials)
+	for _, l := range s.rest {
+		add(l.n, math.Ceil(min(l.trials, limit)))
+	}
+	return blocks
 }
 
-// expectedRate reads the success rate at n off the sizes already tried: the logit is taken as linear in ln n between neighbours,
-// and with slope 3 beyond them.
-func expectedRate(n int64, known []Point) float64 {
-	const slope, unknown = 3, 0.05
-	if len(known) == 0 {
-		return unknown
+// foresee says what is left after this round: what the sizes aimed at lack or, while these are further apart than a narrow
+// bracket, what one around the middle of the belief would.
+func (s *Search) foresee() []lack {
+	if len(s.left) == 0 || !s.doubles && !s.wide {
+		return s.left
 	}
-	logit := func(p Point) float64 {
-		return math.Log((float64(p.Successes) + 0.5) / (float64(p.Consumed-p.Successes) + 0.5))
+	const effort = 1.5 // what aiming wrongly costs, as a factor
+	var rest []lack
+	for side := range bothSides {
+		x := s.belief.center + float64((float64(side)-0.5)*max(math.Log(s.find.Within), math.Exp(-s.belief.center)))
+		n := min(max(int64(math.Exp(x)), s.find.From), s.find.To)
+		rest = append(rest, lack{n, side, effort * (s.wealth + 1) / s.belief.typical(x, s.find.Target)})
 	}
-	i, _ := slices.BinarySearchFunc(known, n, func(p Point, n int64) int { return cmp.Compare(p.N, n) })
-	near := known[min(i, len(known)-1)]
-	x := logit(near) + slope*math.Log(float64(n)/float64(near.N))
-	if 0 < i && i < len(known) {
-		before := known[i-1]
-		share := math.Log(float64(n)/float64(before.N)) / math.Log(float64(near.N)/float64(before.N))
-		x = logit(before) + share*(logit(near)-logit(before))
-	}
-	return 1 / (1 + math.Exp(-x))
+	return rest
 }

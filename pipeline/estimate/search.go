@@ -1,10 +1,8 @@
 package estimate
 
 import (
-	"cmp"
 	"fmt"
 	"math"
-	"slices"
 )
 
 // Find says what a search looks for: the least sample size at which trials succeed with probability at least Target.
@@ -49,49 +47,67 @@ type Point struct {
 	Consumed, Successes, Failed int
 }
 
-// Search looks for the least sufficient sample size of one cell. It is a pure state machine:
+// Search looks for the least sufficient sample size n* of one cell. It is a pure state machine:
 //
-//  1. Two sample sizes are open (one, where no second can help) and their trials are wanted: see [Search.Want].
-//  2. When both have all trials up to their next checkpoint (16, 32, then c + max(16, c/8) rounded down), these are read, in
-//     repetition order. A size that has fewer trials than the other catches up first.
-//  3. A size is shown sufficient or insufficient as soon as the e-process of its trials against Target ([LogWealth]) has reached
-//     1/level, on the side of Target where its success rate lies. The first size that is shown to be either moves the
-//     bracket, and the next two are opened. A size that happens to lie at n* cannot stall the search: the other one decides.
-//  4. While no size is sufficient these are From, 2 From, 4 From and so on, the last one To. Then they lie at the quarters of the bracket
-//     on a logarithmic scale, or further apart where either decision ends the search.
+//  1. One or two sample sizes are open and their trials are wanted: see [Search.Want].
+//  2. When all of them are there up to the checkpoints of this round, they are read. Checkpoints are 8, 16, 32, then
+//     c + max(16, c/8) rounded down; a round goes on to the one that takes a sixth of the trials which are expected to be missing, but
+//     at most a fifth of all read so far.
+//  3. What the trials refute is cut off the bracket (see below), and the next sizes are opened. A size that is left keeps its trials:
+//     they count as long as the search lasts.
+//  4. While the largest size read succeeds too seldom, these are the next two of From, 2 From, 4 From and so on, the last one To.
+//     Then they are one to show insufficient and one to show sufficient, chosen so that the fewest trials are expected to be missing.
+//     Two sizes that contradict each other, the smaller succeeding and the larger not, are read on first.
 //
 // Which trials are read and what is decided is a function of the outcomes alone: not of the order in which they are added, nor of
 // trials beyond those wanted. To resume, feed a new Search.
 //
-// With probability Confidence no bracket of the table is wrong, if the trials of one size are independent and success becomes no
-// less likely with more data. level is (1 - Confidence) / Cells / (sizes on the grid). By Ville's inequality the probability
-// that a size's e-process is ever on the wrong side with more than 1/level is at most level, at checkpoints or elsewhere. The
-// union over the whole grid, rather than over the sizes along the way, makes this hold although which sizes are opened
-// depends on trials that share their data.
+// With probability Confidence no bracket of the table is wrong, if all trials are independent and success becomes no less likely with
+// more data. For then n* = m is true for exactly one m (beyond To among them), and for every m there is an e-process E(m) against
+// it: the product over all sizes read of an e-process against "success is at least as likely as Target" for sizes n >= m, and of
+// one against "less likely" for n < m. Each of these is a fixed mixture of two. One bets on every round by a belief that was formed
+// before the round: a mixture of likelihood ratios of Target against rates on the far side of it. The other does the same with
+// rates that never change. A ratio's mean over one trial is at most 1 where the rate lies on the near side, so the means of the
+// factors are at most 1 under n* = m, whichever sizes and checkpoints are chosen by what was seen: the trials of a round are
+// independent of that and of each other. By Ville's inequality (1939) the true E(n*) ever reaches 1/level with probability at most
+// level = (1 - Confidence) / Cells. The bracket runs from the largest size below all m that are not refuted to the least
+// size that is not below any of them; E(m) only changes from one size read to the next. If every m is refuted, success is not
+// monotone. No union is taken over sizes, sides or looks.
 //
 // A Search is not safe for concurrent use.
 type Search struct {
 	find   Find
-	grid   grid
 	wealth float64 // ln(1/level)
+	lone   lone
+	belief belief
 
-	low, high int              // the bracket, as grid indexes; -1 and last+1 while it has no such end
+	low, high int64            // the bracket; 0 and To + 1 while it has no such end
 	refusal   string           // why the low end was refused, if it was
 	open      []*point         // one or two, ascending
+	doubles   bool             // the open sizes are the next doublings
+	left      []lack           // what the open sizes are to show, and how far it is; while doubling: what would follow
+	wide      bool             // these are further apart than the bracket may be in the end
+	rest      []lack           // what will probably be missing until the end
 	points    map[int64]*point // all sizes inside the bracket of which something is known
-	closed    []Point          // read sizes that are now outside the bracket
+	read      []*point         // all sizes of which trials were read, ascending
 	latest    *point           // of the last Add; the next one mostly is of the same size
 	trials    int64
 
 	status, reason string
 }
 
-// point is a sample size inside the bracket.
+// loneShare is the part of a size's e-process that does not depend on the belief. It is what finds out a law that the belief does not
+// allow for.
+const loneShare = 1.0 / 32
+
+// point is a sample size.
 type point struct {
 	Point
-	index   int
-	until   int // checkpoint up to which this round reads; Consumed where it reads nothing
-	waiting int // repetitions below until that are not known
+	x       float64    // ln N
+	staked  [2]float64 // logarithms of what the belief's bets on each side have come to
+	wealth  [2]float64 // logarithms of the e-processes that speak for each side
+	until   int        // checkpoint up to which this round reads; Consumed where it reads nothing
+	waiting int        // repetitions below until that are not known
 	ahead   outcomes
 	lost    map[int]string // reasons, by repetition
 	refused bool           // by the algorithm
@@ -103,9 +119,9 @@ func NewSearch(find Find) (*Search, error) {
 	if err := find.check(); err != nil {
 		return nil, fmt.Errorf("search for n: %w", err)
 	}
-	s := &Search{find: find, grid: newGrid(find.From, find.To, find.Within), points: map[int64]*point{}, status: StatusRunning}
+	s := &Search{find: find, lone: newLone(find.Target), points: map[int64]*point{}, status: StatusRunning}
 	s.wealth = -math.Log(find.Level())
-	s.low, s.high = -1, s.grid.last()+1
+	s.high = find.To + 1
 	s.begin()
 	return s, nil
 }
@@ -128,37 +144,22 @@ func (f Find) check() error {
 	return nil
 }
 
-// Level is the error probability allowed to each sample size.
-func (f Find) Level() float64 {
-	g := newGrid(f.From, f.To, f.Within)
-	return (1 - f.Confidence) / float64(f.Cells) / float64(g.last()+1)
-}
+// Level is the error probability allowed to each cell.
+func (f Find) Level() float64 { return (1 - f.Confidence) / float64(f.Cells) }
 
 // Done reports whether the result is final.
 func (s *Search) Done() bool { return s.status != StatusRunning }
 
 // Result gives what is known, also while the search runs.
 func (s *Search) Result() Result {
-	r := Result{Status: s.status, Reason: s.reason, Trials: s.trials, Points: s.read()}
-	if s.low >= 0 {
-		r.Low = s.grid.size(s.low)
+	r := Result{Status: s.status, Reason: s.reason, Low: s.low, Trials: s.trials}
+	if s.high <= s.find.To {
+		r.High = s.high
 	}
-	if s.high <= s.grid.last() {
-		r.High = s.grid.size(s.high)
+	for _, p := range s.read {
+		r.Points = append(r.Points, p.Point)
 	}
 	return r
-}
-
-// read gives all sizes of which trials were read, ascending.
-func (s *Search) read() []Point {
-	points := slices.Clone(s.closed)
-	for _, p := range s.points {
-		if p.Consumed > 0 {
-			points = append(points, p.Point)
-		}
-	}
-	slices.SortFunc(points, func(a, b Point) int { return cmp.Compare(a.N, b.N) })
-	return points
 }
 
 // Want gives the blocks that the next step of the search needs and does not have; none when it is done.
@@ -229,14 +230,10 @@ func (s *Search) at(n int64) *point {
 	if p := s.points[n]; p != nil {
 		return p
 	}
-	if s.Done() || n < s.find.From || n > s.find.To {
+	if s.Done() || n < s.find.From || n <= s.low || n > s.find.To || n >= s.high {
 		return nil
 	}
-	index := s.grid.atLeast(n)
-	if s.grid.size(index) != n || index <= s.low || index >= s.high {
-		return nil
-	}
-	p := &point{Point: Point{N: n}, index: index}
+	p := &point{Point: Point{N: n}, x: math.Log(float64(n))}
 	s.points[n] = p
 	return p
 }

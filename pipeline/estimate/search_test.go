@@ -3,6 +3,7 @@ package estimate
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -17,16 +18,11 @@ type world struct {
 	rate    func(n int64) float64 // of success
 	failing bool                  // whatever does not succeed has failed
 	least   int64                 // smaller sizes are refused
-	shared  bool                  // one uniform per repetition decides at all sizes: dependence as strong as it can be
 	seed    uint64
 }
 
 func (w world) outcome(n int64, rep int) Outcome {
-	stream := uint64(n) << 24
-	if w.shared {
-		stream = 0
-	}
-	u := rand.New(rand.NewPCG(w.seed, stream^uint64(rep))).Float64()
+	u := rand.New(rand.NewPCG(w.seed, uint64(n)<<24^uint64(rep))).Float64()
 	switch {
 	case u < w.rate(n):
 		return Success
@@ -102,32 +98,38 @@ func TestSearchEnds(t *testing.T) {
 		status string
 		reason string // part of it
 		low    int64
-		high   int64
+		high   int64 // 0, 0 where decided: the bracket is narrow and holds star
+		star   int64
 	}{
-		{"step", world{rate: step(1000)}, usual(), StatusDecided, "", 832, 1024},
-		{"step, every integer", world{rate: step(1000)}, with(func(f *Find) { f.Within = 1 }), StatusDecided, "", 999, 1000},
-		{"step, from 1", world{rate: step(3)}, with(func(f *Find) { f.From = 1; f.Within = 1.01 }), StatusDecided, "", 2, 3},
-		{"step at to", world{rate: step(1000)}, with(func(f *Find) { f.To = 1000 }), StatusDecided, "", 832, 1000},
+		{"step", world{rate: step(1000)}, usual(), StatusDecided, "", 0, 0, 1000},
+		{"step, every integer", world{rate: step(1000)}, with(func(f *Find) { f.Within = 1 }), StatusDecided, "", 999, 1000, 1000},
+		{"step, from 1", world{rate: step(3)}, with(func(f *Find) { f.From = 1; f.Within = 1.01 }), StatusDecided, "", 2, 3, 3},
+		{"step at to", world{rate: step(1000)}, with(func(f *Find) { f.To = 1000 }), StatusDecided, "", 0, 0, 1000},
 		{"step, huge range", world{rate: step(123_456_789_012)}, with(func(f *Find) { f.From = 1; f.To = 1e12; f.Within = 1.01 }),
-			StatusDecided, "", 123_211_874_304, 123_614_527_488},
-		{"always wrong", world{rate: constant(0)}, usual(), StatusAboveRange, "", 1_000_000, 0},
-		{"always right", world{rate: constant(1)}, usual(), StatusBelowRange, "", 0, 64},
-		{"always failing", world{rate: constant(0), failing: true}, usual(), StatusFailed, "not one trial", 1_000_000, 0},
-		{"mostly failing", world{rate: constant(0.1), failing: true}, usual(), StatusAboveRange, "", 1_000_000, 0},
-		{"one size, sufficient", world{rate: constant(1)}, with(func(f *Find) { f.To = 64 }), StatusBelowRange, "", 0, 64},
-		{"one size, insufficient", world{rate: constant(0)}, with(func(f *Find) { f.To = 64 }), StatusAboveRange, "", 64, 0},
-		{"all refused", world{rate: constant(1), least: 2_000_000}, usual(), StatusInfeasible, "too small", 1_000_000, 0},
-		{"some refused", world{rate: constant(1), least: 1000}, usual(), StatusDecided, "", 704, 1024},
-		{"refused, then insufficient", world{rate: constant(0), least: 1000}, usual(), StatusAboveRange, "", 1_000_000, 0},
-		{"at the target everywhere", world{rate: constant(0.9)}, with(func(f *Find) { f.MaxTrials = 20_000 }), StatusUndecided, "limit of 20000 trials", 0, 0},
-		{"limit below one step", world{rate: constant(1)}, with(func(f *Find) { f.MaxTrials = 31 }), StatusUndecided, "0 were used", 0, 0},
-		{"failing until the limit", world{rate: constant(0), failing: true}, with(func(f *Find) { f.MaxTrials = 50 }), StatusFailed, "not one trial", 128, 0},
-		{"target one half", world{rate: step(1000)}, with(func(f *Find) { f.Target = 0.5 }), StatusDecided, "", 832, 1024},
-		{"target 0.999", world{rate: step(1000)}, with(func(f *Find) { f.Target = 0.999 }), StatusDecided, "", 832, 1024},
-		{"many cells", world{rate: step(1000)}, with(func(f *Find) { f.Cells = 1e6 }), StatusDecided, "", 832, 1024},
+			StatusDecided, "", 0, 0, 123_456_789_012},
+		{"step, huge range, every integer", world{rate: step(123_456_789_012)}, with(func(f *Find) { f.From = 3; f.To = 1e12; f.Within = 1 }),
+			StatusDecided, "", 123_456_789_011, 123_456_789_012, 0},
+		{"always wrong", world{rate: constant(0)}, usual(), StatusAboveRange, "", 1_000_000, 0, 0},
+		{"always right", world{rate: constant(1)}, usual(), StatusBelowRange, "", 0, 64, 0},
+		{"always failing", world{rate: constant(0), failing: true}, usual(), StatusFailed, "not one trial", 1_000_000, 0, 0},
+		{"mostly failing", world{rate: constant(0.1), failing: true}, usual(), StatusAboveRange, "", 1_000_000, 0, 0},
+		{"one size, sufficient", world{rate: constant(1)}, with(func(f *Find) { f.To = 64 }), StatusBelowRange, "", 0, 64, 0},
+		{"one size, insufficient", world{rate: constant(0)}, with(func(f *Find) { f.To = 64 }), StatusAboveRange, "", 64, 0, 0},
+		{"all refused", world{rate: constant(1), least: 2_000_000}, usual(), StatusInfeasible, "too small", 1_000_000, 0, 0},
+		{"some refused", world{rate: constant(1), least: 1000}, usual(), StatusDecided, "", 0, 0, 1000},
+		{"refused, then insufficient", world{rate: constant(0), least: 1000}, usual(), StatusAboveRange, "", 1_000_000, 0, 0},
+		{"at the target everywhere", world{rate: constant(0.9)}, with(func(f *Find) { f.MaxTrials = 20_000 }), StatusUndecided, "limit of 20000 trials", 0, 0, 0},
+		{"limit below one step", world{rate: constant(1)}, with(func(f *Find) { f.MaxTrials = 15 }), StatusUndecided, "0 were used", 0, 0, 0},
+		{"failing until the limit", world{rate: constant(0), failing: true}, with(func(f *Find) { f.MaxTrials = 50 }), StatusFailed, "not one trial", 2048, 0, 0},
+		{"target one half", world{rate: step(1000)}, with(func(f *Find) { f.Target = 0.5 }), StatusDecided, "", 0, 0, 1000},
+		{"target 0.999", world{rate: step(1000)}, with(func(f *Find) { f.Target = 0.999 }), StatusDecided, "", 0, 0, 1000},
+		{"many cells", world{rate: step(1000)}, with(func(f *Find) { f.Cells = 1e6 }), StatusDecided, "", 0, 0, 1000},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := c.world.solve(t, c.find)
+			if c.star > 0 && r.Low < c.star && c.star <= r.High && c.find.narrow(r.Low, r.High) && c.low == 0 {
+				c.low, c.high = r.Low, r.High
+			}
 			if r.Status != c.status || r.Low != c.low || r.High != c.high || !strings.Contains(r.Reason, c.reason) {
 				t.Errorf("got %s (%s) %d to %d, want %s (%s) %d to %d", r.Status, r.Reason, r.Low, r.High, c.status, c.reason, c.low, c.high)
 			}
@@ -142,7 +144,53 @@ func TestSearchEnds(t *testing.T) {
 	}
 }
 
-// One size is read as sufficient in the same round in which a larger one is read as insufficient.
+// Whatever is asked and however a cell behaves, a search ends.
+func TestSearchesEnd(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		find := Find{
+			From: 1 << rapid.IntRange(0, 20).Draw(t, "from"), To: maxSize >> rapid.IntRange(0, 20).Draw(t, "to"),
+			Within:     1 + math.Exp(rapid.Float64Range(-40, 5).Draw(t, "within")),
+			Confidence: rapid.SampledFrom([]float64{1e-9, 0.5, 0.999}).Draw(t, "confidence"),
+			Target:     rapid.SampledFrom([]float64{1e-9, 0.001, 0.3, 0.9, 0.999, 1 - 1e-9}).Draw(t, "target"),
+			Cells:      rapid.SampledFrom([]int{1, 1e6}).Draw(t, "cells"),
+			MaxTrials:  rapid.SampledFrom([]int64{1, 100, 30_000}).Draw(t, "limit"),
+		}
+		star := float64(find.From) * math.Exp(rapid.Float64Range(-1, 28).Draw(t, "ln star"))
+		rates := []func(int64) float64{
+			logistic(star, rapid.SampledFrom([]float64{-5, 0.01, 1, 100, 1e6}).Draw(t, "slope"), find.Target),
+			constant(rapid.Float64Range(0, 1).Draw(t, "rate")),
+			func(n int64) float64 { return float64(n % 2) },
+			func(n int64) float64 { return float64(bits.Len64(uint64(n)) % 2) },
+		}
+		w := world{rate: rapid.SampledFrom(rates).Draw(t, "law"), seed: rapid.Uint64().Draw(t, "seed"), least: rapid.Int64Range(0, 1<<20).Draw(t, "least")}
+		s, err := NewSearch(find)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rounds := 0; !s.Done(); rounds++ {
+			if rounds > 2000 {
+				t.Fatalf("no end after %d rounds: %+v", rounds, s.Result())
+			}
+			if w.refuse(s) {
+				continue
+			}
+			want := s.Want()
+			if len(want) == 0 {
+				t.Fatalf("nothing is wanted: %+v", s.Result())
+			}
+			s.Guess(8)
+			s.Left()
+			for _, b := range want {
+				w.run(s, b)
+			}
+		}
+		if r := s.Result(); r.Status == StatusDecided && !find.narrow(r.Low, r.High) {
+			t.Fatalf("decided on %+v", r)
+		}
+	})
+}
+
+// A size that is shown sufficient while a larger one is shown insufficient is reported.
 func TestNotMonotone(t *testing.T) {
 	find := usual()
 	find.Target = 0.5
@@ -165,22 +213,22 @@ func TestLost(t *testing.T) {
 		}
 		return s
 	}
-	w := world{rate: constant(0.9)}
+	w := world{rate: constant(1)}
 	s := start()
-	s.Lost(64, 40, "gone")     // not needed yet
+	s.Lost(64, 8, "gone")      // not needed yet
 	s.Lost(100_000, 3, "gone") // never needed
-	w.run(s, Block{64, 0, 40})
-	s.Lost(64, 39, "known already")
-	w.run(s, Block{128, 0, 31})
+	w.run(s, Block{64, 0, 8})
+	s.Lost(64, 7, "known already")
+	w.run(s, Block{128, 0, 7})
 	if s.Done() {
 		t.Fatalf("ended too early: %+v", s.Result())
 	}
-	w.run(s, Block{128, 31, 1}) // the last of this round; the next needs what is lost
-	want := Result{Status: StatusUndecided, Reason: "repetition 40 at n = 64 is lost: gone", Trials: 64}
+	w.run(s, Block{128, 7, 1}) // the last of this round; the next needs what is lost
+	want := Result{Status: StatusUndecided, Reason: "repetition 8 at n = 64 is lost: gone", Trials: 16}
 	got := s.Result()
 	for _, p := range got.Points {
-		if p.Consumed != 32 {
-			t.Errorf("point %+v, want 32 trials", p)
+		if p.Consumed != 8 {
+			t.Errorf("point %+v, want 8 trials", p)
 		}
 	}
 	if got.Points = nil; !cmp.Equal(got, want) {
@@ -188,8 +236,8 @@ func TestLost(t *testing.T) {
 	}
 
 	s = start()
-	s.Lost(64, 20, "gone")
-	w.run(s, Block{64, 20, 1}) // had after all
+	s.Lost(64, 10, "gone")
+	w.run(s, Block{64, 10, 1}) // had after all
 	w.run(s, Block{64, 0, 40})
 	w.run(s, Block{128, 0, 40})
 	if s.Done() {
@@ -337,7 +385,7 @@ func TestBlocksAreNewTrials(t *testing.T) {
 					}
 					seen[id] = true
 				}
-				if b.Count < 1 || b.First < 0 || s.grid.size(s.grid.atLeast(b.N)) != b.N {
+				if b.Count < 1 || b.First < 0 || b.N <= s.low || b.N >= s.high {
 					t.Fatalf("bad block %+v", b)
 				}
 			}
@@ -357,114 +405,9 @@ func TestBlocksAreNewTrials(t *testing.T) {
 	})
 }
 
-// walk visits every bracket that any sequence of decisions can lead to, and calls visit with it and the sizes opened there.
-func walk(s *Search, visit func(low, high, first, second int)) {
-	type bracket struct{ low, high int }
-	seen := map[bracket]bool{}
-	var from func(b bracket)
-	from = func(b bracket) {
-		if b.low == s.grid.last() || b.high == 0 || s.narrow(b.low, b.high) || seen[b] {
-			return
-		}
-		seen[b] = true
-		first, second := s.pair(b.low, b.high)
-		visit(b.low, b.high, first, second)
-		for _, next := range []bracket{{first, b.high}, {second, b.high}, {b.low, first}, {b.low, second}, {first, second}} {
-			if next.low < next.high {
-				from(next)
-			}
-		}
-	}
-	from(bracket{-1, s.grid.last() + 1})
-}
-
-// The union bound divides by the number of sizes on the grid: no sequence of decisions may open a size that is not on it, or
-// reach a bracket where the search cannot go on.
-func TestEveryDecisionSequence(t *testing.T) {
-	check := func(t interface{ Fatalf(string, ...any) }, find Find) (opened int) {
-		s := &Search{find: find, grid: newGrid(find.From, find.To, find.Within)}
-		sizes := map[int64]bool{}
-		walk(s, func(low, high, first, second int) {
-			if first <= low || second >= high || first > second {
-				t.Fatalf("%+v: bracket %d to %d opens %d and %d", find, low, high, first, second)
-			}
-			alone := low >= 0 && high <= s.grid.last() && first == second
-			if alone && (high-low > 2 || s.grid.size(high)-s.grid.size(low) != 2) {
-				t.Fatalf("%+v: bracket %d to %d opens only %d", find, s.grid.size(low), s.grid.size(high), s.grid.size(first))
-			}
-			sizes[s.grid.size(first)], sizes[s.grid.size(second)] = true, true
-		})
-		if total := math.Round((1 - find.Confidence) / find.Level()); float64(len(sizes)) > total {
-			t.Fatalf("%+v: %d sizes can be opened, the level counts %v", find, len(sizes), total)
-		}
-		return len(sizes)
-	}
-	find := usual()
-	find.Within = 1.1
-	if got := check(t, find); got < 440 {
-		t.Errorf("%d sizes opened; the grid of 447 is finer than it needs to be", got)
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		find := drawFind(t)
-		find.Within = math.Exp(rapid.Float64Range(0.005, 2).Draw(t, "ln within"))
-		find.Cells = 1
-		check(t, find)
-	})
-}
-
-func TestGrid(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		find := drawFind(t)
-		g := newGrid(find.From, find.To, find.Within)
-		finer := newGrid(find.From, find.To, 1+(find.Within-1)*rapid.Float64Range(0.3, 1).Draw(t, "finer"))
-		if g.size(0) != find.From || g.size(g.last()) != find.To {
-			t.Fatalf("grid runs from %d to %d", g.size(0), g.size(g.last()))
-		}
-		for i := range g.last() + 1 {
-			n := g.size(i)
-			if g.atLeast(n) != i || finer.size(finer.atLeast(n)) != n {
-				t.Fatalf("size %d at index %d is found at %d, and in a finer grid %d", n, i, g.atLeast(n), finer.size(finer.atLeast(n)))
-			}
-			if i == 0 {
-				continue
-			}
-			before := g.size(i - 1)
-			if gap := n - before; gap < 1 || gap > 1 && float64(gap-1) > float64(before)*(math.Cbrt(find.Within)-1) {
-				t.Fatalf("neighbours %d and %d", before, n)
-			}
-			if gap := n - before; gap > 1 && g.atLeast(before+1) != i {
-				t.Fatalf("least size from %d on is at %d, want %d", before+1, g.atLeast(before+1), i)
-			}
-		}
-		for n := find.From; n < find.To; n *= 2 {
-			if i := g.atLeast(n); g.size(i) != n || g.size(g.doubled(i)) != min(2*n, find.To) {
-				t.Fatalf("doubling point %d: index %d, next %d", n, i, g.size(g.doubled(i)))
-			}
-		}
-	})
-}
-
-func TestLargestGrids(t *testing.T) {
-	for _, c := range []struct {
-		from, to int64
-		within   float64
-		last     int
-	}{
-		{1, 1 << 40, 1, 1<<40 - 1},
-		{1, 1 << 40, 1.1, 32 + 35*32 - 1},
-		{1 << 40, 1 << 40, 2, 0},
-		{1, 1 << 40, 1e300, 40},
-	} {
-		g := newGrid(c.from, c.to, c.within)
-		if g.last() != c.last || g.size(g.last()) != c.to || g.atLeast(c.to) != c.last {
-			t.Errorf("%+v: last %d, size %d, found at %d", c, g.last(), g.size(g.last()), g.atLeast(c.to))
-		}
-	}
-}
-
 func TestCheckpoints(t *testing.T) {
 	c := 0
-	for _, want := range []int{16, 32, 48, 64, 80, 96, 112, 128, 144, 162, 182} {
+	for _, want := range []int{8, 16, 32, 48, 64, 80, 96, 112, 128, 144, 162, 182} {
 		if c = checkpoint(c); c != want {
 			t.Fatalf("got checkpoint %d, want %d", c, want)
 		}

@@ -2,6 +2,57 @@ package estimate
 
 import "math"
 
+// side of Target on which a sample size lies.
+type side int
+
+const (
+	insufficient side = iota // success is less likely than Target
+	sufficient               // it is not
+	bothSides                // to range over
+)
+
+// mixture sums numbers that are given by their logarithms.
+type mixture struct{ top, sum float64 } // sum e^top
+
+func (m *mixture) add(weight, log float64) {
+	switch {
+	case weight == 0:
+	case m.sum == 0:
+		m.top, m.sum = log, weight
+	case log > m.top:
+		m.top, m.sum = log, float64(m.sum*math.Exp(m.top-log))+weight
+	default:
+		m.sum += float64(weight * math.Exp(log-m.top))
+	}
+}
+
+func (m *mixture) log() float64 { return m.top + math.Log(m.sum) }
+
+// lone is an e-process for each side of Target out of the counts of one size alone: half of the unit stays out, the other half is
+// spread over likelihood ratios of rates whose logit lies 4, 2, 1, ..., 1/32 beyond that of Target.
+type lone struct{ success, miss [2][8]float64 } // logarithms of the ratios for one trial
+
+func newLone(target float64) (o lone) {
+	odds := math.Log(target / (1 - target))
+	for i := range o.success[0] {
+		for s, sign := range []float64{-1, +1} {
+			shifted := math.Exp(odds + math.Ldexp(sign*4, -i))
+			miss := 1 / (1 + shifted)
+			o.success[s][i], o.miss[s][i] = math.Log(miss*shifted/target), math.Log(miss/(1-target))
+		}
+	}
+	return o
+}
+
+// wealth gives the logarithm of the e-process for that side.
+func (o *lone) wealth(s side, successes, n int) float64 {
+	m := mixture{sum: 0.5}
+	for i, up := range o.success[s] {
+		m.add(0.5/float64(len(o.success[s])), float64(float64(successes)*up)+float64(float64(n-successes)*o.miss[s][i]))
+	}
+	return m.log()
+}
+
 // LogWealth gives the natural logarithm of the Beta(1/2, 1/2)-mixture e-process against success probability p after k
 // successes in n trials: ln B(k+1/2, n-k+1/2) - ln B(1/2, 1/2) - k ln p - (n-k) ln(1-p).
 //

@@ -79,7 +79,7 @@ func writeTrialsFile(t *testing.T, dir string, repetitions []int64) {
 			}
 		}))
 	}
-	if err := errors.Join(err, w.close()); err != nil {
+	if err := errors.Join(err, w.Close()); err != nil {
 		t.Fatal(err)
 	}
 }
