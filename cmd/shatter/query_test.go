@@ -114,7 +114,6 @@ func TestQueryMistakes(t *testing.T) {
 		{[]string{dir, "select 1", "--memory", "1KB"}, exitUsage, "from 32MB"},
 		{[]string{dir, "select 1", "--timeout", "-1s"}, exitUsage, "--timeout"},
 		{[]string{dir, "--schema", "select 1"}, exitUsage, "no SQL"},
-		{[]string{dir, "--schema", "-o", "arrow"}, exitUsage, "--schema"},
 		{[]string{dir + "/nowhere", "select 1"}, exitUsage, "shatter-out/NAME"},
 		{[]string{t.TempDir(), "select 1"}, exitUsage, "neither results nor a ledger"},
 		{[]string{}, exitUsage, "query DIR [SQL]"},
