@@ -159,14 +159,17 @@ func (r *comparison) oneIf(verdict string) (n int) {
 
 // summary says in one line what was found and how sure it is.
 func (r *comparison) summary() string {
-	what := "pairs of cells"
-	if len(r.by) == 0 {
-		what = "cells"
+	what, of := "pair", " of cells"
+	switch {
+	case len(r.by) == 0 && r.a.online:
+		what, of = "row", ""
+	case len(r.by) == 0:
+		what, of = "cell", ""
 	}
-	if r.a.online && len(r.by) == 0 {
-		what = "rows"
+	if len(r.pairs) != 1 {
+		what += "s"
 	}
-	line := fmt.Sprintf("%d %s compared, %d same, %d differ, %d unknown", len(r.pairs), what, r.oneIf(estimate.Same), r.oneIf(estimate.Differ), r.oneIf(estimate.Unknown))
+	line := fmt.Sprintf("%d %s%s compared, %d same, %d differ, %d unknown", len(r.pairs), what, of, r.oneIf(estimate.Same), r.oneIf(estimate.Differ), r.oneIf(estimate.Unknown))
 	for side, x := range []*compared{r.a, r.b} {
 		if n := len(x.table.Rows) - r.used(side); n > 0 && len(r.by) == 0 {
 			line += fmt.Sprintf(", %d only in %s", n, []string{"A", "B"}[side])
@@ -205,6 +208,9 @@ func (r *comparison) confidence() string {
 	}
 	if tests > 0 {
 		add(1-r.level, fmt.Sprintf("the tests (%d)", tests))
+	}
+	if len(of) == 0 {
+		return "no tests, no brackets"
 	}
 	return fmt.Sprintf("confidence %.4g for all of them together: %s", max(0, sure), strings.Join(of, ", "))
 }

@@ -283,7 +283,7 @@ func (m *matcher) contest(i, j int) *contest {
 		}
 	}
 	slices.Sort(c.sizes)
-	least := 1.0 // of Fisher's tests
+	fisher := estimate.Test{Of: "successes", P: 1, Least: 1} // the smallest of all sizes
 	for _, n := range c.sizes {
 		x, y := a[int64(n)], b[int64(n)]
 		switch {
@@ -292,10 +292,10 @@ func (m *matcher) contest(i, j int) *contest {
 		case c.paired():
 			c.pair(x, y)
 		default:
-			least = min(least, c.sample(x, y))
+			c.sample(&fisher, x, y)
 		}
 	}
-	c.test(least)
+	c.test(fisher)
 	return c
 }
 
@@ -320,7 +320,7 @@ func (c *contest) pair(x, y *ledger.Outcomes) {
 }
 
 // sample counts two samples at one sample size, and tests them.
-func (c *contest) sample(x, y *ledger.Outcomes) float64 {
+func (c *contest) sample(t *estimate.Test, x, y *ledger.Outcomes) {
 	k, l := 0, 0
 	for _, s := range x.Success {
 		k += oneIf(s)
@@ -330,21 +330,22 @@ func (c *contest) sample(x, y *ledger.Outcomes) float64 {
 	}
 	c.trialsA, c.trialsB = c.trialsA+len(x.Success), c.trialsB+len(y.Success)
 	c.successesA, c.successesB = c.successesA+k, c.successesB+l
-	return estimate.Fisher(k, len(x.Success), l, len(y.Success))
+	t.P = min(t.P, estimate.Fisher(k, len(x.Success), l, len(y.Success)))
+	t.Least = min(t.Least, estimate.Fisher(len(x.Success), len(x.Success), 0, len(y.Success)))
 }
 
 // games takes the differences of regret over, of the sequences that both sides played to their end.
 func (c *contest) games(x, y *ledger.Outcomes) {
 	for k := range min(len(x.Metric), len(y.Metric)) {
-		if d := x.Metric[k] - y.Metric[k]; !math.IsNaN(d) {
+		if d := x.Metric[k] - y.Metric[k]; !math.IsNaN(d) && !math.IsInf(d, 0) {
 			c.regret = append(c.regret, d)
 		}
 	}
 	c.trialsA, c.trialsB = len(c.regret), len(c.regret)
 }
 
-// test makes the tests. least is the smallest p-value of Fisher's, one for each sample size.
-func (c *contest) test(least float64) {
+// test makes the tests. fisher has the smallest p-values of Fisher's, one for each sample size.
+func (c *contest) test(fisher estimate.Test) {
 	sign := estimate.SequentialSignTest
 	if c.fixed {
 		sign = estimate.SignTest
@@ -353,13 +354,14 @@ func (c *contest) test(least float64) {
 	switch {
 	case pairs == 0:
 	case c.online:
-		c.tests = []estimate.Test{{Of: "regret", P: estimate.PairedTest(c.regret), Pairs: pairs}}
+		c.tests = []estimate.Test{{Of: "regret", P: estimate.PairedTest(c.regret), Least: estimate.SignTest(pairs, 0)}}
 	case !c.paired():
-		c.tests = []estimate.Test{{Of: "successes", P: min(1, least*float64(len(c.sizes))), Pairs: pairs}}
+		sizes := float64(len(c.sizes))
+		c.tests = []estimate.Test{{Of: fisher.Of, P: min(1, fisher.P*sizes), Least: min(1, fisher.Least*sizes)}}
 	default:
-		c.tests = []estimate.Test{{Of: "successes", P: sign(c.onlyA, c.onlyB), Pairs: pairs}}
+		c.tests = []estimate.Test{{Of: "successes", P: sign(c.onlyA, c.onlyB), Least: sign(pairs, 0)}}
 		if c.same {
-			c.tests = append(c.tests, estimate.Test{Of: "errors", P: sign(c.lessA, c.lessB), Pairs: pairs})
+			c.tests = append(c.tests, estimate.Test{Of: "errors", P: sign(c.lessA, c.lessB), Least: sign(pairs, 0)})
 		}
 	}
 }

@@ -139,7 +139,7 @@ type Pair struct {
 type Test struct {
 	Of    string // what it compares: successes, errors, regret
 	P     float64
-	Pairs int // of trials; so many show no less than 2^(1-Pairs)
+	Least float64 // the smallest p-value that so many trials could have shown
 }
 
 // What Compare can say of a pair.
@@ -205,5 +205,5 @@ func (s Side) done() bool { return s.decided() || s.Fixed && s.Status != StatusF
 
 // could reports whether a test could reject at level.
 func (p Pair) could(level float64) bool {
-	return slices.ContainsFunc(p.Tests, func(t Test) bool { return math.Pow(2, float64(1-t.Pairs)) <= level })
+	return slices.ContainsFunc(p.Tests, func(t Test) bool { return t.Least <= level })
 }

@@ -169,7 +169,7 @@ func TestCompare(t *testing.T) {
 	decided := func(low, high int64) Side { return Side{Status: StatusDecided, Low: low, High: high} }
 	fixed := Side{Status: StatusUndecided, Fixed: true}
 	game := Side{Fixed: true}
-	test := func(of string, p float64, pairs int) []Test { return []Test{{of, p, pairs}} }
+	test := func(of string, p float64, pairs int) []Test { return []Test{{of, p, SignTest(pairs, 0)}} }
 	for _, c := range []struct {
 		name    string
 		a, b    Side
@@ -285,9 +285,9 @@ func TestReplicasAreTheSame(t *testing.T) {
 					a, b := w.search(t, 0, find), w.search(t, 1, find)
 					x, y := w.discordant(a, b)
 					sides := Pair{A: Side{a.Status, a.Low, a.High, false}, B: Side{b.Status, b.Low, b.High, false}}
-					sides.Tests = []Test{{"successes", SequentialSignTest(x, y), 99}}
+					sides.Tests = []Test{{"successes", SequentialSignTest(x, y), 0}}
 					family = append(family, sides)
-					exact = append(exact, Pair{Tests: []Test{{"successes", SignTest(x, y), 99}}})
+					exact = append(exact, Pair{Tests: []Test{{"successes", SignTest(x, y), 0}}})
 				}
 				any, tests := false, false
 				for _, j := range Compare(family, level) {
@@ -319,7 +319,7 @@ func TestOthersDiffer(t *testing.T) {
 		w := twins{seed: seed, shared: 0.5, rates: [2]func(int64) float64{at(100), at(300)}}
 		a, b := w.search(t, 0, find), w.search(t, 1, find)
 		x, y := w.discordant(a, b)
-		got := Compare([]Pair{{Side{a.Status, a.Low, a.High, false}, Side{b.Status, b.Low, b.High, false}, []Test{{"successes", SequentialSignTest(x, y), 99}}}}, 0.05)
+		got := Compare([]Pair{{Side{a.Status, a.Low, a.High, false}, Side{b.Status, b.Low, b.High, false}, []Test{{"successes", SequentialSignTest(x, y), 0}}}}, 0.05)
 		if !slices.Contains(got[0].By, "brackets") {
 			t.Errorf("seed %d: %+v of %+v and %+v, %d to %d", seed, got[0], a, b, x, y)
 		}

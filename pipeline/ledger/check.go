@@ -15,9 +15,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/apache/arrow/go/v17/arrow/memory"
 	"github.com/apache/arrow/go/v17/parquet/file"
-	"github.com/apache/arrow/go/v17/parquet/pqarrow"
 
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -162,35 +160,6 @@ func (f resultFile) explain(path string, at int64) (string, error) {
 	return fmt.Sprintf("%s (byte %d)", where, at), nil
 }
 
-// parquetFile is a result file that is open for reading.
-type parquetFile struct {
-	*pqarrow.FileReader
-	file *file.Reader
-}
-
-func (f *parquetFile) close() { _ = f.file.Close() } // it was only read
-
-// openParquet opens a result file of this version.
-func openParquet(path string) (f *parquetFile, err error) {
-	defer damaged(&err)
-	r, err := file.OpenParquetFile(path, false)
-	if err != nil {
-		return nil, err
-	}
-	a, err := pqarrow.NewFileReader(r, pqarrow.ArrowReadProperties{}, memory.DefaultAllocator)
-	if err = errors.Join(err, checkVersion(r)); err != nil {
-		return nil, errors.Join(err, r.Close())
-	}
-	return &parquetFile{a, r}, nil
-}
-
-// damaged turns a panic into an error: the library panics on some damaged files.
-func damaged(err *error) {
-	if p := recover(); p != nil {
-		*err = fmt.Errorf("file is damaged: %v", p)
-	}
-}
-
 func checkVersion(f *file.Reader) error {
 	version := f.MetaData().KeyValueMetadata().FindValue(versionKey)
 	switch {
@@ -202,15 +171,15 @@ func checkVersion(f *file.Reader) error {
 	return nil
 }
 
-// column reads one column.
-func (f *parquetFile) column(i int) (c schemas.Column, values []any, err error) {
+// values reads one column.
+func (r *resultReader) values(i int) (c schemas.Column, values []any, err error) {
 	defer damaged(&err)
-	return columnValues(f.FileReader, i, int(f.file.NumRows()))
+	return columnValues(r.arrow, i, r.rows)
 }
 
-func (f *parquetFile) columns() int { return f.file.MetaData().Schema.NumColumns() }
+func (r *resultReader) columns() int { return r.file.MetaData().Schema.NumColumns() }
 
-func (f *parquetFile) name(i int) string { return f.file.MetaData().Schema.Column(i).Name() }
+func (r *resultReader) name(i int) string { return r.file.MetaData().Schema.Column(i).Name() }
 
 // differParquet says where the first row that differs is, and its first column that does. One column is in memory at a time.
 func differParquet(path, anew string) (where string, err error) {
@@ -266,14 +235,14 @@ func shown(v any) string {
 	return text(v)
 }
 
-func firstDifference(was, is *parquetFile) (difference, error) {
+func firstDifference(was, is *resultReader) (difference, error) {
 	d := difference{row: -1}
 	for i := range is.columns() {
-		c, x, err := was.column(i)
+		c, x, err := was.values(i)
 		if err != nil {
 			return d, fmt.Errorf("column %q cannot be read: %w", was.name(i), err)
 		}
-		_, y, err := is.column(i)
+		_, y, err := is.values(i)
 		if err != nil {
 			return d, err
 		}
@@ -284,20 +253,20 @@ func firstDifference(was, is *parquetFile) (difference, error) {
 			}
 		}
 	}
-	if n, m := was.file.NumRows(), is.file.NumRows(); d.row < 0 && n != m {
-		d = difference{int(min(n, m)), "", n, m}
+	if n, m := was.rows, is.rows; d.row < 0 && n != m {
+		d = difference{min(n, m), "", n, m}
 	}
 	return d, nil
 }
 
 // key names a row by its cell, sample size and repetition, as far as the file has these.
-func (f *parquetFile) key(row int) (string, error) {
+func (r *resultReader) key(row int) (string, error) {
 	var parts []string
-	for i := range f.columns() {
-		if !slices.Contains([]string{"cell", "n", "rounds", "repetition"}, f.name(i)) {
+	for i := range r.columns() {
+		if !slices.Contains([]string{"cell", "n", "rounds", "repetition"}, r.name(i)) {
 			continue
 		}
-		c, values, err := f.column(i)
+		c, values, err := r.values(i)
 		if err != nil {
 			return "", err
 		}

@@ -184,39 +184,21 @@ func ReadTable(dir, name string) (*Sheet, error) {
 	return s, nil
 }
 
-// readParquet opens a file of a result and reads it by way of read. It is the only place where the library meets bytes from outside: its
-// panics on damaged files end here, so read starts no goroutine.
+// readParquet opens a file of a result and reads it by way of read, which starts no goroutine: see damaged.
 func readParquet(path, name string, read func(*resultReader) error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("the file is damaged: %v", p)
-		}
-	}()
-	info, err := os.Stat(path)
-	if err != nil {
-		return errors.Unwrap(err) // the caller names the file
-	}
-	limit := &limited{Allocator: memory.DefaultAllocator, left: maxInflated + maxRatio*info.Size()}
-	f, err := file.OpenParquetFile(path, false, file.WithReadProps(parquet.NewReaderProperties(limit)))
+	defer damaged(&err)
+	r, err := openParquet(path)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // it was only read
-	if err := checkVersion(f); err != nil {
-		return err
-	}
-	if of := f.MetaData().KeyValueMetadata().FindValue(fileKey); of == nil || *of != name {
+	defer r.close()
+	if of := r.file.MetaData().KeyValueMetadata().FindValue(fileKey); of == nil || *of != name {
 		return fmt.Errorf("it is not the file %s of a result: its metadata say so", name)
 	}
-	r, err := pqarrow.NewFileReader(f, pqarrow.ArrowReadProperties{}, limit)
-	if err != nil {
-		return err
+	if r.rows > maxShown {
+		return fmt.Errorf("it has %d rows: at most %d can be shown", r.rows, maxShown)
 	}
-	rows := f.NumRows()
-	if rows < 0 || rows > maxShown {
-		return fmt.Errorf("it has %d rows: at most %d can be shown", rows, maxShown)
-	}
-	return read(&resultReader{r, f, int(rows)})
+	return read(r)
 }
 
 // resultReader is an open file of a result.
@@ -224,6 +206,41 @@ type resultReader struct {
 	arrow *pqarrow.FileReader
 	file  *file.Reader
 	rows  int
+}
+
+func (r *resultReader) close() { _ = r.file.Close() } // it was only read
+
+// openParquet opens a result file of this version. What it says of its sizes is not believed.
+func openParquet(path string) (r *resultReader, err error) {
+	defer damaged(&err)
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, errors.Unwrap(err) // the caller names the file
+	}
+	limit := &limited{Allocator: memory.DefaultAllocator, left: maxInflated + maxRatio*info.Size()}
+	f, err := file.OpenParquetFile(path, false, file.WithReadProps(parquet.NewReaderProperties(limit)))
+	if err != nil {
+		return nil, err
+	}
+	if err := checkVersion(f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	a, err := pqarrow.NewFileReader(f, pqarrow.ArrowReadProperties{}, limit)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	if f.NumRows() < 0 {
+		return nil, errors.Join(fmt.Errorf("the file is damaged: it has %d rows", f.NumRows()), f.Close())
+	}
+	return &resultReader{a, f, int(f.NumRows())}, nil
+}
+
+// damaged turns a panic into an error: the library panics on some damaged files. Where it does so on another goroutine, nobody can
+// recover; so files are read column by column, which starts none.
+func damaged(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("the file is damaged: %v", p)
+	}
 }
 
 // maxShown is the rows of the largest table that is read as a whole.
@@ -279,7 +296,7 @@ func (s *Sheet) read(r *resultReader) error {
 	return nil
 }
 
-// readColumn reads one column on this goroutine: the library's ReadTable starts others, whose panics nobody can recover.
+// readColumn reads one column: see damaged.
 func (s *Sheet) readColumn(r *resultReader, i int) error {
 	c, values, err := columnValues(r.arrow, i, r.rows)
 	if err != nil {

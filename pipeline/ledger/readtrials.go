@@ -57,7 +57,7 @@ func (t *trialReader) read(r *resultReader) error {
 		defer c.Release()
 		columns[i] = c
 	}
-	for group := range r.file.NumRowGroups() { // a whole one: the library's decoder of integers loses its place inside a page
+	for group := range r.file.NumRowGroups() { // a whole one, so that the columns keep step
 		rows := r.file.MetaData().RowGroup(group).NumRows()
 		if rows == 0 {
 			continue

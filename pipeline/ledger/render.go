@@ -277,17 +277,22 @@ func (s *Sheet) full(i int) bool {
 	return !slices.ContainsFunc(s.Rows, func(row []any) bool { return row[i] == nil })
 }
 
-// short is a value for people, on one line, without characters that move a terminal's cursor or turn text around.
+// short is a value for people, on one line.
 func short(v any) string {
 	if f, ok := v.(float64); ok {
 		return strconv.FormatFloat(f, 'g', 4, 64)
 	}
+	return oneLine(text(v))
+}
+
+// oneLine is a text without line breaks and characters that move a terminal's cursor or turn text around.
+func oneLine(v string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
 			return r
 		}
 		return unicode.ReplacementChar
-	}, strings.Join(strings.Fields(text(v)), " "))
+	}, strings.Join(strings.Fields(v), " "))
 }
 
 func (b brief) renderTable(w *bufio.Writer) {

@@ -2,35 +2,54 @@ package ledger
 
 import (
 	"bufio"
-	"fmt"
+	"errors"
 	"io"
-	"strings"
+	"slices"
+
+	"github.com/shatterlab/shatter/schemas"
 )
 
 // RenderWhole is Render as table or md, but with every column, all their digits, and nothing said aside: for the answer to a question
 // that chose its columns.
 func (s *Sheet) RenderWhole(w io.Writer, format string) error {
-	b := brief{columns: s.Columns}
+	return s.render(w, format, func(out *bufio.Writer) error {
+		b := s.whole()
+		switch format {
+		case "table":
+			b.renderTable(out)
+		case "md":
+			b.renderMarkdown(out)
+		default:
+			return errors.New("unknown format: must be table or md")
+		}
+		return nil
+	})
+}
+
+// whole is a brief that leaves nothing out.
+func (s *Sheet) whole() (b brief) {
+	for _, c := range s.Columns {
+		c.Name = oneLine(c.Name)
+		b.columns = append(b.columns, c)
+	}
 	for _, row := range s.Rows {
 		line := make([]string, len(row))
 		for i, v := range row {
-			if line[i] = strings.Join(strings.Fields(text(v)), " "); line[i] == "" {
+			if line[i] = oneLine(text(v)); line[i] == "" {
 				line[i] = "-"
 			}
 		}
 		b.rows = append(b.rows, line)
 	}
-	out := bufio.NewWriter(w)
-	switch format {
-	case "table":
-		b.renderTable(out)
-	case "md":
-		b.renderMarkdown(out)
-	default:
-		return fmt.Errorf("show %s: unknown format %q: must be table or md", s.Name, format)
+	return b
+}
+
+// Brief is what the formats for reading leave of a sheet: the numbers of the columns that stay, what the others say, above and below,
+// and the rows as text.
+func (s *Sheet) Brief() (above, below []string, shown []int, rows [][]string) {
+	b := s.brief()
+	for _, c := range b.columns {
+		shown = append(shown, slices.IndexFunc(s.Columns, func(of schemas.Column) bool { return short(of.Name) == c.Name }))
 	}
-	if err := out.Flush(); err != nil {
-		return fmt.Errorf("show %s as %s: %w", s.Name, format, err)
-	}
-	return nil
+	return b.above, b.below, shown, b.rows
 }

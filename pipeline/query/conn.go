@@ -18,10 +18,18 @@ const grace = 500 * time.Millisecond
 type conn struct {
 	db   *DB
 	conn duck.Connection
-	gone bool // a call did not come back: nothing of the connection may be touched again
+	gone bool // a call did not come back: nothing of the connection may be touched until back is closed
+	back chan struct{}
+	late []func() // what to free then
 }
 
+// maxStuck is the calls that may be on their way back, before others are refused: each keeps a core and memory.
+const maxStuck = 8
+
 func (d *DB) connect() (*conn, error) {
+	if n := d.stuck.Load(); n >= maxStuck {
+		return nil, &blame{fmt.Sprintf("%d interrupted queries have not ended yet: try again later", n), ErrLimit}
+	}
 	c := &conn{db: d}
 	if duck.Connect(d.db, &c.conn) == duck.StateError {
 		return nil, errors.New("connect to DuckDB")
@@ -29,10 +37,29 @@ func (d *DB) connect() (*conn, error) {
 	return c, nil
 }
 
+// release frees something of the connection, when no call is inside it.
+func (c *conn) release(free func()) {
+	if c.gone {
+		c.late = append(c.late, free)
+	} else {
+		free()
+	}
+}
+
+// close ends the connection, as soon as that can be.
 func (c *conn) close() {
 	if !c.gone {
 		duck.Disconnect(&c.conn)
+		return
 	}
+	go func() {
+		<-c.back
+		for _, free := range c.late {
+			free()
+		}
+		duck.Disconnect(&c.conn)
+		c.db.stuck.Add(-1)
+	}()
 }
 
 // exec runs a statement of ours.
@@ -58,6 +85,9 @@ func (c *conn) await(ctx context.Context, call func() error) error {
 	}()
 	select {
 	case err := <-done:
+		if cause := context.Cause(ctx); err != nil && cause != nil {
+			return cause // both came at once
+		}
 		return err
 	case <-ctx.Done():
 	}
@@ -69,7 +99,7 @@ func (c *conn) await(ctx context.Context, call func() error) error {
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
-	c.gone = true
+	c.gone, c.back = true, ended
 	c.db.stuck.Add(1)
 	return context.Cause(ctx)
 }

@@ -51,7 +51,7 @@ func (d *DB) Serve(ctx context.Context, l net.Listener, o ServeOptions) error {
 	guarded := door{o.Token}
 	g := grpc.NewServer(grpc.MaxRecvMsgSize(maxRequest), grpc.MaxConcurrentStreams(maxStreams),
 		grpc.UnaryInterceptor(guarded.unary), grpc.StreamInterceptor(guarded.stream))
-	flight.RegisterFlightServiceServer(g, flightsql.NewFlightServer(s))
+	flight.RegisterFlightServiceServer(g, flightsql.NewFlightServerWithAllocator(s, modest{memory.DefaultAllocator}))
 	served := make(chan error, 1)
 	go func() { served <- g.Serve(l) }()
 	select {
@@ -62,7 +62,32 @@ func (d *DB) Serve(ctx context.Context, l net.Listener, o ServeOptions) error {
 	hard := time.AfterFunc(draining, g.Stop)
 	defer hard.Stop()
 	g.GracefulStop()
-	return <-served
+	if err := <-served; err != nil && !errors.Is(err, grpc.ErrServerStopped) { // that if ctx ended before it began
+		return fmt.Errorf("serve: %w", err)
+	}
+	return nil
+}
+
+// maxPiece is the bytes of the largest piece of memory that a request may ask for, which may be compressed, or lie about its length.
+const maxPiece = 16 << 20
+
+// modest panics, which the door turns into an error, when a request asks for more.
+type modest struct{ memory.Allocator }
+
+func (m modest) Allocate(size int) []byte {
+	check(size)
+	return m.Allocator.Allocate(size)
+}
+
+func (m modest) Reallocate(size int, b []byte) []byte {
+	check(size)
+	return m.Allocator.Reallocate(size, b)
+}
+
+func check(size int) {
+	if size < 0 || size > maxPiece {
+		panic(fmt.Sprintf("a part of %d bytes", size))
+	}
 }
 
 // server is the service of one result.

@@ -17,12 +17,16 @@ import (
 	"github.com/apache/arrow/go/v17/arrow/array"
 	"github.com/apache/arrow/go/v17/arrow/flight"
 	"github.com/apache/arrow/go/v17/arrow/flight/flightsql"
+	gen "github.com/apache/arrow/go/v17/arrow/flight/gen/flight"
+	"github.com/apache/arrow/go/v17/arrow/ipc"
 	"github.com/apache/arrow/go/v17/arrow/memory"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
 )
 
 // served is a client of a server of d on a real socket, and what ends the server.
@@ -378,5 +382,60 @@ func TestFlightMalformed(t *testing.T) {
 	}
 	if _, err := c.Execute(ctx, "select 1"); err != nil {
 		t.Error(err)
+	}
+}
+
+// A small request that unpacks to a large one is refused.
+func TestFlightUnpacks(t *testing.T) {
+	d, _ := opened(t, Options{})
+	c, _ := served(t, d, ServeOptions{})
+	ctx := context.Background()
+	p, err := c.Prepare(ctx, "select length(?::text)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := array.NewRecordBuilder(memory.DefaultAllocator, arrow.NewSchema([]arrow.Field{{Name: "1", Type: arrow.BinaryTypes.String}}, nil))
+	defer b.Release()
+	b.Field(0).(*array.StringBuilder).Append(strings.Repeat("x", maxPiece+1))
+	rec := b.NewRecord()
+	defer rec.Release()
+	command, err := anypb.New(&gen.CommandPreparedStatementQuery{PreparedStatementHandle: p.Handle()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := proto.Marshal(command)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put, err := c.Client.DoPut(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := flight.NewRecordWriter(put, ipc.WithSchema(rec.Schema()), ipc.WithZstd())
+	w.SetFlightDescriptor(&flight.FlightDescriptor{Type: flight.DescriptorCMD, Cmd: raw})
+	if err := errors.Join(w.Write(rec), put.CloseSend()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := put.Recv(); err == nil || !strings.Contains(err.Error(), "a part of") {
+		t.Errorf("unpacked: %v", err)
+	}
+	if _, err := c.Execute(ctx, "select 1"); err != nil {
+		t.Error(err)
+	}
+}
+
+// A server that is ended before it began ends without an error.
+func TestServeEndsAtOnce(t *testing.T) {
+	d, _ := opened(t, Options{})
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for range 20 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Serve(ctx, l, ServeOptions{}); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -26,7 +26,7 @@ type DB struct {
 	views   []View
 	missing []string     // optional files that are not there
 	link    string       // a folder to remove at the end
-	stuck   atomic.Int64 // questions that did not let go of their connection
+	stuck   atomic.Int64 // questions that have not let go of their connections
 }
 
 // Open makes the files of the result in the folder dir views of an empty database in memory, and locks its configuration. A folder
@@ -162,7 +162,7 @@ func (d *DB) look(c *conn) error {
 // Views is the views with their columns, Alias not among them.
 func (d *DB) Views() []View { return d.views }
 
-// Close ends the database. Answers must be closed before. Where a question would not let go, its memory stays with the process.
+// Close ends the database. Answers must be closed before. Where a question has not let go yet, its memory stays with the process.
 func (d *DB) Close() {
 	if d.stuck.Load() == 0 {
 		duck.Close(&d.db)

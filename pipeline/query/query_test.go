@@ -311,6 +311,11 @@ func TestHostile(t *testing.T) {
 		"select 1 where exists (from force_checkpoint())":             `"force_checkpoint"`,
 		"from (from curve, lateral (from checkpoint()))":              `"checkpoint"`,
 		"with t as materialized (from truncate_duckdb_logs()) from t": `"truncate_duckdb_logs"`,
+		// comments that hide what is explained, or that nothing is
+		"explain (/*) select 1 --*/ analyze) drop view curve":           `"explain"`,
+		"explain (/*) select 1 --*/ analyze) create table x(i int)":     `"explain"`,
+		"--\r/*\nexplain select 1 --*/ from glob('/*')":                 `"glob"`,
+		"--\r/*\nexplain select 1 --*/ explain analyze drop view curve": `"explain"`,
 		// settings and code
 		"set memory_limit = '99GB'":              `"set"`,
 		"reset memory_limit":                     `"reset"`,
@@ -428,13 +433,9 @@ func TestLimits(t *testing.T) {
 		"select * from trials a, trials b, trials c":                                         "--timeout",
 		"select list(i) from range(1000000000) t(i)":                                         "--memory",
 	} {
-		began := time.Now()
 		_, err := ask(d, "csv", sql)
 		if !errors.Is(err, ErrLimit) || !strings.Contains(err.Error(), "--") || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v, want %s", sql, err, want)
-		}
-		if took := time.Since(began); took > 10*time.Second {
-			t.Errorf("%s took %v", sql, took)
 		}
 	}
 	if got := answer(t, d, "select count(*) from curve"); got != "2" {
@@ -466,6 +467,52 @@ func TestCancel(t *testing.T) {
 	cancel()
 	if _, err := r.Next(); !errors.Is(err, context.Canceled) {
 		t.Errorf("after cancel: %v", err)
+	}
+}
+
+// A call that fails because its time is over blames the time, even if both are seen at once.
+func TestAwait(t *testing.T) {
+	d, _ := opened(t, Options{})
+	c, err := d.connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	for range 100 {
+		ctx, cancel := context.WithCancelCause(context.Background())
+		over := errors.New("over")
+		if err := c.await(ctx, func() error { cancel(over); return errors.New("interrupted") }); err != over {
+			t.Fatal(err)
+		}
+	}
+}
+
+// What a call that did not come back in time holds is freed when it does.
+func TestStuck(t *testing.T) {
+	d, _ := opened(t, Options{})
+	c, err := d.connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	goOn, freed := make(chan struct{}), make(chan struct{})
+	if err := c.await(ctx, func() error { cancel(); <-goOn; return nil }); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	c.release(func() { close(freed) })
+	c.close()
+	if n := d.stuck.Load(); n != 1 {
+		t.Errorf("%d are stuck", n)
+	}
+	close(goOn)
+	<-freed
+	d.stuck.Add(maxStuck)
+	if _, err := d.Query(context.Background(), "select 1"); !errors.Is(err, ErrLimit) {
+		t.Errorf("with %d stuck: %v", maxStuck, err)
+	}
+	d.stuck.Add(-maxStuck)
+	if got := answer(t, d, "select 1"); got != "1" {
+		t.Errorf("afterwards: %s", got)
 	}
 }
 

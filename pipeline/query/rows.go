@@ -219,10 +219,7 @@ func (r *Rows) fetch(to []array.Builder) (rows int, err error) {
 // Close ends the question, wherever it is.
 func (r *Rows) Close() {
 	r.end()
-	if r.conn.gone {
-		return
-	}
-	duck.DestroyResult(&r.result)
+	r.conn.release(func() { duck.DestroyResult(&r.result) })
 	r.stmt.close()
 	r.conn.close()
 }

@@ -35,11 +35,7 @@ type column struct {
 	cast string // the SQL type that it has to be cast to first; empty: none
 }
 
-func (s *statement) close() {
-	if !s.conn.gone {
-		duck.DestroyPrepare(&s.stmt)
-	}
-}
+func (s *statement) close() { s.conn.release(func() { duck.DestroyPrepare(&s.stmt) }) }
 
 // ask understands a question of somebody else's: statement and the checks.
 func (c *conn) ask(ctx context.Context, sql string) (*statement, error) {
@@ -82,8 +78,9 @@ func (c *conn) checked(ctx context.Context, sql string) (*statement, error) {
 }
 
 var (
-	// explained is what stands before the statement that explain is about.
-	explained = regexp.MustCompile(`(?is)^(?:\s|--[^\n]*\n|/\*.*?\*/)*explain\s+(analyze\s+)?(\([^()]*\)\s*)?`)
+	// explained is what stands before the statement that explain is about. It has no comments: where one ends is DuckDB's to say, and a
+	// disagreement would hide a statement from the checks.
+	explained = regexp.MustCompile(`(?i)^\s*explain\s+(analyze\s+)?(\([\w\s,]*\)\s*)?`)
 	// firstWord is the first word of a statement, behind comments.
 	firstWord = regexp.MustCompile(`(?s)^(?:\s|;|--[^\n]*\n|/\*.*?\*/)*(\w+)`)
 )
@@ -119,9 +116,7 @@ func (c *conn) statement(ctx context.Context, sql string) (s *statement, err err
 	s = &statement{conn: c}
 	err = c.await(ctx, func() error { return s.prepare(sql) })
 	if err != nil {
-		if !c.gone {
-			duck.DestroyPrepare(&s.stmt)
-		}
+		s.close()
 		return nil, err
 	}
 	return s, nil
@@ -238,11 +233,7 @@ func (c *conn) value(ctx context.Context, sql string) (string, error) {
 	}
 	defer s.close()
 	var r duck.Result
-	defer func() {
-		if !c.gone {
-			duck.DestroyResult(&r)
-		}
-	}()
+	defer c.release(func() { duck.DestroyResult(&r) })
 	err = c.await(ctx, func() error {
 		if duck.ExecutePrepared(s.stmt, &r) == duck.StateError {
 			return c.failed(duck.ResultErrorType(&r), duck.ResultError(&r))
