@@ -118,10 +118,13 @@ func (r *run) undecided() (left []Undecided) {
 
 // partial says why the result is not that of the whole sweep; "" where it is.
 func (r *run) partial() string {
-	if !r.spent || r.open == 0 {
+	switch {
+	case r.open == 0:
 		return ""
+	case r.spent:
+		return r.Budget.String() + " was spent"
 	}
-	return r.Budget.String() + " was spent"
+	return r.limited
 }
 
 // verdict is the cell's result, with what deciding it would take where a limit ended it.

@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -42,6 +43,9 @@ func TestBudget(t *testing.T) {
 				t.Errorf("%v: %+v", budget, s)
 			}
 			before = left
+			if x := tables(t, dir); !x.Equal() || x.Digest != s.Digest || !strings.HasPrefix(x.Partial, s.Partial) || len(x.Files) == 0 {
+				t.Errorf("%v: the partial result does not verify: %+v", budget, x)
+			}
 			table, err := os.ReadFile(filepath.Join(dir, "table.csv"))
 			if err != nil || strings.Count(string(table), budget.String()+" was spent; deciding it would take about") != len(s.Left) {
 				t.Errorf("%v: %v\n%s", budget, err, table)
@@ -53,6 +57,35 @@ func TestBudget(t *testing.T) {
 		if runs < 3 {
 			t.Errorf("%v: only %d runs", budget, runs)
 		}
+	}
+}
+
+// A partial result is none any more once a run that was killed has brought outcomes, and one more run that ends mends that.
+func TestBudgetKilled(t *testing.T) {
+	dir := t.TempDir()
+	budgeted := func() {
+		s, _, err := setup{dir: dir, script: honest, change: func(c *Config) { c.Budget = Budget{Trials: 300} }}.run(t, t.Context())
+		if err != nil || s.Partial == "" {
+			t.Fatalf("%+v, %v", s, err)
+		}
+	}
+	budgeted()
+	path := filepath.Join(dir, "manifest.json")
+	first, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	budgeted()
+	if err := os.WriteFile(path, first, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var unfinished *UnfinishedError
+	if _, err := CheckTables(t.Context(), reading(t, dir)); !errors.As(err, &unfinished) {
+		t.Errorf("error %v", err)
+	}
+	budgeted()
+	if x := tables(t, dir); !x.Equal() || x.Partial == "" {
+		t.Errorf("%+v", x)
 	}
 }
 

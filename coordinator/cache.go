@@ -17,8 +17,8 @@ import (
 // CacheLimit is the bytes that a run leaves in the cache at most: what was used longest ago goes first.
 const CacheLimit = 2 << 30
 
-// CacheKey names a cell's entry in a cache.
-func CacheKey(c *pipeline.Cell, seed uint64) ledger.CacheKey {
+// cacheKey names a cell's entry in a cache.
+func cacheKey(c *pipeline.Cell, seed uint64) ledger.CacheKey {
 	return ledger.CacheKey{Cell: c.Key, Seed: seed, Noise: c.NoiseKey}
 }
 
@@ -39,7 +39,7 @@ func (r *run) fromCache(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		key := CacheKey(c.Cell, r.Folder.Plan.Seed)
+		key := cacheKey(c.Cell, r.Folder.Plan.Seed)
 		batches, damaged, err := r.Cache.Read(key)
 		if err != nil {
 			r.cacheNote(err.Error())
@@ -107,7 +107,7 @@ func (r *run) toCache() {
 		if !c.fresh || r.alarmsOf(c) > 0 {
 			continue
 		}
-		_, err := r.Cache.Add(context.Background(), CacheKey(c.Cell, r.Folder.Plan.Seed), c.words(), func(add func(*ledger.Batch) error) error {
+		_, err := r.Cache.Add(context.Background(), cacheKey(c.Cell, r.Folder.Plan.Seed), c.words(), func(add func(*ledger.Batch) error) error {
 			return r.ledger.Each(c.Key, add)
 		})
 		if err != nil {
@@ -158,7 +158,7 @@ func ExplainCache(plan *pipeline.Plan, digests map[string]string, cache *ledger.
 
 func (c *cell) explain(cache *ledger.Cache, seed uint64, digest string) (Explanation, error) {
 	e := Explanation{Cell: c.Key.Short() + " " + c.words()}
-	batches, damaged, err := cache.Read(CacheKey(c.Cell, seed))
+	batches, damaged, err := cache.Read(cacheKey(c.Cell, seed))
 	if err != nil {
 		return e, err
 	}

@@ -114,8 +114,9 @@ type run struct {
 	alarms    map[string]bool // trials with two outcomes
 	pace      pace
 	forecasts forecaster
-	handed    int64 // trials that this run has handed out
-	spent     bool  // the budget is
+	handed    int64  // trials that this run has handed out
+	spent     bool   // the budget is
+	limited   string // why the result that is read is partial; "" where one is made
 }
 
 func newRun(c Config) (*run, error) {

@@ -43,6 +43,7 @@ type Tables struct {
 	FirstMissing string // the first of them
 	Open         int    // cells that the ledger does not decide: nothing is recomputed then
 	FirstOpen    string // what the first of them waits for
+	Partial      string // why the result leaves cells open, and how many: a budget; else empty
 
 	Files    []ledger.FileCheck
 	Digest   string // of the recomputed files
@@ -87,12 +88,17 @@ func CheckTables(ctx context.Context, c Config) (*Tables, error) {
 		t.Conflicts = append(t.Conflicts, pipeline.Key(x.Cell).Short()+fmt.Sprintf("/%d/%d", x.N, x.Repetition))
 	}
 	t.Others = r.others()
-	if r.open > 0 {
-		if r.extended(m) {
-			return nil, &UnfinishedError{c.Folder.Dir, "holds the result of an earlier sweep file, and the run of the new one has not ended"}
+	switch {
+	case m.Partial != "" && r.grown(m):
+		return nil, &UnfinishedError{c.Folder.Dir, "holds a partial result (" + m.Partial + "), and the run that went on from there has not ended"}
+	case r.open > 0 && r.extended(m):
+		return nil, &UnfinishedError{c.Folder.Dir, "holds the result of an earlier sweep file, and the run of the new one has not ended"}
+	case r.open > 0:
+		if t.missing(r); m.Partial == "" || t.Missing > 0 {
+			return t, nil
 		}
-		t.missing(r)
-		return t, nil
+		r.limited, t.Partial = m.Partial, fmt.Sprintf("%s, with %d of %d cells undecided", m.Partial, t.Open, len(r.cells))
+		t.Open, t.FirstOpen = 0, ""
 	}
 	res, err := r.result()
 	if err != nil {
@@ -178,6 +184,15 @@ func (r *run) extended(m manifest) bool {
 	return other || len(m.Runs) == 0 || m.Runs[len(m.Runs)-1].Interrupted
 }
 
+// grown reports whether the ledger has more outcomes than the last run that ended has left.
+func (r *run) grown(m manifest) bool {
+	if len(m.Runs) == 0 {
+		return true
+	}
+	last := m.Runs[len(m.Runs)-1]
+	return r.counts.known > last.Known+last.Trials+last.Served
+}
+
 // missing finds what the ledger lacks: trials that the curve's rows count, and what the cells that it does not decide wait for.
 func (t *Tables) missing(r *run) {
 	byName := map[string]*cell{}
@@ -258,7 +273,7 @@ func CheckSample(ctx context.Context, c Config, s Sample, progress func(done, of
 		return r.runAgain(ctx, blocks, profile, func(c *cell, b *ledger.Batch, row int) error {
 			done++
 			progress(done, x.Again)
-			at, id, one := position{c.index, b.N, b.Repetition[row]}, c.TrialID(b.N, b.Repetition[row]), record(c, b, row).batch
+			at, id, one := position{c.index, b.N, b.Repetition[row]}, c.TrialID(b.N, b.Repetition[row]), b.Rows([]int{row})
 			if b.Status[row] == ledger.Lost {
 				if x.Lost++; at.compare(firstLost) < 0 {
 					firstLost, x.FirstLost = at, id+": "+text(b.Reason, row)

@@ -86,6 +86,9 @@ func TestPlanAndBudget(t *testing.T) {
 	if undecided == 0 {
 		t.Error("no cell is left over")
 	}
+	if out, errs, code := shatter(t, "verify", dir, "--sample", "0"); code != 0 || !strings.Contains(out, "partial: budget of 1500 trials was spent, with ") {
+		t.Errorf("verify: exit %d: %s%s", code, out, errs)
+	}
 	if got := digest(t, mustRun(t, file, dir, "--budget", "1h")); got != want {
 		t.Errorf("digest %s after going on, want %s", got, want)
 	}

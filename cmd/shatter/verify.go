@@ -165,6 +165,9 @@ func (l *lines) tables(t *coordinator.Tables) {
 		l.say("files: not compared, because the ledger leaves %d cells UNDECIDED, the first is %s; run the sweep again to have what is missing made anew", t.Open, t.FirstOpen)
 		return
 	}
+	if t.Partial != "" {
+		l.say("partial: %s", t.Partial)
+	}
 	l.say("trials: all %d that the result counts are in the ledger", t.Consumed)
 	different := t.Different()
 	l.say("files: %d of %d are equal to those made anew, byte for byte", len(t.Files)-len(different), len(t.Files))

@@ -269,7 +269,7 @@ func (w twins) discordant(a, b Result) (onlyA, onlyB int) {
 // Two replicas are told apart no more often than is stated, however alike their trials are: by brackets and tests together, and by the
 // tests alone. The exact test, which takes the numbers of trials as fixed, is shown beside.
 func TestReplicasAreTheSame(t *testing.T) {
-	const runs, pairs, level = 400, 2, 0.05
+	const runs, pairs, level = 120, 2, 0.05
 	find := Find{From: 16, To: 100_000, Within: 2, Confidence: 0.9, Target: 0.9, Cells: 2 * pairs, MaxTrials: 2000}
 	rate := func(n int64) float64 { return 1 / (1 + math.Pow(300/float64(n), 3)) }
 	for _, c := range []struct {

@@ -45,7 +45,7 @@ func (c *Cache) path(k CacheKey) string {
 // Seeds lists the seeds under which the cache has something of a cell.
 func (c *Cache) Seeds(cell [32]byte) (seeds []uint64) {
 	id := hex.EncodeToString(cell[:])
-	paths, _ := filepath.Glob(filepath.Join(c.Dir, id[:2], id+"-*"+extension)) // an empty folder is the same as none
+	paths, _ := glob(filepath.Join(c.Dir, id[:2]), id+"-*"+extension) // an empty folder is the same as none
 	for _, path := range paths {
 		var seed uint64
 		if n, err := fmt.Sscanf(strings.TrimPrefix(filepath.Base(path), id), "-%d"+extension, &seed); n == 1 && err == nil {
@@ -325,7 +325,7 @@ type CacheEntry struct {
 
 // files lists the entries with what their names and the folder tell, the one that was used last first.
 func (c *Cache) files() ([]CacheEntry, error) {
-	paths, err := filepath.Glob(filepath.Join(c.Dir, "[0-9a-f][0-9a-f]", "*"+extension))
+	paths, err := glob(c.Dir, "[0-9a-f][0-9a-f]/*"+extension)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package ledger
 import (
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -236,5 +237,40 @@ func TestRead(t *testing.T) {
 	}
 	if after, err := os.ReadFile(path); err != nil || !slices.Equal(after, raw) {
 		t.Errorf("its file has changed: %v", err)
+	}
+}
+
+// A folder whose name looks like a pattern is a folder.
+func TestFolderNamedLikePattern(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run[1]*?")
+	c := &Cache{Dir: filepath.Join(dir, "cache")}
+	if _, err := addTo(t, c, 1, cached(1, 10, 0)); err != nil {
+		t.Fatal(err)
+	}
+	list, err := c.List()
+	if seeds := c.Seeds(cacheKey(1).Cell); err != nil || len(list) != 1 || len(seeds) != 1 {
+		t.Errorf("%v, seeds %v, %v", list, seeds, err)
+	}
+	if removed, err := c.Trim(t.Context(), time.Time{}, 0); len(removed) != 1 || err != nil {
+		t.Errorf("%v removed, %v", removed, err)
+	}
+	for opened := range 2 {
+		l, report, err := Open(filepath.Join(dir, "ledger"), "s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if report.Outcomes != int64(opened) {
+			t.Errorf("opened %d times before: %d outcomes", opened, report.Outcomes)
+		}
+		msg, err := cached(1, 10, 0).Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Add(msg); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -53,7 +53,7 @@ func CheckResult(dir string, r Result) (checks []FileCheck, digest string, err e
 
 // CheckVersions looks for Parquet files of another version in the folder of a result. Files that are missing or damaged are not its concern.
 func CheckVersions(dir string) error {
-	paths, err := filepath.Glob(filepath.Join(dir, "*.parquet"))
+	paths, err := glob(dir, "*.parquet")
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -79,7 +80,7 @@ func (l *Ledger) load() (*Report, error) {
 
 // removeRests removes what an interrupted Drop left.
 func (l *Ledger) removeRests() error {
-	rests, err := filepath.Glob(filepath.Join(l.dir, "*.log.new"))
+	rests, err := glob(l.dir, "*.log.new")
 	if err != nil {
 		return err
 	}
@@ -91,6 +92,15 @@ func (l *Ledger) removeRests() error {
 	return nil
 }
 
+// glob is the paths under a folder that match a pattern. The folder's own name is no pattern: it may be "run[1]".
+func glob(dir, pattern string) (paths []string, err error) {
+	names, err := fs.Glob(os.DirFS(dir), pattern)
+	for _, name := range names {
+		paths = append(paths, filepath.Join(dir, name))
+	}
+	return paths, err
+}
+
 // openFiles opens the log's files in order.
 func (l *Ledger) openFiles() error {
 	mode := os.O_RDONLY
@@ -100,7 +110,7 @@ func (l *Ledger) openFiles() error {
 			return err
 		}
 	}
-	paths, err := filepath.Glob(filepath.Join(l.dir, "[0-9][0-9][0-9][0-9].log"))
+	paths, err := glob(l.dir, "[0-9][0-9][0-9][0-9].log")
 	if err != nil {
 		return err
 	}
