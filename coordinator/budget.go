@@ -12,7 +12,8 @@ import (
 )
 
 // Budget is what one run may spend: trials, or the time that workers report for them, summed over all slots. When it is spent, nothing more
-// is handed out; what is in work comes back first. Under a budget nothing is run on a guess. The zero Budget is no limit.
+// is handed out; what is in work comes back first. Under a budget nothing is run on a guess. Outcomes from the cache cost
+// nothing, and trials that are run again to compare plugin files are not counted. The zero Budget is no limit.
 type Budget struct {
 	Trials int64
 	Time   time.Duration
@@ -132,16 +133,7 @@ func (r *run) verdict(c *cell) estimate.Result {
 	res := c.Result()
 	if partial := r.partial(); partial != "" && !c.done {
 		res.Status = estimate.StatusUndecided
-		res.Reason = fmt.Sprintf("%s; deciding it would take about %s more", partial, roughly(int64(r.predict(c).trials)))
+		res.Reason = fmt.Sprintf("%s; deciding it would take about %d more trials", partial, estimate.Roughly(r.predict(c).trials))
 	}
 	return res
-}
-
-// roughly is a number of trials to two digits.
-func roughly(n int64) string {
-	unit := int64(1)
-	for n/unit >= 100 {
-		unit *= 10
-	}
-	return fmt.Sprint((n + unit/2) / unit * unit)
 }

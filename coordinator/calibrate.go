@@ -43,6 +43,7 @@ type CellPrediction struct {
 // A search is predicted by imagining it for each n* and slope of success on a grid, and weighing these by the proved bounds and the trials. The folder is of no use afterwards.
 func Calibrate(ctx context.Context, c Config, slots int) (*Prediction, error) {
 	c.defaults()
+	c.Cache = nil // what a trial costs is to be measured
 	r, err := newRun(c)
 	if err != nil {
 		return nil, err

@@ -55,7 +55,6 @@ type sizing struct {
 	out     bitset // repetitions that are handed out and have not come back
 	seconds float64
 	trials  int64 // that took these seconds
-	have    int64 // outcomes
 }
 
 func newCell(c *pipeline.Cell, index, cells int) (*cell, error) {
@@ -123,7 +122,6 @@ func (c *cell) secondsPerTrial(n int64) float64 {
 // feed gives the decider an outcome.
 func (c *cell) feed(n, rep int64, o estimate.Outcome) {
 	c.fed++
-	c.size(n).have++
 	c.Add(n, int(rep), o)
 }
 

@@ -24,7 +24,7 @@ type Plan struct {
 type Counts struct {
 	Cells     int
 	Exact     bool  // every cell has a list of n: Trials and TrialsMax agree
-	Trials    int64 // the least number: a search looks at 16 repetitions at least, unless every n is infeasible
+	Trials    int64 // the least number: a search looks at 8 repetitions at least, unless every n is infeasible
 	TrialsMax int64 // the largest number: a search may use all that trials.max allows
 	Jobs      int64 // the least number of jobs: sessions are bounded; a job is cut further by its predicted time
 }
@@ -38,8 +38,8 @@ const (
 // maxGames bounds the online games of a session so that one round of all of them fits one message.
 const maxGames = 4096
 
-// firstCheckpoint is the number of repetitions at which a search may first decide something.
-const firstCheckpoint = 16
+// firstCheckpoint is the number of repetitions of one n at which a search may first decide something.
+const firstCheckpoint = 8
 
 // Counts sizes the plan up without running anything.
 func (p *Plan) Counts() Counts {

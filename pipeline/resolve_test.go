@@ -190,7 +190,7 @@ func TestResolveExample(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, "halfspace-margin.explain", words.Bytes())
-	if got, want := p.Counts(), (Counts{Cells: 11, Trials: 11 * 16, TrialsMax: 11 * 50000, Jobs: 11}); got != want {
+	if got, want := p.Counts(), (Counts{Cells: 11, Trials: 11 * 8, TrialsMax: 11 * 50000, Jobs: 11}); got != want {
 		t.Errorf("counts %+v, want %+v", got, want)
 	}
 }

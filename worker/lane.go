@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"strings"
+	"time"
 
 	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/pipeline/ledger"
@@ -23,7 +24,8 @@ type lane struct {
 	processes []process // most recently used last
 	streams   [1 + pipeline.TestPoints]rand.PCG
 	answers   scoring
-	notes     []string // what happened to processes since the last result
+	notes     []string      // what happened to processes since the last result
+	starting  time.Duration // of this job, that went into its first process
 }
 
 type process struct {
@@ -57,6 +59,7 @@ type task struct {
 
 // run runs all trials of a job. An error means that this worker cannot, and says nothing about the trials.
 func (l *lane) run(ctx context.Context, job *pipeline.Job) (*outcomes, error) {
+	l.starting = 0
 	pop, err := l.w.populations.get(ctx, job.Cell.DataKey.String(), job.Cell.Problem)
 	if err != nil {
 		return nil, fmt.Errorf("open problem: %w", err)
@@ -221,9 +224,13 @@ func (l *lane) process(ctx context.Context, t *task, memory int64) (*host.Proces
 	cmd := l.w.Plugins[t.Plugin]
 	cmd.Trial, cmd.Memory = t.Cell.Limits.Trial, t.Cell.Limits.Memory
 	cmd.SessionMemory, cmd.Dataset = memory, t.pop.rows
+	began := time.Now()
 	p, err := host.Start(ctx, cmd)
 	if err != nil {
 		return nil, err
+	}
+	if l.starting == 0 { // further ones are the trials' own doing
+		l.starting = time.Since(began)
 	}
 	l.processes = append(l.processes, process{key: key, host: p})
 	return p, nil

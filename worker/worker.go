@@ -153,7 +153,8 @@ func (w *worker) work(ctx context.Context, lane *lane, lease *bus.Lease) error {
 	case err != nil:
 		outcomes = newOutcomes(job).lose(err.Error())
 	}
-	for i, msg := range outcomes.messages(w, time.Since(began).Seconds()) {
+	took := time.Since(began) - lane.starting // a process is started once, and would make a few trials look dear
+	for i, msg := range outcomes.messages(w, took.Seconds()) {
 		data, err := msg.Encode()
 		if err != nil {
 			return errors.Join(fmt.Errorf("encode outcomes of job %q: %w", job.ID, err), lease.Refuse(w.Refusal))

@@ -21,6 +21,7 @@ import (
 	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/plugins/host"
 )
 
@@ -232,6 +233,9 @@ func writePrediction(w io.Writer, p *coordinator.Prediction, workers int, took t
 	}
 	say("", "expected, with limits that hold four times in five")
 	say("cells", "%s", count(float64(len(p.Cells))))
+	if none := withoutTrials(p.Cells); none > 0 {
+		say("", "%d of them cannot run a trial: the algorithm refuses their sample sizes, see `shatter run`", none)
+	}
 	say("trials", "%s", between(p.Trials, digits))
 	say("time", "%s on %s like those of this machine", between(p.Time, inWords), plural(workers, "worker", "workers"))
 	say("bytes", "%s of ledger, %s of results", between(p.Ledger, inBytes), between(p.Result, inBytes))
@@ -252,14 +256,18 @@ func writePrediction(w io.Writer, p *coordinator.Prediction, workers int, took t
 	return err
 }
 
-// digits is a predicted number to two of them.
-func digits(x float64) string {
-	unit := 1.0
-	for x/unit >= 100 {
-		unit *= 10
+// withoutTrials counts the cells of which nothing can be run.
+func withoutTrials(cells []coordinator.CellPrediction) (n int) {
+	for _, c := range cells {
+		if c.Trials.High == 0 {
+			n++
+		}
 	}
-	return count(math.Round(x/unit) * unit)
+	return n
 }
+
+// digits is a predicted number to two of them.
+func digits(x float64) string { return count(float64(estimate.Roughly(x))) }
 
 func inBytes(x float64) string {
 	for _, unit := range []struct {

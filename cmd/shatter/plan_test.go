@@ -52,7 +52,7 @@ func TestPlanAndBudget(t *testing.T) {
 		t.Error("plan left a folder behind")
 	}
 	out, _, code = shatter(t, "plan", file, "--dry")
-	if code != 0 || out != "6 cells, 96 to 300000 trials (a search stops where its cell is decided)\n" {
+	if code != 0 || out != "6 cells, 48 to 300000 trials (a search stops where its cell is decided)\n" {
 		t.Errorf("--dry: exit %d: %s", code, out)
 	}
 

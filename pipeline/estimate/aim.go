@@ -1,6 +1,7 @@
 package estimate
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -83,7 +84,7 @@ func (s *Search) costs(sizes []int64, side side) []float64 {
 		if side == insufficient && n <= s.low || side == sufficient && n >= s.high {
 			continue
 		}
-		gap, ok := slices.BinarySearchFunc(s.read, n, func(p *point, n int64) int { return int(p.N - n) })
+		gap, ok := slices.BinarySearchFunc(s.read, n, func(p *point, n int64) int { return cmp.Compare(p.N, n) })
 		var have, more float64
 		switch {
 		case side == insufficient: // what lies up to n is to be refuted, as far as it is not
@@ -96,7 +97,7 @@ func (s *Search) costs(sizes []int64, side side) []float64 {
 		if !ok {
 			more = opening
 		}
-		costs[i] = min(1e15, max(0.1, s.wealth-have+more)/s.belief.gain(math.Log(float64(n)), s.find.Target, side))
+		costs[i] = min(1e15, max(0.1, s.enough-have+more)/s.belief.gain(math.Log(float64(n)), s.find.Target, side))
 	}
 	return costs
 }

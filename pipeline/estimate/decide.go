@@ -161,18 +161,18 @@ func (s *Search) cost() (trials int64) {
 func (s *Search) missing(cost int64) string {
 	text := fmt.Sprintf("limit of %d trials: %d were used, the next step takes %d", s.find.MaxTrials, s.trials, cost)
 	for _, l := range s.left {
-		text += fmt.Sprintf("; about %d more would show that n = %d is %s", roughly(l.trials), l.n, [...]string{"insufficient", "sufficient"}[l.side])
+		text += fmt.Sprintf("; about %d more would show that n = %d is %s", Roughly(l.trials), l.n, [...]string{"insufficient", "sufficient"}[l.side])
 	}
 	return text
 }
 
-// roughly is a number of trials to two digits.
-func roughly(trials float64) int64 {
+// Roughly is a predicted number of trials to two digits, for people; of more than none it leaves at least one.
+func Roughly(trials float64) int64 {
 	unit := 1.0
 	for trials/unit >= 100 {
 		unit *= 10
 	}
-	return int64(math.Ceil(trials/unit) * unit)
+	return int64(max(min(1, math.Ceil(trials)), math.Round(trials/unit)*unit))
 }
 
 // settle goes as far as the known outcomes carry.
@@ -263,7 +263,7 @@ func (s *Search) against() []float64 {
 func (s *Search) decide() {
 	logs := s.against()
 	refuted := func(gap int) bool {
-		return logs[gap] >= s.wealth || gap < len(s.read) && s.read[gap].N <= s.low || gap > 0 && s.read[gap-1].N >= s.high
+		return logs[gap] >= s.enough || gap < len(s.read) && s.read[gap].N <= s.low || gap > 0 && s.read[gap-1].N >= s.high
 	}
 	first, last := 0, len(s.read)
 	for first <= last && refuted(first) {

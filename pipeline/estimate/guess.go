@@ -75,7 +75,7 @@ func (s *Search) foresee() []lack {
 	for side := range bothSides {
 		x := s.belief.center + float64((float64(side)-0.5)*max(math.Log(s.find.Within), math.Exp(-s.belief.center)))
 		n := min(max(int64(math.Exp(x)), s.find.From), s.find.To)
-		rest = append(rest, lack{n, side, effort * (s.wealth + 1) / s.belief.typical(x, s.find.Target)})
+		rest = append(rest, lack{n, side, effort * (s.enough + 1) / s.belief.typical(x, s.find.Target)})
 	}
 	return rest
 }

@@ -62,22 +62,22 @@ type Point struct {
 // Which trials are read and what is decided is a function of the outcomes alone: not of the order in which they are added, nor of
 // trials beyond those wanted. To resume, feed a new Search.
 //
-// With probability Confidence no bracket of the table is wrong, if all trials are independent and success becomes no less likely with
-// more data. For then n* = m is true for exactly one m (beyond To among them), and for every m there is an e-process E(m) against
-// it: the product over all sizes read of an e-process against "success is at least as likely as Target" for sizes n >= m, and of
-// one against "less likely" for n < m. Each of these is a fixed mixture of two. One bets on every round by a belief that was formed
-// before the round: a mixture of likelihood ratios of Target against rates on the far side of it. The other does the same with
-// rates that never change. A ratio's mean over one trial is at most 1 where the rate lies on the near side, so the means of the
-// factors are at most 1 under n* = m, whichever sizes and checkpoints are chosen by what was seen: the trials of a round are
-// independent of that and of each other. By Ville's inequality (1939) the true E(n*) ever reaches 1/level with probability at most
-// level = (1 - Confidence) / Cells. The bracket runs from the largest size below all m that are not refuted to the least
-// size that is not below any of them; E(m) only changes from one size read to the next. If every m is refuted, success is not
-// monotone. No union is taken over sizes, sides or looks.
+// With probability Confidence no bracket of the table is wrong, if all trials of a cell are independent and success becomes no less
+// likely with more data; cells may depend on each other. For then n* = m is true for exactly one m (beyond To among them), and for
+// every m there is an e-process E(m) against it: the product over all sizes read of an e-process against "success is at least as
+// likely as Target" for sizes n >= m, and of one against "less likely" for n < m. Each of these is a fixed mixture of two. One bets on
+// every round by a belief that was formed before the round: a mixture of likelihood ratios of Target against rates on the far side of
+// it. The other does the same with rates that never change. A ratio's mean over one trial is at most 1 where the rate lies on the near
+// side, so the means of the factors are at most 1 under n* = m, whichever sizes and checkpoints are chosen by what was seen: the
+// trials of a round are independent of that and of each other. By Ville's inequality (1939) the true E(n*) ever reaches 1/level with
+// probability at most level = (1 - Confidence) / Cells, and a union over the cells completes the table. The bracket runs from the
+// largest size below all m that are not refuted to the least size that is not below any of them; E(m) only changes from one size read
+// to the next. If every m is refuted, success is not monotone. Within a cell no union is taken over sizes, sides or looks.
 //
 // A Search is not safe for concurrent use.
 type Search struct {
 	find   Find
-	wealth float64 // ln(1/level)
+	enough float64 // evidence that refutes: ln(1/level)
 	lone   lone
 	belief belief
 
@@ -120,7 +120,7 @@ func NewSearch(find Find) (*Search, error) {
 		return nil, fmt.Errorf("search for n: %w", err)
 	}
 	s := &Search{find: find, lone: newLone(find.Target), points: map[int64]*point{}, status: StatusRunning}
-	s.wealth = -math.Log(find.Level())
+	s.enough = -math.Log(find.Level())
 	s.high = find.To + 1
 	s.begin()
 	return s, nil

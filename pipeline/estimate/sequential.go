@@ -61,7 +61,7 @@ func (o *lone) wealth(s side, successes, n int) float64 {
 func LogWealth(k, n int, p float64) float64 { return logWealth(float64(k), float64(n), p) }
 
 func logWealth(k, n, p float64) float64 {
-	return logBeta(k+0.5, n-k+0.5) - math.Log(math.Pi) - k*math.Log(p) - (n-k)*math.Log1p(-p)
+	return logBeta(k+0.5, n-k+0.5) - math.Log(math.Pi) - float64(k*math.Log(p)) - float64((n-k)*math.Log1p(-p))
 }
 
 func logBeta(a, b float64) float64 {
