@@ -37,7 +37,7 @@ func browser(t *testing.T) context.Context {
 		}
 		t.Skip("no Chromium here")
 	}
-	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path))
+	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path), chromedp.WSURLReadTimeout(2*time.Minute))
 	if os.Getuid() == 0 {
 		options = append(options, chromedp.NoSandbox)
 	}
@@ -158,7 +158,7 @@ func TestPagesInBrowser(t *testing.T) {
 		figures int
 	}{
 		{"ten cells", learned(t, 10), 3},
-		{"2000 cells", learned(t, 2000), 4},
+		{"600 cells", learned(t, 600), 4},
 		{"games", games(t), 3},
 		{"undecided", undecided(t), 1},
 		{"hostile", hostile(t), 2},
@@ -234,7 +234,7 @@ func TestUseInBrowser(t *testing.T) {
 		const choice = document.querySelector('.plot select');
 		choice.selectedIndex = 1;
 		choice.dispatchEvent(new Event('change'));
-		for (let i = 0; i < 100 && `+points+` === `+`(window.before ??= `+points+`); i++) await new Promise(done => setTimeout(done, 20));
+		for (let i = 0; i < 3000 && `+points+` === `+`(window.before ??= `+points+`); i++) await new Promise(done => setTimeout(done, 20));
 		return `+points+` })()`)
 	if after == 0 || after >= before {
 		t.Errorf("%d points, %d after a setting was chosen", before, after)
@@ -246,7 +246,7 @@ func TestUseInBrowser(t *testing.T) {
 		for (const b of document.querySelector('.save').children) {
 			const n = names.length;
 			b.click();
-			for (let i = 0; i < 200 && names.length === n; i++) await new Promise(done => setTimeout(done, 20));
+			for (let i = 0; i < 3000 && names.length === n; i++) await new Promise(done => setTimeout(done, 20));
 		}
 		return Promise.all(names.map(async (name, i) => name + ' ' + (await blobs[i].text()).slice(0, 200)));
 	})()`)

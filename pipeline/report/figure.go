@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 )
 
 // Figure is one chart, as data. Everything that it shows stands here; a renderer only draws.
@@ -41,7 +43,6 @@ type Key struct {
 	Name   string
 	Values []string
 	Chosen string
-	column string
 }
 
 // The marks of series.
@@ -70,6 +71,8 @@ type Point struct {
 	X, Y, Low, High float64
 	Open            string // empty, or why it is no decided value: the cell's status
 	Cell            string
+	Label           string // what stands beside it: the setting of its series
+	row             int    // of the table
 }
 
 // shown says whether a series is among those shown at first.
@@ -82,13 +85,20 @@ func (f *Figure) shown(s Series) bool {
 	return true
 }
 
-// maxStrong is the most series of a figure that are all shown at first.
-const maxStrong = 12
+// The most series of a figure that are all shown at first, and where several keys tell them apart.
+const (
+	maxStrong  = 12
+	maxSeveral = 8
+)
 
 // choose fixes what is shown at first: everything, or for each key the value that most series have among those still shown.
 func (f *Figure) choose() {
 	all := f.measured()
-	if len(all) <= maxStrong || f.Loose && len(all) <= 20*maxStrong {
+	most := maxStrong
+	if len(f.Keys) > 1 {
+		most = maxSeveral
+	}
+	if len(all) <= most || f.Loose && len(all) <= 20*maxStrong {
 		return
 	}
 	for i, k := range f.Keys {
@@ -104,6 +114,77 @@ func (f *Figure) choose() {
 			}
 		}
 	}
+}
+
+// maxLabel is the longest label of a series, in characters.
+const maxLabel = 24
+
+// label names the settings of the series that are shown, where they differ: at the end of a line, and in the middle of a curve of rates.
+// Where names would stand on each other, one is left, or none if they differ.
+func (f *Figure) label() {
+	var placed []*Point
+	differ := make([]bool, len(f.Keys))
+	for i := range f.Keys {
+		values := map[string]bool{}
+		for _, s := range f.measured() {
+			if s.Keys[i] != "" && f.shown(s) {
+				values[s.Keys[i]] = true
+			}
+		}
+		differ[i] = len(values) > 1
+	}
+	for _, s := range f.Series {
+		if s.Mark != Measured || s.Level || f.Loose || !f.shown(s) {
+			continue
+		}
+		var parts []string
+		for i, k := range f.Keys {
+			if differ[i] && s.Keys[i] != "" {
+				parts = append(parts, k.Name+" "+valueLabel(s.Keys[i]))
+			}
+		}
+		p := &s.Points[len(s.Points)-1]
+		if f.Kind == "curve" {
+			p = &s.Points[len(s.Points)/2]
+			if i := slices.IndexFunc(s.Points, func(p Point) bool { return p.Y >= 0.5 }); i >= 0 {
+				p = &s.Points[i]
+			}
+		}
+		text := strings.Join(parts, ", ")
+		if text == "" || utf8.RuneCountInString(text) > maxLabel {
+			continue
+		}
+		near := func(q *Point) bool {
+			return math.Abs(f.X.at(p.X)-f.X.at(q.X)) < 0.15 && math.Abs(f.Y.at(p.Y)-f.Y.at(q.Y)) < 0.045
+		}
+		free := true
+		for _, q := range placed {
+			if near(q) {
+				if free = false; q.Label != text {
+					q.Label = ""
+				}
+			}
+		}
+		if free {
+			p.Label = text
+		}
+		placed = append(placed, p)
+	}
+}
+
+// labelled says whether some point has a label.
+func (f *Figure) labelled() bool {
+	return slices.ContainsFunc(f.Series, func(s Series) bool {
+		return slices.ContainsFunc(s.Points, func(p Point) bool { return p.Label != "" })
+	})
+}
+
+// valueLabel is the value of a key as an axis would name it.
+func valueLabel(value string) string {
+	if v, err := strconv.ParseFloat(value, 64); err == nil && v >= 8192 && !math.IsInf(v, 0) {
+		return tickLabel(v, 1e4)
+	}
+	return value
 }
 
 func (f *Figure) measured() (all []Series) {
@@ -147,6 +228,7 @@ func axis(title string, values []float64, log, exact bool) Axis {
 	if len(a.Ticks) < 2 {
 		a.Ticks = a.roundTicks()
 	}
+	nameTicks(a.Ticks)
 	return a
 }
 
@@ -168,7 +250,7 @@ func (a Axis) at(v float64) float64 {
 func spaced(a Axis, values []float64) (ticks []Tick) {
 	for _, v := range values {
 		if len(ticks) == 0 || a.at(v)-a.at(ticks[len(ticks)-1].At) > 0.09 {
-			ticks = append(ticks, Tick{v, tickLabel(v)})
+			ticks = append(ticks, Tick{At: v})
 		}
 	}
 	return ticks
@@ -188,14 +270,14 @@ func (a Axis) roundTicks() (ticks []Tick) {
 			steps = []float64{1, 2, 5}
 		default:
 			for e := math.Ceil(math.Log10(a.Low)/every) * every; math.Pow(10, e) <= a.High; e += every {
-				ticks = append(ticks, Tick{round(math.Pow(10, e)), tickLabel(math.Pow(10, e))})
+				ticks = append(ticks, Tick{At: round(math.Pow(10, e))})
 			}
 			return ticks
 		}
 		for e := math.Floor(math.Log10(a.Low)); math.Pow(10, e) <= a.High; e++ {
 			for _, step := range steps {
 				if v := round(step * math.Pow(10, e)); v >= a.Low && v <= a.High {
-					ticks = append(ticks, Tick{v, tickLabel(v)})
+					ticks = append(ticks, Tick{At: v})
 				}
 			}
 		}
@@ -209,13 +291,33 @@ func (a Axis) roundTicks() (ticks []Tick) {
 		}
 	}
 	for i := math.Ceil(a.Low / step); i*step <= a.High; i++ {
-		ticks = append(ticks, Tick{round(i * step), tickLabel(round(i * step))})
+		ticks = append(ticks, Tick{At: round(i * step)})
 	}
 	return ticks
 }
 
-// tickLabel is a short name of a number: 2^16, 0.05, 1500, 20k, 3M.
-func tickLabel(v float64) string {
+// nameTicks names ticks in one way: as powers of two where all are and some are large, and in thousands where one has five digits.
+func nameTicks(ticks []Tick) {
+	powers, most := true, 0.0
+	for _, t := range ticks {
+		frac, _ := math.Frexp(t.At)
+		powers, most = powers && frac == 0.5 && t.At >= 1, max(most, math.Abs(t.At))
+	}
+	thousand := 1e4
+	if most >= 1e4 {
+		thousand = 1e3
+	}
+	for i := range ticks {
+		if _, exp := math.Frexp(ticks[i].At); powers && most >= 8192 {
+			ticks[i].Label = "2^" + strconv.Itoa(exp-1)
+		} else {
+			ticks[i].Label = tickLabel(ticks[i].At, thousand)
+		}
+	}
+}
+
+// tickLabel is a short name of a number: 0.05, 1500, 20k, 3M. From thousand on it counts in thousands.
+func tickLabel(v, thousand float64) string {
 	abs := math.Abs(v)
 	if frac, exp := math.Frexp(v); abs >= 8192 && frac == 0.5 {
 		return "2^" + strconv.Itoa(exp-1)
@@ -226,7 +328,7 @@ func tickLabel(v float64) string {
 	for _, unit := range []struct {
 		from, size float64
 		name       string
-	}{{1e12, 1e12, "T"}, {1e9, 1e9, "G"}, {1e6, 1e6, "M"}, {1e4, 1e3, "k"}} {
+	}{{1e12, 1e12, "T"}, {1e9, 1e9, "G"}, {1e6, 1e6, "M"}, {thousand, 1e3, "k"}} {
 		if abs >= unit.from {
 			return strconv.FormatFloat(v/unit.size, 'g', 4, 64) + unit.name
 		}

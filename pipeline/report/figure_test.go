@@ -68,7 +68,7 @@ func TestPairedParameter(t *testing.T) {
 		r[s.table.at["margin"]] = 1 / float64(r[s.table.at["d"]].(int64))
 	}
 	f := named(t, s, "n-parities-d")
-	if got := keyNames(f); !slices.Equal(got, []string{"epsilon"}) || len(f.Notes) != 2 || f.Notes[0] != "Along a line also changes: margin." {
+	if got := keyNames(f); !slices.Equal(got, []string{"epsilon"}) || f.Notes[0] != "Along a line also changes: margin." {
 		t.Errorf("settings %v, notes %q", got, f.Notes)
 	}
 }
@@ -107,10 +107,88 @@ func TestFittedLine(t *testing.T) {
 	if lines != 1 {
 		t.Errorf("%d fitted lines", lines)
 	}
+	if want := "Fitted slopes: acme/one, epsilon 0.5, alpha 0.1: exponent 1 of d."; !slices.Contains(f.Notes, want) {
+		t.Errorf("notes %q, want %q", f.Notes, want)
+	}
 	for scale, want := range map[string]float64{"linear": 10 + 2*8, "log": 10 + 2*math.Log(8), "log-log": math.Exp(10) * 64} {
 		if p := fittedLine(scale, 2, 10, 1, 8); math.Abs(p[len(p)-1].Y-want) > 1e-9*want {
 			t.Errorf("%s: %v, want %v", scale, p[len(p)-1].Y, want)
 		}
+	}
+}
+
+// Words of a group choose rows by every column that they name, also by one that a figure has no choice of.
+func TestFittedRows(t *testing.T) {
+	g := groups(learned(t, 40).table)[0]
+	for words, want := range map[string]int{
+		"": 10, "epsilon 0.5": 5, "epsilon 0.5, d 8": 1, "epsilon 0.5, class halfspace": 0, "epsilon 0.5, distribution , mass 0": 5, "epsilon 3": 0, "data a.csv label": 0,
+		"epsilon 1, test 1000": 5,
+	} {
+		if got := len(g.fitted("acme/one", words)); got != want {
+			t.Errorf("%q: %d rows, want %d", words, got, want)
+		}
+	}
+	if len(g.fitted("acme/none", "")) > 0 {
+		t.Error("rows of another algorithm")
+	}
+}
+
+// The settings that are shown together are named beside their lines, each place once.
+func TestLabels(t *testing.T) {
+	f := named(t, learned(t, 40), "n-parities-d")
+	var labels []string
+	for _, s := range f.Series {
+		for i, p := range s.Points {
+			if p.Label == "" {
+				continue
+			}
+			if labels = append(labels, p.Label); s.Mark != Measured || i != len(s.Points)-1 || p.Label != "epsilon "+s.Keys[0] {
+				t.Errorf("%q at point %d of a series of %s, %q", p.Label, i, s.Mark, s.Keys)
+			}
+		}
+	}
+	if len(labels) < 2 || !slices.Contains(labels, "epsilon 0.5") || !slices.Contains(labels, "epsilon 1") {
+		t.Errorf("labels %q", labels)
+	}
+}
+
+// On the page the answer stands beside its setting, and the cell's name last.
+func TestColumnsOfThePage(t *testing.T) {
+	p := learned(t, 10).page()
+	var names []string
+	for _, c := range p.Table.Columns {
+		names = append(names, c.Name)
+	}
+	if got, want := strings.Join(names[:7], " "), "algorithm d epsilon n_star n_low n_high status"; got != want || names[len(names)-1] != "cell" {
+		t.Errorf("columns %v", names)
+	}
+	for i, row := range p.Table.Rows {
+		if row[0].Text != p.table.text(i, "algorithm") || row[6].Text != p.table.text(i, "status") || !row[6].Status || row[3].Text != p.table.text(i, "n_star") {
+			t.Errorf("row %d: %v", i, row)
+		}
+	}
+	if c := p.Slopes.Columns[0]; c.Name != "group" || c.Doc == "" {
+		t.Errorf("slopes begin with %+v", c)
+	}
+}
+
+// A folder of before n_model and fits still has its page and figures.
+func TestOldTable(t *testing.T) {
+	s := learned(t, 10)
+	for _, name := range []string{"n_model", "n_model_low", "n_model_high", "sample", "fixed"} {
+		i := s.table.at[name]
+		s.table.Columns = slices.Delete(s.table.Columns, i, i+1)
+		for j, r := range s.table.Rows {
+			s.table.Rows[j] = slices.Delete(r, i, i+1)
+		}
+		s.table = newFrame(s.table.Sheet)
+	}
+	s.fits = newFrame(nil)
+	if f := named(t, s, "n-parities-d"); f.has(Model) || f.has(Fit) || !f.has(Measured) || !f.has(Proved) {
+		t.Errorf("notes %q", f.Notes)
+	}
+	if _, text := written(t, s); !strings.Contains(text, "10 of 10 cells are decided") || strings.Contains(text, `id="slopes"`) || strings.Contains(text, "pale bar") {
+		t.Error("the page of an old table")
 	}
 }
 
@@ -121,7 +199,8 @@ func TestEdges(t *testing.T) {
 		r[s.table.at["paper_n"]] = 4e12
 	}
 	f := named(t, s, "n-parities-d")
-	if f.has(Printed) || !f.has(Proved) || len(f.Notes) != 2 || !strings.Contains(f.Notes[0], "printed bound, up to 4T") {
+	if f.has(Printed) || !f.has(Proved) || !slices.Contains(f.Notes, "Not drawn, as it is too far from what is measured: printed bound, up to 4e+12.") ||
+		slices.ContainsFunc(f.Notes, func(n string) bool { return strings.HasPrefix(n, "Printed bounds") }) {
 		t.Errorf("notes %q", f.Notes)
 	}
 	f = named(t, games(t), "regret-points-rounds")
@@ -154,8 +233,24 @@ func TestTicks(t *testing.T) {
 		}
 	})
 	for v, want := range map[float64]string{0: "0", 0.05: "0.05", 1500: "1500", 8192: "2^13", 65536: "2^16", 20000: "20k", 3e6: "3M", 1e16: "1e+16"} {
-		if got := tickLabel(v); got != want {
+		if got := tickLabel(v, 1e4); got != want {
 			t.Errorf("%v is labelled %s, want %s", v, got, want)
+		}
+	}
+	for want, values := range map[string][]float64{
+		"2^8 2^16 2^32": {1 << 8, 1 << 16, 1 << 32}, "500 5k 50k": {500, 5e3, 5e4}, "500 5000": {500, 5000}, "64 128": {64, 128}, "0.5 1 2^13": {0.5, 1, 8192},
+	} {
+		var ticks []Tick
+		for _, v := range values {
+			ticks = append(ticks, Tick{At: v})
+		}
+		nameTicks(ticks)
+		var got []string
+		for _, tick := range ticks {
+			got = append(got, tick.Label)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%v are named %q, want %s", values, got, want)
 		}
 	}
 }

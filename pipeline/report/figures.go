@@ -209,6 +209,7 @@ func (g *group) against(m measure, fits *frame) (all []Figure) {
 		}
 		f.fit(g, x, fits)
 		f.finish(m)
+		f.Notes = append(f.Notes, g.theorems(m, &f)...)
 		all = append(all, f)
 	}
 	if f, ok := g.side(m); len(all) == 0 && ok {
@@ -274,7 +275,7 @@ func (g *group) texts(row int, columns []string) []string {
 
 func (f *Figure) setKeys(g *group, keys []string) {
 	for _, k := range keys {
-		f.Keys = append(f.Keys, Key{Name: strings.TrimPrefix(k, schemas.ParamPrefix), Values: g.distinct(k), column: k})
+		f.Keys = append(f.Keys, Key{Name: strings.TrimPrefix(k, schemas.ParamPrefix), Values: g.distinct(k)})
 	}
 }
 
@@ -292,7 +293,7 @@ func (s *seriesOf) add(g *group, row int, x float64, m measure) {
 	}
 	s.level = s.level || math.IsNaN(x)
 	if p, ok := m.point(g.frame, row); ok {
-		p.X = x
+		p.X, p.row = x, row
 		s.points[Measured] = append(s.points[Measured], p)
 	} else {
 		s.missing++
@@ -361,6 +362,7 @@ func (g *group) side(m measure) (Figure, bool) {
 		s.Points[0].X = float64(s.Algorithm) + 0.7*((s.Points[0].X+0.5)/float64(place[s.Algorithm])-0.5)
 	}
 	f.finish(m)
+	f.Notes = append(f.Notes, g.theorems(m, &f)...)
 	f.X = Axis{Title: "", Low: -0.5, High: float64(len(g.algorithms)) - 0.5}
 	for i, name := range g.algorithms {
 		f.X.Ticks = append(f.X.Ticks, Tick{float64(i), name})
@@ -387,7 +389,38 @@ func (g *group) scatter(x, name string, m measure) (Figure, bool) {
 		f.Series = append(f.Series, s.series()...)
 	}
 	f.finish(m)
+	f.Notes = append(f.Notes, g.theorems(m, &f)...)
 	return f, len(seen) > 1
+}
+
+// theorems says where the bounds that a figure draws come from: "Proved bounds: finite-class (baseline/erm)."
+func (g *group) theorems(m measure, f *Figure) (notes []string) {
+	for _, bound := range []struct{ mark, value, source, title string }{
+		{Proved, m.proved, "theory_source", "Proved bounds: "}, {Printed, m.printed, "paper_source", "Printed bounds: "},
+	} {
+		var names []string
+		of := map[string][]string{}
+		for _, row := range g.rows {
+			name, _, _ := strings.Cut(g.text(row, bound.source), ": ")
+			if name == "" || g.value(row, bound.value) == nil {
+				continue
+			}
+			if of[name] == nil {
+				names = append(names, name)
+			}
+			if a := g.text(row, "algorithm"); !slices.Contains(of[name], a) {
+				of[name] = append(of[name], a)
+			}
+		}
+		if len(names) == 0 || len(names) > maxNoted || !f.has(bound.mark) {
+			continue
+		}
+		for i, name := range names {
+			names[i] = name + " (" + strings.Join(of[name], ", ") + ")"
+		}
+		notes = append(notes, bound.title+strings.Join(names, "; ")+".")
+	}
+	return notes
 }
 
 // far is how many times a bound may lie beyond all that is measured and still be drawn.
@@ -419,11 +452,12 @@ func (f *Figure) finish(m measure) {
 	})
 	for _, mark := range []string{Proved, Printed} {
 		if v, ok := left[mark]; ok {
-			f.Notes = append(f.Notes, fmt.Sprintf("Not drawn, as it is too far from what is measured: %s, up to %s.", mark, tickLabel(v)))
+			f.Notes = append(f.Notes, fmt.Sprintf("Not drawn, as it is too far from what is measured: %s, up to %s.", mark, text(round(v))))
 		}
 	}
 	if f.has(Model) {
-		f.Notes = append(f.Notes, "A pale bar with a stroke is n_model, the estimate of a model, with its interval; the bracket is what was shown.")
+		f.Notes = append(f.Notes, "A pale bar with a stroke is n_model, a model's estimate with its interval; the thin line is the bracket, which was shown. "+
+			"Where there is no pale bar, no model fits well.")
 	}
 	positive := false
 	for _, s := range f.Series {
@@ -436,6 +470,7 @@ func (f *Figure) finish(m measure) {
 	f.X = axis(f.X.Title, xs, true, !f.Loose)
 	f.edge()
 	f.choose()
+	f.label()
 	f.describe()
 }
 
@@ -505,11 +540,13 @@ func (g *group) curves() (Figure, bool) {
 		byX(f.Series[i].Points)
 	}
 	f.X, f.Y.Ticks = axis("sample size n", xs, true, false), f.Y.roundTicks()
+	nameTicks(f.Y.Ticks)
 	if goals := g.distinct("beta"); len(goals) == 1 {
 		f.Target = round(1 - g.number(g.rows[0], "beta"))
 		f.Notes = append(f.Notes, fmt.Sprintf("n suffices where the rate is at least %s, the dashed line.", text(f.Target)))
 	}
 	f.choose()
+	f.label()
 	f.describe()
 	return f, len(f.Series) > 0
 }

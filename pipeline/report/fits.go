@@ -1,62 +1,105 @@
 package report
 
 import (
+	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// fit adds the fitted lines of the sheet fits beside the measured series that they belong to.
+// maxNoted is the most fitted lines, or theorems, that a figure's notes name.
+const maxNoted = 6
+
+// fit adds the fitted lines of the sheet fits beside the measured series whose cells they were fitted to, and says their slopes.
 func (f *Figure) fit(g *group, x string, fits *frame) {
+	var slopes []string
 	for row := range fits.Rows {
 		slope, intercept := fits.number(row, "slope"), fits.number(row, "intercept")
 		if fits.text(row, "x") != x && schemas.ParamPrefix+fits.text(row, "x") != x || math.IsNaN(slope) || math.IsNaN(intercept) {
 			continue
 		}
+		rows := g.fitted(fits.text(row, "algorithm"), fits.text(row, "group"))
+		found := false
 		for _, s := range f.measured() {
-			if len(s.Points) < 2 || f.Algorithms[s.Algorithm] != fits.text(row, "algorithm") || !f.fits(g, s, fits.text(row, "group")) {
+			points := slices.DeleteFunc(slices.Clone(s.Points), func(p Point) bool { return !rows[p.row] })
+			if s.Level || len(points) < 2 {
 				continue
 			}
-			low, high := s.Points[0].X, s.Points[len(s.Points)-1].X
-			if line := fittedLine(fits.text(row, "scale"), slope, intercept, low, high); line != nil {
-				f.Series = append(f.Series, Series{Mark: Fit, Algorithm: s.Algorithm, Keys: s.Keys, Points: line})
+			if line := fittedLine(fits.text(row, "scale"), slope, intercept, points[0].X, points[len(points)-1].X); line != nil {
+				f.Series, found = append(f.Series, Series{Mark: Fit, Algorithm: s.Algorithm, Keys: s.Keys, Points: line}), true
 			}
 		}
+		if found {
+			slopes = append(slopes, slopeText(fits, row))
+		}
+	}
+	switch {
+	case len(slopes) > maxNoted:
+		f.Notes = append(f.Notes, fmt.Sprintf("The slopes of the %d fitted lines are in the table of slopes.", len(slopes)))
+	case len(slopes) > 0:
+		f.Notes = append(f.Notes, "Fitted slopes: "+strings.Join(slopes, "; ")+".")
 	}
 }
 
-// fits says whether a series has what words say of a group of cells: "epsilon 0.5, d 10". Words name only what differs between an algorithm's groups.
-func (f *Figure) fits(g *group, s Series, words string) bool {
-	said := map[string]string{}
-	for _, part := range strings.Split(words, ", ") {
-		if name, value, ok := strings.Cut(part, " "); ok {
-			said[name] = value
+// slopeText is one fit in words: "acme/one, epsilon 1: 24.2 per ln domain (20.8 to 27.6; bound 27.8)".
+func slopeText(fits *frame, row int) string {
+	who := fits.text(row, "algorithm")
+	if group := fits.text(row, "group"); group != "" {
+		who += ", " + group
+	}
+	short := func(column string) string { return strconv.FormatFloat(fits.number(row, column), 'g', 3, 64) }
+	what := map[string]string{"linear": short("slope") + " per ", "log": short("slope") + " per ln ", "log-log": "exponent " + short("slope") + " of "}
+	var more []string
+	if fits.value(row, "slope_low") != nil {
+		more = append(more, short("slope_low")+" to "+short("slope_high"))
+	}
+	for _, c := range [][2]string{{"theory_slope", "proved bound "}, {"claimed", "claimed "}} {
+		if fits.value(row, c[0]) != nil {
+			more = append(more, c[1]+short(c[0]))
 		}
 	}
-	for i, k := range f.Keys {
-		if value, ok := said[k.column]; ok && s.Keys[i] != "" && !same(value, s.Keys[i]) {
-			return false
-		}
+	text := who + ": " + what[fits.text(row, "scale")] + fits.text(row, "x")
+	if len(more) > 0 {
+		text += " (" + strings.Join(more, "; ") + ")"
 	}
-	for _, column := range []string{"class", "file", "data"} {
-		own := g.text(g.rows[0], column)
-		if value, ok := said[column]; ok && value != own && !strings.HasPrefix(value, own+" ") {
-			return false
-		}
-	}
-	return true
+	return text
 }
 
-// same compares two values as people read them.
-func same(a, b string) bool {
-	x, errX := strconv.ParseFloat(a, 64)
-	y, errY := strconv.ParseFloat(b, 64)
-	if errX == nil && errY == nil {
-		return math.Abs(x-y) <= 1e-3*math.Abs(y)
+// fitted is the rows of an algorithm that have what words say of a fit's group: "epsilon 0.5, d 10". Words name only what differs
+// between the groups of the algorithm.
+func (g *group) fitted(algorithm, words string) map[int]bool {
+	rows := map[int]bool{}
+	for _, row := range g.rows {
+		has := g.text(row, "algorithm") == algorithm
+		for _, part := range strings.Split(words, ", ") {
+			name, value, _ := strings.Cut(part, " ")
+			if _, ok := g.at[name]; ok && name != "above" { // words may call the reference error "best"
+				has = has && same(name, value, g.text(row, name))
+			}
+		}
+		if has {
+			rows[row] = true
+		}
 	}
-	return a == b
+	return rows
+}
+
+// same says whether words give a column the value of a row: 0 and nothing are one, and the words for data also name its label.
+func same(column, words, own string) bool {
+	x, errX := strconv.ParseFloat(words, 64)
+	y, errY := strconv.ParseFloat(own, 64)
+	switch {
+	case errX == nil && errY == nil:
+		return math.Abs(x-y) <= 1e-5*math.Abs(x)
+	case own == "":
+		return words == "" || errX == nil && x == 0
+	case column == "data":
+		return words == own || strings.HasPrefix(words, own+" ")
+	}
+	return words == own
 }
 
 // fittedLine is a fitted line from low to high, nil for a scale that is not known.

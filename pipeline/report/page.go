@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
@@ -106,7 +107,7 @@ func (s *Sweep) WriteFile() (path string, err error) {
 }
 
 func (s *Sweep) page() *page {
-	p := &page{Sweep: s, Style: template.CSS(pageStyle), Name: s.manifest.Name, Answer: s.answer(), Table: view(s.table, docs()), Slopes: view(s.fits, nil), Source: s.source}
+	p := &page{Sweep: s, Style: template.CSS(pageStyle), Name: s.manifest.Name, Answer: s.answer(), Table: view(s.table, docs(schemas.KeyColumns(), schemas.TableColumns(), schemas.GameColumns()), tableOrder), Slopes: view(s.fits, docs(schemas.FitColumns()), slopeOrder), Source: s.source}
 	p.Unknown, p.Failures, p.Alarms, p.RunNotes = s.unknown(), s.failures(), s.alarms(), s.runNotes()
 	p.Facts, p.Runs, p.Plugins = s.facts(), s.manifest.Runs, s.manifest.Plugins
 	p.Files, p.Snippets = s.files(), s.snippets()
@@ -144,11 +145,23 @@ type tableView struct {
 type tableValue struct {
 	Text           string
 	Number, Status bool
+	Long           bool // wraps
 }
 
-func docs() map[string]string {
+// The columns of the page stand in this order, and those without a name here where the star is: the answer stands beside its setting
+// also where a setting has many parameters.
+var (
+	tableOrder = []string{
+		"algorithm", "class", "file", "d", "domain", "distribution", "mass", "minority", "margin", "noise", "noise_rate", "data", "queries", "adversary",
+		"epsilon", "delta", "alpha", "beta", "rounds", "n_star", "n_low", "n_high", "regret_mean", "regret_low", "regret_high", "mistakes_mean", "mistakes_max",
+		"status", "n_model", "n_model_low", "n_model_high", "theory_n", "theory_regret", "ratio", "paper_n", "paper_regret", "*", "cell",
+	}
+	slopeOrder = []string{"algorithm", "group", "x", "scale", "slope", "slope_low", "slope_high", "theory_slope", "claimed", "y", "cells", "inflation", "reason", "*", "fit"}
+)
+
+func docs(columns ...[]schemas.Column) map[string]string {
 	all := map[string]string{}
-	for _, c := range slices.Concat(schemas.KeyColumns(), schemas.TableColumns(), schemas.GameColumns()) {
+	for _, c := range slices.Concat(columns...) {
 		if all[c.Name] == "" {
 			all[c.Name] = c.Doc
 		}
@@ -156,11 +169,22 @@ func docs() map[string]string {
 	return all
 }
 
-func view(f *frame, docs map[string]string) (v tableView) {
+func view(f *frame, docs map[string]string, order []string) (v tableView) {
 	above, below, shown, rows := f.Brief()
 	v.Above, v.Below = above, below
-	for _, i := range shown {
-		c := f.Columns[i]
+	places := make([]int, len(shown)) // in a row of Brief, in the order of the page
+	for i := range places {
+		places[i] = i
+	}
+	rank := func(place int) int {
+		if at := slices.Index(order, f.Columns[shown[place]].Name); at >= 0 {
+			return at
+		}
+		return slices.Index(order, "*")
+	}
+	slices.SortStableFunc(places, func(a, b int) int { return cmp.Compare(rank(a), rank(b)) })
+	for _, place := range places {
+		c := f.Columns[shown[place]]
 		if c.Doc = docs[c.Name]; c.Doc == "" && isParam(c.Name) {
 			c.Doc = "parameter " + strings.TrimPrefix(c.Name, schemas.ParamPrefix)
 		}
@@ -168,8 +192,9 @@ func view(f *frame, docs map[string]string) (v tableView) {
 	}
 	for i, row := range rows {
 		line := make([]tableValue, len(row))
-		for j, text := range row {
-			line[j] = tableValue{text, v.Columns[j].Type == schemas.IntColumn || v.Columns[j].Type == schemas.FloatColumn, v.Columns[j].Name == "status" && text != "-"}
+		for j, place := range places {
+			text := row[place]
+			line[j] = tableValue{text, v.Columns[j].Type == schemas.IntColumn || v.Columns[j].Type == schemas.FloatColumn, v.Columns[j].Name == "status" && text != "-", len(text) > 60}
 		}
 		v.Rows = append(v.Rows, line)
 		if status := f.text(i, "status"); status != "" && !slices.Contains(v.Statuses, status) {

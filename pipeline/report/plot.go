@@ -181,6 +181,7 @@ func (f *Figure) add(p *plot.Plot, s Series) {
 			p.Add(stroke([]Point{{X: q.X, Y: q.Low}, {X: q.X, Y: q.High}}, line(c, 0.9, nil)))
 		}
 	}
+	p.Add(labels(s))
 	p.Add(points(s, draw.GlyphStyle{Color: c, Radius: 2, Shape: glyph{shape(s.Algorithm), false}}, func(q Point) bool { return q.Open == "" }),
 		points(s, draw.GlyphStyle{Color: c, Radius: 2, Shape: glyph{shape(s.Algorithm), true}}, func(q Point) bool { return q.Open != "" }),
 		points(s, draw.GlyphStyle{Color: c, Radius: 4, Shape: glyph{"above_range", true}}, func(q Point) bool { return q.Open == "above_range" }),
@@ -223,8 +224,10 @@ func alpha(c color.Color, a uint8) color.Color {
 
 func line(c color.Color, width vg.Length, dash []float64) draw.LineStyle {
 	s := draw.LineStyle{Color: c, Width: width}
-	if len(dash) == 2 && dash[1] > 0 {
-		s.Dashes = []vg.Length{vg.Length(0.7 * dash[0]), vg.Length(0.7 * dash[1])}
+	if len(dash) > 0 && dash[1] > 0 {
+		for _, length := range dash {
+			s.Dashes = append(s.Dashes, vg.Length(0.7*length))
+		}
 	}
 	return s
 }
@@ -245,6 +248,17 @@ func stroke(points []Point, s draw.LineStyle) plot.Plotter {
 
 func points(s Series, style draw.GlyphStyle, which func(Point) bool) plot.Plotter {
 	return &plotter.Scatter{XYs: drawn(slices.DeleteFunc(slices.Clone(s.Points), func(p Point) bool { return !which(p) })), GlyphStyle: style}
+}
+
+// labels is the names beside points.
+func labels(s Series) plot.Plotter {
+	all := &plotter.Labels{Offset: vg.Point{X: 4, Y: -0.3 * textSize}}
+	for _, p := range s.Points {
+		if p.Label != "" {
+			all.XYs, all.Labels, all.TextStyle = append(all.XYs, plotter.XY{X: p.X, Y: p.Y}), append(all.Labels, p.Label), append(all.TextStyle, style())
+		}
+	}
+	return all
 }
 
 // band is the area between the ends of the intervals.

@@ -58,8 +58,8 @@
     text: { fill: "currentColor" }, rule: { stroke: "currentColor" },
   };
   const clean = o => Object.fromEntries(Object.entries(o).filter(p => p[1] != null && p[1] !== ""));
-  const values = c => c.series.flatMap((s, series) => s.points.map(([x, y, low, high, open, cell = s.cell]) => clean({
-    algorithm: c.algorithms[s.algorithm], mark: s.mark, series, x, y, low, high, open, cell, level: s.level,
+  const values = c => c.series.flatMap((s, series) => s.points.map(([x, y, low, high, open, cell, label]) => clean({
+    algorithm: c.algorithms[s.algorithm], mark: s.mark, series, x, y, low, high, open, cell: cell ?? s.cell, label, level: s.level,
     ...Object.fromEntries((s.keys || []).map((k, i) => ["k" + i, k])),
   })));
   const save = (name, type, content) => {

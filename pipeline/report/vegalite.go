@@ -15,7 +15,7 @@ var palette = []string{"#2A7FBF", "#D55E00", "#009E73", "#CC79A7", "#B07D00", "#
 var shapes = []string{"circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left"}
 
 // dashes is how the lines of each of marks are drawn.
-var dashes = map[string][]float64{Measured: {1, 0}, Model: {1, 0}, Fit: {10, 2}, Proved: {6, 4}, Printed: {1.5, 3}}
+var dashes = map[string][]float64{Measured: {1, 0}, Model: {1, 0}, Fit: {10, 3, 2, 3}, Proved: {6, 4}, Printed: {1.5, 3}}
 
 // colour and shape of algorithm i: no two of the first 64 share both.
 func colour(i int) string { return palette[i%len(palette)] }
@@ -31,7 +31,7 @@ func (f *Figure) VegaLite() ([]byte, error) {
 	for i, s := range f.Series {
 		for _, p := range s.Points {
 			v := object{"algorithm": f.Algorithms[s.Algorithm], "mark": s.Mark, "series": i}
-			for name, value := range map[string]any{"x": digits(p.X), "y": digits(p.Y), "low": digits(p.Low), "high": digits(p.High), "open": some(p.Open), "cell": some(p.Cell)} {
+			for name, value := range map[string]any{"x": digits(p.X), "y": digits(p.Y), "low": digits(p.Low), "high": digits(p.High), "open": some(p.Open), "cell": some(p.Cell), "label": some(p.Label)} {
 				if value != nil {
 					v[name] = value
 				}
@@ -70,7 +70,7 @@ type chartSeries struct {
 	Keys      []string `json:"keys,omitempty"`
 	Level     bool     `json:"level,omitempty"`
 	Cell      string   `json:"cell,omitempty"` // where all points have the same
-	Points    [][]any  `json:"points"`         // x, y, low, high, open, cell; nulls at the end are left out
+	Points    [][]any  `json:"points"`         // x, y, low, high, open, cell, label; nulls at the end are left out
 }
 
 func (f *Figure) chart() chart {
@@ -81,7 +81,7 @@ func (f *Figure) chart() chart {
 			to.Cell = ""
 		}
 		for _, p := range s.Points {
-			row := []any{digits(p.X), digits(p.Y), digits(p.Low), digits(p.High), some(p.Open), nil}
+			row := []any{digits(p.X), digits(p.Y), digits(p.Low), digits(p.High), some(p.Open), nil, some(p.Label)}
 			if to.Cell == "" {
 				row[5] = some(p.Cell)
 			}
@@ -100,6 +100,7 @@ func (f *Figure) spec() object {
 	return object{
 		"$schema": "https://vega.github.io/schema/vega-lite/v6.json", "description": f.Text, "width": "container", "height": 320,
 		"params": f.params(), "layer": f.layers(), "autosize": object{"type": "fit-x", "contains": "padding"},
+		"padding": object{"left": 5, "top": 5, "right": 5 + 12*btoi(f.labelled()), "bottom": 5}, // names of settings stick out
 	}
 }
 
@@ -198,6 +199,10 @@ func (f *Figure) layers() []object {
 	all = append(all, layer(chosen+" && !datum.level && datum.mark == '"+Measured+"'", object{"type": "point", "filled": false, "size": 44, "strokeWidth": 1.4, "opacity": 1}, points))
 	if f.has(Model) {
 		all = append(all, layer(chosen+" && datum.mark == '"+Model+"'", object{"type": "point", "shape": "stroke", "size": 180, "strokeWidth": 2, "opacity": 1}, base(object{"tooltip": f.tooltip()})))
+	}
+	if f.labelled() {
+		mark := object{"type": "text", "align": "left", "dx": 8, "fontSize": 10.5, "text": object{"expr": "datum.label"}}
+		all = append(all, layer(chosen+" && isValid(datum.label)", mark, object{"x": x, "y": y}))
 	}
 	for _, at := range []struct { // the value lies beyond the point
 		status, arrow string
