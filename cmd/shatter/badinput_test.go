@@ -316,6 +316,7 @@ func TestStdoutEnds(t *testing.T) {
 
 // A trial that takes more memory than it may is lost, by name of the limit.
 func TestMemoryLimit(t *testing.T) {
+	long(t)
 	dir := t.TempDir()
 	text := fmt.Sprintf(thirdSweep, thirdparty(t), "{use: third/allocate, one_in: 1}", 1, 1)
 	text = strings.Replace(text, "trial: 3s", "trial: 30s, memory: 200 MiB", 1)

@@ -69,6 +69,7 @@ func comparing(t *testing.T, code int, args ...string) (pairs []row, summary str
 
 // Results are compared cell by cell, with themselves, with those of another seed, and algorithm by algorithm; twins are not told apart.
 func TestCompareResults(t *testing.T) {
+	long(t)
 	t.Parallel()
 	dir := t.TempDir()
 	twins := sweepIn(t, dir, "twins", twinsSweep)

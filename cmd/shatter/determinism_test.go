@@ -68,6 +68,7 @@ func sameBytes(t *testing.T, file string, most int, runs [][]string) {
 
 // Same sweep, same bytes: whatever the number of workers, the borders of jobs and the order of results.
 func TestSameBytes(t *testing.T) {
+	long(t)
 	for name, sweep := range map[string]string{"list": listSweep, "find": findSweep} {
 		t.Run(name, func(t *testing.T) {
 			file := write(t, filepath.Join(t.TempDir(), "sweep.yaml"), sweep)

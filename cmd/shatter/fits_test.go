@@ -29,6 +29,7 @@ const slopeFits = `
 // The slope of n* against ln X on the needle law is known: the measured one agrees, whatever the workers, and so does n_model with n*
 // itself. Other fits need no trial and no --extend.
 func TestFits(t *testing.T) {
+	long(t)
 	t.Parallel()
 	tmp := t.TempDir()
 	file, dir := write(t, filepath.Join(tmp, "slope.yaml"), fmt.Sprintf(slopeSweep, slopeFits)), filepath.Join(tmp, "a")

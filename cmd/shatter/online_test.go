@@ -139,6 +139,7 @@ grids:
 // A class of one function has no regret, whatever the truths. Truths that no function agrees with leave the version space as it was, and the
 // bound on mistakes is not stated; without noise L* = 0, and it holds.
 func TestDegenerateOnline(t *testing.T) {
+	long(t)
 	t.Parallel()
 	tmp := t.TempDir()
 	write(t, filepath.Join(tmp, "one.csv"), "a,b,c\n0,1,1\n")

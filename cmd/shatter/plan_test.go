@@ -36,6 +36,7 @@ var plannedTrials = regexp.MustCompile(`(?m)^trials +([\d,]+) \(([\d,]+) to ([\d
 // What plan says of a sweep is near what the run takes, it keeps nothing, and --dry runs nothing. A budget that is spent leaves cells over
 // and says so; going on gives the bytes of a run without one.
 func TestPlanAndBudget(t *testing.T) {
+	long(t)
 	t.Parallel()
 	tmp := t.TempDir()
 	file, dir := write(t, filepath.Join(tmp, "search.yaml"), searchSweep), filepath.Join(tmp, "out")

@@ -23,6 +23,7 @@ grids:
 
 // A run ends with its page; report and plot write the same bytes again, and none of it is part of the result.
 func TestReportAndPlot(t *testing.T) {
+	long(t)
 	t.Parallel()
 	tmp := t.TempDir()
 	dir := filepath.Join(tmp, "out")

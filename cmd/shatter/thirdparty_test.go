@@ -104,6 +104,7 @@ trials: 300
 
 // An algorithm in another language gets the same treatment as a built-in one: same bytes for any number of workers.
 func TestPython(t *testing.T) {
+	long(t)
 	const python = "/usr/bin/python3"
 	if exec.Command(python, "-c", "import grpc, google.protobuf, numpy").Run() != nil {
 		if os.Getenv("SHATTER_TEST_PYTHON") == "required" {

@@ -214,6 +214,7 @@ func TestVerifyRepaired(t *testing.T) {
 // A search, games, and a plugin and data whose paths are relative: all verify, from any working directory, also while a run holds the
 // lock; and data that has moved is asked for.
 func TestVerifyAnywhere(t *testing.T) {
+	long(t)
 	tmp := t.TempDir()
 	at := filepath.Join(tmp, "sweeps")
 	if err := os.Mkdir(at, 0o777); err != nil {
