@@ -481,7 +481,7 @@ func TestAwait(t *testing.T) {
 	for range 100 {
 		ctx, cancel := context.WithCancelCause(context.Background())
 		over := errors.New("over")
-		if err := c.await(ctx, func() error { cancel(over); return errors.New("interrupted") }); err != over {
+		if err := c.await(ctx, func() error { cancel(over); return errors.New("interrupted") }); !errors.Is(err, over) {
 			t.Fatal(err)
 		}
 	}
