@@ -158,7 +158,7 @@ func TestPagesInBrowser(t *testing.T) {
 		figures int
 	}{
 		{"ten cells", learned(t, 10), 3},
-		{"600 cells", learned(t, 600), 4},
+		{"2,000 cells", learned(t, 2000), 4},
 		{"games", games(t), 3},
 		{"undecided", undecided(t), 1},
 		{"hostile", hostile(t), 2},
