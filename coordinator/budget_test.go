@@ -16,7 +16,11 @@ import (
 // Runs that may spend little end where their budget does and say what is left; together they come to the bytes of a run without one.
 func TestBudget(t *testing.T) {
 	want := reference(t)
-	for _, budget := range []Budget{{Trials: 300}, {Time: 50 * time.Millisecond}} {
+	budgets := []Budget{{Trials: 300}, {Time: 50 * time.Millisecond}}
+	if testing.Short() {
+		budgets = budgets[:1]
+	}
+	for _, budget := range budgets {
 		dir, runs, before := t.TempDir(), 0, int64(1<<40)
 		for {
 			s, _, err := setup{dir: dir, script: honest, change: func(c *Config) { c.Budget = budget }}.run(t, t.Context())
