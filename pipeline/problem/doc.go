@@ -1,7 +1,7 @@
 // Package problem turns keys into data: it draws the targets, samples and evaluation points of trials, and knows the real datasets.
 //
 // Promise: the data of a trial is a function of the resolved problem and of four streams of randomness, bit for bit. Points are drawn one
-// whole example at a time, so the sample of n is a prefix of that of 2n (adversarial label noise excepted: it acts on the
+// whole example at a time, so from equal streams the sample of n is a prefix of that of 2n (adversarial label noise excepted: it acts on the
 // sample as a whole). Evaluation points carry clean labels; only the sample is noisy. Nothing is allocated per trial.
 //
 // Laws on an ordered domain 0..X-1, with fixed targets:

@@ -33,7 +33,7 @@ func (d *Drawer) Begin(s Streams) {
 }
 
 // Sample draws n labelled examples, with label noise, into x (n*dim numbers, row-major) and y (n labels, -1 or +1). Called once
-// a trial. Without adversarial noise the sample of n is a prefix of that of any larger size.
+// a trial. Without adversarial noise the sample of n is a prefix of that of any larger size from the same streams.
 func (d *Drawer) Sample(n int, x, y []float64) {
 	x, y = x[:n*d.p.dim], y[:n]
 	d.law.draw(&d.points, x, y)
