@@ -63,7 +63,12 @@ func (a answer) Predict(_ context.Context, x *algo.Data, out []float64) error {
 // TestRun is what an author writes.
 func TestRun(t *testing.T) {
 	t.Run("queries", func(t *testing.T) { Run(t, playing(func(_ *[]float64, x []float64) float64 { return x[0] })) })
-	t.Run("own problems", func(t *testing.T) { Run(t, majority()) })
+	t.Run("own problems", func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("many processes: left to the run without -short")
+		}
+		Run(t, majority())
+	})
 	t.Run("named settings", func(t *testing.T) {
 		Run(t, majority(),
 			Setting{Problem: algo.Problem{Class: "halfspace", Dim: 3, Margin: 0.2}, N: 10, Parameters: map[string]any{"mode": "zero", "flip": 0.5}},
