@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/pipeline/estimate"
 )
 
@@ -37,8 +37,6 @@ func InWords(d time.Duration) string {
 		d = d.Round(time.Hour)
 	case d >= time.Hour:
 		d = d.Round(time.Minute)
-	case d >= time.Minute:
-		d = d.Round(time.Second)
 	case d >= 10*time.Second:
 		d = d.Round(time.Second)
 	case d >= time.Second:
@@ -46,13 +44,7 @@ func InWords(d time.Duration) string {
 	default:
 		d = d.Round(time.Millisecond)
 	}
-	text := d.String()
-	for _, tail := range []string{"m0s", "h0m"} {
-		if strings.HasSuffix(text, tail) {
-			text = text[:len(text)-2]
-		}
-	}
-	return text
+	return pipeline.TimeInWords(d)
 }
 
 // afford cuts a block to what the budget still allows, or reports that it is spent.

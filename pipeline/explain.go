@@ -104,7 +104,7 @@ func (g *grid) words(entries []*entry, became map[*entry]*kept) []string {
 
 func (g *grid) limitsInWords() string {
 	limits := g.limits()
-	return fmt.Sprintf("%-12sa trial may take %v and %s; beyond that it is lost, not failed", "limits", timeInWords(limits.Trial), bytesInWords(limits.Memory))
+	return fmt.Sprintf("%-12sa trial may take %v and %s; beyond that it is lost, not failed", "limits", TimeInWords(limits.Trial), bytesInWords(limits.Memory))
 }
 
 func (g *grid) sizesInWords() string {
@@ -189,8 +189,8 @@ func named(axes []axis, names ...string) []axis {
 	return out
 }
 
-// timeInWords is 10m instead of 10m0s.
-func timeInWords(d time.Duration) string {
+// TimeInWords is 10m instead of 10m0s.
+func TimeInWords(d time.Duration) string {
 	s := d.String()
 	for _, tail := range []string{"m0s", "h0m"} {
 		if strings.HasSuffix(s, tail) {

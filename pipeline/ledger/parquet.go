@@ -98,12 +98,13 @@ func arrowSchema(name string, columns []schemas.Column, further []string) *arrow
 func arrowFields(columns []schemas.Column) []arrow.Field {
 	fields := make([]arrow.Field, len(columns))
 	for i, c := range columns {
-		fields[i] = arrow.Field{Name: c.Name, Type: arrowType(c.Type), Nullable: true}
+		fields[i] = arrow.Field{Name: c.Name, Type: ArrowType(c.Type), Nullable: true}
 	}
 	return fields
 }
 
-func arrowType(t schemas.ColumnType) arrow.DataType {
+// ArrowType is the type of a column in Arrow.
+func ArrowType(t schemas.ColumnType) arrow.DataType {
 	switch t {
 	case schemas.IntColumn:
 		return arrow.PrimitiveTypes.Int64
@@ -334,7 +335,7 @@ func columnValues(r *pqarrow.FileReader, i, rows int) (schemas.Column, []any, er
 			values = append(values, valueAt(chunk, j))
 		}
 	}
-	return schemas.Column{Name: strings.ToValidUTF8(c.Field().Name, "\uFFFD"), Type: columnType(c.Field().Type)}, values, nil
+	return schemas.Column{Name: strings.ToValidUTF8(c.Field().Name, "\uFFFD"), Type: ColumnType(c.Field().Type)}, values, nil
 }
 
 // label reports whether column i was written as a label.
@@ -346,7 +347,8 @@ func (r *resultReader) label(i int) bool {
 	return err == nil && c.HasDictionaryPage()
 }
 
-func columnType(t arrow.DataType) schemas.ColumnType {
+// ColumnType is the type of the column that holds an Arrow type: text where there is none of its own.
+func ColumnType(t arrow.DataType) schemas.ColumnType {
 	switch t.ID() {
 	case arrow.INT64:
 		return schemas.IntColumn

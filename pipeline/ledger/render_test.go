@@ -40,7 +40,7 @@ func readArrow(t *testing.T, b []byte) *Sheet {
 	}
 	s.Rows = make([][]any, rec.NumRows())
 	for i, f := range r.Schema().Fields() {
-		s.Columns = append(s.Columns, schemas.Column{Name: f.Name, Type: columnType(f.Type)})
+		s.Columns = append(s.Columns, schemas.Column{Name: f.Name, Type: ColumnType(f.Type)})
 		for j := range s.Rows {
 			s.Rows[j] = append(s.Rows[j], valueAt(rec.Column(i), j))
 		}

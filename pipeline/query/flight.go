@@ -23,6 +23,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/shatterlab/shatter/pipeline/ledger"
 )
 
 // What DuckDB calls the database in memory and its only schema, and what clients call a view.
@@ -472,7 +474,7 @@ func (s *server) DoGetTables(_ context.Context, q flightsql.GetTables) (*arrow.S
 func (v View) schema() *arrow.Schema {
 	var fields []arrow.Field
 	for _, c := range v.Columns {
-		fields = append(fields, arrow.Field{Name: c.Name, Type: arrowType(c.Type), Nullable: true,
+		fields = append(fields, arrow.Field{Name: c.Name, Type: ledger.ArrowType(c.Type), Nullable: true,
 			Metadata: arrow.NewMetadata([]string{"ARROW:FLIGHT:SQL:REMARKS"}, []string{c.Doc})})
 	}
 	return arrow.NewSchema(fields, nil)

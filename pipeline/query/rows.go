@@ -13,7 +13,7 @@ import (
 	"github.com/apache/arrow/go/v17/arrow/memory"
 	duck "github.com/duckdb/duckdb-go-bindings"
 
-	"github.com/shatterlab/shatter/schemas"
+	"github.com/shatterlab/shatter/pipeline/ledger"
 )
 
 // batchBytes is the length of a batch of an answer, which ends with the chunk of DuckDB's, of 2048 rows, that exceeds it.
@@ -85,7 +85,7 @@ func (d *DB) limit(ctx context.Context) (context.Context, func()) {
 func (s *statement) schema() *arrow.Schema {
 	fields := make([]arrow.Field, len(s.columns))
 	for i, c := range s.columns {
-		fields[i] = arrow.Field{Name: c.name, Type: arrowType(c.typ), Nullable: true}
+		fields[i] = arrow.Field{Name: c.name, Type: ledger.ArrowType(c.typ), Nullable: true}
 	}
 	return arrow.NewSchema(fields, nil)
 }
@@ -95,21 +95,9 @@ func (s *statement) parameters() *arrow.Schema {
 	fields := make([]arrow.Field, s.params)
 	for i := range fields {
 		t := columnOf(duck.ParamType(s.stmt, duck.IdxT(i+1))).typ
-		fields[i] = arrow.Field{Name: fmt.Sprint(i + 1), Type: arrowType(t), Nullable: true}
+		fields[i] = arrow.Field{Name: fmt.Sprint(i + 1), Type: ledger.ArrowType(t), Nullable: true}
 	}
 	return arrow.NewSchema(fields, nil)
-}
-
-func arrowType(t schemas.ColumnType) arrow.DataType {
-	switch t {
-	case schemas.IntColumn:
-		return arrow.PrimitiveTypes.Int64
-	case schemas.FloatColumn:
-		return arrow.PrimitiveTypes.Float64
-	case schemas.BoolColumn:
-		return arrow.FixedWidthTypes.Boolean
-	}
-	return arrow.BinaryTypes.String
 }
 
 // run starts the answer. It streams: DuckDB works as it is read, and keeps about a megabyte.

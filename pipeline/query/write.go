@@ -106,21 +106,9 @@ func writeSheet(w io.Writer, a Answer, format string) error {
 func columns(s *arrow.Schema) []schemas.Column {
 	var all []schemas.Column
 	for _, f := range s.Fields() {
-		all = append(all, schemas.Column{Name: f.Name, Type: columnType(f.Type)})
+		all = append(all, schemas.Column{Name: f.Name, Type: ledger.ColumnType(f.Type)})
 	}
 	return all
-}
-
-func columnType(t arrow.DataType) schemas.ColumnType {
-	switch t.ID() {
-	case arrow.INT64:
-		return schemas.IntColumn
-	case arrow.FLOAT64:
-		return schemas.FloatColumn
-	case arrow.BOOL:
-		return schemas.BoolColumn
-	}
-	return schemas.TextColumn
 }
 
 // value is a value as sheets hold it, copied.
