@@ -12,6 +12,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/numeric"
 )
 
 // recheckPrefix begins the names of jobs whose results are compared and not recorded.
@@ -25,7 +26,7 @@ type again struct {
 	cell  *cell
 	block estimate.Block
 	left  int
-	back  bitset // repetitions, less the first one
+	back  numeric.BitSet // repetitions, less the first one
 	tries int
 }
 
@@ -75,7 +76,7 @@ func (x *rerun) send(ctx context.Context) error {
 		a := x.blocks[0]
 		x.blocks = x.blocks[1:]
 		if a.tries++; a.tries > mostTries {
-			return fmt.Errorf("run trial %s again: it never came back", a.cell.TrialID(a.block.N, a.back.firstClear(0)+int64(a.block.First)))
+			return fmt.Errorf("run trial %s again: it never came back", a.cell.TrialID(a.block.N, a.back.FirstClear(0)+int64(a.block.First)))
 		}
 		if a.tries == 1 {
 			a.left = a.block.Count
@@ -130,10 +131,10 @@ func (x *rerun) result(m *bus.Message) error {
 	}
 	for row, rep := range b.Repetition {
 		i := rep - int64(a.block.First)
-		if i < 0 || i >= int64(a.block.Count) || a.back.has(i) {
+		if i < 0 || i >= int64(a.block.Count) || a.back.Has(i) {
 			continue
 		}
-		a.back.set(i)
+		a.back.Set(i)
 		a.left--
 		if err := x.take(a.cell, b, row); err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/pipeline/estimate"
+	"github.com/shatterlab/shatter/pipeline/numeric"
 )
 
 // decider says which trials a cell still needs: the search for n*, or the plain list of sample sizes.
@@ -51,8 +52,8 @@ func (a answer) yes() bool { return a == answer{} }
 
 // sizing is what is known about one sample size of a cell.
 type sizing struct {
-	taken   bitset // repetitions that are in the ledger, handed out or lost
-	out     bitset // repetitions that are handed out and have not come back
+	taken   numeric.BitSet // repetitions that are in the ledger, handed out or lost
+	out     numeric.BitSet // repetitions that are handed out and have not come back
 	seconds float64
 	trials  int64 // that took these seconds
 }
@@ -129,11 +130,11 @@ func (c *cell) feed(n, rep int64, o estimate.Outcome) {
 func (c *cell) free(b estimate.Block) (estimate.Block, bool) {
 	taken := c.size(b.N).taken
 	end := int64(b.First) + int64(b.Count)
-	first := taken.firstClear(int64(b.First))
+	first := taken.FirstClear(int64(b.First))
 	if first >= end {
 		return b, false
 	}
-	return estimate.Block{N: b.N, First: int(first), Count: int(taken.firstSet(first, end) - first)}, true
+	return estimate.Block{N: b.N, First: int(first), Count: int(taken.FirstSet(first, end) - first)}, true
 }
 
 // next gives the first free block among those given.

@@ -146,7 +146,7 @@ func (r *run) recover(ctx context.Context) error {
 	for _, c := range r.cells {
 		for _, n := range r.ledger.Sizes(c.Key) {
 			for o := range r.ledger.Outcomes(c.Key, n) {
-				c.size(n).taken.set(o.Repetition)
+				c.size(n).taken.Set(o.Repetition)
 				c.feed(n, o.Repetition, c.outcome(o.Status, o.Error))
 				r.counts.known++
 				c.trials++
@@ -445,7 +445,7 @@ func (r *run) record(c *cell, v ledger.Verdict) {
 	}
 	for _, i := range v.New {
 		rep := b.Repetition[i]
-		size.taken.set(rep)
+		size.taken.Set(rep)
 		r.back(c, size, b.N, rep)
 		if b.Status[i] == ledger.Failed {
 			r.counts.failure(c, b.N, rep, text(b.Kind, i), text(b.Reason, i))

@@ -135,7 +135,7 @@ func (r *run) widen(c *cell, b estimate.Block) estimate.Block {
 	want := int(min(least/t, float64(c.SessionTrials(b.N))))
 	end := min(int64(b.First+want), c.MaxTrials)
 	if end > int64(b.First+b.Count) {
-		b.Count = int(c.size(b.N).taken.firstSet(int64(b.First), end)) - b.First
+		b.Count = int(c.size(b.N).taken.FirstSet(int64(b.First), end)) - b.First
 	}
 	return b
 }
@@ -150,8 +150,8 @@ func (r *run) submit(ctx context.Context, c *cell, b estimate.Block, tries int) 
 	}
 	size := c.size(b.N)
 	for i := range b.Count {
-		size.taken.set(int64(b.First + i))
-		size.out.set(int64(b.First + i))
+		size.taken.Set(int64(b.First + i))
+		size.out.Set(int64(b.First + i))
 	}
 	c.trials += int64(b.Count)
 	if tries == 1 {
@@ -190,10 +190,10 @@ func (r *run) queueJob(ctx context.Context, j pipeline.Job) error {
 
 // back takes one repetition off the job that it belongs to. It reports whether the repetition was out.
 func (r *run) back(c *cell, s *sizing, n, rep int64) bool {
-	if !s.out.has(rep) {
+	if !s.out.Has(rep) {
 		return false
 	}
-	s.out.clear(rep)
+	s.out.Clear(rep)
 	for _, j := range c.jobs {
 		if j.block.N != n || rep < int64(j.block.First) || rep >= int64(j.block.First+j.block.Count) {
 			continue
@@ -264,8 +264,8 @@ func (r *run) again(ctx context.Context, j *job) error {
 	case j.tries >= mostTries:
 		reason := fmt.Sprintf("its job was queued %d times and never came back", j.tries)
 		r.note(fmt.Sprintf("job %s is given up: %s", j.id, reason))
-		for rep := out.firstSet(int64(j.block.First), end); rep < end; rep = out.firstSet(rep, end) {
-			out.clear(rep)
+		for rep := out.FirstSet(int64(j.block.First), end); rep < end; rep = out.FirstSet(rep, end) {
+			out.Clear(rep)
 			r.counts.failure(c, n, rep, "machine", reason)
 			c.Lost(n, int(rep), reason)
 		}
@@ -273,12 +273,12 @@ func (r *run) again(ctx context.Context, j *job) error {
 		return nil
 	}
 	r.note(fmt.Sprintf("job %s was lost on the way; its missing trials are queued again", j.id))
-	for first := out.firstSet(int64(j.block.First), end); first < end; {
-		stop := min(out.firstClear(first), end)
+	for first := out.FirstSet(int64(j.block.First), end); first < end; {
+		stop := min(out.FirstClear(first), end)
 		if err := r.submit(ctx, c, estimate.Block{N: n, First: int(first), Count: int(stop - first)}, j.tries+1); err != nil {
 			return err
 		}
-		first = out.firstSet(stop, end)
+		first = out.FirstSet(stop, end)
 	}
 	return nil
 }

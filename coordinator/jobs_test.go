@@ -92,21 +92,21 @@ func TestFreeCoversOnce(t *testing.T) {
 		c := listCell(t, 500, 10, 20)
 		rng := rand.New(rand.NewPCG(seed, 2))
 		for range 100 {
-			c.size(10).taken.set(rng.Int64N(600)) // known from before
+			c.size(10).taken.Set(rng.Int64N(600)) // known from before
 		}
 		seen := map[[2]int64]bool{}
 		for b, ok := c.next(c.Want()); ok; b, ok = c.next(c.Want()) {
 			b = r.cut(c, b)
 			for rep := int64(b.First); rep < int64(b.First+b.Count); rep++ {
-				if c.size(b.N).taken.has(rep) || seen[[2]int64{b.N, rep}] || rep >= 500 {
+				if c.size(b.N).taken.Has(rep) || seen[[2]int64{b.N, rep}] || rep >= 500 {
 					t.Fatalf("repetition %d at n = %d is handed out again or not wanted", rep, b.N)
 				}
 				seen[[2]int64{b.N, rep}] = true
-				c.size(b.N).taken.set(rep)
+				c.size(b.N).taken.Set(rep)
 			}
 		}
 		for _, n := range []int64{10, 20} {
-			if first := c.size(n).taken.firstClear(0); first < 500 {
+			if first := c.size(n).taken.FirstClear(0); first < 500 {
 				t.Fatalf("repetition %d at n = %d is never handed out", first, n)
 			}
 		}
@@ -125,7 +125,7 @@ func TestWiden(t *testing.T) {
 	if got := r.widen(c, estimate.Block{N: 10, First: 0, Count: 16}); got.Count != 1000 {
 		t.Errorf("widened to %d, want all that is allowed", got.Count)
 	}
-	s.taken.set(40)
+	s.taken.Set(40)
 	if got := r.widen(c, estimate.Block{N: 10, First: 8, Count: 16}); got.Count != 32 {
 		t.Errorf("widened to %d, want 32, up to the taken one", got.Count)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/pipeline/estimate"
+	"github.com/shatterlab/shatter/pipeline/numeric"
 )
 
 // list decides a cell whose sample sizes are given: it wants the same number of repetitions at each, and at the end reads off the
@@ -21,7 +22,7 @@ type list struct {
 
 type listed struct {
 	estimate.Point
-	known, success, failed bitset
+	known, success, failed numeric.BitSet
 	lost                   map[int64]string
 	infeasible             string
 }
@@ -77,24 +78,24 @@ func (l *list) Guess(int) []estimate.Block { return nil }
 
 func (l *list) Add(n int64, rep int, o estimate.Outcome) {
 	s := l.find(n)
-	if s == nil || rep < 0 || rep >= l.trials || s.known.has(int64(rep)) {
+	if s == nil || rep < 0 || rep >= l.trials || s.known.Has(int64(rep)) {
 		return
 	}
 	delete(s.lost, int64(rep))
-	s.known.set(int64(rep))
+	s.known.Set(int64(rep))
 	s.Consumed++
 	switch o {
 	case estimate.Success:
-		s.success.set(int64(rep))
+		s.success.Set(int64(rep))
 		s.Successes++
 	case estimate.Failed:
-		s.failed.set(int64(rep))
+		s.failed.Set(int64(rep))
 		s.Failed++
 	}
 }
 
 func (l *list) Lost(n int64, rep int, reason string) {
-	if s := l.find(n); s != nil && rep >= 0 && rep < l.trials && !s.known.has(int64(rep)) {
+	if s := l.find(n); s != nil && rep >= 0 && rep < l.trials && !s.known.Has(int64(rep)) {
 		s.lost[int64(rep)] = reason
 	}
 }
@@ -181,12 +182,12 @@ func (l *list) consumed(s *listed) estimate.Point {
 		return s.Point
 	}
 	p := estimate.Point{N: s.N}
-	for rep := int64(0); s.known.has(rep); rep++ {
+	for rep := int64(0); s.known.Has(rep); rep++ {
 		p.Consumed++
-		if s.success.has(rep) {
+		if s.success.Has(rep) {
 			p.Successes++
 		}
-		if s.failed.has(rep) {
+		if s.failed.Has(rep) {
 			p.Failed++
 		}
 	}

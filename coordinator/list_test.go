@@ -8,41 +8,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/pipeline/estimate"
 )
-
-func TestBitset(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		var b bitset
-		model := map[int64]bool{}
-		for range rapid.IntRange(0, 60).Draw(t, "steps") {
-			i := rapid.Int64Range(0, 300).Draw(t, "i")
-			if rapid.Bool().Draw(t, "set") {
-				b.set(i)
-				model[i] = true
-			} else {
-				b.clear(i)
-				delete(model, i)
-			}
-		}
-		from := rapid.Int64Range(0, 400).Draw(t, "from")
-		end := rapid.Int64Range(from, 500).Draw(t, "end")
-		clear, set := from, from
-		for model[clear] {
-			clear++
-		}
-		for set < end && !model[set] {
-			set++
-		}
-		if b.has(from) != model[from] || b.firstClear(from) != clear || b.firstSet(from, end) != set {
-			t.Fatalf("has %v, first clear %d, first set %d; want %v, %d, %d",
-				b.has(from), b.firstClear(from), b.firstSet(from, end), model[from], clear, set)
-		}
-	})
-}
 
 // feed gives a size all its outcomes but some: the first ones successes, then failures, then misses.
 func feed(l *list, n int64, successes, failed int, skip []int) {

@@ -5,6 +5,8 @@ import (
 
 	"gonum.org/v1/gonum/mathext"
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/shatterlab/shatter/pipeline/numeric"
 )
 
 // CPLower gives the exact lower limit of Clopper and Pearson (1934) for a success probability, k successes in n trials: it lies
@@ -43,7 +45,7 @@ func Wilson(k, n int, level float64) (low, high float64) {
 // betaQuantile gives the x at which the regularised incomplete beta function I_x(a, b) is p, by bisection: mathext.InvRegIncBeta is
 // wrong where b is small beside a large a.
 func betaQuantile(a, b, p float64) float64 {
-	low, _ := bisect(0, 1, func(x float64) bool { return mathext.RegIncBeta(a, b, x) < p })
+	low, _ := numeric.Bisect(0, 1, func(x float64) bool { return mathext.RegIncBeta(a, b, x) < p })
 	return low
 }
 

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/shatterlab/shatter/pipeline/numeric"
 )
 
 // The laws of the tests: success rates over real sample sizes.
@@ -32,7 +34,7 @@ func chance(floor float64, l curveLaw) curveLaw {
 
 // reaches is the real number n* of a law.
 func (l curveLaw) reaches(target float64) float64 {
-	n, _ := bisect(1, 1e9, func(n float64) bool { return l(n) < target })
+	n, _ := numeric.Bisect(1, 1e9, func(n float64) bool { return l(n) < target })
 	return n
 }
 

@@ -1,6 +1,10 @@
 package estimate
 
-import "math"
+import (
+	"math"
+
+	"github.com/shatterlab/shatter/pipeline/numeric"
+)
 
 // side of Target on which a sample size lies.
 type side int
@@ -77,28 +81,13 @@ func ConfidenceSequence(k, n int, level float64) (low, high float64) {
 	inside := func(p float64) bool { return LogWealth(k, n, p) < -math.Log(level) }
 	rate := float64(k) / float64(n)
 	if k > 0 {
-		low, _ = bisect(0, rate, func(p float64) bool { return !inside(p) })
+		low, _ = numeric.Bisect(0, rate, func(p float64) bool { return !inside(p) })
 	}
 	high = 1
 	if k < n {
-		_, high = bisect(rate, 1, inside)
+		_, high = numeric.Bisect(rate, 1, inside)
 	}
 	return low, high
-}
-
-// bisect narrows low, where the monotone condition holds, and high, where it does not, to neighbouring numbers.
-func bisect(low, high float64, holds func(float64) bool) (float64, float64) {
-	for {
-		middle := low + (high-low)/2
-		switch {
-		case middle <= low || middle >= high:
-			return low, high
-		case holds(middle):
-			low = middle
-		default:
-			high = middle
-		}
-	}
 }
 
 // SPRT is Wald's sequential test (1945) of success probability p0 against p1 with error probabilities of about falseAlarm (p1 accepted

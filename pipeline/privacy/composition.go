@@ -1,6 +1,10 @@
 package privacy
 
-import "math"
+import (
+	"math"
+
+	"github.com/shatterlab/shatter/pipeline/numeric"
+)
 
 // Composition is a theorem about v adaptively chosen mechanisms, each (eps0, delta0)-differentially private.
 type Composition string
@@ -90,7 +94,7 @@ func (c Composition) Epsilon(v int, eps0, delta0, delta float64) float64 {
 		if !private(n * eps0) {
 			return math.Inf(1)
 		}
-		_, epsilon := bisect(0, n*eps0, func(epsilon float64) bool { return !private(epsilon) })
+		_, epsilon := numeric.Bisect(0, n*eps0, func(epsilon float64) bool { return !private(epsilon) })
 		return epsilon
 	case Best:
 		return min(Basic.Epsilon(v, eps0, delta0, delta), Advanced.Epsilon(v, eps0, delta0, delta), Optimal.Epsilon(v, eps0, delta0, delta))
@@ -113,7 +117,7 @@ func (c Composition) Share(v int, epsilon, delta float64) (eps0, delta0 float64)
 			return 0, 0
 		}
 		high := min(epsilon, epsilon/math.Sqrt(-2*n*math.Log(delta/2)))
-		eps0, _ = bisect(0, math.Nextafter(high, math.Inf(1)), func(eps0 float64) bool {
+		eps0, _ = numeric.Bisect(0, math.Nextafter(high, math.Inf(1)), func(eps0 float64) bool {
 			return AdvancedEpsilon(v, eps0, delta/2) <= epsilon
 		})
 		return eps0, delta0
@@ -121,7 +125,7 @@ func (c Composition) Share(v int, epsilon, delta float64) (eps0, delta0 float64)
 		if OptimalDelta(v, epsilon, delta0, epsilon) <= delta {
 			return epsilon, delta0
 		}
-		eps0, _ = bisect(0, epsilon, func(eps0 float64) bool { return OptimalDelta(v, eps0, delta0, epsilon) <= delta })
+		eps0, _ = numeric.Bisect(0, epsilon, func(eps0 float64) bool { return OptimalDelta(v, eps0, delta0, epsilon) <= delta })
 		return eps0, delta0
 	case Best:
 		eps0, delta0 = Basic.Share(v, epsilon, delta)

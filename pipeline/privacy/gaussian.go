@@ -1,6 +1,10 @@
 package privacy
 
-import "math"
+import (
+	"math"
+
+	"github.com/shatterlab/shatter/pipeline/numeric"
+)
 
 // GaussianDelta gives the least delta at which mu-Gaussian differential privacy is (epsilon, delta)-differentially private
 // (Balle and Wang 2018, Theorem 8; Dong, Roth and Su 2019, Corollary 2.13):
@@ -49,7 +53,7 @@ func GaussianMu(epsilon, delta float64) float64 {
 	for GaussianDelta(high, epsilon) <= delta {
 		low, high = high, 2*high
 	}
-	low, _ = bisect(low, high, func(mu float64) bool { return GaussianDelta(mu, epsilon) <= delta })
+	low, _ = numeric.Bisect(low, high, func(mu float64) bool { return GaussianDelta(mu, epsilon) <= delta })
 	return low
 }
 
@@ -72,23 +76,8 @@ func GaussianEpsilon(mu, delta float64) float64 {
 	for GaussianDelta(mu, high) > delta {
 		high *= 2
 	}
-	_, high = bisect(0, high, func(epsilon float64) bool { return GaussianDelta(mu, epsilon) > delta })
+	_, high = numeric.Bisect(0, high, func(epsilon float64) bool { return GaussianDelta(mu, epsilon) > delta })
 	return high
-}
-
-// bisect narrows low, where the monotone condition holds, and high, where it does not, to neighbouring numbers.
-func bisect(low, high float64, holds func(float64) bool) (float64, float64) {
-	for {
-		middle := low + (high-low)/2
-		switch {
-		case middle <= low || middle >= high:
-			return low, high
-		case holds(middle):
-			low = middle
-		default:
-			high = middle
-		}
-	}
 }
 
 // erfcx gives e^(x^2) erfc(x) for x >= 0: beyond 5 by its continued fraction, whose 60 levels are then exact to the last digits.

@@ -3,6 +3,7 @@ package expmech
 import (
 	"math"
 
+	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
@@ -161,15 +162,7 @@ func lectureTheorem(lnH, eps, alpha, beta float64) float64 {
 	if !(hi < 1<<52) {
 		return hi
 	}
-	lo := 0.0
-	for hi++; hi-lo > 1; { // enough(hi), not enough(lo)
-		if mid := math.Floor((lo + hi) / 2); enough(mid) {
-			hi = mid
-		} else {
-			lo = mid
-		}
-	}
-	return hi
+	return numeric.BisectInt(0, hi+1, enough)
 }
 
 func bounds(s *algo.Setting[struct{}], rule selection) ([]algo.Bound, error) {

@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mathext"
+
+	"github.com/shatterlab/shatter/pipeline/numeric"
 )
 
 // The regret of follow-the-perturbed-leader, for losses in [0, 1]. Let L_t be the cumulative losses after round t, l_t those of round t, N the
@@ -51,20 +53,7 @@ func (p price) bound(scale, lstar float64) float64 {
 
 // least is the scale with the least bound, sought between e^-3 and e^20, within which it falls and then rises.
 func (p price) least(lstar float64) float64 {
-	return math.Exp(bottom(func(ln float64) float64 { return p.bound(math.Exp(ln), lstar) }, -3, 20))
-}
-
-// bottom narrows lo..hi around the least value of a function that falls and then rises.
-func bottom(value func(float64) float64, lo, hi float64) float64 {
-	for range 100 {
-		step := (hi - lo) * (math.Phi - 1)
-		if a, b := hi-step, lo+step; value(a) < value(b) {
-			hi = b
-		} else {
-			lo = a
-		}
-	}
-	return (lo + hi) / 2
+	return math.Exp(numeric.Golden(func(ln float64) float64 { return p.bound(math.Exp(ln), lstar) }, -3, 20, 100))
 }
 
 // normalPrice is that of standard normal noise under shifts of length shift/eta. A round may fail with probability share/T.
@@ -92,7 +81,7 @@ func purePrice(complexity, shift float64) price {
 func laplaceComplexity(m int, lnF float64) float64 {
 	k := float64(m)
 	value := func(s float64) float64 { return (lnF - float64(k*math.Log1p(-s*s/4))) / s }
-	return min(k/2, value(bottom(value, 0, 2)))
+	return min(k/2, value(numeric.Golden(value, 0, 2, 100)))
 }
 
 // harmonic is H_n = 1 + 1/2 + ... + 1/n for n = e^lnN: the mean of the largest of n exponential variables.

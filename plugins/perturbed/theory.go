@@ -5,6 +5,7 @@ import (
 
 	"gonum.org/v1/gonum/mathext"
 
+	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/pipeline/privacy"
 )
 
@@ -63,27 +64,13 @@ func signTail(m int, delta float64) float64 {
 		t := math.Exp(lnT)
 		return (float64(k*(float64(t*t/2)+math.Log(math.Erfc(-t/math.Sqrt2)))) - math.Log(delta)) / (t * math.Sqrt(k))
 	}
-	return value(section(value, -20, 20))
+	return value(numeric.Golden(value, -20, 20, 100))
 }
 
 // signShift is the larger of the lambda of tightShift and that of signTail, for hypotheses that differ at m points. The second one wins only
 // where they are almost all of the 2^m patterns of at least a hundred points or so, or delta is large.
 func signShift(m int, lnF, eps, delta float64) float64 {
 	return max(tightShift(lnF, eps, delta), simpleShift(signTail(m, delta), eps))
-}
-
-// section narrows lo..hi around the least value of a function that falls and then rises.
-func section(value func(float64) float64, lo, hi float64) float64 {
-	for range 100 {
-		step := float64((hi - lo) * (math.Phi - 1))
-		a, b := hi-step, lo+step
-		if value(a) < value(b) {
-			hi = b
-		} else {
-			lo = a
-		}
-	}
-	return (lo + hi) / 2
 }
 
 // noise is the eta at which the shift is lambda: D/(radius lambda).
@@ -146,7 +133,7 @@ func (g goal) laplaceSize(b float64, k int) float64 {
 	value := func(s float64) float64 {
 		return (g.need - float64(float64(k)*math.Log1p(-s*b*s*b))) / (s * (g.edge - s/2))
 	}
-	return math.Ceil(value(section(value, 0, min(1/b, 2*g.edge))))
+	return math.Ceil(value(numeric.Golden(value, 0, min(1/b, 2*g.edge), 100)))
 }
 
 // lnOthers is ln(|F|-1); -Inf for one hypothesis.

@@ -1,0 +1,37 @@
+package numeric
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestBitSet(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var b BitSet
+		model := map[int64]bool{}
+		for range rapid.IntRange(0, 60).Draw(t, "steps") {
+			i := rapid.Int64Range(0, 300).Draw(t, "i")
+			if rapid.Bool().Draw(t, "set") {
+				b.Set(i)
+				model[i] = true
+			} else {
+				b.Clear(i)
+				delete(model, i)
+			}
+		}
+		from := rapid.Int64Range(0, 400).Draw(t, "from")
+		end := rapid.Int64Range(from, 500).Draw(t, "end")
+		clear, set := from, from
+		for model[clear] {
+			clear++
+		}
+		for set < end && !model[set] {
+			set++
+		}
+		if b.Has(from) != model[from] || b.FirstClear(from) != clear || b.FirstSet(from, end) != set {
+			t.Fatalf("has %v, first clear %d, first set %d; want %v, %d, %d",
+				b.Has(from), b.FirstClear(from), b.FirstSet(from, end), model[from], clear, set)
+		}
+	})
+}
