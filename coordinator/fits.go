@@ -8,6 +8,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 // resamples is how often the repetitions are drawn again for the standard error of a slope.
@@ -106,7 +107,7 @@ func (f *fitter) sampleSize(o *observed, a at) error {
 		return nil
 	}
 	o.y, o.by, o.trials.Target = row.NModel, byModel, 1-f.cells[a.cell].Beta
-	sets, err := f.ledger.Successes(consumed.Cell, consumed.Points)
+	sets, err := ledger.Successes(f.ledger, consumed.Cell, consumed.Points)
 	for i, set := range sets {
 		p := consumed.Points[i]
 		o.trials.Sizes = append(o.trials.Sizes, estimate.Repetitions{N: p.N, Count: int(p.Consumed), Success: set})
@@ -122,7 +123,7 @@ func (f *fitter) regret(o *observed, a at) error {
 	}
 	o.y, o.theory, o.by = game.RegretMean, game.TheoryRegret, byRegret
 	consumed := ledger.Point{N: a.rounds, Consumed: game.Trials}
-	values, err := f.ledger.Values(game.Cell, []ledger.Point{consumed}, pipeline.Regret)
+	values, err := ledger.Values(f.ledger, game.Cell, []ledger.Point{consumed}, schemas.Regret)
 	if err == nil {
 		o.trials.Sizes = []estimate.Repetitions{{N: a.rounds, Count: int(game.Trials), Values: values[0]}}
 	}

@@ -41,7 +41,7 @@ func ReadRecord(dir string) (*Record, error) {
 		return nil, fmt.Errorf("read %q: %w: it is damaged; running the sweep again with --fresh sets the folder aside", path, err)
 	}
 	if r.state.Format != folderFormat {
-		return nil, &ledger.VersionError{What: fmt.Sprintf("%q", path), Found: fmt.Sprint(r.state.Format), Want: fmt.Sprint(folderFormat)}
+		return nil, &schemas.VersionError{What: fmt.Sprintf("%q", path), Found: fmt.Sprint(r.state.Format), Want: fmt.Sprint(folderFormat)}
 	}
 	if r.state.ID == "" || len(r.state.Source) == 0 {
 		return nil, fmt.Errorf("%q does not hold the sweep file, as a run of this version leaves it: run the sweep again, which repeats nothing", path)

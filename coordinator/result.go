@@ -17,6 +17,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 // Summary is what a run has to say at its end.
@@ -120,7 +121,7 @@ func (r *run) addCell(out *ledger.Result, c *cell) error {
 		points[i] = ledger.Point{N: p.N, Consumed: int64(p.Consumed)}
 	}
 	out.Trials = append(out.Trials, ledger.Consumed{Cell: lc, Points: points})
-	curve, err := r.ledger.Curve(lc, points)
+	curve, err := ledger.Curve(r.ledger, lc, points)
 	if err != nil {
 		return err
 	}
@@ -155,9 +156,9 @@ func (r *run) addCell(out *ledger.Result, c *cell) error {
 
 // games is the rows of a cell of task online.
 func (r *run) games(c *cell, lc *ledger.Cell, points []ledger.Point) ([]ledger.GameRow, error) {
-	rows, err := r.ledger.Games(lc, points, ledger.GameMetrics{
-		Mistakes: pipeline.Mistakes, BestLoss: pipeline.BestLoss, Regret: pipeline.Regret,
-		Theory: pipeline.ProvedRegret, Paper: pipeline.PrintedRegret,
+	rows, err := ledger.Games(r.ledger, lc, points, ledger.GameMetrics{
+		Mistakes: schemas.Mistakes, BestLoss: schemas.BestLoss, Regret: schemas.Regret,
+		Theory: schemas.ProvedRegret, Paper: schemas.PrintedRegret,
 	})
 	for i := range rows {
 		row := &rows[i]

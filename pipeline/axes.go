@@ -3,10 +3,10 @@ package pipeline
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
+	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/schemas"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
@@ -68,7 +68,7 @@ func number[T int | float64 | schemas.Size](v T) any { return float64(v) }
 func text[T ~string](v T) any                        { return string(v) }
 
 // problemAxes are the axes of the grid's problem.
-func (g *grid) problemAxes() []axis {
+func problemAxes(g *grid) []axis {
 	p, f := g.Problem, g.file
 	path := func(key string) string { return g.path("problem", key) }
 	axes := []axis{
@@ -80,15 +80,15 @@ func (g *grid) problemAxes() []axis {
 		simple(f, path("mass"), "mass", p.Mass, number, func(d *draft, v float64) { d.problem.Mass = v }),
 		simple(f, path("minority"), "minority", p.Minority, number, func(d *draft, v float64) { d.problem.Minority = v }),
 		simple(f, path("margin"), "margin", p.Margin, number, func(d *draft, v float64) { d.problem.Margin = v }),
-		g.noiseAxis(),
-		g.dataAxis(),
+		noiseAxis(g),
+		dataAxis(g),
 		simple(f, path("test"), "test", p.Test, number, func(d *draft, v int) { d.problem.Test = v }),
 	}
 	return slices.DeleteFunc(axes, func(a axis) bool { return len(a.options) == 0 })
 }
 
 // noiseAxis lays the kinds and rates of all items of problem.noise in one row.
-func (g *grid) noiseAxis() axis {
+func noiseAxis(g *grid) axis {
 	path := g.path("problem", "noise")
 	a := axis{path: path, names: []string{"noise", "noise_rate"}}
 	for i, spec := range g.Problem.Noise {
@@ -111,17 +111,17 @@ func (g *grid) noiseAxis() axis {
 }
 
 // datasets is the number of options of dataAxis.
-func (g *grid) datasets() int64 {
+func countDatasets(g *grid) int64 {
 	var n int64
 	for _, spec := range g.Problem.Data {
-		m := multiply(int64(len(spec.File)), int64(len(spec.Label)))
-		n = add(n, multiply(multiply(m, int64(len(spec.Positive))), int64(max(1, len(spec.Scale)))))
+		m := numeric.Multiply(int64(len(spec.File)), int64(len(spec.Label)))
+		n = numeric.Add(n, numeric.Multiply(numeric.Multiply(m, int64(len(spec.Positive))), int64(max(1, len(spec.Scale)))))
 	}
 	return n
 }
 
 // dataAxis lays all combinations of all items of problem.data in one row. The file's path stays as it is written.
-func (g *grid) dataAxis() axis {
+func dataAxis(g *grid) axis {
 	path := g.path("problem", "data")
 	a := axis{path: path, names: []string{"data", "label", "positive"}}
 	for i, spec := range g.Problem.Data {
@@ -157,8 +157,8 @@ func resolvedScale(s schemas.ScaleSpec) schemas.Scale {
 }
 
 // settingAxes are the axes of privacy and goal. To an algorithm that is not private the budget means nothing.
-func (g *grid) settingAxes(private bool) []axis {
-	f, axes := g.file, g.taskAxes()
+func settingAxes(g *grid, private bool) []axis {
+	f, axes := g.file, taskAxes(g)
 	if g.Privacy != nil {
 		budget := func(v float64) any {
 			if !private {
@@ -196,7 +196,7 @@ var reserved = []string{"use", "as", "replica"}
 
 // paramAxes are the axes of an algorithm's parameters in the order of the file, and then, for exclude alone, the defaults of
 // those that the file does not set. Values that the algorithm does not describe are mistakes.
-func (f *File) paramAxes(use schemas.AlgorithmUse, path string, described []*pluginv1.Parameter) ([]axis, Problems) {
+func paramAxes(f *File, use schemas.AlgorithmUse, path string, described []*pluginv1.Parameter) ([]axis, Problems) {
 	var problems Problems
 	names := append([]string(nil), reserved...)
 	for _, p := range described {
@@ -218,7 +218,7 @@ func (f *File) paramAxes(use schemas.AlgorithmUse, path string, described []*plu
 			problems = append(problems, f.problemAtKey(where, "unknown parameter%s", DidYouMean(name, names)))
 			continue
 		}
-		a, wrong := f.paramAxis(use.Params[name], where, described[i])
+		a, wrong := paramAxis(f, use.Params[name], where, described[i])
 		axes, problems = append(axes, a), append(problems, wrong...)
 	}
 	for _, p := range described {
@@ -231,7 +231,7 @@ func (f *File) paramAxes(use schemas.AlgorithmUse, path string, described []*plu
 }
 
 // paramAxis is the axis of one parameter.
-func (f *File) paramAxis(values []schemas.Value, path string, p *pluginv1.Parameter) (axis, Problems) {
+func paramAxis(f *File, values []schemas.Value, path string, p *pluginv1.Parameter) (axis, Problems) {
 	a := axis{path: path, names: []string{p.GetName()}, param: true}
 	var problems Problems
 	for i, v := range values {
@@ -320,20 +320,4 @@ func means(written schemas.Value, v any) bool {
 		return s.UnmarshalText([]byte(written.Text)) == nil && float64(s) == v
 	}
 	return false
-}
-
-// multiply is a*b, or the largest int64 where that is more.
-func multiply(a, b int64) int64 {
-	if a > 0 && b > math.MaxInt64/a {
-		return math.MaxInt64
-	}
-	return a * b
-}
-
-// add is a+b, or the largest int64 where that is more.
-func add(a, b int64) int64 {
-	if a > math.MaxInt64-b {
-		return math.MaxInt64
-	}
-	return a + b
 }

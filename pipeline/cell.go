@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/schemas"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
@@ -174,7 +175,7 @@ func (c *Cell) Setting(n int64) *pluginv1.Setting {
 }
 
 // Online reports whether the cell plays online games, whose numbers of rounds stand in N.
-func (c *Cell) Online() bool { return c.Task == taskOnline }
+func (c *Cell) Online() bool { return c.Task == schemas.TaskOnline }
 
 // TrialID names one trial of the cell: first 10 hex digits of its key, n, repetition.
 func (c *Cell) TrialID(n, rep int64) string {
@@ -263,3 +264,70 @@ func readMessage(raw json.RawMessage, m proto.Message) error {
 
 // finite reports whether a key can hold f.
 func finite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
+
+// identity is what the cell's key is the key of.
+func (c *Cell) identity(problem, params canonical) map[string]any {
+	id := map[string]any{
+		"format":    Format,
+		"task":      c.Task,
+		"problem":   problem,
+		"algorithm": c.Algorithm,
+		"params":    params,
+		"epsilon":   c.Epsilon,
+		"delta":     c.Delta,
+		"alpha":     c.Alpha,
+		"beta":      c.Beta,
+		"above":     c.Above,
+		"replica":   c.Replica,
+	}
+	if c.Adversary != nil {
+		id["queries"], id["adversary"] = c.Queries, c.Adversary
+	}
+	return id
+}
+
+// The bounds of one session of a plugin: trials, and bytes of sample.
+const (
+	SessionTrials = 25000
+	SessionBytes  = 64 << 20
+)
+
+// maxGames bounds the online games of a session so that one round of all of them fits one message.
+const maxGames = 4096
+
+// SessionTrials is the number of trials of the cell at sample size n that one session may hold: at least 1, because a trial
+// that is larger than the bound travels alone.
+func (c *Cell) SessionTrials(n int64) int {
+	dim := int64(c.Public.GetDim())
+	size := numeric.Multiply(max(n, 1), 8*(dim+1))
+	if c.Task == schemas.TaskOnline {
+		return int(min(maxGames, SessionTrials, max(1, SessionBytes/size))) // the sequences are kept until the end
+	}
+	if c.Adversary != nil && c.Adversary.Offline {
+		size = numeric.Add(size, numeric.Multiply(int64(c.Queries), 8*dim))
+	}
+	return int(min(SessionTrials, max(1, SessionBytes/size)))
+}
+
+// publicOf is what an algorithm may know of the problem: in an online game the adversary decides whether a hypothesis agrees with all truths.
+func publicOf(p *pluginv1.Problem, task string, a *schemas.Adversary) *pluginv1.Problem {
+	if task != schemas.TaskOnline || p.GetRealizable() == (p.GetRealizable() && a.Realizable()) {
+		return p
+	}
+	p = proto.CloneOf(p)
+	p.Realizable = false
+	return p
+}
+
+// wireTask is the task in the plugin protocol.
+func wireTask(task string) pluginv1.Task {
+	switch task {
+	case schemas.TaskLearn:
+		return pluginv1.Task_TASK_LEARN
+	case schemas.TaskPredict:
+		return pluginv1.Task_TASK_PREDICT
+	case schemas.TaskOnline:
+		return pluginv1.Task_TASK_ONLINE
+	}
+	return pluginv1.Task_TASK_UNSPECIFIED
+}

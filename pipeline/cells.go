@@ -1,11 +1,10 @@
 package pipeline
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
-	"time"
 
-	"github.com/shatterlab/shatter/schemas"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
@@ -66,7 +65,7 @@ func (r *resolver) cell(d *pending) (*Cell, error) {
 		Alpha:      d.draft.alpha,
 		Beta:       d.draft.beta,
 		Above:      d.above,
-		Limits:     e.grid.limits(),
+		Limits:     limitsOf(e.grid),
 		Queries:    d.draft.queries,
 		Adversary:  d.draft.adversary,
 		Metrics:    metricNames(e.algorithm.GetMetrics(), taskMetrics(r.file.task())),
@@ -79,11 +78,11 @@ func (r *resolver) cell(d *pending) (*Cell, error) {
 	if c.Pure {
 		c.Delta = 0
 	}
-	if c.Find = e.grid.find(); c.Find != nil {
-		c.MaxTrials = e.grid.maxTrials()
+	if c.Find = searchOf(e.grid); c.Find != nil {
+		c.MaxTrials = maxTrialsOf(e.grid)
 	} else {
 		c.N = e.grid.list
-		c.Trials = int(e.grid.trials())
+		c.Trials = int(trialsOf(e.grid))
 	}
 	var err error
 	if c.Key, err = KeyOf(c.identity(o.canonical, a.canonical)); err != nil {
@@ -104,39 +103,6 @@ func metricNames(metrics []*pluginv1.Metric, names []string) []string {
 	return names
 }
 
-// identity is what the cell's key is the key of.
-func (c *Cell) identity(problem, params canonical) map[string]any {
-	id := map[string]any{
-		"format":    Format,
-		"task":      c.Task,
-		"problem":   problem,
-		"algorithm": c.Algorithm,
-		"params":    params,
-		"epsilon":   c.Epsilon,
-		"delta":     c.Delta,
-		"alpha":     c.Alpha,
-		"beta":      c.Beta,
-		"above":     c.Above,
-		"replica":   c.Replica,
-	}
-	if c.Adversary != nil {
-		id["queries"], id["adversary"] = c.Queries, c.Adversary
-	}
-	return id
-}
-
-// limits are the grid's limits with their defaults.
-func (g *grid) limits() Limits {
-	l := schemas.Limits{}
-	if g.Limits != nil {
-		l = *g.Limits
-	}
-	return Limits{
-		Trial:  time.Duration(orDefault(l.Trial, schemas.DefaultTrialTime)),
-		Memory: int64(orDefault(l.Memory, schemas.DefaultMemory)),
-	}
-}
-
 // same looks at two equal cells. They are one cell where they are to be measured alike under one name; else one of them would
 // vanish silently.
 func (r *resolver) same(e *entry, c *Cell, first *entry, d *Cell) {
@@ -146,9 +112,9 @@ func (r *resolver) same(e *entry, c *Cell, first *entry, d *Cell) {
 			c.As, d.As, first.path)
 	case !slices.Equal(c.N, d.N) || c.Trials != d.Trials || c.MaxTrials != d.MaxTrials || (c.Find == nil) != (d.Find == nil) ||
 		c.Find != nil && *c.Find != *d.Find:
-		r.blame(e.grid.path("n"), "%q has a cell that stands in %s too, with other n or trials", c.As, orDefault(first.grid.home(), "the file"))
+		r.blame(e.grid.path("n"), "%q has a cell that stands in %s too, with other n or trials", c.As, cmp.Or(first.grid.home(), "the file"))
 	case c.Limits != d.Limits:
-		r.blame(e.grid.path("limits"), "%q has a cell that stands in %s too, with other limits", c.As, orDefault(first.grid.home(), "the file"))
+		r.blame(e.grid.path("limits"), "%q has a cell that stands in %s too, with other limits", c.As, cmp.Or(first.grid.home(), "the file"))
 	}
 }
 

@@ -1,10 +1,12 @@
 package pipeline
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/schemas"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
@@ -44,13 +46,13 @@ type test struct {
 }
 
 // as is the entry's name in the results.
-func (e *entry) as() string { return orDefault(e.use.As, e.use.Use) }
+func (e *entry) as() string { return cmp.Or(e.use.As, e.use.Use) }
 
 // cells is the number of combinations.
 func (e *entry) cells() int64 {
 	n := int64(1)
 	for _, g := range e.groups {
-		n = multiply(n, int64(g.count))
+		n = numeric.Multiply(n, int64(g.count))
 	}
 	return n
 }
@@ -106,11 +108,11 @@ func (x *expander) entries() []*entry {
 
 // gridEntries makes the entries of one grid. They share the axes that do not depend on the algorithm.
 func (x *expander) gridEntries(g *grid) []*entry {
-	if n := g.datasets(); n > MaxCells {
+	if n := countDatasets(g); n > MaxCells {
 		x.blame(g.path("problem", "data"), "%s combinations of datasets; a sweep may have at most %d cells", atLeast(n), MaxCells)
 		return nil
 	}
-	shared := g.sharedAxes()
+	shared := shareAxes(g)
 	var all []*entry
 	as := map[string]string{}
 	for i, use := range g.Algorithms {
@@ -174,21 +176,21 @@ type sharedAxes struct {
 	setting    map[bool][]axis // of private algorithms and of others
 }
 
-func (g *grid) sharedAxes() sharedAxes {
+func shareAxes(g *grid) sharedAxes {
 	names := make([]string, len(g.Algorithms))
 	for i, use := range g.Algorithms {
-		names[i] = orDefault(use.As, use.Use)
+		names[i] = cmp.Or(use.As, use.Use)
 	}
 	return sharedAxes{
-		problem:    g.problemAxes(),
+		problem:    problemAxes(g),
 		algorithms: simple(g.file, g.path("algorithms"), "algorithm", names, text, func(*draft, string) {}),
-		setting:    map[bool][]axis{true: g.settingAxes(true), false: g.settingAxes(false)},
+		setting:    map[bool][]axis{true: settingAxes(g, true), false: settingAxes(g, false)},
 	}
 }
 
 // axes lists the entry's axes: problem, algorithm, parameters, replica, privacy, goal.
 func (x *expander) axes(e *entry, shared sharedAxes) {
-	params, problems := x.file.paramAxes(e.use, e.path, e.algorithm.GetParameters())
+	params, problems := paramAxes(x.file, e.use, e.path, e.algorithm.GetParameters())
 	x.problems = append(x.problems, problems...)
 	replica := []int(e.use.Replica)
 	if len(replica) == 0 {
@@ -340,9 +342,9 @@ func (x *expander) exclusions(e *entry) []exclusion {
 func (x *expander) count(entries []*entry) bool {
 	var cells, trials int64
 	for _, e := range entries {
-		cells = add(cells, e.cells())
+		cells = numeric.Add(cells, e.cells())
 		if sizes := int64(len(e.grid.list)); sizes > 0 {
-			trials = add(trials, multiply(e.cells(), multiply(sizes, e.grid.trials())))
+			trials = numeric.Add(trials, numeric.Multiply(e.cells(), numeric.Multiply(sizes, trialsOf(e.grid))))
 		}
 		if cells > MaxCells {
 			x.blame(e.path, "with this algorithm the sweep has %s cells; at most %d are allowed", atLeast(cells), MaxCells)
@@ -361,22 +363,6 @@ func atLeast(n int64) string {
 		return "more than 10^18"
 	}
 	return fmt.Sprint(n)
-}
-
-// trials is the number of repetitions of a grid with a list of n.
-func (g *grid) trials() int64 {
-	if g.Trials == nil {
-		return schemas.DefaultTrials
-	}
-	return orDefault(g.Trials.Count, schemas.DefaultTrials)
-}
-
-// maxTrials is the number of trials that one search of the grid may use.
-func (g *grid) maxTrials() int64 {
-	if g.Trials == nil {
-		return schemas.DefaultMaxTrials
-	}
-	return orDefault(g.Trials.Max, schemas.DefaultMaxTrials)
 }
 
 // pick gives the option of each axis in the combination with this number; the last group runs fastest.

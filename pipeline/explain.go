@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/shatterlab/shatter/schemas"
 )
 
 // Explain says in words what was understood; warnings are not part of it.
@@ -48,14 +50,14 @@ func (r *resolver) words(cells []*Cell, from map[Key]*entry) []string {
 		for n < len(rest) && rest[n].grid == g {
 			n++
 		}
-		lines = append(lines, g.words(rest[:n], became)...)
+		lines = append(lines, gridInWords(g, rest[:n], became)...)
 		rest = rest[n:]
 	}
 	return lines
 }
 
 // words describes one grid.
-func (g *grid) words(entries []*entry, became map[*entry]*kept) []string {
+func gridInWords(g *grid, entries []*entry, became map[*entry]*kept) []string {
 	var lines []string
 	say := func(label, format string, args ...any) {
 		lines = append(lines, fmt.Sprintf("%-12s", label)+fmt.Sprintf(format, args...))
@@ -63,7 +65,7 @@ func (g *grid) words(entries []*entry, became map[*entry]*kept) []string {
 	if g.block != "" {
 		lines = append(lines, fmt.Sprintf("%s (line %d)", g.home(), g.file.at(g.home()).line))
 	}
-	say("problem", "%s", axesInWords(g.problemAxes()))
+	say("problem", "%s", axesInWords(problemAxes(g)))
 	label, evaluation := "algorithms", map[string]bool{}
 	for _, e := range entries {
 		say(label, "%s", e.words(became[e]))
@@ -71,12 +73,12 @@ func (g *grid) words(entries []*entry, became map[*entry]*kept) []string {
 		maps.Copy(evaluation, became[e].evaluation)
 	}
 	switch g.file.task() {
-	case taskPredict:
-		say("game", "%s; adversary %s", axesInWords(named(g.taskAxes(), "queries")), alternatives(g.adversaries()))
-	case taskOnline:
-		say("game", "rounds of point, prediction, truth; adversary %s", alternatives(g.adversaries()))
+	case schemas.TaskPredict:
+		say("game", "%s; adversary %s", axesInWords(named(taskAxes(g), "queries")), alternatives(adversariesInWords(g)))
+	case schemas.TaskOnline:
+		say("game", "rounds of point, prediction, truth; adversary %s", alternatives(adversariesInWords(g)))
 	}
-	setting := g.settingAxes(true)
+	setting := settingAxes(g, true)
 	if slices.ContainsFunc(entries, func(e *entry) bool { return e.algorithm.GetPrivate() }) {
 		say("privacy", "%s", axesInWords(named(setting, "epsilon", "delta")))
 	}
@@ -86,9 +88,9 @@ func (g *grid) words(entries []*entry, became map[*entry]*kept) []string {
 	if n := len(g.Exclude); n > 0 {
 		say("excluded", "by %s of exclude", plural(n, "item"))
 	}
-	if g.file.task() == taskOnline {
-		say("rounds", "%s, %d sequences each", strings.Trim(strings.ReplaceAll(fmt.Sprint(g.list), " ", ", "), "[]"), g.trials())
-		return append(lines, g.limitsInWords())
+	if g.file.task() == schemas.TaskOnline {
+		say("rounds", "%s, %d sequences each", strings.Trim(strings.ReplaceAll(fmt.Sprint(g.list), " ", ", "), "[]"), trialsOf(g))
+		return append(lines, limitsInWords(g))
 	}
 	say("success", "error above the reference (above) is at most alpha, with probability at least 1 - beta: %s",
 		axesInWords(named(setting, "alpha", "beta", "above")))
@@ -98,21 +100,21 @@ func (g *grid) words(entries []*entry, became map[*entry]*kept) []string {
 		}
 		say("error", "%s, against clean labels", how)
 	}
-	say("n", "%s", g.sizesInWords())
-	return append(lines, g.limitsInWords())
+	say("n", "%s", sizesInWords(g))
+	return append(lines, limitsInWords(g))
 }
 
-func (g *grid) limitsInWords() string {
-	limits := g.limits()
+func limitsInWords(g *grid) string {
+	limits := limitsOf(g)
 	return fmt.Sprintf("%-12sa trial may take %v and %s; beyond that it is lost, not failed", "limits", TimeInWords(limits.Trial), bytesInWords(limits.Memory))
 }
 
-func (g *grid) sizesInWords() string {
-	if f := g.find(); f != nil {
+func sizesInWords(g *grid) string {
+	if f := searchOf(g); f != nil {
 		return fmt.Sprintf("n* is searched: the least n from %d to %d that succeeds, to a bracket of ratio %v; the whole table is right with "+
-			"probability %v; at most %d trials a cell", f.From, f.To, f.Within, f.Confidence, g.maxTrials())
+			"probability %v; at most %d trials a cell", f.From, f.To, f.Within, f.Confidence, maxTrialsOf(g))
 	}
-	return fmt.Sprintf("the curve at n = %s, %d trials each", strings.Trim(strings.ReplaceAll(fmt.Sprint(g.list), " ", ", "), "[]"), g.trials())
+	return fmt.Sprintf("the curve at n = %s, %d trials each", strings.Trim(strings.ReplaceAll(fmt.Sprint(g.list), " ", ", "), "[]"), trialsOf(g))
 }
 
 // words describes one algorithm.

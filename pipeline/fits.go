@@ -76,7 +76,7 @@ func (r *resolver) fits(p *Plan, drafts map[Key]*pending) error {
 	for i, spec := range r.file.Sweep.Fits {
 		path := fmt.Sprintf("fits[%d]", i)
 		f := Fit{X: spec.X, Scale: spec.Scale, Exponent: spec.Exponent, Source: spec.Source, what: "n*"}
-		if r.file.task() == taskOnline {
+		if r.file.task() == schemas.TaskOnline {
 			f.what = "the mean regret"
 		}
 		if spec.Source != "" && spec.Exponent == nil {
@@ -122,7 +122,7 @@ func (r *resolver) places(cells []*Cell, x, path string) (places []FitPoint, ok 
 	if len(places) > 0 {
 		return places, true
 	}
-	if r.file.task() == taskOnline {
+	if r.file.task() == schemas.TaskOnline {
 		known[roundsName] = true
 	}
 	switch names := slices.Sorted(maps.Keys(known)); {
@@ -141,7 +141,9 @@ func (r *resolver) places(cells []*Cell, x, path string) (places []FitPoint, ok 
 }
 
 // isRounds reports whether x is the number of rounds of a game, and not a parameter of that name.
-func (r *resolver) isRounds(x string) bool { return x == roundsName && r.file.task() == taskOnline }
+func (r *resolver) isRounds(x string) bool {
+	return x == roundsName && r.file.task() == schemas.TaskOnline
+}
 
 // roundsOf is the places of a cell: one for each number of rounds, or one.
 func (r *resolver) roundsOf(c *Cell) []int64 {

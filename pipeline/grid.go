@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -57,7 +58,7 @@ func (g *grid) sort() {
 	if g.N != nil {
 		g.list = slices.Sorted(slices.Values(g.N.List))
 	}
-	if g.file.task() == taskOnline {
+	if g.file.task() == schemas.TaskOnline {
 		for _, t := range g.Rounds {
 			g.list = append(g.list, int64(t))
 		}
@@ -109,7 +110,7 @@ func (g *grid) needed() Problems {
 	if len(g.Algorithms) == 0 {
 		missing(g.home(), `"algorithms" is needed`)
 	}
-	if g.file.task() == taskOnline {
+	if g.file.task() == schemas.TaskOnline {
 		if len(g.Rounds) == 0 {
 			missing(g.home(), `"rounds" is needed: in task online it takes the place of n`)
 		}
@@ -118,7 +119,7 @@ func (g *grid) needed() Problems {
 		}
 		return problems
 	}
-	if g.file.task() == taskPredict {
+	if g.file.task() == schemas.TaskPredict {
 		if len(g.Queries) == 0 {
 			missing(g.home(), `"queries" is needed in task predict: how many are asked`)
 		}
@@ -173,32 +174,10 @@ func (g *grid) sizes() Problems {
 	if g.Trials != nil && g.Trials.Max == 0 {
 		blame(g.path("trials"), `with "n: {find: true}" write the number of trials of one search, "trials: {max: %d}"`, schemas.DefaultMaxTrials)
 	}
-	if find := g.find(); find.From >= find.To {
-		blame(g.path("n"), "from %d is not below to %d", find.From, find.To)
+	if from, to := cmp.Or(g.N.From, schemas.DefaultFrom), cmp.Or(g.N.To, schemas.DefaultTo); from >= to {
+		blame(g.path("n"), "from %d is not below to %d", from, to)
 	}
 	return problems
-}
-
-// find is the search with its defaults, nil where n is a list.
-func (g *grid) find() *Find {
-	if g.N == nil || len(g.list) > 0 {
-		return nil
-	}
-	return &Find{
-		From:       orDefault(g.N.From, schemas.DefaultFrom),
-		To:         orDefault(g.N.To, schemas.DefaultTo),
-		Within:     orDefault(g.N.Within, schemas.DefaultWithin),
-		Confidence: orDefault(g.N.Confidence, schemas.DefaultConfidence),
-	}
-}
-
-// orDefault is v, or d where v is not given.
-func orDefault[T comparable](v, d T) T {
-	var zero T
-	if v == zero {
-		return d
-	}
-	return v
 }
 
 // foreign finds keys of other tasks and classes.
@@ -229,11 +208,11 @@ func (g *grid) foreignToProblem(task string) Problems {
 	if len(p.File) > 0 && !slices.Contains(p.Class, "matrix") {
 		problems = append(problems, g.file.problem(g.path("problem", "file"), "belongs to the class matrix; a dataset stands at problem.data.file"))
 	}
-	if len(p.Test) > 0 && task == taskOnline {
+	if len(p.Test) > 0 && task == schemas.TaskOnline {
 		problems = append(problems, g.file.problem(g.path("problem", "test"), "does not apply to task online, where every round is scored; leave it out"))
 	}
 	for i, class := range p.Class {
-		if concept.InfiniteThresholds(class) && task != taskOnline {
+		if concept.InfiniteThresholds(class) && task != schemas.TaskOnline {
 			problems = append(problems, g.file.problem(g.file.item(g.path("problem", "class"), i),
 				"%s belongs to task online: no law on its infinitely many points is uniform, so there is nothing to draw samples from; take thresholds", class))
 		}
@@ -242,7 +221,7 @@ func (g *grid) foreignToProblem(task string) Problems {
 }
 
 // task is the task with its default.
-func (f *File) task() string { return orDefault(f.Sweep.Task, "learn") }
+func (f *File) task() string { return cmp.Or(f.Sweep.Task, "learn") }
 
 // seed is the seed with its default.
 func (f *File) seed() uint64 {
@@ -254,7 +233,7 @@ func (f *File) seed() uint64 {
 
 // rounds is the largest number of rounds of an online game, 0 in other tasks.
 func (g *grid) rounds() int64 {
-	if g.file.task() != taskOnline {
+	if g.file.task() != schemas.TaskOnline {
 		return 0
 	}
 	return slices.Max(g.list)

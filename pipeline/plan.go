@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 
+	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
@@ -29,15 +30,6 @@ type Counts struct {
 	Jobs      int64 // the least number of jobs: sessions are bounded; a job is cut further by its predicted time
 }
 
-// The bounds of one session of a plugin: trials, and bytes of sample.
-const (
-	SessionTrials = 25000
-	SessionBytes  = 64 << 20
-)
-
-// maxGames bounds the online games of a session so that one round of all of them fits one message.
-const maxGames = 4096
-
 // firstCheckpoint is the number of repetitions of one n at which a search may first decide something.
 const firstCheckpoint = 8
 
@@ -47,33 +39,19 @@ func (p *Plan) Counts() Counts {
 	for _, cell := range p.Cells {
 		if cell.Find != nil {
 			c.Exact = false
-			c.Trials = add(c.Trials, min(firstCheckpoint, cell.MaxTrials))
-			c.TrialsMax = add(c.TrialsMax, cell.MaxTrials)
-			c.Jobs = add(c.Jobs, 1)
+			c.Trials = numeric.Add(c.Trials, min(firstCheckpoint, cell.MaxTrials))
+			c.TrialsMax = numeric.Add(c.TrialsMax, cell.MaxTrials)
+			c.Jobs = numeric.Add(c.Jobs, 1)
 			continue
 		}
 		for _, n := range cell.N {
-			c.Trials = add(c.Trials, int64(cell.Trials))
-			c.TrialsMax = add(c.TrialsMax, int64(cell.Trials))
+			c.Trials = numeric.Add(c.Trials, int64(cell.Trials))
+			c.TrialsMax = numeric.Add(c.TrialsMax, int64(cell.Trials))
 			most := int64(cell.SessionTrials(n))
-			c.Jobs = add(c.Jobs, (int64(cell.Trials)+most-1)/most)
+			c.Jobs = numeric.Add(c.Jobs, (int64(cell.Trials)+most-1)/most)
 		}
 	}
 	return c
-}
-
-// SessionTrials is the number of trials of the cell at sample size n that one session may hold: at least 1, because a trial
-// that is larger than the bound travels alone.
-func (c *Cell) SessionTrials(n int64) int {
-	dim := int64(c.Public.GetDim())
-	size := multiply(max(n, 1), 8*(dim+1))
-	if c.Task == taskOnline {
-		return int(min(maxGames, SessionTrials, max(1, SessionBytes/size))) // the sequences are kept until the end
-	}
-	if c.Adversary != nil && c.Adversary.Offline {
-		size = add(size, multiply(int64(c.Queries), 8*dim))
-	}
-	return int(min(SessionTrials, max(1, SessionBytes/size)))
 }
 
 // Described is one algorithm and the file that serves it.

@@ -32,7 +32,7 @@ type measure struct {
 	Max    int64   `json:"max,omitempty"`
 }
 
-func (c *Cell) measure() measure {
+func measureOf(c *Cell) measure {
 	return measure{N: c.N, Trials: c.Trials, Find: c.Find, Max: c.MaxTrials}
 }
 
@@ -72,7 +72,7 @@ func resolvedJSON(p *Plan) ([]byte, error) {
 		if problems[id] == nil {
 			problems[id] = c.Problem
 		}
-		m := c.measure()
+		m := measureOf(c)
 		how := m.String()
 		if _, ok := measures[how]; !ok {
 			measures[how] = len(list)

@@ -4,78 +4,34 @@ import (
 	"fmt"
 	"slices"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/schemas"
-	"github.com/shatterlab/shatter/schemas/pluginv1"
-)
-
-// The tasks that sweeps may have.
-const (
-	taskLearn   = "learn"
-	taskPredict = "predict"
-	taskOnline  = "online"
-)
-
-// HardQueries and QueryError are the metrics that workers add to those of an algorithm in the task predict: queries marked as hard,
-// and the share of the queries whose answer is not the clean label.
-const (
-	HardQueries = "hard_queries"
-	QueryError  = "query_error"
-)
-
-// The metrics that workers add in the task online, over all rounds of a trial. The loss of an answer a to the truth y is (1 - y a)/2.
-const (
-	Mistakes = "mistakes"  // labels that were not the truth; where the answer was a mean the worker drew the label
-	Loss     = "loss"      // of the answers
-	BestLoss = "best_loss" // least loss of a hypothesis of the class in hindsight, L*
-	Regret   = "regret"    // the difference: negative where the learner did better
-)
-
-// ProvedRegret and PrintedRegret are metrics by which a learner says what the theory gives for the sequence that was played.
-const (
-	ProvedRegret  = "proved_regret"
-	PrintedRegret = "printed_regret"
 )
 
 // taskMetrics are the metrics of a task itself.
 func taskMetrics(task string) []string {
 	switch task {
-	case taskPredict:
-		return []string{HardQueries, QueryError}
-	case taskOnline:
-		return []string{Mistakes, Loss, BestLoss, Regret}
+	case schemas.TaskPredict:
+		return []string{schemas.HardQueries, schemas.QueryError}
+	case schemas.TaskOnline:
+		return []string{schemas.Mistakes, schemas.Loss, schemas.BestLoss, schemas.Regret}
 	}
 	return nil
 }
 
-// wireTask is the task in the plugin protocol.
-func wireTask(task string) pluginv1.Task {
-	switch task {
-	case taskLearn:
-		return pluginv1.Task_TASK_LEARN
-	case taskPredict:
-		return pluginv1.Task_TASK_PREDICT
-	case taskOnline:
-		return pluginv1.Task_TASK_ONLINE
-	}
-	return pluginv1.Task_TASK_UNSPECIFIED
-}
-
 // taskAxes are the axes of queries and adversary.
-func (g *grid) taskAxes() []axis {
+func taskAxes(g *grid) []axis {
 	f := g.file
 	axes := []axis{
 		simple(f, g.path("queries"), "queries", g.Queries, number, func(d *draft, v int) { d.queries = v }),
-		g.adversaryAxis(),
+		adversaryAxis(g),
 	}
 	return slices.DeleteFunc(axes, func(a axis) bool { return len(a.options) == 0 })
 }
 
 // adversaryAxis lays all combinations of all items of adversary in one row.
-func (g *grid) adversaryAxis() axis {
+func adversaryAxis(g *grid) axis {
 	path := g.path("adversary")
 	a := axis{path: path, names: []string{"adversary", "sees", "offline", "width", "rate", "from"}}
 	for i, spec := range g.Adversary {
@@ -99,8 +55,8 @@ func (g *grid) adversaryAxis() axis {
 }
 
 // adversaries is the grid's adversaries in words.
-func (g *grid) adversaries() (words []string) {
-	for _, o := range g.adversaryAxis().options {
+func adversariesInWords(g *grid) (words []string) {
+	for _, o := range adversaryAxis(g).options {
 		var d draft
 		o.set(&d)
 		words = append(words, d.adversary.String())
@@ -124,7 +80,7 @@ func (r *resolver) adversary(p *pending, options []int) {
 	a := *p.draft.adversary
 	p.draft.adversary = &a
 	resolve := problem.ResolveAdversary
-	if r.file.task() == taskOnline {
+	if r.file.task() == schemas.TaskOnline {
 		resolve = problem.ResolveOpponent
 		if err := r.comparator(p); err != nil {
 			r.blameProblem(p.entry, options, err)
@@ -138,16 +94,6 @@ func (r *resolver) adversary(p *pending, options []int) {
 	if err != nil {
 		r.blameProblem(p.entry, options, err)
 	}
-}
-
-// publicOf is what an algorithm may know of the problem: in an online game the adversary decides whether a hypothesis agrees with all truths.
-func publicOf(p *pluginv1.Problem, task string, a *schemas.Adversary) *pluginv1.Problem {
-	if task != taskOnline || p.GetRealizable() == (p.GetRealizable() && a.Realizable()) {
-		return p
-	}
-	p = proto.CloneOf(p)
-	p.Realizable = false
-	return p
 }
 
 // comparator refuses a class whose least loss in hindsight has no exact method.

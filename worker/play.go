@@ -7,6 +7,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/plugins/host"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 // game is one trial's side of a game of queries.
@@ -71,10 +72,10 @@ func (l *lane) play(ctx context.Context, s *host.Session, t *task, from int, tri
 			labels, marks = labels[k:], marks[k:]
 		}
 	}
-	report := map[string][]float64{pipeline.HardQueries: make([]float64, len(list)), pipeline.QueryError: make([]float64, len(list))}
+	report := map[string][]float64{schemas.HardQueries: make([]float64, len(list)), schemas.QueryError: make([]float64, len(list))}
 	for j, g := range list {
-		report[pipeline.HardQueries][j] = float64(g.hard)
-		report[pipeline.QueryError][j] = float64(g.wrong) / float64(t.Cell.Queries)
+		report[schemas.HardQueries][j] = float64(g.hard)
+		report[schemas.QueryError][j] = float64(g.wrong) / float64(t.Cell.Queries)
 	}
 	return report, nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/plugins/host"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 // rounds is the number of rounds of an online game; 0 in other tasks.
@@ -129,7 +130,7 @@ func (t *task) regrets(list []match, trials *scores) (map[string][]float64, erro
 		return nil, err
 	}
 	own := map[string][]float64{}
-	for _, name := range []string{pipeline.Mistakes, pipeline.Loss, pipeline.BestLoss, pipeline.Regret} {
+	for _, name := range []string{schemas.Mistakes, schemas.Loss, schemas.BestLoss, schemas.Regret} {
 		own[name] = make([]float64, len(list))
 	}
 	ones := make([]float64, t.rounds())
@@ -145,8 +146,8 @@ func (t *task) regrets(list []match, trials *scores) (map[string][]float64, erro
 			return nil, err
 		}
 		trials.error[j] = m.loss / float64(len(m.y))
-		own[pipeline.Mistakes][j], own[pipeline.Loss][j] = float64(m.mistakes), m.loss
-		own[pipeline.BestLoss][j], own[pipeline.Regret][j] = best, m.loss-best
+		own[schemas.Mistakes][j], own[schemas.Loss][j] = float64(m.mistakes), m.loss
+		own[schemas.BestLoss][j], own[schemas.Regret][j] = best, m.loss-best
 	}
 	return own, nil
 }

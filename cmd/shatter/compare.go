@@ -130,7 +130,7 @@ func (r *comparison) report(stdout, stderr io.Writer, format string) error {
 	switch format {
 	case "json", "csv":
 		fmt.Fprintln(stderr, r.summary())
-		if err := r.sheet().Render(stdout, format); err != nil {
+		if err := ledger.Render(r.sheet(), stdout, format); err != nil {
 			return err
 		}
 	default:

@@ -52,7 +52,7 @@ func readCompared(dir string) (*compared, error) {
 func (r *compared) readTrials() (err error) {
 	metric := ""
 	if r.online {
-		metric = pipeline.Regret
+		metric = schemas.Regret
 	}
 	if r.trials, err = ledger.ReadTrials(r.dir, metric); err != nil {
 		return explainRead(r.dir, err)

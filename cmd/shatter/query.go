@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/query"
 )
 
@@ -119,7 +120,7 @@ func (f *queryFlags) schema(c *cobra.Command, args []string, format string) erro
 		return err
 	}
 	defer db.Close()
-	return query.Describe(db.Views()).Render(c.OutOrStdout(), format)
+	return ledger.Render(query.Describe(db.Views()), c.OutOrStdout(), format)
 }
 
 func (f *queryFlags) run(c *cobra.Command, args []string, format string) error {

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 var (
@@ -43,9 +44,9 @@ func readSheet(dir, name string) (*ledger.Sheet, error) {
 // renderSheet writes a sheet. A width of 0 is that of the terminal.
 func renderSheet(w io.Writer, s *ledger.Sheet, format string, width int) error {
 	if format == "table" {
-		return s.RenderTable(w, cmp.Or(width, terminalWidth(w)))
+		return ledger.Table(s, w, cmp.Or(width, terminalWidth(w)))
 	}
-	return s.Render(w, format)
+	return ledger.Render(s, w, format)
 }
 
 // terminalWidth is 0 where w is no terminal.
@@ -90,7 +91,7 @@ func explainRead(dir string, err error) error {
 	_, begun := os.Stat(filepath.Join(dir, "ledger"))
 	_, ended := os.Stat(filepath.Join(dir, "table.parquet"))
 	var write *fs.PathError
-	var version *ledger.VersionError
+	var version *schemas.VersionError
 	switch {
 	case errors.As(err, &write) && write.Op == "write":
 		return err

@@ -18,8 +18,8 @@ import (
 	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/pipeline/bus"
-	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/plugins/host"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 // reading is a sweep's output folder that is read and not changed, with the sweep that it holds. Close it.
@@ -70,7 +70,7 @@ func openReading(ctx context.Context, dir, base string) (*reading, error) {
 
 // outdated blames a folder that cannot be read, and says what to do with one of another version.
 func outdated(err error, record *coordinator.Record) error {
-	var version *ledger.VersionError
+	var version *schemas.VersionError
 	if !errors.As(err, &version) {
 		return usageError{err}
 	}

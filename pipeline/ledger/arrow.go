@@ -10,7 +10,7 @@ import (
 )
 
 // writeArrow writes the sheet in the file format of Arrow IPC: one record batch, uncompressed, with the metadata of the Parquet files.
-func (s *Sheet) writeArrow(w io.Writer) error {
+func writeArrow(s *Sheet, w io.Writer) error {
 	schema := arrowSchema(s.Name, s.Columns, s.metadata())
 	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
 	defer b.Release()

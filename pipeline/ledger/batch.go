@@ -170,7 +170,7 @@ func Decode(msg []byte) (*Batch, error) {
 
 func (b *Batch) readMetadata(s dataset.Schema) error {
 	if v, _ := s.Get(metaVersion); v != schemas.OutcomeVersion {
-		return fmt.Errorf("%w: use workers and coordinator of the same release", &VersionError{"it", v, schemas.OutcomeVersion})
+		return fmt.Errorf("%w: use workers and coordinator of the same release", &schemas.VersionError{What: "it", Found: v, Want: schemas.OutcomeVersion})
 	}
 	for key, to := range map[string]*string{metaSweep: &b.Sweep, metaDigest: &b.Digest, metaProfile: &b.Profile, metaWorker: &b.Worker} {
 		*to, _ = s.Get(key)

@@ -10,97 +10,6 @@ import (
 	"testing"
 )
 
-// job is a batch of rows repetitions from first on, all ok.
-func job(rows int, first int64) *Batch {
-	b := &Batch{Sweep: "s", Cell: [32]byte{1}, N: 100, Digest: "d", Profile: "p", Worker: "w", Seconds: 0.5,
-		Repetition: make([]int64, rows), Status: make([]uint8, rows), Error: make([]float64, rows)}
-	for i := range rows {
-		b.Repetition[i] = first + int64(i)
-		b.Error[i] = float64(i%97) / 97
-	}
-	return b
-}
-
-const benchRows = 20_000
-
-func perRow(b *testing.B) {
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/benchRows, "ns/row")
-}
-
-func BenchmarkEncode(b *testing.B) {
-	batch := job(benchRows, 0)
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := batch.Encode(); err != nil {
-			b.Fatal(err)
-		}
-	}
-	perRow(b)
-}
-
-func BenchmarkDecode(b *testing.B) {
-	msg, err := job(benchRows, 0).Encode()
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := Decode(msg); err != nil {
-			b.Fatal(err)
-		}
-	}
-	perRow(b)
-}
-
-// BenchmarkAdd is decode, compare, append and remember, without the disk.
-func BenchmarkAdd(b *testing.B) {
-	l, _, err := Open(folder(b), "s")
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer l.Close()
-	msgs := make([][]byte, 50)
-	for i := range msgs {
-		if msgs[i], err = job(benchRows, int64(i)*benchRows).Encode(); err != nil {
-			b.Fatal(err)
-		}
-	}
-	i := 0
-	b.ReportAllocs()
-	for b.Loop() {
-		if i == len(msgs) { // start again, outside of the clock
-			b.StopTimer()
-			if err := l.Drop(func(*Batch) bool { return true }); err != nil {
-				b.Fatal(err)
-			}
-			i = 0
-			b.StartTimer()
-		}
-		v, err := l.Add(msgs[i])
-		if err != nil || len(v.New) != benchRows {
-			b.Fatal(err, len(v.New))
-		}
-		i++
-	}
-	perRow(b)
-}
-
-// BenchmarkOpen reads a ledger of a million outcomes.
-func BenchmarkOpen(b *testing.B) {
-	dir, rows := filled(b, 50)
-	b.ReportAllocs()
-	for b.Loop() {
-		l, r, err := Open(dir, "s")
-		if err != nil || r.Outcomes != rows {
-			b.Fatal(err)
-		}
-		if err := l.Close(); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(rows), "ns/row")
-}
-
 // BenchmarkWriteTrials writes trials.parquet.
 func BenchmarkWriteTrials(b *testing.B) {
 	dir, rows := filled(b, 10)
@@ -115,19 +24,6 @@ func BenchmarkWriteTrials(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(rows), "ns/row")
 }
 
-// filled is the folder of a ledger with so many full messages of one cell.
-func filled(b *testing.B, messages int64) (dir string, rows int64) {
-	dir = folder(b)
-	l, _ := open(b, dir)
-	for i := range messages {
-		add(b, l, job(benchRows, i*benchRows))
-	}
-	if err := l.Close(); err != nil {
-		b.Fatal(err)
-	}
-	return dir, messages * benchRows
-}
-
 // BenchmarkResult makes the curve and all files of a result from a ledger of 200 cells at 5 sample sizes: 200,000 trials, or as many as
 // SHATTER_BENCH_ROWS says. Bound: BenchmarkScanTrials of package query reads the same trials from the Parquet file. MB is what the
 // process grew by above the open ledger.
@@ -140,7 +36,7 @@ func BenchmarkResult(b *testing.B) {
 		before := resetPeak(b)
 		r := Result{Ledger: l, Source: []byte("x")}
 		for _, c := range cells {
-			curve, err := l.Curve(c.Cell, c.Points)
+			curve, err := Curve(l, c.Cell, c.Points)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/shatterlab/shatter/schemas"
 )
 
 // Cache keeps outcomes of trials across sweeps, on this machine: one file of frames, like those of a ledger, for each cell under each
@@ -105,7 +107,7 @@ func (c *Cache) load(path string, k *CacheKey) (*entry, error) {
 		at = p.end
 		var batch *Batch
 		if p.reason == "" {
-			var version *VersionError
+			var version *schemas.VersionError
 			if batch, err = Decode(p.msg); errors.As(err, &version) {
 				e.other++
 				continue

@@ -15,8 +15,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/apache/arrow/go/v17/parquet/file"
-
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -27,7 +25,7 @@ type FileCheck struct {
 }
 
 // CheckResult makes the files of the result anew, and holds them byte for byte against those in the folder dir, in which it changes
-// nothing. digest is that of the files made anew, as WriteResult gives it. A file of another version is a VersionError.
+// nothing. digest is that of the files made anew, as WriteResult gives it. A file of another version is a schemas.VersionError.
 func CheckResult(dir string, r Result) (checks []FileCheck, digest string, err error) {
 	files, err := r.files()
 	if err != nil {
@@ -58,11 +56,11 @@ func CheckVersions(dir string) error {
 		return err
 	}
 	for _, path := range paths {
-		var version *VersionError
+		var version *schemas.VersionError
 		if f, err := openParquet(path); err == nil {
 			f.close()
 		} else if errors.As(err, &version) {
-			return &VersionError{fmt.Sprintf("%q", path), version.Found, version.Want}
+			return &schemas.VersionError{What: fmt.Sprintf("%q", path), Found: version.Found, Want: version.Want}
 		}
 	}
 	return nil
@@ -159,27 +157,6 @@ func (f resultFile) explain(path string, at int64) (string, error) {
 	}
 	return fmt.Sprintf("%s (byte %d)", where, at), nil
 }
-
-func checkVersion(f *file.Reader) error {
-	version := f.MetaData().KeyValueMetadata().FindValue(versionKey)
-	switch {
-	case version == nil:
-		return errors.New("it is no result file of Shatter: its metadata have no " + versionKey)
-	case *version != schemas.ResultVersion:
-		return &VersionError{"it", *version, schemas.ResultVersion}
-	}
-	return nil
-}
-
-// values reads one column.
-func (r *resultReader) values(i int) (c schemas.Column, values []any, err error) {
-	defer damaged(&err)
-	return columnValues(r.arrow, i, r.rows)
-}
-
-func (r *resultReader) columns() int { return r.file.MetaData().Schema.NumColumns() }
-
-func (r *resultReader) name(i int) string { return r.file.MetaData().Schema.Column(i).Name() }
 
 // differParquet says where the first row that differs is, and its first column that does. One column is in memory at a time.
 func differParquet(path, anew string) (where string, err error) {

@@ -75,8 +75,8 @@ func (r *FitRow) value(column string) any {
 
 // Successes reads the trials of a cell that entered the result, and gives for each point the set of the repetitions that succeeded:
 // bit r%64 of word r/64.
-func (l *Ledger) Successes(c *Cell, points []Point) ([][]uint64, error) {
-	all, err := l.gather(c, points)
+func Successes(l *Ledger, c *Cell, points []Point) ([][]uint64, error) {
+	all, err := gather(l, c, points)
 	if err != nil {
 		return nil, fmt.Errorf("read successes: %w", err)
 	}
@@ -93,8 +93,8 @@ func (l *Ledger) Successes(c *Cell, points []Point) ([][]uint64, error) {
 }
 
 // Values reads a metric of the trials of a cell that entered the result, for each point by repetition: NaN where a trial has none.
-func (l *Ledger) Values(c *Cell, points []Point, metric string) ([][]float64, error) {
-	all, err := l.gather(c, points)
+func Values(l *Ledger, c *Cell, points []Point, metric string) ([][]float64, error) {
+	all, err := gather(l, c, points)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", metric, err)
 	}

@@ -23,8 +23,8 @@ type GameMetrics struct{ Mistakes, BestLoss, Regret, Theory, Paper string }
 
 // Games reads the trials of a cell that entered the result, and makes its rows of the table of task online, one per point, but for
 // RegretLow, RegretHigh and the sources. Points ascend in N, the number of rounds.
-func (l *Ledger) Games(c *Cell, points []Point, m GameMetrics) ([]GameRow, error) {
-	all, err := l.gather(c, points)
+func Games(l *Ledger, c *Cell, points []Point, m GameMetrics) ([]GameRow, error) {
+	all, err := gather(l, c, points)
 	if err != nil {
 		return nil, fmt.Errorf("make table: %w", err)
 	}

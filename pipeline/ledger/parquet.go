@@ -374,3 +374,42 @@ func valueAt(a arrow.Array, i int) any {
 	}
 	return strings.ToValidUTF8(a.ValueStr(i), "\uFFFD")
 }
+
+// values reads one column.
+func (r *resultReader) values(i int) (c schemas.Column, values []any, err error) {
+	defer damaged(&err)
+	return columnValues(r.arrow, i, r.rows)
+}
+
+func (r *resultReader) columns() int { return r.file.MetaData().Schema.NumColumns() }
+
+func (r *resultReader) name(i int) string { return r.file.MetaData().Schema.Column(i).Name() }
+
+func checkVersion(f *file.Reader) error {
+	version := f.MetaData().KeyValueMetadata().FindValue(versionKey)
+	switch {
+	case version == nil:
+		return errors.New("it is no result file of Shatter: its metadata have no " + versionKey)
+	case *version != schemas.ResultVersion:
+		return &schemas.VersionError{What: "it", Found: *version, Want: schemas.ResultVersion}
+	}
+	return nil
+}
+
+// column finds a column by its name and type.
+func (r *resultReader) column(name string, want arrow.DataType) (*pqarrow.ColumnReader, error) {
+	for i := range r.file.MetaData().Schema.NumColumns() {
+		if r.file.MetaData().Schema.Column(i).Path() != name {
+			continue
+		}
+		c, err := r.arrow.GetColumn(context.Background(), i)
+		if err != nil {
+			return nil, fmt.Errorf("column %q: %w", name, err)
+		}
+		if got := c.Field().Type; got.ID() != want.ID() {
+			return nil, fmt.Errorf("column %q holds %s, not %s", name, got, want)
+		}
+		return c, nil
+	}
+	return nil, fmt.Errorf("it has no column %q", name)
+}

@@ -22,13 +22,6 @@ func Read(dir, sweep string) (*Ledger, *Report, error) {
 	return l, report, nil
 }
 
-// VersionError says that something was written by another version of the format.
-type VersionError struct{ What, Found, Want string }
-
-func (e *VersionError) Error() string {
-	return fmt.Sprintf("%s is of version %q of its format, not %q", e.What, e.Found, e.Want)
-}
-
 // Loss is a trial that a machine lost.
 type Loss struct {
 	Cell          [32]byte

@@ -8,11 +8,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/apache/arrow/go/v17/arrow/array"
+	"github.com/apache/arrow/go/v17/arrow/ipc"
 	"github.com/apache/arrow/go/v17/arrow/memory"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -142,7 +144,7 @@ func TestReadWrongFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := ReadTable(dir, "table")
-		var version *VersionError
+		var version *schemas.VersionError
 		if err == nil || !strings.Contains(err.Error(), c.want) || errors.As(err, &version) != (c.name == "version") {
 			t.Errorf("%s: %v", c.name, err)
 		}
@@ -155,7 +157,7 @@ func TestReadWrongFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, format := range []string{"table", "md", "tex"} {
-		if got := rendered(t, s, format); !utf8.ValidString(got) || strings.Contains(got, "\x1b") {
+		if got := renderedAs(t, s, format); !utf8.ValidString(got) || strings.Contains(got, "\x1b") {
 			t.Errorf("%s: %q", format, got)
 		}
 	}
@@ -202,7 +204,7 @@ func FuzzReadTable(f *testing.F) {
 			}
 			for _, format := range Formats() {
 				var out bytes.Buffer
-				if err := s.Render(&out, format); err != nil {
+				if err := Render(s, &out, format); err != nil {
 					t.Errorf("%s: %v", format, err)
 				}
 			}
@@ -241,7 +243,7 @@ func TestTypedFormats(t *testing.T) {
 			t.Fatal(err)
 		}
 		var parquet, ipc bytes.Buffer
-		if err := errors.Join(s.Render(&parquet, "parquet"), s.Render(&ipc, "arrow")); err != nil {
+		if err := errors.Join(Render(s, &parquet, "parquet"), Render(s, &ipc, "arrow")); err != nil {
 			t.Fatal(err)
 		}
 		file, err := os.ReadFile(filepath.Join(dir, name+".parquet"))
@@ -255,4 +257,49 @@ func TestTypedFormats(t *testing.T) {
 			t.Error(diff)
 		}
 	}
+}
+
+// readArrow reads an Arrow file with the library's own reader.
+func readArrow(t *testing.T, b []byte) *Sheet {
+	t.Helper()
+	r, err := ipc.NewFileReader(bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	of := r.Schema().Metadata()
+	value := func(key string) string {
+		v, _ := of.GetValue(key)
+		return v
+	}
+	if value(versionKey) != schemas.ResultVersion || r.NumRecords() != 1 {
+		t.Fatalf("metadata %v, %d batches", of, r.NumRecords())
+	}
+	s := &Sheet{Name: value(fileKey)}
+	if text := value(confidenceKey); text != "" {
+		if s.Confidence, err = strconv.ParseFloat(text, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rec, err := r.Record(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Rows = make([][]any, rec.NumRows())
+	for i, f := range r.Schema().Fields() {
+		s.Columns = append(s.Columns, schemas.Column{Name: f.Name, Type: ColumnType(f.Type)})
+		for j := range s.Rows {
+			s.Rows[j] = append(s.Rows[j], valueAt(rec.Column(i), j))
+		}
+	}
+	return s
+}
+
+func renderedAs(t *testing.T, s *Sheet, format string) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Render(s, &b, format); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
 }

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -74,24 +73,6 @@ func (t *trialReader) read(r *resultReader) error {
 		}
 	}
 	return nil
-}
-
-// column finds a column by its name and type.
-func (r *resultReader) column(name string, want arrow.DataType) (*pqarrow.ColumnReader, error) {
-	for i := range r.file.MetaData().Schema.NumColumns() {
-		if r.file.MetaData().Schema.Column(i).Path() != name {
-			continue
-		}
-		c, err := r.arrow.GetColumn(context.Background(), i)
-		if err != nil {
-			return nil, fmt.Errorf("column %q: %w", name, err)
-		}
-		if got := c.Field().Type; got.ID() != want.ID() {
-			return nil, fmt.Errorf("column %q holds %s, not %s", name, got, want)
-		}
-		return c, nil
-	}
-	return nil, fmt.Errorf("it has no column %q", name)
 }
 
 // nextBatch reads so many values of a column, in one piece.

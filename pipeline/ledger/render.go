@@ -21,22 +21,22 @@ func Formats() []string { return []string{"table", "md", "csv", "json", "tex", "
 // Render writes the sheet. csv and json have every column and every digit: json is an array of objects, one to a line, null where
 // there is no value, csv has nothing there. arrow (the file format of Arrow IPC) and parquet have the same with the types of the columns. table,
 // for terminals, md and tex (booktabs) are for reading: four digits, no column that is empty, and what is the same in all rows said once.
-func (s *Sheet) Render(w io.Writer, format string) error {
+func Render(s *Sheet, w io.Writer, format string) error {
 	if format == "table" {
-		return s.RenderTable(w, 0)
+		return Table(s, w, 0)
 	}
-	return s.render(w, format, func(out *bufio.Writer) error {
+	return renderTo(s, w, format, func(out *bufio.Writer) error {
 		switch format {
 		case "md":
-			s.brief().renderMarkdown(out)
+			briefOf(s).renderMarkdown(out)
 		case "csv":
-			return s.renderCSV(out)
+			return writeCSV(s, out)
 		case "json":
-			return s.renderJSON(out)
+			return writeJSON(s, out)
 		case "tex":
-			s.brief().renderTex(out, s.Title)
+			briefOf(s).renderTex(out, s.Title)
 		case "arrow":
-			return s.writeArrow(out)
+			return writeArrow(s, out)
 		case "parquet":
 			return s.writeParquet(out)
 		default:
@@ -46,11 +46,11 @@ func (s *Sheet) Render(w io.Writer, format string) error {
 	})
 }
 
-// RenderTable writes the sheet as the format table does, in lines of at most so many characters if that can be had by leaving out columns; it
+// Table writes the sheet as the format table does, in lines of at most so many characters if that can be had by leaving out columns; it
 // says which. A width of 0 leaves all in.
-func (s *Sheet) RenderTable(w io.Writer, width int) error {
-	return s.render(w, "table", func(out *bufio.Writer) error {
-		b := s.brief()
+func Table(s *Sheet, w io.Writer, width int) error {
+	return renderTo(s, w, "table", func(out *bufio.Writer) error {
+		b := briefOf(s)
 		if width > 0 {
 			b.fit(width)
 		}
@@ -59,7 +59,7 @@ func (s *Sheet) RenderTable(w io.Writer, width int) error {
 	})
 }
 
-func (s *Sheet) render(w io.Writer, format string, write func(*bufio.Writer) error) error {
+func renderTo(s *Sheet, w io.Writer, format string, write func(*bufio.Writer) error) error {
 	out := bufio.NewWriter(w)
 	err := write(out)
 	if err == nil {
@@ -71,24 +71,7 @@ func (s *Sheet) render(w io.Writer, format string, write func(*bufio.Writer) err
 	return nil
 }
 
-// text is a value with all its digits.
-func text(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return ""
-	case string:
-		return v
-	case int64:
-		return strconv.FormatInt(v, 10)
-	case float64:
-		return strconv.FormatFloat(v, 'g', -1, 64)
-	case bool:
-		return strconv.FormatBool(v)
-	}
-	return fmt.Sprint(v)
-}
-
-func (s *Sheet) renderCSV(w io.Writer) error {
+func writeCSV(s *Sheet, w io.Writer) error {
 	c := csv.NewWriter(w)
 	line := make([]string, len(s.Columns))
 	for i, column := range s.Columns {
@@ -109,7 +92,7 @@ func (s *Sheet) renderCSV(w io.Writer) error {
 	return c.Error()
 }
 
-func (s *Sheet) renderJSON(w *bufio.Writer) error {
+func writeJSON(s *Sheet, w *bufio.Writer) error {
 	fmt.Fprint(w, "[")
 	for i, row := range s.Rows {
 		if i > 0 {
@@ -149,20 +132,20 @@ type brief struct {
 
 // brief drops empty columns, and says above what is the same in all rows, in all rows of an algorithm (its parameters) or in all
 // that have a value of a class (what describes its problem), unless it is a measured number.
-func (s *Sheet) brief() brief {
+func briefOf(s *Sheet) brief {
 	var b brief
 	var same []string
 	classes, algorithms := notes{by: "class", of: map[string][]string{}}, notes{by: "algorithm", of: map[string][]string{}}
 	var shown []int
 	for i, c := range s.Columns {
 		c.Name = short(c.Name)
-		values := s.distinct(i)
+		values := distinct(s, i)
 		if len(values) == 0 || c.Name == "sample" || c.Name == "fixed" { // these two are for programs
 			continue
 		}
 		if source, ok := strings.CutSuffix(c.Name, "_source"); ok {
-			b.below = append(b.below, s.sourced(source)+": "+strings.Join(values, "; "))
-		} else if aside(c) && len(values) == 1 && s.full(i) {
+			b.below = append(b.below, sourced(s, source)+": "+strings.Join(values, "; "))
+		} else if aside(c) && len(values) == 1 && isFull(s, i) {
 			same = append(same, c.Name+" "+values[0])
 		} else if !(describes(c) && classes.take(s, i)) && !(isParam(c) && algorithms.take(s, i)) {
 			shown = append(shown, i)
@@ -245,7 +228,7 @@ func describes(c schemas.Column) bool {
 }
 
 // sourced is the column whose source it is: theory_n, or theory_regret.
-func (s *Sheet) sourced(source string) string {
+func sourced(s *Sheet, source string) string {
 	for _, c := range s.Columns {
 		if c.Name == source+"_n" || c.Name == source+"_regret" {
 			return c.Name
@@ -260,7 +243,7 @@ func aside(c schemas.Column) bool {
 }
 
 // distinct is the values of column i, each once, in order.
-func (s *Sheet) distinct(i int) []string {
+func distinct(s *Sheet, i int) []string {
 	var values []string
 	seen := map[string]bool{}
 	for _, row := range s.Rows {
@@ -273,7 +256,7 @@ func (s *Sheet) distinct(i int) []string {
 }
 
 // full says whether column i has a value in each row.
-func (s *Sheet) full(i int) bool {
+func isFull(s *Sheet, i int) bool {
 	return !slices.ContainsFunc(s.Rows, func(row []any) bool { return row[i] == nil })
 }
 

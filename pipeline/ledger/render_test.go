@@ -7,46 +7,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/apache/arrow/go/v17/arrow/ipc"
-
 	"github.com/shatterlab/shatter/schemas"
 )
-
-// readArrow reads an Arrow file with the library's own reader.
-func readArrow(t *testing.T, b []byte) *Sheet {
-	t.Helper()
-	r, err := ipc.NewFileReader(bytes.NewReader(b))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	of := r.Schema().Metadata()
-	value := func(key string) string {
-		v, _ := of.GetValue(key)
-		return v
-	}
-	if value(versionKey) != schemas.ResultVersion || r.NumRecords() != 1 {
-		t.Fatalf("metadata %v, %d batches", of, r.NumRecords())
-	}
-	s := &Sheet{Name: value(fileKey)}
-	if text := value(confidenceKey); text != "" {
-		if s.Confidence, err = strconv.ParseFloat(text, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
-	rec, err := r.Record(0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Rows = make([][]any, rec.NumRows())
-	for i, f := range r.Schema().Fields() {
-		s.Columns = append(s.Columns, schemas.Column{Name: f.Name, Type: ColumnType(f.Type)})
-		for j := range s.Rows {
-			s.Rows[j] = append(s.Rows[j], valueAt(rec.Column(i), j))
-		}
-	}
-	return s
-}
 
 // sheetOf is a sheet of text with one row.
 func sheetOf(values ...string) *Sheet {
@@ -61,7 +23,7 @@ func sheetOf(values ...string) *Sheet {
 func rendered(t *testing.T, s *Sheet, format string) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := s.Render(&b, format); err != nil {
+	if err := Render(s, &b, format); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -132,7 +94,7 @@ func TestFit(t *testing.T) {
 	s := wide(t)
 	for width := 200; width > 0; width -= 7 {
 		var b bytes.Buffer
-		if err := s.RenderTable(&b, width); err != nil {
+		if err := Table(s, &b, width); err != nil {
 			t.Fatal(err)
 		}
 		parts := strings.Split(b.String(), "\n\n")
@@ -157,28 +119,10 @@ func TestFit(t *testing.T) {
 		}
 	}
 	var all, fitted bytes.Buffer
-	if err := s.Render(&all, "table"); err != nil {
+	if err := Render(s, &all, "table"); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.RenderTable(&fitted, 1000); err != nil || fitted.String() != all.String() {
+	if err := Table(s, &fitted, 1000); err != nil || fitted.String() != all.String() {
 		t.Errorf("a wide terminal changes the table: %s, %v", fitted.String(), err)
-	}
-}
-
-// Where nothing is decided there is no bracket to be sure of.
-func TestNothingDecided(t *testing.T) {
-	r := result(t, run(t, 1))
-	for i := range r.Table {
-		c := r.Table[i].Cell
-		r.Table[i] = TableRow{Cell: c, Status: "undecided", Reason: "limit of 10 trials"}
-	}
-	s, err := r.Sheet("table")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, format := range Formats() {
-		if got := rendered(t, s, format); strings.Contains(got, "confidence 0.95 that") || got == "" {
-			t.Errorf("%s: %s", format, got)
-		}
 	}
 }

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"encoding/hex"
-	"math"
 	"strings"
 
 	"github.com/shatterlab/shatter/schemas"
@@ -316,28 +315,6 @@ func some[T comparable](v T) any {
 		return nil
 	}
 	return clean(v)
-}
-
-// clean is v without -0 and NaN: 0 and nil.
-func clean(v any) any {
-	f, ok := v.(float64)
-	switch {
-	case !ok:
-		return v
-	case f == 0:
-		return 0.0
-	case math.IsNaN(f):
-		return nil
-	}
-	return f
-}
-
-// finite is v, or NaN where it is infinite.
-func finite(v float64) float64 {
-	if math.IsInf(v, 0) {
-		return math.NaN()
-	}
-	return v
 }
 
 func lookup(m map[string]float64, name string) any {

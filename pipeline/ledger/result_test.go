@@ -109,7 +109,7 @@ func result(t testing.TB, l *Ledger) Result {
 	t.Helper()
 	r := Result{Source: []byte("name: s\n"), Metrics: []string{"loss", "never"}, Ledger: l, Confidence: 0.95}
 	for i, c := range cells() {
-		curve, err := l.Curve(c, points)
+		curve, err := Curve(l, c, points)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -514,7 +514,7 @@ func TestRender(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got bytes.Buffer
-			if err := s.Render(&got, c.format); err != nil {
+			if err := Render(s, &got, c.format); err != nil {
 				t.Fatal(err)
 			}
 			path := filepath.Join("testdata", c.golden)
@@ -536,7 +536,7 @@ func TestRender(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Render(&bytes.Buffer{}, "xml"); err == nil || err.Error() != "show table as xml: unknown format: must be one of table, md, csv, json, tex, arrow, parquet" {
+	if err := Render(s, &bytes.Buffer{}, "xml"); err == nil || err.Error() != "show table as xml: unknown format: must be one of table, md, csv, json, tex, arrow, parquet" {
 		t.Error(err)
 	}
 	if _, err := r.Sheet("trials"); err == nil {
@@ -559,6 +559,24 @@ func TestSuccess(t *testing.T) {
 	} {
 		if got := Success(c.status, c.err, c.above, c.alpha); got != c.want {
 			t.Errorf("%+v: got %v", c, got)
+		}
+	}
+}
+
+// Where nothing is decided there is no bracket to be sure of.
+func TestNothingDecided(t *testing.T) {
+	r := result(t, run(t, 1))
+	for i := range r.Table {
+		c := r.Table[i].Cell
+		r.Table[i] = TableRow{Cell: c, Status: "undecided", Reason: "limit of 10 trials"}
+	}
+	s, err := r.Sheet("table")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, format := range Formats() {
+		if got := renderedAs(t, s, format); strings.Contains(got, "confidence 0.95 that") || got == "" {
+			t.Errorf("%s: %s", format, got)
 		}
 	}
 }

@@ -26,7 +26,7 @@ type trials struct {
 const unread = 0xFF
 
 // gather reads the trials of a cell that entered the result, one element per point.
-func (l *Ledger) gather(c *Cell, points []Point) ([]*trials, error) {
+func gather(l *Ledger, c *Cell, points []Point) ([]*trials, error) {
 	all := make([]*trials, len(points))
 	byN := map[int64]*trials{}
 	for i, p := range points {
@@ -92,8 +92,8 @@ func Success(status uint8, err, above, alpha float64) bool {
 
 // Curve reads the trials of a cell that entered the result, and makes its rows of the curve, one per point, but for Rate,
 // RateLow and RateHigh. Points ascend in N. A trial that is missing is an error that names it.
-func (l *Ledger) Curve(c *Cell, points []Point) ([]CurveRow, error) {
-	all, err := l.gather(c, points)
+func Curve(l *Ledger, c *Cell, points []Point) ([]CurveRow, error) {
+	all, err := gather(l, c, points)
 	if err != nil {
 		return nil, fmt.Errorf("make curve: %w", err)
 	}
@@ -157,17 +157,17 @@ func (r *Result) writeTrials(w io.Writer) error {
 	}
 	for _, c := range r.Trials {
 		var all []*trials
-		if all, err = r.Ledger.gather(c.Cell, c.Points); err != nil {
+		if all, err = gather(r.Ledger, c.Cell, c.Points); err != nil {
 			break
 		}
-		if err = pw.writeCell(c.Cell, all, metrics); err != nil {
+		if err = writeCell(pw, c.Cell, all, metrics); err != nil {
 			break
 		}
 	}
 	return cmp.Or(err, pw.Close())
 }
 
-func (w *ParquetWriter) writeCell(c *Cell, all []*trials, metrics []schemas.Column) error {
+func writeCell(w *ParquetWriter, c *Cell, all []*trials, metrics []schemas.Column) error {
 	for _, t := range all {
 		for first := 0; first < len(t.status); first += buildRows {
 			last := min(first+buildRows, len(t.status))

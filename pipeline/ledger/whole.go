@@ -9,11 +9,11 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// RenderWhole is Render as table or md, but with every column, all their digits, and nothing said aside: for the answer to a question
+// Whole is Render as table or md, but with every column, all their digits, and nothing said aside: for the answer to a question
 // that chose its columns.
-func (s *Sheet) RenderWhole(w io.Writer, format string) error {
-	return s.render(w, format, func(out *bufio.Writer) error {
-		b := s.whole()
+func Whole(s *Sheet, w io.Writer, format string) error {
+	return renderTo(s, w, format, func(out *bufio.Writer) error {
+		b := wholeOf(s)
 		switch format {
 		case "table":
 			b.renderTable(out)
@@ -26,8 +26,8 @@ func (s *Sheet) RenderWhole(w io.Writer, format string) error {
 	})
 }
 
-// whole is a brief that leaves nothing out.
-func (s *Sheet) whole() (b brief) {
+// wholeOf is a brief that leaves nothing out.
+func wholeOf(s *Sheet) (b brief) {
 	for _, c := range s.Columns {
 		c.Name = oneLine(c.Name)
 		b.columns = append(b.columns, c)
@@ -44,10 +44,10 @@ func (s *Sheet) whole() (b brief) {
 	return b
 }
 
-// Brief is what the formats for reading leave of a sheet: the numbers of the columns that stay, what the others say, above and below,
+// Summary is what the formats for reading leave of a sheet: the numbers of the columns that stay, what the others say, above and below,
 // and the rows as text.
-func (s *Sheet) Brief() (above, below []string, shown []int, rows [][]string) {
-	b := s.brief()
+func Summary(s *Sheet) (above, below []string, shown []int, rows [][]string) {
+	b := briefOf(s)
 	for _, c := range b.columns {
 		shown = append(shown, slices.IndexFunc(s.Columns, func(of schemas.Column) bool { return short(of.Name) == c.Name }))
 	}

@@ -75,7 +75,7 @@ func (r *Result) files() ([]resultFile, error) {
 		sheets[name] = s
 	}
 	shown := func(sheet, format string) func(io.Writer) error {
-		return func(w io.Writer) error { return sheets[sheet].Render(w, format) }
+		return func(w io.Writer) error { return Render(sheets[sheet], w, format) }
 	}
 	return []resultFile{
 		{"sweep.yaml", func(w io.Writer) error { return copyTo(w, r.Source) }},

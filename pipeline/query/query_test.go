@@ -84,7 +84,7 @@ func makeResult(t testing.TB, dir string) {
 			t.Fatal(err)
 		}
 	}
-	curve, err := l.Curve(cell, points)
+	curve, err := ledger.Curve(l, cell, points)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -100,7 +100,7 @@ func writeSheet(w io.Writer, a Answer, format string) error {
 		}
 		return nil
 	}
-	return s.RenderWhole(w, format)
+	return ledger.Whole(s, w, format)
 }
 
 func columns(s *arrow.Schema) []schemas.Column {

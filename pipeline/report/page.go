@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -170,7 +171,7 @@ func docs(columns ...[]schemas.Column) map[string]string {
 }
 
 func view(f *frame, docs map[string]string, order []string) (v tableView) {
-	above, below, shown, rows := f.Brief()
+	above, below, shown, rows := ledger.Summary(f.Sheet)
 	v.Above, v.Below = above, below
 	places := make([]int, len(shown)) // in a row of Brief, in the order of the page
 	for i := range places {
