@@ -14,10 +14,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/schemas"
+
+	"github.com/shatterlab/shatter/pipeline/result"
+	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
 // Summary is what a run has to say at its end.
@@ -60,7 +62,7 @@ func (r *run) finish(interrupted bool) (*Summary, error) {
 				s.Unfinished++
 			}
 		}
-		if s.Digest, err = ledger.WriteResult(r.Folder.Dir, *res); err != nil {
+		if s.Digest, err = result.WriteResult(r.Folder.Dir, *res); err != nil {
 			return nil, err
 		}
 	}
@@ -70,8 +72,8 @@ func (r *run) finish(interrupted bool) (*Summary, error) {
 }
 
 // result gathers the rows of all files.
-func (r *run) result() (*ledger.Result, error) {
-	out := &ledger.Result{Source: r.Folder.Plan.Source, Ledger: r.ledger, Confidence: confidence(r.Folder.Plan.Cells)}
+func (r *run) result() (*result.Result, error) {
+	out := &result.Result{Source: r.Folder.Plan.Source, Ledger: r.ledger, Confidence: confidence(r.Folder.Plan.Cells)}
 	metrics := map[string]bool{}
 	for _, c := range r.cells {
 		for _, m := range c.Metrics {
@@ -90,7 +92,7 @@ func (r *run) result() (*ledger.Result, error) {
 
 // confidence is that of all brackets of the table together: cells have equal shares of the chance of an error, so the least that is asked
 // for any of them holds. It is 0 where no cell has a bracket.
-func confidence(cells []*pipeline.Cell) float64 {
+func confidence(cells []*trial.Cell) float64 {
 	least := 0.0
 	for _, c := range cells {
 		sure := listConfidence
@@ -107,7 +109,7 @@ func confidence(cells []*pipeline.Cell) float64 {
 	return least
 }
 
-func (r *run) addCell(out *ledger.Result, c *cell) error {
+func (r *run) addCell(out *result.Result, c *cell) error {
 	res := r.verdict(c)
 	if c.refused != "" {
 		res.Status, res.Reason = estimate.StatusFailed, c.refused
@@ -116,12 +118,12 @@ func (r *run) addCell(out *ledger.Result, c *cell) error {
 		res.Status, res.Reason = estimate.StatusFailed, fmt.Sprintf("integrity alarm: %d trials have two different outcomes in the ledger", n)
 	}
 	lc := ledgerCell(c.Cell)
-	points := make([]ledger.Point, len(res.Points))
+	points := make([]result.Point, len(res.Points))
 	for i, p := range res.Points {
-		points[i] = ledger.Point{N: p.N, Consumed: int64(p.Consumed)}
+		points[i] = result.Point{N: p.N, Consumed: int64(p.Consumed)}
 	}
-	out.Trials = append(out.Trials, ledger.Consumed{Cell: lc, Points: points})
-	curve, err := ledger.Curve(r.ledger, lc, points)
+	out.Trials = append(out.Trials, result.Consumed{Cell: lc, Points: points})
+	curve, err := result.Curve(r.ledger, lc, points)
 	if err != nil {
 		return err
 	}
@@ -135,7 +137,7 @@ func (r *run) addCell(out *ledger.Result, c *cell) error {
 	}
 	out.Curve = append(out.Curve, curve...)
 	for _, b := range c.Bounds {
-		out.Bounds = append(out.Bounds, ledger.BoundRow{Cell: lc, Name: b.Name, Value: b.Value, Proved: b.Proved, Source: b.Source, With: b.With})
+		out.Bounds = append(out.Bounds, result.BoundRow{Cell: lc, Name: b.Name, Value: b.Value, Proved: b.Proved, Source: b.Source, With: b.With})
 	}
 	out.Table = append(out.Table, tableRow(c, lc, res, curve))
 	if c.Online() {
@@ -146,7 +148,7 @@ func (r *run) addCell(out *ledger.Result, c *cell) error {
 		out.Games = append(out.Games, games...)
 	}
 	return r.ledger.Each(c.Key, func(b *ledger.Batch) error {
-		out.Timing = append(out.Timing, ledger.TimingRow{
+		out.Timing = append(out.Timing, result.TimingRow{
 			Cell: lc, N: b.N, First: b.Repetition[0], Rows: int64(len(b.Repetition)), Seconds: b.Seconds,
 			Worker: b.Worker, Digest: b.Digest, Profile: b.Profile,
 		})
@@ -155,8 +157,8 @@ func (r *run) addCell(out *ledger.Result, c *cell) error {
 }
 
 // games is the rows of a cell of task online.
-func (r *run) games(c *cell, lc *ledger.Cell, points []ledger.Point) ([]ledger.GameRow, error) {
-	rows, err := ledger.Games(r.ledger, lc, points, ledger.GameMetrics{
+func (r *run) games(c *cell, lc *result.Cell, points []result.Point) ([]result.GameRow, error) {
+	rows, err := result.Games(r.ledger, lc, points, result.GameMetrics{
 		Mistakes: schemas.Mistakes, BestLoss: schemas.BestLoss, Regret: schemas.Regret,
 		Theory: schemas.ProvedRegret, Paper: schemas.PrintedRegret,
 	})
@@ -185,8 +187,8 @@ func (r *run) alarmsOf(c *cell) (n int) {
 	return n
 }
 
-func tableRow(c *cell, lc *ledger.Cell, res estimate.Result, curve []ledger.CurveRow) ledger.TableRow {
-	row := ledger.TableRow{
+func tableRow(c *cell, lc *result.Cell, res estimate.Result, curve []result.CurveRow) result.TableRow {
+	row := result.TableRow{
 		Cell: lc, NLow: res.Low, NHigh: res.High, Status: res.Status, Reason: res.Reason,
 		Trials: res.Trials, Fixed: c.Find == nil, MeanError: math.NaN(), Evaluation: c.Evaluation,
 	}
@@ -218,9 +220,9 @@ func tableRow(c *cell, lc *ledger.Cell, res estimate.Result, curve []ledger.Curv
 	return row
 }
 
-func ledgerCell(c *pipeline.Cell) *ledger.Cell {
+func ledgerCell(c *trial.Cell) *result.Cell {
 	p := c.Problem
-	out := &ledger.Cell{
+	out := &result.Cell{
 		Key: c.Key, Task: c.Task, Algorithm: c.As, Class: p.Class, D: p.Dim, Domain: p.Domain, Distribution: p.Distribution,
 		Mass: p.Mass, Minority: p.Minority, Margin: p.Margin, Noise: p.Noise.Kind, NoiseRate: p.Noise.Rate,
 		Epsilon: c.Epsilon, Delta: c.Delta, Privacy: privacyOf(c), Alpha: c.Alpha, Beta: c.Beta, Above: c.Above, Replica: c.Replica, DataKey: c.DataKey, Params: c.Params,
@@ -238,7 +240,7 @@ func ledgerCell(c *pipeline.Cell) *ledger.Cell {
 }
 
 // privacyOf says what is proved of a cell's budget.
-func privacyOf(c *pipeline.Cell) string {
+func privacyOf(c *trial.Cell) string {
 	switch g := c.Guarantee; {
 	case g == nil:
 		return ""

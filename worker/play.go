@@ -4,10 +4,11 @@ import (
 	"context"
 	"math/rand/v2"
 
-	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/plugins/host"
 	"github.com/shatterlab/shatter/schemas"
+
+	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
 // game is one trial's side of a game of queries.
@@ -23,8 +24,8 @@ func (l *lane) games(t *task, from, to int) []game {
 	for j := range list {
 		rep := uint32(t.First) + uint32(from+j)
 		target, queries := new(rand.PCG), new(rand.PCG)
-		target.Seed(pipeline.Seed(t.Cell.DataKey, pipeline.Target, uint64(t.N), rep))
-		queries.Seed(pipeline.Seed(t.Cell.AdversaryKey, pipeline.Queries, uint64(t.N), rep))
+		target.Seed(trial.Seed(t.Cell.DataKey, trial.Target, uint64(t.N), rep))
+		queries.Seed(trial.Seed(t.Cell.AdversaryKey, trial.Queries, uint64(t.N), rep))
 		d := t.pop.Drawer()
 		d.Begin(problem.Streams{Target: target, Points: target, LabelNoise: target, TestPoints: target})
 		list[j].adversary = d.Adversary(*t.Cell.Adversary, t.N, queries)

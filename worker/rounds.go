@@ -4,11 +4,12 @@ import (
 	"context"
 	"math/rand/v2"
 
-	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/plugins/host"
 	"github.com/shatterlab/shatter/schemas"
+
+	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
 // rounds is the number of rounds of an online game; 0 in other tasks.
@@ -29,9 +30,9 @@ func (l *lane) matches(t *task, from, to int) ([]match, error) {
 	for j := range list {
 		rep := uint32(t.First) + uint32(from+j)
 		target, points, coin := new(rand.PCG), new(rand.PCG), new(rand.PCG)
-		target.Seed(pipeline.Seed(t.Cell.DataKey, pipeline.Target, uint64(t.N), rep))
-		points.Seed(pipeline.Seed(t.Cell.AdversaryKey, pipeline.Queries, uint64(t.N), rep))
-		coin.Seed(pipeline.Seed(t.Cell.AdversaryKey, pipeline.Labels, uint64(t.N), rep))
+		target.Seed(trial.Seed(t.Cell.DataKey, trial.Target, uint64(t.N), rep))
+		points.Seed(trial.Seed(t.Cell.AdversaryKey, trial.Queries, uint64(t.N), rep))
+		coin.Seed(trial.Seed(t.Cell.AdversaryKey, trial.Labels, uint64(t.N), rep))
 		d := t.pop.Drawer()
 		d.Begin(problem.Streams{Target: target, Points: target, LabelNoise: target, TestPoints: target})
 		opponent, err := d.Opponent(*t.Cell.Adversary, t.N, points)

@@ -15,8 +15,10 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/schemas"
+
+	"github.com/shatterlab/shatter/pipeline/result/render"
+	"github.com/shatterlab/shatter/pipeline/result/sheet"
 )
 
 var (
@@ -25,7 +27,7 @@ var (
 )
 
 // render writes one of a result's files: as a table as wide as the terminal that it is for, elsewhere as wide as it is.
-func render(w io.Writer, dir, name, format string) error {
+func showTable(w io.Writer, dir, name, format string) error {
 	s, err := readSheet(dir, name)
 	if err != nil {
 		return err
@@ -33,8 +35,8 @@ func render(w io.Writer, dir, name, format string) error {
 	return renderSheet(w, s, format, 0)
 }
 
-func readSheet(dir, name string) (*ledger.Sheet, error) {
-	s, err := ledger.ReadTable(dir, name)
+func readSheet(dir, name string) (*sheet.Sheet, error) {
+	s, err := sheet.ReadTable(dir, name)
 	if err == nil {
 		s.Title = title(dir)
 	}
@@ -42,11 +44,11 @@ func readSheet(dir, name string) (*ledger.Sheet, error) {
 }
 
 // renderSheet writes a sheet. A width of 0 is that of the terminal.
-func renderSheet(w io.Writer, s *ledger.Sheet, format string, width int) error {
+func renderSheet(w io.Writer, s *sheet.Sheet, format string, width int) error {
 	if format == "table" {
-		return ledger.Table(s, w, cmp.Or(width, terminalWidth(w)))
+		return render.Table(s, w, cmp.Or(width, terminalWidth(w)))
 	}
-	return ledger.Render(s, w, format)
+	return render.Render(s, w, format)
 }
 
 // terminalWidth is 0 where w is no terminal.

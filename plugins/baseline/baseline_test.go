@@ -10,8 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/shatterlab/shatter/plugins/algo"
 	"pgregory.net/rapid"
+
+	"github.com/shatterlab/shatter/plugins/algo"
 )
 
 // run learns from one sample and predicts on points.

@@ -6,9 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/shatterlab/shatter/pipeline/privacy"
 	"github.com/shatterlab/shatter/plugins/algo"
-	"pgregory.net/rapid"
 )
 
 // named is the names of bounds in order, proved ones in brackets, and their values.

@@ -7,8 +7,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/shatterlab/shatter/plugins/algo"
 	"pgregory.net/rapid"
+
+	"github.com/shatterlab/shatter/plugins/algo"
 )
 
 // exponentialLaw is the probability of each point of the net.

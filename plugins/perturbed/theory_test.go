@@ -6,8 +6,9 @@ import (
 	"os"
 	"testing"
 
-	"github.com/shatterlab/shatter/pipeline/privacy"
 	"pgregory.net/rapid"
+
+	"github.com/shatterlab/shatter/pipeline/privacy"
 )
 
 type vectors struct {

@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/shatterlab/shatter/plugins/host"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
-	"google.golang.org/protobuf/proto"
 )
 
 // checks are done in this order in each setting.

@@ -8,8 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/shatterlab/shatter/plugins/algo"
 	"pgregory.net/rapid"
+
+	"github.com/shatterlab/shatter/plugins/algo"
 )
 
 // boxes are all rectangles over 0..domain-1 in that dimension, the empty one first.

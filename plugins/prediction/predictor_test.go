@@ -10,8 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/shatterlab/shatter/plugins/algo"
 	"pgregory.net/rapid"
+
+	"github.com/shatterlab/shatter/plugins/algo"
 )
 
 // wild is noise that follows no law at all.

@@ -1,0 +1,128 @@
+package sheet
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// Sheet is one table of a result with its columns, as it is written, read and shown.
+type Sheet struct {
+	Name    string // table, curve, bounds, fits or timing
+	Columns []schemas.Column
+	Rows    [][]any // nil, string, int64, float64 or bool, as the column's type says
+
+	Confidence float64 // that no bracket of the table is wrong; 0: none is stated
+	Title      string  // of the sweep and its result: a comment in tex
+}
+
+func NewSheet[R any](name string, columns []schemas.Column, rows []R, value func(*R, string) any) (*Sheet, error) {
+	s := &Sheet{Name: name, Columns: columns, Rows: make([][]any, len(rows))}
+	for i := range rows {
+		s.Rows[i] = make([]any, len(columns))
+		for j, c := range columns {
+			v, err := convert(value(&rows[i], c.Name), c.Type)
+			if err != nil {
+				return nil, fmt.Errorf("write %s, row %d, column %q: %w", name, i, c.Name, err)
+			}
+			s.Rows[i][j] = v
+		}
+	}
+	return s, nil
+}
+
+// convert makes v fit a column that other cells made wider.
+func convert(v any, to schemas.ColumnType) (any, error) {
+	switch x := v.(type) {
+	case nil:
+		return nil, nil
+	case string:
+		if to == schemas.TextColumn {
+			return strings.ToValidUTF8(x, "\uFFFD"), nil
+		}
+	case int64:
+		switch to {
+		case schemas.IntColumn:
+			return x, nil
+		case schemas.FloatColumn:
+			return float64(x), nil
+		}
+	case float64:
+		if to == schemas.FloatColumn {
+			return x, nil
+		}
+	case bool:
+		if to == schemas.BoolColumn {
+			return x, nil
+		}
+	}
+	if to == schemas.TextColumn {
+		return Text(v), nil
+	}
+	return nil, fmt.Errorf("%T %v in a column of %s", v, v, to)
+}
+
+func TypeOf(v any) schemas.ColumnType {
+	switch v.(type) {
+	case int64:
+		return schemas.IntColumn
+	case float64:
+		return schemas.FloatColumn
+	case bool:
+		return schemas.BoolColumn
+	}
+	return schemas.TextColumn
+}
+
+func Join(a, b schemas.ColumnType) schemas.ColumnType {
+	number := func(t schemas.ColumnType) bool { return t == schemas.IntColumn || t == schemas.FloatColumn }
+	switch {
+	case a == "" || a == b:
+		return b
+	case number(a) && number(b):
+		return schemas.FloatColumn
+	}
+	return schemas.TextColumn
+}
+
+// text is a value with all its digits.
+func Text(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	case bool:
+		return strconv.FormatBool(v)
+	}
+	return fmt.Sprint(v)
+}
+
+// clean is v without -0 and NaN: 0 and nil.
+func Clean(v any) any {
+	f, ok := v.(float64)
+	switch {
+	case !ok:
+		return v
+	case f == 0:
+		return 0.0
+	case math.IsNaN(f):
+		return nil
+	}
+	return f
+}
+
+// finite is v, or NaN where it is infinite.
+func Finite(v float64) float64 {
+	if math.IsInf(v, 0) {
+		return math.NaN()
+	}
+	return v
+}
