@@ -99,10 +99,10 @@ func (r *Result) files() ([]resultFile, error) {
 func (r *Result) check() error {
 	seen := map[string][32]byte{}
 	for _, c := range r.cells() {
-		if other, ok := seen[c.id()]; ok && other != c.Key {
+		if other, ok := seen[c.Key.Short()]; ok && other != c.Key {
 			return fmt.Errorf("cells %x and %x share the first 10 digits of their keys", other, c.Key)
 		}
-		seen[c.id()] = c.Key
+		seen[c.Key.Short()] = c.Key
 	}
 	return nil
 }

@@ -26,6 +26,8 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/result"
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 const rows = 5000 // of each of the two sample sizes of the result
@@ -69,8 +71,10 @@ func makeResult(t testing.TB, dir string) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	cell := &result.Cell{Key: [32]byte{0xab, 0xcd}, Task: "learn", Algorithm: "it's, \"em\"", Class: "thresholds", Domain: 256, Epsilon: 0.5,
-		Alpha: 0.1, Beta: 0.1, Params: map[string]any{"rounds": int64(7)}}
+	cell := &trial.Cell{
+		Key: trial.Key{0xab, 0xcd}, Task: "learn", As: "it's, \"em\"", Problem: schemas.Problem{Class: "thresholds", Domain: 256},
+		Epsilon: 0.5, Alpha: 0.1, Beta: 0.1, Params: trial.Params{"rounds": int64(7)},
+	}
 	points := []result.Point{{N: 100, Consumed: rows}, {N: 200, Consumed: rows}}
 	for _, p := range points {
 		b := &ledger.Batch{Sweep: "s", Cell: cell.Key, N: p.N, Digest: "d", Profile: "p", Worker: "w"}

@@ -15,6 +15,7 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
+	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
 // Formats is what Render can write.
@@ -110,7 +111,7 @@ func writeJSON(s *sheet.Sheet, w *bufio.Writer) error {
 				return err
 			}
 			if f, ok := v.(float64); ok {
-				v = sheet.Clean(sheet.Finite(f)) // a file from elsewhere may hold what JSON has no number for
+				v = schemas.Clean(sheet.Finite(f)) // a file from elsewhere may hold what JSON has no number for
 			}
 			value, err := json.Marshal(v)
 			if err != nil {
@@ -226,7 +227,9 @@ func isParam(c schemas.Column) bool { return strings.HasPrefix(c.Name, schemas.P
 
 // describes says whether a column describes the problem or what counts as success, beside the class itself.
 func describes(c schemas.Column) bool {
-	return slices.Contains([]string{"d", "domain", "mass", "minority", "margin", "noise", "noise_rate", "delta", "alpha", "beta", "above", "evaluation"}, c.Name)
+	return c.Name == "evaluation" || slices.ContainsFunc(trial.KeyColumns(), func(k trial.KeyColumn) bool {
+		return k.Name == c.Name && k.Has(trial.Describes)
+	})
 }
 
 // sourced is the column whose source it is: theory_n, or theory_regret.
@@ -241,7 +244,7 @@ func sourced(s *sheet.Sheet, source string) string {
 
 // aside says whether a column may be said above: a key, the way of evaluation, or that none (or all the same number) failed.
 func aside(c schemas.Column) bool {
-	return c.Name == "evaluation" || c.Name == "failed" || c.Name != "cell" && slices.ContainsFunc(schemas.KeyColumns(), func(k schemas.Column) bool { return k.Name == c.Name })
+	return c.Name == "evaluation" || c.Name == "failed" || c.Name != "cell" && trial.IsKeyColumn(c.Name)
 }
 
 // distinct is the values of column i, each once, in order.

@@ -19,6 +19,7 @@ import (
 
 	"github.com/shatterlab/shatter/schemas"
 
+	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/pipeline/result/render"
 )
 
@@ -109,7 +110,7 @@ func (s *Sweep) WriteFile() (path string, err error) {
 }
 
 func (s *Sweep) page() *page {
-	p := &page{Sweep: s, Style: template.CSS(pageStyle), Name: s.manifest.Name, Answer: s.answer(), Table: view(s.table, docs(schemas.KeyColumns(), schemas.TableColumns(), schemas.GameColumns()), tableOrder), Slopes: view(s.fits, docs(schemas.FitColumns()), slopeOrder), Source: s.source}
+	p := &page{Sweep: s, Style: template.CSS(pageStyle), Name: s.manifest.Name, Answer: s.answer(), Table: view(s.table, docs(result.Columns("table"), result.Columns("games")), tableOrder), Slopes: view(s.fits, docs(result.Columns("fits")), slopeOrder), Source: s.source}
 	p.Unknown, p.Failures, p.Alarms, p.RunNotes = s.unknown(), s.failures(), s.alarms(), s.runNotes()
 	p.Facts, p.Runs, p.Plugins = s.facts(), s.manifest.Runs, s.manifest.Plugins
 	p.Files, p.Snippets = s.files(), s.snippets()
