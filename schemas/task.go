@@ -27,3 +27,14 @@ const (
 	ProvedRegret  = "proved_regret"
 	PrintedRegret = "printed_regret"
 )
+
+// TaskMetrics returns the metrics that workers measure in a task.
+func TaskMetrics(task string) []string {
+	switch task {
+	case TaskPredict:
+		return []string{HardQueries, QueryError}
+	case TaskOnline:
+		return []string{Mistakes, Loss, BestLoss, Regret}
+	}
+	return nil
+}

@@ -265,8 +265,24 @@ func readMessage(raw json.RawMessage, m proto.Message) error {
 // finite reports whether a key can hold f.
 func Finite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
 
-// identity is what the cell's key is the key of.
-func (c *Cell) Identity(problem, params Fragment) map[string]any {
+// SetKeys computes the keys of the cell from its other fields, the seed of the sweep, and the
+// canonical JSON of its problem and parameters.
+func (c *Cell) SetKeys(seed uint64, problem, params Fragment) (err error) {
+	if c.Key, err = KeyOf(c.identity(problem, params)); err != nil {
+		return err
+	}
+	c.NoiseKey, err = KeyOf(map[string]any{"format": Format, "seed": seed, "cell": c.Key.String()})
+	if err != nil || c.Adversary == nil {
+		return err
+	}
+	c.AdversaryKey, err = KeyOf(map[string]any{
+		"format": Format, "seed": seed, "problem": problem, "adversary": c.Adversary,
+	})
+	return err
+}
+
+// identity returns what the cell's key is the key of.
+func (c *Cell) identity(problem, params Fragment) map[string]any {
 	id := map[string]any{
 		"format":    Format,
 		"task":      c.Task,
