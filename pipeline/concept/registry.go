@@ -78,27 +78,25 @@ type Definition struct {
 }
 
 // definitions lists the classes in the order in which people see them.
-func definitions() []*Definition {
-	return []*Definition{
-		&thresholdsDefinition,
-		&pointsDefinition,
-		&intervalsDefinition,
-		&stumpsDefinition,
-		&rectanglesDefinition,
-		&conjunctionsDefinition,
-		&monotoneDefinition,
-		&paritiesDefinition,
-		&halfspaceDefinition,
-		&matrixDefinition,
-		&naturalsDefinition,
-		&dyadicsDefinition,
-	}
+var definitions = []*Definition{
+	&thresholdsDefinition,
+	&pointsDefinition,
+	&intervalsDefinition,
+	&stumpsDefinition,
+	&rectanglesDefinition,
+	&conjunctionsDefinition,
+	&monotoneDefinition,
+	&paritiesDefinition,
+	&halfspaceDefinition,
+	&matrixDefinition,
+	&naturalsDefinition,
+	&dyadicsDefinition,
 }
 
 // Lookup returns the definition of the class with that name, which must not be changed, and whether
 // there is one.
 func Lookup(name string) (*Definition, bool) {
-	for _, d := range definitions() {
+	for _, d := range definitions {
 		if d.Name == name {
 			return d, true
 		}
@@ -111,7 +109,7 @@ func Names() []string { return namesOf(func(*Definition) bool { return true }) }
 
 // namesOf lists the names of the classes that satisfy a condition.
 func namesOf(ok func(*Definition) bool) (names []string) {
-	for _, d := range definitions() {
+	for _, d := range definitions {
 		if ok(d) {
 			names = append(names, d.Name)
 		}
