@@ -121,49 +121,6 @@ func penalty(eps float64, d int) float64 {
 // uniform is one of the 2^52 odd multiples of 2^-53: never 0 and never 1, so that its logarithm and that of its rest are finite.
 func uniform(r *rand.Rand) float64 { return (float64(r.Uint64()>>12) + 0.5) * 0x1p-52 }
 
-// NewProfile implements Class.
-func (c *thresholds) NewProfile() (Profile, error) { return &segments{class: c}, nil }
-
-// split implements segmented: the thresholds in (v[i-1], v[i]] agree on the sample, and crossing v[i] turns its labels to -1.
-func (c *thresholds) split(p *segments) {
-	first, errs := uint64(0), p.negatives
-	for i, v := range p.values {
-		p.list = append(p.list, segment{errs, v + 1 - first, first})
-		first, errs = v+1, errs+p.pos[i]-p.neg[i]
-	}
-	if first <= c.last {
-		p.list = append(p.list, segment{errs, c.last + 1 - first, first})
-	}
-}
-
-func (c *thresholds) member(p *segments, i int, rank uint64) Range {
-	return Threshold(float64(p.list[i].first + rank))
-}
-
-func (c *thresholds) base() *ordered { return &c.ordered }
-
-// NewProfile implements Class.
-func (c *points) NewProfile() (Profile, error) { return &segments{class: c}, nil }
-
-// split implements segmented: a segment for each value of the sample, and the last one, if any, for all other points.
-func (c *points) split(p *segments) {
-	for i, v := range p.values {
-		p.list = append(p.list, segment{p.positives - p.pos[i] + p.neg[i], 1, v})
-	}
-	if rest := c.domain - uint64(len(p.values)); rest > 0 {
-		p.list = append(p.list, segment{p.positives, rest, 0})
-	}
-}
-
-func (c *points) member(p *segments, i int, rank uint64) Range {
-	if i < len(p.values) {
-		return Point(float64(p.values[i]))
-	}
-	return Point(float64(missing(p.values, rank)))
-}
-
-func (c *points) base() *ordered { return &c.ordered }
-
 // missing is the number rank, from 0, of the integers that do not stand in ascending distinct values.
 func missing(values []uint64, rank uint64) uint64 {
 	lo, hi := 0, len(values) // values[i] - i integers are missing below values[i]
