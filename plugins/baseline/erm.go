@@ -5,11 +5,11 @@
 package baseline
 
 import (
-	"context"
 	"math"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite"
 )
 
 // Plugins are the algorithms of this package.
@@ -17,58 +17,37 @@ func Plugins() []algo.Plugin { return []algo.Plugin{ERM(), Perceptron()} }
 
 // ERM is baseline/erm: a uniform one of the hypotheses with the fewest errors on the sample.
 func ERM() algo.Algorithm[struct{}] {
-	profiles := new(concept.Profiles)
 	return algo.Algorithm[struct{}]{
 		Name: "baseline/erm", Version: "1.0.0",
 		Doc: "Empirical risk minimisation, exact, with uniform choice among the minimisers; not private.",
-		Learn: func(_ context.Context, t *algo.Trial[struct{}], sample *algo.Data) (algo.Model, error) {
-			h, err := profiles.Draw(specOf(t.Problem), sample.Xs(), sample.Ys(), func(p concept.Profile) concept.Hypothesis {
-				return p.Exponential(math.Inf(1), t.Rand)
-			})
-			if err != nil {
-				return nil, err
-			}
-			return model{h}, nil
-		},
+		Learn: finite.Learn(func(t *algo.Trial[struct{}], errors concept.Profile) concept.Hypothesis {
+			return errors.Exponential(math.Inf(1), t.Rand)
+		}),
 		Check: checkERM,
 		Bound: ermBounds,
 	}
 }
 
 func checkERM(s *algo.Setting[struct{}]) error {
-	c, err := finite(s.Problem)
+	class, err := classOf(s.Problem)
 	if err != nil {
 		return err
 	}
-	if err := concept.CheckSample(c, s.N); err != nil {
-		return algo.Invalid("baseline/erm: n = %d: %v", s.N, err)
-	}
-	return nil
+	return finite.CheckSample("baseline/erm", class, s.N)
 }
 
-func specOf(p algo.Problem) concept.Spec {
-	return concept.Spec{Name: p.Class, Domain: p.Domain, Dim: p.Dim, NoConstant: p.NoConstant, Matrix: p.Matrix}
-}
-
-// finite is a class with an exact minimiser.
-func finite(p algo.Problem) (concept.Class, error) {
+// classOf returns the class of a problem if it has an exact minimiser.
+func classOf(p algo.Problem) (concept.Class, error) {
 	if p.Class == "halfspace" {
 		return nil, algo.Invalid("baseline/erm: no exact method finds the best halfspace of a sample: use baseline/perceptron")
 	}
-	c, err := concept.New(specOf(p))
-	if err != nil {
-		return nil, algo.Invalid("baseline/erm: %v", err)
-	}
-	if _, err := c.NewProfile(); err != nil {
-		return nil, algo.Invalid("baseline/erm: %v: take a smaller dimension or another class", err)
-	}
-	return c, nil
+	return finite.Counted("baseline/erm", p)
 }
 
 // ermBounds: label noise leaves alpha(1 - 2 rate) of a difference of errors where it is independent, and alpha - 2 rate of the
 // slack of uniform convergence where an adversary flips that share of the sample.
 func ermBounds(s *algo.Setting[struct{}]) ([]algo.Bound, error) {
-	c, err := finite(s.Problem)
+	c, err := classOf(s.Problem)
 	if err != nil {
 		return nil, err
 	}
@@ -106,12 +85,4 @@ func vcBound(vc int, alpha, beta float64) algo.Bound {
 		Value: math.Ceil(max(4/alpha*math.Log2(2/beta), 8*float64(vc)/alpha*math.Log2(13/alpha))), Proved: true,
 		With: map[string]float64{"vc": float64(vc)},
 	}
-}
-
-// model predicts with one hypothesis.
-type model struct{ h concept.Hypothesis }
-
-func (m model) Predict(_ context.Context, x *algo.Data, out []float64) error {
-	m.h.Labels(x.Xs(), out)
-	return nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite"
 )
 
 // PerceptronParams are the parameters of baseline/perceptron.
@@ -35,7 +36,7 @@ func Perceptron() algo.Algorithm[PerceptronParams] {
 			}
 			t.Report("mistakes", float64(p.mistakes))
 			t.Report("passes", float64(passes))
-			return model{concept.Linear{W: p.weights()}}, nil
+			return finite.Model{Hypothesis: concept.Linear{W: p.weights()}}, nil
 		},
 		Check: func(s *algo.Setting[PerceptronParams]) error { return checkPerceptron(s.Problem) },
 		Bound: perceptronBounds,

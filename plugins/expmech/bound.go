@@ -5,6 +5,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite"
 )
 
 // The proved sample sizes. Write OPT for the least population error in H, h* for a hypothesis that has it, and call h bad where its
@@ -166,12 +167,12 @@ func lectureTheorem(lnH, eps, alpha, beta float64) float64 {
 }
 
 func bounds(s *algo.Setting[struct{}], rule selection) ([]algo.Bound, error) {
-	c, err := class(s.Problem)
+	c, err := classOf(s.Problem)
 	if err != nil {
 		return nil, err
 	}
 	lnH := c.LogSize()
-	need := lnOthers(lnH) - math.Log(s.Beta)
+	need := finite.LogOthers(lnH) - math.Log(s.Beta)
 	g := gap{alpha: s.Alpha}
 	switch s.Problem.Noise {
 	case "random":
@@ -218,12 +219,4 @@ func (g gap) noise() string {
 		return "; labels flipped independently"
 	}
 	return ""
-}
-
-// lnOthers is ln(|H|-1); -Inf for one hypothesis.
-func lnOthers(lnH float64) float64 {
-	if lnH > 36 { // |H| > 2^51: no difference
-		return lnH
-	}
-	return math.Log(math.Round(math.Exp(lnH)) - 1)
 }

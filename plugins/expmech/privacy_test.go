@@ -11,6 +11,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite"
 )
 
 // listed is a class small enough to list, with its whole domain.
@@ -34,7 +35,7 @@ func smallProblems() []algo.Problem {
 
 func listOf(t *testing.T, p algo.Problem) listed {
 	t.Helper()
-	made, err := concept.New(specOf(p))
+	made, err := concept.New(finite.SpecOf(p))
 	if err != nil {
 		t.Fatalf("%+v: %v", p, err)
 	}

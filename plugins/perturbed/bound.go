@@ -4,11 +4,12 @@ import (
 	"math"
 
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite"
 )
 
 // goalOf is what the sample size has to reach, under the problem's label noise, and what to say of that noise.
 func goalOf[P any](s *algo.Setting[P], at *site) (g goal, noise string) {
-	g = goal{edge: s.Alpha, need: lnOthers(at.class.LogSize()) - math.Log(s.Beta)}
+	g = goal{edge: s.Alpha, need: finite.LogOthers(at.class.LogSize()) - math.Log(s.Beta)}
 	switch rate := s.Problem.NoiseRate; {
 	case s.Problem.Noise == "adversarial" && rate > 0:
 		g.edge, noise = s.Alpha-2*rate, "; a flipped label changes a difference by at most 2"

@@ -6,6 +6,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite"
 )
 
 // Values of the parameter preset of perturbed/gaussian.
@@ -44,7 +45,7 @@ func gaussian() algo.Algorithm[gaussianParams] {
 					return nil, err
 				}
 			}
-			return ls.with(placeOf(t.Problem, t.Params.Separator, t.Params.CodeSeed), func(l *learner) (concept.Hypothesis, error) {
+			return ls.with(finite.PlaceOf(t.Problem, t.Params.Separator, t.Params.CodeSeed), func(l *learner) (concept.Hypothesis, error) {
 				return l.gaussian(sample, t.Params.Eta, t.Rand)
 			})
 		},
@@ -69,7 +70,7 @@ func resolveGaussian(ls *learners, s *algo.Setting[gaussianParams]) (*site, erro
 	if err := checkBudget(s.Epsilon, s.Delta, true); err != nil {
 		return nil, err
 	}
-	at, err := ls.at(placeOf(s.Problem, p.Separator, p.CodeSeed))
+	at, err := ls.at(finite.PlaceOf(s.Problem, p.Separator, p.CodeSeed))
 	if err != nil {
 		return nil, err
 	}

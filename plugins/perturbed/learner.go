@@ -8,6 +8,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/privacy"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite"
 )
 
 // learner is scratch memory for trials at one site, one after another. A trial costs one search over the class, and m draws.
@@ -75,9 +76,9 @@ type learners struct {
 }
 
 // with runs draw on a learner at the place.
-func (ls *learners) with(p place, draw func(*learner) (concept.Hypothesis, error)) (algo.Model, error) {
+func (ls *learners) with(p finite.Place, draw func(*learner) (concept.Hypothesis, error)) (algo.Model, error) {
 	l, _ := ls.pool.Get().(*learner)
-	if l == nil || l.place != p {
+	if l == nil || l.Place != p {
 		s, err := ls.at(p)
 		if err != nil {
 			return nil, err
@@ -89,5 +90,5 @@ func (ls *learners) with(p place, draw func(*learner) (concept.Hypothesis, error
 	if err != nil {
 		return nil, err
 	}
-	return model{h}, nil
+	return finite.Model{Hypothesis: h}, nil
 }

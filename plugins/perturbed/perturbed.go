@@ -11,10 +11,8 @@
 package perturbed
 
 import (
-	"context"
 	"math"
 
-	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
@@ -49,13 +47,5 @@ func enough(name string, given *float64, least float64) error {
 	case !(*given <= maxNoise):
 		return algo.Invalid("perturbed: %s %g is above the largest allowed, %g", name, *given, maxNoise)
 	}
-	return nil
-}
-
-// model predicts with one hypothesis.
-type model struct{ h concept.Hypothesis }
-
-func (m model) Predict(_ context.Context, x *algo.Data, out []float64) error {
-	m.h.Labels(x.Xs(), out)
 	return nil
 }

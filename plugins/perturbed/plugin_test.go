@@ -14,6 +14,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite"
 	"github.com/shatterlab/shatter/plugins/plugintest"
 )
 
@@ -299,16 +300,16 @@ func sample(c concept.Finite, spec concept.Spec, target uint64, n int, rate floa
 // share is how often the algorithm answers the target.
 func share[P any](t testing.TB, a algo.Algorithm[P], s algo.Setting[P], n, trials int) float64 {
 	t.Helper()
-	at := makeSite(t, placeOf(s.Problem, "", 0))
+	at := makeSite(t, finite.PlaceOf(s.Problem, "", 0))
 	if err := a.Check(&s); err != nil {
 		t.Fatal(err)
 	}
-	domain, good := domainOf(at.spec), 0
+	domain, good := domainOf(at.Spec), 0
 	want, got := make([]float64, len(domain)/at.class.Dim()), make([]float64, len(domain)/at.class.Dim())
 	for seed := range trials {
 		r := rand.New(rand.NewPCG(uint64(seed), 17))
 		target := r.Uint64N(at.class.Size().Uint64())
-		d := sample(at.class, at.spec, target, n, s.Problem.NoiseRate, r)
+		d := sample(at.class, at.Spec, target, n, s.Problem.NoiseRate, r)
 		m, err := a.Learn(context.Background(), &algo.Trial[P]{Setting: s, Rand: r}, d)
 		if err != nil {
 			t.Fatal(err)
@@ -391,8 +392,8 @@ func TestCubeWithoutPoints(t *testing.T) {
 	}
 	near(t, "eta", s.Params.Eta, 2/tightShift(21*math.Ln2, 1, 1e-6), 1e-12)
 	const target = 1<<20 | 5
-	at, random := makeSite(t, placeOf(p, "", 0)), rand.New(rand.NewPCG(4, 4))
-	d := sample(at.class, at.spec, target, int(size.Value), 0, random)
+	at, random := makeSite(t, finite.PlaceOf(p, "", 0)), rand.New(rand.NewPCG(4, 4))
+	d := sample(at.class, at.Spec, target, int(size.Value), 0, random)
 	for _, learn := range []func() (algo.Model, error){
 		func() (algo.Model, error) {
 			return a.Learn(context.Background(), &algo.Trial[gaussianParams]{Setting: s, Rand: random}, d)
@@ -401,7 +402,7 @@ func TestCubeWithoutPoints(t *testing.T) {
 			return r.Learn(context.Background(), &algo.Trial[rspmParams]{Setting: q, Rand: random}, d)
 		},
 	} {
-		if m, err := learn(); err != nil || m != (model{concept.Parity{Dim: 21, Set: target}}) {
+		if m, err := learn(); err != nil || m != (finite.Model{Hypothesis: concept.Parity{Dim: 21, Set: target}}) {
 			t.Errorf("answer %v, %v", m, err)
 		}
 	}
@@ -419,8 +420,8 @@ func TestTrialsAreIndependent(t *testing.T) {
 	answer := func(p algo.Problem, separator string, seed uint64) string {
 		s := setting(a, p)
 		s.Params.Separator = separator
-		at := makeSite(t, placeOf(s.Problem, "", 0))
-		d := sample(at.class, at.spec, 1, 20, 0, rand.New(rand.NewPCG(9, 9)))
+		at := makeSite(t, finite.PlaceOf(s.Problem, "", 0))
+		d := sample(at.class, at.Spec, 1, 20, 0, rand.New(rand.NewPCG(9, 9)))
 		m, err := a.Learn(context.Background(), &algo.Trial[gaussianParams]{Setting: s, Rand: rand.New(rand.NewPCG(seed, 1))}, d)
 		if err != nil {
 			t.Fatal(err)
@@ -460,9 +461,9 @@ func BenchmarkLearn(b *testing.B) {
 		if err := a.Check(&s); err != nil {
 			b.Fatal(err)
 		}
-		at := makeSite(b, placeOf(s.Problem, c.separator, 0))
+		at := makeSite(b, finite.PlaceOf(s.Problem, c.separator, 0))
 		r := rand.New(rand.NewPCG(1, 1))
-		d := sample(at.class, at.spec, 5, 100, 0.1, r)
+		d := sample(at.class, at.Spec, 5, 100, 0.1, r)
 		run := func(name string, f func() error) {
 			b.Run(fmt.Sprintf("%s-%d/%s/%s", c.p.Class, max(uint64(c.p.Dim), c.p.Domain), c.separator, name), func(b *testing.B) {
 				b.ReportAllocs()

@@ -9,14 +9,15 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite"
 )
 
 // matrixPlace is the separator of a class given by its rows.
-func matrixPlace(kind string, rows ...string) place {
-	return place{spec: concept.Spec{Name: "matrix", Domain: uint64(len(rows[0])), Matrix: strings.Join(rows, "")}, kind: kind}
+func matrixPlace(kind string, rows ...string) finite.Place {
+	return finite.Place{Spec: concept.Spec{Name: "matrix", Domain: uint64(len(rows[0])), Matrix: strings.Join(rows, "")}, Kind: kind}
 }
 
-func makeSite(t testing.TB, p place) *site {
+func makeSite(t testing.TB, p finite.Place) *site {
 	t.Helper()
 	s, err := newSite(p)
 	if err != nil {
@@ -122,7 +123,7 @@ func worst(columns [][]int, most int, reach, eps float64, law func(errs []int) [
 // lawful is a class for which the law of the answer at an eta can be computed.
 type lawful struct {
 	name  string
-	place place
+	place finite.Place
 	n     int // all samples up to this size
 	law   func(s *site, eta float64) func(errs []int) []float64
 }
@@ -144,14 +145,14 @@ func lawfulClasses() []lawful {
 	}
 	var list []lawful
 	for d := 1; d <= 4; d++ {
-		list = append(list, lawful{fmt.Sprintf("parities %d", d), place{spec: concept.Spec{Name: "parities", Dim: d}, kind: "cube"}, 4 - max(2, d)/2, orthonormal})
+		list = append(list, lawful{fmt.Sprintf("parities %d", d), finite.Place{Spec: concept.Spec{Name: "parities", Dim: d}, Kind: "cube"}, 4 - max(2, d)/2, orthonormal})
 	}
 	return append(list,
-		lawful{"points 4", place{spec: concept.Spec{Name: "points", Domain: 4}, kind: "standard"}, 3, points},
-		lawful{"points 16", place{spec: concept.Spec{Name: "points", Domain: 16}, kind: "standard"}, 1, points},
-		lawful{"thresholds 2", place{spec: concept.Spec{Name: "thresholds", Domain: 2}, kind: "standard"}, 4, thresholds},
-		lawful{"thresholds 3", place{spec: concept.Spec{Name: "thresholds", Domain: 3}, kind: "standard"}, 2, thresholds},
-		lawful{"parities on the basis", place{spec: concept.Spec{Name: "parities", Dim: 2}, kind: "standard"}, 4, planar},
+		lawful{"points 4", finite.Place{Spec: concept.Spec{Name: "points", Domain: 4}, Kind: "standard"}, 3, points},
+		lawful{"points 16", finite.Place{Spec: concept.Spec{Name: "points", Domain: 16}, Kind: "standard"}, 1, points},
+		lawful{"thresholds 2", finite.Place{Spec: concept.Spec{Name: "thresholds", Domain: 2}, Kind: "standard"}, 4, thresholds},
+		lawful{"thresholds 3", finite.Place{Spec: concept.Spec{Name: "thresholds", Domain: 3}, Kind: "standard"}, 2, thresholds},
+		lawful{"parities on the basis", finite.Place{Spec: concept.Spec{Name: "parities", Dim: 2}, Kind: "standard"}, 4, planar},
 		lawful{"matrix of three", matrixPlace("standard", "0010", "1010", "0110"), 3, planar},
 		lawful{"matrix of four", matrixPlace("greedy", "00101", "10110", "01111", "11000"), 3, planar},
 	)
@@ -185,7 +186,7 @@ func domainOf(s concept.Spec) []float64 {
 func TestGaussianPrivacy(t *testing.T) {
 	for _, c := range lawfulClasses() {
 		s := makeSite(t, c.place)
-		columns := examples(s.class, domainOf(c.place.spec))
+		columns := examples(s.class, domainOf(c.place.Spec))
 		for _, budget := range []struct{ eps, delta float64 }{{0.5, 1e-2}, {2, 1e-4}} {
 			for _, k := range []struct {
 				preset, margin string
@@ -217,14 +218,14 @@ func TestLaplacePrivacy(t *testing.T) {
 		return func(errs []int) []float64 { return laplaceLaw.planarLaw(errs, pairs(s), b/2) }
 	}
 	for _, c := range []lawful{
-		{"thresholds 2", place{spec: concept.Spec{Name: "thresholds", Domain: 2}, kind: "standard"}, 4, thresholds},
-		{"thresholds 3", place{spec: concept.Spec{Name: "thresholds", Domain: 3}, kind: "standard"}, 3, thresholds},
-		{"points 4", place{spec: concept.Spec{Name: "points", Domain: 4}, kind: "standard"}, 3, points},
-		{"parities on the basis", place{spec: concept.Spec{Name: "parities", Dim: 2}, kind: "standard"}, 4, planar},
+		{"thresholds 2", finite.Place{Spec: concept.Spec{Name: "thresholds", Domain: 2}, Kind: "standard"}, 4, thresholds},
+		{"thresholds 3", finite.Place{Spec: concept.Spec{Name: "thresholds", Domain: 3}, Kind: "standard"}, 3, thresholds},
+		{"points 4", finite.Place{Spec: concept.Spec{Name: "points", Domain: 4}, Kind: "standard"}, 3, points},
+		{"parities on the basis", finite.Place{Spec: concept.Spec{Name: "parities", Dim: 2}, Kind: "standard"}, 4, planar},
 		{"matrix of four", matrixPlace("greedy", "00101", "10110", "01111", "11000"), 3, planar},
 	} {
 		s := makeSite(t, c.place)
-		columns := examples(s.class, domainOf(c.place.spec))
+		columns := examples(s.class, domainOf(c.place.Spec))
 		for _, eps := range []float64{0.3, 2} {
 			b, ratio := laplaceScale(s.points, s.separator.Hamming, eps), 0.0
 			neighbours(columns, c.n, 0, c.law(s, b), func(p, q []float64) {
@@ -250,7 +251,7 @@ func TestTracePrivacy(t *testing.T) {
 		{concept.Spec{Name: "parities", Dim: 3}, []float64{1, 1, 0, 0, 1, 1}},
 		{concept.Spec{Name: "points", Domain: 5}, []float64{2, 2}},
 	} {
-		s := makeSite(t, place{spec: c.spec})
+		s := makeSite(t, finite.Place{Spec: c.spec})
 		patterns := map[[2]float64]int{}
 		var rows [][2]float64
 		var trace []int // of each hypothesis

@@ -9,6 +9,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/privacy"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite"
 )
 
 // Values of the parameter preset of perturbed/public-data.
@@ -35,7 +36,7 @@ func publicData() algo.Algorithm[publicParams] {
 		Doc:      "Perturbed minimisation on public unlabelled points, then the hypothesis nearest to its noisy labels there (Block, Bun, Desai, Shetty and Wu 2024).",
 		Defaults: publicParams{Preset: twoStagePreset, Public: 100},
 		Learn: func(_ context.Context, t *algo.Trial[publicParams], sample *algo.Data) (algo.Model, error) {
-			at, err := known.at(placeOf(t.Problem, "", 0))
+			at, err := known.at(finite.PlaceOf(t.Problem, "", 0))
 			if t.Params.Eta == 0 {
 				at, err = resolvePublic(known, &t.Setting)
 			}
@@ -46,7 +47,7 @@ func publicData() algo.Algorithm[publicParams] {
 			if err != nil {
 				return nil, err
 			}
-			return model{h}, nil
+			return finite.Model{Hypothesis: h}, nil
 		},
 		Check: func(s *algo.Setting[publicParams]) error {
 			_, err := resolvePublic(known, s)
@@ -62,7 +63,7 @@ func resolvePublic(known *sites, s *algo.Setting[publicParams]) (*site, error) {
 	if err := checkBudget(s.Epsilon, s.Delta, true); err != nil {
 		return nil, err
 	}
-	at, err := known.at(placeOf(s.Problem, "", 0))
+	at, err := known.at(finite.PlaceOf(s.Problem, "", 0))
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +129,7 @@ func publicGuarantee(known *sites, s *algo.Setting[publicParams]) (algo.Guarante
 
 // learnPublic is one trial. The points are independent of the sample, so that they may be drawn by the same generator as the noise.
 func learnPublic(at *site, p *publicParams, sample *algo.Data, r *rand.Rand) (concept.Hypothesis, error) {
-	z := drawPublic(at.class, at.spec, p.Public, r)
+	z := drawPublic(at.class, at.Spec, p.Public, r)
 	minimizer, err := at.class.NewMinimizer(z)
 	if err != nil {
 		return nil, err

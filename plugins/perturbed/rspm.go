@@ -5,6 +5,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite"
 )
 
 // Values of the parameter noise of perturbed/rspm.
@@ -34,7 +35,7 @@ func rspm() algo.Algorithm[rspmParams] {
 					return nil, err
 				}
 			}
-			return ls.with(placeOf(t.Problem, t.Params.Separator, t.Params.CodeSeed), func(l *learner) (concept.Hypothesis, error) {
+			return ls.with(finite.PlaceOf(t.Problem, t.Params.Separator, t.Params.CodeSeed), func(l *learner) (concept.Hypothesis, error) {
 				if t.Params.Noise == gaussianNoise {
 					return l.gaussian(sample, t.Params.Scale, t.Rand)
 				}
@@ -62,7 +63,7 @@ func resolveRSPM(ls *learners, s *algo.Setting[rspmParams]) (*site, error) {
 	if err := checkBudget(s.Epsilon, s.Delta, p.Noise == gaussianNoise); err != nil {
 		return nil, err
 	}
-	at, err := ls.at(placeOf(s.Problem, p.Separator, p.CodeSeed))
+	at, err := ls.at(finite.PlaceOf(s.Problem, p.Separator, p.CodeSeed))
 	if err != nil {
 		return nil, err
 	}

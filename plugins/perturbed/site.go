@@ -2,60 +2,49 @@ package perturbed
 
 import (
 	"math"
-	"slices"
 	"sync"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite"
 )
-
-// place names a class and a separator of it.
-type place struct {
-	spec concept.Spec
-	kind string // one of concept.SeparatorKinds, or "" for none
-	seed int    // of kind code
-}
-
-func placeOf(p algo.Problem, kind string, seed int) place {
-	return place{concept.Spec{Name: p.Class, Domain: p.Domain, Dim: p.Dim, NoConstant: p.NoConstant, Matrix: p.Matrix}, kind, seed}
-}
 
 // site is a class with the points that carry the noise: what no trial changes. It is not written to once it is made.
 type site struct {
-	place
+	finite.Place
 	class     concept.Finite
 	separator *concept.Separator    // nil for kind ""
 	points    int                   // m
 	margin    func() concept.Margin // of the sign vectors at the points; computed when first asked for
 }
 
-func newSite(at place) (*site, error) {
-	if at.seed != 0 && at.kind != "code" {
-		return nil, algo.Invalid("perturbed: code_seed %d has no meaning with separator %s: leave it out, or take separator code", at.seed, at.kind)
+func newSite(at finite.Place) (*site, error) {
+	if at.Seed != 0 && at.Kind != "code" {
+		return nil, algo.Invalid("perturbed: code_seed %d has no meaning with separator %s: leave it out, or take separator code", at.Seed, at.Kind)
 	}
-	if at.spec.Name == "halfspace" {
+	if at.Spec.Name == "halfspace" {
 		return nil, algo.Invalid("perturbed: halfspaces are infinitely many and have no separator: use boosting/hs-stl")
 	}
-	c, err := concept.New(at.spec)
+	c, err := concept.New(at.Spec)
 	if err != nil {
 		return nil, algo.Invalid("perturbed: %v", err)
 	}
-	s := &site{place: at}
+	s := &site{Place: at}
 	var ok bool
 	if s.class, ok = c.(concept.Finite); !ok {
-		return nil, algo.Invalid("perturbed: the hypotheses of class %q cannot be numbered", at.spec.Name)
+		return nil, algo.Invalid("perturbed: the hypotheses of class %q cannot be numbered", at.Spec.Name)
 	}
 	if _, err := s.class.NewMinimizer(nil); err != nil {
 		return nil, algo.Invalid("perturbed: %v: take a smaller dimension or another class", err)
 	}
-	if at.kind == "" {
+	if at.Kind == "" {
 		return s, nil
 	}
 	return s, s.separate()
 }
 
 func (s *site) separate() error {
-	z, err := concept.NewSeparator(s.class, s.spec, s.kind, uint64(s.seed))
+	z, err := concept.NewSeparator(s.class, s.Spec, s.Kind, uint64(s.Seed))
 	if err != nil {
 		return algo.Invalid("perturbed: %v", err)
 	}
@@ -75,44 +64,24 @@ func (s *site) widest() int {
 	return min(s.points, int(math.Ceil(s.separator.Spread*float64(s.points)/4*(1-1e-12))))
 }
 
-// sites makes each site once. It keeps the last few, and no more than 256 MiB of points, which one alone can take: a trial's memory must not
-// depend on the places before.
+// maxNumbers is how many numbers the points of the sites in a cache may have together: 256 MiB,
+// which those of one site can take.
+const maxNumbers = 1 << 25
+
+// sites makes each site once. It keeps the last few: a trial's memory must not depend on all the
+// places before.
 type sites struct {
-	mu    sync.Mutex
-	known []*site // the last used one comes last
+	cache finite.Cache[finite.Place, *site]
 }
 
-const (
-	maxSites   = 4
-	maxNumbers = 1 << 25 // in the points of all sites
-)
-
-func (s *sites) at(p place) (*site, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i, known := range s.known {
-		if known.place == p {
-			s.known = append(append(s.known[:i], s.known[i+1:]...), known)
-			return known, nil
-		}
-	}
-	made, err := newSite(p)
-	if err != nil {
-		return nil, err
-	}
-	s.known = append(s.known, made)
-	for len(s.known) > maxSites || len(s.known) > 1 && s.numbers() > maxNumbers {
-		s.known = slices.Delete(s.known, 0, 1)
-	}
-	return made, nil
+func (s *sites) at(p finite.Place) (*site, error) {
+	return s.cache.GetWithin(maxNumbers, p, newSite, (*site).numbers)
 }
 
-// numbers is how many the points of all sites are made of.
-func (s *sites) numbers() (n int) {
-	for _, known := range s.known {
-		if known.separator != nil {
-			n += len(known.separator.Points)
-		}
+// numbers returns how many numbers the separator's points have.
+func (s *site) numbers() int {
+	if s.separator == nil {
+		return 0
 	}
-	return n
+	return len(s.separator.Points)
 }

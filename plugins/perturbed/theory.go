@@ -135,11 +135,3 @@ func (g goal) laplaceSize(b float64, k int) float64 {
 	}
 	return math.Ceil(value(numeric.Golden(value, 0, min(1/b, 2*g.edge), 100)))
 }
-
-// lnOthers is ln(|F|-1); -Inf for one hypothesis.
-func lnOthers(lnF float64) float64 {
-	if lnF > 36 { // |F| > 2^51: no difference
-		return lnF
-	}
-	return math.Log(math.Round(math.Exp(lnF)) - 1)
-}

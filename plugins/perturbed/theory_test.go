@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/shatterlab/shatter/pipeline/privacy"
+	"github.com/shatterlab/shatter/plugins/finite"
 	"pgregory.net/rapid"
 )
 
@@ -97,7 +98,7 @@ func TestSampleSizeTable(t *testing.T) {
 	} {
 		const delta = 1e-6
 		lnF := c.n * math.Ln2
-		g := goal{0.1, lnOthers(lnF) - math.Log(0.05)}
+		g := goal{0.1, finite.LogOthers(lnF) - math.Log(0.05)}
 		lambda := tightShift(lnF, c.eps, delta)
 		for _, k := range []struct {
 			name      string
