@@ -1,13 +1,15 @@
-// Package expmech is the generic private learner of a finite class: expmech/em draws a hypothesis by the exponential mechanism,
-// expmech/pf by permute-and-flip, the score being minus the number of errors on the sample. Both are exactly the mechanism of their
-// name, for ordered domains of up to 2^40 points and for parities of up to 24 bits, because pipeline/concept counts the errors of all
+// Package expmech holds the generic private learners of a finite class: expmech/em draws a hypothesis
+// by the exponential mechanism, expmech/pf by permute-and-flip. The score of a hypothesis is minus its
+// number of errors on the sample.
+//
+// Both promise pure epsilon-differential privacy for neighbours that differ in one replaced example,
+// n public, as distributions; their floating-point noise is for experiments and not for a release.
+// They draw exactly from the law of their mechanism, for ordered domains of up to 2^40 points and
+// parities of up to 24 bits. They need a class of which pipeline/concept can count the errors of all
 // hypotheses exactly.
 //
-// They promise pure epsilon-differential privacy for neighbours that differ in one replaced example, n public, as distributions;
-// their floating-point noise is for experiments and not for a release.
-//
-// Start with Plugins; the sample sizes of Bound are proved in bound.go. NeedleSuccess and NeedleSampleSize are exact answers to
-// calibrate a whole run against.
+// Start with [Plugins]; the sample sizes of Bound are proved in bound.go. Package calibration has the
+// exact success of expmech/em on one law, to calibrate a whole run against.
 package expmech
 
 import (
@@ -19,10 +21,11 @@ import (
 	"github.com/shatterlab/shatter/plugins/finite"
 )
 
-// Plugins are the algorithms of this package.
+// Plugins returns the algorithms of this package.
 func Plugins() []algo.Plugin { return []algo.Plugin{EM(), PF()} }
 
-// EM is expmech/em, the exponential mechanism: probability proportional to exp(-epsilon err(h)/2).
+// EM returns expmech/em, the exponential mechanism: it answers h with probability proportional to
+// exp(-epsilon err(h)/2), err(h) being the number of errors of h on the sample.
 func EM() algo.Algorithm[struct{}] {
 	a := mechanism(exponential, concept.Profile.Exponential)
 	a.Name = "expmech/em"
@@ -30,13 +33,15 @@ func EM() algo.Algorithm[struct{}] {
 	a.Guarantee = func(s *algo.Setting[struct{}]) (algo.Guarantee, error) {
 		return algo.Guarantee{
 			Pure: true, Epsilon: s.Epsilon, Rho: s.Epsilon * s.Epsilon / 8,
-			Source: "exponential mechanism (McSherry and Talwar 2007), sensitivity 1; rho by bounded range (Cesar and Rogers 2021)",
+			Source: "exponential mechanism (McSherry and Talwar 2007), sensitivity 1; " +
+				"rho by bounded range (Cesar and Rogers 2021)",
 		}, nil
 	}
 	return a
 }
 
-// PF is expmech/pf, permute-and-flip: the same privacy, and never more errors on the sample (in distribution).
+// PF returns expmech/pf, permute-and-flip: it has the same privacy as expmech/em and never, in
+// distribution, more errors on the sample.
 func PF() algo.Algorithm[struct{}] {
 	a := mechanism(permuteAndFlip, concept.Profile.PermuteAndFlip)
 	a.Name = "expmech/pf"
@@ -50,8 +55,8 @@ func PF() algo.Algorithm[struct{}] {
 	return a
 }
 
-// mechanism returns what the two algorithms share. pick draws a hypothesis, and rule bounds its
-// choice.
+// mechanism returns what the two algorithms share. pick draws a hypothesis given the errors of all,
+// and rule bounds what it picks.
 func mechanism(
 	rule selection, pick func(errors concept.Profile, epsilon float64, r *rand.Rand) concept.Hypothesis,
 ) algo.Algorithm[struct{}] {
@@ -73,6 +78,8 @@ func classOf(p algo.Problem) (concept.Class, error) {
 	return finite.Counted("expmech", p)
 }
 
+// check reports an error if the class has no exact sampler for samples of that size, or if the budget
+// is out of range.
 func check(s *algo.Setting[struct{}]) error {
 	class, err := classOf(s.Problem)
 	if err != nil {

@@ -19,8 +19,9 @@ func TestSpecOf(t *testing.T) {
 	if got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	if p := PlaceOf(algo.Problem{Class: "parities", Dim: 3}, "code", 7); p != (Place{concept.Spec{Name: "parities", Dim: 3}, "code", 7}) {
-		t.Errorf("%+v", p)
+	want = concept.Spec{Name: "parities", Dim: 3}
+	if p := PlaceOf(algo.Problem{Class: "parities", Dim: 3}, "code", 7); p != (Place{want, "code", 7}) {
+		t.Errorf("%+v, want the separator of kind code and seed 7 of %+v", p, want)
 	}
 }
 
