@@ -10,14 +10,17 @@ import (
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
 	"github.com/shatterlab/shatter/plugins/finite"
+	"github.com/shatterlab/shatter/plugins/finite/finitetest"
 )
 
-// places are all classes with all separators that they have, small.
+// places returns small classes of all names, with all separators that they have.
 func places() (list []finite.Place) {
 	for _, spec := range []concept.Spec{
-		{Name: "thresholds", Domain: 6}, {Name: "thresholds", Domain: 6, NoConstant: true}, {Name: "points", Domain: 5}, {Name: "intervals", Domain: 4},
-		{Name: "stumps", Domain: 3, Dim: 2}, {Name: "rectangles", Domain: 3, Dim: 2}, {Name: "parities", Dim: 3}, {Name: "monotone-conjunctions", Dim: 3},
-		{Name: "conjunctions", Dim: 2}, {Name: "matrix", Domain: 5, Matrix: "00101" + "10110" + "01111" + "11000" + "00000" + "11010"},
+		{Name: "thresholds", Domain: 6}, {Name: "thresholds", Domain: 6, NoConstant: true},
+		{Name: "points", Domain: 5}, {Name: "intervals", Domain: 4}, {Name: "stumps", Domain: 3, Dim: 2},
+		{Name: "rectangles", Domain: 3, Dim: 2}, {Name: "parities", Dim: 3}, {Name: "monotone-conjunctions", Dim: 3},
+		{Name: "conjunctions", Dim: 2},
+		{Name: "matrix", Domain: 5, Matrix: "00101" + "10110" + "01111" + "11000" + "00000" + "11010"},
 	} {
 		for _, kind := range []string{"standard", "cube", "greedy"} {
 			list = append(list, finite.Place{Spec: spec, Kind: kind})
@@ -26,9 +29,9 @@ func places() (list []finite.Place) {
 	return append(list, finite.Place{Spec: concept.Spec{Name: "parities", Dim: 3}, Kind: "code", Seed: 7})
 }
 
-// randomSample is n examples of a small domain with random labels.
+// randomSample returns n examples of a small domain with random labels.
 func randomSample(s concept.Spec, n int, r *rand.Rand) *algo.Data {
-	z, d := domainOf(s), max(1, s.Dim)
+	z, d := finitetest.Domain(s), max(1, s.Dim)
 	x, y := make([]float64, 0, n*d), make([]float64, n)
 	for i := range y {
 		k := r.IntN(len(z) / d)
@@ -38,13 +41,13 @@ func randomSample(s concept.Spec, n int, r *rand.Rand) *algo.Data {
 	return algo.NewData(x, d, y)
 }
 
-// The answer is the first hypothesis with the least errors plus noise, of all.
+// The answer is the first of all hypotheses with the least errors plus noise.
 func TestSearchIsArgmin(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, p := range places() {
 		s := makeSite(t, p)
 		l := &learner{site: s}
-		table := labelTable(s.class, s.separator.Points)
+		table := finitetest.Labels(s.class, s.separator.Points)
 		for trial := range 30 {
 			sample := randomSample(p.Spec, trial%7, r)
 			scale := math.Exp(float64(trial%5) - 2)
@@ -56,7 +59,7 @@ func TestSearchIsArgmin(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%+v: %v", p, err)
 			}
-			errs := labelTable(s.class, sample.Xs())
+			errs := finitetest.Labels(s.class, sample.Xs())
 			best, least := 0, math.Inf(1)
 			for f, row := range table {
 				value := 0.0
@@ -72,18 +75,18 @@ func TestSearchIsArgmin(t *testing.T) {
 					best, least = f, value
 				}
 			}
-			domain := domainOf(p.Spec)
+			domain := finitetest.Domain(p.Spec)
 			got := make([]float64, len(domain)/s.class.Dim())
 			h.Labels(domain, got)
-			if want := labelTable(s.class, domain)[best]; !slices.Equal(got, want) {
+			if want := finitetest.Labels(s.class, domain)[best]; !slices.Equal(got, want) {
 				t.Errorf("%+v, trial %d: answer %v, want %v", p, trial, got, want)
 			}
 		}
 	}
 }
 
-// The learners answer by the exact laws: the scales of their noise are what the proofs assume, and the parities' one draw for each number
-// of errors is the same as a draw at every point of the cube.
+// The answers have the exact laws: the scales of the noise are what the proofs assume, and the
+// parities' one draw for each number of errors is the same as a draw at every point of the cube.
 func TestAnswersFollowTheirLaws(t *testing.T) {
 	const trials = 20000
 	r := rand.New(rand.NewPCG(5, 6))
@@ -95,19 +98,19 @@ func TestAnswersFollowTheirLaws(t *testing.T) {
 		draw     func(*learner, *algo.Data) (concept.Hypothesis, error)
 		law      func(errs []int, s *site) []float64
 	}{
-		{"parities", finite.Place{Spec: concept.Spec{Name: "parities", Dim: 3}, Kind: "cube"}, false,
+		{"parities", paritiesPlace(3, "cube"), false,
 			func(l *learner, d *algo.Data) (concept.Hypothesis, error) { return l.gaussian(d, 3, r) },
 			func(errs []int, _ *site) []float64 { return normal.independentLaw(errs, 3, known()) }},
-		{"parities, explicit", finite.Place{Spec: concept.Spec{Name: "parities", Dim: 3}, Kind: "cube"}, true,
+		{"parities, explicit", paritiesPlace(3, "cube"), true,
 			func(l *learner, d *algo.Data) (concept.Hypothesis, error) { return l.gaussian(d, 3, r) },
 			func(errs []int, _ *site) []float64 { return normal.independentLaw(errs, 3, known()) }},
-		{"points", finite.Place{Spec: concept.Spec{Name: "points", Domain: 4}, Kind: "standard"}, false,
+		{"points", orderedPlace("points", 4), false,
 			func(l *learner, d *algo.Data) (concept.Hypothesis, error) { return l.gaussian(d, 2, r) },
 			func(errs []int, _ *site) []float64 { return normal.independentLaw(errs, 2, known()) }}, // 2 eta/sqrt(4)
-		{"thresholds", finite.Place{Spec: concept.Spec{Name: "thresholds", Domain: 3}, Kind: "standard"}, false,
+		{"thresholds", orderedPlace("thresholds", 3), false,
 			func(l *learner, d *algo.Data) (concept.Hypothesis, error) { return l.gaussian(d, 2, r) },
 			func(errs []int, _ *site) []float64 { return normal.thresholdLaw(errs, 4/math.Sqrt(3)) }},
-		{"thresholds, Laplace", finite.Place{Spec: concept.Spec{Name: "thresholds", Domain: 3}, Kind: "standard"}, false,
+		{"thresholds, Laplace", orderedPlace("thresholds", 3), false,
 			func(l *learner, d *algo.Data) (concept.Hypothesis, error) { return l.laplace(d, 2, r) },
 			func(errs []int, _ *site) []float64 { return laplaceLaw.thresholdLaw(errs, 2) }},
 		{"matrix, Laplace", matrixPlace("greedy", "00101", "10110", "01111", "11000"), false,
@@ -122,13 +125,13 @@ func TestAnswersFollowTheirLaws(t *testing.T) {
 		}
 		l := &learner{site: s}
 		sample := randomSample(c.place.Spec, 6, r)
-		domain := domainOf(c.place.Spec)
+		domain := finitetest.Domain(c.place.Spec)
 		number := map[string]int{}
-		for f, row := range labelTable(s.class, domain) {
+		for f, row := range finitetest.Labels(s.class, domain) {
 			number[fmt.Sprint(row)] = f
 		}
 		errs := make([]int, len(number))
-		for f, row := range labelTable(s.class, sample.Xs()) {
+		for f, row := range finitetest.Labels(s.class, sample.Xs()) {
 			for i, label := range row {
 				if label != sample.Y(i) {
 					errs[f]++
