@@ -5,7 +5,8 @@
 //   - baseline/perceptron learns halfspaces through the origin.
 //
 // They promise nothing about privacy and state no guarantee. Both need labels of -1 and +1;
-// baseline/erm also needs a class whose errors pipeline/concept can count, and points of its domain.
+// baseline/erm also needs a class whose errors pipeline/concept can count, and points of its
+// domain.
 //
 // Start with [Plugins].
 package baseline

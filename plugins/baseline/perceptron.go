@@ -113,16 +113,17 @@ func dot(a, b []float64) float64 {
 	return sum
 }
 
-// perceptronBounds returns sample sizes for examples of norm at most 1 with margin tau. On these the
-// perceptron makes at most M = 1/tau^2 mistakes, in any order and over any number of passes (Novikoff
-// 1962). So one of M + 1 passes is clean, and the answer errs on no example.
+// perceptronBounds returns sample sizes for examples of norm at most 1 with margin tau. On these
+// the perceptron makes at most M = 1/tau^2 mistakes, in any order and over any number of passes
+// (Novikoff 1962). So one of M + 1 passes is clean, and the answer errs on no example.
 //
 //   - mistake-bound: among the at most M + 1 weights of one pass, one that survives
-//     ceil(ln((M+1)/beta)/alpha) fresh examples is good. This is a theorem on the variant that makes
-//     one pass and keeps the longest survivor, not on cycling, hence not proved for this algorithm.
-//   - leave-one-out: among n+1 exchangeable examples at most M are ever mistaken. Leaving out another
-//     one changes nothing, and the answer is right on it. So the mean error is at most M/(n+1), and
-//     Markov's inequality gives n = M/(alpha beta) - 1.
+//     ceil(ln((M+1)/beta)/alpha) fresh examples is good. This is a theorem on the variant that
+//     makes one pass and keeps the longest survivor, not on cycling, hence not proved for this
+//     algorithm.
+//   - leave-one-out: among n+1 exchangeable examples at most M are ever mistaken. Leaving out
+//     another one changes nothing, and the answer is right on it. So the mean error is at most
+//     M/(n+1), and Markov's inequality gives n = M/(alpha beta) - 1.
 //   - vc-realizable: see vcBound.
 func perceptronBounds(s *algo.Setting[PerceptronParams]) ([]algo.Bound, error) {
 	if err := checkPerceptron(s.Problem); err != nil {

@@ -10,34 +10,41 @@ import (
 
 // The proved sample sizes. Write OPT for the least population error in H, h* for a hypothesis that
 // has it, and call h bad where its error exceeds OPT + alpha. For a bad h let
-// X_i = 1[h errs on example i] - 1[h* errs on it], and Y = (eps/2) sum X_i: the mechanism's weight of
-// h is e^-Y times that of h*. Both mechanisms satisfy, whatever the other hypotheses do and for every
-// theta in (0, 1],
+// X_i = 1[h errs on example i] - 1[h* errs on it], and Y = (eps/2) sum X_i: the mechanism's weight
+// of h is e^-Y times that of h*. Both mechanisms satisfy, whatever the other hypotheses do and for
+// every theta in (0, 1],
 //
 //	P(h is answered | sample) <= C(theta) e^(-theta Y)   and also   <= e^(-theta Y),             (1)
 //
-// see selection. With s = theta eps/2 in (0, eps/2] and independent examples, the union bound over at
-// most |H|-1 bad h gives
+// see selection. With s = theta eps/2 in (0, eps/2] and independent examples, the union bound over
+// at most |H|-1 bad h gives
 //
 //	P(the answer is bad) <= (|H|-1) C(2s/eps) (max over bad h of E e^(-s X))^n,
 //
-// hence n(s) = (ln(|H|-1) - ln beta + ln C(2s/eps)) / rate(s) examples suffice, for any s; rate is in
-// type gap. The bounds "sharp-*" use C = 1 at its best s, "sharp-*-theta" the best s found for C.
+// hence n(s) = (ln(|H|-1) - ln beta + ln C(2s/eps)) / rate(s) examples suffice, for any s; rate is
+// in type gap. The bounds "sharp-*" use C = 1 and its best s, "sharp-*-theta" use C and the best s
+// found for it.
 
 // selection is the function ln C(theta) of (1), for theta in [0, 1].
 type selection func(theta float64) float64
 
-// exponential is the selection of the exponential mechanism:
-// P(h | sample) <= w(h)/(w(h) + w(h*)) = 1/(1 + e^Y), and e^(theta Y)/(1 + e^Y) is largest, over all
-// Y, at e^Y = theta/(1-theta), where it is theta^theta (1-theta)^(1-theta) <= 1.
+// exponential is the selection of the exponential mechanism, of which
+//
+//	P(h | sample) <= w(h)/(w(h) + w(h*)) = 1/(1 + e^Y).
+//
+// Over all Y, e^(theta Y)/(1 + e^Y) is largest at e^Y = theta/(1-theta), where it is
+// theta^theta (1-theta)^(1-theta) <= 1.
 func exponential(theta float64) float64 { return xlogx(theta) + xlogx(1-theta) }
 
 // permuteAndFlip is the selection of permute-and-flip. With p = p_h, q = p_h* = p e^Y <= 1 and F(u)
 // the product over all g of (1 - u p_g),
-// P(h | sample) = p (integral of F(u)/(1 - u p) over (0, 1)) <= p (integral of 1 - u q) = p (1 - q/2).
-// If Y >= 0 this is e^-Y q(1 - q/2) <= e^-Y/2. If Y < 0 it is p(1 - p e^Y/2) <= 1 - e^Y/2. Multiplied
-// by e^(theta Y), the first is at most 1/2 and the second largest at e^Y = 2 theta/(1+theta), where it
-// is (2 theta)^theta/(1+theta)^(1+theta), in [1/2, 1].
+//
+//	P(h | sample) = p (integral of F(u)/(1 - u p) over (0, 1))
+//	             <= p (integral of 1 - u q over (0, 1)) = p (1 - q/2).
+//
+// If Y >= 0 this is e^-Y q(1 - q/2) <= e^-Y/2. If Y < 0 it is p(1 - p e^Y/2) <= 1 - e^Y/2.
+// Multiplied by e^(theta Y), the first is at most 1/2. The second is largest at
+// e^Y = 2 theta/(1+theta), where it is (2 theta)^theta/(1+theta)^(1+theta), in [1/2, 1].
 func permuteAndFlip(theta float64) float64 {
 	if theta == 0 {
 		return 0
@@ -72,14 +79,17 @@ func gapOf(s *algo.Setting[struct{}]) gap {
 	return g
 }
 
-// rate returns minus the logarithm of the largest E e^(-s X), less what the adversary can take back.
+// rate returns minus the logarithm of the largest E e^(-s X), less what the adversary can take
+// back.
 //
 // In general X is in {-1, 0, 1} with mean above g = alpha(1 - 2 random), because independent noise
 // shrinks each difference of errors by that factor. With a = P(X=1) and b = P(X=-1),
 // E e^(-sX) = 1 + (a+b)(cosh s - 1) - (a-b) sinh s <= cosh s - g sinh s.
-// In the realizable case h and h* differ with probability d > alpha, and X is then 1, or -1 where the
-// label is flipped: E e^(-sX) = 1 - d(1 - (1-random)e^-s - random e^s), decreasing in d where the
-// bracket is positive.
+//
+// In the realizable case h and h* differ with probability d > alpha, and X is then 1, or -1 where
+// the label is flipped: E e^(-sX) = 1 - d(1 - (1-random)e^-s - random e^s), decreasing in d where
+// the bracket is positive.
+//
 // Each flipped label changes sum X by at most 2: a factor e^(2 s adversary) per example.
 func (g gap) rate(s float64) float64 {
 	if math.IsInf(s, 1) { // only the realizable case without noise has its best s there
@@ -223,9 +233,9 @@ func bounds(s *algo.Setting[struct{}], rule selection) ([]algo.Bound, error) {
 	return list, nil
 }
 
-// printedBound returns the lecture's theorem, at the alpha that random label noise leaves. Its proof
-// bounds the probability of h by exp(-(eps/2)(err(h) - least err)), which holds for permute-and-flip
-// as well.
+// printedBound returns the lecture's theorem, at the alpha that random label noise leaves. Its
+// proof bounds the probability of h by exp(-(eps/2)(err(h) - least err)), which holds for
+// permute-and-flip as well.
 func printedBound(lnH, alpha float64, s *algo.Setting[struct{}]) algo.Bound {
 	return algo.Bound{
 		Name: "theorem-1",

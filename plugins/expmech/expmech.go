@@ -1,15 +1,15 @@
-// Package expmech holds the generic private learners of a finite class: expmech/em draws a hypothesis
-// by the exponential mechanism, expmech/pf by permute-and-flip. The score of a hypothesis is minus its
-// number of errors on the sample.
+// Package expmech holds the generic private learners of a finite class: expmech/em draws a
+// hypothesis by the exponential mechanism, expmech/pf by permute-and-flip. The score of a
+// hypothesis is minus its number of errors on the sample.
 //
-// Both promise pure epsilon-differential privacy for neighbours that differ in one replaced example,
-// n public, as distributions; their floating-point noise is for experiments and not for a release.
-// They draw exactly from the law of their mechanism, for ordered domains of up to 2^40 points and
-// parities of up to 24 bits. They need a class of which pipeline/concept can count the errors of all
-// hypotheses exactly.
+// Both promise pure epsilon-differential privacy for neighbours that differ in one replaced
+// example, n public, as distributions; their floating-point noise is for experiments and not for a
+// release. They draw exactly from the law of their mechanism, for ordered domains of up to 2^40
+// points and parities of up to 24 bits. They need a class of which pipeline/concept can count the
+// errors of all hypotheses exactly.
 //
-// Start with [Plugins]; the sample sizes of Bound are proved in bound.go. Package calibration has the
-// exact success of expmech/em on one law, to calibrate a whole run against.
+// Start with [Plugins]; the sample sizes of Bound are proved in bound.go. Package calibration has
+// the exact success of expmech/em on one law, to calibrate a whole run against.
 package expmech
 
 import (
@@ -78,8 +78,8 @@ func classOf(p algo.Problem) (concept.Class, error) {
 	return finite.Counted("expmech", p)
 }
 
-// check reports an error if the class has no exact sampler for samples of that size, or if the budget
-// is out of range.
+// check reports an error if the class has no exact sampler for samples of that size, or if the
+// budget is out of range.
 func check(s *algo.Setting[struct{}]) error {
 	class, err := classOf(s.Problem)
 	if err != nil {

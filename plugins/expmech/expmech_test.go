@@ -26,16 +26,7 @@ func setting(p algo.Problem, eps float64) algo.Setting[struct{}] {
 func bound(t testing.TB, a algo.Algorithm[struct{}], s algo.Setting[struct{}], name string) algo.Bound {
 	t.Helper()
 	list, err := a.Bound(&s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, b := range list {
-		if b.Name == name {
-			return b
-		}
-	}
-	t.Fatalf("no bound %q among %+v", name, list)
-	return algo.Bound{}
+	return finitetest.BoundNamed(t, list, err, name)
 }
 
 // thresholdsOf returns a problem on thresholds with h hypotheses.
@@ -173,7 +164,8 @@ func TestRates(t *testing.T) {
 		} else if best <= 0 && rate > 1e-12 {
 			t.Fatalf("rate(%v) = %v where none should be", s, rate)
 		}
-		// One law: h and h* differ with probability d, h is wrong there with probability q before the noise.
+		// One law: h and h* differ with probability d, h is wrong there with probability q before the
+		// noise.
 		d := rapid.Float64Range(g.alpha, 1).Draw(t, "d")
 		q := 1.0
 		if !g.realizable {
@@ -237,7 +229,8 @@ func TestDegenerateBounds(t *testing.T) {
 	}
 }
 
-// The proved sample sizes are enough on the needle law, and the realizable ones not far from what it needs.
+// The proved sample sizes are enough on the needle law, and the realizable ones not far from what
+// it needs.
 func TestBoundsOnNeedle(t *testing.T) {
 	for _, domain := range []uint64{1 << 8, 1 << 32} {
 		for _, eps := range []float64{0.1, 1, 2, 6} {

@@ -72,8 +72,8 @@ func (k law) of(errs []int, eps float64) []float64 {
 	return p
 }
 
-// worst returns the largest log-ratio of a probability under two neighbouring samples, of up to size
-// examples or with one of them repeated up to reach times.
+// worst returns the largest log-ratio of a probability under two neighbouring samples, of up to
+// size examples or with one of them repeated up to reach times.
 func (k law) worst(columns [][]int, size int, reach, eps float64) (worst float64) {
 	lawOf := func(errs []int) []float64 { return k.of(errs, eps) }
 	finitetest.Neighbours(columns, size, reach, lawOf, func(p, q []float64) {

@@ -20,29 +20,31 @@ const (
 		"(plugins/halfspace, gradientBounds, proves); privacy and population error"
 )
 
-// exponentialBounds returns the printed size and, for a grid without a projection, one that is proved:
+// exponentialBounds returns the printed size and, for a grid without a projection, one that is
+// proved:
 //
-// Let g = gamma', and let m(w) = y* <w, x> be the margin of w on an example with clean label y*. The
-// promised margin tau and the grid give a point w* of the net within the radius of the target u, so
-// that always m(w*) >= tau - radius >= g, by |x| <= 1. Call a point w bad if d = P(m(w) < g) exceeds
-// alpha; all others err with probability at most alpha, as g > 0. For a bad w let X_i be the charge of
-// example i to w less that to w*, and Y = (epsilon/2) sum X_i. The mechanism answers w with probability
-// at most e^-Y, since w* alone weighs e^Y times as much, and at most 1, so at most e^(-theta Y) for all
-// theta in [0, 1]. With s = theta epsilon/2, independent examples and M points,
+// Let g = gamma', and let m(w) = y* <w, x> be the margin of w on an example with clean label y*.
+// The promised margin tau and the grid give a point w* of the net within the radius of the target
+// u, so that always m(w*) >= tau - radius >= g, by |x| <= 1. Call a point w bad if d = P(m(w) < g)
+// exceeds alpha; all others err with probability at most alpha, as g > 0. For a bad w let X_i be
+// the charge of example i to w less that to w*, and Y = (epsilon/2) sum X_i. The mechanism answers
+// w with probability at most e^-Y, since w* alone weighs e^Y times as much, and at most 1, so at
+// most e^(-theta Y) for all theta in [0, 1]. With s = theta epsilon/2, independent examples and M
+// points,
 //
 //	P(the answer is bad) <= (M-1) (max over bad w of E e^(-s X))^n <= beta
 //	for n >= (ln(M-1) - ln beta) / rate(s), any s in (0, epsilon/2].
 //
-// Clean labels: X = 1 with probability d > alpha, else 0, so rate(s) = -ln(1 - alpha (1 - e^-s)), best
-// at s = epsilon/2.
+// Clean labels: X = 1 with probability d > alpha, else 0, so rate(s) = -ln(1 - alpha (1 - e^-s)),
+// best at s = epsilon/2.
 //
-// Labels flipped with probability r, independently: w* is charged for exactly the flipped ones. One not
-// flipped has X = 1 if m(w) < g, else 0; one flipped has X = -1 if m(w) <= -g, else 0. So, the worst
-// law being m(w) <= -g wherever m(w) < g, 1 - E e^(-sX) is at least d(1 - (1-r) e^-s - r e^s), which
-// grows with d where the bracket is positive.
+// Labels flipped with probability r, independently: w* is charged for exactly the flipped ones. One
+// not flipped has X = 1 if m(w) < g, else 0; one flipped has X = -1 if m(w) <= -g, else 0. So, the
+// worst law being m(w) <= -g wherever m(w) < g, 1 - E e^(-sX) is at least
+// d(1 - (1-r) e^-s - r e^s), which grows with d where the bracket is positive.
 //
-// At most a share a of the sample's labels flipped by an adversary: each changes its X, from 0 or 1 to
-// 0 or -1, by at most 2, a factor of at most e^(2sa) per example.
+// At most a share a of the sample's labels flipped by an adversary: each changes its X, from 0 or 1
+// to 0 or -1, by at most 2, a factor of at most e^(2sa) per example.
 func exponentialBounds(s *algo.Setting[ExponentialParams]) ([]algo.Bound, error) {
 	if err := resolveExponential(s); err != nil {
 		return nil, err
@@ -89,15 +91,15 @@ type charges struct {
 	adversary float64 // share of the sample's labels that an adversary who has seen it may flip
 }
 
-// rate returns minus the logarithm of the largest E e^(-s X), less what the adversary can take back,
-// for a finite s.
+// rate returns minus the logarithm of the largest E e^(-s X), less what the adversary can take
+// back, for a finite s.
 func (c charges) rate(s float64) float64 {
 	fall := -math.Expm1(-s) - float64(2*c.random*math.Sinh(s))
 	return -math.Log1p(-c.alpha*fall) - float64(2*s*c.adversary)
 }
 
-// best returns the s at which rate is largest, +Inf with clean labels. It is not positive where rate
-// never is.
+// best returns the s at which rate is largest, +Inf with clean labels. It is not positive where
+// rate never is.
 func (c charges) best() float64 {
 	if a := c.adversary; a > 0 {
 		return math.Log(c.alpha * (1 - 2*a) / (2 * a * (1 - c.alpha)))
@@ -105,8 +107,8 @@ func (c charges) best() float64 {
 	return math.Log((1-c.random)/c.random) / 2
 }
 
-// gradientBounds returns the sizes that plan.proves, for the best plan that bestPlan finds and for the
-// setting's own parameters. With a projection there are none.
+// gradientBounds returns the sizes that plan.proves, for the best plan that bestPlan finds and for
+// the setting's own parameters. With a projection there are none.
 func gradientBounds(s *algo.Setting[GradientParams]) ([]algo.Bound, error) {
 	if err := resolveGradient(s); err != nil {
 		return nil, err
@@ -130,7 +132,8 @@ func gradientBounds(s *algo.Setting[GradientParams]) ([]algo.Bound, error) {
 	return list, nil
 }
 
-// goal is what a sample size must be proved for: error at most alpha against clean labels with probability 1 - beta.
+// goal is what a sample size must reach: error at most alpha against clean labels with probability
+// 1 - beta.
 type goal struct {
 	alpha, beta float64
 	margin      float64 // the problem's
@@ -151,20 +154,20 @@ type plan struct {
 // noise, u the target, F the mean hinge loss of the sample, and b = beta over the number of events
 // below.
 //
-//  1. A step is a contraction after w_t - eta (g_t + noise_t). So with |w_0 - u| = 1 and an imagined
-//     last step without noise, over t = 0..T,
-//     sum_t F(w_t) - F(u) <= 1/(2 eta) + (eta/2) ((T+1) G^2 + sum |noise_t|^2)
-//     + sum <noise_t, eta g_t + u - w_t>.
-//     But for probability 2b, sum |noise_t|^2 <= sigma^2 (dT + 2 sqrt(dT l) + 2l), l = ln(1/b) (Laurent
-//     and Massart 2000, Lemma 1), and the last sum, a martingale with normal increments of deviation at
-//     most sigma (2 + eta G), is at most sigma (2 + eta G) sqrt(2 T l).
+//  1. A step is a contraction after w_t - eta (g_t + noise_t). So with |w_0 - u| = 1 and an
+//     imagined last step without noise, sum_t F(w_t) - F(u) over t = 0..T is at most
+//     1/(2 eta) + (eta/2) ((T+1) G^2 + sum |noise_t|^2) + sum <noise_t, eta g_t + u - w_t>.
+//     But for probability 2b, sum |noise_t|^2 is at most sigma^2 (dT + 2 sqrt(dT l) + 2l) for
+//     l = ln(1/b) (Laurent and Massart 2000, Lemma 1), and the last sum, a martingale with normal
+//     increments of deviation at most sigma (2 + eta G), is at most sigma (2 + eta G) sqrt(2 T l).
 //     Divided by T+1 this bounds F(w) - F(u) for the mean w of w_0..w_T, as F is convex.
 //  2. If a share a of the labels is flipped, F(u) <= max(0, 1 - tau/gamma) + a (1 + 1/gamma). An
-//     adversary has a = r; flips at rate r have a <= r + sqrt(l/(2n)) but for probability b (Hoeffding).
-//  3. The ramp loss min(1, hinge) of the clean sample at w is at most F(w) + a. It is 1/gamma-Lipschitz
-//     in the margin, so, but for probability b, the population error, at most the mean ramp loss,
-//     exceeds that by at most 2G/sqrt(n) + sqrt(l/(2n)) for all w in the unit ball (Bartlett and
-//     Mendelson 2002).
+//     adversary has a = r; flips at rate r have a <= r + sqrt(l/(2n)) but for probability b
+//     (Hoeffding).
+//  3. The ramp loss min(1, hinge) of the clean sample at w is at most F(w) + a. It is
+//     1/gamma-Lipschitz in the margin, so, but for probability b, the population error, at most the
+//     mean ramp loss, exceeds that by at most 2G/sqrt(n) + sqrt(l/(2n)) for all w in the unit ball
+//     (Bartlett and Mendelson 2002).
 func (p plan) proves(n float64, g goal) bool {
 	l := g.level()
 	a := g.rate
@@ -213,8 +216,8 @@ func (p plan) rateAt(n float64, g goal) float64 {
 	return math.Sqrt(a / b)
 }
 
-// sufficient returns the smallest n that proves shows to suffice, and with it every larger one. It is
-// +Inf where there is none.
+// sufficient returns the smallest n that proves shows to suffice, and with it every larger one. It
+// is +Inf where there is none.
 func (p plan) sufficient(g goal) float64 {
 	const largest = 1 << 53
 	high := 1.0
@@ -227,9 +230,9 @@ func (p plan) sufficient(g goal) float64 {
 	return low + float64(sort.Search(int(high-low), func(i int) bool { return p.proves(low+float64(i), g) }))
 }
 
-// bestPlan returns the plan with the smallest sufficient n among several, and that n. It tries numbers
-// of steps from 1/(gamma alpha)^2 on, below which F(w) - F(u) cannot be alpha. The plan's rate is the
-// best one for n.
+// bestPlan returns the plan with the smallest sufficient n among several, and that n. It tries
+// numbers of steps from 1/(gamma alpha)^2 on, below which F(w) - F(u) cannot be alpha. The plan's
+// rate is the best one for n.
 func (g goal) bestPlan() (plan, float64) {
 	best, least := plan{}, math.Inf(1)
 	for step := range 7 {

@@ -11,11 +11,12 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// maxWork is how many multiplications, points * n * dimension, a trial may take: about half a minute.
+// maxWork is how many multiplications, points * n * dimension, a trial may take: about half a
+// minute.
 const maxWork = 1 << 36
 
-// ExponentialParams are the parameters of halfspace/exponential. Zero stands for a value that depends
-// on others, which resolveExponential writes.
+// ExponentialParams are the parameters of halfspace/exponential. Zero stands for a value that
+// depends on others, which resolveExponential writes.
 type ExponentialParams struct {
 	Project int     `doc:"dimension that a public Johnson-Lindenstrauss projection takes the examples to, after which they are clipped to the unit ball again; 0: no projection" min:"0"`
 	Net     string  `doc:"where the candidates come from: grid (up to 3 dimensions, covers the sphere to the radius), random (uniform points, a heuristic that covers nothing for sure), auto (grid where there is one)" choices:"auto,grid,random"`
@@ -24,9 +25,9 @@ type ExponentialParams struct {
 	Tau     float64 `doc:"margin to look for; 0: the margin that the problem promises" min:"0" max:"1"`
 }
 
-// level returns gamma': a point of the net is charged for each example on which its margin is below.
-// A point within the radius of a vector with margin tau has margin tau - radius, and a projection is
-// taken to distort inner products by up to tau/3.
+// level returns gamma': a point of the net is charged for each example on which its margin is
+// below. A point within the radius of a vector with margin tau has margin tau - radius, and a
+// projection is taken to distort inner products by up to tau/3.
 func (p *ExponentialParams) level() float64 {
 	gamma := p.Tau - p.Radius
 	if p.Project > 0 {
@@ -35,8 +36,9 @@ func (p *ExponentialParams) level() float64 {
 	return gamma
 }
 
-// exponential returns halfspace/exponential, the pure algorithm of Nguyen, Ullman and Zakynthinou: the
-// exponential mechanism on the number of examples with margin below gamma', over a net of unit vectors.
+// exponential returns halfspace/exponential, the pure algorithm of Nguyen, Ullman and Zakynthinou:
+// the exponential mechanism on the number of examples with margin below gamma', over a net of unit
+// vectors.
 func exponential() algo.Algorithm[ExponentialParams] {
 	return algo.Algorithm[ExponentialParams]{
 		Name:    "halfspace/exponential",
@@ -63,8 +65,8 @@ func exponential() algo.Algorithm[ExponentialParams] {
 	}
 }
 
-// resolveExponential writes the values that depend on others, or reports why the setting cannot run.
-// Resolving resolved parameters changes nothing.
+// resolveExponential writes the values that depend on others, or reports why the setting cannot
+// run. Resolving resolved parameters changes nothing.
 func resolveExponential(s *algo.Setting[ExponentialParams]) error {
 	p := &s.Params
 	if err := checkProblem("halfspace/exponential", s.Problem, p.Project); err != nil {
@@ -131,8 +133,8 @@ func resolveGrid(p *ExponentialParams, dim int) error {
 	return nil
 }
 
-// checkWork reports an error if a trial would take too much memory or time. It blames the setting and
-// not the sample size: fewer examples can do.
+// checkWork reports an error if a trial would take too much memory or time. It blames the setting
+// and not the sample size: fewer examples can do.
 func checkWork(p *ExponentialParams, dim, n int) error {
 	numbers := float64(p.Points) * float64(dim)
 	switch {

@@ -48,8 +48,8 @@ func noisyGradient() algo.Algorithm[GradientParams] {
 	}
 }
 
-// resolveGradient writes gamma, or reports why the setting cannot run. Resolving resolved parameters
-// changes nothing.
+// resolveGradient writes gamma, or reports why the setting cannot run. Resolving resolved
+// parameters changes nothing.
 func resolveGradient(s *algo.Setting[GradientParams]) error {
 	p := &s.Params
 	if err := checkProblem("halfspace/noisy-gradient", s.Problem, p.Project); err != nil {
@@ -82,8 +82,8 @@ func resolveGradient(s *algo.Setting[GradientParams]) error {
 	return nil
 }
 
-// sigma returns the least standard deviation of the noise that the budget allows at n. Replacing one
-// example moves a gradient by at most 2/(gamma n).
+// sigma returns the least standard deviation of the noise that the budget allows at n. Replacing
+// one example moves a gradient by at most 2/(gamma n).
 func (p *GradientParams) sigma(n, epsilon, delta float64) float64 {
 	return privacy.GaussianSigma(2/(p.Gamma*n), p.Steps, epsilon, delta)
 }
@@ -123,8 +123,8 @@ type descent struct {
 	sum                []float64 // of all vectors after the first
 }
 
-// newDescent returns the start of a run of this rate on the hinge loss at gamma, with noise of standard
-// deviation sigma in each coordinate.
+// newDescent returns the start of a run of this rate on the hinge loss at gamma, with noise of
+// standard deviation sigma in each coordinate.
 func newDescent(examples *table, gamma, rate, sigma float64) *descent {
 	numbers := make([]float64, 3*examples.dim)
 	cut := func() []float64 {
@@ -151,17 +151,17 @@ func (d *descent) step(gauss func() float64) {
 	}
 }
 
-// mean returns the average of the start and of the vectors after each of so many steps, which is what
-// gradientBounds is about. It ends the run.
+// mean returns the average of the start and of the vectors after each of so many steps, which is
+// what gradientBounds is about. It ends the run.
 func (d *descent) mean(steps int) []float64 {
 	scale(d.sum, 1/float64(steps+1))
 	return d.sum
 }
 
-// hingeGradient writes a subgradient at w of the mean of max(0, 1 - <w, v_i>/gamma): -1/(gamma n) times
-// the sum of the v_i with inner products below gamma. Replacing one v_i in the unit ball adds, drops or
-// replaces one of them, whatever w is. It moves the gradient by at most 2/(gamma n) in Euclidean norm,
-// attained by v_i and -v_i both below gamma.
+// hingeGradient writes a subgradient at w of the mean of max(0, 1 - <w, v_i>/gamma): -1/(gamma n)
+// times the sum of the v_i with inner products below gamma. Replacing one v_i in the unit ball
+// adds, drops or replaces one of them, whatever w is. It moves the gradient by at most 2/(gamma n)
+// in Euclidean norm, attained by v_i and -v_i both below gamma.
 func (t *table) hingeGradient(gradient, w []float64, gamma float64) {
 	t.sumBelow(gradient, w, gamma)
 	scale(gradient, -1/(gamma*float64(t.n)))

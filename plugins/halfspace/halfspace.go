@@ -1,14 +1,15 @@
 // Package halfspace learns large-margin halfspaces privately without boosting, in the two ways of
 // Nguyen, Ullman and Zakynthinou ("Efficient Private Algorithms for Learning Large-Margin
 // Halfspaces", 2019): halfspace/exponential draws one vector of a public net of unit vectors by the
-// exponential mechanism, which is pure, and halfspace/noisy-gradient descends on the hinge loss with
-// Gaussian noise. Both can first project the examples to fewer dimensions, by a public random matrix.
+// exponential mechanism, which is pure, and halfspace/noisy-gradient descends on the hinge loss
+// with Gaussian noise. Both can first project the examples to fewer dimensions, by a public random
+// matrix.
 //
-// It promises privacy for neighbours that differ in one replaced example, n public, whatever the net
-// and the projection are; one order for every sum, whatever is computed together; and bounds that are
-// marked proved only where bounds.go proves all of it, constants included. Its noise is floating-point
-// and seeded: it is for experiments and not for a release of real data. It needs examples in the unit
-// ball, labels -1 and +1, and a margin to look for.
+// It promises privacy for neighbours that differ in one replaced example, n public, whatever the
+// net and the projection are; one order for every sum, whatever is computed together; and bounds
+// that are marked proved only where bounds.go proves all of it, constants included. Its noise is
+// floating-point and seeded: it is for experiments and not for a release of real data. It needs
+// examples in the unit ball, labels -1 and +1, and a margin to look for.
 //
 // Start with [Plugins], then learnExponential and learnGradient for the algorithms, newNet for the
 // nets, and bounds.go for the theory.
@@ -21,7 +22,8 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// Plugins returns the algorithms of this package: halfspace/exponential and halfspace/noisy-gradient.
+// Plugins returns the algorithms of this package: halfspace/exponential and
+// halfspace/noisy-gradient.
 func Plugins() []algo.Plugin { return []algo.Plugin{exponential(), noisyGradient()} }
 
 // maxNumbers is how many numbers a net or a projection may have: 256 MiB.
@@ -47,8 +49,8 @@ func checkProblem(name string, p algo.Problem, project int) error {
 	return nil
 }
 
-// checkMargin reports an error if the margin to look for, given as the parameter name or promised by
-// the problem, is missing or out of range.
+// checkMargin reports an error if the margin to look for, given as the parameter name or promised
+// by the problem, is missing or out of range.
 func checkMargin(name string, margin float64) error {
 	switch {
 	case margin == 0:

@@ -5,16 +5,17 @@ import (
 	"math"
 )
 
-// All work is inner products of four vectors of a table with another vector: four sums in flight, each
-// from the first coordinate to the last. So no sum depends on what is computed beside it, and no
-// product is fused into an addition (hence float64(x*y)).
+// All work is inner products of four vectors of a table with another vector: four sums in flight,
+// each from the first coordinate to the last. So no sum depends on what is computed beside it, and
+// no product is fused into an addition (hence float64(x*y)).
 
 const (
 	blockNumbers = 2048 // numbers of a table, 16 KB, that stay in the nearest cache while points of a net go by
 	blockPoints  = 4096 // points of a net between two looks at the context
 )
 
-// four returns the inner products of w with the four vectors that rows holds, of len(w) coordinates.
+// four returns the inner products of w with the four vectors that rows holds, of len(w)
+// coordinates.
 func four(rows [][4]float64, w []float64) (a, b, c, d float64) {
 	w = w[:len(rows)]
 	for j := range rows {
@@ -43,8 +44,8 @@ func (t *table) margins(w []float64) []float64 {
 	return out
 }
 
-// sumBelow writes the sum of the vectors whose inner product with w is below limit. It sums each four
-// among themselves first.
+// sumBelow writes the sum of the vectors whose inner product with w is below limit. It sums each
+// four among themselves first.
 func (t *table) sumBelow(sum, w []float64, limit float64) {
 	clear(sum)
 	for fours := t.fours; len(fours) > 0; fours = fours[t.dim:] {

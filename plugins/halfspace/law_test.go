@@ -170,8 +170,8 @@ func TestKnownLaws(t *testing.T) {
 	grid := func(d int) algo.Setting[ExponentialParams] {
 		return exponentialSetting(d, ExponentialParams{Net: Auto})
 	}
-	few := gradientSetting(10, GradientParams{Gamma: 0.05, Steps: 50, Rate: 0.1})
-	many := gradientSetting(10, GradientParams{Steps: 400, Rate: 0.01})
+	largeSteps := gradientSetting(10, GradientParams{Gamma: 0.05, Steps: 50, Rate: 0.1})
+	smallSteps := gradientSetting(10, GradientParams{Steps: 400, Rate: 0.01})
 	for _, c := range []struct {
 		name     string
 		n, d     int
@@ -181,10 +181,10 @@ func TestKnownLaws(t *testing.T) {
 		low, top int // trials with error up to limit
 		learn    learner
 	}{
-		{"few large steps on iso", 1000, 10, false, 0.1, 20, 17, 20, gradientLearner(few)},
-		{"few large steps on skew", 1000, 10, true, 0.1, 20, 0, 4, gradientLearner(few)},
-		{"many small steps on skew", 4000, 10, true, 0.005, 4, 4, 4, gradientLearner(many)},
-		{"many small steps on skew, too few examples", 250, 10, true, 0.1, 20, 0, 10, gradientLearner(many)},
+		{"few large steps on iso", 1000, 10, false, 0.1, 20, 17, 20, gradientLearner(largeSteps)},
+		{"few large steps on skew", 1000, 10, true, 0.1, 20, 0, 4, gradientLearner(largeSteps)},
+		{"many small steps on skew", 4000, 10, true, 0.005, 4, 4, 4, gradientLearner(smallSteps)},
+		{"many small steps on skew, too few examples", 250, 10, true, 0.1, 20, 0, 10, gradientLearner(smallSteps)},
 		{"grid on iso", 400, 2, false, 0.1, 20, 18, 20, exponentialLearner(grid(2))},
 		{"grid on skew", 800, 3, true, 0.1, 4, 4, 4, exponentialLearner(grid(3))},
 	} {

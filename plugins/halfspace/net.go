@@ -24,8 +24,8 @@ func newNet(p *ExponentialParams, dim int, r *rand.Rand) []float64 {
 }
 
 // gridNet returns a net, row-major, that covers the unit sphere: every unit vector is within the
-// radius, as a straight distance, of one of its points. Dimension 1 has both unit vectors, dimension 2
-// equal angles, dimension 3 the rings of newRings. radius is in (0, 1].
+// radius, as a straight distance, of one of its points. Dimension 1 has both unit vectors,
+// dimension 2 equal angles, dimension 3 the rings of newRings. radius is in (0, 1].
 func gridNet(dim int, radius float64) []float64 {
 	net := make([]float64, 0, dim*gridSize(dim, radius))
 	switch dim {
@@ -71,8 +71,8 @@ func roughSize(dim int, radius float64) float64 {
 // finer is a factor of the radius that leaves room for rounding in the points.
 const finer = 1 - 1e-9
 
-// angles returns the least number of equal angles on the circle with every direction within pi/angles
-// of one, a straight distance of 2 sin(pi/(2 angles)) <= radius.
+// angles returns the least number of equal angles on the circle with every direction within
+// pi/angles of one, a straight distance of 2 sin(pi/(2 angles)) <= radius.
 func angles(radius float64) int {
 	return int(math.Ceil(math.Pi / (2 * math.Asin(finer*radius/2))))
 }
@@ -83,16 +83,19 @@ type ring struct {
 	points        int
 }
 
-// newRings returns rings that cover the sphere by L bands of equal angular height h = pi/L, with a ring
-// in the middle of each. With angles s and t to the pole and b between the longitudes, the squared
-// straight distance of two points is
+// newRings returns rings that cover the sphere by L bands of equal angular height h = pi/L, with a
+// ring in the middle of each. With angles s and t to the pole and b between the longitudes, the
+// squared straight distance of two points is
 //
 //	4 sin^2((s-t)/2) + 4 sin(s) sin(t) sin^2(b/2).
 //
-// Any point is in some band, so |s-t| <= h/2, and within b <= pi/m of one of the m points of its ring:
-// with w the largest sine in the band the square is at most
-// 4 sin^2(h/4) + 4 w sin(t) sin^2(pi/(2m)). L is the least that leaves half of radius^2 to the second
-// term, and m the least that keeps the sum below radius^2. There are about 2 pi/radius^2 points in all.
+// Any point is in some band, so |s-t| <= h/2, and within b <= pi/m of one of the m points of its
+// ring: with w the largest sine in the band the square is at most
+//
+//	4 sin^2(h/4) + 4 w sin(t) sin^2(pi/(2m)).
+//
+// L is the least that leaves half of radius^2 to the second term, and m the least that keeps the
+// sum below radius^2. There are about 2 pi/radius^2 points in all.
 func newRings(radius float64) []ring {
 	square := float64(finer * radius * finer * radius)
 	count := int(math.Ceil(math.Pi / (4 * math.Asin(math.Sqrt(square/8)))))

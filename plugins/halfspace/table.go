@@ -9,8 +9,8 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// table holds n vectors of one dimension, four beside each other: fours[g*dim+j][i] is coordinate j of
-// vector 4g+i. Zero vectors fill up the last four.
+// table holds n vectors of one dimension, four beside each other: fours[g*dim+j][i] is coordinate j
+// of vector 4g+i. Zero vectors fill up the last four.
 type table struct {
 	n, dim int
 	fours  [][4]float64
@@ -30,10 +30,10 @@ func (t *table) set(i int, factor float64, v []float64) {
 	}
 }
 
-// newExamples returns the table of y_i x_i, projected where phi is not nil. It reports an error if an
-// example lies outside the unit ball, because the sensitivity of a gradient, and with it the noise,
-// would have another scale. It allows 1e-9 for rounding in the data: by that much the sensitivity, and
-// mu with it, may exceed what is promised.
+// newExamples returns the table of y_i x_i, projected where phi is not nil. It reports an error if
+// an example lies outside the unit ball, because the sensitivity of a gradient, and with it the
+// noise, would have another scale. It allows 1e-9 for rounding in the data: by that much the
+// sensitivity, and mu with it, may exceed what is promised.
 func newExamples(ctx context.Context, sample *algo.Data, phi *projection) (*table, error) {
 	const largest = (1 + 1e-9) * (1 + 1e-9)
 	dim := sample.Dim()
@@ -61,9 +61,9 @@ func newExamples(ctx context.Context, sample *algo.Data, phi *projection) (*tabl
 	return t, nil
 }
 
-// projection is a public linear map to fewer dimensions: k rows of independent normals of variance 1/k,
-// so that lengths and inner products are kept on average (Johnson and Lindenstrauss 1984). A nil
-// projection leaves vectors as they are.
+// projection is a public linear map to fewer dimensions: k rows of independent normals of variance
+// 1/k, so that lengths and inner products are kept on average (Johnson and Lindenstrauss 1984). A
+// nil projection leaves vectors as they are.
 type projection struct{ rows *table }
 
 // newProjection draws a projection from d to k dimensions. It returns nil for k = 0.

@@ -23,8 +23,8 @@ const (
 	hullMargin    = "hull"    // the distance of a hypothesis' vector from the hull of the others
 )
 
-// gaussianParams are the parameters of perturbed/gaussian. An eta of 0 stands for that of the preset,
-// which resolveGaussian writes.
+// gaussianParams are the parameters of perturbed/gaussian. An eta of 0 stands for that of the
+// preset, which resolveGaussian writes.
 type gaussianParams struct {
 	Preset    string  `doc:"where eta comes from: tight and simple are certified; paper-8 and paper-32 have the constants printed in the paper, on 0/1 labels, and are not certified" choices:"tight,simple,paper-8,paper-32"`
 	Separator string  `doc:"the points that carry the noise: standard (basis of the parities, all points of an ordered domain), cube (all points of the domain), code (parities: columns of a random code), greedy (few points, small classes)" choices:"standard,cube,code,greedy"`
@@ -68,8 +68,8 @@ func gaussian() algo.Algorithm[gaussianParams] {
 	}
 }
 
-// resolveGaussian returns the site of a setting and writes eta, or reports why the setting cannot run
-// or be certified. Resolving resolved parameters changes nothing.
+// resolveGaussian returns the site of a setting and writes eta, or reports why the setting cannot
+// run or be certified. Resolving resolved parameters changes nothing.
 func resolveGaussian(ls *learners, s *algo.Setting[gaussianParams]) (*site, error) {
 	p := &s.Params
 	if err := checkBudget(s.Epsilon, s.Delta, true); err != nil {

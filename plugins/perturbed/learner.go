@@ -11,8 +11,8 @@ import (
 	"github.com/shatterlab/shatter/plugins/finite"
 )
 
-// learner is scratch memory for trials at one site, one after another. A trial costs one search over
-// the class, and m draws.
+// learner is scratch memory for trials at one site, one after another. A trial costs one search
+// over the class, and m draws.
 type learner struct {
 	*site
 	profile      normalProfile // made when first needed, as is the minimizer
@@ -37,9 +37,9 @@ func (l *learner) independent() normalProfile {
 	return l.profile
 }
 
-// gaussian returns the hypothesis with the least err(f) + eta <xi, s_f>, where s_f are its labels at
-// the m points over sqrt(m) and xi is standard normal. Orthonormal s_f give every hypothesis a normal
-// of its own.
+// gaussian returns the hypothesis with the least err(f) + eta <xi, s_f>, where s_f are its labels
+// at the m points over sqrt(m) and xi is standard normal. Orthonormal s_f give every hypothesis a
+// normal of its own.
 func (l *learner) gaussian(sample *algo.Data, eta float64, r *rand.Rand) (concept.Hypothesis, error) {
 	if p := l.independent(); p != nil {
 		if err := p.Reset(sample.Xs(), sample.Ys()); err != nil {
@@ -52,13 +52,13 @@ func (l *learner) gaussian(sample *algo.Data, eta float64, r *rand.Rand) (concep
 }
 
 // laplace returns the hypothesis with the least err(f) + sum_j a_j (1 + f(z_j))/2, for independent
-// Laplace a_j of scale b: noise on 0/1 labels. It leaves out sum_j a_j/2, which is the same for all f.
+// Laplace a_j of scale b: noise on 0/1 labels. It leaves out sum_j a_j/2, the same for all f.
 func (l *learner) laplace(sample *algo.Data, b float64, r *rand.Rand) (concept.Hypothesis, error) {
 	return l.search(sample, func() float64 { return privacy.Laplace(privacy.Uniform(r), b/2) })
 }
 
-// search returns the hypothesis that minimises the errors plus a linear term, whose coefficients are
-// drawn in the order of the points.
+// search returns the hypothesis that minimises the errors plus a linear term, whose coefficients
+// are drawn in the order of the points.
 func (l *learner) search(sample *algo.Data, coefficient func() float64) (concept.Hypothesis, error) {
 	if l.minimizer == nil {
 		var err error

@@ -1,18 +1,18 @@
-// Package perturbed learns privately by one perturbed minimisation: it answers the hypothesis with the
-// fewest errors on the sample plus a random linear term at a few points that tell all hypotheses
-// apart, a separator.
+// Package perturbed learns privately by one perturbed minimisation: it answers the hypothesis with
+// the fewest errors on the sample plus a random linear term at a few points that tell all
+// hypotheses apart, a separator.
 //
 //   - perturbed/gaussian is Algorithm 2 of Block and Shetty 2025, "Small Loss Bounds for Online
 //     Learning Separated Function Classes: A Gaussian Process Perspective".
 //   - perturbed/rspm is the algorithm of Neel, Roth and Wu 2019, with Laplace or Gaussian noise.
-//   - perturbed/public-data draws the points from public data, after Block, Bun, Desai, Shetty and Wu
-//     2024.
+//   - perturbed/public-data draws the points from public data, after Block, Bun, Desai, Shetty and
+//     Wu 2024.
 //
-// They promise differential privacy for neighbours that differ in one replaced example, n public, as
-// distributions, wherever their Guarantee is not marked uncertified: the proof is in theory.go,
-// because those printed for Gaussian noise do not hold. Their floating-point noise is for experiments
-// and not for a release. They need a finite class that pipeline/concept can separate and minimise
-// over.
+// They promise differential privacy for neighbours that differ in one replaced example, n public,
+// as distributions, wherever their Guarantee is not marked uncertified: the proof is in theory.go,
+// because those printed for Gaussian noise do not hold. Their floating-point noise is for
+// experiments and not for a release. They need a finite class that pipeline/concept can separate
+// and minimise over.
 //
 // Start with [Plugins], then theory.go.
 package perturbed
@@ -41,9 +41,9 @@ func checkBudget(eps, delta float64, gaussian bool) error {
 // maxNoise is the largest noise that is accepted. It keeps the objective finite.
 const maxNoise = 1e100
 
-// resolveNoise sets the parameter of this name, if it is 0, to the least noise that keeps the budget.
-// It reports an error if a given value is less, up to what another machine may round differently, or
-// if either is above maxNoise.
+// resolveNoise sets the parameter of this name, if it is 0, to the least noise that keeps the
+// budget. It reports an error if a given value is less, up to what another machine may round
+// differently, or if either is above maxNoise.
 func resolveNoise(name string, given *float64, least float64) error {
 	switch {
 	case !(least <= maxNoise):

@@ -236,24 +236,12 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// named returns the bound of that name.
-func named(t *testing.T, list []algo.Bound, err error, name string) algo.Bound {
-	t.Helper()
-	for _, b := range list {
-		if b.Name == name && err == nil {
-			return b
-		}
-	}
-	t.Fatalf("no bound %q in %+v (%v)", name, list, err)
-	return algo.Bound{}
-}
-
 func TestBounds(t *testing.T) {
 	a := gaussian()
 	s := setting(a, parities10)
 	s.Params.Separator = "cube"
 	list, err := a.Bound(&s)
-	b := named(t, list, err, "explicit")
+	b := finitetest.BoundNamed(t, list, err, "explicit")
 	if b.Value != 2204 || !b.Proved || b.With["m"] != 1024 || b.With["h"] != 512 || b.With["kappa2"] != 2 ||
 		b.With["eta"] != s.Params.Eta {
 		t.Errorf("%+v", b)
@@ -265,36 +253,38 @@ func TestBounds(t *testing.T) {
 		"lemma-3":   max((g*g+tail*tail)/0.01, 2*s.Params.Eta*(g+tail)/0.1),
 		"theorem-2": max((g*g+tail*tail)/0.01, (g+math.Sqrt(math.Log(1e6)))*(g+tail)/0.05),
 	} {
-		if b := named(t, list, err, name); b.Value != math.Ceil(want) || b.Proved {
+		if b := finitetest.BoundNamed(t, list, err, name); b.Value != math.Ceil(want) || b.Proved {
 			t.Errorf("%+v, want %v", b, want)
 		}
 	}
 	s.Params = gaussianParams{Preset: paper8Preset, Separator: "cube", Margin: hammingMargin}
 	list, err = a.Bound(&s)
-	if b := named(t, list, err, "explicit"); b.Value < 2204 || b.Proved {
+	if b := finitetest.BoundNamed(t, list, err, "explicit"); b.Value < 2204 || b.Proved {
 		t.Errorf("paper: %+v", b)
 	}
 	s.Params = gaussianParams{Preset: tightPreset, Separator: "cube", Margin: hammingMargin}
 	s.Problem.Noise, s.Problem.NoiseRate = "random", 0.2
 	list, err = a.Bound(&s)
-	if b := named(t, list, err, "explicit"); b.With["alpha"] != 0.1*(1-2*0.2) || b.Value <= 2204 || !b.Proved {
+	b = finitetest.BoundNamed(t, list, err, "explicit")
+	if b.With["alpha"] != 0.1*(1-2*0.2) || b.Value <= 2204 || !b.Proved {
 		t.Errorf("random noise: %+v", b)
 	}
 	s.Problem.Noise, s.Problem.NoiseRate = "adversarial", 0.06
 	list, err = a.Bound(&s)
-	if b := named(t, list, err, "explicit"); len(list) != 1 || !math.IsInf(b.Value, 1) {
+	if b := finitetest.BoundNamed(t, list, err, "explicit"); len(list) != 1 || !math.IsInf(b.Value, 1) {
 		t.Errorf("adversary: %+v", list)
 	}
 
 	r := rspm()
 	q := setting(r, parities10)
 	list, err = r.Bound(&q)
-	if b := named(t, list, err, "explicit"); b.Value != 5641 || !b.Proved || b.With["b"] != 20 || b.With["widest"] != 10 {
+	b = finitetest.BoundNamed(t, list, err, "explicit")
+	if b.Value != 5641 || !b.Proved || b.With["b"] != 20 || b.With["widest"] != 10 {
 		t.Errorf("%+v", b)
 	}
 	q.Params = rspmParams{Noise: gaussianNoise, Separator: "standard"}
 	list, err = r.Bound(&q)
-	if b := named(t, list, err, "explicit"); b.Value > 5993+1 || !b.Proved {
+	if b := finitetest.BoundNamed(t, list, err, "explicit"); b.Value > 5993+1 || !b.Proved {
 		t.Errorf("%+v", b)
 	}
 }
@@ -374,11 +364,11 @@ func TestProvedSizesSuffice(t *testing.T) {
 	a, r, u := gaussian(), rspm(), publicData()
 	s, q, w := setting(a, p), setting(r, p), setting(u, p)
 	list, err := a.Bound(&s)
-	if got := share(t, a, s, int(named(t, list, err, "explicit").Value), 100); got < 0.95 {
+	if got := share(t, a, s, int(finitetest.BoundNamed(t, list, err, "explicit").Value), 100); got < 0.95 {
 		t.Errorf("gaussian: %v", got)
 	}
 	list, err = r.Bound(&q)
-	if got := share(t, r, q, int(named(t, list, err, "explicit").Value), 100); got < 0.95 {
+	if got := share(t, r, q, int(finitetest.BoundNamed(t, list, err, "explicit").Value), 100); got < 0.95 {
 		t.Errorf("rspm: %v", got)
 	}
 	w.Params.Preset, w.Params.Public = tracePreset, 20
@@ -403,7 +393,7 @@ func TestCubeWithoutPoints(t *testing.T) {
 	s.Params.Separator = "cube"
 	q.Params = rspmParams{Noise: gaussianNoise, Separator: "cube"}
 	list, err := a.Bound(&s)
-	size := named(t, list, err, "explicit")
+	size := finitetest.BoundNamed(t, list, err, "explicit")
 	if err := r.Check(&q); err != nil || q.Params.Scale != s.Params.Eta ||
 		size.With["m"] != 1<<21 || size.With["h"] != 1<<20 {
 		t.Fatalf("eta %v, scale %v, %+v, %v", s.Params.Eta, q.Params.Scale, size, err)

@@ -18,8 +18,8 @@ const (
 	tracePreset    = "trace"     // all of the budget for the first stage, see traceNoise: certified
 )
 
-// publicParams are the parameters of perturbed/public-data. An eta or a sigma of 0 stands for that of
-// the preset, which resolvePublic writes.
+// publicParams are the parameters of perturbed/public-data. An eta or a sigma of 0 stands for that
+// of the preset, which resolvePublic writes.
 type publicParams struct {
 	Preset string  `doc:"two-stage: noise in both stages, half of the budget each, by a rule that is not certified; trace: noise in the first stage alone, enough to make the labels of the public points private, certified" choices:"two-stage,trace"`
 	Public int     `doc:"public unlabelled points, drawn uniformly from the domain for each trial" min:"1" max:"100000"`
@@ -27,9 +27,9 @@ type publicParams struct {
 	Sigma  float64 `doc:"standard deviation of the noise of the second stage, on -1/+1 labels; 0: by the preset (trace: none)" min:"0"`
 }
 
-// publicData returns perturbed/public-data, the algorithm of Block, Bun, Desai, Shetty and Wu 2024 in
-// concrete form: f^ minimises the errors plus Gaussian noise on public points Z, these are labelled by
-// f^ plus Gaussian noise, and the answer is the hypothesis nearest to these labels.
+// publicData returns perturbed/public-data, the algorithm of Block, Bun, Desai, Shetty and Wu 2024
+// in concrete form: f^ minimises the errors plus Gaussian noise on public points Z, these are
+// labelled by f^ plus Gaussian noise, and the answer is the hypothesis nearest to these labels.
 func publicData() algo.Algorithm[publicParams] {
 	known := new(sites)
 	return algo.Algorithm[publicParams]{
@@ -92,26 +92,26 @@ func resolvePublic(known *sites, s *algo.Setting[publicParams]) (*site, error) {
 	return st, nil
 }
 
-// traceNoise returns the eta at which the first stage is private already, for m public points Z. Two
-// patterns of labels on Z, the traces, differ on at least one of the points, and the trace of f^
-// minimises, over all traces, the fewest errors of a hypothesis that has it plus the noise. One
-// replaced example moves each of these fewest errors by at most 1. So the lemma of theory.go holds for
-// the traces, with h = 1, whether or not Z separates the hypotheses; and the second stage sees nothing
-// of the sample but the trace. There are at most min(|F|, 2^m) traces.
+// traceNoise returns the eta at which the first stage is private already, for m public points Z.
+// Two patterns of labels on Z, the traces, differ on at least one of the points, and the trace of
+// f^ minimises, over all traces, the fewest errors of a hypothesis that has it plus the noise. One
+// replaced example moves each of these fewest errors by at most 1. So the lemma of theory.go holds
+// for the traces, with h = 1, whether or not Z separates the hypotheses; and the second stage sees
+// nothing of the sample but the trace. There are at most min(|F|, 2^m) traces.
 func traceNoise(m int, lnF, eps, delta float64) float64 {
 	return noise(2/float64(m), tightShift(min(lnF, float64(m)*math.Ln2), eps, delta))
 }
 
-// twoStage returns the noise of a run that spends eps/2 and delta/2 on each of its two stages, for m
-// public points Z. Its idea is that of the original: the first stage is stable up to a share a of Z,
-// and the second hides a change of that size. It takes
+// twoStage returns the noise of a run that spends eps/2 and delta/2 on each of its two stages, for
+// m public points Z. Its idea is that of the original: the first stage is stable up to a share a of
+// Z, and the second hides a change of that size. It takes
 //
-//   - a = alpha mu^2/(8 ln(|F|/beta)), with mu the Gaussian mechanism's at (eps/2, delta/2): the largest
-//     share that can be hidden while the answer still agrees with f^ on all but a share alpha of Z, with
-//     probability 1 - beta;
+//   - a = alpha mu^2/(8 ln(|F|/beta)), with mu the Gaussian mechanism's at (eps/2, delta/2): the
+//     largest share that can be hidden while the answer still agrees with f^ on all but a share
+//     alpha of Z, with probability 1 - beta;
 //   - sigma = 2 sqrt(a m)/mu, the Gaussian mechanism for labels of which a m change by 2;
-//   - eta = D/(2 a lambda), the noise of perturbed/gaussian for hypotheses that all differ on a share of
-//     at least a.
+//   - eta = D/(2 a lambda), the noise of perturbed/gaussian for hypotheses that all differ on a
+//     share of at least a.
 //
 // It is not proved that eta keeps changes within the share a for hypotheses that are closer; the
 // constants of the original are not these. For a m <= 1 this eta is above traceNoise.
@@ -139,8 +139,8 @@ func publicGuarantee(known *sites, s *algo.Setting[publicParams]) (algo.Guarante
 	return g, nil
 }
 
-// learnPublic runs one trial. The points are independent of the sample, so that they may be drawn by
-// the same generator as the noise.
+// learnPublic runs one trial. The points are independent of the sample, so that they may be drawn
+// by the same generator as the noise.
 func learnPublic(st *site, p *publicParams, sample *algo.Data, r *rand.Rand) (concept.Hypothesis, error) {
 	z := drawPublic(st.class, st.Spec, p.Public, r)
 	minimizer, err := st.class.NewMinimizer(z)
@@ -164,8 +164,8 @@ func learnPublic(st *site, p *publicParams, sample *algo.Data, r *rand.Rand) (co
 	return nearest, err
 }
 
-// drawPublic returns m points, row-major, drawn uniformly from the domain of a class: each coordinate
-// from 0..X-1, or from 0 and 1 where the class has no X.
+// drawPublic returns m points, row-major, drawn uniformly from the domain of a class: each
+// coordinate from 0..X-1, or from 0 and 1 where the class has no X.
 func drawPublic(class concept.Class, spec concept.Spec, m int, r *rand.Rand) []float64 {
 	values := spec.Domain
 	if values == 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/shatterlab/shatter/plugins/finite"
 )
 
-// site is a class with the points that carry the noise: all that trials of one place share. It is not
-// written to once it is made.
+// site is a class with the points that carry the noise: all that trials of one place share. It is
+// not written to once it is made.
 type site struct {
 	finite.Place
 	class     concept.Finite
@@ -52,8 +52,8 @@ func newSite(p finite.Place) (*site, error) {
 	return st, nil
 }
 
-// hamming returns the radius 2h/m of the stability lemma, where any two hypotheses differ on at least
-// h of the m points.
+// hamming returns the radius 2h/m of the stability lemma, where any two hypotheses differ on at
+// least h of the m points.
 func (st *site) hamming() float64 { return 2 * st.ratio() }
 
 // ratio returns h/m.
@@ -77,8 +77,8 @@ func (st *site) numbers() int {
 // those of one site alone can take.
 const maxNumbers = 1 << 25
 
-// sites makes each site once. It keeps the last few, because a trial's memory must not depend on all
-// the places before.
+// sites makes each site once. It keeps the last few, because a trial's memory must not depend on
+// all the places before.
 type sites struct {
 	cache finite.Cache[finite.Place, *site]
 }

@@ -188,8 +188,8 @@ func TestSizes(t *testing.T) {
 		n = g.laplaceSize(b, k)
 		for i := 1; i < 200; i++ {
 			s := float64(i) / 200 * min(1/b, 2*g.edge)
-			if at := (g.need - float64(k)*math.Log1p(-s*s*b*b)) / (g.edge*s - s*s/2); at < (n-1)*(1-1e-9) {
-				t.Fatalf("laplace: n(%v) = %v, below %v", s, at, n)
+			if size := (g.need - float64(k)*math.Log1p(-s*s*b*b)) / (g.edge*s - s*s/2); size < (n-1)*(1-1e-9) {
+				t.Fatalf("laplace: n(%v) = %v, below %v", s, size, n)
 			}
 		}
 	})

@@ -1,5 +1,6 @@
-// Package calibration gives exact answers to calibrate a whole run against: the success of expmech/em, and
-// the sample size that it needs, on the law that is hardest for it. Only tests import it.
+// Package calibration gives exact answers to calibrate a whole run against: the success of
+// expmech/em, and the sample size that it needs, on the law that is hardest for it. Only tests
+// import it.
 package calibration
 
 import (
@@ -18,9 +19,9 @@ type Needle struct {
 	Left, Right float64 // t* and X-1-t*
 }
 
-// Success returns the exact probability that expmech/em answers the target after n examples: the mean
-// of 1/(1 + Left e^(-epsilon kl/2) + Right e^(-epsilon kr/2)) over the multinomial counts kl and kr
-// of the points t*-1 and t*. The double sum takes O(n Mass) terms.
+// Success returns the exact probability that expmech/em answers the target after n examples: the
+// mean of 1/(1 + Left e^(-epsilon kl/2) + Right e^(-epsilon kr/2)) over the multinomial counts kl
+// and kr of the points t*-1 and t*. The double sum takes O(n Mass) terms.
 func (law Needle) Success(n int, epsilon float64) float64 {
 	given := law.Mass / (1 - law.Mass)
 	return binomialMean(n, law.Mass, func(kl int) float64 {
@@ -31,9 +32,9 @@ func (law Needle) Success(n int, epsilon float64) float64 {
 	})
 }
 
-// binomialMean returns the mean of f(k) under Bin(n, p), for f in [0, 1] and 0 <= p <= 1. It goes down
-// and up from the mode, in units of the mode's probability, and leaves out what is below 1e-20 of it:
-// an error far below 1e-12.
+// binomialMean returns the mean of f(k) under Bin(n, p), for f in [0, 1] and 0 <= p <= 1. It goes
+// down and up from the mode, in units of the mode's probability, and leaves out what is below 1e-20
+// of it: an error far below 1e-12.
 func binomialMean(n int, p float64, f func(k int) float64) float64 {
 	if p >= 1 {
 		return f(n)
@@ -56,8 +57,8 @@ func binomialMean(n int, p float64, f func(k int) float64) float64 {
 }
 
 // SampleSize returns the exact n* of expmech/em: the least n at which Success is at least 1 - beta,
-// where success grows with n, as it does wherever it has been computed; it is not proved. It reports
-// an error if 2^20 examples are not enough.
+// where success grows with n, as it does wherever it has been computed; it is not proved. It
+// reports an error if 2^20 examples are not enough.
 func (law Needle) SampleSize(epsilon, beta float64) (int, error) {
 	const largest = 1 << 20
 	enough := func(n float64) bool { return law.Success(int(n), epsilon) >= 1-beta }

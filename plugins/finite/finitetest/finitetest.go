@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/plugins/algo"
 )
 
 // ReadJSON reads the file at path, a test's vectors, into a value. It ends the test if it cannot.
@@ -24,6 +25,19 @@ func ReadJSON(t testing.TB, path string, into any) {
 	if err := json.Unmarshal(text, into); err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}
+}
+
+// BoundNamed returns the bound of that name from what [algo.Algorithm.Bound] returned. It ends the
+// test if there is none.
+func BoundNamed(t testing.TB, list []algo.Bound, err error, name string) algo.Bound {
+	t.Helper()
+	for _, b := range list {
+		if b.Name == name && err == nil {
+			return b
+		}
+	}
+	t.Fatalf("no bound %q in %+v (%v)", name, list, err)
+	return algo.Bound{}
 }
 
 // Domain lists all points of the domain of a small class, row-major, the first coordinate changing
@@ -74,10 +88,10 @@ func Examples(labels [][]float64) (columns [][]int) {
 }
 
 // Neighbours visits the laws of an answer for all pairs of samples that differ in one example. The
-// examples they share are up to size-1 of the columns that [Examples] returns, in every combination,
-// or one of them repeated up to reach times, in growing steps. law returns the probability of each
-// answer, given the number of errors of each hypothesis less the fewest; it is called once for each
-// different argument.
+// examples they share are up to size-1 of the columns that [Examples] returns, in every
+// combination, or one of them repeated up to reach times, in growing steps. law returns the
+// probability of each answer, given the number of errors of each hypothesis less the fewest; it is
+// called once for each different argument.
 func Neighbours(columns [][]int, size int, reach float64, law func(errs []int) []float64, visit func(p, q []float64)) {
 	known := map[string][]float64{}
 	lawOf := func(errs []int) []float64 {
