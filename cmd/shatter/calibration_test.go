@@ -14,6 +14,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/plugins/algo"
 	"github.com/shatterlab/shatter/plugins/expmech"
+	"github.com/shatterlab/shatter/plugins/expmech/calibration"
 	"github.com/shatterlab/shatter/schemas"
 
 	"github.com/shatterlab/shatter/pipeline/result"
@@ -24,7 +25,7 @@ import (
 func needle(t *testing.T, domain uint64, mass, epsilon, beta float64) int64 {
 	t.Helper()
 	left := float64(domain / 2)
-	n, err := expmech.NeedleSampleSize(expmech.Needle{Mass: mass, Left: left, Right: float64(domain) - 1 - left}, epsilon, beta)
+	n, err := calibration.Needle{Mass: mass, Left: left, Right: float64(domain) - 1 - left}.SampleSize(epsilon, beta)
 	if err != nil {
 		t.Fatal(err)
 	}

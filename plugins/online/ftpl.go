@@ -8,6 +8,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite"
 )
 
 // Follow-the-perturbed-leader: in each round play the hypothesis with the least cumulative loss plus eta times random noise. The algorithms
@@ -205,7 +206,7 @@ func (l *perturbedLeader) promises() (proved, printed float64, err error) {
 }
 
 // newPlan has what does not depend on the noise, and the whole plan for a single hypothesis: it needs none.
-func newPlan(known *sites, at place, rounds int, c *choice) (*plan, error) {
+func newPlan(known *sites, at finite.Place, rounds int, c *choice) (*plan, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite"
 )
 
 // ftplGaussianParams are the parameters of online/ftpl-gaussian.
@@ -56,7 +57,7 @@ func ftpl[P any](a algo.Algorithm[P], resolve func(s *algo.Setting[P]) (*plan, e
 func planGaussian(known *sites, s *algo.Setting[ftplGaussianParams]) (*plan, error) {
 	p := s.Params
 	c := choice{schedule: p.Schedule, eta: p.Eta, lstar: p.LStar, floor: p.EtaMin, factor: p.Factor}
-	g, err := newPlan(known, placeOf(s.Problem, p.Separator, p.CodeSeed), s.Rounds, &c)
+	g, err := newPlan(known, finite.PlaceOf(s.Problem, p.Separator, p.CodeSeed), s.Rounds, &c)
 	if err != nil || g.at.single {
 		return g, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite"
 )
 
 // gumbelLaw is that of minus a Gumbel number: P(number > z) = exp(-e^z).
@@ -158,7 +159,7 @@ func TestFillLaw(t *testing.T) {
 func TestShifts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := rapid.SampledFrom(listedProblems).Draw(t, "problem")
-		at, err := newSite(place{specOf(p), rapid.SampledFrom([]string{"standard", "cube", "greedy"}).Draw(t, "separator"), 0})
+		at, err := newSite(finite.Place{Spec: specOf(p), Kind: rapid.SampledFrom([]string{"standard", "cube", "greedy"}).Draw(t, "separator")})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -296,7 +297,7 @@ func TestSums(t *testing.T) {
 		if kind == "code" && p.Class != "parities" {
 			kind = "cube"
 		}
-		at, err := newSite(place{specOf(p), kind, 0})
+		at, err := newSite(finite.Place{Spec: specOf(p), Kind: kind})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -323,7 +324,7 @@ func TestSums(t *testing.T) {
 func TestListingIsSearch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := rapid.SampledFrom(listedProblems).Draw(t, "problem")
-		at, err := newSite(place{specOf(p), "standard", 0})
+		at, err := newSite(finite.Place{Spec: specOf(p), Kind: "standard"})
 		if err != nil {
 			t.Fatal(err)
 		}

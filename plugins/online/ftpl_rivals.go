@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite"
 )
 
 // ftplIIDParams are the parameters of online/ftpl-iid.
@@ -38,7 +39,7 @@ func ftplIID(known *sites) algo.Algorithm[ftplIIDParams] {
 func planIID(known *sites, s *algo.Setting[ftplIIDParams]) (*plan, error) {
 	p := s.Params
 	c := choice{schedule: p.Schedule, eta: p.Eta, lstar: p.LStar, floor: p.EtaMin, factor: p.Factor}
-	g, err := newPlan(known, placeOf(s.Problem, "", 0), s.Rounds, &c)
+	g, err := newPlan(known, finite.PlaceOf(s.Problem, "", 0), s.Rounds, &c)
 	if err != nil || g.at.single {
 		return g, err
 	}
@@ -81,7 +82,7 @@ func ftplUniform(known *sites) algo.Algorithm[ftplUniformParams] {
 func planUniform(known *sites, s *algo.Setting[ftplUniformParams]) (*plan, error) {
 	p := s.Params
 	c := choice{schedule: p.Schedule, eta: p.Eta, lstar: -1}
-	g, err := newPlan(known, placeOf(s.Problem, p.Separator, p.CodeSeed), s.Rounds, &c)
+	g, err := newPlan(known, finite.PlaceOf(s.Problem, p.Separator, p.CodeSeed), s.Rounds, &c)
 	if err != nil || g.at.single {
 		return g, err
 	}
@@ -120,7 +121,7 @@ func ftplLaplace(known *sites) algo.Algorithm[ftplLaplaceParams] {
 func planLaplace(known *sites, s *algo.Setting[ftplLaplaceParams]) (*plan, error) {
 	p := s.Params
 	c := choice{schedule: p.Schedule, eta: p.Eta, lstar: p.LStar}
-	g, err := newPlan(known, placeOf(s.Problem, p.Separator, p.CodeSeed), s.Rounds, &c)
+	g, err := newPlan(known, finite.PlaceOf(s.Problem, p.Separator, p.CodeSeed), s.Rounds, &c)
 	if err != nil || g.at.single {
 		return g, err
 	}
@@ -157,7 +158,7 @@ func ftplApproximable(known *sites) algo.Algorithm[ftplApproximableParams] {
 func planApproximable(known *sites, s *algo.Setting[ftplApproximableParams]) (*plan, error) {
 	p := s.Params
 	c := choice{schedule: p.Schedule, eta: p.Eta, lstar: p.LStar}
-	g, err := newPlan(known, placeOf(s.Problem, p.Separator, p.CodeSeed), s.Rounds, &c)
+	g, err := newPlan(known, finite.PlaceOf(s.Problem, p.Separator, p.CodeSeed), s.Rounds, &c)
 	if err != nil || g.at.single {
 		return g, err
 	}

@@ -49,7 +49,7 @@ func rivals(p algo.Problem, rounds int) map[string]func() (*plan, error) {
 
 // sequence is a game with a target and noise, for any class.
 func sequence(t testing.TB, p *plan, rounds int, r *rand.Rand) (x, y []float64) {
-	top := p.at.spec.Domain
+	top := p.at.Spec.Domain
 	if top == 0 {
 		top = 2
 	}

@@ -526,11 +526,6 @@ func TestGamesAreIndependent(t *testing.T) {
 			if fresh, later := transcript(t, new(boards), p, seed), transcript(t, used, p, seed); !slices.Equal(fresh, later) {
 				t.Errorf("%v, after other games %v", fresh, later)
 			}
-			used.mu.Lock()
-			defer used.mu.Unlock()
-			if len(used.known) > maxBoards {
-				t.Errorf("%d boards are kept", len(used.known))
-			}
 		})
 	}
 }
