@@ -27,7 +27,8 @@ var endless = []algo.Problem{
 	{Class: "thresholds-dyadics", Dim: 1, Noise: "none", Realizable: true},
 }
 
-// draw fills x, and y where it is not nil, with examples of a problem. The key gives the target as well as the points.
+// draw fills x with points of a problem, and y, unless it is nil, with their labels. The key fixes
+// the target as well as the points, so that a shorter table is the start of a longer one.
 func draw(p algo.Problem, key uint64, x, y []float64) {
 	r := rand.New(rand.NewPCG(key, 0x706c7567696e74))
 	switch p.Class {
@@ -60,8 +61,8 @@ func drawColumns(p algo.Problem, r *rand.Rand, x, y []float64) {
 	}
 }
 
-// drawGrid draws points of dim numbers below side. Where the first one is large enough the label is +1: so says a stump, a rectangle, a
-// conjunction and a parity alike.
+// drawGrid draws points of dim whole numbers below side. The label is +1 if the first number is
+// large enough, which a stump, a rectangle, a conjunction and a parity can all express.
 func drawGrid(side uint64, dim int, r *rand.Rand, x, y []float64) {
 	low := float64(1 + r.Uint64N(side-1))
 	for i := range x {
@@ -75,7 +76,8 @@ func drawGrid(side uint64, dim int, r *rand.Rand, x, y []float64) {
 	}
 }
 
-// drawOrdered draws points of 0..Domain-1, a quarter of them at one place so that single points can be learned too.
+// drawOrdered draws points of 0..Domain-1, a quarter of them at one place, so that single points
+// can be learned too.
 func drawOrdered(p algo.Problem, r *rand.Rand, x, y []float64) {
 	low := r.Uint64N(p.Domain)
 	high := math.Inf(1)
