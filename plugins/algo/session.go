@@ -15,7 +15,6 @@ import (
 type session struct {
 	ctx     context.Context
 	service *service
-	n       int
 	online  bool
 	trials  trials
 	ended   []bool // by trial; nil before the session is open
@@ -82,7 +81,6 @@ func (t *session) open(o *pluginv1.Open) error {
 	if err != nil {
 		return err
 	}
-	t.n = int(n)
 	t.ended = make([]bool, count)
 	t.metrics.trials = count
 	plugin, err := t.service.plugin(o.Setting)
@@ -100,7 +98,7 @@ func (t *session) open(o *pluginv1.Open) error {
 		if t.ctx.Err() != nil {
 			break // nobody waits for the other trials
 		}
-		sample.slice(&t.sample, j*t.n, t.n)
+		sample.slice(&t.sample, j*int(n), int(n))
 		var queries *Data
 		if revealed != nil {
 			queries = &t.queries
