@@ -90,11 +90,11 @@ func write(t rapid.TB, s Schema, rows int, c content) []byte {
 		case []int64:
 			copy(l.Int64(dst, i), v)
 		case []int32:
-			copy(l.Int32(dst, i), v)
+			copy(view[int32](dst, l.column(i, Int32)), v)
 		case []uint8:
 			copy(l.Uint8(dst, i), v)
 		case []uint64:
-			copy(l.Uint64(dst, i), v)
+			copy(view[uint64](dst, l.column(i, Uint64)), v)
 		case []string:
 			offsets, text := l.Utf8(dst, i)
 			at := 0
@@ -526,9 +526,7 @@ func BenchmarkOpen400MB(b *testing.B) {
 		if x, width, err := table.List("x"); err != nil || width != dim || len(x) != rows*dim {
 			b.Fatal(err)
 		}
-		if err := mapped.Close(); err != nil {
-			b.Fatal(err)
-		}
+		unmap(b, mapped)
 	}
 }
 

@@ -151,9 +151,6 @@ func pad(n, to int) int { return (n + to - 1) / to * to }
 // Size is the length of the whole file in bytes.
 func (l *Layout) Size() int { return l.body.end() + len(l.tail) }
 
-// Rows is the number of rows.
-func (l *Layout) Rows() int { return l.rows }
-
 // Init writes everything but the values into dst[:Size]: header, metadata, padding, footer. The values, and all offsets of a Utf8
 // column, are the caller's to fill, before or after. dst must start at a multiple of 8 in memory; at one of 64, as a
 // mapping does, every buffer does too.
@@ -180,16 +177,8 @@ func (l *Layout) Float64(dst []byte, col int) []float64 {
 // Int64 is the values of column col in dst, to fill.
 func (l *Layout) Int64(dst []byte, col int) []int64 { return view[int64](dst, l.column(col, Int64)) }
 
-// Int32 is the values of column col in dst, to fill.
-func (l *Layout) Int32(dst []byte, col int) []int32 { return view[int32](dst, l.column(col, Int32)) }
-
 // Uint8 is the values of column col in dst, to fill.
 func (l *Layout) Uint8(dst []byte, col int) []uint8 { return view[uint8](dst, l.column(col, Uint8)) }
-
-// Uint64 is the values of column col in dst, to fill.
-func (l *Layout) Uint64(dst []byte, col int) []uint64 {
-	return view[uint64](dst, l.column(col, Uint64))
-}
 
 // List is the values of column col in dst, to fill: row-major, of length rows*Width.
 func (l *Layout) List(dst []byte, col int) []float64 { return view[float64](dst, l.column(col, List)) }

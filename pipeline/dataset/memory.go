@@ -73,7 +73,7 @@ func (m *Memory) Close() error {
 	return nil
 }
 
-// Mapping is a read-only mapping of a file.
+// Mapping is a read-only mapping of a file. It lasts as long as the process.
 type Mapping struct{ b []byte }
 
 // MapFile maps the whole of f, read-only and shared. f may be closed afterwards. A file that can still be shrunk must not be
@@ -96,16 +96,3 @@ func MapFile(f *os.File) (*Mapping, error) {
 
 // Bytes is the mapping. Writing to it ends the process.
 func (m *Mapping) Bytes() []byte { return m.b }
-
-// Close unmaps: views into Bytes must not be used afterwards. A second Close does nothing.
-func (m *Mapping) Close() error {
-	if m.b == nil {
-		return nil
-	}
-	b := m.b
-	m.b = nil
-	if err := unix.Munmap(b); err != nil {
-		return fmt.Errorf("unmap: %w", err)
-	}
-	return nil
-}

@@ -31,17 +31,6 @@ func ClopperPearson(k, n int, level float64) (low, high float64) {
 	return CPLower(k, n, level/2), CPUpper(k, n, level/2)
 }
 
-// Wilson gives the score interval (Wilson 1927) that misses the truth with probability near level: shorter than the exact one,
-// good for plots, no ground for claims. n >= 1.
-func Wilson(k, n int, level float64) (low, high float64) {
-	z := mathext.NormalQuantile(1 - level/2)
-	count, rate := float64(n), float64(k)/float64(n)
-	shrink := 1 + z*z/count
-	center := (rate + z*z/(2*count)) / shrink
-	half := z / shrink * math.Sqrt(rate*(1-rate)/count+z*z/(4*count*count))
-	return max(0, center-half), min(1, center+half)
-}
-
 // betaQuantile gives the x at which the regularised incomplete beta function I_x(a, b) is p, by bisection: mathext.InvRegIncBeta is
 // wrong where b is small beside a large a.
 func betaQuantile(a, b, p float64) float64 {

@@ -156,6 +156,20 @@ func separatedCounts(near []count) bool {
 	return separated(points)
 }
 
+// separated reports whether all successes lie on one side of all misses.
+func separated(points []Point) bool {
+	leastSuccess, mostSuccess, leastMiss, mostMiss := int64(math.MaxInt64), int64(0), int64(math.MaxInt64), int64(0)
+	for _, p := range points {
+		if p.Successes > 0 {
+			leastSuccess, mostSuccess = min(leastSuccess, p.N), max(mostSuccess, p.N)
+		}
+		if p.Successes < p.Consumed {
+			leastMiss, mostMiss = min(leastMiss, p.N), max(mostMiss, p.N)
+		}
+	}
+	return mostMiss <= leastSuccess || mostSuccess <= leastMiss
+}
+
 // fits reports whether the deviance of a curve with that likelihood is below the 90 % point of its distribution (in the form of Wilson and
 // Hilferty 1931).
 func fits(near []count, likelihood float64) bool {

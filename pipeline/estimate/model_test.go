@@ -108,11 +108,11 @@ func TestModelLeavesGuessingOut(t *testing.T) {
 		points = append(points, exactly(l, n, 1000))
 	}
 	truth := l.reaches(0.9)
-	all, err := FitLogistic(points)
+	all, err := fitLogistic(points)
 	if err != nil {
 		t.Fatal(err)
 	}
-	naive, _, _, err := all.Crossing(0.9, 0.05)
+	naive, _, _, err := all.crossing(0.9, 0.05)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,11 +134,11 @@ func exactly(l curveLaw, n int64, trials int) Point {
 func TestModelAgreesWithFieller(t *testing.T) {
 	l := logisticLaw(1000, 4, 0.9)
 	points := []Point{exactly(l, 800, 40000), exactly(l, 1000, 40000), exactly(l, 1250, 40000)}
-	f, err := FitLogistic(points)
+	f, err := fitLogistic(points)
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, low, high, err := f.Crossing(0.9, 0.05)
+	n, low, high, err := f.crossing(0.9, 0.05)
 	if err != nil {
 		t.Fatal(err)
 	}

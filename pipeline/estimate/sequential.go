@@ -1,10 +1,6 @@
 package estimate
 
-import (
-	"math"
-
-	"github.com/shatterlab/shatter/pipeline/numeric"
-)
+import "math"
 
 // side of Target on which a sample size lies.
 type side int
@@ -73,42 +69,4 @@ func logBeta(a, b float64) float64 {
 	lb, _ := math.Lgamma(b)
 	lab, _ := math.Lgamma(a + b)
 	return la + lb - lab
-}
-
-// ConfidenceSequence gives the success probabilities against which the e-process stays below 1/level: all of these intervals, over all
-// n, contain the truth together with probability at least 1 - level.
-func ConfidenceSequence(k, n int, level float64) (low, high float64) {
-	inside := func(p float64) bool { return LogWealth(k, n, p) < -math.Log(level) }
-	rate := float64(k) / float64(n)
-	if k > 0 {
-		low, _ = numeric.Bisect(0, rate, func(p float64) bool { return !inside(p) })
-	}
-	high = 1
-	if k < n {
-		_, high = numeric.Bisect(rate, 1, inside)
-	}
-	return low, high
-}
-
-// SPRT is Wald's sequential test (1945) of success probability p0 against p1 with error probabilities of about falseAlarm (p1 accepted
-// under p0) and falseRest (p0 accepted under p1). It gives +1 when p1 is accepted, -1 when p0 is, 0 when neither is yet, and the
-// number of outcomes used. 0 < p0 < p1 < 1.
-func SPRT(outcomes []bool, p0, p1, falseAlarm, falseRest float64) (decision, used int) {
-	upper, lower := math.Log((1-falseRest)/falseAlarm), math.Log(falseRest/(1-falseAlarm))
-	success, miss := math.Log(p1/p0), math.Log((1-p1)/(1-p0))
-	ratio := 0.0
-	for i, ok := range outcomes {
-		if ok {
-			ratio += success
-		} else {
-			ratio += miss
-		}
-		switch {
-		case ratio >= upper:
-			return +1, i + 1
-		case ratio <= lower:
-			return -1, i + 1
-		}
-	}
-	return 0, len(outcomes)
 }

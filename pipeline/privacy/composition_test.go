@@ -57,8 +57,8 @@ func TestCompositionReferenceValues(t *testing.T) {
 	}
 }
 
-// The exact composition is that of v randomized responses which reveal everything with probability delta0: the transcripts
-// by number of true answers, and the revealing ones.
+// The exact composition is that of v randomized responses which reveal everything with probability
+// delta0: the transcripts by number of true answers, and the revealing ones.
 func TestOptimalDeltaByEnumeration(t *testing.T) {
 	for _, c := range []struct {
 		v                int
@@ -111,7 +111,8 @@ func TestOptimalDeltaOfManyIsTheWholeSum(t *testing.T) {
 	}
 }
 
-// A share composes to no more than what was shared, by its own theorem and by the exact one, and Best is no worse than any.
+// A share composes to no more than what was shared, by its own theorem and by the exact one, and
+// Best is no worse than any.
 func TestSharesCompose(t *testing.T) {
 	merit := func(eps0, delta0 float64) float64 { return eps0 / -math.Log(delta0) }
 	rapid.Check(t, func(t *rapid.T) {
