@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Limits computed with 30 digits.
+// TestClopperPearsonFarOut compares limits with values computed with 30 digits.
 func TestClopperPearsonFarOut(t *testing.T) {
 	for _, c := range []struct {
 		k, n         int
@@ -60,7 +60,8 @@ func TestIsotonic(t *testing.T) {
 		if len(fit) != len(y) || !slices.IsSorted(fit) {
 			t.Fatalf("got %v", fit)
 		}
-		sum, cross := 0.0, 0.0 // of the residuals, and their product with the fit: both are 0 at the projection
+		// The sums of the residuals and of their products with the fit are 0 at the projection.
+		sum, cross := 0.0, 0.0
 		for i := range y {
 			sum += w[i] * (y[i] - fit[i])
 			cross += w[i] * (y[i] - fit[i]) * fit[i]
@@ -86,7 +87,8 @@ func TestNothingToReadOff(t *testing.T) {
 		t.Errorf("Bracket of rates near the target: %d, %d", low, high)
 	}
 	for what, points := range map[string][]Point{
-		"no point": nil, "one point": at(20), "all or nothing": at(0, 0, 50), "one mixed point": at(0, 20, 50), "falling": at(50, 0), "no miss": at(50, 50),
+		"no point": nil, "one point": at(20), "all or nothing": at(0, 0, 50),
+		"one mixed point": at(0, 20, 50), "falling": at(50, 0), "no miss": at(50, 50),
 	} {
 		if f, err := fitLogistic(points); err == nil {
 			t.Errorf("%s: fitted %+v", what, f)
@@ -103,7 +105,8 @@ func TestNothingToReadOff(t *testing.T) {
 
 func TestMeanInterval(t *testing.T) {
 	// 2.262157 is the 97.5 % quantile of Student's t with 9 degrees of freedom.
-	if low, high := MeanInterval(5, 3, 10, 0.05); math.Abs(high-5-2.2621571628*3/math.Sqrt(10)) > 1e-9 || math.Abs(low+high-10) > 1e-12 {
+	low, high := MeanInterval(5, 3, 10, 0.05)
+	if math.Abs(high-5-2.2621571628*3/math.Sqrt(10)) > 1e-9 || math.Abs(low+high-10) > 1e-12 {
 		t.Errorf("interval [%v, %v]", low, high)
 	}
 	if low, high := MeanInterval(5, 0, 10, 0.05); low != 5 || high != 5 {

@@ -79,7 +79,9 @@ func TestReferenceValues(t *testing.T) {
 	near("FitLine, chi square", l.ChiSquare, s.Chi2)
 }
 
-func (v *reference) nstar(t *testing.T, near func(string, float64, float64), pair func(string, float64, float64, [2]float64)) {
+func (v *reference) nstar(
+	t *testing.T, near func(what string, got, want float64), pair func(what string, low, high float64, want [2]float64),
+) {
 	var points []Point
 	for i, n := range v.NStar.Size {
 		points = append(points, Point{N: n, Consumed: v.NStar.Trials[i], Successes: v.NStar.Successes[i]})

@@ -6,8 +6,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/numeric"
 )
 
-// A Composition names a theorem about v adaptively chosen mechanisms, each (eps0,
-// delta0)-differentially private.
+// A Composition names a theorem about v adaptively chosen mechanisms, each
+// (eps0, delta0)-differentially private.
 type Composition string
 
 // The composition theorems, and the best of them.
@@ -16,8 +16,8 @@ const (
 	Basic Composition = "basic"
 
 	// Advanced is the theorem of Dwork, Rothblum and Vadhan 2010, with the smaller second term of
-	// Kairouz, Oh and Viswanath 2015, Theorem 3.4: (e, v delta0 + delta') with e = sqrt(2 v
-	// ln(1/delta')) eps0 + v eps0 (e^eps0 - 1)/(e^eps0 + 1).
+	// Kairouz, Oh and Viswanath 2015, Theorem 3.4: (e, v delta0 + delta') with
+	// e = sqrt(2 v ln(1/delta')) eps0 + v eps0 (e^eps0 - 1)/(e^eps0 + 1).
 	Advanced Composition = "advanced"
 
 	// Optimal is exact (Kairouz, Oh and Viswanath 2015, Theorem 3.3): see [OptimalDelta].
@@ -29,9 +29,9 @@ const (
 	Best Composition = "best"
 )
 
-// OptimalDelta returns the least delta for which v mechanisms are together (epsilon,
-// delta)-differentially private (Kairouz, Oh and Viswanath 2015, Theorem 3.3). With p = e^eps0/(1 +
-// e^eps0) it is
+// OptimalDelta returns the least delta for which v mechanisms are together
+// (epsilon, delta)-differentially private (Kairouz, Oh and Viswanath 2015, Theorem 3.3). With
+// p = e^eps0/(1 + e^eps0) it is
 //
 //	1 - (1-delta0)^v (1 - sum over l of C(v,l) max(0, p^l (1-p)^(v-l) - e^epsilon p^(v-l) (1-p)^l))
 //
@@ -72,10 +72,10 @@ func AdvancedEpsilon(v int, eps0, slack float64) float64 {
 	return float64(math.Sqrt(-2*n*math.Log(slack))*eps0) + float64(n*eps0*math.Tanh(eps0/2))
 }
 
-// Epsilon returns the least epsilon for which the theorem makes v mechanisms together (epsilon,
-// delta)-differentially private. For Basic, Optimal and Best it is never above v eps0 where v delta0 <=
-// delta (in exact arithmetic; delta0 = delta/v counts as that). It is +Inf where the theorem says
-// nothing, and NaN for an unknown theorem.
+// Epsilon returns the least epsilon for which the theorem makes v mechanisms together
+// (epsilon, delta)-differentially private. For Basic, Optimal and Best it is never above v eps0
+// where v delta0 <= delta (in exact arithmetic; delta0 = delta/v counts as that). It is +Inf where
+// the theorem says nothing, and NaN for an unknown theorem.
 //
 // v is at least 1, eps0 in [0, +Inf), delta0 and delta in [0, 1).
 func (c Composition) Epsilon(v int, eps0, delta0, delta float64) float64 {
@@ -112,10 +112,10 @@ func (c Composition) Epsilon(v int, eps0, delta0, delta float64) float64 {
 	return math.NaN()
 }
 
-// Share returns (eps0, delta0) such that v mechanisms with it are together (epsilon,
-// delta)-differentially private. delta0 is delta/v for Basic and delta/(2v) for Advanced and
-// Optimal, and eps0 is the largest up to epsilon that the theorem then allows, rounded down. Best
-// chooses among the three. For an unknown theorem both are NaN.
+// Share returns (eps0, delta0) such that v mechanisms with it are together
+// (epsilon, delta)-differentially private. delta0 is delta/v for Basic and delta/(2v) for Advanced
+// and Optimal, and eps0 is the largest up to epsilon that the theorem then allows, rounded down.
+// Best chooses among the three. For an unknown theorem both are NaN.
 //
 // v is at least 1, epsilon in [0, +Inf), delta in [0, 1).
 func (c Composition) Share(v int, epsilon, delta float64) (eps0, delta0 float64) {

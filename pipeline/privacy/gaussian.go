@@ -6,9 +6,9 @@ import (
 	"github.com/shatterlab/shatter/pipeline/numeric"
 )
 
-// GaussianDelta returns the least delta at which mu-Gaussian differential privacy is (epsilon,
-// delta)-differentially private (Balle and Wang 2018, Theorem 8; Dong, Roth and Su 2019, Corollary
-// 2.13):
+// GaussianDelta returns the least delta at which mu-Gaussian differential privacy is
+// (epsilon, delta)-differentially private (Balle and Wang 2018, Theorem 8; Dong, Roth and Su 2019,
+// Corollary 2.13):
 //
 //	delta = Phi(-epsilon/mu + mu/2) - e^epsilon Phi(-epsilon/mu - mu/2)
 //
@@ -38,9 +38,9 @@ func GaussianDelta(mu, epsilon float64) float64 {
 	}
 }
 
-// GaussianMu returns the largest mu for which mu-Gaussian differential privacy is (epsilon,
-// delta)-differentially private. It is rounded down: GaussianDelta(mu, epsilon) <= delta holds for
-// the number returned.
+// GaussianMu returns the largest mu for which mu-Gaussian differential privacy is
+// (epsilon, delta)-differentially private. It is rounded down: GaussianDelta(mu, epsilon) <= delta
+// holds for the number returned.
 //
 // epsilon is in [0, +Inf], delta in [0, 1]; outside these ranges the result is NaN. delta = 1 and
 // epsilon = +Inf give +Inf; otherwise delta = 0 gives 0.
@@ -63,9 +63,9 @@ func GaussianMu(epsilon, delta float64) float64 {
 	return low
 }
 
-// GaussianEpsilon returns the least epsilon for which mu-Gaussian differential privacy is (epsilon,
-// delta)-differentially private. It is rounded up: GaussianDelta(mu, epsilon) <= delta holds for
-// the number returned.
+// GaussianEpsilon returns the least epsilon for which mu-Gaussian differential privacy is
+// (epsilon, delta)-differentially private. It is rounded up: GaussianDelta(mu, epsilon) <= delta
+// holds for the number returned.
 //
 // mu is in [0, +Inf], delta in [0, 1]; outside these ranges the result is NaN. mu = 0 and delta = 1
 // give 0; otherwise mu = +Inf and delta = 0 give +Inf.

@@ -58,8 +58,8 @@ func RhoFromEpsilon(epsilon, delta float64) float64 {
 
 // GaussianSigma returns the least standard deviation per coordinate at which that many adaptive
 // rounds of Gaussian noise, each answering with the given sensitivity (the largest distance in
-// Euclidean norm between the answers on neighbouring data sets), are together (epsilon,
-// delta)-differentially private: sensitivity sqrt(rounds) / GaussianMu(epsilon, delta).
+// Euclidean norm between the answers on neighbouring data sets), are together
+// (epsilon, delta)-differentially private: sensitivity sqrt(rounds) / GaussianMu(epsilon, delta).
 //
 // The result is exact: rounds of Gaussian noise compose to Gaussian differential privacy with mu =
 // sensitivity sqrt(rounds) / sigma (Dong, Roth and Su 2019). It is +Inf where no noise is enough
