@@ -2,7 +2,7 @@ package estimate
 
 import "math"
 
-// A side of Target on which a sample size lies.
+// A side says on which side of Target a sample size lies.
 type side int
 
 const (
@@ -37,7 +37,7 @@ const fixedShare = 1.0 / 32
 // the unit is not bet, the other half is spread evenly over likelihood ratios of rates whose logit
 // lies 4, 2, 1, ..., 1/32 beyond that of Target. The fields are the logarithms of the ratios for
 // one trial.
-type fixedBets struct{ success, miss [2][8]float64 } // logarithms of the ratios for one trial
+type fixedBets struct{ success, miss [2][8]float64 }
 
 func newFixedBets(target float64) (o fixedBets) {
 	odds := math.Log(target / (1 - target))

@@ -196,7 +196,7 @@ func TestBetsAreFair(t *testing.T) {
 				}
 			}
 		}
-		for x := 3.0; x < 9; x += 0.37 { // laws and Target agree on the side
+		for x := 3.0; x < 9; x += 0.37 { // growths and Target agree on the side
 			for i := range b.growths {
 				g := b.growths[i]
 				success, miss := g.rates(x)
