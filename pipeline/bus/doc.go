@@ -10,17 +10,18 @@
 // It needs a server with JetStream: [Embed] starts one inside this process (in memory, without an
 // open port or a file on the disk), [Dial] connects to one elsewhere. The server stores:
 //
-//	shatter-jobs     work queue   shatter.job.<sweep>.<job>        one durable consumer "workers" for all sweeps
-//	shatter-results  work queue   shatter.result.<sweep>.<result>  one durable consumer for each sweep, named like it
-//	shatter-files    by content   shatter.file.<sha256>[.<part>]   read part by part
+//	shatter-jobs     work queue  shatter.job.<sweep>.<job>        one consumer, "workers"
+//	shatter-results  work queue  shatter.result.<sweep>.<result>  one consumer for each sweep
+//	shatter-files    by content  shatter.file.<sha256>[.<part>]   read part by part
 //
-// Results are a work queue because an acknowledgement then is the deletion: there is no second
-// request for each result, and a crash between the two leaves no result behind. Files are stored in
-// parts of half a MiB under their digest, and not in NATS's object store, because parts are asked
-// for one by one: a transfer goes on after a restart of the server, and two processes that put the
-// same file at once write the same bytes. Jobs, results and their acknowledgements use one lasting
-// subscription and plain messages, because they are many; the JetStream API with its JSON requests
-// is used for setting up and for State only.
+// Consumers are durable; that of a sweep has the sweep's name. Results are a work queue because an
+// acknowledgement then is the deletion: there is no second request for each result, and a crash
+// between the two leaves no result behind. Files are stored in parts of half a MiB under their
+// digest, and not in NATS's object store, because parts are asked for one by one: a transfer goes
+// on after a restart of the server, and two processes that put the same file at once write the same
+// bytes. Jobs, results and their acknowledgements use one lasting subscription and plain messages,
+// because they are many; the JetStream API with its JSON requests is used for setting up and for
+// State only.
 //
 // Start at [Conn]: Coordinate returns the coordinator's [Queue]; Lease and Publish are the worker's
 // side.

@@ -13,7 +13,7 @@ type noiseCase struct {
 	Laplace float64 `json:"laplace_b2"`
 }
 
-// words is a source that gives the same word again and again.
+// words is a source that returns the same word again and again.
 type words uint64
 
 func (w words) Uint64() uint64 { return uint64(w) }

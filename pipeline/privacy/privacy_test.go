@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// load reads a file of reference values, computed independently in Python with 50 digits where it
-// matters.
+// load reads a file of reference values, computed independently in Python, with 50 digits where
+// that matters.
 func load(t *testing.T, name string, into any) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", name))
@@ -113,8 +113,8 @@ func TestDegenerateValues(t *testing.T) {
 	}
 }
 
-// The three formulas of GaussianDelta must meet, and each must agree with the textbook form where
-// that is accurate.
+// TestGaussianDeltaIsOneFunction checks that the three formulas of GaussianDelta meet, and that
+// each agrees with the textbook form where that is accurate.
 func TestGaussianDeltaIsOneFunction(t *testing.T) {
 	phi := func(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
 	rapid.Check(t, func(t *rapid.T) {
