@@ -19,26 +19,22 @@ const (
 // outcomes keeps the outcomes of one sample size that have not been read yet, three bits for each
 // repetition.
 type outcomes struct {
-	base                   int // repetition of the first bit, a multiple of 64
-	known, success, failed numeric.BitSet
+	base                   int            // repetition of the first bit, a multiple of 64
+	known, success, failed numeric.BitSet // of repetitions, counted from base
 }
 
 // add records an outcome and reports whether it is new. rep is at least base.
 func (o *outcomes) add(rep int, outcome Outcome) bool {
-	word, bit := (rep-o.base)/64, uint64(1)<<(rep%64)
-	if word >= len(o.known) {
-		more := make([]uint64, word+1-len(o.known))
-		o.known, o.success, o.failed = append(o.known, more...), append(o.success, more...), append(o.failed, more...)
-	}
-	if o.known[word]&bit != 0 {
+	i := int64(rep - o.base)
+	if o.known.Has(i) {
 		return false
 	}
-	o.known[word] |= bit
+	o.known.Set(i)
 	switch outcome {
 	case Success:
-		o.success[word] |= bit
+		o.success.Set(i)
 	case Failed:
-		o.failed[word] |= bit
+		o.failed.Set(i)
 	}
 	return true
 }
@@ -90,6 +86,6 @@ func (o *outcomes) drop(rep int) {
 	words := min((rep-o.base)/64, len(o.known))
 	o.base += 64 * words
 	for _, set := range []*numeric.BitSet{&o.known, &o.success, &o.failed} {
-		*set = append((*set)[:0], (*set)[words:]...)
+		*set = append((*set)[:0], (*set)[min(words, len(*set)):]...)
 	}
 }
