@@ -392,7 +392,8 @@ func TestGuarantees(t *testing.T) {
 		t.Errorf("noisy-gradient: %+v, %v", g, err)
 	}
 	// The noise of all steps together is just what the budget allows.
-	rho := 50 * privacy.GaussianRho(2/(0.05*700), s.Params.sigma(700, 1, 1e-6))
+	mu := 2 / (0.05 * 700) / s.Params.sigma(700, 1, 1e-6) // of one step: sensitivity over standard deviation
+	rho := 50 * mu * mu / 2
 	if math.Abs(rho/g.Rho-1) > 1e-12 || math.Abs(privacy.GaussianDelta(math.Sqrt(2*rho), 1)/1e-6-1) > 1e-9 {
 		t.Errorf("rho %v of the noise, guaranteed %v", rho, g.Rho)
 	}

@@ -8,16 +8,17 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// Logistic is a fitted curve of success probability 1 / (1 + exp(-a - b ln n)): A, B and their covariance.
-type Logistic struct {
+// A logisticFit is a fitted curve of success probability 1 / (1 + exp(-A - B ln n)), with the
+// covariance of A and B. It is the oracle for the logistic curve of a [Model].
+type logisticFit struct {
 	A, B       float64
 	Covariance [2][2]float64
 }
 
-// FitLogistic fits by maximum likelihood (Newton's method with step halving). It fails where the likelihood has no maximum
-// because some size separates successes from misses.
-func FitLogistic(points []Point) (Logistic, error) {
-	var f Logistic
+// fitLogistic fits by maximum likelihood (Newton's method with step halving). It fails if some size
+// separates successes from misses, because the likelihood then has no maximum.
+func fitLogistic(points []Point) (logisticFit, error) {
+	var f logisticFit
 	if separated(points) {
 		return f, errors.New("fit logistic curve: successes and misses do not overlap in n, the slope has no estimate")
 	}
@@ -41,21 +42,7 @@ func FitLogistic(points []Point) (Logistic, error) {
 	return f, fmt.Errorf("fit logistic curve: no convergence near a = %v, b = %v", f.A, f.B)
 }
 
-// separated reports whether all successes lie on one side of all misses.
-func separated(points []Point) bool {
-	leastSuccess, mostSuccess, leastMiss, mostMiss := int64(math.MaxInt64), int64(0), int64(math.MaxInt64), int64(0)
-	for _, p := range points {
-		if p.Successes > 0 {
-			leastSuccess, mostSuccess = min(leastSuccess, p.N), max(mostSuccess, p.N)
-		}
-		if p.Successes < p.Consumed {
-			leastMiss, mostMiss = min(leastMiss, p.N), max(mostMiss, p.N)
-		}
-	}
-	return mostMiss <= leastSuccess || mostSuccess <= leastMiss
-}
-
-func (f Logistic) likelihood(points []Point) float64 {
+func (f logisticFit) likelihood(points []Point) float64 {
 	sum := 0.0
 	for _, p := range points {
 		x := f.A + f.B*math.Log(float64(p.N))
@@ -65,8 +52,8 @@ func (f Logistic) likelihood(points []Point) float64 {
 	return sum
 }
 
-// derivatives gives the gradient of the log-likelihood and the inverse of the information.
-func (f Logistic) derivatives(points []Point) (ga, gb float64, covariance [2][2]float64) {
+// derivatives returns the gradient of the log-likelihood and the inverse of the information.
+func (f logisticFit) derivatives(points []Point) (ga, gb float64, covariance [2][2]float64) {
 	var aa, ab, bb float64
 	for _, p := range points {
 		x := math.Log(float64(p.N))
@@ -80,9 +67,10 @@ func (f Logistic) derivatives(points []Point) (ga, gb float64, covariance [2][2]
 	return ga, gb, [2][2]float64{{bb / det, -ab / det}, {-ab / det, aa / det}}
 }
 
-// Crossing gives the sample size at which the curve reaches target, and the limits of Fieller (1954) that miss it with
-// probability near level if the curve is of this form. It fails where the slope is not significantly positive at that level.
-func (f Logistic) Crossing(target, level float64) (n, low, high float64, err error) {
+// crossing returns the sample size at which the curve reaches target, and the limits of Fieller
+// (1954) that miss it with probability near level if the curve is of this form. It fails if the
+// slope is not significantly positive at that level.
+func (f logisticFit) crossing(target, level float64) (n, low, high float64, err error) {
 	z := mathext.NormalQuantile(1 - level/2)
 	a := f.A - math.Log(target/(1-target))
 	v, zz := f.Covariance, z*z
@@ -90,7 +78,7 @@ func (f Logistic) Crossing(target, level float64) (n, low, high float64, err err
 	p, q, r := f.B*f.B-zz*v[1][1], f.B*a-zz*v[0][1], a*a-zz*v[0][0]
 	root := q*q - p*r
 	if !(f.B > 0 && p > 0 && root >= 0) {
-		return 0, 0, 0, fmt.Errorf("read n off logistic curve: slope %v is not significantly positive at level %v", f.B, level)
+		return 0, 0, 0, fmt.Errorf("read n off logistic curve: slope %v is not significantly positive", f.B)
 	}
 	root = math.Sqrt(root)
 	return math.Exp(-a / f.B), math.Exp((-q - root) / p), math.Exp((-q + root) / p), nil
