@@ -211,6 +211,7 @@ func (s *Search) Add(n int64, rep int, outcome Outcome) {
 	if rep < p.Consumed || int64(rep) >= s.find.MaxTrials || !p.unread.add(rep, outcome) {
 		return
 	}
+	delete(p.lost, rep) // given up, it came after all
 	if rep < p.until {
 		if p.waiting--; p.waiting == 0 {
 			s.settle()
@@ -218,8 +219,8 @@ func (s *Search) Add(n int64, rep int, outcome Outcome) {
 	}
 }
 
-// Lost reports that a trial cannot be had. If the search comes to need it, and no outcome of it was
-// added before, the search ends undecided.
+// Lost reports that a trial cannot be had. If the search comes to need it before an outcome of it is
+// added, the search ends undecided.
 func (s *Search) Lost(n int64, rep int, reason string) {
 	p := s.pointAt(n)
 	if p == nil || rep < p.Consumed || p.unread.has(rep) {

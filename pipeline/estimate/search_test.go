@@ -220,6 +220,27 @@ func TestNotMonotone(t *testing.T) {
 	}
 }
 
+// An outcome that comes after its trial was given up counts, however far the search has read since.
+func TestLostThenAdded(t *testing.T) {
+	find := usual()
+	find.MaxTrials = 2000
+	s, err := NewSearch(find)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Lost(64, 9, "late")
+	s.Add(64, 9, Success)
+	w := world{rate: constant(find.Target)} // neither sufficient nor insufficient: all trials are read
+	for !s.Done() {
+		for _, b := range s.Want() {
+			w.run(s, b)
+		}
+	}
+	if r := s.Result(); strings.Contains(r.Reason, "lost") {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestLost(t *testing.T) {
 	start := func() *Search {
 		s, err := NewSearch(usual())
