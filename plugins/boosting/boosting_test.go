@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
@@ -185,9 +186,7 @@ func successes(t *testing.T, trials, n, d int, skew bool, learner func(seed uint
 }
 
 func TestKnownLaws(t *testing.T) {
-	if testing.Short() {
-		t.Skip("plays many trials")
-	}
+	testkit.Long(t)
 	boosted := func(n int, p Params) func(uint64, *algo.Data) (algo.Model, error) {
 		return func(seed uint64, sample *algo.Data) (algo.Model, error) {
 			return learn(t.Context(), trialOf(setting(p), n, seed), sample)
@@ -234,9 +233,7 @@ func TestKnownLaws(t *testing.T) {
 }
 
 func TestVariantsLearn(t *testing.T) {
-	if testing.Short() {
-		t.Skip("plays many trials")
-	}
+	testkit.Long(t)
 	for _, c := range []Params{
 		{Weak: Raw, Loss: Paper, Lambda: 4},
 		{Weak: Raw, Loss: Clip, Lambda: 8},

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/shatterlab/shatter/pipeline/privacy"
+	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
@@ -204,9 +205,7 @@ func TestSensitivityGivenTheCap(t *testing.T) {
 }
 
 func TestDRVLearns(t *testing.T) {
-	if testing.Short() {
-		t.Skip("plays many trials")
-	}
+	testkit.Long(t)
 	for _, c := range []struct {
 		n, low, top int
 		skew        bool
