@@ -7,12 +7,14 @@ import (
 	"github.com/shatterlab/shatter/plugins/plugintest"
 )
 
+// TestPlugins runs the acceptance suite.
 func TestPlugins(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")
 	}
 	for name, plugin := range map[string]algo.Plugin{
-		"hs-stl": hsStL(), "centering": centering(), "lazy-bregman": lazyBregman(), "bregman": bregman(), "smooth": smooth(), "drv": drv(),
+		"hs-stl": hsStL(), "centering": centering(), "lazy-bregman": lazyBregman(), "bregman": bregman(),
+		"smooth": smooth(), "drv": drv(),
 	} {
 		t.Run(name, func(t *testing.T) { plugintest.Run(t, plugin) })
 	}
