@@ -8,10 +8,12 @@ import (
 	"github.com/shatterlab/shatter/plugins/plugintest"
 )
 
+// TestPlugins runs the acceptance suite.
 func TestPlugins(t *testing.T) {
 	testkit.Long(t)
 	for name, plugin := range map[string]algo.Plugin{
-		"hs-stl": hsStL(), "centering": centering(), "lazy-bregman": lazyBregman(), "bregman": bregman(), "smooth": smooth(), "drv": drv(),
+		"hs-stl": hsStL(), "centering": centering(), "lazy-bregman": lazyBregman(), "bregman": bregman(),
+		"smooth": smooth(), "drv": drv(),
 	} {
 		t.Run(name, func(t *testing.T) { plugintest.Run(t, plugin) })
 	}
