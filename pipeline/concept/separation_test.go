@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
+
+	"github.com/shatterlab/shatter/pipeline/lp"
 )
 
 // listed is a class by its definition: hypothesis i labels x +1 where positive says so.
@@ -229,7 +231,7 @@ func TestSeparatorsByEnumeration(t *testing.T) {
 			if c.size > 130 {
 				continue
 			}
-			computed, err := HullMargin(signRows(c, z), z.Len())
+			computed, err := lp.HullMargin(signRows(c, z), z.Len())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -337,7 +339,7 @@ func TestSeparationVectors(t *testing.T) {
 		near(t, v.Cls+": rho of 0 and 1", z.Rho01(), v.Rho01, tol)
 		near(t, v.Cls+": rho of -1 and +1", z.RhoPM(), v.RhoPM, tol)
 		rows := signRows(c, z)
-		computed, err := HullMargin(rows, z.Len())
+		computed, err := lp.HullMargin(rows, z.Len())
 		if err != nil {
 			t.Fatal(err)
 		}
