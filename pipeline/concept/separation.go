@@ -112,7 +112,7 @@ func unitPoints(d int, base float64) (*Separator, error) {
 
 // computed is the separator of the points z, if it is one, with h from all pairs of hypotheses.
 func computed(c Finite, z []float64) (*Separator, error) {
-	t, err := NewSignTable(c, z)
+	t, err := newSignTable(c, z)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/concept/concepttest"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
@@ -75,11 +76,11 @@ func (l listed) examples() (columns [][]int) {
 
 // law is the probability of each hypothesis, given how often each errs.
 type law struct {
-	levels func([]concept.Level, float64) []float64
+	levels func([]concepttest.Level, float64) []float64
 	known  map[string][]float64 // by the numbers of hypotheses with 0, 1, ... errors more than the fewest
 }
 
-func newLaw(levels func([]concept.Level, float64) []float64) law {
+func newLaw(levels func([]concepttest.Level, float64) []float64) law {
 	return law{levels, map[string][]float64{}}
 }
 
@@ -92,9 +93,9 @@ func (k law) of(errs []int, eps float64) []float64 {
 	key := fmt.Sprint(eps, count)
 	excesses := slices.Sorted(maps.Keys(count))
 	if k.known[key] == nil {
-		var levels []concept.Level
+		var levels []concepttest.Level
 		for _, e := range excesses {
-			levels = append(levels, concept.Level{Err: e, Count: count[e]})
+			levels = append(levels, concepttest.Level{Err: e, Count: count[e]})
 		}
 		k.known[key] = k.levels(levels, eps)
 	}
@@ -150,7 +151,7 @@ func plus(a []int, k int, b []int) []int {
 // On every class both mechanisms keep eps exactly, over all samples of up to three examples and all ways to replace one, and use all of it
 // where all examples but one are equal.
 func TestPrivacyOverAllNeighbours(t *testing.T) {
-	for name, k := range map[string]law{"em": newLaw(concept.ExponentialLaw), "pf": newLaw(concept.PermuteAndFlipLaw)} {
+	for name, k := range map[string]law{"em": newLaw(concepttest.ExponentialLaw), "pf": newLaw(concepttest.PermuteAndFlipLaw)} {
 		for _, p := range smallProblems() {
 			columns := listOf(t, p).examples()
 			for _, eps := range []float64{0.3, 2} {
@@ -168,7 +169,7 @@ func TestLearnFollowsTheLaw(t *testing.T) {
 	for _, c := range []struct {
 		a algo.Algorithm[struct{}]
 		k law
-	}{{EM(), newLaw(concept.ExponentialLaw)}, {PF(), newLaw(concept.PermuteAndFlipLaw)}} {
+	}{{EM(), newLaw(concepttest.ExponentialLaw)}, {PF(), newLaw(concepttest.PermuteAndFlipLaw)}} {
 		for _, problem := range smallProblems() {
 			l := listOf(t, problem)
 			r := rand.New(rand.NewPCG(7, 7))
