@@ -107,7 +107,7 @@ func TestAuthorsBinary(t *testing.T) {
 // The built-in algorithms have no advantage over an author's: they see the SDK and the mathematics, nothing else.
 func TestBuiltinsSeeOnlyTheSDK(t *testing.T) {
 	testkit.Long(t)
-	allowed := []string{"plugins/algo", "plugins/finite", "pipeline/concept", "pipeline/numeric", "pipeline/privacy"}
+	allowed := []string{"plugins/algo", "plugins/finite", "pipeline/concept", "pipeline/lp", "pipeline/numeric", "pipeline/privacy"}
 	for _, family := range []string{
 		"plugins/baseline", "plugins/boosting", "plugins/expmech", "plugins/finite", "plugins/halfspace", "plugins/online",
 		"plugins/perturbed", "plugins/prediction",

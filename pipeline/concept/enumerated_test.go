@@ -14,6 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/integrate/quad"
 	"pgregory.net/rapid"
+
+	"github.com/shatterlab/shatter/pipeline/concept/concepttest"
 )
 
 type enumeratedVectors struct {
@@ -699,9 +701,9 @@ func TestEnumeratedSamplersByEnumeration(t *testing.T) {
 		for k, sample := range samples {
 			x := at(c, sample.points...)
 			p := tableOf(t, c, x, sample.y)
-			levels, wrong := make([]Level, len(all)), make([]float64, len(all))
+			levels, wrong := make([]concepttest.Level, len(all)), make([]float64, len(all))
 			for i, h := range all {
-				levels[i], wrong[i] = Level{errs(h, x, sample.y), 1}, float64(errs(h, x, sample.y))
+				levels[i], wrong[i] = concepttest.Level{Err: errs(h, x, sample.y), Count: 1}, float64(errs(h, x, sample.y))
 			}
 			check := func(what string, law []float64, draw func(*rand.Rand) Hypothesis) {
 				r, counts := rand.New(rand.NewPCG(uint64(k), 7)), make([]int, len(all))
@@ -718,8 +720,8 @@ func TestEnumeratedSamplersByEnumeration(t *testing.T) {
 			for _, sigma := range []float64{0.6, 3} {
 				check(fmt.Sprint("normal", sigma), normalLaw(wrong, sigma), func(r *rand.Rand) Hypothesis { return p.Normal(sigma, r) })
 			}
-			check("normal 0", ExponentialLaw(levels, math.Inf(1)), func(r *rand.Rand) Hypothesis { return p.Normal(0, r) })
-			check("normal +Inf", ExponentialLaw(levels, 0), func(r *rand.Rand) Hypothesis { return p.Normal(math.Inf(1), r) })
+			check("normal 0", concepttest.ExponentialLaw(levels, math.Inf(1)), func(r *rand.Rand) Hypothesis { return p.Normal(0, r) })
+			check("normal +Inf", concepttest.ExponentialLaw(levels, 0), func(r *rand.Rand) Hypothesis { return p.Normal(math.Inf(1), r) })
 		}
 	}
 }

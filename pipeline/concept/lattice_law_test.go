@@ -9,12 +9,14 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/shatterlab/shatter/pipeline/concept/concepttest"
 )
 
 // levels is every member's number of errors.
-func (l lister) levels(x, y []float64) (all []Level) {
+func (l lister) levels(x, y []float64) (all []concepttest.Level) {
 	for _, h := range l.members {
-		all = append(all, Level{errs(h, x, y), 1})
+		all = append(all, concepttest.Level{Err: errs(h, x, y), Count: 1})
 	}
 	return all
 }

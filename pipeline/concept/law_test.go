@@ -8,26 +8,28 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 	"pgregory.net/rapid"
+
+	"github.com/shatterlab/shatter/pipeline/concept/concepttest"
 )
 
 type mechanism struct {
 	name string
-	law  func([]Level, float64) []float64
+	law  func([]concepttest.Level, float64) []float64
 	draw func(Profile, float64, *rand.Rand) Hypothesis
 }
 
 func mechanisms() []mechanism {
 	return []mechanism{
-		{"exponential", ExponentialLaw, Profile.Exponential},
-		{"permute-and-flip", PermuteAndFlipLaw, Profile.PermuteAndFlip},
+		{"exponential", concepttest.ExponentialLaw, Profile.Exponential},
+		{"permute-and-flip", concepttest.PermuteAndFlipLaw, Profile.PermuteAndFlip},
 	}
 }
 
 // exact is the law over the listed hypotheses, each its own level.
 func (m mechanism) exact(all []Range, x, y []float64, eps float64) []float64 {
-	levels := make([]Level, len(all))
+	levels := make([]concepttest.Level, len(all))
 	for i, h := range all {
-		levels[i] = Level{errs(h, x, y), 1}
+		levels[i] = concepttest.Level{Err: errs(h, x, y), Count: 1}
 	}
 	return m.law(levels, eps)
 }

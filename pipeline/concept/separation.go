@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/big"
 	"strings"
+
+	"github.com/shatterlab/shatter/pipeline/lp"
 )
 
 const (
@@ -110,7 +112,7 @@ func unitPoints(d int, base float64) (*Separator, error) {
 
 // computed is the separator of the points z, if it is one, with h from all pairs of hypotheses.
 func computed(c Finite, z []float64) (*Separator, error) {
-	t, err := NewSignTable(c, z)
+	t, err := newSignTable(c, z)
 	if err != nil {
 		return nil, err
 	}
@@ -167,28 +169,37 @@ func errTooManyPoints(m string, d int, most uint64) error {
 		"a smaller domain or dimension, or another kind", m, most, maxNumbers)
 }
 
-// HullMargin brackets the hull margin of the sign vectors of c, the class that s separates: by formula where there is one, by computing
-// it, mostly in less than a second, for at most 500 hypotheses and 2^24 labels, and always within 2h/m <= r <= 2 sqrt(h/m).
+// Margin brackets the hull margin of the sign vectors of a class: the least distance of one of them
+// from the convex hull of the others.
+type Margin = lp.Margin
+
+// HullMargin brackets the hull margin of the sign vectors of c, the class that s separates: by a
+// formula where there is one; by computing it, mostly in less than a second, for at most 500
+// hypotheses and 2^24 labels; and always within 2h/m <= r <= 2 sqrt(h/m).
 //
-// The lower bound: <s_f, s_f - s_g> = |s_f - s_g|^2/2 >= 2h/m for all g, hence for all of their convex combinations.
+// The lower bound: <s_f, s_f - s_g> = |s_f - s_g|^2/2 >= 2h/m for all g, hence for all of their convex
+// combinations.
 func (s *Separator) HullMargin(c Finite) Margin {
 	if s.margin > 0 {
-		return Margin{s.margin, s.margin}.widen(8)
+		return Margin{Lower: s.margin, Upper: s.margin}.Widen(8)
 	}
 	m := s.Len()
-	bounds := Margin{2 * float64(s.Hamming) / float64(m), s.RhoPM()}.widen(8)
-	n, err := listable(c, maxHull)
-	if err != nil || n > maxHullNumbers/m {
+	bounds := Margin{Lower: 2 * float64(s.Hamming) / float64(m), Upper: s.RhoPM()}.Widen(8)
+	n, err := listable(c, lp.MaxVectors)
+	if err != nil || n > lp.MaxNumbers/m {
 		return bounds
 	}
 	rows := make([]float64, n*m)
 	for i := range n {
 		c.Member(uint64(i)).Labels(s.Points, rows[i*m:(i+1)*m])
 	}
-	r := newHull(rows, m).margin()
+	r, err := lp.HullMargin(rows, m)
+	if err != nil {
+		return bounds
+	}
 	scale := math.Sqrt(float64(m))
-	r = Margin{r.Lower / scale, r.Upper / scale}.widen(8)
-	return Margin{max(r.Lower, bounds.Lower), min(r.Upper, bounds.Upper)}
+	r = Margin{Lower: r.Lower / scale, Upper: r.Upper / scale}.Widen(8)
+	return Margin{Lower: max(r.Lower, bounds.Lower), Upper: min(r.Upper, bounds.Upper)}
 }
 
 // simplex is the hull margin of vectors at equal squared distances: that of a vertex from the middle of the others.

@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
+
+	"github.com/shatterlab/shatter/pipeline/lp"
 )
 
 // listed is a class by its definition: hypothesis i labels x +1 where positive says so.
@@ -229,7 +231,7 @@ func TestSeparatorsByEnumeration(t *testing.T) {
 			if c.size > 130 {
 				continue
 			}
-			computed, err := HullMargin(signRows(c, z), z.Len())
+			computed, err := lp.HullMargin(signRows(c, z), z.Len())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -325,11 +327,11 @@ func TestSeparationVectors(t *testing.T) {
 	for _, v := range cases {
 		s, kind := named(t, v.Cls)
 		c, z := separatorOf(t, s, kind, 0)
-		table, err := NewSignTable(c, z.Points)
+		table, err := newSignTable(c, z.Points)
 		if err != nil {
 			t.Fatal(err)
 		}
-		h, _, _ := table.MinHamming()
+		h, _, _ := table.minHamming()
 		got := []int{z.Len(), c.size, z.Hamming, h}
 		if diff := cmp.Diff([]int{v.M, v.F, v.MinHamming, v.MinHamming}, got); diff != "" {
 			t.Errorf("%s: m, size, h twice (-want +got):\n%s", v.Cls, diff)
@@ -337,7 +339,7 @@ func TestSeparationVectors(t *testing.T) {
 		near(t, v.Cls+": rho of 0 and 1", z.Rho01(), v.Rho01, tol)
 		near(t, v.Cls+": rho of -1 and +1", z.RhoPM(), v.RhoPM, tol)
 		rows := signRows(c, z)
-		computed, err := HullMargin(rows, z.Len())
+		computed, err := lp.HullMargin(rows, z.Len())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -351,14 +353,14 @@ func TestSeparationVectors(t *testing.T) {
 		for k := range rows {
 			rows[k] = math.Copysign(1, rows[k])
 		}
-		near(t, v.Cls+": rho of the table", Rho(rows, z.Len()), v.RhoPM, tol)
+		near(t, v.Cls+": rho of the table", rho(rows, z.Len()), v.RhoPM, tol)
 		for i, want := range v.PropPM {
 			near(t, v.Cls+": singular value bound", singular(rows, z.Len())[i], want, tol)
 		}
 		for k := range rows {
 			rows[k] = (rows[k] + 1) / 2
 		}
-		near(t, v.Cls+": rho of the 0/1 table", Rho(rows, z.Len()), v.Rho01, tol)
+		near(t, v.Cls+": rho of the 0/1 table", rho(rows, z.Len()), v.Rho01, tol)
 		for i, want := range v.Prop01 {
 			near(t, v.Cls+": 0/1 singular value bound", singular(rows, z.Len())[i], want, tol)
 		}
@@ -546,27 +548,27 @@ func TestMinHammingPair(t *testing.T) {
 	for j := range z {
 		z[j] = float64(j)
 	}
-	table, err := NewSignTable(c, z)
+	table, err := newSignTable(c, z)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if h, i, j := table.MinHamming(); h != 0 || i != 3 || j != 70 {
+	if h, i, j := table.minHamming(); h != 0 || i != 3 || j != 70 {
 		t.Errorf("got %d for %d and %d", h, i, j)
 	}
-	single, err := NewSignTable(&listed{c.Spec, 1, c.positive}, z)
+	single, err := newSignTable(&listed{c.Spec, 1, c.positive}, z)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if h, _, _ := single.MinHamming(); h != -1 {
+	if h, _, _ := single.minHamming(); h != -1 {
 		t.Errorf("one row: %d", h)
 	}
 }
 
 func TestRho(t *testing.T) {
-	near(t, "three constants", Rho([]float64{-1, -1, 0, 0, 1, 1}, 2), 1, 0)
-	near(t, "one difference", Rho([]float64{0, 0, 3, 4, 3, 4.5, 9, 9}, 2), 0.5/math.Sqrt2, 1e-15)
-	near(t, "twins", Rho([]float64{1, 2, 1, 2}, 2), 0, 0)
-	if got := Rho([]float64{1, 2}, 2); !math.IsInf(got, 1) {
+	near(t, "three constants", rho([]float64{-1, -1, 0, 0, 1, 1}, 2), 1, 0)
+	near(t, "one difference", rho([]float64{0, 0, 3, 4, 3, 4.5, 9, 9}, 2), 0.5/math.Sqrt2, 1e-15)
+	near(t, "twins", rho([]float64{1, 2, 1, 2}, 2), 0, 0)
+	if got := rho([]float64{1, 2}, 2); !math.IsInf(got, 1) {
 		t.Errorf("one function: %v", got)
 	}
 }
@@ -639,12 +641,12 @@ func TestLargeSeparators(t *testing.T) {
 func BenchmarkMinHamming(b *testing.B) {
 	s := Spec{Name: "parities", Dim: 10}
 	c, z := separatorOf(b, s, "cube", 0)
-	table, err := NewSignTable(c, z.Points)
+	table, err := newSignTable(c, z.Points)
 	if err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		table.MinHamming()
+		table.minHamming()
 	}
 	words := float64(1024*1023/2) * 16
 	b.ReportMetric(words*float64(b.N)/b.Elapsed().Seconds()/1e9, "Gword/s") // the bound: one population count a cycle
@@ -670,4 +672,28 @@ func BenchmarkCode(b *testing.B) {
 		}
 	}
 	b.ReportMetric(0x1p20*4*float64(b.N)/b.Elapsed().Seconds()/1e9, "Gword/s")
+}
+
+// minHamming returns the least number of points on which two hypotheses differ, and the first two, i < j,
+// that differ on no more. It is -1 for a table with fewer than two rows.
+func (t *signTable) minHamming() (h, i, j int) {
+	d := t.distances()
+	return d.least, d.i, d.j
+}
+
+// rho returns the separation of a table of real values, a row of m for each function: the least
+// sqrt(mean (f-g)^2) over pairs of rows, and +Inf where there are fewer than two.
+func rho(values []float64, m int) float64 {
+	least := math.Inf(1)
+	for i := 0; i+m <= len(values); i += m {
+		for j := 0; j < i; j += m {
+			sum := 0.0
+			for k := range m {
+				d := values[i+k] - values[j+k]
+				sum += float64(d * d)
+			}
+			least = min(least, sum)
+		}
+	}
+	return math.Sqrt(least / float64(m))
 }

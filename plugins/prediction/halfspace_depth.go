@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/lp"
 )
 
 // The depth of v in a sample of unit vectors u is the number of u with <u, v> > 0: an open condition, so that 0 has depth 0 and not, as
@@ -42,16 +42,16 @@ func depth(rows, v []float64) (count int, margin float64) {
 // finder searches points of large depth and cdepth in R^d. It owns scratch memory.
 type finder struct {
 	d           int
-	simplex     concept.Simplex
+	simplex     lp.Simplex
 	programs    int // solved so far
-	cone, hinge concept.LinearProgram
+	cone, hinge lp.Program
 	rows, kept  []float64
 	cells       cells
 }
 
 func newFinder(d int) *finder { return &finder{d: d} }
 
-func (f *finder) maximize(p *concept.LinearProgram) (concept.Optimum, error) {
+func (f *finder) maximize(p *lp.Program) (lp.Optimum, error) {
 	f.programs++
 	return f.simplex.Maximize(p)
 }
@@ -76,7 +76,7 @@ type witness struct {
 // not quite in one hyperplane, it is the projection of the rows' mean, with its depth as lower bound.
 func (f *finder) best(rows []float64, w *complement) (deepPoint, error) {
 	best, err := f.search(rows, w)
-	if errors.Is(err, concept.ErrNotSolved) {
+	if errors.Is(err, lp.ErrNotSolved) {
 		return f.project(rows, w, []witness{{v: f.mean(rows)}}, len(rows)/f.d), nil
 	}
 	return best, err
@@ -211,7 +211,7 @@ func sameCell(rows, a, b []float64) bool {
 // q, where <g, z> <= 0 on all the cells; or 0 where s is too small to tell.
 func (f *finder) join(rows []float64, w *complement, cells []witness) (v, g []float64, err error) {
 	d, n := f.d, len(cells)*f.d+1
-	p := concept.LinearProgram{C: make([]float64, n), Low: make([]float64, n), High: make([]float64, n)}
+	p := lp.Program{C: make([]float64, n), Low: make([]float64, n), High: make([]float64, n)}
 	for j := range n {
 		p.Low[j], p.High[j] = -1, 1
 	}
@@ -463,7 +463,7 @@ func (f *finder) keepHinge(m int) error {
 		}
 	}
 	o, err := f.maximize(p)
-	if err != nil && !errors.Is(err, concept.ErrNotSolved) {
+	if err != nil && !errors.Is(err, lp.ErrNotSolved) {
 		return err
 	}
 	f.kept = f.kept[:0]

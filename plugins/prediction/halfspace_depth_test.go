@@ -12,7 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/lp"
 )
 
 type depthVectors struct {
@@ -127,7 +127,7 @@ func planeVertices(a [][]float64, b []float64, box float64) (vertices [][]float6
 
 // inHull says whether x is a convex combination of the points that are in.
 func inHull(t *testing.T, x []float64, points [][]float64, in func([]float64) bool) bool {
-	p := concept.LinearProgram{RowLow: append(slices.Clone(x), 1), RowHigh: append(slices.Clone(x), 1)}
+	p := lp.Program{RowLow: append(slices.Clone(x), 1), RowHigh: append(slices.Clone(x), 1)}
 	var chosen [][]float64
 	for _, v := range points {
 		if in(v) {
@@ -141,8 +141,8 @@ func inHull(t *testing.T, x []float64, points [][]float64, in func([]float64) bo
 			p.A = append(p.A, v[k])
 		}
 	}
-	_, err := new(concept.Simplex).Maximize(&p)
-	if err != nil && !errors.Is(err, concept.ErrInfeasible) {
+	_, err := new(lp.Simplex).Maximize(&p)
+	if err != nil && !errors.Is(err, lp.ErrInfeasible) {
 		t.Fatal(err)
 	}
 	return err == nil
@@ -209,7 +209,7 @@ type cell struct {
 // sum_c <q, z_c> = 0 (where target is given: sum_c z_c = target instead, up to a factor of at least 0). It says whether s > 0.
 func solveCone(t *rapid.T, rows []float64, d int, chosen []cell, q []float64, target []float64) bool {
 	n := len(chosen)*d + 2 // s and the factor
-	p := concept.LinearProgram{C: make([]float64, n), Low: make([]float64, n), High: make([]float64, n)}
+	p := lp.Program{C: make([]float64, n), Low: make([]float64, n), High: make([]float64, n)}
 	for j := range n {
 		p.Low[j], p.High[j] = -1, 1
 	}
@@ -243,7 +243,7 @@ func solveCone(t *rapid.T, rows []float64, d int, chosen []cell, q []float64, ta
 		e[j] = 1
 		sums(e, -x)
 	}
-	o, err := new(concept.Simplex).Maximize(&p)
+	o, err := new(lp.Simplex).Maximize(&p)
 	if err != nil {
 		t.Fatal(err)
 	}

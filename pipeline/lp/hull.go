@@ -1,15 +1,22 @@
-package concept
+// Package lp answers two questions about polytopes in floating point, with bounds that hold for the
+// numbers as given, whatever was rounded on the way: what a linear function is at most on one
+// (Simplex), and how far one of some points is from the convex hull of the others (HullMargin).
+package lp
 
 import (
 	"fmt"
 	"math"
 )
 
+// The largest tables that HullMargin takes.
 const (
-	maxHull        = 500     // vectors
-	maxHullNumbers = 1 << 24 // numbers in their table
-	maxHullValue   = 1e150   // their squares must not overflow
-	unit           = 0x1p-53 // relative rounding error of one operation
+	MaxVectors = 500     // rows
+	MaxNumbers = 1 << 24 // numbers in all
+)
+
+const (
+	maxValue = 1e150   // of a number: squares must not overflow
+	unit     = 0x1p-53 // relative rounding error of one operation
 )
 
 // Margin brackets the hull margin r of some vectors, the least distance of one of them from the convex hull of the others:
@@ -21,7 +28,7 @@ const (
 type Margin struct{ Lower, Upper float64 }
 
 // widen moves both bounds outwards by so many rounding errors.
-func (m Margin) widen(errors float64) Margin {
+func (m Margin) Widen(errors float64) Margin {
 	by := float64(errors * unit)
 	return Margin{m.Lower * (1 - by), m.Upper * (1 + by)}
 }
@@ -33,12 +40,12 @@ func HullMargin(rows []float64, m int) (Margin, error) {
 	if m < 1 || len(rows)%m != 0 {
 		return Margin{}, fmt.Errorf("%d numbers are no rows of %d: use a table with equal rows", len(rows), m)
 	}
-	if n := len(rows) / m; n < 2 || n > maxHull || len(rows) > maxHullNumbers {
-		return Margin{}, fmt.Errorf("hull margin of %d rows of %d: use 2 to %d rows and at most %d numbers", n, m, maxHull, maxHullNumbers)
+	if n := len(rows) / m; n < 2 || n > MaxVectors || len(rows) > MaxNumbers {
+		return Margin{}, fmt.Errorf("hull margin of %d rows of %d: use 2 to %d rows and at most %d numbers", n, m, MaxVectors, MaxNumbers)
 	}
 	for i, v := range rows {
-		if !(math.Abs(v) <= maxHullValue) {
-			return Margin{}, fmt.Errorf("value %v in row %d: use finite numbers up to %g in absolute value", v, i/m, maxHullValue)
+		if !(math.Abs(v) <= maxValue) {
+			return Margin{}, fmt.Errorf("value %v in row %d: use finite numbers up to %g in absolute value", v, i/m, maxValue)
 		}
 	}
 	return newHull(rows, m).margin(), nil
@@ -133,7 +140,7 @@ func (h *hull) certify(f int, rows []int, weight []float64) Margin {
 			least = min(least, h.below(f, g, p))
 		}
 	}
-	return Margin{max(0, least/norm), float64(top*norm) + lost}.widen(8)
+	return Margin{max(0, least/norm), float64(top*norm) + lost}.Widen(8)
 }
 
 // combine is the weighted mean of the differences of the rows from row f, and the length of the longest.

@@ -1,4 +1,4 @@
-package concept
+package lp
 
 import (
 	"errors"
@@ -14,11 +14,11 @@ var (
 	ErrNotSolved = errors.New("linear program not solved")
 )
 
-// LPTolerance is the rounding allowed in a verified optimum, relative to the sizes of the terms.
-const LPTolerance = 1e-9
+// Tolerance is the rounding allowed in a verified optimum, relative to the sizes of the terms.
+const Tolerance = 1e-9
 
-// LinearProgram is: maximise <C, x> over the points of the box Low <= x <= High with RowLow <= A x <= RowHigh.
-type LinearProgram struct {
+// Program is: maximise <C, x> over the points of the box Low <= x <= High with RowLow <= A x <= RowHigh.
+type Program struct {
 	C, Low, High    []float64 // n unknowns; the bounds are finite, which rules out an unbounded maximum
 	A               []float64 // m x n, row-major; m may be 0
 	RowLow, RowHigh []float64 // m; -Inf or +Inf where a row has no such bound
@@ -26,7 +26,7 @@ type LinearProgram struct {
 
 // Optimum is a verified answer. With ErrInfeasible only Multipliers are set. The slices are the solver's own.
 type Optimum struct {
-	// X lies in the box. Row k of A misses its bounds by at most LPTolerance sum_j |A_kj| max(|Low_j|, |High_j|).
+	// X lies in the box. Row k of A misses its bounds by at most Tolerance sum_j |A_kj| max(|Low_j|, |High_j|).
 	X     []float64
 	Value float64 // <C, X>
 
@@ -34,7 +34,7 @@ type Optimum struct {
 	//
 	//	<C, x> = <C - A'y, x> + <y, A x> <= max over the box + max over the bounds of the rows.
 	//
-	// It agrees with Value to LPTolerance times the sum of the sizes of the terms C_j x_j and y_k (A x)_k.
+	// It agrees with Value to Tolerance times the sum of the sizes of the terms C_j x_j and y_k (A x)_k.
 	Bound float64
 
 	// Multipliers has one number per row: for an optimum the y of Bound, for an infeasible program a y with <y, A x>
@@ -54,7 +54,7 @@ type Optimum struct {
 // It stands in for gonum's lp.Simplex, which has no limit of pivots, on programs as degenerate as these does not always end, and panics
 // on some shapes.
 type Simplex struct {
-	p    *LinearProgram
+	p    *Program
 	n, m int
 
 	// Variables 0..n-1 are the unknowns, mapped to 0..1; n..n+m-1 are the activities <A_k, x> of the rows, less what they are at
@@ -79,7 +79,7 @@ const (
 )
 
 // Maximize solves p. The error is ErrInfeasible or ErrNotSolved, wrapped, or says what is wrong with p.
-func (s *Simplex) Maximize(p *LinearProgram) (Optimum, error) {
+func (s *Simplex) Maximize(p *Program) (Optimum, error) {
 	if err := p.check(); err != nil {
 		return Optimum{}, err
 	}
@@ -118,7 +118,7 @@ func (s *Simplex) answer(i int) (Optimum, error) {
 	return s.infeasible(i)
 }
 
-func (p *LinearProgram) check() error {
+func (p *Program) check() error {
 	n, m := len(p.C), len(p.RowLow)
 	switch {
 	case len(p.Low) != n || len(p.High) != n:
@@ -147,13 +147,13 @@ func (p *LinearProgram) check() error {
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-func (p *LinearProgram) row(k int) []float64 {
+func (p *Program) row(k int) []float64 {
 	n := len(p.C)
 	return p.A[k*n : (k+1)*n]
 }
 
 // start makes the unknowns nonbasic, each at the bound that the objective likes better; then no gain has the wrong sign.
-func (s *Simplex) start(p *LinearProgram) {
+func (s *Simplex) start(p *Program) {
 	s.p, s.n, s.m = p, len(p.C), len(p.RowLow)
 	s.grow()
 	s.fill()
@@ -553,11 +553,11 @@ func (s *Simplex) optimum() (Optimum, error) {
 		}
 		activity, reach := s.activity(k)
 		size += float64(math.Abs(y) * reach)
-		if miss := max(p.RowLow[k]-activity, activity-p.RowHigh[k]); !(miss <= LPTolerance*reach) || !finite(reach) {
+		if miss := max(p.RowLow[k]-activity, activity-p.RowHigh[k]); !(miss <= Tolerance*reach) || !finite(reach) {
 			return Optimum{}, fmt.Errorf("verify optimum: row %d misses its bounds by %g: %w", k, miss, ErrNotSolved)
 		}
 	}
-	if gap := math.Abs(o.Bound - o.Value); !(gap <= LPTolerance*size) || !finite(size) {
+	if gap := math.Abs(o.Bound - o.Value); !(gap <= Tolerance*size) || !finite(size) {
 		return Optimum{}, fmt.Errorf("verify optimum: value %g and bound %g: %w", o.Value, o.Bound, ErrNotSolved)
 	}
 	return o, nil

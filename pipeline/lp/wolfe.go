@@ -1,4 +1,4 @@
-package concept
+package lp
 
 import (
 	"math"

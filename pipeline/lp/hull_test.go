@@ -1,4 +1,4 @@
-package concept
+package lp
 
 import (
 	"math"
@@ -275,12 +275,19 @@ func TestHullMarginNarrow(t *testing.T) {
 	}
 }
 
+// The sign vectors of the thresholds on 127 points.
 func BenchmarkHullMargin(b *testing.B) {
-	s := Spec{Name: "thresholds", Domain: 127}
-	c, z := separatorOf(b, s, "standard", 0)
-	rows := signRows(c, z)
-	for b.Loop() {
-		marginOf(b, rows, z.Len())
+	const n, m = 128, 127
+	rows := make([]float64, n*m)
+	for i := range rows {
+		rows[i] = 1
+		if t := i / m; i%m < t {
+			rows[i] = -1
+		}
 	}
-	b.ReportMetric(6*128*128*127*float64(b.N)/b.Elapsed().Seconds()/1e9, "Gflop/s") // the bound: the Gram matrix and one certificate a row
+	for b.Loop() {
+		marginOf(b, rows, m)
+	}
+	// The bound: the Gram matrix and one certificate for each row.
+	b.ReportMetric(6*n*n*m*float64(b.N)/b.Elapsed().Seconds()/1e9, "Gflop/s")
 }
