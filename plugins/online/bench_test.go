@@ -9,8 +9,9 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// A round of hedge on all 1024 parities of ten bits. It reads 4 bytes and a bit of each function twice, and writes the 4 bytes: 12.5 kB that
-// stay in the nearest cache. The bound is not memory but the sum of the weights: one addition after the other, some 4 cycles each.
+// A round of hedge on all 1024 parities of ten bits. It reads 4 bytes and a bit of each function
+// twice, and writes the 4 bytes: 12.5 kB that stay in the nearest cache. The bound is not memory
+// but the sum of the weights: one addition after the other, some 4 cycles each.
 func BenchmarkHedge(b *testing.B) {
 	const n, rounds = 10, 1 << 10
 	l := begin(b, hedge(new(boards)), algo.Problem{Class: "parities", Dim: n}, rounds, hedgeParams{Tuning: worstTuning})

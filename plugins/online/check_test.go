@@ -79,7 +79,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Points outside the domain and truths that are no labels end the game with an error that names them, before anything changes.
+// Points outside the domain and truths that are no labels end the game with an error that names
+// them, before anything changes.
 func TestRounds(t *testing.T) {
 	ctx := context.Background()
 	for _, c := range []struct {

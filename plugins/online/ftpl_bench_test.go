@@ -8,7 +8,8 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// planted is a game of parities: the label of a uniform point by a fixed parity, flipped with this probability.
+// planted is a game of parities: the label of a uniform point by a fixed parity, flipped with this
+// probability.
 func planted(d, rounds int, rate float64, r *rand.Rand) (x, y []float64) {
 	target := r.Uint64N(1 << d)
 	for range rounds {
@@ -44,9 +45,10 @@ func play(t testing.TB, l algo.Learner, dim int, x, y []float64) (loss float64) 
 	return loss
 }
 
-// BenchmarkGame is a game of 10,000 rounds against 1024 parities, 5 % of the labels flipped. A round has to read and write the losses, 8 kB,
-// and read the labels, 1 kB; where noise is summed up, that is another 8 kB to write and to read: from the nearest cache, at 32 bytes and more
-// in a nanosecond, 0.3 and 0.8 microseconds.
+// BenchmarkGame is a game of 10,000 rounds against 1024 parities, 5 % of the labels flipped. A
+// round has to read and write the losses, 8 kB, and read the labels, 1 kB; where noise is summed
+// up, that is another 8 kB to write and to read: from the nearest cache, at 32 bytes and more in a
+// nanosecond, 0.3 and 0.8 microseconds.
 func BenchmarkGame(b *testing.B) {
 	const d, rounds = 10, 10000
 	x, y := planted(d, rounds, 0.05, rand.New(rand.NewPCG(1, 2)))

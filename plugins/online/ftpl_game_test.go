@@ -44,8 +44,9 @@ func iidPlan(p algo.Problem, rounds int, set func(p *ftplIIDParams)) (*plan, err
 	return planIID(new(sites), &s)
 }
 
-// The measured regrets of the paper's and of the proved eta against planted parities, in 10,000 rounds: means over the sequences and the
-// noise of about 16 of them, given with three or more standard deviations of these means.
+// The measured regrets of the paper's and of the proved eta against planted parities, in 10,000
+// rounds: means over the sequences and the noise of about 16 of them, given with three or more
+// standard deviations of these means.
 func TestMeasuredRegret(t *testing.T) {
 	const d, rounds, games = 4, 10000, 16
 	for _, c := range []struct {
@@ -77,7 +78,8 @@ func TestMeasuredRegret(t *testing.T) {
 	}
 }
 
-// Against an adversary who knows the noise, shared noise loses every round; fresh noise does not: what it will be cannot be known.
+// Against an adversary who knows the noise, shared noise loses every round; fresh noise does not:
+// what it will be cannot be known.
 func TestSharedNoise(t *testing.T) {
 	const experts, rounds = 64, 4000
 	for _, once := range []bool{true, false} {
@@ -93,7 +95,7 @@ func TestSharedNoise(t *testing.T) {
 		}
 		out, loss := make([]float64, 1), 0.0
 		for range rounds {
-			x := []float64{float64(spy.field.(*table).best)} // only this expert says +1
+			x := []float64{float64(spy.chooser.(*table).best)} // only this expert says +1
 			point := algo.NewData(x, 1, nil)
 			if err := l.Predict(context.Background(), point, out); err != nil {
 				t.Fatal(err)
@@ -113,8 +115,9 @@ func TestSharedNoise(t *testing.T) {
 	}
 }
 
-// Fair coins are lost half of the time whatever is played: over all sequences of labels of two experts who never agree, the mean regret is
-// T/2 less the mean loss of the better one, E|S_T|/2, for every schedule. This is the least that any learner can reach in the worst case.
+// Fair coins are lost half of the time whatever is played: over all sequences of labels of two
+// experts who never agree, the mean regret is T/2 less the mean loss of the better one, E|S_T|/2,
+// for every schedule. This is the least that any learner can reach in the worst case.
 func TestFairCoins(t *testing.T) {
 	const rounds = 8
 	want := 0.0
@@ -176,8 +179,9 @@ func TestBoundsHold(t *testing.T) {
 	}
 }
 
-// The self-confident schedule against 128 parities: its regret as measured before, and its bound below that of the same schedule with a
-// failure probability of 1/(2t(t+1)) in round t, which needs no T.
+// The self-confident schedule against 128 parities: its regret as measured before, and its bound
+// below that of the same schedule with a failure probability of 1/(2t(t+1)) in round t, which needs
+// no T.
 func TestSelfConfident(t *testing.T) {
 	const d, rounds = 7, 3000
 	for _, c := range []struct{ factor, rate, regret, bound float64 }{
@@ -205,7 +209,8 @@ func TestSelfConfident(t *testing.T) {
 	}
 }
 
-// Round after round another expert errs: without noise the leader is always the next one to err. With noise hardly anybody is.
+// Round after round another expert errs: without noise the leader is always the next one to err.
+// With noise hardly anybody is.
 func TestRoundRobin(t *testing.T) {
 	const rounds = 10000
 	for _, experts := range []int{16, 128} {

@@ -38,7 +38,8 @@ func laws() map[string]*law {
 	return map[string]*law{gaussianNoise: normalLaw(), laplaceNoise: laplaceLaw(), exponentialNoise: exponentialLaw(), "gumbel": gumbelLaw()}
 }
 
-// chance is the exact probability that level i is played, by the midpoint rule over the quantiles of the least of its numbers.
+// chance is the exact probability that level i is played, by the midpoint rule over the quantiles
+// of the least of its numbers.
 func chance(name string, levels []level, i int, scale float64, nodes int) (p float64) {
 	l := laws()[name]
 	for k := range nodes {
@@ -62,7 +63,8 @@ func chances(name string, levels []level, scale float64) (p []float64) {
 
 var someLevels = []level{{0, 2}, {1, 5}, {2, 40}, {5, 300}}
 
-// checkShares compares how often each of the choices came with its probability, in five standard deviations.
+// checkShares compares how often each of the choices came with its probability, in five standard
+// deviations.
 func checkShares(t *testing.T, name string, came []int, p []float64) {
 	t.Helper()
 	n := 0
@@ -113,7 +115,8 @@ func TestDrawLaw(t *testing.T) {
 	}
 }
 
-// The coefficients at the points of a separator are of the laws that the algorithms name, and their signs are independent.
+// The coefficients at the points of a separator are of the laws that the algorithms name, and their
+// signs are independent.
 func TestFillLaw(t *testing.T) {
 	const draws = 1 << 17
 	r := rand.New(rand.NewPCG(1, 3))
@@ -153,8 +156,9 @@ func TestFillLaw(t *testing.T) {
 	}
 }
 
-// The shifts of the noise on which the prices rest: whatever is played before a round is played after it too, once the noise is moved by
-// -f(z_j)/(2h) against the hypothesis f that is played; and where the point of the round is z_j, by y/2 there, whatever f is.
+// The shifts of the noise on which the prices rest: whatever is played before a round is played
+// after it too, once the noise is moved by -f(z_j)/(2h) against the hypothesis f that is played;
+// and where the point of the round is z_j, by y/2 there, whatever f is.
 func TestShifts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := rapid.SampledFrom(listedProblems).Draw(t, "problem")
@@ -244,7 +248,8 @@ func TestLawLimits(t *testing.T) {
 	}
 }
 
-// One round changes no probability by more than the stability that the prices claim, on all pairs of losses of four hypotheses.
+// One round changes no probability by more than the stability that the prices claim, on all pairs
+// of losses of four hypotheses.
 func TestStability(t *testing.T) {
 	const scale = 1.5
 	laws := map[string]price{laplaceNoise: purePrice(0, 1), exponentialNoise: purePrice(0, 1), gaussianNoise: unitPrice(2, math.Log(4), 100, 1)}
@@ -319,7 +324,8 @@ func TestSums(t *testing.T) {
 	})
 }
 
-// The losses of a listed class, and the hypothesis played, are those of a search over the class with the same noise.
+// The losses of a listed class, and the hypothesis played, are those of a search over the class
+// with the same noise.
 func TestListingIsSearch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := rapid.SampledFrom(listedProblems).Draw(t, "problem")
@@ -343,7 +349,7 @@ func TestListingIsSearch(t *testing.T) {
 			scale := rapid.SampledFrom([]float64{0.3, 2}).Draw(t, "scale")
 			restart := rapid.IntRange(0, 9).Draw(t, "restart") == 0
 			var answers, least, overall [2]float64
-			for i, f := range []field{list, find} {
+			for i, f := range []chooser{list, find} {
 				if _, err := f.observe(x, y); err != nil {
 					t.Fatal(err)
 				}

@@ -8,27 +8,31 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// place names a class and a separator of it.
+// place names a class and one of its separators.
 type place struct {
 	spec concept.Spec
 	kind string // one of concept.SeparatorKinds, or "" for none
-	seed int    // of kind code
+	seed int    // seed of kind code, else 0
 }
 
+// placeOf returns the place of a problem's class with a separator.
 func placeOf(p algo.Problem, kind string, seed int) place {
-	return place{concept.Spec{Name: p.Class, Domain: p.Domain, Dim: p.Dim, NoConstant: p.NoConstant, Matrix: p.Matrix}, kind, seed}
+	spec := concept.Spec{Name: p.Class, Domain: p.Domain, Dim: p.Dim, NoConstant: p.NoConstant, Matrix: p.Matrix}
+	return place{spec, kind, seed}
 }
 
-// site is a class with the points that carry the noise: what no trial changes. But for its scratch it is not written to once it is made.
+// site holds a class with the points that carry the noise. Trials share it: except for scratch it
+// does not change.
 type site struct {
 	place
 	class     concept.Finite
 	single    bool               // |F| = 1: nothing to separate
 	separator *concept.Separator // nil for kind "" and for a single hypothesis
 	listing   *listing           // nil where there are too many hypotheses or the noise has no fast sums
-	scratch   sync.Pool          // *scratch, for the listing
+	scratch   sync.Pool          // of *scratch, for the listing
 }
 
+// newSite makes the site at a place. Its errors are Invalid.
 func newSite(at place) (*site, error) {
 	if at.seed != 0 && at.kind != "code" {
 		return nil, algo.Invalid("online: code_seed has no meaning without separator code: leave it out")
@@ -59,10 +63,11 @@ func newSite(at place) (*site, error) {
 	return s, nil
 }
 
-// ratio is h/m.
+// ratio returns h/m: any two hypotheses differ on h of the m points of the separator, or on more.
 func (s *site) ratio() float64 { return float64(s.separator.Hamming) / float64(s.separator.Len()) }
 
-// covers reports whether the labels at each point of the domain, unless all hypotheses agree there, are those at a point of the separator.
+// covers reports whether, for each point of the domain on which hypotheses differ, some point of
+// the separator has the same labels.
 func (s *site) covers() bool {
 	if s.kind == "cube" {
 		return true
@@ -74,7 +79,7 @@ func (s *site) covers() bool {
 	return s.kind == "standard"
 }
 
-// check refuses points outside of the domain.
+// check returns an error if row is not a point of the domain.
 func (s *site) check(row []float64) error {
 	if len(row) != s.class.Dim() {
 		return fmt.Errorf("point of %d numbers: class %q takes %d", len(row), s.spec.Name, s.class.Dim())
@@ -91,7 +96,8 @@ func (s *site) check(row []float64) error {
 	return nil
 }
 
-// sites makes each site once. It keeps the last few, because the points of one can take 256 MiB.
+// sites makes each site once. It keeps only the few that were used last, because the points of one
+// can take 256 MiB.
 type sites struct {
 	mu    sync.Mutex
 	known []*site // the last used one comes last

@@ -49,16 +49,16 @@ func rivals(p algo.Problem, rounds int) map[string]func() (*plan, error) {
 
 // sequence is a game with a target and noise, for any class.
 func sequence(t testing.TB, p *plan, rounds int, r *rand.Rand) (x, y []float64) {
-	top := p.at.spec.Domain
+	top := p.site.spec.Domain
 	if top == 0 {
 		top = 2
 	}
-	d := p.at.class.Dim()
+	d := p.site.class.Dim()
 	for range rounds * d {
 		x = append(x, float64(r.Uint64N(top)))
 	}
 	y = make([]float64, rounds)
-	p.at.class.Member(r.Uint64N(p.at.class.Size().Uint64())).Labels(x, y)
+	p.site.class.Member(r.Uint64N(p.site.class.Size().Uint64())).Labels(x, y)
 	for i := range y {
 		if r.Float64() < 0.05 {
 			y[i] = -y[i]
@@ -67,8 +67,8 @@ func sequence(t testing.TB, p *plan, rounds int, r *rand.Rand) (x, y []float64) 
 	return x, y
 }
 
-// Every algorithm plays every class, repeats its game, does not ask for randomness when it predicts, and keeps its bound by a margin that no
-// luck explains.
+// Every algorithm plays every class, repeats its game, does not ask for randomness when it
+// predicts, and keeps its bound by a margin that no luck explains.
 func TestEveryClass(t *testing.T) {
 	const rounds = 200
 	for _, problem := range append(listedProblems, algo.Problem{Class: "intervals", Domain: 6}, algo.Problem{Class: "stumps", Domain: 3, Dim: 2},
@@ -81,7 +81,7 @@ func TestEveryClass(t *testing.T) {
 			}
 			x, y := sequence(t, p, rounds, rand.New(rand.NewPCG(1, 2)))
 			l, again := start(t, p, nil, 3), start(t, p, nil, 3)
-			d := p.at.class.Dim()
+			d := p.site.class.Dim()
 			loss := play(t, l, d, x, y)
 			out := make([]float64, rounds)
 			if err := again.Predict(context.Background(), algo.NewData(x, d, nil), out); err != nil {
@@ -98,7 +98,8 @@ func TestEveryClass(t *testing.T) {
 	}
 }
 
-// The expected regret of each is below its bound, where a bound says something: 16 parities, 2000 rounds.
+// The expected regret of each is below its bound, where a bound says something: 16 parities, 2000
+// rounds.
 func TestRivalsKeepBounds(t *testing.T) {
 	const d, rounds, games = 4, 2000, 10
 	for name, plan := range rivals(algo.Problem{Class: "parities", Dim: d}, rounds) {
@@ -143,7 +144,8 @@ func TestRivalBounds(t *testing.T) {
 	if b := value(all["approximable"])["approximable"]; !near(b.Value, 1+(spread+1)*100+1+spread, 1e-12) || b.With["gamma"] != 1 || b.Proved {
 		t.Errorf("approximable: %+v", b)
 	}
-	// Independent noise: the bound b G + (e^(1/b) - 1)(L* + b G) is least about 2 sqrt(G L*) + 2 G for the sum G of the largest.
+	// Independent noise: the bound b G + (e^(1/b) - 1)(L* + b G) is least about 2 sqrt(G L*) + 2 G for
+	// the sum G of the largest.
 	if b := value(all["laplace law"])["explicit"]; b.Value < 2*math.Sqrt(6.8*10000) || b.Value > 2*math.Sqrt(6.9*10000)+15 {
 		t.Errorf("laplace law: %+v", b)
 	}
@@ -156,7 +158,8 @@ func TestRivalBounds(t *testing.T) {
 	if b := value(fixed)["explicit"]; !near(b.Value, 100+math.Expm1(0.5)*10100, 1e-12) {
 		t.Errorf("laplace: %+v", b)
 	}
-	// gamma = m/h = 10 there; sigma sqrt(m) g + (e^eps - 1)(L* + sigma sqrt(m) g) + 1 with eps = lambda w + lambda^2/2, lambda = gamma/sigma
+	// gamma = m/h = 10 there; sigma sqrt(m) g + (e^eps - 1)(L* + sigma sqrt(m) g) + 1 with eps =
+	// lambda w + lambda^2/2, lambda = gamma/sigma
 	basis := func() (*plan, error) {
 		s := setting(ftplApproximable(nil), algo.Problem{Class: "parities", Dim: 10}, 10000)
 		s.Params.Schedule, s.Params.Eta, s.Params.Separator, s.Params.Law = fixedSchedule, 100, "standard", gaussianNoise
@@ -195,7 +198,8 @@ func TestComplexities(t *testing.T) {
 	}
 }
 
-// The hypotheses that a table plays come with the exact probabilities, drawn by levels or from noise at all points.
+// The hypotheses that a table plays come with the exact probabilities, drawn by levels or from
+// noise at all points.
 func TestTableLaw(t *testing.T) {
 	p, err := gaussianPlan(algo.Problem{Class: "parities", Dim: 3}, 1000, func(p *ftplGaussianParams) {
 		p.Separator, p.Schedule, p.Eta = "cube", fixedSchedule, 2
@@ -203,7 +207,7 @@ func TestTableLaw(t *testing.T) {
 	l := start(t, p, err, 1)
 	x, y := planted(3, 12, 0.2, rand.New(rand.NewPCG(9, 9)))
 	play(t, l, 3, x, y)
-	list := l.field.(*table)
+	list := l.chooser.(*table)
 	list.average(list.lend(), 2)
 	want := list.mean
 	list.mean = nil

@@ -134,7 +134,7 @@ func TestPerturbedRunVectors(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, x := range v.X {
-			if got := l.field.(*table).best; got != c.pick[i] {
+			if got := l.chooser.(*table).best; got != c.pick[i] {
 				t.Fatalf("%s: round %d: %d is played, want %d", name, i, got, c.pick[i])
 			}
 			point, y := []float64{}, []float64{float64(2*v.Y[i] - 1)}

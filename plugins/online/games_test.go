@@ -116,7 +116,8 @@ func tableOf(t testing.TB, p algo.Problem) *concept.LabelTable {
 	return table
 }
 
-// treeMistakes walks down a mistake tree, with the label that was not predicted; of a mean, the less likely one, +1 for 0.
+// treeMistakes walks down a mistake tree, with the label that was not predicted; of a mean, the
+// less likely one, +1 for 0.
 func treeMistakes(t testing.TB, l algo.Learner, p algo.Problem) (mistakes int) {
 	t.Helper()
 	table := tableOf(t, p)
@@ -139,7 +140,8 @@ func treeMistakes(t testing.TB, l algo.Learner, p algo.Problem) (mistakes int) {
 	return mistakes
 }
 
-// worst is the most mistakes of a rule on labels that some function agrees with, over all sequences of points: exhaustive play.
+// worst is the most mistakes of a rule on labels that some function agrees with, over all sequences
+// of points: exhaustive play.
 func worst(t testing.TB, points [][]float64, now versions, r rule, known map[string]int) int {
 	key := fmt.Sprint(now)
 	if n, ok := known[key]; ok {
@@ -304,7 +306,8 @@ func agreeing(rows []string, v int, label byte) (some []string) {
 	return some
 }
 
-// On random small classes soa errs Ldim times at worst and halving at most floor(log2 |H|) times, and both in the worst case of real games.
+// On random small classes soa errs Ldim times at worst and halving at most floor(log2 |H|) times,
+// and both in the worst case of real games.
 func TestEliminationOnRandomClasses(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		rows := randomRows(r)
@@ -335,7 +338,8 @@ func TestEliminationOnRandomClasses(t *testing.T) {
 	})
 }
 
-// Bisection forces floor(log2 |H|) mistakes on thresholds, and soa makes no more, up to domains of 2^40.
+// Bisection forces floor(log2 |H|) mistakes on thresholds, and soa makes no more, up to domains of
+// 2^40.
 func TestThresholdsOfAnyDomain(t *testing.T) {
 	for k := 3; k <= 40; k++ {
 		for _, domain := range []uint64{1 << k, 1<<k - 1} {
@@ -448,7 +452,8 @@ func TestSpanIsListed(t *testing.T) {
 	}
 }
 
-// A point's number is its place in the label table, and its column is what the functions say, for every class.
+// A point's number is its place in the label table, and its column is what the functions say, for
+// every class.
 func TestBoards(t *testing.T) {
 	for _, p := range []algo.Problem{
 		{Class: "thresholds", Domain: 9}, {Class: "points", Domain: 70}, {Class: "intervals", Domain: 12}, {Class: "stumps", Domain: 5, Dim: 3},
@@ -511,7 +516,8 @@ func transcript(t *testing.T, known *boards, p algo.Problem, seed uint64) (answe
 	return answers
 }
 
-// Games leave no traces: what is played on used boards, before and at the same time, is bit by bit what is played on new ones.
+// Games leave no traces: what is played on used boards, before and at the same time, is bit by bit
+// what is played on new ones.
 func TestGamesAreIndependent(t *testing.T) {
 	problems := []algo.Problem{
 		{Class: "intervals", Domain: 6}, {Class: "thresholds", Domain: 40}, {Class: "parities", Dim: 3}, {Class: "points", Domain: 9},

@@ -29,7 +29,8 @@ func TestAcceptance(t *testing.T) {
 	})
 }
 
-// promised is 1 + floor(log2(x - lo + 1)) for the first point x labelled +1, lo-1 being the largest point before it; 0 where there is none.
+// promised is 1 + floor(log2(x - lo + 1)) for the first point x labelled +1, lo-1 being the largest
+// point before it; 0 where there is none.
 func promised(x, y []float64) float64 {
 	lo := 1.0
 	for i, v := range x {
@@ -41,7 +42,8 @@ func promised(x, y []float64) float64 {
 	return 0
 }
 
-// On the natural numbers the first point labelled +1 decides how many mistakes bisection forces on soa, and it makes no more.
+// On the natural numbers the first point labelled +1 decides how many mistakes bisection forces on
+// soa, and it makes no more.
 func TestNaturalsVectors(t *testing.T) {
 	var v struct {
 		Naturals []struct {
@@ -106,8 +108,8 @@ func TestNaturalsAgainstTargets(t *testing.T) {
 	})
 }
 
-// The leader is the least of the thresholds on natural numbers with the fewest mistakes; on a dense order it is the first asked point, or 1,
-// from the least of these on.
+// The leader is the least of the thresholds on natural numbers with the fewest mistakes; on a dense
+// order it is the first asked point, or 1, from the least of these on.
 func TestLeaderOnInfiniteOrders(t *testing.T) {
 	known := new(boards)
 	rapid.Check(t, func(r *rapid.T) {

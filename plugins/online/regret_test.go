@@ -113,7 +113,8 @@ func TestRunVectors(t *testing.T) {
 	}
 }
 
-// At L* = 0 the closed form sqrt(2 L* ln N) + ln N is no bound for the rate that is tuned as for L* = 1: this game costs more.
+// At L* = 0 the closed form sqrt(2 L* ln N) + ln N is no bound for the rate that is tuned as for L*
+// = 1: this game costs more.
 func TestClosedFormAtZero(t *testing.T) {
 	const n, rounds = 16, 2000
 	known, p := new(boards), algo.Problem{Class: "points", Domain: n}
@@ -130,7 +131,8 @@ func TestClosedFormAtZero(t *testing.T) {
 	}
 }
 
-// Exponential weights and the leader are what their definitions say, with every tuning, and keep their bounds.
+// Exponential weights and the leader are what their definitions say, with every tuning, and keep
+// their bounds.
 func TestRegretIsBounded(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		rows := randomRows(r)
@@ -147,7 +149,7 @@ func TestRegretIsBounded(t *testing.T) {
 				r.Fatalf("%+v: regret %v, proved %v, least loss %v, counted %d", params, regret, h.proved(), best, h.losses.least())
 			}
 			s := settingOf(p, len(game), params)
-			for _, b := range hedgeBounds(&s, lnN) {
+			for _, b := range hedgeBounds(&s, h.board) {
 				if b.Name == "small-loss" && best > params.LStar {
 					continue
 				}
@@ -268,7 +270,8 @@ func TestLeaderOnRoundRobin(t *testing.T) {
 	}
 }
 
-// One game of experts, one by one: a set of rounds in which it errs on purpose, the functions left, its weight.
+// One game of experts, one by one: a set of rounds in which it errs on purpose, the functions left,
+// its weight.
 type expert struct {
 	set    int
 	rows   []string
@@ -367,7 +370,8 @@ func TestAgnosticVectors(t *testing.T) {
 	}
 }
 
-// Against any labels the experts' regret keeps its bound, and one of them follows the best function.
+// Against any labels the experts' regret keeps its bound, and one of them follows the best
+// function.
 func TestAgnosticRegretIsBounded(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		rows := randomRows(r)
