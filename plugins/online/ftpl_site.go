@@ -17,8 +17,7 @@ type place struct {
 
 // placeOf returns the place of a problem's class with a separator.
 func placeOf(p algo.Problem, kind string, seed int) place {
-	spec := concept.Spec{Name: p.Class, Domain: p.Domain, Dim: p.Dim, NoConstant: p.NoConstant, Matrix: p.Matrix}
-	return place{spec, kind, seed}
+	return place{concept.Spec{Name: p.Class, Domain: p.Domain, Dim: p.Dim, NoConstant: p.NoConstant, Matrix: p.Matrix}, kind, seed}
 }
 
 // site holds a class with the points that carry the noise. Trials share it: except for scratch it
