@@ -11,7 +11,7 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// Reference values, computed independently in Python.
+// readJSON reads reference values, which were computed independently in Python.
 func readJSON(t *testing.T, name string, into any) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/" + name)
@@ -23,6 +23,7 @@ func readJSON(t *testing.T, name string, into any) {
 	}
 }
 
+// near checks that got equals want but for rounding.
 func near(t *testing.T, what string, got, want float64) {
 	t.Helper()
 	if !(math.Abs(got-want) <= 1e-11*math.Abs(want)) {
@@ -30,7 +31,7 @@ func near(t *testing.T, what string, got, want float64) {
 	}
 }
 
-// args are d, T, alpha, beta, epsilon and, where it counts, delta.
+// args holds d, T, alpha, beta, epsilon and, where it matters, delta.
 type args []float64
 
 func (a args) goal() goal {
@@ -144,7 +145,7 @@ func TestParameterVectors(t *testing.T) {
 	}
 }
 
-// replay is noise from a list: mu and the coin by instance, nu by query.
+// replay takes noise from lists: mu and the coin by instance, nu by query.
 type replay struct {
 	mu, nu, coins     []float64
 	instance, queries int
@@ -269,7 +270,8 @@ func TestOfflineVectors(t *testing.T) {
 	var raw map[string]json.RawMessage
 	readJSON(t, "offline.json", &raw)
 	for key, into := range map[string]any{
-		"X": &v.X, "x": &v.XS, "y": &v.Y, "queries": &v.Queries, "gumbel": &v.Gumbel, "best": &v.Best, "labels": &v.Labels, "eps": &v.Eps,
+		"X": &v.X, "x": &v.XS, "y": &v.Y, "queries": &v.Queries, "gumbel": &v.Gumbel, "best": &v.Best, "labels": &v.Labels,
+		"eps": &v.Eps,
 	} {
 		if err := json.Unmarshal(raw[key], into); err != nil {
 			t.Fatal(err)
@@ -293,7 +295,8 @@ func TestOfflineVectors(t *testing.T) {
 	}
 }
 
-// recorded is static with the public answers of the vectors: those of the generator that it freezes.
+// recorded is static with the public answers of the reference vectors, which are those of the
+// generator that it freezes.
 type recorded struct{ static }
 
 func (r recorded) public(x []float64) float64 { return r.generator.public(x) }
