@@ -145,10 +145,7 @@ func (b *board) number(x []float64) int {
 // must not change it.
 func (b *board) column(x []float64) []uint64 {
 	var short [128]byte
-	key := short[:0]
-	for _, v := range x {
-		key = binary.LittleEndian.AppendUint64(key, math.Float64bits(v))
-	}
+	key := appendPoint(short[:0], x)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if c, ok := b.columns[string(key)]; ok {
@@ -160,6 +157,14 @@ func (b *board) column(x []float64) []uint64 {
 		b.room -= need
 	}
 	return c
+}
+
+// appendPoint appends the bits of the numbers of a point to key. -0 counts as 0.
+func appendPoint(key []byte, x []float64) []byte {
+	for _, v := range x {
+		key = binary.LittleEndian.AppendUint64(key, math.Float64bits(v+0))
+	}
+	return key
 }
 
 // label computes the set of functions that label the point x +1: function i is bit i%64 of word

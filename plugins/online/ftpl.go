@@ -62,8 +62,10 @@ func ftplMetrics(printed string) map[string]string {
 // plan describes the games of one algorithm under one setting.
 type plan struct {
 	site     *site
+	tuning   tuning
 	noise    noise
 	rounds   int
+	lnF      float64                     // logarithm of the number of hypotheses
 	schedule func() schedule             // makes the schedule of a new game
 	printed  func(lstar float64) float64 // a paper's bound on the regret; nil where there is none
 	bounds   []algo.Bound                // at the parameter lstar
@@ -234,18 +236,19 @@ func (l *perturbedLeader) promises() (proved, printed float64, err error) {
 	return proved, printed, nil
 }
 
-// newPlan makes the plan of an algorithm on the site at a place. It calls finish to set what
-// depends on the noise, except for a single hypothesis, which needs none.
-func newPlan(known *sites, at place, rounds int, t *tuning, finish func(p *plan) error) (*plan, error) {
+// newPlan makes the plan of an algorithm for a setting with the given problem and rounds. It calls
+// finish to set the noise, the schedule and the bounds, except for a single hypothesis, which needs
+// no noise.
+func newPlan(known *sites, problem algo.Problem, rounds int, t tuning, finish func(p *plan) error) (*plan, error) {
 	if err := t.check(); err != nil {
 		return nil, err
 	}
-	s, err := known.at(at)
+	s, err := known.at(placeOf(problem, t.separator, t.codeSeed))
 	if err != nil {
 		return nil, err
 	}
-	t.rounds, t.lnF = rounds, s.class.LogSize()
-	p := &plan{site: s, rounds: rounds}
+	p := &plan{site: s, tuning: t, rounds: rounds, lnF: s.class.LogSize()}
+	p.noise.once, p.noise.exact = t.noise == onceNoise, t.exact
 	if !s.single {
 		return p, finish(p)
 	}
@@ -276,29 +279,38 @@ func (p *plan) checkExact() error {
 }
 
 // setSchedule sets the schedule, and the bound at lstar where the schedule has one beforehand. cost
-// returns the price of noise that may fail with probability share in all rounds together.
-func (p *plan) setSchedule(t *tuning, cost func(share float64) price, source string) {
-	full := cost(1)
-	p.schedule = t.schedules(full, cost(0.5))
-	if t.schedule == confidentSchedule || t.schedule == doublingSchedule {
+// returns the price of noise that may fail with probability share in all rounds together, and paper
+// the scale of paperSchedule at lstar, which only some algorithms have.
+func (p *plan) setSchedule(cost func(share float64) price, paper func(lstar float64) float64, source string) {
+	full, lstar, eta := cost(1), p.lstar(), p.tuning.eta
+	switch p.tuning.schedule {
+	case confidentSchedule:
+		half := cost(0.5) // each round may fail with probability 1/(2T)
+		p.schedule = func() schedule { return newConfident(half, p.lnF, p.tuning.floor, p.tuning.factor) }
 		return
+	case doublingSchedule:
+		p.schedule = func() schedule { return newDoubling(full, p.lnF) }
+		return
+	case paperSchedule:
+		eta = paper(lstar)
+	case provedSchedule:
+		eta = full.least(lstar)
 	}
-	value := full.bound(p.schedule().scale(), expected(t.lstar, t.rounds))
+	p.schedule = func() schedule { return &constant{full, eta} }
 	p.bounds = append(p.bounds, algo.Bound{
-		Name: "explicit", Source: source, Value: value, Proved: true, With: p.values(t),
+		Name: "explicit", Source: source, Value: full.bound(eta, lstar), Proved: true, With: p.values(),
 	})
 }
 
 // setPrinted sets a paper's bound.
-func (p *plan) setPrinted(t *tuning, name, source string, bound func(lstar float64) float64) {
+func (p *plan) setPrinted(name, source string, bound func(lstar float64) float64) {
 	p.printed = bound
-	value := bound(expected(t.lstar, t.rounds))
-	p.bounds = append(p.bounds, algo.Bound{Name: name, Source: source, Value: value, With: p.values(t)})
+	p.bounds = append(p.bounds, algo.Bound{Name: name, Source: source, Value: bound(p.lstar()), With: p.values()})
 }
 
 // values returns the numbers that the bounds rest on.
-func (p *plan) values(t *tuning) map[string]float64 {
-	with := map[string]float64{"ln_f": t.lnF, "lstar": expected(t.lstar, t.rounds), "eta": p.schedule().scale()}
+func (p *plan) values() map[string]float64 {
+	with := map[string]float64{"ln_f": p.lnF, "lstar": p.lstar(), "eta": p.schedule().scale()}
 	if z := p.site.separator; z != nil {
 		with["m"], with["h"] = float64(z.Len()), float64(z.Hamming)
 		with["rho_01"], with["rho_pm"] = z.Rho01(), z.RhoPM()
@@ -306,16 +318,25 @@ func (p *plan) values(t *tuning) map[string]float64 {
 	return with
 }
 
-// tuning holds the parameters that choose a schedule, and what the schedule depends on.
+// lstar resolves the parameter lstar: by default it is the number of rounds, which is always
+// enough.
+func (p *plan) lstar() float64 {
+	if p.tuning.lstar == -1 {
+		return float64(p.rounds)
+	}
+	return p.tuning.lstar
+}
+
+// tuning holds the parameters that several of the algorithms share. The zero value stands for a
+// parameter that an algorithm does not have, except that lstar is -1 then.
 type tuning struct {
 	schedule      string
 	eta, lstar    float64
-	floor, factor float64
-	paper         func(lstar float64) float64 // the scale of paperSchedule
-
-	// newPlan sets the number of rounds and of hypotheses.
-	rounds int
-	lnF    float64
+	floor, factor float64 // eta_min and factor of schedule self-confident
+	noise         string
+	exact         bool
+	separator     string // "" for noise that is independent for all hypotheses
+	codeSeed      int
 }
 
 // maxScale keeps the objective finite.
@@ -339,30 +360,4 @@ func (t *tuning) check() error {
 			confidentSchedule, fixedSchedule)
 	}
 	return nil
-}
-
-// expected resolves the parameter lstar: by default it is the number of rounds, which is always
-// enough.
-func expected(lstar float64, rounds int) float64 {
-	if lstar == -1 {
-		return float64(rounds)
-	}
-	return lstar
-}
-
-// schedules returns a function that makes schedules for noise with the price full. half is the
-// price with half of the slack: with self-confident each round may fail with probability 1/(2T).
-func (t *tuning) schedules(full, half price) func() schedule {
-	lstar, eta := expected(t.lstar, t.rounds), t.eta
-	switch t.schedule {
-	case confidentSchedule:
-		return func() schedule { return newConfident(half, t.lnF, t.floor, t.factor) }
-	case doublingSchedule:
-		return func() schedule { return newDoubling(full, t.lnF) }
-	case paperSchedule:
-		eta = t.paper(lstar)
-	case provedSchedule:
-		eta = full.least(lstar)
-	}
-	return func() schedule { return &constant{full, eta} }
 }

@@ -34,31 +34,33 @@ func ftplGaussian(known *sites) algo.Algorithm[ftplGaussianParams] {
 
 func planGaussian(known *sites, s *algo.Setting[ftplGaussianParams]) (*plan, error) {
 	p := s.Params
-	t := tuning{schedule: p.Schedule, eta: p.Eta, lstar: p.LStar, floor: p.EtaMin, factor: p.Factor}
-	return newPlan(known, placeOf(s.Problem, p.Separator, p.CodeSeed), s.Rounds, &t, func(g *plan) error {
+	return newPlan(known, s.Problem, s.Rounds, tuning{
+		schedule: p.Schedule, eta: p.Eta, lstar: p.LStar, floor: p.EtaMin, factor: p.Factor,
+		noise: p.Noise, exact: p.Exact, separator: p.Separator, codeSeed: p.CodeSeed,
+	}, func(g *plan) error {
 		z := g.site.separator
-		g.noise = noise{once: p.Noise == onceNoise, exact: p.Exact, fill: normals(1 / math.Sqrt(float64(z.Len())))}
+		g.noise.fill = normals(1 / math.Sqrt(float64(z.Len())))
 		if z.Orthonormal {
 			g.noise.law = normalLaw()
 		}
 		if err := g.checkExact(); err != nil {
 			return err
 		}
-		rho, lnF := z.Rho01(), t.lnF
-		t.paper = func(lstar float64) float64 {
-			eta, _ := printedScale(rho, lnF, lstar, s.Rounds)
+		rho := z.Rho01()
+		paper := func(lstar float64) float64 {
+			eta, _ := printedScale(rho, g.lnF, lstar, s.Rounds)
 			return eta / 2
 		}
-		g.setSchedule(&t, func(share float64) price { return unitPrice(4*rho*rho, lnF, s.Rounds, share) },
+		g.setSchedule(func(share float64) price { return unitPrice(4*rho*rho, g.lnF, s.Rounds, share) }, paper,
 			"be-the-leader, and translation of the noise by a unit vector (plugins/online, ftpl_theory)")
-		g.setPrinted(&t, "theorem-1", "Block and Shetty 2025, Theorem 1, (2); its lemma does not hold as printed",
-			func(lstar float64) float64 { return printedRegret(rho, lnF, lstar, s.Rounds) })
+		g.setPrinted("theorem-1", "Block and Shetty 2025, Theorem 1, (2); its lemma does not hold as printed",
+			func(lstar float64) float64 { return printedRegret(rho, g.lnF, lstar, s.Rounds) })
 		if eta := g.schedule().scale(); p.Schedule == paperSchedule {
 			g.bounds = append(g.bounds, algo.Bound{
 				Name: "theorem-1-display",
 				Source: "Block and Shetty 2025, last display of the proof of Theorem 1 at its own eta, " +
 					"the lost factor eta restored",
-				Value: printedDisplay(rho, lnF, expected(p.LStar, s.Rounds), 2*eta, s.Rounds), With: g.values(&t),
+				Value: printedDisplay(rho, g.lnF, g.lstar(), 2*eta, s.Rounds), With: g.values(),
 			})
 		}
 		return nil

@@ -41,20 +41,22 @@ func ftplIID(known *sites) algo.Algorithm[ftplIIDParams] {
 
 func planIID(known *sites, s *algo.Setting[ftplIIDParams]) (*plan, error) {
 	p := s.Params
-	t := tuning{schedule: p.Schedule, eta: p.Eta, lstar: p.LStar, floor: p.EtaMin, factor: p.Factor}
-	return newPlan(known, placeOf(s.Problem, "", 0), s.Rounds, &t, func(g *plan) error {
-		cost := func(share float64) price { return unitPrice(2, t.lnF, s.Rounds, share) }
-		g.noise = noise{law: normalLaw(), once: p.Noise == onceNoise, exact: p.Exact}
+	return newPlan(known, s.Problem, s.Rounds, tuning{
+		schedule: p.Schedule, eta: p.Eta, lstar: p.LStar, floor: p.EtaMin, factor: p.Factor,
+		noise: p.Noise, exact: p.Exact,
+	}, func(g *plan) error {
+		cost := func(share float64) price { return unitPrice(2, g.lnF, s.Rounds, share) }
+		g.noise.law = normalLaw()
 		switch p.Law {
 		case laplaceNoise:
-			g.noise.law, cost = laplaceLaw(), func(float64) price { return purePrice(maxLaplace(t.lnF), 1) }
+			g.noise.law, cost = laplaceLaw(), func(float64) price { return purePrice(maxLaplace(g.lnF), 1) }
 		case exponentialNoise: // a fixed hypothesis has a mean of 1 subtracted
-			g.noise.law, cost = exponentialLaw(), func(float64) price { return purePrice(harmonic(t.lnF)-1, 1) }
+			g.noise.law, cost = exponentialLaw(), func(float64) price { return purePrice(harmonic(g.lnF)-1, 1) }
 		}
 		if err := g.checkExact(); err != nil {
 			return err
 		}
-		g.setSchedule(&t, cost,
+		g.setSchedule(cost, nil,
 			"be-the-leader, and translation of the noise of one hypothesis (plugins/online, ftpl_theory)")
 		return nil
 	})
@@ -85,17 +87,18 @@ func ftplUniform(known *sites) algo.Algorithm[ftplUniformParams] {
 // eta, which is m sqrt(T) at eta = sqrt(T).
 func planUniform(known *sites, s *algo.Setting[ftplUniformParams]) (*plan, error) {
 	p := s.Params
-	t := tuning{schedule: p.Schedule, eta: p.Eta, lstar: -1}
-	return newPlan(known, placeOf(s.Problem, p.Separator, p.CodeSeed), s.Rounds, &t, func(g *plan) error {
-		g.noise = noise{once: p.Noise == onceNoise, fill: halfUniforms}
+	return newPlan(known, s.Problem, s.Rounds, tuning{
+		schedule: p.Schedule, eta: p.Eta, lstar: -1, noise: p.Noise, separator: p.Separator, codeSeed: p.CodeSeed,
+	}, func(g *plan) error {
+		g.noise.fill = halfUniforms
 		if p.Schedule == provedSchedule {
-			t.schedule, t.eta = fixedSchedule, math.Sqrt(float64(max(1, s.Rounds)))
+			g.tuning.schedule, g.tuning.eta = fixedSchedule, math.Sqrt(float64(max(1, s.Rounds)))
 		}
 		half := float64(g.site.separator.Len()) / 2
 		cost := price{
 			complexity: half, stability: func(float64) float64 { return 0 }, drift: half * float64(s.Rounds),
 		}
-		g.setSchedule(&t, func(float64) price { return cost },
+		g.setSchedule(func(float64) price { return cost }, nil,
 			"be-the-leader, and the chance that the label at a point of the separator changes (plugins/online, ftpl_theory)")
 		return nil
 	})
@@ -124,11 +127,12 @@ func ftplLaplace(known *sites) algo.Algorithm[ftplLaplaceParams] {
 
 func planLaplace(known *sites, s *algo.Setting[ftplLaplaceParams]) (*plan, error) {
 	p := s.Params
-	t := tuning{schedule: p.Schedule, eta: p.Eta, lstar: p.LStar}
-	return newPlan(known, placeOf(s.Problem, p.Separator, p.CodeSeed), s.Rounds, &t, func(g *plan) error {
-		g.noise = noise{once: p.Noise == onceNoise, fill: halfLaplaces}
-		cost := purePrice(laplaceComplexity(g.site.separator.Len(), t.lnF), 1/g.site.ratio())
-		g.setSchedule(&t, func(float64) price { return cost },
+	return newPlan(known, s.Problem, s.Rounds, tuning{
+		schedule: p.Schedule, eta: p.Eta, lstar: p.LStar, noise: p.Noise, separator: p.Separator, codeSeed: p.CodeSeed,
+	}, func(g *plan) error {
+		g.noise.fill = halfLaplaces
+		cost := purePrice(laplaceComplexity(g.site.separator.Len(), g.lnF), 1/g.site.ratio())
+		g.setSchedule(func(float64) price { return cost }, nil,
 			"be-the-leader, and translation of Laplace noise at all points by 1/h (plugins/online, ftpl_theory)")
 		return nil
 	})
@@ -165,13 +169,14 @@ func ftplApproximable(known *sites) algo.Algorithm[ftplApproximableParams] {
 // serves, whose absolute values add up to gamma = m/h.
 func planApproximable(known *sites, s *algo.Setting[ftplApproximableParams]) (*plan, error) {
 	p := s.Params
-	t := tuning{schedule: p.Schedule, eta: p.Eta, lstar: p.LStar}
-	return newPlan(known, placeOf(s.Problem, p.Separator, p.CodeSeed), s.Rounds, &t, func(g *plan) error {
-		m, gamma, lnF := g.site.separator.Len(), 1.0, t.lnF
+	return newPlan(known, s.Problem, s.Rounds, tuning{
+		schedule: p.Schedule, eta: p.Eta, lstar: p.LStar, noise: p.Noise, separator: p.Separator, codeSeed: p.CodeSeed,
+	}, func(g *plan) error {
+		m, gamma, lnF := g.site.separator.Len(), 1.0, g.lnF
 		if !g.site.covers() {
 			gamma = 1 / g.site.ratio()
 		}
-		g.noise = noise{once: p.Noise == onceNoise, fill: halfLaplaces}
+		g.noise.fill = halfLaplaces
 		pure := purePrice(laplaceComplexity(m, lnF), gamma)
 		cost := func(float64) price { return pure }
 		printed := func(lstar float64) float64 { return printedApproximable(m, gamma, lnF, lstar) }
@@ -184,9 +189,9 @@ func planApproximable(known *sites, s *algo.Setting[ftplApproximableParams]) (*p
 			printed = func(lstar float64) float64 { return printedCorollary(m, gamma, lnF, lstar, s.Rounds) }
 			source = "Block and Shetty 2025, Corollary 1"
 		}
-		g.setSchedule(&t, cost, "be-the-leader, and translation of the noise by a vector "+
+		g.setSchedule(cost, nil, "be-the-leader, and translation of the noise by a vector "+
 			"whose absolute values add up to gamma (plugins/online, ftpl_theory)")
-		g.setPrinted(&t, "approximable", source+", constants 1", printed)
+		g.setPrinted("approximable", source+", constants 1", printed)
 		for _, b := range g.bounds {
 			b.With["gamma"] = gamma
 		}

@@ -1,7 +1,6 @@
 package online
 
 import (
-	"encoding/binary"
 	"math"
 	"math/rand/v2"
 
@@ -56,10 +55,7 @@ func newSearch(at *site, n noise, r *rand.Rand) (*search, error) {
 }
 
 func (s *search) observe(x []float64, y float64) (changed bool, err error) {
-	s.key = s.key[:0]
-	for _, v := range x {
-		s.key = binary.LittleEndian.AppendUint64(s.key, math.Float64bits(v+0)) // -0 becomes 0
-	}
+	s.key = appendPoint(s.key[:0], x)
 	i, ok := s.rows[string(s.key)]
 	if !ok {
 		i = len(s.y)
