@@ -60,7 +60,8 @@ type small struct {
 	make   func(blocks []block) generator
 }
 
-const smallMatrix = "1010101" + "0000000" + "1111111" + "0011001" + "1100110" + "0001111" + "0101010" + "1000001" + "1000011"
+const smallMatrix = "1010101" + "0000000" + "1111111" + "0011001" + "1100110" + "0001111" + "0101010" + "1000001" +
+	"1000011"
 
 // smallClasses returns the classes whose rules are all listed.
 func smallClasses() []small {
