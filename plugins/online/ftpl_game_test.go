@@ -83,7 +83,7 @@ func TestMeasuredRegret(t *testing.T) {
 }
 
 // Against an adversary that knows the noise so far, noise that is drawn once loses every round.
-// Fresh noise does not, as nobody knows what it will be.
+// Fresh noise does not, because it cannot be known beforehand.
 func TestSharedNoise(t *testing.T) {
 	const experts, rounds = 64, 4000
 	for _, once := range []bool{true, false} {

@@ -97,7 +97,7 @@ func (f *finder) mean(rows []float64) []float64 {
 	return v
 }
 
-// search is best without the way out of linear programs that are not solved.
+// search is best, except that it returns concept.ErrNotSolved where a linear program is not solved.
 func (f *finder) search(rows []float64, w *complement) (deepPoint, error) {
 	m := len(rows) / f.d
 	if m == 0 {
@@ -470,10 +470,10 @@ func (f *finder) keepCell(m int) int {
 	return weight
 }
 
-// keepHinge sets f.kept to those of f.rows that are positive at the v that minimises sum_i max(0, 1
-//   - <u_i, v>), and row m, where there is one. In the sum row m has the weight m + 1. The v comes
-//     from the dual, max sum_i a_i with sum_i a_i u_i = 0 and a within the weights, which has a
-//     table of only d rows.
+// keepHinge sets f.kept to row m, where there is one, and those of f.rows that are positive at the
+// v that minimises sum_i max(0, 1 - <u_i, v>), in which row m has the weight m + 1. The v comes
+// from the dual, max sum_i a_i with sum_i a_i u_i = 0 and a within the weights, which has a table
+// of only d rows.
 func (f *finder) keepHinge(m int) error {
 	d, p := f.d, &f.hinge
 	n := len(f.rows) / d

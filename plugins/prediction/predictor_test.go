@@ -106,7 +106,7 @@ func TestPublicAnswersIgnoreTheSample(t *testing.T) {
 	}
 }
 
-// exactly returns seeded noise, which misleads nobody where eps0 is large enough, and the random
+// exactly returns seeded noise, which does not mislead where eps0 is large enough, and the random
 // numbers that it draws from.
 func exactly(seed uint64) (noise, *rand.Rand) {
 	r := rand.New(rand.NewPCG(seed, 5))

@@ -12,8 +12,8 @@ import (
 // agrees.
 //
 // A block's hypothesis has the fewest errors for p <= 2, whatever the labels (see line and plane).
-// For p > 2 it comes from searcher, which is exact unless it runs out of steps. Where errors leave
-// the ends free they are put in the middle, as with thresholds; see widen.
+// For p > 2 it comes from searcher, which is exact unless it runs out of steps. Where the errors
+// leave the ends free, they are put in the middle, as with thresholds; see widen.
 type rectangles struct {
 	dim    int     // p
 	last   float64 // the domain's last point

@@ -42,7 +42,7 @@ func (s *searcher) best(out box, sample block, must box, banned [][]float64) {
 }
 
 // within looks for a rectangle inside bounds that covers must and makes at most limit errors, and
-// reports whether there is one. Then it sets found to a rectangle that covers it.
+// reports whether there is one. If so, it sets found to a box that covers it.
 func (s *searcher) within(bounds, must box) bool {
 	if s.steps--; s.steps < 0 {
 		return false

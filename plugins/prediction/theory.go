@@ -106,7 +106,7 @@ type goal struct {
 type size struct {
 	v                 int     // number of instances
 	eps0, delta0      float64 // privacy of each
-	accuracy, privacy float64 // numbers of blocks that these need
+	accuracy, privacy float64 // numbers of blocks that accuracy and privacy need
 	k                 float64 // number of blocks
 	approximation     float64 // by how much a block may deviate from the law
 	m                 float64 // examples in a block
