@@ -8,11 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/numeric"
+
+	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
 // recheckPrefix begins the names of jobs whose results are compared and not recorded.
@@ -83,7 +84,7 @@ func (x *rerun) send(ctx context.Context) error {
 		}
 		x.serial++
 		id := fmt.Sprintf("%s%d", recheckPrefix, x.serial)
-		message := pipeline.Job{
+		message := trial.Job{
 			Sweep: x.Folder.ID, ID: id, Cell: a.cell.Cell, N: a.block.N, First: int64(a.block.First), Count: int64(a.block.Count),
 			Plugin: x.Digests[a.cell.Plugin], Profile: x.profile,
 		}

@@ -10,16 +10,19 @@ import (
 	"strings"
 	"time"
 
-	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/pipeline/ledger"
+
+	"github.com/shatterlab/shatter/pipeline/cache"
+	"github.com/shatterlab/shatter/pipeline/plan"
+	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
 // CacheLimit is the bytes that a run leaves in the cache at most: what was used longest ago goes first.
 const CacheLimit = 2 << 30
 
 // cacheKey names a cell's entry in a cache.
-func cacheKey(c *pipeline.Cell, seed uint64) ledger.CacheKey {
-	return ledger.CacheKey{Cell: c.Key, Seed: seed, Noise: c.NoiseKey}
+func cacheKey(c *trial.Cell, seed uint64) cache.Key {
+	return cache.Key{Cell: c.Key, Seed: seed, Noise: c.NoiseKey}
 }
 
 // fromCache takes outcomes that the ledger lacks from the cache into it: those of today's plugin file under the sweep's float profile. A
@@ -27,7 +30,7 @@ func cacheKey(c *pipeline.Cell, seed uint64) ledger.CacheKey {
 func (r *run) fromCache(ctx context.Context) error {
 	profile := r.profile
 	if profile == "" && r.Workers != nil {
-		profile = pipeline.FloatProfile() // the workers of this process will bring it
+		profile = trial.FloatProfile() // the workers of this process will bring it
 	}
 	if r.Cache == nil || profile == "" {
 		return nil
@@ -112,7 +115,7 @@ func (r *run) toCache() {
 		})
 		if err != nil {
 			r.cacheNote(err.Error())
-			if path := (*fs.PathError)(nil); errors.As(err, &path) || errors.Is(err, ledger.ErrCacheBusy) {
+			if path := (*fs.PathError)(nil); errors.As(err, &path) || errors.Is(err, cache.ErrCacheBusy) {
 				return // a disk that is full stays full
 			}
 		}
@@ -140,7 +143,7 @@ type Explanation struct {
 }
 
 // ExplainCache says for each cell of a plan what the cache can serve to a run on this machine, whose plugin files have these digests.
-func ExplainCache(plan *pipeline.Plan, digests map[string]string, cache *ledger.Cache) ([]Explanation, error) {
+func ExplainCache(plan *plan.Plan, digests map[string]string, cache *cache.Cache) ([]Explanation, error) {
 	var all []Explanation
 	for i, pc := range plan.Cells {
 		c, err := newCell(pc, i, len(plan.Cells))
@@ -156,7 +159,7 @@ func ExplainCache(plan *pipeline.Plan, digests map[string]string, cache *ledger.
 	return all, nil
 }
 
-func (c *cell) explain(cache *ledger.Cache, seed uint64, digest string) (Explanation, error) {
+func (c *cell) explain(cache *cache.Cache, seed uint64, digest string) (Explanation, error) {
 	e := Explanation{Cell: c.Key.Short() + " " + c.words()}
 	batches, damaged, err := cache.Read(cacheKey(c.Cell, seed))
 	if err != nil {
@@ -169,8 +172,8 @@ func (c *cell) explain(cache *ledger.Cache, seed uint64, digest string) (Explana
 		switch {
 		case b.Digest != digest:
 			why.add(rows, fmt.Sprintf("by another plugin file (SHA-256 %.12s, now it is %.12s)", b.Digest, digest))
-		case b.Profile != pipeline.FloatProfile():
-			why.add(rows, fmt.Sprintf("under the float profile %s (here it is %s)", b.Profile, pipeline.FloatProfile()))
+		case b.Profile != trial.FloatProfile():
+			why.add(rows, fmt.Sprintf("under the float profile %s (here it is %s)", b.Profile, trial.FloatProfile()))
 		case !slices.Equal(b.Metrics, c.Metrics):
 			why.add(rows, "with other metrics")
 		default:

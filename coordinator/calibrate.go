@@ -6,8 +6,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/pipeline/estimate"
+
+	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
 // Prediction is what a sweep will probably take.
@@ -48,7 +49,7 @@ func Calibrate(ctx context.Context, c Config, slots int) (*Prediction, error) {
 	if err != nil {
 		return nil, err
 	}
-	cells := make([]*pipeline.Cell, len(r.cells))
+	cells := make([]*trial.Cell, len(r.cells))
 	for i, cell := range r.cells {
 		cells[i] = cell.Cell
 		r.probe(cell)
@@ -111,7 +112,7 @@ const (
 // probe decides a cell that is tried out.
 type probe struct {
 	cell      *cell
-	plan      *pipeline.Cell // as the sweep has it
+	plan      *trial.Cell // as the sweep has it
 	stages    []stage
 	scenarios []*scenario // of its search; nil: its sizes are given
 	least     int64       // the first size that is not refused, as far as is known
@@ -327,7 +328,7 @@ func (p *probe) seconds(n int64) float64 {
 }
 
 // predicted is what a cell of the sweep will take, after its calibration.
-func (r *run) predicted(ctx context.Context, c *cell, plan *pipeline.Cell) (CellPrediction, error) {
+func (r *run) predicted(ctx context.Context, c *cell, plan *trial.Cell) (CellPrediction, error) {
 	p := c.decider.(*probe)
 	out := CellPrediction{Cell: plan.Key.Short(), What: c.words()}
 	switch {
@@ -359,7 +360,7 @@ func (r *run) predicted(ctx context.Context, c *cell, plan *pipeline.Cell) (Cell
 }
 
 // list predicts a cell whose sizes are given: all of its trials, but those at sizes that are refused.
-func (out *CellPrediction) list(p *probe, plan *pipeline.Cell) {
+func (out *CellPrediction) list(p *probe, plan *trial.Cell) {
 	for _, n := range plan.N {
 		if n < p.least {
 			continue

@@ -5,9 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/numeric"
+
+	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
 // decider says which trials a cell still needs: the search for n*, or the plain list of sample sizes.
@@ -28,7 +29,7 @@ type decider interface {
 
 // cell is a cell at work.
 type cell struct {
-	*pipeline.Cell
+	*trial.Cell
 	decider
 	index   int
 	answers map[int64]answer  // of the algorithm about sample sizes
@@ -58,7 +59,7 @@ type sizing struct {
 	trials  int64 // that took these seconds
 }
 
-func newCell(c *pipeline.Cell, index, cells int) (*cell, error) {
+func newCell(c *trial.Cell, index, cells int) (*cell, error) {
 	d, err := newDecider(c, cells)
 	if err != nil {
 		return nil, err
@@ -66,7 +67,7 @@ func newCell(c *pipeline.Cell, index, cells int) (*cell, error) {
 	return &cell{Cell: c, decider: d, index: index, answers: map[int64]answer{}, told: map[int64]bool{}, sizes: map[int64]*sizing{}, place: -1}, nil
 }
 
-func newDecider(c *pipeline.Cell, cells int) (decider, error) {
+func newDecider(c *trial.Cell, cells int) (decider, error) {
 	if c.Find == nil {
 		return newList(c, cells), nil
 	}
@@ -74,7 +75,7 @@ func newDecider(c *pipeline.Cell, cells int) (decider, error) {
 }
 
 // searchOf is what the search of a cell looks for.
-func searchOf(c *pipeline.Cell, cells int) estimate.Find {
+func searchOf(c *trial.Cell, cells int) estimate.Find {
 	return estimate.Find{
 		From: c.Find.From, To: c.Find.To, Within: c.Find.Within, Confidence: c.Find.Confidence,
 		Target: 1 - c.Beta, Cells: cells, MaxTrials: c.MaxTrials,

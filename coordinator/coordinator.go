@@ -11,26 +11,30 @@ import (
 	"strings"
 	"time"
 
-	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
+
+	"github.com/shatterlab/shatter/pipeline/cache"
+	"github.com/shatterlab/shatter/pipeline/plan"
+	"github.com/shatterlab/shatter/pipeline/result"
+	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
 // Config is what a sweep's run needs. Folder, Conn, Algorithms and Digests have no default.
 type Config struct {
 	Folder     *Folder
 	Conn       *bus.Conn
-	Slots      int                 // that will work at the same time, as far as is known
-	Algorithms pipeline.Algorithms // asked about sample sizes
-	Digests    map[string]string   // SHA-256 of each plugin file by its path; the built-in one under ""
-	Workers    <-chan struct{}     // closed when the workers of this process have ended; nil: there are none
-	Progress   func(Progress)      // called about five times a second; nil: not
-	Log        *slog.Logger        // nil: silent
-	Facts      map[string]string   // about this run, for the manifest
-	Cache      *ledger.Cache       // of outcomes, across sweeps; nil: none
-	Budget     Budget              // what this run may spend; zero: all that it takes
+	Slots      int               // that will work at the same time, as far as is known
+	Algorithms plan.Algorithms   // asked about sample sizes
+	Digests    map[string]string // SHA-256 of each plugin file by its path; the built-in one under ""
+	Workers    <-chan struct{}   // closed when the workers of this process have ended; nil: there are none
+	Progress   func(Progress)    // called about five times a second; nil: not
+	Log        *slog.Logger      // nil: silent
+	Facts      map[string]string // about this run, for the manifest
+	Cache      *cache.Cache      // of outcomes, across sweeps; nil: none
+	Budget     Budget            // what this run may spend; zero: all that it takes
 
 	Healing time.Duration // how often jobs on the server are held against those that were handed out; 0: 1 s
 	Lease   time.Duration // beyond its predicted time, how long a job that the server does not have is waited for; 0: 30 s
@@ -94,7 +98,7 @@ type run struct {
 	ledger *ledger.Ledger
 	queue  *bus.Queue
 	cells  []*cell
-	byKey  map[pipeline.Key]*cell
+	byKey  map[trial.Key]*cell
 	ready  cellQueue // cells that may want something
 	jobs   map[string]*job
 	slots  int // that work, as far as is known
@@ -121,7 +125,7 @@ type run struct {
 
 func newRun(c Config) (*run, error) {
 	r := &run{
-		Config: c, ledger: c.Folder.Ledger, byKey: map[pipeline.Key]*cell{}, jobs: map[string]*job{}, slots: max(1, c.Slots),
+		Config: c, ledger: c.Folder.Ledger, byKey: map[trial.Key]*cell{}, jobs: map[string]*job{}, slots: max(1, c.Slots),
 		began: time.Now(), counts: newCounts(), open: len(c.Folder.Plan.Cells), unchecked: true, alarms: map[string]bool{},
 		forecasts: forecaster{},
 	}
@@ -172,7 +176,7 @@ func (c *cell) outcome(status uint8, e float64) estimate.Outcome {
 	switch {
 	case status == ledger.Failed:
 		return estimate.Failed
-	case ledger.Success(status, e, c.Above, c.Alpha):
+	case result.Success(status, e, c.Above, c.Alpha):
 		return estimate.Success
 	}
 	return estimate.Miss

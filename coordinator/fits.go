@@ -5,9 +5,13 @@ import (
 	"math"
 	"strings"
 
-	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/pipeline/estimate"
-	"github.com/shatterlab/shatter/pipeline/ledger"
+
+	"github.com/shatterlab/shatter/schemas"
+
+	"github.com/shatterlab/shatter/pipeline/plan"
+	"github.com/shatterlab/shatter/pipeline/result"
+	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
 // resamples is how often the repetitions are drawn again for the standard error of a slope.
@@ -31,8 +35,8 @@ type observed struct {
 // fitter reads every place once, however many fits it is in.
 type fitter struct {
 	*run
-	out   *ledger.Result
-	games map[at]*ledger.GameRow
+	out   *result.Result
+	games map[at]*result.GameRow
 	known map[at]*observed
 	list  []*observed // in the order of use
 }
@@ -44,12 +48,12 @@ type at struct {
 }
 
 // addFits adds the slopes that the sweep file asks for. The rows of out stand in the order of the cells.
-func (r *run) addFits(out *ledger.Result) error {
+func (r *run) addFits(out *result.Result) error {
 	fits := r.Folder.Plan.Fits
 	if len(fits) == 0 {
 		return nil
 	}
-	f := &fitter{run: r, out: out, games: map[at]*ledger.GameRow{}, known: map[at]*observed{}}
+	f := &fitter{run: r, out: out, games: map[at]*result.GameRow{}, known: map[at]*observed{}}
 	for i := range out.Games {
 		g := &out.Games[i]
 		f.games[at{r.byKey[g.Cell.Key].index, g.Rounds}] = g
@@ -106,7 +110,7 @@ func (f *fitter) sampleSize(o *observed, a at) error {
 		return nil
 	}
 	o.y, o.by, o.trials.Target = row.NModel, byModel, 1-f.cells[a.cell].Beta
-	sets, err := f.ledger.Successes(consumed.Cell, consumed.Points)
+	sets, err := result.Successes(f.ledger, consumed.Cell, consumed.Points)
 	for i, set := range sets {
 		p := consumed.Points[i]
 		o.trials.Sizes = append(o.trials.Sizes, estimate.Repetitions{N: p.N, Count: int(p.Consumed), Success: set})
@@ -121,8 +125,8 @@ func (f *fitter) regret(o *observed, a at) error {
 		return nil
 	}
 	o.y, o.theory, o.by = game.RegretMean, game.TheoryRegret, byRegret
-	consumed := ledger.Point{N: a.rounds, Consumed: game.Trials}
-	values, err := f.ledger.Values(game.Cell, []ledger.Point{consumed}, pipeline.Regret)
+	consumed := result.Point{N: a.rounds, Consumed: game.Trials}
+	values, err := result.Values(f.ledger, game.Cell, []result.Point{consumed}, schemas.Regret)
 	if err == nil {
 		o.trials.Sizes = []estimate.Repetitions{{N: a.rounds, Count: int(game.Trials), Values: values[0]}}
 	}
@@ -136,7 +140,7 @@ func (f *fitter) resample() {
 		trials[i] = o.trials
 	}
 	again := estimate.Resample(trials, resamples, func(key [32]byte, n int64, resample int) (hi, lo uint64) {
-		return pipeline.Seed(key, pipeline.Resamples, uint64(n), uint32(resample))
+		return trial.Seed(key, trial.Resamples, uint64(n), uint32(resample))
 	})
 	for i, o := range f.list {
 		o.again = again[i]
@@ -144,8 +148,8 @@ func (f *fitter) resample() {
 }
 
 // row fits one group.
-func (f *fitter) row(index int, fit pipeline.Fit, group pipeline.FitGroup) ledger.FitRow {
-	row := ledger.FitRow{Fit: index, Group: group.Words, Algorithm: group.Algorithm, X: fit.X, Scale: fit.Scale, Claimed: fit.Exponent, ClaimedSource: fit.Source}
+func (f *fitter) row(index int, fit plan.Fit, group plan.FitGroup) result.FitRow {
+	row := result.FitRow{Fit: index, Group: group.Words, Algorithm: group.Algorithm, X: fit.X, Scale: fit.Scale, Claimed: fit.Exponent, ClaimedSource: fit.Source}
 	var o estimate.Observations
 	by := map[string]int{}
 	for _, p := range group.Points {
@@ -154,7 +158,7 @@ func (f *fitter) row(index int, fit pipeline.Fit, group pipeline.FitGroup) ledge
 			continue
 		}
 		by[place.by]++
-		o.X, o.Y, o.Theory, o.Again = append(o.X, p.X), append(o.Y, place.y), append(o.Theory, place.theory), append(o.Again, place.again)
+		o.X, o.Y, o.Theory, o.Resamples = append(o.X, p.X), append(o.Y, place.y), append(o.Theory, place.theory), append(o.Resamples, place.again)
 	}
 	t := estimate.FitTrend(o, fit.Scale, 0.05)
 	row.Cells, row.Resamples = len(o.X), t.Resamples

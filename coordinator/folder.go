@@ -14,15 +14,16 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/pipeline/ledger"
+
+	"github.com/shatterlab/shatter/pipeline/plan"
 )
 
 // Folder is a sweep's output folder, claimed: this process holds its lock until Close.
 type Folder struct {
 	Dir    string
 	ID     string // of the sweep in this folder, for the queue
-	Plan   *pipeline.Plan
+	Plan   *plan.Plan
 	Ledger *ledger.Ledger
 	Report *ledger.Report // what opening the ledger found
 	Redo   bool           // outcomes of other plugin files are dropped instead of checked
@@ -73,7 +74,7 @@ func (e *ChangedError) Error() string {
 }
 
 // Claim takes a folder for a plan: a new one, or the one that an earlier run of the same plan has left.
-func Claim(dir string, plan *pipeline.Plan, mode Mode) (*Folder, error) {
+func Claim(dir string, plan *plan.Plan, mode Mode) (*Folder, error) {
 	if mode.Fresh {
 		if err := setAside(dir); err != nil {
 			return nil, err
@@ -130,7 +131,7 @@ func (f *Folder) read(mode Mode) error {
 		return &OwnerError{f.Dir, fmt.Sprintf("its outcomes were drawn under seed %d, none of them applies to seed %d", f.state.Seed, f.Plan.Seed)}
 	}
 	if !bytes.Equal(f.state.Resolved, f.Plan.Resolved) && !mode.Extend {
-		return &ChangedError{f.Dir, pipeline.Diff(f.state.Resolved, f.Plan.Resolved)}
+		return &ChangedError{f.Dir, plan.Diff(f.state.Resolved, f.Plan.Resolved)}
 	}
 	return nil
 }

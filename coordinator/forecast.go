@@ -6,8 +6,9 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/pipeline/estimate"
+
+	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
 // Range is a predicted quantity: what is expected, and two limits between which it lies four times in five if the assumptions of the
@@ -108,7 +109,7 @@ func (sc *scenario) rate(n int64, target float64) float64 {
 // priorWeight says how probable n* = star is beside others, on a logarithmic scale, before any trial. A proved bound inside the range is an
 // upper one, and mostly some times too large: above it n* can hardly be, and below it becomes rarer with the distance. A bound beyond the
 // range, as those of proofs that did not care for constants, says nothing.
-func priorWeight(star float64, c *pipeline.Cell) float64 {
+func priorWeight(star float64, c *trial.Cell) float64 {
 	bound := math.Inf(1)
 	for _, b := range c.Bounds {
 		if b.Proved {
@@ -126,7 +127,7 @@ func priorWeight(star float64, c *pipeline.Cell) float64 {
 }
 
 // beliefs weighs scenarios by the prior and by what trials have shown; the weights sum to 1. Sizes below least are refused.
-func beliefs(c *pipeline.Cell, all []*scenario, shown []estimate.Point, least int64) []float64 {
+func beliefs(c *trial.Cell, all []*scenario, shown []estimate.Point, least int64) []float64 {
 	weights, best := make([]float64, len(all)), math.Inf(-1)
 	for i, sc := range all {
 		w := math.Log(sc.prior * priorWeight(sc.star, c))
@@ -223,7 +224,7 @@ func (f forecaster) scenarios(k forecast) []*scenario {
 }
 
 // first is the scenario that is taken where no trial has come back: n* in the middle of the prior, and the usual slope.
-func (f forecaster) first(c *pipeline.Cell, k forecast) *scenario {
+func (f forecaster) first(c *trial.Cell, k forecast) *scenario {
 	all := f.scenarios(k)
 	star := median(all, beliefs(c, all, nil, k.least))
 	i := slices.IndexFunc(all, func(s *scenario) bool { return s.star >= star && s.slope == usualSlope })

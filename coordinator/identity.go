@@ -9,9 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
+
+	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
 // CodeError says that an algorithm's file has changed since the sweep began, and that it does not give the recorded outcomes.
@@ -81,7 +82,7 @@ func (r *run) recheck(ctx context.Context) error {
 
 // machine refuses to wait for workers of this process that would refuse every job.
 func (r *run) machine() error {
-	if here := pipeline.FloatProfile(); r.Workers != nil && r.profile != "" && r.profile != here {
+	if here := trial.FloatProfile(); r.Workers != nil && r.profile != "" && r.profile != here {
 		return fmt.Errorf("go on with the sweep in %q: its outcomes have the float profile %s, this machine's is %s, and their last bits may differ; "+
 			"go on where it was begun, or with --fresh to set the folder aside", r.Folder.Dir, r.profile, here)
 	}

@@ -7,8 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/pipeline/estimate"
+
+	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
 // Aims for a job's length. Below the least, a job costs more to carry than to run; above the most, the end of a sweep is uneven.
@@ -167,14 +168,14 @@ func (r *run) submit(ctx context.Context, c *cell, b estimate.Block, tries int) 
 }
 
 func (r *run) send(ctx context.Context, c *cell, id string, b estimate.Block) error {
-	message := pipeline.Job{
+	message := trial.Job{
 		Sweep: r.Folder.ID, ID: id, Cell: c.Cell, N: b.N, First: int64(b.First), Count: int64(b.Count),
 		Plugin: r.Digests[c.Plugin], Profile: r.profile,
 	}
 	return r.queueJob(ctx, message)
 }
 
-func (r *run) queueJob(ctx context.Context, j pipeline.Job) error {
+func (r *run) queueJob(ctx context.Context, j trial.Job) error {
 	data, err := j.Encode()
 	if err != nil {
 		return fmt.Errorf("encode job %q: %w", j.ID, err)

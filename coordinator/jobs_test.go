@@ -6,8 +6,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/pipeline/estimate"
+
+	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
 // The cell with the least progress comes first, then the one that stands first, whatever was pushed, moved and popped before.
@@ -45,7 +46,7 @@ func TestCellQueue(t *testing.T) {
 
 func listCell(t *testing.T, trials int, n ...int64) *cell {
 	t.Helper()
-	c, err := newCell(&pipeline.Cell{N: n, Trials: trials, Beta: 0.1}, 0, 1)
+	c, err := newCell(&trial.Cell{N: n, Trials: trials, Beta: 0.1}, 0, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,8 +63,8 @@ func TestCut(t *testing.T) {
 	}{
 		"unknown cost":         {block: 5000, slots: 2, want: pilot},
 		"aim":                  {seconds: 1, block: 5000, slots: 2, want: 250},
-		"session":              {seconds: 1e-9, block: 50000, slots: 1, want: pipeline.SessionTrials},
-		"no time at all":       {seconds: 5e-324, block: 50000, slots: 1, want: pipeline.SessionTrials},
+		"session":              {seconds: 1e-9, block: 50000, slots: 1, want: trial.SessionTrials},
+		"no time at all":       {seconds: 5e-324, block: 50000, slots: 1, want: trial.SessionTrials},
 		"for ever":             {seconds: 1e308, block: 50, slots: 1, want: 1},
 		"every slot its part":  {seconds: 1, block: 100, slots: 4, want: 25},
 		"too short to be part": {seconds: 1, block: 12, slots: 4, want: 12},
@@ -115,7 +116,7 @@ func TestFreeCoversOnce(t *testing.T) {
 
 // A job of a search may run on into what will be needed, but not over what is taken or allowed.
 func TestWiden(t *testing.T) {
-	c, err := newCell(&pipeline.Cell{Find: &pipeline.Find{From: 1, To: 100, Within: 2, Confidence: 0.9}, MaxTrials: 1000, Beta: 0.1}, 0, 1)
+	c, err := newCell(&trial.Cell{Find: &trial.Find{From: 1, To: 100, Within: 2, Confidence: 0.9}, MaxTrials: 1000, Beta: 0.1}, 0, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +140,7 @@ func TestWiden(t *testing.T) {
 func TestCellHas(t *testing.T) {
 	list := listCell(t, 100, 10, 20)
 	list.answers[20] = answer{infeasible: "no"}
-	find := &cell{Cell: &pipeline.Cell{Find: &pipeline.Find{From: 8, To: 64}, MaxTrials: 50}}
+	find := &cell{Cell: &trial.Cell{Find: &trial.Find{From: 8, To: 64}, MaxTrials: 50}}
 	for _, test := range []struct {
 		c    *cell
 		n    int64

@@ -6,9 +6,10 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/numeric"
+
+	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
 // list decides a cell whose sample sizes are given: it wants the same number of repetitions at each, and at the end reads off the
@@ -31,7 +32,7 @@ type listed struct {
 const listConfidence = 0.95
 
 // newList shares the chance of a wrong table out among all its sample sizes.
-func newList(c *pipeline.Cell, cells int) *list {
+func newList(c *trial.Cell, cells int) *list {
 	l := &list{trials: c.Trials, level: (1 - listConfidence) / float64(cells*len(c.N))}
 	if c.Beta > 0 {
 		l.target = 1 - c.Beta

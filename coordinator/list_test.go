@@ -9,8 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/pipeline/estimate"
+
+	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
 // feed gives a size all its outcomes but some: the first ones successes, then failures, then misses.
@@ -60,7 +61,7 @@ func TestListStatus(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := &pipeline.Cell{N: []int64{30, 10, 20}, Trials: trials, Beta: test.beta}
+			c := &trial.Cell{N: []int64{30, 10, 20}, Trials: trials, Beta: test.beta}
 			l := newList(c, 1)
 			if got := l.Needs(); !cmp.Equal(got, []int64{10, 20, 30}) {
 				t.Errorf("needs %v", got)
@@ -115,7 +116,7 @@ func TestListOrder(t *testing.T) {
 	for seed := range uint64(30) {
 		rng := rand.New(rand.NewPCG(seed, 0))
 		rng.Shuffle(len(events), func(i, j int) { events[i], events[j] = events[j], events[i] })
-		l := newList(&pipeline.Cell{N: []int64{10, 20}, Trials: 50, Beta: 0.1}, 3)
+		l := newList(&trial.Cell{N: []int64{10, 20}, Trials: 50, Beta: 0.1}, 3)
 		for _, e := range events {
 			if e.lost {
 				l.Lost(e.n, e.rep, "gone")
@@ -136,7 +137,7 @@ func TestListOrder(t *testing.T) {
 
 // What is missing cuts a size off: the result files hold whole runs of repetitions.
 func TestListConsumedIsPrefix(t *testing.T) {
-	l := newList(&pipeline.Cell{N: []int64{10}, Trials: 20, Beta: 0.1}, 1)
+	l := newList(&trial.Cell{N: []int64{10}, Trials: 20, Beta: 0.1}, 1)
 	for _, rep := range []int{0, 1, 2, 5} {
 		l.Add(10, rep, estimate.Success)
 	}

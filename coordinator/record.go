@@ -12,9 +12,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/schemas"
+
+	"github.com/shatterlab/shatter/pipeline/plan"
 )
 
 // Record is a sweep's output folder that is read and not claimed: nothing in it changes, and a run may be at work in it.
@@ -41,7 +42,7 @@ func ReadRecord(dir string) (*Record, error) {
 		return nil, fmt.Errorf("read %q: %w: it is damaged; running the sweep again with --fresh sets the folder aside", path, err)
 	}
 	if r.state.Format != folderFormat {
-		return nil, &ledger.VersionError{What: fmt.Sprintf("%q", path), Found: fmt.Sprint(r.state.Format), Want: fmt.Sprint(folderFormat)}
+		return nil, &schemas.VersionError{What: fmt.Sprintf("%q", path), Found: fmt.Sprint(r.state.Format), Want: fmt.Sprint(folderFormat)}
 	}
 	if r.state.ID == "" || len(r.state.Source) == 0 {
 		return nil, fmt.Errorf("%q does not hold the sweep file, as a run of this version leaves it: run the sweep again, which repeats nothing", path)
@@ -55,19 +56,19 @@ func (r *Record) Release() string { return readManifest(r.Dir).Facts["version"] 
 
 // Open opens the folder for reading, for the plan that its sweep file gives. It is refused where that is another one than was run,
 // because a data file or an algorithm has changed.
-func (r *Record) Open(plan *pipeline.Plan) (*Folder, error) {
-	if err := r.sameFiles(plan); err != nil {
+func (r *Record) Open(p *plan.Plan) (*Folder, error) {
+	if err := r.sameFiles(p); err != nil {
 		return nil, err
 	}
-	if !bytes.Equal(r.state.Resolved, plan.Resolved) {
+	if !bytes.Equal(r.state.Resolved, p.Resolved) {
 		return nil, fmt.Errorf("the sweep file of %q is no longer understood as it was when it was run:\n  %s\nuse the plugins and the release that made the result%s",
-			r.Dir, strings.Join(pipeline.Diff(r.state.Resolved, plan.Resolved), "\n  "), inBrackets(r.Release()))
+			r.Dir, strings.Join(plan.Diff(r.state.Resolved, p.Resolved), "\n  "), inBrackets(r.Release()))
 	}
 	l, report, err := ledger.Read(filepath.Join(r.Dir, "ledger"), r.state.ID)
 	if err != nil {
 		return nil, err
 	}
-	return &Folder{Dir: r.Dir, ID: r.state.ID, Plan: plan, Ledger: l, Report: report, state: r.state}, nil
+	return &Folder{Dir: r.Dir, ID: r.state.ID, Plan: p, Ledger: l, Report: report, state: r.state}, nil
 }
 
 func inBrackets(s string) string {
@@ -78,7 +79,7 @@ func inBrackets(s string) string {
 }
 
 // sameFiles refuses data files whose content is not the recorded one.
-func (r *Record) sameFiles(plan *pipeline.Plan) error {
+func (r *Record) sameFiles(p *plan.Plan) error {
 	var recorded struct{ Problems map[string]schemas.Problem }
 	if err := json.Unmarshal(r.state.Resolved, &recorded); err != nil {
 		return nil // of another version: the comparison as a whole says so
@@ -89,7 +90,7 @@ func (r *Record) sameFiles(plan *pipeline.Plan) error {
 			digests[digest] = true
 		}
 	}
-	for _, c := range plan.Cells {
+	for _, c := range p.Cells {
 		if file, digest := c.Problem.File(); digest != "" && !digests[digest] {
 			return fmt.Errorf("data file %q is not the one that the sweep was run with: its SHA-256 is %s, recorded is %s; put that one back",
 				file, digest, strings.Join(slices.Sorted(maps.Keys(digests)), ", "))

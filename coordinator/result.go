@@ -14,9 +14,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/schemas"
+
+	"github.com/shatterlab/shatter/pipeline/result"
+	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
 // Summary is what a run has to say at its end.
@@ -59,7 +62,7 @@ func (r *run) finish(interrupted bool) (*Summary, error) {
 				s.Unfinished++
 			}
 		}
-		if s.Digest, err = ledger.WriteResult(r.Folder.Dir, *res); err != nil {
+		if s.Digest, err = result.WriteResult(r.Folder.Dir, *res); err != nil {
 			return nil, err
 		}
 	}
@@ -69,8 +72,8 @@ func (r *run) finish(interrupted bool) (*Summary, error) {
 }
 
 // result gathers the rows of all files.
-func (r *run) result() (*ledger.Result, error) {
-	out := &ledger.Result{Source: r.Folder.Plan.Source, Ledger: r.ledger, Confidence: confidence(r.Folder.Plan.Cells)}
+func (r *run) result() (*result.Result, error) {
+	out := &result.Result{Source: r.Folder.Plan.Source, Ledger: r.ledger, Confidence: confidence(r.Folder.Plan.Cells)}
 	metrics := map[string]bool{}
 	for _, c := range r.cells {
 		for _, m := range c.Metrics {
@@ -89,7 +92,7 @@ func (r *run) result() (*ledger.Result, error) {
 
 // confidence is that of all brackets of the table together: cells have equal shares of the chance of an error, so the least that is asked
 // for any of them holds. It is 0 where no cell has a bracket.
-func confidence(cells []*pipeline.Cell) float64 {
+func confidence(cells []*trial.Cell) float64 {
 	least := 0.0
 	for _, c := range cells {
 		sure := listConfidence
@@ -106,7 +109,7 @@ func confidence(cells []*pipeline.Cell) float64 {
 	return least
 }
 
-func (r *run) addCell(out *ledger.Result, c *cell) error {
+func (r *run) addCell(out *result.Result, c *cell) error {
 	res := r.verdict(c)
 	if c.refused != "" {
 		res.Status, res.Reason = estimate.StatusFailed, c.refused
@@ -114,13 +117,12 @@ func (r *run) addCell(out *ledger.Result, c *cell) error {
 	if n := r.alarmsOf(c); n > 0 {
 		res.Status, res.Reason = estimate.StatusFailed, fmt.Sprintf("integrity alarm: %d trials have two different outcomes in the ledger", n)
 	}
-	lc := ledgerCell(c.Cell)
-	points := make([]ledger.Point, len(res.Points))
+	points := make([]result.Point, len(res.Points))
 	for i, p := range res.Points {
-		points[i] = ledger.Point{N: p.N, Consumed: int64(p.Consumed)}
+		points[i] = result.Point{N: p.N, Consumed: int64(p.Consumed)}
 	}
-	out.Trials = append(out.Trials, ledger.Consumed{Cell: lc, Points: points})
-	curve, err := r.ledger.Curve(lc, points)
+	out.Trials = append(out.Trials, result.Consumed{Cell: c.Cell, Points: points})
+	curve, err := result.Curve(r.ledger, c.Cell, points)
 	if err != nil {
 		return err
 	}
@@ -134,19 +136,19 @@ func (r *run) addCell(out *ledger.Result, c *cell) error {
 	}
 	out.Curve = append(out.Curve, curve...)
 	for _, b := range c.Bounds {
-		out.Bounds = append(out.Bounds, ledger.BoundRow{Cell: lc, Name: b.Name, Value: b.Value, Proved: b.Proved, Source: b.Source, With: b.With})
+		out.Bounds = append(out.Bounds, result.BoundRow{Cell: c.Cell, Name: b.Name, Value: b.Value, Proved: b.Proved, Source: b.Source, With: b.With})
 	}
-	out.Table = append(out.Table, tableRow(c, lc, res, curve))
+	out.Table = append(out.Table, tableRow(c, res, curve))
 	if c.Online() {
-		games, err := r.games(c, lc, points)
+		games, err := r.games(c, points)
 		if err != nil {
 			return err
 		}
 		out.Games = append(out.Games, games...)
 	}
 	return r.ledger.Each(c.Key, func(b *ledger.Batch) error {
-		out.Timing = append(out.Timing, ledger.TimingRow{
-			Cell: lc, N: b.N, First: b.Repetition[0], Rows: int64(len(b.Repetition)), Seconds: b.Seconds,
+		out.Timing = append(out.Timing, result.TimingRow{
+			Cell: c.Cell, N: b.N, First: b.Repetition[0], Rows: int64(len(b.Repetition)), Seconds: b.Seconds,
 			Worker: b.Worker, Digest: b.Digest, Profile: b.Profile,
 		})
 		return nil
@@ -154,10 +156,10 @@ func (r *run) addCell(out *ledger.Result, c *cell) error {
 }
 
 // games is the rows of a cell of task online.
-func (r *run) games(c *cell, lc *ledger.Cell, points []ledger.Point) ([]ledger.GameRow, error) {
-	rows, err := r.ledger.Games(lc, points, ledger.GameMetrics{
-		Mistakes: pipeline.Mistakes, BestLoss: pipeline.BestLoss, Regret: pipeline.Regret,
-		Theory: pipeline.ProvedRegret, Paper: pipeline.PrintedRegret,
+func (r *run) games(c *cell, points []result.Point) ([]result.GameRow, error) {
+	rows, err := result.Games(r.ledger, c.Cell, points, result.GameMetrics{
+		Mistakes: schemas.Mistakes, BestLoss: schemas.BestLoss, Regret: schemas.Regret,
+		Theory: schemas.ProvedRegret, Paper: schemas.PrintedRegret,
 	})
 	for i := range rows {
 		row := &rows[i]
@@ -184,9 +186,9 @@ func (r *run) alarmsOf(c *cell) (n int) {
 	return n
 }
 
-func tableRow(c *cell, lc *ledger.Cell, res estimate.Result, curve []ledger.CurveRow) ledger.TableRow {
-	row := ledger.TableRow{
-		Cell: lc, NLow: res.Low, NHigh: res.High, Status: res.Status, Reason: res.Reason,
+func tableRow(c *cell, res estimate.Result, curve []result.CurveRow) result.TableRow {
+	row := result.TableRow{
+		Cell: c.Cell, NLow: res.Low, NHigh: res.High, Status: res.Status, Reason: res.Reason,
 		Trials: res.Trials, Fixed: c.Find == nil, MeanError: math.NaN(), Evaluation: c.Evaluation,
 	}
 	if res.Status == estimate.StatusDecided {
@@ -215,38 +217,6 @@ func tableRow(c *cell, lc *ledger.Cell, res estimate.Result, curve []ledger.Curv
 		}
 	}
 	return row
-}
-
-func ledgerCell(c *pipeline.Cell) *ledger.Cell {
-	p := c.Problem
-	out := &ledger.Cell{
-		Key: c.Key, Task: c.Task, Algorithm: c.As, Class: p.Class, D: p.Dim, Domain: p.Domain, Distribution: p.Distribution,
-		Mass: p.Mass, Minority: p.Minority, Margin: p.Margin, Noise: p.Noise.Kind, NoiseRate: p.Noise.Rate,
-		Epsilon: c.Epsilon, Delta: c.Delta, Privacy: privacyOf(c), Alpha: c.Alpha, Beta: c.Beta, Above: c.Above, Replica: c.Replica, DataKey: c.DataKey, Params: c.Params,
-	}
-	if c.Adversary != nil {
-		out.Queries, out.Adversary = c.Queries, c.Adversary.String()
-	}
-	if p.Data != nil {
-		out.Data = filepath.Base(p.Data.File)
-	}
-	if p.Matrix != nil {
-		out.File = filepath.Base(p.Matrix.File)
-	}
-	return out
-}
-
-// privacyOf says what is proved of a cell's budget.
-func privacyOf(c *pipeline.Cell) string {
-	switch g := c.Guarantee; {
-	case g == nil:
-		return ""
-	case g.GetUncertified():
-		return "not certified"
-	case g.GetPure():
-		return "pure"
-	}
-	return "approximate"
 }
 
 // manifest is how a sweep went: it may differ from run to run, and nothing in the result depends on it.

@@ -16,17 +16,19 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/schemas"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
+
+	"github.com/shatterlab/shatter/pipeline/plan"
+	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // oracle answers for the algorithms: one is infeasible below 24 examples, one refuses them, the others take anything.
-type oracle struct{ pipeline.Algorithms }
+type oracle struct{ plan.Algorithms }
 
 func (oracle) Check(ctx context.Context, _ string, s *pluginv1.Setting) (*pluginv1.CheckResponse, error) {
 	r := &pluginv1.CheckResponse{}
@@ -40,8 +42,8 @@ func (oracle) Check(ctx context.Context, _ string, s *pluginv1.Setting) (*plugin
 }
 
 // truth is the outcome of a trial: the more examples the better, with a failure now and then.
-func truth(c *pipeline.Cell, n, rep int64) (status uint8, e float64) {
-	rng := rand.New(rand.NewPCG(pipeline.Seed(c.NoiseKey, pipeline.AlgorithmNoise, uint64(n), uint32(rep))))
+func truth(c *trial.Cell, n, rep int64) (status uint8, e float64) {
+	rng := rand.New(rand.NewPCG(trial.Seed(c.NoiseKey, trial.AlgorithmNoise, uint64(n), uint32(rep))))
 	if rng.Float64() < 0.02 {
 		return ledger.Failed, math.NaN()
 	}
@@ -51,21 +53,21 @@ func truth(c *pipeline.Cell, n, rep int64) (status uint8, e float64) {
 	return ledger.OK, 0.5 + rng.Float64()/4
 }
 
-func testPlan(t testing.TB) *pipeline.Plan {
+func testPlan(t testing.TB) *plan.Plan {
 	t.Helper()
-	p := &pipeline.Plan{Name: "test", Seed: 5, Source: []byte("name: test\n"), Resolved: []byte(`{"name":"test"}`)}
+	p := &plan.Plan{Name: "test", Seed: 5, Source: []byte("name: test\n"), Resolved: []byte(`{"name":"test"}`)}
 	for i, algorithm := range []string{"plain", "plain", "picky", "plain", "picky", "sour"} {
-		c := &pipeline.Cell{
+		c := &trial.Cell{
 			Task: "learn", Algorithm: algorithm, As: fmt.Sprintf("%s-%d", algorithm, i), Problem: schemas.Problem{Class: "thresholds", Domain: 256},
 			Alpha: 0.1, Beta: 0.2, Metrics: []string{"twice"}, Evaluation: "exact",
 		}
 		if i < 3 {
 			c.N, c.Trials = []int64{10, 20, 40}, 150
 		} else {
-			c.Find, c.MaxTrials = &pipeline.Find{From: 4, To: 1000, Within: 2, Confidence: 0.9}, 5000
+			c.Find, c.MaxTrials = &trial.Find{From: 4, To: 1000, Within: 2, Confidence: 0.9}, 5000
 		}
 		var err error
-		if c.Key, err = pipeline.KeyOf(c.As); err != nil {
+		if c.Key, err = trial.KeyOf(c.As); err != nil {
 			t.Fatal(err)
 		}
 		c.NoiseKey, c.DataKey = c.Key, c.Key
@@ -78,7 +80,7 @@ func testPlan(t testing.TB) *pipeline.Plan {
 type fake struct {
 	t      *testing.T
 	conn   *bus.Conn
-	script func(f *fake, job *pipeline.Job, b *ledger.Batch)
+	script func(f *fake, job *trial.Job, b *ledger.Batch)
 
 	mu     sync.Mutex
 	sweep  string
@@ -116,9 +118,9 @@ func (f *fake) raw(data []byte) {
 }
 
 // outcomes runs a job.
-func outcomes(job *pipeline.Job) *ledger.Batch {
+func outcomes(job *trial.Job) *ledger.Batch {
 	b := &ledger.Batch{
-		Sweep: job.Sweep, Cell: job.Cell.Key, N: job.N, Digest: job.Plugin, Profile: pipeline.FloatProfile(), Worker: "fake",
+		Sweep: job.Sweep, Cell: job.Cell.Key, N: job.N, Digest: job.Plugin, Profile: trial.FloatProfile(), Worker: "fake",
 		Seconds: 2e-4 * float64(job.Count), Metrics: job.Cell.Metrics, Values: [][]float64{nil},
 	}
 	for rep := job.First; rep < job.First+job.Count; rep++ {
@@ -168,7 +170,7 @@ func (f *fake) run(ctx context.Context) {
 			}
 			continue
 		}
-		job, err := pipeline.DecodeJob(lease.Data)
+		job, err := trial.DecodeJob(lease.Data)
 		if err != nil {
 			f.t.Error(err)
 			return
@@ -195,16 +197,16 @@ func (f *fake) release() {
 	f.held = nil
 }
 
-func honest(f *fake, _ *pipeline.Job, b *ledger.Batch) { f.publish(b) }
+func honest(f *fake, _ *trial.Job, b *ledger.Batch) { f.publish(b) }
 
 // setup is a sweep's folder, a server and a worker that follows a script.
 type setup struct {
 	dir    string
 	mode   Mode
 	digest string // of the plugin file
-	script func(*fake, *pipeline.Job, *ledger.Batch)
+	script func(*fake, *trial.Job, *ledger.Batch)
 	change func(*Config)
-	plan   *pipeline.Plan
+	plan   *plan.Plan
 }
 
 // run runs a sweep to its end. It fails the test if that takes very long.
@@ -265,44 +267,44 @@ func reference(t *testing.T) string {
 // Whatever workers and the way there do to messages, the result is the same.
 func TestSameResult(t *testing.T) {
 	want := reference(t)
-	for name, script := range map[string]func(*fake, *pipeline.Job, *ledger.Batch){
+	for name, script := range map[string]func(*fake, *trial.Job, *ledger.Batch){
 		"honest":  honest,
-		"doubled": func(f *fake, _ *pipeline.Job, b *ledger.Batch) { f.publish(b); f.publish(b) },
-		"reordered": func(f *fake, _ *pipeline.Job, b *ledger.Batch) {
+		"doubled": func(f *fake, _ *trial.Job, b *ledger.Batch) { f.publish(b); f.publish(b) },
+		"reordered": func(f *fake, _ *trial.Job, b *ledger.Batch) {
 			f.held = append(f.held, b)
 		},
-		"in pieces": func(f *fake, _ *pipeline.Job, b *ledger.Batch) {
+		"in pieces": func(f *fake, _ *trial.Job, b *ledger.Batch) {
 			for from := len(b.Status); from > 0; {
 				to := from
 				from = max(0, from-1-f.rng.IntN(20))
 				f.publish(part(b, from, to))
 			}
 		},
-		"dropped": func(f *fake, job *pipeline.Job, b *ledger.Batch) {
+		"dropped": func(f *fake, job *trial.Job, b *ledger.Batch) {
 			if f.rng.IntN(3) > 0 || !f.first("%s %d %d", job.Cell.As, job.N, job.First) {
 				f.publish(b)
 			}
 		},
-		"half of it dropped": func(f *fake, job *pipeline.Job, b *ledger.Batch) {
+		"half of it dropped": func(f *fake, job *trial.Job, b *ledger.Batch) {
 			// Once per size: its rest comes in jobs of other borders, and one that is cut too often is given up.
 			if f.rng.IntN(3) == 0 && f.first("%s %d", job.Cell.As, job.N) {
 				b = part(b, len(b.Status)/3, len(b.Status)/3+1)
 			}
 			f.publish(b)
 		},
-		"another sweep": func(f *fake, _ *pipeline.Job, b *ledger.Batch) {
+		"another sweep": func(f *fake, _ *trial.Job, b *ledger.Batch) {
 			other := *b
 			other.Sweep = "other"
 			f.publish(&other)
 			f.publish(b)
 		},
-		"unknown cell": func(f *fake, _ *pipeline.Job, b *ledger.Batch) {
+		"unknown cell": func(f *fake, _ *trial.Job, b *ledger.Batch) {
 			other := *b
 			other.Cell[3] ^= 1
 			f.publish(&other)
 			f.publish(b)
 		},
-		"unknown trials": func(f *fake, job *pipeline.Job, b *ledger.Batch) {
+		"unknown trials": func(f *fake, job *trial.Job, b *ledger.Batch) {
 			other := *b
 			other.N = 100_000
 			f.publish(&other)
@@ -311,7 +313,7 @@ func TestSameResult(t *testing.T) {
 			f.publish(&other)
 			f.publish(b)
 		},
-		"infeasible size": func(f *fake, job *pipeline.Job, b *ledger.Batch) {
+		"infeasible size": func(f *fake, job *trial.Job, b *ledger.Batch) {
 			if job.Cell.Algorithm == "picky" && job.Cell.Find == nil {
 				other := *b
 				other.N = 10
@@ -319,7 +321,7 @@ func TestSameResult(t *testing.T) {
 			}
 			f.publish(b)
 		},
-		"another profile": func(f *fake, job *pipeline.Job, b *ledger.Batch) {
+		"another profile": func(f *fake, job *trial.Job, b *ledger.Batch) {
 			f.publish(b)
 			other := *b
 			other.Profile = "vax"
@@ -327,20 +329,20 @@ func TestSameResult(t *testing.T) {
 			other.Status = slices.Repeat([]uint8{ledger.Failed}, len(b.Error))
 			f.publish(&other)
 		},
-		"another plugin file": func(f *fake, job *pipeline.Job, b *ledger.Batch) {
+		"another plugin file": func(f *fake, job *trial.Job, b *ledger.Batch) {
 			other := *b
 			other.Digest, other.Error = "old", slices.Clone(b.Error)
 			other.Error[0] += 1
 			f.publish(&other)
 			f.publish(b)
 		},
-		"other metrics": func(f *fake, job *pipeline.Job, b *ledger.Batch) {
+		"other metrics": func(f *fake, job *trial.Job, b *ledger.Batch) {
 			other := *b
 			other.Metrics = []string{"thrice"}
 			f.publish(&other)
 			f.publish(b)
 		},
-		"garbage": func(f *fake, job *pipeline.Job, b *ledger.Batch) {
+		"garbage": func(f *fake, job *trial.Job, b *ledger.Batch) {
 			f.raw(nil)
 			f.raw([]byte("garbage"))
 			data, err := b.Encode()
@@ -354,11 +356,11 @@ func TestSameResult(t *testing.T) {
 			}
 			f.publish(b)
 		},
-		"strange times": func(f *fake, _ *pipeline.Job, b *ledger.Batch) {
+		"strange times": func(f *fake, _ *trial.Job, b *ledger.Batch) {
 			b.Seconds = []float64{0, 5e-324, 1e308, 1}[f.rng.IntN(4)]
 			f.publish(b)
 		},
-		"lost, then found": func(f *fake, job *pipeline.Job, b *ledger.Batch) {
+		"lost, then found": func(f *fake, job *trial.Job, b *ledger.Batch) {
 			lost := *b
 			lost.Status, lost.Error, lost.Kind = slices.Clone(b.Status), slices.Clone(b.Error), slices.Clone(b.Kind)
 			lost.Values = [][]float64{slices.Clone(b.Values[0])}
@@ -406,7 +408,7 @@ func TestSameResult(t *testing.T) {
 // Two outcomes of one trial raise one alarm, whenever and how often they come, and mark the cell.
 func TestConflict(t *testing.T) {
 	dir := t.TempDir()
-	script := func(f *fake, job *pipeline.Job, b *ledger.Batch) {
+	script := func(f *fake, job *trial.Job, b *ledger.Batch) {
 		f.publish(b)
 		if i := slices.Index(b.Repetition, 3); i >= 0 && job.N == 20 && job.Cell.As == "plain-0" {
 			b.Values[0][i] += 1
@@ -414,7 +416,7 @@ func TestConflict(t *testing.T) {
 			f.publish(b)
 		}
 	}
-	for _, script := range []func(*fake, *pipeline.Job, *ledger.Batch){script, honest} {
+	for _, script := range []func(*fake, *trial.Job, *ledger.Batch){script, honest} {
 		s, _, err := setup{dir: dir, script: script}.run(t, t.Context())
 		if err != nil || len(s.Alarms) != 1 || !strings.Contains(s.Alarms[0], "/20/3") {
 			t.Errorf("%+v, %v", s, err)
@@ -429,7 +431,7 @@ func TestConflict(t *testing.T) {
 // Lost trials leave their cells undecided with the reason, and the same command tries again.
 func TestLost(t *testing.T) {
 	want, dir := reference(t), t.TempDir()
-	s, _, err := setup{dir: dir, script: func(f *fake, job *pipeline.Job, b *ledger.Batch) {
+	s, _, err := setup{dir: dir, script: func(f *fake, job *trial.Job, b *ledger.Batch) {
 		if lose(b, 5) {
 			f.publish(b) // twice: it counts once
 		}
@@ -451,7 +453,7 @@ func TestLost(t *testing.T) {
 // A job that never comes back is given up after some tries.
 func TestNeverComesBack(t *testing.T) {
 	want, dir := reference(t), t.TempDir()
-	s, _, err := setup{dir: dir, script: func(f *fake, job *pipeline.Job, b *ledger.Batch) {
+	s, _, err := setup{dir: dir, script: func(f *fake, job *trial.Job, b *ledger.Batch) {
 		if job.Cell.As != "plain-0" || job.N != 20 {
 			f.publish(b)
 		}
@@ -475,7 +477,7 @@ func TestInterrupted(t *testing.T) {
 			cancel()
 		}
 		left := jobs
-		s, f, err := setup{dir: dir, script: func(f *fake, _ *pipeline.Job, b *ledger.Batch) {
+		s, f, err := setup{dir: dir, script: func(f *fake, _ *trial.Job, b *ledger.Batch) {
 			if left--; left == 0 {
 				cancel()
 			}
@@ -520,7 +522,7 @@ func sweepID(t *testing.T, dir string) string {
 func TestWorkersEnd(t *testing.T) {
 	dir, jobs := t.TempDir(), 0
 	gone := make(chan struct{})
-	_, _, err := setup{dir: dir, change: func(c *Config) { c.Workers = gone }, script: func(f *fake, _ *pipeline.Job, b *ledger.Batch) {
+	_, _, err := setup{dir: dir, change: func(c *Config) { c.Workers = gone }, script: func(f *fake, _ *trial.Job, b *ledger.Batch) {
 		if jobs++; jobs == 3 {
 			close(gone)
 		}
@@ -550,18 +552,18 @@ func TestRecheck(t *testing.T) {
 	must(setup{digest: "b", script: honest}, true)
 	must(setup{digest: "b", script: honest}, false)
 	must(setup{digest: "a", script: honest}, false) // nothing was made with b
-	must(setup{digest: "c", script: func(f *fake, job *pipeline.Job, b *ledger.Batch) {
+	must(setup{digest: "c", script: func(f *fake, job *trial.Job, b *ledger.Batch) {
 		if !f.first("%s %d %d", job.Cell.As, job.N, job.First) { // dropped once
 			f.publish(b)
 		}
 	}}, true)
 
-	other := func(f *fake, _ *pipeline.Job, b *ledger.Batch) {
+	other := func(f *fake, _ *trial.Job, b *ledger.Batch) {
 		b.Values[0][0] = 77
 		f.publish(b)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	s, _, err := setup{dir: dir, digest: "d", script: func(f *fake, job *pipeline.Job, b *ledger.Batch) { cancel() }}.run(t, ctx)
+	s, _, err := setup{dir: dir, digest: "d", script: func(f *fake, job *trial.Job, b *ledger.Batch) { cancel() }}.run(t, ctx)
 	if err != nil || !s.Interrupted {
 		t.Errorf("interrupted: %+v, %v", s, err)
 	}
@@ -569,11 +571,11 @@ func TestRecheck(t *testing.T) {
 	if _, _, err := (setup{dir: dir, digest: "d", script: other}).run(t, t.Context()); !errors.As(err, &code) || !strings.Contains(code.Difference, "77") {
 		t.Errorf("error %v", err)
 	}
-	lost := func(f *fake, job *pipeline.Job, b *ledger.Batch) { lose(b, job.First); f.publish(b) }
+	lost := func(f *fake, job *trial.Job, b *ledger.Batch) { lose(b, job.First); f.publish(b) }
 	if _, _, err := (setup{dir: dir, digest: "d", script: lost}).run(t, t.Context()); err == nil || !strings.Contains(err.Error(), "too slow") {
 		t.Errorf("error %v", err)
 	}
-	never := func(*fake, *pipeline.Job, *ledger.Batch) {}
+	never := func(*fake, *trial.Job, *ledger.Batch) {}
 	if _, _, err := (setup{dir: dir, digest: "d", script: never}).run(t, t.Context()); err == nil || !strings.Contains(err.Error(), "never came back") {
 		t.Errorf("error %v", err)
 	}
@@ -585,7 +587,7 @@ func TestRecheck(t *testing.T) {
 func TestOtherMachine(t *testing.T) {
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
-	if _, _, err := (setup{dir: dir, script: func(f *fake, _ *pipeline.Job, b *ledger.Batch) {
+	if _, _, err := (setup{dir: dir, script: func(f *fake, _ *trial.Job, b *ledger.Batch) {
 		b.Profile = "vax"
 		f.publish(b)
 		cancel()

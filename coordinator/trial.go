@@ -9,20 +9,24 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
+
+	"github.com/shatterlab/shatter/pipeline/plan"
+	"github.com/shatterlab/shatter/pipeline/result"
+	"github.com/shatterlab/shatter/pipeline/wording"
+	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
 // Trial is one trial of a plan.
 type Trial struct {
-	Cell          *pipeline.Cell
+	Cell          *trial.Cell
 	N, Repetition int64
 }
 
 // FindTrial finds the trial that an ID names: cell/n/repetition, where cell is the first 10 hex digits of the cell's key. It may be any
 // that the cell can have, run or not.
-func FindTrial(plan *pipeline.Plan, id string) (*Trial, error) {
+func FindTrial(plan *plan.Plan, id string) (*Trial, error) {
 	parts := strings.Split(id, "/")
 	if len(parts) != 3 {
 		return nil, fmt.Errorf("trial %q: an ID is cell/n/repetition, like %s", id, example(plan.Cells[0]))
@@ -36,7 +40,7 @@ func FindTrial(plan *pipeline.Plan, id string) (*Trial, error) {
 		}
 	}
 	if t.Cell == nil {
-		return nil, fmt.Errorf("trial %q: the sweep has no cell %q%s", id, parts[0], pipeline.DidYouMean(parts[0], known))
+		return nil, fmt.Errorf("trial %q: the sweep has no cell %q%s", id, parts[0], wording.DidYouMean(parts[0], known))
 	}
 	var errs [2]error
 	t.N, errs[0] = strconv.ParseInt(parts[1], 10, 64)
@@ -47,7 +51,7 @@ func FindTrial(plan *pipeline.Plan, id string) (*Trial, error) {
 	return t, t.check(id)
 }
 
-func example(c *pipeline.Cell) string {
+func example(c *trial.Cell) string {
 	if c.Find != nil {
 		return c.TrialID(c.Find.From, 0)
 	}
@@ -131,7 +135,7 @@ func RunTrial(ctx context.Context, cfg Config, t *Trial) (*Comparison, error) {
 	}
 	blocks := []*again{{cell: c, block: estimate.Block{N: t.N, First: int(t.Repetition), Count: 1}}}
 	err = r.coordinated(ctx, func() error {
-		return r.runAgain(ctx, blocks, pipeline.FloatProfile(), func(c *cell, b *ledger.Batch, row int) error {
+		return r.runAgain(ctx, blocks, trial.FloatProfile(), func(c *cell, b *ledger.Batch, row int) error {
 			out.Outcome = outcomeOf(c, b, row)
 			out.Outcome.Seconds = &b.Seconds
 			if old != nil && b.Status[row] != ledger.Lost {
@@ -167,7 +171,7 @@ func outcomeOf(c *cell, b *ledger.Batch, row int) *Outcome {
 		o.Error = &e
 	}
 	if !c.Online() && b.Status[row] != ledger.Lost {
-		success := ledger.Success(b.Status[row], b.Error[row], c.Above, c.Alpha)
+		success := result.Success(b.Status[row], b.Error[row], c.Above, c.Alpha)
 		o.Success = &success
 	}
 	for i, name := range b.Metrics {

@@ -16,10 +16,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/schemas"
+
+	"github.com/shatterlab/shatter/pipeline/result"
+	"github.com/shatterlab/shatter/pipeline/result/sheet"
+	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
 // UnfinishedError says that a folder holds no result of its sweep file yet.
@@ -45,7 +48,7 @@ type Tables struct {
 	FirstOpen    string // what the first of them waits for
 	Partial      string // why the result leaves cells open, and how many: a budget; else empty
 
-	Files    []ledger.FileCheck
+	Files    []result.FileCheck
 	Digest   string // of the recomputed files
 	Manifest string // the digest that the manifest gives; empty: none
 }
@@ -56,7 +59,7 @@ func (t *Tables) Equal() bool {
 }
 
 // Different is the files that differ from the recomputed ones.
-func (t *Tables) Different() (list []ledger.FileCheck) {
+func (t *Tables) Different() (list []result.FileCheck) {
 	for _, f := range t.Files {
 		if f.Difference != "" {
 			list = append(list, f)
@@ -72,7 +75,7 @@ func CheckTables(ctx context.Context, c Config) (*Tables, error) {
 	if _, err := os.Stat(filepath.Join(c.Folder.Dir, "table.parquet")); errors.Is(err, fs.ErrNotExist) && m.Digest == "" {
 		return nil, &UnfinishedError{c.Folder.Dir, "has no results yet"}
 	}
-	if err := ledger.CheckVersions(c.Folder.Dir); err != nil {
+	if err := result.CheckVersions(c.Folder.Dir); err != nil {
 		return nil, err
 	}
 	r, err := newReading(c)
@@ -85,7 +88,7 @@ func CheckTables(ctx context.Context, c Config) (*Tables, error) {
 	t := &Tables{Frames: c.Folder.Report.Frames, Outcomes: c.Folder.Report.Outcomes, Manifest: m.Digest}
 	t.damage(c.Folder.Report, m)
 	for _, x := range c.Folder.Report.Conflicts {
-		t.Conflicts = append(t.Conflicts, pipeline.Key(x.Cell).Short()+fmt.Sprintf("/%d/%d", x.N, x.Repetition))
+		t.Conflicts = append(t.Conflicts, trial.Key(x.Cell).Short()+fmt.Sprintf("/%d/%d", x.N, x.Repetition))
 	}
 	t.Others = r.others()
 	switch {
@@ -109,7 +112,7 @@ func CheckTables(ctx context.Context, c Config) (*Tables, error) {
 			t.Consumed += p.Consumed
 		}
 	}
-	t.Files, t.Digest, err = ledger.CheckResult(c.Folder.Dir, *res)
+	t.Files, t.Digest, err = result.CheckResult(c.Folder.Dir, *res)
 	return t, err
 }
 
@@ -208,7 +211,7 @@ func (t *Tables) missing(r *run) {
 			}
 		}
 	}
-	curve, err := ledger.ReadTable(r.Folder.Dir, "curve")
+	curve, err := sheet.ReadTable(r.Folder.Dir, "curve")
 	if err != nil {
 		return // it is compared with nothing: the open cells are reason enough
 	}
@@ -262,7 +265,7 @@ func CheckSample(ctx context.Context, c Config, s Sample, progress func(done, of
 	if x.Again == 0 {
 		return x, nil
 	}
-	profile, here := r.recordedProfile(), pipeline.FloatProfile()
+	profile, here := r.recordedProfile(), trial.FloatProfile()
 	if profile != here {
 		return nil, fmt.Errorf("run trials again: the recorded ones have the float profile %s, this machine's is %s, and their last bits may differ; "+
 			"verify where the sweep was run, or the tables alone with --sample 0", profile, here)

@@ -10,9 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/ledger"
+
+	"github.com/shatterlab/shatter/pipeline/cache"
+	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
 // reading opens a folder for reading, as a plan's sweep file would.
@@ -42,7 +44,7 @@ func tables(t *testing.T, dir string) *Tables {
 }
 
 // sample runs all recorded trials again, with a worker that follows a script.
-func sample(t *testing.T, dir string, s Sample, script func(*fake, *pipeline.Job, *ledger.Batch)) (*Rerun, error) {
+func sample(t *testing.T, dir string, s Sample, script func(*fake, *trial.Job, *ledger.Batch)) (*Rerun, error) {
 	t.Helper()
 	server, err := bus.Embed(bus.Options{})
 	if err != nil {
@@ -72,7 +74,7 @@ func sample(t *testing.T, dir string, s Sample, script func(*fake, *pipeline.Job
 // A result verifies, with lost trials too; a worker that gives other outcomes, or loses them, is told of.
 func TestCheck(t *testing.T) {
 	dir := t.TempDir()
-	s, _, err := setup{dir: dir, script: func(f *fake, job *pipeline.Job, b *ledger.Batch) {
+	s, _, err := setup{dir: dir, script: func(f *fake, job *trial.Job, b *ledger.Batch) {
 		lose(b, 5)
 		f.publish(b)
 	}}.run(t, t.Context())
@@ -92,14 +94,14 @@ func TestCheck(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		sample Sample
-		script func(*fake, *pipeline.Job, *ledger.Batch)
+		script func(*fake, *trial.Job, *ledger.Batch)
 		want   func(r *Rerun) bool
 	}{
 		{"all", Sample{Share: 1}, honest, func(r *Rerun) bool { return r.Again == x.Outcomes && r.Different+r.Lost == 0 }},
 		{"some", Sample{Count: 7}, honest, func(r *Rerun) bool { return r.Again == 7 && r.Recorded == x.Outcomes && r.Different+r.Lost == 0 }},
 		{"none", Sample{}, honest, func(r *Rerun) bool { return r.Again == 0 }},
 		{"share", Sample{Share: 1e-9}, honest, func(r *Rerun) bool { return r.Again > 20*5 && r.Again <= 20*6 && r.Different+r.Lost == 0 }},
-		{"dropped once, doubled, in pieces", Sample{Count: 300}, func(f *fake, job *pipeline.Job, b *ledger.Batch) {
+		{"dropped once, doubled, in pieces", Sample{Count: 300}, func(f *fake, job *trial.Job, b *ledger.Batch) {
 			if f.first("%s %d %d", job.Cell.As, job.N, job.First) {
 				f.publish(part(b, 0, 1))
 				return
@@ -107,7 +109,7 @@ func TestCheck(t *testing.T) {
 			f.publish(b)
 			f.publish(b)
 		}, func(r *Rerun) bool { return r.Again == 300 && r.Different+r.Lost == 0 }},
-		{"different", Sample{Share: 1}, func(f *fake, job *pipeline.Job, b *ledger.Batch) {
+		{"different", Sample{Share: 1}, func(f *fake, job *trial.Job, b *ledger.Batch) {
 			for i, rep := range b.Repetition {
 				if job.Cell.As == "plain-1" && job.N == 20 && rep >= 7 && rep <= 9 {
 					b.Values[0][i] = 77
@@ -117,7 +119,7 @@ func TestCheck(t *testing.T) {
 		}, func(r *Rerun) bool {
 			return r.Different == 3 && strings.HasSuffix(r.First, "/20/7") && strings.Contains(r.What, "77")
 		}},
-		{"lost", Sample{Share: 1}, func(f *fake, job *pipeline.Job, b *ledger.Batch) { lose(b, 7); f.publish(b) },
+		{"lost", Sample{Share: 1}, func(f *fake, job *trial.Job, b *ledger.Batch) { lose(b, 7); f.publish(b) },
 			func(r *Rerun) bool {
 				return r.Lost > 0 && r.Different == 0 && strings.HasSuffix(r.FirstLost, "/7: too slow")
 			}},
@@ -128,7 +130,7 @@ func TestCheck(t *testing.T) {
 			}
 		})
 	}
-	if _, err := sample(t, dir, Sample{Count: 1}, func(*fake, *pipeline.Job, *ledger.Batch) {}); err == nil || !strings.Contains(err.Error(), "never came back") {
+	if _, err := sample(t, dir, Sample{Count: 1}, func(*fake, *trial.Job, *ledger.Batch) {}); err == nil || !strings.Contains(err.Error(), "never came back") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -137,7 +139,7 @@ func TestCheck(t *testing.T) {
 func TestCheckUnfinished(t *testing.T) {
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
-	if _, _, err := (setup{dir: dir, script: func(f *fake, _ *pipeline.Job, b *ledger.Batch) { cancel(); f.publish(b) }}).run(t, ctx); err != nil {
+	if _, _, err := (setup{dir: dir, script: func(f *fake, _ *trial.Job, b *ledger.Batch) { cancel(); f.publish(b) }}).run(t, ctx); err != nil {
 		t.Fatal(err)
 	}
 	var unfinished *UnfinishedError
@@ -157,11 +159,11 @@ func TestCheckUnfinished(t *testing.T) {
 
 // Outcomes of an interrupted run are in the cache; another folder takes them, and ends with the same bytes. Failed ones are run again.
 func TestRunWithCache(t *testing.T) {
-	want, cache := reference(t), &ledger.Cache{Dir: t.TempDir()}
+	want, cache := reference(t), &cache.Cache{Dir: t.TempDir()}
 	with := func(c *Config) { c.Cache = cache }
 	ctx, cancel := context.WithCancel(t.Context())
 	jobs := 0
-	s, _, err := setup{dir: t.TempDir(), change: with, script: func(f *fake, _ *pipeline.Job, b *ledger.Batch) {
+	s, _, err := setup{dir: t.TempDir(), change: with, script: func(f *fake, _ *trial.Job, b *ledger.Batch) {
 		if jobs++; jobs == 12 {
 			cancel()
 		}

@@ -3,9 +3,10 @@ package worker
 import (
 	"testing"
 
-	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/schemas"
+
+	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
 // BenchmarkTrial is what the worker itself does per trial, for the smallest trials: draw a sample of one, draw one test point, score
@@ -17,7 +18,7 @@ func BenchmarkTrial(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	job := &pipeline.Job{Cell: &pipeline.Cell{Problem: p}, N: 1, Count: trials}
+	job := &trial.Job{Cell: &trial.Cell{Problem: p}, N: 1, Count: trials}
 	l := newLane(&worker{})
 	t := &task{Job: job, pop: &population{Problem: opened}, drawer: opened.Drawer()}
 	x, y, w := make([]float64, trials), make([]float64, trials), make([]float64, trials)
@@ -27,7 +28,7 @@ func BenchmarkTrial(b *testing.B) {
 		l.sample(t, 0, trials, x, y)
 		answers, s := y, newScores(trials)
 		for j := range trials {
-			l.begin(t, j, pipeline.Target, pipeline.TestPoints)
+			l.begin(t, j, trial.Target, trial.TestPoints)
 			t.drawer.Test(x[j:j+1], y[j:j+1], w[j:j+1])
 			s.error[j] = populationError(answers[j:j+1], y[j:j+1], w[j:j+1])
 		}

@@ -9,10 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/plugins/host"
+
+	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
 // processesPerLane bounds the plugin processes that a lane keeps: one works, the others wait for a cell of their kind.
@@ -22,7 +23,7 @@ const processesPerLane = 3
 type lane struct {
 	w         *worker
 	processes []process // most recently used last
-	streams   [1 + pipeline.TestPoints]rand.PCG
+	streams   [1 + trial.TestPoints]rand.PCG
 	answers   scoring
 	notes     []string      // what happened to processes since the last result
 	starting  time.Duration // of this job, that went into its first process
@@ -36,7 +37,7 @@ type process struct {
 // processKey is what two jobs must share to run in one process.
 type processKey struct {
 	plugin, data string
-	limits       pipeline.Limits
+	limits       trial.Limits
 	memory       int64 // of the session
 }
 
@@ -51,14 +52,14 @@ func (l *lane) stop() {
 
 // task is a job with all that its sessions share.
 type task struct {
-	*pipeline.Job
+	*trial.Job
 	pop    *population
 	drawer *problem.Drawer
 	out    *outcomes
 }
 
 // run runs all trials of a job. An error means that this worker cannot, and says nothing about the trials.
-func (l *lane) run(ctx context.Context, job *pipeline.Job) (*outcomes, error) {
+func (l *lane) run(ctx context.Context, job *trial.Job) (*outcomes, error) {
 	l.starting = 0
 	pop, err := l.w.populations.get(ctx, job.Cell.DataKey.String(), job.Cell.Problem)
 	if err != nil {
@@ -164,7 +165,7 @@ func (l *lane) try(ctx context.Context, t *task, from, to int, memory int64) err
 	}
 	seeds := make([]uint64, 0, 2*(to-from))
 	for j := from; j < to; j++ {
-		hi, lo := pipeline.Seed(t.Cell.NoiseKey, pipeline.AlgorithmNoise, uint64(t.N), uint32(t.First)+uint32(j))
+		hi, lo := trial.Seed(t.Cell.NoiseKey, trial.AlgorithmNoise, uint64(t.N), uint32(t.First)+uint32(j))
 		seeds = append(seeds, hi, lo)
 	}
 	req := host.OpenRequest{Setting: t.Cell.Setting(t.N), Seeds: seeds}
@@ -254,14 +255,14 @@ func (l *lane) discard() {
 }
 
 // begin starts a repetition over, with those of its data streams that will be drawn from, and draws its target.
-func (l *lane) begin(t *task, trial int, streams ...pipeline.Stream) {
-	rep := uint32(t.First) + uint32(trial)
+func (l *lane) begin(t *task, index int, streams ...trial.Stream) {
+	rep := uint32(t.First) + uint32(index)
 	for _, s := range streams {
-		l.streams[s].Seed(pipeline.Seed(t.Cell.DataKey, s, uint64(t.N), rep))
+		l.streams[s].Seed(trial.Seed(t.Cell.DataKey, s, uint64(t.N), rep))
 	}
 	t.drawer.Begin(problem.Streams{
-		Target: &l.streams[pipeline.Target], Points: &l.streams[pipeline.Points],
-		LabelNoise: &l.streams[pipeline.LabelNoise], TestPoints: &l.streams[pipeline.TestPoints],
+		Target: &l.streams[trial.Target], Points: &l.streams[trial.Points],
+		LabelNoise: &l.streams[trial.LabelNoise], TestPoints: &l.streams[trial.TestPoints],
 	})
 }
 
@@ -269,7 +270,7 @@ func (l *lane) begin(t *task, trial int, streams ...pipeline.Stream) {
 func (l *lane) sample(t *task, from, to int, x, y []float64) {
 	n, dim := int(t.N), t.pop.Dim()
 	for j := range to - from {
-		l.begin(t, from+j, pipeline.Target, pipeline.Points, pipeline.LabelNoise)
+		l.begin(t, from+j, trial.Target, trial.Points, trial.LabelNoise)
 		t.drawer.Sample(n, x[j*n*dim:(j+1)*n*dim], y[j*n:(j+1)*n])
 	}
 }

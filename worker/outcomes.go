@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/pipeline/ledger"
+
+	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
 // outcomes are the rows of a job while they are made: one per repetition.
 type outcomes struct {
-	job    *pipeline.Job
+	job    *trial.Job
 	status []uint8
 	error  []float64
 	faults map[int]fault // of trials whose outcome is not ok
@@ -18,7 +19,7 @@ type outcomes struct {
 	notes  []string      // what happened on the way
 }
 
-func newOutcomes(job *pipeline.Job) *outcomes {
+func newOutcomes(job *trial.Job) *outcomes {
 	n := int(job.Count)
 	o := &outcomes{job: job, status: make([]uint8, n), error: make([]float64, n), faults: map[int]fault{}}
 	for range job.Cell.Metrics {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"math/rand/v2"
 
-	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/plugins/host"
+	"github.com/shatterlab/shatter/schemas"
+
+	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
 // game is one trial's side of a game of queries.
@@ -22,8 +24,8 @@ func (l *lane) games(t *task, from, to int) []game {
 	for j := range list {
 		rep := uint32(t.First) + uint32(from+j)
 		target, queries := new(rand.PCG), new(rand.PCG)
-		target.Seed(pipeline.Seed(t.Cell.DataKey, pipeline.Target, uint64(t.N), rep))
-		queries.Seed(pipeline.Seed(t.Cell.AdversaryKey, pipeline.Queries, uint64(t.N), rep))
+		target.Seed(trial.Seed(t.Cell.DataKey, trial.Target, uint64(t.N), rep))
+		queries.Seed(trial.Seed(t.Cell.AdversaryKey, trial.Queries, uint64(t.N), rep))
 		d := t.pop.Drawer()
 		d.Begin(problem.Streams{Target: target, Points: target, LabelNoise: target, TestPoints: target})
 		list[j].adversary = d.Adversary(*t.Cell.Adversary, t.N, queries)
@@ -71,10 +73,10 @@ func (l *lane) play(ctx context.Context, s *host.Session, t *task, from int, tri
 			labels, marks = labels[k:], marks[k:]
 		}
 	}
-	report := map[string][]float64{pipeline.HardQueries: make([]float64, len(list)), pipeline.QueryError: make([]float64, len(list))}
+	report := map[string][]float64{schemas.HardQueries: make([]float64, len(list)), schemas.QueryError: make([]float64, len(list))}
 	for j, g := range list {
-		report[pipeline.HardQueries][j] = float64(g.hard)
-		report[pipeline.QueryError][j] = float64(g.wrong) / float64(t.Cell.Queries)
+		report[schemas.HardQueries][j] = float64(g.hard)
+		report[schemas.QueryError][j] = float64(g.wrong) / float64(t.Cell.Queries)
 	}
 	return report, nil
 }

@@ -4,10 +4,12 @@ import (
 	"context"
 	"math/rand/v2"
 
-	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/plugins/host"
+	"github.com/shatterlab/shatter/schemas"
+
+	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
 // rounds is the number of rounds of an online game; 0 in other tasks.
@@ -28,9 +30,9 @@ func (l *lane) matches(t *task, from, to int) ([]match, error) {
 	for j := range list {
 		rep := uint32(t.First) + uint32(from+j)
 		target, points, coin := new(rand.PCG), new(rand.PCG), new(rand.PCG)
-		target.Seed(pipeline.Seed(t.Cell.DataKey, pipeline.Target, uint64(t.N), rep))
-		points.Seed(pipeline.Seed(t.Cell.AdversaryKey, pipeline.Queries, uint64(t.N), rep))
-		coin.Seed(pipeline.Seed(t.Cell.AdversaryKey, pipeline.Labels, uint64(t.N), rep))
+		target.Seed(trial.Seed(t.Cell.DataKey, trial.Target, uint64(t.N), rep))
+		points.Seed(trial.Seed(t.Cell.AdversaryKey, trial.Queries, uint64(t.N), rep))
+		coin.Seed(trial.Seed(t.Cell.AdversaryKey, trial.Labels, uint64(t.N), rep))
 		d := t.pop.Drawer()
 		d.Begin(problem.Streams{Target: target, Points: target, LabelNoise: target, TestPoints: target})
 		opponent, err := d.Opponent(*t.Cell.Adversary, t.N, points)
@@ -129,7 +131,7 @@ func (t *task) regrets(list []match, trials *scores) (map[string][]float64, erro
 		return nil, err
 	}
 	own := map[string][]float64{}
-	for _, name := range []string{pipeline.Mistakes, pipeline.Loss, pipeline.BestLoss, pipeline.Regret} {
+	for _, name := range []string{schemas.Mistakes, schemas.Loss, schemas.BestLoss, schemas.Regret} {
 		own[name] = make([]float64, len(list))
 	}
 	ones := make([]float64, t.rounds())
@@ -145,8 +147,8 @@ func (t *task) regrets(list []match, trials *scores) (map[string][]float64, erro
 			return nil, err
 		}
 		trials.error[j] = m.loss / float64(len(m.y))
-		own[pipeline.Mistakes][j], own[pipeline.Loss][j] = float64(m.mistakes), m.loss
-		own[pipeline.BestLoss][j], own[pipeline.Regret][j] = best, m.loss-best
+		own[schemas.Mistakes][j], own[schemas.Loss][j] = float64(m.mistakes), m.loss
+		own[schemas.BestLoss][j], own[schemas.Regret][j] = best, m.loss-best
 	}
 	return own, nil
 }

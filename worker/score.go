@@ -3,8 +3,9 @@ package worker
 import (
 	"context"
 
-	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/plugins/host"
+
+	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
 // scores are the outcomes of one session's trials while they are made.
@@ -101,7 +102,7 @@ func (l *lane) step(ctx context.Context, s *host.Session, t *task, from int, gro
 	a := &l.answers
 	if t.pop.rows != nil {
 		for i, j := range group {
-			l.begin(t, from+j, pipeline.Target, pipeline.TestPoints)
+			l.begin(t, from+j, trial.Target, trial.TestPoints)
 			t.drawer.Test(nil, a.y[i*m:(i+1)*m], a.w[i*m:(i+1)*m])
 		}
 		return s.StepShared(ctx, a.counts, 0)
@@ -111,7 +112,7 @@ func (l *lane) step(ctx context.Context, s *host.Session, t *task, from int, gro
 	return s.Step(ctx, a.counts, func(x []float64) {
 		for rows := len(x) / dim; rows > 0; {
 			if left == 0 {
-				l.begin(t, from+group[next], pipeline.Target, pipeline.TestPoints)
+				l.begin(t, from+group[next], trial.Target, trial.TestPoints)
 				next, left = next+1, m
 			}
 			k := min(rows, left)

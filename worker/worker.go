@@ -8,9 +8,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/plugins/host"
+
+	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
 // Config is what a worker needs. Conn and Plugins have no default.
@@ -44,7 +45,7 @@ func Run(ctx, hard context.Context, c Config) error {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	w := &worker{Config: c, profile: pipeline.FloatProfile(), populations: newPopulations(c)}
+	w := &worker{Config: c, profile: trial.FloatProfile(), populations: newPopulations(c)}
 	var wg sync.WaitGroup
 	errs := make([]error, c.Slots)
 	for i := range c.Slots {
@@ -137,7 +138,7 @@ func heartbeat(most, ackWait time.Duration) time.Duration {
 func (w *worker) work(ctx context.Context, lane *lane, lease *bus.Lease) error {
 	stop := w.keepAlive(ctx, lease)
 	defer stop()
-	job, err := pipeline.DecodeJob(lease.Data)
+	job, err := trial.DecodeJob(lease.Data)
 	if err != nil {
 		return errors.Join(err, lease.Refuse(w.Refusal))
 	}
@@ -167,7 +168,7 @@ func (w *worker) work(ctx context.Context, lane *lane, lease *bus.Lease) error {
 }
 
 // cannot says why this worker cannot run a job, or nothing.
-func (w *worker) cannot(job *pipeline.Job) string {
+func (w *worker) cannot(job *trial.Job) string {
 	if _, ok := w.Plugins[job.Plugin]; !ok {
 		what := "this build of shatter"
 		if job.Cell.Plugin != "" {

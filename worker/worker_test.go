@@ -8,22 +8,23 @@ import (
 	"testing"
 	"time"
 
-	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/plugins/host"
+
+	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-func testJob(count int64) *pipeline.Job {
-	return &pipeline.Job{
+func testJob(count int64) *trial.Job {
+	return &trial.Job{
 		Sweep: "s", ID: "i", N: 5, First: 100, Count: count, Plugin: "d",
-		Cell: &pipeline.Cell{Key: pipeline.Key{1}, Metrics: []string{"a", "b"}},
+		Cell: &trial.Cell{Key: trial.Key{1}, Metrics: []string{"a", "b"}},
 	}
 }
 
 // A job's messages hold each of its rows once, in order, and each fits the queue, however much went wrong.
 func TestMessages(t *testing.T) {
-	const trials = pipeline.SessionTrials
+	const trials = trial.SessionTrials
 	o := newOutcomes(testJob(trials))
 	for j := range trials {
 		if j%2 == 0 {
@@ -86,15 +87,15 @@ func TestRecord(t *testing.T) {
 func TestCannot(t *testing.T) {
 	w := &worker{Config: Config{Plugins: map[string]host.Command{"d": {}}}, profile: "here"}
 	for name, test := range map[string]struct {
-		change func(*pipeline.Job)
+		change func(*trial.Job)
 		want   string
 	}{
-		"it can":          {func(*pipeline.Job) {}, ""},
-		"its own profile": {func(j *pipeline.Job) { j.Profile = "here" }, ""},
-		"another profile": {func(j *pipeline.Job) { j.Profile = "there" }, "there"},
-		"other built-in":  {func(j *pipeline.Job) { j.Plugin = "e" }, "this build"},
-		"other plugin":    {func(j *pipeline.Job) { j.Plugin, j.Cell.Plugin = "e", "/x" }, "/x"},
-		"too large":       {func(j *pipeline.Job) { j.Count = 1 << 30 }, "trials"},
+		"it can":          {func(*trial.Job) {}, ""},
+		"its own profile": {func(j *trial.Job) { j.Profile = "here" }, ""},
+		"another profile": {func(j *trial.Job) { j.Profile = "there" }, "there"},
+		"other built-in":  {func(j *trial.Job) { j.Plugin = "e" }, "this build"},
+		"other plugin":    {func(j *trial.Job) { j.Plugin, j.Cell.Plugin = "e", "/x" }, "/x"},
+		"too large":       {func(j *trial.Job) { j.Count = 1 << 30 }, "trials"},
 	} {
 		j := testJob(1)
 		test.change(j)

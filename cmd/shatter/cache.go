@@ -16,8 +16,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shatterlab/shatter/coordinator"
-	"github.com/shatterlab/shatter/pipeline/ledger"
+
 	"github.com/shatterlab/shatter/schemas"
+
+	"github.com/shatterlab/shatter/pipeline/cache"
 )
 
 const cacheUsage = "folder where trials of other sweeps are found and left, or off (default: $SHATTER_CACHE, or shatter/trials in the user's cache folder)"
@@ -47,9 +49,9 @@ Runs leave their ok outcomes in the cache, and take from it what their ledger la
 plugin file under the same float profile. It is kept below 2 GiB; what was used longest ago goes first.`,
 	}
 	c.PersistentFlags().StringVar(&dir, "cache", "", cacheUsage)
-	open := func() (*ledger.Cache, error) {
+	open := func() (*cache.Cache, error) {
 		if at := cacheDir(dir); at != "" {
-			return &ledger.Cache{Dir: at}, nil
+			return &cache.Cache{Dir: at}, nil
 		}
 		return nil, usageError{errors.New("the cache is off; name its folder with --cache")}
 	}
@@ -57,7 +59,7 @@ plugin file under the same float profile. It is kept below 2 GiB; what was used 
 	return c
 }
 
-func cacheListCommand(open func() (*ledger.Cache, error)) *cobra.Command {
+func cacheListCommand(open func() (*cache.Cache, error)) *cobra.Command {
 	var format string
 	c := &cobra.Command{
 		Use: "ls", Short: "List the cells in the cache, with their trials, bytes and last use", Args: cobra.NoArgs,
@@ -65,18 +67,18 @@ func cacheListCommand(open func() (*ledger.Cache, error)) *cobra.Command {
 			if format != "table" && format != "json" {
 				return usageError{fmt.Errorf("-o %q: one of table, json is needed", format)}
 			}
-			cache, err := open()
+			trials, err := open()
 			if err != nil {
 				return err
 			}
-			entries, err := cache.List()
+			entries, err := trials.List()
 			if err != nil {
 				return err
 			}
 			if format == "json" {
-				return writeJSON(c.OutOrStdout(), append([]ledger.CacheEntry{}, entries...))
+				return writeJSON(c.OutOrStdout(), append([]cache.Entry{}, entries...))
 			}
-			return listCache(c.OutOrStdout(), cache.Dir, entries)
+			return listCache(c.OutOrStdout(), trials.Dir, entries)
 		},
 	}
 	c.Flags().StringVarP(&format, "output", "o", "table", "format: table, json")
@@ -90,7 +92,7 @@ func writeJSON(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-func listCache(w io.Writer, dir string, entries []ledger.CacheEntry) error {
+func listCache(w io.Writer, dir string, entries []cache.Entry) error {
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	if len(entries) > 0 {
 		fmt.Fprintln(tab, "cell\tseed\ttrials\tbytes\tlast used\twhat")
@@ -110,11 +112,11 @@ func listCache(w io.Writer, dir string, entries []ledger.CacheEntry) error {
 	return err
 }
 
-func cacheExplainCommand(open func() (*ledger.Cache, error)) *cobra.Command {
+func cacheExplainCommand(open func() (*cache.Cache, error)) *cobra.Command {
 	return &cobra.Command{
 		Use: "explain FILE", Short: "Say for each cell of a sweep file what the cache would give, and why not more", Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			cache, err := open()
+			trials, err := open()
 			if err != nil {
 				return err
 			}
@@ -127,7 +129,7 @@ func cacheExplainCommand(open func() (*ledger.Cache, error)) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			cells, err := coordinator.ExplainCache(s.Plan, digests, cache)
+			cells, err := coordinator.ExplainCache(s.Plan, digests, trials)
 			if err != nil {
 				return err
 			}
@@ -148,12 +150,12 @@ func cacheExplainCommand(open func() (*ledger.Cache, error)) *cobra.Command {
 	}
 }
 
-func cacheCollectCommand(open func() (*ledger.Cache, error)) *cobra.Command {
+func cacheCollectCommand(open func() (*cache.Cache, error)) *cobra.Command {
 	var older, to string
 	c := &cobra.Command{
 		Use: "gc", Short: "Remove what was used longest ago", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			cache, err := open()
+			trials, err := open()
 			if err != nil {
 				return err
 			}
@@ -169,14 +171,14 @@ func cacheCollectCommand(open func() (*ledger.Cache, error)) *cobra.Command {
 			if age > 0 {
 				before = time.Now().Add(-age)
 			}
-			removed, err := cache.Trim(c.Context(), before, most)
+			removed, err := trials.Trim(c.Context(), before, most)
 			var b strings.Builder
 			var bytes int64
 			for _, e := range removed {
 				fmt.Fprintf(&b, "removed %s, seed %d: %d bytes, last used %s\n", e.Cell, e.Seed, e.Bytes, e.Used.Format("2006-01-02 15:04"))
 				bytes += e.Bytes
 			}
-			fmt.Fprintf(&b, "%d cells with %d bytes removed from %s\n", len(removed), bytes, cache.Dir)
+			fmt.Fprintf(&b, "%d cells with %d bytes removed from %s\n", len(removed), bytes, trials.Dir)
 			_, e := io.WriteString(c.OutOrStdout(), b.String())
 			return errors.Join(err, e)
 		},

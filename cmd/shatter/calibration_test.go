@@ -9,20 +9,23 @@ import (
 
 	"context"
 
-	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/plugins/algo"
 	"github.com/shatterlab/shatter/plugins/expmech"
+	"github.com/shatterlab/shatter/plugins/expmech/calibration"
 	"github.com/shatterlab/shatter/schemas"
+
+	"github.com/shatterlab/shatter/pipeline/result"
+	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
 // needle is the law whose exact n* is known: the least n at which the exponential mechanism finds the one good threshold.
 func needle(t *testing.T, domain uint64, mass, epsilon, beta float64) int64 {
 	t.Helper()
 	left := float64(domain / 2)
-	n, err := expmech.NeedleSampleSize(expmech.Needle{Mass: mass, Left: left, Right: float64(domain) - 1 - left}, epsilon, beta)
+	n, err := calibration.Needle{Mass: mass, Left: left, Right: float64(domain) - 1 - left}.SampleSize(epsilon, beta)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,23 +79,23 @@ func TestNeedleTable(t *testing.T) {
 	}
 }
 
-// trial runs one trial of an algorithm without a process, on the same draws and the same noise as the worker would.
-type trial struct {
-	cell   *pipeline.Cell
+// bareTrial runs one trial of an algorithm without a process, on the same draws and the same noise as the worker would.
+type bareTrial struct {
+	cell   *trial.Cell
 	learn  algo.Algorithm[struct{}]
 	drawer *problem.Drawer
 	dim    int
 }
 
-func (r *trial) success(t *testing.T, n int64, rep int) bool {
+func (r *bareTrial) success(t *testing.T, n int64, rep int) bool {
 	var streams [4]rand.PCG
-	for i, s := range []pipeline.Stream{pipeline.Target, pipeline.Points, pipeline.LabelNoise, pipeline.TestPoints} {
-		streams[i].Seed(pipeline.Seed(r.cell.DataKey, s, uint64(n), uint32(rep)))
+	for i, s := range []trial.Stream{trial.Target, trial.Points, trial.LabelNoise, trial.TestPoints} {
+		streams[i].Seed(trial.Seed(r.cell.DataKey, s, uint64(n), uint32(rep)))
 	}
 	r.drawer.Begin(problem.Streams{Target: &streams[0], Points: &streams[1], LabelNoise: &streams[2], TestPoints: &streams[3]})
 	x, y := make([]float64, int(n)*r.dim), make([]float64, n)
 	r.drawer.Sample(int(n), x, y)
-	hi, lo := pipeline.Seed(r.cell.NoiseKey, pipeline.AlgorithmNoise, uint64(n), uint32(rep))
+	hi, lo := trial.Seed(r.cell.NoiseKey, trial.AlgorithmNoise, uint64(n), uint32(rep))
 	p := r.cell.Public
 	tr := &algo.Trial[struct{}]{
 		Setting: algo.Setting[struct{}]{
@@ -115,7 +118,7 @@ func (r *trial) success(t *testing.T, n int64, rep int) bool {
 	for i := range out {
 		e += tw[i] * (1 - ty[i]*out[i]) / 2
 	}
-	return ledger.Success(ledger.OK, e, 0, r.cell.Alpha)
+	return result.Success(ledger.OK, e, 0, r.cell.Alpha)
 }
 
 // Two hundred seeded searches of one needle cell miss the exact n* no more often than stated: at a confidence of 0.8 at most 0.2 of
@@ -134,18 +137,18 @@ func TestNeedleCoverage(t *testing.T) {
 	exact := needle(t, 256, 0.1, 1, 0.05)
 	missed, undecided := 0, 0
 	for seed := range seeds {
-		c := &pipeline.Cell{Public: p.Public(), Alpha: 0.05, Beta: 0.05, Epsilon: 1}
-		if c.DataKey, err = pipeline.KeyOf(map[string]any{"data": seed}); err != nil {
+		c := &trial.Cell{Public: p.Public(), Alpha: 0.05, Beta: 0.05, Epsilon: 1}
+		if c.DataKey, err = trial.KeyOf(map[string]any{"data": seed}); err != nil {
 			t.Fatal(err)
 		}
-		if c.NoiseKey, err = pipeline.KeyOf(map[string]any{"noise": seed}); err != nil {
+		if c.NoiseKey, err = trial.KeyOf(map[string]any{"noise": seed}); err != nil {
 			t.Fatal(err)
 		}
 		search, err := estimate.NewSearch(estimate.Find{From: 16, To: 1e5, Within: 1.5, Confidence: confidence, Target: 0.95, Cells: 1, MaxTrials: 50_000})
 		if err != nil {
 			t.Fatal(err)
 		}
-		run := &trial{cell: c, learn: expmech.EM(), drawer: p.Drawer(), dim: p.Dim()}
+		run := &bareTrial{cell: c, learn: expmech.EM(), drawer: p.Drawer(), dim: p.Dim()}
 		for !search.Done() {
 			for _, b := range search.Want() {
 				for rep := b.First; rep < b.First+b.Count; rep++ {

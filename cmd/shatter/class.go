@@ -13,10 +13,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/schemas"
+
+	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
 var classFormats = []string{"table", "json"}
@@ -88,7 +89,7 @@ func (q *classQuery) spec(c *cobra.Command, arg string) (concept.Spec, error) {
 			return concept.Spec{}, fmt.Errorf("%q is a class of files: name the file instead", arg)
 		}
 		if _, err := os.Stat(arg); err != nil && !strings.ContainsAny(arg, `./\`) {
-			return concept.Spec{}, fmt.Errorf("no class or file %q%s", arg, pipeline.DidYouMean(arg, names))
+			return concept.Spec{}, fmt.Errorf("no class or file %q%s", arg, wording.DidYouMean(arg, names))
 		}
 		for _, flag := range []string{"domain", "d", "no-constant"} {
 			if c.Flags().Changed(flag) {

@@ -9,8 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shatterlab/shatter/pipeline/estimate"
-	"github.com/shatterlab/shatter/pipeline/ledger"
+
 	"github.com/shatterlab/shatter/schemas"
+
+	"github.com/shatterlab/shatter/pipeline/result/render"
+	"github.com/shatterlab/shatter/pipeline/result/sheet"
 )
 
 var compareFormats = []string{"table", "json", "csv", "md"}
@@ -130,7 +133,7 @@ func (r *comparison) report(stdout, stderr io.Writer, format string) error {
 	switch format {
 	case "json", "csv":
 		fmt.Fprintln(stderr, r.summary())
-		if err := r.sheet().Render(stdout, format); err != nil {
+		if err := render.Render(r.sheet(), stdout, format); err != nil {
 			return err
 		}
 	default:
@@ -272,7 +275,7 @@ func (r *comparison) verdict() []field {
 }
 
 // sheet has all pairs and everything that is known of them.
-func (r *comparison) sheet() *ledger.Sheet {
+func (r *comparison) sheet() *sheet.Sheet {
 	fields := append(r.verdict(), r.about()...)
 	measured := []string{"status", "reason", "n_low", "n_high"}
 	if r.a.online {
@@ -322,7 +325,7 @@ func (r *comparison) pValue(k int, of string) any {
 }
 
 // brief has the pairs that are not the same, and what a person asks about them.
-func (r *comparison) brief() *ledger.Sheet {
+func (r *comparison) brief() *sheet.Sheet {
 	fields := append(r.verdict(), r.about()...)
 	for side, t := range []*compared{r.a, r.b} {
 		fields = append(fields, text([]string{"a", "b"}[side], func(k int) any { return t.measured(r.pairs[k][side]) }))
@@ -368,8 +371,8 @@ func (r *compared) measured(row int) string {
 }
 
 // make makes a sheet of the pairs that are wanted.
-func (r *comparison) make(fields []field, wanted func(k int) bool) *ledger.Sheet {
-	s := &ledger.Sheet{Name: "comparison"}
+func (r *comparison) make(fields []field, wanted func(k int) bool) *sheet.Sheet {
+	s := &sheet.Sheet{Name: "comparison"}
 	for _, f := range fields {
 		s.Columns = append(s.Columns, f.Column)
 	}

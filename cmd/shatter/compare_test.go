@@ -12,7 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/shatterlab/shatter/pipeline/estimate"
-	"github.com/shatterlab/shatter/pipeline/ledger"
+
+	"github.com/shatterlab/shatter/pipeline/result"
 )
 
 const twinsSweep = `name: twins
@@ -270,14 +271,14 @@ func TestContestWords(t *testing.T) {
 func TestPairsOfFailedTrials(t *testing.T) {
 	nan := math.NaN()
 	c := &contest{same: true}
-	x := &ledger.Outcomes{Success: []bool{false, true, false, true}, Error: []float64{nan, 0.1, nan, 0.1}}
-	y := &ledger.Outcomes{Success: []bool{false, false, true}, Error: []float64{0.5, nan, 0.1}}
+	x := &result.Outcomes{Success: []bool{false, true, false, true}, Error: []float64{nan, 0.1, nan, 0.1}}
+	y := &result.Outcomes{Success: []bool{false, false, true}, Error: []float64{0.5, nan, 0.1}}
 	c.pair(x, y)
 	got := fmt.Sprint(c.trialsA, c.successesA, c.successesB, c.onlyA, c.onlyB, c.lessA, c.lessB)
 	if got != "3 1 1 1 1 1 2" {
 		t.Error(got)
 	}
-	c.pair(&ledger.Outcomes{Success: []bool{false}, Error: []float64{nan}}, &ledger.Outcomes{Success: []bool{false}, Error: []float64{nan}})
+	c.pair(&result.Outcomes{Success: []bool{false}, Error: []float64{nan}}, &result.Outcomes{Success: []bool{false}, Error: []float64{nan}})
 	if c.lessA != 1 || c.lessB != 2 {
 		t.Errorf("%+v", c)
 	}

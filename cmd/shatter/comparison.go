@@ -9,24 +9,28 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/pipeline/estimate"
-	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/trial"
+
 	"github.com/shatterlab/shatter/schemas"
+
+	"github.com/shatterlab/shatter/pipeline/result"
+	"github.com/shatterlab/shatter/pipeline/result/sheet"
+	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
 // compared is one of the two results of a comparison.
 type compared struct {
 	dir    string
-	table  *ledger.Sheet
+	table  *sheet.Sheet
 	at     map[string]int // columns by name
 	online bool           // its rows are games: a cell at a number of rounds
-	trials map[string]map[int64]*ledger.Outcomes
+	trials map[string]map[int64]*result.Outcomes
 }
 
 // readCompared reads the table of a result and looks whether it has the columns that a comparison needs.
 func readCompared(dir string) (*compared, error) {
-	table, err := ledger.ReadTable(dir, "table")
+	table, err := sheet.ReadTable(dir, "table")
 	if err != nil {
 		return nil, explainRead(dir, err)
 	}
@@ -35,9 +39,9 @@ func readCompared(dir string) (*compared, error) {
 		r.at[c.Name] = i
 	}
 	_, r.online = r.at["regret_mean"]
-	need := append(schemas.KeyColumns(), schemas.TableColumns()...)
+	need := result.Columns("table")
 	if r.online {
-		need = append(schemas.KeyColumns(), schemas.GameColumns()...)
+		need = result.Columns("games")
 	}
 	for _, c := range need {
 		if i, ok := r.at[c.Name]; !ok || table.Columns[i].Type != c.Type {
@@ -52,9 +56,9 @@ func readCompared(dir string) (*compared, error) {
 func (r *compared) readTrials() (err error) {
 	metric := ""
 	if r.online {
-		metric = pipeline.Regret
+		metric = schemas.Regret
 	}
-	if r.trials, err = ledger.ReadTrials(r.dir, metric); err != nil {
+	if r.trials, err = result.ReadTrials(r.dir, metric); err != nil {
 		return explainRead(r.dir, err)
 	}
 	return nil
@@ -131,7 +135,7 @@ func newMatcher(a, b *compared, by []byColumn) (*matcher, error) {
 	columns := m.columns()
 	for _, x := range by {
 		if !slices.Contains(columns, x.column) {
-			return nil, usageError{fmt.Errorf("--by %s: no such column%s", x.column, pipeline.DidYouMean(x.column, columns))}
+			return nil, usageError{fmt.Errorf("--by %s: no such column%s", x.column, wording.DidYouMean(x.column, columns))}
 		}
 	}
 	for _, c := range columns {
@@ -144,7 +148,7 @@ func newMatcher(a, b *compared, by []byColumn) (*matcher, error) {
 
 // columns is all that says what a row of the tables is about.
 func (m *matcher) columns() (names []string) {
-	for _, c := range schemas.KeyColumns() {
+	for _, c := range trial.KeyColumns() {
 		if c.Name != "cell" && c.Name != "sample" {
 			names = append(names, c.Name)
 		}
@@ -307,7 +311,7 @@ func (r *compared) fixed(row int) bool { return r.online || r.value(row, "fixed"
 func (c *contest) paired() bool { return c.same || !c.fixed }
 
 // pair counts the pairs at one sample size.
-func (c *contest) pair(x, y *ledger.Outcomes) {
+func (c *contest) pair(x, y *result.Outcomes) {
 	pairs := min(len(x.Error), len(y.Error))
 	c.trialsA, c.trialsB = c.trialsA+pairs, c.trialsB+pairs
 	for k := range pairs {
@@ -320,7 +324,7 @@ func (c *contest) pair(x, y *ledger.Outcomes) {
 }
 
 // sample counts two samples at one sample size, and tests them.
-func (c *contest) sample(t *estimate.Test, x, y *ledger.Outcomes) {
+func (c *contest) sample(t *estimate.Test, x, y *result.Outcomes) {
 	k, l := 0, 0
 	for _, s := range x.Success {
 		k += oneIf(s)
@@ -335,7 +339,7 @@ func (c *contest) sample(t *estimate.Test, x, y *ledger.Outcomes) {
 }
 
 // games takes the differences of regret over, of the sequences that both sides played to their end.
-func (c *contest) games(x, y *ledger.Outcomes) {
+func (c *contest) games(x, y *result.Outcomes) {
 	for k := range min(len(x.Metric), len(y.Metric)) {
 		if d := x.Metric[k] - y.Metric[k]; !math.IsNaN(d) && !math.IsInf(d, 0) {
 			c.regret = append(c.regret, d)

@@ -17,8 +17,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shatterlab/shatter/coordinator"
-	"github.com/shatterlab/shatter/pipeline"
+
 	"github.com/shatterlab/shatter/pipeline/bus"
+
+	"github.com/shatterlab/shatter/pipeline/sweep"
+	"github.com/shatterlab/shatter/pipeline/wording"
+	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
 // Exit codes.
@@ -139,7 +143,7 @@ func usage(c *cobra.Command) {
 					names = append(names, sub.Name())
 				}
 			}
-			return usageError{fmt.Errorf("unknown command %q for %q%s", given[0], c.CommandPath(), pipeline.DidYouMean(given[0], names))}
+			return usageError{fmt.Errorf("unknown command %q for %q%s", given[0], c.CommandPath(), wording.DidYouMean(given[0], names))}
 		}
 	}
 	for _, sub := range c.Commands() {
@@ -158,7 +162,7 @@ func wrongFlag(c *cobra.Command, err error) error {
 	var unknown interface{ GetSpecifiedName() string }
 	if errors.As(err, &unknown) {
 		names := flagNames.FindAllString(c.Flags().FlagUsages(), -1)
-		text += pipeline.DidYouMean("--"+unknown.GetSpecifiedName(), names)
+		text += wording.DidYouMean("--"+unknown.GetSpecifiedName(), names)
 	}
 	return usageError{fmt.Errorf("%s; see %s --help", strings.TrimSuffix(text, "?"), c.CommandPath())}
 }
@@ -178,7 +182,7 @@ func exitCode(err error) int {
 	var (
 		status  statusError
 		usage   usageError
-		invalid pipeline.Problems
+		invalid sweep.Mistakes
 		owner   *coordinator.OwnerError
 		changed *coordinator.ChangedError
 		code    *coordinator.CodeError
@@ -209,7 +213,7 @@ func version() string {
 			text += " " + s.Value
 		}
 	}
-	return text + " " + info.GoVersion + " " + pipeline.FloatProfile()
+	return text + " " + info.GoVersion + " " + trial.FloatProfile()
 }
 
 func versionCommand() *cobra.Command {

@@ -19,19 +19,22 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shatterlab/shatter/coordinator"
-	"github.com/shatterlab/shatter/pipeline"
+
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/plugins/host"
+
+	"github.com/shatterlab/shatter/pipeline/plan"
+	"github.com/shatterlab/shatter/pipeline/sweep"
 )
 
 // sweep is a sweep file that was understood, with the plugins that it uses. Close it.
-type sweep struct {
-	*pipeline.Plan
+type understoodSweep struct {
+	*plan.Plan
 	catalog *host.Catalog
 }
 
-func (s *sweep) close() { s.catalog.Close() }
+func (s *understoodSweep) close() { s.catalog.Close() }
 
 // builtin is how this binary serves its own algorithms: it starts itself under go-plugin, like any other plugin file.
 func builtin() (host.Command, error) {
@@ -64,7 +67,7 @@ func catalogOf(files []string) (*host.Catalog, []string, error) {
 }
 
 // load reads, checks and resolves a sweep file.
-func load(ctx context.Context, path string) (*sweep, error) {
+func load(ctx context.Context, path string) (*understoodSweep, error) {
 	src, err := os.ReadFile(path)
 	if err != nil {
 		return nil, usageError{fmt.Errorf("read sweep file: %w", err)}
@@ -81,8 +84,8 @@ func load(ctx context.Context, path string) (*sweep, error) {
 }
 
 // understand checks and resolves the text of a sweep file, whose relative paths start at dir.
-func understand(ctx context.Context, path string, src []byte, dir string) (*sweep, error) {
-	file, err := pipeline.Parse(path, src)
+func understand(ctx context.Context, path string, src []byte, dir string) (*understoodSweep, error) {
+	file, err := sweep.Parse(path, src)
 	if err != nil {
 		return nil, invalid(err)
 	}
@@ -94,12 +97,12 @@ func understand(ctx context.Context, path string, src []byte, dir string) (*swee
 	if err != nil {
 		return nil, err
 	}
-	plan, err := pipeline.Resolve(ctx, file, c, pipeline.Options{Dir: dir})
+	plan, err := plan.Resolve(ctx, file, c, plan.Options{Dir: dir})
 	if err != nil {
 		c.Close()
 		return nil, invalid(err)
 	}
-	return &sweep{Plan: plan, catalog: c}, nil
+	return &understoodSweep{Plan: plan, catalog: c}, nil
 }
 
 // invalid makes what is wrong with a sweep file, or with a plugin that it names, the user's to mend.
@@ -180,7 +183,7 @@ func (f *planFlags) run(c *cobra.Command, path string) error {
 }
 
 // calibrate runs a few trials of each cell here, in a folder that is removed.
-func (f *planFlags) calibrate(c *cobra.Command, s *sweep) (p *coordinator.Prediction, failed error) {
+func (f *planFlags) calibrate(c *cobra.Command, s *understoodSweep) (p *coordinator.Prediction, failed error) {
 	dir, err := os.MkdirTemp("", "shatter-plan-")
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for calibration: %w", err)
@@ -281,7 +284,7 @@ func inBytes(x float64) string {
 	return fmt.Sprintf("%.0f bytes", x)
 }
 
-func writeCounts(w io.Writer, p *pipeline.Plan) error {
+func writeCounts(w io.Writer, p *plan.Plan) error {
 	n := p.Counts()
 	text := fmt.Sprintf("%d cells, %d trials, at least %d jobs\n", n.Cells, n.Trials, n.Jobs)
 	if !n.Exact {
@@ -291,7 +294,7 @@ func writeCounts(w io.Writer, p *pipeline.Plan) error {
 	return err
 }
 
-func warn(c *cobra.Command, p *pipeline.Plan) {
+func warn(c *cobra.Command, p *plan.Plan) {
 	for _, w := range p.Warnings {
 		fmt.Fprintf(c.ErrOrStderr(), "shatter: warning: %s\n", w)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/shatterlab/shatter/pipeline/report"
+	"github.com/shatterlab/shatter/pipeline/result/report"
 )
 
 var (

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/plugins/algo"
 	"github.com/shatterlab/shatter/plugins/baseline"
 	"github.com/shatterlab/shatter/plugins/boosting"
@@ -18,6 +17,9 @@ import (
 	"github.com/shatterlab/shatter/plugins/perturbed"
 	"github.com/shatterlab/shatter/plugins/prediction"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
+
+	"github.com/shatterlab/shatter/pipeline/plan"
+	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
 // builtins are the algorithms that this binary serves.
@@ -39,7 +41,7 @@ func pluginCommand() *cobra.Command {
 }
 
 // described lists the algorithms of this binary and of the given files.
-func described(c *cobra.Command, files []string) ([]pipeline.Described, error) {
+func described(c *cobra.Command, files []string) ([]plan.Described, error) {
 	all, _, err := catalogOf(files)
 	if err != nil {
 		return nil, err
@@ -94,14 +96,14 @@ func pluginDescribeCommand() *cobra.Command {
 				}
 				names = append(names, d.Name)
 			}
-			return usageError{fmt.Errorf("describe %q: no such algorithm%s", args[0], pipeline.DidYouMean(args[0], names))}
+			return usageError{fmt.Errorf("describe %q: no such algorithm%s", args[0], wording.DidYouMean(args[0], names))}
 		},
 	}
 	c.Flags().StringArrayVar(&files, "plugin", nil, "plugin file of others (again for more)")
 	return c
 }
 
-func describe(c *cobra.Command, d pipeline.Described) error {
+func describe(c *cobra.Command, d plan.Described) error {
 	out := c.OutOrStdout()
 	fmt.Fprintf(out, "%s %s: %s\n", d.Name, d.Version, d.Doc)
 	if d.Plugin != "" {

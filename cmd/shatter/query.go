@@ -16,7 +16,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/shatterlab/shatter/pipeline/query"
+	"github.com/shatterlab/shatter/pipeline/result/query"
+	"github.com/shatterlab/shatter/pipeline/result/render"
 )
 
 // queryFlags are the limits of query and serve.
@@ -119,7 +120,7 @@ func (f *queryFlags) schema(c *cobra.Command, args []string, format string) erro
 		return err
 	}
 	defer db.Close()
-	return query.Describe(db.Views()).Render(c.OutOrStdout(), format)
+	return render.Render(query.Describe(db.Views()), c.OutOrStdout(), format)
 }
 
 func (f *queryFlags) run(c *cobra.Command, args []string, format string) error {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/shatterlab/shatter/pipeline/report"
+	"github.com/shatterlab/shatter/pipeline/result/report"
 )
 
 func reportCommand() *cobra.Command {

@@ -17,11 +17,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shatterlab/shatter/coordinator"
-	"github.com/shatterlab/shatter/pipeline"
+
 	"github.com/shatterlab/shatter/pipeline/bus"
-	"github.com/shatterlab/shatter/pipeline/ledger"
+
 	"github.com/shatterlab/shatter/plugins/host"
 	"github.com/shatterlab/shatter/worker"
+
+	"github.com/shatterlab/shatter/pipeline/cache"
+	"github.com/shatterlab/shatter/pipeline/plan"
 )
 
 // maxWorkers keeps a slip of the finger from filling the machine with processes.
@@ -129,7 +132,7 @@ func (f *runFlags) run(c *cobra.Command, path string) (failed error) {
 }
 
 // claim takes the output folder. Where none can be, the command line is to blame.
-func claim(dir string, plan *pipeline.Plan, mode coordinator.Mode) (*coordinator.Folder, error) {
+func claim(dir string, plan *plan.Plan, mode coordinator.Mode) (*coordinator.Folder, error) {
 	folder, err := coordinator.Claim(dir, plan, mode)
 	for _, cause := range []error{fs.ErrPermission, syscall.EROFS, syscall.ENOTDIR} {
 		if errors.Is(err, cause) {
@@ -140,7 +143,7 @@ func claim(dir string, plan *pipeline.Plan, mode coordinator.Mode) (*coordinator
 }
 
 // execute runs the sweep.
-func (f *runFlags) execute(ctx context.Context, s *sweep, conn *bus.Conn, folder *coordinator.Folder, d *display) (summary *coordinator.Summary, err error) {
+func (f *runFlags) execute(ctx context.Context, s *understoodSweep, conn *bus.Conn, folder *coordinator.Folder, d *display) (summary *coordinator.Summary, err error) {
 	err = f.serve(ctx, s, conn, folder, d, func(ctx context.Context, cfg coordinator.Config) (err error) {
 		summary, err = coordinator.Run(ctx, cfg)
 		return err
@@ -149,7 +152,7 @@ func (f *runFlags) execute(ctx context.Context, s *sweep, conn *bus.Conn, folder
 }
 
 // serve runs a coordinator's work and the workers of this process on one connection.
-func (f *runFlags) serve(ctx context.Context, s *sweep, conn *bus.Conn, folder *coordinator.Folder, d *display,
+func (f *runFlags) serve(ctx context.Context, s *understoodSweep, conn *bus.Conn, folder *coordinator.Folder, d *display,
 	work func(context.Context, coordinator.Config) error) error {
 	if err := publishFiles(ctx, conn, s); err != nil {
 		return err
@@ -163,7 +166,7 @@ func (f *runFlags) serve(ctx context.Context, s *sweep, conn *bus.Conn, folder *
 		Progress: d.show, Reverse: f.reverse, Facts: facts(s.File, f), Budget: f.budget.Budget,
 	}
 	if dir := cacheDir(f.cache); dir != "" {
-		cfg.Cache = &ledger.Cache{Dir: dir}
+		cfg.Cache = &cache.Cache{Dir: dir}
 	}
 	if f.jobSizes != 0 {
 		cfg.JobSizes = rand.New(rand.NewPCG(f.jobSizes, 0))
@@ -220,7 +223,7 @@ func connect(ctx context.Context, url string, o bus.Options) (*bus.Conn, func(),
 }
 
 // publishFiles puts the data files of a sweep where workers find them, by content.
-func publishFiles(ctx context.Context, conn *bus.Conn, s *sweep) error {
+func publishFiles(ctx context.Context, conn *bus.Conn, s *understoodSweep) error {
 	for _, cell := range s.Cells {
 		if file, digest := cell.Problem.File(); digest != "" {
 			if err := conn.PutFile(ctx, digest, file); err != nil {
@@ -232,7 +235,7 @@ func publishFiles(ctx context.Context, conn *bus.Conn, s *sweep) error {
 }
 
 // plugins gives the digest of every plugin file that the sweep uses, and how each is started.
-func plugins(s *sweep) (digests map[string]string, commands map[string]host.Command, err error) {
+func plugins(s *understoodSweep) (digests map[string]string, commands map[string]host.Command, err error) {
 	digests, commands = map[string]string{}, map[string]host.Command{}
 	for _, cell := range s.Cells {
 		if _, ok := digests[cell.Plugin]; ok {
@@ -290,7 +293,7 @@ func (f *runFlags) report(c *cobra.Command, folder *coordinator.Folder, s *coord
 		if i > 0 {
 			fmt.Fprintln(c.OutOrStdout())
 		}
-		if err := render(c.OutOrStdout(), folder.Dir, what, "table"); err != nil {
+		if err := showTable(c.OutOrStdout(), folder.Dir, what, "table"); err != nil {
 			return err
 		}
 	}
@@ -314,7 +317,7 @@ func (f *runFlags) report(c *cobra.Command, folder *coordinator.Folder, s *coord
 
 // show is the tables that answer a sweep: n* where it is searched, regret where games are played, the curve where sample sizes are given, and
 // then the slopes that the file asks for.
-func show(p *pipeline.Plan) (what []string) {
+func show(p *plan.Plan) (what []string) {
 	for _, c := range p.Cells {
 		name := "curve"
 		if c.Find != nil || c.Online() {

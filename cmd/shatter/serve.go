@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/shatterlab/shatter/pipeline/query"
+	"github.com/shatterlab/shatter/pipeline/result/query"
 )
 
 // tokenVariable is the environment variable that holds a server's token.

@@ -15,7 +15,10 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/schemas"
+
+	"github.com/shatterlab/shatter/pipeline/result/render"
+	"github.com/shatterlab/shatter/pipeline/result/sheet"
 )
 
 var (
@@ -24,7 +27,7 @@ var (
 )
 
 // render writes one of a result's files: as a table as wide as the terminal that it is for, elsewhere as wide as it is.
-func render(w io.Writer, dir, name, format string) error {
+func showTable(w io.Writer, dir, name, format string) error {
 	s, err := readSheet(dir, name)
 	if err != nil {
 		return err
@@ -32,8 +35,8 @@ func render(w io.Writer, dir, name, format string) error {
 	return renderSheet(w, s, format, 0)
 }
 
-func readSheet(dir, name string) (*ledger.Sheet, error) {
-	s, err := ledger.ReadTable(dir, name)
+func readSheet(dir, name string) (*sheet.Sheet, error) {
+	s, err := sheet.ReadTable(dir, name)
 	if err == nil {
 		s.Title = title(dir)
 	}
@@ -41,11 +44,11 @@ func readSheet(dir, name string) (*ledger.Sheet, error) {
 }
 
 // renderSheet writes a sheet. A width of 0 is that of the terminal.
-func renderSheet(w io.Writer, s *ledger.Sheet, format string, width int) error {
+func renderSheet(w io.Writer, s *sheet.Sheet, format string, width int) error {
 	if format == "table" {
-		return s.RenderTable(w, cmp.Or(width, terminalWidth(w)))
+		return render.Table(s, w, cmp.Or(width, terminalWidth(w)))
 	}
-	return s.Render(w, format)
+	return render.Render(s, w, format)
 }
 
 // terminalWidth is 0 where w is no terminal.
@@ -90,7 +93,7 @@ func explainRead(dir string, err error) error {
 	_, begun := os.Stat(filepath.Join(dir, "ledger"))
 	_, ended := os.Stat(filepath.Join(dir, "table.parquet"))
 	var write *fs.PathError
-	var version *ledger.VersionError
+	var version *schemas.VersionError
 	switch {
 	case errors.As(err, &write) && write.Op == "write":
 		return err

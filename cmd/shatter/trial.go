@@ -16,15 +16,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shatterlab/shatter/coordinator"
-	"github.com/shatterlab/shatter/pipeline"
+
 	"github.com/shatterlab/shatter/pipeline/bus"
-	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/plugins/host"
+	"github.com/shatterlab/shatter/schemas"
+
+	"github.com/shatterlab/shatter/pipeline/sweep"
 )
 
 // reading is a sweep's output folder that is read and not changed, with the sweep that it holds. Close it.
 type reading struct {
-	*sweep
+	*understoodSweep
 	folder   *coordinator.Folder
 	commands map[string]host.Command
 	config   coordinator.Config
@@ -32,7 +34,7 @@ type reading struct {
 
 func (r *reading) close() {
 	_ = r.folder.Close() // it was only read
-	r.sweep.close()
+	r.understoodSweep.close()
 }
 
 // openReading opens an output folder. Relative paths of its sweep file start at base; empty: where the sweep file was.
@@ -46,14 +48,14 @@ func openReading(ctx context.Context, dir, base string) (*reading, error) {
 		from = filepath.Dir(record.File)
 	}
 	s, err := understand(ctx, record.File, record.Source, from)
-	var problems pipeline.Problems
+	var problems sweep.Mistakes
 	switch {
 	case errors.As(err, &problems):
 		return nil, usageError{fmt.Errorf("%w\nthis is the sweep file as it was run; its relative paths start at %q: if its files have moved, name their folder with --base", err, from)}
 	case err != nil:
 		return nil, err
 	}
-	r := &reading{sweep: s}
+	r := &reading{understoodSweep: s}
 	if r.folder, err = record.Open(s.Plan); err != nil {
 		s.close()
 		return nil, outdated(err, record)
@@ -70,7 +72,7 @@ func openReading(ctx context.Context, dir, base string) (*reading, error) {
 
 // outdated blames a folder that cannot be read, and says what to do with one of another version.
 func outdated(err error, record *coordinator.Record) error {
-	var version *ledger.VersionError
+	var version *schemas.VersionError
 	if !errors.As(err, &version) {
 		return usageError{err}
 	}
@@ -88,7 +90,7 @@ func (r *reading) work(ctx context.Context, slots int, do func(coordinator.Confi
 		return err
 	}
 	defer closeBus()
-	if err := publishFiles(ctx, conn, r.sweep); err != nil {
+	if err := publishFiles(ctx, conn, r.understoodSweep); err != nil {
 		return err
 	}
 	cfg := r.config

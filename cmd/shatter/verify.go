@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shatterlab/shatter/coordinator"
-	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 type verifyFlags struct {
@@ -94,7 +94,7 @@ func (f *verifyFlags) run(c *cobra.Command, dir string) error {
 
 // unverified blames a folder whose result cannot be checked.
 func unverified(err error) error {
-	var version *ledger.VersionError
+	var version *schemas.VersionError
 	var unfinished *coordinator.UnfinishedError
 	switch {
 	case errors.As(err, &version):

@@ -5,19 +5,6 @@ import "math"
 // The three minimisations below walk over the values in order and keep the least error so far of the hypotheses whose +1 part has not
 // begun (below), lasts (inside) or has ended (above). Weights are only ever added, never subtracted: an error of 0 comes out as 0.
 
-// Best implements Class.
-func (c *thresholds) Best(x, y, w []float64) (float64, error) {
-	s, err := c.weigh(x, y, w)
-	if err != nil {
-		return 0, err
-	}
-	above, others := s.thresholds()
-	if k := len(s.values); k > 0 && s.values[k-1] == c.last { // no threshold lies above all values
-		return others / s.total, nil
-	}
-	return min(above, others) / s.total, nil
-}
-
 // thresholds is the error of the thresholds above all values, and the least one of the others.
 func (s *weighted) thresholds() (above, others float64) {
 	others = math.Inf(1)
@@ -25,31 +12,6 @@ func (s *weighted) thresholds() (above, others float64) {
 		above, others = above+pos, min(above, others)+s.neg[i]
 	}
 	return above, others
-}
-
-// Best implements Class.
-func (c *points) Best(x, y, w []float64) (float64, error) {
-	s, err := c.weigh(x, y, w)
-	if err != nil {
-		return 0, err
-	}
-	below, inside, above := 0.0, math.Inf(1), math.Inf(1)
-	for i, pos := range s.pos {
-		below, inside, above = below+pos, below+s.neg[i], min(inside, above)+pos
-	}
-	if uint64(len(s.values)) == c.domain { // every point is a value
-		return min(inside, above) / s.total, nil
-	}
-	return min(below, inside, above) / s.total, nil
-}
-
-// Best implements Class.
-func (c *intervals) Best(x, y, w []float64) (float64, error) {
-	s, err := c.weigh(x, y, w)
-	if err != nil {
-		return 0, err
-	}
-	return leastInterval(s.pos, s.neg) / s.total, nil
 }
 
 // leastInterval is the least weight that an interval labels wrongly, given the weights labelled +1 and -1 at each value.

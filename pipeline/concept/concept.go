@@ -13,10 +13,8 @@ package concept
 
 import (
 	"errors"
-	"fmt"
 	"math/big"
 	"math/rand/v2"
-	"strings"
 )
 
 // MaxDomain is the largest X of an ordered domain 0..X-1.
@@ -103,41 +101,4 @@ type Spec struct {
 	Dim        int    // numbers per point; 0 counts as the 1 of an ordered domain
 	NoConstant bool   // thresholds without the one that labels every point -1
 	Matrix     string // matrix: '0' or '1' for each hypothesis and point, Domain of them for each hypothesis
-}
-
-// New is the class of that name. The error says which value is wrong and what would be right.
-func New(s Spec) (Class, error) {
-	if s.NoConstant && s.Name != "thresholds" {
-		return nil, fmt.Errorf("class %q cannot leave out the constant: only thresholds can", s.Name)
-	}
-	if s.Matrix != "" && s.Name != "matrix" {
-		return nil, fmt.Errorf("class %q takes no matrix: only matrix does", s.Name)
-	}
-	switch s.Name {
-	case "thresholds", "points", "intervals":
-		return newOrdered(s.Name, s.Domain, s.Dim, s.NoConstant)
-	case Naturals, Dyadics:
-		return newInfinite(s)
-	case "stumps":
-		return newStumps(s.Domain, s.Dim)
-	case "rectangles":
-		return newRectangles(s.Domain, s.Dim)
-	case "halfspace":
-		return newHalfspace(s.Domain, s.Dim)
-	case "parities":
-		return newParities(s)
-	case "monotone-conjunctions":
-		return newMonotone(s)
-	case "conjunctions":
-		return newConjunctions(s)
-	case "matrix":
-		return newMatrix(s)
-	}
-	return nil, fmt.Errorf("unknown class %q: use one of %s", s.Name, strings.Join(Names(), ", "))
-}
-
-// Names are the classes that New knows.
-func Names() []string {
-	return []string{"thresholds", "points", "intervals", "stumps", "rectangles", "conjunctions", "monotone-conjunctions", "parities", "matrix", "halfspace",
-		Naturals, Dyadics}
 }

@@ -31,7 +31,7 @@ func Describe(s Spec) (*Description, error) {
 	d.VC, d.Ldim = Dimensions(c, s)
 	f, finite := c.(Finite)
 	if !finite {
-		d.NoSeparator = fmt.Errorf("separate class %q: no finite set of points separates infinitely many hypotheses", d.Name)
+		d.NoSeparator = fmt.Errorf("separate class %q: %s", d.Name, definitionOf(c).NoSeparator)
 		return d, nil
 	}
 	if d.Separator, d.NoSeparator = NewSeparator(f, s, "standard", 0); d.NoSeparator == nil {
@@ -40,14 +40,11 @@ func Describe(s Spec) (*Description, error) {
 	return d, nil
 }
 
-// domainSize is the number of points of a domain, nil where there are infinitely many.
+// domainSize returns the number of points of a domain, nil where there are infinitely many.
 func domainSize(c Class, s Spec) *big.Int {
-	if c.Size() == nil {
+	side := Side(s)
+	if side == 0 {
 		return nil
 	}
-	values := s.Domain
-	if values == 0 {
-		values = 2 // points are vectors of bits
-	}
-	return new(big.Int).Exp(new(big.Int).SetUint64(values), big.NewInt(int64(c.Dim())), nil)
+	return new(big.Int).Exp(new(big.Int).SetUint64(side), big.NewInt(int64(c.Dim())), nil)
 }

@@ -15,7 +15,7 @@ func greedy(c Finite, s Spec) (*Separator, error) {
 	if err != nil {
 		return nil, err
 	}
-	domain, err := allPoints(c, s, maxGreedy)
+	domain, err := allPoints(c.Dim(), Side(s), maxGreedy)
 	if err != nil {
 		return nil, err
 	}

@@ -22,14 +22,14 @@ type LabelTable struct {
 // domain of at most 2^12 points. The error says which of these numbers is too large.
 func NewLabelTable(c Finite, s Spec) (*LabelTable, error) {
 	most := maxGreedy
-	if c.Name() == "matrix" {
+	if definitionOf(c).Shape == Column { // it is listed already
 		most = maxMatrix
 	}
 	n, err := listable(c, most)
 	if err != nil {
 		return nil, err
 	}
-	z, err := allPoints(c, s, uint64(most))
+	z, err := allPoints(c.Dim(), Side(s), uint64(most))
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"math/rand/v2"
 )
 
 // lattice is the points of a class: rows of dim numbers, each one of 0..domain-1.
@@ -16,15 +17,23 @@ type lattice struct {
 // maxDim is the largest dimension of a lattice. Every number of a stump stays below 2^64 with it.
 const maxDim = 1 << 16
 
-func newLattice(name string, domain uint64, dim int, leastDomain uint64) (lattice, error) {
-	if domain < leastDomain || domain > MaxDomain {
-		return lattice{}, fmt.Errorf("domain %d of class %q: use %d to 2^40 (%d)", domain, name, leastDomain, uint64(MaxDomain))
+// newLattice checks the domain, of at least leastDomain values, and the dimension, which is usual
+// where s leaves it out.
+func newLattice(s Spec, usual int, leastDomain uint64) (lattice, error) {
+	if s.Dim == 0 {
+		s.Dim = usual
 	}
-	if dim < 1 || dim > maxDim {
-		return lattice{}, fmt.Errorf("dimension %d of class %q: use 1 to %d", dim, name, maxDim)
+	if s.Domain < leastDomain || s.Domain > MaxDomain {
+		return lattice{}, fmt.Errorf("domain %d of class %q: use %d to 2^40 (%d)", s.Domain, s.Name, leastDomain, uint64(MaxDomain))
 	}
-	return lattice{name, domain, dim}, nil
+	if s.Dim < 1 || s.Dim > maxDim {
+		return lattice{}, fmt.Errorf("dimension %d of class %q: use 1 to %d", s.Dim, s.Name, maxDim)
+	}
+	return lattice{s.Name, s.Domain, s.Dim}, nil
 }
+
+// positive returns a uniform one of the values 1..side-1 of a coordinate.
+func positive(side uint64, r *rand.Rand) uint64 { return 1 + r.Uint64N(side-1) }
 
 // Name implements Class.
 func (l *lattice) Name() string { return l.name }

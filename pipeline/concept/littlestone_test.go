@@ -46,11 +46,8 @@ func TestProvedDimensions(t *testing.T) {
 		if !vc.Exact() || !ldim.Exact() {
 			t.Fatalf("%+v: VC %v, Ldim %v", s, vc, ldim)
 		}
-		if got := provedVC(k, s, log); got.and(vc) != vc {
-			t.Errorf("%+v: VC %v, proved %v", s, vc, got)
-		}
-		if got := provedLittlestone(k, s, log); got.and(ldim) != ldim {
-			t.Errorf("%+v: Ldim %v, proved %v", s, ldim, got)
+		if gotVC, got := definitionOf(k).proved(k, s); gotVC.and(vc) != vc || got.and(ldim) != ldim {
+			t.Errorf("%+v: VC %v, Ldim %v, proved %v, %v", s, vc, ldim, gotVC, got)
 		}
 		if gotVC, got := Dimensions(k, s); gotVC != vc || got != ldim {
 			t.Errorf("%+v: VC %v, Ldim %v, want %v, %v", s, gotVC, got, vc, ldim)

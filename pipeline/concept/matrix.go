@@ -3,8 +3,34 @@ package concept
 import (
 	"fmt"
 	"math/big"
+	"math/rand/v2"
+	"strings"
 	"sync"
 )
+
+// Matrix names the classes whose hypotheses are listed in a matrix, row by row.
+const Matrix = "matrix"
+
+var matrixDefinition = Definition{
+	Name:          Matrix,
+	Doc:           "the rows of a matrix of labels, whose columns are the points",
+	Shape:         Column,
+	New:           newMatrix,
+	VC:            func(c Class, _ Spec) Dimension { return Dimension{min(1, logSize(c)), logSize(c)} },
+	NoLittlestone: "any class can be written as a matrix: its structure is found by searching",
+	Standard:      func(c Finite, s Spec) (*Separator, error) { return computed(c, tellingColumns(s)) },
+	WholeDomain: func(c Finite, s Spec) (*Separator, error) {
+		z, err := allPoints(1, s.Domain, maxPoints)
+		if err != nil {
+			return nil, err
+		}
+		return computed(c, z)
+	},
+	Target:    func(s Spec) Target { return &rowTarget{spec: s} },
+	TargetDoc: "a uniform row of the matrix, drawn anew in each trial",
+	Examples:  []Spec{{Name: Matrix, Domain: 5, Matrix: "00000" + "10110" + "01101" + "11011"}},
+	Draw:      func(s Spec, r *rand.Rand) Hypothesis { return drawRow(s, r) },
+}
 
 // maxMatrix is the largest number of labels in a matrix.
 const maxMatrix = 1 << 19
@@ -18,11 +44,22 @@ type Row string
 // Labels implements Hypothesis.
 func (h Row) Labels(x, out []float64) {
 	for i := range out {
-		out[i] = -1
-		if h[int(x[i])] == '1' {
-			out[i] = 1
-		}
+		out[i] = h.label(x[i])
 	}
+}
+
+// label returns the label of point v.
+func (h Row) label(v float64) float64 {
+	if h[int(v)] == '1' {
+		return 1
+	}
+	return -1
+}
+
+// drawRow returns a uniform row of the matrix.
+func drawRow(s Spec, r *rand.Rand) Row {
+	i, width := r.IntN(len(s.Matrix)/int(s.Domain)), int(s.Domain)
+	return Row(s.Matrix[i*width : (i+1)*width])
 }
 
 // matrix is a class given by the labels of its hypotheses.
@@ -33,8 +70,8 @@ type matrix struct {
 }
 
 func newMatrix(s Spec) (Class, error) {
-	if s.Dim != 0 && s.Dim != 1 {
-		return nil, fmt.Errorf("dimension %d of class %q: its points are column numbers, leave the dimension out", s.Dim, s.Name)
+	if err := checkSingle(s, "its points are column numbers"); err != nil {
+		return nil, err
 	}
 	rows, err := checkMatrix(s.Matrix, s.Domain)
 	if err != nil {
@@ -134,4 +171,22 @@ func rowSums[T number](packed []byte, at, sums []T) {
 			sums[i] += subset[labels]
 		}
 	}
+}
+
+// tellingColumns are the points of a matrix with different columns, the first of equal ones, without constant ones: these separate nothing.
+func tellingColumns(s Spec) (z []float64) {
+	m := int(s.Domain)
+	seen := map[string]bool{}
+	for j := range m {
+		column := make([]byte, 0, len(s.Matrix)/m)
+		for i := j; i < len(s.Matrix); i += m {
+			column = append(column, s.Matrix[i])
+		}
+		constant := strings.Count(string(column), string(column[0])) == len(column)
+		if !constant && !seen[string(column)] {
+			seen[string(column)] = true
+			z = append(z, float64(j))
+		}
+	}
+	return z
 }

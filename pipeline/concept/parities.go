@@ -1,46 +1,28 @@
 package concept
 
 import (
-	"fmt"
 	"math/big"
+	"math/rand/v2"
 )
 
-// number is what the transforms of the enumerated classes add up: counts or weights.
-type number interface{ int32 | float64 }
+// Parities names the class of the parities of Dim bits.
+const Parities = "parities"
 
-// maxBits is the largest dimension of the classes over {0,1}^d: a set of coordinates is a uint64.
-const maxBits = 64
-
-// newBits is what the classes over {0,1}^d share. name is that of the class, limit the largest dimension with exact methods.
-func newBits(s Spec, limit int) (*enumerated, error) {
-	if s.Domain != 0 {
-		return nil, fmt.Errorf("domain %d of class %q: its points are vectors of bits, leave the domain out", s.Domain, s.Name)
-	}
-	if s.Dim < 1 || s.Dim > maxBits {
-		return nil, fmt.Errorf("dimension %d of class %q: use 1 to %d", s.Dim, s.Name, maxBits)
-	}
-	c := &enumerated{name: s.Name, dim: s.Dim, vc: s.Dim, domain: "the numbers 0 and 1"}
-	if s.Dim > limit {
-		c.limit = fmt.Errorf("%s in %d dimensions: %w: only up to %d dimensions do numbers for all hypotheses fit into memory",
-			s.Name, s.Dim, ErrNoExactMethod, limit)
-		return c, nil
-	}
-	c.points = 1 << s.Dim
-	return c, nil
-}
-
-// cube numbers the points of {0,1}^d: coordinate j is bit j.
-type cube struct{}
-
-func (cube) point(row []float64) (v, stray int) {
-	for j, bit := range row {
-		b := int(bit) // no branch on it: random bits would mispredict
-		if float64(b) != bit || uint(b) > 1 {
-			return 0, j
-		}
-		v |= b << j
-	}
-	return v, -1
+var paritiesDefinition = Definition{
+	Name:  Parities,
+	Doc:   "+1 where an odd number of some chosen bits are 1",
+	Shape: Bits,
+	New:   newParities,
+	VC:    exactVC,
+	// VC <= Ldim <= log2 |H|, and all three are d.
+	Littlestone: func(c Class, _ Spec) Dimension { return exactly(c.Dim()) },
+	Standard:    func(c Finite, _ Spec) (*Separator, error) { return unitPoints(c.Dim(), 0) },
+	WholeDomain: paritiesEverywhere,
+	Code:        code,
+	Target:      func(s Spec) Target { return &parityTarget{bits: make([]float64, s.Dim)} },
+	TargetDoc:   "a parity of uniformly chosen bits, drawn anew in each trial",
+	Examples:    []Spec{{Name: Parities, Dim: 5}},
+	Draw:        func(s Spec, r *rand.Rand) Hypothesis { return Parity{s.Dim, positive(2, r)} },
 }
 
 // Parity labels a point of {0,1}^Dim +1 where an odd number of the coordinates in Set are 1: coordinate j is in Set where bit j is.
@@ -122,4 +104,20 @@ func quarters[T any](a []T) (a0, a1, a2, a3 []T) {
 	q := len(a) / 4
 	a0 = a[:q]
 	return a0, a[q:][:len(a0)], a[2*q:][:len(a0)], a[3*q:][:len(a0)]
+}
+
+// paritiesEverywhere separates by all points. The sum of two parities is a parity other than 0, which
+// is odd at half of the points: <s_f, s_g> = 0. From 21 dimensions on the points are not listed.
+func paritiesEverywhere(c Finite, _ Spec) (*Separator, error) {
+	w := &Separator{Dim: c.Dim(), unlisted: 1 << c.Dim()}
+	if c.Dim() <= maxListedBits || c.Dim() > maxParities {
+		listed, err := wholeDomain(c, 2)
+		if err != nil {
+			return nil, err
+		}
+		w = listed
+	}
+	w.Hamming, w.Spread, w.Orthonormal = w.Len()/2, 2, true
+	w.margin = simplex(c, 2)
+	return w, nil
 }

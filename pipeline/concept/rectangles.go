@@ -3,8 +3,34 @@ package concept
 import (
 	"fmt"
 	"math/big"
+	"math/rand/v2"
 	"slices"
 )
+
+// Rectangles names the class of the axis-parallel boxes of Dim numbers 0..Domain-1.
+const Rectangles = "rectangles"
+
+var rectanglesDefinition = Definition{
+	Name:        Rectangles,
+	Doc:         "+1 where each of d numbers lies in an interval of its own, and nowhere",
+	Shape:       Grid,
+	New:         newRectangles,
+	VC:          exactVC,
+	Littlestone: ofBoxes,
+	Standard:    boxesEverywhere,
+	WholeDomain: boxesEverywhere,
+	Target:      func(s Spec) Target { return middleBox(s.Dim, s.Domain) },
+	TargetDoc:   "the rectangle [X/4, 3X/4-1] in every number",
+	Examples:    []Spec{{Name: Rectangles, Domain: 8, Dim: 2}},
+	Draw: func(s Spec, r *rand.Rand) Hypothesis {
+		h := make(Rectangle, s.Dim)
+		for k := range h {
+			h[k] = Threshold(0)
+		}
+		h[0] = Threshold(float64(positive(s.Domain, r)))
+		return h
+	},
+}
 
 // Rectangle labels a point +1 where each of its numbers lies in the Range of its axis: an axis-parallel box.
 type Rectangle []Range
@@ -31,11 +57,8 @@ type rectangles struct{ lattice }
 // maxSteps bounds rows^2 columns at 2048 of each: half a minute for a trial.
 const maxSteps = 1 << 33
 
-func newRectangles(domain uint64, dim int) (Class, error) {
-	if dim == 0 {
-		dim = 2
-	}
-	l, err := newLattice("rectangles", domain, dim, 1)
+func newRectangles(s Spec) (Class, error) {
+	l, err := newLattice(s, 2, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -247,4 +270,26 @@ func (m *rectangleMinimizer) best() (Rectangle, float64) {
 // box is the rectangle between the rows and columns given.
 func box(at [4]uint64) Rectangle {
 	return Rectangle{Interval(float64(at[0]), float64(at[1])), Interval(float64(at[2]), float64(at[3]))}
+}
+
+// boxesEverywhere separates by all points: the empty box and a single point differ at that point.
+func boxesEverywhere(c Finite, s Spec) (*Separator, error) { return wholeDomain(c, s.Domain) }
+
+// ofBoxes bounds that of the boxes of d intervals of X points. An adversary may begin with a point labelled +1. On a line through it
+// along an axis, with x points below, the two ends of the box are then thresholds of x+1 and of X-x functions, and each forces its own
+// mistakes:
+//
+//	B = max_x floor(log2(x+1)) + floor(log2(X-x))
+//
+// in all, on each of d axes. For d = 1 a learner who predicts -1 until then makes at most one mistake more. B is the largest a + b, with a = b or
+// a = b-1, for which 2^a - 1 points below x and 2^b - 1 above fit into X.
+func ofBoxes(c Class, s Spec) Dimension {
+	b := 0
+	for next := 1; uint64(1)<<(next/2)+uint64(1)<<((next+1)/2)-1 <= s.Domain; next++ {
+		b = next
+	}
+	if d := c.Dim(); d > 1 {
+		return Dimension{d * b, logSize(c)}
+	}
+	return Dimension{b, b + 1}
 }

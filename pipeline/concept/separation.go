@@ -59,80 +59,36 @@ func NewSeparator(c Finite, s Spec, kind string, seed uint64) (*Separator, error
 	if c.Size().Cmp(big.NewInt(1)) <= 0 {
 		return nil, fmt.Errorf("separate class %q: a single hypothesis needs no separator, take a larger class", c.Name())
 	}
+	d := definitionOf(c)
 	switch kind {
 	case "standard":
-		return standard(c, s)
+		return d.Standard(c, s)
 	case "cube":
-		return whole(c, s)
+		return d.WholeDomain(c, s)
 	case "code":
-		if c.Name() != "parities" {
-			return nil, fmt.Errorf("separate class %q by a code: only parities have one, use kind %q", c.Name(), "standard")
+		if d.Code == nil {
+			able := namesOf(func(d *Definition) bool { return d.Code != nil })
+			return nil, fmt.Errorf("separate class %q by a code: only %s have one, use kind %q",
+				c.Name(), strings.Join(able, ", "), "standard")
 		}
-		return code(c.Dim(), seed)
+		return d.Code(c.Dim(), seed)
 	case "greedy":
 		return greedy(c, s)
 	}
 	return nil, fmt.Errorf("separator of kind %q: use one of %s", kind, strings.Join(SeparatorKinds(), ", "))
 }
 
-// standard is the known set of each class.
-func standard(c Finite, s Spec) (*Separator, error) {
-	switch c.Name() {
-	case "thresholds":
-		if s.NoConstant { // all thresholds t <= X-1 label the point X-1 alike
-			s.Domain--
-		}
-		return whole(c, s)
-	case "parities":
-		return unitPoints(c.Dim(), 0)
-	case "monotone-conjunctions":
-		return unitPoints(c.Dim(), 1)
-	case "stumps":
-		return axes(c.Dim(), s.Domain)
-	case "matrix":
-		return computed(c, columns(s))
-	}
-	return whole(c, s)
-}
+// infinitelyMany is the NoSeparator of infinite classes.
+const infinitelyMany = "no finite set of points separates infinitely many hypotheses"
 
-// whole is all points of the domain. Hypotheses are different functions, so that h is at least 1 there.
-func whole(c Finite, s Spec) (*Separator, error) {
-	if c.Name() == "parities" && c.Dim() > maxListedBits && c.Dim() <= maxParities {
-		return parityCube(&Separator{Dim: c.Dim(), unlisted: 1 << c.Dim()}, c), nil
-	}
-	z, err := allPoints(c, s, maxPoints)
+// wholeDomain separates c by all points of dim(c) numbers 0..values-1. As hypotheses are different
+// functions, Hamming is at least 1; a class for which more is known adds that.
+func wholeDomain(c Finite, values uint64) (*Separator, error) {
+	z, err := allPoints(c.Dim(), values, maxPoints)
 	if err != nil {
 		return nil, err
 	}
-	w := &Separator{Points: z, Dim: c.Dim(), Hamming: 1, Spread: 4}
-	m := w.Len()
-	switch c.Name() {
-	case "thresholds": // neighbours t and t+1 differ at t alone
-		w.margin = chain(c, m)
-	case "points": // a and b differ at a and b
-		w.Hamming, w.Spread = 2, spread(2, m)
-		w.margin = simplex(c, w.Spread)
-	case "parities":
-		return parityCube(w, c), nil
-	case "stumps":
-		// Stumps with a and b of the X values +1, on two coordinates, differ at X^(d-2) (aX + bX - 2ab) points, which is linear in a and in b
-		// and hence least at a corner of [1, X-1]^2: 2(X-1) or X^2-2X+2 times X^(d-2), both at least X^(d-1). So is the distance to a constant,
-		// with a X^(d-1), and that of two stumps on one coordinate, which differ for at least one value of it: v >= 1 attains it.
-		w.Hamming = m / int(s.Domain)
-	case "intervals", "rectangles": // the empty one and a single point
-	case "conjunctions": // one without free bits, true at a single point, and the one that is never true
-	case "monotone-conjunctions": // that of all bits and that of all but one: true at the ones, and there and at one point more
-	default:
-		return computed(c, z)
-	}
-	return w, nil
-}
-
-// parityCube completes the cube of the parities. The sum of two is a parity other than 0, which is odd at half of the points: <s_f, s_g> = 0.
-func parityCube(w *Separator, c Finite) *Separator {
-	w.Hamming, w.Spread, w.Orthonormal = w.Len()/2, 2, true
-	w.margin = simplex(c, 2)
-	return w
+	return &Separator{Points: z, Dim: c.Dim(), Hamming: 1, Spread: 4}, nil
 }
 
 // unitPoints are the d points whose coordinate j alone is not the base value. At the unit vectors (base 0) parity s is bit j of s; at the
@@ -150,43 +106,6 @@ func unitPoints(d int, base float64) (*Separator, error) {
 	}
 	// The vertices other than f of a cube of side 2/sqrt(d) lie beyond the hyperplane through the d neighbours of f, 2/d away.
 	return &Separator{Points: z, Dim: d, Hamming: 1, Spread: 4, margin: 2 / float64(d)}, nil
-}
-
-// axes are the origin and the points with a single coordinate v = 1..X-1 that is not 0: 1 + d(X-1). There the stump v_j >= t is +1 at the
-// last X-t points of axis j, v_j < t at the complement, which holds the origin; all these sets and the two constants differ, and
-// v_j >= X-1 is +1 at one point, the constant -1 at none: h = 1.
-func axes(d int, x uint64) (*Separator, error) {
-	m := 1 + uint64(d)*(x-1) // at most 2^56
-	if err := checkPoints(m, d, maxPoints); err != nil {
-		return nil, err
-	}
-	z := make([]float64, m*uint64(d))
-	next := d // after the origin
-	for j := range d {
-		for v := uint64(1); v < x; v++ {
-			z[next+j] = float64(v)
-			next += d
-		}
-	}
-	return &Separator{Points: z, Dim: d, Hamming: 1, Spread: 4}, nil
-}
-
-// columns are the points of a matrix with different columns, the first of equal ones, without constant ones: these separate nothing.
-func columns(s Spec) (z []float64) {
-	m := int(s.Domain)
-	seen := map[string]bool{}
-	for j := range m {
-		column := make([]byte, 0, len(s.Matrix)/m)
-		for i := j; i < len(s.Matrix); i += m {
-			column = append(column, s.Matrix[i])
-		}
-		constant := strings.Count(string(column), string(column[0])) == len(column)
-		if !constant && !seen[string(column)] {
-			seen[string(column)] = true
-			z = append(z, float64(j))
-		}
-	}
-	return z
 }
 
 // computed is the separator of the points z, if it is one, with h from all pairs of hypotheses.
@@ -209,13 +128,9 @@ func computed(c Finite, z []float64) (*Separator, error) {
 // spread is |s_f - s_g|^2 of sign vectors that differ on h of m points.
 func spread(h, m int) float64 { return 4 * float64(h) / float64(m) }
 
-// allPoints lists the domain, at most so many points: point number i has the digits of i in base X (2 for bits), the lowest one first.
-func allPoints(c Finite, s Spec, most uint64) ([]float64, error) {
-	d, base := c.Dim(), s.Domain
-	switch c.Name() {
-	case "parities", "monotone-conjunctions", "conjunctions":
-		base = 2
-	}
+// allPoints lists the points of d numbers 0..base-1, at most so many: point number i has the digits of i in base base, the lowest one
+// first.
+func allPoints(d int, base, most uint64) ([]float64, error) {
 	m := uint64(1)
 	for range d {
 		if m *= base; m > most { // base is at most 2^40: no overflow

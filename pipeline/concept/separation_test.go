@@ -498,7 +498,7 @@ func TestGreedyAgainstPairs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := matrixSpec(t, 12, 9)
 		c := defined(s)
-		domain, err := allPoints(c, s, 100)
+		domain, err := allPoints(c.Dim(), s.Domain, 100)
 		if err != nil {
 			t.Fatal(err)
 		}

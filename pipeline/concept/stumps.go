@@ -3,8 +3,37 @@ package concept
 import (
 	"math"
 	"math/big"
+	"math/bits"
 	"math/rand/v2"
 )
+
+// Stumps names the class of the decision stumps on Dim numbers 0..Domain-1.
+const Stumps = "stumps"
+
+var stumpsDefinition = Definition{
+	Name:  Stumps,
+	Doc:   "+1 or -1 where one of d numbers is at least t, the opposite elsewhere, and the two constants",
+	Shape: Grid,
+	New:   newStumps,
+	// See stumps.VC: exact with two values; otherwise as many points are shattered as there are
+	// values, if the upper bound allows it.
+	VC: func(c Class, s Spec) Dimension {
+		if high := c.VC(); s.Domain > 2 {
+			return Dimension{min(high, int(s.Domain)), high}
+		}
+		return exactVC(c, s)
+	},
+	// The stumps v >= t of one axis are, with the constants, X+1 thresholds.
+	Littlestone: func(c Class, s Spec) Dimension { return Dimension{bits.Len64(s.Domain+1) - 1, logSize(c)} },
+	Standard:    func(c Finite, s Spec) (*Separator, error) { return axes(c.Dim(), s.Domain) },
+	WholeDomain: stumpsEverywhere,
+	Target:      func(s Spec) Target { return upperBox(s.Dim, s.Domain) },
+	TargetDoc:   "the stump that is +1 where the first number is at least X/2",
+	Examples:    []Spec{{Name: Stumps, Domain: 16, Dim: 3}},
+	Draw: func(s Spec, r *rand.Rand) Hypothesis {
+		return Stump{Dim: s.Dim, T: float64(positive(s.Domain, r)), Above: 1}
+	},
+}
 
 // Stump labels a point of Dim numbers by one of them: Above where coordinate Axis is at least T, and -Above elsewhere.
 type Stump struct {
@@ -27,11 +56,8 @@ func (s Stump) Labels(x, out []float64) {
 // 2d(X-1) + 2 in all.
 type stumps struct{ lattice }
 
-func newStumps(domain uint64, dim int) (Class, error) {
-	if dim == 0 {
-		dim = 1
-	}
-	l, err := newLattice("stumps", domain, dim, 2)
+func newStumps(s Spec) (Class, error) {
+	l, err := newLattice(s, 1, 2)
 	if err != nil {
 		return nil, err
 	}
@@ -282,4 +308,37 @@ func (m *stumpMinimizer) Minimize(x, y, w, c []float64) (Hypothesis, float64, er
 		}
 	}
 	return m.class.Member(best), least, nil
+}
+
+// stumpsEverywhere separates by all points. Stumps with a and b of the X values +1, on two
+// coordinates, differ at X^(d-2) (aX + bX - 2ab) points, which is linear in a and in b and hence least
+// at a corner of [1, X-1]^2: 2(X-1) or X^2-2X+2 times X^(d-2), both at least X^(d-1). So is the
+// distance to a constant, with a X^(d-1), and that of two stumps on one coordinate, which differ for
+// at least one value of it: v >= 1 attains it.
+func stumpsEverywhere(c Finite, s Spec) (*Separator, error) {
+	w, err := wholeDomain(c, s.Domain)
+	if err != nil {
+		return nil, err
+	}
+	w.Hamming = w.Len() / int(s.Domain)
+	return w, nil
+}
+
+// axes are the origin and the points with a single coordinate v = 1..X-1 that is not 0: 1 + d(X-1). There the stump v_j >= t is +1 at the
+// last X-t points of axis j, v_j < t at the complement, which holds the origin; all these sets and the two constants differ, and
+// v_j >= X-1 is +1 at one point, the constant -1 at none: h = 1.
+func axes(d int, x uint64) (*Separator, error) {
+	m := 1 + uint64(d)*(x-1) // at most 2^56
+	if err := checkPoints(m, d, maxPoints); err != nil {
+		return nil, err
+	}
+	z := make([]float64, m*uint64(d))
+	next := d // after the origin
+	for j := range d {
+		for v := uint64(1); v < x; v++ {
+			z[next+j] = float64(v)
+			next += d
+		}
+	}
+	return &Separator{Points: z, Dim: d, Hamming: 1, Spread: 4}, nil
 }

@@ -8,22 +8,22 @@ import (
 )
 
 // append writes one frame at the end of the log. Where it fails the log ends where it did before.
-func (l *Ledger) append(kind uint32, msg []byte) (frameRef, error) {
+func (l *Ledger) append(kind uint32, msg []byte) (FrameRef, error) {
 	if l.broken != nil {
-		return frameRef{}, l.broken
+		return FrameRef{}, l.broken
 	}
-	l.scratch = appendFrame(l.scratch[:0], kind, msg)
+	l.scratch = AppendFrame(l.scratch[:0], kind, msg)
 	if err := l.rotate(len(l.scratch)); err != nil {
-		return frameRef{}, err
+		return FrameRef{}, err
 	}
 	last := len(l.files) - 1
 	file := l.files[last]
-	ref := frameRef{file: int32(last), at: file.size, length: int32(len(msg))}
+	ref := FrameRef{file: int32(last), at: file.size, length: int32(len(msg))}
 	if _, err := file.f.WriteAt(l.scratch, file.size); err != nil {
 		if e := file.f.Truncate(file.size); e != nil {
 			l.broken = fmt.Errorf("its end is damaged, open it again: %w", e)
 		}
-		return frameRef{}, fmt.Errorf("%w: make room and run again; all before it is safe", err)
+		return FrameRef{}, fmt.Errorf("%w: make room and run again; all before it is safe", err)
 	}
 	file.size += int64(len(l.scratch))
 	l.dirty = true
@@ -46,7 +46,7 @@ func (l *Ledger) rotate(next int) error {
 	if err != nil {
 		return err
 	}
-	if err := syncDir(l.dir); err != nil {
+	if err := SyncDir(l.dir); err != nil {
 		f.Close()
 		return errors.Join(err, os.Remove(f.Name()))
 	}
@@ -65,7 +65,7 @@ func (l *Ledger) nextPath() string {
 }
 
 // syncDir makes names that were made or changed in dir survive a power cut.
-func syncDir(dir string) error {
+func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err

@@ -63,7 +63,7 @@ const (
 )
 
 // maxRepetition keeps a repetition in the counter of a trial's seed, and a corrupt one from making a large index.
-const maxRepetition = math.MaxInt32
+const MaxRepetition = math.MaxInt32
 
 // Encode is the message: an Arrow IPC file. It fails where the batch breaks a rule of its fields; invalid UTF-8 in Kind and
 // Reason is replaced.
@@ -170,7 +170,7 @@ func Decode(msg []byte) (*Batch, error) {
 
 func (b *Batch) readMetadata(s dataset.Schema) error {
 	if v, _ := s.Get(metaVersion); v != schemas.OutcomeVersion {
-		return fmt.Errorf("%w: use workers and coordinator of the same release", &VersionError{"it", v, schemas.OutcomeVersion})
+		return fmt.Errorf("%w: use workers and coordinator of the same release", &schemas.VersionError{What: "it", Found: v, Want: schemas.OutcomeVersion})
 	}
 	for key, to := range map[string]*string{metaSweep: &b.Sweep, metaDigest: &b.Digest, metaProfile: &b.Profile, metaWorker: &b.Worker} {
 		*to, _ = s.Get(key)
@@ -257,8 +257,8 @@ func (b *Batch) check() error {
 func (b *Batch) checkRows() error {
 	last := int64(-1)
 	for i, rep := range b.Repetition {
-		if rep <= last || rep > maxRepetition {
-			return fmt.Errorf("row %d: repetition %d after %d: must rise, from 0 to %d", i, rep, last, maxRepetition)
+		if rep <= last || rep > MaxRepetition {
+			return fmt.Errorf("row %d: repetition %d after %d: must rise, from 0 to %d", i, rep, last, MaxRepetition)
 		}
 		last = rep
 		e := b.Error[i]
@@ -295,7 +295,7 @@ func (b *Batch) checkMetrics() error {
 }
 
 // only is the batch with the given rows, ascending; the batch itself where these are all.
-func (b *Batch) only(rows []int) *Batch {
+func (b *Batch) Only(rows []int) *Batch {
 	if len(rows) == len(b.Repetition) {
 		return b
 	}

@@ -39,27 +39,27 @@ func (l *Ledger) dropFrom(path string, match func(*Batch) bool) error {
 	}
 	kept := make([]byte, 0, len(b))
 	for at := 0; at < len(b); {
-		p := nextPiece(b, at)
-		at = p.end
-		if p.reason == "" {
-			batch, err := l.decode(p.msg)
+		p := NextPiece(b, at)
+		at = p.End
+		if p.Reason == "" {
+			batch, err := l.decode(p.Msg)
 			if err != nil {
-				return fmt.Errorf("read %q at %d: %w", path, p.at, err)
+				return fmt.Errorf("read %q at %d: %w", path, p.At, err)
 			}
 			if match(batch) {
 				continue
 			}
 		}
-		kept = append(kept, b[p.at:p.end]...)
+		kept = append(kept, b[p.At:p.End]...)
 	}
 	if len(kept) == len(b) {
 		return nil
 	}
-	return replaceFile(path, kept)
+	return ReplaceFile(path, kept)
 }
 
 // replaceFile writes beside path, syncs, and renames.
-func replaceFile(path string, content []byte) error {
+func ReplaceFile(path string, content []byte) error {
 	beside := path + ".new"
 	if err := writeSynced(beside, content); err != nil {
 		return errors.Join(err, os.Remove(beside))
@@ -67,7 +67,7 @@ func replaceFile(path string, content []byte) error {
 	if err := os.Rename(beside, path); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(path))
+	return SyncDir(filepath.Dir(path))
 }
 
 func writeSynced(path string, content []byte) error {

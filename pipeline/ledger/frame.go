@@ -25,7 +25,7 @@ const (
 
 // Kinds of frames.
 const (
-	frameOutcomes  = 1 // a message that brought something new
+	FrameOutcomes  = 1 // a message that brought something new
 	frameConflicts = 2 // a message that only differs from what was known: evidence, never an outcome
 )
 
@@ -34,7 +34,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // frameSize is the bytes that the frame of a message of n bytes takes.
 func frameSize(n int) int { return frameHeader + (n+7)/8*8 }
 
-func appendFrame(dst []byte, kind uint32, msg []byte) []byte {
+func AppendFrame(dst []byte, kind uint32, msg []byte) []byte {
 	start := len(dst)
 	dst = append(dst, frameMarker...)
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(msg)))
@@ -76,27 +76,27 @@ func (h header) message(b []byte) ([]byte, bool) {
 
 // piece is a range of a file: a frame, or, with a reason, a damaged part.
 type piece struct {
-	at, end int
+	At, End int
 	kind    uint32
-	msg     []byte
-	reason  string
+	Msg     []byte
+	Reason  string
 }
 
 // nextPiece is the piece of b that starts at at, which is before the end.
-func nextPiece(b []byte, at int) piece {
+func NextPiece(b []byte, at int) piece {
 	h, ok := readHeader(b[at:])
 	if !ok {
-		return piece{at: at, end: nextHeader(b, at+1), reason: "no frame starts here"}
+		return piece{At: at, End: nextHeader(b, at+1), Reason: "no frame starts here"}
 	}
 	end := at + frameSize(h.length)
 	msg, ok := h.message(b[at:])
 	switch {
 	case ok:
-		return piece{at: at, end: end, kind: h.kind, msg: msg}
+		return piece{At: at, End: end, kind: h.kind, Msg: msg}
 	case end > len(b):
-		return piece{at: at, end: nextHeader(b, at+1), reason: "frame is cut short"}
+		return piece{At: at, End: nextHeader(b, at+1), Reason: "frame is cut short"}
 	default:
-		return piece{at: at, end: end, reason: "checksum does not match"}
+		return piece{At: at, End: end, Reason: "checksum does not match"}
 	}
 }
 

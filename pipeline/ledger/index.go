@@ -8,16 +8,16 @@ import (
 )
 
 // index is what is known of every trial, in memory: about 25 bytes a trial.
-type index map[[32]byte]*cellIndex
+type Index map[[32]byte]*cellIndex
 
 type cellIndex struct {
-	frames  []frameRef // in the order in which they were added
+	frames  []FrameRef // in the order in which they were added
 	points  map[int64]*point
 	origins []Origin
 }
 
 // frameRef is where a frame lies.
-type frameRef struct {
+type FrameRef struct {
 	file   int32 // index of the file
 	length int32 // of the message
 	at     int64
@@ -39,7 +39,7 @@ type page struct {
 	owner [pageRows]uint32 // index in the cell's frames of the message that it came from
 }
 
-func (x index) cell(key [32]byte) *cellIndex {
+func (x Index) cell(key [32]byte) *cellIndex {
 	c := x[key]
 	if c == nil {
 		c = &cellIndex{points: map[int64]*point{}}
@@ -49,7 +49,7 @@ func (x index) cell(key [32]byte) *cellIndex {
 }
 
 // page is the page of a trial, or nil.
-func (x index) page(cell [32]byte, n, repetition int64) *page {
+func (x Index) page(cell [32]byte, n, repetition int64) *page {
 	c := x[cell]
 	if c == nil || c.points[n] == nil || repetition < 0 {
 		return nil
@@ -58,7 +58,7 @@ func (x index) page(cell [32]byte, n, repetition int64) *page {
 }
 
 // judge compares a batch with what is known, and changes nothing. rest has the hash of each row.
-func (x index) judge(b *Batch, rest []uint64) Verdict {
+func (x Index) Judge(b *Batch, rest []uint64) Verdict {
 	v := Verdict{Batch: b}
 	var p *page
 	last := int64(-1)
@@ -100,7 +100,7 @@ func (p *page) outcome(repetition int64) Outcome {
 }
 
 // commit makes the new rows of a verdict known.
-func (x index) commit(v Verdict, rest []uint64, ref frameRef) {
+func (x Index) Commit(v Verdict, rest []uint64, ref FrameRef) {
 	if len(v.New) == 0 {
 		return
 	}
@@ -145,7 +145,7 @@ func (c *cellIndex) credit(b *Batch, rows int64) {
 }
 
 // owns lists the rows of a batch that frame number owner of its cell brought.
-func (x index) owns(b *Batch, owner int) []int {
+func (x Index) owns(b *Batch, owner int) []int {
 	rows := make([]int, 0, len(b.Repetition))
 	var p *page
 	last := int64(-1)
@@ -177,7 +177,7 @@ func (pt *point) outcomes() []Outcome {
 
 // hashRows is, for each row, a hash of what has to be equal in two runs of a trial beside status and error: its kind and the
 // metrics that it reported. Reasons are left out: they may hold addresses.
-func hashRows(b *Batch) []uint64 {
+func HashRows(b *Batch) []uint64 {
 	h := make([]uint64, len(b.Repetition))
 	for m, name := range b.Metrics {
 		seed := hashText(name)

@@ -38,7 +38,7 @@ type Ledger struct {
 	reading sync.RWMutex // held for writing while files are rewritten
 	syncing sync.Mutex   // held while the disk is waited for
 	mu      sync.Mutex   // guards what follows
-	index   index
+	index   Index
 	files   []*logFile
 	known   map[Conflict]bool // conflicts that are recorded
 	scratch []byte
@@ -142,11 +142,11 @@ func (l *Ledger) Add(msg []byte) (Verdict, error) {
 	if err != nil {
 		return Verdict{}, fmt.Errorf("add result: %w: %w", ErrMessage, err)
 	}
-	rest := hashRows(b)
+	rest := HashRows(b)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	v := l.index.judge(b, rest)
-	kind := uint32(frameOutcomes)
+	v := l.index.Judge(b, rest)
+	kind := uint32(FrameOutcomes)
 	switch {
 	case len(v.New)+len(v.Lost) > 0:
 	case slices.ContainsFunc(v.Conflicts, func(c Conflict) bool { return !l.known[c.identity()] }):
@@ -158,7 +158,7 @@ func (l *Ledger) Add(msg []byte) (Verdict, error) {
 	if err != nil {
 		return Verdict{}, fmt.Errorf("add result to ledger %q: %w", l.dir, err)
 	}
-	l.index.commit(v, rest, ref)
+	l.index.Commit(v, rest, ref)
 	for _, c := range v.Conflicts {
 		l.known[c.identity()] = true
 	}
@@ -236,7 +236,7 @@ func (l *Ledger) Each(cell [32]byte, fn func(*Batch) error) error {
 	l.reading.RLock()
 	defer l.reading.RUnlock()
 	l.mu.Lock()
-	var frames []frameRef
+	var frames []FrameRef
 	if c := l.index[cell]; c != nil {
 		frames = c.frames[:len(c.frames):len(c.frames)]
 	}
@@ -253,14 +253,14 @@ func (l *Ledger) Each(cell [32]byte, fn func(*Batch) error) error {
 		l.mu.Lock()
 		rows := l.index.owns(b, i)
 		l.mu.Unlock()
-		if err := fn(b.only(rows)); err != nil {
+		if err := fn(b.Only(rows)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func readFrame(f *os.File, ref frameRef, buf []byte) (*Batch, error) {
+func readFrame(f *os.File, ref FrameRef, buf []byte) (*Batch, error) {
 	if _, err := f.ReadAt(buf, ref.at); err != nil {
 		return nil, err
 	}

@@ -465,3 +465,14 @@ func TestConcurrent(t *testing.T) {
 		}
 	}
 }
+
+// job is a batch of rows repetitions from first on, all ok.
+func job(rows int, first int64) *Batch {
+	b := &Batch{Sweep: "s", Cell: [32]byte{1}, N: 100, Digest: "d", Profile: "p", Worker: "w", Seconds: 0.5,
+		Repetition: make([]int64, rows), Status: make([]uint8, rows), Error: make([]float64, rows)}
+	for i := range rows {
+		b.Repetition[i] = first + int64(i)
+		b.Error[i] = float64(i%97) / 97
+	}
+	return b
+}

@@ -58,7 +58,7 @@ func takeLock(dir string) (*os.File, error) {
 
 // load reads all files into a new index.
 func (l *Ledger) load() (*Report, error) {
-	l.index, l.known = index{}, map[Conflict]bool{}
+	l.index, l.known = Index{}, map[Conflict]bool{}
 	if err := l.openFiles(); err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func (l *Ledger) load() (*Report, error) {
 
 // removeRests removes what an interrupted Drop left.
 func (l *Ledger) removeRests() error {
-	rests, err := glob(l.dir, "*.log.new")
+	rests, err := Glob(l.dir, "*.log.new")
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (l *Ledger) removeRests() error {
 }
 
 // glob is the paths under a folder that match a pattern. The folder's own name is no pattern: it may be "run[1]".
-func glob(dir, pattern string) (paths []string, err error) {
+func Glob(dir, pattern string) (paths []string, err error) {
 	names, err := fs.Glob(os.DirFS(dir), pattern)
 	for _, name := range names {
 		paths = append(paths, filepath.Join(dir, name))
@@ -110,7 +110,7 @@ func (l *Ledger) openFiles() error {
 			return err
 		}
 	}
-	paths, err := glob(l.dir, "[0-9][0-9][0-9][0-9].log")
+	paths, err := Glob(l.dir, "[0-9][0-9][0-9][0-9].log")
 	if err != nil {
 		return err
 	}
@@ -145,26 +145,26 @@ func (l *Ledger) loadFile(i int, r *Report, lost losses) error {
 		return err
 	}
 	for at := 0; at < len(b); {
-		p := nextPiece(b, at)
-		damage := Damage{file.f.Name(), int64(p.at), int64(p.end - p.at), p.reason}
+		p := NextPiece(b, at)
+		damage := Damage{file.f.Name(), int64(p.At), int64(p.End - p.At), p.Reason}
 		switch {
-		case p.reason == "":
+		case p.Reason == "":
 			if err := l.loadFrame(i, p, r, lost); err != nil {
-				return fmt.Errorf("read %q at %d: %w", file.f.Name(), p.at, err)
+				return fmt.Errorf("read %q at %d: %w", file.f.Name(), p.At, err)
 			}
 			r.Frames++
-		case p.end == len(b) && i == len(l.files)-1:
+		case p.End == len(b) && i == len(l.files)-1:
 			r.Torn = &damage
 			if l.readOnly {
 				break
 			}
-			if err := file.cut(int64(p.at)); err != nil {
+			if err := file.cut(int64(p.At)); err != nil {
 				return err
 			}
 		default:
 			r.Damaged = append(r.Damaged, damage)
 		}
-		at = p.end
+		at = p.End
 	}
 	return nil
 }
@@ -176,12 +176,12 @@ func (f *logFile) cut(size int64) error {
 }
 
 func (l *Ledger) loadFrame(file int, p piece, r *Report, lost losses) error {
-	b, err := l.decode(p.msg)
+	b, err := l.decode(p.Msg)
 	if err != nil {
 		return err // its checksum is right: this is no damage but another release or another sweep
 	}
-	rest := hashRows(b)
-	v := l.index.judge(b, rest)
+	rest := HashRows(b)
+	v := l.index.Judge(b, rest)
 	lost.add(v)
 	for _, c := range v.Conflicts {
 		if !l.known[c.identity()] {
@@ -189,8 +189,8 @@ func (l *Ledger) loadFrame(file int, p piece, r *Report, lost losses) error {
 			r.Conflicts = append(r.Conflicts, c)
 		}
 	}
-	if p.kind == frameOutcomes {
-		l.index.commit(v, rest, frameRef{file: int32(file), at: int64(p.at), length: int32(len(p.msg))})
+	if p.kind == FrameOutcomes {
+		l.index.Commit(v, rest, FrameRef{file: int32(file), at: int64(p.At), length: int32(len(p.Msg))})
 	}
 	return nil
 }

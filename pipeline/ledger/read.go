@@ -22,13 +22,6 @@ func Read(dir, sweep string) (*Ledger, *Report, error) {
 	return l, report, nil
 }
 
-// VersionError says that something was written by another version of the format.
-type VersionError struct{ What, Found, Want string }
-
-func (e *VersionError) Error() string {
-	return fmt.Sprintf("%s is of version %q of its format, not %q", e.What, e.Found, e.Want)
-}
-
 // Loss is a trial that a machine lost.
 type Loss struct {
 	Cell          [32]byte
@@ -50,7 +43,7 @@ func (l losses) add(v Verdict) {
 }
 
 // without is the losses of trials that have no outcome, in order.
-func (l losses) without(known index) []Loss {
+func (l losses) without(known Index) []Loss {
 	var all []Loss
 	for x, reason := range l {
 		p := known.page(x.Cell, x.N, x.Repetition)
@@ -69,7 +62,7 @@ func (l losses) without(known index) []Loss {
 func (l *Ledger) Compare(b *Batch) Verdict {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.index.judge(b, hashRows(b))
+	return l.index.Judge(b, HashRows(b))
 }
 
 // Trial reads the outcome of one trial that counts: a batch of one row with all that its message said. It is nil where there is none.
@@ -93,7 +86,7 @@ func (l *Ledger) Trial(cell [32]byte, n, repetition int64) (*Batch, error) {
 	if !ok {
 		return nil, fmt.Errorf("read %q at %d: repetition %d is not there", f.Name(), ref.at, repetition)
 	}
-	return b.only([]int{i}), nil
+	return b.Only([]int{i}), nil
 }
 
 // Counts is the number of outcomes of a cell by sample size.

@@ -36,11 +36,11 @@ type bisector struct {
 
 func newBisector(q asker, target box, marks bool) *bisector {
 	a := &bisector{asker: q, marks: marks, top: float64(side(&q.p.spec) - 1)}
-	for j, low := range target.low {
-		a.base = append(a.base, math.Floor((low+target.high[j])/2))
+	for j, low := range target.Low {
+		a.base = append(a.base, math.Floor((low+target.High[j])/2))
 	}
 	a.most = a.base[0]
-	if target.high[0] == a.top {
+	if target.High[0] == a.top {
 		a.most = a.top + 1 // it may be -1 everywhere
 	}
 	a.low, a.high = a.least, a.most

@@ -106,11 +106,11 @@ func (q *asker) Observe(float64, bool) {}
 func (q *asker) truth(x []float64) float64 {
 	switch l := q.law.(type) {
 	case *evenly:
-		return l.target.label(x)
+		return l.target.Label(x)
 	case *sphere:
 		return l.label(x)
 	}
-	return targetOf(&q.p.spec, q.p.matrix).label(x)
+	return targetOf(&q.p.spec, q.p.matrix).Label(x)
 }
 
 // edge draws one point.
@@ -176,17 +176,17 @@ func (b box) edges(top float64, width uint64) func(r *rand.Rand, x []float64) {
 		at     float64
 	}
 	var sides []side
-	for j := range b.low {
-		if b.low[j] > 0 {
-			sides = append(sides, side{j, b.low[j]})
+	for j := range b.Low {
+		if b.Low[j] > 0 {
+			sides = append(sides, side{j, b.Low[j]})
 		}
-		if b.high[j] < top {
-			sides = append(sides, side{j, b.high[j]})
+		if b.High[j] < top {
+			sides = append(sides, side{j, b.High[j]})
 		}
 	}
 	return func(r *rand.Rand, x []float64) {
 		for j := range x {
-			x[j] = b.low[j] + float64(r.Uint64N(uint64(b.high[j]-b.low[j])+1))
+			x[j] = b.Low[j] + float64(r.Uint64N(uint64(b.High[j]-b.Low[j])+1))
 		}
 		if len(sides) == 0 {
 			return

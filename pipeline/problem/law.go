@@ -3,6 +3,7 @@ package problem
 import (
 	"math/rand/v2"
 
+	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -41,12 +42,12 @@ func needles(p *schemas.Problem) *points {
 	s := &points{}
 	target := targetOf(p, "")
 	if p.Class == intervals {
-		target = box{[]float64{float64(p.Domain / 2)}, []float64{float64(p.Domain / 2)}}
+		target = concept.Box{Low: []float64{float64(p.Domain / 2)}, High: []float64{float64(p.Domain / 2)}}
 	}
 	add := func(v uint64, w float64) {
 		if w > 0 {
 			s.x = append(s.x, float64(v))
-			s.y = append(s.y, target.label([]float64{float64(v)}))
+			s.y = append(s.y, target.Label([]float64{float64(v)}))
 			s.w = append(s.w, w)
 		}
 	}

@@ -123,7 +123,7 @@ func BenchmarkRivals(b *testing.B) {
 		},
 		"drv": func() {
 			p := DRVParams{Rounds: rounds, Kappa: 0.3, Edge: 0.025, Levels: 41}
-			e, c := newBooster(p.plain(), sample), newCaps(p, 0.01)
+			e, c := newBooster(p.forBooster(), sample), newCaps(p, 0.01)
 			for round := range rounds {
 				level, _ := c.choose(e, round, r)
 				e.center(level, e.mass)

@@ -84,7 +84,7 @@ func drawCapGame(r *rand.Rand, d int) capGame {
 
 // play returns a booster that has released the history, and the caps with the law of the next choice.
 func (g capGame) play(sample *algo.Data) (*booster, *caps) {
-	b, c := newBooster(g.p.plain(), sample), newCaps(g.p, g.epsilon)
+	b, c := newBooster(g.p.forBooster(), sample), newCaps(g.p, g.epsilon)
 	for _, h := range g.history {
 		copy(b.released, h)
 		b.reweight()

@@ -10,8 +10,9 @@ import (
 	"os"
 	"sync"
 
-	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
+
+	"github.com/shatterlab/shatter/pipeline/plan"
 )
 
 // Catalog knows the built-in plugin and files of third parties, and asks them about settings: it implements pipeline.Algorithms. It
@@ -21,7 +22,7 @@ type Catalog struct {
 	entries map[string]*entry
 }
 
-var _ pipeline.Algorithms = (*Catalog)(nil)
+var _ plan.Algorithms = (*Catalog)(nil)
 
 type entry struct {
 	command Command
@@ -57,15 +58,15 @@ func (c *Catalog) add(plugin string, command Command) {
 }
 
 // List describes all algorithms: built-in ones first, then those of the files in their order.
-func (c *Catalog) List(ctx context.Context) ([]pipeline.Described, error) {
-	var all []pipeline.Described
+func (c *Catalog) List(ctx context.Context) ([]plan.Described, error) {
+	var all []plan.Described
 	for _, plugin := range c.order {
 		p, err := c.process(ctx, plugin)
 		if err != nil {
 			return nil, err
 		}
 		for _, a := range p.Describe().Algorithms {
-			all = append(all, pipeline.Described{Plugin: plugin, Algorithm: a})
+			all = append(all, plan.Described{Plugin: plugin, Algorithm: a})
 		}
 	}
 	return all, nil

@@ -8,12 +8,12 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite"
 )
 
 const (
 	maxFunctions = 1 << 16 // functions of a listed class: a round takes up to a fraction of a millisecond
 	maxColumns   = 1 << 26 // bytes of columns that a board keeps
-	maxBoards    = 4
 )
 
 // board holds a class and what the games on it share. Sharing saves time and changes no game. Any
@@ -182,30 +182,10 @@ func (b *board) label(x []float64) []uint64 {
 
 // boards makes the board of each class once, and keeps the few that were used last.
 type boards struct {
-	mu    sync.Mutex
-	known []*board // the last used one comes last
+	cache finite.Cache[concept.Spec, *board]
 }
 
-func (s *boards) at(p algo.Problem) (*board, error) {
-	spec := concept.Spec{Name: p.Class, Domain: p.Domain, Dim: p.Dim, NoConstant: p.NoConstant, Matrix: p.Matrix}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i, known := range s.known {
-		if known.spec == spec {
-			s.known = append(append(s.known[:i], s.known[i+1:]...), known)
-			return known, nil
-		}
-	}
-	made, err := newBoard(spec)
-	if err != nil {
-		return nil, err
-	}
-	if len(s.known) == maxBoards {
-		s.known = append(s.known[:0], s.known[1:]...)
-	}
-	s.known = append(s.known, made)
-	return made, nil
-}
+func (s *boards) at(p algo.Problem) (*board, error) { return s.cache.Get(finite.SpecOf(p), newBoard) }
 
 // finite returns the board of p, and refuses a class of infinitely many functions.
 func (s *boards) finite(p algo.Problem) (*board, error) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite"
 )
 
 // Follow-the-perturbed-leader plays, in each round, the hypothesis with the least cumulative loss
@@ -243,7 +244,7 @@ func newPlan(known *sites, problem algo.Problem, rounds int, t tuning, finish fu
 	if err := t.check(); err != nil {
 		return nil, err
 	}
-	s, err := known.at(placeOf(problem, t.separator, t.codeSeed))
+	s, err := known.at(finite.PlaceOf(problem, t.separator, t.codeSeed))
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite"
 )
 
 // gumbelLaw returns the law of minus a Gumbel number: P(number > z) = exp(-e^z).
@@ -166,7 +167,7 @@ func TestShifts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := rapid.SampledFrom(listedProblems).Draw(t, "problem")
 		kind := rapid.SampledFrom([]string{"standard", "cube", "greedy"}).Draw(t, "separator")
-		at, err := newSite(place{specOf(p), kind, 0})
+		at, err := newSite(finite.Place{Spec: specOf(p), Kind: kind})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -310,7 +311,7 @@ func TestSums(t *testing.T) {
 		if kind == "code" && p.Class != "parities" {
 			kind = "cube"
 		}
-		at, err := newSite(place{specOf(p), kind, 0})
+		at, err := newSite(finite.Place{Spec: specOf(p), Kind: kind})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -338,7 +339,7 @@ func TestSums(t *testing.T) {
 func TestListingIsSearch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := rapid.SampledFrom(listedProblems).Draw(t, "problem")
-		at, err := newSite(place{specOf(p), "standard", 0})
+		at, err := newSite(finite.Place{Spec: specOf(p), Kind: "standard"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -30,7 +30,7 @@ func listAll(s *site) (*listing, error) {
 	}
 	if !size.IsUint64() || size.Uint64() > most {
 		return nil, algo.Invalid("online: class %q has %v hypotheses, each of which would need noise of its own: "+
-			"take at most %d, or online/ftpl-gaussian", s.spec.Name, size, most)
+			"take at most %d, or online/ftpl-gaussian", s.Spec.Name, size, most)
 	}
 	l := &listing{size: int(size.Uint64()), column: column}
 	if column == nil {
@@ -54,13 +54,13 @@ func listAt(s *site) *listing {
 			z[i] += int(v) << j // one coordinate, or bits
 		}
 	}
-	switch s.spec.Name {
+	switch s.Spec.Name {
 	case "thresholds":
-		l.work, l.sums = int(s.spec.Domain), func(c, work, out []float64) { thresholdSums(c, z, work, out) }
+		l.work, l.sums = int(s.Spec.Domain), func(c, work, out []float64) { thresholdSums(c, z, work, out) }
 	case "points":
 		l.sums = func(c, _, out []float64) { pointSums(c, z, out) }
 	case "parities":
-		if s.kind == "standard" {
+		if s.Kind == "standard" {
 			l.sums = func(c, _, out []float64) { basisSums(c, out) }
 		} else {
 			l.sums = func(c, _, out []float64) { paritySums(c, z, out) }
@@ -72,7 +72,7 @@ func listAt(s *site) *listing {
 // columnOf returns the column of a listing where the labels at a point have a pattern, and nil
 // elsewhere.
 func columnOf(s *site) func(x []float64, out []uint8) {
-	switch s.spec.Name {
+	switch s.Spec.Name {
 	case "thresholds": // t = 0, 1, ...: +1 where x >= t
 		return func(x []float64, out []uint8) {
 			ones := min(len(out), int(x[0])+1)

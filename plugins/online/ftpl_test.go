@@ -49,7 +49,7 @@ func rivals(p algo.Problem, rounds int) map[string]func() (*plan, error) {
 
 // sequence draws the rounds of a game with a target and 5 % noise, for any class.
 func sequence(t testing.TB, p *plan, rounds int, r *rand.Rand) (x, y []float64) {
-	top := p.site.spec.Domain
+	top := p.site.Spec.Domain
 	if top == 0 {
 		top = 2
 	}

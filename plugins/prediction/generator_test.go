@@ -8,8 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/shatterlab/shatter/plugins/algo"
 	"pgregory.net/rapid"
+
+	"github.com/shatterlab/shatter/plugins/algo"
 )
 
 // boxes returns all rectangles over 0..domain-1 in the given dimension, the empty one first.

@@ -10,8 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/shatterlab/shatter/plugins/algo"
 	"pgregory.net/rapid"
+
+	"github.com/shatterlab/shatter/plugins/algo"
 )
 
 // wild draws noise that is not Laplace noise.

@@ -9,6 +9,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/privacy"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite"
 )
 
 // Oblivious holds the parameters of prediction/shrinkage-oblivious.
@@ -171,7 +172,7 @@ func noiseless(p algo.Problem) bool { return p.Realizable && (p.Noise == "none" 
 // dimension returns the Vapnik-Chervonenkis dimension of the problem's class, and its number of
 // hypotheses, which is nil where it is infinite.
 func dimension(p algo.Problem, affine bool) (int, *big.Int, error) {
-	c, err := concept.New(concept.Spec{Name: p.Class, Domain: p.Domain, Dim: p.Dim, NoConstant: p.NoConstant, Matrix: p.Matrix})
+	c, err := concept.New(finite.SpecOf(p))
 	if err != nil {
 		return 0, nil, algo.Invalid("prediction: %v", err)
 	}

@@ -1,0 +1,232 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/shatterlab/shatter/pipeline/sweep"
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas/pluginv1"
+)
+
+// askers is the number of questions that plugins are asked at a time: enough to hide the way there
+// and back.
+const askers = 8
+
+// settled is an instance that its algorithm has been asked about.
+type settled struct {
+	*instance
+	answer *answer
+}
+
+// answer is what an algorithm says of one setting. Cells with equal settings share it.
+type answer struct {
+	described Described
+	setting   *pluginv1.Setting
+
+	refusal   *pluginv1.Refusal
+	params    trial.Params // resolved
+	canonical trial.Fragment
+	guarantee *pluginv1.Guarantee
+	bounds    []*pluginv1.Bound
+}
+
+// ask has every distinct setting checked and its bounds computed. It reports refusals as mistakes,
+// except for settings that are only infeasible, which are warnings: the table will say so.
+func ask(
+	ctx context.Context, f *sweep.File, algorithms Algorithms, instances []instance,
+) (all []settled, warnings []string, err error) {
+	var questions []*answer
+	known := map[string]*answer{}
+	for i := range instances {
+		a, err := question(f.Task(), &instances[i], known)
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(known) > len(questions) {
+			questions = append(questions, a)
+		}
+		all = append(all, settled{&instances[i], a})
+	}
+	if err := askAll(ctx, algorithms, questions); err != nil {
+		return nil, nil, err
+	}
+	r := &sweep.Reporter{File: f}
+	warnings = reportRefusals(all, r)
+	return all, warnings, r.Err()
+}
+
+// askAll puts all questions, several at a time, and stops at the first error.
+func askAll(ctx context.Context, algorithms Algorithms, questions []*answer) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	for range min(askers, len(questions)) {
+		wait.Go(func() {
+			for ctx.Err() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= len(questions) {
+					return
+				}
+				if err := questions[i].ask(ctx, algorithms); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	return context.Cause(ctx)
+}
+
+// question returns the answer that the instance shares with those of the same setting, to be filled.
+func question(task string, x *instance, known map[string]*answer) (*answer, error) {
+	d, s := x.entry.algorithm, &x.setting
+	setting := &pluginv1.Setting{
+		Algorithm:  d.GetName(),
+		Task:       trial.WireTask(task),
+		Queries:    int64(s.queries),
+		Offline:    x.adversary != nil && x.adversary.Offline,
+		Rounds:     x.entry.grid.MostRounds(),
+		Parameters: s.params.Values(),
+		Problem:    trial.PublicOf(x.problem.public, task, x.adversary),
+		Alpha:      s.alpha,
+		Beta:       s.beta,
+		Epsilon:    s.epsilon,
+		Delta:      s.delta,
+	}
+	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(setting)
+	if err != nil {
+		return nil, fmt.Errorf("ask %q: %w", d.GetName(), err)
+	}
+	a, ok := known[string(b)]
+	if !ok {
+		a = &answer{described: d, setting: setting}
+		known[string(b)] = a
+	}
+	return a, nil
+}
+
+// ask puts the question to the plugin. The error is that of the plugin.
+func (a *answer) ask(ctx context.Context, algorithms Algorithms) error {
+	name := a.described.GetName()
+	checked, err := algorithms.Check(ctx, a.described.Plugin, a.setting)
+	if err != nil {
+		return fmt.Errorf("check %q: %w", name, err)
+	}
+	a.refusal, a.guarantee = checked.GetRefusal(), checked.GetGuarantee()
+	if err := a.resolve(checked.GetParameters()); err != nil || a.refusal != nil {
+		return err
+	}
+	if a.described.GetPrivate() && a.guarantee == nil {
+		return fmt.Errorf("check %q: described as private, it states no guarantee", name)
+	}
+	s := proto.CloneOf(a.setting)
+	s.Parameters = a.params.Values()
+	if a.guarantee.GetPure() {
+		s.Delta = 0
+	}
+	found, err := algorithms.Bound(ctx, a.described.Plugin, s)
+	if err != nil {
+		return fmt.Errorf("compute the bounds of %q: %w", name, err)
+	}
+	a.bounds = found.GetBounds()
+	if refusal := found.GetRefusal(); refusal != nil {
+		a.refusal = &pluginv1.Refusal{Kind: refusal.GetKind(), Message: "its bounds: " + refusal.GetMessage()}
+	}
+	return nil
+}
+
+// resolve sets the resolved parameters: those of the answer, or, where a refusal has none, those of
+// the file over the defaults.
+func (a *answer) resolve(resolved map[string]*pluginv1.Value) error {
+	a.params = trial.Params{}
+	for _, p := range a.described.GetParameters() {
+		v, ok := resolved[p.GetName()]
+		if !ok && a.refusal == nil {
+			return fmt.Errorf("check %q: the answer lacks the parameter %q", a.described.GetName(), p.GetName())
+		}
+		if !ok {
+			if v, ok = a.setting.GetParameters()[p.GetName()]; !ok {
+				v = p.GetDefault()
+			}
+		}
+		value := valueOf(v)
+		if f, ok := value.(float64); value == nil || ok && !trial.Finite(f) {
+			return fmt.Errorf("check %q: it resolves the parameter %q to %v", a.described.GetName(), p.GetName(), value)
+		}
+		a.params[p.GetName()] = value
+	}
+	var err error
+	a.canonical, err = trial.Canonical(a.params)
+	return err
+}
+
+// refused is a reason for which an entry's settings are refused.
+type refused struct {
+	path string
+	kind pluginv1.Refusal_Kind
+	text string
+}
+
+// reportRefusals reports refused settings at the line of their algorithm, one mistake for each
+// algorithm and reason, and returns warnings of those that are infeasible.
+func reportRefusals(all []settled, r *sweep.Reporter) (warnings []string) {
+	var order []refused
+	first, count := map[refused]*settled{}, map[refused]int{}
+	for i := range all {
+		x := &all[i]
+		refusal := x.answer.refusal
+		if refusal == nil {
+			continue
+		}
+		why := refused{path: x.entry.path, kind: refusal.GetKind(), text: refusal.GetMessage()}
+		if count[why]++; count[why] == 1 {
+			order, first[why] = append(order, why), x
+		}
+	}
+	for _, why := range order {
+		x := first[why]
+		where := x.varying()
+		if n := count[why] - 1; n > 0 {
+			where += fmt.Sprintf(" and %d more", n)
+		}
+		if where = strings.TrimSpace(where); where != "" {
+			where = " (" + where + ")"
+		}
+		name := x.entry.algorithm.GetName()
+		switch why.kind {
+		case pluginv1.Refusal_KIND_INFEASIBLE:
+			warnings = append(warnings, fmt.Sprintf("%s: %s%s is infeasible at every n: %s",
+				why.path, x.entry.label(), where, why.text))
+		case pluginv1.Refusal_KIND_INVALID:
+			r.At(why.path, "%s refuses this%s: %s; change it, or exclude it", name, where, why.text)
+		default:
+			r.At(why.path, "%s fails here%s: %s", name, where, why.text)
+		}
+	}
+	return warnings
+}
+
+// varying names the values that tell the draft from others of its entry: "d 50, epsilon 1".
+func (d *draft) varying() string {
+	var parts []string
+	options := d.options()
+	for i, a := range d.entry.axes {
+		if len(a.options) < 2 || a.isAlgorithm() {
+			continue
+		}
+		for j, v := range a.options[options[i]].values {
+			if v != nil {
+				parts = append(parts, a.names[j]+" "+show(v))
+			}
+		}
+	}
+	return strings.Join(slices.Compact(parts), ", ")
+}

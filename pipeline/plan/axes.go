@@ -1,0 +1,417 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/shatterlab/shatter/pipeline/trial"
+
+	"github.com/shatterlab/shatter/pipeline/numeric"
+	"github.com/shatterlab/shatter/pipeline/sweep"
+	"github.com/shatterlab/shatter/pipeline/wording"
+	"github.com/shatterlab/shatter/schemas"
+	"github.com/shatterlab/shatter/schemas/pluginv1"
+)
+
+// axis is one key of the file with the values that it runs through. A key with one value is an axis
+// with one option.
+type axis struct {
+	path    string   // of the key
+	names   []string // of what it sets, as zip and exclude know them: those of the tables' columns
+	param   bool     // it sets an algorithm's parameter
+	options []option
+}
+
+// option is one value of an axis.
+type option struct {
+	path   string
+	values []any          // float64, string, bool or nil (does not apply), beside the axis's names
+	set    func(*setting) // nil: it is the default
+}
+
+// knows reports whether a name written in zip or exclude means the axis's i-th name. A parameter is
+// known by its own name, or as p_<name> like its column, and only so where a key of the sweep file
+// has the same name.
+func (a *axis) knows(i int, name string) bool {
+	if !a.param {
+		return a.names[i] == name
+	}
+	return name == schemas.ParamPrefix+a.names[i] || name == a.names[i] && !isKey(name)
+}
+
+// fileKeys are the names of axes that are no columns of the tables.
+var fileKeys = []string{"label", "positive", "test", "sees", "offline", "width", "rate", "from"}
+
+// isKey reports whether zip, exclude or fits may know a key of the sweep file by the name.
+func isKey(name string) bool { return trial.IsKeyColumn(name) || slices.Contains(fileKeys, name) }
+
+// isAlgorithm reports whether the axis is that of the grid's algorithms.
+func (a *axis) isAlgorithm() bool { return !a.param && a.names[0] == "algorithm" }
+
+// plain makes the axis of a key with single values.
+func plain[T any](f *sweep.File, path, name string, values []T, value func(T) any, set func(*setting, T)) axis {
+	a := axis{path: path, names: []string{name}}
+	for i, v := range values {
+		a.options = append(a.options, option{
+			path: f.Item(path, i), values: []any{value(v)}, set: func(s *setting) { set(s, v) },
+		})
+	}
+	return a
+}
+
+func number[T int | float64 | schemas.Size](v T) any { return float64(v) }
+func text[T ~string](v T) any                        { return string(v) }
+
+// given returns the axes that have an option.
+func given(axes []axis) []axis {
+	return slices.DeleteFunc(axes, func(a axis) bool { return len(a.options) == 0 })
+}
+
+// sharedAxes are the axes of a grid that do not depend on the algorithm.
+type sharedAxes struct {
+	problem    []axis
+	algorithms axis
+	measure    map[bool][]axis // task, privacy and goal, by whether the algorithm is private
+}
+
+func shareAxes(b *sweep.Block) sharedAxes {
+	labels := make([]string, len(b.Algorithms))
+	for i, use := range b.Algorithms {
+		labels[i] = cmp.Or(use.As, use.Use)
+	}
+	return sharedAxes{
+		problem:    problemAxes(b),
+		algorithms: plain(b.File, b.Path("algorithms"), "algorithm", labels, text, func(*setting, string) {}),
+		measure:    map[bool][]axis{true: measureAxes(b, true), false: measureAxes(b, false)},
+	}
+}
+
+// problemAxes returns the axes of the grid's problem.
+func problemAxes(b *sweep.Block) []axis {
+	p := b.Problem
+	return given([]axis{
+		problemAxis(b, "class", p.Class, text, func(p *schemas.Problem, v string) { p.Class = v }),
+		problemAxis(b, "file", p.File, text, func(p *schemas.Problem, v string) { p.Matrix = &schemas.Matrix{File: v} }),
+		problemAxis(b, "domain", p.Domain, number, func(p *schemas.Problem, v schemas.Size) { p.Domain = uint64(v) }),
+		problemAxis(b, "d", p.D, number, func(p *schemas.Problem, v int) { p.Dim = v }),
+		problemAxis(b, "distribution", p.Distribution, text, func(p *schemas.Problem, v string) { p.Distribution = v }),
+		problemAxis(b, "mass", p.Mass, number, func(p *schemas.Problem, v float64) { p.Mass = v }),
+		problemAxis(b, "minority", p.Minority, number, func(p *schemas.Problem, v float64) { p.Minority = v }),
+		problemAxis(b, "margin", p.Margin, number, func(p *schemas.Problem, v float64) { p.Margin = v }),
+		noiseAxis(b),
+		dataAxis(b),
+		problemAxis(b, "test", p.Test, number, func(p *schemas.Problem, v int) { p.Test = v }),
+	})
+}
+
+// problemAxis makes the axis of a key of the problem.
+func problemAxis[T any](
+	b *sweep.Block, key string, values []T, value func(T) any, set func(*schemas.Problem, T),
+) axis {
+	return plain(b.File, b.Path("problem", key), key, values, value, func(s *setting, v T) { set(s.problem, v) })
+}
+
+// noiseAxis lays the kinds and rates of all items of problem.noise in one row.
+func noiseAxis(b *sweep.Block) axis {
+	path := b.Path("problem", "noise")
+	a := axis{path: path, names: []string{"noise", "noise_rate"}}
+	for i, spec := range b.Problem.Noise {
+		item := b.File.Item(path, i)
+		for _, kind := range spec.Kind {
+			for j, rate := range orOne(spec.Rate) {
+				where := item
+				if len(spec.Rate) > 1 {
+					where = b.File.Item(item+".rate", j)
+				}
+				a.options = append(a.options, option{path: where, values: []any{kind, rate},
+					set: func(s *setting) { s.problem.Noise = schemas.Noise{Kind: kind, Rate: rate} }})
+			}
+		}
+	}
+	return a
+}
+
+// countDatasets returns the number of options of dataAxis.
+func countDatasets(b *sweep.Block) int64 {
+	var n int64
+	for _, spec := range b.Problem.Data {
+		m := numeric.Multiply(int64(len(spec.File)), int64(len(spec.Label)))
+		n = numeric.Add(n, numeric.Multiply(numeric.Multiply(m, int64(len(spec.Positive))), int64(max(1, len(spec.Scale)))))
+	}
+	return n
+}
+
+// dataAxis lays all combinations of all items of problem.data in one row. The file's path stays as
+// it is written.
+func dataAxis(b *sweep.Block) axis {
+	path := b.Path("problem", "data")
+	a := axis{path: path, names: []string{"data", "label", "positive"}}
+	for i, spec := range b.Problem.Data {
+		for data := range datasets(spec) {
+			a.options = append(a.options, option{
+				path: b.File.Item(path, i), values: []any{data.File, data.Label, data.Positive},
+				set: func(s *setting) { s.problem.Data = &data },
+			})
+		}
+	}
+	return a
+}
+
+// datasets yields all combinations of one item of problem.data.
+func datasets(spec schemas.DataSpec) func(yield func(schemas.Data) bool) {
+	return func(yield func(schemas.Data) bool) {
+		for _, file := range spec.File {
+			for _, label := range spec.Label {
+				for _, positive := range spec.Positive {
+					for _, scale := range orOne(spec.Scale) {
+						data := schemas.Data{File: file, Label: label, Positive: string(positive), Features: spec.Features,
+							Categorical: spec.Categorical, Scale: scaleOf(scale)}
+						if !yield(data) {
+							return
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func scaleOf(s schemas.ScaleSpec) schemas.Scale {
+	out := schemas.Scale{Norm: s.Norm}
+	for column, r := range s.Ranges {
+		if out.Ranges == nil {
+			out.Ranges = map[string][2]float64{}
+		}
+		out.Ranges[column] = [2]float64{r.Low, r.High}
+	}
+	return out
+}
+
+// measureAxes returns the axes of queries, adversary, privacy and goal. To an algorithm that is not
+// private the budget does not apply.
+func measureAxes(b *sweep.Block, private bool) []axis {
+	f, axes := b.File, taskAxes(b)
+	if b.Privacy != nil {
+		budget := func(v float64) any {
+			if !private {
+				return nil
+			}
+			return v
+		}
+		axes = append(axes,
+			plain(f, b.Path("privacy", "epsilon"), "epsilon", b.Privacy.Epsilon, budget,
+				func(s *setting, v float64) { s.epsilon = v }),
+			plain(f, b.Path("privacy", "delta"), "delta", b.Privacy.Delta, budget,
+				func(s *setting, v float64) { s.delta = v }))
+	}
+	if b.Goal == nil { // task online
+		return given(axes)
+	}
+	above := b.Goal.Above
+	if len(above) == 0 {
+		above = []schemas.Above{{Best: true}}
+	}
+	return given(append(axes,
+		plain(f, b.Path("goal", "alpha"), "alpha", b.Goal.Alpha, number, func(s *setting, v float64) { s.alpha = v }),
+		plain(f, b.Path("goal", "beta"), "beta", b.Goal.Beta, number, func(s *setting, v float64) { s.beta = v }),
+		plain(f, b.Path("goal", "above"), "above", above, aboveValue, func(s *setting, v schemas.Above) { s.above = v })))
+}
+
+func aboveValue(a schemas.Above) any {
+	if a.Best {
+		return "best"
+	}
+	return a.Value
+}
+
+// taskAxes returns the axes of queries and adversary.
+func taskAxes(b *sweep.Block) []axis {
+	return given([]axis{
+		plain(b.File, b.Path("queries"), "queries", b.Queries, number, func(s *setting, v int) { s.queries = v }),
+		adversaryAxis(b),
+	})
+}
+
+// adversaryAxis lays all combinations of all items of adversary in one row.
+func adversaryAxis(b *sweep.Block) axis {
+	path := b.Path("adversary")
+	a := axis{path: path, names: []string{"adversary", "sees", "offline", "width", "rate", "from"}}
+	for i, spec := range b.Adversary {
+		for _, v := range adversaries(spec) {
+			a.options = append(a.options, option{
+				path:   b.File.Item(path, i),
+				values: []any{v.Kind, v.Sees, v.Offline, float64(v.Width), v.Rate, float64(v.From)},
+				set:    func(s *setting) { s.adversary = &v },
+			})
+		}
+	}
+	return a
+}
+
+// adversaries returns all combinations of one item of adversary; the last key runs fastest.
+func adversaries(spec schemas.AdversarySpec) []schemas.Adversary {
+	all := []schemas.Adversary{{}}
+	all = vary(all, spec.Kind, func(a *schemas.Adversary, v string) { a.Kind = v })
+	all = vary(all, spec.Sees, func(a *schemas.Adversary, v string) { a.Sees = v })
+	all = vary(all, spec.Offline, func(a *schemas.Adversary, v bool) { a.Offline = v })
+	all = vary(all, spec.Width, func(a *schemas.Adversary, v int) { a.Width = v })
+	all = vary(all, spec.Rate, func(a *schemas.Adversary, v float64) { a.Rate = v })
+	return vary(all, spec.From, func(a *schemas.Adversary, v schemas.Size) { a.From = uint64(v) })
+}
+
+// vary returns each adversary with each of the values, if there are any.
+func vary[T any](all []schemas.Adversary, values []T, set func(*schemas.Adversary, T)) []schemas.Adversary {
+	if len(values) == 0 {
+		return all
+	}
+	var out []schemas.Adversary
+	for _, a := range all {
+		for _, v := range values {
+			set(&a, v)
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// orOne returns the values of an axis, or a single zero value where there are none.
+func orOne[T any](axis schemas.Axis[T]) []T {
+	if len(axis) == 0 {
+		return make([]T, 1)
+	}
+	return axis
+}
+
+// reserved are the keys of an algorithm in the sweep file that are not its parameters.
+var reserved = []string{"use", "as", "replica"}
+
+// paramAxes returns the axes of the algorithm's parameters in the order of the file, and then, for
+// exclude alone, the defaults of those that the file does not set. It reports values that the
+// algorithm does not describe.
+func (e *entry) paramAxes(r *sweep.Reporter) []axis {
+	described := e.algorithm.GetParameters()
+	names := append([]string(nil), reserved...)
+	for _, p := range described {
+		names = append(names, p.GetName())
+	}
+	var axes []axis
+	for _, name := range e.givenParams() {
+		where := sweep.JoinPath(e.path, name)
+		i := slices.IndexFunc(described, func(p *pluginv1.Parameter) bool { return p.GetName() == name })
+		if i < 0 {
+			r.AtKey(where, "unknown parameter%s", wording.DidYouMean(name, names))
+			continue
+		}
+		axes = append(axes, e.paramAxis(where, described[i], r))
+	}
+	for _, p := range described {
+		if _, ok := e.use.Params[p.GetName()]; !ok {
+			axes = append(axes, axis{path: e.path, names: []string{p.GetName()}, param: true,
+				options: []option{{path: e.path, values: []any{asNumber(valueOf(p.GetDefault()))}}}})
+		}
+	}
+	return axes
+}
+
+// givenParams returns the names of the parameters that the file sets, in its order.
+func (e *entry) givenParams() []string {
+	names := make([]string, 0, len(e.use.Params))
+	for name := range e.use.Params {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		p, q := e.grid.File.KeyAt(sweep.JoinPath(e.path, a)), e.grid.File.KeyAt(sweep.JoinPath(e.path, b))
+		return cmp.Or(cmp.Compare(p.KeyLine, q.KeyLine), cmp.Compare(p.KeyColumn, q.KeyColumn), strings.Compare(a, b))
+	})
+	return names
+}
+
+// paramAxis returns the axis of one parameter, which stands at path.
+func (e *entry) paramAxis(path string, p *pluginv1.Parameter, r *sweep.Reporter) axis {
+	a := axis{path: path, names: []string{p.GetName()}, param: true}
+	for i, v := range e.use.Params[p.GetName()] {
+		item := e.grid.File.Item(path, i)
+		typed, err := typedParam(v, p)
+		if err != nil {
+			r.At(item, "%v", err)
+			continue
+		}
+		a.options = append(a.options, option{path: item, values: []any{asNumber(typed)},
+			set: func(s *setting) { s.params[p.GetName()] = typed }})
+	}
+	return a
+}
+
+// typedParam reads a parameter's value as its description says.
+func typedParam(v schemas.Value, p *pluginv1.Parameter) (any, error) {
+	switch p.GetDefault().GetKind().(type) {
+	case *pluginv1.Value_Int:
+		n, err := schemas.ParseInt(v.Text)
+		if err != nil || v.Quoted {
+			return nil, cmp.Or(err, fmt.Errorf("a whole number was expected, not the text %q", sweep.Shorten(v.Text)))
+		}
+		return n, sweep.InRange(float64(n), v.Text, p.Min, p.Max)
+	case *pluginv1.Value_Float:
+		x, err := schemas.ParseFloat(v.Text)
+		if err != nil || v.Quoted {
+			return nil, cmp.Or(err, fmt.Errorf("a number was expected, not the text %q", sweep.Shorten(v.Text)))
+		}
+		return x, sweep.InRange(x, v.Text, p.Min, p.Max)
+	case *pluginv1.Value_Bool:
+		if v.Quoted || v.Text != "true" && v.Text != "false" {
+			return nil, fmt.Errorf("true or false was expected, not %q", sweep.Shorten(v.Text))
+		}
+		return v.Text == "true", nil
+	case *pluginv1.Value_String_:
+		if len(p.GetChoices()) > 0 && !slices.Contains(p.GetChoices(), v.Text) {
+			return nil, fmt.Errorf("unknown value %q%s", sweep.Shorten(v.Text), wording.DidYouMean(v.Text, p.GetChoices()))
+		}
+		return v.Text, nil
+	}
+	return nil, fmt.Errorf("the algorithm describes this parameter without a type: its default is missing")
+}
+
+// valueOf returns a protocol value as int64, float64, bool or string; nil where it has no kind.
+func valueOf(v *pluginv1.Value) any {
+	switch v := v.GetKind().(type) {
+	case *pluginv1.Value_Int:
+		return v.Int
+	case *pluginv1.Value_Float:
+		return v.Float
+	case *pluginv1.Value_Bool:
+		return v.Bool
+	case *pluginv1.Value_String_:
+		return v.String_
+	}
+	return nil
+}
+
+// asNumber returns every number as a float64, and other values as they are.
+func asNumber(v any) any {
+	if n, ok := v.(int64); ok {
+		return float64(n)
+	}
+	return v
+}
+
+// means reports whether a value written in an exclusion is the value of an option.
+func means(written schemas.Value, v any) bool {
+	switch v := v.(type) {
+	case string:
+		return written.Text == v
+	case bool:
+		return !written.Quoted && written.Text == fmt.Sprint(v)
+	case float64:
+		var s schemas.Size
+		if written.Quoted {
+			return false
+		}
+		if x, err := schemas.ParseFloat(written.Text); err == nil {
+			return x == v
+		}
+		return s.UnmarshalText([]byte(written.Text)) == nil && float64(s) == v
+	}
+	return false
+}

@@ -1,0 +1,239 @@
+package plan
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/shatterlab/shatter/schemas"
+
+	"github.com/shatterlab/shatter/pipeline/sweep"
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/pipeline/wording"
+)
+
+// Explain says in words what was understood; warnings are not part of it.
+func (p *Plan) Explain(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: task %s, seed %d, %s\n", p.Name, p.Cells[0].Task, p.Seed,
+		wording.Count(len(p.Cells), "cell"))
+	for _, line := range p.words {
+		b.WriteString(line + "\n")
+	}
+	for _, fit := range p.Fits {
+		fmt.Fprintf(&b, "%-12s%s\n", "fit", fit)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// outcome is what became of an entry: its cells after exclusion and merging.
+type outcome struct {
+	cells      int
+	sample     *trial.Cell // one of them; nil where there is none
+	evaluation map[string]bool
+}
+
+// explain describes every grid in words.
+func (l *layout) explain(cells []*trial.Cell, origins []*settled) []string {
+	outcomes := map[*entry]*outcome{}
+	for _, e := range l.entries {
+		outcomes[e] = &outcome{evaluation: map[string]bool{}}
+	}
+	for i, c := range cells {
+		o := outcomes[origins[i].entry]
+		o.cells++
+		o.sample = c
+		o.evaluation[c.Evaluation] = true
+	}
+	var lines []string
+	for entries := range byGrid(l.entries) {
+		w := gridWords{Block: entries[0].grid, entries: entries, outcomes: outcomes}
+		lines = append(lines, w.lines()...)
+	}
+	return lines
+}
+
+// gridWords describes one grid.
+type gridWords struct {
+	*sweep.Block
+	entries  []*entry
+	outcomes map[*entry]*outcome
+	out      []string
+}
+
+// line adds a line with a label.
+func (w *gridWords) line(label, format string, args ...any) {
+	w.out = append(w.out, fmt.Sprintf("%-12s", label)+fmt.Sprintf(format, args...))
+}
+
+func (w *gridWords) lines() []string {
+	if w.Prefix != "" {
+		w.out = append(w.out, fmt.Sprintf("%s (line %d)", w.Home(), w.File.At(w.Home()).Line))
+	}
+	w.line("problem", "%s", axesInWords(problemAxes(w.Block)))
+	label := "algorithms"
+	for _, e := range w.entries {
+		w.line(label, "%s", e.words(w.outcomes[e]))
+		label = ""
+	}
+	w.game()
+	setting := measureAxes(w.Block, true)
+	if slices.ContainsFunc(w.entries, func(e *entry) bool { return e.algorithm.GetPrivate() }) {
+		w.line("privacy", "%s", axesInWords(named(setting, "epsilon", "delta")))
+	}
+	for _, names := range w.Zip {
+		w.line("zip", "%s", strings.Join(names, " with "))
+	}
+	if n := len(w.Exclude); n > 0 {
+		w.line("excluded", "by %s of exclude", wording.Count(n, "item"))
+	}
+	if w.File.Task() == schemas.TaskOnline {
+		w.line("rounds", "%s, %d sequences each", w.sizeList(), trialsOf(w.Block))
+	} else {
+		w.measure(setting)
+	}
+	limits := limitsOf(w.Block)
+	w.line("limits", "a trial may take %v and %s; beyond that it is lost, not failed",
+		wording.Duration(limits.Trial), wording.Bytes(limits.Memory))
+	return w.out
+}
+
+// game describes the queries of task predict, or the rounds of task online.
+func (w *gridWords) game() {
+	switch w.File.Task() {
+	case schemas.TaskPredict:
+		w.line("game", "%s; adversary %s", axesInWords(named(taskAxes(w.Block), "queries")), w.adversaries())
+	case schemas.TaskOnline:
+		w.line("game", "rounds of point, prediction, truth; adversary %s", w.adversaries())
+	}
+}
+
+// adversaries returns the grid's adversaries in words.
+func (w *gridWords) adversaries() string {
+	var words []string
+	for _, o := range adversaryAxis(w.Block).options {
+		var s setting
+		o.set(&s)
+		words = append(words, s.adversary.String())
+	}
+	return alternatives(words)
+}
+
+// measure describes what success is, how errors are measured, and at which sample sizes.
+func (w *gridWords) measure(setting []axis) {
+	w.line("success", "error above the reference (above) is at most alpha, with probability at least 1 - beta: %s",
+		axesInWords(named(setting, "alpha", "beta", "above")))
+	evaluation := map[string]bool{}
+	for _, e := range w.entries {
+		maps.Copy(evaluation, w.outcomes[e].evaluation)
+	}
+	for _, how := range slices.Sorted(maps.Keys(evaluation)) {
+		if how != "exact" {
+			how = "on " + how + " fresh points"
+		}
+		w.line("error", "%s, against clean labels", how)
+	}
+	if f := searchOf(w.Block); f != nil {
+		w.line("n", "n* is searched: the least n from %d to %d that succeeds, to a bracket of ratio %v; the whole table is right "+
+			"with probability %v; at most %d trials a cell", f.From, f.To, f.Within, f.Confidence, maxTrialsOf(w.Block))
+		return
+	}
+	w.line("n", "the curve at n = %s, %d trials each", w.sizeList(), trialsOf(w.Block))
+}
+
+// sizeList returns the sample sizes, or numbers of rounds, as "100, 200".
+func (w *gridWords) sizeList() string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(w.Sizes), " ", ", "), "[]")
+}
+
+// words describes one algorithm and what became of it.
+func (e *entry) words(o *outcome) string {
+	out := e.label()
+	if e.use.As != "" && e.use.As != e.use.Use {
+		out += " is " + e.use.Use
+	}
+	var set []axis
+	for _, a := range e.axes {
+		if a.param && a.path != e.path || a.names[0] == "replica" && !a.param && len(e.use.Replica) > 0 {
+			set = append(set, a)
+		}
+	}
+	if len(set) > 0 {
+		out += " with " + axesInWords(set)
+	}
+	switch {
+	case o.cells == 0:
+		return out + "; all its cells are excluded, or are those of another grid"
+	case !o.sample.Private:
+		out += "; not private: it runs once, without a budget"
+	case o.sample.Guarantee.GetUncertified():
+		out += "; aims at (epsilon, delta) differential privacy, which is not certified"
+	case o.sample.Pure:
+		out += "; pure differential privacy: delta does not apply"
+	default:
+		out += "; (epsilon, delta) differential privacy"
+	}
+	return out + "; " + wording.Count(o.cells, "cell")
+}
+
+// axesInWords returns the axes with their values: "d 10 or 50, margin 0.1".
+func axesInWords(axes []axis) string {
+	var parts []string
+	for _, a := range axes {
+		for i, name := range a.names {
+			var values []string
+			seen := map[string]bool{}
+			for _, o := range a.options {
+				if v := o.values[i]; v != nil && !seen[show(v)] {
+					seen[show(v)] = true
+					values = append(values, show(v))
+				}
+			}
+			if len(values) == 0 || name == "noise_rate" && len(values) == 1 && values[0] == "0" {
+				continue
+			}
+			parts = append(parts, name+" "+alternatives(values))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// alternatives returns the values as "1, 2 or 3"; of a long list the first few, how many more there
+// are, and the last one.
+func alternatives(values []string) string {
+	last := len(values) - 1
+	if last == 0 {
+		return values[0]
+	}
+	return wording.Few(values[:last], mostNamed) + " or " + values[last]
+}
+
+// named returns the axes with these first names.
+func named(axes []axis, names ...string) []axis {
+	var out []axis
+	for _, name := range names {
+		for _, a := range axes {
+			if !a.param && a.names[0] == name {
+				out = append(out, a)
+			}
+		}
+	}
+	return out
+}
+
+// show writes a value as it would stand in the file.
+func show(v any) string {
+	f, ok := v.(float64)
+	if !ok {
+		return fmt.Sprint(v)
+	}
+	if f != 0 && math.Abs(f) < 1e-3 {
+		return strings.Replace(strconv.FormatFloat(f, 'e', -1, 64), "e-0", "e-", 1)
+	}
+	return strconv.FormatFloat(f, 'f', -1, 64)
+}

@@ -1,0 +1,907 @@
+package plan
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
+	"pgregory.net/rapid"
+
+	"github.com/shatterlab/shatter/schemas"
+	"github.com/shatterlab/shatter/schemas/pluginv1"
+
+	"github.com/shatterlab/shatter/pipeline/sweep"
+	"github.com/shatterlab/shatter/pipeline/testkit"
+	"github.com/shatterlab/shatter/pipeline/trial"
+)
+
+// base is a sweep file to break: more keys can follow it.
+const base = `name: x
+problem: {class: points, domain: 64, distribution: uniform}
+algorithms: [expmech/em]
+goal: {alpha: 0.1, beta: 0.1}
+n: [100]
+`
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// table answers for algorithms that stand in a table, without processes.
+type table struct {
+	rows   map[string]row
+	broken error // answer of every Check
+	checks atomic.Int64
+	bounds atomic.Int64
+}
+
+type row struct {
+	plugin string
+	*pluginv1.Algorithm
+	pure  bool
+	check func(s *pluginv1.Setting, params map[string]*pluginv1.Value) *pluginv1.Refusal
+}
+
+func (a *table) List(context.Context) ([]Described, error) {
+	var all []Described
+	for _, r := range a.rows {
+		all = append(all, Described{Plugin: r.plugin, Algorithm: r.Algorithm})
+	}
+	return all, nil
+}
+
+func (a *table) Check(_ context.Context, _ string, s *pluginv1.Setting) (*pluginv1.CheckResponse, error) {
+	a.checks.Add(1)
+	if a.broken != nil {
+		return nil, a.broken
+	}
+	r := a.rows[s.GetAlgorithm()]
+	params := map[string]*pluginv1.Value{}
+	for _, p := range r.GetParameters() {
+		params[p.GetName()] = p.GetDefault()
+	}
+	for name, v := range s.GetParameters() {
+		params[name] = v
+	}
+	if r.check != nil {
+		if refusal := r.check(s, params); refusal != nil {
+			return &pluginv1.CheckResponse{Refusal: refusal}, nil
+		}
+	}
+	out := &pluginv1.CheckResponse{Parameters: params}
+	if r.GetPrivate() {
+		out.Guarantee = &pluginv1.Guarantee{Pure: r.pure, Epsilon: s.GetEpsilon(), Source: "table"}
+		if !r.pure {
+			out.Guarantee.Delta = s.GetDelta()
+		}
+	}
+	return out, nil
+}
+
+func (a *table) Bound(_ context.Context, _ string, s *pluginv1.Setting) (*pluginv1.BoundResponse, error) {
+	a.bounds.Add(1)
+	if s.GetEpsilon() == 0 {
+		return &pluginv1.BoundResponse{}, nil
+	}
+	return &pluginv1.BoundResponse{Bounds: []*pluginv1.Bound{
+		{Name: "proved", Source: "table", Value: 100 / s.GetEpsilon(), Proved: true, With: map[string]float64{"k": 3}},
+		{Name: "printed", Source: "table", Value: math.Inf(1)},
+	}}, nil
+}
+
+func intValue(n int64) *pluginv1.Value { return &pluginv1.Value{Kind: &pluginv1.Value_Int{Int: n}} }
+func floatValue(x float64) *pluginv1.Value {
+	return &pluginv1.Value{Kind: &pluginv1.Value_Float{Float: x}}
+}
+func stringValue(s string) *pluginv1.Value {
+	return &pluginv1.Value{Kind: &pluginv1.Value_String_{String_: s}}
+}
+
+// algorithms is a table that resembles the built-in algorithms.
+func algorithms() *table {
+	invalid := func(format string, args ...any) *pluginv1.Refusal {
+		return &pluginv1.Refusal{Kind: pluginv1.Refusal_KIND_INVALID, Message: fmt.Sprintf(format, args...)}
+	}
+	one := 1.0
+	a := &table{rows: map[string]row{}}
+	learn := []pluginv1.Task{pluginv1.Task_TASK_LEARN}
+	a.add(row{Algorithm: &pluginv1.Algorithm{Name: "boosting/hs-stl", Tasks: learn, Private: true, Parameters: []*pluginv1.Parameter{
+		{Name: "preset", Default: stringValue("calibrated"), Choices: []string{"paper", "calibrated"}},
+		{Name: "rounds", Default: intValue(0), Min: new(float64)},
+		{Name: "lambda", Default: floatValue(8), Min: new(float64)},
+		{Name: "kappa", Default: floatValue(0.3), Min: new(float64), Max: &one},
+		{Name: "unit", Default: &pluginv1.Value{Kind: &pluginv1.Value_Bool{Bool: false}}},
+	}}, check: func(s *pluginv1.Setting, params map[string]*pluginv1.Value) *pluginv1.Refusal {
+		if s.GetProblem().GetClass() != "halfspace" {
+			return invalid("needs halfspaces")
+		}
+		if d := s.GetProblem().GetDim(); d == 50 && params["rounds"].GetInt() == 400 {
+			return invalid("400 rounds are too many for d = %d", d)
+		}
+		if params["rounds"].GetInt() == 0 {
+			params["rounds"] = intValue(map[string]int64{"paper": 94436, "calibrated": 50}[params["preset"].GetString_()])
+		}
+		return nil
+	}})
+	a.add(row{Algorithm: &pluginv1.Algorithm{Name: "expmech/em", Tasks: learn, Private: true}, pure: true})
+	a.add(row{Algorithm: &pluginv1.Algorithm{Name: "expmech/pf", Tasks: learn, Private: true}, pure: true})
+	a.add(row{Algorithm: &pluginv1.Algorithm{Name: "baseline/perceptron", Tasks: learn}})
+	a.add(row{Algorithm: &pluginv1.Algorithm{Name: "baseline/erm", Tasks: learn}, check: func(s *pluginv1.Setting, _ map[string]*pluginv1.Value) *pluginv1.Refusal {
+		if s.GetAlpha() == 0.5 {
+			return &pluginv1.Refusal{Kind: pluginv1.Refusal_KIND_INFEASIBLE, Message: "not at this alpha"}
+		}
+		return nil
+	}})
+	game := []pluginv1.Task{pluginv1.Task_TASK_PREDICT}
+	a.add(row{Algorithm: &pluginv1.Algorithm{Name: "test/game", Tasks: game}})
+	a.add(row{Algorithm: &pluginv1.Algorithm{Name: "test/greedy", Tasks: game, Metrics: []*pluginv1.Metric{{Name: "hard_queries"}}}})
+	a.add(row{Algorithm: &pluginv1.Algorithm{Name: "online/soa", Tasks: []pluginv1.Task{pluginv1.Task_TASK_ONLINE}}})
+	return a
+}
+
+func (a *table) add(r row) { a.rows[r.GetName()] = r }
+
+func resolve(t testing.TB, src string, a *table, dir string) (*Plan, error) {
+	t.Helper()
+	f, err := sweep.Parse("s", []byte(src))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Resolve(t.Context(), f, a, Options{Dir: dir})
+}
+
+func mustResolve(t testing.TB, src string, a *table, dir string) *Plan {
+	t.Helper()
+	p, err := resolve(t, src, a, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// oneLine is a cell in one line.
+func oneLine(c *trial.Cell) string {
+	return fmt.Sprintf("%s class %s d %d margin %v noise %s %v domain %d | %v | eps %v delta %v | alpha %v beta %v above %v | replica %d", c.As, c.Problem.Class,
+		c.Problem.Dim, c.Problem.Margin, c.Problem.Noise.Kind, c.Problem.Noise.Rate, c.Problem.Domain, c.Params, c.Epsilon, c.Delta, c.Alpha, c.Beta,
+		c.Above, c.Replica)
+}
+
+func listing(p *Plan) []byte {
+	var b bytes.Buffer
+	for _, c := range p.Cells {
+		fmt.Fprintf(&b, "%s data %s noise %s | %s\n", c.Key.Short(), c.DataKey.Short(), c.NoiseKey.Short(), oneLine(c))
+	}
+	return b.Bytes()
+}
+
+// The keys in the golden file may change only together with Format.
+func TestResolveExample(t *testing.T) {
+	p := mustResolve(t, testkit.ReadFile(t, "../../schemas/testdata/halfspace-margin.yaml"), algorithms(), "")
+	testkit.Golden(t, "halfspace-margin.cells", listing(p))
+	c := p.Cells[0]
+	if got, want := *c.Find, (trial.Find{From: 64, To: 1e6, Within: 1.5, Confidence: 0.95}); got != want || c.MaxTrials != 50000 || c.N != nil || c.Trials != 0 {
+		t.Errorf("find %+v, max %d, n %v, trials %d", got, c.MaxTrials, c.N, c.Trials)
+	}
+	if c.Line != 5 || c.Column != 5 {
+		t.Errorf("the first cell stands at %d:%d", c.Line, c.Column)
+	}
+	testkit.Golden(t, "halfspace-margin.resolved.json", append(p.Resolved, '\n'))
+	var words bytes.Buffer
+	if err := p.Explain(&words); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Golden(t, "halfspace-margin.explain", words.Bytes())
+	if got, want := p.Counts(), (Counts{Cells: 11, Trials: 11 * 8, TrialsMax: 11 * 50000, Jobs: 11}); got != want {
+		t.Errorf("counts %+v, want %+v", got, want)
+	}
+}
+
+func TestResolveGrids(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "data"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	csv := "age,hours,sex,income\n30,40,f,>50K\n50,20,m,<=50K\n20,50,f,<=50K\n"
+	if err := os.WriteFile(filepath.Join(dir, "data", "adult.csv"), []byte(csv), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	src := testkit.ReadFile(t, "../../schemas/testdata/grids.yaml")
+	src = src[:strings.LastIndex(src, "  - problem:")]                          // the last block's files do not exist
+	src = strings.Replace(src, "above: [best, 0, 0.01]", "above: [0, 0.01]", 1) // no exact best on the dataset
+	src = strings.Replace(src, "{use: boosting/hs-stl, preset: calibrated, rounds: [50, 400], lambda: 8, weak: raw",
+		"{use: boosting/hs-stl, preset: calibrated, rounds: [50, 100], lambda: 8, unit: true", 1)
+	p := mustResolve(t, src, algorithms(), dir)
+	testkit.Golden(t, "grids.cells", listing(p))
+	var words bytes.Buffer
+	if err := p.Explain(&words); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Golden(t, "grids.explain", words.Bytes())
+	c := p.Cells[len(p.Cells)-1]
+	if c.Problem.Data == nil || c.Problem.Data.File != filepath.Join(dir, "data", "adult.csv") || c.Problem.Data.Scale.Ranges["hours"] != [2]float64{-99, 99} {
+		t.Errorf("data %+v", c.Problem.Data)
+	}
+	if got, want := c.N, []int64{100, 1000, 10000}; !cmp.Equal(got, want) || c.Trials != 100 || c.Find != nil {
+		t.Errorf("n %v, trials %d, find %v", got, c.Trials, c.Find)
+	}
+	if c.Limits.Trial.Minutes() != 90 || c.Limits.Memory != 512<<20 {
+		t.Errorf("limits %+v", c.Limits)
+	}
+}
+
+func TestBudgetsThatDoNotApply(t *testing.T) {
+	src := strings.Replace(base, "[expmech/em]", "[expmech/em, baseline/erm]", 1) + "privacy: {epsilon: [1, 2], delta: [1e-6, 1e-9]}\n"
+	p := mustResolve(t, src, algorithms(), "")
+	var got []string
+	for _, c := range p.Cells {
+		got = append(got, fmt.Sprintf("%s %v %v %v %v", c.As, c.Epsilon, c.Delta, c.Private, c.Pure))
+	}
+	want := []string{"expmech/em 1 0 true true", "expmech/em 2 0 true true", "baseline/erm 0 0 false false"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if got := p.Cells[0].Guarantee; !got.GetPure() {
+		t.Errorf("guarantee %v", got)
+	}
+	if p.Cells[2].Guarantee != nil || p.Cells[2].Setting(7).GetEpsilon() != 0 {
+		t.Errorf("the cell that is not private has a guarantee or a budget")
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	p := mustResolve(t, base+"privacy: {epsilon: 1}\n", algorithms(), "")
+	c := p.Cells[0]
+	if p.Seed != 1 || c.Trials != 200 || c.Limits.Trial.String() != "10m0s" || c.Limits.Memory != 2<<30 || c.Task != "learn" {
+		t.Errorf("seed %d, cell %+v", p.Seed, c)
+	}
+	src := strings.Replace(base, "[100]", "{find: true}", 1)
+	c = mustResolve(t, src+"privacy: {epsilon: 1}\n", algorithms(), "").Cells[0]
+	if *c.Find != (trial.Find{From: 16, To: 1e6, Within: 1.5, Confidence: 0.95}) || c.MaxTrials != 50000 {
+		t.Errorf("find %+v, max %d", c.Find, c.MaxTrials)
+	}
+}
+
+func TestResolvedParameters(t *testing.T) {
+	src := `name: x
+problem: {class: halfspace, d: 10, margin: 0.1, distribution: skew}
+algorithms: [{use: boosting/hs-stl, preset: [paper, calibrated]}, {use: boosting/hs-stl, as: y, rounds: 1e2, lambda: 4, unit: true}]
+privacy: {epsilon: 1, delta: 1e-6}
+goal: {alpha: 0.1, beta: 0.1}
+n: 100
+`
+	p := mustResolve(t, src, algorithms(), "")
+	want := []trial.Params{
+		{"preset": "paper", "rounds": int64(94436), "lambda": 8.0, "kappa": 0.3, "unit": false},
+		{"preset": "calibrated", "rounds": int64(50), "lambda": 8.0, "kappa": 0.3, "unit": false},
+		{"preset": "calibrated", "rounds": int64(100), "lambda": 4.0, "kappa": 0.3, "unit": true},
+	}
+	for i, c := range p.Cells {
+		if diff := cmp.Diff(want[i], c.Params); diff != "" {
+			t.Error(diff)
+		}
+	}
+	// the preset spelt out is the same cell
+	explicit := mustResolve(t, strings.Replace(src, "preset: [paper, calibrated]", "preset: paper, rounds: 94436", 1), algorithms(), "")
+	if explicit.Cells[0].Key != p.Cells[0].Key {
+		t.Error("a default that is written out changes the key")
+	}
+}
+
+func TestZip(t *testing.T) {
+	src := `name: x
+problem: {class: halfspace, d: [10, 20, 30], margin: [0.1, 0.2, 0.3], distribution: [iso, skew]}
+algorithms:
+  - {use: boosting/hs-stl, rounds: [1, 2, 3], lambda: [4, 5]}
+  - baseline/perceptron
+  - baseline/erm
+privacy: {epsilon: 1, delta: 1e-6}
+goal: {alpha: 0.1, beta: 0.1}
+n: 100
+zip: [[d, margin, rounds], [distribution, p_lambda]]
+`
+	var got []string
+	for _, c := range mustResolve(t, src, algorithms(), "").Cells {
+		got = append(got, fmt.Sprint(c.Problem.Dim, " ", c.Problem.Margin, " ", c.Problem.Distribution, " ", c.As, " ", c.Params["rounds"], " ", c.Params["lambda"]))
+	}
+	var want []string
+	for i, d := range []int{10, 20, 30} {
+		for j, law := range []string{"iso", "skew"} {
+			problem := fmt.Sprint(d, " ", []float64{0.1, 0.2, 0.3}[i], " ", law)
+			want = append(want, fmt.Sprint(problem, " boosting/hs-stl ", i+1, " ", 4+j), problem+" baseline/perceptron <nil> <nil>", problem+" baseline/erm <nil> <nil>")
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	// paired with the algorithms: one d for each
+	src = strings.Replace(src, "[[d, margin, rounds], [distribution, p_lambda]]", "[[margin, algorithm, d]]", 1)
+	got = nil
+	for _, c := range mustResolve(t, src, algorithms(), "").Cells {
+		if c.Problem.Distribution == "iso" && (c.Params["rounds"] == nil || c.Params["rounds"] == int64(2) && c.Params["lambda"] == 5.0) {
+			got = append(got, fmt.Sprint(c.Problem.Dim, " ", c.Problem.Margin, " ", c.As))
+		}
+	}
+	if diff := cmp.Diff([]string{"10 0.1 boosting/hs-stl", "20 0.2 baseline/perceptron", "30 0.3 baseline/erm"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestExclude(t *testing.T) {
+	src := `name: x
+problem: {class: points, domain: [2^6, 128, 1e3], distribution: [uniform, needle], mass: 0.1}
+algorithms: [expmech/em, baseline/erm]
+privacy: {epsilon: [0.5, 1, 2]}
+goal: {alpha: [0.1, 0.2], beta: 0.1}
+n: 100
+exclude:
+  - {distribution: uniform}
+  - {algorithm: expmech/em, epsilon: [0.5, 2], domain: [64, 2^7]}
+  - {algorithm: baseline/erm, alpha: 0.20, domain: 1000}
+`
+	var got []string
+	for _, c := range mustResolve(t, src, algorithms(), "").Cells {
+		got = append(got, fmt.Sprintf("%d %s %v %v", c.Problem.Domain, c.As, c.Epsilon, c.Alpha))
+	}
+	want := []string{
+		"64 expmech/em 1 0.1", "64 expmech/em 1 0.2", "64 baseline/erm 0 0.1", "64 baseline/erm 0 0.2",
+		"128 expmech/em 1 0.1", "128 expmech/em 1 0.2", "128 baseline/erm 0 0.1", "128 baseline/erm 0 0.2",
+		"1000 expmech/em 0.5 0.1", "1000 expmech/em 0.5 0.2", "1000 expmech/em 1 0.1", "1000 expmech/em 1 0.2",
+		"1000 expmech/em 2 0.1", "1000 expmech/em 2 0.2", "1000 baseline/erm 0 0.1",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+const predict = `task: predict
+name: x
+problem: {class: thresholds, domain: 64, distribution: uniform}
+algorithms: [test/game]
+goal: {alpha: 0.1, beta: 0.1}
+n: [100]
+queries: 10
+adversary: {kind: boundary}
+`
+
+// Cells of games: queries and adversary are part of their identity, the adversary's randomness is shared by all that play against it.
+func TestResolvePredict(t *testing.T) {
+	src := strings.NewReplacer("queries: 10", "queries: [10, 20]", "{kind: boundary}", "[{kind: [boundary, repeat], offline: true}, {kind: adaptive}]",
+		"[test/game]", "[test/game, {use: test/game, as: again, replica: 1}]").Replace(predict)
+	cells := mustResolve(t, src, algorithms(), "").Cells
+	keys, adversaries := map[trial.Key]bool{}, map[trial.Key]bool{}
+	var got []string
+	for _, c := range cells {
+		keys[c.Key], adversaries[c.AdversaryKey] = true, true
+		if s := c.Setting(5); s.Task != pluginv1.Task_TASK_PREDICT || int(s.Queries) != c.Queries || s.Offline != c.Adversary.Offline {
+			t.Errorf("setting %v", s)
+		}
+		if !slices.Equal(c.Metrics, []string{"hard_queries", "query_error"}) {
+			t.Errorf("metrics %v", c.Metrics)
+		}
+		got = append(got, fmt.Sprintf("%s %d %v", c.As, c.Queries, c.Adversary))
+	}
+	if len(keys) != 12 || len(adversaries) != 3 {
+		t.Errorf("%d keys, %d adversaries", len(keys), len(adversaries))
+	}
+	want := []string{
+		"test/game 10 boundary offline", "test/game 10 repeat offline", "test/game 10 adaptive sees labels",
+		"test/game 20 boundary offline", "test/game 20 repeat offline", "test/game 20 adaptive sees labels",
+	}
+	if diff := cmp.Diff(want, got[:6]); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Cells of online games: rounds in the place of n, no goal, the largest number of rounds at check time.
+func TestResolveOnline(t *testing.T) {
+	cells := mustResolve(t, `name: x
+task: online
+problem: {class: thresholds, domain: 64, distribution: uniform}
+algorithms: [online/soa]
+rounds: [100, 10]
+adversary: [{kind: tree}, {kind: planted, rate: [0, 0.1]}]
+trials: 7
+`, algorithms(), "").Cells
+	var got []string
+	for _, c := range cells {
+		got = append(got, fmt.Sprintf("%v %v %d", c.Adversary, c.N, c.Trials))
+		if a, b := c.Setting(0), c.Setting(10); a.Rounds != 100 || b.Rounds != 10 || b.N != 0 || b.Task != pluginv1.Task_TASK_ONLINE {
+			t.Errorf("settings %v, %v", a, b)
+		}
+		if !slices.Equal(c.Metrics, []string{"best_loss", "loss", "mistakes", "regret"}) {
+			t.Errorf("metrics %v", c.Metrics)
+		}
+	}
+	if diff := cmp.Diff([]string{"tree sees answers [10 100] 7", "planted [10 100] 7", "planted 0.1 [10 100] 7"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The first point of a bisection is part of the adversary and of its keys; where there is none the adversary's JSON is as if there were no such key.
+func TestResolveFirstPoint(t *testing.T) {
+	cells := mustResolve(t, `name: x
+task: online
+problem: {class: thresholds-naturals}
+algorithms: [online/soa]
+rounds: [10]
+adversary: {kind: bisecting, from: [8, 2^20, 2^53]}
+exclude: [{from: 2^53}]
+`, algorithms(), "").Cells
+	if len(cells) != 2 || cells[0].Key == cells[1].Key || cells[0].AdversaryKey == cells[1].AdversaryKey || cells[0].DataKey != cells[1].DataKey {
+		t.Errorf("cells %+v", cells)
+	}
+	for want, v := range map[string]any{
+		`{"from":1048576,"kind":"bisecting"}`:                     cells[1].Adversary,
+		`{"kind":"tree","sees":"answers"}`:                        schemas.Adversary{Kind: "tree", Sees: "answers"},
+		`{"class":"thresholds-naturals","noise":{"kind":"none"}}`: cells[0].Problem,
+	} {
+		if got, err := trial.Canonical(v); string(got) != want || err != nil {
+			t.Errorf("%s, %v, want %s", got, err, want)
+		}
+	}
+	if got := cells[1].Adversary.String(); got != "bisecting from 1048576" {
+		t.Error(got)
+	}
+}
+
+func TestResolveMistakes(t *testing.T) {
+	half := `name: x
+problem: {class: halfspace, d: [10, 50], margin: 0.1, distribution: skew}
+algorithms:
+  - {use: boosting/hs-stl, rounds: 400}
+  - baseline/perceptron
+privacy: {epsilon: [1, 2], delta: 1e-6}
+goal: {alpha: 0.1, beta: 0.1}
+n: [100]
+`
+	private := base + "privacy: {epsilon: 1}\n"
+	change := func(src string, pairs ...string) string {
+		out := strings.NewReplacer(pairs...).Replace(src)
+		if out == src {
+			panic("nothing changed: " + pairs[0])
+		}
+		return out
+	}
+	for _, tt := range []struct {
+		name, src string
+		want      []string
+	}{
+		{"adversary of another task", change(predict, "kind: boundary", "kind: [boundary, tree]"), []string{
+			`s:8:19: adversary.kind: "tree" does not ask queries; choose stochastic, repeat, boundary or adaptive`}},
+		{"adversary that does not fit", change(predict, "class: thresholds, domain: 64", "class: parities, d: 6"), []string{
+			`s:8:19: adversary.kind: "boundary" does not fit the class parities; choose stochastic or repeat`}},
+		{"adaptive list", change(predict, "kind: boundary", "kind: adaptive, offline: true"), []string{
+			`s:8:38: adversary.offline: an adaptive adversary has no list of queries beforehand; leave it out, or choose another kind`}},
+		{"marks without a use", change(predict, "kind: boundary", "kind: boundary, sees: marks"), []string{
+			`s:8:35: adversary.sees: "marks" does not apply to the kind boundary, which looks at no answer; leave it out`}},
+		{"width", change(predict, "kind: boundary", "kind: boundary, width: [3, 64]"), []string{`s:8:36: adversary.width: 64 is outside [0, 64)`}},
+		{"metric of the worker", change(predict, "test/game", "test/greedy"), []string{
+			`s:4:14: algorithms[0]: "test/greedy" declares the metric "hard_queries", which workers measure themselves: rename it in the plugin`}},
+		{"unknown algorithm", change(private, "expmech/em", "expmech/me"), []string{`s:3:14: algorithms[0]: unknown algorithm "expmech/me", did you mean "expmech/em"?`}},
+		{"unknown algorithm after use", change(private, "expmech/em", "{use: nothing}"), []string{
+			`s:3:20: algorithms[0].use: unknown algorithm "nothing"; there is baseline/erm, baseline/perceptron, boosting/hs-stl, expmech/em, expmech/pf, online/soa, test/game, test/greedy`}},
+		{"algorithm of another task", change(private, "expmech/em", "online/soa"), []string{`s:3:14: algorithms[0]: "online/soa" does not play the task learn`}},
+		{"unknown parameter", change(half, "rounds", "rouds"), []string{`s:4:28: algorithms[0].rouds: unknown parameter, did you mean "rounds"?`}},
+		{"unknown parameter near use", change(half, "rounds", "a"), []string{`s:4:28: algorithms[0].a: unknown parameter, did you mean "as"?`}},
+		{"types of parameters", change(half, "rounds: 400", "rounds: [1.5, '2', x], lambda: -1, kappa: 1.5, unit: yes, preset: papr"), []string{
+			`s:4:37: algorithms[0].rounds[0]: 1.5 is not a whole number`,
+			`s:4:42: algorithms[0].rounds[1]: a whole number was expected, not the text "2"`,
+			`s:4:47: algorithms[0].rounds[2]: "x" is not a whole number`,
+			`s:4:59: algorithms[0].lambda: -1 is outside [0, inf)`,
+			`s:4:70: algorithms[0].kappa: 1.5 is outside [0, 1]`,
+			`s:4:81: algorithms[0].unit: true or false was expected, not "yes"`,
+			`s:4:94: algorithms[0].preset: unknown value "papr", did you mean "paper"?`}},
+		{"no budget", base, []string{`s:3:14: algorithms[0]: "expmech/em" is private and needs a budget: privacy: {epsilon: 1, delta: 1e-6}`}},
+		{"names that clash", change(half, "baseline/perceptron", "{use: boosting/hs-stl, rounds: 3}"), []string{
+			`s:5:5: algorithms[1]: the name "boosting/hs-stl" is already that of algorithms[0]: give one of them another with "as"`}},
+		{"name of another algorithm", change(half, "rounds: 400", "as: baseline/erm"), []string{
+			`s:4:32: algorithms[0].as: "baseline/erm" is the name of another algorithm`}},
+		{"refused", half, []string{
+			`s:4:5: algorithms[0]: boosting/hs-stl refuses this (d 50, epsilon 1 and 1 more): 400 rounds are too many for d = 50; change it, or exclude it`}},
+		{"refused once for all", change(private, "expmech/em", "boosting/hs-stl"), []string{
+			`s:3:14: algorithms[0]: boosting/hs-stl refuses this: needs halfspaces; change it, or exclude it`}},
+		{"exclude matches nothing", half + "exclude: [{d: 50}, {d: 60}, {algorithm: baseline/perceptron, epsilon: 1}]", []string{
+			`s:9:20: exclude[1]: matches no cell: check the names and values, or remove it`,
+			`s:9:29: exclude[2]: matches no cell: check the names and values, or remove it`}},
+		{"exclude by a name that is none", half + "exclude: [{algoithm: x}, {p_round: 1}]", []string{
+			`s:9:12: exclude[0].algoithm: unknown name, did you mean "algorithm"?`, `s:9:27: exclude[1].p_round: unknown name, did you mean "p_rounds"?`}},
+		{"everything excluded", half + "exclude: [{class: halfspace}]", []string{`s:9:10: exclude: nothing is left: every cell is excluded`}},
+		{"empty exclusion", half + "exclude: [{}]", []string{`s:9:11: exclude[0]: an empty exclusion would drop everything`}},
+		{"zip of unknown names", half + "zip: [[d, margn], [d]]", []string{`s:9:11: zip[0][1]: unknown axis "margn", did you mean "margin"?`,
+			`s:9:19: zip[1]: zip is a list of lists of at least two axes: [[d, margin]]`}},
+		{"zip of different lengths", half + "zip: [[d, margin]]", []string{`s:9:7: zip[0]: lengths differ: "d" has 2 values, "margin" has 1`}},
+		{"problem", change(half, "skew", "needle"), []string{`s:2:69: problem.distribution: "needle" does not fit the class halfspace; choose iso, skew or ball-margin`}},
+		{"problem at one value of an axis", change(half, "[10, 50]", "[10, 1]"), []string{`s:2:37: problem.d[1]: 1 is outside [2, 1048576]`}},
+		{"problem without a key", change(half, "margin: 0.1, ", ""), []string{`s:2:10: problem.margin: missing; state a number in (0, 1), for example 0.1`}},
+		{"noise", change(half, "skew", "skew, noise: [{kind: none}, {kind: none, rate: 0.1}]"), []string{
+			`s:2:116: problem.noise[1].rate: 0.1 does not apply to the kind none; leave it out or set noise.kind to random or adversarial`}},
+		{"10^12 cells", change(half, "[10, 50]", list(1000), "margin: 0.1", "margin: "+fractions(1000), "[1, 2]", list(1000)) + "seed: 3", []string{
+			`s:4:5: algorithms[0]: with this algorithm the sweep has 1000000000 cells; at most 1000000 are allowed`}},
+		{"10^24 cells", change(half, "[10, 50]", list(10000), "margin: 0.1", "margin: "+fractions(10000), "[1, 2]", list(10000), "alpha: 0.1", "alpha: "+fractions(10000),
+			"beta: 0.1", "beta: "+fractions(10000)), []string{
+			`s:4:5: algorithms[0]: with this algorithm the sweep has more than 10^18 cells; at most 1000000 are allowed`}},
+		{"two names for one cell", change(private, "[expmech/em]", "[expmech/em, {use: expmech/em, as: em}]"), []string{
+			`s:3:26: algorithms[1]: "em" has a cell that is the same as one of "expmech/em" (algorithms[0]): remove it, or give it independent noise with "replica: 1"`}},
+		{"one cell measured twice", private + "grids: [{n: [100]}, {n: [200]}]", []string{
+			`s:7:25: grids[1].n: "expmech/em" has a cell that stands in grids[0] too, with other n or trials`}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := resolve(t, tt.src, algorithms(), t.TempDir())
+			var problems sweep.Mistakes
+			if !errors.As(err, &problems) {
+				t.Fatalf("error %v", err)
+			}
+			if diff := cmp.Diff(strings.Join(tt.want, "\n"), err.Error()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func list(n int) string {
+	var parts []string
+	for i := range n {
+		parts = append(parts, fmt.Sprint(i+2))
+	}
+	return "[" + strings.Join(parts, ", ") + "]"
+}
+
+func fractions(n int) string {
+	var parts []string
+	for i := range n {
+		parts = append(parts, fmt.Sprint(float64(i+1)/float64(n+1)))
+	}
+	return "[" + strings.Join(parts, ", ") + "]"
+}
+
+func TestTooManyTrials(t *testing.T) {
+	src := strings.Replace(base, "[100]", list(100), 1) + "privacy: {epsilon: " + list(100) + "}\ntrials: 1e8\n"
+	_, err := resolve(t, src, algorithms(), "")
+	want := "s:3:14: algorithms[0]: with this algorithm the sweep has 1000000000000 trials; at most 10000000000 are allowed"
+	if err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}
+
+// What would be too large is refused before it is made.
+func TestSizesAreCountedFirst(t *testing.T) {
+	letters := func(prefix string) string {
+		var parts []string
+		for i := range 5000 {
+			parts = append(parts, fmt.Sprint(prefix, i))
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	}
+	private := base + "privacy: {epsilon: 1}\n"
+	for _, tt := range []struct{ name, src, want string }{
+		{"datasets", strings.Replace(private, "distribution: uniform", "data: {file: "+letters("f")+", label: "+letters("l")+", positive: "+letters("p")+"}", 1),
+			"problem.data: 125000000000 combinations of datasets"},
+		{"algorithms in many blocks", strings.Replace(private, "[expmech/em]", strings.Replace(letters("a/"), "a/0", "expmech/em", 1), 1) +
+			"grids: [" + strings.Repeat("{n: [5]}, ", 5000) + "{n: [5]}]", "more than 10000 algorithms"},
+		{"axes and many algorithms", strings.Replace(strings.Replace(private, "[expmech/em]", "["+func() string {
+			var parts []string
+			for i := range 5000 {
+				parts = append(parts, fmt.Sprintf("{use: expmech/em, as: a%d}", i))
+			}
+			return strings.Join(parts, ", ")
+		}()+"]", 1), "64", list(50_000), 1) + "exclude: [{domain: 5}]", "at most 1000000 are allowed"},
+	} {
+		_, err := resolve(t, tt.src, algorithms(), "")
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: error %.300q, want %q", tt.name, fmt.Sprint(err), tt.want)
+		}
+	}
+}
+
+// The cells are those of nested loops over the axes, whatever is zipped and excluded.
+func TestExpansion(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		domains := rapid.IntRange(1, 4).Draw(t, "domains")
+		epsilons := rapid.IntRange(1, 4).Draw(t, "epsilons")
+		alphas := rapid.IntRange(1, 3).Draw(t, "alphas")
+		zipped := domains == alphas && rapid.Bool().Draw(t, "zip")
+		out := rapid.IntRange(2, domains+2).Draw(t, "excluded domain")
+		src := strings.Replace(base, "64", list(domains), 1)
+		src = strings.Replace(src, "alpha: 0.1", "alpha: "+fractions(alphas), 1)
+		src = strings.Replace(src, "expmech/em", "expmech/em, baseline/erm", 1)
+		src += "privacy: {epsilon: " + list(epsilons) + "}\n"
+		if zipped {
+			src += "zip: [[alpha, domain]]\n"
+		}
+		if out < domains+2 {
+			src += fmt.Sprintf("exclude: [{algorithm: baseline/erm, domain: %d}]\n", out)
+		}
+		var want []string
+		for d := range domains {
+			for _, name := range []string{"expmech/em", "baseline/erm"} {
+				for e := range epsilons {
+					for a := range alphas {
+						if zipped && a != d || name == "baseline/erm" && (d+2 == out || e > 0) {
+							continue
+						}
+						budget := e + 2
+						if name == "baseline/erm" {
+							budget = 0
+						}
+						want = append(want, fmt.Sprint(d+2, " ", name, " ", budget, " ", float64(a+1)/float64(alphas+1)))
+					}
+				}
+			}
+		}
+		f, err := sweep.Parse("s", []byte(src))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := Resolve(context.Background(), f, algorithms(), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, c := range p.Cells {
+			got = append(got, fmt.Sprint(c.Problem.Domain, " ", c.As, " ", c.Epsilon, " ", c.Alpha))
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("%s\n%s", src, diff)
+		}
+	})
+}
+
+func TestMissingFiles(t *testing.T) {
+	dir := t.TempDir()
+	src := strings.Replace(base, "domain: 64, distribution: uniform", "domain: 9, data: {file: no.csv, label: y, positive: 1}", 1)
+	_, err := resolve(t, src+"privacy: {epsilon: 1}\n", algorithms(), dir)
+	if err == nil || !strings.HasPrefix(err.Error(), "s:2:50: problem.data.file: ") || !strings.Contains(err.Error(), "no such file") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestPluginPaths(t *testing.T) {
+	dir := t.TempDir()
+	for name, mode := range map[string]os.FileMode{"good": 0o755, "plain": 0o644} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := sweep.Parse("s", []byte(base+"plugins: [good, ./none, plain, ., ./good]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.PluginPaths(dir)
+	var problems sweep.Mistakes
+	if !errors.As(err, &problems) || len(problems) != 4 {
+		t.Fatalf("error %v", err)
+	}
+	for i, want := range []string{"no such file", "not executable", "not a file", "given twice"} {
+		if p := problems[i]; p.Path != fmt.Sprintf("plugins[%d]", i+1) || !strings.Contains(p.Message, want) || p.Line != 6 {
+			t.Errorf("mistake %+v, want one about %q", p, want)
+		}
+	}
+	if f, err = sweep.Parse("s", []byte(base+"plugins: good")); err != nil {
+		t.Fatal(err)
+	}
+	paths, err := f.PluginPaths(dir)
+	if diff := cmp.Diff([]string{filepath.Join(dir, "good")}, paths); err != nil || diff != "" {
+		t.Errorf("%v %s", err, diff)
+	}
+}
+
+func TestPluginsMayNotClaimBuiltInNames(t *testing.T) {
+	a := algorithms()
+	third := clashing{table: a, extra: Described{Plugin: "/x/acme", Algorithm: a.rows["expmech/em"].Algorithm}}
+	f, err := sweep.Parse("s", []byte(base+"privacy: {epsilon: 1}\nplugins: [/x/other, /x/acme]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Resolve(t.Context(), f, third, Options{})
+	want := `s:7:21: plugins[1]: it serves "expmech/em", which is built in: rename the plugin's algorithm`
+	if err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}
+
+type clashing struct {
+	*table
+	extra Described
+}
+
+func (c clashing) List(ctx context.Context) ([]Described, error) {
+	all, err := c.table.List(ctx)
+	return append([]Described{c.extra}, all...), err
+}
+
+func TestErrorsOfPluginsAreNotMistakesOfTheFile(t *testing.T) {
+	a := algorithms()
+	a.broken = errors.New("the process is gone")
+	_, err := resolve(t, base+"privacy: {epsilon: "+list(50)+"}\n", a, "")
+	var problems sweep.Mistakes
+	if err == nil || errors.As(err, &problems) || !errors.Is(err, a.broken) {
+		t.Errorf("error %v", err)
+	}
+	f, err := sweep.Parse("s", []byte(base+"privacy: {epsilon: 1}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Resolve(ctx, f, algorithms(), Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestInfeasibleStays(t *testing.T) {
+	src := strings.Replace(strings.Replace(base, "expmech/em", "baseline/erm", 1), "alpha: 0.1", "alpha: [0.1, 0.5]", 1)
+	p := mustResolve(t, src, algorithms(), "")
+	if len(p.Cells) != 2 || len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0], "infeasible at every n: not at this alpha") {
+		t.Errorf("%d cells, warnings %q", len(p.Cells), p.Warnings)
+	}
+}
+
+// Settings that agree are asked about once.
+func TestAskedOnce(t *testing.T) {
+	a := algorithms()
+	src := strings.Replace(strings.Replace(base, "distribution: uniform", "distribution: [uniform, needle], mass: 0.1", 1),
+		"[expmech/em]", "[{use: baseline/erm, replica: [0, 1, 2]}, expmech/em]", 1)
+	src = strings.Replace(src, "beta: 0.1", "beta: 0.1, above: [0, 0.1]", 1) + "privacy: {epsilon: [1, 2, 3]}\nexclude: [{distribution: uniform}]\n"
+	p := mustResolve(t, src, a, "")
+	if len(p.Cells) != 3*2+3*2 || a.checks.Load() != 1+3 || a.bounds.Load() != 1+3 {
+		t.Errorf("%d cells, %d checks, %d bounds", len(p.Cells), a.checks.Load(), a.bounds.Load())
+	}
+}
+
+func TestKeysSayWhatMatters(t *testing.T) {
+	src := base + "privacy: {epsilon: 1}\nseed: 1\n"
+	first := mustResolve(t, src, algorithms(), "").Cells[0]
+	for _, tt := range []struct {
+		old, new          string
+		cell, data, noise bool // differs
+	}{
+		{"name: x", "name: y", false, false, false},
+		{"[expmech/em]", "[{use: expmech/em, as: other}]", false, false, false},
+		{"n: [100]", "n: {find: true}", false, false, false},
+		{"seed: 1", "limits: {trial: 5s}", false, false, false},
+		{"seed: 1", "seed: 2", false, true, true},
+		{"domain: 64", "domain: 65", true, true, true},
+		{"epsilon: 1", "epsilon: 2", true, false, true},
+		{"epsilon: 1", "epsilon: 1, delta: 1e-6", false, false, false},
+		{"alpha: 0.1", "alpha: 0.2", true, false, true},
+		{"beta: 0.1", "beta: 0.2", true, false, true},
+		{"beta: 0.1", "beta: 0.1, above: 0.1", true, false, true},
+		{"beta: 0.1", "beta: 0.1, above: 0", false, false, false},
+		{"[expmech/em]", "[expmech/pf]", true, false, true},
+		{"[expmech/em]", "[{use: expmech/em, replica: 1}]", true, false, true},
+		{"domain: 64", "domain: 64, noise: {kind: none}", false, false, false},
+		{"domain: 64", "domain: 64, noise: {kind: random, rate: 0.1}", true, true, true},
+	} {
+		changed := strings.Replace(src, tt.old, tt.new, 1)
+		if changed == src {
+			t.Fatalf("%q changes nothing", tt.old)
+		}
+		c := mustResolve(t, changed, algorithms(), "").Cells[0]
+		if c.Key != first.Key != tt.cell || c.DataKey != first.DataKey != tt.data || c.NoiseKey != first.NoiseKey != tt.noise {
+			t.Errorf("%s -> %s: cell differs %v, data %v, noise %v", tt.old, tt.new, c.Key != first.Key, c.DataKey != first.DataKey, c.NoiseKey != first.NoiseKey)
+		}
+	}
+}
+
+func TestCellsTravel(t *testing.T) {
+	for _, name := range []string{"halfspace-margin"} {
+		for _, c := range mustResolve(t, testkit.ReadFile(t, "../../schemas/testdata/"+name+".yaml"), algorithms(), "").Cells {
+			b, err := json.Marshal(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			back := new(trial.Cell)
+			if err := json.Unmarshal(b, back); err != nil {
+				t.Fatalf("%v in %s", err, b)
+			}
+			if diff := cmp.Diff(c, back, protocmp.Transform()); diff != "" {
+				t.Error(diff)
+			}
+			if !proto.Equal(c.Setting(100), back.Setting(100)) {
+				t.Error("the setting changed on the way")
+			}
+		}
+	}
+	for _, bad := range []string{``, `[]`, `{"Key":"x"}`, `{"Params":{"a":[1]}}`, `{"Params":{"a":99999999999999999999}}`, `{"Public":{"dim":-1}}`,
+		`{"Bounds":[{"value":"x"}]}`, `{"Guarantee":7}`} {
+		if err := json.Unmarshal([]byte(bad), new(trial.Cell)); err == nil {
+			t.Errorf("cell %s was read", bad)
+		}
+	}
+}
+
+func TestCounts(t *testing.T) {
+	src := strings.Replace(base, "[100]", "[1, 1e6, 1e7]", 1) + "privacy: {epsilon: [1, 2]}\ntrials: 60000\n"
+	got := mustResolve(t, src, algorithms(), "").Counts()
+	// 64 MiB hold 4 samples of 10^6 rows of 16 bytes, and not one of 10^7
+	want := Counts{Cells: 2, Exact: true, Trials: 2 * 3 * 60000, TrialsMax: 2 * 3 * 60000, Jobs: 2 * (3 + 15000 + 60000)}
+	if got != want {
+		t.Errorf("counts %+v, want %+v", got, want)
+	}
+}
+
+func TestDiff(t *testing.T) {
+	src := testkit.ReadFile(t, "../../schemas/testdata/halfspace-margin.yaml")
+	old := mustResolve(t, src, algorithms(), "").Resolved
+	for _, tt := range []struct {
+		old, new string
+		want     []string
+	}{
+		{"# or a list", "# or else", nil},
+		{"seed: 1", "seed: 1\nlimits: {memory: 1 GiB}", nil},
+		{"delta: 1e-6", "delta: 0.000001", nil},
+		{"seed: 1", "seed: 2", []string{"seed: 1, now 2"}},
+		{"name: halfspace-margin", "name: other", []string{"name: halfspace-margin, now other"}},
+		{"as: hs-stl-400", "as: hs-stl-x", nil},
+		{"epsilon: [0.5, 1, 2]", "epsilon: [0.5, 1, 4]", []string{"epsilon: 2, now 4", "3 cells new", "3 cells gone", "8 cells as before"}},
+		{"epsilon: [0.5, 1, 2]", "epsilon: [0.5, 1]", []string{"epsilon: 2 is gone", "3 cells gone", "8 cells as before"}},
+		{"  - baseline/perceptron", "  - baseline/perceptron\n  - baseline/erm", []string{"algorithm: baseline/erm is new", "2 cells new", "11 cells as before"}},
+		{"rounds: 400", "rounds: 300", []string{"hs-stl-400.rounds: 400, now 300", "3 cells new", "3 cells gone", "8 cells as before"}},
+		{"alpha: 0.1", "alpha: 0.2", []string{"alpha: 0.1, now 0.2", "11 cells new", "11 cells gone", "0 cells as before"}},
+		{"max: 50000", "max: 60000", []string{"n and trials: find from 64 to 1000000, within 1.5, confidence 0.95, at most 50000 trials; now find from 64 to " +
+			"1000000, within 1.5, confidence 0.95, at most 60000 trials (11 cells)"}},
+		{"[0.5, 1, 2]", "[1, 0.5, 2]", []string{"the order of the cells"}},
+	} {
+		changed := strings.Replace(strings.Replace(src, tt.old, tt.new, 1), "hs-stl-400, d", map[bool]string{true: "hs-stl-x, d", false: "hs-stl-400, d"}[strings.Contains(tt.new, "hs-stl-x")], 1)
+		got := Diff(old, mustResolve(t, changed, algorithms(), "").Resolved)
+		if strings.Contains(tt.new, "hs-stl-x") {
+			tt.want = []string{"algorithm: hs-stl-400, now hs-stl-x", "hs-stl-400 is now called hs-stl-x (3 cells)"}
+		}
+		if len(got) != len(tt.want) {
+			t.Errorf("%s -> %s: %q, want %q", tt.old, tt.new, got, tt.want)
+			continue
+		}
+		for i := range got {
+			if !strings.HasPrefix(got[i], tt.want[i]) {
+				t.Errorf("%s -> %s: %q, want %q", tt.old, tt.new, got, tt.want)
+				break
+			}
+		}
+	}
+	if got := Diff([]byte("{"), old); len(got) != 1 || !strings.Contains(got[0], "another version") {
+		t.Errorf("%q", got)
+	}
+}
+
+// manyCells is a sweep of about 1000 domains cells.
+func manyCells(domains int) string {
+	return `name: x
+problem: {class: points, domain: ` + list(domains) + `, distribution: uniform}
+algorithms: [expmech/em, baseline/erm]
+privacy: {epsilon: ` + list(20) + `}
+goal: {alpha: ` + fractions(50) + `, beta: 0.1}
+n: [100]
+exclude: [{algorithm: baseline/erm, domain: 7}, {algorithm: expmech/em, epsilon: 3, domain: [9, 11]}]
+`
+}
+
+func TestManyCells(t *testing.T) {
+	a := algorithms()
+	p := mustResolve(t, manyCells(10), a, "")
+	if want := 10*20*50 - 2*50 + 9*50; len(p.Cells) != want {
+		t.Errorf("%d cells, want %d", len(p.Cells), want)
+	}
+	if a.checks.Load() != int64(len(p.Cells)) {
+		t.Errorf("%d checks for %d cells", a.checks.Load(), len(p.Cells))
+	}
+}
+
+func BenchmarkResolve(b *testing.B) {
+	b.ReportAllocs()
+	src := manyCells(100)
+	for range b.N {
+		p := mustResolve(b, src, algorithms(), "")
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(p.Cells)), "ns/cell")
+	}
+}

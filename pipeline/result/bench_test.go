@@ -1,0 +1,129 @@
+package result
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/shatterlab/shatter/pipeline/ledger/ledgertest"
+	"github.com/shatterlab/shatter/pipeline/testkit"
+	"github.com/shatterlab/shatter/pipeline/trial"
+)
+
+// BenchmarkWriteTrials writes trials.parquet.
+func BenchmarkWriteTrials(b *testing.B) {
+	const messages, perMessage = 10, 20_000
+	rows := int64(messages * perMessage)
+	l := ledgertest.Open(b, "")
+	for i := range int64(messages) {
+		ledgertest.Add(b, l, ledgertest.Batch(perMessage, i*perMessage))
+	}
+	r := Result{Ledger: l, Trials: []Consumed{{&trial.Cell{Key: ledgertest.Batch(1, 0).Cell, Alpha: 0.1}, []Point{{100, rows}}}}}
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := r.writeTrials(io.Discard); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(rows), "ns/row")
+}
+
+// BenchmarkResult makes the curve and all files of a result from a ledger of 200 cells at 5 sample sizes: 200,000 trials, or as many as
+// SHATTER_BENCH_ROWS says. Bound: BenchmarkScanTrials of package query reads the same trials from the Parquet file. MB is what the
+// process grew by above the open ledger.
+func BenchmarkResult(b *testing.B) {
+	dir, cells := manyCells(b, benchTotal(b))
+	l := ledgertest.Open(b, dir)
+	out := b.TempDir()
+	var peak int64
+	for b.Loop() {
+		before := resetPeak(b)
+		r := Result{Ledger: l, Source: []byte("x")}
+		for _, c := range cells {
+			curve, err := Curve(l, c.Cell, c.Points)
+			if err != nil {
+				b.Fatal(err)
+			}
+			r.Curve, r.Trials = append(r.Curve, curve...), append(r.Trials, c)
+		}
+		if _, err := WriteResult(out, r); err != nil {
+			b.Fatal(err)
+		}
+		peak = max(peak, vmHWM(b)-before)
+	}
+	info, err := os.Stat(filepath.Join(out, "trials.parquet"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(benchTotal(b))*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mrows/s")
+	b.ReportMetric(float64(peak)/1e6, "MB")
+	b.ReportMetric(float64(info.Size())/float64(benchTotal(b)), "bytes/row")
+}
+
+func benchTotal(b *testing.B) int64 {
+	b.Helper()
+	n, err := strconv.ParseInt(os.Getenv("SHATTER_BENCH_ROWS"), 10, 64)
+	if err != nil {
+		return 200_000
+	}
+	return n
+}
+
+// manyCells is the folder of a ledger with so many trials, in messages of at most 2000 whose order is that of a run: the cells in turn.
+func manyCells(b *testing.B, total int64) (dir string, cells []Consumed) {
+	b.Helper()
+	const count, sizes, message = 200, 5, 2000
+	each := total / count / sizes
+	dir = testkit.MemoryDir(b)
+	l := ledgertest.Open(b, dir)
+	for i := range count {
+		c := &trial.Cell{Key: trial.Key{byte(i), byte(i >> 8), 7}, Task: "learn", As: fmt.Sprint("a", i%4), Alpha: 0.1, Beta: 0.1}
+		consumed := Consumed{Cell: c}
+		for k := range int64(sizes) {
+			consumed.Points = append(consumed.Points, Point{N: 100 << k, Consumed: each})
+		}
+		cells = append(cells, consumed)
+	}
+	for first := int64(0); first < each; first += message {
+		for _, c := range cells {
+			for _, p := range c.Points {
+				m := ledgertest.Batch(int(min(message, each-first)), first)
+				m.Cell, m.N = c.Cell.Key, p.N
+				for i := range m.Error {
+					m.Error[i] = float64((m.Repetition[i]*p.N+int64(c.Cell.Key[0]))%1009) / 1009
+				}
+				ledgertest.Add(b, l, m)
+			}
+		}
+	}
+	if err := l.Close(); err != nil {
+		b.Fatal(err)
+	}
+	return dir, cells
+}
+
+// resetPeak makes the system forget the most memory that this process had, and returns what it has now.
+func resetPeak(b *testing.B) int64 {
+	b.Helper()
+	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil {
+		return 0 // elsewhere than Linux the metric is the whole
+	}
+	return vmHWM(b)
+}
+
+// vmHWM is the most memory that this process had, in bytes; 0 where the system does not tell.
+func vmHWM(b *testing.B) int64 {
+	b.Helper()
+	raw, _ := os.ReadFile("/proc/self/status")
+	_, rest, _ := strings.Cut(string(raw), "VmHWM:")
+	fields := strings.Fields(rest)
+	if len(fields) == 0 {
+		return 0
+	}
+	kb, _ := strconv.ParseInt(fields[0], 10, 64)
+	return kb << 10
+}

@@ -1,0 +1,322 @@
+package result
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/csv"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/shatterlab/shatter/schemas"
+
+	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/result/sheet"
+)
+
+// FileCheck is what CheckResult found of one file of a result.
+type FileCheck struct {
+	Name       string
+	Difference string // where it first differs from the one made anew; empty: equal
+}
+
+// CheckResult makes the files of the result anew, and holds them byte for byte against those in the folder dir, in which it changes
+// nothing. digest is that of the files made anew, as WriteResult gives it. A file of another version is a schemas.VersionError.
+func CheckResult(dir string, r Result) (checks []FileCheck, digest string, err error) {
+	files, err := r.files()
+	if err != nil {
+		return nil, "", fmt.Errorf("check result: %w", err)
+	}
+	if err := CheckVersions(dir); err != nil {
+		return nil, "", err
+	}
+	lines := sha256.New()
+	for _, f := range files {
+		if f.name == timingFile {
+			continue
+		}
+		sum, difference, err := f.check(dir)
+		if err != nil {
+			return nil, "", fmt.Errorf("check result %q: %w", filepath.Join(dir, f.name), err)
+		}
+		fmt.Fprintf(lines, "%s  %s\n", hex.EncodeToString(sum), f.name)
+		checks = append(checks, FileCheck{f.name, difference})
+	}
+	return checks, hex.EncodeToString(lines.Sum(nil)), nil
+}
+
+// CheckVersions looks for Parquet files of another version in the folder of a result. Files that are missing or damaged are not its concern.
+func CheckVersions(dir string) error {
+	paths, err := ledger.Glob(dir, "*.parquet")
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		var version *schemas.VersionError
+		if f, err := sheet.OpenParquet(path); err == nil {
+			f.Close()
+		} else if errors.As(err, &version) {
+			return &schemas.VersionError{What: fmt.Sprintf("%q", path), Found: version.Found, Want: version.Want}
+		}
+	}
+	return nil
+}
+
+// check makes the file anew and compares it with the one in dir. sum is the SHA-256 of the new one.
+func (f resultFile) check(dir string) (sum []byte, difference string, err error) {
+	path := filepath.Join(dir, f.name)
+	h := sha256.New()
+	c := &comparer{differs: -1}
+	switch old, err := os.Open(path); {
+	case errors.Is(err, fs.ErrNotExist):
+		c.differs = 0
+	case err != nil:
+		return nil, "", err
+	default:
+		defer old.Close()
+		c.old = bufio.NewReaderSize(old, 1<<16)
+	}
+	if err := f.write(io.MultiWriter(h, c)); err != nil {
+		return nil, "", err
+	}
+	switch {
+	case c.old == nil:
+		return h.Sum(nil), "it is missing", nil
+	case c.equal():
+		return h.Sum(nil), "", nil
+	}
+	difference, err = f.explain(path, c.differs)
+	return h.Sum(nil), difference, err
+}
+
+// comparer compares what is written to it with what an older file holds.
+type comparer struct {
+	old     *bufio.Reader
+	buf     []byte
+	at      int64
+	differs int64 // offset of the first byte that differs; -1: none so far
+}
+
+func (c *comparer) Write(b []byte) (int, error) {
+	if c.differs >= 0 {
+		return len(b), nil
+	}
+	c.buf = slices.Grow(c.buf[:0], len(b))[:len(b)]
+	n, err := io.ReadFull(c.old, c.buf)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return 0, err
+	}
+	if !bytes.Equal(c.buf[:n], b) {
+		same := 0
+		for same < n && c.buf[same] == b[same] {
+			same++
+		}
+		c.differs = c.at + int64(same)
+	}
+	c.at += int64(n)
+	return len(b), nil
+}
+
+// equal says, after everything was written, whether the older file holds just that.
+func (c *comparer) equal() bool {
+	if c.differs < 0 {
+		if _, err := c.old.ReadByte(); !errors.Is(err, io.EOF) {
+			c.differs = c.at
+		}
+	}
+	return c.differs < 0
+}
+
+// explain says where the file at path differs from the one made anew, which it writes to a temporary place.
+func (f resultFile) explain(path string, at int64) (string, error) {
+	temp, err := os.MkdirTemp("", "shatter-verify")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(temp)
+	anew := filepath.Join(temp, f.name)
+	if _, err := writeHashed(anew, f.write); err != nil {
+		return "", err
+	}
+	differ := differText
+	switch filepath.Ext(f.name) {
+	case ".parquet":
+		differ = differParquet
+	case ".csv":
+		differ = differCSV
+	}
+	where, err := differ(path, anew)
+	if err != nil {
+		where = err.Error()
+	} else if where == "" {
+		where = "the same values in other bytes"
+	}
+	return fmt.Sprintf("%s (byte %d)", where, at), nil
+}
+
+// differParquet says where the first row that differs is, and its first column that does. One column is in memory at a time.
+func differParquet(path, anew string) (where string, err error) {
+	defer sheet.Damaged(&err)
+	was, err := sheet.OpenParquet(path)
+	if err != nil {
+		return "", fmt.Errorf("it cannot be read: %w", err)
+	}
+	defer was.Close()
+	is, err := sheet.OpenParquet(anew)
+	if err != nil {
+		return "", err
+	}
+	defer is.Close()
+	for i := range max(was.Columns(), is.Columns()) {
+		switch {
+		case i >= was.Columns():
+			return fmt.Sprintf("column %q is missing", is.Name(i)), nil
+		case i >= is.Columns() || was.Name(i) != is.Name(i):
+			return fmt.Sprintf("column %d is %q", i+1, was.Name(i)), nil
+		}
+	}
+	d, err := firstDifference(was, is)
+	if err != nil || d.row < 0 {
+		return "", err
+	}
+	key, err := keyOf(is, d.row)
+	return d.String() + key, err
+}
+
+// difference is one place where two tables differ.
+type difference struct {
+	row     int // from 0; -1: nowhere
+	column  string
+	was, is any
+}
+
+func (d difference) String() string {
+	if d.column == "" {
+		return fmt.Sprintf("%v rows, recomputed %v", d.was, d.is)
+	}
+	return fmt.Sprintf("row %d, column %q: %s, recomputed %s", d.row+1, d.column, shown(d.was), shown(d.is))
+}
+
+// shown is a value in full.
+func shown(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "nothing"
+	case string:
+		return fmt.Sprintf("%.200q", v)
+	}
+	return sheet.Text(v)
+}
+
+func firstDifference(was, is *sheet.Reader) (difference, error) {
+	d := difference{row: -1}
+	for i := range is.Columns() {
+		c, x, err := was.Values(i)
+		if err != nil {
+			return d, fmt.Errorf("column %q cannot be read: %w", was.Name(i), err)
+		}
+		_, y, err := is.Values(i)
+		if err != nil {
+			return d, err
+		}
+		for row := range min(len(x), len(y)) {
+			if x[row] != y[row] && (d.row < 0 || row < d.row) {
+				d = difference{row, c.Name, x[row], y[row]}
+				break
+			}
+		}
+	}
+	if n, m := was.Rows, is.Rows; d.row < 0 && n != m {
+		d = difference{min(n, m), "", n, m}
+	}
+	return d, nil
+}
+
+// key names a row by its cell, sample size and repetition, as far as the file has these.
+func keyOf(r *sheet.Reader, row int) (string, error) {
+	var parts []string
+	for i := range r.Columns() {
+		if !slices.Contains([]string{"cell", "n", "rounds", "repetition"}, r.Name(i)) {
+			continue
+		}
+		c, values, err := r.Values(i)
+		if err != nil {
+			return "", err
+		}
+		if row < len(values) {
+			parts = append(parts, c.Name+" "+sheet.Text(values[row]))
+		}
+	}
+	if len(parts) == 0 {
+		return "", nil
+	}
+	return " [" + strings.Join(parts, ", ") + "]", nil
+}
+
+// differCSV says where the first line that differs is, and its first column that does.
+func differCSV(path, anew string) (string, error) {
+	was, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer was.Close()
+	is, err := os.Open(anew)
+	if err != nil {
+		return "", err
+	}
+	defer is.Close()
+	a, b := csv.NewReader(was), csv.NewReader(is)
+	a.FieldsPerRecord = -1
+	var header []string
+	for line := 1; ; line++ {
+		x, errX := a.Read()
+		y, errY := b.Read()
+		switch {
+		case errors.Is(errX, io.EOF) && errors.Is(errY, io.EOF):
+			return "", nil
+		case errX != nil && !errors.Is(errX, io.EOF):
+			return "", fmt.Errorf("it cannot be read: %w", errX)
+		case errX != nil:
+			return fmt.Sprintf("it ends before line %d", line), nil
+		case errY != nil:
+			return fmt.Sprintf("line %d is too many", line), nil
+		}
+		if line == 1 {
+			header = y
+		}
+		for i := range max(len(x), len(y)) {
+			switch {
+			case i >= len(x) || i >= len(y):
+				return fmt.Sprintf("line %d has %d columns, recomputed %d", line, len(x), len(y)), nil
+			case x[i] != y[i]:
+				return fmt.Sprintf("line %d, column %q: %.200q, recomputed %.200q", line, header[i], x[i], y[i]), nil
+			}
+		}
+	}
+}
+
+// differText says which line differs first.
+func differText(path, anew string) (string, error) {
+	was, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	is, err := os.ReadFile(anew)
+	if err != nil {
+		return "", err
+	}
+	x, y := strings.SplitAfter(string(was), "\n"), strings.SplitAfter(string(is), "\n")
+	for i := range min(len(x), len(y)) {
+		if x[i] != y[i] {
+			return fmt.Sprintf("line %d: %.200q, recomputed %.200q", i+1, x[i], y[i]), nil
+		}
+	}
+	return fmt.Sprintf("%d lines, recomputed %d", len(x)-1, len(y)-1), nil
+}

@@ -1,0 +1,64 @@
+package result
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/trial"
+)
+
+// GameRow is one row of the table of task online: a cell at one number of rounds.
+type GameRow struct {
+	Cell                        *trial.Cell
+	Rounds                      int64
+	Trials, Failed              int64
+	MistakesMean, MistakesMax   float64 // over the trials that did not fail; NaN: none
+	BestLoss                    float64 // mean
+	RegretMean, RegretDeviation float64 // mean and standard deviation over trials; the deviation needs two
+	RegretLow, RegretHigh       float64 // confidence interval of the mean; NaN: none
+	TheoryRegret, PaperRegret   float64 // means of what the algorithm reports; NaN: none
+	TheorySource, PaperSource   string
+}
+
+// GameMetrics names the metrics that the rows are made from.
+type GameMetrics struct{ Mistakes, BestLoss, Regret, Theory, Paper string }
+
+// Games reads the trials of a cell that entered the result, and makes its rows of the table of task online, one per point, but for
+// RegretLow, RegretHigh and the sources. Points ascend in N, the number of rounds.
+func Games(l *ledger.Ledger, c *trial.Cell, points []Point, m GameMetrics) ([]GameRow, error) {
+	all, err := gather(l, c, points)
+	if err != nil {
+		return nil, fmt.Errorf("make table: %w", err)
+	}
+	rows := make([]GameRow, len(all))
+	for i, t := range all {
+		rows[i] = t.game(c, m)
+	}
+	return rows, nil
+}
+
+func (t *trials) game(c *trial.Cell, m GameMetrics) GameRow {
+	r := GameRow{Cell: c, Rounds: t.n, Trials: int64(len(t.status)), MistakesMax: math.NaN(), RegretLow: math.NaN(), RegretHigh: math.NaN()}
+	for _, status := range t.status {
+		if status != ledger.OK {
+			r.Failed++
+		}
+	}
+	r.MistakesMean, r.BestLoss, r.RegretMean = mean(t.values[m.Mistakes]), mean(t.values[m.BestLoss]), mean(t.values[m.Regret])
+	r.TheoryRegret, r.PaperRegret = mean(t.values[m.Theory]), mean(t.values[m.Paper])
+	for _, v := range t.values[m.Mistakes] {
+		if !(v <= r.MistakesMax) && v == v {
+			r.MistakesMax = v
+		}
+	}
+	sum, n := 0.0, 0
+	for _, v := range t.values[m.Regret] {
+		if v == v {
+			sum += float64((v - r.RegretMean) * (v - r.RegretMean))
+			n++
+		}
+	}
+	r.RegretDeviation = math.Sqrt(sum / float64(n-1))
+	return r
+}

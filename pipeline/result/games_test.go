@@ -1,0 +1,62 @@
+package result
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/ledger/ledgertest"
+	"github.com/shatterlab/shatter/pipeline/result/render"
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// The table of online games: means and the largest over the trials that did not fail, a row per number of rounds, nulls where nothing was reported.
+func TestGames(t *testing.T) {
+	l := ledgertest.Open(t, "")
+	c := &trial.Cell{
+		Key: trial.Key{7}, Task: "online", As: "soa",
+		Problem: schemas.Problem{Class: "points", Noise: schemas.Noise{Kind: "none"}},
+	}
+	send := func(n int64, mistakes, regret []float64) {
+		b := &ledger.Batch{Sweep: "s", Cell: c.Key, N: n, Metrics: []string{"mistakes", "regret"}, Values: [][]float64{mistakes, regret}}
+		for rep := range mistakes {
+			b.Repetition, b.Status, b.Error = append(b.Repetition, int64(rep)), append(b.Status, ledger.OK), append(b.Error, 0.5)
+		}
+		last := len(mistakes) - 1 // this one failed
+		b.Status[last], b.Error[last] = ledger.Failed, math.NaN()
+		b.Kind, b.Reason = make([]string, last+1), make([]string, last+1)
+		b.Kind[last], b.Reason[last] = "panic", "!"
+		ledgertest.Add(t, l, b)
+	}
+	send(10, []float64{3, 5, 4, math.NaN()}, []float64{-1, 2, 2, math.NaN()})
+	send(20, []float64{1, math.NaN()}, []float64{7, math.NaN()})
+	m := GameMetrics{Mistakes: "mistakes", BestLoss: "best", Regret: "regret", Theory: "theory", Paper: "paper"}
+	rows, err := Games(l, c, []Point{{10, 4}, {20, 2}}, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rows[0]
+	if r.Rounds != 10 || r.Trials != 4 || r.Failed != 1 || r.MistakesMean != 4 || r.MistakesMax != 5 || r.RegretMean != 1 || math.Abs(r.RegretDeviation-math.Sqrt(3)) > 1e-12 {
+		t.Errorf("%+v", r)
+	}
+	if !math.IsNaN(r.BestLoss) || !math.IsNaN(r.TheoryRegret) || !math.IsNaN(rows[1].RegretDeviation) {
+		t.Errorf("%+v", rows)
+	}
+	if _, err := Games(l, c, []Point{{10, 5}}, m); err == nil || !strings.Contains(err.Error(), "is not in the ledger") {
+		t.Errorf("a trial that is missing: %v", err)
+	}
+	sheet, err := (&Result{Games: rows}).Sheet("table")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if err := render.Render(sheet, &b, "csv"); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(b.String(), "\n")
+	if !strings.Contains(lines[0], "rounds,trials,failed,mistakes_mean,mistakes_max,best_loss,regret_mean") || !strings.Contains(lines[1], ",10,4,1,4,5,,1,") {
+		t.Errorf("%s", b.String())
+	}
+}

@@ -1,0 +1,520 @@
+//go:build cgo
+
+package query
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/apache/arrow/go/v17/arrow"
+	"github.com/apache/arrow/go/v17/arrow/array"
+	"github.com/apache/arrow/go/v17/arrow/flight"
+	"github.com/apache/arrow/go/v17/arrow/flight/flightsql"
+	"github.com/apache/arrow/go/v17/arrow/flight/flightsql/schema_ref"
+	"github.com/apache/arrow/go/v17/arrow/memory"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/shatterlab/shatter/pipeline/result/sheet"
+)
+
+// What DuckDB calls the database in memory and its only schema, and what clients call a view.
+const (
+	catalog  = "memory"
+	dbSchema = "main"
+	viewType = "VIEW"
+)
+
+const (
+	queueing   = 10 * time.Second // how long a question waits for others to end
+	draining   = 10 * time.Second // how long Serve waits for answers when it ends
+	maxRequest = 1 << 20
+	maxStreams = 64 // calls of one connection
+)
+
+// Serve answers clients of Arrow Flight SQL on l until ctx ends; then answers that have begun may end, for ten seconds. It closes l.
+//
+// It has the views and the limits of Query, answers o.Queries questions at a time, and refuses calls without the token, if there is
+// one. It keeps nothing of its clients: tickets and prepared statements hold the SQL itself.
+func (d *DB) Serve(ctx context.Context, l net.Listener, o ServeOptions) error {
+	s := &server{db: d, slots: make(chan struct{}, o.queries())}
+	if err := s.tell(o.Version); err != nil {
+		return err
+	}
+	guarded := door{o.Token}
+	g := grpc.NewServer(grpc.MaxRecvMsgSize(maxRequest), grpc.MaxConcurrentStreams(maxStreams),
+		grpc.UnaryInterceptor(guarded.unary), grpc.StreamInterceptor(guarded.stream))
+	flight.RegisterFlightServiceServer(g, flightsql.NewFlightServerWithAllocator(s, modest{memory.DefaultAllocator}))
+	served := make(chan error, 1)
+	go func() { served <- g.Serve(l) }()
+	select {
+	case err := <-served:
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	hard := time.AfterFunc(draining, g.Stop)
+	defer hard.Stop()
+	g.GracefulStop()
+	if err := <-served; err != nil && !errors.Is(err, grpc.ErrServerStopped) { // that if ctx ended before it began
+		return fmt.Errorf("serve: %w", err)
+	}
+	return nil
+}
+
+// maxPiece is the bytes of the largest piece of memory that a request may ask for, which may be compressed, or lie about its length.
+const maxPiece = 16 << 20
+
+// modest panics, which the door turns into an error, when a request asks for more.
+type modest struct{ memory.Allocator }
+
+func (m modest) Allocate(size int) []byte {
+	check(size)
+	return m.Allocator.Allocate(size)
+}
+
+func (m modest) Reallocate(size int, b []byte) []byte {
+	check(size)
+	return m.Allocator.Reallocate(size, b)
+}
+
+func check(size int) {
+	if size < 0 || size > maxPiece {
+		panic(fmt.Sprintf("a part of %d bytes", size))
+	}
+}
+
+// server is the service of one result.
+type server struct {
+	flightsql.BaseServer
+	db    *DB
+	slots chan struct{}
+}
+
+// tell states what clients ask a server about itself.
+func (s *server) tell(version string) error {
+	for id, v := range map[flightsql.SqlInfo]any{
+		flightsql.SqlInfoFlightSqlServerName:         "shatter",
+		flightsql.SqlInfoFlightSqlServerVersion:      version,
+		flightsql.SqlInfoFlightSqlServerArrowVersion: arrow.PkgVersion,
+		flightsql.SqlInfoFlightSqlServerReadOnly:     true,
+		flightsql.SqlInfoFlightSqlServerSql:          true,
+		flightsql.SqlInfoFlightSqlServerSubstrait:    false,
+		flightsql.SqlInfoFlightSqlServerTransaction:  int32(0),
+		flightsql.SqlInfoFlightSqlServerCancel:       false,
+		flightsql.SqlInfoDDLCatalog:                  false,
+		flightsql.SqlInfoDDLSchema:                   false,
+		flightsql.SqlInfoDDLTable:                    false,
+		flightsql.SqlInfoIdentifierCase:              int64(1), // case-insensitive
+		flightsql.SqlInfoIdentifierQuoteChar:         `"`,
+		flightsql.SqlInfoQuotedIdentifierCase:        int64(1),
+	} {
+		if err := s.RegisterSqlInfo(id, v); err != nil {
+			return fmt.Errorf("serve: %w", err)
+		}
+	}
+	return nil
+}
+
+// code is an error as clients see it.
+func code(err error) error {
+	switch {
+	case errors.Is(err, ErrSQL):
+		return status.Error(codes.InvalidArgument, err.Error())
+	case errors.Is(err, ErrLimit):
+		return status.Error(codes.ResourceExhausted, err.Error())
+	case errors.Is(err, context.Canceled):
+		return status.Error(codes.Canceled, err.Error())
+	case errors.Is(err, context.DeadlineExceeded):
+		return status.Error(codes.DeadlineExceeded, err.Error())
+	}
+	return status.Error(codes.Internal, err.Error())
+}
+
+// slot waits for one of the places of questions in work.
+func (s *server) slot(ctx context.Context) (free func(), err error) {
+	wait := time.NewTimer(queueing)
+	defer wait.Stop()
+	select {
+	case s.slots <- struct{}{}:
+		return func() { <-s.slots }, nil
+	case <-ctx.Done():
+		return nil, code(ctx.Err())
+	case <-wait.C:
+		return nil, status.Errorf(codes.ResourceExhausted, "%d queries are in work: try again when one of them has ended", cap(s.slots))
+	}
+}
+
+// info says where the answer to a request is to be had: here, with the request as the ticket.
+func info(desc *flight.FlightDescriptor, ticket []byte, schema *arrow.Schema) *flight.FlightInfo {
+	return &flight.FlightInfo{
+		Endpoint:         []*flight.FlightEndpoint{{Ticket: &flight.Ticket{Ticket: ticket}}},
+		FlightDescriptor: desc, Schema: flight.SerializeSchema(schema, memory.DefaultAllocator),
+		TotalRecords: -1, TotalBytes: -1,
+	}
+}
+
+// shape is DB.Shape in one of the places.
+func (s *server) shape(ctx context.Context, sql string) (answer, parameters *arrow.Schema, err error) {
+	free, err := s.slot(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer free()
+	if answer, parameters, err = s.db.Shape(ctx, sql); err != nil {
+		return nil, nil, code(err)
+	}
+	return answer, parameters, nil
+}
+
+// answer streams the answer to sql. A client that goes away interrupts the question.
+func (s *server) answer(ctx context.Context, sql string, values []any) (*arrow.Schema, <-chan flight.StreamChunk, error) {
+	free, err := s.slot(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	rows, err := s.db.Query(ctx, sql, values...)
+	if err != nil {
+		free()
+		return nil, nil, code(err)
+	}
+	chunks := make(chan flight.StreamChunk)
+	go func() {
+		defer close(chunks)
+		defer free()
+		defer rows.Close()
+		for {
+			rec, err := rows.Next()
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			chunk := flight.StreamChunk{Data: rec}
+			if err != nil {
+				chunk = flight.StreamChunk{Err: code(err)}
+			}
+			select {
+			case chunks <- chunk:
+			case <-rows.ctx.Done(): // the client has gone, or reads too slowly for the time limit
+				if rec != nil {
+					rec.Release()
+				}
+				if ctx.Err() != nil {
+					return
+				}
+				chunk, err = flight.StreamChunk{Err: code(context.Cause(rows.ctx))}, context.Cause(rows.ctx)
+				select {
+				case chunks <- chunk:
+				case <-ctx.Done():
+				}
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return rows.Schema(), chunks, nil
+}
+
+func (s *server) GetFlightInfoStatement(ctx context.Context, q flightsql.StatementQuery, desc *flight.FlightDescriptor) (*flight.FlightInfo, error) {
+	schema, _, err := s.shape(ctx, q.GetQuery())
+	if err != nil {
+		return nil, err
+	}
+	ticket, err := flightsql.CreateStatementQueryTicket([]byte(q.GetQuery()))
+	if err != nil {
+		return nil, code(err)
+	}
+	return info(desc, ticket, schema), nil
+}
+
+func (s *server) GetSchemaStatement(ctx context.Context, q flightsql.StatementQuery, _ *flight.FlightDescriptor) (*flight.SchemaResult, error) {
+	schema, _, err := s.shape(ctx, q.GetQuery())
+	if err != nil {
+		return nil, err
+	}
+	return &flight.SchemaResult{Schema: flight.SerializeSchema(schema, memory.DefaultAllocator)}, nil
+}
+
+func (s *server) DoGetStatement(ctx context.Context, t flightsql.StatementQueryTicket) (*arrow.Schema, <-chan flight.StreamChunk, error) {
+	return s.answer(ctx, string(t.GetStatementHandle()), nil)
+}
+
+// prepared is a prepared statement, which its handle holds whole.
+type prepared struct {
+	SQL    string
+	Values []typed `json:",omitempty"`
+}
+
+// typed is a value of a parameter that survives JSON: one field is set, or none for null.
+type typed struct {
+	Int   *int64   `json:",omitempty"`
+	Float *float64 `json:",omitempty"`
+	Bool  *bool    `json:",omitempty"`
+	Text  *string  `json:",omitempty"`
+}
+
+func (t typed) value() any {
+	switch {
+	case t.Int != nil:
+		return *t.Int
+	case t.Float != nil:
+		return *t.Float
+	case t.Bool != nil:
+		return *t.Bool
+	case t.Text != nil:
+		return *t.Text
+	}
+	return nil
+}
+
+func (p prepared) handle() ([]byte, error) { return json.Marshal(p) }
+
+func readHandle(raw []byte) (p prepared, values []any, err error) {
+	if err := json.Unmarshal(raw, &p); err != nil {
+		return p, nil, status.Error(codes.InvalidArgument, "the prepared statement is not one of this server's")
+	}
+	for _, v := range p.Values {
+		values = append(values, v.value())
+	}
+	return p, values, nil
+}
+
+func (s *server) CreatePreparedStatement(ctx context.Context, r flightsql.ActionCreatePreparedStatementRequest) (res flightsql.ActionCreatePreparedStatementResult, err error) {
+	if res.DatasetSchema, res.ParameterSchema, err = s.shape(ctx, r.GetQuery()); err != nil {
+		return res, err
+	}
+	res.Handle, err = prepared{SQL: r.GetQuery()}.handle()
+	return res, err
+}
+
+func (s *server) ClosePreparedStatement(context.Context, flightsql.ActionClosePreparedStatementRequest) error {
+	return nil // nothing was kept
+}
+
+func (s *server) GetFlightInfoPreparedStatement(ctx context.Context, q flightsql.PreparedStatementQuery, desc *flight.FlightDescriptor) (*flight.FlightInfo, error) {
+	p, _, err := readHandle(q.GetPreparedStatementHandle())
+	if err != nil {
+		return nil, err
+	}
+	schema, _, err := s.shape(ctx, p.SQL)
+	if err != nil {
+		return nil, err
+	}
+	return info(desc, desc.Cmd, schema), nil
+}
+
+func (s *server) GetSchemaPreparedStatement(ctx context.Context, q flightsql.PreparedStatementQuery, _ *flight.FlightDescriptor) (*flight.SchemaResult, error) {
+	p, _, err := readHandle(q.GetPreparedStatementHandle())
+	if err != nil {
+		return nil, err
+	}
+	schema, _, err := s.shape(ctx, p.SQL)
+	if err != nil {
+		return nil, err
+	}
+	return &flight.SchemaResult{Schema: flight.SerializeSchema(schema, memory.DefaultAllocator)}, nil
+}
+
+func (s *server) DoGetPreparedStatement(ctx context.Context, q flightsql.PreparedStatementQuery) (*arrow.Schema, <-chan flight.StreamChunk, error) {
+	p, values, err := readHandle(q.GetPreparedStatementHandle())
+	if err != nil {
+		return nil, nil, err
+	}
+	return s.answer(ctx, p.SQL, values)
+}
+
+// DoPutPreparedStatementQuery binds one row of values, and returns the handle that holds them.
+func (s *server) DoPutPreparedStatementQuery(_ context.Context, q flightsql.PreparedStatementQuery, r flight.MessageReader, _ flight.MetadataWriter) ([]byte, error) {
+	p, _, err := readHandle(q.GetPreparedStatementHandle())
+	if err != nil {
+		return nil, err
+	}
+	p.Values = nil
+	rows := int64(0)
+	for r.Next() {
+		rec := r.Record()
+		if rows += rec.NumRows(); rows > 1 {
+			return nil, status.Error(codes.Unimplemented, "a query takes one row of parameters")
+		}
+		for _, c := range rec.Columns() {
+			if rec.NumRows() == 0 {
+				break
+			}
+			v, err := parameter(c)
+			if err != nil {
+				return nil, err
+			}
+			p.Values = append(p.Values, v)
+		}
+	}
+	if err := r.Err(); err != nil {
+		return nil, status.Errorf(codes.InvalidArgument, "read parameters: %v", err)
+	}
+	return p.handle()
+}
+
+// parameter is the first value of a column.
+func parameter(a arrow.Array) (t typed, err error) {
+	if a.IsNull(0) {
+		return t, nil
+	}
+	integer := func(v int64) *int64 { return &v }
+	switch a := a.(type) {
+	case *array.Int64:
+		t.Int = integer(a.Value(0))
+	case *array.Int32:
+		t.Int = integer(int64(a.Value(0)))
+	case *array.Int16:
+		t.Int = integer(int64(a.Value(0)))
+	case *array.Int8:
+		t.Int = integer(int64(a.Value(0)))
+	case *array.Float64:
+		v := a.Value(0)
+		t.Float = &v
+	case *array.Float32:
+		v := float64(a.Value(0))
+		t.Float = &v
+	case *array.Boolean:
+		v := a.Value(0)
+		t.Bool = &v
+	case *array.String:
+		v := a.Value(0)
+		t.Text = &v
+	default:
+		return t, status.Errorf(codes.InvalidArgument, "a parameter is %v: text, integers, floats and booleans are known", a.DataType())
+	}
+	return t, nil
+}
+
+// one is a stream of one batch, which fill makes.
+func one(schema *arrow.Schema, fill func(*array.RecordBuilder)) (*arrow.Schema, <-chan flight.StreamChunk, error) {
+	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+	defer b.Release()
+	fill(b)
+	ch := make(chan flight.StreamChunk, 1)
+	ch <- flight.StreamChunk{Data: b.NewRecord()}
+	close(ch)
+	return schema, ch, nil
+}
+
+// add appends a row of texts to the first columns.
+func add(b *array.RecordBuilder, row ...string) {
+	for i, v := range row {
+		b.Field(i).(*array.StringBuilder).Append(v)
+	}
+}
+
+func (s *server) GetFlightInfoCatalogs(_ context.Context, desc *flight.FlightDescriptor) (*flight.FlightInfo, error) {
+	return info(desc, desc.Cmd, schema_ref.Catalogs), nil
+}
+
+func (s *server) DoGetCatalogs(context.Context) (*arrow.Schema, <-chan flight.StreamChunk, error) {
+	return one(schema_ref.Catalogs, func(b *array.RecordBuilder) { add(b, catalog) })
+}
+
+func (s *server) GetFlightInfoSchemas(_ context.Context, _ flightsql.GetDBSchemas, desc *flight.FlightDescriptor) (*flight.FlightInfo, error) {
+	return info(desc, desc.Cmd, schema_ref.DBSchemas), nil
+}
+
+func (s *server) DoGetDBSchemas(_ context.Context, q flightsql.GetDBSchemas) (*arrow.Schema, <-chan flight.StreamChunk, error) {
+	return one(schema_ref.DBSchemas, func(b *array.RecordBuilder) {
+		if same(q.GetCatalog(), catalog) && like(q.GetDBSchemaFilterPattern(), dbSchema) {
+			add(b, catalog, dbSchema)
+		}
+	})
+}
+
+func (s *server) GetFlightInfoTableTypes(_ context.Context, desc *flight.FlightDescriptor) (*flight.FlightInfo, error) {
+	return info(desc, desc.Cmd, schema_ref.TableTypes), nil
+}
+
+func (s *server) DoGetTableTypes(context.Context) (*arrow.Schema, <-chan flight.StreamChunk, error) {
+	return one(schema_ref.TableTypes, func(b *array.RecordBuilder) { add(b, viewType) })
+}
+
+func tablesSchema(q flightsql.GetTables) *arrow.Schema {
+	if q.GetIncludeSchema() {
+		return schema_ref.TablesWithIncludedSchema
+	}
+	return schema_ref.Tables
+}
+
+func (s *server) GetFlightInfoTables(_ context.Context, q flightsql.GetTables, desc *flight.FlightDescriptor) (*flight.FlightInfo, error) {
+	return info(desc, desc.Cmd, tablesSchema(q)), nil
+}
+
+func (s *server) DoGetTables(_ context.Context, q flightsql.GetTables) (*arrow.Schema, <-chan flight.StreamChunk, error) {
+	here := same(q.GetCatalog(), catalog) && like(q.GetDBSchemaFilterPattern(), dbSchema) &&
+		(len(q.GetTableTypes()) == 0 || slices.Contains(q.GetTableTypes(), viewType))
+	views := slices.Clone(s.db.Views())
+	views = append(views, View{Name: Alias, Columns: views[0].Columns})
+	slices.SortFunc(views, func(a, b View) int { return strings.Compare(a.Name, b.Name) })
+	return one(tablesSchema(q), func(b *array.RecordBuilder) {
+		for _, v := range views {
+			if !here || !like(q.GetTableNameFilterPattern(), v.Name) {
+				continue
+			}
+			add(b, catalog, dbSchema, v.Name, viewType)
+			if q.GetIncludeSchema() {
+				b.Field(4).(*array.BinaryBuilder).Append(flight.SerializeSchema(v.schema(), memory.DefaultAllocator))
+			}
+		}
+	})
+}
+
+// schema is the view's columns, each with its meaning.
+func (v View) schema() *arrow.Schema {
+	var fields []arrow.Field
+	for _, c := range v.Columns {
+		fields = append(fields, arrow.Field{Name: c.Name, Type: sheet.ArrowType(c.Type), Nullable: true,
+			Metadata: arrow.NewMetadata([]string{"ARROW:FLIGHT:SQL:REMARKS"}, []string{c.Doc})})
+	}
+	return arrow.NewSchema(fields, nil)
+}
+
+// The views have no keys; some clients ask all the same.
+
+func (s *server) GetFlightInfoPrimaryKeys(_ context.Context, _ flightsql.TableRef, desc *flight.FlightDescriptor) (*flight.FlightInfo, error) {
+	return info(desc, desc.Cmd, schema_ref.PrimaryKeys), nil
+}
+
+func (s *server) DoGetPrimaryKeys(context.Context, flightsql.TableRef) (*arrow.Schema, <-chan flight.StreamChunk, error) {
+	return one(schema_ref.PrimaryKeys, func(*array.RecordBuilder) {})
+}
+
+func (s *server) GetFlightInfoExportedKeys(_ context.Context, _ flightsql.TableRef, desc *flight.FlightDescriptor) (*flight.FlightInfo, error) {
+	return info(desc, desc.Cmd, schema_ref.ExportedKeys), nil
+}
+
+func (s *server) DoGetExportedKeys(context.Context, flightsql.TableRef) (*arrow.Schema, <-chan flight.StreamChunk, error) {
+	return one(schema_ref.ExportedKeys, func(*array.RecordBuilder) {})
+}
+
+func (s *server) GetFlightInfoImportedKeys(_ context.Context, _ flightsql.TableRef, desc *flight.FlightDescriptor) (*flight.FlightInfo, error) {
+	return info(desc, desc.Cmd, schema_ref.ImportedKeys), nil
+}
+
+func (s *server) DoGetImportedKeys(context.Context, flightsql.TableRef) (*arrow.Schema, <-chan flight.StreamChunk, error) {
+	return one(schema_ref.ImportedKeys, func(*array.RecordBuilder) {})
+}
+
+// same says whether a filter, if there is one, is the name.
+func same(filter *string, name string) bool { return filter == nil || *filter == name }
+
+// like says whether a name fits a pattern of SQL, if there is one.
+func like(pattern *string, name string) bool {
+	if pattern == nil {
+		return true
+	}
+	quoted := strings.NewReplacer("%", ".*", "_", ".").Replace(regexp.QuoteMeta(*pattern))
+	ok, err := regexp.MatchString("^(?s:"+quoted+")$", name)
+	return err == nil && ok
+}

@@ -1,0 +1,65 @@
+package query
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/shatterlab/shatter/schemas"
+
+	"github.com/shatterlab/shatter/pipeline/result"
+	"github.com/shatterlab/shatter/pipeline/result/sheet"
+)
+
+// View is one of the tables that SQL sees.
+type View struct {
+	Name    string
+	Columns []schemas.Column // as they are in the result's file, with what they mean
+}
+
+// Alias is a second name of the view "table", whose own name is a reserved word of SQL.
+const Alias = "cells"
+
+// names are the files of a result, each a view; the first ones have to be there.
+var names = []string{"table", "curve", "bounds", "trials", "timing", "fits"}
+
+// optional are the files that results of earlier versions lack.
+var optional = []string{"fits"}
+
+// documented is the columns that a file may have, but for those whose names come from algorithms.
+func documented(view string) []schemas.Column {
+	if view == "table" {
+		return slices.Concat(result.Columns("table"), result.Columns("games"))
+	}
+	return result.Columns(view)
+}
+
+// meaning is the documentation of a column.
+func meaning(view, column string) string {
+	for prefix, what := range map[string]string{
+		schemas.ParamPrefix: "parameter ", schemas.MetricPrefix: "metric ", schemas.WithPrefix: "intermediate value ",
+	} {
+		if name, ok := strings.CutPrefix(column, prefix); ok {
+			return what + name
+		}
+	}
+	for _, c := range documented(view) {
+		if c.Name == column {
+			return c.Doc
+		}
+	}
+	return ""
+}
+
+// Describe is the views as one sheet: view, column, type, meaning.
+func Describe(views []View) *sheet.Sheet {
+	s := &sheet.Sheet{Name: "schema"}
+	for _, name := range []string{"view", "column", "type", "meaning"} {
+		s.Columns = append(s.Columns, schemas.Column{Name: name, Type: schemas.TextColumn})
+	}
+	for _, v := range views {
+		for _, c := range v.Columns {
+			s.Rows = append(s.Rows, []any{v.Name, c.Name, string(c.Type), c.Doc})
+		}
+	}
+	return s
+}

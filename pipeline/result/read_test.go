@@ -1,0 +1,309 @@
+package result
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/apache/arrow/go/v17/arrow/array"
+	"github.com/apache/arrow/go/v17/arrow/ipc"
+	"github.com/apache/arrow/go/v17/arrow/memory"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/shatterlab/shatter/schemas"
+
+	"github.com/shatterlab/shatter/pipeline/result/render"
+	"github.com/shatterlab/shatter/pipeline/result/sheet"
+	"github.com/shatterlab/shatter/pipeline/testkit"
+)
+
+// The trials come back as they went into the curve, over the border of a row group too.
+func TestReadTrials(t *testing.T) {
+	dir := testkit.MemoryDir(t)
+	r := result(t, run(t, 1))
+	if _, err := WriteResult(dir, r); err != nil {
+		t.Fatal(err)
+	}
+	all, err := ReadTrials(dir, "loss")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) != 2 || len(all["abcd010000"]) != 2 {
+		t.Fatalf("%v", all)
+	}
+	for _, row := range r.Curve {
+		got := all[row.Cell.Key.Short()][row.N]
+		successes, ok := int64(0), []float64{}
+		for i, s := range got.Success {
+			if s {
+				successes++
+			}
+			if e := got.Error[i]; !math.IsNaN(e) {
+				ok = append(ok, e)
+			}
+		}
+		if int64(len(got.Success)) != row.Trials || successes != row.Successes || mean(ok) != row.ErrorMean || mean(got.Metric) != row.Metrics["loss"] {
+			t.Errorf("%s at %d: %d of %d trials succeeded, mean error %v, curve %+v", row.Cell.Key.Short(), row.N, successes, len(got.Success), mean(ok), row)
+		}
+	}
+	if plain, err := ReadTrials(dir, ""); err != nil || plain["abcd010000"][100].Metric != nil {
+		t.Error(plain, err)
+	}
+	if _, err := ReadTrials(dir, "gain"); err == nil || !strings.Contains(err.Error(), `no column "m_gain"`) {
+		t.Error(err)
+	}
+}
+
+// writeTrialsFile writes a trials.parquet of one cell with the given repetitions at one n, a thousand to a row group.
+func writeTrialsFile(t *testing.T, dir string, repetitions []int64) {
+	t.Helper()
+	f, err := os.Create(filepath.Join(dir, "trials.parquet"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	w, err := sheet.NewResultWriter(f, "trials", Columns("trials"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for group := range slices.Chunk(repetitions, 1000) {
+		w.BeginGroup()
+		err = errors.Join(err, w.Append(func(to []array.Builder) {
+			for _, rep := range group {
+				for i, v := range []any{"c", int64(7), rep, "ok", nil, float64(rep), rep%3 == 0} {
+					sheet.AppendValue(to[i], v)
+				}
+			}
+		}))
+	}
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestReadManyTrials(t *testing.T) {
+	dir := testkit.MemoryDir(t)
+	reps := make([]int64, 3500)
+	for i := range reps {
+		reps[i] = int64(i)
+	}
+	writeTrialsFile(t, dir, reps)
+	all, err := ReadTrials(dir, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := all["c"][7]
+	if last := len(reps) - 1; len(got.Error) != len(reps) || got.Error[last] != float64(last) || got.Success[last] != (last%3 == 0) {
+		t.Errorf("%d trials", len(got.Error))
+	}
+	writeTrialsFile(t, dir, []int64{0, 2})
+	if _, err := ReadTrials(dir, ""); err == nil || !strings.Contains(err.Error(), `repetition 1 of cell "c" at n = 7 is not where it belongs`) {
+		t.Error(err)
+	}
+}
+
+// What is no result file of this version says so.
+func TestReadWrongFiles(t *testing.T) {
+	dir := testkit.MemoryDir(t)
+	r := result(t, run(t, 1))
+	if _, err := WriteResult(dir, r); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "table.parquet")
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	curve, err := os.ReadFile(filepath.Join(dir, "curve.parquet"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The metadata stand in the footer as text, and once more in the Arrow schema, where nobody looks.
+	other := bytes.Replace(good, []byte("shatter.result\x18\x011"), []byte("shatter.result\x18\x019"), 1)
+	unsure := bytes.Replace(good, []byte("shatter.confidence\x18\x040.95"), []byte("shatter.confidence\x18\x04none"), 1)
+	stranger := bytes.ReplaceAll(good, []byte("shatter.result"), []byte("another.result"))
+	for _, c := range []struct {
+		name string
+		file []byte
+		want string
+	}{
+		{"version", other, `it is of version "9" of its format, not "1"`},
+		{"confidence", unsure, `shatter.confidence, "none", are no confidence`},
+		{"no result", stranger, "it is no result file of Shatter"},
+		{"another file", curve, "it is not the file table of a result"},
+		{"truncated", good[:len(good)/2], "read"},
+		{"empty", nil, "read"},
+		{"text", []byte("cell,task\n"), "read"},
+	} {
+		if err := os.WriteFile(path, c.file, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		_, err := sheet.ReadTable(dir, "table")
+		var version *schemas.VersionError
+		if err == nil || !strings.Contains(err.Error(), c.want) || errors.As(err, &version) != (c.name == "version") {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+	if err := os.WriteFile(path, noText(good), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s, err := sheet.ReadTable(dir, "table")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, format := range []string{"table", "md", "tex"} {
+		if got := renderedAs(t, s, format); !utf8.ValidString(got) || strings.Contains(got, "\x1b") {
+			t.Errorf("%s: %q", format, got)
+		}
+	}
+	if err := os.Remove(filepath.Join(dir, "fits.parquet")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sheet.ReadTable(dir, "fits"); !errors.Is(err, fs.ErrNotExist) || strings.Count(err.Error(), "fits.parquet") != 1 {
+		t.Error(err)
+	}
+}
+
+// noText is a result file in which the names of two columns are no text.
+func noText(file []byte) []byte {
+	return bytes.ReplaceAll(bytes.ReplaceAll(file, []byte("evaluation"), []byte("eval\xffat\x1bon")), []byte("value"), []byte("va\xffue"))
+}
+
+// FuzzReadTable: bytes from outside give a sheet or an error.
+func FuzzReadTable(f *testing.F) {
+	dir := testkit.MemoryDir(f)
+	if _, err := WriteResult(dir, result(f, run(f, 1))); err != nil {
+		f.Fatal(err)
+	}
+	for _, name := range []string{"table", "bounds", "trials"} {
+		b, err := os.ReadFile(filepath.Join(dir, name+".parquet"))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+		f.Add(noText(b))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		at := t.TempDir()
+		for _, name := range []string{"table", "bounds", "trials"} {
+			if err := os.WriteFile(filepath.Join(at, name+".parquet"), b, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if name == "trials" {
+				_, _ = ReadTrials(at, "loss")
+				continue
+			}
+			s, err := sheet.ReadTable(at, name)
+			if err != nil {
+				continue
+			}
+			for _, format := range render.Formats() {
+				var out bytes.Buffer
+				if err := render.Render(s, &out, format); err != nil {
+					t.Errorf("%s: %v", format, err)
+				}
+			}
+		}
+	})
+}
+
+// A file that lies about its sizes meets an end.
+func TestLimitedMemory(t *testing.T) {
+	l := &sheet.Limited{Allocator: memory.DefaultAllocator, Left: 100}
+	for range 3 {
+		b := l.Reallocate(90, l.Allocate(60))
+		l.Free(l.Reallocate(10, b))
+	}
+	if l.Left != 100 {
+		t.Errorf("%d bytes are left", l.Left)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("101 bytes were had")
+		}
+	}()
+	l.Allocate(101)
+}
+
+// A sheet survives the way through Arrow and Parquet.
+func TestTypedFormats(t *testing.T) {
+	dir := testkit.MemoryDir(t)
+	r := result(t, run(t, 1))
+	if _, err := WriteResult(dir, r); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"table", "curve", "bounds", "timing"} {
+		s, err := sheet.ReadTable(dir, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var parquet, ipc bytes.Buffer
+		if err := errors.Join(render.Render(s, &parquet, "parquet"), render.Render(s, &ipc, "arrow")); err != nil {
+			t.Fatal(err)
+		}
+		file, err := os.ReadFile(filepath.Join(dir, name+".parquet"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(parquet.Bytes(), file) {
+			t.Errorf("%s.parquet is written in other bytes than it was read", name)
+		}
+		if diff := cmp.Diff(s, readArrow(t, ipc.Bytes()), cmpopts.IgnoreFields(schemas.Column{}, "Label")); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// readArrow reads an Arrow file with the library's own reader.
+func readArrow(t *testing.T, b []byte) *sheet.Sheet {
+	t.Helper()
+	r, err := ipc.NewFileReader(bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	of := r.Schema().Metadata()
+	value := func(key string) string {
+		v, _ := of.GetValue(key)
+		return v
+	}
+	if value(sheet.VersionKey) != schemas.ResultVersion || r.NumRecords() != 1 {
+		t.Fatalf("metadata %v, %d batches", of, r.NumRecords())
+	}
+	s := &sheet.Sheet{Name: value(sheet.FileKey)}
+	if text := value(sheet.ConfidenceKey); text != "" {
+		if s.Confidence, err = strconv.ParseFloat(text, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rec, err := r.Record(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Rows = make([][]any, rec.NumRows())
+	for i, f := range r.Schema().Fields() {
+		s.Columns = append(s.Columns, schemas.Column{Name: f.Name, Type: sheet.ColumnType(f.Type)})
+		for j := range s.Rows {
+			s.Rows[j] = append(s.Rows[j], sheet.ValueAt(rec.Column(i), j))
+		}
+	}
+	return s
+}
+
+func renderedAs(t *testing.T, s *sheet.Sheet, format string) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := render.Render(s, &b, format); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}

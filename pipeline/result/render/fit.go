@@ -1,0 +1,93 @@
+package render
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// leastFirst is the columns that a narrow table may do without, those that are missed least first. Keys, brackets and regret stay.
+var leastFirst = []string{
+	"evaluation", "mean_error", "error_p90", "mistakes_max", "privacy", "best_loss", "n_model_low", "n_model_high", "paper_n", "paper_regret",
+	schemas.WithPrefix, schemas.MetricPrefix, "failed", "ok", "compared", "reason", "less_error", schemas.ParamPrefix, "n_model", "trials", "ratio",
+	"error_mean", "theory_n", "theory_regret", "mistakes_mean",
+}
+
+// fit leaves columns out until lines of the table are at most so wide, or none is left that may go, and says which. Reasons, and what was
+// compared, are said below.
+func (b *brief) fit(width int) {
+	var gone []string
+	for b.lineWidth() > width {
+		i := b.least()
+		if i < 0 {
+			break
+		}
+		if c := b.columns[i].Name; c == "reason" || c == "compared" {
+			b.sayBelow(i)
+		} else {
+			gone = append(gone, b.columns[i].Name)
+		}
+		b.columns = slices.Delete(b.columns, i, i+1)
+		for j := range b.rows {
+			b.rows[j] = slices.Delete(b.rows[j], i, i+1)
+		}
+	}
+	if len(gone) > 0 {
+		b.below = append(b.below, "columns left out for want of width (-o csv has all): "+strings.Join(gone, ", "))
+	}
+}
+
+// least is the column that may go first; -1 where none may.
+func (b *brief) least() int {
+	for _, name := range leastFirst {
+		for i := len(b.columns) - 1; i >= 0; i-- {
+			if c := b.columns[i].Name; c == name || strings.HasSuffix(name, "_") && strings.HasPrefix(c, name) {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// sayBelow says below what stands in column i, each text once with the cells that it is of.
+func (b *brief) sayBelow(i int) {
+	id := max(0, slices.IndexFunc(b.columns, func(c schemas.Column) bool { return strings.HasPrefix(c.Name, "cell") }))
+	cells := map[string][]string{}
+	var order []string
+	for _, row := range b.rows {
+		said := row[i]
+		if said == "-" {
+			continue
+		}
+		if cells[said] == nil {
+			order = append(order, said)
+		}
+		cells[said] = append(cells[said], row[id])
+	}
+	for _, said := range order {
+		b.below = append(b.below, b.columns[i].Name+" of "+strings.Join(cells[said], ", ")+": "+said)
+	}
+}
+
+// widths is the characters of the widest value of each column, or of its name.
+func (b *brief) widths() []int {
+	widths := make([]int, len(b.columns))
+	for i, c := range b.columns {
+		widths[i] = utf8.RuneCountInString(c.Name)
+		for _, row := range b.rows {
+			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
+		}
+	}
+	return widths
+}
+
+// lineWidth is the characters of a line of the table.
+func (b *brief) lineWidth() int {
+	sum := 2 * (len(b.columns) - 1) // gaps
+	for _, w := range b.widths() {
+		sum += w
+	}
+	return sum
+}

@@ -1,0 +1,81 @@
+package render
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/shatterlab/shatter/schemas"
+
+	"github.com/shatterlab/shatter/pipeline/result/sheet"
+)
+
+// sheetOf is a sheet of text with one row.
+func sheetOf(values ...string) *sheet.Sheet {
+	s := &sheet.Sheet{Name: "table", Rows: [][]any{{}, {}}}
+	for i, v := range values {
+		s.Columns = append(s.Columns, schemas.Column{Name: "c" + strconv.Itoa(i), Type: schemas.TextColumn})
+		s.Rows[0], s.Rows[1] = append(s.Rows[0], v), append(s.Rows[1], "x")
+	}
+	return s
+}
+
+func rendered(t *testing.T, s *sheet.Sheet, format string) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Render(s, &b, format); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// Text that means something to a terminal, to Markdown, to HTML or to LaTeX is shown as the text that it is.
+func TestSpecialCharacters(t *testing.T) {
+	for _, c := range []struct{ text, table, md, tex string }{
+		{"a\x1b[31mred\x07", "a\uFFFD[31mred\uFFFD", "a\uFFFD\\[31mred\uFFFD", `a\texttt{U+FFFD}{[}31mred\texttt{U+FFFD}`},
+		{"\u202eevil", "\uFFFDevil", "\uFFFDevil", `\texttt{U+FFFD}evil`},
+		{"two\nlines\r\n", "two lines", "two lines", "two lines"},
+		{"<b>&amp;</b>", "<b>&amp;</b>", "&lt;b>&amp;amp;&lt;/b>", `\textless{}b\textgreater{}\&amp;\textless{}/b\textgreater{}`},
+		{"a|b*c_d_ _e", "a|b*c_d_ _e", `a\|b\*c_d\_ \_e`, `a\textbar{}b{*}c\_d\_ \_e`},
+		{"[x](http://y)", "[x](http://y)", `\[x\](http://y)`, `{[}x{]}(http://y)`},
+		{"`$x^2$` ~ 5% #1", "`$x^2$` ~ 5% #1", "\\`\\$x^2\\$\\` \\~ 5% #1", "{`}\\$x\\textasciicircum{}2\\${`} \\textasciitilde{} 5\\% \\#1"},
+		{`\input{/etc/passwd}`, `\input{/etc/passwd}`, `\\input{/etc/passwd}`, `\textbackslash{}input\{/etc/passwd\}`},
+		{"Pál -- Kivinen–Warmuth, ε ≥ 1, 中", "Pál -- Kivinen–Warmuth, ε ≥ 1, 中", "Pál -- Kivinen–Warmuth, ε ≥ 1, 中",
+			`Pál -{}- Kivinen--Warmuth, $\varepsilon$ $\geq$ 1, \texttt{U+4E2D}`},
+	} {
+		s := sheetOf(c.text)
+		if got := rendered(t, s, "table"); !strings.Contains(got, "\n"+c.table+"\n") {
+			t.Errorf("table: %q lacks %q", got, c.table)
+		}
+		if got := rendered(t, s, "md"); !strings.Contains(got, "\n| "+c.md+" |\n") {
+			t.Errorf("md: %q lacks %q", got, c.md)
+		}
+		if got := rendered(t, s, "tex"); !strings.Contains(got, "\n"+c.tex+" \\\\\n") {
+			t.Errorf("tex: %q lacks %q", got, c.tex)
+		}
+	}
+	s := sheetOf("x", "y")
+	s.Columns[0], s.Title = schemas.Column{Name: "task", Type: schemas.TextColumn}, "sweep x\n\\end{document}"
+	s.Columns[1] = schemas.Column{Name: "class", Type: schemas.TextColumn}
+	s.Rows[1][1] = "# heading"
+	if got := rendered(t, s, "md"); !strings.Contains(got, "task x\n") {
+		t.Error(got)
+	}
+	for _, line := range strings.Split(rendered(t, s, "tex"), "\n")[:3] {
+		if !strings.HasPrefix(line, "% ") {
+			t.Errorf("%q is no comment", line)
+		}
+	}
+	if paragraph("# x") != `\# x` || paragraph("- x_1") != `\- x_1` {
+		t.Error("a line begins a heading or a list")
+	}
+}
+
+func TestTexNumbers(t *testing.T) {
+	for v, want := range map[string]string{"1": "1", "-0.5": "$-0.5$", "1.2e+08": `$1.2 \times 10^{8}$`, "-1e-06": `$-1 \times 10^{-6}$`, "-": "--", "1e+100": `$1 \times 10^{100}$`} {
+		if got := texValue(v, schemas.FloatColumn); got != want {
+			t.Errorf("%s: %s, want %s", v, got, want)
+		}
+	}
+}

@@ -1,0 +1,324 @@
+package report
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/shatterlab/shatter/schemas"
+
+	"github.com/shatterlab/shatter/pipeline/result"
+	"github.com/shatterlab/shatter/pipeline/result/render"
+)
+
+//go:embed report.html
+var pageText string
+
+//go:embed report.css
+var pageStyle string
+
+//go:embed report.js
+var pageScript string
+
+var (
+	//go:embed vega/vega.min.js
+	vega string
+	//go:embed vega/vega-lite.min.js
+	vegaLite string
+	//go:embed vega/vega-embed.min.js
+	vegaEmbed string
+	//go:embed vega/vega.LICENSE
+	vegaLicence string
+	//go:embed vega/vega-lite.LICENSE
+	vegaLiteLicence string
+	//go:embed vega/vega-embed.LICENSE
+	vegaEmbedLicence string
+)
+
+// maxFigures is the most charts of a page.
+const maxFigures = 40
+
+// page is what report.html shows.
+type page struct {
+	*Sweep
+	Policy           string
+	Style            template.CSS
+	Libraries        template.HTML
+	Script           template.HTML
+	Name             string
+	Answer           []string
+	Table, Slopes    tableView
+	Figures          []figureView
+	FiguresLeft      int
+	Charts           []chart
+	Unknown          []unknown
+	Failures         []failure
+	Alarms, RunNotes []string
+	Facts            [][2]string
+	Runs             []manifestRun
+	Plugins          []manifestPlugin
+	Source           string
+	Files            [][2]string
+	Snippets         []snippet
+}
+
+type figureView struct {
+	Figure
+	Number int
+}
+
+type snippet struct{ Name, Text string }
+
+// WriteHTML writes the page.
+func (s *Sweep) WriteHTML(w io.Writer) error {
+	t, err := template.New("report").Funcs(template.FuncMap{"status": symbol, "seconds": seconds, "short": shortID}).Parse(pageText)
+	if err != nil {
+		return fmt.Errorf("write report: %w", err)
+	}
+	if err := t.Execute(w, s.page()); err != nil {
+		return fmt.Errorf("write report: %w", err)
+	}
+	return nil
+}
+
+// WriteFile writes the page to the folder's report.html, beside it first, so that no half of a page ever stands there.
+func (s *Sweep) WriteFile() (path string, err error) {
+	var b bytes.Buffer
+	if err := s.WriteHTML(&b); err != nil {
+		return "", err
+	}
+	path = filepath.Join(s.dir, "report.html")
+	if err := os.WriteFile(path+".tmp", b.Bytes(), 0o666); err != nil {
+		return "", fmt.Errorf("write report: %w", err)
+	}
+	if err := os.Rename(path+".tmp", path); err != nil {
+		return "", fmt.Errorf("write report: %w", err)
+	}
+	return path, nil
+}
+
+func (s *Sweep) page() *page {
+	p := &page{Sweep: s, Style: template.CSS(pageStyle), Name: s.manifest.Name, Answer: s.answer(), Table: view(s.table, docs(result.Columns("table"), result.Columns("games")), tableOrder), Slopes: view(s.fits, docs(result.Columns("fits")), slopeOrder), Source: s.source}
+	p.Unknown, p.Failures, p.Alarms, p.RunNotes = s.unknown(), s.failures(), s.alarms(), s.runNotes()
+	p.Facts, p.Runs, p.Plugins = s.facts(), s.manifest.Runs, s.manifest.Plugins
+	p.Files, p.Snippets = s.files(), s.snippets()
+	figures := s.Figures()
+	if len(figures) > maxFigures {
+		p.FiguresLeft = len(figures) - maxFigures
+		figures = figures[:maxFigures]
+	}
+	for i := range figures {
+		p.Figures, p.Charts = append(p.Figures, figureView{figures[i], i}), append(p.Charts, figures[i].chart())
+	}
+	libraries := "/*\n" + vegaLicence + "*/\n" + vega + "\n/*\n" + vegaLiteLicence + "*/\n" + vegaLite + "\n/*\n" + vegaEmbedLicence + "*/\n" + vegaEmbed
+	p.Libraries, p.Script = script(libraries), script(pageScript)
+	p.Policy = fmt.Sprintf("default-src 'none'; script-src %s %s; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'", hash(libraries), hash(pageScript))
+	return p
+}
+
+// script is an element with code of ours; nothing from the data ever stands in one.
+func script(code string) template.HTML { return template.HTML("<script>" + code + "</script>") }
+
+// hash lets the browser run this code and no other.
+func hash(code string) string {
+	sum := sha256.Sum256([]byte(code))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+// tableView is the table for reading, as the terminal shows it.
+type tableView struct {
+	Above, Below []string
+	Columns      []schemas.Column
+	Rows         [][]tableValue
+	Statuses     []string
+}
+
+type tableValue struct {
+	Text           string
+	Number, Status bool
+	Long           bool // wraps
+}
+
+// The columns of the page stand in this order, and those without a name here where the star is: the answer stands beside its setting
+// also where a setting has many parameters.
+var (
+	tableOrder = []string{
+		"algorithm", "class", "file", "d", "domain", "distribution", "mass", "minority", "margin", "noise", "noise_rate", "data", "queries", "adversary",
+		"epsilon", "delta", "alpha", "beta", "rounds", "n_star", "n_low", "n_high", "regret_mean", "regret_low", "regret_high", "mistakes_mean", "mistakes_max",
+		"status", "n_model", "n_model_low", "n_model_high", "theory_n", "theory_regret", "ratio", "paper_n", "paper_regret", "*", "cell",
+	}
+	slopeOrder = []string{"algorithm", "group", "x", "scale", "slope", "slope_low", "slope_high", "theory_slope", "claimed", "y", "cells", "inflation", "reason", "*", "fit"}
+)
+
+func docs(columns ...[]schemas.Column) map[string]string {
+	all := map[string]string{}
+	for _, c := range slices.Concat(columns...) {
+		if all[c.Name] == "" {
+			all[c.Name] = c.Doc
+		}
+	}
+	return all
+}
+
+func view(f *frame, docs map[string]string, order []string) (v tableView) {
+	above, below, shown, rows := render.Summary(f.Sheet)
+	v.Above, v.Below = above, below
+	places := make([]int, len(shown)) // in a row of Brief, in the order of the page
+	for i := range places {
+		places[i] = i
+	}
+	rank := func(place int) int {
+		if at := slices.Index(order, f.Columns[shown[place]].Name); at >= 0 {
+			return at
+		}
+		return slices.Index(order, "*")
+	}
+	slices.SortStableFunc(places, func(a, b int) int { return cmp.Compare(rank(a), rank(b)) })
+	for _, place := range places {
+		c := f.Columns[shown[place]]
+		if c.Doc = docs[c.Name]; c.Doc == "" && isParam(c.Name) {
+			c.Doc = "parameter " + strings.TrimPrefix(c.Name, schemas.ParamPrefix)
+		}
+		v.Columns = append(v.Columns, c)
+	}
+	for i, row := range rows {
+		line := make([]tableValue, len(row))
+		for j, place := range places {
+			text := row[place]
+			line[j] = tableValue{text, v.Columns[j].Type == schemas.IntColumn || v.Columns[j].Type == schemas.FloatColumn, v.Columns[j].Name == "status" && text != "-", len(text) > 60}
+		}
+		v.Rows = append(v.Rows, line)
+		if status := f.text(i, "status"); status != "" && !slices.Contains(v.Statuses, status) {
+			v.Statuses = append(v.Statuses, status)
+		}
+	}
+	return v
+}
+
+// symbol stands beside a status, so that it is not told by colour alone.
+func symbol(status string) string {
+	if s, ok := map[string]string{"decided": "✓", "above_range": "↑", "below_range": "↓", "infeasible": "∅", "failed": "✗"}[status]; ok {
+		return s
+	}
+	return "?"
+}
+
+func seconds(s float64) string {
+	if s < 60 {
+		return strconv.FormatFloat(s, 'f', 1, 64) + " s"
+	}
+	return time.Duration(s * float64(time.Second)).Round(time.Second).String()
+}
+
+func shortID(digest string) string { return digest[:min(len(digest), 16)] }
+
+// facts is how the result was made, as names and values.
+func (s *Sweep) facts() (all [][2]string) {
+	m := s.manifest
+	add := func(name, value string) {
+		if value != "" {
+			all = append(all, [2]string{name, value})
+		}
+	}
+	add("digest of the result", m.Digest)
+	if len(m.Runs) > 0 {
+		add("seed", strconv.FormatUint(m.Seed, 10))
+	}
+	add("float profile", m.Profile)
+	for _, name := range []string{"version", "file", "host", "cores", "workers", "queue"} {
+		add(name, m.Facts[name])
+	}
+	add("time", s.overhead())
+	return all
+}
+
+// overhead compares the time of trials with the time of the machine.
+func (s *Sweep) overhead() string {
+	busy, wall := 0.0, 0.0
+	for row := range s.timing.Rows {
+		busy += s.timing.number(row, "seconds")
+	}
+	for _, r := range s.manifest.Runs {
+		wall += r.Seconds
+	}
+	if len(s.timing.Rows) == 0 || wall == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("trials took %s of plugins' time; the runs took %s", seconds(busy), seconds(wall))
+	if workers, err := strconv.Atoi(s.manifest.Facts["workers"]); err == nil && workers > 0 && s.manifest.Facts["queue"] == "embedded" {
+		text += fmt.Sprintf(" with %d workers, of which trials were %.0f %%", workers, 100*busy/(wall*float64(workers)))
+	}
+	return text
+}
+
+// fileDocs is what a result folder may hold.
+var fileDocs = [][2]string{
+	{"table.parquet", "one row per cell: n* or regret with its interval, theory, ratio"},
+	{"table.csv", "the same as text"},
+	{"curve.parquet", "one row per cell and sample size: success rate, mean error, metrics"},
+	{"curve.csv", "the same as text"},
+	{"bounds.parquet", "each bound that an algorithm states, with its intermediate values"},
+	{"fits.parquet", "fitted lines: how n* grows with a parameter"},
+	{"trials.parquet", "every trial that counts, with its error"},
+	{"sweep.yaml", "the sweep file"},
+	{"manifest.json", "how the runs went, and every cell as resolved"},
+	{"timing.parquet", "time of each message of a worker"},
+}
+
+// files is those that are there.
+func (s *Sweep) files() (all [][2]string) {
+	for _, f := range fileDocs {
+		if _, err := os.Stat(filepath.Join(s.dir, f[0])); err == nil {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+func (s *Sweep) snippets() []snippet {
+	columns, order := "algorithm, n_low, n_high, n_star, status, theory_n, ratio", "n_star"
+	if s.online() {
+		columns, order = "algorithm, rounds, mistakes_mean, regret_mean, regret_low, regret_high, theory_regret", "regret_mean"
+	}
+	quoted := `"` + strings.ReplaceAll(columns, ", ", `", "`) + `"`
+	sql := fmt.Sprintf("SELECT %s\nFROM 'table.parquet'\nORDER BY %s;", columns, order)
+	return []snippet{
+		{"shatter", fmt.Sprintf("shatter query DIR \"SELECT %s FROM \\\"table\\\" ORDER BY %s\"", columns, order)},
+		{"DuckDB", "-- duckdb, in this folder\n" + sql},
+		{"Python (polars)", fmt.Sprintf("import polars as pl\ntable = pl.read_parquet(\"table.parquet\")\nprint(table.select(%s).sort(\"%s\"))", quoted, order)},
+		{"Python (pandas)", fmt.Sprintf("import pandas as pd\ntable = pd.read_parquet(\"table.parquet\")\nprint(table[[%s]].sort_values(\"%s\"))", quoted, order)},
+		{"R", fmt.Sprintf("library(arrow)\ntable <- read_parquet(\"table.parquet\")\ntable[order(table$%s), c(%s)]", order, quoted)},
+	}
+}
+
+func percent(p float64) string { return strconv.FormatFloat(round(100*p), 'g', -1, 64) + " %" }
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}
+
+// span is the least and the largest of the numbers that are there.
+func span(values []float64) (low, high float64, n int) {
+	low, high = math.Inf(1), math.Inf(-1)
+	for _, v := range values {
+		if v == v {
+			low, high, n = min(low, v), max(high, v), n+1
+		}
+	}
+	return low, high, n
+}

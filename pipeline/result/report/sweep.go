@@ -1,0 +1,180 @@
+package report
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/shatterlab/shatter/schemas"
+
+	"github.com/shatterlab/shatter/pipeline/result/sheet"
+	"github.com/shatterlab/shatter/pipeline/trial"
+)
+
+// Sweep is the result folder of a finished sweep, read.
+type Sweep struct {
+	dir                  string
+	table, curve         *frame
+	bounds, fits, timing *frame // without rows where the folder has none
+	manifest             manifest
+	source               string // the sweep file
+}
+
+// manifest is what the page says of a run; see coordinator.
+type manifest struct {
+	Name     string            `json:"name"`
+	Seed     uint64            `json:"seed"`
+	Digest   string            `json:"digest"`
+	Profile  string            `json:"float_profile"`
+	Facts    map[string]string `json:"facts"`
+	Plugins  []manifestPlugin  `json:"plugins"`
+	Runs     []manifestRun     `json:"runs"`
+	Resolved struct {
+		Measures []struct {
+			Find *struct {
+				Confidence float64 `json:"confidence"`
+			} `json:"find"`
+		} `json:"measures"`
+	} `json:"resolved"`
+}
+
+type manifestPlugin struct {
+	File     string `json:"file"` // empty: built in
+	Digest   string `json:"digest"`
+	Outcomes int64  `json:"outcomes"`
+}
+
+type manifestRun struct {
+	Began       time.Time `json:"began"`
+	Seconds     float64   `json:"seconds"`
+	Known       int64     `json:"trials_known"`
+	Trials      int64     `json:"trials_run"`
+	Interrupted bool      `json:"interrupted"`
+	Failures    []failure `json:"failures"`
+	Alarms      []string  `json:"alarms"`
+	Notes       []string  `json:"notes"`
+	GoVersion   string    `json:"go"`
+}
+
+type failure struct {
+	Kind, Trial, What, Reason string
+	Count                     int64
+}
+
+// Load reads a result folder. A table that is missing is an error that wraps fs.ErrNotExist.
+func Load(dir string) (*Sweep, error) {
+	s := &Sweep{dir: dir}
+	for _, t := range []struct {
+		name   string
+		to     **frame
+		needed bool
+	}{{"table", &s.table, true}, {"curve", &s.curve, true}, {"bounds", &s.bounds, false}, {"fits", &s.fits, false}, {"timing", &s.timing, false}} {
+		sheet, err := sheet.ReadTable(dir, t.name)
+		if err != nil && (t.needed || !errors.Is(err, fs.ErrNotExist)) {
+			return nil, err
+		}
+		*t.to = newFrame(sheet)
+	}
+	if err := s.readManifest(filepath.Join(dir, "manifest.json")); err != nil {
+		return nil, err
+	}
+	source, err := os.ReadFile(filepath.Join(dir, "sweep.yaml"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	s.source = strings.ToValidUTF8(string(source), "\uFFFD")
+	return s, nil
+}
+
+func (s *Sweep) readManifest(path string) error {
+	raw, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	default:
+		if err := json.Unmarshal(raw, &s.manifest); err != nil {
+			return fmt.Errorf("read %q: %w", path, err)
+		}
+	}
+	if s.manifest.Name == "" {
+		s.manifest.Name = filepath.Base(s.dir)
+	}
+	return nil
+}
+
+// online says that the table is one of games.
+func (s *Sweep) online() bool { return s.table.has("regret_mean") }
+
+// frame is a sheet whose columns are found by name. A column that it does not have is empty.
+type frame struct {
+	*sheet.Sheet
+	at map[string]int
+}
+
+func newFrame(s *sheet.Sheet) *frame {
+	if s == nil {
+		s = &sheet.Sheet{}
+	}
+	f := &frame{s, map[string]int{}}
+	for i, c := range s.Columns {
+		f.at[c.Name] = i
+	}
+	return f
+}
+
+func (f *frame) has(column string) bool { _, ok := f.at[column]; return ok }
+
+func (f *frame) value(row int, column string) any {
+	if i, ok := f.at[column]; ok {
+		return f.Rows[row][i]
+	}
+	return nil
+}
+
+// number is NaN where there is none.
+func (f *frame) number(row int, column string) float64 { return number(f.value(row, column)) }
+
+// text is the value as people read it, empty where there is none.
+func (f *frame) text(row int, column string) string { return text(f.value(row, column)) }
+
+// keys is the columns that say what a cell is, but for its id; the rounds of a game are one of them.
+func (f *frame) keys() (names []string) {
+	for _, c := range f.Columns {
+		key := trial.IsKeyColumn(c.Name)
+		if key && c.Name != "cell" && c.Name != "sample" || strings.HasPrefix(c.Name, schemas.ParamPrefix) || c.Name == "rounds" {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+func number(v any) float64 {
+	switch v := v.(type) {
+	case int64:
+		return float64(v)
+	case float64:
+		return v
+	}
+	return math.NaN()
+}
+
+// text has all digits of a whole number and six of another.
+func text(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case float64:
+		return strconv.FormatFloat(v, 'g', 6, 64)
+	}
+	return strings.Join(strings.Fields(fmt.Sprint(v)), " ")
+}

@@ -1,0 +1,634 @@
+package result
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/apache/arrow/go/v17/arrow"
+	"github.com/apache/arrow/go/v17/arrow/array"
+	"github.com/apache/arrow/go/v17/arrow/memory"
+	"github.com/apache/arrow/go/v17/parquet/compress"
+	"github.com/apache/arrow/go/v17/parquet/file"
+	"github.com/apache/arrow/go/v17/parquet/pqarrow"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/shatterlab/shatter/schemas"
+	"github.com/shatterlab/shatter/schemas/pluginv1"
+
+	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/ledger/ledgertest"
+	"github.com/shatterlab/shatter/pipeline/result/render"
+	"github.com/shatterlab/shatter/pipeline/result/sheet"
+	"github.com/shatterlab/shatter/pipeline/testkit"
+	"github.com/shatterlab/shatter/pipeline/trial"
+)
+
+var nan = math.NaN()
+
+// The two cells of the tests' sweep.
+func cells() []*trial.Cell {
+	halfspace := schemas.Problem{
+		Class: "halfspace", Dim: 10, Distribution: "skew", Minority: 0.2, Margin: 0.1, Noise: schemas.Noise{Kind: "none"},
+	}
+	noisy := halfspace
+	noisy.Noise = schemas.Noise{Kind: "random", Rate: 0.05}
+	private := &trial.Cell{
+		Key: trial.Key{0xab, 0xcd, 1}, DataKey: trial.Key{1, 0xff}, Task: "learn", As: "hs-stl", Problem: noisy,
+		Guarantee: &pluginv1.Guarantee{}, Epsilon: 1, Delta: 1e-6, Alpha: 0.1, Beta: 0.1,
+		Params: trial.Params{"rounds": int64(50), "lambda": 8.0, "preset": "calibrated", "kappa": math.Copysign(0, -1)},
+	}
+	plain := &trial.Cell{
+		Key: trial.Key{0x12, 0x34, 2}, Task: "learn", As: "perceptron", Problem: halfspace,
+		Alpha: 0.1, Beta: 0.1, Replica: 1, Params: trial.Params{"rounds": 2.5, "averaged": true},
+	}
+	return []*trial.Cell{private, plain}
+}
+
+var points = []Point{{100, 40}, {200, 48}}
+
+// outcome is what repetition rep of a cell at n gives, in any run.
+func outcome(b *ledger.Batch, rep int64) (status uint8, e, loss float64) {
+	r := rand.New(rand.NewPCG(uint64(b.N)<<8|uint64(b.Cell[0]), uint64(rep)))
+	if r.IntN(10) == 0 {
+		return ledger.Failed, nan, nan
+	}
+	e = math.Floor(r.Float64()*40) / 100
+	if r.IntN(8) == 0 {
+		return ledger.OK, math.Copysign(0, -1), nan
+	}
+	return ledger.OK, e, r.NormFloat64()
+}
+
+// trial rows from..to-1 of a cell as a worker would send them.
+func work(c *trial.Cell, n, from, to int64) *ledger.Batch {
+	b := &ledger.Batch{Sweep: "s", Cell: c.Key, N: n, Metrics: []string{"loss"}, Values: [][]float64{nil}}
+	for rep := from; rep < to; rep++ {
+		status, e, loss := outcome(b, rep)
+		kind := ""
+		if status == ledger.Failed {
+			kind = "panic"
+		}
+		b.Repetition, b.Status, b.Error = append(b.Repetition, rep), append(b.Status, status), append(b.Error, e)
+		b.Kind, b.Reason = append(b.Kind, kind), append(b.Reason, strings.Repeat("!", len(kind)*rand.IntN(3)))
+		b.Values[0] = append(b.Values[0], loss)
+	}
+	return b
+}
+
+// run fills a ledger in a random order, with random borders, duplicates, lost rows, and trials that are never consumed.
+func run(t testing.TB, seed uint64) *ledger.Ledger {
+	t.Helper()
+	r := rand.New(rand.NewPCG(seed, 0))
+	var batches []*ledger.Batch
+	for _, c := range cells() {
+		for _, p := range points {
+			for from := int64(0); from < p.Consumed+20; {
+				to := from + 1 + r.Int64N(30)
+				b := work(c, p.N, from, to)
+				b.Worker, b.Digest = fmt.Sprint(seed), fmt.Sprint(r.IntN(2))
+				batches = append(batches, b)
+				if r.IntN(3) == 0 {
+					batches = append(batches, b)
+				}
+				from = to - r.Int64N(2)*(to-from)/2
+			}
+		}
+	}
+	lost := work(cells()[0], 100, 0, 1)
+	lost.Status[0], lost.Error[0], lost.Kind[0] = ledger.Lost, nan, "memory"
+	batches = append(batches, lost)
+	r.Shuffle(len(batches), func(i, j int) { batches[i], batches[j] = batches[j], batches[i] })
+	l := ledgertest.Open(t, "")
+	for _, b := range batches {
+		if v := ledgertest.Add(t, l, b); v.Conflicts != nil {
+			t.Fatalf("%+v", v.Conflicts)
+		}
+	}
+	return l
+}
+
+// result is what a coordinator makes of the tests' sweep.
+func result(t testing.TB, l *ledger.Ledger) Result {
+	t.Helper()
+	r := Result{Source: []byte("name: s\n"), Metrics: []string{"loss", "never"}, Ledger: l, Confidence: 0.95}
+	for i, c := range cells() {
+		curve, err := Curve(l, c, points)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for j := range curve {
+			curve[j].Rate = float64(curve[j].Successes) / float64(curve[j].Trials)
+			curve[j].RateLow, curve[j].RateHigh = curve[j].Rate/2, (1+curve[j].Rate)/2
+		}
+		r.Curve = append(r.Curve, curve...)
+		r.Trials = append(r.Trials, Consumed{c, points})
+		row := TableRow{Cell: c, NLow: 100, NHigh: 200, NStar: 200, NModel: 171.5, NModelLow: 150.25, NModelHigh: 190, Status: "decided", TheoryN: 1.2e8, TheorySource: "Theorem 5",
+			PaperN: 7.3e5, PaperSource: "Theorem 1 | as printed", Ratio: 200 / 1.2e8, Trials: 88, Failed: curve[0].Failed + curve[1].Failed,
+			MeanError: curve[1].ErrorMean, Evaluation: "10000"}
+		if i == 1 {
+			row.NModel, row.NModelLow, row.NModelHigh = 0, 0, 0
+			row.NHigh, row.NStar, row.Status, row.Reason = 0, 0, "undecided", "trial lost:\nlimits.memory"
+			row.TheoryN, row.TheorySource, row.PaperN, row.PaperSource, row.Ratio = math.Inf(1), "", 0, "", math.NaN()
+		}
+		r.Table = append(r.Table, row)
+		r.Bounds = append(r.Bounds,
+			BoundRow{Cell: c, Name: "theorem", Value: 1.2e8, Proved: true, Source: "Theorem 5", With: map[string]float64{"k": 3, "v": 0.5}},
+			BoundRow{Cell: c, Name: "printed", Value: math.Inf(1), Source: "Theorem 1", With: map[string]float64{"m": 4}})
+		r.Timing = append(r.Timing, TimingRow{Cell: c, N: 100, First: 0, Rows: 40, Seconds: rand.Float64(), Worker: "w"})
+	}
+	half := 0.5
+	r.Fits = []FitRow{
+		{Group: "epsilon 1", Algorithm: "hs-stl", X: "d", Scale: "log-log", Cells: 3, Y: "n_model and bracket", Slope: 0.52, Error: 0.03, Low: 0.46, High: 0.58,
+			Intercept: 4, Theory: 0.5, Claimed: &half, ClaimedSource: "Theorem 2", ChiSquare: 0.75, Inflation: 1, Resamples: 200},
+		{Fit: 1, Algorithm: "perceptron", X: "margin", Scale: "log", Cells: 1, Slope: nan, Error: nan, Low: nan, High: nan, Intercept: nan, Theory: nan,
+			ChiSquare: nan, Inflation: nan, Reason: "fewer than two places to fit through"},
+	}
+	return r
+}
+
+var names = []string{"sweep.yaml", "table.parquet", "curve.parquet", "bounds.parquet", "fits.parquet", "trials.parquet", "table.csv", "table.md", "curve.csv"}
+
+// TestSameBits: order, borders, duplicates and side facts of messages do not reach a byte of the result.
+func TestSameBits(t *testing.T) {
+	var digests, contents []string
+	for seed := range uint64(4) {
+		dir := testkit.MemoryDir(t)
+		digest, err := WriteResult(dir, result(t, run(t, seed)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := sha256.New()
+		for _, name := range names {
+			b, err := os.ReadFile(filepath.Join(dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintf(h, "%x  %s\n", sha256.Sum256(b), name)
+		}
+		digests = append(digests, digest)
+		contents = append(contents, hex.EncodeToString(h.Sum(nil)))
+		if entries, err := os.ReadDir(dir); err != nil || len(entries) != len(names)+1 {
+			t.Errorf("files: %v, %v", entries, err)
+		}
+	}
+	if len(slices.Compact(digests)) != 1 || !slices.Equal(digests[:1], slices.Compact(contents)) {
+		t.Errorf("digests %v of contents %v", digests, contents)
+	}
+}
+
+// TestTrialsMakeTheCurve aggregates trials.parquet again, with plain Arrow code, and compares with curve.parquet.
+func TestTrialsMakeTheCurve(t *testing.T) {
+	dir := testkit.MemoryDir(t)
+	if _, err := WriteResult(dir, result(t, run(t, 9))); err != nil {
+		t.Fatal(err)
+	}
+	type sums struct{ trials, ok, failed, successes int64 }
+	type means struct{ error, p90, loss float64 }
+	counts, exact := map[string]sums{}, map[string]means{}
+	var errs, losses []float64
+	last := ""
+	flush := func() {
+		if last == "" {
+			return
+		}
+		m := means{error: average(errs), loss: average(losses)}
+		slices.Sort(errs)
+		m.p90 = errs[int(math.Ceil(0.9*float64(len(errs))))-1]
+		exact[last] = m
+		errs, losses = nil, nil
+	}
+	trials := arrowTable(t, filepath.Join(dir, "trials.parquet"))
+	cell, n, rep := columnOf[*array.String](t, trials, "cell"), columnOf[*array.Int64](t, trials, "n"), columnOf[*array.Int64](t, trials, "repetition")
+	status, e := columnOf[*array.String](t, trials, "status"), columnOf[*array.Float64](t, trials, "error")
+	loss, never := columnOf[*array.Float64](t, trials, "m_loss"), columnOf[*array.Float64](t, trials, "m_never")
+	if never.NullN() != never.Len() {
+		t.Error("a metric that was never reported has values")
+	}
+	for i := range cell.Len() {
+		at := fmt.Sprint(cell.Value(i), "/", n.Value(i))
+		if at != last {
+			flush()
+			last = at
+		}
+		s := counts[at]
+		if rep.Value(i) != s.trials {
+			t.Fatalf("row %d: repetition %d after %d", i, rep.Value(i), s.trials)
+		}
+		s.trials++
+		if status.Value(i) == "ok" {
+			s.ok++
+			errs = append(errs, e.Value(i))
+			if math.Signbit(e.Value(i)) {
+				t.Error("-0")
+			}
+			if e.Value(i) <= 0.1+1e-12 {
+				s.successes++
+			}
+		} else {
+			s.failed++
+			if e.IsValid(i) {
+				t.Error("a failed trial has an error")
+			}
+		}
+		if loss.IsValid(i) {
+			losses = append(losses, loss.Value(i))
+		}
+		counts[at] = s
+	}
+	flush()
+	curve := arrowTable(t, filepath.Join(dir, "curve.parquet"))
+	cell, n = columnOf[*array.String](t, curve, "cell"), columnOf[*array.Int64](t, curve, "n")
+	if cell.Len() != len(counts) || len(counts) != 4 {
+		t.Fatalf("%d rows for %d points", cell.Len(), len(counts))
+	}
+	for i := range cell.Len() {
+		at := fmt.Sprint(cell.Value(i), "/", n.Value(i))
+		got := sums{columnOf[*array.Int64](t, curve, "trials").Value(i), columnOf[*array.Int64](t, curve, "ok").Value(i),
+			columnOf[*array.Int64](t, curve, "failed").Value(i), columnOf[*array.Int64](t, curve, "successes").Value(i)}
+		if got != counts[at] {
+			t.Errorf("%s: curve has %+v, trials %+v", at, got, counts[at])
+		}
+		real := means{columnOf[*array.Float64](t, curve, "error_mean").Value(i), columnOf[*array.Float64](t, curve, "error_p90").Value(i),
+			columnOf[*array.Float64](t, curve, "m_loss").Value(i)}
+		if real != exact[at] {
+			t.Errorf("%s: curve has %+v, trials %+v", at, real, exact[at])
+		}
+	}
+}
+
+func average(v []float64) float64 {
+	sum := 0.0
+	for _, x := range v {
+		sum += x
+	}
+	return sum / float64(len(v))
+}
+
+func arrowTable(t *testing.T, path string) arrow.Table {
+	t.Helper()
+	f, err := file.OpenParquetFile(path, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	r, err := pqarrow.NewFileReader(f, pqarrow.ArrowReadProperties{}, memory.DefaultAllocator)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := r.ReadTable(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(table.Release)
+	return table
+}
+
+func columnOf[A arrow.Array](t *testing.T, table arrow.Table, name string) A {
+	t.Helper()
+	i := table.Schema().FieldIndices(name)
+	if len(i) != 1 {
+		t.Fatalf("no column %q in %v", name, table.Schema())
+	}
+	return table.Column(i[0]).Data().Chunk(0).(A)
+}
+
+// TestOptions: what pins the bytes of the Parquet files.
+func TestOptions(t *testing.T) {
+	dir := testkit.MemoryDir(t)
+	if _, err := WriteResult(dir, result(t, run(t, 1))); err != nil {
+		t.Fatal(err)
+	}
+	f, err := file.OpenParquetFile(filepath.Join(dir, "trials.parquet"), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if by := f.MetaData().GetCreatedBy(); by != "shatter" {
+		t.Errorf("created by %q", by)
+	}
+	for i := range f.MetaData().Schema.NumColumns() {
+		c, err := f.MetaData().RowGroup(0).ColumnChunk(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := c.PathInSchema().String()
+		label := name == "cell" || name == "status" || name == "kind"
+		if c.HasDictionaryPage() != label || c.Compression() != compress.Codecs.Zstd {
+			t.Errorf("column %q: dictionary %v, codec %v", name, c.HasDictionaryPage(), c.Compression())
+		}
+	}
+}
+
+// TestRowGroups: a group is full to the row, and none is lost where records cross its border.
+func TestRowGroups(t *testing.T) {
+	path := filepath.Join(testkit.MemoryDir(t), "n.parquet")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	w, err := sheet.NewResultWriter(f, "n", []schemas.Column{{Name: "n", Type: schemas.IntColumn}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sizes := []int64{sheet.RowGroup - 1, 1, 0, 1, sheet.RowGroup, 5}
+	var sum, row int64
+	for _, size := range sizes {
+		if err := w.Append(func(to []array.Builder) {
+			for range size {
+				to[0].(*array.Int64Builder).Append(row)
+				row++
+			}
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	table := arrowTable(t, path)
+	for _, chunk := range table.Column(0).Data().Chunks() {
+		for _, v := range chunk.(*array.Int64).Int64Values() {
+			if v != sum {
+				t.Fatalf("row %d has %d", sum, v)
+			}
+			sum++
+		}
+	}
+	if sum != row {
+		t.Errorf("%d of %d rows", sum, row)
+	}
+}
+
+// TestEmpty: a sweep without a cell has a result.
+func TestEmpty(t *testing.T) {
+	dir := testkit.MemoryDir(t)
+	if _, err := WriteResult(dir, Result{}); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := sheet.ReadTable(dir, "table"); err != nil || len(s.Rows) != 0 || len(s.Columns) != len(Columns("table")) {
+		t.Error(s, err)
+	}
+}
+
+// TestFailureKeepsOldFiles: a result that cannot be made leaves the old one and nothing beside it.
+func TestFailureKeepsOldFiles(t *testing.T) {
+	dir := testkit.MemoryDir(t)
+	r := result(t, run(t, 1))
+	digest, err := WriteResult(dir, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := snapshot(t, dir)
+	missing := r
+	missing.Trials = []Consumed{{r.Trials[0].Cell, []Point{{100, 40}, {200, 1000}}}}
+	if _, err := WriteResult(dir, missing); err == nil || !strings.Contains(err.Error(), "trial abcd010000/200/") {
+		t.Errorf("got %v, want the missing trial", err)
+	}
+	twin := r
+	other := *r.Table[0].Cell
+	other.Key[31]++
+	twin.Table = append(slices.Clone(r.Table), TableRow{Cell: &other})
+	if _, err := WriteResult(dir, twin); err == nil || !strings.Contains(err.Error(), "share the first 10 digits") {
+		t.Error(err)
+	}
+	if diff := cmp.Diff(before, snapshot(t, dir)); diff != "" {
+		t.Error(diff)
+	}
+	if again, err := WriteResult(dir, r); err != nil || again != digest {
+		t.Error(again, err)
+	}
+}
+
+// TestWriteErrors: a disk that is full at any byte gives its error.
+func TestWriteErrors(t *testing.T) {
+	r := result(t, run(t, 1))
+	files, err := r.files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		var all bytes.Buffer
+		if err := f.write(&all); err != nil {
+			t.Fatal(err)
+		}
+		for room := 0; room < all.Len(); room += 1 + all.Len()/3 {
+			if err := f.write(&narrow{room}); !errors.Is(err, syscall.ENOSPC) {
+				t.Errorf("%s, full after %d bytes: %v", f.name, room, err)
+			}
+		}
+	}
+}
+
+// narrow is a writer with room for so many bytes.
+type narrow struct{ room int }
+
+func (n *narrow) Write(b []byte) (int, error) {
+	if len(b) > n.room {
+		return n.room, syscall.ENOSPC
+	}
+	n.room -= len(b)
+	return len(b), nil
+}
+
+func snapshot(t *testing.T, dir string) map[string][32]byte {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string][32]byte{}
+	for _, e := range entries {
+		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[e.Name()] = sha256.Sum256(b)
+	}
+	return all
+}
+
+func TestReadTable(t *testing.T) {
+	dir := testkit.MemoryDir(t)
+	r := result(t, run(t, 1))
+	if _, err := WriteResult(dir, r); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"table", "curve", "bounds", "fits", "timing"} {
+		want, err := r.Sheet(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := sheet.ReadTable(dir, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range want.Columns {
+			want.Columns[i].Doc = ""
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+	if _, err := sheet.ReadTable(dir, "manifest"); err == nil || !strings.Contains(err.Error(), "manifest.parquet") {
+		t.Error(err)
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "table.parquet"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(b); i += 61 {
+		bad := bytes.Clone(b)
+		bad[i] ^= 0x40
+		if err := os.WriteFile(filepath.Join(dir, "table.parquet"), bad, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = sheet.ReadTable(dir, "table") // an error or a table, never a panic
+	}
+}
+
+func TestRender(t *testing.T) {
+	r := result(t, run(t, 1))
+	one := Result{Table: r.Table[:1]}
+	for _, c := range []struct {
+		r      *Result
+		sheet  string
+		format string
+		golden string
+	}{
+		{&r, "table", "table", "table.txt"},
+		{&r, "table", "md", "table.md"},
+		{&r, "table", "csv", "table.csv"},
+		{&r, "table", "json", "table.json"},
+		{&r, "table", "tex", "table.tex"},
+		{&r, "curve", "table", "curve.txt"},
+		{&r, "curve", "csv", "curve.csv"},
+		{&r, "bounds", "table", "bounds.txt"},
+		{&r, "fits", "table", "fits.txt"},
+		{&Result{}, "fits", "table", "none.txt"},
+		{&one, "table", "table", "one.txt"},
+		{&Result{}, "table", "json", "none.json"},
+		{&Result{}, "table", "tex", "none.tex"},
+		{&Result{}, "table", "table", "none.txt"},
+	} {
+		t.Run(c.golden, func(t *testing.T) {
+			s, err := c.r.Sheet(c.sheet)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got bytes.Buffer
+			if err := render.Render(s, &got, c.format); err != nil {
+				t.Fatal(err)
+			}
+			testkit.Golden(t, c.golden, got.Bytes())
+		})
+	}
+	s, err := r.Sheet("table")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := render.Render(s, &bytes.Buffer{}, "xml"); err == nil || err.Error() != "show table as xml: unknown format: must be one of table, md, csv, json, tex, arrow, parquet" {
+		t.Error(err)
+	}
+	if _, err := r.Sheet("trials"); err == nil {
+		t.Error("no error")
+	}
+}
+
+func TestSuccess(t *testing.T) {
+	for _, c := range []struct {
+		status            uint8
+		err, above, alpha float64
+		want              bool
+	}{
+		{ledger.OK, 0.1, 0, 0.1, true},
+		{ledger.OK, 0.3, 0.2, 0.1, true}, // 0.3 - 0.2 < 0.1 in floating point, and either way
+		{ledger.OK, 0.8, 0.7, 0.1, true}, // 0.8 - 0.7 > 0.1 in floating point
+		{ledger.OK, 0.1 + 1e-11, 0, 0.1, false},
+		{ledger.Failed, nan, 0, 0.1, false},
+		{ledger.Lost, nan, 0, 0.1, false},
+	} {
+		if got := Success(c.status, c.err, c.above, c.alpha); got != c.want {
+			t.Errorf("%+v: got %v", c, got)
+		}
+	}
+}
+
+// Where nothing is decided there is no bracket to be sure of.
+func TestNothingDecided(t *testing.T) {
+	r := result(t, run(t, 1))
+	for i := range r.Table {
+		c := r.Table[i].Cell
+		r.Table[i] = TableRow{Cell: c, Status: "undecided", Reason: "limit of 10 trials"}
+	}
+	s, err := r.Sheet("table")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, format := range render.Formats() {
+		if got := renderedAs(t, s, format); strings.Contains(got, "confidence 0.95 that") || got == "" {
+			t.Errorf("%s: %s", format, got)
+		}
+	}
+}
+
+// wide is a table that asks for more room than there is.
+func wide(t *testing.T) *sheet.Sheet {
+	r := result(t, run(t, 1))
+	s, err := r.Sheet("table")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// A narrow table has the columns that count, says what it leaves out, and loses no reason.
+func TestFit(t *testing.T) {
+	s := wide(t)
+	for width := 200; width > 0; width -= 7 {
+		var b bytes.Buffer
+		if err := render.Table(s, &b, width); err != nil {
+			t.Fatal(err)
+		}
+		parts := strings.Split(b.String(), "\n\n")
+		header, _, _ := strings.Cut(parts[1], "\n")
+		for line := range strings.Lines(parts[1]) {
+			if got := utf8.RuneCountInString(strings.TrimRight(line, "\n")); got > width && width > 105 {
+				t.Errorf("width %d: %d characters: %s", width, got, line)
+			}
+		}
+		for _, name := range []string{"cell", "algorithm", "epsilon", "n_low", "n_high", "n_star", "status"} {
+			if !strings.Contains(header, name) {
+				t.Errorf("width %d: no %s in %s", width, name, header)
+			}
+		}
+		if !strings.Contains(b.String(), "trial lost: limits.memory") || !strings.Contains(parts[2], "confidence 0.95") {
+			t.Errorf("width %d: %s", width, b.String())
+		}
+		for _, c := range []string{"privacy", "trials", "mean_error", "theory_n", "ratio"} {
+			if !strings.Contains(header, c) && !strings.Contains(parts[2], "(-o csv has all): mean_error") {
+				t.Errorf("width %d: %s is left out silently: %s", width, c, parts[2])
+			}
+		}
+	}
+	var all, fitted bytes.Buffer
+	if err := render.Render(s, &all, "table"); err != nil {
+		t.Fatal(err)
+	}
+	if err := render.Table(s, &fitted, 1000); err != nil || fitted.String() != all.String() {
+		t.Errorf("a wide terminal changes the table: %s, %v", fitted.String(), err)
+	}
+}

@@ -1,0 +1,103 @@
+package sheet
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// Sheet is one table of a result with its columns, as it is written, read and shown.
+type Sheet struct {
+	Name    string // table, curve, bounds, fits or timing
+	Columns []schemas.Column
+	Rows    [][]any // nil, string, int64, float64 or bool, as the column's type says
+
+	Confidence float64 // that no bracket of the table is wrong; 0: none is stated
+	Title      string  // of the sweep and its result: a comment in tex
+}
+
+// New makes a sheet of rows, whose values it reads by way of the columns.
+func New[Row any](name string, columns []schemas.ColumnOf[Row], rows []Row) (*Sheet, error) {
+	s := &Sheet{Name: name, Columns: schemas.Plain(columns), Rows: make([][]any, len(rows))}
+	for i := range rows {
+		s.Rows[i] = make([]any, len(columns))
+		for j, c := range columns {
+			v, err := convert(c.Value(&rows[i]), c.Type)
+			if err != nil {
+				return nil, fmt.Errorf("write %s, row %d, column %q: %w", name, i, c.Name, err)
+			}
+			s.Rows[i][j] = v
+		}
+	}
+	return s, nil
+}
+
+// convert makes v fit a column that other cells made wider.
+func convert(v any, to schemas.ColumnType) (any, error) {
+	switch x := v.(type) {
+	case nil:
+		return nil, nil
+	case string:
+		if to == schemas.TextColumn {
+			return strings.ToValidUTF8(x, "\uFFFD"), nil
+		}
+	case int64:
+		switch to {
+		case schemas.IntColumn:
+			return x, nil
+		case schemas.FloatColumn:
+			return float64(x), nil
+		}
+	case float64:
+		if to == schemas.FloatColumn {
+			return x, nil
+		}
+	case bool:
+		if to == schemas.BoolColumn {
+			return x, nil
+		}
+	}
+	if to == schemas.TextColumn {
+		return Text(v), nil
+	}
+	return nil, fmt.Errorf("%T %v in a column of %s", v, v, to)
+}
+
+func Join(a, b schemas.ColumnType) schemas.ColumnType {
+	number := func(t schemas.ColumnType) bool { return t == schemas.IntColumn || t == schemas.FloatColumn }
+	switch {
+	case a == "" || a == b:
+		return b
+	case number(a) && number(b):
+		return schemas.FloatColumn
+	}
+	return schemas.TextColumn
+}
+
+// text is a value with all its digits.
+func Text(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	case bool:
+		return strconv.FormatBool(v)
+	}
+	return fmt.Sprint(v)
+}
+
+// Finite returns v, or NaN where it is infinite.
+func Finite(v float64) float64 {
+	if math.IsInf(v, 0) {
+		return math.NaN()
+	}
+	return v
+}

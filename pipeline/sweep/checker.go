@@ -1,0 +1,411 @@
+package sweep
+
+import (
+	"encoding"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/shatterlab/shatter/schemas"
+
+	"github.com/shatterlab/shatter/pipeline/wording"
+)
+
+// checker fills Go values from YAML nodes as the Go types and their tags say (see schemas.Sweep). It
+// goes on after a mistake, so that all of them are reported at once. Its depth is bounded by that of
+// the types.
+type checker struct {
+	file     string
+	places   map[string]Place
+	mistakes Mistakes
+	fields   map[reflect.Type][]field
+}
+
+// fail reports a mistake at p.
+func (c *checker) fail(p Place, path, format string, args ...any) {
+	c.mistakes = append(c.mistakes, Mistake{
+		File: c.file, Line: p.Line, Column: p.Column, Path: path, Message: fmt.Sprintf(format, args...),
+	})
+}
+
+var (
+	textType  = reflect.TypeFor[encoding.TextUnmarshaler]()
+	axisType  = reflect.TypeFor[interface{ IsAxis() }]()
+	valueType = reflect.TypeFor[schemas.Value]()
+	rangeType = reflect.TypeFor[schemas.Range]()
+)
+
+// value fills v from n, which stands at path.
+func (c *checker) value(n *yaml.Node, v reflect.Value, path string, r rules) {
+	p := c.places[path]
+	p.Line, p.Column = n.Line, n.Column
+	c.places[path] = p
+	switch {
+	case n.Kind == yaml.AliasNode || n.Anchor != "":
+		c.fail(p, path, "anchors and aliases (& and *) are not used in sweep files: write the value out, or use grids")
+		return
+	case n.Style&yaml.TaggedStyle != 0:
+		c.fail(p, path, "tags (%s) are not used in sweep files", Shorten(n.Tag))
+		return
+	case n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null":
+		c.fail(p, path, "no value: give one, or remove the key")
+		return
+	}
+	t := v.Type()
+	switch {
+	case t == valueType:
+		if c.isScalar(n, p, path, "a single value") {
+			v.Set(reflect.ValueOf(schemas.Value{Text: n.Value, Quoted: quoted(n)}))
+		}
+	case t == rangeType:
+		c.columnRange(n, v, p, path)
+	case reflect.PointerTo(t).Implements(textType):
+		c.text(n, v, p, path)
+	case t.Kind() == reflect.Pointer:
+		v.Set(reflect.New(t.Elem()))
+		c.value(n, v.Elem(), path, r)
+	case t.Kind() == reflect.Slice:
+		c.list(n, v, p, path, r)
+	case t.Kind() == reflect.Struct, t.Kind() == reflect.Map:
+		c.mapping(n, v, p, path, r)
+	default:
+		c.scalar(n, v, p, path, r)
+	}
+}
+
+// list fills a slice. One value may stand for an axis, or for a list of plain values.
+func (c *checker) list(n *yaml.Node, v reflect.Value, p Place, path string, r rules) {
+	t := v.Type()
+	axis := t.Implements(axisType)
+	if n.Kind != yaml.SequenceNode {
+		if kind := t.Elem().Kind(); !axis && (kind == reflect.Slice || kind == reflect.Struct || kind == reflect.Map) {
+			c.fail(p, path, "a list was expected, not %s", describe(n))
+			return
+		}
+		v.Set(reflect.MakeSlice(t, 1, 1))
+		c.value(n, v.Index(0), path, r)
+		return
+	}
+	least := r.minItems
+	if axis {
+		least = max(least, 1)
+	}
+	if len(n.Content) < least {
+		c.fail(p, path, "the list is empty: give at least one value")
+		return
+	}
+	if r.maxItems > 0 && len(n.Content) > r.maxItems {
+		c.fail(p, path, "the list has %d items; at most %d are allowed", len(n.Content), r.maxItems)
+		return
+	}
+	v.Set(reflect.MakeSlice(t, len(n.Content), len(n.Content)))
+	seen := map[string]int{}
+	for i, item := range n.Content {
+		mistakes := len(c.mistakes)
+		c.value(item, v.Index(i), path+"["+strconv.Itoa(i)+"]", r)
+		if item.Kind != yaml.ScalarNode || len(c.mistakes) > mistakes {
+			continue
+		}
+		text := fmt.Sprint(v.Index(i).Interface())
+		if first, ok := seen[text]; ok {
+			c.fail(Place{Line: item.Line, Column: item.Column}, path, "%s is given twice, as item %d and as item %d",
+				Shorten(item.Value), first+1, i+1)
+		}
+		seen[text] = i
+	}
+}
+
+// mapping fills a struct or a map from a mapping, or a struct's short form from any other node.
+func (c *checker) mapping(n *yaml.Node, v reflect.Value, p Place, path string, r rules) {
+	fields := c.fieldsOf(v.Type())
+	if n.Kind != yaml.MappingNode {
+		if i := slices.IndexFunc(fields, func(f field) bool { return f.short }); i >= 0 && v.Kind() == reflect.Struct {
+			c.value(n, v.FieldByIndex(fields[i].index), path, fields[i].rules)
+			return
+		}
+		c.fail(p, path, "a mapping (key: value) was expected, not %s", describe(n))
+		return
+	}
+	given := map[string]*yaml.Node{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, item := n.Content[i], n.Content[i+1]
+		at := Place{KeyLine: key.Line, KeyColumn: key.Column, Line: key.Line, Column: key.Column}
+		if key.Kind != yaml.ScalarNode || key.Anchor != "" || key.Style&yaml.TaggedStyle != 0 {
+			c.fail(at, path, "a key has to be a plain word")
+			continue
+		}
+		where := JoinPath(path, key.Value)
+		if first, ok := given[key.Value]; ok {
+			c.fail(at, where, "the key stands twice: it is already at line %d", first.Line)
+			continue
+		}
+		given[key.Value] = key
+		c.places[where] = at
+		c.entry(key, item, v, fields, where)
+	}
+	for _, f := range fields {
+		if f.rules.required && f.key != "" && given[f.key] == nil {
+			c.fail(p, path, "%q is needed", f.key)
+		}
+	}
+}
+
+// entry fills the field or the map entry that key names.
+func (c *checker) entry(key, item *yaml.Node, v reflect.Value, fields []field, where string) {
+	if v.Kind() == reflect.Map {
+		c.mapEntry(key, item, v, where)
+		return
+	}
+	rest := -1
+	for i, f := range fields {
+		switch {
+		case f.rest:
+			rest = i
+		case f.key != "" && f.key == key.Value:
+			c.value(item, v.FieldByIndex(f.index), where, f.rules)
+			return
+		}
+	}
+	if rest >= 0 {
+		c.mapEntry(key, item, v.FieldByIndex(fields[rest].index), where)
+		return
+	}
+	c.fail(c.places[where], where, "unknown key%s", c.suggest(key.Value, fields))
+}
+
+// mapEntry fills the entry of m that key names.
+func (c *checker) mapEntry(key, item *yaml.Node, m reflect.Value, where string) {
+	if m.IsNil() {
+		m.Set(reflect.MakeMap(m.Type()))
+	}
+	v := reflect.New(m.Type().Elem()).Elem()
+	c.value(item, v, where, rules{})
+	m.SetMapIndex(reflect.ValueOf(key.Value), v)
+}
+
+// suggest returns the end of a message about an unknown key: the keys that may have been meant, of
+// this mapping or of the same name elsewhere in the file.
+func (c *checker) suggest(word string, fields []field) string {
+	if len(c.mistakes) >= maxShown {
+		return ""
+	}
+	var keys []string
+	for _, f := range fields {
+		if f.key != "" {
+			keys = append(keys, f.key)
+		}
+	}
+	var meant []string
+	if s, ok := wording.Nearest(word, keys); ok && len(word) > 1 {
+		meant = append(meant, s)
+	}
+	other := c.elsewhere(reflect.TypeFor[schemas.Sweep](), "", word)
+	if slices.Contains(other, word) {
+		return ": it belongs to the top level of the file"
+	}
+	meant = append(meant, other...)
+	if len(meant) == 0 {
+		return wording.DidYouMean(word, keys)
+	}
+	for i := range meant {
+		meant[i] = strconv.Quote(meant[i])
+	}
+	return ", did you mean " + strings.Join(meant, " or ") + "?"
+}
+
+// elsewhere returns the paths of the keys with exactly this name.
+func (c *checker) elsewhere(t reflect.Type, path, word string) []string {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct || t == rangeType || t == valueType || t == reflect.TypeFor[schemas.Grid]() {
+		return nil
+	}
+	var found []string
+	for _, f := range c.fieldsOf(t) {
+		if f.key == "" {
+			continue
+		}
+		if f.key == word {
+			found = append(found, JoinPath(path, f.key))
+		}
+		found = append(found, c.elsewhere(t.FieldByIndex(f.index).Type, JoinPath(path, f.key), word)...)
+	}
+	return found
+}
+
+// scalar fills a string, boolean or number.
+func (c *checker) scalar(n *yaml.Node, v reflect.Value, p Place, path string, r rules) {
+	var err error
+	switch v.Kind() {
+	case reflect.String:
+		if !c.isScalar(n, p, path, "text") {
+			return
+		}
+		if tag := n.ShortTag(); tag != "!!str" && tag != "!!timestamp" {
+			c.fail(p, path, "text was expected, not %s: put it in quotes", describe(n))
+			return
+		}
+		v.SetString(n.Value)
+		err = r.text(n.Value)
+	case reflect.Bool:
+		if !c.isScalar(n, p, path, "true or false") {
+			return
+		}
+		if n.Value != "true" && n.Value != "false" || n.ShortTag() != "!!bool" {
+			c.fail(p, path, "true or false was expected, not %s", describe(n))
+			return
+		}
+		v.SetBool(n.Value == "true")
+	case reflect.Int, reflect.Int64, reflect.Uint64:
+		if c.isNumber(n, p, path, "a whole number") {
+			err = integer(n.Value, v, r)
+		}
+	case reflect.Float64:
+		if c.isNumber(n, p, path, "a number") {
+			var f float64
+			if f, err = schemas.ParseFloat(n.Value); err == nil {
+				v.SetFloat(f)
+				err = r.number(f, n.Value)
+			}
+		}
+	default:
+		panic("sweep: no rule for the type " + v.Type().String())
+	}
+	if err != nil {
+		c.fail(p, path, "%v", err)
+	}
+}
+
+// integer fills a whole number, and returns an error if it is none or breaks a bound.
+func integer(text string, v reflect.Value, r rules) error {
+	i, err := schemas.ParseInt(text)
+	f := float64(i)
+	switch {
+	case v.Kind() != reflect.Uint64:
+		v.SetInt(i)
+	case err == nil && i >= 0:
+		v.SetUint(uint64(i))
+	case err != nil && !strings.HasPrefix(text, "0"):
+		if u, wide := strconv.ParseUint(text, 10, 64); wide == nil { // above the largest int64
+			v.SetUint(u)
+			f, err = float64(u), nil
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return r.number(f, text)
+}
+
+// text fills a value whose type reads itself.
+func (c *checker) text(n *yaml.Node, v reflect.Value, p Place, path string) {
+	if !c.isScalar(n, p, path, "a single value") {
+		return
+	}
+	if err := v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(n.Value)); err != nil {
+		c.fail(p, path, "%v", err)
+	}
+}
+
+// columnRange fills a schemas.Range from [low, high], or from b for [-b, b].
+func (c *checker) columnRange(n *yaml.Node, v reflect.Value, p Place, path string) {
+	var out schemas.Range
+	if n.Kind == yaml.SequenceNode {
+		var ends []float64
+		c.value(n, reflect.ValueOf(&ends).Elem(), path, rules{})
+		if len(ends) != 2 || ends[0] >= ends[1] {
+			c.fail(p, path, "a range is [low, high] with low below high")
+			return
+		}
+		out = schemas.Range{Low: ends[0], High: ends[1]}
+	} else {
+		above := 0.0
+		bound := reflect.New(reflect.TypeFor[float64]()).Elem()
+		c.value(n, bound, path, rules{exclusiveMinimum: &above})
+		out = schemas.Range{Low: -bound.Float(), High: bound.Float()}
+	}
+	v.Set(reflect.ValueOf(out))
+}
+
+// isScalar reports a mistake unless the node is a single value.
+func (c *checker) isScalar(n *yaml.Node, p Place, path, want string) bool {
+	if n.Kind != yaml.ScalarNode {
+		c.fail(p, path, "%s was expected, not %s", want, describe(n))
+		return false
+	}
+	return true
+}
+
+// isNumber reports a mistake unless the node is a single value without quotes.
+func (c *checker) isNumber(n *yaml.Node, p Place, path, want string) bool {
+	if !c.isScalar(n, p, path, want) {
+		return false
+	}
+	if quoted(n) {
+		c.fail(p, path, "%s was expected, not %s", want, describe(n))
+		return false
+	}
+	return true
+}
+
+func quoted(n *yaml.Node) bool {
+	return n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0
+}
+
+// describe names a node for people.
+func describe(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "a mapping"
+	case yaml.SequenceNode:
+		return "a list"
+	case yaml.ScalarNode:
+		switch n.ShortTag() {
+		case "!!int", "!!float":
+			return "the number " + Shorten(n.Value)
+		case "!!bool":
+			return Shorten(n.Value)
+		}
+		return "the text " + strconv.Quote(Shorten(n.Value))
+	}
+	return "this"
+}
+
+// field is one field of a struct as its tags describe it.
+type field struct {
+	key         string // empty: short or rest only
+	index       []int
+	short, rest bool
+	rules       rules
+}
+
+// fieldsOf returns the fields of a struct, those of embedded structs among them.
+func (c *checker) fieldsOf(t reflect.Type) []field {
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	if known, ok := c.fields[t]; ok {
+		return known
+	}
+	var fields []field
+	for i := range t.NumField() {
+		f := t.Field(i)
+		key, option, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		if option == "inline" {
+			for _, inner := range c.fieldsOf(f.Type) {
+				inner.index = append([]int{i}, inner.index...)
+				fields = append(fields, inner)
+			}
+			continue
+		}
+		fields = append(fields, field{key: key, index: []int{i}, short: option == "short", rest: option == "rest",
+			rules: readRules(f.Tag.Get("jsonschema"))})
+	}
+	c.fields[t] = fields
+	return fields
+}

@@ -1,0 +1,53 @@
+// Package testkit holds what the tests of several packages need: golden files and folders.
+// Only tests import it.
+package testkit
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files with what the tests see")
+
+// Golden compares got with the file testdata/<name> of the test's package, and rewrites that file
+// where the flag -update is given.
+func Golden(t testing.TB, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != string(want) {
+		t.Errorf("%s differs (rewrite it with -update, if it should):\n%s", path, got)
+	}
+}
+
+// ReadFile returns the text of a file, whose path is relative to the test's package.
+func ReadFile(t testing.TB, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// MemoryDir makes a folder for the test in memory, where the system has one, because a ledger syncs
+// its files; otherwise it is t.TempDir.
+func MemoryDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "shatter-test-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}

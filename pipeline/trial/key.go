@@ -1,0 +1,189 @@
+package trial
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Format is the version of what enters keys. It changes only when equal sweep files must no longer give equal bits.
+const Format = 2
+
+// Key identifies something by its meaning: the SHA-256 of its canonical form.
+type Key [32]byte
+
+// String is the key in 64 hex digits.
+func (k Key) String() string { return hex.EncodeToString(k[:]) }
+
+// Short is the first 10 hex digits, as they stand in trial ids.
+func (k Key) Short() string { return hex.EncodeToString(k[:5]) }
+
+// MarshalText writes the 64 hex digits.
+func (k Key) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// UnmarshalText reads 64 hex digits.
+func (k *Key) UnmarshalText(text []byte) error {
+	if len(text) != hex.EncodedLen(len(k)) {
+		return fmt.Errorf("read key %q: %d characters instead of %d", text, len(text), hex.EncodedLen(len(k)))
+	}
+	if _, err := hex.Decode(k[:], text); err != nil {
+		return fmt.Errorf("read key %q: %w", text, err)
+	}
+	return nil
+}
+
+// KeyOf is the SHA-256 of Canonical(v).
+func KeyOf(v any) (Key, error) {
+	b, err := Canonical(v)
+	if err != nil {
+		return Key{}, err
+	}
+	return sha256.Sum256(b), nil
+}
+
+// Canonical is the one JSON text of v: what encoding/json makes of it, without white space, keys sorted by their bytes, no HTML
+// escapes, integers exact, other numbers in the shortest form that reads back to the same float64 (an integral one below
+// 1e21 looks like an integer), -0 as 0. NaN and infinities are refused.
+func Canonical(v any) ([]byte, error) {
+	return AppendCanonical(nil, v)
+}
+
+// canonical is JSON that is in canonical form already.
+type Fragment []byte
+
+func AppendCanonical(dst []byte, v any) ([]byte, error) {
+	var err error
+	switch v := v.(type) {
+	case nil:
+		return append(dst, "null"...), nil
+	case bool:
+		return strconv.AppendBool(dst, v), nil
+	case int:
+		return strconv.AppendInt(dst, int64(v), 10), nil
+	case int64:
+		return strconv.AppendInt(dst, v, 10), nil
+	case uint64:
+		return strconv.AppendUint(dst, v, 10), nil
+	case float64:
+		return appendNumber(dst, v)
+	case json.Number:
+		return appendJSONNumber(dst, v)
+	case string:
+		return appendString(dst, v)
+	case Fragment:
+		return append(dst, v...), nil
+	case []any:
+		dst = append(dst, '[')
+		for i, item := range v {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			if dst, err = AppendCanonical(dst, item); err != nil {
+				return nil, err
+			}
+		}
+		return append(dst, ']'), nil
+	case map[string]any:
+		return appendObject(dst, v)
+	case Params:
+		return appendObject(dst, v)
+	}
+	plain, err := plainJSON(v)
+	if err != nil {
+		return nil, err
+	}
+	return AppendCanonical(dst, plain)
+}
+
+func appendObject(dst []byte, v map[string]any) ([]byte, error) {
+	keys := make([]string, 0, len(v))
+	for k := range v {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	var err error
+	dst = append(dst, '{')
+	for i, k := range keys {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		if dst, err = appendString(dst, k); err != nil {
+			return nil, err
+		}
+		dst = append(dst, ':')
+		if dst, err = AppendCanonical(dst, v[k]); err != nil {
+			return nil, fmt.Errorf("%s: %w", k, err)
+		}
+	}
+	return append(dst, '}'), nil
+}
+
+// plainJSON is v as encoding/json sees it: maps, slices, strings, booleans and numbers as they were written.
+func plainJSON(v any) (any, error) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("write canonical JSON: %w", err)
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber()
+	var plain any
+	if err := d.Decode(&plain); err != nil {
+		return nil, fmt.Errorf("write canonical JSON: %w", err)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, fmt.Errorf("write canonical JSON of %T: more than one value", v)
+	}
+	return plain, nil
+}
+
+func appendJSONNumber(dst []byte, n json.Number) ([]byte, error) {
+	s := string(n)
+	if !strings.ContainsAny(s, ".eE") {
+		if s == "-0" {
+			s = "0"
+		}
+		return append(dst, s...), nil
+	}
+	f, err := n.Float64()
+	if err != nil {
+		return nil, fmt.Errorf("write canonical JSON: number %q: %w", s, err)
+	}
+	return appendNumber(dst, f)
+}
+
+func appendNumber(dst []byte, f float64) ([]byte, error) {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return nil, fmt.Errorf("write canonical JSON: %v is not a number that a key can hold", f)
+	}
+	if f == 0 {
+		return append(dst, '0'), nil // -0 too
+	}
+	if size := math.Abs(f); size >= 1e-6 && size < 1e21 {
+		return strconv.AppendFloat(dst, f, 'f', -1, 64), nil
+	}
+	dst = strconv.AppendFloat(dst, f, 'e', -1, 64)
+	if n := len(dst); dst[n-4] == 'e' && dst[n-2] == '0' { // 1e-07 is 1e-7
+		dst = append(dst[:n-2], dst[n-1])
+	}
+	return dst, nil
+}
+
+func appendString(dst []byte, s string) ([]byte, error) {
+	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
+		return append(append(append(dst, '"'), s...), '"'), nil
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(s); err != nil {
+		return nil, fmt.Errorf("write canonical JSON: %w", err)
+	}
+	return append(dst, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...), nil
+}

@@ -1,0 +1,98 @@
+package trial
+
+import (
+	"encoding/json"
+	"os"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// The vectors are the three that Salmon, Moraes, Dror and Shaw publish with Philox4x32-10, and one more.
+func TestPhilox(t *testing.T) {
+	b, err := os.ReadFile("testdata/philox.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var vectors []struct {
+		Ctr, Out [4]uint32
+		Key      [2]uint32
+	}
+	if err := json.Unmarshal(b, &vectors); err != nil {
+		t.Fatal(err)
+	}
+	if len(vectors) != 4 {
+		t.Fatalf("%d vectors", len(vectors))
+	}
+	for _, v := range vectors {
+		if got := Philox(v.Ctr, v.Key); got != v.Out {
+			t.Errorf("Philox(%v, %v) = %v, want %v", v.Ctr, v.Key, got, v.Out)
+		}
+	}
+}
+
+// The layout of key, counter and words is part of the meaning of a seed.
+func TestSeedIsOneBlock(t *testing.T) {
+	var k Key
+	for i := range k {
+		k[i] = byte(i + 1)
+	}
+	hi, lo := Seed(k, TestPoints, 0x0123456789abcdef, 77)
+	c := Philox([4]uint32{77, 4, 0x89abcdef, 0x01234567}, [2]uint32{0x04030201, 0x08070605})
+	if hi != uint64(c[0])<<32|uint64(c[1]) || lo != uint64(c[2])<<32|uint64(c[3]) {
+		t.Errorf("Seed = %x, %x, the block is %x", hi, lo, c)
+	}
+	const wantHi, wantLo = 0x2b6968e263ec4da6, 0x70ad83d72eea73a8
+	if hi != wantHi || lo != wantLo {
+		t.Errorf("Seed = %#x, %#x, want %#x, %#x", hi, lo, uint64(wantHi), uint64(wantLo))
+	}
+}
+
+func TestSeedsDiffer(t *testing.T) {
+	type where struct {
+		s   Stream
+		n   uint64
+		rep uint32
+	}
+	draw := func(t *rapid.T, name string) where {
+		return where{
+			s:   Stream(rapid.IntRange(1, 5).Draw(t, name+" stream")),
+			n:   rapid.Uint64().Draw(t, name+" n"),
+			rep: rapid.Uint32().Draw(t, name+" repetition"),
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		var k Key
+		copy(k[:], rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "key"))
+		a, b := draw(t, "a"), draw(t, "b")
+		ah, al := Seed(k, a.s, a.n, a.rep)
+		bh, bl := Seed(k, b.s, b.n, b.rep)
+		if (a == b) != (ah == bh && al == bl) {
+			t.Fatalf("%v gives %x %x, %v gives %x %x", a, ah, al, b, bh, bl)
+		}
+	})
+}
+
+func TestSeedAllocatesNothing(t *testing.T) {
+	var k Key
+	var sum uint64
+	if n := testing.AllocsPerRun(100, func() {
+		hi, lo := Seed(k, Points, 1000, 5)
+		sum += hi ^ lo
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func BenchmarkSeed(b *testing.B) {
+	b.ReportAllocs()
+	var k Key
+	var sum uint64
+	for i := range b.N {
+		hi, lo := Seed(k, AlgorithmNoise, 1000, uint32(i))
+		sum += hi ^ lo
+	}
+	if sum == 1 {
+		b.Log("the sum keeps the loop")
+	}
+}

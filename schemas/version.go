@@ -1,0 +1,10 @@
+package schemas
+
+import "fmt"
+
+// VersionError says that something was written by another version of the format.
+type VersionError struct{ What, Found, Want string }
+
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("%s is of version %q of its format, not %q", e.What, e.Found, e.Want)
+}
