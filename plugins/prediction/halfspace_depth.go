@@ -45,9 +45,9 @@ func depth(rows, v []float64) (count int, margin float64) {
 // finder searches for points of large depth and cdepth in R^d. It owns scratch memory.
 type finder struct {
 	d           int
-	simplex     concept.Simplex
+	simplex     lp.Simplex
 	programs    int // linear programs solved so far
-	cone, hinge concept.LinearProgram
+	cone, hinge lp.Program
 	rows, kept  []float64
 	cells       cells
 }
@@ -55,7 +55,7 @@ type finder struct {
 func newFinder(d int) *finder { return &finder{d: d} }
 
 // maximize solves a linear program.
-func (f *finder) maximize(p *concept.LinearProgram) (concept.Optimum, error) {
+func (f *finder) maximize(p *lp.Program) (lp.Optimum, error) {
 	f.programs++
 	return f.simplex.Maximize(p)
 }
