@@ -1,13 +1,12 @@
 package online
 
 import (
-	"encoding/json"
 	"math"
 	"math/rand/v2"
-	"os"
 	"testing"
 
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite/finitetest"
 )
 
 type coreVectors struct {
@@ -43,13 +42,7 @@ type coreVectors struct {
 
 func vectors(t *testing.T) (v coreVectors) {
 	t.Helper()
-	text, err := os.ReadFile("testdata/ftpl_core.json")
-	if err == nil {
-		err = json.Unmarshal(text, &v)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	finitetest.ReadJSON(t, "testdata/ftpl_core.json", &v)
 	return v
 }
 

@@ -2,12 +2,10 @@ package online
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"math/bits"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -16,18 +14,8 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite/finitetest"
 )
-
-func readJSON(t *testing.T, name string, into any) {
-	t.Helper()
-	text, err := os.ReadFile("testdata/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, into); err != nil {
-		t.Fatal(err)
-	}
-}
 
 // matrixProblem returns a problem with the class of rows of '0' and '1'.
 func matrixProblem(rows []string) algo.Problem {
@@ -93,16 +81,7 @@ func learners(t testing.TB, p algo.Problem, rounds int) map[string]algo.Learner 
 func valueOf[P any](t testing.TB, a algo.Algorithm[P], s algo.Setting[P], name string) algo.Bound {
 	t.Helper()
 	list, err := a.Bound(&s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, b := range list {
-		if b.Name == name {
-			return b
-		}
-	}
-	t.Fatalf("no bound %q among %+v", name, list)
-	return algo.Bound{}
+	return finitetest.BoundNamed(t, list, err, name)
 }
 
 func tableOf(t testing.TB, p algo.Problem) *concept.LabelTable {
@@ -232,7 +211,7 @@ func TestDimensionVectors(t *testing.T) {
 		Named, Random []vector
 		Gap           vector `json:"halving_gap"`
 	}
-	readJSON(t, "dimensions.json", &v)
+	finitetest.ReadJSON(t, "testdata/dimensions.json", &v)
 	if len(v.Named) == 0 || len(v.Random) == 0 {
 		t.Fatal("no vectors")
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite/finitetest"
 	"github.com/shatterlab/shatter/plugins/plugintest"
 )
 
@@ -51,7 +52,7 @@ func TestNaturalsVectors(t *testing.T) {
 			Mistakes int
 		} `json:"thresholds_N"`
 	}
-	readJSON(t, "naturals.json", &v)
+	finitetest.ReadJSON(t, "testdata/naturals.json", &v)
 	if len(v.Naturals) != 9 {
 		t.Fatalf("%d vectors", len(v.Naturals))
 	}

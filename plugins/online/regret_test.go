@@ -11,6 +11,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite/finitetest"
 )
 
 // round is a round of a game on a class with points of one number.
@@ -70,7 +71,7 @@ func TestRunVectors(t *testing.T) {
 			Bound float64 `json:"hedge_bound"`
 		} `json:"small_loss"`
 	}
-	readJSON(t, "run.json", &v)
+	finitetest.ReadJSON(t, "testdata/run.json", &v)
 	if len(v.Run.X) == 0 || len(v.SmallLoss) == 0 {
 		t.Fatal("no vectors")
 	}
@@ -344,7 +345,7 @@ func TestAgnosticVectors(t *testing.T) {
 			Bound  float64
 		}
 	}
-	readJSON(t, "agnostic.json", &v)
+	finitetest.ReadJSON(t, "testdata/agnostic.json", &v)
 	if len(v.Cases) == 0 {
 		t.Fatal("no vectors")
 	}

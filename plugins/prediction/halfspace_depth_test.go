@@ -1,18 +1,17 @@
 package prediction
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/shatterlab/shatter/pipeline/lp"
+	"github.com/shatterlab/shatter/plugins/finite/finitetest"
 )
 
 type depthVectors struct {
@@ -45,13 +44,7 @@ type depthVectors struct {
 
 func readDepthVectors(t *testing.T) (v depthVectors) {
 	t.Helper()
-	text, err := os.ReadFile("testdata/cdepth.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &v); err != nil {
-		t.Fatal(err)
-	}
+	finitetest.ReadJSON(t, "testdata/cdepth.json", &v)
 	if len(v.Plane) == 0 || len(v.Codim1) == 0 || len(v.Cone.X) == 0 {
 		t.Fatal("no vectors")
 	}

@@ -3,25 +3,13 @@ package prediction
 import (
 	"encoding/json"
 	"math"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/shatterlab/shatter/pipeline/privacy"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite/finitetest"
 )
-
-// readJSON reads reference values, which were computed independently in Python.
-func readJSON(t *testing.T, name string, into any) {
-	t.Helper()
-	text, err := os.ReadFile("testdata/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, into); err != nil {
-		t.Fatal(err)
-	}
-}
 
 // near checks that got equals want but for rounding.
 func near(t *testing.T, what string, got, want float64) {
@@ -99,7 +87,7 @@ type parameterVectors struct {
 
 func readParameterVectors(t *testing.T) (v parameterVectors) {
 	t.Helper()
-	readJSON(t, "prediction_params.json", &v)
+	finitetest.ReadJSON(t, "testdata/prediction_params.json", &v)
 	if len(v.V)*len(v.K)*len(v.Own)*len(v.M)*len(v.Oblivious)*len(v.Halfspace)*len(v.Composition)*len(v.Offline) == 0 {
 		t.Fatal("a list of reference values is empty")
 	}
@@ -220,7 +208,7 @@ type predictorVectors struct {
 func readPredictorVectors(t *testing.T) *predictorVectors {
 	t.Helper()
 	var v predictorVectors
-	readJSON(t, "predictor.json", &v)
+	finitetest.ReadJSON(t, "testdata/predictor.json", &v)
 	if len(v.Between)*len(v.Thresholds)*len(v.Matrix.Transcript) == 0 {
 		t.Fatal("a list of reference values is empty")
 	}
@@ -309,7 +297,7 @@ func TestOfflineVectors(t *testing.T) {
 		Eps                              float64
 	}
 	var raw map[string]json.RawMessage
-	readJSON(t, "offline.json", &raw)
+	finitetest.ReadJSON(t, "testdata/offline.json", &raw)
 	for key, into := range map[string]any{
 		"X": &v.X, "x": &v.XS, "y": &v.Y, "queries": &v.Queries, "gumbel": &v.Gumbel, "best": &v.Best, "labels": &v.Labels,
 		"eps": &v.Eps,
