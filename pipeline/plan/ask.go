@@ -85,7 +85,8 @@ func askAll(ctx context.Context, algorithms Algorithms, questions []*answer) err
 	return context.Cause(ctx)
 }
 
-// question returns the answer that the instance shares with those of the same setting, to be filled.
+// question returns the answer that the instance shares with those of the same setting, to be
+// filled.
 func question(task string, x *instance, known map[string]*answer) (*answer, error) {
 	d, s := x.entry.algorithm, &x.setting
 	setting := &pluginv1.Setting{

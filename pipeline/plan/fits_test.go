@@ -78,7 +78,8 @@ func TestFits(t *testing.T) {
 	}
 }
 
-// What follows from x varies with it: parameters of a preset, what zip pairs, the way of evaluation.
+// What follows from x varies with it: parameters of a preset, what zip pairs, the way of
+// evaluation.
 func TestFitsAlong(t *testing.T) {
 	for _, c := range []struct{ name, src, fits, want string }{
 		{"parameter", `problem: {class: halfspace, d: 10, margin: 0.1, distribution: skew}

@@ -374,7 +374,8 @@ queries: 10
 adversary: {kind: boundary}
 `
 
-// Cells of games: queries and adversary are part of their identity, the adversary's randomness is shared by all that play against it.
+// Cells of games: queries and adversary are part of their identity, the adversary's randomness is
+// shared by all that play against it.
 func TestResolvePredict(t *testing.T) {
 	src := strings.NewReplacer("queries: 10", "queries: [10, 20]", "{kind: boundary}", "[{kind: [boundary, repeat], offline: true}, {kind: adaptive}]",
 		"[test/game]", "[test/game, {use: test/game, as: again, replica: 1}]").Replace(predict)
@@ -403,7 +404,8 @@ func TestResolvePredict(t *testing.T) {
 	}
 }
 
-// Cells of online games: rounds in the place of n, no goal, the largest number of rounds at check time.
+// Cells of online games: rounds in the place of n, no goal, the largest number of rounds at check
+// time.
 func TestResolveOnline(t *testing.T) {
 	cells := mustResolve(t, `name: x
 task: online
@@ -428,7 +430,8 @@ trials: 7
 	}
 }
 
-// The first point of a bisection is part of the adversary and of its keys; where there is none the adversary's JSON is as if there were no such key.
+// The first point of a bisection is part of the adversary and of its keys; where there is none the
+// adversary's JSON is as if there were no such key.
 func TestResolveFirstPoint(t *testing.T) {
 	cells := mustResolve(t, `name: x
 task: online

@@ -19,8 +19,9 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// Cell is one point of the grid: every parameter fixed but the sample size and the repetition. It holds everything that a
-// worker needs to run trials of it but the data file, which is found by its digest; its JSON travels inside jobs.
+// Cell is one point of the grid: every parameter fixed but the sample size and the repetition. It
+// holds everything that a worker needs to run trials of it but the data file, which is found by its
+// digest; its JSON travels inside jobs.
 type Cell struct {
 	Key      Key // identity
 	DataKey  Key // seed and problem: target, points, label noise, test points
@@ -64,8 +65,8 @@ type Cell struct {
 	Line, Column int // of its algorithm in the sweep file
 }
 
-// Find says how n* is searched: the least n in [From, To] that succeeds, to a bracket of ratio at most Within, where the whole
-// table is right with probability Confidence.
+// Find says how n* is searched: the least n in [From, To] that succeeds, to a bracket of ratio at
+// most Within, where the whole table is right with probability Confidence.
 type Find struct {
 	From       int64   `json:"from"`
 	To         int64   `json:"to"`
@@ -73,14 +74,15 @@ type Find struct {
 	Confidence float64 `json:"confidence"`
 }
 
-// Limits bound one trial on a machine. Exceeding one loses the trial; it never counts as an outcome.
+// Limits bound one trial on a machine. Exceeding one loses the trial; it never counts as an
+// outcome.
 type Limits struct {
 	Trial  time.Duration `json:"trial"`  // wall time
 	Memory int64         `json:"memory"` // resident bytes of the plugin process
 }
 
-// Params are the resolved parameters of an algorithm: int64, float64, bool or string. In JSON a float64 always has a point or
-// an exponent, so that the types survive the trip.
+// Params are the resolved parameters of an algorithm: int64, float64, bool or string. In JSON a
+// float64 always has a point or an exponent, so that the types survive the trip.
 type Params map[string]any
 
 // MarshalJSON writes sorted keys; NaN and infinities are refused.
@@ -151,8 +153,9 @@ func (p Params) Values() map[string]*pluginv1.Value {
 	return out
 }
 
-// Setting is what an algorithm is told about the cell at sample size n, in task online at n rounds; 0 where none is fixed. Its parameters are the resolved
-// ones, so an algorithm's Check has to accept what it resolved. The problem in it is shared: do not change it.
+// Setting is what an algorithm is told about the cell at sample size n, in task online at n rounds;
+// 0 where none is fixed. Its parameters are the resolved ones, so an algorithm's Check has to
+// accept what it resolved. The problem in it is shared: do not change it.
 func (c *Cell) Setting(n int64) *pluginv1.Setting {
 	rounds := int64(0)
 	if c.Online() {
@@ -192,8 +195,8 @@ type cellJSON struct {
 
 type plainCell Cell
 
-// MarshalJSON writes the whole cell, but for what a worker has from the problem's file: its path, which means nothing on another machine,
-// and a class matrix, which may be large.
+// MarshalJSON writes the whole cell, but for what a worker has from the problem's file: its path,
+// which means nothing on another machine, and a class matrix, which may be large.
 func (c *Cell) MarshalJSON() ([]byte, error) {
 	out := cellJSON{plainCell: (*plainCell)(c)}
 	var err error
@@ -311,8 +314,8 @@ const (
 // maxGames bounds the online games of a session so that one round of all of them fits one message.
 const maxGames = 4096
 
-// SessionTrials is the number of trials of the cell at sample size n that one session may hold: at least 1, because a trial
-// that is larger than the bound travels alone.
+// SessionTrials is the number of trials of the cell at sample size n that one session may hold: at
+// least 1, because a trial that is larger than the bound travels alone.
 func (c *Cell) SessionTrials(n int64) int {
 	dim := int64(c.Public.GetDim())
 	size := numeric.Multiply(max(n, 1), 8*(dim+1))
@@ -325,7 +328,8 @@ func (c *Cell) SessionTrials(n int64) int {
 	return int(min(SessionTrials, max(1, SessionBytes/size)))
 }
 
-// publicOf is what an algorithm may know of the problem: in an online game the adversary decides whether a hypothesis agrees with all truths.
+// publicOf is what an algorithm may know of the problem: in an online game the adversary decides
+// whether a hypothesis agrees with all truths.
 func PublicOf(p *pluginv1.Problem, task string, a *schemas.Adversary) *pluginv1.Problem {
 	if task != schemas.TaskOnline || p.GetRealizable() == (p.GetRealizable() && a.Realizable()) {
 		return p

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// Job is a range of repetitions of one cell at one sample size, leased as one message. It carries all that a worker needs but
-// the files; its borders mean nothing.
+// Job is a range of repetitions of one cell at one sample size, leased as one message. It carries
+// all that a worker needs but the files; its borders mean nothing.
 type Job struct {
 	Sweep   string `json:"sweep"` // identity of the output folder that asked
 	ID      string `json:"id"`    // of this message: a job that is queued again gets a new one
@@ -25,7 +25,8 @@ const maxRepetition = 1<<31 - 1
 // Encode gives the job as the bytes of a message.
 func (j *Job) Encode() ([]byte, error) { return json.Marshal(j) }
 
-// DecodeJob reads a job from the queue. The bytes may be anything: every number is checked before it is used.
+// DecodeJob reads a job from the queue. The bytes may be anything: every number is checked before
+// it is used.
 func DecodeJob(msg []byte) (*Job, error) {
 	dec := json.NewDecoder(bytes.NewReader(msg))
 	dec.DisallowUnknownFields()
