@@ -102,3 +102,19 @@ type Spec struct {
 	NoConstant bool   // thresholds without the one that labels every point -1
 	Matrix     string // matrix: '0' or '1' for each hypothesis and point, Domain of them for each hypothesis
 }
+
+// SpecOf returns the class of a problem as plugins see it: it fits pluginv1.Problem, which this
+// package need not link. The points of a problem over real data have their own numbers, which New
+// may refuse.
+func SpecOf(p interface {
+	GetClass() string
+	GetDomain() uint64
+	GetDim() uint32
+	GetNoConstant() bool
+	GetMatrix() string
+}) Spec {
+	return Spec{
+		Name: p.GetClass(), Domain: p.GetDomain(), Dim: int(p.GetDim()), NoConstant: p.GetNoConstant(),
+		Matrix: p.GetMatrix(),
+	}
+}

@@ -32,8 +32,13 @@ func newLattice(s Spec, usual int, leastDomain uint64) (lattice, error) {
 	return lattice{s.Name, s.Domain, s.Dim}, nil
 }
 
-// positive returns a uniform one of the values 1..side-1 of a coordinate.
-func positive(side uint64, r *rand.Rand) uint64 { return 1 + r.Uint64N(side-1) }
+// positive returns a uniform one of the values 1..side-1 of a coordinate, and 0 where there is none.
+func positive(side uint64, r *rand.Rand) uint64 {
+	if side < 2 {
+		return 0
+	}
+	return 1 + r.Uint64N(side-1)
+}
 
 // Name implements Class.
 func (l *lattice) Name() string { return l.name }
