@@ -8,7 +8,8 @@ type number interface{ int32 | float64 }
 // maxBits is the largest dimension of the classes over {0,1}^d: a set of coordinates is a uint64.
 const maxBits = 64
 
-// newBits is what the classes over {0,1}^d share. name is that of the class, limit the largest dimension with exact methods.
+// newBits returns what the classes over {0,1}^d share. limit is the largest dimension with exact
+// methods.
 func newBits(s Spec, limit int) (*enumerated, error) {
 	if s.Domain != 0 {
 		return nil, fmt.Errorf("domain %d of class %q: its points are vectors of bits, leave the domain out", s.Domain, s.Name)

@@ -20,8 +20,9 @@ type Description struct {
 	NoSeparator error
 }
 
-// Describe describes the class that New gives for s. It takes some seconds at most for the dimensions, and the time of HullMargin for a
-// class of at most 500 hypotheses. The error is that of New.
+// Describe describes the class that New gives for s. It takes some seconds at most for the
+// dimensions, and the time of HullMargin for a class of at most 500 hypotheses. The error is that
+// of New.
 func Describe(s Spec) (*Description, error) {
 	c, err := New(s)
 	if err != nil {

@@ -5,11 +5,13 @@ import (
 	"slices"
 )
 
-// maxGreedy is the most hypotheses, and the most points of the domain, among which a separator is sought: tables of 2^24 entries.
+// maxGreedy is the most hypotheses, and the most points of the domain, among which a separator is
+// sought: tables of 2^24 entries.
 const maxGreedy = 1 << 12
 
-// greedy separates a class by greedy set cover over the pairs of its hypotheses: again and again the point that separates most pairs not
-// yet separated, the first of several. It needs at most ln(|H|^2) times the fewest points that separate all.
+// greedy separates a class by greedy set cover over the pairs of its hypotheses: again and again
+// the point that separates most pairs not yet separated, the first of several. It needs at most
+// ln(|H|^2) times the fewest points that separate all.
 func greedy(c Finite, s Spec) (*Separator, error) {
 	n, err := listable(c, maxGreedy)
 	if err != nil {
@@ -31,9 +33,10 @@ func greedy(c Finite, s Spec) (*Separator, error) {
 	return computed(c, z)
 }
 
-// cover is the state of the set cover: the atoms, sets of hypotheses that agree on all points chosen so far. A point separates
-// p (k-p) pairs of an atom of k hypotheses of which p label it +1. When an atom falls apart, only its smaller part is counted anew, which
-// a hypothesis can meet log2 |H| times: O(|H| log |H| points) in all.
+// cover is the state of the set cover: the atoms, sets of hypotheses that agree on all points
+// chosen so far. A point separates p (k-p) pairs of an atom of k hypotheses of which p label it +1.
+// When an atom falls apart, only its smaller part is counted anew, which a hypothesis can meet log2
+// |H| times: O(|H| log |H| points) in all.
 type cover struct {
 	name   string
 	points int
@@ -115,7 +118,7 @@ func (v *cover) split(a atom, point int) {
 	v.keep(atom{large, a.plus})
 }
 
-// count is how many of the hypotheses label each point +1.
+// count returns how many of the hypotheses label each point +1.
 func (v *cover) count(members []int) []uint16 {
 	plus := make([]uint16, v.points)
 	for _, i := range members {

@@ -53,8 +53,9 @@ func (c *intervals) Best(x, y, w []float64) (float64, error) {
 // NewProfile implements Class.
 func (c *intervals) NewProfile() (Profile, error) { return &intervalProfile{class: c}, nil }
 
-// Member implements Finite. Up to X = 6074000999 every interval has a number. Larger domains have more than 2^64 intervals, of which the
-// first 2^64 have one; NewMinimizer and NewProfile work with all.
+// Member implements Finite. Up to X = 6074000999 every interval has a number. Larger domains have
+// more than 2^64 intervals, of which the first 2^64 have one; NewMinimizer and NewProfile work with
+// all.
 func (c *intervals) Member(i uint64) Hypothesis { return intervalAt(c.domain, i) }
 
 // NewMinimizer implements Finite.

@@ -32,7 +32,8 @@ func newLattice(s Spec, usual int, leastDomain uint64) (lattice, error) {
 	return lattice{s.Name, s.Domain, s.Dim}, nil
 }
 
-// positive returns a uniform one of the values 1..side-1 of a coordinate, and 0 where there is none.
+// positive returns a uniform one of the values 1..side-1 of a coordinate, and 0 where there is
+// none.
 func positive(side uint64, r *rand.Rand) uint64 {
 	if side < 2 {
 		return 0
@@ -72,7 +73,8 @@ func (l *lattice) checkTerm(z []float64) error {
 	return nil
 }
 
-// stray is the first coordinate of a row that is not in the domain, and dim where all are.
+// stray returns the number of the first coordinate of a row that is not in the domain, and dim
+// where all are.
 func (l *lattice) stray(row []float64) int {
 	for k, v := range row {
 		if _, ok := coordinate(v, l.domain); !ok {
@@ -82,7 +84,7 @@ func (l *lattice) stray(row []float64) int {
 	return l.dim
 }
 
-// coordinate is v as one of the numbers 0..domain-1, and false where it is none.
+// coordinate returns v as one of the numbers 0..domain-1, and reports false where it is none.
 func coordinate(v float64, domain uint64) (uint64, bool) {
 	u := uint64(v)
 	return u, float64(u) == v && u < domain
@@ -102,7 +104,7 @@ func checkWeights(w []float64) error {
 	return nil
 }
 
-// logOf is ln n, also where n is too large for a float64.
+// logOf returns ln n, also where n is too large for a float64.
 func logOf(n *big.Int) float64 {
 	var mantissa big.Float
 	exponent := new(big.Float).SetInt(n).MantExp(&mantissa)

@@ -12,8 +12,8 @@ type sorter struct {
 	spare []uint64
 }
 
-// sort sorts the keys by their bits from..to-1; those below from ascend already, those above are 0. A large sample is sorted by counting,
-// digit by digit from the lowest.
+// sort sorts the keys by their bits from..to-1; those below from ascend already, those above are 0.
+// A large sample is sorted by counting, digit by digit from the lowest.
 func (s *sorter) sort(from, to int) {
 	const digit = 11 // bits
 	if len(s.keys) < 256 {
@@ -40,8 +40,8 @@ func (s *sorter) sort(from, to int) {
 	s.keys, s.spare = source, target
 }
 
-// order sorts points of dim numbers each, all below domain, by coordinate number axis and then by their own number. The keys are
-// value << shift | number.
+// order sorts points of dim numbers each, all below domain, by coordinate number axis and then by
+// their own number. The keys are value << shift | number.
 func (s *sorter) order(x []float64, dim, axis int, domain uint64) (shift int, err error) {
 	n, width := len(x)/dim, bits.Len64(domain-1)
 	if shift = bits.Len(uint(max(n-1, 0))); shift+width > 64 {
@@ -55,7 +55,7 @@ func (s *sorter) order(x []float64, dim, axis int, domain uint64) (shift int, er
 	return shift, nil
 }
 
-// zeroed is s with n zeros, in its old memory where that suffices.
+// zeroed returns n zeros, in the memory of s where that suffices.
 func zeroed[T any](s []T, n int) []T {
 	s = slices.Grow(s[:0], n)[:n]
 	clear(s)

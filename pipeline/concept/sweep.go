@@ -1,8 +1,9 @@
 package concept
 
-// Minimisers start from the sum with every point labelled -1 and add gains: what labelling a point +1 instead adds to it, w or -w at an
-// example and 2c at a point of the linear term. Of hypotheses whose computed sums are equal the first is taken. Sums that are equal on
-// paper come out equal where no addition rounds, as with whole numbers below 2^53.
+// Minimisers start from the sum with every point labelled -1 and add gains: what labelling a point
+// +1 instead adds to it, w or -w at an example and 2c at a point of the linear term. Of hypotheses
+// whose computed sums are equal the first is taken. Sums that are equal on paper come out equal
+// where no addition rounds, as with whole numbers below 2^53.
 
 // objective is what does not depend on where the points lie.
 type objective struct {
@@ -57,8 +58,8 @@ type sweep struct {
 	linear []float64 // scratch: the gains of the linear term at each of its values
 }
 
-// merge sums the gains of the points x in coordinate number axis and those of a linear term with the coefficients c, if c is not nil.
-// Beyond sorting x it takes O(n + m).
+// merge sums the gains of the points x in coordinate number axis and those of a linear term with
+// the coefficients c, if c is not nil. Beyond sorting x it takes O(n + m).
 func (s *sweep) merge(x []float64, dim, axis int, gains []float64, term *anchors, c []float64) error {
 	shift, err := s.order(x, dim, axis, s.domain)
 	if err != nil {

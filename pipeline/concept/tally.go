@@ -53,7 +53,7 @@ func (t *tally) count() {
 	}
 }
 
-// value is the point of example i, checked together with its label.
+// value returns the point of example i, after checking the point and its label.
 func (o *ordered) value(x, y []float64, i int) (uint64, error) {
 	v, ok := coordinate(x[i], o.domain)
 	if !ok {
@@ -81,7 +81,7 @@ func (o *ordered) weigh(x, y, w []float64) (*weighted, error) {
 	return weighByValue(y, w, func(i int) (uint64, error) { return o.value(x, y, i) })
 }
 
-// weighByValue does it for a sample whose examples have these values.
+// weighByValue sorts and sums a weighted sample whose example i has the value value(i).
 func weighByValue(y, w []float64, value func(i int) (uint64, error)) (*weighted, error) {
 	order := make([]int, len(y))
 	points := make([]uint64, len(y))
@@ -131,7 +131,7 @@ func (s *weighted) put(k int, label, weight float64) {
 	}
 }
 
-// weightOf is the weight of example i: without weights, 1.
+// weightOf returns the weight of example i: 1 where w is nil.
 func weightOf(w []float64, i int) float64 {
 	if w == nil {
 		return 1
