@@ -12,7 +12,8 @@ const maxBits = 64
 // methods.
 func newBits(s Spec, limit int) (*enumerated, error) {
 	if s.Domain != 0 {
-		return nil, fmt.Errorf("domain %d of class %q: its points are vectors of bits, leave the domain out", s.Domain, s.Name)
+		return nil, fmt.Errorf("domain %d of class %q: its points are vectors of bits, leave the domain out",
+			s.Domain, s.Name)
 	}
 	if s.Dim < 1 || s.Dim > maxBits {
 		return nil, fmt.Errorf("dimension %d of class %q: use 1 to %d", s.Dim, s.Name, maxBits)

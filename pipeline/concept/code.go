@@ -19,7 +19,8 @@ const codeLength = 10
 // of deficient rank has weight 0 and is drawn again.
 func code(d int, seed uint64) (*Separator, error) {
 	if d > maxCodeDim {
-		return nil, fmt.Errorf("separate parities in dimension %d by a code: use at most %d, or kind %q", d, maxCodeDim, "standard")
+		return nil, fmt.Errorf("separate parities in dimension %d by a code: use at most %d, or kind %q",
+			d, maxCodeDim, "standard")
 	}
 	for ; ; seed++ {
 		g := newGenerator(d, codeLength*d, rand.New(rand.NewPCG(seed, 0)))

@@ -88,7 +88,8 @@ func (c *enumerated) example(x, y []float64, i int) (int, error) {
 }
 
 func (c *enumerated) outside(row []float64, stray int, name string) error {
-	return fmt.Errorf("coordinate %d of %s: %v is not in the domain of class %q, %s", stray, name, row[stray], c.name, c.domain)
+	return fmt.Errorf("coordinate %d of %s: %v is not in the domain of class %q, %s",
+		stray, name, row[stray], c.name, c.domain)
 }
 
 // tables makes the two arguments of the transform.

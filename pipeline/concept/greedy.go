@@ -79,7 +79,8 @@ func (v *cover) run() (chosen []int, err error) {
 		}
 		if v.gain[best] == 0 {
 			twins := v.atoms[0].members
-			return nil, fmt.Errorf("separate class %q: hypotheses %d and %d agree on the whole domain", v.name, twins[0], twins[1])
+			return nil, fmt.Errorf("separate class %q: hypotheses %d and %d agree on the whole domain",
+				v.name, twins[0], twins[1])
 		}
 		chosen = append(chosen, best)
 		atoms := v.atoms

@@ -24,7 +24,8 @@ func newLattice(s Spec, usual int, leastDomain uint64) (lattice, error) {
 		s.Dim = usual
 	}
 	if s.Domain < leastDomain || s.Domain > MaxDomain {
-		return lattice{}, fmt.Errorf("domain %d of class %q: use %d to 2^40 (%d)", s.Domain, s.Name, leastDomain, uint64(MaxDomain))
+		return lattice{}, fmt.Errorf("domain %d of class %q: use %d to 2^40 (%d)",
+			s.Domain, s.Name, leastDomain, uint64(MaxDomain))
 	}
 	if s.Dim < 1 || s.Dim > maxDim {
 		return lattice{}, fmt.Errorf("dimension %d of class %q: use 1 to %d", s.Dim, s.Name, maxDim)
@@ -91,7 +92,8 @@ func coordinate(v float64, domain uint64) (uint64, bool) {
 }
 
 func (l *lattice) outside(v float64, k int, row string) error {
-	return fmt.Errorf("coordinate %d of %s: %v is not in the domain of class %q, the integers 0 to %d", k, row, v, l.name, l.domain-1)
+	return fmt.Errorf("coordinate %d of %s: %v is not in the domain of class %q, the integers 0 to %d",
+		k, row, v, l.name, l.domain-1)
 }
 
 // checkWeights refuses weights below 0.

@@ -125,7 +125,8 @@ func computed(c Finite, z []float64) (*Separator, error) {
 	}
 	d := t.distances()
 	if d.least == 0 {
-		return nil, fmt.Errorf("separate class %q: hypotheses %d and %d agree at every one of %d points", c.Name(), d.i, d.j, t.m)
+		return nil, fmt.Errorf("separate class %q: hypotheses %d and %d agree at every one of %d points",
+			c.Name(), d.i, d.j, t.m)
 	}
 	w := &Separator{Points: z, Dim: c.Dim(), Hamming: d.least, Spread: spread(d.most, t.m)}
 	if d.least == d.most { // where the search for the margin takes longest

@@ -57,7 +57,8 @@ func (t *tally) count() {
 func (o *ordered) value(x, y []float64, i int) (uint64, error) {
 	v, ok := coordinate(x[i], o.domain)
 	if !ok {
-		return 0, fmt.Errorf("point %v of example %d: not in the domain of class %q, the integers 0 to %d", x[i], i, o.name, o.domain-1)
+		return 0, fmt.Errorf("point %v of example %d: not in the domain of class %q, the integers 0 to %d",
+			x[i], i, o.name, o.domain-1)
 	}
 	return v, checkLabel(y, i)
 }

@@ -45,7 +45,8 @@ func HullMargin(rows []float64, m int) (Margin, error) {
 		return Margin{}, fmt.Errorf("%d numbers are no rows of %d: use a table with equal rows", len(rows), m)
 	}
 	if n := len(rows) / m; n < 2 || n > MaxVectors || len(rows) > MaxNumbers {
-		return Margin{}, fmt.Errorf("hull margin of %d rows of %d: use 2 to %d rows and at most %d numbers", n, m, MaxVectors, MaxNumbers)
+		return Margin{}, fmt.Errorf("hull margin of %d rows of %d: use 2 to %d rows and at most %d numbers",
+			n, m, MaxVectors, MaxNumbers)
 	}
 	for i, v := range rows {
 		if !(math.Abs(v) <= maxValue) {

@@ -118,7 +118,8 @@ func (s *Simplex) run() (Optimum, error) {
 		s.rebuild()
 		rebuilt++
 	}
-	return Optimum{}, fmt.Errorf("maximise over %d unknowns and %d rows: no end after %d pivots: %w", s.n, s.m, 2*limit, ErrNotSolved)
+	return Optimum{}, fmt.Errorf("maximise over %d unknowns and %d rows: no end after %d pivots: %w",
+		s.n, s.m, 2*limit, ErrNotSolved)
 }
 
 // answer verifies the end of the search: an optimum where no variable leaves (i < 0), infeasibility
@@ -134,14 +135,16 @@ func (p *Program) check() error {
 	n, m := len(p.C), len(p.RowLow)
 	switch {
 	case len(p.Low) != n || len(p.High) != n:
-		return fmt.Errorf("read linear program: %d costs, %d lower and %d upper bounds: give one of each per unknown", n, len(p.Low), len(p.High))
+		return fmt.Errorf("read linear program: %d costs, %d lower and %d upper bounds: give one of each per unknown",
+			n, len(p.Low), len(p.High))
 	case len(p.RowHigh) != m || len(p.A) != m*n:
 		return fmt.Errorf("read linear program: %d unknowns, %d numbers in A, %d lower and %d upper bounds of rows: give %d numbers in A",
 			n, len(p.A), m, len(p.RowHigh), m*n)
 	}
 	for j, c := range p.C {
 		if !finite(c) || !finite(p.Low[j]) || !finite(p.High[j]) || p.Low[j] > p.High[j] {
-			return fmt.Errorf("read linear program: unknown %d costs %v and has bounds %v and %v: use finite, ordered numbers", j, c, p.Low[j], p.High[j])
+			return fmt.Errorf("read linear program: unknown %d costs %v and has bounds %v and %v: use finite, ordered numbers",
+				j, c, p.Low[j], p.High[j])
 		}
 	}
 	for k, low := range p.RowLow {
@@ -654,7 +657,8 @@ func (s *Simplex) infeasible(i int) (Optimum, error) {
 	}
 	const ulp = 0x1p-52
 	if rounding := float64(s.n+s.m+4) * ulp * size; !(most < -rounding) {
-		return Optimum{}, fmt.Errorf("verify that %d rows are infeasible: they differ by %g, rounding is %g: %w", s.m, -most, rounding, ErrNotSolved)
+		return Optimum{}, fmt.Errorf("verify that %d rows are infeasible: they differ by %g, rounding is %g: %w",
+			s.m, -most, rounding, ErrNotSolved)
 	}
 	return Optimum{Multipliers: s.y}, fmt.Errorf("maximise over %d unknowns and %d rows: %w", s.n, s.m, ErrInfeasible)
 }
