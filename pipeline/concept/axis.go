@@ -2,9 +2,9 @@ package concept
 
 import "math/rand/v2"
 
-// axis is the distinct values of a sample among the points 0..X-1, numbered 0..k-1 by size. An
-// interval that holds some of them holds those from i to j, i <= j, and there are (choices of its
-// left end) * (choices of its right end) of these:
+// axis holds the distinct values of a sample among the points 0..X-1, numbered 0..k-1 by size. An
+// interval that holds at least one of them holds those from i to j, for some i <= j. The number of
+// intervals that hold these is the number of choices of the left end times that of the right end:
 //
 //	left(i) = values[i] - values[i-1]   right(j) = values[j+1] - values[j]   with values[-1] = -1 and values[k] = X.
 //
@@ -14,7 +14,7 @@ type axis struct {
 	domain uint64   // X
 }
 
-// extend adds a value not below those before, and says whether it is new.
+// extend adds a value that is not below those before, and reports whether it is new.
 func (a *axis) extend(v uint64) bool {
 	if k := len(a.values); k > 0 && a.values[k-1] == v {
 		return false

@@ -2,7 +2,7 @@ package concept
 
 import "fmt"
 
-// number is what the transforms of the enumerated classes add up: counts or weights.
+// number is the type of what the transforms of the enumerated classes add up: counts or weights.
 type number interface{ int32 | float64 }
 
 // maxBits is the largest dimension of the classes over {0,1}^d: a set of coordinates is a uint64.
@@ -20,7 +20,8 @@ func newBits(s Spec, limit int) (*enumerated, error) {
 	}
 	c := &enumerated{name: s.Name, dim: s.Dim, vc: s.Dim, domain: "the numbers 0 and 1"}
 	if s.Dim > limit {
-		c.limit = fmt.Errorf("%s in %d dimensions: %w: only up to %d dimensions do numbers for all hypotheses fit into memory",
+		c.limit = fmt.Errorf("%s in %d dimensions: %w: "+
+			"only up to %d dimensions do numbers for all hypotheses fit into memory",
 			s.Name, s.Dim, ErrNoExactMethod, limit)
 		return c, nil
 	}

@@ -10,8 +10,8 @@ import (
 // codewords.
 const maxCodeDim = maxParities
 
-// codeLength is the length of a random code for each dimension. By Gilbert and Varshamov such codes
-// typically have h/m of about 0.3, whatever the dimension, where a basis has 1/d.
+// codeLength is the length of a random code divided by its dimension. By Gilbert and Varshamov such
+// codes typically have h/m of about 0.3, whatever the dimension, where a basis has 1/d.
 const codeLength = 10
 
 // code separates the parities by the columns of a random generator matrix: parity s labels them by

@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// Normal is what a Profile implements that also draws with Gaussian noise: those of parities,
+// Normal is implemented by profiles that can also draw with Gaussian noise: those of parities,
 // monotone-conjunctions, conjunctions and matrix.
 type Normal interface {
 	// Normal draws the h with the least err(h) + sigma N_h, where each hypothesis has its own
@@ -45,12 +45,14 @@ type enumerated struct {
 	inPlace            bool // the transform takes one slice for at and sums
 }
 
-// kind is what sets one enumerated class apart.
+// kind holds what differs between enumerated classes.
 type kind interface {
 	member(i uint64) Hypothesis
-	point(row []float64) (v, stray int) // the number of a point, from 0; or, where there is none, the first wrong coordinate, otherwise -1
-	counts(at, sums []int32)            // the transform, which may overwrite at
-	weights(at, sums []float64)         // the same
+	// point returns the number of a point, from 0, and -1; or the number of its first wrong
+	// coordinate, stray, where it is outside the domain.
+	point(row []float64) (v, stray int)
+	counts(at, sums []int32)    // the transform, which may overwrite at
+	weights(at, sums []float64) // the same
 }
 
 func (c *enumerated) Name() string   { return c.name }
@@ -101,8 +103,8 @@ func tables[T any](c *enumerated) (at, sums []T) {
 	return at, make([]T, c.hypotheses)
 }
 
-// errorTable is the profile of an enumerated class. A level is a segment whose members are
-// scattered: those with its number of errors.
+// errorTable is the profile of an enumerated class. Its levels are segments whose members are
+// scattered over the class: all hypotheses with one number of errors.
 type errorTable struct {
 	class     *enumerated
 	at, sums  []int32   // made by the first Reset; int32 holds the sums of 2^30 examples
@@ -211,8 +213,8 @@ func lowest(list []segment, least int, sigma float64, u []float64) int {
 	return best
 }
 
-// hopelessNormal is hopeless for normals: with the numbers of uniform and counts below 2^64,
-// leastNormal lies between -12.5 and 8.3.
+// hopelessNormal is the distance that no normal makes up for: with the numbers of uniform and
+// counts below 2^64, leastNormal lies between -12.5 and 8.3.
 const hopelessNormal = 21
 
 // leastNormal returns the least of count independent standard normals, given a uniform number u. It

@@ -7,11 +7,11 @@ import (
 
 // intervalProfile is the profile of the intervals. An interval that holds the values i to j of the
 // sample has err = positives + sums[j+1] - sums[i], where sums[i] adds up (negatives - positives)
-// of the values below i; left(i) right(j) intervals do. The others, the empty interval and those in
-// the gaps, have err = positives.
+// of the values below i; there are left(i) right(j) such intervals. The others, the empty interval
+// and those in the gaps, have err = positives.
 //
-// The weight exp(-eps (err - Min)/2) therefore splits into a factor of i and a factor of j, and
-// everything below takes O(k).
+// The weight exp(-eps (err - Min)/2) therefore splits into a factor of i and a factor of j, and all
+// methods take O(k).
 type intervalProfile struct {
 	tally
 	class *intervals
@@ -22,7 +22,7 @@ type intervalProfile struct {
 	scale weights
 }
 
-// weights are the prefix sums for one eps, in units in which an interval with the fewest errors
+// weights holds prefix sums for one eps, in units in which an interval with the fewest errors
 // weighs 1.
 type weights struct {
 	eps   float64

@@ -6,11 +6,11 @@ import (
 	"math/bits"
 )
 
-// LabelTable is the labels of all functions of a finite class at all points of its domain: for each
-// point the set of the functions that label it +1. Functions are numbered like Members, points from
-// 0. A table does not change: any number of goroutines may share one.
+// LabelTable holds the labels of all functions of a finite class at all points of its domain: for
+// each point the set of the functions that label it +1. Functions are numbered like Members, points
+// from 0. A table does not change: any number of goroutines may share one.
 //
-// Start a game of online learning with Versions.
+// Versions starts a game of online learning on it.
 type LabelTable struct {
 	functions int
 	dim       int
@@ -73,8 +73,8 @@ func (t *LabelTable) Shatters(points []int) error {
 }
 
 // follow walks down all paths of a complete binary tree of the given depth and checks that some
-// function in set agrees with each. at is the point at a node, numbered as in MistakeTree, and at a
-// depth; path the steps that lead to the node.
+// function in set agrees with each path. at names the point at a node, numbered as in MistakeTree,
+// and at a depth; path holds the steps that lead to the node.
 func (t *LabelTable) follow(set []uint64, node, depth int, path []step, at func(node, depth int) int) error {
 	if sizeOf(set) == 0 {
 		return fmt.Errorf("no function labels the points of the path %v", path)

@@ -7,14 +7,14 @@ import (
 	"math/rand/v2"
 )
 
-// lattice is the points of a class: rows of dim numbers, each one of 0..domain-1.
+// lattice describes the points of a class: rows of dim numbers, each one of 0..domain-1.
 type lattice struct {
 	name   string
 	domain uint64
 	dim    int
 }
 
-// maxDim is the largest dimension of a lattice. Every number of a stump stays below 2^64 with it.
+// maxDim is the largest dimension of a lattice. It keeps the numbers of all stumps below 2^64.
 const maxDim = 1 << 16
 
 // newLattice checks the domain, of at least leastDomain values, and the dimension, which is usual
@@ -48,7 +48,7 @@ func (l *lattice) Name() string { return l.name }
 // Dim implements Class.
 func (l *lattice) Dim() int { return l.dim }
 
-// check looks at the points and labels of a sample; the error names the first bad row.
+// check checks the points and labels of a sample; the error names the first bad row.
 func (l *lattice) check(x, y []float64) error {
 	for i, label := range y {
 		if k := l.stray(x[i*l.dim : (i+1)*l.dim]); k < l.dim {
@@ -61,7 +61,7 @@ func (l *lattice) check(x, y []float64) error {
 	return nil
 }
 
-// checkTerm looks at the points of a linear term.
+// checkTerm checks the points of a linear term.
 func (l *lattice) checkTerm(z []float64) error {
 	if len(z)%l.dim != 0 {
 		return fmt.Errorf("linear term of %d numbers: not a multiple of the dimension %d", len(z), l.dim)
@@ -96,7 +96,7 @@ func (l *lattice) outside(v float64, k int, row string) error {
 		k, row, v, l.name, l.domain-1)
 }
 
-// checkWeights refuses weights below 0.
+// checkWeights refuses weights that are below 0 or not a number.
 func checkWeights(w []float64) error {
 	for i, v := range w {
 		if !(v >= 0) {

@@ -157,8 +157,8 @@ func (m *matrix) point(row []float64) (v, stray int) {
 func (m *matrix) counts(at, sums []int32)    { rowSums(m.packed, at, sums) }
 func (m *matrix) weights(at, sums []float64) { rowSums(m.packed, at, sums) }
 
-// rowSums takes eight points at a time: the sums of their 256 subsets first, and then one of these
-// for each row.
+// rowSums takes eight points at a time: it computes the sums of their 256 subsets first, and then
+// adds one of these to each row.
 func rowSums[T number](packed []byte, at, sums []T) {
 	clear(sums)
 	rows := len(sums)

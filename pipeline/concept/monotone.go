@@ -34,7 +34,7 @@ var monotoneDefinition = Definition{
 	},
 }
 
-// monotone is the class of the 2^d conjunctions of coordinates, the one of Ones s being number s.
+// monotone is the class of the 2^d conjunctions of coordinates; the one of Ones s is number s.
 type monotone struct {
 	cube
 	dim int

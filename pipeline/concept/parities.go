@@ -46,7 +46,7 @@ func (p Parity) Labels(x, out []float64) {
 // maxParities is the largest dimension with exact methods.
 const maxParities = 24
 
-// parities is the class of all 2^d parities, the one of Set s being number s.
+// parities is the class of all 2^d parities; the one of Set s is number s.
 type parities struct {
 	cube
 	dim int

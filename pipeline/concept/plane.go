@@ -1,7 +1,7 @@
 package concept
 
-// plane is points of the plane, each coordinate replaced by its number among the distinct ones: its
-// row and its column.
+// plane holds points of the plane, each coordinate replaced by its number among the distinct ones:
+// the row and the column of the point.
 type plane struct {
 	sorter
 	rows, cols axis  // of coordinates 0 and 1
@@ -10,7 +10,7 @@ type plane struct {
 	start      []int
 }
 
-// reset takes new points, of two numbers below domain each.
+// reset takes new points, two numbers below domain each.
 func (p *plane) reset(x []float64, domain uint64) error {
 	shift, err := p.order(x, 2, 1, domain)
 	if err != nil {
@@ -46,7 +46,7 @@ func (p *plane) addRow(row int, gains, sums []float64) {
 	}
 }
 
-// block is the rows i..j and columns k..l of a plane.
+// block names the rows i..j and columns k..l of a plane.
 type block struct{ i, j, k, l int }
 
 // leastBlock returns the least sum of gains, one for each point, in a block, and the first block by

@@ -2,8 +2,8 @@ package concept
 
 import "sync"
 
-// Profiles lends profiles to trials, so that those of one class share its memory. The zero value is
-// ready for use, by several goroutines as well.
+// Profiles lends profiles to trials, so that trials on the same class share memory. The zero value
+// is ready for use, by several goroutines at a time as well.
 type Profiles struct{ pool sync.Pool }
 
 // lent is a profile of the class that spec names.

@@ -3,7 +3,7 @@ package concept
 import "math"
 
 // Range labels the points Lo..Hi of an ordered domain +1 and all others -1. Every hypothesis of the
-// ordered classes is one.
+// ordered classes is a Range.
 type Range struct{ Lo, Hi float64 }
 
 // Threshold returns the function that is +1 at the points v >= t.

@@ -15,12 +15,12 @@ func (c *rectangles) NewProfile() (Profile, error) {
 
 // rectangleProfile is the profile of the rectangles in the plane. A rectangle that holds the rows
 // i..j and the columns k..l of the sample has err = positives + sum, where sum adds up a gain of +1
-// for each negative inside and -1 for each positive; rows.left(i) rows.right(j) cols.left(k)
-// cols.right(l) rectangles do. The others, the empty one and those with no row or no column, have
-// err = positives.
+// for each negative inside and -1 for each positive; there are rows.left(i) rows.right(j)
+// cols.left(k) cols.right(l) such rectangles. The others, the empty one and those with no row or no
+// column, have err = positives.
 //
-// The weight of a rectangle is exp(-eps (err - Min)/2). For each i and j the columns' sums are
-// those of a sample on one axis.
+// The weight of a rectangle is exp(-eps (err - Min)/2). For each i and j the sums of the columns
+// are those of a sample on one axis.
 type rectangleProfile struct {
 	plane
 	objective  // unweighted: minus is the number of positives
@@ -33,12 +33,12 @@ type rectangleProfile struct {
 	sums       []float64 // scratch: of the gains in the rows considered, by column
 	eps        float64
 	decays     []float64 // decays[d] = exp(-eps d/2)
-	upto       []float64 // upto[i] = weight of the rectangles whose first row is at most i; the last one is the weight of all
+	upto       []float64 // upto[i] = weight of the rectangles whose first row is at most i; upto[all rows] = weight of all
 	rowWeights []float64 // scratch: for one i, weight of those whose last row is at most j
 	colWeights columnWeights
 }
 
-// columnWeights are the weights of the intervals of columns, for the sums in some rows.
+// columnWeights holds the weights of the intervals of columns, for the sums in some rows.
 type columnWeights struct {
 	run   []int     // run[l] = the least sum of columns k..l over k <= l
 	inner []float64 // inner[l] = sum over k <= l of left(k) decay(sum of k..l - run[l])
@@ -162,7 +162,7 @@ func (p *rectangleProfile) draw(r *rand.Rand) (h [2]Range, excess int) {
 	return [2]Range{p.rows.around(i, j, r), cols}, sum - p.least
 }
 
-// drawColumns draws an interval of columns by colWeights, and answers the sum inside it as well.
+// drawColumns draws an interval of columns by colWeights, and returns the sum inside it as well.
 func (p *rectangleProfile) drawColumns(r *rand.Rand) (Range, int) {
 	s := &p.colWeights
 	l := pick(s.upto, r)

@@ -51,13 +51,13 @@ func (h Rectangle) Labels(x, out []float64) {
 }
 
 // rectangles is the class of the boxes of d intervals in 0..X-1, and of the empty one: (X(X+1)/2)^d
-// + 1. Its exact methods know two dimensions. They compress a sample to k_r distinct rows (first
-// coordinates) and k_c distinct columns and take O(k_r^2 k_c): the columns' intervals for each
-// interval of rows. For 500 different points that is some tenths of a second; beyond maxSteps there
-// is none.
+// + 1. It has exact methods in two dimensions. They compress a sample to k_r distinct rows (first
+// coordinates) and k_c distinct columns, and take O(k_r^2 k_c): the columns' intervals for each
+// interval of rows. For 500 different points that is some tenths of a second; samples that need
+// more than maxSteps are refused.
 type rectangles struct{ lattice }
 
-// maxSteps bounds rows^2 columns at 2048 of each: half a minute for a trial.
+// maxSteps bounds rows^2 columns, which it allows up to 2048 of each: half a minute for a trial.
 const maxSteps = 1 << 33
 
 func newRectangles(s Spec) (Class, error) {
@@ -135,8 +135,9 @@ func (c *rectangles) checkCost(rows, cols int) error {
 	if float64(rows)*float64(rows)*float64(cols) <= maxSteps {
 		return nil
 	}
-	return fmt.Errorf("search the rectangles around %d distinct first and %d distinct second coordinates: %w: it would take minutes: "+
-		"use a sample of at most 2048 points, or a domain of at most 2048 values", rows, cols, ErrNoExactMethod)
+	return fmt.Errorf("search the rectangles around %d distinct first and %d distinct second coordinates: %w: "+
+		"it would take minutes: use a sample of at most 2048 points, or a domain of at most 2048 values",
+		rows, cols, ErrNoExactMethod)
 }
 
 // CheckSample reports beforehand why the exact methods of a class may not take a sample of n
@@ -255,7 +256,7 @@ func (m *rectangleMinimizer) Minimize(x, y, w, c []float64) (Hypothesis, float64
 }
 
 // best compares the best rectangle that holds rows and columns with the first that holds no point,
-// and answers the gain as well.
+// and returns the gain as well.
 func (m *rectangleMinimizer) best() (Rectangle, float64) {
 	k := len(m.cols.values)
 	m.sums, m.mark = zeroed(m.sums, k), zeroed(m.mark, k)
@@ -285,9 +286,10 @@ func box(at [4]uint64) Rectangle {
 // boxesEverywhere separates by all points: the empty box and a single point differ at that point.
 func boxesEverywhere(c Finite, s Spec) (*Separator, error) { return wholeDomain(c, s.Domain) }
 
-// ofBoxes bounds that of the boxes of d intervals of X points. An adversary may begin with a point
-// labelled +1. On a line through it along an axis, with x points below, the two ends of the box are
-// then thresholds of x+1 and of X-x functions, and each forces its own mistakes:
+// ofBoxes bounds the Littlestone dimension of the boxes of d intervals of X points. An adversary
+// may begin with a point labelled +1. On a line through it along an axis, with x points below, the
+// two ends of the box are then thresholds of x+1 and of X-x functions, and each forces its own
+// mistakes:
 //
 //	B = max_x floor(log2(x+1)) + floor(log2(X-x))
 //

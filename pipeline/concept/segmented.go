@@ -58,7 +58,7 @@ func (p *segments) PermuteAndFlip(eps float64, r *rand.Rand) Hypothesis {
 	return p.uniformMember(flip(p.list, p.min, eps, p.noise.fill(len(p.list), r)), r)
 }
 
-// noise is scratch memory for a uniform number for each segment.
+// noise is scratch memory for one uniform number for each segment.
 type noise []float64
 
 // fill draws n numbers.
@@ -121,8 +121,8 @@ func penalty(eps float64, d int) float64 {
 	return float64(eps / 2 * float64(d)) // rounded here, never fused into a sum
 }
 
-// uniform returns one of the 2^52 odd multiples of 2^-53: never 0 and never 1, so that its
-// logarithm and that of its rest are finite.
+// uniform returns one of the 2^52 odd multiples of 2^-53: never 0 and never 1, so that the
+// logarithms of u and of 1-u are finite.
 func uniform(r *rand.Rand) float64 { return (float64(r.Uint64()>>12) + 0.5) * 0x1p-52 }
 
 // missing returns number rank, from 0, of the integers that are not among the ascending distinct

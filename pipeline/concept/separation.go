@@ -24,11 +24,14 @@ const (
 // called rho. It depends on the encoding: the functions with values -1 and +1 are twice as far
 // apart as those with 0 and 1.
 type Separator struct {
-	Points      []float64 // row-major; nil for the cube of the parities in 21 to 24 dimensions, which Orthonormal makes unnecessary
-	Dim         int       // numbers per point
-	Hamming     int       // h >= 1, the least number of points of Z on which two hypotheses differ
-	Orthonormal bool      // the sign vectors of all hypotheses are orthonormal, hence their perturbations independent
-	Spread      float64   // kappa^2, the largest |s_f - s_g|^2, or the 4 that it never exceeds where it was not computed
+	// Points are row-major; nil for the cube of the parities in 21 to 24 dimensions, which Orthonormal
+	// makes unnecessary.
+	Points []float64
+
+	Dim         int     // numbers per point
+	Hamming     int     // h >= 1, the least number of points of Z on which two hypotheses differ
+	Orthonormal bool    // the sign vectors of all hypotheses are orthonormal, hence their perturbations independent
+	Spread      float64 // kappa^2, the largest |s_f - s_g|^2, or the 4 that it never exceeds where it was not computed
 
 	margin   float64 // of the convex hull, where it has a formula; otherwise 0
 	unlisted int     // m where Points is nil

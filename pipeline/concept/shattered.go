@@ -2,9 +2,10 @@ package concept
 
 import "math/bits"
 
-// vcOf returns the Vapnik-Chervonenkis dimension of rows distinct functions, given their labels by
-// point: bit i%64 of word i/64 of columns[v] is that of function i at point v. The search is exact,
-// unless it reads more than limit words. With it come shattered points, as many as the lower bound.
+// vcOf returns the Vapnik-Chervonenkis dimension of the given number of distinct functions (rows),
+// from their labels by point: bit i%64 of word i/64 of columns[v] is that of function i at point v.
+// The search is exact, unless it reads more than limit words. shattered is a shattered set of as
+// many points as the lower bound.
 func vcOf(columns [][]uint64, rows, limit int) (vc Dimension, shattered []int) {
 	s := newShatter(columns, rows, limit)
 	most := bits.Len(uint(rows)) - 1 // 2^vc patterns need as many functions
@@ -21,8 +22,8 @@ func vcOf(columns [][]uint64, rows, limit int) (vc Dimension, shattered []int) {
 	return exactly(most), shattered
 }
 
-// shatter searches for a shattered set of size points, by depth first: the k points taken so far
-// cut the functions into 2^k parts, and the next point has to cut every part.
+// shatter searches for a shattered set of size points, depth first: the k points taken so far cut
+// the functions into 2^k parts, and the next point has to cut every part.
 type shatter struct {
 	columns [][]uint64
 	numbers []int      // of the columns among those given

@@ -6,14 +6,15 @@ import (
 	"slices"
 )
 
-// sorter sorts keys, reusing the memory of the last time.
+// sorter sorts keys. It reuses the memory of the last time.
 type sorter struct {
 	keys  []uint64
 	spare []uint64
 }
 
-// sort sorts the keys by their bits from..to-1; those below from ascend already, those above are 0.
-// A large sample is sorted by counting, digit by digit from the lowest.
+// sort sorts the keys by their bits from..to-1. Keys that agree there must be in ascending order of
+// the bits below from already; the bits from to on are 0. A large sample is sorted by counting,
+// digit by digit from the lowest.
 func (s *sorter) sort(from, to int) {
 	const digit = 11 // bits
 	if len(s.keys) < 256 {

@@ -211,7 +211,7 @@ func (p *stumpProfile) cut(axis int, x, y []float64) {
 	p.add(axis, t, p.class.domain, errs)
 }
 
-// add counts the thresholds from t to end-1, which err that often, and their opposites.
+// add counts the thresholds from t to end-1, which make errs errors, and their opposites.
 func (p *stumpProfile) add(axis int, t, end uint64, errs int) {
 	if t >= end {
 		return

@@ -2,6 +2,7 @@ package concept
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 	"slices"
 )
@@ -77,7 +78,8 @@ type weighted struct {
 	total    float64   // what the sums of weights are to be divided by
 }
 
-// weigh sorts and sums a weighted sample. Without weights it counts, exactly.
+// weigh sorts and sums a weighted sample. Without weights each example weighs 1, and the sums are
+// exact.
 func (o *ordered) weigh(x, y, w []float64) (*weighted, error) {
 	return weighByValue(y, w, func(i int) (uint64, error) { return o.value(x, y, i) })
 }
@@ -138,4 +140,26 @@ func weightOf(w []float64, i int) float64 {
 		return 1
 	}
 	return w[i]
+}
+
+// thresholds returns the error of the thresholds above all values, and the least error of the
+// others. Like leastInterval it walks over the values in order and keeps the least error so far of
+// the hypotheses whose +1 part has not begun, lasts, or has ended. Weights are only ever added,
+// never subtracted: an error of 0 comes out as 0.
+func (s *weighted) thresholds() (above, others float64) {
+	others = math.Inf(1)
+	for i, pos := range s.pos {
+		above, others = above+pos, min(above, others)+s.neg[i]
+	}
+	return above, others
+}
+
+// leastInterval returns the least weight that an interval labels wrongly, given the weights
+// labelled +1 and -1 at each value.
+func leastInterval(pos, neg []float64) float64 {
+	below, inside, above := 0.0, math.Inf(1), math.Inf(1)
+	for i, p := range pos {
+		below, inside, above = below+p, min(below, inside)+neg[i], min(inside, above)+p
+	}
+	return min(below, inside, above)
 }

@@ -7,11 +7,12 @@ import (
 
 // thinned is a class, a sample and an eps of which the exponential mechanism can be drawn.
 type thinned[H any] interface {
-	// draw is one draw of the exponential mechanism and how many errors it makes more than the fewest.
+	// draw draws from the exponential mechanism, and returns how many more errors than the fewest h
+	// makes.
 	draw(r *rand.Rand) (h H, excess int)
 
-	// decay is exp(-eps d/2), the weight that d errors more cost, and total the sum of decay(excess)
-	// over the class.
+	// decay returns exp(-eps d/2), the factor by which d more errors reduce a weight; total the sum of
+	// decay(excess) over the class.
 	decay(d int) float64
 	total() float64
 }

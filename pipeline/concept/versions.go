@@ -12,14 +12,14 @@ const (
 	maxMemo   = 1 << 27 // bytes that one memo takes
 )
 
-// VersionSpace is the functions of a finite class that agree with the labels seen so far in a game
-// of online learning. It does not change: Restrict gives the next one.
+// VersionSpace is the set of the functions of a finite class that agree with the labels seen so far
+// in a game of online learning. It does not change: Restrict returns the next one.
 //
 // All version spaces that come from one call of Versions keep what they find in one memo, so that
 // the next game costs little. They serve one goroutine, game after game; another goroutine calls
 // Versions of the same LabelTable itself. An exact dimension does not depend on what was asked
 // before, but whether a search reaches its limit may: a learner that must repeat itself gives up
-// where one is not exact.
+// where a dimension is not exact.
 type VersionSpace struct {
 	search *splitSearch
 	set    []uint64
@@ -29,7 +29,8 @@ type VersionSpace struct {
 func (t *LabelTable) Versions() VersionSpace { return t.versions(maxSplits, maxMemo) }
 
 func (t *LabelTable) versions(limit, memory int) VersionSpace {
-	return VersionSpace{&splitSearch{table: t, limit: limit, memory: memory, room: memory, memo: map[string]verdict{}}, everything(t.functions)}
+	search := &splitSearch{table: t, limit: limit, memory: memory, room: memory, memo: map[string]verdict{}}
+	return VersionSpace{search, everything(t.functions)}
 }
 
 // Size returns the number of functions left.
@@ -82,7 +83,7 @@ func (t *LabelTable) Realizes(tree MistakeTree) error {
 	return t.follow(everything(t.functions), 0, depth, nil, func(node, _ int) int { return tree[node] })
 }
 
-// splitSearch finds Littlestone dimensions. That of a set of functions is k or more where some
+// splitSearch finds Littlestone dimensions. A set of functions has dimension k or more where some
 // point splits it into two parts of dimension k-1 or more; hence into parts of at least 2^(k-1)
 // functions.
 type splitSearch struct {
@@ -96,7 +97,7 @@ type splitSearch struct {
 	key    []byte             // scratch
 }
 
-// verdict is what is known of one set.
+// verdict holds what is known of one set.
 type verdict struct {
 	low, high int8  // bounds of its dimension
 	point     int32 // splits it into two parts of dimension low-1 or more
@@ -108,11 +109,11 @@ type level struct {
 	minus, plus []uint64
 }
 
-// split is a point and the number of functions that it cuts off, the smaller of the two.
+// split names a point and the number of functions that it cuts off, the smaller of the two parts.
 type split struct{ point, small int }
 
 // dimension finds the dimension from below. Where that takes too long at some k, it improves the
-// upper bound from above, with as much work.
+// upper bound from above, with as much work again.
 func (s *splitSearch) dimension(set []uint64) Dimension {
 	n := sizeOf(set)
 	if n < 2 {
@@ -137,7 +138,7 @@ func (s *splitSearch) dimension(set []uint64) Dimension {
 	}
 }
 
-// begin starts a search with the memo of those before, and with an empty one where that took more
+// begin starts a search with the memo of the searches before; with an empty one if they used more
 // than half of the memory.
 func (s *splitSearch) begin() {
 	s.reads = 0
@@ -181,7 +182,7 @@ func (s *splitSearch) atLeast(set []uint64, n, k int) bool {
 }
 
 // root returns a point that splits a set of n functions into two parts of dimension k-1 or more, or
-// -1. Even splits come first. Points that split the set alike need no care: the memo knows their
+// -1. It tries even splits first. Points that split the set alike cost little: the memo knows their
 // parts.
 func (s *splitSearch) root(set []uint64, n, k int) int {
 	l := s.level(k)
