@@ -144,7 +144,8 @@ func TestNewEnumerated(t *testing.T) {
 			continue
 		}
 		if k.Name() != c.Name || k.Dim() != max(1, c.Dim) || k.VC() != c.vc || k.Size().String() != c.size || math.Abs(k.LogSize()-c.log) > 1e-12 {
-			t.Errorf("%+v: name %q, dimension %d, VC %d, size %v, logarithm %v", c.Spec, k.Name(), k.Dim(), k.VC(), k.Size(), k.LogSize())
+			t.Errorf("%+v: name %q, dimension %d, VC %d, size %v, logarithm %v",
+				c.Spec, k.Name(), k.Dim(), k.VC(), k.Size(), k.LogSize())
 		}
 		k.Size().Add(k.Size(), big.NewInt(1))
 		if _, ok := k.(Finite); !ok || k.Size().String() != c.size {
@@ -214,7 +215,8 @@ func TestBeyondExactMethods(t *testing.T) {
 		_, profileErr := k.NewProfile()
 		_, minimizerErr := k.(Finite).NewMinimizer(nil)
 		for _, err := range []error{bestErr, profileErr, minimizerErr} {
-			if !errors.Is(err, ErrNoExactMethod) || !strings.Contains(err.Error(), fmt.Sprintf("only up to %d dimensions", c.limit)) {
+			if !errors.Is(err, ErrNoExactMethod) || !strings.Contains(err.Error(), fmt.Sprintf("only up to %d dimensions",
+				c.limit)) {
 				t.Errorf("%s of dimension %d: error %v", c.Name, c.limit+1, err)
 			}
 		}
@@ -627,7 +629,8 @@ func TestLeastNormal(t *testing.T) {
 			if z > 0 {
 				logTail = math.Log(upperTail(z))
 			}
-			near(t, fmt.Sprintf("count %d, u %v: count ln(1-Phi(%v)) over ln u", count, u, z), float64(count)*logTail/math.Log(u), 1, 1e-12)
+			near(t, fmt.Sprintf("count %d, u %v: count ln(1-Phi(%v)) over ln u",
+				count, u, z), float64(count)*logTail/math.Log(u), 1, 1e-12)
 			if !(z < last) {
 				t.Errorf("count %d: %v at %v is not below %v", count, z, u, last)
 			}

@@ -6,19 +6,20 @@ import (
 	"math/bits"
 )
 
-// maxTable is the most hypotheses whose pairs are compared one by one: 2^27 pairs, seconds at a thousand points.
+// maxTable is the largest number of hypotheses whose pairs are compared one by one: 2^27 pairs,
+// which takes seconds at a thousand points.
 const maxTable = 1 << 14
 
-// signTable is the table of the labels of all hypotheses of a class on some points: one row of bits for each hypothesis, a bit for each
-// point, set where the label is +1.
+// signTable is the table of the labels of all hypotheses of a class on some points: one row of bits
+// for each hypothesis, a bit for each point, set where the label is +1.
 type signTable struct {
 	n, m  int
 	words int // per row
 	bits  []uint64
 }
 
-// newSignTable is the table of the class on the points z (row-major), which must lie in its domain. The error says that the class has too
-// many hypotheses, above 2^14.
+// newSignTable tabulates the class on the points z (row-major), which must lie in its domain. The
+// error says that the class has too many hypotheses, above 2^14.
 func newSignTable(c Finite, z []float64) (*signTable, error) {
 	n, err := listable(c, maxTable)
 	if err != nil {
@@ -40,7 +41,8 @@ func newSignTable(c Finite, z []float64) (*signTable, error) {
 	return t, nil
 }
 
-// listable is the number of hypotheses of a class that is to be listed.
+// listable returns the number of hypotheses of a class that is to be listed, or an error if there
+// are more than most.
 func listable(c Finite, most int) (int, error) {
 	if size := c.Size(); !size.IsInt64() || size.Int64() > int64(most) {
 		return 0, fmt.Errorf("list class %q: %v hypotheses, use at most %d", c.Name(), size, most)
@@ -50,10 +52,11 @@ func listable(c Finite, most int) (int, error) {
 
 func (t *signTable) row(i int) []uint64 { return t.bits[i*t.words : (i+1)*t.words] }
 
-// distances are the extreme Hamming distances of two rows, and the first pair at the least one.
+// distances holds the extreme Hamming distances of two rows, and the first pair at the least one.
 type distances struct{ least, most, i, j int }
 
-// distances compares all pairs, tile by tile, so that the rows compared stay in the nearest cache.
+// distances compares all pairs, tile by tile, so that the rows compared stay in the first-level
+// cache.
 func (t *signTable) distances() distances {
 	if t.n < 2 {
 		return distances{least: -1, most: -1}
@@ -68,7 +71,7 @@ func (t *signTable) distances() distances {
 	return d
 }
 
-// compare takes in the pairs i < j with i from a to before aEnd and j from b to before bEnd.
+// compare updates d with the pairs i < j with i from a to before aEnd and j from b to before bEnd.
 func (t *signTable) compare(a, aEnd, b, bEnd int, d *distances) {
 	for i := a; i < aEnd; i++ {
 		left := t.row(i)

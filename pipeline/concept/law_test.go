@@ -90,7 +90,8 @@ func TestSamplersByEnumeration(t *testing.T) {
 					for range draws {
 						counts[index[m.draw(p, eps, r).(Range)]]++
 					}
-					fits(t, fmt.Sprintf("%v, sample %d, eps %v, %s", s, k, eps, m.name), counts, m.exact(all, sample[0], sample[1], eps))
+					fits(t, fmt.Sprintf("%v, sample %d, eps %v, %s",
+						s, k, eps, m.name), counts, m.exact(all, sample[0], sample[1], eps))
 				}
 			}
 		}

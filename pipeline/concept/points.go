@@ -62,7 +62,8 @@ func (c *points) Best(x, y, w []float64) (float64, error) {
 // NewProfile implements Class.
 func (c *points) NewProfile() (Profile, error) { return &segments{class: c}, nil }
 
-// split implements segmented: a segment for each value of the sample, and the last one, if any, for all other points.
+// split implements segmented: a segment for each value of the sample, and the last one, if any, for
+// all other points.
 func (c *points) split(p *segments) {
 	for i, v := range p.values {
 		p.list = append(p.list, segment{p.positives - p.pos[i] + p.neg[i], 1, v})

@@ -19,12 +19,14 @@ const (
 	unit     = 0x1p-53 // relative rounding error of one operation
 )
 
-// Margin brackets the hull margin r of some vectors, the least distance of one of them from the convex hull of the others:
+// Margin brackets the hull margin r of some vectors, the least distance of one of them from the
+// convex hull of the others:
 //
 //	r = min_f dist(v_f, conv{v_g : g != f}),   Lower <= r <= Upper.
 //
-// A follow-the-perturbed-leader whose noise is linear in v_f is stable in proportion to r. Both bounds hold for the numbers as given,
-// whatever was rounded on the way: Lower comes from a hyperplane, Upper from a convex combination. Privacy may rest on Lower alone.
+// A follow-the-perturbed-leader whose noise is linear in v_f is stable in proportion to r. Both
+// bounds hold for the numbers as given, whatever was rounded on the way: Lower comes from a
+// hyperplane, Upper from a convex combination. Privacy may rest on Lower alone.
 type Margin struct{ Lower, Upper float64 }
 
 // widen moves both bounds outwards by so many rounding errors.
@@ -33,15 +35,18 @@ func (m Margin) Widen(errors float64) Margin {
 	return Margin{m.Lower * (1 - by), m.Upper * (1 + by)}
 }
 
-// HullMargin brackets the hull margin of the rows of m numbers: 2 to 500 rows, at most 2^24 numbers, none above 1e150 in absolute value.
-// A table of m values of each function is to be divided by sqrt(m) first, by the caller. The bracket is [0, about 0] where one row lies in
-// the hull of the others, or is there twice. Mostly it takes less than a second; 500 rows at equal distances from each other take a minute.
+// HullMargin brackets the hull margin of the rows of m numbers: 2 to 500 rows, at most 2^24
+// numbers, none above 1e150 in absolute value. A table of m values of each function is to be
+// divided by sqrt(m) first, by the caller. The bracket is [0, about 0] where one row lies in the
+// hull of the others, or is there twice. Mostly it takes less than a second; 500 rows at equal
+// distances from each other take a minute.
 func HullMargin(rows []float64, m int) (Margin, error) {
 	if m < 1 || len(rows)%m != 0 {
 		return Margin{}, fmt.Errorf("%d numbers are no rows of %d: use a table with equal rows", len(rows), m)
 	}
 	if n := len(rows) / m; n < 2 || n > MaxVectors || len(rows) > MaxNumbers {
-		return Margin{}, fmt.Errorf("hull margin of %d rows of %d: use 2 to %d rows and at most %d numbers", n, m, MaxVectors, MaxNumbers)
+		return Margin{}, fmt.Errorf("hull margin of %d rows of %d: use 2 to %d rows and at most %d numbers",
+			n, m, MaxVectors, MaxNumbers)
 	}
 	for i, v := range rows {
 		if !(math.Abs(v) <= maxValue) {
@@ -51,7 +56,8 @@ func HullMargin(rows []float64, m int) (Margin, error) {
 	return newHull(rows, m).margin(), nil
 }
 
-// hull is a table of vectors with its Gram matrix, from which the nearest points are found; the bounds come from the vectors.
+// hull is a table of vectors with its Gram matrix, from which the nearest points are found; the
+// bounds come from the vectors.
 type hull struct {
 	n, m  int
 	rows  []float64 // as given
@@ -72,7 +78,8 @@ func newHull(rows []float64, m int) *hull {
 	return h
 }
 
-// centred is the table less its mean row, which does not change distances, and divided by its greatest length.
+// centred returns the table less its mean row, which does not change distances, and divided by its
+// greatest length.
 func (h *hull) centred() []float64 {
 	x := make([]float64, len(h.rows))
 	for k := range h.m {
@@ -115,9 +122,10 @@ func (h *hull) margin() Margin {
 	return r
 }
 
-// certify brackets the distance of row f from the hull of the others by p, the convex combination of the rows less row f with these
-// weights, of any positive sum: |p| is no less than the distance, min_g <p, v_g - v_f>/|p| no more. What rounding may have done is bounded
-// as in Higham 2002, section 3.1: a sum of k products is off by at most k+1 units of the sum of their absolute values.
+// certify brackets the distance of row f from the hull of the others by p, the convex combination
+// of the rows less row f with these weights, of any positive sum: |p| is no less than the distance,
+// min_g <p, v_g - v_f>/|p| no more. What rounding may have done is bounded as in Higham 2002,
+// section 3.1: a sum of k products is off by at most k+1 units of the sum of their absolute values.
 func (h *hull) certify(f int, rows []int, weight []float64) Margin {
 	p, longest := h.combine(f, rows, weight)
 	top := 0.0
@@ -143,7 +151,8 @@ func (h *hull) certify(f int, rows []int, weight []float64) Margin {
 	return Margin{max(0, least/norm), float64(top*norm) + lost}.Widen(8)
 }
 
-// combine is the weighted mean of the differences of the rows from row f, and the length of the longest.
+// combine returns the weighted mean of the differences of the rows from row f, and the length of
+// the longest difference.
 func (h *hull) combine(f int, rows []int, weight []float64) (p []float64, longest float64) {
 	p = make([]float64, h.m)
 	sum, from := 0.0, h.row(f)
@@ -163,7 +172,7 @@ func (h *hull) combine(f int, rows []int, weight []float64) (p []float64, longes
 	return p, longest
 }
 
-// below is a lower bound of <p, v_g - v_f>, the rounding errors of its sum taken off.
+// below returns a lower bound of <p, v_g - v_f>: its sum less what rounding may have added.
 func (h *hull) below(f, g int, p []float64) float64 {
 	from, to := h.row(f), h.row(g)
 	sum, size := 0.0, 0.0

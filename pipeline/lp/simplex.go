@@ -7,59 +7,69 @@ import (
 )
 
 var (
-	// ErrInfeasible says that no point satisfies a linear program. It is proved: the multipliers that come with it are the proof.
+	// ErrInfeasible says that no point satisfies a linear program. It is proved: the multipliers that
+	// come with it are the proof.
 	ErrInfeasible = errors.New("linear program infeasible")
 
-	// ErrNotSolved says that rounding or the limit of pivots left a linear program without a verified answer.
+	// ErrNotSolved says that rounding or the limit of pivots left a linear program without a verified
+	// answer.
 	ErrNotSolved = errors.New("linear program not solved")
 )
 
 // Tolerance is the rounding allowed in a verified optimum, relative to the sizes of the terms.
 const Tolerance = 1e-9
 
-// Program is: maximise <C, x> over the points of the box Low <= x <= High with RowLow <= A x <= RowHigh.
+// Program is: maximise <C, x> over the points of the box Low <= x <= High with RowLow <= A x <=
+// RowHigh.
 type Program struct {
 	C, Low, High    []float64 // n unknowns; the bounds are finite, which rules out an unbounded maximum
 	A               []float64 // m x n, row-major; m may be 0
 	RowLow, RowHigh []float64 // m; -Inf or +Inf where a row has no such bound
 }
 
-// Optimum is a verified answer. With ErrInfeasible only Multipliers are set. The slices are the solver's own.
+// Optimum is a verified answer. With ErrInfeasible only Multipliers are set. The slices are the
+// solver's own.
 type Optimum struct {
-	// X lies in the box. Row k of A misses its bounds by at most Tolerance sum_j |A_kj| max(|Low_j|, |High_j|).
+	// X lies in the box. Row k of A misses its bounds by at most Tolerance sum_j |A_kj| max(|Low_j|,
+	// |High_j|).
 	X     []float64
 	Value float64 // <C, X>
 
-	// Bound is, up to rounding in its own sum, at least <C, x> for every feasible x, by weak duality: for all multipliers y,
+	// Bound is, up to rounding in its own sum, at least <C, x> for every feasible x, by weak duality:
+	// for all multipliers y,
 	//
 	//	<C, x> = <C - A'y, x> + <y, A x> <= max over the box + max over the bounds of the rows.
 	//
-	// It agrees with Value to Tolerance times the sum of the sizes of the terms C_j x_j and y_k (A x)_k.
+	// It agrees with Value to Tolerance times the sum of the sizes of the terms C_j x_j and y_k (A
+	// x)_k.
 	Bound float64
 
-	// Multipliers has one number per row: for an optimum the y of Bound, for an infeasible program a y with <y, A x>
-	// everywhere in the box larger than <y, r> for every r within the bounds of the rows.
+	// Multipliers has one number per row: for an optimum the y of Bound, for an infeasible program a y
+	// with <y, A x> everywhere in the box larger than <y, r> for every r within the bounds of the
+	// rows.
 	Multipliers []float64
 }
 
-// Simplex solves small dense linear programs by the dual simplex method for bounded variables, on a table of m x n numbers: O(mn) per
-// pivot, and usually a few pivots per unknown. The largest violation leaves; after 20(m+n) pivots Bland's rule, which cannot cycle,
-// and after as many again ErrNotSolved. In the end values and gains are refined, primal steps put right what rounding has done to the
-// gains, and a table whose answer cannot be verified is rebuilt. The rules are fixed: equal programs have equal answers, also where the
-// maximiser is not unique.
+// Simplex solves small dense linear programs by the dual simplex method for bounded variables, on a
+// table of m x n numbers: O(mn) per pivot, and usually a few pivots per unknown. The largest
+// violation leaves; after 20(m+n) pivots Bland's rule, which cannot cycle, and after as many again
+// ErrNotSolved. In the end values and gains are refined, primal steps put right what rounding has
+// done to the gains, and a table whose answer cannot be verified is rebuilt. The rules are fixed:
+// equal programs have equal answers, also where the maximiser is not unique.
 //
-// The zero value is ready. It owns scratch memory, which the next call reuses: one Simplex serves one goroutine, program after program,
-// without allocating.
+// The zero value is ready. It owns scratch memory, which the next call reuses: one Simplex serves
+// one goroutine, program after program, without allocating.
 //
-// It stands in for gonum's lp.Simplex, which has no limit of pivots, on programs as degenerate as these does not always end, and panics
-// on some shapes.
+// It stands in for gonum's lp.Simplex, which has no limit of pivots, on programs as degenerate as
+// these does not always end, and panics on some shapes.
 type Simplex struct {
 	p    *Program
 	n, m int
 
-	// Variables 0..n-1 are the unknowns, mapped to 0..1; n..n+m-1 are the activities <A_k, x> of the rows, less what they are at
-	// Low, divided by unit. Nonbasic variables are at a bound. Basic variable i changes by table[i n + j] for each unit of nonbasic
-	// variable j, and the objective by gain[j].
+	// Variables 0..n-1 are the unknowns, mapped to 0..1; n..n+m-1 are the activities <A_k, x> of the
+	// rows, less what they are at Low, divided by unit. Nonbasic variables are at a bound. Basic
+	// variable i changes by table[i n + j] for each unit of nonbasic variable j, and the objective by
+	// gain[j].
 	table, gain     []float64
 	basic, nonbasic []int
 	low, high, at   []float64
@@ -78,7 +88,8 @@ const (
 	lpRebuilds  = 3     // of the table, after answers that rounding keeps from being verified
 )
 
-// Maximize solves p. The error is ErrInfeasible or ErrNotSolved, wrapped, or says what is wrong with p.
+// Maximize solves p. The error is ErrInfeasible or ErrNotSolved, wrapped, or says what is wrong
+// with p.
 func (s *Simplex) Maximize(p *Program) (Optimum, error) {
 	if err := p.check(); err != nil {
 		return Optimum{}, err
@@ -107,10 +118,12 @@ func (s *Simplex) run() (Optimum, error) {
 		s.rebuild()
 		rebuilt++
 	}
-	return Optimum{}, fmt.Errorf("maximise over %d unknowns and %d rows: no end after %d pivots: %w", s.n, s.m, 2*limit, ErrNotSolved)
+	return Optimum{}, fmt.Errorf("maximise over %d unknowns and %d rows: no end after %d pivots: %w",
+		s.n, s.m, 2*limit, ErrNotSolved)
 }
 
-// answer is the verified end: no variable leaves (i < 0), or variable i should and none can enter.
+// answer verifies the end of the search: an optimum where no variable leaves (i < 0), infeasibility
+// where variable i should leave and none can enter.
 func (s *Simplex) answer(i int) (Optimum, error) {
 	if i < 0 {
 		return s.optimum()
@@ -122,14 +135,16 @@ func (p *Program) check() error {
 	n, m := len(p.C), len(p.RowLow)
 	switch {
 	case len(p.Low) != n || len(p.High) != n:
-		return fmt.Errorf("read linear program: %d costs, %d lower and %d upper bounds: give one of each per unknown", n, len(p.Low), len(p.High))
+		return fmt.Errorf("read linear program: %d costs, %d lower and %d upper bounds: give one of each per unknown",
+			n, len(p.Low), len(p.High))
 	case len(p.RowHigh) != m || len(p.A) != m*n:
 		return fmt.Errorf("read linear program: %d unknowns, %d numbers in A, %d lower and %d upper bounds of rows: give %d numbers in A",
 			n, len(p.A), m, len(p.RowHigh), m*n)
 	}
 	for j, c := range p.C {
 		if !finite(c) || !finite(p.Low[j]) || !finite(p.High[j]) || p.Low[j] > p.High[j] {
-			return fmt.Errorf("read linear program: unknown %d costs %v and has bounds %v and %v: use finite, ordered numbers", j, c, p.Low[j], p.High[j])
+			return fmt.Errorf("read linear program: unknown %d costs %v and has bounds %v and %v: use finite, ordered numbers",
+				j, c, p.Low[j], p.High[j])
 		}
 	}
 	for k, low := range p.RowLow {
@@ -152,7 +167,8 @@ func (p *Program) row(k int) []float64 {
 	return p.A[k*n : (k+1)*n]
 }
 
-// start makes the unknowns nonbasic, each at the bound that the objective likes better; then no gain has the wrong sign.
+// start makes the unknowns nonbasic, each at the bound that the objective likes better; then no
+// gain has the wrong sign.
 func (s *Simplex) start(p *Program) {
 	s.p, s.n, s.m = p, len(p.C), len(p.RowLow)
 	s.grow()
@@ -229,7 +245,8 @@ func resize[T any](v *[]T, n int) {
 	*v = (*v)[:n]
 }
 
-// leaving is the basic variable furthest outside its bounds (with Bland's rule: the first variable outside), or -1.
+// leaving returns the basic variable furthest outside its bounds (with Bland's rule: the first
+// variable outside), or -1.
 func (s *Simplex) leaving(bland bool) int {
 	found, most := -1, lpViolation
 	for i, v := range s.basic {
@@ -247,9 +264,10 @@ func (s *Simplex) leaving(bland bool) int {
 	return found
 }
 
-// entering is the nonbasic variable that can bring basic variable i towards its bound and whose gain reaches 0 first, so that the others
-// keep their signs; of those that do so nearly together the one with the largest pivot (Harris 1973), with Bland's rule the first.
-// It is -1 where none can move i.
+// entering returns the nonbasic variable that can bring basic variable i towards its bound and
+// whose gain reaches 0 first, so that the others keep their signs; of those that do so nearly
+// together the one with the largest pivot (Harris 1973), with Bland's rule the first. It returns -1
+// where none can move i.
 func (s *Simplex) entering(i int, bland bool) int {
 	slack := lpSlack
 	if bland {
@@ -277,8 +295,8 @@ func (s *Simplex) entering(i int, bland bool) int {
 	return found
 }
 
-// candidate is the size of the pivot that moves basic variable i towards its bound by nonbasic variable j, and the size of j's gain; 0
-// where j cannot do that.
+// candidate returns the size of the pivot that moves basic variable i towards its bound by nonbasic
+// variable j, and the size of j's gain; 0 where j cannot do that.
 func (s *Simplex) candidate(i, j int) (pivot, gain float64) {
 	b, v := s.basic[i], s.nonbasic[j]
 	pivot, gain = s.table[i*s.n+j], s.gain[j]
@@ -294,7 +312,8 @@ func (s *Simplex) candidate(i, j int) (pivot, gain float64) {
 	return pivot, max(0, -gain)
 }
 
-// repair is a step of the dual method: basic variable i goes to the bound that it violates. False where no variable can enter for it.
+// repair takes a step of the dual method: basic variable i goes to the bound that it violates. It
+// reports false where no variable can enter for it.
 func (s *Simplex) repair(i int, bland bool) bool {
 	j := s.entering(i, bland)
 	if j < 0 {
@@ -325,8 +344,9 @@ func (s *Simplex) move(j int, step float64) {
 	s.at[s.nonbasic[j]] += step
 }
 
-// improve is a step of the primal method. It is for the end, when no basic variable violates a bound and rounding, magnified by small
-// pivots, has given a gain the wrong sign after all. False where all signs are right.
+// improve takes a step of the primal method. It is for the end, when no basic variable violates a
+// bound and rounding, magnified by small pivots, has given a gain the wrong sign after all. It
+// reports false where all signs are right.
 func (s *Simplex) improve() bool {
 	found, most := -1, lpSlack
 	for j, v := range s.nonbasic {
@@ -362,8 +382,9 @@ func (s *Simplex) improve() bool {
 	return true
 }
 
-// blocking is the basic variable that first reaches a bound, and this bound, when nonbasic variable j moves in the direction sign; of those
-// that reach one nearly together the one with the largest pivot. It is -1 where j can move by width.
+// blocking returns the basic variable that first reaches a bound, and this bound, when nonbasic
+// variable j moves in the direction sign; of those that reach one nearly together the one with the
+// largest pivot. It returns -1 where j can move by width.
 func (s *Simplex) blocking(j int, sign, width float64) (found int, target float64) {
 	room := func(i int) (room, rate, bound float64) {
 		v := s.basic[i]
@@ -405,8 +426,9 @@ func (s *Simplex) swap(i, j int) {
 	s.basic[i], s.nonbasic[j] = s.nonbasic[j], s.basic[i]
 }
 
-// rebuild makes the table of the present basis anew from the program, each time with the largest pivot there is: it then has the
-// rounding of the basis, and no longer that of the way to it. An unknown that finds no pivot goes to the bound that its gain likes.
+// rebuild makes the table of the present basis anew from the program, each time with the largest
+// pivot there is: it then has the rounding of the basis, and no longer that of the way to it. An
+// unknown that finds no pivot goes to the bound that its gain likes.
 func (s *Simplex) rebuild() {
 	resize(&s.enters, s.n+s.m)
 	clear(s.enters)
@@ -432,7 +454,8 @@ func (s *Simplex) rebuild() {
 	s.refresh()
 }
 
-// largest is the largest pivot among the rows that are to become nonbasic and the unknowns that are to become basic.
+// largest returns the row and column of the largest pivot among the rows that are to become
+// nonbasic and the unknowns that are to become basic.
 func (s *Simplex) largest() (row, column int) {
 	row, column, most := -1, -1, lpSingular
 	for i, b := range s.basic {
@@ -460,8 +483,8 @@ func exchange(t, row []float64, j int) {
 	}
 }
 
-// refresh takes out of the values and gains what rounding has left in them after many pivots, by two steps of iterative refinement with
-// the table as approximate inverse.
+// refresh takes out of the values and gains what rounding has left in them after many pivots, by
+// two steps of iterative refinement with the table as approximate inverse.
 func (s *Simplex) refresh() {
 	for range 2 {
 		for j, v := range s.nonbasic {
@@ -505,7 +528,7 @@ func (s *Simplex) reprice(i int, cost float64) {
 	}
 }
 
-// scaledActivity is row k's at the values of the unknowns.
+// scaledActivity returns the activity of row k at the values of the unknowns, in scaled units.
 func (s *Simplex) scaledActivity(k int) (sum float64) {
 	for j, a := range s.p.row(k) {
 		sum += float64(a * s.width(j) / s.unit[k] * s.at[j])
@@ -513,7 +536,7 @@ func (s *Simplex) scaledActivity(k int) (sum float64) {
 	return sum
 }
 
-// scaledRest is what unknown v costs beyond the gains of the nonbasic rows.
+// scaledRest returns what unknown v costs beyond the gains of the nonbasic rows, in scaled units.
 func (s *Simplex) scaledRest(v int) float64 {
 	width := s.width(v)
 	rest := s.p.C[v] * width / s.unitC
@@ -563,8 +586,9 @@ func (s *Simplex) optimum() (Optimum, error) {
 	return o, nil
 }
 
-// most is the maximum over the box of <c - A'y, x>, with the sum of the sizes of the terms <c, x>. A multiplier that would need a bound
-// its row does not have is rounding, and becomes 0. c may be nil: 0.
+// most returns the maximum over the box of <c - A'y, x>, with the sum of the sizes of the terms <c,
+// x>. A multiplier that would need a bound its row does not have is rounding, and becomes 0. c may
+// be nil: 0.
 func (s *Simplex) most(c []float64) (most, size float64) {
 	p := s.p
 	clear(s.rest)
@@ -587,10 +611,11 @@ func (s *Simplex) most(c []float64) (most, size float64) {
 	return most, size
 }
 
-// reach is the largest size of unknown j.
+// reach returns the largest absolute value of unknown j.
 func (s *Simplex) reach(j int) float64 { return max(math.Abs(s.p.Low[j]), math.Abs(s.p.High[j])) }
 
-// activity is <A_k, x>, and the largest that the sum of the sizes of its terms can be in the box.
+// activity returns <A_k, x>, and the largest that the sum of the sizes of its terms can be in the
+// box.
 func (s *Simplex) activity(k int) (activity, reach float64) {
 	for j, a := range s.p.row(k) {
 		activity += float64(a * s.x[j])
@@ -599,8 +624,10 @@ func (s *Simplex) activity(k int) (activity, reach float64) {
 	return activity, reach
 }
 
-// infeasible: no nonbasic variable can bring basic variable i to the bound that it violates. The row of the table says that a sum of
-// activities equals a sum of unknowns, and its multipliers prove the matter if the two sums differ by more than rounding can do.
+// infeasible verifies that there is no feasible point where no nonbasic variable can bring basic
+// variable i to the bound that it violates. The row of the table says that a sum of activities
+// equals a sum of unknowns, and its multipliers are the proof if the two sums differ by more than
+// rounding can do.
 func (s *Simplex) infeasible(i int) (Optimum, error) {
 	p, b := s.p, s.basic[i]
 	sign := 1.0
@@ -630,7 +657,8 @@ func (s *Simplex) infeasible(i int) (Optimum, error) {
 	}
 	const ulp = 0x1p-52
 	if rounding := float64(s.n+s.m+4) * ulp * size; !(most < -rounding) {
-		return Optimum{}, fmt.Errorf("verify that %d rows are infeasible: they differ by %g, rounding is %g: %w", s.m, -most, rounding, ErrNotSolved)
+		return Optimum{}, fmt.Errorf("verify that %d rows are infeasible: they differ by %g, rounding is %g: %w",
+			s.m, -most, rounding, ErrNotSolved)
 	}
 	return Optimum{Multipliers: s.y}, fmt.Errorf("maximise over %d unknowns and %d rows: %w", s.n, s.m, ErrInfeasible)
 }
