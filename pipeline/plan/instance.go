@@ -101,8 +101,8 @@ func (o *opener) once(spec schemas.Problem) (*opened, error) {
 	}
 	p.public, p.evaluation = p.problem.Public(), p.problem.Evaluation()
 	if n := p.problem.Pulled(); n > 0 {
-		o.warnings = append(o.warnings, fmt.Sprintf("%s: %d of %d rows lie beyond the stated scale and are pulled back onto it",
-			file, n, p.problem.Rows()))
+		o.warnings = append(o.warnings, fmt.Sprintf(
+			"%s: %d of %d rows lie beyond the stated scale and are pulled back onto it", file, n, p.problem.Rows()))
 	}
 	if p.canonical, err = trial.Canonical(p.resolved); err != nil {
 		return nil, err
