@@ -178,10 +178,7 @@ func checkComparator(p *opened) error {
 		return &problem.Error{Key: "problem.noise", Reason: "does not apply to task online, where the adversary says the " +
 			"truths; leave it out, or set adversary: {kind: planted, rate: ...}"}
 	}
-	class, err := concept.New(concept.Spec{
-		Name: p.public.GetClass(), Domain: p.public.GetDomain(), Dim: int(p.public.GetDim()),
-		NoConstant: p.public.GetNoConstant(), Matrix: p.public.GetMatrix(),
-	})
+	class, err := concept.New(concept.SpecOf(p.public))
 	if err == nil && !concept.InfiniteThresholds(class.Name()) { // of these the best one is known without a profile
 		_, err = class.NewProfile()
 	}
