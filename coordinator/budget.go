@@ -8,8 +8,7 @@ import (
 	"time"
 
 	"github.com/shatterlab/shatter/pipeline/estimate"
-
-	"github.com/shatterlab/shatter/pipeline/plan"
+	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
 // Budget is what one run may spend: trials, or the time that workers report for them, summed over all slots. When it is spent, nothing more
@@ -45,7 +44,7 @@ func InWords(d time.Duration) string {
 	default:
 		d = d.Round(time.Millisecond)
 	}
-	return plan.TimeInWords(d)
+	return wording.Duration(d)
 }
 
 // afford cuts a block to what the budget still allows, or reports that it is spent.

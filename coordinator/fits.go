@@ -158,7 +158,7 @@ func (f *fitter) row(index int, fit plan.Fit, group plan.FitGroup) result.FitRow
 			continue
 		}
 		by[place.by]++
-		o.X, o.Y, o.Theory, o.Again = append(o.X, p.X), append(o.Y, place.y), append(o.Theory, place.theory), append(o.Again, place.again)
+		o.X, o.Y, o.Theory, o.Resamples = append(o.X, p.X), append(o.Y, place.y), append(o.Theory, place.theory), append(o.Resamples, place.again)
 	}
 	t := estimate.FitTrend(o, fit.Scale, 0.05)
 	row.Cells, row.Resamples = len(o.X), t.Resamples

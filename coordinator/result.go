@@ -117,13 +117,12 @@ func (r *run) addCell(out *result.Result, c *cell) error {
 	if n := r.alarmsOf(c); n > 0 {
 		res.Status, res.Reason = estimate.StatusFailed, fmt.Sprintf("integrity alarm: %d trials have two different outcomes in the ledger", n)
 	}
-	lc := ledgerCell(c.Cell)
 	points := make([]result.Point, len(res.Points))
 	for i, p := range res.Points {
 		points[i] = result.Point{N: p.N, Consumed: int64(p.Consumed)}
 	}
-	out.Trials = append(out.Trials, result.Consumed{Cell: lc, Points: points})
-	curve, err := result.Curve(r.ledger, lc, points)
+	out.Trials = append(out.Trials, result.Consumed{Cell: c.Cell, Points: points})
+	curve, err := result.Curve(r.ledger, c.Cell, points)
 	if err != nil {
 		return err
 	}
@@ -137,11 +136,11 @@ func (r *run) addCell(out *result.Result, c *cell) error {
 	}
 	out.Curve = append(out.Curve, curve...)
 	for _, b := range c.Bounds {
-		out.Bounds = append(out.Bounds, result.BoundRow{Cell: lc, Name: b.Name, Value: b.Value, Proved: b.Proved, Source: b.Source, With: b.With})
+		out.Bounds = append(out.Bounds, result.BoundRow{Cell: c.Cell, Name: b.Name, Value: b.Value, Proved: b.Proved, Source: b.Source, With: b.With})
 	}
-	out.Table = append(out.Table, tableRow(c, lc, res, curve))
+	out.Table = append(out.Table, tableRow(c, res, curve))
 	if c.Online() {
-		games, err := r.games(c, lc, points)
+		games, err := r.games(c, points)
 		if err != nil {
 			return err
 		}
@@ -149,7 +148,7 @@ func (r *run) addCell(out *result.Result, c *cell) error {
 	}
 	return r.ledger.Each(c.Key, func(b *ledger.Batch) error {
 		out.Timing = append(out.Timing, result.TimingRow{
-			Cell: lc, N: b.N, First: b.Repetition[0], Rows: int64(len(b.Repetition)), Seconds: b.Seconds,
+			Cell: c.Cell, N: b.N, First: b.Repetition[0], Rows: int64(len(b.Repetition)), Seconds: b.Seconds,
 			Worker: b.Worker, Digest: b.Digest, Profile: b.Profile,
 		})
 		return nil
@@ -157,8 +156,8 @@ func (r *run) addCell(out *result.Result, c *cell) error {
 }
 
 // games is the rows of a cell of task online.
-func (r *run) games(c *cell, lc *result.Cell, points []result.Point) ([]result.GameRow, error) {
-	rows, err := result.Games(r.ledger, lc, points, result.GameMetrics{
+func (r *run) games(c *cell, points []result.Point) ([]result.GameRow, error) {
+	rows, err := result.Games(r.ledger, c.Cell, points, result.GameMetrics{
 		Mistakes: schemas.Mistakes, BestLoss: schemas.BestLoss, Regret: schemas.Regret,
 		Theory: schemas.ProvedRegret, Paper: schemas.PrintedRegret,
 	})
@@ -187,9 +186,9 @@ func (r *run) alarmsOf(c *cell) (n int) {
 	return n
 }
 
-func tableRow(c *cell, lc *result.Cell, res estimate.Result, curve []result.CurveRow) result.TableRow {
+func tableRow(c *cell, res estimate.Result, curve []result.CurveRow) result.TableRow {
 	row := result.TableRow{
-		Cell: lc, NLow: res.Low, NHigh: res.High, Status: res.Status, Reason: res.Reason,
+		Cell: c.Cell, NLow: res.Low, NHigh: res.High, Status: res.Status, Reason: res.Reason,
 		Trials: res.Trials, Fixed: c.Find == nil, MeanError: math.NaN(), Evaluation: c.Evaluation,
 	}
 	if res.Status == estimate.StatusDecided {
@@ -218,38 +217,6 @@ func tableRow(c *cell, lc *result.Cell, res estimate.Result, curve []result.Curv
 		}
 	}
 	return row
-}
-
-func ledgerCell(c *trial.Cell) *result.Cell {
-	p := c.Problem
-	out := &result.Cell{
-		Key: c.Key, Task: c.Task, Algorithm: c.As, Class: p.Class, D: p.Dim, Domain: p.Domain, Distribution: p.Distribution,
-		Mass: p.Mass, Minority: p.Minority, Margin: p.Margin, Noise: p.Noise.Kind, NoiseRate: p.Noise.Rate,
-		Epsilon: c.Epsilon, Delta: c.Delta, Privacy: privacyOf(c), Alpha: c.Alpha, Beta: c.Beta, Above: c.Above, Replica: c.Replica, DataKey: c.DataKey, Params: c.Params,
-	}
-	if c.Adversary != nil {
-		out.Queries, out.Adversary = c.Queries, c.Adversary.String()
-	}
-	if p.Data != nil {
-		out.Data = filepath.Base(p.Data.File)
-	}
-	if p.Matrix != nil {
-		out.File = filepath.Base(p.Matrix.File)
-	}
-	return out
-}
-
-// privacyOf says what is proved of a cell's budget.
-func privacyOf(c *trial.Cell) string {
-	switch g := c.Guarantee; {
-	case g == nil:
-		return ""
-	case g.GetUncertified():
-		return "not certified"
-	case g.GetPure():
-		return "pure"
-	}
-	return "approximate"
 }
 
 // manifest is how a sweep went: it may differ from run to run, and nothing in the result depends on it.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/shatterlab/shatter/pipeline/estimate"
+	"github.com/shatterlab/shatter/pipeline/trial"
 
 	"github.com/shatterlab/shatter/schemas"
 
@@ -38,9 +39,9 @@ func readCompared(dir string) (*compared, error) {
 		r.at[c.Name] = i
 	}
 	_, r.online = r.at["regret_mean"]
-	need := append(schemas.KeyColumns(), schemas.TableColumns()...)
+	need := result.Columns("table")
 	if r.online {
-		need = append(schemas.KeyColumns(), schemas.GameColumns()...)
+		need = result.Columns("games")
 	}
 	for _, c := range need {
 		if i, ok := r.at[c.Name]; !ok || table.Columns[i].Type != c.Type {
@@ -147,7 +148,7 @@ func newMatcher(a, b *compared, by []byColumn) (*matcher, error) {
 
 // columns is all that says what a row of the tables is about.
 func (m *matcher) columns() (names []string) {
-	for _, c := range schemas.KeyColumns() {
+	for _, c := range trial.KeyColumns() {
 		if c.Name != "cell" && c.Name != "sample" {
 			names = append(names, c.Name)
 		}

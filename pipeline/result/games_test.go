@@ -8,12 +8,17 @@ import (
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/ledger/ledgertest"
 	"github.com/shatterlab/shatter/pipeline/result/render"
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 // The table of online games: means and the largest over the trials that did not fail, a row per number of rounds, nulls where nothing was reported.
 func TestGames(t *testing.T) {
 	l := ledgertest.Open(t, "")
-	c := &Cell{Key: [32]byte{7}, Task: "online", Algorithm: "soa", Class: "points", Noise: "none"}
+	c := &trial.Cell{
+		Key: trial.Key{7}, Task: "online", As: "soa",
+		Problem: schemas.Problem{Class: "points", Noise: schemas.Noise{Kind: "none"}},
+	}
 	send := func(n int64, mistakes, regret []float64) {
 		b := &ledger.Batch{Sweep: "s", Cell: c.Key, N: n, Metrics: []string{"mistakes", "regret"}, Values: [][]float64{mistakes, regret}}
 		for rep := range mistakes {

@@ -41,7 +41,7 @@ func TestReadTrials(t *testing.T) {
 		t.Fatalf("%v", all)
 	}
 	for _, row := range r.Curve {
-		got := all[row.Cell.id()][row.N]
+		got := all[row.Cell.Key.Short()][row.N]
 		successes, ok := int64(0), []float64{}
 		for i, s := range got.Success {
 			if s {
@@ -52,7 +52,7 @@ func TestReadTrials(t *testing.T) {
 			}
 		}
 		if int64(len(got.Success)) != row.Trials || successes != row.Successes || mean(ok) != row.ErrorMean || mean(got.Metric) != row.Metrics["loss"] {
-			t.Errorf("%s at %d: %d of %d trials succeeded, mean error %v, curve %+v", row.Cell.id(), row.N, successes, len(got.Success), mean(ok), row)
+			t.Errorf("%s at %d: %d of %d trials succeeded, mean error %v, curve %+v", row.Cell.Key.Short(), row.N, successes, len(got.Success), mean(ok), row)
 		}
 	}
 	if plain, err := ReadTrials(dir, ""); err != nil || plain["abcd010000"][100].Metric != nil {
@@ -71,7 +71,7 @@ func writeTrialsFile(t *testing.T, dir string, repetitions []int64) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	w, err := sheet.NewResultWriter(f, "trials", schemas.TrialColumns())
+	w, err := sheet.NewResultWriter(f, "trials", Columns("trials"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +206,7 @@ func FuzzReadTable(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			for _, format := range render.Formats() {
+			for _, format := range render.Names() {
 				var out bytes.Buffer
 				if err := render.Render(s, &out, format); err != nil {
 					t.Errorf("%s: %v", format, err)

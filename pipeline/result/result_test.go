@@ -26,25 +26,35 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/shatterlab/shatter/schemas"
+	"github.com/shatterlab/shatter/schemas/pluginv1"
 
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/ledger/ledgertest"
 	"github.com/shatterlab/shatter/pipeline/result/render"
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 	"github.com/shatterlab/shatter/pipeline/testkit"
+	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
 var nan = math.NaN()
 
 // The two cells of the tests' sweep.
-func cells() []*Cell {
-	private := &Cell{Key: [32]byte{0xab, 0xcd, 1}, DataKey: [32]byte{1, 0xff}, Task: "learn", Privacy: "approximate", Algorithm: "hs-stl", Class: "halfspace", D: 10, Distribution: "skew",
-		Minority: 0.2, Margin: 0.1, Noise: "random", NoiseRate: 0.05, Epsilon: 1, Delta: 1e-6, Alpha: 0.1, Beta: 0.1,
-		Params: map[string]any{"rounds": int64(50), "lambda": 8.0, "preset": "calibrated", "kappa": math.Copysign(0, -1)}}
-	plain := &Cell{Key: [32]byte{0x12, 0x34, 2}, Task: "learn", Algorithm: "perceptron", Class: "halfspace", D: 10, Distribution: "skew",
-		Minority: 0.2, Margin: 0.1, Noise: "none", Alpha: 0.1, Beta: 0.1, Replica: 1,
-		Params: map[string]any{"rounds": 2.5, "averaged": true}}
-	return []*Cell{private, plain}
+func cells() []*trial.Cell {
+	halfspace := schemas.Problem{
+		Class: "halfspace", Dim: 10, Distribution: "skew", Minority: 0.2, Margin: 0.1, Noise: schemas.Noise{Kind: "none"},
+	}
+	noisy := halfspace
+	noisy.Noise = schemas.Noise{Kind: "random", Rate: 0.05}
+	private := &trial.Cell{
+		Key: trial.Key{0xab, 0xcd, 1}, DataKey: trial.Key{1, 0xff}, Task: "learn", As: "hs-stl", Problem: noisy,
+		Guarantee: &pluginv1.Guarantee{}, Epsilon: 1, Delta: 1e-6, Alpha: 0.1, Beta: 0.1,
+		Params: trial.Params{"rounds": int64(50), "lambda": 8.0, "preset": "calibrated", "kappa": math.Copysign(0, -1)},
+	}
+	plain := &trial.Cell{
+		Key: trial.Key{0x12, 0x34, 2}, Task: "learn", As: "perceptron", Problem: halfspace,
+		Alpha: 0.1, Beta: 0.1, Replica: 1, Params: trial.Params{"rounds": 2.5, "averaged": true},
+	}
+	return []*trial.Cell{private, plain}
 }
 
 var points = []Point{{100, 40}, {200, 48}}
@@ -63,7 +73,7 @@ func outcome(b *ledger.Batch, rep int64) (status uint8, e, loss float64) {
 }
 
 // trial rows from..to-1 of a cell as a worker would send them.
-func work(c *Cell, n, from, to int64) *ledger.Batch {
+func work(c *trial.Cell, n, from, to int64) *ledger.Batch {
 	b := &ledger.Batch{Sweep: "s", Cell: c.Key, N: n, Metrics: []string{"loss"}, Values: [][]float64{nil}}
 	for rep := from; rep < to; rep++ {
 		status, e, loss := outcome(b, rep)
@@ -201,9 +211,9 @@ func TestTrialsMakeTheCurve(t *testing.T) {
 		errs, losses = nil, nil
 	}
 	trials := arrowTable(t, filepath.Join(dir, "trials.parquet"))
-	cell, n, rep := column[*array.String](t, trials, "cell"), column[*array.Int64](t, trials, "n"), column[*array.Int64](t, trials, "repetition")
-	status, e := column[*array.String](t, trials, "status"), column[*array.Float64](t, trials, "error")
-	loss, never := column[*array.Float64](t, trials, "m_loss"), column[*array.Float64](t, trials, "m_never")
+	cell, n, rep := columnOf[*array.String](t, trials, "cell"), columnOf[*array.Int64](t, trials, "n"), columnOf[*array.Int64](t, trials, "repetition")
+	status, e := columnOf[*array.String](t, trials, "status"), columnOf[*array.Float64](t, trials, "error")
+	loss, never := columnOf[*array.Float64](t, trials, "m_loss"), columnOf[*array.Float64](t, trials, "m_never")
 	if never.NullN() != never.Len() {
 		t.Error("a metric that was never reported has values")
 	}
@@ -240,19 +250,19 @@ func TestTrialsMakeTheCurve(t *testing.T) {
 	}
 	flush()
 	curve := arrowTable(t, filepath.Join(dir, "curve.parquet"))
-	cell, n = column[*array.String](t, curve, "cell"), column[*array.Int64](t, curve, "n")
+	cell, n = columnOf[*array.String](t, curve, "cell"), columnOf[*array.Int64](t, curve, "n")
 	if cell.Len() != len(counts) || len(counts) != 4 {
 		t.Fatalf("%d rows for %d points", cell.Len(), len(counts))
 	}
 	for i := range cell.Len() {
 		at := fmt.Sprint(cell.Value(i), "/", n.Value(i))
-		got := sums{column[*array.Int64](t, curve, "trials").Value(i), column[*array.Int64](t, curve, "ok").Value(i),
-			column[*array.Int64](t, curve, "failed").Value(i), column[*array.Int64](t, curve, "successes").Value(i)}
+		got := sums{columnOf[*array.Int64](t, curve, "trials").Value(i), columnOf[*array.Int64](t, curve, "ok").Value(i),
+			columnOf[*array.Int64](t, curve, "failed").Value(i), columnOf[*array.Int64](t, curve, "successes").Value(i)}
 		if got != counts[at] {
 			t.Errorf("%s: curve has %+v, trials %+v", at, got, counts[at])
 		}
-		real := means{column[*array.Float64](t, curve, "error_mean").Value(i), column[*array.Float64](t, curve, "error_p90").Value(i),
-			column[*array.Float64](t, curve, "m_loss").Value(i)}
+		real := means{columnOf[*array.Float64](t, curve, "error_mean").Value(i), columnOf[*array.Float64](t, curve, "error_p90").Value(i),
+			columnOf[*array.Float64](t, curve, "m_loss").Value(i)}
 		if real != exact[at] {
 			t.Errorf("%s: curve has %+v, trials %+v", at, real, exact[at])
 		}
@@ -286,7 +296,7 @@ func arrowTable(t *testing.T, path string) arrow.Table {
 	return table
 }
 
-func column[A arrow.Array](t *testing.T, table arrow.Table, name string) A {
+func columnOf[A arrow.Array](t *testing.T, table arrow.Table, name string) A {
 	t.Helper()
 	i := table.Schema().FieldIndices(name)
 	if len(i) != 1 {
@@ -369,7 +379,7 @@ func TestEmpty(t *testing.T) {
 	if _, err := WriteResult(dir, Result{}); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := sheet.ReadTable(dir, "table"); err != nil || len(s.Rows) != 0 || len(s.Columns) != len(schemas.KeyColumns())+len(schemas.TableColumns()) {
+	if s, err := sheet.ReadTable(dir, "table"); err != nil || len(s.Rows) != 0 || len(s.Columns) != len(Columns("table")) {
 		t.Error(s, err)
 	}
 }
@@ -530,7 +540,7 @@ func TestRender(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := render.Render(s, &bytes.Buffer{}, "xml"); err == nil || err.Error() != "show table as xml: unknown format: must be one of table, md, csv, json, tex, arrow, parquet" {
+	if err := render.Render(s, &bytes.Buffer{}, "xml"); err == nil || err.Error() != "show table as xml: unknown format: must be one of table, json, csv, md, tex, arrow, parquet" {
 		t.Error(err)
 	}
 	if _, err := r.Sheet("trials"); err == nil {
@@ -568,7 +578,7 @@ func TestNothingDecided(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, format := range render.Formats() {
+	for _, format := range render.Names() {
 		if got := renderedAs(t, s, format); strings.Contains(got, "confidence 0.95 that") || got == "" {
 			t.Errorf("%s: %s", format, got)
 		}

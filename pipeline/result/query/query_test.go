@@ -26,6 +26,9 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/result"
+	"github.com/shatterlab/shatter/pipeline/result/render"
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 const rows = 5000 // of each of the two sample sizes of the result
@@ -69,8 +72,10 @@ func makeResult(t testing.TB, dir string) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	cell := &result.Cell{Key: [32]byte{0xab, 0xcd}, Task: "learn", Algorithm: "it's, \"em\"", Class: "thresholds", Domain: 256, Epsilon: 0.5,
-		Alpha: 0.1, Beta: 0.1, Params: map[string]any{"rounds": int64(7)}}
+	cell := &trial.Cell{
+		Key: trial.Key{0xab, 0xcd}, Task: "learn", As: "it's, \"em\"", Problem: schemas.Problem{Class: "thresholds", Domain: 256},
+		Epsilon: 0.5, Alpha: 0.1, Beta: 0.1, Params: trial.Params{"rounds": int64(7)},
+	}
 	points := []result.Point{{N: 100, Consumed: rows}, {N: 200, Consumed: rows}}
 	for _, p := range points {
 		b := &ledger.Batch{Sweep: "s", Cell: cell.Key, N: p.N, Digest: "d", Profile: "p", Worker: "w"}
@@ -172,12 +177,12 @@ func TestAgrees(t *testing.T) {
 	}
 	defer r.Close()
 	at := int64(0)
-	err = each(r, func(rec arrow.Record) error {
+	err = render.EachBatch(r, func(rec arrow.Record) error {
 		for i := range int(rec.NumRows()) {
 			n, rep := 100*(1+at/rows), at%rows
 			want := []any{n, rep, errorOf(n, rep), errorOf(n, rep) <= 0.1+1e-12, nil}
 			for j, c := range rec.Columns() {
-				if got := value(c, i); got != want[j] {
+				if got := render.AnswerValue(c, i); got != want[j] {
 					t.Fatalf("row %d, column %d: %v, want %v", at, j, got, want[j])
 				}
 			}
@@ -621,7 +626,7 @@ func newDuck(t *testing.T, from string) (int64, error) {
 		return 0, err
 	}
 	defer rec.Release()
-	return value(rec.Column(0), 0).(int64), nil
+	return render.AnswerValue(rec.Column(0), 0).(int64), nil
 }
 
 func checkArrow(t *testing.T, raw string) {
@@ -637,7 +642,7 @@ func checkArrow(t *testing.T, raw string) {
 		for i := range int(rec.NumRows()) {
 			var row []any
 			for _, c := range rec.Columns() {
-				row = append(row, value(c, i))
+				row = append(row, render.AnswerValue(c, i))
 			}
 			rows = append(rows, row)
 		}

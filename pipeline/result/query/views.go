@@ -6,6 +6,7 @@ import (
 
 	"github.com/shatterlab/shatter/schemas"
 
+	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 )
 
@@ -26,19 +27,10 @@ var optional = []string{"fits"}
 
 // documented is the columns that a file may have, but for those whose names come from algorithms.
 func documented(view string) []schemas.Column {
-	switch view {
-	case "trials":
-		return schemas.TrialColumns()
-	case "curve":
-		return append(schemas.KeyColumns(), schemas.CurveColumns()...)
-	case "bounds":
-		return schemas.BoundColumns()
-	case "fits":
-		return schemas.FitColumns()
-	case "timing":
-		return schemas.TimingColumns()
+	if view == "table" {
+		return slices.Concat(result.Columns("table"), result.Columns("games"))
 	}
-	return slices.Concat(schemas.KeyColumns(), schemas.TableColumns(), schemas.GameColumns())
+	return result.Columns(view)
 }
 
 // meaning is the documentation of a column.

@@ -8,7 +8,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
+	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
 // Sweep is the result folder of a finished sweep, read.
@@ -148,7 +148,7 @@ func (f *frame) text(row int, column string) string { return text(f.value(row, c
 // keys is the columns that say what a cell is, but for its id; the rounds of a game are one of them.
 func (f *frame) keys() (names []string) {
 	for _, c := range f.Columns {
-		key := slices.ContainsFunc(schemas.KeyColumns(), func(k schemas.Column) bool { return k.Name == c.Name })
+		key := trial.IsKeyColumn(c.Name)
 		if key && c.Name != "cell" && c.Name != "sample" || strings.HasPrefix(c.Name, schemas.ParamPrefix) || c.Name == "rounds" {
 			names = append(names, c.Name)
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -61,12 +62,12 @@ func typeOf(rows []row, column string) schemas.ColumnType {
 // sweepOf is a folder's content without a folder.
 func sweepOf(t testing.TB, table, curve, fits []row) *Sweep {
 	s := &Sweep{dir: t.TempDir(), source: "name: synthetic\n"}
-	columns := schemas.TableColumns()
+	columns := result.Columns("table")
 	if len(table) > 0 && table[0]["rounds"] != nil {
-		columns = schemas.GameColumns()
+		columns = result.Columns("games")
 	}
-	s.table = frameOf("table", table, slices.Concat(schemas.KeyColumns(), columns)...)
-	s.curve = frameOf("curve", curve, slices.Concat(schemas.KeyColumns(), schemas.CurveColumns())...)
+	s.table = frameOf("table", table, columns...)
+	s.curve = frameOf("curve", curve, result.Columns("curve")...)
 	s.bounds, s.fits, s.timing = newFrame(nil), frameOf("fits", fits), newFrame(nil)
 	s.manifest.Name = "synthetic"
 	return s

@@ -19,12 +19,13 @@ type Sheet struct {
 	Title      string  // of the sweep and its result: a comment in tex
 }
 
-func NewSheet[R any](name string, columns []schemas.Column, rows []R, value func(*R, string) any) (*Sheet, error) {
-	s := &Sheet{Name: name, Columns: columns, Rows: make([][]any, len(rows))}
+// New makes a sheet of rows, whose values it reads by way of the columns.
+func New[Row any](name string, columns []schemas.ColumnOf[Row], rows []Row) (*Sheet, error) {
+	s := &Sheet{Name: name, Columns: schemas.Plain(columns), Rows: make([][]any, len(rows))}
 	for i := range rows {
 		s.Rows[i] = make([]any, len(columns))
 		for j, c := range columns {
-			v, err := convert(value(&rows[i], c.Name), c.Type)
+			v, err := convert(c.Value(&rows[i]), c.Type)
 			if err != nil {
 				return nil, fmt.Errorf("write %s, row %d, column %q: %w", name, i, c.Name, err)
 			}
@@ -65,18 +66,6 @@ func convert(v any, to schemas.ColumnType) (any, error) {
 	return nil, fmt.Errorf("%T %v in a column of %s", v, v, to)
 }
 
-func TypeOf(v any) schemas.ColumnType {
-	switch v.(type) {
-	case int64:
-		return schemas.IntColumn
-	case float64:
-		return schemas.FloatColumn
-	case bool:
-		return schemas.BoolColumn
-	}
-	return schemas.TextColumn
-}
-
 func Join(a, b schemas.ColumnType) schemas.ColumnType {
 	number := func(t schemas.ColumnType) bool { return t == schemas.IntColumn || t == schemas.FloatColumn }
 	switch {
@@ -105,21 +94,7 @@ func Text(v any) string {
 	return fmt.Sprint(v)
 }
 
-// clean is v without -0 and NaN: 0 and nil.
-func Clean(v any) any {
-	f, ok := v.(float64)
-	switch {
-	case !ok:
-		return v
-	case f == 0:
-		return 0.0
-	case math.IsNaN(f):
-		return nil
-	}
-	return f
-}
-
-// finite is v, or NaN where it is infinite.
+// Finite returns v, or NaN where it is infinite.
 func Finite(v float64) float64 {
 	if math.IsInf(v, 0) {
 		return math.NaN()
