@@ -145,7 +145,7 @@ func scaleDown(v []float64) float64 {
 // grow makes room for the program.
 func (s *Simplex) grow() {
 	resize(&s.table, s.m*s.n)
-	for _, v := range []*[]float64{&s.gain, &s.x, &s.rest} {
+	for _, v := range []*[]float64{&s.gain, &s.x, &s.reduced} {
 		resize(v, s.n)
 	}
 	for _, v := range []*[]float64{&s.unit, &s.y} {
@@ -415,7 +415,7 @@ func (s *Simplex) refresh() {
 		}
 		for i, v := range s.basic {
 			if v < s.n {
-				s.reprice(i, s.scaledRest(v))
+				s.reprice(i, s.scaledCost(v))
 			}
 		}
 	}
@@ -426,7 +426,7 @@ func (s *Simplex) refresh() {
 	}
 	for j, v := range s.nonbasic {
 		if v < s.n {
-			s.gain[j] = s.scaledRest(v)
+			s.gain[j] = s.scaledCost(v)
 		}
 	}
 }
@@ -457,16 +457,16 @@ func (s *Simplex) scaledActivity(k int) (sum float64) {
 	return sum
 }
 
-// scaledRest returns what unknown v costs beyond the gains of the nonbasic rows, in scaled units.
-func (s *Simplex) scaledRest(v int) float64 {
+// scaledCost returns what unknown v costs beyond the gains of the nonbasic rows, in scaled units.
+func (s *Simplex) scaledCost(v int) float64 {
 	width := s.p.width(v)
-	rest := s.p.C[v] * width / s.unitC
+	reduced := s.p.C[v] * width / s.unitC
 	for j, other := range s.nonbasic {
 		if k := other - s.n; k >= 0 {
-			rest -= float64(s.p.A[k*s.n+v] * width / s.unit[k] * s.gain[j])
+			reduced -= float64(s.p.A[k*s.n+v] * width / s.unit[k] * s.gain[j])
 		}
 	}
-	return rest
+	return reduced
 }
 
 // readOptimum reads x and y off the last table.

@@ -8,10 +8,10 @@ import (
 // verifier checks an answer against a program as it was given, whatever rounding the way to the
 // answer had.
 type verifier struct {
-	p    *Program
-	x    []float64 // values of the unknowns
-	y    []float64 // multipliers of the rows
-	rest []float64 // scratch: C - A'y
+	p       *Program
+	x       []float64 // values of the unknowns
+	y       []float64 // multipliers of the rows
+	reduced []float64 // scratch: C - A'y
 }
 
 // verifyOptimum verifies that x is a maximiser, by the multipliers y.
@@ -45,18 +45,18 @@ func (v *verifier) verifyOptimum() (Optimum, error) {
 // be nil: 0.
 func (v *verifier) most(c []float64) (most, size float64) {
 	p := v.p
-	clear(v.rest)
-	copy(v.rest, c)
+	clear(v.reduced)
+	copy(v.reduced, c)
 	for k, y := range v.y {
 		if y > 0 && math.IsInf(p.RowHigh[k], 1) || y < 0 && math.IsInf(p.RowLow[k], -1) {
 			v.y[k] = 0
 		} else if y != 0 {
 			for j, a := range p.row(k) {
-				v.rest[j] -= float64(y * a)
+				v.reduced[j] -= float64(y * a)
 			}
 		}
 	}
-	for j, r := range v.rest {
+	for j, r := range v.reduced {
 		most += max(float64(r*p.Low[j]), float64(r*p.High[j]))
 		if c != nil {
 			size += float64(math.Abs(c[j]) * v.p.reach(j))

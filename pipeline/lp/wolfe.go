@@ -166,11 +166,11 @@ func (l *triangle) add(a []float64) bool {
 	for i, row := range *l {
 		a[i] = (a[i] - dot(row[:i], a)) / row[i]
 	}
-	rest := a[k] - dot(a[:k], a)
-	if k > 0 && !(rest > tolerance*a[k]) {
+	pivot := a[k] - dot(a[:k], a)
+	if k > 0 && !(pivot > tolerance*a[k]) {
 		return false
 	}
-	a[k] = math.Sqrt(rest)
+	a[k] = math.Sqrt(pivot)
 	*l = append(*l, a)
 	return true
 }
