@@ -83,10 +83,7 @@ func (c *enumerated) example(x, y []float64, i int) (int, error) {
 	if stray >= 0 {
 		return 0, c.outside(row, stray, fmt.Sprintf("example %d", i))
 	}
-	if y[i] != 1 && y[i] != -1 {
-		return 0, fmt.Errorf("label %v of example %d: neither -1 nor +1", y[i], i)
-	}
-	return v, nil
+	return v, checkLabel(y, i)
 }
 
 func (c *enumerated) outside(row []float64, stray int, name string) error {

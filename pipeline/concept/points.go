@@ -68,8 +68,8 @@ func (c *points) split(p *segments) {
 	for i, v := range p.values {
 		p.list = append(p.list, segment{p.positives - p.pos[i] + p.neg[i], 1, v})
 	}
-	if rest := c.domain - uint64(len(p.values)); rest > 0 {
-		p.list = append(p.list, segment{p.positives, rest, 0})
+	if unseen := c.domain - uint64(len(p.values)); unseen > 0 {
+		p.list = append(p.list, segment{p.positives, unseen, 0})
 	}
 }
 

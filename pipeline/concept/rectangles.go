@@ -100,11 +100,11 @@ func (c *rectangles) VC() int {
 func (c *rectangles) Member(i uint64) Hypothesis {
 	h := make(Rectangle, c.dim)
 	for k := c.dim - 1; k >= 0; k-- {
-		rank, rest := i, uint64(0)
+		rank, quotient := i, uint64(0)
 		if hi, sides := startingBelow(c.domain, c.domain); hi == 0 { // intervals of one axis
-			rank, rest = i%sides, i/sides
+			rank, quotient = i%sides, i/sides
 		}
-		h[k], i = intervalAt(c.domain, rank), rest
+		h[k], i = intervalAt(c.domain, rank), quotient
 	}
 	if i > 0 {
 		return c.empty()

@@ -155,9 +155,9 @@ func allPoints(d int, base, most uint64) ([]float64, error) {
 	}
 	z := make([]float64, m*uint64(d))
 	for i := range m {
-		for j, rest := 0, i; j < d; j++ {
-			z[i*uint64(d)+uint64(j)] = float64(rest % base)
-			rest /= base
+		for j, digits := 0, i; j < d; j++ {
+			z[i*uint64(d)+uint64(j)] = float64(digits % base)
+			digits /= base
 		}
 	}
 	return z, nil
