@@ -40,6 +40,16 @@ func ReadFile(t testing.TB, path string) string {
 	return string(b)
 }
 
+// WriteFile writes a file into a folder of its own that ends with the test, and returns its path.
+func WriteFile(t testing.TB, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // MemoryDir makes a folder for the test in memory, where the system has one, because a ledger syncs
 // its files; otherwise it is t.TempDir.
 func MemoryDir(t testing.TB) string {
