@@ -160,7 +160,7 @@ func resolveSides(p *schemas.Problem, l *law.Law) error {
 			return err
 		}
 	}
-	if p.Class == rectangles && p.Dim == 0 && l != nil {
+	if p.Class == concept.Rectangles && p.Dim == 0 && l != nil {
 		p.Dim = 2
 	}
 	if shape.HasDim() && l != nil {
@@ -169,18 +169,13 @@ func resolveSides(p *schemas.Problem, l *law.Law) error {
 	return nil
 }
 
-const (
-	points     = "points"
-	rectangles = "rectangles"
-)
-
 // leastDomain returns the smallest X on which the class, and the law unless it is nil, are what their
 // definitions say.
 func leastDomain(p *schemas.Problem, l *law.Law) uint64 {
 	switch {
 	case l != nil && l.LeastDomain != nil:
 		return l.LeastDomain(p.Class)
-	case p.Class == points:
+	case p.Class == concept.Points:
 		return 1
 	}
 	return 2

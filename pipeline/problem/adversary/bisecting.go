@@ -8,8 +8,6 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-const thresholds = "thresholds"
-
 // maxHalvings is how often [0, 1) can be halved: that gives multiples of 2^-53, which float64 holds;
 // the next point may lie between two of them.
 const maxHalvings = 53
@@ -24,10 +22,10 @@ var bisecting = Adversary{
 	Place: 5,
 	Refuses: func(p *schemas.Problem) string {
 		switch p.Class {
-		case thresholds, concept.Naturals, concept.Dyadics:
+		case concept.Thresholds, concept.Naturals, concept.Dyadics:
 			return ""
 		}
-		return fmt.Sprintf("needs one of the classes %s, %s and %s", thresholds, concept.Naturals, concept.Dyadics)
+		return fmt.Sprintf("needs one of the classes %s, %s and %s", concept.Thresholds, concept.Naturals, concept.Dyadics)
 	},
 	From:       []string{concept.Naturals},
 	Realizable: always,

@@ -79,7 +79,7 @@ func listable(p *schemas.Problem) bool {
 // points that split it.
 func unsplittable(p *schemas.Problem) string {
 	switch shape := concept.ShapeOf(p.Class); {
-	case p.Class == thresholds, shape == concept.Column:
+	case p.Class == concept.Thresholds, shape == concept.Column:
 		return ""
 	case listable(p) && concept.Cardinality(classOf(p)) <= maxListed:
 		return ""

@@ -127,7 +127,7 @@ func (s listedSpace) eliminator(prefer func(s space) int) *eliminator {
 // whole is all hypotheses of a problem's class.
 func whole(t testing.TB, p *opened) space {
 	t.Helper()
-	if p.spec.Class == thresholds {
+	if p.spec.Class == concept.Thresholds {
 		top := float64(p.spec.Domain)
 		if p.view.class.NoConstant {
 			top--
@@ -158,7 +158,7 @@ func finiteClass(t testing.TB, p *opened) concept.Finite {
 // realizable checks that some hypothesis agrees with all truths.
 func realizable(t testing.TB, p *opened, list []round) bool {
 	t.Helper()
-	if p.spec.Class == thresholds {
+	if p.spec.Class == concept.Thresholds {
 		low, high := 0.0, float64(p.spec.Domain)
 		if p.view.class.NoConstant {
 			high--
@@ -185,24 +185,24 @@ func realizable(t testing.TB, p *opened, list []round) bool {
 // solvable are problems with their Littlestone dimensions.
 func solvable(t testing.TB) (list []solved) {
 	for x, ldim := range map[uint64]int{2: 1, 3: 2, 1 << 3: 3, 1<<10 - 1: 10, 1 << 20: 20, 1<<40 - 1: 40, 1 << 40: 40} {
-		list = append(list, solved{open(t, schemas.Problem{Class: thresholds, Distribution: "uniform", Domain: x}), ldim})
+		list = append(list, solved{open(t, schemas.Problem{Class: concept.Thresholds, Distribution: "uniform", Domain: x}), ldim})
 	}
 	for x, ldim := range map[uint64]int{1: 0, 2: 1, 100: 1} {
-		list = append(list, solved{open(t, schemas.Problem{Class: points, Distribution: "uniform", Domain: x}), ldim})
+		list = append(list, solved{open(t, schemas.Problem{Class: concept.Points, Distribution: "uniform", Domain: x}), ldim})
 	}
 	for x, ldim := range map[uint64]int{2: 2, 3: 2, 4: 3, 8: 4, 16: 6} {
 		list = append(list, solved{open(t, schemas.Problem{Class: "intervals", Distribution: "uniform", Domain: x}), ldim})
 	}
 	for _, d := range []int{1, 4, 7} {
 		list = append(list, solved{open(t, schemas.Problem{Class: "parities", Distribution: "uniform", Dim: d}), d},
-			solved{open(t, schemas.Problem{Class: monotone, Distribution: "uniform", Dim: d}), d})
+			solved{open(t, schemas.Problem{Class: concept.MonotoneConjunctions, Distribution: "uniform", Dim: d}), d})
 	}
 	// Majority makes up to three mistakes on these, an optimal learner two.
 	gap := "a,b,c,d,e,f,g\n" + strings.Join([]string{"0,0,0,0,0,0,0", "0,0,0,0,1,0,0", "0,0,0,0,1,1,1", "0,0,0,1,0,0,0", "0,0,1,0,0,0,1",
 		"0,0,1,1,1,1,0", "0,1,1,0,1,0,0", "1,0,0,0,0,0,0"}, "\n") + "\n"
 	file := testkit.WriteFile(t, "gap.csv", gap)
 	return append(list,
-		solved{open(t, schemas.Problem{Class: thresholds, Distribution: "needle", Mass: 0.1, Domain: 64}), 6},
+		solved{open(t, schemas.Problem{Class: concept.Thresholds, Distribution: "needle", Mass: 0.1, Domain: 64}), 6},
 		solved{open(t, schemas.Problem{Class: "conjunctions", Distribution: "uniform", Dim: 3}), 4},
 		solved{open(t, schemas.Problem{Class: "matrix", Distribution: "uniform", Matrix: &schemas.Matrix{File: file}}), 2})
 }
@@ -353,7 +353,7 @@ func zOf(k, n int, p float64) float64 {
 
 // In the end a bisecting adversary asks the two points beside the edge, or the one that there is.
 func TestBisectingEnds(t *testing.T) {
-	p := open(t, schemas.Problem{Class: thresholds, Distribution: "uniform", Domain: 1 << 20})
+	p := open(t, schemas.Problem{Class: concept.Thresholds, Distribution: "uniform", Domain: 1 << 20})
 	for edge, want := range map[float64][]float64{0: {0, 0}, 1: {0, 1}, 12345: {12344, 12345}, 1 << 20: {1<<20 - 1, 1<<20 - 1}} {
 		notThreshold := stubborn(func(x []float64) float64 {
 			if x[0] >= edge {
@@ -373,7 +373,7 @@ func TestBisectingEnds(t *testing.T) {
 // A smoothed adversary asks uniform points at its rate, and stays realizable.
 func TestSmoothed(t *testing.T) {
 	const games = 1000
-	p := open(t, schemas.Problem{Class: thresholds, Distribution: "uniform", Domain: 1 << 20})
+	p := open(t, schemas.Problem{Class: concept.Thresholds, Distribution: "uniform", Domain: 1 << 20})
 	uniforms := 0
 	for seed := range uint64(games) {
 		if played(t, p, schemas.Adversary{Kind: smoothed.Name, Rate: 0.3}, 1, seed, constant(1))[0].x[0] != 1<<19-1 {
@@ -476,10 +476,10 @@ func TestSharedNoise(t *testing.T) {
 func TestSplitting(t *testing.T) {
 	list := games(t)
 	for _, d := range []int{1, 3} {
-		list = append(list, schemas.Problem{Class: monotone, Distribution: "uniform", Dim: d}, schemas.Problem{Class: "conjunctions", Distribution: "uniform", Dim: d},
+		list = append(list, schemas.Problem{Class: concept.MonotoneConjunctions, Distribution: "uniform", Dim: d}, schemas.Problem{Class: "conjunctions", Distribution: "uniform", Dim: d},
 			schemas.Problem{Class: "parities", Distribution: "uniform", Dim: d}, schemas.Problem{Class: "stumps", Distribution: "uniform", Domain: 2, Dim: d})
 	}
-	list = append(list, schemas.Problem{Class: thresholds, Distribution: "needle", Mass: 0.1, Domain: 3},
+	list = append(list, schemas.Problem{Class: concept.Thresholds, Distribution: "needle", Mass: 0.1, Domain: 3},
 		schemas.Problem{Class: "intervals", Distribution: "uniform", Domain: 2})
 	for _, spec := range list {
 		p := open(t, spec)
@@ -500,11 +500,11 @@ func TestSplitting(t *testing.T) {
 // Planted truths are the target's, over data the row's own, wrong at the rate; those of random are fair.
 func TestPlantedRates(t *testing.T) {
 	const rounds = 4000
-	data := openCSV(t, "v,y\n3,p\n5,q\n7,p\n", overData(thresholds, 8))
+	data := openCSV(t, "v,y\n3,p\n5,q\n7,p\n", overData("thresholds", 8))
 	for _, p := range []*opened{
 		data,
 		open(t, schemas.Problem{Class: "parities", Distribution: "uniform", Dim: 5}),
-		open(t, schemas.Problem{Class: thresholds, Distribution: "needle", Mass: 0.1, Domain: 64}),
+		open(t, schemas.Problem{Class: concept.Thresholds, Distribution: "needle", Mass: 0.1, Domain: 64}),
 		open(t, schemas.Problem{Class: "halfspace", Distribution: "ball-margin", Margin: 0.1, Dim: 3}),
 	} {
 		trial := p.trial(7, 1) // the trial that is played
@@ -528,7 +528,7 @@ func TestPlantedRates(t *testing.T) {
 
 // Round-robin gives each hypothesis one mistake in turn.
 func TestRoundRobin(t *testing.T) {
-	p := open(t, schemas.Problem{Class: points, Distribution: "uniform", Domain: 16})
+	p := open(t, schemas.Problem{Class: concept.Points, Distribution: "uniform", Domain: 16})
 	wrong, label := make([]int, 16), make([]float64, 1)
 	for i, r := range played(t, p, schemas.Adversary{Kind: roundRobin.Name}, 160, 5, constant(1)) {
 		for h := range wrong {
@@ -547,7 +547,7 @@ func TestRoundRobin(t *testing.T) {
 
 // Greedy goes against every answer but 0; seeing the past alone, against the last label at the point.
 func TestGreedy(t *testing.T) {
-	p := open(t, schemas.Problem{Class: points, Distribution: "uniform", Domain: 5})
+	p := open(t, schemas.Problem{Class: concept.Points, Distribution: "uniform", Domain: 5})
 	r := rand.New(rand.NewPCG(1, 2))
 	coin := stubborn(func([]float64) float64 { return 2*float64(r.IntN(2)) - 1 })
 	if n := mistakes(played(t, p, schemas.Adversary{Kind: greedy.Name}, 500, 5, coin)); n != 500 {
@@ -572,7 +572,7 @@ func TestGreedy(t *testing.T) {
 }
 
 func TestResolveRounds(t *testing.T) {
-	p := schemas.Problem{Class: thresholds, Distribution: "uniform", Domain: 64}
+	p := schemas.Problem{Class: concept.Thresholds, Distribution: "uniform", Domain: 64}
 	for _, c := range []struct{ given, want schemas.Adversary }{
 		{schemas.Adversary{Kind: tree.Name}, schemas.Adversary{Kind: tree.Name, Sees: seesAnswers}},
 		{schemas.Adversary{Kind: smoothed.Name, Sees: seesPast}, schemas.Adversary{Kind: smoothed.Name, Sees: seesPast, Rate: 0.1}},
@@ -588,7 +588,7 @@ func TestResolveRounds(t *testing.T) {
 }
 
 func TestResolveRoundsRefuses(t *testing.T) {
-	threshold := schemas.Problem{Class: thresholds, Distribution: "uniform", Domain: 64}
+	threshold := schemas.Problem{Class: concept.Thresholds, Distribution: "uniform", Domain: 64}
 	box := schemas.Problem{Class: "rectangles", Distribution: "uniform", Domain: 1 << 40, Dim: 1 << 20}
 	stump := schemas.Problem{Class: "stumps", Distribution: "uniform", Domain: 2, Dim: 13}
 	for _, c := range []struct {
@@ -602,7 +602,7 @@ func TestResolveRoundsRefuses(t *testing.T) {
 		{box, schemas.Adversary{Kind: bisecting.Name}, `"bisecting" needs one of the classes thresholds, thresholds-naturals and thresholds-dyadics; choose random, planted, greedy or shared-noise`},
 		{box, schemas.Adversary{Kind: tree.Name}, `"tree" needs thresholds, a class matrix, or a class of at most 4096 hypotheses on 4096 points: take a smaller domain or d; choose`},
 		{stump, schemas.Adversary{Kind: smoothed.Name}, `"smoothed" needs thresholds, a class matrix, or a class of at most 4096 hypotheses on 4096 points`},
-		{schemas.Problem{Class: thresholds, Domain: 4096}, schemas.Adversary{Kind: leaderKiller.Name}, `"leader-killer" needs a class matrix, or a class of at most 4096 hypotheses`},
+		{schemas.Problem{Class: concept.Thresholds, Domain: 4096}, schemas.Adversary{Kind: leaderKiller.Name}, `"leader-killer" needs a class matrix, or a class of at most 4096 hypotheses`},
 		{schemas.Problem{Class: "halfspace", Dim: 3}, schemas.Adversary{Kind: leaderKiller.Name}, `"leader-killer" needs`},
 		{threshold, schemas.Adversary{Kind: tree.Name, Offline: true}, "adversary.offline: does not apply to rounds"},
 		{threshold, schemas.Adversary{Kind: tree.Name, Width: 3}, "adversary.width: 3 does not apply to rounds"},
@@ -617,7 +617,7 @@ func TestResolveRoundsRefuses(t *testing.T) {
 			t.Errorf("%s, %+v: %v, want %q", c.p.Class, c.a, err, c.want)
 		}
 	}
-	if leaderKiller.Refuses(&stump) != "" || leaderKiller.Refuses(&schemas.Problem{Class: thresholds, Domain: 4095}) != "" {
+	if leaderKiller.Refuses(&stump) != "" || leaderKiller.Refuses(&schemas.Problem{Class: concept.Thresholds, Domain: 4095}) != "" {
 		t.Error("leader-killer refuses a class of 28 or 4096 hypotheses")
 	}
 	if _, err := open(t, threshold).view.Rounds(schemas.Adversary{Kind: boundary.Name}, nil, 1, nil); err == nil {
@@ -633,7 +633,7 @@ func BenchmarkRounds(b *testing.B) {
 		p schemas.Problem
 		a schemas.Adversary
 	}{
-		{schemas.Problem{Class: thresholds, Distribution: "uniform", Domain: 4095}, schemas.Adversary{Kind: leaderKiller.Name}},
+		{schemas.Problem{Class: concept.Thresholds, Distribution: "uniform", Domain: 4095}, schemas.Adversary{Kind: leaderKiller.Name}},
 		{schemas.Problem{Class: "parities", Distribution: "uniform", Dim: 10}, schemas.Adversary{Kind: tree.Name}},
 		{schemas.Problem{Class: "parities", Distribution: "uniform", Dim: 10}, schemas.Adversary{Kind: planted.Name, Rate: 0.1}},
 	} {

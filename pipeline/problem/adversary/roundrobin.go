@@ -1,8 +1,9 @@
 package adversary
 
-import "github.com/shatterlab/shatter/schemas"
-
-const points = "points"
+import (
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/schemas"
+)
 
 var roundRobin = Adversary{
 	Name:  "round-robin",
@@ -10,10 +11,10 @@ var roundRobin = Adversary{
 	Task:  schemas.TaskOnline,
 	Place: 3,
 	Refuses: onLaw(func(p *schemas.Problem) string {
-		if p.Class == points {
+		if p.Class == concept.Points {
 			return ""
 		}
-		return "needs the class " + points
+		return "needs the class " + concept.Points
 	}),
 	rounds: func(g game, _ schemas.Adversary) (Rounds, error) {
 		return &roundRobinRounds{blindRounds: blindRounds{g}}, nil

@@ -5,8 +5,6 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-const monotone = "monotone-conjunctions"
-
 var sharedNoise = Adversary{
 	Name: "shared-noise",
 	Doc: "asks one point that splits the class, and goes against the last label observed when as many more truths, or fewer, " +
@@ -55,7 +53,7 @@ func (v *View) splitting() []float64 {
 	case concept.Bits, concept.Ball:
 		// The first number is 1, the others 0; the point 0 for monotone conjunctions, of which that of no
 		// bits is +1 everywhere.
-		if v.class.Name != monotone {
+		if v.class.Name != concept.MonotoneConjunctions {
 			x[0] = 1
 		}
 	}

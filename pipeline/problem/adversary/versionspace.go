@@ -25,7 +25,7 @@ func (v *View) versions(a schemas.Adversary) (versionSpace, error) {
 		return &naturalRange{thresholdRange{1, concept.MaxNatural + 1}, a.From}, nil
 	case concept.Dyadics:
 		return &dyadicRange{0, 1}, nil
-	case thresholds:
+	case concept.Thresholds:
 		if v.class.NoConstant {
 			return &thresholdRange{high: v.class.Domain - 1}, nil
 		}

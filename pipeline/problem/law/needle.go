@@ -56,15 +56,15 @@ type atom struct {
 }
 
 var needleLaws = map[string]needleLaw{
-	"thresholds": {
+	concept.Thresholds: {
 		heavy: 2, least: 3, noConstant: true,
 		atoms: func(c, x uint64) []atom { return []atom{{c - 1, -1}, {c, 1}, {x - 1, 1}} },
 	},
-	"points": {
+	concept.Points: {
 		heavy: 1, least: 2,
 		atoms: func(c, _ uint64) []atom { return []atom{{c, 1}, {0, -1}} },
 	},
-	"intervals": {
+	concept.Intervals: {
 		heavy: 3, least: 4,
 		atoms: func(c, _ uint64) []atom { return []atom{{c - 1, -1}, {c, 1}, {c + 1, -1}, {0, -1}} },
 	},
