@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"math"
 	"path/filepath"
 	"slices"
@@ -37,16 +36,6 @@ func openCSV(t testing.TB, text string, q schemas.Problem) *Problem {
 	return p
 }
 
-// manyRows is a CSV file with two numeric columns.
-func manyRows(n int) string {
-	var b strings.Builder
-	b.WriteString("a,b,y\n")
-	for i := range n {
-		fmt.Fprintf(&b, "%v,%v,%s\n", float64(i)/1000, float64(i%7)/10, []string{"p", "q"}[i%2])
-	}
-	return b.String()
-}
-
 func TestDimensionOfData(t *testing.T) {
 	q := overData("halfspace", 0)
 	q.Dim, q.Data.File = 3, testkit.WriteFile(t, "data.csv", "a,b,y\n1,2,p\n3,4,q\n")
@@ -54,7 +43,7 @@ func TestDimensionOfData(t *testing.T) {
 }
 
 func TestResolveData(t *testing.T) {
-	text := manyRows(20)
+	text := testkit.CSV(20)
 	digest := sha256.Sum256([]byte(text))
 	given := overData("halfspace", 0)
 	given.Data.File = testkit.WriteFile(t, "data.CSV", text)
@@ -92,7 +81,7 @@ func TestResolveData(t *testing.T) {
 
 // Samples of data are rows of it, with their labels; the evaluation is all rows.
 func TestSamplesAreRows(t *testing.T) {
-	p := openCSV(t, manyRows(7), overData("halfspace", 0))
+	p := openCSV(t, testkit.CSV(7), overData("halfspace", 0))
 	d, x, y := sample(p, 1, 2, 14_000)
 	counts := make([]float64, 7)
 	for i := range y {
@@ -127,7 +116,7 @@ func TestBestOnData(t *testing.T) {
 			t.Errorf("%s: best %v, %v; want %v", class, best, err, want)
 		}
 	}
-	_, err := openCSV(t, manyRows(9), overData("halfspace", 0)).Best()
+	_, err := openCSV(t, testkit.CSV(9), overData("halfspace", 0)).Best()
 	var e *Error
 	if !errors.As(err, &e) || e.Key != "goal.above" || !strings.Contains(e.Reason, `set "goal.above: 0"`) {
 		t.Errorf("halfspace: %v", err)

@@ -31,7 +31,7 @@ func everyLaw() (all []schemas.Problem) {
 
 // Without adversarial noise the sample of n is a prefix of that of 2n, for data too.
 func TestSampleOfNIsAPrefix(t *testing.T) {
-	problems := []*Problem{openCSV(t, manyRows(300), overData("halfspace", 0))}
+	problems := []*Problem{openCSV(t, testkit.CSV(300), overData("halfspace", 0))}
 	for _, p := range everyLaw() {
 		problems = append(problems, open(t, p))
 	}

@@ -4,8 +4,10 @@ package testkit
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -48,6 +50,16 @@ func WriteFile(t testing.TB, name, text string) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// CSV returns a table of n rows with two numeric columns, a and b, and the labels p and q in column y.
+func CSV(n int) string {
+	var b strings.Builder
+	b.WriteString("a,b,y\n")
+	for i := range n {
+		fmt.Fprintf(&b, "%v,%v,%s\n", float64(i)/1000, float64(i%7)/10, []string{"p", "q"}[i%2])
+	}
+	return b.String()
 }
 
 // MemoryDir makes a folder for the test in memory, where the system has one, because a ledger syncs

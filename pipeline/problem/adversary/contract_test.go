@@ -43,7 +43,7 @@ func grounds(t *testing.T) (all []*opened) {
 			}
 		}
 	}
-	return append(all, openCSV(t, "v,y\n3,p\n5,q\n7,p\n", overData("intervals", 8)), openCSV(t, manyRows(30), overData("halfspace", 0)))
+	return append(all, openCSV(t, "v,y\n3,p\n5,q\n7,p\n", overData("intervals", 8)), openCSV(t, testkit.CSV(30), overData("halfspace", 0)))
 }
 
 // Every adversary is complete, plays to the end on every problem that it does not refuse, refuses the

@@ -1,9 +1,7 @@
 package adversary
 
 import (
-	"fmt"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
@@ -77,14 +75,4 @@ func (o *opened) trial(seed, rep uint64) law.Sampler {
 	s := o.sampler()
 	s.Begin(rand.New(rand.NewPCG(seed, rep<<2)))
 	return s
-}
-
-// manyRows is a CSV file with two numeric columns.
-func manyRows(n int) string {
-	var b strings.Builder
-	b.WriteString("a,b,y\n")
-	for i := range n {
-		fmt.Fprintf(&b, "%v,%v,%s\n", float64(i)/1000, float64(i%7)/10, []string{"p", "q"}[i%2])
-	}
-	return b.String()
 }

@@ -222,7 +222,7 @@ func TestRoundsStayInside(t *testing.T) {
 	for _, p := range games(t) {
 		list = append(list, open(t, p))
 	}
-	list = append(list, openCSV(t, "v,y\n3,p\n5,q\n7,p\n", overData("intervals", 8)), openCSV(t, manyRows(300), overData("halfspace", 0)))
+	list = append(list, openCSV(t, "v,y\n3,p\n5,q\n7,p\n", overData("intervals", 8)), openCSV(t, testkit.CSV(300), overData("halfspace", 0)))
 	rapid.Check(t, func(t *rapid.T) {
 		p := rapid.SampledFrom(list).Draw(t, "problem")
 		a := schemas.Adversary{Kind: rapid.SampledFrom(Fitting(schemas.TaskOnline, &p.spec)).Draw(t, "kind")}

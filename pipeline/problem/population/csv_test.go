@@ -51,16 +51,6 @@ func openCSV(t testing.TB, text string, p schemas.Problem) *Rows {
 	return rows
 }
 
-// manyRows is a CSV file with two numeric columns.
-func manyRows(n int) string {
-	var b strings.Builder
-	b.WriteString("a,b,y\n")
-	for i := range n {
-		fmt.Fprintf(&b, "%v,%v,%s\n", float64(i)/1000, float64(i%7)/10, []string{"p", "q"}[i%2])
-	}
-	return b.String()
-}
-
 // checkError wants a *blame.Error that begins as stated.
 func checkError(t *testing.T, err error, want string) {
 	t.Helper()
@@ -209,7 +199,7 @@ func TestNoFile(t *testing.T) {
 }
 
 func FuzzCSV(f *testing.F) {
-	for _, text := range []string{manyRows(3), "a,c,y\n1,u,p\n2,v,q\n", "\uFEFFa,y\r\n\"1\",p\r\n2,q", "a,y\n,\n", "v,y\n0,q\n9,p\n"} {
+	for _, text := range []string{testkit.CSV(3), "a,c,y\n1,u,p\n2,v,q\n", "\uFEFFa,y\r\n\"1\",p\r\n2,q", "a,y\n,\n", "v,y\n0,q\n9,p\n"} {
 		f.Add([]byte(text), false, false)
 		f.Add([]byte(text), true, true)
 	}
