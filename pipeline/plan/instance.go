@@ -7,6 +7,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/problem"
+	"github.com/shatterlab/shatter/pipeline/problem/adversary"
 	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
@@ -158,17 +159,16 @@ func resolveAdversary(d *draft, p *opened) (*schemas.Adversary, error) {
 		return d.setting.adversary, nil
 	}
 	a := *d.setting.adversary
-	resolve := problem.ResolveAdversary
-	if d.entry.grid.File.Task() == schemas.TaskOnline {
-		resolve = problem.ResolveOpponent
+	task := d.entry.grid.File.Task()
+	if task == schemas.TaskOnline {
 		if err := checkComparator(p); err != nil {
 			return &a, err
 		}
 	}
-	if err := resolve(&p.resolved, &a); err != nil {
+	if err := adversary.Resolve(task, &p.resolved, &a); err != nil {
 		return &a, err
 	}
-	return &a, problem.CheckRounds(&p.resolved, d.entry.grid.MostRounds())
+	return &a, adversary.CheckRounds(&p.resolved, d.entry.grid.MostRounds())
 }
 
 // checkComparator refuses a class whose least loss in hindsight has no exact method, and noise,
