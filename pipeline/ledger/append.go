@@ -7,6 +7,9 @@ import (
 	"path/filepath"
 )
 
+// ErrNoRoom is in the chain of Add's error where the disk took no more. Nothing is lost by it.
+var ErrNoRoom = errors.New("make room and run again; all before it is safe")
+
 // append writes one frame at the end of the log. Where it fails the log ends where it did before.
 func (l *Ledger) append(kind uint32, msg []byte) (FrameRef, error) {
 	if l.broken != nil {
@@ -23,7 +26,7 @@ func (l *Ledger) append(kind uint32, msg []byte) (FrameRef, error) {
 		if e := file.f.Truncate(file.size); e != nil {
 			l.broken = fmt.Errorf("its end is damaged, open it again: %w", e)
 		}
-		return FrameRef{}, fmt.Errorf("%w: make room and run again; all before it is safe", err)
+		return FrameRef{}, fmt.Errorf("%w: %w", err, ErrNoRoom)
 	}
 	file.size += int64(len(l.scratch))
 	l.dirty = true
