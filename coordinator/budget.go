@@ -7,10 +7,11 @@ import (
 	"github.com/shatterlab/shatter/pipeline/plan"
 )
 
-// Budget is what one run may spend: trials, or the time that workers report for them, summed over all
-// slots. When it is spent, nothing more is handed out, and the run ends when the jobs in work have come
-// back. Under a budget nothing is run on a guess. Outcomes from the cache cost nothing, and trials that
-// are run again to compare plugin files are not counted. The zero Budget is no limit.
+// Budget is what one run may spend: trials, or the time that workers report for them, summed over
+// all slots. When it is spent, nothing more is handed out, and the run ends when the jobs in work
+// have come back. Under a budget nothing is run on a guess. Outcomes from the cache cost nothing,
+// and trials that are run again to compare plugin files are not counted. The zero Budget is no
+// limit.
 type Budget struct {
 	Trials int64
 	Time   time.Duration

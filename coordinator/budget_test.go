@@ -12,8 +12,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/estimate"
 )
 
-// Runs on a small budget end where it does and tell what is left. Together they come to the bytes of a
-// run without one.
+// Runs on a small budget end where it does and tell what is left. Together they come to the bytes
+// of a run without one.
 func TestBudget(t *testing.T) {
 	want := reference(t)
 	budgets := []Budget{{Trials: 300}, {Time: 50 * time.Millisecond}}
@@ -68,8 +68,8 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// A partial result is no result any more once a run that was killed has brought outcomes. The next run
-// that ends mends that.
+// A partial result is no result any more once a run that was killed has brought outcomes. The next
+// run that ends mends that.
 func TestBudgetKilled(t *testing.T) {
 	dir := t.TempDir()
 	budgeted := func() {

@@ -16,7 +16,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// CacheLimit is the most bytes that a run leaves in the cache. What was used longest ago goes first.
+// CacheLimit is the most bytes that a run leaves in the cache. What was used longest ago goes
+// first.
 const CacheLimit = 2 << 30
 
 // cacheKey names a cell's entry in a cache.
@@ -24,15 +25,16 @@ func cacheKey(c *trial.Cell, seed uint64) cache.Key {
 	return cache.Key{Cell: c.Key, Seed: seed, Noise: c.NoiseKey}
 }
 
-// cacheUse exchanges outcomes between a run and the cache. What goes wrong with the cache is a note.
+// cacheUse exchanges outcomes between a run and the cache. What goes wrong with the cache is a
+// note.
 type cacheUse struct {
 	cache  *cache.Cache // nil: none
 	intake *intake
 	seed   uint64
 }
 
-// load takes outcomes that the ledger lacks from the cache into it: those of today's plugin file under
-// the float profile. A cell that is done needs none.
+// load takes outcomes that the ledger lacks from the cache into it: those of today's plugin file
+// under the float profile. A cell that is done needs none.
 func (u cacheUse) load(ctx context.Context, profile string) error {
 	in := u.intake
 	if u.cache == nil || profile == "" {
@@ -70,7 +72,8 @@ func (u cacheUse) load(ctx context.Context, profile string) error {
 	return in.ledger.Sync()
 }
 
-// serve adds those rows of a cached batch to the ledger that the cell can have and the ledger does not.
+// serve adds those rows of a cached batch to the ledger that the cell can have and the ledger does
+// not.
 func (u cacheUse) serve(c *cell, b *ledger.Batch) error {
 	in := u.intake
 	rows := servable(c, b, func(rep int64) bool { return !in.ledger.Has(c.Key, b.N, rep) })
@@ -139,8 +142,8 @@ type Explanation struct {
 	Why    string        // why there are none, or not all
 }
 
-// ExplainCache describes for each cell of a plan what the cache can serve to a run on this machine, whose
-// plugin files have these digests by path.
+// ExplainCache describes for each cell of a plan what the cache can serve to a run on this machine,
+// whose plugin files have these digests by path.
 func ExplainCache(plan *plan.Plan, digests map[string]string, cache *cache.Cache) ([]Explanation, error) {
 	var all []Explanation
 	for i, pc := range plan.Cells {

@@ -32,13 +32,14 @@ type CellPrediction struct {
 	rounds   float64 // of a search; or jobs, where there is none
 }
 
-// Calibrate runs a few trials of each cell of the folder's plan, through queue, workers and plugins as
-// ever, and predicts what the sweep will take on that many slots. The folder is of no use afterwards.
+// Calibrate runs a few trials of each cell of the folder's plan, through queue, workers and plugins
+// as ever, and predicts what the sweep will take on that many slots. The folder is of no use
+// afterwards.
 //
-// It runs one trial, and where that is cheap some hundreds, at the first sample size. Then it does the
-// same, for a search, where n* is thought to lie after what was seen, up to three times; for a list of
-// sizes, at the last or a middle one. In between, the cost of a trial is taken to be a line in n. A
-// search is predicted by the scenarios of package forecast.
+// It runs one trial, and where that is cheap some hundreds, at the first sample size. Then it does
+// the same, for a search, where n* is thought to lie after what was seen, up to three times; for a
+// list of sizes, at the last or a middle one. In between, the cost of a trial is taken to be a line
+// in n. A search is predicted by the scenarios of package forecast.
 func Calibrate(ctx context.Context, c Config, slots int) (*Prediction, error) {
 	c.Cache = nil // what a trial costs is to be measured
 	r, err := newRun(c)
@@ -179,8 +180,8 @@ func (out *Prediction) add(p CellPrediction) {
 	out.Result = out.Result.Plus(p.Trials.Times(p.rowBytes)).Plus(exactly(cellBytes))
 }
 
-// total divides the work among the slots. A cell's rounds follow one another, however many slots there
-// are.
+// total divides the work among the slots. A cell's rounds follow one another, however many slots
+// there are.
 func (out *Prediction) total(probes []*probe, slots int) {
 	out.Time = out.Seconds.Times(1 / busyShare / float64(slots))
 	for i, probe := range probes {

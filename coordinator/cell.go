@@ -13,7 +13,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// decider says which trials a cell still needs: the search for n*, or the plain list of sample sizes.
+// decider says which trials a cell still needs: the search for n*, or the plain list of sample
+// sizes.
 type decider interface {
 	// Needs returns the sample sizes about which the algorithm has to be asked before trials of
 	// them are run.
@@ -114,8 +115,8 @@ func (c *cell) size(n int64) *sizing {
 	return s
 }
 
-// secondsPerTrial predicts the cost of a trial at n: measured there, or else scaled from the nearest
-// sample size that was measured. It is 0 while nothing is known.
+// secondsPerTrial predicts the cost of a trial at n: measured there, or else scaled from the
+// nearest sample size that was measured. It is 0 while nothing is known.
 func (c *cell) secondsPerTrial(n int64) float64 {
 	if s := c.sizes[n]; s != nil && s.trials > 0 {
 		return s.seconds / float64(s.trials)
@@ -133,7 +134,8 @@ func (c *cell) secondsPerTrial(n int64) float64 {
 	return best
 }
 
-// leastSize returns the first sample size that the algorithm does not refuse, as far as it was asked.
+// leastSize returns the first sample size that the algorithm does not refuse, as far as it was
+// asked.
 func (c *cell) leastSize() int64 {
 	least := int64(1)
 	for n, a := range c.answers {
@@ -179,8 +181,8 @@ func (c *cell) nextFree(blocks []estimate.Block) (estimate.Block, bool) {
 	return estimate.Block{}, false
 }
 
-// finished reports whether a cell of that status came to its end: a search that is decided one way or
-// another, or a list of sample sizes that is complete, whatever it shows.
+// finished reports whether a cell of that status came to its end: a search that is decided one way
+// or another, or a list of sample sizes that is complete, whatever it shows.
 func (c *cell) finished(status string) bool {
 	if l, ok := c.decider.(*list); ok {
 		return status != estimate.StatusFailed && l.lost() == 0 && l.Done()

@@ -2,8 +2,8 @@ package coordinator
 
 import "container/heap"
 
-// cellQueue is a heap of cells that may want trials: the least progress first, then the order of the
-// plan.
+// cellQueue is a heap of cells that may want trials: the least progress first, then the order of
+// the plan.
 type cellQueue struct{ cells []*cell }
 
 func (q *cellQueue) Len() int { return len(q.cells) }

@@ -14,8 +14,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// CodeError reports that an algorithm's file has changed since the sweep began, and that it does not
-// give the recorded outcomes.
+// CodeError reports that an algorithm's file has changed since the sweep began, and that it does
+// not give the recorded outcomes.
 type CodeError struct {
 	Trial, Algorithm string
 	Old, New         string // digests of the plugin files
@@ -95,8 +95,8 @@ func (r *run) compare(ctx context.Context, sample []recorded) error {
 	})
 }
 
-// sampleForeign draws, per algorithm and under the sweep's seed, trials that other plugin files have
-// made. compared maps the digests of these files to those of today's that take their place.
+// sampleForeign draws, per algorithm and under the sweep's seed, trials that other plugin files
+// have made. compared maps the digests of these files to those of today's that take their place.
 func sampleForeign(g *grid, l *ledger.Ledger, files pluginFiles, seed uint64) (
 	sample []recorded, compared map[string]string, err error,
 ) {
@@ -186,8 +186,8 @@ func (s *reservoir) offer(rng *rand.Rand, outcome func() recorded) {
 	}
 }
 
-// difference describes how a row of b differs from the recorded outcome of its trial, the only row of
-// old; "" if it does not. Reasons are for people and may differ.
+// difference describes how a row of b differs from the recorded outcome of its trial, the only row
+// of old; "" if it does not. Reasons are for people and may differ.
 func difference(old, b *ledger.Batch, row int) string {
 	if old.Status[0] != b.Status[row] {
 		return fmt.Sprintf("status %d was recorded, now it is %d", old.Status[0], b.Status[row])

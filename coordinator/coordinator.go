@@ -43,9 +43,9 @@ type Config struct {
 // fsyncEvery is the longest time that a result waits for the disk.
 const fsyncEvery = 100 * time.Millisecond
 
-// Run brings the sweep to its end, or as far as ctx and the budget allow, and writes the result files
-// unless it was interrupted. Whatever happens, the outcomes that came are in the folder's ledger. It
-// is no error that ctx ends.
+// Run brings the sweep to its end, or as far as ctx and the budget allow, and writes the result
+// files unless it was interrupted. Whatever happens, the outcomes that came are in the folder's
+// ledger. It is no error that ctx ends.
 func Run(ctx context.Context, c Config) (*Summary, error) {
 	r, err := newRun(c)
 	if err != nil {
@@ -104,7 +104,8 @@ func newRun(c Config) (*run, error) {
 	return r, nil
 }
 
-// recover feeds the cells with the outcomes of the ledger: what is left to do is the plan minus these.
+// recover feeds the cells with the outcomes of the ledger: what is left to do is the plan minus
+// these.
 func (r *run) recover(ctx context.Context) error {
 	if r.Folder.Redo {
 		if err := dropForeign(r.grid, r.intake.ledger, r.intake.files); err != nil {
@@ -121,8 +122,8 @@ func (r *run) recover(ctx context.Context) error {
 	return r.grid.advance(ctx)
 }
 
-// recordedProfile returns the float profile of the recorded outcomes, which all of them share; "" if
-// there are none.
+// recordedProfile returns the float profile of the recorded outcomes, which all of them share; ""
+// if there are none.
 func (r *run) recordedProfile() (profile string) {
 	for _, o := range r.intake.ledger.Origins() {
 		if _, ok := r.grid.byKey[o.Cell]; ok {
@@ -158,8 +159,8 @@ func workersEnded(ctx context.Context) error {
 	return errWorkers
 }
 
-// work works until every cell is decided, the budget is spent or ctx ends. The outcomes that came by
-// then are on the disk afterwards.
+// work works until every cell is decided, the budget is spent or ctx ends. The outcomes that came
+// by then are on the disk afterwards.
 func (r *run) work(ctx context.Context) error {
 	err := r.prepare(ctx)
 	if err == nil {
@@ -275,8 +276,8 @@ func (r *run) drain() error {
 	return errors.Join(err, r.intake.flush())
 }
 
-// drainServer takes in the results that are on the server already. What does not come within a second
-// stays there for the next run.
+// drainServer takes in the results that are on the server already. What does not come within a
+// second stays there for the next run.
 func (r *run) drainServer() error {
 	queue := r.sender.queue
 	for {

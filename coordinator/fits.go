@@ -48,8 +48,8 @@ type fitter struct {
 	list     []*observed // those with something to fit, in the order of use
 }
 
-// addFits adds the slopes that the sweep file asks for. The tables of out have the rows of all cells, in
-// the order of the plan.
+// addFits adds the slopes that the sweep file asks for. The tables of out have the rows of all
+// cells, in the order of the plan.
 func addFits(out *result.Result, fits []plan.Fit, g *grid, l *ledger.Ledger) error {
 	if len(fits) == 0 {
 		return nil

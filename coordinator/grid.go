@@ -11,8 +11,8 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// grid holds the cells of a plan while they are worked on. It asks the algorithms about sample sizes
-// and knows which cells are decided and which may want trials.
+// grid holds the cells of a plan while they are worked on. It asks the algorithms about sample
+// sizes and knows which cells are decided and which may want trials.
 type grid struct {
 	algorithms plan.Algorithms
 	cells      []*cell // in the order of the plan

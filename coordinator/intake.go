@@ -66,8 +66,8 @@ func (in *intake) acceptAll(m *bus.Message, waiting <-chan *bus.Message, reverse
 	return nil
 }
 
-// accept checks one result message, adds it to the ledger and feeds its cell. A message that is not for
-// this run is dropped.
+// accept checks one result message, adds it to the ledger and feeds its cell. A message that is not
+// for this run is dropped.
 func (in *intake) accept(m *bus.Message) error {
 	if m == nil {
 		return errors.New("results ended: the connection to the queue was closed")
@@ -107,8 +107,8 @@ func (in *intake) drop(m *bus.Message, reason string) error {
 	return m.Ack()
 }
 
-// cellOf finds the cell of a result, or says why the result is not for this run. Whoever reaches the
-// queue can publish, so a result has to be about trials that its cell can have.
+// cellOf finds the cell of a result, or says why the result is not for this run. Whoever reaches
+// the queue can publish, so a result has to be about trials that its cell can have.
 func (in *intake) cellOf(b *ledger.Batch) (c *cell, reason string) {
 	c, ok := in.grid.byKey[b.Cell]
 	last := b.Repetition[len(b.Repetition)-1]
@@ -199,7 +199,8 @@ func (in *intake) alarmsOf(c *cell) (n int) {
 // listAlarms describes the trials with two outcomes, in the order of their IDs.
 func (in *intake) listAlarms() (list []string) {
 	for _, trial := range slices.Sorted(maps.Keys(in.alarms)) {
-		list = append(list, fmt.Sprintf("trial %s has two different outcomes; both are in the ledger, the first counts", trial))
+		list = append(list, fmt.Sprintf("trial %s has two different outcomes; both are in the ledger, the first counts",
+			trial))
 	}
 	return list
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// A job below forecast.LeastJob costs more to carry than to run; far above aimJob, the end of a sweep
-// is uneven.
+// A job below forecast.LeastJob costs more to carry than to run; far above aimJob, the end of a
+// sweep is uneven.
 const (
 	aimJob    = 0.250  // seconds
 	pilot     = 16     // trials of a job whose cost is unknown
@@ -35,8 +35,8 @@ func (s *sender) next() int {
 	return s.serial
 }
 
-// send queues a block of a cell's trials as a job. Only workers of the float profile take it; "" admits
-// all of them.
+// send queues a block of a cell's trials as a job. Only workers of the float profile take it; ""
+// admits all of them.
 func (s *sender) send(ctx context.Context, id string, c *cell, b estimate.Block, profile string) error {
 	j := trial.Job{
 		Sweep: s.sweep, ID: id, Cell: c.Cell, N: b.N, First: int64(b.First), Count: int64(b.Count),
@@ -87,8 +87,8 @@ type dispatcher struct {
 	working string // the cell that was handed out last, in words
 }
 
-// dispatch keeps as many jobs queued as slots will take soon: wanted work first, cells with the least
-// progress first, and guesses only where a slot would idle.
+// dispatch keeps as many jobs queued as slots will take soon: wanted work first, cells with the
+// least progress first, and guesses only where a slot would idle.
 func (d *dispatcher) dispatch(ctx context.Context) error {
 	d.spent = false
 	for len(d.jobs) < 2*d.slots {
@@ -159,8 +159,8 @@ func (d *dispatcher) cut(c *cell, b estimate.Block) estimate.Block {
 	return b
 }
 
-// widen lets a job that would be too short to be worth its carriage run on into repetitions that will
-// probably be needed next.
+// widen lets a job that would be too short to be worth its carriage run on into repetitions that
+// will probably be needed next.
 func (d *dispatcher) widen(c *cell, b estimate.Block) estimate.Block {
 	t := c.secondsPerTrial(b.N)
 	if c.Find == nil || t == 0 || d.sizes != nil || d.budget.Given() {

@@ -11,8 +11,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// list decides a cell whose sample sizes are given. It wants the same number of repetitions at each, and
-// at the end reads off the bracket that they show.
+// list decides a cell whose sample sizes are given. It wants the same number of repetitions at
+// each, and at the end reads off the bracket that they show.
 type list struct {
 	sizes  []*listed // ascending
 	trials int
@@ -31,8 +31,8 @@ type listed struct {
 // listConfidence is the confidence that no bracket of a table of lists is wrong.
 const listConfidence = 0.95
 
-// newList makes the list of a cell in a table of that many cells. The chance of a wrong table is shared
-// out among all its sample sizes.
+// newList makes the list of a cell in a table of that many cells. The chance of a wrong table is
+// shared out among all its sample sizes.
 func newList(c *trial.Cell, cells int) *list {
 	l := &list{trials: c.Trials, level: (1 - listConfidence) / float64(cells*len(c.N))}
 	if c.Beta > 0 {
@@ -181,8 +181,8 @@ func (l *list) firstLost() string {
 	return ""
 }
 
-// consumed counts the outcomes before the first one that is missing: the result files hold repetitions
-// without a gap, from 0 on.
+// consumed counts the outcomes before the first one that is missing: the result files hold
+// repetitions without a gap, from 0 on.
 func (l *list) consumed(s *listed) estimate.Point {
 	if s.Consumed == l.trials {
 		return s.Point

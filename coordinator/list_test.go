@@ -13,7 +13,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// feed gives a size all its outcomes but those to skip: first the successes, then failures, then misses.
+// feed gives a size all its outcomes but those to skip: first the successes, then failures, then
+// misses.
 func feed(l *list, n int64, successes, failed int, skip []int) {
 	for rep := range l.trials {
 		if slices.Contains(skip, rep) {
@@ -42,11 +43,16 @@ func TestListStatus(t *testing.T) {
 		low, high  int64
 		reason     string
 	}{
-		"decided":         {beta: 0.5, successes: [3]int{0, 100, 200}, status: estimate.StatusDecided, low: 10, high: 30},
-		"above range":     {beta: 0.5, status: estimate.StatusAboveRange, low: 30},
-		"below range":     {beta: 0.5, successes: [3]int{200, 200, 200}, status: estimate.StatusBelowRange, high: 10},
-		"unclear":         {beta: 0.5, successes: [3]int{100, 100, 100}, status: estimate.StatusUndecided, reason: "both sides"},
-		"not monotone":    {beta: 0.5, successes: [3]int{200, 0, 200}, status: estimate.StatusUndecided, low: 20, high: 10, reason: "not monotone"},
+		"decided":     {beta: 0.5, successes: [3]int{0, 100, 200}, status: estimate.StatusDecided, low: 10, high: 30},
+		"above range": {beta: 0.5, status: estimate.StatusAboveRange, low: 30},
+		"below range": {beta: 0.5, successes: [3]int{200, 200, 200}, status: estimate.StatusBelowRange, high: 10},
+		"unclear": {
+			beta: 0.5, successes: [3]int{100, 100, 100}, status: estimate.StatusUndecided, reason: "both sides",
+		},
+		"not monotone": {
+			beta: 0.5, successes: [3]int{200, 0, 200}, status: estimate.StatusUndecided, low: 20, high: 10,
+			reason: "not monotone",
+		},
 		"no goal":         {successes: [3]int{0, 100, 200}, status: estimate.StatusUndecided, reason: "goal.beta"},
 		"failed":          {beta: 0.5, failed: trials, status: estimate.StatusFailed, low: 30, reason: "not one trial"},
 		"failed, no goal": {failed: trials, status: estimate.StatusFailed, reason: "not one trial"},
@@ -91,8 +97,8 @@ func TestListStatus(t *testing.T) {
 	}
 }
 
-// The order of outcomes changes nothing, and neither do those that come twice or belong nowhere; a lost
-// trial that is found counts.
+// The order of outcomes changes nothing, and neither do those that come twice or belong nowhere; a
+// lost trial that is found counts.
 func TestListOrder(t *testing.T) {
 	type event struct {
 		n    int64

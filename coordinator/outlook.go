@@ -66,8 +66,8 @@ func (o *outlooks) predict(c *cell) outlook {
 	return out
 }
 
-// sum adds the predictions up. Cells of which no trial has come back are taken to cost what the others
-// do on average; settled reports that there are none of these.
+// sum adds the predictions up. Cells of which no trial has come back are taken to cost what the
+// others do on average; settled reports that there are none of these.
 func (o *outlooks) sum() (seconds, trials float64, settled bool) {
 	typical, known := o.typical()
 	settled = known
@@ -86,8 +86,8 @@ func (o *outlooks) sum() (seconds, trials float64, settled bool) {
 	return seconds, trials, settled
 }
 
-// typical returns what a cell of which trials have come back costs on average, from its first trial to
-// its end. known is false where there is no such cell.
+// typical returns what a cell of which trials have come back costs on average, from its first trial
+// to its end. known is false where there is no such cell.
 func (o *outlooks) typical() (seconds float64, known bool) {
 	cells := 0
 	for _, c := range o.grid.cells {

@@ -10,16 +10,16 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// stage is a number of trials at one size after which its cost is looked at, and the time in seconds
-// that is enough to know it.
+// stage is a number of trials at one size after which its cost is looked at, and the time in
+// seconds that is enough to know it.
 type stage struct {
 	until   int
 	seconds float64
 }
 
-// The first trial pays for starting a process, on a busy machine some tenths of a second, and only jobs
-// of some length tell what a trial costs. One trial with many queries tells enough, but for the round
-// trips that it would share with others of its job.
+// The first trial pays for starting a process, on a busy machine some tenths of a second, and only
+// jobs of some length tell what a trial costs. One trial with many queries tells enough, but for
+// the round trips that it would share with others of its job.
 var (
 	stages          = []stage{{1, 3}, {2, 0.25}, {6, 0.06}, {22, 0.06}, {86, 0.06}, {342, 0}}
 	adversaryStages = []stage{{1, 1}, {5, 0.2}, {21, 0}}
@@ -51,8 +51,8 @@ type probed struct {
 	cost   float64 // seconds of one trial: the least that a stage tells
 }
 
-// shared returns the seconds of a trial with an adversary that it shares with the others of a usual job,
-// beyond those that it shared with the trials that were tried.
+// shared returns the seconds of a trial with an adversary that it shares with the others of a usual
+// job, beyond those that it shared with the trials that were tried.
 func (p *probe) shared(n int64, tried int) float64 {
 	trips := float64(p.plan.Queries)
 	switch {
@@ -195,8 +195,8 @@ func (p *probe) choose() int64 {
 	return n
 }
 
-// chooseListed is choose for a list of sizes: the first, then the last, or one in the middle where the
-// last would be dear.
+// chooseListed is choose for a list of sizes: the first, then the last, or one in the middle where
+// the last would be dear.
 func (p *probe) chooseListed() int64 {
 	sizes := slices.Sorted(slices.Values(p.plan.N))
 	sizes = slices.DeleteFunc(sizes, func(n int64) bool { return n < p.least })
@@ -226,9 +226,9 @@ func (p *probe) points() (points []estimate.Point) {
 	return points
 }
 
-// seconds returns the cost of a trial at n. It is a line between the sizes that were tried, which goes on
-// beyond the last, but not faster than n. Below the first, and where only one was tried, it is
-// proportional to n.
+// seconds returns the cost of a trial at n. It is a line between the sizes that were tried, which
+// goes on beyond the last, but not faster than n. Below the first, and where only one was tried, it
+// is proportional to n.
 func (p *probe) seconds(n int64) float64 {
 	var tried []*probed
 	for _, s := range p.shown {

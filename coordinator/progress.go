@@ -56,8 +56,8 @@ func (p *progress) look(now time.Time) Progress {
 	return out
 }
 
-// remaining predicts the time left: what the cells still have to read, weighted by what it costs, over
-// the slots. The prediction is brought up to date once a second.
+// remaining predicts the time left: what the cells still have to read, weighted by what it costs,
+// over the slots. The prediction is brought up to date once a second.
 func (p *progress) remaining(now time.Time) (left time.Duration, trials int64, settled bool) {
 	if p.foreseen.IsZero() || now.Sub(p.foreseen) >= time.Second {
 		p.outlooks.refresh(time.Now().Add(10 * time.Millisecond))

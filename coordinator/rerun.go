@@ -29,8 +29,8 @@ type rerunBlock struct {
 	tries    int
 }
 
-// useRow is told the outcome of a trial that was run again: it stands in one row of b, which is valid
-// until useRow returns.
+// useRow is told the outcome of a trial that was run again: it stands in one row of b, which is
+// valid until useRow returns.
 type useRow func(c *cell, b *ledger.Batch, row int) error
 
 // rerun runs trials again. Its results go to use and nowhere else.
@@ -47,8 +47,8 @@ type rerun struct {
 	quiet   int // looks at the server in a row that found nothing of this sweep
 }
 
-// run runs the blocks again and calls use once for each of their trials. Results that an earlier run
-// has left on the server are taken in as ever.
+// run runs the blocks again and calls use once for each of their trials. Results that an earlier
+// run has left on the server are taken in as ever.
 func (x *rerun) run(ctx context.Context) error {
 	x.out = map[string]*rerunBlock{}
 	tick := time.NewTicker(x.healing)

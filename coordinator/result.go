@@ -100,8 +100,9 @@ func (r *run) result() (*result.Result, error) {
 	return t.out, addFits(t.out, r.Folder.Plan.Fits, r.grid, t.ledger)
 }
 
-// confidence returns that of all brackets of the table together: cells have equal shares of the chance
-// of an error, so the least that is asked for any of them holds. It is 0 where no cell has a bracket.
+// confidence returns that of all brackets of the table together: cells have equal shares of the
+// chance of an error, so the least that is asked for any of them holds. It is 0 where no cell has a
+// bracket.
 func confidence(cells []*trial.Cell) float64 {
 	least := 0.0
 	for _, c := range cells {
@@ -128,7 +129,8 @@ type tables struct {
 	out      *result.Result
 }
 
-// verdict returns the cell's result, with its status where something else ended it than its decider.
+// verdict returns the cell's result, with its status where something else ended it than its
+// decider.
 func (t *tables) verdict(c *cell) estimate.Result {
 	res := c.Result()
 	if t.partial != "" && !c.done {

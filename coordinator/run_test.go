@@ -28,8 +28,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// oracle answers for the algorithms: picky is infeasible below 24 examples, sour refuses 24 or more, and
-// the others take anything.
+// oracle answers for the algorithms: picky is infeasible below 24 examples, sour refuses 24 or
+// more, and the others take anything.
 type oracle struct{ plan.Algorithms }
 
 func (oracle) Check(ctx context.Context, _ string, s *pluginv1.Setting) (*pluginv1.CheckResponse, error) {
@@ -220,8 +220,8 @@ func claim(t *testing.T, dir string, p *plan.Plan, mode folder.Mode) *folder.Fol
 	return f
 }
 
-// startFake starts a server and a worker that follows a script, for a coordinator's config. stop ends
-// both; the end of the test does, too.
+// startFake starts a server and a worker that follows a script, for a coordinator's config. stop
+// ends both; the end of the test does, too.
 func startFake(t *testing.T, ctx context.Context, c *Config, script script) (f *fake, stop func()) {
 	t.Helper()
 	server, err := bus.Embed(bus.Options{})
@@ -557,8 +557,8 @@ func TestWorkersEnd(t *testing.T) {
 	}
 }
 
-// Outcomes of another plugin file are compared with those of today's, once. A difference stops the run
-// until they are dropped.
+// Outcomes of another plugin file are compared with those of today's, once. A difference stops the
+// run until they are dropped.
 func TestRecheck(t *testing.T) {
 	want, dir := reference(t), t.TempDir()
 	must := func(s setup, redone bool) {
@@ -608,8 +608,8 @@ func TestRecheck(t *testing.T) {
 	must(setup{digest: "d", script: honest}, false)
 }
 
-// A run does not go on with outcomes of another float profile where its own workers would refuse its
-// jobs.
+// A run does not go on with outcomes of another float profile where its own workers would refuse
+// its jobs.
 func TestOtherMachine(t *testing.T) {
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())

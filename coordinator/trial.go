@@ -23,8 +23,8 @@ type Trial struct {
 	N, Repetition int64
 }
 
-// FindTrial finds the trial that an ID names: cell/n/repetition, where cell is the first 10 hex digits
-// of the cell's key. It may be any that the cell can have, run or not.
+// FindTrial finds the trial that an ID names: cell/n/repetition, where cell is the first 10 hex
+// digits of the cell's key. It may be any that the cell can have, run or not.
 func FindTrial(plan *plan.Plan, id string) (*Trial, error) {
 	parts := strings.Split(id, "/")
 	if len(parts) != 3 {
@@ -87,7 +87,7 @@ func numbers(list []int64) string {
 type Outcome struct {
 	Status  string             `json:"status"`            // ok, failed, lost
 	Kind    string             `json:"kind,omitempty"`    // what went wrong: crash, error, panic, ...
-	Reason  string             `json:"reason,omitempty"`  // the same for people, with the last lines of stderr of a process that ended
+	Reason  string             `json:"reason,omitempty"`  // for people, with the end of stderr of a process that ended
 	Error   *float64           `json:"error"`             // null: none
 	Success *bool              `json:"success"`           // null: the task has no success, or the trial was lost
 	Metrics map[string]float64 `json:"metrics"`           // those that were reported
@@ -115,8 +115,8 @@ func (e *RefusedError) Error() string {
 }
 
 // RunTrial runs one trial alone and compares it with its record, which it leaves as it is. It needs
-// Folder, Conn, Algorithms, Digests and Workers. It returns a *RefusedError if the algorithm refuses the
-// trial's sample size.
+// Folder, Conn, Algorithms, Digests and Workers. It returns a *RefusedError if the algorithm
+// refuses the trial's sample size.
 func RunTrial(ctx context.Context, cfg Config, t *Trial) (*Comparison, error) {
 	r, err := newRun(cfg)
 	if err != nil {
@@ -156,8 +156,9 @@ func RunTrial(ctx context.Context, cfg Config, t *Trial) (*Comparison, error) {
 func outcomeOf(c *cell, b *ledger.Batch, row int) *Outcome {
 	o := &Outcome{
 		Status: [...]string{ledger.OK: "ok", ledger.Failed: "failed", ledger.Lost: "lost"}[b.Status[row]],
-		Kind:   strings.Clone(valueAt(b.Kind, row)), Reason: strings.Clone(valueAt(b.Reason, row)), Metrics: map[string]float64{},
-		Worker: strings.Clone(b.Worker), Digest: strings.Clone(b.Digest), Profile: strings.Clone(b.Profile),
+		Kind:   strings.Clone(valueAt(b.Kind, row)), Reason: strings.Clone(valueAt(b.Reason, row)),
+		Metrics: map[string]float64{},
+		Worker:  strings.Clone(b.Worker), Digest: strings.Clone(b.Digest), Profile: strings.Clone(b.Profile),
 	}
 	if e := b.Error[row]; !math.IsNaN(e) {
 		o.Error = &e

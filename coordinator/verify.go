@@ -66,9 +66,9 @@ func (t *Tables) Different() (list []result.FileCheck) {
 	return list
 }
 
-// CheckTables makes all files of a result anew from its ledger and compares them byte for byte. It needs
-// Folder, Algorithms and Digests, and changes nothing. It returns an *UnfinishedError where there is no
-// result to compare with.
+// CheckTables makes all files of a result anew from its ledger and compares them byte for byte. It
+// needs Folder, Algorithms and Digests, and changes nothing. It returns an *UnfinishedError where
+// there is no result to compare with.
 func CheckTables(ctx context.Context, c Config) (*Tables, error) {
 	m := folder.ReadManifest(c.Folder.Dir)
 	_, err := os.Stat(filepath.Join(c.Folder.Dir, "table.parquet"))
@@ -134,8 +134,8 @@ func (r *run) replay(ctx context.Context) error {
 	return r.grid.advance(ctx)
 }
 
-// addDamage sorts what is wrong with the ledger's files into what an earlier run has dealt with, as the
-// manifest tells, and the rest.
+// addDamage sorts what is wrong with the ledger's files into what an earlier run has dealt with, as
+// the manifest tells, and the rest.
 func (t *Tables) addDamage(report *ledger.Report, m schemas.Manifest) {
 	for _, d := range report.Damaged {
 		repaired := folder.Repaired(m, d)
@@ -153,8 +153,8 @@ func (t *Tables) addDamage(report *ledger.Report, m schemas.Manifest) {
 	}
 }
 
-// otherPlugins lists the plugin files other than today's whose outcomes enter the result. Digests are
-// today's by path.
+// otherPlugins lists the plugin files other than today's whose outcomes enter the result. Digests
+// are today's by path.
 func otherPlugins(g *grid, l *ledger.Ledger, digests map[string]string) (lines []string) {
 	type change struct{ file, was, is string }
 	counts := map[change]int64{}
@@ -185,7 +185,8 @@ func checkFinished(r *run, m schemas.Manifest) error {
 	}
 	grown := len(m.Runs) == 0 || r.tally.known > last.Known+last.Trials+last.Served
 	if m.Partial != "" && grown {
-		return &UnfinishedError{dir, "holds a partial result (" + m.Partial + "), and the run that went on from there has not ended"}
+		return &UnfinishedError{dir, fmt.Sprintf("holds a partial result (%s), "+
+			"and the run that went on from there has not ended", m.Partial)}
 	}
 	if r.grid.open == 0 {
 		return nil
@@ -198,8 +199,8 @@ func checkFinished(r *run, m schemas.Manifest) error {
 	return nil
 }
 
-// findMissing finds what the ledger lacks: trials that the curve's rows count, and what the cells that it
-// does not decide wait for.
+// findMissing finds what the ledger lacks: trials that the curve's rows count, and what the cells
+// that it does not decide wait for.
 func (t *Tables) findMissing(r *run) {
 	byName := map[string]*cell{}
 	for _, c := range r.grid.cells {
@@ -256,9 +257,9 @@ type Rerun struct {
 	FirstLost       string // the first of these, and why
 }
 
-// CheckSample runs a sample of the recorded trials again, drawn under the sweep's seed, and compares
-// every bit. It needs Folder, Conn, Slots, Digests and Workers, and changes nothing in the folder. It
-// calls progress after each trial.
+// CheckSample runs a sample of the recorded trials again, drawn under the sweep's seed, and
+// compares every bit. It needs Folder, Conn, Slots, Digests and Workers, and changes nothing in the
+// folder. It calls progress after each trial.
 func CheckSample(ctx context.Context, c Config, s Sample, progress func(done, of int64)) (*Rerun, error) {
 	r, err := newRun(c)
 	if err != nil {

@@ -120,7 +120,8 @@ func TestCheck(t *testing.T) {
 		})
 	}
 	never := func(*fake, *trial.Job, *ledger.Batch) {}
-	if _, err := rerunSample(t, dir, Sample{Count: 1}, never); err == nil || !strings.Contains(err.Error(), "never came back") {
+	_, err = rerunSample(t, dir, Sample{Count: 1}, never)
+	if err == nil || !strings.Contains(err.Error(), "never came back") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -148,8 +149,8 @@ func TestCheckUnfinished(t *testing.T) {
 	}
 }
 
-// Outcomes of an interrupted run are in the cache. Another folder takes them, and ends with the same
-// bytes. Failed ones are run again.
+// Outcomes of an interrupted run are in the cache. Another folder takes them, and ends with the
+// same bytes. Failed ones are run again.
 func TestRunWithCache(t *testing.T) {
 	want, cache := reference(t), &cache.Cache{Dir: t.TempDir()}
 	with := func(c *Config) { c.Cache = cache }

@@ -119,8 +119,8 @@ func (f *Folder) Resumed() bool { return f.owner.Runs > 1 }
 // the one of the given digest; "" if there is none.
 func (f *Folder) ComparedWith(digest string) string { return f.owner.Compared[digest] }
 
-// KeepCompared remembers for later runs that the plugin files of the keys were seen to make the same
-// outcomes as those of the values; both are digests.
+// KeepCompared remembers for later runs that the plugin files of the keys were seen to make the
+// same outcomes as those of the values; both are digests.
 func (f *Folder) KeepCompared(files map[string]string) error {
 	maps.Copy(f.owner.Compared, files)
 	return f.write()

@@ -17,8 +17,8 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// Record is a sweep's output folder that is read and not claimed: nothing in it changes, and a run may
-// be at work in it.
+// Record is a sweep's output folder that is read and not claimed: nothing in it changes, and a run
+// may be at work in it.
 type Record struct {
 	Dir    string
 	File   string // absolute path of the sweep file: relative paths in it start at its folder
@@ -56,8 +56,8 @@ func ReadRecord(dir string) (*Record, error) {
 	return r, nil
 }
 
-// Release returns the version of shatter that made the folder's last run; "" if the manifest does not
-// say.
+// Release returns the version of shatter that made the folder's last run; "" if the manifest does
+// not say.
 func (r *Record) Release() string { return ReadManifest(r.Dir).Facts["version"] }
 
 // Open opens the folder for reading, for the plan that its sweep file gives today. It fails if that

@@ -10,8 +10,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// Range is a predicted quantity: the expected value, and two limits between which it lies four times
-// in five if the assumptions of the prediction hold.
+// Range is a predicted quantity: the expected value, and two limits between which it lies four
+// times in five if the assumptions of the prediction hold.
 type Range struct{ Likely, Low, High float64 }
 
 // Plus adds two quantities as if both erred in one direction.
@@ -24,8 +24,8 @@ func (r Range) Times(f float64) Range {
 	return Range{Likely: r.Likely * f, Low: r.Low * f, High: r.High * f}
 }
 
-// Scenario is one course that a search can take: n* lies at star, where the logit of success has the
-// given slope in ln n. Only likely scenarios are played.
+// Scenario is one course that a search can take: n* lies at star, where the logit of success has
+// the given slope in ln n. Only likely scenarios are played.
 type Scenario struct {
 	star, slope float64
 	prior       float64 // weight of the slope
@@ -103,7 +103,8 @@ func (sc *Scenario) Play(search Search) {
 	sc.points = s.Result().Points
 }
 
-// countRound counts a round of outcomes that the search waited for; n is the largest sample size in it.
+// countRound counts a round of outcomes that the search waited for; n is the largest sample size in
+// it.
 func (sc *Scenario) countRound(n int64) {
 	if last := len(sc.waits) - 1; last >= 0 && sc.waits[last].N == n {
 		sc.waits[last].Count++
@@ -120,8 +121,8 @@ func (sc *Scenario) rate(n int64, target float64) float64 {
 
 // priorWeight weighs n* = star against other values, which are spaced evenly in ln n, before any
 // trial. A proved bound inside the range is an upper one, and mostly several times too large: n* is
-// hardly ever above it, and below it becomes rarer with the distance. A bound beyond the range, like
-// those of proofs that do not care for constants, says nothing.
+// hardly ever above it, and below it becomes rarer with the distance. A bound beyond the range,
+// like those of proofs that do not care for constants, says nothing.
 func priorWeight(star float64, c *trial.Cell) float64 {
 	bound := math.Inf(1)
 	for _, b := range c.Bounds {
@@ -164,8 +165,8 @@ func Beliefs(c *trial.Cell, all []*Scenario, shown []estimate.Point, least int64
 	return weights
 }
 
-// deviance returns the logarithm of the likelihood of p at the rate of success that was seen, less that
-// at the given rate.
+// deviance returns the logarithm of the likelihood of p at the rate of success that was seen, less
+// that at the given rate.
 func deviance(p estimate.Point, rate float64) float64 {
 	n, seen := float64(p.Consumed), float64(p.Successes)/float64(p.Consumed)
 	rate = min(max(rate, 0.003), 0.997) // rates follow no curve to its very ends
@@ -179,8 +180,8 @@ func deviance(p estimate.Point, rate float64) float64 {
 	return sum
 }
 
-// nearness discounts trials far from n*: they tell on which side it lies, but little about the slope
-// there.
+// nearness discounts trials far from n*: they tell on which side it lies, but little about the
+// slope there.
 func nearness(n int64, star float64) float64 {
 	x := math.Log(float64(n)/star) / 0.5
 	return max(0.3, 1/(1+x*x))
@@ -224,8 +225,8 @@ func Spread(all []*Scenario, weights []float64, quantity func(*Scenario) float64
 	return r
 }
 
-// Search identifies a kind of search: what is looked for, and the first sample size that the algorithm
-// does not refuse.
+// Search identifies a kind of search: what is looked for, and the first sample size that the
+// algorithm does not refuse.
 type Search struct {
 	Find  estimate.Find
 	Least int64
@@ -242,8 +243,8 @@ func (f Forecaster) Scenarios(s Search) []*Scenario {
 	return f[s]
 }
 
-// First returns the scenario that is assumed for a cell before a trial of it has come back: n* in the
-// middle of the prior, and the usual slope. It has been played.
+// First returns the scenario that is assumed for a cell before a trial of it has come back: n* in
+// the middle of the prior, and the usual slope. It has been played.
 func (f Forecaster) First(c *trial.Cell, s Search) *Scenario {
 	all := f.Scenarios(s)
 	star := Median(all, Beliefs(c, all, nil, s.Least))
