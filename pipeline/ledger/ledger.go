@@ -126,10 +126,14 @@ func (l *Ledger) decode(msg []byte) (*Batch, error) {
 	if err != nil {
 		return nil, err
 	}
+	return b, l.checkSweep(b)
+}
+
+func (l *Ledger) checkSweep(b *Batch) error {
 	if b.Sweep != l.sweep {
-		return nil, fmt.Errorf("it belongs to sweep %.80q, not %q", b.Sweep, l.sweep)
+		return fmt.Errorf("it belongs to sweep %.80q, not %q", b.Sweep, l.sweep)
 	}
-	return b, nil
+	return nil
 }
 
 // Add decodes a message, compares its rows with what is known, bit for bit, and appends the message
@@ -137,11 +141,19 @@ func (l *Ledger) decode(msg []byte) (*Batch, error) {
 // message is recorded; see ErrMessage and WriteError. msg must not change as long as the verdict's
 // batch is in use.
 func (l *Ledger) Add(msg []byte) (Verdict, error) {
+	b, err := Decode(msg)
+	if err != nil {
+		return Verdict{}, fmt.Errorf("add result: %w: %w", ErrMessage, err)
+	}
+	return l.AddBatch(b, msg)
+}
+
+// AddBatch is Add for a message that the caller has decoded: b is what Decode returned for msg.
+func (l *Ledger) AddBatch(b *Batch, msg []byte) (Verdict, error) {
 	if len(msg) > maxMessage {
 		return Verdict{}, fmt.Errorf("add result of %d bytes: longer than %d: %w", len(msg), maxMessage, ErrMessage)
 	}
-	b, err := l.decode(msg)
-	if err != nil {
+	if err := l.checkSweep(b); err != nil {
 		return Verdict{}, fmt.Errorf("add result: %w: %w", ErrMessage, err)
 	}
 	hashes := hashRows(b)
