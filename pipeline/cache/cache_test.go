@@ -85,7 +85,8 @@ func TestCacheKeepsOnce(t *testing.T) {
 	}
 }
 
-// Every byte that is changed, and every place at which the file is cut, costs trials of one frame at most, and is mended.
+// Every byte that is changed, and every place at which the file is cut, costs trials of one frame
+// at most, and is mended.
 func TestCacheDamage(t *testing.T) {
 	c := &Cache{Dir: t.TempDir()}
 	if _, err := addTo(t, c, 1, cached(1, 10, 0, 1)); err != nil {

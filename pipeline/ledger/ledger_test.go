@@ -195,7 +195,8 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// small makes a ledger of frames with one trial each, and returns the file's path, its bytes, and the start of each frame.
+// small makes a ledger of frames with one trial each, and returns the file's path, its bytes, and
+// the start of each frame.
 func small(t testing.TB, frames int) (path string, content []byte, starts []int) {
 	t.Helper()
 	dir := testkit.MemoryDir(t)
@@ -245,7 +246,8 @@ func rewrite(t rapid.TB, path string, content []byte) {
 	}
 }
 
-// TestTornTail cuts a ledger at every offset: all whole frames survive, the rest is cut off and named.
+// TestTornTail cuts a ledger at every offset: all whole frames survive, the rest is cut off and
+// named.
 func TestTornTail(t *testing.T) {
 	path, content, starts := small(t, 2)
 	for cut := range content {
@@ -274,7 +276,8 @@ func TestTornTail(t *testing.T) {
 	}
 }
 
-// TestDamagedFrame flips bits in every byte of the middle frame: exactly its trial is missing, and its place is named.
+// TestDamagedFrame flips bits in every byte of the middle frame: exactly its trial is missing, and
+// its place is named.
 func TestDamagedFrame(t *testing.T) {
 	path, content, starts := small(t, 3)
 	for at := starts[1]; at < starts[2]; at++ {
@@ -302,7 +305,8 @@ func TestDamagedFrame(t *testing.T) {
 	}
 }
 
-// TestDamagedAnyhow: bytes are changed, cut out and put in; what remains is sound, and the same when opened again.
+// TestDamagedAnyhow: bytes are changed, cut out and put in; what remains is sound, and the same
+// when opened again.
 func TestDamagedAnyhow(t *testing.T) {
 	path, content, _ := small(t, 5)
 	l, _ := open(t, filepath.Dir(path))

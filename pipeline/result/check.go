@@ -27,8 +27,9 @@ type FileCheck struct {
 	Difference string // where it first differs from the one made anew; empty: equal
 }
 
-// CheckResult makes the files of the result anew, and holds them byte for byte against those in the folder dir, in which it changes
-// nothing. digest is that of the files made anew, as WriteResult gives it. A file of another version is a schemas.VersionError.
+// CheckResult makes the files of the result anew, and holds them byte for byte against those in the
+// folder dir, in which it changes nothing. digest is that of the files made anew, as WriteResult
+// gives it. A file of another version is a schemas.VersionError.
 func CheckResult(dir string, r Result) (checks []FileCheck, digest string, err error) {
 	files, err := r.files()
 	if err != nil {
@@ -52,7 +53,8 @@ func CheckResult(dir string, r Result) (checks []FileCheck, digest string, err e
 	return checks, hex.EncodeToString(lines.Sum(nil)), nil
 }
 
-// CheckVersions looks for Parquet files of another version in the folder of a result. Files that are missing or damaged are not its concern.
+// CheckVersions looks for Parquet files of another version in the folder of a result. Files that
+// are missing or damaged are not its concern.
 func CheckVersions(dir string) error {
 	paths, err := disk.Glob(dir, "*.parquet")
 	if err != nil {
@@ -134,7 +136,8 @@ func (c *comparer) equal() bool {
 	return c.differs < 0
 }
 
-// explain says where the file at path differs from the one made anew, which it writes to a temporary place.
+// explain says where the file at path differs from the one made anew, which it writes to a
+// temporary place.
 func (f resultFile) explain(path string, at int64) (string, error) {
 	temp, err := os.MkdirTemp("", "shatter-verify")
 	if err != nil {
@@ -161,7 +164,8 @@ func (f resultFile) explain(path string, at int64) (string, error) {
 	return fmt.Sprintf("%s (byte %d)", where, at), nil
 }
 
-// differParquet says where the first row that differs is, and its first column that does. One column is in memory at a time.
+// differParquet says where the first row that differs is, and its first column that does. One
+// column is in memory at a time.
 func differParquet(path, anew string) (where string, err error) {
 	defer sheet.Damaged(&err)
 	was, err := sheet.OpenParquet(path)

@@ -63,7 +63,8 @@ func TestReadTrials(t *testing.T) {
 	}
 }
 
-// writeTrialsFile writes a trials.parquet of one cell with the given repetitions at one n, a thousand to a row group.
+// writeTrialsFile writes a trials.parquet of one cell with the given repetitions at one n, a
+// thousand to a row group.
 func writeTrialsFile(t *testing.T, dir string, repetitions []int64) {
 	t.Helper()
 	f, err := os.Create(filepath.Join(dir, "trials.parquet"))

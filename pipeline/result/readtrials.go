@@ -23,8 +23,9 @@ type Outcomes struct {
 	Metric  []float64 // the one asked for; NaN where it was not reported
 }
 
-// ReadTrials reads the trials of a result folder that went into its tables, by cell (as the column cell names it) and sample size. metric
-// is the name of one that is wanted as well, or empty: then Metric is nil. It keeps 9 or 17 bytes a trial.
+// ReadTrials reads the trials of a result folder that went into its tables, by cell (as the column
+// cell names it) and sample size. metric is the name of one that is wanted as well, or empty: then
+// Metric is nil. It keeps 9 or 17 bytes a trial.
 func ReadTrials(dir, metric string) (map[string]map[int64]*Outcomes, error) {
 	path := filepath.Join(dir, "trials.parquet")
 	t := &trialReader{metric: metric, all: map[string]map[int64]*Outcomes{}}

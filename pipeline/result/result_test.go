@@ -88,7 +88,8 @@ func work(c *trial.Cell, n, from, to int64) *ledger.Batch {
 	return b
 }
 
-// run fills a ledger in a random order, with random borders, duplicates, lost rows, and trials that are never consumed.
+// run fills a ledger in a random order, with random borders, duplicates, lost rows, and trials that
+// are never consumed.
 func run(t testing.TB, seed uint64) *ledger.Ledger {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -161,7 +162,8 @@ func result(t testing.TB, l *ledger.Ledger) Result {
 
 var names = []string{"sweep.yaml", "table.parquet", "curve.parquet", "bounds.parquet", "fits.parquet", "trials.parquet", "table.csv", "table.md", "curve.csv"}
 
-// TestSameBits: order, borders, duplicates and side facts of messages do not reach a byte of the result.
+// TestSameBits: order, borders, duplicates and side facts of messages do not reach a byte of the
+// result.
 func TestSameBits(t *testing.T) {
 	var digests, contents []string
 	for seed := range uint64(4) {
@@ -189,7 +191,8 @@ func TestSameBits(t *testing.T) {
 	}
 }
 
-// TestTrialsMakeTheCurve aggregates trials.parquet again, with plain Arrow code, and compares with curve.parquet.
+// TestTrialsMakeTheCurve aggregates trials.parquet again, with plain Arrow code, and compares with
+// curve.parquet.
 func TestTrialsMakeTheCurve(t *testing.T) {
 	dir := testkit.MemoryDir(t)
 	if _, err := WriteResult(dir, result(t, run(t, 9))); err != nil {

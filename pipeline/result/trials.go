@@ -57,7 +57,8 @@ func gather(l *ledger.Ledger, c *trial.Cell, points []Point) ([]*trials, error) 
 	return all, nil
 }
 
-// take copies the rows of a batch that are among the first len(t.status) repetitions. Each trial comes once.
+// take copies the rows of a batch that are among the first len(t.status) repetitions. Each trial
+// comes once.
 func (t *trials) take(b *ledger.Batch) {
 	consumed := int64(len(t.status))
 	for i, rep := range b.Repetition {
@@ -86,13 +87,15 @@ func (t *trials) take(b *ledger.Batch) {
 	}
 }
 
-// Success says whether an outcome is a success: error - above <= alpha, compared after adding 1e-12 to alpha.
+// Success says whether an outcome is a success: error - above <= alpha, compared after adding 1e-12
+// to alpha.
 func Success(status uint8, err, above, alpha float64) bool {
 	return status == ledger.OK && err-above <= alpha+1e-12
 }
 
-// Curve reads the trials of a cell that entered the result, and makes its rows of the curve, one per point, but for Rate,
-// RateLow and RateHigh. Points ascend in N. A trial that is missing is an error that names it.
+// Curve reads the trials of a cell that entered the result, and makes its rows of the curve, one
+// per point, but for Rate, RateLow and RateHigh. Points ascend in N. A trial that is missing is an
+// error that names it.
 func Curve(l *ledger.Ledger, c *trial.Cell, points []Point) ([]CurveRow, error) {
 	all, err := gather(l, c, points)
 	if err != nil {

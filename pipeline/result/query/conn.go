@@ -23,7 +23,8 @@ type conn struct {
 	late []func() // what to free then
 }
 
-// maxStuck is the calls that may be on their way back, before others are refused: each keeps a core and memory.
+// maxStuck is the calls that may be on their way back, before others are refused: each keeps a core
+// and memory.
 const maxStuck = 8
 
 func (d *DB) connect() (*conn, error) {
@@ -72,8 +73,9 @@ func (c *conn) exec(sql string) error {
 	return nil
 }
 
-// await waits for call, which is inside DuckDB. Where ctx ends first it interrupts the call, again and again since an interrupt may
-// come between two parts of the work, and returns the cause; after grace it leaves the call alone with its connection.
+// await waits for call, which is inside DuckDB. Where ctx ends first it interrupts the call, again
+// and again since an interrupt may come between two parts of the work, and returns the cause; after
+// grace it leaves the call alone with its connection.
 func (c *conn) await(ctx context.Context, call func() error) error {
 	if err := context.Cause(ctx); err != nil {
 		return err

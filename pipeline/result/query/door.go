@@ -27,7 +27,8 @@ func (o ServeOptions) queries() int {
 	return o.Queries
 }
 
-// door lets those in who show the token, and keeps a panic over a malformed request from ending the service.
+// door lets those in who show the token, and keeps a panic over a malformed request from ending the
+// service.
 type door struct{ token string }
 
 func (d door) check(ctx context.Context) error {

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// ErrSQL is in the chain of an error that blames the question: it cannot be understood, or it asks for more than reading.
+// ErrSQL is in the chain of an error that blames the question: it cannot be understood, or it asks
+// for more than reading.
 var ErrSQL = errors.New("sql refused")
 
 // ErrLimit is in the chain of an error that blames the limits on time and memory.
@@ -35,8 +36,8 @@ var (
 	blanks      = regexp.MustCompile(`\s*\n\s*`)
 )
 
-// plain is DuckDB's message on one line: without its kind, its advice to change settings and its picture of the place, which becomes
-// a line and, where the line is shown whole, a column.
+// plain is DuckDB's message on one line: without its kind, its advice to change settings and its
+// picture of the place, which becomes a line and, where the line is shown whole, a column.
 func plain(message string) string {
 	text := kindOfError.ReplaceAllString(message, "")
 	text, _, _ = strings.Cut(text, "\nPossible solutions")
@@ -61,7 +62,8 @@ func plain(message string) string {
 // ofView finds the views that a message misses.
 var ofView = regexp.MustCompile(`(?i)^table with name "?([^ "]+)"? does not exist`)
 
-// explain is the error of a message about the question, with the remedy where there is one. missing is the views that the result lacks.
+// explain is the error of a message about the question, with the remedy where there is one. missing
+// is the views that the result lacks.
 func explain(message string, missing []string) error {
 	text := plain(message)
 	if m := ofView.FindStringSubmatch(text); m != nil {

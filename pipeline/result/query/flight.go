@@ -41,10 +41,12 @@ const (
 	maxStreams = 64 // calls of one connection
 )
 
-// Serve answers clients of Arrow Flight SQL on l until ctx ends; then answers that have begun may end, for ten seconds. It closes l.
+// Serve answers clients of Arrow Flight SQL on l until ctx ends; then answers that have begun may
+// end, for ten seconds. It closes l.
 //
-// It has the views and the limits of Query, answers o.Queries questions at a time, and refuses calls without the token, if there is
-// one. It keeps nothing of its clients: tickets and prepared statements hold the SQL itself.
+// It has the views and the limits of Query, answers o.Queries questions at a time, and refuses
+// calls without the token, if there is one. It keeps nothing of its clients: tickets and prepared
+// statements hold the SQL itself.
 func (d *DB) Serve(ctx context.Context, l net.Listener, o ServeOptions) error {
 	s := &server{db: d, slots: make(chan struct{}, o.queries())}
 	if err := s.tell(o.Version); err != nil {
@@ -70,7 +72,8 @@ func (d *DB) Serve(ctx context.Context, l net.Listener, o ServeOptions) error {
 	return nil
 }
 
-// maxPiece is the bytes of the largest piece of memory that a request may ask for, which may be compressed, or lie about its length.
+// maxPiece is the bytes of the largest piece of memory that a request may ask for, which may be
+// compressed, or lie about its length.
 const maxPiece = 16 << 20
 
 // modest panics, which the door turns into an error, when a request asks for more.

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// guard ends a context with cause when this process holds more than most bytes. DuckDB accounts for its tables and its sorting, but
-// not for a single value of a gigabyte.
+// guard ends a context with cause when this process holds more than most bytes. DuckDB accounts for
+// its tables and its sorting, but not for a single value of a gigabyte.
 func guard(ctx context.Context, most int64, end context.CancelCauseFunc, cause error) {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()

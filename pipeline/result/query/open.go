@@ -18,7 +18,8 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// DB is the files of one result, open for questions. It is safe for concurrent use: each question has a connection of its own.
+// DB is the files of one result, open for questions. It is safe for concurrent use: each question
+// has a connection of its own.
 type DB struct {
 	dir     string
 	options Options
@@ -29,8 +30,9 @@ type DB struct {
 	stuck   atomic.Int64 // questions that have not let go of their connections
 }
 
-// Open makes the files of the result in the folder dir views of an empty database in memory, and locks its configuration. A folder
-// without these files is an error with fs.ErrNotExist in its chain.
+// Open makes the files of the result in the folder dir views of an empty database in memory, and
+// locks its configuration. A folder without these files is an error with fs.ErrNotExist in its
+// chain.
 func Open(dir string, o Options) (*DB, error) {
 	d := &DB{dir: dir, options: o}
 	files, err := d.find()
@@ -162,7 +164,8 @@ func (d *DB) look(c *conn) error {
 // Views is the views with their columns, Alias not among them.
 func (d *DB) Views() []View { return d.views }
 
-// Close ends the database. Answers must be closed before. Where a question has not let go yet, its memory stays with the process.
+// Close ends the database. Answers must be closed before. Where a question has not let go yet, its
+// memory stays with the process.
 func (d *DB) Close() {
 	if d.stuck.Load() == 0 {
 		duck.Close(&d.db)

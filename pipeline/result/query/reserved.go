@@ -9,8 +9,9 @@ import (
 // token is a comment, a text, a name in quotes, a word, or any other character.
 var token = regexp.MustCompile(`(?s)--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|"(?:[^"]|"")*"|[\pL_][\pL\pN_$]*|\s+|.`)
 
-// quoteTable puts the word table into quotes where it can only be the view of that name: behind from, join, a comma and the like, or
-// before a dot. It is for texts that are no SQL as they stand, because the word is reserved.
+// quoteTable puts the word table into quotes where it can only be the view of that name: behind
+// from, join, a comma and the like, or before a dot. It is for texts that are no SQL as they stand,
+// because the word is reserved.
 func quoteTable(sql string) string {
 	tokens := token.FindAllString(sql, -1)
 	before := ""

@@ -16,7 +16,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 )
 
-// batchBytes is the length of a batch of an answer, which ends with the chunk of DuckDB's, of 2048 rows, that exceeds it.
+// batchBytes is the length of a batch of an answer, which ends with the chunk of DuckDB's, of 2048
+// rows, that exceeds it.
 const batchBytes = 1 << 20
 
 // Rows is an answer, read batch by batch.
@@ -30,8 +31,9 @@ type Rows struct {
 	ended  bool
 }
 
-// Query asks sql, with values (int64, float64, bool, string or nil) for its parameters. The errors are of the kinds ErrSQL and
-// ErrLimit where these are to blame, else ctx's. The timeout runs until Close.
+// Query asks sql, with values (int64, float64, bool, string or nil) for its parameters. The errors
+// are of the kinds ErrSQL and ErrLimit where these are to blame, else ctx's. The timeout runs until
+// Close.
 func (d *DB) Query(ctx context.Context, sql string, values ...any) (*Rows, error) {
 	ctx, end := d.limit(ctx)
 	c, err := d.connect()

@@ -54,7 +54,8 @@ func (c *conn) ask(ctx context.Context, sql string) (*statement, error) {
 	return s, err
 }
 
-// checked prepares sql if it is one statement that only reads, with the columns cast to the types of result files.
+// checked prepares sql if it is one statement that only reads, with the columns cast to the types
+// of result files.
 func (c *conn) checked(ctx context.Context, sql string) (*statement, error) {
 	body := sql[len(explained.FindString(sql)):] // explain analyze runs what it explains
 	if err := c.inspect(ctx, sql, body); err != nil {
@@ -78,8 +79,8 @@ func (c *conn) checked(ctx context.Context, sql string) (*statement, error) {
 }
 
 var (
-	// explained is what stands before the statement that explain is about. It has no comments: where one ends is DuckDB's to say, and a
-	// disagreement would hide a statement from the checks.
+	// explained is what stands before the statement that explain is about. It has no comments: where
+	// one ends is DuckDB's to say, and a disagreement would hide a statement from the checks.
 	explained = regexp.MustCompile(`(?i)^\s*explain\s+(analyze\s+)?(\([\w\s,]*\)\s*)?`)
 	// firstWord is the first word of a statement, behind comments.
 	firstWord = regexp.MustCompile(`(?s)^(?:\s|;|--[^\n]*\n|/\*.*?\*/)*(\w+)`)
@@ -148,7 +149,8 @@ func kindOf(message string) duck.ErrorType {
 	return duck.ErrorTypeInvalid
 }
 
-// unique is the name, with a number behind it where it was seen before: files and JSON objects need names that differ.
+// unique is the name, with a number behind it where it was seen before: files and JSON objects need
+// names that differ.
 func unique(seen map[string]int, name string) string {
 	n := seen[name]
 	seen[name] = n + 1
@@ -178,15 +180,16 @@ func columnOf(t duck.Type) column {
 	return column{typ: schemas.TextColumn, cast: "varchar"}
 }
 
-// tableFunctions is what may stand where a table stands. Others read files, log, profile, or run SQL that they get as a text.
+// tableFunctions is what may stand where a table stands. Others read files, log, profile, or run
+// SQL that they get as a text.
 var tableFunctions = []string{"range", "generate_series", "unnest", "repeat", "json_each", "json_tree", "histogram", "histogram_values",
 	"pragma_table_info", "duckdb_columns", "duckdb_functions", "duckdb_types", "duckdb_keywords", "duckdb_views"}
 
 // functions that are more than the value that they have.
 var refusedFunctions = []string{"write_log", "sleep_ms", "nextval", "currval", "setseed"}
 
-// inspect reads the syntax tree of body, sql without its explain, before anything is bound. It refuses what does not select, and functions
-// that do more than that.
+// inspect reads the syntax tree of body, sql without its explain, before anything is bound. It
+// refuses what does not select, and functions that do more than that.
 func (c *conn) inspect(ctx context.Context, sql, body string) error {
 	if err := c.await(ctx, func() error { return c.single(sql) }); err != nil {
 		return err

@@ -9,7 +9,8 @@ import (
 	duck "github.com/duckdb/duckdb-go-bindings"
 )
 
-// appendVector appends the first n values of a vector to the builder of its type, and returns about how many bytes these are.
+// appendVector appends the first n values of a vector to the builder of its type, and returns about
+// how many bytes these are.
 func appendVector(to array.Builder, v duck.Vector, n int) (bytes int) {
 	valid := validity(v, n)
 	switch to := to.(type) {
@@ -35,7 +36,8 @@ func appendVector(to array.Builder, v duck.Vector, n int) (bytes int) {
 	return bytes
 }
 
-// values is the memory of a vector of fixed width, as it is: null where it is null, as validity says.
+// values is the memory of a vector of fixed width, as it is: null where it is null, as validity
+// says.
 func values[T int64 | float64 | bool](v duck.Vector, n int) []T {
 	return unsafe.Slice((*T)(duck.VectorGetData(v)), n)
 }
@@ -57,7 +59,8 @@ func validity(v duck.Vector, n int) []bool {
 // inlined is the bytes of a text that stand in the value itself.
 const inlined = 12
 
-// stringT is DuckDB's text: its length and, where it is short, its bytes, else four of them and where all of them are.
+// stringT is DuckDB's text: its length and, where it is short, its bytes, else four of them and
+// where all of them are.
 type stringT struct {
 	length uint32
 	prefix [4]byte

@@ -30,7 +30,8 @@ func rendered(t *testing.T, s *sheet.Sheet, format string) string {
 	return b.String()
 }
 
-// Text that means something to a terminal, to Markdown, to HTML or to LaTeX is shown as the text that it is.
+// Text that means something to a terminal, to Markdown, to HTML or to LaTeX is shown as the text
+// that it is.
 func TestSpecialCharacters(t *testing.T) {
 	for _, c := range []struct{ text, table, md, tex string }{
 		{"a\x1b[31mred\x07", "a\uFFFD[31mred\uFFFD", "a\uFFFD\\[31mred\uFFFD", `a\texttt{U+FFFD}{[}31mred\texttt{U+FFFD}`},

@@ -19,7 +19,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// browser starts a Chromium for one test, which is skipped where none is found, unless SHATTER_TEST_BROWSER is "required".
+// browser starts a Chromium for one test, which is skipped where none is found, unless
+// SHATTER_TEST_BROWSER is "required".
 func browser(t *testing.T) context.Context {
 	t.Helper()
 	if testing.Short() {
@@ -53,8 +54,8 @@ func browser(t *testing.T) context.Context {
 	return ctx
 }
 
-// tab is an open page, and what it did that it should not: each request but that for the page itself, each message of the console, each
-// error, each dialog.
+// tab is an open page, and what it did that it should not: each request but that for the page
+// itself, each message of the console, each error, each dialog.
 type tab struct {
 	t   *testing.T
 	ctx context.Context
@@ -141,15 +142,17 @@ func (b *tab) media(kind, scheme string) {
 	call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: kind, Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
 }
 
-// marksOf is, for each figure of the open page, how many points it has, and -1 where it is not drawn.
+// marksOf is, for each figure of the open page, how many points it has, and -1 where it is not
+// drawn.
 const marksOf = `[...document.querySelectorAll('.plot')].map(p => p.dataset.drawn === 'yes' && p.querySelector('svg')
 	? p.querySelectorAll('svg .mark-symbol.role-mark path').length : -1)`
 
 // overflow is by how much the page sticks out of its window.
 const overflow = `document.documentElement.scrollWidth - document.documentElement.clientWidth`
 
-// Every page, on a wide screen and on a phone, in light and dark and in print: all figures are drawn, nothing sticks out, and the browser
-// sees no error and no request. Names that try to be markup or code stay names.
+// Every page, on a wide screen and on a phone, in light and dark and in print: all figures are
+// drawn, nothing sticks out, and the browser sees no error and no request. Names that try to be
+// markup or code stay names.
 func TestPagesInBrowser(t *testing.T) {
 	chrome := browser(t)
 	for _, c := range []struct {
@@ -208,7 +211,8 @@ func (b *tab) looks(t *testing.T) {
 	b.media("", "light")
 }
 
-// The table is sorted and filtered, a setting is chosen, and a figure is taken away in three formats, all without a network.
+// The table is sorted and filtered, a setting is chosen, and a figure is taken away in three
+// formats, all without a network.
 func TestUseInBrowser(t *testing.T) {
 	path, _ := written(t, learned(t, 40))
 	b := open(t, browser(t), path, 1200)

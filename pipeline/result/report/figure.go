@@ -38,7 +38,8 @@ type Tick struct {
 	Label string
 }
 
-// Key is a column in which series of one algorithm differ. Of these, those with the value Chosen are shown at first; empty: all.
+// Key is a column in which series of one algorithm differ. Of these, those with the value Chosen
+// are shown at first; empty: all.
 type Key struct {
 	Name   string
 	Values []string
@@ -91,7 +92,8 @@ const (
 	maxSeveral = 8
 )
 
-// choose fixes what is shown at first: everything, or for each key the value that most series have among those still shown.
+// choose fixes what is shown at first: everything, or for each key the value that most series have
+// among those still shown.
 func (f *Figure) choose() {
 	all := f.measured()
 	most := maxStrong
@@ -119,8 +121,9 @@ func (f *Figure) choose() {
 // maxLabel is the longest label of a series, in characters.
 const maxLabel = 24
 
-// label names the settings of the series that are shown, where they differ: at the end of a line, and in the middle of a curve of rates.
-// Where names would stand on each other, one is left, or none if they differ.
+// label names the settings of the series that are shown, where they differ: at the end of a line,
+// and in the middle of a curve of rates. Where names would stand on each other, one is left, or
+// none if they differ.
 func (f *Figure) label() {
 	var placed []*Point
 	differ := make([]bool, len(f.Keys))
@@ -196,8 +199,8 @@ func (f *Figure) measured() (all []Series) {
 	return all
 }
 
-// axis makes an axis that holds the values: logarithmic where asked for and all are positive. Ticks stand at the values where there
-// are few of them, and are round numbers elsewhere.
+// axis makes an axis that holds the values: logarithmic where asked for and all are positive. Ticks
+// stand at the values where there are few of them, and are round numbers elsewhere.
 func axis(title string, values []float64, log, exact bool) Axis {
 	values = slices.DeleteFunc(slices.Clone(values), func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
 	slices.Sort(values)
@@ -296,7 +299,8 @@ func (a Axis) roundTicks() (ticks []Tick) {
 	return ticks
 }
 
-// nameTicks names ticks in one way: as powers of two where all are and some are large, and in thousands where one has five digits.
+// nameTicks names ticks in one way: as powers of two where all are and some are large, and in
+// thousands where one has five digits.
 func nameTicks(ticks []Tick) {
 	powers, most := true, 0.0
 	for _, t := range ticks {
@@ -316,7 +320,8 @@ func nameTicks(ticks []Tick) {
 	}
 }
 
-// tickLabel is a short name of a number: 0.05, 1500, 20k, 3M. From thousand on it counts in thousands.
+// tickLabel is a short name of a number: 0.05, 1500, 20k, 3M. From thousand on it counts in
+// thousands.
 func tickLabel(v, thousand float64) string {
 	abs := math.Abs(v)
 	if frac, exp := math.Frexp(v); abs >= 8192 && frac == 0.5 {

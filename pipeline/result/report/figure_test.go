@@ -36,8 +36,8 @@ func keyNames(f Figure) (names []string) {
 	return names
 }
 
-// One figure per parameter that varies, and none for a parameter that follows from it (p_rounds is the square of d); what does not know the
-// parameter is level.
+// One figure per parameter that varies, and none for a parameter that follows from it (p_rounds is
+// the square of d); what does not know the parameter is level.
 func TestFigureOfEachParameter(t *testing.T) {
 	var names []string
 	for _, f := range learned(t, 40).Figures() {
@@ -117,7 +117,8 @@ func TestFittedLine(t *testing.T) {
 	}
 }
 
-// Words of a group choose rows by every column that they name, also by one that a figure has no choice of.
+// Words of a group choose rows by every column that they name, also by one that a figure has no
+// choice of.
 func TestFittedRows(t *testing.T) {
 	g := groups(learned(t, 40).table)[0]
 	for words, want := range map[string]int{
@@ -192,7 +193,8 @@ func TestOldTable(t *testing.T) {
 	}
 }
 
-// A bound far from what is measured is named and not drawn; a regret that is not above 0 stands at the lower edge.
+// A bound far from what is measured is named and not drawn; a regret that is not above 0 stands at
+// the lower edge.
 func TestEdges(t *testing.T) {
 	s := learned(t, 10)
 	for _, r := range s.table.Rows {
@@ -255,7 +257,8 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-// A figure is the same bytes each time, also on another day, and SVG stays XML whatever the names are.
+// A figure is the same bytes each time, also on another day, and SVG stays XML whatever the names
+// are.
 func TestFiguresSameBytes(t *testing.T) {
 	for _, s := range []*Sweep{learned(t, 10), games(t), undecided(t), hostile(t)} {
 		first, second := s.Figures(), s.Figures()

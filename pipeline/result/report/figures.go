@@ -10,7 +10,8 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// measure is a measured quantity of the table: the columns of its value, its interval and its bounds.
+// measure is a measured quantity of the table: the columns of its value, its interval and its
+// bounds.
 type measure struct {
 	kind, slug, title       string
 	value, low, high        string
@@ -26,8 +27,9 @@ var (
 	mistakes = measure{"regret", "mistakes", "mistakes", "mistakes_mean", "mistakes_mean", "mistakes_max", "", "", "", "", ""}
 )
 
-// Figures is all charts of a sweep. For each concept class (and file of data): n*, or regret and mistakes, against each parameter
-// that varies, or, where none does, side by side; success rates against n; regret against the best loss.
+// Figures is all charts of a sweep. For each concept class (and file of data): n*, or regret and
+// mistakes, against each parameter that varies, or, where none does, side by side; success rates
+// against n; regret against the best loss.
 func (s *Sweep) Figures() []Figure {
 	var all []Figure
 	for _, g := range groups(s.table) {
@@ -140,8 +142,9 @@ func (g *group) gaps(column string) bool {
 	return empty > 0 && empty < len(g.rows)
 }
 
-// settings gives the fewest keys that, with the algorithm and the columns x, tell the rows apart. Parameters that follow from other
-// keys are dropped first, then numbers that change along with x: these are named in along.
+// settings gives the fewest keys that, with the algorithm and the columns x, tell the rows apart.
+// Parameters that follow from other keys are dropped first, then numbers that change along with x:
+// these are named in along.
 func (g *group) settings(x ...string) (keys, along []string) {
 	for _, column := range g.keys() {
 		if g.codes[column] != nil && column != "algorithm" && !slices.Contains(x, column) {
@@ -196,7 +199,8 @@ func (g *group) unique(columns []string) bool {
 	return true
 }
 
-// against is a figure for each parameter that varies along some line of cells, or one that sets all cells side by side.
+// against is a figure for each parameter that varies along some line of cells, or one that sets all
+// cells side by side.
 func (g *group) against(m measure, fits *frame) (all []Figure) {
 	free, _ := g.settings()
 	for _, x := range g.keys() {
@@ -233,7 +237,8 @@ func title(column string) string {
 	return strings.TrimPrefix(column, schemas.ParamPrefix)
 }
 
-// lines gathers one series per algorithm, setting and mark along the column x. longest is the points of the longest measured one.
+// lines gathers one series per algorithm, setting and mark along the column x. longest is the
+// points of the longest measured one.
 func (g *group) lines(x string, m measure) (f Figure, longest int) {
 	keys, along := g.settings(x)
 	f = g.figure(m, x)
@@ -279,7 +284,8 @@ func (f *Figure) setKeys(g *group, keys []string) {
 	}
 }
 
-// seriesOf collects the points of one algorithm in one setting, by mark. Level: its cell does not know x.
+// seriesOf collects the points of one algorithm in one setting, by mark. Level: its cell does not
+// know x.
 type seriesOf struct {
 	algorithm, first, missing int
 	keys                      []string
@@ -319,7 +325,8 @@ func (s *seriesOf) series() (all []Series) {
 	return all
 }
 
-// point is a row's value with its interval; where the row has no value, its place is between the ends of the interval.
+// point is a row's value with its interval; where the row has no value, its place is between the
+// ends of the interval.
 func (m measure) point(f *frame, row int) (Point, bool) {
 	p := Point{Y: f.number(row, m.value), Low: f.number(row, m.low), High: f.number(row, m.high), Cell: f.text(row, "cell")}
 	if status := f.text(row, "status"); status != "decided" {
@@ -393,7 +400,8 @@ func (g *group) scatter(x, name string, m measure) (Figure, bool) {
 	return f, len(seen) > 1
 }
 
-// theorems says where the bounds that a figure draws come from: "Proved bounds: finite-class (baseline/erm)."
+// theorems says where the bounds that a figure draws come from: "Proved bounds: finite-class
+// (baseline/erm)."
 func (g *group) theorems(m measure, f *Figure) (notes []string) {
 	for _, bound := range []struct{ mark, value, source, title string }{
 		{Proved, m.proved, "theory_source", "Proved bounds: "}, {Printed, m.printed, "paper_source", "Printed bounds: "},
@@ -426,8 +434,8 @@ func (g *group) theorems(m measure, f *Figure) (notes []string) {
 // far is how many times a bound may lie beyond all that is measured and still be drawn.
 const far = 1e4
 
-// finish makes the axes, leaves out bounds that would press all else together, and puts what has no x or no place on a logarithmic
-// axis at the figure's edge.
+// finish makes the axes, leaves out bounds that would press all else together, and puts what has no
+// x or no place on a logarithmic axis at the figure's edge.
 func (f *Figure) finish(m measure) {
 	low, high := math.Inf(1), 0.0
 	var xs, ys []float64

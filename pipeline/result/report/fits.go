@@ -13,7 +13,8 @@ import (
 // maxNoted is the most fitted lines, or theorems, that a figure's notes name.
 const maxNoted = 6
 
-// fit adds the fitted lines of the sheet fits beside the measured series whose cells they were fitted to, and says their slopes.
+// fit adds the fitted lines of the sheet fits beside the measured series whose cells they were
+// fitted to, and says their slopes.
 func (f *Figure) fit(g *group, x string, fits *frame) {
 	var slopes []string
 	for row := range fits.Rows {
@@ -44,7 +45,8 @@ func (f *Figure) fit(g *group, x string, fits *frame) {
 	}
 }
 
-// slopeText is one fit in words: "acme/one, epsilon 1: 24.2 per ln domain (20.8 to 27.6; bound 27.8)".
+// slopeText is one fit in words: "acme/one, epsilon 1: 24.2 per ln domain (20.8 to 27.6; bound
+// 27.8)".
 func slopeText(fits *frame, row int) string {
 	who := fits.text(row, "algorithm")
 	if group := fits.text(row, "group"); group != "" {
@@ -68,8 +70,8 @@ func slopeText(fits *frame, row int) string {
 	return text
 }
 
-// fitted is the rows of an algorithm that have what words say of a fit's group: "epsilon 0.5, d 10". Words name only what differs
-// between the groups of the algorithm.
+// fitted is the rows of an algorithm that have what words say of a fit's group: "epsilon 0.5, d
+// 10". Words name only what differs between the groups of the algorithm.
 func (g *group) fitted(algorithm, words string) map[int]bool {
 	rows := map[int]bool{}
 	for _, row := range g.rows {
@@ -87,7 +89,8 @@ func (g *group) fitted(algorithm, words string) map[int]bool {
 	return rows
 }
 
-// same says whether words give a column the value of a row: 0 and nothing are one, and the words for data also name its label.
+// same says whether words give a column the value of a row: 0 and nothing are one, and the words
+// for data also name its label.
 func same(column, words, own string) bool {
 	x, errX := strconv.ParseFloat(words, 64)
 	y, errY := strconv.ParseFloat(own, 64)

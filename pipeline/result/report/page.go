@@ -91,7 +91,8 @@ func (s *Sweep) WriteHTML(w io.Writer) error {
 	return nil
 }
 
-// WriteFile replaces the folder's report.html by the page, whole or not at all, and returns its path.
+// WriteFile replaces the folder's report.html by the page, whole or not at all, and returns its
+// path.
 func (s *Sweep) WriteFile() (path string, err error) {
 	path = filepath.Join(s.dir, "report.html")
 	if err := disk.WriteFile(path, s.write); err != nil {
@@ -151,8 +152,8 @@ type tableValue struct {
 	Long           bool // wraps
 }
 
-// The columns of the page stand in this order, and those without a name here where the star is: the answer stands beside its setting
-// also where a setting has many parameters.
+// The columns of the page stand in this order, and those without a name here where the star is: the
+// answer stands beside its setting also where a setting has many parameters.
 var (
 	tableOrder = []string{
 		"algorithm", "class", "file", "d", "domain", "distribution", "mass", "minority", "margin", "noise", "noise_rate", "data", "queries", "adversary",

@@ -22,8 +22,8 @@ import (
 // textSize is that of the figures for papers, legends and ticks included.
 const textSize = vg.Length(7)
 
-// SVG writes the figure as SVG, width in inches. Its text names the font Liberation Sans, which is as wide as Arial and Helvetica, and
-// these where it is not installed.
+// SVG writes the figure as SVG, width in inches. Its text names the font Liberation Sans, which is
+// as wide as Arial and Helvetica, and these where it is not installed.
 func (f *Figure) SVG(w io.Writer, width float64) error {
 	var b bytes.Buffer
 	c := vgsvg.New(f.size(width))
@@ -35,7 +35,8 @@ func (f *Figure) SVG(w io.Writer, width float64) error {
 	return err
 }
 
-// dates in a PDF, of the length of no, the date that stands in their place: the same figure is the same bytes at any time.
+// dates in a PDF, of the length of no, the date that stands in their place: the same figure is the
+// same bytes at any time.
 var dates = regexp.MustCompile(`/(Creation|Mod)Date \(D:\d{14}\)`)
 
 // PDF writes the figure as PDF with its font embedded, width in inches.
@@ -50,7 +51,8 @@ func (f *Figure) PDF(w io.Writer, width float64) error {
 	return err
 }
 
-// size is a figure's width and height: the plot is three quarters as high as wide, and the legend stands below it.
+// size is a figure's width and height: the plot is three quarters as high as wide, and the legend
+// stands below it.
 func (f *Figure) size(inches float64) (width, height vg.Length) {
 	width = vg.Length(inches) * vg.Inch
 	return width, 0.72*width + f.legendHeight(width)
@@ -273,7 +275,8 @@ func band(points []Point, c color.Color) plot.Plotter {
 	return &plotter.Polygon{XYs: []plotter.XYs{xy}, Color: c}
 }
 
-// glyph is a point: one of shapes, hollow where it is open; a short stroke for a bound; or an arrow.
+// glyph is a point: one of shapes, hollow where it is open; a short stroke for a bound; or an
+// arrow.
 type glyph struct {
 	name string
 	open bool

@@ -145,7 +145,8 @@ func (f *frame) number(row int, column string) float64 { return number(f.value(r
 // text is the value as people read it, empty where there is none.
 func (f *frame) text(row int, column string) string { return text(f.value(row, column)) }
 
-// keys is the columns that say what a cell is, but for its id; the rounds of a game are one of them.
+// keys is the columns that say what a cell is, but for its id; the rounds of a game are one of
+// them.
 func (f *frame) keys() (names []string) {
 	for _, c := range f.Columns {
 		key := trial.IsKeyColumn(c.Name)

@@ -16,7 +16,8 @@ import (
 
 type row = map[string]any
 
-// frameOf makes a sheet of rows that name their columns; a column's type is that of its first value.
+// frameOf makes a sheet of rows that name their columns; a column's type is that of its first
+// value.
 func frameOf(name string, rows []row, order ...schemas.Column) *frame {
 	s := &sheet.Sheet{Name: name}
 	known := map[string]bool{}
@@ -73,7 +74,8 @@ func sweepOf(t testing.TB, table, curve, fits []row) *Sweep {
 	return s
 }
 
-// learned is a sweep of about so many cells: algorithms times epsilons times dimensions times alphas, one of them not private. n* = 20 d / (epsilon alpha).
+// learned is a sweep of about so many cells: algorithms times epsilons times dimensions times
+// alphas, one of them not private. n* = 20 d / (epsilon alpha).
 func learned(t testing.TB, cells int) *Sweep {
 	dims, epsilons, alphas := []int64{4, 8, 16, 32, 64}, []float64{0.5, 1}, []float64{0.1}
 	algorithms := []string{"acme/one", "acme/two", "baseline/erm"}

@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// palette is readable on white and on nearly black (contrast 3:1 at least), and by the colour-blind; shapes say the same again.
+// palette is readable on white and on nearly black (contrast 3:1 at least), and by the
+// colour-blind; shapes say the same again.
 var palette = []string{"#2A7FBF", "#D55E00", "#009E73", "#CC79A7", "#B07D00", "#8A63D2", "#7A7A7A", "#2E9BB5"}
 
 var shapes = []string{"circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left"}
@@ -23,8 +24,8 @@ func shape(i int) string  { return shapes[(i+i/len(palette))%len(shapes)] }
 
 type object = map[string]any
 
-// VegaLite is the figure as a specification of Vega-Lite 6 that holds its own data. The names of fields are ours, never the data's, as
-// Vega-Lite reads field names as paths.
+// VegaLite is the figure as a specification of Vega-Lite 6 that holds its own data. The names of
+// fields are ours, never the data's, as Vega-Lite reads field names as paths.
 func (f *Figure) VegaLite() ([]byte, error) {
 	spec := f.spec()
 	var values []object
@@ -55,8 +56,8 @@ func (f *Figure) VegaLite() ([]byte, error) {
 	return append(raw, '\n'), nil
 }
 
-// chart is what the page's script draws: a specification, and its data in a shape that says nothing twice, from which the script makes
-// the values as VegaLite does.
+// chart is what the page's script draws: a specification, and its data in a shape that says nothing
+// twice, from which the script makes the values as VegaLite does.
 type chart struct {
 	Name       string        `json:"name"`
 	Spec       object        `json:"spec"`

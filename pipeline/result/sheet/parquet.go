@@ -25,15 +25,16 @@ import (
 // rowGroup is the rows of one group of a Parquet file.
 const RowGroup = 1 << 20
 
-// ParquetWriter writes one Parquet file. Its options are pinned, so that equal rows give equal bytes.
+// ParquetWriter writes one Parquet file. Its options are pinned, so that equal rows give equal
+// bytes.
 type ParquetWriter struct {
 	file   *pqarrow.FileWriter
 	schema *arrow.Schema
 	to     *ErrorWriter
 }
 
-// ErrorWriter is a writer that never fails, and keeps the first error of Writer instead: the Arrow and
-// Parquet libraries panic on some failed writes and lose the errors of others.
+// ErrorWriter is a writer that never fails, and keeps the first error of Writer instead: the Arrow
+// and Parquet libraries panic on some failed writes and lose the errors of others.
 type ErrorWriter struct {
 	io.Writer
 	Err error
@@ -47,13 +48,15 @@ func (w *ErrorWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// NewParquetWriter begins a Parquet file that is no part of a result, with the same options. Errors of w come back from Write and Close.
+// NewParquetWriter begins a Parquet file that is no part of a result, with the same options. Errors
+// of w come back from Write and Close.
 func NewParquetWriter(w io.Writer, columns []schemas.Column) (*ParquetWriter, error) {
 	return beginParquet(w, columns, arrow.NewSchema(arrowFields(columns), nil))
 }
 
-// NewResultWriter begins the file of a result that bears the name, with the version of the columns in its
-// metadata. Further metadata are keys, each followed by its value. Errors of w come back from Write and Close.
+// NewResultWriter begins the file of a result that bears the name, with the version of the columns
+// in its metadata. Further metadata are keys, each followed by its value. Errors of w come back
+// from Write and Close.
 func NewResultWriter(w io.Writer, name string, columns []schemas.Column, further ...string) (*ParquetWriter, error) {
 	return beginParquet(w, columns, ArrowSchema(name, columns, further))
 }
@@ -180,8 +183,8 @@ func AppendValue(b array.Builder, v any) {
 	}
 }
 
-// ReadTable reads a table of a result folder back: "table", "curve", "bounds", "fits" or "timing". The file may hold anything: what is no result
-// file of this version is an error that says so.
+// ReadTable reads a table of a result folder back: "table", "curve", "bounds", "fits" or "timing".
+// The file may hold anything: what is no result file of this version is an error that says so.
 func ReadTable(dir, name string) (*Sheet, error) {
 	path := filepath.Join(dir, name+".parquet")
 	s := &Sheet{Name: name}
@@ -191,7 +194,8 @@ func ReadTable(dir, name string) (*Sheet, error) {
 	return s, nil
 }
 
-// readParquet opens a file of a result and reads it by way of read, which starts no goroutine: see damaged.
+// readParquet opens a file of a result and reads it by way of read, which starts no goroutine: see
+// damaged.
 func ReadParquet(path, name string, read func(*Reader) error) (err error) {
 	defer Damaged(&err)
 	r, err := OpenParquet(path)
@@ -242,8 +246,8 @@ func OpenParquet(path string) (r *Reader, err error) {
 	return &Reader{a, f, int(f.NumRows())}, nil
 }
 
-// damaged turns a panic into an error: the library panics on some damaged files. Where it does so on another goroutine, nobody can
-// recover; so files are read column by column, which starts none.
+// damaged turns a panic into an error: the library panics on some damaged files. Where it does so
+// on another goroutine, nobody can recover; so files are read column by column, which starts none.
 func Damaged(err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("the file is damaged: %v", p)
@@ -353,7 +357,8 @@ func (r *Reader) label(i int) bool {
 	return err == nil && c.HasDictionaryPage()
 }
 
-// ColumnType is the type of the column that holds an Arrow type: text where there is none of its own.
+// ColumnType is the type of the column that holds an Arrow type: text where there is none of its
+// own.
 func ColumnType(t arrow.DataType) schemas.ColumnType {
 	switch t.ID() {
 	case arrow.INT64:
