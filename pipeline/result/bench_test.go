@@ -22,7 +22,8 @@ func BenchmarkWriteTrials(b *testing.B) {
 	for i := range int64(messages) {
 		ledgertest.Add(b, l, ledgertest.Batch(perMessage, i*perMessage))
 	}
-	r := Result{Ledger: l, Trials: []Consumed{{&trial.Cell{Key: ledgertest.Batch(1, 0).Cell, Alpha: 0.1}, []Point{{100, rows}}}}}
+	r := Result{Ledger: l, Trials: []Consumed{{&trial.Cell{Key: ledgertest.Batch(1, 0).Cell, Alpha: 0.1},
+		[]Point{{100, rows}}}}}
 	b.ReportAllocs()
 	for b.Loop() {
 		if err := r.writeTrials(io.Discard); err != nil {
@@ -83,7 +84,8 @@ func manyCells(b *testing.B, total int64) (dir string, cells []Consumed) {
 	dir = testkit.MemoryDir(b)
 	l := ledgertest.Open(b, dir)
 	for i := range count {
-		c := &trial.Cell{Key: trial.Key{byte(i), byte(i >> 8), 7}, Task: "learn", As: fmt.Sprint("a", i%4), Alpha: 0.1, Beta: 0.1}
+		c := &trial.Cell{Key: trial.Key{byte(i), byte(i >> 8), 7}, Task: "learn", As: fmt.Sprint("a", i%4), Alpha: 0.1,
+			Beta: 0.1}
 		consumed := Consumed{Cell: c}
 		for k := range int64(sizes) {
 			consumed.Points = append(consumed.Points, Point{N: 100 << k, Consumed: each})

@@ -40,13 +40,15 @@ func Games(l *ledger.Ledger, c *trial.Cell, points []Point, m GameMetrics) ([]Ga
 }
 
 func (t *trials) game(c *trial.Cell, m GameMetrics) GameRow {
-	r := GameRow{Cell: c, Rounds: t.n, Trials: int64(len(t.status)), MistakesMax: math.NaN(), RegretLow: math.NaN(), RegretHigh: math.NaN()}
+	r := GameRow{Cell: c, Rounds: t.n, Trials: int64(len(t.status))}
+	r.MistakesMax, r.RegretLow, r.RegretHigh = math.NaN(), math.NaN(), math.NaN()
 	for _, status := range t.status {
 		if status != ledger.OK {
 			r.Failed++
 		}
 	}
-	r.MistakesMean, r.BestLoss, r.RegretMean = mean(t.values[m.Mistakes]), mean(t.values[m.BestLoss]), mean(t.values[m.Regret])
+	r.MistakesMean, r.BestLoss = mean(t.values[m.Mistakes]), mean(t.values[m.BestLoss])
+	r.RegretMean = mean(t.values[m.Regret])
 	r.TheoryRegret, r.PaperRegret = mean(t.values[m.Theory]), mean(t.values[m.Paper])
 	for _, v := range t.values[m.Mistakes] {
 		if !(v <= r.MistakesMax) && v == v {

@@ -51,8 +51,10 @@ func TestReadTrials(t *testing.T) {
 				ok = append(ok, e)
 			}
 		}
-		if int64(len(got.Success)) != row.Trials || successes != row.Successes || mean(ok) != row.ErrorMean || mean(got.Metric) != row.Metrics["loss"] {
-			t.Errorf("%s at %d: %d of %d trials succeeded, mean error %v, curve %+v", row.Cell.Key.Short(), row.N, successes, len(got.Success), mean(ok), row)
+		if int64(len(got.Success)) != row.Trials || successes != row.Successes || mean(ok) != row.ErrorMean ||
+			mean(got.Metric) != row.Metrics["loss"] {
+			t.Errorf("%s at %d: %d of %d trials succeeded, mean error %v, curve %+v", row.Cell.Key.Short(), row.N, successes,
+				len(got.Success), mean(ok), row)
 		}
 	}
 	if plain, err := ReadTrials(dir, ""); err != nil || plain["abcd010000"][100].Metric != nil {
@@ -103,11 +105,13 @@ func TestReadManyTrials(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := all["c"][7]
-	if last := len(reps) - 1; len(got.Error) != len(reps) || got.Error[last] != float64(last) || got.Success[last] != (last%3 == 0) {
+	if last := len(reps) - 1; len(got.Error) != len(reps) || got.Error[last] != float64(last) ||
+		got.Success[last] != (last%3 == 0) {
 		t.Errorf("%d trials", len(got.Error))
 	}
 	writeTrialsFile(t, dir, []int64{0, 2})
-	if _, err := ReadTrials(dir, ""); err == nil || !strings.Contains(err.Error(), `repetition 1 of cell "c" at n = 7 is not where it belongs`) {
+	if _, err := ReadTrials(dir, ""); err == nil ||
+		!strings.Contains(err.Error(), `repetition 1 of cell "c" at n = 7 is not where it belongs`) {
 		t.Error(err)
 	}
 }
@@ -169,14 +173,16 @@ func TestReadWrongFiles(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "fits.parquet")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := sheet.ReadTable(dir, "fits"); !errors.Is(err, fs.ErrNotExist) || strings.Count(err.Error(), "fits.parquet") != 1 {
+	if _, err := sheet.ReadTable(dir, "fits"); !errors.Is(err, fs.ErrNotExist) ||
+		strings.Count(err.Error(), "fits.parquet") != 1 {
 		t.Error(err)
 	}
 }
 
 // noText is a result file in which the names of two columns are no text.
 func noText(file []byte) []byte {
-	return bytes.ReplaceAll(bytes.ReplaceAll(file, []byte("evaluation"), []byte("eval\xffat\x1bon")), []byte("value"), []byte("va\xffue"))
+	return bytes.ReplaceAll(bytes.ReplaceAll(file, []byte("evaluation"), []byte("eval\xffat\x1bon")), []byte("value"),
+		[]byte("va\xffue"))
 }
 
 // FuzzReadTable: bytes from outside give a sheet or an error.

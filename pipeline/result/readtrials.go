@@ -46,7 +46,8 @@ type trialReader struct {
 
 func (t *trialReader) read(r *sheet.Reader) error {
 	names := []string{"cell", "n", "repetition", "success", "error"}
-	types := []arrow.DataType{arrow.BinaryTypes.String, arrow.PrimitiveTypes.Int64, arrow.PrimitiveTypes.Int64, arrow.FixedWidthTypes.Boolean, arrow.PrimitiveTypes.Float64}
+	types := []arrow.DataType{arrow.BinaryTypes.String, arrow.PrimitiveTypes.Int64, arrow.PrimitiveTypes.Int64,
+		arrow.FixedWidthTypes.Boolean, arrow.PrimitiveTypes.Float64}
 	if t.metric != "" {
 		names, types = append(names, schemas.MetricPrefix+t.metric), append(types, arrow.PrimitiveTypes.Float64)
 	}

@@ -32,7 +32,8 @@ func gather(l *ledger.Ledger, c *trial.Cell, points []Point) ([]*trials, error) 
 	byN := map[int64]*trials{}
 	for i, p := range points {
 		if p.N < 1 || p.Consumed < 0 || p.Consumed > ledger.MaxRepetition || i > 0 && p.N <= points[i-1].N {
-			return nil, fmt.Errorf("cell %s: point of %d trials at n = %d: sample sizes must ascend", c.Key.Short(), p.Consumed, p.N)
+			return nil, fmt.Errorf("cell %s: point of %d trials at n = %d: sample sizes must ascend",
+				c.Key.Short(), p.Consumed, p.N)
 		}
 		t := &trials{n: p.N, left: p.Consumed, kind: map[int64]string{}, values: map[string][]float64{}}
 		t.status = slices.Repeat([]uint8{unread}, int(p.Consumed))
@@ -109,7 +110,8 @@ func Curve(l *ledger.Ledger, c *trial.Cell, points []Point) ([]CurveRow, error) 
 }
 
 func (t *trials) curve(c *trial.Cell) CurveRow {
-	r := CurveRow{Cell: c, N: t.n, Trials: int64(len(t.status)), Rate: math.NaN(), RateLow: math.NaN(), RateHigh: math.NaN()}
+	r := CurveRow{Cell: c, N: t.n, Trials: int64(len(t.status))}
+	r.Rate, r.RateLow, r.RateHigh = math.NaN(), math.NaN(), math.NaN()
 	var errs []float64
 	for i, status := range t.status {
 		if status == ledger.OK {

@@ -110,7 +110,8 @@ func (c *conn) await(ctx context.Context, call func() error) error {
 func (c *conn) failed(kind duck.ErrorType, message string) error {
 	switch kind {
 	case duck.ErrorTypeOutOfMemory:
-		return &blame{fmt.Sprintf("the query needs more memory than %s; raise it with --memory, or aggregate before sorting or joining", size(c.db.options.memory())), ErrLimit}
+		return &blame{fmt.Sprintf("the query needs more memory than %s; raise it with --memory, or aggregate before "+
+			"sorting or joining", size(c.db.options.memory())), ErrLimit}
 	case duck.ErrorTypePermission:
 		return refuse("%s; a query reads the views of this result and nothing else", plain(message))
 	}

@@ -68,7 +68,8 @@ func explain(message string, missing []string) error {
 	text := plain(message)
 	if m := ofView.FindStringSubmatch(text); m != nil {
 		if slices.Contains(missing, strings.ToLower(m[1])) {
-			return refuse("this result was written before there was %s.parquet; run its sweep again with this release, which adds the file", m[1])
+			return refuse("this result was written before there was %s.parquet; run its sweep again with this release, which "+
+				"adds the file", m[1])
 		}
 		return refuse("there is no table %q; the result has %s, and %s for \"table\"", m[1], strings.Join(names, ", "), Alias)
 	}

@@ -152,7 +152,8 @@ func (s *server) slot(ctx context.Context) (free func(), err error) {
 	case <-ctx.Done():
 		return nil, code(ctx.Err())
 	case <-wait.C:
-		return nil, status.Errorf(codes.ResourceExhausted, "%d queries are in work: try again when one of them has ended", cap(s.slots))
+		return nil, status.Errorf(codes.ResourceExhausted, "%d queries are in work: try again when one of them has ended",
+			cap(s.slots))
 	}
 }
 
@@ -179,7 +180,9 @@ func (s *server) shape(ctx context.Context, sql string) (answer, parameters *arr
 }
 
 // answer streams the answer to sql. A client that goes away interrupts the question.
-func (s *server) answer(ctx context.Context, sql string, values []any) (*arrow.Schema, <-chan flight.StreamChunk, error) {
+func (s *server) answer(
+	ctx context.Context, sql string, values []any,
+) (*arrow.Schema, <-chan flight.StreamChunk, error) {
 	free, err := s.slot(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -226,7 +229,9 @@ func (s *server) answer(ctx context.Context, sql string, values []any) (*arrow.S
 	return rows.Schema(), chunks, nil
 }
 
-func (s *server) GetFlightInfoStatement(ctx context.Context, q flightsql.StatementQuery, desc *flight.FlightDescriptor) (*flight.FlightInfo, error) {
+func (s *server) GetFlightInfoStatement(
+	ctx context.Context, q flightsql.StatementQuery, desc *flight.FlightDescriptor,
+) (*flight.FlightInfo, error) {
 	schema, _, err := s.shape(ctx, q.GetQuery())
 	if err != nil {
 		return nil, err
@@ -238,7 +243,9 @@ func (s *server) GetFlightInfoStatement(ctx context.Context, q flightsql.Stateme
 	return info(desc, ticket, schema), nil
 }
 
-func (s *server) GetSchemaStatement(ctx context.Context, q flightsql.StatementQuery, _ *flight.FlightDescriptor) (*flight.SchemaResult, error) {
+func (s *server) GetSchemaStatement(
+	ctx context.Context, q flightsql.StatementQuery, _ *flight.FlightDescriptor,
+) (*flight.SchemaResult, error) {
 	schema, _, err := s.shape(ctx, q.GetQuery())
 	if err != nil {
 		return nil, err
@@ -246,7 +253,9 @@ func (s *server) GetSchemaStatement(ctx context.Context, q flightsql.StatementQu
 	return &flight.SchemaResult{Schema: flight.SerializeSchema(schema, memory.DefaultAllocator)}, nil
 }
 
-func (s *server) DoGetStatement(ctx context.Context, t flightsql.StatementQueryTicket) (*arrow.Schema, <-chan flight.StreamChunk, error) {
+func (s *server) DoGetStatement(
+	ctx context.Context, t flightsql.StatementQueryTicket,
+) (*arrow.Schema, <-chan flight.StreamChunk, error) {
 	return s.answer(ctx, string(t.GetStatementHandle()), nil)
 }
 
@@ -290,7 +299,9 @@ func readHandle(raw []byte) (p prepared, values []any, err error) {
 	return p, values, nil
 }
 
-func (s *server) CreatePreparedStatement(ctx context.Context, r flightsql.ActionCreatePreparedStatementRequest) (res flightsql.ActionCreatePreparedStatementResult, err error) {
+func (s *server) CreatePreparedStatement(
+	ctx context.Context, r flightsql.ActionCreatePreparedStatementRequest,
+) (res flightsql.ActionCreatePreparedStatementResult, err error) {
 	if res.DatasetSchema, res.ParameterSchema, err = s.shape(ctx, r.GetQuery()); err != nil {
 		return res, err
 	}
@@ -302,7 +313,9 @@ func (s *server) ClosePreparedStatement(context.Context, flightsql.ActionClosePr
 	return nil // nothing was kept
 }
 
-func (s *server) GetFlightInfoPreparedStatement(ctx context.Context, q flightsql.PreparedStatementQuery, desc *flight.FlightDescriptor) (*flight.FlightInfo, error) {
+func (s *server) GetFlightInfoPreparedStatement(
+	ctx context.Context, q flightsql.PreparedStatementQuery, desc *flight.FlightDescriptor,
+) (*flight.FlightInfo, error) {
 	p, _, err := readHandle(q.GetPreparedStatementHandle())
 	if err != nil {
 		return nil, err
@@ -314,7 +327,9 @@ func (s *server) GetFlightInfoPreparedStatement(ctx context.Context, q flightsql
 	return info(desc, desc.Cmd, schema), nil
 }
 
-func (s *server) GetSchemaPreparedStatement(ctx context.Context, q flightsql.PreparedStatementQuery, _ *flight.FlightDescriptor) (*flight.SchemaResult, error) {
+func (s *server) GetSchemaPreparedStatement(
+	ctx context.Context, q flightsql.PreparedStatementQuery, _ *flight.FlightDescriptor,
+) (*flight.SchemaResult, error) {
 	p, _, err := readHandle(q.GetPreparedStatementHandle())
 	if err != nil {
 		return nil, err
@@ -326,7 +341,9 @@ func (s *server) GetSchemaPreparedStatement(ctx context.Context, q flightsql.Pre
 	return &flight.SchemaResult{Schema: flight.SerializeSchema(schema, memory.DefaultAllocator)}, nil
 }
 
-func (s *server) DoGetPreparedStatement(ctx context.Context, q flightsql.PreparedStatementQuery) (*arrow.Schema, <-chan flight.StreamChunk, error) {
+func (s *server) DoGetPreparedStatement(
+	ctx context.Context, q flightsql.PreparedStatementQuery,
+) (*arrow.Schema, <-chan flight.StreamChunk, error) {
 	p, values, err := readHandle(q.GetPreparedStatementHandle())
 	if err != nil {
 		return nil, nil, err
@@ -335,7 +352,9 @@ func (s *server) DoGetPreparedStatement(ctx context.Context, q flightsql.Prepare
 }
 
 // DoPutPreparedStatementQuery binds one row of values, and returns the handle that holds them.
-func (s *server) DoPutPreparedStatementQuery(_ context.Context, q flightsql.PreparedStatementQuery, r flight.MessageReader, _ flight.MetadataWriter) ([]byte, error) {
+func (s *server) DoPutPreparedStatementQuery(
+	_ context.Context, q flightsql.PreparedStatementQuery, r flight.MessageReader, _ flight.MetadataWriter,
+) ([]byte, error) {
 	p, _, err := readHandle(q.GetPreparedStatementHandle())
 	if err != nil {
 		return nil, err
@@ -392,7 +411,8 @@ func parameter(a arrow.Array) (t typed, err error) {
 		v := a.Value(0)
 		t.Text = &v
 	default:
-		return t, status.Errorf(codes.InvalidArgument, "a parameter is %v: text, integers, floats and booleans are known", a.DataType())
+		return t, status.Errorf(codes.InvalidArgument, "a parameter is %v: text, integers, floats and booleans are known",
+			a.DataType())
 	}
 	return t, nil
 }
@@ -423,11 +443,15 @@ func (s *server) DoGetCatalogs(context.Context) (*arrow.Schema, <-chan flight.St
 	return one(schema_ref.Catalogs, func(b *array.RecordBuilder) { add(b, catalog) })
 }
 
-func (s *server) GetFlightInfoSchemas(_ context.Context, _ flightsql.GetDBSchemas, desc *flight.FlightDescriptor) (*flight.FlightInfo, error) {
+func (s *server) GetFlightInfoSchemas(
+	_ context.Context, _ flightsql.GetDBSchemas, desc *flight.FlightDescriptor,
+) (*flight.FlightInfo, error) {
 	return info(desc, desc.Cmd, schema_ref.DBSchemas), nil
 }
 
-func (s *server) DoGetDBSchemas(_ context.Context, q flightsql.GetDBSchemas) (*arrow.Schema, <-chan flight.StreamChunk, error) {
+func (s *server) DoGetDBSchemas(
+	_ context.Context, q flightsql.GetDBSchemas,
+) (*arrow.Schema, <-chan flight.StreamChunk, error) {
 	return one(schema_ref.DBSchemas, func(b *array.RecordBuilder) {
 		if same(q.GetCatalog(), catalog) && like(q.GetDBSchemaFilterPattern(), dbSchema) {
 			add(b, catalog, dbSchema)
@@ -450,11 +474,15 @@ func tablesSchema(q flightsql.GetTables) *arrow.Schema {
 	return schema_ref.Tables
 }
 
-func (s *server) GetFlightInfoTables(_ context.Context, q flightsql.GetTables, desc *flight.FlightDescriptor) (*flight.FlightInfo, error) {
+func (s *server) GetFlightInfoTables(
+	_ context.Context, q flightsql.GetTables, desc *flight.FlightDescriptor,
+) (*flight.FlightInfo, error) {
 	return info(desc, desc.Cmd, tablesSchema(q)), nil
 }
 
-func (s *server) DoGetTables(_ context.Context, q flightsql.GetTables) (*arrow.Schema, <-chan flight.StreamChunk, error) {
+func (s *server) DoGetTables(
+	_ context.Context, q flightsql.GetTables,
+) (*arrow.Schema, <-chan flight.StreamChunk, error) {
 	here := same(q.GetCatalog(), catalog) && like(q.GetDBSchemaFilterPattern(), dbSchema) &&
 		(len(q.GetTableTypes()) == 0 || slices.Contains(q.GetTableTypes(), viewType))
 	views := slices.Clone(s.db.Views())
@@ -485,27 +513,39 @@ func (v View) schema() *arrow.Schema {
 
 // The views have no keys; some clients ask all the same.
 
-func (s *server) GetFlightInfoPrimaryKeys(_ context.Context, _ flightsql.TableRef, desc *flight.FlightDescriptor) (*flight.FlightInfo, error) {
+func (s *server) GetFlightInfoPrimaryKeys(
+	_ context.Context, _ flightsql.TableRef, desc *flight.FlightDescriptor,
+) (*flight.FlightInfo, error) {
 	return info(desc, desc.Cmd, schema_ref.PrimaryKeys), nil
 }
 
-func (s *server) DoGetPrimaryKeys(context.Context, flightsql.TableRef) (*arrow.Schema, <-chan flight.StreamChunk, error) {
+func (s *server) DoGetPrimaryKeys(
+	context.Context, flightsql.TableRef,
+) (*arrow.Schema, <-chan flight.StreamChunk, error) {
 	return one(schema_ref.PrimaryKeys, func(*array.RecordBuilder) {})
 }
 
-func (s *server) GetFlightInfoExportedKeys(_ context.Context, _ flightsql.TableRef, desc *flight.FlightDescriptor) (*flight.FlightInfo, error) {
+func (s *server) GetFlightInfoExportedKeys(
+	_ context.Context, _ flightsql.TableRef, desc *flight.FlightDescriptor,
+) (*flight.FlightInfo, error) {
 	return info(desc, desc.Cmd, schema_ref.ExportedKeys), nil
 }
 
-func (s *server) DoGetExportedKeys(context.Context, flightsql.TableRef) (*arrow.Schema, <-chan flight.StreamChunk, error) {
+func (s *server) DoGetExportedKeys(
+	context.Context, flightsql.TableRef,
+) (*arrow.Schema, <-chan flight.StreamChunk, error) {
 	return one(schema_ref.ExportedKeys, func(*array.RecordBuilder) {})
 }
 
-func (s *server) GetFlightInfoImportedKeys(_ context.Context, _ flightsql.TableRef, desc *flight.FlightDescriptor) (*flight.FlightInfo, error) {
+func (s *server) GetFlightInfoImportedKeys(
+	_ context.Context, _ flightsql.TableRef, desc *flight.FlightDescriptor,
+) (*flight.FlightInfo, error) {
 	return info(desc, desc.Cmd, schema_ref.ImportedKeys), nil
 }
 
-func (s *server) DoGetImportedKeys(context.Context, flightsql.TableRef) (*arrow.Schema, <-chan flight.StreamChunk, error) {
+func (s *server) DoGetImportedKeys(
+	context.Context, flightsql.TableRef,
+) (*arrow.Schema, <-chan flight.StreamChunk, error) {
 	return one(schema_ref.ImportedKeys, func(*array.RecordBuilder) {})
 }
 

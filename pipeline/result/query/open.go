@@ -125,7 +125,8 @@ func (d *DB) fill(files map[string]string) error {
 		}
 		allowed = append(allowed, text(path))
 		if err := c.exec(fmt.Sprintf(`create view "%s" as from read_parquet(%s)`, name, text(path))); err != nil {
-			return fmt.Errorf("%q: %w; if the file is damaged, running the sweep again writes it anew from the ledger", path, err)
+			return fmt.Errorf("%q: %w; if the file is damaged, running the sweep again writes it anew from the ledger",
+				path, err)
 		}
 	}
 	for _, sql := range []string{

@@ -20,7 +20,8 @@ func quoteTable(sql string) string {
 			continue
 		}
 		dotted := i+1 < len(tokens) && tokens[i+1] == "."
-		follows := slices.Contains([]string{"from", "join", ",", "describe", "summarize", "pivot", "unpivot"}, strings.ToLower(before))
+		follows := slices.Contains([]string{"from", "join", ",", "describe", "summarize", "pivot", "unpivot"},
+			strings.ToLower(before))
 		if strings.EqualFold(t, "table") && (follows || dotted) {
 			tokens[i] = `"table"`
 		}

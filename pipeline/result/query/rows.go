@@ -76,11 +76,14 @@ func (d *DB) Shape(ctx context.Context, sql string) (answer, parameters *arrow.S
 func (d *DB) limit(ctx context.Context) (context.Context, func()) {
 	stop := func() {}
 	if t := d.options.Timeout; t > 0 {
-		ctx, stop = context.WithTimeoutCause(ctx, t, &blame{fmt.Sprintf("the query took longer than %v; raise it with --timeout, or ask for less", t), ErrLimit})
+		ctx, stop = context.WithTimeoutCause(ctx, t,
+			&blame{fmt.Sprintf("the query took longer than %v; raise it with --timeout, or ask for less", t), ErrLimit})
 	}
 	ctx, end := context.WithCancelCause(ctx)
-	most := d.options.ceiling()
-	go guard(ctx, resident()+most, end, &blame{fmt.Sprintf("the query made this process grow by more than %s: it builds values that are too large, or needs more with --memory", size(most)), ErrLimit})
+	growth := d.options.ceiling()
+	large := &blame{fmt.Sprintf("the query made this process grow by more than %s: it builds values that are too large, "+
+		"or needs more with --memory", size(growth)), ErrLimit}
+	go guard(ctx, resident()+growth, end, large)
 	return ctx, func() { end(nil); stop() }
 }
 
@@ -105,7 +108,8 @@ func (s *statement) parameters() *arrow.Schema {
 // run starts the answer. It streams: DuckDB works as it is read, and keeps about a megabyte.
 func (r *Rows) run(values []any) error {
 	if len(values) != r.stmt.params {
-		return refuse("the SQL has parameters (%d) and %d values were given: write the values into it", r.stmt.params, len(values))
+		return refuse("the SQL has parameters (%d) and %d values were given: write the values into it",
+			r.stmt.params, len(values))
 	}
 	for i, v := range values {
 		if err := bind(r.stmt.stmt, duck.IdxT(i+1), v); err != nil {

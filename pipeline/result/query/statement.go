@@ -182,7 +182,8 @@ func columnOf(t duck.Type) column {
 
 // tableFunctions is what may stand where a table stands. Others read files, log, profile, or run
 // SQL that they get as a text.
-var tableFunctions = []string{"range", "generate_series", "unnest", "repeat", "json_each", "json_tree", "histogram", "histogram_values",
+var tableFunctions = []string{"range", "generate_series", "unnest", "repeat", "json_each", "json_tree", "histogram",
+	"histogram_values",
 	"pragma_table_info", "duckdb_columns", "duckdb_functions", "duckdb_types", "duckdb_keywords", "duckdb_views"}
 
 // functions that are more than the value that they have.
@@ -223,7 +224,8 @@ func (c *conn) single(sql string) error {
 		}
 		return refuse("there is no SQL in it")
 	case count > 1:
-		return refuse("%d statements: a query is one (a pivot that does not list its values with in (...) counts as two)", count)
+		return refuse("%d statements: a query is one (a pivot that does not list its values with in (...) counts as two)",
+			count)
 	}
 	return nil
 }

@@ -11,8 +11,9 @@ import (
 // leastFirst is the columns that a narrow table may do without, those that are missed least first.
 // Keys, brackets and regret stay.
 var leastFirst = []string{
-	"evaluation", "mean_error", "error_p90", "mistakes_max", "privacy", "best_loss", "n_model_low", "n_model_high", "paper_n", "paper_regret",
-	schemas.WithPrefix, schemas.MetricPrefix, "failed", "ok", "compared", "reason", "less_error", schemas.ParamPrefix, "n_model", "trials", "ratio",
+	"evaluation", "mean_error", "error_p90", "mistakes_max", "privacy", "best_loss", "n_model_low", "n_model_high",
+	"paper_n", "paper_regret", schemas.WithPrefix, schemas.MetricPrefix, "failed", "ok", "compared", "reason",
+	"less_error", schemas.ParamPrefix, "n_model", "trials", "ratio",
 	"error_mean", "theory_n", "theory_regret", "mistakes_mean",
 }
 

@@ -75,8 +75,10 @@ func texValue(v string, t schemas.ColumnType) string {
 // texNames are what stands for characters that TeX or its fonts take for something else. A bracket
 // could be an argument of the command before it.
 var texNames = map[rune]string{
-	'\\': `\textbackslash{}`, '{': `\{`, '}': `\}`, '$': `\$`, '&': `\&`, '#': `\#`, '%': `\%`, '_': `\_`, '^': `\textasciicircum{}`,
-	'~': `\textasciitilde{}`, '<': `\textless{}`, '>': `\textgreater{}`, '|': `\textbar{}`, '"': `''`, '[': `{[}`, ']': `{]}`, '*': `{*}`,
+	'\\': `\textbackslash{}`, '{': `\{`, '}': `\}`, '$': `\$`, '&': `\&`, '#': `\#`, '%': `\%`, '_': `\_`,
+	'^': `\textasciicircum{}`,
+	'~': `\textasciitilde{}`, '<': `\textless{}`, '>': `\textgreater{}`, '|': `\textbar{}`, '"': `''`, '[': `{[}`,
+	']': `{]}`, '*': `{*}`,
 	'`': "{`}",
 	'–': `--`, '—': `---`, '‘': "{`}", '’': `{'}`, '“': "``", '”': `''`, '…': `\dots{}`, '×': `$\times$`, '≤': `$\leq$`, '≥': `$\geq$`,
 	'ε': `$\varepsilon$`, 'δ': `$\delta$`, 'α': `$\alpha$`, 'β': `$\beta$`, 'γ': `$\gamma$`, 'η': `$\eta$`, 'λ': `$\lambda$`, 'σ': `$\sigma$`,

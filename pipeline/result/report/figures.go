@@ -21,10 +21,13 @@ type measure struct {
 
 var (
 	sampleSize = measure{
-		"n", "n", "sample size n*", "n_star", "n_low", "n_high", "theory_n", "paper_n", "n_model", "n_model_low", "n_model_high",
+		"n", "n", "sample size n*", "n_star", "n_low", "n_high", "theory_n", "paper_n", "n_model", "n_model_low",
+		"n_model_high",
 	}
-	regret   = measure{"regret", "regret", "regret", "regret_mean", "regret_low", "regret_high", "theory_regret", "paper_regret", "", "", ""}
-	mistakes = measure{"regret", "mistakes", "mistakes", "mistakes_mean", "mistakes_mean", "mistakes_max", "", "", "", "", ""}
+	regret = measure{"regret", "regret", "regret", "regret_mean", "regret_low", "regret_high", "theory_regret",
+		"paper_regret", "", "", ""}
+	mistakes = measure{"regret", "mistakes", "mistakes", "mistakes_mean", "mistakes_mean", "mistakes_max", "", "", "", "",
+		""}
 )
 
 // Figures is all charts of a sweep. For each concept class (and file of data): n*, or regret and
@@ -254,7 +257,8 @@ func (g *group) lines(x string, m measure) (f Figure, longest int) {
 			id += fmt.Sprint(" ", g.codes[k][i])
 		}
 		if by[id] == nil {
-			by[id] = &seriesOf{algorithm: slices.Index(g.algorithms, g.text(row, "algorithm")), keys: g.texts(row, keys), first: i}
+			by[id] = &seriesOf{algorithm: slices.Index(g.algorithms, g.text(row, "algorithm")), keys: g.texts(row, keys),
+				first: i}
 		}
 		by[id].add(g, row, g.number(row, x), m)
 	}
@@ -265,7 +269,8 @@ func (g *group) lines(x string, m measure) (f Figure, longest int) {
 		missing += s.missing
 	}
 	if missing > 0 {
-		f.Notes = append(f.Notes, fmt.Sprintf("%d of %d cells have no value to draw; the table has them.", missing, len(g.rows)))
+		f.Notes = append(f.Notes, fmt.Sprintf("%d of %d cells have no value to draw; the table has them.", missing,
+			len(g.rows)))
 	}
 	return f, longest
 }
@@ -328,7 +333,9 @@ func (s *seriesOf) series() (all []Series) {
 // point is a row's value with its interval; where the row has no value, its place is between the
 // ends of the interval.
 func (m measure) point(f *frame, row int) (Point, bool) {
-	p := Point{Y: f.number(row, m.value), Low: f.number(row, m.low), High: f.number(row, m.high), Cell: f.text(row, "cell")}
+	p := Point{
+		Y: f.number(row, m.value), Low: f.number(row, m.low), High: f.number(row, m.high), Cell: f.text(row, "cell"),
+	}
 	if status := f.text(row, "status"); status != "decided" {
 		p.Open = status
 	}
@@ -452,7 +459,8 @@ func (f *Figure) finish(m measure) {
 	left := map[string]float64{}
 	f.Series = slices.DeleteFunc(f.Series, func(s Series) bool {
 		bound := s.Mark == Proved || s.Mark == Printed
-		outside := bound && high > 0 && slices.ContainsFunc(s.Points, func(p Point) bool { return p.Y > far*high || p.Y < low/far })
+		outside := bound && high > 0 &&
+			slices.ContainsFunc(s.Points, func(p Point) bool { return p.Y > far*high || p.Y < low/far })
 		if outside {
 			left[s.Mark] = max(left[s.Mark], s.Points[len(s.Points)-1].Y)
 		}
@@ -460,11 +468,13 @@ func (f *Figure) finish(m measure) {
 	})
 	for _, mark := range []string{Proved, Printed} {
 		if v, ok := left[mark]; ok {
-			f.Notes = append(f.Notes, fmt.Sprintf("Not drawn, as it is too far from what is measured: %s, up to %s.", mark, text(round(v))))
+			f.Notes = append(f.Notes, fmt.Sprintf("Not drawn, as it is too far from what is measured: %s, up to %s.", mark,
+				text(round(v))))
 		}
 	}
 	if f.has(Model) {
-		f.Notes = append(f.Notes, "A pale bar with a stroke is n_model, a model's estimate with its interval; the thin line is the bracket, which was shown. "+
+		f.Notes = append(f.Notes, "A pale bar with a stroke is n_model, a model's estimate with its interval; the thin "+
+			"line is the bracket, which was shown. "+
 			"Where there is no pale bar, no model fits well.")
 	}
 	positive := false
@@ -542,7 +552,8 @@ func (g *group) curves() (Figure, bool) {
 			})
 		}
 		s := &f.Series[at[cell]]
-		s.Points = append(s.Points, Point{X: n, Y: rate, Low: g.number(row, "rate_low"), High: g.number(row, "rate_high"), Cell: cell})
+		s.Points = append(s.Points, Point{X: n, Y: rate, Low: g.number(row, "rate_low"), High: g.number(row, "rate_high"),
+			Cell: cell})
 	}
 	for i := range f.Series {
 		byX(f.Series[i].Points)
@@ -587,5 +598,8 @@ func (f *Figure) describe() {
 
 // slug is a name as a file's: small letters, digits and single hyphens.
 func slug(name string) string {
-	return strings.Join(strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }), "-")
+	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
+	})
+	return strings.Join(words, "-")
 }

@@ -19,7 +19,8 @@ func (f *Figure) fit(g *group, x string, fits *frame) {
 	var slopes []string
 	for row := range fits.Rows {
 		slope, intercept := fits.number(row, "slope"), fits.number(row, "intercept")
-		if fits.text(row, "x") != x && schemas.ParamPrefix+fits.text(row, "x") != x || math.IsNaN(slope) || math.IsNaN(intercept) {
+		if fits.text(row, "x") != x && schemas.ParamPrefix+fits.text(row, "x") != x || math.IsNaN(slope) ||
+			math.IsNaN(intercept) {
 			continue
 		}
 		rows := g.fitted(fits.text(row, "algorithm"), fits.text(row, "group"))
@@ -53,7 +54,8 @@ func slopeText(fits *frame, row int) string {
 		who += ", " + group
 	}
 	short := func(column string) string { return strconv.FormatFloat(fits.number(row, column), 'g', 3, 64) }
-	what := map[string]string{"linear": short("slope") + " per ", "log": short("slope") + " per ln ", "log-log": "exponent " + short("slope") + " of "}
+	what := map[string]string{"linear": short("slope") + " per ", "log": short("slope") + " per ln ",
+		"log-log": "exponent " + short("slope") + " of "}
 	var more []string
 	if fits.value(row, "slope_low") != nil {
 		more = append(more, short("slope_low")+" to "+short("slope_high"))

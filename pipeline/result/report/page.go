@@ -23,6 +23,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/pipeline/result/render"
+	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
 //go:embed report.html
@@ -111,7 +112,11 @@ func (s *Sweep) write(w io.Writer) error {
 }
 
 func (s *Sweep) page() *page {
-	p := &page{Sweep: s, Style: template.CSS(pageStyle), Name: s.manifest.Name, Answer: s.answer(), Table: view(s.table, docs(result.Columns("table"), result.Columns("games")), tableOrder), Slopes: view(s.fits, docs(result.Columns("fits")), slopeOrder), Source: s.source}
+	p := &page{
+		Sweep: s, Style: template.CSS(pageStyle), Name: s.manifest.Name, Answer: s.answer(), Source: s.source,
+		Table:  view(s.table, docs(result.Columns("table"), result.Columns("games")), tableOrder),
+		Slopes: view(s.fits, docs(result.Columns("fits")), slopeOrder),
+	}
 	p.Unknown, p.Failures, p.Alarms, p.RunNotes = s.unknown(), s.failures(), s.alarms(), s.runNotes()
 	p.Facts, p.Runs, p.Plugins = s.facts(), s.manifest.Runs, s.manifest.Plugins
 	p.Files, p.Snippets = s.files(), s.snippets()
@@ -123,9 +128,11 @@ func (s *Sweep) page() *page {
 	for i := range figures {
 		p.Figures, p.Charts = append(p.Figures, figureView{figures[i], i}), append(p.Charts, figures[i].chart())
 	}
-	libraries := "/*\n" + vegaLicence + "*/\n" + vega + "\n/*\n" + vegaLiteLicence + "*/\n" + vegaLite + "\n/*\n" + vegaEmbedLicence + "*/\n" + vegaEmbed
+	libraries := "/*\n" + vegaLicence + "*/\n" + vega + "\n/*\n" + vegaLiteLicence + "*/\n" + vegaLite + "\n/*\n" +
+		vegaEmbedLicence + "*/\n" + vegaEmbed
 	p.Libraries, p.Script = script(libraries), script(pageScript)
-	p.Policy = fmt.Sprintf("default-src 'none'; script-src %s %s; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'", hash(libraries), hash(pageScript))
+	p.Policy = fmt.Sprintf("default-src 'none'; script-src %s %s; style-src 'unsafe-inline'; form-action 'none'; "+
+		"base-uri 'none'", hash(libraries), hash(pageScript))
 	return p
 }
 
@@ -152,16 +159,30 @@ type tableValue struct {
 	Long           bool // wraps
 }
 
-// The columns of the page stand in this order, and those without a name here where the star is: the
+// The columns of the page stand in these orders, and those without a name here where the star is: the
 // answer stands beside its setting also where a setting has many parameters.
 var (
-	tableOrder = []string{
-		"algorithm", "class", "file", "d", "domain", "distribution", "mass", "minority", "margin", "noise", "noise_rate", "data", "queries", "adversary",
-		"epsilon", "delta", "alpha", "beta", "rounds", "n_star", "n_low", "n_high", "regret_mean", "regret_low", "regret_high", "mistakes_mean", "mistakes_max",
-		"status", "n_model", "n_model_low", "n_model_high", "theory_n", "theory_regret", "ratio", "paper_n", "paper_regret", "*", "cell",
+	tableOrder = append(settingColumns(),
+		"rounds", "n_star", "n_low", "n_high", "regret_mean", "regret_low", "regret_high", "mistakes_mean",
+		"mistakes_max", "status", "n_model", "n_model_low", "n_model_high", "theory_n", "theory_regret", "ratio",
+		"paper_n", "paper_regret", "*", "cell",
+	)
+	slopeOrder = []string{
+		"algorithm", "group", "x", "scale", "slope", "slope_low", "slope_high", "theory_slope", "claimed", "y", "cells",
+		"inflation", "reason", "*", "fit",
 	}
-	slopeOrder = []string{"algorithm", "group", "x", "scale", "slope", "slope_low", "slope_high", "theory_slope", "claimed", "y", "cells", "inflation", "reason", "*", "fit"}
 )
+
+// settingColumns returns the key columns that stand before the answer.
+func settingColumns() (names []string) {
+	later := []string{"cell", "task", "privacy", "above", "replica", "sample"}
+	for _, k := range trial.KeyColumns() {
+		if !slices.Contains(later, k.Name) {
+			names = append(names, k.Name)
+		}
+	}
+	return names
+}
 
 func docs(columns ...[]schemas.Column) map[string]string {
 	all := map[string]string{}
@@ -198,7 +219,8 @@ func view(f *frame, docs map[string]string, order []string) (v tableView) {
 		line := make([]tableValue, len(row))
 		for j, place := range places {
 			text := row[place]
-			line[j] = tableValue{text, v.Columns[j].Type == schemas.IntColumn || v.Columns[j].Type == schemas.FloatColumn, v.Columns[j].Name == "status" && text != "-", len(text) > 60}
+			line[j] = tableValue{text, v.Columns[j].Type == schemas.IntColumn || v.Columns[j].Type == schemas.FloatColumn,
+				v.Columns[j].Name == "status" && text != "-", len(text) > 60}
 		}
 		v.Rows = append(v.Rows, line)
 		if status := f.text(i, "status"); status != "" && !slices.Contains(v.Statuses, status) {
@@ -210,7 +232,8 @@ func view(f *frame, docs map[string]string, order []string) (v tableView) {
 
 // symbol stands beside a status, so that it is not told by colour alone.
 func symbol(status string) string {
-	if s, ok := map[string]string{"decided": "✓", "above_range": "↑", "below_range": "↓", "infeasible": "∅", "failed": "✗"}[status]; ok {
+	if s, ok := map[string]string{"decided": "✓", "above_range": "↑", "below_range": "↓", "infeasible": "∅",
+		"failed": "✗"}[status]; ok {
 		return s
 	}
 	return "?"
@@ -258,7 +281,8 @@ func (s *Sweep) overhead() string {
 		return ""
 	}
 	text := fmt.Sprintf("trials took %s of plugins' time; the runs took %s", seconds(busy), seconds(wall))
-	if workers, err := strconv.Atoi(s.manifest.Facts["workers"]); err == nil && workers > 0 && s.manifest.Facts["queue"] == "embedded" {
+	if workers, err := strconv.Atoi(s.manifest.Facts["workers"]); err == nil && workers > 0 &&
+		s.manifest.Facts["queue"] == "embedded" {
 		text += fmt.Sprintf(" with %d workers, of which trials were %.0f %%", workers, 100*busy/(wall*float64(workers)))
 	}
 	return text
@@ -291,16 +315,20 @@ func (s *Sweep) files() (all [][2]string) {
 func (s *Sweep) snippets() []snippet {
 	columns, order := "algorithm, n_low, n_high, n_star, status, theory_n, ratio", "n_star"
 	if s.online() {
-		columns, order = "algorithm, rounds, mistakes_mean, regret_mean, regret_low, regret_high, theory_regret", "regret_mean"
+		columns, order = "algorithm, rounds, mistakes_mean, regret_mean, regret_low, regret_high, theory_regret",
+			"regret_mean"
 	}
 	quoted := `"` + strings.ReplaceAll(columns, ", ", `", "`) + `"`
 	sql := fmt.Sprintf("SELECT %s\nFROM 'table.parquet'\nORDER BY %s;", columns, order)
 	return []snippet{
 		{"shatter", fmt.Sprintf("shatter query DIR \"SELECT %s FROM \\\"table\\\" ORDER BY %s\"", columns, order)},
 		{"DuckDB", "-- duckdb, in this folder\n" + sql},
-		{"Python (polars)", fmt.Sprintf("import polars as pl\ntable = pl.read_parquet(\"table.parquet\")\nprint(table.select(%s).sort(\"%s\"))", quoted, order)},
-		{"Python (pandas)", fmt.Sprintf("import pandas as pd\ntable = pd.read_parquet(\"table.parquet\")\nprint(table[[%s]].sort_values(\"%s\"))", quoted, order)},
-		{"R", fmt.Sprintf("library(arrow)\ntable <- read_parquet(\"table.parquet\")\ntable[order(table$%s), c(%s)]", order, quoted)},
+		{"Python (polars)", fmt.Sprintf("import polars as pl\ntable = "+
+			"pl.read_parquet(\"table.parquet\")\nprint(table.select(%s).sort(\"%s\"))", quoted, order)},
+		{"Python (pandas)", fmt.Sprintf("import pandas as pd\ntable = "+
+			"pd.read_parquet(\"table.parquet\")\nprint(table[[%s]].sort_values(\"%s\"))", quoted, order)},
+		{"R", fmt.Sprintf("library(arrow)\ntable <- read_parquet(\"table.parquet\")\ntable[order(table$%s), c(%s)]", order,
+			quoted)},
 	}
 }
 

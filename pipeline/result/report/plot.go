@@ -31,7 +31,8 @@ func (f *Figure) SVG(w io.Writer, width float64) error {
 	if _, err := c.WriteTo(&b); err != nil {
 		return fmt.Errorf("write figure %s: %w", f.Name, err)
 	}
-	_, err := w.Write(bytes.ReplaceAll(b.Bytes(), []byte("font-family:Liberation Sans;"), []byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;")))
+	_, err := w.Write(bytes.ReplaceAll(b.Bytes(), []byte("font-family:Liberation Sans;"),
+		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;")))
 	return err
 }
 
@@ -95,7 +96,8 @@ func (f *Figure) draw(c draw.Canvas) {
 	wide := (c.Max.X - c.Min.X - 4) / vg.Length(columns)
 	for i, e := range f.entries() {
 		x, y := c.Min.X+4+wide*vg.Length(i%columns), c.Min.Y+legend-lineHeight*vg.Length(i/columns+1)+2
-		e.draw(draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: x, Y: y}, Max: vg.Point{X: x + 18, Y: y + textSize}}})
+		e.draw(draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: x, Y: y},
+			Max: vg.Point{X: x + 18, Y: y + textSize}}})
 		c.FillText(style(), vg.Point{X: x + 22, Y: y + 0.15*textSize}, e.text)
 	}
 }
@@ -140,7 +142,8 @@ func (f *Figure) plot() *plot.Plot {
 	grid.Vertical, grid.Horizontal = line(color.Gray{225}, 0.3, nil), line(color.Gray{225}, 0.3, nil)
 	p.Add(grid)
 	if f.Target > 0 {
-		p.Add(stroke([]Point{{X: f.X.Low, Y: f.Target}, {X: f.X.High, Y: f.Target}}, line(color.Gray{90}, 0.6, dashes[Proved])))
+		p.Add(stroke([]Point{{X: f.X.Low, Y: f.Target}, {X: f.X.High, Y: f.Target}},
+			line(color.Gray{90}, 0.6, dashes[Proved])))
 	}
 	for _, s := range f.Series {
 		if !f.shown(s) && s.Mark == Measured && f.Kind != "curve" && !f.Loose {
@@ -167,7 +170,8 @@ func (f *Figure) add(p *plot.Plot, s Series) {
 		p.Add(points(s, draw.GlyphStyle{Color: c, Radius: 3.5, Shape: glyph{Model, false}}, func(Point) bool { return true }))
 		return
 	case f.Loose && s.Mark != Measured:
-		p.Add(points(s, draw.GlyphStyle{Color: c, Radius: 5.6, Shape: glyph{s.Mark, false}}, func(Point) bool { return true }))
+		p.Add(points(s, draw.GlyphStyle{Color: c, Radius: 5.6, Shape: glyph{s.Mark, false}},
+			func(Point) bool { return true }))
 		return
 	case f.Kind == "curve":
 		p.Add(band(s.Points, faint(c)))
@@ -184,10 +188,14 @@ func (f *Figure) add(p *plot.Plot, s Series) {
 		}
 	}
 	p.Add(labels(s))
-	p.Add(points(s, draw.GlyphStyle{Color: c, Radius: 2, Shape: glyph{shape(s.Algorithm), false}}, func(q Point) bool { return q.Open == "" }),
-		points(s, draw.GlyphStyle{Color: c, Radius: 2, Shape: glyph{shape(s.Algorithm), true}}, func(q Point) bool { return q.Open != "" }),
-		points(s, draw.GlyphStyle{Color: c, Radius: 4, Shape: glyph{"above_range", true}}, func(q Point) bool { return q.Open == "above_range" }),
-		points(s, draw.GlyphStyle{Color: c, Radius: 4, Shape: glyph{"below_range", true}}, func(q Point) bool { return q.Open == "below_range" }))
+	p.Add(points(s, draw.GlyphStyle{Color: c, Radius: 2, Shape: glyph{shape(s.Algorithm), false}},
+		func(q Point) bool { return q.Open == "" }),
+		points(s, draw.GlyphStyle{Color: c, Radius: 2, Shape: glyph{shape(s.Algorithm), true}},
+			func(q Point) bool { return q.Open != "" }),
+		points(s, draw.GlyphStyle{Color: c, Radius: 4, Shape: glyph{"above_range", true}},
+			func(q Point) bool { return q.Open == "above_range" }),
+		points(s, draw.GlyphStyle{Color: c, Radius: 4, Shape: glyph{"below_range", true}},
+			func(q Point) bool { return q.Open == "below_range" }))
 }
 
 // joined is the points that a line goes through.
@@ -249,7 +257,8 @@ func stroke(points []Point, s draw.LineStyle) plot.Plotter {
 }
 
 func points(s Series, style draw.GlyphStyle, which func(Point) bool) plot.Plotter {
-	return &plotter.Scatter{XYs: drawn(slices.DeleteFunc(slices.Clone(s.Points), func(p Point) bool { return !which(p) })), GlyphStyle: style}
+	return &plotter.Scatter{XYs: drawn(slices.DeleteFunc(slices.Clone(s.Points),
+		func(p Point) bool { return !which(p) })), GlyphStyle: style}
 }
 
 // labels is the names beside points.
@@ -257,7 +266,8 @@ func labels(s Series) plot.Plotter {
 	all := &plotter.Labels{Offset: vg.Point{X: 4, Y: -0.3 * textSize}}
 	for _, p := range s.Points {
 		if p.Label != "" {
-			all.XYs, all.Labels, all.TextStyle = append(all.XYs, plotter.XY{X: p.X, Y: p.Y}), append(all.Labels, p.Label), append(all.TextStyle, style())
+			all.XYs, all.Labels, all.TextStyle = append(all.XYs, plotter.XY{X: p.X, Y: p.Y}), append(all.Labels, p.Label),
+				append(all.TextStyle, style())
 		}
 	}
 	return all
@@ -287,9 +297,11 @@ var outlines = map[string][][2]float64{
 	"square": {{-1, -1}, {1, -1}, {1, 1}, {-1, 1}}, "diamond": {{0, -1.3}, {1.3, 0}, {0, 1.3}, {-1.3, 0}},
 	"triangle-up": {{-1.2, -1}, {1.2, -1}, {0, 1.2}}, "triangle-down": {{-1.2, 1}, {1.2, 1}, {0, -1.2}},
 	"triangle-right": {{-1, -1.2}, {1.2, 0}, {-1, 1.2}}, "triangle-left": {{1, -1.2}, {-1.2, 0}, {1, 1.2}},
-	"cross": {{-.4, -1.2}, {.4, -1.2}, {.4, -.4}, {1.2, -.4}, {1.2, .4}, {.4, .4}, {.4, 1.2}, {-.4, 1.2}, {-.4, .4}, {-1.2, .4}, {-1.2, -.4}, {-.4, -.4}},
-	Proved:  {{-1, 0}, {1, 0}}, Printed: {{-1, 0}, {1, 0}}, Model: {{-1, 0}, {1, 0}},
-	"above_range": {{0, .8}, {0, 2.4}, {-.5, 1.7}, {0, 2.4}, {.5, 1.7}}, "below_range": {{0, -.8}, {0, -2.4}, {-.5, -1.7}, {0, -2.4}, {.5, -1.7}},
+	"cross": {{-.4, -1.2}, {.4, -1.2}, {.4, -.4}, {1.2, -.4}, {1.2, .4}, {.4, .4}, {.4, 1.2}, {-.4, 1.2}, {-.4, .4},
+		{-1.2, .4}, {-1.2, -.4}, {-.4, -.4}},
+	Proved: {{-1, 0}, {1, 0}}, Printed: {{-1, 0}, {1, 0}}, Model: {{-1, 0}, {1, 0}},
+	"above_range": {{0, .8}, {0, 2.4}, {-.5, 1.7}, {0, 2.4}, {.5, 1.7}}, "below_range": {{0, -.8}, {0, -2.4}, {-.5, -1.7},
+		{0, -2.4}, {.5, -1.7}},
 }
 
 // DrawGlyph implements draw.GlyphDrawer.

@@ -75,7 +75,8 @@ func Load(dir string) (*Sweep, error) {
 		name   string
 		to     **frame
 		needed bool
-	}{{"table", &s.table, true}, {"curve", &s.curve, true}, {"bounds", &s.bounds, false}, {"fits", &s.fits, false}, {"timing", &s.timing, false}} {
+	}{{"table", &s.table, true}, {"curve", &s.curve, true}, {"bounds", &s.bounds, false}, {"fits", &s.fits, false},
+		{"timing", &s.timing, false}} {
 		sheet, err := sheet.ReadTable(dir, t.name)
 		if err != nil && (t.needed || !errors.Is(err, fs.ErrNotExist)) {
 			return nil, err
@@ -150,7 +151,8 @@ func (f *frame) text(row int, column string) string { return text(f.value(row, c
 func (f *frame) keys() (names []string) {
 	for _, c := range f.Columns {
 		key := trial.IsKeyColumn(c.Name)
-		if key && c.Name != "cell" && c.Name != "sample" || strings.HasPrefix(c.Name, schemas.ParamPrefix) || c.Name == "rounds" {
+		if key && c.Name != "cell" && c.Name != "sample" || strings.HasPrefix(c.Name, schemas.ParamPrefix) ||
+			c.Name == "rounds" {
 			names = append(names, c.Name)
 		}
 	}

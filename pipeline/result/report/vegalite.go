@@ -13,10 +13,12 @@ import (
 // colour-blind; shapes say the same again.
 var palette = []string{"#2A7FBF", "#D55E00", "#009E73", "#CC79A7", "#B07D00", "#8A63D2", "#7A7A7A", "#2E9BB5"}
 
-var shapes = []string{"circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left"}
+var shapes = []string{"circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right",
+	"triangle-left"}
 
 // dashes is how the lines of each of marks are drawn.
-var dashes = map[string][]float64{Measured: {1, 0}, Model: {1, 0}, Fit: {10, 3, 2, 3}, Proved: {6, 4}, Printed: {1.5, 3}}
+var dashes = map[string][]float64{Measured: {1, 0}, Model: {1, 0}, Fit: {10, 3, 2, 3}, Proved: {6, 4},
+	Printed: {1.5, 3}}
 
 // colour and shape of algorithm i: no two of the first 64 share both.
 func colour(i int) string { return palette[i%len(palette)] }
@@ -32,7 +34,8 @@ func (f *Figure) VegaLite() ([]byte, error) {
 	for i, s := range f.Series {
 		for _, p := range s.Points {
 			v := object{"algorithm": f.Algorithms[s.Algorithm], "mark": s.Mark, "series": i}
-			for name, value := range map[string]any{"x": digits(p.X), "y": digits(p.Y), "low": digits(p.Low), "high": digits(p.High), "open": some(p.Open), "cell": some(p.Cell), "label": some(p.Label)} {
+			for name, value := range map[string]any{"x": digits(p.X), "y": digits(p.Y), "low": digits(p.Low),
+				"high": digits(p.High), "open": some(p.Open), "cell": some(p.Cell), "label": some(p.Label)} {
 				if value != nil {
 					v[name] = value
 				}
@@ -99,9 +102,11 @@ func (f *Figure) chart() chart {
 // spec is the specification without its data.
 func (f *Figure) spec() object {
 	return object{
-		"$schema": "https://vega.github.io/schema/vega-lite/v6.json", "description": f.Text, "width": "container", "height": 320,
+		"$schema": "https://vega.github.io/schema/vega-lite/v6.json", "description": f.Text, "width": "container",
+		"height": 320,
 		"params": f.params(), "layer": f.layers(), "autosize": object{"type": "fit-x", "contains": "padding"},
-		"padding": object{"left": 5, "top": 5, "right": 5 + 12*btoi(f.labelled()), "bottom": 5}, // names of settings stick out
+		// names of settings stick out
+		"padding": object{"left": 5, "top": 5, "right": 5 + 12*btoi(f.labelled()), "bottom": 5},
 	}
 }
 
@@ -172,7 +177,8 @@ func (f *Figure) layers() []object {
 	switch {
 	case f.Kind == "curve":
 		if f.Target > 0 {
-			all = append(all, object{"data": object{"values": []object{{"y": f.Target}}}, "mark": object{"type": "rule", "strokeDash": dashes[Proved], "opacity": 0.6}, "encoding": object{"y": y}})
+			all = append(all, object{"data": object{"values": []object{{"y": f.Target}}},
+				"mark": object{"type": "rule", "strokeDash": dashes[Proved], "opacity": 0.6}, "encoding": object{"y": y}})
 		}
 		all = append(all, layer(chosen, object{"type": "area", "opacity": 0.15}, base(interval)))
 	case len(f.Keys) > 0 && !f.Loose:
@@ -184,22 +190,28 @@ func (f *Figure) layers() []object {
 		bracket := chosen + " && !datum.level && isValid(datum.low) && isValid(datum.high) && datum.mark == "
 		all = append(all, layer(bracket+"'"+Measured+"'", object{"type": "rule", "strokeWidth": 1.6}, base(interval)))
 		if f.has(Model) {
-			all = append(all, layer(bracket+"'"+Model+"'", object{"type": "rule", "strokeWidth": 8, "opacity": 0.35}, base(interval)))
+			all = append(all, layer(bracket+"'"+Model+"'", object{"type": "rule", "strokeWidth": 8, "opacity": 0.35},
+				base(interval)))
 		}
 	}
-	bounds := chosen + " && !datum.level && datum.mark != '" + Measured + "' && datum.mark != '" + Model + "' && datum.mark != '" + Fit + "'"
+	bounds := chosen + " && !datum.level && datum.mark != '" + Measured + "' && datum.mark != '" + Model +
+		"' && datum.mark != '" + Fit + "'"
 	if f.Loose { // nothing joins them: a short stroke each
-		all = append(all, layer(bounds, object{"type": "point", "shape": "stroke", "size": 300, "opacity": 1, "strokeWidth": 1.6}, base(object{"strokeDash": f.dash(), "tooltip": f.tooltip()})))
+		all = append(all, layer(bounds, object{"type": "point", "shape": "stroke", "size": 300, "opacity": 1,
+			"strokeWidth": 1.6}, base(object{"strokeDash": f.dash(), "tooltip": f.tooltip()})))
 	} else {
-		all = append(all, layer(bounds, object{"type": "point", "filled": true, "size": 14, "opacity": 0.9}, base(object{"shape": f.shape(), "tooltip": f.tooltip()})))
+		all = append(all, layer(bounds, object{"type": "point", "filled": true, "size": 14, "opacity": 0.9},
+			base(object{"shape": f.shape(), "tooltip": f.tooltip()})))
 	}
 	points := base(object{
 		"shape": f.shape(), "tooltip": f.tooltip(), "fill": f.colour(),
 		"fillOpacity": object{"condition": object{"test": "isValid(datum.open)", "value": 0}, "value": 1},
 	})
-	all = append(all, layer(chosen+" && !datum.level && datum.mark == '"+Measured+"'", object{"type": "point", "filled": false, "size": 44, "strokeWidth": 1.4, "opacity": 1}, points))
+	all = append(all, layer(chosen+" && !datum.level && datum.mark == '"+Measured+"'",
+		object{"type": "point", "filled": false, "size": 44, "strokeWidth": 1.4, "opacity": 1}, points))
 	if f.has(Model) {
-		all = append(all, layer(chosen+" && datum.mark == '"+Model+"'", object{"type": "point", "shape": "stroke", "size": 180, "strokeWidth": 2, "opacity": 1}, base(object{"tooltip": f.tooltip()})))
+		all = append(all, layer(chosen+" && datum.mark == '"+Model+"'", object{"type": "point", "shape": "stroke",
+			"size": 180, "strokeWidth": 2, "opacity": 1}, base(object{"tooltip": f.tooltip()})))
 	}
 	if f.labelled() {
 		mark := object{"type": "text", "align": "left", "dx": 8, "fontSize": 10.5, "text": object{"expr": "datum.label"}}
@@ -209,7 +221,8 @@ func (f *Figure) layers() []object {
 		status, arrow string
 		dy            int
 	}{{"above_range", "↑", -12}, {"below_range", "↓", 13}} {
-		all = append(all, layer(chosen+" && datum.open == '"+at.status+"'", object{"type": "text", "text": at.arrow, "dy": at.dy, "fontSize": 14, "fontWeight": "bold"}, base(nil)))
+		all = append(all, layer(chosen+" && datum.open == '"+at.status+"'", object{"type": "text", "text": at.arrow,
+			"dy": at.dy, "fontSize": 14, "fontWeight": "bold"}, base(nil)))
 	}
 	return all
 }
@@ -248,11 +261,13 @@ func channel(field string, a Axis) object {
 		t := a.Ticks[i]
 		values = append(values, t.At)
 		name, _ := json.Marshal(t.Label) // a string always can
-		label = fmt.Sprintf("abs(datum.value - %s) <= %s ? %s : %s", number17(t.At), number17(1e-9*math.Abs(t.At)), name, label)
+		label = fmt.Sprintf("abs(datum.value - %s) <= %s ? %s : %s", number17(t.At), number17(1e-9*math.Abs(t.At)), name,
+			label)
 	}
 	guide := object{"title": a.Title, "values": values, "labelExpr": label, "labelOverlap": true}
 	if a.Title == "" {
-		guide["title"], guide["labelAngle"], guide["labelLimit"], guide["grid"], guide["labelOverlap"] = nil, -30, 140, false, false
+		guide["title"], guide["labelAngle"], guide["labelLimit"], guide["grid"], guide["labelOverlap"] = nil, -30, 140,
+			false, false
 	}
 	return object{"field": field, "type": "quantitative", "scale": scale, "axis": guide}
 }
@@ -265,7 +280,8 @@ func (f *Figure) legend(of func(int) string) object {
 	for i := range values {
 		values[i] = of(i)
 	}
-	return object{"field": "algorithm", "type": "nominal", "title": nil, "scale": object{"domain": f.Algorithms, "range": values}}
+	return object{"field": "algorithm", "type": "nominal", "title": nil,
+		"scale": object{"domain": f.Algorithms, "range": values}}
 }
 
 func (f *Figure) colour() object { return f.legend(colour) }
@@ -299,5 +315,6 @@ func (f *Figure) tooltip() []object {
 	if f.X.Title != "" {
 		all = append(all, number("x", f.X.Title))
 	}
-	return append(all, number("y", f.Y.Title), number("low", "from"), number("high", "to"), text("open", "status"), text("cell", "cell"))
+	return append(all, number("y", f.Y.Title), number("low", "from"), number("high", "to"), text("open", "status"),
+		text("cell", "cell"))
 }

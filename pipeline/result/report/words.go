@@ -20,22 +20,26 @@ func (s *Sweep) answer() []string {
 	broken := 0
 	for row := range s.table.Rows {
 		algorithms[s.table.text(row, "algorithm")] = true
-		problems[strings.Join([]string{s.table.text(row, "class"), s.table.text(row, "file"), s.table.text(row, "data")}, " ")] = true
+		class, file, data := s.table.text(row, "class"), s.table.text(row, "file"), s.table.text(row, "data")
+		problems[class+" "+file+" "+data] = true
 		count[s.table.text(row, "status")]++
 		ratios = append(ratios, s.table.number(row, "ratio"))
 		if low, theory := s.table.number(row, "n_low"), s.table.number(row, "theory_n"); low >= theory {
 			broken++
 		}
 	}
-	what := fmt.Sprintf("How many examples suffice? Measured for %s in %s on %s.", plural(len(algorithms), "algorithm", "algorithms"),
-		plural(len(s.table.Rows), "cell", "cells"), plural(len(problems), "concept class or population", "concept classes or populations"))
+	what := fmt.Sprintf("How many examples suffice? Measured for %s in %s on %s.",
+		plural(len(algorithms), "algorithm", "algorithms"), plural(len(s.table.Rows), "cell", "cells"),
+		plural(len(problems), "concept class or population", "concept classes or populations"))
 	all := []string{what, s.decided(count)}
 	low, high, ratioed := span(ratios)
 	if ratioed > 0 {
-		all = append(all, fmt.Sprintf("Where a proved bound stands beside it (%s), n* is between %s and %s times the bound.", plural(ratioed, "cell", "cells"), text(round(low)), text(round(high))))
+		all = append(all, fmt.Sprintf("Where a proved bound stands beside it (%s), n* is between %s and %s times the bound.",
+			plural(ratioed, "cell", "cells"), text(round(low)), text(round(high))))
 	}
 	if broken > 0 {
-		all = append(all, fmt.Sprintf("In %s even n_low, shown insufficient, is at least the proved bound: the two contradict each other.", plural(broken, "cell", "cells")))
+		all = append(all, fmt.Sprintf("In %s even n_low, shown insufficient, is at least the proved bound: the two "+
+			"contradict each other.", plural(broken, "cell", "cells")))
 	}
 	return all
 }
@@ -86,16 +90,20 @@ func (s *Sweep) gamesAnswer() []string {
 	for row := range s.table.Rows {
 		algorithms[s.table.text(row, "algorithm")] = true
 		sequences += s.table.number(row, "trials")
-		if theory, mean := s.table.number(row, "theory_regret"), s.table.number(row, "regret_mean"); theory == theory && mean == mean {
+		theory, mean := s.table.number(row, "theory_regret"), s.table.number(row, "regret_mean")
+		if theory == theory && mean == mean {
 			bounded++
 			within += btoi(mean <= theory)
 		}
 	}
-	all := []string{fmt.Sprintf("How many mistakes, and how much regret? %s played %.0f sequences in %s.", plural(len(algorithms), "algorithm", "algorithms"), sequences,
+	all := []string{fmt.Sprintf("How many mistakes, and how much regret? %s played %.0f sequences in %s.",
+		plural(len(algorithms), "algorithm", "algorithms"), sequences,
 		plural(len(s.table.Rows), "setting", "settings"))}
-	all = append(all, "Each regret is a mean over sequences with its own 95 % confidence interval (Student); the intervals do not hold all at once.")
+	all = append(all, "Each regret is a mean over sequences with its own 95 % confidence interval (Student); the "+
+		"intervals do not hold all at once.")
 	if bounded > 0 {
-		all = append(all, fmt.Sprintf("In %d of %s with a proved bound, the mean regret is at most the bound.", within, plural(bounded, "setting", "settings")))
+		all = append(all, fmt.Sprintf("In %d of %s with a proved bound, the mean regret is at most the bound.", within,
+			plural(bounded, "setting", "settings")))
 	}
 	return all
 }

@@ -70,7 +70,8 @@ func beginParquet(w io.Writer, columns []schemas.Column, schema *arrow.Schema) (
 		parquet.WithCompressionLevel(3),
 		parquet.WithDictionaryDefault(false),
 		parquet.WithMaxRowGroupLength(RowGroup),
-		parquet.WithRootRepetition(parquet.Repetitions.Required), // the library's own choice, repeated, makes some readers look for lists
+		// the library's own choice, repeated, makes some readers look for lists
+		parquet.WithRootRepetition(parquet.Repetitions.Required),
 	}
 	for _, c := range columns {
 		if c.Label {
@@ -78,7 +79,8 @@ func beginParquet(w io.Writer, columns []schemas.Column, schema *arrow.Schema) (
 		}
 	}
 	to := &ErrorWriter{Writer: w}
-	fw, err := pqarrow.NewFileWriter(schema, to, parquet.NewWriterProperties(options...), pqarrow.NewArrowWriterProperties())
+	fw, err := pqarrow.NewFileWriter(schema, to, parquet.NewWriterProperties(options...),
+		pqarrow.NewArrowWriterProperties())
 	if err != nil {
 		return nil, err
 	}
@@ -345,7 +347,8 @@ func columnValues(r *pqarrow.FileReader, i, rows int) (schemas.Column, []any, er
 			values = append(values, ValueAt(chunk, j))
 		}
 	}
-	return schemas.Column{Name: strings.ToValidUTF8(c.Field().Name, "\uFFFD"), Type: ColumnType(c.Field().Type)}, values, nil
+	name := strings.ToValidUTF8(c.Field().Name, "\uFFFD")
+	return schemas.Column{Name: name, Type: ColumnType(c.Field().Type)}, values, nil
 }
 
 // label reports whether column i was written as a label.
