@@ -345,7 +345,7 @@ func paramColumns(cells []*trial.Cell) []schemas.ColumnOf[trial.Cell] {
 	types := map[string]schemas.ColumnType{}
 	for _, c := range cells {
 		for name, v := range c.Params {
-			types[name] = sheet.Join(types[name], schemas.TypeOf(v))
+			types[name] = sheet.JoinTypes(types[name], schemas.TypeOf(v))
 		}
 	}
 	var columns []schemas.ColumnOf[trial.Cell]

@@ -16,6 +16,7 @@ import (
 	"github.com/apache/arrow/go/v17/arrow/array"
 	"github.com/apache/arrow/go/v17/arrow/ipc"
 	"github.com/apache/arrow/go/v17/arrow/memory"
+	"github.com/apache/arrow/go/v17/parquet/pqarrow"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
@@ -74,19 +75,20 @@ func writeTrialsFile(t *testing.T, dir string, repetitions []int64) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	w, err := sheet.NewResultWriter(f, "trials", Columns("trials"))
+	schema := sheet.ArrowSchema("trials", Columns("trials"), nil)
+	w, err := pqarrow.NewFileWriter(schema, f, nil, pqarrow.NewArrowWriterProperties())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for group := range slices.Chunk(repetitions, 1000) {
-		w.BeginGroup()
-		err = errors.Join(err, w.Append(func(to []array.Builder) {
-			for _, rep := range group {
-				for i, v := range []any{"c", int64(7), rep, "ok", nil, float64(rep), rep%3 == 0} {
-					sheet.AppendValue(to[i], v)
-				}
-			}
-		}))
+		rows := &sheet.Sheet{}
+		for _, rep := range group {
+			rows.Rows = append(rows.Rows, []any{"c", int64(7), rep, "ok", nil, float64(rep), rep%3 == 0})
+		}
+		b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+		rows.Build(b.Fields())
+		w.NewBufferedRowGroup()
+		err = errors.Join(err, w.WriteBuffered(b.NewRecord()))
 	}
 	if err := errors.Join(err, w.Close()); err != nil {
 		t.Fatal(err)
@@ -221,24 +223,6 @@ func FuzzReadTable(f *testing.F) {
 			}
 		}
 	})
-}
-
-// A file that lies about its sizes meets an end.
-func TestLimitedMemory(t *testing.T) {
-	l := &sheet.Limited{Allocator: memory.DefaultAllocator, Left: 100}
-	for range 3 {
-		b := l.Reallocate(90, l.Allocate(60))
-		l.Free(l.Reallocate(10, b))
-	}
-	if l.Left != 100 {
-		t.Errorf("%d bytes are left", l.Left)
-	}
-	defer func() {
-		if recover() == nil {
-			t.Error("101 bytes were had")
-		}
-	}()
-	l.Allocate(101)
 }
 
 // A sheet survives the way through Arrow and Parquet.

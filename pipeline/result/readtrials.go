@@ -53,7 +53,7 @@ func (t *trialReader) read(r *sheet.Reader) error {
 	}
 	columns := make([]*pqarrow.ColumnReader, len(names))
 	for i, name := range names {
-		c, err := r.Column(name, types[i])
+		c, err := r.OpenColumn(name, types[i])
 		if err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func (t *trialReader) read(r *sheet.Reader) error {
 				return fmt.Errorf("column %q: %w", names[i], err)
 			}
 		}
-		if err := t.take(batch); err != nil {
+		if err := t.add(batch); err != nil {
 			return err
 		}
 	}
@@ -93,7 +93,7 @@ func nextBatch(c *pqarrow.ColumnReader, rows int64) (arrow.Array, error) {
 }
 
 // take adds the rows of one batch: cell, n, repetition, success, error and perhaps the metric.
-func (t *trialReader) take(batch []arrow.Array) error {
+func (t *trialReader) add(batch []arrow.Array) error {
 	cell, n, repetition := batch[0].(*array.String), batch[1].(*array.Int64), batch[2].(*array.Int64)
 	success, failure := batch[3].(*array.Boolean), batch[4].(*array.Float64)
 	for i := range cell.Len() {

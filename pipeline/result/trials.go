@@ -42,7 +42,7 @@ func gather(l *ledger.Ledger, c *trial.Cell, points []Point) ([]*trials, error) 
 	}
 	err := l.Each(c.Key, func(b *ledger.Batch) error {
 		if t := byN[b.N]; t != nil {
-			t.take(b)
+			t.add(b)
 		}
 		return nil
 	})
@@ -60,7 +60,7 @@ func gather(l *ledger.Ledger, c *trial.Cell, points []Point) ([]*trials, error) 
 
 // take copies the rows of a batch that are among the first len(t.status) repetitions. Each trial
 // comes once.
-func (t *trials) take(b *ledger.Batch) {
+func (t *trials) add(b *ledger.Batch) {
 	consumed := int64(len(t.status))
 	for i, rep := range b.Repetition {
 		if rep >= consumed {

@@ -27,7 +27,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 )
 
-// What DuckDB calls the database in memory and its only schema, and what clients call a view.
+// The names that DuckDB gives to the database in memory and its only schema, and the type that
+// clients see of a view.
 const (
 	catalog  = "memory"
 	dbSchema = "main"
@@ -41,12 +42,12 @@ const (
 	maxStreams = 64 // calls of one connection
 )
 
-// Serve answers clients of Arrow Flight SQL on l until ctx ends; then answers that have begun may
-// end, for ten seconds. It closes l.
+// Serve answers clients of Arrow Flight SQL on l until ctx ends. Then it gives answers that have
+// begun ten seconds to end. It closes l.
 //
-// It has the views and the limits of Query, answers o.Queries questions at a time, and refuses
-// calls without the token, if there is one. It keeps nothing of its clients: tickets and prepared
-// statements hold the SQL itself.
+// It offers the views and keeps the limits of Query, answers o.Queries questions at a time, and
+// refuses calls without the token, if there is one. It keeps nothing of its clients: tickets and
+// prepared statements hold the SQL itself.
 func (d *DB) Serve(ctx context.Context, l net.Listener, o ServeOptions) error {
 	s := &server{db: d, slots: make(chan struct{}, o.queries())}
 	if err := s.tell(o.Version); err != nil {
@@ -72,11 +73,12 @@ func (d *DB) Serve(ctx context.Context, l net.Listener, o ServeOptions) error {
 	return nil
 }
 
-// maxPiece is the bytes of the largest piece of memory that a request may ask for, which may be
-// compressed, or lie about its length.
+// maxPiece is the size in bytes of the largest piece of memory that a request may ask for. Requests
+// may be compressed, or lie about their lengths.
 const maxPiece = 16 << 20
 
-// modest panics, which the door turns into an error, when a request asks for more.
+// modest is an allocator that panics when a request asks for more than maxPiece. The door turns the
+// panic into an error.
 type modest struct{ memory.Allocator }
 
 func (m modest) Allocate(size int) []byte {
@@ -95,14 +97,14 @@ func check(size int) {
 	}
 }
 
-// server is the service of one result.
+// server serves one result.
 type server struct {
 	flightsql.BaseServer
 	db    *DB
 	slots chan struct{}
 }
 
-// tell states what clients ask a server about itself.
+// tell registers the answers to what clients ask a server about itself.
 func (s *server) tell(version string) error {
 	for id, v := range map[flightsql.SqlInfo]any{
 		flightsql.SqlInfoFlightSqlServerName:         "shatter",
@@ -127,7 +129,7 @@ func (s *server) tell(version string) error {
 	return nil
 }
 
-// code is an error as clients see it.
+// code returns an error as clients see it, with a status code.
 func code(err error) error {
 	switch {
 	case errors.Is(err, ErrSQL):
@@ -142,7 +144,7 @@ func code(err error) error {
 	return status.Error(codes.Internal, err.Error())
 }
 
-// slot waits for one of the places of questions in work.
+// slot waits until fewer questions are being answered than the options allow.
 func (s *server) slot(ctx context.Context) (free func(), err error) {
 	wait := time.NewTimer(queueing)
 	defer wait.Stop()
@@ -157,7 +159,7 @@ func (s *server) slot(ctx context.Context) (free func(), err error) {
 	}
 }
 
-// info says where the answer to a request is to be had: here, with the request as the ticket.
+// info says where a client gets the answer to a request: here, with the request as its ticket.
 func info(desc *flight.FlightDescriptor, ticket []byte, schema *arrow.Schema) *flight.FlightInfo {
 	return &flight.FlightInfo{
 		Endpoint:         []*flight.FlightEndpoint{{Ticket: &flight.Ticket{Ticket: ticket}}},
@@ -166,7 +168,7 @@ func info(desc *flight.FlightDescriptor, ticket []byte, schema *arrow.Schema) *f
 	}
 }
 
-// shape is DB.Shape in one of the places.
+// shape is DB.Shape within the limit on questions at a time.
 func (s *server) shape(ctx context.Context, sql string) (answer, parameters *arrow.Schema, err error) {
 	free, err := s.slot(ctx)
 	if err != nil {
@@ -259,13 +261,13 @@ func (s *server) DoGetStatement(
 	return s.answer(ctx, string(t.GetStatementHandle()), nil)
 }
 
-// prepared is a prepared statement, which its handle holds whole.
+// prepared is a prepared statement. Its handle holds all of it.
 type prepared struct {
 	SQL    string
 	Values []typed `json:",omitempty"`
 }
 
-// typed is a value of a parameter that survives JSON: one field is set, or none for null.
+// typed is a parameter's value in a form that survives JSON: one field is set, or none for null.
 type typed struct {
 	Int   *int64   `json:",omitempty"`
 	Float *float64 `json:",omitempty"`
@@ -383,7 +385,7 @@ func (s *server) DoPutPreparedStatementQuery(
 	return p.handle()
 }
 
-// parameter is the first value of a column.
+// parameter returns the first value of a column.
 func parameter(a arrow.Array) (t typed, err error) {
 	if a.IsNull(0) {
 		return t, nil
@@ -417,7 +419,7 @@ func parameter(a arrow.Array) (t typed, err error) {
 	return t, nil
 }
 
-// one is a stream of one batch, which fill makes.
+// one returns a stream of one batch, which fill makes.
 func one(schema *arrow.Schema, fill func(*array.RecordBuilder)) (*arrow.Schema, <-chan flight.StreamChunk, error) {
 	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
 	defer b.Release()
@@ -501,7 +503,7 @@ func (s *server) DoGetTables(
 	})
 }
 
-// schema is the view's columns, each with its meaning.
+// schema returns the view's columns, each with its meaning.
 func (v View) schema() *arrow.Schema {
 	var fields []arrow.Field
 	for _, c := range v.Columns {
@@ -511,7 +513,7 @@ func (v View) schema() *arrow.Schema {
 	return arrow.NewSchema(fields, nil)
 }
 
-// The views have no keys; some clients ask all the same.
+// The views have no keys, but some clients ask for them.
 
 func (s *server) GetFlightInfoPrimaryKeys(
 	_ context.Context, _ flightsql.TableRef, desc *flight.FlightDescriptor,
@@ -549,10 +551,10 @@ func (s *server) DoGetImportedKeys(
 	return one(schema_ref.ImportedKeys, func(*array.RecordBuilder) {})
 }
 
-// same says whether a filter, if there is one, is the name.
+// same reports whether the filter is nil or equal to the name.
 func same(filter *string, name string) bool { return filter == nil || *filter == name }
 
-// like says whether a name fits a pattern of SQL, if there is one.
+// like reports whether the pattern of SQL is nil or matches the name.
 func like(pattern *string, name string) bool {
 	if pattern == nil {
 		return true

@@ -10,11 +10,11 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// maxNoted is the most fitted lines, or theorems, that a figure's notes name.
+// maxNoted is the largest number of fitted lines, or theorems, that a figure's notes name.
 const maxNoted = 6
 
-// fit adds the fitted lines of the sheet fits beside the measured series whose cells they were
-// fitted to, and says their slopes.
+// fit adds the fitted lines of the sheet fits to the measured series whose cells they were fitted
+// to, and notes their slopes.
 func (f *Figure) fit(g *group, x string, fits *frame) {
 	var slopes []string
 	for row := range fits.Rows {
@@ -46,7 +46,7 @@ func (f *Figure) fit(g *group, x string, fits *frame) {
 	}
 }
 
-// slopeText is one fit in words: "acme/one, epsilon 1: 24.2 per ln domain (20.8 to 27.6; bound
+// slopeText returns a fit in words: "acme/one, epsilon 1: 24.2 per ln domain (20.8 to 27.6; bound
 // 27.8)".
 func slopeText(fits *frame, row int) string {
 	who := fits.text(row, "algorithm")
@@ -72,8 +72,8 @@ func slopeText(fits *frame, row int) string {
 	return text
 }
 
-// fitted is the rows of an algorithm that have what words say of a fit's group: "epsilon 0.5, d
-// 10". Words name only what differs between the groups of the algorithm.
+// fitted returns the rows of an algorithm that are in a fit's group, whose words are such as
+// "epsilon 0.5, d 10". Words name only what differs between the groups of the algorithm.
 func (g *group) fitted(algorithm, words string) map[int]bool {
 	rows := map[int]bool{}
 	for _, row := range g.rows {
@@ -91,8 +91,8 @@ func (g *group) fitted(algorithm, words string) map[int]bool {
 	return rows
 }
 
-// same says whether words give a column the value of a row: 0 and nothing are one, and the words
-// for data also name its label.
+// same reports whether words give a column the value of a row. 0 and nothing are the same, and the
+// words for data also name its label.
 func same(column, words, own string) bool {
 	x, errX := strconv.ParseFloat(words, 64)
 	y, errY := strconv.ParseFloat(own, 64)
@@ -107,7 +107,7 @@ func same(column, words, own string) bool {
 	return words == own
 }
 
-// fittedLine is a fitted line from low to high, nil for a scale that is not known.
+// fittedLine returns a fitted line from low to high, or nil for a scale that is not known.
 func fittedLine(scale string, slope, intercept, low, high float64) (points []Point) {
 	const pieces = 24
 	for i := range pieces + 1 {

@@ -50,10 +50,10 @@ var (
 	vegaEmbedLicence string
 )
 
-// maxFigures is the most charts of a page.
+// maxFigures is the largest number of charts on a page.
 const maxFigures = 40
 
-// page is what report.html shows.
+// page holds what report.html shows.
 type page struct {
 	*Sweep
 	Policy           string
@@ -136,10 +136,10 @@ func (s *Sweep) page() *page {
 	return p
 }
 
-// script is an element with code of ours; nothing from the data ever stands in one.
+// script returns an element with code of this package. Nothing from the data ever stands in one.
 func script(code string) template.HTML { return template.HTML("<script>" + code + "</script>") }
 
-// hash lets the browser run this code and no other.
+// hash returns the term of the page's policy that lets the browser run this code and no other.
 func hash(code string) string {
 	sum := sha256.Sum256([]byte(code))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
@@ -230,7 +230,7 @@ func view(f *frame, docs map[string]string, order []string) (v tableView) {
 	return v
 }
 
-// symbol stands beside a status, so that it is not told by colour alone.
+// symbol returns a sign for a status, so that it is not shown by colour alone.
 func symbol(status string) string {
 	if s, ok := map[string]string{"decided": "✓", "above_range": "↑", "below_range": "↓", "infeasible": "∅",
 		"failed": "✗"}[status]; ok {
@@ -248,7 +248,7 @@ func seconds(s float64) string {
 
 func shortID(digest string) string { return digest[:min(len(digest), 16)] }
 
-// facts is how the result was made, as names and values.
+// facts says how the result was made, as names and values.
 func (s *Sweep) facts() (all [][2]string) {
 	m := s.manifest
 	add := func(name, value string) {
@@ -268,7 +268,7 @@ func (s *Sweep) facts() (all [][2]string) {
 	return all
 }
 
-// overhead compares the time of trials with the time of the machine.
+// overhead compares the time of trials with the time of the machine, in words.
 func (s *Sweep) overhead() string {
 	busy, wall := 0.0, 0.0
 	for row := range s.timing.Rows {
@@ -288,7 +288,7 @@ func (s *Sweep) overhead() string {
 	return text
 }
 
-// fileDocs is what a result folder may hold.
+// fileDocs describes the files that a result folder may hold.
 var fileDocs = [][2]string{
 	{"table.parquet", "one row per cell: n* or regret with its interval, theory, ratio"},
 	{"table.csv", "the same as text"},
@@ -302,7 +302,7 @@ var fileDocs = [][2]string{
 	{"timing.parquet", "time of each message of a worker"},
 }
 
-// files is those that are there.
+// files describes the files that are there.
 func (s *Sweep) files() (all [][2]string) {
 	for _, f := range fileDocs {
 		if _, err := os.Stat(filepath.Join(s.dir, f[0])); err == nil {
@@ -341,7 +341,7 @@ func plural(n int, one, many string) string {
 	return strconv.Itoa(n) + " " + many
 }
 
-// span is the least and the largest of the numbers that are there.
+// span returns the least and the largest of the numbers that are not NaN, and how many these are.
 func span(values []float64) (low, high float64, n int) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for _, v := range values {

@@ -9,25 +9,29 @@ import (
 	"strings"
 )
 
-// palette is readable on white and on nearly black (contrast 3:1 at least), and by the
-// colour-blind; shapes say the same again.
+// palette holds colours that are readable on white and on nearly black (contrast 3:1 at least) and
+// distinct to the colour-blind. Shapes repeat what colours say.
 var palette = []string{"#2A7FBF", "#D55E00", "#009E73", "#CC79A7", "#B07D00", "#8A63D2", "#7A7A7A", "#2E9BB5"}
 
 var shapes = []string{"circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right",
 	"triangle-left"}
 
-// dashes is how the lines of each of marks are drawn.
+// dashes holds the dash pattern of the lines of each mark.
 var dashes = map[string][]float64{Measured: {1, 0}, Model: {1, 0}, Fit: {10, 3, 2, 3}, Proved: {6, 4},
 	Printed: {1.5, 3}}
 
-// colour and shape of algorithm i: no two of the first 64 share both.
+// colour returns the colour of algorithm i. No two of the first 64 algorithms share colour and
+// shape.
 func colour(i int) string { return palette[i%len(palette)] }
-func shape(i int) string  { return shapes[(i+i/len(palette))%len(shapes)] }
+
+// shape returns the shape of algorithm i.
+func shape(i int) string { return shapes[(i+i/len(palette))%len(shapes)] }
 
 type object = map[string]any
 
-// VegaLite is the figure as a specification of Vega-Lite 6 that holds its own data. The names of
-// fields are ours, never the data's, as Vega-Lite reads field names as paths.
+// VegaLite returns the figure as a specification of Vega-Lite 6 that holds its own data. Its fields
+// have names of this package, never the data's, because Vega-Lite reads the names of fields as
+// paths.
 func (f *Figure) VegaLite() ([]byte, error) {
 	spec := f.spec()
 	var values []object
@@ -59,8 +63,8 @@ func (f *Figure) VegaLite() ([]byte, error) {
 	return append(raw, '\n'), nil
 }
 
-// chart is what the page's script draws: a specification, and its data in a shape that says nothing
-// twice, from which the script makes the values as VegaLite does.
+// chart is what the page's script draws: a specification, and its data in a form without
+// repetitions, from which the script makes the same values as VegaLite.
 type chart struct {
 	Name       string        `json:"name"`
 	Spec       object        `json:"spec"`
@@ -99,7 +103,7 @@ func (f *Figure) chart() chart {
 	return c
 }
 
-// spec is the specification without its data.
+// spec returns the specification without its data.
 func (f *Figure) spec() object {
 	return object{
 		"$schema": "https://vega.github.io/schema/vega-lite/v6.json", "description": f.Text, "width": "container",
@@ -117,7 +121,7 @@ func some(s string) any {
 	return s
 }
 
-// digits is a number with six digits, nil where there is none.
+// digits returns a number with six digits, or nil where there is none.
 func digits(v float64) any {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return nil
@@ -129,7 +133,7 @@ func digits(v float64) any {
 	return short
 }
 
-// params is the choices of a setting.
+// params returns the controls that choose settings.
 func (f *Figure) params() []object {
 	all := []object{}
 	for i, k := range f.Keys {
@@ -145,7 +149,7 @@ func (f *Figure) params() []object {
 	return all
 }
 
-// chosen is the expression for "among what is shown".
+// chosen returns the expression that is true for what is shown.
 func (f *Figure) chosen() string {
 	parts := []string{"true"}
 	for i := range f.Keys {
@@ -237,7 +241,7 @@ func with(o object, key string, value any) object {
 	return out
 }
 
-// has says whether some series has the mark.
+// has reports whether a series has the mark.
 func (f *Figure) has(mark string) bool {
 	for _, s := range f.Series {
 		if s.Mark == mark {
@@ -247,7 +251,7 @@ func (f *Figure) has(mark string) bool {
 	return false
 }
 
-// channel is an axis: its limits and ticks are given, so that both renderers show the same.
+// channel returns an axis with its limits and ticks, so that both renderers show the same.
 func channel(field string, a Axis) object {
 	scale := object{"domain": []float64{a.Low, a.High}, "nice": false}
 	if a.Log {
@@ -274,7 +278,7 @@ func channel(field string, a Axis) object {
 
 func number17(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// legend is the names of the algorithms with their colours, or with their shapes.
+// legend returns the names of the algorithms with their colours, or with their shapes.
 func (f *Figure) legend(of func(int) string) object {
 	values := make([]string, len(f.Algorithms))
 	for i := range values {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// answer is what the sweep found, in sentences.
+// answer says in sentences what the sweep found.
 func (s *Sweep) answer() []string {
 	if len(s.table.Rows) == 0 {
 		return []string{"The sweep has no cells."}
@@ -44,7 +44,7 @@ func (s *Sweep) answer() []string {
 	return all
 }
 
-// decided says how sure the brackets are.
+// decided says in a sentence how many cells are decided, and how sure the brackets are.
 func (s *Sweep) decided(count map[string]int) string {
 	var parts []string
 	for status, n := range count {
@@ -63,7 +63,7 @@ func (s *Sweep) decided(count map[string]int) string {
 	return text + ": n_low examples were shown insufficient and n_high = n* sufficient. " + s.confidence()
 }
 
-// confidence is that of the whole table, where the sweep's searches all have the same.
+// confidence says how sure all brackets of the table are together.
 func (s *Sweep) confidence() string {
 	var all []float64
 	for _, m := range s.manifest.Resolved.Measures {
@@ -108,14 +108,14 @@ func (s *Sweep) gamesAnswer() []string {
 	return all
 }
 
-// unknown is one kind of thing that the sweep does not tell, with the cells that it concerns.
+// unknown is a kind of thing that the sweep does not tell, with the cells that it concerns.
 type unknown struct {
 	Status, What string
 	Cells        []string // at most maxListed
 	More         int
 }
 
-// maxListed is the most cells that are named of one kind.
+// maxListed is the largest number of cells that are named of one kind.
 const maxListed = 12
 
 func (s *Sweep) unknown() []unknown {
@@ -162,7 +162,7 @@ func (s *Sweep) unknown() []unknown {
 	return all
 }
 
-// why is a status in words.
+// why returns a status in words.
 func (s *Sweep) why(row int, status string) string {
 	if reason := s.table.text(row, "reason"); reason != "" {
 		return strings.ReplaceAll(status, "_", " ") + ": " + reason
@@ -176,7 +176,7 @@ func (s *Sweep) why(row int, status string) string {
 	return strings.ReplaceAll(status, "_", " ")
 }
 
-// failures is those of the last run, the first of each kind.
+// failures returns the failures of the last run, the first of each kind.
 func (s *Sweep) failures() []failure {
 	if n := len(s.manifest.Runs); n > 0 {
 		return s.manifest.Runs[n-1].Failures
@@ -195,7 +195,7 @@ func (s *Sweep) alarms() (all []string) {
 	return all
 }
 
-// runNotes is what happened to plugins and jobs.
+// runNotes returns what happened to plugins and jobs, at most 50 notes.
 func (s *Sweep) runNotes() (all []string) {
 	for _, r := range s.manifest.Runs {
 		all = append(all, r.Notes...)
