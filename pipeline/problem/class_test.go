@@ -11,7 +11,8 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// Laws on several numbers: all points, uniformly, with the labels of the documented target, in the sample and in the evaluation.
+// Laws on several numbers: all points, uniformly, with the labels of the documented target, in the
+// sample and in the evaluation.
 func TestUniformOnWholeNumbers(t *testing.T) {
 	for _, c := range []struct {
 		p    schemas.Problem
@@ -58,7 +59,8 @@ func TestUniformOnWholeNumbers(t *testing.T) {
 	}
 }
 
-// A parity is drawn anew in each trial, every one equally likely, and the evaluation is labelled by it, also in pieces.
+// A parity is drawn anew in each trial, every one equally likely, and the evaluation is labelled by
+// it, also in pieces.
 func TestParitiesAreDrawn(t *testing.T) {
 	p := open(t, schemas.Problem{Class: "parities", Distribution: "uniform", Dim: 3})
 	counts := make([]float64, 8)

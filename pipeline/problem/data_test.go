@@ -18,7 +18,8 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// overData is a problem over a file with the label "y" and the positive value "p"; a halfspace has the bound 1.
+// overData is a problem over a file with the label "y" and the positive value "p"; a halfspace has
+// the bound 1.
 func overData(class string, domain uint64) schemas.Problem {
 	q := schemas.Problem{Class: class, Domain: domain, Data: &schemas.Data{Label: "y", Positive: "p"}}
 	if class == "halfspace" {
@@ -123,7 +124,8 @@ func TestBestOnData(t *testing.T) {
 	}
 }
 
-// The dataset that is shipped: resolved with the ranges of the example, a plain average of yx errs on less than 8 percent.
+// The dataset that is shipped: resolved with the ranges of the example, a plain average of yx errs
+// on less than 8 percent.
 func TestBreastCancer(t *testing.T) {
 	q := schemas.Problem{Class: "halfspace", Data: &schemas.Data{
 		Label: "diagnosis", Positive: "malignant",

@@ -62,7 +62,8 @@ func TestLargeUniformDomain(t *testing.T) {
 	}
 }
 
-// Whatever a law draws is labelled -1 or +1 and lies in its domain, and the weights of the evaluation sum to 1.
+// Whatever a law draws is labelled -1 or +1 and lies in its domain, and the weights of the
+// evaluation sum to 1.
 func TestEveryProblemDraws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, err := Open(anyLaw(t), "")

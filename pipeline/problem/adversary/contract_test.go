@@ -15,8 +15,8 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// grounds are problems of every class under every law that fits it, of a size whose hypotheses can be
-// listed and of a larger one, and over data.
+// grounds are problems of every class under every law that fits it, of a size whose hypotheses can
+// be listed and of a larger one, and over data.
 func grounds(t *testing.T) (all []*opened) {
 	t.Helper()
 	for _, name := range concept.Names() {
@@ -46,8 +46,8 @@ func grounds(t *testing.T) (all []*opened) {
 	return append(all, openCSV(t, "v,y\n3,p\n5,q\n7,p\n", overData("intervals", 8)), openCSV(t, testkit.CSV(30), overData("halfspace", 0)))
 }
 
-// Every adversary is complete, plays to the end on every problem that it does not refuse, refuses the
-// others with a reason, and accepts the keys that it says it has, with the values that it says.
+// Every adversary is complete, plays to the end on every problem that it does not refuse, refuses
+// the others with a reason, and accepts the keys that it says it has, with the values that it says.
 func TestAdversaries(t *testing.T) {
 	places := map[string]bool{}
 	list := grounds(t)
@@ -112,8 +112,8 @@ func checkRefused(t *testing.T, p *opened, a schemas.Adversary, key string) {
 	}
 }
 
-// checkOptions checks that the keys that do not apply are refused, and those that do outside of their
-// ranges.
+// checkOptions checks that the keys that do not apply are refused, and those that do outside of
+// their ranges.
 func checkOptions(t *testing.T, k *Adversary, p *opened) {
 	t.Helper()
 	with := func(change func(a *schemas.Adversary)) schemas.Adversary {

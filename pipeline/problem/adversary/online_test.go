@@ -216,7 +216,8 @@ func (s solved) String() string {
 	return fmt.Sprintf("%s under %s, X = %d, d = %d", s.spec.Class, s.spec.Distribution, s.spec.Domain, s.Dim())
 }
 
-// Whatever is answered, points stay inside the domain, truths are labels, and the same seed and answers give the same game, whatever was played before.
+// Whatever is answered, points stay inside the domain, truths are labels, and the same seed and
+// answers give the same game, whatever was played before.
 func TestRoundsStayInside(t *testing.T) {
 	var list []*opened
 	for _, p := range games(t) {
@@ -267,8 +268,8 @@ func TestRoundsStayInside(t *testing.T) {
 	})
 }
 
-// The adversaries that force mistakes force as many as the Littlestone dimension on an optimal learner, no fewer on any deterministic one, and some
-// hypothesis agrees with all truths.
+// The adversaries that force mistakes force as many as the Littlestone dimension on an optimal
+// learner, no fewer on any deterministic one, and some hypothesis agrees with all truths.
 func TestTreeForces(t *testing.T) {
 	for _, p := range solvable(t) {
 		for _, kind := range []*Adversary{&tree, &bisecting} {
@@ -321,7 +322,8 @@ func TestRoundsShareAProblem(t *testing.T) {
 	}
 }
 
-// One that sees the past alone plays the same whatever is answered, and its truths are fair as long as the hypotheses are not told apart.
+// One that sees the past alone plays the same whatever is answered, and its truths are fair as long
+// as the hypotheses are not told apart.
 func TestTreeThatSeesThePast(t *testing.T) {
 	const d, games = 6, 500
 	p := open(t, schemas.Problem{Class: "parities", Distribution: "uniform", Dim: d})
@@ -434,8 +436,9 @@ func TestLeaderKiller(t *testing.T) {
 	}
 }
 
-// counter answers by how many truths more were -1 than +1, as a learner does that has seen one point only: with the noise drawn once, or
-// anew in each round where fresh is the scale of its noise.
+// counter answers by how many truths more were -1 than +1, as a learner does that has seen one
+// point only: with the noise drawn once, or anew in each round where fresh is the scale of its
+// noise.
 type counter struct {
 	edge, lead float64
 	fresh      *rand.Rand
@@ -454,7 +457,8 @@ func (l *counter) answer([]float64) float64 {
 
 func (l *counter) learn(_ []float64, y float64) { l.lead -= y }
 
-// One that exploits shared noise beats it in all but the rounds on its way to the learner's edge; fresh noise in about half of all.
+// One that exploits shared noise beats it in all but the rounds on its way to the learner's edge;
+// fresh noise in about half of all.
 func TestSharedNoise(t *testing.T) {
 	const rounds = 2000
 	a := schemas.Adversary{Kind: sharedNoise.Name}
@@ -497,7 +501,8 @@ func TestSplitting(t *testing.T) {
 	}
 }
 
-// Planted truths are the target's, over data the row's own, wrong at the rate; those of random are fair.
+// Planted truths are the target's, over data the row's own, wrong at the rate; those of random are
+// fair.
 func TestPlantedRates(t *testing.T) {
 	const rounds = 4000
 	data := openCSV(t, "v,y\n3,p\n5,q\n7,p\n", overData("thresholds", 8))
@@ -545,7 +550,8 @@ func TestRoundRobin(t *testing.T) {
 	}
 }
 
-// Greedy goes against every answer but 0; seeing the past alone, against the last label at the point.
+// Greedy goes against every answer but 0; seeing the past alone, against the last label at the
+// point.
 func TestGreedy(t *testing.T) {
 	p := open(t, schemas.Problem{Class: concept.Points, Distribution: "uniform", Domain: 5})
 	r := rand.New(rand.NewPCG(1, 2))
@@ -625,9 +631,10 @@ func TestResolveRoundsRefuses(t *testing.T) {
 	}
 }
 
-// BenchmarkRounds is a round of each sort of adversary. A leader-killer calls 4096 hypotheses for a label, 2 ns each at least, and reads
-// and writes 20 bytes for each. A tree that has forced its mistakes narrows 1024 parities down three times: 16 words each, so that what it allocates
-// takes the time. A planter draws a point of 10 numbers.
+// BenchmarkRounds is a round of each sort of adversary. A leader-killer calls 4096 hypotheses for a
+// label, 2 ns each at least, and reads and writes 20 bytes for each. A tree that has forced its
+// mistakes narrows 1024 parities down three times: 16 words each, so that what it allocates takes
+// the time. A planter draws a point of 10 numbers.
 func BenchmarkRounds(b *testing.B) {
 	for _, c := range []struct {
 		p schemas.Problem

@@ -40,7 +40,8 @@ func games(t testing.TB) []schemas.Problem {
 	return list
 }
 
-// Whatever is answered, queries stay inside the domain, truths are those of the target, and the same seed and answers give the same game.
+// Whatever is answered, queries stay inside the domain, truths are those of the target, and the
+// same seed and answers give the same game.
 func TestAdversariesStayInside(t *testing.T) {
 	list := games(t)
 	opened := map[string]*opened{}
@@ -113,7 +114,8 @@ func asked(p *opened, a schemas.Adversary, n int64, queries int, answer func(x [
 
 func right(_ []float64, truth float64) (float64, bool) { return truth, false }
 
-// A boundary adversary asks every point up to its width from the edge, both sides, and nothing else.
+// A boundary adversary asks every point up to its width from the edge, both sides, and nothing
+// else.
 func TestBoundary(t *testing.T) {
 	p := open(t, schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 1000})
 	seen := map[float64]bool{}
@@ -139,7 +141,8 @@ func TestBoundary(t *testing.T) {
 	}
 }
 
-// The bisector finds the edge of a learner that answers as a threshold, in log2 X queries, and then asks the two points beside it.
+// The bisector finds the edge of a learner that answers as a threshold, in log2 X queries, and then
+// asks the two points beside it.
 func TestBisector(t *testing.T) {
 	p := open(t, schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 1 << 20})
 	for _, edge := range []float64{0, 1, 12345, 1<<20 - 1, 1 << 20} {

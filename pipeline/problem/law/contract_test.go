@@ -13,8 +13,8 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// examples are resolved problems of a law, on every class that it fits: the examples of the class, and
-// some where the smallest sizes and the limit of exact evaluation lie.
+// examples are resolved problems of a law, on every class that it fits: the examples of the class,
+// and some where the smallest sizes and the limit of exact evaluation lie.
 func examples(t *testing.T, l *Law) (all []schemas.Problem) {
 	t.Helper()
 	for _, name := range concept.Names() {
@@ -78,8 +78,8 @@ func TestLaws(t *testing.T) {
 	}
 }
 
-// checkDraws checks that examples lie in the domain, bear a label of the target, depend on the streams
-// alone, and that those of a smaller sample begin a larger one.
+// checkDraws checks that examples lie in the domain, bear a label of the target, depend on the
+// streams alone, and that those of a smaller sample begin a larger one.
 func checkDraws(t *testing.T, l *Law, p schemas.Problem) {
 	t.Helper()
 	class := Spec(&p, matrices[p.Class])

@@ -39,7 +39,8 @@ func TestAdversaryOnOrderedDomains(t *testing.T) {
 }
 
 func TestAdversaryOnHalfspaces(t *testing.T) {
-	// The average of yx is (1, 0.4)/5 up to a factor; pulls are 1, 0.2, 0.6, 0 and -0.8 of its first coordinate.
+	// The average of yx is (1, 0.4)/5 up to a factor; pulls are 1, 0.2, 0.6, 0 and -0.8 of its first
+	// coordinate.
 	x := []float64{1, 0, -0.2, 0, 0.6, 0, 0, 1, -0.8, 0}
 	y := []float64{1, -1, 1, 1, 1}
 	for k, flipped := range [][]int{nil, {3}, {0, 3}, {0, 2, 3}} {
