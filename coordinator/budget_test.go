@@ -11,13 +11,14 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/estimate"
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 // Runs that may spend little end where their budget does and say what is left; together they come to the bytes of a run without one.
 func TestBudget(t *testing.T) {
 	want := reference(t)
 	budgets := []Budget{{Trials: 300}, {Time: 50 * time.Millisecond}}
-	if testing.Short() {
+	if !testkit.LongRun {
 		budgets = budgets[:1]
 	}
 	for _, budget := range budgets {

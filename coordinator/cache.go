@@ -73,7 +73,7 @@ func (r *run) serveFrom(c *cell, b *ledger.Batch) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	served := b.Rows(rows)
+	served := b.Select(rows)
 	served.Sweep, served.Worker, served.Notes = r.Folder.ID, "cache", nil
 	served.Seconds = b.Seconds * float64(len(rows)) / float64(len(b.Repetition))
 	msg, err := served.Encode()
@@ -115,7 +115,7 @@ func (r *run) toCache() {
 		})
 		if err != nil {
 			r.cacheNote(err.Error())
-			if path := (*fs.PathError)(nil); errors.As(err, &path) || errors.Is(err, cache.ErrCacheBusy) {
+			if path := (*fs.PathError)(nil); errors.As(err, &path) || errors.Is(err, cache.ErrBusy) {
 				return // a disk that is full stays full
 			}
 		}

@@ -276,7 +276,7 @@ func CheckSample(ctx context.Context, c Config, s Sample, progress func(done, of
 		return r.runAgain(ctx, blocks, profile, func(c *cell, b *ledger.Batch, row int) error {
 			done++
 			progress(done, x.Again)
-			at, id, one := position{c.index, b.N, b.Repetition[row]}, c.TrialID(b.N, b.Repetition[row]), b.Rows([]int{row})
+			at, id, one := position{c.index, b.N, b.Repetition[row]}, c.TrialID(b.N, b.Repetition[row]), b.Select([]int{row})
 			if b.Status[row] == ledger.Lost {
 				if x.Lost++; at.compare(firstLost) < 0 {
 					firstLost, x.FirstLost = at, id+": "+text(b.Reason, row)

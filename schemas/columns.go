@@ -67,7 +67,8 @@ const (
 	WithPrefix   = "w_" // intermediate values of a bound: float64
 )
 
-// Clean returns v as a column holds it: 0 for the float -0, nil for NaN, and anything else unchanged.
+// Clean returns v as a column holds it: 0 for the float -0, nil for NaN, and anything else
+// unchanged.
 func Clean(v any) any {
 	f, ok := v.(float64)
 	switch {
@@ -81,7 +82,8 @@ func Clean(v any) any {
 	return f
 }
 
-// Nonzero returns v as a column holds it in which zero means "does not apply": nil for zero and NaN.
+// Nonzero returns v as a column holds it in which zero means "does not apply": nil for zero and
+// NaN.
 func Nonzero[T comparable](v T) any {
 	var zero T
 	if v == zero {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 type cacheRow struct {
@@ -44,7 +46,7 @@ func lastRun(t *testing.T, dir string) (run struct {
 
 // A sweep takes from the cache what others have run of it, and its bytes are the same.
 func TestCache(t *testing.T) {
-	long(t)
+	testkit.Long(t)
 	tmp := t.TempDir()
 	cache := filepath.Join(tmp, "cache")
 	small, find := verifySweep, strings.Replace(verifySweep, "n: [100, 200]\ntrials: 60", "n: {find: true, from: 16, to: 1e4, within: 1.5}", 1)

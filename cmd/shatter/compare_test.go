@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/shatterlab/shatter/pipeline/estimate"
+	"github.com/shatterlab/shatter/pipeline/testkit"
 
 	"github.com/shatterlab/shatter/pipeline/result"
 )
@@ -70,7 +71,7 @@ func comparing(t *testing.T, code int, args ...string) (pairs []row, summary str
 
 // Results are compared cell by cell, with themselves, with those of another seed, and algorithm by algorithm; twins are not told apart.
 func TestCompareResults(t *testing.T) {
-	long(t)
+	testkit.Long(t)
 	t.Parallel()
 	dir := t.TempDir()
 	twins := sweepIn(t, dir, "twins", twinsSweep)

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 const module = "github.com/shatterlab/shatter/"
@@ -40,7 +42,7 @@ func imports(t *testing.T, pkg string) []string {
 }
 
 func TestImportsGoDown(t *testing.T) {
-	long(t)
+	testkit.Long(t)
 	for _, pkg := range golist(t, module+"...") {
 		from := layerOf(pkg)
 		if from < 0 {
@@ -75,7 +77,7 @@ var only = map[string][]string{
 }
 
 func TestLibrariesStopAtTheirPackage(t *testing.T) {
-	long(t)
+	testkit.Long(t)
 	for _, pkg := range golist(t, module+"...") {
 		for _, dep := range imports(t, pkg) {
 			for lib, allowed := range only {
@@ -89,7 +91,7 @@ func TestLibrariesStopAtTheirPackage(t *testing.T) {
 
 // An author's binary stays small: the SDK brings neither the queue nor Arrow nor Parquet.
 func TestAuthorsBinary(t *testing.T) {
-	long(t)
+	testkit.Long(t)
 	for _, dep := range golist(t, "-deps", module+"plugins/algo") {
 		for _, lib := range []string{"github.com/nats-io", "github.com/apache/arrow", "github.com/apache/thrift", "gonum.org", "go.yaml.in"} {
 			if strings.HasPrefix(dep, lib) {
@@ -104,8 +106,8 @@ func TestAuthorsBinary(t *testing.T) {
 
 // The built-in algorithms have no advantage over an author's: they see the SDK and the mathematics, nothing else.
 func TestBuiltinsSeeOnlyTheSDK(t *testing.T) {
-	long(t)
-	allowed := []string{"plugins/algo", "plugins/finite", "pipeline/concept", "pipeline/numeric", "pipeline/privacy"}
+	testkit.Long(t)
+	allowed := []string{"plugins/algo", "plugins/finite", "pipeline/concept", "pipeline/lp", "pipeline/numeric", "pipeline/privacy"}
 	for _, family := range []string{
 		"plugins/baseline", "plugins/boosting", "plugins/expmech", "plugins/finite", "plugins/halfspace", "plugins/online",
 		"plugins/perturbed", "plugins/prediction",

@@ -67,14 +67,6 @@ func build(t testing.TB, name, dir, pkg string, flags ...string) string {
 	return path
 }
 
-// long leaves a test to the full run: with -short, as under the race detector, its way through the code is taken by others.
-func long(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("left to the run without -short")
-	}
-}
-
 func binary(t testing.TB) string { return build(t, "shatter", ".", ".") }
 
 // thirdparty builds the plugin of testdata/thirdparty as a module of its own, as an author would.

@@ -21,6 +21,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
+
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 var small struct {
@@ -144,7 +146,7 @@ func TestOtherReaders(t *testing.T) {
 		}
 		t.Skip("the readers are not installed: run npm install in cmd/shatter/testdata/node")
 	}
-	long(t)
+	testkit.Long(t)
 	dir := smallResult(t)
 	tmp := t.TempDir()
 	if err := os.CopyFS(tmp, os.DirFS("testdata/node")); err != nil {

@@ -22,7 +22,7 @@ import (
 )
 
 var (
-	tableFormats = []string{"table", "json", "csv", "md", "tex", "arrow", "parquet"}
+	tableFormats = render.Names()
 	tableFrames  = []string{"table", "curve", "bounds", "fits", "timing"}
 )
 
@@ -78,10 +78,11 @@ func title(dir string) string {
 
 // checkOutput refuses a format that there is not, or that a terminal cannot show.
 func checkOutput(w io.Writer, format string, formats []string) error {
+	f, _ := render.Find(format)
 	switch {
 	case !slices.Contains(formats, format):
 		return usageError{fmt.Errorf("-o %q: one of %s is needed", format, strings.Join(formats, ", "))}
-	case (format == "arrow" || format == "parquet") && terminalWidth(w) > 0:
+	case f.Binary && terminalWidth(w) > 0:
 		return usageError{fmt.Errorf("-o %s is not for terminals: send it to a file with > FILE.%s", format, format)}
 	}
 	return nil

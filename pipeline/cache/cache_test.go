@@ -181,67 +181,6 @@ func TestCacheTrim(t *testing.T) {
 	}
 }
 
-// A ledger that is read keeps every byte, takes nothing, and knows the losses.
-func TestRead(t *testing.T) {
-	dir := t.TempDir()
-	l, _, err := ledger.Open(dir, "s")
-	if err != nil {
-		t.Fatal(err)
-	}
-	lost := cached(1, 10, 0, 1)
-	lost.Status, lost.Error = []uint8{ledger.Lost, ledger.Lost}, []float64{math.NaN(), math.NaN()}
-	lost.Kind, lost.Reason = []string{"time", "time"}, []string{"slow", "slower"}
-	for _, b := range []*ledger.Batch{lost, cached(1, 10, 1, 2)} {
-		msg, err := b.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := l.Add(msg); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	path := dir + "/0001.log"
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw = append(raw, "torn"...)
-	if err := os.WriteFile(path, raw, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	r, report, err := ledger.Read(dir, "s")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	cell := cacheKey(1).Cell
-	if report.Torn == nil || len(report.Lost) != 1 || report.Lost[0] != (ledger.Loss{Cell: cell, N: 10, Repetition: 0, Reason: "slow"}) {
-		t.Errorf("%+v", report)
-	}
-	if b, err := r.Trial(cell, 10, 2); err != nil || b == nil || len(b.Error) != 1 || b.Error[0] != 10.002 {
-		t.Errorf("%+v, %v", b, err)
-	}
-	if b, err := r.Trial(cell, 10, 0); b != nil || err != nil {
-		t.Errorf("a lost trial is %+v, %v", b, err)
-	}
-	msg, err := cached(1, 10, 5).Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := r.Add(msg); err == nil {
-		t.Error("added to a ledger that is read")
-	}
-	if err := r.Drop(func(*ledger.Batch) bool { return true }); err == nil {
-		t.Error("dropped from a ledger that is read")
-	}
-	if after, err := os.ReadFile(path); err != nil || !slices.Equal(after, raw) {
-		t.Errorf("its file has changed: %v", err)
-	}
-}
-
 // A folder whose name looks like a pattern is a folder.
 func TestFolderNamedLikePattern(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run[1]*?")
@@ -255,24 +194,5 @@ func TestFolderNamedLikePattern(t *testing.T) {
 	}
 	if removed, err := c.Trim(t.Context(), time.Time{}, 0); len(removed) != 1 || err != nil {
 		t.Errorf("%v removed, %v", removed, err)
-	}
-	for opened := range 2 {
-		l, report, err := ledger.Open(filepath.Join(dir, "ledger"), "s")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if report.Outcomes != int64(opened) {
-			t.Errorf("opened %d times before: %d outcomes", opened, report.Outcomes)
-		}
-		msg, err := cached(1, 10, 0).Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := l.Add(msg); err != nil {
-			t.Fatal(err)
-		}
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
 	}
 }

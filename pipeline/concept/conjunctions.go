@@ -32,8 +32,9 @@ var conjunctionsDefinition = Definition{
 	},
 }
 
-// Conjunction labels a point of {0,1}^Dim +1 where every coordinate in Ones is 1 and every one in Zeros is 0: coordinate j is in a set
-// where bit j is. With a coordinate in both it is -1 everywhere.
+// Conjunction labels a point of {0,1}^Dim +1 where every coordinate in Ones is 1 and every one in
+// Zeros is 0: coordinate j is in a set where bit j is. With a coordinate in both it is -1
+// everywhere.
 type Conjunction struct {
 	Dim         int
 	Ones, Zeros uint64
@@ -52,8 +53,9 @@ func (c Conjunction) Labels(x, out []float64) {
 	}
 }
 
-// conjunctions is the class of the 3^d conjunctions of literals and the function -1. Number i has the digits t_j in base 3, the lowest first:
-// 0 puts coordinate j into Zeros, 1 into Ones, 2 leaves it free. The last one is -1 everywhere.
+// conjunctions is the class of the 3^d conjunctions of literals and the function -1. Number i has
+// the digits t_j in base 3, the lowest first: 0 puts coordinate j into Zeros, 1 into Ones, 2 leaves
+// it free. The last one is -1 everywhere.
 type conjunctions struct {
 	cube
 	dim int
@@ -96,14 +98,16 @@ func (c conjunctions) member(i uint64) Hypothesis {
 func (conjunctions) counts(at, sums []int32)    { literalSums(at, sums) }
 func (conjunctions) weights(at, sums []float64) { literalSums(at, sums) }
 
-// literalSums fills sums for all conjunctions of literals and, last, the function that is -1 everywhere.
+// literalSums fills sums for all conjunctions of literals and, last, the function that is -1
+// everywhere.
 func literalSums[T number](at, sums []T) {
 	last := len(sums) - 1
 	ternary(at, sums[:last])
 	sums[last] = 0
 }
 
-// ternary fills the 3^d sums of the 2^d numbers at, in 3^d - 2^d additions: where the highest digit is 2, the sum is that for 0 plus that for 1.
+// ternary fills the 3^d sums of the 2^d numbers at, in 3^d - 2^d additions: where the highest digit
+// is 2, the sum is that for 0 plus that for 1.
 func ternary[T number](at, sums []T) {
 	if len(at) == 1 {
 		sums[0] = at[0]
@@ -122,9 +126,11 @@ func ternary[T number](at, sums []T) {
 // point, and the one that is never true differ at that point.
 func conjunctionsEverywhere(c Finite, _ Spec) (*Separator, error) { return wholeDomain(c, 2) }
 
-// ofConjunctions is that of the conjunctions of literals. Not more: elimination begins with all 2d literals and errs only on points labelled
-// +1; its first mistake leaves d literals, and each later one removes another (Valiant 1984). Not less: an adversary asks for d+1 different
-// points and labels them -1, as the function -1 does, until one is predicted -1. Let that be y after j mistakes, and label it +1: this
-// leaves the subsets of the d literals true at y. Hold one literal fixed for each point before, false there; the other d-j or more, each
-// free to be there or not, force as many mistakes more.
+// ofConjunctions returns the Littlestone dimension of the conjunctions of literals, d+1. Not more:
+// elimination begins with all 2d literals and errs only on points labelled +1; its first mistake
+// leaves d literals, and each later one removes another (Valiant 1984). Not less: an adversary asks
+// for d+1 different points and labels them -1, as the function -1 does, until one is predicted -1.
+// Let that be y after j mistakes, and label it +1: this leaves the subsets of the d literals true
+// at y. Hold one literal fixed for each point before, false there; the other d-j or more, each free
+// to be there or not, force as many mistakes more.
 func ofConjunctions(c Class, _ Spec) Dimension { return exactly(c.Dim() + 1) }

@@ -5,7 +5,7 @@ import (
 	"math/big"
 )
 
-// Description says of a class what there is to say before any data.
+// Description holds what can be said of a class before any data.
 type Description struct {
 	Name    string
 	Dim     int      // numbers per point
@@ -20,8 +20,8 @@ type Description struct {
 	NoSeparator error
 }
 
-// Describe describes the class that New gives for s. It takes some seconds at most for the dimensions, and the time of HullMargin for a
-// class of at most 500 hypotheses. The error is that of New.
+// Describe describes the class that New makes of s. The dimensions take some seconds at most, the
+// margin the time of HullMargin for a class of at most 500 hypotheses. The error is that of New.
 func Describe(s Spec) (*Description, error) {
 	c, err := New(s)
 	if err != nil {

@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 )
 
-// Dyadics names the class of the thresholds on the dyadic rationals p/2^k in [0, 1), as far as float64
-// holds them, which it does exactly; t is one of [0, 1], so that both constants are among the
-// functions. The order is dense.
+// Dyadics names the class of the thresholds on the dyadic rationals p/2^k in [0, 1), as far as
+// float64 holds them, which it does exactly; t is one of [0, 1], so that both constants are among
+// the functions. The order is dense.
 const Dyadics = "thresholds-dyadics"
 
 var dyadicsDefinition = Definition{

@@ -43,10 +43,11 @@ func Direction(r *rand.Rand, v []float64) {
 	}
 }
 
-// Linear labels a point +1 where its inner product with W is at least 0, and -1 elsewhere: a halfspace through the origin.
+// Linear labels a point +1 where its inner product with W is at least 0, and -1 elsewhere: a
+// halfspace through the origin.
 type Linear struct{ W []float64 }
 
-// Label is the label of the point x, of length len(W).
+// Label returns the label of the point x, of length len(W).
 func (l Linear) Label(x []float64) float64 {
 	var s float64
 	for i, w := range l.W {
@@ -84,7 +85,7 @@ func (h *halfspace) Dim() int         { return h.dim }
 func (h *halfspace) Size() *big.Int   { return nil }
 func (h *halfspace) LogSize() float64 { return math.Inf(1) }
 
-// VC is the dimension: the halfspaces go through the origin.
+// VC implements Class: as the halfspaces go through the origin, it is d.
 func (h *halfspace) VC() int { return h.dim }
 
 func (h *halfspace) Best(x, y, w []float64) (float64, error) {
@@ -95,8 +96,9 @@ func (h *halfspace) NewProfile() (Profile, error) {
 	return nil, fmt.Errorf("errors of all halfspaces on a sample: %w", ErrNoExactMethod)
 }
 
-// ofHalfspaces is that of the halfspaces through the origin. On a line there are three different ones; on a line of the plane off the
-// origin they are the thresholds on the reals.
+// ofHalfspaces returns the Littlestone dimension of the halfspaces through the origin. On a line
+// there are three different ones; on a line of the plane off the origin they are the thresholds on
+// the reals.
 func ofHalfspaces(c Class, _ Spec) Dimension {
 	if c.Dim() == 1 {
 		return exactly(1)

@@ -63,7 +63,8 @@ func (c *infinite) NewProfile() (Profile, error) {
 	return nil, fmt.Errorf("errors of infinitely many thresholds on a sample: %w", ErrNoExactMethod)
 }
 
-// ofInfiniteThresholds is infinite: bisection of 2^k of the thresholds forces k mistakes, for any k.
+// ofInfiniteThresholds returns an infinite Littlestone dimension: bisection of 2^k of the
+// thresholds forces k mistakes, for any k.
 func ofInfiniteThresholds(Class, Spec) Dimension { return exactly(Unbounded) }
 
 // chosenByAdversary is the TargetDoc of classes without a law of points.

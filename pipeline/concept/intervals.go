@@ -2,6 +2,7 @@ package concept
 
 import (
 	"math/big"
+	"math/bits"
 	"math/rand/v2"
 )
 
@@ -53,8 +54,9 @@ func (c *intervals) Best(x, y, w []float64) (float64, error) {
 // NewProfile implements Class.
 func (c *intervals) NewProfile() (Profile, error) { return &intervalProfile{class: c}, nil }
 
-// Member implements Finite. Up to X = 6074000999 every interval has a number. Larger domains have more than 2^64 intervals, of which the
-// first 2^64 have one; NewMinimizer and NewProfile work with all.
+// Member implements Finite. Up to X = 6074000999 every interval has a number. Larger domains have
+// more than 2^64 intervals, of which the first 2^64 have one; NewMinimizer and NewProfile work with
+// all.
 func (c *intervals) Member(i uint64) Hypothesis { return intervalAt(c.domain, i) }
 
 // NewMinimizer implements Finite.
@@ -71,4 +73,30 @@ func (c *intervals) walk(m *rangeMinimizer) (Range, float64) {
 		return Interval(float64(free), float64(free)), m.minus
 	}
 	return Empty(), m.minus
+}
+
+// intervalAt returns number i of the intervals of 0..domain-1 by left and then right end; the empty
+// one comes last.
+func intervalAt(domain, i uint64) Range {
+	a := uint64(first(int(domain), func(a int) bool {
+		hi, lo := startingBelow(domain, uint64(a)+1)
+		return hi > 0 || lo > i
+	}))
+	if a == domain {
+		return Empty()
+	}
+	_, before := startingBelow(domain, a)
+	return Interval(float64(a), float64(a+i-before))
+}
+
+// startingBelow returns the number of intervals with a left end below a, domain + ... + (domain - a
+// + 1) = a (2 domain + 1 - a)/2, in two words. One of the two factors is even.
+func startingBelow(domain, a uint64) (hi, lo uint64) {
+	b := 2*domain + 1 - a
+	if a%2 == 0 {
+		a /= 2
+	} else {
+		b /= 2
+	}
+	return bits.Mul64(a, b)
 }

@@ -1,9 +1,9 @@
 package concept
 
 // Dimensions returns the Vapnik-Chervonenkis and the Littlestone dimension of c, the class that New
-// makes of s: as proved where there is a proof, otherwise as found by the searches of LabelTable and
-// VersionSpace; for a class too large to be listed only what is proved. VC <= Ldim <= log2 |H| in any
-// case.
+// makes of s: as proved where there is a proof, otherwise as found by the searches of LabelTable
+// and VersionSpace; for a class too large to be listed only what is proved. VC <= Ldim <= log2 |H|
+// in any case.
 func Dimensions(c Class, s Spec) (vc, ldim Dimension) {
 	vc, ldim = definitionOf(c).proved(c, s)
 	if c.Size() == nil {
@@ -24,7 +24,7 @@ func (d *Definition) proved(c Class, s Spec) (vc, ldim Dimension) {
 	return d.VC(c, s), d.Littlestone(c, s)
 }
 
-// exactVC is the VC of a Definition whose Class.VC is exact.
+// exactVC is the Definition.VC of classes whose Class.VC is exact.
 func exactVC(c Class, _ Spec) Dimension { return exactly(c.VC()) }
 
 // logSize returns floor(log2 |H|) of a finite class, which no dimension exceeds.

@@ -35,7 +35,8 @@ var matrixDefinition = Definition{
 // maxMatrix is the largest number of labels in a matrix.
 const maxMatrix = 1 << 19
 
-// maxReads bounds the search for the Vapnik-Chervonenkis dimension of a matrix: about half a second.
+// maxReads bounds the search for the Vapnik-Chervonenkis dimension of a matrix: about half a
+// second.
 const maxReads = 1 << 28
 
 // Row labels point v of 0..len-1 +1 where character v is '1', and -1 where it is '0'.
@@ -89,7 +90,7 @@ func newMatrix(s Spec) (Class, error) {
 	}, nil
 }
 
-// checkMatrix is the number of rows of a matrix with that many points.
+// checkMatrix checks a matrix with that many points, and returns the number of its rows.
 func checkMatrix(text string, points uint64) (rows int, err error) {
 	n := uint64(len(text))
 	switch {
@@ -119,7 +120,7 @@ func checkMatrix(text string, points uint64) (rows int, err error) {
 	return len(numbers), nil
 }
 
-// columns are the labels by point: bit i%64 of word i/64 is that of row i.
+// columns returns the labels by point: bit i%64 of word i/64 is that of row i.
 func (m *matrix) columns(rows int) [][]uint64 {
 	all := make([][]uint64, m.points)
 	for v := range all {
@@ -156,7 +157,8 @@ func (m *matrix) point(row []float64) (v, stray int) {
 func (m *matrix) counts(at, sums []int32)    { rowSums(m.packed, at, sums) }
 func (m *matrix) weights(at, sums []float64) { rowSums(m.packed, at, sums) }
 
-// rowSums takes eight points at a time: the sums of their 256 subsets first, and then one of these for each row.
+// rowSums takes eight points at a time: it computes the sums of their 256 subsets first, and then
+// adds one of these to each row.
 func rowSums[T number](packed []byte, at, sums []T) {
 	clear(sums)
 	rows := len(sums)
@@ -173,7 +175,8 @@ func rowSums[T number](packed []byte, at, sums []T) {
 	}
 }
 
-// tellingColumns are the points of a matrix with different columns, the first of equal ones, without constant ones: these separate nothing.
+// tellingColumns returns the points of a matrix that separate rows: those with different columns,
+// the first of equal ones, without constant columns.
 func tellingColumns(s Spec) (z []float64) {
 	m := int(s.Domain)
 	seen := map[string]bool{}

@@ -1,8 +1,7 @@
 package concept
 
-import "math/bits"
-
-// rangeMinimizer is the Minimizer of the ordered classes, with the walk over the values that the class gives it. O(n log n + m).
+// rangeMinimizer is the Minimizer of the ordered classes; walk, which each class defines, finds the
+// minimum. It takes O(n log n + m) for n examples and a linear term of m points.
 type rangeMinimizer struct {
 	class *ordered
 	term  anchors
@@ -40,33 +39,8 @@ func (m *rangeMinimizer) Minimize(x, y, w, c []float64) (Hypothesis, float64, er
 	return h, least, nil
 }
 
-// intervalAt is number i of the intervals of 0..domain-1 by left and then right end, and the empty one after the last.
-func intervalAt(domain, i uint64) Range {
-	a := uint64(first(int(domain), func(a int) bool {
-		hi, lo := startingBelow(domain, uint64(a)+1)
-		return hi > 0 || lo > i
-	}))
-	if a == domain {
-		return Empty()
-	}
-	_, before := startingBelow(domain, a)
-	return Interval(float64(a), float64(a+i-before))
-}
-
-// startingBelow is the number of intervals with a left end below a, domain + ... + (domain - a + 1) = a (2 domain + 1 - a)/2, in two
-// words: of its factors one is even.
-func startingBelow(domain, a uint64) (hi, lo uint64) {
-	b := 2*domain + 1 - a
-	if a%2 == 0 {
-		a /= 2
-	} else {
-		b /= 2
-	}
-	return bits.Mul64(a, b)
-}
-
-// leastRun is the least sum of a run sums[i..j] of neighbours, the first by i and then j that attains it (Kadane, from the right), and 0
-// where there are no sums.
+// leastRun returns the least sum of a run sums[i..j] of neighbours, the first by i and then j that
+// attains it (Kadane, from the right), and 0 where there are no sums.
 func leastRun(sums []float64) (least float64, i, j int) {
 	run, end := 0.0, 0
 	for k := len(sums) - 1; k >= 0; k-- {

@@ -34,7 +34,7 @@ var monotoneDefinition = Definition{
 	},
 }
 
-// monotone is the class of the 2^d conjunctions of coordinates, the one of Ones s being number s.
+// monotone is the class of the 2^d conjunctions of coordinates; the one of Ones s is number s.
 type monotone struct {
 	cube
 	dim int
@@ -54,8 +54,8 @@ func (c monotone) member(i uint64) Hypothesis { return Conjunction{Dim: c.dim, O
 func (monotone) counts(_, sums []int32)       { supersetSums(sums) }
 func (monotone) weights(_, sums []float64)    { supersetSums(sums) }
 
-// supersetSums turns a into the sums over the points v that have all bits of s, for all s, in place: len(a) log2(len(a)) / 2 additions.
-// The order is that of walsh.
+// supersetSums turns a into the sums over the points v that have all bits of s, for all s, in
+// place: len(a) log2(len(a)) / 2 additions. The order is that of walsh.
 func supersetSums[T number](a []T) {
 	switch len(a) {
 	case 1:

@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 )
 
-// Naturals names the class of the thresholds on the natural numbers. Its points are 1, 2, ..., up to
-// MaxNatural, all of them exact in float64, and t = 1, 2, ...: the constant +1 is among the functions,
-// the constant -1 is not, though one of them is -1 on any finite sample.
+// Naturals names the class of the thresholds on the natural numbers. Its points are 1, 2, ..., up
+// to MaxNatural, all of them exact in float64, and t = 1, 2, ...: the constant +1 is among the
+// functions, the constant -1 is not, though one of them is -1 on any finite sample.
 const Naturals = "thresholds-naturals"
 
 // MaxNatural is the largest point of Naturals: float64 holds all whole numbers up to it.

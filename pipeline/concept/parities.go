@@ -25,7 +25,8 @@ var paritiesDefinition = Definition{
 	Draw:        func(s Spec, r *rand.Rand) Hypothesis { return Parity{s.Dim, positive(2, r)} },
 }
 
-// Parity labels a point of {0,1}^Dim +1 where an odd number of the coordinates in Set are 1: coordinate j is in Set where bit j is.
+// Parity labels a point of {0,1}^Dim +1 where an odd number of the coordinates in Set are 1:
+// coordinate j is in Set where bit j is.
 type Parity struct {
 	Dim int
 	Set uint64
@@ -45,7 +46,7 @@ func (p Parity) Labels(x, out []float64) {
 // maxParities is the largest dimension with exact methods.
 const maxParities = 24
 
-// parities is the class of all 2^d parities, the one of Set s being number s.
+// parities is the class of all 2^d parities; the one of Set s is number s.
 type parities struct {
 	cube
 	dim int
@@ -65,8 +66,9 @@ func (c parities) member(i uint64) Hypothesis { return Parity{c.dim, i} }
 func (parities) counts(_, sums []int32)       { oddSums(sums) }
 func (parities) weights(_, sums []float64)    { oddSums(sums) }
 
-// oddSums turns a into the sums over the points v where v and s have an odd number of common bits, for all s. Where the number is even the
-// Walsh-Hadamard transform adds a[v], and where it is odd it subtracts a[v].
+// oddSums turns a into the sums over the points v where v and s have an odd number of common bits,
+// for all s. Where the number is even the Walsh-Hadamard transform adds a[v], and where it is odd
+// it subtracts a[v].
 func oddSums[T number](a []T) {
 	walsh(a)
 	total := a[0]
@@ -75,8 +77,9 @@ func oddSums[T number](a []T) {
 	}
 }
 
-// walsh is the Walsh-Hadamard transform, in place, of a power of two of numbers: len(a) log2(len(a)) additions. It takes two of the d bits
-// at a time and then each quarter by itself, so that what fits into a cache is read into it once.
+// walsh applies the Walsh-Hadamard transform, in place, to 2^d numbers: len(a) log2(len(a))
+// additions. It takes two of the d bits at a time and then each quarter by itself, so that what
+// fits into a cache is read into it once.
 func walsh[T number](a []T) {
 	switch len(a) {
 	case 1:
@@ -99,15 +102,16 @@ func walsh[T number](a []T) {
 	}
 }
 
-// quarters are the four quarters of a, all known to the compiler to be as long as the first.
+// quarters returns the four quarters of a, all known to the compiler to be as long as the first.
 func quarters[T any](a []T) (a0, a1, a2, a3 []T) {
 	q := len(a) / 4
 	a0 = a[:q]
 	return a0, a[q:][:len(a0)], a[2*q:][:len(a0)], a[3*q:][:len(a0)]
 }
 
-// paritiesEverywhere separates by all points. The sum of two parities is a parity other than 0, which
-// is odd at half of the points: <s_f, s_g> = 0. From 21 dimensions on the points are not listed.
+// paritiesEverywhere separates by all points. The sum of two parities is a parity other than 0,
+// which is odd at half of the points: <s_f, s_g> = 0. From 21 dimensions on the points are not
+// listed.
 func paritiesEverywhere(c Finite, _ Spec) (*Separator, error) {
 	w := &Separator{Dim: c.Dim(), unlisted: 1 << c.Dim()}
 	if c.Dim() <= maxListedBits || c.Dim() > maxParities {

@@ -62,13 +62,14 @@ func (c *points) Best(x, y, w []float64) (float64, error) {
 // NewProfile implements Class.
 func (c *points) NewProfile() (Profile, error) { return &segments{class: c}, nil }
 
-// split implements segmented: a segment for each value of the sample, and the last one, if any, for all other points.
+// split implements segmented: a segment for each value of the sample, and the last one, if any, for
+// all other points.
 func (c *points) split(p *segments) {
 	for i, v := range p.values {
 		p.list = append(p.list, segment{p.positives - p.pos[i] + p.neg[i], 1, v})
 	}
-	if rest := c.domain - uint64(len(p.values)); rest > 0 {
-		p.list = append(p.list, segment{p.positives, rest, 0})
+	if unseen := c.domain - uint64(len(p.values)); unseen > 0 {
+		p.list = append(p.list, segment{p.positives, unseen, 0})
 	}
 }
 

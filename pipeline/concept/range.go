@@ -2,22 +2,23 @@ package concept
 
 import "math"
 
-// Range labels the points Lo..Hi of an ordered domain +1 and all others -1. Every hypothesis of the ordered classes is one.
+// Range labels the points Lo..Hi of an ordered domain +1 and all others -1. Every hypothesis of the
+// ordered classes is a Range.
 type Range struct{ Lo, Hi float64 }
 
-// Threshold is +1 at the points v >= t.
+// Threshold returns the function that is +1 at the points v >= t.
 func Threshold(t float64) Range { return Range{t, math.Inf(1)} }
 
-// Point is +1 at the point a alone.
+// Point returns the function that is +1 at the point a alone.
 func Point(a float64) Range { return Range{a, a} }
 
-// Interval is +1 at the points a..b, and nowhere where a > b.
+// Interval returns the function that is +1 at the points a..b, and nowhere if a > b.
 func Interval(a, b float64) Range { return Range{a, b} }
 
-// Empty is +1 nowhere.
+// Empty returns the function that is +1 nowhere.
 func Empty() Range { return Range{math.Inf(1), math.Inf(-1)} }
 
-// Label is the label of the point v.
+// Label returns the label of the point v.
 func (r Range) Label(v float64) float64 {
 	if r.Lo <= v && v <= r.Hi {
 		return 1

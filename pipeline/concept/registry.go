@@ -23,18 +23,18 @@ const (
 // HasDomain reports whether a class of this shape needs Spec.Domain; the others must leave it 0.
 func (s Shape) HasDomain() bool { return s == Scalar || s == Grid || s == Column }
 
-// HasDim reports whether the number of coordinates of a point is a parameter of the class, Spec.Dim;
-// all others have points of one number.
+// HasDim reports whether the number of coordinates of a point is a parameter of the class,
+// Spec.Dim; all others have points of one number.
 func (s Shape) HasDim() bool { return s == Grid || s == Bits || s == Ball }
 
 // Definition is everything Shatter knows of a concept class by its name. There is one for each
-// class, in a file of its own, and one line for it in definitions; whoever needs a fact about a class
-// asks for its Definition (Lookup) instead of comparing names. To add a class, write such a file and
-// add the line: TestDefinitions then holds the new class to the contract below.
+// class, in a file of its own, and one line for it in definitions; whoever needs a fact about a
+// class asks for its Definition (Lookup) instead of comparing names. To add a class, write such a
+// file and add the line: TestDefinitions then holds the new class to the contract below.
 //
-// All functions take the Spec that New accepted. A nil function is a capability that the class lacks;
-// the field that says why follows it. The functions of a Definition must not call Lookup, nor
-// anything that does (Side, Width, New): Go would reject the initialisation cycle.
+// All functions take the Spec that New accepted. A nil function is a capability that the class
+// lacks; the field that says why follows it. The functions of a Definition must not call Lookup,
+// nor anything that does (Side, Width, New): Go would reject the initialisation cycle.
 type Definition struct {
 	Name       string // as sweep files have it
 	Doc        string // one line for people: which functions the class holds
@@ -125,8 +125,8 @@ func ShapeOf(name string) Shape {
 	return 0
 }
 
-// Side returns the number of values that each coordinate of a point of the class can have: Domain, or
-// 2 for bits, or 0 where there are infinitely many.
+// Side returns the number of values that each coordinate of a point of the class can have: Domain,
+// or 2 for bits, or 0 where there are infinitely many.
 func Side(s Spec) uint64 {
 	switch ShapeOf(s.Name) {
 	case Bits:

@@ -12,7 +12,8 @@ type segment struct {
 	first uint64 // parameter of its first member
 }
 
-// segmented is a class whose hypotheses fall into few segments: at most one more than the sample has values.
+// segmented is a class whose hypotheses fall into few segments: at most one more than the sample
+// has values.
 type segmented interface {
 	// split fills p.list from the sample in p.tally, by ascending parameter.
 	split(p *segments)
@@ -57,7 +58,7 @@ func (p *segments) PermuteAndFlip(eps float64, r *rand.Rand) Hypothesis {
 	return p.uniformMember(flip(p.list, p.min, eps, p.noise.fill(len(p.list), r)), r)
 }
 
-// noise is scratch memory for a uniform number for each segment.
+// noise is scratch memory for one uniform number for each segment.
 type noise []float64
 
 // fill draws n numbers.
@@ -73,8 +74,9 @@ func (p *segments) uniformMember(i int, r *rand.Rand) Hypothesis {
 	return p.class.member(p, i, r.Uint64N(p.list[i].count)) // by rejection on integers: no float's rounding
 }
 
-// gumbel picks a segment with probability proportional to count exp(-eps err/2), given a uniform number for each: the one whose
-// log-weight plus Gumbel noise is largest (the first of equal ones), because the maximum of c independent Gumbels is a Gumbel plus ln c.
+// gumbel picks a segment with probability proportional to count exp(-eps err/2), given a uniform
+// number for each: the one whose log-weight plus Gumbel noise is largest (the first of equal ones),
+// because the maximum of c independent Gumbels is a Gumbel plus ln c.
 func gumbel(list []segment, least int, eps float64, u []float64) int {
 	best, top := 0, math.Inf(-1)
 	for i, s := range list {
@@ -89,9 +91,10 @@ func gumbel(list []segment, least int, eps float64, u []float64) int {
 	return best
 }
 
-// flip picks the segment of permute-and-flip's answer, given a uniform number for each segment. Permute-and-flip answers the hypothesis
-// whose -eps err/2 plus standard exponential noise is largest (Ding, Kifer et al. 2021), and the maximum of c independent
-// exponentials has the distribution function (1 - e^-z)^c: at u it is -ln(1 - u^(1/c)).
+// flip picks the segment of permute-and-flip's answer, given a uniform number for each segment.
+// Permute-and-flip answers the hypothesis whose -eps err/2 plus standard exponential noise is
+// largest (Ding, Kifer et al. 2021), and the maximum of c independent exponentials has the
+// distribution function (1 - e^-z)^c: at u it is -ln(1 - u^(1/c)).
 func flip(list []segment, least int, eps float64, u []float64) int {
 	best, top := 0, math.Inf(-1)
 	for i, s := range list {
@@ -106,11 +109,11 @@ func flip(list []segment, least int, eps float64, u []float64) int {
 	return best
 }
 
-// hopeless is a penalty that no noise makes up for: with the numbers of uniform and counts below 2^64, a score without penalty lies
-// between -4 and 82, in gumbel and in flip.
+// hopeless is a penalty that no noise makes up for: with the numbers of uniform and counts below
+// 2^64, a score without penalty lies between -4 and 82, in gumbel and in flip.
 const hopeless = 90
 
-// penalty is eps d/2, and 0 at d = 0 also where eps is infinite.
+// penalty returns eps d/2, and 0 at d = 0 also where eps is infinite.
 func penalty(eps float64, d int) float64 {
 	if d == 0 {
 		return 0
@@ -118,10 +121,12 @@ func penalty(eps float64, d int) float64 {
 	return float64(eps / 2 * float64(d)) // rounded here, never fused into a sum
 }
 
-// uniform is one of the 2^52 odd multiples of 2^-53: never 0 and never 1, so that its logarithm and that of its rest are finite.
+// uniform returns one of the 2^52 odd multiples of 2^-53: never 0 and never 1, so that the
+// logarithms of u and of 1-u are finite.
 func uniform(r *rand.Rand) float64 { return (float64(r.Uint64()>>12) + 0.5) * 0x1p-52 }
 
-// missing is the number rank, from 0, of the integers that do not stand in ascending distinct values.
+// missing returns number rank, from 0, of the integers that are not among the ascending distinct
+// values.
 func missing(values []uint64, rank uint64) uint64 {
 	lo, hi := 0, len(values) // values[i] - i integers are missing below values[i]
 	for lo < hi {

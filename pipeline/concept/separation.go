@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/big"
 	"strings"
+
+	"github.com/shatterlab/shatter/pipeline/lp"
 )
 
 const (
@@ -14,23 +16,28 @@ const (
 	maxListedBits = 20 // the largest dimension in which the cube of the parities is listed
 )
 
-// Separator is a set Z of m points on which every two hypotheses of a class differ. Follow-the-perturbed-leader puts its noise there:
-// hypothesis f has the unit sign vector s_f = (f(Z_1), ..., f(Z_m))/sqrt(m), and the perturbation <xi, s_f> with xi standard normal.
+// Separator is a set Z of m points on which every two hypotheses of a class differ.
+// Follow-the-perturbed-leader puts its noise there: hypothesis f has the unit sign vector s_f =
+// (f(Z_1), ..., f(Z_m))/sqrt(m), and the perturbation <xi, s_f> with xi standard normal.
 //
-// How well Z separates is the least distance of two hypotheses in L2 of the uniform law on Z, called rho. It depends on the encoding: the
-// functions with values -1 and +1 are twice as far apart as those with 0 and 1.
+// How well Z separates is the least distance of two hypotheses in L2 of the uniform law on Z,
+// called rho. It depends on the encoding: the functions with values -1 and +1 are twice as far
+// apart as those with 0 and 1.
 type Separator struct {
-	Points      []float64 // row-major; nil for the cube of the parities in 21 to 24 dimensions, which Orthonormal makes unnecessary
-	Dim         int       // numbers per point
-	Hamming     int       // h >= 1, the least number of points of Z on which two hypotheses differ
-	Orthonormal bool      // the sign vectors of all hypotheses are orthonormal, hence their perturbations independent
-	Spread      float64   // kappa^2, the largest |s_f - s_g|^2, or the 4 that it never exceeds where it was not computed
+	// Points are row-major; nil for the cube of the parities in 21 to 24 dimensions, which Orthonormal
+	// makes unnecessary.
+	Points []float64
+
+	Dim         int     // numbers per point
+	Hamming     int     // h >= 1, the least number of points of Z on which two hypotheses differ
+	Orthonormal bool    // the sign vectors of all hypotheses are orthonormal, hence their perturbations independent
+	Spread      float64 // kappa^2, the largest |s_f - s_g|^2, or the 4 that it never exceeds where it was not computed
 
 	margin   float64 // of the convex hull, where it has a formula; otherwise 0
 	unlisted int     // m where Points is nil
 }
 
-// Len is m, the number of points.
+// Len returns m, the number of points.
 func (s *Separator) Len() int {
 	if s.Points == nil {
 		return s.unlisted
@@ -38,23 +45,25 @@ func (s *Separator) Len() int {
 	return len(s.Points) / s.Dim
 }
 
-// Rho01 is rho for the functions with values 0 and 1: sqrt(h/m).
+// Rho01 returns rho for the functions with values 0 and 1: sqrt(h/m).
 func (s *Separator) Rho01() float64 { return math.Sqrt(float64(s.Hamming) / float64(s.Len())) }
 
-// RhoPM is rho for the functions with values -1 and +1, 2 sqrt(h/m): the least distance of two sign vectors.
+// RhoPM returns rho for the functions with values -1 and +1, 2 sqrt(h/m): the least distance of two
+// sign vectors.
 func (s *Separator) RhoPM() float64 { return 2 * s.Rho01() }
 
-// SeparatorKinds are the kinds that NewSeparator knows.
+// SeparatorKinds lists the kinds that NewSeparator knows.
 func SeparatorKinds() []string { return []string{"standard", "cube", "code", "greedy"} }
 
-// NewSeparator is a separator of the class c, which is the one that New gives for s:
+// NewSeparator returns a separator of c, the class that New makes of s:
 //
 //	standard  the set known for the class: the standard basis for parities, all points for most others
 //	cube      all points of the domain; they are not listed for parities in 21 to 24 dimensions
 //	code      parities up to dimension 24: the 10 Dim columns of a random generator matrix drawn from the seed
 //	greedy    greedy set cover, for at most 2^12 hypotheses on a domain of at most 2^12 points
 //
-// Only code uses the seed. The error says which value is too large, or which two hypotheses agree on all of the points.
+// Only code uses the seed. The error says which value is too large, or which two hypotheses agree
+// on all of the points.
 func NewSeparator(c Finite, s Spec, kind string, seed uint64) (*Separator, error) {
 	if c.Size().Cmp(big.NewInt(1)) <= 0 {
 		return nil, fmt.Errorf("separate class %q: a single hypothesis needs no separator, take a larger class", c.Name())
@@ -91,8 +100,9 @@ func wholeDomain(c Finite, values uint64) (*Separator, error) {
 	return &Separator{Points: z, Dim: c.Dim(), Hamming: 1, Spread: 4}, nil
 }
 
-// unitPoints are the d points whose coordinate j alone is not the base value. At the unit vectors (base 0) parity s is bit j of s; at the
-// points with a single zero (base 1) the monotone conjunction s is the complement of bit j: all 2^d sign patterns, h = 1.
+// unitPoints separates by the d points whose coordinate j alone is not the base value. At the unit
+// vectors (base 0) parity s is bit j of s; at the points with a single zero (base 1) the monotone
+// conjunction s is the complement of bit j: all 2^d sign patterns, h = 1.
 func unitPoints(d int, base float64) (*Separator, error) {
 	if err := checkPoints(uint64(d), d, maxPoints); err != nil {
 		return nil, err
@@ -104,19 +114,22 @@ func unitPoints(d int, base float64) (*Separator, error) {
 			z[i] = 1 - base
 		}
 	}
-	// The vertices other than f of a cube of side 2/sqrt(d) lie beyond the hyperplane through the d neighbours of f, 2/d away.
+	// The vertices other than f of a cube of side 2/sqrt(d) lie beyond the hyperplane through the d
+	// neighbours of f, 2/d away.
 	return &Separator{Points: z, Dim: d, Hamming: 1, Spread: 4, margin: 2 / float64(d)}, nil
 }
 
-// computed is the separator of the points z, if it is one, with h from all pairs of hypotheses.
+// computed separates by the points z, with h from all pairs of hypotheses. The error names two
+// hypotheses that agree at all points.
 func computed(c Finite, z []float64) (*Separator, error) {
-	t, err := NewSignTable(c, z)
+	t, err := newSignTable(c, z)
 	if err != nil {
 		return nil, err
 	}
 	d := t.distances()
 	if d.least == 0 {
-		return nil, fmt.Errorf("separate class %q: hypotheses %d and %d agree at every one of %d points", c.Name(), d.i, d.j, t.m)
+		return nil, fmt.Errorf("separate class %q: hypotheses %d and %d agree at every one of %d points",
+			c.Name(), d.i, d.j, t.m)
 	}
 	w := &Separator{Points: z, Dim: c.Dim(), Hamming: d.least, Spread: spread(d.most, t.m)}
 	if d.least == d.most { // where the search for the margin takes longest
@@ -125,11 +138,11 @@ func computed(c Finite, z []float64) (*Separator, error) {
 	return w, nil
 }
 
-// spread is |s_f - s_g|^2 of sign vectors that differ on h of m points.
+// spread returns |s_f - s_g|^2 of sign vectors that differ on h of m points.
 func spread(h, m int) float64 { return 4 * float64(h) / float64(m) }
 
-// allPoints lists the points of d numbers 0..base-1, at most so many: point number i has the digits of i in base base, the lowest one
-// first.
+// allPoints lists the points of d numbers 0..base-1, at most so many: point number i has the digits
+// of i in base base, the lowest one first.
 func allPoints(d int, base, most uint64) ([]float64, error) {
 	m := uint64(1)
 	for range d {
@@ -142,9 +155,9 @@ func allPoints(d int, base, most uint64) ([]float64, error) {
 	}
 	z := make([]float64, m*uint64(d))
 	for i := range m {
-		for j, rest := 0, i; j < d; j++ {
-			z[i*uint64(d)+uint64(j)] = float64(rest % base)
-			rest /= base
+		for j, digits := 0, i; j < d; j++ {
+			z[i*uint64(d)+uint64(j)] = float64(digits % base)
+			digits /= base
 		}
 	}
 	return z, nil
@@ -167,39 +180,50 @@ func errTooManyPoints(m string, d int, most uint64) error {
 		"a smaller domain or dimension, or another kind", m, most, maxNumbers)
 }
 
-// HullMargin brackets the hull margin of the sign vectors of c, the class that s separates: by formula where there is one, by computing
-// it, mostly in less than a second, for at most 500 hypotheses and 2^24 labels, and always within 2h/m <= r <= 2 sqrt(h/m).
+// Margin brackets the hull margin of the sign vectors of a class: the least distance of one of them
+// from the convex hull of the others.
+type Margin = lp.Margin
+
+// HullMargin brackets the hull margin of the sign vectors of c, the class that s separates: by a
+// formula where there is one; by computing it, mostly in less than a second, for at most 500
+// hypotheses and 2^24 labels; and always within 2h/m <= r <= 2 sqrt(h/m).
 //
-// The lower bound: <s_f, s_f - s_g> = |s_f - s_g|^2/2 >= 2h/m for all g, hence for all of their convex combinations.
+// The lower bound: <s_f, s_f - s_g> = |s_f - s_g|^2/2 >= 2h/m for all g, hence for all of their
+// convex combinations.
 func (s *Separator) HullMargin(c Finite) Margin {
 	if s.margin > 0 {
-		return Margin{s.margin, s.margin}.widen(8)
+		return Margin{Lower: s.margin, Upper: s.margin}.Widen(8)
 	}
 	m := s.Len()
-	bounds := Margin{2 * float64(s.Hamming) / float64(m), s.RhoPM()}.widen(8)
-	n, err := listable(c, maxHull)
-	if err != nil || n > maxHullNumbers/m {
+	bounds := Margin{Lower: 2 * float64(s.Hamming) / float64(m), Upper: s.RhoPM()}.Widen(8)
+	n, err := listable(c, lp.MaxVectors)
+	if err != nil || n > lp.MaxNumbers/m {
 		return bounds
 	}
 	rows := make([]float64, n*m)
 	for i := range n {
 		c.Member(uint64(i)).Labels(s.Points, rows[i*m:(i+1)*m])
 	}
-	r := newHull(rows, m).margin()
+	r, err := lp.HullMargin(rows, m)
+	if err != nil {
+		return bounds
+	}
 	scale := math.Sqrt(float64(m))
-	r = Margin{r.Lower / scale, r.Upper / scale}.widen(8)
-	return Margin{max(r.Lower, bounds.Lower), min(r.Upper, bounds.Upper)}
+	r = Margin{Lower: r.Lower / scale, Upper: r.Upper / scale}.Widen(8)
+	return Margin{Lower: max(r.Lower, bounds.Lower), Upper: min(r.Upper, bounds.Upper)}
 }
 
-// simplex is the hull margin of vectors at equal squared distances: that of a vertex from the middle of the others.
+// simplex returns the hull margin of vectors at equal squared distances: the distance of a vertex
+// from the middle of the others.
 func simplex(c Finite, squared float64) float64 {
 	n, _ := new(big.Float).SetInt(c.Size()).Float64()
 	return math.Sqrt(squared / 2 * (n / (n - 1)))
 }
 
-// chain is the hull margin of the thresholds. An inner one t is nearest to the middle of t-1 and t+1, which is off by 1/sqrt(m) at two
-// points; all lower ones differ from it at the first, all higher ones at the second, so none lies below the hyperplane there. The two
-// ends are farther out, 2/sqrt(m) from their neighbours, and alone where there are just two.
+// chain returns the hull margin of the thresholds. An inner one t is nearest to the middle of t-1
+// and t+1, which is off by 1/sqrt(m) at two points; all lower ones differ from it at the first, all
+// higher ones at the second, so none lies below the hyperplane there. The two ends are farther out,
+// 2/sqrt(m) from their neighbours, and alone where there are just two.
 func chain(c Finite, m int) float64 {
 	if c.Size().Cmp(big.NewInt(2)) == 0 {
 		return 2 / math.Sqrt(float64(m))

@@ -53,7 +53,8 @@ func (b Box) Label(x []float64) float64 {
 	return 1
 }
 
-// parityTarget is a parity of a set of coordinates that is uniform among all sets, anew in each trial.
+// parityTarget is a parity of a set of coordinates that is uniform among all sets, anew in each
+// trial.
 type parityTarget struct{ bits []float64 }
 
 // Begin implements Target.

@@ -66,7 +66,8 @@ func (c *thresholds) Best(x, y, w []float64) (float64, error) {
 // NewProfile implements Class.
 func (c *thresholds) NewProfile() (Profile, error) { return &segments{class: c}, nil }
 
-// split implements segmented: the thresholds in (v[i-1], v[i]] agree on the sample, and crossing v[i] turns its labels to -1.
+// split implements segmented: the thresholds in (v[i-1], v[i]] agree on the sample, and crossing
+// v[i] turns its labels to -1.
 func (c *thresholds) split(p *segments) {
 	first, errs := uint64(0), p.negatives
 	for i, v := range p.values {

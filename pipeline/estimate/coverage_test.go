@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/shatterlab/shatter/pipeline/numeric"
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 // star returns the least size in the range at which a non-decreasing rate reaches the target, or To
@@ -139,7 +140,7 @@ func TestCoverage(t *testing.T) {
 			if c.star != 0 && truth != c.star {
 				t.Errorf("n* = %d, want %d", truth, c.star)
 			}
-			if testing.Short() {
+			if !testkit.LongRun {
 				c.runs /= 4
 			}
 			misses, decided := 0, 0

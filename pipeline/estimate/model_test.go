@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/shatterlab/shatter/pipeline/numeric"
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 // A rateCurve gives the success rate at real sample sizes.
@@ -48,9 +49,7 @@ func (l rateCurve) world(seed uint64) world {
 // TestModelCoverage checks that, on points as a search produces them, the interval covers n* as
 // often as it says, and that the estimate is hardly biased, whatever the curve.
 func TestModelCoverage(t *testing.T) {
-	if testing.Short() {
-		t.Skip("thousands of searches: left to the run without -short")
-	}
+	testkit.Long(t)
 	const runs, level = 160, 0.05
 	for _, c := range []struct {
 		name   string

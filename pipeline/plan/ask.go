@@ -37,7 +37,7 @@ type answer struct {
 	bounds    []*pluginv1.Bound
 }
 
-// ask has every distinct setting checked and its bounds computed. It reports refusals as mistakes,
+// ask asks the algorithms to check every distinct setting and to compute its bounds. It reports refusals as mistakes,
 // except for settings that are only infeasible, which are warnings: the table will say so.
 func ask(
 	ctx context.Context, f *sweep.File, algorithms Algorithms, instances []instance,
@@ -85,7 +85,8 @@ func askAll(ctx context.Context, algorithms Algorithms, questions []*answer) err
 	return context.Cause(ctx)
 }
 
-// question returns the answer that the instance shares with those of the same setting, to be filled.
+// question returns the answer that the instance shares with those of the same setting, to be
+// filled.
 func question(task string, x *instance, known map[string]*answer) (*answer, error) {
 	d, s := x.entry.algorithm, &x.setting
 	setting := &pluginv1.Setting{

@@ -132,8 +132,8 @@ func (e *entry) ordinal(options []int, counts func(axis int) bool) int {
 	return ordinal
 }
 
-// set fills the setting. The known problems and parameters are those of earlier drafts of the entry,
-// by their ordinals.
+// set fills the setting. The known problems and parameters are those of earlier drafts of the
+// entry, by their ordinals.
 func (d *draft) set(options []int, problems map[int]*schemas.Problem, params map[int]trial.Params) {
 	e, s := d.entry, &d.setting
 	ordinal := e.ordinal(options, func(axis int) bool { return e.axes[axis].param })

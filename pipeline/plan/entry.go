@@ -192,8 +192,8 @@ func (l *layout) addNames(e *entry) {
 	}
 }
 
-// namesLike lists the names that zip and exclude may use: those of parameters, with their prefix, if
-// word has it, and otherwise the others.
+// namesLike lists the names that zip and exclude may use: those of parameters, with their prefix,
+// if word has it, and otherwise the others.
 func (l *layout) namesLike(word string) []string {
 	prefixed := strings.HasPrefix(word, schemas.ParamPrefix)
 	var names []string

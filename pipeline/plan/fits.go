@@ -24,7 +24,8 @@ type Fit struct {
 	fitted string // "n*" or "the mean regret"
 }
 
-// FitGroup is a set of cells that agree in all but x and what zip pairs with it. At least two of them have different x.
+// FitGroup is a set of cells that agree in all but x and what zip pairs with it. At least two of
+// them have different x.
 type FitGroup struct {
 	Algorithm string // its "as"
 	Words     string // what is fixed in this group and differs in others of the algorithm

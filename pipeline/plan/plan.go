@@ -109,7 +109,8 @@ type Counts struct {
 	Jobs      int64 // the least number: sessions are bounded, and jobs are cut further by their predicted time
 }
 
-// firstCheckpoint is the number of repetitions of one n at which a search may first decide something.
+// firstCheckpoint is the number of repetitions of one n at which a search may first decide
+// something.
 const firstCheckpoint = 8
 
 // Counts sizes the plan up without running anything.

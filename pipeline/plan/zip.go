@@ -8,8 +8,8 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// zip pairs the axes of a grid's entries. A parameter that one algorithm does not have pairs nothing
-// there.
+// zip pairs the axes of a grid's entries. A parameter that one algorithm does not have pairs
+// nothing there.
 func (l *layout) zip(b *sweep.Block, entries []*entry, r *sweep.Reporter) {
 	for i, names := range b.Zip {
 		path := l.file.Item(b.Path("zip"), i)

@@ -17,7 +17,7 @@ import (
 
 	"github.com/shatterlab/shatter/schemas"
 
-	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 )
 
@@ -54,7 +54,7 @@ func CheckResult(dir string, r Result) (checks []FileCheck, digest string, err e
 
 // CheckVersions looks for Parquet files of another version in the folder of a result. Files that are missing or damaged are not its concern.
 func CheckVersions(dir string) error {
-	paths, err := ledger.Glob(dir, "*.parquet")
+	paths, err := disk.Glob(dir, "*.parquet")
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (f resultFile) explain(path string, at int64) (string, error) {
 	}
 	defer os.RemoveAll(temp)
 	anew := filepath.Join(temp, f.name)
-	if _, err := writeHashed(anew, f.write); err != nil {
+	if err := disk.WriteFile(anew, f.write); err != nil {
 		return "", err
 	}
 	differ := differText

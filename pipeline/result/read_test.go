@@ -206,7 +206,7 @@ func FuzzReadTable(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			for _, format := range render.Formats() {
+			for _, format := range render.Names() {
 				var out bytes.Buffer
 				if err := render.Render(s, &out, format); err != nil {
 					t.Errorf("%s: %v", format, err)

@@ -540,7 +540,7 @@ func TestRender(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := render.Render(s, &bytes.Buffer{}, "xml"); err == nil || err.Error() != "show table as xml: unknown format: must be one of table, md, csv, json, tex, arrow, parquet" {
+	if err := render.Render(s, &bytes.Buffer{}, "xml"); err == nil || err.Error() != "show table as xml: unknown format: must be one of table, json, csv, md, tex, arrow, parquet" {
 		t.Error(err)
 	}
 	if _, err := r.Sheet("trials"); err == nil {
@@ -578,7 +578,7 @@ func TestNothingDecided(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, format := range render.Formats() {
+	for _, format := range render.Names() {
 		if got := renderedAs(t, s, format); strings.Contains(got, "confidence 0.95 that") || got == "" {
 			t.Errorf("%s: %s", format, got)
 		}

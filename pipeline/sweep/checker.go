@@ -15,9 +15,9 @@ import (
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
-// checker fills Go values from YAML nodes as the Go types and their tags say (see schemas.Sweep). It
-// goes on after a mistake, so that all of them are reported at once. Its depth is bounded by that of
-// the types.
+// checker fills Go values from YAML nodes as the Go types and their tags say (see schemas.Sweep).
+// It goes on after a mistake, so that all of them are reported at once. Its depth is bounded by
+// that of the types.
 type checker struct {
 	file     string
 	places   map[string]Place

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// PluginPaths returns the absolute paths of the file's plugins; relative ones start at dir. Each has
-// to be an executable file. The error is of type Mistakes.
+// PluginPaths returns the absolute paths of the file's plugins; relative ones start at dir. Each
+// has to be an executable file. The error is of type Mistakes.
 func (f *File) PluginPaths(dir string) ([]string, error) {
 	var paths []string
 	r := Reporter{File: f}

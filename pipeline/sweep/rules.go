@@ -34,6 +34,8 @@ func readRules(tag string) rules {
 			r.required = true
 		case "enum":
 			r.enum = append(r.enum, value)
+		case "registry":
+			r.enum = names(Vocabulary(value))
 		case "minimum":
 			r.minimum = &number
 		case "exclusiveMinimum":

@@ -17,7 +17,12 @@ var update = flag.Bool("update", false, "rewrite the golden files with what the 
 // where the flag -update is given.
 func Golden(t testing.TB, name string, got []byte) {
 	t.Helper()
-	path := filepath.Join("testdata", name)
+	GoldenAt(t, filepath.Join("testdata", name), got)
+}
+
+// GoldenAt is Golden for a file anywhere, whose path is relative to the test's package.
+func GoldenAt(t testing.TB, path string, got []byte) {
+	t.Helper()
 	if *update {
 		if err := os.WriteFile(path, got, 0o644); err != nil {
 			t.Fatal(err)

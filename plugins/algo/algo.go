@@ -243,8 +243,11 @@ type Bound struct {
 type Plugin interface {
 	// describe validates the algorithm and returns its description.
 	describe() (*pluginv1.Algorithm, error)
+	// check resolves the parameters of a setting and states the guarantee.
 	check(*pluginv1.Setting) (*pluginv1.CheckResponse, error)
+	// bound returns the bounds for a setting.
 	bound(*pluginv1.Setting) (*pluginv1.BoundResponse, error)
+	// open returns the trials of a session, which have two seeds each and report to m.
 	open(s *pluginv1.Setting, seeds []uint64, m *metrics) (trials, error)
 }
 

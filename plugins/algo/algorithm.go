@@ -60,6 +60,7 @@ func (a Algorithm[P]) describeNamed() (*pluginv1.Algorithm, error) {
 	}, nil
 }
 
+// tasks returns the tasks whose functions are set.
 func (a Algorithm[P]) tasks() (tasks []pluginv1.Task) {
 	if a.Learn != nil {
 		tasks = append(tasks, pluginv1.Task_TASK_LEARN)
@@ -134,6 +135,7 @@ func (a Algorithm[P]) check(w *pluginv1.Setting) (*pluginv1.CheckResponse, error
 	return &pluginv1.CheckResponse{Parameters: ps.values(reflect.ValueOf(s.Params)), Guarantee: g}, nil
 }
 
+// guarantee returns the guarantee for a resolved setting, or nil if the algorithm is not private.
 func (a Algorithm[P]) guarantee(s *Setting[P]) (*pluginv1.Guarantee, error) {
 	if a.Guarantee == nil {
 		return nil, nil
@@ -203,6 +205,7 @@ type trialsOf[P any] struct {
 	metrics   *metrics
 }
 
+// trialState is a trial with its random numbers, and what it learned.
 type trialState[P any] struct {
 	trial    Trial[P]
 	rand     rand.Rand

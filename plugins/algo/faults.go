@@ -83,6 +83,7 @@ func packageOf(function string) string {
 	return path
 }
 
+// refusalOf returns an error as the refusal of a setting.
 func refusalOf(err error) *pluginv1.Refusal {
 	r := &pluginv1.Refusal{Kind: pluginv1.Refusal_KIND_ERROR, Message: text(err.Error())}
 	switch {
@@ -131,6 +132,7 @@ func packFaults(faults []fault) []*pluginv1.Fault {
 	return packed
 }
 
+// faultKind classifies the error that ended a trial.
 func faultKind(err error) pluginv1.Fault_Kind {
 	var panicked *thrown
 	switch {

@@ -14,6 +14,7 @@ type metrics struct {
 	bad    string    // why the present trial fails because of a report; empty if it does not
 }
 
+// report does the work of Trial.Report.
 func (m *metrics) report(trial int, name string, value float64) {
 	for i, n := range m.names {
 		if n != name {

@@ -16,6 +16,7 @@ import (
 // parameters maps the fields of a struct type to named parameters.
 type parameters []parameter
 
+// parameter describes one parameter.
 type parameter struct {
 	field    int // its index in the struct
 	name     string

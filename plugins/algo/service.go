@@ -23,6 +23,7 @@ type service struct {
 	turn        chan struct{} // holds a value while the algorithms are in use; see acquire
 }
 
+// newService returns a service of the given algorithms, or an error if one is not valid.
 func newService(plugins []Plugin, places *places) (*service, error) {
 	s := &service{
 		description: &pluginv1.DescribeResponse{
@@ -96,6 +97,7 @@ func (s *service) acquire(ctx context.Context) (release func(), err error) {
 	}
 }
 
+// plugin returns the algorithm that a setting names.
 func (s *service) plugin(w *pluginv1.Setting) (Plugin, error) {
 	if p := s.plugins[w.GetAlgorithm()]; p != nil {
 		return p, nil

@@ -124,6 +124,7 @@ func (t *session) try(j int, f func() error) {
 	}
 }
 
+// end ends trial j because of err.
 func (t *session) end(j int, err error) {
 	t.ended[j] = true
 	t.faults = append(t.faults, fault{j, err})
@@ -222,6 +223,7 @@ type round struct {
 	dim    int
 }
 
+// keep copies the points of a step.
 func (r *round) keep(s *pluginv1.Step, points *table) {
 	r.counts, r.x, r.dim = append(r.counts[:0], s.Counts...), append(r.x[:0], points.x...), points.dim
 }

@@ -65,6 +65,7 @@ func (p *places) open(w *pluginv1.Table, labelled bool) (*table, error) {
 	return t, nil
 }
 
+// find decodes the table that a message names.
 func (p *places) find(w *pluginv1.Table, labelled bool) (*table, error) {
 	switch w.GetPlace() {
 	case pluginv1.Table_PLACE_DATASET:
@@ -83,6 +84,7 @@ func (p *places) find(w *pluginv1.Table, labelled bool) (*table, error) {
 	return nil, fmt.Errorf("the table lies in an unknown place, %v", w.GetPlace())
 }
 
+// decode decodes a table, whose labels it needs if it is labelled.
 func decode(b []byte, labelled bool) (*table, error) {
 	d, err := dataset.Decode(b)
 	if err != nil {
@@ -108,6 +110,7 @@ func (t *table) slice(d *Data, first, n int) {
 	}
 }
 
+// fillNaN sets all numbers of v to NaN.
 func fillNaN(v []float64) {
 	for i := range v {
 		v[i] = math.NaN()

@@ -33,6 +33,7 @@ func bregman() algo.Algorithm[BregmanParams] {
 			"the weak learner by far more than the 2/(kappa n) of a lazy projection.")
 }
 
+// bregmanBooster returns an algorithm that boosts without noise, with eager or lazy projection.
 func bregmanBooster(name string, eager bool, doc string) algo.Algorithm[BregmanParams] {
 	check := func(s *algo.Setting[BregmanParams]) error { return resolveBregman(name, s) }
 	return algo.Algorithm[BregmanParams]{

@@ -38,6 +38,7 @@ func centering() algo.Algorithm[CenteringParams] {
 	}
 }
 
+// resolveCentering checks a setting and writes sigma if N > 0.
 func resolveCentering(s *algo.Setting[CenteringParams]) error {
 	if err := checkProblem("boosting/centering", s.Problem, s.Epsilon, s.Delta); err != nil {
 		return err
@@ -50,6 +51,7 @@ func resolveCentering(s *algo.Setting[CenteringParams]) error {
 	return checkSigma(s.Params.Sigma)
 }
 
+// learnCentering runs boosting/centering.
 func learnCentering(_ context.Context, t *algo.Trial[CenteringParams], sample *algo.Data) (algo.Model, error) {
 	if t.Params.Sigma == 0 {
 		t.N = sample.Len()

@@ -125,6 +125,7 @@ func (p *DRVParams) spend(epsilon, delta float64) (capEpsilon, sigma float64) {
 	return math.Sqrt(8 * p.Share * rho), math.Sqrt(2 / ((1 - p.Share) * rho))
 }
 
+// learnDRV runs boosting/drv.
 func learnDRV(ctx context.Context, t *algo.Trial[DRVParams], sample *algo.Data) (algo.Model, error) {
 	t.N = sample.Len()
 	if err := resolveDRV(&t.Setting); err != nil {

@@ -59,6 +59,7 @@ func inner(out, x, v []float64) {
 	}
 }
 
+// innerTile writes the inner products of the rows of x with v.
 func innerTile(out, x, v []float64) {
 	d := len(v)
 	for len(out) >= 4 {
@@ -87,6 +88,7 @@ func gather(acc, x, w []float64) {
 	}
 }
 
+// gatherTile adds the sum of the rows of x, weighted by w, to acc.
 func gatherTile(acc, x, w []float64) {
 	d := len(acc)
 	for len(w) >= 4 {

@@ -55,6 +55,7 @@ func resolveSmooth(s *algo.Setting[SmoothParams]) error {
 	return checkKappa(p.Kappa)
 }
 
+// learnSmooth runs boosting/smooth.
 func learnSmooth(ctx context.Context, t *algo.Trial[SmoothParams], sample *algo.Data) (algo.Model, error) {
 	if err := resolveSmooth(&t.Setting); err != nil {
 		return nil, err

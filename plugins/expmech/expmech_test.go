@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/concept/concepttest"
 	"github.com/shatterlab/shatter/plugins/algo"
 	"github.com/shatterlab/shatter/plugins/expmech/calibration"
 	"github.com/shatterlab/shatter/plugins/finite/finitetest"
@@ -117,12 +118,12 @@ func TestThetaBounds(t *testing.T) {
 func TestPairwiseBounds(t *testing.T) {
 	rules := []struct {
 		c   selection
-		law func([]concept.Level, float64) []float64
-	}{{exponential, concept.ExponentialLaw}, {permuteAndFlip, concept.PermuteAndFlipLaw}}
+		law func([]concepttest.Level, float64) []float64
+	}{{exponential, concepttest.ExponentialLaw}, {permuteAndFlip, concepttest.PermuteAndFlipLaw}}
 	rapid.Check(t, func(t *rapid.T) {
-		var levels []concept.Level
+		var levels []concepttest.Level
 		for _, e := range rapid.SliceOfN(rapid.IntRange(0, 8), 2, 8).Draw(t, "errs") {
-			levels = append(levels, concept.Level{Err: e, Count: 1})
+			levels = append(levels, concepttest.Level{Err: e, Count: 1})
 		}
 		eps := rapid.Float64Range(0, 6).Draw(t, "eps")
 		theta := rapid.Float64Range(0, 1).Draw(t, "theta")

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/concept/concepttest"
 	"github.com/shatterlab/shatter/plugins/algo"
 	"github.com/shatterlab/shatter/plugins/finite"
 	"github.com/shatterlab/shatter/plugins/finite/finitetest"
@@ -41,11 +42,11 @@ func tableOf(t *testing.T, p algo.Problem) (domain []float64, labels [][]float64
 
 // law gives the probability of each hypothesis, given how often each errs.
 type law struct {
-	levels func([]concept.Level, float64) []float64
+	levels func([]concepttest.Level, float64) []float64
 	known  map[string][]float64 // by the numbers of hypotheses with 0, 1, ... errors more than the fewest
 }
 
-func newLaw(levels func([]concept.Level, float64) []float64) law {
+func newLaw(levels func([]concepttest.Level, float64) []float64) law {
 	return law{levels, map[string][]float64{}}
 }
 
@@ -58,9 +59,9 @@ func (k law) of(errs []int, eps float64) []float64 {
 	key := fmt.Sprint(eps, count)
 	excesses := slices.Sorted(maps.Keys(count))
 	if k.known[key] == nil {
-		var levels []concept.Level
+		var levels []concepttest.Level
 		for _, e := range excesses {
-			levels = append(levels, concept.Level{Err: e, Count: count[e]})
+			levels = append(levels, concepttest.Level{Err: e, Count: count[e]})
 		}
 		k.known[key] = k.levels(levels, eps)
 	}
@@ -87,7 +88,7 @@ func (k law) worst(columns [][]int, size int, reach, eps float64) (worst float64
 // On every class both mechanisms keep eps exactly, over all samples of up to three examples and all
 // ways to replace one, and use all of it where all examples but one are equal.
 func TestPrivacyOverAllNeighbours(t *testing.T) {
-	for name, k := range map[string]law{"em": newLaw(concept.ExponentialLaw), "pf": newLaw(concept.PermuteAndFlipLaw)} {
+	for name, k := range map[string]law{"em": newLaw(concepttest.ExponentialLaw), "pf": newLaw(concepttest.PermuteAndFlipLaw)} {
 		for _, p := range smallProblems() {
 			_, labels := tableOf(t, p)
 			columns := finitetest.Examples(labels)
@@ -108,7 +109,7 @@ func TestLearnFollowsTheLaw(t *testing.T) {
 	for _, c := range []struct {
 		a algo.Algorithm[struct{}]
 		k law
-	}{{EM(), newLaw(concept.ExponentialLaw)}, {PF(), newLaw(concept.PermuteAndFlipLaw)}} {
+	}{{EM(), newLaw(concepttest.ExponentialLaw)}, {PF(), newLaw(concepttest.PermuteAndFlipLaw)}} {
 		for _, problem := range smallProblems() {
 			domain, labels := tableOf(t, problem)
 			r := rand.New(rand.NewPCG(7, 7))

@@ -5,22 +5,23 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// maxListed is the most hypotheses that are listed, and maxSearched that of classes whose labels at a point have no pattern: each of these
-// is asked in each round.
+// maxListed limits the number of hypotheses that are listed, and maxSearched the number in classes
+// whose labels at a point have no pattern, so that each hypothesis has to label each point.
 const (
 	maxListed   = 1 << 20
 	maxSearched = 1 << 16
 )
 
-// listing knows all hypotheses of a class by number: their labels at a point, and sums of noise over a separator.
+// listing computes the labels of all hypotheses of a class at a point, and sums of noise over a
+// separator.
 type listing struct {
-	size   int
-	column func(x []float64, out []uint8) // the labels at the point x: 1 for +1, 0 for -1
+	size   int                            // number of hypotheses
+	column func(x []float64, out []uint8) // writes the labels at the point x: 1 for +1, 0 for -1
 	sums   func(c, work, out []float64)   // out[f] = sum_j c[j] f(z_j), f in -1, +1; nil without a separator
-	work   int                            // numbers of work
+	work   int                            // length of work
 }
 
-// listAll lists any class.
+// listAll lists any class that is small enough, for noise that is independent for all hypotheses.
 func listAll(s *site) (*listing, error) {
 	size, most := s.class.Size(), uint64(maxSearched)
 	column := columnOf(s)
@@ -28,8 +29,8 @@ func listAll(s *site) (*listing, error) {
 		most = maxListed
 	}
 	if !size.IsUint64() || size.Uint64() > most {
-		return nil, algo.Invalid("online: class %q has %v hypotheses, each of which would need noise of its own: take at most %d, or online/ftpl-gaussian",
-			s.Spec.Name, size, most)
+		return nil, algo.Invalid("online: class %q has %v hypotheses, each of which would need noise of its own: "+
+			"take at most %d, or online/ftpl-gaussian", s.Spec.Name, size, most)
 	}
 	l := &listing{size: int(size.Uint64()), column: column}
 	if column == nil {
@@ -38,7 +39,8 @@ func listAll(s *site) (*listing, error) {
 	return l, nil
 }
 
-// listAt lists a class for noise at its separator, where the sums have a fast way; else nil.
+// listAt lists a class for noise at its separator. It returns nil where the sums have no fast
+// algorithm.
 func listAt(s *site) *listing {
 	size := s.class.Size()
 	column := columnOf(s)
@@ -67,7 +69,8 @@ func listAt(s *site) *listing {
 	return l
 }
 
-// columnOf is the labels of all hypotheses where these have a pattern; else nil.
+// columnOf returns the column of a listing where the labels at a point have a pattern, and nil
+// elsewhere.
 func columnOf(s *site) func(x []float64, out []uint8) {
 	switch s.Spec.Name {
 	case "thresholds": // t = 0, 1, ...: +1 where x >= t
@@ -100,7 +103,7 @@ func columnOf(s *site) func(x []float64, out []uint8) {
 	return nil
 }
 
-// members asks each hypothesis.
+// members returns the column of a listing that has each hypothesis label the point.
 func members(c concept.Finite, size int) func(x []float64, out []uint8) {
 	all := make([]concept.Hypothesis, size)
 	for i := range all {
@@ -115,22 +118,24 @@ func members(c concept.Finite, size int) func(x []float64, out []uint8) {
 	}
 }
 
-// thresholdSums passes from the threshold t to t+1, which labels t -1.
-func thresholdSums(c []float64, z []int, at, out []float64) {
-	clear(at)
+// thresholdSums computes the sums of the thresholds in order: the threshold t+1 differs from t in
+// labelling t -1.
+func thresholdSums(c []float64, z []int, noise, out []float64) {
+	clear(noise)
 	total := 0.0
 	for j, v := range z {
-		at[v] += c[j]
+		noise[v] += c[j]
 		total += c[j]
 	}
 	for t := range out {
 		out[t] = total
-		if t < len(at) {
-			total -= 2 * at[t]
+		if t < len(noise) {
+			total -= 2 * noise[t]
 		}
 	}
 }
 
+// pointSums computes the sums of the points: each labels itself +1 alone.
 func pointSums(c []float64, z []int, out []float64) {
 	total := 0.0
 	for _, v := range c {
@@ -144,7 +149,8 @@ func pointSums(c []float64, z []int, out []float64) {
 	}
 }
 
-// basisSums is for unit vectors: coordinate j turns the term -c[j] into c[j].
+// basisSums computes the sums of the parities at the unit vectors: coordinate j turns the term
+// -c[j] into c[j].
 func basisSums(c, out []float64) {
 	out[0] = 0
 	for _, v := range c {
@@ -158,7 +164,8 @@ func basisSums(c, out []float64) {
 	}
 }
 
-// paritySums is the Walsh-Hadamard transform, which has +1 where a parity is even and labels -1.
+// paritySums computes the sums of the parities by the Walsh-Hadamard transform, which has +1 where
+// a parity is even and labels -1.
 func paritySums(c []float64, z []int, out []float64) {
 	clear(out)
 	for j, v := range z {
@@ -167,8 +174,9 @@ func paritySums(c []float64, z []int, out []float64) {
 	walsh(out)
 }
 
-// walsh is the Walsh-Hadamard transform, in place, of a power of two of numbers: two bits at a time and then each quarter by itself, so that
-// what fits into a cache is read into it once.
+// walsh computes the Walsh-Hadamard transform of a power of two of numbers, in place. It takes two
+// bits at a time and then each quarter by itself, so that what fits into a cache is read into it
+// once.
 func walsh(a []float64) {
 	switch len(a) {
 	case 1:

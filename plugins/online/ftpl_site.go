@@ -9,16 +9,18 @@ import (
 	"github.com/shatterlab/shatter/plugins/finite"
 )
 
-// site is a class with the points that carry the noise: what no trial changes. But for its scratch it is not written to once it is made.
+// site holds a class with the points that carry the noise. Trials share it: except for scratch it
+// does not change.
 type site struct {
 	finite.Place
 	class     concept.Finite
 	single    bool               // |F| = 1: nothing to separate
 	separator *concept.Separator // nil for kind "" and for a single hypothesis
 	listing   *listing           // nil where there are too many hypotheses or the noise has no fast sums
-	scratch   sync.Pool          // *scratch, for the listing
+	scratch   sync.Pool          // of *scratch, for the listing
 }
 
+// newSite makes the site at a place. Its errors are Invalid.
 func newSite(at finite.Place) (*site, error) {
 	if at.Seed != 0 && at.Kind != "code" {
 		return nil, algo.Invalid("online: code_seed has no meaning without separator code: leave it out")
@@ -49,10 +51,11 @@ func newSite(at finite.Place) (*site, error) {
 	return s, nil
 }
 
-// ratio is h/m.
+// ratio returns h/m: any two hypotheses differ on h of the m points of the separator, or on more.
 func (s *site) ratio() float64 { return float64(s.separator.Hamming) / float64(s.separator.Len()) }
 
-// covers reports whether the labels at each point of the domain, unless all hypotheses agree there, are those at a point of the separator.
+// covers reports whether, for each point of the domain on which hypotheses differ, some point of
+// the separator has the same labels.
 func (s *site) covers() bool {
 	if s.Kind == "cube" {
 		return true
@@ -64,7 +67,7 @@ func (s *site) covers() bool {
 	return s.Kind == "standard"
 }
 
-// check refuses points outside of the domain.
+// check returns an error if row is not a point of the domain.
 func (s *site) check(row []float64) error {
 	if len(row) != s.class.Dim() {
 		return fmt.Errorf("point of %d numbers: class %q takes %d", len(row), s.Spec.Name, s.class.Dim())
@@ -81,7 +84,8 @@ func (s *site) check(row []float64) error {
 	return nil
 }
 
-// sites makes each site once and keeps the last few, because the points of one can take 256 MiB.
+// sites makes each site once. It keeps only the few that were used last, because the points of one
+// can take 256 MiB.
 type sites struct {
 	cache finite.Cache[finite.Place, *site]
 }

@@ -36,6 +36,7 @@ type gaussianParams struct {
 // gaussian returns perturbed/gaussian, Algorithm 2 of Block and Shetty 2025.
 func gaussian() algo.Algorithm[gaussianParams] {
 	ls := new(learners)
+	resolve := func(s *algo.Setting[gaussianParams]) (*site, error) { return resolveGaussian(&ls.sites, s) }
 	return algo.Algorithm[gaussianParams]{
 		Name:    "perturbed/gaussian",
 		Version: "1.0.0",
@@ -44,7 +45,7 @@ func gaussian() algo.Algorithm[gaussianParams] {
 		Defaults: gaussianParams{Preset: tightPreset, Separator: "standard", Margin: hammingMargin},
 		Learn: func(_ context.Context, t *algo.Trial[gaussianParams], sample *algo.Data) (algo.Model, error) {
 			if t.Params.Eta == 0 {
-				if _, err := resolveGaussian(ls, &t.Setting); err != nil {
+				if _, err := resolve(&t.Setting); err != nil {
 					return nil, err
 				}
 			}
@@ -53,29 +54,20 @@ func gaussian() algo.Algorithm[gaussianParams] {
 				return l.gaussian(sample, t.Params.Eta, t.Rand)
 			})
 		},
-		Check: func(s *algo.Setting[gaussianParams]) error {
-			_, err := resolveGaussian(ls, s)
-			return err
-		},
-		Guarantee: func(s *algo.Setting[gaussianParams]) (algo.Guarantee, error) { return gaussianGuarantee(ls, s) },
-		Bound: func(s *algo.Setting[gaussianParams]) ([]algo.Bound, error) {
-			st, err := resolveGaussian(ls, s)
-			if err != nil {
-				return nil, err
-			}
-			return gaussianBounds(s, st), nil
-		},
+		Check:     checkOf(resolve),
+		Guarantee: guaranteeOf(resolve, gaussianGuarantee),
+		Bound:     boundOf(resolve, gaussianBounds),
 	}
 }
 
 // resolveGaussian returns the site of a setting and writes eta, or reports why the setting cannot
 // run or be certified. Resolving resolved parameters changes nothing.
-func resolveGaussian(ls *learners, s *algo.Setting[gaussianParams]) (*site, error) {
+func resolveGaussian(known *sites, s *algo.Setting[gaussianParams]) (*site, error) {
 	p := &s.Params
 	if err := checkBudget(s.Epsilon, s.Delta, true); err != nil {
 		return nil, err
 	}
-	st, err := ls.at(finite.PlaceOf(s.Problem, p.Separator, p.CodeSeed))
+	st, err := known.at(finite.PlaceOf(s.Problem, p.Separator, p.CodeSeed))
 	if err != nil {
 		return nil, err
 	}
@@ -139,21 +131,17 @@ func resolvePrinted(s *algo.Setting[gaussianParams], st *site, constant float64)
 	return resolveNoise("eta", &p.Eta, want)
 }
 
-func gaussianGuarantee(ls *learners, s *algo.Setting[gaussianParams]) (algo.Guarantee, error) {
-	st, err := resolveGaussian(ls, s)
-	if err != nil {
-		return algo.Guarantee{}, err
-	}
+func gaussianGuarantee(s *algo.Setting[gaussianParams], st *site) algo.Guarantee {
 	g := algo.Guarantee{Epsilon: s.Epsilon, Delta: s.Delta}
 	if printedConstant(s.Params.Preset) > 0 {
 		least := noise(st.hamming(), tightShift(st.class.LogSize(), s.Epsilon, s.Delta))
 		g.Uncertified = true
 		g.Source = fmt.Sprintf("Block and Shetty 2025, Lemma 2 as printed, whose proof does not hold: "+
 			"not certified; preset %s certifies eta from %.4g on", tightPreset, least)
-		return g, nil
+		return g
 	}
 	g.Source = "translation of the noise by a vector that outweighs one example (plugins/perturbed, theory): " +
 		"the deltas of the Gaussian mechanism (Balle and Wang 2018) summed over the hypotheses, " +
 		"margin " + s.Params.Margin + "; for noise of real numbers"
-	return g, nil
+	return g
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/lp"
 	"github.com/shatterlab/shatter/plugins/algo"
 	"github.com/shatterlab/shatter/plugins/finite"
 	"github.com/shatterlab/shatter/plugins/finite/finitetest"
@@ -238,7 +239,7 @@ func TestCounterexample(t *testing.T) {
 			}
 		}
 	}
-	m, err := concept.HullMargin([]float64{-1, 0, 1}, 1)
+	m, err := lp.HullMargin([]float64{-1, 0, 1}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

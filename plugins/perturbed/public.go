@@ -32,6 +32,7 @@ type publicParams struct {
 // labelled by f^ plus Gaussian noise, and the answer is the hypothesis nearest to these labels.
 func publicData() algo.Algorithm[publicParams] {
 	known := new(sites)
+	resolve := func(s *algo.Setting[publicParams]) (*site, error) { return resolvePublic(known, s) }
 	return algo.Algorithm[publicParams]{
 		Name:    "perturbed/public-data",
 		Version: "1.0.0",
@@ -41,7 +42,7 @@ func publicData() algo.Algorithm[publicParams] {
 		Learn: func(_ context.Context, t *algo.Trial[publicParams], sample *algo.Data) (algo.Model, error) {
 			st, err := known.at(finite.PlaceOf(t.Problem, "", 0))
 			if t.Params.Eta == 0 {
-				st, err = resolvePublic(known, &t.Setting)
+				st, err = resolve(&t.Setting)
 			}
 			if err != nil {
 				return nil, err
@@ -52,11 +53,8 @@ func publicData() algo.Algorithm[publicParams] {
 			}
 			return finite.Model{Hypothesis: h}, nil
 		},
-		Check: func(s *algo.Setting[publicParams]) error {
-			_, err := resolvePublic(known, s)
-			return err
-		},
-		Guarantee: func(s *algo.Setting[publicParams]) (algo.Guarantee, error) { return publicGuarantee(known, s) },
+		Check:     checkOf(resolve),
+		Guarantee: guaranteeOf(resolve, publicGuarantee),
 	}
 }
 
@@ -121,22 +119,18 @@ func twoStage(m int, lnF, alpha, beta, eps, delta float64) (eta, sigma float64) 
 	return noise(2*share, tightShift(lnF, eps/2, delta/2)), 2 * math.Sqrt(share*float64(m)) / mu
 }
 
-func publicGuarantee(known *sites, s *algo.Setting[publicParams]) (algo.Guarantee, error) {
-	st, err := resolvePublic(known, s)
-	if err != nil {
-		return algo.Guarantee{}, err
-	}
+func publicGuarantee(s *algo.Setting[publicParams], st *site) algo.Guarantee {
 	g := algo.Guarantee{Epsilon: s.Epsilon, Delta: s.Delta}
 	if s.Params.Preset == tracePreset {
 		g.Source = "translation of the noise (plugins/perturbed, theory), for the labels of the public points, " +
 			"then post-processing; for noise of real numbers"
-		return g, nil
+		return g
 	}
 	g.Uncertified = true
 	g.Source = fmt.Sprintf("after Block, Bun, Desai, Shetty and Wu 2024, with noise by a rule of thumb: "+
 		"not certified; preset %s certifies eta from %.4g on",
 		tracePreset, traceNoise(s.Params.Public, st.class.LogSize(), s.Epsilon, s.Delta))
-	return g, nil
+	return g
 }
 
 // learnPublic runs one trial. The points are independent of the sample, so that they may be drawn

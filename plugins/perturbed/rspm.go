@@ -26,6 +26,7 @@ type rspmParams struct {
 // rspm returns perturbed/rspm, report separator-perturbed minimum (Neel, Roth and Wu 2019).
 func rspm() algo.Algorithm[rspmParams] {
 	ls := new(learners)
+	resolve := func(s *algo.Setting[rspmParams]) (*site, error) { return resolveRSPM(&ls.sites, s) }
 	return algo.Algorithm[rspmParams]{
 		Name:    "perturbed/rspm",
 		Version: "1.0.0",
@@ -34,7 +35,7 @@ func rspm() algo.Algorithm[rspmParams] {
 		Defaults: rspmParams{Noise: laplaceNoise, Separator: "standard"},
 		Learn: func(_ context.Context, t *algo.Trial[rspmParams], sample *algo.Data) (algo.Model, error) {
 			if t.Params.Scale == 0 {
-				if _, err := resolveRSPM(ls, &t.Setting); err != nil {
+				if _, err := resolve(&t.Setting); err != nil {
 					return nil, err
 				}
 			}
@@ -46,29 +47,20 @@ func rspm() algo.Algorithm[rspmParams] {
 				return l.laplace(sample, t.Params.Scale, t.Rand)
 			})
 		},
-		Check: func(s *algo.Setting[rspmParams]) error {
-			_, err := resolveRSPM(ls, s)
-			return err
-		},
-		Guarantee: func(s *algo.Setting[rspmParams]) (algo.Guarantee, error) { return rspmGuarantee(ls, s) },
-		Bound: func(s *algo.Setting[rspmParams]) ([]algo.Bound, error) {
-			st, err := resolveRSPM(ls, s)
-			if err != nil {
-				return nil, err
-			}
-			return rspmBounds(s, st), nil
-		},
+		Check:     checkOf(resolve),
+		Guarantee: guaranteeOf(resolve, rspmGuarantee),
+		Bound:     boundOf(resolve, rspmBounds),
 	}
 }
 
 // resolveRSPM returns the site of a setting and writes the scale, or reports why the setting cannot
 // run. Resolving resolved parameters changes nothing.
-func resolveRSPM(ls *learners, s *algo.Setting[rspmParams]) (*site, error) {
+func resolveRSPM(known *sites, s *algo.Setting[rspmParams]) (*site, error) {
 	p := &s.Params
 	if err := checkBudget(s.Epsilon, s.Delta, p.Noise == gaussianNoise); err != nil {
 		return nil, err
 	}
-	st, err := ls.at(finite.PlaceOf(s.Problem, p.Separator, p.CodeSeed))
+	st, err := known.at(finite.PlaceOf(s.Problem, p.Separator, p.CodeSeed))
 	if err != nil {
 		return nil, err
 	}
@@ -84,20 +76,17 @@ func resolveRSPM(ls *learners, s *algo.Setting[rspmParams]) (*site, error) {
 	return st, resolveNoise("scale", &p.Scale, least)
 }
 
-func rspmGuarantee(ls *learners, s *algo.Setting[rspmParams]) (algo.Guarantee, error) {
-	if _, err := resolveRSPM(ls, s); err != nil {
-		return algo.Guarantee{}, err
-	}
+func rspmGuarantee(s *algo.Setting[rspmParams], _ *site) algo.Guarantee {
 	if s.Params.Noise == gaussianNoise {
 		return algo.Guarantee{
 			Epsilon: s.Epsilon, Delta: s.Delta,
 			Source: "translation of Gaussian noise by a vector that outweighs one example " +
 				"(plugins/perturbed, theory); for noise of real numbers",
-		}, nil
+		}
 	}
 	return algo.Guarantee{
 		Pure: true, Epsilon: s.Epsilon,
 		Source: "translation of Laplace noise by a vector that outweighs one example " +
 			"(Neel, Roth and Wu 2019; plugins/perturbed, theory); for noise of real numbers",
-	}, nil
+	}
 }

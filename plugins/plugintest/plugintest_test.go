@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/plugins/algo"
 	"github.com/shatterlab/shatter/plugins/host"
 )
@@ -64,9 +65,7 @@ func (a answer) Predict(_ context.Context, x *algo.Data, out []float64) error {
 func TestRun(t *testing.T) {
 	t.Run("queries", func(t *testing.T) { Run(t, playing(func(_ *[]float64, x []float64) float64 { return x[0] })) })
 	t.Run("own problems", func(t *testing.T) {
-		if testing.Short() {
-			t.Skip("many processes: left to the run without -short")
-		}
+		testkit.Long(t)
 		Run(t, majority())
 	})
 	t.Run("named settings", func(t *testing.T) {

@@ -49,6 +49,7 @@ type transcript struct {
 	faults  []host.Fault
 }
 
+// newTranscript returns a transcript without answers.
 func newTranscript(trials []uint64) *transcript {
 	n := len(trials)
 	return &transcript{
@@ -254,6 +255,7 @@ func (s *suite) clean(sc script) (*transcript, error) {
 	return s.playIn(p, sc)
 }
 
+// faultsError returns an error that lists the first few faults, or nil if there are none.
 func faultsError(faults []host.Fault) error {
 	var all []error
 	for i, f := range faults {
@@ -266,6 +268,7 @@ func faultsError(faults []host.Fault) error {
 	return errors.Join(all...)
 }
 
+// faultError describes a fault to the author.
 func faultError(f host.Fault) error {
 	switch f.Kind {
 	case host.Error, host.Panic, host.Answer: // their texts say what they are

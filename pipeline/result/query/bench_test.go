@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/apache/arrow/go/v17/arrow"
+	"github.com/shatterlab/shatter/pipeline/result/render"
 )
 
 // benchDir is a result to measure: SHATTER_BENCH_RESULT, or a small one.
@@ -33,7 +34,7 @@ func measure(b *testing.B, sql, format string) {
 		b.Fatal(err)
 	}
 	trials := int64(0)
-	if err := each(r, func(rec arrow.Record) error { trials = value(rec.Column(0), 0).(int64); return nil }); err != nil {
+	if err := render.EachBatch(r, func(rec arrow.Record) error { trials = render.AnswerValue(rec.Column(0), 0).(int64); return nil }); err != nil {
 		b.Fatal(err)
 	}
 	r.Close()

@@ -20,6 +20,7 @@ import (
 	gen "github.com/apache/arrow/go/v17/arrow/flight/gen/flight"
 	"github.com/apache/arrow/go/v17/arrow/ipc"
 	"github.com/apache/arrow/go/v17/arrow/memory"
+	"github.com/shatterlab/shatter/pipeline/result/render"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
@@ -78,7 +79,7 @@ func fetch(ctx context.Context, c *flightsql.Client, info *flight.FlightInfo, er
 		for i := range int(rec.NumRows()) {
 			var row []any
 			for _, col := range rec.Columns() {
-				row = append(row, value(col, i))
+				row = append(row, render.AnswerValue(col, i))
 			}
 			rows = append(rows, row)
 		}

@@ -26,6 +26,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/result"
+	"github.com/shatterlab/shatter/pipeline/result/render"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -176,12 +177,12 @@ func TestAgrees(t *testing.T) {
 	}
 	defer r.Close()
 	at := int64(0)
-	err = each(r, func(rec arrow.Record) error {
+	err = render.EachBatch(r, func(rec arrow.Record) error {
 		for i := range int(rec.NumRows()) {
 			n, rep := 100*(1+at/rows), at%rows
 			want := []any{n, rep, errorOf(n, rep), errorOf(n, rep) <= 0.1+1e-12, nil}
 			for j, c := range rec.Columns() {
-				if got := value(c, i); got != want[j] {
+				if got := render.AnswerValue(c, i); got != want[j] {
 					t.Fatalf("row %d, column %d: %v, want %v", at, j, got, want[j])
 				}
 			}
@@ -625,7 +626,7 @@ func newDuck(t *testing.T, from string) (int64, error) {
 		return 0, err
 	}
 	defer rec.Release()
-	return value(rec.Column(0), 0).(int64), nil
+	return render.AnswerValue(rec.Column(0), 0).(int64), nil
 }
 
 func checkArrow(t *testing.T, raw string) {
@@ -641,7 +642,7 @@ func checkArrow(t *testing.T, raw string) {
 		for i := range int(rec.NumRows()) {
 			var row []any
 			for _, c := range rec.Columns() {
-				row = append(row, value(c, i))
+				row = append(row, render.AnswerValue(c, i))
 			}
 			rows = append(rows, row)
 		}

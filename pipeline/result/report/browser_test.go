@@ -17,14 +17,14 @@ import (
 	cdpage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 // browser starts a Chromium for one test, which is skipped where none is found, unless SHATTER_TEST_BROWSER is "required".
 func browser(t *testing.T) context.Context {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("left to the run without -short")
-	}
+	testkit.Long(t)
 	var path string
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if found, err := exec.LookPath(name); err == nil && path == "" {

@@ -1,11 +1,12 @@
 package report
 
 import (
-	"bytes"
+	"bufio"
 	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"html/template"
 	"io"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/shatterlab/shatter/schemas"
 
+	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/pipeline/result/render"
 )
@@ -83,30 +85,28 @@ type snippet struct{ Name, Text string }
 
 // WriteHTML writes the page.
 func (s *Sweep) WriteHTML(w io.Writer) error {
-	t, err := template.New("report").Funcs(template.FuncMap{"status": symbol, "seconds": seconds, "short": shortID}).Parse(pageText)
-	if err != nil {
-		return fmt.Errorf("write report: %w", err)
-	}
-	if err := t.Execute(w, s.page()); err != nil {
+	if err := s.write(w); err != nil {
 		return fmt.Errorf("write report: %w", err)
 	}
 	return nil
 }
 
-// WriteFile writes the page to the folder's report.html, beside it first, so that no half of a page ever stands there.
+// WriteFile replaces the folder's report.html by the page, whole or not at all, and returns its path.
 func (s *Sweep) WriteFile() (path string, err error) {
-	var b bytes.Buffer
-	if err := s.WriteHTML(&b); err != nil {
-		return "", err
-	}
 	path = filepath.Join(s.dir, "report.html")
-	if err := os.WriteFile(path+".tmp", b.Bytes(), 0o666); err != nil {
-		return "", fmt.Errorf("write report: %w", err)
-	}
-	if err := os.Rename(path+".tmp", path); err != nil {
+	if err := disk.WriteFile(path, s.write); err != nil {
 		return "", fmt.Errorf("write report: %w", err)
 	}
 	return path, nil
+}
+
+func (s *Sweep) write(w io.Writer) error {
+	t := template.New("report").Funcs(template.FuncMap{"status": symbol, "seconds": seconds, "short": shortID})
+	if _, err := t.Parse(pageText); err != nil {
+		return err
+	}
+	out := bufio.NewWriter(w)
+	return errors.Join(t.Execute(out, s.page()), out.Flush())
 }
 
 func (s *Sweep) page() *page {

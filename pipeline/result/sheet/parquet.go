@@ -29,18 +29,20 @@ const RowGroup = 1 << 20
 type ParquetWriter struct {
 	file   *pqarrow.FileWriter
 	schema *arrow.Schema
-	to     *Sink
+	to     *ErrorWriter
 }
 
-// sink keeps the first error to itself: the library panics on some failed writes and loses others.
-type Sink struct {
-	W   io.Writer
+// ErrorWriter is a writer that never fails, and keeps the first error of Writer instead: the Arrow and
+// Parquet libraries panic on some failed writes and lose the errors of others.
+type ErrorWriter struct {
+	io.Writer
 	Err error
 }
 
-func (s *Sink) Write(b []byte) (int, error) {
-	if s.Err == nil {
-		_, s.Err = s.W.Write(b)
+// Write writes b to Writer, or drops it after an error.
+func (w *ErrorWriter) Write(b []byte) (int, error) {
+	if w.Err == nil {
+		_, w.Err = w.Writer.Write(b)
 	}
 	return len(b), nil
 }
@@ -72,7 +74,7 @@ func beginParquet(w io.Writer, columns []schemas.Column, schema *arrow.Schema) (
 			options = append(options, parquet.WithDictionaryFor(c.Name, true))
 		}
 	}
-	to := &Sink{W: w}
+	to := &ErrorWriter{Writer: w}
 	fw, err := pqarrow.NewFileWriter(schema, to, parquet.NewWriterProperties(options...), pqarrow.NewArrowWriterProperties())
 	if err != nil {
 		return nil, err

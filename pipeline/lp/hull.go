@@ -1,50 +1,63 @@
-package concept
+// Package lp answers two questions about polytopes in floating point, with bounds that hold for the
+// numbers as given, whatever was rounded on the way: what a linear function is at most on one
+// (Simplex), and how far one of some points is from the convex hull of the others (HullMargin).
+package lp
 
 import (
 	"fmt"
 	"math"
 )
 
+// The largest tables that HullMargin takes.
 const (
-	maxHull        = 500     // vectors
-	maxHullNumbers = 1 << 24 // numbers in their table
-	maxHullValue   = 1e150   // their squares must not overflow
-	unit           = 0x1p-53 // relative rounding error of one operation
+	MaxVectors = 500     // rows
+	MaxNumbers = 1 << 24 // numbers in all
 )
 
-// Margin brackets the hull margin r of some vectors, the least distance of one of them from the convex hull of the others:
+const (
+	maxValue = 1e150   // of a number: squares must not overflow
+	unit     = 0x1p-53 // relative rounding error of one operation
+)
+
+// Margin brackets the hull margin r of some vectors, the least distance of one of them from the
+// convex hull of the others:
 //
 //	r = min_f dist(v_f, conv{v_g : g != f}),   Lower <= r <= Upper.
 //
-// A follow-the-perturbed-leader whose noise is linear in v_f is stable in proportion to r. Both bounds hold for the numbers as given,
-// whatever was rounded on the way: Lower comes from a hyperplane, Upper from a convex combination. Privacy may rest on Lower alone.
+// A follow-the-perturbed-leader whose noise is linear in v_f is stable in proportion to r. Both
+// bounds hold for the numbers as given, whatever was rounded on the way: Lower comes from a
+// hyperplane, Upper from a convex combination. Privacy may rest on Lower alone.
 type Margin struct{ Lower, Upper float64 }
 
-// widen moves both bounds outwards by so many rounding errors.
-func (m Margin) widen(errors float64) Margin {
+// Widen moves both bounds outwards by a number of rounding errors.
+func (m Margin) Widen(errors float64) Margin {
 	by := float64(errors * unit)
 	return Margin{m.Lower * (1 - by), m.Upper * (1 + by)}
 }
 
-// HullMargin brackets the hull margin of the rows of m numbers: 2 to 500 rows, at most 2^24 numbers, none above 1e150 in absolute value.
-// A table of m values of each function is to be divided by sqrt(m) first, by the caller. The bracket is [0, about 0] where one row lies in
-// the hull of the others, or is there twice. Mostly it takes less than a second; 500 rows at equal distances from each other take a minute.
+// HullMargin brackets the hull margin of the rows of m numbers: 2 to MaxVectors rows, at most
+// MaxNumbers numbers, none above 1e150 in absolute value. The caller divides a table of m values of
+// each function by sqrt(m) first. The bracket is [0, about 0] where one row lies in the hull of the
+// others, or is there twice. Mostly it takes less than a second; 500 rows at equal distances from
+// each other take a minute.
 func HullMargin(rows []float64, m int) (Margin, error) {
 	if m < 1 || len(rows)%m != 0 {
 		return Margin{}, fmt.Errorf("%d numbers are no rows of %d: use a table with equal rows", len(rows), m)
 	}
-	if n := len(rows) / m; n < 2 || n > maxHull || len(rows) > maxHullNumbers {
-		return Margin{}, fmt.Errorf("hull margin of %d rows of %d: use 2 to %d rows and at most %d numbers", n, m, maxHull, maxHullNumbers)
+	if n := len(rows) / m; n < 2 || n > MaxVectors || len(rows) > MaxNumbers {
+		return Margin{}, fmt.Errorf("hull margin of %d rows of %d: use 2 to %d rows and at most %d numbers",
+			n, m, MaxVectors, MaxNumbers)
 	}
 	for i, v := range rows {
-		if !(math.Abs(v) <= maxHullValue) {
-			return Margin{}, fmt.Errorf("value %v in row %d: use finite numbers up to %g in absolute value", v, i/m, maxHullValue)
+		if !(math.Abs(v) <= maxValue) {
+			return Margin{}, fmt.Errorf("value %v in row %d: use finite numbers up to %g in absolute value", v, i/m, maxValue)
 		}
 	}
 	return newHull(rows, m).margin(), nil
 }
 
-// hull is a table of vectors with its Gram matrix, from which the nearest points are found; the bounds come from the vectors.
+// hull is a table of vectors with its Gram matrix, from which the nearest points are found; the
+// bounds come from the vectors.
 type hull struct {
 	n, m  int
 	rows  []float64 // as given
@@ -52,6 +65,7 @@ type hull struct {
 	scale float64   // what the centred rows were divided by; 0 where all rows are equal
 }
 
+// newHull computes the Gram matrix of the rows.
 func newHull(rows []float64, m int) *hull {
 	h := &hull{n: len(rows) / m, m: m, rows: rows}
 	x := h.centred()
@@ -65,7 +79,8 @@ func newHull(rows []float64, m int) *hull {
 	return h
 }
 
-// centred is the table less its mean row, which does not change distances, and divided by its greatest length.
+// centred returns the table less its mean row, which does not change distances, and divided by its
+// greatest length.
 func (h *hull) centred() []float64 {
 	x := make([]float64, len(h.rows))
 	for k := range h.m {
@@ -96,7 +111,7 @@ func (h *hull) centred() []float64 {
 	return x
 }
 
-// margin takes the least over all rows.
+// margin brackets the least distance of any row from the hull of the others.
 func (h *hull) margin() Margin {
 	r := Margin{math.Inf(1), math.Inf(1)}
 	for f := range h.n {
@@ -108,9 +123,10 @@ func (h *hull) margin() Margin {
 	return r
 }
 
-// certify brackets the distance of row f from the hull of the others by p, the convex combination of the rows less row f with these
-// weights, of any positive sum: |p| is no less than the distance, min_g <p, v_g - v_f>/|p| no more. What rounding may have done is bounded
-// as in Higham 2002, section 3.1: a sum of k products is off by at most k+1 units of the sum of their absolute values.
+// certify brackets the distance of row f from the hull of the others by p, the convex combination
+// of the rows less row f with these weights, of any positive sum: |p| is no less than the distance,
+// min_g <p, v_g - v_f>/|p| no more. What rounding may have done is bounded as in Higham 2002,
+// section 3.1: a sum of k products is off by at most k+1 units of the sum of their absolute values.
 func (h *hull) certify(f int, rows []int, weight []float64) Margin {
 	p, longest := h.combine(f, rows, weight)
 	top := 0.0
@@ -133,10 +149,11 @@ func (h *hull) certify(f int, rows []int, weight []float64) Margin {
 			least = min(least, h.below(f, g, p))
 		}
 	}
-	return Margin{max(0, least/norm), float64(top*norm) + lost}.widen(8)
+	return Margin{max(0, least/norm), float64(top*norm) + lost}.Widen(8)
 }
 
-// combine is the weighted mean of the differences of the rows from row f, and the length of the longest.
+// combine returns the weighted mean of the differences of the rows from row f, and the length of
+// the longest difference.
 func (h *hull) combine(f int, rows []int, weight []float64) (p []float64, longest float64) {
 	p = make([]float64, h.m)
 	sum, from := 0.0, h.row(f)
@@ -156,7 +173,7 @@ func (h *hull) combine(f int, rows []int, weight []float64) (p []float64, longes
 	return p, longest
 }
 
-// below is a lower bound of <p, v_g - v_f>, the rounding errors of its sum taken off.
+// below returns a lower bound of <p, v_g - v_f>: its sum less what rounding may have added.
 func (h *hull) below(f, g int, p []float64) float64 {
 	from, to := h.row(f), h.row(g)
 	sum, size := 0.0, 0.0

@@ -1,4 +1,6 @@
-package concept
+// Package concepttest computes the exact laws of the mechanisms of package concept, hypothesis by
+// hypothesis: what tests compare draws with, and privacy is computed from. Only tests import it.
+package concepttest
 
 import (
 	"math"
@@ -12,8 +14,9 @@ type Level struct {
 	Count int // at least 1
 }
 
-// ExponentialLaw is the exact probability that the exponential mechanism answers a member of each level, where the levels are the
-// whole class and err's weight is exp(-eps err/2). eps is in [0, +Inf].
+// ExponentialLaw returns, for each level, the exact probability that the exponential mechanism answers
+// one of its members. The levels make up the whole class; a hypothesis weighs exp(-eps err/2), with
+// eps in [0, +Inf].
 func ExponentialLaw(levels []Level, eps float64) []float64 {
 	law, total := make([]float64, len(levels)), 0.0
 	for i, p := range accept(levels, eps) {
@@ -26,13 +29,15 @@ func ExponentialLaw(levels []Level, eps float64) []float64 {
 	return law
 }
 
-// PermuteAndFlipLaw is the exact probability that permute-and-flip answers a member of each level. Given that h arrives at time u,
-// uniform in (0, 1), it is the answer where its coin accepts and nobody else has been accepted before:
+// PermuteAndFlipLaw returns, for each level, the exact probability that permute-and-flip answers one
+// of its members. Given that h arrives at time u, uniform in (0, 1), it is the answer where its coin
+// accepts and no other hypothesis has been accepted before:
 //
-//	P(h) = p_h * integral over u in (0, 1) of the product over g != h of (1 - u p_g),   p_h = exp(-eps (err(h) - least err)/2),
+//	P(h) = p_h * integral over u in (0, 1) of the product over g != h of (1 - u p_g)
+//	p_h  = exp(-eps (err(h) - least err)/2)
 //
-// a polynomial of degree |H|-1 in u, for which Gauss-Legendre quadrature with |H|/2 nodes, rounded up, is exact. O(|H| len(levels)^2):
-// for classes of up to some thousands.
+// a polynomial of degree |H|-1 in u, for which Gauss-Legendre quadrature with |H|/2 nodes, rounded up,
+// is exact. It takes O(|H| len(levels)^2): for classes of up to some thousands of hypotheses.
 func PermuteAndFlipLaw(levels []Level, eps float64) []float64 {
 	p, size := accept(levels, eps), 0
 	for _, l := range levels {
@@ -56,7 +61,7 @@ func PermuteAndFlipLaw(levels []Level, eps float64) []float64 {
 	return law
 }
 
-// accept is exp(-eps (err - least err)/2) for each level.
+// accept returns exp(-eps (err - least err)/2) for each level.
 func accept(levels []Level, eps float64) []float64 {
 	least := math.MaxInt
 	for _, l := range levels {
@@ -64,7 +69,10 @@ func accept(levels []Level, eps float64) []float64 {
 	}
 	p := make([]float64, len(levels))
 	for i, l := range levels {
-		p[i] = math.Exp(-penalty(eps, l.Err-least))
+		p[i] = 1 // also where eps is infinite
+		if more := l.Err - least; more > 0 {
+			p[i] = math.Exp(-float64(eps / 2 * float64(more)))
+		}
 	}
 	return p
 }

@@ -1,6 +1,12 @@
-package ledger
+package ledger_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/ledger/ledgertest"
+	"github.com/shatterlab/shatter/pipeline/testkit"
+)
 
 const benchRows = 20_000
 
@@ -9,7 +15,7 @@ func perRow(b *testing.B) {
 }
 
 func BenchmarkEncode(b *testing.B) {
-	batch := job(benchRows, 0)
+	batch := ledgertest.Batch(benchRows, 0)
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := batch.Encode(); err != nil {
@@ -20,13 +26,13 @@ func BenchmarkEncode(b *testing.B) {
 }
 
 func BenchmarkDecode(b *testing.B) {
-	msg, err := job(benchRows, 0).Encode()
+	msg, err := ledgertest.Batch(benchRows, 0).Encode()
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := Decode(msg); err != nil {
+		if _, err := ledger.Decode(msg); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -35,14 +41,14 @@ func BenchmarkDecode(b *testing.B) {
 
 // BenchmarkAdd is decode, compare, append and remember, without the disk.
 func BenchmarkAdd(b *testing.B) {
-	l, _, err := Open(folder(b), "s")
+	l, _, err := ledger.Open(testkit.MemoryDir(b), "s")
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer l.Close()
 	msgs := make([][]byte, 50)
 	for i := range msgs {
-		if msgs[i], err = job(benchRows, int64(i)*benchRows).Encode(); err != nil {
+		if msgs[i], err = ledgertest.Batch(benchRows, int64(i)*benchRows).Encode(); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -51,7 +57,7 @@ func BenchmarkAdd(b *testing.B) {
 	for b.Loop() {
 		if i == len(msgs) { // start again, outside of the clock
 			b.StopTimer()
-			if err := l.Drop(func(*Batch) bool { return true }); err != nil {
+			if err := l.Drop(func(*ledger.Batch) bool { return true }); err != nil {
 				b.Fatal(err)
 			}
 			i = 0
@@ -71,7 +77,7 @@ func BenchmarkOpen(b *testing.B) {
 	dir, rows := filled(b, 50)
 	b.ReportAllocs()
 	for b.Loop() {
-		l, r, err := Open(dir, "s")
+		l, r, err := ledger.Open(dir, "s")
 		if err != nil || r.Outcomes != rows {
 			b.Fatal(err)
 		}
@@ -84,10 +90,10 @@ func BenchmarkOpen(b *testing.B) {
 
 // filled is the folder of a ledger with so many full messages of one cell.
 func filled(b *testing.B, messages int64) (dir string, rows int64) {
-	dir = folder(b)
+	dir = testkit.MemoryDir(b)
 	l, _ := open(b, dir)
 	for i := range messages {
-		add(b, l, job(benchRows, i*benchRows))
+		ledgertest.Add(b, l, ledgertest.Batch(benchRows, i*benchRows))
 	}
 	if err := l.Close(); err != nil {
 		b.Fatal(err)

@@ -1,4 +1,4 @@
-package concept
+package lp
 
 import (
 	"errors"
@@ -18,23 +18,25 @@ func TestSimplexKnownPrograms(t *testing.T) {
 	zero, one, none := []float64{0}, []float64{1}, math.NaN()
 	for _, c := range []struct {
 		name  string
-		p     LinearProgram
+		p     Program
 		value float64 // none: infeasible
 	}{
-		{"nothing", LinearProgram{}, 0},
-		{"no rows", LinearProgram{C: []float64{1, -2, 0}, Low: []float64{-1, -1, -1}, High: []float64{3, 2, 1}}, 5},
-		{"zero row", LinearProgram{C: one, Low: zero, High: one, A: zero, RowLow: zero, RowHigh: zero}, 1},
-		{"zero row, infeasible", LinearProgram{C: one, Low: zero, High: one, A: zero, RowLow: one, RowHigh: []float64{inf}}, none},
-		{"fixed unknown", LinearProgram{C: []float64{1, 1}, Low: []float64{2, 0}, High: []float64{2, 9},
+		{"nothing", Program{}, 0},
+		{"no rows", Program{C: []float64{1, -2, 0}, Low: []float64{-1, -1, -1}, High: []float64{3, 2, 1}}, 5},
+		{"zero row", Program{C: one, Low: zero, High: one, A: zero, RowLow: zero, RowHigh: zero}, 1},
+		{"zero row, infeasible", Program{C: one, Low: zero, High: one, A: zero, RowLow: one, RowHigh: []float64{inf}}, none},
+		{"fixed unknown", Program{C: []float64{1, 1}, Low: []float64{2, 0}, High: []float64{2, 9},
 			A: []float64{1, 1}, RowLow: []float64{-inf}, RowHigh: []float64{7}}, 7},
-		{"two equations", LinearProgram{C: []float64{1, 0}, Low: []float64{-9, -9}, High: []float64{9, 9},
+		{"two equations", Program{C: []float64{1, 0}, Low: []float64{-9, -9}, High: []float64{9, 9},
 			A: []float64{1, 1, 1, -1}, RowLow: []float64{4, 2}, RowHigh: []float64{4, 2}}, 3},
-		{"equations that disagree", LinearProgram{C: []float64{1, 0}, Low: []float64{-9, -9}, High: []float64{9, 9},
+		{"equations that disagree", Program{C: []float64{1, 0}, Low: []float64{-9, -9}, High: []float64{9, 9},
 			A: []float64{1, 1, 2, 2}, RowLow: []float64{4, 9}, RowHigh: []float64{4, 9}}, none},
-		{"box too small", LinearProgram{C: zero, Low: zero, High: one, A: one, RowLow: []float64{1.5}, RowHigh: []float64{2}}, none},
+		{"box too small", Program{C: zero, Low: zero, High: one, A: one, RowLow: []float64{1.5}, RowHigh: []float64{2}},
+			none},
 		// Beale 1955: the textbook's simplex method cycles here.
-		{"Beale", LinearProgram{C: []float64{0.75, -150, 0.02, -6}, Low: make([]float64, 4), High: []float64{1e3, 1e3, 1e3, 1e3},
-			A: []float64{0.25, -60, -0.04, 9, 0.5, -90, -0.02, 3, 0, 0, 1, 0}, RowLow: []float64{-inf, -inf, -inf}, RowHigh: []float64{0, 0, 1}}, 0.05},
+		{"Beale", Program{C: []float64{0.75, -150, 0.02, -6}, Low: make([]float64, 4), High: []float64{1e3, 1e3, 1e3, 1e3},
+			A: []float64{0.25, -60, -0.04, 9, 0.5, -90, -0.02, 3, 0, 0, 1, 0}, RowLow: []float64{-inf, -inf, -inf},
+			RowHigh: []float64{0, 0, 1}}, 0.05},
 	} {
 		var s Simplex
 		o, err := s.Maximize(&c.p)
@@ -53,33 +55,36 @@ func TestSimplexKnownPrograms(t *testing.T) {
 func TestSimplexRefuses(t *testing.T) {
 	one, two := []float64{1}, []float64{1, 2}
 	for _, c := range []struct {
-		p    LinearProgram
+		p    Program
 		want string
 	}{
-		{LinearProgram{C: one, Low: one}, "1 costs, 1 lower and 0 upper bounds"},
-		{LinearProgram{C: one, Low: one, High: two}, "1 costs, 1 lower and 2 upper bounds"},
-		{LinearProgram{C: one, Low: one, High: one, A: two, RowLow: one, RowHigh: one}, "1 unknowns, 2 numbers in A"},
-		{LinearProgram{C: one, Low: one, High: one, A: one, RowLow: one, RowHigh: two}, "1 lower and 2 upper bounds of rows"},
-		{LinearProgram{C: []float64{math.NaN()}, Low: one, High: one}, "unknown 0 costs NaN"},
-		{LinearProgram{C: one, Low: []float64{2}, High: one}, "unknown 0 costs 1 and has bounds 2 and 1"},
-		{LinearProgram{C: one, Low: one, High: []float64{inf}}, "unknown 0 costs 1 and has bounds 1 and +Inf"},
-		{LinearProgram{C: one, Low: one, High: one, A: one, RowLow: two[1:], RowHigh: one}, "row 0 has bounds 2 and 1"},
-		{LinearProgram{C: one, Low: one, High: one, A: one, RowLow: []float64{inf}, RowHigh: []float64{inf}}, "row 0 has bounds +Inf and +Inf"},
-		{LinearProgram{C: one, Low: one, High: one, A: []float64{inf}, RowLow: one, RowHigh: one}, "row 0 of A has +Inf"},
+		{Program{C: one, Low: one}, "1 costs, 1 lower and 0 upper bounds"},
+		{Program{C: one, Low: one, High: two}, "1 costs, 1 lower and 2 upper bounds"},
+		{Program{C: one, Low: one, High: one, A: two, RowLow: one, RowHigh: one}, "1 unknowns, 2 numbers in A"},
+		{Program{C: one, Low: one, High: one, A: one, RowLow: one, RowHigh: two}, "1 lower and 2 upper bounds of rows"},
+		{Program{C: []float64{math.NaN()}, Low: one, High: one}, "unknown 0 costs NaN"},
+		{Program{C: one, Low: []float64{2}, High: one}, "unknown 0 costs 1 and has bounds 2 and 1"},
+		{Program{C: one, Low: one, High: []float64{inf}}, "unknown 0 costs 1 and has bounds 1 and +Inf"},
+		{Program{C: one, Low: one, High: one, A: one, RowLow: two[1:], RowHigh: one}, "row 0 has bounds 2 and 1"},
+		{Program{C: one, Low: one, High: one, A: one, RowLow: []float64{inf}, RowHigh: []float64{inf}},
+			"row 0 has bounds +Inf and +Inf"},
+		{Program{C: one, Low: one, High: one, A: []float64{inf}, RowLow: one, RowHigh: one}, "row 0 of A has +Inf"},
 	} {
 		var s Simplex
 		_, err := s.Maximize(&c.p)
-		if err == nil || !strings.Contains(err.Error(), c.want) || errors.Is(err, ErrInfeasible) || errors.Is(err, ErrNotSolved) {
+		if err == nil || !strings.Contains(err.Error(), c.want) || errors.Is(err, ErrInfeasible) ||
+			errors.Is(err, ErrNotSolved) {
 			t.Errorf("%+v: error %v, want %q", c.p, err, c.want)
 		}
 	}
 }
 
-// drawProgram is a small degenerate program: small integers, rows that repeat, contradict or are 0, equations, fixed unknowns.
-func drawProgram(t *rapid.T, maxN, maxM int) LinearProgram {
+// drawProgram returns a small degenerate program: small integers, rows that repeat, contradict or
+// are 0, equations, fixed unknowns.
+func drawProgram(t *rapid.T, maxN, maxM int) Program {
 	n, m := rapid.IntRange(1, maxN).Draw(t, "n"), rapid.IntRange(0, maxM).Draw(t, "m")
 	whole := func(low, high int) float64 { return float64(rapid.IntRange(low, high).Draw(t, "v")) }
-	p := LinearProgram{}
+	p := Program{}
 	for range n {
 		low := whole(-2, 2)
 		p.C, p.Low, p.High = append(p.C, whole(-2, 2)), append(p.Low, low), append(p.High, low+whole(0, 4))
@@ -109,8 +114,9 @@ func drawProgram(t *rapid.T, maxN, maxM int) LinearProgram {
 	return p
 }
 
-// bestVertex is the largest value at the vertices of p, by Cramer's rule on whole numbers, hence exact; false where there is no vertex.
-func bestVertex(p *LinearProgram) (best float64, found bool) {
+// bestVertex returns the largest value at the vertices of p, by Cramer's rule on whole numbers,
+// hence exact; it reports false where there is no vertex.
+func bestVertex(p *Program) (best float64, found bool) {
 	type plane struct {
 		a []float64
 		b float64
@@ -217,7 +223,7 @@ func TestSimplexAgainstAllVertices(t *testing.T) {
 }
 
 // audit checks an answer against what Optimum promises, with its own arithmetic.
-func audit(t interface{ Fatalf(string, ...any) }, p *LinearProgram, o Optimum, err error) {
+func audit(t interface{ Fatalf(string, ...any) }, p *Program, o Optimum, err error) {
 	if err != nil && !errors.Is(err, ErrInfeasible) {
 		if !errors.Is(err, ErrNotSolved) {
 			t.Fatalf("untyped error %v", err)
@@ -241,18 +247,18 @@ func audit(t interface{ Fatalf(string, ...any) }, p *LinearProgram, o Optimum, e
 		for j, a := range p.row(k) {
 			reach += math.Abs(a) * max(math.Abs(p.Low[j]), math.Abs(p.High[j]))
 		}
-		if v := inner(p.row(k), o.X); !(v >= p.RowLow[k]-2*LPTolerance*reach && v <= p.RowHigh[k]+2*LPTolerance*reach) {
+		if v := inner(p.row(k), o.X); !(v >= p.RowLow[k]-2*Tolerance*reach && v <= p.RowHigh[k]+2*Tolerance*reach) {
 			t.Fatalf("row %d is %v", k, v)
 		}
 	}
-	if v := inner(p.C, o.X); !(math.Abs(v-o.Value) <= 1e-12*size && math.Abs(dual-o.Value) <= 2*LPTolerance*size) {
+	if v := inner(p.C, o.X); !(math.Abs(v-o.Value) <= 1e-12*size && math.Abs(dual-o.Value) <= 2*Tolerance*size) {
 		t.Fatalf("value %v, said to be %v, dual bound %v", v, o.Value, dual)
 	}
 }
 
-// dualBound is the bound that the multipliers y give on <C, x>, or with costs false on 0 (below 0 is a proof of infeasibility), and the
-// sizes of its terms.
-func dualBound(p *LinearProgram, y []float64, costs bool) (bound, size float64) {
+// dualBound returns the bound that the multipliers y give on <C, x>, or with costs false on 0
+// (below 0 is a proof of infeasibility), and the sizes of its terms.
+func dualBound(p *Program, y []float64, costs bool) (bound, size float64) {
 	for j := range p.C {
 		var rest float64
 		if costs {
@@ -310,7 +316,8 @@ func TestSimplexByBlandsRule(t *testing.T) {
 	})
 }
 
-// From the worst corner of the box all gains have the wrong sign, and the primal steps have all to do.
+// From the worst corner of the box all gains have the wrong sign, and the primal steps have all to
+// do.
 func TestSimplexFromTheWorstCorner(t *testing.T) {
 	var s, other Simplex
 	rapid.Check(t, func(t *rapid.T) {
@@ -357,10 +364,11 @@ func TestSimplexWildNumbers(t *testing.T) {
 	})
 }
 
-// coneProgram is: maximise s with <u_i, v> >= s |u_i|, |v|_inf <= 1, for m Gaussian u on one side of a plane but for a share.
-func coneProgram(r *rand.Rand, m, dim int, wrong float64) *LinearProgram {
+// coneProgram is: maximise s with <u_i, v> >= s |u_i|, |v|_inf <= 1, for m Gaussian u on one side
+// of a plane but for a share.
+func coneProgram(r *rand.Rand, m, dim int, wrong float64) *Program {
 	n := dim + 1
-	p := &LinearProgram{C: make([]float64, n), Low: make([]float64, n), High: make([]float64, n), A: make([]float64, m*n)}
+	p := &Program{C: make([]float64, n), Low: make([]float64, n), High: make([]float64, n), A: make([]float64, m*n)}
 	for j := range dim {
 		p.Low[j], p.High[j] = -1, 1
 	}
@@ -398,7 +406,8 @@ func TestSimplexLargePrograms(t *testing.T) {
 	}
 }
 
-// Rows that are parallel but for a part in 10^4 to 10^15, in either direction, some of them equations: most are still solved.
+// Rows that are parallel but for a part in 10^4 to 10^15, in either direction, some of them
+// equations: most are still solved.
 func TestSimplexNearlyParallelRows(t *testing.T) {
 	var s Simplex
 	programs, unsolved := 0, 0
@@ -419,7 +428,7 @@ func TestSimplexNearlyParallelRows(t *testing.T) {
 	}
 }
 
-func nearlyParallel(r *rand.Rand, angle float64) *LinearProgram {
+func nearlyParallel(r *rand.Rand, angle float64) *Program {
 	dim, m := 2+r.IntN(5), 2+r.IntN(12)
 	p := coneProgram(r, m, dim, 0.2)
 	for k := 1; k < m; k++ {
@@ -459,7 +468,8 @@ func TestSimplexRepeatsItself(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(first.X, second.X) || !slices.Equal(first.Multipliers, second.Multipliers) || first.Value != second.Value {
+	if !slices.Equal(first.X, second.X) || !slices.Equal(first.Multipliers, second.Multipliers) ||
+		first.Value != second.Value {
 		t.Errorf("%+v, then %+v", first, second)
 	}
 	if got := testing.AllocsPerRun(20, func() { second, err = used.Maximize(p) }); got > 0 || err != nil {
@@ -467,11 +477,12 @@ func TestSimplexRepeatsItself(t *testing.T) {
 	}
 }
 
-// BenchmarkSimplex is one cone program. Its bound is the arithmetic of the pivots: 2 m n operations each.
+// BenchmarkSimplex solves one cone program. Its bound is the arithmetic of the pivots: 2 m n
+// operations each.
 func BenchmarkSimplex(b *testing.B) {
 	for _, size := range []struct{ m, dim int }{{40, 2}, {40, 6}, {40, 9}, {1000, 20}} {
 		b.Run("m="+strconv.Itoa(size.m)+"/D="+strconv.Itoa(size.dim), func(b *testing.B) {
-			var programs []*LinearProgram
+			var programs []*Program
 			for seed := range uint64(16) {
 				programs = append(programs, coneProgram(rand.New(rand.NewPCG(seed, 1)), size.m, size.dim, 0))
 			}

@@ -1,36 +1,44 @@
-package concept
+package lp
 
 import (
 	"math"
 	"slices"
 )
 
-// nearest searches the point nearest to row f in the convex hull of the other rows by Wolfe's algorithm (Wolfe 1976, "Finding the nearest
-// point in a polytope"): it keeps affinely independent rows, the active ones, and moves to the nearest point of their affine hull, in
-// which all weights are positive; then the row lowest in the direction p from f to that point becomes active. All of it works on inner products.
+// nearest searches the point nearest to row f in the convex hull of the other rows by Wolfe's
+// algorithm (Wolfe 1976, "Finding the nearest point in a polytope"): it keeps affinely independent
+// rows, the active ones, and moves to the nearest point of their affine hull, in which all weights
+// are positive; then the row lowest in the direction p from f to that point becomes active. The
+// search needs inner products only.
 type nearest struct {
 	*hull
 	f      int
 	active []int
 	weight []float64 // at least 0, of sum 1 up to rounding
 	height []float64 // scratch: <p, v_g - v_f>
-	factor triangle  // of the matrix 1 + <v_g - v_f, v_h - v_f>, g and h active, which is regular for affinely independent rows
+
+	// factor is of the matrix 1 + <v_g - v_f, v_h - v_f>, g and h active, which is regular for
+	// affinely independent rows.
+	factor triangle
 }
 
-// tolerance is the relative gap between |p|^2 and the lowest <p, v_g - v_f> at which a search ends; a square below it is taken for 0.
+// tolerance is the relative gap between |p|^2 and the lowest <p, v_g - v_f> at which a search ends;
+// a square below it is taken for 0.
 const tolerance = 1e-13
 
+// newNearest returns a search for row f that has not begun.
 func newNearest(h *hull, f int) *nearest {
 	return &nearest{hull: h, f: f, height: make([]float64, h.n)}
 }
 
-// product is <v_g - v_f, v_h - v_f>.
+// product returns <v_g - v_f, v_h - v_f>.
 func (s *nearest) product(g, h int) float64 {
 	return s.gram[g*s.n+h] - s.gram[g*s.n+s.f] - s.gram[h*s.n+s.f] + s.gram[s.f*s.n+s.f]
 }
 
-// run ends at the nearest point, or where rounding leaves no progress, or where the distance is known to be above enough. Every turn but
-// the last makes |p| smaller, and there are finitely many sets of active rows.
+// run searches until the point is nearest, or rounding leaves no progress, or the distance is known
+// to be above enough. Every turn but the last makes |p| smaller, and there are finitely many sets
+// of active rows.
 func (s *nearest) run(enough float64) {
 	s.start()
 	if s.scale == 0 {
@@ -56,7 +64,7 @@ func (s *nearest) run(enough float64) {
 	}
 }
 
-// start takes the nearest row.
+// start makes the row nearest to f active.
 func (s *nearest) start() {
 	first, least := -1, math.Inf(1)
 	for g := range s.n {
@@ -68,7 +76,7 @@ func (s *nearest) start() {
 	s.weight[0] = 1
 }
 
-// lowest is the row with the least <p, v_g - v_f>, and |p|^2.
+// lowest returns the row with the least <p, v_g - v_f>, and |p|^2.
 func (s *nearest) lowest() (row int, squared float64) {
 	clear(s.height)
 	shift := s.gram[s.f*s.n+s.f]
@@ -92,7 +100,8 @@ func (s *nearest) lowest() (row int, squared float64) {
 	return row, squared
 }
 
-// enter makes a row active with weight 0; false where it is affinely dependent on the active ones, up to rounding.
+// enter makes a row active with weight 0. It reports false where the row is affinely dependent on
+// the active ones, up to rounding.
 func (s *nearest) enter(g int) bool {
 	row := make([]float64, len(s.active)+1)
 	for i, a := range s.active {
@@ -106,7 +115,8 @@ func (s *nearest) enter(g int) bool {
 	return true
 }
 
-// settle moves to the nearest point of the affine hull of the active rows; where a weight would turn negative on the way, the row leaves.
+// settle moves to the nearest point of the affine hull of the active rows; where a weight would
+// turn negative on the way, the row leaves.
 func (s *nearest) settle() {
 	for {
 		target := s.factor.solveOnes(len(s.active))
@@ -138,31 +148,35 @@ func (s *nearest) settle() {
 	}
 }
 
-// leave drops active row i; the weights keep the sum that rounding leaves them, which certify divides by.
+// leave drops active row i. The other weights keep the sum that rounding leaves them, by which
+// certify divides.
 func (s *nearest) leave(i int) {
 	s.active, s.weight = slices.Delete(s.active, i, i+1), slices.Delete(s.weight, i, i+1)
 	s.factor.remove(i)
 }
 
-// triangle is the Cholesky factor L of a symmetric matrix L L', row i of i+1 numbers, which grows and shrinks by a row and column.
+// triangle is the Cholesky factor L of a symmetric matrix L L', row i of i+1 numbers, which grows
+// and shrinks by a row and column.
 type triangle [][]float64
 
-// add appends a row and column, given up to the diagonal; false, and no change, where the matrix would be singular up to rounding.
+// add appends a row and column, given up to the diagonal. It reports false, and changes nothing,
+// where the matrix would be singular up to rounding.
 func (l *triangle) add(a []float64) bool {
 	k := len(*l)
 	for i, row := range *l {
 		a[i] = (a[i] - dot(row[:i], a)) / row[i]
 	}
-	rest := a[k] - dot(a[:k], a)
-	if k > 0 && !(rest > tolerance*a[k]) {
+	pivot := a[k] - dot(a[:k], a)
+	if k > 0 && !(pivot > tolerance*a[k]) {
 		return false
 	}
-	a[k] = math.Sqrt(rest)
+	a[k] = math.Sqrt(pivot)
 	*l = append(*l, a)
 	return true
 }
 
-// remove drops row and column i: the rows below get a number too many, which rotations of neighbouring columns turn to 0.
+// remove drops row and column i. The rows below then have a number too many, which rotations of
+// neighbouring columns turn to 0.
 func (l *triangle) remove(i int) {
 	*l = slices.Delete(*l, i, i+1)
 	rows := *l
@@ -177,7 +191,7 @@ func (l *triangle) remove(i int) {
 	}
 }
 
-// solveOnes is the x with L L' x = (1, ..., 1), k numbers.
+// solveOnes returns the x with L L' x = (1, ..., 1), k numbers.
 func (l triangle) solveOnes(k int) []float64 {
 	x := make([]float64, k)
 	for i, row := range l {
