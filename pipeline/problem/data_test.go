@@ -75,7 +75,8 @@ func TestResolveData(t *testing.T) {
 	if diff := cmp.Diff(public, p.Public(), protocmp.Transform()); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := Open(got, testkit.WriteFile(t, "data.csv", text+"9,9,p\n")); err == nil || !strings.Contains(err.Error(), "has changed") {
+	if _, err := Open(got, testkit.WriteFile(t, "data.csv", text+"9,9,p\n")); err == nil ||
+		!strings.Contains(err.Error(), "has changed") {
 		t.Errorf("other bytes: %v", err)
 	}
 }
@@ -99,7 +100,8 @@ func TestSamplesAreRows(t *testing.T) {
 	}
 	testkit.CheckCounts(t, counts, slices.Repeat([]float64{1. / 7}, 7))
 	testX, testY, w := evaluation(d)
-	if !slices.Equal(testX, p.rows.X) || !slices.Equal(testY, p.rows.Y) || !near(w, slices.Repeat([]float64{1. / 7}, 7), 0) {
+	if !slices.Equal(testX, p.rows.X) || !slices.Equal(testY, p.rows.Y) ||
+		!near(w, slices.Repeat([]float64{1. / 7}, 7), 0) {
 		t.Errorf("evaluation on %v %v %v", testX, testY, w)
 	}
 	d.Begin(new(seeded).trial(1, 2))
@@ -131,7 +133,10 @@ func TestBreastCancer(t *testing.T) {
 		Label: "diagnosis", Positive: "malignant",
 		Features: []string{"mean radius", "mean texture", "worst radius", "worst texture", "worst concave points"},
 		Scale: schemas.Scale{Ranges: map[string][2]float64{
-			"mean radius": {5, 25}, "mean texture": {5, 35}, "worst radius": {4, 30}, "worst texture": {10, 40}, "worst concave points": {0, 0.3},
+			"mean radius": {
+				5,
+				25,
+			}, "mean texture": {5, 35}, "worst radius": {4, 30}, "worst texture": {10, 40}, "worst concave points": {0, 0.3},
 		}},
 	}}
 	path := filepath.Join("..", "..", "cmd", "shatter", "examples", "breast_cancer.csv")

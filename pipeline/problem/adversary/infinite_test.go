@@ -70,7 +70,8 @@ func TestBisectingNaturalsUpwards(t *testing.T) {
 		from          uint64
 		rounds, wrong int
 	}{
-		{1, 100, 100}, {1 << 20, 100, 100}, {1 << 51, 9, 4}, {1<<52 + 1, 9, 2}, {concept.MaxNatural, 5, 1}, {concept.MaxNatural - 1, 5, 2},
+		{1, 100, 100}, {1 << 20, 100, 100}, {1 << 51, 9, 4}, {1<<52 + 1, 9, 2}, {concept.MaxNatural, 5, 1},
+		{concept.MaxNatural - 1, 5, 2},
 	} {
 		list := played(t, naturals(t), bisectFrom(c.from), c.rounds, 5, constant(1))
 		for i, r := range list {
@@ -94,7 +95,14 @@ func TestBisectingInfiniteOrders(t *testing.T) {
 		}
 		answers := rapid.SliceOfN(rapid.SampledFrom([]float64{-1, -0.5, 0, 0.5, 1}), rounds, rounds).Draw(r, "answers")
 		next := 0
-		list := played(t, p, a, rounds, rapid.Uint64().Draw(r, "seed"), stubborn(func([]float64) float64 { next++; return answers[next-1] }))
+		list := played(
+			t,
+			p,
+			a,
+			rounds,
+			rapid.Uint64().Draw(r, "seed"),
+			stubborn(func([]float64) float64 { next++; return answers[next-1] }),
+		)
 		if !consistent(list) {
 			r.Fatalf("no threshold agrees with all truths: %+v", list)
 		}

@@ -100,7 +100,13 @@ func dotOf(x, y []float64) (sum float64) {
 }
 
 // asked plays a game with a fixed way to answer.
-func asked(p *opened, a schemas.Adversary, n int64, queries int, answer func(x []float64, truth float64) (label float64, hard bool)) (list [][]float64) {
+func asked(
+	p *opened,
+	a schemas.Adversary,
+	n int64,
+	queries int,
+	answer func(x []float64, truth float64) (label float64, hard bool),
+) (list [][]float64) {
 	g := p.view.Queries(a, p.trial(5, 1), n, rand.NewPCG(2, 3))
 	for range queries {
 		x := make([]float64, p.Dim())
@@ -162,10 +168,16 @@ func TestBisector(t *testing.T) {
 	}
 	// With marks it begins anew inside what a hard query leaves.
 	calls := 0
-	list := asked(p, schemas.Adversary{Kind: adaptive.Name, Sees: seesMarks}, 100, 3, func(x []float64, _ float64) (float64, bool) {
-		calls++
-		return 1, calls == 2
-	})
+	list := asked(
+		p,
+		schemas.Adversary{Kind: adaptive.Name, Sees: seesMarks},
+		100,
+		3,
+		func(x []float64, _ float64) (float64, bool) {
+			calls++
+			return 1, calls == 2
+		},
+	)
 	if list[0][0] != 1<<19 || list[1][0] != 1<<18 || list[2][0] != 1<<17 {
 		t.Errorf("with marks it asks %v", list)
 	}
@@ -174,7 +186,13 @@ func TestBisector(t *testing.T) {
 // The splitter halves what agrees with the answers, and asks anything once one row is left.
 func TestSplitter(t *testing.T) {
 	p := open(t, games(t)[11])
-	list := asked(p, schemas.Adversary{Kind: adaptive.Name, Sees: seesLabels}, 100, 3, func([]float64, float64) (float64, bool) { return 1, false })
+	list := asked(
+		p,
+		schemas.Adversary{Kind: adaptive.Name, Sees: seesLabels},
+		100,
+		3,
+		func([]float64, float64) (float64, bool) { return 1, false },
+	)
 	if list[0][0] != 0 || list[1][0] != 1 {
 		t.Errorf("asks %v", list)
 	}
@@ -184,9 +202,15 @@ func TestSplitter(t *testing.T) {
 func TestFitter(t *testing.T) {
 	p := open(t, schemas.Problem{Class: "halfspace", Distribution: "iso", Margin: 0.1, Dim: 3})
 	w := []float64{0.6, 0, 0.8}
-	list := asked(p, schemas.Adversary{Kind: adaptive.Name, Sees: seesLabels}, 100, 400, func(x []float64, _ float64) (float64, bool) {
-		return math.Copysign(1, dotOf(x, w)), false
-	})
+	list := asked(
+		p,
+		schemas.Adversary{Kind: adaptive.Name, Sees: seesLabels},
+		100,
+		400,
+		func(x []float64, _ float64) (float64, bool) {
+			return math.Copysign(1, dotOf(x, w)), false
+		},
+	)
 	far := 0.0
 	for _, x := range list[300:] {
 		far = max(far, math.Abs(dotOf(x, w)))
@@ -219,11 +243,14 @@ func TestResolveAdversaryRefuses(t *testing.T) {
 	}{
 		{schemas.Adversary{}, threshold, "adversary.kind: missing"},
 		{schemas.Adversary{Kind: "tree"}, threshold, `adversary.kind: "tree" does not ask queries`},
-		{schemas.Adversary{Kind: boundary.Name}, schemas.Problem{Class: "thresholds", Domain: 5, Data: &schemas.Data{}}, "needs a known target, and data has none; choose stochastic"},
-		{schemas.Adversary{Kind: boundary.Name, Rate: 0.1}, threshold, "adversary.rate: 0.1 does not apply to queries, only to the rounds of task online; leave it out"},
+		{schemas.Adversary{Kind: boundary.Name}, schemas.Problem{Class: "thresholds", Domain: 5, Data: &schemas.Data{}},
+			"needs a known target, and data has none; choose stochastic"},
+		{schemas.Adversary{Kind: boundary.Name, Rate: 0.1}, threshold,
+			"adversary.rate: 0.1 does not apply to queries, only to the rounds of task online; leave it out"},
 		{schemas.Adversary{Kind: boundary.Name, From: 8}, threshold, "adversary.from: 8 does not apply to queries"},
 		{schemas.Adversary{Kind: boundary.Name, Width: 64}, threshold, "adversary.width: 64 is outside [0, 64)"},
-		{schemas.Adversary{Kind: boundary.Name, Width: 3}, schemas.Problem{Class: "halfspace", Dim: 2}, "adversary.width: 3 applies to the kind boundary on whole numbers only"},
+		{schemas.Adversary{Kind: boundary.Name, Width: 3}, schemas.Problem{Class: "halfspace", Dim: 2},
+			"adversary.width: 3 applies to the kind boundary on whole numbers only"},
 	} {
 		if err := Resolve(schemas.TaskPredict, &c.p, &c.a); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %q", c.a, err, c.want)

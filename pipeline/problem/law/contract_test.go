@@ -170,7 +170,8 @@ func appendBytes(b []byte, row []float64) []byte {
 // Every key is complete, has a law that takes it, and refuses what it should by its own name.
 func TestKeys(t *testing.T) {
 	for _, k := range Keys() {
-		if k.Doc == "" || strings.HasSuffix(k.Doc, ".") || k.Field == nil || k.Outside == nil || (k.Default == 0) == (k.Example == "") {
+		if k.Doc == "" || strings.HasSuffix(k.Doc, ".") || k.Field == nil || k.Outside == nil ||
+			(k.Default == 0) == (k.Example == "") {
 			t.Fatalf("%q: a key has a doc, Field, Outside, and either a default or an example", k.Name)
 		}
 		if len(k.Laws()) == 0 {

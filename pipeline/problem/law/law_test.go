@@ -72,15 +72,55 @@ var atomsWant = []struct {
 	p       schemas.Problem
 	x, y, w []float64
 }{
-	{schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 5}, []float64{0, 1, 2, 3, 4}, []float64{-1, -1, 1, 1, 1}, []float64{.2, .2, .2, .2, .2}},
-	{schemas.Problem{Class: "points", Distribution: "uniform", Domain: 3}, []float64{0, 1, 2}, []float64{-1, 1, -1}, []float64{1. / 3, 1. / 3, 1. / 3}},
+	{
+		schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 5},
+		[]float64{0, 1, 2, 3, 4},
+		[]float64{-1, -1, 1, 1, 1},
+		[]float64{.2, .2, .2, .2, .2},
+	},
+	{
+		schemas.Problem{Class: "points", Distribution: "uniform", Domain: 3},
+		[]float64{0, 1, 2},
+		[]float64{-1, 1, -1},
+		[]float64{1. / 3, 1. / 3, 1. / 3},
+	},
 	{schemas.Problem{Class: "points", Distribution: "uniform", Domain: 1}, []float64{0}, []float64{1}, []float64{1}},
-	{schemas.Problem{Class: "intervals", Distribution: "uniform", Domain: 8}, []float64{0, 1, 2, 3, 4, 5, 6, 7}, []float64{-1, -1, 1, 1, 1, 1, -1, -1}, []float64{.125, .125, .125, .125, .125, .125, .125, .125}},
-	{schemas.Problem{Class: "thresholds", Distribution: "needle", Domain: 16, Mass: 0.1}, []float64{7, 8, 15}, []float64{-1, 1, 1}, []float64{.1, .1, .8}},
-	{schemas.Problem{Class: "thresholds", Distribution: "needle", Domain: 3, Mass: 0.5}, []float64{0, 1}, []float64{-1, 1}, []float64{.5, .5}},
-	{schemas.Problem{Class: "points", Distribution: "needle", Domain: 16, Mass: 0.25}, []float64{8, 0}, []float64{1, -1}, []float64{.25, .75}},
-	{schemas.Problem{Class: "intervals", Distribution: "needle", Domain: 16, Mass: 0.25}, []float64{7, 8, 9, 0}, []float64{-1, 1, -1, -1}, []float64{.25, .25, .25, .25}},
-	{schemas.Problem{Class: "intervals", Distribution: "needle", Domain: 1 << 40, Mass: 0.125}, []float64{1<<39 - 1, 1 << 39, 1<<39 + 1, 0}, []float64{-1, 1, -1, -1}, []float64{.125, .125, .125, .625}},
+	{
+		schemas.Problem{Class: "intervals", Distribution: "uniform", Domain: 8},
+		[]float64{0, 1, 2, 3, 4, 5, 6, 7},
+		[]float64{-1, -1, 1, 1, 1, 1, -1, -1},
+		[]float64{.125, .125, .125, .125, .125, .125, .125, .125},
+	},
+	{
+		schemas.Problem{Class: "thresholds", Distribution: "needle", Domain: 16, Mass: 0.1},
+		[]float64{7, 8, 15},
+		[]float64{-1, 1, 1},
+		[]float64{.1, .1, .8},
+	},
+	{
+		schemas.Problem{Class: "thresholds", Distribution: "needle", Domain: 3, Mass: 0.5},
+		[]float64{0, 1},
+		[]float64{-1, 1},
+		[]float64{.5, .5},
+	},
+	{
+		schemas.Problem{Class: "points", Distribution: "needle", Domain: 16, Mass: 0.25},
+		[]float64{8, 0},
+		[]float64{1, -1},
+		[]float64{.25, .75},
+	},
+	{
+		schemas.Problem{Class: "intervals", Distribution: "needle", Domain: 16, Mass: 0.25},
+		[]float64{7, 8, 9, 0},
+		[]float64{-1, 1, -1, -1},
+		[]float64{.25, .25, .25, .25},
+	},
+	{
+		schemas.Problem{Class: "intervals", Distribution: "needle", Domain: 1 << 40, Mass: 0.125},
+		[]float64{1<<39 - 1, 1 << 39, 1<<39 + 1, 0},
+		[]float64{-1, 1, -1, -1},
+		[]float64{.125, .125, .125, .625},
+	},
 }
 
 func TestOrderedLawsAreTheirDefinition(t *testing.T) {
@@ -109,7 +149,8 @@ func TestNeedleHasOneGoodHypothesis(t *testing.T) {
 		class  string
 		domain uint64
 		mass   float64
-	}{{"thresholds", 3, 0.5}, {"thresholds", 17, 0.1}, {"points", 2, 0.3}, {"points", 9, 0.1}, {"intervals", 4, 0.3}, {"intervals", 15, 0.1}} {
+	}{{"thresholds", 3, 0.5}, {"thresholds", 17, 0.1}, {"points", 2, 0.3}, {"points", 9, 0.1}, {"intervals", 4, 0.3},
+		{"intervals", 15, 0.1}} {
 		p := schemas.Problem{Class: c.class, Distribution: "needle", Domain: c.domain, Mass: c.mass}
 		d, _, _ := sample(t, p, 1, 2, 0)
 		x, y, w := support(t, p, d)
