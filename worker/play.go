@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/shatterlab/shatter/pipeline/problem"
+	"github.com/shatterlab/shatter/pipeline/problem/adversary"
 	"github.com/shatterlab/shatter/plugins/host"
 	"github.com/shatterlab/shatter/schemas"
 
@@ -13,7 +14,7 @@ import (
 
 // game is one trial's side of a game of queries.
 type game struct {
-	adversary   problem.Adversary
+	adversary   adversary.Queries
 	truths      []float64 // of the queries being asked
 	hard, wrong int
 }
@@ -28,7 +29,7 @@ func (l *lane) games(t *task, from, to int) []game {
 		queries.Seed(trial.Seed(t.Cell.AdversaryKey, trial.Queries, uint64(t.N), rep))
 		d := t.pop.Drawer()
 		d.Begin(problem.Streams{Target: target, Points: target, LabelNoise: target, TestPoints: target})
-		list[j].adversary = d.Adversary(*t.Cell.Adversary, t.N, queries)
+		list[j].adversary = d.Queries(*t.Cell.Adversary, t.N, queries)
 	}
 	return list
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/problem"
+	"github.com/shatterlab/shatter/pipeline/problem/adversary"
 	"github.com/shatterlab/shatter/plugins/host"
 	"github.com/shatterlab/shatter/schemas"
 
@@ -17,7 +18,7 @@ func (t *task) rounds() int { return int(t.Cell.Setting(t.N).Rounds) }
 
 // match is one trial's side of an online game.
 type match struct {
-	opponent problem.Opponent
+	opponent adversary.Rounds
 	coin     *rand.Rand // draws the label of an answer that is a mean
 	x, y     []float64  // the sequence so far
 	loss     float64
@@ -35,7 +36,7 @@ func (l *lane) matches(t *task, from, to int) ([]match, error) {
 		coin.Seed(trial.Seed(t.Cell.AdversaryKey, trial.Labels, uint64(t.N), rep))
 		d := t.pop.Drawer()
 		d.Begin(problem.Streams{Target: target, Points: target, LabelNoise: target, TestPoints: target})
-		opponent, err := d.Opponent(*t.Cell.Adversary, t.N, points)
+		opponent, err := d.Rounds(*t.Cell.Adversary, t.N, points)
 		if err != nil {
 			return nil, err
 		}

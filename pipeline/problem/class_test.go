@@ -3,12 +3,11 @@ package problem
 import (
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -50,7 +49,7 @@ func TestUniformOnWholeNumbers(t *testing.T) {
 				t.Fatalf("%+v: drew %v labelled %v", c.p, at, y[i])
 			}
 		}
-		checkCounts(t, counts, w)
+		testkit.CheckCounts(t, counts, w)
 		for i := range labels {
 			if at := all[i*dim : (i+1)*dim]; number(at) != i || (labels[i] > 0) != c.want(at) {
 				t.Fatalf("%+v: point %d is %v labelled %v", c.p, i, at, labels[i])
@@ -95,7 +94,7 @@ func TestParitiesAreDrawn(t *testing.T) {
 			}
 		}
 	}
-	checkCounts(t, counts, slices.Repeat([]float64{1. / 8}, 8))
+	testkit.CheckCounts(t, counts, slices.Repeat([]float64{1. / 8}, 8))
 }
 
 func TestLargeCubesAreSampled(t *testing.T) {
@@ -122,18 +121,8 @@ func TestLargeCubesAreSampled(t *testing.T) {
 	}
 }
 
-// matrixFile writes a class matrix.
-func matrixFile(t testing.TB, name, text string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 func TestMatrix(t *testing.T) {
-	file := matrixFile(t, "class.csv", "a,b,c\n0,0,0\n0,1,1\n1,1,0\n")
+	file := testkit.WriteFile(t, "class.csv", "a,b,c\n0,0,0\n0,1,1\n1,1,0\n")
 	spec := schemas.Problem{Class: "matrix", Distribution: "uniform", Matrix: &schemas.Matrix{File: file}}
 	if err := Resolve(&spec); err != nil {
 		t.Fatal(err)
@@ -160,7 +149,7 @@ func TestMatrix(t *testing.T) {
 		d.Test(x, y, w)
 		counts[fmt.Sprint(y)]++
 	}
-	checkCounts(t, []float64{counts["[-1 -1 -1]"], counts["[-1 1 1]"], counts["[1 1 -1]"]}, []float64{1. / 3, 1. / 3, 1. / 3})
+	testkit.CheckCounts(t, []float64{counts["[-1 -1 -1]"], counts["[-1 1 1]"], counts["[1 1 -1]"]}, []float64{1. / 3, 1. / 3, 1. / 3})
 }
 
 func TestBadMatrix(t *testing.T) {
@@ -174,11 +163,11 @@ func TestBadMatrix(t *testing.T) {
 		{"class.csv", "a,b\n", `no rows below the header line`},
 		{"class.csv", "", `is empty`},
 		{"class.csv", "a,b\n0,\n", `the first line names the points`},
-		{"class.csv", "a\n" + strings.Repeat("0\n", maxMatrix+1), `are more than 524288 labels`},
+		{"class.csv", "a\n" + strings.Repeat("0\n", 1<<19+1), `are more than 524288 labels`},
 		{"class.txt", "a\n0\n", `unknown extension ".txt"`},
 		{"class.parquet", "a\n0\n", `is damaged, or not a file of the format parquet`},
 	} {
-		p := schemas.Problem{Class: "matrix", Distribution: "uniform", Matrix: &schemas.Matrix{File: matrixFile(t, c.name, c.text)}}
+		p := schemas.Problem{Class: "matrix", Distribution: "uniform", Matrix: &schemas.Matrix{File: testkit.WriteFile(t, c.name, c.text)}}
 		if err := Resolve(&p); err == nil || !strings.HasPrefix(err.Error(), "problem.file: ") || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%.40q: %v, want %q", c.text, err, c.want)
 		}
@@ -205,7 +194,7 @@ func TestBadMatrix(t *testing.T) {
 
 // Data for the classes on bits: every column as it is, categories as 0 and 1.
 func TestBitsFromData(t *testing.T) {
-	file := matrixFile(t, "data.csv", "a,b,c,y\n0,1,red,p\n1,1,blue,n\n1,0,red,p\n")
+	file := testkit.WriteFile(t, "data.csv", "a,b,c,y\n0,1,red,p\n1,1,blue,n\n1,0,red,p\n")
 	spec := schemas.Problem{Class: "conjunctions", Data: &schemas.Data{File: file, Label: "y", Positive: "p", Features: []string{"a", "b"}, Categorical: []string{"c"}}}
 	p, err := Open(spec, file)
 	if err != nil {
@@ -215,7 +204,7 @@ func TestBitsFromData(t *testing.T) {
 	if dim != 4 || !slices.Equal(x, []float64{0, 1, 0, 1, 1, 1, 1, 0, 1, 0, 0, 1}) || p.Public().Dim != 4 {
 		t.Errorf("population %v of dimension %d", x, dim)
 	}
-	spec.Data.File = matrixFile(t, "data.csv", "a,b,y\n0,3,p\n1,1,n\n")
+	spec.Data.File = testkit.WriteFile(t, "data.csv", "a,b,y\n0,3,p\n1,1,n\n")
 	spec.Data.Categorical = nil
 	if err := Resolve(&spec); err == nil || !strings.Contains(err.Error(), `column "b": 3 is not an integer in 0..1; correct it`) {
 		t.Errorf("a number that is no bit: %v", err)
@@ -227,7 +216,7 @@ func FuzzMatrix(f *testing.F) {
 	f.Add("a,b\n0,1\n0,1\n")
 	f.Add("0,1\n0,1\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		file := matrixFile(t, "class.csv", text)
+		file := testkit.WriteFile(t, "class.csv", text)
 		p, err := Open(schemas.Problem{Class: "matrix", Distribution: "uniform", Matrix: &schemas.Matrix{File: file}}, file)
 		if err != nil {
 			if !strings.HasPrefix(err.Error(), "problem.file: ") {

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/shatterlab/shatter/pipeline/problem/adversary"
 	"github.com/shatterlab/shatter/schemas"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
@@ -40,7 +41,7 @@ func (c *Cell) Setting(n int64) *pluginv1.Setting {
 // PublicOf returns what an algorithm may know of the problem in a task: of an online game, whether
 // some hypothesis agrees with all truths depends on the adversary too.
 func PublicOf(p *pluginv1.Problem, task string, a *schemas.Adversary) *pluginv1.Problem {
-	if task != schemas.TaskOnline || p.GetRealizable() == (p.GetRealizable() && a.Realizable()) {
+	if task != schemas.TaskOnline || p.GetRealizable() == (p.GetRealizable() && adversary.Realizable(*a)) {
 		return p
 	}
 	p = proto.CloneOf(p)
