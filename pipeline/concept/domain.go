@@ -42,3 +42,13 @@ func (d Domain) Rank(x float64) uint64 {
 	}
 	return uint64(x)
 }
+
+// Number returns the number of the point x, which Check has accepted, in the LabelTable of a finite
+// class.
+func (d Domain) Number(x []float64) int {
+	n := 0
+	for j := len(x) - 1; j >= 0; j-- {
+		n = n*int(d.side) + int(x[j])
+	}
+	return n
+}
