@@ -111,13 +111,3 @@ func (a Adversary) String() string {
 	}
 	return s
 }
-
-// Realizable reports whether the truths of an online game against a law always agree with some
-// hypothesis of the class.
-func (a Adversary) Realizable() bool {
-	switch a.Kind {
-	case "tree", "bisecting", "smoothed":
-		return true
-	}
-	return a.Kind == "planted" && a.Rate == 0
-}

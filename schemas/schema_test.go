@@ -121,7 +121,7 @@ func firstParagraph(comment string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// scalars are the types that read themselves.
+// scalars returns the schema of a type that reads itself, and nil for other types.
 func scalars(t reflect.Type) *jsonschema.Schema {
 	number, least := &jsonschema.Schema{Type: "number"}, json.Number("1")
 	switch t {

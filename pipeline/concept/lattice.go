@@ -50,12 +50,12 @@ func (l *lattice) Dim() int { return l.dim }
 
 // check checks the points and labels of a sample; the error names the first bad row.
 func (l *lattice) check(x, y []float64) error {
-	for i, label := range y {
+	for i := range y {
 		if k := l.stray(x[i*l.dim : (i+1)*l.dim]); k < l.dim {
 			return l.outside(x[i*l.dim+k], k, fmt.Sprintf("example %d", i))
 		}
-		if label != 1 && label != -1 {
-			return fmt.Errorf("label %v of example %d: neither -1 nor +1", label, i)
+		if err := checkLabel(y, i); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -91,6 +91,7 @@ func coordinate(v float64, domain uint64) (uint64, bool) {
 	return u, float64(u) == v && u < domain
 }
 
+// outside returns the error for the value v of coordinate number k of a row.
 func (l *lattice) outside(v float64, k int, row string) error {
 	return fmt.Errorf("coordinate %d of %s: %v is not in the domain of class %q, the integers 0 to %d",
 		k, row, v, l.name, l.domain-1)

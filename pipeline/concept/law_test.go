@@ -25,7 +25,7 @@ func mechanisms() []mechanism {
 	}
 }
 
-// exact is the law over the listed hypotheses, each its own level.
+// exact returns the law over the listed hypotheses, each its own level.
 func (m mechanism) exact(all []Range, x, y []float64, eps float64) []float64 {
 	levels := make([]concepttest.Level, len(all))
 	for i, h := range all {
@@ -65,7 +65,8 @@ func fits(t *testing.T, what string, counts []int, law []float64) {
 	}
 }
 
-// The samplers have the laws of the mechanisms, hypothesis by hypothesis, on every class and at every epsilon.
+// The samplers have the laws of the mechanisms, hypothesis by hypothesis, on every class and at
+// every epsilon.
 func TestSamplersByEnumeration(t *testing.T) {
 	const draws = 40000
 	samples := [][2][]float64{
@@ -98,7 +99,8 @@ func TestSamplersByEnumeration(t *testing.T) {
 	}
 }
 
-// On a domain of 2^40 points the draws have the exact law of the error levels, and members of a level are uniform.
+// On a domain of 2^40 points the draws have the exact law of the error levels, and members of a
+// level are uniform.
 func TestSamplersOnLargeDomain(t *testing.T) {
 	const draws = 40000
 	c := readVectors(t).Thresholds[2]
@@ -115,7 +117,8 @@ func TestSamplersOnLargeDomain(t *testing.T) {
 	}
 }
 
-// largeLaw is the exponential mechanism's law of the hypotheses grouped by their segment or, for intervals, by the values inside.
+// largeLaw returns the exponential mechanism's law of the hypotheses grouped by their segment or,
+// for intervals, by the values inside.
 func largeLaw(p Profile, eps float64) (law []float64, group func(Range) int) {
 	var total float64
 	add := func(weight float64) { law, total = append(law, weight), total+weight }
@@ -126,7 +129,8 @@ func largeLaw(p Profile, eps float64) (law []float64, group func(Range) int) {
 		}
 		group = func(h Range) int {
 			for i, s := range p.list {
-				if inside := h.Lo >= float64(s.first) && h.Lo < float64(s.first+s.count); inside && (s.count > 1 || i < len(p.values)) {
+				inside := h.Lo >= float64(s.first) && h.Lo < float64(s.first+s.count)
+				if inside && (s.count > 1 || i < len(p.values)) {
 					return i
 				}
 			}
@@ -169,8 +173,9 @@ func largeLaw(p Profile, eps float64) (law []float64, group func(Range) int) {
 	return law, group
 }
 
-// Both mechanisms are eps-differentially private: over all samples of 3 examples and all ways to replace one, no probability changes by
-// more than a factor e^eps. The exponential mechanism comes close to it.
+// Both mechanisms are eps-differentially private: over all samples of 3 examples and all ways to
+// replace one, no probability changes by more than a factor e^eps. The exponential mechanism comes
+// close to it.
 func TestPrivacyByComputation(t *testing.T) {
 	const n = 3
 	for _, s := range smalls(3) {
@@ -211,7 +216,8 @@ func ratio(p, q []float64) (worst float64) {
 	return worst
 }
 
-// Draws are members of the class, and the profile knows their errors; at infinite eps they have the fewest.
+// Draws are members of the class, and the profile knows their errors; at infinite eps they have the
+// fewest.
 func TestDrawsAreMembers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.SampledFrom([]string{"thresholds", "points", "intervals"}).Draw(t, "class")
@@ -236,7 +242,8 @@ func TestDrawsAreMembers(t *testing.T) {
 				if e < p.Min() || (eps >= 1e6 && e > p.Min()) {
 					t.Fatalf("%s at eps %v: %v makes %d errors, the fewest are %d", m.name, eps, h, e, p.Min())
 				}
-				if last := float64(domain - 1); h != Empty() && (h.Lo < 0 || h.Lo > last || (name != "thresholds" && h.Hi > last) || h.Lo > h.Hi) {
+				last := float64(domain - 1)
+				if h != Empty() && (h.Lo < 0 || h.Lo > last || (name != "thresholds" && h.Hi > last) || h.Lo > h.Hi) {
 					t.Fatalf("%s at eps %v: %v is not in the class", m.name, eps, h)
 				}
 			}

@@ -11,7 +11,7 @@ const Points = "points"
 
 var pointsDefinition = Definition{
 	Name:  Points,
-	Doc:   "+1 at a single number a = 0..X-1",
+	Doc:   "+1 at one number a = 0..X-1 and nowhere else",
 	Shape: Scalar,
 	Column: func(x []float64, out []uint8) {
 		clear(out)
@@ -73,8 +73,8 @@ func (c *points) split(p *segments) {
 	for i, v := range p.values {
 		p.list = append(p.list, segment{p.positives - p.pos[i] + p.neg[i], 1, v})
 	}
-	if rest := c.domain - uint64(len(p.values)); rest > 0 {
-		p.list = append(p.list, segment{p.positives, rest, 0})
+	if unseen := c.domain - uint64(len(p.values)); unseen > 0 {
+		p.list = append(p.list, segment{p.positives, unseen, 0})
 	}
 }
 

@@ -12,7 +12,7 @@ const Rectangles = "rectangles"
 
 var rectanglesDefinition = Definition{
 	Name:        Rectangles,
-	Doc:         "+1 where each of d numbers lies in an interval of its own, and nowhere",
+	Doc:         "+1 where each of d numbers lies in an interval of its own, or nowhere",
 	Shape:       Grid,
 	New:         newRectangles,
 	VC:          exactVC,
@@ -101,11 +101,11 @@ func (c *rectangles) VC() int {
 func (c *rectangles) Member(i uint64) Hypothesis {
 	h := make(Rectangle, c.dim)
 	for k := c.dim - 1; k >= 0; k-- {
-		rank, rest := i, uint64(0)
+		rank, quotient := i, uint64(0)
 		if hi, sides := startingBelow(c.domain, c.domain); hi == 0 { // intervals of one axis
-			rank, rest = i%sides, i/sides
+			rank, quotient = i%sides, i/sides
 		}
-		h[k], i = intervalAt(c.domain, rank), rest
+		h[k], i = intervalAt(c.domain, rank), quotient
 	}
 	if i > 0 {
 		return c.empty()

@@ -237,7 +237,8 @@ func checkClass(d *Definition, c Class, s Spec) (breaches []error) {
 
 // checkInfinite checks what an infinite class promises.
 func checkInfinite(d *Definition, c Class, s Spec) (breaches []error) {
-	if vc, ldim := d.VC(c, s), d.Littlestone(c, s); vc != exactly(c.VC()) || !(c.VC() <= ldim.Low && ldim.Low <= ldim.High) {
+	vc, ldim := d.VC(c, s), d.Littlestone(c, s)
+	if vc != exactly(c.VC()) || !(c.VC() <= ldim.Low && ldim.Low <= ldim.High) {
 		breaches = append(breaches, fmt.Errorf("  VC %v, Littlestone %v", vc, ldim))
 	}
 	if !math.IsInf(c.LogSize(), 1) {
@@ -302,16 +303,16 @@ type brute struct {
 // flat returns the points one after the other.
 func (b *brute) flat() []float64 { return slices.Concat(b.points...) }
 
-// checkFinite compares everything that is known of a finite class with brute force. It looks only at
-// the labels of large classes.
+// checkFinite compares everything that is known of a finite class with brute force. It looks only
+// at the labels of large classes.
 func checkFinite(d *Definition, c Finite, s Spec) (breaches []error) {
 	breach := func(format string, a ...any) {
 		breaches = append(breaches, fmt.Errorf("  %+v: %s", s, fmt.Sprintf(format, a...)))
 	}
 	b := &brute{points: slices.Collect(domainOf(d, c, s))}
-	drawn := [][]float64{b.labels(d.Draw(s, rand.New(rand.NewPCG(1, 1)))), b.labels(d.Draw(s, rand.New(rand.NewPCG(1, 1))))}
-	targets := make([][]float64, 2)
+	drawn, targets := make([][]float64, 2), make([][]float64, 2)
 	for i := range targets {
+		drawn[i] = b.labels(d.Draw(s, rand.New(rand.NewPCG(1, 1))))
 		target := d.Target(s)
 		target.Begin(rand.New(rand.NewPCG(3, 5)))
 		for _, x := range b.points {
@@ -502,8 +503,8 @@ func (b *brute) vc() (most int) {
 	return most
 }
 
-// littlestone returns the Littlestone dimension by its definition: the most mistakes that an adversary
-// forces who splits the hypotheses left at one point after another.
+// littlestone returns the Littlestone dimension by its definition: the most mistakes that an
+// adversary forces who splits the hypotheses left at one point after another.
 func (b *brute) littlestone() int {
 	known := map[uint64]int{}
 	var depth func(set uint64) int
@@ -532,8 +533,8 @@ func (b *brute) littlestone() int {
 	return depth(1<<len(b.rows) - 1)
 }
 
-// checkErrors compares Best, the fewest errors of a Profile and the least objective of a Minimizer with
-// those of all hypotheses, on a few samples of all points.
+// checkErrors compares Best, the fewest errors of a Profile and the least objective of a Minimizer
+// with those of all hypotheses, on a few samples of all points.
 func (b *brute) checkErrors(c Finite) error {
 	x, n := b.flat(), len(b.points)
 	y, w := make([]float64, n), make([]float64, n)

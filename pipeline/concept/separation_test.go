@@ -49,7 +49,7 @@ func (h listedMember) Labels(x, out []float64) {
 	}
 }
 
-// defined is the class of a Spec with all its hypotheses.
+// defined returns the class of a Spec with all its hypotheses.
 func defined(s Spec) *listed {
 	x := float64(s.Domain)
 	var all []func(x []float64) bool
@@ -146,7 +146,7 @@ func bitwise(name string, s int, v []float64) bool {
 	return !missing
 }
 
-// smallSpecs are small members of every class.
+// smallSpecs returns small members of every class.
 func smallSpecs() (all []Spec) {
 	for x := uint64(2); x <= 6; x++ {
 		for _, name := range []string{"thresholds", "points", "intervals"} {
@@ -161,9 +161,11 @@ func smallSpecs() (all []Spec) {
 		all = append(all, Spec{Name: "rectangles", Domain: x, Dim: 2})
 	}
 	for d := 1; d <= 5; d++ {
-		all = append(all, Spec{Name: "parities", Dim: d}, Spec{Name: "monotone-conjunctions", Dim: d}, Spec{Name: "conjunctions", Dim: d})
+		all = append(all, Spec{Name: "parities", Dim: d}, Spec{Name: "monotone-conjunctions", Dim: d},
+			Spec{Name: "conjunctions", Dim: d})
 	}
-	return append(all, Spec{Name: "matrix", Domain: 5, Matrix: "10110" + "10011" + "11101"}, Spec{Name: "matrix", Domain: 1, Matrix: "01"})
+	return append(all, Spec{Name: "matrix", Domain: 5, Matrix: "10110" + "10011" + "11101"},
+		Spec{Name: "matrix", Domain: 1, Matrix: "01"})
 }
 
 func separatorOf(t testing.TB, s Spec, kind string, seed uint64) (*listed, *Separator) {
@@ -197,7 +199,7 @@ func apart(c Finite, z *Separator) (least, most int) {
 	return least, most
 }
 
-// signRows are the unit sign vectors.
+// signRows returns the unit sign vectors.
 func signRows(c Finite, z *Separator) []float64 {
 	n, m := int(c.Size().Int64()), z.Len()
 	rows := make([]float64, n*m)
@@ -210,7 +212,8 @@ func signRows(c Finite, z *Separator) []float64 {
 	return rows
 }
 
-// Every kind tells h truly, for small members of every class; so are the spread and the margin, by formula or not.
+// Every kind tells h truly, for small members of every class; so are the spread and the margin, by
+// formula or not.
 func TestSeparatorsByEnumeration(t *testing.T) {
 	for _, s := range smallSpecs() {
 		for _, kind := range SeparatorKinds() {
@@ -305,7 +308,7 @@ func readSeparation(t *testing.T) (cases []separationCase, tol float64) {
 	return v.Cases, v.TolAbs
 }
 
-// named is the class and kind of a case: hadamard_full_3, points_8.
+// named returns the class and kind of a case: hadamard_full_3, points_8.
 func named(t *testing.T, cls string) (Spec, string) {
 	t.Helper()
 	at := strings.LastIndex(cls, "_")
@@ -367,8 +370,9 @@ func TestSeparationVectors(t *testing.T) {
 	}
 }
 
-// singular are the bounds sigma sqrt(2/m) <= rho with three choices of sigma: the last value that a library returns, which is wrong for
-// more functions than points; the |F|-th singular value; and the least one on the vectors orthogonal to (1, ..., 1).
+// singular returns the bounds sigma sqrt(2/m) <= rho with three choices of sigma: the last value
+// that a library returns, which is wrong for more functions than points; the |F|-th singular value;
+// and the least one on the vectors orthogonal to (1, ..., 1).
 func singular(rows []float64, m int) []float64 {
 	n := len(rows) / m
 	a := mat.DenseCopyOf(mat.NewDense(n, m, rows).T())
@@ -396,8 +400,8 @@ func singular(rows []float64, m int) []float64 {
 	return append(out, bound(values(), n-2))
 }
 
-// On the standard basis the parities have rho = 1/sqrt(d) and not, as on the cube, 1/sqrt(2): two that differ in one bit differ on one
-// point of the basis.
+// On the standard basis the parities have rho = 1/sqrt(d) and not, as on the cube, 1/sqrt(2): two
+// that differ in one bit differ on one point of the basis.
 func TestBasisIsNoCube(t *testing.T) {
 	for d := 3; d <= 8; d++ {
 		s := Spec{Name: "parities", Dim: d}
@@ -452,7 +456,7 @@ func TestCodeRedraws(t *testing.T) {
 	}
 }
 
-// slowCover is greedy set cover over an explicit list of pairs.
+// slowCover returns greedy set cover over an explicit list of pairs.
 func slowCover(c Finite, domain []float64) (chosen []int) {
 	n, points := int(c.Size().Int64()), len(domain)/c.Dim()
 	labels := make([][]float64, n)
@@ -492,7 +496,8 @@ func slowCover(c Finite, domain []float64) (chosen []int) {
 // matrixSpec draws a matrix of different rows.
 func matrixSpec(t *rapid.T, rows, columns int) Spec {
 	m := rapid.IntRange(1, columns).Draw(t, "columns")
-	text := rapid.SliceOfNDistinct(rapid.StringOfN(rapid.RuneFrom([]rune("01")), m, m, m), 2, max(2, min(rows, 1<<m)), rapid.ID[string]).Draw(t, "rows")
+	text := rapid.SliceOfNDistinct(rapid.StringOfN(rapid.RuneFrom([]rune("01")), m, m, m), 2, max(2, min(rows, 1<<m)),
+		rapid.ID[string]).Draw(t, "rows")
 	return Spec{Name: "matrix", Domain: uint64(m), Matrix: strings.Join(text, "")}
 }
 
@@ -574,26 +579,32 @@ func TestRho(t *testing.T) {
 }
 
 func TestSeparatorRefuses(t *testing.T) {
-	twins := &listed{Spec{Name: "matrix", Domain: 3, Matrix: "010110010"}, 3, defined(Spec{Name: "matrix", Domain: 3, Matrix: "010110010"}).positive}
+	twins := &listed{Spec{Name: "matrix", Domain: 3, Matrix: "010110010"}, 3,
+		defined(Spec{Name: "matrix", Domain: 3, Matrix: "010110010"}).positive}
 	huge := func(s Spec, size int) *listed { return &listed{s, size, nil} }
 	for _, c := range []struct {
 		class *listed
 		kind  string
 		want  string
 	}{
-		{defined(Spec{Name: "points", Domain: 4}), "basis", `separator of kind "basis": use one of standard, cube, code, greedy`},
+		{defined(Spec{Name: "points", Domain: 4}), "basis",
+			`separator of kind "basis": use one of standard, cube, code, greedy`},
 		{defined(Spec{Name: "points", Domain: 4}), "code", `separate class "points" by a code: only parities have one`},
-		{defined(Spec{Name: "points", Domain: 1}), "standard", `separate class "points": a single hypothesis needs no separator, take a larger class`},
+		{defined(Spec{Name: "points", Domain: 1}), "standard",
+			`separate class "points": a single hypothesis needs no separator, take a larger class`},
 		{twins, "standard", `separate class "matrix": hypotheses 0 and 2 agree at every one of 1 points`},
 		{twins, "greedy", `separate class "matrix": hypotheses 0 and 2 agree on the whole domain`},
-		{huge(Spec{Name: "thresholds", Domain: 1 << 40}, 9), "standard", `separate with 1099511627776 points: use at most 4194304 points`},
+		{huge(Spec{Name: "thresholds", Domain: 1 << 40}, 9), "standard",
+			`separate with 1099511627776 points: use at most 4194304 points`},
 		{huge(Spec{Name: "parities", Dim: 25}, 9), "cube", `separate with 2^25 points of 25 numbers`},
-		{huge(Spec{Name: "monotone-conjunctions", Dim: 22}, 9), "cube", `use at most 4194304 points and 33554432 numbers in all: a smaller domain`},
+		{huge(Spec{Name: "monotone-conjunctions", Dim: 22}, 9), "cube",
+			`use at most 4194304 points and 33554432 numbers in all: a smaller domain`},
 		{huge(Spec{Name: "parities", Dim: 6000}, 9), "standard", `separate with 6000 points of 6000 numbers`},
 		{huge(Spec{Name: "parities", Dim: 25}, 9), "code", `separate parities in dimension 25 by a code: use at most 24`},
 		{huge(Spec{Name: "stumps", Domain: 1 << 40, Dim: 1 << 16}, 9), "standard", `separate with 72057594037862401 points`},
 		{huge(Spec{Name: "stumps", Domain: 1 << 20, Dim: 5}, 9), "standard", `separate with 5242876 points of 5 numbers`},
-		{huge(Spec{Name: "intervals", Domain: 100}, 5051), "greedy", `list class "intervals": 5051 hypotheses, use at most 4096`},
+		{huge(Spec{Name: "intervals", Domain: 100}, 5051), "greedy",
+			`list class "intervals": 5051 hypotheses, use at most 4096`},
 		{huge(Spec{Name: "intervals", Domain: 5000}, 9), "greedy", `use at most 4096 points`},
 		{huge(Spec{Name: "matrix", Domain: 3}, 1<<14+1), "cube", `list class "matrix": 16385 hypotheses, use at most 16384`},
 	} {
@@ -614,7 +625,8 @@ func TestLargeSeparators(t *testing.T) {
 	for d := maxListedBits; d <= maxParities; d++ { // the cube is as long whether it is listed or not
 		parities := &listed{Spec{Name: "parities", Dim: d}, 1 << d, nil}
 		z, err := NewSeparator(parities, parities.Spec, "cube", 0)
-		if err != nil || z.Len() != 1<<d || z.Hamming != 1<<(d-1) || !z.Orthonormal || z.Spread != 2 || (z.Points == nil) != (d > maxListedBits) {
+		if err != nil || z.Len() != 1<<d || z.Hamming != 1<<(d-1) || !z.Orthonormal || z.Spread != 2 ||
+			(z.Points == nil) != (d > maxListedBits) {
 			t.Fatalf("cube in dimension %d: m %d, %v", d, z.Len(), err)
 		}
 		near(t, "margin of the parities", z.HullMargin(parities).Lower, 1, 1e-6)
@@ -674,8 +686,8 @@ func BenchmarkCode(b *testing.B) {
 	b.ReportMetric(0x1p20*4*float64(b.N)/b.Elapsed().Seconds()/1e9, "Gword/s")
 }
 
-// minHamming returns the least number of points on which two hypotheses differ, and the first two, i < j,
-// that differ on no more. It is -1 for a table with fewer than two rows.
+// minHamming returns the least number of points on which two hypotheses differ, and the first two,
+// i < j, that differ on no more. It is -1 for a table with fewer than two rows.
 func (t *signTable) minHamming() (h, i, j int) {
 	d := t.distances()
 	return d.least, d.i, d.j

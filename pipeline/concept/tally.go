@@ -64,6 +64,7 @@ func (o *ordered) value(x, y []float64, i int) (uint64, error) {
 	return v, checkLabel(y, i)
 }
 
+// checkLabel refuses the label of example i if it is neither -1 nor +1.
 func checkLabel(y []float64, i int) error {
 	if y[i] != 1 && y[i] != -1 {
 		return fmt.Errorf("label %v of example %d: neither -1 nor +1", y[i], i)

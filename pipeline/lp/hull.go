@@ -29,17 +29,17 @@ const (
 // hyperplane, Upper from a convex combination. Privacy may rest on Lower alone.
 type Margin struct{ Lower, Upper float64 }
 
-// widen moves both bounds outwards by so many rounding errors.
+// Widen moves both bounds outwards by a number of rounding errors.
 func (m Margin) Widen(errors float64) Margin {
 	by := float64(errors * unit)
 	return Margin{m.Lower * (1 - by), m.Upper * (1 + by)}
 }
 
-// HullMargin brackets the hull margin of the rows of m numbers: 2 to 500 rows, at most 2^24
-// numbers, none above 1e150 in absolute value. A table of m values of each function is to be
-// divided by sqrt(m) first, by the caller. The bracket is [0, about 0] where one row lies in the
-// hull of the others, or is there twice. Mostly it takes less than a second; 500 rows at equal
-// distances from each other take a minute.
+// HullMargin brackets the hull margin of the rows of m numbers: 2 to MaxVectors rows, at most
+// MaxNumbers numbers, none above 1e150 in absolute value. The caller divides a table of m values of
+// each function by sqrt(m) first. The bracket is [0, about 0] where one row lies in the hull of the
+// others, or is there twice. Mostly it takes less than a second; 500 rows at equal distances from
+// each other take a minute.
 func HullMargin(rows []float64, m int) (Margin, error) {
 	if m < 1 || len(rows)%m != 0 {
 		return Margin{}, fmt.Errorf("%d numbers are no rows of %d: use a table with equal rows", len(rows), m)
@@ -65,6 +65,7 @@ type hull struct {
 	scale float64   // what the centred rows were divided by; 0 where all rows are equal
 }
 
+// newHull computes the Gram matrix of the rows.
 func newHull(rows []float64, m int) *hull {
 	h := &hull{n: len(rows) / m, m: m, rows: rows}
 	x := h.centred()
@@ -110,7 +111,7 @@ func (h *hull) centred() []float64 {
 	return x
 }
 
-// margin takes the least over all rows.
+// margin brackets the least distance of any row from the hull of the others.
 func (h *hull) margin() Margin {
 	r := Margin{math.Inf(1), math.Inf(1)}
 	for f := range h.n {
@@ -187,8 +188,10 @@ func (h *hull) below(f, g int, p []float64) float64 {
 // slack bounds the relative error of a sum of m products, or of its square root.
 func (h *hull) slack() float64 { return float64(float64(h.m+8) * unit) }
 
+// row returns row i as it was given.
 func (h *hull) row(i int) []float64 { return h.rows[i*h.m : (i+1)*h.m] }
 
+// dot returns the inner product of a and the start of b.
 func dot(a, b []float64) float64 {
 	sum := 0.0
 	for k, v := range a {

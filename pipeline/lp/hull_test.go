@@ -20,8 +20,8 @@ func marginOf(t testing.TB, rows []float64, m int) Margin {
 	return r
 }
 
-// The constants -1, 0 and 1 on one point, and other tables where a function lies between others: no noise that is linear in the values
-// makes its choice stable, however far apart they are.
+// The constants -1, 0 and 1 on one point, and other tables where a function lies between others: no
+// noise that is linear in the values makes its choice stable, however far apart they are.
 func TestHullMarginZero(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -87,8 +87,9 @@ func TestHullMarginRefuses(t *testing.T) {
 	}
 }
 
-// exactMargin is the squared hull margin in rational arithmetic: the nearest point of a hull is the nearest point of the affine hull of
-// some affinely independent rows, with weights that are not negative.
+// exactMargin returns the squared hull margin in rational arithmetic: the nearest point of a hull
+// is the nearest point of the affine hull of some affinely independent rows, with weights that are
+// not negative.
 func exactMargin(rows []float64, m int) *big.Rat {
 	n := len(rows) / m
 	var least *big.Rat
@@ -111,8 +112,9 @@ func exactMargin(rows []float64, m int) *big.Rat {
 	return least
 }
 
-// exactDistance is the squared distance of row f from the affine hull of the others, nil where the nearest point is outside of their
-// convex hull or not unique. With x from Q x = 1, Q the Gram matrix of the differences plus 1 everywhere, it is 1/sum(x) - 1.
+// exactDistance returns the squared distance of row f from the affine hull of the others, nil where
+// the nearest point is outside of their convex hull or not unique. With x from Q x = 1, Q the Gram
+// matrix of the differences plus 1 everywhere, it is 1/sum(x) - 1.
 func exactDistance(rows []float64, m, f int, others []int) *big.Rat {
 	k := len(others)
 	q := make([][]*big.Rat, k) // with the right side
@@ -166,7 +168,8 @@ func eliminate(q [][]*big.Rat) bool {
 	return true
 }
 
-// The bracket holds exactly, and is narrow, whatever the points: on a small grid many of them coincide or are affinely dependent.
+// The bracket holds exactly, and is narrow, whatever the points: on a small grid many of them
+// coincide or are affinely dependent.
 func TestHullMarginAgainstExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := rapid.IntRange(1, 3).Draw(t, "m")
@@ -198,7 +201,8 @@ func TestHullMarginAgainstExact(t *testing.T) {
 
 // floats draws n numbers of either sign and different sizes.
 func floats(t *rapid.T, n int) []float64 {
-	return rapid.SliceOfN(rapid.Map(rapid.Float64Range(-1, 1), func(v float64) float64 { return v * v * v }), n, n).Draw(t, "numbers")
+	return rapid.SliceOfN(rapid.Map(rapid.Float64Range(-1, 1), func(v float64) float64 { return v * v * v }), n,
+		n).Draw(t, "numbers")
 }
 
 // Whatever the direction, below is no more than the exact inner product, and hardly less.
@@ -218,7 +222,8 @@ func TestBelowAgainstExact(t *testing.T) {
 	})
 }
 
-// Whatever the convex combination, also one that all but meets the row, its distance is no more than Upper.
+// Whatever the convex combination, also one that all but meets the row, its distance is no more
+// than Upper.
 func TestCertifyAgainstExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m, k := rapid.IntRange(1, 4).Draw(t, "m"), rapid.IntRange(1, 6).Draw(t, "k")
@@ -253,7 +258,8 @@ func TestCertifyAgainstExact(t *testing.T) {
 	})
 }
 
-// On larger sets the bracket stays narrow and in order: random ones, signs, low dimensions with many points inside.
+// On larger sets the bracket stays narrow and in order: random ones, signs, low dimensions with
+// many points inside.
 func TestHullMarginNarrow(t *testing.T) {
 	for seed := range uint64(30) {
 		random := rand.New(rand.NewPCG(seed, 0))

@@ -6,50 +6,6 @@ import (
 	"math"
 )
 
-var (
-	// ErrInfeasible says that no point satisfies a linear program. It is proved: the multipliers that
-	// come with it are the proof.
-	ErrInfeasible = errors.New("linear program infeasible")
-
-	// ErrNotSolved says that rounding or the limit of pivots left a linear program without a verified
-	// answer.
-	ErrNotSolved = errors.New("linear program not solved")
-)
-
-// Tolerance is the rounding allowed in a verified optimum, relative to the sizes of the terms.
-const Tolerance = 1e-9
-
-// Program is: maximise <C, x> over the points of the box Low <= x <= High with RowLow <= A x <=
-// RowHigh.
-type Program struct {
-	C, Low, High    []float64 // n unknowns; the bounds are finite, which rules out an unbounded maximum
-	A               []float64 // m x n, row-major; m may be 0
-	RowLow, RowHigh []float64 // m; -Inf or +Inf where a row has no such bound
-}
-
-// Optimum is a verified answer. With ErrInfeasible only Multipliers are set. The slices are the
-// solver's own.
-type Optimum struct {
-	// X lies in the box. Row k of A misses its bounds by at most Tolerance sum_j |A_kj| max(|Low_j|,
-	// |High_j|).
-	X     []float64
-	Value float64 // <C, X>
-
-	// Bound is, up to rounding in its own sum, at least <C, x> for every feasible x, by weak duality:
-	// for all multipliers y,
-	//
-	//	<C, x> = <C - A'y, x> + <y, A x> <= max over the box + max over the bounds of the rows.
-	//
-	// It agrees with Value to Tolerance times the sum of the sizes of the terms C_j x_j and y_k (A
-	// x)_k.
-	Bound float64
-
-	// Multipliers has one number per row: for an optimum the y of Bound, for an infeasible program a y
-	// with <y, A x> everywhere in the box larger than <y, r> for every r within the bounds of the
-	// rows.
-	Multipliers []float64
-}
-
 // Simplex solves small dense linear programs by the dual simplex method for bounded variables, on a
 // table of m x n numbers: O(mn) per pivot, and usually a few pivots per unknown. The largest
 // violation leaves; after 20(m+n) pivots Bland's rule, which cannot cycle, and after as many again
@@ -63,8 +19,8 @@ type Optimum struct {
 // It stands in for gonum's lp.Simplex, which has no limit of pivots, on programs as degenerate as
 // these does not always end, and panics on some shapes.
 type Simplex struct {
-	p    *Program
-	n, m int
+	verifier     // with the program
+	n, m     int // unknowns and rows
 
 	// Variables 0..n-1 are the unknowns, mapped to 0..1; n..n+m-1 are the activities <A_k, x> of the
 	// rows, less what they are at Low, divided by unit. Nonbasic variables are at a bound. Basic
@@ -76,16 +32,15 @@ type Simplex struct {
 	unit            []float64 // of each row
 	unitC           float64   // of the objective
 
-	x, y, rest []float64
-	enters     []bool
+	enters []bool // scratch: the variables that rebuild makes nonbasic
 }
 
 const (
-	lpViolation = 3e-10 // of a bound, in scaled units, that is put right
-	lpPivot     = 1e-10 // smallest number to divide by
-	lpSlack     = 1e-11 // by which a gain may get the wrong sign for the sake of a larger pivot
-	lpSingular  = 1e-14 // smallest number to divide by in rebuilding
-	lpRebuilds  = 3     // of the table, after answers that rounding keeps from being verified
+	violation   = 3e-10 // of a bound, in scaled units, that is put right
+	leastPivot  = 1e-10 // smallest number to divide by
+	gainSlack   = 1e-11 // by which a gain may get the wrong sign for the sake of a larger pivot
+	singular    = 1e-14 // smallest number to divide by in rebuilding
+	maxRebuilds = 3     // of the table, after answers that rounding keeps from being verified
 )
 
 // Maximize solves p. The error is ErrInfeasible or ErrNotSolved, wrapped, or says what is wrong
@@ -112,7 +67,7 @@ func (s *Simplex) run() (Optimum, error) {
 			continue
 		}
 		o, err := s.answer(i)
-		if !errors.Is(err, ErrNotSolved) || rebuilt == lpRebuilds {
+		if !errors.Is(err, ErrNotSolved) || rebuilt == maxRebuilds {
 			return o, err
 		}
 		s.rebuild()
@@ -126,45 +81,11 @@ func (s *Simplex) run() (Optimum, error) {
 // where variable i should leave and none can enter.
 func (s *Simplex) answer(i int) (Optimum, error) {
 	if i < 0 {
-		return s.optimum()
+		s.readOptimum()
+		return s.verifyOptimum()
 	}
-	return s.infeasible(i)
-}
-
-func (p *Program) check() error {
-	n, m := len(p.C), len(p.RowLow)
-	switch {
-	case len(p.Low) != n || len(p.High) != n:
-		return fmt.Errorf("read linear program: %d costs, %d lower and %d upper bounds: give one of each per unknown",
-			n, len(p.Low), len(p.High))
-	case len(p.RowHigh) != m || len(p.A) != m*n:
-		return fmt.Errorf("read linear program: %d unknowns, %d numbers in A, %d lower and %d upper bounds of rows: give %d numbers in A",
-			n, len(p.A), m, len(p.RowHigh), m*n)
-	}
-	for j, c := range p.C {
-		if !finite(c) || !finite(p.Low[j]) || !finite(p.High[j]) || p.Low[j] > p.High[j] {
-			return fmt.Errorf("read linear program: unknown %d costs %v and has bounds %v and %v: use finite, ordered numbers",
-				j, c, p.Low[j], p.High[j])
-		}
-	}
-	for k, low := range p.RowLow {
-		if high := p.RowHigh[k]; !(low <= high) || math.IsInf(low, 1) || math.IsInf(high, -1) {
-			return fmt.Errorf("read linear program: row %d has bounds %v and %v: use ordered numbers", k, low, high)
-		}
-		for _, a := range p.row(k) {
-			if !finite(a) {
-				return fmt.Errorf("read linear program: row %d of A has %v: use finite numbers", k, a)
-			}
-		}
-	}
-	return nil
-}
-
-func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
-
-func (p *Program) row(k int) []float64 {
-	n := len(p.C)
-	return p.A[k*n : (k+1)*n]
+	s.readInfeasible(i)
+	return s.verifyInfeasible()
 }
 
 // start makes the unknowns nonbasic, each at the bound that the objective likes better; then no
@@ -194,19 +115,17 @@ func (s *Simplex) start(p *Program) {
 func (s *Simplex) fill() {
 	for j, c := range s.p.C {
 		s.nonbasic[j] = j
-		s.gain[j] = c * s.width(j)
+		s.gain[j] = c * s.p.width(j)
 	}
 	s.unitC = scaleDown(s.gain)
 	for k := range s.m {
 		t := s.table[k*s.n : (k+1)*s.n]
 		for j, a := range s.p.row(k) {
-			t[j] = a * s.width(j)
+			t[j] = a * s.p.width(j)
 		}
 		s.basic[k], s.unit[k] = s.n+k, scaleDown(t)
 	}
 }
-
-func (s *Simplex) width(j int) float64 { return s.p.High[j] - s.p.Low[j] }
 
 // scaleDown divides v by its largest size, which it returns, or by 1 where that is 0.
 func scaleDown(v []float64) float64 {
@@ -223,9 +142,10 @@ func scaleDown(v []float64) float64 {
 	return unit
 }
 
+// grow makes room for the program.
 func (s *Simplex) grow() {
 	resize(&s.table, s.m*s.n)
-	for _, v := range []*[]float64{&s.gain, &s.x, &s.rest} {
+	for _, v := range []*[]float64{&s.gain, &s.x, &s.reduced} {
 		resize(v, s.n)
 	}
 	for _, v := range []*[]float64{&s.unit, &s.y} {
@@ -238,6 +158,7 @@ func (s *Simplex) grow() {
 	resize(&s.nonbasic, s.n)
 }
 
+// resize sets the length of v to n, without keeping its contents.
 func resize[T any](v *[]T, n int) {
 	if cap(*v) < n {
 		*v = make([]T, n)
@@ -248,11 +169,11 @@ func resize[T any](v *[]T, n int) {
 // leaving returns the basic variable furthest outside its bounds (with Bland's rule: the first
 // variable outside), or -1.
 func (s *Simplex) leaving(bland bool) int {
-	found, most := -1, lpViolation
+	found, most := -1, violation
 	for i, v := range s.basic {
 		over := max(s.low[v]-s.at[v], s.at[v]-s.high[v])
 		switch {
-		case !(over > lpViolation):
+		case !(over > violation):
 		case bland:
 			if found < 0 || v < s.basic[found] {
 				found = i
@@ -269,7 +190,7 @@ func (s *Simplex) leaving(bland bool) int {
 // together the one with the largest pivot (Harris 1973), with Bland's rule the first. It returns -1
 // where none can move i.
 func (s *Simplex) entering(i int, bland bool) int {
-	slack := lpSlack
+	slack := gainSlack
 	if bland {
 		slack = 0
 	}
@@ -306,7 +227,7 @@ func (s *Simplex) candidate(i, j int) (pivot, gain float64) {
 	if s.at[v] == s.high[v] { // may only fall
 		pivot, gain = -pivot, -gain
 	}
-	if pivot < lpPivot || s.low[v] == s.high[v] {
+	if pivot < leastPivot || s.low[v] == s.high[v] {
 		return 0, 0
 	}
 	return pivot, max(0, -gain)
@@ -348,7 +269,7 @@ func (s *Simplex) move(j int, step float64) {
 // bound and rounding, magnified by small pivots, has given a gain the wrong sign after all. It
 // reports false where all signs are right.
 func (s *Simplex) improve() bool {
-	found, most := -1, lpSlack
+	found, most := -1, gainSlack
 	for j, v := range s.nonbasic {
 		over := s.gain[j]
 		if s.at[v] == s.high[v] {
@@ -395,14 +316,14 @@ func (s *Simplex) blocking(j int, sign, width float64) (found int, target float6
 	}
 	limit := width
 	for i := range s.basic {
-		if r, rate, _ := room(i); rate > lpPivot {
-			limit = min(limit, (max(0, r)+lpSlack)/rate)
+		if r, rate, _ := room(i); rate > leastPivot {
+			limit = min(limit, (max(0, r)+gainSlack)/rate)
 		}
 	}
 	found = -1
 	largest := 0.0
 	for i := range s.basic {
-		if r, rate, bound := room(i); rate > lpPivot && rate > largest && max(0, r)/rate <= limit && limit < width {
+		if r, rate, bound := room(i); rate > leastPivot && rate > largest && max(0, r)/rate <= limit && limit < width {
 			found, target, largest = i, bound, rate
 		}
 	}
@@ -457,7 +378,7 @@ func (s *Simplex) rebuild() {
 // largest returns the row and column of the largest pivot among the rows that are to become
 // nonbasic and the unknowns that are to become basic.
 func (s *Simplex) largest() (row, column int) {
-	row, column, most := -1, -1, lpSingular
+	row, column, most := -1, -1, singular
 	for i, b := range s.basic {
 		if b < s.n || !s.enters[b] {
 			continue
@@ -494,7 +415,7 @@ func (s *Simplex) refresh() {
 		}
 		for i, v := range s.basic {
 			if v < s.n {
-				s.reprice(i, s.scaledRest(v))
+				s.reprice(i, s.scaledCost(v))
 			}
 		}
 	}
@@ -505,7 +426,7 @@ func (s *Simplex) refresh() {
 	}
 	for j, v := range s.nonbasic {
 		if v < s.n {
-			s.gain[j] = s.scaledRest(v)
+			s.gain[j] = s.scaledCost(v)
 		}
 	}
 }
@@ -531,28 +452,28 @@ func (s *Simplex) reprice(i int, cost float64) {
 // scaledActivity returns the activity of row k at the values of the unknowns, in scaled units.
 func (s *Simplex) scaledActivity(k int) (sum float64) {
 	for j, a := range s.p.row(k) {
-		sum += float64(a * s.width(j) / s.unit[k] * s.at[j])
+		sum += float64(a * s.p.width(j) / s.unit[k] * s.at[j])
 	}
 	return sum
 }
 
-// scaledRest returns what unknown v costs beyond the gains of the nonbasic rows, in scaled units.
-func (s *Simplex) scaledRest(v int) float64 {
-	width := s.width(v)
-	rest := s.p.C[v] * width / s.unitC
+// scaledCost returns what unknown v costs beyond the gains of the nonbasic rows, in scaled units.
+func (s *Simplex) scaledCost(v int) float64 {
+	width := s.p.width(v)
+	reduced := s.p.C[v] * width / s.unitC
 	for j, other := range s.nonbasic {
 		if k := other - s.n; k >= 0 {
-			rest -= float64(s.p.A[k*s.n+v] * width / s.unit[k] * s.gain[j])
+			reduced -= float64(s.p.A[k*s.n+v] * width / s.unit[k] * s.gain[j])
 		}
 	}
-	return rest
+	return reduced
 }
 
-// optimum reads the answer off the last table and verifies it against the program as it was given.
-func (s *Simplex) optimum() (Optimum, error) {
+// readOptimum reads x and y off the last table.
+func (s *Simplex) readOptimum() {
 	p := s.p
 	for j := range s.x {
-		s.x[j] = min(max(p.Low[j]+float64(s.width(j)*s.at[j]), p.Low[j]), p.High[j])
+		s.x[j] = min(max(p.Low[j]+float64(s.p.width(j)*s.at[j]), p.Low[j]), p.High[j])
 		if s.at[j] == 1 {
 			s.x[j] = p.High[j]
 		}
@@ -563,73 +484,13 @@ func (s *Simplex) optimum() (Optimum, error) {
 			s.y[k] = s.gain[j] * s.unitC / s.unit[k]
 		}
 	}
-	most, size := s.most(p.C)
-	o := Optimum{X: s.x, Multipliers: s.y, Bound: most}
-	for j, c := range p.C {
-		o.Value += float64(c * s.x[j])
-	}
-	for k, y := range s.y {
-		if y > 0 {
-			o.Bound += float64(y * p.RowHigh[k])
-		} else if y < 0 {
-			o.Bound += float64(y * p.RowLow[k])
-		}
-		activity, reach := s.activity(k)
-		size += float64(math.Abs(y) * reach)
-		if miss := max(p.RowLow[k]-activity, activity-p.RowHigh[k]); !(miss <= Tolerance*reach) || !finite(reach) {
-			return Optimum{}, fmt.Errorf("verify optimum: row %d misses its bounds by %g: %w", k, miss, ErrNotSolved)
-		}
-	}
-	if gap := math.Abs(o.Bound - o.Value); !(gap <= Tolerance*size) || !finite(size) {
-		return Optimum{}, fmt.Errorf("verify optimum: value %g and bound %g: %w", o.Value, o.Bound, ErrNotSolved)
-	}
-	return o, nil
 }
 
-// most returns the maximum over the box of <c - A'y, x>, with the sum of the sizes of the terms <c,
-// x>. A multiplier that would need a bound its row does not have is rounding, and becomes 0. c may
-// be nil: 0.
-func (s *Simplex) most(c []float64) (most, size float64) {
-	p := s.p
-	clear(s.rest)
-	copy(s.rest, c)
-	for k, y := range s.y {
-		if y > 0 && math.IsInf(p.RowHigh[k], 1) || y < 0 && math.IsInf(p.RowLow[k], -1) {
-			s.y[k] = 0
-		} else if y != 0 {
-			for j, a := range p.row(k) {
-				s.rest[j] -= float64(y * a)
-			}
-		}
-	}
-	for j, r := range s.rest {
-		most += max(float64(r*p.Low[j]), float64(r*p.High[j]))
-		if c != nil {
-			size += float64(math.Abs(c[j]) * s.reach(j))
-		}
-	}
-	return most, size
-}
-
-// reach returns the largest absolute value of unknown j.
-func (s *Simplex) reach(j int) float64 { return max(math.Abs(s.p.Low[j]), math.Abs(s.p.High[j])) }
-
-// activity returns <A_k, x>, and the largest that the sum of the sizes of its terms can be in the
-// box.
-func (s *Simplex) activity(k int) (activity, reach float64) {
-	for j, a := range s.p.row(k) {
-		activity += float64(a * s.x[j])
-		reach += float64(math.Abs(a) * s.reach(j))
-	}
-	return activity, reach
-}
-
-// infeasible verifies that there is no feasible point where no nonbasic variable can bring basic
-// variable i to the bound that it violates. The row of the table says that a sum of activities
-// equals a sum of unknowns, and its multipliers are the proof if the two sums differ by more than
-// rounding can do.
-func (s *Simplex) infeasible(i int) (Optimum, error) {
-	p, b := s.p, s.basic[i]
+// readInfeasible reads y off the row of basic variable i, which no nonbasic variable can bring to
+// the bound that it violates. The row says that a sum of activities equals a sum of unknowns; y is
+// the proof if the two sums differ by more than rounding can do.
+func (s *Simplex) readInfeasible(i int) {
+	b := s.basic[i]
 	sign := 1.0
 	if s.at[b] < s.low[b] {
 		sign = -1
@@ -643,22 +504,4 @@ func (s *Simplex) infeasible(i int) (Optimum, error) {
 			s.y[k] = -sign * s.table[i*s.n+j] / s.unit[k]
 		}
 	}
-	most, size := s.most(nil) // of <-A'y, x>
-	for k, y := range s.y {
-		var bound float64
-		if y > 0 {
-			bound = y * p.RowHigh[k]
-		} else if y < 0 {
-			bound = y * p.RowLow[k]
-		}
-		_, reach := s.activity(k)
-		most += bound
-		size += math.Abs(bound) + float64(math.Abs(y)*reach)
-	}
-	const ulp = 0x1p-52
-	if rounding := float64(s.n+s.m+4) * ulp * size; !(most < -rounding) {
-		return Optimum{}, fmt.Errorf("verify that %d rows are infeasible: they differ by %g, rounding is %g: %w",
-			s.m, -most, rounding, ErrNotSolved)
-	}
-	return Optimum{Multipliers: s.y}, fmt.Errorf("maximise over %d unknowns and %d rows: %w", s.n, s.m, ErrInfeasible)
 }

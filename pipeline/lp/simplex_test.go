@@ -31,10 +31,12 @@ func TestSimplexKnownPrograms(t *testing.T) {
 			A: []float64{1, 1, 1, -1}, RowLow: []float64{4, 2}, RowHigh: []float64{4, 2}}, 3},
 		{"equations that disagree", Program{C: []float64{1, 0}, Low: []float64{-9, -9}, High: []float64{9, 9},
 			A: []float64{1, 1, 2, 2}, RowLow: []float64{4, 9}, RowHigh: []float64{4, 9}}, none},
-		{"box too small", Program{C: zero, Low: zero, High: one, A: one, RowLow: []float64{1.5}, RowHigh: []float64{2}}, none},
+		{"box too small", Program{C: zero, Low: zero, High: one, A: one, RowLow: []float64{1.5}, RowHigh: []float64{2}},
+			none},
 		// Beale 1955: the textbook's simplex method cycles here.
 		{"Beale", Program{C: []float64{0.75, -150, 0.02, -6}, Low: make([]float64, 4), High: []float64{1e3, 1e3, 1e3, 1e3},
-			A: []float64{0.25, -60, -0.04, 9, 0.5, -90, -0.02, 3, 0, 0, 1, 0}, RowLow: []float64{-inf, -inf, -inf}, RowHigh: []float64{0, 0, 1}}, 0.05},
+			A: []float64{0.25, -60, -0.04, 9, 0.5, -90, -0.02, 3, 0, 0, 1, 0}, RowLow: []float64{-inf, -inf, -inf},
+			RowHigh: []float64{0, 0, 1}}, 0.05},
 	} {
 		var s Simplex
 		o, err := s.Maximize(&c.p)
@@ -64,18 +66,21 @@ func TestSimplexRefuses(t *testing.T) {
 		{Program{C: one, Low: []float64{2}, High: one}, "unknown 0 costs 1 and has bounds 2 and 1"},
 		{Program{C: one, Low: one, High: []float64{inf}}, "unknown 0 costs 1 and has bounds 1 and +Inf"},
 		{Program{C: one, Low: one, High: one, A: one, RowLow: two[1:], RowHigh: one}, "row 0 has bounds 2 and 1"},
-		{Program{C: one, Low: one, High: one, A: one, RowLow: []float64{inf}, RowHigh: []float64{inf}}, "row 0 has bounds +Inf and +Inf"},
+		{Program{C: one, Low: one, High: one, A: one, RowLow: []float64{inf}, RowHigh: []float64{inf}},
+			"row 0 has bounds +Inf and +Inf"},
 		{Program{C: one, Low: one, High: one, A: []float64{inf}, RowLow: one, RowHigh: one}, "row 0 of A has +Inf"},
 	} {
 		var s Simplex
 		_, err := s.Maximize(&c.p)
-		if err == nil || !strings.Contains(err.Error(), c.want) || errors.Is(err, ErrInfeasible) || errors.Is(err, ErrNotSolved) {
+		if err == nil || !strings.Contains(err.Error(), c.want) || errors.Is(err, ErrInfeasible) ||
+			errors.Is(err, ErrNotSolved) {
 			t.Errorf("%+v: error %v, want %q", c.p, err, c.want)
 		}
 	}
 }
 
-// drawProgram is a small degenerate program: small integers, rows that repeat, contradict or are 0, equations, fixed unknowns.
+// drawProgram returns a small degenerate program: small integers, rows that repeat, contradict or
+// are 0, equations, fixed unknowns.
 func drawProgram(t *rapid.T, maxN, maxM int) Program {
 	n, m := rapid.IntRange(1, maxN).Draw(t, "n"), rapid.IntRange(0, maxM).Draw(t, "m")
 	whole := func(low, high int) float64 { return float64(rapid.IntRange(low, high).Draw(t, "v")) }
@@ -109,7 +114,8 @@ func drawProgram(t *rapid.T, maxN, maxM int) Program {
 	return p
 }
 
-// bestVertex is the largest value at the vertices of p, by Cramer's rule on whole numbers, hence exact; false where there is no vertex.
+// bestVertex returns the largest value at the vertices of p, by Cramer's rule on whole numbers,
+// hence exact; it reports false where there is no vertex.
 func bestVertex(p *Program) (best float64, found bool) {
 	type plane struct {
 		a []float64
@@ -250,8 +256,8 @@ func audit(t interface{ Fatalf(string, ...any) }, p *Program, o Optimum, err err
 	}
 }
 
-// dualBound is the bound that the multipliers y give on <C, x>, or with costs false on 0 (below 0 is a proof of infeasibility), and the
-// sizes of its terms.
+// dualBound returns the bound that the multipliers y give on <C, x>, or with costs false on 0
+// (below 0 is a proof of infeasibility), and the sizes of its terms.
 func dualBound(p *Program, y []float64, costs bool) (bound, size float64) {
 	for j := range p.C {
 		var rest float64
@@ -310,7 +316,8 @@ func TestSimplexByBlandsRule(t *testing.T) {
 	})
 }
 
-// From the worst corner of the box all gains have the wrong sign, and the primal steps have all to do.
+// From the worst corner of the box all gains have the wrong sign, and the primal steps have all to
+// do.
 func TestSimplexFromTheWorstCorner(t *testing.T) {
 	var s, other Simplex
 	rapid.Check(t, func(t *rapid.T) {
@@ -357,7 +364,8 @@ func TestSimplexWildNumbers(t *testing.T) {
 	})
 }
 
-// coneProgram is: maximise s with <u_i, v> >= s |u_i|, |v|_inf <= 1, for m Gaussian u on one side of a plane but for a share.
+// coneProgram is: maximise s with <u_i, v> >= s |u_i|, |v|_inf <= 1, for m Gaussian u on one side
+// of a plane but for a share.
 func coneProgram(r *rand.Rand, m, dim int, wrong float64) *Program {
 	n := dim + 1
 	p := &Program{C: make([]float64, n), Low: make([]float64, n), High: make([]float64, n), A: make([]float64, m*n)}
@@ -398,7 +406,8 @@ func TestSimplexLargePrograms(t *testing.T) {
 	}
 }
 
-// Rows that are parallel but for a part in 10^4 to 10^15, in either direction, some of them equations: most are still solved.
+// Rows that are parallel but for a part in 10^4 to 10^15, in either direction, some of them
+// equations: most are still solved.
 func TestSimplexNearlyParallelRows(t *testing.T) {
 	var s Simplex
 	programs, unsolved := 0, 0
@@ -459,7 +468,8 @@ func TestSimplexRepeatsItself(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(first.X, second.X) || !slices.Equal(first.Multipliers, second.Multipliers) || first.Value != second.Value {
+	if !slices.Equal(first.X, second.X) || !slices.Equal(first.Multipliers, second.Multipliers) ||
+		first.Value != second.Value {
 		t.Errorf("%+v, then %+v", first, second)
 	}
 	if got := testing.AllocsPerRun(20, func() { second, err = used.Maximize(p) }); got > 0 || err != nil {
@@ -467,7 +477,8 @@ func TestSimplexRepeatsItself(t *testing.T) {
 	}
 }
 
-// BenchmarkSimplex is one cone program. Its bound is the arithmetic of the pivots: 2 m n operations each.
+// BenchmarkSimplex solves one cone program. Its bound is the arithmetic of the pivots: 2 m n
+// operations each.
 func BenchmarkSimplex(b *testing.B) {
 	for _, size := range []struct{ m, dim int }{{40, 2}, {40, 6}, {40, 9}, {1000, 20}} {
 		b.Run("m="+strconv.Itoa(size.m)+"/D="+strconv.Itoa(size.dim), func(b *testing.B) {

@@ -8,21 +8,25 @@ import (
 // nearest searches the point nearest to row f in the convex hull of the other rows by Wolfe's
 // algorithm (Wolfe 1976, "Finding the nearest point in a polytope"): it keeps affinely independent
 // rows, the active ones, and moves to the nearest point of their affine hull, in which all weights
-// are positive; then the row lowest in the direction p from f to that point becomes active. All of
-// it works on inner products.
+// are positive; then the row lowest in the direction p from f to that point becomes active. The
+// search needs inner products only.
 type nearest struct {
 	*hull
 	f      int
 	active []int
 	weight []float64 // at least 0, of sum 1 up to rounding
 	height []float64 // scratch: <p, v_g - v_f>
-	factor triangle  // of the matrix 1 + <v_g - v_f, v_h - v_f>, g and h active, which is regular for affinely independent rows
+
+	// factor is of the matrix 1 + <v_g - v_f, v_h - v_f>, g and h active, which is regular for
+	// affinely independent rows.
+	factor triangle
 }
 
 // tolerance is the relative gap between |p|^2 and the lowest <p, v_g - v_f> at which a search ends;
 // a square below it is taken for 0.
 const tolerance = 1e-13
 
+// newNearest returns a search for row f that has not begun.
 func newNearest(h *hull, f int) *nearest {
 	return &nearest{hull: h, f: f, height: make([]float64, h.n)}
 }
@@ -32,9 +36,9 @@ func (s *nearest) product(g, h int) float64 {
 	return s.gram[g*s.n+h] - s.gram[g*s.n+s.f] - s.gram[h*s.n+s.f] + s.gram[s.f*s.n+s.f]
 }
 
-// run ends at the nearest point, or where rounding leaves no progress, or where the distance is
-// known to be above enough. Every turn but the last makes |p| smaller, and there are finitely many
-// sets of active rows.
+// run searches until the point is nearest, or rounding leaves no progress, or the distance is known
+// to be above enough. Every turn but the last makes |p| smaller, and there are finitely many sets
+// of active rows.
 func (s *nearest) run(enough float64) {
 	s.start()
 	if s.scale == 0 {
@@ -60,7 +64,7 @@ func (s *nearest) run(enough float64) {
 	}
 }
 
-// start takes the nearest row.
+// start makes the row nearest to f active.
 func (s *nearest) start() {
 	first, least := -1, math.Inf(1)
 	for g := range s.n {
@@ -96,8 +100,8 @@ func (s *nearest) lowest() (row int, squared float64) {
 	return row, squared
 }
 
-// enter makes a row active with weight 0; false where it is affinely dependent on the active ones,
-// up to rounding.
+// enter makes a row active with weight 0. It reports false where the row is affinely dependent on
+// the active ones, up to rounding.
 func (s *nearest) enter(g int) bool {
 	row := make([]float64, len(s.active)+1)
 	for i, a := range s.active {
@@ -144,8 +148,8 @@ func (s *nearest) settle() {
 	}
 }
 
-// leave drops active row i; the weights keep the sum that rounding leaves them, which certify
-// divides by.
+// leave drops active row i. The other weights keep the sum that rounding leaves them, by which
+// certify divides.
 func (s *nearest) leave(i int) {
 	s.active, s.weight = slices.Delete(s.active, i, i+1), slices.Delete(s.weight, i, i+1)
 	s.factor.remove(i)
@@ -155,23 +159,23 @@ func (s *nearest) leave(i int) {
 // and shrinks by a row and column.
 type triangle [][]float64
 
-// add appends a row and column, given up to the diagonal; false, and no change, where the matrix
-// would be singular up to rounding.
+// add appends a row and column, given up to the diagonal. It reports false, and changes nothing,
+// where the matrix would be singular up to rounding.
 func (l *triangle) add(a []float64) bool {
 	k := len(*l)
 	for i, row := range *l {
 		a[i] = (a[i] - dot(row[:i], a)) / row[i]
 	}
-	rest := a[k] - dot(a[:k], a)
-	if k > 0 && !(rest > tolerance*a[k]) {
+	pivot := a[k] - dot(a[:k], a)
+	if k > 0 && !(pivot > tolerance*a[k]) {
 		return false
 	}
-	a[k] = math.Sqrt(rest)
+	a[k] = math.Sqrt(pivot)
 	*l = append(*l, a)
 	return true
 }
 
-// remove drops row and column i: the rows below get a number too many, which rotations of
+// remove drops row and column i. The rows below then have a number too many, which rotations of
 // neighbouring columns turn to 0.
 func (l *triangle) remove(i int) {
 	*l = slices.Delete(*l, i, i+1)

@@ -37,7 +37,7 @@ type answer struct {
 	bounds    []*pluginv1.Bound
 }
 
-// ask has every distinct setting checked and its bounds computed. It reports refusals as mistakes,
+// ask asks the algorithms to check every distinct setting and to compute its bounds. It reports refusals as mistakes,
 // except for settings that are only infeasible, which are warnings: the table will say so.
 func ask(
 	ctx context.Context, f *sweep.File, algorithms Algorithms, instances []instance,

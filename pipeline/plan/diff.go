@@ -72,8 +72,8 @@ func (s *resolvedSweep) columns(c resolvedCell) map[string]string {
 			out[k.Name] = show(plainValue(k, cell))
 		}
 	}
-	for _, name := range []string{"cell", "task", "privacy", "sample", "data", "file"} { // keys, or without their file here
-		delete(out, name)
+	for _, name := range []string{"cell", "task", "privacy", "sample", "data", "file"} {
+		delete(out, name) // a key, what follows from others, or the name of a file that is not known here
 	}
 	if p.Test != 0 {
 		out["test"] = show(float64(p.Test))
@@ -106,7 +106,8 @@ func diffValues(a, b map[string]map[string]bool) []string {
 		gone, added := without(a[name], b[name]), without(b[name], a[name])
 		switch {
 		case len(gone) > 0 && len(added) > 0:
-			lines = append(lines, fmt.Sprintf("%s: %s, now %s", name, wording.Few(gone, mostNamed), wording.Few(added, mostNamed)))
+			lines = append(lines, fmt.Sprintf("%s: %s, now %s",
+				name, wording.Few(gone, mostNamed), wording.Few(added, mostNamed)))
 		case len(gone) > 0:
 			lines = append(lines, fmt.Sprintf("%s: %s is gone", name, wording.Few(gone, mostNamed)))
 		case len(added) > 0:

@@ -139,8 +139,8 @@ func (w *gridWords) measure(setting []axis) {
 		w.line("error", "%s, against clean labels", how)
 	}
 	if f := searchOf(w.Block); f != nil {
-		w.line("n", "n* is searched: the least n from %d to %d that succeeds, to a bracket of ratio %v; the whole table is right "+
-			"with probability %v; at most %d trials a cell", f.From, f.To, f.Within, f.Confidence, maxTrialsOf(w.Block))
+		w.line("n", "n* is searched: the least n from %d to %d that succeeds, to a bracket of ratio %v; the whole table "+
+			"is right with probability %v; at most %d trials a cell", f.From, f.To, f.Within, f.Confidence, maxTrialsOf(w.Block))
 		return
 	}
 	w.line("n", "the curve at n = %s, %d trials each", w.sizeList(), trialsOf(w.Block))

@@ -23,7 +23,7 @@ fits:
   - {x: epsilon, scale: log-log, exponent: -1, source: Theorem 2}
 `
 
-// lines is a plan's fits, one line for each group.
+// lines returns a plan's fits, one line for each group.
 func lines(p *Plan) (out []string) {
 	for i, f := range p.Fits {
 		for _, g := range f.Groups {

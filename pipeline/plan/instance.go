@@ -7,6 +7,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/problem"
+	"github.com/shatterlab/shatter/pipeline/problem/adversary"
 	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
@@ -101,8 +102,8 @@ func (o *opener) once(spec schemas.Problem) (*opened, error) {
 	}
 	p.public, p.evaluation = p.problem.Public(), p.problem.Evaluation()
 	if n := p.problem.Pulled(); n > 0 {
-		o.warnings = append(o.warnings, fmt.Sprintf("%s: %d of %d rows lie beyond the stated scale and are pulled back onto it",
-			file, n, p.problem.Rows()))
+		o.warnings = append(o.warnings, fmt.Sprintf(
+			"%s: %d of %d rows lie beyond the stated scale and are pulled back onto it", file, n, p.problem.Rows()))
 	}
 	if p.canonical, err = trial.Canonical(p.resolved); err != nil {
 		return nil, err
@@ -158,17 +159,16 @@ func resolveAdversary(d *draft, p *opened) (*schemas.Adversary, error) {
 		return d.setting.adversary, nil
 	}
 	a := *d.setting.adversary
-	resolve := problem.ResolveAdversary
-	if d.entry.grid.File.Task() == schemas.TaskOnline {
-		resolve = problem.ResolveOpponent
+	task := d.entry.grid.File.Task()
+	if task == schemas.TaskOnline {
 		if err := checkComparator(p); err != nil {
 			return &a, err
 		}
 	}
-	if err := resolve(&p.resolved, &a); err != nil {
+	if err := adversary.Resolve(task, &p.resolved, &a); err != nil {
 		return &a, err
 	}
-	return &a, problem.CheckRounds(&p.resolved, d.entry.grid.MostRounds())
+	return &a, adversary.CheckRounds(&p.resolved, d.entry.grid.MostRounds())
 }
 
 // checkComparator refuses a class whose least loss in hindsight has no exact method, and noise,
@@ -178,10 +178,7 @@ func checkComparator(p *opened) error {
 		return &problem.Error{Key: "problem.noise", Reason: "does not apply to task online, where the adversary says the " +
 			"truths; leave it out, or set adversary: {kind: planted, rate: ...}"}
 	}
-	class, err := concept.New(concept.Spec{
-		Name: p.public.GetClass(), Domain: p.public.GetDomain(), Dim: int(p.public.GetDim()),
-		NoConstant: p.public.GetNoConstant(), Matrix: p.public.GetMatrix(),
-	})
+	class, err := concept.New(concept.SpecOf(p.public))
 	if err == nil && !concept.InfiniteThresholds(class.Name()) { // of these the best one is known without a profile
 		_, err = class.NewProfile()
 	}

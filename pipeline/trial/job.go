@@ -22,7 +22,7 @@ type Job struct {
 // maxRepetition keeps a repetition inside the 32 bits that a seed has for it, with a sign.
 const maxRepetition = 1<<31 - 1
 
-// Encode gives the job as the bytes of a message.
+// Encode returns the job as the bytes of a message.
 func (j *Job) Encode() ([]byte, error) { return json.Marshal(j) }
 
 // DecodeJob reads a job from the queue. The bytes may be anything: every number is checked before
@@ -40,7 +40,8 @@ func DecodeJob(msg []byte) (*Job, error) {
 	case j.N < 1:
 		return nil, fmt.Errorf("decode job %q: sample size %d is below 1", j.ID, j.N)
 	case j.First < 0 || j.Count < 1 || j.First > maxRepetition-j.Count:
-		return nil, fmt.Errorf("decode job %q: repetitions %d and %d more are outside 0..%d", j.ID, j.First, j.Count, int64(maxRepetition))
+		return nil, fmt.Errorf("decode job %q: repetitions %d and %d more are outside 0..%d",
+			j.ID, j.First, j.Count, int64(maxRepetition))
 	}
 	return j, nil
 }

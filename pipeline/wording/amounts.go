@@ -27,13 +27,18 @@ func Few(list []string, most int) string {
 	return strings.Join(list, ", ")
 }
 
-// Or joins a list that is not empty as alternatives: "1, 2 or 3".
-func Or(list []string) string {
-	last := len(list) - 1
-	if last == 0 {
-		return list[0]
+// Or joins a list as alternatives: "1, 2 or 3".
+func Or(list []string) string { return conjunction(list, " or ") }
+
+// And joins a list of things that belong together: "1, 2 and 3".
+func And(list []string) string { return conjunction(list, " and ") }
+
+func conjunction(list []string, last string) string {
+	n := len(list)
+	if n < 2 {
+		return strings.Join(list, "")
 	}
-	return strings.Join(list[:last], ", ") + " or " + list[last]
+	return strings.Join(list[:n-1], ", ") + last + list[n-1]
 }
 
 // Thousands returns x, rounded to a whole number, with commas between its thousands.

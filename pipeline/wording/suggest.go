@@ -23,14 +23,16 @@ func DidYouMean(word string, known []string) string {
 }
 
 // Nearest returns the first of the known words that are fewest typing mistakes away from word, and
-// reports whether there is one within a third of its letters, at most three.
+// reports whether there is one within a third of its letters, at most three. Words that have no letter
+// in common are not near.
 func Nearest(word string, known []string) (string, bool) {
 	if len(word) > 64 {
 		return "", false
 	}
 	best, limit := "", max(1, min(3, len(word)/3))+1
 	for _, k := range known {
-		if d := distance(strings.ToLower(word), strings.ToLower(k)); d < limit {
+		d := distance(strings.ToLower(word), strings.ToLower(k))
+		if d < limit && d < max(len(word), len(k)) { // some letter is the same
 			best, limit = k, d
 		}
 	}

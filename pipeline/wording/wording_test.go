@@ -3,6 +3,8 @@ package wording
 import (
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 )
 
 func TestAmounts(t *testing.T) {
@@ -14,6 +16,8 @@ func TestAmounts(t *testing.T) {
 		{Few([]string{"a", "b"}, 2), "a, b"},
 		{Or([]string{"a"}), "a"},
 		{Or([]string{"a", "b", "c"}), "a, b or c"},
+		{Or(nil), ""},
+		{And([]string{"a", "b", "c"}), "a, b and c"},
 		{Thousands(1234567.4), "1,234,567"},
 		{Thousands(999), "999"},
 		{Duration(10 * time.Minute), "10m"},
@@ -44,7 +48,31 @@ func TestNearest(t *testing.T) {
 			t.Errorf("%q: nearest is %q, want %q", word, got, want)
 		}
 	}
+	if got, ok := Nearest("x", []string{"a", "b"}); ok {
+		t.Errorf("x: nearest is %q", got)
+	}
 	if got := DidYouMean("wombats", known); got != "; there is thresholds, points, intervals" {
 		t.Errorf("%q", got)
 	}
+}
+
+func TestDistance(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{
+		{"", "", 0}, {"", "abc", 3}, {"kitten", "sitting", 3}, {"flaw", "lawn", 2}, {"margin", "margin", 0},
+		{"margin", "magrin", 1},
+	} {
+		if got := distance(c.a, c.b); got != c.want {
+			t.Errorf("distance(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+	word := rapid.StringMatching("[abc]{0,6}")
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := word.Draw(t, "a"), word.Draw(t, "b")
+		if distance(a, b) != distance(b, a) || (distance(a, b) == 0) != (a == b) {
+			t.Fatalf("distance(%q, %q) = %d, the other way %d", a, b, distance(a, b), distance(b, a))
+		}
+	})
 }
