@@ -94,9 +94,8 @@ type ProblemSpec struct {
 	Domain Axis[Size] `yaml:"domain"`
 	// D is the dimension (bits for parities and conjunctions).
 	D Axis[int] `yaml:"d" jsonschema:"minimum=1,maximum=1000000"`
-	// Distribution of the points: uniform or needle on ordered domains; iso, skew or ball-margin for
-	// halfspaces.
-	Distribution Axis[string] `yaml:"distribution" jsonschema:"enum=uniform,enum=needle,enum=iso,enum=skew,enum=ball-margin"`
+	// Distribution is the law of the points. Which ones fit depends on the class.
+	Distribution Axis[string] `yaml:"distribution" jsonschema:"registry=law"`
 	// Mass is the needle law's a: the weight of each of its points.
 	Mass Axis[float64] `yaml:"mass" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
 	// Minority is the skew law's share of the minority (default 0.2).
@@ -116,7 +115,7 @@ type ProblemSpec struct {
 // NoiseSpec is label noise.
 type NoiseSpec struct {
 	// Kind of noise.
-	Kind Axis[string] `yaml:"kind" jsonschema:"required,enum=none,enum=random,enum=adversarial"`
+	Kind Axis[string] `yaml:"kind" jsonschema:"required,registry=noise"`
 	// Rate of wrong labels, below 1/2.
 	Rate Axis[float64] `yaml:"rate" jsonschema:"minimum=0,exclusiveMaximum=0.5"`
 }
@@ -217,12 +216,11 @@ type Trials struct {
 
 // AdversarySpec asks the queries or plays the rounds.
 type AdversarySpec struct {
-	// Kind: boundary, repeat, stochastic or adaptive for predict; tree, bisecting, random, planted,
-	// round-robin, leader-killer, greedy, shared-noise or smoothed for online.
-	Kind Axis[string] `yaml:"kind" jsonschema:"required,enum=boundary,enum=repeat,enum=stochastic,enum=adaptive,enum=tree,enum=bisecting,enum=random,enum=planted,enum=round-robin,enum=leader-killer,enum=greedy,enum=shared-noise,enum=smoothed"`
+	// Kind of adversary. Which ones fit depends on the task and the class.
+	Kind Axis[string] `yaml:"kind" jsonschema:"required,registry=adversary"`
 	// Sees labels or the public marks of hard queries too (predict); the answer of the round or only
 	// those before it (online).
-	Sees Axis[string] `yaml:"sees" jsonschema:"enum=labels,enum=marks,enum=answers,enum=past"`
+	Sees Axis[string] `yaml:"sees" jsonschema:"registry=sees"`
 	// Offline reveals the list of queries beforehand.
 	Offline Axis[bool] `yaml:"offline"`
 	// Width is how far from the target's edge a boundary adversary asks, on whole numbers (default

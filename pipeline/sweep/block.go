@@ -198,7 +198,7 @@ func (b *Block) checkForeign(r *Reporter) {
 
 // checkProblem reports keys and values of the problem that belong to other tasks and classes.
 func (b *Block) checkProblem(r *Reporter, online bool) {
-	if len(b.Problem.File) > 0 && !slices.Contains(b.Problem.Class, "matrix") {
+	if len(b.Problem.File) > 0 && !slices.ContainsFunc(b.Problem.Class, givenByFile) {
 		r.At(b.Path("problem", "file"), "belongs to the class matrix; a dataset stands at problem.data.file")
 	}
 	if len(b.Problem.Test) > 0 && online {
@@ -210,4 +210,10 @@ func (b *Block) checkProblem(r *Reporter, online bool) {
 				"points is uniform, so there is nothing to draw samples from; take thresholds", class)
 		}
 	}
+}
+
+// givenByFile reports whether a class is read from a file.
+func givenByFile(class string) bool {
+	d, ok := concept.Lookup(class)
+	return ok && d.Shape == concept.Column
 }
