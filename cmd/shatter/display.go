@@ -16,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/shatterlab/shatter/coordinator"
+	"github.com/shatterlab/shatter/coordinator/folder"
 )
 
 // progressMode is --progress.
@@ -128,9 +129,9 @@ func (d *display) event(name string, fields any) {
 }
 
 // opened says what the folder held.
-func (d *display) opened(f *coordinator.Folder, workers int) {
+func (d *display) opened(f *folder.Folder, workers int) {
 	d.dir = f.Dir
-	lines := coordinator.Lines(f.Report)
+	lines := folder.Lines(f.Report)
 	if d.mode == "json" {
 		d.event("opened", struct {
 			Dir     string   `json:"dir"`

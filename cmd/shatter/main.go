@@ -17,12 +17,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shatterlab/shatter/coordinator"
+	"github.com/shatterlab/shatter/coordinator/folder"
 
 	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/ledger"
 
 	"github.com/shatterlab/shatter/pipeline/sweep"
-	"github.com/shatterlab/shatter/pipeline/wording"
 	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
 // Exit codes.
@@ -60,8 +62,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 
 // remedy is the end of a message about a disk that takes no more, unless the message has one already.
 func remedy(err error) string {
+	var write *ledger.WriteError
 	switch {
-	case strings.Contains(err.Error(), "make room"):
+	case errors.As(err, &write): // it says so itself
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return ": make room and run the same command again"
 	case errors.Is(err, syscall.EFBIG):
@@ -183,8 +186,8 @@ func exitCode(err error) int {
 		status  statusError
 		usage   usageError
 		invalid sweep.Mistakes
-		owner   *coordinator.OwnerError
-		changed *coordinator.ChangedError
+		owner   *folder.OwnerError
+		changed *folder.ChangedError
 		code    *coordinator.CodeError
 		connect *bus.ConnectError
 	)

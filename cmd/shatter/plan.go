@@ -19,6 +19,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shatterlab/shatter/coordinator"
+	"github.com/shatterlab/shatter/coordinator/folder"
+	"github.com/shatterlab/shatter/coordinator/forecast"
 
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/estimate"
@@ -194,7 +196,7 @@ func (f *planFlags) calibrate(c *cobra.Command, s *understoodSweep) (p *coordina
 		return nil, err
 	}
 	defer closeBus()
-	folder, err := coordinator.Claim(filepath.Join(dir, "out"), s.Plan, coordinator.Mode{})
+	folder, err := folder.Claim(filepath.Join(dir, "out"), s.Plan, folder.Mode{})
 	if err != nil {
 		return nil, err
 	}
@@ -228,7 +230,7 @@ func writePrediction(w io.Writer, p *coordinator.Prediction, workers int, took t
 	say := func(label, format string, args ...any) {
 		fmt.Fprintf(&b, "%-8s%s\n", label, fmt.Sprintf(format, args...))
 	}
-	between := func(r coordinator.Range, show func(float64) string) string {
+	between := func(r forecast.Range, show func(float64) string) string {
 		if show(r.Low) == show(r.High) {
 			return show(r.Likely)
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shatterlab/shatter/coordinator"
+	"github.com/shatterlab/shatter/coordinator/folder"
 
 	"github.com/shatterlab/shatter/pipeline/bus"
 
@@ -34,7 +35,7 @@ type runFlags struct {
 	out, server, credentials string
 	cache                    string
 	workers                  int
-	mode                     coordinator.Mode
+	mode                     folder.Mode
 	progress                 progressMode
 	budget                   budgetFlag
 	yes                      bool
@@ -132,8 +133,8 @@ func (f *runFlags) run(c *cobra.Command, path string) (failed error) {
 }
 
 // claim takes the output folder. Where none can be, the command line is to blame.
-func claim(dir string, plan *plan.Plan, mode coordinator.Mode) (*coordinator.Folder, error) {
-	folder, err := coordinator.Claim(dir, plan, mode)
+func claim(dir string, plan *plan.Plan, mode folder.Mode) (*folder.Folder, error) {
+	folder, err := folder.Claim(dir, plan, mode)
 	for _, cause := range []error{fs.ErrPermission, syscall.EROFS, syscall.ENOTDIR} {
 		if errors.Is(err, cause) {
 			return nil, usageError{fmt.Errorf("no output folder can be at %q (%w); choose another with --out", dir, err)}
@@ -143,7 +144,7 @@ func claim(dir string, plan *plan.Plan, mode coordinator.Mode) (*coordinator.Fol
 }
 
 // execute runs the sweep.
-func (f *runFlags) execute(ctx context.Context, s *understoodSweep, conn *bus.Conn, folder *coordinator.Folder, d *display) (summary *coordinator.Summary, err error) {
+func (f *runFlags) execute(ctx context.Context, s *understoodSweep, conn *bus.Conn, folder *folder.Folder, d *display) (summary *coordinator.Summary, err error) {
 	err = f.serve(ctx, s, conn, folder, d, func(ctx context.Context, cfg coordinator.Config) (err error) {
 		summary, err = coordinator.Run(ctx, cfg)
 		return err
@@ -152,7 +153,7 @@ func (f *runFlags) execute(ctx context.Context, s *understoodSweep, conn *bus.Co
 }
 
 // serve runs a coordinator's work and the workers of this process on one connection.
-func (f *runFlags) serve(ctx context.Context, s *understoodSweep, conn *bus.Conn, folder *coordinator.Folder, d *display,
+func (f *runFlags) serve(ctx context.Context, s *understoodSweep, conn *bus.Conn, folder *folder.Folder, d *display,
 	work func(context.Context, coordinator.Config) error) error {
 	if err := publishFiles(ctx, conn, s); err != nil {
 		return err
@@ -273,7 +274,7 @@ func facts(path string, f *runFlags) map[string]string {
 }
 
 // report prints the table on stdout and what a person has to know on stderr, and gives the exit code.
-func (f *runFlags) report(c *cobra.Command, folder *coordinator.Folder, s *coordinator.Summary, d *display) error {
+func (f *runFlags) report(c *cobra.Command, folder *folder.Folder, s *coordinator.Summary, d *display) error {
 	stderr := d.text()
 	for _, a := range s.Alarms {
 		fmt.Fprintf(stderr, "shatter: integrity alarm: %s\n", a)

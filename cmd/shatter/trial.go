@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shatterlab/shatter/coordinator"
+	"github.com/shatterlab/shatter/coordinator/folder"
 
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/plugins/host"
@@ -27,7 +28,7 @@ import (
 // reading is a sweep's output folder that is read and not changed, with the sweep that it holds. Close it.
 type reading struct {
 	*understoodSweep
-	folder   *coordinator.Folder
+	folder   *folder.Folder
 	commands map[string]host.Command
 	config   coordinator.Config
 }
@@ -39,7 +40,7 @@ func (r *reading) close() {
 
 // openReading opens an output folder. Relative paths of its sweep file start at base; empty: where the sweep file was.
 func openReading(ctx context.Context, dir, base string) (*reading, error) {
-	record, err := coordinator.ReadRecord(dir)
+	record, err := folder.ReadRecord(dir)
 	if err != nil {
 		return nil, outdated(err, nil)
 	}
@@ -71,7 +72,7 @@ func openReading(ctx context.Context, dir, base string) (*reading, error) {
 }
 
 // outdated blames a folder that cannot be read, and says what to do with one of another version.
-func outdated(err error, record *coordinator.Record) error {
+func outdated(err error, record *folder.Record) error {
 	var version *schemas.VersionError
 	if !errors.As(err, &version) {
 		return usageError{err}
