@@ -76,6 +76,9 @@ func table(head []string, rows [][]string) string {
 	var b strings.Builder
 	line := func(cells []string) {
 		for i, c := range cells {
+			if !strings.HasPrefix(c, "`") { // a name in brackets would be taken for a tag
+				c = strings.ReplaceAll(c, "<", "&lt;")
+			}
 			cells[i] = strings.ReplaceAll(c, "|", `\|`)
 		}
 		fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | "))
@@ -136,7 +139,7 @@ func keyTables(t *testing.T) string {
 			case key == "" && option == "short":
 				key = "*plain value*"
 			case key == "" && option == "rest":
-				key = "*any other key*"
+				key, f.Type = "*any other key*", f.Type.Elem()
 			default:
 				key = code(key)
 			}
@@ -208,9 +211,9 @@ func kindOf(of reflect.Type) string {
 	case reflect.Pointer:
 		return kindOf(of.Elem())
 	case reflect.Slice:
-		return "list of " + kindOf(of.Elem())
+		return "list of " + plural(kindOf(of.Elem()))
 	case reflect.Map:
-		return kindOf(of.Elem())
+		return "mapping"
 	case reflect.Struct:
 		for i := range of.NumField() {
 			if _, option, _ := strings.Cut(of.Field(i).Tag.Get("yaml"), ","); option == "short" {
@@ -226,6 +229,14 @@ func kindOf(of reflect.Type) string {
 		return "number"
 	}
 	return "whole number"
+}
+
+// plural returns the plural of what kindOf says.
+func plural(kind string) string {
+	if of, ok := strings.CutPrefix(kind, "list of "); ok {
+		return "lists of " + of
+	}
+	return kind + "s"
 }
 
 // definitions returns all classes.
