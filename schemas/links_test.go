@@ -91,6 +91,24 @@ func checkLink(t *testing.T, file, text, to, anchor string) {
 	}
 }
 
+// The map of the code names every package that stands directly in pipeline or plugins.
+func TestMap(t *testing.T) {
+	guide := testkit.ReadFile(t, "../pipeline/README.md")
+	for _, room := range []string{"pipeline", "plugins"} {
+		packages, err := filepath.Glob("../" + room + "/*/*.go")
+		if err != nil || len(packages) == 0 {
+			t.Fatalf("no packages in %s: %v", room, err)
+		}
+		for _, file := range packages {
+			name := filepath.Base(filepath.Dir(file))
+			if !strings.Contains(guide, "/"+name+"](") && !strings.Contains(guide, "["+name+"](") &&
+				!strings.Contains(guide, code(name)) {
+				t.Errorf("pipeline/README.md has no place for %s/%s", room, name)
+			}
+		}
+	}
+}
+
 var dropped = regexp.MustCompile("[^a-z0-9 _-]")
 
 // hasHeading reports whether a document has a heading with the anchor that GitHub gives it.
