@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/shatterlab/shatter/pipeline/plan"
+	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
 // Budget is what one run may spend: trials, or the time that workers report for them, summed over
@@ -42,5 +42,5 @@ func InWords(d time.Duration) string {
 	default:
 		d = d.Round(time.Millisecond)
 	}
-	return plan.TimeInWords(d)
+	return wording.Duration(d)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/estimate"
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 // Runs on a small budget end where it does and tell what is left. Together they come to the bytes
@@ -17,7 +18,7 @@ import (
 func TestBudget(t *testing.T) {
 	want := reference(t)
 	budgets := []Budget{{Trials: 600}, {Time: 100 * time.Millisecond}}
-	if testing.Short() {
+	if !testkit.LongRun {
 		budgets = budgets[:1]
 	}
 	for _, budget := range budgets {

@@ -80,7 +80,7 @@ func (u cacheUse) serve(c *cell, b *ledger.Batch) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	served := b.Rows(rows)
+	served := b.Select(rows)
 	served.Sweep, served.Worker, served.Notes = in.files.folder.ID, "cache", nil
 	served.Seconds = b.Seconds * float64(len(rows)) / float64(len(b.Repetition))
 	msg, err := served.Encode()
@@ -124,7 +124,7 @@ func (u cacheUse) store() {
 		})
 		if err != nil {
 			in.journal.noteCache(err.Error())
-			if path := (*fs.PathError)(nil); errors.As(err, &path) || errors.Is(err, cache.ErrCacheBusy) {
+			if path := (*fs.PathError)(nil); errors.As(err, &path) || errors.Is(err, cache.ErrBusy) {
 				return // a disk that is full stays full
 			}
 		}

@@ -166,7 +166,7 @@ func (f *fitter) row(index int, fit plan.Fit, group plan.FitGroup) result.FitRow
 		}
 		by[seen.by]++
 		o.X, o.Y = append(o.X, p.X), append(o.Y, seen.y)
-		o.Theory, o.Again = append(o.Theory, seen.theory), append(o.Again, seen.again)
+		o.Theory, o.Resamples = append(o.Theory, seen.theory), append(o.Resamples, seen.again)
 	}
 	t := estimate.FitTrend(o, fit.Scale, 0.05)
 	row.Cells, row.Resamples = len(o.X), t.Resamples

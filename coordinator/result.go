@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"sort"
@@ -151,13 +150,12 @@ func (t *tables) verdict(c *cell) estimate.Result {
 // addCell adds the rows of a cell.
 func (t *tables) addCell(c *cell) error {
 	res, out := t.verdict(c), t.out
-	lc := ledgerCell(c.Cell)
 	points := make([]result.Point, len(res.Points))
 	for i, p := range res.Points {
 		points[i] = result.Point{N: p.N, Consumed: int64(p.Consumed)}
 	}
-	out.Trials = append(out.Trials, result.Consumed{Cell: lc, Points: points})
-	curve, err := result.Curve(t.ledger, lc, points)
+	out.Trials = append(out.Trials, result.Consumed{Cell: c.Cell, Points: points})
+	curve, err := result.Curve(t.ledger, c.Cell, points)
 	if err != nil {
 		return err
 	}
@@ -172,12 +170,12 @@ func (t *tables) addCell(c *cell) error {
 	out.Curve = append(out.Curve, curve...)
 	for _, b := range c.Bounds {
 		out.Bounds = append(out.Bounds, result.BoundRow{
-			Cell: lc, Name: b.Name, Value: b.Value, Proved: b.Proved, Source: b.Source, With: b.With,
+			Cell: c.Cell, Name: b.Name, Value: b.Value, Proved: b.Proved, Source: b.Source, With: b.With,
 		})
 	}
-	out.Table = append(out.Table, tableRow(c, lc, res, curve))
+	out.Table = append(out.Table, tableRow(c, res, curve))
 	if c.Online() {
-		games, err := t.games(c, lc, points)
+		games, err := t.games(c, points)
 		if err != nil {
 			return err
 		}
@@ -185,7 +183,7 @@ func (t *tables) addCell(c *cell) error {
 	}
 	return t.ledger.Each(c.Key, func(b *ledger.Batch) error {
 		out.Timing = append(out.Timing, result.TimingRow{
-			Cell: lc, N: b.N, First: b.Repetition[0], Rows: int64(len(b.Repetition)), Seconds: b.Seconds,
+			Cell: c.Cell, N: b.N, First: b.Repetition[0], Rows: int64(len(b.Repetition)), Seconds: b.Seconds,
 			Worker: b.Worker, Digest: b.Digest, Profile: b.Profile,
 		})
 		return nil
@@ -193,8 +191,8 @@ func (t *tables) addCell(c *cell) error {
 }
 
 // games makes the rows of a cell of the task online.
-func (t *tables) games(c *cell, lc *result.Cell, points []result.Point) ([]result.GameRow, error) {
-	rows, err := result.Games(t.ledger, lc, points, result.GameMetrics{
+func (t *tables) games(c *cell, points []result.Point) ([]result.GameRow, error) {
+	rows, err := result.Games(t.ledger, c.Cell, points, result.GameMetrics{
 		Mistakes: schemas.Mistakes, BestLoss: schemas.BestLoss, Regret: schemas.Regret,
 		Theory: schemas.ProvedRegret, Paper: schemas.PrintedRegret,
 	})
@@ -215,9 +213,9 @@ func (t *tables) games(c *cell, lc *result.Cell, points []result.Point) ([]resul
 }
 
 // tableRow makes the cell's row of the table.
-func tableRow(c *cell, lc *result.Cell, res estimate.Result, curve []result.CurveRow) result.TableRow {
+func tableRow(c *cell, res estimate.Result, curve []result.CurveRow) result.TableRow {
 	row := result.TableRow{
-		Cell: lc, NLow: res.Low, NHigh: res.High, Status: res.Status, Reason: res.Reason,
+		Cell: c.Cell, NLow: res.Low, NHigh: res.High, Status: res.Status, Reason: res.Reason,
 		Trials: res.Trials, Fixed: c.Find == nil, MeanError: math.NaN(), Evaluation: c.Evaluation,
 	}
 	if res.Status == estimate.StatusDecided {
@@ -246,38 +244,6 @@ func tableRow(c *cell, lc *result.Cell, res estimate.Result, curve []result.Curv
 		}
 	}
 	return row
-}
-
-func ledgerCell(c *trial.Cell) *result.Cell {
-	p := c.Problem
-	out := &result.Cell{
-		Key: c.Key, Task: c.Task, Algorithm: c.As, Class: p.Class, D: p.Dim, Domain: p.Domain, Distribution: p.Distribution,
-		Mass: p.Mass, Minority: p.Minority, Margin: p.Margin, Noise: p.Noise.Kind, NoiseRate: p.Noise.Rate,
-		Epsilon: c.Epsilon, Delta: c.Delta, Privacy: privacyOf(c), Alpha: c.Alpha, Beta: c.Beta, Above: c.Above, Replica: c.Replica, DataKey: c.DataKey, Params: c.Params,
-	}
-	if c.Adversary != nil {
-		out.Queries, out.Adversary = c.Queries, c.Adversary.String()
-	}
-	if p.Data != nil {
-		out.Data = filepath.Base(p.Data.File)
-	}
-	if p.Matrix != nil {
-		out.File = filepath.Base(p.Matrix.File)
-	}
-	return out
-}
-
-// privacyOf says what is proved of a cell's budget.
-func privacyOf(c *trial.Cell) string {
-	switch g := c.Guarantee; {
-	case g == nil:
-		return ""
-	case g.GetUncertified():
-		return "not certified"
-	case g.GetPure():
-		return "pure"
-	}
-	return "approximate"
 }
 
 // manifest describes the sweep and all of its runs, this one last.

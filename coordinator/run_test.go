@@ -21,6 +21,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/plan"
+	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
@@ -410,7 +411,7 @@ func TestSameResult(t *testing.T) {
 				func(c *Config) { c.Reverse, c.Slots = true, 5 },
 				func(c *Config) { c.JobSizes = rand.New(rand.NewPCG(3, 3)) },
 			} {
-				if i > 0 && testing.Short() {
+				if i > 0 && !testkit.LongRun {
 					return
 				}
 				if i == 1 && strings.HasPrefix(name, "lost") {

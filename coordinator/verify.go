@@ -298,7 +298,7 @@ type comparison struct {
 // add compares one trial, whose outcome stands in one row of b.
 func (x *comparison) add(c *cell, b *ledger.Batch, row int) error {
 	where := position{c.index, b.N, b.Repetition[row]}
-	id, one := c.TrialID(b.N, b.Repetition[row]), b.Rows([]int{row})
+	id, one := c.TrialID(b.N, b.Repetition[row]), b.Select([]int{row})
 	if b.Status[row] == ledger.Lost {
 		if x.rerun.Lost++; where.compare(x.firstLost) < 0 {
 			x.firstLost, x.rerun.FirstLost = where, id+": "+valueAt(b.Reason, row)

@@ -2,8 +2,9 @@ package schemas
 
 import "fmt"
 
-// Problem is a problem as resolved: every default filled in, data by digest. Its JSON enters the keys of cells and data, so a
-// field is never renamed and its zero value, left out of the JSON, always means "does not apply".
+// Problem is a problem as resolved: every default filled in, data by digest. Its JSON enters the
+// keys of cells and data, so a field is never renamed and its zero value, left out of the JSON,
+// always means "does not apply".
 type Problem struct {
 	Class        string  `json:"class"`                  // thresholds, points, intervals, stumps, rectangles, ..., halfspace, matrix, thresholds-naturals, ...
 	Domain       uint64  `json:"domain,omitempty"`       // X: every number of a point is one of 0..X-1
@@ -50,7 +51,8 @@ func (p Problem) At(path string) Problem {
 	return p
 }
 
-// Matrix is a class that is given as a table: a row for each hypothesis, a column for each point, 0 for the label -1 and 1 for +1.
+// Matrix is a class that is given as a table: a row for each hypothesis, a column for each point, 0
+// for the label -1 and 1 for +1.
 type Matrix struct {
 	File   string `json:"-"`      // path; not part of the meaning
 	Digest string `json:"digest"` // SHA-256 of the file's bytes, hex
@@ -69,14 +71,16 @@ type Data struct {
 	Scale       Scale    `json:"scale"`
 }
 
-// Scale is the stated, public bound that brings rows into the unit ball: exactly one of its fields is set. A row that still
-// exceeds norm 1 is scaled back onto the ball. The data's own maximum is never used, because it would leak.
+// Scale is the stated, public bound that brings rows into the unit ball: exactly one of its fields
+// is set. A row that still exceeds norm 1 is scaled back onto the ball. The data's own maximum is
+// never used, because it would leak.
 type Scale struct {
 	Norm   float64               `json:"norm,omitempty"`   // a bound on the Euclidean norm of a row
 	Ranges map[string][2]float64 `json:"ranges,omitempty"` // low and high of each numeric column, mapped to [-1, 1]; k columns are then divided by sqrt(k)
 }
 
-// Adversary is who asks the queries of task predict, or plays the rounds of task online, as resolved. Its JSON enters the keys of cells.
+// Adversary is who asks the queries of task predict, or plays the rounds of task online, as
+// resolved. Its JSON enters the keys of cells.
 type Adversary struct {
 	Kind    string  `json:"kind"`              // boundary, repeat, stochastic, adaptive; tree, bisecting, random, planted, round-robin, ...
 	Sees    string  `json:"sees,omitempty"`    // adaptive: labels, or marks: these too; tree, greedy, smoothed: answers, or past: only those before
@@ -86,7 +90,8 @@ type Adversary struct {
 	From    uint64  `json:"from,omitempty"`    // bisecting, on the natural numbers: the first point
 }
 
-// String is the adversary in a few words, as tables show it: "boundary", "adaptive sees marks", "repeat offline".
+// String is the adversary in a few words, as tables show it: "boundary", "adaptive sees marks",
+// "repeat offline".
 func (a Adversary) String() string {
 	s := a.Kind
 	if a.Sees != "" {
@@ -105,13 +110,4 @@ func (a Adversary) String() string {
 		s += " offline"
 	}
 	return s
-}
-
-// Realizable reports whether the truths of an online game against a law always agree with some hypothesis of the class.
-func (a Adversary) Realizable() bool {
-	switch a.Kind {
-	case "tree", "bisecting", "smoothed":
-		return true
-	}
-	return a.Kind == "planted" && a.Rate == 0
 }

@@ -1,38 +1,28 @@
-package schemas
+package schemas_test
 
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
-	"os"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/invopop/jsonschema"
-)
 
-var update = flag.Bool("update", false, "rewrite sweep.schema.json")
+	"github.com/shatterlab/shatter/pipeline/sweep"
+	"github.com/shatterlab/shatter/pipeline/testkit"
+	"github.com/shatterlab/shatter/schemas"
+)
 
 const schemaFile = "sweep.schema.json"
 
 func TestSchemaIsUpToDate(t *testing.T) {
-	want := generate(t)
-	if *update {
-		if err := os.WriteFile(schemaFile, want, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(schemaFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s is not what the Go types say: run go generate ./schemas", schemaFile)
-	}
+	testkit.GoldenAt(t, schemaFile, generate(t))
 }
 
-// generate writes the JSON Schema of Sweep: its tags and comments, with axes as "one or a list" and short forms as alternatives.
+// generate writes the JSON Schema of Sweep: its tags and comments, with axes as "one or a list" and
+// short forms as alternatives.
 func generate(t *testing.T) []byte {
 	t.Helper()
 	comments := new(jsonschema.Reflector)
@@ -51,13 +41,12 @@ func generate(t *testing.T) []byte {
 			if field != "" {
 				name += "." + field
 			}
-			text, _, _ := strings.Cut(comments.CommentMap[name], "\n")
-			return text
+			return firstParagraph(comments.CommentMap[name])
 		},
 	}
-	s := r.ReflectFromType(p.plain(reflect.TypeFor[Sweep]()))
+	s := r.ReflectFromType(p.plain(reflect.TypeFor[schemas.Sweep]()))
 	s.Title = "Shatter sweep file"
-	finish(s, reflect.TypeFor[Sweep](), map[reflect.Type]bool{})
+	finish(s, reflect.TypeFor[schemas.Sweep](), map[reflect.Type]bool{})
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
@@ -68,8 +57,9 @@ func generate(t *testing.T) []byte {
 	return out.Bytes()
 }
 
-// plainTypes maps copies of the types, in which axes are slices without a name and embedded fields are flat, to the types. The
-// reflector puts a type with a name behind a reference, where the tags of a field cannot reach it.
+// plainTypes maps copies of the types, in which axes are slices without a name and embedded fields
+// are flat, to the types. The reflector puts a type with a name behind a reference, where the tags
+// of a field cannot reach it.
 type plainTypes map[reflect.Type]reflect.Type
 
 func (p plainTypes) original(t reflect.Type) reflect.Type {
@@ -106,27 +96,46 @@ func (p plainTypes) fields(t reflect.Type) []reflect.StructField {
 			fields = append(fields, p.fields(f.Type)...)
 			continue
 		}
-		f.Type = p.plain(f.Type)
+		f.Type, f.Tag = p.plain(f.Type), spellOut(f.Tag)
 		fields = append(fields, f)
 	}
 	return fields
 }
 
-// scalars are the types that read themselves.
+// spellOut returns a tag whose registries are lists of the names that they know.
+func spellOut(tag reflect.StructTag) reflect.StructTag {
+	return reflect.StructTag(registryRule.ReplaceAllStringFunc(string(tag), func(rule string) string {
+		var list []string
+		for _, w := range sweep.Vocabulary(strings.TrimPrefix(rule, "registry=")) {
+			list = append(list, "enum="+w.Name)
+		}
+		return strings.Join(list, ",")
+	}))
+}
+
+var registryRule = regexp.MustCompile(`registry=\w+`)
+
+// firstParagraph returns the first paragraph of a comment as one line.
+func firstParagraph(comment string) string {
+	text, _, _ := strings.Cut(comment, "\n\n")
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// scalars returns the schema of a type that reads itself, and nil for other types.
 func scalars(t reflect.Type) *jsonschema.Schema {
 	number, least := &jsonschema.Schema{Type: "number"}, json.Number("1")
 	switch t {
-	case reflect.TypeFor[Size]():
-		return either(&jsonschema.Schema{Type: "integer", Minimum: least}, &jsonschema.Schema{Type: "string", Pattern: SizePattern})
-	case reflect.TypeFor[Text](), reflect.TypeFor[Value]():
+	case reflect.TypeFor[schemas.Size]():
+		return either(&jsonschema.Schema{Type: "integer", Minimum: least}, &jsonschema.Schema{Type: "string", Pattern: schemas.SizePattern})
+	case reflect.TypeFor[schemas.Text](), reflect.TypeFor[schemas.Value]():
 		return either(&jsonschema.Schema{Type: "string"}, number, &jsonschema.Schema{Type: "boolean"})
-	case reflect.TypeFor[Above]():
+	case reflect.TypeFor[schemas.Above]():
 		return either(&jsonschema.Schema{Const: "best"}, &jsonschema.Schema{Type: "number", Minimum: "0", Maximum: "1"})
-	case reflect.TypeFor[Duration]():
+	case reflect.TypeFor[schemas.Duration]():
 		return &jsonschema.Schema{Type: "string"}
-	case reflect.TypeFor[Bytes]():
+	case reflect.TypeFor[schemas.Bytes]():
 		return either(&jsonschema.Schema{Type: "string"}, &jsonschema.Schema{Type: "integer", Minimum: least})
-	case reflect.TypeFor[Range]():
+	case reflect.TypeFor[schemas.Range]():
 		two := uint64(2)
 		return either(&jsonschema.Schema{Type: "number", ExclusiveMinimum: "0"},
 			&jsonschema.Schema{Type: "array", Items: number, MinItems: &two, MaxItems: &two})
@@ -138,7 +147,8 @@ func either(options ...*jsonschema.Schema) *jsonschema.Schema {
 	return &jsonschema.Schema{AnyOf: options}
 }
 
-// finish turns what the reflector made of t's definition, and of those below it, into what the checker does.
+// finish turns what the reflector made of t's definition, and of those below it, into what the
+// checker does.
 func finish(root *jsonschema.Schema, t reflect.Type, done map[reflect.Type]bool) {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()

@@ -14,28 +14,35 @@ import (
 
 // Sweep is the sweep file: what to vary and what to measure.
 //
-// The first lines of the comments here are what editors show, and the tags are the rules of the checker and of
-// sweep.schema.json alike:
+// The first lines of the comments here are what editors show, and the tags are the rules of the
+// checker and of sweep.schema.json alike:
 //
 //	yaml:"key"         the key
 //	yaml:"key,short"   also the meaning of a value that is not a mapping ("algorithms: [x]" is "algorithms: [{use: x}]")
 //	yaml:",short"      only that meaning
 //	yaml:",rest"       every key that has no field of its own
 //	yaml:",inline"     the fields of an embedded struct
-//	jsonschema:"..."   required, enum, minimum, exclusiveMinimum, maximum, exclusiveMaximum, minItems, maxItems, maxLength, pattern
+//	jsonschema:"..."   required, enum, minimum, exclusiveMinimum, maximum, exclusiveMaximum, minItems,
+//	                   maxItems, maxLength, pattern; registry=class: the names that a registry knows
 type Sweep struct {
-	// Name of the sweep: letters, digits, hyphens and underscores. Results go to shatter-out/<name> unless --out says otherwise.
+	// Name of the sweep: letters, digits, hyphens and underscores. Results go to shatter-out/<name>
+	// unless --out says otherwise.
 	Name string `yaml:"name" jsonschema:"required,pattern=^[A-Za-z0-9][A-Za-z0-9_-]*$,maxLength=64"`
-	// Task is the game played (default learn): learn (labelled sample in, predictions on fresh points out), predict (then queries of an adversary, one by one), online (rounds of point, prediction, truth).
+	// Task is the game played (default learn): learn (labelled sample in, predictions on fresh points
+	// out), predict (then queries of an adversary, one by one), online (rounds of point, prediction,
+	// truth).
 	Task string `yaml:"task" jsonschema:"enum=learn,enum=predict,enum=online"`
 	// Seed of all randomness (default 1).
 	Seed *uint64 `yaml:"seed" jsonschema:"minimum=0"`
-	// Plugins are further plugin files, paths relative to this file. Their algorithms are used by the names that they declare.
+	// Plugins are further plugin files, paths relative to this file. Their algorithms are used by the
+	// names that they declare.
 	Plugins []string `yaml:"plugins"`
 	Grid    `yaml:",inline"`
-	// Fits are slopes of n* (task online: of the mean regret) against numbers that the sweep varies. They change the tables only, no cell.
+	// Fits are slopes of n* (task online: of the mean regret) against numbers that the sweep varies.
+	// They change the tables only, no cell.
 	Fits []FitSpec `yaml:"fits" jsonschema:"minItems=1,maxItems=100"`
-	// Grids are several grids in one file. The keys at the top level are the defaults of each; a key in a block takes the place of the whole key at the top level.
+	// Grids are several grids in one file. The keys at the top level are the defaults of each; a key
+	// in a block takes the place of the whole key at the top level.
 	Grids []Grid `yaml:"grids" jsonschema:"minItems=1"`
 }
 
@@ -45,13 +52,15 @@ type Grid struct {
 	Problem *ProblemSpec `yaml:"problem"`
 	// Algorithms to run, by name, or {use: name, ...} with parameters.
 	Algorithms Axis[AlgorithmUse] `yaml:"algorithms"`
-	// Privacy is the budget of the private algorithms. Those that are not private run once, not once per budget.
+	// Privacy is the budget of the private algorithms. Those that are not private run once, not once
+	// per budget.
 	Privacy *Privacy `yaml:"privacy"`
 	// Goal is what counts as success.
 	Goal *Goal `yaml:"goal"`
 	// N is the sample sizes: a list gives the curve, {find: true} searches for n*.
 	N *SampleSizes `yaml:"n"`
-	// Trials is the number of repetitions for each cell and n of a list (default 200), or {max: ...} for each cell of a search.
+	// Trials is the number of repetitions for each cell and n of a list (default 200), or {max: ...}
+	// for each cell of a search.
 	Trials *Trials `yaml:"trials"`
 	// Queries of the adversary (task predict).
 	Queries Axis[int] `yaml:"queries" jsonschema:"minimum=1"`
@@ -61,7 +70,8 @@ type Grid struct {
 	Adversary Axis[AdversarySpec] `yaml:"adversary"`
 	// Zip pairs axes that go together instead of multiplying: [[d, margin]]. Their lengths must agree.
 	Zip [][]string `yaml:"zip" jsonschema:"maxItems=100"`
-	// Exclude drops cells by value: [{algorithm: hs-stl-400, d: 50}]. A list of values means any of them. An entry that matches nothing is an error.
+	// Exclude drops cells by value: [{algorithm: hs-stl-400, d: 50}]. A list of values means any of
+	// them. An entry that matches nothing is an error.
 	Exclude []map[string]Axis[Value] `yaml:"exclude" jsonschema:"maxItems=1000"`
 	// Limits of one trial on a machine. They change no result.
 	Limits *Limits `yaml:"limits"`
@@ -75,16 +85,17 @@ func (Axis[T]) IsAxis() {}
 
 // ProblemSpec is a concept class with a distribution, a target and noise, or with a real dataset.
 type ProblemSpec struct {
-	// Class of concepts. The thresholds on infinite orders, the natural numbers and the dyadic numbers in [0, 1), are for task online and have no domain or distribution.
-	Class Axis[string] `yaml:"class" jsonschema:"required,enum=thresholds,enum=points,enum=intervals,enum=stumps,enum=rectangles,enum=conjunctions,enum=monotone-conjunctions,enum=parities,enum=halfspace,enum=matrix,enum=thresholds-naturals,enum=thresholds-dyadics"`
+	// Class of concepts. The thresholds on infinite orders, the natural numbers and the dyadic numbers
+	// in [0, 1), are for task online and have no domain or distribution.
+	Class Axis[string] `yaml:"class" jsonschema:"required,registry=class"`
 	// File of the class matrix.
 	File Axis[string] `yaml:"file"`
 	// Domain is X, the size of an ordered domain: 65536, 1e6 or 2^16.
 	Domain Axis[Size] `yaml:"domain"`
 	// D is the dimension (bits for parities and conjunctions).
 	D Axis[int] `yaml:"d" jsonschema:"minimum=1,maximum=1000000"`
-	// Distribution of the points: uniform or needle on ordered domains; iso, skew or ball-margin for halfspaces.
-	Distribution Axis[string] `yaml:"distribution" jsonschema:"enum=uniform,enum=needle,enum=iso,enum=skew,enum=ball-margin"`
+	// Distribution is the law of the points. Which ones fit depends on the class.
+	Distribution Axis[string] `yaml:"distribution" jsonschema:"registry=law"`
 	// Mass is the needle law's a: the weight of each of its points.
 	Mass Axis[float64] `yaml:"mass" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
 	// Minority is the skew law's share of the minority (default 0.2).
@@ -93,23 +104,26 @@ type ProblemSpec struct {
 	Margin Axis[float64] `yaml:"margin" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
 	// Noise on the labels of the sample (default none). The evaluation always uses clean labels.
 	Noise Axis[NoiseSpec] `yaml:"noise"`
-	// Data is a real dataset instead of a law: its rows are the population, samples are drawn from it with replacement.
+	// Data is a real dataset instead of a law: its rows are the population, samples are drawn from it
+	// with replacement.
 	Data Axis[DataSpec] `yaml:"data"`
-	// Test is the size of the evaluation sample where the error cannot be computed exactly (default 10000).
+	// Test is the size of the evaluation sample where the error cannot be computed exactly (default
+	// 10000).
 	Test Axis[int] `yaml:"test" jsonschema:"minimum=1,maximum=100000000"`
 }
 
 // NoiseSpec is label noise.
 type NoiseSpec struct {
 	// Kind of noise.
-	Kind Axis[string] `yaml:"kind" jsonschema:"required,enum=none,enum=random,enum=adversarial"`
+	Kind Axis[string] `yaml:"kind" jsonschema:"required,registry=noise"`
 	// Rate of wrong labels, below 1/2.
 	Rate Axis[float64] `yaml:"rate" jsonschema:"minimum=0,exclusiveMaximum=0.5"`
 }
 
 // DataSpec is a real dataset.
 type DataSpec struct {
-	// File is a CSV file with a header line, a Parquet or an Arrow file; the path is relative to this file.
+	// File is a CSV file with a header line, a Parquet or an Arrow file; the path is relative to this
+	// file.
 	File Axis[string] `yaml:"file" jsonschema:"required"`
 	// Label is the column of the label, which has two values.
 	Label Axis[string] `yaml:"label" jsonschema:"required"`
@@ -119,7 +133,8 @@ type DataSpec struct {
 	Features []string `yaml:"features"`
 	// Categorical columns become one 0/1 column for each value.
 	Categorical []string `yaml:"categorical"`
-	// Scale is the public bound that brings rows into the unit ball, for halfspaces: a bound on the norm of a row, or for each numeric column a bound or [low, high].
+	// Scale is the public bound that brings rows into the unit ball, for halfspaces: a bound on the
+	// norm of a row, or for each numeric column a bound or [low, high].
 	Scale Axis[ScaleSpec] `yaml:"scale"`
 }
 
@@ -157,7 +172,8 @@ type Goal struct {
 	Alpha Axis[float64] `yaml:"alpha" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
 	// Beta is the failure probability allowed.
 	Beta Axis[float64] `yaml:"beta" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
-	// Above is the reference error: best (default: the class's least error) or a number; 0 makes alpha an absolute error.
+	// Above is the reference error: best (default: the class's least error) or a number; 0 makes alpha
+	// an absolute error.
 	Above Axis[Above] `yaml:"above"`
 }
 
@@ -200,25 +216,31 @@ type Trials struct {
 
 // AdversarySpec asks the queries or plays the rounds.
 type AdversarySpec struct {
-	// Kind: boundary, repeat, stochastic or adaptive for predict; tree, bisecting, random, planted, round-robin, leader-killer, greedy, shared-noise or smoothed for online.
-	Kind Axis[string] `yaml:"kind" jsonschema:"required,enum=boundary,enum=repeat,enum=stochastic,enum=adaptive,enum=tree,enum=bisecting,enum=random,enum=planted,enum=round-robin,enum=leader-killer,enum=greedy,enum=shared-noise,enum=smoothed"`
-	// Sees labels or the public marks of hard queries too (predict); the answer of the round or only those before it (online).
-	Sees Axis[string] `yaml:"sees" jsonschema:"enum=labels,enum=marks,enum=answers,enum=past"`
+	// Kind of adversary. Which ones fit depends on the task and the class.
+	Kind Axis[string] `yaml:"kind" jsonschema:"required,registry=adversary"`
+	// Sees labels or the public marks of hard queries too (predict); the answer of the round or only
+	// those before it (online).
+	Sees Axis[string] `yaml:"sees" jsonschema:"registry=sees"`
 	// Offline reveals the list of queries beforehand.
 	Offline Axis[bool] `yaml:"offline"`
-	// Width is how far from the target's edge a boundary adversary asks, on whole numbers (default domain / n).
+	// Width is how far from the target's edge a boundary adversary asks, on whole numbers (default
+	// domain / n).
 	Width Axis[int] `yaml:"width" jsonschema:"minimum=0"`
 	// Rate of the rounds with a wrong label (planted) or a uniform point (smoothed).
 	Rate Axis[float64] `yaml:"rate" jsonschema:"minimum=0,maximum=1"`
-	// From is the first point of a bisecting adversary on thresholds-naturals: 1048576, 1e6 or 2^20, up to 2^53.
+	// From is the first point of a bisecting adversary on thresholds-naturals: 1048576, 1e6 or 2^20,
+	// up to 2^53.
 	From Axis[Size] `yaml:"from"`
 }
 
-// FitSpec is a slope that the sweep is to show: one for each group of cells that agree in all but x.
+// FitSpec is a slope that the sweep is to show: one for each group of cells that agree in all but
+// x.
 type FitSpec struct {
-	// X is what n* is fitted against: domain, d, mass, minority, margin, noise_rate, epsilon, delta, alpha, beta, queries, rounds (task online) or a numeric parameter of an algorithm.
+	// X is what n* is fitted against: domain, d, mass, minority, margin, noise_rate, epsilon, delta,
+	// alpha, beta, queries, rounds (task online) or a numeric parameter of an algorithm.
 	X string `yaml:"x" jsonschema:"required"`
-	// Scale is linear (n* on x), log (n* on ln x, right where theory says a + b ln x) or log-log (ln n* on ln x: the slope is an exponent).
+	// Scale is linear (n* on x), log (n* on ln x, right where theory says a + b ln x) or log-log (ln
+	// n* on ln x: the slope is an exponent).
 	Scale string `yaml:"scale" jsonschema:"required,enum=linear,enum=log,enum=log-log"`
 	// Exponent is the slope on this scale that a theorem claims, shown beside the measured one.
 	Exponent *float64 `yaml:"exponent"`
@@ -226,7 +248,8 @@ type FitSpec struct {
 	Source string `yaml:"source" jsonschema:"maxLength=200"`
 }
 
-// Limits bound one trial on a machine: exceeding one loses the trial, and no result depends on them.
+// Limits bound one trial on a machine: exceeding one loses the trial, and no result depends on
+// them.
 type Limits struct {
 	// Trial is the time that one trial may take: 90s, 10m, 1h (default 10m).
 	Trial Duration `yaml:"trial"`

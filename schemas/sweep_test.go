@@ -69,7 +69,7 @@ func decode(t *testing.T, src string) any {
 
 func readSchema(t *testing.T) map[string]any {
 	t.Helper()
-	b, err := os.ReadFile(schemaFile)
+	b, err := os.ReadFile("sweep.schema.json")
 	if err != nil {
 		t.Fatal(err)
 	}

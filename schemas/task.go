@@ -7,14 +7,16 @@ const (
 	TaskOnline  = "online"
 )
 
-// HardQueries and QueryError are the metrics that workers add to those of an algorithm in the task predict: queries marked as hard,
-// and the share of the queries whose answer is not the clean label.
+// HardQueries and QueryError are the metrics that workers add to those of an algorithm in the task
+// predict: queries marked as hard, and the share of the queries whose answer is not the clean
+// label.
 const (
 	HardQueries = "hard_queries"
 	QueryError  = "query_error"
 )
 
-// The metrics that workers add in the task online, over all rounds of a trial. The loss of an answer a to the truth y is (1 - y a)/2.
+// The metrics that workers add in the task online, over all rounds of a trial. The loss of an
+// answer a to the truth y is (1 - y a)/2.
 const (
 	Mistakes = "mistakes"  // labels that were not the truth; where the answer was a mean the worker drew the label
 	Loss     = "loss"      // of the answers
@@ -22,8 +24,20 @@ const (
 	Regret   = "regret"    // the difference: negative where the learner did better
 )
 
-// ProvedRegret and PrintedRegret are metrics by which a learner says what the theory gives for the sequence that was played.
+// ProvedRegret and PrintedRegret are metrics by which a learner says what the theory gives for the
+// sequence that was played.
 const (
 	ProvedRegret  = "proved_regret"
 	PrintedRegret = "printed_regret"
 )
+
+// TaskMetrics returns the metrics that workers measure in a task.
+func TaskMetrics(task string) []string {
+	switch task {
+	case TaskPredict:
+		return []string{HardQueries, QueryError}
+	case TaskOnline:
+		return []string{Mistakes, Loss, BestLoss, Regret}
+	}
+	return nil
+}

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
-	"github.com/shatterlab/shatter/pipeline/problem"
+	"github.com/shatterlab/shatter/pipeline/problem/adversary"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -15,7 +15,7 @@ func (j *jobRun) rounds() int { return int(j.Cell.Setting(j.N).Rounds) }
 
 // game is the adversary's side of one trial of the task online.
 type game struct {
-	adversary problem.Opponent
+	adversary adversary.Rounds
 	coin      *rand.Rand // draws the label of an answer that is a mean
 	x, y      []float64  // the sequence so far
 	loss      float64
@@ -27,7 +27,7 @@ func (x *session) games() ([]game, error) {
 	list := make([]game, x.trials())
 	for j := range list {
 		points, coin := x.adversaryStream(j, trial.Queries), x.adversaryStream(j, trial.Labels)
-		a, err := x.beginOwn(j).Opponent(*x.job.Cell.Adversary, x.job.N, points)
+		a, err := x.beginOwn(j).Rounds(*x.job.Cell.Adversary, x.job.N, points)
 		if err != nil {
 			return nil, err
 		}
@@ -115,10 +115,7 @@ func (g *game) answer(a float64) (y float64) {
 // regrets returns the metrics of the games that did not fail. The error of a trial is its loss per
 // round.
 func (x *session) regrets(list []game) (map[string][]float64, error) {
-	public := x.job.pop.public
-	class, err := concept.New(concept.Spec{
-		Name: public.Class, Domain: public.Domain, Dim: int(public.Dim), NoConstant: public.NoConstant, Matrix: public.Matrix,
-	})
+	class, err := concept.New(concept.SpecOf(x.job.pop.public))
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,7 @@ package worker
 import (
 	"context"
 
-	"github.com/shatterlab/shatter/pipeline/problem"
+	"github.com/shatterlab/shatter/pipeline/problem/adversary"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/plugins/host"
 	"github.com/shatterlab/shatter/schemas"
@@ -11,7 +11,7 @@ import (
 
 // querying is the adversary's side of one trial of the task predict.
 type querying struct {
-	adversary   problem.Adversary
+	adversary   adversary.Queries
 	truths      []float64 // of the queries being asked
 	hard, wrong int       // answers so far that were marked as hard, and wrong ones
 }
@@ -21,7 +21,7 @@ func (x *session) adversaries() []querying {
 	list := make([]querying, x.trials())
 	for j := range list {
 		stream := x.adversaryStream(j, trial.Queries)
-		list[j].adversary = x.beginOwn(j).Adversary(*x.job.Cell.Adversary, x.job.N, stream)
+		list[j].adversary = x.beginOwn(j).Queries(*x.job.Cell.Adversary, x.job.N, stream)
 	}
 	return list
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 // badSweep is a right file that the tests below spoil.
@@ -316,7 +318,7 @@ func TestStdoutEnds(t *testing.T) {
 
 // A trial that takes more memory than it may is lost, by name of the limit.
 func TestMemoryLimit(t *testing.T) {
-	long(t)
+	testkit.Long(t)
 	dir := t.TempDir()
 	text := fmt.Sprintf(thirdSweep, thirdparty(t), "{use: third/allocate, one_in: 1}", 1, 1)
 	text = strings.Replace(text, "trial: 3s", "trial: 30s, memory: 200 MiB", 1)

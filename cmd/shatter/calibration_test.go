@@ -12,8 +12,10 @@ import (
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/problem"
+	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/plugins/algo"
 	"github.com/shatterlab/shatter/plugins/expmech"
+	"github.com/shatterlab/shatter/plugins/expmech/calibration"
 	"github.com/shatterlab/shatter/schemas"
 
 	"github.com/shatterlab/shatter/pipeline/result"
@@ -24,7 +26,7 @@ import (
 func needle(t *testing.T, domain uint64, mass, epsilon, beta float64) int64 {
 	t.Helper()
 	left := float64(domain / 2)
-	n, err := expmech.NeedleSampleSize(expmech.Needle{Mass: mass, Left: left, Right: float64(domain) - 1 - left}, epsilon, beta)
+	n, err := calibration.Needle{Mass: mass, Left: left, Right: float64(domain) - 1 - left}.SampleSize(epsilon, beta)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +52,7 @@ seed: %d
 
 // The bracket contains the exact n*, for the published cells and for others, through the whole path.
 func TestNeedleTable(t *testing.T) {
-	long(t)
+	testkit.Long(t)
 	dir := filepath.Join(t.TempDir(), "out")
 	file := write(t, filepath.Join(t.TempDir(), "needle.yaml"), fmt.Sprintf(needleSweep, 11))
 	_, errs, code := shatter(t, "run", file, "--out", dir, "--workers", "2")
@@ -123,7 +125,7 @@ func (r *bareTrial) success(t *testing.T, n int64, rep int) bool {
 // Two hundred seeded searches of one needle cell miss the exact n* no more often than stated: at a confidence of 0.8 at most 0.2 of
 // them may, so more than 54 misses have a probability below 0.01 (the binomial 99 % point).
 func TestNeedleCoverage(t *testing.T) {
-	long(t)
+	testkit.Long(t)
 	const seeds, confidence, most = 200, 0.8, 54
 	spec := schemas.Problem{Class: "thresholds", Domain: 256, Distribution: "needle", Mass: 0.1, Noise: schemas.Noise{Kind: "none"}}
 	if err := problem.Resolve(&spec); err != nil {
@@ -186,7 +188,7 @@ seed: 5
 
 // Boosting learns the skewed law, and one noisy average does not; on the isotropic law both do. The theory's values stand beside.
 func TestBoostingTable(t *testing.T) {
-	long(t)
+	testkit.Long(t)
 	dir := filepath.Join(t.TempDir(), "out")
 	file := write(t, filepath.Join(t.TempDir(), "boosting.yaml"), boostingSweep)
 	_, errs, code := shatter(t, "run", file, "--out", dir, "--workers", "2")

@@ -15,17 +15,11 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/problem"
-	"github.com/shatterlab/shatter/schemas"
-
 	"github.com/shatterlab/shatter/pipeline/wording"
+	"github.com/shatterlab/shatter/schemas"
 )
 
-var classFormats = []string{"table", "json"}
-
-// matrixClass is the name of the classes that files hold.
-const matrixClass = "matrix"
-
-// classQuery is what the flags of class describe say.
+// classQuery holds the flags of class describe.
 type classQuery struct {
 	domain     string
 	dim        int
@@ -44,17 +38,20 @@ func classCommand() *cobra.Command {
 func classDescribeCommand() *cobra.Command {
 	var q classQuery
 	c := &cobra.Command{
-		Use: "describe NAME|FILE", Short: "Show the size, the dimensions and the separator of a class", Args: cobra.ExactArgs(1),
+		Use:   "describe NAME|FILE",
+		Short: "Show the size, the dimensions and the separator of a class",
+		Args:  cobra.ExactArgs(1),
 		Long: `Show the size, the Vapnik-Chervonenkis and Littlestone dimensions and the separator of a class: one of
 ` + strings.Join(classNames(), ", ") + `,
 or a file (.csv, .parquet, .arrow) with a row for each hypothesis, a column for each point, and cells 0 and 1.
 
 Numbers of points and hypotheses are exact. A dimension that is neither proved nor found within some seconds is given
-between two bounds. The separator is the one that follow-the-perturbed-leader uses if not told otherwise: on m points any two
-hypotheses differ at h or more; rho is their least distance there. In JSON all digits are given, and null is infinite.`,
+between two bounds. The separator is the one that follow-the-perturbed-leader uses if not told otherwise: on m points
+any two hypotheses differ at h or more; rho is their least distance there. In JSON all digits are given, and null is
+infinite.`,
 		RunE: func(c *cobra.Command, args []string) error {
-			if !slices.Contains(classFormats, q.format) {
-				return usageError{fmt.Errorf("-o %q: one of %s is needed", q.format, strings.Join(classFormats, ", "))}
+			if err := checkOutput(c.OutOrStdout(), q.format, listFormats); err != nil {
+				return err
 			}
 			spec, err := q.spec(c, args[0])
 			if err != nil {
@@ -70,22 +67,23 @@ hypotheses differ at h or more; rho is their least distance there. In JSON all d
 	c.Flags().StringVar(&q.domain, "domain", "", "X, where the numbers of a point are 0..X-1; 1024 or 2^10")
 	c.Flags().IntVar(&q.dim, "d", 0, "numbers per point")
 	c.Flags().BoolVar(&q.noConstant, "no-constant", false, "thresholds without the one that labels every point -1")
-	c.Flags().StringVarP(&q.format, "output", "o", "table", "format: "+strings.Join(classFormats, ", "))
+	addOutput(c, &q.format, listFormats, "")
 	c.Flags().BoolVar(&q.tree, "tree", false, "witnesses of the dimensions too: a mistake tree and a shattered set")
 	c.Flags().BoolVar(&q.separator, "separator", false, "the points of the separator too")
 	return c
 }
 
-// classNames are the classes with a name of their own.
-func classNames() []string {
-	return slices.DeleteFunc(concept.Names(), func(name string) bool { return name == matrixClass })
-}
+// classNames lists the classes that a name and numbers describe; the others are described by files.
+func classNames() []string { return slices.DeleteFunc(concept.Names(), ofFiles) }
 
-// spec is the class that the command line names.
+// ofFiles reports whether the hypotheses of a class are listed in a file.
+func ofFiles(class string) bool { return concept.ShapeOf(class) == concept.Column }
+
+// spec returns the class that the command line names.
 func (q *classQuery) spec(c *cobra.Command, arg string) (concept.Spec, error) {
 	names := classNames()
 	if !slices.Contains(names, arg) {
-		if arg == matrixClass {
+		if ofFiles(arg) {
 			return concept.Spec{}, fmt.Errorf("%q is a class of files: name the file instead", arg)
 		}
 		if _, err := os.Stat(arg); err != nil && !strings.ContainsAny(arg, `./\`) {
@@ -113,9 +111,10 @@ func (q *classQuery) spec(c *cobra.Command, arg string) (concept.Spec, error) {
 	return s, err
 }
 
-// matrixSpec is the class that a file holds.
+// matrixSpec returns the class whose hypotheses a file lists.
 func matrixSpec(path string) (concept.Spec, error) {
-	o, err := problem.Open(schemas.Problem{Class: matrixClass, Distribution: "uniform", Matrix: &schemas.Matrix{File: path}}, path)
+	file := schemas.Problem{Class: concept.Matrix, Distribution: "uniform", Matrix: &schemas.Matrix{File: path}}
+	o, err := problem.Open(file, path)
 	var wrong *problem.Error
 	switch {
 	case errors.As(err, &wrong): // its key is one of sweep files
@@ -124,12 +123,12 @@ func matrixSpec(path string) (concept.Spec, error) {
 		return concept.Spec{}, err
 	}
 	p := o.Public()
-	s := concept.Spec{Name: matrixClass, Domain: p.Domain, Matrix: p.Matrix}
+	s := concept.Spec{Name: concept.Matrix, Domain: p.Domain, Matrix: p.Matrix}
 	_, err = concept.New(s)
 	return s, err
 }
 
-// classReport is a description as JSON. A null number is infinite.
+// classReport is the description of a class as JSON. A null number is infinite.
 type classReport struct {
 	Class     string           `json:"class"`
 	File      string           `json:"file,omitempty"`
@@ -161,14 +160,17 @@ type separatorReport struct {
 	Points  [][]float64 `json:"points,omitempty"`
 }
 
-// report describes a class that New knows.
+// report describes the class of s, which the argument arg names.
 func (q *classQuery) report(arg string, s concept.Spec) (*classReport, error) {
 	d, err := concept.Describe(s)
 	if err != nil {
 		return nil, err
 	}
-	r := &classReport{Class: d.Name, Dim: d.Dim, Points: d.Points, Size: d.Size, VC: boundsOf(d.VC), Ldim: boundsOf(d.Ldim), described: d}
-	if s.Name == matrixClass {
+	r := &classReport{
+		Class: d.Name, Dim: d.Dim, Points: d.Points, Size: d.Size, VC: boundsOf(d.VC), Ldim: boundsOf(d.Ldim),
+		described: d,
+	}
+	if ofFiles(s.Name) {
 		r.File = arg
 	}
 	if d.Size != nil {
@@ -177,7 +179,10 @@ func (q *classQuery) report(arg string, s concept.Spec) (*classReport, error) {
 	if z := d.Separator; z == nil {
 		r.Reason = d.NoSeparator.Error()
 	} else {
-		r.Separator = &separatorReport{z.Len(), z.Hamming, z.Rho01(), z.RhoPM(), [2]float64{d.Margin.Lower, d.Margin.Upper}, nil}
+		r.Separator = &separatorReport{
+			Len: z.Len(), Hamming: z.Hamming, Rho01: z.Rho01(), RhoPM: z.RhoPM(),
+			Margin: [2]float64{d.Margin.Lower, d.Margin.Upper},
+		}
 		if q.separator {
 			r.Separator.Points = slices.Collect(slices.Chunk(z.Points, z.Dim))
 		}
@@ -195,7 +200,7 @@ func boundsOf(d concept.Dimension) (r dimensionReport) {
 	return r
 }
 
-// witness adds a mistake tree and a shattered set, both checked.
+// witness adds a mistake tree and a shattered set, and checks both.
 func (r *classReport) witness(s concept.Spec) error {
 	c, err := concept.New(s)
 	if err != nil {
@@ -243,7 +248,7 @@ func (r *classReport) write(w io.Writer, format string) error {
 	return err
 }
 
-// table is the description for people.
+// table writes the description for people.
 func (r *classReport) table(b *strings.Builder) {
 	d := r.described
 	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
@@ -269,7 +274,7 @@ func (r *classReport) table(b *strings.Builder) {
 	_ = w.Flush() // to memory
 }
 
-// numberText is an exact number, rounded only where it has more digits than anybody reads.
+// numberText writes a number exactly, and rounds it only where it has more than 40 digits.
 func numberText(n *big.Int) string {
 	if n == nil {
 		return "infinitely many"
@@ -295,7 +300,8 @@ func marginText(m [2]float64) string {
 	return "between " + low + " and " + high
 }
 
-// branch writes a tree depth first, a node a line, after the label that leads to it.
+// branch writes the mistake tree below a node, depth first and one node per line, each after the
+// label that leads to it.
 func (r *classReport) branch(b *strings.Builder, node int, lead string) {
 	if node >= len(r.Tree) {
 		return
@@ -306,7 +312,7 @@ func (r *classReport) branch(b *strings.Builder, node int, lead string) {
 	r.branch(b, 2*node+2, indent+"+ ")
 }
 
-// pointText is a point as in 3 or (1 0 4).
+// pointText writes a point as in 3 or (1 0 4).
 func pointText(x []float64) string {
 	if len(x) == 1 {
 		return fmt.Sprint(x[0])

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 const listSweep = `
@@ -68,7 +69,7 @@ func sameBytes(t *testing.T, file string, most int, runs [][]string) {
 
 // Same sweep, same bytes: whatever the number of workers, the borders of jobs and the order of results.
 func TestSameBytes(t *testing.T) {
-	long(t)
+	testkit.Long(t)
 	for name, sweep := range map[string]string{"list": listSweep, "find": findSweep} {
 		t.Run(name, func(t *testing.T) {
 			file := write(t, filepath.Join(t.TempDir(), "sweep.yaml"), sweep)
@@ -79,7 +80,7 @@ func TestSameBytes(t *testing.T) {
 				{"--workers", "2", "--test-job-sizes", "1"},
 				{"--workers", "2", "--test-reverse"},
 			}
-			if testing.Short() {
+			if !testkit.LongRun {
 				runs = runs[:2] // the two that differ most
 			}
 			sameBytes(t, file, 1, runs)
@@ -89,7 +90,7 @@ func TestSameBytes(t *testing.T) {
 
 // A run that is killed three times ends with the same bytes, repeats next to nothing, and leaves no process, socket or file.
 func TestKilled(t *testing.T) {
-	long(t)
+	testkit.Long(t)
 	shatter := binary(t)
 	tmp := t.TempDir()
 	for name, sweep := range map[string]string{"list": slow(listSweep), "find": findSweep} {

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 // Every example is a sweep that the checker accepts.
@@ -36,7 +38,7 @@ var measured = map[string]map[string]float64{
 // The parities example gives the known table: every bracket agrees with the independent estimate, every certified row has a proved n, and the
 // rows with the printed constant say that they are not certified.
 func TestParitiesTable(t *testing.T) {
-	long(t)
+	testkit.Long(t)
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "out")
 	_, errs, code := shatter(t, "run", "examples/parities.yaml", "--out", dir, "--workers", "2")
@@ -77,7 +79,7 @@ var settings = map[string]int{
 
 // Every built-in algorithm passes the acceptance suite on every class that it accepts.
 func TestBuiltinsPassTheSuite(t *testing.T) {
-	long(t)
+	testkit.Long(t)
 	t.Parallel()
 	out, errs, code := shatter(t, "plugin", "test")
 	if code != 0 {

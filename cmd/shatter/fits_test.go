@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 const slopeSweep = `
@@ -29,7 +31,7 @@ const slopeFits = `
 // The slope of n* against ln X on the needle law is known: the measured one agrees, whatever the workers, and so does n_model with n*
 // itself. Other fits need no trial and no --extend.
 func TestFits(t *testing.T) {
-	long(t)
+	testkit.Long(t)
 	t.Parallel()
 	tmp := t.TempDir()
 	file, dir := write(t, filepath.Join(tmp, "slope.yaml"), fmt.Sprintf(slopeSweep, slopeFits)), filepath.Join(tmp, "a")

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 const roundsSweep = `
@@ -34,7 +36,7 @@ grids:
 
 // Online games give the same bytes whatever the workers and the borders of jobs.
 func TestOnlineSameBytes(t *testing.T) {
-	long(t)
+	testkit.Long(t)
 	t.Parallel()
 	tmp := t.TempDir()
 	file := write(t, filepath.Join(tmp, "rounds.yaml"), fmt.Sprintf(roundsSweep, matrixFile(t, tmp)))
@@ -75,7 +77,7 @@ grids:
 // The known numbers, through the whole path: regret of the published table within noise and below its proved bound, the leader's exact losses in
 // round-robin, Littlestone dimensions exactly, and an adversary that has learned noise which is drawn once.
 func TestRegretTable(t *testing.T) {
-	long(t)
+	testkit.Long(t)
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "out")
 	_, errs, code := shatter(t, "run", write(t, filepath.Join(t.TempDir(), "r.yaml"), regretSweep), "--out", dir, "--workers", "2")
@@ -139,7 +141,7 @@ grids:
 // A class of one function has no regret, whatever the truths. Truths that no function agrees with leave the version space as it was, and the
 // bound on mistakes is not stated; without noise L* = 0, and it holds.
 func TestDegenerateOnline(t *testing.T) {
-	long(t)
+	testkit.Long(t)
 	t.Parallel()
 	tmp := t.TempDir()
 	write(t, filepath.Join(tmp, "one.csv"), "a,b,c\n0,1,1\n")

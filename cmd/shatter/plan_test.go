@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/shatterlab/shatter/coordinator"
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 const searchSweep = `
@@ -36,7 +37,7 @@ var plannedTrials = regexp.MustCompile(`(?m)^trials +([\d,]+) \(([\d,]+) to ([\d
 // What plan says of a sweep is near what the run takes, it keeps nothing, and --dry runs nothing. A budget that is spent leaves cells over
 // and says so; going on gives the bytes of a run without one.
 func TestPlanAndBudget(t *testing.T) {
-	long(t)
+	testkit.Long(t)
 	t.Parallel()
 	tmp := t.TempDir()
 	file, dir := write(t, filepath.Join(tmp, "search.yaml"), searchSweep), filepath.Join(tmp, "out")
@@ -163,7 +164,7 @@ func TestProgressLine(t *testing.T) {
 
 // On a terminal a run that takes long asks first; an answer that is no yes ends it as an interrupt does. Elsewhere it warns and goes on.
 func TestAsksBeforeLongRun(t *testing.T) {
-	long(t)
+	testkit.Long(t)
 	t.Parallel()
 	shatterBinary, dir := binary(t), t.TempDir()
 	file := write(t, filepath.Join(dir, "long.yaml"), strings.Replace(badSweep, "trials: 10\n", "trials: 1000000000\n", 1))

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 // Games on every class, against every adversary, give the same bytes whatever the workers and the borders of jobs.
@@ -31,7 +33,7 @@ grids:
 `
 
 func TestGamesSameBytes(t *testing.T) {
-	long(t)
+	testkit.Long(t)
 	t.Parallel()
 	tmp := t.TempDir()
 	file := write(t, filepath.Join(tmp, "games.yaml"), fmt.Sprintf(gameSweep, matrixFile(t, tmp)))
@@ -58,7 +60,7 @@ grids:
 // What shrinkage is for: a threshold's hard queries grow like log T, and number one against repetition, where static hypotheses spend any
 // budget; halfspaces through the origin of R^(d+1), which are the paper's in R^d, have exactly d hard queries on their boundary. The budget holds, and no answer is lost.
 func TestShrinkage(t *testing.T) {
-	long(t)
+	testkit.Long(t)
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "out")
 	_, errs, code := shatter(t, "run", write(t, filepath.Join(t.TempDir(), "s.yaml"), shrinkageSweep), "--out", dir, "--workers", "2")

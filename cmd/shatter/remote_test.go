@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 // server starts a real NATS server with JetStream on a free port of this machine.
@@ -100,7 +102,7 @@ func matrixFile(t *testing.T, dir string) string {
 // Two worker processes over TCP, one of them killed on the way, give the same bytes as everything in one process. The data file and the
 // class matrix reach them by content, over the server.
 func TestRemoteWorkers(t *testing.T) {
-	long(t)
+	testkit.Long(t)
 	shatter := binary(t)
 	tmp := t.TempDir()
 	csv, err := filepath.Abs("examples/breast_cancer.csv")

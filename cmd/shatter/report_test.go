@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 const reportSweep = `
@@ -23,7 +25,7 @@ grids:
 
 // A run ends with its page; report and plot write the same bytes again, and none of it is part of the result.
 func TestReportAndPlot(t *testing.T) {
-	long(t)
+	testkit.Long(t)
 	t.Parallel()
 	tmp := t.TempDir()
 	dir := filepath.Join(tmp, "out")

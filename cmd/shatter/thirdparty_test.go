@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 const thirdSweep = `
@@ -67,7 +69,7 @@ func TestPrints(t *testing.T) {
 
 // A trial that hangs is lost, named, and tried again by the same command; it is never an outcome.
 func TestHangs(t *testing.T) {
-	long(t)
+	testkit.Long(t)
 	dir := filepath.Join(t.TempDir(), "out")
 	file := write(t, filepath.Join(t.TempDir(), "third.yaml"), fmt.Sprintf(thirdSweep, thirdparty(t), "{use: third/hang, one_in: 60}", 100, 1))
 	_, errs, code := shatter(t, "run", file, "--out", dir, "--workers", "2")
@@ -104,7 +106,7 @@ trials: 300
 
 // An algorithm in another language gets the same treatment as a built-in one: same bytes for any number of workers.
 func TestPython(t *testing.T) {
-	long(t)
+	testkit.Long(t)
 	const python = "/usr/bin/python3"
 	if exec.Command(python, "-c", "import grpc, google.protobuf, numpy").Run() != nil {
 		if os.Getenv("SHATTER_TEST_PYTHON") == "required" {

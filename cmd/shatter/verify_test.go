@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 const verifySweep = `
@@ -214,7 +215,7 @@ func TestVerifyRepaired(t *testing.T) {
 // A search, games, and a plugin and data whose paths are relative: all verify, from any working directory, also while a run holds the
 // lock; and data that has moved is asked for.
 func TestVerifyAnywhere(t *testing.T) {
-	long(t)
+	testkit.Long(t)
 	tmp := t.TempDir()
 	at := filepath.Join(tmp, "sweeps")
 	if err := os.Mkdir(at, 0o777); err != nil {

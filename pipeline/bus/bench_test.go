@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// processTime is the user and system time that this process has used.
+// processTime returns the user and system time that this process has used.
 func processTime(b *testing.B) time.Duration {
 	var r syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
@@ -17,8 +17,9 @@ func processTime(b *testing.B) time.Duration {
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
-// BenchmarkPaced is one job at a time: submit, lease, publish, done, result, acknowledge. cpu-us/op counts the core time of all
-// parties; the server is in this process. With a pause between jobs, as when jobs trickle, caches are cold and threads asleep.
+// BenchmarkPaced measures one job at a time: submit, lease, publish, done, result, acknowledge.
+// cpu-us/op counts the core time of all parties; the server is in this process. With a pause
+// between jobs, as when jobs trickle in, caches are cold and threads asleep.
 func BenchmarkPaced(b *testing.B) {
 	for _, pause := range []time.Duration{0, 5 * time.Millisecond} {
 		b.Run("pause="+pause.String(), func(b *testing.B) {
@@ -76,7 +77,7 @@ func BenchmarkSaturated(b *testing.B) {
 	}
 }
 
-// BenchmarkState is what the coordinator pays to look.
+// BenchmarkState measures what a call of State costs the coordinator.
 func BenchmarkState(b *testing.B) {
 	conn := embedded(b, Options{})
 	q := coordinate(b, conn, "state", 1)
@@ -92,7 +93,7 @@ func BenchmarkState(b *testing.B) {
 	}
 }
 
-// work runs slots that answer each job with a result of so many bytes, until the test ends.
+// work runs slots that answer each job with a result of size bytes, until the test ends.
 func work(t testing.TB, conn *Conn, slots, size int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// embedded gives a connection to a server of its own that ends with the test.
+// embedded returns a connection to a server of its own that ends with the test.
 func embedded(t testing.TB, o Options) *Conn {
 	t.Helper()
 	s, err := Embed(o)
@@ -58,7 +58,7 @@ var serverBinary struct {
 	err  error
 }
 
-// natsServer is a process of the real server.
+// A natsServer is a process of the real server.
 type natsServer struct {
 	dir  string
 	conf string
@@ -78,7 +78,8 @@ func external(t testing.TB) *natsServer {
 	return externalWith(t, conf)
 }
 
-// externalWith starts a server with a configuration file, on a free port and a folder of its own.
+// externalWith starts a server with a configuration file, on a free port and in a folder of its
+// own.
 func externalWith(t testing.TB, conf string) *natsServer {
 	t.Helper()
 	serverBinary.once.Do(func() {
@@ -109,7 +110,7 @@ func externalWith(t testing.TB, conf string) *natsServer {
 	return s
 }
 
-// start returns when the server takes connections. It keeps its files in its own folder.
+// start returns when the server takes connections. The server keeps its files in its own folder.
 func (s *natsServer) start(t testing.TB) {
 	t.Helper()
 	log, err := os.OpenFile(filepath.Join(s.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -157,7 +158,8 @@ func (s *natsServer) dial(t testing.TB, o Options) *Conn {
 	return connection(t, c, err)
 }
 
-// everywhere runs a test against the embedded server and against a process over TCP. dial makes a further connection.
+// everywhere runs a test against the embedded server and against a process over TCP. dial makes a
+// further connection.
 func everywhere(t *testing.T, test func(t *testing.T, dial func(Options) *Conn)) {
 	t.Run("embedded", func(t *testing.T) {
 		s, err := Embed(Options{})

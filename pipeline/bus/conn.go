@@ -17,16 +17,23 @@ import (
 
 // Limits of one message, in bytes. A server's max_payload has to be at least MaxResult.
 const (
-	MaxJob    = 256 << 10
-	MaxResult = 1 << 20
+	MaxJob    = 256 << 10 // of a job
+	MaxResult = 1 << 20   // of a result
 )
 
 // Options of a server or a connection. The zero value works.
 type Options struct {
-	Name        string        // of this party, for the server's monitoring
-	Credentials string        // path of a NATS credentials file; user and password, or a token, may stand in the URL instead
-	AckWait     time.Duration // a leased job without a sign of life for this long is handed out again; 0: 30 s, or as it is on the server
-	Log         *slog.Logger  // nil: silent
+	Name string // name of this party in the server's monitoring
+
+	// Credentials is the path of a NATS credentials file. User and password, or a token, may be in the
+	// URL instead.
+	Credentials string
+
+	// AckWait is how long a leased job may be without a sign of life before it is handed out again.
+	// 0 stands for 30 seconds, or for what is set on the server already.
+	AckWait time.Duration
+
+	Log *slog.Logger // nil: silent
 }
 
 func (o Options) logger() *slog.Logger {
@@ -36,8 +43,9 @@ func (o Options) logger() *slog.Logger {
 	return o.Log
 }
 
-// Conn is one party's connection. It outlasts restarts of the server: calls wait for it, as long as their context allows.
-// All methods may be called concurrently; all slots of a worker share one Conn, and a coordinator may be on it as well.
+// A Conn is one party's connection to a server. It outlasts restarts of the server: calls wait for
+// it as long as their context allows. All methods may be called concurrently. All slots of a worker
+// share one Conn, and a coordinator in the same process may use it as well.
 type Conn struct {
 	nc    *nats.Conn
 	js    jetstream.JetStream
@@ -57,8 +65,8 @@ type Conn struct {
 	pulls puller
 }
 
-// Dial connects to the server at url (nats://host:port, tls://..., several separated by commas). Any failure is a
-// *ConnectError and takes seconds at most.
+// Dial connects to the server at url (nats://host:port, tls://..., or several separated by commas).
+// It takes seconds at most, and every failure is a [*ConnectError].
 func Dial(ctx context.Context, url string, o Options) (*Conn, error) {
 	return connect(ctx, url, o, nil)
 }
@@ -87,7 +95,7 @@ func connect(ctx context.Context, url string, o Options, local *Server) (*Conn, 
 func (c *Conn) options() []nats.Option {
 	list := []nats.Option{
 		nats.Name(c.opts.Name),
-		nats.CustomInboxPrefix("_INBOX_shatter"), // so that permissions can name it
+		nats.CustomInboxPrefix("_INBOX_shatter"), // which permissions can name
 		nats.Timeout(3 * time.Second),
 		nats.MaxReconnects(-1), // a worker that gives up would be silently gone
 		nats.ReconnectWait(250 * time.Millisecond),
@@ -97,7 +105,9 @@ func (c *Conn) options() []nats.Option {
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { c.down(err) }),
 		nats.ReconnectHandler(func(*nats.Conn) { c.reconnected() }),
 		nats.ClosedHandler(func(*nats.Conn) { c.down(nil); close(c.closed) }),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { c.log.Error("nats", "error", err.Error()) }),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			c.log.Error("nats", "error", err.Error())
+		}),
 	}
 	if c.opts.Credentials != "" {
 		list = append(list, nats.UserCredentials(c.opts.Credentials))
@@ -108,7 +118,7 @@ func (c *Conn) options() []nats.Option {
 	return list
 }
 
-// check makes sure that the server can do what is needed.
+// check returns an error unless the server has JetStream and takes messages of MaxResult bytes.
 func (c *Conn) check(ctx context.Context) error {
 	var err error
 	if c.js, err = jetstream.New(c.nc); err != nil {
@@ -121,13 +131,15 @@ func (c *Conn) check(ctx context.Context) error {
 	}
 	if most := c.nc.MaxPayload(); most < MaxResult {
 		return &ConnectError{
-			URL: redact(c.url), Reason: "messages too small on the NATS server", Remedy: "set max_payload: 1MB in its configuration",
-			Err: fmt.Errorf("max_payload is %d bytes, %d are needed", most, MaxResult),
+			URL: redact(c.url), Reason: "messages too small on the NATS server",
+			Remedy: "set max_payload: 1MB in its configuration",
+			Err:    fmt.Errorf("max_payload is %d bytes, %d are needed", most, MaxResult),
 		}
 	}
 	return nil
 }
 
+// down notes that the connection is lost.
 func (c *Conn) down(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -142,6 +154,7 @@ func (c *Conn) down(err error) {
 	}
 }
 
+// reconnected notes that there is a connection again.
 func (c *Conn) reconnected() {
 	c.log.Info("connected again", "server", redact(c.url))
 	c.mu.Lock()
@@ -155,8 +168,8 @@ func (c *Conn) reconnected() {
 	c.pulls.reconnected()
 }
 
-// Close hands back the jobs that arrive for nobody, sends what is buffered and ends the connection. Calls that wait return
-// with an error. Close a Queue first.
+// Close hands back jobs that arrive when no slot waits for them, sends what is buffered and ends
+// the connection. Waiting calls return with an error. Close a [Queue] first.
 func (c *Conn) Close() {
 	c.pulls.stop()
 	if err := c.nc.Drain(); err != nil {
@@ -165,13 +178,15 @@ func (c *Conn) Close() {
 	<-c.closed
 }
 
-// gone is the error after the connection was closed for good.
+// gone returns the error of calls after the connection was closed for good.
 func (c *Conn) gone() error {
 	err := c.nc.LastError()
 	if err == nil {
 		err = nats.ErrConnectionClosed
 	}
-	return &ConnectError{URL: redact(c.url), Reason: "connection closed by the NATS server or this program", Err: err, Remedy: "start again"}
+	return &ConnectError{
+		URL: redact(c.url), Reason: "connection closed by the NATS server or this program", Err: err, Remedy: "start again",
+	}
 }
 
 // connected waits until there is a connection.
@@ -199,8 +214,8 @@ func (c *Conn) connected(ctx context.Context) error {
 	}
 }
 
-// retry calls do until it succeeds, fails for a reason that waiting does not cure, or ctx ends. An attempt without an answer is
-// unknown, not failed: do must be safe to repeat.
+// retry calls do until it succeeds, fails for a reason that waiting does not cure, or ctx ends.
+// Whether an attempt without an answer succeeded is unknown: do must be safe to repeat.
 func (c *Conn) retry(ctx context.Context, what string, do func(context.Context) error) error {
 	const firstWait, mostWait = 100 * time.Millisecond, 2 * time.Second
 	const firstAnswer, mostAnswer = 10 * time.Second, time.Minute
@@ -228,7 +243,7 @@ func (c *Conn) retry(ctx context.Context, what string, do func(context.Context) 
 	}
 }
 
-// attempt calls do with a context that also ends after answer, and when the connection is lost.
+// attempt calls do with a context that also ends when answer has passed or the connection is lost.
 func (c *Conn) attempt(ctx context.Context, answer time.Duration, do func(context.Context) error) error {
 	c.mu.Lock()
 	live := c.live
@@ -244,7 +259,7 @@ func (c *Conn) attempt(ctx context.Context, answer time.Duration, do func(contex
 	return err
 }
 
-// send hands a message to the connection, again if it breaks meanwhile.
+// send hands a message to the connection, and again if the connection breaks meanwhile.
 func (c *Conn) send(ctx context.Context, what string, m *nats.Msg) error {
 	if err := c.connected(ctx); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
@@ -259,8 +274,9 @@ func (c *Conn) send(ctx context.Context, what string, m *nats.Msg) error {
 	return c.retry(ctx, what, func(context.Context) error { return c.nc.PublishMsg(m) })
 }
 
-// say answers a delivered message with a word whose loss costs nothing but a repetition: a broken connection is no error.
-func (c *Conn) say(what, reply string, word []byte) error {
+// respond answers a delivered message with a word whose loss costs no more than a repetition. A
+// broken connection is therefore no error.
+func (c *Conn) respond(what, reply string, word []byte) error {
 	err := c.nc.Publish(reply, word)
 	switch {
 	case err == nil:
@@ -272,11 +288,11 @@ func (c *Conn) say(what, reply string, word []byte) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// store publishes to a stream and returns when the stream has it.
+// store publishes to a stream and returns when the stream has the message.
 func (c *Conn) store(ctx context.Context, what, subject string, data []byte) error {
 	return c.retry(ctx, what, func(ctx context.Context) error {
 		answer, err := c.nc.RequestWithContext(ctx, subject, data)
-		if errors.Is(err, nats.ErrNoResponders) { // the stream is not there (any more)
+		if errors.Is(err, nats.ErrNoResponders) { // there is no such stream, or no longer
 			c.setup.forget()
 			if bad := c.setup.ready(ctx, c); bad != nil {
 				return bad
@@ -289,7 +305,8 @@ func (c *Conn) store(ctx context.Context, what, subject string, data []byte) err
 	})
 }
 
-// refusal reads a stream's answer to a message: nil, or why it was not stored.
+// refusal reads a stream's answer to a message. It returns nil if the message was stored, and
+// otherwise why it was not.
 func refusal(answer *nats.Msg) error {
 	if bytes.HasPrefix(answer.Data, []byte(`{"stream":`)) { // an error begins otherwise
 		return nil
@@ -306,7 +323,7 @@ func refusal(answer *nats.Msg) error {
 	return ack.Error
 }
 
-// status is the status code of a message from the server itself, "" for others.
+// status returns the status code of a message from the server itself, and "" for other messages.
 func status(m *nats.Msg) string {
 	if len(m.Header) == 0 {
 		return ""
@@ -314,7 +331,8 @@ func status(m *nats.Msg) string {
 	return m.Header.Get("Status")
 }
 
-// token checks a name that becomes part of a subject. Dots make several parts, which only ids may have.
+// token returns an error unless s can become part of a subject. Dots separate parts, which only ids
+// may have.
 func token(what, s string, dots bool) error {
 	bad := func(r rune) bool { return r <= ' ' || r == 0x7f || r == '*' || r == '>' }
 	switch {

@@ -11,13 +11,13 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// ConnectError says that there is no usable server: none there, access refused, no JetStream, limits too small, or a connection
-// that was closed for good.
+// A ConnectError reports that there is no usable server: none is there, access was refused, there
+// is no JetStream, its limits are too small, or the connection was closed for good.
 type ConnectError struct {
-	URL    string // without password
-	Reason string
-	Remedy string
-	Err    error
+	URL    string // of the server, without password
+	Reason string // what is wrong, without the URL
+	Remedy string // what the user can do
+	Err    error  // the cause
 }
 
 func (e *ConnectError) Error() string {
@@ -26,7 +26,7 @@ func (e *ConnectError) Error() string {
 
 func (e *ConnectError) Unwrap() error { return e.Err }
 
-// SizeError says that a payload exceeds its limit. It was not sent.
+// A SizeError reports that a payload exceeds its limit. It was not sent.
 type SizeError struct {
 	What  string // "job" or "result"
 	ID    string
@@ -35,21 +35,26 @@ type SizeError struct {
 }
 
 func (e *SizeError) Error() string {
-	return fmt.Sprintf("send %s %q: %d bytes are more than the %d that one message may have; make it smaller", e.What, e.ID, e.Size, e.Limit)
+	return fmt.Sprintf("send %s %q: %d bytes are more than the %d that one message may have; make it smaller",
+		e.What, e.ID, e.Size, e.Limit)
 }
 
 // connectError explains why the first connection failed.
 func connectError(where string, err error) *ConnectError {
 	const start = `start one with "nats-server -c deploy/nats.conf" or drop --server`
 	e := &ConnectError{URL: redact(where), Err: err}
+	var late net.Error
+	var failed *net.OpError
 	switch {
 	case errors.Is(err, nats.ErrNoServers): // the client hides its cause
 		e.Reason, e.Remedy, e.Err = "no NATS server", start, errors.New("connection refused")
-	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAccountAuthExpired):
+	case errors.Is(err, nats.ErrAuthorization),
+		errors.Is(err, nats.ErrAuthExpired),
+		errors.Is(err, nats.ErrAccountAuthExpired):
 		e.Reason, e.Remedy = "access refused by the NATS server", "give a credentials file, or user and password in the URL"
-	case errors.Is(err, nats.ErrTimeout), strings.Contains(err.Error(), "timeout"):
+	case errors.Is(err, nats.ErrTimeout), errors.As(err, &late) && late.Timeout():
 		e.Reason, e.Remedy = "no answer from a NATS server", "check host, port and firewall, or drop --server"
-	case strings.Contains(err.Error(), "dial "):
+	case errors.As(err, &failed) && failed.Op == "dial":
 		e.Reason, e.Remedy = "no NATS server", start
 	default:
 		e.Reason, e.Remedy = "no connection to the NATS server", "check the URL, the credentials and TLS, or drop --server"
@@ -57,7 +62,8 @@ func connectError(where string, err error) *ConnectError {
 	return e
 }
 
-// jetStreamError explains why the server's JetStream cannot be used. A cluster without it answers nothing at all.
+// jetStreamError explains why the server's JetStream cannot be used. A cluster without JetStream
+// does not answer at all.
 func jetStreamError(where string, err error) *ConnectError {
 	e := &ConnectError{URL: redact(where), Err: err, Reason: "no JetStream on the NATS server"}
 	e.Remedy = `start the server with "nats-server -c deploy/nats.conf", or with -js, and enable JetStream for the account`
@@ -90,7 +96,7 @@ func redact(list string) string {
 	return strings.Join(urls, ",")
 }
 
-// transient tells failures that waiting may cure.
+// transient reports whether waiting may cure a failure.
 func transient(err error) bool {
 	for _, target := range []error{
 		nats.ErrTimeout, nats.ErrNoResponders, nats.ErrDisconnected, nats.ErrConnectionReconnecting,
@@ -100,7 +106,7 @@ func transient(err error) bool {
 			return true
 		}
 	}
-	var broken net.Error // the client may notice later than we do
+	var broken net.Error // the client may notice a broken connection later than this call
 	if errors.As(err, &broken) {
 		return true
 	}
@@ -108,7 +114,11 @@ func transient(err error) bool {
 	if !errors.As(err, &api) {
 		return false
 	}
-	const storeFailed, noStorage, noResources = 10077, 10047, 10023 // a limit of the stream, the account, the server
+	const (
+		storeFailed = 10077 // a limit of the stream
+		noStorage   = 10047 // a limit of the account
+		noResources = 10023 // a limit of the server
+	)
 	switch api.ErrorCode {
 	case storeFailed, noStorage, noResources:
 		return true
@@ -116,5 +126,5 @@ func transient(err error) bool {
 	return api.Code == 503
 }
 
-// errNoAnswer ends one attempt, not the call.
+// errNoAnswer ends one attempt of a call; the call tries again.
 var errNoAnswer = errors.New("no answer from the NATS server")

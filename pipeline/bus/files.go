@@ -21,10 +21,10 @@ import (
 
 const (
 	partSize = 512 << 10 // bytes; the last part of a file may be shorter
-	inFlight = 8         // parts on their way at the same time
+	inFlight = 8         // number of parts on their way at the same time
 )
 
-// manifest is stored under a file's digest after all of its parts.
+// A manifest is stored under a file's digest after all of its parts.
 type manifest struct {
 	Size int64 `json:"size"` // bytes
 	Part int64 `json:"part"` // bytes of a part
@@ -32,8 +32,9 @@ type manifest struct {
 
 func (m manifest) parts() int64 { return (m.Size + m.Part - 1) / m.Part }
 
-// PutFile makes the file at path, whose content has this digest (SHA-256, 64 hex digits), available to FetchFile everywhere. A file that
-// is there already is not sent again. With an embedded server nothing is copied: FetchFile gives path.
+// PutFile makes the file at path available to FetchFile everywhere. digest is the SHA-256 of its
+// content in 64 hex digits; PutFile returns an error if it is not. A file that is on the server
+// already is not sent again. With an embedded server nothing is copied: FetchFile returns path.
 func (c *Conn) PutFile(ctx context.Context, digest, path string) error {
 	if err := checkDigest(digest); err != nil {
 		return err
@@ -52,7 +53,7 @@ func (c *Conn) PutFile(ctx context.Context, digest, path string) error {
 		return err
 	}
 	if _, err := c.manifest(ctx, digest); !errors.Is(err, errNotStored) {
-		return err // there, or not to be asked
+		return err // nil if the file is there
 	}
 	size, err := c.sendParts(ctx, digest, path)
 	if err != nil {
@@ -65,8 +66,9 @@ func (c *Conn) PutFile(ctx context.Context, digest, path string) error {
 	return c.store(ctx, "send file "+path, fileSubject+digest, data)
 }
 
-// FetchFile gives the path of a verified copy of the file with this digest: dir/digest, fetched unless it is there. Any number of
-// goroutines and processes may fetch one file into one dir; one of them does, the others wait.
+// FetchFile returns the path of a verified copy of the file with this digest. The copy is
+// dir/digest; it is fetched unless it is there. Any number of goroutines and processes may fetch
+// one file into one dir: one of them does, and the others wait.
 func (c *Conn) FetchFile(ctx context.Context, digest, dir string) (path string, err error) {
 	if err := checkDigest(digest); err != nil {
 		return "", err
@@ -90,10 +92,11 @@ func (c *Conn) FetchFile(ctx context.Context, digest, dir string) (path string, 
 	return path, nil
 }
 
-// errNotStored also is what a worker sees whose sweep has ended and whose files were removed.
+// errNotStored reports that a file is not on the server, or not whole. Workers also see it when
+// their sweep has ended and its files were removed.
 var errNotStored = errors.New("it is not on the server; the coordinator puts it there before the first job")
 
-// filesReady makes the stream of files.
+// filesReady makes the stream of files if it is missing.
 func (c *Conn) filesReady(ctx context.Context) error {
 	return c.retry(ctx, "make file store", func(ctx context.Context) error {
 		_, err := c.stream(ctx, jetstream.StreamConfig{
@@ -104,7 +107,8 @@ func (c *Conn) filesReady(ctx context.Context) error {
 	})
 }
 
-// sendParts stores the parts of a file, several at a time, and verifies its digest meanwhile.
+// sendParts stores the parts of a file, several at a time, and verifies its digest meanwhile. It
+// returns the file's size.
 func (c *Conn) sendParts(ctx context.Context, digest, path string) (size int64, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -144,7 +148,8 @@ func (c *Conn) sendParts(ctx context.Context, digest, path string) (size int64, 
 	return size, sameDigest(sum.Sum(nil), digest)
 }
 
-// fetch writes the file beside its place, verifies it and renames it. The partial file is locked: whoever comes second waits.
+// fetch writes the file to path + ".part", verifies it and renames it. The partial file is locked:
+// whoever comes second waits.
 func (c *Conn) fetch(ctx context.Context, digest, path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -157,7 +162,7 @@ func (c *Conn) fetch(ctx context.Context, digest, path string) error {
 	if err := lock(ctx, f); err != nil {
 		return err
 	}
-	if _, err := os.Stat(path); err == nil { // the other one has fetched it
+	if _, err := os.Stat(path); err == nil { // somebody else has fetched it
 		if err := os.Remove(f.Name()); !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
@@ -179,6 +184,7 @@ func (c *Conn) fetch(ctx context.Context, digest, path string) error {
 	return os.Rename(f.Name(), path)
 }
 
+// A part is one part of a file as it arrived, or the error of asking for it.
 type part struct {
 	data []byte
 	err  error
@@ -221,7 +227,8 @@ func (c *Conn) receive(ctx context.Context, digest string, m manifest, w io.Writ
 	return sameDigest(sum.Sum(nil), digest)
 }
 
-// manifest asks for a file's size. It is errNotStored where the file is not there, or not whole.
+// manifest asks for a file's manifest. It returns errNotStored if the file is not there, or not
+// whole.
 func (c *Conn) manifest(ctx context.Context, digest string) (m manifest, err error) {
 	data, err := c.load(ctx, fileSubject+digest)
 	if err != nil {
@@ -263,8 +270,8 @@ func checkDigest(digest string) error {
 }
 
 func sameDigest(sum []byte, digest string) error {
-	if is := hex.EncodeToString(sum); is != digest {
-		return fmt.Errorf("its content has SHA-256 %s, not %s: it was changed", is, digest)
+	if found := hex.EncodeToString(sum); found != digest {
+		return fmt.Errorf("its content has SHA-256 %s, not %s: it was changed", found, digest)
 	}
 	return nil
 }
@@ -285,16 +292,16 @@ func verify(path, digest string) error {
 	return nil
 }
 
-// lock takes the file's lock, which ends with the file descriptor, also of a killed process.
+// lock waits for the lock of f. It ends with the file descriptor, also if the process is killed.
 func lock(ctx context.Context, f *os.File) error {
-	const look = 50 * time.Millisecond
+	const pause = 50 * time.Millisecond
 	for {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		if !errors.Is(err, unix.EWOULDBLOCK) {
 			return err
 		}
 		select {
-		case <-time.After(look):
+		case <-time.After(pause):
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// someFile writes a file of so many bytes.
+// someFile writes a file of size bytes.
 func someFile(t testing.TB, size int) (path, digest string) {
 	t.Helper()
 	data := make([]byte, size)
@@ -145,7 +145,8 @@ func TestBadFiles(t *testing.T) {
 	}
 }
 
-// A transfer in both directions goes on after the server's restart.
+// TestFileSurvivesServer checks that a transfer in either direction goes on after the server's
+// restart.
 func TestFileSurvivesServer(t *testing.T) {
 	s := external(t)
 	conn := s.dial(t, Options{})

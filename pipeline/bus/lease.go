@@ -12,27 +12,32 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// What a worker says about a leased message, in JetStream's words.
+// JetStream's words for what a worker answers to a leased message.
 var (
 	ackDone     = []byte("+ACK")
 	ackProgress = []byte("+WPI")
 	ackReturn   = []byte("-NAK")
 )
 
-// Lease is one job in work. It ends with Done, Release or Refuse; without a sign of life for AckWait the job is handed out again
-// while this worker may still run it, which costs time but no outcome.
+// A Lease is one job in work. It ends with Done, Release or Refuse. Without a sign of life for
+// AckWait the job is handed out again, although this worker may still run it; that costs time but
+// no outcome.
 type Lease struct {
-	Sweep, ID  string
-	Data       []byte
-	Deliveries int           // times that it was handed out, this one included; after a crash of the server it may be too small
-	AckWait    time.Duration // call Extend at least three times in it
+	Sweep, ID string
+	Data      []byte
+
+	// Deliveries counts how often the job was handed out, this time included. It may be too small
+	// after a crash of the server.
+	Deliveries int
+
+	AckWait time.Duration // call Extend at least three times in it
 
 	c     *Conn
 	reply string
 }
 
-// Lease waits for a job. Call it once for each free slot; the calls share one subscription. If ctx ends, a job that arrives too
-// late goes back to the queue.
+// Lease waits for a job. Call it once for each free slot; the calls share one subscription. If ctx
+// ends, a job that arrives too late goes back to the queue.
 func (c *Conn) Lease(ctx context.Context) (*Lease, error) {
 	if !c.setup.known() {
 		if err := c.retry(ctx, "lease a job", func(ctx context.Context) error { return c.setup.ready(ctx, c) }); err != nil {
@@ -53,32 +58,35 @@ func (c *Conn) Lease(ctx context.Context) (*Lease, error) {
 	}, nil
 }
 
-// Extend says that the job is still in work. An error means that it could not be said; if that lasts for AckWait the job is
-// somebody else's as well.
+// Extend tells the server that the job is still in work. An error means that the server could not
+// be told; if that lasts for AckWait, the job is handed out to another slot as well.
 func (l *Lease) Extend() error {
 	what := "extend lease of job " + l.ID
-	if !l.c.nc.IsConnected() { // the client would buffer it, and say it when it is no longer true
+	if !l.c.nc.IsConnected() { // the client would buffer the word and send it too late
 		return fmt.Errorf("%s: %w", what, nats.ErrDisconnected)
 	}
-	return l.c.say(what, l.reply, ackProgress)
+	return l.c.respond(what, l.reply, ackProgress)
 }
 
-// Done takes the job off the queue. Call it after Publish has returned nil for all of its results. It waits for a connection,
-// not for the server's answer: if it is lost the job runs a second time.
+// Done takes the job off the queue. Call it after Publish has returned nil for all of the job's
+// results. It waits for a connection but not for the server's answer: if the message is lost, the
+// job runs a second time.
 func (l *Lease) Done(ctx context.Context) error {
 	return l.c.send(ctx, "acknowledge job "+l.ID, &nats.Msg{Subject: l.reply, Data: ackDone})
 }
 
-// Release hands the job back for anyone, now: for a worker that drains.
-func (l *Lease) Release() error { return l.c.say("release job "+l.ID, l.reply, ackReturn) }
+// Release hands the job back, to be handed out again at once: for a worker that drains.
+func (l *Lease) Release() error { return l.c.respond("release job "+l.ID, l.reply, ackReturn) }
 
 // Refuse hands the job back, to be handed out again after delay: for a worker that cannot run it.
 func (l *Lease) Refuse(delay time.Duration) error {
-	return l.c.say("refuse job "+l.ID, l.reply, fmt.Appendf(nil, `%s {"delay": %d}`, ackReturn, delay.Nanoseconds()))
+	word := fmt.Appendf(nil, `%s {"delay": %d}`, ackReturn, delay.Nanoseconds())
+	return l.c.respond("refuse job "+l.ID, l.reply, word)
 }
 
-// Publish stores a result of a sweep and returns nil when the server has it. It goes on through restarts of the server and a full
-// stream until ctx ends; the result may then be stored more than once, which the ledger sorts out.
+// Publish stores a result of a sweep and returns nil when the server has it. It goes on through
+// restarts of the server and while the stream is full, until ctx ends. The result may be stored
+// more than once; the ledger recognises the copies.
 func (c *Conn) Publish(ctx context.Context, sweep, id string, result []byte) error {
 	if err := errors.Join(token("sweep", sweep, false), token("result", id, true)); err != nil {
 		return err
@@ -89,32 +97,34 @@ func (c *Conn) Publish(ctx context.Context, sweep, id string, result []byte) err
 	return c.store(ctx, "publish result "+id, resultSubject+sweep+"."+id, result)
 }
 
-// puller asks for jobs on behalf of all waiting slots: one request for each, all answered on one subscription. Which request a
-// job answers does not matter, so it goes to the slot that has waited longest.
+// A puller asks for jobs on behalf of all waiting slots: one request for each slot, all answered on
+// one subscription. Which request a job answers does not matter, so it goes to the slot that has
+// waited longest.
 //
-// Requests are empty: give one job, wait for as long as somebody listens. One with an expiry would cost the server a JSON decoder
-// for each job. So that requests cannot get lost for ever, a new inbox takes the place of the old one, whose requests
-// the server then drops, after each loss of the connection and after a minute's silence.
+// Requests are empty, which means: one job, and wait for as long as somebody listens. A request
+// with an expiry would cost the server a JSON decoder for each job. A request may get lost, so
+// after each loss of the connection, and after a minute of silence, a new inbox takes the place of
+// the old one, and the server drops the requests of the old one.
 type puller struct {
 	c *Conn
 
 	mu      sync.Mutex
 	sub     *nats.Subscription
 	inbox   string
-	slots   []chan *nats.Msg // waiting, longest first; each takes one message
-	asked   int              // requests that the server has for this inbox, as far as is known
-	heard   time.Time        // last message of any kind
-	mending bool             // repair will be called
+	slots   []chan *nats.Msg // that wait, longest first; each takes one message
+	asked   int              // number of requests that the server has for this inbox, as far as known
+	heard   time.Time        // time of the last message of any kind
+	mending bool             // whether repair will be called
 	stopped bool
 }
 
 const (
-	hungryAfter  = 10 * time.Millisecond // a slot that waits this long tells the coordinators
-	silenceAfter = time.Minute           // requests that nothing was heard of are made anew
+	hungryAfter  = 10 * time.Millisecond // after this time a waiting slot tells the coordinators
+	silenceAfter = time.Minute           // after this time without a message requests are made anew
 	askSubject   = "$JS.API.CONSUMER.MSG.NEXT." + jobStream + "." + workers
 )
 
-// wait takes part until a job comes.
+// wait returns the job that this slot gets.
 func (p *puller) wait(ctx context.Context) (*nats.Msg, error) {
 	slot := make(chan *nats.Msg, 1)
 	if err := p.join(slot); err != nil {
@@ -138,6 +148,7 @@ func (p *puller) wait(ctx context.Context) (*nats.Msg, error) {
 	}
 }
 
+// join puts a slot at the end of the queue.
 func (p *puller) join(slot chan *nats.Msg) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -154,7 +165,7 @@ func (p *puller) join(slot chan *nats.Msg) error {
 	return nil
 }
 
-// leave takes a slot out. A job that it was given in this moment goes back.
+// leave takes a slot out of the queue. A job that the slot was given in this moment goes back.
 func (p *puller) leave(slot chan *nats.Msg) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -185,7 +196,8 @@ func (p *puller) renew() error {
 	return nil
 }
 
-// ask makes the requests as many as the waiting slots. Without a connection it leaves that to reconnected. p.mu is held.
+// ask makes requests until there are as many as waiting slots. Without a connection it leaves that
+// to reconnected. p.mu is held.
 func (p *puller) ask() {
 	for p.asked < len(p.slots) && p.c.nc.IsConnected() {
 		if err := p.c.nc.PublishRequest(askSubject, p.inbox, nil); err != nil {
@@ -208,6 +220,7 @@ func (p *puller) reconnected() {
 	}
 }
 
+// stop gives up all slots, for a connection that is being closed.
 func (p *puller) stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -221,7 +234,7 @@ func (p *puller) deliver(m *nats.Msg) {
 	p.heard = time.Now()
 	p.asked = max(0, p.asked-1)
 	switch code := status(m); {
-	case code != "": // the consumer is gone, or moves to another server, or too many wait
+	case code != "": // the consumer is gone, or moves to another server, or too many slots wait
 		p.c.log.Warn("request for a job refused", "status", code, "text", m.Header.Get("Description"))
 		p.mend()
 	case len(p.slots) == 0:
@@ -232,13 +245,15 @@ func (p *puller) deliver(m *nats.Msg) {
 	}
 }
 
+// giveBack hands a job back to the server.
 func (p *puller) giveBack(m *nats.Msg) {
 	if err := m.Respond(ackReturn); err != nil {
 		p.c.log.Warn("job not handed back; it comes again after AckWait", "subject", m.Subject, "error", err.Error())
 	}
 }
 
-// hungry tells the coordinators that a slot waits. If nothing was heard for long, the requests are taken for lost.
+// hungry tells the coordinators that a slot waits. If nothing was heard for long, it assumes that
+// the requests are lost and calls repair.
 func (p *puller) hungry(ctx context.Context, waited time.Duration) {
 	if err := p.c.nc.Publish(hungrySubject, nil); err != nil {
 		p.c.log.Warn("coordinators not told of a waiting slot", "error", err.Error())
@@ -254,7 +269,8 @@ func (p *puller) hungry(ctx context.Context, waited time.Duration) {
 	}
 }
 
-// mend has repair called in a second, once for all requests that were refused. p.mu is held.
+// mend arranges for one call of repair in a second, however many requests were refused. p.mu is
+// held.
 func (p *puller) mend() {
 	if p.mending {
 		return

@@ -31,7 +31,8 @@ func TestDeadWorkersJobComesAgain(t *testing.T) {
 	})
 }
 
-// A slow job with heartbeats stays with its worker for many times AckWait.
+// TestExtendedJobStays checks that a slow job with heartbeats stays with its worker for many times
+// AckWait.
 func TestExtendedJobStays(t *testing.T) {
 	everywhere(t, func(t *testing.T, dial func(Options) *Conn) {
 		worker := dial(Options{AckWait: shortWait})
@@ -67,8 +68,8 @@ func TestExtendedJobStays(t *testing.T) {
 	})
 }
 
-// A worker that comes back from a long stall acknowledges a lease that is somebody else's by now: two results, no error, no job
-// left.
+// TestLateAcknowledgement checks a worker that comes back from a long stall and acknowledges a
+// lease that is somebody else's by now: there are two results, no error, and no job left.
 func TestLateAcknowledgement(t *testing.T) {
 	everywhere(t, func(t *testing.T, dial func(Options) *Conn) {
 		conn := dial(Options{AckWait: shortWait})
@@ -110,7 +111,8 @@ func TestReleaseAndRefuse(t *testing.T) {
 	})
 }
 
-// A slot's request may get lost in two ways: the server says so, or it says nothing for long.
+// TestLostRequestsAreMadeAgain checks the two ways in which a slot's request may get lost: the
+// server says so, or it says nothing for long.
 func TestLostRequestsAreMadeAgain(t *testing.T) {
 	for name, lose := range map[string]func(*testing.T, *Conn){
 		"told": func(t *testing.T, c *Conn) { must(t, c.js.DeleteConsumer(t.Context(), jobStream, workers)) },
@@ -136,7 +138,8 @@ func TestLostRequestsAreMadeAgain(t *testing.T) {
 	}
 }
 
-// The server is killed again and again in mid-work. Every job gets its result, some twice, and in the end nothing is left.
+// TestServerKilled kills the server again and again while jobs run. Every job gets its result, some
+// twice, and in the end nothing is left.
 func TestServerKilled(t *testing.T) {
 	s := external(t)
 	const jobs, kills = 300, 3
@@ -181,8 +184,9 @@ func briefly(t *testing.T) context.Context {
 	return ctx
 }
 
-// Not even the server's disk is needed: what it lost is made again, and missing jobs show. The worker may be first to notice: then
-// the streams are there again when the coordinator looks, but nothing delivers its results.
+// TestServerLosesEverything checks that not even the server's disk is needed: what it lost is made
+// again, and missing jobs show. The worker may be first to notice: then the streams are there again
+// when the coordinator looks, but nothing delivers its results.
 func TestServerLosesEverything(t *testing.T) {
 	s := external(t)
 	conn := s.dial(t, Options{})
@@ -203,7 +207,7 @@ func TestServerLosesEverything(t *testing.T) {
 	}
 }
 
-// While the server is away, calls wait for it as long as their context allows.
+// TestServerAway checks that calls wait for a server that is away as long as their context allows.
 func TestServerAway(t *testing.T) {
 	s := external(t)
 	conn := s.dial(t, Options{})
@@ -236,12 +240,14 @@ func TestServerAway(t *testing.T) {
 	if m := next(t, q); string(m.Data) != "x" {
 		t.Errorf("result is %q, want x", m.Data)
 	}
-	// A server that had not written down the lease takes no acknowledgement for it: the job comes again.
+	// A server that had not written down the lease takes no acknowledgement for it: the job comes
+	// again.
 	work(t, conn, 1, 1)
 	becomes(t, q, "the job is done", func(s State) bool { return s.Jobs == 0 })
 }
 
-// The permissions that the shipped configuration proposes are enough, and needed to get in.
+// TestPermissions checks that the permissions which the shipped configuration proposes are enough,
+// and needed to get in.
 func TestPermissions(t *testing.T) {
 	shipped, err := os.ReadFile("../../deploy/nats.conf")
 	must(t, err)
@@ -294,14 +300,16 @@ func TestDialErrors(t *testing.T) {
 		options   Options
 		want      []string
 	}{
-		{"nobody there", "nats://127.0.0.1:1", Options{}, []string{"no NATS server at nats://127.0.0.1:1: connection refused", "nats-server -c", "--server"}},
+		{"nobody there", "nats://127.0.0.1:1", Options{},
+			[]string{"no NATS server at nats://127.0.0.1:1: connection refused", "nats-server -c", "--server"}},
 		{"password", "nats://me:hidden@127.0.0.1:1", Options{}, []string{"me:xxxxx@127.0.0.1:1"}},
 		{"token", "nats://hidden@127.0.0.1:1", Options{}, []string{"xxxxx@127.0.0.1:1"}},
 		{"no host", "nats://no-such-host.invalid:4222", Options{}, []string{"no NATS server", "no-such-host.invalid"}},
 		{"no URL", "nats://[::1", Options{}, []string{"nats://[::1", "check the URL"}},
 		{"no credentials", "nats://127.0.0.1:1", Options{Credentials: "/no/such/file"}, []string{"/no/such/file"}},
 		{"no JetStream", start("max_payload: 1MB"), Options{}, []string{"no JetStream", "-js"}},
-		{"small messages", start("jetstream {}\nmax_payload: 512KB"), Options{}, []string{"max_payload is 524288 bytes, 1048576 are needed"}},
+		{"small messages", start("jetstream {}\nmax_payload: 512KB"), Options{},
+			[]string{"max_payload is 524288 bytes, 1048576 are needed"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := Dial(t.Context(), test.url, test.options)

@@ -13,7 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Queue is a coordinator's side of one sweep. All methods may be called concurrently.
+// A Queue is a coordinator's side of one sweep. All methods may be called concurrently.
 type Queue struct {
 	c     *Conn
 	sweep string
@@ -29,41 +29,42 @@ type Queue struct {
 
 	mu      sync.Mutex
 	pushed  jetstream.PushConsumer
-	asked   time.Time // when the stream's answer was asked for
-	refused error     // the first job that it is known not to have taken, not told yet
+	asked   time.Time // when the stream's answer was asked for last
+	refused error     // the stream's first refusal that no Submit has returned yet
 }
 
-// State is what the server holds, as it was a moment ago.
+// A State is what the server held a moment ago.
 type State struct {
-	Jobs    int // this sweep's jobs, leased or not
-	Results int // this sweep's results that are not acknowledged yet
-	Pending int // jobs of all sweeps that nobody has leased
-	Unacked int // jobs of all sweeps that are leased
-	Waiting int // slots that wait for a job
-	Limit   int // most jobs leased at a time: at Unacked == Limit waiting slots get none
+	Jobs    int // number of this sweep's jobs, leased or not
+	Results int // number of this sweep's results that are not acknowledged yet
+	Pending int // number of jobs of all sweeps that are not leased
+	Unacked int // number of jobs of all sweeps that are leased
+	Waiting int // number of slots that wait for a job
+	Limit   int // largest number of jobs leased at a time: at Unacked == Limit slots get none
 }
 
-// Message is one result.
+// A Message is one result.
 type Message struct {
-	ID   string // as it was published
+	ID   string // id under which it was published
 	Data []byte
 
 	c     *Conn
 	reply string
 }
 
-// Ack deletes the result from the server. Call it after the outcomes are durable. Without it, and if it is lost with the
-// connection, the result comes again.
-func (m *Message) Ack() error { return m.c.say("acknowledge result "+m.ID, m.reply, ackDone) }
+// Ack deletes the result from the server. Call it after the outcomes are durable. The result comes
+// again if Ack is not called, or if the acknowledgement is lost with the connection.
+func (m *Message) Ack() error { return m.c.respond("acknowledge result "+m.ID, m.reply, ackDone) }
 
 const (
-	unreadResults  = 64      // results read ahead of the coordinator
-	unackedResults = 1 << 14 // results between fsyncs
+	unreadResults  = 64      // number of results read ahead of the coordinator
+	unackedResults = 1 << 14 // number of results that may wait for their acknowledgement
 )
 
-// Coordinate takes up the sweep: it makes what is missing on the server, removes jobs that an earlier run left in the queue, and
-// has the results that it left delivered first. The sweep's name must be this folder's own (two coordinators of one name
-// would take each other's results). slots is how many will work at the same time, as far as is known.
+// Coordinate takes up a sweep. It makes what is missing on the server, removes jobs that an earlier
+// run left in the queue, and has the results that it left delivered first. No two coordinators may
+// use one sweep name at the same time, because each would take results of the other. slots is the
+// number of slots that will work at the same time, as far as it is known.
 func (c *Conn) Coordinate(ctx context.Context, sweep string, slots int) (*Queue, error) {
 	if err := token("sweep", sweep, false); err != nil {
 		return nil, err
@@ -79,8 +80,10 @@ func (c *Conn) Coordinate(ctx context.Context, sweep string, slots int) (*Queue,
 	return q, nil
 }
 
+// open subscribes, sets up the server and removes old jobs.
 func (q *Queue) open(ctx context.Context, slots int) error {
-	for subject, handle := range map[string]nats.MsgHandler{q.inbox: q.deliver, q.replies: q.answered, hungrySubject: q.wake} {
+	handlers := map[string]nats.MsgHandler{q.inbox: q.deliver, q.replies: q.answered, hungrySubject: q.wake}
+	for subject, handle := range handlers {
 		sub, err := q.c.nc.Subscribe(subject, handle)
 		if err != nil {
 			return err
@@ -104,13 +107,15 @@ func (q *Queue) open(ctx context.Context, slots int) error {
 		return err
 	}
 	// A new consumer delivers at once what the old one's coordinator had taken and not acknowledged.
-	if err := q.c.js.DeleteConsumer(ctx, resultStream, q.sweep); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
+	err := q.c.js.DeleteConsumer(ctx, resultStream, q.sweep)
+	if err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
 		return err
 	}
 	return q.subscribe(ctx)
 }
 
-// subscribe makes the consumer of this sweep's results. They are pushed, with flow control; a request for each would cost more.
+// subscribe makes the consumer of this sweep's results. They are pushed, with flow control, because
+// a request for each result would cost more.
 func (q *Queue) subscribe(ctx context.Context) error {
 	wait := q.c.opts.AckWait
 	if wait == 0 {
@@ -136,8 +141,10 @@ func (q *Queue) deliver(m *nats.Msg) {
 		q.flow(m)
 		return
 	}
+	id := strings.TrimPrefix(m.Subject, resultSubject+q.sweep+".")
+	message := &Message{ID: id, Data: m.Data, c: q.c, reply: m.Reply}
 	select {
-	case q.results <- &Message{ID: strings.TrimPrefix(m.Subject, resultSubject+q.sweep+"."), Data: m.Data, c: q.c, reply: m.Reply}:
+	case q.results <- message:
 	case <-q.stop:
 	case <-q.c.closed:
 	}
@@ -157,7 +164,8 @@ func (q *Queue) flow(m *nats.Msg) {
 	}
 }
 
-// answered gets the stream's answer to a Submit.
+// answered is called for the stream's answers to Submit. It keeps the first refusal for the next
+// Submit.
 func (q *Queue) answered(m *nats.Msg) {
 	err := refusal(m)
 	if err == nil {
@@ -174,6 +182,7 @@ func (q *Queue) answered(m *nats.Msg) {
 	}
 }
 
+// wake passes a hungry slot's message on to Hungry.
 func (q *Queue) wake(*nats.Msg) {
 	select {
 	case q.hungry <- struct{}{}:
@@ -181,9 +190,9 @@ func (q *Queue) wake(*nats.Msg) {
 	}
 }
 
-// Submit queues a job under an id that was not used before in this sweep (a second attempt needs another one). It waits for a
-// connection but not for the server's answer. A job that got lost on the way shows in State; that the stream takes no more
-// (a full disk) is the error of a later Submit.
+// Submit queues a job under an id that was not used before in this sweep; a second attempt needs
+// another id. It waits for a connection but not for the server's answer. A job that got lost on the
+// way shows in State. If the stream takes no more (a full disk), a later Submit returns that error.
 func (q *Queue) Submit(ctx context.Context, id string, payload []byte) error {
 	if err := token("job", id, true); err != nil {
 		return err
@@ -191,15 +200,18 @@ func (q *Queue) Submit(ctx context.Context, id string, payload []byte) error {
 	if len(payload) > MaxJob {
 		return &SizeError{What: "job", ID: id, Size: len(payload), Limit: MaxJob}
 	}
-	replies, err := q.reply()
+	replies, err := q.replyTo()
 	if err != nil {
 		return fmt.Errorf("queue jobs of sweep %q: %w", q.sweep, err)
 	}
-	return q.c.send(ctx, "queue job "+id, &nats.Msg{Subject: jobSubject + q.sweep + "." + id, Reply: replies, Data: payload})
+	m := &nats.Msg{Subject: jobSubject + q.sweep + "." + id, Reply: replies, Data: payload}
+	return q.c.send(ctx, "queue job "+id, m)
 }
 
-// reply is where the stream shall answer: nowhere for most jobs, because one answer a second tells as well that it is full.
-func (q *Queue) reply() (inbox string, refused error) {
+// replyTo returns where the stream shall answer a job. Most jobs get no answer, because one answer
+// a second is enough to learn that the stream is full. It returns the error of a job that was
+// refused before.
+func (q *Queue) replyTo() (inbox string, refused error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if refused, q.refused = q.refused, nil; refused != nil {
@@ -211,10 +223,11 @@ func (q *Queue) reply() (inbox string, refused error) {
 	return inbox, nil
 }
 
-// Results gives this sweep's results, each at least once. The channel is closed by Close, and when the connection is gone for good.
+// Results returns the channel of this sweep's results. Each arrives at least once. The channel is
+// closed by Close, and when the connection is gone for good.
 func (q *Queue) Results() <-chan *Message { return q.results }
 
-// Next waits for one result. Its error is io.EOF where Results is closed.
+// Next waits for one result. It returns io.EOF if Results is closed.
 func (q *Queue) Next(ctx context.Context) (*Message, error) {
 	select {
 	case m, ok := <-q.results:
@@ -227,12 +240,13 @@ func (q *Queue) Next(ctx context.Context) (*Message, error) {
 	}
 }
 
-// Hungry is told when some slot, of any worker, has waited a moment for a job: once for however many, so ask State. Slots that
-// find a job at once say nothing.
+// Hungry returns a channel that receives a value when a slot of any worker has waited a moment for
+// a job: one value for any number of slots, so ask State. Slots that find a job at once send
+// nothing.
 func (q *Queue) Hungry() <-chan struct{} { return q.hungry }
 
-// State asks the server: three or four requests, well under a millisecond of work; a few times a second is fine. What is no longer on
-// the server (somebody removed a stream) is made again, empty.
+// State asks the server for its state: three or four requests, well under a millisecond of work; a
+// few times a second is fine. If somebody removed a stream, State makes it again, empty.
 func (q *Queue) State(ctx context.Context) (State, error) {
 	s, err := q.state(ctx)
 	if errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrConsumerNotFound) {
@@ -247,7 +261,8 @@ func (q *Queue) State(ctx context.Context) (State, error) {
 	return s, nil
 }
 
-// state reads jobs before results: a job that is gone from the first has its result in the second, or acknowledged.
+// state reads jobs before results: a job that is gone from the first has its result in the second,
+// or its result was acknowledged.
 func (q *Queue) state(ctx context.Context) (s State, err error) {
 	jobs, results, workers := q.c.setup.handles()
 	if s.Jobs, err = q.count(ctx, jobs, jobSubject); err != nil {
@@ -265,11 +280,11 @@ func (q *Queue) state(ctx context.Context) (s State, err error) {
 	q.mu.Lock()
 	pushed := q.pushed
 	q.mu.Unlock()
-	_, err = pushed.Info(ctx) // is there somebody to deliver them?
+	_, err = pushed.Info(ctx) // an error if no consumer delivers them
 	return s, err
 }
 
-// count is the number of this sweep's messages in a stream.
+// count returns the number of this sweep's messages in a stream.
 func (q *Queue) count(ctx context.Context, s jetstream.Stream, subject string) (n int, err error) {
 	info, err := s.Info(ctx, jetstream.WithSubjectFilter(subject+q.sweep+".>"))
 	if err != nil {
@@ -281,6 +296,7 @@ func (q *Queue) count(ctx context.Context, s jetstream.Stream, subject string) (
 	return n, nil
 }
 
+// restore makes what is missing on the server.
 func (q *Queue) restore(ctx context.Context) error {
 	q.c.setup.forget()
 	if err := q.c.setup.ready(ctx, q.c); err != nil {
@@ -289,8 +305,8 @@ func (q *Queue) restore(ctx context.Context) error {
 	return q.subscribe(ctx)
 }
 
-// Close removes this sweep's jobs and results from the server and ends deliveries. A worker that still runs one of its jobs may
-// publish later; those results wait for the sweep's next Coordinate.
+// Close removes this sweep's jobs and results from the server and ends deliveries. A worker that
+// still runs one of its jobs may publish later; those results wait for the sweep's next Coordinate.
 func (q *Queue) Close(ctx context.Context) error {
 	q.end()
 	if err := q.remove(ctx); err != nil {
@@ -299,6 +315,7 @@ func (q *Queue) Close(ctx context.Context) error {
 	return nil
 }
 
+// remove deletes jobs, consumer and results from the server.
 func (q *Queue) remove(ctx context.Context) error {
 	jobs, results, _ := q.c.setup.handles()
 	err := q.purge(ctx, jobs, jobSubject)
@@ -308,6 +325,7 @@ func (q *Queue) remove(ctx context.Context) error {
 	return errors.Join(err, q.purge(ctx, results, resultSubject))
 }
 
+// purge deletes this sweep's messages from a stream.
 func (q *Queue) purge(ctx context.Context, s jetstream.Stream, subject string) error {
 	return s.Purge(ctx, jetstream.WithPurgeSubject(subject+q.sweep+".>"))
 }

@@ -212,7 +212,9 @@ func TestLeftoversOfAnEarlierRun(t *testing.T) {
 			}
 			must(t, m.Ack())
 		}
-		becomes(t, after, "the old jobs are gone", func(s State) bool { return s.Jobs == 0 && s.Pending == 1 && s.Results == 0 })
+		becomes(t, after, "the old jobs are gone", func(s State) bool {
+			return s.Jobs == 0 && s.Pending == 1 && s.Results == 0
+		})
 		finish(t, worker, running) // its worker does not know
 		if m := next(t, after); m.ID != "running" {
 			t.Errorf("result %q comes, want that of the job in work", m.ID)
@@ -242,7 +244,8 @@ func TestUnacknowledgedResultComesAgain(t *testing.T) {
 	})
 }
 
-// A long absence leaves more than a connection may hold unread; it must come through, and not cut the connection.
+// TestManyUnreadResults checks that more results than a connection may hold unread, as after a long
+// absence, come through and do not cut the connection.
 func TestManyUnreadResults(t *testing.T) {
 	everywhere(t, func(t *testing.T, dial func(Options) *Conn) {
 		const results = 100
@@ -305,7 +308,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// A job that the queue lost is seen in the state; the coordinator queues it under another id.
+// TestLostJobShows checks that a job which the queue lost is seen in the state. The coordinator
+// queues it under another id.
 func TestLostJobShows(t *testing.T) {
 	everywhere(t, func(t *testing.T, dial func(Options) *Conn) {
 		conn := dial(Options{})
@@ -323,7 +327,8 @@ func TestLostJobShows(t *testing.T) {
 	})
 }
 
-// A stream that takes no more says so to the coordinator, and holds a worker until there is room.
+// TestFullStreams checks that a stream which takes no more says so to the coordinator, and holds a
+// worker until there is room.
 func TestFullStreams(t *testing.T) {
 	conn := embedded(t, Options{})
 	q := coordinate(t, conn, "sweep", 1)
@@ -350,7 +355,8 @@ func TestFullStreams(t *testing.T) {
 	must(t, <-published)
 }
 
-// The embedded server leaves nothing behind, not even if the process is killed while it runs.
+// TestEmbeddedNeedsNoDisk checks that the embedded server leaves nothing behind, not even if the
+// process is killed while it runs.
 func TestEmbeddedNeedsNoDisk(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)

@@ -12,7 +12,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// Server is a NATS server inside this process: JetStream in memory, no listener, no file, no signal handler.
+// A Server is a NATS server inside this process: JetStream in memory, without a listener, a file or
+// a signal handler.
 type Server struct {
 	ns   *server.Server
 	opts Options
@@ -23,9 +24,10 @@ type Server struct {
 
 // Embed starts a server and waits until it is ready, which takes milliseconds.
 func Embed(o Options) (*Server, error) {
-	const memory, store = 4 << 30, 1 << 20 // limits: the first is not reserved, the second not used
-	// JetStream wants a folder to start with but keeps nothing in it when every stream is in memory. Removed at once, it cannot
-	// be left behind by a killed process.
+	// Limits in bytes: the first is not reserved, the second not used.
+	const memory, store = 4 << 30, 1 << 20
+	// JetStream needs a folder to start with but keeps nothing in it when every stream is in memory.
+	// Removed at once, the folder cannot be left behind by a killed process.
 	dir, err := os.MkdirTemp("", "shatter-bus-")
 	if err != nil {
 		return nil, fmt.Errorf("start embedded server: %w", err)
@@ -33,9 +35,11 @@ func Embed(o Options) (*Server, error) {
 	defer os.RemoveAll(dir)
 	ns, err := server.NewServer(&server.Options{
 		ServerName: "shatter", DontListen: true, NoSigs: true, MaxPayload: MaxResult,
-		// No pings: their answers need a lock that a blocked write holds, and a pipe blocks until the other side reads.
+		// No pings: their answers need a lock that a blocked write holds, and a pipe blocks until the
+		// other side reads.
 		PingInterval: 1000 * time.Hour, DisableShortFirstPing: true,
-		JetStream: true, StoreDir: dir, JetStreamMaxMemory: memory, JetStreamMaxStore: store, DisableJetStreamBanner: true,
+		JetStream: true, DisableJetStreamBanner: true,
+		StoreDir: dir, JetStreamMaxMemory: memory, JetStreamMaxStore: store,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("start embedded server: %w", err)
@@ -56,7 +60,7 @@ func (s *Server) Dial(ctx context.Context) (*Conn, error) {
 	return connect(ctx, "", s.opts, s)
 }
 
-// Shutdown ends the server with all that it holds and returns when it is gone.
+// Shutdown ends the server, drops all that it holds, and returns when it is gone.
 func (s *Server) Shutdown() {
 	s.ns.Shutdown()
 	s.ns.WaitForShutdown()
@@ -75,7 +79,7 @@ func (s *Server) file(digest string) (path string, ok bool) {
 	return path, ok
 }
 
-// serverLog lets the server's warnings and errors through and keeps the last error.
+// A serverLog passes on the server's warnings and errors and keeps the last error.
 type serverLog struct {
 	log *slog.Logger
 	mu  sync.Mutex

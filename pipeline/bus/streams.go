@@ -20,15 +20,15 @@ const (
 	jobSubject    = "shatter.job."
 	resultSubject = "shatter.result."
 	fileSubject   = "shatter.file."
-	hungrySubject = "shatter.hungry" // a plain message: a slot waits for a job
+	hungrySubject = "shatter.hungry" // of plain messages that say that a slot waits for a job
 
 	defaultAckWait = 30 * time.Second
-	leastAckLimit  = 1024    // jobs leased at a time, of all sweeps together
-	mostWaiting    = 1 << 16 // slots waiting at a time
+	leastAckLimit  = 1024    // least limit of jobs leased at a time, of all sweeps together
+	mostWaiting    = 1 << 16 // largest number of slots waiting at a time
 )
 
-// streams is what has to be on the server before the first message. Whoever comes first makes it, and what is there already is
-// left as it is: its owner may have tuned it.
+// streams is what has to be on the server before the first message. Whoever comes first makes it.
+// What is there already is left as it is, because its owner may have tuned it.
 type streams struct {
 	mu      sync.Mutex
 	done    bool
@@ -38,7 +38,8 @@ type streams struct {
 	ackWait time.Duration
 }
 
-// ready makes what is missing. Once it has succeeded it asks nothing any more, until forget is called.
+// ready makes what is missing. Once it has succeeded, further calls do nothing until forget is
+// called.
 func (s *streams) ready(ctx context.Context, c *Conn) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,7 +56,7 @@ func (s *streams) ready(ctx context.Context, c *Conn) error {
 	if s.results, err = c.stream(ctx, jetstream.StreamConfig{
 		Name: resultStream, Subjects: []string{resultSubject + ">"}, Description: "Shatter: outcomes not in a ledger yet",
 		Retention: jetstream.WorkQueuePolicy, Discard: jetstream.DiscardNew, MaxMsgs: 1 << 16, MaxMsgSize: MaxResult,
-		MaxAge: 7 * 24 * time.Hour, // of sweeps that nobody goes on with
+		MaxAge: 7 * 24 * time.Hour, // for sweeps that nobody resumes
 	}); err != nil {
 		return err
 	}
@@ -66,7 +67,7 @@ func (s *streams) ready(ctx context.Context, c *Conn) error {
 	return nil
 }
 
-// known tells whether ready has succeeded.
+// known reports whether ready has succeeded.
 func (s *streams) known() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,15 +94,18 @@ func (c *Conn) stream(ctx context.Context, cfg jetstream.StreamConfig) (jetstrea
 	if err != nil {
 		return nil, fmt.Errorf("make stream %q: %w", cfg.Name, err)
 	}
-	is := s.CachedInfo().Config
-	if is.Retention != cfg.Retention || !slices.Equal(is.Subjects, cfg.Subjects) || is.AllowDirect != cfg.AllowDirect {
-		return nil, fmt.Errorf(`use stream %q: it exists with another retention, other subjects or without direct reads; remove it with "nats stream rm %s" when no sweep runs`, cfg.Name, cfg.Name)
+	found := s.CachedInfo().Config
+	if found.Retention != cfg.Retention || !slices.Equal(found.Subjects, cfg.Subjects) ||
+		found.AllowDirect != cfg.AllowDirect {
+		return nil, fmt.Errorf("use stream %q: it exists with another retention, other subjects or without direct reads; "+
+			`remove it with "nats stream rm %s" when no sweep runs`, cfg.Name, cfg.Name)
 	}
 	return s, nil
 }
 
-// workers finds or makes the consumer that hands out jobs: one job for each request, redelivered after AckWait without limit
-// (faults are counted in the ledger, not here), with no back-off, which would override AckWait.
+// workers finds or makes the consumer that hands out jobs: one job for each request, redelivered
+// after AckWait without limit (faults are counted in the ledger, not here). It has no back-off,
+// which would override AckWait.
 func (c *Conn) workers(ctx context.Context, jobs jetstream.Stream) (jetstream.Consumer, error) {
 	found, err := jobs.Consumer(ctx, workers)
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
@@ -120,8 +124,8 @@ func (c *Conn) workers(ctx context.Context, jobs jetstream.Stream) (jetstream.Co
 	return found, nil
 }
 
-// allow raises the limit of jobs leased at a time for this many slots, and sets AckWait where the options name one. Other
-// sweeps' slots count against the same limit, so it is never lowered.
+// allow raises the limit of jobs leased at a time to suit this many slots, and sets AckWait if the
+// options name one. Slots of other sweeps count against the same limit, so it is never lowered.
 func (s *streams) allow(ctx context.Context, c *Conn, slots int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,13 +150,14 @@ func (s *streams) allow(ctx context.Context, c *Conn, slots int) error {
 	return nil
 }
 
-// handles gives what State asks. ready must have succeeded once.
+// handles returns what State asks. ready must have succeeded once.
 func (s *streams) handles() (jobs, results jetstream.Stream, workers jetstream.Consumer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.jobs, s.results, s.workers
 }
 
+// wait returns the consumer's AckWait.
 func (s *streams) wait() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,9 +16,10 @@ func cacheKey(cell byte) Key {
 	return Key{Cell: [32]byte{cell, 1}, Seed: 7, Noise: [32]byte{cell, 2}}
 }
 
-// cached is a batch of a cell whose errors tell n and repetition.
+// cached returns a batch of a cell whose errors tell n and repetition.
 func cached(cell byte, n int64, reps ...int64) *ledger.Batch {
-	b := &ledger.Batch{Sweep: "s", Cell: cacheKey(cell).Cell, N: n, Digest: "d", Profile: "p", Worker: "w", Seconds: 1, Metrics: []string{"m"}, Values: [][]float64{nil}}
+	b := &ledger.Batch{Sweep: "s", Cell: cacheKey(cell).Cell, N: n, Digest: "d", Profile: "p", Worker: "w", Seconds: 1,
+		Metrics: []string{"m"}, Values: [][]float64{nil}}
 	for _, rep := range reps {
 		b.Repetition, b.Status = append(b.Repetition, rep), append(b.Status, ledger.OK)
 		b.Error, b.Values[0] = append(b.Error, float64(n)+float64(rep)/1000), append(b.Values[0], math.NaN())
@@ -38,7 +39,7 @@ func addTo(t *testing.T, c *Cache, cell byte, batches ...*ledger.Batch) (int64, 
 	})
 }
 
-// has lists the repetitions at n that the cache has, and checks the values.
+// has returns the repetitions at n that the cache has, and checks their values.
 func has(t *testing.T, c *Cache, cell byte, n int64) (reps []int64, damaged []ledger.Damage) {
 	t.Helper()
 	batches, damaged, err := c.Read(cacheKey(cell))
@@ -60,13 +61,14 @@ func has(t *testing.T, c *Cache, cell byte, n int64) (reps []int64, damaged []le
 	return reps, damaged
 }
 
-// What is added is there, once, without what is not ok; entries are apart.
+// An outcome that is added is there once, unless it is not ok, and in its own entry alone.
 func TestCacheKeepsOnce(t *testing.T) {
 	c := &Cache{Dir: t.TempDir()}
 	failed := cached(1, 10, 5, 6)
 	failed.Status[0], failed.Error[0] = ledger.Failed, math.NaN()
 	for i, want := range []int64{5, 0} {
-		if n, err := addTo(t, c, 1, cached(1, 10, 3, 4), cached(1, 10, 1, 3), failed, cached(1, 20, 0)); n != want || err != nil {
+		if n, err := addTo(t, c, 1, cached(1, 10, 3, 4), cached(1, 10, 1, 3), failed, cached(1, 20, 0)); n != want ||
+			err != nil {
 			t.Errorf("time %d: %d added, %v", i, n, err)
 		}
 	}
@@ -77,7 +79,8 @@ func TestCacheKeepsOnce(t *testing.T) {
 		t.Errorf("another cell has %v", reps)
 	}
 	list, err := c.List()
-	if err != nil || len(list) != 1 || list[0].Trials != 5 || list[0].Seed != 7 || list[0].What != "a cell" || list[0].Cell != "0101000000" {
+	if err != nil || len(list) != 1 || list[0].Trials != 5 || list[0].Seed != 7 || list[0].What != "a cell" ||
+		list[0].Cell != "0101000000" {
 		t.Errorf("%+v, %v", list, err)
 	}
 	if seeds := c.Seeds(cacheKey(1).Cell); !slices.Equal(seeds, []uint64{7}) {
@@ -85,7 +88,8 @@ func TestCacheKeepsOnce(t *testing.T) {
 	}
 }
 
-// Every byte that is changed, and every place at which the file is cut, costs trials of one frame at most, and is mended.
+// A byte that is changed, or a file that is cut short, costs trials of one frame at most; Add
+// repairs the entry.
 func TestCacheDamage(t *testing.T) {
 	c := &Cache{Dir: t.TempDir()}
 	if _, err := addTo(t, c, 1, cached(1, 10, 0, 1)); err != nil {
@@ -136,7 +140,8 @@ func TestCacheConflict(t *testing.T) {
 	}
 	wrong := cached(1, 10, 0)
 	wrong.Error[0] = 98
-	if n, err := addTo(t, c, 1, wrong); n != 0 || err == nil || !strings.Contains(err.Error(), "trial 0101000000/10/0 has two different outcomes") {
+	if n, err := addTo(t, c, 1, wrong); n != 0 || err == nil ||
+		!strings.Contains(err.Error(), "trial 0101000000/10/0 has two different outcomes") {
 		t.Errorf("%d added, %v", n, err)
 	}
 	if reps, _ := has(t, c, 1, 10); reps != nil {
@@ -144,7 +149,7 @@ func TestCacheConflict(t *testing.T) {
 	}
 }
 
-// What was used longest ago goes first.
+// Trim removes the entries first that were used longest ago.
 func TestCacheTrim(t *testing.T) {
 	c := &Cache{Dir: t.TempDir()}
 	if removed, err := (&Cache{Dir: c.Dir + "/none"}).Trim(t.Context(), time.Now(), 0); removed != nil || err != nil {
@@ -169,7 +174,8 @@ func TestCacheTrim(t *testing.T) {
 		before time.Time
 		most   int64
 		want   string
-	}{{time.Time{}, 4 * all[0].Bytes, ""}, {time.Time{}, 4*all[0].Bytes - 1, "03"}, {now.Add(-90 * time.Minute), math.MaxInt64, "02"}, {time.Time{}, 0, "01 04"}} {
+	}{{time.Time{}, 4 * all[0].Bytes, ""}, {time.Time{}, 4*all[0].Bytes - 1, "03"},
+		{now.Add(-90 * time.Minute), math.MaxInt64, "02"}, {time.Time{}, 0, "01 04"}} {
 		removed, err := c.Trim(t.Context(), x.before, x.most)
 		var cells []string
 		for _, r := range removed {
@@ -178,67 +184,6 @@ func TestCacheTrim(t *testing.T) {
 		if got := strings.Join(cells, " "); got != x.want || err != nil {
 			t.Errorf("before %v, %d bytes: removed %q, want %q; %v", x.before, x.most, got, x.want, err)
 		}
-	}
-}
-
-// A ledger that is read keeps every byte, takes nothing, and knows the losses.
-func TestRead(t *testing.T) {
-	dir := t.TempDir()
-	l, _, err := ledger.Open(dir, "s")
-	if err != nil {
-		t.Fatal(err)
-	}
-	lost := cached(1, 10, 0, 1)
-	lost.Status, lost.Error = []uint8{ledger.Lost, ledger.Lost}, []float64{math.NaN(), math.NaN()}
-	lost.Kind, lost.Reason = []string{"time", "time"}, []string{"slow", "slower"}
-	for _, b := range []*ledger.Batch{lost, cached(1, 10, 1, 2)} {
-		msg, err := b.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := l.Add(msg); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	path := dir + "/0001.log"
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw = append(raw, "torn"...)
-	if err := os.WriteFile(path, raw, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	r, report, err := ledger.Read(dir, "s")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	cell := cacheKey(1).Cell
-	if report.Torn == nil || len(report.Lost) != 1 || report.Lost[0] != (ledger.Loss{Cell: cell, N: 10, Repetition: 0, Reason: "slow"}) {
-		t.Errorf("%+v", report)
-	}
-	if b, err := r.Trial(cell, 10, 2); err != nil || b == nil || len(b.Error) != 1 || b.Error[0] != 10.002 {
-		t.Errorf("%+v, %v", b, err)
-	}
-	if b, err := r.Trial(cell, 10, 0); b != nil || err != nil {
-		t.Errorf("a lost trial is %+v, %v", b, err)
-	}
-	msg, err := cached(1, 10, 5).Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := r.Add(msg); err == nil {
-		t.Error("added to a ledger that is read")
-	}
-	if err := r.Drop(func(*ledger.Batch) bool { return true }); err == nil {
-		t.Error("dropped from a ledger that is read")
-	}
-	if after, err := os.ReadFile(path); err != nil || !slices.Equal(after, raw) {
-		t.Errorf("its file has changed: %v", err)
 	}
 }
 
@@ -255,24 +200,5 @@ func TestFolderNamedLikePattern(t *testing.T) {
 	}
 	if removed, err := c.Trim(t.Context(), time.Time{}, 0); len(removed) != 1 || err != nil {
 		t.Errorf("%v removed, %v", removed, err)
-	}
-	for opened := range 2 {
-		l, report, err := ledger.Open(filepath.Join(dir, "ledger"), "s")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if report.Outcomes != int64(opened) {
-			t.Errorf("opened %d times before: %d outcomes", opened, report.Outcomes)
-		}
-		msg, err := cached(1, 10, 0).Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := l.Add(msg); err != nil {
-			t.Fatal(err)
-		}
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
 	}
 }

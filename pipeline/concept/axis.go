@@ -2,8 +2,9 @@ package concept
 
 import "math/rand/v2"
 
-// axis is the distinct values of a sample among the points 0..X-1, numbered 0..k-1 by size. An interval that holds some of them holds
-// those from i to j, i <= j, and there are (choices of its left end) * (choices of its right end) of these:
+// axis holds the distinct values of a sample among the points 0..X-1, numbered 0..k-1 by size. An
+// interval that holds at least one of them holds those from i to j, for some i <= j. The number of
+// intervals that hold these is the number of choices of the left end times that of the right end:
 //
 //	left(i) = values[i] - values[i-1]   right(j) = values[j+1] - values[j]   with values[-1] = -1 and values[k] = X.
 //
@@ -13,7 +14,7 @@ type axis struct {
 	domain uint64   // X
 }
 
-// extend adds a value not below those before, and says whether it is new.
+// extend adds a value that is not below those before, and reports whether it is new.
 func (a *axis) extend(v uint64) bool {
 	if k := len(a.values); k > 0 && a.values[k-1] == v {
 		return false
@@ -22,7 +23,8 @@ func (a *axis) extend(v uint64) bool {
 	return true
 }
 
-// left is the number of left ends that make i the first value inside; i = k gives the points right of all values, and one more.
+// left returns the number of left ends that make i the first value inside; i = k gives the points
+// right of all values, and one more.
 func (a *axis) left(i int) uint64 {
 	end := a.domain
 	if i < len(a.values) {
@@ -34,7 +36,7 @@ func (a *axis) left(i int) uint64 {
 	return end - a.values[i-1]
 }
 
-// right is the number of right ends that make j the last value inside.
+// right returns the number of right ends that make j the last value inside.
 func (a *axis) right(j int) uint64 {
 	if j+1 < len(a.values) {
 		return a.values[j+1] - a.values[j]
@@ -42,7 +44,8 @@ func (a *axis) right(j int) uint64 {
 	return a.domain - a.values[j]
 }
 
-// start is the least left end that makes i the first value inside; i = k gives the point after all values.
+// start returns the least left end that makes i the first value inside; i = k gives the point after
+// all values.
 func (a *axis) start(i int) uint64 {
 	if i == 0 {
 		return 0
@@ -50,18 +53,20 @@ func (a *axis) start(i int) uint64 {
 	return a.values[i-1] + 1
 }
 
-// around is a uniform one of the intervals that hold the values i to j.
+// around returns a uniform one of the intervals that hold the values i to j.
 func (a *axis) around(i, j int, r *rand.Rand) Range {
 	lo := a.values[i] - r.Uint64N(a.left(i))
 	hi := a.values[j] + r.Uint64N(a.right(j))
 	return Interval(float64(lo), float64(hi))
 }
 
-// gap is the number of points between the values i-1 and i, and inGap that of the intervals in a gap of g points.
+// gap returns the number of points between the values i-1 and i.
 func (a *axis) gap(i int) uint64 { return a.left(i) - 1 }
-func inGap(g uint64) float64     { return float64(g) * (float64(g) + 1) / 2 }
 
-// inGaps is the number of intervals that hold no value.
+// inGap returns the number of intervals in a gap of g points.
+func inGap(g uint64) float64 { return float64(g) * (float64(g) + 1) / 2 }
+
+// inGaps returns the number of intervals that hold no value.
 func (a *axis) inGaps() (n float64) {
 	for i := 0; i <= len(a.values); i++ {
 		n += inGap(a.gap(i))
@@ -69,7 +74,8 @@ func (a *axis) inGaps() (n float64) {
 	return n
 }
 
-// between is an interval that holds no value: given u uniform in (0, inGaps), a uniform one. It is false where u is larger.
+// between returns an interval that holds no value: a uniform one, given u uniform in (0, inGaps).
+// It reports false where u is larger.
 func (a *axis) between(u float64, r *rand.Rand) (Range, bool) {
 	for i := 0; i <= len(a.values); i++ {
 		g := a.gap(i)
@@ -80,8 +86,9 @@ func (a *axis) between(u float64, r *rand.Rand) (Range, bool) {
 	return Range{}, false
 }
 
-// within is a uniform one of the g(g+1)/2 intervals of the points start..start+g-1. Of the g(g+1) pairs (a, b) with a < g and
-// b <= g, exactly two give each interval [lo, hi]: (lo, hi+1) and (hi, lo).
+// within returns a uniform one of the g(g+1)/2 intervals of the points start..start+g-1. Of the
+// g(g+1) pairs (a, b) with a < g and b <= g, exactly two give each interval [lo, hi]: (lo, hi+1)
+// and (hi, lo).
 func within(start, g uint64, r *rand.Rand) Range {
 	a, b := r.Uint64N(g), r.Uint64N(g+1)
 	if b > a {

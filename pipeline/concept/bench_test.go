@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// benchSample is n uniform points of 0..domain-1, labelled by the middle threshold with 10 % flipped.
+// benchSample returns n uniform points of 0..domain-1, labelled by the middle threshold with 10 %
+// flipped.
 func benchSample(n int, domain uint64) (x, y []float64) {
 	r := rand.New(rand.NewPCG(1, uint64(n)))
 	x, y = make([]float64, n), make([]float64, n)

@@ -6,18 +6,21 @@ import (
 	"math/rand/v2"
 )
 
-// maxCodeDim is the largest dimension of a random code: its least weight is found among all 2^d codewords.
+// maxCodeDim is the largest dimension of a random code: its least weight is found among all 2^d
+// codewords.
 const maxCodeDim = maxParities
 
-// codeLength is the length of a random code for each dimension. By Gilbert and Varshamov such codes typically have h/m of about 0.3,
-// whatever the dimension, where a basis has 1/d.
+// codeLength is the length of a random code divided by its dimension. By Gilbert and Varshamov such
+// codes typically have h/m of about 0.3, whatever the dimension, where a basis has 1/d.
 const codeLength = 10
 
-// code separates the parities by the columns of a random generator matrix: parity s labels them by codeword s, so that the least
-// distance is the least weight of a codeword other than 0. A matrix of deficient rank has weight 0 and is drawn again.
+// code separates the parities by the columns of a random generator matrix: parity s labels them by
+// codeword s, so that the least distance is the least weight of a codeword other than 0. A matrix
+// of deficient rank has weight 0 and is drawn again.
 func code(d int, seed uint64) (*Separator, error) {
 	if d > maxCodeDim {
-		return nil, fmt.Errorf("separate parities in dimension %d by a code: use at most %d, or kind %q", d, maxCodeDim, "standard")
+		return nil, fmt.Errorf("separate parities in dimension %d by a code: use at most %d, or kind %q",
+			d, maxCodeDim, "standard")
 	}
 	for ; ; seed++ {
 		g := newGenerator(d, codeLength*d, rand.New(rand.NewPCG(seed, 0)))
@@ -36,6 +39,7 @@ type generator struct {
 	rows  []uint64
 }
 
+// newGenerator draws a generator matrix, each bit a fair coin.
 func newGenerator(d, m int, r *rand.Rand) *generator {
 	g := &generator{d: d, m: m, words: (m + 63) / 64}
 	g.rows = make([]uint64, d*g.words)
@@ -48,8 +52,8 @@ func newGenerator(d, m int, r *rand.Rand) *generator {
 	return g
 }
 
-// weights are the least and the largest weight of the codewords other than the empty sum. They come in the order of the Gray code, one
-// row added at a time: O(2^d m/64).
+// weights returns the least and the largest weight of the codewords other than the empty sum. They
+// come in the order of the Gray code, one row added at a time: O(2^d m/64).
 func (g *generator) weights() (least, most int) {
 	word := make([]uint64, g.words)
 	least = g.m
@@ -65,7 +69,7 @@ func (g *generator) weights() (least, most int) {
 	return least, most
 }
 
-// columns are the columns as points, row-major: m points of d coordinates.
+// columns returns the columns as points, row-major: m points of d coordinates.
 func (g *generator) columns() []float64 {
 	z := make([]float64, g.m*g.d)
 	for j := range g.m {

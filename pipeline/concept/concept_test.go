@@ -70,7 +70,8 @@ func TestNewRefuses(t *testing.T) {
 		{"halfspace", 0, 0, false, `dimension 0 of class "halfspace": use 1 or more`},
 		{"halfspace", 0, 2, true, `cannot leave out the constant`},
 	} {
-		if _, err := New(Spec{Name: c.name, Domain: c.domain, Dim: c.dim, NoConstant: c.noConstant}); err == nil || !strings.Contains(err.Error(), c.want) {
+		_, err := New(Spec{Name: c.name, Domain: c.domain, Dim: c.dim, NoConstant: c.noConstant})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: error %v", c, err)
 		}
 	}
@@ -95,7 +96,7 @@ func (s small) class() Class {
 	return c
 }
 
-// list is all hypotheses.
+// list returns all hypotheses.
 func (s small) list() (all []Range) {
 	switch s.name {
 	case "thresholds":
@@ -131,7 +132,7 @@ func smalls(domains ...uint64) (all []small) {
 	return all
 }
 
-// errs is the number of errors of h.
+// errs returns the number of errors of h.
 func errs(h Hypothesis, x, y []float64) (n int) {
 	out := make([]float64, len(y))
 	h.Labels(x, out)
@@ -175,7 +176,7 @@ func TestSizeAndVCByEnumeration(t *testing.T) {
 	}
 }
 
-// vc is the size of the largest shattered set of points, over all sets.
+// vc returns the size of the largest shattered set of points, over all sets.
 func vc(functions map[uint64]bool, domain uint64) (best int) {
 	for set := range uint64(1) << domain {
 		size, traces := 0, map[uint64]bool{}

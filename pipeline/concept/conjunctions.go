@@ -1,9 +1,41 @@
 package concept
 
-import "math/big"
+import (
+	"math/big"
+	"math/rand/v2"
+)
 
-// Conjunction labels a point of {0,1}^Dim +1 where every coordinate in Ones is 1 and every one in Zeros is 0: coordinate j is in a set
-// where bit j is. With a coordinate in both it is -1 everywhere.
+// Conjunctions names the class of the conjunctions of literals of Dim bits.
+const Conjunctions = "conjunctions"
+
+var conjunctionsDefinition = Definition{
+	Name:        Conjunctions,
+	Doc:         "+1 where all of some bits are 1 and all of some other bits are 0, or nowhere",
+	Shape:       Bits,
+	New:         newConjunctions,
+	VC:          exactVC,
+	Littlestone: ofConjunctions,
+	Standard:    conjunctionsEverywhere,
+	Covers:      true,
+	WholeDomain: conjunctionsEverywhere,
+	Target: func(s Spec) Target {
+		b := wholeBox(s.Dim, 2)
+		b.Low[0] = 1
+		if s.Dim > 1 {
+			b.High[1] = 0
+		}
+		return b
+	},
+	TargetDoc: "the conjunction of the first bit and the negation of the second",
+	Examples:  []Spec{{Name: Conjunctions, Dim: 4}},
+	Draw: func(s Spec, r *rand.Rand) Hypothesis {
+		return Conjunction{Dim: s.Dim, Ones: positive(2, r)}
+	},
+}
+
+// Conjunction labels a point of {0,1}^Dim +1 where every coordinate in Ones is 1 and every one in
+// Zeros is 0: coordinate j is in a set where bit j is. With a coordinate in both it is -1
+// everywhere.
 type Conjunction struct {
 	Dim         int
 	Ones, Zeros uint64
@@ -22,51 +54,9 @@ func (c Conjunction) Labels(x, out []float64) {
 	}
 }
 
-// monotone is the class of the 2^d conjunctions of coordinates, the one of Ones s being number s.
-type monotone struct {
-	cube
-	dim int
-}
-
-func newMonotone(s Spec) (Class, error) {
-	c, err := newBits(s, 24)
-	if err != nil {
-		return nil, err
-	}
-	c.size = new(big.Int).Lsh(big.NewInt(1), uint(s.Dim))
-	c.kind, c.hypotheses, c.inPlace = monotone{dim: s.Dim}, c.points, true
-	return c, nil
-}
-
-func (c monotone) member(i uint64) Hypothesis { return Conjunction{Dim: c.dim, Ones: i} }
-func (monotone) counts(_, sums []int32)       { supersetSums(sums) }
-func (monotone) weights(_, sums []float64)    { supersetSums(sums) }
-
-// supersetSums turns a into the sums over the points v that have all bits of s, for all s, in place: len(a) log2(len(a)) / 2 additions.
-// The order is that of walsh.
-func supersetSums[T number](a []T) {
-	switch len(a) {
-	case 1:
-		return
-	case 2:
-		a[0] += a[1]
-		return
-	}
-	a0, a1, a2, a3 := quarters(a)
-	for i := range a0 {
-		s, t := a1[i]+a3[i], a2[i]+a3[i]
-		a0[i], a1[i], a2[i] = a0[i]+a2[i]+s, s, t
-	}
-	if len(a0) > 1 {
-		supersetSums(a0)
-		supersetSums(a1)
-		supersetSums(a2)
-		supersetSums(a3)
-	}
-}
-
-// conjunctions is the class of the 3^d conjunctions of literals and the function -1. Number i has the digits t_j in base 3, the lowest first:
-// 0 puts coordinate j into Zeros, 1 into Ones, 2 leaves it free. The last one is -1 everywhere.
+// conjunctions is the class of the 3^d conjunctions of literals and the function -1. Number i has
+// the digits t_j in base 3, the lowest first: 0 puts coordinate j into Zeros, 1 into Ones, 2 leaves
+// it free. The last one is -1 everywhere.
 type conjunctions struct {
 	cube
 	dim int
@@ -109,14 +99,16 @@ func (c conjunctions) member(i uint64) Hypothesis {
 func (conjunctions) counts(at, sums []int32)    { literalSums(at, sums) }
 func (conjunctions) weights(at, sums []float64) { literalSums(at, sums) }
 
-// literalSums fills sums for all conjunctions of literals and, last, the function that is -1 everywhere.
+// literalSums fills sums for all conjunctions of literals and, last, the function that is -1
+// everywhere.
 func literalSums[T number](at, sums []T) {
 	last := len(sums) - 1
 	ternary(at, sums[:last])
 	sums[last] = 0
 }
 
-// ternary fills the 3^d sums of the 2^d numbers at, in 3^d - 2^d additions: where the highest digit is 2, the sum is that for 0 plus that for 1.
+// ternary fills the 3^d sums of the 2^d numbers at, in 3^d - 2^d additions: where the highest digit
+// is 2, the sum is that for 0 plus that for 1.
 func ternary[T number](at, sums []T) {
 	if len(at) == 1 {
 		sums[0] = at[0]
@@ -130,3 +122,16 @@ func ternary[T number](at, sums []T) {
 		free[i] = zero[i] + one[i]
 	}
 }
+
+// conjunctionsEverywhere separates by all points: a conjunction without free bits, true at a single
+// point, and the one that is never true differ at that point.
+func conjunctionsEverywhere(c Finite, _ Spec) (*Separator, error) { return wholeDomain(c, 2) }
+
+// ofConjunctions returns the Littlestone dimension of the conjunctions of literals, d+1. Not more:
+// elimination begins with all 2d literals and errs only on points labelled +1; its first mistake
+// leaves d literals, and each later one removes another (Valiant 1984). Not less: an adversary asks
+// for d+1 different points and labels them -1, as the function -1 does, until one is predicted -1.
+// Let that be y after j mistakes, and label it +1: this leaves the subsets of the d literals true
+// at y. Hold one literal fixed for each point before, false there; the other d-j or more, each free
+// to be there or not, force as many mistakes more.
+func ofConjunctions(c Class, _ Spec) Dimension { return exactly(c.Dim() + 1) }

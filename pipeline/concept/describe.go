@@ -5,7 +5,7 @@ import (
 	"math/big"
 )
 
-// Description says of a class what there is to say before any data.
+// Description holds what can be said of a class before any data.
 type Description struct {
 	Name    string
 	Dim     int      // numbers per point
@@ -20,8 +20,8 @@ type Description struct {
 	NoSeparator error
 }
 
-// Describe describes the class that New gives for s. It takes some seconds at most for the dimensions, and the time of HullMargin for a
-// class of at most 500 hypotheses. The error is that of New.
+// Describe describes the class that New makes of s. The dimensions take some seconds at most, the
+// margin the time of HullMargin for a class of at most 500 hypotheses. The error is that of New.
 func Describe(s Spec) (*Description, error) {
 	c, err := New(s)
 	if err != nil {
@@ -31,7 +31,7 @@ func Describe(s Spec) (*Description, error) {
 	d.VC, d.Ldim = Dimensions(c, s)
 	f, finite := c.(Finite)
 	if !finite {
-		d.NoSeparator = fmt.Errorf("separate class %q: no finite set of points separates infinitely many hypotheses", d.Name)
+		d.NoSeparator = fmt.Errorf("separate class %q: %s", d.Name, definitionOf(c).NoSeparator)
 		return d, nil
 	}
 	if d.Separator, d.NoSeparator = NewSeparator(f, s, "standard", 0); d.NoSeparator == nil {
@@ -40,14 +40,11 @@ func Describe(s Spec) (*Description, error) {
 	return d, nil
 }
 
-// domainSize is the number of points of a domain, nil where there are infinitely many.
+// domainSize returns the number of points of a domain, nil where there are infinitely many.
 func domainSize(c Class, s Spec) *big.Int {
-	if c.Size() == nil {
+	side := Side(s)
+	if side == 0 {
 		return nil
 	}
-	values := s.Domain
-	if values == 0 {
-		values = 2 // points are vectors of bits
-	}
-	return new(big.Int).Exp(new(big.Int).SetUint64(values), big.NewInt(int64(c.Dim())), nil)
+	return new(big.Int).Exp(new(big.Int).SetUint64(side), big.NewInt(int64(c.Dim())), nil)
 }

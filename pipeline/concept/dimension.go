@@ -8,19 +8,20 @@ import (
 // Unbounded is both bounds of an infinite dimension.
 const Unbounded = math.MaxInt
 
-// Dimension is a combinatorial dimension as far as it is known: it lies between Low and High, and is exact where these are equal.
+// Dimension is a combinatorial dimension as far as it is known: it lies between Low and High, and
+// is exact where these are equal.
 type Dimension struct{ Low, High int }
 
-// exactly is a dimension that is known.
+// exactly returns a dimension that is known.
 func exactly(d int) Dimension { return Dimension{d, d} }
 
-// Exact tells whether the dimension is known.
+// Exact reports whether the dimension is known.
 func (d Dimension) Exact() bool { return d.Low == d.High }
 
-// Infinite tells whether the dimension is known to be infinite.
+// Infinite reports whether the dimension is known to be infinite.
 func (d Dimension) Infinite() bool { return d.Low == Unbounded }
 
-// String is what is known, in words.
+// String writes what is known in words.
 func (d Dimension) String() string {
 	switch {
 	case d.Infinite():
@@ -31,7 +32,7 @@ func (d Dimension) String() string {
 	return fmt.Sprintf("between %d and %d", d.Low, d.High)
 }
 
-// and is what two such bounds on the same dimension say together.
+// and combines two bounds on the same dimension.
 func (d Dimension) and(e Dimension) Dimension {
 	return Dimension{max(d.Low, e.Low), min(d.High, e.High)}
 }

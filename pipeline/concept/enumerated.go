@@ -10,21 +10,26 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// Normal is what a Profile implements that also draws with Gaussian noise: those of parities, monotone-conjunctions, conjunctions and matrix.
+// Normal is implemented by profiles that can also draw with Gaussian noise: those of parities,
+// monotone-conjunctions, conjunctions and matrix.
 type Normal interface {
-	// Normal draws the h with the least err(h) + sigma N_h, where each hypothesis has its own independent standard normal N_h. sigma is in
-	// [0, +Inf]: 0 gives a uniform member of those with the fewest errors, +Inf a uniform member of the class.
+	// Normal draws the h with the least err(h) + sigma N_h, where each hypothesis has its own
+	// independent standard normal N_h. sigma is in [0, +Inf]: 0 gives a uniform member of those with
+	// the fewest errors, +Inf a uniform member of the class.
 	//
-	// For parities with the whole cube as separator these are exactly the Gaussian perturbations sigma <xi, s_h>, where xi is standard normal
-	// and s_h holds the labels of all m = 2^d points, divided by sqrt(m): the rows s_h are orthonormal, so that the <xi, s_h> are independent.
+	// For parities with the whole cube as separator these are exactly the Gaussian perturbations sigma
+	// <xi, s_h>, where xi is standard normal and s_h holds the labels of all m = 2^d points, divided
+	// by sqrt(m): the rows s_h are orthonormal, so that the <xi, s_h> are independent.
 	Normal(sigma float64, r *rand.Rand) Hypothesis
 }
 
-// enumerated is a class that keeps a number for each of its hypotheses. All its exact methods rest on one linear transform,
+// enumerated is a class that keeps a number for each of its hypotheses. All its exact methods rest
+// on one linear transform,
 //
 //	sums[h] = sum of at[v] over the points v with h(v) = +1,
 //
-// because err(h) is the number of examples labelled +1 and, at every v with h(v) = +1, those labelled -1 more and those labelled +1 less.
+// because err(h) is the number of examples labelled +1 and, at every v with h(v) = +1, those
+// labelled -1 more and those labelled +1 less.
 type enumerated struct {
 	name   string
 	dim    int
@@ -40,12 +45,14 @@ type enumerated struct {
 	inPlace            bool // the transform takes one slice for at and sums
 }
 
-// kind is what sets one enumerated class apart.
+// kind holds what differs between enumerated classes.
 type kind interface {
 	member(i uint64) Hypothesis
-	point(row []float64) (v, stray int) // the number of a point, from 0; or, where there is none, the first wrong coordinate, otherwise -1
-	counts(at, sums []int32)            // the transform, which may overwrite at
-	weights(at, sums []float64)         // the same
+	// point returns the number of a point, from 0, and -1; or the number of its first wrong
+	// coordinate, stray, where it is outside the domain.
+	point(row []float64) (v, stray int)
+	counts(at, sums []int32)    // the transform, which may overwrite at
+	weights(at, sums []float64) // the same
 }
 
 func (c *enumerated) Name() string   { return c.name }
@@ -61,6 +68,7 @@ func (c *enumerated) VC() int {
 	return high
 }
 
+// LogSize implements Class.
 func (c *enumerated) LogSize() float64 {
 	f, _ := new(big.Float).SetInt(c.size).Float64()
 	return math.Log(f)
@@ -69,24 +77,23 @@ func (c *enumerated) LogSize() float64 {
 // Member implements Finite.
 func (c *enumerated) Member(i uint64) Hypothesis { return c.member(i) }
 
-// example is the number of the point of example i, checked together with its label.
+// example returns the number of the point of example i, after checking the point and its label.
 func (c *enumerated) example(x, y []float64, i int) (int, error) {
 	row := x[i*c.dim : (i+1)*c.dim]
 	v, stray := c.point(row)
 	if stray >= 0 {
 		return 0, c.outside(row, stray, fmt.Sprintf("example %d", i))
 	}
-	if y[i] != 1 && y[i] != -1 {
-		return 0, fmt.Errorf("label %v of example %d: neither -1 nor +1", y[i], i)
-	}
-	return v, nil
+	return v, checkLabel(y, i)
 }
 
+// outside returns the error for coordinate number stray of a row, which name names.
 func (c *enumerated) outside(row []float64, stray int, name string) error {
-	return fmt.Errorf("coordinate %d of %s: %v is not in the domain of class %q, %s", stray, name, row[stray], c.name, c.domain)
+	return fmt.Errorf("coordinate %d of %s: %v is not in the domain of class %q, %s",
+		stray, name, row[stray], c.name, c.domain)
 }
 
-// tables are the two arguments of the transform.
+// tables makes the two arguments of the transform.
 func tables[T any](c *enumerated) (at, sums []T) {
 	at = make([]T, c.points)
 	if c.inPlace {
@@ -95,7 +102,8 @@ func tables[T any](c *enumerated) (at, sums []T) {
 	return at, make([]T, c.hypotheses)
 }
 
-// errorTable is the profile of an enumerated class. A level is a segment whose members are scattered: those with its number of errors.
+// errorTable is the profile of an enumerated class. Its levels are segments whose members are
+// scattered over the class: all hypotheses with one number of errors.
 type errorTable struct {
 	class     *enumerated
 	at, sums  []int32   // made by the first Reset; int32 holds the sums of 2^30 examples
@@ -164,12 +172,13 @@ func (p *errorTable) PermuteAndFlip(eps float64, r *rand.Rand) Hypothesis {
 	return p.uniformMember(flip(p.levels, p.Min(), eps, p.noise.fill(len(p.levels), r)), r)
 }
 
-// Normal implements the interface Normal: a level by the least of its members' normals, then a uniform member.
+// Normal implements the interface Normal: a level by the least of its members' normals, then a
+// uniform member.
 func (p *errorTable) Normal(sigma float64, r *rand.Rand) Hypothesis {
 	return p.uniformMember(lowest(p.levels, p.Min(), sigma, p.noise.fill(len(p.levels), r)), r)
 }
 
-// uniformMember is a uniform member of level i, found by its rank among them.
+// uniformMember returns a uniform member of level i, found by its rank among the members.
 func (p *errorTable) uniformMember(i int, r *rand.Rand) Hypothesis {
 	level := p.levels[i]
 	sum, rank := int32(level.err-p.positives), r.Uint64N(level.count)
@@ -183,8 +192,9 @@ func (p *errorTable) uniformMember(i int, r *rand.Rand) Hypothesis {
 	}
 }
 
-// lowest picks the segment with the least err + sigma N over all members and their independent standard normals N, given a uniform
-// number for each segment. Divided by sigma, the order is the same, and right for sigma 0 and +Inf as well.
+// lowest picks the segment with the least err + sigma N over all members and their independent
+// standard normals N, given a uniform number for each segment. Divided by sigma, the order is the
+// same, and right for sigma 0 and +Inf as well.
 func lowest(list []segment, least int, sigma float64, u []float64) int {
 	best, bottom := 0, math.Inf(1)
 	for i, s := range list {
@@ -202,11 +212,13 @@ func lowest(list []segment, least int, sigma float64, u []float64) int {
 	return best
 }
 
-// hopelessNormal is hopeless for normals: with the numbers of uniform and counts below 2^64, leastNormal lies between -12.5 and 8.3.
+// hopelessNormal is the distance that no normal makes up for: with the numbers of uniform and
+// counts below 2^64, leastNormal lies between -12.5 and 8.3.
 const hopelessNormal = 21
 
-// leastNormal is the least of count independent standard normals, given a uniform number u. It is above z with probability
-// (1-Phi(z))^count: z solves 1-Phi(z) = u^(1/count), from whichever tail of Phi is the smaller, so that nothing cancels.
+// leastNormal returns the least of count independent standard normals, given a uniform number u. It
+// is above z with probability (1-Phi(z))^count: z solves 1-Phi(z) = u^(1/count), from whichever
+// tail of Phi is the smaller, so that nothing cancels.
 func leastNormal(u float64, count uint64) float64 {
 	above := math.Log(u) / float64(count) // ln(1-Phi(z))
 	if above < -math.Ln2 {
@@ -215,7 +227,8 @@ func leastNormal(u float64, count uint64) float64 {
 	return mathext.NormalQuantile(-math.Expm1(above))
 }
 
-// objectiveTable is the minimizer of an enumerated class: it computes the objective of every hypothesis.
+// objectiveTable is the minimizer of an enumerated class: it computes the objective of every
+// hypothesis.
 type objectiveTable struct {
 	class    *enumerated
 	z        []int     // the points of the linear term
@@ -241,8 +254,9 @@ func (c *enumerated) NewMinimizer(z []float64) (Minimizer, error) {
 	return m, nil
 }
 
-// Minimize implements Minimizer. It takes the time of one transform, and O(n) for the sample and the linear term. Of equal objectives the
-// first is taken as far as the transform's sums come out equal: always where all weights are integers, up to 2^53 in total.
+// Minimize implements Minimizer. It takes the time of one transform, and O(n) for the sample and
+// the linear term. Of equal objectives the first is taken as far as the transform's sums come out
+// equal: always where all weights are integers, up to 2^53 in total.
 func (m *objectiveTable) Minimize(x, y, w, c []float64) (Hypothesis, float64, error) {
 	if m.at == nil {
 		m.at, m.sums = tables[float64](m.class)
@@ -298,8 +312,8 @@ func (c *enumerated) Best(x, y, w []float64) (float64, error) {
 	return weigh(h, x, y, w), nil
 }
 
-// weigh is the weighted error of h on a sample, each example weighing 1/len(y) where w is nil. Weights are only ever added, not
-// subtracted as in the transform: an error of 0 comes out as 0.
+// weigh returns the weighted error of h on a sample, each example weighing 1/len(y) where w is nil.
+// Weights are only ever added, not subtracted as in the transform: an error of 0 comes out as 0.
 func weigh(h Hypothesis, x, y, w []float64) float64 {
 	labels := make([]float64, len(y))
 	h.Labels(x, labels)

@@ -35,7 +35,7 @@ func TestEnumeratedTrialAllocations(t *testing.T) {
 	}
 }
 
-// enumeratedSample is n uniform points, labelled by the middle hypothesis with 10 % flipped.
+// enumeratedSample returns n uniform points, labelled by the middle hypothesis with 10 % flipped.
 func enumeratedSample(k *enumerated, n int) (x, y []float64) {
 	r := rand.New(rand.NewPCG(1, uint64(n)))
 	for range n {
@@ -51,7 +51,8 @@ func enumeratedSample(k *enumerated, n int) (x, y []float64) {
 	return x, y
 }
 
-// One trial, with the additions that the transform takes: about one a clock cycle is the most that this code can do.
+// One trial, with the additions that the transform takes: about one a clock cycle is the most that
+// this code can do.
 func BenchmarkEnumeratedTrial(b *testing.B) {
 	const n = 1000
 	r := rand.New(rand.NewPCG(1, 2))
@@ -83,7 +84,8 @@ func BenchmarkEnumeratedTrial(b *testing.B) {
 	}
 }
 
-// lowParities is the matrix of the first parities and their complements over the points 0..points-1.
+// lowParities returns the matrix of the first parities and their complements over the points
+// 0..points-1.
 func lowParities(rows, points int) string {
 	var text strings.Builder
 	for i := range rows {

@@ -14,6 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/integrate/quad"
 	"pgregory.net/rapid"
+
+	"github.com/shatterlab/shatter/pipeline/concept/concepttest"
 )
 
 type enumeratedVectors struct {
@@ -86,7 +88,7 @@ func tableOf(t testing.TB, c *enumerated, x, y []float64) *errorTable {
 	return p.(*errorTable)
 }
 
-// at is the coordinates of points given by number.
+// at returns the coordinates of points given by number.
 func at(c *enumerated, points ...int) (x []float64) {
 	for _, v := range points {
 		if c.name == "matrix" {
@@ -107,15 +109,18 @@ func members(c *enumerated) (all []Hypothesis) {
 	return all
 }
 
-// enumerateds are classes small enough to list.
+// enumerateds returns classes small enough to list.
 func enumerateds() []Spec {
 	return []Spec{
 		{Name: "parities", Dim: 1}, {Name: "parities", Dim: 2}, {Name: "parities", Dim: 3}, {Name: "parities", Dim: 4},
-		{Name: "monotone-conjunctions", Dim: 1}, {Name: "monotone-conjunctions", Dim: 2}, {Name: "monotone-conjunctions", Dim: 3},
+		{Name: "monotone-conjunctions", Dim: 1}, {Name: "monotone-conjunctions", Dim: 2},
+		{Name: "monotone-conjunctions", Dim: 3},
 		{Name: "conjunctions", Dim: 1}, {Name: "conjunctions", Dim: 2}, {Name: "conjunctions", Dim: 3},
-		{Name: "matrix", Domain: 1, Matrix: "1"}, {Name: "matrix", Domain: 1, Matrix: "01"}, {Name: "matrix", Domain: 5, Matrix: "01101"},
+		{Name: "matrix", Domain: 1, Matrix: "1"}, {Name: "matrix", Domain: 1, Matrix: "01"},
+		{Name: "matrix", Domain: 5, Matrix: "01101"},
 		{Name: "matrix", Domain: 3, Matrix: "000" + "110" + "011" + "101" + "111"},
-		{Name: "matrix", Domain: 11, Matrix: "00000000000" + "11111111111" + "10101010101" + "00000000111" + "11100000000" + "00011000010"},
+		{Name: "matrix", Domain: 11, Matrix: "00000000000" + "11111111111" + "10101010101" +
+			"00000000111" + "11100000000" + "00011000010"},
 	}
 }
 
@@ -141,8 +146,10 @@ func TestNewEnumerated(t *testing.T) {
 			t.Errorf("%+v: %v", c.Spec, err)
 			continue
 		}
-		if k.Name() != c.Name || k.Dim() != max(1, c.Dim) || k.VC() != c.vc || k.Size().String() != c.size || math.Abs(k.LogSize()-c.log) > 1e-12 {
-			t.Errorf("%+v: name %q, dimension %d, VC %d, size %v, logarithm %v", c.Spec, k.Name(), k.Dim(), k.VC(), k.Size(), k.LogSize())
+		if k.Name() != c.Name || k.Dim() != max(1, c.Dim) || k.VC() != c.vc || k.Size().String() != c.size ||
+			math.Abs(k.LogSize()-c.log) > 1e-12 {
+			t.Errorf("%+v: name %q, dimension %d, VC %d, size %v, logarithm %v",
+				c.Spec, k.Name(), k.Dim(), k.VC(), k.Size(), k.LogSize())
 		}
 		k.Size().Add(k.Size(), big.NewInt(1))
 		if _, ok := k.(Finite); !ok || k.Size().String() != c.size {
@@ -165,11 +172,14 @@ func TestNewRefusesEnumerated(t *testing.T) {
 		{Spec{Name: "matrix", Matrix: "01"}, `domain 0 of class "matrix"`},
 		{Spec{Name: "matrix", Domain: 2, Dim: 2, Matrix: "01"}, `dimension 2 of class "matrix"`},
 		{Spec{Name: "matrix", Domain: 2}, `matrix without rows: use 2 characters`},
-		{Spec{Name: "matrix", Domain: 3, Matrix: "0110"}, `row 1 of the matrix (the first is 0) has 1 characters: use one for each of the 3 points`},
+		{Spec{Name: "matrix", Domain: 3, Matrix: "0110"},
+			`row 1 of the matrix (the first is 0) has 1 characters: use one for each of the 3 points`},
 		{Spec{Name: "matrix", Domain: 1 << 63, Matrix: "01"}, `row 0 of the matrix (the first is 0) has 2 characters`},
-		{Spec{Name: "matrix", Domain: 3, Matrix: "0110a0"}, `row 1 of the matrix (the first is 0) has 'a' at point 1: use '0' or '1'`},
+		{Spec{Name: "matrix", Domain: 3, Matrix: "0110a0"},
+			`row 1 of the matrix (the first is 0) has 'a' at point 1: use '0' or '1'`},
 		{Spec{Name: "matrix", Domain: 2, Matrix: "00011000"}, `rows 0 and 3 of the matrix (the first is 0) are equal`},
-		{Spec{Name: "matrix", Domain: 1 << 19, Matrix: strings.Repeat("0", 1<<20)}, `matrix of 1048576 labels: use at most 524288`},
+		{Spec{Name: "matrix", Domain: 1 << 19, Matrix: strings.Repeat("0", 1<<20)},
+			`matrix of 1048576 labels: use at most 524288`},
 	} {
 		if _, err := New(c.Spec); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%.60s: error %v, want %s", fmt.Sprintf("%+v", c.Spec), err, c.want)
@@ -212,7 +222,8 @@ func TestBeyondExactMethods(t *testing.T) {
 		_, profileErr := k.NewProfile()
 		_, minimizerErr := k.(Finite).NewMinimizer(nil)
 		for _, err := range []error{bestErr, profileErr, minimizerErr} {
-			if !errors.Is(err, ErrNoExactMethod) || !strings.Contains(err.Error(), fmt.Sprintf("only up to %d dimensions", c.limit)) {
+			if !errors.Is(err, ErrNoExactMethod) || !strings.Contains(err.Error(), fmt.Sprintf("only up to %d dimensions",
+				c.limit)) {
 				t.Errorf("%s of dimension %d: error %v", c.Name, c.limit+1, err)
 			}
 		}
@@ -307,7 +318,7 @@ func TestErrorVectors(t *testing.T) {
 	}
 }
 
-// count is the number of ones: the errors of the function -1.
+// count returns the number of ones: the errors of the function -1.
 func count(y []float64) (n int) {
 	for _, label := range y {
 		n += int(label)
@@ -317,13 +328,14 @@ func count(y []float64) (n int) {
 
 func TestWalshVector(t *testing.T) {
 	v := readEnumeratedVectors(t)
-	walsh(v.WHT.A)
+	WalshHadamard(v.WHT.A)
 	for i, got := range v.WHT.A {
 		near(t, "walsh", got, v.WHT.Out[i], v.TolAbs)
 	}
 }
 
-// A run of follow-the-perturbed-leader over all parities, the whole cube being the separator: the minimizer makes every round's choice.
+// A run of follow-the-perturbed-leader over all parities, the whole cube being the separator: the
+// minimizer makes every round's choice.
 func TestMinimizerVectors(t *testing.T) {
 	run := readEnumeratedVectors(t).Run
 	k := enumeratedOf(t, Spec{Name: "parities", Dim: run.N})
@@ -370,7 +382,8 @@ func drawEnumerated(t *rapid.T, n int) (c *enumerated, x, y []float64) {
 	return c, x, y
 }
 
-// One profile gives the right errors sample after sample, its levels are these errors by number, and draws at the limits have the fewest.
+// One profile gives the right errors sample after sample, its levels are these errors by number,
+// and draws at the limits have the fewest.
 func TestErrorTableByEnumeration(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c, x, y := drawEnumerated(t, 12)
@@ -405,7 +418,9 @@ func TestErrorTableByEnumeration(t *testing.T) {
 			}
 		}
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
-		for _, h := range []Hypothesis{p.Exponential(math.Inf(1), r), p.PermuteAndFlip(1e6, r), table.Normal(0, r), table.Normal(1e-9, r)} {
+		for _, h := range []Hypothesis{
+			p.Exponential(math.Inf(1), r), p.PermuteAndFlip(1e6, r), table.Normal(0, r), table.Normal(1e-9, r),
+		} {
 			if e := errs(h, x, y); e != p.Min() {
 				t.Fatalf("%+v makes %d errors, the fewest are %d", h, e, p.Min())
 			}
@@ -413,7 +428,8 @@ func TestErrorTableByEnumeration(t *testing.T) {
 	})
 }
 
-// Minimize finds the least objective over all members and, where sums are exact, the first member that has it.
+// Minimize finds the least objective over all members and, where sums are exact, the first member
+// that has it.
 func TestMinimizerByEnumeration(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		k, x, y := drawEnumerated(t, 8)
@@ -501,7 +517,9 @@ func TestEnumeratedBestByEnumeration(t *testing.T) {
 
 // On a sample that a hypothesis fits, the weighted error is 0, although the transform rounds.
 func TestBestOfFittedSample(t *testing.T) {
-	for _, s := range []Spec{{Name: "parities", Dim: 10}, {Name: "monotone-conjunctions", Dim: 10}, {Name: "conjunctions", Dim: 7}} {
+	for _, s := range []Spec{
+		{Name: "parities", Dim: 10}, {Name: "monotone-conjunctions", Dim: 10}, {Name: "conjunctions", Dim: 7},
+	} {
 		k, r := enumeratedOf(t, s), rand.New(rand.NewPCG(3, 3))
 		var x, w []float64
 		for range 200 {
@@ -533,7 +551,8 @@ func TestBadEnumeratedSamples(t *testing.T) {
 		{bits, []float64{0, 1}, []float64{1}, []float64{-1}, "weight -1 of example 0"},
 		{bits, []float64{0, 1}, []float64{1}, []float64{math.NaN()}, "weight NaN of example 0"},
 		{bits, []float64{0, 1}, []float64{1}, []float64{math.Inf(1)}, "weight +Inf of example 0"},
-		{rows, []float64{0, 4}, []float64{1, 1}, nil, `coordinate 0 of example 1: 4 is not in the domain of class "matrix", the integers 0 to 3`},
+		{rows, []float64{0, 4}, []float64{1, 1}, nil,
+			`coordinate 0 of example 1: 4 is not in the domain of class "matrix", the integers 0 to 3`},
 		{rows, []float64{-1}, []float64{1}, nil, "coordinate 0 of example 0: -1 is not"},
 		{rows, []float64{1.5}, []float64{1}, nil, "coordinate 0 of example 0: 1.5 is not"},
 		{rows, []float64{math.NaN()}, []float64{1}, nil, "coordinate 0 of example 0: NaN is not"},
@@ -586,7 +605,8 @@ func TestBadEnumeratedSamples(t *testing.T) {
 	}
 }
 
-// normalLaw is the probability of each h that err(h)/sigma + N_h is the least, by quadrature over N_h. All errors lie within some sigmas.
+// normalLaw returns the probability of each h that err(h)/sigma + N_h is the least, by quadrature
+// over N_h. All errors lie within some sigmas.
 func normalLaw(errs []float64, sigma float64) []float64 {
 	law := make([]float64, len(errs))
 	for i, e := range errs {
@@ -603,7 +623,7 @@ func normalLaw(errs []float64, sigma float64) []float64 {
 	return law
 }
 
-// upperTail is 1-Phi(z).
+// upperTail returns 1-Phi(z).
 func upperTail(z float64) float64 { return math.Erfc(z/math.Sqrt2) / 2 }
 
 func TestNormalLawVectors(t *testing.T) {
@@ -615,7 +635,8 @@ func TestNormalLawVectors(t *testing.T) {
 	}
 }
 
-// The least of count normals is above z with probability (1-Phi(z))^count: that has to give back u, in both tails.
+// The least of count normals is above z with probability (1-Phi(z))^count: that has to give back u,
+// in both tails.
 func TestLeastNormal(t *testing.T) {
 	for _, count := range []uint64{1, 2, 3, 10, 1000, 1 << 24, 1 << 40} {
 		last := math.Inf(1)
@@ -625,7 +646,8 @@ func TestLeastNormal(t *testing.T) {
 			if z > 0 {
 				logTail = math.Log(upperTail(z))
 			}
-			near(t, fmt.Sprintf("count %d, u %v: count ln(1-Phi(%v)) over ln u", count, u, z), float64(count)*logTail/math.Log(u), 1, 1e-12)
+			near(t, fmt.Sprintf("count %d, u %v: count ln(1-Phi(%v)) over ln u",
+				count, u, z), float64(count)*logTail/math.Log(u), 1, 1e-12)
 			if !(z < last) {
 				t.Errorf("count %d: %v at %v is not below %v", count, z, u, last)
 			}
@@ -634,7 +656,8 @@ func TestLeastNormal(t *testing.T) {
 	}
 }
 
-// Two levels: the probability that the first has the least, as an integral over its uniform number, agrees with the law by hypothesis.
+// Two levels: the probability that the first has the least, as an integral over its uniform number,
+// agrees with the law by hypothesis.
 func TestLowestByQuadrature(t *testing.T) {
 	for _, c := range []struct {
 		first, second uint64
@@ -643,7 +666,8 @@ func TestLowestByQuadrature(t *testing.T) {
 	}{{1, 1, 1, 1}, {1, 5, 1, 0.7}, {3, 4, 2, 2}, {2, 9, 3, 1}, {6, 1, 0, 1}} {
 		list := []segment{{err: 4, count: c.first}, {err: 4 + c.gap, count: c.second}}
 		got := quad.Fixed(func(u float64) float64 {
-			// The second level has the least where its uniform number is above some u', to be found by bisection.
+			// The second level has the least where its uniform number is above some u', to be found by
+			// bisection.
 			lo, hi := 0.0, 1.0
 			for hi-lo > 1e-9 {
 				if mid := (lo + hi) / 2; lowest(list, 4, c.sigma, []float64{u, mid}) == 0 {
@@ -699,9 +723,9 @@ func TestEnumeratedSamplersByEnumeration(t *testing.T) {
 		for k, sample := range samples {
 			x := at(c, sample.points...)
 			p := tableOf(t, c, x, sample.y)
-			levels, wrong := make([]Level, len(all)), make([]float64, len(all))
+			levels, wrong := make([]concepttest.Level, len(all)), make([]float64, len(all))
 			for i, h := range all {
-				levels[i], wrong[i] = Level{errs(h, x, sample.y), 1}, float64(errs(h, x, sample.y))
+				levels[i], wrong[i] = concepttest.Level{Err: errs(h, x, sample.y), Count: 1}, float64(errs(h, x, sample.y))
 			}
 			check := func(what string, law []float64, draw func(*rand.Rand) Hypothesis) {
 				r, counts := rand.New(rand.NewPCG(uint64(k), 7)), make([]int, len(all))
@@ -716,10 +740,13 @@ func TestEnumeratedSamplersByEnumeration(t *testing.T) {
 				}
 			}
 			for _, sigma := range []float64{0.6, 3} {
-				check(fmt.Sprint("normal", sigma), normalLaw(wrong, sigma), func(r *rand.Rand) Hypothesis { return p.Normal(sigma, r) })
+				check(fmt.Sprint("normal", sigma), normalLaw(wrong, sigma),
+					func(r *rand.Rand) Hypothesis { return p.Normal(sigma, r) })
 			}
-			check("normal 0", ExponentialLaw(levels, math.Inf(1)), func(r *rand.Rand) Hypothesis { return p.Normal(0, r) })
-			check("normal +Inf", ExponentialLaw(levels, 0), func(r *rand.Rand) Hypothesis { return p.Normal(math.Inf(1), r) })
+			check("normal 0", concepttest.ExponentialLaw(levels, math.Inf(1)),
+				func(r *rand.Rand) Hypothesis { return p.Normal(0, r) })
+			check("normal +Inf", concepttest.ExponentialLaw(levels, 0),
+				func(r *rand.Rand) Hypothesis { return p.Normal(math.Inf(1), r) })
 		}
 	}
 }
@@ -751,10 +778,12 @@ func TestNormalIsPerturbedLeader(t *testing.T) {
 	fits(t, "perturbed leader", counts, normalLaw(wrong, sigma))
 }
 
-// The transforms agree with each other and the definition also on tables beyond one cache and of every parity of the dimension.
+// The transforms agree with each other and the definition also on tables beyond one cache and of
+// every parity of the dimension.
 func TestTransformsOnLargerCubes(t *testing.T) {
 	for _, s := range []Spec{
-		{Name: "parities", Dim: 11}, {Name: "parities", Dim: 16}, {Name: "monotone-conjunctions", Dim: 11}, {Name: "monotone-conjunctions", Dim: 16},
+		{Name: "parities", Dim: 11}, {Name: "parities", Dim: 16}, {Name: "monotone-conjunctions", Dim: 11},
+		{Name: "monotone-conjunctions", Dim: 16},
 		{Name: "conjunctions", Dim: 9}, {Name: "conjunctions", Dim: 10},
 	} {
 		k, r := enumeratedOf(t, s), rand.New(rand.NewPCG(4, uint64(s.Dim)))

@@ -19,7 +19,7 @@ type lister struct {
 	points  [][]float64 // of the whole domain
 }
 
-// list is a class with all members and all points of its domain.
+// list returns a class with all members and all points of its domain.
 func list(t testing.TB, s Spec) lister {
 	t.Helper()
 	c, err := New(s)
@@ -42,15 +42,18 @@ func list(t testing.TB, s Spec) lister {
 	return l
 }
 
-// smallLattices are classes of several numbers per point; rectangles in 3 dimensions have no exact methods.
+// smallLattices returns classes of several numbers per point; rectangles in 3 dimensions have no
+// exact methods.
 func smallLattices() []Spec {
 	return []Spec{
-		{Name: "stumps", Domain: 2, Dim: 1}, {Name: "stumps", Domain: 5, Dim: 1}, {Name: "stumps", Domain: 2, Dim: 3}, {Name: "stumps", Domain: 4, Dim: 2},
-		{Name: "rectangles", Domain: 1}, {Name: "rectangles", Domain: 2, Dim: 2}, {Name: "rectangles", Domain: 3}, {Name: "rectangles", Domain: 4},
+		{Name: "stumps", Domain: 2, Dim: 1}, {Name: "stumps", Domain: 5, Dim: 1}, {Name: "stumps", Domain: 2, Dim: 3},
+		{Name: "stumps", Domain: 4, Dim: 2},
+		{Name: "rectangles", Domain: 1}, {Name: "rectangles", Domain: 2, Dim: 2}, {Name: "rectangles", Domain: 3},
+		{Name: "rectangles", Domain: 4},
 	}
 }
 
-// smallFinites are the small classes with exact methods.
+// smallFinites returns the small classes with exact methods.
 func smallFinites(t testing.TB) (all []lister) {
 	t.Helper()
 	specs := smallLattices()
@@ -67,7 +70,7 @@ func (l lister) String() string {
 	return fmt.Sprintf("%s of %v in dimension %d", l.Name(), l.Size(), l.Dim())
 }
 
-// row is the labels of a hypothesis on the points of the domain, as text.
+// row returns the labels of a hypothesis on the points of the domain, as text.
 func (l lister) row(h Hypothesis) string {
 	out := make([]float64, len(l.points))
 	h.Labels(slices.Concat(l.points...), out)
@@ -89,7 +92,8 @@ func (l lister) sample(t *rapid.T, n int) (x, y []float64) {
 
 // Members are distinct functions, as many as Size says.
 func TestMembersAreDistinct(t *testing.T) {
-	outside := []lister{list(t, Spec{Name: "rectangles", Domain: 2, Dim: 3}), list(t, Spec{Name: "rectangles", Domain: 3, Dim: 1})}
+	outside := []lister{list(t, Spec{Name: "rectangles", Domain: 2, Dim: 3}),
+		list(t, Spec{Name: "rectangles", Domain: 3, Dim: 1})}
 	for _, l := range append(smallFinites(t), outside...) {
 		seen := map[string]int{}
 		for i, h := range l.members {
@@ -120,9 +124,12 @@ func TestMemberOrder(t *testing.T) {
 			Stump{2, 1, 1, 1}, Stump{2, 1, 1, -1}, Stump{2, 1, 2, 1}, Stump{2, 1, 2, -1},
 		}},
 		{Spec{Name: "rectangles", Domain: 2}, []Hypothesis{
-			Rectangle{Interval(0, 0), Interval(0, 0)}, Rectangle{Interval(0, 0), Interval(0, 1)}, Rectangle{Interval(0, 0), Interval(1, 1)},
-			Rectangle{Interval(0, 1), Interval(0, 0)}, Rectangle{Interval(0, 1), Interval(0, 1)}, Rectangle{Interval(0, 1), Interval(1, 1)},
-			Rectangle{Interval(1, 1), Interval(0, 0)}, Rectangle{Interval(1, 1), Interval(0, 1)}, Rectangle{Interval(1, 1), Interval(1, 1)},
+			Rectangle{Interval(0, 0), Interval(0, 0)}, Rectangle{Interval(0, 0), Interval(0, 1)},
+			Rectangle{Interval(0, 0), Interval(1, 1)},
+			Rectangle{Interval(0, 1), Interval(0, 0)}, Rectangle{Interval(0, 1), Interval(0, 1)},
+			Rectangle{Interval(0, 1), Interval(1, 1)},
+			Rectangle{Interval(1, 1), Interval(0, 0)}, Rectangle{Interval(1, 1), Interval(0, 1)},
+			Rectangle{Interval(1, 1), Interval(1, 1)},
 			Rectangle{Empty(), Empty()},
 		}},
 	} {
@@ -132,7 +139,8 @@ func TestMemberOrder(t *testing.T) {
 	}
 }
 
-// Where a class has more members than numbers, the first 2^64 have theirs; up to the documented domains all have one.
+// Where a class has more members than numbers, the first 2^64 have theirs; up to the documented
+// domains all have one.
 func TestMemberNumbersOfLargeClasses(t *testing.T) {
 	const last = 6074000999 // largest domain with numbers for all intervals
 	c := newFinite(t, Spec{Name: "intervals", Domain: last})
@@ -141,7 +149,8 @@ func TestMemberNumbersOfLargeClasses(t *testing.T) {
 		t.Error("the largest domain with numbers is another one")
 	}
 	for i, want := range map[uint64]Range{
-		0: Interval(0, 0), last - 1: Interval(0, last-1), last: Interval(1, 1), size - 1: Empty(), size - 2: Interval(last-1, last-1),
+		0: Interval(0, 0), last - 1: Interval(0, last-1), last: Interval(1, 1), size - 1: Empty(),
+		size - 2: Interval(last-1, last-1),
 		size - 4: Interval(last-2, last-2), size - 3: Interval(last-2, last-1),
 	} {
 		if got := c.Member(i); got != want {
@@ -163,13 +172,16 @@ func TestMemberNumbersOfLargeClasses(t *testing.T) {
 		t.Error("the largest domain with numbers is another one")
 	}
 	corner := Interval(side-1, side-1)
-	for i, want := range map[uint64]Rectangle{size - 1: {Empty(), Empty()}, size - 2: {corner, corner}, side: {Interval(0, 0), Interval(1, 1)}} {
+	for i, want := range map[uint64]Rectangle{
+		size - 1: {Empty(), Empty()}, size - 2: {corner, corner}, side: {Interval(0, 0), Interval(1, 1)},
+	} {
 		if diff := cmp.Diff(want, c.Member(i)); diff != "" {
 			t.Errorf("rectangle %d (-want +got):\n%s", i, diff)
 		}
 	}
 	want := Rectangle{Interval(0, 0), Interval(0, 0), Interval(0, MaxDomain-1)}
-	if diff := cmp.Diff(want, newFinite(t, Spec{Name: "rectangles", Domain: MaxDomain, Dim: 3}).Member(MaxDomain-1)); diff != "" {
+	largest := newFinite(t, Spec{Name: "rectangles", Domain: MaxDomain, Dim: 3})
+	if diff := cmp.Diff(want, largest.Member(MaxDomain-1)); diff != "" {
 		t.Errorf("rectangle in 3 dimensions (-want +got):\n%s", diff)
 	}
 }
@@ -186,7 +198,7 @@ func newFinite(t testing.TB, s Spec) Finite {
 // problem is a sample with weights and a linear term.
 type problem struct{ x, y, w, z, c []float64 }
 
-// sum is what a Minimizer minimises, by its definition.
+// sum returns what a Minimizer minimises, by its definition.
 func (p problem) sum(h Hypothesis) (s float64) {
 	out := make([]float64, len(p.y))
 	h.Labels(p.x, out)
@@ -217,13 +229,14 @@ func (l lister) draw(t *rapid.T, number *rapid.Generator[float64]) (p problem) {
 	return p
 }
 
-// wholes are numbers whose sums are exact, with many ties; reals are not.
+// wholes returns numbers whose sums are exact, with many ties; reals are not.
 func wholes() *rapid.Generator[float64] {
 	return rapid.Map(rapid.IntRange(-2, 2), func(i int) float64 { return float64(i) })
 }
 func reals() *rapid.Generator[float64] { return rapid.Float64Range(-10, 10) }
 
-// With exact sums the Minimizer answers the first member with the least sum, and that sum; with others, a member as good as that.
+// With exact sums the Minimizer answers the first member with the least sum, and that sum; with
+// others, a member as good as that.
 func TestMinimizeByEnumeration(t *testing.T) {
 	for _, l := range smallFinites(t) {
 		t.Run(l.String(), rapid.MakeCheck(func(t *rapid.T) {
@@ -265,7 +278,8 @@ func (l lister) checkMinimum(t *rapid.T, m Minimizer, p problem, exact bool) {
 	}
 }
 
-// On large domains the least sum is found at a neighbour of a value, and the first of equal ones there.
+// On large domains the least sum is found at a neighbour of a value, and the first of equal ones
+// there.
 func TestMinimizeOnLargeDomain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.SampledFrom([]string{"thresholds", "points", "intervals", "stumps", "rectangles"}).Draw(t, "class")
@@ -301,7 +315,8 @@ func TestMinimizeOnLargeDomain(t *testing.T) {
 	})
 }
 
-// candidates are the hypotheses, in order, whose boundaries lie at or beside the values of TestMinimizeOnLargeDomain.
+// candidates returns the hypotheses, in order, whose boundaries lie at or beside the values of
+// TestMinimizeOnLargeDomain.
 func candidates(name string, domain uint64) (all []Hypothesis) {
 	x := float64(domain)
 	ends := []float64{0, 1, 2, 3, 4, 70000, 70001, x - 2, x - 1}
@@ -349,7 +364,8 @@ func TestBadRows(t *testing.T) {
 		x, y, z []float64
 		want    string
 	}{
-		{Spec{Name: "thresholds", Domain: 4}, []float64{0, 4}, []float64{1, 1}, nil, "point 4 of example 1: not in the domain"},
+		{Spec{Name: "thresholds", Domain: 4}, []float64{0, 4}, []float64{1, 1}, nil,
+			"point 4 of example 1: not in the domain"},
 		{Spec{Name: "points", Domain: 4}, []float64{nan}, []float64{1}, nil, "point NaN of example 0: not in the domain"},
 		{Spec{Name: "intervals", Domain: 4}, []float64{0}, []float64{0}, nil, "label 0 of example 0: neither -1 nor +1"},
 		{Spec{Name: "intervals", Domain: 4}, nil, nil, []float64{3, 2.5},
@@ -357,11 +373,15 @@ func TestBadRows(t *testing.T) {
 		{Spec{Name: "stumps", Domain: 4, Dim: 2}, []float64{0, 0, 3, -1}, []float64{1, 1}, nil,
 			`coordinate 1 of example 1: -1 is not in the domain of class "stumps", the integers 0 to 3`},
 		{Spec{Name: "stumps", Domain: 4, Dim: 2}, []float64{0, 0}, []float64{2}, nil, "label 2 of example 0"},
-		{Spec{Name: "stumps", Domain: 4, Dim: 2}, nil, nil, []float64{0, 0, 0}, "linear term of 3 numbers: not a multiple of the dimension 2"},
-		{Spec{Name: "stumps", Domain: 4, Dim: 2}, nil, nil, []float64{0, 0, 9, 0}, "coordinate 0 of point 1 of the linear term: 9 is not"},
-		{Spec{Name: "rectangles", Domain: 4}, []float64{0, 0, math.Inf(1), 1}, []float64{1, 1}, nil, "coordinate 0 of example 1: +Inf is not"},
+		{Spec{Name: "stumps", Domain: 4, Dim: 2}, nil, nil, []float64{0, 0, 0},
+			"linear term of 3 numbers: not a multiple of the dimension 2"},
+		{Spec{Name: "stumps", Domain: 4, Dim: 2}, nil, nil, []float64{0, 0, 9, 0},
+			"coordinate 0 of point 1 of the linear term: 9 is not"},
+		{Spec{Name: "rectangles", Domain: 4}, []float64{0, 0, math.Inf(1), 1}, []float64{1, 1}, nil,
+			"coordinate 0 of example 1: +Inf is not"},
 		{Spec{Name: "rectangles", Domain: 4}, []float64{0, 0}, []float64{nan}, nil, "label NaN of example 0"},
-		{Spec{Name: "rectangles", Domain: 4}, nil, nil, []float64{0, 4}, "coordinate 1 of point 0 of the linear term: 4 is not"},
+		{Spec{Name: "rectangles", Domain: 4}, nil, nil, []float64{0, 4},
+			"coordinate 1 of point 0 of the linear term: 4 is not"},
 	} {
 		k := newFinite(t, c.spec)
 		refused := func(what string, err error) {
@@ -386,7 +406,8 @@ func TestBadRows(t *testing.T) {
 	}
 	for _, s := range smallLattices() {
 		k := newFinite(t, s)
-		if _, err := k.Best(make([]float64, k.Dim()), []float64{1}, []float64{-1}); err == nil || !strings.Contains(err.Error(), "weight -1 of example 0") {
+		if _, err := k.Best(make([]float64, k.Dim()), []float64{1}, []float64{-1}); err == nil ||
+			!strings.Contains(err.Error(), "weight -1 of example 0") {
 			t.Errorf("%+v: weight below 0: error %v", s, err)
 		}
 	}
@@ -395,7 +416,8 @@ func TestBadRows(t *testing.T) {
 // A sort whose keys have no room for the numbers of the points says so.
 func TestSortRefuses(t *testing.T) {
 	var s sorter
-	if _, err := s.order(make([]float64, 3), 1, 0, 1<<63); err == nil || !strings.Contains(err.Error(), "use at most 2^1 points") {
+	if _, err := s.order(make([]float64, 3), 1, 0, 1<<63); err == nil ||
+		!strings.Contains(err.Error(), "use at most 2^1 points") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -5,17 +5,19 @@ import (
 	"slices"
 )
 
-// maxGreedy is the most hypotheses, and the most points of the domain, among which a separator is sought: tables of 2^24 entries.
+// maxGreedy is the largest number of hypotheses, and of points of the domain, among which a
+// separator is sought: tables of 2^24 entries.
 const maxGreedy = 1 << 12
 
-// greedy separates a class by greedy set cover over the pairs of its hypotheses: again and again the point that separates most pairs not
-// yet separated, the first of several. It needs at most ln(|H|^2) times the fewest points that separate all.
+// greedy separates a class by greedy set cover over the pairs of its hypotheses: it chooses, again
+// and again, the point that separates most pairs not yet separated, the first of several. It needs
+// at most ln(|H|^2) times the fewest points that separate all pairs.
 func greedy(c Finite, s Spec) (*Separator, error) {
 	n, err := listable(c, maxGreedy)
 	if err != nil {
 		return nil, err
 	}
-	domain, err := allPoints(c, s, maxGreedy)
+	domain, err := allPoints(c.Dim(), Side(s), maxGreedy)
 	if err != nil {
 		return nil, err
 	}
@@ -31,9 +33,10 @@ func greedy(c Finite, s Spec) (*Separator, error) {
 	return computed(c, z)
 }
 
-// cover is the state of the set cover: the atoms, sets of hypotheses that agree on all points chosen so far. A point separates
-// p (k-p) pairs of an atom of k hypotheses of which p label it +1. When an atom falls apart, only its smaller part is counted anew, which
-// a hypothesis can meet log2 |H| times: O(|H| log |H| points) in all.
+// cover is the state of the set cover. Its atoms are the sets of hypotheses that agree on all
+// points chosen so far. A point separates p (k-p) pairs of an atom of k hypotheses, p of which
+// label it +1. When an atom falls apart, only its smaller part is counted anew; a hypothesis is in
+// the smaller part at most log2 |H| times, so that all points together take O(|H| log |H| points).
 type cover struct {
 	name   string
 	points int
@@ -42,12 +45,13 @@ type cover struct {
 	gain   []int   // pairs of one atom that the point would separate
 }
 
-// atom is some hypotheses, and how many of them label each point +1.
+// atom is a set of hypotheses, with the number of them that label each point +1.
 type atom struct {
 	members []int
 	plus    []uint16
 }
 
+// newCover tabulates the labels of the first n hypotheses; all of them make up one atom.
 func newCover(c Finite, n int, domain []float64) *cover {
 	points := len(domain) / c.Dim()
 	v := &cover{name: c.Name(), points: points, labels: make([]uint8, n*points), gain: make([]int, points)}
@@ -76,7 +80,8 @@ func (v *cover) run() (chosen []int, err error) {
 		}
 		if v.gain[best] == 0 {
 			twins := v.atoms[0].members
-			return nil, fmt.Errorf("separate class %q: hypotheses %d and %d agree on the whole domain", v.name, twins[0], twins[1])
+			return nil, fmt.Errorf("separate class %q: hypotheses %d and %d agree on the whole domain",
+				v.name, twins[0], twins[1])
 		}
 		chosen = append(chosen, best)
 		atoms := v.atoms
@@ -115,7 +120,7 @@ func (v *cover) split(a atom, point int) {
 	v.keep(atom{large, a.plus})
 }
 
-// count is how many of the hypotheses label each point +1.
+// count returns how many of the hypotheses label each point +1.
 func (v *cover) count(members []int) []uint16 {
 	plus := make([]uint16, v.points)
 	for _, i := range members {
@@ -126,7 +131,7 @@ func (v *cover) count(members []int) []uint16 {
 	return plus
 }
 
-// keep adds an atom; one hypothesis alone has no pair left.
+// keep adds an atom, unless it is a single hypothesis, which has no pair left.
 func (v *cover) keep(a atom) {
 	if len(a.members) < 2 {
 		return

@@ -4,12 +4,50 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"math/rand/v2"
 )
 
-// Linear labels a point +1 where its inner product with W is at least 0, and -1 elsewhere: a halfspace through the origin.
+// Halfspace names the class of the halfspaces through the origin of Dim dimensions.
+const Halfspace = "halfspace"
+
+var halfspaceDefinition = Definition{
+	Name:        Halfspace,
+	Doc:         "+1 on one side of a hyperplane through the origin, and on the hyperplane itself",
+	Shape:       Ball,
+	New:         newHalfspace,
+	VC:          exactVC,
+	Littlestone: ofHalfspaces,
+	NoSeparator: infinitelyMany,
+	TargetDoc:   "a uniform unit normal vector, drawn anew in each trial by the law of the points",
+	Examples:    []Spec{{Name: Halfspace, Dim: 5}},
+	Draw: func(s Spec, r *rand.Rand) Hypothesis {
+		h := Linear{W: make([]float64, s.Dim)}
+		Direction(r, h.W)
+		return h
+	},
+}
+
+// Direction fills v with a uniform random vector of length 1.
+func Direction(r *rand.Rand, v []float64) {
+	norm := 0.0
+	for norm == 0 {
+		norm = 0
+		for k := range v {
+			v[k] = r.NormFloat64()
+			norm += v[k] * v[k]
+		}
+	}
+	norm = math.Sqrt(norm)
+	for k := range v {
+		v[k] /= norm
+	}
+}
+
+// Linear labels a point +1 where its inner product with W is at least 0, and -1 elsewhere: a
+// halfspace through the origin.
 type Linear struct{ W []float64 }
 
-// Label is the label of the point x, of length len(W).
+// Label returns the label of the point x, of length len(W).
 func (l Linear) Label(x []float64) float64 {
 	var s float64
 	for i, w := range l.W {
@@ -32,22 +70,22 @@ func (l Linear) Labels(x, out []float64) {
 // halfspace is the class of all Linear in one dimension.
 type halfspace struct{ dim int }
 
-func newHalfspace(domain uint64, dim int) (Class, error) {
-	if domain != 0 {
-		return nil, fmt.Errorf("domain %d of class %q: its points are vectors, leave the domain out", domain, "halfspace")
+func newHalfspace(s Spec) (Class, error) {
+	if s.Domain != 0 {
+		return nil, fmt.Errorf("domain %d of class %q: its points are vectors, leave the domain out", s.Domain, s.Name)
 	}
-	if dim < 1 {
-		return nil, fmt.Errorf("dimension %d of class %q: use 1 or more", dim, "halfspace")
+	if s.Dim < 1 {
+		return nil, fmt.Errorf("dimension %d of class %q: use 1 or more", s.Dim, s.Name)
 	}
-	return &halfspace{dim}, nil
+	return &halfspace{s.Dim}, nil
 }
 
-func (h *halfspace) Name() string     { return "halfspace" }
+func (h *halfspace) Name() string     { return Halfspace }
 func (h *halfspace) Dim() int         { return h.dim }
 func (h *halfspace) Size() *big.Int   { return nil }
 func (h *halfspace) LogSize() float64 { return math.Inf(1) }
 
-// VC is the dimension: the halfspaces go through the origin.
+// VC implements Class: as the halfspaces go through the origin, it is d.
 func (h *halfspace) VC() int { return h.dim }
 
 func (h *halfspace) Best(x, y, w []float64) (float64, error) {
@@ -56,4 +94,14 @@ func (h *halfspace) Best(x, y, w []float64) (float64, error) {
 
 func (h *halfspace) NewProfile() (Profile, error) {
 	return nil, fmt.Errorf("errors of all halfspaces on a sample: %w", ErrNoExactMethod)
+}
+
+// ofHalfspaces returns the Littlestone dimension of the halfspaces through the origin. On a line
+// there are three different ones; on a line of the plane off the origin they are the thresholds on
+// the reals.
+func ofHalfspaces(c Class, _ Spec) Dimension {
+	if c.Dim() == 1 {
+		return exactly(1)
+	}
+	return exactly(Unbounded)
 }

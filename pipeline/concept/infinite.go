@@ -6,46 +6,35 @@ import (
 	"math/big"
 )
 
-// The thresholds on infinite orders: x >= t is +1. What can be asked are the points that float64 holds, all of them exact.
-//
-//   - Naturals: the points are 1, 2, ..., up to MaxNatural, and t = 1, 2, ...: the constant +1 is among them, the constant -1 is not, though
-//     one of them is -1 on any finite sample.
-//   - Dyadics: the points are the dyadic rationals p/2^k in [0, 1), and t is one of [0, 1]: both constants are among them. The order is dense.
-const (
-	Naturals = "thresholds-naturals"
-	Dyadics  = "thresholds-dyadics"
-)
-
-// MaxNatural is the largest point of Naturals: float64 holds all whole numbers up to it.
-const MaxNatural = 1 << 53
-
-// InfiniteThresholds tells whether a class is Naturals or Dyadics.
-func InfiniteThresholds(class string) bool { return class == Naturals || class == Dyadics }
-
-// Rank maps the points of Naturals or of Dyadics to whole numbers in the same order: x itself, and the bits of x. The error says what the
-// points are.
-func Rank(class string, x float64) (uint64, error) {
-	points := "numbers from 0 on below 1"
-	switch {
-	case class == Dyadics && x >= 0 && x < 1:
-		return math.Float64bits(math.Abs(x)), nil // -0 is 0
-	case class == Naturals && x >= 1 && x <= MaxNatural && x == math.Trunc(x):
-		return uint64(x), nil
-	case class == Naturals:
-		points = "whole numbers 1 to 2^53"
-	}
-	return 0, fmt.Errorf("point %v: not in the domain of class %q, the %s", x, class, points)
+// InfiniteThresholds reports whether a class is one of the thresholds on an infinite order.
+func InfiniteThresholds(class string) bool {
+	d, ok := Lookup(class)
+	return ok && d.Shape == InfiniteOrder && d.Thresholds
 }
 
-// infinite is Naturals or Dyadics.
+// Rank maps a point of a class on an infinite order to a whole number, in the same order. The error
+// says what the points are.
+func Rank(class string, x float64) (uint64, error) {
+	d, ok := Lookup(class)
+	if !ok || d.Rank == nil {
+		return 0, fmt.Errorf("point %v: class %q is on no infinite order", x, class)
+	}
+	rank, ok := d.Rank(x)
+	if !ok {
+		return 0, fmt.Errorf("point %v: not in the domain of class %q, the %s", x, class, d.PointsDoc)
+	}
+	return rank, nil
+}
+
+// infinite is the class of the thresholds on an infinite order.
 type infinite struct{ name string }
 
 func newInfinite(s Spec) (Class, error) {
-	switch {
-	case s.Domain != 0:
+	if s.Domain != 0 {
 		return nil, fmt.Errorf("domain %d of class %q: its domain is infinite, leave it out", s.Domain, s.Name)
-	case s.Dim != 0 && s.Dim != 1:
-		return nil, fmt.Errorf("dimension %d of class %q: its points are single numbers, leave the dimension out", s.Dim, s.Name)
+	}
+	if err := checkSingle(s, "its points are single numbers"); err != nil {
+		return nil, err
 	}
 	return &infinite{s.Name}, nil
 }
@@ -76,3 +65,10 @@ func (c *infinite) Best(x, y, w []float64) (float64, error) {
 func (c *infinite) NewProfile() (Profile, error) {
 	return nil, fmt.Errorf("errors of infinitely many thresholds on a sample: %w", ErrNoExactMethod)
 }
+
+// ofInfiniteThresholds returns an infinite Littlestone dimension: bisection of 2^k of the
+// thresholds forces k mistakes, for any k.
+func ofInfiniteThresholds(Class, Spec) Dimension { return exactly(Unbounded) }
+
+// chosenByAdversary is the TargetDoc of classes without a law of points.
+const chosenByAdversary = "no law of points exists: an adversary chooses the points and their labels"

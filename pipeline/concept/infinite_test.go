@@ -29,10 +29,12 @@ func TestInfiniteThresholds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d.Name != name || d.Dim != 1 || d.Points != nil || d.Size != nil || !math.IsInf(d.LogSize, 1) || d.VC != exactly(1) || !d.Ldim.Infinite() {
+		if d.Name != name || d.Dim != 1 || d.Points != nil || d.Size != nil || !math.IsInf(d.LogSize, 1) ||
+			d.VC != exactly(1) || !d.Ldim.Infinite() {
 			t.Errorf("%+v", d)
 		}
-		if d.Separator != nil || d.NoSeparator == nil || !strings.Contains(d.NoSeparator.Error(), "infinitely many hypotheses") {
+		if d.Separator != nil || d.NoSeparator == nil ||
+			!strings.Contains(d.NoSeparator.Error(), "infinitely many hypotheses") {
 			t.Errorf("%s: separator %v, %v", name, d.Separator, d.NoSeparator)
 		}
 		c := infiniteClass(t, name)
@@ -42,7 +44,9 @@ func TestInfiniteThresholds(t *testing.T) {
 		if _, err := c.NewProfile(); !errors.Is(err, ErrNoExactMethod) {
 			t.Errorf("%s: profile: %v", name, err)
 		}
-		for _, s := range []Spec{{Name: name, Domain: 5}, {Name: name, Dim: 2}, {Name: name, NoConstant: true}, {Name: name, Matrix: "01"}} {
+		for _, s := range []Spec{
+			{Name: name, Domain: 5}, {Name: name, Dim: 2}, {Name: name, NoConstant: true}, {Name: name, Matrix: "01"},
+		} {
 			if _, err := New(s); err == nil || !strings.Contains(err.Error(), name) {
 				t.Errorf("%+v: %v", s, err)
 			}
@@ -54,7 +58,8 @@ func TestInfiniteThresholds(t *testing.T) {
 func TestRank(t *testing.T) {
 	points := map[string][]float64{
 		Naturals: {1, 2, 3, 1 << 20, 1<<53 - 1, 1 << 53},
-		Dyadics:  {0, math.SmallestNonzeroFloat64, 0x1p-1022, 0x1p-53, 0.25, math.Nextafter(0.5, 0), 0.5, 0.5 + 0x1p-53, 0.75, 1 - 0x1p-53},
+		Dyadics: {0, math.SmallestNonzeroFloat64, 0x1p-1022, 0x1p-53, 0.25, math.Nextafter(0.5, 0), 0.5, 0.5 + 0x1p-53,
+			0.75, 1 - 0x1p-53},
 	}
 	for name, list := range points {
 		var ranks []uint64
@@ -130,10 +135,12 @@ func TestBestOfInfiniteThresholds(t *testing.T) {
 			}
 		}
 	}
-	if _, err := infiniteClass(t, Naturals).Best([]float64{3}, []float64{0}, nil); err == nil || !strings.Contains(err.Error(), "label 0") {
+	if _, err := infiniteClass(t, Naturals).Best([]float64{3}, []float64{0}, nil); err == nil ||
+		!strings.Contains(err.Error(), "label 0") {
 		t.Errorf("label 0: %v", err)
 	}
-	if _, err := infiniteClass(t, Naturals).Best([]float64{3}, []float64{1}, []float64{math.NaN()}); err == nil || !strings.Contains(err.Error(), "weight NaN") {
+	if _, err := infiniteClass(t, Naturals).Best([]float64{3}, []float64{1}, []float64{math.NaN()}); err == nil ||
+		!strings.Contains(err.Error(), "weight NaN") {
 		t.Errorf("weight NaN: %v", err)
 	}
 }

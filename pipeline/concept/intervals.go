@@ -1,128 +1,103 @@
 package concept
 
 import (
-	"math"
+	"math/big"
+	"math/bits"
 	"math/rand/v2"
 )
 
-// intervalProfile is the profile of the intervals. An interval that holds the values i to j of the sample has
-// err = positives + sums[j+1] - sums[i], where sums[i] adds up (negatives - positives) of the values below i; left(i) right(j) intervals
-// do. The others, the empty interval and those in the gaps, have err = positives.
-//
-// The weight exp(-eps (err - Min)/2) therefore splits into a factor of i and a factor of j, and everything below takes O(k).
-type intervalProfile struct {
-	tally
-	class *intervals
-	sums  []int // sums[0..k]
-	tops  []int // tops[j] = max of sums[0..j]
-	least int   // least err - positives: at most 0, because of the empty interval
-	none  float64
-	scale weights
+// Intervals names the class of the intervals of 0..Domain-1.
+const Intervals = "intervals"
+
+var intervalsDefinition = Definition{
+	Name:        Intervals,
+	Doc:         "+1 at the numbers from a to b, or nowhere",
+	Shape:       Scalar,
+	New:         newIntervals,
+	VC:          exactVC,
+	Littlestone: ofBoxes,
+	Standard:    boxesEverywhere,
+	Covers:      true,
+	WholeDomain: boxesEverywhere,
+	Target:      func(s Spec) Target { return middleBox(1, s.Domain) },
+	TargetDoc:   "the interval [X/4, 3X/4-1]",
+	Examples:    []Spec{{Name: Intervals, Domain: 1024}},
+	Draw: func(s Spec, r *rand.Rand) Hypothesis {
+		low := r.Uint64N(s.Domain)
+		return Interval(float64(low), float64(low+r.Uint64N(s.Domain-low)))
+	},
 }
 
-// weights are the prefix sums for one eps, in units in which an interval with the fewest errors weighs 1.
-type weights struct {
-	eps   float64
-	inner []float64 // inner[j] = sum over i <= j of left[i] decay(tops[j] - sums[i])
-	upto  []float64 // upto[j] = weight of the intervals whose last value is at most j; upto[k] = weight of all
+// intervals is the class of the X(X+1)/2 intervals and of the empty one.
+type intervals struct{ ordered }
+
+func newIntervals(s Spec) (Class, error) {
+	o, err := newOrdered(s, 2)
+	if err != nil {
+		return nil, err
+	}
+	x, one := new(big.Int).SetUint64(s.Domain), big.NewInt(1)
+	o.size = new(big.Int).Add(x, one)
+	o.size.Mul(o.size, x).Rsh(o.size, 1).Add(o.size, one)
+	o.vc = 2
+	return &intervals{o}, nil
+}
+
+// Best implements Class.
+func (c *intervals) Best(x, y, w []float64) (float64, error) {
+	s, err := c.weigh(x, y, w)
+	if err != nil {
+		return 0, err
+	}
+	return leastInterval(s.pos, s.neg) / s.total, nil
 }
 
 // NewProfile implements Class.
 func (c *intervals) NewProfile() (Profile, error) { return &intervalProfile{class: c}, nil }
 
-// Reset implements Profile.
-func (p *intervalProfile) Reset(x, y []float64) error {
-	if err := p.reset(&p.class.ordered, x, y); err != nil {
-		return err
+// Member implements Finite. Up to X = 6074000999 every interval has a number. Larger domains have
+// more than 2^64 intervals, of which the first 2^64 have one; NewMinimizer and NewProfile work with
+// all.
+func (c *intervals) Member(i uint64) Hypothesis { return intervalAt(c.domain, i) }
+
+// NewMinimizer implements Finite.
+func (c *intervals) NewMinimizer(z []float64) (Minimizer, error) { return c.newMinimizer(z, c.walk) }
+
+// walk compares the best interval that holds values with the first that holds none.
+func (c *intervals) walk(m *rangeMinimizer) (Range, float64) {
+	gain, i, j := leastRun(m.sums)
+	free := missing(m.values, 0) // X where every point is a value: then only the empty interval holds none
+	switch {
+	case len(m.values) > 0 && (gain < 0 || (gain == 0 && m.start(i) < free)):
+		return Interval(float64(m.start(i)), float64(m.values[j])), m.minus + gain
+	case free < c.domain:
+		return Interval(float64(free), float64(free)), m.minus
 	}
-	p.sums, p.tops, p.least, p.none = append(p.sums[:0], 0), p.tops[:0], 0, 1+p.inGaps()
-	for j := range p.values {
-		top := p.sums[j]
-		if j > 0 {
-			top = max(top, p.tops[j-1])
-		}
-		p.tops = append(p.tops, top)
-		p.sums = append(p.sums, p.sums[j]+p.neg[j]-p.pos[j])
-		p.least = min(p.least, p.sums[j+1]-top)
-	}
-	p.scale.eps = math.NaN()
-	return nil
+	return Empty(), m.minus
 }
 
-// Min implements Profile.
-func (p *intervalProfile) Min() int { return p.positives + p.least }
-
-// weigh prepares the weights of eps. No sum overflows or cancels: each is kept relative to its largest term's exponential.
-func (p *intervalProfile) weigh(eps float64) {
-	s := &p.scale
-	if s.eps == eps {
-		return
+// intervalAt returns number i of the intervals of 0..domain-1 by left and then right end; the empty
+// one comes last.
+func intervalAt(domain, i uint64) Range {
+	a := uint64(first(int(domain), func(a int) bool {
+		hi, lo := startingBelow(domain, uint64(a)+1)
+		return hi > 0 || lo > i
+	}))
+	if a == domain {
+		return Empty()
 	}
-	s.eps, s.inner, s.upto = eps, s.inner[:0], s.upto[:0]
-	inner, total := 0.0, 0.0
-	for j, top := range p.tops {
-		if j > 0 {
-			inner *= s.decay(top - p.tops[j-1])
-		}
-		inner += float64(float64(p.left(j)) * s.decay(top-p.sums[j]))
-		total += float64(float64(p.right(j)) * inner * s.decay(p.sums[j+1]-top-p.least))
-		s.inner, s.upto = append(s.inner, inner), append(s.upto, total)
-	}
-	total += float64(p.none * s.decay(-p.least))
-	s.upto = append(s.upto, total)
+	_, before := startingBelow(domain, a)
+	return Interval(float64(a), float64(a+i-before))
 }
 
-// decay is exp(-eps d/2): the weight that d errors more cost.
-func (s *weights) decay(d int) float64 { return math.Exp(-penalty(s.eps, d)) }
-
-func (p *intervalProfile) decay(d int) float64 { return p.scale.decay(d) }
-
-// total is the weight of all intervals: the normaliser over that of an interval with the fewest errors, so at least 1.
-func (p *intervalProfile) total() float64 { return p.scale.upto[len(p.values)] }
-
-// Exponential implements Profile: the last value inside, the first value inside, and then two uniform ends.
-func (p *intervalProfile) Exponential(eps float64, r *rand.Rand) Hypothesis {
-	p.weigh(eps)
-	h, _ := p.draw(r)
-	return h
-}
-
-// draw is one draw of the exponential mechanism and how many errors it makes more than Min.
-func (p *intervalProfile) draw(r *rand.Rand) (h Range, excess int) {
-	s := &p.scale
-	u := uniform(r) * p.total()
-	j := first(len(p.values), func(j int) bool { return s.upto[j] > u })
-	if j == len(p.values) {
-		return p.drawNone(r), -p.least
+// startingBelow returns the number of intervals with a left end below a, domain + ... + (domain - a
+// + 1) = a (2 domain + 1 - a)/2, in two words. One of the two factors is even.
+func startingBelow(domain, a uint64) (hi, lo uint64) {
+	b := 2*domain + 1 - a
+	if a%2 == 0 {
+		a /= 2
+	} else {
+		b /= 2
 	}
-	u = uniform(r) * s.inner[j]
-	i := first(j, func(i int) bool { return s.inner[i]*s.decay(p.tops[j]-p.tops[i]) > u })
-	return p.around(i, j, r), p.sums[j+1] - p.sums[i] - p.least
-}
-
-// drawNone is a uniform member of the intervals that hold no value of the sample, the empty one included.
-func (p *intervalProfile) drawNone(r *rand.Rand) Range {
-	if h, ok := p.between(uniform(r)*p.none, r); ok {
-		return h
-	}
-	return Empty()
-}
-
-// PermuteAndFlip implements Profile.
-func (p *intervalProfile) PermuteAndFlip(eps float64, r *rand.Rand) Hypothesis {
-	p.weigh(eps)
-	return thin[Range](p, r)
-}
-
-// first is the least i < n with ok(i), and n where there is none; ok must not turn false again.
-func first(n int, ok func(int) bool) int {
-	lo, hi := 0, n
-	for lo < hi {
-		if mid := (lo + hi) / 2; ok(mid) {
-			hi = mid
-		} else {
-			lo = mid + 1
-		}
-	}
-	return lo
+	return bits.Mul64(a, b)
 }

@@ -6,10 +6,11 @@ import (
 	"math/bits"
 )
 
-// LabelTable is the labels of all functions of a finite class at all points of its domain: for each point the set of the functions that
-// label it +1. Functions are numbered like Members, points from 0. A table does not change: any number of goroutines may share one.
+// LabelTable holds the labels of all functions of a finite class at all points of its domain: for
+// each point the set of the functions that label it +1. Functions are numbered like Members, points
+// from 0. A table does not change: any number of goroutines may share one.
 //
-// Start a game of online learning with Versions.
+// Versions starts a game of online learning on it.
 type LabelTable struct {
 	functions int
 	dim       int
@@ -18,18 +19,18 @@ type LabelTable struct {
 	telling   []int      // the points that tell functions apart, the first of those that do so alike
 }
 
-// NewLabelTable is the table of the class c, which is the one that New gives for s: any matrix, otherwise at most 2^12 functions on a
-// domain of at most 2^12 points. The error says which of these numbers is too large.
+// NewLabelTable tabulates c, the class that New makes of s: any matrix, otherwise at most 2^12
+// functions on a domain of at most 2^12 points. The error says which of these numbers is too large.
 func NewLabelTable(c Finite, s Spec) (*LabelTable, error) {
 	most := maxGreedy
-	if c.Name() == "matrix" {
+	if definitionOf(c).Shape == Column { // it is listed already
 		most = maxMatrix
 	}
 	n, err := listable(c, most)
 	if err != nil {
 		return nil, err
 	}
-	z, err := allPoints(c, s, uint64(most))
+	z, err := allPoints(c.Dim(), Side(s), uint64(most))
 	if err != nil {
 		return nil, err
 	}
@@ -51,26 +52,29 @@ func NewLabelTable(c Finite, s Spec) (*LabelTable, error) {
 	return t, nil
 }
 
-// Functions is |H|.
+// Functions returns |H|.
 func (t *LabelTable) Functions() int { return t.functions }
 
-// Len is the number of points.
+// Len returns the number of points.
 func (t *LabelTable) Len() int { return len(t.columns) }
 
-// Point is point number v.
+// Point returns point number v.
 func (t *LabelTable) Point(v int) []float64 { return t.points[v*t.dim : (v+1)*t.dim] }
 
-// VC is the Vapnik-Chervonenkis dimension, and as many points as its lower bound that are shattered: all patterns of labels occur on them.
-// The search is exact, but ends after about a second.
+// VC returns the Vapnik-Chervonenkis dimension, and as many points as its lower bound that are
+// shattered: all patterns of labels occur on them. The search is exact, but ends after about a
+// second.
 func (t *LabelTable) VC() (Dimension, []int) { return vcOf(t.columns, t.functions, maxReads) }
 
-// Shatters checks that all patterns of labels occur on some points. The error names the first that does not.
+// Shatters checks that all patterns of labels occur on some points. The error names the first that
+// does not.
 func (t *LabelTable) Shatters(points []int) error {
 	return t.follow(everything(t.functions), 0, len(points), nil, func(_, depth int) int { return points[depth] })
 }
 
-// follow walks down all paths of a complete binary tree of the given depth and checks that some function in set agrees with each. at is
-// the point at a node, numbered as in MistakeTree, and at a depth; path the steps that lead to the node.
+// follow walks down all paths of a complete binary tree of the given depth and checks that some
+// function in set agrees with each path. at names the point at a node, numbered as in MistakeTree,
+// and at a depth; path holds the steps that lead to the node.
 func (t *LabelTable) follow(set []uint64, node, depth int, path []step, at func(node, depth int) int) error {
 	if sizeOf(set) == 0 {
 		return fmt.Errorf("no function labels the points of the path %v", path)
@@ -96,10 +100,11 @@ type step struct {
 	label byte
 }
 
-// String is as in "+12".
+// String writes a step as in "+12".
 func (s step) String() string { return fmt.Sprintf("%c%d", s.label, s.point) }
 
-// different are the columns that are not constant; of those that are equal or complementary the first.
+// different returns the numbers of the columns that are not constant; of those that are equal or
+// complementary only the first.
 func different(columns [][]uint64, rows int) (numbers []int) {
 	whole := everything(rows)
 	seen := map[string]bool{string(make([]byte, 8*len(whole))): true} // what constant columns come to
@@ -117,7 +122,7 @@ func different(columns [][]uint64, rows int) (numbers []int) {
 	return numbers
 }
 
-// everything is the set of n functions.
+// everything returns the set of n functions.
 func everything(n int) []uint64 {
 	set := make([]uint64, (n+63)/64)
 	for i := range n {
@@ -126,7 +131,7 @@ func everything(n int) []uint64 {
 	return set
 }
 
-// sizeOf is the number of functions in a set.
+// sizeOf returns the number of functions in a set.
 func sizeOf(set []uint64) int {
 	n := 0
 	for _, w := range set {

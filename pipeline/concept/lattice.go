@@ -4,26 +4,42 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"math/rand/v2"
 )
 
-// lattice is the points of a class: rows of dim numbers, each one of 0..domain-1.
+// lattice describes the points of a class: rows of dim numbers, each one of 0..domain-1.
 type lattice struct {
 	name   string
 	domain uint64
 	dim    int
 }
 
-// maxDim is the largest dimension of a lattice. Every number of a stump stays below 2^64 with it.
+// maxDim is the largest dimension of a lattice. It keeps the numbers of all stumps below 2^64.
 const maxDim = 1 << 16
 
-func newLattice(name string, domain uint64, dim int, leastDomain uint64) (lattice, error) {
-	if domain < leastDomain || domain > MaxDomain {
-		return lattice{}, fmt.Errorf("domain %d of class %q: use %d to 2^40 (%d)", domain, name, leastDomain, uint64(MaxDomain))
+// newLattice checks the domain, of at least leastDomain values, and the dimension, which is usual
+// where s leaves it out.
+func newLattice(s Spec, usual int, leastDomain uint64) (lattice, error) {
+	if s.Dim == 0 {
+		s.Dim = usual
 	}
-	if dim < 1 || dim > maxDim {
-		return lattice{}, fmt.Errorf("dimension %d of class %q: use 1 to %d", dim, name, maxDim)
+	if s.Domain < leastDomain || s.Domain > MaxDomain {
+		return lattice{}, fmt.Errorf("domain %d of class %q: use %d to 2^40 (%d)",
+			s.Domain, s.Name, leastDomain, uint64(MaxDomain))
 	}
-	return lattice{name, domain, dim}, nil
+	if s.Dim < 1 || s.Dim > maxDim {
+		return lattice{}, fmt.Errorf("dimension %d of class %q: use 1 to %d", s.Dim, s.Name, maxDim)
+	}
+	return lattice{s.Name, s.Domain, s.Dim}, nil
+}
+
+// positive returns a uniform one of the values 1..side-1 of a coordinate, and 0 where there is
+// none.
+func positive(side uint64, r *rand.Rand) uint64 {
+	if side < 2 {
+		return 0
+	}
+	return 1 + r.Uint64N(side-1)
 }
 
 // Name implements Class.
@@ -32,20 +48,20 @@ func (l *lattice) Name() string { return l.name }
 // Dim implements Class.
 func (l *lattice) Dim() int { return l.dim }
 
-// check looks at the points and labels of a sample; the error names the first bad row.
+// check checks the points and labels of a sample; the error names the first bad row.
 func (l *lattice) check(x, y []float64) error {
-	for i, label := range y {
+	for i := range y {
 		if k := l.stray(x[i*l.dim : (i+1)*l.dim]); k < l.dim {
 			return l.outside(x[i*l.dim+k], k, fmt.Sprintf("example %d", i))
 		}
-		if label != 1 && label != -1 {
-			return fmt.Errorf("label %v of example %d: neither -1 nor +1", label, i)
+		if err := checkLabel(y, i); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// checkTerm looks at the points of a linear term.
+// checkTerm checks the points of a linear term.
 func (l *lattice) checkTerm(z []float64) error {
 	if len(z)%l.dim != 0 {
 		return fmt.Errorf("linear term of %d numbers: not a multiple of the dimension %d", len(z), l.dim)
@@ -58,7 +74,8 @@ func (l *lattice) checkTerm(z []float64) error {
 	return nil
 }
 
-// stray is the first coordinate of a row that is not in the domain, and dim where all are.
+// stray returns the number of the first coordinate of a row that is not in the domain, and dim
+// where all are.
 func (l *lattice) stray(row []float64) int {
 	for k, v := range row {
 		if _, ok := coordinate(v, l.domain); !ok {
@@ -68,17 +85,19 @@ func (l *lattice) stray(row []float64) int {
 	return l.dim
 }
 
-// coordinate is v as one of the numbers 0..domain-1, and false where it is none.
+// coordinate returns v as one of the numbers 0..domain-1, and reports false where it is none.
 func coordinate(v float64, domain uint64) (uint64, bool) {
 	u := uint64(v)
 	return u, float64(u) == v && u < domain
 }
 
+// outside returns the error for the value v of coordinate number k of a row.
 func (l *lattice) outside(v float64, k int, row string) error {
-	return fmt.Errorf("coordinate %d of %s: %v is not in the domain of class %q, the integers 0 to %d", k, row, v, l.name, l.domain-1)
+	return fmt.Errorf("coordinate %d of %s: %v is not in the domain of class %q, the integers 0 to %d",
+		k, row, v, l.name, l.domain-1)
 }
 
-// checkWeights refuses weights below 0.
+// checkWeights refuses weights that are below 0 or not a number.
 func checkWeights(w []float64) error {
 	for i, v := range w {
 		if !(v >= 0) {
@@ -88,7 +107,7 @@ func checkWeights(w []float64) error {
 	return nil
 }
 
-// logOf is ln n, also where n is too large for a float64.
+// logOf returns ln n, also where n is too large for a float64.
 func logOf(n *big.Int) float64 {
 	var mantissa big.Float
 	exponent := new(big.Float).SetInt(n).MantExp(&mantissa)

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// benchLattice is n uniform points, labelled by the middle of their first number with 10 % flipped.
+// benchLattice returns n uniform points, labelled by the middle of their first number with 10 %
+// flipped.
 func benchLattice(n, dim int, domain uint64) (x, y []float64) {
 	r := rand.New(rand.NewPCG(1, uint64(n)))
 	x, y = make([]float64, n*dim), make([]float64, n)
@@ -22,7 +23,7 @@ func benchLattice(n, dim int, domain uint64) (x, y []float64) {
 	return x, y
 }
 
-// term is a linear term at all points of an ordered domain.
+// term returns a linear term at all points of an ordered domain.
 func term(domain uint64) (z, c []float64) {
 	r := rand.New(rand.NewPCG(2, domain))
 	for v := range domain {
@@ -31,13 +32,15 @@ func term(domain uint64) (z, c []float64) {
 	return z, c
 }
 
-// Trials and searches allocate the hypothesis that they answer, of a rectangle its box and its sides, and nothing else.
+// Trials and searches allocate the hypothesis that they answer, of a rectangle its box and its
+// sides, and nothing else.
 func TestLatticeAllocations(t *testing.T) {
 	for _, c := range []struct {
 		spec Spec
 		want float64
 	}{
-		{Spec{Name: "thresholds", Domain: 1 << 20}, 1}, {Spec{Name: "points", Domain: 1 << 20}, 1}, {Spec{Name: "intervals", Domain: 1 << 20}, 1},
+		{Spec{Name: "thresholds", Domain: 1 << 20}, 1}, {Spec{Name: "points", Domain: 1 << 20}, 1},
+		{Spec{Name: "intervals", Domain: 1 << 20}, 1},
 		{Spec{Name: "stumps", Domain: 1 << 20, Dim: 3}, 1}, {Spec{Name: "rectangles", Domain: 1 << 20}, 2},
 	} {
 		k := newFinite(t, c.spec)
@@ -69,7 +72,8 @@ func TestLatticeAllocations(t *testing.T) {
 	}
 }
 
-// A perturbed threshold at n = 100 with noise at all 1024 points: one addition per point and example, and the sort.
+// A perturbed threshold at n = 100 with noise at all 1024 points: one addition per point and
+// example, and the sort.
 func BenchmarkThresholdsMinimize(b *testing.B) {
 	const n, rounds = 100, 64
 	k := newFinite(b, Spec{Name: "thresholds", Domain: 1024})

@@ -9,12 +9,14 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/shatterlab/shatter/pipeline/concept/concepttest"
 )
 
-// levels is every member's number of errors.
-func (l lister) levels(x, y []float64) (all []Level) {
+// levels returns the number of errors of every member.
+func (l lister) levels(x, y []float64) (all []concepttest.Level) {
 	for _, h := range l.members {
-		all = append(all, Level{errs(h, x, y), 1})
+		all = append(all, concepttest.Level{Err: errs(h, x, y), Count: 1})
 	}
 	return all
 }
@@ -59,7 +61,7 @@ func TestLatticeSamplersByEnumeration(t *testing.T) {
 	}
 }
 
-// key is a hypothesis as a comparable value.
+// key returns a hypothesis as a comparable value.
 func key(h Hypothesis) any {
 	if r, ok := h.(Rectangle); ok {
 		return [2]Range(r)
@@ -67,7 +69,8 @@ func key(h Hypothesis) any {
 	return h
 }
 
-// uniform is n examples, uniform on the domain but for the last: it equals the first, with the other label.
+// uniform returns n examples, uniform on the domain but for the last: it equals the first, with the
+// other label.
 func (l lister) uniform(n int, seed uint64) (x, y []float64) {
 	r := rand.New(rand.NewPCG(seed, 3))
 	for range n {
@@ -80,7 +83,8 @@ func (l lister) uniform(n int, seed uint64) (x, y []float64) {
 	return x, y
 }
 
-// The counts behind the draws of stumps are those of the list, and every rank of a level is another member with that many errors.
+// The counts behind the draws of stumps are those of the list, and every rank of a level is another
+// member with that many errors.
 func TestStumpLevelsByEnumeration(t *testing.T) {
 	var all []lister
 	for _, s := range smallLattices() {
@@ -115,8 +119,9 @@ func TestStumpLevelsByEnumeration(t *testing.T) {
 	})
 }
 
-// The weights behind the draws of rectangles are the sums over the list, for every interval of rows and of columns, also where the
-// exponentials of the errors themselves are beyond the range of a float64.
+// The weights behind the draws of rectangles are the sums over the list, for every interval of rows
+// and of columns, also where the exponentials of the errors themselves are beyond the range of a
+// float64.
 func TestRectangleWeightsByEnumeration(t *testing.T) {
 	l := list(t, Spec{Name: "rectangles", Domain: 5})
 	rapid.Check(t, func(t *rapid.T) {
@@ -143,7 +148,8 @@ func TestRectangleWeightsByEnumeration(t *testing.T) {
 	})
 }
 
-// checkRows compares the weights of all rectangles that hold the rows i..j with those of the list, for each last column.
+// checkRows compares the weights of all rectangles that hold the rows i..j with those of the list,
+// for each last column.
 func (l lister) checkRows(t *rapid.T, p *rectangleProfile, i, j int, x, y []float64, copies int) {
 	k := len(p.cols.values)
 	want, rows := make([]float64, k+1), 0.0 // by last column, without the last of all: no column
@@ -184,7 +190,8 @@ func checkWeight(t *rapid.T, what string, got, want float64) {
 	}
 }
 
-// span is the first and last value of the axis in a range, false where there is none.
+// span returns the first and last value of the axis in a range; it reports false where there is
+// none.
 func span(a *axis, h Range) (i, j int, ok bool) {
 	i, j = len(a.values), -1
 	for k, v := range a.values {
@@ -195,7 +202,8 @@ func span(a *axis, h Range) (i, j int, ok bool) {
 	return i, j, j >= 0
 }
 
-// Min and Best agree with the list, a profile can be used again, and its draws have the errors that it says.
+// Min and Best agree with the list, a profile can be used again, and its draws have the errors that
+// it says.
 func TestLatticeErrorsByEnumeration(t *testing.T) {
 	var all []lister
 	for _, s := range smallLattices() {
@@ -242,7 +250,8 @@ func (l lister) checkErrors(t *rapid.T, p Profile, r *rand.Rand, x, y, w []float
 	}
 }
 
-// On the largest domain draws are members, and those of the rectangles that hold no row, the most by far, are uniform.
+// On the largest domain draws are members, and those of the rectangles that hold no row, the most
+// by far, are uniform.
 func TestLatticeDrawsOnLargeDomain(t *testing.T) {
 	const last = MaxDomain - 1
 	x, y := []float64{0, 5, last, 7, 1 << 39, 1 << 38, 3, last}, []float64{1, -1, 1, -1}
@@ -268,7 +277,7 @@ func TestLatticeDrawsOnLargeDomain(t *testing.T) {
 	}
 }
 
-// inside says whether all boundaries lie in the domain.
+// inside reports whether all boundaries lie in the domain.
 func inside(h Hypothesis, last float64) bool {
 	if s, ok := h.(Stump); ok {
 		return math.IsInf(s.T, 0) || (s.T >= 1 && s.T <= last)

@@ -82,7 +82,8 @@ func TestVCOfLattices(t *testing.T) {
 		{Name: "rectangles", Domain: 1}, {Name: "rectangles", Domain: 1, Dim: 3},
 		{Name: "rectangles", Domain: 2, Dim: 1}, {Name: "rectangles", Domain: 2},
 		{Name: "rectangles", Domain: 2, Dim: 3}, {Name: "rectangles", Domain: 2, Dim: 4},
-		{Name: "rectangles", Domain: 3, Dim: 1}, {Name: "rectangles", Domain: 3}, {Name: "rectangles", Domain: 4}, {Name: "rectangles", Domain: 3, Dim: 3},
+		{Name: "rectangles", Domain: 3, Dim: 1}, {Name: "rectangles", Domain: 3}, {Name: "rectangles", Domain: 4},
+		{Name: "rectangles", Domain: 3, Dim: 3},
 	} {
 		l := list(t, s)
 		if got := l.dimension(); l.VC() != got {
@@ -94,7 +95,8 @@ func TestVCOfLattices(t *testing.T) {
 // part is a set of at most 256 members of a class.
 type part [4]uint64
 
-// dimension is the VC dimension by its definition: the size of the largest set of points that is labelled in all ways.
+// dimension returns the VC dimension by its definition: the size of the largest set of points that
+// is labelled in all ways.
 func (l lister) dimension() int {
 	var all part
 	plus := make([]part, len(l.points)) // members that label the point +1
@@ -109,7 +111,7 @@ func (l lister) dimension() int {
 	return shattered([]part{all}, plus)
 }
 
-// shattered is the most points of those given that halve all parts, and all halves, and so on.
+// shattered returns the most points of those given that halve all parts, and all halves, and so on.
 func shattered(parts, plus []part) (best int) {
 	for v := range plus {
 		if halves := halve(parts, plus[v]); halves != nil {
@@ -119,7 +121,7 @@ func shattered(parts, plus []part) (best int) {
 	return best
 }
 
-// halve is nil where a half is empty.
+// halve returns the two halves of every part at a point, and nil where one is empty.
 func halve(parts []part, plus part) (halves []part) {
 	for _, p := range parts {
 		in, out := p, p

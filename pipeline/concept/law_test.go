@@ -8,26 +8,28 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 	"pgregory.net/rapid"
+
+	"github.com/shatterlab/shatter/pipeline/concept/concepttest"
 )
 
 type mechanism struct {
 	name string
-	law  func([]Level, float64) []float64
+	law  func([]concepttest.Level, float64) []float64
 	draw func(Profile, float64, *rand.Rand) Hypothesis
 }
 
 func mechanisms() []mechanism {
 	return []mechanism{
-		{"exponential", ExponentialLaw, Profile.Exponential},
-		{"permute-and-flip", PermuteAndFlipLaw, Profile.PermuteAndFlip},
+		{"exponential", concepttest.ExponentialLaw, Profile.Exponential},
+		{"permute-and-flip", concepttest.PermuteAndFlipLaw, Profile.PermuteAndFlip},
 	}
 }
 
-// exact is the law over the listed hypotheses, each its own level.
+// exact returns the law over the listed hypotheses, each its own level.
 func (m mechanism) exact(all []Range, x, y []float64, eps float64) []float64 {
-	levels := make([]Level, len(all))
+	levels := make([]concepttest.Level, len(all))
 	for i, h := range all {
-		levels[i] = Level{errs(h, x, y), 1}
+		levels[i] = concepttest.Level{Err: errs(h, x, y), Count: 1}
 	}
 	return m.law(levels, eps)
 }
@@ -63,7 +65,8 @@ func fits(t *testing.T, what string, counts []int, law []float64) {
 	}
 }
 
-// The samplers have the laws of the mechanisms, hypothesis by hypothesis, on every class and at every epsilon.
+// The samplers have the laws of the mechanisms, hypothesis by hypothesis, on every class and at
+// every epsilon.
 func TestSamplersByEnumeration(t *testing.T) {
 	const draws = 40000
 	samples := [][2][]float64{
@@ -88,14 +91,16 @@ func TestSamplersByEnumeration(t *testing.T) {
 					for range draws {
 						counts[index[m.draw(p, eps, r).(Range)]]++
 					}
-					fits(t, fmt.Sprintf("%v, sample %d, eps %v, %s", s, k, eps, m.name), counts, m.exact(all, sample[0], sample[1], eps))
+					fits(t, fmt.Sprintf("%v, sample %d, eps %v, %s",
+						s, k, eps, m.name), counts, m.exact(all, sample[0], sample[1], eps))
 				}
 			}
 		}
 	}
 }
 
-// On a domain of 2^40 points the draws have the exact law of the error levels, and members of a level are uniform.
+// On a domain of 2^40 points the draws have the exact law of the error levels, and members of a
+// level are uniform.
 func TestSamplersOnLargeDomain(t *testing.T) {
 	const draws = 40000
 	c := readVectors(t).Thresholds[2]
@@ -112,7 +117,8 @@ func TestSamplersOnLargeDomain(t *testing.T) {
 	}
 }
 
-// largeLaw is the exponential mechanism's law of the hypotheses grouped by their segment or, for intervals, by the values inside.
+// largeLaw returns the exponential mechanism's law of the hypotheses grouped by their segment or,
+// for intervals, by the values inside.
 func largeLaw(p Profile, eps float64) (law []float64, group func(Range) int) {
 	var total float64
 	add := func(weight float64) { law, total = append(law, weight), total+weight }
@@ -123,7 +129,8 @@ func largeLaw(p Profile, eps float64) (law []float64, group func(Range) int) {
 		}
 		group = func(h Range) int {
 			for i, s := range p.list {
-				if inside := h.Lo >= float64(s.first) && h.Lo < float64(s.first+s.count); inside && (s.count > 1 || i < len(p.values)) {
+				inside := h.Lo >= float64(s.first) && h.Lo < float64(s.first+s.count)
+				if inside && (s.count > 1 || i < len(p.values)) {
 					return i
 				}
 			}
@@ -166,8 +173,9 @@ func largeLaw(p Profile, eps float64) (law []float64, group func(Range) int) {
 	return law, group
 }
 
-// Both mechanisms are eps-differentially private: over all samples of 3 examples and all ways to replace one, no probability changes by
-// more than a factor e^eps. The exponential mechanism comes close to it.
+// Both mechanisms are eps-differentially private: over all samples of 3 examples and all ways to
+// replace one, no probability changes by more than a factor e^eps. The exponential mechanism comes
+// close to it.
 func TestPrivacyByComputation(t *testing.T) {
 	const n = 3
 	for _, s := range smalls(3) {
@@ -208,7 +216,8 @@ func ratio(p, q []float64) (worst float64) {
 	return worst
 }
 
-// Draws are members of the class, and the profile knows their errors; at infinite eps they have the fewest.
+// Draws are members of the class, and the profile knows their errors; at infinite eps they have the
+// fewest.
 func TestDrawsAreMembers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.SampledFrom([]string{"thresholds", "points", "intervals"}).Draw(t, "class")
@@ -233,7 +242,8 @@ func TestDrawsAreMembers(t *testing.T) {
 				if e < p.Min() || (eps >= 1e6 && e > p.Min()) {
 					t.Fatalf("%s at eps %v: %v makes %d errors, the fewest are %d", m.name, eps, h, e, p.Min())
 				}
-				if last := float64(domain - 1); h != Empty() && (h.Lo < 0 || h.Lo > last || (name != "thresholds" && h.Hi > last) || h.Lo > h.Hi) {
+				last := float64(domain - 1)
+				if h != Empty() && (h.Lo < 0 || h.Lo > last || (name != "thresholds" && h.Hi > last) || h.Lo > h.Hi) {
 					t.Fatalf("%s at eps %v: %v is not in the class", m.name, eps, h)
 				}
 			}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// searchable are classes small enough to be searched, of all names.
+// searchable returns classes small enough to be searched, of all names.
 func searchable() (all []Spec) {
 	for x := uint64(1); x <= 20; x++ {
 		all = append(all, Spec{Name: "points", Domain: x}, Spec{Name: "rectangles", Domain: x, Dim: 1})
@@ -27,7 +27,8 @@ func searchable() (all []Spec) {
 	}
 	all = append(all, Spec{Name: "rectangles", Domain: 3, Dim: 3}, Spec{Name: "rectangles", Domain: 2, Dim: 4})
 	for d := 1; d <= 6; d++ {
-		all = append(all, Spec{Name: "parities", Dim: d}, Spec{Name: "monotone-conjunctions", Dim: d}, Spec{Name: "conjunctions", Dim: d})
+		all = append(all, Spec{Name: "parities", Dim: d}, Spec{Name: "monotone-conjunctions", Dim: d},
+			Spec{Name: "conjunctions", Dim: d})
 	}
 	return append(all, matrixOf([]string{"010"}), matrixOf([]string{"00", "01", "10"}))
 }
@@ -46,11 +47,8 @@ func TestProvedDimensions(t *testing.T) {
 		if !vc.Exact() || !ldim.Exact() {
 			t.Fatalf("%+v: VC %v, Ldim %v", s, vc, ldim)
 		}
-		if got := provedVC(k, s, log); got.and(vc) != vc {
-			t.Errorf("%+v: VC %v, proved %v", s, vc, got)
-		}
-		if got := provedLittlestone(k, s, log); got.and(ldim) != ldim {
-			t.Errorf("%+v: Ldim %v, proved %v", s, ldim, got)
+		if gotVC, got := definitionOf(k).proved(k, s); gotVC.and(vc) != vc || got.and(ldim) != ldim {
+			t.Errorf("%+v: VC %v, Ldim %v, proved %v, %v", s, vc, ldim, gotVC, got)
 		}
 		if gotVC, got := Dimensions(k, s); gotVC != vc || got != ldim {
 			t.Errorf("%+v: VC %v, Ldim %v, want %v, %v", s, gotVC, got, vc, ldim)
@@ -112,7 +110,8 @@ func TestDescribe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d.Name != "parities" || d.Dim != 4 || d.Points.Int64() != 16 || d.Size.Int64() != 16 || d.VC != exactly(4) || d.Ldim != exactly(4) {
+	if d.Name != "parities" || d.Dim != 4 || d.Points.Int64() != 16 || d.Size.Int64() != 16 || d.VC != exactly(4) ||
+		d.Ldim != exactly(4) {
 		t.Errorf("%+v", d)
 	}
 	near(t, "ln |H|", d.LogSize, 4*math.Ln2, 1e-15)
@@ -135,7 +134,8 @@ func TestDescribeLarge(t *testing.T) {
 		reason       string
 	}{
 		{Spec{Name: "thresholds", Domain: MaxDomain}, big.NewInt(MaxDomain), big.NewInt(MaxDomain + 1), "use at most"},
-		{Spec{Name: "parities", Dim: 64}, new(big.Int).Exp(two, big.NewInt(64), nil), new(big.Int).Exp(two, big.NewInt(64), nil), ""},
+		{Spec{Name: "parities", Dim: 64}, new(big.Int).Exp(two, big.NewInt(64), nil),
+			new(big.Int).Exp(two, big.NewInt(64), nil), ""},
 		{Spec{Name: "conjunctions", Dim: 8}, big.NewInt(256), big.NewInt(6562), ""},
 		{Spec{Name: "stumps", Domain: 10, Dim: 3}, big.NewInt(1000), big.NewInt(56), ""},
 		{Spec{Name: "halfspace", Dim: 3}, nil, nil, "infinitely many"},
@@ -152,7 +152,8 @@ func TestDescribeLarge(t *testing.T) {
 		switch {
 		case c.reason == "" && (d.NoSeparator != nil || d.Separator == nil || d.Margin.Lower <= 0):
 			t.Errorf("%+v: separator %v, margin %v: %v", c.spec, d.Separator, d.Margin, d.NoSeparator)
-		case c.reason != "" && (d.Separator != nil || d.NoSeparator == nil || !strings.Contains(d.NoSeparator.Error(), c.reason)):
+		case c.reason != "" && (d.Separator != nil || d.NoSeparator == nil ||
+			!strings.Contains(d.NoSeparator.Error(), c.reason)):
 			t.Errorf("%+v: %v, want %q", c.spec, d.NoSeparator, c.reason)
 		}
 	}

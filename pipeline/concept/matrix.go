@@ -3,13 +3,41 @@ package concept
 import (
 	"fmt"
 	"math/big"
+	"math/rand/v2"
+	"strings"
 	"sync"
 )
+
+// Matrix names the classes whose hypotheses are listed in a matrix, row by row.
+const Matrix = "matrix"
+
+var matrixDefinition = Definition{
+	Name:          Matrix,
+	Doc:           "the rows of a matrix of labels read from a file; the points are its columns",
+	Shape:         Column,
+	New:           newMatrix,
+	VC:            func(c Class, _ Spec) Dimension { return Dimension{min(1, logSize(c)), logSize(c)} },
+	NoLittlestone: "any class can be written as a matrix: its structure is found by searching",
+	Standard:      func(c Finite, s Spec) (*Separator, error) { return computed(c, tellingColumns(s)) },
+	Covers:        true,
+	WholeDomain: func(c Finite, s Spec) (*Separator, error) {
+		z, err := allPoints(1, s.Domain, maxPoints)
+		if err != nil {
+			return nil, err
+		}
+		return computed(c, z)
+	},
+	Target:    func(s Spec) Target { return &rowTarget{spec: s} },
+	TargetDoc: "a uniform row of the matrix, drawn anew in each trial",
+	Examples:  []Spec{{Name: Matrix, Domain: 5, Matrix: "00000" + "10110" + "01101" + "11011"}},
+	Draw:      func(s Spec, r *rand.Rand) Hypothesis { return drawRow(s, r) },
+}
 
 // maxMatrix is the largest number of labels in a matrix.
 const maxMatrix = 1 << 19
 
-// maxReads bounds the search for the Vapnik-Chervonenkis dimension of a matrix: about half a second.
+// maxReads bounds the search for the Vapnik-Chervonenkis dimension of a matrix: about half a
+// second.
 const maxReads = 1 << 28
 
 // Row labels point v of 0..len-1 +1 where character v is '1', and -1 where it is '0'.
@@ -18,11 +46,22 @@ type Row string
 // Labels implements Hypothesis.
 func (h Row) Labels(x, out []float64) {
 	for i := range out {
-		out[i] = -1
-		if h[int(x[i])] == '1' {
-			out[i] = 1
-		}
+		out[i] = h.label(x[i])
 	}
+}
+
+// label returns the label of point v.
+func (h Row) label(v float64) float64 {
+	if h[int(v)] == '1' {
+		return 1
+	}
+	return -1
+}
+
+// drawRow returns a uniform row of the matrix.
+func drawRow(s Spec, r *rand.Rand) Row {
+	i, width := r.IntN(len(s.Matrix)/int(s.Domain)), int(s.Domain)
+	return Row(s.Matrix[i*width : (i+1)*width])
 }
 
 // matrix is a class given by the labels of its hypotheses.
@@ -33,8 +72,8 @@ type matrix struct {
 }
 
 func newMatrix(s Spec) (Class, error) {
-	if s.Dim != 0 && s.Dim != 1 {
-		return nil, fmt.Errorf("dimension %d of class %q: its points are column numbers, leave the dimension out", s.Dim, s.Name)
+	if err := checkSingle(s, "its points are column numbers"); err != nil {
+		return nil, err
 	}
 	rows, err := checkMatrix(s.Matrix, s.Domain)
 	if err != nil {
@@ -52,7 +91,7 @@ func newMatrix(s Spec) (Class, error) {
 	}, nil
 }
 
-// checkMatrix is the number of rows of a matrix with that many points.
+// checkMatrix checks a matrix with that many points, and returns the number of its rows.
 func checkMatrix(text string, points uint64) (rows int, err error) {
 	n := uint64(len(text))
 	switch {
@@ -82,7 +121,7 @@ func checkMatrix(text string, points uint64) (rows int, err error) {
 	return len(numbers), nil
 }
 
-// columns are the labels by point: bit i%64 of word i/64 is that of row i.
+// columns returns the labels by point: bit i%64 of word i/64 is that of row i.
 func (m *matrix) columns(rows int) [][]uint64 {
 	all := make([][]uint64, m.points)
 	for v := range all {
@@ -96,6 +135,7 @@ func (m *matrix) columns(rows int) [][]uint64 {
 	return all
 }
 
+// pack fills packed from text.
 func (m *matrix) pack(rows int) {
 	m.packed = make([]byte, (m.points+7)/8*rows)
 	for i := range rows {
@@ -119,7 +159,8 @@ func (m *matrix) point(row []float64) (v, stray int) {
 func (m *matrix) counts(at, sums []int32)    { rowSums(m.packed, at, sums) }
 func (m *matrix) weights(at, sums []float64) { rowSums(m.packed, at, sums) }
 
-// rowSums takes eight points at a time: the sums of their 256 subsets first, and then one of these for each row.
+// rowSums takes eight points at a time: it computes the sums of their 256 subsets first, and then
+// adds one of these to each row.
 func rowSums[T number](packed []byte, at, sums []T) {
 	clear(sums)
 	rows := len(sums)
@@ -134,4 +175,23 @@ func rowSums[T number](packed []byte, at, sums []T) {
 			sums[i] += subset[labels]
 		}
 	}
+}
+
+// tellingColumns returns the points of a matrix that separate rows: those with different columns,
+// the first of equal ones, without constant columns.
+func tellingColumns(s Spec) (z []float64) {
+	m := int(s.Domain)
+	seen := map[string]bool{}
+	for j := range m {
+		column := make([]byte, 0, len(s.Matrix)/m)
+		for i := j; i < len(s.Matrix); i += m {
+			column = append(column, s.Matrix[i])
+		}
+		constant := strings.Count(string(column), string(column[0])) == len(column)
+		if !constant && !seen[string(column)] {
+			seen[string(column)] = true
+			z = append(z, float64(j))
+		}
+	}
+	return z
 }

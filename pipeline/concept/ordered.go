@@ -6,37 +6,7 @@ import (
 	"math/big"
 )
 
-// Range labels the points Lo..Hi of an ordered domain +1 and all others -1. Every hypothesis of the ordered classes is one.
-type Range struct{ Lo, Hi float64 }
-
-// Threshold is +1 at the points v >= t.
-func Threshold(t float64) Range { return Range{t, math.Inf(1)} }
-
-// Point is +1 at the point a alone.
-func Point(a float64) Range { return Range{a, a} }
-
-// Interval is +1 at the points a..b, and nowhere where a > b.
-func Interval(a, b float64) Range { return Range{a, b} }
-
-// Empty is +1 nowhere.
-func Empty() Range { return Range{math.Inf(1), math.Inf(-1)} }
-
-// Label is the label of the point v.
-func (r Range) Label(v float64) float64 {
-	if r.Lo <= v && v <= r.Hi {
-		return 1
-	}
-	return -1
-}
-
-// Labels implements Hypothesis.
-func (r Range) Labels(x, out []float64) {
-	for i := range out {
-		out[i] = r.Label(x[i])
-	}
-}
-
-// ordered is what the classes over the points 0..X-1 share.
+// ordered holds what the classes on the points 0..domain-1 share.
 type ordered struct {
 	name   string
 	domain uint64
@@ -44,56 +14,40 @@ type ordered struct {
 	vc     int
 }
 
-func newOrdered(name string, domain uint64, dim int, noConstant bool) (Class, error) {
-	least := uint64(2)
-	if name == "points" {
-		least = 1
+// newOrdered checks the domain, which must have least points or more, and the dimension. It leaves
+// the size to the class and sets the Vapnik-Chervonenkis dimension to 1.
+func newOrdered(s Spec, least uint64) (ordered, error) {
+	if s.Domain < least || s.Domain > MaxDomain {
+		return ordered{}, fmt.Errorf("domain %d of class %q: use %d to 2^40 (%d)", s.Domain, s.Name, least, uint64(MaxDomain))
 	}
-	if domain < least || domain > MaxDomain {
-		return nil, fmt.Errorf("domain %d of class %q: use %d to 2^40 (%d)", domain, name, least, uint64(MaxDomain))
+	if err := checkSingle(s, "its points are single numbers"); err != nil {
+		return ordered{}, err
 	}
-	if dim != 0 && dim != 1 {
-		return nil, fmt.Errorf("dimension %d of class %q: its points are single numbers, leave the dimension out", dim, name)
-	}
-	x := new(big.Int).SetUint64(domain)
-	one := big.NewInt(1)
-	o := ordered{name: name, domain: domain, vc: 1}
-	switch name {
-	case "thresholds": // t = 0..X, or 0..X-1
-		last := domain
-		if noConstant {
-			last--
-		}
-		o.size = new(big.Int).SetUint64(last + 1)
-		return &thresholds{o, last}, nil
-	case "points":
-		o.size = x
-		if domain == 1 {
-			o.vc = 0
-		}
-		return &points{o}, nil
-	default: // intervals: X(X+1)/2 and the empty one
-		o.size = new(big.Int).Add(x, one)
-		o.size.Mul(o.size, x).Rsh(o.size, 1).Add(o.size, one)
-		o.vc = 2
-		return &intervals{o}, nil
-	}
+	return ordered{name: s.Name, domain: s.Domain, vc: 1}, nil
 }
 
-func (o *ordered) Name() string   { return o.name }
-func (o *ordered) Dim() int       { return 1 }
-func (o *ordered) VC() int        { return o.vc }
+// checkSingle refuses a dimension for a class whose points are single numbers; reason says so.
+func checkSingle(s Spec, reason string) error {
+	if s.Dim != 0 && s.Dim != 1 {
+		return fmt.Errorf("dimension %d of class %q: %s, leave the dimension out", s.Dim, s.Name, reason)
+	}
+	return nil
+}
+
+// Name implements Class.
+func (o *ordered) Name() string { return o.name }
+
+// Dim implements Class.
+func (o *ordered) Dim() int { return 1 }
+
+// VC implements Class.
+func (o *ordered) VC() int { return o.vc }
+
+// Size implements Class.
 func (o *ordered) Size() *big.Int { return new(big.Int).Set(o.size) }
+
+// LogSize implements Class.
 func (o *ordered) LogSize() float64 {
 	f, _ := new(big.Float).SetInt(o.size).Float64()
 	return math.Log(f)
 }
-
-type thresholds struct {
-	ordered
-	last uint64 // the largest t
-}
-
-type points struct{ ordered }
-
-type intervals struct{ ordered }

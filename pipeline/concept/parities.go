@@ -1,49 +1,44 @@
 package concept
 
 import (
-	"fmt"
 	"math/big"
+	"math/rand/v2"
 )
 
-// number is what the transforms of the enumerated classes add up: counts or weights.
-type number interface{ int32 | float64 }
+// Parities names the class of the parities of Dim bits.
+const Parities = "parities"
 
-// maxBits is the largest dimension of the classes over {0,1}^d: a set of coordinates is a uint64.
-const maxBits = 64
-
-// newBits is what the classes over {0,1}^d share. name is that of the class, limit the largest dimension with exact methods.
-func newBits(s Spec, limit int) (*enumerated, error) {
-	if s.Domain != 0 {
-		return nil, fmt.Errorf("domain %d of class %q: its points are vectors of bits, leave the domain out", s.Domain, s.Name)
-	}
-	if s.Dim < 1 || s.Dim > maxBits {
-		return nil, fmt.Errorf("dimension %d of class %q: use 1 to %d", s.Dim, s.Name, maxBits)
-	}
-	c := &enumerated{name: s.Name, dim: s.Dim, vc: s.Dim, domain: "the numbers 0 and 1"}
-	if s.Dim > limit {
-		c.limit = fmt.Errorf("%s in %d dimensions: %w: only up to %d dimensions do numbers for all hypotheses fit into memory",
-			s.Name, s.Dim, ErrNoExactMethod, limit)
-		return c, nil
-	}
-	c.points = 1 << s.Dim
-	return c, nil
-}
-
-// cube numbers the points of {0,1}^d: coordinate j is bit j.
-type cube struct{}
-
-func (cube) point(row []float64) (v, stray int) {
-	for j, bit := range row {
-		b := int(bit) // no branch on it: random bits would mispredict
-		if float64(b) != bit || uint(b) > 1 {
-			return 0, j
+var paritiesDefinition = Definition{
+	Name:  Parities,
+	Doc:   "+1 where an odd number of some bits are 1",
+	Shape: Bits,
+	Column: func(x []float64, out []uint8) {
+		out[0] = 0
+		for j, bit := range x {
+			low, high := out[:1<<j], out[1<<j:2<<j]
+			copy(high, low)
+			if bit == 1 {
+				for i := range high {
+					high[i] ^= 1
+				}
+			}
 		}
-		v |= b << j
-	}
-	return v, -1
+	},
+	New: newParities,
+	VC:  exactVC,
+	// VC <= Ldim <= log2 |H|, and all three are d.
+	Littlestone: func(c Class, _ Spec) Dimension { return exactly(c.Dim()) },
+	Standard:    func(c Finite, _ Spec) (*Separator, error) { return unitPoints(c.Dim(), 0) },
+	WholeDomain: paritiesEverywhere,
+	Code:        code,
+	Target:      func(s Spec) Target { return &parityTarget{bits: make([]float64, s.Dim)} },
+	TargetDoc:   "a parity of uniformly chosen bits, drawn anew in each trial",
+	Examples:    []Spec{{Name: Parities, Dim: 5}},
+	Draw:        func(s Spec, r *rand.Rand) Hypothesis { return Parity{s.Dim, positive(2, r)} },
 }
 
-// Parity labels a point of {0,1}^Dim +1 where an odd number of the coordinates in Set are 1: coordinate j is in Set where bit j is.
+// Parity labels a point of {0,1}^Dim +1 where an odd number of the coordinates in Set are 1:
+// coordinate j is in Set where bit j is.
 type Parity struct {
 	Dim int
 	Set uint64
@@ -63,7 +58,7 @@ func (p Parity) Labels(x, out []float64) {
 // maxParities is the largest dimension with exact methods.
 const maxParities = 24
 
-// parities is the class of all 2^d parities, the one of Set s being number s.
+// parities is the class of all 2^d parities; the one of Set s is number s.
 type parities struct {
 	cube
 	dim int
@@ -83,19 +78,21 @@ func (c parities) member(i uint64) Hypothesis { return Parity{c.dim, i} }
 func (parities) counts(_, sums []int32)       { oddSums(sums) }
 func (parities) weights(_, sums []float64)    { oddSums(sums) }
 
-// oddSums turns a into the sums over the points v where v and s have an odd number of common bits, for all s. Where the number is even the
-// Walsh-Hadamard transform adds a[v], and where it is odd it subtracts a[v].
+// oddSums turns a into the sums over the points v where v and s have an odd number of common bits,
+// for all s. Where the number is even the Walsh-Hadamard transform adds a[v], and where it is odd
+// it subtracts a[v].
 func oddSums[T number](a []T) {
-	walsh(a)
+	WalshHadamard(a)
 	total := a[0]
 	for s, even := range a {
 		a[s] = (total - even) / 2
 	}
 }
 
-// walsh is the Walsh-Hadamard transform, in place, of a power of two of numbers: len(a) log2(len(a)) additions. It takes two of the d bits
-// at a time and then each quarter by itself, so that what fits into a cache is read into it once.
-func walsh[T number](a []T) {
+// WalshHadamard applies the Walsh-Hadamard transform, in place, to 2^d numbers: len(a) log2(len(a))
+// additions. It takes two of the d bits at a time and then each quarter by itself, so that what
+// fits into a cache is read into it once.
+func WalshHadamard[T number](a []T) {
 	switch len(a) {
 	case 1:
 		return
@@ -110,16 +107,33 @@ func walsh[T number](a []T) {
 		a0[i], a1[i], a2[i], a3[i] = s+u, t+v, s-u, t-v
 	}
 	if len(a0) > 1 {
-		walsh(a0)
-		walsh(a1)
-		walsh(a2)
-		walsh(a3)
+		WalshHadamard(a0)
+		WalshHadamard(a1)
+		WalshHadamard(a2)
+		WalshHadamard(a3)
 	}
 }
 
-// quarters are the four quarters of a, all known to the compiler to be as long as the first.
+// quarters returns the four quarters of a, all known to the compiler to be as long as the first.
 func quarters[T any](a []T) (a0, a1, a2, a3 []T) {
 	q := len(a) / 4
 	a0 = a[:q]
 	return a0, a[q:][:len(a0)], a[2*q:][:len(a0)], a[3*q:][:len(a0)]
+}
+
+// paritiesEverywhere separates by all points. The sum of two parities is a parity other than 0,
+// which is odd at half of the points: <s_f, s_g> = 0. From 21 dimensions on the points are not
+// listed.
+func paritiesEverywhere(c Finite, _ Spec) (*Separator, error) {
+	w := &Separator{Dim: c.Dim(), unlisted: 1 << c.Dim()}
+	if c.Dim() <= maxListedBits || c.Dim() > maxParities {
+		listed, err := wholeDomain(c, 2)
+		if err != nil {
+			return nil, err
+		}
+		w = listed
+	}
+	w.Hamming, w.Spread, w.Orthonormal = w.Len()/2, 2, true
+	w.margin = simplex(c, 2)
+	return w, nil
 }

@@ -1,6 +1,7 @@
 package concept
 
-// plane is points of the plane, each coordinate replaced by its number among the distinct ones: its row and its column.
+// plane holds points of the plane, each coordinate replaced by its number among the distinct ones:
+// the row and the column of the point.
 type plane struct {
 	sorter
 	rows, cols axis  // of coordinates 0 and 1
@@ -9,7 +10,7 @@ type plane struct {
 	start      []int
 }
 
-// reset takes new points, of two numbers below domain each.
+// reset takes new points, two numbers below domain each.
 func (p *plane) reset(x []float64, domain uint64) error {
 	shift, err := p.order(x, 2, 1, domain)
 	if err != nil {
@@ -35,7 +36,7 @@ func (p *plane) reset(x []float64, domain uint64) error {
 	return nil
 }
 
-// in is the points of a row.
+// in returns the points of a row.
 func (p *plane) in(row int) []int { return p.byRow[p.start[row]:p.start[row+1]] }
 
 // addRow adds the gains of a row's points to the sums of their columns.
@@ -45,11 +46,11 @@ func (p *plane) addRow(row int, gains, sums []float64) {
 	}
 }
 
-// block is the rows i..j and columns k..l of a plane.
+// block names the rows i..j and columns k..l of a plane.
 type block struct{ i, j, k, l int }
 
-// leastBlock is the least sum of gains, one for each point, in a block, and the first block by i, j,
-// k, l that attains it. sums is scratch, of a length of all columns. O(rows^2 columns).
+// leastBlock returns the least sum of gains, one for each point, in a block, and the first block by
+// i, j, k, l that attains it. sums is scratch, of a length of all columns. O(rows^2 columns).
 func (p *plane) leastBlock(gains, sums []float64) (least float64, at block) {
 	at.i = -1
 	for i := range p.rows.values {
@@ -64,8 +65,8 @@ func (p *plane) leastBlock(gains, sums []float64) (least float64, at block) {
 	return least, at
 }
 
-// free is the first point, by row and then column of the domain, that is none of the plane's; it is false where there is none.
-// mark is scratch, of a length of all columns.
+// free returns the first point of the domain, by row and then column, that is none of the plane's;
+// it reports false where there is none. mark is scratch, of a length of all columns.
 func (p *plane) free(mark []bool) (row, col uint64, ok bool) {
 	for i, v := range p.rows.values {
 		if v > uint64(i) {

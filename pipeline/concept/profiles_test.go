@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// What a draw answers depends on its class, its sample and its random numbers, whatever was drawn before or is drawn beside it.
+// What a draw answers depends on its class, its sample and its random numbers, whatever was drawn
+// before or is drawn beside it.
 func TestProfilesAreIndependent(t *testing.T) {
 	var profiles Profiles
 	draw := func(s Spec, seed uint64) string {
@@ -28,8 +29,10 @@ func TestProfilesAreIndependent(t *testing.T) {
 		return fmt.Sprint(h)
 	}
 	specs := []Spec{
-		{Name: "thresholds", Domain: 9}, {Name: "intervals", Domain: 9}, {Name: "stumps", Domain: 4, Dim: 2}, {Name: "rectangles", Domain: 4, Dim: 2},
-		{Name: "parities", Dim: 2}, {Name: "conjunctions", Dim: 2}, {Name: "matrix", Domain: 3, Matrix: "010110"}, {Name: "matrix", Domain: 3, Matrix: "010111"},
+		{Name: "thresholds", Domain: 9}, {Name: "intervals", Domain: 9}, {Name: "stumps", Domain: 4, Dim: 2},
+		{Name: "rectangles", Domain: 4, Dim: 2},
+		{Name: "parities", Dim: 2}, {Name: "conjunctions", Dim: 2}, {Name: "matrix", Domain: 3, Matrix: "010110"},
+		{Name: "matrix", Domain: 3, Matrix: "010111"},
 	}
 	first := map[string]string{}
 	for seed := range uint64(20) {
@@ -70,7 +73,8 @@ func TestProfilesRefuse(t *testing.T) {
 	}
 }
 
-// Rectangles around too many different coordinates are refused before anything is searched, and CheckSample knows it beforehand.
+// Rectangles around too many different coordinates are refused before anything is searched, and
+// CheckSample knows it beforehand.
 func TestRectanglesRefuseLargeSamples(t *testing.T) {
 	c := newFinite(t, Spec{Name: "rectangles", Domain: 1 << 20, Dim: 2})
 	const n = 2049
@@ -101,7 +105,9 @@ func TestRectanglesRefuseLargeSamples(t *testing.T) {
 	}
 	small := newFinite(t, Spec{Name: "rectangles", Domain: 2048, Dim: 2})
 	stumps := newFinite(t, Spec{Name: "stumps", Domain: 1 << 20, Dim: 2})
-	for _, err := range []error{CheckSample(c, n-1), CheckSample(c, 0), CheckSample(small, 1e6), CheckSample(stumps, 1e6)} {
+	for _, err := range []error{
+		CheckSample(c, n-1), CheckSample(c, 0), CheckSample(small, 1e6), CheckSample(stumps, 1e6),
+	} {
 		if err != nil {
 			t.Error(err)
 		}

@@ -13,12 +13,14 @@ func (c *rectangles) NewProfile() (Profile, error) {
 	return &rectangleProfile{class: c}, nil
 }
 
-// rectangleProfile is the profile of the rectangles in the plane. A rectangle that holds the rows i..j and the columns k..l of the sample
-// has err = positives + sum, where sum adds up a gain of +1 for each negative inside and -1 for each positive;
-// rows.left(i) rows.right(j) cols.left(k) cols.right(l) rectangles do. The others, the empty one and those with no row or no column, have
-// err = positives.
+// rectangleProfile is the profile of the rectangles in the plane. A rectangle that holds the rows
+// i..j and the columns k..l of the sample has err = positives + sum, where sum adds up a gain of +1
+// for each negative inside and -1 for each positive; there are rows.left(i) rows.right(j)
+// cols.left(k) cols.right(l) such rectangles. The others, the empty one and those with no row or no
+// column, have err = positives.
 //
-// The weight of a rectangle is exp(-eps (err - Min)/2). For each i and j the columns' sums are those of a sample on one axis.
+// The weight of a rectangle is exp(-eps (err - Min)/2). For each i and j the sums of the columns
+// are those of a sample on one axis.
 type rectangleProfile struct {
 	plane
 	objective  // unweighted: minus is the number of positives
@@ -31,12 +33,12 @@ type rectangleProfile struct {
 	sums       []float64 // scratch: of the gains in the rows considered, by column
 	eps        float64
 	decays     []float64 // decays[d] = exp(-eps d/2)
-	upto       []float64 // upto[i] = weight of the rectangles whose first row is at most i; the last one is the weight of all
+	upto       []float64 // upto[i] = weight of the rectangles whose first row is at most i; upto[all rows] = weight of all
 	rowWeights []float64 // scratch: for one i, weight of those whose last row is at most j
 	colWeights columnWeights
 }
 
-// columnWeights are the weights of the intervals of columns, for the sums in some rows.
+// columnWeights holds the weights of the intervals of columns, for the sums in some rows.
 type columnWeights struct {
 	run   []int     // run[l] = the least sum of columns k..l over k <= l
 	inner []float64 // inner[l] = sum over k <= l of left(k) decay(sum of k..l - run[l])
@@ -52,7 +54,7 @@ func (p *rectangleProfile) Reset(x, y []float64) error {
 	if err := p.reset(x[:2*len(y)], p.class.domain); err != nil {
 		return err
 	}
-	if err := p.class.affordable(len(p.rows.values), len(p.cols.values)); err != nil {
+	if err := p.class.checkCost(len(p.rows.values), len(p.cols.values)); err != nil {
 		return err
 	}
 	p.set(y, nil, nil)
@@ -101,7 +103,8 @@ func (p *rectangleProfile) weighRows(i int) {
 	}
 }
 
-// weighColumns fills colWeights from sums. Nothing overflows or cancels: each inner sum is kept relative to its largest term's exponential.
+// weighColumns fills colWeights from sums. Nothing overflows or cancels: each inner sum is kept
+// relative to its largest term's exponential.
 func (p *rectangleProfile) weighColumns() {
 	s := &p.colWeights
 	s.run, s.inner, s.upto = s.run[:0], s.inner[:0], s.upto[:0]
@@ -127,7 +130,8 @@ func (p *rectangleProfile) decay(d int) float64 { return p.decays[d] }
 // total implements thinned: the weight of all rectangles, at least 1.
 func (p *rectangleProfile) total() float64 { return p.upto[len(p.rows.values)] }
 
-// Exponential implements Profile: the first and the last row inside, the last and the first column, and then uniform ends.
+// Exponential implements Profile: the first and the last row inside, the last and the first column,
+// and then uniform ends.
 func (p *rectangleProfile) Exponential(eps float64, r *rand.Rand) Hypothesis {
 	p.weigh(eps)
 	h, _ := p.draw(r)
@@ -158,14 +162,15 @@ func (p *rectangleProfile) draw(r *rand.Rand) (h [2]Range, excess int) {
 	return [2]Range{p.rows.around(i, j, r), cols}, sum - p.least
 }
 
-// drawColumns draws an interval of columns by colWeights, and answers the sum inside it as well.
+// drawColumns draws an interval of columns by colWeights, and returns the sum inside it as well.
 func (p *rectangleProfile) drawColumns(r *rand.Rand) (Range, int) {
 	s := &p.colWeights
 	l := pick(s.upto, r)
 	if l == len(p.sums) {
 		return anyGap(&p.cols, p.noColumn, r), 0
 	}
-	// From the last column leftwards, each is the first one with the probability of its term in inner, given that none before was.
+	// From the last column leftwards, each is the first one with the probability of its term in inner,
+	// given that none before was.
 	k, sum := l, int(p.sums[l])
 	for uniform(r)*s.inner[k] >= p.startWeight(k) {
 		k--
@@ -174,7 +179,8 @@ func (p *rectangleProfile) drawColumns(r *rand.Rand) (Range, int) {
 	return p.cols.around(k, l, r), sum
 }
 
-// startWeight is the term of the intervals of columns that start at k in inner[k]; at k = 0 it is the only one.
+// startWeight returns the part of inner[k] that the intervals of columns starting at k contribute;
+// at k = 0 it is all of it.
 func (p *rectangleProfile) startWeight(k int) float64 {
 	if k == 0 || p.colWeights.run[k-1] >= 0 {
 		return p.leftCols[k]
@@ -182,7 +188,7 @@ func (p *rectangleProfile) startWeight(k int) float64 {
 	return p.leftCols[k] * p.decays[-p.colWeights.run[k-1]]
 }
 
-// drawNone is a uniform one of the rectangles that hold no row.
+// drawNone returns a uniform one of the rectangles that hold no row.
 func (p *rectangleProfile) drawNone(r *rand.Rand) [2]Range {
 	rows, ok := p.rows.between(uniform(r)*p.none/inGap(p.class.domain), r)
 	if !ok {
@@ -191,7 +197,7 @@ func (p *rectangleProfile) drawNone(r *rand.Rand) [2]Range {
 	return [2]Range{rows, within(0, p.class.domain, r)}
 }
 
-// anyGap is a uniform one of the intervals that hold no value of the axis, of which there are n.
+// anyGap returns a uniform one of the n intervals that hold no value of the axis.
 func anyGap(a *axis, n float64, r *rand.Rand) Range {
 	for { // once, but for rounding
 		if h, ok := a.between(uniform(r)*n, r); ok {

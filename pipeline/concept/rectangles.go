@@ -3,10 +3,38 @@ package concept
 import (
 	"fmt"
 	"math/big"
+	"math/rand/v2"
 	"slices"
 )
 
-// Rectangle labels a point +1 where each of its numbers lies in the Range of its axis: an axis-parallel box.
+// Rectangles names the class of the axis-parallel boxes of Dim numbers 0..Domain-1.
+const Rectangles = "rectangles"
+
+var rectanglesDefinition = Definition{
+	Name:        Rectangles,
+	Doc:         "+1 where each of d numbers lies in an interval of its own, or nowhere",
+	Shape:       Grid,
+	New:         newRectangles,
+	VC:          exactVC,
+	Littlestone: ofBoxes,
+	Standard:    boxesEverywhere,
+	Covers:      true,
+	WholeDomain: boxesEverywhere,
+	Target:      func(s Spec) Target { return middleBox(s.Dim, s.Domain) },
+	TargetDoc:   "the rectangle [X/4, 3X/4-1] in every number",
+	Examples:    []Spec{{Name: Rectangles, Domain: 8, Dim: 2}},
+	Draw: func(s Spec, r *rand.Rand) Hypothesis {
+		h := make(Rectangle, s.Dim)
+		for k := range h {
+			h[k] = Threshold(0)
+		}
+		h[0] = Threshold(float64(positive(s.Domain, r)))
+		return h
+	},
+}
+
+// Rectangle labels a point +1 where each of its numbers lies in the Range of its axis: an
+// axis-parallel box.
 type Rectangle []Range
 
 // Labels implements Hypothesis.
@@ -23,19 +51,18 @@ func (h Rectangle) Labels(x, out []float64) {
 	}
 }
 
-// rectangles is the class of the boxes of d intervals in 0..X-1, and of the empty one: (X(X+1)/2)^d + 1. Its exact methods know two
-// dimensions. They compress a sample to k_r distinct rows (first coordinates) and k_c distinct columns and take O(k_r^2 k_c): the columns'
-// intervals for each interval of rows. For 500 different points that is some tenths of a second; beyond maxSteps there is none.
+// rectangles is the class of the boxes of d intervals in 0..X-1, and of the empty one: (X(X+1)/2)^d
+// + 1. It has exact methods in two dimensions. They compress a sample to k_r distinct rows (first
+// coordinates) and k_c distinct columns, and take O(k_r^2 k_c): the columns' intervals for each
+// interval of rows. For 500 different points that is some tenths of a second; samples that need
+// more than maxSteps are refused.
 type rectangles struct{ lattice }
 
-// maxSteps bounds rows^2 columns at 2048 of each: half a minute for a trial.
+// maxSteps bounds rows^2 columns, which it allows up to 2048 of each: half a minute for a trial.
 const maxSteps = 1 << 33
 
-func newRectangles(domain uint64, dim int) (Class, error) {
-	if dim == 0 {
-		dim = 2
-	}
-	l, err := newLattice("rectangles", domain, dim, 1)
+func newRectangles(s Spec) (Class, error) {
+	l, err := newLattice(s, 2, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -54,9 +81,11 @@ func (c *rectangles) Size() *big.Int {
 // LogSize implements Class.
 func (c *rectangles) LogSize() float64 { return logOf(c.Size()) }
 
-// VC implements Class. From X = 3 on it is 2d: the points with one coordinate 0 or 2 and 1 in all others are shattered, and of more than 2d
-// points one lies in the box of those that are extreme in some coordinate. For X = 2 the rectangles are the monomials over d Boolean
-// variables, of dimension d, and 2 for d = 1 (Natschläger and Schmitt 1996). For X = 1 there is one point, and either label of it.
+// VC implements Class. From X = 3 on it is 2d: the points with one coordinate 0 or 2 and 1 in all
+// others are shattered, and of more than 2d points one lies in the box of those that are extreme in
+// some coordinate. For X = 2 the rectangles are the monomials over d Boolean variables, of
+// dimension d, and 2 for d = 1 (Natschläger and Schmitt 1996). For X = 1 there is one point, and
+// either label of it.
 func (c *rectangles) VC() int {
 	switch c.domain {
 	case 1:
@@ -67,16 +96,16 @@ func (c *rectangles) VC() int {
 	return 2 * c.dim
 }
 
-// Member implements Finite. Of more than 2^64 rectangles only the first 2^64 have a number; in two dimensions all have one up to
-// X = 92681.
+// Member implements Finite. Of more than 2^64 rectangles only the first 2^64 have a number; in two
+// dimensions all have one up to X = 92681.
 func (c *rectangles) Member(i uint64) Hypothesis {
 	h := make(Rectangle, c.dim)
 	for k := c.dim - 1; k >= 0; k-- {
-		rank, rest := i, uint64(0)
+		rank, quotient := i, uint64(0)
 		if hi, sides := startingBelow(c.domain, c.domain); hi == 0 { // intervals of one axis
-			rank, rest = i%sides, i/sides
+			rank, quotient = i%sides, i/sides
 		}
-		h[k], i = intervalAt(c.domain, rank), rest
+		h[k], i = intervalAt(c.domain, rank), quotient
 	}
 	if i > 0 {
 		return c.empty()
@@ -84,7 +113,7 @@ func (c *rectangles) Member(i uint64) Hypothesis {
 	return h
 }
 
-// empty is the rectangle that labels nothing +1.
+// empty returns the rectangle that labels nothing +1.
 func (c *rectangles) empty() Rectangle {
 	h := make(Rectangle, c.dim)
 	for k := range h {
@@ -93,7 +122,8 @@ func (c *rectangles) empty() Rectangle {
 	return h
 }
 
-// planar is nil in two dimensions, and elsewhere says why what was asked for cannot be had.
+// planar returns nil in two dimensions, and otherwise an error that says what there is no method
+// for.
 func (c *rectangles) planar(what string) error {
 	if c.dim == 2 {
 		return nil
@@ -101,27 +131,30 @@ func (c *rectangles) planar(what string) error {
 	return fmt.Errorf("%s rectangles in %d dimensions: %w: only 2 dimensions have one", what, c.dim, ErrNoExactMethod)
 }
 
-// affordable is an error where so many distinct rows and columns take minutes.
-func (c *rectangles) affordable(rows, cols int) error {
+// checkCost reports an error if so many distinct rows and columns would take more than maxSteps.
+func (c *rectangles) checkCost(rows, cols int) error {
 	if float64(rows)*float64(rows)*float64(cols) <= maxSteps {
 		return nil
 	}
-	return fmt.Errorf("search the rectangles around %d distinct first and %d distinct second coordinates: %w: it would take minutes: "+
-		"use a sample of at most 2048 points, or a domain of at most 2048 values", rows, cols, ErrNoExactMethod)
+	return fmt.Errorf("search the rectangles around %d distinct first and %d distinct second coordinates: %w: "+
+		"it would take minutes: use a sample of at most 2048 points, or a domain of at most 2048 values",
+		rows, cols, ErrNoExactMethod)
 }
 
-// CheckSample says beforehand why the exact methods of a class may not take a sample of n points, wrapping ErrNoExactMethod: rectangles
-// of a domain above 2048 values have none for more than 2048 points. The points of a linear term count as well.
+// CheckSample reports beforehand why the exact methods of a class may not take a sample of n
+// points, wrapping ErrNoExactMethod: rectangles of a domain above 2048 values have none for more
+// than 2048 points. The points of a linear term count as well.
 func CheckSample(c Class, n int) error {
 	r, ok := c.(*rectangles)
 	if !ok {
 		return nil
 	}
 	most := int(min(uint64(max(n, 0)), r.domain))
-	return r.affordable(most, most)
+	return r.checkCost(most, most)
 }
 
-// Best implements Class. Weights are only ever added, never subtracted: an error of 0 comes out as 0.
+// Best implements Class. Weights are only ever added, never subtracted: an error of 0 comes out as
+// 0.
 func (c *rectangles) Best(x, y, w []float64) (float64, error) {
 	if err := c.planar("best of all"); err != nil {
 		return 0, err
@@ -136,7 +169,7 @@ func (c *rectangles) Best(x, y, w []float64) (float64, error) {
 	if err := p.reset(x[:2*len(y)], c.domain); err != nil {
 		return 0, err
 	}
-	if err := c.affordable(len(p.rows.values), len(p.cols.values)); err != nil {
+	if err := c.checkCost(len(p.rows.values), len(p.cols.values)); err != nil {
 		return 0, err
 	}
 	total := 1.0
@@ -146,7 +179,7 @@ func (c *rectangles) Best(x, y, w []float64) (float64, error) {
 	return p.leastError(y, w) / total, nil
 }
 
-// leastError is the least weight that a rectangle labels wrongly.
+// leastError returns the least weight that a rectangle labels wrongly.
 func (p *plane) leastError(y, w []float64) float64 {
 	k := len(p.rows.values)
 	rows := weighted{pos: make([]float64, k), neg: make([]float64, k)}
@@ -177,7 +210,8 @@ func (p *plane) leastError(y, w []float64) float64 {
 	return least
 }
 
-// rectangleMinimizer is the Minimizer of the rectangles in the plane. O(rows^2 columns), of the sample and the linear term together.
+// rectangleMinimizer is the Minimizer of the rectangles in the plane. O(rows^2 columns), of the
+// sample and the linear term together.
 type rectangleMinimizer struct {
 	class *rectangles
 	term  []float64 // points of the linear term
@@ -215,14 +249,15 @@ func (m *rectangleMinimizer) Minimize(x, y, w, c []float64) (Hypothesis, float64
 	if err := m.reset(m.points, m.class.domain); err != nil {
 		return nil, 0, err
 	}
-	if err := m.class.affordable(len(m.rows.values), len(m.cols.values)); err != nil {
+	if err := m.class.checkCost(len(m.rows.values), len(m.cols.values)); err != nil {
 		return nil, 0, err
 	}
 	h, gain := m.best()
 	return h, m.minus + gain, nil
 }
 
-// best compares the best rectangle that holds rows and columns with the first that holds no point, and answers the gain as well.
+// best compares the best rectangle that holds rows and columns with the first that holds no point,
+// and returns the gain as well.
 func (m *rectangleMinimizer) best() (Rectangle, float64) {
 	k := len(m.cols.values)
 	m.sums, m.mark = zeroed(m.sums, k), zeroed(m.mark, k)
@@ -244,7 +279,31 @@ func (m *rectangleMinimizer) best() (Rectangle, float64) {
 	return box(none), 0
 }
 
-// box is the rectangle between the rows and columns given.
+// box returns the rectangle between the given rows and columns.
 func box(at [4]uint64) Rectangle {
 	return Rectangle{Interval(float64(at[0]), float64(at[1])), Interval(float64(at[2]), float64(at[3]))}
+}
+
+// boxesEverywhere separates by all points: the empty box and a single point differ at that point.
+func boxesEverywhere(c Finite, s Spec) (*Separator, error) { return wholeDomain(c, s.Domain) }
+
+// ofBoxes bounds the Littlestone dimension of the boxes of d intervals of X points. An adversary
+// may begin with a point labelled +1. On a line through it along an axis, with x points below, the
+// two ends of the box are then thresholds of x+1 and of X-x functions, and each forces its own
+// mistakes:
+//
+//	B = max_x floor(log2(x+1)) + floor(log2(X-x))
+//
+// in all, on each of d axes. For d = 1 a learner who predicts -1 until then makes at most one
+// mistake more. B is the largest a + b, with a = b or a = b-1, for which 2^a - 1 points below x and
+// 2^b - 1 above fit into X.
+func ofBoxes(c Class, s Spec) Dimension {
+	b := 0
+	for next := 1; uint64(1)<<(next/2)+uint64(1)<<((next+1)/2)-1 <= s.Domain; next++ {
+		b = next
+	}
+	if d := c.Dim(); d > 1 {
+		return Dimension{d * b, logSize(c)}
+	}
+	return Dimension{b, b + 1}
 }

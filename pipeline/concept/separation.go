@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/big"
 	"strings"
+
+	"github.com/shatterlab/shatter/pipeline/lp"
 )
 
 const (
@@ -14,23 +16,28 @@ const (
 	maxListedBits = 20 // the largest dimension in which the cube of the parities is listed
 )
 
-// Separator is a set Z of m points on which every two hypotheses of a class differ. Follow-the-perturbed-leader puts its noise there:
-// hypothesis f has the unit sign vector s_f = (f(Z_1), ..., f(Z_m))/sqrt(m), and the perturbation <xi, s_f> with xi standard normal.
+// Separator is a set Z of m points on which every two hypotheses of a class differ.
+// Follow-the-perturbed-leader puts its noise there: hypothesis f has the unit sign vector s_f =
+// (f(Z_1), ..., f(Z_m))/sqrt(m), and the perturbation <xi, s_f> with xi standard normal.
 //
-// How well Z separates is the least distance of two hypotheses in L2 of the uniform law on Z, called rho. It depends on the encoding: the
-// functions with values -1 and +1 are twice as far apart as those with 0 and 1.
+// How well Z separates is the least distance of two hypotheses in L2 of the uniform law on Z,
+// called rho. It depends on the encoding: the functions with values -1 and +1 are twice as far
+// apart as those with 0 and 1.
 type Separator struct {
-	Points      []float64 // row-major; nil for the cube of the parities in 21 to 24 dimensions, which Orthonormal makes unnecessary
-	Dim         int       // numbers per point
-	Hamming     int       // h >= 1, the least number of points of Z on which two hypotheses differ
-	Orthonormal bool      // the sign vectors of all hypotheses are orthonormal, hence their perturbations independent
-	Spread      float64   // kappa^2, the largest |s_f - s_g|^2, or the 4 that it never exceeds where it was not computed
+	// Points are row-major; nil for the cube of the parities in 21 to 24 dimensions, which Orthonormal
+	// makes unnecessary.
+	Points []float64
+
+	Dim         int     // numbers per point
+	Hamming     int     // h >= 1, the least number of points of Z on which two hypotheses differ
+	Orthonormal bool    // the sign vectors of all hypotheses are orthonormal, hence their perturbations independent
+	Spread      float64 // kappa^2, the largest |s_f - s_g|^2, or the 4 that it never exceeds where it was not computed
 
 	margin   float64 // of the convex hull, where it has a formula; otherwise 0
 	unlisted int     // m where Points is nil
 }
 
-// Len is m, the number of points.
+// Len returns m, the number of points.
 func (s *Separator) Len() int {
 	if s.Points == nil {
 		return s.unlisted
@@ -38,105 +45,64 @@ func (s *Separator) Len() int {
 	return len(s.Points) / s.Dim
 }
 
-// Rho01 is rho for the functions with values 0 and 1: sqrt(h/m).
+// Rho01 returns rho for the functions with values 0 and 1: sqrt(h/m).
 func (s *Separator) Rho01() float64 { return math.Sqrt(float64(s.Hamming) / float64(s.Len())) }
 
-// RhoPM is rho for the functions with values -1 and +1, 2 sqrt(h/m): the least distance of two sign vectors.
+// RhoPM returns rho for the functions with values -1 and +1, 2 sqrt(h/m): the least distance of two
+// sign vectors.
 func (s *Separator) RhoPM() float64 { return 2 * s.Rho01() }
 
-// SeparatorKinds are the kinds that NewSeparator knows.
+// SeparatorKinds lists the kinds that NewSeparator knows.
 func SeparatorKinds() []string { return []string{"standard", "cube", "code", "greedy"} }
 
-// NewSeparator is a separator of the class c, which is the one that New gives for s:
+// NewSeparator returns a separator of c, the class that New makes of s:
 //
 //	standard  the set known for the class: the standard basis for parities, all points for most others
 //	cube      all points of the domain; they are not listed for parities in 21 to 24 dimensions
 //	code      parities up to dimension 24: the 10 Dim columns of a random generator matrix drawn from the seed
 //	greedy    greedy set cover, for at most 2^12 hypotheses on a domain of at most 2^12 points
 //
-// Only code uses the seed. The error says which value is too large, or which two hypotheses agree on all of the points.
+// Only code uses the seed. The error says which value is too large, or which two hypotheses agree
+// on all of the points.
 func NewSeparator(c Finite, s Spec, kind string, seed uint64) (*Separator, error) {
 	if c.Size().Cmp(big.NewInt(1)) <= 0 {
 		return nil, fmt.Errorf("separate class %q: a single hypothesis needs no separator, take a larger class", c.Name())
 	}
+	d := definitionOf(c)
 	switch kind {
 	case "standard":
-		return standard(c, s)
+		return d.Standard(c, s)
 	case "cube":
-		return whole(c, s)
+		return d.WholeDomain(c, s)
 	case "code":
-		if c.Name() != "parities" {
-			return nil, fmt.Errorf("separate class %q by a code: only parities have one, use kind %q", c.Name(), "standard")
+		if d.Code == nil {
+			able := namesOf(func(d *Definition) bool { return d.Code != nil })
+			return nil, fmt.Errorf("separate class %q by a code: only %s have one, use kind %q",
+				c.Name(), strings.Join(able, ", "), "standard")
 		}
-		return code(c.Dim(), seed)
+		return d.Code(c.Dim(), seed)
 	case "greedy":
 		return greedy(c, s)
 	}
 	return nil, fmt.Errorf("separator of kind %q: use one of %s", kind, strings.Join(SeparatorKinds(), ", "))
 }
 
-// standard is the known set of each class.
-func standard(c Finite, s Spec) (*Separator, error) {
-	switch c.Name() {
-	case "thresholds":
-		if s.NoConstant { // all thresholds t <= X-1 label the point X-1 alike
-			s.Domain--
-		}
-		return whole(c, s)
-	case "parities":
-		return unitPoints(c.Dim(), 0)
-	case "monotone-conjunctions":
-		return unitPoints(c.Dim(), 1)
-	case "stumps":
-		return axes(c.Dim(), s.Domain)
-	case "matrix":
-		return computed(c, columns(s))
-	}
-	return whole(c, s)
-}
+// infinitelyMany is the NoSeparator of infinite classes.
+const infinitelyMany = "no finite set of points separates infinitely many hypotheses"
 
-// whole is all points of the domain. Hypotheses are different functions, so that h is at least 1 there.
-func whole(c Finite, s Spec) (*Separator, error) {
-	if c.Name() == "parities" && c.Dim() > maxListedBits && c.Dim() <= maxParities {
-		return parityCube(&Separator{Dim: c.Dim(), unlisted: 1 << c.Dim()}, c), nil
-	}
-	z, err := allPoints(c, s, maxPoints)
+// wholeDomain separates c by all points of dim(c) numbers 0..values-1. As hypotheses are different
+// functions, Hamming is at least 1; a class for which more is known adds that.
+func wholeDomain(c Finite, values uint64) (*Separator, error) {
+	z, err := allPoints(c.Dim(), values, maxPoints)
 	if err != nil {
 		return nil, err
 	}
-	w := &Separator{Points: z, Dim: c.Dim(), Hamming: 1, Spread: 4}
-	m := w.Len()
-	switch c.Name() {
-	case "thresholds": // neighbours t and t+1 differ at t alone
-		w.margin = chain(c, m)
-	case "points": // a and b differ at a and b
-		w.Hamming, w.Spread = 2, spread(2, m)
-		w.margin = simplex(c, w.Spread)
-	case "parities":
-		return parityCube(w, c), nil
-	case "stumps":
-		// Stumps with a and b of the X values +1, on two coordinates, differ at X^(d-2) (aX + bX - 2ab) points, which is linear in a and in b
-		// and hence least at a corner of [1, X-1]^2: 2(X-1) or X^2-2X+2 times X^(d-2), both at least X^(d-1). So is the distance to a constant,
-		// with a X^(d-1), and that of two stumps on one coordinate, which differ for at least one value of it: v >= 1 attains it.
-		w.Hamming = m / int(s.Domain)
-	case "intervals", "rectangles": // the empty one and a single point
-	case "conjunctions": // one without free bits, true at a single point, and the one that is never true
-	case "monotone-conjunctions": // that of all bits and that of all but one: true at the ones, and there and at one point more
-	default:
-		return computed(c, z)
-	}
-	return w, nil
+	return &Separator{Points: z, Dim: c.Dim(), Hamming: 1, Spread: 4}, nil
 }
 
-// parityCube completes the cube of the parities. The sum of two is a parity other than 0, which is odd at half of the points: <s_f, s_g> = 0.
-func parityCube(w *Separator, c Finite) *Separator {
-	w.Hamming, w.Spread, w.Orthonormal = w.Len()/2, 2, true
-	w.margin = simplex(c, 2)
-	return w
-}
-
-// unitPoints are the d points whose coordinate j alone is not the base value. At the unit vectors (base 0) parity s is bit j of s; at the
-// points with a single zero (base 1) the monotone conjunction s is the complement of bit j: all 2^d sign patterns, h = 1.
+// unitPoints separates by the d points whose coordinate j alone is not the base value. At the unit
+// vectors (base 0) parity s is bit j of s; at the points with a single zero (base 1) the monotone
+// conjunction s is the complement of bit j: all 2^d sign patterns, h = 1.
 func unitPoints(d int, base float64) (*Separator, error) {
 	if err := checkPoints(uint64(d), d, maxPoints); err != nil {
 		return nil, err
@@ -148,56 +114,22 @@ func unitPoints(d int, base float64) (*Separator, error) {
 			z[i] = 1 - base
 		}
 	}
-	// The vertices other than f of a cube of side 2/sqrt(d) lie beyond the hyperplane through the d neighbours of f, 2/d away.
+	// The vertices other than f of a cube of side 2/sqrt(d) lie beyond the hyperplane through the d
+	// neighbours of f, 2/d away.
 	return &Separator{Points: z, Dim: d, Hamming: 1, Spread: 4, margin: 2 / float64(d)}, nil
 }
 
-// axes are the origin and the points with a single coordinate v = 1..X-1 that is not 0: 1 + d(X-1). There the stump v_j >= t is +1 at the
-// last X-t points of axis j, v_j < t at the complement, which holds the origin; all these sets and the two constants differ, and
-// v_j >= X-1 is +1 at one point, the constant -1 at none: h = 1.
-func axes(d int, x uint64) (*Separator, error) {
-	m := 1 + uint64(d)*(x-1) // at most 2^56
-	if err := checkPoints(m, d, maxPoints); err != nil {
-		return nil, err
-	}
-	z := make([]float64, m*uint64(d))
-	next := d // after the origin
-	for j := range d {
-		for v := uint64(1); v < x; v++ {
-			z[next+j] = float64(v)
-			next += d
-		}
-	}
-	return &Separator{Points: z, Dim: d, Hamming: 1, Spread: 4}, nil
-}
-
-// columns are the points of a matrix with different columns, the first of equal ones, without constant ones: these separate nothing.
-func columns(s Spec) (z []float64) {
-	m := int(s.Domain)
-	seen := map[string]bool{}
-	for j := range m {
-		column := make([]byte, 0, len(s.Matrix)/m)
-		for i := j; i < len(s.Matrix); i += m {
-			column = append(column, s.Matrix[i])
-		}
-		constant := strings.Count(string(column), string(column[0])) == len(column)
-		if !constant && !seen[string(column)] {
-			seen[string(column)] = true
-			z = append(z, float64(j))
-		}
-	}
-	return z
-}
-
-// computed is the separator of the points z, if it is one, with h from all pairs of hypotheses.
+// computed separates by the points z, with h from all pairs of hypotheses. The error names two
+// hypotheses that agree at all points.
 func computed(c Finite, z []float64) (*Separator, error) {
-	t, err := NewSignTable(c, z)
+	t, err := newSignTable(c, z)
 	if err != nil {
 		return nil, err
 	}
 	d := t.distances()
 	if d.least == 0 {
-		return nil, fmt.Errorf("separate class %q: hypotheses %d and %d agree at every one of %d points", c.Name(), d.i, d.j, t.m)
+		return nil, fmt.Errorf("separate class %q: hypotheses %d and %d agree at every one of %d points",
+			c.Name(), d.i, d.j, t.m)
 	}
 	w := &Separator{Points: z, Dim: c.Dim(), Hamming: d.least, Spread: spread(d.most, t.m)}
 	if d.least == d.most { // where the search for the margin takes longest
@@ -206,16 +138,12 @@ func computed(c Finite, z []float64) (*Separator, error) {
 	return w, nil
 }
 
-// spread is |s_f - s_g|^2 of sign vectors that differ on h of m points.
+// spread returns |s_f - s_g|^2 of sign vectors that differ on h of m points.
 func spread(h, m int) float64 { return 4 * float64(h) / float64(m) }
 
-// allPoints lists the domain, at most so many points: point number i has the digits of i in base X (2 for bits), the lowest one first.
-func allPoints(c Finite, s Spec, most uint64) ([]float64, error) {
-	d, base := c.Dim(), s.Domain
-	switch c.Name() {
-	case "parities", "monotone-conjunctions", "conjunctions":
-		base = 2
-	}
+// allPoints lists the points of d numbers 0..base-1, at most so many: point number i has the digits
+// of i in base base, the lowest one first.
+func allPoints(d int, base, most uint64) ([]float64, error) {
 	m := uint64(1)
 	for range d {
 		if m *= base; m > most { // base is at most 2^40: no overflow
@@ -227,14 +155,15 @@ func allPoints(c Finite, s Spec, most uint64) ([]float64, error) {
 	}
 	z := make([]float64, m*uint64(d))
 	for i := range m {
-		for j, rest := 0, i; j < d; j++ {
-			z[i*uint64(d)+uint64(j)] = float64(rest % base)
-			rest /= base
+		for j, digits := 0, i; j < d; j++ {
+			z[i*uint64(d)+uint64(j)] = float64(digits % base)
+			digits /= base
 		}
 	}
 	return z, nil
 }
 
+// checkPoints refuses more than most points of d numbers, or more than maxNumbers numbers.
 func checkPoints(m uint64, d int, most uint64) error {
 	if m > most || m*uint64(d) > maxNumbers {
 		return errTooManyPoints(fmt.Sprint(m), d, most)
@@ -242,6 +171,7 @@ func checkPoints(m uint64, d int, most uint64) error {
 	return nil
 }
 
+// errTooManyPoints returns the error for m points, written as a number or a power, of d numbers.
 func errTooManyPoints(m string, d int, most uint64) error {
 	if d > 1 {
 		m += fmt.Sprintf(" points of %d numbers", d)
@@ -252,39 +182,50 @@ func errTooManyPoints(m string, d int, most uint64) error {
 		"a smaller domain or dimension, or another kind", m, most, maxNumbers)
 }
 
-// HullMargin brackets the hull margin of the sign vectors of c, the class that s separates: by formula where there is one, by computing
-// it, mostly in less than a second, for at most 500 hypotheses and 2^24 labels, and always within 2h/m <= r <= 2 sqrt(h/m).
+// Margin brackets the hull margin of the sign vectors of a class: the least distance of one of them
+// from the convex hull of the others.
+type Margin = lp.Margin
+
+// HullMargin brackets the hull margin of the sign vectors of c, the class that s separates: by a
+// formula where there is one; by computing it, mostly in less than a second, for at most 500
+// hypotheses and 2^24 labels; and always within 2h/m <= r <= 2 sqrt(h/m).
 //
-// The lower bound: <s_f, s_f - s_g> = |s_f - s_g|^2/2 >= 2h/m for all g, hence for all of their convex combinations.
+// The lower bound: <s_f, s_f - s_g> = |s_f - s_g|^2/2 >= 2h/m for all g, hence for all of their
+// convex combinations.
 func (s *Separator) HullMargin(c Finite) Margin {
 	if s.margin > 0 {
-		return Margin{s.margin, s.margin}.widen(8)
+		return Margin{Lower: s.margin, Upper: s.margin}.Widen(8)
 	}
 	m := s.Len()
-	bounds := Margin{2 * float64(s.Hamming) / float64(m), s.RhoPM()}.widen(8)
-	n, err := listable(c, maxHull)
-	if err != nil || n > maxHullNumbers/m {
+	bounds := Margin{Lower: 2 * float64(s.Hamming) / float64(m), Upper: s.RhoPM()}.Widen(8)
+	n, err := listable(c, lp.MaxVectors)
+	if err != nil || n > lp.MaxNumbers/m {
 		return bounds
 	}
 	rows := make([]float64, n*m)
 	for i := range n {
 		c.Member(uint64(i)).Labels(s.Points, rows[i*m:(i+1)*m])
 	}
-	r := newHull(rows, m).margin()
+	r, err := lp.HullMargin(rows, m)
+	if err != nil {
+		return bounds
+	}
 	scale := math.Sqrt(float64(m))
-	r = Margin{r.Lower / scale, r.Upper / scale}.widen(8)
-	return Margin{max(r.Lower, bounds.Lower), min(r.Upper, bounds.Upper)}
+	r = Margin{Lower: r.Lower / scale, Upper: r.Upper / scale}.Widen(8)
+	return Margin{Lower: max(r.Lower, bounds.Lower), Upper: min(r.Upper, bounds.Upper)}
 }
 
-// simplex is the hull margin of vectors at equal squared distances: that of a vertex from the middle of the others.
+// simplex returns the hull margin of vectors at equal squared distances: the distance of a vertex
+// from the middle of the others.
 func simplex(c Finite, squared float64) float64 {
 	n, _ := new(big.Float).SetInt(c.Size()).Float64()
 	return math.Sqrt(squared / 2 * (n / (n - 1)))
 }
 
-// chain is the hull margin of the thresholds. An inner one t is nearest to the middle of t-1 and t+1, which is off by 1/sqrt(m) at two
-// points; all lower ones differ from it at the first, all higher ones at the second, so none lies below the hyperplane there. The two
-// ends are farther out, 2/sqrt(m) from their neighbours, and alone where there are just two.
+// chain returns the hull margin of the thresholds. An inner one t is nearest to the middle of t-1
+// and t+1, which is off by 1/sqrt(m) at two points; all lower ones differ from it at the first, all
+// higher ones at the second, so none lies below the hyperplane there. The two ends are farther out,
+// 2/sqrt(m) from their neighbours, and alone where there are just two.
 func chain(c Finite, m int) float64 {
 	if c.Size().Cmp(big.NewInt(2)) == 0 {
 		return 2 / math.Sqrt(float64(m))

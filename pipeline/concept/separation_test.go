@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
+
+	"github.com/shatterlab/shatter/pipeline/lp"
 )
 
 // listed is a class by its definition: hypothesis i labels x +1 where positive says so.
@@ -47,7 +49,7 @@ func (h listedMember) Labels(x, out []float64) {
 	}
 }
 
-// defined is the class of a Spec with all its hypotheses.
+// defined returns the class of a Spec with all its hypotheses.
 func defined(s Spec) *listed {
 	x := float64(s.Domain)
 	var all []func(x []float64) bool
@@ -144,7 +146,7 @@ func bitwise(name string, s int, v []float64) bool {
 	return !missing
 }
 
-// smallSpecs are small members of every class.
+// smallSpecs returns small members of every class.
 func smallSpecs() (all []Spec) {
 	for x := uint64(2); x <= 6; x++ {
 		for _, name := range []string{"thresholds", "points", "intervals"} {
@@ -159,9 +161,11 @@ func smallSpecs() (all []Spec) {
 		all = append(all, Spec{Name: "rectangles", Domain: x, Dim: 2})
 	}
 	for d := 1; d <= 5; d++ {
-		all = append(all, Spec{Name: "parities", Dim: d}, Spec{Name: "monotone-conjunctions", Dim: d}, Spec{Name: "conjunctions", Dim: d})
+		all = append(all, Spec{Name: "parities", Dim: d}, Spec{Name: "monotone-conjunctions", Dim: d},
+			Spec{Name: "conjunctions", Dim: d})
 	}
-	return append(all, Spec{Name: "matrix", Domain: 5, Matrix: "10110" + "10011" + "11101"}, Spec{Name: "matrix", Domain: 1, Matrix: "01"})
+	return append(all, Spec{Name: "matrix", Domain: 5, Matrix: "10110" + "10011" + "11101"},
+		Spec{Name: "matrix", Domain: 1, Matrix: "01"})
 }
 
 func separatorOf(t testing.TB, s Spec, kind string, seed uint64) (*listed, *Separator) {
@@ -195,7 +199,7 @@ func apart(c Finite, z *Separator) (least, most int) {
 	return least, most
 }
 
-// signRows are the unit sign vectors.
+// signRows returns the unit sign vectors.
 func signRows(c Finite, z *Separator) []float64 {
 	n, m := int(c.Size().Int64()), z.Len()
 	rows := make([]float64, n*m)
@@ -208,7 +212,8 @@ func signRows(c Finite, z *Separator) []float64 {
 	return rows
 }
 
-// Every kind tells h truly, for small members of every class; so are the spread and the margin, by formula or not.
+// Every kind tells h truly, for small members of every class; so are the spread and the margin, by
+// formula or not.
 func TestSeparatorsByEnumeration(t *testing.T) {
 	for _, s := range smallSpecs() {
 		for _, kind := range SeparatorKinds() {
@@ -229,7 +234,7 @@ func TestSeparatorsByEnumeration(t *testing.T) {
 			if c.size > 130 {
 				continue
 			}
-			computed, err := HullMargin(signRows(c, z), z.Len())
+			computed, err := lp.HullMargin(signRows(c, z), z.Len())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -303,7 +308,7 @@ func readSeparation(t *testing.T) (cases []separationCase, tol float64) {
 	return v.Cases, v.TolAbs
 }
 
-// named is the class and kind of a case: hadamard_full_3, points_8.
+// named returns the class and kind of a case: hadamard_full_3, points_8.
 func named(t *testing.T, cls string) (Spec, string) {
 	t.Helper()
 	at := strings.LastIndex(cls, "_")
@@ -325,11 +330,11 @@ func TestSeparationVectors(t *testing.T) {
 	for _, v := range cases {
 		s, kind := named(t, v.Cls)
 		c, z := separatorOf(t, s, kind, 0)
-		table, err := NewSignTable(c, z.Points)
+		table, err := newSignTable(c, z.Points)
 		if err != nil {
 			t.Fatal(err)
 		}
-		h, _, _ := table.MinHamming()
+		h, _, _ := table.minHamming()
 		got := []int{z.Len(), c.size, z.Hamming, h}
 		if diff := cmp.Diff([]int{v.M, v.F, v.MinHamming, v.MinHamming}, got); diff != "" {
 			t.Errorf("%s: m, size, h twice (-want +got):\n%s", v.Cls, diff)
@@ -337,7 +342,7 @@ func TestSeparationVectors(t *testing.T) {
 		near(t, v.Cls+": rho of 0 and 1", z.Rho01(), v.Rho01, tol)
 		near(t, v.Cls+": rho of -1 and +1", z.RhoPM(), v.RhoPM, tol)
 		rows := signRows(c, z)
-		computed, err := HullMargin(rows, z.Len())
+		computed, err := lp.HullMargin(rows, z.Len())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -351,22 +356,23 @@ func TestSeparationVectors(t *testing.T) {
 		for k := range rows {
 			rows[k] = math.Copysign(1, rows[k])
 		}
-		near(t, v.Cls+": rho of the table", Rho(rows, z.Len()), v.RhoPM, tol)
+		near(t, v.Cls+": rho of the table", rho(rows, z.Len()), v.RhoPM, tol)
 		for i, want := range v.PropPM {
 			near(t, v.Cls+": singular value bound", singular(rows, z.Len())[i], want, tol)
 		}
 		for k := range rows {
 			rows[k] = (rows[k] + 1) / 2
 		}
-		near(t, v.Cls+": rho of the 0/1 table", Rho(rows, z.Len()), v.Rho01, tol)
+		near(t, v.Cls+": rho of the 0/1 table", rho(rows, z.Len()), v.Rho01, tol)
 		for i, want := range v.Prop01 {
 			near(t, v.Cls+": 0/1 singular value bound", singular(rows, z.Len())[i], want, tol)
 		}
 	}
 }
 
-// singular are the bounds sigma sqrt(2/m) <= rho with three choices of sigma: the last value that a library returns, which is wrong for
-// more functions than points; the |F|-th singular value; and the least one on the vectors orthogonal to (1, ..., 1).
+// singular returns the bounds sigma sqrt(2/m) <= rho with three choices of sigma: the last value
+// that a library returns, which is wrong for more functions than points; the |F|-th singular value;
+// and the least one on the vectors orthogonal to (1, ..., 1).
 func singular(rows []float64, m int) []float64 {
 	n := len(rows) / m
 	a := mat.DenseCopyOf(mat.NewDense(n, m, rows).T())
@@ -394,8 +400,8 @@ func singular(rows []float64, m int) []float64 {
 	return append(out, bound(values(), n-2))
 }
 
-// On the standard basis the parities have rho = 1/sqrt(d) and not, as on the cube, 1/sqrt(2): two that differ in one bit differ on one
-// point of the basis.
+// On the standard basis the parities have rho = 1/sqrt(d) and not, as on the cube, 1/sqrt(2): two
+// that differ in one bit differ on one point of the basis.
 func TestBasisIsNoCube(t *testing.T) {
 	for d := 3; d <= 8; d++ {
 		s := Spec{Name: "parities", Dim: d}
@@ -450,7 +456,7 @@ func TestCodeRedraws(t *testing.T) {
 	}
 }
 
-// slowCover is greedy set cover over an explicit list of pairs.
+// slowCover returns greedy set cover over an explicit list of pairs.
 func slowCover(c Finite, domain []float64) (chosen []int) {
 	n, points := int(c.Size().Int64()), len(domain)/c.Dim()
 	labels := make([][]float64, n)
@@ -490,7 +496,8 @@ func slowCover(c Finite, domain []float64) (chosen []int) {
 // matrixSpec draws a matrix of different rows.
 func matrixSpec(t *rapid.T, rows, columns int) Spec {
 	m := rapid.IntRange(1, columns).Draw(t, "columns")
-	text := rapid.SliceOfNDistinct(rapid.StringOfN(rapid.RuneFrom([]rune("01")), m, m, m), 2, max(2, min(rows, 1<<m)), rapid.ID[string]).Draw(t, "rows")
+	text := rapid.SliceOfNDistinct(rapid.StringOfN(rapid.RuneFrom([]rune("01")), m, m, m), 2, max(2, min(rows, 1<<m)),
+		rapid.ID[string]).Draw(t, "rows")
 	return Spec{Name: "matrix", Domain: uint64(m), Matrix: strings.Join(text, "")}
 }
 
@@ -498,7 +505,7 @@ func TestGreedyAgainstPairs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := matrixSpec(t, 12, 9)
 		c := defined(s)
-		domain, err := allPoints(c, s, 100)
+		domain, err := allPoints(c.Dim(), s.Domain, 100)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -546,52 +553,58 @@ func TestMinHammingPair(t *testing.T) {
 	for j := range z {
 		z[j] = float64(j)
 	}
-	table, err := NewSignTable(c, z)
+	table, err := newSignTable(c, z)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if h, i, j := table.MinHamming(); h != 0 || i != 3 || j != 70 {
+	if h, i, j := table.minHamming(); h != 0 || i != 3 || j != 70 {
 		t.Errorf("got %d for %d and %d", h, i, j)
 	}
-	single, err := NewSignTable(&listed{c.Spec, 1, c.positive}, z)
+	single, err := newSignTable(&listed{c.Spec, 1, c.positive}, z)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if h, _, _ := single.MinHamming(); h != -1 {
+	if h, _, _ := single.minHamming(); h != -1 {
 		t.Errorf("one row: %d", h)
 	}
 }
 
 func TestRho(t *testing.T) {
-	near(t, "three constants", Rho([]float64{-1, -1, 0, 0, 1, 1}, 2), 1, 0)
-	near(t, "one difference", Rho([]float64{0, 0, 3, 4, 3, 4.5, 9, 9}, 2), 0.5/math.Sqrt2, 1e-15)
-	near(t, "twins", Rho([]float64{1, 2, 1, 2}, 2), 0, 0)
-	if got := Rho([]float64{1, 2}, 2); !math.IsInf(got, 1) {
+	near(t, "three constants", rho([]float64{-1, -1, 0, 0, 1, 1}, 2), 1, 0)
+	near(t, "one difference", rho([]float64{0, 0, 3, 4, 3, 4.5, 9, 9}, 2), 0.5/math.Sqrt2, 1e-15)
+	near(t, "twins", rho([]float64{1, 2, 1, 2}, 2), 0, 0)
+	if got := rho([]float64{1, 2}, 2); !math.IsInf(got, 1) {
 		t.Errorf("one function: %v", got)
 	}
 }
 
 func TestSeparatorRefuses(t *testing.T) {
-	twins := &listed{Spec{Name: "matrix", Domain: 3, Matrix: "010110010"}, 3, defined(Spec{Name: "matrix", Domain: 3, Matrix: "010110010"}).positive}
+	twins := &listed{Spec{Name: "matrix", Domain: 3, Matrix: "010110010"}, 3,
+		defined(Spec{Name: "matrix", Domain: 3, Matrix: "010110010"}).positive}
 	huge := func(s Spec, size int) *listed { return &listed{s, size, nil} }
 	for _, c := range []struct {
 		class *listed
 		kind  string
 		want  string
 	}{
-		{defined(Spec{Name: "points", Domain: 4}), "basis", `separator of kind "basis": use one of standard, cube, code, greedy`},
+		{defined(Spec{Name: "points", Domain: 4}), "basis",
+			`separator of kind "basis": use one of standard, cube, code, greedy`},
 		{defined(Spec{Name: "points", Domain: 4}), "code", `separate class "points" by a code: only parities have one`},
-		{defined(Spec{Name: "points", Domain: 1}), "standard", `separate class "points": a single hypothesis needs no separator, take a larger class`},
+		{defined(Spec{Name: "points", Domain: 1}), "standard",
+			`separate class "points": a single hypothesis needs no separator, take a larger class`},
 		{twins, "standard", `separate class "matrix": hypotheses 0 and 2 agree at every one of 1 points`},
 		{twins, "greedy", `separate class "matrix": hypotheses 0 and 2 agree on the whole domain`},
-		{huge(Spec{Name: "thresholds", Domain: 1 << 40}, 9), "standard", `separate with 1099511627776 points: use at most 4194304 points`},
+		{huge(Spec{Name: "thresholds", Domain: 1 << 40}, 9), "standard",
+			`separate with 1099511627776 points: use at most 4194304 points`},
 		{huge(Spec{Name: "parities", Dim: 25}, 9), "cube", `separate with 2^25 points of 25 numbers`},
-		{huge(Spec{Name: "monotone-conjunctions", Dim: 22}, 9), "cube", `use at most 4194304 points and 33554432 numbers in all: a smaller domain`},
+		{huge(Spec{Name: "monotone-conjunctions", Dim: 22}, 9), "cube",
+			`use at most 4194304 points and 33554432 numbers in all: a smaller domain`},
 		{huge(Spec{Name: "parities", Dim: 6000}, 9), "standard", `separate with 6000 points of 6000 numbers`},
 		{huge(Spec{Name: "parities", Dim: 25}, 9), "code", `separate parities in dimension 25 by a code: use at most 24`},
 		{huge(Spec{Name: "stumps", Domain: 1 << 40, Dim: 1 << 16}, 9), "standard", `separate with 72057594037862401 points`},
 		{huge(Spec{Name: "stumps", Domain: 1 << 20, Dim: 5}, 9), "standard", `separate with 5242876 points of 5 numbers`},
-		{huge(Spec{Name: "intervals", Domain: 100}, 5051), "greedy", `list class "intervals": 5051 hypotheses, use at most 4096`},
+		{huge(Spec{Name: "intervals", Domain: 100}, 5051), "greedy",
+			`list class "intervals": 5051 hypotheses, use at most 4096`},
 		{huge(Spec{Name: "intervals", Domain: 5000}, 9), "greedy", `use at most 4096 points`},
 		{huge(Spec{Name: "matrix", Domain: 3}, 1<<14+1), "cube", `list class "matrix": 16385 hypotheses, use at most 16384`},
 	} {
@@ -612,7 +625,8 @@ func TestLargeSeparators(t *testing.T) {
 	for d := maxListedBits; d <= maxParities; d++ { // the cube is as long whether it is listed or not
 		parities := &listed{Spec{Name: "parities", Dim: d}, 1 << d, nil}
 		z, err := NewSeparator(parities, parities.Spec, "cube", 0)
-		if err != nil || z.Len() != 1<<d || z.Hamming != 1<<(d-1) || !z.Orthonormal || z.Spread != 2 || (z.Points == nil) != (d > maxListedBits) {
+		if err != nil || z.Len() != 1<<d || z.Hamming != 1<<(d-1) || !z.Orthonormal || z.Spread != 2 ||
+			(z.Points == nil) != (d > maxListedBits) {
 			t.Fatalf("cube in dimension %d: m %d, %v", d, z.Len(), err)
 		}
 		near(t, "margin of the parities", z.HullMargin(parities).Lower, 1, 1e-6)
@@ -639,12 +653,12 @@ func TestLargeSeparators(t *testing.T) {
 func BenchmarkMinHamming(b *testing.B) {
 	s := Spec{Name: "parities", Dim: 10}
 	c, z := separatorOf(b, s, "cube", 0)
-	table, err := NewSignTable(c, z.Points)
+	table, err := newSignTable(c, z.Points)
 	if err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		table.MinHamming()
+		table.minHamming()
 	}
 	words := float64(1024*1023/2) * 16
 	b.ReportMetric(words*float64(b.N)/b.Elapsed().Seconds()/1e9, "Gword/s") // the bound: one population count a cycle
@@ -670,4 +684,28 @@ func BenchmarkCode(b *testing.B) {
 		}
 	}
 	b.ReportMetric(0x1p20*4*float64(b.N)/b.Elapsed().Seconds()/1e9, "Gword/s")
+}
+
+// minHamming returns the least number of points on which two hypotheses differ, and the first two,
+// i < j, that differ on no more. It is -1 for a table with fewer than two rows.
+func (t *signTable) minHamming() (h, i, j int) {
+	d := t.distances()
+	return d.least, d.i, d.j
+}
+
+// rho returns the separation of a table of real values, a row of m for each function: the least
+// sqrt(mean (f-g)^2) over pairs of rows, and +Inf where there are fewer than two.
+func rho(values []float64, m int) float64 {
+	least := math.Inf(1)
+	for i := 0; i+m <= len(values); i += m {
+		for j := 0; j < i; j += m {
+			sum := 0.0
+			for k := range m {
+				d := values[i+k] - values[j+k]
+				sum += float64(d * d)
+			}
+			least = min(least, sum)
+		}
+	}
+	return math.Sqrt(least / float64(m))
 }

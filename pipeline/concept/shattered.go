@@ -2,9 +2,10 @@ package concept
 
 import "math/bits"
 
-// vcOf is the Vapnik-Chervonenkis dimension of rows distinct functions, given their labels by point: bit i%64 of word i/64 of columns[v] is
-// that of function i at point v. The search is exact, unless it reads more than limit words. With it come shattered points, as many as the
-// lower bound.
+// vcOf returns the Vapnik-Chervonenkis dimension of the given number of distinct functions (rows),
+// from their labels by point: bit i%64 of word i/64 of columns[v] is that of function i at point v.
+// The search is exact, unless it reads more than limit words. shattered is a shattered set of as
+// many points as the lower bound.
 func vcOf(columns [][]uint64, rows, limit int) (vc Dimension, shattered []int) {
 	s := newShatter(columns, rows, limit)
 	most := bits.Len(uint(rows)) - 1 // 2^vc patterns need as many functions
@@ -21,8 +22,8 @@ func vcOf(columns [][]uint64, rows, limit int) (vc Dimension, shattered []int) {
 	return exactly(most), shattered
 }
 
-// shatter searches for a shattered set of size points, by depth first: the k points taken so far cut the functions into 2^k parts, and the
-// next point has to cut every part.
+// shatter searches for a shattered set of size points, depth first: the k points taken so far cut
+// the functions into 2^k parts, and the next point has to cut every part.
 type shatter struct {
 	columns [][]uint64
 	numbers []int      // of the columns among those given
@@ -35,7 +36,8 @@ type shatter struct {
 	limit   int // to how many that may grow
 }
 
-// newShatter leaves out constant columns, and all but one of those that are equal or complementary: no shattered set has them.
+// newShatter leaves out constant columns, and all but one of those that are equal or complementary:
+// no shattered set has them.
 func newShatter(columns [][]uint64, rows, limit int) *shatter {
 	s := &shatter{parts: [][]uint64{everything(rows)}, numbers: different(columns, rows), limit: limit}
 	for i, v := range s.numbers {
@@ -44,7 +46,7 @@ func newShatter(columns [][]uint64, rows, limit int) *shatter {
 	return s
 }
 
-// points are the numbers of the columns of the set found.
+// points returns the numbers of the columns of the set found.
 func (s *shatter) points() []int {
 	numbers := make([]int, s.size)
 	for k, c := range s.taken[:s.size] {
@@ -53,7 +55,8 @@ func (s *shatter) points() []int {
 	return numbers
 }
 
-// exists tells whether some set of that size is shattered; also not where the search ends at its limit.
+// exists reports whether some set of that size is shattered; it reports false as well where the
+// search ends at its limit.
 func (s *shatter) exists(size int) bool {
 	s.size = size
 	for k := len(s.parts); k < size; k++ {
@@ -65,8 +68,9 @@ func (s *shatter) exists(size int) bool {
 	return s.grow(0, s.all)
 }
 
-// grow tells whether the k points taken can be completed with some of the candidates. A candidate that leaves too small a piece here does so
-// further down as well: the next point cuts that piece in two, and each of them would need half of what the piece lacks already.
+// grow reports whether the k points taken can be completed with some of the candidates. A candidate
+// that leaves too small a piece here does so further down as well: the next point cuts that piece
+// in two, and each of them would need half of what the piece lacks already.
 func (s *shatter) grow(k int, candidates []int) bool {
 	next := s.next[k][:0]
 	for _, c := range candidates {
@@ -88,7 +92,8 @@ func (s *shatter) grow(k int, candidates []int) bool {
 	return false
 }
 
-// cuts tells whether a point cuts every part at depth k into two that are large enough: each has to hold all patterns of the points to come.
+// cuts reports whether a point cuts every part at depth k into two that are large enough: each has
+// to hold all patterns of the points to come.
 func (s *shatter) cuts(k int, column []uint64) bool {
 	need, words := 1<<(s.size-k-1), len(column)
 	for part := s.parts[k]; len(part) > 0; part = part[words:] {

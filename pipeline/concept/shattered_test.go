@@ -9,7 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// plainVC is the Vapnik-Chervonenkis dimension by recursion on the functions that agree with both labels of a point.
+// plainVC returns the Vapnik-Chervonenkis dimension by recursion on the functions that agree with
+// both labels of a point.
 func plainVC(rows []string) int {
 	best := 0
 	for v := 0; v < len(rows[0]); v++ {
@@ -18,7 +19,8 @@ func plainVC(rows []string) int {
 	return best
 }
 
-// shatteredFrom is the size of the largest set that holds v and points after it and cuts every part; 0 where v does not.
+// shatteredFrom returns the size of the largest set that holds v and points after it and cuts every
+// part; 0 where v does not.
 func shatteredFrom(parts [][]string, v int) int {
 	var halves [][]string
 	for _, part := range parts {
@@ -123,7 +125,8 @@ func columnsOf(rows, points int, label func(i, v int) bool) [][]uint64 {
 	return m.columns(rows)
 }
 
-// A large random class has too many sets that are nearly shattered: the search says so instead of going on for ever.
+// A large random class has too many sets that are nearly shattered: the search says so instead of
+// going on for ever.
 func TestUndecidedVC(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	columns := columnsOf(1024, 256, func(int, int) bool { return r.IntN(2) == 0 })

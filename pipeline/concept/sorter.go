@@ -6,13 +6,14 @@ import (
 	"slices"
 )
 
-// sorter sorts keys, reusing the memory of the last time.
+// sorter sorts keys. It reuses the memory of the last time.
 type sorter struct {
 	keys  []uint64
 	spare []uint64
 }
 
-// sort sorts the keys by their bits from..to-1; those below from ascend already, those above are 0. A large sample is sorted by counting,
+// sort sorts the keys by their bits from..to-1. Keys that agree there must be in ascending order of
+// the bits below from already; the bits from to on are 0. A large sample is sorted by counting,
 // digit by digit from the lowest.
 func (s *sorter) sort(from, to int) {
 	const digit = 11 // bits
@@ -40,8 +41,8 @@ func (s *sorter) sort(from, to int) {
 	s.keys, s.spare = source, target
 }
 
-// order sorts points of dim numbers each, all below domain, by coordinate number axis and then by their own number. The keys are
-// value << shift | number.
+// order sorts points of dim numbers each, all below domain, by coordinate number axis and then by
+// their own number. The keys are value << shift | number.
 func (s *sorter) order(x []float64, dim, axis int, domain uint64) (shift int, err error) {
 	n, width := len(x)/dim, bits.Len64(domain-1)
 	if shift = bits.Len(uint(max(n-1, 0))); shift+width > 64 {
@@ -55,7 +56,7 @@ func (s *sorter) order(x []float64, dim, axis int, domain uint64) (shift int, er
 	return shift, nil
 }
 
-// zeroed is s with n zeros, in its old memory where that suffices.
+// zeroed returns n zeros, in the memory of s where that suffices.
 func zeroed[T any](s []T, n int) []T {
 	s = slices.Grow(s[:0], n)[:n]
 	clear(s)

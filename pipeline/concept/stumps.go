@@ -3,10 +3,40 @@ package concept
 import (
 	"math"
 	"math/big"
+	"math/bits"
 	"math/rand/v2"
 )
 
-// Stump labels a point of Dim numbers by one of them: Above where coordinate Axis is at least T, and -Above elsewhere.
+// Stumps names the class of the decision stumps on Dim numbers 0..Domain-1.
+const Stumps = "stumps"
+
+var stumpsDefinition = Definition{
+	Name:  Stumps,
+	Doc:   "+1 or -1 where one of d numbers is at least t and the opposite elsewhere, or constant",
+	Shape: Grid,
+	New:   newStumps,
+	// See stumps.VC: exact with two values; otherwise as many points are shattered as there are
+	// values, if the upper bound allows it.
+	VC: func(c Class, s Spec) Dimension {
+		if high := c.VC(); s.Domain > 2 {
+			return Dimension{min(high, int(s.Domain)), high}
+		}
+		return exactVC(c, s)
+	},
+	// The stumps v >= t of one axis are, with the constants, X+1 thresholds.
+	Littlestone: func(c Class, s Spec) Dimension { return Dimension{bits.Len64(s.Domain+1) - 1, logSize(c)} },
+	Standard:    func(c Finite, s Spec) (*Separator, error) { return axes(c.Dim(), s.Domain) },
+	WholeDomain: stumpsEverywhere,
+	Target:      func(s Spec) Target { return upperBox(s.Dim, s.Domain) },
+	TargetDoc:   "the stump that is +1 where the first number is at least X/2",
+	Examples:    []Spec{{Name: Stumps, Domain: 16, Dim: 3}},
+	Draw: func(s Spec, r *rand.Rand) Hypothesis {
+		return Stump{Dim: s.Dim, T: float64(positive(s.Domain, r)), Above: 1}
+	},
+}
+
+// Stump labels a point of Dim numbers by one of them: Above where coordinate Axis is at least T,
+// and -Above elsewhere.
 type Stump struct {
 	Dim, Axis int
 	T         float64
@@ -23,24 +53,23 @@ func (s Stump) Labels(x, out []float64) {
 	}
 }
 
-// stumps is the class of the functions of d numbers in 0..X-1 that compare one of them with a constant, and of the two constants:
-// 2d(X-1) + 2 in all.
+// stumps is the class of the functions of d numbers in 0..X-1 that compare one of them with a
+// constant, and of the two constants: 2d(X-1) + 2 in all.
 type stumps struct{ lattice }
 
-func newStumps(domain uint64, dim int) (Class, error) {
-	if dim == 0 {
-		dim = 1
-	}
-	l, err := newLattice("stumps", domain, dim, 2)
+func newStumps(s Spec) (Class, error) {
+	l, err := newLattice(s, 1, 2)
 	if err != nil {
 		return nil, err
 	}
 	return &stumps{l}, nil
 }
 
-// perAxis is the number of stumps that use one coordinate, and size that of all.
+// perAxis returns the number of stumps that use one coordinate.
 func (c *stumps) perAxis() uint64 { return 2 * (c.domain - 1) }
-func (c *stumps) size() uint64    { return uint64(c.dim)*c.perAxis() + 2 }
+
+// size returns the number of all stumps.
+func (c *stumps) size() uint64 { return uint64(c.dim)*c.perAxis() + 2 }
 
 // Size implements Class.
 func (c *stumps) Size() *big.Int { return new(big.Int).SetUint64(c.size()) }
@@ -48,10 +77,11 @@ func (c *stumps) Size() *big.Int { return new(big.Int).SetUint64(c.size()) }
 // LogSize implements Class.
 func (c *stumps) LogSize() float64 { return math.Log(float64(c.size())) }
 
-// VC implements Class: the largest m with binom(m, floor(m/2)) <= 2d and 2^m <= |H|. Both are necessary for every X, so that it is never
-// below the dimension. It is the dimension where it is at most X (Gey 2018, for real coordinates; m points take m different values in
-// each), and for X = 2, where each coordinate gives one of the 2^(m-1) - 1 ways to split m points in two: floor(log2(2d+2)).
-// Elsewhere it is an upper bound.
+// VC implements Class: the largest m with binom(m, floor(m/2)) <= 2d and 2^m <= |H|. Both are
+// necessary for every X, so that it is never below the dimension. It is the dimension where it is
+// at most X (Gey 2018, for real coordinates; m points take m different values in each), and for X =
+// 2, where each coordinate gives one of the 2^(m-1) - 1 ways to split m points in two:
+// floor(log2(2d+2)). Elsewhere it is an upper bound.
 func (c *stumps) VC() int {
 	m, central := 1, 1 // binom(m, floor(m/2))
 	for {
@@ -82,7 +112,8 @@ func (c *stumps) Member(i uint64) Hypothesis {
 	return Stump{c.dim, int(axis), float64(rank/2 + 1), above}
 }
 
-// number is that of the stump that labels v >= t of an axis +1; the next number is its opposite's.
+// number returns the number of the stump that labels v >= t of an axis +1; its opposite has the
+// next number.
 func (c *stumps) number(axis int, t uint64) uint64 { return 2 + uint64(axis)*c.perAxis() + 2*(t-1) }
 
 // Best implements Class. O(d n log n).
@@ -105,7 +136,7 @@ func (c *stumps) Best(x, y, w []float64) (float64, error) {
 	return best, nil
 }
 
-// leastCut is the least sum of the first elements of below and the remaining ones of above.
+// leastCut returns the least sum of the first elements of below and the remaining ones of above.
 func leastCut(below, above []float64) float64 {
 	before, after := 0.0, math.Inf(1)
 	for i := range below {
@@ -117,8 +148,9 @@ func leastCut(below, above []float64) float64 {
 // NewProfile implements Class.
 func (c *stumps) NewProfile() (Profile, error) { return &stumpProfile{class: c}, nil }
 
-// stumpProfile is the profile of the stumps. On each axis the thresholds between two neighbouring values agree on the sample; their
-// opposites have n - err errors. Hypotheses with equally many errors are drawn together.
+// stumpProfile is the profile of the stumps. On each axis the thresholds between two neighbouring
+// values agree on the sample; their opposites have n - err errors. Hypotheses with equally many
+// errors are drawn together.
 type stumpProfile struct {
 	tally
 	class  *stumps
@@ -149,6 +181,7 @@ func (p *stumpProfile) Reset(x, y []float64) error {
 	return nil
 }
 
+// countLabels counts the examples by label.
 func (p *stumpProfile) countLabels(y []float64) {
 	p.positives = 0
 	for _, label := range y {
@@ -159,7 +192,8 @@ func (p *stumpProfile) countLabels(y []float64) {
 	p.negatives = len(y) - p.positives
 }
 
-// cut adds the thresholds 1..X-1 of one axis: those in (v[i-1], v[i]] agree, and crossing v[i] turns its labels to -1.
+// cut adds the thresholds 1..X-1 of one axis: those in (v[i-1], v[i]] agree, and crossing v[i]
+// turns its labels to -1.
 func (p *stumpProfile) cut(axis int, x, y []float64) {
 	p.keys = p.keys[:0]
 	for i, label := range y {
@@ -178,7 +212,7 @@ func (p *stumpProfile) cut(axis int, x, y []float64) {
 	p.add(axis, t, p.class.domain, errs)
 }
 
-// add counts the thresholds from t to end-1, which err that often, and their opposites.
+// add counts the thresholds from t to end-1, which make errs errors, and their opposites.
 func (p *stumpProfile) add(axis int, t, end uint64, errs int) {
 	if t >= end {
 		return
@@ -192,21 +226,26 @@ func (p *stumpProfile) add(axis int, t, end uint64, errs int) {
 // Min implements Profile.
 func (p *stumpProfile) Min() int { return p.levels[0].err }
 
-// Exponential implements Profile: a number of errors by the Gumbel trick, then a uniform one of the stumps that make as many.
+// Exponential implements Profile: a number of errors by the Gumbel trick, then a uniform one of the
+// stumps that make as many.
 func (p *stumpProfile) Exponential(eps float64, r *rand.Rand) Hypothesis {
 	return p.uniformMember(gumbel(p.levels, p.Min(), eps, p.noise.fill(len(p.levels), r)), r)
 }
 
-// PermuteAndFlip implements Profile: a number of errors by exponential noise, then a uniform one of the stumps that make as many.
+// PermuteAndFlip implements Profile: a number of errors by exponential noise, then a uniform one of
+// the stumps that make as many.
 func (p *stumpProfile) PermuteAndFlip(eps float64, r *rand.Rand) Hypothesis {
 	return p.uniformMember(flip(p.levels, p.Min(), eps, p.noise.fill(len(p.levels), r)), r)
 }
 
+// uniformMember returns a uniform stump of a level.
 func (p *stumpProfile) uniformMember(level int, r *rand.Rand) Hypothesis {
 	return p.class.Member(p.ranked(p.levels[level].err, r.Uint64N(p.levels[level].count)))
 }
 
-// ranked is the number of a stump with that many errors: of rank 0, 1, ... in the order of the cuts, those above +1 before their opposites.
+// ranked returns the number of the stump of the given rank, from 0, among those with that many
+// errors, in the order of the cuts; at each cut those that are +1 above it come before their
+// opposites.
 func (p *stumpProfile) ranked(errs int, rank uint64) uint64 {
 	for i, constant := range []int{p.positives, p.negatives} {
 		if constant == errs {
@@ -256,8 +295,8 @@ func (c *stumps) NewMinimizer(z []float64) (Minimizer, error) {
 	return m, nil
 }
 
-// Minimize implements Minimizer. It looks at the constants and, on each axis, at the cuts between neighbouring values: other stumps agree
-// with a constant on all points, which comes first.
+// Minimize implements Minimizer. It looks at the constants and, on each axis, at the cuts between
+// neighbouring values: other stumps agree with a constant on all points, which comes first.
 func (m *stumpMinimizer) Minimize(x, y, w, c []float64) (Hypothesis, float64, error) {
 	if err := m.class.check(x, y); err != nil {
 		return nil, 0, err
@@ -282,4 +321,38 @@ func (m *stumpMinimizer) Minimize(x, y, w, c []float64) (Hypothesis, float64, er
 		}
 	}
 	return m.class.Member(best), least, nil
+}
+
+// stumpsEverywhere separates by all points. Stumps with a and b of the X values +1, on two
+// coordinates, differ at X^(d-2) (aX + bX - 2ab) points, which is linear in a and in b and hence
+// least at a corner of [1, X-1]^2: 2(X-1) or X^2-2X+2 times X^(d-2), both at least X^(d-1). So is
+// the distance to a constant, with a X^(d-1), and that of two stumps on one coordinate, which
+// differ for at least one value of it: v >= 1 attains it.
+func stumpsEverywhere(c Finite, s Spec) (*Separator, error) {
+	w, err := wholeDomain(c, s.Domain)
+	if err != nil {
+		return nil, err
+	}
+	w.Hamming = w.Len() / int(s.Domain)
+	return w, nil
+}
+
+// axes separates by the origin and the points with a single coordinate v = 1..X-1 that is not 0, 1
+// + d(X-1) in all. There the stump v_j >= t is +1 at the last X-t points of axis j, v_j < t at the
+// complement, which holds the origin; all these sets and the two constants differ, and v_j >= X-1
+// is +1 at one point, the constant -1 at none: h = 1.
+func axes(d int, x uint64) (*Separator, error) {
+	m := 1 + uint64(d)*(x-1) // at most 2^56
+	if err := checkPoints(m, d, maxPoints); err != nil {
+		return nil, err
+	}
+	z := make([]float64, m*uint64(d))
+	next := d // after the origin
+	for j := range d {
+		for v := uint64(1); v < x; v++ {
+			z[next+j] = float64(v)
+			next += d
+		}
+	}
+	return &Separator{Points: z, Dim: d, Hamming: 1, Spread: 4}, nil
 }

@@ -1,10 +1,11 @@
 package concept
 
-// Minimisers start from the sum with every point labelled -1 and add gains: what labelling a point +1 instead adds to it, w or -w at an
-// example and 2c at a point of the linear term. Of hypotheses whose computed sums are equal the first is taken. Sums that are equal on
-// paper come out equal where no addition rounds, as with whole numbers below 2^53.
-
-// objective is what does not depend on where the points lie.
+// objective holds the parts of a minimisation that do not depend on where the points lie.
+//
+// Minimisers start from the sum with every point labelled -1 and add gains: what labelling a point
+// +1 instead adds to the sum, w or -w at an example and 2c at a point of the linear term. Of
+// hypotheses whose computed sums are equal the first is taken. Sums that are equal on paper come
+// out equal where no addition rounds, as with whole numbers below 2^53.
 type objective struct {
 	gains       []float64 // of the examples
 	minus, plus float64   // the sum with every point labelled -1, and +1
@@ -28,7 +29,7 @@ func (o *objective) set(y, w, c []float64) {
 	}
 }
 
-// anchors are one coordinate of the points of a linear term.
+// anchors holds one coordinate of the points of a linear term.
 type anchors struct {
 	axis
 	slot []int // that of point j is values[slot[j]]
@@ -49,7 +50,7 @@ func newAnchors(z []float64, dim, axis int, domain uint64) (a anchors, err error
 	return a, nil
 }
 
-// sweep is the gains on one axis, summed by value.
+// sweep holds the gains on one axis, summed by value.
 type sweep struct {
 	sorter
 	axis
@@ -57,8 +58,8 @@ type sweep struct {
 	linear []float64 // scratch: the gains of the linear term at each of its values
 }
 
-// merge sums the gains of the points x in coordinate number axis and those of a linear term with the coefficients c, if c is not nil.
-// Beyond sorting x it takes O(n + m).
+// merge sums the gains of the points x in coordinate number axis and those of a linear term with
+// the coefficients c, if c is not nil. Beyond sorting x it takes O(n + m).
 func (s *sweep) merge(x []float64, dim, axis int, gains []float64, term *anchors, c []float64) error {
 	shift, err := s.order(x, dim, axis, s.domain)
 	if err != nil {
@@ -84,7 +85,7 @@ func (s *sweep) merge(x []float64, dim, axis int, gains []float64, term *anchors
 	return nil
 }
 
-// sumTerm sums the gains of the linear term by value, and answers these values.
+// sumTerm sums the gains of the linear term by value, and returns these values.
 func (s *sweep) sumTerm(term *anchors, c []float64) []uint64 {
 	if c == nil {
 		return nil

@@ -2,6 +2,7 @@ package concept
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 	"slices"
 )
@@ -53,15 +54,17 @@ func (t *tally) count() {
 	}
 }
 
-// value is the point of example i, checked together with its label.
+// value returns the point of example i, after checking the point and its label.
 func (o *ordered) value(x, y []float64, i int) (uint64, error) {
 	v, ok := coordinate(x[i], o.domain)
 	if !ok {
-		return 0, fmt.Errorf("point %v of example %d: not in the domain of class %q, the integers 0 to %d", x[i], i, o.name, o.domain-1)
+		return 0, fmt.Errorf("point %v of example %d: not in the domain of class %q, the integers 0 to %d",
+			x[i], i, o.name, o.domain-1)
 	}
 	return v, checkLabel(y, i)
 }
 
+// checkLabel refuses the label of example i if it is neither -1 nor +1.
 func checkLabel(y []float64, i int) error {
 	if y[i] != 1 && y[i] != -1 {
 		return fmt.Errorf("label %v of example %d: neither -1 nor +1", y[i], i)
@@ -76,12 +79,13 @@ type weighted struct {
 	total    float64   // what the sums of weights are to be divided by
 }
 
-// weigh sorts and sums a weighted sample. Without weights it counts, exactly.
+// weigh sorts and sums a weighted sample. Without weights each example weighs 1, and the sums are
+// exact.
 func (o *ordered) weigh(x, y, w []float64) (*weighted, error) {
 	return weighByValue(y, w, func(i int) (uint64, error) { return o.value(x, y, i) })
 }
 
-// weighByValue does it for a sample whose examples have these values.
+// weighByValue sorts and sums a weighted sample whose example i has the value value(i).
 func weighByValue(y, w []float64, value func(i int) (uint64, error)) (*weighted, error) {
 	order := make([]int, len(y))
 	points := make([]uint64, len(y))
@@ -131,10 +135,32 @@ func (s *weighted) put(k int, label, weight float64) {
 	}
 }
 
-// weightOf is the weight of example i: without weights, 1.
+// weightOf returns the weight of example i: 1 where w is nil.
 func weightOf(w []float64, i int) float64 {
 	if w == nil {
 		return 1
 	}
 	return w[i]
+}
+
+// thresholds returns the error of the thresholds above all values, and the least error of the
+// others. Like leastInterval it walks over the values in order and keeps the least error so far of
+// the hypotheses whose +1 part has not begun, lasts, or has ended. Weights are only ever added,
+// never subtracted: an error of 0 comes out as 0.
+func (s *weighted) thresholds() (above, others float64) {
+	others = math.Inf(1)
+	for i, pos := range s.pos {
+		above, others = above+pos, min(above, others)+s.neg[i]
+	}
+	return above, others
+}
+
+// leastInterval returns the least weight that an interval labels wrongly, given the weights
+// labelled +1 and -1 at each value.
+func leastInterval(pos, neg []float64) float64 {
+	below, inside, above := 0.0, math.Inf(1), math.Inf(1)
+	for i, p := range pos {
+		below, inside, above = below+p, min(below, inside)+neg[i], min(inside, above)+p
+	}
+	return min(below, inside, above)
 }

@@ -7,28 +7,33 @@ import (
 
 // thinned is a class, a sample and an eps of which the exponential mechanism can be drawn.
 type thinned[H any] interface {
-	// draw is one draw of the exponential mechanism and how many errors it makes more than the fewest.
+	// draw draws from the exponential mechanism, and returns how many more errors than the fewest h
+	// makes.
 	draw(r *rand.Rand) (h H, excess int)
 
-	// decay is exp(-eps d/2), the weight that d errors more cost, and total the sum of decay(excess) over the class.
+	// decay returns exp(-eps d/2), the factor by which d more errors reduce a weight; total the sum of
+	// decay(excess) over the class.
 	decay(d int) float64
 	total() float64
 }
 
 // thin draws from permute-and-flip by thinning draws of the exponential mechanism.
 //
-// Let p = exp(-eps (err(h) - Min)/2). Permute-and-flip gives every h an arrival time uniform in (0, 1) and a coin that accepts with
-// probability p; the answer is the first accepted arrival. On the clock t = -ln(1 - arrival), arrivals are Exp(1), and the accepted
-// arrival of h has survival function 1 - p(1 - e^-t) and hazard
+// Let p = exp(-eps (err(h) - Min)/2). Permute-and-flip gives every h an arrival time uniform in (0,
+// 1) and a coin that accepts with probability p; the answer is the first accepted arrival. On the
+// clock t = -ln(1 - arrival), arrivals are Exp(1), and the accepted arrival of h has survival
+// function 1 - p(1 - e^-t) and hazard
 //
 //	p e^-t / (1 - p + p e^-t) = p / (1 + (1-p)(e^t - 1)) <= p.
 //
-// The first accepted arrival of all is thus the first event of independent Poisson processes with these rates. Thinning gives it: events
-// at rate Z, the sum of all p, each with an h drawn with probability p/Z, which is the exponential mechanism, and kept with probability
-// hazard/p. An h with p = 1 is always kept, so the loop ends.
+// The first accepted arrival of all is thus the first event of independent Poisson processes with
+// these rates. Thinning gives it: events at rate Z, the sum of all p, each with an h drawn with
+// probability p/Z, which is the exponential mechanism, and kept with probability hazard/p. An h
+// with p = 1 is always kept, so the loop ends.
 //
-// The rates add up to at least 1 + (Z-1)e^-t, so the first kept event is later than t with probability at most
-// e^-t exp(-(Z-1)(1-e^-t)), and the mean number of draws is at most Z times the integral of that, Z (1-e^-(Z-1))/(Z-1) < 1.3.
+// The rates add up to at least 1 + (Z-1)e^-t, so the first kept event is later than t with
+// probability at most e^-t exp(-(Z-1)(1-e^-t)), and the mean number of draws is at most Z times the
+// integral of that, Z (1-e^-(Z-1))/(Z-1) < 1.3.
 func thin[H any](p thinned[H], r *rand.Rand) H {
 	for t := 0.0; ; {
 		t -= math.Log(uniform(r)) / p.total()

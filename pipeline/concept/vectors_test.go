@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/shatterlab/shatter/pipeline/concept/concepttest"
 )
 
 type vectors struct {
@@ -141,11 +143,11 @@ func TestIntervalVectors(t *testing.T) {
 func TestPermuteAndFlipLawVectors(t *testing.T) {
 	v := readVectors(t)
 	for _, c := range v.PF {
-		var levels []Level
+		var levels []concepttest.Level
 		for i, e := range c.Err {
-			levels = append(levels, Level{e, c.Count[i]})
+			levels = append(levels, concepttest.Level{Err: e, Count: c.Count[i]})
 		}
-		for i, got := range PermuteAndFlipLaw(levels, c.Eps) {
+		for i, got := range concepttest.PermuteAndFlipLaw(levels, c.Eps) {
 			near(t, "pmf", got, c.PMF[i], v.TolAbs)
 		}
 	}

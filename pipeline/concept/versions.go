@@ -12,28 +12,32 @@ const (
 	maxMemo   = 1 << 27 // bytes that one memo takes
 )
 
-// VersionSpace is the functions of a finite class that agree with the labels seen so far in a game of online learning. It does not change:
-// Restrict gives the next one.
+// VersionSpace is the set of the functions of a finite class that agree with the labels seen so far
+// in a game of online learning. It does not change: Restrict returns the next one.
 //
-// All version spaces that come from one call of Versions keep what they find in one memo, so that the next game costs little. They serve
-// one goroutine, game after game; another goroutine calls Versions of the same LabelTable itself. An exact dimension does not depend on
-// what was asked before, but whether a search reaches its limit may: a learner that must repeat itself gives up where one is not exact.
+// All version spaces that come from one call of Versions keep what they find in one memo, so that
+// the next game costs little. They serve one goroutine, game after game; another goroutine calls
+// Versions of the same LabelTable itself. An exact dimension does not depend on what was asked
+// before, but whether a search reaches its limit may: a learner that must repeat itself gives up
+// where a dimension is not exact.
 type VersionSpace struct {
 	search *splitSearch
 	set    []uint64
 }
 
-// Versions is the version space of all functions, with a new memo.
+// Versions returns the version space of all functions, with a new memo.
 func (t *LabelTable) Versions() VersionSpace { return t.versions(maxSplits, maxMemo) }
 
+// versions is Versions with limits of the words that a search reads and of the bytes of its memo.
 func (t *LabelTable) versions(limit, memory int) VersionSpace {
-	return VersionSpace{&splitSearch{table: t, limit: limit, memory: memory, room: memory, memo: map[string]verdict{}}, everything(t.functions)}
+	search := &splitSearch{table: t, limit: limit, memory: memory, room: memory, memo: map[string]verdict{}}
+	return VersionSpace{search, everything(t.functions)}
 }
 
-// Size is the number of functions left.
+// Size returns the number of functions left.
 func (v VersionSpace) Size() int { return sizeOf(v.set) }
 
-// Restrict is the functions left that label a point -1 or +1.
+// Restrict returns the functions left that give a point the label, -1 or +1.
 func (v VersionSpace) Restrict(point int, label float64) VersionSpace {
 	flip := ^uint64(0)
 	if label > 0 {
@@ -46,12 +50,13 @@ func (v VersionSpace) Restrict(point int, label float64) VersionSpace {
 	return VersionSpace{v.search, left}
 }
 
-// Ldim is the Littlestone dimension: the number of mistakes of an optimal deterministic learner against the worst labels that some function
-// left agrees with (Littlestone 1988). It is -1 where none is left. The search is exact, but ends after some seconds, or when its memo is
-// full: it can take |H|^O(log |H|) steps.
+// Ldim returns the Littlestone dimension: the number of mistakes of an optimal deterministic
+// learner against the worst labels that some function left agrees with (Littlestone 1988). It is -1
+// where none is left. The search is exact, but ends after some seconds, or when its memo is full:
+// it can take |H|^O(log |H|) steps.
 func (v VersionSpace) Ldim() Dimension { return v.search.dimension(v.set) }
 
-// Tree is a mistake tree as deep as the lower bound of Ldim.
+// Tree returns a mistake tree as deep as the lower bound of Ldim.
 func (v VersionSpace) Tree() MistakeTree {
 	depth := max(0, v.Ldim().Low)
 	tree := make(MistakeTree, 1<<depth-1)
@@ -59,16 +64,18 @@ func (v VersionSpace) Tree() MistakeTree {
 	return tree
 }
 
-// MistakeTree is a complete binary tree of the numbers of points, such that some function agrees with the labels on each path from the root
-// down. An adversary who walks down it, always with the label that was not predicted, forces a mistake at every node. Node 0 is the root;
-// 2i+1 follows node i where its point is labelled -1, and 2i+2 where it is labelled +1: 2^d - 1 nodes for depth d.
+// MistakeTree is a complete binary tree of the numbers of points, such that some function agrees
+// with the labels on each path from the root down. An adversary who walks down it, always with the
+// label that was not predicted, forces a mistake at every node. Node 0 is the root; 2i+1 follows
+// node i where its point is labelled -1, and 2i+2 where it is labelled +1: 2^d - 1 nodes for depth
+// d.
 type MistakeTree []int
 
-// Depth is the number of mistakes that the tree forces.
+// Depth returns the number of mistakes that the tree forces.
 func (t MistakeTree) Depth() int { return bits.Len(uint(len(t))) }
 
-// Realizes checks that a tree is complete and that some function of the table agrees with the labels on each of its paths. The error names
-// the first path that none agrees with.
+// Realizes checks that a tree is complete and that some function of the table agrees with the
+// labels on each of its paths. The error names the first path that none agrees with.
 func (t *LabelTable) Realizes(tree MistakeTree) error {
 	depth := tree.Depth()
 	if len(tree) != 1<<depth-1 {
@@ -77,8 +84,9 @@ func (t *LabelTable) Realizes(tree MistakeTree) error {
 	return t.follow(everything(t.functions), 0, depth, nil, func(node, _ int) int { return tree[node] })
 }
 
-// splitSearch finds Littlestone dimensions. That of a set of functions is k or more where some point splits it into two parts of dimension
-// k-1 or more; hence into parts of at least 2^(k-1) functions.
+// splitSearch finds Littlestone dimensions. A set of functions has dimension k or more where some
+// point splits it into two parts of dimension k-1 or more; hence into parts of at least 2^(k-1)
+// functions.
 type splitSearch struct {
 	table  *LabelTable
 	memo   map[string]verdict // by the words of the set
@@ -90,7 +98,7 @@ type splitSearch struct {
 	key    []byte             // scratch
 }
 
-// verdict is what is known of one set.
+// verdict holds what is known of one set.
 type verdict struct {
 	low, high int8  // bounds of its dimension
 	point     int32 // splits it into two parts of dimension low-1 or more
@@ -102,10 +110,11 @@ type level struct {
 	minus, plus []uint64
 }
 
-// split is a point and the number of functions that it cuts off, the smaller of the two.
+// split names a point and the number of functions that it cuts off, the smaller of the two parts.
 type split struct{ point, small int }
 
-// dimension finds the dimension from below. Where that takes too long at some k, it improves the upper bound from above, with as much work.
+// dimension finds the dimension from below. Where that takes too long at some k, it improves the
+// upper bound from above, with as much work again.
 func (s *splitSearch) dimension(set []uint64) Dimension {
 	n := sizeOf(set)
 	if n < 2 {
@@ -130,7 +139,8 @@ func (s *splitSearch) dimension(set []uint64) Dimension {
 	}
 }
 
-// begin starts a search with the memo of those before, and with an empty one where that took more than half of the memory.
+// begin starts a search with the memo of the searches before; with an empty one if they used more
+// than half of the memory.
 func (s *splitSearch) begin() {
 	s.reads = 0
 	if s.room < s.memory/2 {
@@ -139,10 +149,11 @@ func (s *splitSearch) begin() {
 	}
 }
 
-// cut tells whether the search is to end.
+// cut reports whether the search has reached one of its limits.
 func (s *splitSearch) cut() bool { return s.reads > s.limit || s.room < 0 }
 
-// atLeast tells whether a set of n functions has dimension k or more; also not where the search was cut.
+// atLeast reports whether a set of n functions has dimension k or more; it reports false as well
+// where the search was cut.
 func (s *splitSearch) atLeast(set []uint64, n, k int) bool {
 	if n>>k == 0 || k <= 1 { // any two functions differ somewhere
 		return n>>k > 0
@@ -171,8 +182,9 @@ func (s *splitSearch) atLeast(set []uint64, n, k int) bool {
 	return int(known.low) >= k
 }
 
-// root is a point that splits a set of n functions into two parts of dimension k-1 or more, or -1. Even splits come first. Points that
-// split the set alike need no care: the memo knows their parts.
+// root returns a point that splits a set of n functions into two parts of dimension k-1 or more, or
+// -1. It tries even splits first. Points that split the set alike cost little: the memo knows their
+// parts.
 func (s *splitSearch) root(set []uint64, n, k int) int {
 	l := s.level(k)
 	s.split(l, set, n, 1<<(k-1))
@@ -213,7 +225,8 @@ func (s *splitSearch) split(l *level, set []uint64, n, least int) {
 	})
 }
 
-// level is the scratch memory for k: sets of larger dimension, whose parts are in work, have their own.
+// level returns the scratch memory for dimension k: the search through larger dimensions, which is
+// still running, has its own.
 func (s *splitSearch) level(k int) *level {
 	for len(s.levels) <= k {
 		words := (s.table.functions + 63) / 64
@@ -222,6 +235,7 @@ func (s *splitSearch) level(k int) *level {
 	return &s.levels[k]
 }
 
+// keyOf writes a set as a key of the memo, into scratch memory.
 func (s *splitSearch) keyOf(set []uint64) []byte {
 	s.key = s.key[:0]
 	for _, w := range set {
@@ -242,7 +256,8 @@ func (s *splitSearch) fill(tree MistakeTree, node int, set []uint64, k int) {
 	s.fill(tree, 2*node+2, plus, k-1)
 }
 
-// found is the point that a search has found for a set of dimension k or more. For k = 1 none is needed: the most even split.
+// found returns the point that a search has found for a set of dimension k or more. For k = 1 any
+// point that splits the set will do; it takes the most even split.
 func (s *splitSearch) found(set []uint64, k int) int {
 	if k > 1 {
 		return int(s.memo[string(s.keyOf(set))].point)

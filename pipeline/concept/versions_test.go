@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// tabulate is the label table of a class.
+// tabulate returns the label table of a class.
 func tabulate(t testing.TB, s Spec) *LabelTable {
 	t.Helper()
 	c, err := New(s)
@@ -29,7 +29,7 @@ func matrixOf(rows []string) Spec {
 	return Spec{Name: "matrix", Domain: uint64(len(rows[0])), Matrix: strings.Join(rows, "")}
 }
 
-// plainLdim is the Littlestone dimension by its definition.
+// plainLdim returns the Littlestone dimension by its definition.
 func plainLdim(rows []string) int {
 	best := len(rows) - 1
 	if len(rows) > 1 {
@@ -55,7 +55,8 @@ func halves(rows []string, v int) (zero, one []string) {
 	return zero, one
 }
 
-// randomRows are up to so many different functions; few of their labels are 1 where share is small.
+// randomRows returns up to so many different functions; few of their labels are 1 where share is
+// small.
 func randomRows(r *rand.Rand, functions, points int, share float64) (rows []string) {
 	seen := map[string]bool{}
 	for range functions {
@@ -73,7 +74,8 @@ func randomRows(r *rand.Rand, functions, points int, share float64) (rows []stri
 	return rows
 }
 
-// Both dimensions equal brute force, and their witnesses hold; SOA attains the one that is its bound, and halving its own bound.
+// Both dimensions equal brute force, and their witnesses hold; SOA attains the one that is its
+// bound, and halving its own bound.
 func TestDimensionsByRecursion(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 1))
 	found := map[int]int{}
@@ -133,7 +135,8 @@ func TestRealizesRefuses(t *testing.T) {
 		{MistakeTree{1, 2, 3}, "point 3 at node 2: use 0 to 2"},
 		{MistakeTree{-1}, "point -1 at node 0"},
 	} {
-		if err := table.Realizes(c.tree); c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+		if err := table.Realizes(c.tree); c.want == "" && err != nil || c.want != "" &&
+			(err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%v: %v, want %q", c.tree, err, c.want)
 		}
 	}
@@ -178,7 +181,8 @@ func TestDegenerateLdim(t *testing.T) {
 	}
 }
 
-// Where the search ends at its limit, of words or of memory, the bounds still hold, and the tree is one of the lower bound.
+// Where the search ends at its limit, of words or of memory, the bounds still hold, and the tree is
+// one of the lower bound.
 func TestUndecidedLdim(t *testing.T) {
 	rows := randomRows(rand.New(rand.NewPCG(1, 1)), 200, 40, 0.2)
 	table := tabulate(t, matrixOf(rows))
@@ -187,7 +191,9 @@ func TestUndecidedLdim(t *testing.T) {
 		t.Fatalf("Ldim %v", exact)
 	}
 	undecided := 0
-	for _, c := range []struct{ limit, memory int }{{0, maxMemo}, {1 << 10, maxMemo}, {1 << 14, maxMemo}, {maxSplits, 0}, {maxSplits, 1 << 13}} {
+	for _, c := range []struct{ limit, memory int }{
+		{0, maxMemo}, {1 << 10, maxMemo}, {1 << 14, maxMemo}, {maxSplits, 0}, {maxSplits, 1 << 13},
+	} {
 		v := table.versions(c.limit, c.memory)
 		got, tree := v.Ldim(), v.Tree()
 		if got.Low > exact.Low || got.High < exact.High {
@@ -205,8 +211,8 @@ func TestUndecidedLdim(t *testing.T) {
 	}
 }
 
-// The dimensions of independent classes add up: four times that of seven thresholds. A search that forgets which sets are too shallow takes
-// longer than the limit here.
+// The dimensions of independent classes add up: four times that of seven thresholds. A search that
+// forgets which sets are too shallow takes longer than the limit here.
 func TestLdimOfProduct(t *testing.T) {
 	seven := []string{"111111", "011111", "001111", "000111", "000011", "000001", "000000"}
 	rows := []string{""}
@@ -251,7 +257,8 @@ func TestMemoIsOnlyMemory(t *testing.T) {
 // learner predicts the label of a point.
 type learner func(v VersionSpace, x int) float64
 
-// soa is the standard optimal algorithm: the label that leaves the larger Littlestone dimension, -1 on a tie.
+// soa plays the standard optimal algorithm: it returns the label that leaves the larger Littlestone
+// dimension, -1 on a tie.
 func soa(v VersionSpace, x int) float64 {
 	if v.Restrict(x, 1).Ldim().Low > v.Restrict(x, -1).Ldim().Low {
 		return 1
@@ -267,7 +274,8 @@ func halving(v VersionSpace, x int) float64 {
 	return -1
 }
 
-// worstMistakes is the most mistakes of a learner on labels that some function agrees with, over all sequences of points.
+// worstMistakes returns the most mistakes of a learner on labels that some function agrees with,
+// over all sequences of points.
 func worstMistakes(v VersionSpace, play learner, known map[string]int) int {
 	key := fmt.Sprint(v.set)
 	if worst, ok := known[key]; ok {
@@ -292,8 +300,8 @@ func worstMistakes(v VersionSpace, play learner, known map[string]int) int {
 	return worst
 }
 
-// forced is the number of mistakes that the tree adversary forces: at the first point that leaves one dimension less under the worse label,
-// it reveals the label that was not predicted.
+// forced returns the number of mistakes that the tree adversary forces: at the first point that
+// leaves one dimension less under the worse label, it reveals the label that was not predicted.
 func forced(v VersionSpace, play learner) (mistakes int) {
 	for d := v.Ldim().Low; d > 0; d = v.Ldim().Low {
 		x := 0
@@ -341,7 +349,7 @@ func readDimensions(t *testing.T) (v dimensionVectors) {
 	return v
 }
 
-// vectorSpec is the Spec of a class of the vectors, whose names are not all those of New.
+// vectorSpec returns the Spec of a class of the vectors, whose names are not all those of New.
 func vectorSpec(t *testing.T, name string, k int) Spec {
 	t.Helper()
 	switch name {
@@ -363,7 +371,7 @@ func vectorSpec(t *testing.T, name string, k int) Spec {
 	return Spec{}
 }
 
-// basis is the parities at the unit vectors: all functions on d points.
+// basis returns the parities at the unit vectors: all functions on d points.
 func basis(d int) Spec {
 	var rows []string
 	for s := range uint64(1) << d {
@@ -418,7 +426,8 @@ func TestGameVectors(t *testing.T) {
 	}
 }
 
-// Over the naturals SOA predicts -1 until a point x is labelled +1; then it plays on the x thresholds 1..x.
+// Over the naturals SOA predicts -1 until a point x is labelled +1; then it plays on the x
+// thresholds 1..x.
 func TestNaturalsVectors(t *testing.T) {
 	for _, c := range readDimensions(t).Naturals {
 		after := 0
@@ -495,7 +504,8 @@ func BenchmarkLdim(b *testing.B) {
 					b.Fatalf("Ldim %v, want %d", v.Ldim(), c.want)
 				}
 			}
-			// The bound: the words of the label table that the search has read, about one in a cycle from a near cache.
+			// The bound: the words of the label table that the search has read, about one in a cycle from a
+			// near cache.
 			b.ReportMetric(float64(8*v.search.reads), "read-B/op")
 			b.ReportMetric(float64(len(v.search.memo)), "sets/op")
 		})

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attack is what a process that inherited the file might try.
+// attack returns the errors of what a process that inherited the file might try, by what it tries.
 func attack(f *os.File) map[string]error {
 	_, writable := unix.Mmap(int(f.Fd()), 0, 4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	_, write := f.WriteAt([]byte("x"), 0)

@@ -1,20 +1,23 @@
-// Package dataset is the form in which tables of numbers pass between processes: the Arrow IPC file format, holding one
-// uncompressed record batch, usually inside a memory file.
+// Package dataset is the form in which tables of numbers pass between processes: the Arrow IPC file
+// format, holding one uncompressed record batch, usually inside a memory file.
 //
-// It promises that a table is opened without copying a value, whatever its size; that hostile bytes give an error, never a
-// panic and never a view outside of them; and that what Plan and Init write is read by every Arrow library.
-// It needs a little-endian machine and imports no Arrow library: the few flatbuffers of the format are built and
-// checked here, so that a plugin's binary stays small.
+// It promises that a table is opened without copying a value, whatever its size; that hostile bytes
+// give an error, never a panic and never a view outside of them; and that what [Layout.Init] writes
+// is read by every Arrow library.
 //
-// A writer starts at Plan, a reader at Decode, and both at NewMemory and MapFile where the bytes are shared.
+// It needs a little-endian machine. It imports no Arrow library: it builds and checks the few
+// flatbuffers of the format itself, so that a plugin's binary stays small.
+//
+// Start at [Plan] to write a table, at [Decode] to read one, and at [NewMemory] and [MapFile] where
+// processes share the bytes.
 package dataset
 
 import "fmt"
 
-// Type is the type of a column.
+// A Type is the type of a column.
 type Type uint8
 
-// The types. None of them has nulls.
+// The types of columns. No column has nulls.
 const (
 	Float64 Type = iota + 1
 	Int64
@@ -25,7 +28,7 @@ const (
 	List // FixedSizeList<float64>[Width]: row-major points of dimension Width
 )
 
-// String is the type's name in Arrow.
+// String returns the type's name in Arrow.
 func (t Type) String() string {
 	switch t {
 	case Float64:
@@ -46,23 +49,23 @@ func (t Type) String() string {
 	return fmt.Sprintf("type %d", uint8(t))
 }
 
-// Column is one column of a schema.
+// A Column describes one column of a schema.
 type Column struct {
 	Name  string
 	Type  Type
 	Width int // numbers per row of a List, at least 1; 0 for the other types
 }
 
-// KeyValue is one entry of the schema's metadata.
+// A KeyValue is one entry of a schema's metadata.
 type KeyValue struct{ Key, Value string }
 
-// Schema says what a table holds. The order of columns and of metadata is kept.
+// A Schema says what a table holds. The order of columns and of metadata is kept.
 type Schema struct {
 	Columns  []Column
 	Metadata []KeyValue
 }
 
-// Get is the value of the first metadata entry with that key, and whether there is one.
+// Get returns the value of the first metadata entry with that key, and whether there is one.
 func (s Schema) Get(key string) (string, bool) {
 	for _, kv := range s.Metadata {
 		if kv.Key == key {

@@ -17,7 +17,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// aligned is n zero bytes that start at a multiple of 64.
+// aligned returns n zero bytes that start at a multiple of 64.
 func aligned(n int) []byte {
 	b := make([]byte, n+64)
 	skip := -int(uintptr(unsafe.Pointer(&b[0]))) & 63
@@ -38,7 +38,7 @@ var every = Schema{
 	Metadata: []KeyValue{{"sweep", "größe"}, {"again", ""}, {"again", "2"}},
 }
 
-// content is the values of one table, by column.
+// content holds the values of one table, by column name.
 type content map[string]any
 
 func draw(t *rapid.T, s Schema, rows int) content {
@@ -90,11 +90,11 @@ func write(t rapid.TB, s Schema, rows int, c content) []byte {
 		case []int64:
 			copy(l.Int64(dst, i), v)
 		case []int32:
-			copy(l.Int32(dst, i), v)
+			copy(view[int32](dst, l.column(i, Int32)), v)
 		case []uint8:
 			copy(l.Uint8(dst, i), v)
 		case []uint64:
-			copy(l.Uint64(dst, i), v)
+			copy(view[uint64](dst, l.column(i, Uint64)), v)
 		case []string:
 			offsets, text := l.Utf8(dst, i)
 			at := 0
@@ -111,7 +111,7 @@ func write(t rapid.TB, s Schema, rows int, c content) []byte {
 	return dst
 }
 
-// read is what Decode makes of src.
+// read returns what Decode makes of src.
 func read(src []byte) (Schema, int, content, error) {
 	table, err := Decode(src)
 	if err != nil {
@@ -173,7 +173,7 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// sample is a fixed table of every type.
+// sample returns a fixed table of every type.
 func sample() (Schema, int, content) {
 	return every, 3, content{
 		"x":   []float64{1, 2, 3, 4, 5, 6, 7, 8, math.Inf(1)},
@@ -187,7 +187,7 @@ func sample() (Schema, int, content) {
 	}
 }
 
-// TestArrowReadsOurs has the library's reader as the oracle for what Plan and Init write.
+// TestArrowReadsOurs checks what Layout writes against the Arrow library's reader.
 func TestArrowReadsOurs(t *testing.T) {
 	s, rows, want := sample()
 	for _, n := range []int{0, 1, rows} {
@@ -201,7 +201,8 @@ func TestArrowReadsOurs(t *testing.T) {
 			if r.NumRecords() != 1 || r.Version() != ipc.MetadataV5 {
 				t.Errorf("%d records, version %v", r.NumRecords(), r.Version())
 			}
-			if keys, values := r.Schema().Metadata().Keys(), r.Schema().Metadata().Values(); len(keys) != 3 || values[0] != "größe" {
+			keys, values := r.Schema().Metadata().Keys(), r.Schema().Metadata().Values()
+			if len(keys) != 3 || values[0] != "größe" {
 				t.Errorf("metadata %q %q", keys, values)
 			}
 			rec, err := r.Record(0)
@@ -215,7 +216,7 @@ func TestArrowReadsOurs(t *testing.T) {
 	}
 }
 
-// TestWeReadArrows has the library's writer as the oracle for Decode.
+// TestWeReadArrows checks Decode against the Arrow library's writer.
 func TestWeReadArrows(t *testing.T) {
 	s, rows, want := sample()
 	for _, nullable := range []bool{false, true} {
@@ -237,7 +238,7 @@ func TestWeReadArrows(t *testing.T) {
 	}
 }
 
-// head is the first n rows.
+// head returns the first n rows.
 func (c content) head(s Schema, n int) content {
 	out := content{}
 	for _, col := range s.Columns {
@@ -350,17 +351,19 @@ func arrowFile(t testing.TB, rec arrow.Record, opts ...ipc.Option) []byte {
 	return out.Bytes()
 }
 
-// seekBuffer is a buffer whose position can be asked for, as the library's writer does.
+// A seekBuffer is a buffer whose position can be asked for, as the library's writer does.
 type seekBuffer struct{ bytes.Buffer }
 
 func (b *seekBuffer) Seek(int64, int) (int64, error) { return int64(b.Len()), nil }
 
-// TestValidity: a validity buffer without nulls is allowed, and nulls are not.
+// TestValidity checks that a validity buffer without nulls is allowed, and that nulls are not.
 func TestValidity(t *testing.T) {
 	s := Schema{Columns: []Column{{Name: "y", Type: Float64}}}
 	good := write(t, s, 5, content{"y": []float64{1, 2, 3, 4, 5}})
-	batch := bytes.Index(good, binary.LittleEndian.AppendUint64(nil, 40)) // length of the values, the last number of the buffers
-	copy(good[batch-16:], binary.LittleEndian.AppendUint64(nil, 1))       // length of the validity: one byte of the values
+	// The length of the values is the last number of the buffers. Make the length of the validity one
+	// byte of the values.
+	batch := bytes.Index(good, binary.LittleEndian.AppendUint64(nil, 40))
+	copy(good[batch-16:], binary.LittleEndian.AppendUint64(nil, 1))
 	if _, err := Decode(good); err != nil {
 		t.Error(err)
 	}
@@ -370,7 +373,8 @@ func TestValidity(t *testing.T) {
 	b.AppendValues([]float64{1, 2}, []bool{true, false})
 	a := b.NewArray()
 	defer a.Release()
-	rec := array.NewRecord(arrow.NewSchema([]arrow.Field{{Name: "y", Type: a.DataType(), Nullable: true}}, nil), []arrow.Array{a}, 2)
+	nullable := arrow.NewSchema([]arrow.Field{{Name: "y", Type: a.DataType(), Nullable: true}}, nil)
+	rec := array.NewRecord(nullable, []arrow.Array{a}, 2)
 	defer rec.Release()
 	wantError(t, arrowFile(t, rec), `column "y": it has 1 nulls`)
 }
@@ -463,7 +467,8 @@ func TestNamesInErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := table.Float64("z"); err == nil || !strings.Contains(err.Error(), `column "z": not in the table, which has x, y, why`) {
+	_, err = table.Float64("z")
+	if err == nil || !strings.Contains(err.Error(), `column "z": not in the table, which has x, y, why`) {
 		t.Error(err)
 	}
 	if _, _, err := table.List("y"); err == nil || !strings.Contains(err.Error(), `column "y": it is float64, not`) {
@@ -474,7 +479,8 @@ func TestNamesInErrors(t *testing.T) {
 	}
 }
 
-// TestDamage: a changed byte or a cut gives an error or a table that can be read whole, never a panic.
+// TestDamage checks that a changed byte or a cut gives an error or a table that can be read whole,
+// and never a panic.
 func TestDamage(t *testing.T) {
 	s, rows, c := sample()
 	good := write(t, s, rows, c)
@@ -526,9 +532,7 @@ func BenchmarkOpen400MB(b *testing.B) {
 		if x, width, err := table.List("x"); err != nil || width != dim || len(x) != rows*dim {
 			b.Fatal(err)
 		}
-		if err := mapped.Close(); err != nil {
-			b.Fatal(err)
-		}
+		unmap(b, mapped)
 	}
 }
 

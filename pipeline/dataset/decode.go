@@ -10,8 +10,8 @@ import (
 	"unsafe"
 )
 
-// Table is a decoded table: views into the bytes that it was decoded from, valid as long as those are, and not to be
-// written. It is safe for concurrent use.
+// A Table is a decoded table: views into the bytes that it was decoded from, valid as long as those
+// are. They must not be written. A Table is safe for concurrent use.
 type Table struct {
 	src     []byte
 	schema  Schema
@@ -21,12 +21,12 @@ type Table struct {
 	strings []Strings // of the Utf8 columns; zero for the others
 }
 
-// Decode opens an Arrow IPC file of one uncompressed record batch without copying a value: its cost depends on the number of
-// columns alone, but for Utf8 columns, whose offsets it checks. Files of other writers are opened too, as long as they hold
-// this package's types and no nulls.
+// Decode opens an Arrow IPC file of one uncompressed record batch without copying a value. Its cost
+// depends on the number of columns alone, except for Utf8 columns, whose offsets it checks. It also
+// opens files of other writers, as long as they hold only this package's types and no nulls.
 //
-// src must start at a multiple of 8 in memory, as a mapping does; Align makes other bytes fit. It must not change while
-// the table is in use.
+// src must start at a multiple of 8 in memory, as a mapping does; [Align] makes other bytes fit. It
+// must not change while the table is in use.
 func Decode(src []byte) (*Table, error) {
 	t, err := decode(src)
 	if err != nil {
@@ -35,7 +35,7 @@ func Decode(src []byte) (*Table, error) {
 	return t, nil
 }
 
-// Align is b itself where it starts at a multiple of 8 in memory, else a copy that does.
+// Align returns b itself if it starts at a multiple of 8 in memory, and a copy that does otherwise.
 func Align(b []byte) []byte {
 	if len(b) == 0 || uintptr(unsafe.Pointer(&b[0]))%8 == 0 {
 		return b
@@ -69,7 +69,7 @@ func decode(src []byte) (*Table, error) {
 	return t, nil
 }
 
-// findFooter is the footer's flatbuffer, and where it starts.
+// findFooter returns the footer's flatbuffer, and where it starts.
 func findFooter(src []byte) (footer []byte, at int, err error) {
 	const least = 8 + 4 + len(magic)
 	if len(src) < least || string(src[:len(magic)]) != magic {
@@ -86,7 +86,7 @@ func findFooter(src []byte) (footer []byte, at int, err error) {
 	return src[end-4-size : end-4], end - 4 - size, nil
 }
 
-// block is where the record batch lies in the file.
+// A block says where the record batch lies in the file.
 type block struct{ at, metadata, body int }
 
 func (t *Table) readFooter(b []byte) (block, error) {
@@ -165,13 +165,13 @@ func readField(field flatTable) Column {
 		}
 	}
 	if c.Type == 0 {
-		field.f.fail("column %q: type is not supported: must be float64, int64, int32, uint8, uint64, utf8 or a fixed-size list of float64 "+
-			"(Arrow type %d)", c.Name, kind)
+		field.f.fail("column %q: type is not supported: must be float64, int64, int32, uint8, uint64, utf8 "+
+			"or a fixed-size list of float64 (Arrow type %d)", c.Name, kind)
 	}
 	return c
 }
 
-// readType is the type but for lists; 0 where it is none of ours.
+// readType returns the type of a column that is not a list, or 0 if it is none of this package's.
 func readType(kind int, typ flatTable) Type {
 	switch kind {
 	case typeFloatingPoint:
@@ -195,11 +195,12 @@ func readType(kind int, typ flatTable) Type {
 	return 0
 }
 
-// readMessage is the record batch's metadata and where its body lies.
+// readMessage returns the record batch's metadata and where its body lies.
 func readMessage(src []byte, at block) (flatTable, span, error) {
 	if at.at < 8 || at.at%8 != 0 || at.metadata < 8 || at.metadata%8 != 0 || at.body < 0 || at.body%8 != 0 ||
 		at.at > len(src) || at.metadata > len(src)-at.at || at.body > len(src)-at.at-at.metadata {
-		return flatTable{}, span{}, fmt.Errorf("record batch: %d + %d bytes at %d do not fit the file", at.metadata, at.body, at.at)
+		return flatTable{}, span{}, fmt.Errorf("record batch: %d + %d bytes at %d do not fit the file",
+			at.metadata, at.body, at.at)
 	}
 	frame := src[at.at : at.at+at.metadata]
 	size := int(binary.LittleEndian.Uint32(frame[4:]))
@@ -252,7 +253,8 @@ func (t *Table) readBatch(batch flatTable, body span) error {
 	return nil
 }
 
-// walk goes through the arrays and buffers of a record batch, which lie in the order of the columns, depth first.
+// A walk goes through the arrays and buffers of a record batch, which lie in the order of the
+// columns, depth first.
 type walk struct {
 	*flat
 	src             []byte
@@ -262,6 +264,7 @@ type walk struct {
 	buffer, buffers int
 }
 
+// column returns the values of the next column, and its strings if it is Utf8.
 func (w *walk) column(c Column) (span, Strings) {
 	switch c.Type {
 	case List:
@@ -281,7 +284,7 @@ func (w *walk) column(c Column) (span, Strings) {
 	}
 }
 
-// array takes the next node and its validity buffer.
+// array passes the next node and its validity buffer.
 func (w *walk) array(length int) {
 	if w.nodes == 0 {
 		w.fail("there are fewer arrays than the schema has")
@@ -298,7 +301,7 @@ func (w *walk) array(length int) {
 	w.next()
 }
 
-// next takes the next buffer.
+// next returns the next buffer.
 func (w *walk) next() span {
 	if w.buffers == 0 {
 		w.fail("there are fewer buffers than the schema has")
@@ -314,7 +317,7 @@ func (w *walk) next() span {
 	return span{w.body.at + at, n}
 }
 
-// numbers takes a buffer of n numbers of size bytes.
+// numbers returns the next buffer, of n numbers of size bytes.
 func (w *walk) numbers(n, size int) span {
 	s := w.next()
 	if w.err != nil {
@@ -331,6 +334,7 @@ func (w *walk) numbers(n, size int) span {
 	return span{s.at, n * size}
 }
 
+// text returns the next buffers as strings.
 func (w *walk) text() (span, Strings) {
 	s := Strings{offsets: []int32{0}}
 	if w.rows == 0 {
@@ -350,7 +354,8 @@ func (w *walk) text() (span, Strings) {
 	return values, s
 }
 
-// check makes At safe: offsets rise, lie inside the bytes, and cut valid UTF-8 between characters.
+// check makes At safe: it reports an error unless offsets rise, lie inside the bytes, and cut valid
+// UTF-8 between characters.
 func (s Strings) check() error {
 	last := int32(0)
 	for i, off := range s.offsets {
@@ -368,29 +373,29 @@ func (s Strings) check() error {
 	return nil
 }
 
-// Schema is the table's schema.
+// Schema returns the table's schema.
 func (t *Table) Schema() Schema { return t.schema }
 
-// Rows is the number of rows.
+// Rows returns the number of rows.
 func (t *Table) Rows() int { return t.rows }
 
-// Float64 is the values of a float64 column. Like its siblings it fails, naming the columns there are, where the table
-// has none of that name, or one of another type.
+// Float64 returns the values of a float64 column. Like its siblings it returns an error, which
+// names the columns there are, if the table has no column of that name or one of another type.
 func (t *Table) Float64(name string) ([]float64, error) { return numbers[float64](t, name, Float64) }
 
-// Int64 is the values of an int64 column.
+// Int64 returns the values of an int64 column.
 func (t *Table) Int64(name string) ([]int64, error) { return numbers[int64](t, name, Int64) }
 
-// Int32 is the values of an int32 column.
+// Int32 returns the values of an int32 column.
 func (t *Table) Int32(name string) ([]int32, error) { return numbers[int32](t, name, Int32) }
 
-// Uint8 is the values of a uint8 column.
+// Uint8 returns the values of a uint8 column.
 func (t *Table) Uint8(name string) ([]uint8, error) { return numbers[uint8](t, name, Uint8) }
 
-// Uint64 is the values of a uint64 column.
+// Uint64 returns the values of a uint64 column.
 func (t *Table) Uint64(name string) ([]uint64, error) { return numbers[uint64](t, name, Uint64) }
 
-// List is the values of a fixed-size list column, row-major, and the numbers per row.
+// List returns the values of a fixed-size list column, row-major, and the number of values per row.
 func (t *Table) List(name string) (values []float64, width int, err error) {
 	values, err = numbers[float64](t, name, List)
 	if err != nil {
@@ -399,7 +404,7 @@ func (t *Table) List(name string) (values []float64, width int, err error) {
 	return values, t.schema.Columns[t.index[name]].Width, nil
 }
 
-// Utf8 is the strings of a utf8 column.
+// Utf8 returns the strings of a utf8 column.
 func (t *Table) Utf8(name string) (Strings, error) {
 	i, err := t.find(name, Utf8)
 	if err != nil {
@@ -437,8 +442,8 @@ type Strings struct {
 	bytes   []byte
 }
 
-// Len is the number of strings.
+// Len returns the number of strings.
 func (s Strings) Len() int { return len(s.offsets) - 1 }
 
-// At is string i, a copy; the empty string costs nothing.
+// At returns string i as a copy. The empty string costs nothing.
 func (s Strings) At(i int) string { return string(s.bytes[s.offsets[i]:s.offsets[i+1]]) }

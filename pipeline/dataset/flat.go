@@ -6,8 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// flat reads a flatbuffer with every access checked, because Go's flatbuffers package trusts what it reads. The first
-// failure sticks and everything read after it is zero and empty, so that callers check err once per step.
+// flat reads a flatbuffer with every access checked, because Go's flatbuffers package trusts what
+// it reads. The first failure sticks, and everything read after it is zero and empty, so that
+// callers check err once per step.
 type flat struct {
 	b   []byte
 	err error
@@ -19,8 +20,8 @@ func (f *flat) fail(format string, args ...any) {
 	}
 }
 
-// take is b[at:at+n], or nil and the error.
-func (f *flat) take(at, n int) []byte {
+// bytes returns b[at:at+n], or nil after recording the error.
+func (f *flat) bytes(at, n int) []byte {
 	if f.err != nil || at < 0 || n < 0 || at > len(f.b) || n > len(f.b)-at {
 		f.fail("metadata points to %d bytes at %d, outside of its %d", n, at, len(f.b))
 		return nil
@@ -29,29 +30,29 @@ func (f *flat) take(at, n int) []byte {
 }
 
 func (f *flat) u16(at int) int {
-	if b := f.take(at, 2); b != nil {
+	if b := f.bytes(at, 2); b != nil {
 		return int(binary.LittleEndian.Uint16(b))
 	}
 	return 0
 }
 
 func (f *flat) i32(at int) int {
-	if b := f.take(at, 4); b != nil {
+	if b := f.bytes(at, 4); b != nil {
 		return int(int32(binary.LittleEndian.Uint32(b)))
 	}
 	return 0
 }
 
 func (f *flat) i64(at int) int {
-	if b := f.take(at, 8); b != nil {
+	if b := f.bytes(at, 8); b != nil {
 		return int(binary.LittleEndian.Uint64(b))
 	}
 	return 0
 }
 
-// follow is the position that the offset at at points to.
+// follow returns the position that the offset at at points to.
 func (f *flat) follow(at int) int {
-	if b := f.take(at, 4); b != nil {
+	if b := f.bytes(at, 4); b != nil {
 		return at + int(binary.LittleEndian.Uint32(b))
 	}
 	return 0
@@ -62,19 +63,20 @@ func (f *flat) root() flatTable { return f.table(f.follow(0)) }
 func (f *flat) table(pos int) flatTable {
 	vtable := pos - f.i32(pos)
 	vsize, size := f.u16(vtable), f.u16(vtable+2)
-	if f.take(vtable, vsize) == nil || f.take(pos, size) == nil {
+	if f.bytes(vtable, vsize) == nil || f.bytes(pos, size) == nil {
 		return flatTable{f: f}
 	}
 	return flatTable{f: f, pos: pos, vtable: vtable, vsize: vsize}
 }
 
-// flatTable is a flatbuffers table. Its fields are numbered as in the format's .fbs files; those left out read as zero.
+// A flatTable is a flatbuffers table. Its fields are numbered as in the format's .fbs files; fields
+// that are left out read as zero.
 type flatTable struct {
 	f                  *flat
 	pos, vtable, vsize int
 }
 
-// at is the position of a field, 0 where it is left out.
+// at returns the position of a field, or 0 if it is left out.
 func (t flatTable) at(field int) int {
 	slot := 4 + 2*field
 	if slot+2 > t.vsize {
@@ -90,7 +92,7 @@ func (t flatTable) has(field int) bool { return t.at(field) != 0 }
 
 func (t flatTable) u8(field int) int {
 	if at := t.at(field); at != 0 {
-		if b := t.f.take(at, 1); b != nil {
+		if b := t.f.bytes(at, 1); b != nil {
 			return int(b[0])
 		}
 	}
@@ -118,7 +120,7 @@ func (t flatTable) i64(field int) int {
 	return 0
 }
 
-// child is a table field; what names it in the error where it is missing.
+// child returns a table field. what names it in the error if it is missing.
 func (t flatTable) child(field int, what string) flatTable {
 	at := t.at(field)
 	if at == 0 {
@@ -128,7 +130,7 @@ func (t flatTable) child(field int, what string) flatTable {
 	return t.f.table(t.f.follow(at))
 }
 
-// vector is the position and length of a vector field of elements of size bytes.
+// vector returns the position and length of a vector field of elements of size bytes.
 func (t flatTable) vector(field, size int) (at, n int) {
 	p := t.at(field)
 	if p == 0 {
@@ -136,16 +138,16 @@ func (t flatTable) vector(field, size int) (at, n int) {
 	}
 	p = t.f.follow(p)
 	n = t.f.i32(p)
-	if t.f.take(p+4, n*size) == nil {
+	if t.f.bytes(p+4, n*size) == nil {
 		return 0, 0
 	}
 	return p + 4, n
 }
 
-// text is a string field.
+// text returns a string field.
 func (t flatTable) text(field int) string {
 	at, n := t.vector(field, 1)
-	b := t.f.take(at, n)
+	b := t.f.bytes(at, n)
 	if !utf8.Valid(b) {
 		t.f.fail("text %q is not UTF-8", b)
 		return ""

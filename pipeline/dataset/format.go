@@ -6,8 +6,9 @@ import (
 	flatbuffers "github.com/google/flatbuffers/go"
 )
 
-// The Arrow columnar format, version 1.0 and later: https://arrow.apache.org/docs/format/Columnar.html. Numbers of fields are
-// those of Schema.fbs, Message.fbs and File.fbs.
+// The Arrow columnar format, version 1.0 and later, as described at
+// https://arrow.apache.org/docs/format/Columnar.html. Field numbers are those of Schema.fbs,
+// Message.fbs and File.fbs.
 const (
 	magic        = "ARROW1"
 	continuation = 0xFFFFFFFF
@@ -25,7 +26,7 @@ const (
 	precisionDouble = 2
 )
 
-// write makes the bytes before and after the body. The buffers have been placed.
+// write returns the bytes before and after the body. The buffers have been placed.
 func (l *Layout) write() (head, tail []byte) {
 	b := flatbuffers.NewBuilder(1024)
 	head = append(make([]byte, 0, 1024), magic...)
@@ -157,7 +158,7 @@ func (l *Layout) writeBatch(b *flatbuffers.Builder) flatbuffers.UOffsetT {
 	return b.EndObject()
 }
 
-// nodes is the length of each array, depth first: a list is two arrays.
+// nodes returns the length of each array, depth first: a list is two arrays.
 func (l *Layout) nodes() []int {
 	nodes := make([]int, 0, 2*len(l.values))
 	for _, c := range l.schema.Columns {
@@ -169,7 +170,8 @@ func (l *Layout) nodes() []int {
 	return nodes
 }
 
-// buffers is the buffers of each array, depth first: first the validity, which is empty because nothing is null.
+// buffers returns the buffers of each array, depth first: first the validity, which is empty
+// because nothing is null.
 func (l *Layout) buffers() []span {
 	buffers := make([]span, 0, 3*len(l.values))
 	for i, c := range l.schema.Columns {

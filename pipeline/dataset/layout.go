@@ -7,35 +7,39 @@ import (
 	"unsafe"
 )
 
-// Bounds on a schema, far above any use; they keep what a hostile file can make a reader allocate small.
+// Bounds on a schema, far above any use. They keep small what a hostile file can make a reader
+// allocate.
 const (
 	maxColumns  = 1 << 12
 	maxMetadata = 1 << 24 // bytes of names and metadata
 	maxBody     = 1 << 46
 )
 
-// alignment of every buffer, from the start of the file: a cache line, and the width of the widest vector registers.
+// alignment is that of every buffer, from the start of the file: a cache line, and the width of the
+// widest vector registers.
 const alignment = 64
 
-// span is a range of bytes, counted from the start of the file.
+// A span is a range of bytes, counted from the start of the file or, until the head is written, of
+// its body.
 type span struct{ at, len int }
 
 func (s span) end() int { return s.at + s.len }
 
-// Layout says where each buffer of a table lies. It is made by Plan, is not changed by any method, and is safe for
-// concurrent use.
+// A Layout says where each buffer of a table lies. [Plan] makes it; no method changes it, and it is
+// safe for concurrent use.
 type Layout struct {
 	schema  Schema
 	rows    int
-	head    []byte // all before the first value: magic, schema message, batch message; a multiple of 64
-	tail    []byte // all after the last value: end of stream, footer, magic
+	head    []byte // before the first value: magic, schema message, batch message; a multiple of 64
+	tail    []byte // after the last value: end of stream, footer, magic
 	values  []span // of each column
 	offsets []span // of each Utf8 column; zero for the others
 	body    span
 }
 
-// Plan lays out a table of the given schema and number of rows. strings has the total length in bytes of the strings of each
-// Utf8 column, in column order; nil where there are none. A schema needs a column, distinct names and valid UTF-8.
+// Plan lays out a table with the given schema and number of rows. strings holds the total length in
+// bytes of the strings of each Utf8 column, in column order; it is nil if there are none. A schema
+// needs at least one column, distinct column names, and valid UTF-8.
 func Plan(s Schema, rows int, strings []int) (*Layout, error) {
 	if err := s.check(); err != nil {
 		return nil, fmt.Errorf("plan table: %w", err)
@@ -56,6 +60,7 @@ func Plan(s Schema, rows int, strings []int) (*Layout, error) {
 	return l, nil
 }
 
+// check reports an error if the schema cannot be that of a table.
 func (s Schema) check() error {
 	if len(s.Columns) == 0 || len(s.Columns) > maxColumns {
 		return fmt.Errorf("schema has %d columns: must be 1 to %d", len(s.Columns), maxColumns)
@@ -132,7 +137,7 @@ func tooLarge(rows int) error {
 	return fmt.Errorf("%d rows take more than %d bytes", rows, int64(maxBody))
 }
 
-// rowSize is the bytes that one row takes, for columns other than Utf8.
+// rowSize returns the number of bytes that one row takes, for columns other than Utf8.
 func (c Column) rowSize() int {
 	switch c.Type {
 	case List:
@@ -146,17 +151,16 @@ func (c Column) rowSize() int {
 	}
 }
 
+// pad rounds n up to a multiple of to.
 func pad(n, to int) int { return (n + to - 1) / to * to }
 
-// Size is the length of the whole file in bytes.
+// Size returns the length of the whole file in bytes.
 func (l *Layout) Size() int { return l.body.end() + len(l.tail) }
 
-// Rows is the number of rows.
-func (l *Layout) Rows() int { return l.rows }
-
-// Init writes everything but the values into dst[:Size]: header, metadata, padding, footer. The values, and all offsets of a Utf8
-// column, are the caller's to fill, before or after. dst must start at a multiple of 8 in memory; at one of 64, as a
-// mapping does, every buffer does too.
+// Init writes everything but the values into dst[:Size]: header, metadata, padding and footer. The
+// values, and all offsets of a Utf8 column, are left to the caller, before or after. dst must start
+// at a multiple of 8 in memory. If it starts at a multiple of 64, as a mapping does, every buffer
+// does too.
 func (l *Layout) Init(dst []byte) {
 	dst = dst[:l.Size()]
 	copy(dst, l.head)
@@ -169,38 +173,34 @@ func (l *Layout) Init(dst []byte) {
 	}
 }
 
-// At is the offset of the values of column col (of the bytes, for Utf8) from the start of the file: a multiple of 64.
+// At returns the offset of the values of column col (of the bytes, for Utf8) from the start of the
+// file. It is a multiple of 64.
 func (l *Layout) At(col int) uint64 { return uint64(l.values[col].at) }
 
-// Float64 is the values of column col in dst, to fill. Like its siblings it panics where the column has another type.
+// Float64 returns the values of column col in dst, to be filled. Like its siblings it panics if the
+// column has another type.
 func (l *Layout) Float64(dst []byte, col int) []float64 {
 	return view[float64](dst, l.column(col, Float64))
 }
 
-// Int64 is the values of column col in dst, to fill.
+// Int64 returns the values of column col in dst, to be filled.
 func (l *Layout) Int64(dst []byte, col int) []int64 { return view[int64](dst, l.column(col, Int64)) }
 
-// Int32 is the values of column col in dst, to fill.
-func (l *Layout) Int32(dst []byte, col int) []int32 { return view[int32](dst, l.column(col, Int32)) }
-
-// Uint8 is the values of column col in dst, to fill.
+// Uint8 returns the values of column col in dst, to be filled.
 func (l *Layout) Uint8(dst []byte, col int) []uint8 { return view[uint8](dst, l.column(col, Uint8)) }
 
-// Uint64 is the values of column col in dst, to fill.
-func (l *Layout) Uint64(dst []byte, col int) []uint64 {
-	return view[uint64](dst, l.column(col, Uint64))
-}
-
-// List is the values of column col in dst, to fill: row-major, of length rows*Width.
+// List returns the values of column col in dst, to be filled: row-major, rows*Width numbers.
 func (l *Layout) List(dst []byte, col int) []float64 { return view[float64](dst, l.column(col, List)) }
 
-// Utf8 is column col in dst, to fill: string i is bytes[offsets[i]:offsets[i+1]]. offsets has rows+1 entries, the first of
-// which must become 0 and the last len(bytes).
+// Utf8 returns column col in dst, to be filled: string i is bytes[offsets[i]:offsets[i+1]]. offsets
+// has one entry more than there are rows. Its first entry must become 0 and its last len(bytes).
 func (l *Layout) Utf8(dst []byte, col int) (offsets []int32, bytes []byte) {
 	values := l.column(col, Utf8)
 	return view[int32](dst, l.offsets[col]), view[byte](dst, values)
 }
 
+// column returns the span of the values of column col. It panics if the column is not of the wanted
+// type.
 func (l *Layout) column(col int, want Type) span {
 	if c := l.schema.Columns[col]; c.Type != want {
 		panic(fmt.Sprintf("dataset: column %q is %v, not %v", c.Name, c.Type, want))
@@ -208,12 +208,13 @@ func (l *Layout) column(col int, want Type) span {
 	return l.values[col]
 }
 
-// number is what a buffer can hold.
+// A number is what a buffer can hold.
 type number interface {
 	float64 | int64 | int32 | uint64 | uint8
 }
 
-// view is the numbers in b[s.at:s.end()]. It panics where the range is outside of b or misaligned in memory.
+// view returns the numbers in b[s.at:s.end()]. It panics if the range is outside of b or misaligned
+// in memory.
 func view[T number](b []byte, s span) []T {
 	b = b[s.at:s.end():s.end()]
 	if len(b) == 0 {

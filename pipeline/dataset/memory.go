@@ -10,15 +10,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Memory is a memory file without a name, mapped for writing: what a worker shares with its plugin. The process that
-// inherits its File maps it with MapFile; on Linux it can then neither write, shrink nor grow it. It is sparse: memory is used
-// as it is first written, and given back when the last process has closed it.
+// A Memory is a memory file without a name, mapped for writing: what a worker shares with its
+// plugin. The process that inherits its File maps it with [MapFile]; on Linux that process can then
+// neither write, shrink nor grow it. The file is sparse: memory is used as it is first written, and
+// given back when the last process has closed it.
 type Memory struct {
 	file *os.File
 	b    []byte
 }
 
-// NewMemory makes a memory file of size bytes, at least 1, and maps it. The name only shows in listings of open files.
+// NewMemory makes a memory file of size bytes, at least 1, and maps it. The name shows only in
+// listings of open files.
 func NewMemory(name string, size int64) (*Memory, error) {
 	if size < 1 || size > math.MaxInt {
 		return nil, fmt.Errorf("make memory file %q: size %d: must be at least 1", name, size)
@@ -51,13 +53,15 @@ func (m *Memory) open(size int64) error {
 	return nil
 }
 
-// Bytes is the writable mapping of the whole file, zero at first. It starts at a multiple of the page size.
+// Bytes returns the writable mapping of the whole file, zero at first. It starts at a multiple of
+// the page size.
 func (m *Memory) Bytes() []byte { return m.b }
 
-// File is the descriptor to hand to a child process. It stays m's to close.
+// File returns the file to hand to a child process. m remains its owner and closes it.
 func (m *Memory) File() *os.File { return m.file }
 
-// Close unmaps and closes the file: views into Bytes must not be used afterwards. A second Close does nothing.
+// Close unmaps and closes the file. Slices of Bytes must not be used afterwards. A second Close
+// does nothing.
 func (m *Memory) Close() error {
 	if m.b == nil {
 		return nil
@@ -73,11 +77,11 @@ func (m *Memory) Close() error {
 	return nil
 }
 
-// Mapping is a read-only mapping of a file.
+// A Mapping is a read-only mapping of a file. It lasts as long as the process.
 type Mapping struct{ b []byte }
 
-// MapFile maps the whole of f, read-only and shared. f may be closed afterwards. A file that can still be shrunk must not be
-// while it is mapped: reading past its new end ends the process.
+// MapFile maps the whole of f, read-only and shared. f may be closed afterwards. A file that can
+// still be shrunk must not be shrunk while it is mapped: reading past its new end ends the process.
 func MapFile(f *os.File) (*Mapping, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -94,18 +98,5 @@ func MapFile(f *os.File) (*Mapping, error) {
 	return &Mapping{b}, nil
 }
 
-// Bytes is the mapping. Writing to it ends the process.
+// Bytes returns the mapping. Writing to it ends the process.
 func (m *Mapping) Bytes() []byte { return m.b }
-
-// Close unmaps: views into Bytes must not be used afterwards. A second Close does nothing.
-func (m *Mapping) Close() error {
-	if m.b == nil {
-		return nil
-	}
-	b := m.b
-	m.b = nil
-	if err := unix.Munmap(b); err != nil {
-		return fmt.Errorf("unmap: %w", err)
-	}
-	return nil
-}

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestMemory(t *testing.T) {
@@ -21,7 +23,7 @@ func TestMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer reader.Close()
+	defer unmap(t, reader)
 	copy(m.Bytes()[1<<20:], "written after the mapping was made")
 	if got := string(reader.Bytes()[1<<20:][:7]); got != "written" {
 		t.Errorf("got %q", got)
@@ -34,12 +36,17 @@ func TestMemory(t *testing.T) {
 		}
 	}
 	for range 2 {
-		if err := reader.Close(); err != nil {
-			t.Error(err)
-		}
 		if err := m.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// unmap ends a mapping, which outside of tests lasts as long as the process.
+func unmap(t testing.TB, m *Mapping) {
+	t.Helper()
+	if err := unix.Munmap(m.Bytes()); err != nil {
+		t.Error(err)
 	}
 }
 

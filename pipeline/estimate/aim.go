@@ -6,25 +6,22 @@ import (
 	"slices"
 )
 
-// lack is what is missing to show that a size lies on one side: that many further trials, as expected.
-type lack struct {
+// A claim is a statement that a sample size lies on one side of Target, with the number of further
+// trials that showing it is expected to take.
+type claim struct {
 	n      int64
 	side   side
 	trials float64
 }
 
-// aim chooses the sizes to show insufficient and sufficient: those that are expected to bring a narrow bracket with the fewest
-// trials. While n* is known badly the bracket aimed at is as wide as that, but at most the square root of the present one.
-func (s *Search) aim() []lack {
-	width := math.Log(s.find.Within)
-	if wide := 3 * s.belief.spread; wide > width {
-		if s.low > 0 && s.high <= s.find.To {
-			wide = min(wide, math.Log(float64(s.high)/float64(s.low))/2)
-		}
-		width = max(width, wide)
-	}
-	sizes := s.candidates(width)
-	costs := [2][]float64{s.costs(sizes, insufficient), s.costs(sizes, sufficient)}
+// aim chooses the sizes to show insufficient and sufficient: those that are expected to bring a
+// narrow bracket with the fewest trials. While n* is known badly the bracket aimed at is as wide as
+// that, but at most the square root of the present one. wide reports whether the chosen bracket is
+// wider than it may be in the end. An end of the present bracket that may stay needs no claim.
+func (k *knowledge) aim() (claims []claim, wide bool) {
+	width := k.aimedWidth()
+	sizes := k.candidates(width)
+	costs := [2][]float64{k.expectedTrials(sizes, insufficient), k.expectedTrials(sizes, sufficient)}
 	best, first, second := math.Inf(1), -1, -1
 	try := func(cost float64, i, j int) {
 		if cost < best*(1-1e-9) { // the last bits of a sum do not choose
@@ -33,63 +30,76 @@ func (s *Search) aim() []lack {
 	}
 	reach := math.Exp(coarse(width))
 	for i, a := range sizes {
-		for j := i + 1; j < len(sizes) && (s.find.narrow(a, sizes[j]) || float64(sizes[j]) <= reach*float64(a)); j++ {
-			if a > s.low || sizes[j] < s.high {
+		for j := i + 1; j < len(sizes) && (k.find.narrow(a, sizes[j]) || float64(sizes[j]) <= reach*float64(a)); j++ {
+			if a > k.low || sizes[j] < k.high {
 				try(costs[insufficient][i]+costs[sufficient][j], i, j)
 			}
 		}
 	}
-	if s.low == 0 {
+	if k.low == 0 {
 		try(costs[sufficient][0], -1, 0)
 	}
-	if last := len(sizes) - 1; s.high > s.find.To {
+	if last := len(sizes) - 1; k.high > k.find.To {
 		try(costs[insufficient][last], last, -1)
 	}
-	s.wide = first >= 0 && second >= 0 && !s.find.narrow(sizes[first], sizes[second])
-	var lacks []lack
-	if first >= 0 && sizes[first] > s.low {
-		lacks = append(lacks, lack{sizes[first], insufficient, costs[insufficient][first]})
+	if first >= 0 && sizes[first] > k.low {
+		claims = append(claims, claim{sizes[first], insufficient, costs[insufficient][first]})
 	}
-	if second >= 0 && sizes[second] < s.high {
-		lacks = append(lacks, lack{sizes[second], sufficient, costs[sufficient][second]})
+	if second >= 0 && sizes[second] < k.high {
+		claims = append(claims, claim{sizes[second], sufficient, costs[sufficient][second]})
 	}
-	return lacks
+	return claims, first >= 0 && second >= 0 && !k.find.narrow(sizes[first], sizes[second])
 }
 
-// candidates gives sizes around where n* is believed to be, ascending, with the ends of the bracket and the sizes read inside it.
-func (s *Search) candidates(width float64) []int64 {
-	low, high := max(s.low, s.find.From), min(s.high, s.find.To)
+// aimedWidth returns the width in ln n of the bracket that is aimed at.
+func (k *knowledge) aimedWidth() float64 {
+	width := math.Log(k.find.Within)
+	if wide := 3 * k.belief.spread; wide > width {
+		if k.low > 0 && k.high <= k.find.To {
+			wide = min(wide, math.Log(float64(k.high)/float64(k.low))/2)
+		}
+		width = max(width, wide)
+	}
+	return width
+}
+
+// candidates returns sizes around where n* is believed to be, ascending, with the ends of the
+// bracket and the sizes read inside it.
+func (k *knowledge) candidates(width float64) []int64 {
+	low, high := max(k.low, k.find.From), min(k.high, k.find.To)
 	middle := low + (high-low)/2
-	sizes := []int64{low, middle, min(middle+1, high), high} // with a narrow bracket among them, wherever the belief may be
-	for _, p := range s.read {
+	// A narrow bracket is among these, wherever the belief may be.
+	sizes := []int64{low, middle, min(middle+1, high), high}
+	for _, p := range k.read {
 		if low < p.N && p.N < high {
 			sizes = append(sizes, p.N)
 		}
 	}
 	digits := digitsFor(width / 20)
-	n := max(low, round(int64(math.Exp(s.belief.center-float64(0.9*width))), digits)-1)
-	end := min(float64(high), math.Exp(s.belief.center+float64(0.9*width))+2)
-	for n = after(n, digits); float64(n) < end; n = after(n, digits) {
+	n := max(low, roundDown(int64(math.Exp(k.belief.center-float64(0.9*width))), digits)-1)
+	end := min(float64(high), math.Exp(k.belief.center+float64(0.9*width))+2)
+	for n = roundAbove(n, digits); float64(n) < end; n = roundAbove(n, digits) {
 		sizes = append(sizes, n)
 	}
 	slices.Sort(sizes)
 	return slices.Compact(sizes)
 }
 
-// costs gives the trials that are expected to be missing to show each of the sizes, ascending, to be on that side.
-func (s *Search) costs(sizes []int64, side side) []float64 {
+// expectedTrials returns the numbers of further trials that are expected to show each of the sizes,
+// ascending, to be on that side.
+func (k *knowledge) expectedTrials(sizes []int64, side side) []float64 {
 	const opening = 1 // what it costs in evidence to begin with a size
-	logs, costs := s.against(), make([]float64, len(sizes))
+	logs, costs := k.evidence(), make([]float64, len(sizes))
 	for i, n := range sizes {
-		if side == insufficient && n <= s.low || side == sufficient && n >= s.high {
+		if side == insufficient && n <= k.low || side == sufficient && n >= k.high {
 			continue
 		}
-		gap, ok := slices.BinarySearchFunc(s.read, n, func(p *point, n int64) int { return cmp.Compare(p.N, n) })
+		gap, ok := slices.BinarySearchFunc(k.read, n, func(p *point, n int64) int { return cmp.Compare(p.N, n) })
 		var have, more float64
 		switch {
-		case side == insufficient: // what lies up to n is to be refuted, as far as it is not
+		case side == insufficient: // every gap up to n is to be refuted
 			have = slices.Min(logs[:gap+1])
-		case ok:
+		case ok: // every gap above n is to be refuted
 			have = slices.Min(logs[gap+1:])
 		default:
 			have = slices.Min(logs[gap:])
@@ -97,7 +107,8 @@ func (s *Search) costs(sizes []int64, side side) []float64 {
 		if !ok {
 			more = opening
 		}
-		costs[i] = min(1e15, max(0.1, s.enough-have+more)/s.belief.gain(math.Log(float64(n)), s.find.Target, side))
+		gain := k.belief.gain(math.Log(float64(n)), k.find.Target, side)
+		costs[i] = min(1e15, max(0.1, k.threshold-have+more)/gain)
 	}
 	return costs
 }

@@ -7,14 +7,15 @@ import (
 	"slices"
 )
 
-// Repeated is a cell's trials, for [Resample].
+// Repeated holds the trials of one cell for [Resample].
 type Repeated struct {
-	Data   [32]byte // cells with the same Data share the data of equal sizes and repetitions
-	Own    [32]byte // of this cell alone
-	Target float64  // n* is the success probability's crossing of it; 0: the mean of Values is estimated instead
+	Data   [32]byte // cells with equal Data share the data of equal sizes and repetitions
+	Own    [32]byte // identifies this cell
+	Target float64  // success probability that n* reaches; 0: the mean of Values is estimated instead
 	Sizes  []Repetitions
 
-	// Low and High, where they are given, are a bracket of n* without an estimate: each resample draws a place in it, uniformly in ln n.
+	// Low and High, if High is not 0, are a bracket of n* without an estimate. Each resample draws a
+	// place in it, uniformly in ln n.
 	Low, High int64
 }
 
@@ -22,53 +23,57 @@ type Repeated struct {
 type Repetitions struct {
 	N       int64
 	Count   int
-	Success []uint64  // bit r%64 of word r/64; bits from Count on are 0
-	Values  []float64 // of each repetition, NaN where it failed; in place of Success
+	Success []uint64  // bit r%64 of word r/64: repetition r succeeded; bits from Count on are 0
+	Values  []float64 // one for each repetition, NaN where it failed; in place of Success
 }
 
-// Resample is the bootstrap of whole repetitions (Efron 1979) over cells that may share their data: for each Data and each sample
-// size the repetitions are drawn once with replacement, and each cell takes from this draw those that it consumed. The estimates of
-// the cells, n* as [FitModel] has it (or, where no curve fits the draw, the isotonic [Crossing]) or the mean, come out by cell and
-// resample: NaN where a draw gives none. Dependence between cells through their data is so kept.
+// Resample draws the bootstrap of whole repetitions (Efron 1979) over cells that may share their
+// data. For each Data and each sample size the repetitions are drawn once with replacement, and
+// each cell takes from this draw those that it consumed, so that dependence between cells through
+// their data is kept. It returns the estimates by cell and resample: n* as [FitModel] has it (or,
+// if no curve fits the draw, the isotonic [Crossing]) or the mean, and NaN where a draw gives none.
 //
-// seed gives the two words of the generator for each use of randomness. Cost: a resample draws each shared trial once, a few
-// nanoseconds, and counts 64 trials of a cell at a time.
-func Resample(cells []Repeated, times int, seed func(key [32]byte, n int64, resample int) (hi, lo uint64)) [][]float64 {
-	blocks := blocksOf(cells)
+// seed returns the two words of the generator for each use of randomness. A resample draws each
+// shared trial once, which takes a few nanoseconds, and counts 64 trials of a cell at a time.
+func Resample(
+	cells []Repeated, times int, seed func(key [32]byte, n int64, resample int) (hi, lo uint64),
+) [][]float64 {
+	pools := poolsOf(cells)
 	out := make([][]float64, len(cells))
 	points, means := make([][]Point, len(cells)), make([]float64, len(cells))
 	for i, c := range cells {
 		out[i] = make([]float64, times)
 		points[i] = make([]Point, len(c.Sizes))
 	}
-	for again := range times {
-		for _, b := range blocks {
-			b.drawn.draw(b.count, rand.New(rand.NewPCG(seed(b.data, b.n, again))))
-			for _, u := range b.users {
+	for resample := range times {
+		for _, p := range pools {
+			p.drawn.draw(p.count, rand.New(rand.NewPCG(seed(p.data, p.n, resample))))
+			for _, u := range p.users {
 				r := &cells[u.cell].Sizes[u.size]
 				if r.Values != nil {
-					means[u.cell] = b.drawn.mean(r.Values)
+					means[u.cell] = p.drawn.mean(r.Values)
 					continue
 				}
-				points[u.cell][u.size] = Point{N: r.N, Consumed: b.drawn.total(r.Count), Successes: b.drawn.count(r.Success)}
+				drawn, successes := p.drawn.total(r.Count), p.drawn.count(r.Success)
+				points[u.cell][u.size] = Point{N: r.N, Consumed: drawn, Successes: successes}
 			}
 		}
 		for i, c := range cells {
 			switch {
 			case c.High > 0:
-				u := rand.New(rand.NewPCG(seed(c.Own, 0, again))).Float64()
-				out[i][again] = float64(c.Low) * math.Pow(float64(c.High)/float64(c.Low), u)
+				u := rand.New(rand.NewPCG(seed(c.Own, 0, resample))).Float64()
+				out[i][resample] = float64(c.Low) * math.Pow(float64(c.High)/float64(c.Low), u)
 			case c.Target == 0:
-				out[i][again] = means[i]
+				out[i][resample] = means[i]
 			default:
-				out[i][again] = estimateAgain(points[i], c.Target)
+				out[i][resample] = estimateAgain(points[i], c.Target)
 			}
 		}
 	}
 	return out
 }
 
-// estimateAgain is n* from a resample.
+// estimateAgain returns n* from a resample.
 func estimateAgain(points []Point, target float64) float64 {
 	var drawn []Point
 	for _, p := range points {
@@ -82,23 +87,23 @@ func estimateAgain(points []Point, target float64) float64 {
 	return Crossing(drawn, target)
 }
 
-// block is the repetitions of one sample size of shared data.
-type block struct {
+// A pool is the repetitions of one sample size of shared data.
+type pool struct {
 	data  [32]byte
 	n     int64
-	count int // the most that a cell consumed
+	count int // largest number of repetitions that a cell consumed
 	users []struct{ cell, size int }
 	drawn *multiset
 }
 
-// blocksOf finds who shares what, in the order of the cells.
-func blocksOf(cells []Repeated) []*block {
+// poolsOf returns the pools that the cells share, in the order of the cells.
+func poolsOf(cells []Repeated) []*pool {
 	type key struct {
 		data [32]byte
 		n    int64
 	}
-	known := map[key]*block{}
-	var blocks []*block
+	known := map[key]*pool{}
+	var pools []*pool
 	drawn := new(multiset)
 	for i, c := range cells {
 		if c.High > 0 {
@@ -106,20 +111,21 @@ func blocksOf(cells []Repeated) []*block {
 		}
 		for j, r := range c.Sizes {
 			k := key{c.Data, r.N}
-			b := known[k]
-			if b == nil {
-				b = &block{data: c.Data, n: r.N, drawn: drawn}
-				known[k] = b
-				blocks = append(blocks, b)
+			p := known[k]
+			if p == nil {
+				p = &pool{data: c.Data, n: r.N, drawn: drawn}
+				known[k] = p
+				pools = append(pools, p)
 			}
-			b.count = max(b.count, r.Count)
-			b.users = append(b.users, struct{ cell, size int }{i, j})
+			p.count = max(p.count, r.Count)
+			p.users = append(p.users, struct{ cell, size int }{i, j})
 		}
 	}
-	return blocks
+	return pools
 }
 
-// multiset says how often each repetition was drawn: bit j of the numbers of 64 repetitions stands in element j of their word.
+// A multiset says how often each repetition was drawn: bit j of the numbers of 64 repetitions
+// stands in element j of their word.
 type multiset struct{ words [][8]uint64 }
 
 // draw draws as many repetitions as there are, with replacement.
@@ -152,15 +158,15 @@ func (m *multiset) count(set []uint64) (n int) {
 func (m *multiset) total(end int) (n int) {
 	for i := 0; 64*i < end; i++ {
 		members := ^uint64(0)
-		if rest := end - 64*i; rest < 64 {
-			members = 1<<rest - 1
+		if left := end - 64*i; left < 64 {
+			members = 1<<left - 1
 		}
 		n += m.among(i, members)
 	}
 	return n
 }
 
-// among counts the draws of some of the repetitions of one word.
+// among counts the draws of some of the repetitions of word i.
 func (m *multiset) among(i int, members uint64) (n int) {
 	for j, bit := range m.words[i] {
 		n += bits.OnesCount64(bit&members) << j
@@ -168,7 +174,7 @@ func (m *multiset) among(i int, members uint64) (n int) {
 	return n
 }
 
-// mean is the mean value of the draws that have one.
+// mean returns the mean value of the draws that have one.
 func (m *multiset) mean(values []float64) float64 {
 	sum, n := 0.0, 0
 	for i, v := range values {

@@ -10,9 +10,10 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// SignTest gives the two-sided p-value of a times heads and b times tails of a fair coin. With the pairs of trials of which only one
-// succeeded, it is the exact test of McNemar (1947) that both succeed with the same probability. The number of pairs must not depend on
-// what they showed: see [SequentialSignTest].
+// SignTest returns the two-sided p-value of a times heads and b times tails of a fair coin. With
+// the pairs of trials of which only one succeeded, it is the exact test of McNemar (1947) that both
+// succeed with the same probability. The number of pairs must not depend on what they showed: see
+// [SequentialSignTest].
 func SignTest(a, b int) float64 {
 	if a == b {
 		return 1
@@ -21,16 +22,22 @@ func SignTest(a, b int) float64 {
 	return min(1, 2*mathext.RegIncBeta(most, least+1, 0.5)) // P(X <= least), X binomial (a+b, 1/2)
 }
 
-// SequentialSignTest is the test of the same null hypothesis for pairs that any rule, which may look at them, has ended: 1 over the
-// e-process of [LogWealth]. The trials of a search are of that kind: it leaves a sample size as soon as that has shown something, and then
-// the one cell of two that left first is the one that was luckier. Pairs at several sample sizes may be counted together: two searches that
-// visit these in different orders are, strictly, not one sequence of pairs, but replicas are rejected far below the level all the same.
+// SequentialSignTest is the test of the same null hypothesis as [SignTest] for pairs whose number
+// was determined by any rule, even one that looks at them. The p-value is 1 over the e-process of
+// [LogWealth].
+//
+// The trials of a search are of that kind. It leaves a sample size as soon as that has shown
+// something, and then the one cell of two that left first is the one that was luckier. Pairs at
+// several sample sizes may be counted together. Two searches that visit these in different orders
+// are, strictly, not one sequence of pairs, but replicas are rejected far below the level all the
+// same.
 func SequentialSignTest(a, b int) float64 {
 	return min(1, math.Exp(-LogWealth(a, a+b, 0.5)))
 }
 
-// Fisher gives the two-sided p-value of his exact test (1935) that independent trials, k of n and l of m of which succeeded, do so
-// with the same probability: the probability of all tables with the same margins that are no more likely than this one.
+// Fisher returns the two-sided p-value of Fisher's exact test (1935) that independent trials, k of
+// n and l of m of which succeeded, succeed with the same probability: the probability of all tables
+// with the same margins that are no more likely than this one.
 func Fisher(k, n, l, m int) float64 {
 	all := k + l
 	log := func(x int) float64 { return logChoose(n, x) + logChoose(m, all-x) - logChoose(n+m, all) }
@@ -44,6 +51,7 @@ func Fisher(k, n, l, m int) float64 {
 	return min(1, sum)
 }
 
+// logChoose returns the natural logarithm of the binomial coefficient.
 func logChoose(n, k int) float64 {
 	a, _ := math.Lgamma(float64(n + 1))
 	b, _ := math.Lgamma(float64(k + 1))
@@ -51,12 +59,14 @@ func logChoose(n, k int) float64 {
 	return a - b - c
 }
 
-// fewPairs is the number of differences up to which PairedTest looks at all their signs.
+// fewPairs is the number of differences up to which PairedTest goes through all their signs.
 const fewPairs = 16
 
-// PairedTest gives the two-sided p-value of independent differences whose mean is 0 under the null hypothesis. Few differences are tested by
-// the share of all choices of their signs that give a sum at least as far from 0 (Fisher 1935: exact where a difference and its
-// opposite are equally likely), more by Student's t, but never below what the signs could show.
+// PairedTest returns the two-sided p-value of independent differences whose mean is 0 under the
+// null hypothesis. Few differences are tested by the share of all choices of their signs that give
+// a sum at least as far from 0 (Fisher 1935), which is exact if a difference and its opposite are
+// equally likely. More are tested by Student's t, but the p-value is never below what the signs
+// could show.
 func PairedTest(differences []float64) float64 {
 	n := len(differences)
 	if !slices.ContainsFunc(differences, func(d float64) bool { return d != 0 }) {
@@ -74,7 +84,8 @@ func PairedTest(differences []float64) float64 {
 	return max(least, 2*t.Survival(math.Abs(mean)/deviation*math.Sqrt(float64(n))))
 }
 
-// signFlips goes through all choices of signs. Sums that differ by rounding alone count as equal.
+// signFlips returns the share of all choices of signs that give a sum at least as far from 0. Sums
+// that differ by rounding alone count as equal.
 func signFlips(differences []float64) float64 {
 	size, sum := 0.0, 0.0
 	for _, d := range differences {
@@ -84,8 +95,8 @@ func signFlips(differences []float64) float64 {
 	count, all := 0, 1<<len(differences)
 	for signs := range all {
 		flipped := 0.0
-		for rest := uint(signs); rest != 0; rest &= rest - 1 {
-			flipped += differences[bits.TrailingZeros(rest)]
+		for left := uint(signs); left != 0; left &= left - 1 {
+			flipped += differences[bits.TrailingZeros(left)]
 		}
 		if math.Abs(sum-2*flipped) >= limit {
 			count++
@@ -94,6 +105,7 @@ func signFlips(differences []float64) float64 {
 	return float64(count) / float64(all)
 }
 
+// moments returns the mean and the standard deviation of v.
 func moments(v []float64) (mean, deviation float64) {
 	for _, x := range v {
 		mean += x
@@ -106,8 +118,9 @@ func moments(v []float64) (mean, deviation float64) {
 	return mean, math.Sqrt(sum / float64(len(v)-1))
 }
 
-// Holm adjusts p-values of one family (Holm 1979): rejecting those whose adjusted value is at most level rejects any true hypothesis with
-// probability at most level, however they depend on each other.
+// Holm adjusts p-values of one family (Holm 1979). Rejecting those whose adjusted value is at most
+// level rejects any true hypothesis with probability at most level, however they depend on each
+// other.
 func Holm(p []float64) []float64 {
 	order := make([]int, len(p))
 	for i := range order {
@@ -122,43 +135,47 @@ func Holm(p []float64) []float64 {
 	return adjusted
 }
 
-// Side is one of two cells that are compared.
+// A Side is one of two cells that are compared.
 type Side struct {
-	Status    string // see Result; empty where there is no bracket, as with regret
-	Low, High int64  // its bracket; 0: no such end
-	Fixed     bool   // the numbers of its trials were fixed beforehand, not by a search
+	Status    string // as in Result; empty if there is no bracket, as with regret
+	Low, High int64  // bracket; 0: no such end
+	Fixed     bool   // whether the numbers of trials were fixed beforehand, not by a search
 }
 
-// Pair is two cells and what tests say of them.
+// A Pair is two cells and what tests say of them.
 type Pair struct {
 	A, B  Side
 	Tests []Test
 }
 
-// Test is the p-value of a null hypothesis under which two cells do not differ in one respect.
+// A Test holds the p-value of a null hypothesis under which two cells do not differ in one respect.
 type Test struct {
-	Of    string // what it compares: successes, errors, regret
+	Of    string // what is compared: successes, errors, regret
 	P     float64
 	Least float64 // the smallest p-value that so many trials could have shown
 }
 
-// What Compare can say of a pair.
+// The verdicts of Compare.
 const (
-	Same    = "same"    // nothing tells them apart
-	Differ  = "differ"  // their brackets have no sample size in common, or a test rejects
-	Unknown = "unknown" // nothing tells them apart, but a side is not decided, or the trials are too few to show anything
+	Same   = "same"   // nothing tells the two apart
+	Differ = "differ" // their brackets have no sample size in common, or a test rejects
+
+	// Unknown means that nothing tells the two apart, but a side is not decided, or the trials are too
+	// few to show anything.
+	Unknown = "unknown"
 )
 
-// Judgement is what Compare says of a pair.
+// A Judgement is what [Compare] says of a pair.
 type Judgement struct {
 	Verdict  string
-	By       []string  // what tells them apart: brackets, or what tests compare
+	By       []string  // what tells the two apart: "brackets", or what tests compare
 	Adjusted []float64 // p-values of the pair's tests, adjusted to all tests of all pairs
 }
 
-// Compare judges pairs. The probability that any pair is told apart that does not differ, in n* or in what the test compares, is at most level
-// plus the levels of the tables that the brackets are from: the tests share level as Holm's method does, and where two brackets of one n*
-// have nothing in common, one of them is wrong.
+// Compare judges pairs. The probability that any pair is told apart that does not differ, in n* or
+// in what the test compares, is at most level plus the levels of the tables that the brackets are
+// from. The tests share level as in Holm's method, and if two brackets of one n* have nothing in
+// common, one of them is wrong.
 func Compare(pairs []Pair, level float64) []Judgement {
 	var p []float64
 	for _, pair := range pairs {
@@ -183,7 +200,8 @@ func Compare(pairs []Pair, level float64) []Judgement {
 		switch {
 		case len(j.By) > 0:
 			j.Verdict = Differ
-		case pair.A.decided() && pair.B.decided(), pair.A.done() && pair.B.done() && pair.could(level/float64(tests)):
+		case pair.A.decided() && pair.B.decided(),
+			pair.A.done() && pair.B.done() && pair.could(level/float64(tests)):
 			j.Verdict = Same
 		default:
 			j.Verdict = Unknown
@@ -192,7 +210,7 @@ func Compare(pairs []Pair, level float64) []Judgement {
 	return judgements
 }
 
-// below reports whether n* of s is below that of t: at most High and above Low.
+// below reports whether n* of s is below that of t: it is at most High, and above Low.
 func (s Side) below(t Side) bool { return s.High > 0 && s.High <= t.Low }
 
 // decided reports whether the bracket is all that a search would find.
@@ -200,7 +218,7 @@ func (s Side) decided() bool {
 	return slices.Contains([]string{StatusDecided, StatusAboveRange, StatusBelowRange, StatusInfeasible}, s.Status)
 }
 
-// done reports whether the cell has all the trials that it will have, and some of them ran through.
+// done reports whether the cell has all the trials that it will have, and not all of them failed.
 func (s Side) done() bool { return s.decided() || s.Fixed && s.Status != StatusFailed }
 
 // could reports whether a test could reject at level.

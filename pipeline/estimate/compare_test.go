@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// choose is the binomial coefficient.
+// choose returns the binomial coefficient.
 func choose(n, k int) float64 {
 	c, _ := new(big.Float).SetInt(new(big.Int).Binomial(int64(n), int64(k))).Float64()
 	return c
@@ -39,7 +39,8 @@ func TestSignTest(t *testing.T) {
 	}
 }
 
-// ever is the probability that a test of fair coins is at most level after one of the first n flips, if one looks after each.
+// ever returns the probability that a test of fair coins is at most level after one of the first n
+// flips, if one looks after each.
 func ever(test func(a, b int) float64, n int, level float64) float64 {
 	alive, rejected := []float64{1}, 0.0 // by heads
 	for flips := 1; flips <= n; flips++ {
@@ -59,7 +60,8 @@ func ever(test func(a, b int) float64, n int, level float64) float64 {
 	return rejected
 }
 
-// Whoever stops when he likes what he sees is not fooled by the sequential test, but is by the exact one.
+// TestSequentialSignTest checks that somebody who stops when the pairs look good is not fooled by
+// the sequential test, but is by the exact one.
 func TestSequentialSignTest(t *testing.T) {
 	for _, level := range []float64{0.3, 0.05, 0.001} {
 		if got := ever(SequentialSignTest, 600, level); got > level || got == 0 {
@@ -98,7 +100,8 @@ func TestFisher(t *testing.T) {
 }
 
 func TestPairedTest(t *testing.T) {
-	if got := PairedTest([]float64{3, -1, 2, 0}); !near(got, 8.0/16) { // 3+2-1 and 3+2+1, their opposites, each for both signs of 0
+	// 3+2-1 and 3+2+1, and their opposites, each for both signs of 0.
+	if got := PairedTest([]float64{3, -1, 2, 0}); !near(got, 8.0/16) {
 		t.Errorf("%v", got)
 	}
 	rapid.Check(t, func(t *rapid.T) {
@@ -106,7 +109,7 @@ func TestPairedTest(t *testing.T) {
 		for i := range d {
 			d[i] = math.Round(d[i])
 		}
-		// Of all choices of signs no more are rejected at a level than that.
+		// The share of choices of signs that are rejected at a level is at most that level.
 		var p []float64
 		for signs := range 1 << len(d) {
 			e := slices.Clone(d)
@@ -138,7 +141,8 @@ func TestPairedTest(t *testing.T) {
 	}
 }
 
-// Student's tail against its values in tables: two-sided 0.05 at 39 degrees of freedom is t = 2.0227.
+// TestPairedTestOfMany compares Student's tail with tables: two-sided 0.05 at 39 degrees of freedom
+// is t = 2.0227.
 func TestPairedTestOfMany(t *testing.T) {
 	d := make([]float64, 40)
 	for i := range d {
@@ -168,8 +172,9 @@ func TestHolm(t *testing.T) {
 func TestCompare(t *testing.T) {
 	decided := func(low, high int64) Side { return Side{Status: StatusDecided, Low: low, High: high} }
 	fixed := Side{Status: StatusUndecided, Fixed: true}
-	game := Side{Fixed: true}
+	online := Side{Fixed: true}
 	test := func(of string, p float64, pairs int) []Test { return []Test{{of, p, SignTest(pairs, 0)}} }
+	brackets := []string{"brackets"}
 	for _, c := range []struct {
 		name    string
 		a, b    Side
@@ -178,29 +183,30 @@ func TestCompare(t *testing.T) {
 		by      []string
 	}{
 		{"overlap", decided(100, 200), decided(150, 300), nil, Same, nil},
-		{"touch", decided(100, 200), decided(200, 300), nil, Differ, []string{"brackets"}}, // n* <= 200 and n* > 200
-		{"touch the other way", decided(200, 300), decided(100, 200), nil, Differ, []string{"brackets"}},
+		// n* <= 200 and n* > 200.
+		{"touch", decided(100, 200), decided(200, 300), nil, Differ, brackets},
+		{"touch the other way", decided(200, 300), decided(100, 200), nil, Differ, brackets},
 		{"overlap, test", decided(100, 200), decided(150, 300), test("successes", 0.05, 99), Differ, []string{"successes"}},
 		{"overlap, no test", decided(100, 200), decided(150, 300), test("successes", 0.0501, 99), Same, nil},
 		{"apart, test", decided(100, 200), decided(300, 400), test("errors", 0, 99), Differ, []string{"brackets", "errors"}},
 		{"undecided", decided(100, 200), Side{Status: StatusUndecided, Low: 150}, nil, Unknown, nil},
-		{"undecided, but apart", decided(100, 200), Side{Status: StatusUndecided, Low: 300}, nil, Differ, []string{"brackets"}},
-		{"above", decided(100, 200), Side{Status: StatusAboveRange, Low: 1000}, nil, Differ, []string{"brackets"}},
+		{"undecided, but apart", decided(100, 200), Side{Status: StatusUndecided, Low: 300}, nil, Differ, brackets},
+		{"above", decided(100, 200), Side{Status: StatusAboveRange, Low: 1000}, nil, Differ, brackets},
 		{"both above", Side{Status: StatusAboveRange, Low: 1000}, Side{Status: StatusInfeasible, Low: 500}, nil, Same, nil},
 		{"below", decided(0, 0), Side{Status: StatusBelowRange, High: 10}, nil, Same, nil},
 		{"failed", Side{Status: StatusFailed}, Side{Status: StatusFailed}, test("successes", 1, 99), Unknown, nil},
 		{"lists", fixed, fixed, test("successes", 0.5, 99), Same, nil},
 		{"lists of a few trials", fixed, fixed, test("successes", 0.5, 5), Unknown, nil},
 		{"lists without a common n", fixed, fixed, nil, Unknown, nil},
-		{"games", game, game, test("regret", 0.5, 10), Same, nil},
-		{"few games", game, game, test("regret", 0.25, 3), Unknown, nil},
+		{"online", online, online, test("regret", 0.5, 10), Same, nil},
+		{"few online trials", online, online, test("regret", 0.25, 3), Unknown, nil},
 	} {
 		got := Compare([]Pair{{c.a, c.b, c.tests}}, 0.05)[0]
 		if got.Verdict != c.verdict || !slices.Equal(got.By, c.by) {
 			t.Errorf("%s: %+v, want %s by %v", c.name, got, c.verdict, c.by)
 		}
 	}
-	// One family: what rejects alone need not among others.
+	// In a larger family a test that rejects alone need not reject.
 	pairs := []Pair{{fixed, fixed, test("successes", 0.03, 99)}, {fixed, fixed, test("successes", 0.9, 99)}}
 	got := []string{Compare(pairs[:1], 0.05)[0].Verdict, Compare(pairs, 0.05)[0].Verdict}
 	if diff := cmp.Diff([]string{Differ, Same}, got); diff != "" {
@@ -226,7 +232,7 @@ func (w twins) success(side int, n int64, rep int) bool {
 	return one < w.rates[side](n)
 }
 
-// search runs one side to its end.
+// search runs the search of one side to its end.
 func (w twins) search(t *testing.T, side int, find Find) Result {
 	t.Helper()
 	s, err := NewSearch(find)
@@ -247,7 +253,8 @@ func (w twins) search(t *testing.T, side int, find Find) Result {
 	return s.Result()
 }
 
-// discordant counts the pairs of which only the one and only the other succeeded, among those that both searches read.
+// discordant counts the pairs in which only a succeeded and in which only b succeeded, among those
+// that both searches read.
 func (w twins) discordant(a, b Result) (onlyA, onlyB int) {
 	read := map[int64]int{}
 	for _, p := range a.Points {
@@ -266,8 +273,9 @@ func (w twins) discordant(a, b Result) (onlyA, onlyB int) {
 	return onlyA, onlyB
 }
 
-// Two replicas are told apart no more often than is stated, however alike their trials are: by brackets and tests together, and by the
-// tests alone. The exact test, which takes the numbers of trials as fixed, is shown beside.
+// TestReplicasAreTheSame checks that two replicas are told apart no more often than is stated,
+// however alike their trials are: by brackets and tests together, and by the tests alone. It logs
+// the exact test, which takes the numbers of trials as fixed, for comparison.
 func TestReplicasAreTheSame(t *testing.T) {
 	const runs, pairs, level = 120, 2, 0.05
 	find := Find{From: 16, To: 100_000, Within: 2, Confidence: 0.9, Target: 0.9, Cells: 2 * pairs, MaxTrials: 2000}
@@ -284,9 +292,7 @@ func TestReplicasAreTheSame(t *testing.T) {
 					w := twins{seed: run*pairs + k, shared: c.shared, rates: [2]func(int64) float64{rate, rate}}
 					a, b := w.search(t, 0, find), w.search(t, 1, find)
 					x, y := w.discordant(a, b)
-					sides := Pair{A: Side{a.Status, a.Low, a.High, false}, B: Side{b.Status, b.Low, b.High, false}}
-					sides.Tests = []Test{{"successes", SequentialSignTest(x, y), 0}}
-					family = append(family, sides)
+					family = append(family, sequential(a, b, x, y))
 					exact = append(exact, Pair{Tests: []Test{{"successes", SignTest(x, y), 0}}})
 				}
 				any, tests := false, false
@@ -298,8 +304,9 @@ func TestReplicasAreTheSame(t *testing.T) {
 				byExact += bit(slices.ContainsFunc(Compare(exact, level), func(j Judgement) bool { return j.Verdict == Differ }))
 			}
 			t.Logf("%d of %d told apart, %d by tests; the exact test: %d", wrong, runs, byTests, byExact)
-			if limit := mostMisses(runs, 1-find.Confidence+level); wrong > limit {
-				t.Errorf("%d of %d told apart, at most %d are compatible with level %v", wrong, runs, limit, 1-find.Confidence+level)
+			all := 1 - find.Confidence + level
+			if limit := mostMisses(runs, all); wrong > limit {
+				t.Errorf("%d of %d told apart, at most %d are compatible with level %v", wrong, runs, limit, all)
 			}
 			if limit := mostMisses(runs, level); byTests > limit {
 				t.Errorf("%d of %d told apart by tests, at most %d are compatible with level %v", byTests, runs, limit, level)
@@ -308,7 +315,8 @@ func TestReplicasAreTheSame(t *testing.T) {
 	}
 }
 
-// What differs by a factor is found by the brackets, and mostly by the few trials that both read as well.
+// TestOthersDiffer checks that cells whose n* differ by a factor are told apart by their brackets,
+// and mostly by the few trials that both read as well.
 func TestOthersDiffer(t *testing.T) {
 	find := Find{From: 16, To: 100_000, Within: 1.5, Confidence: 0.95, Target: 0.9, Cells: 2, MaxTrials: 20_000}
 	at := func(middle float64) func(int64) float64 {
@@ -319,7 +327,7 @@ func TestOthersDiffer(t *testing.T) {
 		w := twins{seed: seed, shared: 0.5, rates: [2]func(int64) float64{at(100), at(300)}}
 		a, b := w.search(t, 0, find), w.search(t, 1, find)
 		x, y := w.discordant(a, b)
-		got := Compare([]Pair{{Side{a.Status, a.Low, a.High, false}, Side{b.Status, b.Low, b.High, false}, []Test{{"successes", SequentialSignTest(x, y), 0}}}}, 0.05)
+		got := Compare([]Pair{sequential(a, b, x, y)}, 0.05)
 		if !slices.Contains(got[0].By, "brackets") {
 			t.Errorf("seed %d: %+v of %+v and %+v, %d to %d", seed, got[0], a, b, x, y)
 		}
@@ -327,6 +335,16 @@ func TestOthersDiffer(t *testing.T) {
 	}
 	if byTests < 15 {
 		t.Errorf("%d of 20 told apart by tests", byTests)
+	}
+}
+
+// sequential returns the pair of two searches, of which onlyA and onlyB pairs of trials succeeded
+// on one side alone.
+func sequential(a, b Result, onlyA, onlyB int) Pair {
+	return Pair{
+		A:     Side{Status: a.Status, Low: a.Low, High: a.High},
+		B:     Side{Status: b.Status, Low: b.Low, High: b.High},
+		Tests: []Test{{Of: "successes", P: SequentialSignTest(onlyA, onlyB)}},
 	}
 }
 

@@ -7,19 +7,17 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/shatterlab/shatter/pipeline/numeric"
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
-// star finds the least size in the range at which a non-decreasing rate reaches target; to + 1 if none does.
+// star returns the least size in the range at which a non-decreasing rate reaches the target, or To
+// + 1 if none does.
 func star(rate func(int64) float64, f Find) int64 {
-	low, high := f.From-1, f.To+1
-	for low+1 < high {
-		if middle := (low + high) / 2; rate(middle) >= f.Target {
-			high = middle
-		} else {
-			low = middle
-		}
-	}
-	return high
+	return int64(numeric.BisectInt(float64(f.From-1), float64(f.To+1), func(n float64) bool {
+		return rate(int64(n)) >= f.Target
+	}))
 }
 
 // wrong reports whether a result says something false about n*.
@@ -27,7 +25,8 @@ func wrong(r Result, n int64) bool {
 	return r.Low >= n || r.High != 0 && r.High < n
 }
 
-// mostMisses is the number of misses among runs that a true miss probability of p exceeds with probability 1 %.
+// mostMisses returns the number of misses among runs that a true miss probability of p exceeds with
+// probability 1 %.
 func mostMisses(runs int, p float64) int {
 	b := distuv.Binomial{N: float64(runs), P: p}
 	k := 0
@@ -37,20 +36,22 @@ func mostMisses(runs int, p float64) int {
 	return k
 }
 
-// binomial visits the numbers of successes in n trials of probability p that are likelier than about 1e-20, with their probabilities.
+// binomial visits the numbers of successes in n trials of probability p that are likelier than
+// about 1e-20, with their probabilities.
 func binomial(n int64, p float64, visit func(k int64, probability float64)) {
 	spread := 10 * math.Sqrt(float64(n)*p*(1-p))
 	first := max(0, int64(float64(n)*p-spread)-10)
 	last := min(n, int64(float64(n)*p+spread)+10)
 	logFactorial := func(k int64) float64 { l, _ := math.Lgamma(float64(k) + 1); return l }
-	q := math.Exp(logFactorial(n) - logFactorial(first) - logFactorial(n-first) + float64(first)*math.Log(p) + float64(n-first)*math.Log1p(-p))
+	q := math.Exp(logFactorial(n) - logFactorial(first) - logFactorial(n-first) +
+		float64(first)*math.Log(p) + float64(n-first)*math.Log1p(-p))
 	for k := first; k <= last; k++ {
 		visit(k, q)
 		q *= float64(n-k) / float64(k+1) * p / (1 - p)
 	}
 }
 
-// cached keeps the values of a law that takes long to compute.
+// cached keeps the values of a rate that takes long to compute.
 func cached(rate func(int64) float64) func(int64) float64 {
 	known := map[int64]float64{}
 	return func(n int64) float64 {
@@ -61,8 +62,9 @@ func cached(rate func(int64) float64) func(int64) float64 {
 	}
 }
 
-// needle is the success of the exponential mechanism over thresholds of a domain that differ from the good one on a point of mass a to
-// either side: with kL and kR examples there, its probability is 1/(1 + L e^(-epsilon kL/2) + R e^(-epsilon kR/2)).
+// needle returns the success rate of the exponential mechanism over thresholds of a domain that
+// differ from the good one on a point of mass a to either side. With kL and kR examples there, it
+// succeeds with probability 1/(1 + L e^(-epsilon kL/2) + R e^(-epsilon kR/2)).
 func needle(domain, a, epsilon float64) func(int64) float64 {
 	left := domain / 2
 	right := domain - 1 - left
@@ -77,8 +79,8 @@ func needle(domain, a, epsilon float64) func(int64) float64 {
 	})
 }
 
-// proportion is the success of a private proportion: the mean of n values 0 or 1 with mean q and Laplace noise of scale 1/(epsilon n)
-// is within alpha of q.
+// proportion returns the success rate of a private proportion: the mean of n values 0 or 1 with
+// mean q, plus Laplace noise of scale 1/(epsilon n), is within alpha of q.
 func proportion(q, epsilon, alpha float64) func(int64) float64 {
 	return cached(func(n int64) float64 {
 		below := func(x float64) float64 { // the Laplace distribution
@@ -97,6 +99,8 @@ func proportion(q, epsilon, alpha float64) func(int64) float64 {
 	})
 }
 
+// TestCoverage checks that brackets are wrong no more often than is stated, and what they cost in
+// trials, over laws from steep to flat.
 func TestCoverage(t *testing.T) {
 	flat := func(below, from float64) func(int64) float64 {
 		return func(n int64) float64 {
@@ -124,7 +128,7 @@ func TestCoverage(t *testing.T) {
 		{"exponential from chance", exponential(0.5), 100, 1060, 1500, func(f *Find) { f.From = 1 }},
 		{"slow", logistic(1200, 2, 0.9), 100, 0, 6000, func(f *Find) { f.Confidence = 0.8 }},
 		{"no confidence", logistic(1200, 5, 0.9), 400, 0, 1000, func(f *Find) { f.Confidence = 0.5 }},
-		// The hardest law: the target is hardly missed below n* and hardly reached above.
+		// The hardest case: the target is hardly missed below n* and hardly reached above.
 		{"flat", flat(0.899, 1000), 200, 0, 2000, func(f *Find) { f.Confidence = 0.5; f.MaxTrials = 2000 }},
 		{"flat from the start", flat(0.9, 0), 200, 0, 2000, func(f *Find) { f.Confidence = 0.5; f.MaxTrials = 2000 }},
 	} {
@@ -136,7 +140,7 @@ func TestCoverage(t *testing.T) {
 			if c.star != 0 && truth != c.star {
 				t.Errorf("n* = %d, want %d", truth, c.star)
 			}
-			if testing.Short() {
+			if !testkit.LongRun {
 				c.runs /= 4
 			}
 			misses, decided := 0, 0
@@ -152,7 +156,8 @@ func TestCoverage(t *testing.T) {
 				}
 			}
 			slices.Sort(trials)
-			t.Logf("n* = %d: %d of %d decided, %d wrong, trials %d, %d", truth, decided, c.runs, misses, trials[c.runs/2], trials[c.runs*9/10])
+			t.Logf("n* = %d: %d of %d decided, %d wrong, trials %d, %d",
+				truth, decided, c.runs, misses, trials[c.runs/2], trials[c.runs*9/10])
 			if limit := mostMisses(c.runs, 1-find.Confidence); misses > limit {
 				t.Errorf("%d of %d wrong, at most %d are compatible with confidence %v", misses, c.runs, limit, find.Confidence)
 			}
@@ -166,7 +171,8 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-// Nobody can expect to win: exact means of what a unit bet on one side grows to, at rates on the other side and at Target.
+// TestBetsAreFair checks that no bet can be expected to win: it computes the exact mean of what a
+// unit bet on one side grows to, at rates on the other side and at Target.
 func TestBetsAreFair(t *testing.T) {
 	for _, target := range []float64{0.05, 0.5, 0.9, 0.999} {
 		var b belief
@@ -174,7 +180,7 @@ func TestBetsAreFair(t *testing.T) {
 			{Point: Point{N: 500, Consumed: 40, Successes: 20}, x: math.Log(500)},
 			{Point: Point{N: 2000, Consumed: 40, Successes: 39}, x: math.Log(2000)},
 		}, target, 4, 9)
-		o := newLone(target)
+		o := newFixedBets(target)
 		for _, n := range []int64{1, 8, 200} {
 			for _, share := range []float64{0, 0.3, 0.9} {
 				for s, rate := range map[side]float64{insufficient: target + share*(1-target), sufficient: target - share*target} {
@@ -191,17 +197,20 @@ func TestBetsAreFair(t *testing.T) {
 				}
 			}
 		}
-		for x := 3.0; x < 9; x += 0.37 { // laws and Target agree on the side
-			for i := range b.laws {
-				if success, miss := b.laws[i].rates(x); (success < target) != (b.laws[i].at > x) || math.Abs(success+miss-1) > 1e-12 {
-					t.Errorf("law %+v at %v: %v, %v", b.laws[i], x, success, miss)
+		for x := 3.0; x < 9; x += 0.37 { // growths and Target agree on the side
+			for i := range b.growths {
+				g := b.growths[i]
+				success, miss := g.rates(x)
+				if (success < target) != (g.crossing > x) || math.Abs(success+miss-1) > 1e-12 {
+					t.Errorf("growth %+v at %v: %v, %v", g, x, success, miss)
 				}
 			}
 		}
 	}
 }
 
-// A single size tested at the worst truth, the target itself, errs no more often than its level, whenever one looks.
+// TestLevelOfOneDecision checks that a single size tested at the worst truth, the target itself,
+// errs no more often than its level, whenever one looks.
 func TestLevelOfOneDecision(t *testing.T) {
 	const runs = 400
 	find := usual()
@@ -218,8 +227,9 @@ func TestLevelOfOneDecision(t *testing.T) {
 	}
 }
 
-// oracle is the number of trials that would do if the success rates at both ends of an ideal bracket were known beforehand: ends
-// at n*/sqrt(within) and n* sqrt(within), each tested at half the error probability by the likelihood ratio.
+// oracle returns the number of trials that would do if the success rates at both ends of an ideal
+// bracket were known beforehand: ends at n*/sqrt(within) and n* sqrt(within), each tested at half
+// the error probability by the likelihood ratio.
 func oracle(rate func(float64) float64, n, within, confidence, target float64) float64 {
 	sum := 0.0
 	for _, end := range []float64{n / math.Sqrt(within), n * math.Sqrt(within)} {
@@ -230,8 +240,8 @@ func oracle(rate func(float64) float64, n, within, confidence, target float64) f
 	return sum
 }
 
-// costs gives the numbers of trials that searches read, ascending, over as many places of n* between 1000 and 2000 as there are runs, and
-// the oracle's.
+// costs returns the numbers of trials that searches read, ascending, over as many places of n*
+// between 1000 and 2000 as there are runs, and the oracle's number.
 func costs(t interface{ Fatal(...any) }, find Find, slope float64, runs int) (trials []float64, ideal float64) {
 	for seed := range runs {
 		rate := logistic(1000*math.Exp2(float64(seed)/float64(runs)), slope, find.Target)
@@ -243,7 +253,8 @@ func costs(t interface{ Fatal(...any) }, find Find, slope float64, runs int) (tr
 	return trials, oracle(continuous, 1000, find.Within, find.Confidence, find.Target)
 }
 
-// Searches read 2 to 2.5 times as many trials as the oracle at the median, 3 to 4.5 times at the 90 % point.
+// TestTrialsBesideTheOracle checks the price of a search. Searches read 2 to 2.5 times as many
+// trials as the oracle at the median, and 3 to 4.5 times as many at the 90 % point.
 func TestTrialsBesideTheOracle(t *testing.T) {
 	const runs = 101
 	for _, c := range []struct{ slope, within, target float64 }{{2, 1.5, 0.9}, {5, 1.25, 0.9}, {5, 1.1, 0.95}} {
@@ -258,7 +269,8 @@ func TestTrialsBesideTheOracle(t *testing.T) {
 	}
 }
 
-// BenchmarkTrials reports what a search costs in trials beside the oracle's cost, at the median and at the 90 % point.
+// BenchmarkTrials reports what a search costs in trials beside the oracle's cost, at the median and
+// at the 90 % point.
 func BenchmarkTrials(b *testing.B) {
 	const runs = 101
 	for _, target := range []float64{0.9, 0.95} {
@@ -280,7 +292,8 @@ func BenchmarkTrials(b *testing.B) {
 	}
 }
 
-// What is guessed is mostly read later, and what is left is predicted within a factor of three at the median.
+// TestPredictions checks that what is guessed is mostly read later, and that what is left is
+// predicted within a factor of three at the median.
 func TestPredictions(t *testing.T) {
 	find := usual()
 	find.Within = 1.25
@@ -325,8 +338,9 @@ func TestPredictions(t *testing.T) {
 	slices.Sort(early)
 	slices.Sort(late)
 	part := func(x []float64, share int) float64 { return x[len(x)*share/100] }
-	t.Logf("%d of %d guessed trials were read; predicted over actual trials: %.2f (%.2f to %.2f) in the first third, then %.2f (%.2f to %.2f)",
-		used, guessed, part(early, 50), part(early, 10), part(early, 90), part(late, 50), part(late, 10), part(late, 90))
+	t.Logf("%d of %d guessed trials were read; predicted over actual trials: "+
+		"%.2f (%.2f to %.2f) in the first third, then %.2f (%.2f to %.2f)", used, guessed,
+		part(early, 50), part(early, 10), part(early, 90), part(late, 50), part(late, 10), part(late, 90))
 	if used < guessed/3 {
 		t.Errorf("%d of %d guessed trials were read", used, guessed)
 	}
@@ -337,7 +351,7 @@ func TestPredictions(t *testing.T) {
 	}
 }
 
-// A cell in the middle of its search, with an eighth of the next round missing.
+// middle returns a search in the middle of its work, with an eighth of the round missing.
 func middle(b *testing.B) *Search {
 	find := usual()
 	find.Within = 1.01
@@ -382,7 +396,7 @@ func BenchmarkLeft(b *testing.B) {
 	}
 }
 
-// BenchmarkRound is one turn of belief and aim.
+// BenchmarkRound measures one turn of belief and aim.
 func BenchmarkRound(b *testing.B) {
 	s := middle(b)
 	for b.Loop() {

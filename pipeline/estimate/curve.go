@@ -2,8 +2,8 @@ package estimate
 
 import "math"
 
-// Isotonic gives the non-decreasing sequence that is nearest to y in weighted squares (pool adjacent violators). Weights are
-// positive and as many as values.
+// Isotonic returns the non-decreasing sequence that is nearest to y in weighted squares, by pooling
+// adjacent violators. weights are positive and as many as the values.
 func Isotonic(y, weights []float64) []float64 {
 	type block struct {
 		mean, weight float64
@@ -18,7 +18,8 @@ func Isotonic(y, weights []float64) []float64 {
 				break
 			}
 			sum := a.weight + b.weight
-			blocks = append(blocks[:len(blocks)-2], block{(float64(a.mean*a.weight) + float64(b.mean*b.weight)) / sum, sum, a.count + b.count})
+			mean := (float64(a.mean*a.weight) + float64(b.mean*b.weight)) / sum
+			blocks = append(blocks[:len(blocks)-2], block{mean, sum, a.count + b.count})
 		}
 	}
 	out := make([]float64, 0, len(y))
@@ -30,14 +31,11 @@ func Isotonic(y, weights []float64) []float64 {
 	return out
 }
 
-// Crossing gives the sample size at which the isotonic success rate of the points reaches target, linear in ln n between them.
-// Points are ascending in N. NaN where the rates do not cross target.
+// Crossing returns the sample size at which the isotonic success rate of the points reaches target,
+// linear in ln n between them. points are ascending in N. The result is NaN if the rates do not
+// cross target.
 func Crossing(points []Point, target float64) float64 {
-	rates, weights := make([]float64, len(points)), make([]float64, len(points))
-	for i, p := range points {
-		rates[i], weights[i] = float64(p.Successes)/float64(p.Consumed), float64(p.Consumed)
-	}
-	rates = Isotonic(rates, weights)
+	rates := isotonicRates(points)
 	for i := 1; i < len(points); i++ {
 		if rates[i-1] < target && target <= rates[i] {
 			share := (target - rates[i-1]) / (rates[i] - rates[i-1])
@@ -48,8 +46,19 @@ func Crossing(points []Point, target float64) float64 {
 	return math.NaN()
 }
 
-// Bracket gives the largest sample size shown insufficient and the least shown sufficient for success probability target, 0 where
-// there is none: exact one-sided limits, level shared by all points. Success must become no less likely with more data.
+// isotonicRates returns the isotonic success rates of points, ascending in N, weighted by their
+// trials.
+func isotonicRates(points []Point) []float64 {
+	rates, weights := make([]float64, len(points)), make([]float64, len(points))
+	for i, p := range points {
+		rates[i], weights[i] = float64(p.Successes)/float64(p.Consumed), float64(p.Consumed)
+	}
+	return Isotonic(rates, weights)
+}
+
+// Bracket returns the largest sample size shown insufficient and the least shown sufficient for
+// success probability target, 0 where there is none. It uses exact one-sided limits that share
+// level among all points. Success must become no less likely with more data.
 func Bracket(points []Point, target, level float64) (low, high int64) {
 	each := level / float64(len(points))
 	for _, p := range points {

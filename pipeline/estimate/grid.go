@@ -5,19 +5,21 @@ import "math/bits"
 // maxSize is the largest sample size that can be asked for.
 const maxSize = 1 << 40
 
-// round cuts n down to its first binary digits. Sizes that a search picks by its belief are such round numbers, so that it returns
-// to sizes that it has read, and any machine gets the same ones.
-func round(n int64, digits int) int64 {
+// roundDown cuts n down to its first binary digits. Sizes that a search picks by its belief are
+// such round numbers, so that it returns to sizes that it has read, and any machine gets the same
+// ones.
+func roundDown(n int64, digits int) int64 {
 	shift := max(0, bits.Len64(uint64(n))-digits)
 	return n >> shift << shift
 }
 
-// after gives the next round number above n.
-func after(n int64, digits int) int64 {
-	return round(n, digits) + 1<<max(0, bits.Len64(uint64(n))-digits)
+// roundAbove returns the least round number above n.
+func roundAbove(n int64, digits int) int64 {
+	return roundDown(n, digits) + 1<<max(0, bits.Len64(uint64(n))-digits)
 }
 
-// digitsFor gives the number of digits with which neighbouring round numbers differ by at most that share of themselves.
+// digitsFor returns the number of digits with which neighbouring round numbers differ by at most
+// that share of themselves.
 func digitsFor(share float64) int {
 	digits := 1
 	for unit := 1.0; unit > share && digits <= 40; unit /= 2 {
@@ -26,7 +28,7 @@ func digitsFor(share float64) int {
 	return digits
 }
 
-// doubled gives the least size above n among From, 2 From, 4 From, ... and To.
+// doubled returns the least size above n among From, 2 From, 4 From, ... and To.
 func (f *Find) doubled(n int64) int64 {
 	size := f.From
 	for size <= n && size < f.To {

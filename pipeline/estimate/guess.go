@@ -2,45 +2,47 @@ package estimate
 
 import "math"
 
-// Guess gives up to k further blocks that will probably follow those of Want, most likely first, for slots that would idle. A guess
-// that turns out wrong changes no result.
+// Guess returns up to k further blocks that will probably follow those of Want, most likely first,
+// for slots that would be idle otherwise. A guess that turns out wrong changes no result.
 func (s *Search) Guess(k int) []Block {
 	var blocks []Block
 	if s.Done() {
 		return nil
 	}
-	if s.doubles {
+	if s.doubling {
 		n := s.open[len(s.open)-1].N
 		for i := 0; i < 4 && n < s.find.To; i++ {
 			n = s.find.doubled(n)
-			blocks = s.ahead(blocks, n, 0, checkpoint(0))
+			blocks = s.appendUnknown(blocks, n, 0, checkpoint(0))
 		}
 		return blocks[:min(k, len(blocks))]
 	}
-	// The sizes that are open go on in equal steps, as long as trials are expected to be missing.
+	// The open sizes go on in equal steps, as long as trials are expected to be missing.
 	for step := 1; len(blocks) < k && step <= 8; step++ {
 		for i, p := range s.open {
 			size := p.until - p.Consumed
 			first := p.until + (step-1)*size
-			if i >= len(s.left) || float64(first-p.Consumed) < s.left[i].trials {
-				blocks = s.ahead(blocks, p.N, first, int(min(int64(first+size), s.find.MaxTrials)))
+			if i >= len(s.claims) || float64(first-p.Consumed) < s.claims[i].trials {
+				blocks = s.appendUnknown(blocks, p.N, first, int(min(int64(first+size), s.find.MaxTrials)))
 			}
 		}
 	}
 	return blocks[:min(k, len(blocks))]
 }
 
-// ahead appends the blocks of a size that are not known.
-func (s *Search) ahead(blocks []Block, n int64, first, end int) []Block {
+// appendUnknown appends the blocks of repetitions first..end-1 of a size whose outcomes are not
+// known.
+func (s *Search) appendUnknown(blocks []Block, n int64, first, end int) []Block {
 	if p := s.points[n]; p != nil {
-		return p.ahead.missing(blocks, n, first, end)
+		return p.unread.missing(blocks, n, first, end)
 	}
 	return append(blocks, Block{N: n, First: first, Count: end - first})
 }
 
-// Left gives the trials that the search will probably still read, by sample size, for predictions of time: Count of them at N, those
-// wanted now among them, and First is 0. None when it is done. The prediction is rough until a third of the trials are read: it
-// rests on a slope and an n* that are hardly known.
+// Left predicts the trials that the search will still read, for predictions of time: Count of them
+// at sample size N, including those wanted now; First is 0. There are none when the search is done.
+// The prediction is rough until a third of the trials are read, because it rests on a slope and an
+// n* that are hardly known before.
 func (s *Search) Left() []Block {
 	var blocks []Block
 	add := func(n int64, trials float64) {
@@ -58,24 +60,27 @@ func (s *Search) Left() []Block {
 		}
 	}
 	limit := float64(s.find.MaxTrials - s.trials)
-	for _, l := range s.rest {
-		add(l.n, math.Ceil(min(l.trials, limit)))
+	for _, c := range s.remaining {
+		add(c.n, math.Ceil(min(c.trials, limit)))
 	}
 	return blocks
 }
 
-// foresee says what is left after this round: what the sizes aimed at lack or, while these are further apart than a narrow
-// bracket, what one around the middle of the belief would.
-func (s *Search) foresee() []lack {
-	if len(s.left) == 0 || !s.doubles && !s.wide {
-		return s.left
+// predictRemaining returns what is left after this round: the present claims or, while their sizes
+// are further apart than a narrow bracket, those of a narrow bracket around the middle of the
+// belief.
+func (s *Search) predictRemaining() []claim {
+	if len(s.claims) == 0 || !s.doubling && !s.wide {
+		return s.claims
 	}
-	const effort = 1.5 // what aiming wrongly costs, as a factor
-	var rest []lack
+	const effort = 1.5 // factor that aiming wrongly costs
+	width := max(math.Log(s.find.Within), math.Exp(-s.belief.center))
+	var remaining []claim
 	for side := range bothSides {
-		x := s.belief.center + float64((float64(side)-0.5)*max(math.Log(s.find.Within), math.Exp(-s.belief.center)))
+		x := s.belief.center + float64((float64(side)-0.5)*width)
 		n := min(max(int64(math.Exp(x)), s.find.From), s.find.To)
-		rest = append(rest, lack{n, side, effort * (s.enough + 1) / s.belief.typical(x, s.find.Target)})
+		trials := effort * (s.threshold + 1) / s.belief.typical(x, s.find.Target)
+		remaining = append(remaining, claim{n, side, trials})
 	}
-	return rest
+	return remaining
 }

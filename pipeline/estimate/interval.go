@@ -9,8 +9,9 @@ import (
 	"github.com/shatterlab/shatter/pipeline/numeric"
 )
 
-// CPLower gives the exact lower limit of Clopper and Pearson (1934) for a success probability, k successes in n trials: it lies
-// above the truth with probability at most level. 0 <= k <= n, level in (0, 1). It is 0 for k = 0.
+// CPLower returns the exact lower limit of Clopper and Pearson (1934) for a success probability,
+// from k successes in n trials. It lies above the truth with probability at most level. 0 <= k <=
+// n, and level is in (0, 1). The limit is 0 for k = 0.
 func CPLower(k, n int, level float64) float64 {
 	if k <= 0 {
 		return 0
@@ -18,7 +19,8 @@ func CPLower(k, n int, level float64) float64 {
 	return betaQuantile(float64(k), float64(n-k+1), level)
 }
 
-// CPUpper gives the exact upper limit: it lies below the truth with probability at most level. It is 1 for k = n.
+// CPUpper returns the exact upper limit of Clopper and Pearson, which lies below the truth with
+// probability at most level. It is 1 for k = n.
 func CPUpper(k, n int, level float64) float64 {
 	if k >= n {
 		return 1
@@ -26,31 +28,22 @@ func CPUpper(k, n int, level float64) float64 {
 	return 1 - betaQuantile(float64(n-k), float64(k+1), level)
 }
 
-// ClopperPearson gives both limits, each at level/2: together they miss the truth with probability at most level.
+// ClopperPearson returns the exact limits of a success probability from k successes in n trials,
+// each at level/2. Together they miss the truth with probability at most level.
 func ClopperPearson(k, n int, level float64) (low, high float64) {
 	return CPLower(k, n, level/2), CPUpper(k, n, level/2)
 }
 
-// Wilson gives the score interval (Wilson 1927) that misses the truth with probability near level: shorter than the exact one,
-// good for plots, no ground for claims. n >= 1.
-func Wilson(k, n int, level float64) (low, high float64) {
-	z := mathext.NormalQuantile(1 - level/2)
-	count, rate := float64(n), float64(k)/float64(n)
-	shrink := 1 + z*z/count
-	center := (rate + z*z/(2*count)) / shrink
-	half := z / shrink * math.Sqrt(rate*(1-rate)/count+z*z/(4*count*count))
-	return max(0, center-half), min(1, center+half)
-}
-
-// betaQuantile gives the x at which the regularised incomplete beta function I_x(a, b) is p, by bisection: mathext.InvRegIncBeta is
-// wrong where b is small beside a large a.
+// betaQuantile returns the x at which the regularised incomplete beta function I_x(a, b) is p. It
+// bisects, because mathext.InvRegIncBeta is wrong where b is small beside a large a.
 func betaQuantile(a, b, p float64) float64 {
 	low, _ := numeric.Bisect(0, 1, func(x float64) bool { return mathext.RegIncBeta(a, b, x) < p })
 	return low
 }
 
-// MeanInterval is the confidence interval of a mean by Student's t, from the mean and the standard deviation of n independent values;
-// each end is missed with probability level/2. Infinite ends where n is below 2.
+// MeanInterval returns the confidence interval of a mean by Student's t, from the mean and the
+// standard deviation of n independent values. Each end is missed with probability level/2. The ends
+// are infinite if n is below 2 or the deviation is NaN.
 func MeanInterval(mean, deviation float64, n int, level float64) (low, high float64) {
 	if n < 2 || math.IsNaN(deviation) {
 		return math.Inf(-1), math.Inf(1)

@@ -7,27 +7,32 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// Model is a point estimate of n*, the real number of examples at which success has the target's probability, with its interval. It
-// holds as far as the curves fit, unlike the bracket of a [Search], which needs no curve.
+// A Model is a point estimate of n*, the real number of examples at which success has the target's
+// probability, with its interval. It holds as far as the curves fit, unlike the bracket of a
+// [Search], which needs no curve.
 type Model struct {
-	N, Low, High float64 // 0 where there is none
-	Reason       string  // why there is none
+	N, Low, High float64 // 0 if there is no estimate
+	Reason       string  // why there is no estimate; empty if there is one
 }
 
-// FitModel estimates n* from all trials that were read, ascending in N; the interval misses it with probability near level.
+// FitModel estimates n* from all trials that were read. points are ascending in N. The interval
+// misses n* with probability near level.
 //
-// Two curves are fitted by maximum likelihood: a logistic one in ln n, which goes to 1 more slowly than success rates of the form
-// 1 - c exp(-rn) do, and a complementary log-log one (a Weibull law), which goes faster. N is the geometric mean of the two sizes at
-// which they reach the target. The interval holds the profile likelihood limits of both, and at each end half of what lies between
-// the two sizes, for the error of the model.
+// Two curves are fitted by maximum likelihood: a logistic one in ln n, which goes to 1 more slowly
+// than success rates of the form 1 - c exp(-rn) do, and a complementary log-log one (a Weibull
+// law), which goes faster. N is the geometric mean of the two sizes at which they reach the target.
+// The interval contains the profile likelihood limits of both, and at each end half of the distance
+// between the two sizes, for the error of the model.
 //
-// Neither curve holds far from the target, where guessing alone succeeds now and then. So only sizes near it count: their odds of
-// success are at least a ninth of the target's and at most a hundred times as large, and while the curves do not fit (the deviance of
-// the better one is beyond its 90 % point), the smallest size is left out.
+// Neither curve holds far from the target, where guessing alone succeeds now and then. So only
+// sizes near it count: their odds of success are at least a ninth of the target's and at most a
+// hundred times as large. While the curves do not fit (the deviance of the better one is beyond its
+// 90 % point), the smallest size is left out.
 //
-// There is no estimate where the rates do not cross the target, where fewer than two sizes show a rate between hopeless and sure, where
-// misses and successes do not overlap, where the rate does not rise significantly, where the interval is wider than a factor of 4, and
-// where the estimate lies outside [Bracket] at the same level.
+// There is no estimate if the rates do not cross the target, if fewer than two sizes show a rate
+// between hopeless and sure, if misses and successes do not overlap, if the rate does not rise
+// significantly, if the interval is wider than a factor of 4, or if the estimate lies outside
+// [Bracket] at the same level.
 func FitModel(points []Point, target, level float64) Model {
 	f, reason := fitBoth(points, target)
 	if reason != "" {
@@ -42,10 +47,15 @@ func FitModel(points []Point, target, level float64) Model {
 		low = min(low, c.limit(f.near, -1, float64(z*z)))
 		high = max(high, c.limit(f.near, +1, float64(z*z)))
 	}
-	apart := math.Abs(f.curves[0].at - f.curves[1].at)
-	m := Model{N: f.estimate(), Low: math.Exp(f.origin + low - apart/2), High: math.Exp(f.origin + high + apart/2)}
+	apart := math.Abs(f.curves[0].crossing - f.curves[1].crossing)
+	m := Model{
+		N:    f.estimate(),
+		Low:  math.Exp(f.origin + low - apart/2),
+		High: math.Exp(f.origin + high + apart/2),
+	}
 	if m.High > widest*m.Low {
-		return Model{Reason: fmt.Sprintf("too few trials: the interval from %.4g to %.4g is wider than a factor of %v", m.Low, m.High, widest)}
+		return Model{Reason: fmt.Sprintf("too few trials: the interval from %.4g to %.4g is wider than a factor of %v",
+			m.Low, m.High, widest)}
 	}
 	if a, b := Bracket(points, target, level); m.N < float64(a) || b > 0 && m.N > float64(b) {
 		return Model{Reason: "the curves do not fit: they reach the target outside the bracket"}
@@ -56,35 +66,39 @@ func FitModel(points []Point, target, level float64) Model {
 // widest is the ratio of the ends of the widest interval that is an estimate at all.
 const widest = 4
 
-// Odds of success, relative to the target's: of the sizes that count, and below which a size is hopeless.
+// Odds of success, relative to the target's.
 const (
-	leastOdds    = 1.0 / 9
-	mostOdds     = 100.0
-	hopelessOdds = 1.0 / 81
+	leastOdds    = 1.0 / 9  // of the sizes that count
+	mostOdds     = 100.0    // of the sizes that count
+	hopelessOdds = 1.0 / 81 // below these a size is hopeless
 )
 
-// both is the two curves and what they were fitted to.
-type both struct {
+// A fitPair holds the two curves and the counts that they were fitted to.
+type fitPair struct {
 	curves [2]curve
 	near   []count
-	origin float64 // ln n at which count.x and curve.at are 0: the isotonic crossing
+	origin float64 // ln n at which count.x and curve.crossing are 0: the isotonic crossing
 }
 
-// count is the trials at one sample size.
+// A count holds the trials at one sample size.
 type count struct{ x, successes, trials float64 }
 
-// curve is the success probability whose link is a + b x.
+// A curve is a success probability whose link is a + b x.
 type curve struct {
 	link
 	a, b, likelihood float64
 	goal             float64 // value of a + b x at which the target is reached
-	at               float64 // x there
+	crossing         float64 // x at which the target is reached
 }
 
-func (f *both) estimate() float64 { return math.Exp(f.origin + (f.curves[0].at+f.curves[1].at)/2) }
+// estimate returns the geometric mean of the two sizes at which the curves reach the target.
+func (f *fitPair) estimate() float64 {
+	return math.Exp(f.origin + (f.curves[0].crossing+f.curves[1].crossing)/2)
+}
 
-// fitBoth chooses the sizes that count and fits the curves.
-func fitBoth(points []Point, target float64) (f both, reason string) {
+// fitBoth chooses the sizes that count and fits the curves. reason says why there is no fit; it is
+// empty if there is one.
+func fitBoth(points []Point, target float64) (f fitPair, reason string) {
 	f.origin = math.Log(Crossing(points, target))
 	if math.IsNaN(f.origin) {
 		return f, "the success rates do not cross the target"
@@ -103,26 +117,25 @@ func fitBoth(points []Point, target float64) (f both, reason string) {
 				return f, "no rising curve fits"
 			}
 			c.goal = l.eta(target)
-			c.at = (c.goal - c.a) / c.b
+			c.crossing = (c.goal - c.a) / c.b
 			f.curves[i] = c
 		}
-		if fits(f.near, max(f.curves[0].likelihood, f.curves[1].likelihood)) || f.near[1].rate() >= target || separatedCounts(f.near[1:]) {
+		likelihood := max(f.curves[0].likelihood, f.curves[1].likelihood)
+		if fits(f.near, likelihood) || f.near[1].rate() >= target || separatedCounts(f.near[1:]) {
 			return f, ""
 		}
 		f.near = f.near[1:]
 	}
 }
 
-// nearTarget leaves out the sizes that are too far below or above the target. Odds are those of the isotonic rates, and of either side
-// the nearest size stays in any case.
+// nearTarget leaves out the sizes that are too far below or above the target. Their odds are those
+// of the isotonic rates, and the nearest size on either side stays in any case.
 func nearTarget(points []Point, target, origin float64) []count {
 	all := make([]count, len(points))
-	rates, weights := make([]float64, len(points)), make([]float64, len(points))
 	for i, p := range points {
 		all[i] = count{math.Log(float64(p.N)) - origin, float64(p.Successes), float64(p.Consumed)}
-		rates[i], weights[i] = all[i].rate(), all[i].trials
 	}
-	rates = Isotonic(rates, weights)
+	rates := isotonicRates(points)
 	first, last := 0, len(points)-1
 	for first < last && rates[first+1] < target && odds(rates[first]) < leastOdds*odds(target) {
 		first++
@@ -147,7 +160,8 @@ func between(near []count, target float64) (n int) {
 	return n
 }
 
-// separatedCounts reports whether all misses lie at smaller sizes than all successes, or share one with them alone; see [separated].
+// separatedCounts reports whether all misses lie at smaller sizes than all successes, or share one
+// size with them alone; see [separated].
 func separatedCounts(near []count) bool {
 	points := make([]Point, len(near))
 	for i, c := range near {
@@ -156,8 +170,23 @@ func separatedCounts(near []count) bool {
 	return separated(points)
 }
 
-// fits reports whether the deviance of a curve with that likelihood is below the 90 % point of its distribution (in the form of Wilson and
-// Hilferty 1931).
+// separated reports whether all successes lie on one side of all misses, or share one size with
+// them alone.
+func separated(points []Point) bool {
+	leastSuccess, mostSuccess, leastMiss, mostMiss := int64(math.MaxInt64), int64(0), int64(math.MaxInt64), int64(0)
+	for _, p := range points {
+		if p.Successes > 0 {
+			leastSuccess, mostSuccess = min(leastSuccess, p.N), max(mostSuccess, p.N)
+		}
+		if p.Successes < p.Consumed {
+			leastMiss, mostMiss = min(leastMiss, p.N), max(mostMiss, p.N)
+		}
+	}
+	return mostMiss <= leastSuccess || mostSuccess <= leastMiss
+}
+
+// fits reports whether the deviance of a curve with that likelihood is below the 90 % point of its
+// distribution (in the form of Wilson and Hilferty 1931).
 func fits(near []count, likelihood float64) bool {
 	if len(near) <= 2 {
 		return true
@@ -176,13 +205,16 @@ func fits(near []count, likelihood float64) bool {
 	return 2*(full-likelihood) <= freedom*root*root*root
 }
 
-// link says how the success probability p depends on eta = a + b x.
+// A link says how the success probability p depends on eta = a + b x.
 type link struct {
-	eta   func(p float64) float64
-	terms func(successes, trials, eta float64) (likelihood, score, information float64) // with respect to eta
+	eta func(p float64) float64
+
+	// terms returns the log-likelihood of one count, and its derivative and expected information with
+	// respect to eta.
+	terms func(successes, trials, eta float64) (likelihood, score, information float64)
 }
 
-// logisticLink is p = 1 / (1 + exp(-eta)).
+// logisticLink is the link p = 1 / (1 + exp(-eta)).
 var logisticLink = link{
 	eta: func(p float64) float64 { return math.Log(p / (1 - p)) },
 	terms: func(k, n, eta float64) (likelihood, score, information float64) {
@@ -193,7 +225,7 @@ var logisticLink = link{
 	},
 }
 
-// weibullLink is p = 1 - exp(-exp(eta)), the complementary log-log link.
+// weibullLink is the link p = 1 - exp(-exp(eta)), the complementary log-log link.
 var weibullLink = link{
 	eta: func(p float64) float64 { return math.Log(-math.Log1p(-p)) },
 	terms: func(k, n, eta float64) (likelihood, score, information float64) {
@@ -208,7 +240,8 @@ var weibullLink = link{
 	},
 }
 
-// fit finds the curve of largest likelihood by Fisher's scoring with step halving; not where the data are separated.
+// fit finds the curve of largest likelihood by Fisher's scoring with step halving. It fails if the
+// data are separated.
 func (l link) fit(near []count) (c curve, ok bool) {
 	var successes, trials float64
 	for _, p := range near {
@@ -242,7 +275,8 @@ func (l link) fit(near []count) (c curve, ok bool) {
 	return c, false
 }
 
-// derivatives of the log-likelihood: the gradient (a, b) and the expected information.
+// derivatives holds the log-likelihood of a curve, its gradient (a, b) and the expected
+// information.
 type derivatives struct{ likelihood, a, b, aa, ab, bb float64 }
 
 func (c *curve) derivatives(near []count) (d derivatives) {
@@ -258,8 +292,8 @@ func (c *curve) derivatives(near []count) (d derivatives) {
 	return d
 }
 
-// rises reports whether the likelihood ratio against a constant rate exceeds the square of a normal quantile: then and only then both
-// limits are finite.
+// rises reports whether the likelihood ratio against a constant rate exceeds zz, the square of a
+// normal quantile: then and only then both limits are finite.
 func (c *curve) rises(near []count, zz float64) bool {
 	var successes, trials, flat float64
 	for _, p := range near {
@@ -272,11 +306,11 @@ func (c *curve) rises(near []count, zz float64) bool {
 	return 2*(c.likelihood-flat) > zz
 }
 
-// limit finds the x below (side -1) or above (+1) at which the profile likelihood, that of the best curve which reaches the target
-// there, has fallen by zz/2.
+// limit returns the x below (side -1) or above (+1) the crossing at which the profile likelihood,
+// that of the best curve which reaches the target there, has fallen by zz/2.
 func (c *curve) limit(near []count, side, zz float64) float64 {
 	holds := func(x float64) bool { return 2*(c.likelihood-c.profile(near, x)) < zz }
-	inner, step := c.at, 0.03125
+	inner, step := c.crossing, 0.03125
 	outer := inner + side*step
 	for ; holds(outer) && step < 64; outer += side * step {
 		inner = outer
@@ -292,8 +326,9 @@ func (c *curve) limit(near []count, side, zz float64) float64 {
 	return outer
 }
 
-// profile is the largest likelihood of a curve that reaches the target at x. It is concave in the slope: Newton's method, between
-// slopes at which its derivative is known to be positive and negative.
+// profile returns the largest likelihood of a curve that reaches the target at x. It is concave in
+// the slope, and found by Newton's method between slopes at which its derivative is known to be
+// positive and negative.
 func (c *curve) profile(near []count, x float64) (likelihood float64) {
 	low, high, b := 0.0, math.Inf(1), c.b
 	for range 60 {

@@ -10,62 +10,65 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/shatterlab/shatter/pipeline/numeric"
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
-// The laws of the tests: success rates over real sample sizes.
-type curveLaw func(n float64) float64
+// A rateCurve gives the success rate at real sample sizes.
+type rateCurve func(n float64) float64
 
-func needleLaw(others, rate float64) curveLaw {
+// needle returns the success rate of the exponential mechanism over thresholds of a domain that
+// differ from the good one on a point of mass a to either side. With kL and kR examples there, it
+// succeeds with probability 1/(1 + L e^(-epsilon kL/2) + R e^(-epsilon kR/2)).
+func needleCurve(others, rate float64) rateCurve {
 	return func(n float64) float64 { return 1 / (1 + others*math.Exp(-rate*n)) }
 }
 
-func exponentialLaw(c, rate float64) curveLaw {
+func exponentialCurve(c, rate float64) rateCurve {
 	return func(n float64) float64 { return max(0, 1-c*math.Exp(-rate*n)) }
 }
 
-func logisticLaw(star, slope, target float64) curveLaw {
+func logisticCurve(star, slope, target float64) rateCurve {
 	return func(n float64) float64 { return 1 / (1 + (1-target)/target*math.Pow(n/star, -slope)) }
 }
 
-// chance adds guessing: with that probability a trial succeeds whatever n is.
-func chance(floor float64, l curveLaw) curveLaw {
+// chance adds guessing: a trial succeeds with probability floor whatever n is.
+func chance(floor float64, l rateCurve) rateCurve {
 	return func(n float64) float64 { return floor + (1-floor)*l(n) }
 }
 
-// reaches is the real number n* of a law.
-func (l curveLaw) reaches(target float64) float64 {
+// reaches returns the real number n* at which the curve reaches target.
+func (l rateCurve) reaches(target float64) float64 {
 	n, _ := numeric.Bisect(1, 1e9, func(n float64) bool { return l(n) < target })
 	return n
 }
 
-func (l curveLaw) world(seed uint64) world {
+func (l rateCurve) world(seed uint64) world {
 	return world{rate: func(n int64) float64 { return l(float64(n)) }, seed: seed}
 }
 
-// On points as a search produces them the interval covers n* as often as it says, and the estimate is hardly biased, whatever the law.
+// TestModelCoverage checks that, on points as a search produces them, the interval covers n* as
+// often as it says, and that the estimate is hardly biased, whatever the curve.
 func TestModelCoverage(t *testing.T) {
-	if testing.Short() {
-		t.Skip("thousands of searches: left to the run without -short")
-	}
+	testkit.Long(t)
 	const runs, level = 160, 0.05
 	for _, c := range []struct {
 		name   string
-		law    curveLaw
+		law    rateCurve
 		target float64
 		within float64
 		least  int // of 400 runs give an estimate
 	}{
-		{"needle", needleLaw(1<<32, 0.025), 0.9, 1.5, 250},
-		{"needle", needleLaw(1<<16, 0.05), 0.95, 1.2, 350},
-		{"few hypotheses", needleLaw(3, 0.005), 0.9, 1.5, 370},
-		{"steep", needleLaw(1<<40, 0.025), 0.95, 1.05, 300},
-		{"exponential", exponentialLaw(20, 0.005), 0.95, 1.5, 330},
-		{"exponential", exponentialLaw(1, 0.005), 0.9, 2, 370},
-		{"logistic", logisticLaw(1200, 2, 0.9), 0.9, 1.5, 370},
-		{"logistic", logisticLaw(1100, 5, 0.95), 0.95, 1.5, 360},
-		{"chance, exponential", chance(0.5, exponentialLaw(20, 0.01)), 0.9, 1.5, 370},
-		{"chance, needle", chance(0.5, needleLaw(1<<16, 0.03)), 0.95, 1.2, 370},
-		{"chance, logistic", chance(0.2, logisticLaw(900, 4, 0.7)), 0.7, 1.5, 370},
+		{"needle", needleCurve(1<<32, 0.025), 0.9, 1.5, 250},
+		{"needle", needleCurve(1<<16, 0.05), 0.95, 1.2, 350},
+		{"few hypotheses", needleCurve(3, 0.005), 0.9, 1.5, 370},
+		{"steep", needleCurve(1<<40, 0.025), 0.95, 1.05, 300},
+		{"exponential", exponentialCurve(20, 0.005), 0.95, 1.5, 330},
+		{"exponential", exponentialCurve(1, 0.005), 0.9, 2, 370},
+		{"logistic", logisticCurve(1200, 2, 0.9), 0.9, 1.5, 370},
+		{"logistic", logisticCurve(1100, 5, 0.95), 0.95, 1.5, 360},
+		{"chance, exponential", chance(0.5, exponentialCurve(20, 0.01)), 0.9, 1.5, 370},
+		{"chance, needle", chance(0.5, needleCurve(1<<16, 0.03)), 0.95, 1.2, 370},
+		{"chance, logistic", chance(0.2, logisticCurve(900, 4, 0.7)), 0.7, 1.5, 370},
 	} {
 		t.Run(fmt.Sprintf("%s, %v, %v", c.name, c.target, c.within), func(t *testing.T) {
 			t.Parallel()
@@ -89,7 +92,8 @@ func TestModelCoverage(t *testing.T) {
 			share := float64(covered) / float64(found)
 			bias, width = bias/float64(found), width/float64(found)
 			deviation := math.Sqrt(square/float64(found) - bias*bias)
-			t.Logf("n* = %.1f: %d estimates, %.3f covered, bias %+.3f, deviation %.3f, mean width %.3f", truth, found, share, bias, deviation, width)
+			t.Logf("n* = %.1f: %d estimates, %.3f covered, bias %+.3f, deviation %.3f, mean width %.3f",
+				truth, found, share, bias, deviation, width)
 			if share < 0.93 || found*400 < c.least*runs {
 				t.Errorf("%d of %d intervals cover n* = %v, %d in 400 wanted at least", covered, found, truth, c.least)
 			}
@@ -100,24 +104,26 @@ func TestModelCoverage(t *testing.T) {
 	}
 }
 
-// A logistic curve through all sizes is what must not be done: guessing at small n bends it.
+// TestModelLeavesGuessingOut shows what must not be done: guessing at small n bends a logistic
+// curve through all sizes.
 func TestModelLeavesGuessingOut(t *testing.T) {
-	l := chance(0.5, exponentialLaw(20, 0.01))
+	l := chance(0.5, exponentialCurve(20, 0.01))
 	var points []Point
 	for _, n := range []int64{16, 32, 64, 128, 256, 400, 500, 600, 1024} {
 		points = append(points, exactly(l, n, 1000))
 	}
 	truth := l.reaches(0.9)
-	all, err := FitLogistic(points)
+	all, err := fitLogistic(points)
 	if err != nil {
 		t.Fatal(err)
 	}
-	naive, _, _, err := all.Crossing(0.9, 0.05)
+	naive, _, _, err := all.crossing(0.9, 0.05)
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := FitModel(points, 0.9, 0.05)
-	t.Logf("n* = %.1f: model %.1f, from %.1f to %.1f; logistic curve through all sizes: %.1f", truth, m.N, m.Low, m.High, naive)
+	t.Logf("n* = %.1f: model %.1f, from %.1f to %.1f; logistic curve through all sizes: %.1f",
+		truth, m.N, m.Low, m.High, naive)
 	if math.Abs(math.Log(m.N/truth)) > 0.02 || !(m.Low < truth && truth < m.High) {
 		t.Errorf("n* = %v, model %+v", truth, m)
 	}
@@ -126,19 +132,19 @@ func TestModelLeavesGuessingOut(t *testing.T) {
 	}
 }
 
-// exactly has the expected number of successes.
-func exactly(l curveLaw, n int64, trials int) Point {
+// exactly returns a point with the expected number of successes.
+func exactly(l rateCurve, n int64, trials int) Point {
 	return Point{N: n, Consumed: trials, Successes: int(math.Round(float64(trials) * l(float64(n))))}
 }
 
 func TestModelAgreesWithFieller(t *testing.T) {
-	l := logisticLaw(1000, 4, 0.9)
+	l := logisticCurve(1000, 4, 0.9)
 	points := []Point{exactly(l, 800, 40000), exactly(l, 1000, 40000), exactly(l, 1250, 40000)}
-	f, err := FitLogistic(points)
+	f, err := fitLogistic(points)
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, low, high, err := f.Crossing(0.9, 0.05)
+	n, low, high, err := f.crossing(0.9, 0.05)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +154,9 @@ func TestModelAgreesWithFieller(t *testing.T) {
 	}
 	c := b.curves[0]
 	const zz = 1.959963984540054 * 1.959963984540054
-	for what, v := range map[string][2]float64{"n": {c.at, n}, "low": {c.limit(b.near, -1, zz), low}, "high": {c.limit(b.near, 1, zz), high}} {
+	for what, v := range map[string][2]float64{
+		"n": {c.crossing, n}, "low": {c.limit(b.near, -1, zz), low}, "high": {c.limit(b.near, 1, zz), high},
+	} {
 		if got := math.Exp(b.origin + v[0]); math.Abs(math.Log(got/v[1])) > 1e-4 {
 			t.Errorf("%s: %v, Fieller has %v", what, got, v[1])
 		}
@@ -177,15 +185,21 @@ func TestNoModel(t *testing.T) {
 		{"steep", at(1, 63), "fewer than two"},
 		{"flat", at(56, 59), "significantly"},
 		{"hardly rising", at(50, 59), "wider than a factor of 4"},
-		{"falling at first", []Point{{N: 10, Consumed: 400, Successes: 390}, {N: 20, Consumed: 400, Successes: 300}, {N: 40, Consumed: 400, Successes: 395}}, "outside the bracket"},
+		{"falling at first", []Point{
+			{N: 10, Consumed: 400, Successes: 390},
+			{N: 20, Consumed: 400, Successes: 300},
+			{N: 40, Consumed: 400, Successes: 395},
+		}, "outside the bracket"},
 	} {
-		if m := FitModel(c.points, 0.9, 0.05); m.N != 0 || m.Low != 0 || m.High != 0 || !strings.Contains(m.Reason, c.reason) {
+		m := FitModel(c.points, 0.9, 0.05)
+		if m.N != 0 || m.Low != 0 || m.High != 0 || !strings.Contains(m.Reason, c.reason) {
 			t.Errorf("%s: %+v, want the reason %q", c.name, m, c.reason)
 		}
 	}
 }
 
-// Whatever the counts, a model is either a reason or numbers in order, and equal points give equal bits.
+// TestModelIsSound checks that, whatever the counts, a model is either a reason or numbers in
+// order, and that equal points give equal bits.
 func TestModelIsSound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var points []Point
@@ -200,14 +214,15 @@ func TestModelIsSound(t *testing.T) {
 		if m != FitModel(slices.Clone(points), target, 0.05) {
 			t.Fatal("equal points, different models")
 		}
-		if (m.Reason == "") != (m.N > 0) || m.Reason == "" && !(0 < m.Low && m.Low <= m.N && m.N <= m.High && !math.IsInf(m.High, 1)) {
+		ordered := 0 < m.Low && m.Low <= m.N && m.N <= m.High && !math.IsInf(m.High, 1)
+		if (m.Reason == "") != (m.N > 0) || m.Reason == "" && !ordered {
 			t.Fatalf("%+v", m)
 		}
 	})
 }
 
 func BenchmarkFitModel(b *testing.B) {
-	points := exponentialLaw(20, 0.005).world(1).solve(b, usual()).Points
+	points := exponentialCurve(20, 0.005).world(1).solve(b, usual()).Points
 	b.ReportMetric(float64(len(points)), "points")
 	for b.Loop() {
 		FitModel(points, 0.9, 0.05)
@@ -215,7 +230,7 @@ func BenchmarkFitModel(b *testing.B) {
 }
 
 func BenchmarkEstimateAgain(b *testing.B) {
-	points := exponentialLaw(20, 0.005).world(1).solve(b, usual()).Points
+	points := exponentialCurve(20, 0.005).world(1).solve(b, usual()).Points
 	for b.Loop() {
 		fitBoth(points, 0.9)
 	}

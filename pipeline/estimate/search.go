@@ -5,124 +5,136 @@ import (
 	"math"
 )
 
-// Find says what a search looks for: the least sample size at which trials succeed with probability at least Target.
+// Find describes what a [Search] looks for: the least sample size at which trials succeed with
+// probability at least Target.
 type Find struct {
-	From, To   int64   // the range that is searched, 1 <= From <= To <= 2^40
-	Within     float64 // the bracket is narrow enough when High <= Within * Low, or High = Low + 1; at least 1
-	Confidence float64 // that no bracket of the whole table is wrong, in (0, 1)
-	Target     float64 // success probability, in (0, 1)
-	Cells      int     // of the table, at least 1; they share the chance of an error
-	MaxTrials  int64   // that this search may read, at least 1
+	From, To   int64   // range of sample sizes that is searched, 1 <= From <= To <= 2^40
+	Within     float64 // at least 1; High <= Within * Low, or High = Low + 1, is narrow enough
+	Confidence float64 // probability that no bracket of the whole table is wrong, in (0, 1)
+	Target     float64 // success probability that is sufficient, in (0, 1)
+	Cells      int     // number of cells of the table, at least 1; they share the chance of an error
+	MaxTrials  int64   // number of trials that this search may read, at least 1
 }
 
-// Block is a run of repetitions First..First+Count-1 at sample size N.
+// A Block is a run of trials: repetitions First..First+Count-1 at sample size N.
 type Block struct {
 	N            int64
 	First, Count int
 }
 
-// What a search can say. All but StatusRunning are final.
+// The statuses of a search. All but StatusRunning are final.
 const (
 	StatusRunning    = "running"
-	StatusDecided    = "decided"     // Low is insufficient, High is sufficient, and they are near enough
-	StatusUndecided  = "undecided"   // Reason says what stopped the search; Low and High hold as far as they are known
+	StatusDecided    = "decided"     // Low is insufficient, High sufficient, the bracket narrow enough
+	StatusUndecided  = "undecided"   // Reason says what stopped the search; Low and High hold if not 0
 	StatusAboveRange = "above_range" // To is insufficient
 	StatusBelowRange = "below_range" // From is sufficient
-	StatusInfeasible = "infeasible"  // To is refused by the algorithm, and so is every smaller size
-	StatusFailed     = "failed"      // not one trial ran through
+	StatusInfeasible = "infeasible"  // the algorithm refuses To, and with it every smaller size
+	StatusFailed     = "failed"      // the algorithm failed in every trial
 )
 
-// Result is what a search knows.
+// A Result is what a search knows.
 type Result struct {
-	Status    string
-	Reason    string  // why a cell is undecided, infeasible or failed
-	Low, High int64   // the largest size refused or shown insufficient, the least shown sufficient; 0: none
-	Trials    int64   // that were read
-	Points    []Point // sizes of which trials were read, ascending
+	Status string
+	Reason string // why a cell is undecided, infeasible or failed; otherwise empty
+
+	// Low is the largest sample size that was refused or shown insufficient, High the least that was
+	// shown sufficient. 0 stands for none.
+	Low, High int64
+
+	Trials int64   // number of trials that were read
+	Points []Point // sample sizes of which trials were read, ascending
 }
 
-// Point counts the trials read at one sample size: repetitions 0..Consumed-1, of which Successes succeeded and Failed failed.
+// A Point counts the trials read at one sample size: repetitions 0..Consumed-1, of which Successes
+// succeeded and Failed failed.
 type Point struct {
 	N                           int64
 	Consumed, Successes, Failed int
 }
 
-// Search looks for the least sufficient sample size n* of one cell. It is a pure state machine:
+// A Search looks for the least sufficient sample size n* of one cell. It is a pure state machine:
 //
-//  1. One or two sample sizes are open and their trials are wanted: see [Search.Want].
-//  2. When all of them are there up to the checkpoints of this round, they are read. Checkpoints are 8, 16, 32, then
-//     c + max(16, c/8) rounded down; a round goes on to the one that takes a sixth of the trials which are expected to be missing, but
-//     at most a fifth of all read so far.
-//  3. What the trials refute is cut off the bracket (see below), and the next sizes are opened. A size that is left keeps its trials:
-//     they count as long as the search lasts.
-//  4. While the largest size read succeeds too seldom, these are the next two of From, 2 From, 4 From and so on, the last one To.
-//     Then they are one to show insufficient and one to show sufficient, chosen so that the fewest trials are expected to be missing.
-//     Two sizes that contradict each other, the smaller succeeding and the larger not, are read on first.
+//  1. One or two sample sizes are open, and their trials are wanted: see [Search.Want].
+//  2. When all outcomes up to the checkpoints of this round are known, they are read. Checkpoints
+//     are 8, 16, 32, and after a checkpoint c >= 16 follows c + max(16, c/8), rounded down. A round
+//     reads a size up to the first checkpoint that takes a sixth of the trials which are expected
+//     to be missing there, or a fifth of all trials read so far, whichever is less.
+//  3. What the trials refute is cut off the bracket (see below), and the next sizes are opened. A
+//     size that is closed keeps its trials: they count as long as the search lasts.
+//  4. While the largest size read succeeds too seldom, the next sizes are the next two of From, 2
+//     From, 4 From and so on, of which To is the last. After that they are one size to be shown
+//     insufficient and one to be shown sufficient, chosen so that the fewest trials are expected to
+//     be missing. If two sizes contradict each other, the smaller one succeeding and the larger one
+//     not, these two are read on first.
 //
-// Which trials are read and what is decided is a function of the outcomes alone: not of the order in which they are added, nor of
-// trials beyond those wanted. To resume, feed a new Search.
+// Which trials are read and what is decided is a function of the outcomes alone: it depends neither
+// on the order in which they are added nor on trials beyond those wanted. To resume a search, add
+// its outcomes to a new one.
 //
-// With probability Confidence no bracket of the table is wrong, if all trials of a cell are independent and success becomes no less
-// likely with more data; cells may depend on each other. For then n* = m is true for exactly one m (beyond To among them), and for
-// every m there is an e-process E(m) against it: the product over all sizes read of an e-process against "success is at least as
-// likely as Target" for sizes n >= m, and of one against "less likely" for n < m. Each of these is a fixed mixture of two. One bets on
-// every round by a belief that was formed before the round: a mixture of likelihood ratios of Target against rates on the far side of
-// it. The other does the same with rates that never change. A ratio's mean over one trial is at most 1 where the rate lies on the near
-// side, so the means of the factors are at most 1 under n* = m, whichever sizes and checkpoints are chosen by what was seen: the
-// trials of a round are independent of that and of each other. By Ville's inequality (1939) the true E(n*) ever reaches 1/level with
-// probability at most level = (1 - Confidence) / Cells, and a union over the cells completes the table. The bracket runs from the
-// largest size below all m that are not refuted to the least size that is not below any of them; E(m) only changes from one size read
-// to the next. If every m is refuted, success is not monotone. Within a cell no union is taken over sizes, sides or looks.
+// With probability at least Confidence no bracket of the table is wrong, if all trials of a cell
+// are independent and success becomes no less likely with more data. Cells may depend on each
+// other. Proof:
+//
+//   - The statement n* = m is true for exactly one m, where "beyond To" counts as one more m. For
+//     every m there is an e-process E(m) against it: the product, over all sizes n that are read,
+//     of an e-process against "success at n is at least as likely as Target" if n >= m, and of one
+//     against "success at n is less likely than Target" if n < m.
+//   - Each of these factors is a fixed mixture of two bets. One stakes, in every round, on a belief
+//     that was formed before the round: a mixture of likelihood ratios of Target against rates on
+//     the far side of it. The other does the same with rates that never change.
+//   - The mean of such a ratio over one trial is at most 1 where the true rate lies on the near
+//     side of Target. The trials of a round are independent of each other and of everything that
+//     was seen before it. So the means of the factors are at most 1 under n* = m, whichever sizes
+//     and checkpoints are chosen by what was seen, and E(m) is a nonnegative supermartingale that
+//     starts at 1.
+//   - By Ville's inequality (1939) E(n*) ever reaches 1/level with probability at most level = (1 -
+//     Confidence) / Cells. A union bound over the cells completes the table.
+//
+// An m is refuted when E(m) reaches 1/level. The bracket runs from the largest size below all m
+// that are not refuted to the least size that is not below any of them; E(m) changes only from one
+// size read to the next. If every m is refuted, success is not monotone. Within a cell no union
+// bound is taken over sizes, sides or looks.
 //
 // A Search is not safe for concurrent use.
 type Search struct {
-	find   Find
-	enough float64 // evidence that refutes: ln(1/level)
-	lone   lone
-	belief belief
+	knowledge
 
-	low, high int64            // the bracket; 0 and To + 1 while it has no such end
-	refusal   string           // why the low end was refused, if it was
-	open      []*point         // one or two, ascending
-	doubles   bool             // the open sizes are the next doublings
-	left      []lack           // what the open sizes are to show, and how far it is; while doubling: what would follow
-	wide      bool             // these are further apart than the bracket may be in the end
-	rest      []lack           // what will probably be missing until the end
-	points    map[int64]*point // all sizes inside the bracket of which something is known
-	read      []*point         // all sizes of which trials were read, ascending
-	latest    *point           // of the last Add; the next one mostly is of the same size
-	trials    int64
+	open      []*point         // sizes that this round reads: one or two, ascending
+	doubling  bool             // the open sizes are the next doublings
+	claims    []claim          // what open sizes are to show; while doubling, what follows
+	wide      bool             // the sizes of the claims are further apart than a narrow bracket
+	remaining []claim          // what will probably be missing until the end
+	points    map[int64]*point // sizes inside the bracket of which something is known
+	latest    *point           // size of the last Add; the next Add mostly is of the same size
 
 	status, reason string
 }
 
-// loneShare is the part of a size's e-process that does not depend on the belief. It is what finds out a law that the belief does not
-// allow for.
-const loneShare = 1.0 / 32
-
-// point is a sample size.
+// A point holds the trials of one sample size.
 type point struct {
 	Point
 	x       float64    // ln N
-	staked  [2]float64 // logarithms of what the belief's bets on each side have come to
+	staked  [2]float64 // logarithms of what the belief's bets on each side have grown to
 	wealth  [2]float64 // logarithms of the e-processes that speak for each side
 	until   int        // checkpoint up to which this round reads; Consumed where it reads nothing
-	waiting int        // repetitions below until that are not known
-	ahead   outcomes
-	lost    map[int]string // reasons, by repetition
+	waiting int        // number of repetitions below until whose outcomes are not known
+	unread  outcomes
+	lost    map[int]string // reasons why trials cannot be had, by repetition
 	refused bool           // by the algorithm
-	refusal string         // why
+	refusal string         // why the algorithm refused
 }
 
-// NewSearch starts a search, or says what is wrong with find.
+// NewSearch starts a search. It returns an error if a field of find is outside its range.
 func NewSearch(find Find) (*Search, error) {
 	if err := find.check(); err != nil {
 		return nil, fmt.Errorf("search for n: %w", err)
 	}
-	s := &Search{find: find, lone: newLone(find.Target), points: map[int64]*point{}, status: StatusRunning}
-	s.enough = -math.Log(find.Level())
+	s := &Search{points: map[int64]*point{}, status: StatusRunning}
+	s.find, s.fixed = find, newFixedBets(find.Target)
+	s.threshold = -math.Log(find.Level())
 	s.high = find.To + 1
-	s.begin()
+	s.startRound()
 	return s, nil
 }
 
@@ -144,13 +156,13 @@ func (f Find) check() error {
 	return nil
 }
 
-// Level is the error probability allowed to each cell.
+// Level returns the probability of an error that is allowed to each cell.
 func (f Find) Level() float64 { return (1 - f.Confidence) / float64(f.Cells) }
 
 // Done reports whether the result is final.
 func (s *Search) Done() bool { return s.status != StatusRunning }
 
-// Result gives what is known, also while the search runs.
+// Result returns what is known. It may be called while the search runs.
 func (s *Search) Result() Result {
 	r := Result{Status: s.status, Reason: s.reason, Low: s.low, Trials: s.trials}
 	if s.high <= s.find.To {
@@ -162,17 +174,19 @@ func (s *Search) Result() Result {
 	return r
 }
 
-// Want gives the blocks that the next step of the search needs and does not have; none when it is done.
+// Want returns the blocks of trials that this round needs and does not have. There are none when
+// the search is done.
 func (s *Search) Want() []Block {
 	var blocks []Block
 	for _, p := range s.open {
-		blocks = p.ahead.missing(blocks, p.N, p.Consumed, p.until)
+		blocks = p.unread.missing(blocks, p.N, p.Consumed, p.until)
 	}
 	return blocks
 }
 
-// Needs gives the open sample sizes of which nothing has been read. Whether the algorithm refuses them has to be asked, and
-// said by Infeasible, before their trials are run; so it is with the sizes that Guess names.
+// Needs returns the open sample sizes of which nothing has been read. The caller asks the algorithm
+// whether it refuses them, and calls Infeasible if so, before it runs their trials. The same holds
+// for the sizes that Guess names.
 func (s *Search) Needs() []int64 {
 	var sizes []int64
 	for _, p := range s.open {
@@ -183,19 +197,21 @@ func (s *Search) Needs() []int64 {
 	return sizes
 }
 
-// Add brings the outcome of one trial, in any order and of any size. It is kept until the search gets there; a second outcome
-// of one trial is ignored, and so is one that the search can never need.
+// Add adds the outcome of one trial. Outcomes may come in any order and of any sample size: they
+// are kept until the search gets there. Add ignores a second outcome of one trial, and an outcome
+// that the search can never need.
 func (s *Search) Add(n int64, rep int, outcome Outcome) {
 	p := s.latest
 	if p == nil || p.N != n {
-		if p = s.at(n); p == nil {
+		if p = s.pointAt(n); p == nil {
 			return
 		}
 		s.latest = p
 	}
-	if rep < p.Consumed || int64(rep) >= s.find.MaxTrials || !p.ahead.add(rep, outcome) {
+	if rep < p.Consumed || int64(rep) >= s.find.MaxTrials || !p.unread.add(rep, outcome) {
 		return
 	}
+	delete(p.lost, rep) // given up, it came after all
 	if rep < p.until {
 		if p.waiting--; p.waiting == 0 {
 			s.settle()
@@ -203,10 +219,11 @@ func (s *Search) Add(n int64, rep int, outcome Outcome) {
 	}
 }
 
-// Lost says that a trial cannot be had. If the search comes to need it, and no outcome of it was added before, it ends undecided.
+// Lost reports that a trial cannot be had. If the search comes to need it before an outcome of it is
+// added, the search ends undecided.
 func (s *Search) Lost(n int64, rep int, reason string) {
-	p := s.at(n)
-	if p == nil || rep < p.Consumed || p.ahead.has(rep) {
+	p := s.pointAt(n)
+	if p == nil || rep < p.Consumed || p.unread.has(rep) {
 		return
 	}
 	if p.lost == nil {
@@ -216,17 +233,19 @@ func (s *Search) Lost(n int64, rep int, reason string) {
 	s.settle()
 }
 
-// Infeasible says that the algorithm refuses a sample size, and so every smaller one: they are insufficient without a trial. It
-// takes effect when the search opens that size, and none once trials of it have been read.
+// Infeasible reports that the algorithm refuses a sample size, and with it every smaller one: they
+// are insufficient without a trial. It takes effect when the search opens that size, and has no
+// effect once trials of it have been read.
 func (s *Search) Infeasible(n int64, reason string) {
-	if p := s.at(n); p != nil {
+	if p := s.pointAt(n); p != nil {
 		p.refused, p.refusal = true, reason
 		s.settle()
 	}
 }
 
-// at finds a sample size inside the bracket; nil where the search can never get to, and when it is done.
-func (s *Search) at(n int64) *point {
+// pointAt returns the point of a sample size inside the bracket, or nil if the search can never get
+// to that size or is done.
+func (s *Search) pointAt(n int64) *point {
 	if p := s.points[n]; p != nil {
 		return p
 	}

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// world is a cell as the search meets it: outcomes are a function of size and repetition.
+// A world is a cell as the search meets it: outcomes are a function of size and repetition.
 type world struct {
 	rate    func(n int64) float64 // of success
 	failing bool                  // whatever does not succeed has failed
@@ -50,7 +50,8 @@ func (w world) solve(t interface{ Fatal(...any) }, find Find) Result {
 	return s.Result()
 }
 
-// refuse answers what the search needs to know, and reports whether a size was refused.
+// refuse tells the search which of the sizes that it needs are refused, and reports whether there
+// are any.
 func (w world) refuse(s *Search) bool {
 	refused := false
 	for _, n := range s.Needs() {
@@ -68,7 +69,7 @@ func (w world) run(s *Search, b Block) {
 	}
 }
 
-// logistic has success rate target at star and that slope in ln n.
+// logistic returns the rate that is target at star and has that slope in ln n.
 func logistic(star, slope, target float64) func(int64) float64 {
 	return func(n int64) float64 {
 		return 1 / (1 + (1-target)/target*math.Pow(float64(n)/star, -slope))
@@ -102,25 +103,33 @@ func TestSearchEnds(t *testing.T) {
 		star   int64
 	}{
 		{"step", world{rate: step(1000)}, usual(), StatusDecided, "", 0, 0, 1000},
-		{"step, every integer", world{rate: step(1000)}, with(func(f *Find) { f.Within = 1 }), StatusDecided, "", 999, 1000, 1000},
-		{"step, from 1", world{rate: step(3)}, with(func(f *Find) { f.From = 1; f.Within = 1.01 }), StatusDecided, "", 2, 3, 3},
+		{"step, every integer", world{rate: step(1000)}, with(func(f *Find) { f.Within = 1 }),
+			StatusDecided, "", 999, 1000, 1000},
+		{"step, from 1", world{rate: step(3)}, with(func(f *Find) { f.From = 1; f.Within = 1.01 }),
+			StatusDecided, "", 2, 3, 3},
 		{"step at to", world{rate: step(1000)}, with(func(f *Find) { f.To = 1000 }), StatusDecided, "", 0, 0, 1000},
-		{"step, huge range", world{rate: step(123_456_789_012)}, with(func(f *Find) { f.From = 1; f.To = 1e12; f.Within = 1.01 }),
+		{"step, huge range", world{rate: step(123_456_789_012)},
+			with(func(f *Find) { f.From = 1; f.To = 1e12; f.Within = 1.01 }),
 			StatusDecided, "", 0, 0, 123_456_789_012},
-		{"step, huge range, every integer", world{rate: step(123_456_789_012)}, with(func(f *Find) { f.From = 3; f.To = 1e12; f.Within = 1 }),
+		{"step, huge range, every integer", world{rate: step(123_456_789_012)},
+			with(func(f *Find) { f.From = 3; f.To = 1e12; f.Within = 1 }),
 			StatusDecided, "", 123_456_789_011, 123_456_789_012, 0},
 		{"always wrong", world{rate: constant(0)}, usual(), StatusAboveRange, "", 1_000_000, 0, 0},
 		{"always right", world{rate: constant(1)}, usual(), StatusBelowRange, "", 0, 64, 0},
 		{"always failing", world{rate: constant(0), failing: true}, usual(), StatusFailed, "not one trial", 1_000_000, 0, 0},
 		{"mostly failing", world{rate: constant(0.1), failing: true}, usual(), StatusAboveRange, "", 1_000_000, 0, 0},
 		{"one size, sufficient", world{rate: constant(1)}, with(func(f *Find) { f.To = 64 }), StatusBelowRange, "", 0, 64, 0},
-		{"one size, insufficient", world{rate: constant(0)}, with(func(f *Find) { f.To = 64 }), StatusAboveRange, "", 64, 0, 0},
+		{"one size, insufficient", world{rate: constant(0)}, with(func(f *Find) { f.To = 64 }),
+			StatusAboveRange, "", 64, 0, 0},
 		{"all refused", world{rate: constant(1), least: 2_000_000}, usual(), StatusInfeasible, "too small", 1_000_000, 0, 0},
 		{"some refused", world{rate: constant(1), least: 1000}, usual(), StatusDecided, "", 0, 0, 1000},
 		{"refused, then insufficient", world{rate: constant(0), least: 1000}, usual(), StatusAboveRange, "", 1_000_000, 0, 0},
-		{"at the target everywhere", world{rate: constant(0.9)}, with(func(f *Find) { f.MaxTrials = 20_000 }), StatusUndecided, "limit of 20000 trials", 0, 0, 0},
-		{"limit below one step", world{rate: constant(1)}, with(func(f *Find) { f.MaxTrials = 15 }), StatusUndecided, "0 were used", 0, 0, 0},
-		{"failing until the limit", world{rate: constant(0), failing: true}, with(func(f *Find) { f.MaxTrials = 50 }), StatusFailed, "not one trial", 2048, 0, 0},
+		{"at the target everywhere", world{rate: constant(0.9)}, with(func(f *Find) { f.MaxTrials = 20_000 }),
+			StatusUndecided, "limit of 20000 trials", 0, 0, 0},
+		{"limit below one step", world{rate: constant(1)}, with(func(f *Find) { f.MaxTrials = 15 }),
+			StatusUndecided, "0 were used", 0, 0, 0},
+		{"failing until the limit", world{rate: constant(0), failing: true}, with(func(f *Find) { f.MaxTrials = 50 }),
+			StatusFailed, "not one trial", 2048, 0, 0},
 		{"target one half", world{rate: step(1000)}, with(func(f *Find) { f.Target = 0.5 }), StatusDecided, "", 0, 0, 1000},
 		{"target 0.999", world{rate: step(1000)}, with(func(f *Find) { f.Target = 0.999 }), StatusDecided, "", 0, 0, 1000},
 		{"many cells", world{rate: step(1000)}, with(func(f *Find) { f.Cells = 1e6 }), StatusDecided, "", 0, 0, 1000},
@@ -131,7 +140,8 @@ func TestSearchEnds(t *testing.T) {
 				c.low, c.high = r.Low, r.High
 			}
 			if r.Status != c.status || r.Low != c.low || r.High != c.high || !strings.Contains(r.Reason, c.reason) {
-				t.Errorf("got %s (%s) %d to %d, want %s (%s) %d to %d", r.Status, r.Reason, r.Low, r.High, c.status, c.reason, c.low, c.high)
+				t.Errorf("got %s (%s) %d to %d, want %s (%s) %d to %d",
+					r.Status, r.Reason, r.Low, r.High, c.status, c.reason, c.low, c.high)
 			}
 			total := int64(0)
 			for _, p := range r.Points {
@@ -144,7 +154,7 @@ func TestSearchEnds(t *testing.T) {
 	}
 }
 
-// Whatever is asked and however a cell behaves, a search ends.
+// TestSearchesEnd checks that a search ends, whatever is asked and however a cell behaves.
 func TestSearchesEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		find := Find{
@@ -162,7 +172,11 @@ func TestSearchesEnd(t *testing.T) {
 			func(n int64) float64 { return float64(n % 2) },
 			func(n int64) float64 { return float64(bits.Len64(uint64(n)) % 2) },
 		}
-		w := world{rate: rapid.SampledFrom(rates).Draw(t, "law"), seed: rapid.Uint64().Draw(t, "seed"), least: rapid.Int64Range(0, 1<<20).Draw(t, "least")}
+		w := world{
+			rate:  rapid.SampledFrom(rates).Draw(t, "rate of success"),
+			seed:  rapid.Uint64().Draw(t, "seed"),
+			least: rapid.Int64Range(0, 1<<20).Draw(t, "least"),
+		}
 		s, err := NewSearch(find)
 		if err != nil {
 			t.Fatal(err)
@@ -190,7 +204,8 @@ func TestSearchesEnd(t *testing.T) {
 	})
 }
 
-// A size that is shown sufficient while a larger one is shown insufficient is reported.
+// TestNotMonotone checks that a size that is shown sufficient while a larger one is shown
+// insufficient is reported.
 func TestNotMonotone(t *testing.T) {
 	find := usual()
 	find.Target = 0.5
@@ -202,6 +217,27 @@ func TestNotMonotone(t *testing.T) {
 	}}.solve(t, find)
 	if r.Status != StatusUndecided || r.Reason != "not monotone: n = 64 is sufficient, n = 128 is not" {
 		t.Errorf("got %+v", r)
+	}
+}
+
+// An outcome that comes after its trial was given up counts, however far the search has read since.
+func TestLostThenAdded(t *testing.T) {
+	find := usual()
+	find.MaxTrials = 2000
+	s, err := NewSearch(find)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Lost(64, 9, "late")
+	s.Add(64, 9, Success)
+	w := world{rate: constant(find.Target)} // neither sufficient nor insufficient: all trials are read
+	for !s.Done() {
+		for _, b := range s.Want() {
+			w.run(s, b)
+		}
+	}
+	if r := s.Result(); strings.Contains(r.Reason, "lost") {
+		t.Errorf("%+v", r)
 	}
 }
 
@@ -287,7 +323,8 @@ func drawWorld(t *rapid.T, f Find) world {
 	}
 }
 
-// What a search reads and decides does not depend on the order of outcomes, on doubled ones, or on trials that it did not want.
+// TestOrderDoesNotMatter checks that what a search reads and decides does not depend on the order
+// of outcomes, on outcomes that come twice, or on trials that it did not want.
 func TestOrderDoesNotMatter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		find := drawFind(t)
@@ -351,7 +388,8 @@ func TestOrderDoesNotMatter(t *testing.T) {
 	})
 }
 
-// Want and Guess name trials that are not known, on the grid, without overlap; and what is wanted is enough to go on.
+// TestBlocksAreNewTrials checks that Want and Guess name trials that are not known, inside the
+// bracket, without overlap, and that what is wanted is enough to go on.
 func TestBlocksAreNewTrials(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		find := drawFind(t)

@@ -16,31 +16,38 @@ const (
 	LogLogScale = "log-log" // ln y on ln x: the slope is an exponent
 )
 
-// Trend is the straight line through the estimates of several cells, y = Intercept + Slope x on its scale.
+// A Trend is the straight line through the estimates of several cells, y = Intercept + Slope x on
+// its scale.
 type Trend struct {
 	Slope, Intercept float64 // NaN: none
 	Error            float64 // standard error of the slope, by the bootstrap; NaN: none
-	Low, High        float64 // its confidence interval, wider by Inflation
+	Low, High        float64 // confidence interval of the slope, wider by Inflation; NaN: none
 	ChiSquare        float64 // sum of squared residuals, each over its standard error; NaN: none
-	Inflation        float64 // sqrt(max(1, ChiSquare/(cells-2))): above 1 the cells scatter more than their trials explain, or the line is bent
-	Theory           float64 // slope of the theory's values at the same places with the same weights; NaN: none
-	Resamples        int     // in which each cell had an estimate
-	Reason           string  // what is missing, and why
+
+	// Inflation is sqrt(max(1, ChiSquare/(cells-2))), or NaN if there is none. Where it is above 1 the
+	// cells scatter more than their trials explain, or the line is bent.
+	Inflation float64
+
+	Theory    float64 // slope of the theory's values at the same places and weights; NaN: none
+	Resamples int     // number of resamples in which each cell had an estimate
+	Reason    string  // what is missing, and why
 }
 
-// Observations are the cells of a trend; all slices have one element for each cell.
+// Observations are the cells of a trend. All slices have one element for each cell.
 type Observations struct {
-	X, Y   []float64
-	Theory []float64   // NaN: none
-	Again  [][]float64 // the estimates of each resample, see [Resample]; NaN: none
+	X, Y      []float64
+	Theory    []float64   // NaN: none
+	Resamples [][]float64 // estimates of each resample, see [Resample]; NaN: none
 }
 
-// FitTrend fits the slope by least squares weighted with the inverse variances that the resamples give, and its standard error as the
-// deviation of the slopes of the resamples under the same weights: what cells share is so in it. level is the probability with which
-// the interval misses the slope if the line is right.
+// FitTrend fits a trend. The slope is that of least squares, weighted with the inverse variances
+// that the resamples give. Its standard error is the standard deviation of the slopes of the
+// resamples under the same weights, and so includes what cells share. level is the probability with
+// which the interval misses the slope if the line is right.
 //
-// Two places give a slope without standard error, one gives none. Where no cell scatters, as in games without randomness, all weigh
-// the same, and the standard error is that of the residuals.
+// Cells at two places give a slope without a standard error; cells at one place give none. If no
+// cell scatters, as when nothing is random, all cells weigh the same, and the standard error is
+// that of the residuals.
 func FitTrend(o Observations, scale string, level float64) Trend {
 	nan := math.NaN()
 	t := Trend{Slope: nan, Intercept: nan, Error: nan, Low: nan, High: nan, ChiSquare: nan, Inflation: nan, Theory: nan}
@@ -56,7 +63,7 @@ func FitTrend(o Observations, scale string, level float64) Trend {
 		t.Reason = "fewer than two places to fit through"
 		return t
 	}
-	draws := complete(o.Again, scale)
+	draws := complete(o.Resamples, scale)
 	t.Resamples = len(draws)
 	se, scatter := deviations(draws, len(x))
 	line := FitLine(x, y, se)
@@ -64,7 +71,7 @@ func FitTrend(o Observations, scale string, level float64) Trend {
 	switch {
 	case places == 2:
 		t.Reason = "two places: a slope without standard error"
-	case t.Resamples < 2 || t.Resamples < len(o.Again[0])/2:
+	case t.Resamples < 2 || t.Resamples < len(o.Resamples[0])/2:
 		t.Reason = fmt.Sprintf("no standard error: in only %d resamples each cell has an estimate", t.Resamples)
 	case !scatter:
 		freedom := float64(len(x) - 2)
@@ -82,12 +89,13 @@ func FitTrend(o Observations, scale string, level float64) Trend {
 	return t
 }
 
-// interval reaches that many standard errors to each side.
+// interval sets the standard error and an interval of the given number of errors to each side.
 func (t *Trend) interval(se, errors float64) {
-	t.Error, t.Low, t.High = se, t.Slope-float64(errors*se), t.Slope+float64(errors*se)
+	half := float64(errors * se)
+	t.Error, t.Low, t.High = se, t.Slope-half, t.Slope+half
 }
 
-// place brings x to a scale, value brings y.
+// place brings x to a scale.
 func place(x float64, scale string) float64 {
 	if scale == LinearScale {
 		return x
@@ -95,6 +103,7 @@ func place(x float64, scale string) float64 {
 	return math.Log(x)
 }
 
+// value brings y to a scale.
 func value(y float64, scale string) float64 {
 	if scale == LogLogScale {
 		return math.Log(y)
@@ -104,12 +113,13 @@ func value(y float64, scale string) float64 {
 
 func isNumber(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// complete gives the resamples in which each cell has an estimate, on the scale: one row of cells for each.
-func complete(again [][]float64, scale string) (draws [][]float64) {
-	for i := range again[0] {
-		row := make([]float64, len(again))
-		for cell := range again {
-			row[cell] = value(again[cell][i], scale)
+// complete returns the resamples in which each cell has an estimate, on the scale: one row of cells
+// for each resample.
+func complete(resamples [][]float64, scale string) (draws [][]float64) {
+	for i := range resamples[0] {
+		row := make([]float64, len(resamples))
+		for cell := range resamples {
+			row[cell] = value(resamples[cell][i], scale)
 		}
 		if !slices.ContainsFunc(row, func(v float64) bool { return !isNumber(v) }) {
 			draws = append(draws, row)
@@ -118,8 +128,9 @@ func complete(again [][]float64, scale string) (draws [][]float64) {
 	return draws
 }
 
-// deviations is the standard errors of the cells, by which they are weighted. A cell that does not scatter (but for rounding) takes the least
-// of those that do; if none does, all are 1.
+// deviations returns the standard errors of the cells, by which they are weighted, and whether any
+// cell scatters. A cell that does not scatter (but for rounding) gets the least error of those that
+// do; if none does, all errors are 1.
 func deviations(draws [][]float64, cells int) (se []float64, scatter bool) {
 	const rounding = 1e-12
 	se = make([]float64, cells)
@@ -149,7 +160,7 @@ func deviations(draws [][]float64, cells int) (se []float64, scatter bool) {
 	return se, scatter
 }
 
-// theorySlope is NaN where a cell has no finite bound.
+// theorySlope returns the slope of the theory's values, or NaN if a cell has no finite one.
 func theorySlope(o Observations, x, se []float64, scale string) float64 {
 	y := make([]float64, len(x))
 	for i := range y {
@@ -160,7 +171,7 @@ func theorySlope(o Observations, x, se []float64, scale string) float64 {
 	return FitLine(x, y, se).Slope
 }
 
-// deviation is the standard deviation of values; NaN for fewer than two.
+// deviation returns the standard deviation of values, or NaN for fewer than two.
 func deviation(values []float64) float64 {
 	mean, sum := 0.0, 0.0
 	for _, v := range values {

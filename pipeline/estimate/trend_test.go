@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// seeded is a generator for each use of randomness.
+// seeded returns the words of the generator for each use of randomness.
 func seeded(key [32]byte, n int64, resample int) (hi, lo uint64) {
 	return uint64(key[0])<<8 | uint64(key[1]), uint64(n)<<32 | uint64(resample)
 }
@@ -18,13 +18,17 @@ func seeded(key [32]byte, n int64, resample int) (hi, lo uint64) {
 // observe resamples cells whose estimates are y at x.
 func observe(x, y []float64, cells []Repeated, times int) Observations {
 	theory := make([]float64, len(x))
-	return Observations{X: x, Y: y, Theory: theory, Again: Resample(cells, times, seeded)}
+	return Observations{X: x, Y: y, Theory: theory, Resamples: Resample(cells, times, seeded)}
 }
 
-// means is cells whose repetitions have the given values; cells with equal share have the same data.
+// means returns cells whose repetitions have the given values, and their mean values. Cells with
+// equal share have the same data.
 func means(values [][]float64, share func(i int) byte) (cells []Repeated, y []float64) {
 	for i, v := range values {
-		cells = append(cells, Repeated{Data: [32]byte{share(i)}, Own: [32]byte{1, byte(i)}, Sizes: []Repetitions{{N: 10, Count: len(v), Values: v}}})
+		cells = append(cells, Repeated{
+			Data: [32]byte{share(i)}, Own: [32]byte{1, byte(i)},
+			Sizes: []Repetitions{{N: 10, Count: len(v), Values: v}},
+		})
 		sum := 0.0
 		for _, x := range v {
 			sum += x
@@ -44,8 +48,9 @@ func close(t *testing.T, what string, got, want, within float64) {
 	}
 }
 
-// The published table of the exponential mechanism on the needle law: n* = 22.8 ln X + c at epsilon 1, 204.1 at epsilon 0.1. On the
-// scale log-log the additive constant would be taken for a small exponent.
+// TestSlopesOfTheNeedleTable checks the published table of the exponential mechanism on the needle
+// law: n* = 22.8 ln X + c at epsilon 1, and slope 204.1 at epsilon 0.1. On the scale log-log the
+// additive constant would be taken for a small exponent.
 func TestSlopesOfTheNeedleTable(t *testing.T) {
 	for _, c := range []struct {
 		sizes []float64
@@ -62,14 +67,16 @@ func TestSlopesOfTheNeedleTable(t *testing.T) {
 			x = append(x, math.Exp2(bits))
 			again[i] = []float64{c.sizes[i], c.sizes[i], c.sizes[i]}
 		}
-		got := FitTrend(Observations{X: x, Y: c.sizes, Theory: c.sizes, Again: again}, LogScale, 0.05)
-		if math.Abs(got.Slope-c.slope) > 0.015*c.slope || got.Theory != got.Slope || !(got.Error > 0 && got.Error < c.slope/100) || got.Reason == "" {
+		got := FitTrend(Observations{X: x, Y: c.sizes, Theory: c.sizes, Resamples: again}, LogScale, 0.05)
+		if math.Abs(got.Slope-c.slope) > 0.015*c.slope || got.Theory != got.Slope ||
+			!(got.Error > 0 && got.Error < c.slope/100) || got.Reason == "" {
 			t.Errorf("%+v, want the slope %v", got, c.slope)
 		}
 	}
 }
 
-// A law y = c x^k is a straight line of slope k on log-log, and its value is of slope 1 on its own scale.
+// TestTrendOnEachScale checks that y = c x^k is a straight line of slope k on log-log, and likewise
+// on the other scales.
 func TestTrendOnEachScale(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		slope, intercept := rapid.Float64Range(-3, 3).Draw(t, "slope"), rapid.Float64Range(-3, 3).Draw(t, "intercept")
@@ -81,10 +88,13 @@ func TestTrendOnEachScale(t *testing.T) {
 			if scale == LogLogScale {
 				y = math.Exp(y)
 			}
-			o.X, o.Y, o.Theory, o.Again = append(o.X, x), append(o.Y, y), append(o.Theory, y), append(o.Again, []float64{y, y})
+			o.X, o.Y, o.Theory = append(o.X, x), append(o.Y, y), append(o.Theory, y)
+			o.Resamples = append(o.Resamples, []float64{y, y})
 		}
 		got := FitTrend(o, scale, 0.05)
-		for _, pair := range [][2]float64{{got.Slope, slope}, {got.Intercept, intercept}, {got.Theory, slope}, {got.Low, slope}, {got.High, slope}} {
+		for _, pair := range [][2]float64{
+			{got.Slope, slope}, {got.Intercept, intercept}, {got.Theory, slope}, {got.Low, slope}, {got.High, slope},
+		} {
 			if math.Abs(pair[0]-pair[1]) > 1e-6 {
 				t.Fatalf("%+v, want slope %v, intercept %v", got, slope, intercept)
 			}
@@ -92,7 +102,8 @@ func TestTrendOnEachScale(t *testing.T) {
 	})
 }
 
-// Cells that share nothing: the bootstrap's standard error is that of weighted least squares.
+// TestBootstrapOfIndependentCells checks that the standard error of cells that share nothing is
+// that of weighted least squares.
 func TestBootstrapOfIndependentCells(t *testing.T) {
 	const repetitions, times = 400, 2000
 	r := rand.New(rand.NewPCG(1, 2))
@@ -120,7 +131,8 @@ func TestBootstrapOfIndependentCells(t *testing.T) {
 	}
 }
 
-// Cells that share their data: what moves all of them moves no slope, and what moves them apart moves it more.
+// TestBootstrapOfSharedData checks cells that share their data: what moves all of them alike moves
+// no slope, and what moves them apart moves it more.
 func TestBootstrapOfSharedData(t *testing.T) {
 	const repetitions, times = 400, 1000
 	r := rand.New(rand.NewPCG(3, 4))
@@ -139,7 +151,8 @@ func TestBootstrapOfSharedData(t *testing.T) {
 		cells, y := means([][]float64{cell(1, factors[0]), cell(2, factors[1]), cell(3, factors[2])}, share)
 		return FitTrend(observe(x, y, cells, times), LinearScale, 0.05).Error
 	}
-	analytic := deviation(noise) / math.Sqrt(repetitions) / math.Sqrt2 // of (y3 - y1)/2 with independent errors
+	// The standard error of (y3 - y1)/2 with independent errors.
+	analytic := deviation(noise) / math.Sqrt(repetitions) / math.Sqrt2
 	close(t, "nothing shared", slope(alone, 1, 1, 1), analytic, 0.08)
 	if got := slope(together, 1, 1, 1); got > 1e-9 {
 		t.Errorf("equal errors: standard error %v", got)
@@ -147,10 +160,11 @@ func TestBootstrapOfSharedData(t *testing.T) {
 	close(t, "opposite errors", slope(together, -1, 1e-3, 1), analytic*math.Sqrt2, 0.08)
 }
 
-// The bootstrap of n* agrees with the scatter of n* over independent searches.
+// TestBootstrapOfSampleSizes checks that the bootstrap of n* agrees with the scatter of n* over
+// independent searches.
 func TestBootstrapOfSampleSizes(t *testing.T) {
 	const searches, times = 200, 100
-	l := exponentialLaw(20, 0.005)
+	l := exponentialCurve(20, 0.005)
 	var estimates, errors []float64
 	for seed := range uint64(searches) {
 		points := l.world(seed).solve(t, usual()).Points
@@ -173,8 +187,8 @@ func TestBootstrapOfSampleSizes(t *testing.T) {
 	close(t, "median standard error", got, want, 0.3)
 }
 
-// repeated is the trials behind points.
-func (l curveLaw) repeated(seed uint64, points []Point) Repeated {
+// repeated returns the trials behind points.
+func (l rateCurve) repeated(seed uint64, points []Point) Repeated {
 	c := Repeated{Data: [32]byte{byte(seed), byte(seed >> 8)}, Target: 0.9}
 	for _, p := range points {
 		r := Repetitions{N: p.N, Count: p.Consumed, Success: make([]uint64, (p.Consumed+63)/64)}
@@ -188,10 +202,11 @@ func (l curveLaw) repeated(seed uint64, points []Point) Repeated {
 	return c
 }
 
-// Two cells with the same trials have the same n* in each resample; one that consumed more takes part in the same draw; a bracket gives
-// places inside it.
+// TestResampleShares checks that two cells with the same trials have the same n* in each resample,
+// that a cell which consumed more takes part in the same draw, and that a bracket gives places
+// inside it.
 func TestResampleShares(t *testing.T) {
-	l := exponentialLaw(20, 0.005)
+	l := exponentialCurve(20, 0.005)
 	find := usual()
 	find.Within = 1.1 // many trials: 16 more are few
 	points := l.world(5).solve(t, find).Points
@@ -249,7 +264,8 @@ func TestMultiset(t *testing.T) {
 			}
 		}
 		if m.count(set) != members || m.total(end) != total || m.mean(values) != sum/float64(count) {
-			t.Fatalf("%d, %d, %v; want %d, %d, %v", m.count(set), m.total(end), m.mean(values), members, total, sum/float64(count))
+			t.Fatalf("%d, %d, %v; want %d, %d, %v",
+				m.count(set), m.total(end), m.mean(values), members, total, sum/float64(count))
 		}
 	})
 }
@@ -257,7 +273,7 @@ func TestMultiset(t *testing.T) {
 func TestTrendsThatAreNone(t *testing.T) {
 	nan := math.NaN()
 	fit := func(x, y []float64, scale string, again ...[]float64) Trend {
-		return FitTrend(Observations{X: x, Y: y, Theory: y, Again: again}, scale, 0.05)
+		return FitTrend(Observations{X: x, Y: y, Theory: y, Resamples: again}, scale, 0.05)
 	}
 	for _, c := range []struct {
 		name          string
@@ -266,24 +282,31 @@ func TestTrendsThatAreNone(t *testing.T) {
 		slope, stands bool // there is a slope, there is a standard error
 	}{
 		{"nothing", fit(nil, nil, LogScale), "fewer than two", false, false},
-		{"one place", fit([]float64{2, 2}, []float64{1, 3}, LogScale, []float64{1, 2}, []float64{1, 2}), "fewer than two", false, false},
-		{"two places", fit([]float64{1, 2}, []float64{1, 3}, LogScale, []float64{1, 2}, []float64{1, 2}), "two places", true, false},
-		{"no logarithm of y", fit([]float64{1, 2, 3}, []float64{1, -3, 1}, LogLogScale, nil, nil, nil), "-3 at 2", false, false},
+		{"one place", fit([]float64{2, 2}, []float64{1, 3}, LogScale, []float64{1, 2}, []float64{1, 2}),
+			"fewer than two", false, false},
+		{"two places", fit([]float64{1, 2}, []float64{1, 3}, LogScale, []float64{1, 2}, []float64{1, 2}),
+			"two places", true, false},
+		{"no logarithm of y", fit([]float64{1, 2, 3}, []float64{1, -3, 1}, LogLogScale, nil, nil, nil),
+			"-3 at 2", false, false},
 		{"no logarithm of x", fit([]float64{0, 2, 3}, []float64{1, 3, 1}, LogScale, nil, nil, nil), "1 at 0", false, false},
-		{"resamples without estimates", fit([]float64{1, 2, 3}, []float64{1, 3, 1}, LinearScale, []float64{1, nan, 1, nan, 3, nan}, []float64{nan, 1, 1, 1, 1, 2},
-			[]float64{1, 2, 3, 4, 5, 6}), "only 2 resamples", true, false},
-		{"no scatter", fit([]float64{1, 2, 3}, []float64{1, 3, 2}, LinearScale, []float64{1, 1}, []float64{3, 3}, []float64{2, 2}), "do not scatter", true, true},
+		{"resamples without estimates", fit([]float64{1, 2, 3}, []float64{1, 3, 1}, LinearScale,
+			[]float64{1, nan, 1, nan, 3, nan}, []float64{nan, 1, 1, 1, 1, 2}, []float64{1, 2, 3, 4, 5, 6}),
+			"only 2 resamples", true, false},
+		{"no scatter", fit([]float64{1, 2, 3}, []float64{1, 3, 2}, LinearScale,
+			[]float64{1, 1}, []float64{3, 3}, []float64{2, 2}), "do not scatter", true, true},
 	} {
-		if !strings.Contains(c.got.Reason, c.reason) || math.IsNaN(c.got.Slope) == c.slope || math.IsNaN(c.got.Error) == c.stands {
+		if !strings.Contains(c.got.Reason, c.reason) ||
+			math.IsNaN(c.got.Slope) == c.slope || math.IsNaN(c.got.Error) == c.stands {
 			t.Errorf("%s: %+v, want the reason %q", c.name, c.got, c.reason)
 		}
 	}
 }
 
-// A resample costs its draws, about one generator step for each trial that is not shared, and the fits of the curves to each cell.
+// BenchmarkResample measures what a resample costs: its draws, about one generator step for each
+// trial that is not shared, and the fits of the curves to each cell.
 func BenchmarkResample(b *testing.B) {
 	const cells = 8
-	l := exponentialLaw(20, 0.005)
+	l := exponentialCurve(20, 0.005)
 	points := l.world(1).solve(b, usual()).Points
 	trials := 0
 	for _, p := range points {

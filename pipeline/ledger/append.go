@@ -5,35 +5,45 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/shatterlab/shatter/pipeline/disk"
 )
 
-// ErrNoRoom is in the chain of Add's error where the disk took no more. Nothing is lost by it.
-var ErrNoRoom = errors.New("make room and run again; all before it is safe")
+// WriteError says that the log could not be made longer: its disk is full, a limit on the size of
+// files was reached, or the disk fails. Everything added before is as safe as it was.
+type WriteError struct{ Err error }
 
-// append writes one frame at the end of the log. Where it fails the log ends where it did before.
-func (l *Ledger) append(kind uint32, msg []byte) (FrameRef, error) {
+func (e *WriteError) Error() string {
+	return fmt.Sprintf("%v: make room and run again; all before it is safe", e.Err)
+}
+
+func (e *WriteError) Unwrap() error { return e.Err }
+
+// append writes one frame at the end of the log. After an error the log ends where it did before.
+func (l *Ledger) append(kind uint32, msg []byte) (frameRef, error) {
 	if l.broken != nil {
-		return FrameRef{}, l.broken
+		return frameRef{}, l.broken
 	}
-	l.scratch = AppendFrame(l.scratch[:0], kind, msg)
+	l.scratch = appendFrame(l.scratch[:0], kind, msg)
 	if err := l.rotate(len(l.scratch)); err != nil {
-		return FrameRef{}, err
+		return frameRef{}, err
 	}
 	last := len(l.files) - 1
 	file := l.files[last]
-	ref := FrameRef{file: int32(last), at: file.size, length: int32(len(msg))}
+	ref := frameRef{file: int32(last), at: file.size, length: int32(len(msg))}
 	if _, err := file.f.WriteAt(l.scratch, file.size); err != nil {
 		if e := file.f.Truncate(file.size); e != nil {
 			l.broken = fmt.Errorf("its end is damaged, open it again: %w", e)
 		}
-		return FrameRef{}, fmt.Errorf("%w: %w", err, ErrNoRoom)
+		return frameRef{}, &WriteError{err}
 	}
 	file.size += int64(len(l.scratch))
 	l.dirty = true
 	return ref, nil
 }
 
-// rotate begins the next file where there is none yet or the last one is full.
+// rotate begins a new file where the log has none yet, or where the next frame, of the given number
+// of bytes, would make the last file too large.
 func (l *Ledger) rotate(next int) error {
 	if n := len(l.files); n > 0 {
 		last := l.files[n-1]
@@ -49,7 +59,7 @@ func (l *Ledger) rotate(next int) error {
 	if err != nil {
 		return err
 	}
-	if err := SyncDir(l.dir); err != nil {
+	if err := disk.SyncDir(l.dir); err != nil {
 		f.Close()
 		return errors.Join(err, os.Remove(f.Name()))
 	}
@@ -57,7 +67,7 @@ func (l *Ledger) rotate(next int) error {
 	return nil
 }
 
-// nextPath is one number above the last file's.
+// nextPath returns the path of a new file, whose number is one above the last file's.
 func (l *Ledger) nextPath() string {
 	number := 1
 	if n := len(l.files); n > 0 {
@@ -65,14 +75,4 @@ func (l *Ledger) nextPath() string {
 		number++
 	}
 	return filepath.Join(l.dir, fmt.Sprintf("%04d.log", number))
-}
-
-// syncDir makes names that were made or changed in dir survive a power cut.
-func SyncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
 }

@@ -13,14 +13,15 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// Status of a trial's outcome.
+// The status of a trial.
 const (
 	OK     uint8 = iota // has an error
 	Failed              // the algorithm's own doing; counts as no success
-	Lost                // the machine's doing; not an outcome
+	Lost                // the machine's doing; no outcome
 )
 
-// Batch is one result message: rows for repetitions of one cell at one sample size.
+// Batch is one message of a worker: the outcomes of repetitions of one cell at one sample size, a
+// row each.
 type Batch struct {
 	Sweep   string
 	Cell    [32]byte
@@ -62,11 +63,12 @@ const (
 	metaNotes   = "notes"
 )
 
-// maxRepetition keeps a repetition in the counter of a trial's seed, and a corrupt one from making a large index.
+// MaxRepetition is the largest number of a repetition: it fits the counter of a trial's seed, and
+// keeps a corrupt message from making a large index.
 const MaxRepetition = math.MaxInt32
 
-// Encode is the message: an Arrow IPC file. It fails where the batch breaks a rule of its fields; invalid UTF-8 in Kind and
-// Reason is replaced.
+// Encode returns the message, an Arrow IPC file. It refuses a batch that breaks a rule of its
+// fields, and replaces invalid UTF-8 in Kind and Reason.
 func (b *Batch) Encode() ([]byte, error) {
 	if err := b.check(); err != nil {
 		return nil, fmt.Errorf("encode result: %w", err)
@@ -105,7 +107,7 @@ func (b *Batch) Encode() ([]byte, error) {
 	return b.fill(schema, texts)
 }
 
-// fill writes the message. The texts are the last columns.
+// fill returns the message of a schema whose last columns are the texts.
 func (b *Batch) fill(schema dataset.Schema, texts [][]string) ([]byte, error) {
 	lengths := make([]int, len(texts))
 	for i, column := range texts {
@@ -148,8 +150,8 @@ func validText(s []string) []string {
 	return out
 }
 
-// Decode is the batch of a message. Its numbers are views into msg, which must not change while the batch is in use. Any bytes
-// are safe: what breaks a rule of Batch's fields is refused.
+// Decode returns the batch of a message. Its numbers are views into msg, which must not change
+// while the batch is in use. Any bytes are safe: what breaks a rule of Batch's fields is refused.
 func Decode(msg []byte) (*Batch, error) {
 	t, err := dataset.Decode(dataset.Align(msg))
 	if err != nil {
@@ -170,9 +172,12 @@ func Decode(msg []byte) (*Batch, error) {
 
 func (b *Batch) readMetadata(s dataset.Schema) error {
 	if v, _ := s.Get(metaVersion); v != schemas.OutcomeVersion {
-		return fmt.Errorf("%w: use workers and coordinator of the same release", &schemas.VersionError{What: "it", Found: v, Want: schemas.OutcomeVersion})
+		return fmt.Errorf("%w: use workers and coordinator of the same release",
+			&schemas.VersionError{What: "it", Found: v, Want: schemas.OutcomeVersion})
 	}
-	for key, to := range map[string]*string{metaSweep: &b.Sweep, metaDigest: &b.Digest, metaProfile: &b.Profile, metaWorker: &b.Worker} {
+	for key, to := range map[string]*string{
+		metaSweep: &b.Sweep, metaDigest: &b.Digest, metaProfile: &b.Profile, metaWorker: &b.Worker,
+	} {
 		*to, _ = s.Get(key)
 	}
 	cell, _ := s.Get(metaCell)
@@ -231,7 +236,7 @@ func (b *Batch) readColumns(t *dataset.Table) error {
 	return errors.Join(errs[:]...)
 }
 
-// check holds every rule of the fields' comments.
+// check reports an error where the batch breaks a rule that a field's comment states.
 func (b *Batch) check() error {
 	rows := len(b.Repetition)
 	switch {
@@ -266,7 +271,8 @@ func (b *Batch) checkRows() error {
 			return fmt.Errorf("row %d: status is ok and error %v: must be finite", i, e)
 		}
 		if b.Status[i] != OK && e == e || b.Status[i] > Lost {
-			return fmt.Errorf("row %d: status %d and error %v: must be at most %d, and NaN where not ok", i, b.Status[i], e, Lost)
+			return fmt.Errorf("row %d: status %d and error %v: must be at most %d, and NaN where not ok",
+				i, b.Status[i], e, Lost)
 		}
 	}
 	for i, kind := range b.Kind {
@@ -294,17 +300,13 @@ func (b *Batch) checkMetrics() error {
 	return nil
 }
 
-// only is the batch with the given rows, ascending; the batch itself where these are all.
-func (b *Batch) Only(rows []int) *Batch {
-	if len(rows) == len(b.Repetition) {
-		return b
-	}
-	return b.Rows(rows)
-}
-
-// Rows is a copy with the given rows, in their order.
-func (b *Batch) Rows(rows []int) *Batch {
+// Select returns a batch of the given rows, each at most once, in their order. Where these are all
+// rows as they stand, it shares the columns of b.
+func (b *Batch) Select(rows []int) *Batch {
 	c := *b
+	if len(rows) == len(b.Repetition) && slices.IsSorted(rows) {
+		return &c
+	}
 	c.Repetition, c.Status, c.Error = pick(b.Repetition, rows), pick(b.Status, rows), pick(b.Error, rows)
 	c.Kind, c.Reason = pick(b.Kind, rows), pick(b.Reason, rows)
 	c.Values = make([][]float64, len(b.Values))
@@ -314,7 +316,7 @@ func (b *Batch) Rows(rows []int) *Batch {
 	return &c
 }
 
-// pick is the elements of v at rows; nil where v is.
+// pick returns the elements of v at rows, or nil where v is nil.
 func pick[T any](v []T, rows []int) []T {
 	if v == nil {
 		return nil

@@ -1,4 +1,4 @@
-package ledger
+package ledger_test
 
 import (
 	"bytes"
@@ -9,14 +9,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
+
+	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/ledger/ledgertest"
 )
 
 var nan = math.NaN()
 
-// drawBatch is any batch that keeps the rules.
-func drawBatch(t *rapid.T) *Batch {
+// drawBatch draws any batch that keeps the rules.
+func drawBatch(t *rapid.T) *ledger.Batch {
 	text := rapid.StringMatching(`[ -~äöü]{0,12}`)
-	b := &Batch{
+	b := &ledger.Batch{
 		Sweep: text.Draw(t, "sweep"), N: rapid.Int64Range(1, math.MaxInt64).Draw(t, "n"),
 		Digest: text.Draw(t, "digest"), Profile: text.Draw(t, "profile"), Worker: text.Draw(t, "worker"),
 		Seconds: rapid.Float64Range(0, 1e9).Draw(t, "seconds"),
@@ -30,12 +33,12 @@ func drawBatch(t *rapid.T) *Batch {
 	faults := false
 	for range rapid.IntRange(1, 40).Draw(t, "rows") {
 		rep += rapid.Int64Range(1, 1000).Draw(t, "gap")
-		status := rapid.Uint8Range(OK, Lost).Draw(t, "status")
+		status := rapid.Uint8Range(ledger.OK, ledger.Lost).Draw(t, "status")
 		e, kind, reason := nan, "crash", "exit status 3"
-		if status == OK {
+		if status == ledger.OK {
 			e, kind, reason = rapid.Float64Range(0, 1).Draw(t, "error"), "", ""
 		}
-		faults = faults || status != OK
+		faults = faults || status != ledger.OK
 		b.Repetition, b.Status, b.Error = append(b.Repetition, rep), append(b.Status, status), append(b.Error, e)
 		b.Kind, b.Reason = append(b.Kind, kind), append(b.Reason, reason)
 		for m := range b.Metrics {
@@ -55,7 +58,7 @@ func TestBatchRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := Decode(append(make([]byte, 1, len(msg)+1), msg...)[1:]) // misaligned, as messages may be
+		got, err := ledger.Decode(append(make([]byte, 1, len(msg)+1), msg...)[1:]) // misaligned, as messages may be
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,64 +74,58 @@ func TestBatchRoundTrip(t *testing.T) {
 
 func TestBatchRules(t *testing.T) {
 	for _, c := range []struct {
-		change func(*Batch)
+		change func(*ledger.Batch)
 		want   string
 	}{
-		{func(b *Batch) { b.Repetition = nil }, "no rows"},
-		{func(b *Batch) { b.Error = b.Error[1:] }, "3 repetitions, 3 statuses, 2 errors"},
-		{func(b *Batch) { b.Reason = []string{""} }, "1 reasons"},
-		{func(b *Batch) { b.N = 0 }, "n is 0"},
-		{func(b *Batch) { b.Seconds = math.Inf(1) }, "seconds is +Inf"},
-		{func(b *Batch) { b.Repetition[1] = 0 }, "row 1: repetition 0 after 0"},
-		{func(b *Batch) { b.Repetition[0] = -1 }, "row 0: repetition -1"},
-		{func(b *Batch) { b.Repetition[2] = 1 << 31 }, "row 2: repetition 2147483648"},
-		{func(b *Batch) { b.Error[1] = nan }, "row 1: status is ok and error NaN"},
-		{func(b *Batch) { b.Error[1] = math.Inf(-1) }, "row 1: status is ok and error -Inf"},
-		{func(b *Batch) { b.Status[2] = Lost }, "row 2: status 2 and error"},
-		{func(b *Batch) { b.Status[2], b.Error[2] = 3, nan }, "row 2: status 3"},
-		{func(b *Batch) { b.Kind = []string{"", "x", ""} }, `row 1: status is ok and kind "x"`},
-		{func(b *Batch) { b.Metrics = []string{"a"} }, "1 names and 0 columns"},
-		{func(b *Batch) { b.Metrics, b.Values = []string{"b", "a"}, [][]float64{b.Error, b.Error} }, `metric "a": names`},
-		{func(b *Batch) { b.Metrics, b.Values = []string{"a"}, [][]float64{{1}} }, "1 values for 3 rows"},
-		{func(b *Batch) { b.Metrics, b.Values = []string{"a"}, [][]float64{{1, 2, math.Inf(1)}} }, `metric "a", row 2: +Inf`},
-		{func(b *Batch) { b.Sweep = "\xff" }, "not UTF-8"},
+		{func(b *ledger.Batch) { b.Repetition = nil }, "no rows"},
+		{func(b *ledger.Batch) { b.Error = b.Error[1:] }, "3 repetitions, 3 statuses, 2 errors"},
+		{func(b *ledger.Batch) { b.Reason = []string{""} }, "1 reasons"},
+		{func(b *ledger.Batch) { b.N = 0 }, "n is 0"},
+		{func(b *ledger.Batch) { b.Seconds = math.Inf(1) }, "seconds is +Inf"},
+		{func(b *ledger.Batch) { b.Repetition[1] = 0 }, "row 1: repetition 0 after 0"},
+		{func(b *ledger.Batch) { b.Repetition[0] = -1 }, "row 0: repetition -1"},
+		{func(b *ledger.Batch) { b.Repetition[2] = 1 << 31 }, "row 2: repetition 2147483648"},
+		{func(b *ledger.Batch) { b.Error[1] = nan }, "row 1: status is ok and error NaN"},
+		{func(b *ledger.Batch) { b.Error[1] = math.Inf(-1) }, "row 1: status is ok and error -Inf"},
+		{func(b *ledger.Batch) { b.Status[2] = ledger.Lost }, "row 2: status 2 and error"},
+		{func(b *ledger.Batch) { b.Status[2], b.Error[2] = 3, nan }, "row 2: status 3"},
+		{func(b *ledger.Batch) { b.Kind = []string{"", "x", ""} }, `row 1: status is ok and kind "x"`},
+		{func(b *ledger.Batch) { b.Metrics = []string{"a"} }, "1 names and 0 columns"},
+		{func(b *ledger.Batch) { b.Metrics, b.Values = []string{"b", "a"}, [][]float64{b.Error, b.Error} },
+			`metric "a": names`},
+		{func(b *ledger.Batch) { b.Metrics, b.Values = []string{"a"}, [][]float64{{1}} }, "1 values for 3 rows"},
+		{func(b *ledger.Batch) { b.Metrics, b.Values = []string{"a"}, [][]float64{{1, 2, math.Inf(1)}} },
+			`metric "a", row 2: +Inf`},
+		{func(b *ledger.Batch) { b.Sweep = "\xff" }, "not UTF-8"},
 	} {
-		b := job(3, 0)
+		b := ledgertest.Batch(3, 0)
 		c.change(b)
 		if _, err := b.Encode(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("got error %v, want %q", err, c.want)
 		}
 	}
-	b := job(1, 0)
-	b.Status[0], b.Error[0], b.Kind, b.Reason = Failed, nan, []string{"panic"}, []string{"\xff!"}
-	msg := encode(t, b)
-	if got, err := Decode(msg); err != nil || got.Reason[0] != "\uFFFD!" {
+	b := ledgertest.Batch(1, 0)
+	b.Status[0], b.Error[0], b.Kind, b.Reason = ledger.Failed, nan, []string{"panic"}, []string{"\xff!"}
+	msg := ledgertest.Encode(t, b)
+	if got, err := ledger.Decode(msg); err != nil || got.Reason[0] != "\uFFFD!" {
 		t.Error(got, err)
 	}
-	if _, err := Decode(bytes.Replace(msg, []byte("shatter.outcome"), []byte("shatter.outcame"), 2)); err == nil ||
+	if _, err := ledger.Decode(bytes.Replace(msg, []byte("shatter.outcome"), []byte("shatter.outcame"), 2)); err == nil ||
 		!strings.Contains(err.Error(), "same release") {
 		t.Error(err)
 	}
 }
 
-func encode(t testing.TB, b *Batch) []byte {
-	t.Helper()
-	msg, err := b.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return msg
-}
-
-// FuzzDecode: hostile messages give an error, or a batch that keeps all rules.
+// FuzzDecode checks that hostile messages give an error, or a batch that keeps all rules.
 func FuzzDecode(f *testing.F) {
-	f.Add(encode(f, job(3, 7)))
-	b := job(2, 0)
-	b.Status[1], b.Error[1], b.Kind, b.Reason = Failed, nan, []string{"", "panic"}, []string{"", "index out of range"}
+	f.Add(ledgertest.Encode(f, ledgertest.Batch(3, 7)))
+	b := ledgertest.Batch(2, 0)
+	b.Status[1], b.Error[1], b.Kind, b.Reason = ledger.Failed, nan, []string{"", "panic"},
+		[]string{"", "index out of range"}
 	b.Metrics, b.Values = []string{"loss"}, [][]float64{{1, nan}}
-	f.Add(encode(f, b))
+	f.Add(ledgertest.Encode(f, b))
 	f.Fuzz(func(t *testing.T, msg []byte) {
-		b, err := Decode(msg)
+		b, err := ledger.Decode(msg)
 		if err != nil {
 			return
 		}

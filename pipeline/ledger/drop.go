@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
+
+	"github.com/shatterlab/shatter/pipeline/disk"
 )
 
-// Drop removes the messages that match, with all of their rows, by rewriting the files that hold one. All other bytes stay
-// as they are. A failure may leave some files rewritten: the same Drop goes on.
+// Drop removes the messages that match, with all of their rows, by rewriting the files that hold
+// one. All other bytes stay as they are. An error may leave some files rewritten; calling Drop
+// again finishes the work.
 func (l *Ledger) Drop(match func(*Batch) bool) error {
 	l.reading.Lock()
 	defer l.reading.Unlock()
@@ -38,46 +40,20 @@ func (l *Ledger) dropFrom(path string, match func(*Batch) bool) error {
 		return err
 	}
 	kept := make([]byte, 0, len(b))
-	for at := 0; at < len(b); {
-		p := NextPiece(b, at)
-		at = p.End
-		if p.Reason == "" {
-			batch, err := l.decode(p.Msg)
+	for f := range Frames(b) {
+		if f.Damage == "" {
+			batch, err := l.decode(f.Message)
 			if err != nil {
-				return fmt.Errorf("read %q at %d: %w", path, p.At, err)
+				return fmt.Errorf("read %q at %d: %w", path, f.Offset, err)
 			}
 			if match(batch) {
 				continue
 			}
 		}
-		kept = append(kept, b[p.At:p.End]...)
+		kept = append(kept, b[f.Offset:f.End]...)
 	}
 	if len(kept) == len(b) {
 		return nil
 	}
-	return ReplaceFile(path, kept)
-}
-
-// replaceFile writes beside path, syncs, and renames.
-func ReplaceFile(path string, content []byte) error {
-	beside := path + ".new"
-	if err := writeSynced(beside, content); err != nil {
-		return errors.Join(err, os.Remove(beside))
-	}
-	if err := os.Rename(beside, path); err != nil {
-		return err
-	}
-	return SyncDir(filepath.Dir(path))
-}
-
-func writeSynced(path string, content []byte) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(content)
-	if err == nil {
-		err = f.Sync()
-	}
-	return errors.Join(err, f.Close())
+	return disk.WriteFile(path, disk.Bytes(kept))
 }

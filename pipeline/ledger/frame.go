@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"hash/crc32"
+	"iter"
 )
 
 // A file of the ledger is a row of frames. All numbers are little-endian.
@@ -15,8 +16,9 @@ import (
 //	20 CRC-32C of bytes 0 to 19, 4 bytes
 //	24 message, then zeros up to a multiple of 8
 //
-// The header has a checksum of its own: where only the message is damaged, its length can still be trusted and the next
-// frame is found at once. Where the header is damaged, the next sound header is looked for.
+// The header has a checksum of its own: where only the message is damaged, its length can still be
+// trusted, and the next frame is found at once. Where the header is damaged, the next sound header
+// is searched for.
 const (
 	frameMarker = "\x93SHTRLG\n"
 	frameHeader = 24
@@ -25,16 +27,20 @@ const (
 
 // Kinds of frames.
 const (
-	FrameOutcomes  = 1 // a message that brought something new
+	frameOutcomes  = 1 // a message that brought something new
 	frameConflicts = 2 // a message that only differs from what was known: evidence, never an outcome
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// frameSize is the bytes that the frame of a message of n bytes takes.
+// frameSize returns the bytes that the frame of a message of n bytes takes.
 func frameSize(n int) int { return frameHeader + (n+7)/8*8 }
 
-func AppendFrame(dst []byte, kind uint32, msg []byte) []byte {
+// AppendFrame appends to dst the frame of a message that holds outcomes, as files of a ledger have
+// it.
+func AppendFrame(dst, msg []byte) []byte { return appendFrame(dst, frameOutcomes, msg) }
+
+func appendFrame(dst []byte, kind uint32, msg []byte) []byte {
 	start := len(dst)
 	dst = append(dst, frameMarker...)
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(msg)))
@@ -45,13 +51,14 @@ func AppendFrame(dst []byte, kind uint32, msg []byte) []byte {
 	return append(dst, make([]byte, frameSize(len(msg))-frameHeader-len(msg))...)
 }
 
-// header is a frame's header, and whether it is sound.
+// header is the header of a frame.
 type header struct {
-	length int
+	length int // of the message
 	kind   uint32
 	crc    uint32
 }
 
+// readHeader reads the header at the start of b. It is false where no sound header stands there.
 func readHeader(b []byte) (header, bool) {
 	if len(b) < frameHeader || string(b[:8]) != frameMarker ||
 		binary.LittleEndian.Uint32(b[20:]) != crc32.Checksum(b[:20], castagnoli) {
@@ -65,7 +72,8 @@ func readHeader(b []byte) (header, bool) {
 	return h, h.length <= maxMessage
 }
 
-// message is the message of the frame that b starts with, if it is whole and sound.
+// message returns the message of the frame that b starts with. It is false where the frame is cut
+// short or its checksum does not match.
 func (h header) message(b []byte) ([]byte, bool) {
 	if frameSize(h.length) > len(b) {
 		return nil, false
@@ -74,33 +82,49 @@ func (h header) message(b []byte) ([]byte, bool) {
 	return msg, crc32.Checksum(msg, castagnoli) == h.crc
 }
 
-// piece is a range of a file: a frame, or, with a reason, a damaged part.
-type piece struct {
-	At, End int
-	kind    uint32
-	Msg     []byte
-	Reason  string
+// Frame is a range of a file of frames: a sound frame, or a part that is damaged.
+type Frame struct {
+	Offset, End int    // of its bytes in the file
+	Message     []byte // a view into the file's bytes; nil where it is damaged
+	Damage      string // what is wrong with it; empty: it is sound
+
+	kind uint32
 }
 
-// nextPiece is the piece of b that starts at at, which is before the end.
-func NextPiece(b []byte, at int) piece {
+// Frames splits the content of a file into frames and damaged parts, which together make up all of
+// its bytes, in order.
+func Frames(b []byte) iter.Seq[Frame] {
+	return func(yield func(Frame) bool) {
+		for at := 0; at < len(b); {
+			f := frameAt(b, at)
+			if !yield(f) {
+				return
+			}
+			at = f.End
+		}
+	}
+}
+
+// frameAt returns the frame or the damaged part of b that starts at the offset at, before its end.
+func frameAt(b []byte, at int) Frame {
 	h, ok := readHeader(b[at:])
 	if !ok {
-		return piece{At: at, End: nextHeader(b, at+1), Reason: "no frame starts here"}
+		return Frame{Offset: at, End: nextHeader(b, at+1), Damage: "no frame starts here"}
 	}
 	end := at + frameSize(h.length)
 	msg, ok := h.message(b[at:])
 	switch {
 	case ok:
-		return piece{At: at, End: end, kind: h.kind, Msg: msg}
+		return Frame{Offset: at, End: end, kind: h.kind, Message: msg}
 	case end > len(b):
-		return piece{At: at, End: nextHeader(b, at+1), Reason: "frame is cut short"}
+		return Frame{Offset: at, End: nextHeader(b, at+1), Damage: "frame is cut short"}
 	default:
-		return piece{At: at, End: end, Reason: "checksum does not match"}
+		return Frame{Offset: at, End: end, Damage: "checksum does not match"}
 	}
 }
 
-// nextHeader is where the first sound header from at on starts, or the end of b.
+// nextHeader returns the offset of the first sound header of b at or after the offset at, or the
+// end of b where there is none.
 func nextHeader(b []byte, at int) int {
 	for at < len(b) {
 		i := bytes.Index(b[at:], []byte(frameMarker))

@@ -7,23 +7,23 @@ import (
 	"slices"
 )
 
-// index is what is known of every trial, in memory: about 25 bytes a trial.
-type Index map[[32]byte]*cellIndex
+// index holds what is known of every trial, in memory: about 25 bytes a trial.
+type index map[[32]byte]*cellIndex
 
 type cellIndex struct {
-	frames  []FrameRef // in the order in which they were added
+	frames  []frameRef // in the order in which they were added
 	points  map[int64]*point
 	origins []Origin
 }
 
-// frameRef is where a frame lies.
-type FrameRef struct {
+// frameRef says where a frame lies.
+type frameRef struct {
 	file   int32 // index of the file
 	length int32 // of the message
 	at     int64
 }
 
-// point is the outcomes of a cell at one sample size.
+// point holds the outcomes of a cell at one sample size.
 type point struct {
 	pages map[int64]*page // by repetition / pageRows
 	rows  int64
@@ -31,15 +31,15 @@ type point struct {
 
 const pageRows = 32
 
-// page is the outcomes of pageRows successive repetitions.
+// page holds the outcomes of pageRows successive repetitions.
 type page struct {
 	state [pageRows]uint8  // 0: unknown, else 1 + status
 	error [pageRows]uint64 // bits
-	rest  [pageRows]uint64 // hash of what else has to be equal
+	hash  [pageRows]uint64 // of what else has to be equal: see hashRows
 	owner [pageRows]uint32 // index in the cell's frames of the message that it came from
 }
 
-func (x Index) cell(key [32]byte) *cellIndex {
+func (x index) cell(key [32]byte) *cellIndex {
 	c := x[key]
 	if c == nil {
 		c = &cellIndex{points: map[int64]*point{}}
@@ -48,8 +48,8 @@ func (x Index) cell(key [32]byte) *cellIndex {
 	return c
 }
 
-// page is the page of a trial, or nil.
-func (x Index) page(cell [32]byte, n, repetition int64) *page {
+// page returns the page that a trial stands in, or nil where nothing on it is known.
+func (x index) page(cell [32]byte, n, repetition int64) *page {
 	c := x[cell]
 	if c == nil || c.points[n] == nil || repetition < 0 {
 		return nil
@@ -57,8 +57,8 @@ func (x Index) page(cell [32]byte, n, repetition int64) *page {
 	return c.points[n].pages[repetition/pageRows]
 }
 
-// judge compares a batch with what is known, and changes nothing. rest has the hash of each row.
-func (x Index) Judge(b *Batch, rest []uint64) Verdict {
+// judge compares a batch with what is known and changes nothing. hashes are those of hashRows.
+func (x index) judge(b *Batch, hashes []uint64) Verdict {
 	v := Verdict{Batch: b}
 	var p *page
 	last := int64(-1)
@@ -79,28 +79,29 @@ func (x Index) Judge(b *Batch, rest []uint64) Verdict {
 				v.New = make([]int, 0, len(b.Repetition)-i)
 			}
 			v.New = append(v.New, i)
-		case p.state[slot] == 1+status && p.rest[slot] == rest[i] && (status != OK || p.error[slot] == math.Float64bits(b.Error[i])):
+		case p.state[slot] == 1+status && p.hash[slot] == hashes[i] &&
+			(status != OK || p.error[slot] == math.Float64bits(b.Error[i])):
 			v.Duplicate++
 		default:
 			v.Conflicts = append(v.Conflicts, Conflict{
 				Cell: b.Cell, N: b.N, Repetition: rep, Worker: b.Worker, Digest: b.Digest,
 				First:  p.outcome(rep),
 				Second: Outcome{Repetition: rep, Status: status, Error: b.Error[i]},
-				rest:   rest[i],
+				hash:   hashes[i],
 			})
 		}
 	}
 	return v
 }
 
-// outcome is the known outcome of a trial of the page.
+// outcome returns the outcome of a trial of the page, which has one.
 func (p *page) outcome(repetition int64) Outcome {
 	slot := repetition % pageRows
 	return Outcome{Repetition: repetition, Status: p.state[slot] - 1, Error: math.Float64frombits(p.error[slot])}
 }
 
-// commit makes the new rows of a verdict known.
-func (x Index) Commit(v Verdict, rest []uint64, ref FrameRef) {
+// commit makes the new rows of a verdict known, as those of the frame at ref.
+func (x index) commit(v Verdict, hashes []uint64, ref frameRef) {
 	if len(v.New) == 0 {
 		return
 	}
@@ -129,11 +130,12 @@ func (x Index) Commit(v Verdict, rest []uint64, ref FrameRef) {
 		slot := rep % pageRows
 		p.state[slot] = 1 + b.Status[i]
 		p.error[slot] = math.Float64bits(b.Error[i])
-		p.rest[slot] = rest[i]
+		p.hash[slot] = hashes[i]
 		p.owner[slot] = owner
 	}
 }
 
+// credit counts rows of a batch for the plugin file and the float profile that made them.
 func (c *cellIndex) credit(b *Batch, rows int64) {
 	for i := range c.origins {
 		if o := &c.origins[i]; o.Digest == b.Digest && o.Profile == b.Profile {
@@ -144,8 +146,9 @@ func (c *cellIndex) credit(b *Batch, rows int64) {
 	c.origins = append(c.origins, Origin{Cell: b.Cell, Digest: b.Digest, Profile: b.Profile, Outcomes: rows})
 }
 
-// owns lists the rows of a batch that frame number owner of its cell brought.
-func (x Index) owns(b *Batch, owner int) []int {
+// owns returns the rows of a batch whose outcomes the frame with the number owner of its cell
+// brought.
+func (x index) owns(b *Batch, owner int) []int {
 	rows := make([]int, 0, len(b.Repetition))
 	var p *page
 	last := int64(-1)
@@ -161,7 +164,7 @@ func (x Index) owns(b *Batch, owner int) []int {
 	return rows
 }
 
-// outcomes is the known outcomes in the order of repetitions.
+// outcomes returns what is known, in the order of repetitions.
 func (pt *point) outcomes() []Outcome {
 	all := make([]Outcome, 0, pt.rows)
 	for _, at := range slices.Sorted(maps.Keys(pt.pages)) {
@@ -175,9 +178,10 @@ func (pt *point) outcomes() []Outcome {
 	return all
 }
 
-// hashRows is, for each row, a hash of what has to be equal in two runs of a trial beside status and error: its kind and the
-// metrics that it reported. Reasons are left out: they may hold addresses.
-func HashRows(b *Batch) []uint64 {
+// hashRows returns, for each row, a hash of what has to be equal in two runs of a trial beside
+// status and error: its kind and the metrics that it reported. Reasons are left out, because they
+// may hold addresses of memory.
+func hashRows(b *Batch) []uint64 {
 	h := make([]uint64, len(b.Repetition))
 	for m, name := range b.Metrics {
 		seed := hashText(name)
@@ -195,13 +199,13 @@ func HashRows(b *Batch) []uint64 {
 	return h
 }
 
-// mix folds a 128-bit product, as wyhash does.
+// mix folds the 128-bit product of a and b, as wyhash does.
 func mix(a, b uint64) uint64 {
 	hi, lo := bits.Mul64(a^0x9E3779B97F4A7C15, b^0xD1B54A32D192ED03)
 	return hi ^ lo
 }
 
-// hashText is FNV-1a.
+// hashText returns the FNV-1a hash of s.
 func hashText(s string) uint64 {
 	h := uint64(14695981039346656037)
 	for i := range len(s) {

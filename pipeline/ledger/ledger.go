@@ -1,13 +1,12 @@
-// Package ledger is the book of record of a sweep: which trial had which outcome, and the result files made from it.
+// Package ledger is the book of record of a sweep: it holds which trial had which outcome.
 //
-// It promises that an outcome whose Sync has returned is never lost; that an outcome is counted once, whoever sends it how
-// often; that a second, different outcome for a trial is noticed; that damage to its files is found, named, and costs
-// exactly the trials that it hit; and that the result files are a function of the outcomes alone, byte for byte.
-// It needs a folder of its own on a local disk, and the columns of package schemas. It knows neither plans nor searches: the
-// coordinator fills plain rows.
+// It promises that an outcome whose Sync has returned is never lost; that an outcome is counted
+// once, however often and by whomever it is sent; that a second, different outcome for a trial is
+// noticed; and that damage to its files is found, named, and costs exactly the trials that it hit.
+// It needs a folder of its own on a local disk. It knows neither plans nor searches.
 //
-// Batch is one message of a worker, Open and Ledger.Add the log, WriteResult the result files, ReadTable and Frame.Render the
-// way back to people. Read and CheckResult are for whoever doubts a result, Cache for outcomes that other sweeps can use.
+// Start with Batch, the message of a worker, Open and Ledger.Add. Read is for whoever looks at the
+// ledger of a run without taking part; Frames, AppendFrame and Set are for other files of outcomes.
 package ledger
 
 import (
@@ -21,24 +20,24 @@ import (
 	"sync"
 )
 
-// maxFile is the size that no file of the log exceeds, unless a single message does.
+// maxFile is the size in bytes that no file of the log exceeds, unless a single message does.
 const maxFile = 64 << 20
 
-// ErrMessage is in the chain of Add's error where the message itself is to blame: it is damaged, breaks a rule of Batch, or
-// belongs to another sweep. Sending it again does not help.
+// ErrMessage is in the chain of Add's error where the message itself is to blame: it is damaged,
+// breaks a rule of Batch, or belongs to another sweep. Sending it again does not help.
 var ErrMessage = errors.New("result refused")
 
 // Ledger is the open log of one sweep. It is safe for concurrent use.
 type Ledger struct {
 	dir, sweep string
 	lock       *os.File
-	fileSize   int64 // maxFile, but in tests
+	fileSize   int64 // maxFile, or less in tests
 	readOnly   bool  // opened by Read
 
 	reading sync.RWMutex // held for writing while files are rewritten
 	syncing sync.Mutex   // held while the disk is waited for
 	mu      sync.Mutex   // guards what follows
-	index   Index
+	index   index
 	files   []*logFile
 	known   map[Conflict]bool // conflicts that are recorded
 	scratch []byte
@@ -62,30 +61,32 @@ type Report struct {
 	Lost      []Loss     // trials that were lost and have no outcome: the last loss of each
 }
 
-// Damage is a part of a file of the log that cannot be read.
+// Damage says that a part of a file of frames cannot be read.
 type Damage struct {
-	File          string // path
-	Offset, Bytes int64
-	Reason        string
+	File   string `json:"file"` // path
+	Offset int64  `json:"offset"`
+	Bytes  int64  `json:"bytes"`
+	Reason string `json:"reason"`
 }
 
-// String is "FILE: N bytes at OFFSET: reason".
+// String returns "FILE: N bytes at OFFSET: reason".
 func (d Damage) String() string {
 	return fmt.Sprintf("%s: %d bytes at %d: %s", d.File, d.Bytes, d.Offset, d.Reason)
 }
 
-// Conflict is a second outcome for a trial that differs from the first in status, error, kind or a metric. The first counts.
+// Conflict says that a trial has a second outcome, which differs from the first in status, error,
+// kind or a metric. The first counts.
 type Conflict struct {
 	Cell          [32]byte
 	N, Repetition int64
 	First, Second Outcome
-	Worker        string // who sent the second
-	Digest        string // and made it with which plugin file
+	Worker        string // that sent the second
+	Digest        string // of the plugin file that made the second
 
-	rest uint64
+	hash uint64 // of the second: see hashRows
 }
 
-// identity is what makes two conflicts the same.
+// identity returns what makes two conflicts the same, as a key of a map.
 func (c Conflict) identity() Conflict {
 	c.Worker, c.Digest = "", ""
 	if math.IsNaN(c.First.Error) {
@@ -97,19 +98,19 @@ func (c Conflict) identity() Conflict {
 	return c
 }
 
-// Outcome is what a ledger knows of a trial without reading its files.
+// Outcome holds what a ledger knows of a trial without reading its files.
 type Outcome struct {
 	Repetition int64
 	Status     uint8   // OK or Failed
 	Error      float64 // NaN where Failed
 }
 
-// Verdict says what Add made of a message.
+// Verdict says what the rows of a message are beside what was known.
 type Verdict struct {
 	Batch     *Batch
-	New       []int // rows that are outcomes now
+	New       []int // rows whose trial had no outcome
 	Lost      []int // rows of status Lost whose trial has no outcome
-	Duplicate int   // rows that were known, bit for bit
+	Duplicate int   // number of rows that were known, bit for bit
 	Conflicts []Conflict
 }
 
@@ -120,6 +121,7 @@ type Origin struct {
 	Outcomes        int64
 }
 
+// decode is Decode that refuses messages of other sweeps.
 func (l *Ledger) decode(msg []byte) (*Batch, error) {
 	b, err := Decode(msg)
 	if err != nil {
@@ -135,9 +137,10 @@ func (l *Ledger) checkSweep(b *Batch) error {
 	return nil
 }
 
-// Add decodes a message, compares its rows with what is known, bit for bit, and appends it where it tells something new. It
-// does not wait for the disk: that is Sync's. After an error nothing of the message is recorded; see ErrMessage. msg must
-// not change as long as the verdict's batch is in use.
+// Add decodes a message, compares its rows with what is known, bit for bit, and appends the message
+// where it tells something new. It does not wait for the disk: see Sync. After an error nothing of
+// the message is recorded; see ErrMessage and WriteError. msg must not change as long as the
+// verdict's batch is in use.
 func (l *Ledger) Add(msg []byte) (Verdict, error) {
 	b, err := Decode(msg)
 	if err != nil {
@@ -154,11 +157,11 @@ func (l *Ledger) AddBatch(b *Batch, msg []byte) (Verdict, error) {
 	if err := l.checkSweep(b); err != nil {
 		return Verdict{}, fmt.Errorf("add result: %w: %w", ErrMessage, err)
 	}
-	rest := HashRows(b)
+	hashes := hashRows(b)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	v := l.index.Judge(b, rest)
-	kind := uint32(FrameOutcomes)
+	v := l.index.judge(b, hashes)
+	kind := uint32(frameOutcomes)
 	switch {
 	case len(v.New)+len(v.Lost) > 0:
 	case slices.ContainsFunc(v.Conflicts, func(c Conflict) bool { return !l.known[c.identity()] }):
@@ -170,15 +173,16 @@ func (l *Ledger) AddBatch(b *Batch, msg []byte) (Verdict, error) {
 	if err != nil {
 		return Verdict{}, fmt.Errorf("add result to ledger %q: %w", l.dir, err)
 	}
-	l.index.Commit(v, rest, ref)
+	l.index.commit(v, hashes, ref)
 	for _, c := range v.Conflicts {
 		l.known[c.identity()] = true
 	}
 	return v, nil
 }
 
-// Sync returns when all that was added before has reached the disk. It does not hold up Add. An error is final: what was
-// added since the last Sync may or may not be safe, and only opening the ledger again can tell.
+// Sync returns when everything that was added before has reached the disk. Add does not wait for
+// it. An error is final: what was added since the last Sync may or may not be safe, and only
+// opening the ledger again can tell.
 func (l *Ledger) Sync() error {
 	l.syncing.Lock()
 	defer l.syncing.Unlock()
@@ -202,7 +206,7 @@ func (l *Ledger) Sync() error {
 	return err
 }
 
-// Has says whether the trial has an outcome.
+// Has reports whether the trial has an outcome.
 func (l *Ledger) Has(cell [32]byte, n, repetition int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -210,7 +214,7 @@ func (l *Ledger) Has(cell [32]byte, n, repetition int64) bool {
 	return p != nil && p.state[repetition%pageRows] != 0
 }
 
-// Sizes is the sample sizes at which the cell has outcomes, ascending.
+// Sizes returns the sample sizes at which the cell has outcomes, ascending.
 func (l *Ledger) Sizes(cell [32]byte) []int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -220,7 +224,8 @@ func (l *Ledger) Sizes(cell [32]byte) []int64 {
 	return nil
 }
 
-// Outcomes is the outcomes of the cell at sample size n that are known now, in the order of repetitions, from memory.
+// Outcomes returns the outcomes of the cell at sample size n that are known now, in the order of
+// repetitions, from memory.
 func (l *Ledger) Outcomes(cell [32]byte, n int64) iter.Seq[Outcome] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -230,7 +235,8 @@ func (l *Ledger) Outcomes(cell [32]byte, n int64) iter.Seq[Outcome] {
 	return slices.Values([]Outcome(nil))
 }
 
-// Origins says which plugin files and float profiles the outcomes came from, per cell; in no particular order of cells.
+// Origins returns, for each cell, the plugin files and float profiles that its outcomes came from,
+// in no particular order of cells.
 func (l *Ledger) Origins() []Origin {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -241,14 +247,15 @@ func (l *Ledger) Origins() []Origin {
 	return all
 }
 
-// Each reads the messages of a cell from the files, in the order in which they were added, with those rows only that count:
-// the first outcome of each trial, and no lost ones. Messages without such a row are left out. A batch is valid until fn
-// returns. fn may call Add, but not Drop.
+// Each reads the messages of a cell from the files, in the order in which they were added, and
+// calls fn with those of their rows that count: the first outcome of each trial, and no lost ones.
+// Messages without such a row are left out. A batch is valid until fn returns. fn may call Add, but
+// not Drop.
 func (l *Ledger) Each(cell [32]byte, fn func(*Batch) error) error {
 	l.reading.RLock()
 	defer l.reading.RUnlock()
 	l.mu.Lock()
-	var frames []FrameRef
+	var frames []frameRef
 	if c := l.index[cell]; c != nil {
 		frames = c.frames[:len(c.frames):len(c.frames)]
 	}
@@ -265,14 +272,15 @@ func (l *Ledger) Each(cell [32]byte, fn func(*Batch) error) error {
 		l.mu.Lock()
 		rows := l.index.owns(b, i)
 		l.mu.Unlock()
-		if err := fn(b.Only(rows)); err != nil {
+		if err := fn(b.Select(rows)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func readFrame(f *os.File, ref FrameRef, buf []byte) (*Batch, error) {
+// readFrame reads the frame at ref of a file into buf, which has its size, and decodes its message.
+func readFrame(f *os.File, ref frameRef, buf []byte) (*Batch, error) {
 	if _, err := f.ReadAt(buf, ref.at); err != nil {
 		return nil, err
 	}
@@ -287,7 +295,7 @@ func readFrame(f *os.File, ref FrameRef, buf []byte) (*Batch, error) {
 	return Decode(msg)
 }
 
-// Close syncs, and gives the folder's lock back. A second Close does nothing.
+// Close syncs the log and gives the folder's lock back. A second Close does nothing.
 func (l *Ledger) Close() error {
 	if l.readOnly {
 		l.closeFiles()

@@ -1,4 +1,4 @@
-package ledger
+package ledger_test
 
 import (
 	"bytes"
@@ -16,22 +16,17 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
+
+	"github.com/shatterlab/shatter/pipeline/disk"
+	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/ledger/ledgertest"
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
-// folder is a temporary folder, in memory where there is one: these tests would mostly wait for the disk.
-func folder(t testing.TB) string {
+// open opens the ledger in a folder until the test ends.
+func open(t testing.TB, dir string) (*ledger.Ledger, *ledger.Report) {
 	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "ledger-test-")
-	if err != nil {
-		return t.TempDir()
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	return dir
-}
-
-func open(t testing.TB, dir string) (*Ledger, *Report) {
-	t.Helper()
-	l, r, err := Open(dir, "s")
+	l, r, err := ledger.Open(dir, ledgertest.Sweep)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,22 +34,13 @@ func open(t testing.TB, dir string) (*Ledger, *Report) {
 	return l, r
 }
 
-func add(t testing.TB, l *Ledger, b *Batch) Verdict {
-	t.Helper()
-	v, err := l.Add(encode(t, b))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
-}
-
 // known lists the trials of the ledger with their outcomes.
-func known(l *Ledger) map[string]Outcome {
-	all := map[string]Outcome{}
-	for cell := range l.index {
-		for _, n := range l.Sizes(cell) {
-			for o := range l.Outcomes(cell, n) {
-				all[fmt.Sprintf("%x/%d/%d", cell[:1], n, o.Repetition)] = o
+func known(l *ledger.Ledger) map[string]ledger.Outcome {
+	all := map[string]ledger.Outcome{}
+	for _, origin := range l.Origins() {
+		for _, n := range l.Sizes(origin.Cell) {
+			for o := range l.Outcomes(origin.Cell, n) {
+				all[fmt.Sprintf("%x/%d/%d", origin.Cell[:1], n, o.Repetition)] = o
 			}
 		}
 	}
@@ -62,27 +48,28 @@ func known(l *Ledger) map[string]Outcome {
 }
 
 func TestAdd(t *testing.T) {
-	dir := folder(t)
+	dir := testkit.MemoryDir(t)
 	l, r := open(t, dir)
 	if r.Frames != 0 || r.Torn != nil {
 		t.Errorf("a new ledger has %+v", r)
 	}
-	first := job(4, 0)
-	if v := add(t, l, first); len(v.New) != 4 {
+	first := ledgertest.Batch(4, 0)
+	if v := ledgertest.Add(t, l, first); len(v.New) != 4 {
 		t.Errorf("first: %+v", v)
 	}
-	if v := add(t, l, first); v.Duplicate != 4 || v.New != nil {
+	if v := ledgertest.Add(t, l, first); v.Duplicate != 4 || v.New != nil {
 		t.Errorf("duplicate: %+v", v)
 	}
-	if v := add(t, l, job(4, 2)); !slices.Equal(v.New, []int{2, 3}) || len(v.Conflicts) != 2 {
+	if v := ledgertest.Add(t, l, ledgertest.Batch(4, 2)); !slices.Equal(v.New, []int{2, 3}) || len(v.Conflicts) != 2 {
 		t.Errorf("half known, with other errors: %+v", v)
 	}
-	other := job(4, 0)
+	other := ledgertest.Batch(4, 0)
 	other.N = 7
-	if v := add(t, l, other); len(v.New) != 4 {
+	if v := ledgertest.Add(t, l, other); len(v.New) != 4 {
 		t.Errorf("other n: %+v", v)
 	}
-	if !l.Has(first.Cell, 100, 5) || l.Has(first.Cell, 100, 6) || l.Has(first.Cell, 8, 0) || l.Has([32]byte{9}, 100, 0) || l.Has(first.Cell, 100, -1) {
+	if !l.Has(first.Cell, 100, 5) || l.Has(first.Cell, 100, 6) || l.Has(first.Cell, 8, 0) || l.Has([32]byte{9}, 100, 0) ||
+		l.Has(first.Cell, 100, -1) {
 		t.Error("Has is wrong")
 	}
 	if got := l.Sizes(first.Cell); !slices.Equal(got, []int64{7, 100}) {
@@ -96,41 +83,45 @@ func TestAdd(t *testing.T) {
 		t.Fatal(err)
 	}
 	l, r = open(t, dir)
-	if diff := cmp.Diff(before, known(l), cmpopts.EquateNaNs()); diff != "" || len(r.Conflicts) != 2 || r.Frames != 3 || r.Outcomes != 10 {
+	if diff := cmp.Diff(before, known(l), cmpopts.EquateNaNs()); diff != "" || len(r.Conflicts) != 2 || r.Frames != 3 ||
+		r.Outcomes != 10 {
 		t.Error(diff, r)
 	}
 }
 
 func TestConflicts(t *testing.T) {
-	full := func() *Batch {
-		b := job(2, 0)
-		b.Status[1], b.Error[1], b.Kind, b.Reason = Failed, nan, []string{"", "panic"}, []string{"", "at 0xc000"}
+	full := func() *ledger.Batch {
+		b := ledgertest.Batch(2, 0)
+		b.Status[1], b.Error[1], b.Kind, b.Reason = ledger.Failed, nan, []string{"", "panic"}, []string{"", "at 0xc000"}
 		b.Metrics, b.Values = []string{"loss"}, [][]float64{{1, nan}}
 		return b
 	}
 	for _, c := range []struct {
 		name   string
-		change func(*Batch)
+		change func(*ledger.Batch)
 		want   int
 	}{
-		{"same", func(*Batch) {}, 0},
-		{"reason", func(b *Batch) { b.Reason[1] = "at 0xc123" }, 0},
-		{"worker", func(b *Batch) { b.Worker, b.Seconds, b.Digest = "v", 9, "e" }, 0},
-		{"metric never reported", func(b *Batch) { b.Metrics, b.Values = []string{"a", "loss"}, [][]float64{{nan, nan}, {1, nan}} }, 0},
-		{"error", func(b *Batch) { b.Error[0] = 0.25 }, 1},
-		{"status", func(b *Batch) { b.Status[1], b.Error[1], b.Kind = OK, 0, nil }, 1},
-		{"kind", func(b *Batch) { b.Kind[1] = "crash" }, 1},
-		{"metric", func(b *Batch) { b.Values[0][0] = 2 }, 1},
-		{"metric's name", func(b *Batch) { b.Metrics[0] = "lost" }, 1},
+		{"same", func(*ledger.Batch) {}, 0},
+		{"reason", func(b *ledger.Batch) { b.Reason[1] = "at 0xc123" }, 0},
+		{"worker", func(b *ledger.Batch) { b.Worker, b.Seconds, b.Digest = "v", 9, "e" }, 0},
+		{"metric never reported", func(b *ledger.Batch) {
+			b.Metrics, b.Values = []string{"a", "loss"},
+				[][]float64{{nan, nan}, {1, nan}}
+		}, 0},
+		{"error", func(b *ledger.Batch) { b.Error[0] = 0.25 }, 1},
+		{"status", func(b *ledger.Batch) { b.Status[1], b.Error[1], b.Kind = ledger.OK, 0, nil }, 1},
+		{"kind", func(b *ledger.Batch) { b.Kind[1] = "crash" }, 1},
+		{"metric", func(b *ledger.Batch) { b.Values[0][0] = 2 }, 1},
+		{"metric's name", func(b *ledger.Batch) { b.Metrics[0] = "lost" }, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			dir := folder(t)
+			dir := testkit.MemoryDir(t)
 			l, _ := open(t, dir)
-			add(t, l, full())
+			ledgertest.Add(t, l, full())
 			second := full()
 			c.change(second)
 			for range 2 { // redelivery reports it again but records it once
-				if v := add(t, l, second); len(v.Conflicts) != c.want || v.New != nil {
+				if v := ledgertest.Add(t, l, second); len(v.Conflicts) != c.want || v.New != nil {
 					t.Fatalf("%+v", v)
 				}
 			}
@@ -148,20 +139,22 @@ func TestConflicts(t *testing.T) {
 }
 
 func TestLost(t *testing.T) {
-	dir := folder(t)
+	dir := testkit.MemoryDir(t)
 	l, _ := open(t, dir)
-	lost := job(2, 0)
-	lost.Status[1], lost.Error[1], lost.Kind, lost.Reason = Lost, nan, []string{"", "time"}, []string{"", "limits.trial"}
-	if v := add(t, l, lost); !slices.Equal(v.New, []int{0}) || !slices.Equal(v.Lost, []int{1}) {
+	lost := ledgertest.Batch(2, 0)
+	lost.Status[1], lost.Error[1], lost.Kind, lost.Reason = ledger.Lost, nan, []string{"", "time"},
+		[]string{"", "limits.trial"}
+	if v := ledgertest.Add(t, l, lost); !slices.Equal(v.New, []int{0}) || !slices.Equal(v.Lost, []int{1}) {
 		t.Errorf("%+v", v)
 	}
 	if l.Has(lost.Cell, 100, 1) {
 		t.Error("a lost trial is no outcome")
 	}
-	if v := add(t, l, job(2, 0)); !slices.Equal(v.New, []int{1}) || v.Duplicate != 1 || v.Conflicts != nil {
+	if v := ledgertest.Add(t, l, ledgertest.Batch(2, 0)); !slices.Equal(v.New, []int{1}) || v.Duplicate != 1 ||
+		v.Conflicts != nil {
 		t.Errorf("an outcome replaces a lost row: %+v", v)
 	}
-	if v := add(t, l, lost); v.Lost != nil || v.Duplicate != 1 {
+	if v := ledgertest.Add(t, l, lost); v.Lost != nil || v.Duplicate != 1 {
 		t.Errorf("and is not replaced by one: %+v", v)
 	}
 	l.Close()
@@ -170,9 +163,9 @@ func TestLost(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	rows := 0
-	if err := l.Each(lost.Cell, func(b *Batch) error {
+	if err := l.Each(lost.Cell, func(b *ledger.Batch) error {
 		rows += len(b.Repetition)
-		if slices.Contains(b.Status, Lost) {
+		if slices.Contains(b.Status, ledger.Lost) {
 			t.Error("Each gives lost rows")
 		}
 		return nil
@@ -182,41 +175,43 @@ func TestLost(t *testing.T) {
 }
 
 func TestRefusedMessages(t *testing.T) {
-	l, _ := open(t, folder(t))
-	b := job(1, 0)
+	l, _ := open(t, testkit.MemoryDir(t))
+	b := ledgertest.Batch(1, 0)
 	b.Sweep = "other"
-	for _, msg := range [][]byte{nil, []byte("no Arrow"), encode(t, b), make([]byte, maxMessage+1)} {
-		if _, err := l.Add(msg); !errors.Is(err, ErrMessage) {
+	for _, msg := range [][]byte{nil, []byte("no Arrow"), ledgertest.Encode(t, b), make([]byte, ledger.MaxMessage+1)} {
+		if _, err := l.Add(msg); !errors.Is(err, ledger.ErrMessage) {
 			t.Errorf("got %v", err)
 		}
 	}
 }
 
 func TestOpenRefuses(t *testing.T) {
-	dir := folder(t)
+	dir := testkit.MemoryDir(t)
 	l, _ := open(t, dir)
-	add(t, l, job(1, 0))
+	ledgertest.Add(t, l, ledgertest.Batch(1, 0))
 	held := fmt.Sprintf("process %d on host", os.Getpid())
-	if _, _, err := Open(dir, "s"); err == nil || !strings.Contains(err.Error(), held) {
+	var locked *ledger.LockedError
+	if _, _, err := ledger.Open(dir, "s"); !errors.As(err, &locked) || !strings.Contains(err.Error(), held) {
 		t.Errorf("got %v, want the holder", err)
 	}
 	l.Close()
-	if _, _, err := Open(dir, "t"); err == nil || !strings.Contains(err.Error(), `belongs to sweep "s", not "t"`) {
+	if _, _, err := ledger.Open(dir, "t"); err == nil || !strings.Contains(err.Error(), `belongs to sweep "s", not "t"`) {
 		t.Error(err)
 	}
-	if _, _, err := Open(dir, "s"); err != nil {
+	if _, _, err := ledger.Open(dir, "s"); err != nil {
 		t.Error("the lock was kept:", err)
 	}
 }
 
-// small makes a ledger of frames with one trial each, and returns the file's path, its bytes, and the start of each frame.
+// small makes a ledger of frames with one trial each, and returns the file's path, its bytes, and
+// the start of each frame.
 func small(t testing.TB, frames int) (path string, content []byte, starts []int) {
 	t.Helper()
-	dir := folder(t)
+	dir := testkit.MemoryDir(t)
 	l, _ := open(t, dir)
 	for i := range frames {
-		starts = append(starts, int(l.end()))
-		add(t, l, job(1, int64(i)))
+		starts = append(starts, int(size(t, dir)))
+		ledgertest.Add(t, l, ledgertest.Batch(1, int64(i)))
 	}
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
@@ -229,11 +224,27 @@ func small(t testing.TB, frames int) (path string, content []byte, starts []int)
 	return path, content, append(starts, len(content))
 }
 
-func (l *Ledger) end() int64 {
-	if len(l.files) == 0 {
-		return 0
+// logs returns the paths of the ledger's files.
+func logs(t testing.TB, dir string) []string {
+	t.Helper()
+	paths, err := disk.Glob(dir, "*.log")
+	if err != nil {
+		t.Fatal(err)
 	}
-	return l.files[len(l.files)-1].size
+	return paths
+}
+
+// size returns the bytes of the ledger's only file, or 0 where it has none.
+func size(t testing.TB, dir string) int64 {
+	t.Helper()
+	for _, path := range logs(t, dir) {
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Size()
+	}
+	return 0
 }
 
 func rewrite(t rapid.TB, path string, content []byte) {
@@ -243,36 +254,39 @@ func rewrite(t rapid.TB, path string, content []byte) {
 	}
 }
 
-// TestTornTail cuts a ledger at every offset: all whole frames survive, the rest is cut off and named.
+// TestTornTail cuts a ledger at every offset: all whole frames survive, the rest is cut off and
+// named.
 func TestTornTail(t *testing.T) {
 	path, content, starts := small(t, 2)
-	for size := range content {
-		rewrite(t, path, content[:size])
+	for cut := range content {
+		rewrite(t, path, content[:cut])
 		whole := 0
-		for whole < 2 && starts[whole+1] <= size {
+		for whole < 2 && starts[whole+1] <= cut {
 			whole++
 		}
 		l, r := open(t, filepath.Dir(path))
 		if r.Frames != whole || len(known(l)) != whole || r.Damaged != nil {
-			t.Fatalf("cut at %d: %+v", size, r)
+			t.Fatalf("cut at %d: %+v", cut, r)
 		}
-		if torn := size - starts[whole]; torn > 0 && (r.Torn == nil || r.Torn.Offset != int64(starts[whole]) || r.Torn.Bytes != int64(torn) || r.Torn.File != path) ||
+		if torn := cut - starts[whole]; torn > 0 && (r.Torn == nil || r.Torn.Offset != int64(starts[whole]) ||
+			r.Torn.Bytes != int64(torn) || r.Torn.File != path) ||
 			torn == 0 && r.Torn != nil {
-			t.Fatalf("cut at %d: torn %+v", size, r.Torn)
+			t.Fatalf("cut at %d: torn %+v", cut, r.Torn)
 		}
-		if v := add(t, l, job(1, int64(whole))); len(v.New) != 1 {
-			t.Fatalf("cut at %d: %+v", size, v)
+		if v := ledgertest.Add(t, l, ledgertest.Batch(1, int64(whole))); len(v.New) != 1 {
+			t.Fatalf("cut at %d: %+v", cut, v)
 		}
 		l.Close()
 		if l, r := open(t, filepath.Dir(path)); r.Torn != nil || len(known(l)) != whole+1 {
-			t.Fatalf("cut at %d, written again: %+v", size, r)
+			t.Fatalf("cut at %d, written again: %+v", cut, r)
 		} else {
 			l.Close()
 		}
 	}
 }
 
-// TestDamagedFrame flips bits in every byte of the middle frame: exactly its trial is missing, and its place is named.
+// TestDamagedFrame flips bits in every byte of the middle frame: exactly its trial is missing, and
+// its place is named.
 func TestDamagedFrame(t *testing.T) {
 	path, content, starts := small(t, 3)
 	for at := starts[1]; at < starts[2]; at++ {
@@ -280,27 +294,29 @@ func TestDamagedFrame(t *testing.T) {
 		bad[at] ^= byte(1 << (at % 8))
 		rewrite(t, path, bad)
 		l, r := open(t, filepath.Dir(path))
-		padding := at >= starts[1]+frameHeader+len(encode(t, job(1, 1))) // not covered by the checksum, and not read
+		// not covered by the checksum, and not read
+		padding := at >= starts[1]+ledger.FrameHeader+len(ledgertest.Encode(t, ledgertest.Batch(1, 1)))
 		if padding {
 			l.Close()
 			continue
 		}
-		want := []Damage{{path, int64(starts[1]), int64(starts[2] - starts[1]), ""}}
-		if diff := cmp.Diff(want, r.Damaged, cmpopts.IgnoreFields(Damage{}, "Reason")); diff != "" || r.Torn != nil {
+		want := []ledger.Damage{{path, int64(starts[1]), int64(starts[2] - starts[1]), ""}}
+		if diff := cmp.Diff(want, r.Damaged, cmpopts.IgnoreFields(ledger.Damage{}, "Reason")); diff != "" || r.Torn != nil {
 			t.Fatalf("byte %d: %s, torn %v", at, diff, r.Torn)
 		}
-		cell := job(1, 0).Cell
+		cell := ledgertest.Batch(1, 0).Cell
 		if !l.Has(cell, 100, 0) || l.Has(cell, 100, 1) || !l.Has(cell, 100, 2) {
 			t.Fatalf("byte %d: knows %v", at, known(l))
 		}
-		if v := add(t, l, job(1, 1)); len(v.New) != 1 {
+		if v := ledgertest.Add(t, l, ledgertest.Batch(1, 1)); len(v.New) != 1 {
 			t.Fatalf("byte %d: %+v", at, v)
 		}
 		l.Close()
 	}
 }
 
-// TestDamagedAnyhow: bytes are changed, cut out and put in; what remains is sound, and the same when opened again.
+// Whatever bytes are changed, cut out and put in, what remains is sound, and the same when opened
+// again.
 func TestDamagedAnyhow(t *testing.T) {
 	path, content, _ := small(t, 5)
 	l, _ := open(t, filepath.Dir(path))
@@ -314,9 +330,9 @@ func TestDamagedAnyhow(t *testing.T) {
 			bad = slices.Replace(bad, at, at+gone, rapid.SliceOfN(rapid.Byte(), 0, 40).Draw(rt, "new")...)
 		}
 		rewrite(rt, path, bad)
-		var first map[string]Outcome
+		var first map[string]ledger.Outcome
 		for i := range 2 {
-			l, r, err := Open(filepath.Dir(path), "s")
+			l, r, err := ledger.Open(filepath.Dir(path), "s")
 			if err != nil {
 				rt.Fatal(err)
 			}
@@ -327,7 +343,8 @@ func TestDamagedAnyhow(t *testing.T) {
 					rt.Fatalf("%s became %+v", trial, o)
 				}
 			}
-			if len(got) != r.Frames || len(got) < len(all) && r.Torn == nil && r.Damaged == nil && i == 0 && len(bad) >= len(content) {
+			if len(got) != r.Frames || len(got) < len(all) && r.Torn == nil && r.Damaged == nil && i == 0 &&
+				len(bad) >= len(content) {
 				rt.Fatalf("%d trials, %+v", len(got), r)
 			}
 			if i == 1 && !cmp.Equal(first, got) {
@@ -338,12 +355,12 @@ func TestDamagedAnyhow(t *testing.T) {
 	})
 }
 
-// TestFullDisk has the system refuse to let the file grow, in the middle of a frame.
+// TestFullDisk makes the system refuse to let the file grow, in the middle of a frame.
 func TestFullDisk(t *testing.T) {
-	dir := folder(t)
+	dir := testkit.MemoryDir(t)
 	l, _ := open(t, dir)
-	add(t, l, job(100, 0))
-	size := l.end()
+	ledgertest.Add(t, l, ledgertest.Batch(100, 0))
+	before := size(t, dir)
 	var old unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &old); err != nil {
 		t.Fatal(err)
@@ -351,24 +368,26 @@ func TestFullDisk(t *testing.T) {
 	signal.Ignore(syscall.SIGXFSZ)
 	defer signal.Reset(syscall.SIGXFSZ)
 	limit := old
-	limit.Cur = uint64(size) + 500
+	limit.Cur = uint64(before) + 500
 	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &limit); err != nil {
 		t.Fatal(err)
 	}
-	_, err := l.Add(encode(t, job(100, 100)))
+	_, err := l.Add(ledgertest.Encode(t, ledgertest.Batch(100, 100)))
 	if e := unix.Setrlimit(unix.RLIMIT_FSIZE, &old); e != nil {
 		t.Fatal(e)
 	}
-	if err == nil || !strings.Contains(err.Error(), "0001.log") || !strings.Contains(err.Error(), "make room") || errors.Is(err, ErrMessage) {
+	var full *ledger.WriteError
+	if !errors.As(err, &full) || !errors.Is(err, syscall.EFBIG) || errors.Is(err, ledger.ErrMessage) ||
+		!strings.Contains(err.Error(), "0001.log") || !strings.Contains(err.Error(), "make room") {
 		t.Errorf("got %v", err)
 	}
-	if info, err := os.Stat(filepath.Join(dir, "0001.log")); err != nil || info.Size() != size {
+	if info, err := os.Stat(filepath.Join(dir, "0001.log")); err != nil || info.Size() != before {
 		t.Errorf("half-written: %v, %v", info.Size(), err)
 	}
-	if l.Has(job(1, 0).Cell, 100, 100) {
+	if l.Has(ledgertest.Batch(1, 0).Cell, 100, 100) {
 		t.Error("a trial that was not written is known")
 	}
-	if v := add(t, l, job(100, 100)); len(v.New) != 100 {
+	if v := ledgertest.Add(t, l, ledgertest.Batch(100, 100)); len(v.New) != 100 {
 		t.Errorf("after making room: %+v", v)
 	}
 	l.Close()
@@ -378,38 +397,42 @@ func TestFullDisk(t *testing.T) {
 }
 
 func TestRotation(t *testing.T) {
-	dir := folder(t)
+	dir := testkit.MemoryDir(t)
 	l, _ := open(t, dir)
-	l.fileSize = 64 << 10
+	l.SetFileSize(64 << 10)
 	const rows = 1000 // 19 KB each: three fit a file
 	for i := range int64(4) {
-		add(t, l, job(rows, i*rows))
+		ledgertest.Add(t, l, ledgertest.Batch(rows, i*rows))
 	}
 	if err := l.Sync(); err != nil {
 		t.Fatal(err)
 	}
 	l.Close()
 	l, r := open(t, dir)
-	l.fileSize = 64 << 10
-	if len(l.files) != 2 || r.Outcomes != 4*rows {
-		t.Fatalf("%d files, %+v", len(l.files), r)
+	l.SetFileSize(64 << 10)
+	if len(logs(t, dir)) != 2 || r.Outcomes != 4*rows {
+		t.Fatalf("%d files, %+v", len(logs(t, dir)), r)
 	}
-	add(t, l, job(1, 4*rows))
-	if err := l.Drop(func(b *Batch) bool { return b.Repetition[0] == 0 }); err != nil {
+	ledgertest.Add(t, l, ledgertest.Batch(1, 4*rows))
+	if err := l.Drop(func(b *ledger.Batch) bool { return b.Repetition[0] == 0 }); err != nil {
 		t.Fatal(err)
 	}
-	cell := job(1, 0).Cell
+	cell := ledgertest.Batch(1, 0).Cell
 	if l.Has(cell, 100, 0) || !l.Has(cell, 100, rows) || !l.Has(cell, 100, 4*rows) {
 		t.Error("dropped the wrong message")
 	}
-	add(t, l, job(1, 0))
+	ledgertest.Add(t, l, ledgertest.Batch(1, 0))
 	l.Close()
 	l, r = open(t, dir)
 	if r.Damaged != nil || r.Torn != nil || r.Outcomes != 3*rows+2 {
 		t.Errorf("%+v", r)
 	}
 	var order []int64
-	if err := l.Each(cell, func(b *Batch) error { order = append(order, b.Repetition[0]); return nil }); err != nil {
+	if err := l.Each(cell, func(b *ledger.Batch) error {
+		order = append(order,
+			b.Repetition[0])
+		return nil
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(order, []int64{rows, 2 * rows, 3 * rows, 4 * rows, 0}) {
@@ -417,13 +440,13 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// TestDropKeepsDamage: a damaged part stays in its file, as evidence.
+// A damaged part stays in its file, as evidence.
 func TestDropKeepsDamage(t *testing.T) {
 	path, content, starts := small(t, 4)
 	content[starts[1]+100] ^= 1
 	rewrite(t, path, content)
 	l, _ := open(t, filepath.Dir(path))
-	if err := l.Drop(func(b *Batch) bool { return b.Repetition[0] == 2 }); err != nil {
+	if err := l.Drop(func(b *ledger.Batch) bool { return b.Repetition[0] == 2 }); err != nil {
 		t.Fatal(err)
 	}
 	want := slices.Concat(content[:starts[2]], content[starts[3]:])
@@ -433,13 +456,13 @@ func TestDropKeepsDamage(t *testing.T) {
 }
 
 func TestConcurrent(t *testing.T) {
-	l, _ := open(t, folder(t))
-	cell := job(1, 0).Cell
+	l, _ := open(t, testkit.MemoryDir(t))
+	cell := ledgertest.Batch(1, 0).Cell
 	done := make(chan error)
 	go func() {
 		var err error
 		for i := 0; i < 50 && err == nil; i++ {
-			_, err = l.Add(encode(t, job(10, int64(i)*10)))
+			_, err = l.Add(ledgertest.Encode(t, ledgertest.Batch(10, int64(i)*10)))
 		}
 		done <- err
 	}()
@@ -453,7 +476,7 @@ func TestConcurrent(t *testing.T) {
 	go func() {
 		var err error
 		for i := 0; i < 50 && err == nil; i++ {
-			err = l.Each(cell, func(*Batch) error { return nil })
+			err = l.Each(cell, func(*ledger.Batch) error { return nil })
 			for range l.Outcomes(cell, 100) {
 			}
 		}
@@ -466,13 +489,88 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// job is a batch of rows repetitions from first on, all ok.
-func job(rows int, first int64) *Batch {
-	b := &Batch{Sweep: "s", Cell: [32]byte{1}, N: 100, Digest: "d", Profile: "p", Worker: "w", Seconds: 0.5,
-		Repetition: make([]int64, rows), Status: make([]uint8, rows), Error: make([]float64, rows)}
-	for i := range rows {
-		b.Repetition[i] = first + int64(i)
-		b.Error[i] = float64(i%97) / 97
+// A ledger that is open for reading alone keeps every byte, refuses to record, and knows the
+// losses.
+func TestRead(t *testing.T) {
+	dir := testkit.MemoryDir(t)
+	l, _ := open(t, dir)
+	lost, found := ledgertest.Batch(2, 0), ledgertest.Batch(2, 1)
+	lost.Status, lost.Error = []uint8{ledger.Lost, ledger.Lost}, []float64{nan, nan}
+	lost.Kind, lost.Reason = []string{"time", "time"}, []string{"slow", "slower"}
+	found.Error[1] = 10.002
+	ledgertest.Add(t, l, lost)
+	ledgertest.Add(t, l, found)
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
 	}
-	return b
+	path := filepath.Join(dir, "0001.log")
+	raw := append([]byte(testkit.ReadFile(t, path)), "torn"...)
+	rewrite(t, path, raw)
+	r, report, err := ledger.Read(dir, ledgertest.Sweep)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	loss := ledger.Loss{Cell: lost.Cell, N: 100, Repetition: 0, Reason: "slow"}
+	if report.Torn == nil || len(report.Lost) != 1 || report.Lost[0] != loss {
+		t.Errorf("%+v", report)
+	}
+	if b, err := r.Trial(lost.Cell, 100, 2); err != nil || b == nil || len(b.Error) != 1 || b.Error[0] != 10.002 {
+		t.Errorf("%+v, %v", b, err)
+	}
+	if b, err := r.Trial(lost.Cell, 100, 0); b != nil || err != nil {
+		t.Errorf("a lost trial is %+v, %v", b, err)
+	}
+	if _, err := r.Add(ledgertest.Encode(t, ledgertest.Batch(1, 5))); err == nil {
+		t.Error("added to a ledger that is read")
+	}
+	if err := r.Drop(func(*ledger.Batch) bool { return true }); err == nil {
+		t.Error("dropped from a ledger that is read")
+	}
+	if after := testkit.ReadFile(t, path); after != string(raw) {
+		t.Error("its file has changed")
+	}
+}
+
+// A folder whose name looks like a pattern is a folder.
+func TestFolderNamedLikePattern(t *testing.T) {
+	dir := filepath.Join(testkit.MemoryDir(t), "run[1]*?")
+	for opened := range 2 {
+		l, report := open(t, dir)
+		if report.Outcomes != int64(opened) {
+			t.Errorf("opened %d times before: %d outcomes", opened, report.Outcomes)
+		}
+		ledgertest.Add(t, l, ledgertest.Batch(1, 0))
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Outcomes in memory are compared like those of a ledger.
+func TestSet(t *testing.T) {
+	var s ledger.Set
+	if v := s.Add(ledgertest.Batch(4, 0)); len(v.New) != 4 {
+		t.Errorf("first: %+v", v)
+	}
+	if v := s.Add(ledgertest.Batch(4, 0)); v.Duplicate != 4 || v.New != nil || v.Conflicts != nil {
+		t.Errorf("again: %+v", v)
+	}
+	if v := s.Add(ledgertest.Batch(4, 2)); !slices.Equal(v.New, []int{2, 3}) || len(v.Conflicts) != 2 {
+		t.Errorf("half known, with other errors: %+v", v)
+	}
+}
+
+// Select copies rows, and shares the columns where it selects all rows as they stand.
+func TestSelect(t *testing.T) {
+	b := ledgertest.Batch(3, 5)
+	b.Kind, b.Values, b.Metrics = []string{"", "", ""}, [][]float64{{1, 2, 3}}, []string{"m"}
+	got := b.Select([]int{2, 0, 1})
+	if !slices.Equal(got.Repetition, []int64{7, 5, 6}) || !slices.Equal(got.Values[0], []float64{3, 1, 2}) ||
+		got.Reason != nil {
+		t.Errorf("%+v", got)
+	}
+	if got := b.Select([]int{0, 1, 2}); got == b || &got.Error[0] != &b.Error[0] {
+		t.Errorf("all rows: %+v", got)
+	}
 }

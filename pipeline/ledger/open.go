@@ -5,17 +5,21 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 
-	"golang.org/x/sys/unix"
+	"github.com/shatterlab/shatter/pipeline/disk"
 )
 
-// Open opens the ledger in the folder dir, which it makes where there is none, and takes its lock. A folder that holds
-// messages of another sweep, or whose lock another process holds, is refused. A torn tail is cut off; damage elsewhere
-// is left alone.
+// LockedError says that the ledger's folder is in use.
+type LockedError struct{ Holder string } // in words: "process 12 on host x"
+
+func (e *LockedError) Error() string { return e.Holder + " holds it: wait for that or stop it" }
+
+// Open opens the ledger in the folder dir, which it makes where there is none, and takes its lock.
+// It refuses a folder that holds messages of another sweep, or whose lock another process holds
+// (see LockedError). It cuts off a torn tail and leaves damage elsewhere alone.
 func Open(dir, sweep string) (*Ledger, *Report, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, nil, fmt.Errorf("open ledger: %w", err)
@@ -34,31 +38,30 @@ func Open(dir, sweep string) (*Ledger, *Report, error) {
 	return l, report, nil
 }
 
-// takeLock locks the file "lock", in which the holder leaves its name.
+// takeLock locks the file "lock" of the folder, in which the holder leaves its name.
 func takeLock(dir string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, err
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	if err := disk.TryLock(f, disk.Exclusive); err != nil {
 		defer f.Close()
-		if !errors.Is(err, unix.EWOULDBLOCK) {
-			return nil, fmt.Errorf("lock %q: %w", f.Name(), err)
+		if !errors.Is(err, disk.ErrLocked) {
+			return nil, err
 		}
 		holder := make([]byte, 256)
 		n, _ := f.ReadAt(holder, 0)
-		name := cmp.Or(string(bytes.TrimSpace(holder[:n])), "another process")
-		return nil, fmt.Errorf("%s holds it: wait for that or stop it", name)
+		return nil, &LockedError{Holder: cmp.Or(string(bytes.TrimSpace(holder[:n])), "another process")}
 	}
 	host, _ := os.Hostname()
 	name := fmt.Sprintf("process %d on host %s", os.Getpid(), host)
-	_, _ = f.WriteAt(fmt.Appendf(nil, "%-255s\n", name), 0) // a courtesy to the one who finds it locked
+	_, _ = f.WriteAt(fmt.Appendf(nil, "%-255s\n", name), 0) // the lock holds without it
 	return f, nil
 }
 
 // load reads all files into a new index.
 func (l *Ledger) load() (*Report, error) {
-	l.index, l.known = Index{}, map[Conflict]bool{}
+	l.index, l.known = index{}, map[Conflict]bool{}
 	if err := l.openFiles(); err != nil {
 		return nil, err
 	}
@@ -78,13 +81,13 @@ func (l *Ledger) load() (*Report, error) {
 	return r, nil
 }
 
-// removeRests removes what an interrupted Drop left.
-func (l *Ledger) removeRests() error {
-	rests, err := Glob(l.dir, "*.log.new")
+// removeLeftovers removes what an interrupted Drop left.
+func (l *Ledger) removeLeftovers() error {
+	paths, err := disk.Glob(l.dir, "*.log.new")
 	if err != nil {
 		return err
 	}
-	for _, path := range rests {
+	for _, path := range paths {
 		if err := os.Remove(path); err != nil {
 			return err
 		}
@@ -92,25 +95,16 @@ func (l *Ledger) removeRests() error {
 	return nil
 }
 
-// glob is the paths under a folder that match a pattern. The folder's own name is no pattern: it may be "run[1]".
-func Glob(dir, pattern string) (paths []string, err error) {
-	names, err := fs.Glob(os.DirFS(dir), pattern)
-	for _, name := range names {
-		paths = append(paths, filepath.Join(dir, name))
-	}
-	return paths, err
-}
-
 // openFiles opens the log's files in order.
 func (l *Ledger) openFiles() error {
 	mode := os.O_RDONLY
 	if !l.readOnly {
 		mode = os.O_RDWR
-		if err := l.removeRests(); err != nil {
+		if err := l.removeLeftovers(); err != nil {
 			return err
 		}
 	}
-	paths, err := Glob(l.dir, "[0-9][0-9][0-9][0-9].log")
+	paths, err := disk.Glob(l.dir, "[0-9][0-9][0-9][0-9].log")
 	if err != nil {
 		return err
 	}
@@ -137,51 +131,52 @@ func (l *Ledger) closeFiles() {
 	l.files = nil
 }
 
-// loadFile reads one file. Only the last one can have a torn tail: a file is synced before the next one is begun.
+// loadFile reads one file. Only the last one can have a torn tail: a file is synced before the next
+// one is begun.
 func (l *Ledger) loadFile(i int, r *Report, lost losses) error {
 	file := l.files[i]
 	b, err := os.ReadFile(file.f.Name())
 	if err != nil {
 		return err
 	}
-	for at := 0; at < len(b); {
-		p := NextPiece(b, at)
-		damage := Damage{file.f.Name(), int64(p.At), int64(p.End - p.At), p.Reason}
+	for f := range Frames(b) {
+		damage := Damage{file.f.Name(), int64(f.Offset), int64(f.End - f.Offset), f.Damage}
 		switch {
-		case p.Reason == "":
-			if err := l.loadFrame(i, p, r, lost); err != nil {
-				return fmt.Errorf("read %q at %d: %w", file.f.Name(), p.At, err)
+		case f.Damage == "":
+			if err := l.loadFrame(i, f, r, lost); err != nil {
+				return fmt.Errorf("read %q at %d: %w", file.f.Name(), f.Offset, err)
 			}
 			r.Frames++
-		case p.End == len(b) && i == len(l.files)-1:
+		case f.End == len(b) && i == len(l.files)-1:
 			r.Torn = &damage
 			if l.readOnly {
 				break
 			}
-			if err := file.cut(int64(p.At)); err != nil {
+			if err := file.cut(int64(f.Offset)); err != nil {
 				return err
 			}
 		default:
 			r.Damaged = append(r.Damaged, damage)
 		}
-		at = p.End
 	}
 	return nil
 }
 
-// cut shortens the file to size. The next sync of the file makes it last; until then nothing is lost by cutting again.
+// cut shortens the file to size. The next sync makes that last; if the tail comes back before then,
+// it is cut again.
 func (f *logFile) cut(size int64) error {
 	f.size = size
 	return f.f.Truncate(size)
 }
 
-func (l *Ledger) loadFrame(file int, p piece, r *Report, lost losses) error {
-	b, err := l.decode(p.Msg)
+// loadFrame makes known what a frame of the file with the given index says.
+func (l *Ledger) loadFrame(file int, f Frame, r *Report, lost losses) error {
+	b, err := l.decode(f.Message)
 	if err != nil {
 		return err // its checksum is right: this is no damage but another release or another sweep
 	}
-	rest := HashRows(b)
-	v := l.index.Judge(b, rest)
+	hashes := hashRows(b)
+	v := l.index.judge(b, hashes)
 	lost.add(v)
 	for _, c := range v.Conflicts {
 		if !l.known[c.identity()] {
@@ -189,8 +184,8 @@ func (l *Ledger) loadFrame(file int, p piece, r *Report, lost losses) error {
 			r.Conflicts = append(r.Conflicts, c)
 		}
 	}
-	if p.kind == FrameOutcomes {
-		l.index.Commit(v, rest, FrameRef{file: int32(file), at: int64(p.At), length: int32(len(p.Msg))})
+	if f.kind == frameOutcomes {
+		l.index.commit(v, hashes, frameRef{file: int32(file), at: int64(f.Offset), length: int32(len(f.Message))})
 	}
 	return nil
 }

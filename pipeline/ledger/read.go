@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// Read opens the ledger in the folder dir for reading alone: without its lock, so that a run may be at work in it, and without changing
-// a byte. A torn tail is reported and stays; Add of something new, and Drop, fail.
+// Read opens the ledger in the folder dir for reading alone: without its lock, so that a run may be
+// at work in it, and without changing a byte. A torn tail is reported and stays. Adding something
+// new and Drop fail.
 func Read(dir, sweep string) (*Ledger, *Report, error) {
 	l := &Ledger{dir: dir, sweep: sweep, fileSize: maxFile, readOnly: true}
 	report, err := l.load()
@@ -22,14 +23,14 @@ func Read(dir, sweep string) (*Ledger, *Report, error) {
 	return l, report, nil
 }
 
-// Loss is a trial that a machine lost.
+// Loss says that a machine lost a trial.
 type Loss struct {
 	Cell          [32]byte
 	N, Repetition int64
 	Reason        string
 }
 
-// losses is the last reason of every lost trial.
+// losses holds the last reason of every lost trial.
 type losses map[Loss]string
 
 func (l losses) add(v Verdict) {
@@ -42,8 +43,8 @@ func (l losses) add(v Verdict) {
 	}
 }
 
-// without is the losses of trials that have no outcome, in order.
-func (l losses) without(known Index) []Loss {
+// without returns the losses of trials that have no outcome, in order.
+func (l losses) without(known index) []Loss {
 	var all []Loss
 	for x, reason := range l {
 		p := known.page(x.Cell, x.N, x.Repetition)
@@ -58,14 +59,15 @@ func (l losses) without(known Index) []Loss {
 	return all
 }
 
-// Compare holds the rows of a batch against what is known, bit for bit, and records nothing.
+// Compare compares the rows of a batch with what is known, bit for bit, and records nothing.
 func (l *Ledger) Compare(b *Batch) Verdict {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.index.Judge(b, HashRows(b))
+	return l.index.judge(b, hashRows(b))
 }
 
-// Trial reads the outcome of one trial that counts: a batch of one row with all that its message said. It is nil where there is none.
+// Trial reads the outcome of one trial: a batch of one row with everything that its message said.
+// It returns nil where the trial has no outcome.
 func (l *Ledger) Trial(cell [32]byte, n, repetition int64) (*Batch, error) {
 	l.reading.RLock()
 	defer l.reading.RUnlock()
@@ -86,10 +88,10 @@ func (l *Ledger) Trial(cell [32]byte, n, repetition int64) (*Batch, error) {
 	if !ok {
 		return nil, fmt.Errorf("read %q at %d: repetition %d is not there", f.Name(), ref.at, repetition)
 	}
-	return b.Only([]int{i}), nil
+	return b.Select([]int{i}), nil
 }
 
-// Counts is the number of outcomes of a cell by sample size.
+// Counts returns the number of outcomes of a cell by sample size.
 func (l *Ledger) Counts(cell [32]byte) map[int64]int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()

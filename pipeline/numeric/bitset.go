@@ -2,10 +2,10 @@ package numeric
 
 import "math/bits"
 
-// BitSet is a growing set of whole numbers from 0. The zero value is the empty set.
+// A BitSet is a growing set of whole numbers from 0 on. The zero value is the empty set.
 type BitSet []uint64
 
-// Has reports whether i is in the set.
+// Has reports whether i, at least 0, is in the set.
 func (b BitSet) Has(i int64) bool {
 	return i>>6 < int64(len(b)) && b[i>>6]&(1<<(i&63)) != 0
 }

@@ -1,6 +1,9 @@
 // Package numeric holds the small numerical tools that several packages need: bisection, golden
 // section search and sets of small integers. Every function has one order of operations, so that
-// equal arguments give equal bits on all machines of one float profile.
+// equal arguments give equal bits on all machines of one float profile. It needs only the standard
+// library.
+//
+// Start at [Bisect], [Golden] and [BitSet].
 package numeric
 
 import "math"

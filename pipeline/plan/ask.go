@@ -3,22 +3,27 @@ package plan
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/shatterlab/shatter/schemas/pluginv1"
-
+	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// askers is the number of questions that plugins are asked at a time: enough to hide the way there and back.
+// askers is the number of questions that plugins are asked at a time: enough to hide the way there
+// and back.
 const askers = 8
+
+// settled is an instance that its algorithm has been asked about.
+type settled struct {
+	*instance
+	answer *answer
+}
 
 // answer is what an algorithm says of one setting. Cells with equal settings share it.
 type answer struct {
@@ -32,34 +37,45 @@ type answer struct {
 	bounds    []*pluginv1.Bound
 }
 
-// ask checks every distinct setting and computes its bounds.
-func (r *resolver) ask(ctx context.Context, algorithms Algorithms) error {
-	for i := range r.drafts {
-		if err := r.question(&r.drafts[i]); err != nil {
-			return err
+// ask asks the algorithms to check every distinct setting and to compute its bounds. It reports refusals as mistakes,
+// except for settings that are only infeasible, which are warnings: the table will say so.
+func ask(
+	ctx context.Context, f *sweep.File, algorithms Algorithms, instances []instance,
+) (all []settled, warnings []string, err error) {
+	var questions []*answer
+	known := map[string]*answer{}
+	for i := range instances {
+		a, err := question(f.Task(), &instances[i], known)
+		if err != nil {
+			return nil, nil, err
 		}
+		if len(known) > len(questions) {
+			questions = append(questions, a)
+		}
+		all = append(all, settled{&instances[i], a})
 	}
-	if err := r.askAll(ctx, algorithms); err != nil {
-		return err
+	if err := askAll(ctx, algorithms, questions); err != nil {
+		return nil, nil, err
 	}
-	r.refusals()
-	return nil
+	r := &sweep.Reporter{File: f}
+	warnings = reportRefusals(all, r)
+	return all, warnings, r.Err()
 }
 
 // askAll puts all questions, several at a time, and stops at the first error.
-func (r *resolver) askAll(ctx context.Context, algorithms Algorithms) error {
+func askAll(ctx context.Context, algorithms Algorithms, questions []*answer) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var next atomic.Int64
 	var wait sync.WaitGroup
-	for range min(askers, len(r.order)) {
+	for range min(askers, len(questions)) {
 		wait.Go(func() {
 			for ctx.Err() == nil {
 				i := int(next.Add(1)) - 1
-				if i >= len(r.order) {
+				if i >= len(questions) {
 					return
 				}
-				if err := r.order[i].ask(ctx, algorithms); err != nil {
+				if err := questions[i].ask(ctx, algorithms); err != nil {
 					cancel(err)
 				}
 			}
@@ -69,34 +85,33 @@ func (r *resolver) askAll(ctx context.Context, algorithms Algorithms) error {
 	return context.Cause(ctx)
 }
 
-// question finds the answer that the draft will share.
-func (r *resolver) question(p *pending) error {
-	d := p.entry.algorithm
+// question returns the answer that the instance shares with those of the same setting, to be
+// filled.
+func question(task string, x *instance, known map[string]*answer) (*answer, error) {
+	d, s := x.entry.algorithm, &x.setting
 	setting := &pluginv1.Setting{
 		Algorithm:  d.GetName(),
-		Task:       trial.WireTask(r.file.Task()),
-		Queries:    int64(p.draft.queries),
-		Offline:    p.draft.adversary != nil && p.draft.adversary.Offline,
-		Rounds:     p.entry.grid.MostRounds(),
-		Parameters: p.draft.params.Values(),
-		Problem:    trial.PublicOf(p.problem.public, r.file.Task(), p.draft.adversary),
-		Alpha:      p.draft.alpha,
-		Beta:       p.draft.beta,
-		Epsilon:    p.draft.epsilon,
-		Delta:      p.draft.delta,
+		Task:       trial.WireTask(task),
+		Queries:    int64(s.queries),
+		Offline:    x.adversary != nil && x.adversary.Offline,
+		Rounds:     x.entry.grid.MostRounds(),
+		Parameters: s.params.Values(),
+		Problem:    trial.PublicOf(x.problem.public, task, x.adversary),
+		Alpha:      s.alpha,
+		Beta:       s.beta,
+		Epsilon:    s.epsilon,
+		Delta:      s.delta,
 	}
 	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(setting)
 	if err != nil {
-		return fmt.Errorf("ask %q: %w", d.GetName(), err)
+		return nil, fmt.Errorf("ask %q: %w", d.GetName(), err)
 	}
-	if a, ok := r.asked[string(b)]; ok {
-		p.answer = a
-		return nil
+	a, ok := known[string(b)]
+	if !ok {
+		a = &answer{described: d, setting: setting}
+		known[string(b)] = a
 	}
-	p.answer = &answer{described: d, setting: setting}
-	r.asked[string(b)] = p.answer
-	r.order = append(r.order, p.answer)
-	return nil
+	return a, nil
 }
 
 // ask puts the question to the plugin. The error is that of the plugin.
@@ -129,7 +144,8 @@ func (a *answer) ask(ctx context.Context, algorithms Algorithms) error {
 	return nil
 }
 
-// resolve takes the resolved parameters: those of the answer, or where a refusal has none, those of the file over the defaults.
+// resolve sets the resolved parameters: those of the answer, or, where a refusal has none, those of
+// the file over the defaults.
 func (a *answer) resolve(resolved map[string]*pluginv1.Value) error {
 	a.params = trial.Params{}
 	for _, p := range a.described.GetParameters() {
@@ -153,55 +169,58 @@ func (a *answer) resolve(resolved map[string]*pluginv1.Value) error {
 	return err
 }
 
-// refusals turns refused settings into mistakes at the line of their algorithm, one for each algorithm and reason. What is only
-// infeasible stays: the table will say so.
-func (r *resolver) refusals() {
-	type reason struct {
-		path string
-		kind pluginv1.Refusal_Kind
-		text string
-	}
-	var order []reason
-	first, count := map[reason]pending{}, map[reason]int{}
-	for _, p := range r.drafts {
-		refusal := p.answer.refusal
+// refused is a reason for which an entry's settings are refused.
+type refused struct {
+	path string
+	kind pluginv1.Refusal_Kind
+	text string
+}
+
+// reportRefusals reports refused settings at the line of their algorithm, one mistake for each
+// algorithm and reason, and returns warnings of those that are infeasible.
+func reportRefusals(all []settled, r *sweep.Reporter) (warnings []string) {
+	var order []refused
+	first, count := map[refused]*settled{}, map[refused]int{}
+	for i := range all {
+		x := &all[i]
+		refusal := x.answer.refusal
 		if refusal == nil {
 			continue
 		}
-		why := reason{path: p.entry.path, kind: refusal.GetKind(), text: refusal.GetMessage()}
+		why := refused{path: x.entry.path, kind: refusal.GetKind(), text: refusal.GetMessage()}
 		if count[why]++; count[why] == 1 {
-			order, first[why] = append(order, why), p
+			order, first[why] = append(order, why), x
 		}
 	}
 	for _, why := range order {
-		p := first[why]
-		where := p.varying()
+		x := first[why]
+		where := x.varying()
 		if n := count[why] - 1; n > 0 {
 			where += fmt.Sprintf(" and %d more", n)
 		}
-		where = strings.TrimSpace(where)
-		if where != "" {
+		if where = strings.TrimSpace(where); where != "" {
 			where = " (" + where + ")"
 		}
-		name := p.entry.algorithm.GetName()
+		name := x.entry.algorithm.GetName()
 		switch why.kind {
 		case pluginv1.Refusal_KIND_INFEASIBLE:
-			r.warned = append(r.warned, fmt.Sprintf("%s: %s%s is infeasible at every n: %s", why.path, p.entry.as(), where, why.text))
+			warnings = append(warnings, fmt.Sprintf("%s: %s%s is infeasible at every n: %s",
+				why.path, x.entry.label(), where, why.text))
 		case pluginv1.Refusal_KIND_INVALID:
-			r.blame(why.path, "%s refuses this%s: %s; change it, or exclude it", name, where, why.text)
+			r.At(why.path, "%s refuses this%s: %s; change it, or exclude it", name, where, why.text)
 		default:
-			r.blame(why.path, "%s fails here%s: %s", name, where, why.text)
+			r.At(why.path, "%s fails here%s: %s", name, where, why.text)
 		}
 	}
+	return warnings
 }
 
-// varying names the values that tell the combination from others of its entry: "d 50, epsilon 1".
-func (p *pending) varying() string {
-	e := p.entry
-	options := e.pick(p.combination, nil)
+// varying names the values that tell the draft from others of its entry: "d 50, epsilon 1".
+func (d *draft) varying() string {
 	var parts []string
-	for i, a := range e.axes {
-		if len(a.options) < 2 || a.names[0] == "algorithm" && !a.param {
+	options := d.options()
+	for i, a := range d.entry.axes {
+		if len(a.options) < 2 || a.isAlgorithm() {
 			continue
 		}
 		for j, v := range a.options[options[i]].values {
@@ -211,16 +230,4 @@ func (p *pending) varying() string {
 		}
 	}
 	return strings.Join(slices.Compact(parts), ", ")
-}
-
-// show writes a value as it would stand in the file.
-func show(v any) string {
-	f, ok := v.(float64)
-	if !ok {
-		return fmt.Sprint(v)
-	}
-	if f != 0 && math.Abs(f) < 1e-3 {
-		return strings.Replace(strconv.FormatFloat(f, 'e', -1, 64), "e-0", "e-", 1)
-	}
-	return strconv.FormatFloat(f, 'f', -1, 64)
 }

@@ -6,64 +6,57 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/shatterlab/shatter/pipeline/numeric"
-	"github.com/shatterlab/shatter/schemas"
-	"github.com/shatterlab/shatter/schemas/pluginv1"
+	"github.com/shatterlab/shatter/pipeline/trial"
 
+	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/pipeline/wording"
-	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas"
+	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// axis is one key with the values that it runs through; a key with one value is an axis of length 1.
+// axis is one key of the file with the values that it runs through. A key with one value is an axis
+// with one option.
 type axis struct {
-	path    string // of the key
-	names   []string
-	param   bool // names an algorithm's parameter
+	path    string   // of the key
+	names   []string // of what it sets, as zip and exclude know them: those of the tables' columns
+	param   bool     // it sets an algorithm's parameter
 	options []option
 }
 
 // option is one value of an axis.
 type option struct {
 	path   string
-	values []any // float64, string, bool or nil (does not apply), beside the axis's names
-	set    func(*draft)
+	values []any          // float64, string, bool or nil (does not apply), beside the axis's names
+	set    func(*setting) // nil: it is the default
 }
 
-// draft is a cell in the making: one combination of options.
-type draft struct {
-	problem *schemas.Problem
-	params  trial.Params // those that the file sets
-
-	queries   int
-	adversary *schemas.Adversary
-
-	replica int
-	epsilon float64
-	delta   float64
-	alpha   float64
-	beta    float64
-	above   schemas.Above
-}
-
-// fixed are the names by which zip and exclude know everything but parameters: those of the columns of the tables.
-var fixed = []string{"class", "file", "domain", "d", "distribution", "mass", "minority", "margin", "noise", "noise_rate", "data", "label",
-	"positive", "test", "queries", "adversary", "sees", "offline", "width", "rate", "from", "algorithm", "replica", "epsilon", "delta", "alpha", "beta", "above"}
-
-// knows reports whether a name written in zip or exclude means the axis's i-th name. A parameter is known by its own name, or
-// as p_<name> like its column, and only so where a key of the sweep file has the same name.
+// knows reports whether a name written in zip or exclude means the axis's i-th name. A parameter is
+// known by its own name, or as p_<name> like its column, and only so where a key of the sweep file
+// has the same name.
 func (a *axis) knows(i int, name string) bool {
 	if !a.param {
 		return a.names[i] == name
 	}
-	return name == "p_"+a.names[i] || name == a.names[i] && !slices.Contains(fixed, name)
+	return name == schemas.ParamPrefix+a.names[i] || name == a.names[i] && !isKey(name)
 }
 
-// simple makes the axis of a key with plain values.
-func simple[T any](f *sweep.File, path, name string, values []T, value func(T) any, set func(*draft, T)) axis {
+// fileKeys are the names of axes that are no columns of the tables.
+var fileKeys = []string{"label", "positive", "test", "sees", "offline", "width", "rate", "from"}
+
+// isKey reports whether zip, exclude or fits may know a key of the sweep file by the name.
+func isKey(name string) bool { return trial.IsKeyColumn(name) || slices.Contains(fileKeys, name) }
+
+// isAlgorithm reports whether the axis is that of the grid's algorithms.
+func (a *axis) isAlgorithm() bool { return !a.param && a.names[0] == "algorithm" }
+
+// plain makes the axis of a key with single values.
+func plain[T any](f *sweep.File, path, name string, values []T, value func(T) any, set func(*setting, T)) axis {
 	a := axis{path: path, names: []string{name}}
 	for i, v := range values {
-		a.options = append(a.options, option{path: f.Item(path, i), values: []any{value(v)}, set: func(d *draft) { set(d, v) }})
+		a.options = append(a.options, option{
+			path: f.Item(path, i), values: []any{value(v)}, set: func(s *setting) { set(s, v) },
+		})
 	}
 	return a
 }
@@ -71,85 +64,121 @@ func simple[T any](f *sweep.File, path, name string, values []T, value func(T) a
 func number[T int | float64 | schemas.Size](v T) any { return float64(v) }
 func text[T ~string](v T) any                        { return string(v) }
 
-// problemAxes are the axes of the grid's problem.
-func problemAxes(g *sweep.Block) []axis {
-	p, f := g.Problem, g.File
-	path := func(key string) string { return g.Path("problem", key) }
-	axes := []axis{
-		simple(f, path("class"), "class", p.Class, text, func(d *draft, v string) { d.problem.Class = v }),
-		simple(f, path("file"), "file", p.File, text, func(d *draft, v string) { d.problem.Matrix = &schemas.Matrix{File: v} }),
-		simple(f, path("domain"), "domain", p.Domain, number, func(d *draft, v schemas.Size) { d.problem.Domain = uint64(v) }),
-		simple(f, path("d"), "d", p.D, number, func(d *draft, v int) { d.problem.Dim = v }),
-		simple(f, path("distribution"), "distribution", p.Distribution, text, func(d *draft, v string) { d.problem.Distribution = v }),
-		simple(f, path("mass"), "mass", p.Mass, number, func(d *draft, v float64) { d.problem.Mass = v }),
-		simple(f, path("minority"), "minority", p.Minority, number, func(d *draft, v float64) { d.problem.Minority = v }),
-		simple(f, path("margin"), "margin", p.Margin, number, func(d *draft, v float64) { d.problem.Margin = v }),
-		noiseAxis(g),
-		dataAxis(g),
-		simple(f, path("test"), "test", p.Test, number, func(d *draft, v int) { d.problem.Test = v }),
-	}
+// given returns the axes that have an option.
+func given(axes []axis) []axis {
 	return slices.DeleteFunc(axes, func(a axis) bool { return len(a.options) == 0 })
 }
 
+// sharedAxes are the axes of a grid that do not depend on the algorithm.
+type sharedAxes struct {
+	problem    []axis
+	algorithms axis
+	measure    map[bool][]axis // task, privacy and goal, by whether the algorithm is private
+}
+
+func shareAxes(b *sweep.Block) sharedAxes {
+	labels := make([]string, len(b.Algorithms))
+	for i, use := range b.Algorithms {
+		labels[i] = cmp.Or(use.As, use.Use)
+	}
+	return sharedAxes{
+		problem:    problemAxes(b),
+		algorithms: plain(b.File, b.Path("algorithms"), "algorithm", labels, text, func(*setting, string) {}),
+		measure:    map[bool][]axis{true: measureAxes(b, true), false: measureAxes(b, false)},
+	}
+}
+
+// problemAxes returns the axes of the grid's problem.
+func problemAxes(b *sweep.Block) []axis {
+	p := b.Problem
+	return given([]axis{
+		problemAxis(b, "class", p.Class, text, func(p *schemas.Problem, v string) { p.Class = v }),
+		problemAxis(b, "file", p.File, text, func(p *schemas.Problem, v string) { p.Matrix = &schemas.Matrix{File: v} }),
+		problemAxis(b, "domain", p.Domain, number, func(p *schemas.Problem, v schemas.Size) { p.Domain = uint64(v) }),
+		problemAxis(b, "d", p.D, number, func(p *schemas.Problem, v int) { p.Dim = v }),
+		problemAxis(b, "distribution", p.Distribution, text, func(p *schemas.Problem, v string) { p.Distribution = v }),
+		problemAxis(b, "mass", p.Mass, number, func(p *schemas.Problem, v float64) { p.Mass = v }),
+		problemAxis(b, "minority", p.Minority, number, func(p *schemas.Problem, v float64) { p.Minority = v }),
+		problemAxis(b, "margin", p.Margin, number, func(p *schemas.Problem, v float64) { p.Margin = v }),
+		noiseAxis(b),
+		dataAxis(b),
+		problemAxis(b, "test", p.Test, number, func(p *schemas.Problem, v int) { p.Test = v }),
+	})
+}
+
+// problemAxis makes the axis of a key of the problem.
+func problemAxis[T any](
+	b *sweep.Block, key string, values []T, value func(T) any, set func(*schemas.Problem, T),
+) axis {
+	return plain(b.File, b.Path("problem", key), key, values, value, func(s *setting, v T) { set(s.problem, v) })
+}
+
 // noiseAxis lays the kinds and rates of all items of problem.noise in one row.
-func noiseAxis(g *sweep.Block) axis {
-	path := g.Path("problem", "noise")
+func noiseAxis(b *sweep.Block) axis {
+	path := b.Path("problem", "noise")
 	a := axis{path: path, names: []string{"noise", "noise_rate"}}
-	for i, spec := range g.Problem.Noise {
+	for i, spec := range b.Problem.Noise {
+		item := b.File.Item(path, i)
 		for _, kind := range spec.Kind {
-			rates, where := []float64(spec.Rate), g.File.Item(path, i)
-			if len(rates) == 0 {
-				rates = []float64{0}
-			}
-			for j, rate := range rates {
-				at := where
-				if len(rates) > 1 {
-					at = g.File.Item(where+".rate", j)
+			for j, rate := range orOne(spec.Rate) {
+				where := item
+				if len(spec.Rate) > 1 {
+					where = b.File.Item(item+".rate", j)
 				}
-				a.options = append(a.options, option{path: at, values: []any{kind, rate},
-					set: func(d *draft) { d.problem.Noise = schemas.Noise{Kind: kind, Rate: rate} }})
+				a.options = append(a.options, option{path: where, values: []any{kind, rate},
+					set: func(s *setting) { s.problem.Noise = schemas.Noise{Kind: kind, Rate: rate} }})
 			}
 		}
 	}
 	return a
 }
 
-// datasets is the number of options of dataAxis.
-func countDatasets(g *sweep.Block) int64 {
+// countDatasets returns the number of options of dataAxis.
+func countDatasets(b *sweep.Block) int64 {
 	var n int64
-	for _, spec := range g.Problem.Data {
+	for _, spec := range b.Problem.Data {
 		m := numeric.Multiply(int64(len(spec.File)), int64(len(spec.Label)))
 		n = numeric.Add(n, numeric.Multiply(numeric.Multiply(m, int64(len(spec.Positive))), int64(max(1, len(spec.Scale)))))
 	}
 	return n
 }
 
-// dataAxis lays all combinations of all items of problem.data in one row. The file's path stays as it is written.
-func dataAxis(g *sweep.Block) axis {
-	path := g.Path("problem", "data")
+// dataAxis lays all combinations of all items of problem.data in one row. The file's path stays as
+// it is written.
+func dataAxis(b *sweep.Block) axis {
+	path := b.Path("problem", "data")
 	a := axis{path: path, names: []string{"data", "label", "positive"}}
-	for i, spec := range g.Problem.Data {
-		scales := []schemas.ScaleSpec(spec.Scale)
-		if len(scales) == 0 {
-			scales = []schemas.ScaleSpec{{}}
-		}
-		for _, file := range spec.File {
-			for _, label := range spec.Label {
-				for _, positive := range spec.Positive {
-					for _, scale := range scales {
-						data := schemas.Data{File: file, Label: label, Positive: string(positive), Features: spec.Features,
-							Categorical: spec.Categorical, Scale: resolvedScale(scale)}
-						a.options = append(a.options, option{path: g.File.Item(path, i), values: []any{file, label, string(positive)},
-							set: func(d *draft) { d.problem.Data = &data }})
-					}
-				}
-			}
+	for i, spec := range b.Problem.Data {
+		for data := range datasets(spec) {
+			a.options = append(a.options, option{
+				path: b.File.Item(path, i), values: []any{data.File, data.Label, data.Positive},
+				set: func(s *setting) { s.problem.Data = &data },
+			})
 		}
 	}
 	return a
 }
 
-func resolvedScale(s schemas.ScaleSpec) schemas.Scale {
+// datasets yields all combinations of one item of problem.data.
+func datasets(spec schemas.DataSpec) func(yield func(schemas.Data) bool) {
+	return func(yield func(schemas.Data) bool) {
+		for _, file := range spec.File {
+			for _, label := range spec.Label {
+				for _, positive := range spec.Positive {
+					for _, scale := range orOne(spec.Scale) {
+						data := schemas.Data{File: file, Label: label, Positive: string(positive), Features: spec.Features,
+							Categorical: spec.Categorical, Scale: scaleOf(scale)}
+						if !yield(data) {
+							return
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func scaleOf(s schemas.ScaleSpec) schemas.Scale {
 	out := schemas.Scale{Norm: s.Norm}
 	for column, r := range s.Ranges {
 		if out.Ranges == nil {
@@ -160,10 +189,11 @@ func resolvedScale(s schemas.ScaleSpec) schemas.Scale {
 	return out
 }
 
-// settingAxes are the axes of privacy and goal. To an algorithm that is not private the budget means nothing.
-func settingAxes(g *sweep.Block, private bool) []axis {
-	f, axes := g.File, taskAxes(g)
-	if g.Privacy != nil {
+// measureAxes returns the axes of queries, adversary, privacy and goal. To an algorithm that is not
+// private the budget does not apply.
+func measureAxes(b *sweep.Block, private bool) []axis {
+	f, axes := b.File, taskAxes(b)
+	if b.Privacy != nil {
 		budget := func(v float64) any {
 			if !private {
 				return nil
@@ -171,21 +201,22 @@ func settingAxes(g *sweep.Block, private bool) []axis {
 			return v
 		}
 		axes = append(axes,
-			simple(f, g.Path("privacy", "epsilon"), "epsilon", g.Privacy.Epsilon, budget, func(d *draft, v float64) { d.epsilon = v }),
-			simple(f, g.Path("privacy", "delta"), "delta", g.Privacy.Delta, budget, func(d *draft, v float64) { d.delta = v }))
+			plain(f, b.Path("privacy", "epsilon"), "epsilon", b.Privacy.Epsilon, budget,
+				func(s *setting, v float64) { s.epsilon = v }),
+			plain(f, b.Path("privacy", "delta"), "delta", b.Privacy.Delta, budget,
+				func(s *setting, v float64) { s.delta = v }))
 	}
-	if g.Goal == nil { // task online
-		return slices.DeleteFunc(axes, func(a axis) bool { return len(a.options) == 0 })
+	if b.Goal == nil { // task online
+		return given(axes)
 	}
-	above := g.Goal.Above
+	above := b.Goal.Above
 	if len(above) == 0 {
 		above = []schemas.Above{{Best: true}}
 	}
-	axes = append(axes,
-		simple(f, g.Path("goal", "alpha"), "alpha", g.Goal.Alpha, number, func(d *draft, v float64) { d.alpha = v }),
-		simple(f, g.Path("goal", "beta"), "beta", g.Goal.Beta, number, func(d *draft, v float64) { d.beta = v }),
-		simple(f, g.Path("goal", "above"), "above", above, aboveValue, func(d *draft, v schemas.Above) { d.above = v }))
-	return slices.DeleteFunc(axes, func(a axis) bool { return len(a.options) == 0 })
+	return given(append(axes,
+		plain(f, b.Path("goal", "alpha"), "alpha", b.Goal.Alpha, number, func(s *setting, v float64) { s.alpha = v }),
+		plain(f, b.Path("goal", "beta"), "beta", b.Goal.Beta, number, func(s *setting, v float64) { s.beta = v }),
+		plain(f, b.Path("goal", "above"), "above", above, aboveValue, func(s *setting, v schemas.Above) { s.above = v })))
 }
 
 func aboveValue(a schemas.Above) any {
@@ -195,59 +226,122 @@ func aboveValue(a schemas.Above) any {
 	return a.Value
 }
 
+// taskAxes returns the axes of queries and adversary.
+func taskAxes(b *sweep.Block) []axis {
+	return given([]axis{
+		plain(b.File, b.Path("queries"), "queries", b.Queries, number, func(s *setting, v int) { s.queries = v }),
+		adversaryAxis(b),
+	})
+}
+
+// adversaryAxis lays all combinations of all items of adversary in one row.
+func adversaryAxis(b *sweep.Block) axis {
+	path := b.Path("adversary")
+	a := axis{path: path, names: []string{"adversary", "sees", "offline", "width", "rate", "from"}}
+	for i, spec := range b.Adversary {
+		for _, v := range adversaries(spec) {
+			a.options = append(a.options, option{
+				path:   b.File.Item(path, i),
+				values: []any{v.Kind, v.Sees, v.Offline, float64(v.Width), v.Rate, float64(v.From)},
+				set:    func(s *setting) { s.adversary = &v },
+			})
+		}
+	}
+	return a
+}
+
+// adversaries returns all combinations of one item of adversary; the last key runs fastest.
+func adversaries(spec schemas.AdversarySpec) []schemas.Adversary {
+	all := []schemas.Adversary{{}}
+	all = vary(all, spec.Kind, func(a *schemas.Adversary, v string) { a.Kind = v })
+	all = vary(all, spec.Sees, func(a *schemas.Adversary, v string) { a.Sees = v })
+	all = vary(all, spec.Offline, func(a *schemas.Adversary, v bool) { a.Offline = v })
+	all = vary(all, spec.Width, func(a *schemas.Adversary, v int) { a.Width = v })
+	all = vary(all, spec.Rate, func(a *schemas.Adversary, v float64) { a.Rate = v })
+	return vary(all, spec.From, func(a *schemas.Adversary, v schemas.Size) { a.From = uint64(v) })
+}
+
+// vary returns each adversary with each of the values, if there are any.
+func vary[T any](all []schemas.Adversary, values []T, set func(*schemas.Adversary, T)) []schemas.Adversary {
+	if len(values) == 0 {
+		return all
+	}
+	var out []schemas.Adversary
+	for _, a := range all {
+		for _, v := range values {
+			set(&a, v)
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// orOne returns the values of an axis, or a single zero value where there are none.
+func orOne[T any](axis schemas.Axis[T]) []T {
+	if len(axis) == 0 {
+		return make([]T, 1)
+	}
+	return axis
+}
+
 // reserved are the keys of an algorithm in the sweep file that are not its parameters.
 var reserved = []string{"use", "as", "replica"}
 
-// paramAxes are the axes of an algorithm's parameters in the order of the file, and then, for exclude alone, the defaults of
-// those that the file does not set. Values that the algorithm does not describe are mistakes.
-func paramAxes(f *sweep.File, use schemas.AlgorithmUse, path string, described []*pluginv1.Parameter) ([]axis, sweep.Mistakes) {
-	var problems sweep.Mistakes
+// paramAxes returns the axes of the algorithm's parameters in the order of the file, and then, for
+// exclude alone, the defaults of those that the file does not set. It reports values that the
+// algorithm does not describe.
+func (e *entry) paramAxes(r *sweep.Reporter) []axis {
+	described := e.algorithm.GetParameters()
 	names := append([]string(nil), reserved...)
 	for _, p := range described {
 		names = append(names, p.GetName())
 	}
-	given := make([]string, 0, len(use.Params))
-	for name := range use.Params {
-		given = append(given, name)
-	}
-	slices.SortFunc(given, func(a, b string) int {
-		p, q := f.Places[sweep.JoinPath(path, a)], f.Places[sweep.JoinPath(path, b)]
-		return cmp.Or(cmp.Compare(p.KeyLine, q.KeyLine), cmp.Compare(p.KeyColumn, q.KeyColumn), strings.Compare(a, b))
-	})
 	var axes []axis
-	for _, name := range given {
-		where := sweep.JoinPath(path, name)
+	for _, name := range e.givenParams() {
+		where := sweep.JoinPath(e.path, name)
 		i := slices.IndexFunc(described, func(p *pluginv1.Parameter) bool { return p.GetName() == name })
 		if i < 0 {
-			problems = append(problems, f.MistakeAtKey(where, "unknown parameter%s", wording.DidYouMean(name, names)))
+			r.AtKey(where, "unknown parameter%s", wording.DidYouMean(name, names))
 			continue
 		}
-		a, wrong := paramAxis(f, use.Params[name], where, described[i])
-		axes, problems = append(axes, a), append(problems, wrong...)
+		axes = append(axes, e.paramAxis(where, described[i], r))
 	}
 	for _, p := range described {
-		if _, ok := use.Params[p.GetName()]; !ok {
-			axes = append(axes, axis{path: path, names: []string{p.GetName()}, param: true,
-				options: []option{{path: path, values: []any{asNumber(valueOf(p.GetDefault()))}}}})
+		if _, ok := e.use.Params[p.GetName()]; !ok {
+			axes = append(axes, axis{path: e.path, names: []string{p.GetName()}, param: true,
+				options: []option{{path: e.path, values: []any{asNumber(valueOf(p.GetDefault()))}}}})
 		}
 	}
-	return axes, problems
+	return axes
 }
 
-// paramAxis is the axis of one parameter.
-func paramAxis(f *sweep.File, values []schemas.Value, path string, p *pluginv1.Parameter) (axis, sweep.Mistakes) {
+// givenParams returns the names of the parameters that the file sets, in its order.
+func (e *entry) givenParams() []string {
+	names := make([]string, 0, len(e.use.Params))
+	for name := range e.use.Params {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		p, q := e.grid.File.KeyAt(sweep.JoinPath(e.path, a)), e.grid.File.KeyAt(sweep.JoinPath(e.path, b))
+		return cmp.Or(cmp.Compare(p.KeyLine, q.KeyLine), cmp.Compare(p.KeyColumn, q.KeyColumn), strings.Compare(a, b))
+	})
+	return names
+}
+
+// paramAxis returns the axis of one parameter, which stands at path.
+func (e *entry) paramAxis(path string, p *pluginv1.Parameter, r *sweep.Reporter) axis {
 	a := axis{path: path, names: []string{p.GetName()}, param: true}
-	var problems sweep.Mistakes
-	for i, v := range values {
+	for i, v := range e.use.Params[p.GetName()] {
+		item := e.grid.File.Item(path, i)
 		typed, err := typedParam(v, p)
 		if err != nil {
-			problems = append(problems, f.Mistake(f.Item(path, i), "%v", err))
+			r.At(item, "%v", err)
 			continue
 		}
-		a.options = append(a.options, option{path: f.Item(path, i), values: []any{asNumber(typed)},
-			set: func(d *draft) { d.params[p.GetName()] = typed }})
+		a.options = append(a.options, option{path: item, values: []any{asNumber(typed)},
+			set: func(s *setting) { s.params[p.GetName()] = typed }})
 	}
-	return a, problems
+	return a
 }
 
 // typedParam reads a parameter's value as its description says.
@@ -258,13 +352,13 @@ func typedParam(v schemas.Value, p *pluginv1.Parameter) (any, error) {
 		if err != nil || v.Quoted {
 			return nil, cmp.Or(err, fmt.Errorf("a whole number was expected, not the text %q", sweep.Shorten(v.Text)))
 		}
-		return n, inRange(float64(n), v.Text, p)
+		return n, sweep.InRange(float64(n), v.Text, p.Min, p.Max)
 	case *pluginv1.Value_Float:
 		x, err := schemas.ParseFloat(v.Text)
 		if err != nil || v.Quoted {
 			return nil, cmp.Or(err, fmt.Errorf("a number was expected, not the text %q", sweep.Shorten(v.Text)))
 		}
-		return x, inRange(x, v.Text, p)
+		return x, sweep.InRange(x, v.Text, p.Min, p.Max)
 	case *pluginv1.Value_Bool:
 		if v.Quoted || v.Text != "true" && v.Text != "false" {
 			return nil, fmt.Errorf("true or false was expected, not %q", sweep.Shorten(v.Text))
@@ -279,11 +373,7 @@ func typedParam(v schemas.Value, p *pluginv1.Parameter) (any, error) {
 	return nil, fmt.Errorf("the algorithm describes this parameter without a type: its default is missing")
 }
 
-func inRange(x float64, text string, p *pluginv1.Parameter) error {
-	return sweep.Rules{Minimum: p.Min, Maximum: p.Max}.Number(x, text)
-}
-
-// valueOf is a protocol value as int64, float64, bool or string; nil where it has no kind.
+// valueOf returns a protocol value as int64, float64, bool or string; nil where it has no kind.
 func valueOf(v *pluginv1.Value) any {
 	switch v := v.GetKind().(type) {
 	case *pluginv1.Value_Int:
@@ -298,7 +388,7 @@ func valueOf(v *pluginv1.Value) any {
 	return nil
 }
 
-// asNumber makes every number a float64.
+// asNumber returns every number as a float64, and other values as they are.
 func asNumber(v any) any {
 	if n, ok := v.(int64); ok {
 		return float64(n)

@@ -4,125 +4,156 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
-	"time"
 
 	"github.com/shatterlab/shatter/schemas"
 
 	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
 // Explain says in words what was understood; warnings are not part of it.
 func (p *Plan) Explain(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: task %s, seed %d, %s\n", p.Name, p.Cells[0].Task, p.Seed, plural(len(p.Cells), "cell"))
+	fmt.Fprintf(&b, "%s: task %s, seed %d, %s\n", p.Name, p.Cells[0].Task, p.Seed,
+		wording.Count(len(p.Cells), "cell"))
 	for _, line := range p.words {
 		b.WriteString(line + "\n")
 	}
 	for _, fit := range p.Fits {
-		b.WriteString(fmt.Sprintf("%-12s", "fit") + fit.String() + "\n")
+		fmt.Fprintf(&b, "%-12s%s\n", "fit", fit)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// kept is what became of one entry: its cells after exclusion and merging.
-type kept struct {
+// outcome is what became of an entry: its cells after exclusion and merging.
+type outcome struct {
 	cells      int
-	sample     *trial.Cell
+	sample     *trial.Cell // one of them; nil where there is none
 	evaluation map[string]bool
 }
 
-// words describes every grid; from says which entry made a cell.
-func (r *resolver) words(cells []*trial.Cell, from map[trial.Key]*entry) []string {
-	became := map[*entry]*kept{}
-	for _, e := range r.entries {
-		became[e] = &kept{evaluation: map[string]bool{}}
+// explain describes every grid in words.
+func (l *layout) explain(cells []*trial.Cell, origins []*settled) []string {
+	outcomes := map[*entry]*outcome{}
+	for _, e := range l.entries {
+		outcomes[e] = &outcome{evaluation: map[string]bool{}}
 	}
-	for _, c := range cells {
-		k := became[from[c.Key]]
-		k.cells++
-		k.sample = c
-		k.evaluation[c.Evaluation] = true
+	for i, c := range cells {
+		o := outcomes[origins[i].entry]
+		o.cells++
+		o.sample = c
+		o.evaluation[c.Evaluation] = true
 	}
 	var lines []string
-	for rest := r.entries; len(rest) > 0; {
-		g, n := rest[0].grid, 0
-		for n < len(rest) && rest[n].grid == g {
-			n++
-		}
-		lines = append(lines, gridInWords(g, rest[:n], became)...)
-		rest = rest[n:]
+	for entries := range byGrid(l.entries) {
+		w := gridWords{Block: entries[0].grid, entries: entries, outcomes: outcomes}
+		lines = append(lines, w.lines()...)
 	}
 	return lines
 }
 
-// words describes one grid.
-func gridInWords(g *sweep.Block, entries []*entry, became map[*entry]*kept) []string {
-	var lines []string
-	say := func(label, format string, args ...any) {
-		lines = append(lines, fmt.Sprintf("%-12s", label)+fmt.Sprintf(format, args...))
+// gridWords describes one grid.
+type gridWords struct {
+	*sweep.Block
+	entries  []*entry
+	outcomes map[*entry]*outcome
+	out      []string
+}
+
+// line adds a line with a label.
+func (w *gridWords) line(label, format string, args ...any) {
+	w.out = append(w.out, fmt.Sprintf("%-12s", label)+fmt.Sprintf(format, args...))
+}
+
+func (w *gridWords) lines() []string {
+	if w.Prefix != "" {
+		w.out = append(w.out, fmt.Sprintf("%s (line %d)", w.Home(), w.File.At(w.Home()).Line))
 	}
-	if g.Prefix != "" {
-		lines = append(lines, fmt.Sprintf("%s (line %d)", g.Home(), g.File.At(g.Home()).Line))
-	}
-	say("problem", "%s", axesInWords(problemAxes(g)))
-	label, evaluation := "algorithms", map[string]bool{}
-	for _, e := range entries {
-		say(label, "%s", e.words(became[e]))
+	w.line("problem", "%s", axesInWords(problemAxes(w.Block)))
+	label := "algorithms"
+	for _, e := range w.entries {
+		w.line(label, "%s", e.words(w.outcomes[e]))
 		label = ""
-		maps.Copy(evaluation, became[e].evaluation)
 	}
-	switch g.File.Task() {
+	w.game()
+	setting := measureAxes(w.Block, true)
+	if slices.ContainsFunc(w.entries, func(e *entry) bool { return e.algorithm.GetPrivate() }) {
+		w.line("privacy", "%s", axesInWords(named(setting, "epsilon", "delta")))
+	}
+	for _, names := range w.Zip {
+		w.line("zip", "%s", strings.Join(names, " with "))
+	}
+	if n := len(w.Exclude); n > 0 {
+		w.line("excluded", "by %s of exclude", wording.Count(n, "item"))
+	}
+	if w.File.Task() == schemas.TaskOnline {
+		w.line("rounds", "%s, %d sequences each", w.sizeList(), trialsOf(w.Block))
+	} else {
+		w.measure(setting)
+	}
+	limits := limitsOf(w.Block)
+	w.line("limits", "a trial may take %v and %s; beyond that it is lost, not failed",
+		wording.Duration(limits.Trial), wording.Bytes(limits.Memory))
+	return w.out
+}
+
+// game describes the queries of task predict, or the rounds of task online.
+func (w *gridWords) game() {
+	switch w.File.Task() {
 	case schemas.TaskPredict:
-		say("game", "%s; adversary %s", axesInWords(named(taskAxes(g), "queries")), alternatives(adversariesInWords(g)))
+		w.line("game", "%s; adversary %s", axesInWords(named(taskAxes(w.Block), "queries")), w.adversaries())
 	case schemas.TaskOnline:
-		say("game", "rounds of point, prediction, truth; adversary %s", alternatives(adversariesInWords(g)))
+		w.line("game", "rounds of point, prediction, truth; adversary %s", w.adversaries())
 	}
-	setting := settingAxes(g, true)
-	if slices.ContainsFunc(entries, func(e *entry) bool { return e.algorithm.GetPrivate() }) {
-		say("privacy", "%s", axesInWords(named(setting, "epsilon", "delta")))
+}
+
+// adversaries returns the grid's adversaries in words.
+func (w *gridWords) adversaries() string {
+	var words []string
+	for _, o := range adversaryAxis(w.Block).options {
+		var s setting
+		o.set(&s)
+		words = append(words, s.adversary.String())
 	}
-	for _, names := range g.Zip {
-		say("zip", "%s", strings.Join(names, " with "))
-	}
-	if n := len(g.Exclude); n > 0 {
-		say("excluded", "by %s of exclude", plural(n, "item"))
-	}
-	if g.File.Task() == schemas.TaskOnline {
-		say("rounds", "%s, %d sequences each", strings.Trim(strings.ReplaceAll(fmt.Sprint(g.Sizes), " ", ", "), "[]"), trialsOf(g))
-		return append(lines, limitsInWords(g))
-	}
-	say("success", "error above the reference (above) is at most alpha, with probability at least 1 - beta: %s",
+	return alternatives(words)
+}
+
+// measure describes what success is, how errors are measured, and at which sample sizes.
+func (w *gridWords) measure(setting []axis) {
+	w.line("success", "error above the reference (above) is at most alpha, with probability at least 1 - beta: %s",
 		axesInWords(named(setting, "alpha", "beta", "above")))
+	evaluation := map[string]bool{}
+	for _, e := range w.entries {
+		maps.Copy(evaluation, w.outcomes[e].evaluation)
+	}
 	for _, how := range slices.Sorted(maps.Keys(evaluation)) {
 		if how != "exact" {
 			how = "on " + how + " fresh points"
 		}
-		say("error", "%s, against clean labels", how)
+		w.line("error", "%s, against clean labels", how)
 	}
-	say("n", "%s", sizesInWords(g))
-	return append(lines, limitsInWords(g))
-}
-
-func limitsInWords(g *sweep.Block) string {
-	limits := limitsOf(g)
-	return fmt.Sprintf("%-12sa trial may take %v and %s; beyond that it is lost, not failed", "limits", TimeInWords(limits.Trial), bytesInWords(limits.Memory))
-}
-
-func sizesInWords(g *sweep.Block) string {
-	if f := searchOf(g); f != nil {
-		return fmt.Sprintf("n* is searched: the least n from %d to %d that succeeds, to a bracket of ratio %v; the whole table is right with "+
-			"probability %v; at most %d trials a cell", f.From, f.To, f.Within, f.Confidence, maxTrialsOf(g))
+	if f := searchOf(w.Block); f != nil {
+		w.line("n", "n* is searched: the least n from %d to %d that succeeds, to a bracket of ratio %v; the whole table "+
+			"is right with probability %v; at most %d trials a cell", f.From, f.To, f.Within, f.Confidence, maxTrialsOf(w.Block))
+		return
 	}
-	return fmt.Sprintf("the curve at n = %s, %d trials each", strings.Trim(strings.ReplaceAll(fmt.Sprint(g.Sizes), " ", ", "), "[]"), trialsOf(g))
+	w.line("n", "the curve at n = %s, %d trials each", w.sizeList(), trialsOf(w.Block))
 }
 
-// words describes one algorithm.
-func (e *entry) words(k *kept) string {
-	out := e.as()
+// sizeList returns the sample sizes, or numbers of rounds, as "100, 200".
+func (w *gridWords) sizeList() string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(w.Sizes), " ", ", "), "[]")
+}
+
+// words describes one algorithm and what became of it.
+func (e *entry) words(o *outcome) string {
+	out := e.label()
 	if e.use.As != "" && e.use.As != e.use.Use {
 		out += " is " + e.use.Use
 	}
@@ -136,21 +167,21 @@ func (e *entry) words(k *kept) string {
 		out += " with " + axesInWords(set)
 	}
 	switch {
-	case k.cells == 0:
+	case o.cells == 0:
 		return out + "; all its cells are excluded, or are those of another grid"
-	case !k.sample.Private:
+	case !o.sample.Private:
 		out += "; not private: it runs once, without a budget"
-	case k.sample.Guarantee.GetUncertified():
+	case o.sample.Guarantee.GetUncertified():
 		out += "; aims at (epsilon, delta) differential privacy, which is not certified"
-	case k.sample.Pure:
+	case o.sample.Pure:
 		out += "; pure differential privacy: delta does not apply"
 	default:
 		out += "; (epsilon, delta) differential privacy"
 	}
-	return out + "; " + plural(k.cells, "cell")
+	return out + "; " + wording.Count(o.cells, "cell")
 }
 
-// axesInWords is "d 10 or 50, margin 0.1".
+// axesInWords returns the axes with their values: "d 10 or 50, margin 0.1".
 func axesInWords(axes []axis) string {
 	var parts []string
 	for _, a := range axes {
@@ -172,16 +203,17 @@ func axesInWords(axes []axis) string {
 	return strings.Join(parts, ", ")
 }
 
-// alternatives is "1, 2 or 3".
+// alternatives returns the values as "1, 2 or 3"; of a long list the first few, how many more there
+// are, and the last one.
 func alternatives(values []string) string {
 	last := len(values) - 1
 	if last == 0 {
 		return values[0]
 	}
-	return few(values[:last]) + " or " + values[last]
+	return wording.Few(values[:last], mostNamed) + " or " + values[last]
 }
 
-// named picks axes by their first name.
+// named returns the axes with these first names.
 func named(axes []axis, names ...string) []axis {
 	var out []axis
 	for _, name := range names {
@@ -194,25 +226,14 @@ func named(axes []axis, names ...string) []axis {
 	return out
 }
 
-// TimeInWords is 10m instead of 10m0s.
-func TimeInWords(d time.Duration) string {
-	s := d.String()
-	for _, tail := range []string{"m0s", "h0m"} {
-		if strings.HasSuffix(s, tail) {
-			s = s[:len(s)-2]
-		}
+// show writes a value as it would stand in the file.
+func show(v any) string {
+	f, ok := v.(float64)
+	if !ok {
+		return fmt.Sprint(v)
 	}
-	return s
-}
-
-func bytesInWords(n int64) string {
-	for _, unit := range []struct {
-		name string
-		size int64
-	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}} {
-		if n >= unit.size && n%(unit.size/4) == 0 {
-			return fmt.Sprintf("%v %s", float64(n)/float64(unit.size), unit.name)
-		}
+	if f != 0 && math.Abs(f) < 1e-3 {
+		return strings.Replace(strconv.FormatFloat(f, 'e', -1, 64), "e-0", "e-", 1)
 	}
-	return fmt.Sprintf("%d bytes", n)
+	return strconv.FormatFloat(f, 'f', -1, 64)
 }

@@ -10,21 +10,22 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 
 	"github.com/shatterlab/shatter/pipeline/sweep"
-	"github.com/shatterlab/shatter/pipeline/wording"
 	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
-// Fit is one item of the sweep file's fits.
+// Fit is one item of the sweep file's fits, with the cells that it goes through.
 type Fit struct {
 	X, Scale string
 	Exponent *float64 // claimed; nil: none
 	Source   string   // of the claim
 	Groups   []FitGroup
 
-	what string // is fitted
+	fitted string // "n*" or "the mean regret"
 }
 
-// FitGroup is cells that agree in all but x and what zip pairs with it. At least two of them have different x.
+// FitGroup is a set of cells that agree in all but x and what zip pairs with it. At least two of
+// them have different x.
 type FitGroup struct {
 	Algorithm string // its "as"
 	Words     string // what is fixed in this group and differs in others of the algorithm
@@ -38,25 +39,10 @@ type FitPoint struct {
 	X      float64
 }
 
-// quantities are the keys of a sweep file that a fit may be against, beside rounds and the parameters of algorithms, and where a
-// cell has them. Where one does not apply it is 0, and has no place on an axis, but for the rate of the noise.
-var quantities = map[string]func(c *trial.Cell) float64{
-	"domain":     func(c *trial.Cell) float64 { return float64(c.Problem.Domain) },
-	"d":          func(c *trial.Cell) float64 { return float64(c.Problem.Dim) },
-	"mass":       func(c *trial.Cell) float64 { return c.Problem.Mass },
-	"minority":   func(c *trial.Cell) float64 { return c.Problem.Minority },
-	"margin":     func(c *trial.Cell) float64 { return c.Problem.Margin },
-	"noise_rate": func(c *trial.Cell) float64 { return c.Problem.Noise.Rate },
-	"epsilon":    func(c *trial.Cell) float64 { return c.Epsilon },
-	"delta":      func(c *trial.Cell) float64 { return c.Delta },
-	"alpha":      func(c *trial.Cell) float64 { return c.Alpha },
-	"beta":       func(c *trial.Cell) float64 { return c.Beta },
-	"queries":    func(c *trial.Cell) float64 { return float64(c.Queries) },
-}
-
+// roundsName is what fits call the number of rounds of task online.
 const roundsName = "rounds"
 
-// String says in words what is fitted.
+// String says in words what is fitted against what.
 func (f Fit) String() string {
 	ln := func(name, of string) string {
 		if f.Scale == of || of == "log" && f.Scale == "log-log" {
@@ -64,8 +50,8 @@ func (f Fit) String() string {
 		}
 		return name
 	}
-	out := fmt.Sprintf("%s against %s: one slope for each of %s of cells that agree in all else", ln(f.what, "log-log"), ln(f.X, "log"),
-		plural(len(f.Groups), "group"))
+	out := fmt.Sprintf("%s against %s: one slope for each of %s of cells that agree in all else",
+		ln(f.fitted, "log-log"), ln(f.X, "log"), wording.Count(len(f.Groups), "group"))
 	if f.Exponent != nil {
 		out += fmt.Sprintf("; claimed %s", show(*f.Exponent))
 		if f.Source != "" {
@@ -75,111 +61,137 @@ func (f Fit) String() string {
 	return out
 }
 
-// fits groups the plan's cells for each item of fits, and blames the items that fit nothing.
-func (r *resolver) fits(p *Plan, drafts map[trial.Key]*pending) error {
-	for i, spec := range r.file.Sweep.Fits {
+// fitter finds the places of fits.
+type fitter struct {
+	*layout
+	cells   []*trial.Cell
+	origins []*settled // of each cell
+}
+
+// fits groups the cells for each item of fits, and reports the items that fit nothing.
+func (f *fitter) fits(r *sweep.Reporter) ([]Fit, error) {
+	var all []Fit
+	for i, spec := range f.file.Sweep.Fits {
 		path := fmt.Sprintf("fits[%d]", i)
-		f := Fit{X: spec.X, Scale: spec.Scale, Exponent: spec.Exponent, Source: spec.Source, what: "n*"}
-		if r.file.Task() == schemas.TaskOnline {
-			f.what = "the mean regret"
+		fit := Fit{X: spec.X, Scale: spec.Scale, Exponent: spec.Exponent, Source: spec.Source, fitted: "n*"}
+		if f.online() {
+			fit.fitted = "the mean regret"
 		}
 		if spec.Source != "" && spec.Exponent == nil {
-			r.blame(path+".source", `it is the source of a claim: give that too, "exponent: 0.5"`)
+			r.At(path+".source", `it is the source of a claim: give that too, "exponent: 0.5"`)
 		}
-		places, ok := r.places(p.Cells, spec.X, path+".x")
-		if !ok {
+		places := f.places(spec.X)
+		if len(places) == 0 {
+			f.explainMissing(spec.X, path+".x", r)
 			continue
 		}
-		if i := slices.IndexFunc(places, func(at FitPoint) bool { return at.X <= 0 }); i >= 0 && spec.Scale != "linear" {
-			r.blame(path+".scale", "%q has the value %s, which has no logarithm: use scale: linear, or exclude it", spec.X, show(places[i].X))
+		if i := slices.IndexFunc(places, func(p FitPoint) bool { return p.X <= 0 }); i >= 0 && spec.Scale != "linear" {
+			r.At(path+".scale", "%q has the value %s, which has no logarithm: use scale: linear, or exclude it",
+				spec.X, show(places[i].X))
 			continue
 		}
 		var err error
-		if f.Groups, err = r.groups(p.Cells, places, spec.X, drafts); err != nil {
-			return err
+		if fit.Groups, err = f.groups(places, spec.X); err != nil {
+			return nil, err
 		}
-		if len(f.Groups) == 0 {
-			r.blame(path+".x", "no two cells differ in %q alone: give it a list of values", spec.X)
+		if len(fit.Groups) == 0 {
+			r.At(path+".x", "no two cells differ in %q alone: give it a list of values", spec.X)
 		}
-		p.Fits = append(p.Fits, f)
+		all = append(all, fit)
 	}
-	return nil
+	return all, nil
 }
 
-// places finds the cells that x applies to. It is false where a mistake was found.
-func (r *resolver) places(cells []*trial.Cell, x, path string) (places []FitPoint, ok bool) {
-	known := map[string]bool{}
-	for i, c := range cells {
-		for _, name := range numbersOf(c) {
-			known[name] = true
-		}
-		for _, rounds := range r.roundsOf(c) {
-			at := FitPoint{Cell: i, Rounds: rounds, X: float64(rounds)}
-			if !r.isRounds(x) {
-				if at.X, ok = valueIn(c, x); !ok {
+func (f *fitter) online() bool { return f.file.Task() == schemas.TaskOnline }
+
+// places returns the cells, or in task online the cells and numbers of rounds, that x applies to.
+func (f *fitter) places(x string) (places []FitPoint) {
+	for i, c := range f.cells {
+		for _, rounds := range roundsOf(c) {
+			p := FitPoint{Cell: i, Rounds: rounds, X: float64(rounds)}
+			if !f.isRounds(x) {
+				var ok bool
+				if p.X, ok = valueIn(c, x); !ok {
 					continue
 				}
 			}
-			places = append(places, at)
+			places = append(places, p)
 		}
 	}
-	if len(places) > 0 {
-		return places, true
+	return places
+}
+
+// explainMissing reports an x that applies to no cell.
+func (f *fitter) explainMissing(x, path string, r *sweep.Reporter) {
+	known := map[string]bool{}
+	for _, c := range f.cells {
+		for _, name := range numbersOf(c) {
+			known[name] = true
+		}
 	}
-	if r.file.Task() == schemas.TaskOnline {
+	if f.online() {
 		known[roundsName] = true
 	}
-	switch names := slices.Sorted(maps.Keys(known)); {
+	hint := wording.DidYouMean(x, slices.Sorted(maps.Keys(known)))
+	switch {
 	case x == "n" || strings.HasPrefix(x, "n_"):
-		r.blame(path, "n is what is fitted; x is what it depends on%s", wording.DidYouMean(x, names))
+		r.At(path, "n is what is fitted; x is what it depends on%s", hint)
 	case x == "replica":
-		r.blame(path, "a replica is a copy with other noise, no quantity%s", wording.DidYouMean(x, names))
-	case quantities[x] != nil || x == roundsName:
-		r.blame(path, "%q has no value in this sweep%s", x, wording.DidYouMean(x, names))
-	case r.names[x] || r.names[strings.TrimPrefix(x, schemas.ParamPrefix)]:
-		r.blame(path, "%q has no numbers to fit against%s", x, wording.DidYouMean(x, names))
+		r.At(path, "a replica is a copy with other noise, no quantity%s", hint)
+	case quantity(x) != nil || x == roundsName:
+		r.At(path, "%q has no value in this sweep%s", x, hint)
+	case f.names[x] || f.names[strings.TrimPrefix(x, schemas.ParamPrefix)]:
+		r.At(path, "%q has no numbers to fit against%s", x, hint)
 	default:
-		r.blame(path, "unknown quantity %q%s", sweep.Shorten(x), wording.DidYouMean(x, names))
+		r.At(path, "unknown quantity %q%s", sweep.Shorten(x), hint)
 	}
-	return nil, false
 }
 
-// isRounds reports whether x is the number of rounds of a game, and not a parameter of that name.
-func (r *resolver) isRounds(x string) bool {
-	return x == roundsName && r.file.Task() == schemas.TaskOnline
-}
+// isRounds reports whether x is the number of rounds of task online, and not a parameter of that
+// name.
+func (f *fitter) isRounds(x string) bool { return x == roundsName && f.online() }
 
-// roundsOf is the places of a cell: one for each number of rounds, or one.
-func (r *resolver) roundsOf(c *trial.Cell) []int64 {
+// roundsOf returns the numbers of rounds of a cell of task online; other cells have one place.
+func roundsOf(c *trial.Cell) []int64 {
 	if c.Online() {
 		return c.N
 	}
 	return []int64{0}
 }
 
-// valueIn is x in a cell, where it applies.
+// quantity returns the key column that a fit may be against by this name, nil where there is none.
+func quantity(x string) *trial.KeyColumn {
+	for _, k := range trial.KeyColumns() {
+		if k.Name == x && k.Has(trial.Quantity) {
+			return &k
+		}
+	}
+	return nil
+}
+
+// valueIn returns x in a cell, and reports whether it applies there.
 func valueIn(c *trial.Cell, x string) (float64, bool) {
-	if of := quantities[x]; of != nil {
-		v := of(c)
-		return v, v != 0 || x == "noise_rate"
+	if k := quantity(x); k != nil {
+		v := k.Number(c)
+		return v, v != 0 || k.Has(trial.FromZero)
 	}
 	name := strings.TrimPrefix(x, schemas.ParamPrefix)
-	if name == x && slices.Contains(fixed, x) {
+	if name == x && isKey(x) {
 		return 0, false
 	}
 	v, ok := asNumber(c.Params[name]).(float64)
 	return v, ok
 }
 
-// numbersOf is the names that a fit of the cell may be against.
+// numbersOf returns the names that a fit through the cell may be against.
 func numbersOf(c *trial.Cell) (names []string) {
-	for name := range quantities {
-		if _, ok := valueIn(c, name); ok {
-			names = append(names, name)
+	for _, k := range trial.KeyColumns() {
+		if _, ok := valueIn(c, k.Name); ok {
+			names = append(names, k.Name)
 		}
 	}
 	for name := range c.Params {
-		if slices.Contains(fixed, name) || c.Online() && name == roundsName {
+		if isKey(name) || c.Online() && name == roundsName {
 			name = schemas.ParamPrefix + name
 		}
 		if _, ok := valueIn(c, name); ok {
@@ -189,18 +201,19 @@ func numbersOf(c *trial.Cell) (names []string) {
 	return names
 }
 
-// groups puts places together whose cells agree in all but x, in the order of the cells, and leaves out those with one x.
-func (r *resolver) groups(cells []*trial.Cell, places []FitPoint, x string, drafts map[trial.Key]*pending) ([]FitGroup, error) {
+// groups puts places together whose cells agree in all but x, in the order of the cells, and leaves
+// out groups with a single x.
+func (f *fitter) groups(places []FitPoint, x string) ([]FitGroup, error) {
 	index := map[string]int{}
 	var all []FitGroup
-	settings := make([]setting, 0, len(places))
-	for _, at := range places {
-		c := cells[at.Cell]
-		s := r.settingOf(c, drafts[c.Key], x)
-		if c.Online() && !r.isRounds(x) {
-			s.put(roundsName, at.Rounds, show(float64(at.Rounds)))
+	fixed := make([]fixedValues, 0, len(places))
+	for _, p := range places {
+		c := f.cells[p.Cell]
+		values := f.origins[p.Cell].fixedBut(x, c)
+		if c.Online() && !f.isRounds(x) {
+			values.put(roundsName, p.Rounds, show(float64(p.Rounds)))
 		}
-		id, err := trial.Canonical(s.id())
+		id, err := trial.Canonical(values.id())
 		if err != nil {
 			return nil, err
 		}
@@ -208,112 +221,120 @@ func (r *resolver) groups(cells []*trial.Cell, places []FitPoint, x string, draf
 		if !ok {
 			i = len(all)
 			index[string(id)] = i
-			all, settings = append(all, FitGroup{Algorithm: c.As}), append(settings, s)
+			all, fixed = append(all, FitGroup{Algorithm: c.As}), append(fixed, values)
 		}
-		all[i].Points = append(all[i].Points, at)
+		all[i].Points = append(all[i].Points, p)
 	}
-	nameGroups(all, settings)
+	nameGroups(all, fixed)
 	return slices.DeleteFunc(all, func(g FitGroup) bool {
-		return !slices.ContainsFunc(g.Points, func(at FitPoint) bool { return at.X != g.Points[0].X })
+		return !slices.ContainsFunc(g.Points, func(p FitPoint) bool { return p.X != g.Points[0].X })
 	}), nil
 }
 
 // nameGroups says of each group what tells it apart from the others of its algorithm.
-func nameGroups(groups []FitGroup, settings []setting) {
+func nameGroups(groups []FitGroup, fixed []fixedValues) {
 	values := map[string]map[string]bool{} // by algorithm and name
 	for i, g := range groups {
-		for _, p := range settings[i] {
-			id := g.Algorithm + " " + p.name
+		for _, v := range fixed[i] {
+			id := g.Algorithm + " " + v.name
 			if values[id] == nil {
 				values[id] = map[string]bool{}
 			}
-			values[id][p.words] = true
+			values[id][v.words] = true
 		}
 	}
 	for i := range groups {
 		var words []string
-		for _, p := range settings[i] {
-			if len(values[groups[i].Algorithm+" "+p.name]) > 1 {
-				words = append(words, p.name+" "+p.words)
+		for _, v := range fixed[i] {
+			if len(values[groups[i].Algorithm+" "+v.name]) > 1 {
+				words = append(words, v.name+" "+v.words)
 			}
 		}
 		groups[i].Words = strings.Join(words, ", ")
 	}
 }
 
-// setting is all that is fixed in a group, in the order of the table's columns.
-type setting []pair
+// fixedValues is all that is fixed in a group, about in the order of the table's columns.
+type fixedValues []fixedValue
 
-type pair struct {
+type fixedValue struct {
 	name  string
 	value any // what has to agree
 	words string
 }
 
-func (s *setting) put(name string, value any, words string) {
-	*s = append(*s, pair{name, value, words})
+func (v *fixedValues) put(name string, value any, words string) {
+	*v = append(*v, fixedValue{name, value, words})
 }
 
-func (s setting) id() map[string]any {
+func (v fixedValues) id() map[string]any {
 	id := map[string]any{}
-	for _, p := range s {
-		id[p.name] = p.value
+	for _, x := range v {
+		id[x.name] = x.value
 	}
 	return id
 }
 
-// settingOf is what is fixed when x varies: what the file sets, but for x and what zip pairs with it. Defaults that follow from the
-// rest, like parameters of a preset, the reference error or the way of evaluation, may vary along with x.
-func (r *resolver) settingOf(c *trial.Cell, d *pending, x string) setting {
+// fixedBut returns what is fixed in the cell when x varies: what the file sets, but for x and what
+// zip pairs with it. Defaults that follow from the rest, like the parameters of a preset, the
+// reference error or the way of evaluation, may vary along with x.
+func (d *draft) fixedBut(x string, c *trial.Cell) fixedValues {
 	varies := d.entry.pairedWith(x)
-	var s setting
+	var fixed fixedValues
 	put := func(name string, value any) {
 		if !varies[name] {
-			s.put(name, value, show(value))
+			fixed.put(name, value, show(value))
 		}
 	}
-	p := c.Problem
-	put("class", p.Class)
-	put("d", float64(p.Dim))
-	put("domain", float64(p.Domain))
-	put("distribution", p.Distribution)
-	put("mass", p.Mass)
-	put("minority", p.Minority)
-	put("margin", p.Margin)
-	put("noise", p.Noise.Kind)
-	put("noise_rate", p.Noise.Rate)
-	if p.Data != nil && !varies["data"] {
-		s.put("data", p.Data, filepath.Base(p.Data.File)+" "+p.Data.Label)
+	for _, k := range trial.KeyColumns() {
+		switch k.Name {
+		case "cell", "task", "algorithm", "file", "privacy", "sample": // keys, what follows from others, or below
+		case "data":
+			if data := c.Problem.Data; data != nil && !varies["data"] {
+				fixed.put("data", data, filepath.Base(data.File)+" "+data.Label)
+			}
+			if matrix := c.Problem.Matrix; matrix != nil && !varies["file"] {
+				fixed.put("file", matrix.Digest, filepath.Base(matrix.File))
+			}
+			if len(d.entry.grid.Problem.Test) > 0 {
+				put("test", float64(c.Problem.Test))
+			}
+		case "queries":
+			if c.Adversary != nil {
+				put("queries", float64(c.Queries))
+			}
+		case "adversary":
+			if c.Adversary != nil {
+				put("adversary", c.Adversary.String())
+			}
+			put("algorithm", c.As)
+			for _, name := range slices.Sorted(maps.Keys(d.entry.use.Params)) {
+				put(schemas.ParamPrefix+name, c.Params[name])
+			}
+		case "above":
+			put("above", aboveValue(d.setting.above))
+		default:
+			put(k.Name, plainValue(k, c))
+		}
 	}
-	if p.Matrix != nil && !varies["file"] {
-		s.put("file", p.Matrix.Digest, filepath.Base(p.Matrix.File))
-	}
-	if len(d.entry.grid.Problem.Test) > 0 {
-		put("test", float64(p.Test))
-	}
-	if c.Adversary != nil {
-		put("queries", float64(c.Queries))
-		put("adversary", c.Adversary.String())
-	}
-	put("algorithm", c.As)
-	for _, name := range slices.Sorted(maps.Keys(d.entry.use.Params)) {
-		put(schemas.ParamPrefix+name, c.Params[name])
-	}
-	put("epsilon", c.Epsilon)
-	put("delta", c.Delta)
-	put("alpha", c.Alpha)
-	put("beta", c.Beta)
-	put("above", aboveValue(d.draft.above))
-	put("replica", float64(c.Replica))
-	return s
+	return fixed
 }
 
-// pairedWith is x and the names of the axes that zip pairs with it, as settingOf calls them.
+// plainValue returns a column's value in the cell as a float64 or a string, zero where it is null.
+func plainValue(k trial.KeyColumn, c *trial.Cell) any {
+	if k.Type == schemas.TextColumn {
+		s, _ := k.Value(c).(string)
+		return s
+	}
+	return k.Number(c)
+}
+
+// pairedWith returns x and the names of the axes that zip pairs with it, as fixedBut calls them.
 func (e *entry) pairedWith(x string) map[string]bool {
-	varies := map[string]bool{x: true, schemas.ParamPrefix + x: !slices.Contains(fixed, x)}
-	at, _ := e.axisOf(x)
+	varies := map[string]bool{x: true, schemas.ParamPrefix + x: !isKey(x)}
+	paired, _ := e.axisOf(x)
 	for i, a := range e.axes {
-		if at < 0 || i == at || e.leader[i] != e.leader[at] {
+		if paired < 0 || i == paired || e.leader[i] != e.leader[paired] {
 			continue
 		}
 		for _, name := range a.names {

@@ -23,7 +23,7 @@ fits:
   - {x: epsilon, scale: log-log, exponent: -1, source: Theorem 2}
 `
 
-// lines is a plan's fits, one line for each group.
+// lines returns a plan's fits, one line for each group.
 func lines(p *Plan) (out []string) {
 	for i, f := range p.Fits {
 		for _, g := range f.Groups {
@@ -78,7 +78,8 @@ func TestFits(t *testing.T) {
 	}
 }
 
-// What follows from x varies with it: parameters of a preset, what zip pairs, the way of evaluation.
+// What follows from x varies with it: parameters of a preset, what zip pairs, the way of
+// evaluation.
 func TestFitsAlong(t *testing.T) {
 	for _, c := range []struct{ name, src, fits, want string }{
 		{"parameter", `problem: {class: halfspace, d: 10, margin: 0.1, distribution: skew}

@@ -1,12 +1,36 @@
+// Package plan turns a sweep file into a Plan: cells in which every parameter is fixed, every
+// default is filled in and every name has been checked against the algorithms themselves.
+//
+// A plan is a pure function of the file, the data files and what the algorithms describe. Every
+// mistake is reported at its line and column, as sweep.Mistakes. The package needs an Algorithms,
+// which answers for the plugins, and the problems of pipeline/problem.
+//
+// Start with Resolve. It is a chain of values, each made from the one before it alone:
+//
+//	sweep.File -> catalog   names of algorithms           catalog.go
+//	           -> layout    entries with their axes       axes.go, entry.go, zip.go
+//	           -> drafts    combinations, none excluded   draft.go
+//	           -> instances problems, opened              instance.go
+//	           -> settled   the algorithms' answers       ask.go
+//	           -> Plan      cells, fits, words            cell.go, fits.go, explain.go
 package plan
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/shatterlab/shatter/pipeline/numeric"
-	"github.com/shatterlab/shatter/schemas/pluginv1"
-
+	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas/pluginv1"
+)
+
+// The largest sweep. Cells are counted before equal ones are merged, trials where n is a list, and
+// entries are the items of algorithms of all grids.
+const (
+	maxCells   = 1_000_000
+	maxTrials  = 10_000_000_000
+	maxEntries = 10_000
 )
 
 // Plan is a sweep file that has been understood whole: nothing in it can be misspelt any more.
@@ -23,16 +47,70 @@ type Plan struct {
 	words []string // of Explain
 }
 
+// Algorithms answers the planner's questions about plugins. Its methods are called from several
+// goroutines at once.
+type Algorithms interface {
+	// List returns every algorithm of the built-in and the third-party files.
+	List(ctx context.Context) ([]Described, error)
+	// Check asks the file whether it accepts a setting, and resolves its parameters.
+	Check(ctx context.Context, plugin string, s *pluginv1.Setting) (*pluginv1.CheckResponse, error)
+	// Bound asks the file for the theory's sample sizes.
+	Bound(ctx context.Context, plugin string, s *pluginv1.Setting) (*pluginv1.BoundResponse, error)
+}
+
+// Described is an algorithm and the file that serves it.
+type Described struct {
+	Plugin string // absolute path; empty: built in
+	*pluginv1.Algorithm
+}
+
+// Options of Resolve.
+type Options struct {
+	Dir string // of the sweep file: relative paths in the file start here; empty: the working directory
+}
+
+// Resolve expands the grids of a file into cells, asking the algorithms about each. What is wrong
+// with the file is a sweep.Mistakes; any other error is that of a plugin process or of ctx.
+func Resolve(ctx context.Context, f *sweep.File, algorithms Algorithms, o Options) (*Plan, error) {
+	known, err := newCatalog(ctx, f, algorithms, o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	l, err := layOut(f, known)
+	if err != nil {
+		return nil, err
+	}
+	drafts, err := l.expand()
+	if err != nil {
+		return nil, err
+	}
+	instances, opened, err := open(f, o.Dir, drafts)
+	if err != nil {
+		return nil, err
+	}
+	all, refused, err := ask(ctx, f, algorithms, instances)
+	if err != nil {
+		return nil, err
+	}
+	p, err := assemble(l, all)
+	if err != nil {
+		return nil, err
+	}
+	p.Warnings = append(append(opened, refused...), p.Warnings...)
+	return p, nil
+}
+
 // Counts is the size of a plan.
 type Counts struct {
 	Cells     int
 	Exact     bool  // every cell has a list of n: Trials and TrialsMax agree
-	Trials    int64 // the least number: a search looks at 8 repetitions at least, unless every n is infeasible
+	Trials    int64 // the least number: a search looks at 8 repetitions, unless every n is infeasible
 	TrialsMax int64 // the largest number: a search may use all that trials.max allows
-	Jobs      int64 // the least number of jobs: sessions are bounded; a job is cut further by its predicted time
+	Jobs      int64 // the least number: sessions are bounded, and jobs are cut further by their predicted time
 }
 
-// firstCheckpoint is the number of repetitions of one n at which a search may first decide something.
+// firstCheckpoint is the number of repetitions of one n at which a search may first decide
+// something.
 const firstCheckpoint = 8
 
 // Counts sizes the plan up without running anything.
@@ -56,23 +134,10 @@ func (p *Plan) Counts() Counts {
 	return c
 }
 
-// Described is one algorithm and the file that serves it.
-type Described struct {
-	Plugin string // absolute path; empty: built in
-	*pluginv1.Algorithm
-}
-
-// Algorithms is what the checker asks of the plugins. Its methods are called from several goroutines at once.
-type Algorithms interface {
-	// List gives every algorithm of the built-in and the third-party files.
-	List(ctx context.Context) ([]Described, error)
-	// Check asks the file whether it accepts a setting, and resolves its parameters.
-	Check(ctx context.Context, plugin string, s *pluginv1.Setting) (*pluginv1.CheckResponse, error)
-	// Bound asks the file for the theory's sample sizes.
-	Bound(ctx context.Context, plugin string, s *pluginv1.Setting) (*pluginv1.BoundResponse, error)
-}
-
-// Options of Resolve.
-type Options struct {
-	Dir string // of the sweep file: relative paths in the file start here; empty: the working directory
+// atLeast returns a count that may have been cut off at the largest int64.
+func atLeast(n int64) string {
+	if n > 1e18 {
+		return "more than 10^18"
+	}
+	return fmt.Sprint(n)
 }

@@ -108,7 +108,7 @@ func stringValue(s string) *pluginv1.Value {
 	return &pluginv1.Value{Kind: &pluginv1.Value_String_{String_: s}}
 }
 
-// algorithms is a table that resembles the built-in algorithms.
+// algorithms returns a table that resembles the built-in algorithms.
 func algorithms() *table {
 	invalid := func(format string, args ...any) *pluginv1.Refusal {
 		return &pluginv1.Refusal{Kind: pluginv1.Refusal_KIND_INVALID, Message: fmt.Sprintf(format, args...)}
@@ -170,7 +170,7 @@ func mustResolve(t testing.TB, src string, a *table, dir string) *Plan {
 	return p
 }
 
-// oneLine is a cell in one line.
+// oneLine describes a cell in one line.
 func oneLine(c *trial.Cell) string {
 	return fmt.Sprintf("%s class %s d %d margin %v noise %s %v domain %d | %v | eps %v delta %v | alpha %v beta %v above %v | replica %d", c.As, c.Problem.Class,
 		c.Problem.Dim, c.Problem.Margin, c.Problem.Noise.Kind, c.Problem.Noise.Rate, c.Problem.Domain, c.Params, c.Epsilon, c.Delta, c.Alpha, c.Beta,
@@ -374,7 +374,8 @@ queries: 10
 adversary: {kind: boundary}
 `
 
-// Cells of games: queries and adversary are part of their identity, the adversary's randomness is shared by all that play against it.
+// Cells of games: queries and adversary are part of their identity, the adversary's randomness is
+// shared by all that play against it.
 func TestResolvePredict(t *testing.T) {
 	src := strings.NewReplacer("queries: 10", "queries: [10, 20]", "{kind: boundary}", "[{kind: [boundary, repeat], offline: true}, {kind: adaptive}]",
 		"[test/game]", "[test/game, {use: test/game, as: again, replica: 1}]").Replace(predict)
@@ -403,7 +404,8 @@ func TestResolvePredict(t *testing.T) {
 	}
 }
 
-// Cells of online games: rounds in the place of n, no goal, the largest number of rounds at check time.
+// Cells of online games: rounds in the place of n, no goal, the largest number of rounds at check
+// time.
 func TestResolveOnline(t *testing.T) {
 	cells := mustResolve(t, `name: x
 task: online
@@ -428,7 +430,8 @@ trials: 7
 	}
 }
 
-// The first point of a bisection is part of the adversary and of its keys; where there is none the adversary's JSON is as if there were no such key.
+// The first point of a bisection is part of the adversary and of its keys; where there is none the
+// adversary's JSON is as if there were no such key.
 func TestResolveFirstPoint(t *testing.T) {
 	cells := mustResolve(t, `name: x
 task: online
@@ -874,7 +877,7 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// manyCells is a sweep of about 1000 domains cells.
+// manyCells returns a sweep of about 1000 cells for each domain.
 func manyCells(domains int) string {
 	return `name: x
 problem: {class: points, domain: ` + list(domains) + `, distribution: uniform}

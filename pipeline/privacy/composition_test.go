@@ -57,8 +57,9 @@ func TestCompositionReferenceValues(t *testing.T) {
 	}
 }
 
-// The exact composition is that of v randomized responses which reveal everything with probability delta0: the transcripts
-// by number of true answers, and the revealing ones.
+// TestOptimalDeltaByEnumeration compares with v randomized responses which reveal everything with
+// probability delta0, whose composition is the worst: it sums over all transcripts of true and
+// false answers, and over the revealing ones.
 func TestOptimalDeltaByEnumeration(t *testing.T) {
 	for _, c := range []struct {
 		v                int
@@ -86,7 +87,7 @@ func TestOptimalDeltaByEnumeration(t *testing.T) {
 	}
 }
 
-// What the sum leaves out for large v is 0.
+// TestOptimalDeltaOfManyIsTheWholeSum checks that what the sum leaves out for large v is 0.
 func TestOptimalDeltaOfManyIsTheWholeSum(t *testing.T) {
 	for _, v := range []int{900, 4001} {
 		for _, eps0 := range []float64{0.001, 0.02, 0.5, 3} {
@@ -111,7 +112,8 @@ func TestOptimalDeltaOfManyIsTheWholeSum(t *testing.T) {
 	}
 }
 
-// A share composes to no more than what was shared, by its own theorem and by the exact one, and Best is no worse than any.
+// TestSharesCompose checks that a share composes to no more than what was shared, by its own
+// theorem and by the exact one, and that Best is no worse than any other theorem.
 func TestSharesCompose(t *testing.T) {
 	merit := func(eps0, delta0 float64) float64 { return eps0 / -math.Log(delta0) }
 	rapid.Check(t, func(t *rapid.T) {

@@ -6,13 +6,15 @@ import (
 	"github.com/shatterlab/shatter/pipeline/numeric"
 )
 
-// GaussianDelta gives the least delta at which mu-Gaussian differential privacy is (epsilon, delta)-differentially private
-// (Balle and Wang 2018, Theorem 8; Dong, Roth and Su 2019, Corollary 2.13):
+// GaussianDelta returns the least delta at which mu-Gaussian differential privacy is
+// (epsilon, delta)-differentially private (Balle and Wang 2018, Theorem 8; Dong, Roth and Su 2019,
+// Corollary 2.13):
 //
 //	delta = Phi(-epsilon/mu + mu/2) - e^epsilon Phi(-epsilon/mu - mu/2)
 //
-// mu and epsilon in [0, +Inf]. mu = 0 and epsilon = +Inf give 0; otherwise mu = +Inf gives 1. NaN outside these ranges.
-// The relative error is about 1e-15 (1 + epsilon/mu^2), down to the smallest delta that a float64 holds.
+// mu and epsilon are in [0, +Inf]; outside this range the result is NaN. mu = 0 and epsilon = +Inf
+// give 0; otherwise mu = +Inf gives 1. The relative error is about 1e-15 (1 + epsilon/mu^2), down
+// to the smallest delta that a float64 holds.
 func GaussianDelta(mu, epsilon float64) float64 {
 	switch {
 	case !(mu >= 0 && epsilon >= 0):
@@ -22,7 +24,8 @@ func GaussianDelta(mu, epsilon float64) float64 {
 	case math.IsInf(mu, 1):
 		return 1
 	}
-	// e^epsilon phi(b) = phi(a) for the normal density phi: it turns each difference below into one of like quantities.
+	// e^epsilon phi(b) = phi(a) for the normal density phi: it turns each difference below into one of
+	// like quantities.
 	a := (epsilon/mu - mu/2) / math.Sqrt2
 	b := (epsilon/mu + mu/2) / math.Sqrt2
 	switch {
@@ -35,10 +38,12 @@ func GaussianDelta(mu, epsilon float64) float64 {
 	}
 }
 
-// GaussianMu gives the largest mu for which mu-Gaussian differential privacy is (epsilon, delta)-differentially private, from
-// below: GaussianDelta(mu, epsilon) <= delta holds for the number returned.
+// GaussianMu returns the largest mu for which mu-Gaussian differential privacy is
+// (epsilon, delta)-differentially private. It is rounded down: GaussianDelta(mu, epsilon) <= delta
+// holds for the number returned.
 //
-// epsilon in [0, +Inf], delta in [0, 1]. delta = 1 and epsilon = +Inf give +Inf; otherwise delta = 0 gives 0. NaN outside these ranges.
+// epsilon is in [0, +Inf], delta in [0, 1]; outside these ranges the result is NaN. delta = 1 and
+// epsilon = +Inf give +Inf; otherwise delta = 0 gives 0.
 func GaussianMu(epsilon, delta float64) float64 {
 	switch {
 	case !(epsilon >= 0) || !isProbability(delta):
@@ -49,7 +54,8 @@ func GaussianMu(epsilon, delta float64) float64 {
 		return 0
 	}
 	low := 0.0
-	high := math.Sqrt(2*RhoFromEpsilon(epsilon, delta)) + delta // within a small factor of the answer, and above 0
+	// This first guess is within a small factor of the answer, and above 0.
+	high := math.Sqrt(2*RhoFromEpsilon(epsilon, delta)) + delta
 	for GaussianDelta(high, epsilon) <= delta {
 		low, high = high, 2*high
 	}
@@ -57,10 +63,12 @@ func GaussianMu(epsilon, delta float64) float64 {
 	return low
 }
 
-// GaussianEpsilon gives the least epsilon for which mu-Gaussian differential privacy is (epsilon, delta)-differentially
-// private, from above: GaussianDelta(mu, epsilon) <= delta holds for the number returned.
+// GaussianEpsilon returns the least epsilon for which mu-Gaussian differential privacy is
+// (epsilon, delta)-differentially private. It is rounded up: GaussianDelta(mu, epsilon) <= delta
+// holds for the number returned.
 //
-// mu in [0, +Inf], delta in [0, 1]. mu = 0 and delta = 1 give 0; otherwise mu = +Inf and delta = 0 give +Inf. NaN outside these ranges.
+// mu is in [0, +Inf], delta in [0, 1]; outside these ranges the result is NaN. mu = 0 and delta = 1
+// give 0; otherwise mu = +Inf and delta = 0 give +Inf.
 func GaussianEpsilon(mu, delta float64) float64 {
 	switch {
 	case !(mu >= 0) || !isProbability(delta):
@@ -80,7 +88,8 @@ func GaussianEpsilon(mu, delta float64) float64 {
 	return high
 }
 
-// erfcx gives e^(x^2) erfc(x) for x >= 0: beyond 5 by its continued fraction, whose 60 levels are then exact to the last digits.
+// erfcx returns e^(x^2) erfc(x) for x >= 0: beyond 5 by its continued fraction, whose 60 levels are
+// exact to the last digits there.
 func erfcx(x float64) float64 {
 	if x < 5 {
 		return math.Exp(x*x) * math.Erfc(x)

@@ -3,16 +3,16 @@ package problem
 import (
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// Laws on several numbers: all points, uniformly, with the labels of the documented target, in the sample and in the evaluation.
+// Laws on several numbers: all points, uniformly, with the labels of the documented target, in the
+// sample and in the evaluation.
 func TestUniformOnWholeNumbers(t *testing.T) {
 	for _, c := range []struct {
 		p    schemas.Problem
@@ -20,10 +20,12 @@ func TestUniformOnWholeNumbers(t *testing.T) {
 		want func(x []float64) bool
 	}{
 		{schemas.Problem{Class: "stumps", Domain: 5, Dim: 3}, 5, func(x []float64) bool { return x[0] >= 2 }},
-		{schemas.Problem{Class: "rectangles", Domain: 8}, 8, func(x []float64) bool { return x[0] >= 2 && x[0] <= 5 && x[1] >= 2 && x[1] <= 5 }},
+		{schemas.Problem{Class: "rectangles", Domain: 8}, 8,
+			func(x []float64) bool { return x[0] >= 2 && x[0] <= 5 && x[1] >= 2 && x[1] <= 5 }},
 		{schemas.Problem{Class: "conjunctions", Dim: 4}, 2, func(x []float64) bool { return x[0] == 1 && x[1] == 0 }},
 		{schemas.Problem{Class: "conjunctions", Dim: 1}, 2, func(x []float64) bool { return x[0] == 1 }},
-		{schemas.Problem{Class: "monotone-conjunctions", Dim: 5}, 2, func(x []float64) bool { return x[0] == 1 && x[1] == 1 }},
+		{schemas.Problem{Class: "monotone-conjunctions", Dim: 5}, 2,
+			func(x []float64) bool { return x[0] == 1 && x[1] == 1 }},
 	} {
 		c.p.Distribution = "uniform"
 		p := open(t, c.p)
@@ -50,7 +52,7 @@ func TestUniformOnWholeNumbers(t *testing.T) {
 				t.Fatalf("%+v: drew %v labelled %v", c.p, at, y[i])
 			}
 		}
-		checkCounts(t, counts, w)
+		testkit.CheckCounts(t, counts, w)
 		for i := range labels {
 			if at := all[i*dim : (i+1)*dim]; number(at) != i || (labels[i] > 0) != c.want(at) {
 				t.Fatalf("%+v: point %d is %v labelled %v", c.p, i, at, labels[i])
@@ -59,7 +61,8 @@ func TestUniformOnWholeNumbers(t *testing.T) {
 	}
 }
 
-// A parity is drawn anew in each trial, every one equally likely, and the evaluation is labelled by it, also in pieces.
+// A parity is drawn anew in each trial, every one equally likely, and the evaluation is labelled by
+// it, also in pieces.
 func TestParitiesAreDrawn(t *testing.T) {
 	p := open(t, schemas.Problem{Class: "parities", Distribution: "uniform", Dim: 3})
 	counts := make([]float64, 8)
@@ -95,7 +98,7 @@ func TestParitiesAreDrawn(t *testing.T) {
 			}
 		}
 	}
-	checkCounts(t, counts, slices.Repeat([]float64{1. / 8}, 8))
+	testkit.CheckCounts(t, counts, slices.Repeat([]float64{1. / 8}, 8))
 }
 
 func TestLargeCubesAreSampled(t *testing.T) {
@@ -122,18 +125,8 @@ func TestLargeCubesAreSampled(t *testing.T) {
 	}
 }
 
-// matrixFile writes a class matrix.
-func matrixFile(t testing.TB, name, text string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 func TestMatrix(t *testing.T) {
-	file := matrixFile(t, "class.csv", "a,b,c\n0,0,0\n0,1,1\n1,1,0\n")
+	file := testkit.WriteFile(t, "class.csv", "a,b,c\n0,0,0\n0,1,1\n1,1,0\n")
 	spec := schemas.Problem{Class: "matrix", Distribution: "uniform", Matrix: &schemas.Matrix{File: file}}
 	if err := Resolve(&spec); err != nil {
 		t.Fatal(err)
@@ -160,7 +153,11 @@ func TestMatrix(t *testing.T) {
 		d.Test(x, y, w)
 		counts[fmt.Sprint(y)]++
 	}
-	checkCounts(t, []float64{counts["[-1 -1 -1]"], counts["[-1 1 1]"], counts["[1 1 -1]"]}, []float64{1. / 3, 1. / 3, 1. / 3})
+	testkit.CheckCounts(
+		t,
+		[]float64{counts["[-1 -1 -1]"], counts["[-1 1 1]"], counts["[1 1 -1]"]},
+		[]float64{1. / 3, 1. / 3, 1. / 3},
+	)
 }
 
 func TestBadMatrix(t *testing.T) {
@@ -174,12 +171,17 @@ func TestBadMatrix(t *testing.T) {
 		{"class.csv", "a,b\n", `no rows below the header line`},
 		{"class.csv", "", `is empty`},
 		{"class.csv", "a,b\n0,\n", `the first line names the points`},
-		{"class.csv", "a\n" + strings.Repeat("0\n", maxMatrix+1), `are more than 524288 labels`},
+		{"class.csv", "a\n" + strings.Repeat("0\n", 1<<19+1), `are more than 524288 labels`},
 		{"class.txt", "a\n0\n", `unknown extension ".txt"`},
 		{"class.parquet", "a\n0\n", `is damaged, or not a file of the format parquet`},
 	} {
-		p := schemas.Problem{Class: "matrix", Distribution: "uniform", Matrix: &schemas.Matrix{File: matrixFile(t, c.name, c.text)}}
-		if err := Resolve(&p); err == nil || !strings.HasPrefix(err.Error(), "problem.file: ") || !strings.Contains(err.Error(), c.want) {
+		p := schemas.Problem{
+			Class:        "matrix",
+			Distribution: "uniform",
+			Matrix:       &schemas.Matrix{File: testkit.WriteFile(t, c.name, c.text)},
+		}
+		if err := Resolve(&p); err == nil || !strings.HasPrefix(err.Error(), "problem.file: ") ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%.40q: %v, want %q", c.text, err, c.want)
 		}
 	}
@@ -188,12 +190,17 @@ func TestBadMatrix(t *testing.T) {
 		want string
 	}{
 		{schemas.Problem{Class: "matrix", Distribution: "uniform"}, "problem.file: missing"},
-		{schemas.Problem{Class: "matrix", Distribution: "uniform", Matrix: &schemas.Matrix{File: "/nowhere.csv"}}, "problem.file: open /nowhere.csv"},
-		{schemas.Problem{Class: "matrix", Distribution: "uniform", Dim: 2, Matrix: &schemas.Matrix{File: "x.csv"}}, "problem.d: 2 does not apply to matrix"},
-		{schemas.Problem{Class: "parities", Distribution: "uniform", Dim: 2, Matrix: &schemas.Matrix{File: "x.csv"}}, "problem.file: does not apply to parities"},
-		{schemas.Problem{Class: "parities", Distribution: "uniform", Domain: 2, Dim: 2}, "problem.domain: 2 does not apply to parities"},
+		{schemas.Problem{Class: "matrix", Distribution: "uniform", Matrix: &schemas.Matrix{File: "/nowhere.csv"}},
+			"problem.file: open /nowhere.csv"},
+		{schemas.Problem{Class: "matrix", Distribution: "uniform", Dim: 2, Matrix: &schemas.Matrix{File: "x.csv"}},
+			"problem.d: 2 does not apply to matrix"},
+		{schemas.Problem{Class: "parities", Distribution: "uniform", Dim: 2, Matrix: &schemas.Matrix{File: "x.csv"}},
+			"problem.file: does not apply to parities"},
+		{schemas.Problem{Class: "parities", Distribution: "uniform", Domain: 2, Dim: 2},
+			"problem.domain: 2 does not apply to parities"},
 		{schemas.Problem{Class: "parities", Distribution: "uniform"}, "problem.d: missing"},
-		{schemas.Problem{Class: "parities", Distribution: "needle", Dim: 2}, `problem.distribution: "needle" does not fit the class parities; choose uniform`},
+		{schemas.Problem{Class: "parities", Distribution: "needle", Dim: 2},
+			`problem.distribution: "needle" does not fit the class parities; choose uniform`},
 		{schemas.Problem{Class: "stumps", Distribution: "uniform", Dim: 2}, "problem.domain: missing"},
 		{schemas.Problem{Class: "matrix", Data: &schemas.Data{}}, "problem.data: does not apply to the class matrix"},
 	} {
@@ -205,8 +212,11 @@ func TestBadMatrix(t *testing.T) {
 
 // Data for the classes on bits: every column as it is, categories as 0 and 1.
 func TestBitsFromData(t *testing.T) {
-	file := matrixFile(t, "data.csv", "a,b,c,y\n0,1,red,p\n1,1,blue,n\n1,0,red,p\n")
-	spec := schemas.Problem{Class: "conjunctions", Data: &schemas.Data{File: file, Label: "y", Positive: "p", Features: []string{"a", "b"}, Categorical: []string{"c"}}}
+	file := testkit.WriteFile(t, "data.csv", "a,b,c,y\n0,1,red,p\n1,1,blue,n\n1,0,red,p\n")
+	spec := schemas.Problem{
+		Class: "conjunctions",
+		Data:  &schemas.Data{File: file, Label: "y", Positive: "p", Features: []string{"a", "b"}, Categorical: []string{"c"}},
+	}
 	p, err := Open(spec, file)
 	if err != nil {
 		t.Fatal(err)
@@ -215,9 +225,10 @@ func TestBitsFromData(t *testing.T) {
 	if dim != 4 || !slices.Equal(x, []float64{0, 1, 0, 1, 1, 1, 1, 0, 1, 0, 0, 1}) || p.Public().Dim != 4 {
 		t.Errorf("population %v of dimension %d", x, dim)
 	}
-	spec.Data.File = matrixFile(t, "data.csv", "a,b,y\n0,3,p\n1,1,n\n")
+	spec.Data.File = testkit.WriteFile(t, "data.csv", "a,b,y\n0,3,p\n1,1,n\n")
 	spec.Data.Categorical = nil
-	if err := Resolve(&spec); err == nil || !strings.Contains(err.Error(), `column "b": 3 is not an integer in 0..1; correct it`) {
+	if err := Resolve(&spec); err == nil ||
+		!strings.Contains(err.Error(), `column "b": 3 is not an integer in 0..1; correct it`) {
 		t.Errorf("a number that is no bit: %v", err)
 	}
 }
@@ -227,7 +238,7 @@ func FuzzMatrix(f *testing.F) {
 	f.Add("a,b\n0,1\n0,1\n")
 	f.Add("0,1\n0,1\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		file := matrixFile(t, "class.csv", text)
+		file := testkit.WriteFile(t, "class.csv", text)
 		p, err := Open(schemas.Problem{Class: "matrix", Distribution: "uniform", Matrix: &schemas.Matrix{File: file}}, file)
 		if err != nil {
 			if !strings.HasPrefix(err.Error(), "problem.file: ") {
@@ -235,7 +246,8 @@ func FuzzMatrix(f *testing.F) {
 			}
 			return
 		}
-		if rows := p.Public().Matrix; len(rows) == 0 || strings.Trim(rows, "01") != "" || len(rows)%int(p.Public().Domain) != 0 {
+		if rows := p.Public().Matrix; len(rows) == 0 || strings.Trim(rows, "01") != "" ||
+			len(rows)%int(p.Public().Domain) != 0 {
 			t.Fatalf("matrix %.40q", rows)
 		}
 	})

@@ -3,88 +3,92 @@ package problem
 import (
 	"fmt"
 	"math/rand/v2"
+
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/problem/adversary"
+	"github.com/shatterlab/shatter/pipeline/problem/law"
+	"github.com/shatterlab/shatter/pipeline/problem/noise"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 // Streams are the sources of randomness of one trial. One that the problem does not use may be nil.
 type Streams struct{ Target, Points, LabelNoise, TestPoints rand.Source }
 
-// Drawer draws the data of trials, one trial after the other: Begin, Sample, then Test until TestLen. It is the scratch of one
-// slot, not safe for concurrent use, and allocates nothing in the long run.
+// Drawer draws the data of trials, one trial after the other: Begin, Sample, then Test until
+// TestLen; or Begin, then Queries or Rounds. It is the scratch memory of one slot, not safe for
+// concurrent use, and allocates nothing in the long run.
 type Drawer struct {
-	p       *Problem
-	law     law
-	target  rand.Rand
-	points  rand.Rand
-	noise   rand.Rand
-	testing rand.Rand
-	tested  int // evaluation points handed out in this trial
-	flipper flipper
+	p        *Problem
+	law      law.Sampler
+	flipper  noise.Flipper
+	target   rand.Rand
+	points   rand.Rand
+	flipping rand.Rand
+	testing  rand.Rand
+	tested   int // evaluation points handed out in this trial
 }
 
 // Drawer makes a drawer.
-func (p *Problem) Drawer() *Drawer { return &Drawer{p: p, law: p.newLaw()} }
+func (p *Problem) Drawer() *Drawer {
+	return &Drawer{p: p, law: p.sampler(), flipper: noise.New(p.spec.Noise, concept.ShapeOf(p.class.Name))}
+}
 
 // Begin starts a new trial: it draws the target.
 func (d *Drawer) Begin(s Streams) {
 	d.target, d.points = *rand.New(s.Target), *rand.New(s.Points)
-	d.noise, d.testing = *rand.New(s.LabelNoise), *rand.New(s.TestPoints)
+	d.flipping, d.testing = *rand.New(s.LabelNoise), *rand.New(s.TestPoints)
 	d.tested = 0
-	d.law.begin(&d.target)
+	d.law.Begin(&d.target)
 }
 
-// Sample draws n labelled examples, with label noise, into x (n*dim numbers, row-major) and y (n labels, -1 or +1). Called once
-// a trial. Without adversarial noise the sample of n is a prefix of that of any larger size from the same streams.
+// Sample draws n labelled examples, with label noise, into x (n*dim numbers, row-major) and y (n
+// labels, -1 or +1). It is called once a trial. Without adversarial noise, the sample of n is a
+// prefix of that of any larger size from the same streams.
 func (d *Drawer) Sample(n int, x, y []float64) {
-	x, y = x[:n*d.p.dim], y[:n]
-	d.law.draw(&d.points, x, y)
-	switch noise := d.p.spec.Noise; noise.Kind {
-	case random:
-		for i := range y {
-			if d.noise.Float64() < noise.Rate {
-				y[i] = -y[i]
-			}
-		}
-	case adversarial:
-		d.flipper.flip(flips(noise.Rate, n), shapeOf(d.p.spec.Class), x, y)
-	}
+	x, y = x[:n*d.p.class.Dim], y[:n]
+	d.law.Draw(&d.points, x, y)
+	d.flipper.Flip(&d.flipping, x, y)
 }
 
-// TestLen is the number of evaluation points of a trial.
+// TestLen returns the number of evaluation points of a trial.
 func (d *Drawer) TestLen() int {
 	if e := d.p.exact; e != nil {
-		return len(e.x) / d.p.dim
+		return len(e.X) / d.p.class.Dim
 	}
 	return d.p.spec.Test
 }
 
-// Test fills the next len(y) evaluation points of this trial, in order, with clean labels and with weights that sum to 1 over all
-// TestLen of them. x has len(y)*dim numbers; it may be nil for data, whose population is shared. More points than TestLen
-// are a programming error and panic.
+// Test fills x, y and w with the next len(y) evaluation points of this trial, in order, with clean
+// labels and with weights that sum to 1 over all TestLen of them. x has len(y)*dim numbers; it may
+// be nil for data, whose population is shared. More points than TestLen are a programming error and
+// panic.
 func (d *Drawer) Test(x, y, w []float64) {
 	from, to := d.tested, d.tested+len(y)
 	if to > d.TestLen() {
 		panic(fmt.Sprintf("problem: evaluation points %d..%d of %d", from, to, d.TestLen()))
 	}
 	d.tested = to
-	e := d.p.exact
+	e, dim := d.p.exact, d.p.class.Dim
 	if e == nil {
-		d.law.draw(&d.testing, x[:len(y)*d.p.dim], y)
+		d.law.Draw(&d.testing, x[:len(y)*dim], y)
 		fill(w[:len(y)], 1/float64(d.p.spec.Test))
 		return
 	}
-	at := e.x[from*d.p.dim : to*d.p.dim]
+	points := e.X[from*dim : to*dim]
 	if x != nil {
-		copy(x[:len(at)], at)
+		copy(x[:len(points)], points)
 	}
-	if e.y != nil {
-		copy(y, e.y[from:to])
+	if e.Y != nil {
+		copy(y, e.Y[from:to])
 	} else {
-		d.law.(*evenly).labels(at, y)
+		for i, target := 0, d.law.Target(); i < len(y); i++ {
+			y[i] = target.Label(points[i*dim : (i+1)*dim])
+		}
 	}
-	if e.w != nil {
-		copy(w[:len(y)], e.w[from:to])
+	if e.W != nil {
+		copy(w[:len(y)], e.W[from:to])
 	} else {
-		fill(w[:len(y)], 1/float64(len(e.y)))
+		fill(w[:len(y)], 1/float64(len(e.Y)))
 	}
 }
 
@@ -92,4 +96,18 @@ func fill(w []float64, v float64) {
 	for i := range w {
 		w[i] = v
 	}
+}
+
+// Queries begins a game of task predict against the target of the drawer's present trial; the
+// drawer then serves this game alone until it has ended. a is a resolved adversary, n the size of
+// the sample, r the adversary's own randomness.
+func (d *Drawer) Queries(a schemas.Adversary, n int64, r rand.Source) adversary.Queries {
+	return d.p.view.Queries(a, d.law, n, r)
+}
+
+// Rounds begins a game of task online on the target of the drawer's present trial; the drawer then
+// serves this game alone until it has ended. The number of rounds is public, r is the adversary's
+// own randomness. The error is that of adversary.View.Rounds.
+func (d *Drawer) Rounds(a schemas.Adversary, rounds int64, r rand.Source) (adversary.Rounds, error) {
+	return d.p.view.Rounds(a, d.law, rounds, r)
 }

@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -30,7 +31,7 @@ func everyLaw() (all []schemas.Problem) {
 
 // Without adversarial noise the sample of n is a prefix of that of 2n, for data too.
 func TestSampleOfNIsAPrefix(t *testing.T) {
-	problems := []*Problem{openCSV(t, manyRows(300), overData("halfspace", 0))}
+	problems := []*Problem{openCSV(t, testkit.CSV(300), overData("halfspace", 0))}
 	for _, p := range everyLaw() {
 		problems = append(problems, open(t, p))
 	}
@@ -97,74 +98,13 @@ func TestRandomNoiseHasItsRate(t *testing.T) {
 		if rate == 0 && flipped != 0 {
 			t.Errorf("rate 0: %v flips", flipped)
 		} else if rate > 0 {
-			checkCounts(t, []float64{flipped, n - flipped}, []float64{rate, 1 - rate})
+			testkit.CheckCounts(t, []float64{flipped, n - flipped}, []float64{rate, 1 - rate})
 		}
 	}
 }
 
-func TestNumberOfFlips(t *testing.T) {
-	for _, c := range []struct {
-		rate float64
-		n    int
-		want int
-	}{{0.05, 20, 1}, {0.05, 19, 0}, {0.29, 100, 29}, {0.1, 30, 3}, {0.07, 100, 7}, {0.499, 1000, 499}, {0, 1000, 0}, {0.333, 10, 3}, {0.3, 0, 0}} {
-		if got := flips(c.rate, c.n); got != c.want {
-			t.Errorf("flips(%v, %d) = %d, want %d", c.rate, c.n, got, c.want)
-		}
-	}
-}
-
-func TestAdversaryOnOrderedDomains(t *testing.T) {
-	for _, c := range []struct {
-		name    string
-		x, y    []float64
-		k       int
-		flipped []int // indexes
-	}{
-		{"none", []float64{1, 2}, []float64{-1, 1}, 0, nil},
-		{"lowest positives", []float64{9, 3, 7, 5, 6}, []float64{1, -1, 1, -1, 1}, 2, []int{2, 4}},
-		{"ties to the earlier", []float64{8, 8, 1, 8}, []float64{1, 1, -1, 1}, 2, []int{0, 1}},
-		{"then highest negatives", []float64{4, 8, 1, 2}, []float64{-1, 1, -1, -1}, 2, []int{0, 1}},
-		{"no positives", []float64{4, 8, 1, 2}, []float64{-1, -1, -1, -1}, 2, []int{0, 1}},
-		{"top of the domain", []float64{maxDomain - 1, maxDomain - 1}, []float64{-1, 1}, 1, []int{1}},
-	} {
-		checkFlips(t, c.name, scalar, c.k, c.x, c.y, c.flipped)
-	}
-}
-
-func TestAdversaryOnHalfspaces(t *testing.T) {
-	// The average of yx is (1, 0.4)/5 up to a factor; pulls are 1, 0.2, 0.6, 0 and -0.8 of its first coordinate.
-	x := []float64{1, 0, -0.2, 0, 0.6, 0, 0, 1, -0.8, 0}
-	y := []float64{1, -1, 1, 1, 1}
-	for k, flipped := range [][]int{nil, {3}, {0, 3}, {0, 2, 3}} {
-		checkFlips(t, fmt.Sprint(k), vector, k, x, y, flipped)
-	}
-}
-
-func TestAdversaryOnBits(t *testing.T) {
-	y := []float64{-1, 1, -1, 1}
-	for k, flipped := range [][]int{nil, {1}, {1, 3}, {0, 1, 3}} {
-		checkFlips(t, fmt.Sprint(k), bits, k, make([]float64, 8), y, flipped)
-	}
-}
-
-// checkFlips flips k labels and compares which.
-func checkFlips(t *testing.T, name string, points shape, k int, x, y []float64, want []int) {
-	t.Helper()
-	noisy := slices.Clone(y)
-	new(flipper).flip(k, points, x, noisy)
-	var got []int
-	for i := range y {
-		if noisy[i] != y[i] {
-			got = append(got, i)
-		}
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("%s: flipped %v, want %v", name, got, want)
-	}
-}
-
-// The adversary flips exactly floor(rate n) labels, on halfspaces none with less pull than one it leaves.
+// The adversary flips exactly floor(rate n) labels, on halfspaces none with less pull than one it
+// leaves.
 func TestAdversaryTakesTheLargestPulls(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := anyLaw(t)
@@ -201,7 +141,7 @@ func TestAdversaryTakesTheLargestPulls(t *testing.T) {
 				most = max(most, pull)
 			}
 		}
-		if flipped != flips(rate, n) {
+		if flipped != int(rate*float64(n)+1e-9) {
 			t.Fatalf("%d of %d labels flipped at the rate %v", flipped, n, rate)
 		}
 		if p.Class == "halfspace" && least < most-1e-9 {

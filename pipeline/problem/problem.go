@@ -1,77 +1,74 @@
 package problem
 
 import (
+	"errors"
+	"fmt"
 	"strconv"
-	"sync"
 
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/problem/adversary"
+	"github.com/shatterlab/shatter/pipeline/problem/blame"
+	"github.com/shatterlab/shatter/pipeline/problem/law"
+	"github.com/shatterlab/shatter/pipeline/problem/population"
 	"github.com/shatterlab/shatter/schemas"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
 // Problem is an opened problem. It is immutable: any number of Drawers may share one.
 type Problem struct {
-	spec   schemas.Problem
-	exact  *points     // what an exact evaluation runs over; nil where there is a Test sample
-	data   *population // nil for a law
-	matrix string      // the class matrix; empty for other classes
-	dim    int
-	domain uint64
-	listed func() (*listing, error) // what opponents know of a class that can be listed; made at the first call
+	spec    schemas.Problem
+	class   concept.Spec
+	rows    *population.Rows   // the data; nil for a law
+	sampler func() law.Sampler // makes one for each drawer
+	exact   *law.Points        // what an exact evaluation runs over; nil where there is a test sample
+	view    *adversary.View    // what adversaries know
 }
 
-// points are labelled points with weights that sum to 1. A nil w means that all weigh the same, a nil y that each trial's target labels them.
-type points struct {
-	x, y, w []float64
-}
-
-// Open makes a problem ready to draw from; an unresolved one is resolved first. file is the local path of its data or class
-// matrix, "" where it has neither; the digest that p states is verified before anything in the file is decoded. The error is an *Error.
+// Open makes a problem ready to draw from; an unresolved one is resolved first. file is the local
+// path of its data or class matrix, "" where it has neither; the digest that p states is verified
+// before anything in the file is decoded. The error is an *Error.
 func Open(p schemas.Problem, file string) (*Problem, error) {
-	p = p.At(file)
-	read, err := resolve(&p)
+	o := &Problem{spec: p.At(file)}
+	read, err := resolve(&o.spec)
 	if err != nil {
 		return nil, err
 	}
-	o := &Problem{spec: p, data: read.rows, matrix: read.matrix, dim: width(&p), domain: p.Domain}
-	o.listed = sync.OnceValues(o.list)
-	switch {
-	case o.data != nil:
-		o.exact = &points{x: o.data.x, y: o.data.y}
-	case p.Distribution == needle:
-		o.exact = needles(&p)
-	case p.Distribution == uniform && cardinality(&p) <= maxSupport:
-		o.exact = newEvenly(&p, o.matrix).all()
+	o.class, o.rows = law.Spec(&o.spec, read.matrix), read.rows
+	if o.rows != nil {
+		o.sampler = func() law.Sampler { return population.Sampler{Rows: o.rows} }
+		o.exact = &law.Points{X: o.rows.X, Y: o.rows.Y}
+	} else {
+		opened := law.Open(&o.spec, read.matrix)
+		o.sampler, o.exact = opened.Sampler, opened.Support
 	}
+	o.view = adversary.NewView(&o.spec, read.matrix)
 	return o, nil
 }
 
-// Public is what algorithms may know: never the target, never the population.
+// Public returns what algorithms may know: never the target, never the population.
 func (p *Problem) Public() *pluginv1.Problem {
 	return &pluginv1.Problem{
-		Class:      p.spec.Class,
-		Domain:     p.domain,
-		Dim:        uint32(p.dim),
+		Class:      p.class.Name,
+		Domain:     p.class.Domain,
+		Dim:        uint32(p.class.Dim),
 		Margin:     p.spec.Margin,
 		Noise:      p.spec.Noise.Kind,
 		NoiseRate:  p.spec.Noise.Rate,
-		NoConstant: p.noConstant(),
-		Realizable: p.data == nil,
-		RealData:   p.data != nil,
-		Matrix:     p.matrix,
+		NoConstant: p.class.NoConstant,
+		Realizable: p.rows == nil,
+		RealData:   p.rows != nil,
+		Matrix:     p.class.Matrix,
 	}
 }
 
-func (p *Problem) noConstant() bool {
-	return p.spec.Class == thresholds && p.spec.Distribution == needle
-}
+// Dim returns the number of numbers of a point.
+func (p *Problem) Dim() int { return p.class.Dim }
 
-// Dim is the number of numbers per point.
-func (p *Problem) Dim() int { return p.dim }
-
-// Exact reports whether the evaluation is exact: over the whole support of the law, or over all rows of the data.
+// Exact reports whether the evaluation is exact: over the whole support of the law, or over all
+// rows of the data.
 func (p *Problem) Exact() bool { return p.exact != nil }
 
-// Evaluation is "exact", or the size of the evaluation sample.
+// Evaluation returns "exact", or the size of the evaluation sample.
 func (p *Problem) Evaluation() string {
 	if p.Exact() {
 		return "exact"
@@ -79,26 +76,50 @@ func (p *Problem) Evaluation() string {
 	return strconv.Itoa(p.spec.Test)
 }
 
-// Population is the features of all rows of the data, row-major and scaled; nil for a law. It is shared: do not write.
+// Population returns the features of all rows of the data, row-major and scaled; nil for a law.
+// They are shared: do not write to them.
 func (p *Problem) Population() (x []float64, dim int) {
-	if p.data == nil {
-		return nil, p.dim
+	if p.rows == nil {
+		return nil, p.class.Dim
 	}
-	return p.data.x, p.dim
+	return p.rows.X, p.class.Dim
 }
 
-// Rows is the number of rows of the data; 0 for a law.
+// Rows returns the number of rows of the data; 0 for a law.
 func (p *Problem) Rows() int {
-	if p.data == nil {
+	if p.rows == nil {
 		return 0
 	}
-	return len(p.data.y)
+	return len(p.rows.Y)
 }
 
-// Pulled is how many rows of the data lay beyond the stated scale, by their norm or by any one value, and were pulled back to it.
+// Pulled returns the number of rows of the data that lay beyond the stated scale, by their norm or
+// by any one value, and were pulled back to it; 0 for a law.
 func (p *Problem) Pulled() int {
-	if p.data == nil {
+	if p.rows == nil {
 		return 0
 	}
-	return p.data.pulled
+	return p.rows.Pulled
+}
+
+// Best returns the reference error of "goal.above: best": 0 for a law, whose target lies in the
+// class; for data the least error of the class on the population. Where no exact method exists, the
+// error is an *Error that names the remedy, "goal.above: 0".
+func (p *Problem) Best() (float64, error) {
+	if p.rows == nil {
+		return 0, nil
+	}
+	class, err := concept.New(p.class)
+	if err != nil {
+		return 0, fmt.Errorf("compute the least error on %s: %w", p.spec.Data.File, err)
+	}
+	best, err := class.Best(p.rows.X, p.rows.Y, nil)
+	if errors.Is(err, concept.ErrNoExactMethod) {
+		return 0, blame.Key("goal.above", "best: the least error of a %s on data has no exact method; "+
+			`set "goal.above: 0", which makes alpha an absolute error`, p.class.Name)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("compute the least error on %s: %w", p.spec.Data.File, err)
+	}
+	return best, nil
 }

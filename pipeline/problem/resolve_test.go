@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/testing/protocmp"
-	"pgregory.net/rapid"
 
 	"github.com/shatterlab/shatter/schemas"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
@@ -30,8 +29,10 @@ func TestResolveFillsDefaults(t *testing.T) {
 			schemas.Problem{Class: "intervals", Distribution: "uniform", Domain: 4097, Noise: none, Test: 10000},
 		},
 		{
-			schemas.Problem{Class: "halfspace", Distribution: "skew", Dim: 10, Margin: 0.1, Noise: schemas.Noise{Kind: "random", Rate: 0.05}},
-			schemas.Problem{Class: "halfspace", Distribution: "skew", Dim: 10, Margin: 0.1, Noise: schemas.Noise{Kind: "random", Rate: 0.05}, Minority: 0.2, Test: 10000},
+			schemas.Problem{Class: "halfspace", Distribution: "skew", Dim: 10, Margin: 0.1,
+				Noise: schemas.Noise{Kind: "random", Rate: 0.05}},
+			schemas.Problem{Class: "halfspace", Distribution: "skew", Dim: 10, Margin: 0.1,
+				Noise: schemas.Noise{Kind: "random", Rate: 0.05}, Minority: 0.2, Test: 10000},
 		},
 		{
 			schemas.Problem{Class: "halfspace", Distribution: "iso", Dim: 2, Margin: 0.1, Test: 7},
@@ -55,68 +56,107 @@ func TestResolveRefuses(t *testing.T) {
 	uniformLaw := schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 1 << 20}
 	skewLaw := schemas.Problem{Class: "halfspace", Distribution: "skew", Dim: 10, Margin: 0.1}
 	ball := schemas.Problem{Class: "halfspace", Distribution: "ball-margin", Dim: 10, Margin: 0.1}
-	over := schemas.Problem{Class: "halfspace", Data: &schemas.Data{File: "x.csv", Label: "y", Positive: "p", Scale: schemas.Scale{Norm: 1}}}
+	over := schemas.Problem{
+		Class: "halfspace",
+		Data:  &schemas.Data{File: "x.csv", Label: "y", Positive: "p", Scale: schemas.Scale{Norm: 1}},
+	}
 	for _, c := range []struct {
 		from   schemas.Problem
 		change func(p *schemas.Problem)
 		want   string
 	}{
-		{needleLaw, func(p *schemas.Problem) { p.Class = "" }, `problem.class: missing; choose thresholds, points, intervals, stumps, rectangles, conjunctions, monotone-conjunctions, parities, halfspace, matrix, thresholds-naturals or thresholds-dyadics`},
-		{needleLaw, func(p *schemas.Problem) { p.Class = "treshold" }, `problem.class: unknown "treshold", did you mean "thresholds"?`},
-		{needleLaw, func(p *schemas.Problem) { p.Class = "circles" }, `problem.class: unknown "circles"; choose thresholds, points, intervals, stumps, rectangles, conjunctions, monotone-conjunctions, parities, halfspace, matrix, thresholds-naturals or thresholds-dyadics`},
-		{needleLaw, func(p *schemas.Problem) { p.Distribution = "" }, `problem.distribution: missing; choose uniform or needle`},
-		{needleLaw, func(p *schemas.Problem) { p.Distribution = "neddle" }, `problem.distribution: unknown "neddle", did you mean "needle"?`},
-		{needleLaw, func(p *schemas.Problem) { p.Distribution = "skew" }, `problem.distribution: "skew" does not fit the class thresholds; choose uniform or needle`},
-		{skewLaw, func(p *schemas.Problem) { p.Distribution = "uniform" }, `problem.distribution: "uniform" does not fit the class halfspace; choose iso, skew or ball-margin`},
+		{needleLaw, func(p *schemas.Problem) { p.Class = "" },
+			`problem.class: missing; choose thresholds, points, intervals, stumps, rectangles, conjunctions, monotone-conjunctions, parities, halfspace, matrix, thresholds-naturals or thresholds-dyadics`},
+		{needleLaw, func(p *schemas.Problem) { p.Class = "treshold" },
+			`problem.class: unknown "treshold", did you mean "thresholds"?`},
+		{needleLaw, func(p *schemas.Problem) { p.Class = "circles" },
+			`problem.class: unknown "circles"; choose thresholds, points, intervals, stumps, rectangles, conjunctions, monotone-conjunctions, parities, halfspace, matrix, thresholds-naturals or thresholds-dyadics`},
+		{needleLaw, func(p *schemas.Problem) { p.Distribution = "" },
+			`problem.distribution: missing; choose uniform or needle`},
+		{needleLaw, func(p *schemas.Problem) { p.Distribution = "neddle" },
+			`problem.distribution: unknown "neddle", did you mean "needle"?`},
+		{needleLaw, func(p *schemas.Problem) { p.Distribution = "skew" },
+			`problem.distribution: "skew" does not fit the class thresholds; choose uniform or needle`},
+		{skewLaw, func(p *schemas.Problem) { p.Distribution = "uniform" },
+			`problem.distribution: "uniform" does not fit the class halfspace; choose iso, skew or ball-margin`},
 		{needleLaw, func(p *schemas.Problem) { p.Domain = 0 }, `problem.domain: missing; state X`},
 		{needleLaw, func(p *schemas.Problem) { p.Domain = 2 }, `problem.domain: 2 is outside [3, 2^40]`},
 		{needleLaw, func(p *schemas.Problem) { p.Domain = 1<<40 + 1 }, `problem.domain: 1099511627777 is outside [3, 2^40]`},
 		{uniformLaw, func(p *schemas.Problem) { p.Domain = 1 }, `problem.domain: 1 is outside [2, 2^40]`},
 		{needleLaw, func(p *schemas.Problem) { p.Mass = 0 }, `problem.mass: missing; state the weight of a needle`},
-		{needleLaw, func(p *schemas.Problem) { p.Mass = 0.51 }, `problem.mass: 0.51 is outside (0, 1/2]; the needle law of thresholds has 2 such points`},
-		{needleLaw, func(p *schemas.Problem) { p.Class, p.Mass = "intervals", 0.34 }, `problem.mass: 0.34 is outside (0, 1/3]; the needle law of intervals has 3 such points`},
-		{needleLaw, func(p *schemas.Problem) { p.Class, p.Mass = "points", 1.1 }, `problem.mass: 1.1 is outside (0, 1]; the needle law of points has 1 such points`},
+		{needleLaw, func(p *schemas.Problem) { p.Mass = 0.51 },
+			`problem.mass: 0.51 is outside (0, 1/2]; the needle law of thresholds has 2 such points`},
+		{needleLaw, func(p *schemas.Problem) { p.Class, p.Mass = "intervals", 0.34 },
+			`problem.mass: 0.34 is outside (0, 1/3]; the needle law of intervals has 3 such points`},
+		{needleLaw, func(p *schemas.Problem) { p.Class, p.Mass = "points", 1.1 },
+			`problem.mass: 1.1 is outside (0, 1]; the needle law of points has 1 such points`},
 		{needleLaw, func(p *schemas.Problem) { p.Mass = math.NaN() }, `problem.mass: NaN is outside (0, 1/2]`},
-		{needleLaw, func(p *schemas.Problem) { p.Dim = 3 }, `problem.d: 3 does not apply to thresholds under needle, only to stumps, rectangles, conjunctions, parities and halfspaces; leave it out`},
-		{needleLaw, func(p *schemas.Problem) { p.Margin = 0.1 }, `problem.margin: 0.1 does not apply to thresholds under needle, only to the distributions iso, skew and ball-margin; leave it out`},
-		{needleLaw, func(p *schemas.Problem) { p.Test = 100 }, `problem.test: 100: the error is computed exactly here, without an evaluation sample; leave it out`},
-		{uniformLaw, func(p *schemas.Problem) { p.Mass = 0.1 }, `problem.mass: 0.1 does not apply to thresholds under uniform, only to the distribution needle; leave it out`},
-		{uniformLaw, func(p *schemas.Problem) { p.Domain, p.Test = 4096, 1 }, `problem.test: 1: the error is computed exactly here`},
+		{needleLaw, func(p *schemas.Problem) { p.Dim = 3 },
+			`problem.d: 3 does not apply to thresholds under needle, only to stumps, rectangles, conjunctions, parities and halfspaces; leave it out`},
+		{needleLaw, func(p *schemas.Problem) { p.Margin = 0.1 },
+			`problem.margin: 0.1 does not apply to thresholds under needle, only to the distributions iso, skew and ball-margin; leave it out`},
+		{needleLaw, func(p *schemas.Problem) { p.Test = 100 },
+			`problem.test: 100: the error is computed exactly here, without an evaluation sample; leave it out`},
+		{uniformLaw, func(p *schemas.Problem) { p.Mass = 0.1 },
+			`problem.mass: 0.1 does not apply to thresholds under uniform, only to the distribution needle; leave it out`},
+		{uniformLaw, func(p *schemas.Problem) { p.Domain, p.Test = 4096, 1 },
+			`problem.test: 1: the error is computed exactly here`},
 		{uniformLaw, func(p *schemas.Problem) { p.Test = -1 }, `problem.test: -1 is outside [1, 1000000000]`},
-		{skewLaw, func(p *schemas.Problem) { p.Mass = 0.1 }, `problem.mass: 0.1 does not apply to halfspace under skew, only to the distribution needle; leave it out`},
-		{skewLaw, func(p *schemas.Problem) { p.Domain = 10 }, `problem.domain: 10 does not apply to halfspace under skew, only to thresholds`},
+		{skewLaw, func(p *schemas.Problem) { p.Mass = 0.1 },
+			`problem.mass: 0.1 does not apply to halfspace under skew, only to the distribution needle; leave it out`},
+		{skewLaw, func(p *schemas.Problem) { p.Domain = 10 },
+			`problem.domain: 10 does not apply to halfspace under skew, only to thresholds`},
 		{skewLaw, func(p *schemas.Problem) { p.Dim = 0 }, `problem.d: missing; state the dimension`},
 		{skewLaw, func(p *schemas.Problem) { p.Dim = 1 }, `problem.d: 1 is outside [2, 1048576]`},
 		{ball, func(p *schemas.Problem) { p.Dim = -1 }, `problem.d: -1 is outside [1, 1048576]`},
-		{skewLaw, func(p *schemas.Problem) { p.Margin = 0 }, `problem.margin: missing; state a number in (0, 1), for example 0.1`},
+		{skewLaw, func(p *schemas.Problem) { p.Margin = 0 },
+			`problem.margin: missing; state a number in (0, 1), for example 0.1`},
 		{skewLaw, func(p *schemas.Problem) { p.Margin = 1.5 }, `problem.margin: 1.5 is outside (0, 1)`},
 		{skewLaw, func(p *schemas.Problem) { p.Margin = 1 }, `problem.margin: 1 is outside (0, 1)`},
 		{skewLaw, func(p *schemas.Problem) { p.Margin = math.NaN() }, `problem.margin: NaN is outside (0, 1)`},
 		{skewLaw, func(p *schemas.Problem) { p.Minority = 0.6 }, `problem.minority: 0.6 is outside (0, 0.5]`},
-		{ball, func(p *schemas.Problem) { p.Minority = 0.2 }, `problem.minority: 0.2 does not apply to halfspace under ball-margin, only to the distribution skew; leave it out`},
-		{ball, func(p *schemas.Problem) { p.Noise.Kind = "randm" }, `problem.noise.kind: unknown "randm", did you mean "random"?`},
-		{ball, func(p *schemas.Problem) { p.Noise.Rate = 0.1 }, `problem.noise.kind: missing; choose none, random or adversarial`},
-		{ball, func(p *schemas.Problem) { p.Noise = schemas.Noise{Kind: "none", Rate: 0.1} }, `problem.noise.rate: 0.1 does not apply to the kind none; leave it out or set noise.kind to random or adversarial`},
-		{ball, func(p *schemas.Problem) { p.Noise = schemas.Noise{Kind: "random", Rate: 0.5} }, `problem.noise.rate: 0.5 is outside [0, 0.5)`},
-		{ball, func(p *schemas.Problem) { p.Noise = schemas.Noise{Kind: "adversarial", Rate: math.NaN()} }, `problem.noise.rate: NaN is outside [0, 0.5)`},
-		{over, func(p *schemas.Problem) { p.Distribution = "skew" }, `problem.distribution: "skew" beside problem.data: the rows of the data are the distribution; leave one of them out`},
+		{ball, func(p *schemas.Problem) { p.Minority = 0.2 },
+			`problem.minority: 0.2 does not apply to halfspace under ball-margin, only to the distribution skew; leave it out`},
+		{ball, func(p *schemas.Problem) { p.Noise.Kind = "randm" },
+			`problem.noise.kind: unknown "randm", did you mean "random"?`},
+		{ball, func(p *schemas.Problem) { p.Noise.Rate = 0.1 },
+			`problem.noise.kind: missing; choose none, random or adversarial`},
+		{ball, func(p *schemas.Problem) { p.Noise = schemas.Noise{Kind: "none", Rate: 0.1} },
+			`problem.noise.rate: 0.1 does not apply to the kind none; leave it out or set noise.kind to random or adversarial`},
+		{ball, func(p *schemas.Problem) { p.Noise = schemas.Noise{Kind: "random", Rate: 0.5} },
+			`problem.noise.rate: 0.5 is outside [0, 0.5)`},
+		{ball, func(p *schemas.Problem) { p.Noise = schemas.Noise{Kind: "adversarial", Rate: math.NaN()} },
+			`problem.noise.rate: NaN is outside [0, 0.5)`},
+		{over, func(p *schemas.Problem) { p.Distribution = "skew" },
+			`problem.distribution: "skew" beside problem.data: the rows of the data are the distribution; leave one of them out`},
 		{over, func(p *schemas.Problem) { p.Margin = 0.1 }, `problem.margin: 0.1 does not apply to halfspace over data`},
-		{over, func(p *schemas.Problem) { p.Test = 5 }, `problem.test: 5: the error is computed exactly here, over all rows; leave it out`},
+		{over, func(p *schemas.Problem) { p.Test = 5 },
+			`problem.test: 5: the error is computed exactly here, over all rows; leave it out`},
 		{over, func(p *schemas.Problem) { p.Class = "points" }, `problem.domain: missing; state X`},
-		{over, func(p *schemas.Problem) { p.Class, p.Domain = "points", 5 }, `problem.data.scale: does not apply to points, whose values stay as they are; leave it out`},
+		{over, func(p *schemas.Problem) { p.Class, p.Domain = "points", 5 },
+			`problem.data.scale: does not apply to points, whose values stay as they are; leave it out`},
 		{over, func(p *schemas.Problem) { p.Data.File = "" }, `problem.data.file: missing`},
-		{over, func(p *schemas.Problem) { p.Data.File = "x.txt" }, `problem.data.file: x.txt: unknown extension ".txt"; use .csv, .parquet or .arrow`},
+		{over, func(p *schemas.Problem) { p.Data.File = "x.txt" },
+			`problem.data.file: x.txt: unknown extension ".txt"; use .csv, .parquet or .arrow`},
 		{over, func(p *schemas.Problem) { p.Data.Label = "" }, `problem.data.label: missing`},
-		{over, func(p *schemas.Problem) { p.Data.Positive = "" }, `problem.data.positive: missing; state the value in column "y" that means +1`},
-		{over, func(p *schemas.Problem) { p.Data.Features = []string{"a", "y"} }, `problem.data.features: column "y" is already in problem.data.label; name it once`},
-		{over, func(p *schemas.Problem) { p.Data.Features = []string{"a", "a"} }, `problem.data.features: column "a" is already in problem.data.features; name it once`},
-		{over, func(p *schemas.Problem) { p.Data.Features, p.Data.Categorical = []string{"a"}, []string{"a"} }, `problem.data.categorical: column "a" is already in problem.data.features; name it once`},
+		{over, func(p *schemas.Problem) { p.Data.Positive = "" },
+			`problem.data.positive: missing; state the value in column "y" that means +1`},
+		{over, func(p *schemas.Problem) { p.Data.Features = []string{"a", "y"} },
+			`problem.data.features: column "y" is already in problem.data.label; name it once`},
+		{over, func(p *schemas.Problem) { p.Data.Features = []string{"a", "a"} },
+			`problem.data.features: column "a" is already in problem.data.features; name it once`},
+		{over, func(p *schemas.Problem) { p.Data.Features, p.Data.Categorical = []string{"a"}, []string{"a"} },
+			`problem.data.categorical: column "a" is already in problem.data.features; name it once`},
 		{over, func(p *schemas.Problem) { p.Data.Scale.Norm = 0 }, `problem.data.scale: missing; state a public bound`},
 		{over, func(p *schemas.Problem) { p.Data.Scale.Norm = -1 }, `problem.data.scale.norm: -1 is not a positive number`},
-		{over, func(p *schemas.Problem) { p.Data.Scale.Norm = math.Inf(1) }, `problem.data.scale.norm: +Inf is not a positive number`},
-		{over, func(p *schemas.Problem) { p.Data.Scale.Ranges = map[string][2]float64{"a": {0, 1}} }, `problem.data.scale: norm and ranges are both given; choose one`},
-		{over, func(p *schemas.Problem) { p.Data.Scale = schemas.Scale{Ranges: map[string][2]float64{"a": {1, 1}}} }, `problem.data.scale.ranges: "a": [1, 1] is not a range; state a finite low below a finite high`},
-		{over, func(p *schemas.Problem) { p.Data.Format = "xml" }, `problem.data.format: unknown "xml"; choose csv, parquet or arrow`},
+		{over, func(p *schemas.Problem) { p.Data.Scale.Norm = math.Inf(1) },
+			`problem.data.scale.norm: +Inf is not a positive number`},
+		{over, func(p *schemas.Problem) { p.Data.Scale.Ranges = map[string][2]float64{"a": {0, 1}} },
+			`problem.data.scale: norm and ranges are both given; choose one`},
+		{over, func(p *schemas.Problem) { p.Data.Scale = schemas.Scale{Ranges: map[string][2]float64{"a": {1, 1}}} },
+			`problem.data.scale.ranges: "a": [1, 1] is not a range; state a finite low below a finite high`},
+		{over, func(p *schemas.Problem) { p.Data.Format = "xml" },
+			`problem.data.format: unknown "xml"; choose csv, parquet or arrow`},
 	} {
 		p := c.from
 		if p.Data != nil {
@@ -147,7 +187,8 @@ func TestPublicTellsNoTarget(t *testing.T) {
 			&pluginv1.Problem{Class: "thresholds", Domain: 16, Dim: 1, Noise: "none", NoConstant: true, Realizable: true},
 		},
 		{
-			schemas.Problem{Class: "points", Distribution: "needle", Domain: 16, Mass: 0.1, Noise: schemas.Noise{Kind: "random", Rate: 0.1}},
+			schemas.Problem{Class: "points", Distribution: "needle", Domain: 16, Mass: 0.1,
+				Noise: schemas.Noise{Kind: "random", Rate: 0.1}},
 			&pluginv1.Problem{Class: "points", Domain: 16, Dim: 1, Noise: "random", NoiseRate: 0.1, Realizable: true},
 		},
 		{
@@ -166,22 +207,4 @@ func TestPublicTellsNoTarget(t *testing.T) {
 			t.Errorf("%+v: a law has a population", c.p)
 		}
 	}
-}
-
-func TestEditDistance(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"", "abc", 3}, {"kitten", "sitting", 3}, {"flaw", "lawn", 2}, {"margin", "margin", 0}} {
-		if got := distance(c.a, c.b); got != c.want {
-			t.Errorf("distance(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
-		}
-	}
-	word := rapid.StringMatching("[abc]{0,6}")
-	rapid.Check(t, func(t *rapid.T) {
-		a, b, c := word.Draw(t, "a"), word.Draw(t, "b"), word.Draw(t, "c")
-		if distance(a, b) != distance(b, a) || (distance(a, b) == 0) != (a == b) || distance(a, c) > distance(a, b)+distance(b, c) {
-			t.Fatal("not a metric")
-		}
-	})
 }

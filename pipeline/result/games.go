@@ -5,12 +5,12 @@ import (
 	"math"
 
 	"github.com/shatterlab/shatter/pipeline/ledger"
-	"github.com/shatterlab/shatter/pipeline/result/sheet"
+	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// GameRow is one row of the table of task online: a cell at one number of rounds.
+// GameRow is a row of the table of task online: a cell at one number of rounds.
 type GameRow struct {
-	Cell                        *Cell
+	Cell                        *trial.Cell
 	Rounds                      int64
 	Trials, Failed              int64
 	MistakesMean, MistakesMax   float64 // over the trials that did not fail; NaN: none
@@ -24,9 +24,10 @@ type GameRow struct {
 // GameMetrics names the metrics that the rows are made from.
 type GameMetrics struct{ Mistakes, BestLoss, Regret, Theory, Paper string }
 
-// Games reads the trials of a cell that entered the result, and makes its rows of the table of task online, one per point, but for
-// RegretLow, RegretHigh and the sources. Points ascend in N, the number of rounds.
-func Games(l *ledger.Ledger, c *Cell, points []Point, m GameMetrics) ([]GameRow, error) {
+// Games reads the trials of a cell that entered the result, and returns its rows of the table of
+// task online, one per point, without RegretLow, RegretHigh and the sources. Points ascend in N,
+// the number of rounds.
+func Games(l *ledger.Ledger, c *trial.Cell, points []Point, m GameMetrics) ([]GameRow, error) {
 	all, err := gather(l, c, points)
 	if err != nil {
 		return nil, fmt.Errorf("make table: %w", err)
@@ -38,14 +39,16 @@ func Games(l *ledger.Ledger, c *Cell, points []Point, m GameMetrics) ([]GameRow,
 	return rows, nil
 }
 
-func (t *trials) game(c *Cell, m GameMetrics) GameRow {
-	r := GameRow{Cell: c, Rounds: t.n, Trials: int64(len(t.status)), MistakesMax: math.NaN(), RegretLow: math.NaN(), RegretHigh: math.NaN()}
+func (t *trials) game(c *trial.Cell, m GameMetrics) GameRow {
+	r := GameRow{Cell: c, Rounds: t.n, Trials: int64(len(t.status))}
+	r.MistakesMax, r.RegretLow, r.RegretHigh = math.NaN(), math.NaN(), math.NaN()
 	for _, status := range t.status {
 		if status != ledger.OK {
 			r.Failed++
 		}
 	}
-	r.MistakesMean, r.BestLoss, r.RegretMean = mean(t.values[m.Mistakes]), mean(t.values[m.BestLoss]), mean(t.values[m.Regret])
+	r.MistakesMean, r.BestLoss = mean(t.values[m.Mistakes]), mean(t.values[m.BestLoss])
+	r.RegretMean = mean(t.values[m.Regret])
 	r.TheoryRegret, r.PaperRegret = mean(t.values[m.Theory]), mean(t.values[m.Paper])
 	for _, v := range t.values[m.Mistakes] {
 		if !(v <= r.MistakesMax) && v == v {
@@ -61,41 +64,4 @@ func (t *trials) game(c *Cell, m GameMetrics) GameRow {
 	}
 	r.RegretDeviation = math.Sqrt(sum / float64(n-1))
 	return r
-}
-
-func (r *GameRow) value(column string) any {
-	if v, ok := r.Cell.value(column); ok {
-		return v
-	}
-	switch column {
-	case "rounds":
-		return r.Rounds
-	case "trials":
-		return r.Trials
-	case "failed":
-		return r.Failed
-	case "mistakes_mean":
-		return sheet.Clean(r.MistakesMean)
-	case "mistakes_max":
-		return sheet.Clean(r.MistakesMax)
-	case "best_loss":
-		return sheet.Clean(r.BestLoss)
-	case "regret_mean":
-		return sheet.Clean(r.RegretMean)
-	case "regret_low":
-		return sheet.Clean(sheet.Finite(r.RegretLow))
-	case "regret_high":
-		return sheet.Clean(sheet.Finite(r.RegretHigh))
-	case "theory_regret":
-		return sheet.Clean(sheet.Finite(r.TheoryRegret))
-	case "theory_source":
-		return some(r.TheorySource)
-	case "paper_regret":
-		return sheet.Clean(sheet.Finite(r.PaperRegret))
-	case "paper_source":
-		return some(r.PaperSource)
-	case "ratio":
-		return some(sheet.Finite(r.RegretMean / r.TheoryRegret))
-	}
-	panic("ledger: the table of games has no column " + column)
 }

@@ -26,30 +26,40 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/shatterlab/shatter/schemas"
+	"github.com/shatterlab/shatter/schemas/pluginv1"
 
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/ledger/ledgertest"
 	"github.com/shatterlab/shatter/pipeline/result/render"
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 	"github.com/shatterlab/shatter/pipeline/testkit"
+	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
 var nan = math.NaN()
 
-// The two cells of the tests' sweep.
-func cells() []*Cell {
-	private := &Cell{Key: [32]byte{0xab, 0xcd, 1}, DataKey: [32]byte{1, 0xff}, Task: "learn", Privacy: "approximate", Algorithm: "hs-stl", Class: "halfspace", D: 10, Distribution: "skew",
-		Minority: 0.2, Margin: 0.1, Noise: "random", NoiseRate: 0.05, Epsilon: 1, Delta: 1e-6, Alpha: 0.1, Beta: 0.1,
-		Params: map[string]any{"rounds": int64(50), "lambda": 8.0, "preset": "calibrated", "kappa": math.Copysign(0, -1)}}
-	plain := &Cell{Key: [32]byte{0x12, 0x34, 2}, Task: "learn", Algorithm: "perceptron", Class: "halfspace", D: 10, Distribution: "skew",
-		Minority: 0.2, Margin: 0.1, Noise: "none", Alpha: 0.1, Beta: 0.1, Replica: 1,
-		Params: map[string]any{"rounds": 2.5, "averaged": true}}
-	return []*Cell{private, plain}
+// cells returns the two cells of the tests' sweep.
+func cells() []*trial.Cell {
+	halfspace := schemas.Problem{
+		Class: "halfspace", Dim: 10, Distribution: "skew", Minority: 0.2, Margin: 0.1, Noise: schemas.Noise{Kind: "none"},
+	}
+	noisy := halfspace
+	noisy.Noise = schemas.Noise{Kind: "random", Rate: 0.05}
+	private := &trial.Cell{
+		Key: trial.Key{0xab, 0xcd, 1}, DataKey: trial.Key{1, 0xff}, Task: "learn", As: "hs-stl", Problem: noisy,
+		Guarantee: &pluginv1.Guarantee{}, Epsilon: 1, Delta: 1e-6, Alpha: 0.1, Beta: 0.1,
+		Params: trial.Params{"rounds": int64(50), "lambda": 8.0, "preset": "calibrated", "kappa": math.Copysign(0, -1)},
+	}
+	plain := &trial.Cell{
+		Key: trial.Key{0x12, 0x34, 2}, Task: "learn", As: "perceptron", Problem: halfspace,
+		Alpha: 0.1, Beta: 0.1, Replica: 1, Params: trial.Params{"rounds": 2.5, "averaged": true},
+	}
+	return []*trial.Cell{private, plain}
 }
 
 var points = []Point{{100, 40}, {200, 48}}
 
-// outcome is what repetition rep of a cell at n gives, in any run.
+// outcome returns the outcome of repetition rep of a cell at n, which is the same in any run.
 func outcome(b *ledger.Batch, rep int64) (status uint8, e, loss float64) {
 	r := rand.New(rand.NewPCG(uint64(b.N)<<8|uint64(b.Cell[0]), uint64(rep)))
 	if r.IntN(10) == 0 {
@@ -62,8 +72,8 @@ func outcome(b *ledger.Batch, rep int64) (status uint8, e, loss float64) {
 	return ledger.OK, e, r.NormFloat64()
 }
 
-// trial rows from..to-1 of a cell as a worker would send them.
-func work(c *Cell, n, from, to int64) *ledger.Batch {
+// work returns repetitions from to to-1 of a cell as a worker would send them.
+func work(c *trial.Cell, n, from, to int64) *ledger.Batch {
 	b := &ledger.Batch{Sweep: "s", Cell: c.Key, N: n, Metrics: []string{"loss"}, Values: [][]float64{nil}}
 	for rep := from; rep < to; rep++ {
 		status, e, loss := outcome(b, rep)
@@ -78,7 +88,8 @@ func work(c *Cell, n, from, to int64) *ledger.Batch {
 	return b
 }
 
-// run fills a ledger in a random order, with random borders, duplicates, lost rows, and trials that are never consumed.
+// run fills a ledger in a random order, with random borders, duplicates, lost rows, and trials that
+// are never consumed.
 func run(t testing.TB, seed uint64) *ledger.Ledger {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -110,7 +121,7 @@ func run(t testing.TB, seed uint64) *ledger.Ledger {
 	return l
 }
 
-// result is what a coordinator makes of the tests' sweep.
+// result returns what a coordinator makes of the tests' sweep.
 func result(t testing.TB, l *ledger.Ledger) Result {
 	t.Helper()
 	r := Result{Source: []byte("name: s\n"), Metrics: []string{"loss", "never"}, Ledger: l, Confidence: 0.95}
@@ -125,8 +136,10 @@ func result(t testing.TB, l *ledger.Ledger) Result {
 		}
 		r.Curve = append(r.Curve, curve...)
 		r.Trials = append(r.Trials, Consumed{c, points})
-		row := TableRow{Cell: c, NLow: 100, NHigh: 200, NStar: 200, NModel: 171.5, NModelLow: 150.25, NModelHigh: 190, Status: "decided", TheoryN: 1.2e8, TheorySource: "Theorem 5",
-			PaperN: 7.3e5, PaperSource: "Theorem 1 | as printed", Ratio: 200 / 1.2e8, Trials: 88, Failed: curve[0].Failed + curve[1].Failed,
+		row := TableRow{Cell: c, NLow: 100, NHigh: 200, NStar: 200, NModel: 171.5, NModelLow: 150.25, NModelHigh: 190,
+			Status: "decided", TheoryN: 1.2e8, TheorySource: "Theorem 5",
+			PaperN: 7.3e5, PaperSource: "Theorem 1 | as printed", Ratio: 200 / 1.2e8, Trials: 88, Failed: curve[0].Failed +
+				curve[1].Failed,
 			MeanError: curve[1].ErrorMean, Evaluation: "10000"}
 		if i == 1 {
 			row.NModel, row.NModelLow, row.NModelHigh = 0, 0, 0
@@ -135,23 +148,28 @@ func result(t testing.TB, l *ledger.Ledger) Result {
 		}
 		r.Table = append(r.Table, row)
 		r.Bounds = append(r.Bounds,
-			BoundRow{Cell: c, Name: "theorem", Value: 1.2e8, Proved: true, Source: "Theorem 5", With: map[string]float64{"k": 3, "v": 0.5}},
+			BoundRow{Cell: c, Name: "theorem", Value: 1.2e8, Proved: true, Source: "Theorem 5",
+				With: map[string]float64{"k": 3, "v": 0.5}},
 			BoundRow{Cell: c, Name: "printed", Value: math.Inf(1), Source: "Theorem 1", With: map[string]float64{"m": 4}})
 		r.Timing = append(r.Timing, TimingRow{Cell: c, N: 100, First: 0, Rows: 40, Seconds: rand.Float64(), Worker: "w"})
 	}
 	half := 0.5
 	r.Fits = []FitRow{
-		{Group: "epsilon 1", Algorithm: "hs-stl", X: "d", Scale: "log-log", Cells: 3, Y: "n_model and bracket", Slope: 0.52, Error: 0.03, Low: 0.46, High: 0.58,
-			Intercept: 4, Theory: 0.5, Claimed: &half, ClaimedSource: "Theorem 2", ChiSquare: 0.75, Inflation: 1, Resamples: 200},
-		{Fit: 1, Algorithm: "perceptron", X: "margin", Scale: "log", Cells: 1, Slope: nan, Error: nan, Low: nan, High: nan, Intercept: nan, Theory: nan,
+		{Group: "epsilon 1", Algorithm: "hs-stl", X: "d", Scale: "log-log", Cells: 3, Y: "n_model and bracket", Slope: 0.52,
+			Error: 0.03, Low: 0.46, High: 0.58,
+			Intercept: 4, Theory: 0.5, Claimed: &half, ClaimedSource: "Theorem 2", ChiSquare: 0.75, Inflation: 1,
+			Resamples: 200},
+		{Fit: 1, Algorithm: "perceptron", X: "margin", Scale: "log", Cells: 1, Slope: nan, Error: nan, Low: nan, High: nan,
+			Intercept: nan, Theory: nan,
 			ChiSquare: nan, Inflation: nan, Reason: "fewer than two places to fit through"},
 	}
 	return r
 }
 
-var names = []string{"sweep.yaml", "table.parquet", "curve.parquet", "bounds.parquet", "fits.parquet", "trials.parquet", "table.csv", "table.md", "curve.csv"}
+var names = []string{"sweep.yaml", "table.parquet", "curve.parquet", "bounds.parquet", "fits.parquet",
+	"trials.parquet", "table.csv", "table.md", "curve.csv"}
 
-// TestSameBits: order, borders, duplicates and side facts of messages do not reach a byte of the result.
+// The order, borders, duplicates and side facts of messages do not reach a byte of the result.
 func TestSameBits(t *testing.T) {
 	var digests, contents []string
 	for seed := range uint64(4) {
@@ -179,7 +197,8 @@ func TestSameBits(t *testing.T) {
 	}
 }
 
-// TestTrialsMakeTheCurve aggregates trials.parquet again, with plain Arrow code, and compares with curve.parquet.
+// TestTrialsMakeTheCurve aggregates trials.parquet again, with plain Arrow code, and compares with
+// curve.parquet.
 func TestTrialsMakeTheCurve(t *testing.T) {
 	dir := testkit.MemoryDir(t)
 	if _, err := WriteResult(dir, result(t, run(t, 9))); err != nil {
@@ -201,9 +220,10 @@ func TestTrialsMakeTheCurve(t *testing.T) {
 		errs, losses = nil, nil
 	}
 	trials := arrowTable(t, filepath.Join(dir, "trials.parquet"))
-	cell, n, rep := column[*array.String](t, trials, "cell"), column[*array.Int64](t, trials, "n"), column[*array.Int64](t, trials, "repetition")
-	status, e := column[*array.String](t, trials, "status"), column[*array.Float64](t, trials, "error")
-	loss, never := column[*array.Float64](t, trials, "m_loss"), column[*array.Float64](t, trials, "m_never")
+	cell, n, rep := columnOf[*array.String](t, trials, "cell"), columnOf[*array.Int64](t, trials, "n"),
+		columnOf[*array.Int64](t, trials, "repetition")
+	status, e := columnOf[*array.String](t, trials, "status"), columnOf[*array.Float64](t, trials, "error")
+	loss, never := columnOf[*array.Float64](t, trials, "m_loss"), columnOf[*array.Float64](t, trials, "m_never")
 	if never.NullN() != never.Len() {
 		t.Error("a metric that was never reported has values")
 	}
@@ -240,19 +260,20 @@ func TestTrialsMakeTheCurve(t *testing.T) {
 	}
 	flush()
 	curve := arrowTable(t, filepath.Join(dir, "curve.parquet"))
-	cell, n = column[*array.String](t, curve, "cell"), column[*array.Int64](t, curve, "n")
+	cell, n = columnOf[*array.String](t, curve, "cell"), columnOf[*array.Int64](t, curve, "n")
 	if cell.Len() != len(counts) || len(counts) != 4 {
 		t.Fatalf("%d rows for %d points", cell.Len(), len(counts))
 	}
 	for i := range cell.Len() {
 		at := fmt.Sprint(cell.Value(i), "/", n.Value(i))
-		got := sums{column[*array.Int64](t, curve, "trials").Value(i), column[*array.Int64](t, curve, "ok").Value(i),
-			column[*array.Int64](t, curve, "failed").Value(i), column[*array.Int64](t, curve, "successes").Value(i)}
+		got := sums{columnOf[*array.Int64](t, curve, "trials").Value(i), columnOf[*array.Int64](t, curve, "ok").Value(i),
+			columnOf[*array.Int64](t, curve, "failed").Value(i), columnOf[*array.Int64](t, curve, "successes").Value(i)}
 		if got != counts[at] {
 			t.Errorf("%s: curve has %+v, trials %+v", at, got, counts[at])
 		}
-		real := means{column[*array.Float64](t, curve, "error_mean").Value(i), column[*array.Float64](t, curve, "error_p90").Value(i),
-			column[*array.Float64](t, curve, "m_loss").Value(i)}
+		real := means{columnOf[*array.Float64](t, curve, "error_mean").Value(i),
+			columnOf[*array.Float64](t, curve, "error_p90").Value(i),
+			columnOf[*array.Float64](t, curve, "m_loss").Value(i)}
 		if real != exact[at] {
 			t.Errorf("%s: curve has %+v, trials %+v", at, real, exact[at])
 		}
@@ -286,7 +307,7 @@ func arrowTable(t *testing.T, path string) arrow.Table {
 	return table
 }
 
-func column[A arrow.Array](t *testing.T, table arrow.Table, name string) A {
+func columnOf[A arrow.Array](t *testing.T, table arrow.Table, name string) A {
 	t.Helper()
 	i := table.Schema().FieldIndices(name)
 	if len(i) != 1 {
@@ -295,7 +316,7 @@ func column[A arrow.Array](t *testing.T, table arrow.Table, name string) A {
 	return table.Column(i[0]).Data().Chunk(0).(A)
 }
 
-// TestOptions: what pins the bytes of the Parquet files.
+// The options that fix the bytes of Parquet files are set.
 func TestOptions(t *testing.T) {
 	dir := testkit.MemoryDir(t)
 	if _, err := WriteResult(dir, result(t, run(t, 1))); err != nil {
@@ -322,7 +343,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestRowGroups: a group is full to the row, and none is lost where records cross its border.
+// A row group is full to the row, and no row is lost where records cross its border.
 func TestRowGroups(t *testing.T) {
 	path := filepath.Join(testkit.MemoryDir(t), "n.parquet")
 	f, err := os.Create(path)
@@ -363,18 +384,18 @@ func TestRowGroups(t *testing.T) {
 	}
 }
 
-// TestEmpty: a sweep without a cell has a result.
+// A sweep without a cell has a result.
 func TestEmpty(t *testing.T) {
 	dir := testkit.MemoryDir(t)
 	if _, err := WriteResult(dir, Result{}); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := sheet.ReadTable(dir, "table"); err != nil || len(s.Rows) != 0 || len(s.Columns) != len(schemas.KeyColumns())+len(schemas.TableColumns()) {
+	if s, err := sheet.ReadTable(dir, "table"); err != nil || len(s.Rows) != 0 || len(s.Columns) != len(Columns("table")) {
 		t.Error(s, err)
 	}
 }
 
-// TestFailureKeepsOldFiles: a result that cannot be made leaves the old one and nothing beside it.
+// A result that cannot be made leaves the old one, and nothing beside it.
 func TestFailureKeepsOldFiles(t *testing.T) {
 	dir := testkit.MemoryDir(t)
 	r := result(t, run(t, 1))
@@ -403,7 +424,7 @@ func TestFailureKeepsOldFiles(t *testing.T) {
 	}
 }
 
-// TestWriteErrors: a disk that is full at any byte gives its error.
+// Writing reports the error of a disk that is full at any byte.
 func TestWriteErrors(t *testing.T) {
 	r := result(t, run(t, 1))
 	files, err := r.files()
@@ -423,7 +444,7 @@ func TestWriteErrors(t *testing.T) {
 	}
 }
 
-// narrow is a writer with room for so many bytes.
+// narrow is a writer with room for a number of bytes.
 type narrow struct{ room int }
 
 func (n *narrow) Write(b []byte) (int, error) {
@@ -530,7 +551,8 @@ func TestRender(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := render.Render(s, &bytes.Buffer{}, "xml"); err == nil || err.Error() != "show table as xml: unknown format: must be one of table, md, csv, json, tex, arrow, parquet" {
+	if err := render.Render(s, &bytes.Buffer{}, "xml"); err == nil ||
+		err.Error() != "show table as xml: unknown format: must be one of table, json, csv, md, tex, arrow, parquet" {
 		t.Error(err)
 	}
 	if _, err := r.Sheet("trials"); err == nil {
@@ -557,7 +579,7 @@ func TestSuccess(t *testing.T) {
 	}
 }
 
-// Where nothing is decided there is no bracket to be sure of.
+// A table without a decided cell states no confidence of brackets.
 func TestNothingDecided(t *testing.T) {
 	r := result(t, run(t, 1))
 	for i := range r.Table {
@@ -568,14 +590,14 @@ func TestNothingDecided(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, format := range render.Formats() {
+	for _, format := range render.Names() {
 		if got := renderedAs(t, s, format); strings.Contains(got, "confidence 0.95 that") || got == "" {
 			t.Errorf("%s: %s", format, got)
 		}
 	}
 }
 
-// wide is a table that asks for more room than there is.
+// wide returns a table that needs more width than terminals have.
 func wide(t *testing.T) *sheet.Sheet {
 	r := result(t, run(t, 1))
 	s, err := r.Sheet("table")
@@ -585,7 +607,7 @@ func wide(t *testing.T) *sheet.Sheet {
 	return s
 }
 
-// A narrow table has the columns that count, says what it leaves out, and loses no reason.
+// A narrow table keeps the most important columns, says what it leaves out, and loses no reason.
 func TestFit(t *testing.T) {
 	s := wide(t)
 	for width := 200; width > 0; width -= 7 {

@@ -6,17 +6,15 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/apache/arrow/go/v17/arrow/array"
 
-	"github.com/shatterlab/shatter/schemas"
-
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
+	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// trials is the consumed trials of one cell at one sample size, by repetition.
+// trials holds the consumed trials of one cell at one sample size, by repetition.
 type trials struct {
 	n      int64
 	status []uint8 // unread where not read yet
@@ -28,13 +26,15 @@ type trials struct {
 
 const unread = 0xFF
 
-// gather reads the trials of a cell that entered the result, one element per point.
-func gather(l *ledger.Ledger, c *Cell, points []Point) ([]*trials, error) {
+// gather reads the trials of a cell that entered the result, and returns an element per point.
+// Points ascend in N. It reports an error that names the first trial that is missing.
+func gather(l *ledger.Ledger, c *trial.Cell, points []Point) ([]*trials, error) {
 	all := make([]*trials, len(points))
 	byN := map[int64]*trials{}
 	for i, p := range points {
 		if p.N < 1 || p.Consumed < 0 || p.Consumed > ledger.MaxRepetition || i > 0 && p.N <= points[i-1].N {
-			return nil, fmt.Errorf("cell %s: point of %d trials at n = %d: sample sizes must ascend", c.id(), p.Consumed, p.N)
+			return nil, fmt.Errorf("cell %s: point of %d trials at n = %d: sample sizes must ascend",
+				c.Key.Short(), p.Consumed, p.N)
 		}
 		t := &trials{n: p.N, left: p.Consumed, kind: map[int64]string{}, values: map[string][]float64{}}
 		t.status = slices.Repeat([]uint8{unread}, int(p.Consumed))
@@ -43,7 +43,7 @@ func gather(l *ledger.Ledger, c *Cell, points []Point) ([]*trials, error) {
 	}
 	err := l.Each(c.Key, func(b *ledger.Batch) error {
 		if t := byN[b.N]; t != nil {
-			t.take(b)
+			t.add(b)
 		}
 		return nil
 	})
@@ -52,15 +52,16 @@ func gather(l *ledger.Ledger, c *Cell, points []Point) ([]*trials, error) {
 	}
 	for _, t := range all {
 		if t.left > 0 {
-			return nil, fmt.Errorf("trial %s/%d/%d is not in the ledger, and %d more: run the sweep again", c.id(), t.n,
+			return nil, fmt.Errorf("trial %s/%d/%d is not in the ledger, and %d more: run the sweep again", c.Key.Short(), t.n,
 				slices.Index(t.status, unread), t.left-1)
 		}
 	}
 	return all, nil
 }
 
-// take copies the rows of a batch that are among the first len(t.status) repetitions. Each trial comes once.
-func (t *trials) take(b *ledger.Batch) {
+// add copies the rows of a batch that are among the first len(t.status) repetitions. Each trial
+// comes once.
+func (t *trials) add(b *ledger.Batch) {
 	consumed := int64(len(t.status))
 	for i, rep := range b.Repetition {
 		if rep >= consumed {
@@ -88,14 +89,16 @@ func (t *trials) take(b *ledger.Batch) {
 	}
 }
 
-// Success says whether an outcome is a success: error - above <= alpha, compared after adding 1e-12 to alpha.
+// Success reports whether an outcome is a success: error - above <= alpha, compared after adding
+// 1e-12 to alpha.
 func Success(status uint8, err, above, alpha float64) bool {
 	return status == ledger.OK && err-above <= alpha+1e-12
 }
 
-// Curve reads the trials of a cell that entered the result, and makes its rows of the curve, one per point, but for Rate,
-// RateLow and RateHigh. Points ascend in N. A trial that is missing is an error that names it.
-func Curve(l *ledger.Ledger, c *Cell, points []Point) ([]CurveRow, error) {
+// Curve reads the trials of a cell that entered the result, and returns its rows of the curve, one
+// per point, without Rate, RateLow and RateHigh. Points ascend in N. Where a trial is missing, the
+// error names it.
+func Curve(l *ledger.Ledger, c *trial.Cell, points []Point) ([]CurveRow, error) {
 	all, err := gather(l, c, points)
 	if err != nil {
 		return nil, fmt.Errorf("make curve: %w", err)
@@ -107,8 +110,9 @@ func Curve(l *ledger.Ledger, c *Cell, points []Point) ([]CurveRow, error) {
 	return rows, nil
 }
 
-func (t *trials) curve(c *Cell) CurveRow {
-	r := CurveRow{Cell: c, N: t.n, Trials: int64(len(t.status)), Rate: math.NaN(), RateLow: math.NaN(), RateHigh: math.NaN()}
+func (t *trials) curve(c *trial.Cell) CurveRow {
+	r := CurveRow{Cell: c, N: t.n, Trials: int64(len(t.status))}
+	r.Rate, r.RateLow, r.RateHigh = math.NaN(), math.NaN(), math.NaN()
 	var errs []float64
 	for i, status := range t.status {
 		if status == ledger.OK {
@@ -136,7 +140,7 @@ func (t *trials) curve(c *Cell) CurveRow {
 	return r
 }
 
-// mean is the mean of what is not NaN, summed in order; NaN where all is.
+// mean returns the mean of the values that are not NaN, summed in order, or NaN where all are.
 func mean(v []float64) float64 {
 	sum, n := 0.0, 0
 	for _, x := range v {
@@ -148,13 +152,16 @@ func mean(v []float64) float64 {
 	return sum / float64(n)
 }
 
-// buildRows is the rows that are made into columns at a time.
+// buildRows is the number of rows that are made into columns at a time.
 const buildRows = 1 << 16
 
 // writeTrials writes trials.parquet, one cell in memory at a time.
 func (r *Result) writeTrials(w io.Writer) error {
-	metrics := r.metrics()
-	pw, err := sheet.NewResultWriter(w, "trials", slices.Concat(schemas.TrialColumns(), metrics))
+	columns := slices.Clone(trialColumns)
+	for _, name := range r.metrics() {
+		columns = append(columns, trialMetric(name))
+	}
+	pw, err := sheet.NewResultWriter(w, "trials", plainTrials(columns))
 	if err != nil {
 		return err
 	}
@@ -163,80 +170,27 @@ func (r *Result) writeTrials(w io.Writer) error {
 		if all, err = gather(r.Ledger, c.Cell, c.Points); err != nil {
 			break
 		}
-		if err = writeCell(pw, c.Cell, all, metrics); err != nil {
+		if err = writeCell(pw, c.Cell, all, columns); err != nil {
 			break
 		}
 	}
 	return cmp.Or(err, pw.Close())
 }
 
-func writeCell(w *sheet.ParquetWriter, c *Cell, all []*trials, metrics []schemas.Column) error {
+func writeCell(w *sheet.ParquetWriter, c *trial.Cell, all []*trials, columns []trialColumn) error {
 	for _, t := range all {
 		for first := 0; first < len(t.status); first += buildRows {
-			last := min(first+buildRows, len(t.status))
-			err := w.Append(func(to []array.Builder) { t.Build(c, metrics, first, last, to) })
+			r := trialRange{t, c, first, min(first+buildRows, len(t.status))}
+			err := w.Append(func(to []array.Builder) {
+				for i, column := range columns {
+					to[i].Reserve(r.last - r.first)
+					column.build(r, to[i])
+				}
+			})
 			if err != nil {
 				return err
 			}
 		}
 	}
 	return nil
-}
-
-// build appends the trials first to last-1 to the builders of schemas.TrialColumns and of the metrics.
-func (t *trials) Build(c *Cell, metrics []schemas.Column, first, last int, to []array.Builder) {
-	id := c.id()
-	for _, b := range to {
-		b.Reserve(last - first)
-	}
-	for rep := first; rep < last; rep++ {
-		status := t.status[rep]
-		to[0].(*array.StringBuilder).Append(id)
-		to[1].(*array.Int64Builder).Append(t.n)
-		to[2].(*array.Int64Builder).Append(int64(rep))
-		if status == ledger.OK {
-			to[3].(*array.StringBuilder).Append("ok")
-			to[4].AppendNull()
-		} else {
-			to[3].(*array.StringBuilder).Append("failed")
-			appendText(to[4], t.kind[int64(rep)])
-		}
-		appendFloat(to[5], t.error[rep])
-		if c.goal() {
-			to[6].(*array.BooleanBuilder).Append(Success(status, t.error[rep], c.Above, c.Alpha))
-		} else {
-			to[6].AppendNull()
-		}
-	}
-	for i, metric := range metrics {
-		b := to[len(to)-len(metrics)+i]
-		v := t.values[strings.TrimPrefix(metric.Name, schemas.MetricPrefix)]
-		for rep := first; rep < last; rep++ {
-			if v == nil {
-				b.AppendNull()
-			} else {
-				appendFloat(b, v[rep])
-			}
-		}
-	}
-}
-
-// appendFloat appends v, with 0 for -0 and null for NaN.
-func appendFloat(b array.Builder, v float64) {
-	switch {
-	case math.IsNaN(v):
-		b.AppendNull()
-	case v == 0:
-		b.(*array.Float64Builder).Append(0)
-	default:
-		b.(*array.Float64Builder).Append(v)
-	}
-}
-
-func appendText(b array.Builder, v string) {
-	if v == "" {
-		b.AppendNull()
-	} else {
-		b.(*array.StringBuilder).Append(v)
-	}
 }

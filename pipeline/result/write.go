@@ -1,32 +1,32 @@
 package result
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 
-	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/result/render"
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 )
 
-// resultFile is one file of a result and what writes it.
+// resultFile is one file of a result: its name and what writes it.
 type resultFile struct {
 	name  string
 	write func(io.Writer) error
 }
 
-// WriteResult writes the result into the folder dir, which it makes where there is none: sweep.yaml, table.parquet,
-// curve.parquet, bounds.parquet, fits.parquet, trials.parquet, table.csv, table.md, curve.csv, and, which is no part of the
-// result, timing.parquet. All are written beside, synced and then renamed, so that a failure leaves the files that were there.
+// WriteResult writes the result into the folder dir, which it makes where there is none:
+// sweep.yaml, table.parquet, curve.parquet, bounds.parquet, fits.parquet, trials.parquet,
+// table.csv, table.md, curve.csv, and timing.parquet, which is no part of the result. All are
+// written beside and synced before the first is renamed, so that a failure leaves the files that
+// were there.
 //
-// The files are a function of r and of the outcomes that it consumes. digest is the SHA-256, hex, of the lines that sha256sum
-// prints for the files of the result in the order above.
+// The files are a function of r and of the outcomes that it consumes. digest is the SHA-256, in
+// hex, of the lines that sha256sum prints for the files of the result in the order above.
 func WriteResult(dir string, r Result) (digest string, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("write result: %w", err)
@@ -38,26 +38,27 @@ func WriteResult(dir string, r Result) (digest string, err error) {
 	defer func() {
 		if err != nil {
 			for _, f := range files {
-				_ = os.Remove(beside(dir, f.name)) // most were not written; the first error is what counts
+				_ = disk.RemoveBeside(filepath.Join(dir, f.name)) // the first error is what counts
 			}
 		}
 	}()
 	lines := sha256.New()
 	for _, f := range files {
-		sum, err := writeHashed(beside(dir, f.name), f.write)
-		if err != nil {
-			return "", fmt.Errorf("write result %q: %w", filepath.Join(dir, f.name), err)
+		h := sha256.New()
+		path := filepath.Join(dir, f.name)
+		if err := disk.WriteBeside(path, func(w io.Writer) error { return f.write(io.MultiWriter(w, h)) }); err != nil {
+			return "", fmt.Errorf("write result %q: %w", path, err)
 		}
 		if f.name != timingFile {
-			fmt.Fprintf(lines, "%s  %s\n", hex.EncodeToString(sum), f.name)
+			fmt.Fprintf(lines, "%s  %s\n", hex.EncodeToString(h.Sum(nil)), f.name)
 		}
 	}
 	for _, f := range files {
-		if err := os.Rename(beside(dir, f.name), filepath.Join(dir, f.name)); err != nil {
+		if err := disk.Replace(filepath.Join(dir, f.name)); err != nil {
 			return "", fmt.Errorf("write result: %w", err)
 		}
 	}
-	if err := ledger.SyncDir(dir); err != nil {
+	if err := disk.SyncDir(dir); err != nil {
 		return "", fmt.Errorf("write result: %w", err)
 	}
 	return hex.EncodeToString(lines.Sum(nil)), nil
@@ -65,7 +66,7 @@ func WriteResult(dir string, r Result) (digest string, err error) {
 
 const timingFile = "timing.parquet"
 
-// files is the files in their order.
+// files returns the files in their order.
 func (r *Result) files() ([]resultFile, error) {
 	if err := r.check(); err != nil {
 		return nil, err
@@ -82,7 +83,7 @@ func (r *Result) files() ([]resultFile, error) {
 		return func(w io.Writer) error { return render.Render(sheets[sheet], w, format) }
 	}
 	return []resultFile{
-		{"sweep.yaml", func(w io.Writer) error { return copyTo(w, r.Source) }},
+		{"sweep.yaml", disk.Bytes(r.Source)},
 		{"table.parquet", sheets["table"].WriteParquet},
 		{"curve.parquet", sheets["curve"].WriteParquet},
 		{"bounds.parquet", sheets["bounds"].WriteParquet},
@@ -95,35 +96,14 @@ func (r *Result) files() ([]resultFile, error) {
 	}, nil
 }
 
-// check refuses two cells that the files could not tell apart.
+// check refuses a result with two cells that the files could not tell apart.
 func (r *Result) check() error {
 	seen := map[string][32]byte{}
 	for _, c := range r.cells() {
-		if other, ok := seen[c.id()]; ok && other != c.Key {
+		if other, ok := seen[c.Key.Short()]; ok && other != c.Key {
 			return fmt.Errorf("cells %x and %x share the first 10 digits of their keys", other, c.Key)
 		}
-		seen[c.id()] = c.Key
+		seen[c.Key.Short()] = c.Key
 	}
 	return nil
-}
-
-func beside(dir, name string) string { return filepath.Join(dir, name+".new") }
-
-// writeHashed writes and syncs a file, and returns the SHA-256 of its content.
-func writeHashed(path string, write func(io.Writer) error) (sum []byte, err error) {
-	f, err := os.Create(path)
-	if err != nil {
-		return nil, err
-	}
-	h := sha256.New()
-	err = write(io.MultiWriter(f, h))
-	if err == nil {
-		err = f.Sync()
-	}
-	return h.Sum(nil), errors.Join(err, f.Close())
-}
-
-func copyTo(w io.Writer, b []byte) error {
-	_, err := io.Copy(w, bytes.NewReader(b))
-	return err
 }

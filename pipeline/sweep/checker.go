@@ -3,9 +3,7 @@ package sweep
 import (
 	"encoding"
 	"fmt"
-	"math"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,17 +15,21 @@ import (
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
-// checker fills Go values from YAML nodes, led by the Go types and their tags (see schemas.Sweep). It goes on after a
-// mistake, so that all of them are reported at once, and its depth is bounded by that of the types.
+// checker fills Go values from YAML nodes as the Go types and their tags say (see schemas.Sweep).
+// It goes on after a mistake, so that all of them are reported at once. Its depth is bounded by
+// that of the types.
 type checker struct {
 	file     string
 	places   map[string]Place
-	problems Mistakes
+	mistakes Mistakes
 	fields   map[reflect.Type][]field
 }
 
+// fail reports a mistake at p.
 func (c *checker) fail(p Place, path, format string, args ...any) {
-	c.problems = append(c.problems, Mistake{File: c.file, Line: p.Line, Column: p.Column, Path: path, Message: fmt.Sprintf(format, args...)})
+	c.mistakes = append(c.mistakes, Mistake{
+		File: c.file, Line: p.Line, Column: p.Column, Path: path, Message: fmt.Sprintf(format, args...),
+	})
 }
 
 var (
@@ -38,7 +40,7 @@ var (
 )
 
 // value fills v from n, which stands at path.
-func (c *checker) value(n *yaml.Node, v reflect.Value, path string, r Rules) {
+func (c *checker) value(n *yaml.Node, v reflect.Value, path string, r rules) {
 	p := c.places[path]
 	p.Line, p.Column = n.Line, n.Column
 	c.places[path] = p
@@ -57,7 +59,7 @@ func (c *checker) value(n *yaml.Node, v reflect.Value, path string, r Rules) {
 	switch {
 	case t == valueType:
 		if c.isScalar(n, p, path, "a single value") {
-			v.Set(reflect.ValueOf(schemas.Value{Text: n.Value, Quoted: n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0}))
+			v.Set(reflect.ValueOf(schemas.Value{Text: n.Value, Quoted: quoted(n)}))
 		}
 	case t == rangeType:
 		c.columnRange(n, v, p, path)
@@ -76,7 +78,7 @@ func (c *checker) value(n *yaml.Node, v reflect.Value, path string, r Rules) {
 }
 
 // list fills a slice. One value may stand for an axis, or for a list of plain values.
-func (c *checker) list(n *yaml.Node, v reflect.Value, p Place, path string, r Rules) {
+func (c *checker) list(n *yaml.Node, v reflect.Value, p Place, path string, r rules) {
 	t := v.Type()
 	axis := t.Implements(axisType)
 	if n.Kind != yaml.SequenceNode {
@@ -88,7 +90,11 @@ func (c *checker) list(n *yaml.Node, v reflect.Value, p Place, path string, r Ru
 		c.value(n, v.Index(0), path, r)
 		return
 	}
-	if least := max(r.minItems, boolInt(axis)); len(n.Content) < least {
+	least := r.minItems
+	if axis {
+		least = max(least, 1)
+	}
+	if len(n.Content) < least {
 		c.fail(p, path, "the list is empty: give at least one value")
 		return
 	}
@@ -99,28 +105,22 @@ func (c *checker) list(n *yaml.Node, v reflect.Value, p Place, path string, r Ru
 	v.Set(reflect.MakeSlice(t, len(n.Content), len(n.Content)))
 	seen := map[string]int{}
 	for i, item := range n.Content {
-		mistakes := len(c.problems)
+		mistakes := len(c.mistakes)
 		c.value(item, v.Index(i), path+"["+strconv.Itoa(i)+"]", r)
-		if item.Kind != yaml.ScalarNode || len(c.problems) > mistakes {
+		if item.Kind != yaml.ScalarNode || len(c.mistakes) > mistakes {
 			continue
 		}
 		text := fmt.Sprint(v.Index(i).Interface())
 		if first, ok := seen[text]; ok {
-			c.fail(Place{Line: item.Line, Column: item.Column}, path, "%s is given twice, as item %d and as item %d", Shorten(item.Value), first+1, i+1)
+			c.fail(Place{Line: item.Line, Column: item.Column}, path, "%s is given twice, as item %d and as item %d",
+				Shorten(item.Value), first+1, i+1)
 		}
 		seen[text] = i
 	}
 }
 
-func boolInt(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-// mapping fills a struct or a map from a mapping, or a struct's short form from anything else.
-func (c *checker) mapping(n *yaml.Node, v reflect.Value, p Place, path string, r Rules) {
+// mapping fills a struct or a map from a mapping, or a struct's short form from any other node.
+func (c *checker) mapping(n *yaml.Node, v reflect.Value, p Place, path string, r rules) {
 	fields := c.fieldsOf(v.Type())
 	if n.Kind != yaml.MappingNode {
 		if i := slices.IndexFunc(fields, func(f field) bool { return f.short }); i >= 0 && v.Kind() == reflect.Struct {
@@ -177,18 +177,20 @@ func (c *checker) entry(key, item *yaml.Node, v reflect.Value, fields []field, w
 	c.fail(c.places[where], where, "unknown key%s", c.suggest(key.Value, fields))
 }
 
+// mapEntry fills the entry of m that key names.
 func (c *checker) mapEntry(key, item *yaml.Node, m reflect.Value, where string) {
 	if m.IsNil() {
 		m.Set(reflect.MakeMap(m.Type()))
 	}
 	v := reflect.New(m.Type().Elem()).Elem()
-	c.value(item, v, where, Rules{})
+	c.value(item, v, where, rules{})
 	m.SetMapIndex(reflect.ValueOf(key.Value), v)
 }
 
-// suggest finds the key that was meant: one of this mapping, or one of the same name elsewhere in the file.
+// suggest returns the end of a message about an unknown key: the keys that may have been meant, of
+// this mapping or of the same name elsewhere in the file.
 func (c *checker) suggest(word string, fields []field) string {
-	if len(c.problems) >= maxShown {
+	if len(c.mistakes) >= maxShown {
 		return ""
 	}
 	var keys []string
@@ -215,7 +217,7 @@ func (c *checker) suggest(word string, fields []field) string {
 	return ", did you mean " + strings.Join(meant, " or ") + "?"
 }
 
-// elsewhere gives the paths of keys with exactly this name.
+// elsewhere returns the paths of the keys with exactly this name.
 func (c *checker) elsewhere(t reflect.Type, path, word string) []string {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
@@ -237,7 +239,7 @@ func (c *checker) elsewhere(t reflect.Type, path, word string) []string {
 }
 
 // scalar fills a string, boolean or number.
-func (c *checker) scalar(n *yaml.Node, v reflect.Value, p Place, path string, r Rules) {
+func (c *checker) scalar(n *yaml.Node, v reflect.Value, p Place, path string, r rules) {
 	var err error
 	switch v.Kind() {
 	case reflect.String:
@@ -268,18 +270,19 @@ func (c *checker) scalar(n *yaml.Node, v reflect.Value, p Place, path string, r 
 			var f float64
 			if f, err = schemas.ParseFloat(n.Value); err == nil {
 				v.SetFloat(f)
-				err = r.Number(f, n.Value)
+				err = r.number(f, n.Value)
 			}
 		}
 	default:
-		panic("pipeline: no rule for the type " + v.Type().String())
+		panic("sweep: no rule for the type " + v.Type().String())
 	}
 	if err != nil {
 		c.fail(p, path, "%v", err)
 	}
 }
 
-func integer(text string, v reflect.Value, r Rules) error {
+// integer fills a whole number, and returns an error if it is none or breaks a bound.
+func integer(text string, v reflect.Value, r rules) error {
 	i, err := schemas.ParseInt(text)
 	f := float64(i)
 	switch {
@@ -296,10 +299,10 @@ func integer(text string, v reflect.Value, r Rules) error {
 	if err != nil {
 		return err
 	}
-	return r.Number(f, text)
+	return r.number(f, text)
 }
 
-// text fills a type that reads itself.
+// text fills a value whose type reads itself.
 func (c *checker) text(n *yaml.Node, v reflect.Value, p Place, path string) {
 	if !c.isScalar(n, p, path, "a single value") {
 		return
@@ -314,7 +317,7 @@ func (c *checker) columnRange(n *yaml.Node, v reflect.Value, p Place, path strin
 	var out schemas.Range
 	if n.Kind == yaml.SequenceNode {
 		var ends []float64
-		c.value(n, reflect.ValueOf(&ends).Elem(), path, Rules{})
+		c.value(n, reflect.ValueOf(&ends).Elem(), path, rules{})
 		if len(ends) != 2 || ends[0] >= ends[1] {
 			c.fail(p, path, "a range is [low, high] with low below high")
 			return
@@ -323,12 +326,13 @@ func (c *checker) columnRange(n *yaml.Node, v reflect.Value, p Place, path strin
 	} else {
 		above := 0.0
 		bound := reflect.New(reflect.TypeFor[float64]()).Elem()
-		c.value(n, bound, path, Rules{exclusiveMinimum: &above})
+		c.value(n, bound, path, rules{exclusiveMinimum: &above})
 		out = schemas.Range{Low: -bound.Float(), High: bound.Float()}
 	}
 	v.Set(reflect.ValueOf(out))
 }
 
+// isScalar reports a mistake unless the node is a single value.
 func (c *checker) isScalar(n *yaml.Node, p Place, path, want string) bool {
 	if n.Kind != yaml.ScalarNode {
 		c.fail(p, path, "%s was expected, not %s", want, describe(n))
@@ -337,15 +341,20 @@ func (c *checker) isScalar(n *yaml.Node, p Place, path, want string) bool {
 	return true
 }
 
+// isNumber reports a mistake unless the node is a single value without quotes.
 func (c *checker) isNumber(n *yaml.Node, p Place, path, want string) bool {
 	if !c.isScalar(n, p, path, want) {
 		return false
 	}
-	if n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 {
+	if quoted(n) {
 		c.fail(p, path, "%s was expected, not %s", want, describe(n))
 		return false
 	}
 	return true
+}
+
+func quoted(n *yaml.Node) bool {
+	return n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0
 }
 
 // describe names a node for people.
@@ -367,29 +376,15 @@ func describe(n *yaml.Node) string {
 	return "this"
 }
 
-// cut keeps a quotation from the file readable.
-func Shorten(s string) string {
-	if r := []rune(s); len(r) > 40 {
-		return string(r[:40]) + "..."
-	}
-	return s
-}
-
-func JoinPath(path, key string) string {
-	if path == "" {
-		return Shorten(key)
-	}
-	return path + "." + Shorten(key)
-}
-
-// field is one field of a struct, as its tags describe it.
+// field is one field of a struct as its tags describe it.
 type field struct {
 	key         string // empty: short or rest only
 	index       []int
 	short, rest bool
-	rules       Rules
+	rules       rules
 }
 
+// fieldsOf returns the fields of a struct, those of embedded structs among them.
 func (c *checker) fieldsOf(t reflect.Type) []field {
 	if t.Kind() != reflect.Struct {
 		return nil
@@ -413,94 +408,4 @@ func (c *checker) fieldsOf(t reflect.Type) []field {
 	}
 	c.fields[t] = fields
 	return fields
-}
-
-// rules are the bounds on a value that stand in its field's jsonschema tag.
-type Rules struct {
-	required                      bool
-	enum                          []string
-	Minimum, exclusiveMinimum     *float64
-	Maximum, exclusiveMaximum     *float64
-	minItems, maxItems, maxLength int
-	pattern                       *regexp.Regexp
-}
-
-func readRules(tag string) Rules {
-	var r Rules
-	if tag == "" {
-		return r
-	}
-	for _, rule := range strings.Split(tag, ",") {
-		name, value, _ := strings.Cut(rule, "=")
-		number, _ := strconv.ParseFloat(value, 64)
-		switch name {
-		case "required":
-			r.required = true
-		case "enum":
-			r.enum = append(r.enum, value)
-		case "minimum":
-			r.Minimum = &number
-		case "exclusiveMinimum":
-			r.exclusiveMinimum = &number
-		case "maximum":
-			r.Maximum = &number
-		case "exclusiveMaximum":
-			r.exclusiveMaximum = &number
-		case "minItems":
-			r.minItems = int(number)
-		case "maxItems":
-			r.maxItems = int(number)
-		case "maxLength":
-			r.maxLength = int(number)
-		case "pattern":
-			r.pattern = regexp.MustCompile(value)
-		default:
-			panic("pipeline: no rule " + name)
-		}
-	}
-	return r
-}
-
-// number says how f, written as text, breaks a bound.
-func (r Rules) Number(f float64, text string) error {
-	if math.IsNaN(f) {
-		return fmt.Errorf("%s is not a number", Shorten(text))
-	}
-	if (r.Minimum == nil || f >= *r.Minimum) && (r.exclusiveMinimum == nil || f > *r.exclusiveMinimum) &&
-		(r.Maximum == nil || f <= *r.Maximum) && (r.exclusiveMaximum == nil || f < *r.exclusiveMaximum) {
-		return nil
-	}
-	return fmt.Errorf("%s is outside %s", Shorten(text), r.interval())
-}
-
-// interval is what the bounds allow: (0, 1), [1, 1000000], at least 1.
-func (r Rules) interval() string {
-	show := func(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
-	low, high := "(-inf", "inf)"
-	switch {
-	case r.Minimum != nil:
-		low = "[" + show(*r.Minimum)
-	case r.exclusiveMinimum != nil:
-		low = "(" + show(*r.exclusiveMinimum)
-	}
-	switch {
-	case r.Maximum != nil:
-		high = show(*r.Maximum) + "]"
-	case r.exclusiveMaximum != nil:
-		high = show(*r.exclusiveMaximum) + ")"
-	}
-	return low + ", " + high
-}
-
-// text says how s breaks a rule for texts.
-func (r Rules) text(s string) error {
-	switch {
-	case len(r.enum) > 0 && !slices.Contains(r.enum, s):
-		return fmt.Errorf("unknown value %q%s", Shorten(s), wording.DidYouMean(s, r.enum))
-	case r.maxLength > 0 && len(s) > r.maxLength:
-		return fmt.Errorf("%q is longer than %d characters", Shorten(s), r.maxLength)
-	case r.pattern != nil && !r.pattern.MatchString(s):
-		return fmt.Errorf("%q is not a name: it begins with a letter or digit and matches %s", Shorten(s), r.pattern)
-	}
-	return nil
 }

@@ -1,14 +1,19 @@
+// Package sweep reads the sweep file: its syntax, its keys and values with their places, and what
+// has to stand together. It promises that every mistake is reported at once, each with its line,
+// column and path, and with a suggestion where a name is misspelt. It needs the types of
+// schemas.Sweep, whose tags are the rules, and the registries that know the names of classes, laws,
+// noises and adversaries; it asks no algorithm and opens no data file.
+//
+// Start with Parse. A Block is one grid of the file, with the defaults of the top level.
 package sweep
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
-	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"reflect"
-	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -16,94 +21,41 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// MaxSource is the size in bytes of the largest sweep file.
+// MaxSource is the largest sweep file, in bytes.
 const MaxSource = 1 << 20
 
-// File is a sweep file whose syntax, keys and types are right.
+// File is a sweep file whose syntax, keys and single values are right.
 type File struct {
 	Name   string // for messages
 	Source []byte
 	Sweep  schemas.Sweep
 
-	Places map[string]Place
+	places map[string]Place
 }
 
-// place is where a path's key and value stand; the key's numbers are 0 for items of lists.
+// Place is where the key and the value of a path stand, from 1. The key's numbers are 0 for items
+// of lists.
 type Place struct{ KeyLine, KeyColumn, Line, Column int }
 
-// Problem is one mistake in a sweep file.
-type Mistake struct {
-	File         string
-	Line, Column int    // from 1; 0: the file as a whole
-	Path         string // algorithms[1].rounds; empty: the file as a whole
-	Message      string // with a suggestion or a remedy
-}
-
-// String is file:line:column: path: message.
-func (p Mistake) String() string {
-	var b strings.Builder
-	b.WriteString(p.File)
-	if p.Line > 0 {
-		fmt.Fprintf(&b, ":%d:%d", p.Line, p.Column)
-	}
-	if p.Path != "" {
-		b.WriteString(": " + p.Path)
-	}
-	return b.String() + ": " + p.Message
-}
-
-// Problems is every mistake that was found, in the order of the file.
-type Mistakes []Mistake
-
-// maxShown keeps a message readable.
-const maxShown = 50
-
-// Error is one line for each mistake.
-func (p Mistakes) Error() string {
-	var b strings.Builder
-	for i, problem := range p {
-		if i == maxShown {
-			fmt.Fprintf(&b, "\nand %d more", len(p)-maxShown)
-			break
-		}
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		b.WriteString(problem.String())
-	}
-	return b.String()
-}
-
-// sorted orders the mistakes by place and drops repetitions.
-func (p Mistakes) Sorted() Mistakes {
-	slices.SortStableFunc(p, func(a, b Mistake) int {
-		if a.Line != b.Line {
-			return a.Line - b.Line
-		}
-		return a.Column - b.Column
-	})
-	return slices.Compact(p)
-}
-
-// Parse reads the sweep file src, which name stands for in messages. It checks everything that can be checked without asking
-// algorithms or opening data: syntax, keys, types, ranges, and what must stand together. The error is a Problems.
+// Parse reads the sweep file src, which name stands for in messages. It checks all that can be
+// checked without asking algorithms or opening data: syntax, keys, types, ranges, and what must
+// stand together. The error is of type Mistakes.
 func Parse(name string, src []byte) (*File, error) {
-	c := &checker{file: name, places: map[string]Place{}, fields: map[reflect.Type][]field{}}
-	f := &File{Name: name, Source: src, Places: c.places}
-	root := c.load(src)
-	if root != nil {
-		c.value(root, reflect.ValueOf(&f.Sweep).Elem(), "", Rules{})
+	f := &File{Name: name, Source: src, places: map[string]Place{}}
+	c := &checker{file: name, places: f.places, fields: map[reflect.Type][]field{}}
+	if root := c.load(src); root != nil {
+		c.value(root, reflect.ValueOf(&f.Sweep).Elem(), "", rules{})
 	}
-	if len(c.problems) == 0 {
-		c.problems = f.together()
+	if len(c.mistakes) > 0 {
+		return nil, c.mistakes.sorted()
 	}
-	if len(c.problems) > 0 {
-		return nil, c.problems.Sorted()
+	if err := f.checkTogether(); err != nil {
+		return nil, err
 	}
 	return f, nil
 }
 
-// load gives the file's only document.
+// load returns the root of the only document in src, and nil where a mistake was found.
 func (c *checker) load(src []byte) (root *yaml.Node) {
 	if len(src) > MaxSource {
 		c.fail(Place{}, "", "the file has %d bytes, more than the %d that a sweep file may have", len(src), MaxSource)
@@ -140,6 +92,7 @@ func (c *checker) load(src []byte) (root *yaml.Node) {
 	return document.Content[0]
 }
 
+// syntax reports an error of the YAML library as a mistake.
 func (c *checker) syntax(err error) {
 	if errors.Is(err, io.EOF) {
 		c.fail(Place{}, "", "the file is empty")
@@ -160,10 +113,11 @@ func (c *checker) syntax(err error) {
 	c.fail(Place{}, "", "not YAML: %v; a sweep file is plain text in UTF-8", err)
 }
 
-// at is the place of the value at path, or of the nearest thing around it that stands in the file.
+// At returns the place of the value at path, or of the nearest thing around it that stands in the
+// file.
 func (f *File) At(path string) Place {
 	for {
-		if p, ok := f.Places[path]; ok {
+		if p, ok := f.places[path]; ok {
 			return p
 		}
 		if path == "" {
@@ -173,54 +127,43 @@ func (f *File) At(path string) Place {
 	}
 }
 
-// problem blames the value at path.
-func (f *File) Mistake(path, format string, args ...any) Mistake {
-	p := f.At(path)
-	return Mistake{File: f.Name, Line: p.Line, Column: p.Column, Path: path, Message: fmt.Sprintf(format, args...)}
+// KeyAt returns the place of the key at path, and zeros where there is none.
+func (f *File) KeyAt(path string) Place { return f.places[path] }
+
+// Has reports whether something stands at path.
+func (f *File) Has(path string) bool { _, ok := f.places[path]; return ok }
+
+// Item returns the path of the i-th value of the axis at path. A single value has no index.
+func (f *File) Item(path string, i int) string {
+	if indexed := path + "[" + strconv.Itoa(i) + "]"; f.Has(indexed) {
+		return indexed
+	}
+	return path
 }
 
-// problemAtKey blames the key at path instead of its value.
-func (f *File) MistakeAtKey(path, format string, args ...any) Mistake {
-	p := f.Mistake(path, format, args...)
-	if at := f.Places[path]; at.KeyLine > 0 {
-		p.Line, p.Column = at.KeyLine, at.KeyColumn
+// Task returns the task, with its default.
+func (f *File) Task() string { return cmp.Or(f.Sweep.Task, schemas.TaskLearn) }
+
+// Seed returns the seed, with its default.
+func (f *File) Seed() uint64 {
+	if f.Sweep.Seed == nil {
+		return schemas.DefaultSeed
 	}
-	return p
+	return *f.Sweep.Seed
 }
 
-// PluginPaths gives the absolute paths of the file's plugins, relative ones starting at dir. The error is a Problems.
-func (f *File) PluginPaths(dir string) ([]string, error) {
-	var paths []string
-	var problems Mistakes
-	for i, p := range f.Sweep.Plugins {
-		where := fmt.Sprintf("plugins[%d]", i)
-		abs, err := Absolute(dir, p)
-		if err != nil {
-			problems = append(problems, f.Mistake(where, "%v", err))
-			continue
-		}
-		switch info, err := os.Stat(abs); {
-		case err != nil:
-			problems = append(problems, f.Mistake(where, "%v; paths are relative to the sweep file", err))
-		case !info.Mode().IsRegular():
-			problems = append(problems, f.Mistake(where, "%q is not a file", p))
-		case info.Mode()&0o111 == 0:
-			problems = append(problems, f.Mistake(where, "%q is not executable: chmod +x it", p))
-		case slices.Contains(paths, abs):
-			problems = append(problems, f.Mistake(where, "%q is given twice", p))
-		default:
-			paths = append(paths, abs)
-		}
+// JoinPath returns the path of a key inside of path.
+func JoinPath(path, key string) string {
+	if path == "" {
+		return Shorten(key)
 	}
-	if len(problems) > 0 {
-		return nil, problems.Sorted()
-	}
-	return paths, nil
+	return path + "." + Shorten(key)
 }
 
-func Absolute(dir, path string) (string, error) {
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(dir, path)
+// Shorten keeps a quotation from the file readable: it cuts it after 40 letters.
+func Shorten(s string) string {
+	if r := []rune(s); len(r) > 40 {
+		return string(r[:40]) + "..."
 	}
-	return filepath.Abs(path)
+	return s
 }

@@ -169,7 +169,8 @@ func TestParseMistakes(t *testing.T) {
 	}
 }
 
-// Every key of the file, misspelt in several ways, is refused at its place with a suggestion of the key.
+// Every key of the file, misspelt in several ways, is refused at its place with a suggestion of the
+// key.
 func TestEveryTypoIsFound(t *testing.T) {
 	count := 0
 	for _, path := range keysOf(reflect.TypeFor[schemas.Sweep](), nil) {

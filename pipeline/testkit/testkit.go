@@ -4,8 +4,10 @@ package testkit
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -15,7 +17,12 @@ var update = flag.Bool("update", false, "rewrite the golden files with what the 
 // where the flag -update is given.
 func Golden(t testing.TB, name string, got []byte) {
 	t.Helper()
-	path := filepath.Join("testdata", name)
+	GoldenAt(t, filepath.Join("testdata", name), got)
+}
+
+// GoldenAt is Golden for a file anywhere, whose path is relative to the test's package.
+func GoldenAt(t testing.TB, path string, got []byte) {
+	t.Helper()
 	if *update {
 		if err := os.WriteFile(path, got, 0o644); err != nil {
 			t.Fatal(err)
@@ -38,6 +45,26 @@ func ReadFile(t testing.TB, path string) string {
 		t.Fatal(err)
 	}
 	return string(b)
+}
+
+// WriteFile writes a file into a folder of its own that ends with the test, and returns its path.
+func WriteFile(t testing.TB, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// CSV returns a table of n rows with two numeric columns, a and b, and the labels p and q in column y.
+func CSV(n int) string {
+	var b strings.Builder
+	b.WriteString("a,b,y\n")
+	for i := range n {
+		fmt.Fprintf(&b, "%v,%v,%s\n", float64(i)/1000, float64(i%7)/10, []string{"p", "q"}[i%2])
+	}
+	return b.String()
 }
 
 // MemoryDir makes a folder for the test in memory, where the system has one, because a ledger syncs

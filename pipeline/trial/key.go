@@ -13,16 +13,17 @@ import (
 	"strings"
 )
 
-// Format is the version of what enters keys. It changes only when equal sweep files must no longer give equal bits.
+// Format is the version of what enters keys. It changes only when equal sweep files must no longer
+// give equal bits.
 const Format = 2
 
 // Key identifies something by its meaning: the SHA-256 of its canonical form.
 type Key [32]byte
 
-// String is the key in 64 hex digits.
+// String returns the key in 64 hex digits.
 func (k Key) String() string { return hex.EncodeToString(k[:]) }
 
-// Short is the first 10 hex digits, as they stand in trial ids.
+// Short returns the first 10 hex digits, as they stand in trial ids.
 func (k Key) Short() string { return hex.EncodeToString(k[:5]) }
 
 // MarshalText writes the 64 hex digits.
@@ -39,7 +40,7 @@ func (k *Key) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// KeyOf is the SHA-256 of Canonical(v).
+// KeyOf returns the SHA-256 of Canonical(v).
 func KeyOf(v any) (Key, error) {
 	b, err := Canonical(v)
 	if err != nil {
@@ -48,16 +49,18 @@ func KeyOf(v any) (Key, error) {
 	return sha256.Sum256(b), nil
 }
 
-// Canonical is the one JSON text of v: what encoding/json makes of it, without white space, keys sorted by their bytes, no HTML
-// escapes, integers exact, other numbers in the shortest form that reads back to the same float64 (an integral one below
-// 1e21 looks like an integer), -0 as 0. NaN and infinities are refused.
+// Canonical returns the one JSON text of v: what encoding/json makes of it, without white space, keys
+// sorted by their bytes, no HTML escapes, integers exact, other numbers in the shortest form that
+// reads back to the same float64 (an integral one below 1e21 looks like an integer), -0 as 0. NaN
+// and infinities are refused.
 func Canonical(v any) ([]byte, error) {
 	return AppendCanonical(nil, v)
 }
 
-// canonical is JSON that is in canonical form already.
+// Fragment is JSON that is in canonical form already, to be put into a larger value as it is.
 type Fragment []byte
 
+// AppendCanonical appends Canonical(v) to dst.
 func AppendCanonical(dst []byte, v any) ([]byte, error) {
 	var err error
 	switch v := v.(type) {
@@ -125,7 +128,8 @@ func appendObject(dst []byte, v map[string]any) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-// plainJSON is v as encoding/json sees it: maps, slices, strings, booleans and numbers as they were written.
+// plainJSON returns v as encoding/json sees it: maps, slices, strings, booleans and numbers as they were
+// written.
 func plainJSON(v any) (any, error) {
 	b, err := json.Marshal(v)
 	if err != nil {

@@ -5,15 +5,17 @@ import (
 	"math/bits"
 )
 
-// Stream names one use of randomness. No two uses share a stream, so drawing more of one never shifts another.
+// Stream names one use of randomness. No two uses share a stream, so drawing more of one never
+// shifts another.
 type Stream uint32
 
-// The streams of a trial, all with the trial's n. The first four are drawn under the cell's DataKey, so that every algorithm and
-// privacy budget of a sweep meets the same targets and points; AlgorithmNoise under its NoiseKey; Queries, the adversary's own, and
-// Labels, drawn from answers that are means, under its AdversaryKey.
+// The streams of a trial, all with the trial's n. The first four are drawn under the cell's
+// DataKey, so that every algorithm and privacy budget of a sweep meets the same targets and points;
+// AlgorithmNoise under its NoiseKey; Queries, the adversary's own, and Labels, drawn from answers
+// that are means, under its AdversaryKey.
 //
-// The trials of a cell share nothing: those of one sample size tell nothing about those of another but through n*, and what a
-// search sees at all sizes together counts as independent evidence.
+// The trials of a cell share nothing: those of one sample size tell nothing about those of another
+// but through n*, and what a search sees at all sizes together counts as independent evidence.
 //
 // The numbers are part of the meaning of a seed and never change.
 const (
@@ -27,16 +29,18 @@ const (
 	Resamples      Stream = 8 // of no trial: the draws of the bootstrap, with its number as repetition
 )
 
-// Seed gives the two words that seed the math/rand/v2 PCG of one stream: rand.NewPCG(hi, lo). It is one block of
-// Philox4x32-10 whose key is the first 8 bytes of k (two little-endian words) and whose counter is (rep, stream, low half
-// of n, high half of n). Distinct arguments of one key give distinct words.
+// Seed gives the two words that seed the math/rand/v2 PCG of one stream: rand.NewPCG(hi, lo). It is
+// one block of Philox4x32-10 whose key is the first 8 bytes of k (two little-endian words) and
+// whose counter is (rep, stream, low half of n, high half of n). Distinct arguments of one key give
+// distinct words.
 func Seed(k Key, s Stream, n uint64, rep uint32) (hi, lo uint64) {
 	key := [2]uint32{binary.LittleEndian.Uint32(k[0:4]), binary.LittleEndian.Uint32(k[4:8])}
 	c := Philox([4]uint32{rep, uint32(s), uint32(n), uint32(n >> 32)}, key)
 	return uint64(c[0])<<32 | uint64(c[1]), uint64(c[2])<<32 | uint64(c[3])
 }
 
-// Philox is one block of Philox4x32-10: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
+// Philox returns one block of Philox4x32-10: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as
+// easy as 1, 2, 3", SC 2011.
 func Philox(ctr [4]uint32, key [2]uint32) [4]uint32 {
 	c0, c1, c2, c3 := ctr[0], ctr[1], ctr[2], ctr[3]
 	k0, k1 := key[0], key[1]

@@ -8,7 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The vectors are the three that Salmon, Moraes, Dror and Shaw publish with Philox4x32-10, and one more.
+// The vectors are the three that Salmon, Moraes, Dror and Shaw publish with Philox4x32-10, and one
+// more.
 func TestPhilox(t *testing.T) {
 	b, err := os.ReadFile("testdata/philox.json")
 	if err != nil {

@@ -1,3 +1,5 @@
+// Package wording holds the phrases that messages of several packages share: suggestions for
+// misspelt names, lists, plurals, durations and sizes.
 package wording
 
 import (
@@ -5,33 +7,40 @@ import (
 	"strings"
 )
 
-// DidYouMean is the end of a message about an unknown word: the nearest of the known ones, or, where none is near, all of them
-// if they are few.
+// maxListed is the number of known words up to which DidYouMean lists them all.
+const maxListed = 20
+
+// DidYouMean returns the end of a message about an unknown word: a question that names the nearest
+// of the known words, or, where none is near, a list of all of them if there are at most 20.
 func DidYouMean(word string, known []string) string {
 	if s, ok := Nearest(word, known); ok {
 		return fmt.Sprintf(", did you mean %q?", s)
 	}
-	if len(known) > 0 && len(known) <= 20 {
+	if len(known) > 0 && len(known) <= maxListed {
 		return "; there is " + strings.Join(known, ", ")
 	}
 	return ""
 }
 
-// nearest is the known word that a typing mistake could have turned into word.
+// Nearest returns the first of the known words that are fewest typing mistakes away from word, and
+// reports whether there is one within a third of its letters, at most three. Words that have no letter
+// in common are not near.
 func Nearest(word string, known []string) (string, bool) {
 	if len(word) > 64 {
 		return "", false
 	}
 	best, limit := "", max(1, min(3, len(word)/3))+1
 	for _, k := range known {
-		if d := distance(strings.ToLower(word), strings.ToLower(k)); d < limit {
+		d := distance(strings.ToLower(word), strings.ToLower(k))
+		if d < limit && d < max(len(word), len(k)) { // some letter is the same
 			best, limit = k, d
 		}
 	}
 	return best, best != ""
 }
 
-// distance counts the letters to insert, delete, replace or swap with their neighbour.
+// distance counts the letters to insert, delete, replace or swap with their neighbour to turn a
+// into b (optimal string alignment).
 func distance(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	var before []int

@@ -1,4 +1,5 @@
-// Package algo is the SDK for authors of algorithms: describe one as an Algorithm, and Serve it from main.
+// Package algo is the SDK for authors of algorithms. To add an algorithm to Shatter, describe it as
+// an [Algorithm] and pass it to [Serve] in main:
 //
 //	type params struct {
 //		Rounds int `doc:"boosting rounds" min:"1"`
@@ -7,176 +8,145 @@
 //	var booster = algo.Algorithm[params]{
 //		Name: "acme/booster", Version: "1.0.0", Doc: "Boosts a weak learner.",
 //		Defaults: params{Rounds: 200},
-//		Learn:    func(ctx context.Context, t *algo.Trial[params], sample *algo.Data) (algo.Model, error) { ... },
+//		Learn: func(ctx context.Context, t *algo.Trial[params], sample *algo.Data) (algo.Model, error) {
+//			...
+//		},
 //	}
 //
 //	func main() { algo.Serve(booster) }
 //
-// It promises that an author sees single trials, each with its own random numbers, and that what one trial does wrong (an
-// error, a panic, a bad answer) is that trial's outcome alone. It needs from the author that a trial's result is a function of its
-// setting, its sample and its Rand: no clock, no other randomness, nothing kept from trial to trial. Trials of one process run one
-// after another, so package variables need no locks. Standard output and error may be printed to once Serve runs; both
-// show up where a plugin is reported to have failed.
+// Then test it with plugintest.Run, the acceptance test of an algorithm, build it, and name the
+// program under plugins in a sweep file.
 //
-// Samples lie in memory shared with the worker and are not copied. Start reading at Algorithm; plugintest.Run is the
-// acceptance test of one.
+// The package promises that an author's code sees one trial at a time, each with its own random
+// numbers, and that whatever goes wrong in a trial (an error, a panic, an answer out of range)
+// affects the outcome of that trial alone. Trials of one process run one after another, so package
+// variables need no locks.
+//
+// In return, the result of a trial must be a function of its setting, its sample and its Rand:
+// the author's code uses no clock and no other source of randomness, and keeps nothing from one
+// trial to the next. It may print to standard output and standard error once Serve runs; both are
+// shown where Shatter reports that a plugin has failed.
+//
+// Samples lie in memory that is shared with the worker and are not copied.
 package algo
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// Algorithm is one learning algorithm with parameters of type P: a flat struct whose exported fields are int, float64,
-// bool or string. A field's parameter name is its `param` tag or else its name in lower case with underscores
-// (RoundCount is "round_count"); the tags `doc`, `min` and `max` (numbers, inclusive) and `choices` (strings, comma separated)
-// describe it. Values outside of them are refused before the author's code sees them.
+// Algorithm describes one learning algorithm. A nil function field means "not supported"; at least
+// one of Learn, Predict and Online is needed.
 //
-// A nil function means "not supported".
+// P is the type of the algorithm's parameters: a flat struct whose exported fields are int,
+// float64, bool or string, or struct{} for none. The name of a parameter is the field's `param` tag
+// or, without one, the field's name in lower case with underscores (RoundCount is "round_count").
+// The tags `doc`, `min` and `max` (inclusive limits of numbers) and `choices` (allowed strings,
+// separated by commas) describe a parameter. Values that they do not allow are refused before the
+// author's code sees them.
 type Algorithm[P any] struct {
 	Name    string // "family/name": lower case letters, digits and hyphens
-	Version string // of the algorithm's behaviour
-	Doc     string // one sentence
+	Version string // of the algorithm's behaviour: change it whenever results change
+	Doc     string // one sentence for users
 
-	Defaults P
-	Metrics  map[string]string // what Report may be called with, and what it means
+	Defaults P                 // the values of parameters that a sweep file leaves out
+	Metrics  map[string]string // the metrics that Trial.Report accepts, by name, and their meaning
 
-	// Learn plays the task learn: it gets one trial's sample and returns a model. The sample is borrowed: neither keep nor change it.
+	// Learn plays the task [Learn]: it learns from one trial's sample and returns a model. The
+	// sample is borrowed: Learn must not write to it, and the model must not refer to it.
 	Learn func(ctx context.Context, t *Trial[P], sample *Data) (Model, error)
 
-	// Predict plays the task predict: it gets one trial's sample, borrowed as above, and returns what answers the queries, one by one.
+	// Predict plays the task [Predict]: it learns from one trial's sample, which is borrowed as in
+	// Learn, and returns an Answerer, which is then asked the queries one by one.
 	Predict func(ctx context.Context, t *Trial[P], sample *Data) (Answerer, error)
 
-	// Online plays the task online: it returns what predicts the point of each round and then observes its truth.
+	// Online plays the task [Online]: it returns a Learner, which in each round predicts the label
+	// of a point and then observes the truth.
 	Online func(ctx context.Context, t *Trial[P]) (Learner, error)
 
-	// Check refuses a setting with Invalid or Infeasible, and may resolve parameters whose default depends on others by
-	// writing to s.Params. It is called for each cell with N = 0, for each sample size, and in each session.
+	// Check refuses a setting that the algorithm cannot run, with Invalid or Infeasible, and may
+	// write to s.Params to resolve parameters whose defaults depend on others. It is called for
+	// each cell with N = 0, for each sample size, and in each session, so it must accept the
+	// parameters that it has resolved and leave them as they are.
 	Check func(s *Setting[P]) error
 
-	// Guarantee states the differential privacy of what Learn releases, or of all answers in the task predict. Nil: not private; the
-	// algorithm then runs once and not once per epsilon.
+	// Guarantee states the differential privacy of the model that Learn returns or, in the task
+	// Predict, of all answers. An algorithm without it is not private, and runs once instead of
+	// once for each epsilon.
 	Guarantee func(s *Setting[P]) (Guarantee, error)
 
-	// Bound gives the theory's sample sizes for this setting (N = 0), proved and printed ones alike.
+	// Bound returns the sample sizes that theory gives for a setting (with N = 0), both proved ones
+	// and ones that are only printed in a paper.
 	Bound func(s *Setting[P]) ([]Bound, error)
 }
 
-// Task is the game that is played.
+// Task names what a trial does.
 type Task string
 
 // The tasks.
 const (
-	Learn   Task = "learn"   // a labelled sample in, predictions on fresh points out
-	Predict Task = "predict" // a labelled sample in, then queries of an adversary, answered one by one
-	Online  Task = "online"  // rounds of point, prediction, truth
+	Learn   Task = "learn"   // learn from a labelled sample, then predict the labels of fresh points
+	Predict Task = "predict" // learn from a labelled sample, then answer an adversary's queries
+	Online  Task = "online"  // play rounds: see a point, predict its label, observe the truth
 )
 
-// Problem is what is public about the problem: never the target.
+// Problem holds what is public about the problem of a trial. It never holds the target.
 type Problem struct {
-	Class      string  // "thresholds", "parities", "halfspace", ...: as in the sweep file
-	Domain     uint64  // X: every number of a point is one of 0..X-1, as float64; 0 where there is none
-	Dim        int     // numbers per example, at least 1
-	Margin     float64 // 0: none promised
+	Class      string  // the class in the sweep file, such as "thresholds" or "halfspace"
+	Domain     uint64  // X: coordinates are whole numbers in 0..X-1; 0 if the class has no X
+	Dim        int     // coordinates of each point, at least 1
+	Margin     float64 // the margin that the target promises on all points; 0 for none
 	Noise      string  // label noise: "none", "random" or "adversarial"
 	NoiseRate  float64 // in [0, 1/2)
-	NoConstant bool    // thresholds without the constant -1 (t = 0..X-1 instead of 0..X)
+	NoConstant bool    // thresholds lack the constant -1: t is in 0..X-1 instead of 0..X
 	Realizable bool    // the target lies in the class
-	RealData   bool    // examples are drawn from a population of rows instead of a law
-	Matrix     string  // class "matrix": '0' (label -1) or '1' (+1) for each hypothesis and point, Domain of them for each hypothesis
+	RealData   bool    // examples are drawn from rows of real data instead of from a law
+
+	// Matrix lists the labels of class "matrix" row by row: for each hypothesis Domain characters,
+	// '0' for the label -1 and '1' for +1. It is empty for other classes.
+	Matrix string
 }
 
-// Setting is everything public that a trial runs under.
+// Setting holds everything public that a trial runs under.
 type Setting[P any] struct {
 	Params  P
 	Task    Task
 	Problem Problem
-	N       int     // sample size; 0 where none is fixed yet
-	Alpha   float64 // in (0, 1): the error that counts as success
+	N       int     // sample size; 0 if none is fixed yet
+	Alpha   float64 // in (0, 1): the largest error that counts as success
 	Beta    float64 // in (0, 1): the failure probability allowed
-	Epsilon float64 // privacy budget; 0 where the algorithm states no Guarantee
-	Delta   float64 // 0 where the algorithm states no Guarantee or a pure one
-	Queries int     // predict: T, how many queries will be asked; else 0
-	Offline bool    // predict: the queries are known beforehand, see Trial.Revealed
-	Rounds  int     // online: T, how many rounds will be played; else 0
+	Epsilon float64 // privacy budget; 0 if the algorithm states no Guarantee
+	Delta   float64 // privacy budget; 0 if the algorithm states no Guarantee or a pure one
+	Queries int     // predict: T, the number of queries; otherwise 0
+	Offline bool    // predict: the queries are known before the first answer (Trial.Revealed)
+	Rounds  int     // online: T, the number of rounds; otherwise 0
 }
 
-// Trial is one run of the algorithm.
+// Trial is one run of the algorithm. Authors may make one by hand to test a function of theirs.
 type Trial[P any] struct {
 	Setting[P]
-	Rand *rand.Rand // the trial's only source of randomness, seeded by the worker; not safe for concurrent use
+	Rand *rand.Rand // the trial's only source of randomness; not safe for concurrent use
 
-	// Revealed is the queries of an offline game in their order, without labels, borrowed as the sample is; nil otherwise.
+	// Revealed holds the queries of an offline adversary in the order in which it will ask them,
+	// without labels, and borrowed as the sample is. It is nil in any other trial.
 	Revealed *Data
 
-	record *record
-	index  int
+	metrics *metrics // nil in a trial made by hand
+	index   int      // of the trial in its session
 }
 
-// Report records the metric name, which must stand in Algorithm.Metrics, for this trial. The last value counts; NaN and
-// infinities fail the trial. On a Trial that an author's test made by hand it does nothing. It is not safe for concurrent use.
+// Report records a value of the named metric for this trial, in place of an earlier value. A NaN or
+// an infinity fails the trial. Report panics if Algorithm.Metrics does not list the name. In a
+// trial made by hand it does nothing. It is not safe for concurrent use.
 func (t *Trial[P]) Report(name string, value float64) {
-	if t.record != nil {
-		t.record.report(t.index, name, value)
+	if t.metrics != nil {
+		t.metrics.report(t.index, name, value)
 	}
-}
-
-// record holds the metrics of a session, trial by trial; nil values: none reported yet.
-type record struct {
-	names  []string
-	trials int
-	values []float64
-	bad    string // why the present trial fails, if its report does that
-}
-
-func (r *record) report(trial int, name string, value float64) {
-	for i, n := range r.names {
-		if n != name {
-			continue
-		}
-		if math.IsNaN(value) || math.IsInf(value, 0) {
-			r.bad = fmt.Sprintf("metric %q is %v", name, value)
-			return
-		}
-		if r.values == nil {
-			r.values = make([]float64, r.trials*len(r.names))
-			fillNaN(r.values)
-		}
-		r.values[trial*len(r.names)+i] = value
-		return
-	}
-	panic(fmt.Sprintf("algo: Report(%q): not in the algorithm's Metrics", name))
-}
-
-// take gives why the present trial fails, and forgets it.
-func (r *record) take() error {
-	if r.bad == "" {
-		return nil
-	}
-	err := errors.New(r.bad)
-	r.bad = ""
-	return err
-}
-
-// packed is the reported metrics as the protocol has them: per name one number per trial.
-func (r *record) packed() map[string][]byte {
-	if r.values == nil {
-		return nil
-	}
-	packed := make(map[string][]byte, len(r.names))
-	for i, name := range r.names {
-		column := make([]float64, r.trials)
-		for j := range column {
-			column[j] = r.values[j*len(r.names)+i]
-		}
-		packed[name] = bytesOf(column)
-	}
-	return packed
 }
 
 // Data is a read-only table of examples, row-major. Labels are -1 and +1.
@@ -187,8 +157,9 @@ type Data struct {
 	n   int
 }
 
-// NewData wraps x, of len n*dim, and y, of length n or nil for points without labels. Nothing is copied. It panics where the
-// lengths do not fit: Shatter's own data always does, so this only meets an author's test.
+// NewData returns a table of the points x, n*dim numbers, with the labels y, n numbers, or nil for
+// points without labels. It copies neither. It panics if the lengths do not fit, which can only
+// happen in an author's own tests.
 func NewData(x []float64, dim int, y []float64) *Data {
 	if dim < 1 || len(x)%dim != 0 || (y != nil && len(y) != len(x)/dim) {
 		panic(fmt.Sprintf("algo: NewData: %d numbers, dimension %d, %d labels", len(x), dim, len(y)))
@@ -196,78 +167,91 @@ func NewData(x []float64, dim int, y []float64) *Data {
 	return &Data{x: x, y: y, dim: dim, n: len(x) / dim}
 }
 
-// Len is the number of examples.
+// Len returns the number of examples.
 func (d *Data) Len() int { return d.n }
 
-// Dim is the number of numbers per example.
+// Dim returns the number of coordinates of each example.
 func (d *Data) Dim() int { return d.dim }
 
-// X is example i, a view into shared memory that must not be written (a write may end the process).
+// X returns the coordinates of example i as a view into shared memory. It must not be written to:
+// a write may end the process.
 func (d *Data) X(i int) []float64 {
 	return d.x[i*d.dim : (i+1)*d.dim : (i+1)*d.dim]
 }
 
-// Y is the label of example i, -1 or +1.
+// Y returns the label of example i, -1 or +1.
 func (d *Data) Y(i int) float64 { return d.y[i] }
 
-// Xs is the whole table, row-major, len Len()*Dim(): a view like X.
+// Xs returns the coordinates of all examples, row-major: Len()*Dim() numbers, a view as X returns.
 func (d *Data) Xs() []float64 { return d.x }
 
-// Ys is the labels, len Len(): a view like X; nil where there are none.
+// Ys returns the labels of all examples: Len() numbers, a view as X returns, or nil if there are
+// none.
 func (d *Data) Ys() []float64 { return d.y }
 
-// Model predicts. An answer is the mean of the label, in [-1, +1]: a deterministic model says -1 or +1, and 0 is a tie, which
-// counts as half an error.
+// Model predicts labels. An answer is the mean of the predicted label, in [-1, +1]: a deterministic
+// model answers -1 or +1, and 0 is a tie, which counts as half an error.
 type Model interface {
-	// Predict fills out, of length x.Len(), and changes nothing: asked twice, or in pieces, it answers the same.
+	// Predict writes the answer to each point of x into out, which has length x.Len(). It changes
+	// nothing in the model: asked again, or about fewer points at a time, it gives the same answers.
 	Predict(ctx context.Context, x *Data, out []float64) error
 }
 
-// Answerer answers the queries of one game. As a Model it is asked for its final state, after the last answer.
+// Answerer answers the queries of one trial. Its Predict gives the answers of its final state and
+// is called after the last query.
 type Answerer interface {
 	Model
-	// Answer labels the query x, of length Dim and borrowed until it returns, with -1 or +1. hard marks the query, publicly: adversaries
-	// may see it. What was answered cannot depend on queries that come later.
+	// Answer returns the label, -1 or +1, of the query x, a point of Dim coordinates that is
+	// borrowed until Answer returns. hard marks the query in public: adversaries may see the mark.
+	// An answer cannot depend on later queries.
 	Answer(ctx context.Context, x []float64) (label float64, hard bool, err error)
 }
 
-// Learner plays the rounds of one online game: as a Model it is asked for the next point before the truth is known, possibly more than once,
-// and answers the mean of its label. One that draws its label draws it for the round to come in Observe, or at the start.
+// Learner plays the rounds of one online trial. Its Predict gives the mean of the label for the
+// next point before the truth is known, and may be called more than once in a round. A Learner that
+// draws its label at random therefore draws the one for the coming round in Observe, or when it is
+// made.
 type Learner interface {
 	Model
-	// Observe tells the truths y, -1 or +1, of the points x just played, in order. The points are borrowed.
+	// Observe takes the truths y, -1 or +1, of the points x that were just played, in order. Both
+	// are borrowed.
 	Observe(ctx context.Context, x *Data, y []float64) error
 }
 
-// Guarantee is the differential privacy of a released model, or of all answers to the queries with their marks, for neighbours that
-// differ in one replaced example, n public.
+// Guarantee states differential privacy: of a released model, or of all answers to the queries
+// together with their marks. Neighbouring samples differ in one replaced example; n is public.
 type Guarantee struct {
-	Pure    bool    // epsilon alone; Delta is 0 and the sweep's delta does not apply
+	Pure    bool    // epsilon alone: Delta is 0 and the sweep's delta does not apply
 	Epsilon float64 // at Delta
 	Delta   float64
-	Rho     float64 // zero-concentrated DP, where that is how it was proved; else 0
-	Source  string  // the theorem or computation
+	Rho     float64 // zero-concentrated privacy, if it was proved in that form; otherwise 0
+	Source  string  // the theorem or computation that it follows from
 
-	Uncertified bool // true: Epsilon and Delta are what the algorithm aims at; no proof says that it keeps them
+	Uncertified bool // Epsilon and Delta are only aimed at: no proof says that they hold
 }
 
-// Bound is one of the theory's sample sizes.
+// Bound is one of the sample sizes that theory gives.
 type Bound struct {
-	Name   string             // "sharp-realizable"
-	Source string             // the theorem and its text
-	Value  float64            // examples; +Inf where there is no finite one
-	Proved bool               // false: only printed in a paper
-	With   map[string]float64 // intermediate values
+	Name   string             // such as "sharp-realizable"
+	Source string             // the theorem, and the text that states it
+	Value  float64            // examples; +Inf if no finite number is enough
+	Proved bool               // false if the bound is only printed in a paper
+	With   map[string]float64 // intermediate values, by name
 }
 
-// Plugin is anything that Serve can serve: an Algorithm.
+// Plugin is anything that Serve can serve. An Algorithm of any parameter type is one.
 type Plugin interface {
-	describe() (*pluginv1.Algorithm, error) // validates it
-	check(*pluginv1.Setting) *pluginv1.CheckResponse
-	bound(*pluginv1.Setting) *pluginv1.BoundResponse
-	open(s *pluginv1.Setting, seeds []uint64, r *record) (game, error)
+	// describe validates the algorithm and returns its description.
+	describe() (*pluginv1.Algorithm, error)
+	// check resolves the parameters of a setting and states the guarantee.
+	check(*pluginv1.Setting) (*pluginv1.CheckResponse, error)
+	// bound returns the bounds for a setting.
+	bound(*pluginv1.Setting) (*pluginv1.BoundResponse, error)
+	// open returns the trials of a session, which have two seeds each and report to m.
+	open(s *pluginv1.Setting, seeds []uint64, m *metrics) (trials, error)
 }
 
+// refusal is the error that Invalid and Infeasible return.
 type refusal struct {
 	infeasible bool
 	err        error
@@ -276,25 +260,25 @@ type refusal struct {
 func (r *refusal) Error() string { return r.err.Error() }
 func (r *refusal) Unwrap() error { return r.err }
 
-// Invalid is an error that blames the parameters or the problem: the setting is refused before anything runs. It is formatted as by
-// fmt.Errorf.
+// Invalid returns an error that blames the parameters or the problem: the setting is refused before
+// anything runs. The arguments are those of fmt.Errorf.
 func Invalid(format string, args ...any) error {
 	return &refusal{err: fmt.Errorf(format, args...)}
 }
 
-// Infeasible is an error that says "not with this sample size and budget": no success there, and nothing is run. It is formatted
-// as by fmt.Errorf.
+// Infeasible returns an error that says "not with this sample size and budget": nothing runs, and
+// the sample size counts as one without success. The arguments are those of fmt.Errorf.
 func Infeasible(format string, args ...any) error {
 	return &refusal{infeasible: true, err: fmt.Errorf(format, args...)}
 }
 
-// IsInvalid reports whether err came from Invalid.
+// IsInvalid reports whether err, or an error that it wraps, came from Invalid.
 func IsInvalid(err error) bool {
 	var r *refusal
 	return errors.As(err, &r) && !r.infeasible
 }
 
-// IsInfeasible reports whether err came from Infeasible.
+// IsInfeasible reports whether err, or an error that it wraps, came from Infeasible.
 func IsInfeasible(err error) bool {
 	var r *refusal
 	return errors.As(err, &r) && r.infeasible

@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"regexp"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -18,21 +17,24 @@ import (
 
 var algorithmName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*/[a-z0-9]+(-[a-z0-9]+)*$`)
 
-// maxMetrics keeps the metrics of the largest session inside one message.
+// maxMetrics limits the metrics of an algorithm, so that those of the largest session fit in one
+// message.
 const maxMetrics = 16
 
 func (a Algorithm[P]) describe() (*pluginv1.Algorithm, error) {
 	if !algorithmName.MatchString(a.Name) {
-		return nil, fmt.Errorf("algorithm %q: the name must be family/name, of lower case letters, digits and hyphens", a.Name)
+		return nil, fmt.Errorf("algorithm %q: the name must be family/name, of lower case letters, digits and hyphens",
+			a.Name)
 	}
-	d, err := a.describeAll()
+	d, err := a.describeNamed()
 	if err != nil {
 		return nil, fmt.Errorf("algorithm %q: %w", a.Name, err)
 	}
 	return d, nil
 }
 
-func (a Algorithm[P]) describeAll() (*pluginv1.Algorithm, error) {
+// describeNamed does the work of describe once the name is known to be valid.
+func (a Algorithm[P]) describeNamed() (*pluginv1.Algorithm, error) {
 	if a.Version == "" {
 		return nil, errors.New("no Version is set")
 	}
@@ -58,6 +60,7 @@ func (a Algorithm[P]) describeAll() (*pluginv1.Algorithm, error) {
 	}, nil
 }
 
+// tasks returns the tasks whose functions are set.
 func (a Algorithm[P]) tasks() (tasks []pluginv1.Task) {
 	if a.Learn != nil {
 		tasks = append(tasks, pluginv1.Task_TASK_LEARN)
@@ -85,7 +88,8 @@ func (a Algorithm[P]) describeMetrics() ([]*pluginv1.Metric, error) {
 	return metrics, nil
 }
 
-// setting reads a setting off the wire, with the author's Check: its parameters are resolved.
+// setting decodes a setting of the protocol and runs the author's Check on it, so that its
+// parameters are resolved.
 func (a Algorithm[P]) setting(w *pluginv1.Setting) (*Setting[P], error) {
 	p := w.GetProblem()
 	s := &Setting[P]{
@@ -115,24 +119,23 @@ func (a Algorithm[P]) setting(w *pluginv1.Setting) (*Setting[P], error) {
 	return s, a.Check(s)
 }
 
-func (a Algorithm[P]) check(w *pluginv1.Setting) (r *pluginv1.CheckResponse) {
-	defer func() {
-		if err := recovered(recover()); err != nil {
-			r = &pluginv1.CheckResponse{Refusal: refusalOf(err)}
-		}
-	}()
+func (a Algorithm[P]) check(w *pluginv1.Setting) (*pluginv1.CheckResponse, error) {
 	s, err := a.setting(w)
 	if err != nil {
-		return &pluginv1.CheckResponse{Refusal: refusalOf(err)}
+		return nil, err
 	}
 	g, err := a.guarantee(s)
 	if err != nil {
-		return &pluginv1.CheckResponse{Refusal: refusalOf(err)}
+		return nil, err
 	}
-	ps, _ := parametersOf(reflect.TypeFor[P]())
-	return &pluginv1.CheckResponse{Parameters: ps.values(reflect.ValueOf(s.Params)), Guarantee: g}
+	ps, err := parametersOf(reflect.TypeFor[P]())
+	if err != nil {
+		return nil, err
+	}
+	return &pluginv1.CheckResponse{Parameters: ps.values(reflect.ValueOf(s.Params)), Guarantee: g}, nil
 }
 
+// guarantee returns the guarantee for a resolved setting, or nil if the algorithm is not private.
 func (a Algorithm[P]) guarantee(s *Setting[P]) (*pluginv1.Guarantee, error) {
 	if a.Guarantee == nil {
 		return nil, nil
@@ -141,70 +144,69 @@ func (a Algorithm[P]) guarantee(s *Setting[P]) (*pluginv1.Guarantee, error) {
 	if err != nil {
 		return nil, fmt.Errorf("guarantee: %w", err)
 	}
-	return &pluginv1.Guarantee{Pure: g.Pure, Epsilon: g.Epsilon, Delta: g.Delta, Rho: g.Rho, Source: text(g.Source), Uncertified: g.Uncertified}, nil
+	return &pluginv1.Guarantee{
+		Pure: g.Pure, Epsilon: g.Epsilon, Delta: g.Delta, Rho: g.Rho, Source: text(g.Source), Uncertified: g.Uncertified,
+	}, nil
 }
 
-func (a Algorithm[P]) bound(w *pluginv1.Setting) (r *pluginv1.BoundResponse) {
-	defer func() {
-		if err := recovered(recover()); err != nil {
-			r = &pluginv1.BoundResponse{Refusal: refusalOf(err)}
-		}
-	}()
+func (a Algorithm[P]) bound(w *pluginv1.Setting) (*pluginv1.BoundResponse, error) {
+	r := &pluginv1.BoundResponse{}
 	if a.Bound == nil {
-		return &pluginv1.BoundResponse{}
+		return r, nil
 	}
 	s, err := a.setting(w)
 	if err != nil {
-		return &pluginv1.BoundResponse{Refusal: refusalOf(err)}
+		return nil, err
 	}
 	bounds, err := a.Bound(s)
 	if err != nil {
-		return &pluginv1.BoundResponse{Refusal: refusalOf(fmt.Errorf("bound: %w", err))}
+		return nil, fmt.Errorf("bound: %w", err)
 	}
-	r = &pluginv1.BoundResponse{}
 	for _, b := range bounds {
 		if math.IsNaN(b.Value) {
-			return &pluginv1.BoundResponse{Refusal: refusalOf(fmt.Errorf("bound %q is not a number", b.Name))}
+			return nil, fmt.Errorf("bound %q is not a number", b.Name)
 		}
 		r.Bounds = append(r.Bounds, &pluginv1.Bound{
 			Name: text(b.Name), Source: text(b.Source), Value: b.Value, Proved: b.Proved, With: b.With,
 		})
 	}
-	return r
+	return r, nil
 }
 
-// game is the trials of one session. Trial j is learned once, and may then answer queries and predict until it has ended.
-type game interface {
+// trials runs the trials of one session by number. Trial j learns once, and may then answer
+// queries, observe truths and predict until an error ends it.
+type trials interface {
 	learn(ctx context.Context, j int, sample, revealed *Data) error
+	// answer puts the points of x to trial j as queries, one by one.
 	answer(ctx context.Context, j int, x *Data, out []float64, marks []byte) error
+	// observe tells trial j the truths y of the points that it played last.
 	observe(ctx context.Context, j int, x *Data, y []float64) error
 	predict(ctx context.Context, j int, x *Data, out []float64) error
 }
 
-func (a Algorithm[P]) open(w *pluginv1.Setting, seeds []uint64, r *record) (g game, err error) {
-	defer func() {
-		if e := recovered(recover()); e != nil {
-			err = e
-		}
-	}()
+func (a Algorithm[P]) open(w *pluginv1.Setting, seeds []uint64, m *metrics) (trials, error) {
 	s, err := a.setting(w)
 	if err != nil {
 		return nil, err
 	}
-	r.names = slices.Sorted(maps.Keys(a.Metrics))
-	return &trials[P]{algorithm: a, setting: *s, seeds: seeds, lanes: make([]lane[P], len(seeds)/2), record: r}, nil
+	m.names = slices.Sorted(maps.Keys(a.Metrics))
+	return &trialsOf[P]{
+		algorithm: a, setting: *s, seeds: seeds, states: make([]trialState[P], len(seeds)/2), metrics: m,
+	}, nil
 }
 
-// trials is the trials of a session. Everything that they need is made in one piece: a trial costs no allocation.
-type trials[P any] struct {
+// trialsOf implements trials for an algorithm with parameters of type P. The states of all trials
+// are allocated at once, so that a trial costs no allocation.
+type trialsOf[P any] struct {
 	algorithm Algorithm[P]
 	setting   Setting[P]
-	seeds     []uint64
-	lanes     []lane[P]
-	record    *record
+	seeds     []uint64 // two for each trial
+	states    []trialState[P]
+	metrics   *metrics
 }
 
-type lane[P any] struct {
+// trialState is a trial with its random numbers, and what it learned.
+type trialState[P any] struct {
 	trial    Trial[P]
 	rand     rand.Rand
 	pcg      rand.PCG
@@ -213,36 +215,35 @@ type lane[P any] struct {
 	learner  Learner  // the model, in the task online
 }
 
-func (g *trials[P]) learn(ctx context.Context, j int, sample, revealed *Data) (err error) {
-	l := &g.lanes[j]
-	l.pcg.Seed(g.seeds[2*j], g.seeds[2*j+1])
-	l.rand = *rand.New(&l.pcg)
-	l.trial = Trial[P]{Setting: g.setting, Rand: &l.rand, Revealed: revealed, record: g.record, index: j}
+func (g *trialsOf[P]) learn(ctx context.Context, j int, sample, revealed *Data) (err error) {
+	s := &g.states[j]
+	s.pcg.Seed(g.seeds[2*j], g.seeds[2*j+1])
+	s.rand = *rand.New(&s.pcg)
+	s.trial = Trial[P]{Setting: g.setting, Rand: &s.rand, Revealed: revealed, metrics: g.metrics, index: j}
 	switch g.setting.Task {
 	case Predict:
-		if l.answerer, err = g.algorithm.Predict(ctx, &l.trial, sample); err == nil && l.answerer != nil {
-			l.model = l.answerer
+		if s.answerer, err = g.algorithm.Predict(ctx, &s.trial, sample); err == nil && s.answerer != nil {
+			s.model = s.answerer
 		}
 	case Online:
-		if l.learner, err = g.algorithm.Online(ctx, &l.trial); err == nil && l.learner != nil {
-			l.model = l.learner
+		if s.learner, err = g.algorithm.Online(ctx, &s.trial); err == nil && s.learner != nil {
+			s.model = s.learner
 		}
 	default:
-		l.model, err = g.algorithm.Learn(ctx, &l.trial, sample)
+		s.model, err = g.algorithm.Learn(ctx, &s.trial, sample)
 	}
-	l.trial.Revealed = nil
+	s.trial.Revealed = nil
 	if err != nil {
 		return err
 	}
-	if l.model == nil {
+	if s.model == nil {
 		return fmt.Errorf("no model and no error came from the algorithm's %s function", g.setting.Task)
 	}
-	return g.record.take()
+	return g.metrics.takeError()
 }
 
-// answer puts the queries x to trial j, one by one.
-func (g *trials[P]) answer(ctx context.Context, j int, x *Data, out []float64, marks []byte) error {
-	answerer := g.lanes[j].answerer
+func (g *trialsOf[P]) answer(ctx context.Context, j int, x *Data, out []float64, marks []byte) error {
+	answerer := g.states[j].answerer
 	if answerer == nil {
 		return fmt.Errorf("the task %s has no queries", g.setting.Task)
 	}
@@ -256,88 +257,23 @@ func (g *trials[P]) answer(ctx context.Context, j int, x *Data, out []float64, m
 			marks[i] = 1
 		}
 	}
-	return g.record.take()
+	return g.metrics.takeError()
 }
 
-// observe tells trial j the truths of the points it played last.
-func (g *trials[P]) observe(ctx context.Context, j int, x *Data, y []float64) error {
-	learner := g.lanes[j].learner
+func (g *trialsOf[P]) observe(ctx context.Context, j int, x *Data, y []float64) error {
+	learner := g.states[j].learner
 	if learner == nil {
 		return fmt.Errorf("the task %s has no truths", g.setting.Task)
 	}
 	if err := learner.Observe(ctx, x, y); err != nil {
 		return err
 	}
-	return g.record.take()
+	return g.metrics.takeError()
 }
 
-func (g *trials[P]) predict(ctx context.Context, j int, x *Data, out []float64) error {
-	if err := g.lanes[j].model.Predict(ctx, x, out); err != nil {
+func (g *trialsOf[P]) predict(ctx context.Context, j int, x *Data, out []float64) error {
+	if err := g.states[j].model.Predict(ctx, x, out); err != nil {
 		return err
 	}
-	return g.record.take()
-}
-
-// thrown is a recovered panic.
-type thrown struct {
-	value any
-	stack []byte
-}
-
-func (t *thrown) Error() string {
-	what := fmt.Sprintf("panic: %v", t.value)
-	if e, ok := t.value.(interface{ Addr() uintptr }); ok { // a memory fault
-		what = fmt.Sprintf("panic: bad access to memory at %#x (samples and points are read-only)", e.Addr())
-	}
-	return what + "\n\n" + string(t.stack)
-}
-
-// recovered turns what recover gave into an error; nil for nil.
-func recovered(value any) error {
-	if value == nil {
-		return nil
-	}
-	return &thrown{value: value, stack: authorStack(debug.Stack())}
-}
-
-// authorStack is the frames of the author's code: those of the recovery come before them, those that called it after.
-func authorStack(stack []byte) []byte {
-	lines := strings.Split(strings.TrimSpace(string(stack)), "\n")
-	for i, line := range lines {
-		if strings.HasPrefix(line, "panic(") && i+2 < len(lines) {
-			lines = lines[i+2:]
-			break
-		}
-	}
-	for i, line := range lines {
-		if strings.Contains(line, "shatter/plugins/algo.(*trials[") || strings.Contains(line, "shatter/plugins/algo.Algorithm[") {
-			lines = lines[:i]
-			break
-		}
-	}
-	return []byte(strings.Join(lines, "\n"))
-}
-
-func refusalOf(err error) *pluginv1.Refusal {
-	r := &pluginv1.Refusal{Kind: pluginv1.Refusal_KIND_ERROR, Message: text(err.Error())}
-	switch {
-	case IsInvalid(err):
-		r.Kind = pluginv1.Refusal_KIND_INVALID
-	case IsInfeasible(err):
-		r.Kind = pluginv1.Refusal_KIND_INFEASIBLE
-	}
-	return r
-}
-
-// maxText is the limit on a text that goes to the host, in bytes.
-const maxText = 4096
-
-func text(s string) string { return cut(s, maxText) }
-
-// cut makes s at most limit bytes of valid UTF-8, as the protocol needs; limit is at least 3.
-func cut(s string, limit int) string {
-	if len(s) > limit {
-		s = s[:limit-3] + "..."
-	}
-	return strings.ToValidUTF8(s, "?")
+	return g.metrics.takeError()
 }

@@ -13,25 +13,27 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// parameters is how the fields of a struct type map to named parameters.
+// parameters maps the fields of a struct type to named parameters.
 type parameters []parameter
 
+// parameter describes one parameter.
 type parameter struct {
-	field    int // index in the struct
+	field    int // its index in the struct
 	name     string
 	kind     reflect.Kind // Int, Float64, Bool or String
-	min, max *float64
-	choices  []string
+	min, max *float64     // inclusive; nil without a limit
+	choices  []string     // nil if every string is allowed
 	doc      string
 }
 
 var (
 	parameterName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
-	// reservedNames stand beside parameters in a sweep file and mean something else there.
+	// reservedNames are keys that stand beside parameters in a sweep file.
 	reservedNames = []string{"use", "as", "replica"}
 )
 
-// parametersOf reads the fields and tags of a struct type. Its errors name the field.
+// parametersOf returns the parameters that the exported fields and tags of a struct type describe.
+// Its errors name the field.
 func parametersOf(t reflect.Type) (parameters, error) {
 	if t == nil || t.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("parameters are of type %v: a struct is needed (struct{} for none)", t)
@@ -52,7 +54,8 @@ func parametersOf(t reflect.Type) (parameters, error) {
 		p.field = i
 		for _, q := range ps {
 			if q.name == p.name {
-				return nil, fmt.Errorf("parameter field %s: the name %q is taken by field %s", f.Name, p.name, t.Field(q.field).Name)
+				return nil, fmt.Errorf("parameter field %s: the name %q is taken by field %s",
+					f.Name, p.name, t.Field(q.field).Name)
 			}
 		}
 		ps = append(ps, p)
@@ -60,6 +63,7 @@ func parametersOf(t reflect.Type) (parameters, error) {
 	return ps, nil
 }
 
+// parameterOf returns the parameter that a field describes, all but its index.
 func parameterOf(f reflect.StructField) (parameter, error) {
 	p := parameter{name: f.Tag.Get("param"), kind: f.Type.Kind(), doc: f.Tag.Get("doc")}
 	if p.name == "" {
@@ -101,20 +105,26 @@ func parameterOf(f reflect.StructField) (parameter, error) {
 	return p, nil
 }
 
-// snake is a Go name as a parameter's name: RoundCount is round_count, VCDim is vc_dim.
+// snake returns a Go name in lower case with an underscore before each further word: RoundCount
+// becomes round_count, VCDim becomes vc_dim.
 func snake(name string) string {
 	rs := []rune(name)
 	var b strings.Builder
 	for i, r := range rs {
-		if i > 0 && unicode.IsUpper(r) && (!unicode.IsUpper(rs[i-1]) || i+1 < len(rs) && unicode.IsLower(rs[i+1])) && rs[i-1] != '_' {
-			b.WriteByte('_')
+		if i > 0 && unicode.IsUpper(r) && rs[i-1] != '_' {
+			afterWord := !unicode.IsUpper(rs[i-1])
+			beforeWord := i+1 < len(rs) && unicode.IsLower(rs[i+1])
+			if afterWord || beforeWord {
+				b.WriteByte('_')
+			}
 		}
 		b.WriteRune(unicode.ToLower(r))
 	}
 	return b.String()
 }
 
-// describe gives the parameters for Describe, and checks the defaults against their own limits.
+// describe returns the parameters as the protocol describes them, or an error if a default lies
+// outside its own limits.
 func (ps parameters) describe(defaults reflect.Value) ([]*pluginv1.Parameter, error) {
 	out := make([]*pluginv1.Parameter, 0, len(ps))
 	for _, p := range ps {
@@ -129,17 +139,17 @@ func (ps parameters) describe(defaults reflect.Value) ([]*pluginv1.Parameter, er
 	return out, nil
 }
 
-// values gives all fields of a struct as values of the protocol.
-func (ps parameters) values(from reflect.Value) map[string]*pluginv1.Value {
+// values returns all parameters of a struct as values of the protocol.
+func (ps parameters) values(params reflect.Value) map[string]*pluginv1.Value {
 	values := make(map[string]*pluginv1.Value, len(ps))
 	for _, p := range ps {
-		values[p.name] = p.value(from)
+		values[p.name] = p.value(params)
 	}
 	return values
 }
 
-func (p *parameter) value(from reflect.Value) *pluginv1.Value {
-	f := from.Field(p.field)
+func (p *parameter) value(params reflect.Value) *pluginv1.Value {
+	f := params.Field(p.field)
 	switch p.kind {
 	case reflect.Int:
 		return &pluginv1.Value{Kind: &pluginv1.Value_Int{Int: f.Int()}}
@@ -152,8 +162,9 @@ func (p *parameter) value(from reflect.Value) *pluginv1.Value {
 	}
 }
 
-// set writes the given values into a struct that holds the defaults. Its errors are Invalid and name the parameter.
-func (ps parameters) set(into reflect.Value, values map[string]*pluginv1.Value) error {
+// set writes the given values into a struct that holds the defaults. Its errors are Invalid and
+// name the parameter.
+func (ps parameters) set(params reflect.Value, values map[string]*pluginv1.Value) error {
 	for name := range values {
 		if !slices.ContainsFunc(ps, func(p parameter) bool { return p.name == name }) {
 			return Invalid("unknown parameter %q", name)
@@ -171,7 +182,7 @@ func (ps parameters) set(into reflect.Value, values map[string]*pluginv1.Value) 
 		if err != nil {
 			return Invalid("parameter %q: %w", p.name, err)
 		}
-		p.assign(into.Field(p.field), v)
+		p.assign(params.Field(p.field), v)
 	}
 	return nil
 }
@@ -189,9 +200,10 @@ func (p *parameter) assign(f reflect.Value, v *pluginv1.Value) {
 	}
 }
 
-// convert gives v in the parameter's own kind: a whole number serves as a float, and the other way round.
+// convert returns v in the kind of the parameter. A whole number may stand for a float, and a float
+// without a fraction for a whole number.
 func (p *parameter) convert(v *pluginv1.Value) (*pluginv1.Value, error) {
-	const exact = 1 << 53 // up to here every whole number is a float64
+	const exact = 1 << 53 // float64 represents every whole number up to here
 	switch k := v.GetKind().(type) {
 	case *pluginv1.Value_Int:
 		if p.kind == reflect.Int {
@@ -219,7 +231,8 @@ func (p *parameter) convert(v *pluginv1.Value) (*pluginv1.Value, error) {
 	return nil, fmt.Errorf("%s where %s is needed", show(v), article(p.kind))
 }
 
-// allow checks a value of the right kind against min, max and choices.
+// allow reports an error if v, a value of the parameter's kind, is not finite, or is ruled out by
+// min, max or choices.
 func (p *parameter) allow(v *pluginv1.Value) error {
 	x := v.GetFloat()
 	if p.kind == reflect.Int {
@@ -238,6 +251,7 @@ func (p *parameter) allow(v *pluginv1.Value) error {
 	return nil
 }
 
+// show formats a value for a message.
 func show(v *pluginv1.Value) string {
 	switch k := v.GetKind().(type) {
 	case *pluginv1.Value_Int:
@@ -252,6 +266,7 @@ func show(v *pluginv1.Value) string {
 	return "nothing"
 }
 
+// article names a kind of parameter for a message.
 func article(k reflect.Kind) string {
 	switch k {
 	case reflect.Int:

@@ -48,7 +48,8 @@ func TestDescribe(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &pluginv1.Algorithm{
-		Name: "acme/all-of-it", Version: "2", Doc: "Has everything.", Tasks: []pluginv1.Task{pluginv1.Task_TASK_LEARN}, Private: true,
+		Name: "acme/all-of-it", Version: "2", Doc: "Has everything.",
+		Tasks: []pluginv1.Task{pluginv1.Task_TASK_LEARN}, Private: true,
 		Parameters: []*pluginv1.Parameter{
 			{Name: "rounds", Doc: "boosting rounds", Default: intValue(200), Min: &one, Max: &million},
 			{Name: "vc", Default: intValue(0)},
@@ -64,7 +65,7 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// TestInvalidAlgorithms: what an author may get wrong is found before anything is served.
+// TestInvalidAlgorithms checks that an author's mistakes are found before anything is served.
 func TestInvalidAlgorithms(t *testing.T) {
 	tests := []struct {
 		plugin Plugin
@@ -76,8 +77,10 @@ func TestInvalidAlgorithms(t *testing.T) {
 		{Algorithm[int]{Name: "a/b", Version: "1", Learn: learns[int]}, "of type int: a struct is needed"},
 		{Algorithm[noise]{Name: "a/b", Version: "1", Learn: learns[noise], Defaults: noise{Scale: -1}},
 			`default of parameter "scale": -1 is below the smallest allowed, 0`},
-		{Algorithm[noise]{Name: "a/b", Version: "1", Learn: learns[noise], Metrics: map[string]string{"Bad Name": ""}}, `metric "Bad Name"`},
-		{invalid[struct{ Rounds []int }](), "parameter field Rounds: type []int is not supported: use int, float64, bool or string"},
+		{Algorithm[noise]{Name: "a/b", Version: "1", Learn: learns[noise], Metrics: map[string]string{"Bad Name": ""}},
+			`metric "Bad Name"`},
+		{invalid[struct{ Rounds []int }](),
+			"parameter field Rounds: type []int is not supported: use int, float64, bool or string"},
 		{invalid[struct{ Rate float32 }](), "parameter field Rate: type float32"},
 		{invalid[struct{ everything }](), "parameter field everything: it is embedded"},
 		{invalid[struct{ Sub struct{ A int } }](), "parameter field Sub: type struct"},
@@ -158,16 +161,19 @@ func TestSet(t *testing.T) {
 	}
 	var v everything
 	err = ps.set(reflect.ValueOf(&v).Elem(), map[string]*pluginv1.Value{
-		"rounds": floatValue(3), "vc": intValue(4), "kappa": intValue(2), "raw_input": boolValue(true), "preset": textValue("paper"), "label": textValue("x"),
+		"rounds": floatValue(3), "vc": intValue(4), "kappa": intValue(2),
+		"raw_input": boolValue(true), "preset": textValue("paper"), "label": textValue("x"),
 	})
-	if d := cmp.Diff(everything{Rounds: 3, VCDim: 4, Kappa: 2, RawInput: true, Preset: "paper", Label: "x"}, v, cmp.AllowUnexported(everything{})); d != "" || err != nil {
+	want := everything{Rounds: 3, VCDim: 4, Kappa: 2, RawInput: true, Preset: "paper", Label: "x"}
+	if d := cmp.Diff(want, v, cmp.AllowUnexported(everything{})); d != "" || err != nil {
 		t.Error(d, err)
 	}
 }
 
 func TestSnake(t *testing.T) {
 	for name, want := range map[string]string{
-		"Rounds": "rounds", "RoundCount": "round_count", "VCDim": "vc_dim", "MaxVC": "max_vc", "N": "n", "L2Norm": "l2_norm", "Raw_Input": "raw_input",
+		"Rounds": "rounds", "RoundCount": "round_count", "VCDim": "vc_dim", "MaxVC": "max_vc", "N": "n",
+		"L2Norm": "l2_norm", "Raw_Input": "raw_input",
 	} {
 		if got := snake(name); got != want {
 			t.Errorf("%s: %s", name, got)
@@ -175,7 +181,8 @@ func TestSnake(t *testing.T) {
 	}
 }
 
-// TestCheck: what Check changes is in its answer, and in what Learn gets.
+// TestCheck checks that the parameters that an author's Check resolves are in the response, and are
+// the ones that Learn gets.
 func TestCheck(t *testing.T) {
 	var seen float64
 	a := Algorithm[noise]{
@@ -200,10 +207,15 @@ func TestCheck(t *testing.T) {
 		Parameters: map[string]*pluginv1.Value{"scale": floatValue(6)},
 		Guarantee:  &pluginv1.Guarantee{Epsilon: 6, Delta: 1e-6, Source: "Theorem 1"},
 	}
-	if d := cmp.Diff(want, a.check(s), protocmp.Transform()); d != "" {
+	svc := serviceOf(t, a, &memory{})
+	got, err := svc.Check(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(want, got, protocmp.Transform()); d != "" {
 		t.Error(d)
 	}
-	g, err := a.open(s, []uint64{1, 2}, &record{trials: 1})
+	g, err := a.open(s, []uint64{1, 2}, &metrics{trials: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +223,12 @@ func TestCheck(t *testing.T) {
 		t.Error(seen, err)
 	}
 	s.Task = pluginv1.Task_TASK_ONLINE
-	if r := a.check(s); r.Refusal.GetKind() != pluginv1.Refusal_KIND_INVALID || !strings.Contains(r.Refusal.Message, `does not do the task "online"`) {
+	r, err := svc.Check(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Refusal.GetKind() != pluginv1.Refusal_KIND_INVALID ||
+		!strings.Contains(r.Refusal.GetMessage(), `does not do the task "online"`) {
 		t.Error(r)
 	}
 }

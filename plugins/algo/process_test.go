@@ -14,7 +14,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/dataset"
 )
 
-// roleVariable makes this test binary a process of some other kind.
+// roleVariable is the environment variable that makes this test binary another kind of process.
 const roleVariable = "ALGO_TEST_ROLE"
 
 func TestMain(m *testing.M) {
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// TestByHand: a person who starts a plugin reads what it is, on standard error.
+// TestByHand checks that who starts a plugin by hand reads on standard error what it is.
 func TestByHand(t *testing.T) {
 	tests := []struct {
 		role string
@@ -48,13 +48,15 @@ func TestByHand(t *testing.T) {
 		cmd.Stderr = &stderr
 		stdout, err := cmd.Output()
 		var exit *exec.ExitError
-		if !errors.As(err, &exit) || exit.ExitCode() != 2 || len(stdout) > 0 || !strings.Contains(stderr.String(), tt.want) {
+		if !errors.As(err, &exit) || exit.ExitCode() != 2 || len(stdout) > 0 ||
+			!strings.Contains(stderr.String(), tt.want) {
 			t.Errorf("%s: %v, %q, %q", tt.role, err, stdout, stderr.String())
 		}
 	}
 }
 
-// openDataset opens the dataset that this process inherited, and prints what that cost: nanoseconds and bytes.
+// openDataset opens the dataset that this process inherited. It prints the nanoseconds and bytes
+// that this took, the number of rows and the last number.
 func openDataset() {
 	p := inherited()
 	var before, after runtime.MemStats
@@ -70,9 +72,11 @@ func openDataset() {
 	fmt.Println(took.Nanoseconds(), after.TotalAlloc-before.TotalAlloc, t.rows, t.x[len(t.x)-1])
 }
 
-// measureDataset opens a dataset of rows points of 50 numbers in another process, which gets it as a plugin does.
+// measureDataset opens a dataset of rows points of 50 numbers in another process, which inherits it
+// as a plugin does.
 func measureDataset(t testing.TB, rows int) (took time.Duration, allocated uint64) {
-	l, err := dataset.Plan(dataset.Schema{Columns: []dataset.Column{{Name: "x", Type: dataset.List, Width: 50}}}, rows, nil)
+	schema := dataset.Schema{Columns: []dataset.Column{{Name: "x", Type: dataset.List, Width: 50}}}
+	l, err := dataset.Plan(schema, rows, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,14 +104,14 @@ func measureDataset(t testing.TB, rows int) (took time.Duration, allocated uint6
 	return took, allocated
 }
 
-// TestDatasetIsNotCopied: what opening allocates does not depend on the size.
+// TestDatasetIsNotCopied checks that opening a large dataset allocates little.
 func TestDatasetIsNotCopied(t *testing.T) {
 	if _, allocated := measureDataset(t, 100_000); allocated > 1<<20 {
 		t.Errorf("opening 40 MB allocated %d bytes", allocated)
 	}
 }
 
-// BenchmarkDataset is what opening 400 MB costs, measured in the process that opens it.
+// BenchmarkDataset measures opening 400 MB, in the process that opens it.
 func BenchmarkDataset(b *testing.B) {
 	var took time.Duration
 	var allocated uint64

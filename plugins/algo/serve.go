@@ -19,9 +19,12 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// Serve makes the program a plugin that serves these algorithms; it is all that main has to do. It returns when the host is done
-// with the process. Started by hand, or with an algorithm that is not valid, it says so on standard error and exits with status 2.
-// Nothing may be printed to standard output before it: that is where the host listens for the plugin's address.
+// Serve makes the program a plugin that serves the given algorithms. It is all that main has to do,
+// and it returns when the host no longer needs the process. If a person started the program, or if
+// an algorithm is not valid, Serve says so on standard error and exits with status 2.
+//
+// The program must print nothing to standard output before it calls Serve, because that is where
+// the host reads the plugin's address.
 func Serve(plugins ...Plugin) {
 	s, err := newService(plugins, inherited())
 	if err != nil {
@@ -43,12 +46,13 @@ func Serve(plugins ...Plugin) {
 	})
 }
 
+// quit prints err to standard error and ends the process with status 2.
 func quit(err error) {
 	fmt.Fprintln(os.Stderr, err)
 	os.Exit(2)
 }
 
-// byHand tells a person what this program is.
+// byHand returns what a person who starts the program by hand needs to know.
 func (s *service) byHand() string {
 	path, err := os.Executable()
 	if err != nil {
@@ -66,14 +70,16 @@ Test it:                   shatter plugin test %s`,
 		filepath.Base(path), strings.Join(names, ", "), path, path, path)
 }
 
-// holdLifeline ends the process, and removes its socket, as soon as the host is gone: that is when the pipe that it left us ends.
+// holdLifeline starts a goroutine that removes the plugin's socket and ends the process as soon as
+// the host is gone, which it learns from the end of the pipe that the host left open for it.
 func holdLifeline() error {
 	var st syscall.Stat_t
 	if err := syscall.Fstat(pluginv1.LifelineFD, &st); err != nil || st.Mode&syscall.S_IFMT != syscall.S_IFIFO {
-		return fmt.Errorf("descriptor %d is not a pipe to a host: the plugin can only be started by shatter", pluginv1.LifelineFD)
+		return fmt.Errorf("descriptor %d is not a pipe to a host: the plugin can only be started by shatter",
+			pluginv1.LifelineFD)
 	}
 	for fd := pluginv1.LifelineFD; fd <= pluginv1.DatasetFD; fd++ {
-		syscall.CloseOnExec(fd) // not for programs that the author starts
+		syscall.CloseOnExec(fd) // programs that the author starts must not inherit it
 	}
 	pipe, dir := os.NewFile(pluginv1.LifelineFD, "lifeline"), os.Getenv(plugin.EnvUnixSocketDir)
 	go func() {
@@ -88,7 +94,8 @@ func holdLifeline() error {
 	return nil
 }
 
-// removeSockets empties the directory that the host made for our socket, and removes it.
+// removeSockets removes the sockets in the directory that the host made for them, and the directory
+// if nothing else is in it.
 func removeSockets(dir string) {
 	entries, err := os.ReadDir(dir)
 	if dir == "" || err != nil {
@@ -99,10 +106,10 @@ func removeSockets(dir string) {
 			_ = os.Remove(filepath.Join(dir, e.Name()))
 		}
 	}
-	_ = os.Remove(dir) // only if nothing else is in it
+	_ = os.Remove(dir) // fails if it is not empty
 }
 
-// goPlugin gives the service to go-plugin.
+// goPlugin registers the service with go-plugin.
 type goPlugin struct {
 	plugin.NetRPCUnsupportedPlugin
 	service *service
@@ -117,34 +124,33 @@ func (*goPlugin) GRPCClient(context.Context, *plugin.GRPCBroker, *grpc.ClientCon
 	return nil, errors.New("a plugin is no client")
 }
 
-// newServer makes the gRPC server: with limits on messages, and windows that hold a whole one.
+// newServer makes the gRPC server, with limits on messages and windows that hold a whole one.
 func newServer(opts []grpc.ServerOption) *grpc.Server {
 	restore := restoreOutput()
+	unary := func(ctx context.Context, q any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+		restore()
+		return handle(ctx, q)
+	}
+	streamed := func(s any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
+		restore()
+		return handle(s, stream)
+	}
 	return grpc.NewServer(append(opts,
 		grpc.MaxRecvMsgSize(pluginv1.MaxMessage), grpc.MaxSendMsgSize(pluginv1.MaxMessage),
 		grpc.InitialWindowSize(1<<20), grpc.InitialConnWindowSize(1<<20),
-		grpc.UnaryInterceptor(func(ctx context.Context, q any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
-			restore()
-			return handle(ctx, q)
-		}),
-		grpc.StreamInterceptor(func(s any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
-			restore()
-			return handle(s, stream)
-		}),
+		grpc.UnaryInterceptor(unary), grpc.StreamInterceptor(streamed),
 	)...)
 }
 
-// restoreOutput undoes at the first call what go-plugin does after the handshake: it makes os.Stdout and os.Stderr pipes that are
-// sent over gRPC, so that the last words of a process that exits are lost. Both go to the real standard error instead.
+// restoreOutput returns a function that sends os.Stdout and os.Stderr to the present standard
+// error. After the handshake go-plugin makes both of them pipes that it sends over gRPC, so that
+// the last words of a process that exits would be lost; the first call of the function undoes that.
 func restoreOutput() func() {
 	stderr := os.Stderr
-	var once sync.Once
-	return func() {
-		once.Do(func() { os.Stdout, os.Stderr = stderr, stderr })
-	}
+	return sync.OnceFunc(func() { os.Stdout, os.Stderr = stderr, stderr })
 }
 
-// sdkVersion is what Describe says of this package.
+// sdkVersion returns the version of this package that Describe states.
 func sdkVersion() string {
 	const path = "github.com/shatterlab/shatter"
 	version := "(devel)"

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,7 +24,8 @@ type noise struct {
 	Scale float64 `min:"0"`
 }
 
-// noisy answers a point with Scale times a random number of the trial, drawn while it learns.
+// noisy answers a point x with z times x, where z is Scale times a random number that the trial
+// draws while it learns. If z is out of range the trial fails, in one of several ways.
 var noisy = Algorithm[noise]{
 	Name: "test/noisy", Version: "1", Defaults: noise{Scale: 1},
 	Metrics: map[string]string{"z": "the number", "label": "first label"},
@@ -56,7 +59,7 @@ func (c constant) Predict(_ context.Context, x *Data, out []float64) error {
 	return nil
 }
 
-// memory is a place for tables that stands in for the shared one.
+// memory stands in for the shared memory in which tables lie.
 type memory struct{ b []byte }
 
 func (m *memory) places() *places {
@@ -81,8 +84,28 @@ func (m *memory) table(dim int, x, y []float64) *pluginv1.Table {
 		copy(l.Float64(b, 1), y)
 	}
 	return &pluginv1.Table{
-		Place: pluginv1.Table_PLACE_SESSION, Offset: 64, Length: uint64(l.Size()), Rows: uint64(len(x) / dim), Dim: uint32(dim),
+		Place: pluginv1.Table_PLACE_SESSION, Offset: 64, Length: uint64(l.Size()),
+		Rows: uint64(len(x) / dim), Dim: uint32(dim),
 	}
+}
+
+// serviceOf returns a service of one algorithm whose tables lie in m.
+func serviceOf(t testing.TB, p Plugin, m *memory) *service {
+	t.Helper()
+	svc, err := newService([]Plugin{p}, m.places())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return svc
+}
+
+// respond returns the session's response to a request that must not fail.
+func respond(t interface{ Fatal(...any) }, s *session, q *pluginv1.SessionRequest) *pluginv1.SessionResponse {
+	r, err := s.answer(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
 }
 
 func openRequest(setting *pluginv1.Setting, seeds []uint64, sample *pluginv1.Table) *pluginv1.SessionRequest {
@@ -92,13 +115,21 @@ func openRequest(setting *pluginv1.Setting, seeds []uint64, sample *pluginv1.Tab
 }
 
 func stepRequest(counts []uint32, points *pluginv1.Table) *pluginv1.SessionRequest {
-	return &pluginv1.SessionRequest{Request: &pluginv1.SessionRequest_Step{Step: &pluginv1.Step{Counts: counts, Points: points}}}
+	return sharedRequest(counts, points, false, 0)
+}
+
+func sharedRequest(counts []uint32, points *pluginv1.Table, shared bool, first uint64) *pluginv1.SessionRequest {
+	return &pluginv1.SessionRequest{Request: &pluginv1.SessionRequest_Step{
+		Step: &pluginv1.Step{Counts: counts, Points: points, Shared: shared, FirstRow: first},
+	}}
 }
 
 var closeRequest = &pluginv1.SessionRequest{Request: &pluginv1.SessionRequest_Close{Close: &pluginv1.Close{}}}
 
 func learnSetting(name string, n int) *pluginv1.Setting {
-	return &pluginv1.Setting{Algorithm: name, Task: pluginv1.Task_TASK_LEARN, N: int64(n), Problem: &pluginv1.Problem{Dim: 1}}
+	return &pluginv1.Setting{
+		Algorithm: name, Task: pluginv1.Task_TASK_LEARN, N: int64(n), Problem: &pluginv1.Problem{Dim: 1},
+	}
 }
 
 func unpack(b []byte) []float64 {
@@ -109,21 +140,11 @@ func unpack(b []byte) []float64 {
 	return v
 }
 
-// play runs a session of trials with the given seeds and gives each trial's answer to the point 1, the z metrics and the faults' kinds.
-func play(t interface{ Fatal(...any) }, setting *pluginv1.Setting, seeds []uint64, labels []float64) (answers, z []float64, kinds []string) {
-	m := &memory{}
-	svc, err := newService([]Plugin{noisy}, m.places())
-	if err != nil {
-		t.Fatal(err)
-	}
+// play runs a session of trials with the given seeds. It returns each trial's answer to the point
+// 1, its metric z and the kinds of its faults.
+func play(t rapid.TB, svc *service, m *memory, setting *pluginv1.Setting, seeds []uint64, labels []float64) (
+	answers, z []float64, kinds []string) {
 	s := &session{ctx: context.Background(), service: svc}
-	ask := func(q *pluginv1.SessionRequest) *pluginv1.SessionResponse {
-		r, err := s.answer(q)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r
-	}
 	trials := len(seeds) / 2
 	x, counts, ones := make([]float64, len(labels)), make([]uint32, trials), make([]float64, trials)
 	for j := range counts {
@@ -135,14 +156,16 @@ func play(t interface{ Fatal(...any) }, setting *pluginv1.Setting, seeds []uint6
 			kinds[f.Trial] += strings.TrimPrefix(f.Kind.String(), "KIND_")
 		}
 	}
-	note(ask(openRequest(setting, seeds, m.table(1, x, labels))).GetOpened().Faults)
-	a := ask(stepRequest(counts, m.table(1, ones, nil))).GetAnswers()
+	note(respond(t, s, openRequest(setting, seeds, m.table(1, x, labels))).GetOpened().Faults)
+	a := respond(t, s, stepRequest(counts, m.table(1, ones, nil))).GetAnswers()
 	note(a.Faults)
-	return unpack(a.Values), unpack(ask(closeRequest).GetClosed().Metrics["z"]), kinds
+	return unpack(a.Values), unpack(respond(t, s, closeRequest).GetClosed().Metrics["z"]), kinds
 }
 
-// TestTrialsAreAlone: a trial gives the same bits alone and among any others.
+// TestTrialsAreAlone checks that a trial gives the same bits alone and among any others.
 func TestTrialsAreAlone(t *testing.T) {
+	m := &memory{}
+	svc := serviceOf(t, noisy, m)
 	rapid.Check(t, func(t *rapid.T) {
 		trials := rapid.IntRange(1, 20).Draw(t, "trials")
 		setting := learnSetting("test/noisy", 1)
@@ -152,9 +175,9 @@ func TestTrialsAreAlone(t *testing.T) {
 		for j := range labels {
 			labels[j] = 1
 		}
-		answers, z, kinds := play(t, setting, seeds, labels)
+		answers, z, kinds := play(t, svc, m, setting, seeds, labels)
 		for j := range trials {
-			a, w, k := play(t, setting, seeds[2*j:2*j+2], labels[:1])
+			a, w, k := play(t, svc, m, setting, seeds[2*j:2*j+2], labels[:1])
 			if math.Float64bits(a[0]) != math.Float64bits(answers[j]) || w[0] != z[j] || k[0] != kinds[j] {
 				t.Fatalf("trial %d: %v %v %q alone, %v %v %q among others", j, a, w, k, answers[j], z[j], kinds[j])
 			}
@@ -176,10 +199,7 @@ func TestTrialsAreAlone(t *testing.T) {
 
 func TestBadRequests(t *testing.T) {
 	m := &memory{}
-	svc, err := newService([]Plugin{noisy}, m.places())
-	if err != nil {
-		t.Fatal(err)
-	}
+	svc := serviceOf(t, noisy, m)
 	two := m.table(1, []float64{0, 0}, []float64{1, 1})
 	changed := func(change func(t *pluginv1.Table)) *pluginv1.Table {
 		c := &pluginv1.Table{Place: two.Place, Offset: two.Offset, Length: two.Length, Rows: two.Rows, Dim: two.Dim}
@@ -195,8 +215,10 @@ func TestBadRequests(t *testing.T) {
 	}{
 		{"empty", &pluginv1.SessionRequest{}, "empty"},
 		{"no table", openRequest(setting, seeds, nil), "unknown place"},
-		{"too far", openRequest(setting, seeds, changed(func(t *pluginv1.Table) { t.Offset = 1 << 40 })), "is said to lie at"},
-		{"too long", openRequest(setting, seeds, changed(func(t *pluginv1.Table) { t.Length = math.MaxUint64 })), "is said to lie at"},
+		{"too far", openRequest(setting, seeds, changed(func(t *pluginv1.Table) { t.Offset = 1 << 40 })),
+			"is said to lie at"},
+		{"too long", openRequest(setting, seeds, changed(func(t *pluginv1.Table) { t.Length = math.MaxUint64 })),
+			"is said to lie at"},
 		{"cut", openRequest(setting, seeds, changed(func(t *pluginv1.Table) { t.Length -= 64 })), "open: sample"},
 		{"rows", openRequest(setting, seeds, changed(func(t *pluginv1.Table) { t.Rows = 3 })), "its message says 3 of 1"},
 		{"seeds", openRequest(setting, seeds[:3], two), "3 seeds"},
@@ -213,15 +235,13 @@ func TestBadRequests(t *testing.T) {
 		}
 	}
 	s := &session{ctx: context.Background(), service: svc}
-	if _, err := s.answer(openRequest(setting, seeds, two)); err != nil {
-		t.Fatal(err)
-	}
+	respond(t, s, openRequest(setting, seeds, two))
 	for name, q := range map[string]*pluginv1.SessionRequest{
 		"again":        openRequest(setting, seeds, two),
 		"counts":       stepRequest([]uint32{1, 1, 0}, two),
 		"points":       stepRequest([]uint32{1, 2}, two),
-		"shared range": {Request: &pluginv1.SessionRequest_Step{Step: &pluginv1.Step{Counts: []uint32{1, 2}, Points: two, Shared: true, FirstRow: 1}}},
-		"shared first": {Request: &pluginv1.SessionRequest_Step{Step: &pluginv1.Step{Counts: []uint32{0, 0}, Points: two, Shared: true, FirstRow: 1 << 63}}},
+		"shared range": sharedRequest([]uint32{1, 2}, two, true, 1),
+		"shared first": sharedRequest([]uint32{0, 0}, two, true, 1<<63),
 	} {
 		if _, err := s.answer(q); err == nil {
 			t.Errorf("%s: no error", name)
@@ -229,36 +249,35 @@ func TestBadRequests(t *testing.T) {
 	}
 }
 
-// TestSharedStep: all trials answer the same rows of a shared table.
+// TestSharedStep checks that all trials answer the same rows of a shared table.
 func TestSharedStep(t *testing.T) {
 	m := &memory{}
-	svc, err := newService([]Plugin{noisy}, m.places())
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &session{ctx: context.Background(), service: svc}
-	if _, err := s.answer(openRequest(learnSetting("test/noisy", 1), []uint64{1, 2, 3, 4}, m.table(1, []float64{0, 0}, []float64{1, 1}))); err != nil {
-		t.Fatal(err)
-	}
-	step := stepRequest([]uint32{2, 1}, m.table(1, []float64{0, 1, -1, 0}, nil))
-	step.GetStep().Shared, step.GetStep().FirstRow = true, 1
-	r, err := s.answer(step)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := &session{ctx: context.Background(), service: serviceOf(t, noisy, m)}
+	sample := m.table(1, []float64{0, 0}, []float64{1, 1})
+	respond(t, s, openRequest(learnSetting("test/noisy", 1), []uint64{1, 2, 3, 4}, sample))
+	points := m.table(1, []float64{0, 1, -1, 0}, nil)
+	r := respond(t, s, sharedRequest([]uint32{2, 1}, points, true, 1))
 	got := unpack(r.GetAnswers().Values)
 	if len(got) != 3 || got[0] <= 0 || got[1] != -got[0] || got[2] <= 0 || got[2] == got[0] {
 		t.Error(got)
 	}
 }
 
-// TestFaultTexts: whatever trials say, a message stays small, and equal texts are sent once.
+// longError is an error with a long text that is not valid UTF-8 and that no other number has.
+type longError int
+
+func (e longError) Error() string {
+	return fmt.Sprintf("trial %d\xff%s", int(e), strings.Repeat("x", 10_000))
+}
+
+// TestFaultTexts checks that a message stays small whatever the errors say, and that equal texts
+// are sent once.
 func TestFaultTexts(t *testing.T) {
 	same := make([]fault, 25_000)
 	different := make([]fault, 25_000)
 	for j := range same {
 		same[j] = fault{j, Invalid("always the same")}
-		different[j] = fault{j, fmt.Errorf("trial %d\xff%s", j, strings.Repeat("x", 10_000))}
+		different[j] = fault{j, longError(j)}
 	}
 	for name, tt := range map[string]struct {
 		faults []fault
@@ -279,12 +298,58 @@ func TestFaultTexts(t *testing.T) {
 	}
 }
 
+// TestReportByHand checks that authors may test a function that reports metrics, with a trial made
+// by hand.
 func TestReportByHand(t *testing.T) {
-	var trial Trial[noise]
-	trial.Report("anything", 1) // an author's test: nothing to report to
+	trial := Trial[noise]{Setting: Setting[noise]{Params: noise{Scale: 3}}, Rand: rand.New(rand.NewPCG(1, 2))}
+	model, err := noisy.Learn(t.Context(), &trial, NewData([]float64{0}, 1, []float64{1}))
+	if c, ok := model.(constant); err != nil || !ok || !(c > 0 && c < 3) {
+		t.Errorf("model %v, error %v", model, err)
+	}
 }
 
-// BenchmarkTrial is what the SDK costs per trial that does nothing: n = 1, one test point.
+// TestPanicsShowTheAuthorsStack checks that the text of a panic holds the frames from the panic to
+// the author's function, and none of the runtime's or of the SDK's.
+func TestPanicsShowTheAuthorsStack(t *testing.T) {
+	m := &memory{}
+	panics := Algorithm[noise]{
+		Name: "test/panics", Version: "1",
+		Learn: func(_ context.Context, _ *Trial[noise], sample *Data) (Model, error) {
+			strings.Map(func(r rune) rune { return rune(sample.Y(int(r))) }, "x") // outside of the sample
+			return nil, nil
+		},
+	}
+	s := &session{ctx: context.Background(), service: serviceOf(t, panics, m)}
+	r := respond(t, s, openRequest(learnSetting("test/panics", 1), []uint64{1, 2}, m.table(1, []float64{0}, []float64{1})))
+	faults := r.GetOpened().Faults
+	if len(faults) != 1 || faults[0].Kind != pluginv1.Fault_KIND_PANIC {
+		t.Fatalf("faults %v, want one panic", faults)
+	}
+	message := faults[0].Message
+	head, stack, _ := strings.Cut(message, "\n\n")
+	if !strings.HasPrefix(head, "panic: runtime error: index out of range") {
+		t.Errorf("panic %q", head)
+	}
+	inOrder := regexp.MustCompile(`^\S+/algo\.\(\*Data\)\.Y\(\.\.\.\)\n\t\S+/algo\.go:\d+\n` +
+		`\S+TestPanicsShowTheAuthorsStack\S+\n\t\S+/session_test\.go:\d+\n` +
+		`strings\.Map\(\.\.\.\)\n\t\S+/strings\.go:\d+$`)
+	if !inOrder.MatchString(stack) {
+		t.Errorf("stack:\n%s", stack)
+	}
+}
+
+func TestPackageOf(t *testing.T) {
+	for function, want := range map[string]string{
+		"main.main": "main", "runtime.gopanic": "runtime", "a.b/c/d.(*T).f": "a.b/c/d",
+		"a.b/c.f[...]": "a.b/c", "a.b/c.(*T[...]).f.func1": "a.b/c",
+	} {
+		if got := packageOf(function); got != want {
+			t.Errorf("%s: package %q, want %q", function, got, want)
+		}
+	}
+}
+
+// BenchmarkTrial measures the cost of the SDK for a trial that does nothing: n = 1, one test point.
 func BenchmarkTrial(b *testing.B) {
 	quiet := Algorithm[noise]{
 		Name: "test/quiet", Version: "1",
@@ -293,10 +358,7 @@ func BenchmarkTrial(b *testing.B) {
 	for _, trials := range []int{1, 100, 1000, 25_000} {
 		b.Run(fmt.Sprint(trials), func(b *testing.B) {
 			m := &memory{}
-			svc, err := newService([]Plugin{quiet}, m.places())
-			if err != nil {
-				b.Fatal(err)
-			}
+			svc := serviceOf(b, quiet, m)
 			x, seeds, counts := make([]float64, trials), make([]uint64, 2*trials), make([]uint32, trials)
 			for j := range counts {
 				counts[j] = 1
@@ -325,7 +387,8 @@ func BenchmarkTrial(b *testing.B) {
 	}
 }
 
-// cpuTime is the processor time that this process has used: a measure that other work on the machine disturbs less.
+// cpuTime returns the processor time that this process has used, which other work on the machine
+// disturbs less than the time of day.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)

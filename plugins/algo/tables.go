@@ -11,13 +11,14 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// places are the memory files that this process inherited, each mapped when it is first needed and then for good.
+// places holds the memory files that this process inherited. Each is mapped when it is first needed
+// and stays mapped.
 type places struct {
 	session, dataset func() ([]byte, error)
 	points           func() (*table, error) // the dataset, opened once
 }
 
-// inherited is the places that a host gave us.
+// inherited returns the places at the descriptors that a host passes to a plugin.
 func inherited() *places {
 	p := &places{
 		session: sync.OnceValues(func() ([]byte, error) { return mapped(pluginv1.SessionFD, "session") }),
@@ -33,6 +34,7 @@ func inherited() *places {
 	return p
 }
 
+// mapped maps the memory file at descriptor fd.
 func mapped(fd uintptr, name string) ([]byte, error) {
 	m, err := dataset.MapFile(os.NewFile(fd, name))
 	if err != nil {
@@ -41,25 +43,29 @@ func mapped(fd uintptr, name string) ([]byte, error) {
 	return m.Bytes(), nil
 }
 
-// table is rows of points, with labels in a sample: views into memory that somebody else writes.
+// table is a table of points, with labels if it is a sample. Its slices are views into memory that
+// the worker writes.
 type table struct {
-	x, y []float64
+	x, y []float64 // x is row-major; y is nil without labels
 	rows int
-	dim  int
+	dim  int // numbers per row
 }
 
-// open finds a table, and checks that it has the shape that its message says.
+// open decodes the table that a message names, and checks that it has the shape that the message
+// states.
 func (p *places) open(w *pluginv1.Table, labelled bool) (*table, error) {
 	t, err := p.find(w, labelled)
 	if err != nil {
 		return nil, err
 	}
 	if uint64(t.rows) != w.GetRows() || uint64(t.dim) != uint64(w.GetDim()) {
-		return nil, fmt.Errorf("the table has %d rows of %d numbers, its message says %d of %d", t.rows, t.dim, w.GetRows(), w.GetDim())
+		return nil, fmt.Errorf("the table has %d rows of %d numbers, its message says %d of %d",
+			t.rows, t.dim, w.GetRows(), w.GetDim())
 	}
 	return t, nil
 }
 
+// find decodes the table that a message names.
 func (p *places) find(w *pluginv1.Table, labelled bool) (*table, error) {
 	switch w.GetPlace() {
 	case pluginv1.Table_PLACE_DATASET:
@@ -78,6 +84,7 @@ func (p *places) find(w *pluginv1.Table, labelled bool) (*table, error) {
 	return nil, fmt.Errorf("the table lies in an unknown place, %v", w.GetPlace())
 }
 
+// decode decodes a table, whose labels it needs if it is labelled.
 func decode(b []byte, labelled bool) (*table, error) {
 	d, err := dataset.Decode(b)
 	if err != nil {
@@ -93,23 +100,25 @@ func decode(b []byte, labelled bool) (*table, error) {
 	return t, err
 }
 
-// slice sets d to rows from..from+n-1 of the table.
-func (t *table) slice(d *Data, from, n int) {
+// slice sets d to the n rows of the table that begin at row first.
+func (t *table) slice(d *Data, first, n int) {
 	d.n, d.dim = n, t.dim
-	d.x = t.x[from*t.dim : (from+n)*t.dim : (from+n)*t.dim]
+	d.x = t.x[first*t.dim : (first+n)*t.dim : (first+n)*t.dim]
 	d.y = nil
 	if t.y != nil {
-		d.y = t.y[from : from+n : from+n]
+		d.y = t.y[first : first+n : first+n]
 	}
 }
 
+// fillNaN sets all numbers of v to NaN.
 func fillNaN(v []float64) {
 	for i := range v {
 		v[i] = math.NaN()
 	}
 }
 
-// bytesOf is v as packed little-endian float64, a view: as in pipeline/dataset, machines of the other order are not supported.
+// bytesOf returns a view of v as packed little-endian float64. As in pipeline/dataset, big-endian
+// machines are not supported.
 func bytesOf(v []float64) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), 8*len(v))
 }

@@ -2,21 +2,22 @@ package baseline
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"math"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite/finitetest"
 )
 
-// run learns from one sample and predicts on points.
-func run[P any](t testing.TB, a algo.Algorithm[P], s algo.Setting[P], seed uint64, sample *algo.Data, points []float64) []float64 {
+// run learns from one sample and returns the predictions on points.
+func run[P any](
+	t testing.TB, a algo.Algorithm[P], s algo.Setting[P], seed uint64, sample *algo.Data, points []float64,
+) []float64 {
 	t.Helper()
 	m, err := a.Learn(context.Background(), &algo.Trial[P]{Setting: s, Rand: rand.New(rand.NewPCG(seed, 1))}, sample)
 	if err != nil {
@@ -30,6 +31,7 @@ func run[P any](t testing.TB, a algo.Algorithm[P], s algo.Setting[P], seed uint6
 	return out
 }
 
+// values returns the values of bounds by name. Each must have a source.
 func values(t testing.TB, list []algo.Bound, err error) map[string]float64 {
 	t.Helper()
 	if err != nil {
@@ -88,7 +90,8 @@ func TestERMHasFewestErrors(t *testing.T) {
 		for i := range y {
 			y[i] = rapid.SampledFrom([]float64{-1, 1}).Draw(t, "y")
 		}
-		m, err := a.Learn(context.Background(), &algo.Trial[struct{}]{Setting: s, Rand: rand.New(rand.NewPCG(1, 1))}, algo.NewData(x, 1, y))
+		trial := &algo.Trial[struct{}]{Setting: s, Rand: rand.New(rand.NewPCG(1, 1))}
+		m, err := a.Learn(context.Background(), trial, algo.NewData(x, 1, y))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -159,7 +162,8 @@ func TestChecks(t *testing.T) {
 		n    int
 		want string
 	}{
-		{algo.Problem{Class: "halfspace", Dim: 2}, 0, "no exact method finds the best halfspace of a sample: use baseline/perceptron"},
+		{algo.Problem{Class: "halfspace", Dim: 2}, 0,
+			"no exact method finds the best halfspace of a sample: use baseline/perceptron"},
 		{algo.Problem{Class: "stump", Dim: 2}, 0, `unknown class "stump"`},
 		{algo.Problem{Class: "rectangles", Domain: 4, Dim: 3}, 0, "rectangles in 3 dimensions: no exact method"},
 		{algo.Problem{Class: "parities", Dim: 25}, 0, "parities in 25 dimensions: no exact method"},
@@ -170,7 +174,8 @@ func TestChecks(t *testing.T) {
 			t.Errorf("erm on %+v: %v", c.p, err)
 		}
 	}
-	if err := ERM().Check(&algo.Setting[struct{}]{Problem: algo.Problem{Class: "rectangles", Domain: 1 << 20, Dim: 2}, N: 2048}); err != nil {
+	rectangles := algo.Problem{Class: "rectangles", Domain: 1 << 20, Dim: 2}
+	if err := ERM().Check(&algo.Setting[struct{}]{Problem: rectangles, N: 2048}); err != nil {
 		t.Errorf("erm on rectangles: %v", err)
 	}
 	err := Perceptron().Check(&algo.Setting[PerceptronParams]{Problem: algo.Problem{Class: "points", Domain: 4, Dim: 1}})
@@ -194,13 +199,7 @@ type perceptronVectors struct {
 
 func readVectors(t *testing.T) (v perceptronVectors, sample *algo.Data) {
 	t.Helper()
-	text, err := os.ReadFile("testdata/perceptron.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &v); err != nil {
-		t.Fatal(err)
-	}
+	finitetest.ReadJSON(t, "testdata/perceptron.json", &v)
 	var x []float64
 	for _, row := range v.X {
 		x = append(x, row...)
@@ -287,13 +286,13 @@ func TestPerceptronMistakeBound(t *testing.T) {
 		x, y := make([]float64, 0, n*dim), make([]float64, n)
 		for i := range y {
 			y[i] = float64(2*r.IntN(2) - 1)
-			rest, norm := make([]float64, dim-1), 0.0
-			for j := range rest {
-				rest[j] = r.NormFloat64()
-				norm += rest[j] * rest[j]
+			across, norm := make([]float64, dim-1), 0.0 // orthogonal to the margin
+			for j := range across {
+				across[j] = r.NormFloat64()
+				norm += across[j] * across[j]
 			}
 			x = append(x, y[i]*tau)
-			for _, v := range rest {
+			for _, v := range across {
 				x = append(x, v*math.Sqrt((1-tau*tau)/norm))
 			}
 		}

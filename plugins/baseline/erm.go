@@ -1,78 +1,70 @@
-// Package baseline holds the algorithms without privacy that the private ones are measured against: baseline/erm, an exact
-// minimiser of the sample error over a finite class, and baseline/perceptron for halfspaces.
+// Package baseline holds the algorithms without privacy that the private ones are measured against:
 //
-// Start with Plugins.
+//   - baseline/erm minimises the number of errors on the sample exactly, over a finite class, and
+//     chooses uniformly among the minimisers;
+//   - baseline/perceptron learns halfspaces through the origin.
+//
+// They promise nothing about privacy and state no guarantee. Both need labels of -1 and +1;
+// baseline/erm also needs a class whose errors pipeline/concept can count, and points of its
+// domain.
+//
+// Start with [Plugins].
 package baseline
 
 import (
-	"context"
 	"math"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite"
 )
 
-// Plugins are the algorithms of this package.
+// Plugins returns the algorithms of this package.
 func Plugins() []algo.Plugin { return []algo.Plugin{ERM(), Perceptron()} }
 
-// ERM is baseline/erm: a uniform one of the hypotheses with the fewest errors on the sample.
+// ERM returns baseline/erm, empirical risk minimisation: it answers one of the hypotheses with the
+// fewest errors on the sample, each with equal probability.
 func ERM() algo.Algorithm[struct{}] {
-	profiles := new(concept.Profiles)
 	return algo.Algorithm[struct{}]{
 		Name: "baseline/erm", Version: "1.0.0",
 		Doc: "Empirical risk minimisation, exact, with uniform choice among the minimisers; not private.",
-		Learn: func(_ context.Context, t *algo.Trial[struct{}], sample *algo.Data) (algo.Model, error) {
-			h, err := profiles.Draw(specOf(t.Problem), sample.Xs(), sample.Ys(), func(p concept.Profile) concept.Hypothesis {
-				return p.Exponential(math.Inf(1), t.Rand)
-			})
-			if err != nil {
-				return nil, err
-			}
-			return model{h}, nil
-		},
+		Learn: finite.Learn(func(t *algo.Trial[struct{}], errors concept.Profile) concept.Hypothesis {
+			return errors.Exponential(math.Inf(1), t.Rand)
+		}),
 		Check: checkERM,
 		Bound: ermBounds,
 	}
 }
 
+// checkERM reports an error if the class has no exact minimiser for samples of that size.
 func checkERM(s *algo.Setting[struct{}]) error {
-	c, err := finite(s.Problem)
+	class, err := classOf(s.Problem)
 	if err != nil {
 		return err
 	}
-	if err := concept.CheckSample(c, s.N); err != nil {
-		return algo.Invalid("baseline/erm: n = %d: %v", s.N, err)
-	}
-	return nil
+	return finite.CheckSample("baseline/erm", class, s.N)
 }
 
-func specOf(p algo.Problem) concept.Spec {
-	return concept.Spec{Name: p.Class, Domain: p.Domain, Dim: p.Dim, NoConstant: p.NoConstant, Matrix: p.Matrix}
+// classOf returns the class of a problem if it has an exact minimiser.
+func classOf(p algo.Problem) (concept.Class, error) {
+	if p.Class == concept.Halfspace {
+		return nil, algo.Invalid("baseline/erm: no exact method finds the best halfspace of a sample: " +
+			"use baseline/perceptron")
+	}
+	return finite.Counted("baseline/erm", p)
 }
 
-// finite is a class with an exact minimiser.
-func finite(p algo.Problem) (concept.Class, error) {
-	if p.Class == "halfspace" {
-		return nil, algo.Invalid("baseline/erm: no exact method finds the best halfspace of a sample: use baseline/perceptron")
-	}
-	c, err := concept.New(specOf(p))
-	if err != nil {
-		return nil, algo.Invalid("baseline/erm: %v", err)
-	}
-	if _, err := c.NewProfile(); err != nil {
-		return nil, algo.Invalid("baseline/erm: %v: take a smaller dimension or another class", err)
-	}
-	return c, nil
-}
-
-// ermBounds: label noise leaves alpha(1 - 2 rate) of a difference of errors where it is independent, and alpha - 2 rate of the
-// slack of uniform convergence where an adversary flips that share of the sample.
+// ermBounds returns sample sizes for which the minimiser has error at most s.Alpha with probability
+// 1 - s.Beta. The general one comes from uniform convergence. Label noise reduces the difference of
+// errors that must be told apart: independent flips at a rate r leave alpha (1 - 2r) of it, and an
+// adversary who flips a share r of the sample leaves alpha - 2r. Without noise, and with the target
+// in the class, the minimiser errs on no example and far fewer examples suffice.
 func ermBounds(s *algo.Setting[struct{}]) ([]algo.Bound, error) {
-	c, err := finite(s.Problem)
+	class, err := classOf(s.Problem)
 	if err != nil {
 		return nil, err
 	}
-	lnH, alpha := c.LogSize(), s.Alpha
+	lnH, alpha := class.LogSize(), s.Alpha
 	switch s.Problem.Noise {
 	case "random":
 		alpha *= 1 - 2*s.Problem.NoiseRate
@@ -84,34 +76,32 @@ func ermBounds(s *algo.Setting[struct{}]) ([]algo.Bound, error) {
 		Value: math.Ceil(2 / (alpha * alpha) * (lnH + math.Ln2 - math.Log(s.Beta))), Proved: true,
 		With: map[string]float64{"ln_h": lnH, "alpha": alpha},
 	}}
-	if consistent(s.Problem) {
+	if alwaysConsistent(s.Problem) {
 		list = append(list, algo.Bound{
 			Name: "finite-class", Source: "consistent hypotheses of a finite class (Blumer et al. 1987)",
 			Value: math.Ceil((lnH - math.Log(s.Beta)) / s.Alpha), Proved: true,
 			With: map[string]float64{"ln_h": lnH},
-		}, vcBound(c.VC(), s.Alpha, s.Beta))
+		}, vcBound(class.VC(), s.Alpha, s.Beta))
 	}
 	return list, nil
 }
 
-// consistent says that some hypothesis errs on no example, whatever the sample.
-func consistent(p algo.Problem) bool {
+// alwaysConsistent reports whether every sample of the problem has a hypothesis of the class that
+// errs on no example.
+func alwaysConsistent(p algo.Problem) bool {
 	return p.Realizable && (p.Noise == "none" || p.NoiseRate == 0)
 }
 
-// vcBound is enough for any algorithm that answers a hypothesis without an error on the sample.
+// vcBound returns a sample size that suffices for every algorithm that answers a hypothesis without
+// errors on the sample, from a class of Vapnik-Chervonenkis dimension vc: Theorem 2.1 of Blumer,
+// Ehrenfeucht, Haussler and Warmuth 1989.
 func vcBound(vc int, alpha, beta float64) algo.Bound {
 	return algo.Bound{
-		Name: "vc-realizable", Source: "Blumer, Ehrenfeucht, Haussler and Warmuth 1989, Theorem 2.1: max(4/alpha log2(2/beta), 8 VC/alpha log2(13/alpha))",
-		Value: math.Ceil(max(4/alpha*math.Log2(2/beta), 8*float64(vc)/alpha*math.Log2(13/alpha))), Proved: true,
-		With: map[string]float64{"vc": float64(vc)},
+		Name: "vc-realizable",
+		Source: "Blumer, Ehrenfeucht, Haussler and Warmuth 1989, Theorem 2.1: " +
+			"max(4/alpha log2(2/beta), 8 VC/alpha log2(13/alpha))",
+		Value:  math.Ceil(max(4/alpha*math.Log2(2/beta), 8*float64(vc)/alpha*math.Log2(13/alpha))),
+		Proved: true,
+		With:   map[string]float64{"vc": float64(vc)},
 	}
-}
-
-// model predicts with one hypothesis.
-type model struct{ h concept.Hypothesis }
-
-func (m model) Predict(_ context.Context, x *algo.Data, out []float64) error {
-	m.h.Labels(x.Xs(), out)
-	return nil
 }

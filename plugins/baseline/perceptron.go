@@ -6,6 +6,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite"
 )
 
 // PerceptronParams are the parameters of baseline/perceptron.
@@ -14,50 +15,61 @@ type PerceptronParams struct {
 	Averaged bool `doc:"predict with the average of the weights after every example, for noisy labels"`
 }
 
-// Perceptron is baseline/perceptron (Rosenblatt 1958; Novikoff 1962): examples in their order, w += y x where y <w, x> <= 0.
+// Perceptron returns baseline/perceptron (Rosenblatt 1958; Novikoff 1962). It starts at w = 0, goes
+// through the examples in their order, and adds y x to w where y <w, x> <= 0. It ends after a pass
+// without such a mistake, or after the passes that are allowed, and answers the sign of <w, x>.
 func Perceptron() algo.Algorithm[PerceptronParams] {
 	return algo.Algorithm[PerceptronParams]{
 		Name: "baseline/perceptron", Version: "1.0.0",
 		Doc:      "Perceptron: cycles through the sample until a pass makes no mistake; not private.",
 		Defaults: PerceptronParams{Passes: 1000},
-		Metrics:  map[string]string{"mistakes": "updates of the weights", "passes": "passes made, the clean one included"},
-		Learn: func(ctx context.Context, t *algo.Trial[PerceptronParams], sample *algo.Data) (algo.Model, error) {
-			p := perceptron{w: make([]float64, sample.Dim())}
-			if t.Params.Averaged {
-				p.sum = make([]float64, sample.Dim())
-			}
-			passes := 0
-			for clean := false; !clean && passes < t.Params.Passes; passes++ {
-				if err := ctx.Err(); err != nil {
-					return nil, err
-				}
-				clean = p.pass(sample)
-			}
-			t.Report("mistakes", float64(p.mistakes))
-			t.Report("passes", float64(passes))
-			return model{concept.Linear{W: p.weights()}}, nil
+		Metrics: map[string]string{
+			"mistakes": "updates of the weights",
+			"passes":   "passes made, the clean one included",
 		},
+		Learn: learnPerceptron,
 		Check: func(s *algo.Setting[PerceptronParams]) error { return checkPerceptron(s.Problem) },
 		Bound: perceptronBounds,
 	}
 }
 
+func learnPerceptron(
+	ctx context.Context, t *algo.Trial[PerceptronParams], sample *algo.Data,
+) (algo.Model, error) {
+	p := perceptron{w: make([]float64, sample.Dim())}
+	if t.Params.Averaged {
+		p.sum = make([]float64, sample.Dim())
+	}
+	passes := 0
+	for clean := false; !clean && passes < t.Params.Passes; passes++ {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		clean = p.pass(sample)
+	}
+	t.Report("mistakes", float64(p.mistakes))
+	t.Report("passes", float64(passes))
+	return finite.Model{Hypothesis: concept.Linear{W: p.weights()}}, nil
+}
+
+// checkPerceptron reports an error if the problem's class is not that of the halfspaces.
 func checkPerceptron(p algo.Problem) error {
-	if p.Class != "halfspace" {
+	if p.Class != concept.Halfspace {
 		return algo.Invalid("baseline/perceptron: class %q: it learns halfspaces only; use baseline/erm", p.Class)
 	}
 	return nil
 }
 
+// perceptron is the state of one trial. The zero value with w of the right length is the start.
 type perceptron struct {
 	w        []float64
 	sum      []float64 // of w after every example, up to the last mistake; nil if not averaged
 	mistakes int
-	since    int // examples seen since the last mistake, with the w of now
+	pending  int // examples since the last mistake: how often the present w is missing in sum
 }
 
-// pass goes through the sample once and says whether it made no mistake.
-func (p *perceptron) pass(sample *algo.Data) bool {
+// pass goes through the sample once and reports whether it made no mistake.
+func (p *perceptron) pass(sample *algo.Data) (clean bool) {
 	mistakes := p.mistakes
 	for i := range sample.Len() {
 		x, y := sample.X(i), sample.Y(i)
@@ -68,20 +80,21 @@ func (p *perceptron) pass(sample *algo.Data) bool {
 				p.w[j] += float64(y * x[j])
 			}
 		}
-		p.since++
+		p.pending++
 	}
 	return p.mistakes == mistakes
 }
 
-// flush adds to the sum what the present w is due.
+// flush adds the present w to the sum, once for each pending example.
 func (p *perceptron) flush() {
 	for j := range p.sum {
-		p.sum[j] += float64(float64(p.since) * p.w[j])
+		p.sum[j] += float64(float64(p.pending) * p.w[j])
 	}
-	p.since = 0
+	p.pending = 0
 }
 
-// weights is what predicts: w, or the sum of all w, whose direction is that of the average.
+// weights returns the vector that predicts: w, or the sum of all w, whose direction is that of the
+// average.
 func (p *perceptron) weights() []float64 {
 	if p.sum == nil {
 		return p.w
@@ -90,42 +103,51 @@ func (p *perceptron) weights() []float64 {
 	return p.sum
 }
 
+// dot returns the inner product of two vectors of one length, summed in order and without fused
+// additions.
 func dot(a, b []float64) float64 {
-	var s float64
+	var sum float64
 	for i, v := range a {
-		s += float64(v * b[i])
+		sum += float64(v * b[i])
 	}
-	return s
+	return sum
 }
 
-// perceptronBounds: on examples of norm at most 1 with margin tau the perceptron makes at most M = 1/tau^2 mistakes, in any order and over
-// any number of passes (Novikoff 1962), so M + 1 passes hold a clean one and the answer errs on no example.
+// perceptronBounds returns sample sizes for examples of norm at most 1 with margin tau. On these
+// the perceptron makes at most M = 1/tau^2 mistakes, in any order and over any number of passes
+// (Novikoff 1962). So one of M + 1 passes is clean, and the answer errs on no example.
 //
-//   - mistake-bound: M + 1 weights, the one that survives ceil(ln((M+1)/beta)/alpha) fresh examples is good. This is a theorem on the one-pass
-//     variant that keeps the longest survivor, not on cycling, hence not proved for this algorithm.
-//   - leave-one-out: among n+1 exchangeable examples at most M are ever mistaken; leaving out another one changes nothing, and the answer is
-//     right on it. So the mean error is at most M/(n+1), and Markov's inequality gives n = M/(alpha beta) - 1.
-//   - vc-realizable: the answer has no error on the sample.
+//   - mistake-bound: among the at most M + 1 weights of one pass, one that survives
+//     ceil(ln((M+1)/beta)/alpha) fresh examples is good. This is a theorem on the variant that
+//     makes one pass and keeps the longest survivor, not on cycling, hence not proved for this
+//     algorithm.
+//   - leave-one-out: among n+1 exchangeable examples at most M are ever mistaken. Leaving out
+//     another one changes nothing, and the answer is right on it. So the mean error is at most
+//     M/(n+1), and Markov's inequality gives n = M/(alpha beta) - 1.
+//   - vc-realizable: see vcBound.
 func perceptronBounds(s *algo.Setting[PerceptronParams]) ([]algo.Bound, error) {
 	if err := checkPerceptron(s.Problem); err != nil {
 		return nil, err
 	}
 	tau := s.Problem.Margin
-	if !consistent(s.Problem) || !(tau > 0) {
+	if !alwaysConsistent(s.Problem) || !(tau > 0) {
 		return nil, nil
 	}
 	m := math.Floor(1/(tau*tau) + 1e-9)
-	with := map[string]float64{"mistakes": m}
 	survive := math.Ceil(math.Log((m+1)/s.Beta) / s.Alpha)
 	list := []algo.Bound{{
-		Name: "mistake-bound", Source: "longest survivor of one pass (Gallant 1990; Littlestone 1989), Novikoff's mistake bound 1/margin^2",
+		Name: "mistake-bound",
+		Source: "longest survivor of one pass (Gallant 1990; Littlestone 1989), " +
+			"Novikoff's mistake bound 1/margin^2",
 		Value: (m + 1) * survive, With: map[string]float64{"mistakes": m, "survive": survive},
 	}}
 	if s.Params.Averaged || float64(s.Params.Passes) < m+1 {
 		return list, nil
 	}
 	return append(list, algo.Bound{
-		Name: "leave-one-out", Source: "mean error M/(n+1) with Novikoff's mistake bound M = 1/margin^2, Markov's inequality",
-		Value: max(1, math.Ceil(m/(s.Alpha*s.Beta)-1)), Proved: true, With: with,
+		Name:   "leave-one-out",
+		Source: "mean error M/(n+1) with Novikoff's mistake bound M = 1/margin^2, Markov's inequality",
+		Value:  max(1, math.Ceil(m/(s.Alpha*s.Beta)-1)), Proved: true,
+		With: map[string]float64{"mistakes": m},
 	}, vcBound(s.Problem.Dim, s.Alpha, s.Beta)), nil
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// guarantee states what the budget allows, or where n and the noise are both fixed what is really spent.
+// guarantee states what the budget allows or, if n and the noise are both fixed, what the noise
+// spends.
 func guarantee(s *algo.Setting[Params]) (algo.Guarantee, error) {
 	if err := resolve(s); err != nil {
 		return algo.Guarantee{}, err
@@ -23,20 +24,20 @@ func guarantee(s *algo.Setting[Params]) (algo.Guarantee, error) {
 	return g, nil
 }
 
-// account is one way to add up the noise of all rounds: the weak learner's sensitivity times kappa n, and the budget as the mu of
-// Gaussian differential privacy (mu^2/2 of concentrated).
+// account is a way to add up what the noise of all rounds spends.
 type account struct {
-	sensitivity float64
-	mu          float64
-	epsilon     func(mu, delta float64) float64
-	source      string
+	sensitivity float64                         // of the weak learner, times kappa n
+	mu          float64                         // the budget, in Gaussian DP: rho = mu^2/2
+	epsilon     func(mu, delta float64) float64 // of a spent mu
+	source      string                          // what justifies it
 }
 
-// spent is the mu of all rounds together, sensitivity sqrt(T) / (kappa n sigma).
+// spent returns the mu of all rounds together, sensitivity sqrt(T) / (kappa n sigma).
 func (a account) spent(n float64, rounds int, kappa, sigma float64) float64 {
 	return a.sensitivity * math.Sqrt(float64(rounds)) / (kappa * n * sigma)
 }
 
+// accounting returns the account that the preset of a setting uses.
 func accounting(s *algo.Setting[Params]) account {
 	if s.Params.Preset == PaperPreset {
 		return printedAccount(s.Epsilon, s.Delta)
@@ -44,20 +45,24 @@ func accounting(s *algo.Setting[Params]) account {
 	return exactAccount(s.Epsilon, s.Delta)
 }
 
+// exactAccount uses the exact sensitivity and the exact composition of Gaussian mechanisms.
 func exactAccount(epsilon, delta float64) account {
 	return account{
 		sensitivity: 2,
 		mu:          privacy.GaussianMu(epsilon, delta),
 		epsilon:     privacy.GaussianEpsilon,
-		source:      "Gaussian differential privacy of T adaptive rounds (Dong, Roth and Su 2019), each of sensitivity 2/(kappa n), for noise of real numbers",
+		source: "Gaussian differential privacy of T adaptive rounds (Dong, Roth and Su 2019), " +
+			"each of sensitivity 2/(kappa n), for noise of real numbers",
 	}
 }
 
+// printedAccount follows the paper as printed.
 func printedAccount(epsilon, delta float64) account {
 	return account{
 		sensitivity: 4,
 		mu:          math.Sqrt(2 * privacy.RhoFromEpsilon(epsilon, delta)),
 		epsilon:     func(mu, delta float64) float64 { return privacy.EpsilonFromRho(mu*mu/2, delta) },
-		source:      "Bun, Carmosino and Sorrell 2020, Theorem 27, Lemmas 14 and 15: T rounds of 8/(kappa n sigma)^2-zCDP, for noise of real numbers",
+		source: source2020 + ", Theorem 27, Lemmas 14 and 15: " +
+			"T rounds of 8/(kappa n sigma)^2-zCDP, for noise of real numbers",
 	}
 }

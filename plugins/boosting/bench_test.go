@@ -10,7 +10,7 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// benchSample has n examples on the unit sphere, labelled by a halfspace.
+// benchSample returns n examples on the unit sphere, labelled by a halfspace.
 func benchSample(n, d int) *algo.Data {
 	r := rand.New(rand.NewPCG(1, 2))
 	x, y := make([]float64, n*d), make([]float64, n)
@@ -27,11 +27,13 @@ func benchSample(n, d int) *algo.Data {
 
 var benchSizes = []struct{ n, d int }{{1400, 10}, {1 << 16, 50}, {1 << 19, 50}, {1 << 20, 10}, {1 << 17, 200}}
 
-// BenchmarkRound is a whole round: two passes over the matrix, exponentials, projection. Between rounds it reads the same matrix
-// once, untimed: reads/pass is half of the fastest round over the fastest read, which a busy machine disturbs least.
+// BenchmarkRound measures whole rounds: two passes over the matrix, exponentials and a projection.
+// Between rounds it reads the same matrix once, untimed. The metric reads/pass is half of the
+// fastest round over the fastest read, which a busy machine disturbs least.
 //
-// Its bound is the two reads where rows are long. A short row is bound by arithmetic, without vector instructions: 4d flops for the
-// two products, some 30 for the exponential and 20 for all else, against d of the read; at d = 10 that is 9 to 1, or 4.5 to 1 a pass.
+// If rows are long, a round can take no less than two reads. A short row is bound by arithmetic,
+// without vector instructions: 4d flops for the two products, some 30 for the exponential and 20
+// for all else, against d for the read. At d = 10 that is 9 to 1, or 4.5 to 1 in each pass.
 func BenchmarkRound(b *testing.B) {
 	for _, size := range benchSizes {
 		b.Run(fmt.Sprintf("n=%d/d=%d", size.n, size.d), func(b *testing.B) {
@@ -61,7 +63,7 @@ func BenchmarkRound(b *testing.B) {
 	}
 }
 
-// BenchmarkRead sums the same matrix in the order in which it lies.
+// BenchmarkRead measures summing the same matrix in the order in which it lies in memory.
 func BenchmarkRead(b *testing.B) {
 	for _, size := range benchSizes {
 		b.Run(fmt.Sprintf("n=%d/d=%d", size.n, size.d), func(b *testing.B) {
@@ -91,10 +93,10 @@ func sumOf(x []float64) float64 {
 	return a + b + c + d + e + f + g + h
 }
 
-// BenchmarkTrial is a whole trial of the size that most tables need.
+// BenchmarkTrial measures a whole trial of the size that most tables need.
 func BenchmarkTrial(b *testing.B) {
 	sample := benchSample(1400, 10)
-	t := trialOf(setting(Params{Preset: Calibrated, Weak: Raw, Loss: Linear}), 1400, 1)
+	t := trialOf(b, setting(Params{Preset: Calibrated, Weak: Raw, Loss: Linear}), 1400, 1)
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := learn(b.Context(), t, sample); err != nil {
@@ -103,8 +105,9 @@ func BenchmarkTrial(b *testing.B) {
 	}
 }
 
-// BenchmarkRivals are the rounds of all boosters over the same matrix: the same two passes, so that fastest-ns/round is to be held against
-// that of lazy. SmoothBoost takes its weights as they are; drv counts right answers instead.
+// BenchmarkRivals measures the rounds of all boosters over the same matrix. All make the same two
+// passes, so that fastest-ns/round is to be compared with that of lazy. SmoothBoost does not
+// project its weights; drv counts right answers instead.
 func BenchmarkRivals(b *testing.B) {
 	const n, d, rounds = 1400, 10, 200
 	sample := benchSample(n, d)
@@ -123,7 +126,7 @@ func BenchmarkRivals(b *testing.B) {
 		},
 		"drv": func() {
 			p := DRVParams{Rounds: rounds, Kappa: 0.3, Edge: 0.025, Levels: 41}
-			e, c := newBooster(p.plain(), sample), newCaps(p, 0.01)
+			e, c := newBooster(p.forBooster(), sample), newCaps(p, 0.01)
 			for round := range rounds {
 				level, _ := c.choose(e, round, r)
 				e.center(level, e.mass)

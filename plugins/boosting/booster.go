@@ -8,26 +8,30 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// booster is the state of one run over a sample of n rows.
+// booster is the state of one run of boosting over a sample of n examples in d dimensions. All
+// algorithms of this package run rounds on it. In each round a weak learner finds a vector from
+// weighted examples (center), noise is added to it (release), and the examples are reweighted by
+// how well the released vector predicts them (reweight).
 type booster struct {
 	Params
 	x, y  []float64 // the sample, borrowed
-	mass  float64   // kappa n
-	eager bool      // carry on from the projected weights, not from the losses alone
+	mass  float64   // kappa n, the sum of the weights
+	eager bool      // each round projects the last projection, not the sum of all losses
 
-	s         []float64 // log-weights, up to a common constant
-	weights   measure
+	s         []float64          // log-weights by example, up to a common constant
+	weights   measure            // of this round
 	weak      []float64          // the weak learner's vector of this round, before noise
-	released  []float64          // the same as released
+	released  []float64          // the same with noise and normalised, as it is released
 	sum       []float64          // of all released vectors
-	kept      []float64          // all released vectors, row-major; loss clip only
-	part      []float64          // of weak, one block's
-	block     [blockRows]float64 // weights or margins of one block
+	votes     []float64          // all released vectors, row-major; nil unless their majority answers
+	part      []float64          // the part of weak that comes from one block
+	block     [blockRows]float64 // weights or answers of one block of examples
 	gain      float64            // sum over rounds of <weak, released>
 	sumSpread float64            // sum over rounds of (largest - smallest y <released, x>)^2
 }
 
-// newBooster takes resolved parameters.
+// newBooster returns a booster before its first round, in which all weights are equal. It takes
+// resolved parameters.
 func newBooster(p Params, sample *algo.Data) *booster {
 	n, d := sample.Len(), sample.Dim()
 	numbers := make([]float64, 2*n+4*d)
@@ -37,16 +41,16 @@ func newBooster(p Params, sample *algo.Data) *booster {
 		return v
 	}
 	b := &booster{Params: p, x: sample.Xs(), y: sample.Ys(), mass: p.Kappa * float64(n)}
-	b.s = cut(n) // all 0: the first round is uniform
+	b.s = cut(n)
 	b.weights = measure{u: cut(n), logc: math.Log(p.Kappa)}
 	b.weak, b.released, b.sum, b.part = cut(d), cut(d), cut(d), cut(d)
 	if p.Loss == Clip || p.Loss == vote {
-		b.kept = make([]float64, 0, p.Rounds*d)
+		b.votes = make([]float64, 0, p.Rounds*d)
 	}
 	return b
 }
 
-// run boosts all rounds, or until ctx ends. gauss draws standard normals.
+// run runs all rounds, or until ctx ends. gauss draws standard normals.
 func (b *booster) run(ctx context.Context, gauss func() float64) error {
 	for range b.Rounds {
 		if err := ctx.Err(); err != nil {
@@ -57,8 +61,8 @@ func (b *booster) run(ctx context.Context, gauss func() float64) error {
 	return nil
 }
 
-// round boosts once, on the projection of the weights: lazily, of what all losses make of the uniform weights, or else of what
-// the last loss makes of the last projection.
+// round runs one round on the projection of the weights. Lazily, that projects what all losses make
+// of uniform weights; eagerly, what the last loss makes of the last projection.
 func (b *booster) round(gauss func() float64) {
 	b.center(b.weights.project(b.s, b.mass), b.mass)
 	if b.eager {
@@ -67,7 +71,7 @@ func (b *booster) round(gauss func() float64) {
 	b.step(gauss)
 }
 
-// step ends a round whose weak vector stands.
+// step ends a round in which weak has been found.
 func (b *booster) step(gauss func() float64) {
 	b.release(gauss)
 	smallest, largest := b.reweight()
@@ -75,13 +79,15 @@ func (b *booster) step(gauss func() float64) {
 	b.sumSpread += float64((largest - smallest) * (largest - smallest))
 }
 
-// noiseless takes the place of a source of normals where nothing is to be hidden.
+// noiseless takes the place of a source of normals in algorithms that are not private.
 func noiseless() float64 { return 0 }
 
-// center is the weak learner: weak = (1/mass) sum_i mu_i y_i x_i with mu_i = min(1, factor * u_i).
+// center runs the weak learner: weak = (1/mass) sum_i mu_i y_i x_i with mu_i = min(1, factor *
+// u_i).
 //
-// With the lazy projection, of mass kappa n, replacing one example moves it by at most 2/(kappa n) in Euclidean norm, and that is
-// attained: all other weights move the same way, so that together they move by |mu_i - mu'_i|, and mu_i + mu'_i + |mu_i - mu'_i| <= 2.
+// If the mu_i are a lazy projection, of mass kappa n, replacing one example moves weak by at most
+// 2/(kappa n) in Euclidean norm, and that is attained. For all other weights move in one direction,
+// so that together they move by |mu_i - mu'_i|, and mu_i + mu'_i + |mu_i - mu'_i| <= 2.
 func (b *booster) center(factor, mass float64) {
 	clear(b.weak)
 	d := len(b.weak)
@@ -102,7 +108,8 @@ func (b *booster) center(factor, mass float64) {
 	}
 }
 
-// release adds the noise; normalising comes after it and is free of privacy cost.
+// release adds the noise to weak and normalises the result. As post-processing, normalising costs
+// no privacy.
 func (b *booster) release(gauss func() float64) {
 	for j, v := range b.weak {
 		b.released[j] = v + float64(b.Sigma*gauss())
@@ -115,17 +122,18 @@ func (b *booster) release(gauss func() float64) {
 	for j, v := range b.released {
 		b.sum[j] += v
 	}
-	if b.kept != nil {
-		b.kept = append(b.kept, b.released...)
+	if b.votes != nil {
+		b.votes = append(b.votes, b.released...)
 	}
 }
 
-// length is what the released vector is divided by.
+// length returns the number by which the released vector is divided.
 func (b *booster) length() float64 {
 	square := dot(b.released, b.released)
 	switch {
-	case b.Debias: // the noise adds sigma^2 d to the square, on average
-		return max(b.Tau, math.Sqrt(max(0, square-float64(b.Sigma*b.Sigma*float64(len(b.released))))))
+	case b.Debias:
+		added := float64(b.Sigma * b.Sigma * float64(len(b.released))) // by the noise, on average
+		return max(b.Tau, math.Sqrt(max(0, square-added)))
 	case b.Weak == Unit:
 		return math.Sqrt(square)
 	default:
@@ -133,8 +141,9 @@ func (b *booster) length() float64 {
 	}
 }
 
-// reweight charges each example the loss of the released hypothesis h(x) = <released, x>, bent as the loss asks for, and returns the
-// extremes of y h(x).
+// reweight lowers the log-weight of each example by lambda times the loss, up to a constant, of the
+// released hypothesis h(x) = <released, x>, bent as the loss requires. It returns the extremes of
+// y h(x).
 func (b *booster) reweight() (smallest, largest float64) {
 	smallest, largest = math.Inf(1), math.Inf(-1)
 	half := b.Lambda / 2
@@ -156,7 +165,8 @@ func (b *booster) reweight() (smallest, largest float64) {
 	return smallest, largest
 }
 
-// answersFrom returns <v, x_i> and y_i of the block of rows that begins at lo; the next call overwrites the former.
+// answersFrom returns <v, x_i> and y_i for the block of examples that begins at lo. The next call
+// overwrites the answers.
 func (b *booster) answersFrom(lo int, v []float64) (h, y []float64) {
 	y = b.y[lo:min(lo+blockRows, len(b.y))]
 	h = b.block[:len(y)]
@@ -164,10 +174,10 @@ func (b *booster) answersFrom(lo int, v []float64) (h, y []float64) {
 	return h, y
 }
 
-// bend makes the loss l of each answer h to an example of label y linear, l = (1 + y h)/2.
+// bend changes each answer h to an example of label y so that its loss is (1 + y h)/2.
 func bend(h, y []float64, loss string) {
 	switch loss {
-	case Paper: // l = 1 - |h - y|/2, which falls again beyond y h = 1
+	case Paper: // the loss is 1 - |h - y|/2, which falls again beyond y h = 1
 		for i, v := range h {
 			h[i] = y[i] * (1 - math.Abs(float64(v*y[i])-1))
 		}
@@ -180,11 +190,11 @@ func bend(h, y []float64, loss string) {
 	}
 }
 
-// margins returns y_i H(x_i) of the whole sample for the final hypothesis H, the mean of all rounds. It ends the run: it
-// takes the place of the weights.
+// margins returns y_i H(x_i) for all examples, where H, the mean of all rounds, is the final
+// hypothesis. It ends the run, because it overwrites the weights.
 func (b *booster) margins() []float64 {
 	out := b.weights.u
-	if b.Loss == Paper || b.eager { // the log-weights hold something else
+	if b.Loss == Paper || b.eager { // the margins do not follow from the log-weights
 		for lo := 0; lo < len(out); lo += blockRows {
 			h, y := b.answersFrom(lo, b.sum)
 			for i, v := range h {
@@ -197,25 +207,36 @@ func (b *booster) margins() []float64 {
 	return scaled(out, -2/(b.Lambda*float64(b.Rounds)))
 }
 
-// certificate is a margin that fewer than kappa n examples can have or stay below: the average edge <p_t . v, z_t> of the
-// released vectors z_t less the regret of the weights p_t, which against any smooth distribution is, in total, at most
-// ln(1/kappa)/lambda + (lambda/2) sum_t b_t^2, where [c-b_t, c+b_t] holds the losses of round t (the weights are the gradient of
-// a function that is 1-smooth in the largest norm). With loss linear b_t is a quarter of the spread of <v_i, z_t>.
+// certificate returns a margin that fewer than kappa n examples have or stay below. It needs loss
+// linear.
 //
-// Eager projection has the same regret against a smooth p: with q the weights after the loss and before the projection, KL(p, p_t) -
-// KL(p, q) >= lambda <p_t - p, l_t> - lambda^2 b_t^2/2 (Hoeffding's lemma), and KL(p, p_(t+1)) <= KL(p, q), as for every projection.
+// Write v_i = y_i x_i, and p_t . v for the mean of the v_i under the weights p_t. The certificate
+// is the average edge <p_t . v, z_t> of the released vectors z_t less the regret of the weights
+// p_t. Against any smooth distribution their total regret is at most
+//
+//	ln(1/kappa)/lambda + (lambda/2) sum_t b_t^2
+//
+// where [c-b_t, c+b_t] holds the losses of round t, since the weights are the gradient of a
+// function that is 1-smooth in the largest norm. With loss linear, b_t is a quarter of the spread
+// of <v_i, z_t>.
+//
+// Eager projection has the same regret against a smooth p. Let q be the weights after the loss l_t
+// and before the projection. Then KL(p, p_t) - KL(p, q) >= lambda <p_t - p, l_t> - lambda^2 b_t^2/2
+// by Hoeffding's lemma, and KL(p, p_(t+1)) <= KL(p, q), as for every projection.
 func (b *booster) certificate() float64 {
 	regret := math.Log(1/b.Kappa)/b.Lambda + float64(b.Lambda/32*b.sumSpread)
 	return (b.gain - 2*regret) / float64(b.Rounds)
 }
 
+// model returns the final hypothesis: the mean of all rounds, or their majority.
 func (b *booster) model() algo.Model {
-	if b.kept != nil {
-		return committee{vectors: b.kept, shape: b.Loss}
+	if b.votes != nil {
+		return committee{vectors: b.votes, loss: b.Loss}
 	}
 	return halfspace(scaled(b.sum, 1/float64(b.Rounds)))
 }
 
+// scaled multiplies v by factor in place, and returns it.
 func scaled(v []float64, factor float64) []float64 {
 	for i := range v {
 		v[i] *= factor
@@ -223,9 +244,10 @@ func scaled(v []float64, factor float64) []float64 {
 	return v
 }
 
-// checkBall refuses a sample with an example outside the unit ball, on which rests what is named. It allows 1e-9 for rounding in the data: by
-// as much the sensitivity, and mu with it, may exceed what is said.
-func checkBall(sample *algo.Data, what string) error {
+// checkBall reports an error if an example lies outside the unit ball, on which the named property
+// of boosting rests. It allows 1e-9 for rounding in the data; the sensitivity, and mu with it, may
+// exceed what is stated by as much.
+func checkBall(sample *algo.Data, property string) error {
 	const most = (1 + 1e-9) * (1 + 1e-9)
 	var squares [blockRows]float64
 	for lo := 0; lo < sample.Len(); lo += blockRows {
@@ -233,8 +255,8 @@ func checkBall(sample *algo.Data, what string) error {
 		squaredNorms(block, sample.Xs()[lo*sample.Dim():], sample.Dim())
 		for i, square := range block {
 			if !(square <= most) {
-				return fmt.Errorf("check the sample: row %d has norm %g: the %s of boosting needs at most 1 (scale the data by a public bound)",
-					lo+i, math.Sqrt(square), what)
+				return fmt.Errorf("check the sample: row %d has norm %g: the %s of boosting needs at most 1 "+
+					"(scale the data by a public bound)", lo+i, math.Sqrt(square), property)
 			}
 		}
 	}

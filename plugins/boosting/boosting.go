@@ -1,22 +1,26 @@
-// Package boosting learns large-margin halfspaces privately by boosting a noisy weak learner over smooth distributions
-// (Bun, Carmosino and Sorrell, "Efficient, Noise-Tolerant, and Private Learning via Boosting", 2020, Algorithm 5: HS-StL), and has its rivals:
+// Package boosting learns large-margin halfspaces privately, by boosting a noisy weak learner over
+// smooth distributions (Bun, Carmosino and Sorrell, "Efficient, Noise-Tolerant, and Private
+// Learning via Boosting", 2020, Algorithm 5: HS-StL), and has the algorithms that it is compared
+// with:
 //
-//	boosting/hs-stl        lazy projection of the weights, noisy centering: private
-//	boosting/centering     one round of that
-//	boosting/drv           caps chosen by the exponential mechanism, a majority of halfspaces: private
+//	boosting/hs-stl        lazy projection of the weights, noisy centering; private
+//	boosting/centering     one round of that; private
+//	boosting/drv           caps by the exponential mechanism, a majority of halfspaces; private
 //	boosting/lazy-bregman  HS-StL without the noise
-//	boosting/bregman       eager projection
-//	boosting/smooth        SmoothBoost, no projection
+//	boosting/bregman       eager projection, without noise
+//	boosting/smooth        SmoothBoost: no projection, no noise
 //
-// They differ in how a round weighs the sample, and share the rest, booster.
+// They differ in how a round weighs the sample. All else is in booster.
 //
-// It promises: a round of two passes over the sample, with nothing allocated and one order for every sum; all noise accounted for
-// neighbours that differ in one replaced example, n public; and for each bound whether it is proved to suffice or only printed.
-// It needs examples in the unit ball, labels -1 and +1.
+// The package promises that a round makes two passes over the sample, allocates nothing and has one
+// order for every sum; that all noise is accounted for neighbours that differ in one replaced
+// example, with n public; and that each bound says whether it is proved to suffice or only printed.
+// It needs examples in the unit ball with labels -1 and +1.
 //
-// The noise is floating-point and seeded: it is for experiments, and no release of real data.
+// The noise is floating-point and seeded. It is for experiments and does not protect real data.
 //
-// Start at learn for the algorithm, at resolve for the presets, at proves and goal.reached for what is proved.
+// Start reading at learn for the algorithm, at resolve for the presets, and at schedule.proves and
+// goal.reached for what is proved.
 package boosting
 
 import (
@@ -31,11 +35,13 @@ func Plugins() []algo.Plugin {
 	return []algo.Plugin{hsStL(), centering(), lazyBregman(), bregman(), smooth(), drv()}
 }
 
+// hsStL returns boosting/hs-stl.
 func hsStL() algo.Algorithm[Params] {
 	return algo.Algorithm[Params]{
 		Name:    "boosting/hs-stl",
 		Version: "1.0.0",
-		Doc:     "Halfspaces with a margin by lazy Bregman boosting of a noisy centering learner (Bun, Carmosino and Sorrell 2020, HS-StL).",
+		Doc: "Halfspaces with a margin by lazy Bregman boosting of a noisy centering learner " +
+			"(Bun, Carmosino and Sorrell 2020, HS-StL).",
 		Defaults: Params{
 			Preset: Calibrated,
 			Weak:   Raw,
@@ -54,8 +60,9 @@ func hsStL() algo.Algorithm[Params] {
 	}
 }
 
-// learn is HS-StL: rounds of project, weak learner, new log-weights. Between rounds it keeps the log-weights, which are a
-// function of the sample and of released vectors alone, and the sum of these vectors.
+// learn runs HS-StL: each round projects the weights, runs the weak learner and changes the
+// log-weights. Between rounds it keeps the log-weights, which are a function of the sample and of
+// released vectors alone, and the sum of these vectors.
 func learn(ctx context.Context, t *algo.Trial[Params], sample *algo.Data) (algo.Model, error) {
 	if t.Params.Sigma == 0 {
 		t.N = sample.Len()
@@ -78,7 +85,7 @@ func learn(ctx context.Context, t *algo.Trial[Params], sample *algo.Data) (algo.
 	return b.model(), nil
 }
 
-// What the metrics of several algorithms mean.
+// The meaning of metrics that several algorithms report.
 const (
 	metricSigma    = "standard deviation, per coordinate, of the noise in each round"
 	metricError    = "share of the sample, as labelled, that the hypothesis gets wrong; a tie is wrong (not private)"
@@ -86,11 +93,11 @@ const (
 	metricRegret   = "fewer than a kappa share of the sample has a margin up to this, by the regret of the rounds"
 )
 
-// reportMargins reports training_error and margin_quantile. It ends the run.
+// reportMargins reports training_error and margin_quantile. It ends the run of b.
 func reportMargins[P any](t *algo.Trial[P], b *booster) {
 	margins := b.margins()
 	t.Report("training_error", shareUpTo(margins, 0))
-	// At this rank at most ceil(kappa n) - 1 < kappa n margins lie strictly below.
+	// At most rank margins lie strictly below, and rank <= ceil(kappa n) - 1 < kappa n.
 	rank := max(0, int(math.Ceil(b.mass))-1)
 	t.Report("margin_quantile", selectRank(margins, rank))
 }

@@ -11,13 +11,16 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// The weak learner's sensitivity is 2/(kappa n): never more, whatever was released before, and attained.
+// TestSensitivity checks that the sensitivity of the weak learner is 2/(kappa n): it is never more,
+// whatever was released before, and it is attained.
 func TestSensitivity(t *testing.T) {
 	worst := worstMovement(t, func(r *rand.Rand) weakLearner {
-		p := Params{Rounds: 1, Lambda: 8 * r.Float64(), Kappa: 0.05 + 0.9*r.Float64(), Weak: Raw, Loss: []string{Linear, Paper, Clip}[r.IntN(3)]}
+		p := Params{Rounds: 1, Lambda: 8 * r.Float64(), Kappa: 0.05 + 0.9*r.Float64(), Weak: Raw}
+		p.Loss = []string{Linear, Paper, Clip}[r.IntN(3)]
 		return func(sample *algo.Data, history [][]float64) (z []float64, limit float64) {
 			b := newBooster(p, sample)
 			return weakAfter(b, history), 2 / b.mass
@@ -28,7 +31,8 @@ func TestSensitivity(t *testing.T) {
 	}
 }
 
-// Eager projection has another sensitivity: one of six examples turns the whole vector about, which is 3 times 2/(kappa n), in two rounds.
+// TestEagerProjectionIsMoreSensitive checks that eager projection has another sensitivity: one of
+// six examples reverses the whole vector in two rounds, which is 3 times 2/(kappa n).
 func TestEagerProjectionIsMoreSensitive(t *testing.T) {
 	var z [2]float64
 	for i, replaced := range []float64{-1, 1} {
@@ -41,23 +45,21 @@ func TestEagerProjectionIsMoreSensitive(t *testing.T) {
 	near(t, "after", z[1], 1, 1e-4)
 }
 
-// weakLearner returns the vector of a round once history was released, and how far a replaced example may move it.
+// weakLearner returns the vector of the round after the released vectors of history, and how far a
+// replaced example may move it.
 type weakLearner func(sample *algo.Data, history [][]float64) (z []float64, limit float64)
 
-// worstMovement replaces each example of many small samples by a random point and by its opposite, and returns the largest movement of the
-// vector relative to its limit.
+// worstMovement replaces each example of many small samples by a random point and by its opposite.
+// It returns the largest movement of the vector relative to its limit.
 func worstMovement(t *testing.T, draw func(r *rand.Rand) weakLearner) float64 {
 	t.Helper()
 	worst := 0.0
 	for seed := range uint64(2000) {
 		r := rand.New(rand.NewPCG(seed, 17))
 		n, d := 1+r.IntN(6), 1+r.IntN(3)
-		x, y := make([]float64, n*d), make([]float64, n)
-		for i := range y {
-			ballPoint(r, x[i*d:(i+1)*d])
-			y[i] = float64(2*r.IntN(2) - 1)
-		}
-		scale := []float64{3, 3, 1e3, 1e17}[r.IntN(4)] // of what was released: weights far apart are sorted
+		sample := randomSample(r, n, d)
+		x, y := sample.Xs(), sample.Ys()
+		scale := []float64{3, 3, 1e3, 1e17}[r.IntN(4)] // of history; weights far apart are sorted
 		history := make([][]float64, r.IntN(4))
 		for k := range history {
 			history[k] = make([]float64, d)
@@ -66,7 +68,7 @@ func worstMovement(t *testing.T, draw func(r *rand.Rand) weakLearner) float64 {
 			}
 		}
 		learner := draw(r)
-		z, limit := learner(algo.NewData(x, d, y), history)
+		z, limit := learner(sample, history)
 		z = slices.Clone(z)
 		for i := range y {
 			opposite := slices.Clone(y)
@@ -98,7 +100,7 @@ func ballPoint(r *rand.Rand, v []float64) {
 	scaled(v, length/math.Sqrt(dot(v, v)))
 }
 
-// weakAfter is the weak learner's vector, before noise, once history was released.
+// weakAfter returns the weak learner's vector, before noise, of the round after history.
 func weakAfter(b *booster, history [][]float64) []float64 {
 	for _, h := range history {
 		b.weights.project(b.s, b.mass)
@@ -112,14 +114,19 @@ func weakAfter(b *booster, history [][]float64) []float64 {
 	return b.weak
 }
 
+// TestCertificateHolds checks that fewer than kappa n margins lie at or below the certificate, and
+// that margins are those of the mean of all rounds.
 func TestCertificateHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
-		sample := newLaw(r, rapid.IntRange(3, 8).Draw(t, "d"), 0.2, rapid.Bool().Draw(t, "skew")).draw(rapid.IntRange(5, 300).Draw(t, "n"))
+		l := newLaw(r, rapid.IntRange(3, 8).Draw(t, "d"), 0.2, rapid.Bool().Draw(t, "skew"))
+		sample := l.draw(rapid.IntRange(5, 300).Draw(t, "n"))
 		p := Params{
-			Rounds: rapid.IntRange(1, 100).Draw(t, "rounds"), Lambda: rapid.SampledFrom([]float64{0.1, 1, 2, 8}).Draw(t, "lambda"),
-			Kappa: rapid.SampledFrom([]float64{0.05, 0.1, 0.3, 0.7}).Draw(t, "kappa"), Sigma: rapid.SampledFrom([]float64{0, 0.01, 0.3}).Draw(t, "sigma"),
-			Weak: rapid.SampledFrom([]string{Raw, Unit}).Draw(t, "weak"), Loss: Linear,
+			Rounds: rapid.IntRange(1, 100).Draw(t, "rounds"),
+			Lambda: rapid.SampledFrom([]float64{0.1, 1, 2, 8}).Draw(t, "lambda"),
+			Kappa:  rapid.SampledFrom([]float64{0.05, 0.1, 0.3, 0.7}).Draw(t, "kappa"),
+			Sigma:  rapid.SampledFrom([]float64{0, 0.01, 0.3}).Draw(t, "sigma"),
+			Weak:   rapid.SampledFrom([]string{Raw, Unit}).Draw(t, "weak"), Loss: Linear,
 		}
 		b := newBooster(p, sample)
 		b.eager = rapid.Bool().Draw(t, "eager")
@@ -139,12 +146,13 @@ func TestCertificateHolds(t *testing.T) {
 	})
 }
 
-// Theorem A promises (3/32) tau^2; here with everything that it asks for.
+// TestTheoremAMargin checks the margin (3/32) tau^2 that Theorem A promises, with the parameters
+// that it requires.
 func TestTheoremAMargin(t *testing.T) {
 	s := setting(Params{Preset: TheoremA, Weak: Raw, Loss: Linear})
 	s.Problem.Margin, s.Problem.Dim = 0.4, 5
 	n := int(boundsByName(t, s)["theorem-a-privacy"].Value)
-	trial := trialOf(s, n, 3)
+	trial := trialOf(t, s, n, 3)
 	b := newBooster(trial.Params, newLaw(trial.Rand, 5, 0.4, true).draw(n))
 	for range trial.Params.Rounds {
 		b.round(trial.Rand.NormFloat64)
@@ -156,8 +164,11 @@ func TestTheoremAMargin(t *testing.T) {
 	}
 }
 
+// seededLearner learns from a sample in a trial with the given seed.
+type seededLearner func(seed uint64, sample *algo.Data) (algo.Model, error)
+
 // successes runs seeded trials and returns how many of them reach error 0.1.
-func successes(t *testing.T, trials, n, d int, skew bool, learner func(seed uint64, sample *algo.Data) (algo.Model, error)) int {
+func successes(t *testing.T, trials, n, d int, skew bool, learner seededLearner) int {
 	t.Helper()
 	reached := 0
 	for seed := range uint64(trials) {
@@ -166,64 +177,68 @@ func successes(t *testing.T, trials, n, d int, skew bool, learner func(seed uint
 		if err != nil {
 			t.Fatal(err)
 		}
-		test := l.draw(4000)
-		answers := make([]float64, test.Len())
-		if err := model.Predict(t.Context(), test, answers); err != nil {
-			t.Fatal(err)
-		}
-		wrong := 0
-		for i, a := range answers {
-			if a != test.Y(i) {
-				wrong++
-			}
-		}
-		if float64(wrong) <= 0.1*float64(test.Len()) {
+		if test := l.draw(4000); float64(wrongAnswers(t, model, test)) <= 0.1*float64(test.Len()) {
 			reached++
 		}
 	}
 	return reached
 }
 
-func TestKnownLaws(t *testing.T) {
-	if testing.Short() {
-		t.Skip("plays many trials")
+// wrongAnswers returns the number of labels of a sample that a model does not predict.
+func wrongAnswers(t *testing.T, model algo.Model, sample *algo.Data) int {
+	t.Helper()
+	answers := make([]float64, sample.Len())
+	if err := model.Predict(t.Context(), sample, answers); err != nil {
+		t.Fatal(err)
 	}
-	boosted := func(n int, p Params) func(uint64, *algo.Data) (algo.Model, error) {
-		return func(seed uint64, sample *algo.Data) (algo.Model, error) {
-			return learn(t.Context(), trialOf(setting(p), n, seed), sample)
+	wrong := 0
+	for i, a := range answers {
+		if a != sample.Y(i) {
+			wrong++
 		}
 	}
-	centered := func(seed uint64, sample *algo.Data) (algo.Model, error) {
-		plain := setting(Params{})
-		return learnCentering(t.Context(), &algo.Trial[CenteringParams]{
-			Setting: algo.Setting[CenteringParams]{Problem: plain.Problem, N: sample.Len(), Alpha: 0.1, Beta: 0.1, Epsilon: 1, Delta: 1e-6},
-			Rand:    rand.New(rand.NewPCG(seed, 99)),
-		}, sample)
+	return wrong
+}
+
+// hsStLTrials returns a learner that runs boosting/hs-stl with parameters p on n examples.
+func hsStLTrials(t *testing.T, n int, p Params) seededLearner {
+	return func(seed uint64, sample *algo.Data) (algo.Model, error) {
+		return learn(t.Context(), trialOf(t, setting(p), n, seed), sample)
 	}
-	rivals := learners(t, 0.1)
-	plain := func(name string) func(uint64, *algo.Data) (algo.Model, error) {
-		return func(_ uint64, sample *algo.Data) (algo.Model, error) { return rivals[name](t.Context(), sample) }
+}
+
+// centeringTrials returns a learner that runs boosting/centering.
+func centeringTrials(t *testing.T) seededLearner {
+	return func(seed uint64, sample *algo.Data) (algo.Model, error) {
+		s := unbudgeted(CenteringParams{})
+		s.Epsilon, s.Delta = 1, 1e-6
+		return learnCentering(t.Context(), bareTrial(s, seed), sample)
 	}
+}
+
+func TestKnownLaws(t *testing.T) {
+	testkit.Long(t)
+	centered, rivals := centeringTrials(t), rivalTrials(t, 0.1)
 	tuned := Params{Preset: Calibrated, Rounds: 50, Lambda: 8, Kappa: 0.3, Weak: Raw, Loss: Linear}
 	for _, c := range []struct {
 		name     string
 		n        int
 		skew     bool
 		low, top int // successes of 20
-		learner  func(uint64, *algo.Data) (algo.Model, error)
+		learner  seededLearner
 	}{
-		{"boosting on skew", 2000, true, 18, 20, boosted(2000, tuned)},
-		{"boosting on skew, too few", 250, true, 0, 10, boosted(250, tuned)},
-		{"boosting on iso", 2000, false, 18, 20, boosted(2000, tuned)},
+		{"boosting on skew", 2000, true, 18, 20, hsStLTrials(t, 2000, tuned)},
+		{"boosting on skew, too few", 250, true, 0, 10, hsStLTrials(t, 250, tuned)},
+		{"boosting on iso", 2000, false, 18, 20, hsStLTrials(t, 2000, tuned)},
 		{"centering on skew", 2000, true, 0, 0, centered},
 		{"centering on skew, plenty", 20000, true, 0, 0, centered},
 		{"centering on iso", 4000, false, 18, 20, centered},
-		{"lazy projection, unit", 125, true, 18, 20, plain("lazy unit")},
-		{"lazy projection, raw", 125, true, 18, 20, plain("lazy raw")},
-		{"eager projection, unit", 125, true, 18, 20, plain("eager unit")},
-		{"eager projection, raw", 125, true, 18, 20, plain("eager raw")},
-		{"SmoothBoost", 125, true, 18, 20, plain("smooth")},
-		{"SmoothBoost, too few", 10, true, 0, 10, plain("smooth")},
+		{"lazy projection, unit", 125, true, 18, 20, rivals("lazy unit")},
+		{"lazy projection, raw", 125, true, 18, 20, rivals("lazy raw")},
+		{"eager projection, unit", 125, true, 18, 20, rivals("eager unit")},
+		{"eager projection, raw", 125, true, 18, 20, rivals("eager raw")},
+		{"SmoothBoost", 125, true, 18, 20, rivals("smooth")},
+		{"SmoothBoost, too few", 10, true, 0, 10, rivals("smooth")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := successes(t, 20, c.n, 10, c.skew, c.learner); got < c.low || got > c.top {
@@ -234,9 +249,7 @@ func TestKnownLaws(t *testing.T) {
 }
 
 func TestVariantsLearn(t *testing.T) {
-	if testing.Short() {
-		t.Skip("plays many trials")
-	}
+	testkit.Long(t)
 	for _, c := range []Params{
 		{Weak: Raw, Loss: Paper, Lambda: 4},
 		{Weak: Raw, Loss: Clip, Lambda: 8},
@@ -245,10 +258,7 @@ func TestVariantsLearn(t *testing.T) {
 	} {
 		c.Preset, c.Rounds, c.Kappa = Calibrated, 50, 0.3
 		t.Run(fmt.Sprintf("%s %s debias %v", c.Weak, c.Loss, c.Debias), func(t *testing.T) {
-			got := successes(t, 5, 8000, 10, true, func(seed uint64, sample *algo.Data) (algo.Model, error) {
-				return learn(t.Context(), trialOf(setting(c), 8000, seed), sample)
-			})
-			if got < 4 {
+			if got := successes(t, 5, 8000, 10, true, hsStLTrials(t, 8000, c)); got < 4 {
 				t.Errorf("%d of 5 trials reach error 0.1", got)
 			}
 		})
@@ -258,7 +268,8 @@ func TestVariantsLearn(t *testing.T) {
 func TestLearnBorrowsTheSampleAndObeysTheContext(t *testing.T) {
 	sample := benchSample(100, 4)
 	x, y := slices.Clone(sample.Xs()), slices.Clone(sample.Ys())
-	trial := trialOf(setting(Params{Preset: Calibrated, Weak: Raw, Loss: Linear}), 100, 1)
+	s := setting(Params{Preset: Calibrated, Weak: Raw, Loss: Linear})
+	trial := trialOf(t, s, 100, 1)
 	first, err := learn(t.Context(), trial, sample)
 	if err != nil {
 		t.Fatal(err)
@@ -267,9 +278,8 @@ func TestLearnBorrowsTheSampleAndObeysTheContext(t *testing.T) {
 		t.Error("the sample was changed")
 	}
 
-	// Without a session's Check, the same parameters are found.
-	bare := &algo.Trial[Params]{Setting: setting(Params{Preset: Calibrated, Weak: Raw, Loss: Linear}), Rand: rand.New(rand.NewPCG(1, 99))}
-	second, err := learn(t.Context(), bare, sample)
+	// Without a session's Check, learn resolves the same parameters.
+	second, err := learn(t.Context(), bareTrial(s, 1), sample)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,8 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// BregmanParams are the parameters of boosting/lazy-bregman and boosting/bregman. Zero stands for "by the margin".
+// BregmanParams holds the parameters of boosting/lazy-bregman and boosting/bregman. The zero value
+// of a number stands for "by the margin".
 type BregmanParams struct {
 	Weak   string  `doc:"weak learner: unit (the normalised mean of y x) or raw (the mean itself)" choices:"raw,unit"`
 	Rounds int     `doc:"boosting rounds T; 0: by the margin (unit: 8 ln(1/kappa)/tau^2, raw: 4 ln(1/kappa)/tau^2)" min:"0"`
@@ -16,18 +17,23 @@ type BregmanParams struct {
 	Tau    float64 `doc:"margin to build for, halved where labels are noisy; 0: the margin that the problem promises" min:"0" max:"1"`
 }
 
+// lazyBregman returns boosting/lazy-bregman.
 func lazyBregman() algo.Algorithm[BregmanParams] {
 	return bregmanBooster("boosting/lazy-bregman", false,
-		"Halfspaces with a margin by boosting with lazy Bregman projection (Bun, Carmosino and Sorrell 2020, LazyBregBoost), noise-free; not private.")
+		"Halfspaces with a margin by boosting with lazy Bregman projection "+
+			"(Bun, Carmosino and Sorrell 2020, LazyBregBoost), noise-free; not private.")
 }
 
+// bregman returns boosting/bregman.
 func bregman() algo.Algorithm[BregmanParams] {
 	return bregmanBooster("boosting/bregman", true,
-		"Halfspaces with a margin by boosting with eager Bregman projection (Barak, Hardt and Kale 2009, BregBoost); not private: "+
-			"each round projects the last projection, so that caps compose over rounds, and one example may move the weak learner by far more than the "+
-			"2/(kappa n) of a lazy projection.")
+		"Halfspaces with a margin by boosting with eager Bregman projection "+
+			"(Barak, Hardt and Kale 2009, BregBoost); not private: "+
+			"each round projects the last projection, so that caps compose over rounds, and one example may move "+
+			"the weak learner by far more than the 2/(kappa n) of a lazy projection.")
 }
 
+// bregmanBooster returns an algorithm that boosts without noise, with eager or lazy projection.
 func bregmanBooster(name string, eager bool, doc string) algo.Algorithm[BregmanParams] {
 	check := func(s *algo.Setting[BregmanParams]) error { return resolveBregman(name, s) }
 	return algo.Algorithm[BregmanParams]{
@@ -45,7 +51,7 @@ func bregmanBooster(name string, eager bool, doc string) algo.Algorithm[BregmanP
 			if err := checkBall(sample, "round bound"); err != nil {
 				return nil, err
 			}
-			b := newBooster(t.Params.plain(), sample)
+			b := newBooster(t.Params.forBooster(), sample)
 			b.eager = eager
 			if err := b.run(ctx, noiseless); err != nil {
 				return nil, err
@@ -64,26 +70,27 @@ func bregmanBooster(name string, eager bool, doc string) algo.Algorithm[BregmanP
 	}
 }
 
-// plain is the same for the booster. No margin y h(x) exceeds 1 without noise, so that all losses are the same.
-func (p BregmanParams) plain() Params {
+// forBooster returns the parameters of the booster. Without noise no margin y h(x) exceeds 1, so
+// all losses are the same.
+func (p BregmanParams) forBooster() Params {
 	return Params{Rounds: p.Rounds, Lambda: p.Lambda, Kappa: p.Kappa, Tau: p.Tau, Weak: p.Weak, Loss: Linear}
 }
 
-// resolveBregman writes lambda = 2 gamma and T = 2 ln(1/kappa)/gamma^2 for the advantage gamma = tau/2 of the unit weak learner.
-// The advantage of the raw one grows with the edge, and lambda need not shrink with it: see relativeMargin.
+// resolveBregman checks a setting and writes the parameters that are zero: for the unit weak
+// learner lambda = 2 gamma and T = 2 ln(1/kappa)/gamma^2, where gamma = tau/2 is its advantage. The
+// advantage of the raw one grows with the edge, and lambda need not shrink with it; see
+// relativeMargin.
 func resolveBregman(name string, s *algo.Setting[BregmanParams]) error {
 	if err := checkClass(name, s.Problem); err != nil {
 		return err
 	}
 	p := &s.Params
-	if p.Tau == 0 {
-		p.Tau = s.Problem.Margin
-	}
-	if err := checkTau(p.Tau); err != nil {
+	if err := setTau(&p.Tau, s.Problem); err != nil {
 		return err
 	}
 	if p.Tau == 0 && (p.Rounds == 0 || p.Lambda == 0) {
-		return algo.Invalid("%s takes rounds and lambda from the margin, and the problem promises none: give tau, or both of them", name)
+		return algo.Invalid("%s takes rounds and lambda from the margin, and the problem promises none: "+
+			"give tau, or both of them", name)
 	}
 	if p.Kappa == 0 {
 		p.Kappa = s.Alpha / 2
@@ -102,34 +109,39 @@ func resolveBregman(name string, s *algo.Setting[BregmanParams]) error {
 	if p.Rounds == 0 {
 		p.Rounds = int(math.Ceil(rounds))
 	}
-	plain := p.plain()
-	return checkNumbers(&plain)
+	resolved := p.forBooster()
+	return checkNumbers(&resolved)
 }
 
+// bregmanBounds returns the n that is proved to suffice for the parameters of a setting, if any.
 func bregmanBounds(s *algo.Setting[BregmanParams]) []algo.Bound {
 	g, ok := goalOf(s)
 	if !ok {
 		return nil
 	}
-	p := s.Params.plain()
+	p := s.Params.forBooster()
 	theta := p.relativeMargin(effectiveMargin(g.margin, g.rate))
-	return provedBound(g, p.Kappa, theta, sourceBregman, map[string]float64{"rounds": float64(p.Rounds), "lambda": p.Lambda})
+	with := map[string]float64{"rounds": float64(p.Rounds), "lambda": p.Lambda}
+	return provedBound(g, p.Kappa, theta, sourceBregman, with)
 }
 
-// relativeMargin is a theta such that, with L = ln(1/kappa), fewer than kappa n examples have y <w, x> < theta |w| after these noise-free
-// rounds; not positive where nothing follows. tau is the least norm of a centering vector z_t. By the regret of the rounds, eager or lazy
-// (see booster.certificate), fewer than kappa n examples have y <w, x> below
+// relativeMargin returns a theta such that fewer than kappa n examples have y <w, x> < theta |w|
+// after noise-free rounds with these parameters. A theta that is not positive says nothing. tau is
+// the least norm of a centering vector z_t.
 //
-//	unit: tau - lambda/4 - 2L/(lambda T), as all y h(x) lie in [-1, 1]; |w| <= 1
-//	raw: s^2 - lambda s^2/4 - 2L/(lambda T), where s^2 is the mean of |z_t|^2; |w| <= s, and s >= tau is the worst at tau
+// Write L = ln(1/kappa), and s^2 for the mean of |z_t|^2. By the regret of the rounds, eager or
+// lazy (see booster.certificate), fewer than kappa n examples have y <w, x> below
 //
-// With the rounds and lambda of resolveBregman these are tau/2 and tau/4.
+//	unit: tau - lambda/4 - 2L/(lambda T), as all y h(x) lie in [-1, 1]; and |w| <= 1
+//	raw:  s^2 - lambda s^2/4 - 2L/(lambda T); and |w| <= s, where of all s >= tau the worst is tau
+//
+// With the rounds and lambda of resolveBregman the thetas are tau/2 and tau/4.
 func (p *Params) relativeMargin(tau float64) float64 {
 	regret := -2 * math.Log(p.Kappa) / (p.Lambda * float64(p.Rounds))
 	if p.Weak == Unit {
 		return tau - p.Lambda/4 - regret
 	}
-	if p.Lambda >= 4 { // then it need not grow with s
+	if p.Lambda >= 4 { // then the margin need not grow with s
 		return 0
 	}
 	return float64(tau*(1-p.Lambda/4)) - regret/tau

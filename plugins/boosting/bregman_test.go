@@ -15,24 +15,22 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// rival is a setting of an algorithm without a budget: halfspaces with margin 0.1 in 10 dimensions, alpha = beta = 0.1.
-func rival[P any](p P) algo.Setting[P] {
+// unbudgeted returns the setting that setting returns, but with other parameters and no budget.
+func unbudgeted[P any](p P) algo.Setting[P] {
 	s := setting(Params{})
 	return algo.Setting[P]{Params: p, Task: s.Task, Problem: s.Problem, Alpha: s.Alpha, Beta: s.Beta}
 }
 
-func bareTrial[P any](s algo.Setting[P], seed uint64) *algo.Trial[P] {
-	return &algo.Trial[P]{Setting: s, Rand: rand.New(rand.NewPCG(seed, 99))}
-}
-
-// Eager projection against itself, written down as it is defined: mu times e^(-lambda loss), capped at the level that bisection finds.
+// TestEagerProjectionByDefinition compares eager projection with its definition: mu times
+// e^(-lambda loss), capped at the level that bisection finds.
 func TestEagerProjectionByDefinition(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 		n := rapid.IntRange(2, 40).Draw(t, "n")
 		p := Params{
-			Rounds: 12, Lambda: rapid.SampledFrom([]float64{0.1, 1, 6}).Draw(t, "lambda"), Kappa: rapid.Float64Range(0.05, 0.95).Draw(t, "kappa"),
-			Weak: rapid.SampledFrom([]string{Raw, Unit}).Draw(t, "weak"), Loss: Linear,
+			Rounds: 12, Lambda: rapid.SampledFrom([]float64{0.1, 1, 6}).Draw(t, "lambda"),
+			Kappa: rapid.Float64Range(0.05, 0.95).Draw(t, "kappa"),
+			Weak:  rapid.SampledFrom([]string{Raw, Unit}).Draw(t, "weak"), Loss: Linear,
 		}
 		sample := newLaw(r, 3, 0.2, true).draw(n)
 		eager, lazy := newBooster(p, sample), newBooster(p, sample)
@@ -84,8 +82,9 @@ func cap1(mu []float64, mass float64) {
 	}
 }
 
-// Without noise, rounds and lambda by the margin leave fewer than kappa n examples below tau/2 (unit) or tau/4 (raw), relative to
-// |w|; half of that with as many wrong labels as a smooth distribution can bear.
+// TestMarginsOfBregmanBoosting checks that without noise, rounds and lambda by the margin leave
+// fewer than kappa n examples below tau/2 (unit) or tau/4 (raw), relative to |w|, and half of that
+// with as many wrong labels as a smooth distribution can bear.
 func TestMarginsOfBregmanBoosting(t *testing.T) {
 	for _, plugin := range []algo.Algorithm[BregmanParams]{lazyBregman(), bregman()} {
 		for weak, share := range map[string]float64{Unit: 0.5, Raw: 0.25} {
@@ -94,7 +93,7 @@ func TestMarginsOfBregmanBoosting(t *testing.T) {
 					r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 					tau := rapid.SampledFrom([]float64{0.2, 0.3, 0.6, 0.9}).Draw(t, "tau")
 					n := rapid.IntRange(1, 150).Draw(t, "n")
-					s := rival(BregmanParams{Weak: weak, Kappa: rapid.SampledFrom([]float64{0.05, 0.2, 0.5}).Draw(t, "kappa")})
+					s := unbudgeted(BregmanParams{Weak: weak, Kappa: rapid.SampledFrom([]float64{0.05, 0.2, 0.5}).Draw(t, "kappa")})
 					s.Problem.Margin = tau
 					sample := newLaw(r, rapid.IntRange(3, 6).Draw(t, "d"), tau, rapid.Bool().Draw(t, "skew")).draw(n)
 					if rapid.Bool().Draw(t, "noisy") {
@@ -115,7 +114,7 @@ func TestMarginsOfBregmanBoosting(t *testing.T) {
 	}
 }
 
-// corrupt turns the labels of the first examples, which are as good as any.
+// corrupt returns a sample with the labels of the first examples reversed.
 func corrupt(sample *algo.Data, count int) *algo.Data {
 	y := slices.Clone(sample.Ys())
 	for i := range count {
@@ -124,7 +123,7 @@ func corrupt(sample *algo.Data, count int) *algo.Data {
 	return algo.NewData(sample.Xs(), sample.Dim(), y)
 }
 
-// shareBelow is the share of examples with y <w, x> < theta |w|.
+// shareBelow returns the share of examples with y <w, x> < theta |w|.
 func shareBelow(sample *algo.Data, w halfspace, theta float64) float64 {
 	count := 0
 	for i := range sample.Len() {
@@ -142,14 +141,19 @@ func TestResolveBregman(t *testing.T) {
 		tau, noise float64
 		want       BregmanParams
 	}{
-		{"unit", BregmanParams{Weak: Unit}, 0.1, 0, BregmanParams{Weak: Unit, Rounds: 2397, Lambda: 0.1, Kappa: 0.05, Tau: 0.1}},
-		{"raw", BregmanParams{Weak: Raw}, 0.1, 0, BregmanParams{Weak: Raw, Rounds: 1199, Lambda: 2, Kappa: 0.05, Tau: 0.1}},
-		{"noisy", BregmanParams{Weak: Unit}, 0.2, 0.01, BregmanParams{Weak: Unit, Rounds: 2397, Lambda: 0.1, Kappa: 0.05, Tau: 0.2}},
-		{"given", BregmanParams{Weak: Unit, Rounds: 7, Kappa: 0.3, Tau: 0.4}, 0.2, 0, BregmanParams{Weak: Unit, Rounds: 7, Lambda: 0.4, Kappa: 0.3, Tau: 0.4}},
-		{"no margin", BregmanParams{Weak: Raw, Rounds: 7, Lambda: 3}, 0, 0, BregmanParams{Weak: Raw, Rounds: 7, Lambda: 3, Kappa: 0.05}},
+		{"unit", BregmanParams{Weak: Unit}, 0.1, 0,
+			BregmanParams{Weak: Unit, Rounds: 2397, Lambda: 0.1, Kappa: 0.05, Tau: 0.1}},
+		{"raw", BregmanParams{Weak: Raw}, 0.1, 0,
+			BregmanParams{Weak: Raw, Rounds: 1199, Lambda: 2, Kappa: 0.05, Tau: 0.1}},
+		{"noisy", BregmanParams{Weak: Unit}, 0.2, 0.01,
+			BregmanParams{Weak: Unit, Rounds: 2397, Lambda: 0.1, Kappa: 0.05, Tau: 0.2}},
+		{"given", BregmanParams{Weak: Unit, Rounds: 7, Kappa: 0.3, Tau: 0.4}, 0.2, 0,
+			BregmanParams{Weak: Unit, Rounds: 7, Lambda: 0.4, Kappa: 0.3, Tau: 0.4}},
+		{"no margin", BregmanParams{Weak: Raw, Rounds: 7, Lambda: 3}, 0, 0,
+			BregmanParams{Weak: Raw, Rounds: 7, Lambda: 3, Kappa: 0.05}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := rival(c.give)
+			s := unbudgeted(c.give)
 			s.Problem.Margin, s.Problem.NoiseRate = c.tau, c.noise
 			for range 2 {
 				if err := resolveBregman("x", &s); err != nil || s.Params != c.want {
@@ -166,12 +170,12 @@ func TestRivalsRefuse(t *testing.T) {
 	unpromised := func(p *algo.Problem) { p.Margin = 0 }
 	other := func(p *algo.Problem) { p.Class = "points" }
 	br := func(p BregmanParams, c change) error {
-		s := rival(p)
+		s := unbudgeted(p)
 		c(&s.Problem)
 		return bregman().Check(&s)
 	}
 	sm := func(p SmoothParams, c change) error {
-		s := rival(p)
+		s := unbudgeted(p)
 		c(&s.Problem)
 		return smooth().Check(&s)
 	}
@@ -191,7 +195,9 @@ func TestRivalsRefuse(t *testing.T) {
 		want string
 	}{
 		{br(BregmanParams{Weak: Unit}, other), `boosting/bregman learns halfspaces, not class "points"`},
-		{br(BregmanParams{Weak: Unit}, unpromised), "boosting/bregman takes rounds and lambda from the margin, and the problem promises none: give tau, or both of them"},
+		{br(BregmanParams{Weak: Unit}, unpromised),
+			"boosting/bregman takes rounds and lambda from the margin, and the problem promises none: " +
+				"give tau, or both of them"},
 		{br(BregmanParams{Weak: Unit, Rounds: 5}, unpromised), "the problem promises none: give tau, or both of them"},
 		{br(BregmanParams{Weak: "none"}, none), `unknown weak learner "none"`},
 		{br(BregmanParams{Weak: Unit, Rounds: -1}, none), "rounds must be at least 1, not -1"},
@@ -208,7 +214,8 @@ func TestRivalsRefuse(t *testing.T) {
 		{dr(with(func(p *DRVParams) { p.Edge = 0.5 }), none), "edge must lie strictly between 0 and 1/2, not 0.5"},
 		{dr(with(func(p *DRVParams) { p.Edge = 1e-200 }), none), "rounds must be between 1 and 1000000, not 1000000000"},
 		{dr(with(func(p *DRVParams) { p.Rounds = -1 }), none), "rounds must be between 1 and 1000000, not -1"},
-		{dr(with(func(p *DRVParams) { p.Edge, p.Rounds = 0.4, 1000 }), none), "1000 rounds at edge 0.4 take weights out of the range of numbers: lower rounds to 546"},
+		{dr(with(func(p *DRVParams) { p.Edge, p.Rounds = 0.4, 1000 }), none),
+			"1000 rounds at edge 0.4 take weights out of the range of numbers: lower rounds to 546"},
 		{dr(with(func(p *DRVParams) { p.Share = 0 }), none), "share must lie strictly between 0 and 1, not 0"},
 		{dr(with(func(p *DRVParams) { p.Share = 1 }), none), "share must lie strictly between 0 and 1, not 1"},
 		{dr(with(func(p *DRVParams) { p.Levels = 1 }), none), "levels must be between 2 and 10001, not 1"},
@@ -216,7 +223,8 @@ func TestRivalsRefuse(t *testing.T) {
 		{dr(with(func(p *DRVParams) { p.Rounds, p.Edge = 70_000, 1e-3 }), func(p *algo.Problem) { p.Dim = 1000 }),
 			"a vote of 70000 rounds in 1000 dimensions keeps 7e+07 numbers, and 67108864 are allowed: lower rounds to 67108"},
 		{dr(with(func(p *DRVParams) { p.Tau = -1 }), none), "tau must be between 1e-6 and 1, not -1"},
-		{dr(with(func(p *DRVParams) { p.Sigma = 1 }), none), "boosting/drv takes sigma from epsilon, delta and n: leave sigma out"},
+		{dr(with(func(p *DRVParams) { p.Sigma = 1 }), none),
+			"boosting/drv takes sigma from epsilon, delta and n: leave sigma out"},
 	} {
 		if !algo.IsInvalid(c.err) || !strings.Contains(c.err.Error(), c.want) {
 			t.Errorf("error %v, want %q", c.err, c.want)
@@ -224,12 +232,21 @@ func TestRivalsRefuse(t *testing.T) {
 	}
 }
 
-// learners are the rivals with their defaults, for a sample of margin tau.
+// rivalTrials returns the rivals with their defaults by name, as learners that ignore the seed, for
+// a sample of margin tau.
+func rivalTrials(t *testing.T, tau float64) func(name string) seededLearner {
+	rivals := learners(t, tau)
+	return func(name string) seededLearner {
+		return func(_ uint64, sample *algo.Data) (algo.Model, error) { return rivals[name](t.Context(), sample) }
+	}
+}
+
+// learners returns the rivals with their defaults by name, for a sample of margin tau.
 func learners(t *testing.T, tau float64) map[string]func(ctx context.Context, sample *algo.Data) (algo.Model, error) {
 	t.Helper()
 	bregmans := func(a algo.Algorithm[BregmanParams], weak string) func(context.Context, *algo.Data) (algo.Model, error) {
 		return func(ctx context.Context, sample *algo.Data) (algo.Model, error) {
-			s := rival(BregmanParams{Weak: weak, Tau: tau})
+			s := unbudgeted(BregmanParams{Weak: weak, Tau: tau})
 			return a.Learn(ctx, bareTrial(s, 1), sample)
 		}
 	}
@@ -237,7 +254,7 @@ func learners(t *testing.T, tau float64) map[string]func(ctx context.Context, sa
 		"lazy unit": bregmans(lazyBregman(), Unit), "lazy raw": bregmans(lazyBregman(), Raw),
 		"eager unit": bregmans(bregman(), Unit), "eager raw": bregmans(bregman(), Raw),
 		"smooth": func(ctx context.Context, sample *algo.Data) (algo.Model, error) {
-			return learnSmooth(ctx, bareTrial(rival(SmoothParams{Tau: tau}), 1), sample)
+			return learnSmooth(ctx, bareTrial(unbudgeted(SmoothParams{Tau: tau}), 1), sample)
 		},
 		"drv": func(ctx context.Context, sample *algo.Data) (algo.Model, error) {
 			p := drv().Defaults
@@ -308,7 +325,20 @@ func TestRivalsObeyTheContextAndTheBall(t *testing.T) {
 	}
 }
 
-// The n that is proved is the least with kappa + 2/(theta sqrt(n)) + sqrt(ln(1/beta)/(2n)) <= alpha.
+// boundsOf returns the bounds of an algorithm with parameters p on a changed problem.
+func boundsOf[P any](t *testing.T, a algo.Algorithm[P], p P, change func(*algo.Problem)) []algo.Bound {
+	t.Helper()
+	s := unbudgeted(p)
+	change(&s.Problem)
+	list, err := a.Bound(&s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// TestBoundsOfNoiseFreeBoosting checks that the n that is proved is the least with
+// kappa + 2/(theta sqrt(n)) + sqrt(ln(1/beta)/(2n)) <= alpha.
 func TestBoundsOfNoiseFreeBoosting(t *testing.T) {
 	least := func(kappa, corrupted, theta, beta float64) float64 {
 		root := (2/theta + math.Sqrt(math.Log(1/beta)/2)) / (0.1 - kappa - corrupted)
@@ -318,22 +348,10 @@ func TestBoundsOfNoiseFreeBoosting(t *testing.T) {
 	random := func(p *algo.Problem) { p.Noise, p.NoiseRate = "random", 0.05*0.1/8 }
 	clean := func(*algo.Problem) {}
 	of := func(p BregmanParams, change func(*algo.Problem)) []algo.Bound {
-		s := rival(p)
-		change(&s.Problem)
-		list, err := bregman().Bound(&s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return list
+		return boundsOf(t, bregman(), p, change)
 	}
 	smoothOf := func(p SmoothParams, change func(*algo.Problem)) []algo.Bound {
-		s := rival(p)
-		change(&s.Problem)
-		list, err := smooth().Bound(&s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return list
+		return boundsOf(t, smooth(), p, change)
 	}
 	for _, c := range []struct {
 		name  string
@@ -347,7 +365,8 @@ func TestBoundsOfNoiseFreeBoosting(t *testing.T) {
 		// At such an n, Chernoff's share of beta is nothing.
 		{"raw, random noise", of(BregmanParams{Weak: Raw}, random), 0.0125, least(0.05, 0.00125, 0.0125, 0.1)},
 		{"kappa", of(BregmanParams{Weak: Unit, Kappa: 0.02}, clean), 0.05, least(0.02, 0, 0.05, 0.1)},
-		{"too much noise", of(BregmanParams{Weak: Unit}, func(p *algo.Problem) { p.Noise, p.NoiseRate = "random", 0.01 }), 0, 0},
+		{"too much noise", of(BregmanParams{Weak: Unit}, func(p *algo.Problem) { p.Noise, p.NoiseRate = "random", 0.01 }),
+			0, 0},
 		{"no target", of(BregmanParams{Weak: Unit}, func(p *algo.Problem) { p.Realizable = false }), 0, 0},
 		{"too few rounds", of(BregmanParams{Weak: Unit, Rounds: 50}, clean), 0, 0},
 		{"kappa as large as alpha", of(BregmanParams{Weak: Unit, Kappa: 0.1}, clean), 0, 0},

@@ -6,18 +6,20 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// CenteringParams are the parameters of boosting/centering: none to choose.
+// CenteringParams holds the parameters of boosting/centering, of which none can be chosen.
 type CenteringParams struct {
 	Sigma float64 `doc:"standard deviation of the noise per coordinate: always 2/(n mu), from epsilon, delta and n; 0 before n is fixed (see the metric sigma)" min:"0"`
 }
 
-// centering is noisy centering, the mean of y x plus calibrated noise: one round of boosting, which starts uniform, at density 1. It is
-// good where all examples agree on a direction and fails on a minority that does not.
+// centering returns boosting/centering, which learns the mean of y x plus calibrated noise: the
+// first round of boosting, whose weights are uniform, at density 1. It does well if all examples
+// agree on a direction and fails on a minority that does not.
 func centering() algo.Algorithm[CenteringParams] {
 	return algo.Algorithm[CenteringParams]{
 		Name:    "boosting/centering",
 		Version: "1.0.0",
-		Doc:     "Halfspaces by the noisy mean of y x, calibrated to epsilon, delta and n: one round of boosting, the baseline that it must beat.",
+		Doc: "Halfspaces by the noisy mean of y x, calibrated to epsilon, delta and n: " +
+			"one round of boosting, the baseline that it must beat.",
 		Metrics: map[string]string{
 			"sigma":          "standard deviation, per coordinate, of the noise",
 			"training_error": metricError,
@@ -30,11 +32,13 @@ func centering() algo.Algorithm[CenteringParams] {
 			}
 			mu := exactAccount(s.Epsilon, s.Delta).mu
 			return algo.Guarantee{Epsilon: s.Epsilon, Delta: s.Delta, Rho: mu * mu / 2,
-				Source: "Gaussian mechanism of sensitivity 2/n, exact (Balle and Wang 2018; Dong, Roth and Su 2019), for noise of real numbers"}, nil
+				Source: "Gaussian mechanism of sensitivity 2/n, exact " +
+					"(Balle and Wang 2018; Dong, Roth and Su 2019), for noise of real numbers"}, nil
 		},
 	}
 }
 
+// resolveCentering checks a setting and writes sigma if N > 0.
 func resolveCentering(s *algo.Setting[CenteringParams]) error {
 	if err := checkProblem("boosting/centering", s.Problem, s.Epsilon, s.Delta); err != nil {
 		return err
@@ -47,6 +51,7 @@ func resolveCentering(s *algo.Setting[CenteringParams]) error {
 	return checkSigma(s.Params.Sigma)
 }
 
+// learnCentering runs boosting/centering.
 func learnCentering(_ context.Context, t *algo.Trial[CenteringParams], sample *algo.Data) (algo.Model, error) {
 	if t.Params.Sigma == 0 {
 		t.N = sample.Len()

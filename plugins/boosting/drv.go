@@ -9,10 +9,12 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// vote is the loss of boosting/drv, (1 + y sign(h))/2, and not for [Params.Loss]. The result is a majority of all rounds.
+// vote is the loss of boosting/drv, (1 + y sign(h))/2, which makes the result a majority of all
+// rounds. It is not a value of [Params.Loss].
 const vote = "vote"
 
-// DRVParams are the parameters of boosting/drv. Zero stands for "by the problem" where that is allowed.
+// DRVParams holds the parameters of boosting/drv. The zero value of Rounds, Kappa, Tau and Edge
+// stands for "by the problem".
 type DRVParams struct {
 	Rounds int     `doc:"boosting rounds T; 0: 1/(8 edge^2), which is 2/tau^2 where edge is left at tau/4" min:"0" max:"1000000"`
 	Kappa  float64 `doc:"share of the sample that the capped weights aim at, in (0,1); 0: 3 alpha, at most 1/2" min:"0" max:"1"`
@@ -23,16 +25,18 @@ type DRVParams struct {
 	Sigma  float64 `doc:"standard deviation of the noise per coordinate: always from epsilon, delta and n; 0 before n is fixed (see the metric sigma)" min:"0"`
 }
 
-// drv boosts as Dwork, Rothblum and Vadhan do: weights fall exponentially with the right answers, a cap that is chosen
-// privately keeps them smooth, and the answer is a majority. Round for round the cap is the exponential mechanism's choice
-// from public levels, scored by how far it leaves the weights from summing to kappa n; given the cap, all weights but
-// that of a replaced example stand, so that the weak learner moves by at most 2/(kappa n) again, though its weights only sum to about kappa n.
+// drv returns boosting/drv, which boosts as Dwork, Rothblum and Vadhan do: weights fall
+// exponentially with the right answers, a cap that is chosen privately keeps them smooth, and the
+// answer is a majority. In each round the exponential mechanism chooses the cap from public levels,
+// scored by how far from kappa n the sum of the weights then is. Given the cap, only the weight of
+// a replaced example changes, so that again the weak learner moves by at most 2/(kappa n), though
+// its weights only sum to about kappa n.
 func drv() algo.Algorithm[DRVParams] {
 	return algo.Algorithm[DRVParams]{
 		Name:    "boosting/drv",
 		Version: "1.0.0",
-		Doc: "Majority of halfspaces by private boosting in the manner of Dwork, Rothblum and Vadhan 2010, with caps by the exponential mechanism: " +
-			"a reconstruction, not a faithful copy.",
+		Doc: "Majority of halfspaces by private boosting in the manner of Dwork, Rothblum and Vadhan 2010, " +
+			"with caps by the exponential mechanism: a reconstruction, not a faithful copy.",
 		Defaults: DRVParams{Share: 0.1, Levels: 41},
 		Metrics: map[string]string{
 			"sigma":          metricSigma,
@@ -47,22 +51,21 @@ func drv() algo.Algorithm[DRVParams] {
 				return algo.Guarantee{}, err
 			}
 			return algo.Guarantee{Epsilon: s.Epsilon, Delta: s.Delta, Rho: privacy.RhoFromEpsilon(s.Epsilon, s.Delta),
-				Source: "T rounds of an exponential mechanism of sensitivity 1, eps^2/8-zCDP by bounded range (Cesar and Rogers 2021), and Gaussian noise " +
-					"at sensitivity 2/(kappa n); Bun, Carmosino and Sorrell 2020, Lemmas 14 and 15, for noise of real numbers"}, nil
+				Source: "T rounds of an exponential mechanism of sensitivity 1, eps^2/8-zCDP by bounded range " +
+					"(Cesar and Rogers 2021), and Gaussian noise at sensitivity 2/(kappa n); " +
+					source2020 + ", Lemmas 14 and 15, for noise of real numbers"}, nil
 		},
 	}
 }
 
+// resolveDRV checks a setting and writes the parameters that are zero, sigma only if N > 0.
 func resolveDRV(s *algo.Setting[DRVParams]) error {
 	const name = "boosting/drv"
 	if err := checkProblem(name, s.Problem, s.Epsilon, s.Delta); err != nil {
 		return err
 	}
 	p := &s.Params
-	if p.Tau == 0 {
-		p.Tau = s.Problem.Margin
-	}
-	if err := checkTau(p.Tau); err != nil {
+	if err := setTau(&p.Tau, s.Problem); err != nil {
 		return err
 	}
 	if p.Edge == 0 {
@@ -77,7 +80,7 @@ func resolveDRV(s *algo.Setting[DRVParams]) error {
 	if err := p.check(name); err != nil {
 		return err
 	}
-	if err := checkKept(p.Rounds, s.Problem.Dim, ""); err != nil {
+	if err := checkVotes(p.Rounds, s.Problem.Dim, ""); err != nil {
 		return err
 	}
 	f := fixer{who: name}
@@ -91,6 +94,7 @@ func resolveDRV(s *algo.Setting[DRVParams]) error {
 	return checkSigma(p.Sigma)
 }
 
+// check reports an error if a resolved parameter is out of range.
 func (p *DRVParams) check(name string) error {
 	switch {
 	case p.Edge == 0:
@@ -104,22 +108,24 @@ func (p *DRVParams) check(name string) error {
 	case p.Rounds < 1 || p.Rounds > 1_000_000:
 		return algo.Invalid("rounds must be between 1 and 1000000, not %d: give another number, or raise edge", p.Rounds)
 	case p.rate()*float64(p.Rounds) > 600:
-		return algo.Invalid("%d rounds at edge %g take weights out of the range of numbers: lower rounds to %.0f, or the edge",
+		return algo.Invalid("%d rounds at edge %g take weights out of the range of numbers: "+
+			"lower rounds to %.0f, or the edge",
 			p.Rounds, p.Edge, math.Floor(600/p.rate()))
 	}
 	return checkKappa(p.Kappa)
 }
 
-// rate is ln of the factor by which a right answer lowers a weight, as a wrong one raises it.
+// rate returns ln of the factor by which a right answer lowers a weight and a wrong one raises it.
 func (p *DRVParams) rate() float64 { return math.Atanh(2 * p.Edge) }
 
-// spend splits the rho of the budget, in each round: epsilon^2/8 for the cap, and 2/(kappa n sigma)^2 for the noise. It returns
-// that epsilon and kappa n sigma.
+// spend splits the rho of the budget over the rounds, and in each round between epsilon^2/8 for the
+// cap and 2/(kappa n sigma)^2 for the noise. It returns that epsilon, and kappa n sigma.
 func (p *DRVParams) spend(epsilon, delta float64) (capEpsilon, sigma float64) {
 	rho := privacy.RhoFromEpsilon(epsilon, delta) / float64(p.Rounds)
 	return math.Sqrt(8 * p.Share * rho), math.Sqrt(2 / ((1 - p.Share) * rho))
 }
 
+// learnDRV runs boosting/drv.
 func learnDRV(ctx context.Context, t *algo.Trial[DRVParams], sample *algo.Data) (algo.Model, error) {
 	t.N = sample.Len()
 	if err := resolveDRV(&t.Setting); err != nil {
@@ -129,7 +135,7 @@ func learnDRV(ctx context.Context, t *algo.Trial[DRVParams], sample *algo.Data) 
 		return nil, err
 	}
 	capEpsilon, _ := t.Params.spend(t.Epsilon, t.Delta)
-	b := newBooster(t.Params.plain(), sample)
+	b := newBooster(t.Params.forBooster(), sample)
 	caps := newCaps(t.Params, capEpsilon)
 	missed := 0.0
 	for round := range t.Params.Rounds {
@@ -148,22 +154,24 @@ func learnDRV(ctx context.Context, t *algo.Trial[DRVParams], sample *algo.Data) 
 	return b.model(), nil
 }
 
-// plain is the same for the booster. With lambda 2 an example's log-weight is a whole number, wrong answers less right ones; to be
-// taken times rate.
-func (p DRVParams) plain() Params {
+// forBooster returns the parameters of the booster. With lambda 2 the log-weight of an example is a
+// whole number, the wrong answers less the right ones, and means that number times rate.
+func (p DRVParams) forBooster() Params {
 	return Params{Rounds: p.Rounds, Lambda: 2, Kappa: p.Kappa, Sigma: p.Sigma, Weak: Raw, Loss: vote}
 }
 
-// caps chooses the level c of the weights min(1, c w_i). There are only as many different w_i as numbers of right answers.
+// caps chooses the level c of the weights min(1, c w_i). The weight w_i of an example depends only
+// on its number of right answers, so there are few different ones.
 type caps struct {
 	rate, epsilon float64
-	weight, count []float64 // by the number of right answers: w, and of how many examples
-	logs          []float64 // of what exponentials is to make
+	weight, count []float64 // by number of right answers: the weight w, and how many examples have it
+	logs          []float64 // logarithms, for exponentials
 	level         []float64 // the candidates
 	mass          []float64 // by level: the sum of all weights
 	law           []float64 // by level: its probability
 }
 
+// newCaps returns the caps for a choice of the given epsilon in each round.
 func newCaps(p DRVParams, epsilon float64) *caps {
 	c := &caps{rate: p.rate(), epsilon: epsilon}
 	c.weight, c.count = make([]float64, p.Rounds), make([]float64, p.Rounds)
@@ -172,7 +180,8 @@ func newCaps(p DRVParams, epsilon float64) *caps {
 	return c
 }
 
-// choose writes the weights w_i after so many rounds into b, and returns a cap level for them and the sum that they have with it.
+// choose writes the weights w_i after the given number of rounds into b. It returns a cap level,
+// and the sum of the weights min(1, level w_i).
 func (c *caps) choose(b *booster, rounds int, r *rand.Rand) (level, mass float64) {
 	c.weigh(b, rounds)
 	c.weighLevels(b.Kappa, rounds)
@@ -181,7 +190,7 @@ func (c *caps) choose(b *booster, rounds int, r *rand.Rand) (level, mass float64
 	return c.level[i], c.mass[i]
 }
 
-// weigh gives k right answers of so many the weight e^(-rate (2k - rounds)).
+// weigh gives k right answers in the given number of rounds the weight e^(-rate (2k - rounds)).
 func (c *caps) weigh(b *booster, rounds int) {
 	logs := c.logs[:rounds+1]
 	for k := range logs {
@@ -196,8 +205,9 @@ func (c *caps) weigh(b *booster, rounds int) {
 	}
 }
 
-// weighLevels spreads the levels evenly, on a logarithmic scale, over the range in which the one that gives kappa n must lie, as all
-// weights lie in e^(-rate rounds)..e^(rate rounds), and sums the weights for each.
+// weighLevels sets the levels and sums the weights for each. As all weights lie in e^(-rate
+// rounds)..e^(rate rounds), the level that makes their sum kappa n lies in kappa times that range,
+// over which the levels are spread evenly on a logarithmic scale.
 func (c *caps) weighLevels(kappa float64, rounds int) {
 	reach := c.rate * float64(rounds)
 	logs := c.logs[:len(c.level)]
@@ -219,8 +229,8 @@ func (c *caps) weighLevels(kappa float64, rounds int) {
 	}
 }
 
-// tilt writes the law of the exponential mechanism: probabilities proportional to e^(epsilon score/2), the score being
-// -|mass - want|. A replaced example moves it by at most 1.
+// tilt writes the law of the exponential mechanism: probabilities proportional to
+// e^(epsilon score/2) for the score -|mass - want|, which a replaced example moves by at most 1.
 func (c *caps) tilt(want float64) {
 	logs := c.logs[:len(c.law)]
 	best := math.Inf(-1)
@@ -232,7 +242,7 @@ func (c *caps) tilt(want float64) {
 	scaled(c.law, 1/total(c.law))
 }
 
-// pick inverts the distribution function of a law at u in (0, 1).
+// pick returns the index at which the distribution function of a law first exceeds u in (0, 1).
 func pick(law []float64, u float64) int {
 	for i, p := range law {
 		if u -= p; u < 0 {

@@ -8,18 +8,25 @@ import (
 	"testing"
 
 	"github.com/shatterlab/shatter/pipeline/privacy"
+	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
+// drvSetting returns (1, 1e-6)-private learning from n examples, otherwise as unbudgeted.
 func drvSetting(p DRVParams, n int) algo.Setting[DRVParams] {
-	s := rival(p)
+	s := unbudgeted(p)
 	s.Epsilon, s.Delta, s.N = 1, 1e-6, n
 	return s
 }
 
-// T rounds of epsilon_c^2/8 + 2/(kappa n sigma)^2 are the rho of the budget, split by the share.
+// TestBudgetOfDRV checks that T rounds of epsilon_c^2/8 + 2/(kappa n sigma)^2 are the rho of the
+// budget, split by the share.
 func TestBudgetOfDRV(t *testing.T) {
-	for _, p := range []DRVParams{{Share: 0.1, Levels: 41}, {Share: 0.5, Levels: 3, Rounds: 7, Kappa: 0.05, Edge: 0.3}, {Share: 0.99, Levels: 9, Tau: 0.4}} {
+	for _, p := range []DRVParams{
+		{Share: 0.1, Levels: 41},
+		{Share: 0.5, Levels: 3, Rounds: 7, Kappa: 0.05, Edge: 0.3},
+		{Share: 0.99, Levels: 9, Tau: 0.4},
+	} {
 		for _, n := range []int{1, 1000, 1e9} {
 			t.Run(fmt.Sprintf("%+v %d", p, n), func(t *testing.T) {
 				s := drvSetting(p, n)
@@ -48,7 +55,8 @@ func TestBudgetOfDRV(t *testing.T) {
 	if err := resolveDRV(&s); err != nil {
 		t.Fatal(err)
 	}
-	if want := (DRVParams{Rounds: 200, Kappa: 0.3, Tau: 0.1, Edge: 0.025, Share: 0.1, Levels: 41}); !nearly(s.Params, want) {
+	want := DRVParams{Rounds: 200, Kappa: 0.3, Tau: 0.1, Edge: 0.025, Share: 0.1, Levels: 41}
+	if !nearly(s.Params, want) {
 		t.Errorf("defaults %+v, want %+v", s.Params, want)
 	}
 	s.Epsilon, s.Delta, s.N = 1e-300, 1e-300, 10
@@ -57,21 +65,24 @@ func TestBudgetOfDRV(t *testing.T) {
 	}
 }
 
+// nearly reports whether a and b are equal but for rounding of kappa.
 func nearly(a, b DRVParams) bool {
 	ok := math.Abs(a.Kappa-b.Kappa) < 1e-15
 	a.Kappa = b.Kappa
 	return ok && a == b
 }
 
-// capGame is a run of some rounds, with its caps before the next choice, and what the law must be.
-type capGame struct {
+// capRun is a run of boosting/drv that has released the vectors of history.
+type capRun struct {
 	p       DRVParams
 	epsilon float64
 	history [][]float64
 }
 
-func drawCapGame(r *rand.Rand, d int) capGame {
-	g := capGame{p: DRVParams{Rounds: 9, Kappa: 0.05 + 0.9*r.Float64(), Edge: 0.45 * (1 - r.Float64()), Levels: 2 + r.IntN(40)}, epsilon: 3 * r.Float64()}
+// drawCapRun draws a run in d dimensions.
+func drawCapRun(r *rand.Rand, d int) capRun {
+	p := DRVParams{Rounds: 9, Kappa: 0.05 + 0.9*r.Float64(), Edge: 0.45 * (1 - r.Float64()), Levels: 2 + r.IntN(40)}
+	g := capRun{p: p, epsilon: 3 * r.Float64()}
 	g.history = make([][]float64, r.IntN(9))
 	for k := range g.history {
 		g.history[k] = make([]float64, d)
@@ -82,9 +93,10 @@ func drawCapGame(r *rand.Rand, d int) capGame {
 	return g
 }
 
-// play returns a booster that has released the history, and the caps with the law of the next choice.
-func (g capGame) play(sample *algo.Data) (*booster, *caps) {
-	b, c := newBooster(g.p.plain(), sample), newCaps(g.p, g.epsilon)
+// play returns a booster that has released the history, and the caps with the law of the next
+// choice.
+func (g capRun) play(sample *algo.Data) (*booster, *caps) {
+	b, c := newBooster(g.p.forBooster(), sample), newCaps(g.p, g.epsilon)
 	for _, h := range g.history {
 		copy(b.released, h)
 		b.reweight()
@@ -95,9 +107,10 @@ func (g capGame) play(sample *algo.Data) (*booster, *caps) {
 	return b, c
 }
 
-// law is e^(epsilon score/2), normalised, for score = -|sum_i min(1, c w_i) - kappa n| at the levels c = kappa e^(x), x evenly in
-// [-rate t, rate t], and w_i = e^(-rate sum_s y_i sign(h_s(x_i))).
-func (g capGame) law(sample *algo.Data) (law, masses []float64) {
+// law returns the law of the next choice by its definition: e^(epsilon score/2), normalised, for
+// score = -|sum_i min(1, c w_i) - kappa n| at the levels c = kappa e^x, with x spread evenly over
+// [-rate t, rate t], and w_i = e^(-rate sum_s y_i sign(h_s(x_i))). It also returns the sums.
+func (g capRun) law(sample *algo.Data) (law, masses []float64) {
 	rate, t := math.Log((0.5+g.p.Edge)/(0.5-g.p.Edge))/2, float64(len(g.history))
 	law, masses = make([]float64, g.p.Levels), make([]float64, g.p.Levels)
 	sum := 0.0
@@ -120,6 +133,7 @@ func (g capGame) law(sample *algo.Data) (law, masses []float64) {
 	return scaled(law, 1/sum), masses
 }
 
+// randomSample returns n examples of the unit ball with random labels.
 func randomSample(r *rand.Rand, n, d int) *algo.Data {
 	x, y := make([]float64, n*d), make([]float64, n)
 	for i := range y {
@@ -129,11 +143,12 @@ func randomSample(r *rand.Rand, n, d int) *algo.Data {
 	return algo.NewData(x, d, y)
 }
 
-// The law of the cap is the exponential mechanism's, to the last level, and on neighbours its probabilities differ by at most e^epsilon.
+// TestLawOfTheCap checks that the law of the cap is that of the exponential mechanism, level by
+// level, and that on neighbours its probabilities differ by factors of at most e^epsilon.
 func TestLawOfTheCap(t *testing.T) {
 	for seed := range uint64(400) {
 		r := rand.New(rand.NewPCG(seed, 3))
-		g := drawCapGame(r, 2)
+		g := drawCapRun(r, 2)
 		sample := randomSample(r, 1+r.IntN(8), 2)
 		if seed%5 == 0 {
 			sample.Xs()[0], sample.Xs()[1] = 0, 0 // a tie counts as the answer +1
@@ -157,7 +172,7 @@ func TestLawOfTheCap(t *testing.T) {
 	}
 }
 
-// pick gives each index a stretch of (0, 1) as long as its probability.
+// TestPick checks that pick gives each index an interval of (0, 1) as long as its probability.
 func TestPick(t *testing.T) {
 	law := []float64{0.125, 0, 0.5, 0.25, 0.125}
 	for i, c := range []struct {
@@ -173,11 +188,12 @@ func TestPick(t *testing.T) {
 	}
 }
 
-// The level that gives kappa n lies within the levels, so that without privacy the masses are right up to their spacing.
+// TestLevelsHoldTheRightOne checks that the level that gives kappa n lies within the levels, so
+// that without privacy the masses are right up to their spacing.
 func TestLevelsHoldTheRightOne(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 4))
-		g := drawCapGame(r, 2)
+		g := drawCapRun(r, 2)
 		b, c := g.play(randomSample(r, 1+r.IntN(50), 2))
 		last := len(c.mass) - 1
 		if c.mass[0] > b.mass*(1+1e-12) || c.mass[last] < b.mass*(1-1e-12) {
@@ -186,15 +202,16 @@ func TestLevelsHoldTheRightOne(t *testing.T) {
 	}
 }
 
-// Given the level, the weak learner moves by at most 2/(kappa n), and that is attained.
+// TestSensitivityGivenTheCap checks that, given the level, the weak learner moves by at most
+// 2/(kappa n), and that this is attained.
 func TestSensitivityGivenTheCap(t *testing.T) {
 	worst := worstMovement(t, func(r *rand.Rand) weakLearner {
-		g := drawCapGame(r, 1)
-		at := r.Float64()
+		g := drawCapRun(r, 1)
+		part := r.Float64()
 		return func(sample *algo.Data, history [][]float64) (z []float64, limit float64) {
 			g.history = history
 			b, c := g.play(sample)
-			b.center(c.level[int(at*float64(len(c.level)))], b.mass)
+			b.center(c.level[int(part*float64(len(c.level)))], b.mass)
 			return b.weak, 2 / b.mass
 		}
 	})
@@ -204,9 +221,7 @@ func TestSensitivityGivenTheCap(t *testing.T) {
 }
 
 func TestDRVLearns(t *testing.T) {
-	if testing.Short() {
-		t.Skip("plays many trials")
-	}
+	testkit.Long(t)
 	for _, c := range []struct {
 		n, low, top int
 		skew        bool
@@ -222,7 +237,8 @@ func TestDRVLearns(t *testing.T) {
 	}
 }
 
-// With next to no noise it is boosting by a majority.
+// TestDRVFitsTheSampleWithoutNoise checks that with next to no noise nearly all of the sample is
+// predicted.
 func TestDRVFitsTheSampleWithoutNoise(t *testing.T) {
 	s := drvSetting(drv().Defaults, 0)
 	s.Epsilon = 1e8
@@ -231,17 +247,7 @@ func TestDRVFitsTheSampleWithoutNoise(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answers := make([]float64, sample.Len())
-	if err := model.Predict(t.Context(), sample, answers); err != nil {
-		t.Fatal(err)
-	}
-	wrong := 0
-	for i, a := range answers {
-		if a != sample.Y(i) {
-			wrong++
-		}
-	}
-	if wrong > 10 {
+	if wrong := wrongAnswers(t, model, sample); wrong > 10 {
 		t.Errorf("%d of 1000 examples are wrong without noise", wrong)
 	}
 }

@@ -2,10 +2,12 @@ package boosting
 
 import "math"
 
-// exponentials writes u_i = e^(s_i + shift), and returns how many of them reach 1 and the sum of those that do not.
+// exponentials writes u_i = e^(s_i + shift). It returns how many of them reach 1, and the sum of
+// those that do not.
 //
-// The exponential is our own, correct to 1.1 units in the last place: the same bits on every platform, several in flight at
-// once, no call. Above 709 it is +Inf, below -708 it is 0.
+// It computes the exponential itself, correct to 1.1 units in the last place, so that it has the
+// same bits on every platform, needs no call and lets the processor work on several at once. It
+// gives +Inf above 709 and 0 below -708.
 func exponentials(u, s []float64, shift float64) (capped int, tail float64) {
 	capped = len(s)
 	for len(s) > 0 {
@@ -17,13 +19,15 @@ func exponentials(u, s []float64, shift float64) (capped int, tail float64) {
 			if x := t + shift; x > 709 {
 				e = math.Inf(1)
 			} else if x >= -708 {
-				// x = (k/64) ln 2 + r with |r| <= ln(2)/128; e^r to degree 5, 2^(k/64) from the table and the exponent.
+				// x = (k/64) ln 2 + r with |r| <= ln(2)/128. The polynomial for e^r has degree 5;
+				// 2^(k/64) comes from the table and the exponent.
 				k := float64(x*(64/math.Ln2)) + roundMagic
 				bits := math.Float64bits(k) - roundBits
 				k -= roundMagic
 				r := (x - float64(k*ln2Over64High)) - float64(k*ln2Over64Low)
 				q := float64(r * r)
-				p := r + float64(q*(0.5+float64(r*(1.0/6)))) + float64(float64(q*q)*(1.0/24+float64(r*(1.0/120))))
+				p := r + float64(q*(0.5+float64(r*(1.0/6)))) +
+					float64(float64(q*q)*(1.0/24+float64(r*(1.0/120))))
 				power := math.Float64frombits(math.Float64bits(powers[bits%64]) + uint64(int64(bits)>>6)<<52)
 				e = power + float64(power*p)
 			}
@@ -38,22 +42,23 @@ func exponentials(u, s []float64, shift float64) (capped int, tail float64) {
 	return capped, tail
 }
 
-// below1 is -1 where 0 <= v < 1, else 0. Whether a weight is capped is hard to foresee: here, nothing is to be foreseen.
+// below1 returns -1 if 0 <= v < 1, and 0 if v >= 1. It has no branch, because the processor cannot
+// predict whether a weight is capped.
 func below1(v float64) int64 { return (int64(math.Float64bits(v)) - oneBits) >> 63 }
 
-// masked is v where the mask is -1, and 0 where it is 0.
+// masked returns v if mask is -1, and 0 if it is 0.
 func masked(v float64, mask int64) float64 {
 	return math.Float64frombits(math.Float64bits(v) & uint64(mask))
 }
 
-// atMost1 is min(1, v) for v >= 0.
+// atMost1 returns min(1, v) for v >= 0.
 func atMost1(v float64) float64 { return math.Float64frombits(min(math.Float64bits(v), oneBits)) }
 
 const (
-	oneBits       = 0x3ff0_0000_0000_0000 // of 1.0; bits of numbers from 0 on are ordered like the numbers
-	roundMagic    = 0x1.8p52              // adding it rounds to an integer, which then stands in the low bits
-	roundBits     = 0x4338_0000_0000_0000
-	ln2Over64High = 0x1.62e42fefp-7 // 33 bits: its product with k is exact
+	oneBits       = 0x3ff0_0000_0000_0000 // of 1.0; from 0 on, bits are ordered like their numbers
+	roundMagic    = 0x1.8p52              // adding it rounds to an integer, in the low bits
+	roundBits     = 0x4338_0000_0000_0000 // of roundMagic
+	ln2Over64High = 0x1.62e42fefp-7       // 33 bits: its product with k is exact
 	ln2Over64Low  = 0x1.473de6af278edp-40
 )
 

@@ -13,8 +13,8 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// The same trial has the same bits for ever: a table is a function of its sweep file. A digest changes only together with the
-// algorithm's Version.
+// TestGoldenTrials checks that the same trial has the same bits for ever, because a table is a
+// function of its sweep file. A digest changes only together with the algorithm's Version.
 func TestGoldenTrials(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("math.Log and math.Exp, behind the normal variates, have other last bits here")
@@ -22,43 +22,34 @@ func TestGoldenTrials(t *testing.T) {
 	small, long := benchSample(300, 7), benchSample(523, 40)
 	large := benchSample(60000, 10) // prefetched
 	fitted := newLaw(rand.New(rand.NewPCG(1, 2)), 7, 0.3, true).draw(300)
-	boosted := func(p Params) func(uint64, *algo.Data) (algo.Model, error) {
-		return func(seed uint64, sample *algo.Data) (algo.Model, error) {
-			return learn(t.Context(), trialOf(setting(p), sample.Len(), seed), sample)
-		}
+	calibrated := func(sample *algo.Data, p Params) seededLearner {
+		p.Preset = Calibrated
+		return hsStLTrials(t, sample.Len(), p)
 	}
-	centered := func(seed uint64, sample *algo.Data) (algo.Model, error) {
-		s := setting(Params{})
-		return learnCentering(t.Context(), &algo.Trial[CenteringParams]{
-			Setting: algo.Setting[CenteringParams]{Problem: s.Problem, Alpha: s.Alpha, Beta: s.Beta, Epsilon: s.Epsilon, Delta: s.Delta},
-			Rand:    rand.New(rand.NewPCG(seed, 99)),
-		}, sample)
-	}
-	rivals := learners(t, 0.3)
-	plain := func(name string) func(uint64, *algo.Data) (algo.Model, error) {
-		return func(_ uint64, sample *algo.Data) (algo.Model, error) { return rivals[name](t.Context(), sample) }
-	}
+	centered, rivals := centeringTrials(t), rivalTrials(t, 0.3)
 	for _, c := range []struct {
 		name   string
 		sample *algo.Data
-		learn  func(uint64, *algo.Data) (algo.Model, error)
+		learn  seededLearner
 		want   string
 	}{
-		{"raw", small, boosted(Params{Preset: Calibrated, Weak: Raw, Loss: Linear}), "631d3d9449a43c0b"},
-		{"raw, dense", long, boosted(Params{Preset: Calibrated, Lambda: 2, Kappa: 0.8, Weak: Raw, Loss: Linear}), "88e8439c842fd0ff"},
-		{"raw, large", large, boosted(Params{Preset: Calibrated, Rounds: 20, Kappa: 0.05, Weak: Raw, Loss: Linear}), "80947808232915e7"},
-		{"unit", small, boosted(Params{Preset: Calibrated, Weak: Unit, Loss: Linear}), "b414cdec21e3929f"},
-		{"debias", long, boosted(Params{Preset: Calibrated, Weak: Raw, Loss: Linear, Debias: true}), "24cf3b91578901b0"},
-		{"paper", small, boosted(Params{Preset: Calibrated, Weak: Raw, Loss: Paper}), "32f1c0d4576627e3"},
-		{"clip", small, boosted(Params{Preset: Calibrated, Weak: Raw, Loss: Clip}), "b9eba406f0b3d532"},
+		{"raw", small, calibrated(small, Params{Weak: Raw, Loss: Linear}), "631d3d9449a43c0b"},
+		{"raw, dense", long, calibrated(long, Params{Lambda: 2, Kappa: 0.8, Weak: Raw, Loss: Linear}),
+			"88e8439c842fd0ff"},
+		{"raw, large", large, calibrated(large, Params{Rounds: 20, Kappa: 0.05, Weak: Raw, Loss: Linear}),
+			"80947808232915e7"},
+		{"unit", small, calibrated(small, Params{Weak: Unit, Loss: Linear}), "b414cdec21e3929f"},
+		{"debias", long, calibrated(long, Params{Weak: Raw, Loss: Linear, Debias: true}), "24cf3b91578901b0"},
+		{"paper", small, calibrated(small, Params{Weak: Raw, Loss: Paper}), "32f1c0d4576627e3"},
+		{"clip", small, calibrated(small, Params{Weak: Raw, Loss: Clip}), "b9eba406f0b3d532"},
 		{"centering", small, centered, "09d37e602865bba2"},
 		{"centering, large", large, centered, "01e4219e727b3e44"},
-		{"lazy unit", fitted, plain("lazy unit"), "59dac081cbdd2c57"},
-		{"lazy raw", fitted, plain("lazy raw"), "c9188ef9f8d12e99"},
-		{"eager unit", fitted, plain("eager unit"), "7253678af609a49f"},
-		{"eager raw", fitted, plain("eager raw"), "f57d0d18670c3492"},
-		{"smooth", fitted, plain("smooth"), "10243037be3bf0c9"},
-		{"drv", small, plain("drv"), "dd522f412fff023f"},
+		{"lazy unit", fitted, rivals("lazy unit"), "59dac081cbdd2c57"},
+		{"lazy raw", fitted, rivals("lazy raw"), "c9188ef9f8d12e99"},
+		{"eager unit", fitted, rivals("eager unit"), "7253678af609a49f"},
+		{"eager raw", fitted, rivals("eager raw"), "f57d0d18670c3492"},
+		{"smooth", fitted, rivals("smooth"), "10243037be3bf0c9"},
+		{"drv", small, rivals("drv"), "dd522f412fff023f"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := digest(t, c.sample, c.learn); got != c.want {
@@ -68,7 +59,7 @@ func TestGoldenTrials(t *testing.T) {
 	}
 }
 
-// Nor do the metrics change.
+// TestGoldenMetrics checks that certificates and margins do not change either.
 func TestGoldenMetrics(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("math.Log, behind the projection, has other last bits here")
@@ -92,8 +83,8 @@ func TestGoldenMetrics(t *testing.T) {
 	}
 }
 
-// digest is of the models of three trials and of what they answer.
-func digest(t *testing.T, sample *algo.Data, learner func(uint64, *algo.Data) (algo.Model, error)) string {
+// digest returns a digest of the models of three trials and of what they answer.
+func digest(t *testing.T, sample *algo.Data, learner seededLearner) string {
 	t.Helper()
 	sum := sha256.New()
 	for seed := range uint64(3) {
@@ -119,6 +110,7 @@ func digest(t *testing.T, sample *algo.Data, learner func(uint64, *algo.Data) (a
 	return hex.EncodeToString(sum.Sum(nil)[:8])
 }
 
+// addBits writes the bits of numbers to h.
 func addBits(h hash.Hash, v ...float64) {
 	for _, x := range v {
 		h.Write(binary.LittleEndian.AppendUint64(nil, math.Float64bits(x)))

@@ -1,48 +1,77 @@
 package boosting
 
-// The matrix is read twice a round, and reading it is what a round costs, unless rows are so short that arithmetic is. Both kernels work on
-// four rows at a time, which is the fastest order once the rows are in the nearest cache and the worst one for the processor's own
-// guess at what comes next; so the rows of a large matrix are asked for ahead of time.
+import "iter"
+
+// A round reads the matrix of the sample twice. That is what a round costs, unless rows are so
+// short that arithmetic costs more. All kernels work on four rows at a time. That is the fastest
+// order once the rows are in the nearest cache, but the worst one for the processor's own guess at
+// what comes next, so the rows of a large matrix are prefetched.
 //
-// Every sum has one order, whatever the machine, and no product is fused into an addition (hence float64(x*y)).
+// Every sum has one order on every machine, and no product is fused into an addition, which is why
+// the code says float64(x*y).
 
 const (
 	blockRows     = 256     // rows whose weights and margins are held at a time
-	prefetchAhead = 2048    // numbers between the rows in work and those asked for: 16 KB
-	prefetchTile  = 192     // numbers asked for at once: 1.5 KB, or four rows
-	prefetchAbove = 1 << 19 // numbers from which a matrix (4 MB) does not stay in a near cache
-	prefetchDim   = 512     // longer rows are streams of their own, which the processor follows by itself
+	prefetchAhead = 2048    // numbers between the rows in work and those prefetched: 16 KB
+	prefetchTile  = 192     // numbers prefetched at once: 1.5 KB, or four rows if they are longer
+	prefetchAbove = 1 << 19 // numbers up to which a matrix (4 MB) stays in a near cache
+	prefetchDim   = 512     // longer rows are streams that the processor follows by itself
 )
 
-// inner writes the inner products <x_i, v> of the first len(out) rows of x. Rows beyond them, if any, are only prefetched.
-// Each product is summed from the first coordinate to the last.
-func inner(out, x, v []float64) {
-	d := len(v)
-	tile, ahead := tiling(len(x), d)
-	for i := 0; i < len(out); i += tile {
-		if next := (i + ahead) * d; ahead > 0 && next < len(x) {
-			prefetch(x[next:min(next+tile*d, len(x))])
+// tiles returns the bounds lo, hi of consecutive tiles of the first count rows of x, each of d
+// numbers. Before each tile it prefetches a later one, also from the rows of x beyond count.
+func tiles(x []float64, count, d int) iter.Seq2[int, int] {
+	return func(yield func(lo, hi int) bool) {
+		tile, ahead := tiling(len(x), d)
+		for lo := 0; lo < count; lo += tile {
+			if next := (lo + ahead) * d; ahead > 0 && next < len(x) {
+				prefetch(x[next:min(next+tile*d, len(x))])
+			}
+			if !yield(lo, min(lo+tile, count)) {
+				return
+			}
 		}
-		end := min(i+tile, len(out))
-		innerTile(out[i:end], x[i*d:end*d], v)
 	}
 }
 
+// tiling returns the number of rows in a tile, a multiple of four, and how many rows ahead of a
+// tile the prefetched one lies: 0 if a matrix of so many numbers needs no prefetching.
+func tiling(numbers, d int) (tile, ahead int) {
+	if numbers <= prefetchAbove || d > prefetchDim {
+		return blockRows, 0
+	}
+	tile = max(4, prefetchTile/d/4*4)
+	return tile, max(tile, prefetchAhead/d/4*4)
+}
+
+// fourRows returns the first four rows of x, each of d numbers.
+func fourRows(x []float64, d int) (r0, r1, r2, r3 []float64) {
+	r0 = x[:d]
+	return r0, x[d:][:len(r0)], x[2*d:][:len(r0)], x[3*d:][:len(r0)]
+}
+
+// inner writes the inner products <x_i, v> of the first len(out) rows of x. It only prefetches the
+// rows after them. Each product is summed from the first coordinate to the last.
+func inner(out, x, v []float64) {
+	d := len(v)
+	for lo, hi := range tiles(x, len(out), d) {
+		innerTile(out[lo:hi], x[lo*d:hi*d], v)
+	}
+}
+
+// innerTile writes the inner products of the rows of x with v.
 func innerTile(out, x, v []float64) {
 	d := len(v)
 	for len(out) >= 4 {
-		a := x[:d]
-		b := x[d:][:len(a)]
-		c := x[2*d:][:len(a)]
-		e := x[3*d:][:len(a)]
-		var sa, sb, sc, se float64
-		for j, t := range v[:len(a)] {
-			sa += float64(a[j] * t)
-			sb += float64(b[j] * t)
-			sc += float64(c[j] * t)
-			se += float64(e[j] * t)
+		r0, r1, r2, r3 := fourRows(x, d)
+		var s0, s1, s2, s3 float64
+		for j, t := range v[:len(r0)] {
+			s0 += float64(r0[j] * t)
+			s1 += float64(r1[j] * t)
+			s2 += float64(r2[j] * t)
+			s3 += float64(r3[j] * t)
 		}
-		out[0], out[1], out[2], out[3] = sa, sb, sc, se
+		out[0], out[1], out[2], out[3] = s0, s1, s2, s3
 		out, x = out[4:], x[4*d:]
 	}
 	for i := range out {
@@ -50,30 +79,24 @@ func innerTile(out, x, v []float64) {
 	}
 }
 
-// gather adds the weighted sum of the first len(w) rows of x to acc: four rows are summed among themselves first.
+// gather adds the sum of the first len(w) rows of x, weighted by w, to acc. Each four rows are
+// summed among themselves first.
 func gather(acc, x, w []float64) {
 	d := len(acc)
-	tile, ahead := tiling(len(x), d)
-	for i := 0; i < len(w); i += tile {
-		if next := (i + ahead) * d; ahead > 0 && next < len(x) {
-			prefetch(x[next:min(next+tile*d, len(x))])
-		}
-		end := min(i+tile, len(w))
-		gatherTile(acc, x[i*d:end*d], w[i:end])
+	for lo, hi := range tiles(x, len(w), d) {
+		gatherTile(acc, x[lo*d:hi*d], w[lo:hi])
 	}
 }
 
+// gatherTile adds the sum of the rows of x, weighted by w, to acc.
 func gatherTile(acc, x, w []float64) {
 	d := len(acc)
 	for len(w) >= 4 {
-		a := x[:d]
-		b := x[d:][:len(a)]
-		c := x[2*d:][:len(a)]
-		e := x[3*d:][:len(a)]
-		wa, wb, wc, we := w[0], w[1], w[2], w[3]
-		z := acc[:len(a)]
+		r0, r1, r2, r3 := fourRows(x, d)
+		w0, w1, w2, w3 := w[0], w[1], w[2], w[3]
+		z := acc[:len(r0)]
 		for j := range z {
-			z[j] += (float64(a[j]*wa) + float64(b[j]*wb)) + (float64(c[j]*wc) + float64(e[j]*we))
+			z[j] += (float64(r0[j]*w0) + float64(r1[j]*w1)) + (float64(r2[j]*w2) + float64(r3[j]*w3))
 		}
 		w, x = w[4:], x[4*d:]
 	}
@@ -84,16 +107,8 @@ func gatherTile(acc, x, w []float64) {
 	}
 }
 
-// tiling gives how many rows, a multiple of four, go between two calls of prefetch, and how many rows ahead they lie: 0 for a
-// matrix of so many numbers that needs none.
-func tiling(numbers, d int) (tile, ahead int) {
-	if numbers <= prefetchAbove || d > prefetchDim {
-		return blockRows, 0
-	}
-	tile = max(4, prefetchTile/d/4*4)
-	return tile, max(tile, prefetchAhead/d/4*4)
-}
-
+// dot returns the inner product of two vectors of one length, summed from the first coordinate to
+// the last.
 func dot(a, b []float64) float64 {
 	sum := 0.0
 	for j, t := range a {
@@ -102,21 +117,19 @@ func dot(a, b []float64) float64 {
 	return sum
 }
 
-// squaredNorms writes the squared norms of the first len(out) rows of x.
+// squaredNorms writes the squared norms of the first len(out) rows of x, each of d numbers and
+// summed as by dot.
 func squaredNorms(out, x []float64, d int) {
 	for len(out) >= 4 {
-		a := x[:d]
-		b := x[d:][:len(a)]
-		c := x[2*d:][:len(a)]
-		e := x[3*d:][:len(a)]
-		var sa, sb, sc, se float64
-		for j := range a {
-			sa += float64(a[j] * a[j])
-			sb += float64(b[j] * b[j])
-			sc += float64(c[j] * c[j])
-			se += float64(e[j] * e[j])
+		r0, r1, r2, r3 := fourRows(x, d)
+		var s0, s1, s2, s3 float64
+		for j := range r0 {
+			s0 += float64(r0[j] * r0[j])
+			s1 += float64(r1[j] * r1[j])
+			s2 += float64(r2[j] * r2[j])
+			s3 += float64(r3[j] * r3[j])
 		}
-		out[0], out[1], out[2], out[3] = sa, sb, sc, se
+		out[0], out[1], out[2], out[3] = s0, s1, s2, s3
 		out, x = out[4:], x[4*d:]
 	}
 	for i := range out {

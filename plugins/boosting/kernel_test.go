@@ -9,9 +9,13 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
+// TestKernelsHaveOneOrderOfSummation compares the kernels bit for bit with plain loops, with and
+// without prefetching.
 func TestKernelsHaveOneOrderOfSummation(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
-	for _, size := range []struct{ n, d int }{{1, 1}, {3, 2}, {4, 3}, {7, 1}, {257, 10}, {1000, 13}, {40000, 14}, {1100, 500}, {1100, 513}, {60000, 10}} {
+	for _, size := range []struct{ n, d int }{
+		{1, 1}, {3, 2}, {4, 3}, {7, 1}, {257, 10}, {1000, 13}, {40000, 14}, {1100, 500}, {1100, 513}, {60000, 10},
+	} {
 		x := make([]float64, size.n*size.d)
 		v, w := make([]float64, size.d), make([]float64, size.n)
 		for _, s := range [][]float64{x, v, w} {
@@ -19,7 +23,7 @@ func TestKernelsHaveOneOrderOfSummation(t *testing.T) {
 				s[i] = r.NormFloat64()
 			}
 		}
-		rows := min(size.n, 300) // the rest is there to be prefetched
+		rows := min(size.n, 300) // the others are there to be prefetched
 		products, squares := make([]float64, rows), make([]float64, rows)
 		inner(products, x, v)
 		squaredNorms(squares, x, size.d)
@@ -42,7 +46,7 @@ func TestKernelsHaveOneOrderOfSummation(t *testing.T) {
 	}
 }
 
-// column is one coordinate of gather: whole groups of four rows, then the others.
+// column returns coordinate j of what gather adds: whole groups of four rows, then the others.
 func column(x, w []float64, d, j int) float64 {
 	at := func(i int) float64 { return float64(x[i*d+j] * w[i]) }
 	sum, i := 0.0, 0
@@ -56,6 +60,7 @@ func column(x, w []float64, d, j int) float64 {
 }
 
 func TestSampleOutsideTheUnitBallIsRefused(t *testing.T) {
+	const advice = "the privacy of boosting needs at most 1 (scale the data by a public bound)"
 	for _, c := range []struct {
 		at    int
 		value float64
@@ -63,8 +68,8 @@ func TestSampleOutsideTheUnitBallIsRefused(t *testing.T) {
 	}{
 		{0, 1, ""},
 		{0, 1 + 1e-10, ""},
-		{300, 1.5, "check the sample: row 300 has norm 1.5: the privacy of boosting needs at most 1 (scale the data by a public bound)"},
-		{298, math.NaN(), "check the sample: row 298 has norm NaN: the privacy of boosting needs at most 1 (scale the data by a public bound)"},
+		{300, 1.5, "check the sample: row 300 has norm 1.5: " + advice},
+		{298, math.NaN(), "check the sample: row 298 has norm NaN: " + advice},
 	} {
 		x := make([]float64, 301*3)
 		x[3*c.at+1] = c.value
@@ -75,6 +80,7 @@ func TestSampleOutsideTheUnitBallIsRefused(t *testing.T) {
 	}
 }
 
+// errorText returns the text of an error, empty for nil.
 func errorText(err error) string {
 	if err == nil {
 		return ""

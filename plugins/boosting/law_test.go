@@ -3,25 +3,33 @@ package boosting
 import (
 	"math"
 	"math/rand/v2"
+	"testing"
 
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// trialOf is a hand-made trial, its parameters resolved for n as a session does it.
-func trialOf(s algo.Setting[Params], n int, seed uint64) *algo.Trial[Params] {
+// trialOf returns a trial whose parameters are resolved for n, as a session does it.
+func trialOf(t testing.TB, s algo.Setting[Params], n int, seed uint64) *algo.Trial[Params] {
+	t.Helper()
 	s.N = n
 	if err := resolve(&s); err != nil {
-		panic(err)
+		t.Fatal(err)
 	}
-	return &algo.Trial[Params]{Setting: s, Rand: rand.New(rand.NewPCG(seed, 99))}
+	return bareTrial(s, seed)
 }
 
-// law draws examples with margin tau along u: y x = tau u + sqrt(1-tau^2) q, where q is a unit vector orthogonal to u, either
-// uniform (iso) or leaning to e_1 with probability 1 - minority and to -e_1 else (skew). u and e_1 are random.
+// bareTrial returns a trial whose parameters are not resolved.
+func bareTrial[P any](s algo.Setting[P], seed uint64) *algo.Trial[P] {
+	return &algo.Trial[P]{Setting: s, Rand: rand.New(rand.NewPCG(seed, 99))}
+}
+
+// law draws examples with margin tau along u: y x = tau u + sqrt(1-tau^2) q, where q is a unit
+// vector orthogonal to u. Either q is uniform or, with skew, it leans to e with probability 1 -
+// minority and to -e otherwise. u and e are random.
 type law struct {
 	tau, minority float64
 	skew          bool
-	u, e          []float64
+	u, e          []float64 // orthonormal
 	rand          *rand.Rand
 }
 
@@ -32,7 +40,7 @@ func newLaw(r *rand.Rand, d int, tau float64, skew bool) *law {
 	return l
 }
 
-// unit fills v with a uniform unit vector orthogonal to others, which are orthonormal.
+// unit sets v to a uniform unit vector orthogonal to others, which are orthonormal, and returns it.
 func (l *law) unit(v []float64, others ...[]float64) []float64 {
 	for j := range v {
 		v[j] = l.rand.NormFloat64()
@@ -46,6 +54,7 @@ func (l *law) unit(v []float64, others ...[]float64) []float64 {
 	return scaled(v, 1/math.Sqrt(dot(v, v)))
 }
 
+// draw returns n examples.
 func (l *law) draw(n int) *algo.Data {
 	d := len(l.u)
 	x, y := make([]float64, n*d), make([]float64, n)
@@ -56,6 +65,7 @@ func (l *law) draw(n int) *algo.Data {
 	return algo.NewData(x, d, y)
 }
 
+// example sets q to an example with label y.
 func (l *law) example(q []float64, y float64) {
 	if l.skew {
 		l.unit(q, l.u, l.e)

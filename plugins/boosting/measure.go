@@ -5,20 +5,23 @@ import (
 	"slices"
 )
 
-// measure holds the weights of one round: min(1, c e^(s_i)) for log-weights s_i, with the one c > 0 that makes their sum a
-// given mass. It is the Bregman projection onto the measures of that density (Bun, Carmosino and Sorrell 2020, Lemma 9, which
-// asks for c >= 1: with noise some losses are negative and c < 1 is needed, or else neither the mass nor the sensitivity
-// holds). The mass need not be an integer and is never rounded to one.
+// measure holds the weights of one round: min(1, c e^(s_i)) for log-weights s_i, with the one c > 0
+// that makes their sum a given mass. It is the Bregman projection onto the measures of that density
+// (Bun, Carmosino and Sorrell 2020, Lemma 9). The lemma requires c >= 1. With noise some losses are
+// negative and c < 1 is needed, as otherwise neither the mass nor the sensitivity would be right.
+// The mass need not be an integer and is never rounded to one.
 type measure struct {
-	u    []float64 // e^(s_i + logc) for the logc with which project began, or the weights if it had to sort; of the length of s
+	u    []float64 // e^(s_i + logc) for the logc before project, or the weights if it had to sort
 	logc float64   // ln c of the last projection, and where the next one starts
 }
 
-// project returns the factor for which the weights are min(1, factor * u_i). It needs finite s and 0 < mass < len(s).
+// project sets u, which has the length of s, and returns the factor for which the weights are
+// min(1, factor * u_i). It needs finite s and 0 < mass < len(s).
 //
-// It is Newton's method on the concave, piecewise linear F(c) = sum_i min(1, c e^(s_i)): after one step the iterates increase,
-// the set of capped weights grows, and when it repeats the solution is exact. From the last round's c it takes two or three
-// passes over u. Where the log-weights moved too far for numbers relative to the last c, it sorts instead.
+// It uses Newton's method on the concave, piecewise linear F(c) = sum_i min(1, c e^(s_i)). After
+// one step the iterates increase and the set of capped weights grows; once that set repeats, the
+// solution is exact. Starting from the last round's c it takes two or three passes over u. If the
+// log-weights have moved too far for numbers relative to the last c, it sorts instead.
 func (m *measure) project(s []float64, mass float64) float64 {
 	capped, tail := exponentials(m.u, s, m.logc)
 	if factor, ok := newton(m.u, mass, capped, tail); ok {
@@ -29,8 +32,9 @@ func (m *measure) project(s []float64, mass float64) float64 {
 	return 1
 }
 
-// sort makes u the weights themselves, whatever came before. It takes log-weights relative to the largest that is not capped: they may be so
-// large that adding ln c rounds it away, and the mass, on which privacy rests, would be another.
+// sort sets u to the weights themselves, whatever logc was. It takes log-weights relative to the
+// largest that is not capped: they may be so large that adding ln c to them would round it away,
+// and with it the mass, on which privacy rests.
 func (m *measure) sort(s []float64, mass float64) {
 	copy(m.u, s)
 	top, logtop, _ := sortedScale(m.u, mass)
@@ -41,7 +45,8 @@ func (m *measure) sort(s []float64, mass float64) {
 	m.logc = logtop - top
 }
 
-// settle turns log-weights that were just projected into those of their projection, ln min(1, c e^(s_i)).
+// settle replaces log-weights that were just projected by those of their projection,
+// ln min(1, c e^(s_i)).
 func (m *measure) settle(s []float64) {
 	for i, v := range s {
 		v += m.logc
@@ -49,29 +54,30 @@ func (m *measure) settle(s []float64) {
 	}
 }
 
-// newton starts at factor 1, where so many u are capped and the rest sum to tail.
+// newton returns the factor for which the min(1, factor * u_i) sum to mass, unless it cannot be
+// found in floating point. capped and tail are what split returns for the factor 1.
 func newton(u []float64, mass float64, capped int, tail float64) (factor float64, ok bool) {
-	if float64(capped) >= mass { // beyond the solution: begin on its other side, as if nothing were capped
+	if float64(capped) >= mass { // beyond the solution: begin on its other side, with nothing capped
 		capped, tail = 0, total(u)
 	}
 	for range 100 {
 		factor = (mass - float64(capped)) / tail
-		if !(factor > 1e-280 && factor < 1e280) { // what underflowed in u may count
+		if !(factor > 1e-280 && factor < 1e280) { // numbers that underflowed in u may matter
 			return 0, false
 		}
-		next, rest := split(u, factor)
+		next, nextTail := split(u, factor)
 		if next == capped {
 			return factor, true
 		}
 		if float64(next) >= mass { // only by rounding
 			return 0, false
 		}
-		capped, tail = next, rest
+		capped, tail = next, nextTail
 	}
 	return 0, false
 }
 
-// split returns how many factor * u_i reach 1 and the sum of the other u_i.
+// split returns how many factor * u_i reach 1, and the sum of the other u_i.
 func split(u []float64, factor float64) (capped int, tail float64) {
 	capped = len(u)
 	for len(u) > 0 {
@@ -88,6 +94,7 @@ func split(u []float64, factor float64) (capped int, tail float64) {
 	return capped, tail
 }
 
+// total returns the sum of u, summed block by block.
 func total(u []float64) float64 {
 	sum := 0.0
 	for len(u) > 0 {
@@ -102,15 +109,16 @@ func total(u []float64) float64 {
 	return sum
 }
 
-// sortedScale returns the largest log-weight that is not capped, top, the logarithm of its weight, ln c + top, and the number of capped
-// weights, for any finite log-weights. It sorts s.
+// sortedScale returns, for any finite log-weights, the largest one that is not capped, top, the
+// logarithm of its weight, logtop = ln c + top, and the number of capped weights. It sorts s.
 //
-// With the k largest capped, c_k = (mass - k) / tail_k. If the next largest fits under the cap at k it also does at k+1, so the
-// least such k, found from above, is the solution. O(n log n), and exact: it is what newton is tested against.
+// With the k largest capped, c_k = (mass - k) / tail_k. If the next largest fits under the cap at k
+// it also does at k+1, so the least such k, found from above, is the solution. It takes O(n log n)
+// time and is exact: newton is tested against it.
 func sortedScale(s []float64, mass float64) (top, logtop float64, capped int) {
 	slices.Sort(s)
 	n := len(s)
-	last := int(math.Ceil(mass)) - 1 // at most so many are capped
+	last := int(math.Ceil(mass)) - 1 // the most that can be capped
 	capped = last
 	tail := 0.0 // sum of e^(s_i - s_k) over the smallest, in increasing order
 	for i, v := range s {
@@ -122,7 +130,7 @@ func sortedScale(s []float64, mass float64) (top, logtop float64, capped int) {
 		if k > last {
 			continue
 		}
-		if mass-float64(k) > tail { // the largest of the rest would exceed 1
+		if mass-float64(k) > tail { // the largest of the others would exceed 1
 			break
 		}
 		capped = k

@@ -13,9 +13,13 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
+// TestExponentials compares exponentials with math.Exp.
 func TestExponentials(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
-	s := []float64{0, math.Copysign(0, -1), 1, -1, 709, 709.01, -708, -708.01, 745, -745, 1e-300, -1e-17, math.Ln2 / 128, math.MaxFloat64, -math.MaxFloat64}
+	s := []float64{
+		0, math.Copysign(0, -1), 1, -1, 709, 709.01, -708, -708.01, 745, -745, 1e-300, -1e-17, math.Ln2 / 128,
+		math.MaxFloat64, -math.MaxFloat64,
+	}
 	for range 20000 {
 		s = append(s, (r.Float64()-0.5)*1416, r.NormFloat64())
 	}
@@ -59,7 +63,8 @@ func TestPowersAreRoundedToNearest(t *testing.T) {
 	}
 }
 
-// logWeights draws all shapes that rounds produce, and worse: ties, far-apart groups, one giant.
+// logWeights draws log-weights such as rounds produce, and worse ones: ties, groups far apart, and
+// numbers to which little can be added.
 func logWeights(t *rapid.T) []float64 {
 	n := rapid.IntRange(2, 600).Draw(t, "n")
 	spread := rapid.SampledFrom([]float64{0, 1e-9, 1, 30, 700, 5000}).Draw(t, "spread")
@@ -77,11 +82,14 @@ func logWeights(t *rapid.T) []float64 {
 	return s
 }
 
+// TestProjectionProperties checks the mass of the projection, compares it with that of sortedScale,
+// and checks that projecting again changes nothing.
 func TestProjectionProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := logWeights(t)
 		n := float64(len(s))
-		kappa := rapid.OneOf(rapid.Float64Range(1e-4, 0.999), rapid.SampledFrom([]float64{0.1, 0.25, 0.3, 0.5})).Draw(t, "kappa")
+		usual := rapid.SampledFrom([]float64{0.1, 0.25, 0.3, 0.5})
+		kappa := rapid.OneOf(rapid.Float64Range(1e-4, 0.999), usual).Draw(t, "kappa")
 		mass := kappa * n
 		m := measure{u: make([]float64, len(s)), logc: rapid.SampledFrom([]float64{0, -3, 50, -400, 3000}).Draw(t, "start")}
 		mu := m.mu(m.project(s, mass))
@@ -108,7 +116,8 @@ func TestProjectionProperties(t *testing.T) {
 	})
 }
 
-// Where log-weights are too large for ln c to be added to them, equal ones still share what the larger leave.
+// TestProjectionOfLargeLogWeights checks that log-weights too large for ln c to be added to them
+// still share equally what larger ones leave, if they are equal.
 func TestProjectionOfLargeLogWeights(t *testing.T) {
 	s := append(slices.Repeat([]float64{1e18}, 10), 1e18+1024, -1e18)
 	want := append(slices.Repeat([]float64{0.4}, 10), 1, 0)
@@ -120,9 +129,11 @@ func TestProjectionOfLargeLogWeights(t *testing.T) {
 	}
 }
 
-// All that is accepted gives numbers, and weights of the right mass: the sensitivity rests on it.
+// TestExtremesOfWhatIsAccepted checks that all accepted parameters give numbers, and weights of the
+// right mass, on which the sensitivity rests.
 func TestExtremesOfWhatIsAccepted(t *testing.T) {
-	sample := algo.NewData(slices.Repeat([]float64{0.6, 0.8, 0, 1, 0, 1, 1, 0}, 10), 2, slices.Repeat([]float64{1, -1, -1, 1}, 10))
+	x := slices.Repeat([]float64{0.6, 0.8, 0, 1, 0, 1, 1, 0}, 10)
+	sample := algo.NewData(x, 2, slices.Repeat([]float64{1, -1, -1, 1}, 10))
 	for _, lambda := range []float64{1e-9, 1, 1e6} {
 		for _, kappa := range []float64{1e-12, 0.3, 1 - 0x1p-53} {
 			for _, sigma := range []float64{0, 1, 1e10, 1e13, 1e100} {
@@ -143,6 +154,7 @@ func TestExtremesOfWhatIsAccepted(t *testing.T) {
 	}
 }
 
+// closeTo reports whether a and b differ by at most tolerance in each number.
 func closeTo(a, b []float64, tolerance float64) bool {
 	for i := range a {
 		if math.Abs(a[i]-b[i]) > tolerance {
@@ -152,6 +164,7 @@ func closeTo(a, b []float64, tolerance float64) bool {
 	return true
 }
 
+// TestSelectRank compares selectRank with sorting.
 func TestSelectRank(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := rapid.SliceOfN(rapid.Float64Range(-5, 5), 1, 60).Draw(t, "v")

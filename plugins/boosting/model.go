@@ -6,12 +6,12 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// halfspace w predicts the sign of <w, x>, +1 at 0.
+// halfspace is a model that predicts the sign of <w, x> for its vector w, and +1 at 0.
 type halfspace []float64
 
 // Predict implements [algo.Model].
 func (w halfspace) Predict(ctx context.Context, x *algo.Data, out []float64) error {
-	const rows = 1 << 14 // between two looks at ctx
+	const rows = 1 << 14 // predicted between two looks at ctx
 	for lo := 0; lo < len(out); lo += rows {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -23,11 +23,11 @@ func (w halfspace) Predict(ctx context.Context, x *algo.Data, out []float64) err
 	return nil
 }
 
-// committee predicts the sign of mean_t f(<z_t, x>) over the rows z_t of vectors, where f bends as the loss does (Clip or vote):
-// not a halfspace.
+// committee is a model that predicts the sign of mean_t f(<z_t, x>) over the rows z_t of vectors,
+// where f bends the answers as the loss does. It is not a halfspace.
 type committee struct {
-	vectors []float64
-	shape   string
+	vectors []float64 // row-major
+	loss    string    // Clip or vote
 }
 
 // Predict implements [algo.Model].
@@ -44,7 +44,7 @@ func (c committee) Predict(ctx context.Context, x *algo.Data, out []float64) err
 		for t := 0; t < len(c.vectors); t += d {
 			m := margins[:len(block)]
 			inner(m, rows, c.vectors[t:t+d])
-			bend(m, nil, c.shape)
+			bend(m, nil, c.loss)
 			for i, v := range m {
 				block[i] += v
 			}
@@ -54,6 +54,7 @@ func (c committee) Predict(ctx context.Context, x *algo.Data, out []float64) err
 	return nil
 }
 
+// signs replaces the numbers of v by their signs, -1 or +1, which is that of 0.
 func signs(v []float64) {
 	for i := range v {
 		if v[i] < 0 {

@@ -3,16 +3,17 @@ package boosting
 import (
 	"testing"
 
+	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/plugins/algo"
 	"github.com/shatterlab/shatter/plugins/plugintest"
 )
 
+// TestPlugins runs the acceptance suite.
 func TestPlugins(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts processes")
-	}
+	testkit.Long(t)
 	for name, plugin := range map[string]algo.Plugin{
-		"hs-stl": hsStL(), "centering": centering(), "lazy-bregman": lazyBregman(), "bregman": bregman(), "smooth": smooth(), "drv": drv(),
+		"hs-stl": hsStL(), "centering": centering(), "lazy-bregman": lazyBregman(), "bregman": bregman(),
+		"smooth": smooth(), "drv": drv(),
 	} {
 		t.Run(name, func(t *testing.T) { plugintest.Run(t, plugin) })
 	}

@@ -2,7 +2,8 @@
 
 package boosting
 
-// prefetch asks for the cache lines of x, which must not be empty, to be brought in. It changes no value.
+// prefetch asks the processor to bring the cache lines of x, which must not be empty, into its
+// nearest cache. It changes no value.
 //
 //go:noescape
 func prefetch(x []float64)

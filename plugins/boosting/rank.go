@@ -1,6 +1,7 @@
 package boosting
 
-// selectRank returns the element of v that sorting would put at index rank, 0 <= rank < len(v). It reorders v.
+// selectRank returns the element of v that sorting would put at index rank, 0 <= rank < len(v). It
+// reorders v.
 func selectRank(v []float64, rank int) float64 {
 	lo, hi := 0, len(v)-1
 	for lo < hi {
@@ -31,7 +32,7 @@ func selectRank(v []float64, rank int) float64 {
 	return v[lo]
 }
 
-// shareUpTo is the share of v that is at most limit.
+// shareUpTo returns the share of v that is at most limit.
 func shareUpTo(v []float64, limit float64) float64 {
 	count := 0
 	for _, x := range v {

@@ -8,10 +8,20 @@ import (
 
 // Values of [Params.Preset].
 const (
-	PaperPreset = "paper"       // Algorithm 5 as printed: rounds, lambda, kappa, sigma follow from alpha, beta, tau, c; accounted as printed
-	PaperTight  = "paper-tight" // the same with the exact sensitivity and the exact accounting
-	TheoremA    = "theorem-a"   // the settings of Theorem A (see sufficient): lambda 1, rounds and sigma from kappa, tau, beta, n
-	Calibrated  = "calibrated"  // any rounds, lambda, kappa; sigma is the least that epsilon and delta allow at this n
+	// PaperPreset is Algorithm 5 as printed: rounds, lambda, kappa and sigma follow from alpha, beta,
+	// tau and c, and privacy is accounted for as printed.
+	PaperPreset = "paper"
+
+	// PaperTight is the same with the exact sensitivity and the exact accounting.
+	PaperTight = "paper-tight"
+
+	// TheoremA has the parameters of Theorem A (see schedule.proves): lambda 1, rounds and sigma from
+	// kappa, tau, beta and n.
+	TheoremA = "theorem-a"
+
+	// Calibrated takes any rounds, lambda and kappa, and the least sigma that epsilon and delta allow
+	// at this n.
+	Calibrated = "calibrated"
 )
 
 // Values of [Params.Weak].
@@ -24,16 +34,20 @@ const (
 const (
 	Linear = "linear" // (1+m)/2: the paper's for |h| <= 1
 	Paper  = "paper"  // 1 - |m-1|/2, literally as printed: it falls again beyond m = 1
-	Clip   = "clip"   // (1+m)/2 with h clipped to [-1, 1]; the result is then a vote of all rounds, not a halfspace
+	Clip   = "clip"   // (1+m)/2 with h clipped to [-1, 1]; the result is a vote, not a halfspace
 )
 
-// Params are the parameters of boosting/hs-stl. Zero stands for "by the preset" where that is allowed; resolve writes the value.
+// Params holds the parameters of boosting/hs-stl. The zero value of a number stands for "by the
+// preset"; resolve replaces it.
 //
-// A preset fixes what it names; a parameter that it fixes may be repeated with that very value and with no other.
+// A preset fixes some parameters. These may be given with the very value that it gives them, and
+// with no other:
 //
-//	paper, paper-tight  fix rounds, lambda, kappa, sigma, weak = raw, debias = false; free: tau, c, loss
-//	theorem-a           fixes rounds, lambda, sigma, weak = raw, loss = linear, debias = false; free: tau, kappa up to 1/e
-//	calibrated          fixes sigma; free: rounds, lambda, kappa, tau, weak, loss, debias; c does not apply
+//	paper, paper-tight  fix rounds, lambda, kappa, sigma, weak = raw, debias = false;
+//	                    tau, c and loss are free
+//	theorem-a           fixes rounds, lambda, sigma, weak = raw, loss = linear, debias = false;
+//	                    tau and kappa up to 1/e are free, and c does not apply
+//	calibrated          fixes sigma; all others are free but c, which does not apply
 type Params struct {
 	Preset string  `doc:"where the other parameters come from: paper (Algorithm 5 as printed), paper-tight (the same, exact accounting), theorem-a (proved settings), calibrated (noise from epsilon, delta and n)" choices:"paper,paper-tight,theorem-a,calibrated"`
 	Rounds int     `doc:"boosting rounds T; 0: by the preset (calibrated: 50, and 0.5/tau^2 for tau below 0.1)" min:"0"`
@@ -47,8 +61,8 @@ type Params struct {
 	Tau    float64 `doc:"margin to build for; 0: the margin that the problem promises" min:"0" max:"1"`
 }
 
-// resolve refuses what cannot run and writes the values that the preset gives. What depends on n is written where N > 0.
-// Resolving resolved parameters changes nothing.
+// resolve refuses a setting that cannot run, and writes the values that the preset gives; those
+// that depend on n only if N > 0. Resolving resolved parameters changes nothing.
 func resolve(s *algo.Setting[Params]) error {
 	if err := checkProblem("boosting/hs-stl", s.Problem, s.Epsilon, s.Delta); err != nil {
 		return err
@@ -71,13 +85,15 @@ func resolve(s *algo.Setting[Params]) error {
 		return err
 	}
 	if s.Params.Loss == Clip {
-		if err := checkKept(s.Params.Rounds, s.Problem.Dim, ", or take another loss"); err != nil {
+		if err := checkVotes(s.Params.Rounds, s.Problem.Dim, ", or take another loss"); err != nil {
 			return err
 		}
 	}
 	return checkNumbers(&s.Params)
 }
 
+// checkProblem refuses a problem or a budget that no private algorithm of this package can run on.
+// name is the algorithm's.
 func checkProblem(name string, p algo.Problem, epsilon, delta float64) error {
 	if err := checkClass(name, p); err != nil {
 		return err
@@ -91,39 +107,48 @@ func checkProblem(name string, p algo.Problem, epsilon, delta float64) error {
 	return nil
 }
 
+// checkClass refuses a problem of another class than halfspaces.
 func checkClass(name string, p algo.Problem) error {
 	if p.Class != "halfspace" {
-		return algo.Invalid("%s learns halfspaces, not class %q: leave it out here, or set problem.class to halfspace", name, p.Class)
+		return algo.Invalid("%s learns halfspaces, not class %q: leave it out here, or set problem.class to halfspace",
+			name, p.Class)
 	}
 	return nil
 }
 
+// resolveTau sets tau, which all presets but calibrated, and debias, need.
 func resolveTau(s *algo.Setting[Params]) error {
 	p := &s.Params
-	if p.Tau == 0 {
-		p.Tau = s.Problem.Margin
+	if err := setTau(&p.Tau, s.Problem); err != nil {
+		return err
 	}
-	needed := p.Preset != Calibrated || p.Debias
 	switch {
-	case p.Tau == 0 && needed && p.Debias:
+	case p.Tau == 0 && p.Debias:
 		return algo.Invalid("debias needs a margin and the problem promises none: give tau, or set debias to false")
-	case p.Tau == 0 && needed:
-		return algo.Invalid("preset %s needs a margin and the problem promises none: give tau, or take preset %s", p.Preset, Calibrated)
-	}
-	return checkTau(p.Tau)
-}
-
-// leastMargin is the smallest margin to build for; the rounds, about 1/tau^2, are then still a number.
-const leastMargin = 1e-6
-
-// checkTau lets 0, for none, pass.
-func checkTau(tau float64) error {
-	if tau != 0 && !(tau >= leastMargin && tau <= 1) {
-		return algo.Invalid("tau must be between 1e-6 and 1, not %g", tau)
+	case p.Tau == 0 && p.Preset != Calibrated:
+		return algo.Invalid("preset %s needs a margin and the problem promises none: give tau, or take preset %s",
+			p.Preset, Calibrated)
 	}
 	return nil
 }
 
+// leastMargin is the smallest margin to build for. The rounds, about 1/tau^2, then still fit an
+// int.
+const leastMargin = 1e-6
+
+// setTau replaces a tau of 0 by the margin that the problem promises, which may be 0 for none. It
+// refuses a tau that is out of range.
+func setTau(tau *float64, p algo.Problem) error {
+	if *tau == 0 {
+		*tau = p.Margin
+	}
+	if *tau != 0 && !(*tau >= leastMargin && *tau <= 1) {
+		return algo.Invalid("tau must be between 1e-6 and 1, not %g", *tau)
+	}
+	return nil
+}
+
+// resolvePaper resolves the presets paper and paper-tight.
 func resolvePaper(s *algo.Setting[Params]) error {
 	p := &s.Params
 	if p.C == 0 {
@@ -143,16 +168,18 @@ func resolvePaper(s *algo.Setting[Params]) error {
 	if f.err != nil {
 		return f.err
 	}
-	return feasible(s, plan)
+	return checkBudget(s, plan)
 }
 
+// resolveTheoremA resolves the preset theorem-a.
 func resolveTheoremA(s *algo.Setting[Params]) error {
 	p := &s.Params
 	if p.Kappa == 0 {
 		p.Kappa = min(s.Alpha, 1/math.E)
 	}
 	if !(p.Kappa > 0 && p.Kappa <= 1/math.E) {
-		return algo.Invalid("preset %s needs kappa above 0 and at most 1/e = %.4g, not %g: lower it, or take preset %s", p.Preset, 1/math.E, p.Kappa, Calibrated)
+		return algo.Invalid("preset %s needs kappa above 0 and at most 1/e = %.4g, not %g: lower it, or take preset %s",
+			p.Preset, 1/math.E, p.Kappa, Calibrated)
 	}
 	f := presetFixer(p.Preset)
 	plan := theoremASchedule(p.Kappa, effectiveMargin(p.Tau, s.Problem.NoiseRate), s.Beta)
@@ -166,9 +193,10 @@ func resolveTheoremA(s *algo.Setting[Params]) error {
 	if f.err != nil {
 		return f.err
 	}
-	return feasible(s, plan)
+	return checkBudget(s, plan)
 }
 
+// resolveCalibrated resolves the preset calibrated.
 func resolveCalibrated(s *algo.Setting[Params]) error {
 	p := &s.Params
 	if p.Rounds == 0 {
@@ -198,15 +226,17 @@ func resolveCalibrated(s *algo.Setting[Params]) error {
 	return checkSigma(p.Sigma)
 }
 
-// checkSigma refuses noise that would overflow, for a budget of next to nothing.
+// checkSigma refuses the noise of a budget so small that numbers would overflow.
 func checkSigma(sigma float64) error {
 	if !(sigma <= 1e100) {
-		return algo.Infeasible("this budget asks for noise of standard deviation %g, which leaves nothing to learn from: raise epsilon, delta or n", sigma)
+		return algo.Infeasible("this budget asks for noise of standard deviation %g, which leaves nothing to learn from: "+
+			"raise epsilon, delta or n", sigma)
 	}
 	return nil
 }
 
-// checkNumbers checks ranges again, for callers that did not come through the parameter checker.
+// checkNumbers refuses parameters out of range, also from callers that did not go through the
+// checks of package algo.
 func checkNumbers(p *Params) error {
 	switch {
 	case p.Rounds < 1:
@@ -221,7 +251,8 @@ func checkNumbers(p *Params) error {
 	return checkKappa(p.Kappa)
 }
 
-// checkKappa keeps kappa n far above what weights lose that underflow.
+// checkKappa refuses a kappa out of range. Above 1e-12, kappa n is far above what the weights lose
+// by underflow.
 func checkKappa(kappa float64) error {
 	if !(kappa >= 1e-12 && kappa < 1) {
 		return algo.Invalid("kappa must be at least 1e-12 and below 1, not %g", kappa)
@@ -229,53 +260,60 @@ func checkKappa(kappa float64) error {
 	return nil
 }
 
-// checkKept refuses a vote that would keep more than 512 MiB of vectors in each trial.
-func checkKept(rounds, dim int, other string) error {
+// checkVotes refuses a vote that would keep more than 512 MiB of vectors in each trial. advice ends
+// the message.
+func checkVotes(rounds, dim int, advice string) error {
 	const most = 1 << 26
 	if rounds > most/max(1, dim) {
-		return algo.Invalid("a vote of %d rounds in %d dimensions keeps %.4g numbers, and %d are allowed: lower rounds to %d%s",
-			rounds, dim, float64(rounds)*float64(dim), most, most/max(1, dim), other)
+		return algo.Invalid("a vote of %d rounds in %d dimensions keeps %.4g numbers, and %d are allowed: "+
+			"lower rounds to %d%s", rounds, dim, float64(rounds)*float64(dim), most, most/max(1, dim), advice)
 	}
 	return nil
 }
 
-// feasible refuses a sample size at which the fixed noise of a preset spends more than the budget.
-func feasible(s *algo.Setting[Params], plan schedule) error {
+// checkBudget refuses a sample size at which the fixed noise of a preset spends more than the
+// budget.
+func checkBudget(s *algo.Setting[Params], plan schedule) error {
 	if s.N == 0 {
 		return nil
 	}
 	if least := plan.least(accounting(s)); float64(s.N) < least {
-		return algo.Infeasible("preset %s fixes its noise, which is (%g, %g)-private only from n = %.0f on, not at %d: raise n, or take preset %s",
-			s.Params.Preset, s.Epsilon, s.Delta, least, s.N, Calibrated)
+		return algo.Infeasible("preset %s fixes its noise, which is (%g, %g)-private only from n = %.0f on, not at %d: "+
+			"raise n, or take preset %s", s.Params.Preset, s.Epsilon, s.Delta, least, s.N, Calibrated)
 	}
 	return nil
 }
 
-// fixer collects the first contradiction between what a preset fixes and what was given.
+// fixer sets the parameters that a preset or an algorithm fixes, and keeps an error about the first
+// one that was given another value.
 type fixer struct {
-	who   string // "preset paper"
-	other string // what to take instead, or ""
-	err   error
+	who    string // fixes them: "preset paper"
+	advice string // ends messages; may be empty
+	err    error
 }
 
+// presetFixer returns the fixer of a preset.
 func presetFixer(preset string) fixer {
 	f := fixer{who: "preset " + preset}
 	if preset != Calibrated {
-		f.other = ", or take preset " + Calibrated
+		f.advice = ", or take preset " + Calibrated
 	}
 	return f
 }
 
+// refuse keeps an Invalid error, unless there is one.
 func (f *fixer) refuse(format string, args ...any) {
 	if f.err == nil {
 		f.err = algo.Invalid(format, args...)
 	}
 }
 
+// fail refuses a value that differs from the fixed one.
 func (f *fixer) fail(name string, want, got any) {
-	f.refuse("%s fixes %s at %v, not %v: leave %s out%s", f.who, name, want, got, name, f.other)
+	f.refuse("%s fixes %s at %v, not %v: leave %s out%s", f.who, name, want, got, name, f.advice)
 }
 
+// number fixes a number. It takes a given one that differs by rounding alone as equal.
 func (f *fixer) number(name string, given *float64, want float64) {
 	if *given != 0 && !(math.Abs(*given-want) <= 1e-9*want) {
 		f.fail(name, want, *given)
@@ -283,6 +321,7 @@ func (f *fixer) number(name string, given *float64, want float64) {
 	*given = want
 }
 
+// count fixes a whole number.
 func (f *fixer) count(name string, given *int, want int) {
 	if *given != 0 && *given != want {
 		f.fail(name, want, *given)
@@ -290,25 +329,28 @@ func (f *fixer) count(name string, given *int, want int) {
 	*given = want
 }
 
+// text fixes a string.
 func (f *fixer) text(name, given, want string) {
 	if given != want {
 		f.fail(name, want, given)
 	}
 }
 
+// off fixes a switch at false.
 func (f *fixer) off(name string, given bool) {
 	if given {
 		f.fail(name, false, true)
 	}
 }
 
+// zero refuses a parameter that is not used.
 func (f *fixer) zero(name string, given float64) {
 	if given != 0 {
 		f.refuse("%s has no meaning in %s: leave it out, or take preset %s", name, f.who, PaperPreset)
 	}
 }
 
-// sigma fixes noise that depends on n, and so has no value before n is fixed.
+// sigma fixes noise that depends on n, and so has no value while n is 0.
 func (f *fixer) sigma(given *float64, want func(n float64) float64, n int) {
 	if n > 0 {
 		f.number("sigma", given, want(float64(n)))

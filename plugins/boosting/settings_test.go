@@ -15,6 +15,8 @@ import (
 
 func TestResolve(t *testing.T) {
 	plain := func(preset string) Params { return Params{Preset: preset, Weak: Raw, Loss: Linear} }
+	tightSigma := 0.00896581144629225 / 2 *
+		math.Sqrt(math.Log(3072*math.Log(40)/(0.05*0.04))/math.Log(3072*math.Log(40)/(0.1*0.04)))
 	for _, c := range []struct {
 		name  string
 		give  Params
@@ -29,12 +31,17 @@ func TestResolve(t *testing.T) {
 			Params{Preset: Calibrated, Rounds: 200, Lambda: 8, Kappa: 0.3, Weak: Raw, Loss: Linear, Tau: 0.05}},
 		{"calibrated, no margin", plain(Calibrated), 0, 0, 0,
 			Params{Preset: Calibrated, Rounds: 50, Lambda: 8, Kappa: 0.3, Weak: Raw, Loss: Linear}},
-		{"calibrated, n fixed", Params{Preset: Calibrated, Rounds: 50, Lambda: 4, Kappa: 0.1, Weak: Unit, Loss: Clip}, 0.1, 5000, 0,
-			Params{Preset: Calibrated, Rounds: 50, Lambda: 4, Kappa: 0.1, Sigma: 0.1194919636391463, Weak: Unit, Loss: Clip, Tau: 0.1}},
+		{"calibrated, n fixed",
+			Params{Preset: Calibrated, Rounds: 50, Lambda: 4, Kappa: 0.1, Weak: Unit, Loss: Clip}, 0.1, 5000, 0,
+			Params{Preset: Calibrated, Rounds: 50, Lambda: 4, Kappa: 0.1, Sigma: 0.1194919636391463,
+				Weak: Unit, Loss: Clip, Tau: 0.1}},
 		{"paper", Params{Preset: PaperPreset, Weak: Raw, Loss: Paper}, 0.1, 0, 0,
-			Params{Preset: PaperPreset, Rounds: 377742, Lambda: 0.0125, Kappa: 0.025, Sigma: 0.00438621303744598, Weak: Raw, Loss: Paper, C: math.Sqrt(0.5), Tau: 0.1}},
-		{"paper-tight, own margin and c", Params{Preset: PaperTight, Weak: Raw, Loss: Linear, C: math.Sqrt2, Tau: 0.2}, 0.5, 0, 0,
-			Params{Preset: PaperTight, Rounds: 94436, Lambda: 0.025, Kappa: 0.025, Sigma: 0.00896581144629225 / 2 * math.Sqrt(math.Log(3072*math.Log(40)/(0.05*0.04))/math.Log(3072*math.Log(40)/(0.1*0.04))), Weak: Raw, Loss: Linear, C: math.Sqrt2, Tau: 0.2}},
+			Params{Preset: PaperPreset, Rounds: 377742, Lambda: 0.0125, Kappa: 0.025, Sigma: 0.00438621303744598,
+				Weak: Raw, Loss: Paper, C: math.Sqrt(0.5), Tau: 0.1}},
+		{"paper-tight, own margin and c",
+			Params{Preset: PaperTight, Weak: Raw, Loss: Linear, C: math.Sqrt2, Tau: 0.2}, 0.5, 0, 0,
+			Params{Preset: PaperTight, Rounds: 94436, Lambda: 0.025, Kappa: 0.025, Sigma: tightSigma,
+				Weak: Raw, Loss: Linear, C: math.Sqrt2, Tau: 0.2}},
 		{"theorem-a", plain(TheoremA), 0.1, 0, 0,
 			Params{Preset: TheoremA, Rounds: 3685, Lambda: 1, Kappa: 0.1, Weak: Raw, Loss: Linear, Tau: 0.1}},
 		{"theorem-a, noisy labels", plain(TheoremA), 0.1, 0, 0.001,
@@ -69,33 +76,51 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"class", func(s *algo.Setting[Params]) { s.Problem.Class = "thresholds" },
 			`boosting/hs-stl learns halfspaces, not class "thresholds"`},
-		{"no delta", func(s *algo.Setting[Params]) { s.Delta = 0 }, "Gaussian noise, which is never pure: give privacy.delta in (0,1), not 0"},
+		{"no delta", func(s *algo.Setting[Params]) { s.Delta = 0 },
+			"Gaussian noise, which is never pure: give privacy.delta in (0,1), not 0"},
 		{"no epsilon", func(s *algo.Setting[Params]) { s.Epsilon = 0 }, "privacy.epsilon above 0 and at most 1e100, not 0"},
-		{"infinite epsilon", func(s *algo.Setting[Params]) { s.Epsilon = math.Inf(1) }, "privacy.epsilon above 0 and at most 1e100, not +Inf"},
+		{"infinite epsilon", func(s *algo.Setting[Params]) { s.Epsilon = math.Inf(1) },
+			"privacy.epsilon above 0 and at most 1e100, not +Inf"},
 		{"preset", func(s *algo.Setting[Params]) { s.Params.Preset = "tuned" }, `unknown preset "tuned": take paper,`},
 		{"kappa", func(s *algo.Setting[Params]) { s.Params.Kappa = 1 }, "kappa must be at least 1e-12 and below 1, not 1"},
-		{"lambda", func(s *algo.Setting[Params]) { s.Params.Lambda = math.NaN() }, "lambda must be between 1e-9 and 1e6, not NaN"},
+		{"lambda", func(s *algo.Setting[Params]) { s.Params.Lambda = math.NaN() },
+			"lambda must be between 1e-9 and 1e6, not NaN"},
 		{"rounds", func(s *algo.Setting[Params]) { s.Params.Rounds = -1 }, "rounds must be at least 1, not -1"},
 		{"weak", func(s *algo.Setting[Params]) { s.Params.Weak = "" }, `unknown weak learner "": take raw or unit`},
-		{"loss", func(s *algo.Setting[Params]) { s.Params.Loss = "hinge" }, `unknown loss "hinge": take linear, paper or clip`},
+		{"loss", func(s *algo.Setting[Params]) { s.Params.Loss = "hinge" },
+			`unknown loss "hinge": take linear, paper or clip`},
 		{"tau", func(s *algo.Setting[Params]) { s.Params.Tau = 2 }, "tau must be between 1e-6 and 1, not 2"},
 		{"votes", func(s *algo.Setting[Params]) { s.Params.Loss, s.Params.Rounds = Clip, 1<<50 },
-			"a vote of 1125899906842624 rounds in 10 dimensions keeps 1.126e+16 numbers, and 67108864 are allowed: lower rounds to 6710886, or take another loss"},
-		{"sigma", func(s *algo.Setting[Params]) { s.Params.Sigma = 0.1 }, `preset calibrated takes sigma from epsilon, delta and n: leave sigma out`},
-		{"sigma at n", func(s *algo.Setting[Params]) { s.Params.Sigma, s.N = 0.1, 1000 }, `preset calibrated fixes sigma at 0.199`},
-		{"c", func(s *algo.Setting[Params]) { s.Params.C = 1 }, `c has no meaning in preset calibrated: leave it out, or take preset paper`},
-		{"debias and unit", func(s *algo.Setting[Params]) { s.Params.Debias, s.Params.Weak = true, Unit }, `debias and weak "unit" both normalise`},
-		{"debias without margin", func(s *algo.Setting[Params]) { s.Params.Debias, s.Problem.Margin = true, 0 }, "debias needs a margin and the problem promises none: give tau"},
-		{"paper without margin", func(s *algo.Setting[Params]) { s.Params.Preset, s.Problem.Margin = PaperPreset, 0 }, `preset paper needs a margin and the problem promises none: give tau`},
+			"a vote of 1125899906842624 rounds in 10 dimensions keeps 1.126e+16 numbers, and 67108864 are allowed: " +
+				"lower rounds to 6710886, or take another loss"},
+		{"sigma", func(s *algo.Setting[Params]) { s.Params.Sigma = 0.1 },
+			`preset calibrated takes sigma from epsilon, delta and n: leave sigma out`},
+		{"sigma at n", func(s *algo.Setting[Params]) { s.Params.Sigma, s.N = 0.1, 1000 },
+			`preset calibrated fixes sigma at 0.199`},
+		{"c", func(s *algo.Setting[Params]) { s.Params.C = 1 },
+			`c has no meaning in preset calibrated: leave it out, or take preset paper`},
+		{"debias and unit", func(s *algo.Setting[Params]) { s.Params.Debias, s.Params.Weak = true, Unit },
+			`debias and weak "unit" both normalise`},
+		{"debias without margin", func(s *algo.Setting[Params]) { s.Params.Debias, s.Problem.Margin = true, 0 },
+			"debias needs a margin and the problem promises none: give tau"},
+		{"paper without margin", func(s *algo.Setting[Params]) { s.Params.Preset, s.Problem.Margin = PaperPreset, 0 },
+			`preset paper needs a margin and the problem promises none: give tau`},
 		{"paper with kappa", func(s *algo.Setting[Params]) { s.Params.Preset, s.Params.Kappa = PaperPreset, 0.3 },
 			`preset paper fixes kappa at 0.025, not 0.3: leave kappa out, or take preset calibrated`},
-		{"paper with rounds", func(s *algo.Setting[Params]) { s.Params.Preset, s.Params.Rounds = PaperTight, 50 }, `preset paper-tight fixes rounds at 377742, not 50`},
-		{"paper with unit", func(s *algo.Setting[Params]) { s.Params.Preset, s.Params.Weak = PaperPreset, Unit }, `preset paper fixes weak at raw, not unit`},
-		{"paper with debias", func(s *algo.Setting[Params]) { s.Params.Preset, s.Params.Debias = PaperPreset, true }, `preset paper fixes debias at false, not true`},
-		{"paper with c", func(s *algo.Setting[Params]) { s.Params.Preset, s.Params.C = PaperPreset, -1 }, "c must be above 0 and at most 1e6, not -1"},
-		{"theorem-a with loss", func(s *algo.Setting[Params]) { s.Params.Preset, s.Params.Loss = TheoremA, Paper }, `preset theorem-a fixes loss at linear, not paper`},
-		{"theorem-a with lambda", func(s *algo.Setting[Params]) { s.Params.Preset, s.Params.Lambda = TheoremA, 8 }, `preset theorem-a fixes lambda at 1, not 8`},
-		{"theorem-a with kappa", func(s *algo.Setting[Params]) { s.Params.Preset, s.Params.Kappa = TheoremA, 0.5 }, `preset theorem-a needs kappa above 0 and at most 1/e = 0.3679, not 0.5`},
+		{"paper with rounds", func(s *algo.Setting[Params]) { s.Params.Preset, s.Params.Rounds = PaperTight, 50 },
+			`preset paper-tight fixes rounds at 377742, not 50`},
+		{"paper with unit", func(s *algo.Setting[Params]) { s.Params.Preset, s.Params.Weak = PaperPreset, Unit },
+			`preset paper fixes weak at raw, not unit`},
+		{"paper with debias", func(s *algo.Setting[Params]) { s.Params.Preset, s.Params.Debias = PaperPreset, true },
+			`preset paper fixes debias at false, not true`},
+		{"paper with c", func(s *algo.Setting[Params]) { s.Params.Preset, s.Params.C = PaperPreset, -1 },
+			"c must be above 0 and at most 1e6, not -1"},
+		{"theorem-a with loss", func(s *algo.Setting[Params]) { s.Params.Preset, s.Params.Loss = TheoremA, Paper },
+			`preset theorem-a fixes loss at linear, not paper`},
+		{"theorem-a with lambda", func(s *algo.Setting[Params]) { s.Params.Preset, s.Params.Lambda = TheoremA, 8 },
+			`preset theorem-a fixes lambda at 1, not 8`},
+		{"theorem-a with kappa", func(s *algo.Setting[Params]) { s.Params.Preset, s.Params.Kappa = TheoremA, 0.5 },
+			`preset theorem-a needs kappa above 0 and at most 1/e = 0.3679, not 0.5`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := setting(Params{Preset: Calibrated, Weak: Raw, Loss: Linear})
@@ -108,7 +133,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// The noise of these presets is fixed, so that privacy sets a least n.
+// TestLeastSampleSizes checks the least n of presets with fixed noise, which privacy sets.
 func TestLeastSampleSizes(t *testing.T) {
 	for preset, least := range map[string]int{PaperPreset: 119944424, PaperTight: 47357810, TheoremA: 731195} {
 		t.Run(preset, func(t *testing.T) {
@@ -127,13 +152,16 @@ func TestLeastSampleSizes(t *testing.T) {
 	}
 }
 
-// What the guarantee says must follow from the noise that learn adds.
+// TestGuaranteeFollowsFromTheNoise checks the guarantee against the noise that learn adds.
 func TestGuaranteeFollowsFromTheNoise(t *testing.T) {
 	for _, c := range []struct {
 		preset string
 		n      int
 		rho    float64 // of a round, times (kappa n sigma)^2
-	}{{Calibrated, 10, 2}, {Calibrated, 1400, 2}, {PaperPreset, 119944424, 8}, {PaperPreset, 1e9, 8}, {PaperTight, 47357810, 2}, {TheoremA, 731195, 2}, {TheoremA, 1e7, 2}} {
+	}{
+		{Calibrated, 10, 2}, {Calibrated, 1400, 2}, {PaperPreset, 119944424, 8}, {PaperPreset, 1e9, 8},
+		{PaperTight, 47357810, 2}, {TheoremA, 731195, 2}, {TheoremA, 1e7, 2},
+	} {
 		t.Run(fmt.Sprintf("%s %d", c.preset, c.n), func(t *testing.T) {
 			s := setting(Params{Preset: c.preset, Weak: Raw, Loss: Linear})
 			s.N = c.n
@@ -161,19 +189,23 @@ func TestGuaranteeFollowsFromTheNoise(t *testing.T) {
 }
 
 func TestBoundsSayWhatIsProved(t *testing.T) {
+	const (
+		printed = "theorem-30 theorem-30-privacy theorem-30-accuracy theorem-33 theorem-30-privacy-tight "
+		clean   = printed + "theorem-a-privacy generalization [theorem-a]"
+	)
 	for _, c := range []struct {
 		name   string
 		change func(s *algo.Setting[Params])
 		want   string // names in order, proved ones in brackets
 	}{
-		{"calibrated", func(*algo.Setting[Params]) {},
-			"theorem-30 theorem-30-privacy theorem-30-accuracy theorem-33 theorem-30-privacy-tight theorem-a-privacy generalization [theorem-a]"},
-		{"provable parameters", func(s *algo.Setting[Params]) { s.Params.Rounds, s.Params.Lambda, s.Params.Kappa = 4000, 1, 0.02 },
-			"theorem-30 theorem-30-privacy theorem-30-accuracy theorem-33 theorem-30-privacy-tight theorem-a-privacy generalization [theorem-a] [own-parameters]"},
+		{"calibrated", func(*algo.Setting[Params]) {}, clean},
+		{"provable parameters", func(s *algo.Setting[Params]) {
+			s.Params.Rounds, s.Params.Lambda, s.Params.Kappa = 4000, 1, 0.02
+		}, clean + " [own-parameters]"},
 		{"paper", func(s *algo.Setting[Params]) { s.Params.Preset = PaperPreset },
-			"theorem-30 theorem-30-privacy theorem-30-accuracy theorem-33 theorem-30-privacy-tight theorem-a-privacy generalization [theorem-a] [own-parameters]"},
+			clean + " [own-parameters]"},
 		{"little random noise", func(s *algo.Setting[Params]) { s.Problem.Noise, s.Problem.NoiseRate = "random", 1e-4 },
-			"theorem-30 theorem-30-privacy theorem-30-accuracy theorem-33 theorem-30-privacy-tight theorem-a-privacy [theorem-a]"},
+			printed + "theorem-a-privacy [theorem-a]"},
 		{"adversarial noise", func(s *algo.Setting[Params]) { s.Problem.Noise, s.Problem.NoiseRate = "adversarial", 1e-3 },
 			"theorem-a-privacy [theorem-a]"},
 		{"too much noise", func(s *algo.Setting[Params]) { s.Problem.Noise, s.Problem.NoiseRate = "random", 0.1 }, ""},
@@ -205,7 +237,8 @@ func TestBoundsSayWhatIsProved(t *testing.T) {
 	}
 }
 
-// The proved size is where privacy, training and generalization all hold.
+// TestProvedSampleSize checks that privacy, training and generalization all hold at the proved
+// size.
 func TestProvedSampleSize(t *testing.T) {
 	s := setting(Params{Preset: Calibrated, Weak: Raw, Loss: Linear})
 	b := boundsByName(t, s)["theorem-a"]
@@ -214,7 +247,8 @@ func TestProvedSampleSize(t *testing.T) {
 	if !plan.proves(b.Value, g) || plan.proves(b.Value-1, g) && plan.least(exactAccount(1, 1e-6)) < b.Value {
 		t.Errorf("n = %v is not the least that is proved", b.Value)
 	}
-	if spent := exactAccount(1, 1e-6).spent(b.Value, plan.rounds, plan.kappa, plan.sigma(b.Value)); spent > privacy.GaussianMu(1, 1e-6) {
+	spent := exactAccount(1, 1e-6).spent(b.Value, plan.rounds, plan.kappa, plan.sigma(b.Value))
+	if spent > privacy.GaussianMu(1, 1e-6) {
 		t.Errorf("n = %v spends mu = %v", b.Value, spent)
 	}
 	// The preset run with that kappa claims the same.
@@ -231,8 +265,8 @@ func TestProvedSampleSize(t *testing.T) {
 }
 
 func TestCenteringSettings(t *testing.T) {
-	plain := setting(Params{})
-	s := algo.Setting[CenteringParams]{Problem: plain.Problem, Alpha: 0.1, Beta: 0.1, Epsilon: 1, Delta: 1e-6}
+	s := unbudgeted(CenteringParams{})
+	s.Epsilon, s.Delta = 1, 1e-6
 	if err := resolveCentering(&s); err != nil || s.Params.Sigma != 0 {
 		t.Errorf("before n is fixed: sigma %v, %v", s.Params.Sigma, err)
 	}
@@ -252,7 +286,8 @@ func TestCenteringSettings(t *testing.T) {
 		t.Errorf("another sigma: %v", err)
 	}
 	s.Problem.Class = "points"
-	if err := resolveCentering(&s); !algo.IsInvalid(err) || !strings.Contains(err.Error(), "boosting/centering learns halfspaces") {
+	err := resolveCentering(&s)
+	if !algo.IsInvalid(err) || !strings.Contains(err.Error(), "boosting/centering learns halfspaces") {
 		t.Errorf("another class: %v", err)
 	}
 }

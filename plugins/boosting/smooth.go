@@ -8,12 +8,13 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// SmoothParams are the parameters of boosting/smooth.
+// SmoothParams holds the parameters of boosting/smooth.
 type SmoothParams struct {
 	Kappa float64 `doc:"share of the sample that may stay wrong, in (0,1); also the density of the distributions; 0: alpha/2" min:"0" max:"1"`
 	Tau   float64 `doc:"margin to build for, by an advantage gamma of tau/2 (tau/4 where labels are noisy); 0: the margin that the problem promises" min:"0" max:"1"`
 }
 
+// smooth returns boosting/smooth.
 func smooth() algo.Algorithm[SmoothParams] {
 	return algo.Algorithm[SmoothParams]{
 		Name:    "boosting/smooth",
@@ -36,19 +37,17 @@ func smooth() algo.Algorithm[SmoothParams] {
 	}
 }
 
+// resolveSmooth checks a setting and writes the parameters that are zero.
 func resolveSmooth(s *algo.Setting[SmoothParams]) error {
 	if err := checkClass("boosting/smooth", s.Problem); err != nil {
 		return err
 	}
 	p := &s.Params
-	if p.Tau == 0 {
-		p.Tau = s.Problem.Margin
+	if err := setTau(&p.Tau, s.Problem); err != nil {
+		return err
 	}
 	if p.Tau == 0 {
 		return algo.Invalid("boosting/smooth needs a margin and the problem promises none: give tau")
-	}
-	if err := checkTau(p.Tau); err != nil {
-		return err
 	}
 	if p.Kappa == 0 {
 		p.Kappa = s.Alpha / 2
@@ -56,6 +55,7 @@ func resolveSmooth(s *algo.Setting[SmoothParams]) error {
 	return checkKappa(p.Kappa)
 }
 
+// learnSmooth runs boosting/smooth.
 func learnSmooth(ctx context.Context, t *algo.Trial[SmoothParams], sample *algo.Data) (algo.Model, error) {
 	if err := resolveSmooth(&t.Setting); err != nil {
 		return nil, err
@@ -72,21 +72,26 @@ func learnSmooth(ctx context.Context, t *algo.Trial[SmoothParams], sample *algo.
 	return f.model(), nil
 }
 
-// fading is a run of SmoothBoost: an example whose margins y h(x) sum to more than theta a round, by N in total, keeps the weight
-// (1-gamma)^(N/2), and every other one 1. So log-weights are taken as they are, all raised by the same theta a round.
+// fading is a run of SmoothBoost. An example whose margins y h(x) exceed theta per round, by N > 0
+// in total, has the weight (1-gamma)^(N/2), and any other example the weight 1. So the weights
+// follow from the log-weights of the booster, all of them raised by the same number each round.
 type fading struct {
-	*booster         // Rounds counts them
+	*booster         // its Rounds counts the rounds so far
 	raise    float64 // of the log-weights, per round
-	limit    float64 // of the rounds
+	limit    float64 // on the number of rounds
 }
 
-// newFading is for a weak learner of advantage gamma, in (0, 1/2].
+// newFading returns a run for a weak learner of advantage gamma, in (0, 1/2].
 //
-// The run ends before 2/(kappa gamma^2 sqrt(1-gamma)) rounds (Servedio 2003). In short, let f(N) = min(1, e^(-cN)) be the weight,
-// c = -ln(1-gamma)/2, and F(N) the integral of f from 0 to N, at most 1/c. A step a of N, |a| <= 1 + theta, has f(N) a <= F(N+a) - F(N)
-// + r f(N) with r = (e^(c|a|) - 1 - c|a|)/c. So over all rounds and examples the sum of f(N) a is at most n/c plus r times that of
-// f(N); by the advantage it is at least 2 gamma - theta times that of f(N), which is kappa n or more in each round. Hence there are at most
-// 1/(c kappa (2 gamma - theta - r)) rounds, which is less.
+// The run ends before 2/(kappa gamma^2 sqrt(1-gamma)) rounds (Servedio 2003). In short, let
+// f(N) = min(1, e^(-cN)) be the weight, c = -ln(1-gamma)/2, and F(N) the integral of f from 0 to N,
+// which is at most 1/c. If a round changes N by a, where |a| <= 1 + theta, then
+//
+//	f(N) a <= F(N+a) - F(N) + r f(N) with r = (e^(c|a|) - 1 - c|a|)/c
+//
+// So over all rounds and examples the sum of f(N) a is at most n/c plus r times the sum of f(N). By
+// the advantage it is at least 2 gamma - theta times the sum of f(N), which is kappa n or more in
+// each round. Hence there are at most 1/(c kappa (2 gamma - theta - r)) rounds, which is less.
 func newFading(gamma, kappa float64, sample *algo.Data) *fading {
 	lambda := -math.Log1p(-gamma)
 	return &fading{
@@ -96,17 +101,19 @@ func newFading(gamma, kappa float64, sample *algo.Data) *fading {
 	}
 }
 
-// smoothMargin is theta, the margin that fewer than kappa n examples fail to exceed at the end: each of those still has weight 1.
+// smoothMargin returns theta, the margin that fewer than kappa n examples fail to exceed at the
+// end, because each of those still has weight 1.
 func smoothMargin(gamma float64) float64 { return gamma / (2 + gamma) }
 
-// run boosts until less than kappa n is left of the weights, or ctx ends.
+// run runs rounds until the weights sum to less than kappa n, or ctx ends.
 func (f *fading) run(ctx context.Context) error {
 	for left := f.weigh(); left >= f.mass; left = f.weigh() {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		if float64(f.Rounds) >= f.limit {
-			return fmt.Errorf("no end after %d rounds, so that the sample does not have it: lower tau, or raise kappa for more wrong labels", f.Rounds)
+			return fmt.Errorf("no end after %d rounds, so that the sample does not have it: "+
+				"lower tau, or raise kappa for more wrong labels", f.Rounds)
 		}
 		f.center(1, left)
 		f.step(noiseless)
@@ -115,12 +122,14 @@ func (f *fading) run(ctx context.Context) error {
 	return nil
 }
 
-// weigh returns what is left of the weights in all. While that is kappa n or more, no example has more than a 1/(kappa n) share.
+// weigh computes the weights and returns their sum. While that is kappa n or more, no example has
+// more than a 1/(kappa n) share of it.
 func (f *fading) weigh() float64 {
 	capped, tail := exponentials(f.weights.u, f.s, f.raise*float64(f.Rounds))
 	return float64(capped) + tail
 }
 
+// smoothBounds returns the n that is proved to suffice for the parameters of a setting, if any.
 func smoothBounds(s *algo.Setting[SmoothParams]) []algo.Bound {
 	g, ok := goalOf(s)
 	if !ok || s.Params.Tau > g.margin { // the weak learner may not have the advantage

@@ -8,8 +8,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// By definition: M = 1 while N < 0, else (1-gamma)^(N/2), and N grows by y h(x) - theta. No example gets more than a 1/(kappa n) share; at
-// the end fewer than kappa n have a margin up to theta; and the rounds keep their limit.
+// TestSmoothBoost compares weights with their definition: 1 while N < 0, otherwise (1-gamma)^(N/2),
+// where N grows by y h(x) - theta in each round. It checks that no example has more than a 1/(kappa
+// n) share, that at the end fewer than kappa n examples have a margin up to theta, and that the
+// rounds keep their limit.
 func TestSmoothBoost(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
@@ -65,7 +67,7 @@ func TestSmoothBoost(t *testing.T) {
 	})
 }
 
-// provedRounds is 1/(c kappa (2 gamma - theta - r)), see newFading.
+// provedRounds returns 1/(c kappa (2 gamma - theta - r)), see newFading.
 func provedRounds(gamma, kappa float64) float64 {
 	c, theta := -math.Log1p(-gamma)/2, smoothMargin(gamma)
 	a := c * (1 + theta)
@@ -73,7 +75,8 @@ func provedRounds(gamma, kappa float64) float64 {
 	return 1 / (c * kappa * (2*gamma - theta - r))
 }
 
-// Servedio's limit on the rounds is implied for every advantage that a weak learner of this package can have.
+// TestSmoothBoostEndsWithinItsLimit checks that Servedio's limit on the rounds is implied for every
+// advantage that a weak learner of this package can have.
 func TestSmoothBoostEndsWithinItsLimit(t *testing.T) {
 	sample := benchSample(1, 2)
 	for gamma := 0.5; gamma > 1e-7; gamma *= 0.99 {

@@ -7,15 +7,15 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// schedule is a way to run HS-StL: what the theory's statements are about.
+// schedule is a way to run HS-StL, which statements of theory are about.
 type schedule struct {
 	rounds        int
 	lambda, kappa float64
-	sigma         func(n float64) float64 // noise per coordinate
+	sigma         func(n float64) float64 // standard deviation of the noise per coordinate
 	calibrated    bool                    // sigma spends the budget exactly, at any n
 }
 
-// paperSchedule is Algorithm 5 as printed, rounds rounded up.
+// paperSchedule returns the schedule of Algorithm 5 as printed, with the rounds rounded up.
 func paperSchedule(alpha, beta, tau, c float64) schedule {
 	kappa := alpha / 4
 	l := math.Log(1 / kappa)
@@ -28,7 +28,7 @@ func paperSchedule(alpha, beta, tau, c float64) schedule {
 	}
 }
 
-// theoremASchedule is the one of Theorem A (see sufficient) for kappa <= 1/e.
+// theoremASchedule returns the schedule of Theorem A (see proves), for kappa <= 1/e.
 func theoremASchedule(kappa, tau, beta float64) schedule {
 	rounds := int(math.Ceil(16 * math.Log(1/kappa) / (tau * tau)))
 	return schedule{
@@ -41,7 +41,7 @@ func theoremASchedule(kappa, tau, beta float64) schedule {
 	}
 }
 
-// calibratedSchedule has the least noise that the budget allows at each n.
+// calibratedSchedule returns the schedule with the least noise that the budget allows at each n.
 func calibratedSchedule(p *Params, epsilon, delta float64) schedule {
 	a := exactAccount(epsilon, delta)
 	return schedule{
@@ -54,7 +54,7 @@ func calibratedSchedule(p *Params, epsilon, delta float64) schedule {
 	}
 }
 
-// scheduleOf is the schedule that resolved parameters stand for.
+// scheduleOf returns the schedule that resolved parameters stand for.
 func scheduleOf(s *algo.Setting[Params]) schedule {
 	p := &s.Params
 	switch p.Preset {
@@ -67,8 +67,8 @@ func scheduleOf(s *algo.Setting[Params]) schedule {
 	}
 }
 
-// effectiveMargin is the least norm that a smooth centering vector has: tau, or tau/2 where up to a kappa tau/4 share of the
-// labels is corrupted, since then |z| >= (1 - tau/4) tau - tau/4.
+// effectiveMargin returns the least norm of a smooth centering vector z: tau, or tau/2 if up to a
+// kappa tau/4 share of the labels is corrupted, since then |z| >= (1 - tau/4) tau - tau/4.
 func effectiveMargin(tau, noiseRate float64) float64 {
 	if noiseRate > 0 {
 		return tau / 2
@@ -76,7 +76,7 @@ func effectiveMargin(tau, noiseRate float64) float64 {
 	return tau
 }
 
-// least is the smallest n from which on the schedule stays within the budget.
+// least returns the smallest n from which on the schedule stays within the budget of a.
 func (s schedule) least(a account) float64 {
 	if s.calibrated {
 		return 1
@@ -86,16 +86,18 @@ func (s schedule) least(a account) float64 {
 	})
 }
 
-// goal is what a sample size must be proved for: error at most alpha against clean labels with probability 1 - beta.
+// goal is what a sample size must be proved for: an error of at most alpha against clean labels
+// with probability 1 - beta.
 type goal struct {
 	alpha, beta float64
-	margin      float64 // the problem's
-	noise       string
-	rate        float64
+	margin      float64 // that the problem promises
+	noise       string  // as in algo.Problem
+	rate        float64 // of the noise
 }
 
-// corruption bounds the share of wrong labels that leaves smooth distributions of density kappa half their margin, and what the
-// failure of that bound leaves of beta; not ok where the rate is too high.
+// corruption returns a bound on the share of wrong labels that leaves smooth distributions of
+// density kappa half their margin, and what is left of beta after the probability that the bound
+// fails. It is not ok if the rate is too high.
 func (g goal) corruption(n, kappa float64) (share, beta float64, ok bool) {
 	if g.rate == 0 {
 		return 0, g.beta, true
@@ -107,7 +109,7 @@ func (g goal) corruption(n, kappa float64) (share, beta float64, ok bool) {
 	return kappa * g.margin / 4, beta, g.tolerates(kappa) && beta > 0
 }
 
-// tolerates says whether label noise at this rate leaves the weak learner its margin.
+// tolerates reports whether label noise at this rate leaves the weak learner its margin.
 func (g goal) tolerates(kappa float64) bool {
 	switch {
 	case g.rate == 0:
@@ -119,37 +121,42 @@ func (g goal) tolerates(kappa float64) bool {
 	}
 }
 
-// reached shows that a unit vector w reaches the goal from n examples if, however they fell out, fewer than kappa n of them, as
-// labelled, had y <w, x> below theta: the error is at most the share of clean margins below theta, plus 2/(theta sqrt(n)) +
-// sqrt(ln(1/beta)/(2n)) (Rademacher complexity of the unit ball).
+// reached reports whether a unit vector w is proved to reach the goal from n examples if, whatever
+// they are, fewer than kappa n of them, as labelled, have y <w, x> below theta. By the Rademacher
+// complexity of the unit ball, the error is at most the share of clean margins below theta, plus
+// 2/(theta sqrt(n)) + sqrt(ln(1/beta)/(2n)).
 func (g goal) reached(n, kappa, theta float64) bool {
 	corrupted, beta, ok := g.corruption(n, kappa)
 	gap := 2/(theta*math.Sqrt(n)) + math.Sqrt(math.Log(1/beta)/(2*n))
 	return ok && theta > 0 && kappa+corrupted+gap <= g.alpha
 }
 
-// sufficient is the smallest n, from a given one, that proves shows to suffice; +Inf where it shows none.
+// sufficient returns the smallest n, from a given one on, at which proves holds; +Inf if there is
+// none.
 func (s schedule) sufficient(from float64, g goal) float64 {
 	return leastFrom(from, func(n float64) bool { return s.proves(n, g) })
 }
 
-// proves shows that HS-StL with weak learner raw and loss linear reaches the goal from n examples. In short, with L = ln(1/kappa),
-// tau halved if labels are corrupted (see effectiveMargin), and b half of what part 1 leaves of beta:
+// proves reports whether HS-StL with weak learner raw and loss linear is proved to reach the goal
+// from n examples. In short, with L = ln(1/kappa), tau halved if labels are corrupted (see
+// effectiveMargin), and b half of what part 1 leaves of beta:
 //
-//  1. At most a kappa tau/4 share of the labels is corrupted: by the rate, or for random noise at rate kappa tau/8 and below
-//     by Chernoff, which fails with probability exp(-kappa tau n/24).
-//  2. But for probability b, all |<v_i, noise_t>| <= M = sigma sqrt(2 ln(4nT/b)), and the average of <noise_t, z_t> is at
-//     least -(g/2)(s^2/tau + tau) with g = sigma sqrt(2 ln(2/b)/T), as exp(-a<noise,z> - a^2 sigma^2 |z|^2/2) is a martingale;
-//     s^2 is the mean of |z_t|^2 >= tau^2. By the regret of the rounds (see certificate, with half the spread bounded by
-//     |z_t| + M) fewer than kappa n examples have a margin up to
+//  1. At most a kappa tau/4 share of the labels is corrupted: by the rate or, for random noise at
+//     rate kappa tau/8 and below, by Chernoff, which fails with probability exp(-kappa tau n/24).
+//  2. Except with probability b, all |<v_i, noise_t>| <= M = sigma sqrt(2 ln(4nT/b)), and the mean
+//     of <noise_t, z_t> is at least -(g/2)(s^2/tau + tau) with g = sigma sqrt(2 ln(2/b)/T), as
+//     exp(-a<noise,z> - a^2 sigma^2 |z|^2/2) is a martingale. Here s^2 is the mean of
+//     |z_t|^2 >= tau^2. By the regret of the rounds (see certificate, with half the spread bounded
+//     by |z_t| + M) fewer than kappa n examples have a margin up to
 //     theta(s) = s^2 - (g/2)(s^2/tau + tau) - (lambda/4)(s+M)^2 - 2L/(lambda T).
-//  3. The hypothesis is z + N with |z| <= s and N, the mean noise, independent of the sample; a fixed translation changes no
-//     Rademacher complexity. So, but for probability b, the error is at most the share of clean margins below theta, plus
-//     2B/(theta sqrt(n)) + sqrt(ln(J/b)/(2n)), for s <= B on a grid of J points from tau to 1. As s/theta(s) decreases, the
-//     first point is the worst.
+//  3. The hypothesis is z + N with |z| <= s and N, the mean noise, independent of the sample, and a
+//     fixed translation changes no Rademacher complexity. So, except with probability b, the error
+//     is at most the share of clean margins below theta, plus
+//     2B/(theta sqrt(n)) + sqrt(ln(J/b)/(2n)), for s <= B on a grid of J points from tau to 1. As
+//     s/theta(s) decreases, the first point is the worst.
 //
-// With lambda = 1, T = 16 L/tau^2, sigma = tau/(2 sqrt(2 ln(4nT/beta))) part 2 is Theorem A: fewer than kappa n training
-// examples have a margin up to (3/32) s^2, with probability 1 - beta.
+// With lambda = 1, T = 16 L/tau^2 and sigma = tau/(2 sqrt(2 ln(4nT/beta))) part 2 is Theorem A:
+// fewer than kappa n training examples have a margin up to (3/32) s^2, with probability 1 - beta.
 func (s schedule) proves(n float64, g goal) bool {
 	corrupted, beta, ok := g.corruption(n, s.kappa)
 	if !ok {
@@ -157,14 +164,15 @@ func (s schedule) proves(n float64, g goal) bool {
 	}
 	tau := effectiveMargin(g.margin, g.rate)
 	beta /= 2
-	const step = 1.02 // of the grid
+	const step = 1.02 // between points of the grid
 	theta := s.trainingMargin(n, tau, beta)
 	points := math.Ceil(math.Log(1/tau)/math.Log(step)) + 1
 	gap := 2*step*tau/(theta*math.Sqrt(n)) + math.Sqrt(math.Log(points/beta)/(2*n))
 	return theta > 0 && s.kappa+corrupted+gap <= g.alpha
 }
 
-// trainingMargin is theta(tau) of proves, failing with probability b; it means nothing where it is not positive.
+// trainingMargin returns theta(tau) of proves, for the failure probability b. It says nothing if it
+// is not positive.
 func (s schedule) trainingMargin(n, tau, b float64) float64 {
 	rounds, sigma := float64(s.rounds), s.sigma(n)
 	m := float64(sigma * math.Sqrt(2*math.Log(4*n*rounds/b)))
@@ -172,12 +180,14 @@ func (s schedule) trainingMargin(n, tau, b float64) float64 {
 	if 1-drift/(2*tau)-s.lambda/4 <= 0 { // then s/theta(s) need not decrease
 		return 0
 	}
-	return float64(tau*tau) - float64(drift*tau) - float64(s.lambda/4*(tau+m)*(tau+m)) - 2*math.Log(1/s.kappa)/(s.lambda*rounds)
+	return float64(tau*tau) - float64(drift*tau) - float64(s.lambda/4*(tau+m)*(tau+m)) -
+		2*math.Log(1/s.kappa)/(s.lambda*rounds)
 }
 
-// printedAccuracy is the smallest n with which Theorem 28 gives error alpha/2 beyond the training error at margin tau/8. Its square
-// root is read as sqrt((2/n)(f ln(34en/f) log2(578n) + ln(4/delta))): as printed, ln(4/delta) is not divided by n and the bound is
-// void. f = fat(tau/128) = 65536/tau^2 by Lemma 29, delta = beta/3.
+// printedAccuracy returns the smallest n at which Theorem 28 gives error alpha/2 beyond the
+// training error at margin tau/8, and f = fat(tau/128), which is 65536/tau^2 by Lemma 29. The
+// square root of the theorem is read as sqrt((2/n)(f ln(34en/f) log2(578n) + ln(4/delta))) with
+// delta = beta/3. As printed, ln(4/delta) is not divided by n and the bound is void.
 func printedAccuracy(alpha, beta, tau float64) (n, fat float64) {
 	fat = 65536 / (tau * tau)
 	n = leastInteger(math.Ceil(fat), func(n float64) bool {
@@ -187,9 +197,11 @@ func printedAccuracy(alpha, beta, tau float64) (n, fat float64) {
 	return n, fat
 }
 
+// maxInteger is the integer up to which a float64 represents all of them.
 const maxInteger = 1 << 53
 
-// leastFrom is the smallest integer from low on at which a condition that stays true holds, found by doubling; +Inf beyond 2^53.
+// leastFrom returns the smallest integer from low on at which a condition that stays true holds,
+// and finds it by doubling; +Inf beyond 2^53.
 func leastFrom(low float64, holds func(n float64) bool) float64 {
 	high := low
 	for !holds(high) {
@@ -203,7 +215,8 @@ func leastFrom(low float64, holds func(n float64) bool) float64 {
 	return leastInteger(math.Floor(high/2), func(n float64) bool { return n >= high || holds(n) })
 }
 
-// leastInteger is the smallest integer from low on, itself an integer, at which a monotone condition holds; +Inf beyond 2^53.
+// leastInteger returns the smallest integer from low on, itself an integer, at which a condition
+// that stays true holds; +Inf beyond 2^53.
 func leastInteger(low float64, holds func(n float64) bool) float64 {
 	base, span := int(low), maxInteger-int(low)
 	if span < 0 {

@@ -11,6 +11,7 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
+// readVectors decodes a JSON file of testdata.
 func readVectors(t *testing.T, name string, into any) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/" + name)
@@ -22,6 +23,8 @@ func readVectors(t *testing.T, name string, into any) {
 	}
 }
 
+// near reports an error if got differs from want by more than tolerance, relative to want if that
+// is above 1.
 func near(t *testing.T, what string, got, want, tolerance float64) {
 	t.Helper()
 	if !(math.Abs(got-want) <= tolerance*max(1, math.Abs(want))) {
@@ -29,6 +32,7 @@ func near(t *testing.T, what string, got, want, tolerance float64) {
 	}
 }
 
+// nearAll is near for each number of a list.
 func nearAll(t *testing.T, what string, got, want []float64, tolerance float64) {
 	t.Helper()
 	if len(got) != len(want) {
@@ -60,7 +64,8 @@ func TestProjectionVectors(t *testing.T) {
 				t.Errorf("capped = %d, want %d", capped, c.Capped)
 			}
 		})
-		for _, start := range []float64{0, math.Log(c.Kappa), -slices.Max(c.Logw), c.Logc, c.Logc + 3, c.Logc - 3, 1e4, -1e4} {
+		top := slices.Max(c.Logw)
+		for _, start := range []float64{0, math.Log(c.Kappa), -top, c.Logc, c.Logc + 3, c.Logc - 3, 1e4, -1e4} {
 			t.Run(fmt.Sprintf("%d/newton from %.3g", i, start), func(t *testing.T) {
 				m := measure{u: make([]float64, c.N), logc: start}
 				factor := m.project(c.Logw, mass)
@@ -71,7 +76,7 @@ func TestProjectionVectors(t *testing.T) {
 	}
 }
 
-// mu lists the weights.
+// mu returns the weights for the factor that project returned.
 func (m *measure) mu(factor float64) []float64 {
 	mu := make([]float64, len(m.u))
 	for i, u := range m.u {
@@ -103,7 +108,10 @@ func TestBoostingVectors(t *testing.T) {
 	for _, run := range file.Runs {
 		covered++
 		t.Run(fmt.Sprintf("%s %s sigma %g lazy %v", run.Weak, run.Loss, run.Sigma, run.Lazy), func(t *testing.T) {
-			p := Params{Rounds: run.T, Lambda: run.Lam, Kappa: run.Kappa, Sigma: run.Sigma, Tau: run.Tau, Weak: run.Weak, Loss: run.Loss}
+			p := Params{
+				Rounds: run.T, Lambda: run.Lam, Kappa: run.Kappa, Sigma: run.Sigma, Tau: run.Tau,
+				Weak: run.Weak, Loss: run.Loss,
+			}
 			if run.Weak == "debias" {
 				p.Weak, p.Debias = Raw, true
 			}
@@ -227,7 +235,8 @@ func TestTheoryVectors(t *testing.T) {
 	}
 }
 
-// setting is (1, 1e-6)-private learning of halfspaces with margin 0.1 in 10 dimensions, alpha = beta = 0.1.
+// setting returns (1, 1e-6)-private learning of halfspaces with margin 0.1 in 10 dimensions, with
+// alpha = beta = 0.1.
 func setting(p Params) algo.Setting[Params] {
 	return algo.Setting[Params]{
 		Params:  p,
@@ -237,6 +246,7 @@ func setting(p Params) algo.Setting[Params] {
 	}
 }
 
+// boundsByName returns the bounds of boosting/hs-stl, by name.
 func boundsByName(t *testing.T, s algo.Setting[Params]) map[string]algo.Bound {
 	t.Helper()
 	list, err := bounds(&s)

@@ -2,30 +2,20 @@ package expmech
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/concept/concepttest"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/expmech/calibration"
+	"github.com/shatterlab/shatter/plugins/finite/finitetest"
 )
-
-func readJSON(t *testing.T, name string, into any) {
-	t.Helper()
-	text, err := os.ReadFile("testdata/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, into); err != nil {
-		t.Fatal(err)
-	}
-}
 
 func setting(p algo.Problem, eps float64) algo.Setting[struct{}] {
 	if p.Noise == "" {
@@ -38,19 +28,10 @@ func setting(p algo.Problem, eps float64) algo.Setting[struct{}] {
 func bound(t testing.TB, a algo.Algorithm[struct{}], s algo.Setting[struct{}], name string) algo.Bound {
 	t.Helper()
 	list, err := a.Bound(&s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, b := range list {
-		if b.Name == name {
-			return b
-		}
-	}
-	t.Fatalf("no bound %q among %+v", name, list)
-	return algo.Bound{}
+	return finitetest.BoundNamed(t, list, err, name)
 }
 
-// thresholdsOf has h hypotheses.
+// thresholdsOf returns a problem on thresholds with h hypotheses.
 func thresholdsOf(h uint64) algo.Problem {
 	if h == 2 {
 		return algo.Problem{Class: "thresholds", Domain: 2, NoConstant: true, Realizable: true}
@@ -71,7 +52,7 @@ func TestSampleSizeVectors(t *testing.T) {
 			RateRealizable   float64 `json:"rate_realizable"`
 		}
 	}
-	readJSON(t, "samplesize.json", &v)
+	finitetest.ReadJSON(t, "testdata/samplesize.json", &v)
 	if len(v.Cases) == 0 {
 		t.Fatal("no vectors")
 	}
@@ -137,12 +118,12 @@ func TestThetaBounds(t *testing.T) {
 func TestPairwiseBounds(t *testing.T) {
 	rules := []struct {
 		c   selection
-		law func([]concept.Level, float64) []float64
-	}{{exponential, concept.ExponentialLaw}, {permuteAndFlip, concept.PermuteAndFlipLaw}}
+		law func([]concepttest.Level, float64) []float64
+	}{{exponential, concepttest.ExponentialLaw}, {permuteAndFlip, concepttest.PermuteAndFlipLaw}}
 	rapid.Check(t, func(t *rapid.T) {
-		var levels []concept.Level
+		var levels []concepttest.Level
 		for _, e := range rapid.SliceOfN(rapid.IntRange(0, 8), 2, 8).Draw(t, "errs") {
-			levels = append(levels, concept.Level{Err: e, Count: 1})
+			levels = append(levels, concepttest.Level{Err: e, Count: 1})
 		}
 		eps := rapid.Float64Range(0, 6).Draw(t, "eps")
 		theta := rapid.Float64Range(0, 1).Draw(t, "theta")
@@ -151,8 +132,10 @@ func TestPairwiseBounds(t *testing.T) {
 			for i, h := range levels {
 				for j, g := range levels {
 					y := eps / 2 * float64(h.Err-g.Err)
-					if most := math.Exp(-theta*y) * math.Exp(min(0, rule.c(theta))); i != j && law[i] > most*(1+1e-9) {
-						t.Fatalf("mechanism %d, errors %v: P(%d) = %v against %d, at most %v", k, levels, i, law[i], j, most)
+					most := math.Exp(-theta*y) * math.Exp(min(0, rule.c(theta)))
+					if i != j && law[i] > most*(1+1e-9) {
+						t.Fatalf("mechanism %d, errors %v: P(%d) = %v against %d, at most %v",
+							k, levels, i, law[i], j, most)
 					}
 				}
 			}
@@ -166,7 +149,7 @@ func TestPairwiseBounds(t *testing.T) {
 	})
 }
 
-// rate is the least over the laws that are allowed, and best is where it is largest.
+// No law that is allowed has a smaller rate than rate says, and best is where it is largest.
 func TestRates(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := gap{alpha: rapid.Float64Range(0.01, 0.6).Draw(t, "alpha"), realizable: rapid.Bool().Draw(t, "realizable")}
@@ -183,7 +166,8 @@ func TestRates(t *testing.T) {
 		} else if best <= 0 && rate > 1e-12 {
 			t.Fatalf("rate(%v) = %v where none should be", s, rate)
 		}
-		// One law: h and h* differ with probability d, h is wrong there with probability q before the noise.
+		// One law: h and h* differ with probability d, h is wrong there with probability q before the
+		// noise.
 		d := rapid.Float64Range(g.alpha, 1).Draw(t, "d")
 		q := 1.0
 		if !g.realizable {
@@ -191,8 +175,8 @@ func TestRates(t *testing.T) {
 		}
 		q = q*(1-g.random) + (1-q)*g.random
 		moment := 1 + d*(q*math.Expm1(-s)+(1-q)*math.Expm1(s))
-		if rate > 0 && -math.Log(moment)-2*s*g.adversary < rate-1e-9 {
-			t.Fatalf("%+v, s %v: a law with d %v, q %v has rate %v, below %v", g, s, d, q, -math.Log(moment)-2*s*g.adversary, rate)
+		if lawRate := -math.Log(moment) - 2*s*g.adversary; rate > 0 && lawRate < rate-1e-9 {
+			t.Fatalf("%+v, s %v: a law with d %v, q %v has rate %v, below %v", g, s, d, q, lawRate, rate)
 		}
 	})
 }
@@ -214,8 +198,9 @@ func TestBoundsUnderNoise(t *testing.T) {
 	if got := value("adversarial", 0.05, "sharp-agnostic"); !math.IsInf(got, 1) {
 		t.Errorf("adversary of alpha/2: %v", got)
 	}
-	if got := value("adversarial", 0.02, "sharp-agnostic"); math.IsInf(got, 1) || got <= value("none", 0, "sharp-agnostic") {
-		t.Errorf("adversary: %v", got)
+	got, without := value("adversarial", 0.02, "sharp-agnostic"), value("none", 0, "sharp-agnostic")
+	if math.IsInf(got, 1) || got <= without {
+		t.Errorf("adversary: %v, without %v", got, without)
 	}
 	s := setting(p, 1)
 	s.Problem.Noise, s.Problem.NoiseRate, s.Problem.Realizable = "adversarial", 0.02, false
@@ -246,49 +231,16 @@ func TestDegenerateBounds(t *testing.T) {
 	}
 }
 
-func TestNeedleVectors(t *testing.T) {
-	var v struct {
-		TolAbs float64 `json:"tol_abs"`
-		Needle []struct {
-			N              int
-			A, NL, NR, Eps float64
-			EM             float64
-		}
-		NStar []struct {
-			A, NL, NR, Eps, Beta float64
-			N                    int
-		} `json:"needle_nstar"`
-	}
-	readJSON(t, "needle.json", &v)
-	if len(v.Needle) == 0 || len(v.NStar) == 0 {
-		t.Fatal("no vectors")
-	}
-	for _, c := range v.Needle {
-		if got := NeedleSuccess(Needle{c.A, c.NL, c.NR}, c.N, c.Eps); math.Abs(got-c.EM) > v.TolAbs {
-			t.Errorf("%+v: got %v", c, got)
-		}
-	}
-	for _, c := range v.NStar {
-		if got, err := NeedleSampleSize(Needle{c.A, c.NL, c.NR}, c.Eps, c.Beta); err != nil || got != c.N {
-			t.Errorf("%+v: got %v, %v", c, got, err)
-		}
-	}
-	// A large one, computed independently, and one that cannot be reached.
-	if got, err := NeedleSampleSize(Needle{0.1, 1 << 39, 1<<39 - 1}, 0.1, 0.05); err != nil || got != 6262 {
-		t.Errorf("2^40 at 0.1: %v, %v", got, err)
-	}
-	if _, err := NeedleSampleSize(Needle{0.1, 8, 7}, 0, 0.05); err == nil {
-		t.Error("epsilon 0: no error")
-	}
-}
-
-// The proved sample sizes are enough on the needle law, and the realizable ones not far from what it needs.
+// The proved sample sizes are enough on the needle law, and the realizable ones not far from what
+// it needs.
 func TestBoundsOnNeedle(t *testing.T) {
 	for _, domain := range []uint64{1 << 8, 1 << 32} {
 		for _, eps := range []float64{0.1, 1, 2, 6} {
 			s := setting(algo.Problem{Class: "thresholds", Domain: domain, NoConstant: true, Realizable: true}, eps)
-			law := Needle{s.Alpha + 1e-9, float64(domain / 2), float64(domain - 1 - domain/2)}
-			need, err := NeedleSampleSize(law, eps, s.Beta)
+			law := calibration.Needle{
+				Mass: s.Alpha + 1e-9, Left: float64(domain / 2), Right: float64(domain - 1 - domain/2),
+			}
+			need, err := law.SampleSize(eps, s.Beta)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -308,26 +260,10 @@ func TestBoundsOnNeedle(t *testing.T) {
 	}
 }
 
-// NeedleSuccess is the plain multinomial sum.
-func TestNeedleByEnumeration(t *testing.T) {
-	for _, law := range []Needle{{0.1, 3, 4}, {0.5, 1, 10}, {0.35, 0, 1e6}} {
-		const n, eps = 12, 0.7
-		want := 0.0
-		for kl := 0; kl <= n; kl++ {
-			for kr := 0; kl+kr <= n; kr++ {
-				ways := math.Gamma(n+1) / math.Gamma(float64(kl+1)) / math.Gamma(float64(kr+1)) / math.Gamma(float64(n-kl-kr+1))
-				p := ways * math.Pow(law.Mass, float64(kl+kr)) * math.Pow(1-2*law.Mass, float64(n-kl-kr))
-				want += p / (1 + law.Left*math.Exp(-eps/2*float64(kl)) + law.Right*math.Exp(-eps/2*float64(kr)))
-			}
-		}
-		if got := NeedleSuccess(law, n, eps); math.Abs(got-want) > 1e-12 {
-			t.Errorf("%+v: got %v, want %v", law, got, want)
-		}
-	}
-}
-
-// learn runs one trial and predicts on the whole of a small domain.
-func learn(t testing.TB, a algo.Algorithm[struct{}], s algo.Setting[struct{}], seed uint64, x, y []float64, domain int) []float64 {
+// learn runs one trial and returns its predictions on the whole of a small domain.
+func learn(
+	t testing.TB, a algo.Algorithm[struct{}], s algo.Setting[struct{}], seed uint64, x, y []float64, domain int,
+) []float64 {
 	t.Helper()
 	trial := &algo.Trial[struct{}]{Setting: s, Rand: rand.New(rand.NewPCG(seed, 1))}
 	m, err := a.Learn(context.Background(), trial, algo.NewData(x, 1, y))
@@ -367,7 +303,7 @@ func TestNeedleByLearning(t *testing.T) {
 			good++
 		}
 	}
-	want := NeedleSuccess(Needle{mass, target, domain - 1 - target}, n, s.Epsilon)
+	want := calibration.Needle{Mass: mass, Left: target, Right: domain - 1 - target}.Success(n, s.Epsilon)
 	if got := float64(good) / trials; math.Abs(got-want) > 5*math.Sqrt(want*(1-want)/trials) {
 		t.Errorf("success %v, want %v", got, want)
 	}
@@ -391,8 +327,11 @@ func TestLearn(t *testing.T) {
 				}
 			}
 		}
-		trial := &algo.Trial[struct{}]{Setting: setting(algo.Problem{Class: "points", Domain: 4}, 1), Rand: rand.New(rand.NewPCG(1, 1))}
-		if _, err := a.Learn(context.Background(), trial, algo.NewData(x, 1, y)); err == nil || !strings.Contains(err.Error(), "point 5 of example 1") {
+		trial := &algo.Trial[struct{}]{
+			Setting: setting(algo.Problem{Class: "points", Domain: 4}, 1), Rand: rand.New(rand.NewPCG(1, 1)),
+		}
+		_, err := a.Learn(context.Background(), trial, algo.NewData(x, 1, y))
+		if err == nil || !strings.Contains(err.Error(), "point 5 of example 1") {
 			t.Errorf("%s: point outside the domain: %v", a.Name, err)
 		}
 	}
@@ -408,7 +347,8 @@ func TestCheck(t *testing.T) {
 			{algo.Problem{Class: "halfspace", Dim: 3}, 1, "no exact sampler for halfspaces"},
 			{algo.Problem{Class: "stump", Domain: 4}, 1, `unknown class "stump"`},
 			{algo.Problem{Class: "thresholds", Domain: 1}, 1, "domain 1"},
-			{algo.Problem{Class: "rectangles", Domain: 4, Dim: 3}, 1, "no exact method: only 2 dimensions have one: take a smaller dimension"},
+			{algo.Problem{Class: "rectangles", Domain: 4, Dim: 3}, 1,
+				"no exact method: only 2 dimensions have one: take a smaller dimension"},
 			{algo.Problem{Class: "parities", Dim: 25}, 1, "no exact method: only up to 24 dimensions"},
 			{algo.Problem{Class: "conjunctions", Dim: 15}, 1, "no exact method: only up to 14 dimensions"},
 			{algo.Problem{Class: "intervals", Domain: 8}, math.Inf(1), "epsilon +Inf"},
@@ -422,7 +362,8 @@ func TestCheck(t *testing.T) {
 		}
 		s := setting(algo.Problem{Class: "rectangles", Domain: 1 << 20, Dim: 2}, 1)
 		s.N = 5000
-		if err := a.Check(&s); !algo.IsInvalid(err) || !strings.Contains(err.Error(), "n = 5000") || !strings.Contains(err.Error(), "at most 2048 points") {
+		if err := a.Check(&s); !algo.IsInvalid(err) || !strings.Contains(err.Error(), "n = 5000") ||
+			!strings.Contains(err.Error(), "at most 2048 points") {
 			t.Errorf("%s: rectangles around 5000 points: %v", a.Name, err)
 		}
 		s = setting(algo.Problem{Class: "thresholds", Domain: 1 << 40, NoConstant: true}, 0.5)
@@ -430,7 +371,8 @@ func TestCheck(t *testing.T) {
 			t.Error(err)
 		}
 		g, err := a.Guarantee(&s)
-		if err != nil || !g.Pure || g.Epsilon != 0.5 || g.Delta != 0 || g.Source == "" || (a.Name == "expmech/em") != (g.Rho == 0.5*0.5/8) {
+		if err != nil || !g.Pure || g.Epsilon != 0.5 || g.Delta != 0 || g.Source == "" ||
+			(a.Name == "expmech/em") != (g.Rho == 0.5*0.5/8) {
 			t.Errorf("%s: %+v, %v", a.Name, g, err)
 		}
 	}

@@ -10,8 +10,9 @@ import (
 
 var benchSizes = []struct{ points, n, k int }{{4096, 1000, 10}, {4096, 1000, 3}, {4096, 1000, 100}}
 
-// BenchmarkScores counts for all points of a net, in floating-point operations per second. BenchmarkDot is one inner product after the
-// other, each a single sum: what blocking is worth.
+// BenchmarkScores measures the counts for all points of a net, in floating-point operations per
+// second. BenchmarkDot takes one inner product after the other, each a single sum: the difference
+// is what blocking is worth.
 func BenchmarkScores(b *testing.B) {
 	for _, size := range benchSizes {
 		b.Run(fmt.Sprintf("M=%d/n=%d/k=%d", size.points, size.n, size.k), func(b *testing.B) {
@@ -42,7 +43,7 @@ func BenchmarkDot(b *testing.B) {
 	}
 }
 
-// plainCounts is what countBelow must give, one inner product after the other.
+// plainCounts writes what countBelow must give, one inner product after the other.
 func plainCounts(counts []int32, net []float64, sample *algo.Data, limit float64) {
 	d := sample.Dim()
 	for m := range counts {
@@ -69,8 +70,8 @@ func reportFlops(b *testing.B, each int) {
 
 var gradientSizes = []struct{ n, d int }{{1400, 10}, {1 << 16, 50}, {1 << 18, 50}}
 
-// BenchmarkGradient is one gradient at 0, where every example counts, and BenchmarkRead sums the same numbers: a gradient cannot be faster
-// than reading them once.
+// BenchmarkGradient measures one gradient at 0, where every example counts. BenchmarkRead sums the
+// same numbers: a gradient cannot be faster than reading them once.
 func BenchmarkGradient(b *testing.B) {
 	for _, size := range gradientSizes {
 		b.Run(fmt.Sprintf("n=%d/d=%d", size.n, size.d), func(b *testing.B) {
@@ -116,7 +117,7 @@ func sumOf(x [][4]float64) float64 {
 
 var sink float64
 
-// BenchmarkTrial is a whole trial with the default parameters.
+// BenchmarkTrial measures a whole trial with the default parameters.
 func BenchmarkTrial(b *testing.B) {
 	sample := benchSample(1400, 10)
 	b.Run("exponential", func(b *testing.B) {

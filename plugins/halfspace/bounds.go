@@ -8,31 +8,43 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
+// What the bounds rest on.
 const (
-	sourceNet   = "Nguyen, Ullman and Zakynthinou 2019, pure: (8/(epsilon alpha)) (ln |net| + ln(2/beta)) for a net of (1 + 2/radius)^k unit vectors in k dimensions; constants rederived"
-	sourceGrid  = "exponential moment of the charges of a bad point of the grid (plugins/halfspace, exponentialBounds, proves)"
-	sourceHinge = "regret of noisy gradients and Rademacher complexity, gamma the margin, the best steps and rate (plugins/halfspace, gradientBounds, proves); privacy and population error"
-	sourceOwn   = "regret of noisy gradients and Rademacher complexity, with this row's own parameters (plugins/halfspace, gradientBounds, proves); privacy and population error"
+	sourceNet = "Nguyen, Ullman and Zakynthinou 2019, pure: (8/(epsilon alpha)) (ln |net| + ln(2/beta)) " +
+		"for a net of (1 + 2/radius)^k unit vectors in k dimensions; constants rederived"
+	sourceGrid = "exponential moment of the charges of a bad point of the grid " +
+		"(plugins/halfspace, exponentialBounds, proves)"
+	sourceHinge = "regret of noisy gradients and Rademacher complexity, gamma the margin, the best steps and rate " +
+		"(plugins/halfspace, gradientBounds, proves); privacy and population error"
+	sourceOwn = "regret of noisy gradients and Rademacher complexity, with this row's own parameters " +
+		"(plugins/halfspace, gradientBounds, proves); privacy and population error"
 )
 
-// exponentialBounds are the printed size and, for a grid without a projection, one that is proved:
+// exponentialBounds returns the printed size and, for a grid without a projection, one that is
+// proved:
 //
-// Let g = gamma', and let m(w) = y* <w, x> be the margin of w on an example with clean label y*. The promised margin tau and the grid give
-// a point w* of the net within the radius of the target u, so that always m(w*) >= tau - radius >= g, by |x| <= 1. Call a point w bad if
-// d = P(m(w) < g) exceeds alpha; all others err with probability at most alpha, as g > 0. For a bad w let X_i be the charge of example i to w
-// less that to w*, and Y = (epsilon/2) sum X_i. The mechanism answers w with probability at most e^-Y, since w* alone weighs e^Y times as
-// much, and at most 1, so at most e^(-theta Y) for all theta in [0, 1]. With s = theta epsilon/2, independent examples and M points,
+// Let g = gamma', and let m(w) = y* <w, x> be the margin of w on an example with clean label y*.
+// The promised margin tau and the grid give a point w* of the net within the radius of the target
+// u, so that always m(w*) >= tau - radius >= g, by |x| <= 1. Call a point w bad if d = P(m(w) < g)
+// exceeds alpha; all others err with probability at most alpha, as g > 0. For a bad w let X_i be
+// the charge of example i to w less that to w*, and Y = (epsilon/2) sum X_i. The mechanism answers
+// w with probability at most e^-Y, since w* alone weighs e^Y times as much, and at most 1, so at
+// most e^(-theta Y) for all theta in [0, 1]. With s = theta epsilon/2, independent examples and M
+// points,
 //
-//	P(the answer is bad) <= (M-1) (max over bad w of E e^(-s X))^n <= beta  for  n >= (ln(M-1) - ln beta) / rate(s), any s in (0, epsilon/2].
+//	P(the answer is bad) <= (M-1) (max over bad w of E e^(-s X))^n <= beta
+//	for n >= (ln(M-1) - ln beta) / rate(s), any s in (0, epsilon/2].
 //
-// Clean labels: X = 1 with probability d > alpha, else 0, so rate(s) = -ln(1 - alpha (1 - e^-s)), best at s = epsilon/2.
+// Clean labels: X = 1 with probability d > alpha, else 0, so rate(s) = -ln(1 - alpha (1 - e^-s)),
+// best at s = epsilon/2.
 //
-// Labels flipped with probability r, independently: w* is charged for exactly the flipped ones. One not flipped has X = 1 if m(w) < g, else
-// 0; one flipped has X = -1 if m(w) <= -g, else 0. So, the worst law being m(w) <= -g wherever m(w) < g, 1 - E e^(-sX) is at least
+// Labels flipped with probability r, independently: w* is charged for exactly the flipped ones. One
+// not flipped has X = 1 if m(w) < g, else 0; one flipped has X = -1 if m(w) <= -g, else 0. So, the
+// worst law being m(w) <= -g wherever m(w) < g, 1 - E e^(-sX) is at least
 // d(1 - (1-r) e^-s - r e^s), which grows with d where the bracket is positive.
 //
-// At most a share a of the sample's labels flipped by an adversary: each changes its X, from 0 or 1 to 0 or -1, by at most 2, a factor of
-// at most e^(2sa) per example.
+// At most a share a of the sample's labels flipped by an adversary: each changes its X, from 0 or 1
+// to 0 or -1, by at most 2, a factor of at most e^(2sa) per example.
 func exponentialBounds(s *algo.Setting[ExponentialParams]) ([]algo.Bound, error) {
 	if err := resolveExponential(s); err != nil {
 		return nil, err
@@ -46,8 +58,9 @@ func exponentialBounds(s *algo.Setting[ExponentialParams]) ([]algo.Bound, error)
 		k := dimension(pr, p.Project)
 		lnM := float64(float64(k) * math.Log(1+2/p.Radius))
 		list = append(list, algo.Bound{
-			Name: "nuz-pure", Source: sourceNet, Value: math.Ceil(8 / (s.Epsilon * s.Alpha) * (lnM + math.Log(2/s.Beta))),
-			With: map[string]float64{"ln_net": lnM, "dimension": float64(k), "radius": p.Radius},
+			Name: "nuz-pure", Source: sourceNet,
+			Value: math.Ceil(8 / (s.Epsilon * s.Alpha) * (lnM + math.Log(2/s.Beta))),
+			With:  map[string]float64{"ln_net": lnM, "dimension": float64(k), "radius": p.Radius},
 		})
 	}
 	if p.Net != Grid || p.Project > 0 {
@@ -60,31 +73,33 @@ func exponentialBounds(s *algo.Setting[ExponentialParams]) ([]algo.Bound, error)
 	case "adversarial":
 		c.adversary = pr.NoiseRate
 	}
-	at := min(c.best(), s.Epsilon/2)
-	if rate := c.rate(at); at > 0 && rate > 0 {
+	exponent := min(c.best(), s.Epsilon/2)
+	if rate := c.rate(exponent); exponent > 0 && rate > 0 {
 		need := math.Log(float64(p.Points-1)) - math.Log(s.Beta)
 		list = append(list, algo.Bound{
 			Name: "grid", Source: sourceGrid, Value: max(1, math.Ceil(need/rate)), Proved: true,
-			With: map[string]float64{"points": float64(p.Points), "gamma": p.level(), "rate": rate, "s": at},
+			With: map[string]float64{"points": float64(p.Points), "gamma": p.level(), "rate": rate, "s": exponent},
 		})
 	}
 	return list, nil
 }
 
-// charges is the law of X for the worst bad point.
+// charges describes the law of X for the worst bad point.
 type charges struct {
 	alpha     float64
 	random    float64 // rate of independent label noise
-	adversary float64 // share of labels flipped after seeing the sample
+	adversary float64 // share of the sample's labels that an adversary who has seen it may flip
 }
 
-// rate is minus the logarithm of the largest E e^(-s X), less what the adversary can take back; s is finite.
+// rate returns minus the logarithm of the largest E e^(-s X), less what the adversary can take
+// back, for a finite s.
 func (c charges) rate(s float64) float64 {
 	fall := -math.Expm1(-s) - float64(2*c.random*math.Sinh(s))
 	return -math.Log1p(-c.alpha*fall) - float64(2*s*c.adversary)
 }
 
-// best is the s at which rate is largest, +Inf with clean labels; not positive where rate never is.
+// best returns the s at which rate is largest, +Inf with clean labels. It is not positive where
+// rate never is.
 func (c charges) best() float64 {
 	if a := c.adversary; a > 0 {
 		return math.Log(c.alpha * (1 - 2*a) / (2 * a * (1 - c.alpha)))
@@ -92,7 +107,8 @@ func (c charges) best() float64 {
 	return math.Log((1-c.random)/c.random) / 2
 }
 
-// gradientBounds are the sizes that plan.proves, for the best plan that was found and for the setting's own parameters. A projection has none.
+// gradientBounds returns the sizes that plan.proves, for the best plan that bestPlan finds and for
+// the setting's own parameters. With a projection there are none.
 func gradientBounds(s *algo.Setting[GradientParams]) ([]algo.Bound, error) {
 	if err := resolveGradient(s); err != nil {
 		return nil, err
@@ -107,23 +123,24 @@ func gradientBounds(s *algo.Setting[GradientParams]) ([]algo.Bound, error) {
 	}
 	var list []algo.Bound
 	if best, n := g.bestPlan(); !math.IsInf(n, 1) {
-		list = append(list, algo.Bound{Name: "hinge", Source: sourceHinge, Value: n, Proved: true, With: best.with(n, g)})
+		list = append(list, best.bound("hinge", sourceHinge, n, g))
 	}
 	own := plan{gamma: p.Gamma, steps: float64(p.Steps), rate: p.Rate}
 	if n := own.sufficient(g); !math.IsInf(n, 1) {
-		list = append(list, algo.Bound{Name: "own-parameters", Source: sourceOwn, Value: n, Proved: true, With: own.with(n, g)})
+		list = append(list, own.bound("own-parameters", sourceOwn, n, g))
 	}
 	return list, nil
 }
 
-// goal is what a sample size must be proved for: error at most alpha against clean labels with probability 1 - beta.
+// goal is what a sample size must reach: error at most alpha against clean labels with probability
+// 1 - beta.
 type goal struct {
 	alpha, beta float64
 	margin      float64 // the problem's
-	noise       string
-	rate        float64
-	dim         float64
-	mu          float64 // the budget
+	noise       string  // the problem's label noise
+	rate        float64 // the share of labels that it flips
+	dim         float64 // d
+	mu          float64 // the budget, as that of the Gaussian mechanism
 }
 
 // plan is a way to run halfspace/noisy-gradient.
@@ -132,19 +149,25 @@ type plan struct {
 	rate         float64 // 0: the best one at each n
 }
 
-// proves shows that noisy gradient descent reaches the goal from n examples. Let T be the steps, G = 1/gamma the largest norm of a
-// gradient, eta the rate, sigma the noise, u the target, F the mean hinge loss of the sample, b = beta over the number of events below.
+// proves reports whether this argument shows that noisy gradient descent reaches the goal from n
+// examples. Let T be the steps, G = 1/gamma the largest norm of a gradient, eta the rate, sigma the
+// noise, u the target, F the mean hinge loss of the sample, and b = beta over the number of events
+// below.
 //
-//  1. A step is a contraction after w_t - eta (g_t + noise_t), so with |w_0 - u| = 1 and a last step without noise, only thought of,
-//     sum_t F(w_t) - F(u) <= 1/(2 eta) + (eta/2) ((T+1) G^2 + sum |noise_t|^2) + sum <noise_t, eta g_t + u - w_t>  over t = 0..T.
-//     But for probability 2b, sum |noise_t|^2 <= sigma^2 (dT + 2 sqrt(dT l) + 2l), l = ln(1/b) (Laurent and Massart 2000, Lemma 1), and the last
-//     sum, a martingale with normal increments of deviation at most sigma (2 + eta G), is at most sigma (2 + eta G) sqrt(2 T l).
+//  1. A step is a contraction after w_t - eta (g_t + noise_t). So with |w_0 - u| = 1 and an
+//     imagined last step without noise, sum_t F(w_t) - F(u) over t = 0..T is at most
+//     1/(2 eta) + (eta/2) ((T+1) G^2 + sum |noise_t|^2) + sum <noise_t, eta g_t + u - w_t>.
+//     But for probability 2b, sum |noise_t|^2 is at most sigma^2 (dT + 2 sqrt(dT l) + 2l) for
+//     l = ln(1/b) (Laurent and Massart 2000, Lemma 1), and the last sum, a martingale with normal
+//     increments of deviation at most sigma (2 + eta G), is at most sigma (2 + eta G) sqrt(2 T l).
 //     Divided by T+1 this bounds F(w) - F(u) for the mean w of w_0..w_T, as F is convex.
-//  2. If a share a of the labels is flipped, F(u) <= max(0, 1 - tau/gamma) + a (1 + 1/gamma). An adversary has a = r; flips at
-//     rate r have a <= r + sqrt(l/(2n)) but for probability b (Hoeffding).
-//  3. The ramp loss min(1, hinge) of the clean sample at w is at most F(w) + a. It is 1/gamma-Lipschitz in the margin, so, but for
-//     probability b, the population error, at most the mean ramp loss, exceeds that by at most 2G/sqrt(n) + sqrt(l/(2n)) for all w in the
-//     unit ball (Bartlett and Mendelson 2002).
+//  2. If a share a of the labels is flipped, F(u) <= max(0, 1 - tau/gamma) + a (1 + 1/gamma). An
+//     adversary has a = r; flips at rate r have a <= r + sqrt(l/(2n)) but for probability b
+//     (Hoeffding).
+//  3. The ramp loss min(1, hinge) of the clean sample at w is at most F(w) + a. It is
+//     1/gamma-Lipschitz in the margin, so, but for probability b, the population error, at most the
+//     mean ramp loss, exceeds that by at most 2G/sqrt(n) + sqrt(l/(2n)) for all w in the unit ball
+//     (Bartlett and Mendelson 2002).
 func (p plan) proves(n float64, g goal) bool {
 	l := g.level()
 	a := g.rate
@@ -156,7 +179,7 @@ func (p plan) proves(n float64, g goal) bool {
 	return comparator+p.excess(n, g)+a+general <= g.alpha
 }
 
-// level is ln(1/b).
+// level returns l = ln(1/b).
 func (g goal) level() float64 {
 	if g.noise == "random" && g.rate > 0 {
 		return math.Log(4 / g.beta)
@@ -164,13 +187,14 @@ func (g goal) level() float64 {
 	return math.Log(3 / g.beta)
 }
 
-// excess is the bound on F(w) - F(u) of part 1: A/eta + B eta + C.
+// excess returns the bound on F(w) - F(u) of part 1, A/eta + B eta + C for the terms A, B and C.
 func (p plan) excess(n float64, g goal) float64 {
 	a, b, c := p.terms(n, g)
 	eta := p.rateAt(n, g)
 	return a/eta + float64(b*eta) + c
 }
 
+// terms returns the A, B and C of excess.
 func (p plan) terms(n float64, g goal) (a, b, c float64) {
 	l, sigma, largest, t := g.level(), p.sigma(n, g), 1/p.gamma, p.steps
 	noise := float64(g.dim*t) + 2*math.Sqrt(g.dim*t*l) + 2*l
@@ -180,9 +204,10 @@ func (p plan) terms(n float64, g goal) (a, b, c float64) {
 	return a, b, 2 * drift / (t + 1)
 }
 
+// sigma returns the standard deviation of the noise in each gradient at n examples.
 func (p plan) sigma(n float64, g goal) float64 { return 2 * math.Sqrt(p.steps) / (p.gamma * n * g.mu) }
 
-// rateAt is the rate, where none is fixed the best one.
+// rateAt returns the rate, and the best one for n where none is fixed.
 func (p plan) rateAt(n float64, g goal) float64 {
 	if p.rate > 0 {
 		return p.rate
@@ -191,12 +216,13 @@ func (p plan) rateAt(n float64, g goal) float64 {
 	return math.Sqrt(a / b)
 }
 
-// sufficient is the smallest n that proves shows to suffice, and with it every larger one; +Inf where it shows none.
+// sufficient returns the smallest n that proves shows to suffice, and with it every larger one. It
+// is +Inf where there is none.
 func (p plan) sufficient(g goal) float64 {
-	const most = 1 << 53
+	const largest = 1 << 53
 	high := 1.0
 	for !p.proves(high, g) {
-		if high *= 2; high > most {
+		if high *= 2; high > largest {
 			return math.Inf(1)
 		}
 	}
@@ -204,8 +230,9 @@ func (p plan) sufficient(g goal) float64 {
 	return low + float64(sort.Search(int(high-low), func(i int) bool { return p.proves(low+float64(i), g) }))
 }
 
-// bestPlan tries numbers of steps around 1/(gamma alpha)^2, below which F(w) - F(u) cannot be alpha. At n and beyond, the plan's rate is the
-// best one for n.
+// bestPlan returns the plan with the smallest sufficient n among several, and that n. It tries
+// numbers of steps from 1/(gamma alpha)^2 on, below which F(w) - F(u) cannot be alpha. The plan's
+// rate is the best one for n.
 func (g goal) bestPlan() (plan, float64) {
 	best, least := plan{}, math.Inf(1)
 	for step := range 7 {
@@ -221,6 +248,12 @@ func (g goal) bestPlan() (plan, float64) {
 	return best, least
 }
 
-func (p plan) with(n float64, g goal) map[string]float64 {
-	return map[string]float64{"gamma": p.gamma, "steps": p.steps, "rate": p.rate, "sigma": p.sigma(n, g), "mu": g.mu}
+// bound returns the proved size n of a plan as a bound of that name.
+func (p plan) bound(name, source string, n float64, g goal) algo.Bound {
+	return algo.Bound{
+		Name: name, Source: source, Value: n, Proved: true,
+		With: map[string]float64{
+			"gamma": p.gamma, "steps": p.steps, "rate": p.rate, "sigma": p.sigma(n, g), "mu": g.mu,
+		},
+	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// named is the names of bounds in order, proved ones in brackets, and their values.
+// named returns the names of bounds in order, proved ones in brackets, and the bounds by name.
 func named(t *testing.T, list []algo.Bound, err error) (string, map[string]algo.Bound) {
 	t.Helper()
 	if err != nil {
@@ -35,6 +35,10 @@ func named(t *testing.T, list []algo.Bound, err error) (string, map[string]algo.
 
 func TestExponentialBounds(t *testing.T) {
 	type setting = algo.Setting[ExponentialParams]
+	noise := func(kind string, rate, epsilon float64) func(*setting) {
+		return func(s *setting) { s.Problem.Noise, s.Problem.NoiseRate, s.Epsilon = kind, rate, epsilon }
+	}
+	oneDimension := math.Ceil(math.Log(10) / -math.Log(1-0.1*(1-math.Exp(-0.5))))
 	for _, c := range []struct {
 		name   string
 		change func(s *setting)
@@ -42,16 +46,18 @@ func TestExponentialBounds(t *testing.T) {
 		n      map[string]float64
 	}{
 		{"grid", func(*setting) {}, "nuz-pure [grid]", map[string]float64{"nuz-pure": 1089, "grid": 201}},
-		{"random noise", func(s *setting) { s.Problem.Noise, s.Problem.NoiseRate = "random", 0.1 }, "[grid]", map[string]float64{"grid": 275}},
-		{"random noise, large epsilon", func(s *setting) { s.Problem.Noise, s.Problem.NoiseRate, s.Epsilon = "random", 0.1, 4 }, "[grid]", map[string]float64{"grid": 198}},
-		{"much random noise", func(s *setting) { s.Problem.Noise, s.Problem.NoiseRate = "random", 0.45 }, "[grid]", map[string]float64{"grid": 16060}},
-		{"adversarial noise", func(s *setting) { s.Problem.Noise, s.Problem.NoiseRate = "adversarial", 0.01 }, "[grid]", map[string]float64{"grid": 268}},
-		{"adversarial noise, large epsilon", func(s *setting) { s.Problem.Noise, s.Problem.NoiseRate, s.Epsilon = "adversarial", 0.01, 4 }, "[grid]", map[string]float64{"grid": 158}},
-		{"too much adversarial noise", func(s *setting) { s.Problem.Noise, s.Problem.NoiseRate = "adversarial", 0.05 }, "", nil},
+		{"random noise", noise("random", 0.1, 1), "[grid]", map[string]float64{"grid": 275}},
+		{"random noise, large epsilon", noise("random", 0.1, 4), "[grid]", map[string]float64{"grid": 198}},
+		{"much random noise", noise("random", 0.45, 1), "[grid]", map[string]float64{"grid": 16060}},
+		{"adversarial noise", noise("adversarial", 0.01, 1), "[grid]", map[string]float64{"grid": 268}},
+		{"adversarial noise, large epsilon", noise("adversarial", 0.01, 4), "[grid]", map[string]float64{"grid": 158}},
+		{"too much adversarial noise", noise("adversarial", 0.05, 1), "", nil},
 		{"random net", func(s *setting) { s.Params.Net = Random }, "nuz-pure", nil},
 		{"projection", func(s *setting) { s.Problem.Dim, s.Params.Project = 10, 2 }, "nuz-pure", nil},
-		{"one dimension", func(s *setting) { s.Problem.Dim = 1 }, "nuz-pure [grid]", map[string]float64{"grid": math.Ceil(math.Log(10) / -math.Log(1-0.1*(1-math.Exp(-0.5))))}},
-		{"a larger margin is promised", func(s *setting) { s.Problem.Margin, s.Params.Tau = 0.5, 0.1 }, "nuz-pure [grid]", map[string]float64{"grid": 201}},
+		{"one dimension", func(s *setting) { s.Problem.Dim = 1 }, "nuz-pure [grid]",
+			map[string]float64{"grid": oneDimension}},
+		{"a larger margin is promised", func(s *setting) { s.Problem.Margin, s.Params.Tau = 0.5, 0.1 }, "nuz-pure [grid]",
+			map[string]float64{"grid": 201}},
 		{"a smaller margin is promised", func(s *setting) { s.Problem.Margin, s.Params.Tau = 0.09, 0.1 }, "", nil},
 		{"not realizable", func(s *setting) { s.Problem.Realizable = false }, "", nil},
 		{"no budget", func(s *setting) { s.Epsilon = 0 }, "", nil},
@@ -73,7 +79,7 @@ func TestExponentialBounds(t *testing.T) {
 	}
 }
 
-// rate is the least over the laws that are allowed, and best is where it is largest.
+// No law that is allowed has a smaller rate than rate says, and best is where it is largest.
 func TestCharges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := charges{alpha: rapid.Float64Range(0.01, 0.6).Draw(t, "alpha")}
@@ -90,11 +96,12 @@ func TestCharges(t *testing.T) {
 		} else if best <= 0 && rate > 1e-12 {
 			t.Fatalf("rate(%v) = %v where none should be", s, rate)
 		}
-		// One law: the margin of w is below g with probability d, and below -g with probability q of that.
+		// One law: the margin of w is below g with probability d, and below -g with probability q of
+		// that.
 		d, q := rapid.Float64Range(c.alpha, 1).Draw(t, "d"), rapid.Float64Range(0, 1).Draw(t, "q")
 		moment := 1 + d*((1-c.random)*math.Expm1(-s)+c.random*q*math.Expm1(s))
-		if rate > 0 && -math.Log(moment)-2*s*c.adversary < rate-1e-9 {
-			t.Fatalf("%+v, s %v: a law has rate %v, below %v", c, s, -math.Log(moment)-2*s*c.adversary, rate)
+		if lawRate := -math.Log(moment) - 2*s*c.adversary; rate > 0 && lawRate < rate-1e-9 {
+			t.Fatalf("%+v, s %v: a law has rate %v, below %v", c, s, lawRate, rate)
 		}
 	})
 }
@@ -121,11 +128,14 @@ func TestGradientBounds(t *testing.T) {
 		want   string
 	}{
 		{"defaults", func(*setting) {}, "[hinge]"}, // 1/(2 eta T) + eta/(2 gamma^2) is above alpha
-		{"provable parameters", func(s *setting) { s.Params.Steps, s.Params.Rate = 100_000, 2e-4 }, "[hinge] [own-parameters]"},
-		{"smaller gamma", func(s *setting) { s.Params.Gamma, s.Params.Steps, s.Params.Rate = 0.09, 100_000, 2e-4 }, "[hinge] [own-parameters]"},
+		{"provable parameters", func(s *setting) { s.Params.Steps, s.Params.Rate = 100_000, 2e-4 },
+			"[hinge] [own-parameters]"},
+		{"smaller gamma", func(s *setting) { s.Params.Gamma, s.Params.Steps, s.Params.Rate = 0.09, 100_000, 2e-4 },
+			"[hinge] [own-parameters]"},
 		{"larger gamma", func(s *setting) { s.Params.Gamma, s.Params.Steps, s.Params.Rate = 0.2, 100_000, 2e-4 }, "[hinge]"},
 		{"little random noise", func(s *setting) { s.Problem.Noise, s.Problem.NoiseRate = "random", 0.001 }, "[hinge]"},
-		{"little adversarial noise", func(s *setting) { s.Problem.Noise, s.Problem.NoiseRate = "adversarial", 0.001 }, "[hinge]"},
+		{"little adversarial noise", func(s *setting) { s.Problem.Noise, s.Problem.NoiseRate = "adversarial", 0.001 },
+			"[hinge]"},
 		{"too much noise", func(s *setting) { s.Problem.Noise, s.Problem.NoiseRate = "adversarial", 0.01 }, ""},
 		{"projection", func(s *setting) { s.Params.Project = 4 }, ""},
 		{"not realizable", func(s *setting) { s.Problem.Realizable = false }, ""},
@@ -147,7 +157,8 @@ func TestGradientBounds(t *testing.T) {
 	}
 }
 
-// The bound is the least n that is proved, its privacy is the budget, and the run that it names claims the same.
+// The bound is the least n that is proved, its privacy is the budget, and the run that it names
+// claims the same.
 func TestGradientBoundIsLeast(t *testing.T) {
 	s := gradientSetting(10, GradientParams{Steps: 400, Rate: 0.01})
 	list, err := gradientBounds(&s)
@@ -158,7 +169,8 @@ func TestGradientBoundIsLeast(t *testing.T) {
 	if !p.proves(b.Value, g) || p.proves(b.Value-1, g) || !p.proves(3*b.Value, g) {
 		t.Errorf("n = %v is not the least that is proved", b.Value)
 	}
-	if sigma := (&GradientParams{Gamma: 0.1, Steps: int(b.With["steps"])}).sigma(b.Value, 1, 1e-6); math.Abs(b.With["sigma"]/sigma-1) > 1e-12 {
+	params := GradientParams{Gamma: 0.1, Steps: int(b.With["steps"])}
+	if sigma := params.sigma(b.Value, 1, 1e-6); math.Abs(b.With["sigma"]/sigma-1) > 1e-12 {
 		t.Errorf("sigma %v, and the algorithm adds %v", b.With["sigma"], sigma)
 	}
 	s.Params = GradientParams{Steps: int(b.With["steps"]), Rate: b.With["rate"]}
@@ -193,7 +205,8 @@ func TestGradientBoundInParts(t *testing.T) {
 	}
 }
 
-// excess bounds the loss that the descent ends with, for all of some runs (it fails in fewer than one of fifteen).
+// excess bounds the loss that the descent ends with, for all of some runs (it fails in fewer than
+// one of fifteen).
 func TestExcessHolds(t *testing.T) {
 	const n, d, margin = 300, 4, 0.3
 	g := goal{alpha: 0.1, beta: 0.1, margin: margin, noise: "none", dim: d, mu: 3}

@@ -11,10 +11,12 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// maxWork is how many multiplications, points * n * dimension, a trial may take: about half a minute.
+// maxWork is how many multiplications, points * n * dimension, a trial may take: about half a
+// minute.
 const maxWork = 1 << 36
 
-// ExponentialParams are the parameters of halfspace/exponential. Zero stands for a value that depends on others; resolve writes it.
+// ExponentialParams are the parameters of halfspace/exponential. Zero stands for a value that
+// depends on others, which resolveExponential writes.
 type ExponentialParams struct {
 	Project int     `doc:"dimension that a public Johnson-Lindenstrauss projection takes the examples to, after which they are clipped to the unit ball again; 0: no projection" min:"0"`
 	Net     string  `doc:"where the candidates come from: grid (up to 3 dimensions, covers the sphere to the radius), random (uniform points, a heuristic that covers nothing for sure), auto (grid where there is one)" choices:"auto,grid,random"`
@@ -23,8 +25,9 @@ type ExponentialParams struct {
 	Tau     float64 `doc:"margin to look for; 0: the margin that the problem promises" min:"0" max:"1"`
 }
 
-// level is gamma', what a point of the net is charged an example for staying below: a point within the radius of a vector with margin tau has
-// margin tau - radius, and a projection is taken to distort inner products by up to tau/3.
+// level returns gamma': a point of the net is charged for each example on which its margin is
+// below. A point within the radius of a vector with margin tau has margin tau - radius, and a
+// projection is taken to distort inner products by up to tau/3.
 func (p *ExponentialParams) level() float64 {
 	gamma := p.Tau - p.Radius
 	if p.Project > 0 {
@@ -33,33 +36,37 @@ func (p *ExponentialParams) level() float64 {
 	return gamma
 }
 
-// exponential is the pure algorithm of Nguyen, Ullman and Zakynthinou: the exponential mechanism on the number of examples with margin
-// below gamma', over a net of unit vectors.
+// exponential returns halfspace/exponential, the pure algorithm of Nguyen, Ullman and Zakynthinou:
+// the exponential mechanism on the number of examples with margin below gamma', over a net of unit
+// vectors.
 func exponential() algo.Algorithm[ExponentialParams] {
 	return algo.Algorithm[ExponentialParams]{
-		Name:     "halfspace/exponential",
-		Version:  "1.0.0",
-		Doc:      "Halfspaces with a margin by the exponential mechanism over a public net of unit vectors, pure (Nguyen, Ullman and Zakynthinou 2019).",
+		Name:    "halfspace/exponential",
+		Version: "1.0.0",
+		Doc: "Halfspaces with a margin by the exponential mechanism over a public net of unit vectors, pure " +
+			"(Nguyen, Ullman and Zakynthinou 2019).",
 		Defaults: ExponentialParams{Net: Auto},
 		Metrics: map[string]string{
 			"gamma":          "margin that the score asks for: tau less the radius, and less tau/3 with a projection",
 			"below":          "share of the sample with a margin below gamma for the vector drawn (not private)",
 			"least_below":    "the same for the best point of the net (not private)",
-			"training_error": "share of the sample, as labelled, that the hypothesis gets wrong; a tie is wrong (not private)",
+			"training_error": trainingErrorDoc,
 		},
 		Learn: learnExponential,
 		Check: resolveExponential,
 		Guarantee: func(s *algo.Setting[ExponentialParams]) (algo.Guarantee, error) {
 			return algo.Guarantee{
 				Pure: true, Epsilon: s.Epsilon, Rho: s.Epsilon * s.Epsilon / 8,
-				Source: "exponential mechanism (McSherry and Talwar 2007), sensitivity 1, for any net and projection; rho by bounded range (Cesar and Rogers 2021)",
+				Source: "exponential mechanism (McSherry and Talwar 2007), sensitivity 1, for any net and projection; " +
+					"rho by bounded range (Cesar and Rogers 2021)",
 			}, nil
 		},
 		Bound: exponentialBounds,
 	}
 }
 
-// resolveExponential refuses what cannot run and writes the values that depend on others. Resolving resolved parameters changes nothing.
+// resolveExponential writes the values that depend on others, or reports why the setting cannot
+// run. Resolving resolved parameters changes nothing.
 func resolveExponential(s *algo.Setting[ExponentialParams]) error {
 	p := &s.Params
 	if err := checkProblem("halfspace/exponential", s.Problem, p.Project); err != nil {
@@ -78,11 +85,13 @@ func resolveExponential(s *algo.Setting[ExponentialParams]) error {
 		p.Radius = p.Tau / 10
 	}
 	if gamma := p.level(); !(p.Radius > 0 && gamma > 0) {
-		return algo.Invalid("the radius %g leaves gamma' = %.4g of the margin %g, and it must be above 0: lower the radius", p.Radius, gamma, p.Tau)
+		return algo.Invalid("the radius %g leaves gamma' = %.4g of the margin %g, and it must be above 0: lower the radius",
+			p.Radius, gamma, p.Tau)
 	}
 	return resolveNet(p, dimension(s.Problem, p.Project), s.N)
 }
 
+// resolveNet writes the net and its number of points, for a sample of n in dim dimensions.
 func resolveNet(p *ExponentialParams, dim, n int) error {
 	if p.Net == Auto {
 		p.Net = Random
@@ -105,45 +114,51 @@ func resolveNet(p *ExponentialParams, dim, n int) error {
 	return checkWork(p, dim, n)
 }
 
+// resolveGrid writes the number of points of the grid, or reports why there is none.
 func resolveGrid(p *ExponentialParams, dim int) error {
 	if dim > maxGridDim {
-		return algo.Invalid("net grid covers up to %d dimensions, not %d: set net to random, or project to %d", maxGridDim, dim, maxGridDim)
+		return algo.Invalid("net grid covers up to %d dimensions, not %d: set net to random, or project to %d",
+			maxGridDim, dim, maxGridDim)
 	}
 	if rough := roughSize(dim, p.Radius); rough > maxNumbers {
-		return algo.Invalid("a grid of radius %g in %d dimensions has about %.4g points, too many: raise radius, or set net to random", p.Radius, dim, rough)
+		return algo.Invalid("a grid of radius %g in %d dimensions has about %.4g points, too many: "+
+			"raise radius, or set net to random", p.Radius, dim, rough)
 	}
 	m := gridSize(dim, p.Radius)
 	if p.Points != 0 && p.Points != m {
-		return algo.Invalid("net grid has %d points at radius %g, not %d: leave points out, or set net to random", m, p.Radius, p.Points)
+		return algo.Invalid("net grid has %d points at radius %g, not %d: leave points out, or set net to random",
+			m, p.Radius, p.Points)
 	}
 	p.Points = m
 	return nil
 }
 
-// checkWork refuses what a trial cannot do in memory and time. It blames the setting and not the sample size: fewer examples can do.
+// checkWork reports an error if a trial would take too much memory or time. It blames the setting
+// and not the sample size: fewer examples can do.
 func checkWork(p *ExponentialParams, dim, n int) error {
 	numbers := float64(p.Points) * float64(dim)
 	switch {
 	case p.Points < 1:
 		return algo.Invalid("points must be at least 1, not %d", p.Points)
 	case numbers > maxNumbers:
-		return algo.Invalid("a net of %d points in %d dimensions has %.4g numbers, and %d are allowed: lower points, raise radius, or project", p.Points, dim, numbers, maxNumbers)
+		return algo.Invalid("a net of %d points in %d dimensions has %.4g numbers, and %d are allowed: "+
+			"lower points, raise radius, or project", p.Points, dim, numbers, maxNumbers)
 	case numbers*float64(n) > maxWork:
-		return algo.Invalid("a net of %d points in %d dimensions takes %.4g multiplications at n = %d, and %.4g are allowed: lower points or n, raise radius, or project",
+		return algo.Invalid("a net of %d points in %d dimensions takes %.4g multiplications at n = %d, "+
+			"and %.4g are allowed: lower points or n, raise radius, or project",
 			p.Points, dim, numbers*float64(n), n, float64(maxWork))
 	}
 	return nil
 }
 
-// learnExponential draws, in this order, the projection, the net and the answer.
+// learnExponential runs one trial. It draws, in this order, the projection, the net and the answer.
 func learnExponential(ctx context.Context, t *algo.Trial[ExponentialParams], sample *algo.Data) (algo.Model, error) {
 	t.N = sample.Len()
 	if err := resolveExponential(&t.Setting); err != nil {
 		return nil, err
 	}
 	p := &t.Params
-	phi := newProjection(t.Rand, sample.Dim(), p.Project)
-	examples, err := newExamples(ctx, sample, phi)
+	phi, examples, err := projected(ctx, t.Rand, sample, p.Project)
 	if err != nil {
 		return nil, err
 	}
@@ -153,19 +168,18 @@ func learnExponential(ctx context.Context, t *algo.Trial[ExponentialParams], sam
 		return nil, err
 	}
 	choice := choose(counts, t.Epsilon, t.Rand)
-	w := slices.Clone(net[choice*examples.dim:][:examples.dim]) // lets go of the net
+	w := slices.Clone(net[choice*examples.dim:][:examples.dim]) // a slice would keep the whole net
 
-	margins := make([]float64, examples.n)
-	examples.products(margins, w)
 	t.Report("gamma", p.level())
 	t.Report("below", float64(counts[choice])/float64(examples.n))
 	t.Report("least_below", float64(slices.Min(counts))/float64(examples.n))
-	t.Report("training_error", trainingError(margins))
+	t.Report("training_error", trainingError(examples.margins(w)))
 	return model{concept.Linear{W: phi.lift(w)}}, nil
 }
 
-// choose is the exponential mechanism: index i with probability proportional to e^(-epsilon counts[i]/2), as the largest of these
-// logarithms plus independent Gumbel noise. Replacing one example changes each count by at most 1.
+// choose draws by the exponential mechanism: it returns index i with probability proportional to
+// e^(-epsilon counts[i]/2), as the largest of these logarithms plus independent Gumbel noise.
+// Replacing one example changes each count by at most 1.
 func choose(counts []int32, epsilon float64, r *rand.Rand) int {
 	best, choice := math.Inf(-1), 0
 	for i, c := range counts {

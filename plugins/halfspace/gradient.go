@@ -19,31 +19,37 @@ type GradientParams struct {
 	Project int     `doc:"dimension that a public Johnson-Lindenstrauss projection takes the examples to, after which they are clipped to the unit ball again; 0: no projection" min:"0"`
 }
 
-// noisyGradient is the efficient algorithm of Nguyen, Ullman and Zakynthinou: the hinge loss of the sample is minimised over the unit ball by
-// projected gradient descent, with noise in each gradient.
+// noisyGradient returns halfspace/noisy-gradient, the efficient algorithm of Nguyen, Ullman and
+// Zakynthinou: it minimises the hinge loss of the sample over the unit ball by projected gradient
+// descent, with noise in each gradient.
 func noisyGradient() algo.Algorithm[GradientParams] {
 	return algo.Algorithm[GradientParams]{
-		Name:     "halfspace/noisy-gradient",
-		Version:  "1.0.0",
-		Doc:      "Halfspaces with a margin by noisy projected gradient descent on the hinge loss, calibrated to epsilon, delta and n (Nguyen, Ullman and Zakynthinou 2019).",
+		Name:    "halfspace/noisy-gradient",
+		Version: "1.0.0",
+		Doc: "Halfspaces with a margin by noisy projected gradient descent on the hinge loss, " +
+			"calibrated to epsilon, delta and n (Nguyen, Ullman and Zakynthinou 2019).",
 		Defaults: GradientParams{Steps: 400, Rate: 0.01},
 		Metrics: map[string]string{
 			"sigma":          "standard deviation, per coordinate, of the noise in each gradient",
 			"hinge_loss":     "mean hinge loss of the sample (not private)",
-			"training_error": "share of the sample, as labelled, that the hypothesis gets wrong; a tie is wrong (not private)",
+			"training_error": trainingErrorDoc,
 		},
 		Learn: learnGradient,
 		Check: resolveGradient,
 		Guarantee: func(s *algo.Setting[GradientParams]) (algo.Guarantee, error) {
 			mu := privacy.GaussianMu(s.Epsilon, s.Delta)
-			return algo.Guarantee{Epsilon: s.Epsilon, Delta: s.Delta, Rho: mu * mu / 2,
-				Source: "Gaussian differential privacy of adaptive steps (Dong, Roth and Su 2019), each of sensitivity 2/(gamma n), for noise of real numbers"}, nil
+			return algo.Guarantee{
+				Epsilon: s.Epsilon, Delta: s.Delta, Rho: mu * mu / 2,
+				Source: "Gaussian differential privacy of adaptive steps (Dong, Roth and Su 2019), " +
+					"each of sensitivity 2/(gamma n), for noise of real numbers",
+			}, nil
 		},
 		Bound: gradientBounds,
 	}
 }
 
-// resolveGradient refuses what cannot run and writes gamma. Resolving resolved parameters changes nothing.
+// resolveGradient writes gamma, or reports why the setting cannot run. Resolving resolved
+// parameters changes nothing.
 func resolveGradient(s *algo.Setting[GradientParams]) error {
 	p := &s.Params
 	if err := checkProblem("halfspace/noisy-gradient", s.Problem, p.Project); err != nil {
@@ -59,7 +65,8 @@ func resolveGradient(s *algo.Setting[GradientParams]) error {
 	case !(s.Epsilon > 0 && s.Epsilon <= 1e100):
 		return algo.Invalid("halfspace/noisy-gradient needs privacy.epsilon above 0 and at most 1e100, not %g", s.Epsilon)
 	case !(s.Delta > 0 && s.Delta < 1):
-		return algo.Invalid("halfspace/noisy-gradient adds Gaussian noise, which is never pure: give privacy.delta in (0,1), not %g", s.Delta)
+		return algo.Invalid("halfspace/noisy-gradient adds Gaussian noise, which is never pure: "+
+			"give privacy.delta in (0,1), not %g", s.Delta)
 	case p.Steps < 1 || p.Steps > maxSteps:
 		return algo.Invalid("steps must be between 1 and %d, not %d", maxSteps, p.Steps)
 	case !(p.Rate > 0 && p.Rate <= 1e6):
@@ -69,25 +76,26 @@ func resolveGradient(s *algo.Setting[GradientParams]) error {
 		return nil
 	}
 	if sigma := p.sigma(float64(s.N), s.Epsilon, s.Delta); !(sigma <= 1e100) { // or it would overflow
-		return algo.Infeasible("this budget asks for noise of standard deviation %g, which leaves nothing to learn from: raise epsilon, delta or n", sigma)
+		return algo.Infeasible("this budget asks for noise of standard deviation %g, which leaves nothing to learn from: "+
+			"raise epsilon, delta or n", sigma)
 	}
 	return nil
 }
 
-// sigma is the least noise that the budget allows at n. Replacing one example moves a gradient by at most 2/(gamma n).
+// sigma returns the least standard deviation of the noise that the budget allows at n. Replacing
+// one example moves a gradient by at most 2/(gamma n).
 func (p *GradientParams) sigma(n, epsilon, delta float64) float64 {
 	return privacy.GaussianSigma(2/(p.Gamma*n), p.Steps, epsilon, delta)
 }
 
-// learnGradient draws the projection and then the noise, step by step.
+// learnGradient runs one trial. It draws the projection and then the noise, step by step.
 func learnGradient(ctx context.Context, t *algo.Trial[GradientParams], sample *algo.Data) (algo.Model, error) {
 	t.N = sample.Len()
 	if err := resolveGradient(&t.Setting); err != nil {
 		return nil, err
 	}
 	p := &t.Params
-	phi := newProjection(t.Rand, sample.Dim(), p.Project)
-	examples, err := newExamples(ctx, sample, phi)
+	phi, examples, err := projected(ctx, t.Rand, sample, p.Project)
 	if err != nil {
 		return nil, err
 	}
@@ -99,9 +107,7 @@ func learnGradient(ctx context.Context, t *algo.Trial[GradientParams], sample *a
 		d.step(t.Rand.NormFloat64)
 	}
 	w := d.mean(p.Steps)
-
-	margins := make([]float64, examples.n)
-	examples.products(margins, w)
+	margins := examples.margins(w)
 	t.Report("sigma", d.sigma)
 	t.Report("hinge_loss", hingeLoss(margins, p.Gamma))
 	t.Report("training_error", trainingError(margins))
@@ -113,10 +119,12 @@ type descent struct {
 	examples           *table
 	gamma, rate, sigma float64
 	w                  []float64 // the present vector, in the unit ball; 0 at first
-	gradient           []float64
-	sum                []float64 // of all vectors since
+	gradient           []float64 // at w, without noise
+	sum                []float64 // of all vectors after the first
 }
 
+// newDescent returns the start of a run of this rate on the hinge loss at gamma, with noise of
+// standard deviation sigma in each coordinate.
 func newDescent(examples *table, gamma, rate, sigma float64) *descent {
 	numbers := make([]float64, 3*examples.dim)
 	cut := func() []float64 {
@@ -124,10 +132,14 @@ func newDescent(examples *table, gamma, rate, sigma float64) *descent {
 		numbers = numbers[examples.dim:]
 		return v
 	}
-	return &descent{examples: examples, gamma: gamma, rate: rate, sigma: sigma, w: cut(), gradient: cut(), sum: cut()}
+	return &descent{
+		examples: examples, gamma: gamma, rate: rate, sigma: sigma,
+		w: cut(), gradient: cut(), sum: cut(),
+	}
 }
 
-// step goes against the noisy gradient and back to the unit ball. gauss draws standard normals, one for each coordinate.
+// step moves w against the noisy gradient and back to the unit ball. It calls gauss, which draws
+// standard normals, once for each coordinate.
 func (d *descent) step(gauss func() float64) {
 	d.examples.hingeGradient(d.gradient, d.w, d.gamma)
 	for j, g := range d.gradient {
@@ -139,21 +151,23 @@ func (d *descent) step(gauss func() float64) {
 	}
 }
 
-// mean is the average of the start and of the vectors after each of so many steps: what gradientBounds is about. It ends the run.
+// mean returns the average of the start and of the vectors after each of so many steps, which is
+// what gradientBounds is about. It ends the run.
 func (d *descent) mean(steps int) []float64 {
 	scale(d.sum, 1/float64(steps+1))
 	return d.sum
 }
 
-// hingeGradient writes a subgradient at w of the mean of max(0, 1 - <w, v_i>/gamma): -1/(gamma n) times the sum of the v_i with inner products
-// below gamma. Replacing one v_i in the unit ball adds, drops or replaces one of them, whatever w is: at most 2/(gamma n) in Euclidean norm,
-// attained by v_i and -v_i both below gamma.
+// hingeGradient writes a subgradient at w of the mean of max(0, 1 - <w, v_i>/gamma): -1/(gamma n)
+// times the sum of the v_i with inner products below gamma. Replacing one v_i in the unit ball
+// adds, drops or replaces one of them, whatever w is. It moves the gradient by at most 2/(gamma n)
+// in Euclidean norm, attained by v_i and -v_i both below gamma.
 func (t *table) hingeGradient(gradient, w []float64, gamma float64) {
 	t.sumBelow(gradient, w, gamma)
 	scale(gradient, -1/(gamma*float64(t.n)))
 }
 
-// hingeLoss is the mean of max(0, 1 - m/gamma) over the margins m.
+// hingeLoss returns the mean of max(0, 1 - m/gamma) over the margins m.
 func hingeLoss(margins []float64, gamma float64) float64 {
 	sum := 0.0
 	for _, m := range margins {

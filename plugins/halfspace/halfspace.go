@@ -1,15 +1,18 @@
-// Package halfspace learns large-margin halfspaces privately without boosting, in the two ways of Nguyen, Ullman and Zakynthinou
-// ("Efficient Private Algorithms for Learning Large-Margin Halfspaces", 2019): halfspace/exponential draws one of a public net of unit vectors by
-// the exponential mechanism, which is pure, and halfspace/noisy-gradient descends on the hinge loss with Gaussian noise. Both can project
-// the examples to fewer dimensions first, by a public random matrix.
+// Package halfspace learns large-margin halfspaces privately without boosting, in the two ways of
+// Nguyen, Ullman and Zakynthinou ("Efficient Private Algorithms for Learning Large-Margin
+// Halfspaces", 2019): halfspace/exponential draws one vector of a public net of unit vectors by the
+// exponential mechanism, which is pure, and halfspace/noisy-gradient descends on the hinge loss
+// with Gaussian noise. Both can first project the examples to fewer dimensions, by a public random
+// matrix.
 //
-// It promises: privacy for neighbours that differ in one replaced example, n public, whatever the net and the projection are; one
-// order for every sum, whatever is computed together; and bounds that are marked proved only where bounds.go proves all of
-// it, constants included. It needs examples in the unit ball, labels -1 and +1, and a margin to look for.
+// It promises privacy for neighbours that differ in one replaced example, n public, whatever the
+// net and the projection are; one order for every sum, whatever is computed together; and bounds
+// that are marked proved only where bounds.go proves all of it, constants included. Its noise is
+// floating-point and seeded: it is for experiments and not for a release of real data. It needs
+// examples in the unit ball, labels -1 and +1, and a margin to look for.
 //
-// The noise is floating-point and seeded: it is for experiments, and no release of real data.
-//
-// Start at learnExponential and learnGradient for the algorithms, at newNet for the nets, at bounds.go for the theory.
+// Start with [Plugins], then learnExponential and learnGradient for the algorithms, newNet for the
+// nets, and bounds.go for the theory.
 package halfspace
 
 import (
@@ -19,29 +22,35 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// Plugins returns the algorithms of this package: halfspace/exponential and halfspace/noisy-gradient.
+// Plugins returns the algorithms of this package: halfspace/exponential and
+// halfspace/noisy-gradient.
 func Plugins() []algo.Plugin { return []algo.Plugin{exponential(), noisyGradient()} }
 
 // maxNumbers is how many numbers a net or a projection may have: 256 MiB.
 const maxNumbers = 1 << 25
 
-// checkProblem refuses what neither algorithm can do; project is the parameter of that name.
+// checkProblem reports an error if neither algorithm can learn the problem, or if it cannot project
+// the examples to that many dimensions; 0 stands for no projection.
 func checkProblem(name string, p algo.Problem, project int) error {
 	switch {
-	case p.Class != "halfspace":
-		return algo.Invalid("%s learns halfspaces, not class %q: leave it out here, or set problem.class to halfspace", name, p.Class)
+	case p.Class != concept.Halfspace:
+		return algo.Invalid("%s learns halfspaces, not class %q: "+
+			"leave it out here, or set problem.class to halfspace", name, p.Class)
 	case p.Dim < 1:
 		return algo.Invalid("%s needs dimension 1 or more, not %d", name, p.Dim)
 	case project < 0 || project > p.Dim:
-		return algo.Invalid("%s projects to fewer dimensions, so not from %d to %d: lower project, or set it to 0 for no projection", name, p.Dim, project)
+		return algo.Invalid("%s projects to fewer dimensions, so not from %d to %d: "+
+			"lower project, or set it to 0 for no projection", name, p.Dim, project)
 	case float64(project)*float64(p.Dim) > maxNumbers:
-		return algo.Invalid("%s: a projection from %d to %d dimensions has %.4g numbers, and %d are allowed: lower project to %d, or set it to 0 for no projection",
+		return algo.Invalid("%s: a projection from %d to %d dimensions has %.4g numbers, and %d are allowed: "+
+			"lower project to %d, or set it to 0 for no projection",
 			name, p.Dim, project, float64(project)*float64(p.Dim), maxNumbers, maxNumbers/p.Dim)
 	}
 	return nil
 }
 
-// checkMargin refuses a margin to look for, given as the parameter name or promised by the problem, that is missing or out of range.
+// checkMargin reports an error if the margin to look for, given as the parameter name or promised
+// by the problem, is missing or out of range.
 func checkMargin(name string, margin float64) error {
 	switch {
 	case margin == 0:
@@ -52,7 +61,7 @@ func checkMargin(name string, margin float64) error {
 	return nil
 }
 
-// dimension is that in which the learning happens.
+// dimension returns the dimension of the examples after the projection.
 func dimension(p algo.Problem, project int) int {
 	if project > 0 {
 		return project
@@ -60,24 +69,28 @@ func dimension(p algo.Problem, project int) int {
 	return p.Dim
 }
 
-// model predicts the sign of <w, x>, +1 at 0.
+// model predicts the sign of <w, x>, which is +1 at 0.
 type model struct{ concept.Linear }
 
 // Predict implements [algo.Model].
 func (m model) Predict(ctx context.Context, x *algo.Data, out []float64) error {
 	const rows = 1 << 14 // between two looks at ctx
 	d := len(m.W)
-	for lo := 0; lo < len(out); lo += rows {
+	for low := 0; low < len(out); low += rows {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		hi := min(lo+rows, len(out))
-		m.Labels(x.Xs()[lo*d:hi*d], out[lo:hi])
+		high := min(low+rows, len(out))
+		m.Labels(x.Xs()[low*d:high*d], out[low:high])
 	}
 	return nil
 }
 
-// trainingError is the share of margins that are not positive: a tie is wrong here.
+// trainingErrorDoc describes the metric training_error of both algorithms.
+const trainingErrorDoc = "share of the sample, as labelled, that the hypothesis gets wrong; " +
+	"a tie is wrong (not private)"
+
+// trainingError returns the share of margins that are not positive: a tie is wrong here.
 func trainingError(margins []float64) float64 {
 	wrong := 0
 	for _, m := range margins {

@@ -38,7 +38,7 @@ func TestGradientAsPlugin(t *testing.T) {
 	)
 }
 
-// randomSample has labels of its own and rows in the unit ball.
+// randomSample returns n random points of the unit ball with random labels.
 func randomSample(r *rand.Rand, n, d int) *algo.Data {
 	x, y := make([]float64, n*d), make([]float64, n)
 	for i := range y {
@@ -85,7 +85,7 @@ func TestKernelsHaveOneOrderOfSummation(t *testing.T) {
 	})
 }
 
-// columnBelow is one coordinate of sumBelow: four examples among themselves first.
+// columnBelow returns coordinate j of sumBelow: each four examples among themselves first.
 func columnBelow(sample *algo.Data, products []float64, limit float64, j int) float64 {
 	sum := 0.0
 	for g := 0; g < len(products); g += 4 {
@@ -153,9 +153,10 @@ func TestSampleOutsideTheUnitBallIsRefused(t *testing.T) {
 		sample := algo.NewData(x, 3, slices.Repeat([]float64{1}, 301))
 		want := fmt.Sprintf("check the sample: row 298 has norm %g: privacy needs at most 1", math.Abs(value))
 		for _, project := range []int{0, 2} {
-			_, err := learnExponential(t.Context(), trialOf(exponentialSetting(3, ExponentialParams{Net: Random, Points: 5, Project: project}), 1), sample)
-			_, err2 := learnGradient(t.Context(), trialOf(gradientSetting(3, GradientParams{Steps: 1, Rate: 1, Project: project}), 1), sample)
-			for _, err := range []error{err, err2} {
+			e := exponentialSetting(3, ExponentialParams{Net: Random, Points: 5, Project: project})
+			g := gradientSetting(3, GradientParams{Steps: 1, Rate: 1, Project: project})
+			for _, learn := range []learner{exponentialLearner(e), gradientLearner(g)} {
+				_, err := learn(1, sample)
 				if ok := value < 1.1 && value > 0; ok != (err == nil) || !ok && !strings.Contains(err.Error(), want) {
 					t.Errorf("value %v, project %d: error %v", value, project, err)
 				}
@@ -234,10 +235,15 @@ func TestLearnBorrowsTheSampleAndObeysTheContext(t *testing.T) {
 	x, y := slices.Clone(sample.Xs()), slices.Clone(sample.Ys())
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	e, g := exponentialSetting(4, ExponentialParams{Net: Random, Points: 50, Project: 2}), gradientSetting(4, GradientParams{Steps: 20, Rate: 0.1, Project: 3})
+	e := exponentialSetting(4, ExponentialParams{Net: Random, Points: 50, Project: 2})
+	g := gradientSetting(4, GradientParams{Steps: 20, Rate: 0.1, Project: 3})
 	for name, learn := range map[string]func(ctx context.Context) (algo.Model, error){
-		"exponential":    func(ctx context.Context) (algo.Model, error) { return learnExponential(ctx, trialOf(e, 1), sample) },
-		"noisy-gradient": func(ctx context.Context) (algo.Model, error) { return learnGradient(ctx, trialOf(g, 1), sample) },
+		"exponential": func(ctx context.Context) (algo.Model, error) {
+			return learnExponential(ctx, trialOf(e, 1), sample)
+		},
+		"noisy-gradient": func(ctx context.Context) (algo.Model, error) {
+			return learnGradient(ctx, trialOf(g, 1), sample)
+		},
 	} {
 		first, err := learn(t.Context())
 		if err != nil {
@@ -267,8 +273,10 @@ func TestResolveExponential(t *testing.T) {
 		{1, ExponentialParams{Net: Auto}, ExponentialParams{Net: Grid, Points: 2, Radius: 0.01, Tau: 0.1}},
 		{2, ExponentialParams{Net: Auto}, ExponentialParams{Net: Grid, Points: 315, Radius: 0.01, Tau: 0.1}},
 		{2, ExponentialParams{Net: Random, Points: 7}, ExponentialParams{Net: Random, Points: 7, Radius: 0.01, Tau: 0.1}},
-		{10, ExponentialParams{Net: Auto, Tau: 0.2, Radius: 0.05}, ExponentialParams{Net: Random, Points: 4096, Radius: 0.05, Tau: 0.2}},
-		{10, ExponentialParams{Net: Auto, Project: 2}, ExponentialParams{Net: Grid, Project: 2, Points: 315, Radius: 0.01, Tau: 0.1}},
+		{10, ExponentialParams{Net: Auto, Tau: 0.2, Radius: 0.05},
+			ExponentialParams{Net: Random, Points: 4096, Radius: 0.05, Tau: 0.2}},
+		{10, ExponentialParams{Net: Auto, Project: 2},
+			ExponentialParams{Net: Grid, Project: 2, Points: 315, Radius: 0.01, Tau: 0.1}},
 	} {
 		s := exponentialSetting(c.d, c.give)
 		for range 2 {
@@ -289,40 +297,58 @@ func TestResolveExponential(t *testing.T) {
 	}
 }
 
-func TestExponentialRefusals(t *testing.T) {
-	type setting = algo.Setting[ExponentialParams]
-	for _, c := range []struct {
-		name   string
-		change func(s *setting)
-		want   string
-	}{
-		{"class", func(s *setting) { s.Problem.Class = "points" }, `halfspace/exponential learns halfspaces, not class "points"`},
-		{"dimension", func(s *setting) { s.Problem.Dim = 0 }, "needs dimension 1 or more, not 0"},
-		{"margin", func(s *setting) { s.Problem.Margin = 0 }, "a margin is needed and the problem promises none: give tau"},
-		{"tau", func(s *setting) { s.Params.Tau = 2 }, "tau must be between 1e-6 and 1, not 2"},
-		{"epsilon", func(s *setting) { s.Epsilon = math.Inf(1) }, "needs privacy.epsilon between 0 and 1e100, not +Inf"},
-		{"grid", func(s *setting) { s.Params.Net = Grid }, "net grid covers up to 3 dimensions, not 5: set net to random, or project to 3"},
-		{"net", func(s *setting) { s.Params.Net = "lattice" }, `unknown net "lattice": take auto, grid or random`},
-		{"radius", func(s *setting) { s.Params.Radius = 0.1 }, "the radius 0.1 leaves gamma' = 0 of the margin 0.1, and it must be above 0"},
-		{"radius and projection", func(s *setting) { s.Params.Radius, s.Params.Project = 0.07, 4 }, "leaves gamma' = -0.003"},
-		{"negative radius", func(s *setting) { s.Params.Radius = -0.1 }, "the radius -0.1"},
-		{"project", func(s *setting) { s.Params.Project = 6 }, "projects to fewer dimensions, so not from 5 to 6"},
-		{"points of a grid", func(s *setting) { s.Problem.Dim, s.Params.Points = 2, 4096 }, "net grid has 315 points at radius 0.01, not 4096"},
-		{"negative points", func(s *setting) { s.Params.Points = -1 }, "points must be at least 1, not -1"},
-		{"fine grid", func(s *setting) { s.Problem.Dim, s.Params.Radius = 3, 1e-300 }, "a grid of radius 1e-300 in 3 dimensions has about +Inf points"},
-		{"memory of a grid", func(s *setting) { s.Problem.Dim, s.Params.Radius = 3, 5e-4 }, "numbers, and 33554432 are allowed: lower points, raise radius"},
-		{"memory", func(s *setting) { s.Params.Points = 1 << 25 }, "a net of 33554432 points in 5 dimensions has 1.678e+08 numbers"},
-		{"work", func(s *setting) { s.N = 3355444 }, "takes 6.872e+10 multiplications at n = 3355444"},
-	} {
+// refusal is a change to a setting that resolving refuses as invalid, with a message that contains
+// want.
+type refusal[P any] struct {
+	name   string
+	change func(s *algo.Setting[P])
+	want   string
+}
+
+func checkRefusals[P any](
+	t *testing.T, setting func() algo.Setting[P], resolve func(*algo.Setting[P]) error, cases []refusal[P],
+) {
+	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			s := exponentialSetting(5, ExponentialParams{Net: Auto})
+			s := setting()
 			c.change(&s)
-			if err := resolveExponential(&s); !algo.IsInvalid(err) || !strings.Contains(err.Error(), c.want) {
+			if err := resolve(&s); !algo.IsInvalid(err) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %v, want %q", err, c.want)
 			}
 		})
 	}
-	s := exponentialSetting(5, ExponentialParams{Net: Auto})
+}
+
+func TestExponentialRefusals(t *testing.T) {
+	type setting = algo.Setting[ExponentialParams]
+	base := func() setting { return exponentialSetting(5, ExponentialParams{Net: Auto}) }
+	checkRefusals(t, base, resolveExponential, []refusal[ExponentialParams]{
+		{"class", func(s *setting) { s.Problem.Class = "points" },
+			`halfspace/exponential learns halfspaces, not class "points"`},
+		{"dimension", func(s *setting) { s.Problem.Dim = 0 }, "needs dimension 1 or more, not 0"},
+		{"margin", func(s *setting) { s.Problem.Margin = 0 }, "a margin is needed and the problem promises none: give tau"},
+		{"tau", func(s *setting) { s.Params.Tau = 2 }, "tau must be between 1e-6 and 1, not 2"},
+		{"epsilon", func(s *setting) { s.Epsilon = math.Inf(1) }, "needs privacy.epsilon between 0 and 1e100, not +Inf"},
+		{"grid", func(s *setting) { s.Params.Net = Grid },
+			"net grid covers up to 3 dimensions, not 5: set net to random, or project to 3"},
+		{"net", func(s *setting) { s.Params.Net = "lattice" }, `unknown net "lattice": take auto, grid or random`},
+		{"radius", func(s *setting) { s.Params.Radius = 0.1 },
+			"the radius 0.1 leaves gamma' = 0 of the margin 0.1, and it must be above 0"},
+		{"radius and projection", func(s *setting) { s.Params.Radius, s.Params.Project = 0.07, 4 }, "leaves gamma' = -0.003"},
+		{"negative radius", func(s *setting) { s.Params.Radius = -0.1 }, "the radius -0.1"},
+		{"project", func(s *setting) { s.Params.Project = 6 }, "projects to fewer dimensions, so not from 5 to 6"},
+		{"points of a grid", func(s *setting) { s.Problem.Dim, s.Params.Points = 2, 4096 },
+			"net grid has 315 points at radius 0.01, not 4096"},
+		{"negative points", func(s *setting) { s.Params.Points = -1 }, "points must be at least 1, not -1"},
+		{"fine grid", func(s *setting) { s.Problem.Dim, s.Params.Radius = 3, 1e-300 },
+			"a grid of radius 1e-300 in 3 dimensions has about +Inf points"},
+		{"memory of a grid", func(s *setting) { s.Problem.Dim, s.Params.Radius = 3, 5e-4 },
+			"numbers, and 33554432 are allowed: lower points, raise radius"},
+		{"memory", func(s *setting) { s.Params.Points = 1 << 25 },
+			"a net of 33554432 points in 5 dimensions has 1.678e+08 numbers"},
+		{"work", func(s *setting) { s.N = 3355444 }, "takes 6.872e+10 multiplications at n = 3355444"},
+	})
+	s := base()
 	s.N = 3355443
 	if err := resolveExponential(&s); err != nil {
 		t.Errorf("the largest n: %v", err)
@@ -331,31 +357,23 @@ func TestExponentialRefusals(t *testing.T) {
 
 func TestGradientRefusals(t *testing.T) {
 	type setting = algo.Setting[GradientParams]
-	for _, c := range []struct {
-		name   string
-		change func(s *setting)
-		want   string
-	}{
-		{"class", func(s *setting) { s.Problem.Class = "points" }, `halfspace/noisy-gradient learns halfspaces, not class "points"`},
+	base := func() setting { return gradientSetting(5, GradientParams{Steps: 400, Rate: 0.01}) }
+	checkRefusals(t, base, resolveGradient, []refusal[GradientParams]{
+		{"class", func(s *setting) { s.Problem.Class = "points" },
+			`halfspace/noisy-gradient learns halfspaces, not class "points"`},
 		{"margin", func(s *setting) { s.Problem.Margin = 0 }, "a margin is needed and the problem promises none: give gamma"},
 		{"gamma", func(s *setting) { s.Params.Gamma = math.NaN() }, "gamma must be between 1e-6 and 1, not NaN"},
 		{"epsilon", func(s *setting) { s.Epsilon = 0 }, "needs privacy.epsilon above 0 and at most 1e100, not 0"},
-		{"delta", func(s *setting) { s.Delta = 0 }, "Gaussian noise, which is never pure: give privacy.delta in (0,1), not 0"},
+		{"delta", func(s *setting) { s.Delta = 0 },
+			"Gaussian noise, which is never pure: give privacy.delta in (0,1), not 0"},
 		{"steps", func(s *setting) { s.Params.Steps = 0 }, "steps must be between 1 and 10000000, not 0"},
 		{"rate", func(s *setting) { s.Params.Rate = 0 }, "rate must be above 0 and at most 1e6, not 0"},
 		{"project", func(s *setting) { s.Params.Project = -1 }, "projects to fewer dimensions, so not from 5 to -1"},
 		{"projection", func(s *setting) { s.Problem.Dim, s.Params.Project = 1<<20, 33 },
-			"halfspace/noisy-gradient: a projection from 1048576 to 33 dimensions has 3.46e+07 numbers, and 33554432 are allowed: lower project to 32"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			s := gradientSetting(5, GradientParams{Steps: 400, Rate: 0.01})
-			c.change(&s)
-			if err := resolveGradient(&s); !algo.IsInvalid(err) || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("error %v, want %q", err, c.want)
-			}
-		})
-	}
-	s := gradientSetting(5, GradientParams{Steps: 400, Rate: 0.01})
+			"halfspace/noisy-gradient: a projection from 1048576 to 33 dimensions has 3.46e+07 numbers, " +
+				"and 33554432 are allowed: lower project to 32"},
+	})
+	s := base()
 	s.N, s.Epsilon, s.Delta = 10, 1e-300, 1e-300
 	if err := resolveGradient(&s); !algo.IsInfeasible(err) {
 		t.Errorf("next to no budget: %v", err)
@@ -374,7 +392,8 @@ func TestGuarantees(t *testing.T) {
 		t.Errorf("noisy-gradient: %+v, %v", g, err)
 	}
 	// The noise of all steps together is just what the budget allows.
-	rho := 50 * privacy.GaussianRho(2/(0.05*700), s.Params.sigma(700, 1, 1e-6))
+	mu := 2 / (0.05 * 700) / s.Params.sigma(700, 1, 1e-6) // of one step: sensitivity over standard deviation
+	rho := 50 * mu * mu / 2
 	if math.Abs(rho/g.Rho-1) > 1e-12 || math.Abs(privacy.GaussianDelta(math.Sqrt(2*rho), 1)/1e-6-1) > 1e-9 {
 		t.Errorf("rho %v of the noise, guaranteed %v", rho, g.Rho)
 	}

@@ -14,14 +14,18 @@ func halfspaceOf(d int) algo.Problem {
 }
 
 func exponentialSetting(d int, p ExponentialParams) algo.Setting[ExponentialParams] {
-	return algo.Setting[ExponentialParams]{Params: p, Task: algo.Learn, Problem: halfspaceOf(d), Alpha: 0.1, Beta: 0.1, Epsilon: 1}
+	return algo.Setting[ExponentialParams]{
+		Params: p, Task: algo.Learn, Problem: halfspaceOf(d), Alpha: 0.1, Beta: 0.1, Epsilon: 1,
+	}
 }
 
 func gradientSetting(d int, p GradientParams) algo.Setting[GradientParams] {
-	return algo.Setting[GradientParams]{Params: p, Task: algo.Learn, Problem: halfspaceOf(d), Alpha: 0.1, Beta: 0.1, Epsilon: 1, Delta: 1e-6}
+	return algo.Setting[GradientParams]{
+		Params: p, Task: algo.Learn, Problem: halfspaceOf(d), Alpha: 0.1, Beta: 0.1, Epsilon: 1, Delta: 1e-6,
+	}
 }
 
-// trialOf is a hand-made trial.
+// trialOf returns a trial made by hand.
 func trialOf[P any](s algo.Setting[P], seed uint64) *algo.Trial[P] {
 	return &algo.Trial[P]{Setting: s, Rand: rand.New(rand.NewPCG(seed, 99))}
 }
@@ -35,7 +39,7 @@ func tableOf(t testing.TB, sample *algo.Data) *table {
 	return examples
 }
 
-// benchSample has n examples on the unit sphere, labelled by a halfspace.
+// benchSample returns n examples on the unit sphere, labelled by a halfspace.
 func benchSample(n, d int) *algo.Data {
 	r := rand.New(rand.NewPCG(1, 2))
 	x, y := make([]float64, n*d), make([]float64, n)
@@ -47,8 +51,9 @@ func benchSample(n, d int) *algo.Data {
 	return algo.NewData(x, d, y)
 }
 
-// law draws examples with margin tau along u: y x = tau u + sqrt(1-tau^2) q, where q is a unit vector orthogonal to u, either
-// uniform (iso) or leaning to e with probability 1 - minority and to -e else (skew). u and e are random.
+// law draws examples with margin tau along u: y x = tau u + sqrt(1-tau^2) q, where q is a unit
+// vector orthogonal to u, either uniform (iso) or leaning to e with probability 1 - minority and to
+// -e else (skew). u and e are random.
 type law struct {
 	tau, minority float64
 	skew          bool
@@ -88,7 +93,8 @@ func (l *law) draw(n int) *algo.Data {
 	return algo.NewData(x, d, y)
 }
 
-// example fills q with y (tau u + sqrt(1-tau^2) q'/|q'|), in skew with q' = ±e + g/2, g uniform on the unit vectors orthogonal to u.
+// example fills q with y (tau u + sqrt(1-tau^2) q'/|q'|), in skew with q' = ±e + g/2, g uniform on
+// the unit vectors orthogonal to u.
 func (l *law) example(q []float64, y float64) {
 	l.unit(q, l.u)
 	if l.skew {
@@ -108,6 +114,7 @@ func (l *law) example(q []float64, y float64) {
 	clip(q)
 }
 
+// learner runs one trial of an algorithm with fixed parameters.
 type learner func(seed uint64, sample *algo.Data) (algo.Model, error)
 
 func exponentialLearner(s algo.Setting[ExponentialParams]) learner {
@@ -122,7 +129,7 @@ func gradientLearner(s algo.Setting[GradientParams]) learner {
 	}
 }
 
-// trialErrors is the error of each of some trials on 2000 fresh examples, margin 0.1.
+// trialErrors returns the error of each of so many trials on 2000 fresh examples, margin 0.1.
 func trialErrors(t *testing.T, trials, n, d int, skew bool, learn learner) []float64 {
 	t.Helper()
 	errors := make([]float64, trials)
@@ -158,10 +165,13 @@ func countUpTo(values []float64, limit float64) int {
 	return count
 }
 
-// What was measured with an independent implementation of these laws and of the algorithms.
+// The errors are those measured with an independent implementation of these laws and algorithms.
 func TestKnownLaws(t *testing.T) {
-	few := gradientSetting(10, GradientParams{Gamma: 0.05, Steps: 50, Rate: 0.1})
-	many := gradientSetting(10, GradientParams{Steps: 400, Rate: 0.01})
+	grid := func(d int) algo.Setting[ExponentialParams] {
+		return exponentialSetting(d, ExponentialParams{Net: Auto})
+	}
+	largeSteps := gradientSetting(10, GradientParams{Gamma: 0.05, Steps: 50, Rate: 0.1})
+	smallSteps := gradientSetting(10, GradientParams{Steps: 400, Rate: 0.01})
 	for _, c := range []struct {
 		name     string
 		n, d     int
@@ -171,12 +181,12 @@ func TestKnownLaws(t *testing.T) {
 		low, top int // trials with error up to limit
 		learn    learner
 	}{
-		{"few large steps on iso", 1000, 10, false, 0.1, 20, 17, 20, gradientLearner(few)},
-		{"few large steps on skew", 1000, 10, true, 0.1, 20, 0, 4, gradientLearner(few)},
-		{"many small steps on skew", 4000, 10, true, 0.005, 4, 4, 4, gradientLearner(many)},
-		{"many small steps on skew, too few examples", 250, 10, true, 0.1, 20, 0, 10, gradientLearner(many)},
-		{"grid on iso", 400, 2, false, 0.1, 20, 18, 20, exponentialLearner(exponentialSetting(2, ExponentialParams{Net: Auto}))},
-		{"grid on skew", 800, 3, true, 0.1, 4, 4, 4, exponentialLearner(exponentialSetting(3, ExponentialParams{Net: Auto}))},
+		{"few large steps on iso", 1000, 10, false, 0.1, 20, 17, 20, gradientLearner(largeSteps)},
+		{"few large steps on skew", 1000, 10, true, 0.1, 20, 0, 4, gradientLearner(largeSteps)},
+		{"many small steps on skew", 4000, 10, true, 0.005, 4, 4, 4, gradientLearner(smallSteps)},
+		{"many small steps on skew, too few examples", 250, 10, true, 0.1, 20, 0, 10, gradientLearner(smallSteps)},
+		{"grid on iso", 400, 2, false, 0.1, 20, 18, 20, exponentialLearner(grid(2))},
+		{"grid on skew", 800, 3, true, 0.1, 4, 4, 4, exponentialLearner(grid(3))},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			errors := trialErrors(t, c.trials, c.n, c.d, c.skew, c.learn)

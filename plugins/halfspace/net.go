@@ -7,7 +7,7 @@ import (
 
 // Values of [ExponentialParams.Net].
 const (
-	Auto   = "auto"   // grid in up to three dimensions, random in more
+	Auto   = "auto"   // Grid in up to three dimensions, Random in more
 	Grid   = "grid"   // every unit vector is within the radius of a point
 	Random = "random" // independent uniform points: a heuristic, which promises no radius
 )
@@ -15,7 +15,7 @@ const (
 // maxGridDim is the largest dimension that has a grid.
 const maxGridDim = 3
 
-// newNet is that net, row-major. Only the random one uses r.
+// newNet returns the net of resolved parameters, row-major. Only the random one uses r.
 func newNet(p *ExponentialParams, dim int, r *rand.Rand) []float64 {
 	if p.Net == Random {
 		return randomNet(r, p.Points, dim)
@@ -23,8 +23,9 @@ func newNet(p *ExponentialParams, dim int, r *rand.Rand) []float64 {
 	return gridNet(dim, p.Radius)
 }
 
-// gridNet covers the unit sphere: every unit vector is within the radius, as a straight distance, of one of its points. Dimension 1 has both
-// unit vectors, dimension 2 equal angles, dimension 3 the rings of newRings. radius is in (0, 1].
+// gridNet returns a net, row-major, that covers the unit sphere: every unit vector is within the
+// radius, as a straight distance, of one of its points. Dimension 1 has both unit vectors,
+// dimension 2 equal angles, dimension 3 the rings of newRings. radius is in (0, 1].
 func gridNet(dim int, radius float64) []float64 {
 	net := make([]float64, 0, dim*gridSize(dim, radius))
 	switch dim {
@@ -47,7 +48,7 @@ func gridNet(dim int, radius float64) []float64 {
 	return net
 }
 
-// gridSize is the number of points of gridNet.
+// gridSize returns the number of points of gridNet.
 func gridSize(dim int, radius float64) int {
 	switch dim {
 	case 1:
@@ -62,34 +63,39 @@ func gridSize(dim int, radius float64) int {
 	return total
 }
 
-// roughSize is about gridSize, for a radius of any size.
+// roughSize returns about gridSize, for a radius of any size.
 func roughSize(dim int, radius float64) float64 {
 	return [maxGridDim]float64{2, math.Pi / radius, 2 * math.Pi / radius / radius}[dim-1]
 }
 
-// finer leaves room for rounding in the points.
+// finer is a factor of the radius that leaves room for rounding in the points.
 const finer = 1 - 1e-9
 
-// angles is the least number of equal angles on the circle with every direction within pi/angles of one, a straight distance of
-// 2 sin(pi/(2 angles)) <= radius.
+// angles returns the least number of equal angles on the circle with every direction within
+// pi/angles of one, a straight distance of 2 sin(pi/(2 angles)) <= radius.
 func angles(radius float64) int {
 	return int(math.Ceil(math.Pi / (2 * math.Asin(finer*radius/2))))
 }
 
-// ring is equally many angles on one circle of latitude.
+// ring is one circle of latitude with points at equal angles.
 type ring struct {
 	height, width float64 // cos and sin of the angle to the pole
 	points        int
 }
 
-// newRings covers the sphere by L bands of equal angular height h = pi/L, a ring in the middle of each. With angles s and t to the
-// pole and b between the longitudes, the squared straight distance of two points is
+// newRings returns rings that cover the sphere by L bands of equal angular height h = pi/L, with a
+// ring in the middle of each. With angles s and t to the pole and b between the longitudes, the
+// squared straight distance of two points is
 //
 //	4 sin^2((s-t)/2) + 4 sin(s) sin(t) sin^2(b/2).
 //
-// Any point is in some band, so |s-t| <= h/2, and within b <= pi/m of one of the m points of its ring: with w the largest sine in the
-// band the square is at most 4 sin^2(h/4) + 4 w sin(t) sin^2(pi/(2m)). L is the least that leaves half of radius^2 to the second term, m the
-// least that keeps the sum below radius^2. In all about 2 pi/radius^2 points.
+// Any point is in some band, so |s-t| <= h/2, and within b <= pi/m of one of the m points of its
+// ring: with w the largest sine in the band the square is at most
+//
+//	4 sin^2(h/4) + 4 w sin(t) sin^2(pi/(2m)).
+//
+// L is the least that leaves half of radius^2 to the second term, and m the least that keeps the
+// sum below radius^2. There are about 2 pi/radius^2 points in all.
 func newRings(radius float64) []ring {
 	square := float64(finer * radius * finer * radius)
 	count := int(math.Ceil(math.Pi / (4 * math.Asin(math.Sqrt(square/8)))))
@@ -113,16 +119,16 @@ func newRings(radius float64) []ring {
 	return rings
 }
 
-// randomNet has independent uniform unit vectors.
+// randomNet returns independent uniform unit vectors, row-major.
 func randomNet(r *rand.Rand, points, dim int) []float64 {
 	net := make([]float64, points*dim)
-	for rest := net; len(rest) > 0; rest = rest[dim:] {
-		direction(r, rest[:dim])
+	for i := 0; i < len(net); i += dim {
+		direction(r, net[i:i+dim])
 	}
 	return net
 }
 
-// direction makes v a uniform unit vector.
+// direction fills v with a uniform unit vector.
 func direction(r *rand.Rand, v []float64) {
 	square := 0.0
 	for square == 0 {

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// farthest is the largest straight distance of a direction from the net: the least of the largest inner products.
+// farthest returns the largest straight distance of a direction from the net: the least of the
+// largest inner products.
 func farthest(net []float64, dim int, directions [][]float64) float64 {
 	least := 1.0
 	for _, u := range directions {
@@ -21,7 +22,7 @@ func farthest(net []float64, dim int, directions [][]float64) float64 {
 	return math.Sqrt(max(0, 2-2*least))
 }
 
-// fineDirections are a fine grid of unit vectors, with the poles, and many more on the equator.
+// fineDirections returns a fine grid of unit vectors, with the poles, and many more on the equator.
 func fineDirections(dim int) [][]float64 {
 	var all [][]float64
 	for i := range 5000 {
@@ -46,11 +47,13 @@ func TestGridCovers(t *testing.T) {
 	}{
 		{1, 0.01, 0, 2},
 		{2, 1, 0.76, 4}, {2, 0.3, 0.28, 11}, {2, 0.01, 0.0099, 315},
-		{3, 1, 0.8, 10}, {3, 0.5, 0.44, 33}, {3, 0.17, 0.16, 1.1 * 2 * math.Pi / 0.17 / 0.17}, {3, 0.05, 0.048, 1.03 * 2 * math.Pi / 0.05 / 0.05},
+		{3, 1, 0.8, 10}, {3, 0.5, 0.44, 33},
+		{3, 0.17, 0.16, 1.1 * 2 * math.Pi / 0.17 / 0.17}, {3, 0.05, 0.048, 1.03 * 2 * math.Pi / 0.05 / 0.05},
 	} {
 		net := gridNet(c.dim, c.radius)
 		if got := len(net) / c.dim; got != gridSize(c.dim, c.radius) || float64(got) > c.most || cap(net) != len(net) {
-			t.Errorf("d %d, radius %v: %d points, said to be %d, want up to %v", c.dim, c.radius, got, gridSize(c.dim, c.radius), c.most)
+			t.Errorf("d %d, radius %v: %d points, said to be %d, want up to %v",
+				c.dim, c.radius, got, gridSize(c.dim, c.radius), c.most)
 		}
 		if rough := roughSize(c.dim, c.radius); math.Abs(math.Log(rough/float64(len(net)/c.dim))) > 1 {
 			t.Errorf("d %d, radius %v: %d points, roughly %v", c.dim, c.radius, len(net)/c.dim, rough)
@@ -66,6 +69,7 @@ func TestGridCovers(t *testing.T) {
 	}
 }
 
+// unitVectors checks that all points of a net have norm 1.
 func unitVectors(t *testing.T, net []float64, dim int) {
 	t.Helper()
 	for i := 0; i < len(net); i += dim {
@@ -75,7 +79,8 @@ func unitVectors(t *testing.T, net []float64, dim int) {
 	}
 }
 
-// The corner of a cell of the rings is where the bound on the distance is nearly attained: it may not be beyond the radius.
+// The corner of a cell of the rings is where the bound on the distance is nearly attained: it may
+// not be beyond the radius.
 func TestRingsAtTheirCorners(t *testing.T) {
 	for radius := 0.02; radius <= 1; radius += 0.0031 {
 		rings := newRings(radius)

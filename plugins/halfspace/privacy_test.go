@@ -12,7 +12,7 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// exponentialLaw is the probability of each point of the net.
+// exponentialLaw returns the probability of each point of the net.
 func exponentialLaw(t testing.TB, p ExponentialParams, net []float64, epsilon float64, sample *algo.Data) []float64 {
 	t.Helper()
 	counts := make([]int32, p.Points)
@@ -58,9 +58,9 @@ func TestExponentialIsPrivate(t *testing.T) {
 			}
 			largest := 0.0
 			for k, law := range laws {
-				for at := 1; at < len(laws); at *= rows {
+				for digit := 1; digit < len(laws); digit *= rows {
 					for other := range rows {
-						largest = max(largest, largestLogRatio(law, laws[k-k/at%rows*at+other*at]))
+						largest = max(largest, largestLogRatio(law, laws[k-k/digit%rows*digit+other*digit]))
 					}
 				}
 			}
@@ -119,8 +119,8 @@ func ballPoint(r *rand.Rand, v []float64) {
 	}
 }
 
-// A gradient moves by at most 2/(gamma n) when one example is replaced, wherever it is taken and whatever the projection, and by all of that
-// for some.
+// A gradient moves by at most 2/(gamma n) when one example is replaced, wherever it is taken and
+// whatever the projection, and by all of that for some.
 func TestGradientSensitivity(t *testing.T) {
 	worst := 0.0
 	for seed := range uint64(4000) {
@@ -171,13 +171,13 @@ func TestGradientSensitivity(t *testing.T) {
 	}
 }
 
+// hingeAt returns the mean hinge loss of a table at w.
 func hingeAt(t *table, w []float64, gamma float64) float64 {
-	margins := make([]float64, t.n)
-	t.products(margins, w)
-	return hingeLoss(margins, gamma)
+	return hingeLoss(t.margins(w), gamma)
 }
 
-// The gradient is that of finite differences away from the corners of the loss, and a subgradient everywhere.
+// The gradient is that of finite differences away from the corners of the loss, and a subgradient
+// everywhere.
 func TestGradientOfTheHingeLoss(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 5))
@@ -206,29 +206,28 @@ func TestGradientOfTheHingeLoss(t *testing.T) {
 		for j := range across {
 			across[j] = u[j] - w[j]
 		}
-		at := hingeAt(examples, w, gamma)
-		if low := at + plainDot(gradient, across); hingeAt(examples, u, gamma) < low-1e-9 {
+		loss := hingeAt(examples, w, gamma)
+		if low := loss + plainDot(gradient, across); hingeAt(examples, u, gamma) < low-1e-9 {
 			t.Fatalf("loss %v at u is below its tangent %v at w", hingeAt(examples, u, gamma), low)
 		}
 
 		const h = 1e-6
-		margins := make([]float64, n)
-		examples.products(margins, w)
-		if slices.ContainsFunc(margins, func(m float64) bool { return math.Abs(m-gamma) < 2*h }) {
+		if slices.ContainsFunc(examples.margins(w), func(m float64) bool { return math.Abs(m-gamma) < 2*h }) {
 			return
 		}
 		for j := range w {
 			up, down := slices.Clone(w), slices.Clone(w)
 			up[j] += h
 			down[j] -= h
-			if slope := (hingeAt(examples, up, gamma) - hingeAt(examples, down, gamma)) / (2 * h); math.Abs(slope-gradient[j]) > 1e-6*(1+math.Abs(slope)) {
+			slope := (hingeAt(examples, up, gamma) - hingeAt(examples, down, gamma)) / (2 * h)
+			if math.Abs(slope-gradient[j]) > 1e-6*(1+math.Abs(slope)) {
 				t.Fatalf("gradient %d = %v, finite differences give %v", j, gradient[j], slope)
 			}
 		}
 	})
 }
 
-// The descent is its definition, step by step, in the unit ball.
+// The descent follows its definition, step by step, in the unit ball.
 func TestDescent(t *testing.T) {
 	const gamma, rate, sigma, steps = 0.3, 0.5, 0.2, 30
 	examples := tableOf(t, randomSample(rand.New(rand.NewPCG(1, 1)), 11, 3))

@@ -9,66 +9,70 @@ import (
 
 const (
 	maxRounds = 1 << 24 // keeps the number of experts, for dimensions up to 40, far below the largest float64
-	maxSpaces = 1 << 16 // version spaces of experts
+	maxSpaces = 1 << 16 // version spaces that the experts may have
 )
 
-// agnosticParams are the parameters of online/agnostic-experts.
+// agnosticParams holds the parameters of online/agnostic-experts.
 type agnosticParams struct {
 	Rate float64 `doc:"an expert's weight after k mistakes is e^(-rate k); 0: sqrt(8 ln N/T) for N experts and T rounds" min:"0" max:"500"`
 }
 
-// agnosticExperts is exponential weights over the experts of Ben-David, Pal and Shalev-Shwartz 2009: one for each set of at most d rounds,
-// d the Littlestone dimension of the class. An expert predicts with soa, but the opposite in the rounds of its set, and takes its own
-// predictions for the truths. The expert whose set is the rounds in which soa errs on the labels of a function f predicts as f does, always.
+// agnosticExperts returns exponential weights over the experts of Ben-David, Pal and Shalev-Shwartz
+// 2009: one for each set of at most d rounds, d being the Littlestone dimension of the class. An
+// expert predicts with soa, but the opposite in the rounds of its set, and takes its own
+// predictions for the truths. The expert whose set is the rounds in which soa errs on the labels of
+// a function f always predicts as f does.
 func agnosticExperts(known *boards) algo.Algorithm[agnosticParams] {
-	return algo.Algorithm[agnosticParams]{
-		Name: "online/agnostic-experts", Version: "1.0.0",
-		Doc: "Exponential weights over copies of the standard optimal algorithm that err in given rounds: regret by the Littlestone dimension, for any truths.",
+	a := complete(algo.Algorithm[agnosticParams]{
+		Name: "online/agnostic-experts",
+		Doc: "Exponential weights over copies of the standard optimal algorithm that err in given rounds: " +
+			"regret by the Littlestone dimension, for any truths.",
 		Metrics: map[string]string{
 			"eta":            "the rate",
 			"version_spaces": "different version spaces of all experts after the last round",
 			"proved_regret":  "ln N/eta + eta T/8 for N experts",
 		},
-		Check: func(s *algo.Setting[agnosticParams]) error {
-			b, _, _, err := known.solved(s.Problem)
-			if err != nil {
-				return err
-			}
-			return checkExperts(b, s.Rounds)
-		},
-		Online: func(_ context.Context, t *algo.Trial[agnosticParams]) (algo.Learner, error) {
-			b, all, d, err := known.solved(t.Problem)
-			if err != nil {
-				return nil, err
-			}
-			return newExperts(t, b, all, d), nil
-		},
-		Bound: func(s *algo.Setting[agnosticParams]) ([]algo.Bound, error) {
-			b, _, d, err := known.solved(s.Problem)
-			if err != nil || s.Rounds == 0 {
-				return nil, err
-			}
-			lnN, rate := s.Params.rate(s.Rounds, d)
-			return []algo.Bound{{
-				Name:   "agnostic",
-				Source: "Ben-David, Pal and Shalev-Shwartz 2009: ln N/eta + eta T/8 for the N sets of at most Ldim rounds, against every function of the class",
-				Value:  hoeffdingRegret(lnN, rate, float64(s.Rounds)), Proved: true,
-				With: map[string]float64{"ldim": float64(d), "ln_experts": lnN, "ln_h": b.lnSize, "eta": rate},
-			}}, nil
-		},
+	}, func(s *algo.Setting[agnosticParams]) (opening, error) {
+		return known.solved(s.Problem)
+	}, func(t *algo.Trial[agnosticParams], o opening) (algo.Learner, error) {
+		return newExperts(t, o), nil
+	}, agnosticBounds)
+	a.Check = func(s *algo.Setting[agnosticParams]) error {
+		o, err := known.solved(s.Problem)
+		if err != nil {
+			return err
+		}
+		return checkExperts(o.board, s.Rounds)
 	}
+	return a
 }
 
-// checkExperts refuses games in which a round could take long.
+// agnosticBounds returns the bound on the regret in a fixed number of rounds.
+func agnosticBounds(s *algo.Setting[agnosticParams], o opening) []algo.Bound {
+	if s.Rounds == 0 {
+		return nil
+	}
+	lnN, rate := s.Params.rate(s.Rounds, o.ldim)
+	return []algo.Bound{{
+		Name: "agnostic",
+		Source: "Ben-David, Pal and Shalev-Shwartz 2009: " +
+			"ln N/eta + eta T/8 for the N sets of at most Ldim rounds, against every function of the class",
+		Value: hoeffdingRegret(lnN, rate, float64(s.Rounds)), Proved: true,
+		With: map[string]float64{"ldim": float64(o.ldim), "ln_experts": lnN, "ln_h": o.board.lnSize, "eta": rate},
+	}}
+}
+
+// checkExperts returns an Invalid error for games in which a round could take long.
 func checkExperts(b *board, rounds int) error {
 	if n := b.size; rounds > maxRounds || n > maxSpaces && rounds >= maxSpaces {
-		return algo.Invalid("online/agnostic-experts: %d rounds with %d functions: at most %d rounds, and %d with more than %d functions, are possible: "+
-			"take fewer, or online/hedge", rounds, n, maxRounds, maxSpaces-1, maxSpaces)
+		return algo.Invalid("online/agnostic-experts: %d rounds with %d functions: "+
+			"at most %d rounds, and %d with more than %d functions, are possible: take fewer, or online/hedge",
+			rounds, n, maxRounds, maxSpaces-1, maxSpaces)
 	}
 	return nil
 }
 
-// rate resolves the rate; with it comes the logarithm of the number of experts.
+// rate returns the logarithm of the number of experts, and the rate with its default resolved.
 func (p agnosticParams) rate(rounds, d int) (lnN, rate float64) {
 	sets := subsets(rounds, d)
 	lnN = math.Log(sets[d])
@@ -78,7 +82,7 @@ func (p agnosticParams) rate(rounds, d int) (lnN, rate float64) {
 	return lnN, worstRate(lnN, rounds)
 }
 
-// subsets are the numbers of sets of at most 0, 1, ..., d of r things.
+// subsets returns the numbers of sets of at most 0, 1, ..., d of r things.
 func subsets(r, d int) []float64 {
 	sums := make([]float64, d+1)
 	binomial, sum := 1.0, 0.0
@@ -90,8 +94,9 @@ func subsets(r, d int) []float64 {
 	return sums
 }
 
-// flips are the shares of the experts that err on purpose in the next of r rounds, by the number f = 0..d of times that they still may:
-// of the sets of at most f of r rounds, those with the first one.
+// flips returns the share of the experts that err on purpose in the next of r rounds, by the number
+// f = 0..d of times that they still may: the share of the sets of at most f of r rounds that
+// contain the first one.
 func flips(r, d int) []float64 {
 	share := make([]float64, d+1)
 	if r < 1 {
@@ -104,28 +109,32 @@ func flips(r, d int) []float64 {
 	return share
 }
 
-// experts are all of them at once. Those with the same version space that may still err on purpose equally often differ only in the sets of
-// rounds that they have before them, so that a group of them is one weight. The version spaces of different groups have no function in
-// common: there are at most |H| of them, and for thresholds one more than rounds.
+// experts plays one game of agnostic-experts. The experts with the same version space that may
+// still err on purpose equally often differ only in the sets of rounds that lie before them, so
+// that one weight stands for all of them. The version spaces of different groups have no function
+// in common: there are at most |H| of them, and for thresholds at most one more than rounds.
 type experts struct {
 	trial   *algo.Trial[agnosticParams]
 	board   *board
-	lnN     float64
+	lnN     float64 // logarithm of the number of experts
 	rate    float64
 	mistake float64 // e^-rate
 	round   int
-	share   []float64 // flips in the round to come
+	share   []float64 // result of flips for the round to come
 	groups  []group
 }
 
-// group is the experts of one version space: weight[f] is the share of all weight that those have who may still err on purpose f times.
+// group holds the experts of one version space: weight[f] is the share of all weight that belongs
+// to those who may still err on purpose f times.
 type group struct {
 	versions versions
 	weight   []float64
 }
 
-func newExperts(t *algo.Trial[agnosticParams], b *board, all versions, d int) *experts {
-	e := &experts{trial: t, board: b, share: flips(t.Rounds, d), groups: []group{{all, make([]float64, d+1)}}}
+// newExperts starts with all experts in one group.
+func newExperts(t *algo.Trial[agnosticParams], o opening) *experts {
+	d := o.ldim
+	e := &experts{trial: t, board: o.board, share: flips(t.Rounds, d), groups: []group{{o.all, make([]float64, d+1)}}}
 	e.groups[0].weight[d] = 1
 	e.lnN, e.rate = t.Params.rate(t.Rounds, d)
 	e.mistake = math.Exp(-e.rate)
@@ -134,19 +143,10 @@ func newExperts(t *algo.Trial[agnosticParams], b *board, all versions, d int) *e
 
 // Predict implements algo.Model.
 func (e *experts) Predict(_ context.Context, x *algo.Data, out []float64) error {
-	for i := range x.Len() {
-		if err := e.board.check(x.X(i)); err != nil {
-			return err
-		}
-		var err error
-		if out[i], err = e.mean(x.X(i)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return e.board.predict(x, out, e.mean)
 }
 
-// mean is that of the experts' predictions.
+// mean returns the weighted mean of the experts' predictions for x.
 func (e *experts) mean(x []float64) (float64, error) {
 	minus, plus := 0.0, 0.0
 	for _, g := range e.groups {
@@ -164,7 +164,8 @@ func (e *experts) mean(x []float64) (float64, error) {
 	return (plus - minus) / (minus + plus), nil
 }
 
-// divide is the weight in a group of those who predict with soa in the round to come, and of those who err on purpose.
+// divide returns the weight of the experts of a group who predict with soa in the round to come,
+// and of those who err on purpose.
 func (e *experts) divide(g group) (follow, flip float64) {
 	for f, w := range g.weight {
 		part := float64(w * e.share[f])
@@ -176,13 +177,8 @@ func (e *experts) divide(g group) (follow, flip float64) {
 
 // Observe implements algo.Learner.
 func (e *experts) Observe(_ context.Context, x *algo.Data, y []float64) error {
-	for i := range x.Len() {
-		if err := e.board.checkRound(x.X(i), y[i]); err != nil {
-			return err
-		}
-		if err := e.observe(x.X(i), y[i]); err != nil {
-			return err
-		}
+	if err := e.board.observe(x, y, e.learn); err != nil {
+		return err
 	}
 	e.trial.Report("eta", e.rate)
 	e.trial.Report("version_spaces", float64(len(e.groups)))
@@ -193,8 +189,9 @@ func (e *experts) Observe(_ context.Context, x *algo.Data, y []float64) error {
 // proved bounds the regret in the rounds so far.
 func (e *experts) proved() float64 { return hoeffdingRegret(e.lnN, e.rate, float64(e.round)) }
 
-// observe moves every expert to the version space of its own prediction, with its weight after the truth.
-func (e *experts) observe(x []float64, y float64) error {
+// learn moves every expert to the version space of its own prediction, with its weight after the
+// truth y.
+func (e *experts) learn(x []float64, y float64) error {
 	var next []group
 	for _, g := range e.groups {
 		minus, plus := g.versions.split(x)
@@ -207,7 +204,9 @@ func (e *experts) observe(x []float64, y float64) error {
 			right, wrong = plus, minus
 		}
 		follow, flip := e.move(g, label == y)
-		if wrong.size() == 0 { // no function errs here with these experts: they keep the version space, and the bound does not need them
+		// No version labels x as the experts that err on purpose do: the bound does not need them, and
+		// they keep the versions of the others.
+		if wrong.size() == 0 {
 			for f, w := range flip {
 				follow[f] += w
 			}
@@ -226,7 +225,8 @@ func (e *experts) observe(x []float64, y float64) error {
 	return nil
 }
 
-// move is the weights, after a round, of those in a group who predicted with soa, and of those who erred on purpose.
+// move returns the weights, after a round, of the experts of a group who predicted with soa, and of
+// those who erred on purpose. right says whether soa was right.
 func (e *experts) move(g group, right bool) (follow, flip []float64) {
 	follow, flip = make([]float64, len(g.weight)), make([]float64, len(g.weight))
 	followed, flipped := 1.0, e.mistake
@@ -242,7 +242,7 @@ func (e *experts) move(g group, right bool) (follow, flip []float64) {
 	return follow, flip
 }
 
-// scale makes the weights sum to 1.
+// scale divides the weights by their sum.
 func (e *experts) scale() {
 	sum := 0.0
 	for _, g := range e.groups {
@@ -255,6 +255,7 @@ func (e *experts) scale() {
 	}
 }
 
+// total returns the sum of the weights.
 func total(weight []float64) float64 {
 	sum := 0.0
 	for _, w := range weight {

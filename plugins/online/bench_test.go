@@ -9,8 +9,10 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// A round of hedge on all 1024 parities of ten bits. It reads 4 bytes and a bit of each function twice, and writes the 4 bytes: 12.5 kB that
-// stay in the nearest cache. The bound is not memory but the sum of the weights: one addition after the other, some 4 cycles each.
+// BenchmarkHedge measures a round of hedge on all 1024 parities of ten bits. The round reads 4
+// bytes and a bit of each function twice, and writes the 4 bytes: 12.5 kB that stay in the nearest
+// cache. What takes the time is not memory but the sum of the weights: one addition after the
+// other, some 4 cycles each.
 func BenchmarkHedge(b *testing.B) {
 	const n, rounds = 10, 1 << 10
 	l := begin(b, hedge(new(boards)), algo.Problem{Class: "parities", Dim: n}, rounds, hedgeParams{Tuning: worstTuning})
@@ -25,7 +27,8 @@ func BenchmarkHedge(b *testing.B) {
 	benchmark(b, l, points, 1<<n)
 }
 
-// A round of the standard optimal algorithm on thresholds: two splits of an interval.
+// BenchmarkSOA measures a round of the standard optimal algorithm on thresholds: two splits of an
+// interval.
 func BenchmarkSOA(b *testing.B) {
 	l := begin(b, soa(new(boards)), algo.Problem{Class: "thresholds", Domain: concept.MaxDomain}, 0, struct{}{})
 	r := rand.New(rand.NewPCG(1, 1))
@@ -36,10 +39,12 @@ func BenchmarkSOA(b *testing.B) {
 	benchmark(b, l, points, 0)
 }
 
-// A round of the agnostic experts on thresholds, with a thousand version spaces.
+// BenchmarkAgnosticExperts measures a round of the agnostic experts on thresholds, with a thousand
+// version spaces.
 func BenchmarkAgnosticExperts(b *testing.B) {
 	const rounds = 1000
-	l := begin(b, agnosticExperts(new(boards)), algo.Problem{Class: "thresholds", Domain: concept.MaxDomain}, 1<<15, agnosticParams{})
+	l := begin(b, agnosticExperts(new(boards)), algo.Problem{Class: "thresholds", Domain: concept.MaxDomain}, 1<<15,
+		agnosticParams{})
 	r := rand.New(rand.NewPCG(1, 1))
 	points := make([]*algo.Data, rounds)
 	for i := range points {
@@ -50,7 +55,8 @@ func BenchmarkAgnosticExperts(b *testing.B) {
 	benchmark(b, l, points, len(l.(*experts).groups))
 }
 
-// benchmark plays rounds over and over; each touches so many functions or groups.
+// benchmark plays rounds over and over. each is the number of functions or groups that a round
+// touches.
 func benchmark(b *testing.B, l algo.Learner, points []*algo.Data, each int) {
 	ctx, out, y := context.Background(), make([]float64, 1), make([]float64, 1)
 	play := func(i int) {
@@ -62,7 +68,7 @@ func benchmark(b *testing.B, l algo.Learner, points []*algo.Data, each int) {
 			b.Fatal(err)
 		}
 	}
-	for i := range points { // so that the board has their columns
+	for i := range points { // so that the board keeps their columns
 		play(i)
 	}
 	b.ReportAllocs()

@@ -8,113 +8,112 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite"
 )
 
 const (
-	maxFunctions = 1 << 16 // of a class that is listed: a round takes up to a fraction of a millisecond
-	maxColumns   = 1 << 26 // bytes of the columns that a board keeps
-	maxBoards    = 4
+	maxFunctions = 1 << 16 // functions of a listed class: a round takes up to a fraction of a millisecond
+	maxColumns   = 1 << 26 // bytes of columns that a board keeps
 )
 
-// board is a class with what games on it share: it saves time and changes no game. Any number of goroutines may play on one.
+// board holds a class and what the games on it share. Sharing saves time and changes no game. Any
+// number of goroutines may play on one board.
 type board struct {
-	spec   concept.Spec
-	class  concept.Finite // nil for thresholds on an infinite order
-	size   uint64         // |H|; 0 where it is 2^64 or more, or infinite
-	lnSize float64
-	values uint64 // a coordinate of a point is a whole number below it
+	spec       concept.Spec
+	definition *concept.Definition
+	domain     concept.Domain
+	class      concept.Finite // nil for thresholds on an infinite order
+	size       uint64         // |H|; 0 where it is 2^64 or more, or infinite
+	lnSize     float64        // ln |H|
 
 	mu      sync.Mutex
-	columns map[string][]uint64 // by the bits of the point
-	room    int                 // bytes left for them
+	columns map[string][]uint64 // results of column, by the bits of the point
+	room    int                 // bytes left for columns
 
-	root   func() (concept.VersionSpace, error) // all functions; the error is Invalid
-	search sync.Mutex                           // held while a version space looks up its dimension in the memo that all of them share
+	root   func() (concept.VersionSpace, error) // all functions; its error is Invalid
+	search sync.Mutex                           // guards the memo of dimensions that all version spaces share
 }
 
+// newBoard makes the board of a class. Its errors are Invalid.
 func newBoard(spec concept.Spec) (*board, error) {
 	c, err := concept.New(spec)
 	if err != nil {
 		return nil, algo.Invalid("online: %v", err)
 	}
-	b := &board{spec: spec, values: spec.Domain, columns: map[string][]uint64{}, room: maxColumns}
+	b := &board{
+		spec: spec, domain: concept.DomainOf(c, spec), lnSize: c.LogSize(),
+		columns: map[string][]uint64{}, room: maxColumns,
+	}
+	b.definition, _ = concept.Lookup(spec.Name) // New knows it
 	if concept.InfiniteThresholds(spec.Name) {
-		b.lnSize = c.LogSize()
 		return b, nil
 	}
 	var finite bool
 	if b.class, finite = c.(concept.Finite); !finite {
-		return nil, algo.Invalid("online: class %q has infinitely many functions: use thresholds or another finite class", spec.Name)
+		return nil, algo.Invalid("online: class %q has infinitely many functions: use thresholds or another finite class",
+			spec.Name)
 	}
-	b.lnSize = c.LogSize()
 	if size := c.Size(); size != nil && size.IsUint64() {
 		b.size = size.Uint64()
-	}
-	switch spec.Name {
-	case "parities", "monotone-conjunctions", "conjunctions":
-		b.values = 2
 	}
 	b.root = sync.OnceValues(func() (concept.VersionSpace, error) {
 		t, err := concept.NewLabelTable(b.class, spec)
 		if err != nil {
-			return concept.VersionSpace{}, algo.Invalid("online: %v for a version space; or take online/hedge, which needs no list of points", err)
+			return concept.VersionSpace{}, algo.Invalid("online: %v for a version space; or take online/hedge, "+
+				"which needs no list of points", err)
 		}
 		return t.Versions(), nil
 	})
 	return b, nil
 }
 
-// intervals tells whether the functions are the thresholds: the sets of them that games need are intervals, and nothing is listed.
-func (b *board) intervals() bool { return b.spec.Name == "thresholds" }
+// intervals reports whether the functions are thresholds. The sets of thresholds that games need are
+// intervals, so that nothing is listed.
+func (b *board) intervals() bool { return b.definition.Thresholds }
 
-// infinite tells whether the functions are the thresholds on an infinite order.
+// infinite reports whether the functions are the thresholds on an infinite order.
 func (b *board) infinite() bool { return b.class == nil }
 
-// check refuses points outside the domain.
-func (b *board) check(x []float64) error {
-	dim := 1
-	if !b.infinite() {
-		dim = b.class.Dim()
+// checkRound returns an error if x is not a point of the domain, or y not a label.
+func (b *board) checkRound(x []float64, y float64) error {
+	if y != -1 && y != 1 {
+		return fmt.Errorf("truth %v of point %v: a label is -1 or +1", y, x)
 	}
-	if len(x) != dim {
-		return fmt.Errorf("point %v has %d numbers: class %q takes %d", x, len(x), b.spec.Name, dim)
-	}
-	if b.infinite() {
-		_, err := concept.Rank(b.spec.Name, x[0])
-		return err
-	}
-	for _, v := range x {
-		if !(v >= 0 && v < float64(b.values) && v == math.Trunc(v)) {
-			return fmt.Errorf("point %v is outside the domain of class %q: its numbers are whole, from 0 to %d", x, b.spec.Name, b.values-1)
+	return b.domain.Check(x)
+}
+
+// predict checks every point of x and writes answer's prediction for it to out.
+func (b *board) predict(x *algo.Data, out []float64, answer func(x []float64) (float64, error)) error {
+	for i := range x.Len() {
+		err := b.domain.Check(x.X(i))
+		if err != nil {
+			return err
+		}
+		if out[i], err = answer(x.X(i)); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// checkRound refuses a point outside the domain, and a truth that is no label.
-func (b *board) checkRound(x []float64, y float64) error {
-	if y != -1 && y != 1 {
-		return fmt.Errorf("truth %v of point %v: a label is -1 or +1", y, x)
+// observe checks every round, of a point of x with its truth in y, and passes it on to learn.
+func (b *board) observe(x *algo.Data, y []float64, learn func(x []float64, y float64) error) error {
+	for i := range x.Len() {
+		if err := b.checkRound(x.X(i), y[i]); err != nil {
+			return err
+		}
+		if err := learn(x.X(i), y[i]); err != nil {
+			return err
+		}
 	}
-	return b.check(x)
+	return nil
 }
 
-// number is that of a point in the label table of the class.
-func (b *board) number(x []float64) int {
-	n := 0
-	for j := len(x) - 1; j >= 0; j-- {
-		n = n*int(b.values) + int(x[j])
-	}
-	return n
-}
-
-// column is the set of the functions that label a point of the domain +1: bit i%64 of word i/64 for function i. It must not be written.
+// column returns the set of functions that label the point x +1, in the layout of label. The caller
+// must not change it.
 func (b *board) column(x []float64) []uint64 {
 	var short [128]byte
-	key := short[:0]
-	for _, v := range x {
-		key = binary.LittleEndian.AppendUint64(key, math.Float64bits(v))
-	}
+	key := appendPoint(short[:0], x)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if c, ok := b.columns[string(key)]; ok {
@@ -128,6 +127,16 @@ func (b *board) column(x []float64) []uint64 {
 	return c
 }
 
+// appendPoint appends the bits of the numbers of a point to key. -0 counts as 0.
+func appendPoint(key []byte, x []float64) []byte {
+	for _, v := range x {
+		key = binary.LittleEndian.AppendUint64(key, math.Float64bits(v+0))
+	}
+	return key
+}
+
+// label computes the set of functions that label the point x +1: function i is bit i%64 of word
+// i/64.
 func (b *board) label(x []float64) []uint64 {
 	c := make([]uint64, (b.size+63)/64)
 	var label [1]float64
@@ -139,60 +148,42 @@ func (b *board) label(x []float64) []uint64 {
 	return c
 }
 
-// boards makes each board once, and keeps the last few.
+// boards makes the board of each class once, and keeps the few that were used last.
 type boards struct {
-	mu    sync.Mutex
-	known []*board // the last used one comes last
+	cache finite.Cache[concept.Spec, *board]
 }
 
-func (s *boards) at(p algo.Problem) (*board, error) {
-	spec := concept.Spec{Name: p.Class, Domain: p.Domain, Dim: p.Dim, NoConstant: p.NoConstant, Matrix: p.Matrix}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i, known := range s.known {
-		if known.spec == spec {
-			s.known = append(append(s.known[:i], s.known[i+1:]...), known)
-			return known, nil
-		}
-	}
-	made, err := newBoard(spec)
-	if err != nil {
-		return nil, err
-	}
-	if len(s.known) == maxBoards {
-		s.known = append(s.known[:0], s.known[1:]...)
-	}
-	s.known = append(s.known, made)
-	return made, nil
-}
+func (s *boards) at(p algo.Problem) (*board, error) { return s.cache.Get(finite.SpecOf(p), newBoard) }
 
-// finite is a board of finitely many functions.
+// finite returns the board of p, and refuses a class of infinitely many functions.
 func (s *boards) finite(p algo.Problem) (*board, error) {
 	b, err := s.at(p)
 	if err == nil && b.infinite() {
-		return nil, algo.Invalid("online: class %q has infinitely many functions, of infinite Littlestone dimension: they can be neither counted nor weighed, "+
-			"and no bound is finite; take %s, or thresholds on a domain", p.Class, playersOf(p.Class))
+		return nil, algo.Invalid("online: class %q has infinitely many functions, of infinite Littlestone dimension: "+
+			"they can be neither counted nor weighed, and no bound is finite; take %s, or thresholds on a domain",
+			p.Class, b.learners())
 	}
 	return b, err
 }
 
-// playersOf are the learners of a class on an infinite order.
-func playersOf(class string) string {
-	if class == concept.Naturals {
-		return "online/soa or online/follow-the-leader"
+// learners names the algorithms that play on the thresholds on the infinite order of b.
+func (b *board) learners() string {
+	if b.definition.Dense {
+		return "online/follow-the-leader"
 	}
-	return "online/follow-the-leader"
+	return "online/soa or online/follow-the-leader"
 }
 
-// listed is a board for losses: one whose class is small enough to be listed, or the thresholds.
+// listed returns the board of p for games that count the losses of all functions, and refuses a
+// class that is too large to be listed and not the thresholds.
 func (s *boards) listed(p algo.Problem) (*board, error) {
 	b, err := s.finite(p)
 	if err != nil {
 		return nil, err
 	}
 	if !b.intervals() && (b.size == 0 || b.size > maxFunctions) {
-		return nil, algo.Invalid("online: class %q has %v functions, at most %d are possible: take a smaller domain or dimension, or thresholds",
-			b.spec.Name, b.class.Size(), maxFunctions)
+		return nil, algo.Invalid("online: class %q has %v functions, at most %d are possible: "+
+			"take a smaller domain or dimension, or thresholds", b.spec.Name, b.class.Size(), maxFunctions)
 	}
 	return b, nil
 }

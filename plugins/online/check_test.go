@@ -8,7 +8,7 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// refusals asks a learner about settings.
+// refusals checks that a accepts or refuses each of the settings.
 func refusals[P any](t *testing.T, a algo.Algorithm[P], list []refused[P]) {
 	t.Helper()
 	for _, c := range list {
@@ -26,6 +26,8 @@ func refusals[P any](t *testing.T, a algo.Algorithm[P], list []refused[P]) {
 	}
 }
 
+// refused is a setting, with the text that the error must contain; empty where there must be none.
+// refused is a setting, with the text that the error must contain; empty where there must be none.
 type refused[P any] struct {
 	problem algo.Problem
 	rounds  int
@@ -33,7 +35,7 @@ type refused[P any] struct {
 	want    string
 }
 
-// problems that every learner refuses, or accepts where nothing is wrong.
+// problems returns problems that every learner refuses or that every learner accepts.
 func problems[P any](params P) []refused[P] {
 	return []refused[P]{
 		{algo.Problem{Class: "halfspace", Dim: 3}, 5, params, "infinitely many functions"},
@@ -50,7 +52,8 @@ func problems[P any](params P) []refused[P] {
 func TestCheck(t *testing.T) {
 	known := new(boards)
 	refusals(t, followTheLeader(known), append(problems(struct{}{}),
-		refused[struct{}]{algo.Problem{Class: "intervals", Domain: 1 << 20}, 5, struct{}{}, "functions, at most 65536 are possible"},
+		refused[struct{}]{algo.Problem{Class: "intervals", Domain: 1 << 20}, 5, struct{}{},
+			"functions, at most 65536 are possible"},
 		refused[struct{}]{algo.Problem{Class: "points", Domain: 5000}, 5, struct{}{}, ""},
 	))
 	for _, a := range []algo.Algorithm[struct{}]{soa(known), halving(known)} {
@@ -61,7 +64,8 @@ func TestCheck(t *testing.T) {
 	}
 	refusals(t, agnosticExperts(known), append(problems(agnosticParams{}),
 		refused[agnosticParams]{algo.Problem{Class: "points", Domain: 4}, maxRounds + 1, agnosticParams{}, "16777217 rounds"},
-		refused[agnosticParams]{algo.Problem{Class: "thresholds", Domain: maxSpaces}, maxSpaces, agnosticParams{}, "65536 rounds with 65537 functions"},
+		refused[agnosticParams]{algo.Problem{Class: "thresholds", Domain: maxSpaces}, maxSpaces, agnosticParams{},
+			"65536 rounds with 65537 functions"},
 		refused[agnosticParams]{algo.Problem{Class: "thresholds", Domain: maxSpaces}, maxSpaces - 1, agnosticParams{}, ""},
 		refused[agnosticParams]{algo.Problem{Class: "thresholds", Domain: maxSpaces - 1}, maxSpaces, agnosticParams{}, ""},
 	))
@@ -79,7 +83,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Points outside the domain and truths that are no labels end the game with an error that names them, before anything changes.
+// Points outside the domain and truths that are not labels end the game with an error that names
+// them, before anything changes.
 func TestRounds(t *testing.T) {
 	ctx := context.Background()
 	for _, c := range []struct {
@@ -93,12 +98,13 @@ func TestRounds(t *testing.T) {
 		{[]float64{3}, []float64{0}, "truth 0 of point [3]"},
 	} {
 		for _, class := range []string{"thresholds", "points"} {
-			for name, l := range players(t, algo.Problem{Class: class, Domain: 8}, 3) {
+			for name, l := range learners(t, algo.Problem{Class: class, Domain: 8}, 3) {
 				x := algo.NewData(c.x, len(c.x), nil)
 				if err := l.Observe(ctx, x, c.y); err == nil || !strings.Contains(err.Error(), c.want) {
 					t.Errorf("%s: %v is observed: %v, want %q", name, c.x, err, c.want)
 				}
-				if err := l.Predict(ctx, x, make([]float64, 1)); c.y[0] != 0 && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				if err := l.Predict(ctx, x, make([]float64, 1)); c.y[0] != 0 &&
+					(err == nil || !strings.Contains(err.Error(), c.want)) {
 					t.Errorf("%s: %v is predicted: %v, want %q", name, c.x, err, c.want)
 				}
 			}
@@ -106,9 +112,9 @@ func TestRounds(t *testing.T) {
 	}
 }
 
-// One function: nothing to lose. One round: a label.
+// With one function nothing can be lost, and a game of one round can be played.
 func TestDegenerateGames(t *testing.T) {
-	for name, l := range players(t, matrixProblem([]string{"01"}), 4) {
+	for name, l := range learners(t, matrixProblem([]string{"01"}), 4) {
 		for _, v := range []float64{0, 1, 1, 0} {
 			if got := answer(t, l, []float64{v}); got != 2*v-1 {
 				t.Errorf("%s: the only function says %v at %v, not %v", name, 2*v-1, v, got)
@@ -116,7 +122,7 @@ func TestDegenerateGames(t *testing.T) {
 			tell(t, l, []float64{v}, 1)
 		}
 	}
-	for name, l := range players(t, algo.Problem{Class: "points", Domain: 3}, 1) {
+	for name, l := range learners(t, algo.Problem{Class: "points", Domain: 3}, 1) {
 		answer(t, l, []float64{1})
 		tell(t, l, []float64{1}, 1)
 		answer(t, l, []float64{1}) // after the end
@@ -141,7 +147,8 @@ func TestContradictions(t *testing.T) {
 				want++
 			}
 			if e.contradictions != want || e.now.size() != 1 {
-				t.Errorf("%s, %s: %d contradictions and %d functions left, want %d and 1", a.Name, p.Class, e.contradictions, e.now.size(), want)
+				t.Errorf("%s, %s: %d contradictions and %d functions left, want %d and 1", a.Name, p.Class, e.contradictions,
+					e.now.size(), want)
 			}
 			if got := answer(t, e, []float64{3}); got != 1 {
 				t.Errorf("%s, %s: says %v at 3", a.Name, p.Class, got)

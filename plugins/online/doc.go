@@ -1,29 +1,74 @@
-// Package online is learning in rounds: a point comes, its label is predicted, the truth is told. The classes of pipeline/concept are what a
-// learner is measured against: its regret is its loss less the least loss of a function of the class on the same rounds, where a round costs
-// (1 - y a)/2 for the answer a and the truth y.
+// Package online supplies algorithms that learn in rounds: a point arrives, the learner predicts
+// its label, and the truth is revealed. A learner is measured against a class of pipeline/concept:
+// its regret is its loss less the least loss of a function of the class on the same rounds, where a
+// round with the answer a and the truth y costs (1 - y a)/2.
 //
-//   - online/soa and online/halving keep the functions that agree with all truths so far, and predict for the worst case of a target in
-//     the class (Littlestone 1988): their number of mistakes is bounded whatever the number of rounds.
-//   - online/agnostic-experts makes no assumption on the truths; its regret grows with the Littlestone dimension (Ben-David, Pal and
-//     Shalev-Shwartz 2009).
-//   - online/hedge weighs all functions of a finite class, online/follow-the-leader takes the best one so far, and the online/ftpl-* take the
-//     best one after random perturbation.
+//   - online/soa and online/halving keep the functions that agree with all truths so far, and
+//     predict for the worst case of a target in the class (Littlestone 1988). Their number of
+//     mistakes is bounded whatever the number of rounds.
+//   - online/agnostic-experts assumes nothing about the truths. Its regret grows with the
+//     Littlestone dimension (Ben-David, Pal and Shalev-Shwartz 2009).
+//   - online/hedge weighs all functions of a finite class, online/follow-the-leader plays the one
+//     with the fewest mistakes so far, and the online/ftpl-* play the best one after a random
+//     perturbation.
 //
-// They promise that a game depends on its setting, its rounds and its random numbers alone, not on games before it: what games share are the
-// labels and the dimensions of the class. online/hedge and online/agnostic-experts answer the mean of the label, so that their expected loss is
-// exact. They need points of the class's domain and truths of -1 or +1; anything else is an error that names it.
+// The package promises that a game depends on its setting, its rounds and its random numbers alone,
+// not on earlier games: games share nothing but the labels and the dimensions of the class, which
+// do not change. online/hedge and online/agnostic-experts answer the mean of the label, so that
+// their expected loss is exact.
 //
-// On the thresholds of the natural and of the dyadic numbers, which are infinitely many, play online/soa (natural numbers alone) and
-// online/follow-the-leader; the others refuse them.
+// The algorithms need points of the class's domain and truths of -1 or +1; anything else is an
+// error that names it. The thresholds on the natural and on the dyadic numbers are infinitely many:
+// online/follow-the-leader plays on both, online/soa on the natural numbers, and the others refuse
+// them.
 //
-// Start with Plugins.
+// Start reading at Plugins.
 package online
 
-import "github.com/shatterlab/shatter/plugins/algo"
+import (
+	"context"
 
-// Plugins are the algorithms of this package.
+	"github.com/shatterlab/shatter/plugins/algo"
+)
+
+const version = "1.0.0"
+
+// Plugins returns the algorithms of this package.
 func Plugins() []algo.Plugin {
 	known := new(boards)
-	own := []algo.Plugin{soa(known), halving(known), agnosticExperts(known), hedge(known), followTheLeader(known)}
-	return append(own, ftplPlugins()...)
+	plugins := []algo.Plugin{
+		soa(known), halving(known), agnosticExperts(known), hedge(known), followTheLeader(known),
+	}
+	return append(plugins, ftplPlugins()...)
+}
+
+// complete sets a's Check, Online and Bound, which all begin with resolve: it refuses a setting or
+// returns what a game under it needs. begin starts a game with that, and bounds states what is
+// known of its regret.
+func complete[P, R any](
+	a algo.Algorithm[P],
+	resolve func(*algo.Setting[P]) (R, error),
+	begin func(*algo.Trial[P], R) (algo.Learner, error),
+	bounds func(*algo.Setting[P], R) []algo.Bound,
+) algo.Algorithm[P] {
+	a.Version = version
+	a.Check = func(s *algo.Setting[P]) error {
+		_, err := resolve(s)
+		return err
+	}
+	a.Online = func(_ context.Context, t *algo.Trial[P]) (algo.Learner, error) {
+		resolved, err := resolve(&t.Setting)
+		if err != nil {
+			return nil, err
+		}
+		return begin(t, resolved)
+	}
+	a.Bound = func(s *algo.Setting[P]) ([]algo.Bound, error) {
+		resolved, err := resolve(s)
+		if err != nil {
+			return nil, err
+		}
+		return bounds(s, resolved), nil
+	}
+	return a
 }

@@ -7,26 +7,28 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// rule predicts the label of a point from the versions that label it -1 and +1.
+// rule predicts the label of a point from the versions that label it -1 and those that label it +1.
 type rule func(minus, plus versions) (float64, error)
 
-// elimination is the game of a learner that keeps a version space. A truth that none of the versions agrees with, which a target in the
-// class never has, leaves them as they are.
+// elimination plays a game by a rule over the version space. A truth that none of the versions
+// agrees with, which never comes from a target in the class, leaves them as they are.
 type elimination struct {
 	trial *algo.Trial[struct{}]
 	board *board
 	now   versions
 	rule  rule
 
-	proved, printed float64 // bounds on mistakes that hold while there is no contradiction; printed NaN: none
+	// Bounds on the mistakes in a game without contradictions; printed is NaN where there is none.
+	proved, printed float64
 
 	round, contradictions int
 }
 
-// eliminationMetrics are what all of them report.
+// eliminationMetrics describes the metrics that every elimination reports.
 func eliminationMetrics() map[string]string {
 	return map[string]string{
-		"version_space":  "functions of the class that agree with all truths, but for contradictions; left out where they are infinitely many",
+		"version_space": "functions of the class that agree with all truths, but for contradictions; " +
+			"left out where they are infinitely many",
 		"contradictions": "rounds whose truth disagreed with all functions left; they left the version space as it was",
 		"proved_regret":  "the proved bound on mistakes, where there was no contradiction",
 		"printed_regret": "the bound that is printed in the lecture, where there was no contradiction",
@@ -35,24 +37,13 @@ func eliminationMetrics() map[string]string {
 
 // Predict implements algo.Model.
 func (e *elimination) Predict(_ context.Context, x *algo.Data, out []float64) error {
-	for i := range x.Len() {
-		if err := e.board.check(x.X(i)); err != nil {
-			return err
-		}
-		var err error
-		if out[i], err = e.rule(e.now.split(x.X(i))); err != nil {
-			return err
-		}
-	}
-	return nil
+	return e.board.predict(x, out, func(x []float64) (float64, error) { return e.rule(e.now.split(x)) })
 }
 
 // Observe implements algo.Learner.
 func (e *elimination) Observe(_ context.Context, x *algo.Data, y []float64) error {
-	for i := range x.Len() {
-		if err := e.observe(x.X(i), y[i]); err != nil {
-			return err
-		}
+	if err := e.board.observe(x, y, e.learn); err != nil {
+		return err
 	}
 	if n := e.now.size(); !endless(n) {
 		e.trial.Report("version_space", float64(n))
@@ -67,10 +58,8 @@ func (e *elimination) Observe(_ context.Context, x *algo.Data, y []float64) erro
 	return nil
 }
 
-func (e *elimination) observe(x []float64, y float64) error {
-	if err := e.board.checkRound(x, y); err != nil {
-		return err
-	}
+// learn keeps the versions that label x like the truth y, if there are any.
+func (e *elimination) learn(x []float64, y float64) error {
 	e.round++
 	next, plus := e.now.split(x)
 	if y > 0 {
@@ -80,7 +69,9 @@ func (e *elimination) observe(x []float64, y float64) error {
 		e.contradictions++
 		return nil
 	}
-	if endless(e.now.size()) && !endless(next.size()) { // soa has made no mistake before, makes one here, and then plays on finitely many
+	// On an infinite order soa makes its first mistake here, and plays on with finitely many
+	// functions.
+	if endless(e.now.size()) && !endless(next.size()) {
 		d, err := next.ldim()
 		if err != nil {
 			return err
@@ -91,12 +82,12 @@ func (e *elimination) observe(x []float64, y float64) error {
 	return nil
 }
 
-// realizable says that some function of the class agrees with all truths.
+// realizable reports whether some function of the class agrees with all truths.
 func realizable(p algo.Problem) bool {
 	return p.Realizable && (p.Noise == "none" || p.NoiseRate == 0)
 }
 
-// within is a bound on mistakes in so many rounds; 0: their number is not fixed.
+// within lowers a bound on mistakes to the number of rounds, which is 0 where it is not fixed.
 func within(rounds int, mistakes float64) float64 {
 	if rounds == 0 {
 		return mistakes

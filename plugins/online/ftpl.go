@@ -8,17 +8,36 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite"
 )
 
-// Follow-the-perturbed-leader: in each round play the hypothesis with the least cumulative loss plus eta times random noise. The algorithms
-// differ in the noise and in how eta is chosen; what they promise is in ftpl_theory.go.
+// Follow-the-perturbed-leader plays, in each round, the hypothesis with the least cumulative loss
+// plus eta times random noise. The algorithms differ in the noise and in how eta is chosen; their
+// guarantees are proved in ftpl_theory.go.
 //
-// Noise that is drawn afresh in each round keeps these promises against adversaries that adapt to what was played. Noise that is drawn once
-// keeps them only for sequences that were fixed beforehand: an adversary who finds it out makes the learner lose every round.
+// Noise that is drawn afresh in each round keeps these guarantees against adversaries that adapt to
+// what was played. Noise that is drawn once keeps them only for sequences that were fixed
+// beforehand: an adversary that finds it out makes the learner lose every round.
 
+// ftplPlugins returns the algorithms that follow the perturbed leader.
 func ftplPlugins() []algo.Plugin {
 	known := new(sites)
-	return []algo.Plugin{ftplGaussian(known), ftplIID(known), ftplUniform(known), ftplLaplace(known), ftplApproximable(known)}
+	return []algo.Plugin{
+		ftplGaussian(known), ftplIID(known), ftplUniform(known), ftplLaplace(known), ftplApproximable(known),
+	}
+}
+
+// ftpl completes an algorithm whose settings resolve to plans.
+func ftpl[P any](
+	a algo.Algorithm[P], known *sites, resolve func(known *sites, s *algo.Setting[P]) (*plan, error),
+) algo.Algorithm[P] {
+	return complete(a, func(s *algo.Setting[P]) (*plan, error) {
+		return resolve(known, s)
+	}, func(t *algo.Trial[P], p *plan) (algo.Learner, error) {
+		return p.start(t.Rand, t.Report)
+	}, func(_ *algo.Setting[P], p *plan) []algo.Bound {
+		return p.bounds
+	})
 }
 
 // Values of the parameter noise of most of these algorithms.
@@ -27,11 +46,13 @@ const (
 	onceNoise  = "once"
 )
 
-// ftplMetrics are those of all these algorithms.
+// ftplMetrics describes the metrics of these algorithms. printed describes the paper's bound, or is
+// empty where there is none.
 func ftplMetrics(printed string) map[string]string {
 	m := map[string]string{
-		"proved_regret": "proved bound on the expected regret, at the least loss L* of a hypothesis in hindsight, or the rounds less L* where these are fewer",
-		"eta":           "scale of the noise in the last round",
+		"proved_regret": "proved bound on the expected regret, at the least loss L* of a hypothesis in hindsight, " +
+			"or the rounds less L* where these are fewer",
+		"eta": "scale of the noise in the last round",
 	}
 	if printed != "" {
 		m["printed_regret"] = printed
@@ -39,37 +60,45 @@ func ftplMetrics(printed string) map[string]string {
 	return m
 }
 
-// plan is one algorithm under one setting.
+// plan describes the games of one algorithm under one setting.
 type plan struct {
-	at       *site
+	site     *site
+	tuning   tuning
 	noise    noise
 	rounds   int
-	schedule func() schedule             // a new one
-	printed  func(lstar float64) float64 // a paper's bound on the regret; nil: none
-	bounds   []algo.Bound                // those at the parameter lstar
+	lnF      float64                     // logarithm of the number of hypotheses
+	schedule func() schedule             // makes the schedule of a new game
+	printed  func(lstar float64) float64 // a paper's bound on the regret; nil where there is none
+	bounds   []algo.Bound                // at the parameter lstar
 }
 
-// field is where the losses and the noise meet.
-type field interface {
-	observe(x []float64, y float64) (changed bool, err error) // changed: hypotheses lost differently
-	restart()                                                 // forgets the losses
-	least() (int, error)                                      // of a hypothesis since the last restart
-	overall() (int, error)                                    // in all rounds
-	draw(scale float64, r *rand.Rand) error                   // chooses what predict answers
+// chooser keeps the losses of the hypotheses and chooses the one that is played.
+type chooser interface {
+	// observe counts a round. changed reports whether some hypotheses lost and others did not.
+	observe(x []float64, y float64) (changed bool, err error)
+	// restart forgets the losses so far.
+	restart()
+	// least returns the least loss of a hypothesis since the last restart.
+	least() (int, error)
+	// overall returns the least loss of a hypothesis in all rounds.
+	overall() (int, error)
+	// draw draws noise, where it is not kept, and chooses the hypothesis that predict answers with.
+	draw(scale float64, r *rand.Rand) error
+	// predict writes the answers to the points x (row-major) to out.
 	predict(x, out []float64)
 }
 
-func (p *plan) newField(r *rand.Rand) (field, error) {
+func (p *plan) newChooser(r *rand.Rand) (chooser, error) {
 	switch {
-	case p.at.single:
-		return &lone{h: p.at.class.Member(0)}, nil
-	case p.at.listing != nil:
-		return newTable(p.at, p.noise, r), nil
+	case p.site.single:
+		return &lone{h: p.site.class.Member(0)}, nil
+	case p.site.listing != nil:
+		return newTable(p.site, p.noise, r), nil
 	}
-	return newSearch(p.at, p.noise, r)
+	return newSearch(p.site, p.noise, r)
 }
 
-// lone is the field of a single hypothesis.
+// lone is the chooser of a class with a single hypothesis.
 type lone struct {
 	h    concept.Hypothesis
 	lost int
@@ -89,23 +118,24 @@ func (l *lone) overall() (int, error)          { return l.lost, nil }
 func (l *lone) draw(float64, *rand.Rand) error { return nil }
 func (l *lone) predict(x, out []float64)       { l.h.Labels(x, out) }
 
-// perturbedLeader plays one game.
+// perturbedLeader plays one game of a plan.
 type perturbedLeader struct {
 	*plan
-	field
+	chooser
 	schedule
 	rand   *rand.Rand
 	report func(name string, value float64)
-	played int     // rounds
-	drawn  float64 // the scale of the noise of the present round
+	played int     // rounds so far
+	drawn  float64 // scale of the noise of the present round
 }
 
+// start begins a game, with the noise of the first round.
 func (p *plan) start(r *rand.Rand, report func(name string, value float64)) (*perturbedLeader, error) {
-	f, err := p.newField(r)
+	c, err := p.newChooser(r)
 	if err != nil {
 		return nil, err
 	}
-	l := &perturbedLeader{plan: p, field: f, schedule: p.schedule(), rand: r, report: report}
+	l := &perturbedLeader{plan: p, chooser: c, schedule: p.schedule(), rand: r, report: report}
 	l.drawn = l.scale()
 	return l, l.draw(l.drawn, r)
 }
@@ -113,7 +143,7 @@ func (p *plan) start(r *rand.Rand, report func(name string, value float64)) (*pe
 // Predict implements algo.Model.
 func (l *perturbedLeader) Predict(_ context.Context, x *algo.Data, out []float64) error {
 	for i := range x.Len() {
-		if err := l.at.check(x.X(i)); err != nil {
+		if err := l.site.domain.Check(x.X(i)); err != nil {
 			return fmt.Errorf("online: point of round %d: %w", l.played+i+1, err)
 		}
 	}
@@ -124,7 +154,7 @@ func (l *perturbedLeader) Predict(_ context.Context, x *algo.Data, out []float64
 // Observe implements algo.Learner.
 func (l *perturbedLeader) Observe(_ context.Context, x *algo.Data, y []float64) error {
 	for i, truth := range y {
-		err := l.at.check(x.X(i))
+		err := l.site.domain.Check(x.X(i))
 		if err == nil {
 			err = l.round(x.X(i), truth)
 		}
@@ -135,6 +165,7 @@ func (l *perturbedLeader) Observe(_ context.Context, x *algo.Data, y []float64) 
 	return nil
 }
 
+// round counts a round and chooses the hypothesis of the next one.
 func (l *perturbedLeader) round(x []float64, y float64) error {
 	if y != 1 && y != -1 {
 		return fmt.Errorf("label %v: neither -1 nor +1", y)
@@ -144,20 +175,21 @@ func (l *perturbedLeader) round(x []float64, y float64) error {
 		return err
 	}
 	l.played++
-	if changed, err = l.learn(changed); err != nil {
+	if changed, err = l.reschedule(changed); err != nil {
 		return err
 	}
 	if l.played == l.rounds {
-		return l.tell()
+		return l.reportBounds()
 	}
 	if !changed && (l.noise.once || l.noise.exact) {
-		return nil // the same noise or law, and the same differences
+		return nil // the noise or its law is the same, and so are the differences of the losses
 	}
 	return l.draw(l.drawn, l.rand)
 }
 
-// learn tells the schedule of the round, and gives whether the next one may be played otherwise.
-func (l *perturbedLeader) learn(changed bool) (bool, error) {
+// reschedule informs the schedule of a round, follows it, and reports whether the next round may be
+// played differently: changed says whether it may by the losses alone.
+func (l *perturbedLeader) reschedule(changed bool) (bool, error) {
 	restart, err := l.after(l.least)
 	if err != nil {
 		return false, err
@@ -172,8 +204,8 @@ func (l *perturbedLeader) learn(changed bool) (bool, error) {
 	return changed, nil
 }
 
-// tell reports the bounds after the last round.
-func (l *perturbedLeader) tell() error {
+// reportBounds reports the bounds after the last round.
+func (l *perturbedLeader) reportBounds() error {
 	proved, printed, err := l.promises()
 	if err != nil {
 		return err
@@ -187,7 +219,8 @@ func (l *perturbedLeader) tell() error {
 	return nil
 }
 
-// promises are the bounds on the expected regret of the rounds so far; NaN where there is none. No regret is above T - L*.
+// promises returns the bounds on the expected regret of the rounds so far; printed is NaN where
+// there is none. No regret is above T - L*.
 func (l *perturbedLeader) promises() (proved, printed float64, err error) {
 	least, err := l.least()
 	if err != nil {
@@ -204,123 +237,128 @@ func (l *perturbedLeader) promises() (proved, printed float64, err error) {
 	return proved, printed, nil
 }
 
-// newPlan has what does not depend on the noise, and the whole plan for a single hypothesis: it needs none.
-func newPlan(known *sites, at place, rounds int, c *choice) (*plan, error) {
-	if err := c.check(); err != nil {
+// newPlan makes the plan of an algorithm for a setting with the given problem and rounds. It calls
+// finish to set the noise, the schedule and the bounds, except for a single hypothesis, which needs
+// no noise.
+func newPlan(known *sites, problem algo.Problem, rounds int, t tuning, finish func(p *plan) error) (*plan, error) {
+	if err := t.check(); err != nil {
 		return nil, err
 	}
-	s, err := known.at(at)
+	s, err := known.at(finite.PlaceOf(problem, t.separator, t.codeSeed))
 	if err != nil {
 		return nil, err
 	}
-	c.rounds, c.lnF = rounds, s.class.LogSize()
-	p := &plan{at: s, rounds: rounds}
-	if s.single {
-		free := price{stability: func(float64) float64 { return 0 }}
-		p.schedule = func() schedule { return &constant{free, 1} }
-		p.bounds = []algo.Bound{{Name: "single", Source: "a single hypothesis has no regret", Proved: true}}
+	p := &plan{site: s, tuning: t, rounds: rounds, lnF: s.class.LogSize()}
+	p.noise.once, p.noise.exact = t.noise == onceNoise, t.exact
+	if !s.single {
+		return p, finish(p)
 	}
+	free := price{stability: func(float64) float64 { return 0 }}
+	p.schedule = func() schedule { return &constant{free, 1} }
+	p.bounds = []algo.Bound{{Name: "single", Source: "a single hypothesis has no regret", Proved: true}}
 	return p, nil
 }
 
-// maxExact is the most hypotheses whose probabilities are computed in each round.
+// maxExact limits the number of hypotheses whose probabilities are computed in each round.
 const maxExact = 128
 
-// checkExact refuses exact where there is no law of each hypothesis, or too many.
+// checkExact returns an Invalid error if exact is set and the hypotheses have no noise of their
+// own, or are too many.
 func (p *plan) checkExact() error {
 	switch {
 	case !p.noise.exact:
 		return nil
 	case p.noise.law == nil || !p.noise.law.normal:
-		return algo.Invalid("online: exact needs Gaussian noise that is independent for all hypotheses: take online/ftpl-iid, or parities with separator cube")
-	case p.at.listing == nil || p.at.listing.size > maxExact:
-		return algo.Invalid("online: exact for %v hypotheses: at most %d", p.at.class.Size(), maxExact)
+		return algo.Invalid("online: exact needs Gaussian noise that is independent for all hypotheses: " +
+			"take online/ftpl-iid, or parities with separator cube")
+	case p.site.listing == nil || p.site.listing.size > maxExact:
+		return algo.Invalid("online: exact for %v hypotheses: at most %d", p.site.class.Size(), maxExact)
 	case p.noise.once:
 		return algo.Invalid("online: exact has no meaning with noise %s: there is nothing to average", onceNoise)
 	}
 	return nil
 }
 
-// choose sets the schedule, and the bound at lstar where it has one beforehand. cost is the price of noise that may fail with probability
-// share in all rounds together.
-func (p *plan) choose(c *choice, cost func(share float64) price, source string) {
-	full := cost(1)
-	p.schedule = c.schedules(full, cost(0.5))
-	if c.schedule == confidentSchedule || c.schedule == doublingSchedule {
+// setSchedule sets the schedule, and the bound at lstar where the schedule has one beforehand. cost
+// returns the price of noise that may fail with probability share in all rounds together, and paper
+// the scale of paperSchedule at lstar, which only some algorithms have.
+func (p *plan) setSchedule(cost func(share float64) price, paper func(lstar float64) float64, source string) {
+	full, lstar, eta := cost(1), p.lstar(), p.tuning.eta
+	switch p.tuning.schedule {
+	case confidentSchedule:
+		half := cost(0.5) // each round may fail with probability 1/(2T)
+		p.schedule = func() schedule { return newConfident(half, p.lnF, p.tuning.floor, p.tuning.factor) }
 		return
+	case doublingSchedule:
+		p.schedule = func() schedule { return newDoubling(full, p.lnF) }
+		return
+	case paperSchedule:
+		eta = paper(lstar)
+	case provedSchedule:
+		eta = full.least(lstar)
 	}
-	value := full.bound(p.schedule().scale(), expected(c.lstar, c.rounds))
-	p.bounds = append(p.bounds, algo.Bound{Name: "explicit", Source: source, Value: value, Proved: true, With: p.values(c)})
+	p.schedule = func() schedule { return &constant{full, eta} }
+	p.bounds = append(p.bounds, algo.Bound{
+		Name: "explicit", Source: source, Value: full.bound(eta, lstar), Proved: true, With: p.values(),
+	})
 }
 
-// print adds a paper's bound.
-func (p *plan) print(c *choice, name, source string, bound func(lstar float64) float64) {
+// setPrinted sets a paper's bound.
+func (p *plan) setPrinted(name, source string, bound func(lstar float64) float64) {
 	p.printed = bound
-	p.bounds = append(p.bounds, algo.Bound{Name: name, Source: source, Value: bound(expected(c.lstar, c.rounds)), With: p.values(c)})
+	p.bounds = append(p.bounds, algo.Bound{Name: name, Source: source, Value: bound(p.lstar()), With: p.values()})
 }
 
-// values are what the bounds rest on.
-func (p *plan) values(c *choice) map[string]float64 {
-	with := map[string]float64{"ln_f": c.lnF, "lstar": expected(c.lstar, c.rounds), "eta": p.schedule().scale()}
-	if z := p.at.separator; z != nil {
+// values returns the numbers that the bounds rest on.
+func (p *plan) values() map[string]float64 {
+	with := map[string]float64{"ln_f": p.lnF, "lstar": p.lstar(), "eta": p.schedule().scale()}
+	if z := p.site.separator; z != nil {
 		with["m"], with["h"] = float64(z.Len()), float64(z.Hamming)
 		with["rho_01"], with["rho_pm"] = z.Rho01(), z.RhoPM()
 	}
 	return with
 }
 
-// choice is the parameters that choose a schedule, and what it depends on.
-type choice struct {
+// lstar resolves the parameter lstar: by default it is the number of rounds, which is always
+// enough.
+func (p *plan) lstar() float64 {
+	if p.tuning.lstar == -1 {
+		return float64(p.rounds)
+	}
+	return p.tuning.lstar
+}
+
+// tuning holds the parameters that several of the algorithms share. The zero value stands for a
+// parameter that an algorithm does not have, except that lstar is -1 then.
+type tuning struct {
 	schedule      string
 	eta, lstar    float64
-	floor, factor float64
-	paper         func(lstar float64) float64 // the scale of paperSchedule
-	rounds        int
-	lnF           float64
+	floor, factor float64 // eta_min and factor of schedule self-confident
+	noise         string
+	exact         bool
+	separator     string // "" for noise that is independent for all hypotheses
+	codeSeed      int
 }
 
 // maxScale keeps the objective finite.
 const maxScale = 1e100
 
-// check refuses values that do not go together.
-func (c *choice) check() error {
-	adaptive := c.schedule == confidentSchedule || c.schedule == doublingSchedule
+// check returns an Invalid error if the parameters do not go together.
+func (t *tuning) check() error {
+	adaptive := t.schedule == confidentSchedule || t.schedule == doublingSchedule
 	switch {
-	case c.schedule != fixedSchedule && c.eta != 0:
-		return algo.Invalid("online: eta %g has no meaning with schedule %s: leave it out, or take schedule %s", c.eta, c.schedule, fixedSchedule)
-	case !(c.eta <= maxScale && c.floor <= maxScale && c.factor <= maxScale):
-		return algo.Invalid("online: noise of scale %g: at most %g", max(c.eta, c.floor, c.factor), maxScale)
-	case c.lstar != -1 && !(c.lstar >= 0 && c.lstar <= math.MaxInt32):
-		return algo.Invalid("online: lstar %g: use a number of mistakes from 0 on, or -1 for the number of rounds", c.lstar)
-	case c.lstar != -1 && adaptive:
-		return algo.Invalid("online: lstar has no meaning with schedule %s, which finds it out: leave it out", c.schedule)
-	case c.schedule == confidentSchedule && !(c.floor > 0 || c.factor > 0):
-		return algo.Invalid("online: schedule %s without noise: use eta_min or factor above 0, or schedule %s", confidentSchedule, fixedSchedule)
+	case t.schedule != fixedSchedule && t.eta != 0:
+		return algo.Invalid("online: eta %g has no meaning with schedule %s: leave it out, or take schedule %s",
+			t.eta, t.schedule, fixedSchedule)
+	case !(t.eta <= maxScale && t.floor <= maxScale && t.factor <= maxScale):
+		return algo.Invalid("online: noise of scale %g: at most %g", max(t.eta, t.floor, t.factor), maxScale)
+	case t.lstar != -1 && !(t.lstar >= 0 && t.lstar <= math.MaxInt32):
+		return algo.Invalid("online: lstar %g: use a number of mistakes from 0 on, or -1 for the number of rounds", t.lstar)
+	case t.lstar != -1 && adaptive:
+		return algo.Invalid("online: lstar has no meaning with schedule %s, which finds it out: leave it out", t.schedule)
+	case t.schedule == confidentSchedule && !(t.floor > 0 || t.factor > 0):
+		return algo.Invalid("online: schedule %s without noise: use eta_min or factor above 0, or schedule %s",
+			confidentSchedule, fixedSchedule)
 	}
 	return nil
-}
-
-// expected is the parameter lstar with its default: T is always enough.
-func expected(lstar float64, rounds int) float64 {
-	if lstar == -1 {
-		return float64(rounds)
-	}
-	return lstar
-}
-
-// schedules makes schedules for noise with this price. half has half of its slack: self-confident may fail in each round with probability
-// 1/(2T).
-func (c *choice) schedules(full, half price) func() schedule {
-	lstar, eta := expected(c.lstar, c.rounds), c.eta
-	switch c.schedule {
-	case confidentSchedule:
-		return func() schedule { return newConfident(half, c.lnF, c.floor, c.factor) }
-	case doublingSchedule:
-		return func() schedule { return newDoubling(full, c.lnF) }
-	case paperSchedule:
-		eta = c.paper(lstar)
-	case provedSchedule:
-		eta = full.least(lstar)
-	}
-	return func() schedule { return &constant{full, eta} }
 }

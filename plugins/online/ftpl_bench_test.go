@@ -8,7 +8,8 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// planted is a game of parities: the label of a uniform point by a fixed parity, flipped with this probability.
+// planted draws the rounds of a game of parities: uniform points, labelled by a fixed parity, with
+// labels flipped with probability rate.
 func planted(d, rounds int, rate float64, r *rand.Rand) (x, y []float64) {
 	target := r.Uint64N(1 << d)
 	for range rounds {
@@ -26,7 +27,7 @@ func planted(d, rounds int, rate float64, r *rand.Rand) (x, y []float64) {
 	return x, y
 }
 
-// play lets a learner play a fixed sequence, and adds up its expected losses.
+// play has a learner play a fixed sequence, and returns its expected loss.
 func play(t testing.TB, l algo.Learner, dim int, x, y []float64) (loss float64) {
 	t.Helper()
 	out := make([]float64, 1)
@@ -44,9 +45,10 @@ func play(t testing.TB, l algo.Learner, dim int, x, y []float64) (loss float64) 
 	return loss
 }
 
-// BenchmarkGame is a game of 10,000 rounds against 1024 parities, 5 % of the labels flipped. A round has to read and write the losses, 8 kB,
-// and read the labels, 1 kB; where noise is summed up, that is another 8 kB to write and to read: from the nearest cache, at 32 bytes and more
-// in a nanosecond, 0.3 and 0.8 microseconds.
+// BenchmarkGame measures games of 10,000 rounds against 1024 parities, 5 % of the labels flipped. A
+// round has to read and write the losses, 8 kB, and read the labels, 1 kB; where noise is summed
+// up, another 8 kB are written and read. From the nearest cache, at 32 bytes and more in a
+// nanosecond, that takes 0.3 and 0.8 microseconds.
 func BenchmarkGame(b *testing.B) {
 	const d, rounds = 10, 10000
 	x, y := planted(d, rounds, 0.05, rand.New(rand.NewPCG(1, 2)))
@@ -74,7 +76,7 @@ func BenchmarkGame(b *testing.B) {
 	}
 }
 
-// games are the five algorithms against parities; what they are tuned for is 500 errors.
+// games returns the plans of the five algorithms against parities, tuned for 500 mistakes.
 func games(d, rounds int) []func() (string, *plan, error) {
 	problem, known := algo.Problem{Class: "parities", Dim: d}, new(sites)
 	return []func() (string, *plan, error){
@@ -110,6 +112,8 @@ func games(d, rounds int) []func() (string, *plan, error) {
 	}
 }
 
+// setting returns a setting of a with its default parameters. setting returns a setting of a with
+// its default parameters.
 func setting[P any](a algo.Algorithm[P], p algo.Problem, rounds int) algo.Setting[P] {
 	p.Dim = max(1, p.Dim)
 	if p.Noise == "" {

@@ -22,7 +22,7 @@ func start(t testing.TB, p *plan, err error, seed uint64) *perturbedLeader {
 	return l
 }
 
-// hindsight is the least loss of a hypothesis of the class.
+// hindsight returns the least loss of a hypothesis of the class.
 func hindsight(t testing.TB, l *perturbedLeader) float64 {
 	t.Helper()
 	least, err := l.overall()
@@ -32,20 +32,25 @@ func hindsight(t testing.TB, l *perturbedLeader) float64 {
 	return float64(least)
 }
 
+// gaussianPlan makes a plan of ftpl-gaussian with parameters changed by set. gaussianPlan makes a
+// plan of ftpl-gaussian with parameters changed by set.
 func gaussianPlan(p algo.Problem, rounds int, set func(p *ftplGaussianParams)) (*plan, error) {
 	s := setting(ftplGaussian(nil), p, rounds)
 	set(&s.Params)
 	return planGaussian(new(sites), &s)
 }
 
+// iidPlan makes a plan of ftpl-iid with parameters changed by set. iidPlan makes a plan of ftpl-iid
+// with parameters changed by set.
 func iidPlan(p algo.Problem, rounds int, set func(p *ftplIIDParams)) (*plan, error) {
 	s := setting(ftplIID(nil), p, rounds)
 	set(&s.Params)
 	return planIID(new(sites), &s)
 }
 
-// The measured regrets of the paper's and of the proved eta against planted parities, in 10,000 rounds: means over the sequences and the
-// noise of about 16 of them, given with three or more standard deviations of these means.
+// The regrets of the paper's and of the proved eta against planted parities in 10,000 rounds are
+// those measured before: means over the sequences and the noise of 16 games, with tolerances of
+// three or more standard deviations of these means.
 func TestMeasuredRegret(t *testing.T) {
 	const d, rounds, games = 4, 10000, 16
 	for _, c := range []struct {
@@ -77,7 +82,8 @@ func TestMeasuredRegret(t *testing.T) {
 	}
 }
 
-// Against an adversary who knows the noise, shared noise loses every round; fresh noise does not: what it will be cannot be known.
+// Against an adversary that knows the noise so far, noise that is drawn once loses every round.
+// Fresh noise does not, because it cannot be known beforehand.
 func TestSharedNoise(t *testing.T) {
 	const experts, rounds = 64, 4000
 	for _, once := range []bool{true, false} {
@@ -93,14 +99,14 @@ func TestSharedNoise(t *testing.T) {
 		}
 		out, loss := make([]float64, 1), 0.0
 		for range rounds {
-			x := []float64{float64(spy.field.(*table).best)} // only this expert says +1
+			x := []float64{float64(spy.chooser.(*table).best)} // only this expert says +1
 			point := algo.NewData(x, 1, nil)
 			if err := l.Predict(context.Background(), point, out); err != nil {
 				t.Fatal(err)
 			}
 			loss += (1 + out[0]) / 2
-			for _, player := range []*perturbedLeader{l, spy} {
-				if err := player.Observe(context.Background(), point, []float64{-1}); err != nil {
+			for _, learner := range []*perturbedLeader{l, spy} {
+				if err := learner.Observe(context.Background(), point, []float64{-1}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -113,8 +119,9 @@ func TestSharedNoise(t *testing.T) {
 	}
 }
 
-// Fair coins are lost half of the time whatever is played: over all sequences of labels of two experts who never agree, the mean regret is
-// T/2 less the mean loss of the better one, E|S_T|/2, for every schedule. This is the least that any learner can reach in the worst case.
+// Half of the fair coins are lost whatever is played: over all sequences of labels of two experts
+// that never agree, the mean regret is T/2 less the mean loss of the better one, that is E|S_T|/2,
+// for every schedule. No learner can do better in the worst case.
 func TestFairCoins(t *testing.T) {
 	const rounds = 8
 	want := 0.0
@@ -130,8 +137,10 @@ func TestFairCoins(t *testing.T) {
 		x[i] = 1
 	}
 	for _, c := range []ftplGaussianParams{
-		{Schedule: provedSchedule, LStar: -1}, {Schedule: paperSchedule, LStar: 3}, {Schedule: fixedSchedule, LStar: -1, Eta: 0.5},
-		{Schedule: fixedSchedule, LStar: -1}, {Schedule: doublingSchedule, LStar: -1}, {Schedule: confidentSchedule, LStar: -1, Factor: 1},
+		{Schedule: provedSchedule, LStar: -1}, {Schedule: paperSchedule, LStar: 3},
+		{Schedule: fixedSchedule, LStar: -1, Eta: 0.5},
+		{Schedule: fixedSchedule, LStar: -1}, {Schedule: doublingSchedule, LStar: -1},
+		{Schedule: confidentSchedule, LStar: -1, Factor: 1},
 	} {
 		c.Noise, c.Separator, c.Exact = freshNoise, "cube", true
 		mean := 0.0
@@ -150,7 +159,8 @@ func TestFairCoins(t *testing.T) {
 	}
 }
 
-// The bounds hold for the exact expected regret of each sequence, and say something.
+// The bounds hold for the exact expected regret of each sequence, and are below the number of
+// rounds.
 func TestBoundsHold(t *testing.T) {
 	const d, rounds = 4, 600
 	for _, schedule := range []string{provedSchedule, confidentSchedule, doublingSchedule, fixedSchedule} {
@@ -168,7 +178,8 @@ func TestBoundsHold(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Logf("%s, rate %g: regret %.1f, proved %.1f, printed %.1f, eta %.1f", schedule, rate, regret, proved, printed, l.drawn)
+			t.Logf("%s, rate %g: regret %.1f, proved %.1f, printed %.1f, eta %.1f", schedule, rate, regret, proved, printed,
+				l.drawn)
 			if !(regret <= proved && proved < rounds && printed > proved) {
 				t.Errorf("%s, rate %g: regret %v, proved %v, printed %v", schedule, rate, regret, proved, printed)
 			}
@@ -176,12 +187,14 @@ func TestBoundsHold(t *testing.T) {
 	}
 }
 
-// The self-confident schedule against 128 parities: its regret as measured before, and its bound below that of the same schedule with a
-// failure probability of 1/(2t(t+1)) in round t, which needs no T.
+// Against 128 parities the self-confident schedule has the regret measured before, and its bound is
+// below that of the same schedule with a failure probability of 1/(2t(t+1)) in round t, which needs
+// no T.
 func TestSelfConfident(t *testing.T) {
 	const d, rounds = 7, 3000
 	for _, c := range []struct{ factor, rate, regret, bound float64 }{
-		{0.7, 0.05, 7.2, 531}, {2, 0.05, 13.6, 215}, {0.7, 0, 7.6, 152}, {2, 0, 16, 57}, {0.7, 0.5, 60, 1017}, {2, 0.5, 62, 534},
+		{0.7, 0.05, 7.2, 531}, {2, 0.05, 13.6, 215}, {0.7, 0, 7.6, 152}, {2, 0, 16, 57}, {0.7, 0.5, 60, 1017},
+		{2, 0.5, 62, 534},
 	} {
 		const games = 5
 		mean, bound := 0.0, 0.0
@@ -200,12 +213,14 @@ func TestSelfConfident(t *testing.T) {
 		}
 		t.Logf("factor %g, rate %g: regret %.1f (%g), bound %.1f (%g)", c.factor, c.rate, mean, c.regret, bound, c.bound)
 		if math.Abs(mean-c.regret) > 4+c.regret/4 || bound > c.bound || bound < c.bound/3 {
-			t.Errorf("factor %g, rate %g: regret %.1f, bound %.1f, measured before %g and %g", c.factor, c.rate, mean, bound, c.regret, c.bound)
+			t.Errorf("factor %g, rate %g: regret %.1f, bound %.1f, measured before %g and %g", c.factor, c.rate, mean, bound,
+				c.regret, c.bound)
 		}
 	}
 }
 
-// Round after round another expert errs: without noise the leader is always the next one to err. With noise hardly anybody is.
+// The experts err in turns: without noise the leader is always the next one to err, with noise it
+// rarely is.
 func TestRoundRobin(t *testing.T) {
 	const rounds = 10000
 	for _, experts := range []int{16, 128} {
@@ -221,7 +236,8 @@ func TestRoundRobin(t *testing.T) {
 		}
 		p, err = gaussianPlan(problem, rounds, func(*ftplGaussianParams) {})
 		l = start(t, p, err, 1)
-		if regret, deviation := play(t, l, 1, x, y)-hindsight(t, l), math.Sqrt(rounds/float64(experts)); regret < -3*deviation || regret > 20+3*deviation {
+		regret, deviation := play(t, l, 1, x, y)-hindsight(t, l), math.Sqrt(rounds/float64(experts))
+		if regret < -3*deviation || regret > 20+3*deviation {
 			t.Errorf("%d experts: regret %v", experts, regret)
 		}
 	}

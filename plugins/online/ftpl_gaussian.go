@@ -1,13 +1,12 @@
 package online
 
 import (
-	"context"
 	"math"
 
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// ftplGaussianParams are the parameters of online/ftpl-gaussian.
+// ftplGaussianParams holds the parameters of online/ftpl-gaussian.
 type ftplGaussianParams struct {
 	Schedule  string  `doc:"where eta comes from: proved has the least proved bound at lstar, paper is the printed choice at lstar (many times more noise), self-confident follows the least loss so far, doubling guesses it and restarts, fixed is the parameter eta" choices:"proved,paper,self-confident,doubling,fixed"`
 	LStar     float64 `param:"lstar" doc:"schedules proved and paper: the least loss of a hypothesis that is expected; -1: the number of rounds, which is always enough" min:"-1"`
@@ -20,69 +19,50 @@ type ftplGaussianParams struct {
 	Exact     bool    `doc:"answer the mean over the noise, computed, instead of drawing it: for independent noise (parities with separator cube) and at most 128 hypotheses"`
 }
 
-// ftplGaussian is Algorithm 1 of Block and Shetty 2025, with unit vectors.
+// ftplGaussian returns Algorithm 1 of Block and Shetty 2025, with unit vectors.
 func ftplGaussian(known *sites) algo.Algorithm[ftplGaussianParams] {
 	return ftpl(algo.Algorithm[ftplGaussianParams]{
-		Name: "online/ftpl-gaussian", Version: "1.0.0",
-		Doc:      "Follow the perturbed leader with a Gaussian process that is linear in the labels at separating points (Block and Shetty 2025, Algorithm 1).",
-		Defaults: ftplGaussianParams{Schedule: provedSchedule, LStar: -1, EtaMin: 2, Factor: 0.7, Noise: freshNoise, Separator: "standard"},
-		Metrics:  ftplMetrics("Theorem 1 as printed, (2), at the least loss of a hypothesis in hindsight; not proved"),
-	}, func(s *algo.Setting[ftplGaussianParams]) (*plan, error) { return planGaussian(known, s) })
-}
-
-// ftpl completes an algorithm with what all share.
-func ftpl[P any](a algo.Algorithm[P], resolve func(s *algo.Setting[P]) (*plan, error)) algo.Algorithm[P] {
-	a.Check = func(s *algo.Setting[P]) error {
-		_, err := resolve(s)
-		return err
-	}
-	a.Online = func(_ context.Context, t *algo.Trial[P]) (algo.Learner, error) {
-		p, err := resolve(&t.Setting)
-		if err != nil {
-			return nil, err
-		}
-		return p.start(t.Rand, t.Report)
-	}
-	a.Bound = func(s *algo.Setting[P]) ([]algo.Bound, error) {
-		p, err := resolve(s)
-		if err != nil {
-			return nil, err
-		}
-		return p.bounds, nil
-	}
-	return a
+		Name: "online/ftpl-gaussian",
+		Doc: "Follow the perturbed leader with a Gaussian process that is linear in the labels at separating points " +
+			"(Block and Shetty 2025, Algorithm 1).",
+		Defaults: ftplGaussianParams{
+			Schedule: provedSchedule, LStar: -1, EtaMin: 2, Factor: 0.7, Noise: freshNoise, Separator: "standard",
+		},
+		Metrics: ftplMetrics("Theorem 1 as printed, (2), at the least loss of a hypothesis in hindsight; not proved"),
+	}, known, planGaussian)
 }
 
 func planGaussian(known *sites, s *algo.Setting[ftplGaussianParams]) (*plan, error) {
 	p := s.Params
-	c := choice{schedule: p.Schedule, eta: p.Eta, lstar: p.LStar, floor: p.EtaMin, factor: p.Factor}
-	g, err := newPlan(known, placeOf(s.Problem, p.Separator, p.CodeSeed), s.Rounds, &c)
-	if err != nil || g.at.single {
-		return g, err
-	}
-	z := g.at.separator
-	g.noise = noise{once: p.Noise == onceNoise, exact: p.Exact, fill: normals(1 / math.Sqrt(float64(z.Len())))}
-	if z.Orthonormal {
-		g.noise.law = normalLaw()
-	}
-	if err := g.checkExact(); err != nil {
-		return nil, err
-	}
-	rho, lnF := z.Rho01(), c.lnF
-	c.paper = func(lstar float64) float64 {
-		eta, _ := printedScale(rho, lnF, lstar, s.Rounds)
-		return eta / 2
-	}
-	g.choose(&c, func(share float64) price { return unitPrice(4*rho*rho, lnF, s.Rounds, share) },
-		"be-the-leader, and translation of the noise by a unit vector (plugins/online, ftpl_theory)")
-	g.print(&c, "theorem-1", "Block and Shetty 2025, Theorem 1, (2); its lemma does not hold as printed", func(lstar float64) float64 {
-		return printedRegret(rho, lnF, lstar, s.Rounds)
+	return newPlan(known, s.Problem, s.Rounds, tuning{
+		schedule: p.Schedule, eta: p.Eta, lstar: p.LStar, floor: p.EtaMin, factor: p.Factor,
+		noise: p.Noise, exact: p.Exact, separator: p.Separator, codeSeed: p.CodeSeed,
+	}, func(g *plan) error {
+		z := g.site.separator
+		g.noise.fill = normals(1 / math.Sqrt(float64(z.Len())))
+		if z.Orthonormal {
+			g.noise.law = normalLaw()
+		}
+		if err := g.checkExact(); err != nil {
+			return err
+		}
+		rho := z.Rho01()
+		paper := func(lstar float64) float64 {
+			eta, _ := printedScale(rho, g.lnF, lstar, s.Rounds)
+			return eta / 2
+		}
+		g.setSchedule(func(share float64) price { return unitPrice(4*rho*rho, g.lnF, s.Rounds, share) }, paper,
+			"be-the-leader, and translation of the noise by a unit vector (plugins/online, ftpl_theory)")
+		g.setPrinted("theorem-1", "Block and Shetty 2025, Theorem 1, (2); its lemma does not hold as printed",
+			func(lstar float64) float64 { return printedRegret(rho, g.lnF, lstar, s.Rounds) })
+		if eta := g.schedule().scale(); p.Schedule == paperSchedule {
+			g.bounds = append(g.bounds, algo.Bound{
+				Name: "theorem-1-display",
+				Source: "Block and Shetty 2025, last display of the proof of Theorem 1 at its own eta, " +
+					"the lost factor eta restored",
+				Value: printedDisplay(rho, g.lnF, g.lstar(), 2*eta, s.Rounds), With: g.values(),
+			})
+		}
+		return nil
 	})
-	if eta := g.schedule().scale(); p.Schedule == paperSchedule {
-		g.bounds = append(g.bounds, algo.Bound{
-			Name: "theorem-1-display", Source: "Block and Shetty 2025, last display of the proof of Theorem 1 at its own eta, the lost factor eta restored",
-			Value: printedDisplay(rho, lnF, expected(p.LStar, s.Rounds), 2*eta, s.Rounds), With: g.values(&c),
-		})
-	}
-	return g, nil
 }

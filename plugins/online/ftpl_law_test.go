@@ -10,9 +10,10 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite"
 )
 
-// gumbelLaw is that of minus a Gumbel number: P(number > z) = exp(-e^z).
+// gumbelLaw returns the law of minus a Gumbel number: P(number > z) = exp(-e^z).
 func gumbelLaw() *law {
 	return &law{
 		lnAbove: func(ln float64) float64 { return math.Log(-ln) },
@@ -21,7 +22,7 @@ func gumbelLaw() *law {
 	}
 }
 
-// above is P(number > z) of each law.
+// above holds P(number > z) of each law.
 var above = map[string]func(z float64) float64{
 	gaussianNoise: func(z float64) float64 { return math.Erfc(z/math.Sqrt2) / 2 },
 	laplaceNoise: func(z float64) float64 {
@@ -34,11 +35,14 @@ var above = map[string]func(z float64) float64{
 	"gumbel":         func(z float64) float64 { return math.Exp(-math.Exp(z)) },
 }
 
+// laws returns the laws by name. laws returns the laws by name.
 func laws() map[string]*law {
-	return map[string]*law{gaussianNoise: normalLaw(), laplaceNoise: laplaceLaw(), exponentialNoise: exponentialLaw(), "gumbel": gumbelLaw()}
+	return map[string]*law{gaussianNoise: normalLaw(), laplaceNoise: laplaceLaw(), exponentialNoise: exponentialLaw(),
+		"gumbel": gumbelLaw()}
 }
 
-// chance is the exact probability that level i is played, by the midpoint rule over the quantiles of the least of its numbers.
+// chance computes the probability that level i is played, by the midpoint rule over the quantiles
+// of the least of its numbers.
 func chance(name string, levels []level, i int, scale float64, nodes int) (p float64) {
 	l := laws()[name]
 	for k := range nodes {
@@ -53,6 +57,7 @@ func chance(name string, levels []level, i int, scale float64, nodes int) (p flo
 	return p
 }
 
+// chances computes the probability of each level. chances computes the probability of each level.
 func chances(name string, levels []level, scale float64) (p []float64) {
 	for i := range levels {
 		p = append(p, chance(name, levels, i, scale, 20000))
@@ -62,7 +67,8 @@ func chances(name string, levels []level, scale float64) (p []float64) {
 
 var someLevels = []level{{0, 2}, {1, 5}, {2, 40}, {5, 300}}
 
-// checkShares compares how often each of the choices came with its probability, in five standard deviations.
+// checkShares checks that each choice came as often as its probability says, within five standard
+// deviations.
 func checkShares(t *testing.T, name string, came []int, p []float64) {
 	t.Helper()
 	n := 0
@@ -77,7 +83,7 @@ func checkShares(t *testing.T, name string, came []int, p []float64) {
 	}
 }
 
-// A level is led by one draw as it would be by noise for each of its members.
+// One draw for a level leads as often as noise for each of its members would.
 func TestLeadLaw(t *testing.T) {
 	const draws = 100000
 	r := rand.New(rand.NewPCG(1, 1))
@@ -92,7 +98,7 @@ func TestLeadLaw(t *testing.T) {
 	}
 }
 
-// The numbers of draw, which noise once keeps, are of the same law.
+// The numbers of draw, which are used where noise is drawn once, have the same law.
 func TestDrawLaw(t *testing.T) {
 	const draws = 100000
 	r := rand.New(rand.NewPCG(1, 2))
@@ -113,7 +119,8 @@ func TestDrawLaw(t *testing.T) {
 	}
 }
 
-// The coefficients at the points of a separator are of the laws that the algorithms name, and their signs are independent.
+// The coefficients at the points of a separator have the laws that the algorithms name, and their
+// signs are independent.
 func TestFillLaw(t *testing.T) {
 	const draws = 1 << 17
 	r := rand.New(rand.NewPCG(1, 3))
@@ -153,12 +160,14 @@ func TestFillLaw(t *testing.T) {
 	}
 }
 
-// The shifts of the noise on which the prices rest: whatever is played before a round is played after it too, once the noise is moved by
-// -f(z_j)/(2h) against the hypothesis f that is played; and where the point of the round is z_j, by y/2 there, whatever f is.
+// The shifts of the noise on which the prices rest keep the hypothesis f that is played before a
+// round: after the round it is played once the noise is moved by -f(z_j)/(2h) at all points; and
+// where the point of the round is z_j, once it is moved by y/2 there, whatever f is.
 func TestShifts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := rapid.SampledFrom(listedProblems).Draw(t, "problem")
-		at, err := newSite(place{specOf(p), rapid.SampledFrom([]string{"standard", "cube", "greedy"}).Draw(t, "separator"), 0})
+		kind := rapid.SampledFrom([]string{"standard", "cube", "greedy"}).Draw(t, "separator")
+		at, err := newSite(finite.Place{Spec: specOf(p), Kind: kind})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -197,7 +206,7 @@ func TestShifts(t *testing.T) {
 	})
 }
 
-// With Gumbel noise the perturbed leader is Hedge with the rate 1/eta.
+// With Gumbel noise the perturbed leader plays like Hedge with the rate 1/eta.
 func TestGumbelIsHedge(t *testing.T) {
 	for _, scale := range []float64{0.5, 3} {
 		p, total := chances("gumbel", someLevels, scale), 0.0
@@ -212,6 +221,8 @@ func TestGumbelIsHedge(t *testing.T) {
 	}
 }
 
+// The exact probabilities under normal noise are those of the midpoint rule. The exact
+// probabilities under normal noise are those of the midpoint rule.
 func TestSharesAreChances(t *testing.T) {
 	for _, scale := range []float64{0.5, 3} {
 		want, p := chances(gaussianNoise, someLevels, scale), make([]float64, len(someLevels))
@@ -224,7 +235,8 @@ func TestSharesAreChances(t *testing.T) {
 	}
 }
 
-// What a law is told never to reach, it does not reach, and below bounds its lower tail.
+// No two numbers of a law differ by its reach, below bounds its lower tail, and lnAbove inverts the
+// upper tail.
 func TestLawLimits(t *testing.T) {
 	for name, l := range laws() {
 		least, most := l.lnAbove(math.Log(1-0x1p-53)/(1<<20)), l.lnAbove(math.Log(0x1p-53))
@@ -237,17 +249,19 @@ func TestLawLimits(t *testing.T) {
 			}
 		}
 		for z := -6.0; z < -0.01; z += 0.1 {
-			if back := l.lnAbove(math.Log(above[name](z))); !near(back, z, 1e-6) {
-				t.Fatalf("%s: lnAbove of ln P(number > %v) is %v", name, z, back)
+			if got := l.lnAbove(math.Log(above[name](z))); !near(got, z, 1e-6) {
+				t.Fatalf("%s: lnAbove of ln P(number > %v) is %v", name, z, got)
 			}
 		}
 	}
 }
 
-// One round changes no probability by more than the stability that the prices claim, on all pairs of losses of four hypotheses.
+// One round changes no probability by more than the stability that the prices claim, for some
+// losses of four hypotheses and all sets of them that err.
 func TestStability(t *testing.T) {
 	const scale = 1.5
-	laws := map[string]price{laplaceNoise: purePrice(0, 1), exponentialNoise: purePrice(0, 1), gaussianNoise: unitPrice(2, math.Log(4), 100, 1)}
+	laws := map[string]price{laplaceNoise: purePrice(0, 1), exponentialNoise: purePrice(0, 1),
+		gaussianNoise: unitPrice(2, math.Log(4), 100, 1)}
 	single := func(name string, losses []float64) (p []float64) {
 		for i, v := range losses {
 			levels := []level{{v, 1}}
@@ -281,14 +295,15 @@ func TestStability(t *testing.T) {
 }
 
 var listedProblems = []algo.Problem{
-	{Class: "parities", Dim: 4}, {Class: "thresholds", Domain: 9}, {Class: "thresholds", Domain: 9, NoConstant: true}, {Class: "points", Domain: 7},
+	{Class: "parities", Dim: 4}, {Class: "thresholds", Domain: 9}, {Class: "thresholds", Domain: 9, NoConstant: true},
+	{Class: "points", Domain: 7},
 }
 
 func specOf(p algo.Problem) concept.Spec {
 	return concept.Spec{Name: p.Class, Domain: p.Domain, Dim: max(1, p.Dim), NoConstant: p.NoConstant, Matrix: p.Matrix}
 }
 
-// The fast sums are the sums over all labels.
+// The fast sums equal the sums over all labels.
 func TestSums(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := rapid.SampledFrom(listedProblems).Draw(t, "problem")
@@ -296,7 +311,7 @@ func TestSums(t *testing.T) {
 		if kind == "code" && p.Class != "parities" {
 			kind = "cube"
 		}
-		at, err := newSite(place{specOf(p), kind, 0})
+		at, err := newSite(finite.Place{Spec: specOf(p), Kind: kind})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -319,11 +334,12 @@ func TestSums(t *testing.T) {
 	})
 }
 
-// The losses of a listed class, and the hypothesis played, are those of a search over the class with the same noise.
+// A listed class has the same losses and plays the same hypotheses as a search over the class with
+// the same noise.
 func TestListingIsSearch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := rapid.SampledFrom(listedProblems).Draw(t, "problem")
-		at, err := newSite(place{specOf(p), "standard", 0})
+		at, err := newSite(finite.Place{Spec: specOf(p), Kind: "standard"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -343,7 +359,7 @@ func TestListingIsSearch(t *testing.T) {
 			scale := rapid.SampledFrom([]float64{0.3, 2}).Draw(t, "scale")
 			restart := rapid.IntRange(0, 9).Draw(t, "restart") == 0
 			var answers, least, overall [2]float64
-			for i, f := range []field{list, find} {
+			for i, f := range []chooser{list, find} {
 				if _, err := f.observe(x, y); err != nil {
 					t.Fatal(err)
 				}

@@ -5,31 +5,31 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// maxListed is the most hypotheses that are listed, and maxSearched that of classes whose labels at a point have no pattern: each of these
-// is asked in each round.
+// maxListed limits the number of hypotheses that are listed, and maxSearched the number in classes
+// whose labels at a point have no pattern, so that each hypothesis has to label each point.
 const (
 	maxListed   = 1 << 20
 	maxSearched = 1 << 16
 )
 
-// listing knows all hypotheses of a class by number: their labels at a point, and sums of noise over a separator.
+// listing computes the labels of all hypotheses of a class at a point, and sums of noise over a
+// separator.
 type listing struct {
-	size   int
-	column func(x []float64, out []uint8) // the labels at the point x: 1 for +1, 0 for -1
+	size   int                            // number of hypotheses
+	column func(x []float64, out []uint8) // writes the labels at the point x: 1 for +1, 0 for -1
 	sums   func(c, work, out []float64)   // out[f] = sum_j c[j] f(z_j), f in -1, +1; nil without a separator
-	work   int                            // numbers of work
+	work   int                            // length of work
 }
 
-// listAll lists any class.
+// listAll lists any class that is small enough, for noise that is independent for all hypotheses.
 func listAll(s *site) (*listing, error) {
-	size, most := s.class.Size(), uint64(maxSearched)
-	column := columnOf(s)
+	size, most, column := s.class.Size(), uint64(maxSearched), s.definition.Column
 	if column != nil {
 		most = maxListed
 	}
 	if !size.IsUint64() || size.Uint64() > most {
-		return nil, algo.Invalid("online: class %q has %v hypotheses, each of which would need noise of its own: take at most %d, or online/ftpl-gaussian",
-			s.spec.Name, size, most)
+		return nil, algo.Invalid("online: class %q has %v hypotheses, each of which would need noise of its own: "+
+			"take at most %d, or online/ftpl-gaussian", s.Spec.Name, size, most)
 	}
 	l := &listing{size: int(size.Uint64()), column: column}
 	if column == nil {
@@ -38,69 +38,49 @@ func listAll(s *site) (*listing, error) {
 	return l, nil
 }
 
-// listAt lists a class for noise at its separator, where the sums have a fast way; else nil.
+// sums computes the sums of a listing, with work numbers of memory, which may be 0.
+type sums struct {
+	work int
+	of   func(c, work, out []float64)
+}
+
+// fastSums holds, by class, what makes the sums over the separator of a site whose points have the
+// numbers z: whole numbers, or bits from the lowest one on. The classes have a Column and points of
+// one number, or of bits. Classes that are left out play by a search for the best hypothesis.
+var fastSums = map[string]func(s *site, z []int) sums{
+	concept.Thresholds: func(s *site, z []int) sums {
+		return sums{int(s.Spec.Domain), func(c, work, out []float64) { thresholdSums(c, z, work, out) }}
+	},
+	concept.Points: func(_ *site, z []int) sums {
+		return sums{of: func(c, _, out []float64) { pointSums(c, z, out) }}
+	},
+	concept.Parities: func(s *site, z []int) sums {
+		if s.Kind == "standard" {
+			return sums{of: func(c, _, out []float64) { basisSums(c, out) }}
+		}
+		return sums{of: func(c, _, out []float64) { paritySums(c, z, out) }}
+	},
+}
+
+// listAt lists a class for noise at its separator. It returns nil where the sums have no fast
+// algorithm.
 func listAt(s *site) *listing {
 	size := s.class.Size()
-	column := columnOf(s)
-	if column == nil || !size.IsUint64() || size.Uint64() > maxListed {
+	sumsOf, fast := fastSums[s.Spec.Name]
+	if !fast || !size.IsUint64() || size.Uint64() > maxListed {
 		return nil
 	}
-	l := &listing{size: int(size.Uint64()), column: column}
 	z := make([]int, s.separator.Len())
 	for i := range z {
 		for j, v := range s.separator.Points[i*s.separator.Dim : (i+1)*s.separator.Dim] {
 			z[i] += int(v) << j // one coordinate, or bits
 		}
 	}
-	switch s.spec.Name {
-	case "thresholds":
-		l.work, l.sums = int(s.spec.Domain), func(c, work, out []float64) { thresholdSums(c, z, work, out) }
-	case "points":
-		l.sums = func(c, _, out []float64) { pointSums(c, z, out) }
-	case "parities":
-		if s.kind == "standard" {
-			l.sums = func(c, _, out []float64) { basisSums(c, out) }
-		} else {
-			l.sums = func(c, _, out []float64) { paritySums(c, z, out) }
-		}
-	}
-	return l
+	made := sumsOf(s, z)
+	return &listing{size: int(size.Uint64()), column: s.definition.Column, sums: made.of, work: made.work}
 }
 
-// columnOf is the labels of all hypotheses where these have a pattern; else nil.
-func columnOf(s *site) func(x []float64, out []uint8) {
-	switch s.spec.Name {
-	case "thresholds": // t = 0, 1, ...: +1 where x >= t
-		return func(x []float64, out []uint8) {
-			ones := min(len(out), int(x[0])+1)
-			for t := range out[:ones] {
-				out[t] = 1
-			}
-			clear(out[ones:])
-		}
-	case "points":
-		return func(x []float64, out []uint8) {
-			clear(out)
-			out[int(x[0])] = 1
-		}
-	case "parities":
-		return func(x []float64, out []uint8) {
-			out[0] = 0
-			for j, bit := range x {
-				low, high := out[:1<<j], out[1<<j:2<<j]
-				copy(high, low)
-				if bit == 1 {
-					for i := range high {
-						high[i] ^= 1
-					}
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// members asks each hypothesis.
+// members returns the column of a listing that has each hypothesis label the point.
 func members(c concept.Finite, size int) func(x []float64, out []uint8) {
 	all := make([]concept.Hypothesis, size)
 	for i := range all {
@@ -115,22 +95,24 @@ func members(c concept.Finite, size int) func(x []float64, out []uint8) {
 	}
 }
 
-// thresholdSums passes from the threshold t to t+1, which labels t -1.
-func thresholdSums(c []float64, z []int, at, out []float64) {
-	clear(at)
+// thresholdSums computes the sums of the thresholds in order: the threshold t+1 differs from t in
+// labelling t -1.
+func thresholdSums(c []float64, z []int, noise, out []float64) {
+	clear(noise)
 	total := 0.0
 	for j, v := range z {
-		at[v] += c[j]
+		noise[v] += c[j]
 		total += c[j]
 	}
 	for t := range out {
 		out[t] = total
-		if t < len(at) {
-			total -= 2 * at[t]
+		if t < len(noise) {
+			total -= 2 * noise[t]
 		}
 	}
 }
 
+// pointSums computes the sums of the points: each labels itself +1 alone.
 func pointSums(c []float64, z []int, out []float64) {
 	total := 0.0
 	for _, v := range c {
@@ -144,7 +126,8 @@ func pointSums(c []float64, z []int, out []float64) {
 	}
 }
 
-// basisSums is for unit vectors: coordinate j turns the term -c[j] into c[j].
+// basisSums computes the sums of the parities at the unit vectors: coordinate j turns the term
+// -c[j] into c[j].
 func basisSums(c, out []float64) {
 	out[0] = 0
 	for _, v := range c {
@@ -158,37 +141,12 @@ func basisSums(c, out []float64) {
 	}
 }
 
-// paritySums is the Walsh-Hadamard transform, which has +1 where a parity is even and labels -1.
+// paritySums computes the sums of the parities by the Walsh-Hadamard transform, which has +1 where
+// a parity is even and labels -1.
 func paritySums(c []float64, z []int, out []float64) {
 	clear(out)
 	for j, v := range z {
 		out[v] -= c[j]
 	}
-	walsh(out)
-}
-
-// walsh is the Walsh-Hadamard transform, in place, of a power of two of numbers: two bits at a time and then each quarter by itself, so that
-// what fits into a cache is read into it once.
-func walsh(a []float64) {
-	switch len(a) {
-	case 1:
-		return
-	case 2:
-		a[0], a[1] = a[0]+a[1], a[0]-a[1]
-		return
-	}
-	q := len(a) / 4
-	a0 := a[:q]
-	a1, a2, a3 := a[q:][:len(a0)], a[2*q:][:len(a0)], a[3*q:][:len(a0)]
-	for i := range a0 {
-		s, t := a0[i]+a1[i], a0[i]-a1[i]
-		u, v := a2[i]+a3[i], a2[i]-a3[i]
-		a0[i], a1[i], a2[i], a3[i] = s+u, t+v, s-u, t-v
-	}
-	if q > 1 {
-		walsh(a0)
-		walsh(a1)
-		walsh(a2)
-		walsh(a3)
-	}
+	concept.WalshHadamard(out)
 }

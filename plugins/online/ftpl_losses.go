@@ -7,16 +7,17 @@ import (
 	"github.com/shatterlab/shatter/pipeline/concept"
 )
 
-// scratch is memory that no two calls share what is in.
+// scratch is memory that a call uses alone; nothing in it outlives the call.
 type scratch struct {
 	column []uint8
 	counts []int32 // all 0 between calls
 	levels []level
-	c      []float64 // coefficients
+	c      []float64 // noise at the points of the separator
 	work   []float64
 	sums   []float64
 }
 
+// lend returns scratch for the listing of s. The caller puts it back into s.scratch.
 func (s *site) lend() *scratch {
 	if w, _ := s.scratch.Get().(*scratch); w != nil {
 		return w
@@ -29,20 +30,21 @@ func (s *site) lend() *scratch {
 	return w
 }
 
-// table is the field of a listed class: the cumulative losses of all hypotheses.
+// table is the chooser of a listed class. It keeps the cumulative losses of all hypotheses.
 type table struct {
 	*site
 	noise
-	losses []int32 // since the last restart
-	past   []int32 // before it; nil where there was none
-	low    int32   // the least and the largest loss
-	high   int32
-	kept   []float64 // noise that is drawn once
-	best   int       // the hypothesis played
+	losses []int32   // of each hypothesis, since the last restart
+	past   []int32   // before the last restart; nil where there was none
+	low    int32     // the least of losses
+	high   int32     // the largest of losses
+	kept   []float64 // noise of each hypothesis where it is drawn once
+	best   int       // number of the hypothesis played, -1 before the first
 	played concept.Hypothesis
-	mean   []float64 // instead: the probability of each hypothesis
+	mean   []float64 // in place of played where noise is exact: the probability of each hypothesis
 }
 
+// newTable makes a table, and draws the noise that is drawn once.
 func newTable(at *site, n noise, r *rand.Rand) *table {
 	t := &table{site: at, noise: n, losses: make([]int32, at.listing.size), best: -1}
 	if !n.once {
@@ -79,7 +81,7 @@ func (t *table) observe(x []float64, y float64) (changed bool, err error) {
 	return 0 < wrong && wrong < t.listing.size, nil
 }
 
-// add counts a round, in which wrong hypotheses err.
+// add counts a round, and returns the number of hypotheses that err in it.
 func (t *table) add(column []uint8, truth uint8) (wrong int) {
 	losses := t.losses[:len(column)]
 	low, high := int32(math.MaxInt32), int32(0)
@@ -118,7 +120,7 @@ func (t *table) overall() (int, error) {
 	return int(low), nil
 }
 
-// draw chooses the hypothesis of the next round.
+// draw implements chooser.
 func (t *table) draw(scale float64, r *rand.Rand) error {
 	w := t.lend()
 	defer t.scratch.Put(w)
@@ -141,13 +143,14 @@ func (t *table) draw(scale float64, r *rand.Rand) error {
 	return nil
 }
 
+// play makes hypothesis i the one that is played.
 func (t *table) play(i int) {
 	if i != t.best {
 		t.best, t.played = i, t.class.Member(uint64(i))
 	}
 }
 
-// group counts the hypotheses by their loss, those at most reach behind.
+// group counts the hypotheses by their loss, leaving out those that are more than reach behind.
 func (t *table) group(w *scratch, reach float64) []level {
 	width := int(min(float64(t.high-t.low), reach)) + 1
 	if len(w.counts) < width {
@@ -169,7 +172,7 @@ func (t *table) group(w *scratch, reach float64) []level {
 	return w.levels
 }
 
-// member is the hypothesis of this rank among those with this loss.
+// member returns the hypothesis of the given rank among those with the given loss.
 func (t *table) member(loss int32, rank int) int {
 	for i, v := range t.losses {
 		if v == loss {
@@ -182,7 +185,7 @@ func (t *table) member(loss int32, rank int) int {
 	return 0 // not reached: the rank is below the count
 }
 
-// lowestSum is the first i with the least losses[i] + scale sums[i].
+// lowestSum returns the first i with the least losses[i] + scale sums[i].
 func lowestSum(losses []int32, sums []float64, scale float64) int {
 	best, bottom := 0, math.Inf(1)
 	for i, v := range losses {
@@ -193,7 +196,7 @@ func lowestSum(losses []int32, sums []float64, scale float64) int {
 	return best
 }
 
-// average writes the probabilities with which the hypotheses are played.
+// average writes the probabilities with which the hypotheses are played to t.mean.
 func (t *table) average(w *scratch, scale float64) {
 	if t.mean == nil {
 		t.mean = make([]float64, len(t.losses))

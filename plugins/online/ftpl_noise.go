@@ -9,15 +9,21 @@ import (
 	"github.com/shatterlab/shatter/pipeline/privacy"
 )
 
-// noise is how the noise of a round is drawn, at scale 1: independent numbers for all hypotheses, or at the points of a separator.
+// noise describes how the noise of a round is drawn, at scale 1: independently for all hypotheses,
+// or at the points of a separator.
 type noise struct {
-	law   *law                            // of the number of each hypothesis; nil:
-	fill  func(c []float64, r *rand.Rand) // for the points z_j of a separator: hypothesis f has sum_j c[j] f(z_j), f in -1, +1
-	once  bool                            // drawn at the start and kept
-	exact bool                            // not drawn: the answer is the mean over the law, which must be normal
+	// law is the law of the number of each hypothesis; nil for noise at the points of a separator.
+	law *law
+	// fill draws noise at the points z_j of a separator: hypothesis f has sum_j c[j] f(z_j), f in -1,
+	// +1.
+	fill func(c []float64, r *rand.Rand)
+	// once says that the noise is drawn at the start of a game and kept.
+	once bool
+	// exact says that no noise is drawn: the answer is the mean over the law, which must be normal.
+	exact bool
 }
 
-// normals fills c with normals of standard deviation sigma.
+// normals returns a function that fills c with normals of standard deviation sigma.
 func normals(sigma float64) func(c []float64, r *rand.Rand) {
 	return func(c []float64, r *rand.Rand) {
 		for j := range c {
@@ -26,7 +32,9 @@ func normals(sigma float64) func(c []float64, r *rand.Rand) {
 	}
 }
 
-// halfLaplaces is Laplace noise of scale 1 on 0/1 labels, (1+f)/2 times it. The signs are the bits of one number for 64 of them: no branches.
+// halfLaplaces fills c with half of Laplace noise of scale 1, which is noise of scale 1 on the 0/1
+// labels (1+f)/2. The signs of 64 numbers are the bits of one random word, so that there are no
+// branches.
 func halfLaplaces(c []float64, r *rand.Rand) {
 	signs := uint64(0)
 	for j := range c {
@@ -38,26 +46,29 @@ func halfLaplaces(c []float64, r *rand.Rand) {
 	}
 }
 
-// halfUniforms is noise uniform on [-1, 1] on 0/1 labels.
+// halfUniforms fills c with half of uniform noise on [-1, 1], which is noise on [-1, 1] on the 0/1
+// labels.
 func halfUniforms(c []float64, r *rand.Rand) {
 	for j := range c {
 		c[j] = r.Float64() - 0.5
 	}
 }
 
-// law is that of one number of noise, continuous. The hypothesis with the least losses + scale x number is played.
+// law is the continuous law of one number of noise. The hypothesis with the least losses + scale x
+// number is played.
 type law struct {
-	normal bool // shares can be computed
+	normal bool // the law is normal, and shares computes probabilities under it
 	draw   func(r *rand.Rand) float64
-	// lnAbove inverts ln P(number > z): it gives that z.
+	// lnAbove returns the z with ln P(number > z) = ln.
 	lnAbove func(ln float64) float64
 	// below bounds P(number < z) from above.
 	below func(z float64) float64
-	// reach is more than the difference of any number drawn and the least of up to 2^20 others, for the numbers of privacy.Uniform.
+	// reach is more than the difference of any number drawn and the least of up to 2^20 others, for
+	// the numbers of privacy.Uniform.
 	reach float64
 }
 
-// normalLaw is standard normal.
+// normalLaw returns the standard normal law.
 func normalLaw() *law {
 	return &law{
 		normal: true,
@@ -78,7 +89,7 @@ func normalLaw() *law {
 	}
 }
 
-// laplaceLaw has the density e^-|z|/2.
+// laplaceLaw returns the law with the density e^-|z|/2.
 func laplaceLaw() *law {
 	return &law{
 		draw: func(r *rand.Rand) float64 {
@@ -103,7 +114,7 @@ func laplaceLaw() *law {
 	}
 }
 
-// exponentialLaw is that of -E, E exponential with mean 1.
+// exponentialLaw returns the law of -E, E being exponential with mean 1.
 func exponentialLaw() *law {
 	return &law{
 		draw:    func(r *rand.Rand) float64 { return -r.ExpFloat64() },
@@ -113,14 +124,15 @@ func exponentialLaw() *law {
 	}
 }
 
-// level is hypotheses with the same loss.
+// level counts hypotheses with the same loss.
 type level struct {
-	behind float64 // loss less the least one
+	behind float64 // their loss less the least one
 	count  int
 }
 
-// lead draws which of the levels, given in ascending order, has the least behind + scale x number over all of its members, scale > 0. The
-// least of c numbers is above z with probability P(number > z)^c; most levels are ruled out by P(least < z) <= c P(number < z) alone.
+// lead draws which of the levels, given in ascending order, has the least behind + scale x number
+// over all of its members, for scale > 0. The least of c numbers is above z with probability
+// P(number > z)^c. Most levels are ruled out by P(least < z) <= c P(number < z) alone.
 func (l *law) lead(levels []level, scale float64, r *rand.Rand) int {
 	best, bottom := 0, math.Inf(1)
 	for i, v := range levels {
@@ -135,11 +147,13 @@ func (l *law) lead(levels []level, scale float64, r *rand.Rand) int {
 	return best
 }
 
-// shares are the probabilities with which each single member of a level is played under standard normal noise, by the trapezoid rule for
+// shares writes to out the probabilities with which each single member of a level is played under
+// standard normal noise, by the trapezoid rule for
 //
 //	int phi(z - d_i)/Q(z - d_i) prod_j Q(z - d_j)^c_j dz,    d_j = behind_j/scale,    Q = 1 - Phi,
 //
-// z being the least score of all. The integrand is analytic and both of its tails are gone at the ends: the error is about 1e-13 of the total.
+// z being the least score of all. The integrand is analytic and both of its tails are negligible at
+// the ends, so that the error is about 1e-13 of the total.
 func shares(levels []level, scale float64, out []float64) {
 	clear(out)
 	const lo, hi, step = -10.0, 9.0, 0.125

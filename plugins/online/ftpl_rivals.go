@@ -6,7 +6,7 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// ftplIIDParams are the parameters of online/ftpl-iid.
+// ftplIIDParams holds the parameters of online/ftpl-iid.
 type ftplIIDParams struct {
 	Schedule string  `doc:"where eta comes from: proved has the least proved bound at lstar, self-confident follows the least loss so far, doubling guesses it and restarts, fixed is the parameter eta" choices:"proved,self-confident,doubling,fixed"`
 	LStar    float64 `param:"lstar" doc:"schedule proved: the least loss of a hypothesis that is expected; -1: the number of rounds, which is always enough" min:"-1"`
@@ -25,40 +25,44 @@ const (
 	exponentialNoise = "exponential"
 )
 
-// ftplIID gives every hypothesis noise of its own, as Kalai and Vempala 2005 and Hutter and Poland 2004 do for experts.
+// ftplIID returns the algorithm that gives every hypothesis noise of its own, as Kalai and Vempala
+// 2005 and Hutter and Poland 2004 do for experts.
 func ftplIID(known *sites) algo.Algorithm[ftplIIDParams] {
 	return ftpl(algo.Algorithm[ftplIIDParams]{
-		Name: "online/ftpl-iid", Version: "1.0.0",
-		Doc:      "Follow the perturbed leader with independent noise for every hypothesis (Hutter and Poland 2004, Kalai and Vempala 2005).",
-		Defaults: ftplIIDParams{Schedule: provedSchedule, LStar: -1, EtaMin: 2, Factor: 0.7, Law: gaussianNoise, Noise: freshNoise},
-		Metrics:  ftplMetrics(""),
-	}, func(s *algo.Setting[ftplIIDParams]) (*plan, error) { return planIID(known, s) })
+		Name: "online/ftpl-iid",
+		Doc: "Follow the perturbed leader with independent noise for every hypothesis " +
+			"(Hutter and Poland 2004, Kalai and Vempala 2005).",
+		Defaults: ftplIIDParams{
+			Schedule: provedSchedule, LStar: -1, EtaMin: 2, Factor: 0.7, Law: gaussianNoise, Noise: freshNoise,
+		},
+		Metrics: ftplMetrics(""),
+	}, known, planIID)
 }
 
 func planIID(known *sites, s *algo.Setting[ftplIIDParams]) (*plan, error) {
 	p := s.Params
-	c := choice{schedule: p.Schedule, eta: p.Eta, lstar: p.LStar, floor: p.EtaMin, factor: p.Factor}
-	g, err := newPlan(known, placeOf(s.Problem, "", 0), s.Rounds, &c)
-	if err != nil || g.at.single {
-		return g, err
-	}
-	lnF := c.lnF
-	cost := func(share float64) price { return unitPrice(2, lnF, s.Rounds, share) }
-	g.noise = noise{law: normalLaw(), once: p.Noise == onceNoise, exact: p.Exact}
-	switch p.Law {
-	case laplaceNoise:
-		g.noise.law, cost = laplaceLaw(), func(float64) price { return purePrice(maxLaplace(lnF), 1) }
-	case exponentialNoise: // a fixed hypothesis has a mean of 1 subtracted
-		g.noise.law, cost = exponentialLaw(), func(float64) price { return purePrice(harmonic(lnF)-1, 1) }
-	}
-	if err := g.checkExact(); err != nil {
-		return nil, err
-	}
-	g.choose(&c, cost, "be-the-leader, and translation of the noise of one hypothesis (plugins/online, ftpl_theory)")
-	return g, nil
+	return newPlan(known, s.Problem, s.Rounds, tuning{
+		schedule: p.Schedule, eta: p.Eta, lstar: p.LStar, floor: p.EtaMin, factor: p.Factor,
+		noise: p.Noise, exact: p.Exact,
+	}, func(g *plan) error {
+		cost := func(share float64) price { return unitPrice(2, g.lnF, s.Rounds, share) }
+		g.noise.law = normalLaw()
+		switch p.Law {
+		case laplaceNoise:
+			g.noise.law, cost = laplaceLaw(), func(float64) price { return purePrice(maxLaplace(g.lnF), 1) }
+		case exponentialNoise: // a fixed hypothesis has a mean of 1 subtracted
+			g.noise.law, cost = exponentialLaw(), func(float64) price { return purePrice(harmonic(g.lnF)-1, 1) }
+		}
+		if err := g.checkExact(); err != nil {
+			return err
+		}
+		g.setSchedule(cost, nil,
+			"be-the-leader, and translation of the noise of one hypothesis (plugins/online, ftpl_theory)")
+		return nil
+	})
 }
 
-// ftplUniformParams are the parameters of online/ftpl-uniform.
+// ftplUniformParams holds the parameters of online/ftpl-uniform.
 type ftplUniformParams struct {
 	Schedule  string  `doc:"where eta comes from: proved is sqrt(T), fixed is the parameter eta" choices:"proved,fixed"`
 	Eta       float64 `doc:"schedule fixed: argmin of losses + sum a_j f(z_j), f the 0/1 labels and a_j uniform on [-eta, eta]; 0 follows the leader" min:"0"`
@@ -67,37 +71,40 @@ type ftplUniformParams struct {
 	CodeSeed  int     `doc:"seed of the random code of separator code" min:"0"`
 }
 
-// ftplUniform is the generalised follow-the-perturbed-leader of Dudik et al. 2020, whose matrix is that of the 0/1 labels at a separator.
+// ftplUniform returns the generalised follow-the-perturbed-leader of Dudik et al. 2020, whose
+// matrix holds the 0/1 labels at a separator.
 func ftplUniform(known *sites) algo.Algorithm[ftplUniformParams] {
 	return ftpl(algo.Algorithm[ftplUniformParams]{
-		Name: "online/ftpl-uniform", Version: "1.0.0",
-		Doc:      "Generalised follow the perturbed leader: uniform noise on the labels at separating points (Dudik et al. 2020).",
+		Name: "online/ftpl-uniform",
+		Doc: "Generalised follow the perturbed leader: uniform noise on the labels at separating points " +
+			"(Dudik et al. 2020).",
 		Defaults: ftplUniformParams{Schedule: provedSchedule, Noise: freshNoise, Separator: "standard"},
 		Metrics:  ftplMetrics(""),
-	}, func(s *algo.Setting[ftplUniformParams]) (*plan, error) { return planUniform(known, s) })
+	}, known, planUniform)
 }
 
-// planUniform has the bound m/(4q) + T m q for 1/(2q) = eta, which is m sqrt(T) at eta = sqrt(T).
+// planUniform makes the plan of ftplUniform. The bound on the regret is m/(4q) + T m q for 1/(2q) =
+// eta, which is m sqrt(T) at eta = sqrt(T).
 func planUniform(known *sites, s *algo.Setting[ftplUniformParams]) (*plan, error) {
 	p := s.Params
-	c := choice{schedule: p.Schedule, eta: p.Eta, lstar: -1}
-	g, err := newPlan(known, placeOf(s.Problem, p.Separator, p.CodeSeed), s.Rounds, &c)
-	if err != nil || g.at.single {
-		return g, err
-	}
-	g.noise = noise{once: p.Noise == onceNoise, fill: halfUniforms}
-	half := float64(g.at.separator.Len()) / 2
-	if p.Schedule == provedSchedule {
-		c.schedule, c.eta = fixedSchedule, math.Sqrt(float64(max(1, s.Rounds)))
-	}
-	free := func(float64) float64 { return 0 }
-	g.choose(&c, func(float64) price {
-		return price{complexity: half, stability: free, drift: half * float64(s.Rounds)}
-	}, "be-the-leader, and the chance that the label at a point of the separator changes (plugins/online, ftpl_theory)")
-	return g, nil
+	return newPlan(known, s.Problem, s.Rounds, tuning{
+		schedule: p.Schedule, eta: p.Eta, lstar: -1, noise: p.Noise, separator: p.Separator, codeSeed: p.CodeSeed,
+	}, func(g *plan) error {
+		g.noise.fill = halfUniforms
+		if p.Schedule == provedSchedule {
+			g.tuning.schedule, g.tuning.eta = fixedSchedule, math.Sqrt(float64(max(1, s.Rounds)))
+		}
+		half := float64(g.site.separator.Len()) / 2
+		cost := price{
+			complexity: half, stability: func(float64) float64 { return 0 }, drift: half * float64(s.Rounds),
+		}
+		g.setSchedule(func(float64) price { return cost }, nil,
+			"be-the-leader, and the chance that the label at a point of the separator changes (plugins/online, ftpl_theory)")
+		return nil
+	})
 }
 
-// ftplLaplaceParams are the parameters of online/ftpl-laplace.
+// ftplLaplaceParams holds the parameters of online/ftpl-laplace.
 type ftplLaplaceParams struct {
 	Schedule  string  `doc:"where eta comes from: proved has the least proved bound at lstar, doubling guesses the least loss and restarts, fixed is the parameter eta" choices:"proved,doubling,fixed"`
 	LStar     float64 `param:"lstar" doc:"schedule proved: the least loss of a hypothesis that is expected; -1: the number of rounds, which is always enough" min:"-1"`
@@ -107,31 +114,31 @@ type ftplLaplaceParams struct {
 	CodeSeed  int     `doc:"seed of the random code of separator code" min:"0"`
 }
 
-// ftplLaplace is the learner of Syrgkanis, Krishnamurthy and Schapire 2016.
+// ftplLaplace returns the algorithm of Syrgkanis, Krishnamurthy and Schapire 2016.
 func ftplLaplace(known *sites) algo.Algorithm[ftplLaplaceParams] {
 	return ftpl(algo.Algorithm[ftplLaplaceParams]{
-		Name: "online/ftpl-laplace", Version: "1.0.0",
-		Doc:      "Follow the perturbed leader with Laplace noise on the labels at separating points (Syrgkanis, Krishnamurthy and Schapire 2016).",
+		Name: "online/ftpl-laplace",
+		Doc: "Follow the perturbed leader with Laplace noise on the labels at separating points " +
+			"(Syrgkanis, Krishnamurthy and Schapire 2016).",
 		Defaults: ftplLaplaceParams{Schedule: provedSchedule, LStar: -1, Noise: freshNoise, Separator: "standard"},
 		Metrics:  ftplMetrics(""),
-	}, func(s *algo.Setting[ftplLaplaceParams]) (*plan, error) { return planLaplace(known, s) })
+	}, known, planLaplace)
 }
 
 func planLaplace(known *sites, s *algo.Setting[ftplLaplaceParams]) (*plan, error) {
 	p := s.Params
-	c := choice{schedule: p.Schedule, eta: p.Eta, lstar: p.LStar}
-	g, err := newPlan(known, placeOf(s.Problem, p.Separator, p.CodeSeed), s.Rounds, &c)
-	if err != nil || g.at.single {
-		return g, err
-	}
-	g.noise = noise{once: p.Noise == onceNoise, fill: halfLaplaces}
-	cost := purePrice(laplaceComplexity(g.at.separator.Len(), c.lnF), 1/g.at.ratio())
-	g.choose(&c, func(float64) price { return cost },
-		"be-the-leader, and translation of Laplace noise at all points by 1/h (plugins/online, ftpl_theory)")
-	return g, nil
+	return newPlan(known, s.Problem, s.Rounds, tuning{
+		schedule: p.Schedule, eta: p.Eta, lstar: p.LStar, noise: p.Noise, separator: p.Separator, codeSeed: p.CodeSeed,
+	}, func(g *plan) error {
+		g.noise.fill = halfLaplaces
+		cost := purePrice(laplaceComplexity(g.site.separator.Len(), g.lnF), 1/g.site.ratio())
+		g.setSchedule(func(float64) price { return cost }, nil,
+			"be-the-leader, and translation of Laplace noise at all points by 1/h (plugins/online, ftpl_theory)")
+		return nil
+	})
 }
 
-// ftplApproximableParams are the parameters of online/ftpl-approximable.
+// ftplApproximableParams holds the parameters of online/ftpl-approximable.
 type ftplApproximableParams struct {
 	Law       string  `doc:"of the noise: laplace (Wang et al. 2022) or gaussian" choices:"laplace,gaussian"`
 	Schedule  string  `doc:"where eta comes from: proved has the least proved bound at lstar, doubling guesses the least loss and restarts, fixed is the parameter eta" choices:"proved,doubling,fixed"`
@@ -142,45 +149,52 @@ type ftplApproximableParams struct {
 	CodeSeed  int     `doc:"seed of the random code of separator code" min:"0"`
 }
 
-// ftplApproximable is the learner of Wang et al. 2022 for gamma-approximable matrices, here that of the 0/1 labels at a separator.
+// ftplApproximable returns the algorithm of Wang et al. 2022 for gamma-approximable matrices. The
+// matrix here holds the 0/1 labels at a separator.
 func ftplApproximable(known *sites) algo.Algorithm[ftplApproximableParams] {
 	return ftpl(algo.Algorithm[ftplApproximableParams]{
-		Name: "online/ftpl-approximable", Version: "1.0.0",
-		Doc:      "Follow the perturbed leader with noise on a matrix that approximates the losses: the labels at all points, or at separating ones (Wang et al. 2022).",
-		Defaults: ftplApproximableParams{Law: laplaceNoise, Schedule: provedSchedule, LStar: -1, Noise: freshNoise, Separator: "cube"},
-		Metrics:  ftplMetrics("the paper's bound with its open constants set to 1, at the least loss of a hypothesis in hindsight; not proved"),
-	}, func(s *algo.Setting[ftplApproximableParams]) (*plan, error) { return planApproximable(known, s) })
+		Name: "online/ftpl-approximable",
+		Doc: "Follow the perturbed leader with noise on a matrix that approximates the losses: " +
+			"the labels at all points, or at separating ones (Wang et al. 2022).",
+		Defaults: ftplApproximableParams{
+			Law: laplaceNoise, Schedule: provedSchedule, LStar: -1, Noise: freshNoise, Separator: "cube",
+		},
+		Metrics: ftplMetrics("the paper's bound with its open constants set to 1, " +
+			"at the least loss of a hypothesis in hindsight; not proved"),
+	}, known, planApproximable)
 }
 
-// planApproximable has gamma = 1 where the separator covers the domain: the loss at a point is linear in the label there. Elsewhere the
-// vector (2 F_f - 1)/h serves, whose absolute values add up to gamma = m/h.
+// planApproximable makes the plan of ftplApproximable. gamma is 1 where the separator covers the
+// domain: the loss at a point is linear in the label there. Elsewhere the vector (2 F_f - 1)/h
+// serves, whose absolute values add up to gamma = m/h.
 func planApproximable(known *sites, s *algo.Setting[ftplApproximableParams]) (*plan, error) {
 	p := s.Params
-	c := choice{schedule: p.Schedule, eta: p.Eta, lstar: p.LStar}
-	g, err := newPlan(known, placeOf(s.Problem, p.Separator, p.CodeSeed), s.Rounds, &c)
-	if err != nil || g.at.single {
-		return g, err
-	}
-	m, gamma, lnF := g.at.separator.Len(), 1.0, c.lnF
-	if !g.at.covers() {
-		gamma = 1 / g.at.ratio()
-	}
-	g.noise = noise{once: p.Noise == onceNoise, fill: halfLaplaces}
-	pure := purePrice(laplaceComplexity(m, lnF), gamma)
-	cost := func(float64) price { return pure }
-	printed, source := func(lstar float64) float64 { return printedApproximable(m, gamma, lnF, lstar) }, "Wang et al. 2022, Theorem 1"
-	if p.Law == gaussianNoise {
-		g.noise.fill = normals(0.5)
-		cost = func(share float64) price {
-			return normalPrice(math.Sqrt(float64(m))*math.Sqrt(2*lnF), gamma, lnF, s.Rounds, share)
+	return newPlan(known, s.Problem, s.Rounds, tuning{
+		schedule: p.Schedule, eta: p.Eta, lstar: p.LStar, noise: p.Noise, separator: p.Separator, codeSeed: p.CodeSeed,
+	}, func(g *plan) error {
+		m, gamma, lnF := g.site.separator.Len(), 1.0, g.lnF
+		if !g.site.covers() {
+			gamma = 1 / g.site.ratio()
 		}
-		printed = func(lstar float64) float64 { return printedCorollary(m, gamma, lnF, lstar, s.Rounds) }
-		source = "Block and Shetty 2025, Corollary 1"
-	}
-	g.choose(&c, cost, "be-the-leader, and translation of the noise by a vector whose absolute values add up to gamma (plugins/online, ftpl_theory)")
-	g.print(&c, "approximable", source+", constants 1", printed)
-	for _, b := range g.bounds {
-		b.With["gamma"] = gamma
-	}
-	return g, nil
+		g.noise.fill = halfLaplaces
+		pure := purePrice(laplaceComplexity(m, lnF), gamma)
+		cost := func(float64) price { return pure }
+		printed := func(lstar float64) float64 { return printedApproximable(m, gamma, lnF, lstar) }
+		source := "Wang et al. 2022, Theorem 1"
+		if p.Law == gaussianNoise {
+			g.noise.fill = normals(0.5)
+			cost = func(share float64) price {
+				return normalPrice(math.Sqrt(float64(m))*math.Sqrt(2*lnF), gamma, lnF, s.Rounds, share)
+			}
+			printed = func(lstar float64) float64 { return printedCorollary(m, gamma, lnF, lstar, s.Rounds) }
+			source = "Block and Shetty 2025, Corollary 1"
+		}
+		g.setSchedule(cost, nil, "be-the-leader, and translation of the noise by a vector "+
+			"whose absolute values add up to gamma (plugins/online, ftpl_theory)")
+		g.setPrinted("approximable", source+", constants 1", printed)
+		for _, b := range g.bounds {
+			b.With["gamma"] = gamma
+		}
+		return nil
+	})
 }

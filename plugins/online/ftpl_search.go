@@ -1,43 +1,46 @@
 package online
 
 import (
-	"encoding/binary"
 	"math"
 	"math/rand/v2"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 )
 
-// search is the field of a class that is not listed: the rounds, equal points merged, searched anew in each round. A round costs one
-// concept.Minimizer on as many examples as there were different points.
+// search is the chooser of a class that is not listed. It keeps the rounds, equal points merged,
+// and searches the class anew in each round, which costs one call of concept.Minimizer on as many
+// examples as there were different points.
 type search struct {
 	*site
 	noise
 	minimizer concept.Minimizer
-	rows      map[string]int // points seen, by their numbers' bits
-	key       []byte
-	x, y      []float64 // the points, and a +1 for each
-	now, all  net       // since the last restart; in all rounds
-	kept, c   []float64 // noise that is drawn once; scratch
+	rows      map[string]int // numbers of the points seen, by their bits
+	key       []byte         // scratch for such bits
+	x, y      []float64      // the points seen (row-major), and the label +1 for each
+	now, all  truths         // since the last restart; in all rounds
+	kept, c   []float64      // noise where it is drawn once; scratch
 	played    concept.Hypothesis
 }
 
-// net is the labels by point. A hypothesis that labels point i -1 loses plus less minus there, in addition to all minus.
-type net struct {
-	of    []float64 // plus less minus of each point
-	minus int
+// truths sums up the truths of rounds. A hypothesis that labels every point +1 loses minus;
+// labelling point i -1 instead loses net[i] more.
+type truths struct {
+	net   []float64 // truths +1 less truths -1 of each point
+	minus int       // truths -1
 }
 
-func (w *net) add(i int, y float64) {
-	if i == len(w.of) {
-		w.of = append(w.of, 0)
+// add counts a round at point i, which may be new.
+func (w *truths) add(i int, y float64) {
+	if i == len(w.net) {
+		w.net = append(w.net, 0)
 	}
-	w.of[i] += y
+	w.net[i] += y
 	if y < 0 {
 		w.minus++
 	}
 }
 
+// newSearch makes a search, and draws the noise that is drawn once.
 func newSearch(at *site, n noise, r *rand.Rand) (*search, error) {
 	m, err := at.class.NewMinimizer(at.separator.Points)
 	if err != nil {
@@ -52,10 +55,7 @@ func newSearch(at *site, n noise, r *rand.Rand) (*search, error) {
 }
 
 func (s *search) observe(x []float64, y float64) (changed bool, err error) {
-	s.key = s.key[:0]
-	for _, v := range x {
-		s.key = binary.LittleEndian.AppendUint64(s.key, math.Float64bits(v+0)) // -0 becomes 0
-	}
+	s.key = appendPoint(s.key[:0], x)
 	i, ok := s.rows[string(s.key)]
 	if !ok {
 		i = len(s.y)
@@ -68,15 +68,16 @@ func (s *search) observe(x []float64, y float64) (changed bool, err error) {
 }
 
 func (s *search) restart() {
-	clear(s.now.of)
+	clear(s.now.net)
 	s.now.minus = 0
 }
 
 func (s *search) least() (int, error)   { return s.fewest(&s.now) }
 func (s *search) overall() (int, error) { return s.fewest(&s.all) }
 
-func (s *search) fewest(w *net) (int, error) {
-	_, least, err := s.minimizer.Minimize(s.x, s.y, w.of, nil)
+// fewest returns the least loss of a hypothesis in the rounds of w.
+func (s *search) fewest(w *truths) (int, error) {
+	_, least, err := s.minimizer.Minimize(s.x, s.y, w.net, nil)
 	return int(math.Round(least)) + w.minus, err
 }
 
@@ -89,7 +90,7 @@ func (s *search) draw(scale float64, r *rand.Rand) (err error) {
 	for j := range s.c {
 		s.c[j] *= scale
 	}
-	s.played, _, err = s.minimizer.Minimize(s.x, s.y, s.now.of, s.c)
+	s.played, _, err = s.minimizer.Minimize(s.x, s.y, s.now.net, s.c)
 	return err
 }
 

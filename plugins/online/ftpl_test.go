@@ -9,10 +9,11 @@ import (
 
 	"gonum.org/v1/gonum/mathext"
 
+	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// rivals are all five algorithms at a problem, with their defaults.
+// rivals returns plans of all five algorithms for a problem, with their defaults and some variants.
 func rivals(p algo.Problem, rounds int) map[string]func() (*plan, error) {
 	known := new(sites)
 	return map[string]func() (*plan, error){
@@ -47,18 +48,18 @@ func rivals(p algo.Problem, rounds int) map[string]func() (*plan, error) {
 	}
 }
 
-// sequence is a game with a target and noise, for any class.
+// sequence draws the rounds of a game with a target and 5 % noise, for any class.
 func sequence(t testing.TB, p *plan, rounds int, r *rand.Rand) (x, y []float64) {
-	top := p.at.spec.Domain
+	top := p.site.Spec.Domain
 	if top == 0 {
 		top = 2
 	}
-	d := p.at.class.Dim()
+	d := p.site.class.Dim()
 	for range rounds * d {
 		x = append(x, float64(r.Uint64N(top)))
 	}
 	y = make([]float64, rounds)
-	p.at.class.Member(r.Uint64N(p.at.class.Size().Uint64())).Labels(x, y)
+	p.site.class.Member(r.Uint64N(p.site.class.Size().Uint64())).Labels(x, y)
 	for i := range y {
 		if r.Float64() < 0.05 {
 			y[i] = -y[i]
@@ -67,13 +68,17 @@ func sequence(t testing.TB, p *plan, rounds int, r *rand.Rand) (x, y []float64) 
 	return x, y
 }
 
-// Every algorithm plays every class, repeats its game, does not ask for randomness when it predicts, and keeps its bound by a margin that no
-// luck explains.
+// Every algorithm plays every class, plays the same again for the same seed, draws no random
+// numbers when it predicts, and keeps its bound up to a margin for luck.
 func TestEveryClass(t *testing.T) {
 	const rounds = 200
-	for _, problem := range append(listedProblems, algo.Problem{Class: "intervals", Domain: 6}, algo.Problem{Class: "stumps", Domain: 3, Dim: 2},
-		algo.Problem{Class: "rectangles", Domain: 3, Dim: 2}, algo.Problem{Class: "conjunctions", Dim: 3}, algo.Problem{Class: "monotone-conjunctions", Dim: 3},
-		algo.Problem{Class: "matrix", Domain: 4, Matrix: "001101011111"}, algo.Problem{Class: "matrix", Domain: 4, Matrix: "0110"}) {
+	for _, problem := range append(listedProblems,
+		algo.Problem{Class: "intervals", Domain: 6}, algo.Problem{Class: "stumps", Domain: 3, Dim: 2},
+		algo.Problem{Class: "rectangles", Domain: 3, Dim: 2}, algo.Problem{Class: "conjunctions", Dim: 3},
+		algo.Problem{Class: "monotone-conjunctions", Dim: 3},
+		algo.Problem{Class: "matrix", Domain: 4, Matrix: "001101011111"},
+		algo.Problem{Class: "matrix", Domain: 4, Matrix: "0110"},
+	) {
 		for name, plan := range rivals(problem, rounds) {
 			p, err := plan()
 			if err != nil {
@@ -81,7 +86,7 @@ func TestEveryClass(t *testing.T) {
 			}
 			x, y := sequence(t, p, rounds, rand.New(rand.NewPCG(1, 2)))
 			l, again := start(t, p, nil, 3), start(t, p, nil, 3)
-			d := p.at.class.Dim()
+			d := p.site.class.Dim()
 			loss := play(t, l, d, x, y)
 			out := make([]float64, rounds)
 			if err := again.Predict(context.Background(), algo.NewData(x, d, nil), out); err != nil {
@@ -98,7 +103,8 @@ func TestEveryClass(t *testing.T) {
 	}
 }
 
-// The expected regret of each is below its bound, where a bound says something: 16 parities, 2000 rounds.
+// The mean regret of each algorithm is below its bound, where the bound is below the number of
+// rounds: 16 parities, 2000 rounds.
 func TestRivalsKeepBounds(t *testing.T) {
 	const d, rounds, games = 4, 2000, 10
 	for name, plan := range rivals(algo.Problem{Class: "parities", Dim: d}, rounds) {
@@ -135,16 +141,20 @@ func TestRivalBounds(t *testing.T) {
 	}
 	all := rivals(algo.Problem{Class: "parities", Dim: 10}, 10000)
 	// m sqrt(T) with the 10 unit vectors, (1 + 10) and so on of (3) with gamma 1 and all 1024 points
-	if b := value(all["uniform"])["explicit"]; !near(b.Value, 1000, 1e-12) || !near(b.With["eta"], 100, 1e-12) || !b.Proved {
+	if b := value(all["uniform"])["explicit"]; !near(b.Value, 1000, 1e-12) || !near(b.With["eta"], 100, 1e-12) ||
+		!b.Proved {
 		t.Errorf("uniform: %+v", b)
 	}
 	lnF := 10 * math.Ln2
 	spread := lnF + math.Sqrt(1024*lnF)
-	if b := value(all["approximable"])["approximable"]; !near(b.Value, 1+(spread+1)*100+1+spread, 1e-12) || b.With["gamma"] != 1 || b.Proved {
+	if b := value(all["approximable"])["approximable"]; !near(b.Value, 1+(spread+1)*100+1+spread, 1e-12) ||
+		b.With["gamma"] != 1 || b.Proved {
 		t.Errorf("approximable: %+v", b)
 	}
-	// Independent noise: the bound b G + (e^(1/b) - 1)(L* + b G) is least about 2 sqrt(G L*) + 2 G for the sum G of the largest.
-	if b := value(all["laplace law"])["explicit"]; b.Value < 2*math.Sqrt(6.8*10000) || b.Value > 2*math.Sqrt(6.9*10000)+15 {
+	// Independent noise: the bound b G + (e^(1/b) - 1)(L* + b G) is least about 2 sqrt(G L*) + 2 G for
+	// the sum G of the largest.
+	if b := value(all["laplace law"])["explicit"]; b.Value < 2*math.Sqrt(6.8*10000) ||
+		b.Value > 2*math.Sqrt(6.9*10000)+15 {
 		t.Errorf("laplace law: %+v", b)
 	}
 	// b m/2 + (e^(m/(h b)) - 1)(L* + b m/2) with m = 10, h = 1
@@ -156,7 +166,8 @@ func TestRivalBounds(t *testing.T) {
 	if b := value(fixed)["explicit"]; !near(b.Value, 100+math.Expm1(0.5)*10100, 1e-12) {
 		t.Errorf("laplace: %+v", b)
 	}
-	// gamma = m/h = 10 there; sigma sqrt(m) g + (e^eps - 1)(L* + sigma sqrt(m) g) + 1 with eps = lambda w + lambda^2/2, lambda = gamma/sigma
+	// gamma = m/h = 10 there; sigma sqrt(m) g + (e^eps - 1)(L* + sigma sqrt(m) g) + 1 with eps =
+	// lambda w + lambda^2/2, lambda = gamma/sigma
 	basis := func() (*plan, error) {
 		s := setting(ftplApproximable(nil), algo.Problem{Class: "parities", Dim: 10}, 10000)
 		s.Params.Schedule, s.Params.Eta, s.Params.Separator, s.Params.Law = fixedSchedule, 100, "standard", gaussianNoise
@@ -190,12 +201,14 @@ func TestComplexities(t *testing.T) {
 	if g := laplaceComplexity(10, 10*math.Ln2); !near(g, 5, 1e-12) {
 		t.Errorf("basis: %v", g)
 	}
-	if g := laplaceComplexity(1024, 10*math.Ln2); g < math.Sqrt(2*512*10*math.Ln2) || g > 1.05*math.Sqrt(2*512*10*math.Ln2) {
+	if g := laplaceComplexity(1024, 10*math.Ln2); g < math.Sqrt(2*512*10*math.Ln2) ||
+		g > 1.05*math.Sqrt(2*512*10*math.Ln2) {
 		t.Errorf("cube: %v", g)
 	}
 }
 
-// The hypotheses that a table plays come with the exact probabilities, drawn by levels or from noise at all points.
+// A table plays the hypotheses with the exact probabilities, whether it draws by levels or noise at
+// all points.
 func TestTableLaw(t *testing.T) {
 	p, err := gaussianPlan(algo.Problem{Class: "parities", Dim: 3}, 1000, func(p *ftplGaussianParams) {
 		p.Separator, p.Schedule, p.Eta = "cube", fixedSchedule, 2
@@ -203,7 +216,7 @@ func TestTableLaw(t *testing.T) {
 	l := start(t, p, err, 1)
 	x, y := planted(3, 12, 0.2, rand.New(rand.NewPCG(9, 9)))
 	play(t, l, 3, x, y)
-	list := l.field.(*table)
+	list := l.chooser.(*table)
 	list.average(list.lend(), 2)
 	want := list.mean
 	list.mean = nil
@@ -240,8 +253,9 @@ func TestDegenerate(t *testing.T) {
 			}
 		}
 	}
-	// No noise: the first of the leaders, whose regret no bound of this kind limits.
-	p, err := gaussianPlan(algo.Problem{Class: "points", Domain: 3}, 3, func(p *ftplGaussianParams) { p.Schedule = fixedSchedule })
+	// Without noise the first of the leaders is played. Its regret has no bound of this kind.
+	p, err := gaussianPlan(algo.Problem{Class: "points", Domain: 3}, 3,
+		func(p *ftplGaussianParams) { p.Schedule = fixedSchedule })
 	l := start(t, p, err, 1)
 	if loss := play(t, l, 1, []float64{0, 1, 2}, []float64{-1, -1, -1}); loss != 3 || hindsight(t, l) != 1 {
 		t.Errorf("the leader lost %v", loss)
@@ -266,7 +280,8 @@ func TestReports(t *testing.T) {
 		t.Errorf("before the last round: %v", got)
 	}
 	play(t, l, 1, []float64{1}, []float64{-1})
-	if len(got) != 3 || got["proved_regret"] != 2 || got["eta"] != p.schedule().scale() || got["printed_regret"] != printedRegret(math.Sqrt(2./3), math.Log(3), 0, 2) {
+	if len(got) != 3 || got["proved_regret"] != 2 || got["eta"] != p.schedule().scale() ||
+		got["printed_regret"] != printedRegret(math.Sqrt(2./3), math.Log(3), 0, 2) {
 		t.Errorf("after the last round: %v", got)
 	}
 }
@@ -285,9 +300,12 @@ func TestRefusals(t *testing.T) {
 		{points, func(p *ftplGaussianParams) { p.CodeSeed = 1 }, "code_seed has no meaning"},
 		{points, func(p *ftplGaussianParams) { p.Separator = "code" }, "only parities"},
 		{points, func(p *ftplGaussianParams) { p.Exact = true }, "exact needs Gaussian noise that is independent"},
-		{algo.Problem{Class: "parities", Dim: 8}, func(p *ftplGaussianParams) { p.Exact, p.Separator = true, "cube" }, "exact for 256 hypotheses"},
-		{algo.Problem{Class: "parities", Dim: 3}, func(p *ftplGaussianParams) { p.Exact, p.Separator, p.Noise = true, "cube", onceNoise }, "nothing to average"},
-		{algo.Problem{Class: "matrix", Domain: 2, Matrix: "010001"}, func(*ftplGaussianParams) {}, "rows 0 and 2 of the matrix"},
+		{algo.Problem{Class: "parities", Dim: 8}, func(p *ftplGaussianParams) { p.Exact, p.Separator = true, "cube" },
+			"exact for 256 hypotheses"},
+		{algo.Problem{Class: "parities", Dim: 3},
+			func(p *ftplGaussianParams) { p.Exact, p.Separator, p.Noise = true, "cube", onceNoise }, "nothing to average"},
+		{algo.Problem{Class: "matrix", Domain: 2, Matrix: "010001"},
+			func(*ftplGaussianParams) {}, "rows 0 and 2 of the matrix"},
 		{algo.Problem{Class: "halfspace", Dim: 2}, func(*ftplGaussianParams) {}, "take a finite class"},
 		{algo.Problem{Class: "thresholds", Domain: 1 << 40}, func(*ftplGaussianParams) {}, "use at most"},
 	} {
@@ -295,17 +313,20 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%v, want %q", err, c.want)
 		}
 	}
-	if _, err := iidPlan(algo.Problem{Class: "intervals", Domain: 1000}, 10, func(*ftplIIDParams) {}); !algo.IsInvalid(err) {
+	intervals := algo.Problem{Class: "intervals", Domain: 1000}
+	if _, err := iidPlan(intervals, 10, func(*ftplIIDParams) {}); !algo.IsInvalid(err) {
 		t.Errorf("500501 hypotheses without a pattern: %v", err)
 	}
-	if _, err := iidPlan(points, 10, func(p *ftplIIDParams) { p.Exact, p.Law = true, laplaceNoise }); !algo.IsInvalid(err) {
+	exactLaplace := func(p *ftplIIDParams) { p.Exact, p.Law = true, laplaceNoise }
+	if _, err := iidPlan(points, 10, exactLaplace); !algo.IsInvalid(err) {
 		t.Errorf("exact with Laplace noise: %v", err)
 	}
 }
 
 func TestBadRounds(t *testing.T) {
 	ctx := context.Background()
-	for _, problem := range []algo.Problem{{Class: "points", Domain: 3}, {Class: "intervals", Domain: 3}, {Class: "matrix", Domain: 3, Matrix: "010"}} {
+	for _, problem := range []algo.Problem{{Class: "points", Domain: 3}, {Class: "intervals", Domain: 3},
+		{Class: "matrix", Domain: 3, Matrix: "010"}} {
 		p, err := gaussianPlan(problem, 10, func(*ftplGaussianParams) {})
 		l, out := start(t, p, err, 1), make([]float64, 1)
 		play(t, l, 1, []float64{0}, []float64{1})
@@ -314,8 +335,9 @@ func TestBadRounds(t *testing.T) {
 			y    float64
 			want string
 		}{
-			{[]float64{3}, 1, "round 2: coordinate 0 is 3"}, {[]float64{0.5}, 1, "round 2: coordinate 0 is 0.5"},
-			{[]float64{math.NaN()}, 1, "round 2: coordinate 0 is NaN"}, {[]float64{0}, 0, "round 2: label 0"}, {[]float64{0, 0}, 1, "point of 2 numbers"},
+			{[]float64{3}, 1, "round 2: point [3] is outside"}, {[]float64{0.5}, 1, "round 2: point [0.5] is outside"},
+			{[]float64{math.NaN()}, 1, "round 2: point [NaN] is outside"}, {[]float64{0}, 0, "round 2: label 0"},
+			{[]float64{0, 0}, 1, "point [0 0] has 2 numbers"},
 		} {
 			x := algo.NewData(c.x, len(c.x), nil)
 			if err := l.Observe(ctx, x, []float64{c.y}); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -328,7 +350,7 @@ func TestBadRounds(t *testing.T) {
 	}
 }
 
-// The algorithms of the package work from their public side.
+// Check, Online and Bound of an algorithm work together.
 func TestPlugins(t *testing.T) {
 	if n := len(ftplPlugins()); n != 5 {
 		t.Errorf("%d algorithms", n)
@@ -338,7 +360,8 @@ func TestPlugins(t *testing.T) {
 	if err := a.Check(&s); err != nil {
 		t.Fatal(err)
 	}
-	l, err := a.Online(context.Background(), &algo.Trial[ftplGaussianParams]{Setting: s, Rand: rand.New(rand.NewPCG(1, 1))})
+	trial := &algo.Trial[ftplGaussianParams]{Setting: s, Rand: rand.New(rand.NewPCG(1, 1))}
+	l, err := a.Online(context.Background(), trial)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -350,5 +373,15 @@ func TestPlugins(t *testing.T) {
 	s.Params.Schedule = paperSchedule
 	if bounds, err := a.Bound(&s); err != nil || len(bounds) != 3 || bounds[2].Value < bounds[1].Value {
 		t.Errorf("bounds %+v, %v", bounds, err)
+	}
+}
+
+// Every class with fast sums has what a listing needs: a column, and points that are numbers or bits.
+func TestFastSums(t *testing.T) {
+	for name := range fastSums {
+		d, known := concept.Lookup(name)
+		if !known || d.Column == nil || d.Shape != concept.Scalar && d.Shape != concept.Bits {
+			t.Errorf("class %q, known %t, has sums but cannot be listed", name, known)
+		}
 	}
 }

@@ -1,13 +1,12 @@
 package online
 
 import (
-	"encoding/json"
 	"math"
 	"math/rand/v2"
-	"os"
 	"testing"
 
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite/finitetest"
 )
 
 type coreVectors struct {
@@ -43,13 +42,7 @@ type coreVectors struct {
 
 func vectors(t *testing.T) (v coreVectors) {
 	t.Helper()
-	text, err := os.ReadFile("testdata/ftpl_core.json")
-	if err == nil {
-		err = json.Unmarshal(text, &v)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	finitetest.ReadJSON(t, "testdata/ftpl_core.json", &v)
 	return v
 }
 
@@ -81,7 +74,8 @@ func TestTheorem1Vectors(t *testing.T) {
 	}
 }
 
-// levelsOf groups losses in ascending order, with the level of each.
+// levelsOf groups losses, given in ascending order, into levels. of holds the number of each loss's
+// level.
 func levelsOf(losses []float64) (levels []level, of []int) {
 	for _, v := range losses {
 		if n := len(levels); n == 0 || levels[n-1].behind != v-losses[0] {
@@ -107,7 +101,7 @@ func TestChoiceVectors(t *testing.T) {
 	}
 }
 
-// The run of the vectors, with its noise in place of the random one.
+// A game with the noise of the reference vectors in place of random noise plays as the vectors say.
 func TestPerturbedRunVectors(t *testing.T) {
 	v := vectors(t).Run
 	for name, c := range map[string]struct {
@@ -134,7 +128,7 @@ func TestPerturbedRunVectors(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, x := range v.X {
-			if got := l.field.(*table).best; got != c.pick[i] {
+			if got := l.chooser.(*table).best; got != c.pick[i] {
 				t.Fatalf("%s: round %d: %d is played, want %d", name, i, got, c.pick[i])
 			}
 			point, y := []float64{}, []float64{float64(2*v.Y[i] - 1)}

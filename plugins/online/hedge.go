@@ -14,63 +14,54 @@ const (
 	fixedTuning = "fixed"
 )
 
-// hedgeParams are the parameters of online/hedge.
+// hedgeParams holds the parameters of online/hedge.
 type hedgeParams struct {
 	Tuning string  `doc:"where the rate comes from: worst-case is sqrt(8 ln|H|/T), small-loss is ln(1 + sqrt(2 ln|H|/lstar)), fixed is the parameter rate" choices:"worst-case,small-loss,fixed"`
 	LStar  float64 `param:"lstar" doc:"tuning small-loss: a bound on the mistakes of the best function, known in advance; below 1 it tunes like 1" min:"0"`
 	Rate   float64 `doc:"tuning fixed: a function with k mistakes more weighs e^(-rate k) as much" min:"0"`
 }
 
-// hedge answers the mean of the labels of all functions, weighted by e^(-rate mistakes): exactly what a draw of a function by these weights
-// costs on average.
+// hedge returns the algorithm that answers the mean of the labels of all functions, weighted by
+// e^(-rate mistakes). That costs exactly what drawing a function by these weights costs on average.
 func hedge(known *boards) algo.Algorithm[hedgeParams] {
-	return algo.Algorithm[hedgeParams]{
-		Name: "online/hedge", Version: "1.0.0",
+	return complete(algo.Algorithm[hedgeParams]{
+		Name:     "online/hedge",
 		Doc:      "Hedge (exponential weights) over all functions of a finite class, with its exact expected prediction.",
 		Defaults: hedgeParams{Tuning: worstTuning},
 		Metrics: map[string]string{
-			"eta":           "the rate",
-			"proved_regret": "the least of the bounds proved for this rate, with the mistakes of the best function as they came",
+			"eta": "the rate",
+			"proved_regret": "the least of the bounds proved for this rate, " +
+				"with the mistakes of the best function as they came",
 		},
-		Check: func(s *algo.Setting[hedgeParams]) error {
-			if err := s.Params.check(); err != nil {
-				return err
-			}
-			_, err := known.listed(s.Problem)
-			return err
-		},
-		Online: func(_ context.Context, t *algo.Trial[hedgeParams]) (algo.Learner, error) {
-			b, err := known.listed(t.Problem)
-			if err != nil {
-				return nil, err
-			}
-			rate := t.Params.rate(b.lnSize, t.Rounds)
-			return &hedger{trial: t, board: b, losses: b.losses(), powers: powers{rate: rate}}, nil
-		},
-		Bound: func(s *algo.Setting[hedgeParams]) ([]algo.Bound, error) {
-			b, err := known.listed(s.Problem)
-			if err != nil {
-				return nil, err
-			}
-			return hedgeBounds(s, b.lnSize), nil
-		},
-	}
+	}, func(s *algo.Setting[hedgeParams]) (*board, error) {
+		if err := s.Params.check(); err != nil {
+			return nil, err
+		}
+		return known.listed(s.Problem)
+	}, func(t *algo.Trial[hedgeParams], b *board) (algo.Learner, error) {
+		rate := t.Params.rate(b.lnSize, t.Rounds)
+		return &hedger{trial: t, board: b, losses: b.losses(), powers: powers{rate: rate}}, nil
+	}, hedgeBounds)
 }
 
-// check refuses parameters that the tuning does not know.
+// check returns an Invalid error if a parameter is set that the tuning does not use, or missing
+// where it does.
 func (p hedgeParams) check() error {
 	switch {
 	case p.Tuning == fixedTuning && p.Rate == 0:
 		return algo.Invalid("online/hedge: tuning %s needs a rate above 0: give rate", fixedTuning)
 	case p.Tuning != fixedTuning && p.Rate != 0:
-		return algo.Invalid("online/hedge: rate has no meaning with tuning %s: leave it out, or take tuning %s", p.Tuning, fixedTuning)
+		return algo.Invalid("online/hedge: rate has no meaning with tuning %s: leave it out, or take tuning %s",
+			p.Tuning, fixedTuning)
 	case p.Tuning != smallTuning && p.LStar != 0:
-		return algo.Invalid("online/hedge: lstar has no meaning with tuning %s: leave it out, or take tuning %s", p.Tuning, smallTuning)
+		return algo.Invalid("online/hedge: lstar has no meaning with tuning %s: leave it out, or take tuning %s",
+			p.Tuning, smallTuning)
 	}
 	return nil
 }
 
-// rate is that of a tuning, for ln of the number of functions and T rounds. One function needs none: 0.
+// rate returns the rate that the tuning chooses for a number of functions with logarithm lnN. It is
+// 0 for one function, which needs none, unless it is fixed.
 func (p hedgeParams) rate(lnN float64, rounds int) float64 {
 	switch p.Tuning {
 	case fixedTuning:
@@ -81,11 +72,12 @@ func (p hedgeParams) rate(lnN float64, rounds int) float64 {
 	return worstRate(lnN, rounds)
 }
 
-// worstRate makes hoeffdingRegret least: sqrt(T lnN/2).
+// worstRate returns the rate at which hoeffdingRegret is least; that is sqrt(T lnN/2).
 func worstRate(lnN float64, rounds int) float64 { return math.Sqrt(8 * lnN / float64(max(1, rounds))) }
 
-// hoeffdingRegret bounds the regret of exponential weights over N experts in T rounds: by Hoeffding's lemma the logarithm of the sum of the
-// weights falls by at least rate p - rate^2/8 in a round that costs p (Cesa-Bianchi and Lugosi 2006, Theorem 2.2).
+// hoeffdingRegret bounds the regret of exponential weights over N experts in the given number of
+// rounds: by Hoeffding's lemma the logarithm of the sum of the weights falls by at least rate p -
+// rate^2/8 in a round that costs p (Cesa-Bianchi and Lugosi 2006, Theorem 2.2).
 func hoeffdingRegret(lnN, rate, rounds float64) float64 {
 	if lnN == 0 {
 		return 0
@@ -93,8 +85,10 @@ func hoeffdingRegret(lnN, rate, rounds float64) float64 {
 	return min(rounds, lnN/rate+float64(rate*rounds)/8)
 }
 
-// smallLossRegret bounds it by the loss L* of the best expert: the same logarithm falls by at least (1 - e^-rate) p, so that the loss is at
-// most (rate L* + lnN)/(1 - e^-rate) (Freund and Schapire 1997, Theorem 2). This grows with L*, and so does the regret.
+// smallLossRegret bounds the regret of exponential weights by the loss L* of the best expert: the
+// logarithm of the sum of the weights falls by at least (1 - e^-rate) p in a round that costs p, so
+// that the loss is at most (rate L* + lnN)/(1 - e^-rate) (Freund and Schapire 1997, Theorem 2). The
+// bound on the loss grows with L*, and so does the bound on the regret.
 func smallLossRegret(lnN, rate, best float64) float64 {
 	if lnN == 0 {
 		return 0
@@ -102,7 +96,9 @@ func smallLossRegret(lnN, rate, best float64) float64 {
 	return (float64(rate*best)+lnN)/-math.Expm1(-rate) - best
 }
 
-func hedgeBounds(s *algo.Setting[hedgeParams], lnN float64) (list []algo.Bound) {
+// hedgeBounds returns bounds on the regret of hedge.
+func hedgeBounds(s *algo.Setting[hedgeParams], b *board) (list []algo.Bound) {
+	lnN := b.lnSize
 	rate := s.Params.rate(lnN, s.Rounds)
 	with := map[string]float64{"ln_h": lnN, "eta": rate}
 	if s.Rounds > 0 {
@@ -115,13 +111,16 @@ func hedgeBounds(s *algo.Setting[hedgeParams], lnN float64) (list []algo.Bound) 
 		with["lstar"] = best
 		with["closed_form"] = math.Sqrt(2*max(1, best)*lnN) + lnN
 		list = append(list, algo.Bound{
-			Name: "small-loss", Source: "(eta L* + ln|H|)/(1 - e^-eta) - L* (Freund and Schapire 1997, Theorem 2), where some function makes at most lstar mistakes",
+			Name: "small-loss",
+			Source: "(eta L* + ln|H|)/(1 - e^-eta) - L* (Freund and Schapire 1997, Theorem 2), " +
+				"where some function makes at most lstar mistakes",
 			Value: smallLossRegret(lnN, rate, best), Proved: true, With: with,
 		})
 	}
 	return list
 }
 
+// hedger plays one game of hedge.
 type hedger struct {
 	trial  *algo.Trial[hedgeParams]
 	board  *board
@@ -133,26 +132,22 @@ type hedger struct {
 // Predict implements algo.Model.
 func (h *hedger) Predict(_ context.Context, x *algo.Data, out []float64) error {
 	weight := h.powers.upTo(h.losses.most() - h.losses.least())
-	for i := range x.Len() {
-		if err := h.board.check(x.X(i)); err != nil {
-			return err
-		}
-		out[i] = h.losses.mean(x.X(i), weight)
-	}
-	return nil
+	return h.board.predict(x, out, func(x []float64) (float64, error) { return h.losses.mean(x, weight), nil })
 }
 
 // Observe implements algo.Learner.
 func (h *hedger) Observe(_ context.Context, x *algo.Data, y []float64) error {
-	for i := range x.Len() {
-		if err := h.board.checkRound(x.X(i), y[i]); err != nil {
-			return err
-		}
-		h.losses.add(x.X(i), y[i])
-		h.round++
+	if err := h.board.observe(x, y, h.learn); err != nil {
+		return err
 	}
 	h.trial.Report("eta", h.powers.rate)
 	h.trial.Report("proved_regret", h.proved())
+	return nil
+}
+
+func (h *hedger) learn(x []float64, y float64) error {
+	h.losses.add(x, y)
+	h.round++
 	return nil
 }
 
@@ -162,12 +157,13 @@ func (h *hedger) proved() float64 {
 	return min(rounds-best, hoeffdingRegret(lnN, h.powers.rate, rounds), smallLossRegret(lnN, h.powers.rate, best))
 }
 
-// powers are the e^(-rate k), computed when first needed.
+// powers computes the weights e^(-rate k) for k = 0, 1, ... when they are first needed.
 type powers struct {
 	rate float64
-	of   []float64
+	of   []float64 // by k
 }
 
+// upTo returns the weights, by k, for 0..k at least.
 func (p *powers) upTo(k int) []float64 {
 	for len(p.of) <= k {
 		p.of = append(p.of, math.Exp(-float64(p.rate*float64(len(p.of)))))

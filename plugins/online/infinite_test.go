@@ -11,6 +11,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite/finitetest"
 	"github.com/shatterlab/shatter/plugins/plugintest"
 )
 
@@ -18,7 +19,7 @@ func infiniteProblem(class string) algo.Problem {
 	return algo.Problem{Class: class, Dim: 1, Realizable: true, Noise: "none"}
 }
 
-// The acceptance suite knows the games on infinite orders.
+// Games on infinite orders pass the acceptance suite.
 func TestAcceptance(t *testing.T) {
 	known := new(boards)
 	t.Run("soa", func(t *testing.T) {
@@ -29,7 +30,8 @@ func TestAcceptance(t *testing.T) {
 	})
 }
 
-// promised is 1 + floor(log2(x - lo + 1)) for the first point x labelled +1, lo-1 being the largest point before it; 0 where there is none.
+// promised returns 1 + floor(log2(x - lo + 1)) for the first point x labelled +1, lo-1 being the
+// largest point before it. It returns 0 where no point is labelled +1.
 func promised(x, y []float64) float64 {
 	lo := 1.0
 	for i, v := range x {
@@ -41,7 +43,8 @@ func promised(x, y []float64) float64 {
 	return 0
 }
 
-// On the natural numbers the first point labelled +1 decides how many mistakes bisection forces on soa, and it makes no more.
+// On the natural numbers the first point labelled +1 decides how many mistakes bisection forces on
+// soa, and soa makes no more.
 func TestNaturalsVectors(t *testing.T) {
 	var v struct {
 		Naturals []struct {
@@ -49,7 +52,7 @@ func TestNaturalsVectors(t *testing.T) {
 			Mistakes int
 		} `json:"thresholds_N"`
 	}
-	readJSON(t, "naturals.json", &v)
+	finitetest.ReadJSON(t, "testdata/naturals.json", &v)
 	if len(v.Naturals) != 9 {
 		t.Fatalf("%d vectors", len(v.Naturals))
 	}
@@ -77,7 +80,8 @@ func TestNaturalsVectors(t *testing.T) {
 	}
 }
 
-// Whatever the target and the points, soa keeps the promise of the sequence, and says so.
+// Whatever the target and the points, soa makes no more mistakes than its bound for the sequence,
+// which it knows.
 func TestNaturalsAgainstTargets(t *testing.T) {
 	known := new(boards)
 	rapid.Check(t, func(r *rapid.T) {
@@ -97,7 +101,8 @@ func TestNaturalsAgainstTargets(t *testing.T) {
 			}
 			tell(t, e, x[len(x)-1:], y[len(y)-1])
 			if mistakes > promised(x, y) || e.proved != promised(x, y) || e.contradictions > 0 {
-				r.Fatalf("target %d, points %v: %v mistakes, the bound is %v and should be %v", target, x, mistakes, e.proved, promised(x, y))
+				r.Fatalf("target %d, points %v: %v mistakes, the bound is %v and should be %v", target, x, mistakes, e.proved,
+					promised(x, y))
 			}
 		}
 		if now := e.now.(span); now.lo > target || now.end <= target {
@@ -106,8 +111,8 @@ func TestNaturalsAgainstTargets(t *testing.T) {
 	})
 }
 
-// The leader is the least of the thresholds on natural numbers with the fewest mistakes; on a dense order it is the first asked point, or 1,
-// from the least of these on.
+// On the natural numbers the least of the thresholds with the fewest mistakes leads. On a dense
+// order the first point of the game from there on leads, or 1.
 func TestLeaderOnInfiniteOrders(t *testing.T) {
 	known := new(boards)
 	rapid.Check(t, func(r *rapid.T) {
@@ -147,7 +152,7 @@ func TestLeaderOnInfiniteOrders(t *testing.T) {
 	})
 }
 
-// Halving towards 0 and going up among the natural numbers the leader errs in every round.
+// The leader errs in every round on points that halve towards 0, and on growing natural numbers.
 func TestLeaderErrsForEver(t *testing.T) {
 	const rounds = 1000
 	dense := begin(t, followTheLeader(new(boards)), infiniteProblem(concept.Dyadics), rounds, struct{}{})
@@ -162,26 +167,34 @@ func TestLeaderErrsForEver(t *testing.T) {
 	}
 }
 
-// Who needs finitely many functions, or a larger part, refuses with the reason and with who plays.
+// An algorithm that needs finitely many functions, or a part of larger dimension, refuses infinite
+// orders, and says why and which algorithms play on them.
 func TestInfiniteOrdersAreRefused(t *testing.T) {
 	known := new(boards)
 	natural, dyadic := infiniteProblem(concept.Naturals), infiniteProblem(concept.Dyadics)
 	const many = "infinitely many functions, of infinite Littlestone dimension"
 	refusals(t, soa(known), []refused[struct{}]{
 		{natural, 5, struct{}{}, ""}, {natural, 0, struct{}{}, ""},
-		{dyadic, 5, struct{}{}, "two parts of infinite Littlestone dimension, none of which is the larger one: take online/follow-the-leader"},
+		{dyadic, 5, struct{}{},
+			"two parts of infinite Littlestone dimension, none of which is the larger one: take online/follow-the-leader"},
 	})
 	refusals(t, halving(known), []refused[struct{}]{
-		{natural, 5, struct{}{}, many}, {natural, 5, struct{}{}, "take online/soa or online/follow-the-leader"}, {dyadic, 5, struct{}{}, "take online/follow-the-leader"},
+		{natural, 5, struct{}{}, many}, {natural, 5, struct{}{}, "take online/soa or online/follow-the-leader"},
+		{dyadic, 5, struct{}{}, "take online/follow-the-leader"},
 	})
-	refusals(t, followTheLeader(known), []refused[struct{}]{{natural, 5, struct{}{}, ""}, {dyadic, 5, struct{}{}, ""}, {dyadic, 0, struct{}{}, ""}})
-	refusals(t, hedge(known), []refused[hedgeParams]{{natural, 5, hedgeParams{Tuning: worstTuning}, many}, {dyadic, 5, hedgeParams{Tuning: worstTuning}, many}})
-	refusals(t, agnosticExperts(known), []refused[agnosticParams]{{natural, 5, agnosticParams{}, many}, {dyadic, 5, agnosticParams{}, many}})
+	refusals(t, followTheLeader(known), []refused[struct{}]{{natural, 5, struct{}{}, ""}, {dyadic, 5, struct{}{}, ""},
+		{dyadic, 0, struct{}{}, ""}})
+	refusals(t, hedge(known), []refused[hedgeParams]{{natural, 5, hedgeParams{Tuning: worstTuning}, many},
+		{dyadic, 5, hedgeParams{Tuning: worstTuning}, many}})
+	refusals(t, agnosticExperts(known), []refused[agnosticParams]{{natural, 5, agnosticParams{}, many},
+		{dyadic, 5, agnosticParams{}, many}})
 	for _, p := range []algo.Problem{natural, dyadic} {
-		if _, err := gaussianPlan(p, 5, func(*ftplGaussianParams) {}); !algo.IsInvalid(err) || !strings.Contains(err.Error(), "no finite list of hypotheses") {
+		if _, err := gaussianPlan(p, 5, func(*ftplGaussianParams) {}); !algo.IsInvalid(err) ||
+			!strings.Contains(err.Error(), "no finite list of hypotheses") {
 			t.Errorf("online/ftpl-gaussian on %s: %v", p.Class, err)
 		}
-		if _, err := iidPlan(p, 5, func(*ftplIIDParams) {}); !algo.IsInvalid(err) || !strings.Contains(err.Error(), "no finite list of hypotheses") {
+		if _, err := iidPlan(p, 5, func(*ftplIIDParams) {}); !algo.IsInvalid(err) ||
+			!strings.Contains(err.Error(), "no finite list of hypotheses") {
 			t.Errorf("online/ftpl-iid on %s: %v", p.Class, err)
 		}
 	}
@@ -202,7 +215,7 @@ func TestInfiniteOrdersAreRefused(t *testing.T) {
 	}
 }
 
-// Points that are none end the game with an error that names them.
+// Numbers that are not points of the order end the game with an error that names the class.
 func TestPointsOfInfiniteOrders(t *testing.T) {
 	for class, list := range map[string][]float64{
 		concept.Naturals: {0, -1, 1.5, 1<<53 + 2, math.NaN(), math.Inf(1)}, concept.Dyadics: {-0.5, 1, math.NaN()},

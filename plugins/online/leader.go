@@ -8,42 +8,48 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// followTheLeader predicts with the function that has made the fewest mistakes, the first in the class's order of several. It also plays on
-// infinite orders, where no number of mistakes is too many for it: on the natural numbers the least threshold that has made the fewest leads.
+// followTheLeader returns the algorithm that predicts with the function that has made the fewest
+// mistakes, the first of several in the order of the class. It also plays on infinite orders, where
+// no number of mistakes is too many for it: on the natural numbers the least of the thresholds with
+// the fewest mistakes leads.
 func followTheLeader(known *boards) algo.Algorithm[struct{}] {
-	return algo.Algorithm[struct{}]{
-		Name: "online/follow-the-leader", Version: "1.0.0",
-		Doc:     "Follow the leader: predicts with the function that has made the fewest mistakes; an adversary makes it err in every round.",
-		Metrics: map[string]string{"proved_regret": "(|H|-1)(L*+1) for the least number L* of mistakes of a function, or the rounds less L* where these are fewer"},
-		Check: func(s *algo.Setting[struct{}]) error {
-			_, err := known.leading(s.Problem)
-			return err
+	return complete(algo.Algorithm[struct{}]{
+		Name: "online/follow-the-leader",
+		Doc: "Follow the leader: predicts with the function that has made the fewest mistakes; " +
+			"an adversary makes it err in every round.",
+		Metrics: map[string]string{
+			"proved_regret": "(|H|-1)(L*+1) for the least number L* of mistakes of a function, " +
+				"or the rounds less L* where these are fewer",
 		},
-		Online: func(_ context.Context, t *algo.Trial[struct{}]) (algo.Learner, error) {
-			b, err := known.leading(t.Problem)
-			if err != nil {
-				return nil, err
-			}
-			return &leaderGame{trial: t, board: b, losses: b.losses()}, nil
-		},
-		Bound: func(s *algo.Setting[struct{}]) ([]algo.Bound, error) {
-			b, err := known.leading(s.Problem)
-			if err != nil {
-				return nil, err
-			}
-			if b.infinite() {
-				return []algo.Bound{{Name: "rounds", Source: "infinitely many functions can lead in turns: no bound but the number of rounds",
-					Value: within(s.Rounds, math.Inf(1)), Proved: true}}, nil
-			}
-			return leaderBounds(s, float64(b.size)), nil
-		},
-	}
+	}, func(s *algo.Setting[struct{}]) (*board, error) {
+		return known.leading(s.Problem)
+	}, func(t *algo.Trial[struct{}], b *board) (algo.Learner, error) {
+		return &leaderGame{trial: t, board: b, losses: b.losses()}, nil
+	}, leaderBounds)
 }
 
-// leaderBounds: a function errs as the leader only while it has at most L* mistakes, hence at most L*+1 times, and the best one at most L*
-// times. So the leaders make M <= n(L*+1) - 1 mistakes, and their regret M - L* is at most (n-1)(L*+1). With M <= T, the first also says
-// L* >= (M+1)/n - 1, and then M - L* <= M - (M+1)/n + 1 <= (T+1)(n-1)/n.
-func leaderBounds(s *algo.Setting[struct{}], n float64) (list []algo.Bound) {
+// leading returns the board of p, and refuses a class whose functions cannot lead.
+func (s *boards) leading(p algo.Problem) (*board, error) {
+	if concept.InfiniteThresholds(p.Class) {
+		return s.at(p)
+	}
+	return s.listed(p)
+}
+
+// leaderBounds returns bounds on the regret of the n functions of b when they lead in turns.
+//
+// A function errs as the leader only while it has at most L* mistakes, hence at most L*+1 times,
+// and the best one at most L* times. So the leaders make M <= n(L*+1) - 1 mistakes, and their
+// regret M - L* is at most (n-1)(L*+1). With M <= T, the former also says L* >= (M+1)/n - 1, and
+// then M - L* <= M - (M+1)/n + 1 <= (T+1)(n-1)/n.
+func leaderBounds(s *algo.Setting[struct{}], b *board) (list []algo.Bound) {
+	if b.infinite() {
+		return []algo.Bound{{
+			Name: "rounds", Source: "infinitely many functions can lead in turns: no bound but the number of rounds",
+			Value: within(s.Rounds, math.Inf(1)), Proved: true,
+		}}
+	}
+	n := float64(b.size)
 	with := map[string]float64{"functions": n}
 	if realizable(s.Problem) {
 		list = append(list, algo.Bound{
@@ -60,14 +66,7 @@ func leaderBounds(s *algo.Setting[struct{}], n float64) (list []algo.Bound) {
 	return list
 }
 
-// leading is a board whose functions can lead.
-func (s *boards) leading(p algo.Problem) (*board, error) {
-	if concept.InfiniteThresholds(p.Class) {
-		return s.at(p)
-	}
-	return s.listed(p)
-}
-
+// leaderGame plays one game of follow-the-leader.
 type leaderGame struct {
 	trial  *algo.Trial[struct{}]
 	board  *board
@@ -77,29 +76,25 @@ type leaderGame struct {
 
 // Predict implements algo.Model.
 func (f *leaderGame) Predict(_ context.Context, x *algo.Data, out []float64) error {
-	for i := range x.Len() {
-		if err := f.board.check(x.X(i)); err != nil {
-			return err
-		}
-		out[i] = f.losses.leader(x.X(i))
-	}
-	return nil
+	return f.board.predict(x, out, func(x []float64) (float64, error) { return f.losses.leader(x), nil })
 }
 
 // Observe implements algo.Learner.
 func (f *leaderGame) Observe(_ context.Context, x *algo.Data, y []float64) error {
-	for i := range x.Len() {
-		if err := f.board.checkRound(x.X(i), y[i]); err != nil {
-			return err
-		}
-		f.losses.add(x.X(i), y[i])
-		f.round++
+	if err := f.board.observe(x, y, f.learn); err != nil {
+		return err
 	}
 	f.trial.Report("proved_regret", f.proved())
 	return nil
 }
 
-// proved bounds the regret in the rounds so far, see leaderBounds.
+func (f *leaderGame) learn(x []float64, y float64) error {
+	f.losses.add(x, y)
+	f.round++
+	return nil
+}
+
+// proved bounds the regret in the rounds so far; see leaderBounds.
 func (f *leaderGame) proved() float64 {
 	best, others := float64(f.losses.least()), math.Inf(1)
 	if !f.board.infinite() {

@@ -1,50 +1,45 @@
 package online
 
-import (
-	"math"
-	"slices"
+import "slices"
 
-	"github.com/shatterlab/shatter/pipeline/concept"
-)
-
-// losses are the numbers of mistakes that all functions of a class have made in a game.
+// losses counts the mistakes that each function of a class has made in a game.
 type losses interface {
-	// add counts those of a round.
+	// add counts the mistakes in a round with the point x and the truth y.
 	add(x []float64, y float64)
-	// least and most are the extremes over the class.
+	// least and most return the fewest and the most mistakes of a function.
 	least() int
 	most() int
-	// mean is that of the labels of a point, where weight[k] is the weight of each function with k mistakes more than the least.
+	// mean returns the mean of the labels of x, where each function with k mistakes more than the
+	// least has the weight weight[k].
 	mean(x []float64, weight []float64) float64
-	// leader is the label of a point by the first of the functions with the least losses.
+	// leader returns the label of x by the first of the functions with the fewest mistakes.
 	leader(x []float64) float64
 }
 
-// losses are those before the first round.
+// losses returns the losses before the first round.
 func (b *board) losses() losses {
 	switch {
-	case b.spec.Name == concept.Naturals: // the last threshold stands for all those above every point that can be asked
-		return &steps{end: concept.MaxNatural + 2, from: []uint64{1}, total: []int{0}}
-	case b.spec.Name == concept.Dyadics:
-		return &steps{end: math.Float64bits(1) + 1, from: []uint64{0}, total: []int{0}, dense: true}
-	case b.intervals():
-		return &steps{end: b.size, from: []uint64{0}, total: []int{0}}
+	case !b.intervals():
+		return &totals{board: b, total: make([]int32, b.size)}
+	case b.infinite():
+		return &steps{board: b, end: b.definition.Last + 1, from: []uint64{b.definition.First}, total: []int{0}}
 	}
-	return &totals{board: b, total: make([]int32, b.size)}
+	return &steps{board: b, end: b.size, from: []uint64{0}, total: []int{0}}
 }
 
-// totals lists the functions of any class. A round reads 4 bytes and a bit for each, and writes the 4 bytes.
+// totals counts the mistakes of each function of any class. A round reads 4 bytes and a bit of
+// each, and writes the 4 bytes.
 type totals struct {
 	board     *board
-	total     []int32
-	low, high int32
+	total     []int32 // mistakes of each function
+	low, high int32   // the fewest and the most of them
 }
 
 func (l *totals) least() int { return int(l.low) }
 func (l *totals) most() int  { return int(l.high) }
 
 func (l *totals) add(x []float64, y float64) {
-	flip := uint64(0) // makes a column that of the functions that err
+	flip := uint64(0) // turns a column into the set of functions that err
 	if y > 0 {
 		flip--
 	}
@@ -80,28 +75,26 @@ func (l *totals) leader(x []float64) float64 {
 	return -1
 }
 
-// steps holds the thresholds up to end-1 in runs with the same losses: one run more than there were different points.
+// steps counts the mistakes of the thresholds up to end-1, which it holds in runs of the same
+// number of mistakes. There is one run more than there were different points. Thresholds on an
+// infinite order are given by their ranks; see concept.Definition.
 type steps struct {
+	board     *board
 	end       uint64
 	from      []uint64 // the first threshold of each run, ascending
-	total     []int    // of each of the run's thresholds
-	low, high int
-	dense     bool // points and thresholds are ranks of dyadic numbers, see concept.Rank
+	total     []int    // mistakes of each threshold of a run
+	low, high int      // the fewest and the most of them
 }
 
 func (l *steps) least() int { return l.low }
 func (l *steps) most() int  { return l.high }
 
-// cut is the first threshold that labels a point -1: those below it label it +1.
+// cut returns the first threshold that labels x -1. The thresholds below it label x +1.
 func (l *steps) cut(x []float64) uint64 {
-	if l.dense {
-		rank, _ := concept.Rank(concept.Dyadics, x[0]) // the board has checked it
-		return rank + 1
-	}
-	return min(uint64(x[0])+1, l.end)
+	return min(l.board.domain.Rank(x[0])+1, l.end)
 }
 
-// to is the end of a run.
+// to returns the threshold after the last one of a run.
 func (l *steps) to(run int) uint64 {
 	if run+1 < len(l.from) {
 		return l.from[run+1]
@@ -111,14 +104,14 @@ func (l *steps) to(run int) uint64 {
 
 func (l *steps) add(x []float64, y float64) {
 	cut := l.cut(x)
-	at, found := slices.BinarySearch(l.from, cut)
+	run, found := slices.BinarySearch(l.from, cut)
 	if !found && cut < l.end {
-		l.from = slices.Insert(l.from, at, cut)
-		l.total = slices.Insert(l.total, at, l.total[at-1])
+		l.from = slices.Insert(l.from, run, cut)
+		l.total = slices.Insert(l.total, run, l.total[run-1])
 	}
-	wrong := l.total[:at]
+	wrong := l.total[:run]
 	if y > 0 {
-		wrong = l.total[at:]
+		wrong = l.total[run:]
 	}
 	for i := range wrong {
 		wrong[i]++
@@ -138,11 +131,12 @@ func (l *steps) mean(x []float64, weight []float64) float64 {
 	return (plus - minus) / (minus + plus)
 }
 
-// Of the thresholds between two points of a dense order none is the least, but the upper point is the largest: there that one leads.
+// leader implements losses. Of the thresholds between two points of a dense order none is the
+// least, but the upper point is the largest, so that one leads there.
 func (l *steps) leader(x []float64) float64 {
 	best := slices.Index(l.total, l.low)
 	t := l.from[best]
-	if l.dense {
+	if l.board.definition.Dense {
 		t = l.to(best) - 1
 	}
 	if t < l.cut(x) {

@@ -11,15 +11,16 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite/finitetest"
 )
 
-// round is one of a game on a class with points of one number.
+// round is a round of a game on a class with points of one number.
 type round struct {
 	v int
 	y float64
 }
 
-// drawRounds draws points below m and labels.
+// drawRounds draws up to most rounds with points below m.
 func drawRounds(r *rapid.T, m, most int) []round {
 	list := make([]round, rapid.IntRange(1, most).Draw(r, "rounds"))
 	for i := range list {
@@ -28,10 +29,10 @@ func drawRounds(r *rapid.T, m, most int) []round {
 	return list
 }
 
-// labelOf is that of a row of '0' and '1'.
+// labelOf returns the label of the point v by a row of '0' and '1'.
 func labelOf(row string, v int) float64 { return 2*float64(row[v]-'0') - 1 }
 
-// regretOf plays a game and gives the regret against the rows, and the loss of the best of them.
+// regretOf plays a game and returns the regret against the rows, and the loss of the best of them.
 func regretOf(t testing.TB, l algo.Learner, rows []string, game []round) (regret, best float64) {
 	t.Helper()
 	best = math.Inf(1)
@@ -70,7 +71,7 @@ func TestRunVectors(t *testing.T) {
 			Bound float64 `json:"hedge_bound"`
 		} `json:"small_loss"`
 	}
-	readJSON(t, "run.json", &v)
+	finitetest.ReadJSON(t, "testdata/run.json", &v)
 	if len(v.Run.X) == 0 || len(v.SmallLoss) == 0 {
 		t.Fatal("no vectors")
 	}
@@ -108,13 +109,15 @@ func TestRunVectors(t *testing.T) {
 		}
 		s := settingOf(algo.Problem{Class: "points", Domain: uint64(c.F)}, c.T, p)
 		b := valueOf(t, hedge(known), s, "small-loss")
-		if c.Best >= 1 && math.Abs(b.With["closed_form"]-c.Bound) > v.TolRel*c.Bound || b.Value > b.With["closed_form"] || !b.Proved {
+		if c.Best >= 1 && math.Abs(b.With["closed_form"]-c.Bound) > v.TolRel*c.Bound || b.Value > b.With["closed_form"] ||
+			!b.Proved {
 			t.Errorf("%+v: %+v", c, b)
 		}
 	}
 }
 
-// At L* = 0 the closed form sqrt(2 L* ln N) + ln N is no bound for the rate that is tuned as for L* = 1: this game costs more.
+// At L* = 0 the closed form sqrt(2 L* ln N) + ln N is no bound for the rate, which is tuned as for
+// L* = 1: this game costs more.
 func TestClosedFormAtZero(t *testing.T) {
 	const n, rounds = 16, 2000
 	known, p := new(boards), algo.Problem{Class: "points", Domain: n}
@@ -131,7 +134,7 @@ func TestClosedFormAtZero(t *testing.T) {
 	}
 }
 
-// Exponential weights and the leader are what their definitions say, with every tuning, and keep their bounds.
+// Exponential weights, with every tuning, and the leader keep their bounds.
 func TestRegretIsBounded(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		rows := randomRows(r)
@@ -148,11 +151,12 @@ func TestRegretIsBounded(t *testing.T) {
 				r.Fatalf("%+v: regret %v, proved %v, least loss %v, counted %d", params, regret, h.proved(), best, h.losses.least())
 			}
 			s := settingOf(p, len(game), params)
-			for _, b := range hedgeBounds(&s, lnN) {
+			for _, b := range hedgeBounds(&s, h.board) {
 				if b.Name == "small-loss" && best > params.LStar {
 					continue
 				}
-				if regret > b.Value+1e-9 || !(b.Value >= 0) || len(rows) > 1 && h.proved() > b.Value+1e-9 && b.Name == "worst-case" {
+				if regret > b.Value+1e-9 || !(b.Value >= 0) || len(rows) > 1 && h.proved() > b.Value+1e-9 &&
+					b.Name == "worst-case" {
 					r.Fatalf("%+v: regret %v, proved %v, %+v", params, regret, h.proved(), b)
 				}
 			}
@@ -170,7 +174,8 @@ func TestRegretIsBounded(t *testing.T) {
 	})
 }
 
-// The mean and the leader by definition, from the losses of all functions.
+// Both kinds of losses give the mean and the leader that follow from the losses of all functions by
+// definition.
 func TestLossesByDefinition(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		domain := rapid.Uint64Range(2, 90).Draw(r, "domain")
@@ -247,7 +252,7 @@ func TestHedgeOnTheLargestDomain(t *testing.T) {
 	}
 }
 
-// Round-robin on points makes the leader err in every round.
+// A round-robin of points makes the leader err in every round.
 func TestLeaderOnRoundRobin(t *testing.T) {
 	for _, c := range []struct {
 		n, rounds int
@@ -269,10 +274,10 @@ func TestLeaderOnRoundRobin(t *testing.T) {
 	}
 }
 
-// One game of experts, one by one: a set of rounds in which it errs on purpose, the functions left, its weight.
+// expert is one of the agnostic experts.
 type expert struct {
-	set    int
-	rows   []string
+	set    int      // bit t: it errs on purpose in round t
+	rows   []string // the functions left
 	weight float64
 }
 
@@ -287,7 +292,7 @@ func (e *expert) predict(t, v int) float64 {
 	return label
 }
 
-// The aggregation is exactly exponential weights over all experts.
+// The groups of experts answer exactly like exponential weights over all experts, one by one.
 func TestAgnosticByExperts(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		rows := randomRows(r)
@@ -340,7 +345,7 @@ func TestAgnosticVectors(t *testing.T) {
 			Bound  float64
 		}
 	}
-	readJSON(t, "agnostic.json", &v)
+	finitetest.ReadJSON(t, "testdata/agnostic.json", &v)
 	if len(v.Cases) == 0 {
 		t.Fatal("no vectors")
 	}
@@ -362,13 +367,14 @@ func TestAgnosticVectors(t *testing.T) {
 			}
 		}
 		b := valueOf(t, agnosticExperts(known), settingOf(p, len(c.Xs), agnosticParams{}), "agnostic")
-		if states != c.States || math.Abs(l.lnN-c.LnN) > v.TolAbs || math.Abs(b.Value-c.Bound) > v.TolAbs || b.With["ldim"] != float64(c.D) {
+		if states != c.States || math.Abs(l.lnN-c.LnN) > v.TolAbs || math.Abs(b.Value-c.Bound) > v.TolAbs ||
+			b.With["ldim"] != float64(c.D) {
 			t.Errorf("%s: %d states, ln N %v, %+v; want %d, %v and %v", c.Cls, states, l.lnN, b, c.States, c.LnN, c.Bound)
 		}
 	}
 }
 
-// Against any labels the experts' regret keeps its bound, and one of them follows the best function.
+// Against any labels the experts' regret keeps its bound, and their weights sum to 1.
 func TestAgnosticRegretIsBounded(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		rows := randomRows(r)
@@ -390,7 +396,7 @@ func TestAgnosticRegretIsBounded(t *testing.T) {
 	})
 }
 
-// Long games neither overflow nor lose their weights, also when all experts err again and again.
+// In long games the weights neither overflow nor vanish, even when all experts err again and again.
 func TestLongAgnosticGame(t *testing.T) {
 	const rounds = 20000
 	known, p := new(boards), algo.Problem{Class: "points", Domain: 3}
@@ -412,7 +418,8 @@ func TestLongAgnosticGame(t *testing.T) {
 		t.Errorf("groups %v", l.groups)
 	}
 	large := settingOf(algo.Problem{Class: "thresholds", Domain: concept.MaxDomain}, maxRounds, agnosticParams{})
-	if b := valueOf(t, agnosticExperts(known), large, "agnostic"); !(b.Value > 1 && b.Value < math.Sqrt(maxRounds*40*math.Log(math.E*maxRounds/40)/2)) {
+	most := math.Sqrt(maxRounds * 40 * math.Log(math.E*maxRounds/40) / 2)
+	if b := valueOf(t, agnosticExperts(known), large, "agnostic"); !(b.Value > 1 && b.Value < most) {
 		t.Errorf("%+v", b)
 	}
 }

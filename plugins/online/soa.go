@@ -1,59 +1,59 @@
 package online
 
 import (
-	"context"
 	"math"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// soa is the standard optimal algorithm: it predicts the label that leaves the versions with the larger Littlestone dimension, -1 on a
-// tie. Two parts of the same dimension d make a whole of d+1, so that a mistake never leaves the dimension as it was. On the natural numbers the
-// thresholds that label a point +1 are finitely many, those that label it -1 never: it predicts -1 until a point is labelled +1.
+// soa returns the standard optimal algorithm. It predicts the label that leaves the versions with
+// the larger Littlestone dimension, and -1 on a tie. Two parts of the same dimension d make a whole
+// of d+1, so that every mistake lowers the dimension.
+//
+// On the natural numbers finitely many thresholds label a given point +1, and infinitely many label
+// it -1: soa predicts -1 until the first point is labelled +1.
 func soa(known *boards) algo.Algorithm[struct{}] {
-	return algo.Algorithm[struct{}]{
-		Name: "online/soa", Version: "1.0.0",
-		Doc:     "Standard optimal algorithm: predicts the label that keeps the larger Littlestone dimension; the fewest mistakes possible on a target in the class.",
+	return complete(algo.Algorithm[struct{}]{
+		Name: "online/soa",
+		Doc: "Standard optimal algorithm: predicts the label that keeps the larger Littlestone dimension; " +
+			"the fewest mistakes possible on a target in the class.",
 		Metrics: eliminationMetrics(),
-		Check: func(s *algo.Setting[struct{}]) error {
-			_, _, _, err := known.optimal(s.Problem)
-			return err
-		},
-		Online: func(_ context.Context, t *algo.Trial[struct{}]) (algo.Learner, error) {
-			b, all, d, err := known.optimal(t.Problem)
-			if err != nil {
-				return nil, err
-			}
-			e := &elimination{trial: t, board: b, now: all, rule: largerDimension, proved: float64(d), printed: float64(d)}
-			if b.infinite() {
-				e.proved, e.printed = 0, math.NaN() // see elimination.observe
-			}
-			return e, nil
-		},
-		Bound: func(s *algo.Setting[struct{}]) ([]algo.Bound, error) {
-			b, _, d, err := known.optimal(s.Problem)
-			if err != nil || !realizable(s.Problem) {
-				return nil, err
-			}
-			if b.infinite() {
-				return []algo.Bound{{
-					Name: "first-positive",
-					Source: "1 + floor(log2(x - lo + 1)) mistakes, x being the first point labelled +1 and lo - 1 the largest before it: " +
-						"no bound for all games (Littlestone 1988)",
-					Value: within(s.Rounds, math.Inf(1)), Proved: true,
-				}}, nil
-			}
-			return []algo.Bound{{
-				Name:   "ldim",
-				Source: "mistakes on a target in the class (Littlestone 1988; Kalavasis, PAC Learning with Pure DP and Online Learning, Lemma 1)",
-				Value:  within(s.Rounds, float64(d)), Proved: true, With: map[string]float64{"ldim": float64(d)},
-			}}, nil
-		},
-	}
+	}, func(s *algo.Setting[struct{}]) (opening, error) {
+		return known.optimal(s.Problem)
+	}, func(t *algo.Trial[struct{}], o opening) (algo.Learner, error) {
+		e := &elimination{trial: t, board: o.board, now: o.all, rule: largerDimension}
+		e.proved, e.printed = float64(o.ldim), float64(o.ldim)
+		if o.board.infinite() {
+			e.proved, e.printed = 0, math.NaN() // elimination.learn sets proved at the first point labelled +1
+		}
+		return e, nil
+	}, soaBounds)
 }
 
-// largerDimension is the rule of soa.
+// soaBounds returns bounds on the mistakes that soa makes on a target in the class.
+func soaBounds(s *algo.Setting[struct{}], o opening) []algo.Bound {
+	switch {
+	case !realizable(s.Problem):
+		return nil
+	case o.board.infinite():
+		return []algo.Bound{{
+			Name: "first-positive",
+			Source: "1 + floor(log2(x - lo + 1)) mistakes, x being the first point labelled +1 and " +
+				"lo - 1 the largest before it: no bound for all games (Littlestone 1988)",
+			Value: within(s.Rounds, math.Inf(1)), Proved: true,
+		}}
+	}
+	return []algo.Bound{{
+		Name: "ldim",
+		Source: "mistakes on a target in the class " +
+			"(Littlestone 1988; Kalavasis, PAC Learning with Pure DP and Online Learning, Lemma 1)",
+		Value: within(s.Rounds, float64(o.ldim)), Proved: true, With: map[string]float64{"ldim": float64(o.ldim)},
+	}}
+}
+
+// largerDimension predicts the label whose versions have the larger Littlestone dimension; it is
+// the rule of soa.
 func largerDimension(minus, plus versions) (float64, error) {
 	less, err := minus.ldim()
 	if err != nil {
@@ -66,35 +66,45 @@ func largerDimension(minus, plus versions) (float64, error) {
 	return -1, err
 }
 
-// start is the board of a problem with the version space before the first round.
-func (s *boards) start(p algo.Problem) (*board, versions, error) {
+// opening is what an algorithm that works with version spaces has before the first round.
+type opening struct {
+	board *board
+	all   versions // the version space of all functions
+	ldim  int      // its Littlestone dimension, where start does not leave it out
+}
+
+// start returns the opening of p, without the dimension, which can take long to find.
+func (s *boards) start(p algo.Problem) (opening, error) {
 	b, err := s.finite(p)
 	if err != nil {
-		return nil, nil, err
+		return opening{}, err
 	}
 	all, err := b.all()
-	return b, all, err
+	return opening{board: b, all: all}, err
 }
 
-// optimal is the same, where soa plays: also on the natural numbers, with the dimension concept.Unbounded.
-func (s *boards) optimal(p algo.Problem) (*board, versions, int, error) {
-	switch p.Class {
-	case concept.Naturals:
-		b, err := s.at(p)
-		return b, span{1, math.MaxUint64}, concept.Unbounded, err
-	case concept.Dyadics:
-		return nil, nil, 0, algo.Invalid("online/soa: class %q is a dense order: a point between the truths so far splits the functions left into two parts "+
-			"of infinite Littlestone dimension, none of which is the larger one: take %s", p.Class, playersOf(p.Class))
+// solved returns the opening of p with its dimension, for a class of finitely many functions.
+func (s *boards) solved(p algo.Problem) (opening, error) {
+	o, err := s.start(p)
+	if err == nil {
+		o.ldim, err = o.all.ldim()
 	}
-	return s.solved(p)
+	return o, err
 }
 
-// solved is the same with its Littlestone dimension, for finitely many functions.
-func (s *boards) solved(p algo.Problem) (*board, versions, int, error) {
-	b, all, err := s.start(p)
-	if err != nil {
-		return nil, nil, 0, err
+// optimal returns the opening of p for soa, which also plays on infinite orders that are not dense,
+// such as the natural numbers; there the dimension is concept.Unbounded.
+func (s *boards) optimal(p algo.Problem) (opening, error) {
+	b, err := s.at(p)
+	switch {
+	case err != nil:
+		return opening{}, err
+	case !b.infinite():
+		return s.solved(p)
+	case b.definition.Dense:
+		return opening{}, algo.Invalid("online/soa: class %q is a dense order: a point between the truths so far splits the "+
+			"functions left into two parts of infinite Littlestone dimension, none of which is the larger one: take %s",
+			p.Class, b.learners())
 	}
-	d, err := all.ldim()
-	return b, all, d, err
+	return opening{b, span{b, b.definition.First, math.MaxUint64}, concept.Unbounded}, nil
 }

@@ -7,39 +7,46 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// versions are the functions of a class that agree with the truths so far: a version space. It does not change.
+// versions is a version space: the functions of a class that agree with the truths so far. It does
+// not change.
 type versions interface {
+	// size returns the number of functions, which endless knows to be infinite.
 	size() uint64
-	// split parts them by their label at a point of the domain.
+	// split parts the functions by their label at the point x.
 	split(x []float64) (minus, plus versions)
-	// ldim is their Littlestone dimension, -1 where there are none.
+	// ldim returns the Littlestone dimension, -1 where there are no functions.
 	ldim() (int, error)
 }
 
-// all is the version space before the first round.
+// all returns the version space before the first round.
 func (b *board) all() (versions, error) {
 	if b.intervals() {
-		return span{0, b.size}, nil
+		return span{b, 0, b.size}, nil
 	}
 	root, err := b.root()
 	return listed{b, root}, err
 }
 
-// span is the thresholds lo..end-1. On the natural numbers end is the largest uint64 until a point is labelled +1, for infinitely many.
-type span struct{ lo, end uint64 }
+// span holds the thresholds lo..end-1, on an infinite order by their ranks. On one that is not dense
+// end is the largest uint64, for infinitely many thresholds, until a point is labelled +1.
+type span struct {
+	board   *board
+	lo, end uint64
+}
 
 func (s span) size() uint64 { return s.end - s.lo }
 
-// endless tells whether that many functions stand for infinitely many.
+// endless reports whether size stands for infinitely many functions.
 func endless(size uint64) bool { return size >= 1<<63 }
 
-// split: the threshold t labels x +1 where x >= t.
+// split implements versions: the threshold t labels x +1 where x >= t.
 func (s span) split(x []float64) (minus, plus versions) {
-	cut := min(max(uint64(x[0])+1, s.lo), s.end)
-	return span{cut, s.end}, span{s.lo, cut}
+	cut := min(max(s.board.domain.Rank(x[0])+1, s.lo), s.end)
+	return span{s.board, cut, s.end}, span{s.board, s.lo, cut}
 }
 
-// ldim: bisection shows that n thresholds force floor(log2 n) mistakes, and halving that they force no more.
+// ldim implements versions. Bisection shows that n thresholds force floor(log2 n) mistakes, and
+// halving that they force no more.
 func (s span) ldim() (int, error) {
 	if endless(s.size()) {
 		return concept.Unbounded, nil
@@ -47,7 +54,7 @@ func (s span) ldim() (int, error) {
 	return bits.Len64(s.size()) - 1, nil
 }
 
-// listed is functions of any class.
+// listed holds functions of any class whose label table fits into memory.
 type listed struct {
 	board *board
 	concept.VersionSpace
@@ -56,7 +63,7 @@ type listed struct {
 func (l listed) size() uint64 { return uint64(l.Size()) }
 
 func (l listed) split(x []float64) (minus, plus versions) {
-	v := l.board.number(x)
+	v := l.board.domain.Number(x)
 	return listed{l.board, l.Restrict(v, -1)}, listed{l.board, l.Restrict(v, 1)}
 }
 
@@ -65,8 +72,9 @@ func (l listed) ldim() (int, error) {
 	defer l.board.search.Unlock()
 	d := l.Ldim()
 	if !d.Exact() {
-		return 0, algo.Invalid("online: the Littlestone dimension of %d functions of class %q is %v as far as it was searched: take a smaller class, "+
-			"online/halving or online/hedge", l.Size(), l.board.spec.Name, d)
+		return 0, algo.Invalid("online: the Littlestone dimension of %d functions of class %q is %v "+
+			"as far as it was searched: take a smaller class, online/halving or online/hedge",
+			l.Size(), l.board.spec.Name, d)
 	}
 	return d.Low, nil
 }

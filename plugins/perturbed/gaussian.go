@@ -6,23 +6,25 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite"
 )
 
-// Values of the parameter preset of perturbed/gaussian.
+// Values of the parameter preset of perturbed/gaussian: where eta comes from.
 const (
 	tightPreset   = "tight"    // the exact sum of the lemma's deltas: the least eta that theory.go proves private
 	simplePreset  = "simple"   // its closed form; more noise than tight
 	paper8Preset  = "paper-8"  // the constant printed in Lemma 2 of the paper
-	paper32Preset = "paper-32" // that of its Theorem 3
+	paper32Preset = "paper-32" // the constant printed in its Theorem 3
 )
 
-// Values of the parameter margin.
+// Values of the parameter margin: the radius of the stability lemma in theory.go.
 const (
-	hammingMargin = "hamming" // radius 2h/m
-	hullMargin    = "hull"    // radius r, the distance of a hypothesis' vector from the hull of the others
+	hammingMargin = "hamming" // 2h/m
+	hullMargin    = "hull"    // the distance of a hypothesis' vector from the hull of the others
 )
 
-// gaussianParams are the parameters of perturbed/gaussian. Zero stands for "by the preset" where that is allowed; resolve writes the value.
+// gaussianParams are the parameters of perturbed/gaussian. An eta of 0 stands for that of the
+// preset, which resolveGaussian writes.
 type gaussianParams struct {
 	Preset    string  `doc:"where eta comes from: tight and simple are certified; paper-8 and paper-32 have the constants printed in the paper, on 0/1 labels, and are not certified" choices:"tight,simple,paper-8,paper-32"`
 	Separator string  `doc:"the points that carry the noise: standard (basis of the parities, all points of an ordered domain), cube (all points of the domain), code (parities: columns of a random code), greedy (few points, small classes)" choices:"standard,cube,code,greedy"`
@@ -31,63 +33,59 @@ type gaussianParams struct {
 	CodeSeed  int     `doc:"seed of the random code of separator code" min:"0"`
 }
 
+// gaussian returns perturbed/gaussian, Algorithm 2 of Block and Shetty 2025.
 func gaussian() algo.Algorithm[gaussianParams] {
 	ls := new(learners)
+	resolve := func(s *algo.Setting[gaussianParams]) (*site, error) { return resolveGaussian(&ls.sites, s) }
 	return algo.Algorithm[gaussianParams]{
-		Name:     "perturbed/gaussian",
-		Version:  "1.0.0",
-		Doc:      "Minimises the errors plus a Gaussian process that is linear in the labels at separating points (Block and Shetty 2025, Algorithm 2), with certified noise.",
+		Name:    "perturbed/gaussian",
+		Version: "1.0.0",
+		Doc: "Minimises the errors plus a Gaussian process that is linear in the labels at separating points " +
+			"(Block and Shetty 2025, Algorithm 2), with certified noise.",
 		Defaults: gaussianParams{Preset: tightPreset, Separator: "standard", Margin: hammingMargin},
 		Learn: func(_ context.Context, t *algo.Trial[gaussianParams], sample *algo.Data) (algo.Model, error) {
 			if t.Params.Eta == 0 {
-				if _, err := resolveGaussian(ls, &t.Setting); err != nil {
+				if _, err := resolve(&t.Setting); err != nil {
 					return nil, err
 				}
 			}
-			return ls.with(placeOf(t.Problem, t.Params.Separator, t.Params.CodeSeed), func(l *learner) (concept.Hypothesis, error) {
+			place := finite.PlaceOf(t.Problem, t.Params.Separator, t.Params.CodeSeed)
+			return ls.with(place, func(l *learner) (concept.Hypothesis, error) {
 				return l.gaussian(sample, t.Params.Eta, t.Rand)
 			})
 		},
-		Check: func(s *algo.Setting[gaussianParams]) error {
-			_, err := resolveGaussian(ls, s)
-			return err
-		},
-		Guarantee: func(s *algo.Setting[gaussianParams]) (algo.Guarantee, error) { return gaussianGuarantee(ls, s) },
-		Bound: func(s *algo.Setting[gaussianParams]) ([]algo.Bound, error) {
-			at, err := resolveGaussian(ls, s)
-			if err != nil {
-				return nil, err
-			}
-			return gaussianBounds(s, at), nil
-		},
+		Check:     checkOf(resolve),
+		Guarantee: guaranteeOf(resolve, gaussianGuarantee),
+		Bound:     boundOf(resolve, gaussianBounds),
 	}
 }
 
-// resolveGaussian refuses what cannot run or be certified, and writes eta. Resolving resolved parameters changes nothing.
-func resolveGaussian(ls *learners, s *algo.Setting[gaussianParams]) (*site, error) {
+// resolveGaussian returns the site of a setting and writes eta, or reports why the setting cannot
+// run or be certified. Resolving resolved parameters changes nothing.
+func resolveGaussian(known *sites, s *algo.Setting[gaussianParams]) (*site, error) {
 	p := &s.Params
 	if err := checkBudget(s.Epsilon, s.Delta, true); err != nil {
 		return nil, err
 	}
-	at, err := ls.at(placeOf(s.Problem, p.Separator, p.CodeSeed))
+	st, err := known.at(finite.PlaceOf(s.Problem, p.Separator, p.CodeSeed))
 	if err != nil {
 		return nil, err
 	}
 	if constant := printedConstant(p.Preset); constant > 0 {
-		return at, resolvePrinted(s, at, constant)
+		return st, resolvePrinted(s, st, constant)
 	}
-	least, err := certifiedNoise(p.Preset, gaussianRadius(p.Margin, at), at.class.LogSize(), s.Epsilon, s.Delta)
+	least, err := certifiedNoise(p.Preset, gaussianRadius(p.Margin, st), st.class.LogSize(), s.Epsilon, s.Delta)
 	if err != nil {
 		return nil, err
 	}
-	return at, enough("eta", &p.Eta, least)
+	return st, resolveNoise("eta", &p.Eta, least)
 }
 
-// certifiedNoise is the least eta of a certified preset for vectors of this radius.
+// certifiedNoise returns the least eta of a certified preset for vectors of this radius.
 func certifiedNoise(preset string, radius, lnF, eps, delta float64) (float64, error) {
 	if !(radius > 0) {
-		return 0, algo.Invalid("perturbed: a hypothesis lies in the convex hull of the others (margin %g), where no eta is certified: "+
-			"take a class of binary functions and a separator of it", radius)
+		return 0, algo.Invalid("perturbed: a hypothesis lies in the convex hull of the others (margin %g), "+
+			"where no eta is certified: take a class of binary functions and a separator of it", radius)
 	}
 	switch preset {
 	case tightPreset:
@@ -98,14 +96,15 @@ func certifiedNoise(preset string, radius, lnF, eps, delta float64) (float64, er
 	return 0, algo.Invalid("perturbed: unknown preset %q: take tight, simple, paper-8 or paper-32", preset)
 }
 
-func gaussianRadius(margin string, at *site) float64 {
+// gaussianRadius returns the radius of the stability lemma for a value of the parameter margin.
+func gaussianRadius(margin string, st *site) float64 {
 	if margin == hullMargin {
-		return at.margin().Lower
+		return st.margin().Lower
 	}
-	return at.hamming()
+	return st.hamming()
 }
 
-// printedConstant is that of a preset from the paper, and 0 for the others.
+// printedConstant returns the constant of a preset from the paper, and 0 for other presets.
 func printedConstant(preset string) float64 {
 	switch preset {
 	case paper8Preset:
@@ -116,32 +115,33 @@ func printedConstant(preset string) float64 {
 	return 0
 }
 
-func resolvePrinted(s *algo.Setting[gaussianParams], at *site, constant float64) error {
+// resolvePrinted writes the eta that the paper prints with this constant, and reports an error if
+// another one is given.
+func resolvePrinted(s *algo.Setting[gaussianParams], st *site, constant float64) error {
 	p := &s.Params
 	if p.Margin != hammingMargin {
-		return algo.Invalid("perturbed: preset %s knows no margin %s: leave it out, or take preset %s", p.Preset, p.Margin, tightPreset)
+		return algo.Invalid("perturbed: preset %s knows no margin %s: leave it out, or take preset %s",
+			p.Preset, p.Margin, tightPreset)
 	}
-	want := printedNoise(constant, printedComplexity(at.class.LogSize()), at.ratio(), s.Epsilon, s.Delta) / 2
+	want := printedNoise(constant, printedComplexity(st.class.LogSize()), st.ratio(), s.Epsilon, s.Delta) / 2
 	if p.Eta != 0 && !(p.Eta >= want*(1-1e-9) && p.Eta <= want*(1+1e-9)) {
-		return algo.Invalid("perturbed: preset %s fixes eta at %g, not %g: leave eta out, or take preset %s", p.Preset, want, p.Eta, tightPreset)
+		return algo.Invalid("perturbed: preset %s fixes eta at %g, not %g: leave eta out, or take preset %s",
+			p.Preset, want, p.Eta, tightPreset)
 	}
-	return enough("eta", &p.Eta, want)
+	return resolveNoise("eta", &p.Eta, want)
 }
 
-func gaussianGuarantee(ls *learners, s *algo.Setting[gaussianParams]) (algo.Guarantee, error) {
-	at, err := resolveGaussian(ls, s)
-	if err != nil {
-		return algo.Guarantee{}, err
-	}
+func gaussianGuarantee(s *algo.Setting[gaussianParams], st *site) algo.Guarantee {
 	g := algo.Guarantee{Epsilon: s.Epsilon, Delta: s.Delta}
 	if printedConstant(s.Params.Preset) > 0 {
-		least := noise(at.hamming(), tightShift(at.class.LogSize(), s.Epsilon, s.Delta))
+		least := noise(st.hamming(), tightShift(st.class.LogSize(), s.Epsilon, s.Delta))
 		g.Uncertified = true
-		g.Source = fmt.Sprintf("Block and Shetty 2025, Lemma 2 as printed, whose proof does not hold: not certified; preset %s certifies eta from %.4g on",
-			tightPreset, least)
-		return g, nil
+		g.Source = fmt.Sprintf("Block and Shetty 2025, Lemma 2 as printed, whose proof does not hold: "+
+			"not certified; preset %s certifies eta from %.4g on", tightPreset, least)
+		return g
 	}
-	g.Source = "translation of the noise by a vector that outweighs one example (plugins/perturbed, theory): the deltas of the Gaussian mechanism " +
-		"(Balle and Wang 2018) summed over the hypotheses, margin " + s.Params.Margin + "; for noise of real numbers"
-	return g, nil
+	g.Source = "translation of the noise by a vector that outweighs one example (plugins/perturbed, theory): " +
+		"the deltas of the Gaussian mechanism (Balle and Wang 2018) summed over the hypotheses, " +
+		"margin " + s.Params.Margin + "; for noise of real numbers"
+	return g
 }

@@ -10,12 +10,14 @@ import (
 	"gonum.org/v1/gonum/integrate/quad"
 )
 
-// The exact laws of the answer, for noise that is independent for all hypotheses, or of two coefficients, or for thresholds.
+// This file computes exact laws of the answer: for noise that is independent for all hypotheses,
+// for two coefficients, and for thresholds.
 
-// coefficient is the law of one symmetric random coefficient of scale 1.
+// coefficient describes the law of one symmetric random coefficient of scale 1.
 type coefficient struct {
 	density, cdf func(float64) float64
-	reach, step  float64 // what is beyond reach does not count; panels of this width are exact to about 11 digits
+	reach        float64 // what is beyond it does not count
+	step         float64 // panels of this width are exact to about 11 digits
 	smooth       bool    // no kink at 0
 }
 
@@ -42,8 +44,8 @@ var nodes, weights = func() (x, w []float64) {
 	return x, w
 }()
 
-// integral of density times f over lo..hi, cut to the reach. jumps are where f is not smooth, whatever the law, and kinks where it is not
-// because that law's cdf is not.
+// integral returns the integral of density times f over lo..hi, cut to the reach. jumps are where f
+// is not smooth, whatever the law, and kinks where it is not because that law's cdf is not.
 func (c coefficient) integral(f func(float64) float64, lo, hi float64, jumps, kinks []float64) float64 {
 	lo, hi = max(lo, -c.reach), min(hi, c.reach)
 	ends, breaks := []float64{lo, hi}, jumps
@@ -62,17 +64,17 @@ func (c coefficient) integral(f func(float64) float64, lo, hi float64, jumps, ki
 		half := (ends[i+1] - ends[i]) / (2 * panels)
 		for k := range int(panels) {
 			middle := ends[i] + half*float64(2*k+1)
-			for n, x := range nodes {
-				at := middle + half*x
-				sum += half * weights[n] * c.density(at) * f(at)
+			for n, node := range nodes {
+				x := middle + half*node
+				sum += half * weights[n] * c.density(x) * f(x)
 			}
 		}
 	}
 	return sum
 }
 
-// independentLaw is the law of the f with the least errs[f] + scale X_f, for independent X_f. It depends on how many f have how many
-// errors: known keeps it by that.
+// independentLaw returns the law of the f with the least errs[f] + scale X_f, for independent X_f.
+// It depends on how many f have how many errors: known keeps it by that.
 func (c coefficient) independentLaw(errs []int, scale float64, known map[string][]float64) []float64 {
 	levels := slices.Sorted(slices.Values(errs))
 	key := fmt.Sprint(levels)
@@ -86,6 +88,7 @@ func (c coefficient) independentLaw(errs []int, scale float64, known map[string]
 	return law
 }
 
+// levelsLaw is independentLaw for sorted errs.
 func (c coefficient) levelsLaw(errs []int, scale float64) []float64 {
 	count := map[int]float64{}
 	for _, e := range errs {
@@ -113,15 +116,17 @@ func (c coefficient) levelsLaw(errs []int, scale float64) []float64 {
 	return law
 }
 
-// planarLaw is the law of the f with the least errs[f] + scale (X_1 rows[f][0] + X_2 rows[f][1]), for rows of -1 and +1. Given X_1, f is
-// the answer for X_2 in an interval, whose ends are piecewise linear in X_1.
+// planarLaw returns the law of the f with the least errs[f] + scale (X_1 rows[f][0] + X_2
+// rows[f][1]), for rows of -1 and +1. Given X_1, f is the answer for X_2 in an interval, whose ends
+// are piecewise linear in X_1.
 func (c coefficient) planarLaw(errs []int, rows [][2]float64, scale float64) []float64 {
 	law := make([]float64, len(errs))
 	for f := range errs {
 		ends := func(x float64) (lo, hi float64) {
 			lo, hi = math.Inf(-1), math.Inf(1)
 			for g := range errs {
-				excess := float64(errs[f]-errs[g])/scale + x*(rows[f][0]-rows[g][0]) // f is better than g where excess + X_2 slope < 0
+				// f is better than g where excess + X_2 slope < 0
+				excess := float64(errs[f]-errs[g])/scale + x*(rows[f][0]-rows[g][0])
 				switch slope := rows[f][1] - rows[g][1]; {
 				case slope > 0:
 					hi = min(hi, -excess/slope)
@@ -144,7 +149,7 @@ func (c coefficient) planarLaw(errs []int, rows [][2]float64, scale float64) []f
 	return law
 }
 
-// crossings are all x at which two of the lines of planarLaw meet each other, or one of them 0.
+// crossings returns all x at which two of the lines of planarLaw meet each other, or one of them 0.
 func crossings(f int, errs []int, rows [][2]float64, scale float64) (all []float64) {
 	for g := range errs {
 		excess, a, b := float64(errs[f]-errs[g])/scale, rows[f][0]-rows[g][0], rows[f][1]-rows[g][1]
@@ -161,8 +166,8 @@ func crossings(f int, errs []int, rows [][2]float64, scale float64) (all []float
 	return all
 }
 
-// thresholdLaw is the law of the t with the least errs[t] + scale (sum of X_j over j < t), for t = 0..X: what lies right of t and what lies
-// left of it are independent random walks.
+// thresholdLaw returns the law of the t with the least errs[t] + scale (sum of X_j over j < t), for
+// t = 0..X: what lies right of t and what lies left of it are independent random walks.
 func (c coefficient) thresholdLaw(errs []int, scale float64) []float64 {
 	law := make([]float64, len(errs))
 	for t := range errs {
@@ -178,19 +183,21 @@ func (c coefficient) thresholdLaw(errs []int, scale float64) []float64 {
 	return law
 }
 
-// stays is the probability that a random walk from at is above floors[k] after its step k, for all k.
-func (c coefficient) stays(floors []float64, at float64) float64 {
+// stays returns the probability that a random walk from start is above floors[k] after its step k,
+// for all k.
+func (c coefficient) stays(floors []float64, start float64) float64 {
 	switch len(floors) {
 	case 0:
 		return 1
 	case 1:
-		return c.cdf(at - floors[0])
+		return c.cdf(start - floors[0])
 	}
 	var kinks []float64
 	for _, floor := range floors {
-		kinks = append(kinks, floor-at)
+		kinks = append(kinks, floor-start)
 	}
-	return c.integral(func(x float64) float64 { return c.stays(floors[1:], at+x) }, floors[0]-at, math.Inf(1), nil, kinks)
+	further := func(x float64) float64 { return c.stays(floors[1:], start+x) }
+	return c.integral(further, floors[0]-start, math.Inf(1), nil, kinks)
 }
 
 func TestIndependentLawVectors(t *testing.T) {
@@ -207,7 +214,7 @@ func TestIndependentLawVectors(t *testing.T) {
 	}
 }
 
-// Laws that can be had in two ways agree, and all add up to 1.
+// Laws that can be computed in two ways agree, and all add up to 1.
 func TestLaws(t *testing.T) {
 	for _, c := range []coefficient{normal, laplaceLaw} {
 		for _, errs := range [][]int{{0, 0, 0}, {1, 0, 2}, {3, 1, 0}, {0, 2, 1}} {
@@ -227,9 +234,9 @@ func TestLaws(t *testing.T) {
 				}
 			}
 		}
-		four := append(c.thresholdLaw([]int{2, 0, 1, 1}, 1.5), c.independentLaw([]int{0, 2, 1, 1}, 1.5, map[string][]float64{})...)
+		independent := c.independentLaw([]int{0, 2, 1, 1}, 1.5, map[string][]float64{})
 		sum := 0.0
-		for _, p := range four {
+		for _, p := range append(c.thresholdLaw([]int{2, 0, 1, 1}, 1.5), independent...) {
 			sum += p
 		}
 		if math.Abs(sum-2) > 1e-11 {

@@ -8,23 +8,27 @@ import (
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/privacy"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite"
 )
 
-// learner is scratch memory for trials at one site, one after another. A trial costs one search over the class, and m draws.
+// learner is scratch memory for trials at one site, one after another. A trial costs one search
+// over the class, and m draws.
 type learner struct {
 	*site
-	profile   normalProfile // made when first needed, as is the minimizer
-	minimizer concept.Minimizer
-	c         []float64 // the linear term
+	profile      normalProfile // made when first needed, as is the minimizer
+	minimizer    concept.Minimizer
+	coefficients []float64 // of the linear term, one for each point
 }
 
+// normalProfile is a profile that can draw normal noise for all hypotheses at once.
 type normalProfile interface {
 	concept.Profile
 	concept.Normal
 }
 
-// independent is a profile that draws the noise without the points, where it is independent for all hypotheses; else nil. It needs no
-// points: the separator may not list them.
+// independent returns a profile that draws the noise by the number of errors, without the points,
+// where the noise is independent for all hypotheses, and otherwise nil. The separator need not list
+// its points then.
 func (l *learner) independent() normalProfile {
 	if l.profile == nil && l.separator.Orthonormal {
 		p, _ := l.class.NewProfile()
@@ -33,8 +37,9 @@ func (l *learner) independent() normalProfile {
 	return l.profile
 }
 
-// gaussian answers the hypothesis with the least err(f) + eta <xi, s_f>, where s_f are its labels at the m points over sqrt(m) and xi is
-// standard normal. Orthonormal s_f give every hypothesis a normal of its own.
+// gaussian returns the hypothesis with the least err(f) + eta <xi, s_f>, where s_f are its labels
+// at the m points over sqrt(m) and xi is standard normal. Orthonormal s_f give every hypothesis a
+// normal of its own.
 func (l *learner) gaussian(sample *algo.Data, eta float64, r *rand.Rand) (concept.Hypothesis, error) {
 	if p := l.independent(); p != nil {
 		if err := p.Reset(sample.Xs(), sample.Ys()); err != nil {
@@ -46,48 +51,49 @@ func (l *learner) gaussian(sample *algo.Data, eta float64, r *rand.Rand) (concep
 	return l.search(sample, func() float64 { return scale * r.NormFloat64() })
 }
 
-// laplace answers the hypothesis with the least err(f) + sum_j a_j (1 + f(z_j))/2, a_j independent Laplace of scale b: noise on 0/1 labels.
-// Half of the sum is the same for all.
+// laplace returns the hypothesis with the least err(f) + sum_j a_j (1 + f(z_j))/2, for independent
+// Laplace a_j of scale b: noise on 0/1 labels. It leaves out sum_j a_j/2, the same for all f.
 func (l *learner) laplace(sample *algo.Data, b float64, r *rand.Rand) (concept.Hypothesis, error) {
 	return l.search(sample, func() float64 { return privacy.Laplace(privacy.Uniform(r), b/2) })
 }
 
-// search minimises the errors plus a linear term with coefficients drawn in the order of the points.
+// search returns the hypothesis that minimises the errors plus a linear term, whose coefficients
+// are drawn in the order of the points.
 func (l *learner) search(sample *algo.Data, coefficient func() float64) (concept.Hypothesis, error) {
 	if l.minimizer == nil {
 		var err error
 		if l.minimizer, err = l.class.NewMinimizer(l.separator.Points); err != nil {
 			return nil, err
 		}
-		l.c = make([]float64, l.points)
+		l.coefficients = make([]float64, l.points)
 	}
-	for j := range l.c {
-		l.c[j] = coefficient()
+	for j := range l.coefficients {
+		l.coefficients[j] = coefficient()
 	}
-	h, _, err := l.minimizer.Minimize(sample.Xs(), sample.Ys(), nil, l.c)
+	h, _, err := l.minimizer.Minimize(sample.Xs(), sample.Ys(), nil, l.coefficients)
 	return h, err
 }
 
-// learners lends learners, made when first needed.
+// learners lends learners to trials, made when first needed.
 type learners struct {
 	sites
-	pool sync.Pool
+	pool sync.Pool // of *learner
 }
 
-// with runs draw on a learner at the place.
-func (ls *learners) with(p place, draw func(*learner) (concept.Hypothesis, error)) (algo.Model, error) {
+// with returns the model of the hypothesis that draw returns for a learner at the place.
+func (ls *learners) with(p finite.Place, draw func(*learner) (concept.Hypothesis, error)) (algo.Model, error) {
 	l, _ := ls.pool.Get().(*learner)
-	if l == nil || l.place != p {
-		s, err := ls.at(p)
+	if l == nil || l.Place != p {
+		st, err := ls.at(p)
 		if err != nil {
 			return nil, err
 		}
-		l = &learner{site: s}
+		l = &learner{site: st}
 	}
 	defer ls.pool.Put(l)
 	h, err := draw(l)
 	if err != nil {
 		return nil, err
 	}
-	return model{h}, nil
+	return finite.Model{Hypothesis: h}, nil
 }

@@ -9,25 +9,29 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite"
+	"github.com/shatterlab/shatter/plugins/finite/finitetest"
 )
 
-// places are all classes with all separators that they have, small.
-func places() (list []place) {
+// places returns small classes of all names, with all separators that they have.
+func places() (list []finite.Place) {
 	for _, spec := range []concept.Spec{
-		{Name: "thresholds", Domain: 6}, {Name: "thresholds", Domain: 6, NoConstant: true}, {Name: "points", Domain: 5}, {Name: "intervals", Domain: 4},
-		{Name: "stumps", Domain: 3, Dim: 2}, {Name: "rectangles", Domain: 3, Dim: 2}, {Name: "parities", Dim: 3}, {Name: "monotone-conjunctions", Dim: 3},
-		{Name: "conjunctions", Dim: 2}, {Name: "matrix", Domain: 5, Matrix: "00101" + "10110" + "01111" + "11000" + "00000" + "11010"},
+		{Name: "thresholds", Domain: 6}, {Name: "thresholds", Domain: 6, NoConstant: true},
+		{Name: "points", Domain: 5}, {Name: "intervals", Domain: 4}, {Name: "stumps", Domain: 3, Dim: 2},
+		{Name: "rectangles", Domain: 3, Dim: 2}, {Name: "parities", Dim: 3}, {Name: "monotone-conjunctions", Dim: 3},
+		{Name: "conjunctions", Dim: 2},
+		{Name: "matrix", Domain: 5, Matrix: "00101" + "10110" + "01111" + "11000" + "00000" + "11010"},
 	} {
 		for _, kind := range []string{"standard", "cube", "greedy"} {
-			list = append(list, place{spec, kind, 0})
+			list = append(list, finite.Place{Spec: spec, Kind: kind})
 		}
 	}
-	return append(list, place{concept.Spec{Name: "parities", Dim: 3}, "code", 7})
+	return append(list, finite.Place{Spec: concept.Spec{Name: "parities", Dim: 3}, Kind: "code", Seed: 7})
 }
 
-// randomSample is n examples of a small domain with random labels.
+// randomSample returns n examples of a small domain with random labels.
 func randomSample(s concept.Spec, n int, r *rand.Rand) *algo.Data {
-	z, d := domainOf(s), max(1, s.Dim)
+	z, d := finitetest.Domain(s), max(1, s.Dim)
 	x, y := make([]float64, 0, n*d), make([]float64, n)
 	for i := range y {
 		k := r.IntN(len(z) / d)
@@ -37,15 +41,15 @@ func randomSample(s concept.Spec, n int, r *rand.Rand) *algo.Data {
 	return algo.NewData(x, d, y)
 }
 
-// The answer is the first hypothesis with the least errors plus noise, of all.
+// The answer is the first of all hypotheses with the least errors plus noise.
 func TestSearchIsArgmin(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, p := range places() {
 		s := makeSite(t, p)
 		l := &learner{site: s}
-		table := labelTable(s.class, s.separator.Points)
+		table := finitetest.Labels(s.class, s.separator.Points)
 		for trial := range 30 {
-			sample := randomSample(p.spec, trial%7, r)
+			sample := randomSample(p.Spec, trial%7, r)
 			scale := math.Exp(float64(trial%5) - 2)
 			var c []float64
 			h, err := l.search(sample, func() float64 {
@@ -55,7 +59,7 @@ func TestSearchIsArgmin(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%+v: %v", p, err)
 			}
-			errs := labelTable(s.class, sample.Xs())
+			errs := finitetest.Labels(s.class, sample.Xs())
 			best, least := 0, math.Inf(1)
 			for f, row := range table {
 				value := 0.0
@@ -71,42 +75,42 @@ func TestSearchIsArgmin(t *testing.T) {
 					best, least = f, value
 				}
 			}
-			domain := domainOf(p.spec)
+			domain := finitetest.Domain(p.Spec)
 			got := make([]float64, len(domain)/s.class.Dim())
 			h.Labels(domain, got)
-			if want := labelTable(s.class, domain)[best]; !slices.Equal(got, want) {
+			if want := finitetest.Labels(s.class, domain)[best]; !slices.Equal(got, want) {
 				t.Errorf("%+v, trial %d: answer %v, want %v", p, trial, got, want)
 			}
 		}
 	}
 }
 
-// The learners answer by the exact laws: the scales of their noise are what the proofs assume, and the parities' one draw for each number
-// of errors is the same as a draw at every point of the cube.
+// The answers have the exact laws: the scales of the noise are what the proofs assume, and the
+// parities' one draw for each number of errors is the same as a draw at every point of the cube.
 func TestAnswersFollowTheirLaws(t *testing.T) {
 	const trials = 20000
 	r := rand.New(rand.NewPCG(5, 6))
 	known := func() map[string][]float64 { return map[string][]float64{} }
 	for _, c := range []struct {
 		name     string
-		place    place
+		place    finite.Place
 		explicit bool // at every point, though the noise is independent
 		draw     func(*learner, *algo.Data) (concept.Hypothesis, error)
 		law      func(errs []int, s *site) []float64
 	}{
-		{"parities", place{spec: concept.Spec{Name: "parities", Dim: 3}, kind: "cube"}, false,
+		{"parities", paritiesPlace(3, "cube"), false,
 			func(l *learner, d *algo.Data) (concept.Hypothesis, error) { return l.gaussian(d, 3, r) },
 			func(errs []int, _ *site) []float64 { return normal.independentLaw(errs, 3, known()) }},
-		{"parities, explicit", place{spec: concept.Spec{Name: "parities", Dim: 3}, kind: "cube"}, true,
+		{"parities, explicit", paritiesPlace(3, "cube"), true,
 			func(l *learner, d *algo.Data) (concept.Hypothesis, error) { return l.gaussian(d, 3, r) },
 			func(errs []int, _ *site) []float64 { return normal.independentLaw(errs, 3, known()) }},
-		{"points", place{spec: concept.Spec{Name: "points", Domain: 4}, kind: "standard"}, false,
+		{"points", orderedPlace("points", 4), false,
 			func(l *learner, d *algo.Data) (concept.Hypothesis, error) { return l.gaussian(d, 2, r) },
 			func(errs []int, _ *site) []float64 { return normal.independentLaw(errs, 2, known()) }}, // 2 eta/sqrt(4)
-		{"thresholds", place{spec: concept.Spec{Name: "thresholds", Domain: 3}, kind: "standard"}, false,
+		{"thresholds", orderedPlace("thresholds", 3), false,
 			func(l *learner, d *algo.Data) (concept.Hypothesis, error) { return l.gaussian(d, 2, r) },
 			func(errs []int, _ *site) []float64 { return normal.thresholdLaw(errs, 4/math.Sqrt(3)) }},
-		{"thresholds, Laplace", place{spec: concept.Spec{Name: "thresholds", Domain: 3}, kind: "standard"}, false,
+		{"thresholds, Laplace", orderedPlace("thresholds", 3), false,
 			func(l *learner, d *algo.Data) (concept.Hypothesis, error) { return l.laplace(d, 2, r) },
 			func(errs []int, _ *site) []float64 { return laplaceLaw.thresholdLaw(errs, 2) }},
 		{"matrix, Laplace", matrixPlace("greedy", "00101", "10110", "01111", "11000"), false,
@@ -120,14 +124,14 @@ func TestAnswersFollowTheirLaws(t *testing.T) {
 			s.separator = &z
 		}
 		l := &learner{site: s}
-		sample := randomSample(c.place.spec, 6, r)
-		domain := domainOf(c.place.spec)
+		sample := randomSample(c.place.Spec, 6, r)
+		domain := finitetest.Domain(c.place.Spec)
 		number := map[string]int{}
-		for f, row := range labelTable(s.class, domain) {
+		for f, row := range finitetest.Labels(s.class, domain) {
 			number[fmt.Sprint(row)] = f
 		}
 		errs := make([]int, len(number))
-		for f, row := range labelTable(s.class, sample.Xs()) {
+		for f, row := range finitetest.Labels(s.class, sample.Xs()) {
 			for i, label := range row {
 				if label != sample.Y(i) {
 					errs[f]++
@@ -153,39 +157,40 @@ func TestAnswersFollowTheirLaws(t *testing.T) {
 	}
 }
 
-// A site is made once for each place, and the last few are kept.
+// A site is made once for each place; the last few are kept, unless their points take too much.
 func TestSites(t *testing.T) {
 	var known sites
-	at := func(x uint64) place { return place{concept.Spec{Name: "thresholds", Domain: x}, "standard", 0} }
-	first, err := known.at(at(2))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for x := uint64(3); x < 3+maxSites; x++ {
-		if again, err := known.at(at(2)); err != nil || again != first {
-			t.Errorf("the site of 2 points is made again before that of %d (%v)", x, err)
-		}
-		if _, err := known.at(at(x)); err != nil {
+	at := func(class string, domain uint64, dim int, kind string) *site {
+		t.Helper()
+		s, err := known.at(finite.Place{Spec: concept.Spec{Name: class, Domain: domain, Dim: dim}, Kind: kind})
+		if err != nil {
 			t.Fatal(err)
 		}
+		return s
 	}
-	for x := uint64(20); x < 20+maxSites; x++ {
-		if s, err := known.at(at(x)); err != nil || s.points != int(x) {
-			t.Errorf("site of %d points: %+v, %v", x, s, err)
+	thresholds := func(domain uint64) *site { return at("thresholds", domain, 0, "standard") }
+	first := thresholds(2)
+	for x := uint64(3); x < 3+finite.CacheSize; x++ {
+		if thresholds(2) != first {
+			t.Errorf("the site of 2 points is made again before that of %d", x)
+		}
+		thresholds(x)
+	}
+	for x := uint64(20); x < 20+finite.CacheSize; x++ {
+		if s := thresholds(x); s.points != int(x) {
+			t.Errorf("site of %d points: %+v", x, s)
 		}
 	}
-	if again, err := known.at(at(2)); err != nil || again == first {
-		t.Errorf("an old site is kept (%v)", err)
+	if thresholds(2) == first {
+		t.Error("an old site is kept")
 	}
-	if len(known.known) != maxSites {
-		t.Errorf("%d sites are kept", len(known.known))
+	made := map[int]*site{}
+	for d := 17; d <= 20; d++ { // d 2^d numbers each: two take less than the limit, three more
+		made[d] = at("parities", 0, d, "cube")
 	}
-	for d := 17; d <= 20; d++ { // d 2^d numbers each: the last two take less than the limit, and with the third more
-		if _, err := known.at(place{concept.Spec{Name: "parities", Dim: d}, "cube", 0}); err != nil {
-			t.Fatal(err)
+	for d := 20; d >= 17; d-- { // a site that is made again may take the place of one kept
+		if kept := at("parities", 0, d, "cube") == made[d]; kept != (d >= 19) {
+			t.Errorf("site of parities in %d dimensions: kept %v", d, kept)
 		}
-	}
-	if len(known.known) != 2 || known.numbers() > maxNumbers {
-		t.Errorf("%d sites are kept, of %d numbers", len(known.known), known.numbers())
 	}
 }

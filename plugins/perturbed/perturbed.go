@@ -1,61 +1,99 @@
-// Package perturbed is private learning by one perturbed minimisation: the hypothesis with the fewest errors on the sample plus a random
-// linear term at a few points that tell all hypotheses apart, a separator. perturbed/gaussian is Algorithm 2 of Block and Shetty 2025,
-// "Small Loss Bounds for Online Learning Separated Function Classes: A Gaussian Process Perspective", perturbed/rspm that of Neel, Roth and
-// Wu 2019 with Laplace noise, and perturbed/public-data draws the points from public data, after Block, Bun, Desai, Shetty and Wu 2024.
+// Package perturbed learns privately by one perturbed minimisation: it answers the hypothesis with
+// the fewest errors on the sample plus a random linear term at a few points that tell all
+// hypotheses apart, a separator.
 //
-// They promise differential privacy for neighbours that differ in one replaced example, n public, as distributions, wherever their
-// Guarantee is not marked uncertified: the proof is in theory.go, because those printed for Gaussian noise do not hold. Their floating-point
-// noise is for experiments and not for a release. They need a finite class that pipeline/concept can separate and minimise over.
+//   - perturbed/gaussian is Algorithm 2 of Block and Shetty 2025, "Small Loss Bounds for Online
+//     Learning Separated Function Classes: A Gaussian Process Perspective".
+//   - perturbed/rspm is the algorithm of Neel, Roth and Wu 2019, with Laplace or Gaussian noise.
+//   - perturbed/public-data draws the points from public data, after Block, Bun, Desai, Shetty and
+//     Wu 2024.
 //
-// Start with Plugins, then theory.go.
+// They promise differential privacy for neighbours that differ in one replaced example, n public,
+// as distributions, wherever their Guarantee is not marked uncertified: the proof is in theory.go,
+// because those printed for Gaussian noise do not hold. Their floating-point noise is for
+// experiments and not for a release. They need a finite class that pipeline/concept can separate
+// and minimise over.
+//
+// Start with [Plugins], then theory.go.
 package perturbed
 
 import (
-	"context"
 	"math"
 
-	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// Plugins are the algorithms of this package.
+// Plugins returns the algorithms of this package.
 func Plugins() []algo.Plugin { return []algo.Plugin{gaussian(), rspm(), publicData()} }
 
-// checkBudget refuses a budget that no finite noise keeps, or any noise at all.
+// resolver writes the parameters of a setting that depend on others and returns its site, or reports
+// why the setting cannot run or be certified. Resolving a resolved setting changes nothing.
+type resolver[P any] func(*algo.Setting[P]) (*site, error)
+
+// checkOf returns the Check of an algorithm.
+func checkOf[P any](resolve resolver[P]) func(*algo.Setting[P]) error {
+	return func(s *algo.Setting[P]) error {
+		_, err := resolve(s)
+		return err
+	}
+}
+
+// guaranteeOf returns the Guarantee of an algorithm that states guarantee for a resolved setting.
+func guaranteeOf[P any](
+	resolve resolver[P], guarantee func(*algo.Setting[P], *site) algo.Guarantee,
+) func(*algo.Setting[P]) (algo.Guarantee, error) {
+	return func(s *algo.Setting[P]) (algo.Guarantee, error) {
+		st, err := resolve(s)
+		if err != nil {
+			return algo.Guarantee{}, err
+		}
+		return guarantee(s, st), nil
+	}
+}
+
+// boundOf returns the Bound of an algorithm that states bounds for a resolved setting.
+func boundOf[P any](
+	resolve resolver[P], bounds func(*algo.Setting[P], *site) []algo.Bound,
+) func(*algo.Setting[P]) ([]algo.Bound, error) {
+	return func(s *algo.Setting[P]) ([]algo.Bound, error) {
+		st, err := resolve(s)
+		if err != nil {
+			return nil, err
+		}
+		return bounds(s, st), nil
+	}
+}
+
+// checkBudget reports an error if no noise keeps the budget, or if none is needed.
 func checkBudget(eps, delta float64, gaussian bool) error {
 	switch {
 	case !(eps > 0) || math.IsInf(eps, 1):
 		return algo.Invalid("perturbed: epsilon %g: use a number above 0; baseline/erm is the limit of large epsilon", eps)
 	case gaussian && !(delta > 0 && delta < 1):
-		return algo.Invalid("perturbed: delta %g: Gaussian noise is never pure, give privacy.delta in (0,1), or take perturbed/rspm with noise %s",
-			delta, laplaceNoise)
+		return algo.Invalid("perturbed: delta %g: Gaussian noise is never pure, "+
+			"give privacy.delta in (0,1), or take perturbed/rspm with noise %s", delta, laplaceNoise)
 	}
 	return nil
 }
 
-// maxNoise keeps the objective finite.
+// maxNoise is the largest noise that is accepted. It keeps the objective finite.
 const maxNoise = 1e100
 
-// enough sets the parameter of this name to the least noise that keeps the budget, or accepts what is given if that is no less, up to what
-// another machine may round differently.
-func enough(name string, given *float64, least float64) error {
+// resolveNoise sets the parameter of this name, if it is 0, to the least noise that keeps the
+// budget. It reports an error if a given value is less, up to what another machine may round
+// differently, or if either is above maxNoise.
+func resolveNoise(name string, given *float64, least float64) error {
 	switch {
 	case !(least <= maxNoise):
-		return algo.Infeasible("perturbed: this budget asks for %s %g, which leaves nothing to learn from: raise epsilon or delta", name, least)
+		return algo.Infeasible("perturbed: this budget asks for %s %g, which leaves nothing to learn from: "+
+			"raise epsilon or delta", name, least)
 	case *given == 0:
 		*given = least
 	case *given < least*(1-1e-9):
-		return algo.Infeasible("perturbed: %s %g is below the %g that keeps epsilon and delta here: raise it, or leave it out", name, *given, least)
+		return algo.Infeasible("perturbed: %s %g is below the %g that keeps epsilon and delta here: "+
+			"raise it, or leave it out", name, *given, least)
 	case !(*given <= maxNoise):
 		return algo.Invalid("perturbed: %s %g is above the largest allowed, %g", name, *given, maxNoise)
 	}
-	return nil
-}
-
-// model predicts with one hypothesis.
-type model struct{ h concept.Hypothesis }
-
-func (m model) Predict(_ context.Context, x *algo.Data, out []float64) error {
-	m.h.Labels(x.Xs(), out)
 	return nil
 }

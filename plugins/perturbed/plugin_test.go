@@ -14,6 +14,8 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite"
+	"github.com/shatterlab/shatter/plugins/finite/finitetest"
 	"github.com/shatterlab/shatter/plugins/plugintest"
 )
 
@@ -22,7 +24,9 @@ func setting[P any](a algo.Algorithm[P], p algo.Problem) algo.Setting[P] {
 		p.Noise = "none"
 	}
 	p.Dim = max(1, p.Dim)
-	return algo.Setting[P]{Params: a.Defaults, Task: algo.Learn, Problem: p, Alpha: 0.1, Beta: 0.05, Epsilon: 1, Delta: 1e-6}
+	return algo.Setting[P]{
+		Params: a.Defaults, Task: algo.Learn, Problem: p, Alpha: 0.1, Beta: 0.05, Epsilon: 1, Delta: 1e-6,
+	}
 }
 
 var (
@@ -31,49 +35,62 @@ var (
 )
 
 func TestAcceptance(t *testing.T) {
-	thresholds, points := algo.Problem{Class: "thresholds", Domain: 40, Dim: 1, Noise: "none"}, algo.Problem{Class: "points", Domain: 20, Dim: 1, Noise: "none"}
-	t.Run("gaussian", func(t *testing.T) {
-		plugintest.Run(t, gaussian(), plugintest.Setting{Problem: thresholds}, plugintest.Setting{Problem: points, Parameters: map[string]any{"margin": "hull"}})
-	})
-	t.Run("rspm", func(t *testing.T) {
-		plugintest.Run(t, rspm(), plugintest.Setting{Problem: thresholds}, plugintest.Setting{Problem: points, Parameters: map[string]any{"noise": "gaussian"}})
-	})
-	t.Run("public-data", func(t *testing.T) {
-		plugintest.Run(t, publicData(), plugintest.Setting{Problem: thresholds}, plugintest.Setting{Problem: points, Parameters: map[string]any{"preset": "trace"}})
-	})
+	settings := func(parameter, value string) []plugintest.Setting {
+		return []plugintest.Setting{
+			{Problem: algo.Problem{Class: "thresholds", Domain: 40, Dim: 1, Noise: "none"}},
+			{
+				Problem:    algo.Problem{Class: "points", Domain: 20, Dim: 1, Noise: "none"},
+				Parameters: map[string]any{parameter: value},
+			},
+		}
+	}
+	t.Run("gaussian", func(t *testing.T) { plugintest.Run(t, gaussian(), settings("margin", "hull")...) })
+	t.Run("rspm", func(t *testing.T) { plugintest.Run(t, rspm(), settings("noise", "gaussian")...) })
+	t.Run("public-data", func(t *testing.T) { plugintest.Run(t, publicData(), settings("preset", "trace")...) })
+}
+
+// resolved checks that Check resolves the parameters give to want, and those again to themselves.
+// It returns the guarantee of the resolved setting.
+func resolved[P any](t *testing.T, a algo.Algorithm[P], p algo.Problem, give, want P) (algo.Guarantee, error) {
+	t.Helper()
+	s := setting(a, p)
+	s.Params = give
+	for range 2 {
+		if err := a.Check(&s); err != nil {
+			t.Fatalf("%+v: %v", give, err)
+		}
+		if diff := cmp.Diff(want, s.Params, cmpopts.EquateApprox(1e-9, 0)); diff != "" {
+			t.Errorf("(-want +got)\n%s", diff)
+		}
+	}
+	return a.Guarantee(&s)
 }
 
 func TestGaussianResolve(t *testing.T) {
 	a := gaussian()
+	tail, printed := unionTail(10*math.Ln2, 1e-6), math.Sqrt(20*math.Ln2)/2+math.Sqrt(2*math.Log(2e6))
 	for _, c := range []struct {
 		p    algo.Problem
 		give gaussianParams
 		want float64
 	}{
-		// D/(radius lambda) with lambda = GaussianMu(1, 1e-6/1024) = 0.17108...: the radius is 1 on the cube, 2/n on the basis
+		// D/(radius lambda) with lambda = GaussianMu(1, 1e-6/1024) = 0.17108...:
+		// the radius is 1 on the cube, 2/n on the basis
 		{parities10, gaussianParams{tightPreset, "cube", hammingMargin, 0, 0}, 2 / tightShift(10*math.Ln2, 1, 1e-6)},
 		{parities10, gaussianParams{tightPreset, "standard", hammingMargin, 0, 0}, 10 / tightShift(10*math.Ln2, 1, 1e-6)},
-		{parities10, gaussianParams{simplePreset, "cube", hammingMargin, 0, 0}, unionTail(10*math.Ln2, 1e-6) + math.Sqrt(math.Pow(unionTail(10*math.Ln2, 1e-6), 2)+2)},
-		{parities10, gaussianParams{paper8Preset, "cube", hammingMargin, 0, 0}, 8 * (math.Sqrt(20*math.Ln2)/2 + math.Sqrt(2*math.Log(2e6)))},
-		{parities10, gaussianParams{paper32Preset, "cube", hammingMargin, 0, 0}, 32 * (math.Sqrt(20*math.Ln2)/2 + math.Sqrt(2*math.Log(2e6)))},
+		{parities10, gaussianParams{simplePreset, "cube", hammingMargin, 0, 0}, tail + math.Sqrt(math.Pow(tail, 2)+2)},
+		{parities10, gaussianParams{paper8Preset, "cube", hammingMargin, 0, 0}, 8 * printed},
+		{parities10, gaussianParams{paper32Preset, "cube", hammingMargin, 0, 0}, 32 * printed},
 		{parities10, gaussianParams{tightPreset, "cube", hammingMargin, 100, 0}, 100},
 		{thresholds31, gaussianParams{tightPreset, "standard", hammingMargin, 0, 0}, 31 / tightShift(math.Log(32), 1, 1e-6)},
-		{thresholds31, gaussianParams{tightPreset, "standard", hullMargin, 0, 0}, 2 / (math.Sqrt(2./31) * tightShift(math.Log(32), 1, 1e-6))},
+		{thresholds31, gaussianParams{tightPreset, "standard", hullMargin, 0, 0},
+			2 / (math.Sqrt(2./31) * tightShift(math.Log(32), 1, 1e-6))},
 	} {
-		s := setting(a, c.p)
-		s.Params = c.give
 		want := c.give
 		want.Eta = c.want
-		for range 2 {
-			if err := a.Check(&s); err != nil {
-				t.Fatalf("%+v: %v", c.give, err)
-			}
-			if diff := cmp.Diff(want, s.Params, cmpopts.EquateApprox(1e-9, 0)); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
-		}
-		g, err := a.Guarantee(&s)
-		if err != nil || g.Pure || g.Epsilon != 1 || g.Delta != 1e-6 || g.Uncertified != strings.HasPrefix(c.give.Preset, "paper") || g.Source == "" {
+		g, err := resolved(t, a, c.p, c.give, want)
+		if err != nil || g.Pure || g.Epsilon != 1 || g.Delta != 1e-6 || g.Source == "" ||
+			g.Uncertified != strings.HasPrefix(c.give.Preset, "paper") {
 			t.Errorf("%+v: %+v, %v", c.give, g, err)
 		}
 	}
@@ -92,20 +109,11 @@ func TestRSPMResolve(t *testing.T) {
 		{parities10, rspmParams{gaussianNoise, "cube", 0, 0}, 2 / tightShift(10*math.Ln2, 1, 1e-6)},
 		{parities10, rspmParams{gaussianNoise, "standard", 0, 0}, 10 / tightShift(10*math.Ln2, 1, 1e-6)},
 	} {
-		s := setting(a, c.p)
-		s.Params = c.give
 		want := c.give
 		want.Scale = c.want
-		for range 2 {
-			if err := a.Check(&s); err != nil {
-				t.Fatalf("%+v: %v", c.give, err)
-			}
-			if diff := cmp.Diff(want, s.Params, cmpopts.EquateApprox(1e-9, 0)); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
-		}
-		g, err := a.Guarantee(&s)
-		if pure := c.give.Noise == laplaceNoise; err != nil || g.Pure != pure || g.Epsilon != 1 || (g.Delta == 0) != pure || g.Uncertified || g.Source == "" {
+		g, err := resolved(t, a, c.p, c.give, want)
+		if pure := c.give.Noise == laplaceNoise; err != nil || g.Pure != pure || g.Epsilon != 1 ||
+			(g.Delta == 0) != pure || g.Uncertified || g.Source == "" {
 			t.Errorf("%+v: %+v, %v", c.give, g, err)
 		}
 	}
@@ -145,12 +153,15 @@ func TestPublicResolve(t *testing.T) {
 	near(t, "eta of trace, 3 points", s.Params.Eta, 3/tightShift(3*math.Ln2, 1, 1e-6), 1e-12)
 }
 
+// refusals checks that Check refuses each setting, with that reason, and that no bound and no
+// guarantee is stated for it.
 func refusals[P any](t *testing.T, a algo.Algorithm[P], cases []refusal[P]) {
 	for _, c := range cases {
 		s := setting(a, algo.Problem{Class: "parities", Dim: 4})
 		c.change(&s)
 		err := a.Check(&s)
-		if err == nil || !strings.Contains(err.Error(), c.want) || algo.IsInfeasible(err) != c.infeasible || algo.IsInvalid(err) == c.infeasible {
+		if err == nil || !strings.Contains(err.Error(), c.want) ||
+			algo.IsInfeasible(err) != c.infeasible || algo.IsInvalid(err) == c.infeasible {
 			t.Errorf("%s: %v, want %q", a.Name, err, c.want)
 		}
 		if a.Bound != nil {
@@ -170,7 +181,7 @@ type refusal[P any] struct {
 	want       string
 }
 
-// common are the refusals of all three.
+// common returns the refusals that all three algorithms share.
 func common[P any]() (list []refusal[P]) {
 	problem := func(p algo.Problem, want string) {
 		list = append(list, refusal[P]{func(s *algo.Setting[P]) { s.Problem = p }, false, want})
@@ -207,14 +218,16 @@ func TestRefusals(t *testing.T) {
 		{func(s *r) { s.Delta, s.Params.Noise = 0, gaussianNoise }, false, "never pure"},
 		{func(s *r) { s.Params.Scale = 1 }, true, "raise it, or leave it out"},
 		{func(s *r) { s.Epsilon = 1e-200 }, true, "leaves nothing"},
-		{func(s *r) { s.Problem.Dim, s.Params.Separator = 21, "cube" }, false, "noise laplace draws at each of 2097152 points"},
+		{func(s *r) { s.Problem.Dim, s.Params.Separator = 21, "cube" }, false,
+			"noise laplace draws at each of 2097152 points"},
 	}...))
 	type p = algo.Setting[publicParams]
 	refusals(t, publicData(), append(common[publicParams](), []refusal[publicParams]{
 		{func(s *p) { s.Delta = 0 }, false, "never pure"},
 		{func(s *p) { s.Params.Preset, s.Params.Eta = tracePreset, 1 }, true, "raise it, or leave it out"},
 		{func(s *p) { s.Epsilon, s.Delta = 1e-200, 1e-200 }, true, "leave nothing"},
-		{func(s *p) { s.Problem, s.N = algo.Problem{Class: "rectangles", Domain: 1 << 20, Dim: 2}, 2000 }, false, "n = 2000 and 100 public points"},
+		{func(s *p) { s.Problem, s.N = algo.Problem{Class: "rectangles", Domain: 1 << 20, Dim: 2}, 2000 }, false,
+			"n = 2000 and 100 public points"},
 	}...))
 	s := setting(rspm(), parities10)
 	s.Delta = 0
@@ -223,24 +236,14 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-func named(t *testing.T, list []algo.Bound, err error, name string) algo.Bound {
-	t.Helper()
-	for _, b := range list {
-		if b.Name == name && err == nil {
-			return b
-		}
-	}
-	t.Fatalf("no bound %q in %+v (%v)", name, list, err)
-	return algo.Bound{}
-}
-
 func TestBounds(t *testing.T) {
 	a := gaussian()
 	s := setting(a, parities10)
 	s.Params.Separator = "cube"
 	list, err := a.Bound(&s)
-	b := named(t, list, err, "explicit")
-	if b.Value != 2204 || !b.Proved || b.With["m"] != 1024 || b.With["h"] != 512 || b.With["kappa2"] != 2 || b.With["eta"] != s.Params.Eta {
+	b := finitetest.BoundNamed(t, list, err, "explicit")
+	if b.Value != 2204 || !b.Proved || b.With["m"] != 1024 || b.With["h"] != 512 || b.With["kappa2"] != 2 ||
+		b.With["eta"] != s.Params.Eta {
 		t.Errorf("%+v", b)
 	}
 	near(t, "lambda", b.With["lambda"], tightShift(10*math.Ln2, 1, 1e-6), 1e-12)
@@ -250,41 +253,44 @@ func TestBounds(t *testing.T) {
 		"lemma-3":   max((g*g+tail*tail)/0.01, 2*s.Params.Eta*(g+tail)/0.1),
 		"theorem-2": max((g*g+tail*tail)/0.01, (g+math.Sqrt(math.Log(1e6)))*(g+tail)/0.05),
 	} {
-		if b := named(t, list, err, name); b.Value != math.Ceil(want) || b.Proved {
+		if b := finitetest.BoundNamed(t, list, err, name); b.Value != math.Ceil(want) || b.Proved {
 			t.Errorf("%+v, want %v", b, want)
 		}
 	}
 	s.Params = gaussianParams{Preset: paper8Preset, Separator: "cube", Margin: hammingMargin}
 	list, err = a.Bound(&s)
-	if b := named(t, list, err, "explicit"); b.Value < 2204 || b.Proved {
+	if b := finitetest.BoundNamed(t, list, err, "explicit"); b.Value < 2204 || b.Proved {
 		t.Errorf("paper: %+v", b)
 	}
 	s.Params = gaussianParams{Preset: tightPreset, Separator: "cube", Margin: hammingMargin}
 	s.Problem.Noise, s.Problem.NoiseRate = "random", 0.2
 	list, err = a.Bound(&s)
-	if b := named(t, list, err, "explicit"); b.With["alpha"] != 0.1*(1-2*0.2) || b.Value <= 2204 || !b.Proved {
+	b = finitetest.BoundNamed(t, list, err, "explicit")
+	if b.With["alpha"] != 0.1*(1-2*0.2) || b.Value <= 2204 || !b.Proved {
 		t.Errorf("random noise: %+v", b)
 	}
 	s.Problem.Noise, s.Problem.NoiseRate = "adversarial", 0.06
 	list, err = a.Bound(&s)
-	if b := named(t, list, err, "explicit"); len(list) != 1 || !math.IsInf(b.Value, 1) {
+	if b := finitetest.BoundNamed(t, list, err, "explicit"); len(list) != 1 || !math.IsInf(b.Value, 1) {
 		t.Errorf("adversary: %+v", list)
 	}
 
 	r := rspm()
 	q := setting(r, parities10)
 	list, err = r.Bound(&q)
-	if b := named(t, list, err, "explicit"); b.Value != 5641 || !b.Proved || b.With["b"] != 20 || b.With["widest"] != 10 {
+	b = finitetest.BoundNamed(t, list, err, "explicit")
+	if b.Value != 5641 || !b.Proved || b.With["b"] != 20 || b.With["widest"] != 10 {
 		t.Errorf("%+v", b)
 	}
 	q.Params = rspmParams{Noise: gaussianNoise, Separator: "standard"}
 	list, err = r.Bound(&q)
-	if b := named(t, list, err, "explicit"); b.Value > 5993+1 || !b.Proved {
+	if b := finitetest.BoundNamed(t, list, err, "explicit"); b.Value > 5993+1 || !b.Proved {
 		t.Errorf("%+v", b)
 	}
 }
 
-// sample draws n uniform points, labelled by member number target of the class and then flipped at the rate.
+// sample returns n uniform points, labelled by member number target of the class and then flipped
+// at the rate.
 func sample(c concept.Finite, spec concept.Spec, target uint64, n int, rate float64, r *rand.Rand) *algo.Data {
 	x, y := drawPublic(c, spec, n, r), make([]float64, n)
 	c.Member(target).Labels(x, y)
@@ -296,27 +302,27 @@ func sample(c concept.Finite, spec concept.Spec, target uint64, n int, rate floa
 	return algo.NewData(x, c.Dim(), y)
 }
 
-// share is how often the algorithm answers the target.
+// share returns the share of trials in which the algorithm answers the target.
 func share[P any](t testing.TB, a algo.Algorithm[P], s algo.Setting[P], n, trials int) float64 {
 	t.Helper()
-	at := makeSite(t, placeOf(s.Problem, "", 0))
+	st := makeSite(t, finite.PlaceOf(s.Problem, "", 0))
 	if err := a.Check(&s); err != nil {
 		t.Fatal(err)
 	}
-	domain, good := domainOf(at.spec), 0
-	want, got := make([]float64, len(domain)/at.class.Dim()), make([]float64, len(domain)/at.class.Dim())
+	domain, good := finitetest.Domain(st.Spec), 0
+	want, got := make([]float64, len(domain)/st.class.Dim()), make([]float64, len(domain)/st.class.Dim())
 	for seed := range trials {
 		r := rand.New(rand.NewPCG(uint64(seed), 17))
-		target := r.Uint64N(at.class.Size().Uint64())
-		d := sample(at.class, at.spec, target, n, s.Problem.NoiseRate, r)
+		target := r.Uint64N(st.class.Size().Uint64())
+		d := sample(st.class, st.Spec, target, n, s.Problem.NoiseRate, r)
 		m, err := a.Learn(context.Background(), &algo.Trial[P]{Setting: s, Rand: r}, d)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := m.Predict(context.Background(), algo.NewData(domain, at.class.Dim(), nil), got); err != nil {
+		if err := m.Predict(context.Background(), algo.NewData(domain, st.class.Dim(), nil), got); err != nil {
 			t.Fatal(err)
 		}
-		at.class.Member(target).Labels(domain, want)
+		st.class.Member(target).Labels(domain, want)
 		if slices.Equal(want, got) {
 			good++
 		}
@@ -324,8 +330,9 @@ func share[P any](t testing.TB, a algo.Algorithm[P], s algo.Setting[P], n, trial
 	return float64(good) / float64(trials)
 }
 
-// Success at the sample sizes n* measured independently for success .95: parities, uniform points, a tenth of the labels flipped,
-// epsilon 1, delta 1e-6, alpha .1 (any wrong parity is worse by .4). 400 trials have a standard deviation of .011.
+// Success at the sample sizes n* measured independently for success .95: parities, uniform points,
+// a tenth of the labels flipped, epsilon 1, delta 1e-6, alpha .1 (any wrong parity is worse by .4).
+// 400 trials have a standard deviation of .011.
 func TestSuccess(t *testing.T) {
 	noisy := func(d int) algo.Problem {
 		return algo.Problem{Class: "parities", Dim: d, Noise: "random", NoiseRate: 0.1}
@@ -357,11 +364,11 @@ func TestProvedSizesSuffice(t *testing.T) {
 	a, r, u := gaussian(), rspm(), publicData()
 	s, q, w := setting(a, p), setting(r, p), setting(u, p)
 	list, err := a.Bound(&s)
-	if got := share(t, a, s, int(named(t, list, err, "explicit").Value), 100); got < 0.95 {
+	if got := share(t, a, s, int(finitetest.BoundNamed(t, list, err, "explicit").Value), 100); got < 0.95 {
 		t.Errorf("gaussian: %v", got)
 	}
 	list, err = r.Bound(&q)
-	if got := share(t, r, q, int(named(t, list, err, "explicit").Value), 100); got < 0.95 {
+	if got := share(t, r, q, int(finitetest.BoundNamed(t, list, err, "explicit").Value), 100); got < 0.95 {
 		t.Errorf("rspm: %v", got)
 	}
 	w.Params.Preset, w.Params.Public = tracePreset, 20
@@ -377,7 +384,8 @@ func TestProvedSizesSuffice(t *testing.T) {
 	}
 }
 
-// The cube of the parities carries Gaussian noise also where its points are too many to be listed, by either algorithm.
+// The cube of the parities carries Gaussian noise also where its points are too many to be listed,
+// for either algorithm.
 func TestCubeWithoutPoints(t *testing.T) {
 	p := algo.Problem{Class: "parities", Dim: 21}
 	a, r := gaussian(), rspm()
@@ -385,14 +393,15 @@ func TestCubeWithoutPoints(t *testing.T) {
 	s.Params.Separator = "cube"
 	q.Params = rspmParams{Noise: gaussianNoise, Separator: "cube"}
 	list, err := a.Bound(&s)
-	size := named(t, list, err, "explicit")
-	if err := r.Check(&q); err != nil || q.Params.Scale != s.Params.Eta || size.With["m"] != 1<<21 || size.With["h"] != 1<<20 {
+	size := finitetest.BoundNamed(t, list, err, "explicit")
+	if err := r.Check(&q); err != nil || q.Params.Scale != s.Params.Eta ||
+		size.With["m"] != 1<<21 || size.With["h"] != 1<<20 {
 		t.Fatalf("eta %v, scale %v, %+v, %v", s.Params.Eta, q.Params.Scale, size, err)
 	}
 	near(t, "eta", s.Params.Eta, 2/tightShift(21*math.Ln2, 1, 1e-6), 1e-12)
 	const target = 1<<20 | 5
-	at, random := makeSite(t, placeOf(p, "", 0)), rand.New(rand.NewPCG(4, 4))
-	d := sample(at.class, at.spec, target, int(size.Value), 0, random)
+	st, random := makeSite(t, finite.PlaceOf(p, "", 0)), rand.New(rand.NewPCG(4, 4))
+	d := sample(st.class, st.Spec, target, int(size.Value), 0, random)
 	for _, learn := range []func() (algo.Model, error){
 		func() (algo.Model, error) {
 			return a.Learn(context.Background(), &algo.Trial[gaussianParams]{Setting: s, Rand: random}, d)
@@ -401,7 +410,7 @@ func TestCubeWithoutPoints(t *testing.T) {
 			return r.Learn(context.Background(), &algo.Trial[rspmParams]{Setting: q, Rand: random}, d)
 		},
 	} {
-		if m, err := learn(); err != nil || m != (model{concept.Parity{Dim: 21, Set: target}}) {
+		if m, err := learn(); err != nil || m != (finite.Model{Hypothesis: concept.Parity{Dim: 21, Set: target}}) {
 			t.Errorf("answer %v, %v", m, err)
 		}
 	}
@@ -419,9 +428,10 @@ func TestTrialsAreIndependent(t *testing.T) {
 	answer := func(p algo.Problem, separator string, seed uint64) string {
 		s := setting(a, p)
 		s.Params.Separator = separator
-		at := makeSite(t, placeOf(s.Problem, "", 0))
-		d := sample(at.class, at.spec, 1, 20, 0, rand.New(rand.NewPCG(9, 9)))
-		m, err := a.Learn(context.Background(), &algo.Trial[gaussianParams]{Setting: s, Rand: rand.New(rand.NewPCG(seed, 1))}, d)
+		st := makeSite(t, finite.PlaceOf(s.Problem, "", 0))
+		d := sample(st.class, st.Spec, 1, 20, 0, rand.New(rand.NewPCG(9, 9)))
+		trial := &algo.Trial[gaussianParams]{Setting: s, Rand: rand.New(rand.NewPCG(seed, 1))}
+		m, err := a.Learn(context.Background(), trial, d)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -441,8 +451,9 @@ func TestTrialsAreIndependent(t *testing.T) {
 	}
 }
 
-// A trial costs one search over the class, measured beside it without draws, and m of these where the noise is not independent. For parities the
-// search is a transform of n 2^n additions, for thresholds a pass over X points.
+// BenchmarkLearn measures a trial, which costs one search over the class, and m draws where the
+// noise is not independent. The search without draws is measured beside it. For parities the search
+// is a transform of n 2^n additions, for thresholds a pass over X points.
 func BenchmarkLearn(b *testing.B) {
 	for _, c := range []struct {
 		p         algo.Problem
@@ -460,11 +471,12 @@ func BenchmarkLearn(b *testing.B) {
 		if err := a.Check(&s); err != nil {
 			b.Fatal(err)
 		}
-		at := makeSite(b, placeOf(s.Problem, c.separator, 0))
+		st := makeSite(b, finite.PlaceOf(s.Problem, c.separator, 0))
 		r := rand.New(rand.NewPCG(1, 1))
-		d := sample(at.class, at.spec, 5, 100, 0.1, r)
+		d := sample(st.class, st.Spec, 5, 100, 0.1, r)
 		run := func(name string, f func() error) {
-			b.Run(fmt.Sprintf("%s-%d/%s/%s", c.p.Class, max(uint64(c.p.Dim), c.p.Domain), c.separator, name), func(b *testing.B) {
+			size := max(uint64(c.p.Dim), c.p.Domain)
+			b.Run(fmt.Sprintf("%s-%d/%s/%s", c.p.Class, size, c.separator, name), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
 					if err := f(); err != nil {
@@ -479,7 +491,7 @@ func BenchmarkLearn(b *testing.B) {
 			_, err := a.Learn(context.Background(), trial, d)
 			return err
 		})
-		l := &learner{site: at}
+		l := &learner{site: st}
 		run("search", func() error {
 			_, err := l.search(d, func() float64 { return 0 })
 			return err

@@ -8,15 +8,28 @@ import (
 	"testing"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/lp"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite"
+	"github.com/shatterlab/shatter/plugins/finite/finitetest"
 )
 
-// matrixPlace is the separator of a class given by its rows.
-func matrixPlace(kind string, rows ...string) place {
-	return place{spec: concept.Spec{Name: "matrix", Domain: uint64(len(rows[0])), Matrix: strings.Join(rows, "")}, kind: kind}
+// matrixPlace returns the place of a class given by its rows.
+func matrixPlace(kind string, rows ...string) finite.Place {
+	spec := concept.Spec{Name: "matrix", Domain: uint64(len(rows[0])), Matrix: strings.Join(rows, "")}
+	return finite.Place{Spec: spec, Kind: kind}
 }
 
-func makeSite(t testing.TB, p place) *site {
+func paritiesPlace(dim int, kind string) finite.Place {
+	return finite.Place{Spec: concept.Spec{Name: "parities", Dim: dim}, Kind: kind}
+}
+
+// orderedPlace returns the place of a class on an ordered domain with its standard separator.
+func orderedPlace(class string, domain uint64) finite.Place {
+	return finite.Place{Spec: concept.Spec{Name: class, Domain: domain}, Kind: "standard"}
+}
+
+func makeSite(t testing.TB, p finite.Place) *site {
 	t.Helper()
 	s, err := newSite(p)
 	if err != nil {
@@ -25,88 +38,12 @@ func makeSite(t testing.TB, p place) *site {
 	return s
 }
 
-// labelTable is the labels of all hypotheses on points, by hypothesis.
-func labelTable(c concept.Finite, z []float64) [][]float64 {
-	rows := make([][]float64, c.Size().Int64())
-	for i := range rows {
-		rows[i] = make([]float64, len(z)/c.Dim())
-		c.Member(uint64(i)).Labels(z, rows[i])
-	}
-	return rows
+// columnsOf returns all examples over the domain of a site's class, as [finitetest.Examples] does.
+func columnsOf(st *site) [][]int {
+	return finitetest.Examples(finitetest.Labels(st.class, finitetest.Domain(st.Spec)))
 }
 
-// examples are the columns of errors, one for each point of the domain and each label.
-func examples(c concept.Finite, domain []float64) (columns [][]int) {
-	rows := labelTable(c, domain)
-	for j := range len(domain) / c.Dim() {
-		for _, y := range []float64{-1, 1} {
-			column := make([]int, len(rows))
-			for f, row := range rows {
-				if row[j] != y {
-					column[f] = 1
-				}
-			}
-			if !slices.ContainsFunc(columns, func(other []int) bool { return slices.Equal(other, column) }) {
-				columns = append(columns, column)
-			}
-		}
-	}
-	return columns
-}
-
-// neighbours visits the laws of all pairs of samples that differ in one example, where the others are up to most-1 examples, or any number
-// of equal ones up to reach (in steps).
-func neighbours(columns [][]int, most int, reach float64, law func(errs []int) []float64, visit func(p, q []float64)) {
-	known := map[string][]float64{}
-	lawOf := func(errs []int) []float64 {
-		least := slices.Min(errs)
-		for i := range errs {
-			errs[i] -= least
-		}
-		key := fmt.Sprint(errs)
-		if known[key] == nil {
-			known[key] = law(errs)
-		}
-		return known[key]
-	}
-	pairs := func(others []int) {
-		laws := make([][]float64, len(columns))
-		for i, c := range columns {
-			laws[i] = lawOf(plus(others, 1, c))
-		}
-		for i, p := range laws {
-			for j, q := range laws {
-				if i != j {
-					visit(p, q)
-				}
-			}
-		}
-	}
-	var extend func(from, left int, others []int)
-	extend = func(from, left int, others []int) {
-		pairs(others)
-		for i := from; i < len(columns) && left > 0; i++ {
-			extend(i, left-1, plus(others, 1, columns[i]))
-		}
-	}
-	none := make([]int, len(columns[0]))
-	extend(0, most-1, none)
-	for k := most; float64(k) < reach; k += 1 + k/2 {
-		for _, c := range columns {
-			pairs(plus(none, k, c))
-		}
-	}
-}
-
-func plus(a []int, k int, b []int) []int {
-	c := slices.Clone(a)
-	for i := range c {
-		c[i] += k * b[i]
-	}
-	return c
-}
-
-// divergence is the least delta at which two laws keep epsilon.
+// divergence returns the least delta at which two laws keep epsilon.
 func divergence(p, q []float64, eps float64) (delta float64) {
 	for i := range p {
 		delta += max(0, p[i]-math.Exp(eps)*q[i])
@@ -114,16 +51,20 @@ func divergence(p, q []float64, eps float64) (delta float64) {
 	return delta
 }
 
-func worst(columns [][]int, most int, reach, eps float64, law func(errs []int) []float64) (delta float64) {
-	neighbours(columns, most, reach, law, func(p, q []float64) { delta = max(delta, divergence(p, q, eps)) })
+// worst returns the largest divergence over all pairs of samples that [finitetest.Neighbours]
+// visits.
+func worst(columns [][]int, size int, reach, eps float64, law func(errs []int) []float64) (delta float64) {
+	finitetest.Neighbours(columns, size, reach, law, func(p, q []float64) {
+		delta = max(delta, divergence(p, q, eps))
+	})
 	return delta
 }
 
-// lawful is a class for which the law of the answer at an eta can be computed.
+// lawful is a place for which the law of the answer at an eta can be computed.
 type lawful struct {
 	name  string
-	place place
-	n     int // all samples up to this size
+	place finite.Place
+	size  int // of the samples, at most
 	law   func(s *site, eta float64) func(errs []int) []float64
 }
 
@@ -144,58 +85,48 @@ func lawfulClasses() []lawful {
 	}
 	var list []lawful
 	for d := 1; d <= 4; d++ {
-		list = append(list, lawful{fmt.Sprintf("parities %d", d), place{spec: concept.Spec{Name: "parities", Dim: d}, kind: "cube"}, 4 - max(2, d)/2, orthonormal})
+		name, size := fmt.Sprintf("parities %d", d), 4-max(2, d)/2
+		list = append(list, lawful{name, paritiesPlace(d, "cube"), size, orthonormal})
 	}
 	return append(list,
-		lawful{"points 4", place{spec: concept.Spec{Name: "points", Domain: 4}, kind: "standard"}, 3, points},
-		lawful{"points 16", place{spec: concept.Spec{Name: "points", Domain: 16}, kind: "standard"}, 1, points},
-		lawful{"thresholds 2", place{spec: concept.Spec{Name: "thresholds", Domain: 2}, kind: "standard"}, 4, thresholds},
-		lawful{"thresholds 3", place{spec: concept.Spec{Name: "thresholds", Domain: 3}, kind: "standard"}, 2, thresholds},
-		lawful{"parities on the basis", place{spec: concept.Spec{Name: "parities", Dim: 2}, kind: "standard"}, 4, planar},
+		lawful{"points 4", orderedPlace("points", 4), 3, points},
+		lawful{"points 16", orderedPlace("points", 16), 1, points},
+		lawful{"thresholds 2", orderedPlace("thresholds", 2), 4, thresholds},
+		lawful{"thresholds 3", orderedPlace("thresholds", 3), 2, thresholds},
+		lawful{"parities on the basis", paritiesPlace(2, "standard"), 4, planar},
 		lawful{"matrix of three", matrixPlace("standard", "0010", "1010", "0110"), 3, planar},
 		lawful{"matrix of four", matrixPlace("greedy", "00101", "10110", "01111", "11000"), 3, planar},
 	)
 }
 
-// pairs are the labels of all hypotheses at the two points of a separator.
+// pairs returns the labels of all hypotheses at the two points of a separator.
 func pairs(s *site) (list [][2]float64) {
-	for _, row := range labelTable(s.class, s.separator.Points) {
+	for _, row := range finitetest.Labels(s.class, s.separator.Points) {
 		list = append(list, [2]float64(row))
 	}
 	return list
 }
 
-// domainOf lists the domain of a small class.
-func domainOf(s concept.Spec) []float64 {
-	d, values := max(1, s.Dim), int(s.Domain)
-	if values == 0 {
-		values = 2
-	}
-	z := []float64{}
-	for i := range int(math.Pow(float64(values), float64(d))) {
-		for range d {
-			z = append(z, float64(i%values))
-			i /= values
-		}
-	}
-	return z
-}
-
-// The exact law of the answer keeps epsilon and delta on every pair of neighbouring samples tried; with a third of the noise it does not.
+// The exact law of the answer keeps epsilon and delta on every pair of neighbouring samples tried;
+// with a third of the noise it does not.
 func TestGaussianPrivacy(t *testing.T) {
 	for _, c := range lawfulClasses() {
 		s := makeSite(t, c.place)
-		columns := examples(s.class, domainOf(c.place.spec))
+		columns := columnsOf(s)
 		for _, budget := range []struct{ eps, delta float64 }{{0.5, 1e-2}, {2, 1e-4}} {
 			for _, k := range []struct {
 				preset, margin string
 				share          float64 // of the noise
-			}{{tightPreset, hammingMargin, 1}, {tightPreset, hullMargin, 1}, {simplePreset, hullMargin, 1}, {tightPreset, hullMargin, 1. / 3}} {
-				eta, err := certifiedNoise(k.preset, gaussianRadius(k.margin, s), s.class.LogSize(), budget.eps, budget.delta)
+			}{
+				{tightPreset, hammingMargin, 1}, {tightPreset, hullMargin, 1}, {simplePreset, hullMargin, 1},
+				{tightPreset, hullMargin, 1. / 3},
+			} {
+				radius := gaussianRadius(k.margin, s)
+				eta, err := certifiedNoise(k.preset, radius, s.class.LogSize(), budget.eps, budget.delta)
 				if err != nil {
 					t.Fatal(err)
 				}
-				delta := worst(columns, c.n, 8*eta, budget.eps, c.law(s, k.share*eta))
+				delta := worst(columns, c.size, 8*eta, budget.eps, c.law(s, k.share*eta))
 				if (delta <= budget.delta) != (k.share == 1) {
 					t.Errorf("%s, %+v at %+v: delta %v", c.name, k, budget, delta)
 				}
@@ -204,7 +135,8 @@ func TestGaussianPrivacy(t *testing.T) {
 	}
 }
 
-// With Laplace noise every probability keeps its ratio: the noise on 0/1 labels at a scale b is one of b/2 on -1/+1 labels.
+// With Laplace noise every probability keeps its ratio: the noise on 0/1 labels at a scale b is one
+// of b/2 on -1/+1 labels.
 func TestLaplacePrivacy(t *testing.T) {
 	thresholds := func(_ *site, b float64) func([]int) []float64 {
 		return func(errs []int) []float64 { return laplaceLaw.thresholdLaw(errs, b) }
@@ -217,17 +149,17 @@ func TestLaplacePrivacy(t *testing.T) {
 		return func(errs []int) []float64 { return laplaceLaw.planarLaw(errs, pairs(s), b/2) }
 	}
 	for _, c := range []lawful{
-		{"thresholds 2", place{spec: concept.Spec{Name: "thresholds", Domain: 2}, kind: "standard"}, 4, thresholds},
-		{"thresholds 3", place{spec: concept.Spec{Name: "thresholds", Domain: 3}, kind: "standard"}, 3, thresholds},
-		{"points 4", place{spec: concept.Spec{Name: "points", Domain: 4}, kind: "standard"}, 3, points},
-		{"parities on the basis", place{spec: concept.Spec{Name: "parities", Dim: 2}, kind: "standard"}, 4, planar},
+		{"thresholds 2", orderedPlace("thresholds", 2), 4, thresholds},
+		{"thresholds 3", orderedPlace("thresholds", 3), 3, thresholds},
+		{"points 4", orderedPlace("points", 4), 3, points},
+		{"parities on the basis", paritiesPlace(2, "standard"), 4, planar},
 		{"matrix of four", matrixPlace("greedy", "00101", "10110", "01111", "11000"), 3, planar},
 	} {
 		s := makeSite(t, c.place)
-		columns := examples(s.class, domainOf(c.place.spec))
+		columns := columnsOf(s)
 		for _, eps := range []float64{0.3, 2} {
 			b, ratio := laplaceScale(s.points, s.separator.Hamming, eps), 0.0
-			neighbours(columns, c.n, 0, c.law(s, b), func(p, q []float64) {
+			finitetest.Neighbours(columns, c.size, 0, c.law(s, b), func(p, q []float64) {
 				for i := range p {
 					ratio = max(ratio, p[i]/q[i])
 				}
@@ -239,7 +171,8 @@ func TestLaplacePrivacy(t *testing.T) {
 	}
 }
 
-// The labels of public points are private at traceNoise, and not at a third of it, though the points do not tell all hypotheses apart.
+// The labels of public points are private at traceNoise, and not at a third of it, though the
+// points do not tell all hypotheses apart.
 func TestTracePrivacy(t *testing.T) {
 	for _, c := range []struct {
 		spec concept.Spec
@@ -250,11 +183,11 @@ func TestTracePrivacy(t *testing.T) {
 		{concept.Spec{Name: "parities", Dim: 3}, []float64{1, 1, 0, 0, 1, 1}},
 		{concept.Spec{Name: "points", Domain: 5}, []float64{2, 2}},
 	} {
-		s := makeSite(t, place{spec: c.spec})
+		s := makeSite(t, finite.Place{Spec: c.spec})
 		patterns := map[[2]float64]int{}
 		var rows [][2]float64
-		var trace []int // of each hypothesis
-		for _, labels := range labelTable(s.class, c.z) {
+		var trace []int // the index in rows of each hypothesis
+		for _, labels := range finitetest.Labels(s.class, c.z) {
 			row := [2]float64(labels)
 			k, ok := patterns[row]
 			if !ok {
@@ -267,7 +200,7 @@ func TestTracePrivacy(t *testing.T) {
 			certified := traceNoise(2, s.class.LogSize(), budget.eps, budget.delta)
 			for _, share := range []float64{1, 1. / 3} {
 				eta := share * certified
-				delta := worst(examples(s.class, domainOf(c.spec)), 2, 8*certified, budget.eps, func(errs []int) []float64 {
+				delta := worst(columnsOf(s), 2, 8*certified, budget.eps, func(errs []int) []float64 {
 					least := make([]int, len(rows))
 					for k := range least {
 						least[k] = math.MaxInt
@@ -285,8 +218,9 @@ func TestTracePrivacy(t *testing.T) {
 	}
 }
 
-// Constants -1, 0 and 1 with the loss |f| on one sample and 1-|f| on its neighbour: 0 is answered with probability P(|xi| < 1/eta) on the
-// first and never on the second, whatever constant the paper's eta has. It lies in the hull of the others, and nothing is certified.
+// Constants -1, 0 and 1 with the loss |f| on one sample and 1-|f| on its neighbour: 0 is answered
+// with probability P(|xi| < 1/eta) on the first and never on the second, whatever constant the
+// paper's eta has. It lies in the hull of the others, and nothing is certified.
 func TestCounterexample(t *testing.T) {
 	for _, c := range readVectors(t).Counterexample {
 		eta := printedNoise(c.Const, math.Sqrt(2/math.Pi), 1, c.Eps, c.Delta)
@@ -305,7 +239,7 @@ func TestCounterexample(t *testing.T) {
 			}
 		}
 	}
-	m, err := concept.HullMargin([]float64{-1, 0, 1}, 1)
+	m, err := lp.HullMargin([]float64{-1, 0, 1}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

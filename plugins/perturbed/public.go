@@ -9,15 +9,17 @@ import (
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/privacy"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite"
 )
 
 // Values of the parameter preset of perturbed/public-data.
 const (
 	twoStagePreset = "two-stage" // half of the budget for each stage, see twoStage: not certified
-	tracePreset    = "trace"     // all of it for the first stage, see traceNoise: certified
+	tracePreset    = "trace"     // all of the budget for the first stage, see traceNoise: certified
 )
 
-// publicParams are the parameters of perturbed/public-data. Zero stands for "by the preset".
+// publicParams are the parameters of perturbed/public-data. An eta or a sigma of 0 stands for that
+// of the preset, which resolvePublic writes.
 type publicParams struct {
 	Preset string  `doc:"two-stage: noise in both stages, half of the budget each, by a rule that is not certified; trace: noise in the first stage alone, enough to make the labels of the public points private, certified" choices:"two-stage,trace"`
 	Public int     `doc:"public unlabelled points, drawn uniformly from the domain for each trial" min:"1" max:"100000"`
@@ -25,53 +27,54 @@ type publicParams struct {
 	Sigma  float64 `doc:"standard deviation of the noise of the second stage, on -1/+1 labels; 0: by the preset (trace: none)" min:"0"`
 }
 
-// publicData is the algorithm of Block, Bun, Desai, Shetty and Wu 2024 in concrete form: f^ minimises the errors plus Gaussian noise on
-// public points Z, these are labelled by f^ plus Gaussian noise, and the answer is the hypothesis nearest to these labels.
+// publicData returns perturbed/public-data, the algorithm of Block, Bun, Desai, Shetty and Wu 2024
+// in concrete form: f^ minimises the errors plus Gaussian noise on public points Z, these are
+// labelled by f^ plus Gaussian noise, and the answer is the hypothesis nearest to these labels.
 func publicData() algo.Algorithm[publicParams] {
 	known := new(sites)
+	resolve := func(s *algo.Setting[publicParams]) (*site, error) { return resolvePublic(known, s) }
 	return algo.Algorithm[publicParams]{
-		Name:     "perturbed/public-data",
-		Version:  "1.0.0",
-		Doc:      "Perturbed minimisation on public unlabelled points, then the hypothesis nearest to its noisy labels there (Block, Bun, Desai, Shetty and Wu 2024).",
+		Name:    "perturbed/public-data",
+		Version: "1.0.0",
+		Doc: "Perturbed minimisation on public unlabelled points, then the hypothesis nearest to its noisy labels there " +
+			"(Block, Bun, Desai, Shetty and Wu 2024).",
 		Defaults: publicParams{Preset: twoStagePreset, Public: 100},
 		Learn: func(_ context.Context, t *algo.Trial[publicParams], sample *algo.Data) (algo.Model, error) {
-			at, err := known.at(placeOf(t.Problem, "", 0))
+			st, err := known.at(finite.PlaceOf(t.Problem, "", 0))
 			if t.Params.Eta == 0 {
-				at, err = resolvePublic(known, &t.Setting)
+				st, err = resolve(&t.Setting)
 			}
 			if err != nil {
 				return nil, err
 			}
-			h, err := learnPublic(at, &t.Params, sample, t.Rand)
+			h, err := learnPublic(st, &t.Params, sample, t.Rand)
 			if err != nil {
 				return nil, err
 			}
-			return model{h}, nil
+			return finite.Model{Hypothesis: h}, nil
 		},
-		Check: func(s *algo.Setting[publicParams]) error {
-			_, err := resolvePublic(known, s)
-			return err
-		},
-		Guarantee: func(s *algo.Setting[publicParams]) (algo.Guarantee, error) { return publicGuarantee(known, s) },
+		Check:     checkOf(resolve),
+		Guarantee: guaranteeOf(resolve, publicGuarantee),
 	}
 }
 
-// resolvePublic refuses what cannot run or be certified, and writes eta and sigma. Resolving resolved parameters changes nothing.
+// resolvePublic returns the site of a setting and writes eta and sigma, or reports why the setting
+// cannot run or be certified. Resolving resolved parameters changes nothing.
 func resolvePublic(known *sites, s *algo.Setting[publicParams]) (*site, error) {
 	p := &s.Params
 	if err := checkBudget(s.Epsilon, s.Delta, true); err != nil {
 		return nil, err
 	}
-	at, err := known.at(placeOf(s.Problem, "", 0))
+	st, err := known.at(finite.PlaceOf(s.Problem, "", 0))
 	if err != nil {
 		return nil, err
 	}
-	if err := concept.CheckSample(at.class, s.N+p.Public); err != nil {
+	if err := concept.CheckSample(st.class, s.N+p.Public); err != nil {
 		return nil, algo.Invalid("perturbed: n = %d and %d public points: %v", s.N, p.Public, err)
 	}
-	lnF := at.class.LogSize()
+	lnF := st.class.LogSize()
 	if p.Preset == tracePreset {
-		return at, enough("eta", &p.Eta, traceNoise(p.Public, lnF, s.Epsilon, s.Delta))
+		return st, resolveNoise("eta", &p.Eta, traceNoise(p.Public, lnF, s.Epsilon, s.Delta))
 	}
 	eta, sigma := twoStage(p.Public, lnF, s.Alpha, s.Beta, s.Epsilon, s.Delta)
 	if p.Eta == 0 {
@@ -81,55 +84,60 @@ func resolvePublic(known *sites, s *algo.Setting[publicParams]) (*site, error) {
 		p.Sigma = sigma
 	}
 	if !(p.Eta <= maxNoise && p.Sigma <= maxNoise) {
-		return nil, algo.Infeasible("perturbed: noise eta %g and sigma %g leave nothing to learn from: raise epsilon or delta", p.Eta, p.Sigma)
+		return nil, algo.Infeasible("perturbed: noise eta %g and sigma %g leave nothing to learn from: "+
+			"raise epsilon or delta", p.Eta, p.Sigma)
 	}
-	return at, nil
+	return st, nil
 }
 
-// traceNoise is the eta at which the first stage is private already. Different label patterns of Z, the traces, differ on at least one of m
-// points, and the trace of f^ minimises, over all traces, the fewest errors of a hypothesis that has it plus the noise. One replaced example
-// moves each of these fewest errors by at most 1. So the lemma of theory.go holds for the traces, with h = 1, whether or not Z separates
-// the hypotheses; and the second stage sees nothing of the sample but the trace. There are at most min(|F|, 2^m) traces.
+// traceNoise returns the eta at which the first stage is private already, for m public points Z.
+// Two patterns of labels on Z, the traces, differ on at least one of the points, and the trace of
+// f^ minimises, over all traces, the fewest errors of a hypothesis that has it plus the noise. One
+// replaced example moves each of these fewest errors by at most 1. So the lemma of theory.go holds
+// for the traces, with h = 1, whether or not Z separates the hypotheses; and the second stage sees
+// nothing of the sample but the trace. There are at most min(|F|, 2^m) traces.
 func traceNoise(m int, lnF, eps, delta float64) float64 {
 	return noise(2/float64(m), tightShift(min(lnF, float64(m)*math.Ln2), eps, delta))
 }
 
-// twoStage is the noise of a two-stage run that spends eps/2 and delta/2 on each stage. Its idea is that of the original: the first
-// stage is stable up to a share a of Z, and the second hides a change of that size. What is chosen is
+// twoStage returns the noise of a run that spends eps/2 and delta/2 on each of its two stages, for
+// m public points Z. Its idea is that of the original: the first stage is stable up to a share a of
+// Z, and the second hides a change of that size. It takes
 //
-//   - a = alpha mu^2/(8 ln(|F|/beta)), with mu the Gaussian mechanism's at (eps/2, delta/2): the largest share that can be hidden while the
-//     answer still agrees with f^ on all but a share alpha of Z, with probability 1 - beta;
+//   - a = alpha mu^2/(8 ln(|F|/beta)), with mu the Gaussian mechanism's at (eps/2, delta/2): the
+//     largest share that can be hidden while the answer still agrees with f^ on all but a share
+//     alpha of Z, with probability 1 - beta;
 //   - sigma = 2 sqrt(a m)/mu, the Gaussian mechanism for labels of which a m change by 2;
-//   - eta = D/(2 a lambda), the noise of perturbed/gaussian for hypotheses that all differ on a share of at least a.
+//   - eta = D/(2 a lambda), the noise of perturbed/gaussian for hypotheses that all differ on a
+//     share of at least a.
 //
-// It is not proved that eta keeps changes within the share a for hypotheses that are closer; the constants of the original are not these.
-// For a m <= 1 this eta is above traceNoise.
+// It is not proved that eta keeps changes within the share a for hypotheses that are closer; the
+// constants of the original are not these. For a m <= 1 this eta is above traceNoise.
 func twoStage(m int, lnF, alpha, beta, eps, delta float64) (eta, sigma float64) {
 	mu := privacy.GaussianMu(eps/2, delta/2)
 	share := min(1, alpha*mu*mu/(8*(lnF-math.Log(beta))))
 	return noise(2*share, tightShift(lnF, eps/2, delta/2)), 2 * math.Sqrt(share*float64(m)) / mu
 }
 
-func publicGuarantee(known *sites, s *algo.Setting[publicParams]) (algo.Guarantee, error) {
-	at, err := resolvePublic(known, s)
-	if err != nil {
-		return algo.Guarantee{}, err
-	}
+func publicGuarantee(s *algo.Setting[publicParams], st *site) algo.Guarantee {
 	g := algo.Guarantee{Epsilon: s.Epsilon, Delta: s.Delta}
 	if s.Params.Preset == tracePreset {
-		g.Source = "translation of the noise (plugins/perturbed, theory), for the labels of the public points, then post-processing; for noise of real numbers"
-		return g, nil
+		g.Source = "translation of the noise (plugins/perturbed, theory), for the labels of the public points, " +
+			"then post-processing; for noise of real numbers"
+		return g
 	}
 	g.Uncertified = true
-	g.Source = fmt.Sprintf("after Block, Bun, Desai, Shetty and Wu 2024, with noise by a rule of thumb: not certified; preset %s certifies eta from %.4g on",
-		tracePreset, traceNoise(s.Params.Public, at.class.LogSize(), s.Epsilon, s.Delta))
-	return g, nil
+	g.Source = fmt.Sprintf("after Block, Bun, Desai, Shetty and Wu 2024, with noise by a rule of thumb: "+
+		"not certified; preset %s certifies eta from %.4g on",
+		tracePreset, traceNoise(s.Params.Public, st.class.LogSize(), s.Epsilon, s.Delta))
+	return g
 }
 
-// learnPublic is one trial. The points are independent of the sample, so that they may be drawn by the same generator as the noise.
-func learnPublic(at *site, p *publicParams, sample *algo.Data, r *rand.Rand) (concept.Hypothesis, error) {
-	z := drawPublic(at.class, at.spec, p.Public, r)
-	minimizer, err := at.class.NewMinimizer(z)
+// learnPublic runs one trial. The points are independent of the sample, so that they may be drawn
+// by the same generator as the noise.
+func learnPublic(st *site, p *publicParams, sample *algo.Data, r *rand.Rand) (concept.Hypothesis, error) {
+	z := drawPublic(st.class, st.Spec, p.Public, r)
+	minimizer, err := st.class.NewMinimizer(z)
 	if err != nil {
 		return nil, err
 	}
@@ -150,13 +158,14 @@ func learnPublic(at *site, p *publicParams, sample *algo.Data, r *rand.Rand) (co
 	return nearest, err
 }
 
-// drawPublic draws points uniformly from the domain of a class: each coordinate from 0..X-1, and from 0 and 1 where the class has no X.
-func drawPublic(c concept.Class, s concept.Spec, m int, r *rand.Rand) []float64 {
-	values := s.Domain
+// drawPublic returns m points, row-major, drawn uniformly from the domain of a class: each
+// coordinate from 0..X-1, or from 0 and 1 where the class has no X.
+func drawPublic(class concept.Class, spec concept.Spec, m int, r *rand.Rand) []float64 {
+	values := spec.Domain
 	if values == 0 {
 		values = 2
 	}
-	z := make([]float64, m*c.Dim())
+	z := make([]float64, m*class.Dim())
 	for i := range z {
 		z[i] = float64(r.Uint64N(values))
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite"
 )
 
 // Values of the parameter noise of perturbed/rspm.
@@ -13,7 +14,8 @@ const (
 	gaussianNoise = "gaussian" // as perturbed/gaussian, with the better of two tails
 )
 
-// rspmParams are the parameters of perturbed/rspm.
+// rspmParams are the parameters of perturbed/rspm. A scale of 0 stands for the least that keeps the
+// budget, which resolveRSPM writes.
 type rspmParams struct {
 	Noise     string  `doc:"laplace: pure epsilon-differential privacy; gaussian: as perturbed/gaussian, with the tail over all sign patterns where that asks for less" choices:"laplace,gaussian"`
 	Separator string  `doc:"the points that carry the noise: standard (basis of the parities, all points of an ordered domain), cube (all points of the domain), code (parities: columns of a random code), greedy (few points, small classes)" choices:"standard,cube,code,greedy"`
@@ -21,74 +23,70 @@ type rspmParams struct {
 	CodeSeed  int     `doc:"seed of the random code of separator code" min:"0"`
 }
 
+// rspm returns perturbed/rspm, report separator-perturbed minimum (Neel, Roth and Wu 2019).
 func rspm() algo.Algorithm[rspmParams] {
 	ls := new(learners)
+	resolve := func(s *algo.Setting[rspmParams]) (*site, error) { return resolveRSPM(&ls.sites, s) }
 	return algo.Algorithm[rspmParams]{
-		Name:     "perturbed/rspm",
-		Version:  "1.0.0",
-		Doc:      "Report separator-perturbed minimum (Neel, Roth and Wu 2019): minimises the errors plus independent noise on the labels at separating points.",
+		Name:    "perturbed/rspm",
+		Version: "1.0.0",
+		Doc: "Report separator-perturbed minimum (Neel, Roth and Wu 2019): " +
+			"minimises the errors plus independent noise on the labels at separating points.",
 		Defaults: rspmParams{Noise: laplaceNoise, Separator: "standard"},
 		Learn: func(_ context.Context, t *algo.Trial[rspmParams], sample *algo.Data) (algo.Model, error) {
 			if t.Params.Scale == 0 {
-				if _, err := resolveRSPM(ls, &t.Setting); err != nil {
+				if _, err := resolve(&t.Setting); err != nil {
 					return nil, err
 				}
 			}
-			return ls.with(placeOf(t.Problem, t.Params.Separator, t.Params.CodeSeed), func(l *learner) (concept.Hypothesis, error) {
+			place := finite.PlaceOf(t.Problem, t.Params.Separator, t.Params.CodeSeed)
+			return ls.with(place, func(l *learner) (concept.Hypothesis, error) {
 				if t.Params.Noise == gaussianNoise {
 					return l.gaussian(sample, t.Params.Scale, t.Rand)
 				}
 				return l.laplace(sample, t.Params.Scale, t.Rand)
 			})
 		},
-		Check: func(s *algo.Setting[rspmParams]) error {
-			_, err := resolveRSPM(ls, s)
-			return err
-		},
-		Guarantee: func(s *algo.Setting[rspmParams]) (algo.Guarantee, error) { return rspmGuarantee(ls, s) },
-		Bound: func(s *algo.Setting[rspmParams]) ([]algo.Bound, error) {
-			at, err := resolveRSPM(ls, s)
-			if err != nil {
-				return nil, err
-			}
-			return rspmBounds(s, at), nil
-		},
+		Check:     checkOf(resolve),
+		Guarantee: guaranteeOf(resolve, rspmGuarantee),
+		Bound:     boundOf(resolve, rspmBounds),
 	}
 }
 
-// resolveRSPM refuses what cannot run, and writes the scale. Resolving resolved parameters changes nothing.
-func resolveRSPM(ls *learners, s *algo.Setting[rspmParams]) (*site, error) {
+// resolveRSPM returns the site of a setting and writes the scale, or reports why the setting cannot
+// run. Resolving resolved parameters changes nothing.
+func resolveRSPM(known *sites, s *algo.Setting[rspmParams]) (*site, error) {
 	p := &s.Params
 	if err := checkBudget(s.Epsilon, s.Delta, p.Noise == gaussianNoise); err != nil {
 		return nil, err
 	}
-	at, err := ls.at(placeOf(s.Problem, p.Separator, p.CodeSeed))
+	st, err := known.at(finite.PlaceOf(s.Problem, p.Separator, p.CodeSeed))
 	if err != nil {
 		return nil, err
 	}
-	if p.Noise == laplaceNoise && at.separator.Points == nil {
-		return nil, algo.Invalid("perturbed: noise %s draws at each of %d points of separator %s, too many: take separator standard or code, noise %s, or a smaller dimension",
-			p.Noise, at.points, p.Separator, gaussianNoise)
+	if p.Noise == laplaceNoise && st.separator.Points == nil {
+		return nil, algo.Invalid("perturbed: noise %s draws at each of %d points of separator %s, too many: "+
+			"take separator standard or code, noise %s, or a smaller dimension",
+			p.Noise, st.points, p.Separator, gaussianNoise)
 	}
-	least := laplaceScale(at.points, at.separator.Hamming, s.Epsilon)
+	least := laplaceScale(st.points, st.separator.Hamming, s.Epsilon)
 	if p.Noise == gaussianNoise {
-		least = noise(at.hamming(), signShift(at.points, at.class.LogSize(), s.Epsilon, s.Delta))
+		least = noise(st.hamming(), signShift(st.points, st.class.LogSize(), s.Epsilon, s.Delta))
 	}
-	return at, enough("scale", &p.Scale, least)
+	return st, resolveNoise("scale", &p.Scale, least)
 }
 
-func rspmGuarantee(ls *learners, s *algo.Setting[rspmParams]) (algo.Guarantee, error) {
-	if _, err := resolveRSPM(ls, s); err != nil {
-		return algo.Guarantee{}, err
-	}
+func rspmGuarantee(s *algo.Setting[rspmParams], _ *site) algo.Guarantee {
 	if s.Params.Noise == gaussianNoise {
 		return algo.Guarantee{
 			Epsilon: s.Epsilon, Delta: s.Delta,
-			Source: "translation of Gaussian noise by a vector that outweighs one example (plugins/perturbed, theory); for noise of real numbers",
-		}, nil
+			Source: "translation of Gaussian noise by a vector that outweighs one example " +
+				"(plugins/perturbed, theory); for noise of real numbers",
+		}
 	}
 	return algo.Guarantee{
 		Pure: true, Epsilon: s.Epsilon,
-		Source: "translation of Laplace noise by a vector that outweighs one example (Neel, Roth and Wu 2019; plugins/perturbed, theory); for noise of real numbers",
-	}, nil
+		Source: "translation of Laplace noise by a vector that outweighs one example " +
+			"(Neel, Roth and Wu 2019; plugins/perturbed, theory); for noise of real numbers",
+	}
 }

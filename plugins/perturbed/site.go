@@ -2,117 +2,88 @@ package perturbed
 
 import (
 	"math"
-	"slices"
 	"sync"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite"
 )
 
-// place names a class and a separator of it.
-type place struct {
-	spec concept.Spec
-	kind string // one of concept.SeparatorKinds, or "" for none
-	seed int    // of kind code
-}
-
-func placeOf(p algo.Problem, kind string, seed int) place {
-	return place{concept.Spec{Name: p.Class, Domain: p.Domain, Dim: p.Dim, NoConstant: p.NoConstant, Matrix: p.Matrix}, kind, seed}
-}
-
-// site is a class with the points that carry the noise: what no trial changes. It is not written to once it is made.
+// site is a class with the points that carry the noise: all that trials of one place share. It is
+// not written to once it is made.
 type site struct {
-	place
+	finite.Place
 	class     concept.Finite
 	separator *concept.Separator    // nil for kind ""
-	points    int                   // m
-	margin    func() concept.Margin // of the sign vectors at the points; computed when first asked for
+	points    int                   // m, the points of the separator
+	margin    func() concept.Margin // of the sign vectors at the points; computed when first called
 }
 
-func newSite(at place) (*site, error) {
-	if at.seed != 0 && at.kind != "code" {
-		return nil, algo.Invalid("perturbed: code_seed %d has no meaning with separator %s: leave it out, or take separator code", at.seed, at.kind)
+// newSite returns the site at a place. The error is [algo.Invalid] and says what to change.
+func newSite(p finite.Place) (*site, error) {
+	if p.Seed != 0 && p.Kind != "code" {
+		return nil, algo.Invalid("perturbed: code_seed %d has no meaning with separator %s: "+
+			"leave it out, or take separator code", p.Seed, p.Kind)
 	}
-	if at.spec.Name == "halfspace" {
+	if p.Spec.Name == concept.Halfspace {
 		return nil, algo.Invalid("perturbed: halfspaces are infinitely many and have no separator: use boosting/hs-stl")
 	}
-	c, err := concept.New(at.spec)
+	class, err := concept.New(p.Spec)
 	if err != nil {
 		return nil, algo.Invalid("perturbed: %v", err)
 	}
-	s := &site{place: at}
+	st := &site{Place: p}
 	var ok bool
-	if s.class, ok = c.(concept.Finite); !ok {
-		return nil, algo.Invalid("perturbed: the hypotheses of class %q cannot be numbered", at.spec.Name)
+	if st.class, ok = class.(concept.Finite); !ok {
+		return nil, algo.Invalid("perturbed: the hypotheses of class %q cannot be numbered", p.Spec.Name)
 	}
-	if _, err := s.class.NewMinimizer(nil); err != nil {
+	if _, err := st.class.NewMinimizer(nil); err != nil {
 		return nil, algo.Invalid("perturbed: %v: take a smaller dimension or another class", err)
 	}
-	if at.kind == "" {
-		return s, nil
+	if p.Kind == "" {
+		return st, nil
 	}
-	return s, s.separate()
-}
-
-func (s *site) separate() error {
-	z, err := concept.NewSeparator(s.class, s.spec, s.kind, uint64(s.seed))
+	z, err := concept.NewSeparator(st.class, p.Spec, p.Kind, uint64(p.Seed))
 	if err != nil {
-		return algo.Invalid("perturbed: %v", err)
+		return nil, algo.Invalid("perturbed: %v", err)
 	}
-	s.points, s.separator = z.Len(), z
-	s.margin = sync.OnceValue(func() concept.Margin { return z.HullMargin(s.class) })
-	return nil
+	st.points, st.separator = z.Len(), z
+	st.margin = sync.OnceValue(func() concept.Margin { return z.HullMargin(st.class) })
+	return st, nil
 }
 
-// hamming is the radius 2h/m.
-func (s *site) hamming() float64 { return 2 * s.ratio() }
+// hamming returns the radius 2h/m of the stability lemma, where any two hypotheses differ on at
+// least h of the m points.
+func (st *site) hamming() float64 { return 2 * st.ratio() }
 
-// ratio is h/m.
-func (s *site) ratio() float64 { return float64(s.separator.Hamming) / float64(s.points) }
+// ratio returns h/m.
+func (st *site) ratio() float64 { return float64(st.separator.Hamming) / float64(st.points) }
 
-// widest is at least the largest number of points on which two hypotheses differ: spread is four times its share of all.
-func (s *site) widest() int {
-	return min(s.points, int(math.Ceil(s.separator.Spread*float64(s.points)/4*(1-1e-12))))
+// widest returns a number that is at least the largest number of points on which two hypotheses
+// differ: Spread is four times its share of all points.
+func (st *site) widest() int {
+	return min(st.points, int(math.Ceil(st.separator.Spread*float64(st.points)/4*(1-1e-12))))
 }
 
-// sites makes each site once. It keeps the last few, and no more than 256 MiB of points, which one alone can take: a trial's memory must not
-// depend on the places before.
+// numbers returns how many numbers the points of the separator have.
+func (st *site) numbers() int {
+	if st.separator == nil {
+		return 0
+	}
+	return len(st.separator.Points)
+}
+
+// maxNumbers is how many numbers the points of all cached sites may have together: 256 MiB, which
+// those of one site alone can take.
+const maxNumbers = 1 << 25
+
+// sites makes each site once. It keeps the last few, because a trial's memory must not depend on
+// all the places before.
 type sites struct {
-	mu    sync.Mutex
-	known []*site // the last used one comes last
+	cache finite.Cache[finite.Place, *site]
 }
 
-const (
-	maxSites   = 4
-	maxNumbers = 1 << 25 // in the points of all sites
-)
-
-func (s *sites) at(p place) (*site, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i, known := range s.known {
-		if known.place == p {
-			s.known = append(append(s.known[:i], s.known[i+1:]...), known)
-			return known, nil
-		}
-	}
-	made, err := newSite(p)
-	if err != nil {
-		return nil, err
-	}
-	s.known = append(s.known, made)
-	for len(s.known) > maxSites || len(s.known) > 1 && s.numbers() > maxNumbers {
-		s.known = slices.Delete(s.known, 0, 1)
-	}
-	return made, nil
-}
-
-// numbers is how many the points of all sites are made of.
-func (s *sites) numbers() (n int) {
-	for _, known := range s.known {
-		if known.separator != nil {
-			n += len(known.separator.Points)
-		}
-	}
-	return n
+// at returns the site at a place.
+func (s *sites) at(p finite.Place) (*site, error) {
+	return s.cache.GetWithin(maxNumbers, p, newSite, (*site).numbers)
 }

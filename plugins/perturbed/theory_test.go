@@ -1,14 +1,14 @@
 package perturbed
 
 import (
-	"encoding/json"
 	"math"
-	"os"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/shatterlab/shatter/pipeline/privacy"
+	"github.com/shatterlab/shatter/plugins/finite"
+	"github.com/shatterlab/shatter/plugins/finite/finitetest"
 )
 
 type vectors struct {
@@ -39,21 +39,15 @@ type vectors struct {
 
 func readVectors(t *testing.T) vectors {
 	t.Helper()
-	text, err := os.ReadFile("testdata/vectors.json")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var v vectors
-	if err := json.Unmarshal(text, &v); err != nil {
-		t.Fatal(err)
-	}
+	finitetest.ReadJSON(t, "testdata/vectors.json", &v)
 	if len(v.DP) == 0 || len(v.Counterexample) == 0 || len(v.IIDChoice) == 0 {
 		t.Fatal("no vectors")
 	}
 	return v
 }
 
-// near compares relatively.
+// near reports an error unless got is within the relative tolerance of want.
 func near(t *testing.T, what string, got, want, tolerance float64) {
 	t.Helper()
 	if !(math.Abs(got-want) <= tolerance*math.Abs(want)) {
@@ -98,7 +92,7 @@ func TestSampleSizeTable(t *testing.T) {
 	} {
 		const delta = 1e-6
 		lnF := c.n * math.Ln2
-		g := goal{0.1, lnOthers(lnF) - math.Log(0.05)}
+		g := goal{0.1, finite.LogOthers(lnF) - math.Log(0.05)}
 		lambda := tightShift(lnF, c.eps, delta)
 		for _, k := range []struct {
 			name      string
@@ -117,7 +111,8 @@ func TestSampleSizeTable(t *testing.T) {
 	}
 }
 
-// The tight eta is never above the simple one, both keep the budget, and neither is far from what its equation says.
+// The tight eta is never above the simple one, both keep the budget, and neither is far from what
+// its equation says.
 func TestShifts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		lnF := rapid.Float64Range(0, 60).Draw(t, "lnF")
@@ -140,7 +135,8 @@ func TestShifts(t *testing.T) {
 	})
 }
 
-// signTail bounds the exact tail of |xi|_1/sqrt(m) for m = 1 and 2, and is below both Borell's inequality and the union over all 2^m signs.
+// signTail bounds the exact tail of |xi|_1/sqrt(m) for m = 1 and 2, and is below both Borell's
+// inequality and the union over all 2^m signs.
 func TestSignTail(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := rapid.IntRange(1, 5000).Draw(t, "m")
@@ -163,7 +159,7 @@ func TestSignTail(t *testing.T) {
 	})
 }
 
-// All 2^m patterns: the sum over them is better at few points, the tail over all at many.
+// Over all 2^m patterns, the sum over them is better at few points, and the tail over all at many.
 func TestSignShift(t *testing.T) {
 	for _, c := range []struct {
 		m     int
@@ -193,13 +189,15 @@ func TestSizes(t *testing.T) {
 		n = g.laplaceSize(b, k)
 		for i := 1; i < 200; i++ {
 			s := float64(i) / 200 * min(1/b, 2*g.edge)
-			if at := (g.need - float64(k)*math.Log1p(-s*s*b*b)) / (g.edge*s - s*s/2); at < (n-1)*(1-1e-9) {
-				t.Fatalf("laplace: n(%v) = %v, below %v", s, at, n)
+			if size := (g.need - float64(k)*math.Log1p(-s*s*b*b)) / (g.edge*s - s*s/2); size < (n-1)*(1-1e-9) {
+				t.Fatalf("laplace: n(%v) = %v, below %v", s, size, n)
 			}
 		}
 	})
-	for _, n := range []float64{goal{0, 1}.gaussianSize(1, 2), goal{-0.1, 1}.laplaceSize(1, 2), goal{0.1, 1}.gaussianSize(math.Inf(1), 2),
-		goal{0.1, 1}.laplaceSize(math.Inf(1), 2)} {
+	for _, n := range []float64{
+		goal{0, 1}.gaussianSize(1, 2), goal{-0.1, 1}.laplaceSize(1, 2),
+		goal{0.1, 1}.gaussianSize(math.Inf(1), 2), goal{0.1, 1}.laplaceSize(math.Inf(1), 2),
+	} {
 		if !math.IsInf(n, 1) {
 			t.Errorf("n = %v where none is enough", n)
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -12,7 +14,7 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// checks are done in this order in each setting.
+// checks lists the checks in the order in which each setting gets them.
 var checks = []struct {
 	name string
 	run  func(*suite) error
@@ -30,27 +32,40 @@ var checks = []struct {
 	{"goroutines", (*suite).checkGoroutines},
 }
 
-// four is the usual company of trials.
-var four = []uint64{0, 1, 2, 3}
-
-// checkAnswers: every trial answers every point, within [-1, 1].
-func (s *suite) checkAnswers() error {
+// repeat plays a script and reports an error if its trials do not give the same bits as those of
+// want with the same keys. when says when that was, and may hint at the cause.
+func (s *suite) repeat(want *transcript, sc script, when string) error {
 	p, err := s.running()
 	if err != nil {
 		return err
 	}
-	_, err = s.clean(p, game{trials: four})
+	return s.repeatIn(p, want, sc, when)
+}
+
+// repeatIn is repeat in a given process.
+func (s *suite) repeatIn(p *host.Process, want *transcript, sc script, when string) error {
+	got, err := s.playIn(p, sc)
+	if err == nil {
+		err = matching(want, got, func(j, k int) error { return sameTrial(want, j, got, k) })
+	}
+	return why(err, "%s", when)
+}
+
+// checkAnswers checks that every trial answers every point, within [-1, 1].
+func (s *suite) checkAnswers() error {
+	_, err := s.clean(usual)
 	return err
 }
 
-// checkSeeds: the same seeds give the same bits again, in this process and in another.
+// checkSeeds checks that the same seeds give the same bits again, in this process and in another.
 func (s *suite) checkSeeds() error {
-	p, err := s.running()
+	first, err := s.clean(usual)
 	if err != nil {
 		return err
 	}
-	first, err := s.clean(p, game{trials: four})
-	if err != nil {
+	const when = "the same seed a second time, in %s process " +
+		"(is there randomness beside Trial.Rand, or the order of a map?)"
+	if err := s.repeat(first, usual, fmt.Sprintf(when, "the same")); err != nil {
 		return err
 	}
 	other, err := host.Start(s.ctx, s.command)
@@ -58,139 +73,114 @@ func (s *suite) checkSeeds() error {
 		return err
 	}
 	defer other.Stop()
-	for where, p := range map[string]*host.Process{"the same": p, "another": other} {
-		again, err := s.clean(p, game{trials: four})
-		for j := 0; err == nil && j < len(four); j++ {
-			err = sameTrial(first, j, again, j)
-		}
-		if err != nil {
-			return why(err, "the same seed a second time, in %s process (is there randomness beside Trial.Rand, or the order of a map?)", where)
+	return s.repeatIn(other, first, usual, fmt.Sprintf(when, "another"))
+}
+
+// checkAlone checks that a trial gives the same bits whatever trials come before it and beside it.
+func (s *suite) checkAlone() error {
+	together, err := s.clean(usual)
+	if err != nil {
+		return err
+	}
+	const hint = " (is something kept from trial to trial?)"
+	reversed := script{trials: slices.Clone(usual.trials)}
+	slices.Reverse(reversed.trials)
+	if err := s.repeat(together, reversed, "in another order"+hint); err != nil {
+		return err
+	}
+	for _, key := range usual.trials {
+		if err := s.repeat(together, script{trials: []uint64{key}}, "alone"+hint); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// checkAlone: a trial gives the same bits whatever trials come before it and beside it.
-func (s *suite) checkAlone() error {
-	p, err := s.running()
-	if err != nil {
-		return err
-	}
-	together, err := s.clean(p, game{trials: four})
-	if err != nil {
-		return err
-	}
-	const hint = "(is something kept from trial to trial?)"
-	reversed, err := s.clean(p, game{trials: []uint64{3, 2, 1, 0}})
-	for j := 0; err == nil && j < len(four); j++ {
-		err = why(sameTrial(together, j, reversed, 3-j), "trial %d in another order %s", j, hint)
-	}
-	for j := 0; err == nil && j < len(four); j++ {
-		var alone *outcome
-		if alone, err = s.clean(p, game{trials: four[j : j+1]}); err == nil {
-			err = why(sameTrial(together, j, alone, 0), "trial %d alone %s", j, hint)
-		}
-	}
-	return err
-}
-
-// checkPieces: asked again, or in pieces, a model answers the same.
+// checkPieces checks that a model answers the same when it is asked again, or in pieces.
 func (s *suite) checkPieces() error {
-	p, err := s.running()
+	whole, err := s.clean(usual)
 	if err != nil {
 		return err
 	}
-	whole, err := s.clean(p, game{trials: four})
-	if err != nil {
-		return err
-	}
-	for _, g := range []game{{trials: four, twice: true}, {trials: four, pieces: []int{1, 2, 0, 7}}, {trials: four, pieces: []int{1, 1, 1}, twice: true}} {
-		o, err := s.clean(p, g)
+	for _, sc := range []script{
+		{trials: usual.trials, twice: true},
+		{trials: usual.trials, pieces: []int{1, 2, 0, 7}},
+		{trials: usual.trials, pieces: []int{1, 1, 1}, twice: true},
+	} {
+		got, err := s.clean(sc)
 		if err != nil {
 			return err
 		}
-		for j := range four {
-			got := o.answers[j]
-			if err := sameAnswers(whole.answers[j], got[:testPoints]); err != nil {
-				return why(err, "trial %d, in pieces of %v", j, g.pieces)
+		err = matching(whole, got, func(j, k int) error {
+			first, second := got.answers[k], []float64(nil)
+			if sc.twice {
+				first, second = first[:len(first)/2], first[len(first)/2:]
 			}
-			if g.twice {
-				if err := sameAnswers(whole.answers[j], got[testPoints:]); err != nil {
-					return why(err, "trial %d, asked a second time (Predict must change nothing)", j)
-				}
+			if err := sameAnswers(whole.answers[j], first); err != nil || !sc.twice {
+				return why(err, "in pieces of %v", sc.pieces)
 			}
+			return why(sameAnswers(whole.answers[j], second), "asked a second time (Predict must change nothing)")
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// checkQueries: put one by one or many at a time, queries are answered the same, and no answer depends on queries or rounds that come later.
+// checkQueries checks that queries get the same answers one by one and many at a time, and that no
+// answer depends on queries or rounds that come later.
 func (s *suite) checkQueries() error {
 	if s.setting.Queries+s.setting.Rounds == 0 {
 		return nil
 	}
-	p, err := s.running()
+	first, err := s.clean(usual)
 	if err != nil {
 		return err
 	}
-	first, err := s.clean(p, game{trials: four})
-	if err != nil {
+	if err := s.repeat(first, script{trials: usual.trials, chunk: 7}, "several queries at a time"); err != nil {
 		return err
 	}
-	chunks, err := s.clean(p, game{trials: four, chunk: 7})
-	for j := 0; err == nil && j < len(four); j++ {
-		err = why(sameTrial(first, j, chunks, j), "trial %d, several queries at a time", j)
-	}
-	if err != nil || s.setting.Offline { // revealed queries may change every answer
-		return err
+	if s.setting.Offline { // revealed queries may change every answer
+		return nil
 	}
 	half := int(s.setting.Queries+s.setting.Rounds) / 2
-	other, err := s.clean(p, game{trials: four, same: half})
-	for j := 0; err == nil && j < len(four); j++ {
-		err = why(sameLabels(first, j, other, j, half), "trial %d, with other queries or rounds later", j)
+	other, err := s.clean(script{trials: usual.trials, common: half})
+	if err == nil {
+		err = matching(first, other, func(j, k int) error { return sameLabels(first, j, other, k, half) })
 	}
-	return err
+	return why(err, "with other queries or rounds later")
 }
 
-// checkMemory: answers do not change when the memory of the sample is written over after learning. That it is not written by the algorithm
-// shows in every check: the trial would fail.
+// checkMemory checks that answers do not change when the memory of the sample is overwritten after
+// learning. That the algorithm does not write to it shows in every check: the trial would fail.
 func (s *suite) checkMemory() error {
-	p, err := s.running()
+	before, err := s.clean(usual)
 	if err != nil {
 		return err
 	}
-	before, err := s.clean(p, game{trials: four})
-	if err != nil {
-		return err
-	}
-	after, err := s.clean(p, game{trials: four, distort: true})
-	if err != nil {
-		return err
-	}
-	for j := range four {
-		if err := sameTrial(before, j, after, j); err != nil {
-			return why(err, "trial %d, after its sample's memory was used again (the sample is borrowed: a model must copy what it keeps)", j)
-		}
-	}
-	return nil
+	return s.repeat(before, script{trials: usual.trials, distort: true},
+		"after its sample's memory was used again (the sample is borrowed: a model must copy what it keeps)")
 }
 
-// checkSizes: the smallest and a large sample, one point and many, and none.
+// checkSizes checks the smallest and a large sample, one point and many, and none.
 func (s *suite) checkSizes() error {
-	for _, g := range []game{
-		{trials: four, n: 1}, {trials: four, n: 2}, {trials: four, points: 1}, {trials: four[:1], n: 20_000}, {trials: four[:1], points: 100_000},
+	for _, sc := range []script{
+		{trials: usual.trials, n: 1}, {trials: usual.trials, n: 2}, {trials: usual.trials, points: 1},
+		{trials: usual.trials[:1], n: 20_000}, {trials: usual.trials[:1], points: 100_000},
 	} {
 		p, err := s.running()
 		if err != nil {
 			return err
 		}
-		o, err := s.play(p, g)
+		t, err := s.play(p, sc)
 		if err != nil {
-			return why(err, "%s", g.sizes())
+			return why(err, "%s", sc.sizes())
 		}
-		for _, f := range o.faults {
+		for _, f := range t.faults {
 			if f.Kind != host.Infeasible {
-				return fmt.Errorf("%s: %w\n(an algorithm that cannot do with so few examples says so with algo.Infeasible)", g.sizes(), faultError(f))
+				return fmt.Errorf("%s: %w\n(an algorithm that cannot do with so few examples says so with algo.Infeasible)",
+					sc.sizes(), faultError(f))
 			}
 		}
 	}
@@ -200,7 +190,7 @@ func (s *suite) checkSizes() error {
 	}
 	open := host.OpenRequest{Setting: s.setting, Seeds: []uint64{1, 2}}
 	if s.setting.Offline {
-		open.Reveal = func(x []float64) { copy(x, s.queries(game{}, 0)) }
+		open.Reveal = func(x []float64) { copy(x, s.queries(script{}, 0)) }
 	}
 	session, _, err := p.Open(s.ctx, open, func(x, y []float64) { draw(s.problem, 0, x, y) })
 	if err == nil {
@@ -209,22 +199,15 @@ func (s *suite) checkSizes() error {
 	return why(err, "a session without a question")
 }
 
-// sizes is what is unusual in a game's sizes.
-func (g game) sizes() string {
-	if g.n > 0 {
-		return fmt.Sprintf("with a sample of %d", g.n)
-	}
-	return fmt.Sprintf("asked about %d points", g.points)
-}
-
-// checkParameters: Check resolves all parameters and accepts what it resolved; wrong ones are refused as invalid.
+// checkParameters checks that Check resolves all parameters, leaves resolved ones as they are, and
+// refuses wrong ones as invalid.
 func (s *suite) checkParameters() error {
 	p, err := s.running()
 	if err != nil {
 		return err
 	}
 	check := func(parameters map[string]*pluginv1.Value) (*pluginv1.CheckResponse, error) {
-		setting := proto.Clone(s.setting).(*pluginv1.Setting)
+		setting := proto.CloneOf(s.setting)
 		setting.Parameters = parameters
 		return p.Check(s.ctx, setting)
 	}
@@ -256,13 +239,14 @@ func (s *suite) checkParameters() error {
 	return nil
 }
 
+// wrongParameter is a value that a parameter must not have, and the reason.
 type wrongParameter struct {
 	name  string
 	value *pluginv1.Value
 	why   string
 }
 
-// wrongParameters are values that the algorithm's own description rules out.
+// wrongParameters returns values that the algorithm's own description rules out.
 func (s *suite) wrongParameters() []wrongParameter {
 	text := &pluginv1.Value{Kind: &pluginv1.Value_String_{String_: "no such choice"}}
 	number := func(p *pluginv1.Parameter, v float64) *pluginv1.Value {
@@ -288,13 +272,13 @@ func (s *suite) wrongParameters() []wrongParameter {
 	return wrong
 }
 
-// checkBounds: the theory's bounds can be had, and each says where it comes from.
+// checkBounds checks that theory's bounds can be had, and that each says where it comes from.
 func (s *suite) checkBounds() error {
 	p, err := s.running()
 	if err != nil {
 		return err
 	}
-	setting := proto.Clone(s.setting).(*pluginv1.Setting)
+	setting := proto.CloneOf(s.setting)
 	setting.N = 0
 	r, err := p.Bound(s.ctx, setting)
 	if err != nil {
@@ -305,32 +289,33 @@ func (s *suite) checkBounds() error {
 	}
 	for _, b := range r.Bounds {
 		if b.Name == "" || b.Source == "" || !(b.Value > 0 || b.Value == 0 && s.setting.Rounds > 0) {
-			return fmt.Errorf("bound %q of source %q is %v: a name, a source and a positive number (or +Inf) are needed", b.Name, b.Source, b.Value)
+			return fmt.Errorf("bound %q of source %q is %v: a name, a source and a positive number (or +Inf) are needed",
+				b.Name, b.Source, b.Value)
 		}
 	}
 	return nil
 }
 
-// checkCancellation: a session that is given up ends at once, and does no harm to later ones.
+// checkCancellation checks that a cancelled session ends at once, and does no harm to later ones.
 func (s *suite) checkCancellation() error {
-	p, err := s.running()
+	before, err := s.clean(usual)
 	if err != nil {
 		return err
 	}
-	before, err := s.clean(p, game{trials: four})
+	p, err := s.running()
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
-	given := *s
-	given.ctx = ctx
+	cancelled := *s
+	cancelled.ctx = ctx
 	many := make([]uint64, 1000)
 	timer := time.AfterFunc(time.Millisecond, cancel)
 	defer timer.Stop()
 	start := time.Now()
 	for err == nil { // one of these is under way when the context ends
-		_, err = given.play(p, game{trials: many, n: min(s.setting.N, 1000)})
+		_, err = cancelled.play(p, script{trials: many, n: min(s.setting.N, 1000)})
 	}
 	var exit *host.ExitError
 	if !errors.As(err, &exit) || exit.Cause != host.Cancelled {
@@ -339,26 +324,20 @@ func (s *suite) checkCancellation() error {
 	if took := time.Since(start); took > 20*time.Second {
 		return fmt.Errorf("a cancelled session took %v to end (does it look at its context?)", took)
 	}
-	if p, err = s.running(); err != nil {
-		return err
-	}
-	after, err := s.clean(p, game{trials: four})
-	for j := 0; err == nil && j < len(four); j++ {
-		err = sameTrial(before, j, after, j)
-	}
-	return why(err, "after a cancelled session")
+	return s.repeat(before, usual, "after a cancelled session")
 }
 
-// checkGoroutines: when a session is over, as many goroutines run as before it. It can only be seen in plugins that Run started.
+// checkGoroutines checks that as many goroutines run after a session as before it. It can only see
+// that in plugins that Run started.
 func (s *suite) checkGoroutines() error {
 	if !s.probed {
 		return nil
 	}
-	p, err := s.running()
-	if err != nil {
+	if _, err := s.clean(usual); err != nil { // goroutines started once, at the first use, may stay
 		return err
 	}
-	if _, err := s.clean(p, game{trials: four}); err != nil { // what is made once, at the first use, may stay
+	p, err := s.running()
+	if err != nil {
 		return err
 	}
 	before, err := s.goroutines(p)
@@ -366,11 +345,12 @@ func (s *suite) checkGoroutines() error {
 		return err
 	}
 	many := make([]uint64, 100)
-	if _, err := s.clean(p, game{trials: many}); err != nil {
+	if _, err := s.playIn(p, script{trials: many}); err != nil {
 		return err
 	}
 	after := before + 1
-	for deadline := time.Now().Add(2 * time.Second); after > before && time.Now().Before(deadline); { // those of the session itself are just ending
+	deadline := time.Now().Add(2 * time.Second) // those of the session itself are just ending
+	for after > before && time.Now().Before(deadline) {
 		if after, err = s.goroutines(p); err != nil {
 			return err
 		}
@@ -381,23 +361,28 @@ func (s *suite) checkGoroutines() error {
 	return nil
 }
 
-// goroutines asks the probe.
+// goroutines asks the probe how many goroutines run in a process. It returns the least of several
+// counts, because some of gRPC's come and go.
 func (s *suite) goroutines(p *host.Process) (float64, error) {
-	least := -1.0
-	for range 20 { // the least of several: some of gRPC's come and go
-		session, _, err := p.Open(s.ctx, host.OpenRequest{
-			Setting: &pluginv1.Setting{Algorithm: probeName, Task: pluginv1.Task_TASK_LEARN, N: 1, Problem: &pluginv1.Problem{Dim: 1}},
-			Seeds:   []uint64{0, 0},
-		}, func(x, y []float64) {})
+	least := math.Inf(1)
+	setting := &pluginv1.Setting{
+		Algorithm: probeName, Task: pluginv1.Task_TASK_LEARN, N: 1, Problem: &pluginv1.Problem{Dim: 1},
+	}
+	for range 20 {
+		open := host.OpenRequest{Setting: setting, Seeds: []uint64{0, 0}}
+		session, _, err := p.Open(s.ctx, open, func(x, y []float64) {})
 		if err != nil {
 			return 0, err
 		}
-		metrics, _, err := session.Close(s.ctx)
+		metrics, faults, err := session.Close(s.ctx)
+		if err == nil {
+			err = faultsError(faults)
+		}
 		if err != nil {
 			return 0, err
 		}
-		if n := metrics["count"][0]; least < 0 || n < least {
-			least = n
+		for _, n := range metrics[probeMetric] {
+			least = min(least, n)
 		}
 	}
 	return least, nil

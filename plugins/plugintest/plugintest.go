@@ -1,19 +1,26 @@
-// Package plugintest is the acceptance test of an algorithm, for its author:
+// Package plugintest is the acceptance test of algorithms. An author of a Go algorithm writes one
+// test that calls [Run]:
 //
 //	func TestBooster(t *testing.T) { plugintest.Run(t, booster) }
 //
-// It promises that an algorithm which passes is treated by Shatter as its author meant it: the same seed gives the same answers, in any
-// company and in any process; every point is answered within [-1, +1]; asking twice, or in pieces, gives the same; small
-// and large inputs do no harm, wrong parameters are refused; borrowed memory is neither kept nor written; nothing is left running.
+// An author in another language runs "shatter plugin test FILE", which calls [Test].
 //
-// Everything goes through a real process, started and supervised as in a sweep: in Run the test binary starts itself again. It needs
-// problems that the algorithm accepts: its own are tried, or the author names settings. Test does the same for a file in any
-// language.
+// Shatter treats an algorithm that passes as its author meant it: the same seed gives the same
+// answers, whatever other trials there are and in any process; every point is answered within
+// [-1, +1]; asked twice, or in pieces, a model answers the same; small and large inputs do no harm;
+// wrong parameters are refused; borrowed memory is neither kept nor written to; and nothing keeps
+// running when a session is over.
+//
+// The tests go through a real process that is started and supervised as in a sweep: Run starts the
+// test binary again to be the plugin. They need problems that the algorithm accepts. Without
+// settings the suite tries problems of its own; if the algorithm accepts none of them, name a
+// [Setting] that it does accept.
 package plugintest
 
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"runtime"
 	"slices"
@@ -27,29 +34,38 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// Setting is one setting to test an algorithm in. Zero values get defaults: Task the first that the algorithm has, N the smallest that it
-// accepts of 50, 1000 and 20000, Alpha and Beta 0.1, Epsilon 1, Delta 1e-6, in the task predict 30 Queries and in the task online 30 Rounds, with
-// no N.
+// Setting is one setting to test an algorithm in. The zero value of a field stands for a default.
 type Setting struct {
-	Task                        algo.Task
-	Queries, Rounds             int
-	Offline                     bool           // predict: the queries are revealed beforehand
-	Parameters                  map[string]any // int, float64, bool or string, by name; the rest are the algorithm's defaults
-	Problem                     algo.Problem
-	N                           int
-	Alpha, Beta, Epsilon, Delta float64
+	Problem algo.Problem
+	Task    algo.Task // default: the first that the algorithm has
+
+	// Parameters holds values of type int, float64, bool or string by name. Parameters that it
+	// leaves out have the algorithm's defaults.
+	Parameters map[string]any
+
+	N           int     // default: the smallest of 50, 1000 and 20000 that it accepts; online: none
+	Alpha, Beta float64 // default: 0.1
+
+	// Epsilon and Delta are the budget of an algorithm that states a guarantee, by default 1 and
+	// 1e-6.
+	Epsilon, Delta float64
+
+	Queries int  // predict: default 30
+	Offline bool // predict: the queries are revealed beforehand
+	Rounds  int  // online: default 30
 }
 
-// Result is what came of one check.
+// Result is the result of one check in one setting.
 type Result struct {
 	Algorithm string
-	Setting   string // in short
-	Check     string
-	Err       error // nil: passed
+	Setting   string // in a few words
+	Check     string // the name of the check, or "start" or "setting" if none could be run
+	Err       error  // nil if the algorithm passed
 }
 
-// Run tests an algorithm in the given settings, or else in those of the suite's own problems that it accepts. It starts the test binary again to
-// be the plugin: what the test function does before Run is done there too.
+// Run tests an algorithm in the given settings or, if there are none, in those of the suite's own
+// problems that it accepts. Each check is a subtest. Run starts the test binary again to be the
+// plugin, so the test function should do little before it calls Run: it does that twice.
 func Run(t *testing.T, plugin algo.Plugin, settings ...Setting) {
 	t.Helper()
 	if os.Getenv(pluginv1.CookieKey) == pluginv1.CookieValue {
@@ -70,28 +86,34 @@ func Run(t *testing.T, plugin algo.Plugin, settings ...Setting) {
 	}
 }
 
-// exactly is the pattern of test names that matches this one only.
+// exactly returns the pattern of test names that matches only this one.
 func exactly(name string) string {
 	return "^" + strings.ReplaceAll(name, "/", "$/^") + "$"
 }
 
-// probe tells how many goroutines run in its process.
+// probe is an algorithm that reports how many goroutines run in its process.
 var probe = algo.Algorithm[struct{}]{
-	Name: probeName, Version: "1", Metrics: map[string]string{"count": "goroutines of the process"},
+	Name: probeName, Version: "1", Metrics: map[string]string{probeMetric: "goroutines of the process"},
 	Learn: func(_ context.Context, t *algo.Trial[struct{}], _ *algo.Data) (algo.Model, error) {
-		t.Report("count", float64(runtime.NumGoroutine()))
+		t.Report(probeMetric, float64(runtime.NumGoroutine()))
 		return nothing{}, nil
 	},
 }
 
-const probeName = "plugintest/goroutines"
+const (
+	probeName   = "plugintest/goroutines"
+	probeMetric = "count"
+)
 
+// nothing is a model that leaves all answers as they are.
 type nothing struct{}
 
 func (nothing) Predict(context.Context, *algo.Data, []float64) error { return nil }
 
-// Test tests all algorithms of a plugin file, each in those of the settings whose parameters it has, or, where none are given, of the suite's own
-// problems; several algorithms at the same time, each in processes of its own. There is at least one result. A trial may take a minute where the command sets no limit.
+// Test tests all algorithms of a plugin file: each in those of the given settings whose parameters
+// it has or, if none are given, in those of the suite's own problems that it accepts. It tests
+// several algorithms at the same time, each in processes of its own. A trial may take a minute if
+// the command sets no limit. There is at least one result.
 func Test(ctx context.Context, c host.Command, settings ...Setting) []Result {
 	if c.Trial == 0 {
 		c.Trial = time.Minute
@@ -108,14 +130,14 @@ func Test(ctx context.Context, c host.Command, settings ...Setting) []Result {
 	}
 	results := make([][]Result, len(description.Algorithms))
 	var group sync.WaitGroup
-	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	turns := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for i, a := range description.Algorithms {
 		if a.Name == probeName {
 			continue
 		}
 		group.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
+			turns <- struct{}{}
+			defer func() { <-turns }()
 			s := &suite{ctx: ctx, command: c, algorithm: a, probed: probed}
 			defer s.stop()
 			results[i] = s.run(settings)
@@ -125,7 +147,7 @@ func Test(ctx context.Context, c host.Command, settings ...Setting) []Result {
 	return slices.Concat(results...)
 }
 
-// short is a setting in a few words.
+// short describes a setting in a few words.
 func (s Setting) short() string {
 	words := []string{s.Problem.Class}
 	if s.Problem.Class == "" {
@@ -146,7 +168,7 @@ func (s Setting) short() string {
 	if s.N > 0 {
 		words = append(words, fmt.Sprintf("n=%d", s.N))
 	}
-	for _, name := range sortedNames(s.Parameters) {
+	for _, name := range slices.Sorted(maps.Keys(s.Parameters)) {
 		words = append(words, fmt.Sprintf("%s=%v", name, s.Parameters[name]))
 	}
 	return strings.Join(words, ",")

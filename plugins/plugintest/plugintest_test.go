@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/plugins/algo"
 	"github.com/shatterlab/shatter/plugins/host"
 )
@@ -60,23 +61,24 @@ func (a answer) Predict(_ context.Context, x *algo.Data, out []float64) error {
 	return nil
 }
 
-// TestRun is what an author writes.
+// TestRun runs the suite on good algorithms, as an author does.
 func TestRun(t *testing.T) {
 	t.Run("queries", func(t *testing.T) { Run(t, playing(func(_ *[]float64, x []float64) float64 { return x[0] })) })
 	t.Run("own problems", func(t *testing.T) {
-		if testing.Short() {
-			t.Skip("many processes: left to the run without -short")
-		}
+		testkit.Long(t)
 		Run(t, majority())
 	})
 	t.Run("named settings", func(t *testing.T) {
 		Run(t, majority(),
-			Setting{Problem: algo.Problem{Class: "halfspace", Dim: 3, Margin: 0.2}, N: 10, Parameters: map[string]any{"mode": "zero", "flip": 0.5}},
+			Setting{
+				Problem: algo.Problem{Class: "halfspace", Dim: 3, Margin: 0.2}, N: 10,
+				Parameters: map[string]any{"mode": "zero", "flip": 0.5},
+			},
 			Setting{Problem: algo.Problem{Class: "anything", Dim: 1}})
 	})
 }
 
-// learning is majority with another Learn.
+// learning returns majority with another Learn.
 func learning(f func(t *algo.Trial[params], sample *algo.Data) (algo.Model, error)) algo.Plugin {
 	a := majority()
 	a.Metrics = nil
@@ -86,31 +88,31 @@ func learning(f func(t *algo.Trial[params], sample *algo.Data) (algo.Model, erro
 	return a
 }
 
-// playingGame answers every query by the sign of what f says of the queries so far, less the sample's mean of points.
-type playingGame struct {
+// answerer answers a query with the sign of what f says of it less the mean point of the sample.
+type answerer struct {
 	f    func(first *[]float64, x []float64) float64
-	kept []float64
+	kept []float64 // for f to use
 	mean float64
 }
 
-func (g *playingGame) Answer(_ context.Context, x []float64) (float64, bool, error) {
+func (g *answerer) Answer(_ context.Context, x []float64) (float64, bool, error) {
 	v := g.f(&g.kept, x) - g.mean
 	return math.Copysign(1, v), math.Abs(v) < 0.1, nil
 }
 
-func (g *playingGame) Predict(_ context.Context, x *algo.Data, out []float64) error {
+func (g *answerer) Predict(_ context.Context, x *algo.Data, out []float64) error {
 	for i := range out {
 		out[i] = math.Copysign(1, x.X(i)[0]-g.mean)
 	}
 	return nil
 }
 
-// playing is an algorithm for the task predict alone.
+// playing returns an algorithm for the task predict alone.
 func playing(f func(first *[]float64, x []float64) float64) algo.Plugin {
 	return algo.Algorithm[params]{
 		Name: "test/playing", Version: "1", Defaults: params{Mode: "mean"},
 		Predict: func(_ context.Context, _ *algo.Trial[params], sample *algo.Data) (algo.Answerer, error) {
-			g := &playingGame{f: f}
+			g := &answerer{f: f}
 			for i := range sample.Len() {
 				g.mean += sample.X(i)[0] / float64(sample.Len())
 			}
@@ -119,9 +121,9 @@ func playing(f func(first *[]float64, x []float64) float64) algo.Plugin {
 	}
 }
 
-var state int
+var state int // of the faulty algorithm that keeps some from trial to trial
 
-// faulty algorithms, by the check that has to find them.
+// faulty holds algorithms by the name of the check that must find them, up to spaces.
 var faulty = map[string]algo.Plugin{
 	"answers ": learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) { // keeps the sample itself
 		return answer(func([]float64) float64 { return s.Y(0) }), nil
@@ -163,7 +165,9 @@ var faulty = map[string]algo.Plugin{
 	}(),
 	"bounds": func() algo.Plugin {
 		a := majority()
-		a.Bound = func(*algo.Setting[params]) ([]algo.Bound, error) { return []algo.Bound{{Name: "b", Value: 1}}, nil }
+		a.Bound = func(*algo.Setting[params]) ([]algo.Bound, error) {
+			return []algo.Bound{{Name: "b", Value: 1}}, nil
+		}
 		return a
 	}(),
 	"goroutines": learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) {
@@ -172,12 +176,14 @@ var faulty = map[string]algo.Plugin{
 	}),
 	"setting": func() algo.Plugin {
 		a := majority()
-		a.Check = func(s *algo.Setting[params]) error { return algo.Invalid("class %q is not mine", s.Problem.Class) }
+		a.Check = func(s *algo.Setting[params]) error {
+			return algo.Invalid("class %q is not mine", s.Problem.Class)
+		}
 		return a
 	}(),
 }
 
-// TestFindsFaults: each faulty algorithm fails its check.
+// TestFindsFaults checks that each faulty algorithm fails its check.
 func TestFindsFaults(t *testing.T) {
 	for role, a := range faulty {
 		want := strings.TrimSpace(role)
@@ -191,7 +197,8 @@ func TestFindsFaults(t *testing.T) {
 				settings = []Setting{{Problem: problems[0]}}
 			}
 			var failed []string
-			for _, r := range Test(t.Context(), host.Command{Path: path, Env: []string{roleVariable + "=" + role}}, settings...) {
+			command := host.Command{Path: path, Env: []string{roleVariable + "=" + role}}
+			for _, r := range Test(t.Context(), command, settings...) {
 				if r.Algorithm != "test/majority" && r.Algorithm != "test/playing" {
 					t.Errorf("%+v", r)
 				}
@@ -216,7 +223,8 @@ func TestNoPlugin(t *testing.T) {
 	}
 }
 
-// TestDraw: examples are those of the class, and a shorter table is the start of a longer one.
+// TestDraw checks that examples are those of the class, and that a shorter table is the start of a
+// longer one.
 func TestDraw(t *testing.T) {
 	for _, p := range slices.Concat(problems, endless) {
 		const n = 200
@@ -248,7 +256,8 @@ func TestDraw(t *testing.T) {
 			norm := 0.0
 			for _, v := range x[i*p.Dim : (i+1)*p.Dim] {
 				norm += v * v
-				if p.Class != "halfspace" && (v < 0 || v >= side || v != step*math.Trunc(v/step) || v == 0 && p.Class == "thresholds-naturals") {
+				outside := v < 0 || v >= side || v != step*math.Trunc(v/step)
+				if p.Class != "halfspace" && (outside || v == 0 && p.Class == "thresholds-naturals") {
 					t.Errorf("%s: number %v", p.Class, v)
 				}
 			}

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// below is P(Lap(scale) < v).
+// below returns P(Lap(scale) < v).
 func below(v, scale float64) float64 {
 	if v < 0 {
 		return math.Exp(v/scale) / 2
@@ -18,7 +18,8 @@ func below(v, scale float64) float64 {
 	return 1 - math.Exp(-v/scale)/2
 }
 
-// chances are the probabilities of left, right and hard for a query of value q, given the thresholds.
+// chances returns the probabilities of left, right and hard for a query of value q, given the
+// thresholds.
 func (b between) chances(q float64) (l, r, h float64) {
 	l = below(b.lo-q, b.scale)
 	r = below(q-max(b.lo, b.hi), b.scale)
@@ -33,7 +34,8 @@ func (b between) chances(q float64) (l, r, h float64) {
 	return l, r, h
 }
 
-// overMu integrates f over the unit Laplace number behind mu, exactly but for rounding: Gauss-Legendre between all kinks.
+// overMu integrates f over the unit Laplace number behind mu, exactly but for rounding, by
+// Gauss-Legendre quadrature between all kinks.
 func overMu(eps0 float64, k int, qs []float64, f func(b between, weight float64)) {
 	unit := eps0 * float64(k) / 2
 	kinks := []float64{0, 0.125 * unit}
@@ -56,8 +58,8 @@ func overMu(eps0 float64, k int, qs []float64, f func(b between, weight float64)
 	}
 }
 
-// law is the law of the whole transcript of an instance on queries of these values: by number of the transcript, first those that end
-// with a hard query, and last those that do not.
+// law returns the probabilities of the transcripts of an instance on queries of the given values:
+// first those that end with a hard query, and last those that do not.
 func law(eps0 float64, k int, qs, kinks []float64) []float64 {
 	var p []float64
 	overMu(eps0, k, kinks, func(b between, weight float64) {
@@ -85,7 +87,7 @@ func law(eps0 float64, k int, qs, kinks []float64) []float64 {
 	return p
 }
 
-// worst is the largest P(E) - e^eps0 P'(E) over all events E, in both directions.
+// worst returns the largest P(E) - e^eps0 P'(E) over all events E, in both directions.
 func worst(p, q []float64, eps0 float64) float64 {
 	here, there := 0.0, 0.0
 	for i := range p {
@@ -95,6 +97,7 @@ func worst(p, q []float64, eps0 float64) float64 {
 	return max(here, there)
 }
 
+// totalOf returns the sum of the probabilities.
 func totalOf(p []float64) float64 {
 	total := 0.0
 	for _, v := range p {
@@ -103,8 +106,8 @@ func totalOf(p []float64) float64 {
 	return total
 }
 
-// At the least k of either mode, the exact law of whole transcripts stays within (eps0, delta0) for neighbours, for all queries that
-// are tried: any values, each moved by up to one block in any direction.
+// At the least k of either mode, the exact laws of whole transcripts of neighbours stay within
+// (eps0, delta0), for queries with any values, each moved by up to one block in any direction.
 func TestTranscriptsArePrivate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		eps0 := rapid.SampledFrom([]float64{1, 0.5, 0.1}).Draw(t, "eps0")
@@ -131,8 +134,9 @@ func TestTranscriptsArePrivate(t *testing.T) {
 	})
 }
 
-// repeated is the law of the transcripts on a query that is asked again and again, with transcripts of the same counts in one: first
-// those that end in a hard query, by lefts and rights, then those that do not, by lefts.
+// repeated returns the probabilities of the transcripts on a query that is asked again and again.
+// Transcripts with the same counts are taken together: first those that end in a hard query, by
+// lefts and rights, then those that do not, by lefts.
 func repeated(eps0 float64, k, queries int, q, other float64) []float64 {
 	p := make([]float64, queries*(queries+1)/2+queries+1)
 	logChoose := make([][]float64, queries+1)
@@ -161,7 +165,8 @@ func repeated(eps0 float64, k, queries int, q, other float64) []float64 {
 	return p
 }
 
-// The worst known case: one query at 1/2, asked again and again. Privacy holds, and half of the blocks would break it for small delta0.
+// The worst known case is one query at 1/2, asked again and again. Privacy holds, and half of the
+// blocks would break it for small delta0.
 func TestRepeatedQueryIsPrivate(t *testing.T) {
 	const queries = 40
 	for _, eps0 := range []float64{1, 0.2} {
@@ -202,7 +207,9 @@ func TestVerdictsFollowTheLaw(t *testing.T) {
 		counts[[2]verdict{first, second}]++
 	}
 	p := law(eps0, k, qs, qs)
-	for i, key := range [][2]verdict{{hard, public}, {left, hard}, {right, hard}, {left, left}, {left, right}, {right, left}, {right, right}} {
+	for i, key := range [][2]verdict{
+		{hard, public}, {left, hard}, {right, hard}, {left, left}, {left, right}, {right, left}, {right, right},
+	} {
 		if mean := p[i] * draws; math.Abs(counts[key]-mean) > 5*math.Sqrt(mean)+1 {
 			t.Errorf("transcript %v: %v times, expected %v", key, counts[key], mean)
 		}

@@ -6,26 +6,33 @@ import (
 	"math/rand/v2"
 	"strings"
 
+	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite"
 )
 
-// generator holds the k hypotheses of one trial and shrinks them: G_oblivious (Algorithm 3) or G_halfspace (Algorithm 4).
+// generator holds the k hypotheses of one trial and shrinks them: G_oblivious (Algorithm 3) or
+// G_halfspace (Algorithm 4).
 type generator interface {
-	votes(x []float64) int                 // how many of the k hypotheses label x +1; changes nothing
-	hard(x []float64, label float64) error // the query x was hard and its coin fell to label: compute the hypotheses anew
-	public(x []float64) float64            // -1 or +1: the answer once the budget is spent, from public data (hard queries, released labels) only
+	// votes returns how many of the k hypotheses label x +1. It changes nothing.
+	votes(x []float64) int
+	// hard computes the hypotheses anew after the query x was hard and its coin fell to label.
+	hard(x []float64, label float64) error
+	// public returns the answer, -1 or +1, to x once the budget is spent. It depends only on public
+	// data: hard queries and released labels.
+	public(x []float64) float64
 }
 
-// block is m examples, row-major.
+// block holds the points, row-major, and the labels of m examples.
 type block struct{ x, y []float64 }
 
-// listener is a generator that wants to know what ordinary queries were answered, for its public answers.
+// listener is a generator whose public answers use the answers to ordinary queries.
 type listener interface {
 	released(x []float64, label float64)
 }
 
-// static is a generator that does not shrink: plain empirical risk minimisation on every block. It learns nothing from the queries, so its
-// public answers are all the same.
+// static is a generator that does not shrink: it stays with plain empirical risk minimisation on
+// every block. It learns nothing from the queries, so that its public answers are all the same.
 type static struct{ generator }
 
 func (static) hard([]float64, float64) error { return nil }
@@ -34,13 +41,15 @@ func (static) public([]float64) float64 { return -1 }
 
 func (s static) inexact() int { return inexact(s.generator) }
 
+// tell passes on the answer to an ordinary query if g listens.
 func tell(g generator, x []float64, label float64) {
 	if l, ok := g.(listener); ok {
 		l.released(x, label)
 	}
 }
 
-// inexact is how many of the hypotheses that g has computed so far are not certified to be what its algorithm asks for, where it counts them.
+// inexact returns how many of the hypotheses that g has computed so far are not certified to be
+// what its algorithm asks for. It returns 0 if g does not count them.
 func inexact(g generator) int {
 	if c, ok := g.(interface{ inexact() int }); ok {
 		return c.inexact()
@@ -48,29 +57,26 @@ func inexact(g generator) int {
 	return 0
 }
 
-// newGenerator is the generator of the problem's class over these blocks. affine is of halfspaces only.
+// newGenerator makes the generator of the problem's class over the given blocks. affine matters to
+// classes that can have an offset.
 func newGenerator(p algo.Problem, affine bool, blocks []block) (generator, error) {
-	if p.Class != "halfspace" {
+	f := familyOf(p.Class)
+	if f.generator == nil {
+		return nil, algo.Invalid("prediction: no empirical risk minimiser for class %q: use one of %s",
+			p.Class, strings.Join(allClasses(), ", "))
+	}
+	if side := concept.Side(finite.SpecOf(p)); side > 0 {
 		for _, b := range blocks {
-			if err := checkPoints(p.Domain, p.Dim, b.x); err != nil {
+			if err := checkPoints(side, p.Dim, b.x); err != nil {
 				return nil, err
 			}
 		}
 	}
-	switch p.Class {
-	case "thresholds":
-		return newThresholds(blocks, p.Domain, p.NoConstant), nil
-	case "intervals", "rectangles":
-		return newRectangles(blocks, p.Domain, p.Dim), nil
-	case "matrix":
-		return newMatrix(blocks, p.Matrix, int(p.Domain))
-	case "halfspace":
-		return newHalfspaceGenerator(blocks, p.Dim, affine)
-	}
-	return nil, algo.Invalid("prediction: no empirical risk minimiser for class %q: use one of %s", p.Class, strings.Join(allClasses(), ", "))
+	return f.generator(p, affine, blocks)
 }
 
-// checkPoints refuses points (row-major) that are not whole numbers in 0..domain-1. Everything after it relies on that.
+// checkPoints returns an error if a number of the points x (row-major) is not whole or not in
+// 0..domain-1. The generators rely on that.
 func checkPoints(domain uint64, dim int, x []float64) error {
 	for i, v := range x {
 		if !(v >= 0 && v < float64(domain)) || v != math.Floor(v) {
@@ -80,7 +86,8 @@ func checkPoints(domain uint64, dim int, x []float64) error {
 	return nil
 }
 
-// partition deals the sample out to k blocks of n/k examples by a random permutation; the surplus of n mod k examples is dropped.
+// partition deals the sample out to k blocks of n/k examples by a random permutation. It drops the
+// surplus of n mod k examples.
 func partition(sample *algo.Data, k int, r *rand.Rand) ([]block, error) {
 	n := sample.Len()
 	if err := enough(n, k); err != nil {
@@ -99,9 +106,19 @@ func partition(sample *algo.Data, k int, r *rand.Rand) ([]block, error) {
 	return blocks, nil
 }
 
+// labelOf returns the label +1 or -1.
+func labelOf(positive bool) float64 {
+	if positive {
+		return 1
+	}
+	return -1
+}
+
+// enough returns an Infeasible error if n examples do not fill k blocks.
 func enough(n, k int) error {
 	if n < k {
-		return algo.Infeasible("n = %d examples do not fill k = %d blocks: raise n, or lower k as far as privacy allows", n, k)
+		return algo.Infeasible("n = %d examples do not fill k = %d blocks: raise n, or lower k as far as privacy allows",
+			n, k)
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// boxes are all rectangles over 0..domain-1 in that dimension, the empty one first.
+// boxes returns all rectangles over 0..domain-1 in the given dimension, the empty one first.
 func boxes(domain, dim int) []box {
 	spans := []span{}
 	for a := range domain {
@@ -34,16 +34,14 @@ func boxes(domain, dim int) []box {
 	return append([]box{emptyBox(dim)}, list...)
 }
 
-// rule is a hypothesis of a small class, written out.
+// rule is a hypothesis of a small class.
 type rule func(x []float64) float64
 
 func (b box) rule(x []float64) float64 {
-	if b.holds(x) {
-		return 1
-	}
-	return -1
+	return labelOf(b.holds(x))
 }
 
+// errors returns the number of errors on a block.
 func (r rule) errors(b block) int {
 	n, dim := 0, len(b.x)/max(1, len(b.y))
 	for i, y := range b.y {
@@ -54,7 +52,7 @@ func (r rule) errors(b block) int {
 	return n
 }
 
-// small is a class that is small enough to list, with a generator over it.
+// small is a class that is small enough to be listed, with its generator.
 type small struct {
 	name   string
 	domain int
@@ -63,30 +61,29 @@ type small struct {
 	make   func(blocks []block) generator
 }
 
-const smallMatrix = "1010101" + "0000000" + "1111111" + "0011001" + "1100110" + "0001111" + "0101010" + "1000001" + "1000011"
+const smallMatrix = "1010101" + "0000000" + "1111111" + "0011001" + "1100110" + "0001111" + "0101010" + "1000001" +
+	"1000011"
 
+// smallClasses returns the classes whose rules are all listed.
 func smallClasses() []small {
 	var list []small
 	thresholds := func(last int) []rule {
 		var rules []rule
 		for c := range last + 1 {
-			rules = append(rules, func(x []float64) float64 {
-				if x[0] >= float64(c) {
-					return 1
-				}
-				return -1
-			})
+			rules = append(rules, func(x []float64) float64 { return labelOf(x[0] >= float64(c)) })
 		}
 		return rules
 	}
 	list = append(list,
 		small{"thresholds", 7, 1, thresholds(7), func(b []block) generator { return newThresholds(b, 7, false) }},
-		small{"thresholds without the constant", 7, 1, thresholds(6), func(b []block) generator { return newThresholds(b, 7, true) }})
+		small{"thresholds without the constant", 7, 1, thresholds(6),
+			func(b []block) generator { return newThresholds(b, 7, true) }})
 	for dim, domain := range []int{1: 7, 2: 5, 3: 3} {
 		if dim == 0 {
 			continue
 		}
-		c := small{fmt.Sprintf("rectangles in dimension %d", dim), domain, dim, nil, func(b []block) generator { return newRectangles(b, uint64(domain), dim) }}
+		c := small{fmt.Sprintf("rectangles in dimension %d", dim), domain, dim, nil,
+			func(b []block) generator { return newRectangles(b, uint64(domain), dim) }}
 		for _, b := range boxes(domain, dim) {
 			c.rules = append(c.rules, b.rule)
 		}
@@ -107,7 +104,7 @@ func smallClasses() []small {
 	return append(list, m)
 }
 
-// smallHalfspaces are halfspaces of the plane on a grid; the rules are some of them.
+// smallHalfspaces returns the halfspaces of the plane on a grid. The rules are only some of them.
 func smallHalfspaces() small {
 	c := small{"halfspaces", 5, 2, nil, func(b []block) generator {
 		g, err := newHalfspaceGenerator(b, 2, true)
@@ -122,6 +119,7 @@ func smallHalfspaces() small {
 	return c
 }
 
+// point draws a point of the domain.
 func (c small) point(t *rapid.T, what string) []float64 {
 	x := make([]float64, c.dim)
 	for j := range x {
@@ -130,7 +128,7 @@ func (c small) point(t *rapid.T, what string) []float64 {
 	return x
 }
 
-// block draws examples, labelled by a rule of the class or by coins; possibly few, many equal, of one label.
+// block draws m examples, labelled by a rule of the class, with labels flipped by coins or not.
 func (c small) block(t *rapid.T, m int) block {
 	var b block
 	target := rapid.SampledFrom(c.rules).Draw(t, "target")
@@ -146,7 +144,7 @@ func (c small) block(t *rapid.T, m int) block {
 	return b
 }
 
-// points are all points of the domain.
+// points returns all points of the domain.
 func (c small) points() [][]float64 {
 	list := [][]float64{nil}
 	for range c.dim {
@@ -161,11 +159,12 @@ func (c small) points() [][]float64 {
 	return list
 }
 
-// of makes one block's hypothesis a rule.
+// of returns the hypothesis of a generator of one block as a rule.
 func of(g generator) rule { return func(x []float64) float64 { return float64(2*g.votes(x) - 1) } }
 
-// Every hypothesis is a rule of the class that agrees with the hard queries and has the fewest errors among these, the public answers
-// are those of such a rule, a constraint that no rule meets is dropped, and votes of many blocks are the sum of each one's.
+// Every hypothesis is a rule of the class that agrees with the hard queries and has the fewest
+// errors among these; the public answers are those of a rule that agrees; a constraint that no rule
+// meets is dropped; and the votes of many blocks are the sum of the votes of each.
 func TestRestrictedMinimisers(t *testing.T) {
 	for _, c := range smallClasses() {
 		t.Run(c.name, func(t *testing.T) {
@@ -212,7 +211,8 @@ func TestRestrictedMinimisers(t *testing.T) {
 	}
 }
 
-// check says that h is one of the rules that are left and none of these has fewer errors.
+// check fails the test unless h is one of the rules that are left and none of these has fewer
+// errors.
 func (c small) check(t *rapid.T, h rule, b block, left []rule, points [][]float64) {
 	fewest := math.MaxInt
 	for _, r := range left {
@@ -228,7 +228,7 @@ func (c small) check(t *rapid.T, h rule, b block, left []rule, points [][]float6
 	}
 }
 
-// What the middle rule promises: a block without errors has its middle moved into what is left.
+// The hypothesis of a block without errors is its middle, moved into what is left.
 func TestThresholdRule(t *testing.T) {
 	g := newThresholds([]block{{[]float64{10, 20}, []float64{-1, 1}}}, 100, false)
 	if g.t[0] != 15 { // 11..20
@@ -241,17 +241,20 @@ func TestThresholdRule(t *testing.T) {
 	}
 }
 
-// The ends of an interval are in the middle of where they may be, or at the end of the domain's half.
+// The ends of an interval are in the middle of where they may be.
 func TestIntervalRule(t *testing.T) {
 	g := newRectangles([]block{{[]float64{10, 20, 30, 50}, []float64{-1, 1, 1, 1}}}, 100, 1)
-	for _, c := range []struct{ x, label, lo, hi float64 }{{60, 1, 16, 79}, {80, -1, 16, 69}, {15, 1, 13, 69}, {15, -1, 13, 69}} {
+	for _, c := range []struct{ x, label, lo, hi float64 }{
+		{60, 1, 16, 79}, {80, -1, 16, 69}, {15, 1, 13, 69}, {15, -1, 13, 69},
+	} {
 		if err := g.hard([]float64{c.x}, c.label); err != nil || g.boxes[0][0] != (span{c.lo, c.hi}) {
 			t.Errorf("after %v, %v: %v, %v", c.x, c.label, g.boxes[0], err)
 		}
 	}
 }
 
-// Random labels make the searcher give up, not run on; it then has a rectangle that agrees with the hard queries.
+// Random labels make the searcher give up. It then returns a rectangle that agrees with the hard
+// queries.
 func TestSearchGivesUp(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	var b block
@@ -268,7 +271,8 @@ func TestSearchGivesUp(t *testing.T) {
 }
 
 func TestPartitionAndPoints(t *testing.T) {
-	if err := checkPoints(4, 2, []float64{0, 3, 1, 4}); err == nil || !strings.Contains(err.Error(), "number 4 of point 1") {
+	if err := checkPoints(4, 2, []float64{0, 3, 1, 4}); err == nil ||
+		!strings.Contains(err.Error(), "number 4 of point 1") {
 		t.Errorf("point outside the domain: %v", err)
 	}
 	for _, v := range []float64{-1, 0.5, math.NaN(), math.Inf(1)} {
@@ -281,7 +285,8 @@ func TestPartitionAndPoints(t *testing.T) {
 	}
 }
 
-// All labelings of the queries, each with its fewest errors, against the class written out.
+// labelings finds all labelings of the queries, each with its fewest errors, by comparison with a
+// list of the class.
 func TestLabelings(t *testing.T) {
 	for _, c := range smallClasses() {
 		if c.dim > 1 {
@@ -323,6 +328,7 @@ func TestLabelings(t *testing.T) {
 	}
 }
 
+// labelings lists the labelings of queries by the class, with their errors on b.
 func (c small) labelings(t *rapid.T, b block, queries []float64) dichotomies {
 	p := algo.Problem{Domain: uint64(c.domain), Dim: 1}
 	switch c.name {

@@ -5,31 +5,35 @@ import (
 	"math"
 )
 
-// halfspaces is G_halfspace (Algorithm 4), repaired at the origin. An example (x, y) is the vector u = y (x, -1), or y x where halfspaces
-// go through the origin; a hypothesis is a vector v != 0 of the same length, right on the example where <u, v> > 0. The lifts of the hard
-// queries span a space; W is what is orthogonal to it, of one dimension less with each hard query that is not in the span already. Every
-// block's hypothesis is a point of W with the largest cdepth in its block, see finder. W is public, the choice in it is not.
+// halfspaces is G_halfspace (Algorithm 4), repaired at the origin. An example (x, y) is the vector
+// u = y (x, -1), or y x where halfspaces go through the origin. A hypothesis is a vector v != 0 of
+// the same length, right on the example where <u, v> > 0. W is the space orthogonal to the lifts
+// (x, -1), or x, of the hard queries: it loses one dimension with each hard query that is not in
+// their span already. Every block's hypothesis is a point of W with the largest cdepth in its
+// block; see finder. W is public, the choice in it is not.
 //
-// One linear program per block and hard query where a point of W is right on the whole block, as without noise nearly always; none for
-// other queries.
+// Choosing costs one linear program per block and hard query where a point of W is right on the
+// whole block, which without noise is nearly always so. Other queries cost none.
 type halfspaces struct {
 	affine bool
 	blocks [][]float64 // each: unit vectors, row-major
 	v      []float64   // hypotheses, row-major
 	w      complement
 	find   *finder
-	u      []float64 // a query's lift
+	u      []float64 // scratch for a lift
 	heard  []float64 // sum of the ordinary queries' lifts times their released labels
 
-	// Counts: blocks searched; of these the ones without a point of W right on everything, and the ones whose value is
-	// only a lower bound.
-	searched, partial, uncertain int
+	searched  int // hypotheses chosen so far
+	partial   int // of these, without a point of W that is right on the whole block
+	uncertain int // of these, with a value that is only a lower bound
 }
 
-// redundant is the largest distance from the span of the hard lifts of a unit vector that counts as lying in it.
+// redundant is the largest distance from the span of the hard lifts at which a unit vector counts
+// as lying in the span.
 const redundant = 1e-9
 
-// newHalfspaceGenerator takes k blocks of points in R^dim. The error names the first number that is not finite.
+// newHalfspaceGenerator makes the generator of the halfspaces over blocks of points in R^dim. Its
+// error names the first example that is not finite.
 func newHalfspaceGenerator(blocks []block, dim int, affine bool) (generator, error) {
 	d := dim
 	if affine {
@@ -53,7 +57,8 @@ func newHalfspaceGenerator(blocks []block, dim int, affine bool) (generator, err
 	return g, g.choose()
 }
 
-// examples are the vectors u of a block at unit length, which changes no sign. One that is 0 no hypothesis gets right; it is left out.
+// examples returns the vectors u of a block at unit length, which changes no sign. It leaves out
+// vectors that are 0, on which no hypothesis is right.
 func (g *halfspaces) examples(b block, dim int) ([]float64, error) {
 	rows := make([]float64, 0, len(b.y)*len(g.u))
 	for i, y := range b.y {
@@ -70,8 +75,8 @@ func (g *halfspaces) examples(b block, dim int) ([]float64, error) {
 	return rows, nil
 }
 
-// lift makes g.u the lift of x at unit length, or 0 where x is 0 and not lifted. It is the only place that knows of affine. It says
-// whether x is finite.
+// lift sets g.u to the lift of x at unit length, or to 0 where x is 0 and halfspaces go through the
+// origin. It reports whether x is finite. Nothing else depends on affine.
 func (g *halfspaces) lift(x []float64) bool {
 	copy(g.u, x)
 	if g.affine {
@@ -84,14 +89,14 @@ func (g *halfspaces) lift(x []float64) bool {
 	if largest == 0 {
 		return true
 	}
-	for j := range g.u { // first by the largest, so that no square overflows or vanishes
+	for j := range g.u { // so that no square overflows or vanishes
 		g.u[j] /= largest
 	}
 	normalize(g.u)
 	return largest <= math.MaxFloat64
 }
 
-// choose gives every block a hypothesis in W.
+// choose chooses every block's hypothesis in W.
 func (g *halfspaces) choose() error {
 	d := len(g.u)
 	for i, rows := range g.blocks {
@@ -111,11 +116,12 @@ func (g *halfspaces) choose() error {
 	return nil
 }
 
-// inexact is how many hypotheses so far need not have the largest cdepth.
+// inexact returns how many hypotheses so far need not have the largest cdepth.
 func (g *halfspaces) inexact() int { return g.uncertain }
 
-// votes implements generator: k D multiplications, and c D for c hard queries. A query whose lift lies in the span of the hard ones is
-// on every hypothesis's boundary, which labels +1; computed products would have random signs there.
+// votes implements generator, with k D multiplications and c D for c hard queries. A query whose
+// lift lies in the span of the hard ones is on every hypothesis's boundary, which is labelled +1.
+// Computed products would have random signs there.
 func (g *halfspaces) votes(x []float64) int {
 	d := len(g.u)
 	g.lift(x)
@@ -131,8 +137,9 @@ func (g *halfspaces) votes(x []float64) int {
 	return n
 }
 
-// hard implements generator: W shrinks to the points that have x on the boundary; the coin does not matter. A query in the span
-// changes nothing, nor does one that would leave only 0, which comes after more hard queries than an accurate run has.
+// hard implements generator: W shrinks to the points that have x on the boundary. The coin does not
+// matter. A query in the span changes nothing, nor does one that would leave only 0, which comes
+// after more hard queries than an accurate trial has.
 func (g *halfspaces) hard(x []float64, _ float64) error {
 	if !g.lift(x) {
 		return fmt.Errorf("take hard query %v: use finite numbers", x)
@@ -147,7 +154,7 @@ func (g *halfspaces) hard(x []float64, _ float64) error {
 	return g.choose()
 }
 
-// released tells what an ordinary query was answered. Answers are public, but they reach the generator only here.
+// released implements listener. Answers are public, but they reach the generator only here.
 func (g *halfspaces) released(x []float64, label float64) {
 	g.lift(x)
 	for j, u := range g.u {
@@ -155,19 +162,17 @@ func (g *halfspaces) released(x []float64, label float64) {
 	}
 }
 
-// public implements generator: the halfspace of a point of W that depends on W and on released labels only, namely the projection to W
-// of the sum of label times lift. Where W is a line, as after d hard queries, that is its direction with the sign that agrees with the
-// labels, each weighted by its distance from the boundary.
+// public implements generator. It answers by a point of W that depends on W and on released labels
+// only: the projection to W of the sum of label times lift. Where W is a line, as after d hard
+// queries, that is its direction with the sign that agrees with the labels, each weighted by its
+// distance from the boundary.
 func (g *halfspaces) public(x []float64) float64 {
 	w := append([]float64(nil), g.heard...)
 	if g.w.project(w) <= redundant*(1+math.Sqrt(squaredNorm(g.heard))) {
 		w = g.w.any()
 	}
 	g.lift(x)
-	if g.w.distance(g.u) <= redundant || innerProduct(w, g.u) >= 0 {
-		return 1
-	}
-	return -1
+	return labelOf(g.w.distance(g.u) <= redundant || innerProduct(w, g.u) >= 0)
 }
 
 // complement is the space W of all v in R^d orthogonal to the orthonormal vectors q.
@@ -177,11 +182,14 @@ type complement struct {
 	r []float64 // scratch
 }
 
+// codim returns the number of the q.
 func (w *complement) codim() int { return len(w.q) / w.d }
 
+// normal returns q number j.
 func (w *complement) normal(j int) []float64 { return w.q[j*w.d : (j+1)*w.d] }
 
-// project makes v its projection to W, in two passes, as one leaves rounding behind, and returns its length.
+// project replaces v by its projection to W, and returns its length. It takes two passes because
+// the first one leaves rounding errors.
 func (w *complement) project(v []float64) float64 {
 	for range 2 {
 		for j := range w.codim() {
@@ -195,13 +203,14 @@ func (w *complement) project(v []float64) float64 {
 	return math.Sqrt(squaredNorm(v))
 }
 
-// distance is that of u from the span of the q.
+// distance returns the distance of u from the span of the q.
 func (w *complement) distance(u []float64) float64 {
 	w.r = append(w.r[:0], u...)
 	return w.project(w.r)
 }
 
-// cut takes out of W what is not orthogonal to the unit vector u; nothing where u lies in the span.
+// cut makes W orthogonal to the unit vector u too. It changes nothing where u lies in the span of
+// the q.
 func (w *complement) cut(u []float64) {
 	v := append([]float64(nil), u...)
 	if w.reach(v) {
@@ -209,18 +218,20 @@ func (w *complement) cut(u []float64) {
 	}
 }
 
-// reach makes v, which is not much longer than 1, the unit vector along its projection to W; false where that is 0 but for rounding.
+// reach replaces v, which is not much longer than 1, by the unit vector along its projection to W.
+// It reports whether that projection is more than rounding.
 func (w *complement) reach(v []float64) bool {
 	if w.project(v) <= redundant {
 		return false
 	}
 	normalize(v)
-	w.project(v) // what was rounding of a short projection
+	w.project(v) // removes what was rounding of a short projection
 	normalize(v)
 	return true
 }
 
-// any is a unit vector of W: the projection of the coordinate vector that keeps most of its length, the first of several.
+// any returns a unit vector of W, along the projection of the coordinate vector that keeps most of
+// its length, the first of several.
 func (w *complement) any() []float64 {
 	var best []float64
 	var longest float64
@@ -244,7 +255,7 @@ func innerProduct(a, b []float64) (s float64) {
 
 func squaredNorm(v []float64) float64 { return innerProduct(v, v) }
 
-// normalize makes v != 0 a unit vector.
+// normalize divides v != 0 by its length.
 func normalize(v []float64) {
 	length := math.Sqrt(squaredNorm(v))
 	for i := range v {

@@ -9,19 +9,18 @@ import (
 // maxCellDim is the largest dimension in which cells searches.
 const maxCellDim = 3
 
-// parallelSine is the sine below which two hyperplanes count as one, and sameAngle the angle below which two boundaries do.
 const (
-	parallelSine = 1e-9
-	sameAngle    = 1e-11
+	parallelSine = 1e-9  // two hyperplanes with a smaller sine of their angle count as one
+	sameAngle    = 1e-11 // two ends of arcs that are closer count as one
 )
 
-// cells finds the deepest cell of an arrangement of hyperplanes through the origin, in at most three dimensions, in any position:
-// hyperplanes may repeat and meet as they like. It owns scratch memory.
+// cells finds the deepest cell of an arrangement of hyperplanes through the origin, in at most
+// three dimensions. The hyperplanes may be in any position and repeat. It owns scratch memory.
 type cells struct {
-	best       []bool
-	weight     []int
+	best       []bool    // whether each row is positive in the best cell so far
+	weight     []int     // of each row
 	flat       []float64 // projections to a hyperplane, two numbers each
-	flatWeight []int
+	flatWeight []int     // of each projection
 	ends       []arcEnd
 }
 
@@ -31,8 +30,10 @@ type arcEnd struct {
 	weight int
 }
 
-// deepest is the cell in R^d with the largest total weight of the rows, unit vectors, that are positive in it, and which rows these are;
-// the first m rows weigh 1, the one after them, where there is one, m + 1. O(m), O(m log m), O(m^2 log m) for d = 1, 2, 3.
+// deepest finds the cell in R^d with the largest total weight of the rows, unit vectors, that are
+// positive in it. It returns that weight, and which rows these are. The first m rows weigh 1, the
+// one after them, where there is one, m + 1. It takes O(m), O(m log m) and O(m^2 log m) steps for d
+// = 1, 2 and 3.
 func (c *cells) deepest(rows []float64, d, m int) (weight int, inside []bool) {
 	n := len(rows) / d
 	c.best = slices.Grow(c.best[:0], n)[:n]
@@ -58,11 +59,14 @@ func (c *cells) deepest(rows []float64, d, m int) (weight int, inside []bool) {
 	return weight, c.best
 }
 
-// crosses says whether a plane with that projection of its unit normal crosses the plane projected to.
+// crosses reports whether a plane crosses the plane to which its unit normal is projected; the
+// projection is (a, b).
 func crosses(a, b float64) bool { return float64(a*a)+float64(b*b) > parallelSine*parallelSine }
 
+// positive reports whether the inner product of (a, b) and (x, y) is positive.
 func positive(a, b, x, y float64) bool { return float64(a*x)+float64(b*y) > 0 }
 
+// onLine implements deepest for d = 1.
 func (c *cells) onLine(rows []float64) int {
 	plus, minus := 0, 0
 	for i, u := range rows {
@@ -78,8 +82,9 @@ func (c *cells) onLine(rows []float64) int {
 	return max(plus, minus)
 }
 
-// inSpace: every cell has a facet on one of the planes. Seen in that plane the facet is a cell of the other planes' traces, and of the
-// planes that coincide with it the cell has one side.
+// inSpace implements deepest for d = 3. Every cell has a facet on one of the planes. Seen in that
+// plane, the facet is a cell of the other planes' traces, and the cell lies on one side of the
+// planes that coincide with it.
 func (c *cells) inSpace(rows []float64) (weight int) {
 	for i := 0; i < len(rows); i += 3 {
 		normal := [3]float64(rows[i : i+3])
@@ -115,7 +120,7 @@ func (c *cells) inSpace(rows []float64) (weight int) {
 	return weight
 }
 
-// frame is an orthonormal basis of the plane orthogonal to the unit vector n.
+// frame returns an orthonormal basis of the plane orthogonal to the unit vector n.
 func frame(n [3]float64) (e1, e2 [3]float64) {
 	least := 0
 	for j := range n {
@@ -135,8 +140,8 @@ func frame(n [3]float64) (e1, e2 [3]float64) {
 	return e1, e2
 }
 
-// sweep turns a direction once around the circle and returns one where the total weight of the rows (two numbers each, not 0) positive
-// at it is largest, in the middle of the arc.
+// sweep turns a direction once around the circle, and returns one at which the total weight of the
+// positive rows (two numbers each, not 0) is largest. The direction is in the middle of its arc.
 func (c *cells) sweep(rows []float64, weights []int) (weight int, x, y float64) {
 	if len(weights) == 0 {
 		return 0, 1, 0
@@ -147,7 +152,7 @@ func (c *cells) sweep(rows []float64, weights []int) (weight int, x, y float64) 
 		angle := math.Atan2(rows[2*i+1], rows[2*i])
 		begin, end := turn(angle-math.Pi/2), turn(angle+math.Pi/2)
 		c.ends = append(c.ends, arcEnd{begin, w}, arcEnd{end, -w})
-		if begin > end { // it holds at angle 0
+		if begin > end { // the row is positive at angle 0
 			now += w
 		}
 	}
@@ -167,7 +172,7 @@ func (c *cells) sweep(rows []float64, weights []int) (weight int, x, y float64) 
 	return weight, x, y
 }
 
-// turn is the angle in [0, 2 pi).
+// turn returns the angle in [0, 2 pi).
 func turn(angle float64) float64 {
 	if angle < 0 {
 		angle += 2 * math.Pi

@@ -5,28 +5,31 @@ import (
 	"math"
 	"slices"
 
-	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/lp"
 )
 
-// The depth of v in a sample of unit vectors u is the number of u with <u, v> > 0: an open condition, so that 0 has depth 0 and not, as
-// with >=, the largest of all. cdepth(v) is the largest y such that v is in the convex hull of the points of depth at least y
-// (Kaplan, Mansour, Stemmer and Tsfadia 2020, there closed).
+// The depth of v in a sample of unit vectors u is the number of u with <u, v> > 0: an open
+// condition, so that 0 has depth 0 and not, as with >=, the largest of all. cdepth(v) is the
+// largest y such that v is in the convex hull of the points of depth at least y (Kaplan, Mansour,
+// Stemmer and Tsfadia 2020, there closed).
 //
-// The largest cdepth in W = {v: <q_j, v> = 0, j = 1..c} has a dual: v is outside a hull of cones exactly if a halfspace separates them,
-// hence
+// The largest cdepth in W = {v: <q_j, v> = 0, j = 1..c} has a dual: v is outside a hull of cones
+// exactly if a halfspace separates them, hence
 //
 //	max over W of cdepth = min over g != 0 in span(q) of M(g),   M(g) = max{depth(z): <g, z> <= 0}.
 //
-// So any points z whose combination lies in W prove the least of their depths from below, and any M(g) bounds the value from above.
+// So any points z whose combination lies in W prove the least of their depths from below, and any
+// M(g) bounds the value from above.
 
 const (
 	openMargin = 1e-12 // products of unit vectors above this are positive: rounding is far below
-	thinMargin = 1e-6  // a witness with a smaller margin is a sign that points do not come to an end, see hullOfCells
-	joinMargin = 1e-7  // above what the tolerance of a linear program with maxUnknowns can move a point
-	noMargin   = 1e-9  // a cone is empty where no unit vector has more than this with all its rows
+	thinMargin = 1e-6  // witnesses with smaller margins suggest that hull would never end; see hullOfCells
+	joinMargin = 1e-7  // more than the tolerance of a linear program with maxUnknowns can move a point
+	noMargin   = 1e-9  // a cone is empty where no unit vector has a larger product with all its rows
 )
 
-// depth is that of v in the sample rows, and the least positive product of a row with the unit vector along v.
+// depth returns the depth of v in the sample rows, and the least positive product of a row with the
+// unit vector along v.
 func depth(rows, v []float64) (count int, margin float64) {
 	d, length := len(v), math.Sqrt(squaredNorm(v))
 	margin = math.Inf(1)
@@ -39,49 +42,53 @@ func depth(rows, v []float64) (count int, margin float64) {
 	return count, margin
 }
 
-// finder searches points of large depth and cdepth in R^d. It owns scratch memory.
+// finder searches for points of large depth and cdepth in R^d. It owns scratch memory.
 type finder struct {
 	d           int
-	simplex     concept.Simplex
-	programs    int // solved so far
-	cone, hinge concept.LinearProgram
+	simplex     lp.Simplex
+	programs    int // linear programs solved so far
+	cone, hinge lp.Program
 	rows, kept  []float64
 	cells       cells
 }
 
 func newFinder(d int) *finder { return &finder{d: d} }
 
-func (f *finder) maximize(p *concept.LinearProgram) (concept.Optimum, error) {
+// maximize solves a linear program.
+func (f *finder) maximize(p *lp.Program) (lp.Optimum, error) {
 	f.programs++
 	return f.simplex.Maximize(p)
 }
 
-// deepPoint is a unit vector of W with a lower bound on its cdepth; exact says that no point of W has more.
+// deepPoint is a unit vector of W with a lower bound on its cdepth.
 type deepPoint struct {
 	v     []float64
 	value int
-	exact bool
+	exact bool // no point of W has a larger cdepth than value
 }
 
-// witness is a unit vector of known depth on the required side; no point there has depth above most. Nothing within margin of it has
-// less depth; the margin is 0 where the search has named a cell that is too thin for a point in it.
+// witness is a unit vector on the required side.
 type witness struct {
-	v           []float64
-	depth, most int
-	margin      float64
+	v      []float64
+	depth  int     // of v
+	most   int     // no point on the required side has a larger depth
+	margin float64 // no point within it of v has less depth; 0 where the search named a cell too thin for a point in it
 }
 
-// best is a point of W of the largest cdepth in the sample rows. Where a point of W is right on every row, it is the one furthest from
-// the boundaries, which needs one linear program. Otherwise see hull. Where a linear program is not solved, for rows that are nearly but
-// not quite in one hyperplane, it is the projection of the rows' mean, with its depth as lower bound.
+// best returns a point of W of the largest cdepth in the sample rows. Where a point of W is right
+// on every row, that is the one furthest from the boundaries, which takes one linear program.
+// Otherwise see hull. Where a linear program is not solved, as for rows that are nearly but not
+// quite in one hyperplane, best returns the projection of the rows' mean, with its depth as lower
+// bound.
 func (f *finder) best(rows []float64, w *complement) (deepPoint, error) {
 	best, err := f.search(rows, w)
-	if errors.Is(err, concept.ErrNotSolved) {
+	if errors.Is(err, lp.ErrNotSolved) {
 		return f.project(rows, w, []witness{{v: f.mean(rows)}}, len(rows)/f.d), nil
 	}
 	return best, err
 }
 
+// mean returns the mean of the rows.
 func (f *finder) mean(rows []float64) []float64 {
 	v := make([]float64, f.d)
 	for i, u := range rows {
@@ -90,6 +97,7 @@ func (f *finder) mean(rows []float64) []float64 {
 	return v
 }
 
+// search is best, except that it returns concept.ErrNotSolved where a linear program is not solved.
 func (f *finder) search(rows []float64, w *complement) (deepPoint, error) {
 	m := len(rows) / f.d
 	if m == 0 {
@@ -118,9 +126,10 @@ func (f *finder) search(rows []float64, w *complement) (deepPoint, error) {
 	return f.hull(rows, w, first, most)
 }
 
-// hull collects witnesses until a combination of them lies in W: as long as a g in the span of the q has <g, z> > 0 for all of them,
-// the next one is the deepest with <g, z> < 0 (column generation, instead of one witness for each of the 2^c patterns of signs). Where
-// the witnesses are the deepest possible, as for d <= 3, so is the combination.
+// hull collects witnesses until a combination of them lies in W. As long as a g in the span of the
+// q has <g, z> > 0 for all of them, the next one is the deepest with <g, z> < 0. That is column
+// generation, instead of one witness for each of the 2^c patterns of signs. Where the witnesses are
+// the deepest possible, as for d <= 3, so is the combination.
 func (f *finder) hull(rows []float64, w *complement, first witness, most int) (deepPoint, error) {
 	all := []witness{first}
 	most = min(most, first.most)
@@ -141,13 +150,12 @@ func (f *finder) hull(rows []float64, w *complement, first witness, most int) (d
 				g[i] -= float64(along * q)
 			}
 		}
-		if !(squaredNorm(g) > 0) {
-			break
-		}
-		normalize(g)
-		next, err := f.witness(rows, g)
+		next, ok, err := f.beyond(rows, g)
 		if err != nil {
 			return deepPoint{}, err
+		}
+		if !ok {
+			break
 		}
 		most = min(most, next.most)
 		if next.margin < thinMargin {
@@ -158,16 +166,31 @@ func (f *finder) hull(rows []float64, w *complement, first witness, most int) (d
 	return f.hullOfCells(rows, w, all, most)
 }
 
-// maxUnknowns bounds the program of hullOfCells, which has d for each cell.
+// beyond returns the deepest witness on the side of g, which it makes a unit vector. ok is false
+// where g is 0.
+func (f *finder) beyond(rows, g []float64) (next witness, ok bool, err error) {
+	if !(squaredNorm(g) > 0) {
+		return witness{}, false, nil
+	}
+	normalize(g)
+	next, err = f.witness(rows, g)
+	return next, true, err
+}
+
+// maxUnknowns limits the linear program of join, which has d unknowns for each cell.
 const maxUnknowns = 100
 
-// hullOfCells goes on where points do not come to an end: g then tends to a direction with <g, z> >= 0 on all of a cell, whose ever
-// thinner slices beyond g are still the deepest, as when a row lies in the span of the q. Now a witness stands for its whole cell. There
-// are finitely many, and each new one is outside the cells before it.
+// hullOfCells goes on where hull would never end: there g tends to a direction with <g, z> >= 0 on
+// all of a cell, whose ever thinner slices beyond g are still the deepest, as when a row lies in
+// the span of the q. In hullOfCells a witness stands for its whole cell. There are finitely many
+// cells, and each new witness is outside the cells before it.
 func (f *finder) hullOfCells(rows []float64, w *complement, all []witness, most int) (deepPoint, error) {
 	var different []witness
+	known := func(z witness) bool {
+		return slices.ContainsFunc(different, func(o witness) bool { return sameCell(rows, z.v, o.v) })
+	}
 	for _, z := range all {
-		if !slices.ContainsFunc(different, func(o witness) bool { return sameCell(rows, z.v, o.v) }) {
+		if !known(z) {
 			different = append(different, z)
 		}
 	}
@@ -179,16 +202,15 @@ func (f *finder) hullOfCells(rows []float64, w *complement, all []witness, most 
 		if v != nil {
 			return f.inside(rows, w, different, v, most), nil
 		}
-		if !(squaredNorm(g) > 0) {
-			break
-		}
-		normalize(g)
-		next, err := f.witness(rows, g)
+		next, ok, err := f.beyond(rows, g)
 		if err != nil {
 			return deepPoint{}, err
 		}
+		if !ok {
+			break
+		}
 		most = min(most, next.most)
-		if next.margin == 0 || slices.ContainsFunc(different, func(o witness) bool { return sameCell(rows, next.v, o.v) }) {
+		if next.margin == 0 || known(next) {
 			break
 		}
 		different = append(different, next)
@@ -196,7 +218,7 @@ func (f *finder) hullOfCells(rows []float64, w *complement, all []witness, most 
 	return f.project(rows, w, all, most), nil
 }
 
-// sameCell says whether the same rows are positive at the unit vectors a and b.
+// sameCell reports whether the same rows are positive at the unit vectors a and b.
 func sameCell(rows, a, b []float64) bool {
 	for d := len(a); len(rows) > 0; rows = rows[d:] {
 		if (innerProduct(rows[:d], a) > openMargin) != (innerProduct(rows[:d], b) > openMargin) {
@@ -206,12 +228,13 @@ func sameCell(rows, a, b []float64) bool {
 	return true
 }
 
-// join looks for a sum in W of points of all the witnesses' cells, by: maximise s with <row, z> >= s for each witness's z and the rows
-// positive there, sum of <q, z> = 0 for all q, |z|_inf <= 1 and 0 <= s <= 1. Failing that, it has a direction g from the multipliers of the
-// q, where <g, z> <= 0 on all the cells; or 0 where s is too small to tell.
+// join looks for a sum v in W of points of all the witnesses' cells, by the linear program:
+// maximise s with <row, z> >= s for each witness's z and the rows positive there, sum of <q, z> = 0
+// for all q, |z|_inf <= 1 and 0 <= s <= 1. Where there is none, v is nil, and the multipliers of
+// the q give a direction g with <g, z> <= 0 on all the cells; g is 0 where s is too small to tell.
 func (f *finder) join(rows []float64, w *complement, cells []witness) (v, g []float64, err error) {
 	d, n := f.d, len(cells)*f.d+1
-	p := concept.LinearProgram{C: make([]float64, n), Low: make([]float64, n), High: make([]float64, n)}
+	p := lp.Program{C: make([]float64, n), Low: make([]float64, n), High: make([]float64, n)}
 	for j := range n {
 		p.Low[j], p.High[j] = -1, 1
 	}
@@ -261,8 +284,9 @@ func (f *finder) join(rows []float64, w *complement, cells []witness) (v, g []fl
 	return nil, g, nil
 }
 
-// inside is v, a point in the hull of the witnesses' cells and but for rounding in W. Where it is 0, all of W is in the hull, as the
-// cells are open: then the deepest projection is taken.
+// inside returns v, a point in the hull of the witnesses' cells and, but for rounding, in W. Where
+// v is 0, all of W is in the hull, as the cells are open; then inside returns the deepest
+// projection.
 func (f *finder) inside(rows []float64, w *complement, cells []witness, v []float64, most int) deepPoint {
 	value := len(rows) / f.d
 	for _, z := range cells {
@@ -276,8 +300,9 @@ func (f *finder) inside(rows []float64, w *complement, cells []witness, v []floa
 	return deepPoint{v, value, value == most}
 }
 
-// separate is the direction, in the coordinates <q_j, z>, that has all witnesses most clearly on one side; empty means that 0 is in the
-// hull of their projections, and then the weights combine them to it.
+// separate returns the direction, in the coordinates <q_j, z>, that has all witnesses most clearly
+// on one side. It is empty where 0 is in the hull of their projections, and then the weights
+// combine them to 0.
 func (f *finder) separate(all []witness, w *complement) (centre, error) {
 	c := w.codim()
 	f.kept = f.kept[:0]
@@ -295,7 +320,8 @@ func (f *finder) separate(all []witness, w *complement) (centre, error) {
 	return f.centre(f.kept, c, nil)
 }
 
-// combine is the combination in W of witnesses as deep as possible; not ok where rounding is too large to say.
+// combine returns the combination in W of witnesses as deep as possible. ok is false where rounding
+// is too large to tell.
 func (f *finder) combine(rows []float64, w *complement, all []witness, most int) (best deepPoint, ok bool, err error) {
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b witness) int { return b.depth - a.depth })
@@ -323,8 +349,9 @@ func (f *finder) combine(rows []float64, w *complement, all []witness, most int)
 	return deepPoint{}, false, nil
 }
 
-// mixture is the convex combination of the witnesses with weights for their projections to the span of the q at unit length. All used ones
-// may move by up to margin without losing depth, and so may the sum.
+// mixture returns the convex combination of the witnesses with weights for their projections to the
+// span of the q at unit length. All witnesses used may move by up to margin without losing depth,
+// and so may the sum.
 func mixture(w *complement, all []witness, weights []float64) (v []float64, margin float64) {
 	v, margin = make([]float64, w.d), math.Inf(1)
 	total := 0.0
@@ -348,7 +375,8 @@ func mixture(w *complement, all []witness, weights []float64) (v []float64, marg
 	return v, margin
 }
 
-// project is the deepest of the witnesses' projections to W: a point whose depth is all that is known of its cdepth.
+// project returns the deepest of the witnesses' projections to W, with its depth as lower bound on
+// its cdepth.
 func (f *finder) project(rows []float64, w *complement, all []witness, most int) deepPoint {
 	best := w.any()
 	value, _ := depth(rows, best)
@@ -364,7 +392,7 @@ func (f *finder) project(rows []float64, w *complement, all []witness, most int)
 	return deepPoint{best, value, value == most}
 }
 
-// along is the length of v's projection to the span of the q.
+// along returns the length of v's projection to the span of the q.
 func (w *complement) along(v []float64) float64 {
 	var square float64
 	for j := range w.codim() {
@@ -374,9 +402,10 @@ func (w *complement) along(v []float64) float64 {
 	return math.Sqrt(square)
 }
 
-// witness is a point z as deep as the search finds with <side, z> > 0, or anywhere where side is nil. Is no point right on everything, it
-// is in the deepest cell of the arrangement for d <= 3; for larger d, where that is NP-hard, the point of least hinge loss names a cell
-// that is deep. Either way it is the cell's point furthest from the boundaries.
+// witness returns a point z as deep as the search finds with <side, z> > 0, or anywhere where side
+// is nil. Where no point is right on every row, z is in the deepest cell of the arrangement for d
+// <= 3. For larger d, where finding that is NP-hard, the point of least hinge loss names a cell
+// that is deep. Either way z is the cell's point furthest from the boundaries.
 func (f *finder) witness(rows, side []float64) (witness, error) {
 	m := len(rows) / f.d
 	f.rows = append(append(f.rows[:0], rows...), side...)
@@ -407,7 +436,7 @@ func (f *finder) witness(rows, side []float64) (witness, error) {
 	return z, nil
 }
 
-// judged is v as a witness, or side itself where v is not on its side.
+// judged returns v as a witness, or side itself where v is not on its side.
 func (f *finder) judged(rows, side, v []float64) witness {
 	length := math.Sqrt(squaredNorm(v))
 	if side != nil && !(innerProduct(side, v) > openMargin*length) {
@@ -425,8 +454,8 @@ func (f *finder) judged(rows, side, v []float64) witness {
 	return witness{v, count, len(rows) / f.d, margin}
 }
 
-// keepCell keeps, of f.rows, those that are positive in the deepest cell, and returns its depth. Row m, where there is one, must be
-// among them: it weighs more than all others.
+// keepCell sets f.kept to those of f.rows that are positive in the deepest cell, and returns its
+// depth. Row m, where there is one, is among them, because it weighs more than all others.
 func (f *finder) keepCell(m int) int {
 	weight, inside := f.cells.deepest(f.rows, f.d, m)
 	f.kept = f.kept[:0]
@@ -441,16 +470,18 @@ func (f *finder) keepCell(m int) int {
 	return weight
 }
 
-// keepHinge keeps, of f.rows, those that are positive at the v that minimises sum_i max(0, 1 - <u_i, v>), and row m, where there is one.
-// There row m has weight m + 1. The v is read off the dual, max sum_i a_i with sum_i a_i u_i = 0 and a within the weights, which has a
-// table of d rows only.
+// keepHinge sets f.kept to row m, where there is one, and those of f.rows that are positive at the
+// v that minimises sum_i max(0, 1 - <u_i, v>), in which row m has the weight m + 1. The v comes
+// from the dual, max sum_i a_i with sum_i a_i u_i = 0 and a within the weights, which has a table
+// of only d rows.
 func (f *finder) keepHinge(m int) error {
 	d, p := f.d, &f.hinge
 	n := len(f.rows) / d
 	for _, v := range []*[]float64{&p.C, &p.Low, &p.High} {
 		*v = slices.Grow((*v)[:0], n)[:n]
 	}
-	p.A, p.RowLow, p.RowHigh = slices.Grow(p.A[:0], n*d)[:n*d], slices.Grow(p.RowLow[:0], d)[:d], slices.Grow(p.RowHigh[:0], d)[:d]
+	p.A = slices.Grow(p.A[:0], n*d)[:n*d]
+	p.RowLow, p.RowHigh = slices.Grow(p.RowLow[:0], d)[:d], slices.Grow(p.RowHigh[:0], d)[:d]
 	clear(p.RowLow)
 	clear(p.RowHigh)
 	for i := range n {
@@ -463,7 +494,7 @@ func (f *finder) keepHinge(m int) error {
 		}
 	}
 	o, err := f.maximize(p)
-	if err != nil && !errors.Is(err, concept.ErrNotSolved) {
+	if err != nil && !errors.Is(err, lp.ErrNotSolved) {
 		return err
 	}
 	f.kept = f.kept[:0]
@@ -476,14 +507,17 @@ func (f *finder) keepHinge(m int) error {
 	return nil
 }
 
-// centre is the answer to a cone program. The slices are the simplex's.
+// centre is the solution of a cone program. Its slices belong to the simplex.
 type centre struct {
-	v       []float64
-	empty   bool      // proved: no v with |v|_inf <= 1 has more than noMargin with all rows
-	weights []float64 // of the rows, at least 0; where empty their weighted sum is 0 but for noMargin, and they sum to about 1 or more
+	v     []float64
+	empty bool // it is proved that no v with |v|_inf <= 1 has a product above noMargin with all rows
+	// weights are those of the rows, at least 0. Where empty, they sum to about 1 or more, and the
+	// weighted rows to 0 but for noMargin.
+	weights []float64
 }
 
-// centre solves: maximise s with <row, v> >= s for all rows, unit vectors of R^d, <q, v> = 0 for all q, |v|_inf <= 1 and s >= 0.
+// centre solves the cone program: maximise s with <row, v> >= s for all rows, unit vectors of R^d,
+// <q, v> = 0 for all q, |v|_inf <= 1 and s >= 0.
 func (f *finder) centre(rows []float64, d int, q []float64) (centre, error) {
 	m, c, n, p := len(rows)/d, len(q)/d, d+1, &f.cone
 	for _, v := range []*[]float64{&p.C, &p.Low, &p.High} {

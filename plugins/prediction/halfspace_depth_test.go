@@ -1,18 +1,17 @@
 package prediction
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
 
-	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/lp"
+	"github.com/shatterlab/shatter/plugins/finite/finitetest"
 )
 
 type depthVectors struct {
@@ -45,20 +44,14 @@ type depthVectors struct {
 
 func readDepthVectors(t *testing.T) (v depthVectors) {
 	t.Helper()
-	text, err := os.ReadFile("testdata/cdepth.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &v); err != nil {
-		t.Fatal(err)
-	}
+	finitetest.ReadJSON(t, "testdata/cdepth.json", &v)
 	if len(v.Plane) == 0 || len(v.Codim1) == 0 || len(v.Cone.X) == 0 {
 		t.Fatal("no vectors")
 	}
 	return v
 }
 
-// unitRows are the vectors at unit length, row-major, without those that are 0.
+// unitRows returns the vectors at unit length, row-major, without those that are 0.
 func unitRows(vectors [][]float64) (rows []float64) {
 	for _, u := range vectors {
 		if u = slices.Clone(u); squaredNorm(u) > 0 {
@@ -69,7 +62,8 @@ func unitRows(vectors [][]float64) (rows []float64) {
 	return rows
 }
 
-// Closed constraints <a, x> >= b in a box of the plane: the vertices of the arrangement carry all hulls.
+// For closed constraints <a, x> >= b in a box of the plane, hulls of vertices of the arrangement
+// give the depths and cdepths of the reference vectors.
 func TestDepthAndCdepthInThePlane(t *testing.T) {
 	for i, c := range readDepthVectors(t).Plane {
 		closed := func(x []float64) (n int) {
@@ -105,6 +99,8 @@ func TestDepthAndCdepthInThePlane(t *testing.T) {
 	}
 }
 
+// planeVertices returns the vertices of the arrangement of the lines <a, x> = b and the sides of
+// the box, inside the box.
 func planeVertices(a [][]float64, b []float64, box float64) (vertices [][]float64) {
 	a, b = slices.Clone(a), slices.Clone(b)
 	for _, e := range [][]float64{{1, 0}, {-1, 0}, {0, 1}, {0, -1}} {
@@ -125,9 +121,9 @@ func planeVertices(a [][]float64, b []float64, box float64) (vertices [][]float6
 	return vertices
 }
 
-// inHull says whether x is a convex combination of the points that are in.
+// inHull reports whether x is a convex combination of the points for which in holds.
 func inHull(t *testing.T, x []float64, points [][]float64, in func([]float64) bool) bool {
-	p := concept.LinearProgram{RowLow: append(slices.Clone(x), 1), RowHigh: append(slices.Clone(x), 1)}
+	p := lp.Program{RowLow: append(slices.Clone(x), 1), RowHigh: append(slices.Clone(x), 1)}
 	var chosen [][]float64
 	for _, v := range points {
 		if in(v) {
@@ -141,8 +137,8 @@ func inHull(t *testing.T, x []float64, points [][]float64, in func([]float64) bo
 			p.A = append(p.A, v[k])
 		}
 	}
-	_, err := new(concept.Simplex).Maximize(&p)
-	if err != nil && !errors.Is(err, concept.ErrInfeasible) {
+	_, err := new(lp.Simplex).Maximize(&p)
+	if err != nil && !errors.Is(err, lp.ErrInfeasible) {
 		t.Fatal(err)
 	}
 	return err == nil
@@ -199,17 +195,18 @@ func TestConeProgram(t *testing.T) {
 	}
 }
 
-// cell is one of an arrangement: its sign at every row, a point inside, the number of positive rows.
+// cell is a cell of an arrangement.
 type cell struct {
-	signs []float64
-	depth int
+	signs []float64 // of each row
+	depth int       // number of positive rows
 }
 
-// solveCone maximises s over z_1..z_n in R^d, |z| <= 1, s in 0..1, with <signs[c][i] u_i, z_c> >= s for all c and i and, for all q,
-// sum_c <q, z_c> = 0 (where target is given: sum_c z_c = target instead, up to a factor of at least 0). It says whether s > 0.
+// solveCone maximises s over z_1..z_n in R^d, |z| <= 1, s in 0..1, with <signs[c][i] u_i, z_c> >= s
+// for all c and i and sum_c <q, z_c> = 0 for all q; where target is given, also with sum_c z_c =
+// target up to a factor of at least 0. It reports whether s > 0.
 func solveCone(t *rapid.T, rows []float64, d int, chosen []cell, q []float64, target []float64) bool {
 	n := len(chosen)*d + 2 // s and the factor
-	p := concept.LinearProgram{C: make([]float64, n), Low: make([]float64, n), High: make([]float64, n)}
+	p := lp.Program{C: make([]float64, n), Low: make([]float64, n), High: make([]float64, n)}
 	for j := range n {
 		p.Low[j], p.High[j] = -1, 1
 	}
@@ -243,7 +240,7 @@ func solveCone(t *rapid.T, rows []float64, d int, chosen []cell, q []float64, ta
 		e[j] = 1
 		sums(e, -x)
 	}
-	o, err := new(concept.Simplex).Maximize(&p)
+	o, err := new(lp.Simplex).Maximize(&p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,8 +266,9 @@ func allCells(t *rapid.T, rows []float64, d int) (all []cell) {
 	return all
 }
 
-// hullMeets is whether the hull of the cells with depth y or more meets W, or holds the direction v where it is given. The hull is open:
-// a point in it is a sum of points of all its cells.
+// hullMeets reports whether the hull of the cells with depth y or more meets W and, where v is
+// given, holds the direction v. The hull is open: a point in it is a sum of points of all its
+// cells.
 func hullMeets(t *rapid.T, rows []float64, all []cell, y int, w *complement, v []float64) bool {
 	var level []cell
 	for _, c := range all {
@@ -281,7 +279,8 @@ func hullMeets(t *rapid.T, rows []float64, all []cell, y int, w *complement, v [
 	return len(level) > 0 && solveCone(t, rows, w.d, level, w.q, v)
 }
 
-// drawRows are m unit vectors: Gaussian, or of small whole numbers, many of which repeat, are opposite or lie in one plane.
+// drawRows draws m unit vectors: Gaussian, or of small whole numbers, many of which repeat, are
+// opposite or lie in one plane.
 func drawRows(t *rapid.T, m, d int) []float64 {
 	var u [][]float64
 	r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
@@ -331,7 +330,7 @@ func TestDeepestCellAgainstAllCells(t *testing.T) {
 	})
 }
 
-// drawComplement is W of codimension c in R^d.
+// drawComplement draws a W of codimension c in R^d.
 func drawComplement(t *rapid.T, d, c int) *complement {
 	w := &complement{d: d}
 	for w.codim() < c {
@@ -342,7 +341,8 @@ func drawComplement(t *rapid.T, d, c int) *complement {
 	return w
 }
 
-// The value is the largest level whose hull meets W, and the point is in that hull: exactly for d <= 3, from below for d = 4.
+// The value of best is the largest level whose hull meets W, exactly for d <= 3 and as a lower
+// bound for d = 4, and its point is in that hull.
 func TestBestAgainstAllHulls(t *testing.T) {
 	exact, below := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -380,8 +380,8 @@ func TestBestAgainstAllHulls(t *testing.T) {
 	t.Logf("exact %d, lower bounds %d", exact, below)
 }
 
-// Rows that are parallel but for a tiny part, and hard queries close to rows: there is always a unit vector of W, and its value lies
-// between its depth and the number of rows.
+// For rows that are nearly parallel, and hard queries close to rows, best still returns a unit
+// vector of W, and its value lies between its depth and the number of rows.
 func TestBestOnNearlyDegenerateSamples(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d, m := rapid.IntRange(2, 6).Draw(t, "d"), rapid.IntRange(2, 20).Draw(t, "m")
@@ -414,8 +414,9 @@ func TestBestOnNearlyDegenerateSamples(t *testing.T) {
 	})
 }
 
-// The dual of the largest cdepth in W: the least, over directions g in the span of q, of the largest depth with <g, z> < 0. In two
-// dimensions it changes only where g is orthogonal to an edge of a cell, or, where cells have no edges, along a row.
+// The largest cdepth in W equals its dual: the least, over directions g in the span of q, of the
+// largest depth with <g, z> < 0. In two dimensions the dual changes only where g is orthogonal to
+// an edge of a cell or, where cells have no edges, along a row.
 func TestCdepthDuality(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := rapid.IntRange(1, 2).Draw(t, "c")
@@ -444,10 +445,10 @@ func TestCdepthDuality(t *testing.T) {
 	})
 }
 
-// dualDirections are unit vectors of the span of q: both for c = 1; for c = 2 and d = 3 all where the dual may change, and one between
-// each two of them.
+// dualDirections returns unit vectors of the span of q: both for c = 1; for c = 2 and d = 3 all
+// where the dual may change, and one between each two of them.
 func dualDirections(w *complement, rows []float64) (all [][]float64) {
-	at := func(a, b float64) {
+	add := func(a, b float64) {
 		g := make([]float64, w.d)
 		for i := range g {
 			g[i] = a * w.q[i]
@@ -459,8 +460,8 @@ func dualDirections(w *complement, rows []float64) (all [][]float64) {
 		all = append(all, g)
 	}
 	if w.codim() == 1 {
-		at(1, 0)
-		at(-1, 0)
+		add(1, 0)
+		add(-1, 0)
 		return all
 	}
 	angles := []float64{0}
@@ -481,9 +482,9 @@ func dualDirections(w *complement, rows []float64) (all [][]float64) {
 	slices.Sort(angles)
 	angles = append(angles, angles[0]+2*math.Pi)
 	for i, angle := range angles[1:] {
-		at(math.Cos(angle), math.Sin(angle))
+		add(math.Cos(angle), math.Sin(angle))
 		middle := (angle + angles[i]) / 2
-		at(math.Cos(middle), math.Sin(middle))
+		add(math.Cos(middle), math.Sin(middle))
 	}
 	return all
 }

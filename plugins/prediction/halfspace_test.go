@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// halfspaceTrial is a target v = (a, -w) in general position with k Gaussian blocks of m examples labelled by it; noise flips labels.
+// halfspaceTrial has a random target and blocks of Gaussian points labelled by it.
 type halfspaceTrial struct {
 	d      int
 	target []float64 // of length d + 1, on the lift (x, -1)
@@ -17,6 +17,8 @@ type halfspaceTrial struct {
 	r      *rand.Rand
 }
 
+// newHalfspaceTrial draws a target in general position and k blocks of m examples. Labels are
+// flipped with probability noise.
 func newHalfspaceTrial(d, k, m int, noise float64, seed uint64) *halfspaceTrial {
 	t := &halfspaceTrial{d: d, r: rand.New(rand.NewPCG(seed, uint64(d)))}
 	t.target = append(t.point(), 0.3*t.r.NormFloat64())
@@ -47,14 +49,9 @@ func (t *halfspaceTrial) label(x []float64) float64 {
 	return sign(innerProduct(t.target[:t.d], x) - t.target[t.d])
 }
 
-func sign(v float64) float64 {
-	if v >= 0 {
-		return 1
-	}
-	return -1
-}
+func sign(v float64) float64 { return labelOf(v >= 0) }
 
-// onto is a Gaussian point projected to the hyperplane <v, (x, -1)> = 0.
+// onto draws a Gaussian point and projects it to the hyperplane <v, (x, -1)> = 0.
 func (t *halfspaceTrial) onto(v []float64) []float64 {
 	x := t.point()
 	a := v[:t.d]
@@ -67,7 +64,8 @@ func (t *halfspaceTrial) onto(v []float64) []float64 {
 	return x
 }
 
-// play is Algorithm 2 without noise: a query is hard where the share of votes is between 3/8 and 5/8.
+// play runs Algorithm 2 without noise, and returns the number of hard queries: those where the
+// share of votes is between 3/8 and 5/8.
 func (t *halfspaceTrial) play(test testing.TB, g generator, queries int,
 	next func(i int) []float64, heard func(x []float64, label float64)) (hard int) {
 	test.Helper()
@@ -90,7 +88,7 @@ func (t *halfspaceTrial) play(test testing.TB, g generator, queries int,
 	return hard
 }
 
-// error is the share of 2000 fresh points on which the majority of the votes is wrong.
+// error returns the share of 2000 fresh points on which the majority of the votes is wrong.
 func (t *halfspaceTrial) error(g generator) float64 {
 	wrong := 0
 	for range 2000 {
@@ -111,14 +109,15 @@ func newHalfspaces(t testing.TB, blocks []block, dim int, affine bool) *halfspac
 	return g.(*halfspaces)
 }
 
-// fixed does not shrink.
+// fixed is a generator that does not shrink.
 type fixed struct{ *halfspaces }
 
 func (fixed) hard([]float64, float64) error { return nil }
 
 func ignore([]float64, float64) {}
 
-// At most d hard queries against any adversary; these two make it exactly d. Without shrinking most queries are hard.
+// There are at most d hard queries against any adversary, and exactly d against these two. Without
+// shrinking most queries are hard.
 func TestAtMostDHardQueries(t *testing.T) {
 	const k, m, queries = 120, 40, 200
 	for _, d := range []int{1, 2, 3, 5} {
@@ -137,7 +136,8 @@ func TestAtMostDHardQueries(t *testing.T) {
 					t.Errorf("d %d, seed %d, %s: error %v", d, seed, adversary, wrong)
 				}
 				if g.searched != k*(d+1) || g.uncertain > g.partial || adversary == "boundary" && g.partial > 0 {
-					t.Errorf("d %d, seed %d, %s: of %d searches %d partial, %d uncertain", d, seed, adversary, g.searched, g.partial, g.uncertain)
+					t.Errorf("d %d, seed %d, %s: of %d searches %d partial, %d uncertain", d, seed, adversary, g.searched, g.partial,
+						g.uncertain)
 				}
 				if d+1 <= maxCellDim && g.inexact() > 0 {
 					t.Errorf("d %d, seed %d, %s: %d uncertain values", d, seed, adversary, g.inexact())
@@ -145,14 +145,16 @@ func TestAtMostDHardQueries(t *testing.T) {
 			}
 			trial := newHalfspaceTrial(d, k, m, 0, seed)
 			still := fixed{newHalfspaces(t, trial.blocks, d, true)}
-			if hard := trial.play(t, still, queries, func(int) []float64 { return trial.onto(trial.target) }, ignore); hard < queries/4 {
+			boundary := func(int) []float64 { return trial.onto(trial.target) }
+			if hard := trial.play(t, still, queries, boundary, ignore); hard < queries/4 {
 				t.Errorf("d %d, seed %d: without shrinking %d of %d queries are hard", d, seed, hard, queries)
 			}
 		}
 	}
 }
 
-// adaptive fits a halfspace to the answers every five queries, by hinge loss, and asks for points on its boundary.
+// adaptive returns an adversary that fits a halfspace to the answers every five queries, by hinge
+// loss, and asks for points on its boundary.
 func (t *halfspaceTrial) adaptive(test testing.TB) (next func(int) []float64, heard func([]float64, float64)) {
 	var answers []float64
 	f, v := newFinder(t.d+1), append(t.point(), 0)
@@ -176,8 +178,8 @@ func (t *halfspaceTrial) adaptive(test testing.TB) (next func(int) []float64, he
 	return next, heard
 }
 
-// Without noise, and for queries on the target's hyperplane, each block takes one linear program at first and one for each hard query. An
-// ordinary query takes none, nor does a public answer.
+// Without noise, and for queries on the target's hyperplane, each block takes one linear program at
+// first and one for each hard query. An ordinary query takes none, nor does a public answer.
 func TestLinearPrograms(t *testing.T) {
 	const k, d = 50, 3
 	trial := newHalfspaceTrial(d, k, 40, 0, 11)
@@ -194,7 +196,8 @@ func TestLinearPrograms(t *testing.T) {
 	}
 }
 
-// What a block votes is a function of this block and the hard queries alone: privacy rests on it. All scratch is shared.
+// A block's hypothesis depends on this block and the hard queries alone, though all scratch is
+// shared. Privacy rests on it.
 func TestBlocksDoNotTouch(t *testing.T) {
 	for _, d := range []int{1, 2, 4} {
 		trial := newHalfspaceTrial(d, 12, 15, 0.1, 13)
@@ -223,7 +226,8 @@ func TestBlocksDoNotTouch(t *testing.T) {
 	}
 }
 
-// Noise on labels leaves no hypothesis right on a whole block; the generator still has one, and its value is a lower bound on what it says.
+// With noise on labels, where no hypothesis is right on a whole block, the generator still chooses
+// hypotheses of small error.
 func TestNoisyLabels(t *testing.T) {
 	for _, d := range []int{1, 2, 4} {
 		trial := newHalfspaceTrial(d, 40, 30, 0.1, 7)
@@ -262,7 +266,8 @@ func TestHomogeneousHalfspaces(t *testing.T) {
 	}
 }
 
-// A query in the span of the hard ones is on every boundary: all vote +1, whatever rounding says, and it changes nothing.
+// A query in the span of the hard ones is on every boundary: all hypotheses vote +1, whatever the
+// rounding, and it changes nothing.
 func TestQueriesInTheSpan(t *testing.T) {
 	trial := newHalfspaceTrial(4, 30, 30, 0, 3)
 	g := newHalfspaces(t, trial.blocks, 4, true)
@@ -315,7 +320,7 @@ func TestHardQueriesBeyondTheDimension(t *testing.T) {
 	}
 }
 
-// The public halfspace depends on hard queries and released labels, and not on the sample.
+// The public halfspace depends on hard queries and released labels, but not on the sample.
 func TestPublicHalfspace(t *testing.T) {
 	first, second := newHalfspaceTrial(3, 20, 30, 0, 1), newHalfspaceTrial(3, 20, 30, 0, 2)
 	g, other := newHalfspaces(t, first.blocks, 3, true), newHalfspaces(t, second.blocks, 3, true)
@@ -402,12 +407,14 @@ func TestDegenerateBlocks(t *testing.T) {
 }
 
 func TestHalfspaceGeneratorRefuses(t *testing.T) {
-	_, err := newHalfspaceGenerator([]block{{[]float64{1, 2}, []float64{1}}, {[]float64{1, math.NaN()}, []float64{1}}}, 2, true)
+	blocks := []block{{[]float64{1, 2}, []float64{1}}, {[]float64{1, math.NaN()}, []float64{1}}}
+	_, err := newHalfspaceGenerator(blocks, 2, true)
 	if want := "lift block 1: example 0 is [1 NaN]: use finite numbers"; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %q", err, want)
 	}
 	g := newHalfspaces(t, []block{{[]float64{1, 2}, []float64{1}}}, 2, true)
-	if err := g.hard([]float64{math.Inf(1), 0}, 1); err == nil || !strings.Contains(err.Error(), "take hard query [+Inf 0]: use finite numbers") {
+	if err := g.hard([]float64{math.Inf(1), 0}, 1); err == nil ||
+		!strings.Contains(err.Error(), "take hard query [+Inf 0]: use finite numbers") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -439,7 +446,8 @@ func TestVotesDoNotAllocate(t *testing.T) {
 	}
 }
 
-// BenchmarkHardQuery is a hard query after the first: one linear program for each of 300 blocks of 40.
+// BenchmarkHardQuery measures a hard query after the first: one linear program for each of 300
+// blocks of 40.
 func BenchmarkHardQuery(b *testing.B) {
 	for _, d := range []int{1, 2, 5, 8} {
 		b.Run(fmt.Sprintf("d=%d", d), func(b *testing.B) {
@@ -459,7 +467,7 @@ func BenchmarkHardQuery(b *testing.B) {
 	}
 }
 
-// BenchmarkRun is 400 queries with 300 blocks of 40, all in all.
+// BenchmarkRun measures all of a trial with 400 queries and 300 blocks of 40.
 func BenchmarkRun(b *testing.B) {
 	for _, d := range []int{1, 2, 3, 5, 8} {
 		for _, adversary := range []string{"boundary", "adaptive"} {
@@ -483,7 +491,8 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
-// BenchmarkVotes is one ordinary query to 300 hypotheses: 2 k D operations, and twice 4 c D for the distance from c hard ones.
+// BenchmarkVotes measures one ordinary query to 300 hypotheses: 2 k D operations, and twice 4 c D
+// for the distance from c hard ones.
 func BenchmarkVotes(b *testing.B) {
 	for _, d := range []int{2, 8} {
 		b.Run(fmt.Sprintf("d=%d", d), func(b *testing.B) {

@@ -1,37 +1,31 @@
 package prediction
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
 
-// line is a sample on the real line: its distinct values, sorted, and for each the number of its +1 labels less that of its -1 labels.
+// line summarises a sample on the real line.
 type line struct {
-	values  []float64
-	weights []int
-	both    int // sum over the values of the lesser of the two numbers: errors that nothing avoids
+	values  []float64 // distinct, ascending
+	weights []int     // for each value the number of its +1 labels less that of its -1 labels
+	both    int       // sum over the values of the lesser of the two numbers: errors that no hypothesis avoids
 
-	order []int
+	order []int // scratch
 }
 
-// reset takes a new sample.
+// reset replaces the sample.
 func (l *line) reset(x, y []float64) {
 	l.values, l.weights, l.both, l.order = l.values[:0], l.weights[:0], 0, l.order[:0]
 	for i := range y {
 		l.order = append(l.order, i)
 	}
-	slices.SortFunc(l.order, func(i, j int) int {
-		if x[i] < x[j] {
-			return -1
-		} else if x[i] > x[j] {
-			return 1
-		}
-		return 0
-	})
-	for at := 0; at < len(y); {
-		v, positive, negative := x[l.order[at]], 0, 0
-		for ; at < len(y) && x[l.order[at]] == v; at++ {
-			if y[l.order[at]] > 0 {
+	slices.SortFunc(l.order, func(i, j int) int { return cmp.Compare(x[i], x[j]) })
+	for i := 0; i < len(y); {
+		v, positive, negative := x[l.order[i]], 0, 0
+		for ; i < len(y) && x[l.order[i]] == v; i++ {
+			if y[l.order[i]] > 0 {
 				positive++
 			} else {
 				negative++
@@ -52,11 +46,12 @@ func (s span) holds(v float64) bool   { return s.lo <= v && v <= s.hi }
 func (s span) with(v float64) span    { return span{min(s.lo, v), max(s.hi, v)} }
 func (s span) covers(other span) bool { return s.lo <= other.lo && other.hi <= s.hi }
 
-// best is the span with the largest sum of weights of the values inside, among those that cover must and hold none of the banned
-// values, and that sum. Where must is empty, the empty span counts too, with 0. banned is sorted, and must holds none of it.
+// best returns the span with the largest sum of weights of the values inside, among those that
+// cover must and hold none of the banned values, and that sum. Where must is empty, the empty span
+// counts too, with the sum 0. banned is sorted, and must holds none of it.
 //
-// The ends are those of must or values of positive sums; of equally good spans the empty one is taken, then the first.
-// O(values + banned).
+// The ends are those of must, or values that make the sum larger. Of equally good spans the empty
+// one is taken, then the first. It takes O(values + banned) steps.
 func best(values []float64, weights []int, must span, banned []float64) (span, int) {
 	if must.empty() {
 		return bestFree(values, weights, banned)
@@ -94,7 +89,7 @@ func best(values []float64, weights []int, must span, banned []float64) (span, i
 	return found, total + most
 }
 
-// bestFree is best without a span to cover: Kadane's scan, begun anew at every banned value.
+// bestFree is best without a span to cover. It is Kadane's scan, begun anew at every banned value.
 func bestFree(values []float64, weights []int, banned []float64) (span, int) {
 	found, most := emptySpan(), 0
 	sum, start := 0, 0.0
@@ -116,8 +111,8 @@ func bestFree(values []float64, weights []int, banned []float64) (span, int) {
 	return found, most
 }
 
-// lowerBound is the first index of sorted at which the value is at least v.
+// lowerBound returns the first index of sorted at which the value is at least v.
 func lowerBound(sorted []float64, v float64) int {
-	at, _ := slices.BinarySearch(sorted, v)
-	return at
+	i, _ := slices.BinarySearch(sorted, v)
+	return i
 }

@@ -4,44 +4,122 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/shatterlab/shatter/pipeline/privacy"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
 // Values of the parameter noise.
 const (
-	Gaussian = "gaussian" // of all answers together exactly (epsilon, delta)
-	Laplace  = "laplace"  // pure epsilon
+	Gaussian = "gaussian" // all answers together are exactly (epsilon, delta)-private
+	Laplace  = "laplace"  // all answers together are epsilon-private
 )
 
-// majority answers each query by the noisy majority of k hypotheses that never change (Dwork and Feldman 2018; Bassily, Thakurta and
-// Thakkar 2018): one example moves one vote, and the noise is for left answers.
+func composition() algo.Algorithm[Majority] {
+	const name = "prediction/composition"
+	return algo.Algorithm[Majority]{
+		Name: name, Version: version,
+		Doc: "Private prediction by the noisy majority of blocks, each query paid for " +
+			"(Dwork and Feldman 2018; Bassily, Thakurta and Thakkar 2018).",
+		Defaults: Majority{Noise: Gaussian, Affine: true},
+		Metrics: map[string]string{
+			"noise_scale": "standard deviation (gaussian) or scale (laplace) of the noise, in votes",
+			"inexact":     metrics()["inexact"],
+		},
+		Check: func(s *algo.Setting[Majority]) error {
+			if err := checkProblem(s, name, s.Params.Noise == Laplace, allClasses()...); err != nil {
+				return err
+			}
+			return resolveMajority(s)
+		},
+		Predict:   predictByMajority,
+		Guarantee: majorityGuarantee,
+		Bound:     majorityBounds,
+	}
+}
+
+// resolveMajority sets k where it is 0, and refuses a k that n examples do not fill.
+func resolveMajority(s *algo.Setting[Majority]) error {
+	if s.Params.K == 0 {
+		k := majorityBlocks(s.Params.Noise, majorityScale(s), s.Queries, s.Beta)
+		if !(k <= 1<<31) {
+			return algo.Invalid("%d queries at epsilon %g need %g blocks: lower the number of queries, or give k",
+				s.Queries, s.Epsilon, k)
+		}
+		s.Params.K = int(k)
+	}
+	if s.N > 0 {
+		return enough(s.N, s.Params.K)
+	}
+	return nil
+}
+
+// majorityScale returns the scale of the noise on each vote that keeps all queries together
+// private.
+func majorityScale(s *algo.Setting[Majority]) float64 {
+	if s.Params.Noise == Laplace {
+		return float64(s.Queries) / s.Epsilon
+	}
+	return privacy.GaussianSigma(1, s.Queries, s.Epsilon, s.Delta)
+}
+
+func majorityGuarantee(s *algo.Setting[Majority]) (algo.Guarantee, error) {
+	if s.Params.Noise == Laplace {
+		return algo.Guarantee{
+			Pure: true, Epsilon: s.Epsilon,
+			Source: "Laplace noise on votes of sensitivity 1, basic composition over the queries",
+		}, nil
+	}
+	mu := privacy.GaussianMu(s.Epsilon, s.Delta)
+	return algo.Guarantee{
+		Epsilon: s.Epsilon, Delta: s.Delta, Rho: mu * mu / 2,
+		Source: "Gaussian noise on votes of sensitivity 1, exact composition over the queries (Dong, Roth and Su 2019)",
+	}, nil
+}
+
+func predictByMajority(_ context.Context, t *algo.Trial[Majority], sample *algo.Data) (algo.Answerer, error) {
+	g, err := learnBlocks(t.Problem, sample, t.Params.K, t.Params.Affine, t.Rand)
+	if err != nil {
+		return nil, err
+	}
+	scale := majorityScale(&t.Setting)
+	t.Report("noise_scale", scale)
+	t.Report("inexact", float64(inexact(g)))
+	noise := func() float64 { return float64(scale * t.Rand.NormFloat64()) }
+	if t.Params.Noise == Laplace {
+		noise = func() float64 { return privacy.Laplace(privacy.Uniform(t.Rand), scale) }
+	}
+	return &majority{gen: g, k: t.Params.K, noise: noise, queries: t.Queries, left: t.Queries}, nil
+}
+
+// majority answers each query by the noisy majority of k hypotheses that never change (Dwork and
+// Feldman 2018; Bassily, Thakurta and Thakkar 2018). One example moves one vote.
 type majority struct {
 	gen     generator
 	k       int
-	noise   func() float64
-	queries int // that the noise is made for
-	left    int
-	last    float64 // noise of the last answer
+	noise   func() float64 // draws the noise of an answer
+	queries int            // number of answers that the noise is made for
+	left    int            // how many of them are left
+	last    float64        // noise of the last answer
 }
 
-// Answer implements algo.Answerer. The error says that all answers which the noise was made for are given.
+// Answer implements algo.Answerer. It returns an error once all answers that the noise was made for
+// are given.
 func (p *majority) Answer(_ context.Context, x []float64) (float64, bool, error) {
 	if p.left == 0 {
-		return 0, false, fmt.Errorf("answer query %d: the noise was made for %d queries: set queries to their number", p.queries, p.queries)
+		return 0, false, fmt.Errorf("answer query %d: the noise was made for %d queries: set queries to their number",
+			p.queries, p.queries)
 	}
 	p.left--
 	p.last = p.noise()
 	return p.label(x), false, nil
 }
 
+// label answers x with the noise of the last answer.
 func (p *majority) label(x []float64) float64 {
-	if float64(p.gen.votes(x))-float64(p.k)/2+p.last >= 0 {
-		return 1
-	}
-	return -1
+	return labelOf(float64(p.gen.votes(x))-float64(p.k)/2+p.last >= 0)
 }
 
-// Predict implements algo.Model: with the noise of the last answer.
+// Predict implements algo.Model, with the noise of the last answer.
 func (p *majority) Predict(ctx context.Context, x *algo.Data, out []float64) error {
 	for i := range out {
 		out[i] = p.label(x.X(i))

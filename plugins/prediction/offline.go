@@ -9,7 +9,62 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// hypothesis labels points -1 or +1; it is a model, and answers queries.
+func offline() algo.Algorithm[struct{}] {
+	const name = "prediction/offline"
+	return algo.Algorithm[struct{}]{
+		Name: name, Version: version,
+		Doc: "Exponential mechanism over the labelings that the class has on queries which are all known beforehand " +
+			"(in the spirit of Beimel, Nissim and Stemmer 2015).",
+		Metrics: map[string]string{
+			"labelings": "labelings of the queries to choose from",
+		},
+		Check: func(s *algo.Setting[struct{}]) error {
+			if err := checkProblem(s, name, true, finiteClasses()...); err != nil {
+				return err
+			}
+			if !s.Offline {
+				return algo.Invalid("%s needs all queries beforehand: set adversary.offline to true", name)
+			}
+			return checkLabelings(s.Problem, s.Queries)
+		},
+		Predict: func(_ context.Context, t *algo.Trial[struct{}], sample *algo.Data) (algo.Answerer, error) {
+			c, err := labelings(t.Problem, block{sample.Xs(), sample.Ys()}, t.Revealed.Xs())
+			if err != nil {
+				return nil, err
+			}
+			t.Report("labelings", float64(len(c.list)))
+			return c.draw(t.Epsilon, seeded{t.Rand}.gumbel), nil
+		},
+		Guarantee: func(s *algo.Setting[struct{}]) (algo.Guarantee, error) {
+			return algo.Guarantee{
+				Pure: true, Epsilon: s.Epsilon, Rho: s.Epsilon * s.Epsilon / 8,
+				Source: "exponential mechanism (McSherry and Talwar 2007), sensitivity 1; " +
+					"rho by bounded range (Cesar and Rogers 2021)",
+			}, nil
+		},
+		Bound: offlineBounds,
+	}
+}
+
+// maxLabeled is the largest number of different points whose labelings by intervals are listed:
+// there are 2^22 of them.
+const maxLabeled = 2895
+
+// checkLabelings returns an Invalid error if labelings cannot list the labelings of so many
+// queries.
+func checkLabelings(p algo.Problem, queries int) error {
+	f, err := labelerOf(p)
+	if err != nil {
+		return err
+	}
+	if f.maxQueries > 0 && min(uint64(queries), p.Domain) > uint64(f.maxQueries) {
+		return algo.Invalid("prediction: %d queries have too many labelings by %s: use at most %d",
+			queries, p.Class, f.maxQueries)
+	}
+	return nil
+}
+
+// hypothesis labels points -1 or +1. It is a model, and answers queries.
 type hypothesis func(x []float64) float64
 
 // Predict implements algo.Model.
@@ -25,21 +80,27 @@ func (h hypothesis) Answer(_ context.Context, x []float64) (float64, bool, error
 	return h(x), false, nil
 }
 
-// dichotomy is one labeling of the queries by the class: the fewest errors on the sample of a hypothesis with it, and what names it.
+// dichotomy describes one labeling of the queries by the class, with the fewest errors on the
+// sample of a hypothesis that labels them so.
 type dichotomy struct {
 	errors int
-	from   int // thresholds: number of queries below t; intervals: rank of the first query inside, -1: none; matrix: the first row
-	to     int // intervals: rank of the last query inside
+	// from is, for thresholds, the number of queries below t; for intervals, the rank of the first
+	// query inside, -1 where there is none; for a matrix, the first row.
+	from int
+	// to is, for intervals, the rank of the last query inside.
+	to int
 }
 
-// dichotomies are all labelings of the queries, and for each a hypothesis that has it and is a function of the queries alone.
+// dichotomies lists all labelings of the queries. hypothesis returns a hypothesis that labels them
+// so and depends on the queries alone.
 type dichotomies struct {
 	list       []dichotomy
 	hypothesis func(c dichotomy) hypothesis
 }
 
-// draw is the exponential mechanism over the dichotomies (Beimel, Nissim and Stemmer 2015 in this form): the number of errors has sensitivity
-// 1, and so the hypothesis is epsilon-differentially private. gumbel gives standard Gumbel numbers, one for each labeling.
+// draw draws a hypothesis by the exponential mechanism over the dichotomies (Beimel, Nissim and
+// Stemmer 2015 in this form). The number of errors has sensitivity 1, and so the hypothesis is
+// epsilon-differentially private. gumbel draws standard Gumbel numbers, one for each labeling.
 func (c dichotomies) draw(epsilon float64, gumbel func() float64) hypothesis {
 	best, most := 0, math.Inf(-1)
 	for i, l := range c.list {
@@ -50,8 +111,13 @@ func (c dichotomies) draw(epsilon float64, gumbel func() float64) hypothesis {
 	return c.hypothesis(c.list[best])
 }
 
-// labelings are the dichotomies of a class, sample and queries (points of the domain, one number each).
+// labelings lists the dichotomies of a class on queries, which are points of one number. Their
+// errors are those on the sample.
 func labelings(p algo.Problem, sample block, queries []float64) (dichotomies, error) {
+	f, err := labelerOf(p)
+	if err != nil {
+		return dichotomies{}, err
+	}
 	if err := checkPoints(p.Domain, p.Dim, sample.x); err != nil {
 		return dichotomies{}, err
 	}
@@ -60,27 +126,11 @@ func labelings(p algo.Problem, sample block, queries []float64) (dichotomies, er
 	distinct = slices.Compact(distinct)
 	var l line
 	l.reset(sample.x, sample.y)
-	switch {
-	case p.Class == "thresholds":
-		last := float64(p.Domain)
-		if p.NoConstant {
-			last--
-		}
-		return thresholdDichotomies(&l, distinct, last), nil
-	case isIntervals(p):
-		return intervalDichotomies(&l, distinct), nil
-	case p.Class == "matrix":
-		return matrixDichotomies(&l, distinct, p.Matrix, int(p.Domain)), nil
-	}
-	return dichotomies{}, algo.Invalid("prediction: no list of all labelings for class %q in dimension %d: use thresholds, intervals or matrix",
-		p.Class, p.Dim)
+	return f.labelings(p, &l, distinct), nil
 }
 
-func isIntervals(p algo.Problem) bool {
-	return p.Class == "intervals" || p.Class == "rectangles" && p.Dim == 1
-}
-
-// thresholdDichotomies are in the order of t; a labeling's hypothesis is its middle threshold, rounded down.
+// thresholdDichotomies lists the labelings by thresholds in the order of t. A labeling's hypothesis
+// is its middle threshold, rounded down.
 func thresholdDichotomies(l *line, queries []float64, last float64) dichotomies {
 	ends := append(slices.Clone(queries), last)
 	bounds := func(i int) (first, end float64) {
@@ -111,25 +161,22 @@ func thresholdDichotomies(l *line, queries []float64, last float64) dichotomies 
 	return dichotomies{list, func(c dichotomy) hypothesis {
 		first, end := bounds(c.from)
 		t := math.Floor((first + end) / 2)
-		return func(x []float64) float64 {
-			if x[0] >= t {
-				return 1
-			}
-			return -1
-		}
+		return func(x []float64) float64 { return labelOf(x[0] >= t) }
 	}}
 }
 
-// intervalDichotomies are in the order of their first and then last query inside, the one without queries last; a labeling's hypothesis is
-// the least interval with its queries. O(n log n + queries^2).
+// intervalDichotomies lists the labelings by intervals in the order of their first and then their
+// last query inside, the one without queries last. A labeling's hypothesis is the least interval
+// with its queries. It takes O(n log n + queries^2) steps.
 func intervalDichotomies(l *line, queries []float64) dichotomies {
 	positives := l.both
-	sums := []int{0} // of the weights of the values up to there
+	sums := []int{0} // sums[j] is the sum of the first j weights
 	for _, w := range l.weights {
 		positives += max(w, 0)
 		sums = append(sums, sums[len(sums)-1]+w)
 	}
-	// An interval with the queries from..to holds what lies between these, and as much as it likes of the gaps next to them.
+	// An interval with the queries from..to holds what lies between these, and as much as it likes of
+	// the gaps next to them.
 	n := len(queries)
 	before, after := make([]int, n), make([]int, n)
 	for i, q := range queries {
@@ -157,16 +204,12 @@ func intervalDichotomies(l *line, queries []float64) dichotomies {
 		if c.from >= 0 {
 			s = span{queries[c.from], queries[c.to]}
 		}
-		return func(x []float64) float64 {
-			if s.holds(x[0]) {
-				return 1
-			}
-			return -1
-		}
+		return func(x []float64) float64 { return labelOf(s.holds(x[0])) }
 	}}
 }
 
-// gains are the largest sums of weights that a span may have from below q and from above q on, strictly inside the wall.
+// gains returns the largest sums of weights that a span around q can add below q and above q,
+// strictly inside the wall.
 func gains(l *line, q float64, wall span) (before, after int) {
 	sum := 0
 	for j := lowerBound(l.values, q) - 1; j >= 0 && l.values[j] > wall.lo; j-- {
@@ -181,7 +224,8 @@ func gains(l *line, q float64, wall span) (before, after int) {
 	return before, after
 }
 
-// matrixDichotomies are in the order of the first row of each, which is the labeling's hypothesis.
+// matrixDichotomies lists the labelings by the rows of a matrix in the order of the first row of
+// each, which is the labeling's hypothesis.
 func matrixDichotomies(l *line, queries []float64, text string, points int) dichotomies {
 	positives := l.both
 	for _, w := range l.weights {
@@ -201,8 +245,8 @@ func matrixDichotomies(l *line, queries []float64, text string, points int) dich
 		for j, q := range queries {
 			key[j] = row[int(q)]
 		}
-		if at, ok := index[string(key)]; ok {
-			list[at].errors = min(list[at].errors, errors)
+		if i, ok := index[string(key)]; ok {
+			list[i].errors = min(list[i].errors, errors)
 			continue
 		}
 		index[string(key)] = len(list)
@@ -210,12 +254,7 @@ func matrixDichotomies(l *line, queries []float64, text string, points int) dich
 	}
 	return dichotomies{list, func(c dichotomy) hypothesis {
 		row := text[c.from*points : (c.from+1)*points]
-		return func(x []float64) float64 {
-			if row[int(x[0])] == '1' {
-				return 1
-			}
-			return -1
-		}
+		return func(x []float64) float64 { return labelOf(row[int(x[0])] == '1') }
 	}}
 }
 

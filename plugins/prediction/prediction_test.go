@@ -16,11 +16,12 @@ import (
 
 const tinyMatrix = "00001111" + "00000011" + "01010101" + "11110000" + "00111100" + "00000000"
 
-// problems are those that pipeline/concept knows.
+// problems returns problems without label noise, one for each class in some dimension.
 func problems() []algo.Problem {
 	var known []algo.Problem
 	for _, p := range []algo.Problem{
-		{Class: "thresholds", Domain: 1 << 12, Dim: 1}, {Class: "intervals", Domain: 1 << 10, Dim: 1}, {Class: "rectangles", Domain: 32, Dim: 2},
+		{Class: "thresholds", Domain: 1 << 12, Dim: 1}, {Class: "intervals", Domain: 1 << 10, Dim: 1},
+		{Class: "rectangles", Domain: 32, Dim: 2},
 		{Class: "rectangles", Domain: 16, Dim: 3}, {Class: "matrix", Domain: 8, Dim: 1, Matrix: tinyMatrix},
 	} {
 		if p.Noise, p.Realizable = "none", true; slices.Contains(concept.Names(), p.Class) {
@@ -30,7 +31,7 @@ func problems() []algo.Problem {
 	return known
 }
 
-// target labels a point of a problem by some hypothesis of its class that has both labels.
+// target labels a point of a problem by a hypothesis of its class that gives both labels.
 func target(p algo.Problem, x []float64) float64 {
 	inside := true
 	for _, v := range x {
@@ -43,31 +44,34 @@ func target(p algo.Problem, x []float64) float64 {
 			inside = inside && v >= float64(p.Domain)/8 && v < float64(p.Domain)*7/8
 		}
 	}
-	if inside {
-		return 1
-	}
-	return -1
+	return labelOf(inside)
 }
 
+// draw draws n uniform examples, labelled by target.
 func draw(p algo.Problem, n int, r *rand.Rand) *algo.Data {
 	var x, y []float64
 	for range n {
-		at := len(x)
 		for range p.Dim {
 			x = append(x, float64(r.Uint64N(p.Domain)))
 		}
-		y = append(y, target(p, x[at:]))
+		y = append(y, target(p, x[len(x)-p.Dim:]))
 	}
 	return algo.NewData(x, p.Dim, y)
 }
 
+// setting returns a setting of a with its default parameters.
 func setting[P any](a algo.Algorithm[P], p algo.Problem, queries int) algo.Setting[P] {
-	return algo.Setting[P]{Params: a.Defaults, Task: "predict", Problem: p, Alpha: 0.1, Beta: 0.1, Epsilon: 1, Delta: 1e-6, Queries: queries}
+	return algo.Setting[P]{
+		Params: a.Defaults, Task: "predict", Problem: p,
+		Alpha: 0.1, Beta: 0.1, Epsilon: 1, Delta: 1e-6, Queries: queries,
+	}
 }
 
-// game plays one trial with queries drawn like the sample; it gives the answers, and how many of them and of the final state's
-// are wrong.
-func game[P any](t *testing.T, a algo.Algorithm[P], s algo.Setting[P], n int, seed uint64) (labels []float64, wrong, final int) {
+// runTrial runs one trial with queries drawn like the sample. It returns the answers, and how many
+// of them and of the final state's answers are wrong.
+func runTrial[P any](
+	t *testing.T, a algo.Algorithm[P], s algo.Setting[P], n int, seed uint64,
+) (labels []float64, wrong, final int) {
 	t.Helper()
 	s.N = n
 	if err := a.Check(&s); err != nil {
@@ -87,7 +91,7 @@ func game[P any](t *testing.T, a algo.Algorithm[P], s algo.Setting[P], n int, se
 	if err != nil {
 		t.Fatalf("%s, %s: %v", a.Name, s.Problem.Class, err)
 	}
-	takeBack(trial, sample)
+	endLoan(trial, sample)
 	for i := range queries.Len() {
 		label, _, err := p.Answer(context.Background(), queries.X(i))
 		if err != nil || label != 1 && label != -1 {
@@ -110,15 +114,15 @@ func game[P any](t *testing.T, a algo.Algorithm[P], s algo.Setting[P], n int, se
 	return labels, wrong, final
 }
 
-// takeBack ends the loan of a sample and of revealed queries, whose memory the next trial uses.
-func takeBack[P any](trial *algo.Trial[P], sample *algo.Data) {
+// endLoan ends the loan of a sample and of revealed queries, whose memory the next trial uses.
+func endLoan[P any](trial *algo.Trial[P], sample *algo.Data) {
 	clear(sample.Xs())
 	clear(sample.Ys())
 	*sample, trial.Revealed = algo.Data{}, nil
 }
 
-// plays runs an algorithm on all problems that it takes, with a sample that should be more than enough for a few errors only. Budgets are
-// small, so that a block has some dozens of examples.
+// plays runs an algorithm on all problems but those of the classes to skip, which it must refuse,
+// with a sample that is more than enough for a few errors only.
 func plays[P any](t *testing.T, a algo.Algorithm[P], offline bool, skip ...string) {
 	t.Run(strings.ReplaceAll(a.Name, "/", " "), func(t *testing.T) {
 		for _, p := range problems() {
@@ -130,14 +134,14 @@ func plays[P any](t *testing.T, a algo.Algorithm[P], offline bool, skip ...strin
 				}
 				continue
 			}
-			labels, wrong, final := game(t, a, s, 50000, 1)
+			labels, wrong, final := runTrial(t, a, s, 50000, 1)
 			if wrong > 20 || final > 20 {
 				t.Errorf("%s: %d answers and %d of the final state of 100 are wrong", p.Class, wrong, final)
 			}
-			if again, _, _ := game(t, a, s, 50000, 1); !slices.Equal(labels, again) {
+			if again, _, _ := runTrial(t, a, s, 50000, 1); !slices.Equal(labels, again) {
 				t.Errorf("%s: other answers for the same seed", p.Class)
 			}
-			if other, _, _ := game(t, a, s, 50000, 2); slices.Equal(labels, other) {
+			if other, _, _ := runTrial(t, a, s, 50000, 2); slices.Equal(labels, other) {
 				t.Errorf("%s: the same answers for another seed", p.Class)
 			}
 			g, err := a.Guarantee(&s)
@@ -150,6 +154,7 @@ func plays[P any](t *testing.T, a algo.Algorithm[P], offline bool, skip ...strin
 }
 
 func TestAlgorithmsPlay(t *testing.T) {
+	// Budgets are small, so that a block has some dozens of examples.
 	o, s, n, e := shrinkageOblivious(), sparseVector(), nandiBassily(), everlastingLite()
 	o.Defaults.V, s.Defaults.V, n.Defaults.V, e.Defaults.V = 4, 4, 4, 6
 	plays(t, o, false)
@@ -163,7 +168,8 @@ func TestAlgorithmsPlay(t *testing.T) {
 	}
 }
 
-// The least k by default, and no k below it; the surplus of the sample is dropped, and a sample that does not fill the blocks refused.
+// The default of k is the least that privacy admits, and no smaller k is accepted. The surplus of
+// the sample is dropped, and a sample that does not fill the blocks is refused.
 func TestBlocks(t *testing.T) {
 	a := shrinkageOblivious()
 	s := setting(a, problems()[0], 1000)
@@ -213,7 +219,7 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// Theory's budgets, and a large epsilon of which the instances cannot use all.
+// The default of v is theory's budget. Of a large epsilon the instances may be unable to use all.
 func TestBudgets(t *testing.T) {
 	a := shrinkageOblivious()
 	s := setting(a, problems()[0], 1000)
@@ -244,7 +250,7 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
-// Trials run with the noise and the budget that the guarantee is about.
+// Trials run with the noise and the budget that the guarantee assumes.
 func TestTrialsKeepTheGuarantee(t *testing.T) {
 	eps0, _ := privacy.Best.Share(4, 1, 1e-6)
 	half, _ := privacy.Best.Share(4, 0.5, 1e-6)
@@ -286,14 +292,14 @@ func TestTrialsKeepTheGuarantee(t *testing.T) {
 	}
 }
 
-// count is a generator with that many votes.
+// count is a generator that always has the given number of votes.
 type count int
 
 func (c count) votes([]float64) int           { return int(c) }
 func (c count) hard([]float64, float64) error { return nil }
 func (c count) public([]float64) float64      { return 1 }
 
-// begin starts a trial with a sample of 20,000 and 100 queries to come.
+// begin starts a trial of 100 queries with a sample of 20,000 and parameters changed by change.
 func begin[P any](t *testing.T, a algo.Algorithm[P], change func(p *P)) (algo.Answerer, algo.Setting[P]) {
 	t.Helper()
 	s := setting(a, problems()[0], 100)
@@ -309,7 +315,7 @@ func begin[P any](t *testing.T, a algo.Algorithm[P], change func(p *P)) (algo.An
 	return p, s
 }
 
-// beginHalfspaces is begin for shrinkageHalfspace, in the plane.
+// beginHalfspaces is begin for shrinkageHalfspace in the plane.
 func beginHalfspaces(t *testing.T, change func(p *Halfspaces)) (algo.Answerer, algo.Setting[Halfspaces]) {
 	t.Helper()
 	a := shrinkageHalfspace()
@@ -319,7 +325,8 @@ func beginHalfspaces(t *testing.T, change func(p *Halfspaces)) (algo.Answerer, a
 		t.Fatal(err)
 	}
 	b := newHalfspaceTrial(2, 1, 5000, 0, 1).blocks[0]
-	p, err := a.Predict(context.Background(), &algo.Trial[Halfspaces]{Setting: s, Rand: rand.New(rand.NewPCG(1, 1))}, algo.NewData(b.x, 2, b.y))
+	trial := &algo.Trial[Halfspaces]{Setting: s, Rand: rand.New(rand.NewPCG(1, 1))}
+	p, err := a.Predict(context.Background(), trial, algo.NewData(b.x, 2, b.y))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -361,15 +368,17 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("too many labelings: %v", err)
 	}
 	p, err := a.Predict(context.Background(), &algo.Trial[Oblivious]{
-		Setting: algo.Setting[Oblivious]{Params: Oblivious{K: 1, V: 1, Mode: Own, Composition: "best"}, Problem: problems()[0], Epsilon: 1, Delta: 0.1},
-		Rand:    rand.New(rand.NewPCG(1, 1)),
+		Setting: algo.Setting[Oblivious]{
+			Params: Oblivious{K: 1, V: 1, Mode: Own, Composition: "best"}, Problem: problems()[0], Epsilon: 1, Delta: 0.1,
+		},
+		Rand: rand.New(rand.NewPCG(1, 1)),
 	}, algo.NewData([]float64{0.5}, 1, []float64{1}))
 	if err == nil || !strings.Contains(err.Error(), "whole number") {
 		t.Errorf("half a point: %v, %v", p, err)
 	}
 }
 
-// The votes' noise pays for as many answers as were announced, and for no more.
+// The noise of the votes suffices for as many answers as were announced, and no more are given.
 func TestMajority(t *testing.T) {
 	a := composition()
 	for _, noise := range []string{Gaussian, Laplace} {
@@ -437,7 +446,8 @@ func TestLabelingsAreDrawnByWeight(t *testing.T) {
 	}
 }
 
-// What is learned from answers answers the rest, and queries that are not like the sample are answered wrongly for ever.
+// After m_u answers the remaining queries are answered by what was learned from these, and
+// therefore wrongly where the first queries were not like the sample.
 func TestNandiBassilyLearnsItsAnswers(t *testing.T) {
 	a := nandiBassily()
 	s := setting(a, problems()[0], 200)
@@ -467,7 +477,8 @@ func TestNandiBassilyLearnsItsAnswers(t *testing.T) {
 	}
 }
 
-// Epochs grow, each learns from the queries of the one before, and the trial's sample is not looked at again.
+// Epochs grow, each learns from the queries of the one before, and the trial's sample is not read
+// again.
 func TestEverlastingEpochs(t *testing.T) {
 	a := everlastingLite()
 	s := setting(a, problems()[0], 4000)
@@ -484,7 +495,7 @@ func TestEverlastingEpochs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	takeBack(trial, sample)
+	endLoan(trial, sample)
 	e := p.(*epochs)
 	queries, length, next, wrong := draw(s.Problem, s.Queries, r), n, 0, 0
 	for j := range s.Queries {

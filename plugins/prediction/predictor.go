@@ -6,26 +6,29 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// predictor is the paper's Algorithm 2 with a hard budget: at most budget instances of BetweenThresholds are ever started, whatever
-// the queries and the noise do, and then all answers come from public data. That the budget lasts is a matter of accuracy; that
-// it is kept is what the privacy of the transcript rests on, with the answers, the marks of hard queries and the switch to public
-// answers in it. One example moves one block's hypothesis, hence a query by at most 1/k.
+// predictor is the paper's Algorithm 2 with a hard budget: at most budget instances of
+// BetweenThresholds are ever started, whatever the queries and the noise are, and then all answers
+// come from public data. Accuracy needs a budget that lasts. The privacy of the transcript, which
+// consists of the answers, the marks of hard queries and the switch to public answers, rests on the
+// budget being kept. One example moves one block's hypothesis, hence a query by at most 1/k.
 type predictor struct {
 	gen    generator
 	noise  noise
-	k      int
-	eps0   float64
-	budget int // V
+	k      int     // number of blocks
+	eps0   float64 // privacy of each instance
+	budget int     // the paper's V
 
-	started  int // instances
-	open     bool
-	instance between // the last one
+	started  int     // number of instances so far
+	open     bool    // the last instance has not ended
+	instance between // the last instance
 	nu       float64 // noise of the last query
 
 	report func(metric string, value float64)
 }
 
-func newPredictor(gen generator, noise noise, k, budget int, eps0 float64, report func(string, float64)) *predictor {
+func newPredictor(
+	gen generator, noise noise, k, budget int, eps0 float64, report func(metric string, value float64),
+) *predictor {
 	report("instances", 0)
 	report("budget_exhausted", 0)
 	report("inexact", float64(inexact(gen)))
@@ -35,7 +38,7 @@ func newPredictor(gen generator, noise noise, k, budget int, eps0 float64, repor
 	}
 }
 
-// next answers the query x.
+// next answers the query x, and returns the verdict on it.
 func (p *predictor) next(x []float64) (float64, verdict, error) {
 	p.nu = p.noise.query()
 	if !p.open && p.started < p.budget {
@@ -64,7 +67,7 @@ func (p *predictor) next(x []float64) (float64, verdict, error) {
 	return coin, v, err
 }
 
-// judge is the verdict on x with the noise of the last query.
+// judge returns the verdict on x with the noise of the last query.
 func (p *predictor) judge(x []float64) verdict {
 	if !p.open && p.started == p.budget {
 		return public
@@ -72,8 +75,9 @@ func (p *predictor) judge(x []float64) verdict {
 	return p.instance.judge(float64(p.gen.votes(x))/float64(p.k), p.nu)
 }
 
-// Predict implements algo.Model: the map from points to answers with the noise of the last query, the coin of a hard query averaged.
-// It is for the measurement of errors and no part of the private transcript.
+// Predict implements algo.Model: it maps points to answers with the noise of the last query, and
+// averages over the coin of a hard query. It serves to measure errors and is no part of the private
+// transcript.
 func (p *predictor) Predict(ctx context.Context, x *algo.Data, out []float64) error {
 	for i := range out {
 		switch p.judge(x.X(i)) {

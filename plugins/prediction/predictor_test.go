@@ -15,15 +15,16 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// wild is noise that follows no law at all.
+// wild draws noise that is not Laplace noise.
 type wild struct{ *rand.Rand }
 
 func (w wild) threshold() float64 { return (w.Float64() - 0.5) * 10 }
 func (w wild) query() float64     { return (w.Float64() - 0.5) * 10 }
 func (w wild) coin() float64      { return float64(2*w.IntN(2) - 1) }
 
-// Whatever the queries and the noise are: no more than V instances start, an instance ends with its first hard query, all that comes
-// after the last instance is public, and an answer does not depend on later queries.
+// Whatever the queries and the noise are, no more than V instances start, an instance ends with its
+// first hard query, all answers after the last instance are public, and no answer depends on later
+// queries.
 func TestBudgetIsHard(t *testing.T) {
 	for _, c := range append(smallClasses(), smallHalfspaces()) {
 		t.Run(c.name, func(t *testing.T) {
@@ -83,7 +84,7 @@ func TestBudgetIsHard(t *testing.T) {
 	}
 }
 
-// Public answers are a function of the queries and of what was released: any two samples give the same.
+// Public answers depend on the queries and on released labels alone: any two samples give the same.
 func TestPublicAnswersIgnoreTheSample(t *testing.T) {
 	for _, c := range append(smallClasses(), smallHalfspaces()) {
 		rapid.Check(t, func(t *rapid.T) {
@@ -106,13 +107,15 @@ func TestPublicAnswersIgnoreTheSample(t *testing.T) {
 	}
 }
 
-// exactly is noise so small that it misleads nobody, with fair coins.
+// exactly returns seeded noise, which does not mislead where eps0 is large enough, and the random
+// numbers that it draws from.
 func exactly(seed uint64) (noise, *rand.Rand) {
 	r := rand.New(rand.NewPCG(seed, 5))
 	return seeded{r}, r
 }
 
-// Where no noise misleads, there are no more than v hard queries except with probability beta, for lists of queries fixed beforehand.
+// Where no noise misleads, there are no more than v hard queries, except with probability beta, for
+// lists of queries fixed beforehand.
 func TestHalving(t *testing.T) {
 	const k, m, domain, queries, runs, beta = 60, 4, 1 << 16, 200, 400, 0.05
 	v := hardQueries(sauer(1, queries), beta)
@@ -158,8 +161,9 @@ func TestHalving(t *testing.T) {
 	}
 }
 
-// For a finite class the argument holds adaptively: here the hypotheses disagree as much as they can, each point splits what is left in
-// halves, and the class is one row after log2 of its size hard queries.
+// For a finite class the halving argument holds adaptively. Here the hypotheses disagree as much as
+// they can, each point splits the rows that are left in halves, and one row is left after log2 of
+// the number of rows hard queries.
 func TestHalvingOfTheClass(t *testing.T) {
 	const bits, rows = 6, 1 << 6
 	var text strings.Builder
@@ -192,9 +196,11 @@ func TestHalvingOfTheClass(t *testing.T) {
 	}
 }
 
-// Hard queries with shrinkage and without, for an adversary that asks near the target's boundary, within the spread of the blocks'
-// thresholds, and for one that asks the boundary again and again. Measured elsewhere with T = 100: 1 to 5 against 10 to 15, and 1
-// against 100; with T = 1000: 2 to 9 against 119 to 158, and 1 against 1000. The limits leave a factor of two.
+// Shrinkage saves hard queries against an adversary that asks near the target's boundary, within
+// the spread of the blocks' thresholds, and against one that asks the boundary again and again. An
+// independent program measured, with shrinkage and without, 1 to 5 against 10 to 15 hard queries
+// and 1 against 100 for T = 100, and 2 to 9 against 119 to 158 and 1 against 1000 for T = 1000. The
+// limits leave a factor of two.
 func TestShrinkageSavesHardQueries(t *testing.T) {
 	const domain, k, m, target = 1 << 20, 1000, 50, 1<<19 + 12345
 	for seed := range uint64(3) {
@@ -225,7 +231,7 @@ func TestShrinkageSavesHardQueries(t *testing.T) {
 	}
 }
 
-// targetBlocks are k blocks of m uniform examples, labelled by a threshold.
+// targetBlocks draws k blocks of m uniform examples, labelled by a threshold.
 func targetBlocks(seed uint64, domain, k, m, target int) []block {
 	r := rand.New(rand.NewPCG(seed, 9))
 	blocks := make([]block, k)
@@ -242,7 +248,7 @@ func targetBlocks(seed uint64, domain, k, m, target int) []block {
 	return blocks
 }
 
-// Predict repeats the answers that the last query's noise would give, and changes nothing.
+// Predict gives the answers of the last query's noise, and changes nothing.
 func TestPredictIsTheFinalState(t *testing.T) {
 	blocks := targetBlocks(1, 100, 40, 5, 50)
 	points := make([]float64, 100)
@@ -256,7 +262,8 @@ func TestPredictIsTheFinalState(t *testing.T) {
 		out, again := make([]float64, 100), make([]float64, 100)
 		for j := range 50 {
 			before := fmt.Sprint(p.started, p.open, p.instance, p.nu, p.gen)
-			if p.Predict(context.Background(), x, out) != nil || p.Predict(context.Background(), x, again) != nil || !slices.Equal(out, again) {
+			if p.Predict(context.Background(), x, out) != nil || p.Predict(context.Background(), x, again) != nil ||
+				!slices.Equal(out, again) {
 				t.Fatal("asked twice, it answers differently")
 			}
 			if fmt.Sprint(p.started, p.open, p.instance, p.nu, p.gen) != before {
@@ -282,7 +289,8 @@ func TestPredictIsTheFinalState(t *testing.T) {
 	}
 }
 
-// One label only, all points equal, one block, one example, a budget of one, both labels at one point.
+// Predictors answer whatever the sample: one label only, all points equal, one block, one example,
+// a budget of one, both labels at one point.
 func TestDegenerateSamples(t *testing.T) {
 	for _, c := range smallClasses() {
 		for _, labels := range [][]float64{{1}, {-1}, {1, 1}, {-1, -1}, {1, -1}, {-1, 1, 1}} {
@@ -301,8 +309,9 @@ func TestDegenerateSamples(t *testing.T) {
 	}
 }
 
-// BenchmarkThresholds is one trial of 10,000 queries over 1000 blocks. A query costs a binary search of 10 steps in 8 kB of
-// thresholds, two logarithms' worth of noise, and now and then a shrinkage of k log k.
+// BenchmarkThresholds measures one trial of 10,000 queries over 1000 blocks. A query costs a binary
+// search of 10 steps in 8 kB of thresholds, the two logarithms of its noise, and now and then a
+// shrinkage of k log k steps.
 func BenchmarkThresholds(b *testing.B) {
 	const domain, k, m, target, queries = 1 << 20, 1000, 50, 1 << 19, 10000
 	blocks := targetBlocks(1, domain, k, m, target)

@@ -1,28 +1,32 @@
 package prediction
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
 
-// rectangles is Algorithm 3 for the boxes of p intervals and the empty one; p = 1 are the intervals. A rectangle agrees with the hard
-// queries where it covers the hull of those with coin +1 and holds none of those with coin -1; such a one is left as long as the hull does.
+// rectangles is Algorithm 3 for the boxes of p intervals, and the empty one; for p = 1 they are the
+// intervals. A rectangle agrees with the hard queries if it covers the hull of those with coin +1
+// and holds none of those with coin -1. There is such a rectangle as long as the hull itself
+// agrees.
 //
-// A block's hypothesis is exact for p <= 2 (see line and plane), whatever the labels. For p > 2 it comes from search, which is exact
-// unless it runs out of steps. What is free is decided as with thresholds, by the middle: see widen.
+// A block's hypothesis has the fewest errors for p <= 2, whatever the labels (see line and plane).
+// For p > 2 it comes from searcher, which is exact unless it runs out of steps. Where the errors
+// leave the ends free, they are put in the middle, as with thresholds; see widen.
 type rectangles struct {
-	dim    int
+	dim    int     // p
 	last   float64 // the domain's last point
 	blocks []block
-	must   box         // hull of the hard queries with coin +1
-	banned [][]float64 // the hard queries with coin -1, sorted on the last axis
-	boxes  []box
+	must   box          // hull of the hard queries with coin +1
+	banned [][]float64  // the hard queries with coin -1, sorted on the last axis
+	boxes  []box        // each block's hypothesis
 	ends   [2][]float64 // p = 1: the sorted left and right ends of the intervals that are not empty
 
 	searcher searcher
 }
 
-// box is one span for each axis; empty where the first one is.
+// box has one span for each axis. It is empty where the first one is.
 type box []span
 
 func emptyBox(dim int) box {
@@ -44,13 +48,14 @@ func (b box) holds(x []float64) bool {
 	return true
 }
 
-// add makes b the hull of itself and x.
+// add replaces b by the hull of b and x.
 func (b box) add(x []float64) {
 	for j := range b {
 		b[j] = b[j].with(x[j])
 	}
 }
 
+// newRectangles makes the generator of the rectangles over 0..domain-1.
 func newRectangles(blocks []block, domain uint64, dim int) *rectangles {
 	g := &rectangles{
 		dim: dim, last: float64(domain - 1), blocks: blocks, must: emptyBox(dim), boxes: make([]box, len(blocks)),
@@ -62,6 +67,7 @@ func newRectangles(blocks []block, domain uint64, dim int) *rectangles {
 	return g
 }
 
+// fit computes every block's hypothesis.
 func (g *rectangles) fit() {
 	var line line
 	var plane plane
@@ -85,8 +91,8 @@ func (g *rectangles) fit() {
 
 func (g *rectangles) inexact() int { return g.searcher.inexact }
 
-// widen moves the ends of a box that is not empty, axis by axis, out to the middle, rounded towards the box, of where they can be
-// without taking in another example or banned point.
+// widen moves the ends of a box that is not empty outwards, axis by axis, to the middle, rounded
+// towards the box, of where they can be without taking in another example or banned point.
 func (g *rectangles) widen(b box, sample block) {
 	if b.empty() {
 		return
@@ -115,6 +121,7 @@ func (g *rectangles) widen(b box, sample block) {
 	}
 }
 
+// flat returns the first coordinate of each point.
 func flat(points [][]float64) []float64 {
 	out := make([]float64, len(points))
 	for i, x := range points {
@@ -123,6 +130,7 @@ func flat(points [][]float64) []float64 {
 	return out
 }
 
+// sortEnds computes g.ends.
 func (g *rectangles) sortEnds() {
 	g.ends[0], g.ends[1] = g.ends[0][:0], g.ends[1][:0]
 	for _, b := range g.boxes {
@@ -147,7 +155,7 @@ func (g *rectangles) votes(x []float64) int {
 	return n
 }
 
-// hard keeps the rectangles that give x its label; where there are none, it keeps all.
+// hard implements generator: it keeps the rectangles that label x so, or all where there are none.
 func (g *rectangles) hard(x []float64, label float64) error {
 	must := slices.Clone(g.must)
 	banned := g.banned
@@ -162,39 +170,29 @@ func (g *rectangles) hard(x []float64, label float64) error {
 		}
 	}
 	last := g.dim - 1
-	slices.SortFunc(banned, func(a, b []float64) int {
-		switch {
-		case a[last] < b[last]:
-			return -1
-		case a[last] > b[last]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(banned, func(a, b []float64) int { return cmp.Compare(a[last], b[last]) })
 	g.must, g.banned = must, banned
 	g.fit()
 	return nil
 }
 
-// public answers by the least rectangle that agrees with the hard queries.
-func (g *rectangles) public(x []float64) float64 {
-	if g.must.holds(x) {
-		return 1
-	}
-	return -1
-}
+// public implements generator: it answers by the least rectangle that agrees with the hard queries.
+func (g *rectangles) public(x []float64) float64 { return labelOf(g.must.holds(x)) }
 
-// plane finds the best rectangle for a sample in the plane: for all spans of its first coordinates, grown on the right, the best span of
-// second ones. O(k_0^2 k_1) for k_0 and k_1 distinct coordinates.
+// plane finds the best rectangle for a sample in the plane. For all spans of first coordinates,
+// grown on the right, it finds the best span of second ones, in O(k_0^2 k_1) steps for k_0 and k_1
+// distinct coordinates.
 type plane struct {
 	b       block
-	byFirst []int     // the examples by first coordinate
-	seconds []float64 // distinct second coordinates
+	byFirst []int     // the examples, ordered by first coordinate
+	seconds []float64 // distinct second coordinates, ascending
 	rank    []int     // of each example's second coordinate
-	weights []int     // per second coordinate, of the present span
+	weights []int     // per second coordinate, of the examples in the present span
 	firsts  []float64 // where a span of first coordinates may begin or end
-	bans    []float64
+	bans    []float64 // second coordinates of the banned points in the present span
 }
+
+// reset replaces the sample.
 
 func (p *plane) reset(b block) {
 	p.b = b
@@ -203,15 +201,7 @@ func (p *plane) reset(b block) {
 	for i := range n {
 		p.byFirst, p.seconds = append(p.byFirst, i), append(p.seconds, b.x[2*i+1])
 	}
-	slices.SortFunc(p.byFirst, func(i, j int) int {
-		switch {
-		case b.x[2*i] < b.x[2*j]:
-			return -1
-		case b.x[2*i] > b.x[2*j]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(p.byFirst, func(i, j int) int { return cmp.Compare(b.x[2*i], b.x[2*j]) })
 	slices.Sort(p.seconds)
 	p.seconds = slices.Compact(p.seconds)
 	for i := range n {
@@ -220,7 +210,8 @@ func (p *plane) reset(b block) {
 	p.weights = slices.Grow(p.weights[:0], len(p.seconds))[:len(p.seconds)]
 }
 
-// best writes to out the rectangle with the fewest errors, shrunk to the hull of its +1 examples and must.
+// best finds the rectangle with the fewest errors among those that cover must and hold no banned
+// point, and writes to out the hull of must and of its +1 examples.
 func (p *plane) best(out, must box, banned [][]float64) {
 	p.firsts = p.firsts[:0]
 	for i := range p.b.y {
@@ -239,15 +230,15 @@ func (p *plane) best(out, must box, banned [][]float64) {
 			break
 		}
 		clear(p.weights)
-		at, _ := slices.BinarySearchFunc(p.byFirst, lo, func(e int, v float64) int {
+		next, _ := slices.BinarySearchFunc(p.byFirst, lo, func(e int, v float64) int {
 			if p.b.x[2*e] < v {
 				return -1
 			}
 			return 1
 		})
 		for _, hi := range p.firsts[i:] {
-			for ; at < len(p.byFirst) && p.b.x[2*p.byFirst[at]] <= hi; at++ {
-				e := p.byFirst[at]
+			for ; next < len(p.byFirst) && p.b.x[2*p.byFirst[next]] <= hi; next++ {
+				e := p.byFirst[next]
 				p.weights[p.rank[e]] += int(p.b.y[e])
 			}
 			strip := span{lo, hi}
@@ -255,7 +246,7 @@ func (p *plane) best(out, must box, banned [][]float64) {
 				continue
 			}
 			if !p.ban(strip, must[1], banned) {
-				break // and all wider strips hold that point too
+				break // a banned point lies in must, and all wider strips hold it too
 			}
 			if s, sum := best(p.seconds, p.weights, must[1], p.bans); sum > most {
 				most, first, found = sum, strip, s
@@ -265,7 +256,8 @@ func (p *plane) best(out, must box, banned [][]float64) {
 	shrink(out, box{first, found}, must, p.b)
 }
 
-// ban collects the second coordinates of the banned points in a strip; false: one of them lies in must.
+// ban sets p.bans to the second coordinates of the banned points in a strip. It returns false if
+// one of them lies in must.
 func (p *plane) ban(strip, must span, banned [][]float64) bool {
 	p.bans = p.bans[:0]
 	for _, z := range banned {

@@ -5,24 +5,26 @@ import (
 	"slices"
 )
 
-// searcher finds the best rectangle for a sample in any dimension, by iterative deepening on the number of errors. A point in the hull
-// of all that must be inside, which should not be inside, is either held by the rectangle or cut off on one of 2p sides; each of these
-// costs another error, so a sample whose best rectangle makes e errors takes at most about (2p+1)^e steps.
+// searcher finds the best rectangle for a sample in any dimension, by iterative deepening on the
+// number of errors. A point in the hull of all that must be inside, which should not be inside, is
+// either held by the rectangle or cut off on one of 2p sides; each of these costs another error, so
+// a sample whose best rectangle makes e errors takes at most about (2p+1)^e steps.
 type searcher struct {
-	inexact int // searches that ran out of steps
+	inexact int // number of searches that ran out of steps
 
 	sample block
 	banned [][]float64
-	limit  int // errors allowed
-	steps  int // left
+	limit  int // number of errors allowed
+	steps  int // number of steps left
 	found  box
 }
 
-// maxSteps bounds one search: tenths of a second.
+// maxSteps limits the steps of one search, which takes tenths of a second then.
 const maxSteps = 1 << 16
 
-// best writes to out a rectangle with the fewest errors on the sample among those that cover must and hold no banned point, as the
-// hull of must and its +1 examples. Where the steps run out it writes must alone.
+// best finds a rectangle with the fewest errors on the sample among those that cover must and hold
+// no banned point, and writes to out the hull of must and of its +1 examples. Where the steps run
+// out it writes must.
 func (s *searcher) best(out box, sample block, must box, banned [][]float64) {
 	s.sample, s.banned, s.steps = sample, banned, maxSteps
 	everywhere := make(box, len(must))
@@ -39,7 +41,8 @@ func (s *searcher) best(out box, sample block, must box, banned [][]float64) {
 	copy(out, must)
 }
 
-// within looks for a rectangle inside bounds that covers must, with at most limit errors, and writes one that holds it to found.
+// within looks for a rectangle inside bounds that covers must and makes at most limit errors, and
+// reports whether there is one. If so, it sets found to a box that covers it.
 func (s *searcher) within(bounds, must box) bool {
 	if s.steps--; s.steps < 0 {
 		return false
@@ -64,13 +67,15 @@ func (s *searcher) within(bounds, must box) bool {
 	return !isBanned && !slices.ContainsFunc(s.banned, wider.holds) && s.within(bounds, wider)
 }
 
+// cut returns b with s as its span on axis j.
 func (b box) cut(j int, s span) box {
 	c := slices.Clone(b)
 	c[j] = s
 	return c
 }
 
-// hull is the hull of must and the +1 examples inside bounds; errors are those that no rectangle inside bounds that covers must avoids.
+// hull returns the hull of must and the +1 examples inside bounds, and the number of errors that no
+// rectangle inside bounds that covers must avoids.
 func (s *searcher) hull(bounds, must box) (hull box, errors int) {
 	hull = slices.Clone(must)
 	for i, y := range s.sample.y {
@@ -88,7 +93,8 @@ func (s *searcher) hull(bounds, must box) (hull box, errors int) {
 	return hull, errors
 }
 
-// offender is a point of hull that should not be inside: a banned one, or else a -1 example beyond must; nil: there is none.
+// offender returns a point of hull that should not be inside: a banned one, or else a -1 example
+// outside must. It returns nil where there is none.
 func (s *searcher) offender(hull, must box) (x []float64, isBanned bool) {
 	for _, z := range s.banned {
 		if hull.holds(z) {
@@ -103,6 +109,7 @@ func (s *searcher) offender(hull, must box) (x []float64, isBanned bool) {
 	return nil, false
 }
 
+// example returns the point of example i.
 func (s *searcher) example(i int) []float64 {
 	dim := len(s.sample.x) / len(s.sample.y)
 	return s.sample.x[i*dim : (i+1)*dim]

@@ -9,9 +9,10 @@ import (
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/privacy"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite"
 )
 
-// Oblivious are the parameters of prediction/shrinkage-oblivious.
+// Oblivious holds the parameters of prediction/shrinkage-oblivious.
 type Oblivious struct {
 	K           int    `doc:"blocks, and hypotheses; 0: the least that privacy admits; n/k examples go into each, and the surplus is dropped" min:"0"`
 	V           int    `doc:"budget: the most instances of BetweenThresholds that are ever started; 0: the number of hard queries that the halving argument allows, at most queries" min:"0"`
@@ -19,7 +20,7 @@ type Oblivious struct {
 	Composition string `doc:"composition of the v instances: basic, advanced, optimal, or best of these" choices:"basic,advanced,optimal,best"`
 }
 
-// Halfspaces are the parameters of prediction/shrinkage-halfspace.
+// Halfspaces holds the parameters of prediction/shrinkage-halfspace.
 type Halfspaces struct {
 	K           int    `doc:"blocks, and hypotheses; 0: the least that privacy admits; n/k examples go into each, and the surplus is dropped" min:"0"`
 	V           int    `doc:"budget: the most instances of BetweenThresholds that are ever started; 0: one more than the hard queries that the paper's argument allows, at most queries" min:"0"`
@@ -28,7 +29,7 @@ type Halfspaces struct {
 	Affine      bool   `doc:"halfspaces with an offset, in one dimension more; false: through the origin, like the problem's class"`
 }
 
-// Sparse are the parameters of prediction/sparse-vector.
+// Sparse holds the parameters of prediction/sparse-vector.
 type Sparse struct {
 	K           int    `doc:"blocks, and hypotheses; 0: the least that privacy admits; n/k examples go into each, and the surplus is dropped" min:"0"`
 	V           int    `doc:"budget: the most instances of BetweenThresholds that are ever started; 0: as many as prediction/shrinkage-oblivious takes for a class of this dimension" min:"0"`
@@ -37,14 +38,14 @@ type Sparse struct {
 	Affine      bool   `doc:"class halfspace: with an offset; false: through the origin, like the problem's class"`
 }
 
-// Majority are the parameters of prediction/composition.
+// Majority holds the parameters of prediction/composition.
 type Majority struct {
 	K      int    `doc:"blocks, and hypotheses; 0: so many that noise changes no majority of three quarters, except with probability beta/2; any k is private" min:"0"`
 	Noise  string `doc:"noise of each vote: gaussian (exactly (epsilon, delta)) or laplace (pure epsilon)" choices:"gaussian,laplace"`
 	Affine bool   `doc:"class halfspace: with an offset; false: through the origin, like the problem's class"`
 }
 
-// NandiBassily are the parameters of prediction/nandi-bassily.
+// NandiBassily holds the parameters of prediction/nandi-bassily.
 type NandiBassily struct {
 	K           int    `doc:"blocks, and hypotheses; 0: the least that privacy admits; n/k examples go into each, and the surplus is dropped" min:"0"`
 	V           int    `doc:"budget: the most instances of BetweenThresholds that are ever started; 0: m_u times alpha, rounded up" min:"0"`
@@ -54,7 +55,7 @@ type NandiBassily struct {
 	Affine      bool   `doc:"class halfspace: with an offset; false: through the origin, like the problem's class"`
 }
 
-// Everlasting are the parameters of prediction/everlasting-lite.
+// Everlasting holds the parameters of prediction/everlasting-lite.
 type Everlasting struct {
 	K           int     `doc:"blocks, and hypotheses; 0: the least that privacy admits; an epoch's sample goes into them evenly, and the surplus is dropped" min:"0"`
 	V           int     `doc:"budget of each epoch: the most instances of BetweenThresholds that it starts; 0: as many as prediction/shrinkage-oblivious takes" min:"0"`
@@ -63,14 +64,98 @@ type Everlasting struct {
 	Composition string  `doc:"composition of the v instances: basic, advanced, optimal, or best of these" choices:"basic,advanced,optimal,best"`
 }
 
-// checkProblem refuses classes, budgets and queries that an algorithm of that name cannot serve; pure says that delta may be 0.
+// budget is a view of the parameters that all algorithms over BetweenThresholds share.
+type budget struct {
+	k, v              *int // the parameters K and V, which resolve sets
+	mode, composition string
+	affine            bool    // false for algorithms without this parameter
+	share             float64 // part of epsilon that the instances may spend
+}
+
+// budgeted constrains the parameters of an algorithm to those with a budget.
+type budgeted[P any] interface {
+	*P
+	budget() budget
+}
+
+func (p *Oblivious) budget() budget {
+	return budget{k: &p.K, v: &p.V, mode: p.Mode, composition: p.Composition, share: 1}
+}
+
+func (p *Halfspaces) budget() budget {
+	return budget{k: &p.K, v: &p.V, mode: p.Mode, composition: p.Composition, affine: p.Affine, share: 1}
+}
+
+func (p *Sparse) budget() budget {
+	return budget{k: &p.K, v: &p.V, mode: p.Mode, composition: p.Composition, affine: p.Affine, share: 1}
+}
+
+func (p *NandiBassily) budget() budget {
+	return budget{k: &p.K, v: &p.V, mode: p.Mode, composition: p.Composition, affine: p.Affine, share: 1}
+}
+
+func (p *Everlasting) budget() budget {
+	return budget{k: &p.K, v: &p.V, mode: p.Mode, composition: p.Composition, share: 0.5}
+}
+
+// account returns the account that the budget is spent from.
+func (b budget) account() account {
+	return account{mode: b.mode, share: privacy.Composition(b.composition).Share}
+}
+
+// resolve sets k and v where they are 0, v to theory. It refuses a k that privacy does not admit or
+// that n examples do not fill. Resolving resolved parameters changes nothing.
+func (b budget) resolve(theory int, epsilon, delta float64, n int) error {
+	epsilon *= b.share
+	if *b.v == 0 {
+		*b.v = max(1, theory)
+	}
+	eps0, delta0 := b.account().part(*b.v, epsilon, delta)
+	least := math.Ceil(leastBlocks(b.mode, eps0, delta0))
+	if !(least <= 1<<31) {
+		return algo.Invalid("v = %d instances at epsilon %g and delta %g need %g blocks: lower v, or raise epsilon",
+			*b.v, epsilon, delta, least)
+	}
+	if *b.k == 0 {
+		*b.k = int(least)
+	}
+	if *b.k < int(least) {
+		return algo.Invalid("k = %d blocks are not (%g, %g)-private with v = %d instances, "+
+			"by mode %s only from k = %.0f on: raise k, leave it out, or lower v", *b.k, epsilon, delta, *b.v, b.mode, least)
+	}
+	if n > 0 {
+		return enough(n, *b.k)
+	}
+	return nil
+}
+
+// guarantee returns the privacy of v instances. Where epsilon is so large that the eps0 of each is
+// held at 1, they spend less of it.
+func (b budget) guarantee(epsilon, delta float64) algo.Guarantee {
+	epsilon *= b.share
+	if eps0, delta0 := b.account().part(*b.v, epsilon, delta); eps0 == 1 {
+		epsilon = min(epsilon, privacy.Composition(b.composition).Epsilon(*b.v, eps0, delta0, delta))
+	}
+	proof := "Lemma 1 of " + yan + " (Bun, Steinke and Ullman 2016)"
+	if b.mode == Own {
+		proof = "the proof at leastBlocks in plugins/prediction"
+	}
+	return algo.Guarantee{
+		Epsilon: epsilon, Delta: delta,
+		Source: "at most v instances of BetweenThresholds, each private by " + proof + "; composition " + b.composition,
+	}
+}
+
+// checkProblem returns an Invalid error if the algorithm of the given name cannot serve the class,
+// the privacy or the queries of a setting. pure says that delta may be 0.
 func checkProblem[P any](s *algo.Setting[P], name string, pure bool, classes ...string) error {
-	p := s.Problem
+	p, noisyDim := s.Problem, familyOf(s.Problem.Class).noisyDim
 	switch {
 	case !slices.Contains(classes, p.Class):
 		return algo.Invalid("%s does not know class %q: use one of %s", name, p.Class, strings.Join(classes, ", "))
-	case p.Class == "rectangles" && p.Dim > 2 && !noiseless(p):
-		return algo.Invalid("%s has no exact minimiser for rectangles in dimension %d under label noise: use dimension 1 or 2, or noise none", name, p.Dim)
+	case noisyDim > 0 && p.Dim > noisyDim && !noiseless(p):
+		return algo.Invalid("%s has no exact minimiser for %s in dimension %d under label noise: "+
+			"use dimension 1 to %d, or noise none", name, p.Class, p.Dim, noisyDim)
 	case s.Queries < 1:
 		return algo.Invalid("%s needs the number of queries beforehand: set queries to 1 or more, not %d", name, s.Queries)
 	case !(s.Epsilon > 0) || math.IsInf(s.Epsilon, 1):
@@ -81,54 +166,28 @@ func checkProblem[P any](s *algo.Setting[P], name string, pure bool, classes ...
 	return nil
 }
 
-// noiseless says that some hypothesis of the class labels every sample without error.
+// noiseless reports whether some hypothesis of the class labels every sample without error.
 func noiseless(p algo.Problem) bool { return p.Realizable && (p.Noise == "none" || p.Noise == "") }
 
-// dimension is the Vapnik-Chervonenkis dimension of the problem's class, and its number of hypotheses: nil where it is infinite.
+// dimension returns the Vapnik-Chervonenkis dimension of the problem's class, and its number of
+// hypotheses, which is nil where it is infinite.
 func dimension(p algo.Problem, affine bool) (int, *big.Int, error) {
-	c, err := concept.New(concept.Spec{Name: p.Class, Domain: p.Domain, Dim: p.Dim, NoConstant: p.NoConstant, Matrix: p.Matrix})
+	c, err := concept.New(finite.SpecOf(p))
 	if err != nil {
 		return 0, nil, algo.Invalid("prediction: %v", err)
 	}
-	if affine && p.Class == "halfspace" {
+	if affine && familyOf(p.Class).offset {
 		return c.VC() + 1, nil, nil
 	}
 	return c.VC(), c.Size(), nil
 }
 
-// labelingsOf bounds the number of labelings of the queries: by Sauer's lemma, and by the number of hypotheses.
+// labelingsOf bounds the number of labelings of the queries, by Sauer's lemma and by the number of
+// hypotheses.
 func labelingsOf(d int, hypotheses *big.Int, queries int) *big.Int {
 	n := sauer(d, queries)
 	if hypotheses != nil && hypotheses.Cmp(n) < 0 {
 		return hypotheses
 	}
 	return n
-}
-
-func accountOf(mode, composition string) account {
-	return account{mode: mode, share: privacy.Composition(composition).Share}
-}
-
-// resolve writes k and v where they are 0, theory being the v to take, and refuses a k that privacy does not admit or that n examples
-// do not fill. Resolving resolved parameters changes nothing.
-func (a account) resolve(k, v *int, theory int, epsilon, delta float64, n int) error {
-	if *v == 0 {
-		*v = max(1, theory)
-	}
-	eps0, delta0 := a.part(*v, epsilon, delta)
-	least := math.Ceil(leastBlocks(a.mode, eps0, delta0))
-	if !(least <= 1<<31) {
-		return algo.Invalid("v = %d instances at epsilon %g and delta %g need %g blocks: lower v, or raise epsilon", *v, epsilon, delta, least)
-	}
-	if *k == 0 {
-		*k = int(least)
-	}
-	if *k < int(least) {
-		return algo.Invalid("k = %d blocks are not (%g, %g)-private with v = %d instances, by mode %s only from k = %.0f on: raise k, leave it out, or lower v",
-			*k, epsilon, delta, *v, a.mode, least)
-	}
-	if n > 0 {
-		return enough(n, *k)
-	}
-	return nil
 }

@@ -5,11 +5,13 @@ import (
 	"slices"
 )
 
-// thresholds is Algorithm 3 for the thresholds: x is labelled +1 where x >= t. The hard queries leave t in lo..hi.
+// thresholds is Algorithm 3 for the thresholds: x is labelled +1 where x >= t. The hard queries
+// leave t in lo..hi.
 //
-// A block's hypothesis is the minimiser of its errors in lo..hi that is nearest to the middle (rounded down) of its first interval of
-// minimisers in all of 0..last; of two equally near, the lower one. In a block that some threshold labels without error, that is
-// the middle moved into lo..hi.
+// A block's hypothesis is the minimiser of its errors in lo..hi that is nearest to the middle
+// (rounded down) of its first interval of minimisers in all of 0..last. Of two that are equally
+// near it is the lower one. In a block that some threshold labels without error, that is the middle
+// moved into lo..hi.
 type thresholds struct {
 	lo, hi float64
 	middle []float64 // per block
@@ -23,6 +25,8 @@ type step struct {
 	errors      int
 }
 
+// newThresholds makes the generator of the thresholds 0..domain, without the last one where
+// noConstant is set.
 func newThresholds(blocks []block, domain uint64, noConstant bool) *thresholds {
 	g := &thresholds{
 		hi:     float64(domain),
@@ -55,7 +59,7 @@ func newThresholds(blocks []block, domain uint64, noConstant bool) *thresholds {
 	return g
 }
 
-// steps appends the steps of all thresholds 0..last to list, in order.
+// steps appends the steps of the thresholds 0..last to list, in order.
 func (l *line) steps(list []step, last float64) []step {
 	errors := 0
 	for _, w := range l.weights {
@@ -74,6 +78,7 @@ func (l *line) steps(list []step, last float64) []step {
 	return list
 }
 
+// fit computes every block's hypothesis.
 func (g *thresholds) fit() {
 	for i, m := range g.middle {
 		g.t[i] = min(max(m, g.lo), g.hi)
@@ -84,7 +89,7 @@ func (g *thresholds) fit() {
 	slices.Sort(g.t)
 }
 
-// nearest is the threshold of lo..hi with the fewest errors that is nearest to middle.
+// nearest returns the threshold of lo..hi with the fewest errors that is nearest to middle.
 func nearest(steps []step, middle, lo, hi float64) float64 {
 	best, fewest := lo, math.MaxInt
 	for _, s := range steps {
@@ -102,7 +107,7 @@ func nearest(steps []step, middle, lo, hi float64) float64 {
 
 func (g *thresholds) votes(x []float64) int { return upTo(g.t, x[0]) }
 
-// upTo is how many of the sorted numbers are at most v.
+// upTo returns how many of the sorted numbers are at most v.
 func upTo(sorted []float64, v float64) int {
 	lo, hi := 0, len(sorted)
 	for lo < hi {
@@ -115,7 +120,7 @@ func upTo(sorted []float64, v float64) int {
 	return lo
 }
 
-// hard keeps the thresholds that give x its label; where there are none, it keeps all.
+// hard implements generator: it keeps the thresholds that label x so, or all where there are none.
 func (g *thresholds) hard(x []float64, label float64) error {
 	lo, hi := g.lo, g.hi
 	if label > 0 {
@@ -130,10 +135,5 @@ func (g *thresholds) hard(x []float64, label float64) error {
 	return nil
 }
 
-// public answers by the middle threshold of lo..hi.
-func (g *thresholds) public(x []float64) float64 {
-	if x[0] >= math.Floor((g.lo+g.hi)/2) {
-		return 1
-	}
-	return -1
-}
+// public implements generator: it answers by the middle threshold of lo..hi.
+func (g *thresholds) public(x []float64) float64 { return labelOf(x[0] >= math.Floor((g.lo+g.hi)/2)) }

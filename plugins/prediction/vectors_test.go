@@ -3,26 +3,15 @@ package prediction
 import (
 	"encoding/json"
 	"math"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/shatterlab/shatter/pipeline/privacy"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite/finitetest"
 )
 
-// Reference values, computed independently in Python.
-func readJSON(t *testing.T, name string, into any) {
-	t.Helper()
-	text, err := os.ReadFile("testdata/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, into); err != nil {
-		t.Fatal(err)
-	}
-}
-
+// near checks that got equals want but for rounding.
 func near(t *testing.T, what string, got, want float64) {
 	t.Helper()
 	if !(math.Abs(got-want) <= 1e-11*math.Abs(want)) {
@@ -30,7 +19,7 @@ func near(t *testing.T, what string, got, want float64) {
 	}
 }
 
-// args are d, T, alpha, beta, epsilon and, where it counts, delta.
+// args holds d, T, alpha, beta, epsilon and, where it matters, delta.
 type args []float64
 
 func (a args) goal() goal {
@@ -41,48 +30,72 @@ func (a args) goal() goal {
 	return g
 }
 
-func TestParameterVectors(t *testing.T) {
-	type sizes struct {
-		Args           args
-		Hard           int     `json:"v"`
-		Instances      int     `json:"V"`
-		Eps0, Delta0   float64 // of each instance
-		K, M, N        float64
-		KAcc           float64 `json:"k_acc"`
-		KPrv           float64 `json:"k_prv"`
-		AlphaBlock     float64 `json:"alpha_block"`
-		Sigma          float64
-		Mechanism      float64 `json:"n_exp"`
-		Generalization float64 `json:"n_gen"`
+// sizes is a reference sample size; each list uses some of the fields.
+type sizes struct {
+	Args           args
+	Hard           int     `json:"v"`
+	Instances      int     `json:"V"`
+	Eps0, Delta0   float64 // of each instance
+	K, M, N        float64
+	KAcc           float64 `json:"k_acc"`
+	KPrv           float64 `json:"k_prv"`
+	AlphaBlock     float64 `json:"alpha_block"`
+	Sigma          float64
+	Mechanism      float64 `json:"n_exp"`
+	Generalization float64 `json:"n_gen"`
+}
+
+// compare checks a sample size against its reference.
+func (c sizes) compare(t *testing.T, s size) {
+	t.Helper()
+	near(t, "v", float64(s.v), float64(c.Hard+c.Instances))
+	near(t, "eps0", s.eps0, c.Eps0)
+	near(t, "delta0", s.delta0, c.Delta0)
+	near(t, "k", s.k, c.K)
+	near(t, "k, accuracy", s.accuracy, c.KAcc)
+	near(t, "k, privacy", s.privacy, c.KPrv)
+	near(t, "alpha of a block", s.approximation, c.AlphaBlock)
+	near(t, "m", s.m, c.M)
+	near(t, "N", s.n, c.N)
+}
+
+// parameterVectors has the reference values of the formulas in theory.go.
+type parameterVectors struct {
+	V []struct {
+		D, T, V     int
+		Beta, Log2L float64
 	}
-	var v struct {
-		V []struct {
-			D, T, V     int
-			Beta, Log2L float64
-		}
-		K []struct {
-			Eps0, Delta0, Beta float64
-			T                  int
-			V                  int     `json:"V"`
-			K                  float64 `json:"k"`
-			Accuracy           float64 `json:"k_accuracy"`
-			Privacy            float64 `json:"k_privacy"`
-		}
-		Own []struct{ Eps0, Delta0, K float64 } `json:"k_privacy_own"`
-		M   []struct {
-			VC          int
-			Alpha, Beta float64
-			M           float64
-		}
-		Oblivious   []sizes `json:"N_oblivious"`
-		Halfspace   []sizes `json:"N_halfspace"`
-		Composition []sizes `json:"N_composition"`
-		Offline     []sizes `json:"N_bns"`
+	K []struct {
+		Eps0, Delta0, Beta float64
+		T                  int
+		V                  int     `json:"V"`
+		K                  float64 `json:"k"`
+		Accuracy           float64 `json:"k_accuracy"`
+		Privacy            float64 `json:"k_privacy"`
 	}
-	readJSON(t, "prediction_params.json", &v)
+	Own []struct{ Eps0, Delta0, K float64 } `json:"k_privacy_own"`
+	M   []struct {
+		VC          int
+		Alpha, Beta float64
+		M           float64
+	}
+	Oblivious   []sizes `json:"N_oblivious"`
+	Halfspace   []sizes `json:"N_halfspace"`
+	Composition []sizes `json:"N_composition"`
+	Offline     []sizes `json:"N_bns"`
+}
+
+func readParameterVectors(t *testing.T) (v parameterVectors) {
+	t.Helper()
+	finitetest.ReadJSON(t, "testdata/prediction_params.json", &v)
 	if len(v.V)*len(v.K)*len(v.Own)*len(v.M)*len(v.Oblivious)*len(v.Halfspace)*len(v.Composition)*len(v.Offline) == 0 {
 		t.Fatal("a list of reference values is empty")
 	}
+	return v
+}
+
+func TestParameterVectors(t *testing.T) {
+	v := readParameterVectors(t)
 	for _, c := range v.V {
 		near(t, "log2 of labelings", logOf(sauer(c.D, c.T))/math.Ln2, c.Log2L)
 		if got := hardQueries(sauer(c.D, c.T), c.Beta); got != c.V {
@@ -100,6 +113,10 @@ func TestParameterVectors(t *testing.T) {
 	for _, c := range v.M {
 		near(t, "m", blockSize(c.VC, c.Alpha, c.Beta), c.M)
 	}
+}
+
+func TestSizeVectors(t *testing.T) {
+	v := readParameterVectors(t)
 	// The better of basic and advanced composition.
 	a := account{Paper, func(v int, epsilon, delta float64) (float64, float64) {
 		e, d := privacy.Basic.Share(v, epsilon, delta)
@@ -108,23 +125,11 @@ func TestParameterVectors(t *testing.T) {
 		}
 		return e, d
 	}}
-	compare := func(c sizes, s size) {
-		t.Helper()
-		near(t, "v", float64(s.v), float64(c.Hard+c.Instances))
-		near(t, "eps0", s.eps0, c.Eps0)
-		near(t, "delta0", s.delta0, c.Delta0)
-		near(t, "k", s.k, c.K)
-		near(t, "k, accuracy", s.accuracy, c.KAcc)
-		near(t, "k, privacy", s.privacy, c.KPrv)
-		near(t, "alpha of a block", s.approximation, c.AlphaBlock)
-		near(t, "m", s.m, c.M)
-		near(t, "N", s.n, c.N)
-	}
 	for _, c := range v.Oblivious {
-		compare(c, a.oblivious(c.Args.goal(), int(c.Args[0]), sauer(int(c.Args[0]), int(c.Args[1]))))
+		c.compare(t, a.oblivious(c.Args.goal(), int(c.Args[0]), sauer(int(c.Args[0]), int(c.Args[1]))))
 	}
 	for _, c := range v.Halfspace {
-		compare(c, a.halfspace(c.Args.goal(), int(c.Args[0])))
+		c.compare(t, a.halfspace(c.Args.goal(), int(c.Args[0])))
 	}
 	for _, c := range v.Composition {
 		g := c.Args.goal()
@@ -144,7 +149,7 @@ func TestParameterVectors(t *testing.T) {
 	}
 }
 
-// replay is noise from a list: mu and the coin by instance, nu by query.
+// replay takes noise from lists: mu and the coin by instance, nu by query.
 type replay struct {
 	mu, nu, coins     []float64
 	instance, queries int
@@ -156,88 +161,113 @@ func (r *replay) coin() float64      { return r.coins[r.instance-1] }
 
 func unreported(string, float64) {}
 
-func TestPredictorVectors(t *testing.T) {
-	names := []string{left: "L", right: "R", hard: "TOP", public: "PUBLIC"}
-	type step [3]any // query, verdict, label
-	var v struct {
-		Between []struct {
-			N       int
-			Eps     float64
-			Mu      float64   `json:"mu_unit"`
-			Nu      []float64 `json:"nu_unit"`
-			Q       []float64
-			Lo      float64 `json:"t_lo"`
-			Hi      float64 `json:"t_hi"`
-			NuScale float64 `json:"nu_scale"`
-			Out     []string
-		} `json:"between_thresholds"`
-		K          int
-		Eps0       float64
-		X          uint64
+// verdictNames holds the names of the verdicts in the reference vectors.
+var verdictNames = []string{left: "L", right: "R", hard: "TOP", public: "PUBLIC"}
+
+// transcriptStep holds a query, the verdict on it and its label.
+type transcriptStep [3]any
+
+// predictorVectors has the reference runs of BetweenThresholds and of the predictor.
+type predictorVectors struct {
+	Between []struct {
+		N       int
+		Eps     float64
+		Mu      float64   `json:"mu_unit"`
+		Nu      []float64 `json:"nu_unit"`
+		Q       []float64
+		Lo      float64 `json:"t_lo"`
+		Hi      float64 `json:"t_hi"`
+		NuScale float64 `json:"nu_scale"`
+		Out     []string
+	} `json:"between_thresholds"`
+	K          int
+	Eps0       float64
+	X          uint64
+	Blocks     [][2][]float64
+	Queries    []float64
+	Mu         []float64 `json:"mu_units"`
+	Nu         []float64 `json:"nu_units"`
+	Coins      []float64
+	Thresholds []struct {
+		Shrink     bool
+		V          int
+		Transcript []transcriptStep
+		Lo         float64 `json:"final_lo"`
+		Hi         float64 `json:"final_hi"`
+	}
+	Matrix struct {
+		H          [][]float64
 		Blocks     [][2][]float64
 		Queries    []float64
-		Mu         []float64 `json:"mu_units"`
-		Nu         []float64 `json:"nu_units"`
-		Coins      []float64
-		Thresholds []struct {
-			Shrink     bool
-			V          int
-			Transcript []step
-			Lo         float64 `json:"final_lo"`
-			Hi         float64 `json:"final_hi"`
-		}
-		Matrix struct {
-			H          [][]float64
-			Blocks     [][2][]float64
-			Queries    []float64
-			Transcript []step
-			Final      []int `json:"f_final"`
-			Alive      []int
-		}
+		Transcript []transcriptStep
+		Final      []int `json:"f_final"`
+		Alive      []int
 	}
-	readJSON(t, "predictor.json", &v)
+}
+
+func readPredictorVectors(t *testing.T) *predictorVectors {
+	t.Helper()
+	var v predictorVectors
+	finitetest.ReadJSON(t, "testdata/predictor.json", &v)
 	if len(v.Between)*len(v.Thresholds)*len(v.Matrix.Transcript) == 0 {
 		t.Fatal("a list of reference values is empty")
 	}
+	return &v
+}
+
+// blocksOf returns blocks from lists of points and labels.
+func blocksOf(lists [][2][]float64) []block {
+	var blocks []block
+	for _, l := range lists {
+		blocks = append(blocks, block{l[0], l[1]})
+	}
+	return blocks
+}
+
+// play checks the verdicts and labels of a predictor with the noise of the vectors.
+func (v *predictorVectors) play(t *testing.T, what string, g generator, budget int, want []transcriptStep) {
+	t.Helper()
+	p := newPredictor(g, &replay{mu: v.Mu, nu: v.Nu, coins: v.Coins}, v.K, budget, v.Eps0, unreported)
+	for j, s := range want {
+		label, verdict, err := p.next([]float64{s[0].(float64)})
+		if err != nil || verdictNames[verdict] != s[1] || label != s[2] {
+			t.Errorf("%s, query %d: %s, %v, %v, want %v", what, j, verdictNames[verdict], label, err, s)
+		}
+	}
+}
+
+func TestBetweenVectors(t *testing.T) {
+	v := readPredictorVectors(t)
 	for i, c := range v.Between {
 		b := newBetween(c.Eps, c.N, c.Mu)
 		near(t, "lo", b.lo, c.Lo)
 		near(t, "hi", b.hi, c.Hi)
 		near(t, "scale", b.scale, c.NuScale)
 		for j, want := range c.Out {
-			if got := names[b.judge(c.Q[j], c.Nu[j])]; got != want {
+			if got := verdictNames[b.judge(c.Q[j], c.Nu[j])]; got != want {
 				t.Errorf("instance %d, query %d: %s, want %s", i, j, got, want)
 			}
 		}
 	}
-	blocksOf := func(lists [][2][]float64) []block {
-		var blocks []block
-		for _, l := range lists {
-			blocks = append(blocks, block{l[0], l[1]})
-		}
-		return blocks
-	}
-	play := func(what string, g generator, budget int, want []step) {
-		t.Helper()
-		p := newPredictor(g, &replay{mu: v.Mu, nu: v.Nu, coins: v.Coins}, v.K, budget, v.Eps0, unreported)
-		for j, s := range want {
-			label, verdict, err := p.next([]float64{s[0].(float64)})
-			if err != nil || names[verdict] != s[1] || label != s[2] {
-				t.Errorf("%s, query %d: %s, %v, %v, want %v", what, j, names[verdict], label, err, s)
-			}
-		}
-	}
+}
+
+func TestThresholdPredictorVectors(t *testing.T) {
+	v := readPredictorVectors(t)
 	for _, c := range v.Thresholds {
 		g := newThresholds(blocksOf(v.Blocks), v.X, false)
 		var kind generator = g
 		if !c.Shrink {
 			kind = recorded{static{g}}
 		}
-		play("thresholds", kind, c.V, c.Transcript)
+		v.play(t, "thresholds", kind, c.V, c.Transcript)
 		if g.lo != c.Lo || g.hi != c.Hi {
 			t.Errorf("thresholds, shrink %v, V %d: left are %v..%v", c.Shrink, c.V, g.lo, g.hi)
 		}
 	}
+}
+
+func TestMatrixPredictorVectors(t *testing.T) {
+	v := readPredictorVectors(t)
 	var text strings.Builder
 	for _, row := range v.Matrix.H {
 		for _, label := range row {
@@ -248,7 +278,7 @@ func TestPredictorVectors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	play("matrix", g, 20, v.Matrix.Transcript)
+	v.play(t, "matrix", g, 20, v.Matrix.Transcript)
 	for i, want := range v.Matrix.Final {
 		if g.picks[i] != want {
 			t.Errorf("matrix: block %d has row %d, want %d", i, g.picks[i], want)
@@ -267,9 +297,10 @@ func TestOfflineVectors(t *testing.T) {
 		Eps                              float64
 	}
 	var raw map[string]json.RawMessage
-	readJSON(t, "offline.json", &raw)
+	finitetest.ReadJSON(t, "testdata/offline.json", &raw)
 	for key, into := range map[string]any{
-		"X": &v.X, "x": &v.XS, "y": &v.Y, "queries": &v.Queries, "gumbel": &v.Gumbel, "best": &v.Best, "labels": &v.Labels, "eps": &v.Eps,
+		"X": &v.X, "x": &v.XS, "y": &v.Y, "queries": &v.Queries, "gumbel": &v.Gumbel, "best": &v.Best, "labels": &v.Labels,
+		"eps": &v.Eps,
 	} {
 		if err := json.Unmarshal(raw[key], into); err != nil {
 			t.Fatal(err)
@@ -293,7 +324,8 @@ func TestOfflineVectors(t *testing.T) {
 	}
 }
 
-// recorded is static with the public answers of the vectors: those of the generator that it freezes.
+// recorded is static with the public answers of the reference vectors, which are those of the
+// generator that it freezes.
 type recorded struct{ static }
 
 func (r recorded) public(x []float64) float64 { return r.generator.public(x) }

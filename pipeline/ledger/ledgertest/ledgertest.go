@@ -25,14 +25,20 @@ func Open(t testing.TB, dir string) *ledger.Ledger {
 	return l
 }
 
-// Add adds the outcomes of a batch.
-func Add(t testing.TB, l *ledger.Ledger, b *ledger.Batch) ledger.Verdict {
+// Encode returns the message of a batch.
+func Encode(t testing.TB, b *ledger.Batch) []byte {
 	t.Helper()
 	msg, err := b.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := l.Add(msg)
+	return msg
+}
+
+// Add adds the outcomes of a batch.
+func Add(t testing.TB, l *ledger.Ledger, b *ledger.Batch) ledger.Verdict {
+	t.Helper()
+	v, err := l.Add(Encode(t, b))
 	if err != nil {
 		t.Fatal(err)
 	}

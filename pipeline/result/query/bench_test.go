@@ -9,9 +9,10 @@ import (
 	"testing"
 
 	"github.com/apache/arrow/go/v17/arrow"
+	"github.com/shatterlab/shatter/pipeline/result/render"
 )
 
-// benchDir is a result to measure: SHATTER_BENCH_RESULT, or a small one.
+// benchDir returns the result to measure: SHATTER_BENCH_RESULT, or a small one.
 func benchDir(b *testing.B) string {
 	if dir := os.Getenv("SHATTER_BENCH_RESULT"); dir != "" {
 		return dir
@@ -21,7 +22,7 @@ func benchDir(b *testing.B) string {
 	return dir
 }
 
-// measure asks sql over and over, and reports the trials that it read in a second.
+// measure asks sql repeatedly, and reports the trials that it read in a second.
 func measure(b *testing.B, sql, format string) {
 	d, err := Open(benchDir(b), Options{})
 	if err != nil {
@@ -33,7 +34,8 @@ func measure(b *testing.B, sql, format string) {
 		b.Fatal(err)
 	}
 	trials := int64(0)
-	if err := each(r, func(rec arrow.Record) error { trials = value(rec.Column(0), 0).(int64); return nil }); err != nil {
+	if err := render.EachBatch(r,
+		func(rec arrow.Record) error { trials = render.AnswerValue(rec.Column(0), 0).(int64); return nil }); err != nil {
 		b.Fatal(err)
 	}
 	r.Close()
@@ -51,7 +53,7 @@ func measure(b *testing.B, sql, format string) {
 	b.ReportMetric(float64(resident())/1e6, "MB")
 }
 
-// BenchmarkScanTrials only reads the columns: the bound of what follows.
+// BenchmarkScanTrials only reads the columns, which bounds what the others can reach.
 func BenchmarkScanTrials(b *testing.B) {
 	measure(b, "select max(cell), max(n), max(repetition), max(error), max(success) from trials", "csv")
 }

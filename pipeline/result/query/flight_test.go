@@ -20,6 +20,7 @@ import (
 	gen "github.com/apache/arrow/go/v17/arrow/flight/gen/flight"
 	"github.com/apache/arrow/go/v17/arrow/ipc"
 	"github.com/apache/arrow/go/v17/arrow/memory"
+	"github.com/shatterlab/shatter/pipeline/result/render"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
@@ -29,7 +30,7 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 )
 
-// served is a client of a server of d on a real socket, and what ends the server.
+// served returns a client of a server of d on a real socket, and a function that stops the server.
 func served(t *testing.T, d *DB, o ServeOptions) (c *flightsql.Client, stop func() error) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -64,7 +65,9 @@ func served(t *testing.T, d *DB, o ServeOptions) (c *flightsql.Client, stop func
 }
 
 // fetch reads all rows of an answer.
-func fetch(ctx context.Context, c *flightsql.Client, info *flight.FlightInfo, err error) (rows [][]any, schema *arrow.Schema, _ error) {
+func fetch(
+	ctx context.Context, c *flightsql.Client, info *flight.FlightInfo, err error,
+) (rows [][]any, schema *arrow.Schema, _ error) {
 	if err != nil {
 		return nil, nil, err
 	}
@@ -78,7 +81,7 @@ func fetch(ctx context.Context, c *flightsql.Client, info *flight.FlightInfo, er
 		for i := range int(rec.NumRows()) {
 			var row []any
 			for _, col := range rec.Columns() {
-				row = append(row, value(col, i))
+				row = append(row, render.AnswerValue(col, i))
 			}
 			rows = append(rows, row)
 		}
@@ -225,7 +228,8 @@ func TestFlightCatalog(t *testing.T) {
 	if got := column(0, info, err); !slices.Equal(got, []string{viewType}) {
 		t.Errorf("types %v", got)
 	}
-	info, err = c.GetSqlInfo(ctx, []flightsql.SqlInfo{flightsql.SqlInfoFlightSqlServerName, flightsql.SqlInfoFlightSqlServerReadOnly})
+	info, err = c.GetSqlInfo(ctx, []flightsql.SqlInfo{flightsql.SqlInfoFlightSqlServerName,
+		flightsql.SqlInfoFlightSqlServerReadOnly})
 	if got := column(0, info, err); len(got) != 2 {
 		t.Errorf("sql info %v", got)
 	}
@@ -276,7 +280,7 @@ func TestFlightToken(t *testing.T) {
 	}
 }
 
-// endless gives an answer without end, of which one batch was read.
+// endless returns an answer without end, of which one batch was read.
 func endless(t *testing.T, ctx context.Context, c *flightsql.Client) *flight.Reader {
 	t.Helper()
 	info, err := c.Execute(ctx, "select * from range(100000000000)")
@@ -290,7 +294,7 @@ func endless(t *testing.T, ctx context.Context, c *flightsql.Client) *flight.Rea
 	return r
 }
 
-// A client that leaves gives its place to the next.
+// A client that disconnects makes room for the next.
 func TestFlightCancel(t *testing.T) {
 	d, _ := opened(t, Options{})
 	c, _ := served(t, d, ServeOptions{Queries: 1})
@@ -313,9 +317,11 @@ func TestFlightLimits(t *testing.T) {
 	d, _ := opened(t, Options{Timeout: 2 * time.Second, Memory: 128e6})
 	c, _ := served(t, d, ServeOptions{})
 	ctx := context.Background()
-	for _, sql := range []string{"select list(i) from range(1000000000) t(i)", "select count(*) from range(1000000) a, range(1000000) b"} {
+	for _, sql := range []string{"select list(i) from range(1000000000) t(i)",
+		"select count(*) from range(1000000) a, range(1000000) b"} {
 		info, err := c.Execute(ctx, sql)
-		if _, _, err := fetch(ctx, c, info, err); status.Code(err) != codes.ResourceExhausted || !strings.Contains(err.Error(), "--") {
+		if _, _, err := fetch(ctx, c, info, err); status.Code(err) != codes.ResourceExhausted ||
+			!strings.Contains(err.Error(), "--") {
 			t.Errorf("%s: %v", sql, err)
 		}
 	}
@@ -331,7 +337,7 @@ func TestFlightLimits(t *testing.T) {
 	}
 }
 
-// An answer that has begun ends when the server does not accept others any more.
+// An answer that has begun may end after the server stops accepting others.
 func TestFlightDrain(t *testing.T) {
 	d, _ := opened(t, Options{})
 	c, stop := served(t, d, ServeOptions{})
@@ -362,7 +368,7 @@ func TestFlightDrain(t *testing.T) {
 	}
 }
 
-// A malformed request is an error, not the end.
+// A malformed request is answered with an error, and the server goes on.
 func TestFlightMalformed(t *testing.T) {
 	d, _ := opened(t, Options{})
 	c, _ := served(t, d, ServeOptions{})
@@ -385,7 +391,7 @@ func TestFlightMalformed(t *testing.T) {
 	}
 }
 
-// A small request that unpacks to a large one is refused.
+// A small compressed request that unpacks to a large one is refused.
 func TestFlightUnpacks(t *testing.T) {
 	d, _ := opened(t, Options{})
 	c, _ := served(t, d, ServeOptions{})
@@ -394,7 +400,8 @@ func TestFlightUnpacks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := array.NewRecordBuilder(memory.DefaultAllocator, arrow.NewSchema([]arrow.Field{{Name: "1", Type: arrow.BinaryTypes.String}}, nil))
+	b := array.NewRecordBuilder(memory.DefaultAllocator,
+		arrow.NewSchema([]arrow.Field{{Name: "1", Type: arrow.BinaryTypes.String}}, nil))
 	defer b.Release()
 	b.Field(0).(*array.StringBuilder).Append(strings.Repeat("x", maxPiece+1))
 	rec := b.NewRecord()
@@ -424,7 +431,7 @@ func TestFlightUnpacks(t *testing.T) {
 	}
 }
 
-// A server that is ended before it began ends without an error.
+// A server whose context has ended before it starts returns no error.
 func TestServeEndsAtOnce(t *testing.T) {
 	d, _ := opened(t, Options{})
 	ctx, cancel := context.WithCancel(context.Background())

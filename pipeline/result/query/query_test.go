@@ -25,12 +25,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/ledger/ledgertest"
 	"github.com/shatterlab/shatter/pipeline/result"
+	"github.com/shatterlab/shatter/pipeline/result/render"
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 const rows = 5000 // of each of the two sample sizes of the result
 
-// errorOf is the error of a trial of the result.
+// errorOf returns the error of a trial of the result.
 func errorOf(n, repetition int64) float64 { return float64((repetition*n)%97) / 97 }
 
 // copyResult copies a small result into dir.
@@ -64,39 +68,35 @@ var (
 
 func makeResult(t testing.TB, dir string) {
 	t.Helper()
-	l, _, err := ledger.Open(filepath.Join(dir, "ledger"), "s")
-	if err != nil {
-		t.Fatal(err)
+	l := ledgertest.Open(t, filepath.Join(dir, "ledger"))
+	cell := &trial.Cell{
+		Key: trial.Key{0xab, 0xcd}, Task: "learn", As: "it's, \"em\"", Problem: schemas.Problem{Class: "thresholds",
+			Domain: 256},
+		Epsilon: 0.5, Alpha: 0.1, Beta: 0.1, Params: trial.Params{"rounds": int64(7)},
 	}
-	defer l.Close()
-	cell := &result.Cell{Key: [32]byte{0xab, 0xcd}, Task: "learn", Algorithm: "it's, \"em\"", Class: "thresholds", Domain: 256, Epsilon: 0.5,
-		Alpha: 0.1, Beta: 0.1, Params: map[string]any{"rounds": int64(7)}}
 	points := []result.Point{{N: 100, Consumed: rows}, {N: 200, Consumed: rows}}
 	for _, p := range points {
 		b := &ledger.Batch{Sweep: "s", Cell: cell.Key, N: p.N, Digest: "d", Profile: "p", Worker: "w"}
 		for i := range p.Consumed {
-			b.Repetition, b.Status, b.Error = append(b.Repetition, i), append(b.Status, ledger.OK), append(b.Error, errorOf(p.N, i))
+			b.Repetition, b.Status, b.Error = append(b.Repetition, i), append(b.Status, ledger.OK),
+				append(b.Error, errorOf(p.N, i))
 		}
-		msg, err := b.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := l.Add(msg); err != nil {
-			t.Fatal(err)
-		}
+		ledgertest.Add(t, l, b)
 	}
 	curve, err := result.Curve(l, cell, points)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := result.Result{Source: []byte("name: x\n"), Ledger: l, Trials: []result.Consumed{{Cell: cell, Points: points}}, Curve: curve,
-		Table: []result.TableRow{{Cell: cell, NHigh: 200, NStar: 200, Status: "decided", Trials: 2 * rows, TheoryN: 432.5, Evaluation: "exact"}}}
+	r := result.Result{Source: []byte("name: x\n"), Ledger: l, Trials: []result.Consumed{{Cell: cell, Points: points}},
+		Curve: curve,
+		Table: []result.TableRow{{Cell: cell, NHigh: 200, NStar: 200, Status: "decided", Trials: 2 * rows, TheoryN: 432.5,
+			Evaluation: "exact"}}}
 	if _, err := result.WriteResult(dir, r); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// opened is a result, open for questions.
+// opened opens a result for questions until the test ends.
 func opened(t testing.TB, o Options) (*DB, string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -109,7 +109,7 @@ func opened(t testing.TB, o Options) (*DB, string) {
 	return d, dir
 }
 
-// ask gives the answer in a format.
+// ask returns the answer in a format.
 func ask(d *DB, format, sql string, values ...any) (string, error) {
 	r, err := d.Query(context.Background(), sql, values...)
 	if err != nil {
@@ -121,7 +121,7 @@ func ask(d *DB, format, sql string, values ...any) (string, error) {
 	return out.String(), err
 }
 
-// answer is a csv without its header.
+// answer returns the answer as csv without its header.
 func answer(t *testing.T, d *DB, sql string, values ...any) string {
 	t.Helper()
 	out, err := ask(d, "csv", sql, values...)
@@ -155,29 +155,32 @@ func TestAnswers(t *testing.T) {
 			t.Errorf("%s\n%s, want %s", sql, got, want)
 		}
 	}
-	if got := answer(t, d, "select count(*) from trials where n = ? and repetition < $2", int64(100), int64(7)); got != "7" {
+	if got := answer(t, d, "select count(*) from trials where n = ? and repetition < $2", int64(100),
+		int64(7)); got != "7" {
 		t.Errorf("parameters: %s", got)
 	}
-	if got := answer(t, d, "select cell, 1.5::decimal(3,1) from curve where class = ? limit 1;", "thresholds"); got != "abcd000000,1.5" {
+	if got := answer(t, d, "select cell, 1.5::decimal(3,1) from curve where class = ? limit 1;",
+		"thresholds"); got != "abcd000000,1.5" {
 		t.Errorf("parameters and a cast: %s", got)
 	}
 }
 
-// What SQL says of the trials is what they are.
+// SQL sees the trials that were written.
 func TestAgrees(t *testing.T) {
 	d, _ := opened(t, Options{})
-	r, err := d.Query(context.Background(), "select n, repetition, error, success, kind from trials order by n, repetition")
+	r, err := d.Query(context.Background(),
+		"select n, repetition, error, success, kind from trials order by n, repetition")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
 	at := int64(0)
-	err = each(r, func(rec arrow.Record) error {
+	err = render.EachBatch(r, func(rec arrow.Record) error {
 		for i := range int(rec.NumRows()) {
 			n, rep := 100*(1+at/rows), at%rows
 			want := []any{n, rep, errorOf(n, rep), errorOf(n, rep) <= 0.1+1e-12, nil}
 			for j, c := range rec.Columns() {
-				if got := value(c, i); got != want[j] {
+				if got := render.AnswerValue(c, i); got != want[j] {
 					t.Fatalf("row %d, column %d: %v, want %v", at, j, got, want[j])
 				}
 			}
@@ -210,10 +213,11 @@ func TestViews(t *testing.T) {
 	}
 }
 
-// No name of a folder is read as a pattern or as SQL.
+// Names of folders are never read as patterns or as SQL.
 func TestStrangeFolders(t *testing.T) {
 	base := t.TempDir()
-	for _, name := range []string{"it's", "a*b", "a?b", "[ab]", "[!x]", `back\slash`, "two words", "ünï", "a;b", `q"q`, "{x,y}"} {
+	for _, name := range []string{"it's", "a*b", "a?b", "[ab]", "[!x]", `back\slash`, "two words", "ünï", "a;b", `q"q`,
+		"{x,y}"} {
 		dir := filepath.Join(base, name)
 		copyResult(t, dir)
 		d, err := Open(dir, Options{})
@@ -252,7 +256,7 @@ func TestNoResult(t *testing.T) {
 	}
 }
 
-// digests is the files below dir.
+// digests returns the SHA-256 of each file below dir.
 func digests(t *testing.T, dir string) map[string][32]byte {
 	t.Helper()
 	all := map[string][32]byte{}
@@ -270,7 +274,7 @@ func digests(t *testing.T, dir string) map[string][32]byte {
 	return all
 }
 
-// Whatever is tried: one clear message, nothing read beside the result, nothing written.
+// Hostile questions get one clear message, read nothing beside the result, and write nothing.
 func TestHostile(t *testing.T) {
 	d, dir := opened(t, Options{Memory: 256e6, Timeout: 20 * time.Second})
 	secret := filepath.Join(dir, "secret.csv")
@@ -402,7 +406,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// The locked door holds without the checks before it, too.
+// The locked configuration holds without the checks before it, too.
 func TestLockedDoor(t *testing.T) {
 	d, dir := opened(t, Options{Memory: 256e6})
 	other := filepath.Join(t.TempDir(), "other.csv")
@@ -415,9 +419,12 @@ func TestLockedDoor(t *testing.T) {
 	}
 	defer c.close()
 	for _, sql := range []string{
-		"from read_csv(" + text(other) + ")", "from glob('/*')", "copy (select 1) to " + text(other), "attach " + text(dir+"/x.db"),
-		"copy (select 1) to " + text(filepath.Join(dir, "curve.parquet")), "set enable_external_access = true", "set memory_limit = '99GB'",
-		"set allowed_paths = ['/etc/passwd']", "set temp_directory = '/tmp'", "install httpfs", "load '/tmp/x.so'", "reset lock_configuration",
+		"from read_csv(" + text(other) + ")", "from glob('/*')", "copy (select 1) to " + text(other), "attach " +
+			text(dir+"/x.db"),
+		"copy (select 1) to " + text(filepath.Join(dir, "curve.parquet")), "set enable_external_access = true",
+		"set memory_limit = '99GB'",
+		"set allowed_paths = ['/etc/passwd']", "set temp_directory = '/tmp'", "install httpfs", "load '/tmp/x.so'",
+		"reset lock_configuration",
 		"export database " + text(dir+"/x"), "from read_text('/etc/passwd')",
 	} {
 		if err := c.exec(sql); err == nil {
@@ -471,7 +478,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// A call that fails because its time is over blames the time, even if both are seen at once.
+// A call that fails because its time is over blames the time, even if both are noticed at once.
 func TestAwait(t *testing.T) {
 	d, _ := opened(t, Options{})
 	c, err := d.connect()
@@ -488,7 +495,7 @@ func TestAwait(t *testing.T) {
 	}
 }
 
-// What a call that did not come back in time holds is freed when it does.
+// What belongs to a call that did not return in time is freed when it does.
 func TestStuck(t *testing.T) {
 	d, _ := opened(t, Options{})
 	c, err := d.connect()
@@ -517,12 +524,12 @@ func TestStuck(t *testing.T) {
 	}
 }
 
-// counter counts and forgets.
+// counter is a writer that counts bytes and drops them.
 type counter int64
 
 func (c *counter) Write(b []byte) (int, error) { *c += counter(len(b)); return len(b), nil }
 
-// An answer of any length passes in flat memory.
+// An answer of any length takes a constant amount of memory.
 func TestStreams(t *testing.T) {
 	d, _ := opened(t, Options{Memory: 128e6})
 	const n = 2_000_000
@@ -563,16 +570,20 @@ func TestFormats(t *testing.T) {
 		got[format] = out
 	}
 	for format, want := range map[string]string{
-		"csv": "i,f 1,\"t,\",b\n1,1.5,\"a,\"\"b\"\"\nc\",true\n,,,\n-9223372036854775807,+Inf,\" x\",false\n3,1e-300,\"\\.\",\n4,0.1,<&>,\n",
-		"json": "[\n{\"i\": 1, \"f 1\": 1.5, \"t,\": \"a,\\\"b\\\"\\nc\", \"b\": true},\n{\"i\": null, \"f 1\": null, \"t,\": null, \"b\": null},\n" +
-			"{\"i\": -9223372036854775807, \"f 1\": null, \"t,\": \" x\", \"b\": false},\n{\"i\": 3, \"f 1\": 1e-300, \"t,\": \"\\\\.\", \"b\": null},\n" +
+		"csv": "i,f 1,\"t,\",b\n1,1.5,\"a,\"\"b\"\"\nc\",true\n,,,\n-9223372036854775807,+Inf,\" " +
+			"x\",false\n3,1e-300,\"\\.\",\n4,0.1,<&>,\n",
+		"json": "[\n{\"i\": 1, \"f 1\": 1.5, \"t,\": \"a,\\\"b\\\"\\nc\", \"b\": true},\n{\"i\": null, \"f 1\": null, " +
+			"\"t,\": null, \"b\": null},\n" +
+			"{\"i\": -9223372036854775807, \"f 1\": null, \"t,\": \" x\", \"b\": false},\n{\"i\": 3, \"f 1\": 1e-300, \"t,\": " +
+			"\"\\\\.\", \"b\": null},\n" +
 			"{\"i\": 4, \"f 1\": 0.1, \"t,\": \"\\u003c\\u0026\\u003e\", \"b\": null}\n]\n",
 	} {
 		if diff := cmp.Diff(want, got[format]); diff != "" {
 			t.Errorf("%s: %s", format, diff)
 		}
 	}
-	if lines := strings.Split(got["table"], "\n"); len(lines) != 7 || !strings.Contains(lines[1], `a,"b" c`) || !strings.Contains(lines[2], "-") {
+	if lines := strings.Split(got["table"], "\n"); len(lines) != 7 || !strings.Contains(lines[1], `a,"b" c`) ||
+		!strings.Contains(lines[2], "-") {
 		t.Errorf("table:\n%s", got["table"])
 	}
 	if !strings.HasPrefix(got["md"], "| i | f 1 | t, | b |\n| ---: | ---: | --- | ---: |\n") {
@@ -595,7 +606,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// newDuck counts the rows of a question to an engine without a lock.
+// newDuck counts the rows of a question to an engine whose configuration is not locked.
 func newDuck(t *testing.T, from string) (int64, error) {
 	t.Helper()
 	d := &DB{}
@@ -621,7 +632,7 @@ func newDuck(t *testing.T, from string) (int64, error) {
 		return 0, err
 	}
 	defer rec.Release()
-	return value(rec.Column(0), 0).(int64), nil
+	return render.AnswerValue(rec.Column(0), 0).(int64), nil
 }
 
 func checkArrow(t *testing.T, raw string) {
@@ -637,13 +648,14 @@ func checkArrow(t *testing.T, raw string) {
 		for i := range int(rec.NumRows()) {
 			var row []any
 			for _, c := range rec.Columns() {
-				row = append(row, value(c, i))
+				row = append(row, render.AnswerValue(c, i))
 			}
 			rows = append(rows, row)
 		}
 	}
 	want := [][]any{
-		{int64(1), 1.5, "a,\"b\"\nc", true}, {nil, nil, nil, nil}, {int64(-math.MaxInt64), math.Inf(1), " x", false}, {int64(3), 1e-300, `\.`, nil}, {int64(4), 0.1, "<&>", nil},
+		{int64(1), 1.5, "a,\"b\"\nc", true}, {nil, nil, nil, nil}, {int64(-math.MaxInt64), math.Inf(1), " x", false},
+		{int64(3), 1e-300, `\.`, nil}, {int64(4), 0.1, "<&>", nil},
 	}
 	if diff := cmp.Diff(want, rows); diff != "" || r.Err() != nil {
 		t.Error(diff, r.Err())
@@ -664,7 +676,7 @@ func TestTooLongToShow(t *testing.T) {
 	}
 }
 
-// A failure of the disk is the error of the writer.
+// Write returns the error of its writer.
 func TestWriterFails(t *testing.T) {
 	d, _ := opened(t, Options{})
 	full := errors.New("disk is full")

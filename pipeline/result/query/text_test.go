@@ -1,11 +1,7 @@
 package query
 
 import (
-	"bytes"
-	"encoding/csv"
 	"testing"
-
-	"pgregory.net/rapid"
 )
 
 func TestQuoteTable(t *testing.T) {
@@ -31,30 +27,15 @@ func TestQuoteTable(t *testing.T) {
 
 func TestPlain(t *testing.T) {
 	for message, want := range map[string]string{
-		"Parser Error: syntax error at or near \"selct\"\n\nLINE 1: selct 1\n        ^":                                          `syntax error at or near "selct" (line 1, column 1)`,
-		"Binder Error: Referenced column \"x\" not found!\nCandidate bindings: \"n\"\n\nLINE 12:  select x\n                  ^": `referenced column "x" not found; Candidate bindings: "n" (line 12, column 10)`,
-		"Out of Memory Error: failed to allocate.\nPossible solutions:\n* x":                                                     "failed to allocate",
-		"INTERNAL Error: it broke\n\nStack Trace:\n\n0 x":                                                                        "it broke",
+		"Parser Error: syntax error at or near \"selct\"\n\nLINE 1: selct 1\n        ^": `syntax error at or near "selct" (line 1, column 1)`,
+		"Binder Error: Referenced column \"x\" not found!\nCandidate bindings: \"n\"\n\nLINE 12:  select x\n               " +
+			"   ^": `referenced column "x" not found; Candidate bindings: "n" (line 12, column 10)`,
+		"Out of Memory Error: failed to allocate.\nPossible solutions:\n* x": "failed to allocate",
+		"INTERNAL Error: it broke\n\nStack Trace:\n\n0 x":                    "it broke",
 		"": "",
 	} {
 		if got := plain(message); got != want {
 			t.Errorf("%q\n%q, want\n%q", message, got, want)
 		}
 	}
-}
-
-// A field is written as encoding/csv writes it.
-func TestField(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		s := rapid.StringOf(rapid.SampledFrom([]rune("ab ,\"\r\n\t\\.é\u00a0"))).Draw(t, "s")
-		var want bytes.Buffer
-		w := csv.NewWriter(&want)
-		if err := w.Write([]string{s, "x"}); err != nil {
-			t.Fatal(err)
-		}
-		w.Flush()
-		if got := string(appendField(nil, s)) + ",x\n"; got != want.String() {
-			t.Errorf("%q: %q, want %q", s, got, want.String())
-		}
-	})
 }

@@ -1,25 +1,34 @@
 package render
 
 import (
+	"bufio"
 	"errors"
 	"io"
 
 	"github.com/apache/arrow/go/v17/arrow/array"
 	"github.com/apache/arrow/go/v17/arrow/ipc"
 	"github.com/apache/arrow/go/v17/arrow/memory"
-
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 )
 
-// writeArrow writes the sheet in the file format of Arrow IPC: one record batch, uncompressed, with the metadata of the Parquet files.
-func writeArrow(s *sheet.Sheet, w io.Writer) error {
+var arrowFormat = Format{
+	Name:   "arrow",
+	Doc:    "Arrow IPC, with the types of the columns: a file for sheets, a stream for answers",
+	Binary: true,
+	sheet:  writeArrowFile,
+	answer: writeArrowStream,
+}
+
+// writeArrowFile writes a sheet in the file format of Arrow IPC: one record batch, uncompressed,
+// with the metadata of the Parquet files.
+func writeArrowFile(w *bufio.Writer, s *sheet.Sheet) error {
 	schema := sheet.ArrowSchema(s.Name, s.Columns, s.Metadata())
 	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
 	defer b.Release()
 	s.Build(b.Fields())
 	rec := b.NewRecord()
 	defer rec.Release()
-	to := &sheet.Sink{W: w}
+	to := &sheet.ErrorWriter{Writer: w}
 	f, err := ipc.NewFileWriter(&counted{Writer: to}, ipc.WithSchema(schema), ipc.WithAllocator(memory.DefaultAllocator))
 	if err != nil {
 		return err
@@ -27,7 +36,15 @@ func writeArrow(s *sheet.Sheet, w io.Writer) error {
 	return errors.Join(f.Write(rec), f.Close(), to.Err)
 }
 
-// counted knows how far it has come: all that the library asks of Seek.
+func writeArrowStream(w *bufio.Writer, a Answer) error {
+	s := ipc.NewWriter(w, ipc.WithSchema(a.Schema()))
+	if err := EachBatch(a, s.Write); err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+// counted counts the bytes that were written, which is all that the library asks of Seek.
 type counted struct {
 	io.Writer
 	at int64

@@ -7,12 +7,19 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/shatterlab/shatter/pipeline/result/sheet"
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// renderTex writes a tabular for \input in a document of any class that loads booktabs. What stands above and below a table on a terminal is
-// in comments, for the caption.
-func (b brief) renderTex(w *bufio.Writer, title string) {
+var texFormat = Format{
+	Name:  "tex",
+	Doc:   "a tabular of LaTeX (booktabs) for papers, short",
+	sheet: func(w *bufio.Writer, s *sheet.Sheet) error { return writeTex(w, briefOf(s), s.Title) },
+}
+
+// writeTex writes a tabular for \input in a document of any class that loads booktabs. What stands
+// above and below a table on a terminal is in comments, for the caption.
+func writeTex(w *bufio.Writer, b brief, title string) error {
 	notes := append(append([]string{"needs \\usepackage{booktabs}"}, b.above...), b.below...)
 	if title != "" {
 		notes = append([]string{short(title)}, notes...)
@@ -22,7 +29,7 @@ func (b brief) renderTex(w *bufio.Writer, title string) {
 	}
 	if len(b.rows) == 0 {
 		fmt.Fprint(w, "% no rows\n")
-		return
+		return nil
 	}
 	header := make([]string, len(b.columns))
 	var align strings.Builder
@@ -43,11 +50,12 @@ func (b brief) renderTex(w *bufio.Writer, title string) {
 		fmt.Fprintf(w, "%s \\\\\n", strings.Join(line, " & "))
 	}
 	fmt.Fprint(w, "\\bottomrule\n\\end{tabular}\n")
+	return nil
 }
 
 var scientific = regexp.MustCompile(`^(-?[0-9.]+)e([+-])0*([0-9]+)$`)
 
-// texValue is a value as it was made short: negative numbers and powers of ten in mathematics.
+// texValue returns a short value in TeX: negative numbers and powers of ten in mathematics.
 func texValue(v string, t schemas.ColumnType) string {
 	switch {
 	case v == "-":
@@ -64,16 +72,20 @@ func texValue(v string, t schemas.ColumnType) string {
 	return v
 }
 
-// What stands for a character that TeX or its fonts take for something else. A bracket could be an argument of the command before it.
+// texNames are what stands for characters that TeX or its fonts take for something else. A bracket
+// could be an argument of the command before it.
 var texNames = map[rune]string{
-	'\\': `\textbackslash{}`, '{': `\{`, '}': `\}`, '$': `\$`, '&': `\&`, '#': `\#`, '%': `\%`, '_': `\_`, '^': `\textasciicircum{}`,
-	'~': `\textasciitilde{}`, '<': `\textless{}`, '>': `\textgreater{}`, '|': `\textbar{}`, '"': `''`, '[': `{[}`, ']': `{]}`, '*': `{*}`,
+	'\\': `\textbackslash{}`, '{': `\{`, '}': `\}`, '$': `\$`, '&': `\&`, '#': `\#`, '%': `\%`, '_': `\_`,
+	'^': `\textasciicircum{}`,
+	'~': `\textasciitilde{}`, '<': `\textless{}`, '>': `\textgreater{}`, '|': `\textbar{}`, '"': `''`, '[': `{[}`,
+	']': `{]}`, '*': `{*}`,
 	'`': "{`}",
 	'–': `--`, '—': `---`, '‘': "{`}", '’': `{'}`, '“': "``", '”': `''`, '…': `\dots{}`, '×': `$\times$`, '≤': `$\leq$`, '≥': `$\geq$`,
 	'ε': `$\varepsilon$`, 'δ': `$\delta$`, 'α': `$\alpha$`, 'β': `$\beta$`, 'γ': `$\gamma$`, 'η': `$\eta$`, 'λ': `$\lambda$`, 'σ': `$\sigma$`,
 }
 
-// escapeTex gives text that LaTeX, with the fonts that it starts with, prints as it stands. Characters that these lack are given by number.
+// escapeTex returns text that LaTeX, with the fonts that it starts with, prints as s stands. Characters
+// that these lack are given by number.
 func escapeTex(s string) string {
 	var b strings.Builder
 	last := ' '

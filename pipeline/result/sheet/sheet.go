@@ -1,3 +1,7 @@
+// Package sheet holds tables of a result with their columns, and reads and writes them as Parquet.
+//
+// It promises that equal rows give equal bytes, and that reading a file that is damaged or hostile ends
+// with an error. Start with Sheet, ReadTable and ParquetWriter.
 package sheet
 
 import (
@@ -9,7 +13,7 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// Sheet is one table of a result with its columns, as it is written, read and shown.
+// Sheet is a table with its columns, as it is written, read and shown.
 type Sheet struct {
 	Name    string // table, curve, bounds, fits or timing
 	Columns []schemas.Column
@@ -19,12 +23,13 @@ type Sheet struct {
 	Title      string  // of the sweep and its result: a comment in tex
 }
 
-func NewSheet[R any](name string, columns []schemas.Column, rows []R, value func(*R, string) any) (*Sheet, error) {
-	s := &Sheet{Name: name, Columns: columns, Rows: make([][]any, len(rows))}
+// New makes a sheet of rows, whose values it reads by way of the columns.
+func New[Row any](name string, columns []schemas.ColumnOf[Row], rows []Row) (*Sheet, error) {
+	s := &Sheet{Name: name, Columns: schemas.Plain(columns), Rows: make([][]any, len(rows))}
 	for i := range rows {
 		s.Rows[i] = make([]any, len(columns))
 		for j, c := range columns {
-			v, err := convert(value(&rows[i], c.Name), c.Type)
+			v, err := convert(c.Value(&rows[i]), c.Type)
 			if err != nil {
 				return nil, fmt.Errorf("write %s, row %d, column %q: %w", name, i, c.Name, err)
 			}
@@ -34,7 +39,7 @@ func NewSheet[R any](name string, columns []schemas.Column, rows []R, value func
 	return s, nil
 }
 
-// convert makes v fit a column that other cells made wider.
+// convert returns v as a value of a column whose type other rows may have made wider.
 func convert(v any, to schemas.ColumnType) (any, error) {
 	switch x := v.(type) {
 	case nil:
@@ -65,19 +70,9 @@ func convert(v any, to schemas.ColumnType) (any, error) {
 	return nil, fmt.Errorf("%T %v in a column of %s", v, v, to)
 }
 
-func TypeOf(v any) schemas.ColumnType {
-	switch v.(type) {
-	case int64:
-		return schemas.IntColumn
-	case float64:
-		return schemas.FloatColumn
-	case bool:
-		return schemas.BoolColumn
-	}
-	return schemas.TextColumn
-}
-
-func Join(a, b schemas.ColumnType) schemas.ColumnType {
+// JoinTypes returns the type of a column that holds values of both types: integers and floats make
+// floats, and anything else makes text. An empty type joins with any other.
+func JoinTypes(a, b schemas.ColumnType) schemas.ColumnType {
 	number := func(t schemas.ColumnType) bool { return t == schemas.IntColumn || t == schemas.FloatColumn }
 	switch {
 	case a == "" || a == b:
@@ -88,7 +83,7 @@ func Join(a, b schemas.ColumnType) schemas.ColumnType {
 	return schemas.TextColumn
 }
 
-// text is a value with all its digits.
+// Text returns a value with all its digits, or an empty text for null.
 func Text(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -105,21 +100,7 @@ func Text(v any) string {
 	return fmt.Sprint(v)
 }
 
-// clean is v without -0 and NaN: 0 and nil.
-func Clean(v any) any {
-	f, ok := v.(float64)
-	switch {
-	case !ok:
-		return v
-	case f == 0:
-		return 0.0
-	case math.IsNaN(f):
-		return nil
-	}
-	return f
-}
-
-// finite is v, or NaN where it is infinite.
+// Finite returns v, or NaN where it is infinite.
 func Finite(v float64) float64 {
 	if math.IsInf(v, 0) {
 		return math.NaN()

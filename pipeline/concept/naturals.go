@@ -1,0 +1,35 @@
+package concept
+
+import (
+	"math"
+	"math/rand/v2"
+)
+
+// Naturals names the class of the thresholds on the natural numbers. Its points are 1, 2, ..., up
+// to MaxNatural, all of them exact in float64, and t = 1, 2, ...: the constant +1 is among the
+// functions, the constant -1 is not, though one of them is -1 on any finite sample.
+const Naturals = "thresholds-naturals"
+
+// MaxNatural is the largest point of Naturals: float64 holds all whole numbers up to it.
+const MaxNatural = 1 << 53
+
+var naturalsDefinition = Definition{
+	Name:        Naturals,
+	Doc:         "+1 at the natural numbers from t on, for t = 1, 2, ...",
+	Shape:       InfiniteOrder,
+	Thresholds:  true,
+	New:         newInfinite,
+	VC:          exactVC,
+	Littlestone: ofInfiniteThresholds,
+	NoSeparator: infinitelyMany,
+	TargetDoc:   chosenByAdversary,
+	Rank: func(x float64) (uint64, bool) {
+		return uint64(x), x >= 1 && x <= MaxNatural && x == math.Trunc(x)
+	},
+	Place:     func(i, _ uint64) float64 { return float64(i + 1) },
+	PointsDoc: "whole numbers 1 to 2^53",
+	First:     1,
+	Last:      MaxNatural + 1,
+	Examples:  []Spec{{Name: Naturals}},
+	Draw:      func(_ Spec, r *rand.Rand) Hypothesis { return Threshold(float64(r.Uint64N(1024) + 1)) },
+}

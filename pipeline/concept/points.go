@@ -1,0 +1,119 @@
+package concept
+
+import (
+	"math"
+	"math/big"
+	"math/rand/v2"
+)
+
+// Points names the class of the single points of 0..Domain-1.
+const Points = "points"
+
+var pointsDefinition = Definition{
+	Name:  Points,
+	Doc:   "+1 at one number a = 0..X-1 and nowhere else",
+	Shape: Scalar,
+	Column: func(x []float64, out []uint8) {
+		clear(out)
+		out[int(x[0])] = 1
+	},
+	New: newPoints,
+	VC:  exactVC,
+	// A learner predicts -1 until a point is labelled +1.
+	Littlestone: func(c Class, _ Spec) Dimension { return exactly(min(logSize(c), 1)) },
+	Standard:    pointsEverywhere,
+	Covers:      true,
+	WholeDomain: pointsEverywhere,
+	Target: func(s Spec) Target {
+		middle := float64(s.Domain / 2)
+		return Box{[]float64{middle}, []float64{middle}}
+	},
+	TargetDoc: "the point X/2",
+	Examples:  []Spec{{Name: Points, Domain: 1024}},
+	Draw:      func(s Spec, r *rand.Rand) Hypothesis { return Point(float64(r.Uint64N(s.Domain))) },
+}
+
+// points is the class of the X single points.
+type points struct{ ordered }
+
+func newPoints(s Spec) (Class, error) {
+	o, err := newOrdered(s, 1)
+	if err != nil {
+		return nil, err
+	}
+	o.size = new(big.Int).SetUint64(s.Domain)
+	if s.Domain == 1 {
+		o.vc = 0
+	}
+	return &points{o}, nil
+}
+
+// Best implements Class.
+func (c *points) Best(x, y, w []float64) (float64, error) {
+	s, err := c.weigh(x, y, w)
+	if err != nil {
+		return 0, err
+	}
+	below, inside, above := 0.0, math.Inf(1), math.Inf(1)
+	for i, pos := range s.pos {
+		below, inside, above = below+pos, below+s.neg[i], min(inside, above)+pos
+	}
+	if uint64(len(s.values)) == c.domain { // every point is a value
+		return min(inside, above) / s.total, nil
+	}
+	return min(below, inside, above) / s.total, nil
+}
+
+// NewProfile implements Class.
+func (c *points) NewProfile() (Profile, error) { return &segments{class: c}, nil }
+
+// split implements segmented: a segment for each value of the sample, and the last one, if any, for
+// all other points.
+func (c *points) split(p *segments) {
+	for i, v := range p.values {
+		p.list = append(p.list, segment{p.positives - p.pos[i] + p.neg[i], 1, v})
+	}
+	if unseen := c.domain - uint64(len(p.values)); unseen > 0 {
+		p.list = append(p.list, segment{p.positives, unseen, 0})
+	}
+}
+
+func (c *points) member(p *segments, i int, rank uint64) Range {
+	if i < len(p.values) {
+		return Point(float64(p.values[i]))
+	}
+	return Point(float64(missing(p.values, rank)))
+}
+
+func (c *points) base() *ordered { return &c.ordered }
+
+// Member implements Finite: the point i.
+func (c *points) Member(i uint64) Hypothesis { return Point(float64(i)) }
+
+// NewMinimizer implements Finite.
+func (c *points) NewMinimizer(z []float64) (Minimizer, error) { return c.newMinimizer(z, c.walk) }
+
+// walk compares the points that are values with the first that is none.
+func (c *points) walk(m *rangeMinimizer) (Range, float64) {
+	best, gain := missing(m.values, 0), 0.0
+	if best == c.domain { // every point is a value
+		gain = math.Inf(1)
+	}
+	for i, v := range m.values {
+		if sum := m.sums[i]; sum < gain || (sum == gain && v < best) {
+			best, gain = v, sum
+		}
+	}
+	return Point(float64(best)), m.minus + gain
+}
+
+// pointsEverywhere separates by all points: the points a and b differ at a and at b.
+func pointsEverywhere(c Finite, s Spec) (*Separator, error) {
+	w, err := wholeDomain(c, s.Domain)
+	if err != nil {
+		return nil, err
+	}
+	w.Hamming, w.Spread = 2, spread(2, w.Len())
+	w.margin = simplex(c, w.Spread)
+	return w, nil
+}

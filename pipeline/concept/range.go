@@ -1,0 +1,34 @@
+package concept
+
+import "math"
+
+// Range labels the points Lo..Hi of an ordered domain +1 and all others -1. Every hypothesis of the
+// ordered classes is a Range.
+type Range struct{ Lo, Hi float64 }
+
+// Threshold returns the function that is +1 at the points v >= t.
+func Threshold(t float64) Range { return Range{t, math.Inf(1)} }
+
+// Point returns the function that is +1 at the point a alone.
+func Point(a float64) Range { return Range{a, a} }
+
+// Interval returns the function that is +1 at the points a..b, and nowhere if a > b.
+func Interval(a, b float64) Range { return Range{a, b} }
+
+// Empty returns the function that is +1 nowhere.
+func Empty() Range { return Range{math.Inf(1), math.Inf(-1)} }
+
+// Label returns the label of the point v.
+func (r Range) Label(v float64) float64 {
+	if r.Lo <= v && v <= r.Hi {
+		return 1
+	}
+	return -1
+}
+
+// Labels implements Hypothesis.
+func (r Range) Labels(x, out []float64) {
+	for i := range out {
+		out[i] = r.Label(x[i])
+	}
+}

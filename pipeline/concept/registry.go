@@ -1,0 +1,197 @@
+package concept
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+)
+
+// Shape says what the points of a class are. The zero value is the shape of an unknown class.
+type Shape int
+
+// The shapes of points. Domain, Dim and Matrix are fields of Spec.
+const (
+	Scalar        Shape = iota + 1 // one whole number, 0..Domain-1
+	Grid                           // Dim whole numbers, 0..Domain-1 each
+	Bits                           // Dim numbers, 0 or 1 each
+	Column                         // the number of a column of Matrix, 0..Domain-1
+	Ball                           // Dim numbers: a point of the unit ball
+	InfiniteOrder                  // one number: a point of an infinite ordered set, see Rank
+)
+
+// HasDomain reports whether a class of this shape needs Spec.Domain; the others must leave it 0.
+func (s Shape) HasDomain() bool { return s == Scalar || s == Grid || s == Column }
+
+// HasDim reports whether the number of coordinates of a point is a parameter of the class,
+// Spec.Dim; all others have points of one number.
+func (s Shape) HasDim() bool { return s == Grid || s == Bits || s == Ball }
+
+// Finite reports whether a class of this shape has finitely many points, and so finitely many
+// hypotheses.
+func (s Shape) Finite() bool { return s == Scalar || s == Grid || s == Bits || s == Column }
+
+// Definition is everything Shatter knows of a concept class by its name. There is one for each
+// class, in a file of its own, and one line for it in definitions; whoever needs a fact about a
+// class asks for its Definition (Lookup) instead of comparing names. To add a class, write such a
+// file and add the line: TestDefinitions then holds the new class to the contract below.
+//
+// All functions take the Spec that New accepted. A nil function is a capability that the class
+// lacks; the field that says why follows it. The functions of a Definition must not call Lookup,
+// nor anything that does (Side, Width, New): Go would reject the initialisation cycle.
+type Definition struct {
+	Name       string // as sweep files have it
+	Doc        string // one line for people: which functions the class holds
+	Shape      Shape
+	NoConstant bool // the class can leave out the function that is -1 everywhere, see Spec.NoConstant
+
+	// Thresholds says that hypothesis number t, or t itself on an InfiniteOrder, labels exactly the
+	// points x >= t +1. The hypotheses that agree with some labels are then an interval.
+	Thresholds bool
+
+	// Column writes the labels of all hypotheses at one point x, in their order: 1 for +1, 0 for -1.
+	// It is nil where that takes longer than the writing.
+	Column func(x []float64, out []uint8)
+
+	// New makes the class. It refuses every Spec whose Domain, Dim or Matrix does not fit.
+	New func(s Spec) (Class, error)
+
+	// VC and Littlestone bound the dimensions of c, the class of s, by what is proved. Dimensions
+	// narrows the bounds by searching where they differ. Littlestone is nil where nothing is proved
+	// but Ldim <= log2 |H|; NoLittlestone says why.
+	VC            func(c Class, s Spec) Dimension
+	Littlestone   func(c Class, s Spec) Dimension
+	NoLittlestone string
+
+	// Standard is the separator of the kind standard, WholeDomain that of the kind cube: all points.
+	// Both are nil for infinite classes; NoSeparator says why. Covers says that wherever two hypotheses
+	// differ, all of them label the point as they label some point of Standard. Code is the separator
+	// of the kind code; few classes have one.
+	Standard    func(c Finite, s Spec) (*Separator, error)
+	Covers      bool
+	WholeDomain func(c Finite, s Spec) (*Separator, error)
+	NoSeparator string
+	Code        func(dim int, seed uint64) (*Separator, error)
+
+	// Target makes the target that labels the points of a uniform law, TargetDoc describes it in a
+	// phrase. Where Target is nil TargetDoc says what takes its place.
+	Target    func(s Spec) Target
+	TargetDoc string
+
+	// Rank maps a point to a whole number in the same order, and reports false where x is no point;
+	// Place is point number i, from 0, of n in ascending order; PointsDoc describes the points. The
+	// thresholds are the ranks First to Last, First that of the least point, and Last one above that of
+	// the largest, which stands for all thresholds above every point. Dense says that another point
+	// lies between any two; otherwise every rank from First on is that of a point. Only classes on an
+	// InfiniteOrder have these.
+	Rank        func(x float64) (rank uint64, ok bool)
+	Place       func(i, n uint64) float64
+	PointsDoc   string
+	First, Last uint64
+	Dense       bool
+
+	// Examples are the classes on which the acceptance suite tries algorithms, and Draw is the
+	// hypothesis that labels its samples: a Range for Scalar and InfiniteOrder, a Linear for Ball.
+	Examples []Spec
+	Draw     func(s Spec, r *rand.Rand) Hypothesis
+}
+
+// definitions lists the classes in the order in which people see them.
+var definitions = []*Definition{
+	&thresholdsDefinition,
+	&pointsDefinition,
+	&intervalsDefinition,
+	&stumpsDefinition,
+	&rectanglesDefinition,
+	&conjunctionsDefinition,
+	&monotoneDefinition,
+	&paritiesDefinition,
+	&halfspaceDefinition,
+	&matrixDefinition,
+	&naturalsDefinition,
+	&dyadicsDefinition,
+}
+
+// Lookup returns the definition of the class with that name, which must not be changed, and whether
+// there is one.
+func Lookup(name string) (*Definition, bool) {
+	for _, d := range definitions {
+		if d.Name == name {
+			return d, true
+		}
+	}
+	return nil, false
+}
+
+// Names lists the names of all classes.
+func Names() []string { return namesOf(func(*Definition) bool { return true }) }
+
+// namesOf lists the names of the classes that satisfy a condition.
+func namesOf(ok func(*Definition) bool) (names []string) {
+	for _, d := range definitions {
+		if ok(d) {
+			names = append(names, d.Name)
+		}
+	}
+	return names
+}
+
+// ShapeOf returns the shape of the points of a class, and 0 where no class has that name.
+func ShapeOf(name string) Shape {
+	if d, ok := Lookup(name); ok {
+		return d.Shape
+	}
+	return 0
+}
+
+// Side returns the number of values that each coordinate of a point of the class can have: Domain,
+// or 2 for bits, or 0 where there are infinitely many.
+func Side(s Spec) uint64 {
+	switch ShapeOf(s.Name) {
+	case Bits:
+		return 2
+	case Ball, InfiniteOrder:
+		return 0
+	}
+	return s.Domain
+}
+
+// Width returns the number of coordinates of a point of the class: Dim, or 1 where the class has no
+// such parameter.
+func Width(s Spec) int {
+	if d, ok := Lookup(s.Name); ok && !d.Shape.HasDim() {
+		return 1
+	}
+	return s.Dim
+}
+
+// Cardinality returns the number of points of the domain, rounded; +Inf where there are infinitely
+// many.
+func Cardinality(s Spec) float64 {
+	if Side(s) == 0 {
+		return math.Inf(1)
+	}
+	return math.Pow(float64(Side(s)), float64(Width(s)))
+}
+
+// New returns the class that s names. The error says which value is wrong and what would be right.
+func New(s Spec) (Class, error) {
+	d, known := Lookup(s.Name)
+	switch {
+	case s.NoConstant && !(known && d.NoConstant):
+		able := namesOf(func(d *Definition) bool { return d.NoConstant })
+		return nil, fmt.Errorf("class %q cannot leave out the constant: only %s can", s.Name, strings.Join(able, ", "))
+	case s.Matrix != "" && !(known && d.Shape == Column):
+		able := namesOf(func(d *Definition) bool { return d.Shape == Column })
+		return nil, fmt.Errorf("class %q takes no matrix: only %s does", s.Name, strings.Join(able, ", "))
+	case !known:
+		return nil, fmt.Errorf("unknown class %q: use one of %s", s.Name, strings.Join(Names(), ", "))
+	}
+	return d.New(s)
+}
+
+// definitionOf returns the definition of a class that New has made.
+func definitionOf(c Class) *Definition {
+	d, _ := Lookup(c.Name())
+	return d
+}

@@ -1,0 +1,621 @@
+package concept
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/shatterlab/shatter/schemas/pluginv1"
+)
+
+// TestDefinitions holds every class to the contract of Definition.
+func TestDefinitions(t *testing.T) {
+	for _, d := range definitions {
+		if err := contract(d); err != nil {
+			t.Errorf("%s:\n%v", d.Name, err)
+		}
+	}
+	names := Names()
+	slices.Sort(names)
+	if len(slices.Compact(names)) != len(definitions) {
+		t.Errorf("two classes have the same name: %v", names)
+	}
+}
+
+// TestHalfFinishedDefinition leaves out or spoils one part of a definition after the other: the
+// contract notices each.
+func TestHalfFinishedDefinition(t *testing.T) {
+	empty := func(c Finite, s Spec) (*Separator, error) { return &Separator{Dim: c.Dim(), Points: []float64{}}, nil }
+	for _, c := range []struct {
+		of    Definition
+		spoil func(d *Definition)
+		want  string
+	}{
+		{pointsDefinition, func(d *Definition) { d.Doc = "" }, "Doc"},
+		{pointsDefinition, func(d *Definition) { d.Shape = 0 }, "Shape"},
+		{pointsDefinition, func(d *Definition) { d.Shape = Grid }, "points"},
+		{pointsDefinition, func(d *Definition) { d.New = nil }, "New"},
+		{pointsDefinition, func(d *Definition) { d.New = newThresholds }, "points"},
+		{pointsDefinition, func(d *Definition) { d.VC = nil }, "VC"},
+		{pointsDefinition, func(d *Definition) { d.VC = ofBoxes }, "VC"},
+		{pointsDefinition, func(d *Definition) { d.Littlestone = nil }, "NoLittlestone"},
+		{pointsDefinition, func(d *Definition) { d.Littlestone = ofBoxes }, "Littlestone"},
+		{pointsDefinition, func(d *Definition) { d.Standard = nil }, "Standard"},
+		{pointsDefinition, func(d *Definition) { d.WholeDomain = nil }, "WholeDomain"},
+		{pointsDefinition, func(d *Definition) { d.Standard = empty }, "Standard"},
+		{pointsDefinition, func(d *Definition) { d.WholeDomain = boxesEverywhere }, "WholeDomain"},
+		{pointsDefinition, func(d *Definition) { d.Target = nil }, "Target"},
+		{pointsDefinition, func(d *Definition) { d.TargetDoc = "" }, "TargetDoc"},
+		{pointsDefinition, func(d *Definition) { d.Target = thresholdsDefinition.Target }, "Target"},
+		{pointsDefinition, func(d *Definition) { d.Examples = nil }, "Examples"},
+		{pointsDefinition, func(d *Definition) { d.Draw = nil }, "Draw"},
+		{pointsDefinition, func(d *Definition) { d.Draw = thresholdsDefinition.Draw }, "Draw"},
+		{pointsDefinition, func(d *Definition) { d.Place = naturalsDefinition.Place }, "Place"},
+		{stumpsDefinition, func(d *Definition) { d.Littlestone = pointsDefinition.Littlestone }, "Littlestone"},
+		{paritiesDefinition, func(d *Definition) { d.Standard = conjunctionsEverywhere }, "Standard"},
+		{halfspaceDefinition, func(d *Definition) { d.NoSeparator = "" }, "NoSeparator"},
+		{halfspaceDefinition, func(d *Definition) { d.Littlestone = nil }, "Littlestone"},
+		{halfspaceDefinition, func(d *Definition) { d.Draw = paritiesDefinition.Draw }, "Draw"},
+		{naturalsDefinition, func(d *Definition) { d.Rank = nil }, "Rank"},
+		{naturalsDefinition, func(d *Definition) { d.Place = nil }, "Place"},
+		{naturalsDefinition, func(d *Definition) { d.PointsDoc = "" }, "PointsDoc"},
+		{naturalsDefinition, func(d *Definition) { d.Rank = dyadicsDefinition.Rank }, "Rank"},
+		{naturalsDefinition, func(d *Definition) { d.First = 0 }, "First"},
+		{naturalsDefinition, func(d *Definition) { d.Last-- }, "Last"},
+		{naturalsDefinition, func(d *Definition) { d.Dense = true }, "Dense"},
+		{naturalsDefinition, func(d *Definition) { d.Thresholds = false }, "Thresholds"},
+		{dyadicsDefinition, func(d *Definition) { d.Last = 0 }, "Last"},
+		{dyadicsDefinition, func(d *Definition) { d.Dense = false }, "Dense"},
+		{pointsDefinition, func(d *Definition) { d.Last = 1 }, "Last"},
+		{pointsDefinition, func(d *Definition) { d.Thresholds = true }, "Thresholds"},
+		{thresholdsDefinition, func(d *Definition) { d.Thresholds = false }, "Thresholds"},
+		{pointsDefinition, func(d *Definition) { d.Column = thresholdsDefinition.Column }, "Column"},
+		{pointsDefinition, func(d *Definition) { d.Covers = false }, "Covers"},
+		{stumpsDefinition, func(d *Definition) { d.Covers = true }, "Covers"},
+	} {
+		d := c.of
+		c.spoil(&d)
+		if err := contract(&d); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("spoiled %s of %s: %v", c.want, d.Name, err)
+		}
+	}
+}
+
+// contract returns every breach of the contract by a definition.
+func contract(d *Definition) error {
+	var breaches []error
+	breach := func(format string, a ...any) { breaches = append(breaches, fmt.Errorf("  "+format, a...)) }
+	present := map[string]bool{
+		"Name": d.Name != "", "Doc": d.Doc != "", "Shape": d.Shape != 0, "New": d.New != nil, "VC": d.VC != nil,
+		"TargetDoc": d.TargetDoc != "", "Examples": len(d.Examples) > 0, "Draw": d.Draw != nil,
+		"Littlestone or NoLittlestone": (d.Littlestone != nil) != (d.NoLittlestone != ""),
+		"Standard or NoSeparator":      (d.Standard != nil) != (d.NoSeparator != ""),
+		"WholeDomain or NoSeparator":   (d.WholeDomain != nil) != (d.NoSeparator != ""),
+		"Rank":                         (d.Rank != nil) == (d.Shape == InfiniteOrder),
+		"Place":                        (d.Place != nil) == (d.Shape == InfiniteOrder),
+		"PointsDoc":                    (d.PointsDoc != "") == (d.Shape == InfiniteOrder),
+		"Last":                         (d.Last > 0) == (d.Shape == InfiniteOrder),
+		"Target":                       (d.Target != nil) == (d.Shape.Finite()),
+	}
+	for field, ok := range present {
+		if !ok {
+			breach("%s is missing, or does not belong to the shape of the points", field)
+		}
+	}
+	if len(breaches) > 0 {
+		return errors.Join(breaches...)
+	}
+	made := 0
+	for _, s := range slices.Concat(contractSpecs(d), d.Examples) {
+		s.Name = d.Name
+		c, err := d.New(s)
+		switch {
+		case err != nil && slices.Contains(d.Examples, s):
+			breach("example %+v: %v", s, err)
+		case err != nil: // too small for this class
+		default:
+			made++
+			breaches = append(breaches, checkClass(d, c, s)...)
+		}
+	}
+	if made <= len(d.Examples) {
+		breach("New makes none of the points and sizes that a class of this shape has")
+	}
+	if len(breaches) == 0 && d.Shape.Finite() {
+		breaches = checkFacts(d)
+	}
+	return errors.Join(append(breaches, checkRefusals(d)...)...)
+}
+
+// contractSpecs names classes with at most 9 points and 64 hypotheses; New may refuse some of them.
+func contractSpecs(d *Definition) (all []Spec) {
+	switch d.Shape {
+	case Scalar:
+		for x := range uint64(5) {
+			all = append(all, Spec{Domain: x + 1})
+		}
+	case Grid:
+		for _, x := range []uint64{1, 2, 3} {
+			all = append(all, Spec{Domain: x, Dim: 1}, Spec{Domain: x, Dim: 2})
+		}
+		all = append(all, Spec{Domain: 2, Dim: 3})
+	case Bits:
+		all = []Spec{{Dim: 1}, {Dim: 2}, {Dim: 3}}
+	case Column:
+		all = []Spec{{Domain: 1, Matrix: "0"}, {Domain: 2, Matrix: "0111"}, {Domain: 4, Matrix: "000011110101011011001001"}}
+	case Ball:
+		all = []Spec{{Dim: 1}, {Dim: 2}, {Dim: 3}}
+	case InfiniteOrder:
+		all = []Spec{{}}
+	}
+	if d.NoConstant {
+		for _, s := range slices.Clone(all) {
+			s.NoConstant = true
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// checkRefusals checks that New refuses parameters that a class of this shape does not have, and
+// misses those that it needs.
+func checkRefusals(d *Definition) (breaches []error) {
+	refuse := func(s Spec, why string) {
+		s.Name = d.Name
+		if _, err := d.New(s); err == nil {
+			breaches = append(breaches, fmt.Errorf("  New takes %+v: %s", s, why))
+		}
+	}
+	s := Spec{}
+	if len(d.Examples) > 0 {
+		s = d.Examples[0]
+	}
+	other := s
+	if other.Domain = 4; d.Shape.HasDomain() {
+		other.Domain = 0
+	}
+	refuse(other, "a domain that is missing or does not apply")
+	other = s
+	if other.Dim = 2; d.Shape == Bits || d.Shape == Ball {
+		other.Dim = 0
+	}
+	if d.Shape != Grid {
+		refuse(other, "a dimension that is missing or does not apply")
+	}
+	return breaches
+}
+
+// checkClass checks one class of a definition.
+func checkClass(d *Definition, c Class, s Spec) (breaches []error) {
+	breach := func(format string, a ...any) {
+		breaches = append(breaches, fmt.Errorf("  %+v: %s", s, fmt.Sprintf(format, a...)))
+	}
+	if c.Name() != d.Name {
+		breach("its points are those of a class named %q", c.Name())
+		return breaches
+	}
+	width := max(1, s.Dim)
+	if c.Dim() != width {
+		breach("points of %d numbers, want %d", c.Dim(), width)
+	}
+	drawn := d.Draw(s, rand.New(rand.NewPCG(1, 1)))
+	switch h := drawn.(type) {
+	case Range:
+		if d.Shape != Scalar && d.Shape != InfiniteOrder {
+			breach("Draw gives a Range")
+		}
+	case Linear:
+		if d.Shape != Ball || len(h.W) != s.Dim {
+			breach("Draw gives %v", h)
+		}
+	default:
+		if d.Shape != Grid && d.Shape != Bits && d.Shape != Column {
+			breach("Draw gives a %T", h)
+		}
+	}
+	if len(breaches) > 0 {
+		return breaches
+	}
+	f, finite := c.(Finite)
+	switch {
+	case finite != (c.Size() != nil) || finite != (d.Standard != nil) || finite != d.Shape.Finite():
+		breach("a finite class must have Size, Standard and a shape with finitely many points")
+	case !finite && d.Littlestone == nil:
+		breach("Littlestone of an infinite class cannot be found by searching")
+	case !finite:
+		breaches = append(breaches, checkInfinite(d, c, s)...)
+	default:
+		breaches = append(breaches, checkFinite(d, f, s)...)
+	}
+	return breaches
+}
+
+// checkInfinite checks what an infinite class promises.
+func checkInfinite(d *Definition, c Class, s Spec) (breaches []error) {
+	vc, ldim := d.VC(c, s), d.Littlestone(c, s)
+	if vc != exactly(c.VC()) || !(c.VC() <= ldim.Low && ldim.Low <= ldim.High) {
+		breaches = append(breaches, fmt.Errorf("  VC %v, Littlestone %v", vc, ldim))
+	}
+	if !math.IsInf(c.LogSize(), 1) {
+		breaches = append(breaches, fmt.Errorf("  LogSize %v", c.LogSize()))
+	}
+	if d.Shape != InfiniteOrder {
+		return breaches
+	}
+	if h := d.Draw(s, rand.New(rand.NewPCG(1, 1))).(Range); d.Thresholds != math.IsInf(h.Hi, 1) {
+		breaches = append(breaches, fmt.Errorf("  Thresholds %t, but Draw gives %v", d.Thresholds, h))
+	}
+	breaches = append(breaches, checkOrder(d)...)
+	const n = 50
+	before := uint64(0)
+	var x []float64
+	for i := range uint64(n) {
+		v := d.Place(i, n)
+		rank, ok := d.Rank(v)
+		if !ok || i > 0 && rank <= before {
+			return append(breaches, fmt.Errorf("  Rank of Place(%d, %d) = %v: %d, %t, after %d", i, n, v, rank, ok, before))
+		}
+		before, x = rank, append(x, v)
+	}
+	for _, v := range []float64{math.NaN(), math.Inf(1), -1} {
+		if _, ok := d.Rank(v); ok {
+			breaches = append(breaches, fmt.Errorf("  Rank takes %v", v))
+		}
+	}
+	labels := make([]float64, n)
+	d.Draw(s, rand.New(rand.NewPCG(1, 1))).Labels(x, labels)
+	if least, err := c.Best(x, labels, nil); err != nil || least != 0 {
+		breaches = append(breaches, fmt.Errorf("  Best %v of a sample that Draw labels: %v", least, err))
+	}
+	return breaches
+}
+
+// checkOrder compares First, Last and Dense of a class on an infinite order with the ranks of points.
+func checkOrder(d *Definition) (breaches []error) {
+	rank := func(i, n uint64) uint64 {
+		rank, _ := d.Rank(d.Place(i, n))
+		return rank
+	}
+	const all = 1 << 53 // so many that Place reaches the largest point
+	if first, last := rank(0, all), rank(all-1, all); d.First != first || d.Last != last+1 {
+		breaches = append(breaches, fmt.Errorf("  First %d, Last %d of ranks %d to %d", d.First, d.Last, first, last))
+	}
+	for i := range uint64(10) {
+		between := rank(i, 10) < rank(2*i+1, 20) && rank(2*i+1, 20) < rank(i+1, 10)
+		if d.Dense != between || !d.Dense && rank(i, 10) != d.First+i {
+			breaches = append(breaches, fmt.Errorf("  Dense %t, but ranks %d and %d", d.Dense, rank(i, 10), rank(i+1, 10)))
+		}
+	}
+	return breaches
+}
+
+// brute is a small class with the labels of all hypotheses at all points.
+type brute struct {
+	points [][]float64
+	rows   [][]float64 // by hypothesis
+}
+
+// flat returns the points one after the other.
+func (b *brute) flat() []float64 { return slices.Concat(b.points...) }
+
+// checkFinite compares everything that is known of a finite class with brute force. It looks only
+// at the labels of large classes.
+func checkFinite(d *Definition, c Finite, s Spec) (breaches []error) {
+	breach := func(format string, a ...any) {
+		breaches = append(breaches, fmt.Errorf("  %+v: %s", s, fmt.Sprintf(format, a...)))
+	}
+	b := &brute{points: slices.Collect(domainOf(d, c, s))}
+	drawn, targets := make([][]float64, 2), make([][]float64, 2)
+	for i := range targets {
+		drawn[i] = b.labels(d.Draw(s, rand.New(rand.NewPCG(1, 1))))
+		target := d.Target(s)
+		target.Begin(rand.New(rand.NewPCG(3, 5)))
+		for _, x := range b.points {
+			targets[i] = append(targets[i], target.Label(x))
+		}
+	}
+	if !slices.Equal(drawn[0], drawn[1]) || !slices.Equal(targets[0], targets[1]) {
+		breach("Draw or Target differ between equal seeds")
+	}
+	if !c.Size().IsInt64() || c.Size().Int64() > 1<<12 {
+		return breaches
+	}
+	inside := map[string]bool{}
+	for i := range c.Size().Uint64() {
+		row := b.labels(c.Member(i))
+		if slices.ContainsFunc(row, func(y float64) bool { return y != -1 && y != 1 }) {
+			breach("labels %v of hypothesis %d", row, i)
+		}
+		inside[signs(row)] = true
+		b.rows = append(b.rows, row)
+	}
+	if len(inside) != len(b.rows) || math.Abs(c.LogSize()-math.Log(float64(len(b.rows)))) > 1e-12 {
+		breach("Size %d and LogSize %v of %d distinct hypotheses", len(b.rows), c.LogSize(), len(inside))
+	}
+	if !inside[signs(targets[0])] {
+		breach("Target is not in the class: %v", targets[0])
+	}
+	if !inside[signs(drawn[0])] {
+		breach("Draw is not in the class: %v", drawn[0])
+	}
+	if len(b.rows) > 64 || len(b.points) > 9 {
+		return breaches
+	}
+	vc, ldim := b.vc(), b.littlestone()
+	if got := d.VC(c, s); got.Low > vc || got.High < vc || c.VC() < vc {
+		breach("VC %v and %d, by brute force %d", got, c.VC(), vc)
+	}
+	if d.Littlestone != nil {
+		if got := d.Littlestone(c, s); got.Low > ldim || got.High < ldim {
+			breach("Littlestone %v, by brute force %d", got, ldim)
+		}
+	}
+	if err := b.checkErrors(c); err != nil {
+		breach("%v", err)
+	}
+	if len(b.rows) > 1 {
+		for kind, separate := range map[string]func(Finite, Spec) (*Separator, error){
+			"Standard": d.Standard, "WholeDomain": d.WholeDomain,
+		} {
+			if err := checkSeparates(c, s, separate); err != nil {
+				breach("%s: %v", kind, err)
+			}
+		}
+	}
+	return breaches
+}
+
+// checkFacts compares what a definition says of all its classes with the labels of small ones: what
+// it claims must hold in all of them, and what it does not claim must fail in one.
+func checkFacts(d *Definition) (breaches []error) {
+	thresholds, covers := true, true
+	for _, s := range contractSpecs(d) {
+		s.Name = d.Name
+		made, err := d.New(s)
+		if err != nil {
+			continue
+		}
+		c := made.(Finite)
+		columns := map[string]bool{} // the labels of all hypotheses at some point of Standard
+		if c.Size().Uint64() > 1 {
+			z, err := d.Standard(c, s)
+			if err != nil {
+				return append(breaches, fmt.Errorf("  Standard of %+v: %w", s, err))
+			}
+			for i := range z.Len() {
+				columns[columnAt(c, z.Points[i*z.Dim:(i+1)*z.Dim])] = true
+			}
+		}
+		for x := range domainOf(d, c, s) {
+			column := columnAt(c, x)
+			if !columns[column] && strings.Contains(column, "+") && strings.Contains(column, "-") {
+				covers = false
+			}
+			above := min(int(x[0])+1, len(column))
+			if len(x) > 1 || column != strings.Repeat("+", above)+strings.Repeat("-", len(column)-above) {
+				thresholds = false
+			}
+			if got := make([]uint8, len(column)); d.Column != nil {
+				for i := range got {
+					got[i] = 2 // what Column leaves as it is shows
+				}
+				if d.Column(x, got); bitString(got) != column {
+					breaches = append(breaches, fmt.Errorf("  Column of %+v at %v: %v, labels %s", s, x, got, column))
+				}
+			}
+		}
+	}
+	if d.Thresholds != thresholds {
+		breaches = append(breaches, fmt.Errorf("  Thresholds %t, by brute force %t", d.Thresholds, thresholds))
+	}
+	if d.Covers != covers {
+		breaches = append(breaches, fmt.Errorf("  Covers %t, by brute force %t", d.Covers, covers))
+	}
+	return breaches
+}
+
+// columnAt returns the labels of all hypotheses of a class at one point, as '-' and '+'.
+func columnAt(c Finite, x []float64) string {
+	labels := make([]float64, c.Size().Uint64())
+	for i := range labels {
+		c.Member(uint64(i)).Labels(x, labels[i:i+1])
+	}
+	return signs(labels)
+}
+
+// bitString writes the labels of a Column as '-' and '+', and other numbers as '?'.
+func bitString(column []uint8) string {
+	text := make([]byte, len(column))
+	for i, v := range column {
+		text[i] = "-+?"[min(v, 2)]
+	}
+	return string(text)
+}
+
+// domainOf yields all points of a finite class, in no order that matters.
+func domainOf(d *Definition, c Class, s Spec) func(yield func([]float64) bool) {
+	side := s.Domain
+	if d.Shape == Bits {
+		side = 2
+	}
+	return func(yield func([]float64) bool) {
+		x := make([]float64, c.Dim())
+		for {
+			if !yield(slices.Clone(x)) {
+				return
+			}
+			j := 0
+			for ; j < len(x); j++ {
+				if x[j]++; x[j] < float64(side) {
+					break
+				}
+				x[j] = 0
+			}
+			if j == len(x) {
+				return
+			}
+		}
+	}
+}
+
+// labels returns the labels of all points, asked one at a time.
+func (b *brute) labels(h Hypothesis) []float64 {
+	y := make([]float64, len(b.points))
+	for i, x := range b.points {
+		h.Labels(x, y[i:i+1])
+	}
+	return y
+}
+
+// signs writes labels as '-' and '+'.
+func signs(y []float64) string {
+	text := make([]byte, len(y))
+	for i, v := range y {
+		if text[i] = '-'; v > 0 {
+			text[i] = '+'
+		}
+	}
+	return string(text)
+}
+
+// vc returns the size of the largest set of points on which all patterns of labels occur.
+func (b *brute) vc() (most int) {
+	for set := range 1 << len(b.points) {
+		patterns := map[int]bool{}
+		for _, row := range b.rows {
+			pattern := 0
+			for i, y := range row {
+				if y > 0 {
+					pattern |= 1 << i
+				}
+			}
+			patterns[pattern&set] = true
+		}
+		if size := bits.OnesCount(uint(set)); len(patterns) == 1<<size {
+			most = max(most, size)
+		}
+	}
+	return most
+}
+
+// littlestone returns the Littlestone dimension by its definition: the most mistakes that an
+// adversary forces who splits the hypotheses left at one point after another.
+func (b *brute) littlestone() int {
+	known := map[uint64]int{}
+	var depth func(set uint64) int
+	depth = func(set uint64) int {
+		if bits.OnesCount64(set) < 2 {
+			return bits.OnesCount64(set) - 1
+		}
+		if d, ok := known[set]; ok {
+			return d
+		}
+		most := 0
+		for v := range b.points {
+			plus := uint64(0)
+			for i, row := range b.rows {
+				if row[v] > 0 {
+					plus |= 1 << i
+				}
+			}
+			if plus&set != 0 && set&^plus != 0 {
+				most = max(most, 1+min(depth(set&plus), depth(set&^plus)))
+			}
+		}
+		known[set] = most
+		return most
+	}
+	return depth(1<<len(b.rows) - 1)
+}
+
+// checkErrors compares Best, the fewest errors of a Profile and the least objective of a Minimizer
+// with those of all hypotheses, on a few samples of all points.
+func (b *brute) checkErrors(c Finite) error {
+	x, n := b.flat(), len(b.points)
+	y, w := make([]float64, n), make([]float64, n)
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 20 {
+		for i := range y {
+			y[i], w[i] = float64(2*r.IntN(2)-1), float64(r.IntN(4))
+		}
+		least, weighted := math.Inf(1), math.Inf(1)
+		for _, row := range b.rows {
+			wrong, weight := 0.0, 0.0
+			for i := range row {
+				if row[i] != y[i] {
+					wrong, weight = wrong+1, weight+w[i]
+				}
+			}
+			least, weighted = min(least, wrong), min(weighted, weight)
+		}
+		if got, err := c.Best(x, y, w); !errors.Is(err, ErrNoExactMethod) && (err != nil || got != weighted) {
+			return fmt.Errorf("Best %v, %v, by brute force %v", got, err, weighted)
+		}
+		switch p, err := c.NewProfile(); {
+		case errors.Is(err, ErrNoExactMethod):
+		case err != nil:
+			return err
+		default:
+			if err := p.Reset(x, y); err != nil || float64(p.Min()) != least {
+				return fmt.Errorf("Profile with %d errors, %v, by brute force %v", p.Min(), err, least)
+			}
+		}
+		switch m, err := c.NewMinimizer(nil); {
+		case errors.Is(err, ErrNoExactMethod):
+		case err != nil:
+			return err
+		default:
+			if _, got, err := m.Minimize(x, y, w, nil); err != nil || got != weighted {
+				return fmt.Errorf("Minimizer with %v, %v, by brute force %v", got, err, weighted)
+			}
+		}
+	}
+	return nil
+}
+
+// checkSeparates compares what a separator states with the labels at its points.
+func checkSeparates(c Finite, s Spec, separate func(Finite, Spec) (*Separator, error)) error {
+	z, err := separate(c, s)
+	if err != nil {
+		return err
+	}
+	least, most := math.MaxInt, 0
+	var rows [][]float64
+	for i := range c.Size().Uint64() {
+		row := make([]float64, z.Len())
+		c.Member(i).Labels(z.Points, row)
+		for _, other := range rows {
+			differ := 0
+			for k := range row {
+				if row[k] != other[k] {
+					differ++
+				}
+			}
+			least, most = min(least, differ), max(most, differ)
+		}
+		rows = append(rows, row)
+	}
+	if least == 0 || least != z.Hamming {
+		return fmt.Errorf("Hamming %d, by brute force %d of %d points", z.Hamming, least, z.Len())
+	}
+	if got := spread(most, z.Len()); z.Spread < got || z.Spread != got && z.Spread != 4 {
+		return fmt.Errorf("Spread %v, by brute force %v", z.Spread, got)
+	}
+	if z.Orthonormal && !(2*least == z.Len() && 2*most == z.Len()) {
+		return fmt.Errorf("not orthonormal: distances %d to %d at %d points", least, most, z.Len())
+	}
+	return nil
+}
+
+// A class asks nothing of the problem but the five keys of its Spec.
+func TestSpecOf(t *testing.T) {
+	p := &pluginv1.Problem{Class: Matrix, Domain: 2, Dim: 1, Matrix: "0110", NoConstant: true, Margin: 0.5}
+	if got, want := SpecOf(p), (Spec{Name: Matrix, Domain: 2, Dim: 1, Matrix: "0110", NoConstant: true}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}

@@ -1,0 +1,123 @@
+package concept
+
+import (
+	"math/big"
+	"math/rand/v2"
+)
+
+// Thresholds names the class of the thresholds on 0..Domain-1.
+const Thresholds = "thresholds"
+
+var thresholdsDefinition = Definition{
+	Name:       Thresholds,
+	Doc:        "+1 at the numbers from t on, for t = 0..X",
+	Shape:      Scalar,
+	NoConstant: true,
+	Thresholds: true,
+	Column: func(x []float64, out []uint8) { // t = 0, 1, ...
+		ones := min(len(out), int(x[0])+1)
+		for t := range out[:ones] {
+			out[t] = 1
+		}
+		clear(out[ones:])
+	},
+	New: newThresholds,
+	VC:  exactVC,
+	// Bisection: an adversary can leave half of the functions at each mistake, and no learner need
+	// leave more.
+	Littlestone: func(c Class, _ Spec) Dimension { return exactly(logSize(c)) },
+	Standard: func(c Finite, s Spec) (*Separator, error) {
+		if s.NoConstant { // all thresholds t <= X-1 label the point X-1 alike
+			s.Domain--
+		}
+		return thresholdsEverywhere(c, s)
+	},
+	Covers:      true,
+	WholeDomain: thresholdsEverywhere,
+	Target:      func(s Spec) Target { return upperBox(1, s.Domain) },
+	TargetDoc:   "the threshold X/2",
+	Examples:    []Spec{{Name: Thresholds, Domain: 1024}},
+	Draw:        func(s Spec, r *rand.Rand) Hypothesis { return Threshold(float64(r.Uint64N(s.Domain))) },
+}
+
+// thresholds is the class of the thresholds t = 0..last. The threshold X is -1 everywhere.
+type thresholds struct {
+	ordered
+	last uint64 // X, or X-1 without the constant
+}
+
+func newThresholds(s Spec) (Class, error) {
+	o, err := newOrdered(s, 2)
+	if err != nil {
+		return nil, err
+	}
+	last := s.Domain
+	if s.NoConstant {
+		last--
+	}
+	o.size = new(big.Int).SetUint64(last + 1)
+	return &thresholds{o, last}, nil
+}
+
+// Best implements Class.
+func (c *thresholds) Best(x, y, w []float64) (float64, error) {
+	s, err := c.weigh(x, y, w)
+	if err != nil {
+		return 0, err
+	}
+	above, others := s.thresholds()
+	if k := len(s.values); k > 0 && s.values[k-1] == c.last { // no threshold lies above all values
+		return others / s.total, nil
+	}
+	return min(above, others) / s.total, nil
+}
+
+// NewProfile implements Class.
+func (c *thresholds) NewProfile() (Profile, error) { return &segments{class: c}, nil }
+
+// split implements segmented: the thresholds in (v[i-1], v[i]] agree on the sample, and crossing
+// v[i] turns its labels to -1.
+func (c *thresholds) split(p *segments) {
+	first, errs := uint64(0), p.negatives
+	for i, v := range p.values {
+		p.list = append(p.list, segment{errs, v + 1 - first, first})
+		first, errs = v+1, errs+p.pos[i]-p.neg[i]
+	}
+	if first <= c.last {
+		p.list = append(p.list, segment{errs, c.last + 1 - first, first})
+	}
+}
+
+func (c *thresholds) member(p *segments, i int, rank uint64) Range {
+	return Threshold(float64(p.list[i].first + rank))
+}
+
+func (c *thresholds) base() *ordered { return &c.ordered }
+
+// Member implements Finite: the threshold i.
+func (c *thresholds) Member(i uint64) Hypothesis { return Threshold(float64(i)) }
+
+// NewMinimizer implements Finite.
+func (c *thresholds) NewMinimizer(z []float64) (Minimizer, error) { return c.newMinimizer(z, c.walk) }
+
+// walk starts with the threshold 0, which labels everything +1, and passes value after value.
+func (c *thresholds) walk(m *rangeMinimizer) (Range, float64) {
+	best, cost := uint64(0), m.plus
+	least := cost
+	for i, v := range m.values {
+		if cost -= m.sums[i]; cost < least && v < c.last {
+			best, least = v+1, cost
+		}
+	}
+	return Threshold(float64(best)), least
+}
+
+// thresholdsEverywhere separates by all points: neighbours t and t+1 differ at t alone.
+func thresholdsEverywhere(c Finite, s Spec) (*Separator, error) {
+	w, err := wholeDomain(c, s.Domain)
+	if err != nil {
+		return nil, err
+	}
+	w.margin = chain(c, w.Len())
+	return w, nil
+}

@@ -1,0 +1,144 @@
+// Package disk holds what several rooms need of the file system beyond package os: files that are
+// replaced whole or not at all, locks between processes, and errors of a disk that is full.
+//
+// It promises that a file written by WriteFile is, after a crash or a power cut at any moment, the
+// old one or the new one, and that a lock ends with the process that holds it, however that ends.
+// It needs a local disk: network file systems keep neither promise.
+package disk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Kind says who may hold a lock at the same time.
+type Kind int
+
+// The kinds of locks.
+const (
+	Exclusive Kind = unix.LOCK_EX // one holder, and no shared ones
+	Shared    Kind = unix.LOCK_SH // any number of shared holders
+)
+
+// ErrLocked is in the chain of an error that says that another holder has the lock.
+var ErrLocked = errors.New("another holder has the lock")
+
+// TryLock takes the lock of an open file, which may be a folder, without waiting. The lock ends
+// when f is closed, and with the process. The error has ErrLocked in its chain where another open
+// file, of this process or another one, holds it.
+func TryLock(f *os.File, kind Kind) error {
+	for {
+		err := unix.Flock(int(f.Fd()), int(kind)|unix.LOCK_NB)
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, unix.EWOULDBLOCK):
+			return fmt.Errorf("lock %q: %w", f.Name(), ErrLocked)
+		case !errors.Is(err, unix.EINTR):
+			return fmt.Errorf("lock %q: %w", f.Name(), err)
+		}
+	}
+}
+
+// lockInterval is the time between two attempts of Lock.
+const lockInterval = 20 * time.Millisecond
+
+// Lock is TryLock that waits until the lock is free. It returns the cause of ctx's end if that
+// comes first.
+func Lock(ctx context.Context, f *os.File, kind Kind) error {
+	for {
+		err := TryLock(f, kind)
+		if !errors.Is(err, ErrLocked) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(lockInterval):
+		}
+	}
+}
+
+// WriteFile replaces the file at path, or makes it, by way of a file beside it that is synced
+// before it is renamed. After an error the file is as it was, but where the error is that of the
+// last step, the sync of the folder.
+func WriteFile(path string, write func(io.Writer) error) error {
+	if err := WriteBeside(path, write); err != nil {
+		return err
+	}
+	if err := Replace(path); err != nil {
+		return err
+	}
+	return SyncDir(filepath.Dir(path))
+}
+
+// WriteBeside does the first half of WriteFile: it writes and syncs a file beside path, so that
+// several files can be replaced after all were written. After an error there is none.
+func WriteBeside(path string, write func(io.Writer) error) error {
+	f, err := os.Create(beside(path))
+	if err != nil {
+		return err
+	}
+	err = write(f)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}
+
+// Replace renames the file that WriteBeside has left to path. SyncDir makes that last.
+func Replace(path string) error { return os.Rename(beside(path), path) }
+
+// RemoveBeside removes the file that WriteBeside has left, if there is one.
+func RemoveBeside(path string) error {
+	if err := os.Remove(beside(path)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+func beside(path string) string { return path + ".new" }
+
+// Bytes returns a function for WriteFile that writes b.
+func Bytes(b []byte) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := w.Write(b)
+		return err
+	}
+}
+
+// SyncDir makes the names that were made, changed or removed in a folder survive a power cut.
+func SyncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// Glob returns the paths under a folder that match a pattern, sorted. The folder's own name is no
+// pattern: it may be "run[1]". A folder that is missing has no paths.
+func Glob(dir, pattern string) (paths []string, err error) {
+	names, err := fs.Glob(os.DirFS(dir), pattern)
+	for _, name := range names {
+		paths = append(paths, filepath.Join(dir, name))
+	}
+	return paths, err
+}
+
+// IsFull reports whether err says that a disk is full or a quota used up.
+func IsFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}

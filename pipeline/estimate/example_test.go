@@ -1,0 +1,53 @@
+package estimate_test
+
+import (
+	"fmt"
+
+	"github.com/shatterlab/shatter/pipeline/estimate"
+)
+
+// Trials with at least 100 examples succeed, all others do not. No size was refused, so that 96 was
+// shown insufficient and 144 sufficient.
+func ExampleSearch() {
+	s, err := estimate.NewSearch(estimate.Find{
+		From: 16, To: 1024, Within: 1.5, Confidence: 0.95, Target: 0.9, Cells: 1, MaxTrials: 1000,
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for !s.Done() {
+		for _, block := range s.Want() {
+			outcome := estimate.Miss
+			if block.N >= 100 {
+				outcome = estimate.Success
+			}
+			for rep := block.First; rep < block.First+block.Count; rep++ {
+				s.Add(block.N, rep, outcome)
+			}
+		}
+	}
+	r := s.Result()
+	fmt.Printf("%s after %d trials: %d < n* <= %d\n", r.Status, r.Trials, r.Low, r.High)
+	for _, p := range r.Points {
+		fmt.Printf("n = %d: %d of %d succeeded\n", p.N, p.Successes, p.Consumed)
+	}
+	// Output:
+	// decided after 112 trials: 96 < n* <= 144
+	// n = 16: 0 of 8 succeeded
+	// n = 32: 0 of 8 succeeded
+	// n = 64: 0 of 8 succeeded
+	// n = 96: 0 of 8 succeeded
+	// n = 108: 8 of 8 succeeded
+	// n = 128: 8 of 8 succeeded
+	// n = 144: 48 of 48 succeeded
+	// n = 162: 16 of 16 succeeded
+}
+
+// 19 of 20 trials succeeded: the success probability lies between these limits with confidence 95
+// %.
+func ExampleClopperPearson() {
+	low, high := estimate.ClopperPearson(19, 20, 0.05)
+	fmt.Printf("%.3f to %.3f\n", low, high)
+	// Output: 0.751 to 0.999
+}

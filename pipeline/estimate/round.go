@@ -1,0 +1,219 @@
+package estimate
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+)
+
+// startRound opens the sizes that the bracket asks for, or ends the search.
+func (s *Search) startRound() {
+	for n, p := range s.points {
+		if n <= s.low || n >= s.high {
+			p.unread = outcomes{}
+			delete(s.points, n)
+		}
+	}
+	s.latest = nil
+	switch {
+	case s.low == s.find.To && s.refusal != "":
+		s.finish(StatusInfeasible, s.refusal)
+	case s.low == s.find.To:
+		s.giveUp(StatusAboveRange, "")
+	case s.high == s.find.From:
+		s.finish(StatusBelowRange, "")
+	case s.low > 0 && s.high <= s.find.To && s.find.narrow(s.low, s.high):
+		s.finish(StatusDecided, "")
+	default:
+		s.learn()
+		s.plan()
+	}
+}
+
+// plan opens sizes and sets the checkpoints up to which this round reads them. It ends the search
+// if the round would exceed the limit of trials.
+func (s *Search) plan() {
+	for _, p := range s.open {
+		p.until, p.waiting = p.Consumed, 0
+	}
+	s.open, s.doubling = s.open[:0], s.mustDouble()
+	s.claims, s.wide = s.aim()
+	small, large := s.suspects()
+	switch {
+	case small != nil:
+		s.claims, s.doubling = nil, false
+		s.openSize(small.N, 0)
+		s.openSize(large.N, 0)
+	case s.doubling:
+		first := s.find.doubled(max(s.low, s.largestRead()))
+		s.openSize(first, 0)
+		if second := s.find.doubled(first); second > first {
+			s.openSize(second, 0)
+		}
+	default:
+		for _, c := range s.claims {
+			// A round takes a part of what is expected to be missing, and little beside the trials
+			// that the belief rests on.
+			s.openSize(c.n, min(c.trials/6, float64(s.trials)/5))
+		}
+	}
+	s.remaining = s.predictRemaining()
+	if s.trials+s.roundCost() > s.find.MaxTrials {
+		for _, p := range s.open {
+			p.until = checkpoint(p.Consumed)
+		}
+	}
+	if cost := s.roundCost(); s.trials+cost > s.find.MaxTrials {
+		s.giveUp(StatusUndecided, s.limitReason(cost))
+		return
+	}
+	for _, p := range s.open {
+		p.waiting = p.until - p.Consumed - p.unread.count(p.unread.known, p.Consumed, p.until)
+	}
+}
+
+// openSize opens a size for at least that many trials.
+func (s *Search) openSize(n int64, trials float64) {
+	p := s.pointAt(n)
+	p.until = checkpoint(p.Consumed)
+	for float64(p.until-p.Consumed) < trials {
+		p.until = checkpoint(p.until)
+	}
+	s.open = append(s.open, p)
+}
+
+// checkpoint returns the checkpoint that follows c.
+func checkpoint(c int) int {
+	if c < 16 {
+		return c + 8
+	}
+	return c + max(16, c/8)
+}
+
+// roundCost returns the number of trials that this round reads.
+func (s *Search) roundCost() (trials int64) {
+	for _, p := range s.open {
+		trials += int64(p.until - p.Consumed)
+	}
+	return trials
+}
+
+// limitReason says what the limit of trials leaves open, if the next round takes cost trials.
+func (s *Search) limitReason(cost int64) string {
+	text := fmt.Sprintf("limit of %d trials: %d were used, the next step takes %d", s.find.MaxTrials, s.trials, cost)
+	for _, c := range s.claims {
+		shown := [...]string{"insufficient", "sufficient"}[c.side]
+		text += fmt.Sprintf("; about %d more would show that n = %d is %s", Roughly(c.trials), c.n, shown)
+	}
+	return text
+}
+
+// Roughly rounds a predicted number of trials to two digits, for people. A prediction of more than
+// none never becomes 0.
+func Roughly(trials float64) int64 {
+	unit := 1.0
+	for trials/unit >= 100 {
+		unit *= 10
+	}
+	return int64(max(min(1, math.Ceil(trials)), math.Round(trials/unit)*unit))
+}
+
+// settle takes as many steps as the known outcomes allow.
+func (s *Search) settle() {
+	for !s.Done() && !s.blocked() {
+		if s.skipRefused() {
+			s.startRound()
+			continue
+		}
+		s.readRound()
+		s.decide()
+	}
+}
+
+// blocked reports whether this round lacks an outcome, and ends the search if that outcome is lost.
+// A refused size lacks none.
+func (s *Search) blocked() bool {
+	waiting := false
+	for _, p := range s.open {
+		if p.refused && p.Consumed == 0 {
+			return false
+		}
+		waiting = waiting || p.waiting > 0
+	}
+	for _, p := range s.open {
+		for _, rep := range slices.Sorted(maps.Keys(p.lost)) {
+			if rep < p.until && !p.unread.has(rep) {
+				s.finish(StatusUndecided, fmt.Sprintf("repetition %d at n = %d is lost: %s", rep, p.N, p.lost[rep]))
+				return true
+			}
+		}
+	}
+	return waiting
+}
+
+// skipRefused moves the bracket past open sizes that are refused, and reports whether there are
+// any.
+func (s *Search) skipRefused() bool {
+	before := s.low
+	for _, p := range s.open {
+		if p.refused && p.Consumed == 0 && p.N > s.low {
+			s.low, s.refusal = p.N, p.refusal
+		}
+	}
+	return s.low > before
+}
+
+// readRound reads the open sizes up to their checkpoints.
+func (s *Search) readRound() {
+	for _, p := range s.open {
+		count := p.until - p.Consumed
+		successes := p.unread.count(p.unread.success, p.Consumed, p.until)
+		if !s.doubling { // beyond all that was read, a bet would cost more than it brings
+			for side := range bothSides {
+				p.staked[side] += s.belief.stake(p.x, s.find.Target, side, successes, count)
+			}
+		}
+		if p.Consumed == 0 {
+			i, _ := slices.BinarySearchFunc(s.read, p, func(a, b *point) int { return cmp.Compare(a.N, b.N) })
+			s.read = slices.Insert(s.read, i, p)
+		}
+		p.Successes += successes
+		p.Failed += p.unread.count(p.unread.failed, p.Consumed, p.until)
+		s.trials += int64(count)
+		p.Consumed = p.until
+		p.unread.drop(p.Consumed)
+		for side := range bothSides {
+			m := mixture{}
+			m.add(1-fixedShare, p.staked[side])
+			m.add(fixedShare, s.fixed.wealth(side, p.Successes, p.Consumed))
+			p.wealth[side] = m.log()
+		}
+	}
+}
+
+// decide narrows the bracket and starts the next round, or ends the search if success is not
+// monotone.
+func (s *Search) decide() {
+	if !s.narrow() {
+		s.finish(StatusUndecided, s.contradiction())
+		return
+	}
+	s.startRound()
+}
+
+// giveUp ends a search that found nothing sufficient or ran out of trials. If every trial failed,
+// that is the result instead of the given one.
+func (s *Search) giveUp(status, reason string) {
+	if s.allFailed() {
+		status, reason = StatusFailed, "not one trial ran through"
+	}
+	s.finish(status, reason)
+}
+
+// finish ends the search and lets go of what only a running search needs.
+func (s *Search) finish(status, reason string) {
+	s.open, s.claims, s.remaining, s.latest, s.points, s.belief = nil, nil, nil, nil, nil, belief{}
+	s.status, s.reason = status, reason
+}

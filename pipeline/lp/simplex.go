@@ -1,0 +1,507 @@
+package lp
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Simplex solves small dense linear programs by the dual simplex method for bounded variables, on a
+// table of m x n numbers: O(mn) per pivot, and usually a few pivots per unknown. The largest
+// violation leaves; after 20(m+n) pivots Bland's rule, which cannot cycle, and after as many again
+// ErrNotSolved. In the end values and gains are refined, primal steps put right what rounding has
+// done to the gains, and a table whose answer cannot be verified is rebuilt. The rules are fixed:
+// equal programs have equal answers, also where the maximiser is not unique.
+//
+// The zero value is ready. It owns scratch memory, which the next call reuses: one Simplex serves
+// one goroutine, program after program, without allocating.
+//
+// It stands in for gonum's lp.Simplex, which has no limit of pivots, on programs as degenerate as
+// these does not always end, and panics on some shapes.
+type Simplex struct {
+	verifier     // with the program
+	n, m     int // unknowns and rows
+
+	// Variables 0..n-1 are the unknowns, mapped to 0..1; n..n+m-1 are the activities <A_k, x> of the
+	// rows, less what they are at Low, divided by unit. Nonbasic variables are at a bound. Basic
+	// variable i changes by table[i n + j] for each unit of nonbasic variable j, and the objective by
+	// gain[j].
+	table, gain     []float64
+	basic, nonbasic []int
+	low, high, at   []float64
+	unit            []float64 // of each row
+	unitC           float64   // of the objective
+
+	enters []bool // scratch: the variables that rebuild makes nonbasic
+}
+
+const (
+	violation   = 3e-10 // of a bound, in scaled units, that is put right
+	leastPivot  = 1e-10 // smallest number to divide by
+	gainSlack   = 1e-11 // by which a gain may get the wrong sign for the sake of a larger pivot
+	singular    = 1e-14 // smallest number to divide by in rebuilding
+	maxRebuilds = 3     // of the table, after answers that rounding keeps from being verified
+)
+
+// Maximize solves p. The error is ErrInfeasible or ErrNotSolved, wrapped, or says what is wrong
+// with p.
+func (s *Simplex) Maximize(p *Program) (Optimum, error) {
+	if err := p.check(); err != nil {
+		return Optimum{}, err
+	}
+	s.start(p)
+	return s.run()
+}
+
+// run pivots from where the variables are until an answer is verified.
+func (s *Simplex) run() (Optimum, error) {
+	limit, rebuilt := 20*(s.n+s.m)+100, 0
+	for pivots := 0; pivots < 2*limit; pivots++ {
+		bland := pivots >= limit
+		i := s.leaving(bland)
+		if i < 0 {
+			s.refresh()
+			i = s.leaving(bland)
+		}
+		if i >= 0 && s.repair(i, bland) || i < 0 && s.improve() {
+			continue
+		}
+		o, err := s.answer(i)
+		if !errors.Is(err, ErrNotSolved) || rebuilt == maxRebuilds {
+			return o, err
+		}
+		s.rebuild()
+		rebuilt++
+	}
+	return Optimum{}, fmt.Errorf("maximise over %d unknowns and %d rows: no end after %d pivots: %w",
+		s.n, s.m, 2*limit, ErrNotSolved)
+}
+
+// answer verifies the end of the search: an optimum where no variable leaves (i < 0), infeasibility
+// where variable i should leave and none can enter.
+func (s *Simplex) answer(i int) (Optimum, error) {
+	if i < 0 {
+		s.readOptimum()
+		return s.verifyOptimum()
+	}
+	s.readInfeasible(i)
+	return s.verifyInfeasible()
+}
+
+// start makes the unknowns nonbasic, each at the bound that the objective likes better; then no
+// gain has the wrong sign.
+func (s *Simplex) start(p *Program) {
+	s.p, s.n, s.m = p, len(p.C), len(p.RowLow)
+	s.grow()
+	s.fill()
+	for j, gain := range s.gain {
+		s.low[j], s.high[j], s.at[j] = 0, 1, 0
+		if gain > 0 {
+			s.at[j] = 1
+		}
+	}
+	for k := range s.m {
+		var base float64
+		for j, a := range p.row(k) {
+			base += float64(a * p.Low[j])
+		}
+		v := s.n + k
+		s.low[v], s.high[v] = (p.RowLow[k]-base)/s.unit[k], (p.RowHigh[k]-base)/s.unit[k]
+		s.at[v] = s.scaledActivity(k)
+	}
+}
+
+// fill makes the table in which the rows are basic.
+func (s *Simplex) fill() {
+	for j, c := range s.p.C {
+		s.nonbasic[j] = j
+		s.gain[j] = c * s.p.width(j)
+	}
+	s.unitC = scaleDown(s.gain)
+	for k := range s.m {
+		t := s.table[k*s.n : (k+1)*s.n]
+		for j, a := range s.p.row(k) {
+			t[j] = a * s.p.width(j)
+		}
+		s.basic[k], s.unit[k] = s.n+k, scaleDown(t)
+	}
+}
+
+// scaleDown divides v by its largest size, which it returns, or by 1 where that is 0.
+func scaleDown(v []float64) float64 {
+	var unit float64
+	for _, x := range v {
+		unit = max(unit, math.Abs(x))
+	}
+	if unit == 0 {
+		return 1
+	}
+	for j := range v {
+		v[j] /= unit
+	}
+	return unit
+}
+
+// grow makes room for the program.
+func (s *Simplex) grow() {
+	resize(&s.table, s.m*s.n)
+	for _, v := range []*[]float64{&s.gain, &s.x, &s.reduced} {
+		resize(v, s.n)
+	}
+	for _, v := range []*[]float64{&s.unit, &s.y} {
+		resize(v, s.m)
+	}
+	for _, v := range []*[]float64{&s.low, &s.high, &s.at} {
+		resize(v, s.n+s.m)
+	}
+	resize(&s.basic, s.m)
+	resize(&s.nonbasic, s.n)
+}
+
+// resize sets the length of v to n, without keeping its contents.
+func resize[T any](v *[]T, n int) {
+	if cap(*v) < n {
+		*v = make([]T, n)
+	}
+	*v = (*v)[:n]
+}
+
+// leaving returns the basic variable furthest outside its bounds (with Bland's rule: the first
+// variable outside), or -1.
+func (s *Simplex) leaving(bland bool) int {
+	found, most := -1, violation
+	for i, v := range s.basic {
+		over := max(s.low[v]-s.at[v], s.at[v]-s.high[v])
+		switch {
+		case !(over > violation):
+		case bland:
+			if found < 0 || v < s.basic[found] {
+				found = i
+			}
+		case over > most:
+			found, most = i, over
+		}
+	}
+	return found
+}
+
+// entering returns the nonbasic variable that can bring basic variable i towards its bound and
+// whose gain reaches 0 first, so that the others keep their signs; of those that do so nearly
+// together the one with the largest pivot (Harris 1973), with Bland's rule the first. It returns -1
+// where none can move i.
+func (s *Simplex) entering(i int, bland bool) int {
+	slack := gainSlack
+	if bland {
+		slack = 0
+	}
+	limit := math.Inf(1)
+	for j := range s.nonbasic {
+		if pivot, gain := s.candidate(i, j); pivot > 0 {
+			limit = min(limit, (gain+slack)/pivot)
+		}
+	}
+	found, largest := -1, 0.0
+	for j, v := range s.nonbasic {
+		pivot, gain := s.candidate(i, j)
+		switch {
+		case pivot == 0 || gain/pivot > limit:
+		case bland:
+			if found < 0 || v < s.nonbasic[found] {
+				found = j
+			}
+		case pivot > largest:
+			found, largest = j, pivot
+		}
+	}
+	return found
+}
+
+// candidate returns the size of the pivot that moves basic variable i towards its bound by nonbasic
+// variable j, and the size of j's gain; 0 where j cannot do that.
+func (s *Simplex) candidate(i, j int) (pivot, gain float64) {
+	b, v := s.basic[i], s.nonbasic[j]
+	pivot, gain = s.table[i*s.n+j], s.gain[j]
+	if s.at[b] > s.high[b] {
+		pivot = -pivot
+	}
+	if s.at[v] == s.high[v] { // may only fall
+		pivot, gain = -pivot, -gain
+	}
+	if pivot < leastPivot || s.low[v] == s.high[v] {
+		return 0, 0
+	}
+	return pivot, max(0, -gain)
+}
+
+// repair takes a step of the dual method: basic variable i goes to the bound that it violates. It
+// reports false where no variable can enter for it.
+func (s *Simplex) repair(i int, bland bool) bool {
+	j := s.entering(i, bland)
+	if j < 0 {
+		return false
+	}
+	b := s.basic[i]
+	if s.at[b] > s.high[b] {
+		s.pivot(i, j, s.high[b])
+	} else {
+		s.pivot(i, j, s.low[b])
+	}
+	return true
+}
+
+// pivot moves basic variable i to the bound target by nonbasic variable j, and exchanges them.
+func (s *Simplex) pivot(i, j int, target float64) {
+	b := s.basic[i]
+	s.move(j, (target-s.at[b])/s.table[i*s.n+j])
+	s.at[b] = target
+	s.swap(i, j)
+}
+
+// move moves nonbasic variable j by step.
+func (s *Simplex) move(j int, step float64) {
+	for i, v := range s.basic {
+		s.at[v] += float64(s.table[i*s.n+j] * step)
+	}
+	s.at[s.nonbasic[j]] += step
+}
+
+// improve takes a step of the primal method. It is for the end, when no basic variable violates a
+// bound and rounding, magnified by small pivots, has given a gain the wrong sign after all. It
+// reports false where all signs are right.
+func (s *Simplex) improve() bool {
+	found, most := -1, gainSlack
+	for j, v := range s.nonbasic {
+		over := s.gain[j]
+		if s.at[v] == s.high[v] {
+			over = -over
+		}
+		if s.low[v] < s.high[v] && over > most {
+			found, most = j, over
+		}
+	}
+	if found < 0 {
+		return false
+	}
+	v := s.nonbasic[found]
+	sign, width := 1.0, s.high[v]-s.low[v]
+	if s.at[v] == s.high[v] {
+		sign = -1
+	}
+	i, target := s.blocking(found, sign, width)
+	switch {
+	case i >= 0:
+		s.pivot(i, found, target)
+	case math.IsInf(width, 1):
+		return false
+	case sign > 0:
+		s.move(found, width)
+		s.at[v] = s.high[v]
+	default:
+		s.move(found, -width)
+		s.at[v] = s.low[v]
+	}
+	return true
+}
+
+// blocking returns the basic variable that first reaches a bound, and this bound, when nonbasic
+// variable j moves in the direction sign; of those that reach one nearly together the one with the
+// largest pivot. It returns -1 where j can move by width.
+func (s *Simplex) blocking(j int, sign, width float64) (found int, target float64) {
+	room := func(i int) (room, rate, bound float64) {
+		v := s.basic[i]
+		if rate = sign * s.table[i*s.n+j]; rate > 0 {
+			return s.high[v] - s.at[v], rate, s.high[v]
+		}
+		return s.at[v] - s.low[v], -rate, s.low[v]
+	}
+	limit := width
+	for i := range s.basic {
+		if r, rate, _ := room(i); rate > leastPivot {
+			limit = min(limit, (max(0, r)+gainSlack)/rate)
+		}
+	}
+	found = -1
+	largest := 0.0
+	for i := range s.basic {
+		if r, rate, bound := room(i); rate > leastPivot && rate > largest && max(0, r)/rate <= limit && limit < width {
+			found, target, largest = i, bound, rate
+		}
+	}
+	return found, target
+}
+
+// swap exchanges basic variable i and nonbasic variable j in the table.
+func (s *Simplex) swap(i, j int) {
+	row := s.table[i*s.n : (i+1)*s.n]
+	inverse := 1 / row[j]
+	for k := range row {
+		row[k] *= -inverse
+	}
+	row[j] = inverse
+	for l := range s.basic {
+		if l != i {
+			exchange(s.table[l*s.n:(l+1)*s.n], row, j)
+		}
+	}
+	exchange(s.gain, row, j)
+	s.basic[i], s.nonbasic[j] = s.nonbasic[j], s.basic[i]
+}
+
+// rebuild makes the table of the present basis anew from the program, each time with the largest
+// pivot there is: it then has the rounding of the basis, and no longer that of the way to it. An
+// unknown that finds no pivot goes to the bound that its gain likes.
+func (s *Simplex) rebuild() {
+	resize(&s.enters, s.n+s.m)
+	clear(s.enters)
+	for _, v := range s.nonbasic { // the rows among them are to be nonbasic again
+		s.enters[v] = true
+	}
+	s.fill()
+	for {
+		i, j := s.largest()
+		if i < 0 {
+			break
+		}
+		s.swap(i, j)
+	}
+	for j, v := range s.nonbasic {
+		if v < s.n && !s.enters[v] {
+			s.at[v] = 0
+			if s.gain[j] > 0 {
+				s.at[v] = 1
+			}
+		}
+	}
+	s.refresh()
+}
+
+// largest returns the row and column of the largest pivot among the rows that are to become
+// nonbasic and the unknowns that are to become basic.
+func (s *Simplex) largest() (row, column int) {
+	row, column, most := -1, -1, singular
+	for i, b := range s.basic {
+		if b < s.n || !s.enters[b] {
+			continue
+		}
+		for j, v := range s.nonbasic {
+			if v < s.n && !s.enters[v] && math.Abs(s.table[i*s.n+j]) > most {
+				row, column, most = i, j, math.Abs(s.table[i*s.n+j])
+			}
+		}
+	}
+	return row, column
+}
+
+// exchange replaces in t the variable of column j by what row says of it.
+func exchange(t, row []float64, j int) {
+	f := t[j]
+	if f == 0 {
+		return
+	}
+	t[j] = 0
+	for k, r := range row[:len(t)] {
+		t[k] += float64(f * r)
+	}
+}
+
+// refresh takes out of the values and gains what rounding has left in them after many pivots, by
+// two steps of iterative refinement with the table as approximate inverse.
+func (s *Simplex) refresh() {
+	for range 2 {
+		for j, v := range s.nonbasic {
+			if v >= s.n {
+				s.shift(j, s.at[v]-s.scaledActivity(v-s.n))
+			}
+		}
+		for i, v := range s.basic {
+			if v < s.n {
+				s.reprice(i, s.scaledCost(v))
+			}
+		}
+	}
+	for _, v := range s.basic {
+		if v >= s.n {
+			s.at[v] = s.scaledActivity(v - s.n)
+		}
+	}
+	for j, v := range s.nonbasic {
+		if v < s.n {
+			s.gain[j] = s.scaledCost(v)
+		}
+	}
+}
+
+// shift moves the basic unknowns as if nonbasic variable j moved by step.
+func (s *Simplex) shift(j int, step float64) {
+	for i, v := range s.basic {
+		if v < s.n {
+			s.at[v] += float64(s.table[i*s.n+j] * step)
+		}
+	}
+}
+
+// reprice moves the gains of the rows as if basic variable i cost that much more.
+func (s *Simplex) reprice(i int, cost float64) {
+	for j, v := range s.nonbasic {
+		if v >= s.n {
+			s.gain[j] += float64(s.table[i*s.n+j] * cost)
+		}
+	}
+}
+
+// scaledActivity returns the activity of row k at the values of the unknowns, in scaled units.
+func (s *Simplex) scaledActivity(k int) (sum float64) {
+	for j, a := range s.p.row(k) {
+		sum += float64(a * s.p.width(j) / s.unit[k] * s.at[j])
+	}
+	return sum
+}
+
+// scaledCost returns what unknown v costs beyond the gains of the nonbasic rows, in scaled units.
+func (s *Simplex) scaledCost(v int) float64 {
+	width := s.p.width(v)
+	reduced := s.p.C[v] * width / s.unitC
+	for j, other := range s.nonbasic {
+		if k := other - s.n; k >= 0 {
+			reduced -= float64(s.p.A[k*s.n+v] * width / s.unit[k] * s.gain[j])
+		}
+	}
+	return reduced
+}
+
+// readOptimum reads x and y off the last table.
+func (s *Simplex) readOptimum() {
+	p := s.p
+	for j := range s.x {
+		s.x[j] = min(max(p.Low[j]+float64(s.p.width(j)*s.at[j]), p.Low[j]), p.High[j])
+		if s.at[j] == 1 {
+			s.x[j] = p.High[j]
+		}
+	}
+	clear(s.y)
+	for j, v := range s.nonbasic {
+		if k := v - s.n; k >= 0 {
+			s.y[k] = s.gain[j] * s.unitC / s.unit[k]
+		}
+	}
+}
+
+// readInfeasible reads y off the row of basic variable i, which no nonbasic variable can bring to
+// the bound that it violates. The row says that a sum of activities equals a sum of unknowns; y is
+// the proof if the two sums differ by more than rounding can do.
+func (s *Simplex) readInfeasible(i int) {
+	b := s.basic[i]
+	sign := 1.0
+	if s.at[b] < s.low[b] {
+		sign = -1
+	}
+	clear(s.y)
+	if b >= s.n {
+		s.y[b-s.n] = sign / s.unit[b-s.n]
+	}
+	for j, v := range s.nonbasic {
+		if k := v - s.n; k >= 0 {
+			s.y[k] = -sign * s.table[i*s.n+j] / s.unit[k]
+		}
+	}
+}

@@ -1,0 +1,207 @@
+package lp
+
+import (
+	"math"
+	"slices"
+)
+
+// nearest searches the point nearest to row f in the convex hull of the other rows by Wolfe's
+// algorithm (Wolfe 1976, "Finding the nearest point in a polytope"): it keeps affinely independent
+// rows, the active ones, and moves to the nearest point of their affine hull, in which all weights
+// are positive; then the row lowest in the direction p from f to that point becomes active. The
+// search needs inner products only.
+type nearest struct {
+	*hull
+	f      int
+	active []int
+	weight []float64 // at least 0, of sum 1 up to rounding
+	height []float64 // scratch: <p, v_g - v_f>
+
+	// factor is of the matrix 1 + <v_g - v_f, v_h - v_f>, g and h active, which is regular for
+	// affinely independent rows.
+	factor triangle
+}
+
+// tolerance is the relative gap between |p|^2 and the lowest <p, v_g - v_f> at which a search ends;
+// a square below it is taken for 0.
+const tolerance = 1e-13
+
+// newNearest returns a search for row f that has not begun.
+func newNearest(h *hull, f int) *nearest {
+	return &nearest{hull: h, f: f, height: make([]float64, h.n)}
+}
+
+// product returns <v_g - v_f, v_h - v_f>.
+func (s *nearest) product(g, h int) float64 {
+	return s.gram[g*s.n+h] - s.gram[g*s.n+s.f] - s.gram[h*s.n+s.f] + s.gram[s.f*s.n+s.f]
+}
+
+// run searches until the point is nearest, or rounding leaves no progress, or the distance is known
+// to be above enough. Every turn but the last makes |p| smaller, and there are finitely many sets
+// of active rows.
+func (s *nearest) run(enough float64) {
+	s.start()
+	if s.scale == 0 {
+		return
+	}
+	enough /= s.scale
+	for last := math.Inf(1); ; {
+		g, squared := s.lowest()
+		least := s.height[g]
+		switch {
+		case squared-least <= tolerance*squared || squared <= tolerance*tolerance:
+			return
+		case least > 0 && least > enough*math.Sqrt(squared)*(1+tolerance):
+			return
+		case squared >= last || slices.Contains(s.active, g):
+			return
+		}
+		last = squared
+		if !s.enter(g) {
+			return
+		}
+		s.settle()
+	}
+}
+
+// start makes the row nearest to f active.
+func (s *nearest) start() {
+	first, least := -1, math.Inf(1)
+	for g := range s.n {
+		if d := s.product(g, g); g != s.f && d < least {
+			first, least = g, d
+		}
+	}
+	s.enter(first)
+	s.weight[0] = 1
+}
+
+// lowest returns the row with the least <p, v_g - v_f>, and |p|^2.
+func (s *nearest) lowest() (row int, squared float64) {
+	clear(s.height)
+	shift := s.gram[s.f*s.n+s.f]
+	for i, a := range s.active {
+		w := s.weight[i]
+		for g, v := range s.gram[a*s.n : (a+1)*s.n] {
+			s.height[g] += float64(w * v)
+		}
+		shift -= float64(w * s.gram[a*s.n+s.f])
+	}
+	row = -1
+	for g := range s.height {
+		s.height[g] += shift - s.gram[g*s.n+s.f]
+		if g != s.f && (row < 0 || s.height[g] < s.height[row]) {
+			row = g
+		}
+	}
+	for i, a := range s.active {
+		squared += float64(s.weight[i] * s.height[a])
+	}
+	return row, squared
+}
+
+// enter makes a row active with weight 0. It reports false where the row is affinely dependent on
+// the active ones, up to rounding.
+func (s *nearest) enter(g int) bool {
+	row := make([]float64, len(s.active)+1)
+	for i, a := range s.active {
+		row[i] = 1 + s.product(a, g)
+	}
+	row[len(s.active)] = 1 + s.product(g, g)
+	if !s.factor.add(row) {
+		return false
+	}
+	s.active, s.weight = append(s.active, g), append(s.weight, 0)
+	return true
+}
+
+// settle moves to the nearest point of the affine hull of the active rows; where a weight would
+// turn negative on the way, the row leaves.
+func (s *nearest) settle() {
+	for {
+		target := s.factor.solveOnes(len(s.active))
+		sum := 0.0
+		for _, v := range target {
+			sum += v
+		}
+		step, out := 1.0, -1
+		for i := range target {
+			target[i] /= sum
+			if target[i] > 0 {
+				continue
+			}
+			part := 0.0
+			if s.weight[i] > 0 {
+				part = s.weight[i] / (s.weight[i] - target[i])
+			}
+			if out < 0 || part < step {
+				step, out = part, i
+			}
+		}
+		for i, v := range target {
+			s.weight[i] = max(0, s.weight[i]+float64(step*(v-s.weight[i])))
+		}
+		if out < 0 {
+			return
+		}
+		s.leave(out)
+	}
+}
+
+// leave drops active row i. The other weights keep the sum that rounding leaves them, by which
+// certify divides.
+func (s *nearest) leave(i int) {
+	s.active, s.weight = slices.Delete(s.active, i, i+1), slices.Delete(s.weight, i, i+1)
+	s.factor.remove(i)
+}
+
+// triangle is the Cholesky factor L of a symmetric matrix L L', row i of i+1 numbers, which grows
+// and shrinks by a row and column.
+type triangle [][]float64
+
+// add appends a row and column, given up to the diagonal. It reports false, and changes nothing,
+// where the matrix would be singular up to rounding.
+func (l *triangle) add(a []float64) bool {
+	k := len(*l)
+	for i, row := range *l {
+		a[i] = (a[i] - dot(row[:i], a)) / row[i]
+	}
+	pivot := a[k] - dot(a[:k], a)
+	if k > 0 && !(pivot > tolerance*a[k]) {
+		return false
+	}
+	a[k] = math.Sqrt(pivot)
+	*l = append(*l, a)
+	return true
+}
+
+// remove drops row and column i. The rows below then have a number too many, which rotations of
+// neighbouring columns turn to 0.
+func (l *triangle) remove(i int) {
+	*l = slices.Delete(*l, i, i+1)
+	rows := *l
+	for k := i; k < len(rows); k++ {
+		r := math.Hypot(rows[k][k], rows[k][k+1])
+		cos, sin := rows[k][k]/r, rows[k][k+1]/r
+		for _, row := range rows[k:] {
+			x, y := row[k], row[k+1]
+			row[k], row[k+1] = float64(cos*x)+float64(sin*y), float64(cos*y)-float64(sin*x)
+		}
+		rows[k] = rows[k][:k+1]
+	}
+}
+
+// solveOnes returns the x with L L' x = (1, ..., 1), k numbers.
+func (l triangle) solveOnes(k int) []float64 {
+	x := make([]float64, k)
+	for i, row := range l {
+		x[i] = (1 - dot(row[:i], x)) / row[i]
+	}
+	for i := k - 1; i >= 0; i-- {
+		x[i] /= l[i][i]
+		for j, v := range l[i][:i] {
+			x[j] -= float64(v * x[i])
+		}
+	}
+	return x
+}

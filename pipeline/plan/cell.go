@@ -1,0 +1,186 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/shatterlab/shatter/pipeline/sweep"
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas"
+	"github.com/shatterlab/shatter/schemas/pluginv1"
+)
+
+// assemble makes the plan: the cells of all settled drafts, of which equal ones are merged, and the
+// fits through them.
+func assemble(l *layout, all []settled) (*Plan, error) {
+	r := &sweep.Reporter{File: l.file}
+	if len(all) == 0 {
+		r.At("exclude", "nothing is left: every cell is excluded")
+		return nil, r.Err()
+	}
+	p := &Plan{Name: l.file.Sweep.Name, Seed: l.file.Seed(), Source: l.file.Source}
+	var origins []*settled // of each cell, the first draft that made it
+	index := map[trial.Key]int{}
+	for i := range all {
+		x := &all[i]
+		c, err := x.cell(l.file)
+		if err != nil {
+			return nil, err
+		}
+		if first, ok := index[c.Key]; ok {
+			checkEqual(r, x.entry, c, origins[first].entry, p.Cells[first])
+			continue
+		}
+		index[c.Key] = len(p.Cells)
+		p.Cells, origins = append(p.Cells, c), append(origins, x)
+	}
+	p.Warnings = overBudget(p.Cells)
+	p.words = l.explain(p.Cells, origins)
+	f := fitter{layout: l, cells: p.Cells, origins: origins}
+	var err error
+	if p.Fits, err = f.fits(r); err != nil {
+		return nil, err
+	}
+	if err := r.Err(); err != nil {
+		return nil, err
+	}
+	p.Resolved, err = record(p)
+	return p, err
+}
+
+// cell makes the cell of a draft, with its keys.
+func (x *settled) cell(f *sweep.File) (*trial.Cell, error) {
+	e, s, p, a := x.entry, &x.setting, x.problem, x.answer
+	place := f.At(e.path)
+	c := &trial.Cell{
+		Task:       f.Task(),
+		Problem:    p.resolved,
+		Public:     p.public,
+		DataKey:    p.dataKey,
+		Algorithm:  e.algorithm.GetName(),
+		As:         e.label(),
+		Plugin:     e.algorithm.Plugin,
+		Params:     a.params,
+		Replica:    s.replica,
+		Private:    e.algorithm.GetPrivate(),
+		Pure:       a.guarantee.GetPure(),
+		Epsilon:    s.epsilon,
+		Delta:      s.delta,
+		Alpha:      s.alpha,
+		Beta:       s.beta,
+		Above:      x.above,
+		Limits:     limitsOf(e.grid),
+		Queries:    s.queries,
+		Adversary:  x.adversary,
+		Metrics:    metricNames(e.algorithm.GetMetrics(), f.Task()),
+		Bounds:     a.bounds,
+		Guarantee:  a.guarantee,
+		Evaluation: p.evaluation,
+		Line:       place.Line,
+		Column:     place.Column,
+	}
+	if c.Pure {
+		c.Delta = 0
+	}
+	if c.Find = searchOf(e.grid); c.Find != nil {
+		c.MaxTrials = maxTrialsOf(e.grid)
+	} else {
+		c.N, c.Trials = e.grid.Sizes, int(trialsOf(e.grid))
+	}
+	if err := c.SetKeys(f.Seed(), p.canonical, a.canonical); err != nil {
+		return nil, fmt.Errorf("compute the key of a cell of %q: %w", c.As, err)
+	}
+	return c, nil
+}
+
+// metricNames returns the declared metrics and those of the task, ascending.
+func metricNames(declared []*pluginv1.Metric, task string) []string {
+	names := schemas.TaskMetrics(task)
+	for _, m := range declared {
+		names = append(names, m.GetName())
+	}
+	slices.Sort(names)
+	return names
+}
+
+// checkEqual looks at two equal cells. They are one cell where they are to be measured alike under
+// one name; otherwise one of them would vanish silently, and that is reported.
+func checkEqual(r *sweep.Reporter, e *entry, c *trial.Cell, first *entry, d *trial.Cell) {
+	home := cmp.Or(first.grid.Home(), "the file")
+	switch {
+	case c.As != d.As:
+		r.At(e.path, "%q has a cell that is the same as one of %q (%s): remove it, or give it independent noise with "+
+			"\"replica: 1\"", c.As, d.As, first.path)
+	case !slices.Equal(c.N, d.N) || c.Trials != d.Trials || c.MaxTrials != d.MaxTrials ||
+		(c.Find == nil) != (d.Find == nil) || c.Find != nil && *c.Find != *d.Find:
+		r.At(e.grid.Path("n"), "%q has a cell that stands in %s too, with other n or trials", c.As, home)
+	case c.Limits != d.Limits:
+		r.At(e.grid.Path("limits"), "%q has a cell that stands in %s too, with other limits", c.As, home)
+	}
+}
+
+// overBudget warns of algorithms whose own guarantee is weaker than the budget that their rows are
+// printed under, or not proved.
+func overBudget(cells []*trial.Cell) []string {
+	const slack = 1 + 1e-9
+	var warnings []string
+	warned := map[string]bool{}
+	for _, c := range cells {
+		g := c.Guarantee
+		if g.GetUncertified() && !warned[c.As] {
+			warned[c.As] = true
+			warnings = append(warnings, fmt.Sprintf("%s: its privacy is not certified: %s", c.As, g.GetSource()))
+		}
+		if g == nil || warned[c.As] ||
+			g.GetEpsilon() <= c.Epsilon*slack && (c.Pure || g.GetDelta() <= c.Delta*slack) {
+			continue
+		}
+		warned[c.As] = true
+		warnings = append(warnings, fmt.Sprintf("%s: at the budget (%v, %v) it states only (%v, %v): %s",
+			c.As, c.Epsilon, c.Delta, g.GetEpsilon(), g.GetDelta(), g.GetSource()))
+	}
+	return warnings
+}
+
+// searchOf returns the grid's search for n* with its defaults, nil where n is a list.
+func searchOf(b *sweep.Block) *trial.Find {
+	if b.N == nil || len(b.Sizes) > 0 {
+		return nil
+	}
+	return &trial.Find{
+		From:       cmp.Or(b.N.From, schemas.DefaultFrom),
+		To:         cmp.Or(b.N.To, schemas.DefaultTo),
+		Within:     cmp.Or(b.N.Within, schemas.DefaultWithin),
+		Confidence: cmp.Or(b.N.Confidence, schemas.DefaultConfidence),
+	}
+}
+
+// trialsOf returns the number of repetitions of a grid with a list of n.
+func trialsOf(b *sweep.Block) int64 {
+	if b.Trials == nil {
+		return schemas.DefaultTrials
+	}
+	return cmp.Or(b.Trials.Count, schemas.DefaultTrials)
+}
+
+// maxTrialsOf returns the number of trials that one search of the grid may use.
+func maxTrialsOf(b *sweep.Block) int64 {
+	if b.Trials == nil {
+		return schemas.DefaultMaxTrials
+	}
+	return cmp.Or(b.Trials.Max, schemas.DefaultMaxTrials)
+}
+
+// limitsOf returns the grid's limits with their defaults.
+func limitsOf(b *sweep.Block) trial.Limits {
+	l := schemas.Limits{}
+	if b.Limits != nil {
+		l = *b.Limits
+	}
+	return trial.Limits{
+		Trial:  time.Duration(cmp.Or(l.Trial, schemas.DefaultTrialTime)),
+		Memory: int64(cmp.Or(l.Memory, schemas.DefaultMemory)),
+	}
+}

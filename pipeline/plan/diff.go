@@ -1,0 +1,192 @@
+package plan
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/pipeline/wording"
+)
+
+// mostNamed is the number of values or cells that a line of a difference names.
+const mostNamed = 6
+
+// Diff says in words what changed from one Plan.Resolved to another, one change a line; it returns
+// nothing where nothing did.
+func Diff(old, new []byte) []string {
+	if bytes.Equal(old, new) {
+		return nil
+	}
+	var a, b resolvedSweep
+	if err := json.Unmarshal(old, &a); err != nil || a.Format != trial.Format {
+		return []string{"the earlier run was written by another version of Shatter"}
+	}
+	if err := json.Unmarshal(new, &b); err != nil {
+		return []string{fmt.Sprintf("the new plan cannot be read: %v", err)}
+	}
+	var lines []string
+	changed := func(what string, x, y any) {
+		if x != y {
+			lines = append(lines, fmt.Sprintf("%s: %v, now %v", what, x, y))
+		}
+	}
+	changed("name", a.Name, b.Name)
+	changed("task", a.Task, b.Task)
+	changed("seed", a.Seed, b.Seed)
+	lines = append(lines, diffValues(a.values(), b.values())...)
+	lines = append(lines, diffKept(&a, &b)...)
+	lines = append(lines, diffCells(&a, &b)...)
+	if len(lines) == 0 {
+		lines = append(lines, "the order of the cells")
+	}
+	return lines
+}
+
+// values returns the values that occur in each column.
+func (s *resolvedSweep) values() map[string]map[string]bool {
+	all := map[string]map[string]bool{}
+	for _, c := range s.Cells {
+		for name, v := range s.columns(c) {
+			if all[name] == nil {
+				all[name] = map[string]bool{}
+			}
+			all[name][v] = true
+		}
+	}
+	return all
+}
+
+// columns returns the cell's columns as the table shows them, without what does not apply.
+func (s *resolvedSweep) columns(c resolvedCell) map[string]string {
+	p := s.Problems[c.Problem]
+	cell := &trial.Cell{Task: s.Task, Problem: p, As: c.As, Params: c.Params, Replica: c.Replica, Epsilon: c.Epsilon,
+		Delta: c.Delta, Alpha: c.Alpha, Beta: c.Beta, Above: c.Above, Queries: c.Queries, Adversary: c.Adversary}
+	out := map[string]string{}
+	for _, k := range trial.KeyColumns() {
+		if v := k.Value(cell); v != nil {
+			out[k.Name] = show(plainValue(k, cell))
+		}
+	}
+	for _, name := range []string{"cell", "task", "privacy", "sample", "data", "file"} {
+		delete(out, name) // a key, what follows from others, or the name of a file that is not known here
+	}
+	if p.Test != 0 {
+		out["test"] = show(float64(p.Test))
+	}
+	if p.Data != nil {
+		out["data"] = "the dataset " + p.Data.Digest[:min(10, len(p.Data.Digest))]
+	}
+	if p.Matrix != nil {
+		out["file"] = "the class matrix " + p.Matrix.Digest[:min(10, len(p.Matrix.Digest))]
+	}
+	for name, v := range c.Params {
+		out[c.As+"."+name] = show(v)
+	}
+	return out
+}
+
+// diffValues says which values came and went, by column.
+func diffValues(a, b map[string]map[string]bool) []string {
+	names := slices.Sorted(maps.Keys(a))
+	for _, name := range slices.Sorted(maps.Keys(b)) {
+		if a[name] == nil {
+			names = append(names, name)
+		}
+	}
+	var lines []string
+	for _, name := range names {
+		if algorithm, _, ok := strings.Cut(name, "."); ok && (!a["algorithm"][algorithm] || !b["algorithm"][algorithm]) {
+			continue // all of that algorithm is new or gone
+		}
+		gone, added := without(a[name], b[name]), without(b[name], a[name])
+		switch {
+		case len(gone) > 0 && len(added) > 0:
+			lines = append(lines, fmt.Sprintf("%s: %s, now %s",
+				name, wording.Few(gone, mostNamed), wording.Few(added, mostNamed)))
+		case len(gone) > 0:
+			lines = append(lines, fmt.Sprintf("%s: %s is gone", name, wording.Few(gone, mostNamed)))
+		case len(added) > 0:
+			lines = append(lines, fmt.Sprintf("%s: %s is new", name, wording.Few(added, mostNamed)))
+		}
+	}
+	return lines
+}
+
+// without returns what a has and b has not, the shortest first.
+func without(a, b map[string]bool) []string {
+	var out []string
+	for v := range a {
+		if !b[v] {
+			out = append(out, v)
+		}
+	}
+	slices.SortFunc(out, func(x, y string) int { return cmp.Or(cmp.Compare(len(x), len(y)), cmp.Compare(x, y)) })
+	return out
+}
+
+// diffKept says what changed in how the cells that both plans have are measured and called.
+func diffKept(a, b *resolvedSweep) []string {
+	old := map[trial.Key]resolvedCell{}
+	for _, c := range a.Cells {
+		old[c.Key] = c
+	}
+	counts := map[string]int{}
+	var order []string
+	count := func(line string) {
+		if counts[line]++; counts[line] == 1 {
+			order = append(order, line)
+		}
+	}
+	for _, c := range b.Cells {
+		before, ok := old[c.Key]
+		if !ok {
+			continue
+		}
+		if before.As != c.As {
+			count(fmt.Sprintf("%s is now called %s", before.As, c.As))
+		}
+		if m, n := a.Measures[before.Measure].String(), b.Measures[c.Measure].String(); m != n {
+			count(fmt.Sprintf("n and trials: %s; now %s", m, n))
+		}
+	}
+	for i, line := range order {
+		order[i] = fmt.Sprintf("%s (%s)", line, wording.Count(counts[line], "cell"))
+	}
+	return order
+}
+
+// diffCells says how many cells came and went, and names the first of them.
+func diffCells(a, b *resolvedSweep) []string {
+	gone, came := cellsWithout(a, b), cellsWithout(b, a)
+	var lines []string
+	if len(came) > 0 {
+		lines = append(lines, fmt.Sprintf("%s new: %s", wording.Count(len(came), "cell"), wording.Few(came, mostNamed)))
+	}
+	if len(gone) > 0 {
+		lines = append(lines, fmt.Sprintf("%s gone: %s", wording.Count(len(gone), "cell"), wording.Few(gone, mostNamed)))
+	}
+	if len(came)+len(gone) > 0 {
+		lines = append(lines, fmt.Sprintf("%s as before", wording.Count(len(b.Cells)-len(came), "cell")))
+	}
+	return lines
+}
+
+// cellsWithout names the cells that a has and b has not.
+func cellsWithout(a, b *resolvedSweep) []string {
+	have := map[trial.Key]bool{}
+	for _, c := range b.Cells {
+		have[c.Key] = true
+	}
+	var names []string
+	for _, c := range a.Cells {
+		if !have[c.Key] {
+			names = append(names, c.Key.Short()+" ("+c.As+")")
+		}
+	}
+	return names
+}

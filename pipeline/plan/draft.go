@@ -1,0 +1,158 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/shatterlab/shatter/pipeline/sweep"
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// draft is a combination of options that no exclusion drops.
+type draft struct {
+	entry       *entry
+	combination int // number among those of the entry
+	problem     int // number of its problem among those of the grid
+	setting     setting
+}
+
+// setting is what the options of a combination set.
+type setting struct {
+	problem *schemas.Problem // shared by the drafts of an entry with the same problem
+	params  trial.Params     // those that the file sets; shared likewise
+
+	queries   int
+	adversary *schemas.Adversary
+
+	replica int
+	epsilon float64
+	delta   float64
+	alpha   float64
+	beta    float64
+	above   schemas.Above
+}
+
+// expand makes the drafts of all combinations, in the order of the tables: grids, in them problems,
+// then algorithms, then settings. It reports exclusions that drop nothing.
+func (l *layout) expand() ([]draft, error) {
+	r := &sweep.Reporter{File: l.file}
+	var drafts []draft
+	dropped := map[string]bool{}
+	for entries := range byGrid(l.entries) {
+		first := len(drafts)
+		for _, e := range entries {
+			drafts = e.expand(drafts, dropped)
+		}
+		slices.SortStableFunc(drafts[first:], func(a, b draft) int { return a.problem - b.problem })
+	}
+	for _, b := range l.file.Blocks() {
+		for i := range b.Exclude {
+			if path := l.file.Item(b.Path("exclude"), i); !dropped[path] {
+				dropped[path] = true // grids may share it
+				r.At(path, "matches no cell: check the names and values, or remove it")
+			}
+		}
+	}
+	return drafts, r.Err()
+}
+
+// byGrid yields the entries of one grid after the other.
+func byGrid(entries []*entry) func(yield func([]*entry) bool) {
+	return func(yield func([]*entry) bool) {
+		for first := 0; first < len(entries); {
+			end := first + 1
+			for end < len(entries) && entries[end].grid == entries[first].grid {
+				end++
+			}
+			if !yield(entries[first:end]) {
+				return
+			}
+			first = end
+		}
+	}
+}
+
+// expand appends the drafts of the entry, and notes the exclusions that dropped something.
+func (e *entry) expand(drafts []draft, dropped map[string]bool) []draft {
+	problems, params := map[int]*schemas.Problem{}, map[int]trial.Params{}
+	options := make([]int, len(e.axes))
+	for combination := range int(e.cells()) {
+		e.pick(combination, options)
+		if e.excluded(options, dropped) {
+			continue
+		}
+		d := draft{entry: e, combination: combination}
+		d.problem = e.ordinal(options, func(axis int) bool { return axis < e.problemAxes })
+		d.set(options, problems, params)
+		drafts = append(drafts, d)
+	}
+	return drafts
+}
+
+// options returns the option of each axis in the draft's combination.
+func (d *draft) options() []int {
+	options := make([]int, len(d.entry.axes))
+	d.entry.pick(d.combination, options)
+	return options
+}
+
+// pick fills options with the option of each axis in a combination; the last group runs fastest.
+func (e *entry) pick(combination int, options []int) {
+	for i := len(e.groups) - 1; i >= 0; i-- {
+		g := e.groups[i]
+		k := g.first + combination%g.count
+		combination /= g.count
+		for _, a := range g.axes {
+			options[a] = k
+		}
+	}
+}
+
+// excluded reports whether an exclusion drops the combination, and notes all that do.
+func (e *entry) excluded(options []int, dropped map[string]bool) bool {
+	found := false
+	for i := range e.exclude {
+		if e.exclude[i].drops(options) {
+			dropped[e.exclude[i].path] = true
+			found = true
+		}
+	}
+	return found
+}
+
+// ordinal numbers the combinations of the axes that counts selects.
+func (e *entry) ordinal(options []int, counts func(axis int) bool) int {
+	ordinal, counted := 0, make([]bool, len(e.axes))
+	for i, lead := range e.leader {
+		if counts(i) && !counted[lead] {
+			counted[lead] = true
+			ordinal = ordinal*len(e.axes[lead].options) + options[lead]
+		}
+	}
+	return ordinal
+}
+
+// set fills the setting. The known problems and parameters are those of earlier drafts of the
+// entry, by their ordinals.
+func (d *draft) set(options []int, problems map[int]*schemas.Problem, params map[int]trial.Params) {
+	e, s := d.entry, &d.setting
+	ordinal := e.ordinal(options, func(axis int) bool { return e.axes[axis].param })
+	var problemKnown, paramsKnown bool
+	if s.problem, problemKnown = problems[d.problem]; !problemKnown {
+		s.problem = new(schemas.Problem)
+		problems[d.problem] = s.problem
+	}
+	if s.params, paramsKnown = params[ordinal]; !paramsKnown {
+		s.params = trial.Params{}
+		params[ordinal] = s.params
+	}
+	for i, a := range e.axes {
+		known := i < e.problemAxes && problemKnown || a.param && paramsKnown
+		if set := a.options[options[i]].set; set != nil && !known {
+			set(s)
+		}
+	}
+	if !e.algorithm.GetPrivate() {
+		s.epsilon, s.delta = 0, 0
+	}
+}

@@ -1,0 +1,255 @@
+package plan
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/shatterlab/shatter/pipeline/numeric"
+	"github.com/shatterlab/shatter/pipeline/sweep"
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/pipeline/wording"
+	"github.com/shatterlab/shatter/schemas"
+	"github.com/shatterlab/shatter/schemas/pluginv1"
+)
+
+// layout is a sweep file in which every name is known: its entries with their axes.
+type layout struct {
+	file    *sweep.File
+	entries []*entry        // in the order of the file
+	names   map[string]bool // by which zip, exclude and fits may know an axis
+	partial bool            // an algorithm is unknown, and so are the names of its parameters
+}
+
+// entry is one item of a grid's algorithms with all its axes. It stands for a product of groups; a
+// group is one axis, or the axes that zip pairs.
+type entry struct {
+	grid        *sweep.Block
+	use         schemas.AlgorithmUse
+	index       int    // in the grid's algorithms
+	path        string // of the item
+	algorithm   Described
+	axes        []axis
+	problemAxes int   // the number of axes that make the problem; they stand first
+	leader      []int // for each axis the first of those that it is paired with; itself where it stands alone
+	groups      []group
+	exclude     []exclusion
+}
+
+// group is a set of axes that advance together.
+type group struct {
+	axes  []int // of the entry, ascending
+	first int   // the first option that counts: 0, but where zip pairs an axis with the algorithms
+	count int   // the number of options from first on
+}
+
+// label returns the entry's name in the results.
+func (e *entry) label() string { return cmp.Or(e.use.As, e.use.Use) }
+
+// cells returns the number of combinations, exclusions not counted.
+func (e *entry) cells() int64 {
+	n := int64(1)
+	for _, g := range e.groups {
+		n = numeric.Multiply(n, int64(g.count))
+	}
+	return n
+}
+
+// layOut looks up the algorithms of all grids, lays out their axes, pairs those that zip names, and
+// counts: a grid of too many cells or trials is refused before it is expanded.
+func layOut(f *sweep.File, known *catalog) (*layout, error) {
+	r := &sweep.Reporter{File: f}
+	for _, c := range known.clashes {
+		r.At(c.path, "it serves %q, which %s", c.name, c.claimed)
+	}
+	l := &layout{file: f, names: map[string]bool{}}
+	blocks := f.Blocks()
+	if !checkEntries(blocks, r) {
+		return nil, r.Err()
+	}
+	byBlock := make([][]*entry, len(blocks))
+	for i, b := range blocks {
+		byBlock[i] = l.enter(b, known, r)
+		l.entries = append(l.entries, byBlock[i]...)
+	}
+	for i, b := range blocks {
+		l.zip(b, byBlock[i], r)
+	}
+	for _, e := range l.entries {
+		e.group()
+	}
+	if checkSize(l.entries, r) {
+		for _, e := range l.entries {
+			e.exclude = l.exclusions(e, r)
+		}
+	}
+	return l, r.Err()
+}
+
+// checkEntries reports a file that lists too many algorithms.
+func checkEntries(blocks []*sweep.Block, r *sweep.Reporter) bool {
+	items := 0
+	for _, b := range blocks {
+		if items += len(b.Algorithms); items > maxEntries {
+			r.At(b.Path("algorithms"), "with these the sweep lists more than %d algorithms", maxEntries)
+			return false
+		}
+	}
+	return true
+}
+
+// enter makes the entries of one grid. They share the axes that do not depend on the algorithm.
+func (l *layout) enter(b *sweep.Block, known *catalog, r *sweep.Reporter) []*entry {
+	if n := countDatasets(b); n > maxCells {
+		r.At(b.Path("problem", "data"), "%s combinations of datasets; a sweep may have at most %d cells",
+			atLeast(n), maxCells)
+		return nil
+	}
+	shared := shareAxes(b)
+	var all []*entry
+	labels := map[string]string{}
+	for i, use := range b.Algorithms {
+		e := &entry{grid: b, use: use, index: i, path: l.file.Item(b.Path("algorithms"), i)}
+		if !e.find(known, r) {
+			l.partial = true
+			continue
+		}
+		if first, ok := labels[e.label()]; ok {
+			r.At(e.path, "the name %q is already that of %s: give one of them another with \"as\"",
+				sweep.Shorten(e.label()), first)
+			continue
+		}
+		labels[e.label()] = e.path
+		if _, ok := known.byName[use.As]; ok && use.As != use.Use {
+			r.At(e.path+".as", "%q is the name of another algorithm", use.As)
+		}
+		e.layOut(shared, r)
+		l.addNames(e)
+		all = append(all, e)
+	}
+	return all
+}
+
+// find looks the entry's algorithm up, and reports one that is unknown or does not fit the sweep.
+func (e *entry) find(known *catalog, r *sweep.Reporter) bool {
+	where, task := e.path, e.grid.File.Task()
+	if e.grid.File.Has(e.path + ".use") {
+		where = e.path + ".use"
+	}
+	d, ok := known.byName[e.use.Use]
+	if !ok {
+		r.At(where, "unknown algorithm %q%s", sweep.Shorten(e.use.Use), wording.DidYouMean(e.use.Use, known.names()))
+		return false
+	}
+	if !slices.Contains(d.GetTasks(), trial.WireTask(task)) {
+		r.At(where, "%q does not play the task %s", d.GetName(), task)
+		return false
+	}
+	for _, m := range schemas.TaskMetrics(task) {
+		if slices.ContainsFunc(d.GetMetrics(), func(own *pluginv1.Metric) bool { return own.GetName() == m }) {
+			r.At(where, "%q declares the metric %q, which workers measure themselves: rename it in the plugin",
+				d.GetName(), m)
+			return false
+		}
+	}
+	if d.GetPrivate() && (e.grid.Privacy == nil || len(e.grid.Privacy.Epsilon) == 0) {
+		r.At(where, "%q is private and needs a budget: privacy: {epsilon: 1, delta: 1e-6}%s",
+			d.GetName(), e.grid.HidesTopLevel("privacy"))
+		return false
+	}
+	e.algorithm = d
+	return true
+}
+
+// layOut lists the entry's axes: problem, algorithm, parameters, replica, privacy, goal.
+func (e *entry) layOut(shared sharedAxes, r *sweep.Reporter) {
+	replica := []int(e.use.Replica)
+	if len(replica) == 0 {
+		replica = []int{0}
+	}
+	path := sweep.JoinPath(e.path, "replica")
+	e.problemAxes = len(shared.problem)
+	e.axes = slices.Concat(shared.problem, []axis{shared.algorithms}, e.paramAxes(r),
+		[]axis{plain(e.grid.File, path, "replica", replica, number, func(s *setting, v int) { s.replica = v })},
+		shared.measure[e.algorithm.GetPrivate()])
+	for i := range e.axes {
+		e.leader = append(e.leader, i)
+	}
+}
+
+// addNames adds the names by which zip and exclude may know the entry's axes.
+func (l *layout) addNames(e *entry) {
+	for _, a := range e.axes {
+		for i, name := range a.names {
+			if a.param {
+				l.names[schemas.ParamPrefix+name] = true
+			}
+			if a.knows(i, name) {
+				l.names[name] = true
+			}
+		}
+	}
+}
+
+// namesLike lists the names that zip and exclude may use: those of parameters, with their prefix,
+// if word has it, and otherwise the others.
+func (l *layout) namesLike(word string) []string {
+	prefixed := strings.HasPrefix(word, schemas.ParamPrefix)
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(l.names)) {
+		if strings.HasPrefix(name, schemas.ParamPrefix) == prefixed {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// axisOf returns the index of the axis that a name in zip or exclude means, and that of the name
+// among the axis's own; -1 where the entry has none.
+func (e *entry) axisOf(name string) (axis, inner int) {
+	for i := range e.axes {
+		for j := range e.axes[i].names {
+			if e.axes[i].knows(j, name) {
+				return i, j
+			}
+		}
+	}
+	return -1, -1
+}
+
+// group makes the groups from the pairs, in the order of their first axes.
+func (e *entry) group() {
+	position := map[int]int{}
+	for a, lead := range e.leader {
+		if a == lead {
+			position[a] = len(e.groups)
+			e.groups = append(e.groups, group{count: len(e.axes[a].options)})
+		}
+		g := &e.groups[position[lead]]
+		g.axes = append(g.axes, a)
+		if e.axes[a].isAlgorithm() { // this entry is one of its options
+			g.first, g.count = e.index, 1
+		}
+	}
+}
+
+// checkSize reports grids that are too large, before anything of their size is made.
+func checkSize(entries []*entry, r *sweep.Reporter) bool {
+	var cells, trials int64
+	for _, e := range entries {
+		cells = numeric.Add(cells, e.cells())
+		if sizes := int64(len(e.grid.Sizes)); sizes > 0 {
+			trials = numeric.Add(trials, numeric.Multiply(e.cells(), numeric.Multiply(sizes, trialsOf(e.grid))))
+		}
+		if cells > maxCells {
+			r.At(e.path, "with this algorithm the sweep has %s cells; at most %d are allowed", atLeast(cells), maxCells)
+			return false
+		}
+		if trials > maxTrials {
+			r.At(e.path, "with this algorithm the sweep has %s trials; at most %d are allowed", atLeast(trials), maxTrials)
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,190 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/problem"
+	"github.com/shatterlab/shatter/pipeline/problem/adversary"
+	"github.com/shatterlab/shatter/pipeline/sweep"
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas"
+	"github.com/shatterlab/shatter/schemas/pluginv1"
+)
+
+// instance is a draft whose problem has been opened, and whose adversary and reference error are
+// resolved for that problem.
+type instance struct {
+	*draft
+	problem   *opened
+	adversary *schemas.Adversary // nil in task learn
+	above     float64            // the reference error
+}
+
+// opened is a problem that instances share.
+type opened struct {
+	resolved   schemas.Problem
+	canonical  trial.Fragment
+	dataKey    trial.Key
+	public     *pluginv1.Problem
+	evaluation string
+	problem    *problem.Problem
+	best       *reference // nil: not asked for yet
+	err        error      // that it cannot be resolved or opened
+}
+
+// reference is the least error of a class on a problem.
+type reference struct {
+	value float64
+	err   error
+}
+
+// opener opens each distinct problem of a sweep once.
+type opener struct {
+	*sweep.Reporter
+	dir      string
+	known    map[string]*opened
+	warnings []string
+}
+
+// open resolves and opens the problems of the drafts. It reports problems, adversaries and
+// references that cannot be had.
+func open(f *sweep.File, dir string, drafts []draft) (all []instance, warnings []string, err error) {
+	o := &opener{Reporter: &sweep.Reporter{File: f}, dir: dir, known: map[string]*opened{}}
+	bySpec := map[*schemas.Problem]*opened{} // drafts of an entry share their specifications
+	for i := range drafts {
+		d := &drafts[i]
+		p, ok := bySpec[d.setting.problem]
+		if !ok {
+			if p, err = o.once(*d.setting.problem); err != nil {
+				return nil, nil, err
+			}
+			bySpec[d.setting.problem] = p
+			if p.err != nil {
+				o.blame(d, p.err)
+			}
+		}
+		x := instance{draft: d, problem: p, above: o.reference(d, p)}
+		if x.adversary, err = resolveAdversary(d, p); err != nil {
+			o.blame(d, err)
+		}
+		all = append(all, x)
+	}
+	return all, o.warnings, o.Err()
+}
+
+// once resolves and opens a problem, unless an equal one was before.
+func (o *opener) once(spec schemas.Problem) (*opened, error) {
+	id, err := trial.Canonical(spec)
+	if err != nil {
+		return nil, err
+	}
+	key, file := string(id), ""
+	if written, _ := spec.File(); written != "" {
+		if file, err = sweep.Absolute(o.dir, written); err != nil {
+			return nil, err
+		}
+		spec = spec.At(file)
+		key += file
+	}
+	if p, ok := o.known[key]; ok {
+		return p, nil
+	}
+	p := &opened{resolved: spec}
+	o.known[key] = p
+	if p.err = problem.Resolve(&p.resolved); p.err != nil {
+		return p, nil
+	}
+	if p.problem, p.err = problem.Open(p.resolved, file); p.err != nil {
+		return p, nil
+	}
+	p.public, p.evaluation = p.problem.Public(), p.problem.Evaluation()
+	if n := p.problem.Pulled(); n > 0 {
+		o.warnings = append(o.warnings, fmt.Sprintf(
+			"%s: %d of %d rows lie beyond the stated scale and are pulled back onto it", file, n, p.problem.Rows()))
+	}
+	if p.canonical, err = trial.Canonical(p.resolved); err != nil {
+		return nil, err
+	}
+	p.dataKey, err = trial.KeyOf(map[string]any{"format": trial.Format, "seed": o.File.Seed(), "problem": p.canonical})
+	return p, err
+}
+
+// blame reports a problem's error at the value of the draft that caused it.
+func (o *opener) blame(d *draft, err error) {
+	e := d.entry
+	var keyed *problem.Error
+	if !errors.As(err, &keyed) {
+		o.At(e.grid.Path("problem"), "%v", err)
+		return
+	}
+	root, _, _ := strings.Cut(keyed.Key, ".")
+	path := e.grid.Path(root) + strings.TrimPrefix(keyed.Key, root)
+	options := d.options()
+	for i := range e.axes {
+		if inner, ok := strings.CutPrefix(path, e.axes[i].path); ok && (inner == "" || inner[0] == '.') {
+			path = e.axes[i].options[options[i]].path + inner
+			break
+		}
+	}
+	o.At(path, "%s", keyed.Reason)
+}
+
+// reference returns the draft's reference error: a number, or the least error of the class.
+func (o *opener) reference(d *draft, p *opened) float64 {
+	if !d.setting.above.Best || p.err != nil {
+		return d.setting.above.Value
+	}
+	if p.best == nil {
+		value, err := p.problem.Best()
+		p.best = &reference{value, err}
+		if err != nil {
+			var keyed *problem.Error
+			message := err.Error()
+			if errors.As(err, &keyed) {
+				message = keyed.Reason
+			}
+			o.At(d.entry.grid.Path("goal", "above"), "%s", message)
+		}
+	}
+	return p.best.value
+}
+
+// resolveAdversary returns the draft's adversary as it is for the problem, nil where the task has
+// none or the problem could not be opened.
+func resolveAdversary(d *draft, p *opened) (*schemas.Adversary, error) {
+	if d.setting.adversary == nil || p.err != nil {
+		return d.setting.adversary, nil
+	}
+	a := *d.setting.adversary
+	task := d.entry.grid.File.Task()
+	if task == schemas.TaskOnline {
+		if err := checkComparator(p); err != nil {
+			return &a, err
+		}
+	}
+	if err := adversary.Resolve(task, &p.resolved, &a); err != nil {
+		return &a, err
+	}
+	return &a, adversary.CheckRounds(&p.resolved, d.entry.grid.MostRounds())
+}
+
+// checkComparator refuses a class whose least loss in hindsight has no exact method, and noise,
+// which the adversary of an online game makes itself.
+func checkComparator(p *opened) error {
+	if p.resolved.Noise.Rate > 0 {
+		return &problem.Error{Key: "problem.noise", Reason: "does not apply to task online, where the adversary says the " +
+			"truths; leave it out, or set adversary: {kind: planted, rate: ...}"}
+	}
+	class, err := concept.New(concept.SpecOf(p.public))
+	if err == nil && !concept.InfiniteThresholds(class.Name()) { // of these the best one is known without a profile
+		_, err = class.NewProfile()
+	}
+	if err != nil {
+		return &problem.Error{Key: "problem.class", Reason: fmt.Sprintf(
+			"regret needs the least loss of the class in hindsight, and there is: %v; choose another class", err)}
+	}
+	return nil
+}

@@ -1,0 +1,120 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/shatterlab/shatter/pipeline/sweep"
+	"github.com/shatterlab/shatter/pipeline/wording"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// zip pairs the axes of a grid's entries. A parameter that one algorithm does not have pairs
+// nothing there.
+func (l *layout) zip(b *sweep.Block, entries []*entry, r *sweep.Reporter) {
+	for i, names := range b.Zip {
+		path := l.file.Item(b.Path("zip"), i)
+		if len(names) < 2 {
+			r.At(path, "zip is a list of lists of at least two axes: [[d, margin]]")
+			continue
+		}
+		for j, name := range names {
+			has := func(e *entry) bool { a, _ := e.axisOf(name); return a >= 0 }
+			switch {
+			case l.partial || slices.ContainsFunc(entries, has):
+			case l.names[name]:
+				r.At(l.file.Item(path, j), "%q is not set in this grid", name)
+			default:
+				r.At(l.file.Item(path, j), "unknown axis %q%s", sweep.Shorten(name),
+					wording.DidYouMean(name, l.namesLike(name)))
+			}
+		}
+		for _, e := range entries {
+			if !e.pair(names, path, r) {
+				break
+			}
+		}
+	}
+}
+
+// pair makes the named axes of the entry advance together, and reports axes of different lengths.
+func (e *entry) pair(names []string, path string, r *sweep.Reporter) bool {
+	first, firstName := -1, ""
+	for _, name := range names {
+		a, _ := e.axisOf(name)
+		if a < 0 {
+			continue
+		}
+		if first < 0 {
+			first, firstName = a, name
+			continue
+		}
+		if n, m := len(e.axes[first].options), len(e.axes[a].options); n != m {
+			r.At(path, "lengths differ: %q has %d values, %q has %d", firstName, n, name, m)
+			return false
+		}
+		old, lead := max(e.leader[first], e.leader[a]), min(e.leader[first], e.leader[a])
+		for i := range e.leader {
+			if e.leader[i] == old {
+				e.leader[i] = lead
+			}
+		}
+	}
+	return true
+}
+
+// exclusion is one item of exclude as an entry understands it: a combination is dropped if it meets
+// all conditions.
+type exclusion struct {
+	path       string
+	conditions []condition
+}
+
+// condition is one name of an exclusion with its values: the options of an axis that have one of
+// them.
+type condition struct {
+	axis  int
+	means []bool // by option
+}
+
+// exclusions returns the grid's items of exclude that may match something of the entry.
+func (l *layout) exclusions(e *entry, r *sweep.Reporter) []exclusion {
+	var all []exclusion
+	for i, item := range e.grid.Exclude {
+		path := l.file.Item(e.grid.Path("exclude"), i)
+		x := exclusion{path: path}
+		fits := true
+		for name, values := range item {
+			if !l.names[name] && !l.partial {
+				r.AtKey(sweep.JoinPath(path, name), "unknown name%s", wording.DidYouMean(name, l.namesLike(name)))
+			}
+			a, inner := e.axisOf(name)
+			fits = fits && a >= 0
+			if fits {
+				x.conditions = append(x.conditions, e.condition(a, inner, values))
+			}
+		}
+		if len(item) == 0 {
+			r.At(path, "an empty exclusion would drop everything")
+			continue
+		}
+		if fits {
+			all = append(all, x)
+		}
+	}
+	return all
+}
+
+// condition returns which options of an axis have one of the values under their name-th name.
+func (e *entry) condition(axis, name int, values []schemas.Value) condition {
+	c := condition{axis: axis}
+	for _, o := range e.axes[axis].options {
+		c.means = append(c.means,
+			slices.ContainsFunc(values, func(v schemas.Value) bool { return means(v, o.values[name]) }))
+	}
+	return c
+}
+
+// drops reports whether the exclusion drops the combination with these options.
+func (x *exclusion) drops(options []int) bool {
+	return !slices.ContainsFunc(x.conditions, func(c condition) bool { return !c.means[options[c.axis]] })
+}

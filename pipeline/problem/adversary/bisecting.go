@@ -1,0 +1,75 @@
+package adversary
+
+import (
+	"fmt"
+
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/problem/blame"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// maxHalvings is how often [0, 1) can be halved: that gives multiples of 2^-53, which float64
+// holds; the next point may lie between two of them.
+const maxHalvings = 53
+
+var bisecting = Adversary{
+	Name: "bisecting",
+	Doc: "does as tree on thresholds, and in the end asks the two points beside the edge in turns. On the natural " +
+		"numbers it begins with the point from, and goes as far up again after each label -1, until a first +1 leaves it " +
+		"some thresholds to bisect. On the dyadic numbers in [0, 1), a dense order, it bisects for ever, but for float64, " +
+		"which holds 53 halvings wherever they lead",
+	Task:  schemas.TaskOnline,
+	Place: 5,
+	Refuses: func(p *schemas.Problem) string {
+		switch p.Class {
+		case concept.Thresholds, concept.Naturals, concept.Dyadics:
+			return ""
+		}
+		return fmt.Sprintf("needs one of the classes %s, %s and %s", concept.Thresholds, concept.Naturals, concept.Dyadics)
+	},
+	From:       []string{concept.Naturals},
+	Realizable: always,
+	rounds: func(g game, a schemas.Adversary) (Rounds, error) {
+		o, err := newTreeRounds(g, a)
+		if err != nil {
+			return nil, err
+		}
+		switch left := o.left.(type) {
+		case *thresholdRange:
+			return &bisectingRounds{treeRounds: *o, thresholds: left, top: g.class.Domain - 1}, nil
+		case *naturalRange:
+			return &bisectingRounds{treeRounds: *o, thresholds: &left.thresholdRange, bottom: 1, top: concept.MaxNatural}, nil
+		}
+		return o, nil
+	},
+}
+
+// CheckRounds refuses more rounds than an adversary can play on a problem, with a *blame.Error
+// whose key is "rounds".
+func CheckRounds(p *schemas.Problem, rounds int64) error {
+	if p.Class == concept.Dyadics && rounds > maxHalvings {
+		return blame.Key("rounds", "%d are too many on the class %s: after %d halvings of [0, 1) the next point may have "+
+			"more binary digits "+
+			"than a float64; take at most %d", rounds, p.Class, maxHalvings, maxHalvings)
+	}
+	return nil
+}
+
+// bisectingRounds asks the points beside the edge in the end.
+type bisectingRounds struct {
+	treeRounds
+	thresholds  *thresholdRange // what is left
+	bottom, top uint64          // of the domain
+	turn        bool
+}
+
+func (o *bisectingRounds) Next(x []float64) {
+	if !o.left.split(x) {
+		v := o.thresholds.low
+		if o.turn = !o.turn; o.turn && v > 0 {
+			v--
+		}
+		x[0] = float64(min(max(v, o.bottom), o.top))
+	}
+	copy(o.asked, x)
+}

@@ -1,0 +1,261 @@
+package adversary
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/problem/blame"
+	"github.com/shatterlab/shatter/pipeline/problem/law"
+	"github.com/shatterlab/shatter/pipeline/testkit"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// grounds are problems of every class under every law that fits it, of a size whose hypotheses can
+// be listed and of a larger one, and over data.
+func grounds(t *testing.T) (all []*opened) {
+	t.Helper()
+	for _, name := range concept.Names() {
+		class, _ := concept.Lookup(name)
+		if class.Shape == concept.InfiniteOrder {
+			all = append(all, open(t, schemas.Problem{Class: name}))
+		}
+		for _, distribution := range law.NamesFor(name) {
+			for _, size := range []int{4, 40} {
+				p := schemas.Problem{Class: name, Distribution: distribution}
+				switch {
+				case class.Shape == concept.Column:
+					p.Matrix = &schemas.Matrix{File: testkit.WriteFile(t, "class.csv", "a,b,c\n0,0,0\n0,1,1\n1,1,0\n")}
+				case class.Shape.HasDomain():
+					p.Domain = uint64(size)
+				}
+				if p.Dim = 0; class.Shape.HasDim() {
+					p.Dim = size / 2
+				}
+				for _, k := range law.Lookup(distribution).Keys {
+					*k.Field(&p) = 0.25
+				}
+				all = append(all, open(t, p))
+			}
+		}
+	}
+	return append(
+		all,
+		openCSV(t, "v,y\n3,p\n5,q\n7,p\n", overData("intervals", 8)),
+		openCSV(t, testkit.CSV(30), overData("halfspace", 0)),
+	)
+}
+
+// Every adversary is complete, plays to the end on every problem that it does not refuse, refuses
+// the others with a reason, and accepts the keys that it says it has, with the values that it says.
+func TestAdversaries(t *testing.T) {
+	places := map[string]bool{}
+	list := grounds(t)
+	for _, k := range All() {
+		t.Run(k.Name, func(t *testing.T) {
+			if k.Name == "" || k.Doc == "" || strings.Contains(k.Doc, "\n") || strings.HasSuffix(k.Doc, ".") ||
+				Lookup(k.Name) != k {
+				t.Errorf("an adversary has a name of its own, and a doc of one line without a full stop: %q", k.Doc)
+			}
+			place := k.Task + string(rune('0'+k.Place))
+			if k.Place < 1 || k.Place > len(All()) || places[place] {
+				t.Errorf("the place %d is not one of its own", k.Place)
+			}
+			places[place] = true
+			if k.Refuses == nil || (k.queries != nil) != (k.Task == schemas.TaskPredict) ||
+				(k.rounds != nil) != (k.Task == schemas.TaskOnline) {
+				t.Fatal("an adversary has Refuses, and plays one of the tasks predict and online")
+			}
+			played := 0
+			for _, p := range list {
+				if k.Refuses(&p.spec) != "" {
+					checkRefused(t, p, schemas.Adversary{Kind: k.Name}, "kind")
+					continue
+				}
+				checkOptions(t, k, p)
+				for _, a := range variants(k, p) {
+					checkGame(t, k, p, a)
+					played++
+				}
+			}
+			if played == 0 {
+				t.Error("it fits no problem")
+			}
+		})
+	}
+}
+
+// variants are the adversaries of a kind that differ in what they see and in their rates.
+func variants(k *Adversary, p *opened) (all []schemas.Adversary) {
+	a := schemas.Adversary{Kind: k.Name}
+	if slices.Contains(k.From, p.spec.Class) {
+		a.From = 5
+	}
+	all = append(all, a)
+	for _, sees := range k.Sees {
+		a.Sees = sees
+		all = append(all, a)
+	}
+	if k.Rate != nil {
+		a.Rate = 0.5
+		all = append(all, a)
+	}
+	return all
+}
+
+// checkRefused checks that an adversary is refused, and that a key is blamed.
+func checkRefused(t *testing.T, p *opened, a schemas.Adversary, key string) {
+	t.Helper()
+	var wrong *blame.Error
+	if err := Resolve(Lookup(a.Kind).Task, &p.spec, &a); !errors.As(err, &wrong) || wrong.Key != "adversary."+key {
+		t.Errorf("%+v: %+v: the error is %v, want one of adversary.%s", p.spec, a, err, key)
+	} else if strings.Contains(wrong.Reason, "%!") || key == "kind" && !strings.Contains(wrong.Reason, a.Kind) {
+		t.Errorf("%+v: %+v: the reason is %q", p.spec, a, wrong.Reason)
+	}
+}
+
+// checkOptions checks that the keys that do not apply are refused, and those that do outside of
+// their ranges.
+func checkOptions(t *testing.T, k *Adversary, p *opened) {
+	t.Helper()
+	with := func(change func(a *schemas.Adversary)) schemas.Adversary {
+		a := variants(k, p)[0]
+		change(&a)
+		return a
+	}
+	for _, sees := range append(SeesValues(), "everything") {
+		if !slices.Contains(k.Sees, sees) {
+			checkRefused(t, p, with(func(a *schemas.Adversary) { a.Sees = sees }), "sees")
+		}
+	}
+	if k.Task == schemas.TaskOnline || len(k.Sees) > 0 {
+		checkRefused(t, p, with(func(a *schemas.Adversary) { a.Offline = true }), "offline")
+	}
+	width := uint64(1)
+	if k.Width != nil && k.Width(&p.spec) {
+		width = p.side()
+	}
+	checkRefused(t, p, with(func(a *schemas.Adversary) { a.Width = int(width) }), "width")
+	for _, rate := range []float64{-0.1, 1.1, math.NaN()} {
+		checkRefused(t, p, with(func(a *schemas.Adversary) { a.Rate = rate }), "rate")
+	}
+	from := uint64(1)
+	if slices.Contains(k.From, p.spec.Class) {
+		checkRefused(t, p, with(func(a *schemas.Adversary) { a.From = 0 }), "from")
+		from = concept.MaxNatural + 1
+	}
+	checkRefused(t, p, with(func(a *schemas.Adversary) { a.From = from }), "from")
+}
+
+// checkGame plays twice: points lie in the domain, truths are labels, equal seeds and answers give
+// equal games, and the truths agree with a hypothesis where the adversary says so.
+func checkGame(t *testing.T, k *Adversary, p *opened, a schemas.Adversary) {
+	t.Helper()
+	if err := Resolve(k.Task, &p.spec, &a); err != nil {
+		t.Fatalf("%+v: %v", p.spec, err)
+	}
+	if len(k.Sees) > 0 && a.Sees == "" || k.Rate != nil && k.Rate.Outside(a.Rate) != "" {
+		t.Errorf("%+v: a default is missing or out of its range", a)
+	}
+	x, y := playOut(t, p, a)
+	again, truths := playOut(t, p.anew(), a)
+	if !slices.Equal(x, again) || !slices.Equal(y, truths) {
+		t.Errorf("%+v: %+v: two games of one seed differ", p.spec, a)
+	}
+	for i, truth := range y {
+		checkPoint(t, p, x[i*p.Dim():(i+1)*p.Dim()])
+		if truth != -1 && truth != 1 {
+			t.Fatalf("%+v: %+v: the truth %v", p.spec, a, truth)
+		}
+	}
+	if size := sizeOf(p); p.spec.Data == nil && size > 0 && size <= maxListed && Realizable(a) && !agrees(t, p, x, y) {
+		t.Errorf("%+v: %+v: no hypothesis agrees with all truths", p.spec, a)
+	}
+}
+
+// playOut plays a game of 40 queries or rounds against arbitrary answers.
+func playOut(t *testing.T, p *opened, a schemas.Adversary) (points, truths []float64) {
+	t.Helper()
+	const length = 40
+	r, own, trial := rand.New(rand.NewPCG(1, 2)), rand.NewPCG(3, 4), p.trial(5, 6)
+	x := make([]float64, p.Dim())
+	label := func() float64 { return 2*float64(r.IntN(2)) - 1 }
+	if Lookup(a.Kind).Task == schemas.TaskPredict {
+		q := p.view.Queries(a, trial, 10, own)
+		for range length {
+			truths = append(truths, q.Next(x))
+			points = append(points, x...)
+			q.Observe(label(), r.IntN(4) == 0)
+		}
+		return points, truths
+	}
+	g, err := p.view.Rounds(a, trial, length, own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range length {
+		g.Next(x)
+		points, truths = append(points, x...), append(truths, g.Truth(float64(r.IntN(5)-2)/2))
+		g.Observe(label())
+	}
+	return points, truths
+}
+
+func checkPoint(t *testing.T, p *opened, x []float64) {
+	t.Helper()
+	if concept.ShapeOf(p.spec.Class) == concept.InfiniteOrder {
+		if _, err := concept.Rank(p.spec.Class, x[0]); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	for _, v := range x {
+		if s := p.side(); s > 0 && !(v >= 0 && v < float64(s) && v == math.Trunc(v)) {
+			t.Fatalf("%+v: the point %v", p.spec, x)
+		}
+	}
+	if p.side() == 0 && dotOf(x, nil) > 1+1e-9 {
+		t.Fatalf("%+v: the point %v", p.spec, x)
+	}
+}
+
+// sizeOf is the number of hypotheses; 0 where they are infinitely or very many.
+func sizeOf(p *opened) int64 {
+	c, err := concept.New(p.view.class)
+	if err != nil || c.Size() == nil || !c.Size().IsInt64() {
+		return 0
+	}
+	return c.Size().Int64()
+}
+
+func agrees(t *testing.T, p *opened, x, y []float64) bool {
+	t.Helper()
+	c := finiteClass(t, p)
+	labels := make([]float64, len(y))
+	for i := range c.Size().Uint64() {
+		if c.Member(i).Labels(x, labels); slices.Equal(labels, y) {
+			return true
+		}
+	}
+	return false
+}
+
+// The messages offer the adversaries of a task by their places, without a gap.
+func TestPlaces(t *testing.T) {
+	for _, task := range []string{schemas.TaskPredict, schemas.TaskOnline} {
+		list := choices(task, func(*Adversary) bool { return true })
+		for i, name := range list {
+			if Lookup(name).Place != i+1 {
+				t.Errorf("%s: %v leaves the place %d out", task, list, i+1)
+			}
+		}
+	}
+	if err := Resolve("learn", &schemas.Problem{Class: "points", Domain: 4},
+		&schemas.Adversary{Kind: "tree"}); err == nil {
+		t.Error("task learn has an adversary")
+	}
+}

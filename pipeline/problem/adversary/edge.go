@@ -1,0 +1,49 @@
+package adversary
+
+import (
+	"math/rand/v2"
+
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/problem/law"
+)
+
+// edge returns a function that draws points near the edge of the trial's target: on a hyperplane
+// exactly, on whole numbers up to width away. Where the target has no edge, it draws from the law.
+func (g *game) edge(width uint64) func(r *rand.Rand, x []float64) {
+	switch target := g.law.Target().(type) {
+	case *law.Plane:
+		return target.Draw
+	case concept.Box:
+		return boxEdge(target, float64(concept.Side(g.class)-1), width)
+	}
+	return func(r *rand.Rand, x []float64) { g.law.Draw(r, x, make([]float64, 1)) }
+}
+
+// boxEdge returns a function that draws points of the box, one coordinate of which is moved next to
+// an edge of the box that is not one of the domain 0..top: at most width to either side of the
+// lowest or above the highest number inside.
+func boxEdge(b concept.Box, top float64, width uint64) func(r *rand.Rand, x []float64) {
+	type side struct {
+		coordinate int
+		value      float64
+	}
+	var sides []side
+	for j := range b.Low {
+		if b.Low[j] > 0 {
+			sides = append(sides, side{j, b.Low[j]})
+		}
+		if b.High[j] < top {
+			sides = append(sides, side{j, b.High[j]})
+		}
+	}
+	return func(r *rand.Rand, x []float64) {
+		for j := range x {
+			x[j] = b.Low[j] + float64(r.Uint64N(uint64(b.High[j]-b.Low[j])+1))
+		}
+		if len(sides) == 0 {
+			return
+		}
+		s := sides[r.IntN(len(sides))]
+		x[s.coordinate] = min(max(s.value+float64(r.Uint64N(2*width+1))-float64(width), 0), top)
+	}
+}

@@ -1,0 +1,91 @@
+package adversary
+
+import (
+	"fmt"
+
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// noLaw is Refuses of an adversary of task predict that needs a law or data.
+func noLaw(p *schemas.Problem) string {
+	if concept.ShapeOf(p.Class) == concept.InfiniteOrder {
+		return misfit(p)
+	}
+	return ""
+}
+
+// noTarget is Refuses of an adversary of task predict that asks the labels of points of its own.
+func noTarget(p *schemas.Problem) string {
+	if p.Data != nil {
+		return "needs a known target, and data has none"
+	}
+	return noLaw(p)
+}
+
+// noEdge is Refuses of an adversary of task predict that asks points at the edge of the target: of
+// a hyperplane, or a box.
+func noEdge(p *schemas.Problem) string {
+	if why := noTarget(p); why != "" {
+		return why
+	}
+	class, ok := concept.Lookup(p.Class)
+	if ok && class.Shape == concept.Ball {
+		return ""
+	}
+	if ok && class.Target != nil {
+		small := concept.Spec{Name: p.Class, Domain: 2, Dim: 1, Matrix: "01"} // targets of all sizes are alike
+		if _, box := class.Target(small).(concept.Box); box {
+			return ""
+		}
+	}
+	return misfit(p)
+}
+
+func misfit(p *schemas.Problem) string { return fmt.Sprintf("does not fit the class %s", p.Class) }
+
+// onLaw returns Refuses of an adversary of task online that needs a law or data, and what else
+// refuses; nil: nothing.
+func onLaw(refuses func(p *schemas.Problem) string) func(p *schemas.Problem) string {
+	return func(p *schemas.Problem) string {
+		switch {
+		case concept.ShapeOf(p.Class) == concept.InfiniteOrder:
+			return fmt.Sprintf("does not play on the class %s, which has neither a law nor a finite Littlestone dimension",
+				p.Class)
+		case refuses == nil:
+			return ""
+		}
+		return refuses(p)
+	}
+}
+
+// maxListed is the largest number of hypotheses, and of points, of a class that an adversary lists;
+// a class matrix may be larger.
+const maxListed = 1 << 12
+
+// listable reports whether all hypotheses of the class can be listed.
+func listable(p *schemas.Problem) bool {
+	class := classOf(p)
+	if concept.ShapeOf(p.Class) == concept.Column {
+		return true
+	}
+	if class.Dim > maxListed { // before any number of 2^d is made
+		return false
+	}
+	c, err := concept.New(class)
+	return err == nil && c.Size() != nil && c.Size().IsInt64() && c.Size().Int64() <= maxListed
+}
+
+// unsplittable is Refuses of an adversary that keeps the version space of the class and finds the
+// points that split it.
+func unsplittable(p *schemas.Problem) string {
+	switch shape := concept.ShapeOf(p.Class); {
+	case p.Class == concept.Thresholds, shape == concept.Column:
+		return ""
+	case listable(p) && concept.Cardinality(classOf(p)) <= maxListed:
+		return ""
+	}
+	return fmt.Sprintf("needs thresholds, a class matrix, or a class of at most %d hypotheses on %d points: take a "+
+		"smaller domain or d",
+		maxListed, maxListed)
+}

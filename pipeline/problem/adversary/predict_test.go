@@ -1,0 +1,259 @@
+package adversary
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/shatterlab/shatter/pipeline/problem/law"
+	"github.com/shatterlab/shatter/pipeline/testkit"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// games are problems on which adversaries of all kinds play.
+func games(t testing.TB) []schemas.Problem {
+	file := testkit.WriteFile(t, "class.csv", "a,b,c,d\n0,0,0,0\n0,1,1,0\n1,1,0,0\n1,0,0,1\n")
+	list := []schemas.Problem{
+		{Class: "thresholds", Distribution: "uniform", Domain: 1 << 20},
+		{Class: "thresholds", Distribution: "needle", Mass: 0.1, Domain: 64},
+		{Class: "thresholds", Distribution: "uniform", Domain: 2},
+		{Class: "points", Distribution: "uniform", Domain: 1},
+		{Class: "points", Distribution: "uniform", Domain: 50},
+		{Class: "intervals", Distribution: "uniform", Domain: 50},
+		{Class: "intervals", Distribution: "needle", Mass: 0.1, Domain: 50},
+		{Class: "rectangles", Distribution: "uniform", Domain: 20, Dim: 3},
+		{Class: "stumps", Distribution: "uniform", Domain: 5, Dim: 2},
+		{Class: "conjunctions", Distribution: "uniform", Dim: 4},
+		{Class: "parities", Distribution: "uniform", Dim: 4},
+		{Class: "matrix", Distribution: "uniform", Matrix: &schemas.Matrix{File: file}},
+		{Class: "halfspace", Distribution: "iso", Margin: 0.1, Dim: 3},
+		{Class: "halfspace", Distribution: "ball-margin", Margin: 0.1, Dim: 1},
+	}
+	for i := range list {
+		list[i] = open(t, list[i]).spec
+	}
+	return list
+}
+
+// Whatever is answered, queries stay inside the domain, truths are those of the target, and the
+// same seed and answers give the same game.
+func TestAdversariesStayInside(t *testing.T) {
+	list := games(t)
+	opened := map[string]*opened{}
+	for _, spec := range list {
+		opened[fmt.Sprint(spec)] = open(t, spec)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		spec := rapid.SampledFrom(list).Draw(t, "problem")
+		a := schemas.Adversary{Kind: rapid.SampledFrom(Fitting(schemas.TaskPredict, &spec)).Draw(t, "kind")}
+		if a.Kind == adaptive.Name {
+			a.Sees = rapid.SampledFrom([]string{"", "labels", "marks"}).Draw(t, "sees")
+		}
+		if err := Resolve(schemas.TaskPredict, &spec, &a); err != nil {
+			t.Fatal(err)
+		}
+		p := opened[fmt.Sprint(spec)]
+		seed, n := rapid.Uint64().Draw(t, "seed"), rapid.Int64Range(1, 100_000).Draw(t, "n")
+		answers := rapid.SliceOfN(rapid.IntRange(0, 3), 40, 40).Draw(t, "answers")
+		play := func() (points, truths []float64) {
+			g := p.view.Queries(a, p.trial(seed, 3), n, rand.NewPCG(seed, 9))
+			x := make([]float64, p.Dim())
+			for _, answer := range answers {
+				truths = append(truths, g.Next(x))
+				points = append(points, x...)
+				g.Observe(float64(2*(answer&1)-1), answer > 1)
+			}
+			return points, truths
+		}
+		points, truths := play()
+		again, truthsAgain := play()
+		if !slices.Equal(points, again) || !slices.Equal(truths, truthsAgain) {
+			t.Fatal("two games of one seed differ")
+		}
+		for i, v := range points {
+			if s := p.side(); s > 0 && !(v >= 0 && v < float64(s) && v == math.Trunc(v)) {
+				t.Fatalf("%s %+v: query %d holds %v", spec.Class, a, i/p.Dim(), v)
+			}
+		}
+		for i, y := range truths {
+			if norm := dotOf(points[i*p.Dim():(i+1)*p.Dim()], nil); y != -1 && y != 1 || p.side() == 0 && norm > 1+1e-9 {
+				t.Fatalf("%s %+v: query %d has the truth %v and norm %v", spec.Class, a, i, y, norm)
+			}
+		}
+	})
+}
+
+// dotOf is <x, y>, and |x|^2 without y.
+func dotOf(x, y []float64) (sum float64) {
+	if y == nil {
+		y = x
+	}
+	for j, v := range x {
+		sum += v * y[j]
+	}
+	return sum
+}
+
+// asked plays a game with a fixed way to answer.
+func asked(
+	p *opened,
+	a schemas.Adversary,
+	n int64,
+	queries int,
+	answer func(x []float64, truth float64) (label float64, hard bool),
+) (list [][]float64) {
+	g := p.view.Queries(a, p.trial(5, 1), n, rand.NewPCG(2, 3))
+	for range queries {
+		x := make([]float64, p.Dim())
+		truth := g.Next(x)
+		list = append(list, x)
+		label, hard := answer(x, truth)
+		g.Observe(label, hard)
+	}
+	return list
+}
+
+func right(_ []float64, truth float64) (float64, bool) { return truth, false }
+
+// A boundary adversary asks every point up to its width from the edge, both sides, and nothing
+// else.
+func TestBoundary(t *testing.T) {
+	p := open(t, schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 1000})
+	seen := map[float64]bool{}
+	for _, x := range asked(p, schemas.Adversary{Kind: boundary.Name}, 100, 2000, right) {
+		seen[x[0]] = true
+	}
+	for v := 480.0; v < 520; v++ {
+		if near := math.Abs(v-500) <= 10; seen[v] != near {
+			t.Errorf("point %v asked: %v", v, seen[v])
+		}
+	}
+	for _, x := range asked(p, schemas.Adversary{Kind: repeat.Name}, 100, 10, right) {
+		if x[0] != 500 {
+			t.Errorf("repeat asks %v", x)
+		}
+	}
+	plane := open(t, schemas.Problem{Class: "halfspace", Distribution: "iso", Margin: 0.1, Dim: 4})
+	target := plane.trial(5, 1).Target().(*law.Plane)
+	for _, x := range asked(plane, schemas.Adversary{Kind: boundary.Name}, 100, 50, right) {
+		if along := dotOf(x, target.Normal); math.Abs(along) > 1e-12 || math.Abs(dotOf(x, nil)-1) > 1e-12 {
+			t.Errorf("%v lies %v beside the hyperplane", x, along)
+		}
+	}
+}
+
+// The bisector finds the edge of a learner that answers as a threshold, in log2 X queries, and then
+// asks the two points beside it.
+func TestBisector(t *testing.T) {
+	p := open(t, schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 1 << 20})
+	for _, edge := range []float64{0, 1, 12345, 1<<20 - 1, 1 << 20} {
+		threshold := func(x []float64, _ float64) (float64, bool) {
+			if x[0] >= edge {
+				return 1, false
+			}
+			return -1, false
+		}
+		list := asked(p, schemas.Adversary{Kind: adaptive.Name, Sees: seesLabels}, 100, 26, threshold)
+		got := []float64{list[24][0], list[25][0]}
+		slices.Sort(got)
+		want := []float64{max(edge-1, 0), min(edge, 1<<20-1)}
+		if !slices.Equal(got, want) {
+			t.Errorf("edge %v: asks %v in the end, want %v", edge, got, want)
+		}
+	}
+	// With marks it begins anew inside what a hard query leaves.
+	calls := 0
+	list := asked(
+		p,
+		schemas.Adversary{Kind: adaptive.Name, Sees: seesMarks},
+		100,
+		3,
+		func(x []float64, _ float64) (float64, bool) {
+			calls++
+			return 1, calls == 2
+		},
+	)
+	if list[0][0] != 1<<19 || list[1][0] != 1<<18 || list[2][0] != 1<<17 {
+		t.Errorf("with marks it asks %v", list)
+	}
+}
+
+// The splitter halves what agrees with the answers, and asks anything once one row is left.
+func TestSplitter(t *testing.T) {
+	p := open(t, games(t)[11])
+	list := asked(
+		p,
+		schemas.Adversary{Kind: adaptive.Name, Sees: seesLabels},
+		100,
+		3,
+		func([]float64, float64) (float64, bool) { return 1, false },
+	)
+	if list[0][0] != 0 || list[1][0] != 1 {
+		t.Errorf("asks %v", list)
+	}
+}
+
+// A fitter's queries come to lie near the plane of a learner that answers as a halfspace.
+func TestFitter(t *testing.T) {
+	p := open(t, schemas.Problem{Class: "halfspace", Distribution: "iso", Margin: 0.1, Dim: 3})
+	w := []float64{0.6, 0, 0.8}
+	list := asked(
+		p,
+		schemas.Adversary{Kind: adaptive.Name, Sees: seesLabels},
+		100,
+		400,
+		func(x []float64, _ float64) (float64, bool) {
+			return math.Copysign(1, dotOf(x, w)), false
+		},
+	)
+	far := 0.0
+	for _, x := range list[300:] {
+		far = max(far, math.Abs(dotOf(x, w)))
+	}
+	if far > 0.1 {
+		t.Errorf("after 300 answers it still asks points %v beside the plane", far)
+	}
+}
+
+// A fitter remembers a bounded number of answers, however many it gets.
+func TestFitterForgets(t *testing.T) {
+	p := open(t, schemas.Problem{Class: "halfspace", Distribution: "iso", Margin: 0.1, Dim: 3})
+	a := schemas.Adversary{Kind: adaptive.Name, Sees: seesLabels}
+	g := p.view.Queries(a, p.trial(5, 1), 100, rand.NewPCG(2, 3)).(*fitter)
+	x := make([]float64, 3)
+	for i := range 5 * fitWindow {
+		g.Observe(g.Next(x), false)
+		if n := len(g.y); n > 2*fitWindow || n < min(i+1, fitWindow) || len(g.x) != 3*n || !slices.Equal(g.x[3*n-3:], x) {
+			t.Fatalf("%d answers and %d numbers are remembered after %d queries", n, len(g.x), i+1)
+		}
+	}
+}
+
+func TestResolveAdversaryRefuses(t *testing.T) {
+	threshold := schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 64}
+	for _, c := range []struct {
+		a    schemas.Adversary
+		p    schemas.Problem
+		want string
+	}{
+		{schemas.Adversary{}, threshold, "adversary.kind: missing"},
+		{schemas.Adversary{Kind: "tree"}, threshold, `adversary.kind: "tree" does not ask queries`},
+		{schemas.Adversary{Kind: boundary.Name}, schemas.Problem{Class: "thresholds", Domain: 5, Data: &schemas.Data{}},
+			"needs a known target, and data has none; choose stochastic"},
+		{schemas.Adversary{Kind: boundary.Name, Rate: 0.1}, threshold,
+			"adversary.rate: 0.1 does not apply to queries, only to the rounds of task online; leave it out"},
+		{schemas.Adversary{Kind: boundary.Name, From: 8}, threshold, "adversary.from: 8 does not apply to queries"},
+		{schemas.Adversary{Kind: boundary.Name, Width: 64}, threshold, "adversary.width: 64 is outside [0, 64)"},
+		{schemas.Adversary{Kind: boundary.Name, Width: 3}, schemas.Problem{Class: "halfspace", Dim: 2},
+			"adversary.width: 3 applies to the kind boundary on whole numbers only"},
+	} {
+		if err := Resolve(schemas.TaskPredict, &c.p, &c.a); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want %q", c.a, err, c.want)
+		}
+	}
+}

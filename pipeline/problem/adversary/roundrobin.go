@@ -1,0 +1,37 @@
+package adversary
+
+import (
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+var roundRobin = Adversary{
+	Name: "round-robin",
+	Doc: "asks the points 0..X-1 of the class points in turns, all labelled -1: the hypothesis of the point asked, " +
+		"alone, errs",
+	Task:  schemas.TaskOnline,
+	Place: 3,
+	Refuses: onLaw(func(p *schemas.Problem) string {
+		if p.Class == concept.Points {
+			return ""
+		}
+		return "needs the class " + concept.Points
+	}),
+	rounds: func(g game, _ schemas.Adversary) (Rounds, error) {
+		return &roundRobinRounds{blindRounds: blindRounds{g}}, nil
+	},
+}
+
+type roundRobinRounds struct {
+	blindRounds
+	next uint64
+}
+
+func (o *roundRobinRounds) Next(x []float64) {
+	x[0] = float64(o.next)
+	if o.next++; o.next == o.class.Domain {
+		o.next = 0
+	}
+}
+
+func (o *roundRobinRounds) Truth(float64) float64 { return -1 }

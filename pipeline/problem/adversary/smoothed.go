@@ -1,0 +1,52 @@
+package adversary
+
+import (
+	"fmt"
+
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+var smoothed = Adversary{
+	Name: "smoothed",
+	Doc: "does as tree, but asks with the probability rate a uniform point of the domain, and then goes against the " +
+		"answer only where both labels are left",
+	Task:    schemas.TaskOnline,
+	Place:   6,
+	Refuses: onLaw(unsplittable),
+	Sees:    []string{seesAnswers, seesPast},
+	Rate: &Rate{
+		Default: 0.1,
+		Outside: func(rate float64) string {
+			if rate > 0 && rate <= 1 {
+				return ""
+			}
+			return fmt.Sprintf("%v is outside (0, 1]; without uniform points it is the kind %s", rate, tree.Name)
+		},
+	},
+	Realizable: always,
+	rounds: func(g game, a schemas.Adversary) (Rounds, error) {
+		o, err := newTreeRounds(g, a)
+		if err != nil {
+			return nil, err
+		}
+		return &smoothedRounds{treeRounds: *o, rate: a.Rate, side: concept.Side(g.class)}, nil
+	},
+}
+
+type smoothedRounds struct {
+	treeRounds
+	rate float64
+	side uint64
+}
+
+func (o *smoothedRounds) Next(x []float64) {
+	if o.r.Float64() >= o.rate {
+		o.treeRounds.Next(x)
+		return
+	}
+	for j := range x {
+		x[j] = float64(o.r.Uint64N(o.side))
+	}
+	copy(o.asked, x)
+}

@@ -1,0 +1,19 @@
+package adversary
+
+import "github.com/shatterlab/shatter/schemas"
+
+var stochastic = Adversary{
+	Name:       "stochastic",
+	Doc:        "asks fresh points of the law",
+	Task:       schemas.TaskPredict,
+	Place:      1,
+	Refuses:    noLaw,
+	Realizable: always,
+	queries: func(g game, _ schemas.Adversary, _ int64) Queries {
+		return &stochasticQueries{blindQueries{g}}
+	},
+}
+
+type stochasticQueries struct{ blindQueries }
+
+func (q *stochasticQueries) Next(x []float64) float64 { return q.draw(x) }

@@ -1,0 +1,61 @@
+package adversary
+
+import "github.com/shatterlab/shatter/schemas"
+
+var tree = Adversary{
+	Name: "tree",
+	Doc: "keeps the hypotheses that agree with all truths so far, and asks the first point that splits them into two " +
+		"parts of at least their Littlestone dimension less one (thresholds: the middle, into halves); the truth goes " +
+		"against the answer: any deterministic learner makes as many mistakes as the dimension of the class (Littlestone " +
+		"1988). If it sees the past alone, for learners whose answer is a fresh draw, the truth is a fair coin. Once one " +
+		"hypothesis is left, it asks points of the law, labelled by that one",
+	Task:       schemas.TaskOnline,
+	Place:      4,
+	Refuses:    onLaw(unsplittable),
+	Sees:       []string{seesAnswers, seesPast},
+	Realizable: always,
+	rounds: func(g game, a schemas.Adversary) (Rounds, error) {
+		return newTreeRounds(g, a)
+	},
+}
+
+// treeRounds asks the point that forces most mistakes, and goes against the answer as long as both
+// labels are left.
+type treeRounds struct {
+	blindRounds
+	left  versionSpace
+	past  bool // goes against no answer: the truth is a fair coin
+	asked []float64
+}
+
+func newTreeRounds(g game, a schemas.Adversary) (*treeRounds, error) {
+	left, err := g.versions(a)
+	if err != nil {
+		return nil, err
+	}
+	asked := make([]float64, g.class.Dim)
+	return &treeRounds{blindRounds: blindRounds{g}, left: left, past: a.Sees == seesPast, asked: asked}, nil
+}
+
+func (o *treeRounds) Next(x []float64) {
+	if !o.left.split(x) {
+		o.draw(x)
+	}
+	copy(o.asked, x)
+}
+
+func (o *treeRounds) Truth(answer float64) (truth float64) {
+	minus, plus := o.left.labels(o.asked)
+	switch {
+	case !plus:
+		truth = -1
+	case !minus:
+		truth = 1
+	case o.past:
+		truth = o.against(0)
+	default:
+		truth = o.against(answer)
+	}
+	o.left.restrict(o.asked, truth)
+	return truth
+}

@@ -1,0 +1,72 @@
+package problem
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/problem/law"
+	"github.com/shatterlab/shatter/pipeline/testkit"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// problemOf is a problem of a class under a law, with every key that they need.
+func problemOf(t *testing.T, class string, l *law.Law) schemas.Problem {
+	t.Helper()
+	p := schemas.Problem{Class: class, Distribution: l.Name}
+	switch d, _ := concept.Lookup(class); {
+	case d.Shape == concept.Column:
+		p.Matrix = &schemas.Matrix{File: testkit.WriteFile(t, "class.csv", "a,b,c\n0,0,0\n0,1,1\n1,1,0\n")}
+	default:
+		p.Domain, p.Dim = d.Examples[0].Domain, d.Examples[0].Dim
+	}
+	for _, k := range l.Keys {
+		*k.Field(&p) = 0.25
+	}
+	return p
+}
+
+// Every law resolves on every class that it fits, and is refused on the others by the key
+// distribution; its keys are refused elsewhere by their own names.
+func TestEveryLawOnEveryClass(t *testing.T) {
+	for _, class := range concept.Names() {
+		for _, l := range law.All() {
+			p := problemOf(t, class, l)
+			if !l.Fits(class) {
+				checkBlamed(t, p, "problem.distribution", l.Name)
+				continue
+			}
+			if err := Resolve(&p); err != nil {
+				t.Errorf("%s under %s: %v", class, l.Name, err)
+				continue
+			}
+			for _, k := range law.Keys() {
+				if q := p; !slices.Contains(l.Keys, k) {
+					*k.Field(&q) = 0.25
+					checkBlamed(t, q, "problem."+k.Name, strings.Join(k.Laws()[:1], ""))
+				}
+			}
+			if l.LeastDim > 1 {
+				q := p
+				q.Dim = l.LeastDim - 1
+				checkBlamed(t, q, "problem.d", "")
+			}
+			if l.LeastDomain != nil {
+				q := p
+				q.Domain = l.LeastDomain(class) - 1
+				checkBlamed(t, q, "problem.domain", "")
+			}
+		}
+	}
+}
+
+// checkBlamed checks that a problem is refused by a key, with a reason that holds a word.
+func checkBlamed(t *testing.T, p schemas.Problem, key, word string) {
+	t.Helper()
+	var wrong *Error
+	if err := Resolve(&p); !errors.As(err, &wrong) || wrong.Key != key || !strings.Contains(wrong.Reason, word) {
+		t.Errorf("%+v: the error is %v, want one of %s that mentions %q", p, err, key, word)
+	}
+}

@@ -1,0 +1,41 @@
+package law
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// margin is the key that all laws of halfspaces take.
+var margin = Key{
+	Name:    "margin",
+	Doc:     "tau, below which y<u,x> never falls, in (0, 1)",
+	Example: "a number in (0, 1), for example 0.1",
+	Field:   func(p *schemas.Problem) *float64 { return &p.Margin },
+	Outside: func(p *schemas.Problem) string {
+		if p.Margin > 0 && p.Margin < 1 {
+			return ""
+		}
+		return fmt.Sprintf("%v is outside (0, 1)", p.Margin)
+	},
+}
+
+func fitsBall(class string) bool { return concept.ShapeOf(class) == concept.Ball }
+
+func uncountable(*schemas.Problem) float64 { return math.Inf(1) }
+
+// halfspace is what the samplers of all laws of halfspaces share: the target, whose normal u is
+// uniform on the unit sphere and drawn anew in each trial, and the margin tau.
+type halfspace struct {
+	Plane
+	tau float64
+}
+
+func newHalfspace(p *schemas.Problem) halfspace {
+	return halfspace{Plane: Plane{Normal: make([]float64, p.Dim)}, tau: p.Margin}
+}
+
+// Target implements Sampler.
+func (h *halfspace) Target() concept.Target { return &h.Plane }

@@ -1,0 +1,121 @@
+package law
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+var needle = Law{
+	Name: "needle",
+	Doc: "a few points, such that exactly one hypothesis has an error below the mass a: thresholds have weight a at " +
+		"X/2-1 (-1) and X/2 (+1), the rest at X-1 (+1); points a at X/2 (+1), the rest at 0 (-1); intervals a at X/2-1 " +
+		"(-1), X/2 (+1) and X/2+1 (-1), the rest at 0 (-1)",
+	Fits:        func(class string) bool { return needleLaws[class].atoms != nil },
+	Keys:        []*Key{&mass},
+	LeastDomain: func(class string) uint64 { return needleLaws[class].least },
+	NoConstant:  func(class string) bool { return needleLaws[class].noConstant },
+	Size:        func(p *schemas.Problem) float64 { return float64(needleLaws[p.Class].heavy + 1) },
+	open: func(p *schemas.Problem, class concept.Spec) Opened {
+		support := needlePoints(p)
+		return Opened{Support: support, Sampler: func() Sampler { return newNeedleSampler(support, class) }}
+	},
+}
+
+var mass = Key{
+	Name:    "mass",
+	Doc:     "the weight a of each of the heavy points of the needle law",
+	Example: "the weight of a needle, for example 0.1",
+	Field:   func(p *schemas.Problem) *float64 { return &p.Mass },
+	Outside: func(p *schemas.Problem) string {
+		heavy := needleLaws[p.Class].heavy
+		if p.Mass > 0 && float64(heavy)*p.Mass <= 1 {
+			return ""
+		}
+		most := strings.TrimSuffix(fmt.Sprintf("1/%d", heavy), "/1")
+		return fmt.Sprintf("%v is outside (0, %s]; the needle law of %s has %d such points", p.Mass, most, p.Class, heavy)
+	},
+}
+
+// needleLaw is the needle law of one class.
+type needleLaw struct {
+	heavy      int    // points of weight a; one more point has the rest
+	least      uint64 // the smallest domain on which all points differ
+	noConstant bool   // the hypothesis that is -1 everywhere would be good too
+
+	// atoms returns the heavy points, then the one that has the rest; c is X/2, x is X.
+	atoms func(c, x uint64) []atom
+}
+
+type atom struct {
+	point uint64
+	label float64
+}
+
+var needleLaws = map[string]needleLaw{
+	concept.Thresholds: {
+		heavy: 2, least: 3, noConstant: true,
+		atoms: func(c, x uint64) []atom { return []atom{{c - 1, -1}, {c, 1}, {x - 1, 1}} },
+	},
+	concept.Points: {
+		heavy: 1, least: 2,
+		atoms: func(c, _ uint64) []atom { return []atom{{c, 1}, {0, -1}} },
+	},
+	concept.Intervals: {
+		heavy: 3, least: 4,
+		atoms: func(c, _ uint64) []atom { return []atom{{c - 1, -1}, {c, 1}, {c + 1, -1}, {0, -1}} },
+	},
+}
+
+// needlePoints returns all points of positive weight.
+func needlePoints(p *schemas.Problem) *Points {
+	l, all := needleLaws[p.Class], &Points{}
+	for i, a := range l.atoms(p.Domain/2, p.Domain) {
+		w := p.Mass
+		if i == l.heavy {
+			w = 1 - float64(float64(l.heavy)*p.Mass)
+		}
+		if w > 0 {
+			all.X, all.Y, all.W = append(all.X, float64(a.point)), append(all.Y, a.label), append(all.W, w)
+		}
+	}
+	return all
+}
+
+// needleSampler draws from a few weighted points.
+type needleSampler struct {
+	*Points
+	upTo   []float64 // cumulated weights of all points but the last
+	target concept.Target
+}
+
+func newNeedleSampler(points *Points, spec concept.Spec) *needleSampler {
+	class, _ := concept.Lookup(spec.Name)
+	s := &needleSampler{Points: points, target: class.Target(spec)}
+	sum := 0.0
+	for _, w := range points.W[:len(points.W)-1] {
+		sum += w
+		s.upTo = append(s.upTo, sum)
+	}
+	return s
+}
+
+func (s *needleSampler) Begin(*rand.Rand) {}
+
+// Target returns the class's own target, which labels the queries of an adversary. Of thresholds
+// and points it agrees with the labels of this law; of intervals it is [X/4, 3X/4-1], not [X/2,
+// X/2].
+func (s *needleSampler) Target() concept.Target { return s.target }
+
+func (s *needleSampler) Draw(r *rand.Rand, x, y []float64) {
+	for i := range y {
+		u, k := r.Float64(), 0
+		for k < len(s.upTo) && u >= s.upTo[k] {
+			k++
+		}
+		x[i], y[i] = s.X[k], s.Y[k]
+	}
+}

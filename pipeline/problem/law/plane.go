@@ -1,0 +1,104 @@
+package law
+
+import (
+	"math"
+	"math/rand/v2"
+)
+
+// Plane is a hyperplane through 0. As a Target it labels the points on the side of its normal +1,
+// and its own points too.
+type Plane struct {
+	Normal []float64 // of norm 1
+}
+
+// Begin draws the normal uniformly from the unit sphere.
+func (p *Plane) Begin(r *rand.Rand) {
+	squared := 0.0
+	for squared == 0 {
+		_, squared = normals(r, p.Normal, p.Normal)
+	}
+	norm := math.Sqrt(squared)
+	for i := range p.Normal {
+		p.Normal[i] /= norm
+	}
+}
+
+// Label implements concept.Target.
+func (p *Plane) Label(x []float64) float64 {
+	sum := 0.0
+	for j, v := range x {
+		sum += float64(v * p.Normal[j])
+	}
+	if sum >= 0 {
+		return 1
+	}
+	return -1
+}
+
+// Draw fills x with a uniform unit vector of the hyperplane; in one dimension with 0, its only
+// point.
+func (p *Plane) Draw(r *rand.Rand, x []float64) {
+	if len(x) == 1 {
+		x[0] = 0
+		return
+	}
+	p.combine(x, 0, 1, p.orthogonal(r, x))
+}
+
+// residue describes a vector z from which its part along the normal u was taken away.
+type residue struct {
+	along float64 // <z,u>, which rounding leaves
+	norm  float64 // the length of the part orthogonal to u
+}
+
+// orthogonal fills z with normal numbers and takes its part along the normal away. Because rounding
+// leaves some of it, above all where z is nearly parallel to the normal, the residue is measured
+// for a second subtraction in combine.
+func (p *Plane) orthogonal(r *rand.Rand, z []float64) residue {
+	for {
+		along, whole := normals(r, z, p.Normal)
+		left, squared := 0.0, 0.0
+		for i, u := range p.Normal {
+			z[i] -= float64(along * u)
+			left += float64(z[i] * u)
+			squared += float64(z[i] * z[i])
+		}
+		squared -= float64(left * left)
+		if squared > 1e-20*whole { // otherwise only rounding error is left; practically never
+			return residue{left, math.Sqrt(squared)}
+		}
+	}
+}
+
+// combine turns z, as orthogonal left it, into t u + c g, where u is the normal and g the unit
+// vector of the part of z that is orthogonal to u.
+func (p *Plane) combine(z []float64, t, c float64, g residue) {
+	c /= g.norm
+	t -= float64(c * g.along)
+	for i, u := range p.Normal {
+		z[i] = float64(c*z[i]) + float64(t*u)
+	}
+}
+
+// normals fills z with independent standard normal numbers, and returns <z,u> and |z|^2. u may be z
+// itself.
+func normals(r *rand.Rand, z, u []float64) (along, squared float64) {
+	for i := range z {
+		v := r.NormFloat64()
+		z[i] = v
+		along += float64(v * u[i])
+		squared += float64(v * v)
+	}
+	return along, squared
+}
+
+// cosine returns sqrt(1-t^2) without cancellation.
+func cosine(t float64) float64 { return math.Sqrt((1 - t) * (1 + t)) }
+
+// coin returns -1 or +1 with equal probability.
+func coin(r *rand.Rand) float64 {
+	if r.Uint64()>>63 == 0 {
+		return -1
+	}
+	return 1
+}

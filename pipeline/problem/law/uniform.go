@@ -1,0 +1,75 @@
+package law
+
+import (
+	"math/rand/v2"
+
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+var uniform = Law{
+	Name: "uniform",
+	Doc:  "every point of the domain, or column of the class matrix, is equally likely; the class's own target labels it",
+	Fits: func(class string) bool {
+		d, ok := concept.Lookup(class)
+		return ok && d.Shape != concept.Ball && d.Shape != concept.InfiniteOrder
+	},
+	Size: func(p *schemas.Problem) float64 { return concept.Cardinality(classOf(p)) },
+	open: func(_ *schemas.Problem, class concept.Spec) Opened {
+		o := Opened{Sampler: func() Sampler { return newUniformSampler(class) }}
+		if concept.Cardinality(class) <= MaxSupport {
+			o.Support = lattice(concept.Side(class), concept.Width(class))
+		}
+		return o
+	},
+}
+
+// uniformSampler draws points with coordinates 0..side-1.
+type uniformSampler struct {
+	side   uint64
+	dim    int
+	target concept.Target
+}
+
+func newUniformSampler(s concept.Spec) *uniformSampler {
+	class, _ := concept.Lookup(s.Name)
+	return &uniformSampler{side: concept.Side(s), dim: concept.Width(s), target: class.Target(s)}
+}
+
+func (s *uniformSampler) Begin(r *rand.Rand)     { s.target.Begin(r) }
+func (s *uniformSampler) Target() concept.Target { return s.target }
+
+func (s *uniformSampler) Draw(r *rand.Rand, x, y []float64) {
+	for i := range x {
+		x[i] = float64(r.Uint64N(s.side))
+	}
+	for i := range y {
+		y[i] = s.target.Label(x[i*s.dim : (i+1)*s.dim])
+	}
+}
+
+// lattice returns all points of dim coordinates 0..side-1, in lexicographic order, with equal
+// weights and without labels.
+func lattice(side uint64, dim int) *Points {
+	all := &Points{}
+	x := make([]float64, dim)
+	for {
+		all.X = append(all.X, x...)
+		j := dim - 1
+		for ; j >= 0; j-- {
+			if x[j]++; x[j] < float64(side) {
+				break
+			}
+			x[j] = 0
+		}
+		if j < 0 {
+			break
+		}
+	}
+	n := len(all.X) / dim
+	all.W = make([]float64, n)
+	for i := range all.W {
+		all.W[i] = 1 / float64(n)
+	}
+	return all
+}

@@ -1,0 +1,95 @@
+package noise
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/problem/blame"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// Every kind of noise is complete, negates labels and nothing else, about as many as its rate says,
+// and is a function of the sample and of its stream.
+func TestKinds(t *testing.T) {
+	const n, dim = 1000, 3
+	r := rand.New(rand.NewPCG(1, 2))
+	x, y := make([]float64, n*dim), make([]float64, n)
+	for i := range x {
+		x[i] = float64(r.IntN(2))
+	}
+	for i := range y {
+		y[i] = 2*float64(r.IntN(2)) - 1
+	}
+	for _, k := range All() {
+		if k.Name == "" || k.Doc == "" || strings.Contains(k.Doc, "\n") || strings.HasSuffix(k.Doc, ".") ||
+			k.flipper == nil ||
+			Lookup(k.Name) != k {
+			t.Fatalf("%q: a kind has a name of its own, a doc of one line without a full stop, and a flipper", k.Name)
+		}
+		rates := []float64{0}
+		if k.Rate {
+			rates = []float64{0, 0.1, 0.49}
+		}
+		for _, rate := range rates {
+			spec := schemas.Noise{Kind: k.Name, Rate: rate}
+			if err := Resolve(&spec); err != nil || spec.Rate != rate {
+				t.Fatalf("%+v: %v", spec, err)
+			}
+			for _, shape := range []concept.Shape{concept.Scalar, concept.Grid, concept.Bits, concept.Column, concept.Ball} {
+				dim := dim
+				if !shape.HasDim() {
+					dim = 1
+				}
+				flipped := func() []float64 {
+					points, labels := slices.Clone(x[:n*dim]), slices.Clone(y)
+					New(spec, shape).Flip(rand.New(rand.NewPCG(3, 4)), points, labels)
+					if !slices.Equal(points, x[:n*dim]) {
+						t.Errorf("%+v: points have changed", spec)
+					}
+					return labels
+				}
+				labels, wrong := flipped(), 0
+				for i := range labels {
+					if math.Abs(labels[i]) != 1 {
+						t.Fatalf("%+v: the label %v", spec, labels[i])
+					}
+					if labels[i] != y[i] {
+						wrong++
+					}
+				}
+				if most := 5 * math.Sqrt(n*rate*(1-rate)); math.Abs(float64(wrong)-n*rate) > most {
+					t.Errorf("%+v: %d of %d labels are wrong", spec, wrong, n)
+				}
+				if !slices.Equal(labels, flipped()) {
+					t.Errorf("%+v: equal streams give other labels", spec)
+				}
+			}
+		}
+	}
+}
+
+// What does not apply or is out of range is refused, and the key is named.
+func TestResolveRefuses(t *testing.T) {
+	for _, k := range All() {
+		for _, rate := range []float64{-0.1, 0.5, math.NaN(), math.Inf(1)} {
+			var wrong *blame.Error
+			if err := Resolve(&schemas.Noise{Kind: k.Name, Rate: rate}); !errors.As(err, &wrong) ||
+				wrong.Key != "problem.noise.rate" {
+				t.Errorf("%s: %v: the error is %v", k.Name, rate, err)
+			}
+		}
+	}
+	n := schemas.Noise{}
+	if err := Resolve(&n); err != nil || n.Kind != "none" {
+		t.Errorf("%+v, %v: no noise is the kind none", n, err)
+	}
+	var wrong *blame.Error
+	if err := Resolve(&schemas.Noise{Kind: "loud"}); !errors.As(err, &wrong) || wrong.Key != "problem.noise.kind" {
+		t.Errorf("an unknown kind: %v", err)
+	}
+}

@@ -1,0 +1,226 @@
+package population
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/apache/arrow/go/v17/arrow"
+	"github.com/apache/arrow/go/v17/arrow/array"
+	"github.com/apache/arrow/go/v17/arrow/ipc"
+	"github.com/apache/arrow/go/v17/arrow/memory"
+	flatbuffers "github.com/google/flatbuffers/go"
+)
+
+var arrowFormat = format{name: "arrow", extensions: []string{".arrow", ".feather", ".ipc"}, read: (*table).readArrow}
+
+// readArrow reads a file in the Arrow IPC file format (also called Feather version 2), one record
+// batch after the other.
+func (t *table) readArrow(f *io.SectionReader) error {
+	if err := checkArrow(f); err != nil {
+		return t.damaged(err)
+	}
+	r, err := ipc.NewFileReader(f, ipc.WithAllocator(t.limited(f.Size())))
+	if err != nil {
+		return t.damaged(err)
+	}
+	defer func() { _ = r.Close() }() // always nil
+	columns := make([]column, r.Schema().NumFields())
+	for i, field := range r.Schema().Fields() {
+		columns[i] = column{field.Name, arrowKind(field.Type)}
+	}
+	if err := t.begin(columns); err != nil {
+		return err
+	}
+	for i := range r.NumRecords() {
+		record, err := r.Record(i) // released by the next call, or by Close
+		if err != nil {
+			return t.damaged(err)
+		}
+		err = t.batch(func(i int, role role, base int) (int, error) {
+			a := record.Column(i)
+			c := cells{rows: a.Len(), missing: a.IsNull, number: numberOf(a), text: a.ValueStr}
+			return a.Len(), t.setCells(role, base, c)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// arrowKind returns the kind of a column of a type. Nested columns, dates, times, decimals and raw
+// bytes are not supported.
+func arrowKind(d arrow.DataType) kind {
+	switch d.ID() {
+	case arrow.INT8, arrow.INT16, arrow.INT32, arrow.INT64, arrow.UINT8, arrow.UINT16, arrow.UINT32, arrow.UINT64,
+		arrow.FLOAT16, arrow.FLOAT32, arrow.FLOAT64:
+		return numeric
+	case arrow.BOOL, arrow.STRING, arrow.LARGE_STRING:
+		return textual
+	case arrow.DICTIONARY:
+		if arrowKind(d.(*arrow.DictionaryType).ValueType) != unknown {
+			return textual
+		}
+	}
+	return unknown
+}
+
+// numberOf returns a function that reads a numeric array; nil for any other array.
+func numberOf(a arrow.Array) func(i int) float64 {
+	switch a := a.(type) {
+	case *array.Int8:
+		return func(i int) float64 { return float64(a.Value(i)) }
+	case *array.Int16:
+		return func(i int) float64 { return float64(a.Value(i)) }
+	case *array.Int32:
+		return func(i int) float64 { return float64(a.Value(i)) }
+	case *array.Int64:
+		return func(i int) float64 { return float64(a.Value(i)) }
+	case *array.Uint8:
+		return func(i int) float64 { return float64(a.Value(i)) }
+	case *array.Uint16:
+		return func(i int) float64 { return float64(a.Value(i)) }
+	case *array.Uint32:
+		return func(i int) float64 { return float64(a.Value(i)) }
+	case *array.Uint64:
+		return func(i int) float64 { return float64(a.Value(i)) }
+	case *array.Float16:
+		return func(i int) float64 { return float64(a.Value(i).Float32()) }
+	case *array.Float32:
+		return func(i int) float64 { return float64(a.Value(i)) }
+	case *array.Float64:
+		return a.Value
+	}
+	return nil
+}
+
+// limited is an allocator that refuses a single piece a thousand times as large as the file:
+// lengths come from the file, and running out of memory cannot be caught.
+type limited struct {
+	memory.Allocator
+	most int
+}
+
+// limited returns the allocator for a file of a size.
+func (t *table) limited(fileSize int64) limited {
+	return limited{t.memory, int(1<<20 + 1000*fileSize)}
+}
+
+func (l limited) Allocate(size int) []byte {
+	l.check(size)
+	return l.Allocator.Allocate(size)
+}
+
+func (l limited) Reallocate(size int, b []byte) []byte {
+	l.check(size)
+	return l.Allocator.Reallocate(size, b)
+}
+
+func (l limited) check(size int) {
+	if size < 0 || size > l.most {
+		panic(fmt.Errorf("it asks for a buffer of %d bytes", size))
+	}
+}
+
+// checkArrow walks the schema in the footer and refuses counts that the footer cannot hold, before
+// the reader allocates by them. Like the reader it panics where an offset points outside.
+func checkArrow(f *io.SectionReader) error {
+	const magic = "ARROW1"
+	head, tail := make([]byte, len(magic)), make([]byte, 4+len(magic))
+	if _, err := f.ReadAt(head, 0); err != nil || string(head) != magic {
+		return errors.New("it does not begin with ARROW1; write it as an IPC file (Feather version 2), not as a stream")
+	}
+	if _, err := f.ReadAt(tail, f.Size()-int64(len(tail))); err != nil || string(tail[4:]) != magic {
+		return errors.New("it does not end with ARROW1; it was not written to its end")
+	}
+	size := int64(flatbuffers.GetUint32(tail))
+	if size > f.Size() {
+		return errors.New("its footer is larger than the file")
+	}
+	footer := make([]byte, size)
+	if _, err := f.ReadAt(footer, f.Size()-int64(len(tail))-size); err != nil {
+		return err
+	}
+	root := flatbuffers.Table{Bytes: footer, Pos: flatbuffers.GetUOffsetT(footer)}
+	schema, ok := child(&root, 6)
+	if !ok {
+		return errors.New("its footer holds no schema")
+	}
+	w := &schemaWalk{budget: 4*len(footer) + 1024}
+	w.metadata(&schema, 8)
+	w.fields(&schema, 6, 0)
+	return w.err
+}
+
+// schemaWalk adds up the bytes that the fields of a schema would take if none shared bytes with
+// another.
+type schemaWalk struct {
+	budget int
+	err    error
+}
+
+// spend takes bytes from the budget, and reports whether the walk goes on.
+func (w *schemaWalk) spend(bytes int) bool {
+	w.budget -= bytes
+	if w.budget < 0 {
+		w.err = errors.New("its schema states more than its bytes can hold")
+	}
+	return w.err == nil
+}
+
+// fields walks a vector of fields. A field has its name in slot 4, the kind of its type in 8, its
+// children in 14, and metadata in 16.
+func (w *schemaWalk) fields(t *flatbuffers.Table, slot flatbuffers.VOffsetT, depth int) {
+	each(t, slot, w, func(field *flatbuffers.Table) {
+		if o := flatbuffers.UOffsetT(field.Offset(4)); o != 0 {
+			w.spend(len(field.ByteVector(field.Pos + o)))
+		}
+		const union, binaryView, utf8View = 14, 23, 24
+		if k := field.GetByteSlot(8, 0); k == union || k == binaryView || k == utf8View {
+			w.err = errors.New("it has a column of a union or view type; write plain types")
+		}
+		if depth == 64 {
+			w.err = errors.New("its columns are nested too deeply")
+		}
+		if w.err == nil {
+			w.metadata(field, 16)
+			w.fields(field, 14, depth+1)
+		}
+	})
+}
+
+// metadata walks a vector of key-value pairs.
+func (w *schemaWalk) metadata(t *flatbuffers.Table, slot flatbuffers.VOffsetT) {
+	each(t, slot, w, func(pair *flatbuffers.Table) {
+		for _, slot := range []flatbuffers.VOffsetT{4, 6} {
+			if o := flatbuffers.UOffsetT(pair.Offset(slot)); o != 0 {
+				w.spend(len(pair.ByteVector(pair.Pos + o)))
+			}
+		}
+	})
+}
+
+// each calls visit for the tables of a vector, until w fails.
+func each(t *flatbuffers.Table, slot flatbuffers.VOffsetT, w *schemaWalk, visit func(*flatbuffers.Table)) {
+	o := flatbuffers.UOffsetT(t.Offset(slot))
+	if o == 0 || !w.spend(4*t.VectorLen(o)) {
+		return
+	}
+	start := t.Vector(o)
+	for i := range t.VectorLen(o) {
+		visit(&flatbuffers.Table{Bytes: t.Bytes, Pos: t.Indirect(start + flatbuffers.UOffsetT(4*i))})
+		if w.err != nil {
+			return
+		}
+	}
+}
+
+// child returns the table in a slot of another.
+func child(t *flatbuffers.Table, slot flatbuffers.VOffsetT) (flatbuffers.Table, bool) {
+	o := flatbuffers.UOffsetT(t.Offset(slot))
+	if o == 0 {
+		return flatbuffers.Table{}, false
+	}
+	return flatbuffers.Table{Bytes: t.Bytes, Pos: t.Indirect(t.Pos + o)}, true
+}

@@ -1,0 +1,132 @@
+package population
+
+import (
+	"bufio"
+	"encoding/csv"
+	"errors"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+var csvFormat = format{name: "csv", extensions: []string{".csv"}, untyped: true, read: (*table).readCSV}
+
+// readCSV reads a CSV file (RFC 4180, UTF-8) whose first line names the columns. Spaces around a
+// cell do not count. Where no features are listed, the numeric columns are those whose first cell
+// is a number.
+func (t *table) readCSV(file *io.SectionReader) error {
+	f := bufio.NewReaderSize(file, 64<<10)
+	if mark, _ := f.Peek(3); string(mark) == "\uFEFF" {
+		_, _ = f.Discard(3)
+	}
+	r := csv.NewReader(f)
+	r.ReuseRecord, r.TrimLeadingSpace = true, true
+	cells, err := t.nextRecord(r, 0)
+	if err != nil {
+		return t.noMore(err, "no header line")
+	}
+	columns := make([]column, len(cells))
+	for i, cell := range cells {
+		columns[i].name = strings.Clone(strings.TrimSpace(cell))
+	}
+	if cells, err = t.nextRecord(r, len(columns)); err != nil {
+		return t.noMore(err, "no rows below the header line")
+	}
+	for i, cell := range cells {
+		columns[i].kind = guess(strings.TrimSpace(cell))
+	}
+	if err := t.begin(columns); err != nil {
+		return err
+	}
+	for row := 0; err == nil; row++ {
+		if err := t.csvRow(r, row, cells); err != nil {
+			return err
+		}
+		cells, err = t.nextRecord(r, len(columns))
+	}
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+// nextRecord reads one record of the given number of cells, 0 for any.
+func (t *table) nextRecord(r *csv.Reader, width int) ([]string, error) {
+	cells, err := r.Read()
+	if err == nil || errors.Is(err, io.EOF) {
+		return cells, err
+	}
+	var bad *csv.ParseError
+	if !errors.As(err, &bad) {
+		return nil, refuse("data.file", "%s: %v", t.spec.File, err)
+	}
+	if errors.Is(err, csv.ErrFieldCount) {
+		return nil, refuse("data.file", "%s: row %d has %d cells, the header line has %d",
+			t.spec.File, bad.StartLine, len(cells), width)
+	}
+	return nil, refuse("data.file", "%s: row %d: %v; write a cell with quotes as \"a \"\"b\"\" c\"",
+		t.spec.File, bad.StartLine, bad.Err)
+}
+
+// noMore says what the file lacks if err is io.EOF, and otherwise returns err.
+func (t *table) noMore(err error, what string) error {
+	if errors.Is(err, io.EOF) {
+		return refuse("data.file", "%s has %s", t.spec.File, what)
+	}
+	return err
+}
+
+// guess returns the kind of a column whose first cell is given.
+func guess(cell string) kind {
+	if slices.Contains([]string{"", "?", "-", ".", "NA", "N/A", "NaN", "nan", "null", "NULL", "None"}, cell) {
+		return unknown
+	}
+	if _, err := strconv.ParseFloat(cell, 64); err == nil || errors.Is(err, strconv.ErrRange) {
+		return numeric
+	}
+	return textual
+}
+
+// csvRow sets the cells of one row.
+func (t *table) csvRow(r *csv.Reader, row int, cells []string) error {
+	if err := t.grow(row + 1); err != nil {
+		return err
+	}
+	line, _ := r.FieldPos(0)
+	for i, role := range t.roles {
+		if role.use == unused {
+			continue
+		}
+		cell := strings.TrimSpace(cells[i])
+		var err error
+		switch role.use {
+		case asLabel:
+			err = t.label(row, line, cell)
+		case asCategory:
+			err = t.category(row, line, role.index, cell)
+		case asNumber:
+			err = t.csvNumber(row, line, role, cell)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// csvNumber sets a numeric cell.
+func (t *table) csvNumber(row, line int, role role, cell string) error {
+	v, err := strconv.ParseFloat(cell, 64)
+	switch {
+	case err == nil || errors.Is(err, strconv.ErrRange):
+		return t.number(row, line, role.index, v)
+	case cell == "":
+		return t.missing(line, role.name)
+	}
+	remedy := "correct it, drop the row, or name the column in problem.data.categorical"
+	if t.matrix {
+		remedy = "every cell of a class matrix is 0 or 1"
+	}
+	return refuse("data.file", "%s: %q is not a number; %s", t.place(line, role.name), cell, remedy)
+}

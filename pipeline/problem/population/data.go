@@ -1,0 +1,210 @@
+// Package population reads real data: the rows of a CSV, Parquet or Arrow file, which take the
+// place of a law of points, and the files of class matrices.
+//
+// The rows are the population: samples are drawn from it with replacement, and errors are computed
+// over all of it. A row holds the features, then for each categorical column one number per value
+// of the file, sorted: 1 for the row's own value, otherwise 0. For halfspaces, rows are brought
+// into the unit ball by a stated, public bound, never by their own maximum, which would leak:
+// either divided by a bound on the norm, longer rows by their norm; or each feature is mapped from
+// its range to [-1, 1], a value outside to the nearer end, and the row divided by sqrt(k), k being
+// the columns of the file in use. A class on one whole number takes one column of integers as it
+// is, and the other classes on whole numbers take all columns as they are. Labels and categories
+// are compared as text; numbers have their shortest one.
+//
+// A file is hashed, and its digest compared, before anything in it is decoded. Damaged bytes end in
+// an error: the decoders' panics are caught, and lengths found in a file are checked before memory
+// is allocated by them.
+//
+// Start reading at Read, then table.go, which every format fills.
+package population
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/apache/arrow/go/v17/arrow/memory"
+
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/problem/blame"
+	"github.com/shatterlab/shatter/pipeline/wording"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+const (
+	maxValues = 1 << 30 // numbers of a population: 8 GiB
+	maxDim    = 1 << 20 // numbers of a row, and values of a categorical column
+)
+
+// Rows is a population. It is immutable: any number of goroutines may share it.
+type Rows struct {
+	X   []float64 // scaled, row-major
+	Y   []float64 // labels, -1 or +1
+	Dim int       // numbers of a row
+
+	// Pulled is the number of rows that lay beyond the stated scale, by their norm or by any one
+	// value, and were pulled back to it.
+	Pulled int
+}
+
+// Read checks what d states, reads its file, and fills in digest, format and features. class is the
+// class of the problem; its Dim does not matter. The error is a *blame.Error.
+func Read(d *schemas.Data, class concept.Spec) (*Rows, error) {
+	if err := checkData(d, class); err != nil {
+		return nil, err
+	}
+	t := &table{
+		spec:   d,
+		side:   concept.Side(class),
+		single: concept.ShapeOf(class.Name) == concept.Scalar,
+		memory: memory.NewGoAllocator(),
+	}
+	if err := readFile(d, t); err != nil {
+		return nil, err
+	}
+	return t.finish()
+}
+
+// refuse blames one key below "problem".
+func refuse(key, format string, a ...any) error { return blame.Key("problem."+key, format, a...) }
+
+// checkData checks what can be checked without the file.
+func checkData(d *schemas.Data, class concept.Spec) error {
+	switch {
+	case d.File == "":
+		return refuse("data.file", "missing; state the path of a .csv, .parquet or .arrow file")
+	case d.Label == "":
+		return refuse("data.label", "missing; state the column of the labels")
+	case d.Positive == "":
+		return refuse("data.positive", "missing; state the value in column %q that means +1", d.Label)
+	}
+	used := map[string]string{d.Label: "data.label"}
+	for _, list := range []struct {
+		key   string
+		names []string
+	}{{"data.features", d.Features}, {"data.categorical", d.Categorical}} {
+		for _, name := range list.names {
+			if key := used[name]; key != "" {
+				return refuse(list.key, "column %q is already in problem.%s; name it once", name, key)
+			}
+			used[name] = list.key
+		}
+	}
+	if concept.ShapeOf(class.Name) == concept.Scalar && len(d.Categorical) > 0 {
+		return refuse("data.categorical", "does not apply to %s, which take one column of integers; leave it out", class.Name)
+	}
+	if err := resolveFormat(d); err != nil {
+		return err
+	}
+	return checkScale(&d.Scale, class.Name)
+}
+
+// format is a format of data files.
+type format struct {
+	name       string   // as the resolved problem has it
+	extensions []string // of file names, in lower case, the usual one first
+	untyped    bool     // columns have no type: their cells show what they hold
+	read       func(t *table, f *io.SectionReader) error
+}
+
+// formats lists the formats in the order in which messages offer them.
+func formats() []*format { return []*format{&csvFormat, &parquetFormat, &arrowFormat} }
+
+// formatWith returns the first format that satisfies a condition, or nil.
+func formatWith(ok func(f *format) bool) *format {
+	for _, f := range formats() {
+		if ok(f) {
+			return f
+		}
+	}
+	return nil
+}
+
+// resolveFormat checks the format of d, and fills in the one that the file's extension means.
+func resolveFormat(d *schemas.Data) error {
+	if d.Format != "" {
+		if formatWith(func(f *format) bool { return f.name == d.Format }) != nil {
+			return nil
+		}
+		var known []string
+		for _, f := range formats() {
+			known = append(known, f.name)
+		}
+		return blame.Name("problem.data.format", d.Format, known)
+	}
+	extension := strings.ToLower(filepath.Ext(d.File))
+	if f := formatWith(func(f *format) bool { return slices.Contains(f.extensions, extension) }); f != nil {
+		d.Format = f.name
+		return nil
+	}
+	var known []string
+	for _, f := range formats() {
+		known = append(known, f.extensions[0])
+	}
+	return refuse("data.file", "%s: unknown extension %q; use %s", d.File, extension, wording.Or(known))
+}
+
+// checkScale checks the bound on the rows of a class.
+func checkScale(s *schemas.Scale, class string) error {
+	switch given, whole := s.Norm != 0 || len(s.Ranges) > 0, concept.ShapeOf(class) != concept.Ball; {
+	case whole && given:
+		return refuse("data.scale", "does not apply to %s, whose values stay as they are; leave it out", class)
+	case whole:
+		return nil
+	case !given:
+		return refuse("data.scale", "missing; state a public bound, norm: B on the length of a row or ranges: {column: "+
+			"[low, high], ...}")
+	case s.Norm != 0 && len(s.Ranges) > 0:
+		return refuse("data.scale", "norm and ranges are both given; choose one")
+	case s.Norm != 0 && !(s.Norm > 0 && !math.IsInf(s.Norm, 1)):
+		return refuse("data.scale.norm", "%v is not a positive number", s.Norm)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Ranges)) {
+		low, high := s.Ranges[name][0], s.Ranges[name][1]
+		if width := high - low; !(width > 0 && !math.IsInf(width, 1)) {
+			return refuse("data.scale.ranges", "%q: [%v, %v] is not a range; state a finite low below a finite high",
+				name, low, high)
+		}
+	}
+	return nil
+}
+
+// readFile hashes a file, compares the digest, and only then decodes it into t.
+func readFile(d *schemas.Data, t *table) error {
+	f, err := os.Open(d.File)
+	if err != nil {
+		return refuse("data.file", "%v", err)
+	}
+	defer f.Close()
+	hash := sha256.New()
+	size, err := io.Copy(hash, f)
+	if err != nil {
+		return refuse("data.file", "%v", err)
+	}
+	if size == 0 {
+		return refuse("data.file", "%s is empty", d.File)
+	}
+	digest := hex.EncodeToString(hash.Sum(nil))
+	if d.Digest != "" && d.Digest != digest {
+		return refuse("data.file", "%s has changed: its digest is %s, not %s", d.File, digest, d.Digest)
+	}
+	d.Digest = digest
+	return t.read(io.NewSectionReader(f, 0, size))
+}
+
+// read decodes a file. It is the only place where the decoders' panics on damaged bytes are caught.
+func (t *table) read(f *io.SectionReader) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = t.damaged(r)
+		}
+	}()
+	t.format = formatWith(func(f *format) bool { return f.name == t.spec.Format })
+	return t.format.read(t, f)
+}

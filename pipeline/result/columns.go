@@ -1,0 +1,442 @@
+package result
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/apache/arrow/go/v17/arrow/array"
+
+	"github.com/shatterlab/shatter/schemas"
+
+	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/result/sheet"
+	"github.com/shatterlab/shatter/pipeline/trial"
+)
+
+// Columns returns the columns that a file of a result may have, but for those whose names come from
+// algorithms: of "table", "games" (the table in task online), "curve", "bounds", "fits", "trials"
+// or "timing". It panics where there is no such file.
+func Columns(name string) []schemas.Column {
+	switch name {
+	case "table":
+		return slices.Concat(keyColumns(), schemas.Plain(tableColumns))
+	case "games":
+		return slices.Concat(keyColumns(), schemas.Plain(gameColumns))
+	case "curve":
+		return slices.Concat(keyColumns(), schemas.Plain(curveColumns))
+	case "bounds":
+		return schemas.Plain(boundColumns)
+	case "fits":
+		return schemas.Plain(fitColumns)
+	case "trials":
+		return plainTrials(trialColumns)
+	case "timing":
+		return schemas.Plain(timingColumns)
+	}
+	panic(fmt.Sprintf("result: a result has no file %q", name))
+}
+
+// keyColumns returns the columns that say what a cell is.
+func keyColumns() []schemas.Column {
+	var plain []schemas.Column
+	for _, k := range trial.KeyColumns() {
+		plain = append(plain, k.Column)
+	}
+	return plain
+}
+
+func plainTrials(columns []trialColumn) []schemas.Column {
+	var plain []schemas.Column
+	for _, c := range columns {
+		plain = append(plain, c.Column)
+	}
+	return plain
+}
+
+// tableColumns follow the key in table: one row per cell.
+var tableColumns = []schemas.ColumnOf[TableRow]{
+	size("n_low", "largest sample size shown insufficient", func(r *TableRow) int64 { return r.NLow }),
+	size("n_high", "smallest sample size shown sufficient", func(r *TableRow) int64 { return r.NHigh }),
+	size("n_star", "n_high where the cell is decided", func(r *TableRow) int64 { return r.NStar }),
+	float("n_model", "point estimate of n* from curves through all trials, a model: never in place of the bracket; "+
+		"null where none fits well", func(r *TableRow) any { return schemas.Nonzero(r.NModel) }),
+	float("n_model_low", "lower end of its 95 % confidence interval, which holds as far as the curves do",
+		func(r *TableRow) any { return schemas.Nonzero(r.NModelLow) }),
+	float("n_model_high", "upper end", func(r *TableRow) any { return schemas.Nonzero(r.NModelHigh) }),
+	label("status", "decided, undecided, above_range, below_range, infeasible or failed",
+		func(r *TableRow) string { return r.Status }),
+	text("reason", "why the cell is not decided", func(r *TableRow) string { return r.Reason }),
+	float("theory_n", "least proved bound; null where none is finite",
+		func(r *TableRow) any { return nonzeroFinite(r.TheoryN) }),
+	label("theory_source", "its theorem", func(r *TableRow) string { return r.TheorySource }),
+	float("paper_n", "first bound that is only printed in a paper; null where none is finite",
+		func(r *TableRow) any { return nonzeroFinite(r.PaperN) }),
+	label("paper_source", "its theorem", func(r *TableRow) string { return r.PaperSource }),
+	float("ratio", "n_star over theory_n", func(r *TableRow) any { return nonzeroFinite(r.Ratio) }),
+	count("trials", "trials that the search consumed", func(r *TableRow) int64 { return r.Trials }),
+	flag("fixed", "the sample sizes and their numbers of trials were given, not chosen by a search that looks at "+
+		"outcomes", func(r *TableRow) bool { return r.Fixed }),
+	count("failed", "of these, those that failed", func(r *TableRow) int64 { return r.Failed }),
+	float("mean_error", "mean error of the ok trials at n_high, or at the largest sample size where there is no n_high",
+		func(r *TableRow) any { return schemas.Clean(r.MeanError) }),
+	label("evaluation", "exact, or the number of fresh points that an error is measured on",
+		func(r *TableRow) string { return r.Evaluation }),
+}
+
+// gameColumns follow the key in the table of task online: one row per cell and number of rounds.
+var gameColumns = []schemas.ColumnOf[GameRow]{
+	count("rounds", "rounds of a sequence", func(r *GameRow) int64 { return r.Rounds }),
+	count("trials", "sequences", func(r *GameRow) int64 { return r.Trials }),
+	count("failed", "of these, those that failed; the other columns are about the rest",
+		func(r *GameRow) int64 { return r.Failed }),
+	float("mistakes_mean", "labels that were not the truth, mean over sequences",
+		func(r *GameRow) any { return schemas.Clean(r.MistakesMean) }),
+	float("mistakes_max", "the same, most of any sequence",
+		func(r *GameRow) any { return schemas.Clean(r.MistakesMax) }),
+	float("best_loss", "least loss of a hypothesis in hindsight, mean",
+		func(r *GameRow) any { return schemas.Clean(r.BestLoss) }),
+	float("regret_mean", "loss less best_loss, mean; it may be negative",
+		func(r *GameRow) any { return schemas.Clean(r.RegretMean) }),
+	float("regret_low", "lower end of its 95 % confidence interval over sequences (Student)",
+		func(r *GameRow) any { return finite(r.RegretLow) }),
+	float("regret_high", "upper end", func(r *GameRow) any { return finite(r.RegretHigh) }),
+	float("theory_regret", "proved bound for the sequences that were played, mean",
+		func(r *GameRow) any { return finite(r.TheoryRegret) }),
+	label("theory_source", "what the algorithm says of it", func(r *GameRow) string { return r.TheorySource }),
+	float("paper_regret", "bound that is only printed in a paper, mean",
+		func(r *GameRow) any { return finite(r.PaperRegret) }),
+	label("paper_source", "what the algorithm says of it", func(r *GameRow) string { return r.PaperSource }),
+	float("ratio", "regret_mean over theory_regret",
+		func(r *GameRow) any { return nonzeroFinite(r.RegretMean / r.TheoryRegret) }),
+}
+
+// curveColumns follow the key in curve: one row per cell and sample size. The columns m_<metric>,
+// means over the trials that reported them, follow.
+var curveColumns = []schemas.ColumnOf[CurveRow]{
+	count("n", "sample size", func(r *CurveRow) int64 { return r.N }),
+	count("trials", "trials that the search consumed: repetitions 0 to trials-1",
+		func(r *CurveRow) int64 { return r.Trials }),
+	count("ok", "of these, those with an error", func(r *CurveRow) int64 { return r.OK }),
+	count("failed", "of these, those that failed", func(r *CurveRow) int64 { return r.Failed }),
+	column("successes", schemas.IntColumn, false, "ok trials whose error is at most above + alpha", (*CurveRow).successes),
+	float("rate", "successes / trials", func(r *CurveRow) any { return schemas.Clean(r.Rate) }),
+	float("rate_low", "lower end of its confidence interval", func(r *CurveRow) any { return schemas.Clean(r.RateLow) }),
+	float("rate_high", "upper end", func(r *CurveRow) any { return schemas.Clean(r.RateHigh) }),
+	float("error_mean", "mean error of the ok trials, summed in the order of repetitions",
+		func(r *CurveRow) any { return schemas.Clean(r.ErrorMean) }),
+	float("error_p90", "least error that at least 90 % of the ok trials do not exceed",
+		func(r *CurveRow) any { return schemas.Clean(r.ErrorP90) }),
+}
+
+func (r *CurveRow) successes() any {
+	if !r.Cell.CanSucceed() {
+		return nil
+	}
+	return r.Successes
+}
+
+// boundColumns are those of bounds: one row per cell and bound. The columns w_<intermediate value>
+// follow.
+var boundColumns = []schemas.ColumnOf[BoundRow]{
+	cellColumn((*BoundRow).cell),
+	word("name", "the bound", func(r *BoundRow) string { return r.Name }),
+	float("value", "sample size; null where the bound is not finite", func(r *BoundRow) any { return finite(r.Value) }),
+	flag("proved", "false: only printed in a paper", func(r *BoundRow) bool { return r.Proved }),
+	label("source", "the theorem and its text", func(r *BoundRow) string { return r.Source }),
+}
+
+// fitColumns are those of fits: one row per item of the sweep file's fits and group of cells that
+// agree in all but x.
+var fitColumns = []schemas.ColumnOf[FitRow]{
+	count("fit", "index of the item in fits, from 0", func(r *FitRow) int64 { return int64(r.Fit) }),
+	label("group", "what is fixed in this group and differs in others; null where nothing does",
+		func(r *FitRow) string { return r.Group }),
+	label("algorithm", "the algorithm's name in the sweep file", func(r *FitRow) string { return r.Algorithm }),
+	word("x", "what y is fitted against", func(r *FitRow) string { return r.X }),
+	word("scale", "linear: y on x; log: y on ln x; log-log: ln y on ln x", func(r *FitRow) string { return r.Scale }),
+	count("cells", "cells that count: those that are decided; in task online those with a mean regret",
+		func(r *FitRow) int64 { return int64(r.Cells) }),
+	label("y", "n_model; bracket, its geometric middle, where there is no n_model; both where some cells have one; "+
+		"or regret_mean", func(r *FitRow) string { return r.Y }),
+	float("slope", "of y against x on this scale, weighted least squares; null where fewer than two places are left",
+		func(r *FitRow) any { return finite(r.Slope) }),
+	float("slope_se", "its standard error, from drawing whole repetitions again; null with two places",
+		func(r *FitRow) any { return finite(r.Error) }),
+	float("slope_low", "lower end of the slope's 95 % confidence interval, slope_se times inflation wide; right if the "+
+		"line is", func(r *FitRow) any { return finite(r.Low) }),
+	float("slope_high", "upper end", func(r *FitRow) any { return finite(r.High) }),
+	float("intercept", "of the line, on this scale", func(r *FitRow) any { return finite(r.Intercept) }),
+	float("theory_slope", "the same slope through theory_n (theory_regret) of the same cells; null where one of them "+
+		"has none", func(r *FitRow) any { return finite(r.Theory) }),
+	float("claimed", "exponent, as the sweep file claims it", (*FitRow).claimed),
+	label("claimed_source", "who claims it", func(r *FitRow) string { return r.ClaimedSource }),
+	float("chi_square", "sum of squared residuals, each over its cell's standard error; null with two places",
+		func(r *FitRow) any { return finite(r.ChiSquare) }),
+	float("inflation", "sqrt(max(1, chi_square/(cells-2))): above 1 the cells scatter more than their trials explain, "+
+		"or the line is bent", func(r *FitRow) any { return finite(r.Inflation) }),
+	count("resamples", "draws in which each cell had an estimate, of 200",
+		func(r *FitRow) int64 { return int64(r.Resamples) }),
+	text("reason", "what is missing or left out, and why", func(r *FitRow) string { return r.Reason }),
+}
+
+func (r *FitRow) claimed() any {
+	if r.Claimed == nil {
+		return nil
+	}
+	return schemas.Clean(*r.Claimed)
+}
+
+// timingColumns are those of timing, which is no part of the result and may differ between runs:
+// one row per message of a worker.
+var timingColumns = []schemas.ColumnOf[TimingRow]{
+	cellColumn((*TimingRow).cell),
+	count("n", "sample size", func(r *TimingRow) int64 { return r.N }),
+	count("first", "first repetition", func(r *TimingRow) int64 { return r.First }),
+	count("rows", "trials", func(r *TimingRow) int64 { return r.Rows }),
+	float("seconds", "time that they took", func(r *TimingRow) any { return schemas.Clean(r.Seconds) }),
+	label("worker", "the worker that ran them", func(r *TimingRow) string { return r.Worker }),
+	label("digest", "SHA-256 of the plugin file", func(r *TimingRow) string { return r.Digest }),
+	label("profile", "float profile of the worker", func(r *TimingRow) string { return r.Profile }),
+}
+
+// trialColumn is a column of trials. It is built for many rows at a time, because there may be
+// millions of them.
+type trialColumn struct {
+	schemas.Column
+	build func(r trialRange, to array.Builder) // appends a value, or null, for each repetition
+}
+
+// trialRange is the repetitions first to last-1 of a cell at one sample size.
+type trialRange struct {
+	*trials
+	cell        *trial.Cell
+	first, last int
+}
+
+// trialColumns are those of trials: one row per trial that entered the result, in the order of
+// cells, n, repetition. A trial's id is cell/n/repetition. The columns m_<metric> follow.
+var trialColumns = []trialColumn{
+	{cellColumn((*TimingRow).cell).Column, trialRange.buildCell},
+	{schemas.Column{Name: "n", Type: schemas.IntColumn, Doc: "sample size"}, trialRange.buildSize},
+	{schemas.Column{Name: "repetition", Type: schemas.IntColumn, Doc: "0, 1, ..."}, trialRange.buildRepetition},
+	{schemas.Column{Name: "status", Type: schemas.TextColumn, Label: true, Doc: "ok or failed"}, trialRange.buildStatus},
+	{schemas.Column{Name: "kind", Type: schemas.TextColumn, Label: true,
+		Doc: "failed: crash, error, panic, answer, ..."}, trialRange.buildKind},
+	{schemas.Column{Name: "error", Type: schemas.FloatColumn,
+		Doc: "population error against the clean label; null where the trial failed"}, trialRange.buildError},
+	{schemas.Column{Name: "success", Type: schemas.BoolColumn,
+		Doc: "ok, and error at most above + alpha; null in task online"}, trialRange.buildSuccess},
+}
+
+func (r trialRange) buildCell(to array.Builder) {
+	id := r.cell.Key.Short()
+	for range r.last - r.first {
+		to.(*array.StringBuilder).Append(id)
+	}
+}
+
+func (r trialRange) buildSize(to array.Builder) {
+	for range r.last - r.first {
+		to.(*array.Int64Builder).Append(r.n)
+	}
+}
+
+func (r trialRange) buildRepetition(to array.Builder) {
+	for rep := r.first; rep < r.last; rep++ {
+		to.(*array.Int64Builder).Append(int64(rep))
+	}
+}
+
+func (r trialRange) buildStatus(to array.Builder) {
+	for _, status := range r.status[r.first:r.last] {
+		if status == ledger.OK {
+			to.(*array.StringBuilder).Append("ok")
+		} else {
+			to.(*array.StringBuilder).Append("failed")
+		}
+	}
+}
+
+func (r trialRange) buildKind(to array.Builder) {
+	for rep := r.first; rep < r.last; rep++ {
+		if r.status[rep] == ledger.OK || r.kind[int64(rep)] == "" {
+			to.AppendNull()
+		} else {
+			to.(*array.StringBuilder).Append(r.kind[int64(rep)])
+		}
+	}
+}
+
+func (r trialRange) buildError(to array.Builder) {
+	appendFloats(to, r.error[r.first:r.last])
+}
+
+func (r trialRange) buildSuccess(to array.Builder) {
+	for rep := r.first; rep < r.last; rep++ {
+		if r.cell.CanSucceed() {
+			success := Success(r.status[rep], r.error[rep], r.cell.Above, r.cell.Alpha)
+			to.(*array.BooleanBuilder).Append(success)
+		} else {
+			to.AppendNull()
+		}
+	}
+}
+
+// trialMetric returns the column of a metric in trials.
+func trialMetric(name string) trialColumn {
+	return trialColumn{metricColumn(name), func(r trialRange, to array.Builder) {
+		if values := r.values[name]; values != nil {
+			appendFloats(to, values[r.first:r.last])
+		} else {
+			to.AppendNulls(r.last - r.first)
+		}
+	}}
+}
+
+// appendFloats appends numbers, with 0 for -0 and null for NaN.
+func appendFloats(to array.Builder, values []float64) {
+	for _, v := range values {
+		switch {
+		case math.IsNaN(v):
+			to.AppendNull()
+		case v == 0:
+			to.(*array.Float64Builder).Append(0)
+		default:
+			to.(*array.Float64Builder).Append(v)
+		}
+	}
+}
+
+// cellColumn makes the first column of a file whose rows tell their cells by their ids alone.
+func cellColumn[R any](cell func(*R) *trial.Cell) schemas.ColumnOf[R] {
+	return lift(trial.KeyColumns()[0].ColumnOf, cell)
+}
+
+// lift makes a column of a cell one of the rows that have a cell.
+func lift[R any](of schemas.ColumnOf[trial.Cell], cell func(*R) *trial.Cell) schemas.ColumnOf[R] {
+	return schemas.ColumnOf[R]{Column: of.Column, Value: func(r *R) any { return of.Value(cell(r)) }}
+}
+
+// withKey puts the key columns and those of parameters before others.
+func withKey[R any](
+	params []schemas.ColumnOf[trial.Cell], cell func(*R) *trial.Cell, more ...[]schemas.ColumnOf[R],
+) []schemas.ColumnOf[R] {
+	var all []schemas.ColumnOf[R]
+	for _, k := range trial.KeyColumns() {
+		all = append(all, lift(k.ColumnOf, cell))
+	}
+	for _, p := range params {
+		all = append(all, lift(p, cell))
+	}
+	return append(all, slices.Concat(more...)...)
+}
+
+func (r *TableRow) cell() *trial.Cell  { return r.Cell }
+func (r *GameRow) cell() *trial.Cell   { return r.Cell }
+func (r *CurveRow) cell() *trial.Cell  { return r.Cell }
+func (r *BoundRow) cell() *trial.Cell  { return r.Cell }
+func (r *TimingRow) cell() *trial.Cell { return r.Cell }
+
+// paramColumns returns the columns of all parameters of some cells, sorted. Where two algorithms
+// give a name different types, integers and floats make floats, and anything else makes text.
+func paramColumns(cells []*trial.Cell) []schemas.ColumnOf[trial.Cell] {
+	types := map[string]schemas.ColumnType{}
+	for _, c := range cells {
+		for name, v := range c.Params {
+			types[name] = sheet.JoinTypes(types[name], schemas.TypeOf(v))
+		}
+	}
+	var columns []schemas.ColumnOf[trial.Cell]
+	for _, name := range slices.Sorted(maps.Keys(types)) {
+		value := func(c *trial.Cell) any { return schemas.Clean(c.Params[name]) }
+		label := types[name] == schemas.TextColumn
+		columns = append(columns, column(schemas.ParamPrefix+name, types[name], label, "parameter "+name, value))
+	}
+	return columns
+}
+
+// metricColumn describes the column of a metric: in trials its values, in curve their means.
+func metricColumn(name string) schemas.Column {
+	return schemas.Column{Name: schemas.MetricPrefix + name, Type: schemas.FloatColumn, Doc: "metric " + name}
+}
+
+// metricColumns returns the columns of the metrics in curve.
+func metricColumns(names []string) []schemas.ColumnOf[CurveRow] {
+	var columns []schemas.ColumnOf[CurveRow]
+	for _, name := range names {
+		value := func(r *CurveRow) any { return lookup(r.Metrics, name) }
+		columns = append(columns, schemas.ColumnOf[CurveRow]{Column: metricColumn(name), Value: value})
+	}
+	return columns
+}
+
+// withColumns returns the columns of the bounds' intermediate values, sorted.
+func withColumns(bounds []BoundRow) []schemas.ColumnOf[BoundRow] {
+	names := map[string]bool{}
+	for _, b := range bounds {
+		for name := range b.With {
+			names[name] = true
+		}
+	}
+	var columns []schemas.ColumnOf[BoundRow]
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		value := func(r *BoundRow) any { return lookup(r.With, name) }
+		columns = append(columns, float(schemas.WithPrefix+name, "intermediate value "+name, value))
+	}
+	return columns
+}
+
+// lookup returns the number of a name, or nil where there is none that is finite.
+func lookup(m map[string]float64, name string) any {
+	if v, ok := m[name]; ok {
+		return finite(v)
+	}
+	return nil
+}
+
+// finite returns v as a column holds it, or nil where it is infinite.
+func finite(v float64) any { return schemas.Clean(sheet.Finite(v)) }
+
+// nonzeroFinite is finite with nil for zero.
+func nonzeroFinite(v float64) any { return schemas.Nonzero(sheet.Finite(v)) }
+
+func column[R any](name string, of schemas.ColumnType, label bool, doc string, value func(*R) any) schemas.ColumnOf[R] {
+	return schemas.ColumnOf[R]{Column: schemas.Column{Name: name, Type: of, Label: label, Doc: doc}, Value: value}
+}
+
+// word makes a column of labels that is never null.
+func word[R any](name, doc string, value func(*R) string) schemas.ColumnOf[R] {
+	return column(name, schemas.TextColumn, true, doc, func(r *R) any { return value(r) })
+}
+
+// label makes a column of labels, null where they are empty.
+func label[R any](name, doc string, value func(*R) string) schemas.ColumnOf[R] {
+	return column(name, schemas.TextColumn, true, doc, func(r *R) any { return schemas.Nonzero(value(r)) })
+}
+
+// text makes a column of texts that are rarely the same, null where they are empty.
+func text[R any](name, doc string, value func(*R) string) schemas.ColumnOf[R] {
+	return column(name, schemas.TextColumn, false, doc, func(r *R) any { return schemas.Nonzero(value(r)) })
+}
+
+// count makes a column of whole numbers that is never null.
+func count[R any](name, doc string, value func(*R) int64) schemas.ColumnOf[R] {
+	return column(name, schemas.IntColumn, false, doc, func(r *R) any { return value(r) })
+}
+
+// size makes a column of sample sizes, null where they are 0.
+func size[R any](name, doc string, value func(*R) int64) schemas.ColumnOf[R] {
+	return column(name, schemas.IntColumn, false, doc, func(r *R) any { return schemas.Nonzero(value(r)) })
+}
+
+// float makes a column of numbers whose nulls are up to value.
+func float[R any](name, doc string, value func(*R) any) schemas.ColumnOf[R] {
+	return column(name, schemas.FloatColumn, false, doc, value)
+}
+
+// flag makes a column of booleans.
+func flag[R any](name, doc string, value func(*R) bool) schemas.ColumnOf[R] {
+	return column(name, schemas.BoolColumn, false, doc, func(r *R) any { return value(r) })
+}

@@ -1,0 +1,58 @@
+package result
+
+import (
+	"testing"
+
+	"github.com/shatterlab/shatter/schemas"
+
+	"github.com/shatterlab/shatter/pipeline/trial"
+)
+
+// Every column of every file has a name of its own and a doc.
+func TestColumns(t *testing.T) {
+	for _, name := range []string{"table", "games", "curve", "bounds", "fits", "trials", "timing"} {
+		seen := map[string]bool{}
+		for _, c := range Columns(name) {
+			if c.Name == "" || seen[c.Name] || c.Doc == "" {
+				t.Errorf("%s: %+v", name, c)
+			}
+			if c.Label && c.Type != schemas.TextColumn {
+				t.Errorf("%s: %s is a label of type %s", name, c.Name, c.Type)
+			}
+			seen[c.Name] = true
+		}
+	}
+}
+
+// Every column reads values of its type from rows in which it applies, and values of its type or
+// nulls from empty rows.
+func TestColumnsReadTheirTypes(t *testing.T) {
+	c, claimed := &trial.Cell{Alpha: 0.1}, 2.0
+	checkColumns(t, tableColumns, TableRow{
+		Cell: c, NLow: 1, NHigh: 2, NStar: 2, NModel: 1.5, NModelLow: 1, NModelHigh: 2, Status: "s", Reason: "r",
+		TheoryN: 4, TheorySource: "t", PaperN: 5, PaperSource: "p", Ratio: 0.5, Trials: 9, Failed: 1, MeanError: 0.1,
+		Evaluation: "exact",
+	}, TableRow{Cell: c})
+	checkColumns(t, gameColumns, GameRow{
+		Cell: c, Rounds: 1, Trials: 2, Failed: 1, RegretMean: 1, RegretDeviation: 1, RegretLow: 1, RegretHigh: 2,
+		TheoryRegret: 3, PaperRegret: 4, TheorySource: "t", PaperSource: "p",
+	}, GameRow{Cell: c})
+	checkColumns(t, curveColumns, CurveRow{Cell: c}, CurveRow{Cell: &trial.Cell{}})
+	checkColumns(t, boundColumns, BoundRow{Cell: c, Name: "n", Value: 1, Source: "s"}, BoundRow{Cell: c})
+	checkColumns(t, fitColumns, FitRow{
+		Group: "g", Algorithm: "a", X: "d", Scale: "log", Y: "n_model", Claimed: &claimed, ClaimedSource: "s", Reason: "r",
+	}, FitRow{})
+	checkColumns(t, timingColumns, TimingRow{Cell: c, Worker: "w", Digest: "d", Profile: "p"}, TimingRow{Cell: c})
+}
+
+func checkColumns[R any](t *testing.T, columns []schemas.ColumnOf[R], full, empty R) {
+	t.Helper()
+	for _, c := range columns {
+		if v := c.Value(&full); v == nil || schemas.TypeOf(v) != c.Type {
+			t.Errorf("%s of %+v: %T %v in a column of %s", c.Name, full, v, v, c.Type)
+		}
+		if v := c.Value(&empty); v != nil && schemas.TypeOf(v) != c.Type {
+			t.Errorf("%s of %+v: %T %v in a column of %s", c.Name, empty, v, v, c.Type)
+		}
+	}
+}

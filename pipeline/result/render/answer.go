@@ -1,0 +1,105 @@
+package render
+
+import (
+	"bufio"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/apache/arrow/go/v17/arrow"
+
+	"github.com/shatterlab/shatter/schemas"
+
+	"github.com/shatterlab/shatter/pipeline/result/sheet"
+)
+
+// maxShown is the number of rows of the longest answer for people, whose columns are as wide as
+// their widest value.
+const maxShown = 10_000
+
+// TooLongError says that an answer has too many rows for a format for people.
+type TooLongError struct{ Rows int } // at most
+
+func (e *TooLongError) Error() string {
+	return fmt.Sprintf("the answer has more than %d rows: use limit, or -o csv, json, arrow or parquet", e.Rows)
+}
+
+// Collect reads an answer of at most 10,000 rows.
+func Collect(a Answer) (*sheet.Sheet, error) {
+	s := &sheet.Sheet{Name: "answer", Columns: AnswerColumns(a.Schema())}
+	err := EachBatch(a, func(rec arrow.Record) error {
+		if len(s.Rows)+int(rec.NumRows()) > maxShown {
+			return &TooLongError{maxShown}
+		}
+		for i := range int(rec.NumRows()) {
+			row := make([]any, rec.NumCols())
+			for j, c := range rec.Columns() {
+				row[j] = AnswerValue(c, i)
+			}
+			s.Rows = append(s.Rows, row)
+		}
+		return nil
+	})
+	return s, err
+}
+
+// AnswerColumns returns the columns of an answer.
+func AnswerColumns(s *arrow.Schema) []schemas.Column {
+	var columns []schemas.Column
+	for _, f := range s.Fields() {
+		columns = append(columns, schemas.Column{Name: f.Name, Type: sheet.ColumnType(f.Type)})
+	}
+	return columns
+}
+
+// AnswerValue returns value i of a column of an answer as sheets hold it. It outlives the column.
+func AnswerValue(a arrow.Array, i int) any {
+	if v, ok := sheet.ValueAt(a, i).(string); ok {
+		return strings.Clone(v)
+	}
+	return sheet.ValueAt(a, i)
+}
+
+// wholeOf returns a brief that leaves nothing out and shortens nothing, for the answer to a
+// question that chose its columns.
+func wholeOf(a Answer) (b brief, err error) {
+	s, err := Collect(a)
+	if err != nil {
+		return b, err
+	}
+	for _, c := range s.Columns {
+		c.Name = oneLine(c.Name)
+		b.columns = append(b.columns, c)
+	}
+	for _, row := range s.Rows {
+		line := make([]string, len(row))
+		for i, v := range row {
+			if line[i] = oneLine(sheet.Text(v)); line[i] == "" {
+				line[i] = "-"
+			}
+		}
+		b.rows = append(b.rows, line)
+	}
+	return b, nil
+}
+
+// answerInShort makes the writer of a brief one of whole answers.
+func answerInShort(write func(*bufio.Writer, brief) error) func(*bufio.Writer, Answer) error {
+	return func(w *bufio.Writer, a Answer) error {
+		b, err := wholeOf(a)
+		if err != nil {
+			return err
+		}
+		return write(w, b)
+	}
+}
+
+// Summary returns what the formats for people leave of a sheet: the indices of the columns that
+// stay, what stands above and below them, and the rows as text.
+func Summary(s *sheet.Sheet) (above, below []string, shown []int, rows [][]string) {
+	b := briefOf(s)
+	for _, c := range b.columns {
+		shown = append(shown, slices.IndexFunc(s.Columns, func(of schemas.Column) bool { return short(of.Name) == c.Name }))
+	}
+	return b.above, b.below, shown, b.rows
+}

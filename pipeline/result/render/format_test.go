@@ -1,0 +1,83 @@
+package render
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow/go/v17/arrow"
+	"github.com/apache/arrow/go/v17/arrow/array"
+	"github.com/apache/arrow/go/v17/arrow/memory"
+
+	"github.com/shatterlab/shatter/schemas"
+
+	"github.com/shatterlab/shatter/pipeline/result/sheet"
+)
+
+// Every format has a name of its own and a doc, writes sheets with and without rows, and writes the
+// same text for a sheet as for an answer with its rows where it is one for programs.
+func TestFormats(t *testing.T) {
+	s := &sheet.Sheet{Name: "table", Columns: []schemas.Column{
+		{Name: "a \"b\"", Type: schemas.TextColumn}, {Name: "i", Type: schemas.IntColumn},
+		{Name: "f", Type: schemas.FloatColumn}, {Name: "t", Type: schemas.BoolColumn},
+	}, Rows: [][]any{{"x,\"y\"\n", int64(7), 0.1, true}, {nil, nil, nil, nil}, {"", int64(-1), 1e300, false}}}
+	seen := map[string]bool{}
+	for _, f := range Formats() {
+		if f.Name == "" || seen[f.Name] || f.Doc == "" || f.sheet == nil {
+			t.Errorf("%+v", f)
+		}
+		seen[f.Name] = true
+		for _, rows := range [][][]any{s.Rows, nil} {
+			shown := *s
+			shown.Rows = rows
+			var fromSheet, fromAnswer bytes.Buffer
+			if err := Render(&shown, &fromSheet, f.Name); err != nil || fromSheet.Len() == 0 {
+				t.Errorf("%s: %v, %q", f.Name, err, fromSheet.String())
+			}
+			if f.answer == nil {
+				continue
+			}
+			if err := WriteAnswer(&fromAnswer, answerOf(t, &shown), f.Name); err != nil || fromAnswer.Len() == 0 {
+				t.Errorf("%s: %v, %q", f.Name, err, fromAnswer.String())
+			}
+			if same := f.Name == "csv" || f.Name == "json"; same && fromSheet.String() != fromAnswer.String() {
+				t.Errorf("%s: sheet\n%s\nanswer\n%s", f.Name, fromSheet.String(), fromAnswer.String())
+			}
+		}
+	}
+	if err := WriteAnswer(&bytes.Buffer{}, answerOf(t, s), "tex"); err == nil ||
+		!strings.Contains(err.Error(), `unknown format "tex": must be one of table, json, csv, md, arrow, parquet`) {
+		t.Error(err)
+	}
+}
+
+// answerOf returns an answer with the rows of a sheet, each in a batch of its own.
+func answerOf(t *testing.T, s *sheet.Sheet) Answer {
+	t.Helper()
+	schema := sheet.ArrowSchema(s.Name, s.Columns, nil)
+	var batches []arrow.Record
+	for _, row := range s.Rows {
+		one := &sheet.Sheet{Rows: [][]any{row}}
+		b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+		one.Build(b.Fields())
+		batches = append(batches, b.NewRecord())
+	}
+	return &answer{schema, batches}
+}
+
+type answer struct {
+	schema  *arrow.Schema
+	batches []arrow.Record
+}
+
+func (a *answer) Schema() *arrow.Schema { return a.schema }
+
+func (a *answer) Next() (arrow.Record, error) {
+	if len(a.batches) == 0 {
+		return nil, io.EOF
+	}
+	rec := a.batches[0]
+	a.batches = a.batches[1:]
+	return rec, nil
+}

@@ -1,0 +1,219 @@
+package sweep
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// Block is one grid of the file. It has the top level's keys where it has none of its own.
+type Block struct {
+	schemas.Grid
+	File   *File
+	Prefix string  // of the paths of its keys, "grids[1]."; empty where the file has one grid
+	Sizes  []int64 // sample sizes, or the numbers of rounds of task online, ascending; nil where n* is searched
+
+	own map[string]bool // keys that stand in the block itself
+}
+
+// Blocks returns the grids of the file. A file without the key grids is one block.
+func (f *File) Blocks() []*Block {
+	if len(f.Sweep.Grids) == 0 {
+		b := &Block{Grid: f.Sweep.Grid, File: f}
+		b.Sizes = b.sizes()
+		return []*Block{b}
+	}
+	var all []*Block
+	for i, grid := range f.Sweep.Grids {
+		b := &Block{Grid: grid, File: f, Prefix: fmt.Sprintf("grids[%d].", i), own: map[string]bool{}}
+		b.inherit(f.Sweep.Grid)
+		b.Sizes = b.sizes()
+		all = append(all, b)
+	}
+	return all
+}
+
+// inherit takes the keys of the top level that the block does not have.
+func (b *Block) inherit(grid schemas.Grid) {
+	top, own := reflect.ValueOf(grid), reflect.ValueOf(&b.Grid).Elem()
+	for i := range own.NumField() {
+		if own.Field(i).IsNil() {
+			own.Field(i).Set(top.Field(i))
+			continue
+		}
+		key, _, _ := strings.Cut(own.Type().Field(i).Tag.Get("yaml"), ",")
+		b.own[key] = true
+	}
+}
+
+func (b *Block) sizes() (list []int64) {
+	if b.N != nil {
+		list = append(list, b.N.List...)
+	}
+	if b.File.Task() == schemas.TaskOnline {
+		for _, rounds := range b.Rounds {
+			list = append(list, int64(rounds))
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// Path returns where a key of the block stands in the file: Path("problem", "d") is
+// "grids[1].problem.d", or "problem.d" where the block has it from the top level.
+func (b *Block) Path(key string, inner ...string) string {
+	path := strings.Join(append([]string{key}, inner...), ".")
+	if b.own[key] {
+		return b.Prefix + path
+	}
+	return path
+}
+
+// Home returns the path of the block itself, for what is missing in it.
+func (b *Block) Home() string { return strings.TrimSuffix(b.Prefix, ".") }
+
+// HidesTopLevel returns a remark for messages about something that is missing in a key of the
+// block, where the key takes the place of the one at the top level; otherwise nothing.
+func (b *Block) HidesTopLevel(key string) string {
+	if b.own[key] && b.File.Has(key) {
+		return fmt.Sprintf(" (the %s of a block takes the place of the whole %s at the top level)", key, key)
+	}
+	return ""
+}
+
+// MostRounds returns the largest number of rounds of task online, and 0 in other tasks.
+func (b *Block) MostRounds() int64 {
+	if b.File.Task() != schemas.TaskOnline {
+		return 0
+	}
+	return slices.Max(b.Sizes)
+}
+
+// checkTogether reports what does not fit together in a file whose single values are right.
+func (f *File) checkTogether() error {
+	r := &Reporter{File: f}
+	for _, b := range f.Blocks() {
+		b.checkNeeded(r)
+		b.checkSizes(r)
+		b.checkForeign(r)
+	}
+	return r.Err()
+}
+
+// checkNeeded reports missing keys.
+func (b *Block) checkNeeded(r *Reporter) {
+	if b.Problem == nil {
+		r.At(b.Home(), `"problem" is needed`)
+	}
+	if len(b.Algorithms) == 0 {
+		r.At(b.Home(), `"algorithms" is needed`)
+	}
+	switch b.File.Task() {
+	case schemas.TaskOnline:
+		if len(b.Rounds) == 0 {
+			r.At(b.Home(), `"rounds" is needed: in task online it takes the place of n`)
+		}
+		if len(b.Adversary) == 0 {
+			r.At(b.Home(), `"adversary" is needed in task online: {kind: planted, rate: 0.05} plays points of the law, `+
+				`labelled by a target`)
+		}
+		return
+	case schemas.TaskPredict:
+		if len(b.Queries) == 0 {
+			r.At(b.Home(), `"queries" is needed in task predict: how many are asked`)
+		}
+		if len(b.Adversary) == 0 {
+			r.At(b.Home(), `"adversary" is needed in task predict: {kind: stochastic} asks fresh points of the law`)
+		}
+	}
+	if b.N == nil {
+		r.At(b.Home(), `"n" is needed: a list of sample sizes, or {find: true}`)
+	}
+	b.checkGoal(r)
+}
+
+func (b *Block) checkGoal(r *Reporter) {
+	if b.Goal == nil {
+		r.At(b.Home(), `"goal" is needed: {alpha: 0.1, beta: 0.05} makes an excess error of at most 0.1 a success`)
+		return
+	}
+	if len(b.Goal.Alpha) == 0 {
+		r.At(b.Path("goal"), `"alpha" is needed: the excess error that counts as success%s`, b.HidesTopLevel("goal"))
+	}
+	if len(b.Goal.Beta) == 0 {
+		r.At(b.Path("goal"), `"beta" is needed: the failure probability allowed%s`, b.HidesTopLevel("goal"))
+	}
+}
+
+// checkSizes reports what does not fit in n and trials.
+func (b *Block) checkSizes(r *Reporter) {
+	if b.N == nil {
+		return
+	}
+	if len(b.Sizes) > 0 {
+		if b.Trials != nil && b.Trials.Count == 0 {
+			r.At(b.Path("trials"), `{max: ...} belongs to "n: {find: true}"; with a list of n write the number of `+
+				`repetitions, "trials: %d"`, schemas.DefaultTrials)
+		}
+		return
+	}
+	if !b.N.Find {
+		r.At(b.Path("n", "find"), `find has to be true; for single sample sizes write a list, "n: [100, 1000]"`)
+	}
+	if b.Trials != nil && b.Trials.Max == 0 {
+		r.At(b.Path("trials"), `with "n: {find: true}" write the number of trials of one search, "trials: {max: %d}"`,
+			schemas.DefaultMaxTrials)
+	}
+	if from, to := cmp.Or(b.N.From, schemas.DefaultFrom), cmp.Or(b.N.To, schemas.DefaultTo); from >= to {
+		r.At(b.Path("n"), "from %d is not below to %d", from, to)
+	}
+}
+
+// checkForeign reports keys of other tasks and classes.
+func (b *Block) checkForeign(r *Reporter) {
+	refuse := func(given bool, key, message string) {
+		if given {
+			r.At(b.Path(key), "%s", message)
+		}
+	}
+	task := b.File.Task()
+	online := task == schemas.TaskOnline
+	refuse(len(b.Queries) > 0 && task != schemas.TaskPredict, "queries", "belongs to task predict")
+	refuse(len(b.Rounds) > 0 && !online, "rounds",
+		"belongs to task online; the rounds of an algorithm stand beside its use")
+	refuse(len(b.Adversary) > 0 && task == schemas.TaskLearn, "adversary", "belongs to the tasks predict and online")
+	if b.Problem != nil {
+		b.checkProblem(r, online)
+	}
+	refuse(b.N != nil && online, "n", "rounds takes the place of n in task online")
+	refuse(b.Goal != nil && online, "goal", "does not apply to task online, which measures mistakes and regret")
+	refuse(b.Trials != nil && b.Trials.Count == 0 && online, "trials",
+		`max belongs to a search for n*; write the number of sequences, "trials: 20"`)
+}
+
+// checkProblem reports keys and values of the problem that belong to other tasks and classes.
+func (b *Block) checkProblem(r *Reporter, online bool) {
+	if len(b.Problem.File) > 0 && !slices.ContainsFunc(b.Problem.Class, givenByFile) {
+		r.At(b.Path("problem", "file"), "belongs to the class matrix; a dataset stands at problem.data.file")
+	}
+	if len(b.Problem.Test) > 0 && online {
+		r.At(b.Path("problem", "test"), "does not apply to task online, where every round is scored; leave it out")
+	}
+	for i, class := range b.Problem.Class {
+		if concept.InfiniteThresholds(class) && !online {
+			r.At(b.File.Item(b.Path("problem", "class"), i), "%s belongs to task online: no law on its infinitely many "+
+				"points is uniform, so there is nothing to draw samples from; take thresholds", class)
+		}
+	}
+}
+
+// givenByFile reports whether a class is read from a file.
+func givenByFile(class string) bool {
+	d, ok := concept.Lookup(class)
+	return ok && d.Shape == concept.Column
+}

@@ -1,0 +1,47 @@
+package sweep
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// PluginPaths returns the absolute paths of the file's plugins; relative ones start at dir. Each
+// has to be an executable file. The error is of type Mistakes.
+func (f *File) PluginPaths(dir string) ([]string, error) {
+	var paths []string
+	r := Reporter{File: f}
+	for i, p := range f.Sweep.Plugins {
+		where := fmt.Sprintf("plugins[%d]", i)
+		abs, err := Absolute(dir, p)
+		if err != nil {
+			r.At(where, "%v", err)
+			continue
+		}
+		switch info, err := os.Stat(abs); {
+		case err != nil:
+			r.At(where, "%v; paths are relative to the sweep file", err)
+		case !info.Mode().IsRegular():
+			r.At(where, "%q is not a file", p)
+		case info.Mode()&0o111 == 0:
+			r.At(where, "%q is not executable: chmod +x it", p)
+		case slices.Contains(paths, abs):
+			r.At(where, "%q is given twice", p)
+		default:
+			paths = append(paths, abs)
+		}
+	}
+	if err := r.Err(); err != nil {
+		return nil, err
+	}
+	return paths, nil
+}
+
+// Absolute returns the absolute path of a file that a sweep file in dir names.
+func Absolute(dir, path string) (string, error) {
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	return filepath.Abs(path)
+}

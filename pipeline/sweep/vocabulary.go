@@ -1,0 +1,51 @@
+package sweep
+
+import (
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/problem/adversary"
+	"github.com/shatterlab/shatter/pipeline/problem/law"
+	"github.com/shatterlab/shatter/pipeline/problem/noise"
+)
+
+// Word is one of the names that a key of the sweep file takes, with a line about it if there is one.
+type Word struct{ Name, Doc string }
+
+// Vocabulary returns the names that a registry knows, in the order in which people see them, with a
+// line about each. The rule registry=... of a jsonschema tag names the registry. It panics if there
+// is no such registry.
+func Vocabulary(registry string) (words []Word) {
+	switch registry {
+	case "adversary":
+		for _, a := range adversary.All() {
+			words = append(words, Word{a.Name, a.Doc})
+		}
+	case "class":
+		for _, name := range concept.Names() {
+			d, _ := concept.Lookup(name)
+			words = append(words, Word{name, d.Doc})
+		}
+	case "law":
+		for _, l := range law.All() {
+			words = append(words, Word{l.Name, l.Doc})
+		}
+	case "noise":
+		for _, n := range noise.All() {
+			words = append(words, Word{n.Name, n.Doc})
+		}
+	case "sees":
+		for _, name := range adversary.SeesValues() {
+			words = append(words, Word{Name: name})
+		}
+	default:
+		panic("sweep: no registry " + registry)
+	}
+	return words
+}
+
+// names returns the names alone.
+func names(words []Word) (list []string) {
+	for _, w := range words {
+		list = append(list, w.Name)
+	}
+	return list
+}

@@ -1,0 +1,174 @@
+package trial
+
+import (
+	"path/filepath"
+	"slices"
+
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// Role says what else a key column is used for. Roles are bits: a column may have several.
+type Role uint8
+
+const (
+	// Describes marks columns that describe the problem or what counts as success. Tables for people
+	// say them once for each class.
+	Describes Role = 1 << iota
+	// Quantity marks numbers that a fit may be against.
+	Quantity
+	// FromZero marks a Quantity for which null means 0, a value like any other. For other quantities
+	// null means that they do not apply.
+	FromZero
+)
+
+// KeyColumn is a column that says what a cell is, and how its value is read from the cell.
+type KeyColumn struct {
+	schemas.ColumnOf[Cell]
+	Role Role
+}
+
+// Has reports whether the column has all of the given roles.
+func (k KeyColumn) Has(roles Role) bool { return k.Role&roles == roles }
+
+// Number returns the column's value in the cell as a number: 0 where it is null or no number.
+func (k KeyColumn) Number(c *Cell) float64 {
+	switch v := k.Value(c).(type) {
+	case int64:
+		return float64(v)
+	case float64:
+		return v
+	}
+	return 0
+}
+
+// KeyColumns returns the columns that say what a cell is, in the order in which they stand first in
+// table and curve; the columns p_<parameter> follow them. A new key of the problem is one more line
+// in the list behind it.
+func KeyColumns() []KeyColumn { return slices.Clone(keyColumns) }
+
+// IsKeyColumn reports whether a key column has the name.
+func IsKeyColumn(name string) bool {
+	return slices.ContainsFunc(keyColumns, func(k KeyColumn) bool { return k.Name == name })
+}
+
+var keyColumns = []KeyColumn{
+	text(0, "cell", "first 10 hex digits of the cell's key; joins the files of a result",
+		func(c *Cell) string { return c.Key.Short() }),
+	text(0, "task", "learn, predict or online", func(c *Cell) string { return c.Task }),
+	text(0, "algorithm", "the algorithm's name in the sweep file", func(c *Cell) string { return c.As }),
+	text(0, "class", "concept class", func(c *Cell) string { return c.Problem.Class }),
+	text(0, "file", "the file of the class matrix", (*Cell).matrixName),
+	whole(Describes|Quantity, "d", "numbers per point; null where a point is one number",
+		func(c *Cell) int64 { return int64(c.Problem.Dim) }),
+	whole(Describes|Quantity, "domain", "X: the numbers of a point are 0..X-1",
+		func(c *Cell) int64 { return int64(c.Problem.Domain) }),
+	text(0, "distribution", "the law of the points; null where the population is a file",
+		func(c *Cell) string { return c.Problem.Distribution }),
+	float(Describes|Quantity, "mass", "needle: the weight a of each of its points",
+		func(c *Cell) float64 { return c.Problem.Mass }),
+	float(Describes|Quantity, "minority", "skew: the share of the minority",
+		func(c *Cell) float64 { return c.Problem.Minority }),
+	float(Describes|Quantity, "margin", "the law's margin", func(c *Cell) float64 { return c.Problem.Margin }),
+	text(Describes, "noise", "label noise: none, random or adversarial",
+		func(c *Cell) string { return c.Problem.Noise.Kind }),
+	float(Describes|Quantity|FromZero, "noise_rate", "its rate; null without noise",
+		func(c *Cell) float64 { return c.Problem.Noise.Rate }),
+	text(0, "data", "the file whose rows are the population", (*Cell).dataName),
+	whole(Quantity, "queries", "task predict: queries of each game", (*Cell).queriesAsked),
+	text(0, "adversary", "who asks them, or plays the rounds", (*Cell).adversaryWords),
+	float(Quantity, "epsilon", "privacy budget; null where the algorithm states no guarantee",
+		func(c *Cell) float64 { return c.Epsilon }),
+	float(Describes|Quantity, "delta", "the same; null also where the guarantee is pure",
+		func(c *Cell) float64 { return c.Delta }),
+	text(0, "privacy", "what is proved of the budget: pure, approximate, or not certified; null as for epsilon",
+		(*Cell).privacy),
+	float(Describes|Quantity, "alpha", "a trial succeeds when its error is at most above + alpha",
+		func(c *Cell) float64 { return c.Alpha }),
+	float(Describes|Quantity, "beta", "n suffices when trials succeed with probability at least 1 - beta",
+		func(c *Cell) float64 { return c.Beta }),
+	key(Describes, schemas.FloatColumn, "above", "the reference error", (*Cell).reference),
+	key(0, schemas.IntColumn, "replica", "copies of one setting with independent noise: 0, 1, ...",
+		func(c *Cell) any { return int64(c.Replica) }),
+	text(0, "sample", "first 10 hex digits of the key of seed and problem: cells that share it have the same data "+
+		"in trials of equal n and repetition", (*Cell).sampleID),
+}
+
+// text makes a column of labels, null where they are empty.
+func text(role Role, name, doc string, value func(*Cell) string) KeyColumn {
+	return key(role, schemas.TextColumn, name, doc, func(c *Cell) any { return schemas.Nonzero(value(c)) })
+}
+
+// whole makes a column of whole numbers, null where they are 0.
+func whole(role Role, name, doc string, value func(*Cell) int64) KeyColumn {
+	return key(role, schemas.IntColumn, name, doc, func(c *Cell) any { return schemas.Nonzero(value(c)) })
+}
+
+// float makes a column of numbers, null where they are 0.
+func float(role Role, name, doc string, value func(*Cell) float64) KeyColumn {
+	return key(role, schemas.FloatColumn, name, doc, func(c *Cell) any { return schemas.Nonzero(value(c)) })
+}
+
+// key makes a column whose values may be 0 as well as null. Texts are labels.
+func key(role Role, of schemas.ColumnType, name, doc string, value func(*Cell) any) KeyColumn {
+	column := schemas.Column{Name: name, Type: of, Label: of == schemas.TextColumn, Doc: doc}
+	return KeyColumn{schemas.ColumnOf[Cell]{Column: column, Value: value}, role}
+}
+
+// CanSucceed reports whether trials of the cell succeed or not: in the task online they do neither.
+func (c *Cell) CanSucceed() bool { return c.Alpha > 0 }
+
+func (c *Cell) matrixName() string {
+	if c.Problem.Matrix == nil {
+		return ""
+	}
+	return filepath.Base(c.Problem.Matrix.File)
+}
+
+func (c *Cell) dataName() string {
+	if c.Problem.Data == nil {
+		return ""
+	}
+	return filepath.Base(c.Problem.Data.File)
+}
+
+func (c *Cell) queriesAsked() int64 {
+	if c.Adversary == nil {
+		return 0
+	}
+	return int64(c.Queries)
+}
+
+func (c *Cell) adversaryWords() string {
+	if c.Adversary == nil {
+		return ""
+	}
+	return c.Adversary.String()
+}
+
+// privacy says what is proved of the cell's privacy budget.
+func (c *Cell) privacy() string {
+	switch g := c.Guarantee; {
+	case g == nil:
+		return ""
+	case g.GetUncertified():
+		return "not certified"
+	case g.GetPure():
+		return "pure"
+	}
+	return "approximate"
+}
+
+// reference returns the reference error, or nil where no trial can succeed.
+func (c *Cell) reference() any {
+	if !c.CanSucceed() {
+		return nil
+	}
+	return schemas.Clean(c.Above)
+}
+
+func (c *Cell) sampleID() string {
+	if c.DataKey == (Key{}) {
+		return ""
+	}
+	return c.DataKey.Short()
+}

@@ -1,0 +1,70 @@
+package trial
+
+import (
+	"math"
+	"testing"
+
+	"github.com/shatterlab/shatter/schemas"
+	"github.com/shatterlab/shatter/schemas/pluginv1"
+)
+
+// fullCell returns a cell in which every key column applies.
+func fullCell() *Cell {
+	return &Cell{
+		Key: Key{0xab}, DataKey: Key{0xcd}, Task: schemas.TaskPredict, As: "a",
+		Problem: schemas.Problem{
+			Class: "thresholds", Domain: 256, Dim: 2, Distribution: "uniform", Mass: 0.1, Minority: 0.2, Margin: 0.3,
+			Noise: schemas.Noise{Kind: "random", Rate: 0.05}, Matrix: &schemas.Matrix{File: "x/m.csv"},
+			Data: &schemas.Data{File: "x/d.csv"},
+		},
+		Queries: 10, Adversary: &schemas.Adversary{Kind: "boundary"}, Epsilon: 1, Delta: 1e-6, Alpha: 0.1, Beta: 0.2,
+		Above: math.Copysign(0, -1), Guarantee: &pluginv1.Guarantee{},
+	}
+}
+
+// Every key column has a name of its own and a doc, and reads values of its type, in cells where it
+// applies and in those where it does not.
+func TestKeyColumns(t *testing.T) {
+	seen := map[string]bool{}
+	for _, k := range KeyColumns() {
+		if k.Name == "" || seen[k.Name] || k.Doc == "" || k.Label != (k.Type == schemas.TextColumn) {
+			t.Errorf("%+v", k.Column)
+		}
+		seen[k.Name] = true
+		v := k.Value(fullCell())
+		if got := schemas.TypeOf(v); got != k.Type {
+			t.Errorf("%s: %T %v in a column of %s", k.Name, v, v, k.Type)
+		}
+		if f, ok := v.(float64); ok && math.Signbit(f) {
+			t.Errorf("%s: -0", k.Name)
+		}
+		if v = k.Value(&Cell{}); v != nil && schemas.TypeOf(v) != k.Type {
+			t.Errorf("%s of an empty cell: %T %v in a column of %s", k.Name, v, v, k.Type)
+		}
+		if k.Has(Quantity) && (k.Type == schemas.TextColumn || k.Number(fullCell()) == 0 || v != nil) {
+			t.Errorf("%s is a quantity: %v of a full cell, %v of an empty one", k.Name, k.Number(fullCell()), v)
+		}
+		if k.Has(FromZero) && !k.Has(Quantity) {
+			t.Errorf("%s starts from zero and is no quantity", k.Name)
+		}
+		if !IsKeyColumn(k.Name) {
+			t.Errorf("%s is no key column", k.Name)
+		}
+	}
+	if IsKeyColumn("n_star") {
+		t.Error("n_star is a key column")
+	}
+}
+
+func TestKeyColumnsOfGuarantees(t *testing.T) {
+	for want, g := range map[any]*pluginv1.Guarantee{
+		nil: nil, "pure": {Pure: true}, "approximate": {}, "not certified": {Pure: true, Uncertified: true},
+	} {
+		c := &Cell{Guarantee: g}
+		for _, k := range KeyColumns() {
+			if k.Name == "privacy" && k.Value(c) != want {
+				t.Errorf("%v: %v, want %v", g, k.Value(c), want)
+			}
+		}
+	}
+}

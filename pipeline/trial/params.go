@@ -1,0 +1,86 @@
+package trial
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/shatterlab/shatter/schemas/pluginv1"
+)
+
+// Params are the resolved parameters of an algorithm: int64, float64, bool or string. In JSON a
+// float64 always has a point or an exponent, so that the types survive the trip.
+type Params map[string]any
+
+// MarshalJSON writes sorted keys; NaN and infinities are refused.
+func (p Params) MarshalJSON() ([]byte, error) {
+	plain := make(map[string]json.RawMessage, len(p))
+	for name, v := range p {
+		raw, err := json.Marshal(v)
+		if err != nil {
+			return nil, fmt.Errorf("write parameter %q: %w", name, err)
+		}
+		if _, ok := v.(float64); ok && !bytes.ContainsAny(raw, ".e") {
+			raw = append(raw, ".0"...)
+		}
+		plain[name] = raw
+	}
+	return json.Marshal(plain)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (p *Params) UnmarshalJSON(b []byte) error {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber()
+	var plain map[string]any
+	if err := d.Decode(&plain); err != nil {
+		return fmt.Errorf("read parameters: %w", err)
+	}
+	for name, v := range plain {
+		switch v := v.(type) {
+		case bool, string:
+		case json.Number:
+			number, err := typedNumber(v)
+			if err != nil {
+				return fmt.Errorf("read parameter %q: %w", name, err)
+			}
+			plain[name] = number
+		default:
+			return fmt.Errorf("read parameter %q: %T is neither number, bool nor string", name, v)
+		}
+	}
+	*p = plain
+	return nil
+}
+
+func typedNumber(n json.Number) (any, error) {
+	if strings.ContainsAny(string(n), ".eE") {
+		return n.Float64()
+	}
+	return n.Int64()
+}
+
+// Values returns the parameters in the form of the plugin protocol.
+func (p Params) Values() map[string]*pluginv1.Value {
+	out := make(map[string]*pluginv1.Value, len(p))
+	for name, v := range p {
+		switch v := v.(type) {
+		case int64:
+			out[name] = &pluginv1.Value{Kind: &pluginv1.Value_Int{Int: v}}
+		case float64:
+			out[name] = &pluginv1.Value{Kind: &pluginv1.Value_Float{Float: v}}
+		case bool:
+			out[name] = &pluginv1.Value{Kind: &pluginv1.Value_Bool{Bool: v}}
+		case string:
+			out[name] = &pluginv1.Value{Kind: &pluginv1.Value_String_{String_: v}}
+		default:
+			panic(fmt.Sprintf("trial: parameter %q is a %T", name, v))
+		}
+	}
+	return out
+}
+
+// Finite reports whether a key can hold f.
+func Finite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }

@@ -1,0 +1,29 @@
+package trial
+
+import (
+	"github.com/shatterlab/shatter/pipeline/numeric"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// The bounds of one session of a plugin: trials, and bytes of sample.
+const (
+	SessionTrials = 25000
+	SessionBytes  = 64 << 20
+)
+
+// maxGames bounds the online games of a session so that one round of all of them fits one message.
+const maxGames = 4096
+
+// SessionTrials returns the number of trials of the cell at sample size n that one session may hold: at
+// least 1, because a trial that is larger than the bound travels alone.
+func (c *Cell) SessionTrials(n int64) int {
+	dim := int64(c.Public.GetDim())
+	size := numeric.Multiply(max(n, 1), 8*(dim+1))
+	if c.Task == schemas.TaskOnline {
+		return int(min(maxGames, SessionTrials, max(1, SessionBytes/size))) // the sequences are kept until the end
+	}
+	if c.Adversary != nil && c.Adversary.Offline {
+		size = numeric.Add(size, numeric.Multiply(int64(c.Queries), 8*dim))
+	}
+	return int(min(SessionTrials, max(1, SessionBytes/size)))
+}

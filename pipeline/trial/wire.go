@@ -1,0 +1,143 @@
+package trial
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/shatterlab/shatter/pipeline/problem/adversary"
+	"github.com/shatterlab/shatter/schemas"
+	"github.com/shatterlab/shatter/schemas/pluginv1"
+)
+
+// Setting returns what an algorithm is told about the cell at sample size n, in task online at n rounds;
+// 0 where none is fixed. Its parameters are the resolved ones, so an algorithm's Check has to
+// accept what it resolved. The problem in it is shared: do not change it.
+func (c *Cell) Setting(n int64) *pluginv1.Setting {
+	rounds := int64(0)
+	if c.Online() {
+		n, rounds = 0, cmp.Or(n, slices.Max(c.N))
+	}
+	return &pluginv1.Setting{
+		Algorithm:  c.Algorithm,
+		Task:       WireTask(c.Task),
+		Queries:    int64(c.Queries),
+		Offline:    c.Adversary != nil && c.Adversary.Offline,
+		Parameters: c.Params.Values(),
+		Problem:    PublicOf(c.Public, c.Task, c.Adversary),
+		N:          n,
+		Rounds:     rounds,
+		Alpha:      c.Alpha,
+		Beta:       c.Beta,
+		Epsilon:    c.Epsilon,
+		Delta:      c.Delta,
+	}
+}
+
+// PublicOf returns what an algorithm may know of the problem in a task: of an online game, whether
+// some hypothesis agrees with all truths depends on the adversary too.
+func PublicOf(p *pluginv1.Problem, task string, a *schemas.Adversary) *pluginv1.Problem {
+	if task != schemas.TaskOnline || p.GetRealizable() == (p.GetRealizable() && adversary.Realizable(*a)) {
+		return p
+	}
+	p = proto.CloneOf(p)
+	p.Realizable = false
+	return p
+}
+
+// WireTask returns the task in the plugin protocol.
+func WireTask(task string) pluginv1.Task {
+	switch task {
+	case schemas.TaskLearn:
+		return pluginv1.Task_TASK_LEARN
+	case schemas.TaskPredict:
+		return pluginv1.Task_TASK_PREDICT
+	case schemas.TaskOnline:
+		return pluginv1.Task_TASK_ONLINE
+	}
+	return pluginv1.Task_TASK_UNSPECIFIED
+}
+
+// cellJSON is Cell with its protocol messages, whose JSON is protobuf's (it can say Infinity).
+type cellJSON struct {
+	*plainCell
+	Public    json.RawMessage   `json:",omitempty"`
+	Bounds    []json.RawMessage `json:",omitempty"`
+	Guarantee json.RawMessage   `json:",omitempty"`
+}
+
+type plainCell Cell
+
+// MarshalJSON writes the whole cell, but for what a worker has from the problem's file: its path,
+// which means nothing on another machine, and a class matrix, which may be large.
+func (c *Cell) MarshalJSON() ([]byte, error) {
+	out := cellJSON{plainCell: (*plainCell)(c)}
+	var err error
+	if c.Public != nil {
+		if out.Public, err = protojson.Marshal(withoutMatrix(c.Public)); err != nil {
+			return nil, fmt.Errorf("write cell %s: %w", c.Key.Short(), err)
+		}
+	}
+	if c.Guarantee != nil {
+		if out.Guarantee, err = protojson.Marshal(c.Guarantee); err != nil {
+			return nil, fmt.Errorf("write cell %s: %w", c.Key.Short(), err)
+		}
+	}
+	for _, b := range c.Bounds {
+		raw, err := protojson.Marshal(b)
+		if err != nil {
+			return nil, fmt.Errorf("write cell %s: %w", c.Key.Short(), err)
+		}
+		out.Bounds = append(out.Bounds, raw)
+	}
+	return json.Marshal(out)
+}
+
+func withoutMatrix(p *pluginv1.Problem) *pluginv1.Problem {
+	if p.GetMatrix() == "" {
+		return p
+	}
+	p = proto.CloneOf(p)
+	p.Matrix = ""
+	return p
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (c *Cell) UnmarshalJSON(b []byte) error {
+	*c = Cell{}
+	in := cellJSON{plainCell: (*plainCell)(c)}
+	if err := json.Unmarshal(b, &in); err != nil {
+		return fmt.Errorf("read cell: %w", err)
+	}
+	if in.Public != nil {
+		c.Public = new(pluginv1.Problem)
+		if err := readMessage(in.Public, c.Public); err != nil {
+			return err
+		}
+	}
+	if in.Guarantee != nil {
+		c.Guarantee = new(pluginv1.Guarantee)
+		if err := readMessage(in.Guarantee, c.Guarantee); err != nil {
+			return err
+		}
+	}
+	for _, raw := range in.Bounds {
+		bound := new(pluginv1.Bound)
+		if err := readMessage(raw, bound); err != nil {
+			return err
+		}
+		c.Bounds = append(c.Bounds, bound)
+	}
+	return nil
+}
+
+func readMessage(raw json.RawMessage, m proto.Message) error {
+	if err := protojson.Unmarshal(raw, m); err != nil {
+		return fmt.Errorf("read cell: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,109 @@
+package wording
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Count returns a number of things: "1 cell", "2 cells".
+func Count(n int, noun string) string { return CountOf(n, noun, noun+"s") }
+
+// CountOf is Count for a noun whose plural has a form of its own.
+func CountOf(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}
+
+// Few joins the first most items of a list with commas, and says how many more there are.
+func Few(list []string, most int) string {
+	if len(list) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(list[:most], ", "), len(list)-most)
+	}
+	return strings.Join(list, ", ")
+}
+
+// Or joins a list as alternatives: "1, 2 or 3".
+func Or(list []string) string { return conjunction(list, " or ") }
+
+// And joins a list of things that belong together: "1, 2 and 3".
+func And(list []string) string { return conjunction(list, " and ") }
+
+func conjunction(list []string, last string) string {
+	n := len(list)
+	if n < 2 {
+		return strings.Join(list, "")
+	}
+	return strings.Join(list[:n-1], ", ") + last + list[n-1]
+}
+
+// Thousands returns x, rounded to a whole number, with commas between its thousands.
+func Thousands(x float64) string {
+	digits := strconv.FormatFloat(math.Round(x), 'f', 0, 64)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
+
+// Duration returns d without units of which there are none: 10m instead of 10m0s.
+func Duration(d time.Duration) string {
+	s := d.String()
+	for _, tail := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(s, tail) {
+			s = s[:len(s)-2]
+		}
+	}
+	return s
+}
+
+// RoughDuration returns d to two digits or so: 1m40s instead of 1m39.7s.
+func RoughDuration(d time.Duration) string {
+	switch {
+	case d >= 10*time.Hour:
+		d = d.Round(time.Hour)
+	case d >= time.Hour:
+		d = d.Round(time.Minute)
+	case d >= 10*time.Second:
+		d = d.Round(time.Second)
+	case d >= time.Second:
+		d = d.Round(100 * time.Millisecond)
+	default:
+		d = d.Round(time.Millisecond)
+	}
+	return Duration(d)
+}
+
+// Bytes returns an amount of memory in binary units: "2 GiB", "1.25 GiB", "93.4 KiB". It is exact
+// for multiples of a quarter of a unit, and has one decimal place otherwise.
+func Bytes(n int64) string {
+	unit, name := int64(1), "bytes"
+	for _, larger := range []string{"KiB", "MiB", "GiB"} {
+		if n < unit<<10 {
+			break
+		}
+		unit, name = unit<<10, larger
+	}
+	amount := float64(n) / float64(unit)
+	if unit > 1 && n%(unit/4) != 0 {
+		amount = math.Round(amount*10) / 10
+	}
+	return strconv.FormatFloat(amount, 'f', -1, 64) + " " + name
+}
+
+// RoughBytes returns a predicted size in decimal units with at most one decimal place: "1.8 MB".
+func RoughBytes(x float64) string {
+	for _, unit := range []struct {
+		name string
+		size float64
+	}{{"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}} {
+		if x >= unit.size {
+			return strconv.FormatFloat(math.Round(x/unit.size*10)/10, 'f', -1, 64) + " " + unit.name
+		}
+	}
+	return fmt.Sprintf("%.0f bytes", x)
+}

@@ -1,0 +1,78 @@
+package wording
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+func TestAmounts(t *testing.T) {
+	for _, tt := range []struct{ got, want string }{
+		{Count(1, "cell"), "1 cell"},
+		{Count(0, "cell"), "0 cells"},
+		{CountOf(2, "query", "queries"), "2 queries"},
+		{Few([]string{"a", "b", "c"}, 2), "a, b and 1 more"},
+		{Few([]string{"a", "b"}, 2), "a, b"},
+		{Or([]string{"a"}), "a"},
+		{Or([]string{"a", "b", "c"}), "a, b or c"},
+		{Or(nil), ""},
+		{And([]string{"a", "b", "c"}), "a, b and c"},
+		{Thousands(1234567.4), "1,234,567"},
+		{Thousands(999), "999"},
+		{Duration(10 * time.Minute), "10m"},
+		{Duration(2 * time.Hour), "2h"},
+		{Duration(90 * time.Second), "1m30s"},
+		{RoughDuration(99700 * time.Millisecond), "1m40s"},
+		{RoughDuration(26*time.Hour + 31*time.Minute), "27h"},
+		{RoughDuration(1234 * time.Microsecond), "1ms"},
+		{Bytes(2 << 30), "2 GiB"},
+		{Bytes(5 << 28), "1.25 GiB"},
+		{Bytes(95641), "93.4 KiB"},
+		{Bytes(0), "0 bytes"},
+		{RoughBytes(1_849_000), "1.8 MB"},
+		{RoughBytes(12), "12 bytes"},
+	} {
+		if tt.got != tt.want {
+			t.Errorf("%q, want %q", tt.got, tt.want)
+		}
+	}
+}
+
+func TestNearest(t *testing.T) {
+	known := []string{"thresholds", "points", "intervals"}
+	for word, want := range map[string]string{
+		"tresholds": "thresholds", "Points": "points", "pionts": "points", "wombats": "",
+	} {
+		if got, ok := Nearest(word, known); got != want || ok != (want != "") {
+			t.Errorf("%q: nearest is %q, want %q", word, got, want)
+		}
+	}
+	if got, ok := Nearest("x", []string{"a", "b"}); ok {
+		t.Errorf("x: nearest is %q", got)
+	}
+	if got := DidYouMean("wombats", known); got != "; there is thresholds, points, intervals" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestDistance(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{
+		{"", "", 0}, {"", "abc", 3}, {"kitten", "sitting", 3}, {"flaw", "lawn", 2}, {"margin", "margin", 0},
+		{"margin", "magrin", 1},
+	} {
+		if got := distance(c.a, c.b); got != c.want {
+			t.Errorf("distance(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+	word := rapid.StringMatching("[abc]{0,6}")
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := word.Draw(t, "a"), word.Draw(t, "b")
+		if distance(a, b) != distance(b, a) || (distance(a, b) == 0) != (a == b) {
+			t.Fatalf("distance(%q, %q) = %d, the other way %d", a, b, distance(a, b), distance(b, a))
+		}
+	})
+}

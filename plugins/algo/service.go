@@ -1,0 +1,147 @@
+package algo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/shatterlab/shatter/schemas/pluginv1"
+)
+
+// service serves a set of algorithms by the plugin protocol.
+type service struct {
+	pluginv1.UnimplementedPluginServer
+	description *pluginv1.DescribeResponse
+	plugins     map[string]Plugin // by name
+	places      *places
+	turn        chan struct{} // holds a value while the algorithms are in use; see acquire
+}
+
+// newService returns a service of the given algorithms, or an error if one is not valid.
+func newService(plugins []Plugin, places *places) (*service, error) {
+	s := &service{
+		description: &pluginv1.DescribeResponse{
+			Sdk: sdkVersion(), ProtocolMin: pluginv1.Version, ProtocolMax: pluginv1.Version, Progress: true,
+		},
+		plugins: make(map[string]Plugin), places: places, turn: make(chan struct{}, 1),
+	}
+	if len(plugins) == 0 {
+		return nil, errors.New("no algorithm to serve")
+	}
+	for _, p := range plugins {
+		d, err := p.describe()
+		if err != nil {
+			return nil, err
+		}
+		if s.plugins[d.Name] != nil {
+			return nil, fmt.Errorf("algorithm %q is served twice", d.Name)
+		}
+		s.plugins[d.Name] = p
+		s.description.Algorithms = append(s.description.Algorithms, d)
+	}
+	return s, nil
+}
+
+func (s *service) Describe(context.Context, *pluginv1.DescribeRequest) (*pluginv1.DescribeResponse, error) {
+	return s.description, nil
+}
+
+func (s *service) Check(ctx context.Context, w *pluginv1.Setting) (*pluginv1.CheckResponse, error) {
+	return consult(ctx, s, w, Plugin.check, func(r *pluginv1.Refusal) *pluginv1.CheckResponse {
+		return &pluginv1.CheckResponse{Refusal: r}
+	})
+}
+
+func (s *service) Bound(ctx context.Context, w *pluginv1.Setting) (*pluginv1.BoundResponse, error) {
+	return consult(ctx, s, w, Plugin.bound, func(r *pluginv1.Refusal) *pluginv1.BoundResponse {
+		return &pluginv1.BoundResponse{Refusal: r}
+	})
+}
+
+// consult calls the algorithm that a setting names, once no other call uses the algorithms, and
+// returns its response. It makes an error or a panic a refusal; its own error says that ctx ended.
+func consult[R any](ctx context.Context, s *service, w *pluginv1.Setting,
+	call func(Plugin, *pluginv1.Setting) (R, error), refuse func(*pluginv1.Refusal) R) (response R, err error) {
+	release, err := s.acquire(ctx)
+	if err != nil {
+		return response, err
+	}
+	defer release()
+	p, err := s.plugin(w)
+	if err == nil {
+		err = guarded(func() (err error) {
+			response, err = call(p, w)
+			return err
+		})
+	}
+	if err != nil {
+		return refuse(refusalOf(err)), nil
+	}
+	return response, nil
+}
+
+// acquire waits until no other call uses the algorithms. The caller must call release when it no
+// longer uses them.
+func (s *service) acquire(ctx context.Context) (release func(), err error) {
+	select {
+	case s.turn <- struct{}{}:
+		return func() { <-s.turn }, nil
+	case <-ctx.Done():
+		return nil, status.FromContextError(ctx.Err()).Err()
+	}
+}
+
+// plugin returns the algorithm that a setting names.
+func (s *service) plugin(w *pluginv1.Setting) (Plugin, error) {
+	if p := s.plugins[w.GetAlgorithm()]; p != nil {
+		return p, nil
+	}
+	return nil, Invalid("this plugin has no algorithm %q", w.GetAlgorithm())
+}
+
+// Session runs the trials of one job: it answers one Open, then Steps, then one Close, each before
+// it reads the next.
+func (s *service) Session(stream grpc.BidiStreamingServer[pluginv1.SessionRequest, pluginv1.SessionResponse]) error {
+	ctx := stream.Context()
+	release, err := s.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	// Shared memory is read-only. A write to it must fail one trial and not end the process.
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+
+	t := &session{ctx: ctx, service: s}
+	responses := &sender{stream: stream}
+	stop := responses.reportProgress(&t.begun, &t.done)
+	defer stop()
+	for {
+		q, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		responses.expect()
+		r, err := t.answer(q)
+		if err != nil {
+			return status.Error(codes.InvalidArgument, text(err.Error()))
+		}
+		if ctx.Err() != nil {
+			return status.FromContextError(ctx.Err()).Err()
+		}
+		if err := responses.send(r); err != nil {
+			return err
+		}
+		if q.GetClose() != nil {
+			return nil
+		}
+	}
+}

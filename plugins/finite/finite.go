@@ -1,0 +1,84 @@
+// Package finite holds what the families of algorithms over finite concept classes share: the class
+// that a problem names, the path from a sample through the errors of all hypotheses to a model, and
+// a cache of what trials on the same class have in common.
+//
+// It promises that a trial's answers depend on its setting, its sample and its random numbers
+// alone: what is shared between trials saves time and memory and changes no bit. It needs classes
+// of pipeline/concept.
+//
+// Start with [Learn] for an algorithm that picks a hypothesis by its number of errors, and with
+// [Cache] for one that prepares a class beforehand.
+package finite
+
+import (
+	"context"
+	"math"
+
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/plugins/algo"
+)
+
+// SpecOf returns the name of the concept class of a problem, for [concept.New].
+func SpecOf(p algo.Problem) concept.Spec {
+	return concept.Spec{
+		Name: p.Class, Domain: p.Domain, Dim: p.Dim, NoConstant: p.NoConstant, Matrix: p.Matrix,
+	}
+}
+
+// Counted returns the class of a problem if [concept.Profile] can count the errors of all its
+// hypotheses. Otherwise its error is [algo.Invalid], starts with prefix, the name of the algorithm
+// or of its family, and says what to change.
+func Counted(prefix string, p algo.Problem) (concept.Class, error) {
+	class, err := concept.New(SpecOf(p))
+	if err != nil {
+		return nil, algo.Invalid("%s: %v", prefix, err)
+	}
+	if _, err := class.NewProfile(); err != nil {
+		return nil, algo.Invalid("%s: %v: take a smaller dimension or another class", prefix, err)
+	}
+	return class, nil
+}
+
+// CheckSample reports an [algo.Invalid] error, which starts with prefix, if samples of n examples
+// are too large for the profiles of class.
+func CheckSample(prefix string, class concept.Class, n int) error {
+	if err := concept.CheckSample(class, n); err != nil {
+		return algo.Invalid("%s: n = %d: %v", prefix, n, err)
+	}
+	return nil
+}
+
+// Learn returns the Learn function of an algorithm that answers the hypothesis which choose picks
+// from the profile of the sample: the numbers of errors of all hypotheses. choose must not keep the
+// profile. Trials of one class share the profile's memory, one after another.
+func Learn[P any](
+	choose func(t *algo.Trial[P], errors concept.Profile) concept.Hypothesis,
+) func(context.Context, *algo.Trial[P], *algo.Data) (algo.Model, error) {
+	profiles := new(concept.Profiles)
+	return func(_ context.Context, t *algo.Trial[P], sample *algo.Data) (algo.Model, error) {
+		pick := func(errors concept.Profile) concept.Hypothesis { return choose(t, errors) }
+		h, err := profiles.Draw(SpecOf(t.Problem), sample.Xs(), sample.Ys(), pick)
+		if err != nil {
+			return nil, err
+		}
+		return Model{h}, nil
+	}
+}
+
+// Model predicts the labels of one hypothesis.
+type Model struct{ Hypothesis concept.Hypothesis }
+
+// Predict implements [algo.Model].
+func (m Model) Predict(_ context.Context, x *algo.Data, out []float64) error {
+	m.Hypothesis.Labels(x.Xs(), out)
+	return nil
+}
+
+// LogOthers returns ln(|H|-1), the logarithm of the number of hypotheses besides one, for a class
+// with logSize = ln |H|. It is -Inf for a single hypothesis.
+func LogOthers(logSize float64) float64 {
+	if logSize > 36 { // |H| > 2^51: the difference is lost in rounding
+		return logSize
+	}
+	return math.Log(math.Round(math.Exp(logSize)) - 1)
+}

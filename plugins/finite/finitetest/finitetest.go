@@ -1,0 +1,144 @@
+// Package finitetest holds what the tests of algorithms over finite classes share: the tables of
+// small classes, and all pairs of neighbouring samples over them, on which privacy can be checked
+// exactly. Only tests import it.
+package finitetest
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/plugins/algo"
+)
+
+// ReadJSON reads the file at path, a test's vectors, into a value. It ends the test if it cannot.
+func ReadJSON(t testing.TB, path string, into any) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+}
+
+// BoundNamed returns the bound of that name from what [algo.Algorithm.Bound] returned. It ends the
+// test if there is none.
+func BoundNamed(t testing.TB, list []algo.Bound, err error, name string) algo.Bound {
+	t.Helper()
+	for _, b := range list {
+		if b.Name == name && err == nil {
+			return b
+		}
+	}
+	t.Fatalf("no bound %q in %+v (%v)", name, list, err)
+	return algo.Bound{}
+}
+
+// Domain lists all points of the domain of a small class, row-major, the first coordinate changing
+// fastest.
+func Domain(s concept.Spec) []float64 {
+	dim, values := max(1, s.Dim), int(s.Domain)
+	if values == 0 {
+		values = 2
+	}
+	var points []float64
+	for i := range int(math.Pow(float64(values), float64(dim))) {
+		for range dim {
+			points = append(points, float64(i%values))
+			i /= values
+		}
+	}
+	return points
+}
+
+// Labels returns the labels of points, which are row-major, one row for each hypothesis of a class.
+func Labels(class concept.Finite, points []float64) [][]float64 {
+	rows := make([][]float64, class.Size().Int64())
+	for i := range rows {
+		rows[i] = make([]float64, len(points)/class.Dim())
+		class.Member(uint64(i)).Labels(points, rows[i])
+	}
+	return rows
+}
+
+// Examples returns the different examples over points that the rows of labels tell apart. Each is a
+// column with one number for each hypothesis: 1 if it errs on that example, otherwise 0.
+func Examples(labels [][]float64) (columns [][]int) {
+	for j := range labels[0] {
+		for _, y := range []float64{-1, 1} {
+			column := make([]int, len(labels))
+			for h, row := range labels {
+				if row[j] != y {
+					column[h] = 1
+				}
+			}
+			same := func(other []int) bool { return slices.Equal(other, column) }
+			if !slices.ContainsFunc(columns, same) {
+				columns = append(columns, column)
+			}
+		}
+	}
+	return columns
+}
+
+// Neighbours visits the laws of an answer for all pairs of samples that differ in one example. The
+// examples they share are up to size-1 of the columns that [Examples] returns, in every
+// combination, or one of them repeated up to reach times, in growing steps. law returns the
+// probability of each answer, given the number of errors of each hypothesis less the fewest; it is
+// called once for each different argument.
+func Neighbours(columns [][]int, size int, reach float64, law func(errs []int) []float64, visit func(p, q []float64)) {
+	known := map[string][]float64{}
+	lawOf := func(errs []int) []float64 {
+		least := slices.Min(errs)
+		for i := range errs {
+			errs[i] -= least
+		}
+		key := fmt.Sprint(errs)
+		if known[key] == nil {
+			known[key] = law(errs)
+		}
+		return known[key]
+	}
+	visitPairs := func(shared []int) {
+		laws := make([][]float64, len(columns))
+		for i, column := range columns {
+			laws[i] = lawOf(plus(shared, 1, column))
+		}
+		for i, p := range laws {
+			for j, q := range laws {
+				if i != j {
+					visit(p, q)
+				}
+			}
+		}
+	}
+	var extend func(from, left int, shared []int)
+	extend = func(from, left int, shared []int) {
+		visitPairs(shared)
+		for i := from; i < len(columns) && left > 0; i++ {
+			extend(i, left-1, plus(shared, 1, columns[i]))
+		}
+	}
+	none := make([]int, len(columns[0]))
+	extend(0, size-1, none)
+	for copies := size; float64(copies) < reach; copies += 1 + copies/2 {
+		for _, column := range columns {
+			visitPairs(plus(none, copies, column))
+		}
+	}
+}
+
+// plus returns a + k b.
+func plus(a []int, k int, b []int) []int {
+	sum := slices.Clone(a)
+	for i := range sum {
+		sum[i] += k * b[i]
+	}
+	return sum
+}

@@ -1,0 +1,45 @@
+package plugintest
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/plugins/algo"
+)
+
+// TestDrawEveryClass: each class of the registry has a problem, samples of which have both labels.
+func TestDrawEveryClass(t *testing.T) {
+	all := slices.Concat(problems, endless)
+	for _, name := range concept.Names() {
+		i := slices.IndexFunc(all, func(p algo.Problem) bool { return p.Class == name })
+		if i < 0 {
+			t.Errorf("%s: no problem", name)
+			continue
+		}
+		const n = 500
+		x, y := make([]float64, n*all[i].Dim), make([]float64, n)
+		draw(all[i], 7, x, y)
+		if !slices.Contains(y, -1) || !slices.Contains(y, 1) {
+			t.Errorf("%s: one label only", name)
+		}
+	}
+}
+
+// A class that only a plugin knows is drawn like the thresholds or the halfspaces.
+func TestDrawUnknownClass(t *testing.T) {
+	for _, c := range []struct {
+		unknown, like algo.Problem
+	}{
+		{algo.Problem{Class: "mine", Domain: 64, Dim: 1}, algo.Problem{Class: concept.Thresholds, Domain: 64, Dim: 1}},
+		{algo.Problem{Class: "mine", Dim: 3, Margin: 0.2}, algo.Problem{Class: concept.Halfspace, Dim: 3, Margin: 0.2}},
+	} {
+		x, likeX := make([]float64, 20*c.like.Dim), make([]float64, 20*c.like.Dim)
+		y, likeY := make([]float64, 20), make([]float64, 20)
+		draw(c.unknown, 3, x, y)
+		draw(c.like, 3, likeX, likeY)
+		if !slices.Equal(x, likeX) || !slices.Equal(y, likeY) {
+			t.Errorf("%+v: %v %v, want %v %v", c.unknown, x, y, likeX, likeY)
+		}
+	}
+}

@@ -1,0 +1,328 @@
+package plugintest
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/shatterlab/shatter/plugins/host"
+)
+
+// testPoints is the usual number of points that each trial is asked about.
+const testPoints = 30
+
+// script says what happens in one session: which trials it has and what they are asked.
+type script struct {
+	trials  []uint64 // the key of each, which gives its seed, sample, queries and points
+	n       int64    // sample size; 0: that of the setting
+	points  int      // to predict, per trial; 0: testPoints
+	pieces  []int    // points per step, for each trial, the last step takes the others; nil: one step
+	twice   bool     // ask everything a second time
+	distort bool     // first ask about so many other points that they overwrite the sample's memory
+
+	chunk  int // queries per step; 0: one
+	common int // queries or rounds that are the usual ones, those after them are others; 0: all
+}
+
+// usual is the script whose transcript others are compared with.
+var usual = script{trials: []uint64{0, 1, 2, 3}}
+
+// sizes names what is unusual in the sizes of a script.
+func (sc script) sizes() string {
+	if sc.n > 0 {
+		return fmt.Sprintf("with a sample of %d", sc.n)
+	}
+	return fmt.Sprintf("asked about %d points", sc.points)
+}
+
+// transcript holds what the trials of a session answered.
+type transcript struct {
+	trials  []uint64    // as in the script
+	labels  [][]float64 // by trial: of its queries, or the answers of its rounds
+	marks   [][]float64 // by trial: of its queries
+	answers [][]float64 // by trial: to its points; asked twice, the second answers follow the first
+	metrics map[string][]float64
+	faults  []host.Fault
+}
+
+// newTranscript returns a transcript without answers.
+func newTranscript(trials []uint64) *transcript {
+	n := len(trials)
+	return &transcript{
+		trials: trials, labels: make([][]float64, n), marks: make([][]float64, n), answers: make([][]float64, n),
+	}
+}
+
+// play plays a script in a process, in the present setting. Trials may fail: see transcript.faults.
+func (s *suite) play(p *host.Process, sc script) (*transcript, error) {
+	setting := s.setting
+	if sc.n > 0 && setting.Rounds == 0 {
+		setting = proto.CloneOf(setting)
+		setting.N = sc.n
+	}
+	if sc.points == 0 {
+		sc.points = testPoints
+	}
+	r := host.OpenRequest{Setting: setting}
+	for _, key := range sc.trials {
+		r.Seeds = append(r.Seeds, 2*key+1, key^0x5bd1e995)
+	}
+	n, dim := int(setting.N), s.problem.Dim
+	if setting.Offline {
+		r.Reveal = func(x []float64) {
+			for _, key := range sc.trials {
+				x = x[copy(x, s.queries(sc, key)):]
+			}
+		}
+	}
+	session, faults, err := p.Open(s.ctx, r, func(x, y []float64) {
+		for j, key := range sc.trials {
+			draw(s.problem, key, x[j*n*dim:(j+1)*n*dim], y[j*n:(j+1)*n])
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	t := newTranscript(sc.trials)
+	t.faults = faults
+	truths, err := s.playRounds(session, sc, t)
+	if err != nil {
+		return nil, err
+	}
+	if sc.distort {
+		others := newTranscript(sc.trials)
+		rows := n*(dim+1)/dim + 1024
+		if err := s.askStep(session, s.pointsOf(sc, 1<<32, rows), 0, rows, others); err != nil {
+			return nil, err
+		}
+		t.faults = append(t.faults, others.faults...)
+	}
+	if err := s.askQueries(session, sc, t); err != nil {
+		return nil, err
+	}
+	if err := s.askPoints(session, sc, t); err != nil {
+		return nil, err
+	}
+	t.metrics, faults, err = session.CloseRound(s.ctx, truths)
+	t.faults = append(t.faults, faults...)
+	return t, err
+}
+
+// queries returns the queries of one trial of a script.
+func (s *suite) queries(sc script, key uint64) []float64 {
+	x, _ := s.sequence(sc, key, int(s.setting.Queries))
+	return x
+}
+
+// sequence returns the queries or rounds of one trial of a script, with labels.
+func (s *suite) sequence(sc script, key uint64, length int) (x, y []float64) {
+	dim := s.problem.Dim
+	x, y = make([]float64, length*dim), make([]float64, length)
+	draw(s.problem, key+3<<30, x, y)
+	if 0 < sc.common && sc.common < length {
+		otherX, otherY := make([]float64, len(x)), make([]float64, len(y))
+		draw(s.problem, key+5<<30, otherX, otherY)
+		copy(x[sc.common*dim:], otherX)
+		copy(y[sc.common:], otherY)
+	}
+	return x, y
+}
+
+// pointsOf draws n points for each trial of a script, with its key plus salt.
+func (s *suite) pointsOf(sc script, salt uint64, n int) [][]float64 {
+	lists := make([][]float64, len(sc.trials))
+	for j, key := range sc.trials {
+		lists[j] = make([]float64, n*s.problem.Dim)
+		draw(s.problem, key+salt, lists[j], nil)
+	}
+	return lists
+}
+
+// rowsOf returns the request for rows first..first+rows-1 of each trial's list: the counts, and a
+// function that fills in the points of all trials, in one or more calls.
+func (s *suite) rowsOf(lists [][]float64, first, rows int) (counts []uint32, fill func(x []float64)) {
+	dim := s.problem.Dim
+	var points []float64
+	for _, x := range lists {
+		counts = append(counts, uint32(rows))
+		points = append(points, x[first*dim:(first+rows)*dim]...)
+	}
+	return counts, func(x []float64) { points = points[copy(x, points):] }
+}
+
+// playRounds plays the rounds of an online setting. It returns the truths of the last one, which
+// the trials have yet to observe.
+func (s *suite) playRounds(session *host.Session, sc script, t *transcript) (truths []float64, err error) {
+	total := int(s.setting.Rounds)
+	x, y := make([][]float64, len(sc.trials)), make([][]float64, len(sc.trials))
+	for j, key := range sc.trials {
+		x[j], y[j] = s.sequence(sc, key, total)
+	}
+	for round := range total {
+		counts, fill := s.rowsOf(x, round, 1)
+		answers, faults, err := session.Round(s.ctx, counts, truths, fill)
+		if err != nil {
+			return nil, err
+		}
+		t.faults = append(t.faults, faults...)
+		truths = truths[:0]
+		for j := range counts {
+			t.labels[j] = append(t.labels[j], answers[j])
+			truths = append(truths, y[j][round])
+		}
+	}
+	return truths, nil
+}
+
+// askQueries puts the queries of a prediction setting to all trials.
+func (s *suite) askQueries(session *host.Session, sc script, t *transcript) error {
+	total := int(s.setting.Queries)
+	lists := make([][]float64, len(sc.trials))
+	for j, key := range sc.trials {
+		lists[j] = s.queries(sc, key)
+	}
+	for first := 0; first < total; first += max(1, sc.chunk) {
+		rows := min(max(1, sc.chunk), total-first)
+		counts, fill := s.rowsOf(lists, first, rows)
+		labels, marks, faults, err := session.Play(s.ctx, counts, fill)
+		if err != nil {
+			return err
+		}
+		t.faults = append(t.faults, faults...)
+		for j := range counts {
+			t.labels[j] = append(t.labels[j], labels[j*rows:(j+1)*rows]...)
+			for _, m := range marks[j*rows : (j+1)*rows] {
+				t.marks[j] = append(t.marks[j], float64(m))
+			}
+		}
+	}
+	return nil
+}
+
+// askPoints asks all trials to predict at their points, in the pieces of the script.
+func (s *suite) askPoints(session *host.Session, sc script, t *transcript) error {
+	lists := s.pointsOf(sc, 1<<31, sc.points)
+	times := 1
+	if sc.twice {
+		times = 2
+	}
+	for range times {
+		first := 0
+		for _, rows := range slices.Concat(sc.pieces, []int{sc.points}) {
+			rows = min(rows, sc.points-first)
+			if err := s.askStep(session, lists, first, rows, t); err != nil {
+				return err
+			}
+			first += rows
+		}
+	}
+	return nil
+}
+
+// askStep asks every trial to predict at points first..first+rows-1 of its list.
+func (s *suite) askStep(session *host.Session, lists [][]float64, first, rows int, t *transcript) error {
+	counts, fill := s.rowsOf(lists, first, rows)
+	answers, faults, err := session.Step(s.ctx, counts, fill)
+	if err != nil {
+		return err
+	}
+	t.faults = append(t.faults, faults...)
+	for j := range t.answers {
+		t.answers[j] = append(t.answers[j], answers[j*rows:(j+1)*rows]...)
+	}
+	return nil
+}
+
+// playIn plays a script, in which no trial may fail, in a process.
+func (s *suite) playIn(p *host.Process, sc script) (*transcript, error) {
+	t, err := s.play(p, sc)
+	if err != nil {
+		return nil, err
+	}
+	return t, faultsError(t.faults)
+}
+
+// clean plays a script, in which no trial may fail, in the process that checks share.
+func (s *suite) clean(sc script) (*transcript, error) {
+	p, err := s.running()
+	if err != nil {
+		return nil, err
+	}
+	return s.playIn(p, sc)
+}
+
+// faultsError returns an error that lists the first few faults, or nil if there are none.
+func faultsError(faults []host.Fault) error {
+	var all []error
+	for i, f := range faults {
+		if i == 3 {
+			all = append(all, fmt.Errorf("and %d more", len(faults)-i))
+			break
+		}
+		all = append(all, faultError(f))
+	}
+	return errors.Join(all...)
+}
+
+// faultError describes a fault to the author.
+func faultError(f host.Fault) error {
+	switch f.Kind {
+	case host.Error, host.Panic, host.Answer: // their texts say what they are
+		return fmt.Errorf("trial %d: %s", f.Trial, f.Message)
+	}
+	return fmt.Errorf("trial %d: %s: %s", f.Trial, f.Kind, f.Message)
+}
+
+// sameAnswers reports an error if two lists of answers differ in a bit.
+func sameAnswers(want, got []float64) error {
+	if len(want) != len(got) {
+		return fmt.Errorf("%d answers instead of %d", len(got), len(want))
+	}
+	for i := range want {
+		if math.Float64bits(want[i]) != math.Float64bits(got[i]) {
+			return fmt.Errorf("point %d is answered with %v, and the first time with %v", i, got[i], want[i])
+		}
+	}
+	return nil
+}
+
+// sameLabels reports an error if trial j of want and trial k of got differ in the labels or marks
+// of their first queries, or in the answers of their first rounds.
+func sameLabels(want *transcript, j int, got *transcript, k, length int) error {
+	first := func(v []float64) []float64 { return v[:min(length, len(v))] }
+	if err := sameAnswers(first(want.labels[j]), first(got.labels[k])); err != nil {
+		return why(err, "queries or rounds")
+	}
+	return why(sameAnswers(first(want.marks[j]), first(got.marks[k])), "marks of queries")
+}
+
+// sameTrial reports an error if trial j of want and trial k of got differ in a bit.
+func sameTrial(want *transcript, j int, got *transcript, k int) error {
+	if err := sameLabels(want, j, got, k, max(len(want.labels[j]), len(got.labels[k]))); err != nil {
+		return err
+	}
+	if err := sameAnswers(want.answers[j], got.answers[k]); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(want.metrics)) {
+		if a, b := want.metrics[name][j], got.metrics[name][k]; math.Float64bits(a) != math.Float64bits(b) {
+			return fmt.Errorf("metric %q is %v, and the first time %v", name, b, a)
+		}
+	}
+	return nil
+}
+
+// matching calls compare with the index in want and the index in got of each trial of got, matched
+// by their keys, until it returns an error.
+func matching(want, got *transcript, compare func(j, k int) error) error {
+	for k, key := range got.trials {
+		if err := compare(slices.Index(want.trials, key), k); err != nil {
+			return why(err, "trial %d", key)
+		}
+	}
+	return nil
+}

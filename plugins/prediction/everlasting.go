@@ -1,0 +1,120 @@
+package prediction
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/shatterlab/shatter/pipeline/privacy"
+	"github.com/shatterlab/shatter/plugins/algo"
+)
+
+func everlastingLite() algo.Algorithm[Everlasting] {
+	a := complete(algo.Algorithm[Everlasting]{
+		Name: "prediction/everlasting-lite",
+		Doc: "A lite form of Naor, Nissim, Stemmer and Yan 2023: an epoch answers as prediction/sparse-vector does, " +
+			"then its queries, relabelled as by prediction/offline, are the next epoch's sample; " +
+			"the original's constants, amplification by subsampling and privacy of the queries are not reproduced.",
+		Defaults: Everlasting{Growth: 1, Mode: Own, Composition: string(privacy.Best)},
+		Bound:    everlastingBounds,
+	}, finiteClasses(), func(s *algo.Setting[Everlasting]) (int, error) {
+		if err := checkLabelings(s.Problem, 1); err != nil {
+			return 0, err
+		}
+		return halvingBudget(s)
+	}, frozen)
+	a.Metrics["instances"] = "instances of BetweenThresholds started in all epochs; never more than v in one"
+	a.Metrics["epochs"] = "epochs begun"
+	guarantee := a.Guarantee
+	a.Guarantee = func(s *algo.Setting[Everlasting]) (algo.Guarantee, error) {
+		g, err := guarantee(s)
+		g.Epsilon += s.Epsilon / 2
+		g.Source = "first epoch's answers: " + g.Source + "; its relabelling: exponential mechanism with half of epsilon; " +
+			"later epochs see the sample through these alone"
+		return g, err
+	}
+	a.Predict = func(_ context.Context, t *algo.Trial[Everlasting], sample *algo.Data) (algo.Answerer, error) {
+		e := &epochs{trial: t}
+		return e, e.begin(sample)
+	}
+	return a
+}
+
+// epochs answers epoch after epoch. All epochs after the first work on public points with labels
+// that were privately released, and are post-processing. They add their noise all the same, as the
+// original does to protect the queries.
+type epochs struct {
+	*predictor
+	trial   *algo.Trial[Everlasting]
+	sample  block     // the epoch's sample, where another epoch may follow
+	queries []float64 // the epoch's queries so far
+	length  int       // number of queries that end the epoch; 0: it does not end
+
+	number  int // of the epoch, from 1
+	earlier int // instances of earlier epochs
+}
+
+// begin starts an epoch with the given sample.
+func (e *epochs) begin(sample *algo.Data) error {
+	if e.predictor != nil {
+		e.earlier += e.started
+	}
+	e.queries, e.length = nil, e.lengthFor(sample.Len())
+	if e.sample = (block{}); e.length > 0 { // a copy, because a trial's sample is borrowed
+		e.sample = block{slices.Clone(sample.Xs()), slices.Clone(sample.Ys())}
+	}
+	var err error
+	if e.predictor, err = start(e.trial, sample, frozen); err != nil {
+		return err
+	}
+	e.predictor.report = func(metric string, value float64) {
+		if metric == "instances" {
+			value += float64(e.earlier)
+		}
+		e.trial.Report(metric, value)
+	}
+	e.number++
+	e.trial.Report("epochs", float64(e.number))
+	return nil
+}
+
+// lengthFor returns the length of an epoch with n examples, 0 where it is the last one. The queries
+// must fill the blocks of another epoch, and be no more than can be relabelled.
+func (e *epochs) lengthFor(n int) int {
+	r := int(min(math.Ceil(float64(n)*e.trial.Params.Growth), 1<<31))
+	if most := familyOf(e.trial.Problem.Class).maxQueries; most > 0 {
+		r = min(r, most)
+	}
+	if r < e.trial.Params.K || r >= e.trial.Queries {
+		return 0
+	}
+	return r
+}
+
+// Answer implements algo.Answerer.
+func (e *epochs) Answer(ctx context.Context, x []float64) (float64, bool, error) {
+	if e.length > 0 && len(e.queries) == e.length {
+		if err := e.relabel(); err != nil {
+			return 0, false, err
+		}
+	}
+	if e.length > 0 {
+		e.queries = append(e.queries, x...)
+	}
+	return e.predictor.Answer(ctx, x)
+}
+
+// relabel ends an epoch: its queries, labelled by the exponential mechanism, are the next one's
+// sample.
+func (e *epochs) relabel() error {
+	c, err := labelings(e.trial.Problem, e.sample, e.queries)
+	if err != nil {
+		return err
+	}
+	label := c.draw(e.trial.Epsilon/2, seeded{e.trial.Rand}.gumbel)
+	labels := make([]float64, len(e.queries))
+	for i := range labels {
+		labels[i] = label(e.queries[i : i+1])
+	}
+	return e.begin(algo.NewData(e.queries, 1, labels))
+}

@@ -1,0 +1,90 @@
+package prediction
+
+import (
+	"context"
+	"math"
+
+	"github.com/shatterlab/shatter/pipeline/privacy"
+	"github.com/shatterlab/shatter/plugins/algo"
+)
+
+func nandiBassily() algo.Algorithm[NandiBassily] {
+	a := complete(algo.Algorithm[NandiBassily]{
+		Name: "prediction/nandi-bassily",
+		Doc: "Labels the first queries as prediction/sparse-vector does, learns from them in public, " +
+			"and answers the rest with what it learned; for queries drawn like the sample (Nandi and Bassily 2020).",
+		Defaults: NandiBassily{Mode: Own, Composition: string(privacy.Best), Affine: true},
+		Bound:    nandiBassilyBounds,
+	}, allClasses(), resolveLabelled, frozen)
+	guarantee := a.Guarantee
+	a.Guarantee = func(s *algo.Setting[NandiBassily]) (algo.Guarantee, error) {
+		g, err := guarantee(s)
+		g.Source += "; what is learned from their answers is post-processing"
+		return g, err
+	}
+	a.Predict = func(_ context.Context, t *algo.Trial[NandiBassily], sample *algo.Data) (algo.Answerer, error) {
+		labels, err := start(t, sample, frozen)
+		if err != nil {
+			return nil, err
+		}
+		return &learnAnswers{predictor: labels, left: t.Params.MU, learn: func(b block) (generator, error) {
+			return newGenerator(t.Problem, t.Params.Affine, []block{b})
+		}}, nil
+	}
+	return a
+}
+
+// resolveLabelled sets the number m_u of queries to learn from where it is 0, and returns the
+// number of hard ones that is expected among them.
+func resolveLabelled(s *algo.Setting[NandiBassily]) (int, error) {
+	p := &s.Params
+	if p.MU == 0 {
+		d, _, err := dimension(s.Problem, p.Affine)
+		if err != nil {
+			return 0, err
+		}
+		p.MU = max(1, int(min(math.Ceil(4*float64(d)/s.Alpha), 1<<31)))
+	}
+	return min(int(math.Ceil(float64(p.MU)*s.Alpha)), s.Queries), nil
+}
+
+// learnAnswers answers some queries by a predictor, learns from these answers, and answers all
+// others by what it learned. It learns early where the predictor's budget is spent.
+type learnAnswers struct {
+	*predictor
+	left    int   // queries still to be answered by the predictor
+	answers block // the queries answered by it, with their answers
+	learn   func(b block) (generator, error)
+	final   generator // what learn made of answers; nil before that
+}
+
+// Answer implements algo.Answerer.
+func (p *learnAnswers) Answer(_ context.Context, x []float64) (float64, bool, error) {
+	if p.final != nil {
+		return p.label(x), false, nil
+	}
+	label, v, err := p.next(x)
+	if err != nil {
+		return 0, false, err
+	}
+	p.answers.x, p.answers.y = append(p.answers.x, x...), append(p.answers.y, label)
+	p.left--
+	if p.left == 0 || !p.open && p.started == p.budget {
+		if p.final, err = p.learn(p.answers); err != nil {
+			return 0, false, err
+		}
+		p.report("inexact", float64(inexact(p.gen)+inexact(p.final)))
+	}
+	return label, v == hard, nil
+}
+
+// label labels x by what was learned, which has one vote.
+func (p *learnAnswers) label(x []float64) float64 { return float64(2*p.final.votes(x) - 1) }
+
+// Predict implements algo.Model.
+func (p *learnAnswers) Predict(ctx context.Context, x *algo.Data, out []float64) error {
+	if p.final == nil {
+		return p.predictor.Predict(ctx, x, out)
+	}
+	return hypothesis(p.label).Predict(ctx, x, out)
+}
