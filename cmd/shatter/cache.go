@@ -22,9 +22,10 @@ import (
 	"github.com/shatterlab/shatter/pipeline/cache"
 )
 
-const cacheUsage = "folder where trials of other sweeps are found and left, or off (default: $SHATTER_CACHE, or shatter/trials in the user's cache folder)"
+const cacheUsage = "folder where trials of other sweeps are found and left, or off " +
+	"(default: $SHATTER_CACHE, or shatter/trials in the user's cache folder)"
 
-// cacheDir is the folder of the cache of trials; empty: there is none.
+// cacheDir returns the folder of the cache of trials, and an empty one if the cache is off.
 func cacheDir(flag string) string {
 	dir := cmp.Or(flag, os.Getenv("SHATTER_CACHE"))
 	if dir == "off" {
@@ -44,14 +45,15 @@ func cacheCommand() *cobra.Command {
 	var dir string
 	c := &cobra.Command{
 		Use: "cache", Short: "Look after the trials that are kept for other sweeps",
-		Long: `A trial is a function of the seed, its cell, n, its repetition and the plugin file, so a sweep need not run what another one has run.
-Runs leave their ok outcomes in the cache, and take from it what their ledger lacks: of the same seed and cell, made by the same
-plugin file under the same float profile. It is kept below 2 GiB; what was used longest ago goes first.`,
+		Long: `A trial is a function of the seed, its cell, n, its repetition and the plugin file, so a sweep need not
+run what another one has run. Runs leave their ok outcomes in the cache, and take from it what their
+ledger lacks: of the same seed and cell, made by the same plugin file under the same float profile. It
+is kept below 2 GiB; what was used longest ago goes first.`,
 	}
 	c.PersistentFlags().StringVar(&dir, "cache", "", cacheUsage)
 	open := func() (*cache.Cache, error) {
-		if at := cacheDir(dir); at != "" {
-			return &cache.Cache{Dir: at}, nil
+		if dir := cacheDir(dir); dir != "" {
+			return &cache.Cache{Dir: dir}, nil
 		}
 		return nil, usageError{errors.New("the cache is off; name its folder with --cache")}
 	}
@@ -64,8 +66,8 @@ func cacheListCommand(open func() (*cache.Cache, error)) *cobra.Command {
 	c := &cobra.Command{
 		Use: "ls", Short: "List the cells in the cache, with their trials, bytes and last use", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if format != "table" && format != "json" {
-				return usageError{fmt.Errorf("-o %q: one of table, json is needed", format)}
+			if err := checkOutput(c.OutOrStdout(), format, listFormats); err != nil {
+				return err
 			}
 			trials, err := open()
 			if err != nil {
@@ -81,10 +83,14 @@ func cacheListCommand(open func() (*cache.Cache, error)) *cobra.Command {
 			return listCache(c.OutOrStdout(), trials.Dir, entries)
 		},
 	}
-	c.Flags().StringVarP(&format, "output", "o", "table", "format: table, json")
+	addOutput(c, &format, listFormats, "")
 	return c
 }
 
+// minutes is how times of last use are written.
+const minutes = "2006-01-02 15:04"
+
+// writeJSON writes a value for people and programs.
 func writeJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
@@ -102,7 +108,8 @@ func listCache(w io.Writer, dir string, entries []cache.Entry) error {
 		if e.Damaged > 0 {
 			e.What += fmt.Sprintf(" (%d damaged parts)", e.Damaged)
 		}
-		fmt.Fprintf(tab, "%s\t%d\t%d\t%d\t%s\t%s\n", e.Cell, e.Seed, e.Trials, e.Bytes, e.Used.Format("2006-01-02 15:04"), e.What)
+		fmt.Fprintf(tab, "%s\t%d\t%d\t%d\t%s\t%s\n",
+			e.Cell, e.Seed, e.Trials, e.Bytes, e.Used.Format(minutes), e.What)
 		trials, bytes = trials+e.Trials, bytes+e.Bytes
 	}
 	if err := tab.Flush(); err != nil {
@@ -114,7 +121,8 @@ func listCache(w io.Writer, dir string, entries []cache.Entry) error {
 
 func cacheExplainCommand(open func() (*cache.Cache, error)) *cobra.Command {
 	return &cobra.Command{
-		Use: "explain FILE", Short: "Say for each cell of a sweep file what the cache would give, and why not more", Args: cobra.ExactArgs(1),
+		Use: "explain FILE", Short: "Say for each cell of a sweep file what the cache would give, and why not more",
+		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			trials, err := open()
 			if err != nil {
@@ -125,7 +133,7 @@ func cacheExplainCommand(open func() (*cache.Cache, error)) *cobra.Command {
 				return err
 			}
 			defer s.close()
-			digests, _, err := plugins(s)
+			digests, _, err := pluginsOf(s)
 			if err != nil {
 				return err
 			}
@@ -133,21 +141,27 @@ func cacheExplainCommand(open func() (*cache.Cache, error)) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var b strings.Builder
-			for _, e := range cells {
-				fmt.Fprintf(&b, "%s: %d trials", e.Cell, e.Trials)
-				if e.Trials > 0 {
-					fmt.Fprintf(&b, ", which took %s", e.Took.Round(time.Millisecond))
-				}
-				if e.Why != "" {
-					fmt.Fprintf(&b, "; not: %s", e.Why)
-				}
-				b.WriteByte('\n')
-			}
-			_, err = io.WriteString(c.OutOrStdout(), b.String())
-			return err
+			return explainCache(c.OutOrStdout(), cells)
 		},
 	}
+}
+
+// explainCache writes a line for each cell of a sweep: what the cache has, and what keeps it from
+// having more.
+func explainCache(w io.Writer, cells []coordinator.Explanation) error {
+	var b strings.Builder
+	for _, e := range cells {
+		fmt.Fprintf(&b, "%s: %d trials", e.Cell, e.Trials)
+		if e.Trials > 0 {
+			fmt.Fprintf(&b, ", which took %s", e.Took.Round(time.Millisecond))
+		}
+		if e.Why != "" {
+			fmt.Fprintf(&b, "; not: %s", e.Why)
+		}
+		b.WriteByte('\n')
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
 }
 
 func cacheCollectCommand(open func() (*cache.Cache, error)) *cobra.Command {
@@ -163,7 +177,7 @@ func cacheCollectCommand(open func() (*cache.Cache, error)) *cobra.Command {
 			if err != nil {
 				return usageError{err}
 			}
-			most, err := parseSize(to)
+			limit, err := parseLimit(to)
 			if err != nil {
 				return usageError{err}
 			}
@@ -171,24 +185,30 @@ func cacheCollectCommand(open func() (*cache.Cache, error)) *cobra.Command {
 			if age > 0 {
 				before = time.Now().Add(-age)
 			}
-			removed, err := trials.Trim(c.Context(), before, most)
-			var b strings.Builder
-			var bytes int64
-			for _, e := range removed {
-				fmt.Fprintf(&b, "removed %s, seed %d: %d bytes, last used %s\n", e.Cell, e.Seed, e.Bytes, e.Used.Format("2006-01-02 15:04"))
-				bytes += e.Bytes
-			}
-			fmt.Fprintf(&b, "%d cells with %d bytes removed from %s\n", len(removed), bytes, trials.Dir)
-			_, e := io.WriteString(c.OutOrStdout(), b.String())
-			return errors.Join(err, e)
+			removed, err := trials.Trim(c.Context(), before, limit)
+			return errors.Join(err, writeRemoved(c.OutOrStdout(), trials.Dir, removed))
 		},
 	}
 	c.Flags().StringVar(&older, "older", "", "remove what was not used for this time, like 30d or 12h")
-	c.Flags().StringVar(&to, "to", "2 GiB", "remove what was used longest ago until this size is left, like 1GB; 0: everything")
+	c.Flags().StringVar(&to, "to", "2 GiB",
+		"remove what was used longest ago until this size is left, like 1GB; 0: everything")
 	return c
 }
 
-// parseAge reads 30d or 12h; nothing is 0.
+// writeRemoved lists the cells that were removed from the cache.
+func writeRemoved(w io.Writer, dir string, removed []cache.Entry) error {
+	var b strings.Builder
+	var bytes int64
+	for _, e := range removed {
+		fmt.Fprintf(&b, "removed %s, seed %d: %d bytes, last used %s\n", e.Cell, e.Seed, e.Bytes, e.Used.Format(minutes))
+		bytes += e.Bytes
+	}
+	fmt.Fprintf(&b, "%d cells with %d bytes removed from %s\n", len(removed), bytes, dir)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// parseAge reads the value of --older, 30d or 12h. No text is 0.
 func parseAge(s string) (time.Duration, error) {
 	if s == "" {
 		return 0, nil
@@ -203,8 +223,8 @@ func parseAge(s string) (time.Duration, error) {
 	return 0, fmt.Errorf("--older %q: a time like 30d or 12h is needed", s)
 }
 
-// parseSize reads 0, 1GB or 512 MiB.
-func parseSize(s string) (int64, error) {
+// parseLimit reads the value of --to in bytes: 0, 1GB or 512 MiB.
+func parseLimit(s string) (int64, error) {
 	if s == "0" {
 		return 0, nil
 	}

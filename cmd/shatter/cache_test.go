@@ -88,45 +88,6 @@ func TestCache(t *testing.T) {
 	}
 }
 
-// Explain says what is there and why not more; gc removes what is too old or too much; the cells are listed.
-func TestCacheCommands(t *testing.T) {
-	tmp := t.TempDir()
-	cache := filepath.Join(tmp, "cache")
-	t.Setenv("SHATTER_CACHE", cache)
-	file := write(t, filepath.Join(tmp, "verify.yaml"), verifySweep)
-	mustRun(t, file, filepath.Join(tmp, "out"))
-	out, errs, code := shatter(t, "cache", "ls")
-	if code != 0 || !strings.Contains(out, "2 cells, 240 trials, ") || !strings.Contains(out, "expmech/em on thresholds, needle, domain 256, epsilon 1") {
-		t.Errorf("ls: exit %d: %s%s", code, out, errs)
-	}
-	other := strings.NewReplacer("epsilon: [1, 2]", "epsilon: [2, 4]", "n: [100, 200]", "n: [200, 300]", "trials: 60", "trials: 40").Replace(verifySweep)
-	out, errs, code = shatter(t, "cache", "explain", write(t, filepath.Join(tmp, "other.yaml"), other))
-	for _, want := range []string{"epsilon 2: 40 trials, which took ", "; not: 80 of sample sizes or repetitions that the sweep does not have", "epsilon 4: 0 trials; not: nothing is there of this cell"} {
-		if code != 0 || !strings.Contains(out, want) {
-			t.Errorf("explain: exit %d, want %q: %s%s", code, want, out, errs)
-		}
-	}
-	out, _, _ = shatter(t, "cache", "explain", write(t, filepath.Join(tmp, "seed.yaml"), strings.Replace(verifySweep, "seed: 3", "seed: 4", 1)))
-	if !strings.Contains(out, "0 trials; not: nothing is there under seed 4, but under 3") {
-		t.Errorf("explain: %s", out)
-	}
-	for _, c := range [][]string{{"gc", "--older", "3"}, {"gc", "--older", "-1d"}, {"gc", "--to", "lots"}, {"gc", "--to", "5"}, {"ls", "-o", "xml"}, {"ls", "--cache", "off"}, {"explain", filepath.Join(tmp, "none")}, {"sl"}} {
-		if _, errs, code := shatter(t, append([]string{"cache"}, c...)...); code != exitUsage || errs == "" {
-			t.Errorf("%q: exit %d: %s", c, code, errs)
-		}
-	}
-	for _, c := range []struct {
-		args []string
-		want string
-		left int
-	}{{nil, "0 cells with 0 bytes removed", 2}, {[]string{"--older", "1d"}, "0 cells", 2}, {[]string{"--to", "0"}, "2 cells with ", 0}, {nil, "0 cells", 0}} {
-		out, errs, code := shatter(t, append([]string{"cache", "gc"}, c.args...)...)
-		if code != 0 || !strings.Contains(out, c.want) || len(cacheRows(t, cache)) != c.left {
-			t.Errorf("gc %q: exit %d: %s%s", c.args, code, out, errs)
-		}
-	}
-}
-
 // What is damaged is skipped, said and mended; an outcome that is not ok, and one of another plugin file, is not served; and a cache
 // that cannot be used is no error.
 func TestBadCache(t *testing.T) {

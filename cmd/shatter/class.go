@@ -19,8 +19,6 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-var classFormats = []string{"table", "json"}
-
 // classQuery holds the flags of class describe.
 type classQuery struct {
 	domain     string
@@ -48,11 +46,12 @@ func classDescribeCommand() *cobra.Command {
 or a file (.csv, .parquet, .arrow) with a row for each hypothesis, a column for each point, and cells 0 and 1.
 
 Numbers of points and hypotheses are exact. A dimension that is neither proved nor found within some seconds is given
-between two bounds. The separator is the one that follow-the-perturbed-leader uses if not told otherwise: on m points any two
-hypotheses differ at h or more; rho is their least distance there. In JSON all digits are given, and null is infinite.`,
+between two bounds. The separator is the one that follow-the-perturbed-leader uses if not told otherwise: on m points
+any two hypotheses differ at h or more; rho is their least distance there. In JSON all digits are given, and null is
+infinite.`,
 		RunE: func(c *cobra.Command, args []string) error {
-			if !slices.Contains(classFormats, q.format) {
-				return usageError{fmt.Errorf("-o %q: one of %s is needed", q.format, strings.Join(classFormats, ", "))}
+			if err := checkOutput(c.OutOrStdout(), q.format, listFormats); err != nil {
+				return err
 			}
 			spec, err := q.spec(c, args[0])
 			if err != nil {
@@ -68,7 +67,7 @@ hypotheses differ at h or more; rho is their least distance there. In JSON all d
 	c.Flags().StringVar(&q.domain, "domain", "", "X, where the numbers of a point are 0..X-1; 1024 or 2^10")
 	c.Flags().IntVar(&q.dim, "d", 0, "numbers per point")
 	c.Flags().BoolVar(&q.noConstant, "no-constant", false, "thresholds without the one that labels every point -1")
-	c.Flags().StringVarP(&q.format, "output", "o", "table", "format: "+strings.Join(classFormats, ", "))
+	addOutput(c, &q.format, listFormats, "")
 	c.Flags().BoolVar(&q.tree, "tree", false, "witnesses of the dimensions too: a mistake tree and a shattered set")
 	c.Flags().BoolVar(&q.separator, "separator", false, "the points of the separator too")
 	return c
@@ -301,8 +300,8 @@ func marginText(m [2]float64) string {
 	return "between " + low + " and " + high
 }
 
-// branch writes the mistake tree below a node, depth first and one node per line, each after the label
-// that leads to it.
+// branch writes the mistake tree below a node, depth first and one node per line, each after the
+// label that leads to it.
 func (r *classReport) branch(b *strings.Builder, node int, lead string) {
 	if node >= len(r.Tree) {
 		return

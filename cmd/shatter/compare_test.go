@@ -3,8 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,8 +11,6 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/testkit"
-
-	"github.com/shatterlab/shatter/pipeline/result"
 )
 
 const twinsSweep = `name: twins
@@ -249,38 +245,4 @@ func TestCompareGames(t *testing.T) {
 	}
 	list := sweepIn(t, dir, "list", givenSweep)
 	expect(t, exitUsage, []string{"the one is of task online, the other is not"}, "compare", games, list)
-}
-
-// The words for what was compared.
-func TestContestWords(t *testing.T) {
-	for _, c := range []struct {
-		contest contest
-		want    string
-	}{
-		{contest{}, "no trials at one n"},
-		{contest{same: true, played: true, sizes: []int{256, 640}, trialsA: 1024, trialsB: 1024}, "paired over 1024 trials at n = 256, 640: same data"},
-		{contest{same: true, sizes: []int{256}, trialsA: 10, trialsB: 10}, "paired over 10 trials at n = 256: same data, other adversary"},
-		{contest{sizes: []int{1, 2, 3, 4, 5, 6}, trialsA: 9, trialsB: 9}, "unpaired over 9 trials each at n = 1, 2, 3, 4, and 2 more: other data"},
-	} {
-		if got := c.contest.String(); got != c.want {
-			t.Errorf("%s, want %s", got, c.want)
-		}
-	}
-}
-
-// A trial that failed is worse than any error, and two that failed are equal.
-func TestPairsOfFailedTrials(t *testing.T) {
-	nan := math.NaN()
-	c := &contest{same: true}
-	x := &result.Outcomes{Success: []bool{false, true, false, true}, Error: []float64{nan, 0.1, nan, 0.1}}
-	y := &result.Outcomes{Success: []bool{false, false, true}, Error: []float64{0.5, nan, 0.1}}
-	c.pair(x, y)
-	got := fmt.Sprint(c.trialsA, c.successesA, c.successesB, c.onlyA, c.onlyB, c.lessA, c.lessB)
-	if got != "3 1 1 1 1 1 2" {
-		t.Error(got)
-	}
-	c.pair(&result.Outcomes{Success: []bool{false}, Error: []float64{nan}}, &result.Outcomes{Success: []bool{false}, Error: []float64{nan}})
-	if c.lessA != 1 || c.lessB != 2 {
-		t.Errorf("%+v", c)
-	}
 }

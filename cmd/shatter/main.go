@@ -1,5 +1,12 @@
-// Command shatter measures how much data (private) learning really needs: it runs sweeps of learning algorithms and turns them
-// into tables of measured sample complexities beside the theory's.
+// Command shatter measures how much data (private) learning really needs.
+//
+// It runs sweeps of learning algorithms, here or on a NATS cluster, and turns them into tables of
+// measured sample complexities, mistakes and regret beside the theory's. This package parses the
+// command line and prints; what a command does is done by the packages coordinator, worker and
+// those below pipeline. Start at [command], which lists the commands, one file each.
+//
+// Data goes to stdout, everything else to stderr. Commands return errors, of which [exitCode] makes
+// exit codes.
 package main
 
 import (
@@ -9,22 +16,18 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"regexp"
 	"runtime/debug"
-	"strings"
 	"syscall"
+
+	"github.com/shatterlab/shatter/coordinator/folder"
 
 	"github.com/spf13/cobra"
 
 	"github.com/shatterlab/shatter/coordinator"
-	"github.com/shatterlab/shatter/coordinator/folder"
-
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/ledger"
-
 	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/pipeline/trial"
-	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
 // Exit codes.
@@ -32,7 +35,7 @@ const (
 	exitDone        = 0
 	exitUnfinished  = 1 // finished with failed or undecided cells, or ended by an error of this machine
 	exitUsage       = 2 // usage or invalid file
-	exitIntegrity   = 3 // two different outcomes of one trial, or a result that is not what its ledger and its trials give
+	exitIntegrity   = 3 // two different outcomes of one trial, or a result that its ledger or its trials do not give
 	exitConnection  = 4
 	exitChanged     = 5 // the file or the code changed since the sweep began
 	exitInterrupted = 130
@@ -40,7 +43,7 @@ const (
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
-// run is the command line, with the world given to it.
+// run runs one command line with the given output streams and returns its exit code.
 func run(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := interruptible(stderr)
 	defer stop()
@@ -60,11 +63,11 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return code
 }
 
-// remedy is the end of a message about a disk that takes no more, unless the message has one already.
+// remedy returns the end of a message about a disk that takes no more, unless the error has one.
 func remedy(err error) string {
-	var write *ledger.WriteError
+	var says *ledger.WriteError
 	switch {
-	case errors.As(err, &write): // it says so itself
+	case errors.As(err, &says): // it is part of the message
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return ": make room and run the same command again"
 	case errors.Is(err, syscall.EFBIG):
@@ -73,7 +76,8 @@ func remedy(err error) string {
 	return ""
 }
 
-// interruptible gives a context that the first Ctrl-C ends; the second ends the process at once, which loses nothing either.
+// interruptible returns a context that ends at the first Ctrl-C. The second one ends the process at
+// once, which loses nothing that has finished either.
 func interruptible(stderr io.Writer) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signal.Ignore(syscall.SIGXFSZ) // a file that may not grow is an error of its write, like a full disk
@@ -83,7 +87,8 @@ func interruptible(stderr io.Writer) (context.Context, func()) {
 		if _, ok := <-signals; !ok {
 			return
 		}
-		fmt.Fprintln(stderr, "\nshatter: finishing the jobs in work; interrupt again to leave at once (nothing finished is lost)")
+		fmt.Fprintln(stderr, "\nshatter: finishing the jobs in work; "+
+			"interrupt again to leave at once (nothing finished is lost)")
 		cancel()
 		if _, ok := <-signals; ok {
 			os.Exit(exitInterrupted)
@@ -92,6 +97,7 @@ func interruptible(stderr io.Writer) (context.Context, func()) {
 	return ctx, func() { signal.Stop(signals); close(signals); cancel() }
 }
 
+// command returns the root command with all others below it.
 func command(stdout, stderr io.Writer) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "shatter",
@@ -99,9 +105,10 @@ func command(stdout, stderr io.Writer) *cobra.Command {
 		Long: `Shatter runs large grids of trials of learning algorithms and turns them into sample-complexity tables:
 the measured number of examples with a confidence bracket, beside the theory's.
 
-stdout is data, stderr is everything else. Exit codes: 0 done; 1 finished with failed or undecided cells,
-or a comparison found a difference; 2 usage or invalid file; 3 two different outcomes of one trial, or a result that does not verify; 4 no connection;
-5 the sweep file or the code changed since the sweep began; 130 interrupted.`,
+stdout is data, stderr is everything else. Exit codes: 0 done; 1 finished with failed or undecided
+cells, or a comparison found a difference; 2 usage or invalid file; 3 two different outcomes of one
+trial, or a result that does not verify; 4 no connection; 5 the sweep file or the code changed since the
+sweep began; 130 interrupted.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       version(),
@@ -121,66 +128,21 @@ or a comparison found a difference; 2 usage or invalid file; 3 two different out
 		pluginCommand(), classCommand(),
 		versionCommand(),
 	)
-	usage(root)
+	blameArguments(root)
 	return root
 }
 
-// usage makes wrong numbers of arguments and unknown commands usage errors.
-func usage(c *cobra.Command) {
-	if args := c.Args; args != nil {
-		c.Args = func(c *cobra.Command, given []string) error {
-			if err := args(c, given); err != nil {
-				return usageError{fmt.Errorf("wrong number of arguments (%d); usage: %s", len(given), c.UseLine())}
-			}
-			return nil
-		}
-	} else if !c.Runnable() {
-		c.Args = cobra.ArbitraryArgs
-		c.RunE = func(c *cobra.Command, given []string) error {
-			if len(given) == 0 {
-				return c.Help()
-			}
-			var names []string
-			for _, sub := range c.Commands() {
-				if sub.IsAvailableCommand() {
-					names = append(names, sub.Name())
-				}
-			}
-			return usageError{fmt.Errorf("unknown command %q for %q%s", given[0], c.CommandPath(), wording.DidYouMean(given[0], names))}
-		}
-	}
-	for _, sub := range c.Commands() {
-		usage(sub)
-	}
-}
-
-var (
-	flagNames = regexp.MustCompile(`--[a-z-]+`)
-	parsing   = regexp.MustCompile(`: strconv\.\w+: parsing ".*": `)
-)
-
-// wrongFlag says what is wrong with a flag, with the one that was meant.
-func wrongFlag(c *cobra.Command, err error) error {
-	text := parsing.ReplaceAllString(err.Error(), ": ")
-	var unknown interface{ GetSpecifiedName() string }
-	if errors.As(err, &unknown) {
-		names := flagNames.FindAllString(c.Flags().FlagUsages(), -1)
-		text += wording.DidYouMean("--"+unknown.GetSpecifiedName(), names)
-	}
-	return usageError{fmt.Errorf("%s; see %s --help", strings.TrimSuffix(text, "?"), c.CommandPath())}
-}
-
-// usageError blames the command line or a file that was given.
+// usageError blames the command line or a file that it names.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// statusError carries an exit code whose reason was said already.
+// statusError carries an exit code whose reason has been printed.
 type statusError int
 
 func (statusError) Error() string { return "" }
 
-// exitCode finds the exit code that fits an error.
+// exitCode returns the exit code for an error.
 func exitCode(err error) int {
 	var (
 		status  statusError
@@ -204,7 +166,8 @@ func exitCode(err error) int {
 	return exitUnfinished
 }
 
-// version is what `shatter version` prints: the module's version and revision, as far as the build knows them.
+// version returns what `shatter version` prints: the module's version and revision, as far as the
+// build knows them, the Go release and the float profile.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -8,27 +8,49 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// The test binary serves the built-in algorithms to itself, as the real one does.
+// The test binary serves the built-in algorithms to itself, as the real one does, and a copy of it
+// with the name shatter is the command.
 func TestMain(m *testing.M) {
 	if slices.Equal(os.Args[1:], []string{"plugin", "serve"}) {
-		os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+		main()
 	}
+	testscript.Main(suite{m}, map[string]func(){"shatter": main})
+}
+
+// A suite runs the tests of this package, and then removes what they share.
+type suite struct{ *testing.M }
+
+func (s suite) Run() int {
 	if err := os.Setenv("SHATTER_CACHE", "off"); err != nil { // tests that count trials run them
 		panic(err)
 	}
-	code := m.Run()
+	code := s.M.Run()
 	if built.dir != "" {
 		os.RemoveAll(built.dir)
 	}
-	os.Exit(code)
+	return code
 }
 
-// shatter runs the command line inside this process: its plugins are real processes all the same.
+// binary returns the path of the command.
+func binary(t testing.TB) string {
+	t.Helper()
+	path, err := exec.LookPath("shatter")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// shatter runs a command line inside this process. Its plugins are processes of their own all the
+// same.
 func shatter(t testing.TB, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, err bytes.Buffer
@@ -42,11 +64,9 @@ var built struct {
 	paths map[string]string
 }
 
-// build builds a program once for all tests: the command itself for ".", or a package of this module, or an author's module.
-func build(t testing.TB, name, dir, pkg string, flags ...string) string {
+// sharedDir returns a folder that the tests of this package share. built is locked.
+func sharedDir(t testing.TB) string {
 	t.Helper()
-	built.Lock()
-	defer built.Unlock()
 	if built.dir == "" {
 		dir, err := os.MkdirTemp("", "shatter-test")
 		if err != nil {
@@ -54,10 +74,19 @@ func build(t testing.TB, name, dir, pkg string, flags ...string) string {
 		}
 		built.dir, built.paths = dir, map[string]string{}
 	}
+	return built.dir
+}
+
+// build builds a program once for all tests: a package of this module, or an author's module.
+func build(t testing.TB, name, dir, pkg string, flags ...string) string {
+	t.Helper()
+	built.Lock()
+	defer built.Unlock()
+	shared := sharedDir(t)
 	if path, ok := built.paths[name]; ok {
 		return path
 	}
-	path := filepath.Join(built.dir, name)
+	path := filepath.Join(shared, name)
 	cmd := exec.Command("go", append(append([]string{"build", "-o", path}, flags...), pkg)...)
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -66,8 +95,6 @@ func build(t testing.TB, name, dir, pkg string, flags ...string) string {
 	built.paths[name] = path
 	return path
 }
-
-func binary(t testing.TB) string { return build(t, "shatter", ".", ".") }
 
 // thirdparty builds the plugin of testdata/thirdparty as a module of its own, as an author would.
 func thirdparty(t testing.TB) string {
@@ -107,7 +134,7 @@ func write(t testing.TB, path, text string) string {
 
 var digestLine = regexp.MustCompile(`digest ([0-9a-f]{64})`)
 
-// digest is the one digest over the result files, as printed at the end of a run.
+// digest returns the digest over all result files, as printed at the end of a run.
 func digest(t *testing.T, stderr string) string {
 	t.Helper()
 	m := digestLine.FindStringSubmatch(stderr)
@@ -141,7 +168,7 @@ func readManifest(t *testing.T, dir string) (m struct {
 	return m
 }
 
-// row is one row of `shatter table -o json`.
+// A row is one row of `shatter table -o json`.
 type row map[string]any
 
 func table(t *testing.T, dir string) []row { return frame(t, dir, "table") }
@@ -157,4 +184,45 @@ func frame(t *testing.T, dir, name string) []row {
 		t.Fatalf("%v in %s", err, out)
 	}
 	return rows
+}
+
+var shared struct {
+	sync.Mutex
+	results map[string]string // folders by sweep
+}
+
+// finished returns the folder of the result of a sweep that has run once for all tests. They only
+// read it, or copy it.
+func finished(t *testing.T, sweep string) string {
+	t.Helper()
+	built.Lock()
+	dir := sharedDir(t)
+	built.Unlock()
+	shared.Lock()
+	defer shared.Unlock()
+	if out, ok := shared.results[sweep]; ok {
+		return out
+	}
+	if shared.results == nil {
+		shared.results = map[string]string{}
+	}
+	name := filepath.Join(dir, "result"+strconv.Itoa(len(shared.results)))
+	mustRun(t, write(t, name+".yaml", sweep), name)
+	shared.results[sweep] = name
+	return name
+}
+
+// copied returns a copy of such a folder, and of its sweep file, for tests that change it.
+func copied(t *testing.T, result string) (file, dir string) {
+	t.Helper()
+	tmp := t.TempDir()
+	dir = filepath.Join(tmp, "out")
+	if err := os.CopyFS(dir, os.DirFS(result)); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(result + ".yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return write(t, filepath.Join(tmp, "sweep.yaml"), string(raw)), dir
 }

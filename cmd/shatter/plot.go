@@ -28,17 +28,19 @@ func plotCommand() *cobra.Command {
 	var f plotFlags
 	c := &cobra.Command{
 		Use: "plot DIR", Short: "Draw the figures of a finished sweep for papers", Args: cobra.ExactArgs(1),
-		Long: `Draw the figures of report.html as files for papers, and print their paths: SVG and PDF, a column wide, or vl.json, the
-specification of Vega-Lite 6. The same result gives the same bytes.`,
+		Long: `Draw the figures of report.html as files for papers, and print their paths: SVG and PDF, a column wide,
+or vl.json, the specification of Vega-Lite 6. The same result gives the same bytes.`,
 		RunE: func(c *cobra.Command, args []string) error { return f.plot(c, args[0]) },
 	}
 	c.Flags().StringVar(&f.out, "out", "", "folder for the figures (default DIR/figures)")
 	c.Flags().StringSliceVar(&f.formats, "format", []string{"svg", "pdf"}, "formats: "+strings.Join(plotFormats, ", "))
-	c.Flags().StringSliceVar(&f.what, "what", plotKinds, "which: n (n* against parameters), curve (success rates), regret (regret and mistakes)")
+	c.Flags().StringSliceVar(&f.what, "what", plotKinds,
+		"which: n (n* against parameters), curve (success rates), regret (regret and mistakes)")
 	c.Flags().Float64Var(&f.width, "width", 3.25, "width in inches")
 	return c
 }
 
+// plot writes the figures of the result in dir and prints their paths.
 func (f *plotFlags) plot(c *cobra.Command, dir string) error {
 	for _, flag := range []struct {
 		name           string
@@ -46,7 +48,8 @@ func (f *plotFlags) plot(c *cobra.Command, dir string) error {
 	}{{"format", f.formats, plotFormats}, {"what", f.what, plotKinds}} {
 		for _, v := range flag.given {
 			if !slices.Contains(flag.allowed, v) {
-				return usageError{fmt.Errorf("--%s %q: one of %s is needed, or several with commas", flag.name, v, strings.Join(flag.allowed, ", "))}
+				return usageError{fmt.Errorf("--%s %q: one of %s is needed, or several with commas",
+					flag.name, v, strings.Join(flag.allowed, ", "))}
 			}
 		}
 	}

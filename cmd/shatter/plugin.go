@@ -1,13 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
-	"sort"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/shatterlab/shatter/pipeline/plan"
+	"github.com/shatterlab/shatter/pipeline/wording"
 	"github.com/shatterlab/shatter/plugins/algo"
 	"github.com/shatterlab/shatter/plugins/baseline"
 	"github.com/shatterlab/shatter/plugins/boosting"
@@ -17,18 +20,14 @@ import (
 	"github.com/shatterlab/shatter/plugins/perturbed"
 	"github.com/shatterlab/shatter/plugins/prediction"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
-
-	"github.com/shatterlab/shatter/pipeline/plan"
-	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
-// builtins are the algorithms that this binary serves.
+// builtins returns the algorithms that this binary serves.
 func builtins() []algo.Plugin {
-	var all []algo.Plugin
-	for _, family := range [][]algo.Plugin{baseline.Plugins(), boosting.Plugins(), expmech.Plugins(), halfspace.Plugins(), online.Plugins(), perturbed.Plugins(), prediction.Plugins()} {
-		all = append(all, family...)
-	}
-	return all
+	return slices.Concat(
+		baseline.Plugins(), boosting.Plugins(), expmech.Plugins(), halfspace.Plugins(),
+		online.Plugins(), perturbed.Plugins(), prediction.Plugins(),
+	)
 }
 
 func pluginCommand() *cobra.Command {
@@ -40,7 +39,7 @@ func pluginCommand() *cobra.Command {
 	return c
 }
 
-// described lists the algorithms of this binary and of the given files.
+// described returns the algorithms of this binary and of the given files.
 func described(c *cobra.Command, files []string) ([]plan.Described, error) {
 	all, _, err := catalogOf(files)
 	if err != nil {
@@ -49,7 +48,7 @@ func described(c *cobra.Command, files []string) ([]plan.Described, error) {
 	defer all.Close()
 	list, err := all.List(c.Context())
 	if err != nil {
-		return nil, invalid(err)
+		return nil, blamePlugin(err)
 	}
 	return list, nil
 }
@@ -66,14 +65,14 @@ func pluginListCommand() *cobra.Command {
 			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
 			fmt.Fprintln(w, "ALGORITHM\tVERSION\tPRIVATE\tWHAT")
 			for _, d := range list {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", d.Name, d.Version, yes(d.Private), d.Doc)
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", d.Name, d.Version, yesOrNo(d.Private), d.Doc)
 			}
 			return w.Flush()
 		},
 	}
 }
 
-func yes(b bool) string {
+func yesOrNo(b bool) string {
 	if b {
 		return "yes"
 	}
@@ -103,6 +102,7 @@ func pluginDescribeCommand() *cobra.Command {
 	return c
 }
 
+// describe prints what an algorithm says of itself.
 func describe(c *cobra.Command, d plan.Described) error {
 	out := c.OutOrStdout()
 	fmt.Fprintf(out, "%s %s: %s\n", d.Name, d.Version, d.Doc)
@@ -125,13 +125,14 @@ func describe(c *cobra.Command, d plan.Described) error {
 	if len(d.Metrics) > 0 {
 		fmt.Fprintln(w, "\nMETRIC\tWHAT")
 	}
-	sort.Slice(d.Metrics, func(i, j int) bool { return d.Metrics[i].Name < d.Metrics[j].Name })
+	slices.SortFunc(d.Metrics, func(a, b *pluginv1.Metric) int { return cmp.Compare(a.Name, b.Name) })
 	for _, m := range d.Metrics {
 		fmt.Fprintf(w, "%s\t%s\n", m.Name, m.Doc)
 	}
 	return w.Flush()
 }
 
+// valueText returns the type and the text of a parameter's value.
 func valueText(v *pluginv1.Value) (kind, text string) {
 	switch v := v.GetKind().(type) {
 	case *pluginv1.Value_Int:
@@ -146,6 +147,7 @@ func valueText(v *pluginv1.Value) (kind, text string) {
 	return "?", ""
 }
 
+// allowed says which values a parameter may have.
 func allowed(p *pluginv1.Parameter) string {
 	switch {
 	case len(p.Choices) > 0:

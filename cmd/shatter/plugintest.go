@@ -12,7 +12,8 @@ import (
 
 func pluginTestCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "test [FILE]", Short: "Run the acceptance suite on a plugin file, or on the built-in algorithms", Args: cobra.MaximumNArgs(1),
+		Use: "test [FILE]", Short: "Run the acceptance suite on a plugin file, or on the built-in algorithms",
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			cmd, err := builtin()
 			if err != nil {

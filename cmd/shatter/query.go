@@ -7,9 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -18,9 +15,10 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/result/query"
 	"github.com/shatterlab/shatter/pipeline/result/render"
+	"github.com/shatterlab/shatter/schemas"
 )
 
-// queryFlags are the limits of query and serve.
+// queryFlags holds the limits of query and serve.
 type queryFlags struct {
 	memory  string
 	timeout time.Duration
@@ -35,14 +33,14 @@ func (f *queryFlags) add(c *cobra.Command) {
 
 // open opens the result in dir within the limits.
 func (f *queryFlags) open(dir string) (*query.DB, error) {
-	memory, err := bytesOf(f.memory)
+	memory, err := parseMemory(f.memory)
 	switch {
 	case err != nil:
 		return nil, usageError{fmt.Errorf("--memory %q: %w", f.memory, err)}
 	case f.timeout < 0:
 		return nil, usageError{fmt.Errorf("--timeout %v: a time is needed, or 0 for no limit", f.timeout)}
 	case f.threads < 0:
-		return nil, usageError{fmt.Errorf("--threads %d: a number from 1 on is needed", f.threads)}
+		return nil, usageError{fmt.Errorf("--threads %d: a number from 1 on is needed, or 0 for one per core", f.threads)}
 	}
 	db, err := query.Open(dir, query.Options{Memory: memory, Threads: f.threads, Timeout: f.timeout})
 	switch {
@@ -54,23 +52,20 @@ func (f *queryFlags) open(dir string) (*query.DB, error) {
 	return db, nil
 }
 
-var sizes = map[string]int64{"B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "TIB": 1 << 40}
+// A small query takes minMemory bytes; maxMemory is beyond any machine.
+const (
+	minMemory = 32e6
+	maxMemory = 1 << 50
+)
 
-var sizeForm = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) ?([A-Z]+)$`)
-
-// leastMemory is what a small query takes.
-const leastMemory = 32e6
-
-func bytesOf(text string) (int64, error) {
-	m := sizeForm.FindStringSubmatch(strings.ToUpper(text))
-	if m == nil || sizes[m[2]] == 0 {
-		return 0, errors.New("a size like 500MB or 2GB is needed")
+// parseMemory reads the value of --memory in bytes. Its units may be written in small letters.
+func parseMemory(text string) (int64, error) {
+	var b schemas.Bytes
+	text = strings.ReplaceAll(strings.ToUpper(text), "IB", "iB")
+	if err := b.UnmarshalText([]byte(text)); err != nil || b < minMemory || b > maxMemory {
+		return 0, errors.New("a size like 500MB or 2GB is needed, from 32MB to 1024TiB")
 	}
-	n, err := strconv.ParseFloat(m[1], 64)
-	if bytes := n * float64(sizes[m[2]]); err == nil && bytes >= leastMemory && bytes <= 1<<50 {
-		return int64(bytes), nil
-	}
-	return 0, errors.New("a size from 32MB to 1024TiB is needed")
+	return int64(b), nil
 }
 
 func queryCommand() *cobra.Command {
@@ -80,11 +75,13 @@ func queryCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "query DIR [SQL]",
 		Short: "Answer SQL over the result in DIR",
-		Long: `Answer one SQL query (DuckDB's dialect) over the result in the folder DIR. Without SQL, or with -, it is read from stdin.
+		Long: `Answer one SQL query (DuckDB's dialect) over the result in the folder DIR. Without SQL, or with -, it is
+read from stdin.
 
-The files of the result are the views "table", curve, bounds, trials, timing and fits; cells is another name of "table", which is a
-reserved word of SQL. Column cell joins them all; --schema lists columns and what they mean. Results are read-only: only select and
-explain are answered, no file but those of the result can be read, and a query that takes more than --timeout or --memory ends.
+The files of the result are the views "table", curve, bounds, trials, timing and fits; cells is another
+name of "table", which is a reserved word of SQL. Column cell joins them all; --schema lists columns and
+what they mean. Results are read-only: only select and explain are answered, no file but those of the
+result can be read, and a query that takes more than --timeout or --memory ends.
 
   shatter query shatter-out/em "select epsilon, n_star, ratio from cells order by epsilon"
   shatter query shatter-out/em "select n, avg(error), stddev(error) from trials group by n order by n"
@@ -93,8 +90,8 @@ explain are answered, no file but those of the result can be read, and a query t
 table and md show at most 10,000 rows; json, csv, arrow (an IPC stream) and parquet stream any number.`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
-			if !slices.Contains(query.Formats(), format) {
-				return usageError{fmt.Errorf("-o %q: one of %s is needed", format, strings.Join(query.Formats(), ", "))}
+			if err := checkOutput(c.OutOrStdout(), format, query.Formats()); err != nil {
+				return err
 			}
 			if schema {
 				return f.schema(c, args, format)
@@ -103,17 +100,15 @@ table and md show at most 10,000 rows; json, csv, arrow (an IPC stream) and parq
 		},
 	}
 	f.add(c)
-	c.Flags().StringVarP(&format, "output", "o", "table", "format: "+strings.Join(query.Formats(), ", "))
+	addOutput(c, &format, query.Formats(), "")
 	c.Flags().BoolVar(&schema, "schema", false, "list views, columns, types and meanings instead")
 	return c
 }
 
+// schema lists the views with their columns.
 func (f *queryFlags) schema(c *cobra.Command, args []string, format string) error {
-	switch {
-	case len(args) > 1:
+	if len(args) > 1 {
 		return usageError{errors.New("--schema takes no SQL")}
-	case !slices.Contains(tableFormats, format):
-		return usageError{fmt.Errorf("-o %q: --schema is written as one of %s", format, strings.Join(tableFormats, ", "))}
 	}
 	db, err := f.open(args[0])
 	if err != nil {
@@ -123,10 +118,8 @@ func (f *queryFlags) schema(c *cobra.Command, args []string, format string) erro
 	return render.Render(query.Describe(db.Views()), c.OutOrStdout(), format)
 }
 
+// run answers one statement.
 func (f *queryFlags) run(c *cobra.Command, args []string, format string) error {
-	if (format == "arrow" || format == "parquet") && isTerminal(c.OutOrStdout()) {
-		return usageError{fmt.Errorf("-o %s is no text for a terminal: send it to a file or a program", format)}
-	}
 	sql, err := statement(c, args[1:])
 	if err != nil {
 		return err
@@ -138,25 +131,27 @@ func (f *queryFlags) run(c *cobra.Command, args []string, format string) error {
 	defer db.Close()
 	rows, err := db.Query(c.Context(), sql)
 	if err != nil {
-		return blamed(err)
+		return explainQuery(err)
 	}
 	defer rows.Close()
-	return blamed(query.Write(c.OutOrStdout(), rows, format))
+	return explainQuery(query.Write(c.OutOrStdout(), rows, format))
 }
 
+// isTerminal reports whether w is a terminal.
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// statement is the SQL of the command line, or of stdin.
+// statement returns the SQL of the command line, or of stdin.
 func statement(c *cobra.Command, args []string) (string, error) {
 	if len(args) > 0 && args[0] != "-" {
 		return args[0], nil
 	}
 	if len(args) == 0 {
 		if f, ok := c.InOrStdin().(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-			return "", usageError{errors.New(`no SQL: give it behind the folder, like "select * from cells", or on stdin`)}
+			return "", usageError{errors.New("no SQL: give it behind the folder, " +
+				`like "select * from cells", or on stdin`)}
 		}
 	}
 	raw, err := io.ReadAll(io.LimitReader(c.InOrStdin(), 1<<20))
@@ -166,8 +161,8 @@ func statement(c *cobra.Command, args []string) (string, error) {
 	return string(raw), nil
 }
 
-// blamed finds who is to blame for an error of a query.
-func blamed(err error) error {
+// explainQuery finds out who is to blame for an error of a query.
+func explainQuery(err error) error {
 	switch {
 	case errors.Is(err, query.ErrSQL):
 		return usageError{err}

@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -24,30 +23,6 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/testkit"
 )
-
-var small struct {
-	sync.Once
-	dir string
-}
-
-// smallResult is the folder of a small sweep that has ended, shared by the tests that only read.
-func smallResult(t *testing.T) string {
-	t.Helper()
-	binary(t) // makes the folder that is removed at the end
-	small.Do(func() {
-		dir := filepath.Join(built.dir, "small")
-		file := write(t, filepath.Join(built.dir, "small.yaml"), smallSweep)
-		if _, errs, code := shatter(t, "run", file, "--out", dir, "--workers", "2"); code != 0 {
-			t.Errorf("run: exit %d: %s", code, errs)
-			return
-		}
-		small.dir = dir
-	})
-	if small.dir == "" {
-		t.Fatal("there is no small result")
-	}
-	return small.dir
-}
 
 // runQuery runs the real binary.
 func runQuery(t *testing.T, stdin string, args ...string) (stdout, stderr string, code int) {
@@ -65,7 +40,7 @@ func runQuery(t *testing.T, stdin string, args ...string) (stdout, stderr string
 
 // SQL over a view gives what `shatter table` gives, and stdin is read.
 func TestQuery(t *testing.T) {
-	dir := smallResult(t)
+	dir := finished(t, smallSweep)
 	for _, view := range []string{"curve", "bounds", "table"} {
 		var got []row
 		out, errs, code := runQuery(t, "select * from "+view+"\n", dir, "-o", "json")
@@ -100,7 +75,7 @@ func TestQuery(t *testing.T) {
 }
 
 func TestQueryMistakes(t *testing.T) {
-	dir := smallResult(t)
+	dir := finished(t, smallSweep)
 	for _, test := range []struct {
 		args []string
 		code int
@@ -147,7 +122,7 @@ func TestOtherReaders(t *testing.T) {
 		t.Skip("the readers are not installed: run npm install in cmd/shatter/testdata/node")
 	}
 	testkit.Long(t)
-	dir := smallResult(t)
+	dir := finished(t, smallSweep)
 	tmp := t.TempDir()
 	if err := os.CopyFS(tmp, os.DirFS("testdata/node")); err != nil {
 		t.Fatal(err)
@@ -209,7 +184,7 @@ func TestOtherReaders(t *testing.T) {
 }
 
 func TestServe(t *testing.T) {
-	dir := smallResult(t)
+	dir := finished(t, smallSweep)
 	token := strings.Repeat("t0ken", 5)
 	cmd := exec.Command(binary(t), "serve", dir)
 	cmd.Env = append(os.Environ(), tokenVariable+"="+token)
@@ -256,7 +231,7 @@ func TestServe(t *testing.T) {
 }
 
 func TestServeMistakes(t *testing.T) {
-	dir := smallResult(t)
+	dir := finished(t, smallSweep)
 	t.Setenv(tokenVariable, "")
 	tmp := t.TempDir()
 	for _, test := range []struct {

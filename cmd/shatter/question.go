@@ -12,18 +12,20 @@ import (
 	"golang.org/x/term"
 
 	"github.com/shatterlab/shatter/coordinator"
+	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
-// Above this a person is asked first. The first seconds of the work itself say how long it takes, so that nothing is done twice; a
-// prediction is waited for no longer than a minute.
+// A person is asked about work that will take longer than longWork. The first seconds of the work
+// itself say how long it takes, so that nothing is done twice.
 const (
-	longWork   = 10 * time.Minute
-	asksAfter  = 3 * time.Second
-	asksAtMost = 20 * time.Second // then the cells that have been seen have to do
-	asksUntil  = time.Minute
+	longWork     = 10 * time.Minute
+	askAfter     = 3 * time.Second
+	askUnsettled = 20 * time.Second // from here on even if not all cells have been seen
+	askUntil     = time.Minute      // work that looks short then is not asked about later
 )
 
-// question asks once whether work that takes long shall go on. Where nobody can answer it warns, and the work goes on.
+// A question asks once whether work that takes long shall go on. Where nobody can answer, it warns
+// and the work goes on.
 type question struct {
 	what, hint string
 	in         *os.File        // the terminal; nil: there is none
@@ -42,19 +44,20 @@ func newQuestion(c *cobra.Command, stop func(), what, hint string) *question {
 	return q
 }
 
-// consider asks if it is time to. Nothing more is handed out until there is an answer.
+// consider asks if it is time to. Nothing more is handed out until there is an answer. q may be nil.
 func (q *question) consider(d *display, p coordinator.Progress) {
-	if q == nil || q.asked || p.Remaining == 0 || p.Elapsed < asksAfter || !p.Settled && p.Elapsed < asksAtMost {
+	tooEarly := p.Elapsed < askAfter || !p.Settled && p.Elapsed < askUnsettled
+	if q == nil || q.asked || p.Remaining == 0 || tooEarly {
 		return
 	}
 	if p.Remaining <= longWork {
-		q.asked = p.Elapsed > asksUntil
+		q.asked = p.Elapsed > askUntil
 		return
 	}
 	q.asked = true
 	d.end()
-	text := fmt.Sprintf("%s takes about %s on %s (%s trials); %s", q.what, coordinator.InWords(p.Remaining),
-		plural(p.Slots, "worker", "workers"), digits(float64(p.LeftTrials)), q.hint)
+	text := fmt.Sprintf("%s takes about %s on %s (%s trials); %s", q.what, wording.RoughDuration(p.Remaining),
+		wording.Count(p.Slots, "worker"), roughCount(float64(p.LeftTrials)), q.hint)
 	if q.in == nil || d.mode == "json" {
 		fmt.Fprintf(d.w, "shatter: warning: %s\n", text)
 		return
@@ -66,7 +69,7 @@ func (q *question) consider(d *display, p coordinator.Progress) {
 	}
 }
 
-// answer waits for a line, or for an interrupt.
+// answer waits for a line, or for an interrupt, and reports whether the line says yes.
 func (q *question) answer() bool {
 	lines := make(chan string, 1)
 	go func() {

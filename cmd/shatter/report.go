@@ -12,8 +12,8 @@ import (
 func reportCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "report DIR", Short: "Write report.html of a finished sweep anew", Args: cobra.ExactArgs(1),
-		Long: `Write DIR/report.html anew and print its path: one page with the table, its figures, what is not known and how the result was
-made. It is one file that needs no network. shatter run writes it at its end.`,
+		Long: `Write DIR/report.html anew and print its path: one page with the table, its figures, what is not known
+and how the result was made. It is one file that needs no network. shatter run writes it at its end.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			sweep, err := report.Load(args[0])
 			if err != nil {
@@ -29,7 +29,8 @@ made. It is one file that needs no network. shatter run writes it at its end.`,
 	}
 }
 
-// writeReport writes the page at the end of a run. The result stands without it, so an error is said and costs nothing.
+// writeReport writes the page at the end of a run. The result stands without it, so that an error is
+// only printed.
 func writeReport(stderr io.Writer, dir string) {
 	sweep, err := report.Load(dir)
 	if err == nil {

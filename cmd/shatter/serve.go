@@ -13,11 +13,11 @@ import (
 	"github.com/shatterlab/shatter/pipeline/result/query"
 )
 
-// tokenVariable is the environment variable that holds a server's token.
+// tokenVariable names the environment variable that holds a server's token.
 const tokenVariable = "SHATTER_TOKEN"
 
-// leastToken is the characters of the shortest token that keeps a guesser out.
-const leastToken = 16
+// minToken is the number of characters of the shortest token that keeps a guesser out.
+const minToken = 16
 
 type serveFlags struct {
 	queryFlags
@@ -30,18 +30,21 @@ func serveCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve DIR",
 		Short: "Serve the result in DIR to clients of Arrow Flight SQL",
-		Long: `Serve the result in the folder DIR to clients of Arrow Flight SQL (ADBC, JDBC, ODBC), with the views and the limits of
-"shatter query". The address is printed on stdout; Ctrl-C lets answers end, for ten seconds.
+		Long: `Serve the result in the folder DIR to clients of Arrow Flight SQL (ADBC, JDBC, ODBC), with the views and
+the limits of "shatter query". The address is printed on stdout; Ctrl-C lets answers end, for ten
+seconds.
 
-Without --listen only this machine can connect. A server that others reach needs a token, in --token-file or in the environment
-variable SHATTER_TOKEN, which clients show in the header "authorization: Bearer TOKEN". The connection is not encrypted: across a
-network that you do not trust, go through ssh -L.`,
+Without --listen only this machine can connect. A server that others reach needs a token, in
+--token-file or in the environment variable SHATTER_TOKEN, which clients show in the header
+"authorization: Bearer TOKEN". The connection is not encrypted: across a network that you do not trust,
+go through ssh -L.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
 	}
 	f.add(c)
 	c.Flags().StringVar(&f.listen, "listen", "127.0.0.1:0", "address; port 0: any free one")
-	c.Flags().StringVar(&f.tokenFile, "token-file", "", "file that holds the token (default: the environment variable "+tokenVariable+")")
+	c.Flags().StringVar(&f.tokenFile, "token-file", "",
+		"file that holds the token (default: the environment variable "+tokenVariable+")")
 	c.Flags().IntVar(&f.queries, "queries", 4, "queries answered at the same time")
 	return c
 }
@@ -63,27 +66,29 @@ func (f *serveFlags) run(c *cobra.Command, dir string) error {
 	if err != nil {
 		return err
 	}
-	at := "grpc://" + l.Addr().String()
-	if _, err := fmt.Fprintln(c.OutOrStdout(), at); err != nil {
+	url := "grpc://" + l.Addr().String()
+	if _, err := fmt.Fprintln(c.OutOrStdout(), url); err != nil {
 		return err
 	}
-	fmt.Fprintf(c.ErrOrStderr(), "serving %s as Arrow Flight SQL at %s, read-only; Ctrl-C ends it\n%s\n", dir, at, snippet(at, token != ""))
+	fmt.Fprintf(c.ErrOrStderr(), "serving %s as Arrow Flight SQL at %s, read-only; Ctrl-C ends it\n%s\n",
+		dir, url, snippet(url, token != ""))
 	return db.Serve(c.Context(), l, query.ServeOptions{Token: token, Queries: f.queries, Version: version()})
 }
 
-// snippet is how a client connects.
-func snippet(at string, token bool) string {
+// snippet returns a program in Python that connects.
+func snippet(url string, token bool) string {
 	options := ""
 	if token {
 		options = `, db_kwargs={"adbc.flight.sql.authorization_header": "Bearer TOKEN"}`
 	}
-	return fmt.Sprintf("\n  import adbc_driver_flightsql.dbapi as flightsql   # pip install adbc-driver-flightsql pyarrow\n"+
+	return fmt.Sprintf("\n"+
+		"  import adbc_driver_flightsql.dbapi as flightsql   # pip install adbc-driver-flightsql pyarrow\n"+
 		"  with flightsql.connect(%q%s) as c, c.cursor() as q:\n"+
 		"      q.execute(\"select * from cells\")\n"+
-		"      print(q.fetch_arrow_table())\n", at, options)
+		"      print(q.fetch_arrow_table())\n", url, options)
 }
 
-// token is the token of the file or of the environment; empty: none.
+// token returns the token in the file or the environment; an empty one if there is none.
 func (f *serveFlags) token() (string, error) {
 	text, from := os.Getenv(tokenVariable), tokenVariable
 	if f.tokenFile != "" {
@@ -100,10 +105,13 @@ func (f *serveFlags) token() (string, error) {
 	switch {
 	case token == "":
 		return "", nil
-	case len(token) < leastToken:
-		return "", usageError{fmt.Errorf("the token in %s has %d characters: at least %d are needed; `openssl rand -hex 32` makes one", from, len(token), leastToken)}
+	case len(token) < minToken:
+		return "", usageError{fmt.Errorf("the token in %s has %d characters: at least %d are needed; "+
+			"`openssl rand -hex 32` makes one", from, len(token), minToken)}
 	case strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return "", usageError{fmt.Errorf("the token in %s has characters that no header can hold: use letters and digits", from)}
+		return "", usageError{
+			fmt.Errorf("the token in %s has characters that no header can hold: use letters and digits", from),
+		}
 	}
 	return token, nil
 }
@@ -119,8 +127,9 @@ func (f *serveFlags) bind(token string) (net.Listener, error) {
 		return nil, usageError{fmt.Errorf("--listen %q: %w; choose another, or port 0 for any free one", f.listen, err)}
 	}
 	if addr, ok := l.Addr().(*net.TCPAddr); token == "" && !(ok && addr.IP.IsLoopback()) {
-		return nil, errors.Join(usageError{fmt.Errorf("--listen %s: others than this machine could connect to %s: give a token (--token-file or %s), or listen on 127.0.0.1",
-			f.listen, cmp.Or(host, "every address"), tokenVariable)}, l.Close())
+		open := fmt.Errorf("--listen %s: others than this machine could connect to %s: "+
+			"give a token (--token-file or %s), or listen on 127.0.0.1", f.listen, cmp.Or(host, "every address"), tokenVariable)
+		return nil, errors.Join(usageError{open}, l.Close())
 	}
 	return l, nil
 }

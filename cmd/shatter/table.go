@@ -21,20 +21,19 @@ import (
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 )
 
-var (
-	tableFormats = render.Names()
-	tableFrames  = []string{"table", "curve", "bounds", "fits", "timing"}
-)
+// resultTables lists the tables of a result.
+var resultTables = []string{"table", "curve", "bounds", "fits", "timing"}
 
-// render writes one of a result's files: as a table as wide as the terminal that it is for, elsewhere as wide as it is.
-func showTable(w io.Writer, dir, name, format string) error {
+// writeTable writes one of a result's tables for people.
+func writeTable(w io.Writer, dir, name string) error {
 	s, err := readSheet(dir, name)
 	if err != nil {
 		return err
 	}
-	return renderSheet(w, s, format, 0)
+	return renderSheet(w, s, "table", 0)
 }
 
+// readSheet reads one of a result's tables.
 func readSheet(dir, name string) (*sheet.Sheet, error) {
 	s, err := sheet.ReadTable(dir, name)
 	if err == nil {
@@ -43,7 +42,8 @@ func readSheet(dir, name string) (*sheet.Sheet, error) {
 	return s, err
 }
 
-// renderSheet writes a sheet. A width of 0 is that of the terminal.
+// renderSheet writes a sheet. The format table fits lines to width characters. A width of 0 is that
+// of the terminal; elsewhere lines are as long as they are.
 func renderSheet(w io.Writer, s *sheet.Sheet, format string, width int) error {
 	if format == "table" {
 		return render.Table(s, w, cmp.Or(width, terminalWidth(w)))
@@ -51,7 +51,7 @@ func renderSheet(w io.Writer, s *sheet.Sheet, format string, width int) error {
 	return render.Render(s, w, format)
 }
 
-// terminalWidth is 0 where w is no terminal.
+// terminalWidth returns the characters of a line, and 0 where w is no terminal.
 func terminalWidth(w io.Writer) int {
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
@@ -64,31 +64,21 @@ func terminalWidth(w io.Writer) int {
 	return width
 }
 
-// title says of which result a table is, as far as the folder's manifest can be read: it is no part of the result.
+// title says of which result a table is, as far as the folder's manifest can be read, which is no
+// part of the result.
 func title(dir string) string {
 	var m struct{ Name, Digest string }
-	if raw, err := os.ReadFile(filepath.Join(dir, "manifest.json")); err != nil || json.Unmarshal(raw, &m) != nil || m.Name == "" {
+	raw, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
+	switch {
+	case err != nil || json.Unmarshal(raw, &m) != nil || m.Name == "":
 		return ""
-	}
-	if m.Digest == "" {
+	case m.Digest == "":
 		return "sweep " + m.Name
 	}
 	return "sweep " + m.Name + ", result digest " + m.Digest
 }
 
-// checkOutput refuses a format that there is not, or that a terminal cannot show.
-func checkOutput(w io.Writer, format string, formats []string) error {
-	f, _ := render.Find(format)
-	switch {
-	case !slices.Contains(formats, format):
-		return usageError{fmt.Errorf("-o %q: one of %s is needed", format, strings.Join(formats, ", "))}
-	case f.Binary && terminalWidth(w) > 0:
-		return usageError{fmt.Errorf("-o %s is not for terminals: send it to a file with > FILE.%s", format, format)}
-	}
-	return nil
-}
-
-// explainRead says why a folder has no result to show. An error of stdout stays what it is.
+// explainRead finds out why a folder has no result to show. An error of stdout stays what it is.
 func explainRead(dir string, err error) error {
 	info, found := os.Stat(dir)
 	_, begun := os.Stat(filepath.Join(dir, "ledger"))
@@ -105,7 +95,8 @@ func explainRead(dir string, err error) error {
 	case errors.As(err, &version):
 		return usageError{fmt.Errorf("%w; use the release that made it, or run the sweep again with --fresh", err)}
 	case ended == nil && errors.Is(err, fs.ErrNotExist):
-		return usageError{fmt.Errorf("%w; an earlier version of shatter did not write it, or it was taken away: running the sweep again writes it anew", err)}
+		return usageError{fmt.Errorf("%w; an earlier version of shatter did not write it, or it was taken away: "+
+			"running the sweep again writes it anew", err)}
 	case !errors.Is(err, fs.ErrNotExist):
 		return usageError{fmt.Errorf("%w; running the sweep again writes it anew from the ledger", err)}
 	case begun != nil:
@@ -119,15 +110,16 @@ func tableCommand() *cobra.Command {
 	var width int
 	c := &cobra.Command{
 		Use: "table DIR", Short: "Print the table of a finished sweep", Args: cobra.ExactArgs(1),
-		Long: `Print a table of a finished sweep. For people: table (fitted to the width of a terminal), md, and tex, a tabular that needs no more
-than booktabs. For programs: json, csv, arrow (IPC file) and parquet have every column and every digit.`,
+		Long: `Print a table of a finished sweep. For people: table (fitted to the width of a terminal), md, and tex, a
+tabular that needs no more than booktabs. For programs: json, csv, arrow (IPC file) and parquet have
+every column and every digit.`,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkOutput(c.OutOrStdout(), format, tableFormats); err != nil {
+			if err := checkOutput(c.OutOrStdout(), format, render.Names()); err != nil {
 				return err
 			}
 			switch {
-			case !slices.Contains(tableFrames, what):
-				return usageError{fmt.Errorf("--what %q: one of %s is needed", what, strings.Join(tableFrames, ", "))}
+			case !slices.Contains(resultTables, what):
+				return usageError{fmt.Errorf("--what %q: one of %s is needed", what, strings.Join(resultTables, ", "))}
 			case width < 0 || width > 0 && format != "table":
 				return usageError{fmt.Errorf("--width %d: a number of characters, for -o table only", width)}
 			}
@@ -138,8 +130,9 @@ than booktabs. For programs: json, csv, arrow (IPC file) and parquet have every 
 			return renderSheet(c.OutOrStdout(), s, format, width)
 		},
 	}
-	c.Flags().StringVarP(&format, "output", "o", "table", "format: "+strings.Join(tableFormats, ", "))
-	c.Flags().StringVar(&what, "what", "table", "which: "+strings.Join(tableFrames, ", "))
-	c.Flags().IntVar(&width, "width", 0, "leave out columns until lines have at most so many characters (default: what the terminal has)")
+	addOutput(c, &format, render.Names(), "")
+	c.Flags().StringVar(&what, "what", "table", "which: "+strings.Join(resultTables, ", "))
+	c.Flags().IntVar(&width, "width", 0,
+		"leave out columns until lines have at most so many characters (default: what the terminal has)")
 	return c
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,55 +14,54 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/shatterlab/shatter/coordinator/folder"
+
 	"github.com/spf13/cobra"
 
 	"github.com/shatterlab/shatter/coordinator"
-	"github.com/shatterlab/shatter/coordinator/folder"
-
 	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/plugins/host"
 	"github.com/shatterlab/shatter/schemas"
-
-	"github.com/shatterlab/shatter/pipeline/sweep"
 )
 
-// reading is a sweep's output folder that is read and not changed, with the sweep that it holds. Close it.
-type reading struct {
-	*understoodSweep
+// A finishedSweep is the output folder of a sweep, opened for reading, with the sweep that it holds.
+// Close it.
+type finishedSweep struct {
+	*loadedSweep
 	folder   *folder.Folder
 	commands map[string]host.Command
 	config   coordinator.Config
 }
 
-func (r *reading) close() {
+func (r *finishedSweep) close() {
 	_ = r.folder.Close() // it was only read
-	r.understoodSweep.close()
+	r.loadedSweep.close()
 }
 
-// openReading opens an output folder. Relative paths of its sweep file start at base; empty: where the sweep file was.
-func openReading(ctx context.Context, dir, base string) (*reading, error) {
+// openFinished opens an output folder. Relative paths of its sweep file start at base, or, if that is
+// empty, where the sweep file was.
+func openFinished(ctx context.Context, dir, base string) (*finishedSweep, error) {
 	record, err := folder.ReadRecord(dir)
 	if err != nil {
 		return nil, outdated(err, nil)
 	}
-	from := base
-	if from == "" {
-		from = filepath.Dir(record.File)
-	}
-	s, err := understand(ctx, record.File, record.Source, from)
-	var problems sweep.Mistakes
+	base = cmp.Or(base, filepath.Dir(record.File))
+	s, err := resolve(ctx, record.File, record.Source, base)
+	var mistakes sweep.Mistakes
 	switch {
-	case errors.As(err, &problems):
-		return nil, usageError{fmt.Errorf("%w\nthis is the sweep file as it was run; its relative paths start at %q: if its files have moved, name their folder with --base", err, from)}
+	case errors.As(err, &mistakes):
+		return nil, usageError{fmt.Errorf("%w\nthis is the sweep file as it was run; its relative paths start at %q: "+
+			"if its files have moved, name their folder with --base", err, base)}
 	case err != nil:
 		return nil, err
 	}
-	r := &reading{understoodSweep: s}
+	r := &finishedSweep{loadedSweep: s}
 	if r.folder, err = record.Open(s.Plan); err != nil {
 		s.close()
 		return nil, outdated(err, record)
 	}
-	digests, commands, err := plugins(s)
+	digests, commands, err := pluginsOf(s)
 	if err != nil {
 		r.close()
 		return nil, err
@@ -85,13 +85,13 @@ func outdated(err error, record *folder.Record) error {
 }
 
 // work gives do a connection and workers of this process.
-func (r *reading) work(ctx context.Context, slots int, do func(coordinator.Config) error) error {
+func (r *finishedSweep) work(ctx context.Context, slots int, do func(coordinator.Config) error) error {
 	conn, closeBus, err := connect(ctx, "", bus.Options{Name: "shatter " + r.Name, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err
 	}
 	defer closeBus()
-	if err := publishFiles(ctx, conn, r.understoodSweep); err != nil {
+	if err := publishFiles(ctx, conn, r.loadedSweep); err != nil {
 		return err
 	}
 	cfg := r.config
@@ -107,24 +107,26 @@ func trialCommand() *cobra.Command {
 	var format, base string
 	c := &cobra.Command{
 		Use: "trial DIR ID", Short: "Run one trial of a sweep again, alone, and compare it with its record",
-		Long: `Run one trial of the sweep in DIR again, alone, in a plugin process of its own, and print its outcome beside the recorded one. ID is
-cell/n/repetition, as messages and the columns of trials.parquet have it; a trial that was never run will do. Nothing in DIR
-changes, and a run may be at work there. Exit codes: 0 equal to the last bit, or nothing is recorded; 3 different; 1 lost here.`,
+		Long: `Run one trial of the sweep in DIR again, alone, in a plugin process of its own, and print its outcome
+beside the recorded one. ID is cell/n/repetition, as messages and the columns of trials.parquet have it;
+a trial that was never run will do. Nothing in DIR changes, and a run may be at work there. Exit codes:
+0 equal to the last bit, or nothing is recorded; 3 different; 1 lost here.`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
-			if format != "table" && format != "json" {
-				return usageError{fmt.Errorf("-o %q: one of table, json is needed", format)}
+			if err := checkOutput(c.OutOrStdout(), format, listFormats); err != nil {
+				return err
 			}
 			return runTrial(c, args[0], args[1], base, format)
 		},
 	}
-	c.Flags().StringVarP(&format, "output", "o", "table", "format: table, json")
-	c.Flags().StringVar(&base, "base", "", "folder where relative paths of the sweep file start (default: where it was run)")
+	addOutput(c, &format, listFormats, "")
+	addBase(c, &base)
 	return c
 }
 
+// runTrial runs one trial again and prints what came of it.
 func runTrial(c *cobra.Command, dir, id, base, format string) error {
-	r, err := openReading(c.Context(), dir, base)
+	r, err := openFinished(c.Context(), dir, base)
 	if err != nil {
 		return err
 	}
@@ -145,7 +147,7 @@ func runTrial(c *cobra.Command, dir, id, base, format string) error {
 	case err != nil:
 		return err
 	}
-	if err := showTrial(c.OutOrStdout(), got, format); err != nil {
+	if err := writeTrial(c.OutOrStdout(), got, format); err != nil {
 		return err
 	}
 	switch {
@@ -157,7 +159,8 @@ func runTrial(c *cobra.Command, dir, id, base, format string) error {
 	return nil
 }
 
-func showTrial(w io.Writer, t *coordinator.Comparison, format string) error {
+// writeTrial writes a trial's outcome beside the recorded one.
+func writeTrial(w io.Writer, t *coordinator.Comparison, format string) error {
 	if format == "json" {
 		return writeJSON(w, t)
 	}
@@ -185,62 +188,69 @@ func showTrial(w io.Writer, t *coordinator.Comparison, format string) error {
 	return err
 }
 
-// outcomeLines is the table of an outcome and the recorded one, without what neither has.
-func outcomeLines(now, recorded *coordinator.Outcome) (lines [][]string) {
-	names := map[string]bool{}
-	for _, o := range []*coordinator.Outcome{now, recorded} {
-		if o != nil {
-			for name := range o.Metrics {
-				names[name] = true
-			}
-		}
+// outcomeFields lists what writeTrial shows of every outcome, before and after its metrics.
+var outcomeFields = [2][]outcomeField{{
+	{"status", func(o *coordinator.Outcome) string { return o.Status }},
+	{"kind", func(o *coordinator.Outcome) string { return o.Kind }},
+	{"error", func(o *coordinator.Outcome) string { return optional(o.Error, exact) }},
+	{"success", func(o *coordinator.Outcome) string { return optional(o.Success, strconv.FormatBool) }},
+}, {
+	{"seconds", func(o *coordinator.Outcome) string {
+		return optional(o.Seconds, func(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) })
+	}},
+	{"plugin", func(o *coordinator.Outcome) string { return "sha256 " + o.Digest[:min(12, len(o.Digest))] }},
+	{"profile", func(o *coordinator.Outcome) string { return o.Profile }},
+}}
+
+type outcomeField struct {
+	name string
+	text func(*coordinator.Outcome) string // empty: the outcome has no such value
+}
+
+// optional returns the text of a value, and no text for nil.
+func optional[T any](v *T, text func(T) string) string {
+	if v == nil {
+		return ""
 	}
-	add := func(what string, value func(*coordinator.Outcome) string) {
-		line := []string{what, value(now), "nothing"}
-		if recorded != nil {
-			line[2] = value(recorded)
-		} else if what != "status" {
-			line[2] = ""
+	return text(*v)
+}
+
+// exact returns a number with all its digits.
+func exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+// outcomeLines returns the table of an outcome and the recorded one, which may be nil, without the
+// values that neither has.
+func outcomeLines(now, recorded *coordinator.Outcome) (lines [][]string) {
+	fields := slices.Clone(outcomeFields[0])
+	names := slices.Collect(maps.Keys(now.Metrics))
+	if recorded != nil {
+		names = slices.AppendSeq(names, maps.Keys(recorded.Metrics))
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		fields = append(fields, outcomeField{"m_" + name, func(o *coordinator.Outcome) string {
+			if v, ok := o.Metrics[name]; ok {
+				return exact(v)
+			}
+			return ""
+		}})
+	}
+	for _, f := range append(fields, outcomeFields[1]...) {
+		line := []string{f.name, f.text(now), ""}
+		switch {
+		case recorded != nil:
+			line[2] = f.text(recorded)
+		case f.name == "status":
+			line[2] = "nothing"
 		}
 		if line[1] != "" || line[2] != "" {
 			lines = append(lines, line)
 		}
 	}
-	number := func(v *float64) string {
-		if v == nil {
-			return ""
-		}
-		return strconv.FormatFloat(*v, 'g', -1, 64)
-	}
-	add("status", func(o *coordinator.Outcome) string { return o.Status })
-	add("kind", func(o *coordinator.Outcome) string { return o.Kind })
-	add("error", func(o *coordinator.Outcome) string { return number(o.Error) })
-	add("success", func(o *coordinator.Outcome) string {
-		if o.Success == nil {
-			return ""
-		}
-		return strconv.FormatBool(*o.Success)
-	})
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		add("m_"+name, func(o *coordinator.Outcome) string {
-			if v, ok := o.Metrics[name]; ok {
-				return number(&v)
-			}
-			return ""
-		})
-	}
-	add("seconds", func(o *coordinator.Outcome) string {
-		if o.Seconds == nil {
-			return ""
-		}
-		return strconv.FormatFloat(*o.Seconds, 'g', 3, 64)
-	})
-	add("plugin", func(o *coordinator.Outcome) string { return "sha256 " + o.Digest[:min(12, len(o.Digest))] })
-	add("profile", func(o *coordinator.Outcome) string { return o.Profile })
 	return lines
 }
 
-// verdict is the last line.
+// verdict returns the last line: whether the two outcomes are equal.
 func verdict(t *coordinator.Comparison) string {
 	switch {
 	case t.Outcome.Status == "lost":

@@ -24,22 +24,32 @@ type verifyFlags struct {
 func verifyCommand() *cobra.Command {
 	var f verifyFlags
 	c := &cobra.Command{
-		Use: "verify DIR", Short: "Recompute the tables of a sweep, run a sample of its trials again and compare every bit",
-		Long: `Check the result in DIR: the ledger's checksums; that each trial that the tables count is there; that all files come out the same,
-byte for byte, when they are made anew from the ledger; and that a sample of the recorded trials, drawn under the sweep's seed,
-comes out the same when it is run again. Nothing in DIR changes.
-Exit codes: 0 all equal; 3 something differs; 2 DIR holds no result, or one of another version; 1 not all could be checked.`,
+		Use:   "verify DIR",
+		Short: "Recompute the tables of a sweep, run a sample of its trials again and compare every bit",
+		Long: `Check the result in DIR: the ledger's checksums; that each trial that the tables count is there; that
+all files come out the same, byte for byte, when they are made anew from the ledger; and that a sample
+of the recorded trials, drawn under the sweep's seed, comes out the same when it is run again. Nothing
+in DIR changes.
+Exit codes: 0 all equal; 3 something differs; 2 DIR holds no result, or one of another version; 1 not
+all could be checked.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
 	}
-	c.Flags().StringVar(&f.sample, "sample", "1%", "recorded trials to run again: a share of each algorithm's (at least 20 of each), a number in all, or all")
+	c.Flags().StringVar(&f.sample, "sample", "1%",
+		"recorded trials to run again: a share of each algorithm's (at least 20 of each), a number in all, or all")
 	c.Flags().IntVar(&f.workers, "workers", runtime.NumCPU(), "plugin processes that work at the same time")
-	c.Flags().StringVar(&f.base, "base", "", "folder where relative paths of the sweep file start (default: where it was run)")
+	addBase(c, &f.base)
 	c.Flags().BoolVar(&f.quiet, "quiet", false, "no progress")
 	return c
 }
 
-// parseSample reads 1%, a number or all.
+// addBase adds the flag --base.
+func addBase(c *cobra.Command, base *string) {
+	c.Flags().StringVar(base, "base", "",
+		"folder where relative paths of the sweep file start (default: where it was run)")
+}
+
+// parseSample reads the value of --sample: 1%, a number or all.
 func parseSample(s string) (coordinator.Sample, error) {
 	share, percent := strings.CutSuffix(s, "%")
 	if percent {
@@ -51,31 +61,31 @@ func parseSample(s string) (coordinator.Sample, error) {
 	} else if n, err := strconv.ParseInt(s, 10, 64); err == nil && n >= 0 {
 		return coordinator.Sample{Count: n}, nil
 	}
-	return coordinator.Sample{}, usageError{fmt.Errorf("--sample %q: a share like 1%%, a number like 500, or all is needed", s)}
+	return coordinator.Sample{}, usageError{
+		fmt.Errorf("--sample %q: a share like 1%%, a number like 500, or all is needed", s),
+	}
 }
 
 func (f *verifyFlags) run(c *cobra.Command, dir string) error {
 	sample, err := parseSample(f.sample)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case f.workers < 1:
-		return usageError{fmt.Errorf("--workers %d: at least 1 is needed", f.workers)}
-	case f.workers > maxWorkers:
-		return usageError{fmt.Errorf("--workers %d: each is a process of its own; at most %d are allowed", f.workers, maxWorkers)}
 	}
-	r, err := openReading(c.Context(), dir, f.base)
+	if err := checkWorkers(f.workers, 1); err != nil {
+		return err
+	}
+	r, err := openFinished(c.Context(), dir, f.base)
 	if err != nil {
 		return err
 	}
 	defer r.close()
 	tables, err := coordinator.CheckTables(c.Context(), r.config)
 	if err != nil {
-		return unverified(err)
+		return explainVerify(err)
 	}
-	report := &lines{w: c.OutOrStdout()}
+	report := &verifyReport{w: c.OutOrStdout()}
 	report.tables(tables)
-	again, err := f.again(c, r, sample)
+	again, err := f.rerun(c, r, sample)
 	if err != nil {
 		return errors.Join(err, report.err)
 	}
@@ -92,8 +102,8 @@ func (f *verifyFlags) run(c *cobra.Command, dir string) error {
 	return nil
 }
 
-// unverified blames a folder whose result cannot be checked.
-func unverified(err error) error {
+// explainVerify finds out who is to blame for a result that cannot be checked.
+func explainVerify(err error) error {
 	var version *schemas.VersionError
 	var unfinished *coordinator.UnfinishedError
 	switch {
@@ -105,8 +115,10 @@ func unverified(err error) error {
 	return err
 }
 
-// again runs the sample again, with progress.
-func (f *verifyFlags) again(c *cobra.Command, r *reading, s coordinator.Sample) (found *coordinator.Rerun, err error) {
+// rerun runs the sample again, with progress.
+func (f *verifyFlags) rerun(
+	c *cobra.Command, r *finishedSweep, s coordinator.Sample,
+) (found *coordinator.Rerun, err error) {
 	if s == (coordinator.Sample{}) {
 		return coordinator.CheckSample(c.Context(), r.config, s, nil)
 	}
@@ -120,7 +132,9 @@ func (f *verifyFlags) again(c *cobra.Command, r *reading, s coordinator.Sample) 
 		found, err = coordinator.CheckSample(c.Context(), cfg, s, func(done, of int64) {
 			if now := time.Now(); now.Sub(shown) > 200*time.Millisecond {
 				shown = now
-				display.rewrite(func() line { return line{{fmt.Sprintf("%d of %d trials run again", done, of), ""}} })
+				display.rewrite(func() line {
+					return line{{fmt.Sprintf("%d of %d trials run again", done, of), ""}}
+				})
 			}
 		})
 		return err
@@ -128,76 +142,81 @@ func (f *verifyFlags) again(c *cobra.Command, r *reading, s coordinator.Sample) 
 	return found, err
 }
 
-// lines writes what was found, a line for each thing.
-type lines struct {
+// A verifyReport writes what verify found, a line for each thing.
+type verifyReport struct {
 	w   io.Writer
-	err error
+	err error // the first of w
 }
 
-func (l *lines) say(format string, args ...any) {
+func (l *verifyReport) line(format string, args ...any) {
 	if l.err == nil {
 		_, l.err = fmt.Fprintf(l.w, format+"\n", args...)
 	}
 }
 
-func (l *lines) tables(t *coordinator.Tables) {
+// tables writes what was found in the folder.
+func (l *verifyReport) tables(t *coordinator.Tables) {
 	health := "no damage"
 	if len(t.Damaged)+len(t.Repaired) > 0 {
 		health = fmt.Sprintf("%d damaged parts", len(t.Damaged)+len(t.Repaired))
 	}
-	l.say("ledger: %d frames with %d outcomes, %s, %d conflicts", t.Frames, t.Outcomes, health, len(t.Conflicts))
+	l.line("ledger: %d frames with %d outcomes, %s, %d conflicts", t.Frames, t.Outcomes, health, len(t.Conflicts))
 	for _, d := range t.Damaged {
-		l.say("  DAMAGED: %s", d)
+		l.line("  DAMAGED: %s", d)
 	}
 	for _, d := range t.Repaired {
-		l.say("  damaged, and its trials were run again: %s", d)
+		l.line("  damaged, and its trials were run again: %s", d)
 	}
 	for _, x := range t.Conflicts {
-		l.say("  CONFLICT: trial %s has two different outcomes", x)
+		l.line("  CONFLICT: trial %s has two different outcomes", x)
 	}
 	for _, line := range t.Others {
-		l.say("plugins: %s", line)
+		l.line("plugins: %s", line)
 	}
 	if t.Open > 0 {
 		if t.Missing > 0 {
-			l.say("trials: %d of those that the curve counts are MISSING in the ledger, the first is %s", t.Missing, t.FirstMissing)
+			l.line("trials: %d of those that the curve counts are MISSING in the ledger, the first is %s",
+				t.Missing, t.FirstMissing)
 		}
-		l.say("files: not compared, because the ledger leaves %d cells UNDECIDED, the first is %s; run the sweep again to have what is missing made anew", t.Open, t.FirstOpen)
+		l.line("files: not compared, because the ledger leaves %d cells UNDECIDED, the first is %s; "+
+			"run the sweep again to have what is missing made anew", t.Open, t.FirstOpen)
 		return
 	}
 	if t.Partial != "" {
-		l.say("partial: %s", t.Partial)
+		l.line("partial: %s", t.Partial)
 	}
-	l.say("trials: all %d that the result counts are in the ledger", t.Consumed)
+	l.line("trials: all %d that the result counts are in the ledger", t.Consumed)
 	different := t.Different()
-	l.say("files: %d of %d are equal to those made anew, byte for byte", len(t.Files)-len(different), len(t.Files))
+	l.line("files: %d of %d are equal to those made anew, byte for byte", len(t.Files)-len(different), len(t.Files))
 	for _, f := range different {
-		l.say("  DIFFERENT: %s: %s", f.Name, f.Difference)
+		l.line("  DIFFERENT: %s: %s", f.Name, f.Difference)
 	}
 	switch t.Manifest {
 	case t.Digest:
-		l.say("digest: %s, as the manifest says", t.Digest)
+		l.line("digest: %s, as the manifest says", t.Digest)
 	case "":
-		l.say("digest: %s; the manifest gives NONE", t.Digest)
+		l.line("digest: %s; the manifest gives NONE", t.Digest)
 	default:
-		l.say("digest: %s; the manifest says DIFFERENTLY %s", t.Digest, t.Manifest)
+		l.line("digest: %s; the manifest says DIFFERENTLY %s", t.Digest, t.Manifest)
 	}
 }
 
-func (l *lines) again(dir string, x *coordinator.Rerun) {
+// again writes how the trials came out that were run again.
+func (l *verifyReport) again(dir string, x *coordinator.Rerun) {
 	if x.Again == 0 {
-		l.say("again: no trial was run again")
+		l.line("again: no trial was run again")
 		return
 	}
 	if x.Different+x.Lost == 0 {
-		l.say("again: %d of %d recorded trials were run again: all are equal to the last bit", x.Again, x.Recorded)
+		l.line("again: %d of %d recorded trials were run again: all are equal to the last bit", x.Again, x.Recorded)
 		return
 	}
-	l.say("again: %d of %d recorded trials were run again: %d equal, %d different, %d lost", x.Again, x.Recorded, x.Again-x.Different-x.Lost, x.Different, x.Lost)
+	l.line("again: %d of %d recorded trials were run again: %d equal, %d different, %d lost",
+		x.Again, x.Recorded, x.Again-x.Different-x.Lost, x.Different, x.Lost)
 	if x.Different > 0 {
-		l.say("  DIFFERENT: trial %s: %s; see shatter trial %s %s", x.First, x.What, dir, x.First)
+		l.line("  DIFFERENT: trial %s: %s; see shatter trial %s %s", x.First, x.What, dir, x.First)
 	}
 	if x.Lost > 0 {
-		l.say("  lost: trial %s", x.FirstLost)
+		l.line("  lost: trial %s", x.FirstLost)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/plugins/host"
 	"github.com/shatterlab/shatter/worker"
@@ -25,24 +26,25 @@ func workerCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "worker --server URL",
 		Short: "Work for sweeps that run with --server",
-		Long: `Lease jobs from a NATS server, run them here and publish their outcomes, until interrupted: the first interrupt finishes
-the jobs in work. Data files come by content; plugins of others have to be named with --plugin.`,
+		Long: `Lease jobs from a NATS server, run them here and publish their outcomes, until interrupted: the first
+interrupt finishes the jobs in work. Data files come by content; plugins of others have to be named with
+--plugin.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			switch {
-			case server == "":
-				return usageError{errors.New("--server is needed: the URL of the NATS server that `shatter run FILE --server URL` uses")}
-			case slots < 1:
-				return usageError{fmt.Errorf("--workers %d: at least 1 is needed", slots)}
-			case slots > maxWorkers:
-				return usageError{fmt.Errorf("--workers %d: each is a process of its own; at most %d are allowed", slots, maxWorkers)}
+			if server == "" {
+				return usageError{errors.New("--server is needed: " +
+					"the URL of the NATS server that `shatter run FILE --server URL` uses")}
+			}
+			if err := checkWorkers(slots, 1); err != nil {
+				return err
 			}
 			commands, err := commandsByDigest(files)
 			if err != nil {
 				return usageError{err}
 			}
 			log := slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil))
-			conn, err := bus.Dial(c.Context(), server, bus.Options{Name: "shatter worker " + workerName(), Credentials: credentials, Log: log})
+			options := bus.Options{Name: "shatter worker " + workerName(), Credentials: credentials, Log: log}
+			conn, err := bus.Dial(c.Context(), server, options)
 			if err != nil {
 				return err
 			}
@@ -53,20 +55,17 @@ the jobs in work. Data files come by content; plugins of others have to be named
 			})
 		},
 	}
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		dir = os.TempDir()
-	}
-	fs := c.Flags()
-	fs.StringVar(&server, "server", "", "NATS server with JetStream, nats://host:port")
-	fs.StringVar(&credentials, "creds", "", "NATS credentials file")
-	fs.IntVar(&slots, "workers", runtime.NumCPU(), "plugin processes that work at the same time")
-	fs.StringArrayVar(&files, "plugin", nil, "plugin file of others (again for more)")
-	fs.StringVar(&cache, "cache", filepath.Join(dir, "shatter", "files"), "folder for data files")
+	flags := c.Flags()
+	flags.StringVar(&server, "server", "", "NATS server with JetStream, nats://host:port")
+	flags.StringVar(&credentials, "creds", "", "NATS credentials file")
+	flags.IntVar(&slots, "workers", runtime.NumCPU(), "plugin processes that work at the same time")
+	flags.StringArrayVar(&files, "plugin", nil, "plugin file of others (again for more)")
+	flags.StringVar(&cache, "cache", fileCache(), "folder for data files")
 	return c
 }
 
-// commandsByDigest is how to start the built-in plugin and the given files, by the SHA-256 of each.
+// commandsByDigest returns how to start the built-in plugin and the given files, by the SHA-256 of
+// each.
 func commandsByDigest(files []string) (map[string]host.Command, error) {
 	all, paths, err := catalogOf(files)
 	if err != nil {
@@ -84,4 +83,96 @@ func commandsByDigest(files []string) (map[string]host.Command, error) {
 		}
 	}
 	return commands, nil
+}
+
+// pluginsOf returns the digest of every plugin file that the sweep uses, by path, and how each is
+// started, by digest.
+func pluginsOf(s *loadedSweep) (digests map[string]string, commands map[string]host.Command, err error) {
+	digests, commands = map[string]string{}, map[string]host.Command{}
+	for _, cell := range s.Cells {
+		if _, ok := digests[cell.Plugin]; ok {
+			continue
+		}
+		digest, err := s.catalog.Digest(cell.Plugin)
+		if err != nil {
+			return nil, nil, err
+		}
+		digests[cell.Plugin] = digest
+		if commands[digest], err = s.catalog.Command(cell.Plugin); err != nil {
+			return nil, nil, err
+		}
+	}
+	return digests, commands, nil
+}
+
+// connect connects to the server at url, or to an embedded one if url is empty.
+func connect(ctx context.Context, url string, o bus.Options) (*bus.Conn, func(), error) {
+	if url != "" {
+		conn, err := bus.Dial(ctx, url, o)
+		if err != nil {
+			return nil, nil, err
+		}
+		return conn, conn.Close, nil
+	}
+	server, err := bus.Embed(o)
+	if err != nil {
+		return nil, nil, err
+	}
+	conn, err := server.Dial(ctx)
+	if err != nil {
+		server.Shutdown()
+		return nil, nil, err
+	}
+	return conn, func() { conn.Close(); server.Shutdown() }, nil
+}
+
+// publishFiles puts the data files of a sweep where workers find them, by content.
+func publishFiles(ctx context.Context, conn *bus.Conn, s *loadedSweep) error {
+	for _, cell := range s.Cells {
+		if file, digest := cell.Problem.File(); digest != "" {
+			if err := conn.PutFile(ctx, digest, file); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// startWorkers starts the slots of this process. They finish their jobs and end when ctx ends or
+// stop is called.
+func startWorkers(
+	ctx context.Context, cfg *coordinator.Config, commands map[string]host.Command, slots int,
+) (stop func() error, err error) {
+	if slots == 0 {
+		return func() error { return nil }, nil
+	}
+	drain, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	var failed error
+	go func() {
+		defer close(done)
+		failed = worker.Run(drain, context.WithoutCancel(ctx), worker.Config{
+			Conn: cfg.Conn, Slots: slots, Name: workerName(), Plugins: commands, Cache: fileCache(), Log: cfg.Log,
+		})
+	}()
+	cfg.Workers = done
+	return func() error { cancel(); <-done; return failed }, nil
+}
+
+// fileCache returns the folder where workers keep data files.
+func fileCache() string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		dir = os.TempDir()
+	}
+	return filepath.Join(dir, "shatter", "files")
+}
+
+// workerName returns a name for the workers of this process: host and process id.
+func workerName() string {
+	name, err := os.Hostname()
+	if err != nil {
+		name = "worker"
+	}
+	return fmt.Sprintf("%s-%d", name, os.Getpid())
 }

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/shatterlab/shatter/coordinator"
+)
+
+// With --progress json, stderr has one object a line with the key "event", which is the name of one
+// of the types below: opened first, progress about once a second, failure for the first failure of
+// each kind, done last. Times are seconds. Further keys may be added, none will change. A line that
+// does not begin with { is a warning or an error for people.
+
+type openedEvent struct {
+	Dir     string   `json:"dir"`
+	Name    string   `json:"name"`
+	Cells   int      `json:"cells"`
+	Workers int      `json:"workers"`
+	Resumed bool     `json:"resumed"`
+	Ledger  []string `json:"ledger"` // what was wrong with it
+}
+
+type progressEvent struct {
+	Elapsed     float64          `json:"elapsed"`
+	Cells       int              `json:"cells"`
+	Decided     int              `json:"decided"`
+	Trials      int64            `json:"trials"`
+	Known       int64            `json:"known"`
+	Served      int64            `json:"served"` // from the cache
+	PerSecond   float64          `json:"per_second"`
+	LeftSeconds *float64         `json:"left_seconds"` // null: not known yet
+	LeftTrials  *int64           `json:"left_trials"`  // null: not known yet
+	Failed      map[string]int64 `json:"failed"`       // by kind
+	Working     string           `json:"working"`
+	NoWorkers   bool             `json:"no_workers"`
+}
+
+type failureEvent struct {
+	Kind    string `json:"kind"`
+	Trial   string `json:"trial"`
+	What    string `json:"what"`
+	Reason  string `json:"reason"`
+	Command string `json:"command"` // runs the trial again
+}
+
+type doneEvent struct {
+	Elapsed    float64                 `json:"elapsed"`
+	Status     string                  `json:"status"` // done, partial or interrupted
+	Exit       int                     `json:"exit"`
+	Cells      int                     `json:"cells"`
+	Decided    int                     `json:"decided"`
+	Unfinished int                     `json:"unfinished"`
+	Trials     int64                   `json:"trials"`
+	Failed     map[string]int64        `json:"failed"` // by kind
+	Alarms     []string                `json:"alarms"`
+	Dir        string                  `json:"dir"`
+	Digest     string                  `json:"digest"`
+	Partial    string                  `json:"partial"`
+	Left       []coordinator.Undecided `json:"left"`
+}
+
+// event writes one event.
+func (d *display) event(name string, fields any) {
+	raw, err := json.Marshal(fields)
+	if err != nil {
+		panic(err) // the fields are ours
+	}
+	fmt.Fprintf(d.w, "{\"event\":%q,%s\n", name, raw[1:])
+}
+
+func (d *display) progress(p coordinator.Progress) {
+	var seconds *float64
+	var trials *int64
+	if p.Remaining > 0 {
+		left := p.Remaining.Seconds()
+		seconds, trials = &left, &p.LeftTrials
+	}
+	d.event("progress", progressEvent{
+		tenths(p.Elapsed.Seconds()), p.Cells, p.Decided, p.Trials, p.Known, p.Served,
+		tenths(p.PerSecond), seconds, trials, p.Failed, p.Working, p.NoWorkers,
+	})
+}
+
+func tenths(x float64) float64 { return float64(int64(x*10)) / 10 }
+
+// done shows how the run ended, where that is an event, and returns the error that it ends with.
+func (d *display) done(s *coordinator.Summary, err error) error {
+	var status statusError
+	if d.mode != "json" || err != nil && !errors.As(err, &status) {
+		return err
+	}
+	how := "done"
+	switch {
+	case s.Interrupted:
+		how = "interrupted"
+	case s.Partial != "":
+		how = "partial"
+	}
+	failed := map[string]int64{}
+	for _, f := range s.Failures {
+		failed[f.Kind] = f.Count
+	}
+	d.event("done", doneEvent{
+		tenths(time.Since(d.began).Seconds()), how, int(status),
+		s.Cells, s.Decided, s.Unfinished, s.Trials, failed, append([]string{}, s.Alarms...),
+		d.dir, s.Digest, s.Partial, append([]coordinator.Undecided{}, s.Left...),
+	})
+	return err
+}

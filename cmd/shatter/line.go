@@ -1,0 +1,109 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/shatterlab/shatter/coordinator"
+	"github.com/shatterlab/shatter/pipeline/wording"
+)
+
+// A line is a line of progress, part by part.
+type line []part
+
+type part struct{ text, colour string }
+
+const (
+	red    = "\x1b[31m"
+	yellow = "\x1b[33m"
+	bold   = "\x1b[1m"
+	plain  = "\x1b[0m"
+)
+
+// cut joins the parts, two blanks apart, to at most width runes. What shows no sign on a terminal is
+// left out.
+func (l line) cut(width int, colour bool) string {
+	var b strings.Builder
+	for i, p := range l {
+		text := printable(p.text)
+		if i > 0 {
+			text = "  " + text
+		}
+		if n := utf8.RuneCountInString(text); n > width {
+			text = string([]rune(text)[:max(0, width)])
+			width = 0
+		} else {
+			width -= n
+		}
+		if colour && p.colour != "" && text != "" {
+			text = p.colour + text + plain
+		}
+		b.WriteString(text)
+	}
+	return b.String()
+}
+
+// printable replaces what would move the cursor: names and reasons come from plugins.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "?"))
+}
+
+// indented returns a text of perhaps several lines as it stands below a first one.
+func indented(text string) string {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	for i := range lines {
+		lines[i] = printable(strings.ReplaceAll(lines[i], "\t", "    "))
+	}
+	return strings.Join(lines, "\n  ")
+}
+
+// line says how far a run is.
+func (d *display) line(p coordinator.Progress) line {
+	out := line{{fmt.Sprintf("%d/%d cells", p.Decided, p.Cells), bold}}
+	if d.label != "" {
+		out = append(line{{d.label, ""}}, out...)
+	}
+	trials := wording.Thousands(float64(p.Trials)) + " trials"
+	if p.Known > 0 {
+		trials += fmt.Sprintf(" (+%s known)", wording.Thousands(float64(p.Known)))
+	}
+	if p.Served > 0 {
+		trials += fmt.Sprintf(" (+%s from the cache)", wording.Thousands(float64(p.Served)))
+	}
+	out = append(out, part{trials, ""}, part{wording.Thousands(p.PerSecond) + "/s", ""})
+	switch {
+	case p.NoWorkers:
+		out = append(out, part{"no worker asks for work: start `shatter worker --server URL`", yellow})
+	case p.Remaining > 0:
+		out = append(out, part{"about " + wording.RoughDuration(p.Remaining) + " left", ""})
+	}
+	var kinds []string
+	for _, f := range p.First {
+		kinds = append(kinds, fmt.Sprintf("%d %s", p.Failed[f.Kind], f.Kind))
+	}
+	if len(kinds) > 0 {
+		out = append(out, part{"failed: " + strings.Join(kinds, ", "), red})
+	}
+	if p.Working != "" {
+		out = append(out, part{p.Working, ""})
+	}
+	return out
+}
+
+// quoted returns a word as a shell takes it.
+func quoted(word string) string {
+	safe := func(r rune) bool {
+		return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("/._-+,:=@%", r)
+	}
+	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !safe(r) }) < 0 {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// The command line, as its users meet it. Besides the commands of testscript, scripts have
+//
+//	exits CODE COMMAND...   runs a command that has to end with an exit code
+//	digest VAR              sets VAR to the digest that the last command printed on stderr
+//	flip FILE               flips a bit in the middle of FILE
+//	thirdparty FILE         copies the plugin of testdata/thirdparty to FILE
+//	finished SWEEP DIR      copies the result of the file SWEEP to DIR; it is run once for all tests
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("testdata", "script"),
+		RequireExplicitExec: true,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("SHATTER_CACHE", "off")
+			env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, ".cache"))
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": scriptExits,
+			"digest": func(ts *testscript.TestScript, _ bool, args []string) {
+				m := digestLine.FindStringSubmatch(ts.ReadFile("stderr"))
+				if m == nil {
+					ts.Fatalf("no digest on stderr")
+				}
+				ts.Setenv(args[0], m[1])
+			},
+			"flip": func(ts *testscript.TestScript, _ bool, args []string) {
+				path := ts.MkAbs(args[0])
+				raw, err := os.ReadFile(path)
+				ts.Check(err)
+				ts.Check(os.WriteFile(path, flip(half)(raw), 0o666))
+			},
+			"thirdparty": func(ts *testscript.TestScript, _ bool, args []string) {
+				raw, err := os.ReadFile(thirdparty(t))
+				ts.Check(err)
+				ts.Check(os.WriteFile(ts.MkAbs(args[0]), raw, 0o777))
+			},
+			"finished": func(ts *testscript.TestScript, _ bool, args []string) {
+				ts.Check(os.CopyFS(ts.MkAbs(args[1]), os.DirFS(finished(t, ts.ReadFile(args[0])))))
+			},
+		},
+	})
+}
+
+func scriptExits(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	var exit *exec.ExitError
+	switch err := ts.Exec(args[1], args[2:]...); {
+	case errors.As(err, &exit):
+		got = exit.ExitCode()
+	default:
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit %d, want %d", got, want)
+	}
+}
