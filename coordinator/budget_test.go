@@ -1,7 +1,6 @@
 package coordinator
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -9,12 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
-// Runs that may spend little end where their budget does and say what is left; together they come to the bytes of a run without one.
+// Runs on a small budget end where it does and tell what is left. Together they come to the bytes
+// of a run without one.
 func TestBudget(t *testing.T) {
 	want := reference(t)
 	budgets := []Budget{{Trials: 300}, {Time: 50 * time.Millisecond}}
@@ -44,18 +44,22 @@ func TestBudget(t *testing.T) {
 					t.Errorf("%v: the list is not sorted: %+v", budget, s.Left)
 				}
 			}
-			if s.Digest == want || len(s.Left) != s.Cells-s.Decided || s.Unfinished < len(s.Left) || s.Interrupted || left <= 0 || left > 4*before {
+			if s.Digest == want || len(s.Left) != s.Cells-s.Decided || s.Unfinished < len(s.Left) || s.Interrupted ||
+				left <= 0 || left > 4*before {
 				t.Errorf("%v: %+v", budget, s)
 			}
 			before = left
-			if x := tables(t, dir); !x.Equal() || x.Digest != s.Digest || !strings.HasPrefix(x.Partial, s.Partial) || len(x.Files) == 0 {
+			x := checkTables(t, dir)
+			if !x.Equal() || x.Digest != s.Digest || !strings.HasPrefix(x.Partial, s.Partial) || len(x.Files) == 0 {
 				t.Errorf("%v: the partial result does not verify: %+v", budget, x)
 			}
 			table, err := os.ReadFile(filepath.Join(dir, "table.csv"))
-			if err != nil || strings.Count(string(table), budget.String()+" was spent; deciding it would take about") != len(s.Left) {
+			reason := budget.String() + " was spent; deciding it would take about"
+			if err != nil || strings.Count(string(table), reason) != len(s.Left) {
 				t.Errorf("%v: %v\n%s", budget, err, table)
 			}
-			if manifest, err := os.ReadFile(filepath.Join(dir, "manifest.json")); err != nil || !strings.Contains(string(manifest), `"partial": "`+s.Partial) {
+			manifest, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
+			if err != nil || !strings.Contains(string(manifest), `"partial": "`+s.Partial) {
 				t.Errorf("%v: the manifest does not say that it is partial: %v", budget, err)
 			}
 		}
@@ -65,11 +69,13 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// A partial result is none any more once a run that was killed has brought outcomes, and one more run that ends mends that.
+// A partial result is no result any more once a run that was killed has brought outcomes. The next
+// run that ends mends that.
 func TestBudgetKilled(t *testing.T) {
 	dir := t.TempDir()
 	budgeted := func() {
-		s, _, err := setup{dir: dir, script: honest, change: func(c *Config) { c.Budget = Budget{Trials: 300} }}.run(t, t.Context())
+		limited := func(c *Config) { c.Budget = Budget{Trials: 300} }
+		s, _, err := setup{dir: dir, script: honest, change: limited}.run(t, t.Context())
 		if err != nil || s.Partial == "" {
 			t.Fatalf("%+v, %v", s, err)
 		}
@@ -89,12 +95,12 @@ func TestBudgetKilled(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	budgeted()
-	if x := tables(t, dir); !x.Equal() || x.Partial == "" {
+	if x := checkTables(t, dir); !x.Equal() || x.Partial == "" {
 		t.Errorf("%+v", x)
 	}
 }
 
-// A cell that trials.max ends says what deciding it would take, the same whoever ran it.
+// A cell that trials.max ends tells what deciding it would take, the same whoever ran it.
 func TestLimitSaysMore(t *testing.T) {
 	digest := ""
 	for _, change := range []func(*Config){nil, func(c *Config) { c.Slots, c.Reverse = 4, true }} {
@@ -109,7 +115,8 @@ func TestLimitSaysMore(t *testing.T) {
 			t.Fatal(err)
 		}
 		table, err := os.ReadFile(filepath.Join(dir, "table.csv"))
-		if err != nil || strings.Count(string(table), "limit of 100 trials: ") != 2 || strings.Count(string(table), " more would show that n = ") < 2 {
+		if err != nil || strings.Count(string(table), "limit of 100 trials: ") != 2 ||
+			strings.Count(string(table), " more would show that n = ") < 2 {
 			t.Errorf("%v\n%s", err, table)
 		}
 		if digest != "" && digest != s.Digest {
@@ -139,19 +146,20 @@ func TestAfford(t *testing.T) {
 		{Budget{Time: time.Second}, 0, 0.9, false, 1, false},
 		{Budget{Time: time.Second}, 0, 1, true, 1, true},
 	} {
-		r := &run{Config: Config{Budget: test.budget}, handed: test.handed, counts: counts{seconds: test.seconds}}
+		d := &dispatcher{budget: test.budget, handed: test.handed, tally: &tally{seconds: test.seconds}}
 		c.sizes = map[int64]*sizing{}
 		if test.known {
 			c.size(10).seconds, c.size(10).trials = 1, 1000
 		}
-		got, spent := r.afford(c, estimate.Block{N: 10, Count: 300})
+		got, spent := d.afford(c, estimate.Block{N: 10, Count: 300})
 		if spent != test.spent || !spent && (got.Count < test.want-1 || got.Count > test.want) {
 			t.Errorf("%+v: %d, %v", test, got.Count, spent)
 		}
 	}
 }
 
-// A few trials tell what cells cost; lists of sizes are predicted exactly, without those that are refused.
+// A few trials tell what cells cost. Lists of sizes are predicted exactly, without those that are
+// refused.
 func TestCalibrate(t *testing.T) {
 	p := calibrated(t)
 	if len(p.Cells) != 6 || p.Calibration == 0 || p.Calibration > 6*4*342 {
@@ -170,65 +178,24 @@ func TestCalibrate(t *testing.T) {
 	}
 }
 
+// calibrated calibrates the test plan.
 func calibrated(t *testing.T) *Prediction {
 	t.Helper()
-	server, err := bus.Embed(bus.Options{})
-	if err != nil {
-		t.Fatal(err)
+	c := Config{
+		Folder: claim(t, t.TempDir(), testPlan(t), folder.Mode{}), Slots: 1, Algorithms: oracle{},
+		Digests: map[string]string{"": "one"}, Healing: 20 * time.Millisecond,
 	}
-	defer server.Shutdown()
-	conn, err := server.Dial(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	folder, err := Claim(t.TempDir(), testPlan(t), Mode{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer folder.Close()
-	f := &fake{t: t, conn: conn, script: honest, once: map[string]bool{}}
-	working, stop := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() { defer close(ended); f.run(working) }()
-	defer func() { stop(); <-ended }()
-	p, err := Calibrate(t.Context(), Config{
-		Folder: folder, Conn: conn, Slots: 1, Algorithms: oracle{}, Digests: map[string]string{"": "one"}, Workers: ended, Healing: 20 * time.Millisecond,
-	}, 2)
+	startFake(t, t.Context(), &c, honest)
+	p, err := Calibrate(t.Context(), c, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return p
 }
 
-// A range of scenarios is where their weights say.
-func TestSpread(t *testing.T) {
-	all, weights := make([]*scenario, 100), make([]float64, 100)
-	for i := range all {
-		all[i], weights[i] = &scenario{star: float64(100 - i)}, 0.01
-	}
-	got := spread(all, weights, func(s *scenario) float64 { return s.star })
-	if got.Low < 10 || got.Low > 12 || got.High < 89 || got.High > 91 || got.Likely < 50 || got.Likely > 51 {
-		t.Errorf("%+v", got)
-	}
+// Durations are rounded to what people read.
+func TestInWords(t *testing.T) {
 	if got := InWords(90 * time.Minute); got != "1h30m" {
 		t.Error(got)
-	}
-}
-
-// Trials tell where n* lies.
-func TestBeliefs(t *testing.T) {
-	cell := testPlan(t).Cells[3]
-	find := searchOf(cell, 6)
-	all := scenarios(find)
-	if got := median(all, beliefs(cell, all, nil, 1)); got < 30 || got > 130 {
-		t.Errorf("with nothing known n* is %v, want the middle of 4 and 1000", got)
-	}
-	shown := []estimate.Point{{N: 16, Consumed: 100, Successes: 20}, {N: 32, Consumed: 100, Successes: 97}}
-	if got := median(all, beliefs(cell, all, shown, 1)); got < 20 || got > 30 {
-		t.Errorf("n* is %v, want it between 16 and 32", got)
-	}
-	if got := median(all, beliefs(cell, all, nil, 500)); got < 400 {
-		t.Errorf("n* is %v where sizes below 500 are refused", got)
 	}
 }

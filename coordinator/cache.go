@@ -10,14 +10,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/shatterlab/shatter/pipeline/ledger"
-
 	"github.com/shatterlab/shatter/pipeline/cache"
+	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/plan"
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// CacheLimit is the bytes that a run leaves in the cache at most: what was used longest ago goes first.
+// CacheLimit is the most bytes that a run leaves in the cache. What was used longest ago goes
+// first.
 const CacheLimit = 2 << 30
 
 // cacheKey names a cell's entry in a cache.
@@ -25,73 +25,80 @@ func cacheKey(c *trial.Cell, seed uint64) cache.Key {
 	return cache.Key{Cell: c.Key, Seed: seed, Noise: c.NoiseKey}
 }
 
-// fromCache takes outcomes that the ledger lacks from the cache into it: those of today's plugin file under the sweep's float profile. A
-// cell that is done needs none. What goes wrong with the cache is a note.
-func (r *run) fromCache(ctx context.Context) error {
-	profile := r.profile
-	if profile == "" && r.Workers != nil {
-		profile = trial.FloatProfile() // the workers of this process will bring it
-	}
-	if r.Cache == nil || profile == "" {
+// cacheUse exchanges outcomes between a run and the cache. What goes wrong with the cache is a
+// note.
+type cacheUse struct {
+	cache  *cache.Cache // nil: none
+	intake *intake
+	seed   uint64
+}
+
+// load takes outcomes that the ledger lacks from the cache into it: those of today's plugin file
+// under the float profile. A cell that is done needs none.
+func (u cacheUse) load(ctx context.Context, profile string) error {
+	in := u.intake
+	if u.cache == nil || profile == "" {
 		return nil
 	}
-	for _, c := range r.cells {
-		if c.done || r.alarmsOf(c) > 0 {
+	for _, c := range in.grid.cells {
+		if c.done || in.alarmsOf(c) > 0 {
 			continue
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		key := cacheKey(c.Cell, r.Folder.Plan.Seed)
-		batches, damaged, err := r.Cache.Read(key)
+		key := cacheKey(c.Cell, u.seed)
+		batches, damaged, err := u.cache.Read(key)
 		if err != nil {
-			r.cacheNote(err.Error())
+			in.journal.noteCache(err.Error())
 			break // the next one would not be readable either
 		}
 		for _, d := range damaged {
-			r.cacheNote(fmt.Sprintf("a damaged part was skipped: %s", d))
+			in.journal.noteCache(fmt.Sprintf("a damaged part was skipped: %s", d))
 		}
-		before := r.counts.served
+		before := in.tally.served
 		for _, b := range batches {
-			if b.Digest == r.Digests[c.Plugin] && b.Profile == profile && slices.Equal(b.Metrics, c.Metrics) {
-				if err := r.serveFrom(c, b); err != nil {
+			if b.Digest == in.files.today[c.Plugin] && b.Profile == profile && slices.Equal(b.Metrics, c.Metrics) {
+				if err := u.serve(c, b); err != nil {
 					return err
 				}
 			}
 		}
-		if r.counts.served > before {
-			r.profile = profile
-			r.Cache.Used(key)
+		if in.tally.served > before {
+			in.tally.profile = profile
+			u.cache.Used(key)
 		}
 	}
-	return r.ledger.Sync()
+	return in.ledger.Sync()
 }
 
-// serveFrom adds those rows of a cached batch to the ledger that the cell can have and the ledger does not.
-func (r *run) serveFrom(c *cell, b *ledger.Batch) error {
-	rows := servable(c, b, func(rep int64) bool { return !r.ledger.Has(c.Key, b.N, rep) })
+// serve adds those rows of a cached batch to the ledger that the cell can have and the ledger does
+// not.
+func (u cacheUse) serve(c *cell, b *ledger.Batch) error {
+	in := u.intake
+	rows := servable(c, b, func(rep int64) bool { return !in.ledger.Has(c.Key, b.N, rep) })
 	if len(rows) == 0 {
 		return nil
 	}
 	served := b.Select(rows)
-	served.Sweep, served.Worker, served.Notes = r.Folder.ID, "cache", nil
+	served.Sweep, served.Worker, served.Notes = in.files.folder.ID, "cache", nil
 	served.Seconds = b.Seconds * float64(len(rows)) / float64(len(b.Repetition))
 	msg, err := served.Encode()
 	if err != nil {
 		return err
 	}
-	v, err := r.ledger.Add(msg)
+	v, err := in.ledger.Add(msg)
 	if err != nil {
 		return fmt.Errorf("keep outcomes of cell %s: %w", c.Key.Short(), err)
 	}
-	r.record(c, v)
-	r.counts.served += int64(len(v.New))
+	in.record(c, v)
+	in.tally.served += int64(len(v.New))
 	c.trials += int64(len(v.New))
-	r.touch(c)
+	in.grid.queue(c)
 	return nil
 }
 
-// servable is the rows of a cached batch that the cell can have and that are wanted.
+// servable returns the rows of a cached batch that the cell can have and that are wanted.
 func servable(c *cell, b *ledger.Batch, wanted func(rep int64) bool) (rows []int) {
 	for i, rep := range b.Repetition {
 		if c.has(b.N, rep) && wanted(rep) {
@@ -101,48 +108,42 @@ func servable(c *cell, b *ledger.Batch, wanted func(rep int64) bool) (rows []int
 	return rows
 }
 
-// toCache adds what this run has found out to the cache. What goes wrong is a note.
-func (r *run) toCache() {
-	if r.Cache == nil {
+// store adds what this run has found out to the cache.
+func (u cacheUse) store() {
+	in := u.intake
+	if u.cache == nil {
 		return
 	}
-	for _, c := range r.cells {
-		if !c.fresh || r.alarmsOf(c) > 0 {
+	ctx := context.Background()
+	for _, c := range in.grid.cells {
+		if !c.fresh || in.alarmsOf(c) > 0 {
 			continue
 		}
-		_, err := r.Cache.Add(context.Background(), cacheKey(c.Cell, r.Folder.Plan.Seed), c.words(), func(add func(*ledger.Batch) error) error {
-			return r.ledger.Each(c.Key, add)
+		_, err := u.cache.Add(ctx, cacheKey(c.Cell, u.seed), c.words(), func(add func(*ledger.Batch) error) error {
+			return in.ledger.Each(c.Key, add)
 		})
 		if err != nil {
-			r.cacheNote(err.Error())
+			in.journal.noteCache(err.Error())
 			if path := (*fs.PathError)(nil); errors.As(err, &path) || errors.Is(err, cache.ErrBusy) {
 				return // a disk that is full stays full
 			}
 		}
 	}
-	if _, err := r.Cache.Trim(context.Background(), time.Time{}, CacheLimit); err != nil {
-		r.cacheNote(err.Error())
+	if _, err := u.cache.Trim(ctx, time.Time{}, CacheLimit); err != nil {
+		in.journal.noteCache(err.Error())
 	}
 }
 
-// cacheNote keeps what went wrong with the cache. It is never an error of the sweep.
-func (r *run) cacheNote(s string) {
-	s = "cache: " + s
-	r.note(s)
-	if len(r.cached) < 10 {
-		r.cached = append(r.cached, s)
-	}
-}
-
-// Explanation says what a cache has for a cell.
+// Explanation describes what a cache has for a cell.
 type Explanation struct {
 	Cell   string        // its key, and its algorithm and problem in words
-	Trials int64         // that it can serve
-	Took   time.Duration // to run them
+	Trials int64         // that the cache can serve
+	Took   time.Duration // that it took to run them
 	Why    string        // why there are none, or not all
 }
 
-// ExplainCache says for each cell of a plan what the cache can serve to a run on this machine, whose plugin files have these digests.
+// ExplainCache describes for each cell of a plan what the cache can serve to a run on this machine,
+// whose plugin files have these digests by path.
 func ExplainCache(plan *plan.Plan, digests map[string]string, cache *cache.Cache) ([]Explanation, error) {
 	var all []Explanation
 	for i, pc := range plan.Cells {
@@ -150,7 +151,7 @@ func ExplainCache(plan *plan.Plan, digests map[string]string, cache *cache.Cache
 		if err != nil {
 			return nil, err
 		}
-		e, err := c.explain(cache, plan.Seed, digests[c.Plugin])
+		e, err := explain(c, cache, plan.Seed, digests[c.Plugin])
 		if err != nil {
 			return nil, err
 		}
@@ -159,21 +160,21 @@ func ExplainCache(plan *plan.Plan, digests map[string]string, cache *cache.Cache
 	return all, nil
 }
 
-func (c *cell) explain(cache *cache.Cache, seed uint64, digest string) (Explanation, error) {
+func explain(c *cell, cache *cache.Cache, seed uint64, digest string) (Explanation, error) {
 	e := Explanation{Cell: c.Key.Short() + " " + c.words()}
 	batches, damaged, err := cache.Read(cacheKey(c.Cell, seed))
 	if err != nil {
 		return e, err
 	}
-	seconds, why := 0.0, newTally()
+	seconds, here, why := 0.0, trial.FloatProfile(), newReasons()
 	for _, b := range batches {
 		rows := int64(len(servable(c, b, func(int64) bool { return true })))
 		why.add(int64(len(b.Repetition))-rows, "of sample sizes or repetitions that the sweep does not have")
 		switch {
 		case b.Digest != digest:
 			why.add(rows, fmt.Sprintf("by another plugin file (SHA-256 %.12s, now it is %.12s)", b.Digest, digest))
-		case b.Profile != trial.FloatProfile():
-			why.add(rows, fmt.Sprintf("under the float profile %s (here it is %s)", b.Profile, trial.FloatProfile()))
+		case b.Profile != here:
+			why.add(rows, fmt.Sprintf("under the float profile %s (here it is %s)", b.Profile, here))
 		case !slices.Equal(b.Metrics, c.Metrics):
 			why.add(rows, "with other metrics")
 		default:
@@ -188,13 +189,13 @@ func (c *cell) explain(cache *cache.Cache, seed uint64, digest string) (Explanat
 	}
 	e.Why = "nothing is there of this cell"
 	if seeds := cache.Seeds(c.Key); len(seeds) > 0 {
-		e.Why = fmt.Sprintf("nothing is there under seed %d, but under %s", seed, some(seeds))
+		e.Why = fmt.Sprintf("nothing is there under seed %d, but under %s", seed, firstNumbers(seeds))
 	}
 	return e, nil
 }
 
-// some is the first of a few numbers.
-func some(list []uint64) string {
+// firstNumbers lists the first five of a list of numbers.
+func firstNumbers(list []uint64) string {
 	const most = 5
 	var text []string
 	for _, x := range list[:min(most, len(list))] {
@@ -206,28 +207,28 @@ func some(list []uint64) string {
 	return strings.Join(text, ", ")
 }
 
-// tally counts trials by reason, in the order of their first use.
-type tally struct {
+// reasons counts trials by reason, in the order of their first use.
+type reasons struct {
 	order  []string
 	counts map[string]int64
 }
 
-func newTally() *tally { return &tally{counts: map[string]int64{}} }
+func newReasons() *reasons { return &reasons{counts: map[string]int64{}} }
 
-func (t *tally) add(count int64, reason string) {
+func (r *reasons) add(count int64, reason string) {
 	if count == 0 {
 		return
 	}
-	if t.counts[reason] == 0 {
-		t.order = append(t.order, reason)
+	if r.counts[reason] == 0 {
+		r.order = append(r.order, reason)
 	}
-	t.counts[reason] += count
+	r.counts[reason] += count
 }
 
-func (t *tally) String() string {
+func (r *reasons) String() string {
 	var parts []string
-	for _, reason := range t.order {
-		parts = append(parts, fmt.Sprintf("%d %s", t.counts[reason], reason))
+	for _, reason := range r.order {
+		parts = append(parts, fmt.Sprintf("%d %s", r.counts[reason], reason))
 	}
 	return strings.Join(parts, "; ")
 }

@@ -5,20 +5,26 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/shatterlab/shatter/coordinator/forecast"
 	"github.com/shatterlab/shatter/pipeline/estimate"
+	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/numeric"
-
+	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// decider says which trials a cell still needs: the search for n*, or the plain list of sample sizes.
+// decider says which trials a cell still needs: the search for n*, or the plain list of sample
+// sizes.
 type decider interface {
-	// Needs gives the sample sizes about which the algorithm has to be asked before trials of them are run.
+	// Needs returns the sample sizes about which the algorithm has to be asked before trials of
+	// them are run.
 	Needs() []int64
-	// Want gives the blocks needed now, Guess up to k further ones that will probably follow.
+	// Want returns the blocks that are needed now, Guess up to k further ones that will probably
+	// follow.
 	Want() []estimate.Block
 	Guess(k int) []estimate.Block
-	// Left gives the blocks that will probably still be read, from repetition 0 on: how many, not which.
+	// Left returns the blocks that will probably still be read, from repetition 0 on: how many, not
+	// which.
 	Left() []estimate.Block
 	Add(n int64, rep int, o estimate.Outcome)
 	Lost(n int64, rep int, reason string)
@@ -27,27 +33,30 @@ type decider interface {
 	Result() estimate.Result
 }
 
-// cell is a cell at work.
+// cell is a cell of the plan while it is worked on.
 type cell struct {
 	*trial.Cell
 	decider
-	index   int
+	index   int               // in the plan
 	answers map[int64]answer  // of the algorithm about sample sizes
-	told    map[int64]bool    // sizes whose answer the decider has
+	told    map[int64]bool    // sample sizes whose answer the decider has
 	sizes   map[int64]*sizing // by sample size
 	refused string            // why the algorithm refuses the cell at some n, after it was accepted without one
 	trials  int64             // outcomes and repetitions handed out, for the order of work
-	touched bool              // has outcomes that were not looked at yet
-	done    bool              // counted as decided
-	place   int               // in the queue of cells that may want something; -1: not there
+	changed bool              // queued in grid.changed
+	done    bool              // decided, or refused
+	place   int               // in the queue of cells that may want trials; -1: not there
 	jobs    []*job            // handed out
 	fresh   bool              // this run has brought outcomes of it
 	fed     int64             // outcomes that the decider was given
-	outlook outlook           // what is probably left
+	outlook outlook           // prediction of what is left
 }
 
-// answer is what the algorithm says to one sample size: yes, not with this budget, or no.
-type answer struct{ infeasible, refused string }
+// answer is what the algorithm says about one sample size. The zero answer accepts it.
+type answer struct {
+	infeasible string // why the budget does not allow it
+	refused    string // why the setting is invalid
+}
 
 func (a answer) yes() bool { return a == answer{} }
 
@@ -55,8 +64,8 @@ func (a answer) yes() bool { return a == answer{} }
 type sizing struct {
 	taken   numeric.BitSet // repetitions that are in the ledger, handed out or lost
 	out     numeric.BitSet // repetitions that are handed out and have not come back
-	seconds float64
-	trials  int64 // that took these seconds
+	seconds float64        // that workers report for trials of this size
+	trials  int64          // that took these seconds
 }
 
 func newCell(c *trial.Cell, index, cells int) (*cell, error) {
@@ -64,7 +73,10 @@ func newCell(c *trial.Cell, index, cells int) (*cell, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &cell{Cell: c, decider: d, index: index, answers: map[int64]answer{}, told: map[int64]bool{}, sizes: map[int64]*sizing{}, place: -1}, nil
+	return &cell{
+		Cell: c, decider: d, index: index, place: -1,
+		answers: map[int64]answer{}, told: map[int64]bool{}, sizes: map[int64]*sizing{},
+	}, nil
 }
 
 func newDecider(c *trial.Cell, cells int) (decider, error) {
@@ -74,7 +86,7 @@ func newDecider(c *trial.Cell, cells int) (decider, error) {
 	return estimate.NewSearch(searchOf(c, cells))
 }
 
-// searchOf is what the search of a cell looks for.
+// searchOf returns the search of a cell in a table of that many cells.
 func searchOf(c *trial.Cell, cells int) estimate.Find {
 	return estimate.Find{
 		From: c.Find.From, To: c.Find.To, Within: c.Find.Within, Confidence: c.Find.Confidence,
@@ -93,6 +105,7 @@ func (c *cell) has(n, last int64) bool {
 	return slices.Contains(c.N, n) && last < int64(c.Trials)
 }
 
+// size returns what is known about a sample size.
 func (c *cell) size(n int64) *sizing {
 	s, ok := c.sizes[n]
 	if !ok {
@@ -102,8 +115,8 @@ func (c *cell) size(n int64) *sizing {
 	return s
 }
 
-// secondsPerTrial predicts the cost of a trial at n: measured there, or else scaled from the nearest measured sample size.
-// It is 0 while nothing is known.
+// secondsPerTrial predicts the cost of a trial at n: measured there, or else scaled from the
+// nearest sample size that was measured. It is 0 while nothing is known.
 func (c *cell) secondsPerTrial(n int64) float64 {
 	if s := c.sizes[n]; s != nil && s.trials > 0 {
 		return s.seconds / float64(s.trials)
@@ -121,13 +134,33 @@ func (c *cell) secondsPerTrial(n int64) float64 {
 	return best
 }
 
-// feed gives the decider an outcome.
-func (c *cell) feed(n, rep int64, o estimate.Outcome) {
+// leastSize returns the first sample size that the algorithm does not refuse, as far as it was
+// asked.
+func (c *cell) leastSize() int64 {
+	least := int64(1)
+	for n, a := range c.answers {
+		if a.infeasible != "" {
+			least = max(least, n+1)
+		}
+	}
+	return least
+}
+
+// feed gives the decider an outcome as the ledger has it.
+func (c *cell) feed(n, rep int64, status uint8, e float64) {
+	o := estimate.Miss
+	switch {
+	case status == ledger.Failed:
+		o = estimate.Failed
+	case result.Success(status, e, c.Above, c.Alpha):
+		o = estimate.Success
+	}
 	c.fed++
 	c.Add(n, int(rep), o)
 }
 
-// free cuts a wanted block to its first run of repetitions that nobody has or works on.
+// free cuts a wanted block to its first run of repetitions that nobody has or works on. It reports
+// false if there is none.
 func (c *cell) free(b estimate.Block) (estimate.Block, bool) {
 	taken := c.size(b.N).taken
 	end := int64(b.First) + int64(b.Count)
@@ -138,8 +171,8 @@ func (c *cell) free(b estimate.Block) (estimate.Block, bool) {
 	return estimate.Block{N: b.N, First: int(first), Count: int(taken.FirstSet(first, end) - first)}, true
 }
 
-// next gives the first free block among those given.
-func (c *cell) next(blocks []estimate.Block) (estimate.Block, bool) {
+// nextFree returns the first free block among those given.
+func (c *cell) nextFree(blocks []estimate.Block) (estimate.Block, bool) {
 	for _, b := range blocks {
 		if free, ok := c.free(b); ok {
 			return free, true
@@ -148,13 +181,23 @@ func (c *cell) next(blocks []estimate.Block) (estimate.Block, bool) {
 	return estimate.Block{}, false
 }
 
-// finished reports whether the cell came to its end: a search that is decided one way or another, or a list of sample sizes that is
-// complete, whatever it shows.
+// finished reports whether a cell of that status came to its end: a search that is decided one way
+// or another, or a list of sample sizes that is complete, whatever it shows.
 func (c *cell) finished(status string) bool {
 	if l, ok := c.decider.(*list); ok {
 		return status != estimate.StatusFailed && l.lost() == 0 && l.Done()
 	}
 	return status != estimate.StatusFailed && status != estimate.StatusUndecided
+}
+
+// aims returns the least and the best length of a job, in seconds. The trials of an interactive job
+// share its round trips, so a job should be much longer than these alone.
+func (c *cell) aims() (least, best float64) {
+	trips := 0.0
+	if c.Adversary != nil && !c.Adversary.Offline {
+		trips = roundTrip * float64(c.Queries)
+	}
+	return forecast.LeastJob + 2*trips, aimJob + 20*trips
 }
 
 // words names the cell for people: its algorithm and what most tells its problem apart.

@@ -1,9 +1,23 @@
-// Package coordinator turns a plan into a table: it asks each cell what it still has to know, hands that out as jobs, verifies
-// what comes back, keeps it in the ledger, and stops where the table is decided.
+// Package coordinator turns a plan into a table. It asks each cell which trials it still needs,
+// hands these out as jobs, checks the outcomes that come back, keeps them in the ledger, and stops
+// where the table is decided.
 //
-// It promises that what is left to do is always the plan minus the ledger: a job that is lost, doubled, late or reordered
-// changes nothing. It promises that the result files are a pure function of the plan and the outcomes, and that an outcome is
-// acknowledged only after it is on the disk.
+// It promises that what is left to do is always the plan minus the ledger: a job that is lost,
+// doubled, late or reordered changes nothing. It promises that the result files are a pure function
+// of the plan and the outcomes, and that an outcome is acknowledged only after it is on the disk.
 //
-// It needs a bus connection, a folder of its own and the plugins' answers about sample sizes. Start reading at Run.
+// It needs a bus connection, a claimed folder (package folder) and the algorithms' answers about
+// sample sizes. Start reading at Run and at the loop of type run. Its parts, each a type with a
+// file:
+//
+//	grid        the cells: which are decided, which may want trials; asks the algorithms
+//	dispatcher  the jobs that are out: what is handed out next, what was lost on the way
+//	intake      the results: checked, appended to the ledger, fed to their cells
+//	rerun       trials that are run again, to compare them with their records
+//	cacheUse    outcomes shared with other sweeps
+//	outlooks    what the cells will still take; progress shows it
+//	tables      the rows of the result files; fitter adds the slopes
+//	probe       the decider of a cell that Calibrate tries out
+//
+// CheckTables, CheckSample and RunTrial read a folder that a run has left.
 package coordinator

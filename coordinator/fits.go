@@ -6,18 +6,18 @@ import (
 	"strings"
 
 	"github.com/shatterlab/shatter/pipeline/estimate"
-
-	"github.com/shatterlab/shatter/schemas"
-
+	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/plan"
 	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas"
 )
 
-// resamples is how often the repetitions are drawn again for the standard error of a slope.
+// resamples is the number of times that the repetitions are drawn again for the standard error of a
+// slope.
 const resamples = 200
 
-// What a slope is fitted to.
+// Quantities that a slope is fitted to.
 const (
 	byModel   = "n_model"
 	byBracket = "bracket"
@@ -27,41 +27,45 @@ const (
 // observed is one place of a fit: what was measured there, and the trials behind it.
 type observed struct {
 	y, theory float64 // y is NaN where there is nothing to fit
-	by        string
+	by        string  // what y is
 	trials    estimate.Repeated
-	again     []float64
+	again     []float64 // y with the repetitions drawn again
 }
 
-// fitter reads every place once, however many fits it is in.
-type fitter struct {
-	*run
-	out   *result.Result
-	games map[at]*result.GameRow
-	known map[at]*observed
-	list  []*observed // in the order of use
-}
-
-// at is a cell, and in task online a number of rounds.
-type at struct {
+// place is a cell, by its index in the plan, and in the task online a number of rounds.
+type place struct {
 	cell   int
 	rounds int64
 }
 
-// addFits adds the slopes that the sweep file asks for. The rows of out stand in the order of the cells.
-func (r *run) addFits(out *result.Result) error {
-	fits := r.Folder.Plan.Fits
+// fitter reads every place once, however many fits it is in.
+type fitter struct {
+	cells    []*cell
+	ledger   *ledger.Ledger
+	out      *result.Result
+	games    map[place]*result.GameRow
+	observed map[place]*observed
+	list     []*observed // those with something to fit, in the order of use
+}
+
+// addFits adds the slopes that the sweep file asks for. The tables of out have the rows of all
+// cells, in the order of the plan.
+func addFits(out *result.Result, fits []plan.Fit, g *grid, l *ledger.Ledger) error {
 	if len(fits) == 0 {
 		return nil
 	}
-	f := &fitter{run: r, out: out, games: map[at]*result.GameRow{}, known: map[at]*observed{}}
+	f := &fitter{
+		cells: g.cells, ledger: l, out: out,
+		games: map[place]*result.GameRow{}, observed: map[place]*observed{},
+	}
 	for i := range out.Games {
-		g := &out.Games[i]
-		f.games[at{r.byKey[g.Cell.Key].index, g.Rounds}] = g
+		row := &out.Games[i]
+		f.games[place{g.byKey[row.Cell.Key].index, row.Rounds}] = row
 	}
 	for _, fit := range fits {
 		for _, group := range fit.Groups {
 			for _, p := range group.Points {
-				if err := f.observe(at{p.Cell, p.Rounds}); err != nil {
+				if err := f.observe(place{p.Cell, p.Rounds}); err != nil {
 					return fmt.Errorf("fit slopes: %w", err)
 				}
 			}
@@ -77,19 +81,19 @@ func (r *run) addFits(out *result.Result) error {
 }
 
 // observe reads a place that no fit had before.
-func (f *fitter) observe(a at) error {
-	if f.known[a] != nil {
+func (f *fitter) observe(p place) error {
+	if f.observed[p] != nil {
 		return nil
 	}
-	c := f.cells[a.cell]
+	c := f.cells[p.cell]
 	o := &observed{y: math.NaN(), theory: math.NaN()}
 	o.trials.Data, o.trials.Own = c.DataKey, c.NoiseKey
-	f.known[a] = o
+	f.observed[p] = o
 	var err error
 	if c.Online() {
-		err = f.regret(o, a)
+		err = f.regret(o, p)
 	} else {
-		err = f.sampleSize(o, a)
+		err = f.sampleSize(o, p)
 	}
 	if !math.IsNaN(o.y) {
 		f.list = append(f.list, o)
@@ -97,9 +101,9 @@ func (f *fitter) observe(a at) error {
 	return err
 }
 
-// sampleSize is n* of a decided cell.
-func (f *fitter) sampleSize(o *observed, a at) error {
-	row, consumed := &f.out.Table[a.cell], f.out.Trials[a.cell]
+// sampleSize reads n* of a decided cell.
+func (f *fitter) sampleSize(o *observed, p place) error {
+	row, consumed := &f.out.Table[p.cell], f.out.Trials[p.cell]
 	if row.Status != estimate.StatusDecided {
 		return nil
 	}
@@ -109,26 +113,26 @@ func (f *fitter) sampleSize(o *observed, a at) error {
 		o.trials.Low, o.trials.High = row.NLow, row.NHigh
 		return nil
 	}
-	o.y, o.by, o.trials.Target = row.NModel, byModel, 1-f.cells[a.cell].Beta
+	o.y, o.by, o.trials.Target = row.NModel, byModel, 1-f.cells[p.cell].Beta
 	sets, err := result.Successes(f.ledger, consumed.Cell, consumed.Points)
 	for i, set := range sets {
-		p := consumed.Points[i]
-		o.trials.Sizes = append(o.trials.Sizes, estimate.Repetitions{N: p.N, Count: int(p.Consumed), Success: set})
+		size := consumed.Points[i]
+		o.trials.Sizes = append(o.trials.Sizes, estimate.Repetitions{N: size.N, Count: int(size.Consumed), Success: set})
 	}
 	return err
 }
 
-// regret is the mean regret of a cell's games of some number of rounds.
-func (f *fitter) regret(o *observed, a at) error {
-	game := f.games[a]
+// regret reads the mean regret of a cell's games of a number of rounds.
+func (f *fitter) regret(o *observed, p place) error {
+	game := f.games[p]
 	if game == nil || math.IsNaN(game.RegretMean) {
 		return nil
 	}
 	o.y, o.theory, o.by = game.RegretMean, game.TheoryRegret, byRegret
-	consumed := result.Point{N: a.rounds, Consumed: game.Trials}
+	consumed := result.Point{N: p.rounds, Consumed: game.Trials}
 	values, err := result.Values(f.ledger, game.Cell, []result.Point{consumed}, schemas.Regret)
 	if err == nil {
-		o.trials.Sizes = []estimate.Repetitions{{N: a.rounds, Count: int(game.Trials), Values: values[0]}}
+		o.trials.Sizes = []estimate.Repetitions{{N: p.rounds, Count: int(game.Trials), Values: values[0]}}
 	}
 	return err
 }
@@ -147,39 +151,46 @@ func (f *fitter) resample() {
 	}
 }
 
-// row fits one group.
+// row fits a slope to one group.
 func (f *fitter) row(index int, fit plan.Fit, group plan.FitGroup) result.FitRow {
-	row := result.FitRow{Fit: index, Group: group.Words, Algorithm: group.Algorithm, X: fit.X, Scale: fit.Scale, Claimed: fit.Exponent, ClaimedSource: fit.Source}
+	row := result.FitRow{
+		Fit: index, Group: group.Words, Algorithm: group.Algorithm, X: fit.X, Scale: fit.Scale,
+		Claimed: fit.Exponent, ClaimedSource: fit.Source,
+	}
 	var o estimate.Observations
 	by := map[string]int{}
 	for _, p := range group.Points {
-		place := f.known[at{p.Cell, p.Rounds}]
-		if math.IsNaN(place.y) {
+		seen := f.observed[place{p.Cell, p.Rounds}]
+		if math.IsNaN(seen.y) {
 			continue
 		}
-		by[place.by]++
-		o.X, o.Y, o.Theory, o.Resamples = append(o.X, p.X), append(o.Y, place.y), append(o.Theory, place.theory), append(o.Resamples, place.again)
+		by[seen.by]++
+		o.X, o.Y = append(o.X, p.X), append(o.Y, seen.y)
+		o.Theory, o.Resamples = append(o.Theory, seen.theory), append(o.Resamples, seen.again)
 	}
 	t := estimate.FitTrend(o, fit.Scale, 0.05)
 	row.Cells, row.Resamples = len(o.X), t.Resamples
-	row.Slope, row.Error, row.Low, row.High, row.Intercept, row.Theory = t.Slope, t.Error, t.Low, t.High, t.Intercept, t.Theory
+	row.Slope, row.Error, row.Low, row.High = t.Slope, t.Error, t.Low, t.High
+	row.Intercept, row.Theory = t.Intercept, t.Theory
 	row.ChiSquare, row.Inflation = t.ChiSquare, t.Inflation
 	row.Y = whatFitted(by)
 	var reasons []string
 	if missing := len(group.Points) - len(o.X); missing > 0 {
-		reasons = append(reasons, fmt.Sprintf("%d of %d cells are left out, being undecided or out of range", missing, len(group.Points)))
+		reasons = append(reasons, fmt.Sprintf("%d of %d cells are left out, being undecided or out of range",
+			missing, len(group.Points)))
 	}
 	if t.Reason != "" {
 		reasons = append(reasons, t.Reason)
 	}
 	if by[byBracket] > 0 && by[byModel] > 0 {
-		reasons = append(reasons, fmt.Sprintf("the middle of the bracket stands for n_model in %d of %d cells", by[byBracket], len(o.X)))
+		reasons = append(reasons, fmt.Sprintf("the middle of the bracket stands for n_model in %d of %d cells",
+			by[byBracket], len(o.X)))
 	}
 	row.Reason = strings.Join(reasons, "; ")
 	return row
 }
 
-// whatFitted names what was fitted.
+// whatFitted names the quantities that were fitted.
 func whatFitted(by map[string]int) string {
 	var names []string
 	for _, name := range []string{byModel, byBracket, byRegret} {

@@ -1,34 +1,58 @@
 package coordinator
 
 import (
-	"container/heap"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"time"
 
+	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/estimate"
-
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// Aims for a job's length. Below the least, a job costs more to carry than to run; above the most, the end of a sweep is uneven.
+// A job below forecast.LeastJob costs more to carry than to run; far above aimJob, the end of a
+// sweep is uneven.
 const (
-	leastJob = 0.010 // seconds
-	aimJob   = 0.250
-	pilot    = 16 // trials of a job whose cost is unknown
-
-	roundTrip = 100e-6 // seconds for one query of all trials of a game: the same for one trial and for a thousand
+	aimJob    = 0.250  // seconds
+	pilot     = 16     // trials of a job whose cost is unknown
+	roundTrip = 100e-6 // seconds for one query of all trials of a job: the same for one trial and for a thousand
+	mostTries = 5      // times that a job is queued before its missing trials are given up as lost
 )
 
-// aims are the least and the best length of a job, in seconds. The trials of a game share its round trips, so a job should be much longer
-// than these alone.
-func (c *cell) aims() (least, best float64) {
-	trips := 0.0
-	if c.Adversary != nil && !c.Adversary.Offline {
-		trips = roundTrip * float64(c.Queries)
+// sender queues jobs on the server.
+type sender struct {
+	queue   *bus.Queue
+	sweep   string            // ID of the sweep
+	digests map[string]string // of plugin files by path
+	serial  int               // of the last job
+}
+
+// next returns a number that no job of this run has had.
+func (s *sender) next() int {
+	s.serial++
+	return s.serial
+}
+
+// send queues a block of a cell's trials as a job. Only workers of the float profile take it; ""
+// admits all of them.
+func (s *sender) send(ctx context.Context, id string, c *cell, b estimate.Block, profile string) error {
+	j := trial.Job{
+		Sweep: s.sweep, ID: id, Cell: c.Cell, N: b.N, First: int64(b.First), Count: int64(b.Count),
+		Plugin: s.digests[c.Plugin], Profile: profile,
 	}
-	return leastJob + 2*trips, aimJob + 20*trips
+	data, err := j.Encode()
+	if err != nil {
+		return fmt.Errorf("encode job %q: %w", id, err)
+	}
+	if err := s.queue.Submit(ctx, id, data); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return fmt.Errorf("queue job %q: %w", id, err)
+	}
+	return nil
 }
 
 // job is a range of repetitions that was handed out and has not come back whole.
@@ -38,42 +62,65 @@ type job struct {
 	block    estimate.Block
 	missing  int           // repetitions that are out
 	sent     time.Time     // when it was queued
-	expected time.Duration // that it takes, with much to spare
-	tries    int
+	expected time.Duration // time that it takes, generously
+	tries    int           // times that its trials were queued
 }
 
-// dispatch keeps as many jobs queued as slots will take soon: wanted work first, cells with the least progress first, and
-// guesses only where a slot would idle.
-func (r *run) dispatch(ctx context.Context) error {
-	r.spent = false
-	for len(r.jobs) < 2*r.slots {
-		c, b, ok := r.wanted()
+// dispatcher hands out jobs and keeps account of those that have not come back whole.
+type dispatcher struct {
+	grid    *grid
+	sender  *sender
+	tally   *tally
+	journal *journal
+	budget  Budget
+
+	least   int           // slots that are known to work
+	healing time.Duration // see Config
+	lease   time.Duration
+	sizes   *rand.Rand // draws the sizes of jobs; nil: they follow from their cost
+
+	jobs    map[string]*job
+	slots   int    // that work, as far as is known
+	idle    bool   // nobody asks for work
+	handed  int64  // trials that were handed out for the first time
+	spent   bool   // the budget is spent
+	working string // the cell that was handed out last, in words
+}
+
+// dispatch keeps as many jobs queued as slots will take soon: wanted work first, cells with the
+// least progress first, and guesses only where a slot would idle.
+func (d *dispatcher) dispatch(ctx context.Context) error {
+	d.spent = false
+	for len(d.jobs) < 2*d.slots {
+		c, b, ok := d.grid.wanted()
 		if !ok {
 			break
 		}
-		if b, r.spent = r.afford(c, b); r.spent {
+		b = d.cut(c, b)
+		if b, d.spent = d.afford(c, b); d.spent {
 			return nil
 		}
-		if err := r.submit(ctx, c, r.widen(c, b), 1); err != nil {
+		if err := d.submit(ctx, c, d.widen(c, b), 1); err != nil {
 			return err
 		}
 	}
-	for _, c := range r.cells {
-		if len(r.jobs) >= r.slots || r.Budget.Given() {
+	for _, c := range d.grid.cells {
+		if len(d.jobs) >= d.slots || d.budget.Given() {
 			break
 		}
-		if err := r.guess(ctx, c); err != nil {
+		if err := d.guess(ctx, c); err != nil {
 			return err
 		}
 	}
-	if len(r.jobs) == 0 {
-		return fmt.Errorf("%d cells are neither decided nor want anything: this is a fault in shatter; run again to go on from the ledger", r.open)
+	if len(d.jobs) == 0 {
+		return fmt.Errorf("%d cells are neither decided nor want anything: this is a fault in shatter; "+
+			"run again to go on from the ledger", d.grid.open)
 	}
 	return nil
 }
 
-// guess hands out one block that a cell will probably want later.
-func (r *run) guess(ctx context.Context, c *cell) error {
+// guess hands out one block that a cell will probably want later, if there is one.
+func (d *dispatcher) guess(ctx context.Context, c *cell) error {
 	if c.done {
 		return nil
 	}
@@ -82,43 +129,29 @@ func (r *run) guess(ctx context.Context, c *cell) error {
 		if !ok {
 			continue
 		}
-		a, err := r.ask(ctx, c, b.N)
+		a, err := d.grid.ask(ctx, c, b.N)
 		if err != nil {
 			return err
 		}
 		if a.yes() {
-			return r.submit(ctx, c, r.cut(c, free), 1)
+			return d.submit(ctx, c, d.cut(c, free), 1)
 		}
 	}
 	return nil
 }
 
-// wanted finds the next block that some cell needs and nobody works on.
-func (r *run) wanted() (*cell, estimate.Block, bool) {
-	for r.ready.Len() > 0 {
-		c := r.ready.cells[0]
-		if !c.done {
-			if b, ok := c.next(c.Want()); ok {
-				return c, r.cut(c, b), true
-			}
-		}
-		r.ready.pop()
-	}
-	return nil, estimate.Block{}, false
-}
-
 // cut shortens a block to one job.
-func (r *run) cut(c *cell, b estimate.Block) estimate.Block {
+func (d *dispatcher) cut(c *cell, b estimate.Block) estimate.Block {
 	most := c.SessionTrials(b.N)
 	least, best := c.aims()
 	switch t := c.secondsPerTrial(b.N); {
-	case r.JobSizes != nil:
-		most = min(most, 1+r.JobSizes.IntN(64))
+	case d.sizes != nil:
+		most = min(most, 1+d.sizes.IntN(64))
 	case t == 0:
 		most = min(most, pilot)
 	default:
 		most = max(1, int(min(float64(most), best/t)))
-		if share := (b.Count + r.slots - 1) / r.slots; float64(share)*t > least {
+		if share := (b.Count + d.slots - 1) / d.slots; float64(share)*t > least {
 			most = min(most, share) // every slot gets its part of a small block
 		}
 	}
@@ -126,10 +159,11 @@ func (r *run) cut(c *cell, b estimate.Block) estimate.Block {
 	return b
 }
 
-// widen lets a job that would be too short to be worth its carriage run on into repetitions that will probably be needed next.
-func (r *run) widen(c *cell, b estimate.Block) estimate.Block {
+// widen lets a job that would be too short to be worth its carriage run on into repetitions that
+// will probably be needed next.
+func (d *dispatcher) widen(c *cell, b estimate.Block) estimate.Block {
 	t := c.secondsPerTrial(b.N)
-	if c.Find == nil || t == 0 || r.JobSizes != nil || r.Budget.Given() {
+	if c.Find == nil || t == 0 || d.sizes != nil || d.budget.Given() {
 		return b
 	}
 	least, _ := c.aims()
@@ -141,12 +175,38 @@ func (r *run) widen(c *cell, b estimate.Block) estimate.Block {
 	return b
 }
 
-func (r *run) submit(ctx context.Context, c *cell, b estimate.Block, tries int) error {
-	const longest = 1e6 // seconds; a worker may say anything
-	r.serial++
-	j := &job{id: fmt.Sprintf("%s-%d-%d", c.Key.Short(), b.N, r.serial), cell: c, block: b, missing: b.Count, sent: time.Now(), tries: tries}
-	j.expected = time.Duration(3 * min(longest, c.secondsPerTrial(b.N)*float64(b.Count)) * float64(time.Second))
-	if err := r.send(ctx, c, j.id, b); err != nil {
+// afford cuts a block to what the budget still allows, or reports that it is spent.
+func (d *dispatcher) afford(c *cell, b estimate.Block) (_ estimate.Block, spent bool) {
+	switch {
+	case d.budget.Trials > 0:
+		left := d.budget.Trials - d.handed
+		b.Count = int(min(int64(b.Count), left))
+		return b, left <= 0
+	case d.budget.Time > 0:
+		left := d.budget.Time.Seconds() - d.tally.seconds
+		for _, j := range d.jobs {
+			left -= j.cell.secondsPerTrial(j.block.N) * float64(j.missing)
+		}
+		most := 1.0 // of unknown cost
+		if t := c.secondsPerTrial(b.N); t > 0 {
+			most = max(1, left/t)
+		}
+		b.Count = int(min(float64(b.Count), most))
+		return b, left <= 0
+	}
+	return b, false
+}
+
+// submit queues a block as a job.
+func (d *dispatcher) submit(ctx context.Context, c *cell, b estimate.Block, tries int) error {
+	const longest = 1e6 // seconds; a worker may report anything
+	j := &job{
+		id:   fmt.Sprintf("%s-%d-%d", c.Key.Short(), b.N, d.sender.next()),
+		cell: c, block: b, missing: b.Count, sent: time.Now(), tries: tries,
+	}
+	seconds := min(longest, c.secondsPerTrial(b.N)*float64(b.Count))
+	j.expected = time.Duration(3 * seconds * float64(time.Second))
+	if err := d.sender.send(ctx, j.id, c, b, d.tally.profile); err != nil {
 		return err
 	}
 	size := c.size(b.N)
@@ -156,51 +216,31 @@ func (r *run) submit(ctx context.Context, c *cell, b estimate.Block, tries int) 
 	}
 	c.trials += int64(b.Count)
 	if tries == 1 {
-		r.handed += int64(b.Count)
+		d.handed += int64(b.Count)
 	}
-	r.jobs[j.id] = j
+	d.jobs[j.id] = j
 	c.jobs = append(c.jobs, j)
-	r.working = fmt.Sprintf("%s, n = %d", c.words(), b.N)
+	d.working = fmt.Sprintf("%s, n = %d", c.words(), b.N)
 	if c.place >= 0 {
-		r.ready.push(c)
+		d.grid.ready.push(c)
 	}
 	return nil
 }
 
-func (r *run) send(ctx context.Context, c *cell, id string, b estimate.Block) error {
-	message := trial.Job{
-		Sweep: r.Folder.ID, ID: id, Cell: c.Cell, N: b.N, First: int64(b.First), Count: int64(b.Count),
-		Plugin: r.Digests[c.Plugin], Profile: r.profile,
-	}
-	return r.queueJob(ctx, message)
-}
-
-func (r *run) queueJob(ctx context.Context, j trial.Job) error {
-	data, err := j.Encode()
-	if err != nil {
-		return fmt.Errorf("encode job %q: %w", j.ID, err)
-	}
-	if err := r.queue.Submit(ctx, j.ID, data); err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		return fmt.Errorf("queue job %q: %w", j.ID, err)
-	}
-	return nil
-}
-
-// back takes one repetition off the job that it belongs to. It reports whether the repetition was out.
-func (r *run) back(c *cell, s *sizing, n, rep int64) bool {
-	if !s.out.Has(rep) {
+// returned strikes one repetition off the job that it belongs to. It reports whether the repetition
+// was out.
+func (d *dispatcher) returned(c *cell, n, rep int64) bool {
+	size := c.size(n)
+	if !size.out.Has(rep) {
 		return false
 	}
-	s.out.Clear(rep)
+	size.out.Clear(rep)
 	for _, j := range c.jobs {
 		if j.block.N != n || rep < int64(j.block.First) || rep >= int64(j.block.First+j.block.Count) {
 			continue
 		}
 		if j.missing--; j.missing == 0 {
-			r.forget(j)
+			d.forget(j)
 		}
 		break
 	}
@@ -208,45 +248,47 @@ func (r *run) back(c *cell, s *sizing, n, rep int64) bool {
 }
 
 // forget strikes a job off.
-func (r *run) forget(j *job) {
-	delete(r.jobs, j.id)
+func (d *dispatcher) forget(j *job) {
+	delete(d.jobs, j.id)
 	if i := slices.Index(j.cell.jobs, j); i >= 0 {
 		j.cell.jobs = slices.Delete(j.cell.jobs, i, i+1)
 	}
 }
 
-// heal queues again what has gone missing: jobs that the server does not have any more.
-func (r *run) heal(ctx context.Context, now time.Time) error {
-	state, err := r.queue.State(ctx)
+// heal asks the server for its state and queues again the jobs that it does not have any more.
+// unsynced is the number of results that are taken in and not acknowledged.
+func (d *dispatcher) heal(ctx context.Context, now time.Time, unsynced int) error {
+	state, err := d.sender.queue.State(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		r.note(fmt.Sprintf("the queue does not answer: %v", err))
+		d.journal.note(fmt.Sprintf("the queue does not answer: %v", err))
 		return nil
 	}
 	asking := state.Waiting + state.Unacked // each slot works on one job and asks for the next; remote ones come and go
-	r.slots = max(1, r.Slots, (asking+1)/2)
-	r.counts.idle = asking == 0
-	if state.Jobs >= len(r.jobs) || state.Results > len(r.unsynced) || len(r.queue.Results()) > 0 {
+	d.slots = max(1, d.least, (asking+1)/2)
+	d.idle = asking == 0
+	if state.Jobs >= len(d.jobs) || state.Results > unsynced || len(d.sender.queue.Results()) > 0 {
 		return nil
 	}
-	for _, j := range r.lateJobs(now, state.Jobs == 0) {
-		if err := r.again(ctx, j); err != nil {
+	for _, j := range d.lateJobs(now, state.Jobs == 0) {
+		if err := d.requeue(ctx, j); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// lateJobs are those that are overdue, or, where the server has none at all, all that should have come back.
-func (r *run) lateJobs(now time.Time, none bool) []*job {
-	wait := r.Lease
+// lateJobs returns the jobs that are overdue, or, where the server has none at all, all that should
+// have come back.
+func (d *dispatcher) lateJobs(now time.Time, none bool) []*job {
+	wait := d.lease
 	if none {
-		wait = 2 * r.Healing // what is on its way has arrived by then
+		wait = 2 * d.healing // what is on its way has arrived by then
 	}
 	var late []*job
-	for _, j := range r.jobs {
+	for _, j := range d.jobs {
 		if now.Sub(j.sent) > j.expected+wait {
 			late = append(late, j)
 		}
@@ -254,70 +296,33 @@ func (r *run) lateJobs(now time.Time, none bool) []*job {
 	return late
 }
 
-// again queues what is missing of a job under a new id, or gives it up.
-func (r *run) again(ctx context.Context, j *job) error {
+// requeue queues what is missing of a job under a new id, or gives it up as lost.
+func (d *dispatcher) requeue(ctx context.Context, j *job) error {
 	c, n, end := j.cell, j.block.N, int64(j.block.First+j.block.Count)
 	out := &c.size(n).out
-	r.forget(j)
+	d.forget(j)
 	switch {
 	case c.done: // nobody needs it any more
 		return nil
 	case j.tries >= mostTries:
 		reason := fmt.Sprintf("its job was queued %d times and never came back", j.tries)
-		r.note(fmt.Sprintf("job %s is given up: %s", j.id, reason))
+		d.journal.note(fmt.Sprintf("job %s is given up: %s", j.id, reason))
 		for rep := out.FirstSet(int64(j.block.First), end); rep < end; rep = out.FirstSet(rep, end) {
 			out.Clear(rep)
-			r.counts.failure(c, n, rep, "machine", reason)
+			d.tally.addFailure(c, n, rep, "machine", reason)
 			c.Lost(n, int(rep), reason)
 		}
-		r.touch(c)
+		d.grid.queue(c)
 		return nil
 	}
-	r.note(fmt.Sprintf("job %s was lost on the way; its missing trials are queued again", j.id))
+	d.journal.note(fmt.Sprintf("job %s was lost on the way; its missing trials are queued again", j.id))
 	for first := out.FirstSet(int64(j.block.First), end); first < end; {
 		stop := min(out.FirstClear(first), end)
-		if err := r.submit(ctx, c, estimate.Block{N: n, First: int(first), Count: int(stop - first)}, j.tries+1); err != nil {
+		missing := estimate.Block{N: n, First: int(first), Count: int(stop - first)}
+		if err := d.submit(ctx, c, missing, j.tries+1); err != nil {
 			return err
 		}
 		first = out.FirstSet(stop, end)
 	}
 	return nil
 }
-
-// cellQueue orders cells that may want something by progress, then by place.
-type cellQueue struct{ cells []*cell }
-
-func (q *cellQueue) Len() int { return len(q.cells) }
-func (q *cellQueue) Less(i, j int) bool {
-	a, b := q.cells[i], q.cells[j]
-	if a.trials != b.trials {
-		return a.trials < b.trials
-	}
-	return a.index < b.index
-}
-func (q *cellQueue) Swap(i, j int) {
-	q.cells[i], q.cells[j] = q.cells[j], q.cells[i]
-	q.cells[i].place, q.cells[j].place = i, j
-}
-func (q *cellQueue) Push(x any) {
-	c := x.(*cell)
-	c.place = len(q.cells)
-	q.cells = append(q.cells, c)
-}
-func (q *cellQueue) Pop() any {
-	c := q.cells[len(q.cells)-1]
-	q.cells = q.cells[:len(q.cells)-1]
-	c.place = -1
-	return c
-}
-
-// push adds a cell, or puts it in its new place.
-func (q *cellQueue) push(c *cell) {
-	if c.place >= 0 {
-		heap.Fix(q, c.place)
-		return
-	}
-	heap.Push(q, c)
-}
-
-func (q *cellQueue) pop() { heap.Pop(q) }

@@ -7,11 +7,11 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/shatterlab/shatter/pipeline/estimate"
-
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// The cell with the least progress comes first, then the one that stands first, whatever was pushed, moved and popped before.
+// The cell with the least progress comes first, and among equals the one that is first in the plan,
+// whatever was pushed, moved and popped before.
 func TestCellQueue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var q cellQueue
@@ -34,7 +34,8 @@ func TestCellQueue(t *testing.T) {
 				queued++
 				first := q.cells[0]
 				if q.cells[c.place] != c || c.trials < first.trials || c.trials == first.trials && c.index < first.index {
-					t.Fatalf("cell %d of %d trials at %d, first is %d of %d", c.index, c.trials, c.place, first.index, first.trials)
+					t.Fatalf("cell %d of %d trials at %d, first is %d of %d",
+						c.index, c.trials, c.place, first.index, first.trials)
 				}
 			}
 			if queued != q.Len() {
@@ -44,6 +45,7 @@ func TestCellQueue(t *testing.T) {
 	})
 }
 
+// listCell makes a cell with a list of sample sizes.
 func listCell(t *testing.T, trials int, n ...int64) *cell {
 	t.Helper()
 	c, err := newCell(&trial.Cell{N: n, Trials: trials, Beta: 0.1}, 0, 1)
@@ -61,13 +63,13 @@ func TestCut(t *testing.T) {
 		block   int
 		want    int
 	}{
-		"unknown cost":         {block: 5000, slots: 2, want: pilot},
-		"aim":                  {seconds: 1, block: 5000, slots: 2, want: 250},
-		"session":              {seconds: 1e-9, block: 50000, slots: 1, want: trial.SessionTrials},
-		"no time at all":       {seconds: 5e-324, block: 50000, slots: 1, want: trial.SessionTrials},
-		"for ever":             {seconds: 1e308, block: 50, slots: 1, want: 1},
-		"every slot its part":  {seconds: 1, block: 100, slots: 4, want: 25},
-		"too short to be part": {seconds: 1, block: 12, slots: 4, want: 12},
+		"unknown cost":        {block: 5000, slots: 2, want: pilot},
+		"aim":                 {seconds: 1, block: 5000, slots: 2, want: 250},
+		"session":             {seconds: 1e-9, block: 50000, slots: 1, want: trial.SessionTrials},
+		"no time at all":      {seconds: 5e-324, block: 50000, slots: 1, want: trial.SessionTrials},
+		"endless":             {seconds: 1e308, block: 50, slots: 1, want: 1},
+		"shared by all slots": {seconds: 1, block: 100, slots: 4, want: 25},
+		"too short to share":  {seconds: 1, block: 12, slots: 4, want: 12},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := listCell(t, 50000, 10)
@@ -78,8 +80,8 @@ func TestCut(t *testing.T) {
 					s.trials = 1
 				}
 			}
-			r := &run{slots: test.slots}
-			if got := r.cut(c, estimate.Block{N: 10, Count: test.block}); got.Count != test.want {
+			d := &dispatcher{slots: test.slots}
+			if got := d.cut(c, estimate.Block{N: 10, Count: test.block}); got.Count != test.want {
 				t.Errorf("cut to %d, want %d", got.Count, test.want)
 			}
 		})
@@ -89,15 +91,15 @@ func TestCut(t *testing.T) {
 // Blocks that are handed out never overlap and cover what is wanted, whatever the sizes of jobs.
 func TestFreeCoversOnce(t *testing.T) {
 	for seed := range uint64(20) {
-		r := &run{slots: 3, Config: Config{JobSizes: rand.New(rand.NewPCG(seed, 1))}}
+		d := &dispatcher{slots: 3, sizes: rand.New(rand.NewPCG(seed, 1))}
 		c := listCell(t, 500, 10, 20)
 		rng := rand.New(rand.NewPCG(seed, 2))
 		for range 100 {
 			c.size(10).taken.Set(rng.Int64N(600)) // known from before
 		}
 		seen := map[[2]int64]bool{}
-		for b, ok := c.next(c.Want()); ok; b, ok = c.next(c.Want()) {
-			b = r.cut(c, b)
+		for b, ok := c.nextFree(c.Want()); ok; b, ok = c.nextFree(c.Want()) {
+			b = d.cut(c, b)
 			for rep := int64(b.First); rep < int64(b.First+b.Count); rep++ {
 				if c.size(b.N).taken.Has(rep) || seen[[2]int64{b.N, rep}] || rep >= 500 {
 					t.Fatalf("repetition %d at n = %d is handed out again or not wanted", rep, b.N)
@@ -116,22 +118,23 @@ func TestFreeCoversOnce(t *testing.T) {
 
 // A job of a search may run on into what will be needed, but not over what is taken or allowed.
 func TestWiden(t *testing.T) {
-	c, err := newCell(&trial.Cell{Find: &trial.Find{From: 1, To: 100, Within: 2, Confidence: 0.9}, MaxTrials: 1000, Beta: 0.1}, 0, 1)
+	find := &trial.Find{From: 1, To: 100, Within: 2, Confidence: 0.9}
+	c, err := newCell(&trial.Cell{Find: find, MaxTrials: 1000, Beta: 0.1}, 0, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := c.size(10)
 	s.seconds, s.trials = 1e-6, 1
-	r := &run{slots: 1}
-	if got := r.widen(c, estimate.Block{N: 10, First: 0, Count: 16}); got.Count != 1000 {
+	d := &dispatcher{slots: 1}
+	if got := d.widen(c, estimate.Block{N: 10, First: 0, Count: 16}); got.Count != 1000 {
 		t.Errorf("widened to %d, want all that is allowed", got.Count)
 	}
 	s.taken.Set(40)
-	if got := r.widen(c, estimate.Block{N: 10, First: 8, Count: 16}); got.Count != 32 {
+	if got := d.widen(c, estimate.Block{N: 10, First: 8, Count: 16}); got.Count != 32 {
 		t.Errorf("widened to %d, want 32, up to the taken one", got.Count)
 	}
 	s.seconds = 1
-	if got := r.widen(c, estimate.Block{N: 10, First: 8, Count: 16}); got.Count != 16 {
+	if got := d.widen(c, estimate.Block{N: 10, First: 8, Count: 16}); got.Count != 16 {
 		t.Errorf("widened to %d, want 16", got.Count)
 	}
 }

@@ -8,30 +8,31 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/numeric"
-
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// list decides a cell whose sample sizes are given: it wants the same number of repetitions at each, and at the end reads off the
-// bracket that they show.
+// list decides a cell whose sample sizes are given. It wants the same number of repetitions at
+// each, and at the end reads off the bracket that they show.
 type list struct {
 	sizes  []*listed // ascending
 	trials int
 	target float64 // success rate asked for; 0: none, and no bracket
-	level  float64 // of each of the two one-sided statements about a sample size
+	level  float64 // chance of an error in each of the two one-sided statements about a sample size
 }
 
+// listed is one sample size of a list.
 type listed struct {
 	estimate.Point
 	known, success, failed numeric.BitSet
-	lost                   map[int64]string
-	infeasible             string
+	lost                   map[int64]string // reason by repetition
+	infeasible             string           // why the algorithm refuses the size; "": it does not
 }
 
-// listConfidence is the confidence that no bracket of lists is wrong, in a table of nothing else.
+// listConfidence is the confidence that no bracket of a table of lists is wrong.
 const listConfidence = 0.95
 
-// newList shares the chance of a wrong table out among all its sample sizes.
+// newList makes the list of a cell in a table of that many cells. The chance of a wrong table is
+// shared out among all its sample sizes.
 func newList(c *trial.Cell, cells int) *list {
 	l := &list{trials: c.Trials, level: (1 - listConfidence) / float64(cells*len(c.N))}
 	if c.Beta > 0 {
@@ -51,6 +52,7 @@ func (l *list) find(n int64) *listed {
 	return l.sizes[i]
 }
 
+// open reports whether outcomes of a sample size are missing.
 func (l *list) open(s *listed) bool {
 	return s.infeasible == "" && s.Consumed+len(s.lost) < l.trials
 }
@@ -111,7 +113,8 @@ func (l *list) Done() bool {
 	return !slices.ContainsFunc(l.sizes, l.open)
 }
 
-// Result is what the sample sizes show: each is sufficient or insufficient where its exact one-sided limit says so.
+// Result returns what the sample sizes show: one is sufficient or insufficient where its exact
+// (Clopper-Pearson) one-sided limit says so.
 func (l *list) Result() estimate.Result {
 	r := estimate.Result{Status: estimate.StatusUndecided, Reason: "the sample sizes do not show both sides"}
 	var failed int64
@@ -136,6 +139,7 @@ func (l *list) Result() estimate.Result {
 	return r
 }
 
+// status sets the status and its reason.
 func (l *list) status(r *estimate.Result, failed int64) {
 	first, last := l.sizes[0], l.sizes[len(l.sizes)-1]
 	switch lost := l.lost(); {
@@ -166,7 +170,7 @@ func (l *list) lost() (n int) {
 	return n
 }
 
-// firstLost says which of the lost trials comes first, and why it was lost.
+// firstLost describes the first of the lost trials and why it was lost.
 func (l *list) firstLost() string {
 	for _, s := range l.sizes {
 		if len(s.lost) > 0 {
@@ -177,7 +181,8 @@ func (l *list) firstLost() string {
 	return ""
 }
 
-// consumed counts the outcomes before the first one that is missing: the result files hold whole runs of repetitions.
+// consumed counts the outcomes before the first one that is missing: the result files hold
+// repetitions without a gap, from 0 on.
 func (l *list) consumed(s *listed) estimate.Point {
 	if s.Consumed == l.trials {
 		return s.Point
@@ -193,4 +198,14 @@ func (l *list) consumed(s *listed) estimate.Point {
 		}
 	}
 	return p
+}
+
+// Left returns what the sample sizes still lack.
+func (l *list) Left() (blocks []estimate.Block) {
+	for _, s := range l.sizes {
+		if l.open(s) {
+			blocks = append(blocks, estimate.Block{N: s.N, Count: l.trials - s.Consumed - len(s.lost)})
+		}
+	}
+	return blocks
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/shatterlab/shatter/pipeline/estimate"
-
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// feed gives a size all its outcomes but some: the first ones successes, then failures, then misses.
+// feed gives a size all its outcomes but those to skip: first the successes, then failures, then
+// misses.
 func feed(l *list, n int64, successes, failed int, skip []int) {
 	for rep := range l.trials {
 		if slices.Contains(skip, rep) {
@@ -37,17 +37,22 @@ func TestListStatus(t *testing.T) {
 		beta       float64
 		successes  [3]int
 		failed     int
-		infeasible int // so many of the sizes, from below
+		infeasible int // number of sizes, from below, that are
 		lost       []int
 		status     string
 		low, high  int64
 		reason     string
 	}{
-		"decided":         {beta: 0.5, successes: [3]int{0, 100, 200}, status: estimate.StatusDecided, low: 10, high: 30},
-		"above range":     {beta: 0.5, status: estimate.StatusAboveRange, low: 30},
-		"below range":     {beta: 0.5, successes: [3]int{200, 200, 200}, status: estimate.StatusBelowRange, high: 10},
-		"unclear":         {beta: 0.5, successes: [3]int{100, 100, 100}, status: estimate.StatusUndecided, reason: "both sides"},
-		"not monotone":    {beta: 0.5, successes: [3]int{200, 0, 200}, status: estimate.StatusUndecided, low: 20, high: 10, reason: "not monotone"},
+		"decided":     {beta: 0.5, successes: [3]int{0, 100, 200}, status: estimate.StatusDecided, low: 10, high: 30},
+		"above range": {beta: 0.5, status: estimate.StatusAboveRange, low: 30},
+		"below range": {beta: 0.5, successes: [3]int{200, 200, 200}, status: estimate.StatusBelowRange, high: 10},
+		"unclear": {
+			beta: 0.5, successes: [3]int{100, 100, 100}, status: estimate.StatusUndecided, reason: "both sides",
+		},
+		"not monotone": {
+			beta: 0.5, successes: [3]int{200, 0, 200}, status: estimate.StatusUndecided, low: 20, high: 10,
+			reason: "not monotone",
+		},
 		"no goal":         {successes: [3]int{0, 100, 200}, status: estimate.StatusUndecided, reason: "goal.beta"},
 		"failed":          {beta: 0.5, failed: trials, status: estimate.StatusFailed, low: 30, reason: "not one trial"},
 		"failed, no goal": {failed: trials, status: estimate.StatusFailed, reason: "not one trial"},
@@ -92,7 +97,8 @@ func TestListStatus(t *testing.T) {
 	}
 }
 
-// The order of outcomes changes nothing, nor does what comes twice or belongs nowhere; a lost trial that is found counts.
+// The order of outcomes changes nothing, and neither do those that come twice or belong nowhere; a
+// lost trial that is found counts.
 func TestListOrder(t *testing.T) {
 	type event struct {
 		n    int64
@@ -111,7 +117,8 @@ func TestListOrder(t *testing.T) {
 			}
 		}
 	}
-	events = append(events, event{n: 15, rep: 1}, event{n: 10, rep: 50}, event{n: 10, rep: -1}, event{n: 15, rep: 1, lost: true}, event{n: 10, rep: 50, lost: true})
+	events = append(events, event{n: 15, rep: 1}, event{n: 10, rep: 50}, event{n: 10, rep: -1},
+		event{n: 15, rep: 1, lost: true}, event{n: 10, rep: 50, lost: true})
 	var want estimate.Result
 	for seed := range uint64(30) {
 		rng := rand.New(rand.NewPCG(seed, 0))
@@ -135,7 +142,7 @@ func TestListOrder(t *testing.T) {
 	}
 }
 
-// What is missing cuts a size off: the result files hold whole runs of repetitions.
+// Only the repetitions before the first missing one are consumed.
 func TestListConsumedIsPrefix(t *testing.T) {
 	l := newList(&trial.Cell{N: []int64{10}, Trials: 20, Beta: 0.1}, 1)
 	for _, rep := range []int{0, 1, 2, 5} {

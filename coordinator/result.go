@@ -2,55 +2,48 @@ package coordinator
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
-	"maps"
 	"math"
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"sort"
-	"strings"
 	"time"
 
+	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
-	"github.com/shatterlab/shatter/schemas"
-
 	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas"
 )
 
-// Summary is what a run has to say at its end.
+// Summary reports how a run ended.
 type Summary struct {
 	Digest       string // of the result files; empty when interrupted
 	Cells        int
 	Decided      int
 	Unfinished   int   // undecided or failed cells
-	Trials       int64 // that this run has brought
+	Trials       int64 // outcomes that workers have brought
 	Served       int64 // outcomes that came from the cache
 	FailedTrials int64
 	Failures     []Failure // the first of each kind
-	Alarms       []string  // two outcomes of one trial
+	Alarms       []string  // trials with two outcomes
 	Interrupted  bool
 	Cache        []string    // what went wrong with the cache
 	Partial      string      // why the result is not that of the whole sweep: the budget; else empty
-	Left         []Undecided // what the budget left over
+	Left         []Undecided // cells that the budget left over
 }
 
-// finish writes the result files, where every cell is done, and the manifest in any case.
+// finish writes the result files, unless the run was interrupted, and the manifest in any case.
 func (r *run) finish(interrupted bool) (*Summary, error) {
 	s := &Summary{
-		Cells: len(r.cells), Decided: len(r.cells) - r.open, Trials: r.counts.trials,
-		Failures: r.counts.list(), Interrupted: interrupted && (r.open > 0 || r.unchecked),
-	}
-	for _, trial := range slices.Sorted(maps.Keys(r.alarms)) {
-		s.Alarms = append(s.Alarms, fmt.Sprintf("trial %s has two different outcomes; both are in the ledger, the first counts", trial))
+		Cells: len(r.grid.cells), Decided: len(r.grid.cells) - r.grid.open, Trials: r.tally.trials,
+		Failures: r.tally.listFailures(), Alarms: r.intake.listAlarms(),
+		Interrupted: interrupted && (r.grid.open > 0 || !r.codeChecked),
 	}
 	if !s.Interrupted {
 		if s.Partial = r.partial(); s.Partial != "" {
-			s.Left = r.undecided()
+			s.Left = r.outlooks.undecided()
 		}
 		res, err := r.result()
 		if err != nil {
@@ -58,7 +51,7 @@ func (r *run) finish(interrupted bool) (*Summary, error) {
 		}
 		for i, row := range res.Table {
 			s.FailedTrials += row.Failed
-			if !r.cells[i].finished(row.Status) {
+			if !r.grid.cells[i].finished(row.Status) {
 				s.Unfinished++
 			}
 		}
@@ -66,32 +59,49 @@ func (r *run) finish(interrupted bool) (*Summary, error) {
 			return nil, err
 		}
 	}
-	r.toCache()
-	s.Served, s.Cache = r.counts.served, r.cached
-	return s, r.writeManifest(s)
+	r.cacheUse().store()
+	s.Served, s.Cache = r.tally.served, r.journal.cache
+	return s, folder.WriteManifest(r.Folder.Dir, r.manifest(s))
+}
+
+// partial returns why the result is not that of the whole sweep; "" where it is.
+func (r *run) partial() string {
+	switch {
+	case r.grid.open == 0:
+		return ""
+	case r.jobs.spent:
+		return r.Budget.String() + " was spent"
+	}
+	return r.limited
 }
 
 // result gathers the rows of all files.
 func (r *run) result() (*result.Result, error) {
-	out := &result.Result{Source: r.Folder.Plan.Source, Ledger: r.ledger, Confidence: confidence(r.Folder.Plan.Cells)}
+	t := &tables{
+		ledger: r.intake.ledger, intake: r.intake, outlooks: r.outlooks, partial: r.partial(),
+		out: &result.Result{
+			Source: r.Folder.Plan.Source, Ledger: r.intake.ledger, Confidence: confidence(r.Folder.Plan.Cells),
+		},
+	}
 	metrics := map[string]bool{}
-	for _, c := range r.cells {
+	for _, c := range r.grid.cells {
 		for _, m := range c.Metrics {
 			metrics[m] = true
 		}
-		if err := r.addCell(out, c); err != nil {
+		if err := t.addCell(c); err != nil {
 			return nil, err
 		}
 	}
 	for m := range metrics {
-		out.Metrics = append(out.Metrics, m)
+		t.out.Metrics = append(t.out.Metrics, m)
 	}
-	sort.Strings(out.Metrics)
-	return out, r.addFits(out)
+	sort.Strings(t.out.Metrics)
+	return t.out, addFits(t.out, r.Folder.Plan.Fits, r.grid, t.ledger)
 }
 
-// confidence is that of all brackets of the table together: cells have equal shares of the chance of an error, so the least that is asked
-// for any of them holds. It is 0 where no cell has a bracket.
+// confidence returns that of all brackets of the table together: cells have equal shares of the
+// chance of an error, so the least that is asked for any of them holds. It is 0 where no cell has a
+// bracket.
 func confidence(cells []*trial.Cell) float64 {
 	least := 0.0
 	for _, c := range cells {
@@ -109,20 +119,43 @@ func confidence(cells []*trial.Cell) float64 {
 	return least
 }
 
-func (r *run) addCell(out *result.Result, c *cell) error {
-	res := r.verdict(c)
+// tables makes the rows of the result files, cell by cell.
+type tables struct {
+	ledger   *ledger.Ledger
+	intake   *intake
+	outlooks *outlooks
+	partial  string // why the result is not that of the whole sweep; "" where it is
+	out      *result.Result
+}
+
+// verdict returns the cell's result, with its status where something else ended it than its
+// decider.
+func (t *tables) verdict(c *cell) estimate.Result {
+	res := c.Result()
+	if t.partial != "" && !c.done {
+		left := estimate.Roughly(t.outlooks.predict(c).trials)
+		res.Status = estimate.StatusUndecided
+		res.Reason = fmt.Sprintf("%s; deciding it would take about %d more trials", t.partial, left)
+	}
 	if c.refused != "" {
 		res.Status, res.Reason = estimate.StatusFailed, c.refused
 	}
-	if n := r.alarmsOf(c); n > 0 {
-		res.Status, res.Reason = estimate.StatusFailed, fmt.Sprintf("integrity alarm: %d trials have two different outcomes in the ledger", n)
+	if n := t.intake.alarmsOf(c); n > 0 {
+		res.Status = estimate.StatusFailed
+		res.Reason = fmt.Sprintf("integrity alarm: %d trials have two different outcomes in the ledger", n)
 	}
+	return res
+}
+
+// addCell adds the rows of a cell.
+func (t *tables) addCell(c *cell) error {
+	res, out := t.verdict(c), t.out
 	points := make([]result.Point, len(res.Points))
 	for i, p := range res.Points {
 		points[i] = result.Point{N: p.N, Consumed: int64(p.Consumed)}
 	}
 	out.Trials = append(out.Trials, result.Consumed{Cell: c.Cell, Points: points})
-	curve, err := result.Curve(r.ledger, c.Cell, points)
+	curve, err := result.Curve(t.ledger, c.Cell, points)
 	if err != nil {
 		return err
 	}
@@ -136,17 +169,19 @@ func (r *run) addCell(out *result.Result, c *cell) error {
 	}
 	out.Curve = append(out.Curve, curve...)
 	for _, b := range c.Bounds {
-		out.Bounds = append(out.Bounds, result.BoundRow{Cell: c.Cell, Name: b.Name, Value: b.Value, Proved: b.Proved, Source: b.Source, With: b.With})
+		out.Bounds = append(out.Bounds, result.BoundRow{
+			Cell: c.Cell, Name: b.Name, Value: b.Value, Proved: b.Proved, Source: b.Source, With: b.With,
+		})
 	}
 	out.Table = append(out.Table, tableRow(c, res, curve))
 	if c.Online() {
-		games, err := r.games(c, points)
+		games, err := t.games(c, points)
 		if err != nil {
 			return err
 		}
 		out.Games = append(out.Games, games...)
 	}
-	return r.ledger.Each(c.Key, func(b *ledger.Batch) error {
+	return t.ledger.Each(c.Key, func(b *ledger.Batch) error {
 		out.Timing = append(out.Timing, result.TimingRow{
 			Cell: c.Cell, N: b.N, First: b.Repetition[0], Rows: int64(len(b.Repetition)), Seconds: b.Seconds,
 			Worker: b.Worker, Digest: b.Digest, Profile: b.Profile,
@@ -155,15 +190,16 @@ func (r *run) addCell(out *result.Result, c *cell) error {
 	})
 }
 
-// games is the rows of a cell of task online.
-func (r *run) games(c *cell, points []result.Point) ([]result.GameRow, error) {
-	rows, err := result.Games(r.ledger, c.Cell, points, result.GameMetrics{
+// games makes the rows of a cell of the task online.
+func (t *tables) games(c *cell, points []result.Point) ([]result.GameRow, error) {
+	rows, err := result.Games(t.ledger, c.Cell, points, result.GameMetrics{
 		Mistakes: schemas.Mistakes, BestLoss: schemas.BestLoss, Regret: schemas.Regret,
 		Theory: schemas.ProvedRegret, Paper: schemas.PrintedRegret,
 	})
 	for i := range rows {
 		row := &rows[i]
-		row.RegretLow, row.RegretHigh = estimate.MeanInterval(row.RegretMean, row.RegretDeviation, int(row.Trials-row.Failed), 0.05)
+		games := int(row.Trials - row.Failed)
+		row.RegretLow, row.RegretHigh = estimate.MeanInterval(row.RegretMean, row.RegretDeviation, games, 0.05)
 		for _, b := range c.Bounds {
 			switch source := b.Name + ": " + b.Source; {
 			case b.Proved && row.TheorySource == "" && !math.IsNaN(row.TheoryRegret):
@@ -176,16 +212,7 @@ func (r *run) games(c *cell, points []result.Point) ([]result.GameRow, error) {
 	return rows, err
 }
 
-// alarmsOf counts the cell's trials that have two different outcomes.
-func (r *run) alarmsOf(c *cell) (n int) {
-	for trial := range r.alarms {
-		if strings.HasPrefix(trial, c.Key.Short()+"/") {
-			n++
-		}
-	}
-	return n
-}
-
+// tableRow makes the cell's row of the table.
 func tableRow(c *cell, res estimate.Result, curve []result.CurveRow) result.TableRow {
 	row := result.TableRow{
 		Cell: c.Cell, NLow: res.Low, NHigh: res.High, Status: res.Status, Reason: res.Reason,
@@ -219,88 +246,40 @@ func tableRow(c *cell, res estimate.Result, curve []result.CurveRow) result.Tabl
 	return row
 }
 
-// manifest is how a sweep went: it may differ from run to run, and nothing in the result depends on it.
-type manifest struct {
-	Name     string            `json:"name"`
-	Seed     uint64            `json:"seed"`
-	Digest   string            `json:"digest,omitempty"`
-	Partial  string            `json:"partial,omitempty"` // why the result is not a function of the sweep alone
-	Note     string            `json:"note"`
-	Profile  string            `json:"float_profile"`
-	Plugins  []manifestPlugin  `json:"plugins"`
-	Runs     []manifestRun     `json:"runs"` // the last of them is this one
-	Resolved json.RawMessage   `json:"resolved"`
-	Facts    map[string]string `json:"facts"`
-}
-
-type manifestPlugin struct {
-	File     string `json:"file"` // empty: built in
-	Digest   string `json:"digest"`
-	Outcomes int64  `json:"outcomes"`
-}
-
-type manifestRun struct {
-	Began       time.Time `json:"began"`
-	Seconds     float64   `json:"seconds"`
-	Known       int64     `json:"trials_known"`
-	Trials      int64     `json:"trials_run"`
-	Served      int64     `json:"trials_served,omitempty"` // from the cache
-	Interrupted bool      `json:"interrupted,omitempty"`
-	Budget      string    `json:"budget,omitempty"`
-	Ledger      []string  `json:"ledger,omitempty"` // what was found on opening
-	Failures    []Failure `json:"failures,omitempty"`
-	Alarms      []string  `json:"alarms,omitempty"`
-	Notes       []string  `json:"notes,omitempty"` // plugin processes that ended, jobs that were lost, ...
-	GoVersion   string    `json:"go"`
-}
-
-func (r *run) writeManifest(s *Summary) error {
-	path := filepath.Join(r.Folder.Dir, "manifest.json")
-	m := manifest{
-		Name: r.Folder.Plan.Name, Seed: r.Folder.Plan.Seed, Digest: s.Digest, Partial: s.Partial, Profile: r.profile, Resolved: r.Folder.Plan.Resolved, Facts: r.Facts,
-		Note: "the noise of these experiments is seeded: nothing here is a private release",
+// manifest describes the sweep and all of its runs, this one last.
+func (r *run) manifest(s *Summary) schemas.Manifest {
+	p, t := r.Folder.Plan, r.tally
+	run := schemas.ManifestRun{
+		Began: r.progress.began.UTC().Truncate(time.Second), Seconds: time.Since(r.progress.began).Seconds(),
+		Known: t.known, Trials: t.trials, Served: t.served, Interrupted: s.Interrupted,
+		Ledger: folder.Lines(r.Folder.Report), Damage: folder.Damage(r.Folder.Report),
+		Failures: s.Failures, Alarms: s.Alarms, Notes: r.journal.notes, GoVersion: runtime.Version(),
 	}
-	r.manifestPlugins(&m)
-	m.Runs = append(readRuns(path), manifestRun{
-		Began: r.began.UTC().Truncate(time.Second), Seconds: time.Since(r.began).Seconds(), Known: r.counts.known, Trials: r.counts.trials, Served: r.counts.served,
-		Interrupted: s.Interrupted, Ledger: Lines(r.Folder.Report), Failures: s.Failures, Alarms: s.Alarms, Notes: r.notes, GoVersion: runtime.Version(),
-	})
 	if r.Budget.Given() {
-		m.Runs[len(m.Runs)-1].Budget = r.Budget.String()
+		run.Budget = r.Budget.String()
 	}
-	raw, err := json.MarshalIndent(m, "", "  ")
-	if err != nil {
-		return fmt.Errorf("write manifest: %w", err)
+	return schemas.Manifest{
+		Name: p.Name, Seed: p.Seed, Digest: s.Digest, Partial: s.Partial,
+		Note:    "the noise of these experiments is seeded: nothing here is a private release",
+		Profile: t.profile, Plugins: r.manifestPlugins(), Resolved: p.Resolved, Facts: r.Facts,
+		Runs: append(folder.ReadManifest(r.Folder.Dir).Runs, run),
 	}
-	return writeFile(path, append(raw, '\n'))
 }
 
 // manifestPlugins lists every plugin file that has made outcomes, and those that would have.
-func (r *run) manifestPlugins(m *manifest) {
-	files := map[string]string{}
+func (r *run) manifestPlugins() (list []schemas.ManifestPlugin) {
+	files, counts := map[string]string{}, map[string]int64{}
 	for file, digest := range r.Digests {
-		files[digest] = file
+		files[digest], counts[digest] = file, 0
 	}
-	counts := map[string]int64{}
-	for _, o := range r.ledger.Origins() {
+	for _, o := range r.intake.ledger.Origins() {
 		counts[o.Digest] += o.Outcomes
 	}
-	for digest := range files {
-		counts[digest] += 0
-	}
 	for digest, n := range counts {
-		m.Plugins = append(m.Plugins, manifestPlugin{File: files[digest], Digest: digest, Outcomes: n})
+		list = append(list, schemas.ManifestPlugin{File: files[digest], Digest: digest, Outcomes: n})
 	}
-	slices.SortFunc(m.Plugins, func(a, b manifestPlugin) int {
+	slices.SortFunc(list, func(a, b schemas.ManifestPlugin) int {
 		return cmp.Or(cmp.Compare(b.Outcomes, a.Outcomes), cmp.Compare(a.Digest, b.Digest))
 	})
-}
-
-// readRuns gives the earlier runs of this folder. A manifest that cannot be read is written anew: it is not part of the result.
-func readRuns(path string) []manifestRun {
-	var m manifest
-	if raw, err := os.ReadFile(path); err != nil || json.Unmarshal(raw, &m) != nil {
-		return nil
-	}
-	return m.Runs
+	return list
 }

@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,19 +17,20 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/plan"
 	"github.com/shatterlab/shatter/pipeline/testkit"
+	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
-
-	"github.com/shatterlab/shatter/pipeline/plan"
-	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// oracle answers for the algorithms: one is infeasible below 24 examples, one refuses them, the others take anything.
+// oracle answers for the algorithms: picky is infeasible below 24 examples, sour refuses 24 or
+// more, and the others take anything.
 type oracle struct{ plan.Algorithms }
 
 func (oracle) Check(ctx context.Context, _ string, s *pluginv1.Setting) (*pluginv1.CheckResponse, error) {
@@ -42,7 +44,7 @@ func (oracle) Check(ctx context.Context, _ string, s *pluginv1.Setting) (*plugin
 	return r, ctx.Err()
 }
 
-// truth is the outcome of a trial: the more examples the better, with a failure now and then.
+// truth returns the outcome of a trial: the more examples the better, with a failure now and then.
 func truth(c *trial.Cell, n, rep int64) (status uint8, e float64) {
 	rng := rand.New(rand.NewPCG(trial.Seed(c.NoiseKey, trial.AlgorithmNoise, uint64(n), uint32(rep))))
 	if rng.Float64() < 0.02 {
@@ -54,13 +56,15 @@ func truth(c *trial.Cell, n, rep int64) (status uint8, e float64) {
 	return ledger.OK, 0.5 + rng.Float64()/4
 }
 
+// testPlan makes a plan of three lists and three searches.
 func testPlan(t testing.TB) *plan.Plan {
 	t.Helper()
 	p := &plan.Plan{Name: "test", Seed: 5, Source: []byte("name: test\n"), Resolved: []byte(`{"name":"test"}`)}
 	for i, algorithm := range []string{"plain", "plain", "picky", "plain", "picky", "sour"} {
 		c := &trial.Cell{
-			Task: "learn", Algorithm: algorithm, As: fmt.Sprintf("%s-%d", algorithm, i), Problem: schemas.Problem{Class: "thresholds", Domain: 256},
-			Alpha: 0.1, Beta: 0.2, Metrics: []string{"twice"}, Evaluation: "exact",
+			Task: "learn", Algorithm: algorithm, As: fmt.Sprintf("%s-%d", algorithm, i),
+			Problem: schemas.Problem{Class: "thresholds", Domain: 256},
+			Alpha:   0.1, Beta: 0.2, Metrics: []string{"twice"}, Evaluation: "exact",
 		}
 		if i < 3 {
 			c.N, c.Trials = []int64{10, 20, 40}, 150
@@ -77,23 +81,26 @@ func testPlan(t testing.TB) *plan.Plan {
 	return p
 }
 
-// fake is a worker that does what its script says with the outcomes of each job.
+// script tells a fake what to do with the outcomes of a job.
+type script func(f *fake, job *trial.Job, b *ledger.Batch)
+
+// fake is a worker that follows a script.
 type fake struct {
 	t      *testing.T
 	conn   *bus.Conn
-	script func(f *fake, job *trial.Job, b *ledger.Batch)
+	script script
 
 	mu     sync.Mutex
 	sweep  string
-	job    string // in work
-	serial int    // of the last message
-	held   []*ledger.Batch
+	job    string          // ID of the one in work
+	serial int             // of the last message
+	held   []*ledger.Batch // published when there are no more jobs
 	rng    *rand.Rand
 	once   map[string]bool
-	trials int
+	trials int // of all jobs so far
 }
 
-// first reports whether something is said for the first time.
+// first reports whether it is called with these arguments for the first time.
 func (f *fake) first(format string, args ...any) bool {
 	key := fmt.Sprintf(format, args...)
 	seen := f.once[key]
@@ -111,6 +118,7 @@ func (f *fake) publish(b *ledger.Batch) {
 	f.raw(data)
 }
 
+// raw publishes a message, sound or not.
 func (f *fake) raw(data []byte) {
 	f.serial++
 	if err := f.conn.Publish(context.Background(), f.sweep, fmt.Sprintf("%s.%d", f.job, f.serial), data); err != nil {
@@ -118,7 +126,7 @@ func (f *fake) raw(data []byte) {
 	}
 }
 
-// outcomes runs a job.
+// outcomes returns what an honest worker makes of a job.
 func outcomes(job *trial.Job) *ledger.Batch {
 	b := &ledger.Batch{
 		Sweep: job.Sweep, Cell: job.Cell.Key, N: job.N, Digest: job.Plugin, Profile: trial.FloatProfile(), Worker: "fake",
@@ -136,7 +144,7 @@ func outcomes(job *trial.Job) *ledger.Batch {
 	return b
 }
 
-// part is some rows of a batch.
+// part returns the rows from..to-1 of a batch.
 func part(b *ledger.Batch, from, to int) *ledger.Batch {
 	c := *b
 	c.Repetition, c.Status, c.Error, c.Kind = b.Repetition[from:to], b.Status[from:to], b.Error[from:to], b.Kind[from:to]
@@ -144,7 +152,7 @@ func part(b *ledger.Batch, from, to int) *ledger.Batch {
 	return &c
 }
 
-// lose makes the row of a trial lost, and reports whether it is there.
+// lose marks the trial of a repetition as lost, and reports whether the batch has it.
 func lose(b *ledger.Batch, rep int64) bool {
 	i := slices.Index(b.Repetition, rep)
 	if i >= 0 {
@@ -155,6 +163,7 @@ func lose(b *ledger.Batch, rep int64) bool {
 	return i >= 0
 }
 
+// run works until ctx ends.
 func (f *fake) run(ctx context.Context) {
 	for {
 		wait, cancel := context.WithTimeout(ctx, 30*time.Millisecond)
@@ -198,51 +207,71 @@ func (f *fake) release() {
 	f.held = nil
 }
 
+// honest publishes the outcomes as they are.
 func honest(f *fake, _ *trial.Job, b *ledger.Batch) { f.publish(b) }
 
-// setup is a sweep's folder, a server and a worker that follows a script.
-type setup struct {
-	dir    string
-	mode   Mode
-	digest string // of the plugin file
-	script func(*fake, *trial.Job, *ledger.Batch)
-	change func(*Config)
-	plan   *plan.Plan
+// claim claims a folder until the end of the test, or until closed earlier.
+func claim(t *testing.T, dir string, p *plan.Plan, mode folder.Mode) *folder.Folder {
+	t.Helper()
+	f, err := folder.Claim(dir, p, mode)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close() })
+	return f
 }
 
-// run runs a sweep to its end. It fails the test if that takes very long.
-func (s setup) run(t *testing.T, ctx context.Context) (*Summary, *fake, error) {
+// startFake starts a server and a worker that follows a script, for a coordinator's config. stop
+// ends both; the end of the test does, too.
+func startFake(t *testing.T, ctx context.Context, c *Config, script script) (f *fake, stop func()) {
 	t.Helper()
 	server, err := bus.Embed(bus.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer server.Shutdown()
-	conn, err := server.Dial(t.Context())
-	if err != nil {
+	if c.Conn, err = server.Dial(t.Context()); err != nil {
+		server.Shutdown()
 		t.Fatal(err)
 	}
-	defer conn.Close()
+	f = &fake{t: t, conn: c.Conn, script: script, rng: rand.New(rand.NewPCG(1, 1)), once: map[string]bool{}}
+	working, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	c.Workers = ended
+	go func() { defer close(ended); f.run(working) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		<-ended
+		c.Conn.Close()
+		server.Shutdown()
+	})
+	t.Cleanup(stop)
+	return f, stop
+}
+
+// setup is a sweep's folder, a server and a worker that follows a script.
+type setup struct {
+	dir    string
+	mode   folder.Mode
+	digest string // of the plugin file; "": one
+	script script
+	change func(*Config)
+	plan   *plan.Plan // nil: testPlan
+}
+
+// run runs a sweep to its end. It fails the test if that takes very long.
+func (s setup) run(t *testing.T, ctx context.Context) (*Summary, *fake, error) {
+	t.Helper()
 	if s.plan == nil {
 		s.plan = testPlan(t)
 	}
-	folder, err := Claim(s.dir, s.plan, s.mode)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer folder.Close()
-	if s.digest == "" {
-		s.digest = "one"
-	}
-	f := &fake{t: t, conn: conn, script: s.script, rng: rand.New(rand.NewPCG(1, 1)), once: map[string]bool{}}
-	working, stop := context.WithCancel(ctx)
-	ended := make(chan struct{})
-	go func() { defer close(ended); f.run(working) }()
-	defer func() { stop(); <-ended }()
 	cfg := Config{
-		Folder: folder, Conn: conn, Slots: 2, Algorithms: oracle{}, Digests: map[string]string{"": s.digest}, Workers: ended,
+		Folder: claim(t, s.dir, s.plan, s.mode), Slots: 2, Algorithms: oracle{},
+		Digests: map[string]string{"": cmp.Or(s.digest, "one")},
 		Healing: 20 * time.Millisecond, Lease: 300 * time.Millisecond,
 	}
+	defer cfg.Folder.Close()
+	f, stop := startFake(t, ctx, &cfg, s.script)
+	defer stop()
 	if s.change != nil {
 		s.change(&cfg)
 	}
@@ -255,7 +284,7 @@ func (s setup) run(t *testing.T, ctx context.Context) (*Summary, *fake, error) {
 	return summary, f, err
 }
 
-// reference is the digest of an undisturbed run.
+// reference returns the digest of an undisturbed run.
 func reference(t *testing.T) string {
 	t.Helper()
 	s, _, err := setup{dir: t.TempDir(), script: honest}.run(t, t.Context())
@@ -265,10 +294,10 @@ func reference(t *testing.T) string {
 	return s.Digest
 }
 
-// Whatever workers and the way there do to messages, the result is the same.
+// Whatever workers and the network do to messages, the result is the same.
 func TestSameResult(t *testing.T) {
 	want := reference(t)
-	for name, script := range map[string]func(*fake, *trial.Job, *ledger.Batch){
+	for name, script := range map[string]script{
 		"honest":  honest,
 		"doubled": func(f *fake, _ *trial.Job, b *ledger.Batch) { f.publish(b); f.publish(b) },
 		"reordered": func(f *fake, _ *trial.Job, b *ledger.Batch) {
@@ -287,7 +316,8 @@ func TestSameResult(t *testing.T) {
 			}
 		},
 		"half of it dropped": func(f *fake, job *trial.Job, b *ledger.Batch) {
-			// Once per size: its rest comes in jobs of other borders, and one that is cut too often is given up.
+			// Once per size: what is missing comes in jobs of other borders, and a job that is cut
+			// too often is given up.
 			if f.rng.IntN(3) == 0 && f.first("%s %d", job.Cell.As, job.N) {
 				b = part(b, len(b.Status)/3, len(b.Status)/3+1)
 			}
@@ -398,7 +428,8 @@ func TestSameResult(t *testing.T) {
 				if i > 0 {
 					continue
 				}
-				if s, _, err := (setup{dir: dir, script: honest}).run(t, t.Context()); err != nil || s.Digest != want || s.Trials != 0 {
+				s, _, err = setup{dir: dir, script: honest}.run(t, t.Context())
+				if err != nil || s.Digest != want || s.Trials != 0 {
 					t.Errorf("the same command again: %+v, %v", s, err)
 				}
 			}
@@ -409,7 +440,7 @@ func TestSameResult(t *testing.T) {
 // Two outcomes of one trial raise one alarm, whenever and how often they come, and mark the cell.
 func TestConflict(t *testing.T) {
 	dir := t.TempDir()
-	script := func(f *fake, job *trial.Job, b *ledger.Batch) {
+	conflicting := func(f *fake, job *trial.Job, b *ledger.Batch) {
 		f.publish(b)
 		if i := slices.Index(b.Repetition, 3); i >= 0 && job.N == 20 && job.Cell.As == "plain-0" {
 			b.Values[0][i] += 1
@@ -417,7 +448,7 @@ func TestConflict(t *testing.T) {
 			f.publish(b)
 		}
 	}
-	for _, script := range []func(*fake, *trial.Job, *ledger.Batch){script, honest} {
+	for _, script := range []script{conflicting, honest} {
 		s, _, err := setup{dir: dir, script: script}.run(t, t.Context())
 		if err != nil || len(s.Alarms) != 1 || !strings.Contains(s.Alarms[0], "/20/3") {
 			t.Errorf("%+v, %v", s, err)
@@ -468,10 +499,10 @@ func TestNeverComesBack(t *testing.T) {
 	}
 }
 
-// That the context ends is no error, wherever it happens, and what was done is not done again.
+// It is no error that the context ends, wherever that happens, and what was done is not done again.
 func TestInterrupted(t *testing.T) {
 	want, dir := reference(t), t.TempDir()
-	ran, whole := 0, 0
+	ran, interruptions := 0, 0
 	for jobs := 0; ; jobs += 4 {
 		ctx, cancel := context.WithCancel(t.Context())
 		if jobs == 0 {
@@ -498,37 +529,26 @@ func TestInterrupted(t *testing.T) {
 		if s.Digest != "" {
 			t.Errorf("interrupted with a digest: %+v", s)
 		}
-		whole++
+		interruptions++
 	}
-	l, report, err := ledger.Open(filepath.Join(dir, "ledger"), sweepID(t, dir))
-	if err != nil {
-		t.Fatal(err)
+	outcomes := claim(t, dir, testPlan(t), folder.Mode{}).Report.Outcomes
+	if interruptions < 3 || ran > int(outcomes)+400 {
+		t.Errorf("%d interruptions, %d trials run for %d outcomes", interruptions, ran, outcomes)
 	}
-	defer l.Close()
-	if whole < 3 || ran > int(report.Outcomes)+400 {
-		t.Errorf("%d interruptions, %d trials run for %d outcomes", whole, ran, report.Outcomes)
-	}
-}
-
-func sweepID(t *testing.T, dir string) string {
-	t.Helper()
-	f := &Folder{Dir: dir, Plan: testPlan(t)}
-	if err := f.read(Mode{}); err != nil {
-		t.Fatal(err)
-	}
-	return f.state.ID
 }
 
 // Without workers there is an error instead of a wait, and what they had done is kept.
 func TestWorkersEnd(t *testing.T) {
 	dir, jobs := t.TempDir(), 0
 	gone := make(chan struct{})
-	_, _, err := setup{dir: dir, change: func(c *Config) { c.Workers = gone }, script: func(f *fake, _ *trial.Job, b *ledger.Batch) {
+	leaving := func(f *fake, _ *trial.Job, b *ledger.Batch) {
 		if jobs++; jobs == 3 {
 			close(gone)
 		}
 		f.publish(b)
-	}}.run(t, t.Context())
+	}
+	change := func(c *Config) { c.Workers = gone }
+	_, _, err := setup{dir: dir, change: change, script: leaving}.run(t, t.Context())
 	if !errors.Is(err, errWorkers) {
 		t.Errorf("error %v", err)
 	}
@@ -538,7 +558,8 @@ func TestWorkersEnd(t *testing.T) {
 	}
 }
 
-// Outcomes of another plugin file are compared with those of today's, once; a difference stops the run until they are dropped.
+// Outcomes of another plugin file are compared with those of today's, once. A difference stops the
+// run until they are dropped.
 func TestRecheck(t *testing.T) {
 	want, dir := reference(t), t.TempDir()
 	must := func(s setup, redone bool) {
@@ -564,27 +585,32 @@ func TestRecheck(t *testing.T) {
 		f.publish(b)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	s, _, err := setup{dir: dir, digest: "d", script: func(f *fake, job *trial.Job, b *ledger.Batch) { cancel() }}.run(t, ctx)
+	stop := func(*fake, *trial.Job, *ledger.Batch) { cancel() }
+	s, _, err := setup{dir: dir, digest: "d", script: stop}.run(t, ctx)
 	if err != nil || !s.Interrupted {
 		t.Errorf("interrupted: %+v, %v", s, err)
 	}
 	var code *CodeError
-	if _, _, err := (setup{dir: dir, digest: "d", script: other}).run(t, t.Context()); !errors.As(err, &code) || !strings.Contains(code.Difference, "77") {
+	_, _, err = setup{dir: dir, digest: "d", script: other}.run(t, t.Context())
+	if !errors.As(err, &code) || !strings.Contains(code.Difference, "77") {
 		t.Errorf("error %v", err)
 	}
 	lost := func(f *fake, job *trial.Job, b *ledger.Batch) { lose(b, job.First); f.publish(b) }
-	if _, _, err := (setup{dir: dir, digest: "d", script: lost}).run(t, t.Context()); err == nil || !strings.Contains(err.Error(), "too slow") {
+	_, _, err = setup{dir: dir, digest: "d", script: lost}.run(t, t.Context())
+	if err == nil || !strings.Contains(err.Error(), "too slow") {
 		t.Errorf("error %v", err)
 	}
 	never := func(*fake, *trial.Job, *ledger.Batch) {}
-	if _, _, err := (setup{dir: dir, digest: "d", script: never}).run(t, t.Context()); err == nil || !strings.Contains(err.Error(), "never came back") {
+	_, _, err = setup{dir: dir, digest: "d", script: never}.run(t, t.Context())
+	if err == nil || !strings.Contains(err.Error(), "never came back") {
 		t.Errorf("error %v", err)
 	}
-	must(setup{digest: "d", mode: Mode{Redo: true}, script: honest}, true)
+	must(setup{digest: "d", mode: folder.Mode{Redo: true}, script: honest}, true)
 	must(setup{digest: "d", script: honest}, false)
 }
 
-// Outcomes of a machine with other last bits are not gone on with by workers that would refuse.
+// A run does not go on with outcomes of another float profile where its own workers would refuse
+// its jobs.
 func TestOtherMachine(t *testing.T) {
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -595,7 +621,8 @@ func TestOtherMachine(t *testing.T) {
 	}}).run(t, ctx); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := (setup{dir: dir, script: honest}).run(t, t.Context()); err == nil || !strings.Contains(err.Error(), "vax") {
+	_, _, err := setup{dir: dir, script: honest}.run(t, t.Context())
+	if err == nil || !strings.Contains(err.Error(), "vax") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -607,36 +634,12 @@ func TestExtend(t *testing.T) {
 	if s, _, err := (setup{dir: dir, plan: part, script: honest}).run(t, t.Context()); err != nil || s.Decided != 3 {
 		t.Fatalf("%+v, %v", s, err)
 	}
-	var changed *ChangedError
-	if _, err := Claim(dir, testPlan(t), Mode{}); !errors.As(err, &changed) {
+	var changed *folder.ChangedError
+	if _, err := folder.Claim(dir, testPlan(t), folder.Mode{}); !errors.As(err, &changed) {
 		t.Errorf("error %v", err)
 	}
-	s, _, err := setup{dir: dir, mode: Mode{Extend: true}, script: honest}.run(t, t.Context())
+	s, _, err := setup{dir: dir, mode: folder.Mode{Extend: true}, script: honest}.run(t, t.Context())
 	if err != nil || s.Digest != reference(t) {
 		t.Errorf("%+v, %v", s, err)
-	}
-}
-
-// A folder in which somebody works is neither claimed nor set aside.
-func TestFolderInUse(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "out")
-	f, err := Claim(dir, testPlan(t), Mode{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, mode := range []Mode{{}, {Fresh: true}} {
-		if _, err := Claim(dir, testPlan(t), mode); err == nil {
-			t.Errorf("claimed twice with %+v", mode)
-		}
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if f, err = Claim(dir, testPlan(t), Mode{Fresh: true}); err != nil || f.Resumed() {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if _, err := os.Stat(dir + ".1"); err != nil {
-		t.Error(err)
 	}
 }

@@ -11,11 +11,10 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
-
 	"github.com/shatterlab/shatter/pipeline/plan"
 	"github.com/shatterlab/shatter/pipeline/result"
-	"github.com/shatterlab/shatter/pipeline/wording"
 	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
 // Trial is one trial of a plan.
@@ -24,8 +23,8 @@ type Trial struct {
 	N, Repetition int64
 }
 
-// FindTrial finds the trial that an ID names: cell/n/repetition, where cell is the first 10 hex digits of the cell's key. It may be any
-// that the cell can have, run or not.
+// FindTrial finds the trial that an ID names: cell/n/repetition, where cell is the first 10 hex
+// digits of the cell's key. It may be any that the cell can have, run or not.
 func FindTrial(plan *plan.Plan, id string) (*Trial, error) {
 	parts := strings.Split(id, "/")
 	if len(parts) != 3 {
@@ -51,6 +50,7 @@ func FindTrial(plan *plan.Plan, id string) (*Trial, error) {
 	return t, t.check(id)
 }
 
+// example returns the ID of a trial that the cell has.
 func example(c *trial.Cell) string {
 	if c.Find != nil {
 		return c.TrialID(c.Find.From, 0)
@@ -58,7 +58,7 @@ func example(c *trial.Cell) string {
 	return c.TrialID(c.N[0], 0)
 }
 
-// check refuses what the cell cannot have.
+// check returns an error if the cell cannot have the trial.
 func (t *Trial) check(id string) error {
 	c, most := t.Cell, t.Cell.MaxTrials
 	if c.Find == nil {
@@ -87,17 +87,17 @@ func numbers(list []int64) string {
 type Outcome struct {
 	Status  string             `json:"status"`            // ok, failed, lost
 	Kind    string             `json:"kind,omitempty"`    // what went wrong: crash, error, panic, ...
-	Reason  string             `json:"reason,omitempty"`  // the same for people, with the last lines of stderr of a process that ended
+	Reason  string             `json:"reason,omitempty"`  // for people, with the end of stderr of a process that ended
 	Error   *float64           `json:"error"`             // null: none
-	Success *bool              `json:"success"`           // null: the task knows none
-	Metrics map[string]float64 `json:"metrics"`           // that were reported
-	Seconds *float64           `json:"seconds,omitempty"` // known where the trial was run alone
+	Success *bool              `json:"success"`           // null: the task has no success, or the trial was lost
+	Metrics map[string]float64 `json:"metrics"`           // those that were reported
+	Seconds *float64           `json:"seconds,omitempty"` // only where the trial was run alone
 	Worker  string             `json:"worker"`
 	Digest  string             `json:"digest"` // SHA-256 of the plugin file
 	Profile string             `json:"profile"`
 }
 
-// Comparison is a trial's outcome now, and the recorded one.
+// Comparison holds a trial's outcome now beside the recorded one.
 type Comparison struct {
 	Trial      string   `json:"trial"`
 	What       string   `json:"what"` // algorithm and problem, in words
@@ -107,39 +107,42 @@ type Comparison struct {
 	Difference string   `json:"difference,omitempty"`
 }
 
-// RefusedError says that the algorithm takes no sample of that size.
+// RefusedError reports that the algorithm takes no sample of a trial's size.
 type RefusedError struct{ Trial, Reason string }
 
 func (e *RefusedError) Error() string {
 	return fmt.Sprintf("trial %s is never run: the algorithm refuses its n: %s", e.Trial, e.Reason)
 }
 
-// RunTrial runs one trial alone and compares it with its record, which it leaves as it is. It needs Folder, Conn, Algorithms, Digests and
-// Workers.
+// RunTrial runs one trial alone and compares it with its record, which it leaves as it is. It needs
+// Folder, Conn, Algorithms, Digests and Workers. It returns a *RefusedError if the algorithm
+// refuses the trial's sample size.
 func RunTrial(ctx context.Context, cfg Config, t *Trial) (*Comparison, error) {
-	r, err := newReading(cfg)
+	r, err := newRun(cfg)
 	if err != nil {
 		return nil, err
 	}
-	c := r.byKey[t.Cell.Key]
+	c := r.grid.byKey[t.Cell.Key]
 	out := &Comparison{Trial: c.TrialID(t.N, t.Repetition), What: c.words()}
-	if err := r.accepted(ctx, c, t.N, out.Trial); err != nil {
+	if a, err := r.grid.ask(ctx, c, t.N); err != nil {
 		return nil, err
+	} else if !a.yes() {
+		return nil, &RefusedError{out.Trial, a.infeasible + a.refused}
 	}
-	old, err := r.ledger.Trial(c.Key, t.N, t.Repetition)
+	old, err := r.intake.ledger.Trial(c.Key, t.N, t.Repetition)
 	if err != nil {
 		return nil, err
 	}
 	if old != nil {
 		out.Recorded = outcomeOf(c, old, 0)
 	}
-	blocks := []*again{{cell: c, block: estimate.Block{N: t.N, First: int(t.Repetition), Count: 1}}}
-	err = r.coordinated(ctx, func() error {
+	blocks := []*rerunBlock{{cell: c, block: estimate.Block{N: t.N, First: int(t.Repetition), Count: 1}}}
+	err = r.coordinate(ctx, func(ctx context.Context) error {
 		return r.runAgain(ctx, blocks, trial.FloatProfile(), func(c *cell, b *ledger.Batch, row int) error {
 			out.Outcome = outcomeOf(c, b, row)
 			out.Outcome.Seconds = &b.Seconds
 			if old != nil && b.Status[row] != ledger.Lost {
-				out.Difference = differs(old, b, row)
+				out.Difference = difference(old, b, row)
 				equal := out.Difference == ""
 				out.Equal = &equal
 			}
@@ -149,23 +152,13 @@ func RunTrial(ctx context.Context, cfg Config, t *Trial) (*Comparison, error) {
 	return out, err
 }
 
-// accepted asks the algorithm about the sample size, as a run does.
-func (r *run) accepted(ctx context.Context, c *cell, n int64, trial string) error {
-	res, err := r.Algorithms.Check(ctx, c.Plugin, c.Setting(n))
-	if err != nil {
-		return fmt.Errorf("check %s at n = %d: %w", c.As, n, err)
-	}
-	if res.Refusal == nil {
-		return nil
-	}
-	return &RefusedError{trial, res.Refusal.GetMessage()}
-}
-
+// outcomeOf copies one row of a batch, which is valid for a short time only.
 func outcomeOf(c *cell, b *ledger.Batch, row int) *Outcome {
 	o := &Outcome{
 		Status: [...]string{ledger.OK: "ok", ledger.Failed: "failed", ledger.Lost: "lost"}[b.Status[row]],
-		Kind:   strings.Clone(text(b.Kind, row)), Reason: strings.Clone(text(b.Reason, row)), Metrics: map[string]float64{},
-		Worker: strings.Clone(b.Worker), Digest: strings.Clone(b.Digest), Profile: strings.Clone(b.Profile),
+		Kind:   strings.Clone(valueAt(b.Kind, row)), Reason: strings.Clone(valueAt(b.Reason, row)),
+		Metrics: map[string]float64{},
+		Worker:  strings.Clone(b.Worker), Digest: strings.Clone(b.Digest), Profile: strings.Clone(b.Profile),
 	}
 	if e := b.Error[row]; !math.IsNaN(e) {
 		o.Error = &e

@@ -7,32 +7,29 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
-	"time"
 
+	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
-	"github.com/shatterlab/shatter/schemas"
-
 	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas"
 )
 
-// UnfinishedError says that a folder holds no result of its sweep file yet.
+// UnfinishedError reports that a folder holds no result of its sweep file yet.
 type UnfinishedError struct{ Dir, Reason string }
 
 func (e *UnfinishedError) Error() string {
 	return fmt.Sprintf("%q %s; run its sweep again to go on", e.Dir, e.Reason)
 }
 
-// Tables is what CheckTables found.
+// Tables tells what CheckTables found.
 type Tables struct {
 	Frames    int
 	Outcomes  int64
@@ -55,10 +52,11 @@ type Tables struct {
 
 // Equal reports whether everything is as it has to be.
 func (t *Tables) Equal() bool {
-	return len(t.Damaged)+len(t.Conflicts)+t.Open == 0 && t.Missing == 0 && t.Digest == t.Manifest && len(t.Different()) == 0
+	return len(t.Damaged)+len(t.Conflicts)+t.Open == 0 && t.Missing == 0 &&
+		t.Digest == t.Manifest && len(t.Different()) == 0
 }
 
-// Different is the files that differ from the recomputed ones.
+// Different returns the files that differ from the recomputed ones.
 func (t *Tables) Different() (list []result.FileCheck) {
 	for _, f := range t.Files {
 		if f.Difference != "" {
@@ -68,17 +66,19 @@ func (t *Tables) Different() (list []result.FileCheck) {
 	return list
 }
 
-// CheckTables makes all files of a result anew from its ledger, and compares them byte for byte. It needs Folder, Algorithms and
-// Digests, and changes nothing.
+// CheckTables makes all files of a result anew from its ledger and compares them byte for byte. It
+// needs Folder, Algorithms and Digests, and changes nothing. It returns an *UnfinishedError where
+// there is no result to compare with.
 func CheckTables(ctx context.Context, c Config) (*Tables, error) {
-	m := readManifest(c.Folder.Dir)
-	if _, err := os.Stat(filepath.Join(c.Folder.Dir, "table.parquet")); errors.Is(err, fs.ErrNotExist) && m.Digest == "" {
+	m := folder.ReadManifest(c.Folder.Dir)
+	_, err := os.Stat(filepath.Join(c.Folder.Dir, "table.parquet"))
+	if errors.Is(err, fs.ErrNotExist) && m.Digest == "" {
 		return nil, &UnfinishedError{c.Folder.Dir, "has no results yet"}
 	}
 	if err := result.CheckVersions(c.Folder.Dir); err != nil {
 		return nil, err
 	}
-	r, err := newReading(c)
+	r, err := newRun(c)
 	if err != nil {
 		return nil, err
 	}
@@ -86,45 +86,38 @@ func CheckTables(ctx context.Context, c Config) (*Tables, error) {
 		return nil, err
 	}
 	t := &Tables{Frames: c.Folder.Report.Frames, Outcomes: c.Folder.Report.Outcomes, Manifest: m.Digest}
-	t.damage(c.Folder.Report, m)
+	t.addDamage(c.Folder.Report, m)
 	for _, x := range c.Folder.Report.Conflicts {
 		t.Conflicts = append(t.Conflicts, trial.Key(x.Cell).Short()+fmt.Sprintf("/%d/%d", x.N, x.Repetition))
 	}
-	t.Others = r.others()
-	switch {
-	case m.Partial != "" && r.grown(m):
-		return nil, &UnfinishedError{c.Folder.Dir, "holds a partial result (" + m.Partial + "), and the run that went on from there has not ended"}
-	case r.open > 0 && r.extended(m):
-		return nil, &UnfinishedError{c.Folder.Dir, "holds the result of an earlier sweep file, and the run of the new one has not ended"}
-	case r.open > 0:
-		if t.missing(r); m.Partial == "" || t.Missing > 0 {
+	t.Others = otherPlugins(r.grid, r.intake.ledger, c.Digests)
+	if err := checkFinished(r, m); err != nil {
+		return nil, err
+	}
+	if r.grid.open > 0 {
+		if t.findMissing(r); m.Partial == "" || t.Missing > 0 {
 			return t, nil
 		}
-		r.limited, t.Partial = m.Partial, fmt.Sprintf("%s, with %d of %d cells undecided", m.Partial, t.Open, len(r.cells))
+		r.limited = m.Partial
+		t.Partial = fmt.Sprintf("%s, with %d of %d cells undecided", m.Partial, t.Open, len(r.grid.cells))
 		t.Open, t.FirstOpen = 0, ""
 	}
+	return t, t.compare(r)
+}
+
+// compare makes the files anew and compares them with those of the folder.
+func (t *Tables) compare(r *run) error {
 	res, err := r.result()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, x := range res.Trials {
 		for _, p := range x.Points {
 			t.Consumed += p.Consumed
 		}
 	}
-	t.Files, t.Digest, err = result.CheckResult(c.Folder.Dir, *res)
-	return t, err
-}
-
-// newReading is a run that only reads.
-func newReading(c Config) (*run, error) {
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
-	if c.Healing == 0 {
-		c.Healing = time.Second
-	}
-	return newRun(c)
+	t.Files, t.Digest, err = result.CheckResult(r.Folder.Dir, *res)
+	return err
 }
 
 // replay feeds the cells with what the ledger has, losses included.
@@ -133,80 +126,91 @@ func (r *run) replay(ctx context.Context) error {
 		return err
 	}
 	for _, x := range r.Folder.Report.Lost {
-		if c, ok := r.byKey[x.Cell]; ok && c.has(x.N, x.Repetition) {
+		if c, ok := r.grid.byKey[x.Cell]; ok && c.has(x.N, x.Repetition) {
 			c.Lost(x.N, int(x.Repetition), x.Reason)
-			r.touch(c)
+			r.grid.queue(c)
 		}
 	}
-	return r.learn(ctx)
+	return r.grid.advance(ctx)
 }
 
-// damage sorts what is wrong with the ledger's files into what an earlier run has dealt with, as its manifest says, and the rest.
-func (t *Tables) damage(report *ledger.Report, m manifest) {
-	var told []string
-	for _, run := range m.Runs {
-		told = append(told, run.Ledger...)
-	}
+// addDamage sorts what is wrong with the ledger's files into what an earlier run has dealt with, as
+// the manifest tells, and the rest.
+func (t *Tables) addDamage(report *ledger.Report, m schemas.Manifest) {
 	for _, d := range report.Damaged {
+		repaired := folder.Repaired(m, d)
 		d.File = filepath.Base(d.File)
-		if slices.ContainsFunc(told, func(line string) bool { return strings.Contains(line, string(filepath.Separator)+d.String()+";") }) {
+		if repaired {
 			t.Repaired = append(t.Repaired, d.String())
 		} else {
 			t.Damaged = append(t.Damaged, d.String())
 		}
 	}
-	if d := report.Torn; d != nil {
-		t.Damaged = append(t.Damaged, fmt.Sprintf("a torn tail, which a run at work leaves too: %s: %d bytes at %d: %s", filepath.Base(d.File), d.Bytes, d.Offset, d.Reason))
+	if report.Torn != nil {
+		d := *report.Torn
+		d.File = filepath.Base(d.File)
+		t.Damaged = append(t.Damaged, fmt.Sprintf("a torn tail, which a run at work leaves too: %s", d))
 	}
 }
 
-// others lists the plugin files other than today's whose outcomes enter the result.
-func (r *run) others() (lines []string) {
-	type pair struct{ file, was, is string }
-	counts := map[pair]int64{}
-	for _, o := range r.ledger.Origins() {
-		if c, ok := r.byKey[o.Cell]; ok && o.Digest != r.Digests[c.Plugin] {
-			counts[pair{c.Plugin, o.Digest, r.Digests[c.Plugin]}] += o.Outcomes
+// otherPlugins lists the plugin files other than today's whose outcomes enter the result. Digests
+// are today's by path.
+func otherPlugins(g *grid, l *ledger.Ledger, digests map[string]string) (lines []string) {
+	type change struct{ file, was, is string }
+	counts := map[change]int64{}
+	for _, o := range l.Origins() {
+		if c, ok := g.byKey[o.Cell]; ok && o.Digest != digests[c.Plugin] {
+			counts[change{c.Plugin, o.Digest, digests[c.Plugin]}] += o.Outcomes
 		}
 	}
-	for p, n := range counts {
+	for x, n := range counts {
 		file := "this shatter"
-		if p.file != "" {
-			file = fmt.Sprintf("plugin %q", p.file)
+		if x.file != "" {
+			file = fmt.Sprintf("plugin %q", x.file)
 		}
-		lines = append(lines, fmt.Sprintf("%d outcomes were made by another file of %s: SHA-256 %.12s, now it is %.12s", n, file, p.was, p.is))
+		lines = append(lines, fmt.Sprintf("%d outcomes were made by another file of %s: SHA-256 %.12s, now it is %.12s",
+			n, file, x.was, x.is))
 	}
 	slices.Sort(lines)
 	return lines
 }
 
-// extended reports whether the folder's files are of another sweep file than the ledger's, or of a run that has not ended.
-func (r *run) extended(m manifest) bool {
-	source, err := os.ReadFile(filepath.Join(r.Folder.Dir, "sweep.yaml"))
-	other := err == nil && !bytes.Equal(source, r.Folder.Plan.Source)
-	return other || len(m.Runs) == 0 || m.Runs[len(m.Runs)-1].Interrupted
-}
-
-// grown reports whether the ledger has more outcomes than the last run that ended has left.
-func (r *run) grown(m manifest) bool {
-	if len(m.Runs) == 0 {
-		return true
+// checkFinished returns an *UnfinishedError if the files of the folder are not those of its ledger,
+// because a run that went on has not ended.
+func checkFinished(r *run, m schemas.Manifest) error {
+	dir := r.Folder.Dir
+	var last schemas.ManifestRun
+	if len(m.Runs) > 0 {
+		last = m.Runs[len(m.Runs)-1]
 	}
-	last := m.Runs[len(m.Runs)-1]
-	return r.counts.known > last.Known+last.Trials+last.Served
+	grown := len(m.Runs) == 0 || r.tally.known > last.Known+last.Trials+last.Served
+	if m.Partial != "" && grown {
+		return &UnfinishedError{dir, fmt.Sprintf("holds a partial result (%s), "+
+			"and the run that went on from there has not ended", m.Partial)}
+	}
+	if r.grid.open == 0 {
+		return nil
+	}
+	source, err := os.ReadFile(filepath.Join(dir, "sweep.yaml"))
+	changed := err == nil && !bytes.Equal(source, r.Folder.Plan.Source)
+	if changed || len(m.Runs) == 0 || last.Interrupted {
+		return &UnfinishedError{dir, "holds the result of an earlier sweep file, and the run of the new one has not ended"}
+	}
+	return nil
 }
 
-// missing finds what the ledger lacks: trials that the curve's rows count, and what the cells that it does not decide wait for.
-func (t *Tables) missing(r *run) {
+// findMissing finds what the ledger lacks: trials that the curve's rows count, and what the cells
+// that it does not decide wait for.
+func (t *Tables) findMissing(r *run) {
 	byName := map[string]*cell{}
-	for _, c := range r.cells {
+	for _, c := range r.grid.cells {
 		byName[c.Key.Short()] = c
 		if c.done {
 			continue
 		}
 		if t.Open++; t.FirstOpen == "" {
 			t.FirstOpen = c.words()
-			if b, ok := c.next(c.Want()); ok {
+			if b, ok := c.nextFree(c.Want()); ok {
 				t.FirstOpen += fmt.Sprintf(", which needs trial %s", c.TrialID(b.N, int64(b.First)))
 			}
 		}
@@ -228,7 +232,7 @@ func (t *Tables) missing(r *run) {
 		count, _ := row[trials].(int64)
 		c := byName[name]
 		for rep := int64(0); c != nil && rep < min(count, 1<<31); rep++ {
-			if r.ledger.Has(c.Key, n, rep) {
+			if r.intake.ledger.Has(c.Key, n, rep) {
 				continue
 			}
 			if t.Missing++; t.Missing == 1 {
@@ -238,25 +242,26 @@ func (t *Tables) missing(r *run) {
 	}
 }
 
-// Sample says how many recorded trials are run again.
+// Sample tells how many recorded trials are run again.
 type Sample struct {
 	Share float64 // of each algorithm's, and at least 20
 	Count int64   // of all, where Share is 0
 }
 
-// Rerun is what CheckSample found.
+// Rerun tells what CheckSample found.
 type Rerun struct {
-	Recorded, Again int64
+	Recorded, Again int64 // trials in the ledger, and those of them that were drawn
 	Different       int64
 	First, What     string // the first trial that differs, in the order of the tables, and how
 	Lost            int64  // trials that a limit of this machine ended: neither equal nor different
 	FirstLost       string // the first of these, and why
 }
 
-// CheckSample runs a sample of the recorded trials again, drawn under the sweep's seed, and compares every bit. It needs Folder, Conn,
-// Slots, Digests and Workers, and changes nothing in the folder. progress is told how many are done.
+// CheckSample runs a sample of the recorded trials again, drawn under the sweep's seed, and
+// compares every bit. It needs Folder, Conn, Slots, Digests and Workers, and changes nothing in the
+// folder. It calls progress after each trial.
 func CheckSample(ctx context.Context, c Config, s Sample, progress func(done, of int64)) (*Rerun, error) {
-	r, err := newReading(c)
+	r, err := newRun(c)
 	if err != nil {
 		return nil, err
 	}
@@ -267,37 +272,51 @@ func CheckSample(ctx context.Context, c Config, s Sample, progress func(done, of
 	}
 	profile, here := r.recordedProfile(), trial.FloatProfile()
 	if profile != here {
-		return nil, fmt.Errorf("run trials again: the recorded ones have the float profile %s, this machine's is %s, and their last bits may differ; "+
-			"verify where the sweep was run, or the tables alone with --sample 0", profile, here)
+		return nil, fmt.Errorf("run trials again: the recorded ones have the float profile %s, this machine's is %s, "+
+			"and their last bits may differ; verify where the sweep was run, or the tables alone with --sample 0", profile, here)
 	}
+	none := position{cell: len(r.grid.cells)}
+	compared := comparison{rerun: x, ledger: r.intake.ledger, first: none, firstLost: none}
 	done := int64(0)
-	first, firstLost := position{cell: len(r.cells)}, position{cell: len(r.cells)}
-	err = r.coordinated(ctx, func() error {
+	err = r.coordinate(ctx, func(ctx context.Context) error {
 		return r.runAgain(ctx, blocks, profile, func(c *cell, b *ledger.Batch, row int) error {
 			done++
 			progress(done, x.Again)
-			at, id, one := position{c.index, b.N, b.Repetition[row]}, c.TrialID(b.N, b.Repetition[row]), b.Select([]int{row})
-			if b.Status[row] == ledger.Lost {
-				if x.Lost++; at.compare(firstLost) < 0 {
-					firstLost, x.FirstLost = at, id+": "+text(b.Reason, row)
-				}
-				return nil
-			}
-			if len(r.ledger.Compare(one).Conflicts) == 0 {
-				return nil
-			}
-			if x.Different++; at.compare(first) >= 0 {
-				return nil
-			}
-			old, err := r.ledger.Trial(c.Key, at.n, at.repetition)
-			if err != nil {
-				return err
-			}
-			first, x.First, x.What = at, id, differs(old, one, 0)
-			return nil
+			return compared.add(c, b, row)
 		})
 	})
 	return x, err
+}
+
+// comparison compares trials that are run again with their records.
+type comparison struct {
+	rerun            *Rerun
+	ledger           *ledger.Ledger
+	first, firstLost position // of the trials that differ and those that are lost
+}
+
+// add compares one trial, whose outcome stands in one row of b.
+func (x *comparison) add(c *cell, b *ledger.Batch, row int) error {
+	where := position{c.index, b.N, b.Repetition[row]}
+	id, one := c.TrialID(b.N, b.Repetition[row]), b.Select([]int{row})
+	if b.Status[row] == ledger.Lost {
+		if x.rerun.Lost++; where.compare(x.firstLost) < 0 {
+			x.firstLost, x.rerun.FirstLost = where, id+": "+valueAt(b.Reason, row)
+		}
+		return nil
+	}
+	if len(x.ledger.Compare(one).Conflicts) == 0 {
+		return nil
+	}
+	if x.rerun.Different++; where.compare(x.first) >= 0 {
+		return nil
+	}
+	old, err := x.ledger.Trial(c.Key, where.n, where.repetition)
+	if err != nil {
+		return err
+	}
+	x.first, x.rerun.First, x.rerun.What = where, id, difference(old, one, 0)
+	return nil
 }
 
 // position orders trials as the tables do.
@@ -310,42 +329,21 @@ func (p position) compare(q position) int {
 	return cmp.Or(cmp.Compare(p.cell, q.cell), cmp.Compare(p.n, q.n), cmp.Compare(p.repetition, q.repetition))
 }
 
-// coordinated takes up the queue for a while.
-func (r *run) coordinated(ctx context.Context, work func() error) (err error) {
-	if r.queue, err = r.Conn.Coordinate(ctx, r.Folder.ID, r.slots); err != nil {
-		return err
-	}
-	err = work()
-	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer cancel()
-	return errors.Join(err, r.queue.Close(closing))
-}
-
-// recordedProfile is the float profile of the recorded outcomes; all of them have the same.
-func (r *run) recordedProfile() (profile string) {
-	for _, o := range r.ledger.Origins() {
-		if _, ok := r.byKey[o.Cell]; ok {
-			profile = o.Profile
-		}
-	}
-	return profile
-}
-
 // blockTrials is the most trials of a sample that are one job.
 const blockTrials = 64
 
-// draw draws the sample, and cuts it into jobs. It counts what is recorded and drawn.
-func (r *run) draw(s Sample, x *Rerun) (blocks []*again) {
+// draw draws the sample and cuts it into jobs. It counts in x what is recorded and drawn.
+func (r *run) draw(s Sample, x *Rerun) (blocks []*rerunBlock) {
 	left, wanted := map[string]int64{}, map[string]int64{}
-	by := func(c *cell) string {
+	stratum := func(c *cell) string {
 		if s.Share > 0 {
 			return c.As
 		}
 		return "" // all algorithms together
 	}
-	for _, c := range r.cells {
-		for _, count := range r.ledger.Counts(c.Key) {
-			left[by(c)] += count
+	for _, c := range r.grid.cells {
+		for _, count := range r.intake.ledger.Counts(c.Key) {
+			left[stratum(c)] += count
 			x.Recorded += count
 		}
 	}
@@ -357,15 +355,15 @@ func (r *run) draw(s Sample, x *Rerun) (blocks []*again) {
 		x.Again += wanted[as]
 	}
 	rng := rand.New(rand.NewPCG(r.Folder.Plan.Seed, 0x766572696679))
-	for _, c := range r.cells {
-		as := by(c)
-		for _, n := range r.ledger.Sizes(c.Key) {
+	for _, c := range r.grid.cells {
+		as := stratum(c)
+		for _, n := range r.intake.ledger.Sizes(c.Key) {
 			most := min(blockTrials, c.SessionTrials(n))
-			var last *again
-			for o := range r.ledger.Outcomes(c.Key, n) {
-				take := rng.Int64N(left[as]) < wanted[as] // each sample of that size is equally likely
+			var last *rerunBlock
+			for o := range r.intake.ledger.Outcomes(c.Key, n) {
+				drawn := rng.Int64N(left[as]) < wanted[as] // each sample of that size is equally likely
 				left[as]--
-				if !take {
+				if !drawn {
 					continue
 				}
 				wanted[as]--
@@ -373,7 +371,7 @@ func (r *run) draw(s Sample, x *Rerun) (blocks []*again) {
 					last.block.Count++
 					continue
 				}
-				last = &again{cell: c, block: estimate.Block{N: n, First: int(o.Repetition), Count: 1}}
+				last = &rerunBlock{cell: c, block: estimate.Block{N: n, First: int(o.Repetition), Count: 1}}
 				blocks = append(blocks, last)
 			}
 		}

@@ -1,10 +1,11 @@
-// Package worker leases jobs, draws their data, runs them in plugin processes, plays the adversary of a game of queries, scores the answers
-// and publishes the outcomes.
+// Package worker leases jobs, draws their data, runs them in plugin processes, plays the adversary,
+// scores the answers and publishes the outcomes.
 //
-// It promises that one trial never costs another its outcome: when a plugin process ends, the unfinished trials of the job are
-// run again in halves, in fresh processes, down to the trial that ends it alone. It promises that a result is published before
-// its job is acknowledged, so that a crash repeats work and loses none; and that labels of test points and of queries and the
-// target never leave it.
+// It promises that one trial never costs another its outcome: when a plugin process ends, the
+// unfinished trials of the job are run again in halves, in fresh processes, down to the trial that
+// ends it alone. It promises that a result is published before its job is acknowledged, so that a
+// crash repeats work and loses none; and that the target and the labels of test points and of
+// queries never leave it.
 //
 // It needs a bus connection, the plugin files and a folder for data files. Start reading at Run.
 package worker

@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/shatterlab/shatter/pipeline/ledger"
-
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
@@ -16,7 +15,7 @@ type outcomes struct {
 	error  []float64
 	faults map[int]fault // of trials whose outcome is not ok
 	values [][]float64   // per metric that the algorithm declares
-	notes  []string      // what happened on the way
+	notes  []string      // what happened to plugin processes on the way
 }
 
 func newOutcomes(job *trial.Job) *outcomes {
@@ -48,7 +47,8 @@ func (o *outcomes) lose(reason string) *outcomes {
 	return o
 }
 
-// record takes over one session's trials. An infinite metric fails its trial; NaN says that it was not reported.
+// record takes over one session's trials; from is the first of them. An infinite metric fails its
+// trial; NaN marks one that was not reported.
 func (o *outcomes) record(from int, s *scores, metrics map[string][]float64) {
 	copy(o.error[from:], s.error)
 	for m, name := range o.job.Cell.Metrics {
@@ -72,7 +72,8 @@ func (o *outcomes) record(from int, s *scores, metrics map[string][]float64) {
 // bytesPerMessage keeps a result message below the queue's limit, with room for its header.
 const bytesPerMessage = 480 << 10
 
-// messages cuts the rows into result messages. The job's seconds are shared out by rows; its notes travel with the first.
+// messages cuts the rows into result messages. The job's seconds are shared out by rows; its notes
+// travel with the first.
 func (o *outcomes) messages(w *worker, seconds float64) []*ledger.Batch {
 	var out []*ledger.Batch
 	for from := 0; from < len(o.status); {
@@ -92,6 +93,7 @@ func (o *outcomes) messages(w *worker, seconds float64) []*ledger.Batch {
 	return out
 }
 
+// batch makes one message of the rows from..to-1.
 func (o *outcomes) batch(from, to int) *ledger.Batch {
 	b := &ledger.Batch{
 		Sweep: o.job.Sweep, Cell: o.job.Cell.Key, N: o.job.N, Digest: o.job.Plugin,

@@ -11,8 +11,8 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// populations holds the opened problems of this worker, shared by its slots: a data file is fetched, read and laid out in shared
-// memory once.
+// populations holds the opened problems of this worker, which its slots share: a data file is
+// fetched, read and laid out in shared memory once.
 type populations struct {
 	Config
 	mu   sync.Mutex
@@ -30,7 +30,8 @@ func newPopulations(c Config) *populations {
 	return &populations{Config: c, open: map[string]*population{}}
 }
 
-// get opens the problem behind key, its canonical name. A failure is not remembered: the file may come later.
+// get returns the opened problem whose canonical name is key. A failure is not remembered: the file
+// may come later.
 func (ps *populations) get(ctx context.Context, key string, p schemas.Problem) (*population, error) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
@@ -58,6 +59,7 @@ func (ps *populations) get(ctx context.Context, key string, p schemas.Problem) (
 	return pop, nil
 }
 
+// file returns the path of a data file, which it fetches if need be.
 func (ps *populations) file(ctx context.Context, digest string) (string, error) {
 	if path, ok := ps.Files[digest]; ok {
 		return path, nil
@@ -68,9 +70,11 @@ func (ps *populations) file(ctx context.Context, digest string) (string, error) 
 	return ps.Conn.FetchFile(ctx, digest, ps.Cache)
 }
 
-// share lays the features of a population out as an Arrow file in a nameless memory file. The labels stay here.
+// share lays the features of a population out as an Arrow file in a nameless memory file. The
+// labels stay here.
 func share(x []float64, dim int) (*dataset.Memory, error) {
-	layout, err := dataset.Plan(dataset.Schema{Columns: []dataset.Column{{Name: "x", Type: dataset.List, Width: dim}}}, len(x)/dim, nil)
+	schema := dataset.Schema{Columns: []dataset.Column{{Name: "x", Type: dataset.List, Width: dim}}}
+	layout, err := dataset.Plan(schema, len(x)/dim, nil)
 	if err != nil {
 		return nil, err
 	}

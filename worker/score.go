@@ -3,9 +3,8 @@ package worker
 import (
 	"context"
 
-	"github.com/shatterlab/shatter/plugins/host"
-
 	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/plugins/host"
 )
 
 // scores are the outcomes of one session's trials while they are made.
@@ -14,7 +13,7 @@ type scores struct {
 	faults map[int]fault // of trials that failed
 }
 
-// fault is what went wrong with a trial. Trials that do have one are few, as a rule.
+// fault is what went wrong with a trial. Few trials have one, as a rule.
 type fault struct{ kind, reason string }
 
 func newScores(trials int) *scores {
@@ -32,19 +31,21 @@ func (s *scores) fail(j int, kind, reason string) {
 	}
 }
 
+// fault takes over the faults that the host found.
 func (s *scores) fault(faults []host.Fault) {
 	for _, f := range faults {
 		s.fail(f.Trial, string(f.Kind), f.Message)
 	}
 }
 
-// scoring is the scratch of evaluate: labels and weights of the points that are being asked.
+// scoring is the scratch memory of evaluate: labels and weights of the points that are being asked.
 type scoring struct {
 	counts []uint32
 	y, w   []float64
 }
 
-func (s *scoring) room(trials, points int) {
+// resize makes room for that many trials and points.
+func (s *scoring) resize(trials, points int) {
 	if cap(s.counts) < trials {
 		s.counts = make([]uint32, trials)
 	}
@@ -56,74 +57,75 @@ func (s *scoring) room(trials, points int) {
 	s.y, s.w = s.y[:points], s.w[:points]
 }
 
-// evaluate asks every trial that is still alive for its answers on the evaluation points and scores them, a group of trials
-// at a time: as many as fit one message.
-func (l *lane) evaluate(ctx context.Context, s *host.Session, t *task, from int, trials *scores) error {
-	m := t.drawer.TestLen()
-	perGroup := max(1, host.MaxAnswers/m)
-	group := make([]int, 0, min(perGroup, len(trials.error)))
-	for j := 0; j < len(trials.error); {
+// evaluate asks every trial that has not failed for its answers on the evaluation points and scores
+// them, a group of trials at a time: as many as fit one message.
+func (x *session) evaluate(ctx context.Context) error {
+	points := x.job.drawer.TestLen()
+	most := max(1, host.MaxAnswers/points)
+	group := make([]int, 0, min(most, x.trials()))
+	for j := 0; j < x.trials(); {
 		group = group[:0]
-		for ; j < len(trials.error) && len(group) < perGroup; j++ {
-			if !trials.failed(j) {
+		for ; j < x.trials() && len(group) < most; j++ {
+			if !x.scores.failed(j) {
 				group = append(group, j)
 			}
 		}
 		if len(group) == 0 {
 			return nil
 		}
-		if err := l.ask(ctx, s, t, from, group, m, trials); err != nil {
+		if err := x.evaluateGroup(ctx, group, points); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// ask sends m evaluation points to each trial of the group and scores its answers.
-func (l *lane) ask(ctx context.Context, s *host.Session, t *task, from int, group []int, m int, trials *scores) error {
-	a := &l.answers
-	a.room(len(trials.error), m*len(group))
+// evaluateGroup asks each trial of a group for its answers on that many evaluation points and
+// scores them.
+func (x *session) evaluateGroup(ctx context.Context, group []int, points int) error {
+	a := &x.slot.answers
+	a.resize(x.trials(), points*len(group))
 	for _, j := range group {
-		a.counts[j] = uint32(m)
+		a.counts[j] = uint32(points)
 	}
-	answers, faults, err := l.step(ctx, s, t, from, group, m)
+	answers, faults, err := x.ask(ctx, group, points)
 	if err != nil {
 		return err
 	}
-	trials.fault(faults)
+	x.scores.fault(faults)
 	for i, j := range group {
-		lo, hi := i*m, (i+1)*m
-		trials.error[j] = populationError(answers[lo:hi], a.y[lo:hi], a.w[lo:hi])
+		lo, hi := i*points, (i+1)*points
+		x.scores.error[j] = populationError(answers[lo:hi], a.y[lo:hi], a.w[lo:hi])
 	}
 	return nil
 }
 
-func (l *lane) step(ctx context.Context, s *host.Session, t *task, from int, group []int, m int) ([]float64, []host.Fault, error) {
-	a := &l.answers
-	if t.pop.rows != nil {
+// ask draws the evaluation points of a group of trials and returns the answers to them.
+func (x *session) ask(ctx context.Context, group []int, points int) ([]float64, []host.Fault, error) {
+	a := &x.slot.answers
+	if x.job.pop.rows != nil {
 		for i, j := range group {
-			l.begin(t, from+j, trial.Target, trial.TestPoints)
-			t.drawer.Test(nil, a.y[i*m:(i+1)*m], a.w[i*m:(i+1)*m])
+			x.begin(j, trial.Target, trial.TestPoints)
+			x.job.drawer.Test(nil, a.y[i*points:(i+1)*points], a.w[i*points:(i+1)*points])
 		}
-		return s.StepShared(ctx, a.counts, 0)
+		return x.host.StepShared(ctx, a.counts, 0)
 	}
-	dim, next, left := t.pop.Dim(), 0, 0
-	at := 0
-	return s.Step(ctx, a.counts, func(x []float64) {
-		for rows := len(x) / dim; rows > 0; {
+	dim, next, left, drawn := x.job.pop.Dim(), 0, 0, 0
+	return x.host.Step(ctx, a.counts, func(to []float64) {
+		for rows := len(to) / dim; rows > 0; {
 			if left == 0 {
-				l.begin(t, from+group[next], trial.Target, trial.TestPoints)
-				next, left = next+1, m
+				x.begin(group[next], trial.Target, trial.TestPoints)
+				next, left = next+1, points
 			}
 			k := min(rows, left)
-			t.drawer.Test(x[:k*dim], a.y[at:at+k], a.w[at:at+k])
-			x, at, rows, left = x[k*dim:], at+k, rows-k, left-k
+			x.job.drawer.Test(to[:k*dim], a.y[drawn:drawn+k], a.w[drawn:drawn+k])
+			to, drawn, rows, left = to[k*dim:], drawn+k, rows-k, left-k
 		}
 	})
 }
 
-// populationError is the weighted error of answers against clean labels: an answer a to a point of label y and weight w costs
-// w (1 - y a)/2.
+// populationError returns the weighted error of answers against clean labels: an answer a to a
+// point of label y and weight w costs w (1 - y a)/2.
 func populationError(answers, y, w []float64) (sum float64) {
 	for i, a := range answers {
 		sum += float64(w[i] * float64(1-float64(y[i]*a)))

@@ -10,9 +10,8 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/ledger"
-	"github.com/shatterlab/shatter/plugins/host"
-
 	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/plugins/host"
 )
 
 func testJob(count int64) *trial.Job {
@@ -22,7 +21,8 @@ func testJob(count int64) *trial.Job {
 	}
 }
 
-// A job's messages hold each of its rows once, in order, and each fits the queue, however much went wrong.
+// A job's messages hold each of its rows once, in order, and each fits the queue, however much went
+// wrong.
 func TestMessages(t *testing.T) {
 	const trials = trial.SessionTrials
 	o := newOutcomes(testJob(trials))
@@ -31,11 +31,11 @@ func TestMessages(t *testing.T) {
 			o.end(j, ledger.Failed, "crash", strings.Repeat("\xff", 10<<10))
 		}
 	}
-	l := &lane{}
+	s := &slot{}
 	for range 1000 {
-		l.note(&host.ExitError{Cause: host.Exit, State: strings.Repeat("é", 4000), Stderr: strings.Repeat("line\n", 1000)})
+		s.note(&host.ExitError{Cause: host.Exit, State: strings.Repeat("é", 4000), Stderr: strings.Repeat("line\n", 1000)})
 	}
-	o.notes = l.notes
+	o.notes = s.notes
 	next, seconds := int64(100), 0.0
 	for i, b := range o.messages(&worker{Config: Config{Name: "w"}, profile: "p"}, 3) {
 		msg, err := b.Encode()
@@ -45,27 +45,28 @@ func TestMessages(t *testing.T) {
 		if len(msg) > bus.MaxResult {
 			t.Errorf("message %d has %d bytes", i, len(msg))
 		}
-		back, err := ledger.Decode(msg)
+		decoded, err := ledger.Decode(msg)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if i == 0 && (len(back.Notes) == 0 || len(back.Notes) > 20) {
-			t.Errorf("%d notes", len(back.Notes))
+		if i == 0 && (len(decoded.Notes) == 0 || len(decoded.Notes) > 20) {
+			t.Errorf("%d notes", len(decoded.Notes))
 		}
-		for _, rep := range back.Repetition {
+		for _, rep := range decoded.Repetition {
 			if rep != next {
 				t.Fatalf("repetition %d, want %d", rep, next)
 			}
 			next++
 		}
-		seconds += back.Seconds
+		seconds += decoded.Seconds
 	}
 	if next != 100+trials || math.Abs(seconds-3) > 1e-9 {
 		t.Errorf("rows up to %d, %v seconds", next, seconds)
 	}
 }
 
-// An infinite metric fails its trial, one that was not reported is NaN, and the first fault of a trial counts.
+// An infinite metric fails its trial, one that was not reported is NaN, and the first fault of a
+// trial counts.
 func TestRecord(t *testing.T) {
 	o := newOutcomes(testJob(4))
 	s := newScores(3)

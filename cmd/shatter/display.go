@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/shatterlab/shatter/coordinator"
+	"github.com/shatterlab/shatter/coordinator/folder"
 )
 
 // progressMode is the value of --progress.
@@ -109,9 +110,9 @@ func (d *display) text() io.Writer {
 }
 
 // opened shows what the folder held.
-func (d *display) opened(f *coordinator.Folder, workers int) {
+func (d *display) opened(f *folder.Folder, workers int) {
 	d.dir = f.Dir
-	lines := coordinator.Lines(f.Report)
+	lines := folder.Lines(f.Report)
 	if d.mode == "json" {
 		d.event("opened", openedEvent{
 			f.Dir, f.Plan.Name, len(f.Plan.Cells), workers, f.Resumed(), append([]string{}, lines...),

@@ -22,6 +22,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shatterlab/shatter/coordinator"
+	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/sweep"
@@ -146,8 +147,8 @@ func exitCode(err error) int {
 		status  statusError
 		usage   usageError
 		invalid sweep.Mistakes
-		owner   *coordinator.OwnerError
-		changed *coordinator.ChangedError
+		owner   *folder.OwnerError
+		changed *folder.ChangedError
 		code    *coordinator.CodeError
 		connect *bus.ConnectError
 	)

@@ -17,6 +17,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shatterlab/shatter/coordinator"
+	"github.com/shatterlab/shatter/coordinator/folder"
+	"github.com/shatterlab/shatter/coordinator/forecast"
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/plan"
 	"github.com/shatterlab/shatter/pipeline/wording"
@@ -91,11 +93,11 @@ func (f *planFlags) calibrate(c *cobra.Command, s *loadedSweep) (p *coordinator.
 		return nil, err
 	}
 	defer closeBus()
-	folder, err := coordinator.Claim(filepath.Join(dir, "out"), s.Plan, coordinator.Mode{})
+	claimed, err := folder.Claim(filepath.Join(dir, "out"), s.Plan, folder.Mode{})
 	if err != nil {
 		return nil, err
 	}
-	defer func() { failed = errors.Join(failed, folder.Close()) }()
+	defer func() { failed = errors.Join(failed, claimed.Close()) }()
 	ctx, stop := context.WithCancel(c.Context())
 	defer stop()
 	display := newDisplay(c.ErrOrStderr(), f.progress)
@@ -104,7 +106,7 @@ func (f *planFlags) calibrate(c *cobra.Command, s *loadedSweep) (p *coordinator.
 		display.question = newQuestion(c, stop, "calibration alone", "`shatter plan --dry` only counts")
 	}
 	here := &runFlags{workers: min(f.workers, runtime.NumCPU())}
-	err = here.coordinate(ctx, s, conn, folder, display, func(ctx context.Context, cfg coordinator.Config) (err error) {
+	err = here.coordinate(ctx, s, conn, claimed, display, func(ctx context.Context, cfg coordinator.Config) (err error) {
 		p, err = coordinator.Calibrate(ctx, cfg, f.workers)
 		return err
 	})
@@ -150,7 +152,7 @@ func writePrediction(w io.Writer, p *coordinator.Prediction, workers int, took t
 }
 
 // between returns a prediction with its limits, as far as they can be told apart.
-func between(r coordinator.Range, text func(float64) string) string {
+func between(r forecast.Range, text func(float64) string) string {
 	if text(r.Low) == text(r.High) {
 		return text(r.Likely)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shatterlab/shatter/coordinator"
+	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/plugins/host"
@@ -27,7 +28,7 @@ import (
 // Close it.
 type finishedSweep struct {
 	*loadedSweep
-	folder   *coordinator.Folder
+	folder   *folder.Folder
 	commands map[string]host.Command
 	config   coordinator.Config
 }
@@ -40,7 +41,7 @@ func (r *finishedSweep) close() {
 // openFinished opens an output folder. Relative paths of its sweep file start at base, or, if that is
 // empty, where the sweep file was.
 func openFinished(ctx context.Context, dir, base string) (*finishedSweep, error) {
-	record, err := coordinator.ReadRecord(dir)
+	record, err := folder.ReadRecord(dir)
 	if err != nil {
 		return nil, outdated(err, nil)
 	}
@@ -70,7 +71,7 @@ func openFinished(ctx context.Context, dir, base string) (*finishedSweep, error)
 }
 
 // outdated blames a folder that cannot be read, and says what to do with one of another version.
-func outdated(err error, record *coordinator.Record) error {
+func outdated(err error, record *folder.Record) error {
 	var version *schemas.VersionError
 	if !errors.As(err, &version) {
 		return usageError{err}

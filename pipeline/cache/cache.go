@@ -1,8 +1,8 @@
 // Package cache keeps outcomes of trials across the sweeps of one machine.
 //
-// It promises to give back only outcomes that were put in, bit for bit, each for the cell and seed that
-// it belongs to. It needs a folder that processes of this machine share. It is a convenience: damage is
-// skipped and reported, and losing all of it costs nothing but time.
+// It promises to give back only outcomes that were put in, bit for bit, each for the cell and seed
+// that it belongs to. It needs a folder that processes of this machine share. It is a convenience:
+// damage is skipped and reported, and losing all of it costs nothing but time.
 //
 // Start with Cache.Add and Cache.Read.
 package cache
@@ -26,9 +26,9 @@ import (
 	"github.com/shatterlab/shatter/pipeline/ledger"
 )
 
-// Cache is a folder with one file of frames, like those of a ledger, for each cell under each seed. It
-// holds outcomes that are ok and nothing else, of any plugin file and float profile. It is safe for
-// concurrent use, by several processes too.
+// Cache is a folder with one file of frames, like those of a ledger, for each cell under each seed.
+// It holds outcomes that are ok and nothing else, of any plugin file and float profile. It is safe
+// for concurrent use, by several processes too.
 type Cache struct{ Dir string }
 
 // Key names the entry of a cell under a seed.
@@ -69,9 +69,9 @@ func (c *Cache) Seeds(cell [32]byte) (seeds []uint64) {
 	return seeds
 }
 
-// Read returns what the cache has of an entry, and what is damaged in it. Its batches hold ok outcomes
-// only; a trial may stand in two of them, if two plugin files made it. An entry that is missing has
-// none.
+// Read returns what the cache has of an entry, and what is damaged in it. Its batches hold ok
+// outcomes only; a trial may stand in two of them, if two plugin files made it. An entry that is
+// missing has none.
 func (c *Cache) Read(k Key) (batches []*ledger.Batch, damaged []ledger.Damage, err error) {
 	lock, locked := c.openLock()
 	if locked == nil {
@@ -150,10 +150,10 @@ func (k *Key) refuses(b *ledger.Batch) string {
 	return ""
 }
 
-// Add adds those ok outcomes of the batches, all of one cell, that the entry does not have, and returns
-// their number. about is the cell in words. Where an outcome of the same plugin file and float profile
-// is there and differs, one of them is wrong: Add removes the entry, and its error says so. It returns
-// ErrBusy where another process keeps it from writing.
+// Add adds those ok outcomes of the batches, all of one cell, that the entry does not have, and
+// returns their number. about is the cell in words. Where an outcome of the same plugin file and
+// float profile is there and differs, one of them is wrong: Add removes the entry, and its error
+// says so. It returns ErrBusy where another process keeps it from writing.
 func (c *Cache) Add(
 	ctx context.Context, k Key, about string, batches func(func(*ledger.Batch) error) error,
 ) (added int64, err error) {
@@ -268,7 +268,8 @@ func (a *adding) add(b *ledger.Batch) error {
 	return nil
 }
 
-// frames returns the collected rows as frames, in messages with the noise key and the cell in words.
+// frames returns the collected rows as frames, in messages with the noise key and the cell in
+// words.
 func (a *adding) frames(noise, about string) (frames []byte, err error) {
 	groups := make([]*ledger.Batch, 0, len(a.rows))
 	for _, b := range a.rows {
@@ -297,8 +298,8 @@ func (a *adding) frames(noise, about string) (frames []byte, err error) {
 	return frames, nil
 }
 
-// appendTo appends to a file of a known size. After an error the file is as it was, as far as the disk
-// allows.
+// appendTo appends to a file of a known size. After an error the file is as it was, as far as the
+// disk allows.
 func appendTo(path string, size int64, b []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o666)
 	if err != nil {
@@ -394,8 +395,8 @@ func (c *Cache) List() ([]Entry, error) {
 	return all, nil
 }
 
-// Trim removes the entries that were last used before a time, and then as many as it takes to bring the
-// cache down to a number of bytes, those first that were used longest ago.
+// Trim removes the entries that were last used before a time, and then as many as it takes to bring
+// the cache down to a number of bytes, those first that were used longest ago.
 func (c *Cache) Trim(ctx context.Context, before time.Time, bytes int64) (removed []Entry, err error) {
 	if _, err := os.Stat(c.Dir); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

@@ -18,7 +18,8 @@ func cacheKey(cell byte) Key {
 
 // cached is a batch of a cell whose errors tell n and repetition.
 func cached(cell byte, n int64, reps ...int64) *ledger.Batch {
-	b := &ledger.Batch{Sweep: "s", Cell: cacheKey(cell).Cell, N: n, Digest: "d", Profile: "p", Worker: "w", Seconds: 1, Metrics: []string{"m"}, Values: [][]float64{nil}}
+	b := &ledger.Batch{Sweep: "s", Cell: cacheKey(cell).Cell, N: n, Digest: "d", Profile: "p", Worker: "w", Seconds: 1,
+		Metrics: []string{"m"}, Values: [][]float64{nil}}
 	for _, rep := range reps {
 		b.Repetition, b.Status = append(b.Repetition, rep), append(b.Status, ledger.OK)
 		b.Error, b.Values[0] = append(b.Error, float64(n)+float64(rep)/1000), append(b.Values[0], math.NaN())
@@ -66,7 +67,8 @@ func TestCacheKeepsOnce(t *testing.T) {
 	failed := cached(1, 10, 5, 6)
 	failed.Status[0], failed.Error[0] = ledger.Failed, math.NaN()
 	for i, want := range []int64{5, 0} {
-		if n, err := addTo(t, c, 1, cached(1, 10, 3, 4), cached(1, 10, 1, 3), failed, cached(1, 20, 0)); n != want || err != nil {
+		if n, err := addTo(t, c, 1, cached(1, 10, 3, 4), cached(1, 10, 1, 3), failed, cached(1, 20, 0)); n != want ||
+			err != nil {
 			t.Errorf("time %d: %d added, %v", i, n, err)
 		}
 	}
@@ -77,7 +79,8 @@ func TestCacheKeepsOnce(t *testing.T) {
 		t.Errorf("another cell has %v", reps)
 	}
 	list, err := c.List()
-	if err != nil || len(list) != 1 || list[0].Trials != 5 || list[0].Seed != 7 || list[0].What != "a cell" || list[0].Cell != "0101000000" {
+	if err != nil || len(list) != 1 || list[0].Trials != 5 || list[0].Seed != 7 || list[0].What != "a cell" ||
+		list[0].Cell != "0101000000" {
 		t.Errorf("%+v, %v", list, err)
 	}
 	if seeds := c.Seeds(cacheKey(1).Cell); !slices.Equal(seeds, []uint64{7}) {
@@ -85,7 +88,8 @@ func TestCacheKeepsOnce(t *testing.T) {
 	}
 }
 
-// Every byte that is changed, and every place at which the file is cut, costs trials of one frame at most, and is mended.
+// Every byte that is changed, and every place at which the file is cut, costs trials of one frame
+// at most, and is mended.
 func TestCacheDamage(t *testing.T) {
 	c := &Cache{Dir: t.TempDir()}
 	if _, err := addTo(t, c, 1, cached(1, 10, 0, 1)); err != nil {
@@ -136,7 +140,8 @@ func TestCacheConflict(t *testing.T) {
 	}
 	wrong := cached(1, 10, 0)
 	wrong.Error[0] = 98
-	if n, err := addTo(t, c, 1, wrong); n != 0 || err == nil || !strings.Contains(err.Error(), "trial 0101000000/10/0 has two different outcomes") {
+	if n, err := addTo(t, c, 1, wrong); n != 0 || err == nil ||
+		!strings.Contains(err.Error(), "trial 0101000000/10/0 has two different outcomes") {
 		t.Errorf("%d added, %v", n, err)
 	}
 	if reps, _ := has(t, c, 1, 10); reps != nil {
@@ -169,7 +174,8 @@ func TestCacheTrim(t *testing.T) {
 		before time.Time
 		most   int64
 		want   string
-	}{{time.Time{}, 4 * all[0].Bytes, ""}, {time.Time{}, 4*all[0].Bytes - 1, "03"}, {now.Add(-90 * time.Minute), math.MaxInt64, "02"}, {time.Time{}, 0, "01 04"}} {
+	}{{time.Time{}, 4 * all[0].Bytes, ""}, {time.Time{}, 4*all[0].Bytes - 1, "03"},
+		{now.Add(-90 * time.Minute), math.MaxInt64, "02"}, {time.Time{}, 0, "01 04"}} {
 		removed, err := c.Trim(t.Context(), x.before, x.most)
 		var cells []string
 		for _, r := range removed {

@@ -39,6 +39,7 @@ type generator struct {
 	rows  []uint64
 }
 
+// newGenerator draws a generator matrix, each bit a fair coin.
 func newGenerator(d, m int, r *rand.Rand) *generator {
 	g := &generator{d: d, m: m, words: (m + 63) / 64}
 	g.rows = make([]uint64, d*g.words)

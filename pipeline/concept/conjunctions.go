@@ -10,7 +10,7 @@ const Conjunctions = "conjunctions"
 
 var conjunctionsDefinition = Definition{
 	Name:        Conjunctions,
-	Doc:         "+1 where all of some chosen bits are 1 and all of some others 0, and nowhere",
+	Doc:         "+1 where all of some bits are 1 and all of some other bits are 0, or nowhere",
 	Shape:       Bits,
 	New:         newConjunctions,
 	VC:          exactVC,

@@ -68,6 +68,7 @@ func (c *enumerated) VC() int {
 	return high
 }
 
+// LogSize implements Class.
 func (c *enumerated) LogSize() float64 {
 	f, _ := new(big.Float).SetInt(c.size).Float64()
 	return math.Log(f)
@@ -86,6 +87,7 @@ func (c *enumerated) example(x, y []float64, i int) (int, error) {
 	return v, checkLabel(y, i)
 }
 
+// outside returns the error for coordinate number stray of a row, which name names.
 func (c *enumerated) outside(row []float64, stray int, name string) error {
 	return fmt.Errorf("coordinate %d of %s: %v is not in the domain of class %q, %s",
 		stray, name, row[stray], c.name, c.domain)

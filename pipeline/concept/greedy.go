@@ -51,6 +51,7 @@ type atom struct {
 	plus    []uint16
 }
 
+// newCover tabulates the labels of the first n hypotheses; all of them make up one atom.
 func newCover(c Finite, n int, domain []float64) *cover {
 	points := len(domain) / c.Dim()
 	v := &cover{name: c.Name(), points: points, labels: make([]uint8, n*points), gain: make([]int, points)}

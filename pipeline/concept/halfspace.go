@@ -12,7 +12,7 @@ const Halfspace = "halfspace"
 
 var halfspaceDefinition = Definition{
 	Name:        Halfspace,
-	Doc:         "+1 on one side of a hyperplane through the origin, the hyperplane included",
+	Doc:         "+1 on one side of a hyperplane through the origin, and on the hyperplane itself",
 	Shape:       Ball,
 	New:         newHalfspace,
 	VC:          exactVC,

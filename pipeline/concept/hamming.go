@@ -50,6 +50,7 @@ func listable(c Finite, most int) (int, error) {
 	return int(c.Size().Int64()), nil
 }
 
+// row returns the bits of hypothesis i.
 func (t *signTable) row(i int) []uint64 { return t.bits[i*t.words : (i+1)*t.words] }
 
 // distances holds the extreme Hamming distances of two rows, and the first pair at the least one.

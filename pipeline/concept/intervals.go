@@ -11,7 +11,7 @@ const Intervals = "intervals"
 
 var intervalsDefinition = Definition{
 	Name:        Intervals,
-	Doc:         "+1 at the numbers from a to b, and nowhere",
+	Doc:         "+1 at the numbers from a to b, or nowhere",
 	Shape:       Scalar,
 	New:         newIntervals,
 	VC:          exactVC,

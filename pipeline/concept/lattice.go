@@ -91,6 +91,7 @@ func coordinate(v float64, domain uint64) (uint64, bool) {
 	return u, float64(u) == v && u < domain
 }
 
+// outside returns the error for the value v of coordinate number k of a row.
 func (l *lattice) outside(v float64, k int, row string) error {
 	return fmt.Errorf("coordinate %d of %s: %v is not in the domain of class %q, the integers 0 to %d",
 		k, row, v, l.name, l.domain-1)

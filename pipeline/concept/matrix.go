@@ -13,7 +13,7 @@ const Matrix = "matrix"
 
 var matrixDefinition = Definition{
 	Name:          Matrix,
-	Doc:           "the rows of a matrix of labels, whose columns are the points",
+	Doc:           "the rows of a matrix of labels read from a file; the points are its columns",
 	Shape:         Column,
 	New:           newMatrix,
 	VC:            func(c Class, _ Spec) Dimension { return Dimension{min(1, logSize(c)), logSize(c)} },
@@ -134,6 +134,7 @@ func (m *matrix) columns(rows int) [][]uint64 {
 	return all
 }
 
+// pack fills packed from text.
 func (m *matrix) pack(rows int) {
 	m.packed = make([]byte, (m.points+7)/8*rows)
 	for i := range rows {

@@ -10,6 +10,7 @@ type rangeMinimizer struct {
 	walk func(*rangeMinimizer) (Range, float64)
 }
 
+// newMinimizer returns a minimizer with a linear term at the points z, and the walk of the class.
 func (o *ordered) newMinimizer(z []float64, walk func(*rangeMinimizer) (Range, float64)) (Minimizer, error) {
 	points := lattice{o.name, o.domain, 1}
 	if err := points.checkTerm(z); err != nil {

@@ -10,7 +10,7 @@ const MonotoneConjunctions = "monotone-conjunctions"
 
 var monotoneDefinition = Definition{
 	Name:  MonotoneConjunctions,
-	Doc:   "+1 where all of some chosen bits are 1",
+	Doc:   "+1 where all of some bits are 1",
 	Shape: Bits,
 	New:   newMonotone,
 	VC:    exactVC,

@@ -15,7 +15,7 @@ const MaxNatural = 1 << 53
 
 var naturalsDefinition = Definition{
 	Name:        Naturals,
-	Doc:         "+1 at the natural numbers from t on, t = 1, 2, ...",
+	Doc:         "+1 at the natural numbers from t on, for t = 1, 2, ...",
 	Shape:       InfiniteOrder,
 	New:         newInfinite,
 	VC:          exactVC,

@@ -10,7 +10,7 @@ const Parities = "parities"
 
 var paritiesDefinition = Definition{
 	Name:  Parities,
-	Doc:   "+1 where an odd number of some chosen bits are 1",
+	Doc:   "+1 where an odd number of some bits are 1",
 	Shape: Bits,
 	New:   newParities,
 	VC:    exactVC,

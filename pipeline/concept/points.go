@@ -11,7 +11,7 @@ const Points = "points"
 
 var pointsDefinition = Definition{
 	Name:  Points,
-	Doc:   "+1 at a single number a = 0..X-1",
+	Doc:   "+1 at one number a = 0..X-1 and nowhere else",
 	Shape: Scalar,
 	New:   newPoints,
 	VC:    exactVC,

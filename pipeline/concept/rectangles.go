@@ -12,7 +12,7 @@ const Rectangles = "rectangles"
 
 var rectanglesDefinition = Definition{
 	Name:        Rectangles,
-	Doc:         "+1 where each of d numbers lies in an interval of its own, and nowhere",
+	Doc:         "+1 where each of d numbers lies in an interval of its own, or nowhere",
 	Shape:       Grid,
 	New:         newRectangles,
 	VC:          exactVC,

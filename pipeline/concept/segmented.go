@@ -70,6 +70,7 @@ func (u *noise) fill(n int, r *rand.Rand) []float64 {
 	return *u
 }
 
+// uniformMember returns a uniform member of segment i.
 func (p *segments) uniformMember(i int, r *rand.Rand) Hypothesis {
 	return p.class.member(p, i, r.Uint64N(p.list[i].count)) // by rejection on integers: no float's rounding
 }

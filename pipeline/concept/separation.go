@@ -163,6 +163,7 @@ func allPoints(d int, base, most uint64) ([]float64, error) {
 	return z, nil
 }
 
+// checkPoints refuses more than most points of d numbers, or more than maxNumbers numbers.
 func checkPoints(m uint64, d int, most uint64) error {
 	if m > most || m*uint64(d) > maxNumbers {
 		return errTooManyPoints(fmt.Sprint(m), d, most)
@@ -170,6 +171,7 @@ func checkPoints(m uint64, d int, most uint64) error {
 	return nil
 }
 
+// errTooManyPoints returns the error for m points, written as a number or a power, of d numbers.
 func errTooManyPoints(m string, d int, most uint64) error {
 	if d > 1 {
 		m += fmt.Sprintf(" points of %d numbers", d)

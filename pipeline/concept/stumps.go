@@ -12,7 +12,7 @@ const Stumps = "stumps"
 
 var stumpsDefinition = Definition{
 	Name:  Stumps,
-	Doc:   "+1 or -1 where one of d numbers is at least t, the opposite elsewhere, and the two constants",
+	Doc:   "+1 or -1 where one of d numbers is at least t and the opposite elsewhere, or constant",
 	Shape: Grid,
 	New:   newStumps,
 	// See stumps.VC: exact with two values; otherwise as many points are shattered as there are
@@ -181,6 +181,7 @@ func (p *stumpProfile) Reset(x, y []float64) error {
 	return nil
 }
 
+// countLabels counts the examples by label.
 func (p *stumpProfile) countLabels(y []float64) {
 	p.positives = 0
 	for _, label := range y {
@@ -237,6 +238,7 @@ func (p *stumpProfile) PermuteAndFlip(eps float64, r *rand.Rand) Hypothesis {
 	return p.uniformMember(flip(p.levels, p.Min(), eps, p.noise.fill(len(p.levels), r)), r)
 }
 
+// uniformMember returns a uniform stump of a level.
 func (p *stumpProfile) uniformMember(level int, r *rand.Rand) Hypothesis {
 	return p.class.Member(p.ranked(p.levels[level].err, r.Uint64N(p.levels[level].count)))
 }

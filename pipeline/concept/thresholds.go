@@ -10,7 +10,7 @@ const Thresholds = "thresholds"
 
 var thresholdsDefinition = Definition{
 	Name:       Thresholds,
-	Doc:        "+1 at the numbers from t on, t = 0..X",
+	Doc:        "+1 at the numbers from t on, for t = 0..X",
 	Shape:      Scalar,
 	NoConstant: true,
 	New:        newThresholds,

@@ -28,6 +28,7 @@ type VersionSpace struct {
 // Versions returns the version space of all functions, with a new memo.
 func (t *LabelTable) Versions() VersionSpace { return t.versions(maxSplits, maxMemo) }
 
+// versions is Versions with limits of the words that a search reads and of the bytes of its memo.
 func (t *LabelTable) versions(limit, memory int) VersionSpace {
 	search := &splitSearch{table: t, limit: limit, memory: memory, room: memory, memo: map[string]verdict{}}
 	return VersionSpace{search, everything(t.functions)}
@@ -234,6 +235,7 @@ func (s *splitSearch) level(k int) *level {
 	return &s.levels[k]
 }
 
+// keyOf writes a set as a key of the memo, into scratch memory.
 func (s *splitSearch) keyOf(set []uint64) []byte {
 	s.key = s.key[:0]
 	for _, w := range set {

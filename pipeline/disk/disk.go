@@ -32,9 +32,9 @@ const (
 // ErrLocked is in the chain of an error that says that another holder has the lock.
 var ErrLocked = errors.New("another holder has the lock")
 
-// TryLock takes the lock of an open file, which may be a folder, without waiting. The lock ends when
-// f is closed, and with the process. The error has ErrLocked in its chain where another open file,
-// of this process or another one, holds it.
+// TryLock takes the lock of an open file, which may be a folder, without waiting. The lock ends
+// when f is closed, and with the process. The error has ErrLocked in its chain where another open
+// file, of this process or another one, holds it.
 func TryLock(f *os.File, kind Kind) error {
 	for {
 		err := unix.Flock(int(f.Fd()), int(kind)|unix.LOCK_NB)
@@ -52,8 +52,8 @@ func TryLock(f *os.File, kind Kind) error {
 // lockInterval is the time between two attempts of Lock.
 const lockInterval = 20 * time.Millisecond
 
-// Lock is TryLock that waits until the lock is free. It returns the cause of ctx's end if that comes
-// first.
+// Lock is TryLock that waits until the lock is free. It returns the cause of ctx's end if that
+// comes first.
 func Lock(ctx context.Context, f *os.File, kind Kind) error {
 	for {
 		err := TryLock(f, kind)
@@ -68,9 +68,9 @@ func Lock(ctx context.Context, f *os.File, kind Kind) error {
 	}
 }
 
-// WriteFile replaces the file at path, or makes it, by way of a file beside it that is synced before
-// it is renamed. After an error the file is as it was, but where the error is that of the last step,
-// the sync of the folder.
+// WriteFile replaces the file at path, or makes it, by way of a file beside it that is synced
+// before it is renamed. After an error the file is as it was, but where the error is that of the
+// last step, the sync of the folder.
 func WriteFile(path string, write func(io.Writer) error) error {
 	if err := WriteBeside(path, write); err != nil {
 		return err

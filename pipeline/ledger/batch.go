@@ -20,8 +20,8 @@ const (
 	Lost                // the machine's doing; no outcome
 )
 
-// Batch is one message of a worker: the outcomes of repetitions of one cell at one sample size, a row
-// each.
+// Batch is one message of a worker: the outcomes of repetitions of one cell at one sample size, a
+// row each.
 type Batch struct {
 	Sweep   string
 	Cell    [32]byte
@@ -63,12 +63,12 @@ const (
 	metaNotes   = "notes"
 )
 
-// MaxRepetition is the largest number of a repetition: it fits the counter of a trial's seed, and keeps
-// a corrupt message from making a large index.
+// MaxRepetition is the largest number of a repetition: it fits the counter of a trial's seed, and
+// keeps a corrupt message from making a large index.
 const MaxRepetition = math.MaxInt32
 
-// Encode returns the message, an Arrow IPC file. It refuses a batch that breaks a rule of its fields,
-// and replaces invalid UTF-8 in Kind and Reason.
+// Encode returns the message, an Arrow IPC file. It refuses a batch that breaks a rule of its
+// fields, and replaces invalid UTF-8 in Kind and Reason.
 func (b *Batch) Encode() ([]byte, error) {
 	if err := b.check(); err != nil {
 		return nil, fmt.Errorf("encode result: %w", err)
@@ -150,8 +150,8 @@ func validText(s []string) []string {
 	return out
 }
 
-// Decode returns the batch of a message. Its numbers are views into msg, which must not change while
-// the batch is in use. Any bytes are safe: what breaks a rule of Batch's fields is refused.
+// Decode returns the batch of a message. Its numbers are views into msg, which must not change
+// while the batch is in use. Any bytes are safe: what breaks a rule of Batch's fields is refused.
 func Decode(msg []byte) (*Batch, error) {
 	t, err := dataset.Decode(dataset.Align(msg))
 	if err != nil {

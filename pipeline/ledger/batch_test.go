@@ -8,9 +8,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/ledger/ledgertest"
-	"pgregory.net/rapid"
 )
 
 var nan = math.NaN()
@@ -90,9 +91,11 @@ func TestBatchRules(t *testing.T) {
 		{func(b *ledger.Batch) { b.Status[2], b.Error[2] = 3, nan }, "row 2: status 3"},
 		{func(b *ledger.Batch) { b.Kind = []string{"", "x", ""} }, `row 1: status is ok and kind "x"`},
 		{func(b *ledger.Batch) { b.Metrics = []string{"a"} }, "1 names and 0 columns"},
-		{func(b *ledger.Batch) { b.Metrics, b.Values = []string{"b", "a"}, [][]float64{b.Error, b.Error} }, `metric "a": names`},
+		{func(b *ledger.Batch) { b.Metrics, b.Values = []string{"b", "a"}, [][]float64{b.Error, b.Error} },
+			`metric "a": names`},
 		{func(b *ledger.Batch) { b.Metrics, b.Values = []string{"a"}, [][]float64{{1}} }, "1 values for 3 rows"},
-		{func(b *ledger.Batch) { b.Metrics, b.Values = []string{"a"}, [][]float64{{1, 2, math.Inf(1)}} }, `metric "a", row 2: +Inf`},
+		{func(b *ledger.Batch) { b.Metrics, b.Values = []string{"a"}, [][]float64{{1, 2, math.Inf(1)}} },
+			`metric "a", row 2: +Inf`},
 		{func(b *ledger.Batch) { b.Sweep = "\xff" }, "not UTF-8"},
 	} {
 		b := ledgertest.Batch(3, 0)
@@ -117,7 +120,8 @@ func TestBatchRules(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	f.Add(ledgertest.Encode(f, ledgertest.Batch(3, 7)))
 	b := ledgertest.Batch(2, 0)
-	b.Status[1], b.Error[1], b.Kind, b.Reason = ledger.Failed, nan, []string{"", "panic"}, []string{"", "index out of range"}
+	b.Status[1], b.Error[1], b.Kind, b.Reason = ledger.Failed, nan, []string{"", "panic"},
+		[]string{"", "index out of range"}
 	b.Metrics, b.Values = []string{"loss"}, [][]float64{{1, nan}}
 	f.Add(ledgertest.Encode(f, b))
 	f.Fuzz(func(t *testing.T, msg []byte) {

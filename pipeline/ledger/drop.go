@@ -8,9 +8,9 @@ import (
 	"github.com/shatterlab/shatter/pipeline/disk"
 )
 
-// Drop removes the messages that match, with all of their rows, by rewriting the files that hold one.
-// All other bytes stay as they are. An error may leave some files rewritten; calling Drop again
-// finishes the work.
+// Drop removes the messages that match, with all of their rows, by rewriting the files that hold
+// one. All other bytes stay as they are. An error may leave some files rewritten; calling Drop
+// again finishes the work.
 func (l *Ledger) Drop(match func(*Batch) bool) error {
 	l.reading.Lock()
 	defer l.reading.Unlock()

@@ -17,8 +17,8 @@ import (
 //	24 message, then zeros up to a multiple of 8
 //
 // The header has a checksum of its own: where only the message is damaged, its length can still be
-// trusted, and the next frame is found at once. Where the header is damaged, the next sound header is
-// searched for.
+// trusted, and the next frame is found at once. Where the header is damaged, the next sound header
+// is searched for.
 const (
 	frameMarker = "\x93SHTRLG\n"
 	frameHeader = 24
@@ -36,7 +36,8 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // frameSize returns the bytes that the frame of a message of n bytes takes.
 func frameSize(n int) int { return frameHeader + (n+7)/8*8 }
 
-// AppendFrame appends to dst the frame of a message that holds outcomes, as files of a ledger have it.
+// AppendFrame appends to dst the frame of a message that holds outcomes, as files of a ledger have
+// it.
 func AppendFrame(dst, msg []byte) []byte { return appendFrame(dst, frameOutcomes, msg) }
 
 func appendFrame(dst []byte, kind uint32, msg []byte) []byte {
@@ -122,8 +123,8 @@ func frameAt(b []byte, at int) Frame {
 	}
 }
 
-// nextHeader returns the offset of the first sound header of b at or after the offset at, or the end
-// of b where there is none.
+// nextHeader returns the offset of the first sound header of b at or after the offset at, or the
+// end of b where there is none.
 func nextHeader(b []byte, at int) int {
 	for at < len(b) {
 		i := bytes.Index(b[at:], []byte(frameMarker))

@@ -146,7 +146,8 @@ func (c *cellIndex) credit(b *Batch, rows int64) {
 	c.origins = append(c.origins, Origin{Cell: b.Cell, Digest: b.Digest, Profile: b.Profile, Outcomes: rows})
 }
 
-// owns returns the rows of a batch whose outcomes the frame with the number owner of its cell brought.
+// owns returns the rows of a batch whose outcomes the frame with the number owner of its cell
+// brought.
 func (x index) owns(b *Batch, owner int) []int {
 	rows := make([]int, 0, len(b.Repetition))
 	var p *page
@@ -177,9 +178,9 @@ func (pt *point) outcomes() []Outcome {
 	return all
 }
 
-// hashRows returns, for each row, a hash of what has to be equal in two runs of a trial beside status
-// and error: its kind and the metrics that it reported. Reasons are left out, because they may hold
-// addresses of memory.
+// hashRows returns, for each row, a hash of what has to be equal in two runs of a trial beside
+// status and error: its kind and the metrics that it reported. Reasons are left out, because they
+// may hold addresses of memory.
 func hashRows(b *Batch) []uint64 {
 	h := make([]uint64, len(b.Repetition))
 	for m, name := range b.Metrics {

@@ -1,9 +1,9 @@
 // Package ledger is the book of record of a sweep: it holds which trial had which outcome.
 //
-// It promises that an outcome whose Sync has returned is never lost; that an outcome is counted once,
-// however often and by whomever it is sent; that a second, different outcome for a trial is noticed;
-// and that damage to its files is found, named, and costs exactly the trials that it hit. It needs a
-// folder of its own on a local disk. It knows neither plans nor searches.
+// It promises that an outcome whose Sync has returned is never lost; that an outcome is counted
+// once, however often and by whomever it is sent; that a second, different outcome for a trial is
+// noticed; and that damage to its files is found, named, and costs exactly the trials that it hit.
+// It needs a folder of its own on a local disk. It knows neither plans nor searches.
 //
 // Start with Batch, the message of a worker, Open and Ledger.Add. Read is for whoever looks at the
 // ledger of a run without taking part; Frames, AppendFrame and Set are for other files of outcomes.
@@ -23,8 +23,8 @@ import (
 // maxFile is the size in bytes that no file of the log exceeds, unless a single message does.
 const maxFile = 64 << 20
 
-// ErrMessage is in the chain of Add's error where the message itself is to blame: it is damaged, breaks
-// a rule of Batch, or belongs to another sweep. Sending it again does not help.
+// ErrMessage is in the chain of Add's error where the message itself is to blame: it is damaged,
+// breaks a rule of Batch, or belongs to another sweep. Sending it again does not help.
 var ErrMessage = errors.New("result refused")
 
 // Ledger is the open log of one sweep. It is safe for concurrent use.
@@ -73,8 +73,8 @@ func (d Damage) String() string {
 	return fmt.Sprintf("%s: %d bytes at %d: %s", d.File, d.Bytes, d.Offset, d.Reason)
 }
 
-// Conflict says that a trial has a second outcome, which differs from the first in status, error, kind
-// or a metric. The first counts.
+// Conflict says that a trial has a second outcome, which differs from the first in status, error,
+// kind or a metric. The first counts.
 type Conflict struct {
 	Cell          [32]byte
 	N, Repetition int64
@@ -126,22 +126,34 @@ func (l *Ledger) decode(msg []byte) (*Batch, error) {
 	if err != nil {
 		return nil, err
 	}
+	return b, l.checkSweep(b)
+}
+
+func (l *Ledger) checkSweep(b *Batch) error {
 	if b.Sweep != l.sweep {
-		return nil, fmt.Errorf("it belongs to sweep %.80q, not %q", b.Sweep, l.sweep)
+		return fmt.Errorf("it belongs to sweep %.80q, not %q", b.Sweep, l.sweep)
 	}
-	return b, nil
+	return nil
 }
 
 // Add decodes a message, compares its rows with what is known, bit for bit, and appends the message
-// where it tells something new. It does not wait for the disk: see Sync. After an error nothing of the
-// message is recorded; see ErrMessage and WriteError. msg must not change as long as the verdict's
-// batch is in use.
+// where it tells something new. It does not wait for the disk: see Sync. After an error nothing of
+// the message is recorded; see ErrMessage and WriteError. msg must not change as long as the
+// verdict's batch is in use.
 func (l *Ledger) Add(msg []byte) (Verdict, error) {
+	b, err := Decode(msg)
+	if err != nil {
+		return Verdict{}, fmt.Errorf("add result: %w: %w", ErrMessage, err)
+	}
+	return l.AddBatch(b, msg)
+}
+
+// AddBatch is Add for a message that the caller has decoded: b is what Decode returned for msg.
+func (l *Ledger) AddBatch(b *Batch, msg []byte) (Verdict, error) {
 	if len(msg) > maxMessage {
 		return Verdict{}, fmt.Errorf("add result of %d bytes: longer than %d: %w", len(msg), maxMessage, ErrMessage)
 	}
-	b, err := l.decode(msg)
-	if err != nil {
+	if err := l.checkSweep(b); err != nil {
 		return Verdict{}, fmt.Errorf("add result: %w: %w", ErrMessage, err)
 	}
 	hashes := hashRows(b)
@@ -167,9 +179,9 @@ func (l *Ledger) Add(msg []byte) (Verdict, error) {
 	return v, nil
 }
 
-// Sync returns when everything that was added before has reached the disk. Add does not wait for it.
-// An error is final: what was added since the last Sync may or may not be safe, and only opening the
-// ledger again can tell.
+// Sync returns when everything that was added before has reached the disk. Add does not wait for
+// it. An error is final: what was added since the last Sync may or may not be safe, and only
+// opening the ledger again can tell.
 func (l *Ledger) Sync() error {
 	l.syncing.Lock()
 	defer l.syncing.Unlock()
@@ -222,8 +234,8 @@ func (l *Ledger) Outcomes(cell [32]byte, n int64) iter.Seq[Outcome] {
 	return slices.Values([]Outcome(nil))
 }
 
-// Origins returns, for each cell, the plugin files and float profiles that its outcomes came from, in
-// no particular order of cells.
+// Origins returns, for each cell, the plugin files and float profiles that its outcomes came from,
+// in no particular order of cells.
 func (l *Ledger) Origins() []Origin {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -234,9 +246,10 @@ func (l *Ledger) Origins() []Origin {
 	return all
 }
 
-// Each reads the messages of a cell from the files, in the order in which they were added, and calls fn
-// with those of their rows that count: the first outcome of each trial, and no lost ones. Messages
-// without such a row are left out. A batch is valid until fn returns. fn may call Add, but not Drop.
+// Each reads the messages of a cell from the files, in the order in which they were added, and
+// calls fn with those of their rows that count: the first outcome of each trial, and no lost ones.
+// Messages without such a row are left out. A batch is valid until fn returns. fn may call Add, but
+// not Drop.
 func (l *Ledger) Each(cell [32]byte, fn func(*Batch) error) error {
 	l.reading.RLock()
 	defer l.reading.RUnlock()

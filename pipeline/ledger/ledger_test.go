@@ -14,12 +14,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"golang.org/x/sys/unix"
+	"pgregory.net/rapid"
+
 	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/ledger/ledgertest"
 	"github.com/shatterlab/shatter/pipeline/testkit"
-	"golang.org/x/sys/unix"
-	"pgregory.net/rapid"
 )
 
 // open opens the ledger in a folder until the test ends.
@@ -67,7 +68,8 @@ func TestAdd(t *testing.T) {
 	if v := ledgertest.Add(t, l, other); len(v.New) != 4 {
 		t.Errorf("other n: %+v", v)
 	}
-	if !l.Has(first.Cell, 100, 5) || l.Has(first.Cell, 100, 6) || l.Has(first.Cell, 8, 0) || l.Has([32]byte{9}, 100, 0) || l.Has(first.Cell, 100, -1) {
+	if !l.Has(first.Cell, 100, 5) || l.Has(first.Cell, 100, 6) || l.Has(first.Cell, 8, 0) || l.Has([32]byte{9}, 100, 0) ||
+		l.Has(first.Cell, 100, -1) {
 		t.Error("Has is wrong")
 	}
 	if got := l.Sizes(first.Cell); !slices.Equal(got, []int64{7, 100}) {
@@ -81,7 +83,8 @@ func TestAdd(t *testing.T) {
 		t.Fatal(err)
 	}
 	l, r = open(t, dir)
-	if diff := cmp.Diff(before, known(l), cmpopts.EquateNaNs()); diff != "" || len(r.Conflicts) != 2 || r.Frames != 3 || r.Outcomes != 10 {
+	if diff := cmp.Diff(before, known(l), cmpopts.EquateNaNs()); diff != "" || len(r.Conflicts) != 2 || r.Frames != 3 ||
+		r.Outcomes != 10 {
 		t.Error(diff, r)
 	}
 }
@@ -101,7 +104,10 @@ func TestConflicts(t *testing.T) {
 		{"same", func(*ledger.Batch) {}, 0},
 		{"reason", func(b *ledger.Batch) { b.Reason[1] = "at 0xc123" }, 0},
 		{"worker", func(b *ledger.Batch) { b.Worker, b.Seconds, b.Digest = "v", 9, "e" }, 0},
-		{"metric never reported", func(b *ledger.Batch) { b.Metrics, b.Values = []string{"a", "loss"}, [][]float64{{nan, nan}, {1, nan}} }, 0},
+		{"metric never reported", func(b *ledger.Batch) {
+			b.Metrics, b.Values = []string{"a", "loss"},
+				[][]float64{{nan, nan}, {1, nan}}
+		}, 0},
 		{"error", func(b *ledger.Batch) { b.Error[0] = 0.25 }, 1},
 		{"status", func(b *ledger.Batch) { b.Status[1], b.Error[1], b.Kind = ledger.OK, 0, nil }, 1},
 		{"kind", func(b *ledger.Batch) { b.Kind[1] = "crash" }, 1},
@@ -136,14 +142,16 @@ func TestLost(t *testing.T) {
 	dir := testkit.MemoryDir(t)
 	l, _ := open(t, dir)
 	lost := ledgertest.Batch(2, 0)
-	lost.Status[1], lost.Error[1], lost.Kind, lost.Reason = ledger.Lost, nan, []string{"", "time"}, []string{"", "limits.trial"}
+	lost.Status[1], lost.Error[1], lost.Kind, lost.Reason = ledger.Lost, nan, []string{"", "time"},
+		[]string{"", "limits.trial"}
 	if v := ledgertest.Add(t, l, lost); !slices.Equal(v.New, []int{0}) || !slices.Equal(v.Lost, []int{1}) {
 		t.Errorf("%+v", v)
 	}
 	if l.Has(lost.Cell, 100, 1) {
 		t.Error("a lost trial is no outcome")
 	}
-	if v := ledgertest.Add(t, l, ledgertest.Batch(2, 0)); !slices.Equal(v.New, []int{1}) || v.Duplicate != 1 || v.Conflicts != nil {
+	if v := ledgertest.Add(t, l, ledgertest.Batch(2, 0)); !slices.Equal(v.New, []int{1}) || v.Duplicate != 1 ||
+		v.Conflicts != nil {
 		t.Errorf("an outcome replaces a lost row: %+v", v)
 	}
 	if v := ledgertest.Add(t, l, lost); v.Lost != nil || v.Duplicate != 1 {
@@ -195,7 +203,8 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// small makes a ledger of frames with one trial each, and returns the file's path, its bytes, and the start of each frame.
+// small makes a ledger of frames with one trial each, and returns the file's path, its bytes, and
+// the start of each frame.
 func small(t testing.TB, frames int) (path string, content []byte, starts []int) {
 	t.Helper()
 	dir := testkit.MemoryDir(t)
@@ -245,7 +254,8 @@ func rewrite(t rapid.TB, path string, content []byte) {
 	}
 }
 
-// TestTornTail cuts a ledger at every offset: all whole frames survive, the rest is cut off and named.
+// TestTornTail cuts a ledger at every offset: all whole frames survive, the rest is cut off and
+// named.
 func TestTornTail(t *testing.T) {
 	path, content, starts := small(t, 2)
 	for cut := range content {
@@ -258,7 +268,8 @@ func TestTornTail(t *testing.T) {
 		if r.Frames != whole || len(known(l)) != whole || r.Damaged != nil {
 			t.Fatalf("cut at %d: %+v", cut, r)
 		}
-		if torn := cut - starts[whole]; torn > 0 && (r.Torn == nil || r.Torn.Offset != int64(starts[whole]) || r.Torn.Bytes != int64(torn) || r.Torn.File != path) ||
+		if torn := cut - starts[whole]; torn > 0 && (r.Torn == nil || r.Torn.Offset != int64(starts[whole]) ||
+			r.Torn.Bytes != int64(torn) || r.Torn.File != path) ||
 			torn == 0 && r.Torn != nil {
 			t.Fatalf("cut at %d: torn %+v", cut, r.Torn)
 		}
@@ -274,7 +285,8 @@ func TestTornTail(t *testing.T) {
 	}
 }
 
-// TestDamagedFrame flips bits in every byte of the middle frame: exactly its trial is missing, and its place is named.
+// TestDamagedFrame flips bits in every byte of the middle frame: exactly its trial is missing, and
+// its place is named.
 func TestDamagedFrame(t *testing.T) {
 	path, content, starts := small(t, 3)
 	for at := starts[1]; at < starts[2]; at++ {
@@ -282,7 +294,8 @@ func TestDamagedFrame(t *testing.T) {
 		bad[at] ^= byte(1 << (at % 8))
 		rewrite(t, path, bad)
 		l, r := open(t, filepath.Dir(path))
-		padding := at >= starts[1]+ledger.FrameHeader+len(ledgertest.Encode(t, ledgertest.Batch(1, 1))) // not covered by the checksum, and not read
+		// not covered by the checksum, and not read
+		padding := at >= starts[1]+ledger.FrameHeader+len(ledgertest.Encode(t, ledgertest.Batch(1, 1)))
 		if padding {
 			l.Close()
 			continue
@@ -302,7 +315,8 @@ func TestDamagedFrame(t *testing.T) {
 	}
 }
 
-// TestDamagedAnyhow: bytes are changed, cut out and put in; what remains is sound, and the same when opened again.
+// TestDamagedAnyhow: bytes are changed, cut out and put in; what remains is sound, and the same
+// when opened again.
 func TestDamagedAnyhow(t *testing.T) {
 	path, content, _ := small(t, 5)
 	l, _ := open(t, filepath.Dir(path))
@@ -329,7 +343,8 @@ func TestDamagedAnyhow(t *testing.T) {
 					rt.Fatalf("%s became %+v", trial, o)
 				}
 			}
-			if len(got) != r.Frames || len(got) < len(all) && r.Torn == nil && r.Damaged == nil && i == 0 && len(bad) >= len(content) {
+			if len(got) != r.Frames || len(got) < len(all) && r.Torn == nil && r.Damaged == nil && i == 0 &&
+				len(bad) >= len(content) {
 				rt.Fatalf("%d trials, %+v", len(got), r)
 			}
 			if i == 1 && !cmp.Equal(first, got) {
@@ -413,7 +428,11 @@ func TestRotation(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	var order []int64
-	if err := l.Each(cell, func(b *ledger.Batch) error { order = append(order, b.Repetition[0]); return nil }); err != nil {
+	if err := l.Each(cell, func(b *ledger.Batch) error {
+		order = append(order,
+			b.Repetition[0])
+		return nil
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(order, []int64{rows, 2 * rows, 3 * rows, 4 * rows, 0}) {
@@ -546,7 +565,8 @@ func TestSelect(t *testing.T) {
 	b := ledgertest.Batch(3, 5)
 	b.Kind, b.Values, b.Metrics = []string{"", "", ""}, [][]float64{{1, 2, 3}}, []string{"m"}
 	got := b.Select([]int{2, 0, 1})
-	if !slices.Equal(got.Repetition, []int64{7, 5, 6}) || !slices.Equal(got.Values[0], []float64{3, 1, 2}) || got.Reason != nil {
+	if !slices.Equal(got.Repetition, []int64{7, 5, 6}) || !slices.Equal(got.Values[0], []float64{3, 1, 2}) ||
+		got.Reason != nil {
 		t.Errorf("%+v", got)
 	}
 	if got := b.Select([]int{0, 1, 2}); got == b || &got.Error[0] != &b.Error[0] {

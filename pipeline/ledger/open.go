@@ -17,9 +17,9 @@ type LockedError struct{ Holder string } // in words: "process 12 on host x"
 
 func (e *LockedError) Error() string { return e.Holder + " holds it: wait for that or stop it" }
 
-// Open opens the ledger in the folder dir, which it makes where there is none, and takes its lock. It
-// refuses a folder that holds messages of another sweep, or whose lock another process holds (see
-// LockedError). It cuts off a torn tail and leaves damage elsewhere alone.
+// Open opens the ledger in the folder dir, which it makes where there is none, and takes its lock.
+// It refuses a folder that holds messages of another sweep, or whose lock another process holds
+// (see LockedError). It cuts off a torn tail and leaves damage elsewhere alone.
 func Open(dir, sweep string) (*Ledger, *Report, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, nil, fmt.Errorf("open ledger: %w", err)
@@ -131,7 +131,8 @@ func (l *Ledger) closeFiles() {
 	l.files = nil
 }
 
-// loadFile reads one file. Only the last one can have a torn tail: a file is synced before the next one is begun.
+// loadFile reads one file. Only the last one can have a torn tail: a file is synced before the next
+// one is begun.
 func (l *Ledger) loadFile(i int, r *Report, lost losses) error {
 	file := l.files[i]
 	b, err := os.ReadFile(file.f.Name())
@@ -161,8 +162,8 @@ func (l *Ledger) loadFile(i int, r *Report, lost losses) error {
 	return nil
 }
 
-// cut shortens the file to size. The next sync makes that last; if the tail comes back before then, it
-// is cut again.
+// cut shortens the file to size. The next sync makes that last; if the tail comes back before then,
+// it is cut again.
 func (f *logFile) cut(size int64) error {
 	f.size = size
 	return f.f.Truncate(size)

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// Read opens the ledger in the folder dir for reading alone: without its lock, so that a run may be at
-// work in it, and without changing a byte. A torn tail is reported and stays. Adding something new and
-// Drop fail.
+// Read opens the ledger in the folder dir for reading alone: without its lock, so that a run may be
+// at work in it, and without changing a byte. A torn tail is reported and stays. Adding something
+// new and Drop fail.
 func Read(dir, sweep string) (*Ledger, *Report, error) {
 	l := &Ledger{dir: dir, sweep: sweep, fileSize: maxFile, readOnly: true}
 	report, err := l.load()
@@ -66,8 +66,8 @@ func (l *Ledger) Compare(b *Batch) Verdict {
 	return l.index.judge(b, hashRows(b))
 }
 
-// Trial reads the outcome of one trial: a batch of one row with everything that its message said. It
-// returns nil where the trial has no outcome.
+// Trial reads the outcome of one trial: a batch of one row with everything that its message said.
+// It returns nil where the trial has no outcome.
 func (l *Ledger) Trial(cell [32]byte, n, repetition int64) (*Batch, error) {
 	l.reading.RLock()
 	defer l.reading.RUnlock()

@@ -188,8 +188,10 @@ func (h *hull) below(f, g int, p []float64) float64 {
 // slack bounds the relative error of a sum of m products, or of its square root.
 func (h *hull) slack() float64 { return float64(float64(h.m+8) * unit) }
 
+// row returns row i as it was given.
 func (h *hull) row(i int) []float64 { return h.rows[i*h.m : (i+1)*h.m] }
 
+// dot returns the inner product of a and the start of b.
 func dot(a, b []float64) float64 {
 	sum := 0.0
 	for k, v := range a {

@@ -18,7 +18,8 @@ func (s *seeded) trial(seed, rep uint64) Streams {
 	return Streams{&s[0], &s[1], &s[2], &s[3]}
 }
 
-// BenchmarkTrial is draw and test of the smallest trials: a sample of one, and the whole (or one point of the) evaluation.
+// BenchmarkTrial is draw and test of the smallest trials: a sample of one, and the whole (or one
+// point of the) evaluation.
 func BenchmarkTrial(b *testing.B) {
 	for _, p := range []schemas.Problem{
 		{Class: "thresholds", Distribution: "needle", Domain: 1 << 16, Mass: 0.1},

@@ -11,7 +11,8 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// Laws on several numbers: all points, uniformly, with the labels of the documented target, in the sample and in the evaluation.
+// Laws on several numbers: all points, uniformly, with the labels of the documented target, in the
+// sample and in the evaluation.
 func TestUniformOnWholeNumbers(t *testing.T) {
 	for _, c := range []struct {
 		p    schemas.Problem
@@ -19,10 +20,12 @@ func TestUniformOnWholeNumbers(t *testing.T) {
 		want func(x []float64) bool
 	}{
 		{schemas.Problem{Class: "stumps", Domain: 5, Dim: 3}, 5, func(x []float64) bool { return x[0] >= 2 }},
-		{schemas.Problem{Class: "rectangles", Domain: 8}, 8, func(x []float64) bool { return x[0] >= 2 && x[0] <= 5 && x[1] >= 2 && x[1] <= 5 }},
+		{schemas.Problem{Class: "rectangles", Domain: 8}, 8,
+			func(x []float64) bool { return x[0] >= 2 && x[0] <= 5 && x[1] >= 2 && x[1] <= 5 }},
 		{schemas.Problem{Class: "conjunctions", Dim: 4}, 2, func(x []float64) bool { return x[0] == 1 && x[1] == 0 }},
 		{schemas.Problem{Class: "conjunctions", Dim: 1}, 2, func(x []float64) bool { return x[0] == 1 }},
-		{schemas.Problem{Class: "monotone-conjunctions", Dim: 5}, 2, func(x []float64) bool { return x[0] == 1 && x[1] == 1 }},
+		{schemas.Problem{Class: "monotone-conjunctions", Dim: 5}, 2,
+			func(x []float64) bool { return x[0] == 1 && x[1] == 1 }},
 	} {
 		c.p.Distribution = "uniform"
 		p := open(t, c.p)
@@ -58,7 +61,8 @@ func TestUniformOnWholeNumbers(t *testing.T) {
 	}
 }
 
-// A parity is drawn anew in each trial, every one equally likely, and the evaluation is labelled by it, also in pieces.
+// A parity is drawn anew in each trial, every one equally likely, and the evaluation is labelled by
+// it, also in pieces.
 func TestParitiesAreDrawn(t *testing.T) {
 	p := open(t, schemas.Problem{Class: "parities", Distribution: "uniform", Dim: 3})
 	counts := make([]float64, 8)
@@ -149,7 +153,11 @@ func TestMatrix(t *testing.T) {
 		d.Test(x, y, w)
 		counts[fmt.Sprint(y)]++
 	}
-	testkit.CheckCounts(t, []float64{counts["[-1 -1 -1]"], counts["[-1 1 1]"], counts["[1 1 -1]"]}, []float64{1. / 3, 1. / 3, 1. / 3})
+	testkit.CheckCounts(
+		t,
+		[]float64{counts["[-1 -1 -1]"], counts["[-1 1 1]"], counts["[1 1 -1]"]},
+		[]float64{1. / 3, 1. / 3, 1. / 3},
+	)
 }
 
 func TestBadMatrix(t *testing.T) {
@@ -167,8 +175,13 @@ func TestBadMatrix(t *testing.T) {
 		{"class.txt", "a\n0\n", `unknown extension ".txt"`},
 		{"class.parquet", "a\n0\n", `is damaged, or not a file of the format parquet`},
 	} {
-		p := schemas.Problem{Class: "matrix", Distribution: "uniform", Matrix: &schemas.Matrix{File: testkit.WriteFile(t, c.name, c.text)}}
-		if err := Resolve(&p); err == nil || !strings.HasPrefix(err.Error(), "problem.file: ") || !strings.Contains(err.Error(), c.want) {
+		p := schemas.Problem{
+			Class:        "matrix",
+			Distribution: "uniform",
+			Matrix:       &schemas.Matrix{File: testkit.WriteFile(t, c.name, c.text)},
+		}
+		if err := Resolve(&p); err == nil || !strings.HasPrefix(err.Error(), "problem.file: ") ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%.40q: %v, want %q", c.text, err, c.want)
 		}
 	}
@@ -177,12 +190,17 @@ func TestBadMatrix(t *testing.T) {
 		want string
 	}{
 		{schemas.Problem{Class: "matrix", Distribution: "uniform"}, "problem.file: missing"},
-		{schemas.Problem{Class: "matrix", Distribution: "uniform", Matrix: &schemas.Matrix{File: "/nowhere.csv"}}, "problem.file: open /nowhere.csv"},
-		{schemas.Problem{Class: "matrix", Distribution: "uniform", Dim: 2, Matrix: &schemas.Matrix{File: "x.csv"}}, "problem.d: 2 does not apply to matrix"},
-		{schemas.Problem{Class: "parities", Distribution: "uniform", Dim: 2, Matrix: &schemas.Matrix{File: "x.csv"}}, "problem.file: does not apply to parities"},
-		{schemas.Problem{Class: "parities", Distribution: "uniform", Domain: 2, Dim: 2}, "problem.domain: 2 does not apply to parities"},
+		{schemas.Problem{Class: "matrix", Distribution: "uniform", Matrix: &schemas.Matrix{File: "/nowhere.csv"}},
+			"problem.file: open /nowhere.csv"},
+		{schemas.Problem{Class: "matrix", Distribution: "uniform", Dim: 2, Matrix: &schemas.Matrix{File: "x.csv"}},
+			"problem.d: 2 does not apply to matrix"},
+		{schemas.Problem{Class: "parities", Distribution: "uniform", Dim: 2, Matrix: &schemas.Matrix{File: "x.csv"}},
+			"problem.file: does not apply to parities"},
+		{schemas.Problem{Class: "parities", Distribution: "uniform", Domain: 2, Dim: 2},
+			"problem.domain: 2 does not apply to parities"},
 		{schemas.Problem{Class: "parities", Distribution: "uniform"}, "problem.d: missing"},
-		{schemas.Problem{Class: "parities", Distribution: "needle", Dim: 2}, `problem.distribution: "needle" does not fit the class parities; choose uniform`},
+		{schemas.Problem{Class: "parities", Distribution: "needle", Dim: 2},
+			`problem.distribution: "needle" does not fit the class parities; choose uniform`},
 		{schemas.Problem{Class: "stumps", Distribution: "uniform", Dim: 2}, "problem.domain: missing"},
 		{schemas.Problem{Class: "matrix", Data: &schemas.Data{}}, "problem.data: does not apply to the class matrix"},
 	} {
@@ -195,7 +213,10 @@ func TestBadMatrix(t *testing.T) {
 // Data for the classes on bits: every column as it is, categories as 0 and 1.
 func TestBitsFromData(t *testing.T) {
 	file := testkit.WriteFile(t, "data.csv", "a,b,c,y\n0,1,red,p\n1,1,blue,n\n1,0,red,p\n")
-	spec := schemas.Problem{Class: "conjunctions", Data: &schemas.Data{File: file, Label: "y", Positive: "p", Features: []string{"a", "b"}, Categorical: []string{"c"}}}
+	spec := schemas.Problem{
+		Class: "conjunctions",
+		Data:  &schemas.Data{File: file, Label: "y", Positive: "p", Features: []string{"a", "b"}, Categorical: []string{"c"}},
+	}
 	p, err := Open(spec, file)
 	if err != nil {
 		t.Fatal(err)
@@ -206,7 +227,8 @@ func TestBitsFromData(t *testing.T) {
 	}
 	spec.Data.File = testkit.WriteFile(t, "data.csv", "a,b,y\n0,3,p\n1,1,n\n")
 	spec.Data.Categorical = nil
-	if err := Resolve(&spec); err == nil || !strings.Contains(err.Error(), `column "b": 3 is not an integer in 0..1; correct it`) {
+	if err := Resolve(&spec); err == nil ||
+		!strings.Contains(err.Error(), `column "b": 3 is not an integer in 0..1; correct it`) {
 		t.Errorf("a number that is no bit: %v", err)
 	}
 }
@@ -224,7 +246,8 @@ func FuzzMatrix(f *testing.F) {
 			}
 			return
 		}
-		if rows := p.Public().Matrix; len(rows) == 0 || strings.Trim(rows, "01") != "" || len(rows)%int(p.Public().Domain) != 0 {
+		if rows := p.Public().Matrix; len(rows) == 0 || strings.Trim(rows, "01") != "" ||
+			len(rows)%int(p.Public().Domain) != 0 {
 			t.Fatalf("matrix %.40q", rows)
 		}
 	})

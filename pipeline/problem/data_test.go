@@ -18,7 +18,8 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// overData is a problem over a file with the label "y" and the positive value "p"; a halfspace has the bound 1.
+// overData is a problem over a file with the label "y" and the positive value "p"; a halfspace has
+// the bound 1.
 func overData(class string, domain uint64) schemas.Problem {
 	q := schemas.Problem{Class: class, Domain: domain, Data: &schemas.Data{Label: "y", Positive: "p"}}
 	if class == "halfspace" {
@@ -74,7 +75,8 @@ func TestResolveData(t *testing.T) {
 	if diff := cmp.Diff(public, p.Public(), protocmp.Transform()); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := Open(got, testkit.WriteFile(t, "data.csv", text+"9,9,p\n")); err == nil || !strings.Contains(err.Error(), "has changed") {
+	if _, err := Open(got, testkit.WriteFile(t, "data.csv", text+"9,9,p\n")); err == nil ||
+		!strings.Contains(err.Error(), "has changed") {
 		t.Errorf("other bytes: %v", err)
 	}
 }
@@ -98,7 +100,8 @@ func TestSamplesAreRows(t *testing.T) {
 	}
 	testkit.CheckCounts(t, counts, slices.Repeat([]float64{1. / 7}, 7))
 	testX, testY, w := evaluation(d)
-	if !slices.Equal(testX, p.rows.X) || !slices.Equal(testY, p.rows.Y) || !near(w, slices.Repeat([]float64{1. / 7}, 7), 0) {
+	if !slices.Equal(testX, p.rows.X) || !slices.Equal(testY, p.rows.Y) ||
+		!near(w, slices.Repeat([]float64{1. / 7}, 7), 0) {
 		t.Errorf("evaluation on %v %v %v", testX, testY, w)
 	}
 	d.Begin(new(seeded).trial(1, 2))
@@ -123,13 +126,17 @@ func TestBestOnData(t *testing.T) {
 	}
 }
 
-// The dataset that is shipped: resolved with the ranges of the example, a plain average of yx errs on less than 8 percent.
+// The dataset that is shipped: resolved with the ranges of the example, a plain average of yx errs
+// on less than 8 percent.
 func TestBreastCancer(t *testing.T) {
 	q := schemas.Problem{Class: "halfspace", Data: &schemas.Data{
 		Label: "diagnosis", Positive: "malignant",
 		Features: []string{"mean radius", "mean texture", "worst radius", "worst texture", "worst concave points"},
 		Scale: schemas.Scale{Ranges: map[string][2]float64{
-			"mean radius": {5, 25}, "mean texture": {5, 35}, "worst radius": {4, 30}, "worst texture": {10, 40}, "worst concave points": {0, 0.3},
+			"mean radius": {
+				5,
+				25,
+			}, "mean texture": {5, 35}, "worst radius": {4, 30}, "worst texture": {10, 40}, "worst concave points": {0, 0.3},
 		}},
 	}}
 	path := filepath.Join("..", "..", "cmd", "shatter", "examples", "breast_cancer.csv")

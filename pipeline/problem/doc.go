@@ -1,15 +1,17 @@
 // Package problem turns the keys of a sweep file into data: it draws the targets, samples and
 // evaluation points of trials, and begins the games of adversaries.
 //
-// A problem is a concept class (package concept), a law of points (package law) or a population of real
-// data (package population), a target, and noise on the labels of the sample (package noise). Each law,
-// noise and adversary (package adversary) is described at its own value, in the field Doc.
+// A problem is a concept class (package concept), a law of points (package law) or a population of
+// real data (package population), a target, and noise on the labels of the sample (package noise).
+// Each law, noise and adversary (package adversary) is described at its own value, in the field
+// Doc.
 //
-// The data of a trial is a function of the resolved problem and of four streams of randomness, bit for
-// bit. Points are drawn one whole example at a time, so from equal streams the sample of n is a prefix
-// of that of 2n; adversarial label noise is the exception, for it acts on the sample as a whole. A law
-// on at most 4096 points, and a population, are evaluated exactly; other laws on an evaluation sample.
-// Evaluation points carry clean labels: only the sample is noisy. Nothing is allocated per trial.
+// The data of a trial is a function of the resolved problem and of four streams of randomness, bit
+// for bit. Points are drawn one whole example at a time, so from equal streams the sample of n is a
+// prefix of that of 2n; adversarial label noise is the exception, for it acts on the sample as a
+// whole. A law on at most 4096 points, and a population, are evaluated exactly; other laws on an
+// evaluation sample. Evaluation points carry clean labels: only the sample is noisy. Nothing is
+// allocated per trial.
 //
 // Start reading at Problem, then Drawer.
 package problem

@@ -14,9 +14,9 @@ import (
 // Streams are the sources of randomness of one trial. One that the problem does not use may be nil.
 type Streams struct{ Target, Points, LabelNoise, TestPoints rand.Source }
 
-// Drawer draws the data of trials, one trial after the other: Begin, Sample, then Test until TestLen;
-// or Begin, then Queries or Rounds. It is the scratch memory of one slot, not safe for concurrent use,
-// and allocates nothing in the long run.
+// Drawer draws the data of trials, one trial after the other: Begin, Sample, then Test until
+// TestLen; or Begin, then Queries or Rounds. It is the scratch memory of one slot, not safe for
+// concurrent use, and allocates nothing in the long run.
 type Drawer struct {
 	p        *Problem
 	law      law.Sampler
@@ -42,8 +42,8 @@ func (d *Drawer) Begin(s Streams) {
 }
 
 // Sample draws n labelled examples, with label noise, into x (n*dim numbers, row-major) and y (n
-// labels, -1 or +1). It is called once a trial. Without adversarial noise, the sample of n is a prefix
-// of that of any larger size from the same streams.
+// labels, -1 or +1). It is called once a trial. Without adversarial noise, the sample of n is a
+// prefix of that of any larger size from the same streams.
 func (d *Drawer) Sample(n int, x, y []float64) {
 	x, y = x[:n*d.p.class.Dim], y[:n]
 	d.law.Draw(&d.points, x, y)
@@ -59,8 +59,8 @@ func (d *Drawer) TestLen() int {
 }
 
 // Test fills x, y and w with the next len(y) evaluation points of this trial, in order, with clean
-// labels and with weights that sum to 1 over all TestLen of them. x has len(y)*dim numbers; it may be
-// nil for data, whose population is shared. More points than TestLen are a programming error and
+// labels and with weights that sum to 1 over all TestLen of them. x has len(y)*dim numbers; it may
+// be nil for data, whose population is shared. More points than TestLen are a programming error and
 // panic.
 func (d *Drawer) Test(x, y, w []float64) {
 	from, to := d.tested, d.tested+len(y)
@@ -98,16 +98,16 @@ func fill(w []float64, v float64) {
 	}
 }
 
-// Queries begins a game of task predict against the target of the drawer's present trial; the drawer
-// then serves this game alone until it has ended. a is a resolved adversary, n the size of the sample,
-// r the adversary's own randomness.
+// Queries begins a game of task predict against the target of the drawer's present trial; the
+// drawer then serves this game alone until it has ended. a is a resolved adversary, n the size of
+// the sample, r the adversary's own randomness.
 func (d *Drawer) Queries(a schemas.Adversary, n int64, r rand.Source) adversary.Queries {
 	return d.p.view.Queries(a, d.law, n, r)
 }
 
 // Rounds begins a game of task online on the target of the drawer's present trial; the drawer then
-// serves this game alone until it has ended. The number of rounds is public, r is the adversary's own
-// randomness. The error is that of adversary.View.Rounds.
+// serves this game alone until it has ended. The number of rounds is public, r is the adversary's
+// own randomness. The error is that of adversary.View.Rounds.
 func (d *Drawer) Rounds(a schemas.Adversary, rounds int64, r rand.Source) (adversary.Rounds, error) {
 	return d.p.view.Rounds(a, d.law, rounds, r)
 }

@@ -103,7 +103,8 @@ func TestRandomNoiseHasItsRate(t *testing.T) {
 	}
 }
 
-// The adversary flips exactly floor(rate n) labels, on halfspaces none with less pull than one it leaves.
+// The adversary flips exactly floor(rate n) labels, on halfspaces none with less pull than one it
+// leaves.
 func TestAdversaryTakesTheLargestPulls(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := anyLaw(t)

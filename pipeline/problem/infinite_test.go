@@ -39,13 +39,20 @@ func TestInfiniteOrdersRefuse(t *testing.T) {
 		a     schemas.Adversary
 		want  string
 	}{
-		{concept.Naturals, schemas.Adversary{Kind: "bisecting"}, "adversary.from: missing; state the first point x, for example 2^20"},
-		{concept.Naturals, schemas.Adversary{Kind: "bisecting", From: concept.MaxNatural + 1}, "adversary.from: 9007199254740993 is above 2^53"},
-		{concept.Naturals, schemas.Adversary{Kind: "tree"}, `adversary.kind: "tree" does not play on the class thresholds-naturals, which has neither a law nor a finite Littlestone dimension; choose bisecting`},
-		{concept.Dyadics, schemas.Adversary{Kind: "random"}, `adversary.kind: "random" does not play on the class thresholds-dyadics`},
-		{concept.Dyadics, schemas.Adversary{Kind: "planted"}, `adversary.kind: "planted" does not play on the class thresholds-dyadics`},
-		{concept.Dyadics, schemas.Adversary{Kind: "bisecting", From: 1}, "adversary.from: 1 applies to the kind bisecting on the class thresholds-naturals only; leave it out"},
-		{"thresholds", schemas.Adversary{Kind: "bisecting", From: 1}, "adversary.from: 1 applies to the kind bisecting on the class thresholds-naturals only; leave it out"},
+		{concept.Naturals, schemas.Adversary{Kind: "bisecting"},
+			"adversary.from: missing; state the first point x, for example 2^20"},
+		{concept.Naturals, schemas.Adversary{Kind: "bisecting", From: concept.MaxNatural + 1},
+			"adversary.from: 9007199254740993 is above 2^53"},
+		{concept.Naturals, schemas.Adversary{Kind: "tree"},
+			`adversary.kind: "tree" does not play on the class thresholds-naturals, which has neither a law nor a finite Littlestone dimension; choose bisecting`},
+		{concept.Dyadics, schemas.Adversary{Kind: "random"},
+			`adversary.kind: "random" does not play on the class thresholds-dyadics`},
+		{concept.Dyadics, schemas.Adversary{Kind: "planted"},
+			`adversary.kind: "planted" does not play on the class thresholds-dyadics`},
+		{concept.Dyadics, schemas.Adversary{Kind: "bisecting", From: 1},
+			"adversary.from: 1 applies to the kind bisecting on the class thresholds-naturals only; leave it out"},
+		{"thresholds", schemas.Adversary{Kind: "bisecting", From: 1},
+			"adversary.from: 1 applies to the kind bisecting on the class thresholds-naturals only; leave it out"},
 	} {
 		err := adversary.Resolve(schemas.TaskOnline, &schemas.Problem{Class: c.class, Domain: 64}, &c.a)
 		if checkError(t, err, c.want); err != nil && strings.Contains(err.Error(), "%!") {

@@ -42,7 +42,8 @@ func evaluation(d *Drawer) (x, y, w []float64) {
 
 func TestLargeUniformDomain(t *testing.T) {
 	for class, target := range map[string]concept.Range{
-		"thresholds": {Lo: 1 << 39, Hi: 1<<40 - 1}, "points": {Lo: 1 << 39, Hi: 1 << 39}, "intervals": {Lo: 1 << 38, Hi: 3<<38 - 1},
+		"thresholds": {Lo: 1 << 39, Hi: 1<<40 - 1}, "points": {Lo: 1 << 39, Hi: 1 << 39},
+		"intervals": {Lo: 1 << 38, Hi: 3<<38 - 1},
 	} {
 		p := open(t, schemas.Problem{Class: class, Distribution: "uniform", Domain: 1 << 40})
 		if p.Exact() || p.Evaluation() != "10000" {
@@ -62,14 +63,20 @@ func TestLargeUniformDomain(t *testing.T) {
 	}
 }
 
-// Whatever a law draws is labelled -1 or +1 and lies in its domain, and the weights of the evaluation sum to 1.
+// Whatever a law draws is labelled -1 or +1 and lies in its domain, and the weights of the
+// evaluation sum to 1.
 func TestEveryProblemDraws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, err := Open(anyLaw(t), "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		d, x, y := sample(p, rapid.Uint64().Draw(t, "seed"), rapid.Uint64().Draw(t, "repetition"), rapid.IntRange(1, 50).Draw(t, "n"))
+		d, x, y := sample(
+			p,
+			rapid.Uint64().Draw(t, "seed"),
+			rapid.Uint64().Draw(t, "repetition"),
+			rapid.IntRange(1, 50).Draw(t, "n"),
+		)
 		testX, testY, w := evaluation(d)
 		sum := 0.0
 		for _, v := range w {
@@ -96,7 +103,9 @@ func TestEveryProblemDraws(t *testing.T) {
 
 // anyLaw is any valid law with any noise.
 func anyLaw(t *rapid.T) schemas.Problem {
-	p := schemas.Problem{Class: rapid.SampledFrom([]string{"thresholds", "points", "intervals", "halfspace"}).Draw(t, "class")}
+	p := schemas.Problem{
+		Class: rapid.SampledFrom([]string{"thresholds", "points", "intervals", "halfspace"}).Draw(t, "class"),
+	}
 	p.Distribution = rapid.SampledFrom(law.NamesFor(p.Class)).Draw(t, "distribution")
 	if p.Class == "halfspace" {
 		p.Dim = rapid.IntRange(2, 40).Draw(t, "d")
@@ -108,7 +117,8 @@ func anyLaw(t *rapid.T) schemas.Problem {
 	if p.Distribution == "needle" {
 		p.Mass = rapid.Float64Range(1e-9, 1./3).Draw(t, "mass")
 	}
-	if p.Noise.Kind = rapid.SampledFrom([]string{"none", "random", "adversarial"}).Draw(t, "noise"); p.Noise.Kind != "none" {
+	if p.Noise.Kind = rapid.SampledFrom([]string{"none", "random", "adversarial"}).Draw(t,
+		"noise"); p.Noise.Kind != "none" {
 		p.Noise.Rate = rapid.Float64Range(0, 0.49).Draw(t, "rate")
 	}
 	return p

@@ -24,9 +24,9 @@ type Problem struct {
 	view    *adversary.View    // what adversaries know
 }
 
-// Open makes a problem ready to draw from; an unresolved one is resolved first. file is the local path
-// of its data or class matrix, "" where it has neither; the digest that p states is verified before
-// anything in the file is decoded. The error is an *Error.
+// Open makes a problem ready to draw from; an unresolved one is resolved first. file is the local
+// path of its data or class matrix, "" where it has neither; the digest that p states is verified
+// before anything in the file is decoded. The error is an *Error.
 func Open(p schemas.Problem, file string) (*Problem, error) {
 	o := &Problem{spec: p.At(file)}
 	read, err := resolve(&o.spec)
@@ -64,8 +64,8 @@ func (p *Problem) Public() *pluginv1.Problem {
 // Dim returns the number of numbers of a point.
 func (p *Problem) Dim() int { return p.class.Dim }
 
-// Exact reports whether the evaluation is exact: over the whole support of the law, or over all rows of
-// the data.
+// Exact reports whether the evaluation is exact: over the whole support of the law, or over all
+// rows of the data.
 func (p *Problem) Exact() bool { return p.exact != nil }
 
 // Evaluation returns "exact", or the size of the evaluation sample.
@@ -76,8 +76,8 @@ func (p *Problem) Evaluation() string {
 	return strconv.Itoa(p.spec.Test)
 }
 
-// Population returns the features of all rows of the data, row-major and scaled; nil for a law. They
-// are shared: do not write to them.
+// Population returns the features of all rows of the data, row-major and scaled; nil for a law.
+// They are shared: do not write to them.
 func (p *Problem) Population() (x []float64, dim int) {
 	if p.rows == nil {
 		return nil, p.class.Dim
@@ -93,8 +93,8 @@ func (p *Problem) Rows() int {
 	return len(p.rows.Y)
 }
 
-// Pulled returns the number of rows of the data that lay beyond the stated scale, by their norm or by
-// any one value, and were pulled back to it; 0 for a law.
+// Pulled returns the number of rows of the data that lay beyond the stated scale, by their norm or
+// by any one value, and were pulled back to it; 0 for a law.
 func (p *Problem) Pulled() int {
 	if p.rows == nil {
 		return 0
@@ -102,9 +102,9 @@ func (p *Problem) Pulled() int {
 	return p.rows.Pulled
 }
 
-// Best returns the reference error of "goal.above: best": 0 for a law, whose target lies in the class;
-// for data the least error of the class on the population. Where no exact method exists, the error is
-// an *Error that names the remedy, "goal.above: 0".
+// Best returns the reference error of "goal.above: best": 0 for a law, whose target lies in the
+// class; for data the least error of the class on the population. Where no exact method exists, the
+// error is an *Error that names the remedy, "goal.above: 0".
 func (p *Problem) Best() (float64, error) {
 	if p.rows == nil {
 		return 0, nil

@@ -27,10 +27,11 @@ type Error = blame.Error
 // refuse blames one key below "problem".
 func refuse(key, format string, a ...any) error { return blame.Key("problem."+key, format, a...) }
 
-// Resolve checks p and fills in every default: noise none, those of the law's keys, test 10000 where
-// the evaluation is not exact; for data also digest, format, the list of numeric features, and d; for a
-// class matrix digest, format and domain. It reads the whole file, so resolve a problem once and keep
-// it; resolving again changes nothing. The error is an *Error; p may then be half filled in.
+// Resolve checks p and fills in every default: noise none, those of the law's keys, test 10000
+// where the evaluation is not exact; for data also digest, format, the list of numeric features,
+// and d; for a class matrix digest, format and domain. It reads the whole file, so resolve a
+// problem once and keep it; resolving again changes nothing. The error is an *Error; p may then be
+// half filled in.
 func Resolve(p *schemas.Problem) error {
 	_, err := resolve(p)
 	return err
@@ -85,11 +86,13 @@ func resolveClass(p *schemas.Problem) error {
 	case !known:
 		return blame.Name("problem.class", p.Class, concept.Names())
 	case class.Shape == concept.Column && p.Data != nil:
-		return refuse("data", "does not apply to the class %s, whose points are the columns of problem.file; leave it out", p.Class)
+		return refuse("data", "does not apply to the class %s, whose points are the columns of problem.file; leave it out",
+			p.Class)
 	case class.Shape == concept.InfiniteOrder:
 		return checkLawless(p)
 	case p.Data != nil && p.Distribution != "":
-		return refuse("distribution", "%q beside problem.data: the rows of the data are the distribution; leave one of them out", p.Distribution)
+		return refuse("distribution", "%q beside problem.data: the rows of the data are the distribution; leave one of "+
+			"them out", p.Distribution)
 	case p.Data != nil || slices.Contains(laws, p.Distribution):
 		return nil
 	case law.Lookup(p.Distribution) != nil:
@@ -113,7 +116,8 @@ func checkLawless(p *schemas.Problem) error {
 // resolveLawless resolves the rest of a problem whose points an adversary chooses.
 func resolveLawless(p *schemas.Problem) error {
 	if p.Test != 0 {
-		return refuse("test", "%d does not apply to the class %s, which has no law to draw a sample from; leave it out", p.Test, p.Class)
+		return refuse("test", "%d does not apply to the class %s, which has no law to draw a sample from; leave it out",
+			p.Test, p.Class)
 	}
 	return nil
 }
@@ -129,7 +133,8 @@ func checkFits(p *schemas.Problem) error {
 		what = "the class " + p.Class
 	}
 	misfit := func(key, value, only string) error {
-		return refuse(key, "%s", strings.TrimSpace(fmt.Sprintf("%s does not apply to %s, only to %s; leave it out", value, what, only)))
+		reason := fmt.Sprintf("%s does not apply to %s, only to %s; leave it out", value, what, only)
+		return refuse(key, "%s", strings.TrimSpace(reason))
 	}
 	switch {
 	case p.Matrix != nil && shape != concept.Column:
@@ -151,8 +156,8 @@ func checkFits(p *schemas.Problem) error {
 	return nil
 }
 
-// resolveSides checks the range of the coordinates of a point, and how many a point has; l is nil over
-// data, whose columns say how many.
+// resolveSides checks the range of the coordinates of a point, and how many a point has; l is nil
+// over data, whose columns say how many.
 func resolveSides(p *schemas.Problem, l *law.Law) error {
 	shape := concept.ShapeOf(p.Class)
 	if shape == concept.Scalar || shape == concept.Grid {
@@ -169,8 +174,8 @@ func resolveSides(p *schemas.Problem, l *law.Law) error {
 	return nil
 }
 
-// leastDomain returns the smallest X on which the class, and the law unless it is nil, are what their
-// definitions say.
+// leastDomain returns the smallest X on which the class, and the law unless it is nil, are what
+// their definitions say.
 func leastDomain(p *schemas.Problem, l *law.Law) uint64 {
 	switch {
 	case l != nil && l.LeastDomain != nil:
@@ -201,8 +206,8 @@ func checkDim(p *schemas.Problem, least int) error {
 	return nil
 }
 
-// resolveTest checks the size of the evaluation sample, and fills in its default unless the evaluation
-// is exact.
+// resolveTest checks the size of the evaluation sample, and fills in its default unless the
+// evaluation is exact.
 func resolveTest(p *schemas.Problem, exact bool) error {
 	switch {
 	case exact && p.Test != 0:
@@ -238,11 +243,12 @@ func resolveData(p *schemas.Problem) (*population.Rows, error) {
 	return rows, nil
 }
 
-// resolveMatrix reads the file of a class matrix, returns its labels, and fills in digest, format and
-// domain.
+// resolveMatrix reads the file of a class matrix, returns its labels, and fills in digest, format
+// and domain.
 func resolveMatrix(p *schemas.Problem) (labels string, err error) {
 	if p.Matrix == nil || p.Matrix.File == "" {
-		return "", refuse("file", "missing; state the file of the class matrix: a row per hypothesis, a column per point, each cell 0 or 1")
+		return "", refuse("file", "missing; state the file of the class matrix: a row per hypothesis, a column per point, "+
+			"each cell 0 or 1")
 	}
 	m := *p.Matrix
 	p.Matrix = &m

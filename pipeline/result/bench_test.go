@@ -22,7 +22,8 @@ func BenchmarkWriteTrials(b *testing.B) {
 	for i := range int64(messages) {
 		ledgertest.Add(b, l, ledgertest.Batch(perMessage, i*perMessage))
 	}
-	r := Result{Ledger: l, Trials: []Consumed{{&trial.Cell{Key: ledgertest.Batch(1, 0).Cell, Alpha: 0.1}, []Point{{100, rows}}}}}
+	r := Result{Ledger: l, Trials: []Consumed{{&trial.Cell{Key: ledgertest.Batch(1, 0).Cell, Alpha: 0.1},
+		[]Point{{100, rows}}}}}
 	b.ReportAllocs()
 	for b.Loop() {
 		if err := r.writeTrials(io.Discard); err != nil {
@@ -32,9 +33,10 @@ func BenchmarkWriteTrials(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(rows), "ns/row")
 }
 
-// BenchmarkResult makes the curve and all files of a result from a ledger of 200 cells at 5 sample sizes: 200,000 trials, or as many as
-// SHATTER_BENCH_ROWS says. Bound: BenchmarkScanTrials of package query reads the same trials from the Parquet file. MB is what the
-// process grew by above the open ledger.
+// BenchmarkResult makes the curve and all files of a result from a ledger of 200 cells at 5 sample
+// sizes: 200,000 trials, or as many as SHATTER_BENCH_ROWS says. Bound: BenchmarkScanTrials of
+// package query reads the same trials from the Parquet file. MB is what the process grew by above
+// the open ledger.
 func BenchmarkResult(b *testing.B) {
 	dir, cells := manyCells(b, benchTotal(b))
 	l := ledgertest.Open(b, dir)
@@ -73,7 +75,8 @@ func benchTotal(b *testing.B) int64 {
 	return n
 }
 
-// manyCells is the folder of a ledger with so many trials, in messages of at most 2000 whose order is that of a run: the cells in turn.
+// manyCells is the folder of a ledger with so many trials, in messages of at most 2000 whose order
+// is that of a run: the cells in turn.
 func manyCells(b *testing.B, total int64) (dir string, cells []Consumed) {
 	b.Helper()
 	const count, sizes, message = 200, 5, 2000
@@ -81,7 +84,8 @@ func manyCells(b *testing.B, total int64) (dir string, cells []Consumed) {
 	dir = testkit.MemoryDir(b)
 	l := ledgertest.Open(b, dir)
 	for i := range count {
-		c := &trial.Cell{Key: trial.Key{byte(i), byte(i >> 8), 7}, Task: "learn", As: fmt.Sprint("a", i%4), Alpha: 0.1, Beta: 0.1}
+		c := &trial.Cell{Key: trial.Key{byte(i), byte(i >> 8), 7}, Task: "learn", As: fmt.Sprint("a", i%4), Alpha: 0.1,
+			Beta: 0.1}
 		consumed := Consumed{Cell: c}
 		for k := range int64(sizes) {
 			consumed.Points = append(consumed.Points, Point{N: 100 << k, Consumed: each})
@@ -106,7 +110,8 @@ func manyCells(b *testing.B, total int64) (dir string, cells []Consumed) {
 	return dir, cells
 }
 
-// resetPeak makes the system forget the most memory that this process had, and returns what it has now.
+// resetPeak makes the system forget the most memory that this process had, and returns what it has
+// now.
 func resetPeak(b *testing.B) int64 {
 	b.Helper()
 	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil {

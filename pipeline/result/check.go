@@ -27,8 +27,9 @@ type FileCheck struct {
 	Difference string // where it first differs from the one made anew; empty: equal
 }
 
-// CheckResult makes the files of the result anew, and holds them byte for byte against those in the folder dir, in which it changes
-// nothing. digest is that of the files made anew, as WriteResult gives it. A file of another version is a schemas.VersionError.
+// CheckResult makes the files of the result anew, and holds them byte for byte against those in the
+// folder dir, in which it changes nothing. digest is that of the files made anew, as WriteResult
+// gives it. A file of another version is a schemas.VersionError.
 func CheckResult(dir string, r Result) (checks []FileCheck, digest string, err error) {
 	files, err := r.files()
 	if err != nil {
@@ -52,7 +53,8 @@ func CheckResult(dir string, r Result) (checks []FileCheck, digest string, err e
 	return checks, hex.EncodeToString(lines.Sum(nil)), nil
 }
 
-// CheckVersions looks for Parquet files of another version in the folder of a result. Files that are missing or damaged are not its concern.
+// CheckVersions looks for Parquet files of another version in the folder of a result. Files that
+// are missing or damaged are not its concern.
 func CheckVersions(dir string) error {
 	paths, err := disk.Glob(dir, "*.parquet")
 	if err != nil {
@@ -134,7 +136,8 @@ func (c *comparer) equal() bool {
 	return c.differs < 0
 }
 
-// explain says where the file at path differs from the one made anew, which it writes to a temporary place.
+// explain says where the file at path differs from the one made anew, which it writes to a
+// temporary place.
 func (f resultFile) explain(path string, at int64) (string, error) {
 	temp, err := os.MkdirTemp("", "shatter-verify")
 	if err != nil {
@@ -161,9 +164,10 @@ func (f resultFile) explain(path string, at int64) (string, error) {
 	return fmt.Sprintf("%s (byte %d)", where, at), nil
 }
 
-// differParquet says where the first row that differs is, and its first column that does. One column is in memory at a time.
+// differParquet says where the first row that differs is, and its first column that does. One
+// column is in memory at a time.
 func differParquet(path, anew string) (where string, err error) {
-	defer sheet.Damaged(&err)
+	defer sheet.RecoverDamage(&err)
 	was, err := sheet.OpenParquet(path)
 	if err != nil {
 		return "", fmt.Errorf("it cannot be read: %w", err)
@@ -174,12 +178,12 @@ func differParquet(path, anew string) (where string, err error) {
 		return "", err
 	}
 	defer is.Close()
-	for i := range max(was.Columns(), is.Columns()) {
+	for i := range max(was.ColumnCount(), is.ColumnCount()) {
 		switch {
-		case i >= was.Columns():
-			return fmt.Sprintf("column %q is missing", is.Name(i)), nil
-		case i >= is.Columns() || was.Name(i) != is.Name(i):
-			return fmt.Sprintf("column %d is %q", i+1, was.Name(i)), nil
+		case i >= was.ColumnCount():
+			return fmt.Sprintf("column %q is missing", is.ColumnName(i)), nil
+		case i >= is.ColumnCount() || was.ColumnName(i) != is.ColumnName(i):
+			return fmt.Sprintf("column %d is %q", i+1, was.ColumnName(i)), nil
 		}
 	}
 	d, err := firstDifference(was, is)
@@ -217,12 +221,12 @@ func shown(v any) string {
 
 func firstDifference(was, is *sheet.Reader) (difference, error) {
 	d := difference{row: -1}
-	for i := range is.Columns() {
-		c, x, err := was.Values(i)
+	for i := range is.ColumnCount() {
+		c, x, err := was.ReadColumn(i)
 		if err != nil {
-			return d, fmt.Errorf("column %q cannot be read: %w", was.Name(i), err)
+			return d, fmt.Errorf("column %q cannot be read: %w", was.ColumnName(i), err)
 		}
-		_, y, err := is.Values(i)
+		_, y, err := is.ReadColumn(i)
 		if err != nil {
 			return d, err
 		}
@@ -242,11 +246,11 @@ func firstDifference(was, is *sheet.Reader) (difference, error) {
 // key names a row by its cell, sample size and repetition, as far as the file has these.
 func keyOf(r *sheet.Reader, row int) (string, error) {
 	var parts []string
-	for i := range r.Columns() {
-		if !slices.Contains([]string{"cell", "n", "rounds", "repetition"}, r.Name(i)) {
+	for i := range r.ColumnCount() {
+		if !slices.Contains([]string{"cell", "n", "rounds", "repetition"}, r.ColumnName(i)) {
 			continue
 		}
-		c, values, err := r.Values(i)
+		c, values, err := r.ReadColumn(i)
 		if err != nil {
 			return "", err
 		}

@@ -16,8 +16,8 @@ import (
 )
 
 // Columns returns the columns that a file of a result may have, but for those whose names come from
-// algorithms: of "table", "games" (the table in task online), "curve", "bounds", "fits", "trials" or
-// "timing". It panics where there is no such file.
+// algorithms: of "table", "games" (the table in task online), "curve", "bounds", "fits", "trials"
+// or "timing". It panics where there is no such file.
 func Columns(name string) []schemas.Column {
 	switch name {
 	case "table":
@@ -188,8 +188,8 @@ func (r *FitRow) claimed() any {
 	return schemas.Clean(*r.Claimed)
 }
 
-// timingColumns are those of timing, which is no part of the result and may differ between runs: one
-// row per message of a worker.
+// timingColumns are those of timing, which is no part of the result and may differ between runs:
+// one row per message of a worker.
 var timingColumns = []schemas.ColumnOf[TimingRow]{
 	cellColumn((*TimingRow).cell),
 	count("n", "sample size", func(r *TimingRow) int64 { return r.N }),
@@ -215,8 +215,8 @@ type trialRange struct {
 	first, last int
 }
 
-// trialColumns are those of trials: one row per trial that entered the result, in the order of cells,
-// n, repetition. A trial's id is cell/n/repetition. The columns m_<metric> follow.
+// trialColumns are those of trials: one row per trial that entered the result, in the order of
+// cells, n, repetition. A trial's id is cell/n/repetition. The columns m_<metric> follow.
 var trialColumns = []trialColumn{
 	{cellColumn((*TimingRow).cell).Column, trialRange.buildCell},
 	{schemas.Column{Name: "n", Type: schemas.IntColumn, Doc: "sample size"}, trialRange.buildSize},
@@ -339,13 +339,13 @@ func (r *CurveRow) cell() *trial.Cell  { return r.Cell }
 func (r *BoundRow) cell() *trial.Cell  { return r.Cell }
 func (r *TimingRow) cell() *trial.Cell { return r.Cell }
 
-// paramColumns returns the columns of all parameters of some cells, sorted. Where two algorithms give
-// a name different types, integers and floats make floats, and anything else makes text.
+// paramColumns returns the columns of all parameters of some cells, sorted. Where two algorithms
+// give a name different types, integers and floats make floats, and anything else makes text.
 func paramColumns(cells []*trial.Cell) []schemas.ColumnOf[trial.Cell] {
 	types := map[string]schemas.ColumnType{}
 	for _, c := range cells {
 		for name, v := range c.Params {
-			types[name] = sheet.Join(types[name], schemas.TypeOf(v))
+			types[name] = sheet.JoinTypes(types[name], schemas.TypeOf(v))
 		}
 	}
 	var columns []schemas.ColumnOf[trial.Cell]

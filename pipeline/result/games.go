@@ -24,8 +24,9 @@ type GameRow struct {
 // GameMetrics names the metrics that the rows are made from.
 type GameMetrics struct{ Mistakes, BestLoss, Regret, Theory, Paper string }
 
-// Games reads the trials of a cell that entered the result, and makes its rows of the table of task online, one per point, but for
-// RegretLow, RegretHigh and the sources. Points ascend in N, the number of rounds.
+// Games reads the trials of a cell that entered the result, and makes its rows of the table of task
+// online, one per point, but for RegretLow, RegretHigh and the sources. Points ascend in N, the
+// number of rounds.
 func Games(l *ledger.Ledger, c *trial.Cell, points []Point, m GameMetrics) ([]GameRow, error) {
 	all, err := gather(l, c, points)
 	if err != nil {
@@ -39,13 +40,15 @@ func Games(l *ledger.Ledger, c *trial.Cell, points []Point, m GameMetrics) ([]Ga
 }
 
 func (t *trials) game(c *trial.Cell, m GameMetrics) GameRow {
-	r := GameRow{Cell: c, Rounds: t.n, Trials: int64(len(t.status)), MistakesMax: math.NaN(), RegretLow: math.NaN(), RegretHigh: math.NaN()}
+	r := GameRow{Cell: c, Rounds: t.n, Trials: int64(len(t.status))}
+	r.MistakesMax, r.RegretLow, r.RegretHigh = math.NaN(), math.NaN(), math.NaN()
 	for _, status := range t.status {
 		if status != ledger.OK {
 			r.Failed++
 		}
 	}
-	r.MistakesMean, r.BestLoss, r.RegretMean = mean(t.values[m.Mistakes]), mean(t.values[m.BestLoss]), mean(t.values[m.Regret])
+	r.MistakesMean, r.BestLoss = mean(t.values[m.Mistakes]), mean(t.values[m.BestLoss])
+	r.RegretMean = mean(t.values[m.Regret])
 	r.TheoryRegret, r.PaperRegret = mean(t.values[m.Theory]), mean(t.values[m.Paper])
 	for _, v := range t.values[m.Mistakes] {
 		if !(v <= r.MistakesMax) && v == v {

@@ -12,7 +12,8 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// The table of online games: means and the largest over the trials that did not fail, a row per number of rounds, nulls where nothing was reported.
+// The table of online games: means and the largest over the trials that did not fail, a row per
+// number of rounds, nulls where nothing was reported.
 func TestGames(t *testing.T) {
 	l := ledgertest.Open(t, "")
 	c := &trial.Cell{
@@ -20,7 +21,8 @@ func TestGames(t *testing.T) {
 		Problem: schemas.Problem{Class: "points", Noise: schemas.Noise{Kind: "none"}},
 	}
 	send := func(n int64, mistakes, regret []float64) {
-		b := &ledger.Batch{Sweep: "s", Cell: c.Key, N: n, Metrics: []string{"mistakes", "regret"}, Values: [][]float64{mistakes, regret}}
+		b := &ledger.Batch{Sweep: "s", Cell: c.Key, N: n, Metrics: []string{"mistakes", "regret"},
+			Values: [][]float64{mistakes, regret}}
 		for rep := range mistakes {
 			b.Repetition, b.Status, b.Error = append(b.Repetition, int64(rep)), append(b.Status, ledger.OK), append(b.Error, 0.5)
 		}
@@ -38,7 +40,8 @@ func TestGames(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := rows[0]
-	if r.Rounds != 10 || r.Trials != 4 || r.Failed != 1 || r.MistakesMean != 4 || r.MistakesMax != 5 || r.RegretMean != 1 || math.Abs(r.RegretDeviation-math.Sqrt(3)) > 1e-12 {
+	if r.Rounds != 10 || r.Trials != 4 || r.Failed != 1 || r.MistakesMean != 4 || r.MistakesMax != 5 ||
+		r.RegretMean != 1 || math.Abs(r.RegretDeviation-math.Sqrt(3)) > 1e-12 {
 		t.Errorf("%+v", r)
 	}
 	if !math.IsNaN(r.BestLoss) || !math.IsNaN(r.TheoryRegret) || !math.IsNaN(rows[1].RegretDeviation) {
@@ -56,7 +59,8 @@ func TestGames(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(b.String(), "\n")
-	if !strings.Contains(lines[0], "rounds,trials,failed,mistakes_mean,mistakes_max,best_loss,regret_mean") || !strings.Contains(lines[1], ",10,4,1,4,5,,1,") {
+	if !strings.Contains(lines[0], "rounds,trials,failed,mistakes_mean,mistakes_max,best_loss,regret_mean") ||
+		!strings.Contains(lines[1], ",10,4,1,4,5,,1,") {
 		t.Errorf("%s", b.String())
 	}
 }

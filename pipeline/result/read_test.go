@@ -16,6 +16,7 @@ import (
 	"github.com/apache/arrow/go/v17/arrow/array"
 	"github.com/apache/arrow/go/v17/arrow/ipc"
 	"github.com/apache/arrow/go/v17/arrow/memory"
+	"github.com/apache/arrow/go/v17/parquet/pqarrow"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
@@ -51,8 +52,10 @@ func TestReadTrials(t *testing.T) {
 				ok = append(ok, e)
 			}
 		}
-		if int64(len(got.Success)) != row.Trials || successes != row.Successes || mean(ok) != row.ErrorMean || mean(got.Metric) != row.Metrics["loss"] {
-			t.Errorf("%s at %d: %d of %d trials succeeded, mean error %v, curve %+v", row.Cell.Key.Short(), row.N, successes, len(got.Success), mean(ok), row)
+		if int64(len(got.Success)) != row.Trials || successes != row.Successes || mean(ok) != row.ErrorMean ||
+			mean(got.Metric) != row.Metrics["loss"] {
+			t.Errorf("%s at %d: %d of %d trials succeeded, mean error %v, curve %+v", row.Cell.Key.Short(), row.N, successes,
+				len(got.Success), mean(ok), row)
 		}
 	}
 	if plain, err := ReadTrials(dir, ""); err != nil || plain["abcd010000"][100].Metric != nil {
@@ -63,7 +66,8 @@ func TestReadTrials(t *testing.T) {
 	}
 }
 
-// writeTrialsFile writes a trials.parquet of one cell with the given repetitions at one n, a thousand to a row group.
+// writeTrialsFile writes a trials.parquet of one cell with the given repetitions at one n, a
+// thousand to a row group.
 func writeTrialsFile(t *testing.T, dir string, repetitions []int64) {
 	t.Helper()
 	f, err := os.Create(filepath.Join(dir, "trials.parquet"))
@@ -71,19 +75,20 @@ func writeTrialsFile(t *testing.T, dir string, repetitions []int64) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	w, err := sheet.NewResultWriter(f, "trials", Columns("trials"))
+	schema := sheet.ArrowSchema("trials", Columns("trials"), nil)
+	w, err := pqarrow.NewFileWriter(schema, f, nil, pqarrow.NewArrowWriterProperties())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for group := range slices.Chunk(repetitions, 1000) {
-		w.BeginGroup()
-		err = errors.Join(err, w.Append(func(to []array.Builder) {
-			for _, rep := range group {
-				for i, v := range []any{"c", int64(7), rep, "ok", nil, float64(rep), rep%3 == 0} {
-					sheet.AppendValue(to[i], v)
-				}
-			}
-		}))
+		rows := &sheet.Sheet{}
+		for _, rep := range group {
+			rows.Rows = append(rows.Rows, []any{"c", int64(7), rep, "ok", nil, float64(rep), rep%3 == 0})
+		}
+		b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+		rows.Build(b.Fields())
+		w.NewBufferedRowGroup()
+		err = errors.Join(err, w.WriteBuffered(b.NewRecord()))
 	}
 	if err := errors.Join(err, w.Close()); err != nil {
 		t.Fatal(err)
@@ -102,11 +107,13 @@ func TestReadManyTrials(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := all["c"][7]
-	if last := len(reps) - 1; len(got.Error) != len(reps) || got.Error[last] != float64(last) || got.Success[last] != (last%3 == 0) {
+	if last := len(reps) - 1; len(got.Error) != len(reps) || got.Error[last] != float64(last) ||
+		got.Success[last] != (last%3 == 0) {
 		t.Errorf("%d trials", len(got.Error))
 	}
 	writeTrialsFile(t, dir, []int64{0, 2})
-	if _, err := ReadTrials(dir, ""); err == nil || !strings.Contains(err.Error(), `repetition 1 of cell "c" at n = 7 is not where it belongs`) {
+	if _, err := ReadTrials(dir, ""); err == nil ||
+		!strings.Contains(err.Error(), `repetition 1 of cell "c" at n = 7 is not where it belongs`) {
 		t.Error(err)
 	}
 }
@@ -168,14 +175,16 @@ func TestReadWrongFiles(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "fits.parquet")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := sheet.ReadTable(dir, "fits"); !errors.Is(err, fs.ErrNotExist) || strings.Count(err.Error(), "fits.parquet") != 1 {
+	if _, err := sheet.ReadTable(dir, "fits"); !errors.Is(err, fs.ErrNotExist) ||
+		strings.Count(err.Error(), "fits.parquet") != 1 {
 		t.Error(err)
 	}
 }
 
 // noText is a result file in which the names of two columns are no text.
 func noText(file []byte) []byte {
-	return bytes.ReplaceAll(bytes.ReplaceAll(file, []byte("evaluation"), []byte("eval\xffat\x1bon")), []byte("value"), []byte("va\xffue"))
+	return bytes.ReplaceAll(bytes.ReplaceAll(file, []byte("evaluation"), []byte("eval\xffat\x1bon")), []byte("value"),
+		[]byte("va\xffue"))
 }
 
 // FuzzReadTable: bytes from outside give a sheet or an error.
@@ -214,24 +223,6 @@ func FuzzReadTable(f *testing.F) {
 			}
 		}
 	})
-}
-
-// A file that lies about its sizes meets an end.
-func TestLimitedMemory(t *testing.T) {
-	l := &sheet.Limited{Allocator: memory.DefaultAllocator, Left: 100}
-	for range 3 {
-		b := l.Reallocate(90, l.Allocate(60))
-		l.Free(l.Reallocate(10, b))
-	}
-	if l.Left != 100 {
-		t.Errorf("%d bytes are left", l.Left)
-	}
-	defer func() {
-		if recover() == nil {
-			t.Error("101 bytes were had")
-		}
-	}()
-	l.Allocate(101)
 }
 
 // A sheet survives the way through Arrow and Parquet.

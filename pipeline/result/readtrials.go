@@ -23,8 +23,9 @@ type Outcomes struct {
 	Metric  []float64 // the one asked for; NaN where it was not reported
 }
 
-// ReadTrials reads the trials of a result folder that went into its tables, by cell (as the column cell names it) and sample size. metric
-// is the name of one that is wanted as well, or empty: then Metric is nil. It keeps 9 or 17 bytes a trial.
+// ReadTrials reads the trials of a result folder that went into its tables, by cell (as the column
+// cell names it) and sample size. metric is the name of one that is wanted as well, or empty: then
+// Metric is nil. It keeps 9 or 17 bytes a trial.
 func ReadTrials(dir, metric string) (map[string]map[int64]*Outcomes, error) {
 	path := filepath.Join(dir, "trials.parquet")
 	t := &trialReader{metric: metric, all: map[string]map[int64]*Outcomes{}}
@@ -45,13 +46,14 @@ type trialReader struct {
 
 func (t *trialReader) read(r *sheet.Reader) error {
 	names := []string{"cell", "n", "repetition", "success", "error"}
-	types := []arrow.DataType{arrow.BinaryTypes.String, arrow.PrimitiveTypes.Int64, arrow.PrimitiveTypes.Int64, arrow.FixedWidthTypes.Boolean, arrow.PrimitiveTypes.Float64}
+	types := []arrow.DataType{arrow.BinaryTypes.String, arrow.PrimitiveTypes.Int64, arrow.PrimitiveTypes.Int64,
+		arrow.FixedWidthTypes.Boolean, arrow.PrimitiveTypes.Float64}
 	if t.metric != "" {
 		names, types = append(names, schemas.MetricPrefix+t.metric), append(types, arrow.PrimitiveTypes.Float64)
 	}
 	columns := make([]*pqarrow.ColumnReader, len(names))
 	for i, name := range names {
-		c, err := r.Column(name, types[i])
+		c, err := r.OpenColumn(name, types[i])
 		if err != nil {
 			return err
 		}
@@ -70,7 +72,7 @@ func (t *trialReader) read(r *sheet.Reader) error {
 				return fmt.Errorf("column %q: %w", names[i], err)
 			}
 		}
-		if err := t.take(batch); err != nil {
+		if err := t.add(batch); err != nil {
 			return err
 		}
 	}
@@ -91,7 +93,7 @@ func nextBatch(c *pqarrow.ColumnReader, rows int64) (arrow.Array, error) {
 }
 
 // take adds the rows of one batch: cell, n, repetition, success, error and perhaps the metric.
-func (t *trialReader) take(batch []arrow.Array) error {
+func (t *trialReader) add(batch []arrow.Array) error {
 	cell, n, repetition := batch[0].(*array.String), batch[1].(*array.Int64), batch[2].(*array.Int64)
 	success, failure := batch[3].(*array.Boolean), batch[4].(*array.Float64)
 	for i := range cell.Len() {

@@ -88,7 +88,8 @@ func work(c *trial.Cell, n, from, to int64) *ledger.Batch {
 	return b
 }
 
-// run fills a ledger in a random order, with random borders, duplicates, lost rows, and trials that are never consumed.
+// run fills a ledger in a random order, with random borders, duplicates, lost rows, and trials that
+// are never consumed.
 func run(t testing.TB, seed uint64) *ledger.Ledger {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -135,8 +136,10 @@ func result(t testing.TB, l *ledger.Ledger) Result {
 		}
 		r.Curve = append(r.Curve, curve...)
 		r.Trials = append(r.Trials, Consumed{c, points})
-		row := TableRow{Cell: c, NLow: 100, NHigh: 200, NStar: 200, NModel: 171.5, NModelLow: 150.25, NModelHigh: 190, Status: "decided", TheoryN: 1.2e8, TheorySource: "Theorem 5",
-			PaperN: 7.3e5, PaperSource: "Theorem 1 | as printed", Ratio: 200 / 1.2e8, Trials: 88, Failed: curve[0].Failed + curve[1].Failed,
+		row := TableRow{Cell: c, NLow: 100, NHigh: 200, NStar: 200, NModel: 171.5, NModelLow: 150.25, NModelHigh: 190,
+			Status: "decided", TheoryN: 1.2e8, TheorySource: "Theorem 5",
+			PaperN: 7.3e5, PaperSource: "Theorem 1 | as printed", Ratio: 200 / 1.2e8, Trials: 88, Failed: curve[0].Failed +
+				curve[1].Failed,
 			MeanError: curve[1].ErrorMean, Evaluation: "10000"}
 		if i == 1 {
 			row.NModel, row.NModelLow, row.NModelHigh = 0, 0, 0
@@ -145,23 +148,29 @@ func result(t testing.TB, l *ledger.Ledger) Result {
 		}
 		r.Table = append(r.Table, row)
 		r.Bounds = append(r.Bounds,
-			BoundRow{Cell: c, Name: "theorem", Value: 1.2e8, Proved: true, Source: "Theorem 5", With: map[string]float64{"k": 3, "v": 0.5}},
+			BoundRow{Cell: c, Name: "theorem", Value: 1.2e8, Proved: true, Source: "Theorem 5",
+				With: map[string]float64{"k": 3, "v": 0.5}},
 			BoundRow{Cell: c, Name: "printed", Value: math.Inf(1), Source: "Theorem 1", With: map[string]float64{"m": 4}})
 		r.Timing = append(r.Timing, TimingRow{Cell: c, N: 100, First: 0, Rows: 40, Seconds: rand.Float64(), Worker: "w"})
 	}
 	half := 0.5
 	r.Fits = []FitRow{
-		{Group: "epsilon 1", Algorithm: "hs-stl", X: "d", Scale: "log-log", Cells: 3, Y: "n_model and bracket", Slope: 0.52, Error: 0.03, Low: 0.46, High: 0.58,
-			Intercept: 4, Theory: 0.5, Claimed: &half, ClaimedSource: "Theorem 2", ChiSquare: 0.75, Inflation: 1, Resamples: 200},
-		{Fit: 1, Algorithm: "perceptron", X: "margin", Scale: "log", Cells: 1, Slope: nan, Error: nan, Low: nan, High: nan, Intercept: nan, Theory: nan,
+		{Group: "epsilon 1", Algorithm: "hs-stl", X: "d", Scale: "log-log", Cells: 3, Y: "n_model and bracket", Slope: 0.52,
+			Error: 0.03, Low: 0.46, High: 0.58,
+			Intercept: 4, Theory: 0.5, Claimed: &half, ClaimedSource: "Theorem 2", ChiSquare: 0.75, Inflation: 1,
+			Resamples: 200},
+		{Fit: 1, Algorithm: "perceptron", X: "margin", Scale: "log", Cells: 1, Slope: nan, Error: nan, Low: nan, High: nan,
+			Intercept: nan, Theory: nan,
 			ChiSquare: nan, Inflation: nan, Reason: "fewer than two places to fit through"},
 	}
 	return r
 }
 
-var names = []string{"sweep.yaml", "table.parquet", "curve.parquet", "bounds.parquet", "fits.parquet", "trials.parquet", "table.csv", "table.md", "curve.csv"}
+var names = []string{"sweep.yaml", "table.parquet", "curve.parquet", "bounds.parquet", "fits.parquet",
+	"trials.parquet", "table.csv", "table.md", "curve.csv"}
 
-// TestSameBits: order, borders, duplicates and side facts of messages do not reach a byte of the result.
+// TestSameBits: order, borders, duplicates and side facts of messages do not reach a byte of the
+// result.
 func TestSameBits(t *testing.T) {
 	var digests, contents []string
 	for seed := range uint64(4) {
@@ -189,7 +198,8 @@ func TestSameBits(t *testing.T) {
 	}
 }
 
-// TestTrialsMakeTheCurve aggregates trials.parquet again, with plain Arrow code, and compares with curve.parquet.
+// TestTrialsMakeTheCurve aggregates trials.parquet again, with plain Arrow code, and compares with
+// curve.parquet.
 func TestTrialsMakeTheCurve(t *testing.T) {
 	dir := testkit.MemoryDir(t)
 	if _, err := WriteResult(dir, result(t, run(t, 9))); err != nil {
@@ -211,7 +221,8 @@ func TestTrialsMakeTheCurve(t *testing.T) {
 		errs, losses = nil, nil
 	}
 	trials := arrowTable(t, filepath.Join(dir, "trials.parquet"))
-	cell, n, rep := columnOf[*array.String](t, trials, "cell"), columnOf[*array.Int64](t, trials, "n"), columnOf[*array.Int64](t, trials, "repetition")
+	cell, n, rep := columnOf[*array.String](t, trials, "cell"), columnOf[*array.Int64](t, trials, "n"),
+		columnOf[*array.Int64](t, trials, "repetition")
 	status, e := columnOf[*array.String](t, trials, "status"), columnOf[*array.Float64](t, trials, "error")
 	loss, never := columnOf[*array.Float64](t, trials, "m_loss"), columnOf[*array.Float64](t, trials, "m_never")
 	if never.NullN() != never.Len() {
@@ -261,7 +272,8 @@ func TestTrialsMakeTheCurve(t *testing.T) {
 		if got != counts[at] {
 			t.Errorf("%s: curve has %+v, trials %+v", at, got, counts[at])
 		}
-		real := means{columnOf[*array.Float64](t, curve, "error_mean").Value(i), columnOf[*array.Float64](t, curve, "error_p90").Value(i),
+		real := means{columnOf[*array.Float64](t, curve, "error_mean").Value(i),
+			columnOf[*array.Float64](t, curve, "error_p90").Value(i),
 			columnOf[*array.Float64](t, curve, "m_loss").Value(i)}
 		if real != exact[at] {
 			t.Errorf("%s: curve has %+v, trials %+v", at, real, exact[at])
@@ -540,7 +552,8 @@ func TestRender(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := render.Render(s, &bytes.Buffer{}, "xml"); err == nil || err.Error() != "show table as xml: unknown format: must be one of table, json, csv, md, tex, arrow, parquet" {
+	if err := render.Render(s, &bytes.Buffer{}, "xml"); err == nil ||
+		err.Error() != "show table as xml: unknown format: must be one of table, json, csv, md, tex, arrow, parquet" {
 		t.Error(err)
 	}
 	if _, err := r.Sheet("trials"); err == nil {

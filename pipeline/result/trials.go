@@ -32,7 +32,8 @@ func gather(l *ledger.Ledger, c *trial.Cell, points []Point) ([]*trials, error) 
 	byN := map[int64]*trials{}
 	for i, p := range points {
 		if p.N < 1 || p.Consumed < 0 || p.Consumed > ledger.MaxRepetition || i > 0 && p.N <= points[i-1].N {
-			return nil, fmt.Errorf("cell %s: point of %d trials at n = %d: sample sizes must ascend", c.Key.Short(), p.Consumed, p.N)
+			return nil, fmt.Errorf("cell %s: point of %d trials at n = %d: sample sizes must ascend",
+				c.Key.Short(), p.Consumed, p.N)
 		}
 		t := &trials{n: p.N, left: p.Consumed, kind: map[int64]string{}, values: map[string][]float64{}}
 		t.status = slices.Repeat([]uint8{unread}, int(p.Consumed))
@@ -41,7 +42,7 @@ func gather(l *ledger.Ledger, c *trial.Cell, points []Point) ([]*trials, error) 
 	}
 	err := l.Each(c.Key, func(b *ledger.Batch) error {
 		if t := byN[b.N]; t != nil {
-			t.take(b)
+			t.add(b)
 		}
 		return nil
 	})
@@ -57,8 +58,9 @@ func gather(l *ledger.Ledger, c *trial.Cell, points []Point) ([]*trials, error) 
 	return all, nil
 }
 
-// take copies the rows of a batch that are among the first len(t.status) repetitions. Each trial comes once.
-func (t *trials) take(b *ledger.Batch) {
+// take copies the rows of a batch that are among the first len(t.status) repetitions. Each trial
+// comes once.
+func (t *trials) add(b *ledger.Batch) {
 	consumed := int64(len(t.status))
 	for i, rep := range b.Repetition {
 		if rep >= consumed {
@@ -86,13 +88,15 @@ func (t *trials) take(b *ledger.Batch) {
 	}
 }
 
-// Success says whether an outcome is a success: error - above <= alpha, compared after adding 1e-12 to alpha.
+// Success says whether an outcome is a success: error - above <= alpha, compared after adding 1e-12
+// to alpha.
 func Success(status uint8, err, above, alpha float64) bool {
 	return status == ledger.OK && err-above <= alpha+1e-12
 }
 
-// Curve reads the trials of a cell that entered the result, and makes its rows of the curve, one per point, but for Rate,
-// RateLow and RateHigh. Points ascend in N. A trial that is missing is an error that names it.
+// Curve reads the trials of a cell that entered the result, and makes its rows of the curve, one
+// per point, but for Rate, RateLow and RateHigh. Points ascend in N. A trial that is missing is an
+// error that names it.
 func Curve(l *ledger.Ledger, c *trial.Cell, points []Point) ([]CurveRow, error) {
 	all, err := gather(l, c, points)
 	if err != nil {
@@ -106,7 +110,8 @@ func Curve(l *ledger.Ledger, c *trial.Cell, points []Point) ([]CurveRow, error) 
 }
 
 func (t *trials) curve(c *trial.Cell) CurveRow {
-	r := CurveRow{Cell: c, N: t.n, Trials: int64(len(t.status)), Rate: math.NaN(), RateLow: math.NaN(), RateHigh: math.NaN()}
+	r := CurveRow{Cell: c, N: t.n, Trials: int64(len(t.status))}
+	r.Rate, r.RateLow, r.RateHigh = math.NaN(), math.NaN(), math.NaN()
 	var errs []float64
 	for i, status := range t.status {
 		if status == ledger.OK {

@@ -19,13 +19,14 @@ type resultFile struct {
 	write func(io.Writer) error
 }
 
-// WriteResult writes the result into the folder dir, which it makes where there is none: sweep.yaml,
-// table.parquet, curve.parquet, bounds.parquet, fits.parquet, trials.parquet, table.csv, table.md,
-// curve.csv, and timing.parquet, which is no part of the result. All are written beside and synced
-// before the first is renamed, so that a failure leaves the files that were there.
+// WriteResult writes the result into the folder dir, which it makes where there is none:
+// sweep.yaml, table.parquet, curve.parquet, bounds.parquet, fits.parquet, trials.parquet,
+// table.csv, table.md, curve.csv, and timing.parquet, which is no part of the result. All are
+// written beside and synced before the first is renamed, so that a failure leaves the files that
+// were there.
 //
-// The files are a function of r and of the outcomes that it consumes. digest is the SHA-256, in hex, of
-// the lines that sha256sum prints for the files of the result in the order above.
+// The files are a function of r and of the outcomes that it consumes. digest is the SHA-256, in
+// hex, of the lines that sha256sum prints for the files of the result in the order above.
 func WriteResult(dir string, r Result) (digest string, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("write result: %w", err)

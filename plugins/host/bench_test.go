@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// BenchmarkSession is a whole session: open, one step, close, of trials that do nothing, with n = 1 and one test point.
+// BenchmarkSession measures a whole session: open, one step, close, of trials that do nothing, with
+// n = 1 and one test point.
 func BenchmarkSession(b *testing.B) {
 	for _, trials := range []int{1, 100, 1000, 10_000} {
 		b.Run(fmt.Sprint(trials), func(b *testing.B) {
@@ -36,12 +37,13 @@ func BenchmarkSession(b *testing.B) {
 	}
 }
 
-// BenchmarkPlay is one query of every trial of a game: one round trip, whatever the number of trials.
+// BenchmarkPlay measures one query of every trial: one round trip, whatever the number of
+// trials.
 func BenchmarkPlay(b *testing.B) {
 	for _, trials := range []int{1, 100, 1000, 10_000} {
 		b.Run(fmt.Sprint(trials), func(b *testing.B) {
 			p := start(b, self("plugin"))
-			s, _, err := p.Open(b.Context(), games(trials, 1<<30, false, false), numbered(trials))
+			s, _, err := p.Open(b.Context(), withQueries(trials, 1<<30, false, false), numbered(trials))
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -59,7 +61,7 @@ func BenchmarkPlay(b *testing.B) {
 	}
 }
 
-// BenchmarkStart is a process from its start to the end.
+// BenchmarkStart measures a process from its start to the end.
 func BenchmarkStart(b *testing.B) {
 	for b.Loop() {
 		p, err := Start(b.Context(), self("plugin"))
@@ -70,7 +72,8 @@ func BenchmarkStart(b *testing.B) {
 	}
 }
 
-// cpuTime is the processor time that this process has used: a measure that other work on the machine disturbs less.
+// cpuTime returns the processor time that this process has used: a measure that other work on the
+// machine disturbs less.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)

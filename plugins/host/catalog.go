@@ -10,13 +10,13 @@ import (
 	"os"
 	"sync"
 
-	"github.com/shatterlab/shatter/schemas/pluginv1"
-
 	"github.com/shatterlab/shatter/pipeline/plan"
+	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// Catalog knows the built-in plugin and files of third parties, and asks them about settings: it implements pipeline.Algorithms. It
-// keeps at most one process per file, starts it when it is first asked, and again when it has ended. It is safe for concurrent use.
+// Catalog knows the built-in plugin and files of third parties, and asks them about settings: it
+// implements plan.Algorithms. It keeps at most one process for each file, starts it when it is
+// first asked, and again when it has ended. It is safe for concurrent use.
 type Catalog struct {
 	order   []string // "" first: built in
 	entries map[string]*entry
@@ -24,17 +24,18 @@ type Catalog struct {
 
 var _ plan.Algorithms = (*Catalog)(nil)
 
+// entry is one plugin of a catalog.
 type entry struct {
 	command Command
-	digest  func() (string, error)
+	digest  func() (string, error) // of the file, read once
 
 	mu      sync.Mutex
-	process *Process
+	process *Process // nil: none was started yet
 	closed  bool
 }
 
-// NewCatalog makes a catalog of the built-in plugin, with the command that starts it, and of files with absolute paths, which
-// get the same limits.
+// NewCatalog makes a catalog of the built-in plugin, with the command that starts it, and of files
+// with absolute paths, which get the same limits.
 func NewCatalog(builtin Command, files ...string) *Catalog {
 	c := &Catalog{entries: make(map[string]*entry)}
 	c.add("", builtin)
@@ -57,7 +58,7 @@ func (c *Catalog) add(plugin string, command Command) {
 	}
 }
 
-// List describes all algorithms: built-in ones first, then those of the files in their order.
+// List describes all algorithms: the built-in ones first, then those of the files in their order.
 func (c *Catalog) List(ctx context.Context) ([]plan.Described, error) {
 	var all []plan.Described
 	for _, plugin := range c.order {
@@ -90,7 +91,7 @@ func (c *Catalog) Bound(ctx context.Context, plugin string, s *pluginv1.Setting)
 	return p.Bound(ctx, s)
 }
 
-// Digest is the SHA-256 of the plugin's file in hex, as it was when it was first asked for.
+// Digest returns the SHA-256 of the plugin's file in hex, as the file was at the first call.
 func (c *Catalog) Digest(plugin string) (string, error) {
 	e, err := c.entry(plugin)
 	if err != nil {
@@ -99,7 +100,7 @@ func (c *Catalog) Digest(plugin string) (string, error) {
 	return e.digest()
 }
 
-// Command is how the plugin is started, with the limits of the built-in one.
+// Command returns the command that starts the plugin, with the limits of the built-in one.
 func (c *Catalog) Command(plugin string) (Command, error) {
 	e, err := c.entry(plugin)
 	if err != nil {
@@ -132,7 +133,7 @@ func (c *Catalog) process(ctx context.Context, plugin string) (*Process, error) 
 	return e.running(ctx)
 }
 
-// running is the entry's process, started if there is none that lives.
+// running returns the entry's process. It starts one if there is none that lives.
 func (e *entry) running(ctx context.Context) (*Process, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -163,6 +164,7 @@ func (e *entry) close() {
 	}
 }
 
+// digest returns the SHA-256 of a file in hex.
 func digest(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -28,38 +28,46 @@ const (
 	pipeWait = time.Second            // for the rest of the output, should a stranger hold the pipe open
 )
 
-// child is the process itself: started with everything that it is given, read from, and ended. go-plugin sees it through the methods of
-// its runner.Runner.
+// child is the process itself: it is started with everything that it needs, read from, and ended.
+// go-plugin sees it as a runner.Runner.
 type child struct {
 	command Command
 	dir     *socketDir
 	files   []*os.File // descriptors from pluginv1.SessionFD on
 	tail    tail
 
-	own      []string // what go-plugin adds to the environment
+	goPlugin []string // what go-plugin adds to the environment
 	cmd      *exec.Cmd
 	lifeline *os.File
-	hello    late // the handshake line, for go-plugin
+	hello    lineReader // the handshake line, for go-plugin
 
 	done chan struct{} // closed when the process has ended and its output is read
 
 	mu       sync.Mutex
-	cause    Cause // why we ended it; empty: we did not
-	detail   string
-	err      error
+	why      ending // why we ended it
 	rejected string // what is wrong with its handshake
 	reaped   bool   // its number may belong to somebody else
 	state    string // how it ended
 }
 
-func newChild(c Command, dir *socketDir, files ...*os.File) *child {
-	return &child{command: c, dir: dir, files: files, done: make(chan struct{}), hello: late{ready: make(chan struct{})}}
+// ending is why we ended a process. The cause is empty where we did not.
+type ending struct {
+	cause  Cause
+	detail string
+	err    error
 }
 
-// allowed is what a plugin gets of our environment: what an interpreter needs to find itself and its libraries.
+func newChild(c Command, dir *socketDir, files ...*os.File) *child {
+	return &child{
+		command: c, dir: dir, files: files, done: make(chan struct{}), hello: lineReader{ready: make(chan struct{})},
+	}
+}
+
+// allowed lists the variables of our environment that a plugin gets: what an interpreter needs to
+// find itself and its libraries.
 var allowed = []string{"PATH", "HOME", "LANG", "TMPDIR", "LD_LIBRARY_PATH", "PYTHONPATH"}
 
-// environment is the plugin's whole environment.
+// environment returns the plugin's whole environment.
 func (h *child) environment() []string {
 	var env []string
 	for _, name := range allowed {
@@ -73,13 +81,13 @@ func (h *child) environment() []string {
 	}
 	// A Go plugin collects garbage harder before it is killed for its memory.
 	env = append(env, "GOMEMLIMIT="+strconv.FormatInt(h.command.Memory/10*9, 10))
-	return slices.Concat(env, h.command.Env, h.own, []string{plugin.EnvUnixSocketDir + "=" + h.dir.path})
+	return slices.Concat(env, h.command.Env, h.goPlugin, []string{plugin.EnvUnixSocketDir + "=" + h.dir.path})
 }
 
-// Start starts the process.
+// Start starts the process, for go-plugin.
 func (h *child) Start(context.Context) error {
-	// A file that was just written is "busy" for as long as a process that is being started elsewhere here holds a copy of the
-	// descriptor that wrote it.
+	// A file that was just written is "busy" for as long as another process that is being started
+	// holds a copy of the descriptor that wrote it.
 	const busyWait, pause = 2 * time.Second, 5 * time.Millisecond
 	for deadline := time.Now().Add(busyWait); ; time.Sleep(pause) {
 		err := h.start()
@@ -99,7 +107,7 @@ func (h *child) start() error {
 		}
 		ours[i], theirs[i] = r, w
 	}
-	ours[2], theirs[2] = theirs[2], ours[2] // the other way round: we hold the end that is written to
+	ours[2], theirs[2] = theirs[2], ours[2] // of the life-line, we hold the end that is written to
 	cmd := &exec.Cmd{
 		Path: h.command.Path, Args: append([]string{h.command.Path}, h.command.Args...), Env: h.environment(),
 		Stdout: theirs[0], Stderr: theirs[1], ExtraFiles: append([]*os.File{theirs[2]}, h.files...),
@@ -108,7 +116,7 @@ func (h *child) start() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	err := errors.New("stopped before it started")
-	if h.cause == "" {
+	if h.why.cause == "" {
 		err = cmd.Start()
 	}
 	closeAll(theirs[:])
@@ -136,7 +144,8 @@ func closeAll(lists ...[]*os.File) {
 	}
 }
 
-// attend reads the process's output and waits for its end, and for that of all that it started in its group.
+// attend reads the process's output and waits for its end and that of all that it started in its
+// group.
 func (h *child) attend(stdout, stderr *os.File) {
 	var readers sync.WaitGroup
 	readers.Go(func() { h.tail.read(stderr) })
@@ -158,7 +167,7 @@ func (h *child) reap() {
 	if awaitEnd(h.cmd.Process.Pid) {
 		h.signal(syscall.SIGKILL)
 		h.mu.Lock()
-		_ = h.cmd.Wait() // at once; its state says more than the error
+		_ = h.cmd.Wait() // returns at once; the state tells more than the error
 	} else {
 		_ = h.cmd.Wait()
 		h.mu.Lock()
@@ -177,30 +186,31 @@ func (h *child) signal(s syscall.Signal) {
 	}
 }
 
-// readStdout takes the handshake line off standard output. What is printed after a good one goes where standard error goes.
+// readStdout takes the handshake line off standard output. What is printed after a sound one goes
+// where standard error goes.
 func (h *child) readStdout(stdout io.Reader) {
 	const longest = 4096
-	var rest io.Writer = &h.tail
+	var further io.Writer = &h.tail
 	r := bufio.NewReaderSize(stdout, longest)
 	if line, _ := r.ReadSlice('\n'); len(line) > 0 {
 		if reason := checkHandshake(strings.TrimSpace(string(line))); reason == "" {
 			h.hello.line = strings.NewReader(string(line))
 		} else {
 			h.reject(reason)
-			rest = io.Discard
+			further = io.Discard
 		}
 	}
 	close(h.hello.ready)
-	_, _ = io.Copy(rest, r)
+	_, _ = io.Copy(further, r)
 }
 
-// late is a reader of a line that is still to come; nil: of none.
-type late struct {
-	ready chan struct{}
-	line  *strings.Reader
+// lineReader blocks until the handshake line arrives and then reads it.
+type lineReader struct {
+	ready chan struct{}   // closed when the line has arrived, or will not
+	line  *strings.Reader // nil: it will not
 }
 
-func (l *late) Read(b []byte) (int, error) {
+func (l *lineReader) Read(b []byte) (int, error) {
 	<-l.ready
 	if l.line == nil {
 		return 0, io.EOF
@@ -208,33 +218,35 @@ func (l *late) Read(b []byte) (int, error) {
 	return l.line.Read(b)
 }
 
-func (l *late) Close() error { return nil }
+func (l *lineReader) Close() error { return nil }
 
-// checkHandshake says what is wrong with a handshake line, in words for a person; empty: nothing. The line is
-// core version | protocol version | network | address | protocol.
+// checkHandshake describes what is wrong with a handshake line; "" if nothing is. The line has the
+// form core version | protocol version | network | address | protocol.
 func checkHandshake(line string) string {
 	parts := strings.Split(line, "|")
 	core, err := strconv.Atoi(parts[0])
 	if err != nil || len(parts) < 4 {
-		return fmt.Sprintf("it printed %s on standard output before the handshake. If it is a plugin of Shatter, nothing may be printed "+
-			"there before algo.Serve: print to standard error. If it is not, name another file", shorten(line))
+		return fmt.Sprintf("it printed %s on standard output before the handshake. "+
+			"If it is a plugin of Shatter, nothing may be printed there before algo.Serve: print to standard error. "+
+			"If it is not, name another file", shorten(line))
 	}
 	if core != plugin.CoreProtocolVersion {
-		return fmt.Sprintf("it speaks version %d of go-plugin's own protocol, and this program version %d: rebuild the plugin",
-			core, plugin.CoreProtocolVersion)
+		return fmt.Sprintf("it speaks version %d of go-plugin's own protocol, and this program version %d: "+
+			"rebuild the plugin", core, plugin.CoreProtocolVersion)
 	}
 	version, err := strconv.Atoi(parts[1])
 	switch {
 	case err != nil:
 		return fmt.Sprintf("its handshake %s has no protocol version", shorten(line))
 	case version > pluginv1.Version:
-		return fmt.Sprintf("it speaks protocol version %d, and this program only %d: the plugin is newer; update shatter, or build the plugin "+
-			"with the SDK of this version", version, pluginv1.Version)
+		return fmt.Sprintf("it speaks protocol version %d, and this program only %d: the plugin is newer; "+
+			"update shatter, or build the plugin with the SDK of this version", version, pluginv1.Version)
 	case version < pluginv1.Version:
-		return fmt.Sprintf("it speaks protocol version %d, and this program only %d: the plugin is older; build it again with the SDK of "+
-			"this version", version, pluginv1.Version)
+		return fmt.Sprintf("it speaks protocol version %d, and this program only %d: the plugin is older; "+
+			"build it again with the SDK of this version", version, pluginv1.Version)
 	case parts[2] != "unix":
-		return fmt.Sprintf("it listens on %s %s: a plugin listens on a unix socket in the directory %s", parts[2], parts[3], plugin.EnvUnixSocketDir)
+		return fmt.Sprintf("it listens on %s %s: a plugin listens on a unix socket in the directory %s",
+			parts[2], parts[3], plugin.EnvUnixSocketDir)
 	case len(parts) < 5 || parts[4] != string(plugin.ProtocolGRPC):
 		return fmt.Sprintf("its handshake %s does not end in |grpc: a plugin of Shatter speaks gRPC", shorten(line))
 	case len(parts) > 5 && parts[5] != "":
@@ -243,7 +255,7 @@ func checkHandshake(line string) string {
 	return ""
 }
 
-// shorten quotes a line of a stranger.
+// shorten quotes a line that a plugin has printed, cut to 200 bytes.
 func shorten(line string) string {
 	const most = 200
 	if len(line) > most {
@@ -252,6 +264,7 @@ func shorten(line string) string {
 	return strconv.Quote(line)
 }
 
+// reject ends a process whose handshake is wrong.
 func (h *child) reject(reason string) {
 	h.mu.Lock()
 	h.rejected = reason
@@ -259,13 +272,14 @@ func (h *child) reject(reason string) {
 	h.end(Protocol, reason, nil)
 }
 
-// end makes sure that the process ends, and returns at once; the first cause given is kept. A cancelled one is asked first, all others are
-// killed: they have shown that they do not listen.
+// end makes sure that the process ends, and returns at once. The first cause given is kept. A
+// process that is cancelled is asked first. All others are killed: they have shown that they do not
+// listen.
 func (h *child) end(cause Cause, detail string, err error) {
 	h.mu.Lock()
-	first := h.cause == "" && !h.reaped
+	first := h.why.cause == "" && !h.reaped
 	if first {
-		h.cause, h.detail, h.err = cause, detail, err
+		h.why = ending{cause, detail, err}
 	}
 	started := h.cmd != nil
 	h.mu.Unlock()
@@ -290,6 +304,7 @@ func (h *child) askThenKill() {
 	}
 }
 
+// endsWithin waits for the end no longer than d and reports whether it came.
 func (h *child) endsWithin(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -301,22 +316,22 @@ func (h *child) endsWithin(d time.Duration) bool {
 	}
 }
 
-// ended reports why the process ended or is about to; "" while it lives.
+// ended returns why the process ended or is about to; "" while it lives.
 func (h *child) ended() Cause {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.cause == "" && h.reaped {
+	if h.why.cause == "" && h.reaped {
 		return Exit
 	}
-	return h.cause
+	return h.why.cause
 }
 
-// gone describes the end of the process.
+// gone describes the end of the process. where is what it was doing.
 func (h *child) gone(where string) *ExitError {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	e := &ExitError{
-		Plugin: h.command.Path, Cause: h.cause, Where: where, Detail: h.detail, err: h.err,
+		Plugin: h.command.Path, Cause: h.why.cause, Where: where, Detail: h.why.detail, err: h.why.err,
 		Stderr: h.tail.String(), State: "still running",
 	}
 	if h.reaped {
@@ -328,27 +343,27 @@ func (h *child) gone(where string) *ExitError {
 	return e
 }
 
-// With Start, the rest is go-plugin's runner.Runner.
+// The methods that follow make child a runner.Runner, with Start.
 
-// Wait waits for the end.
+// Wait waits for the end of the process.
 func (h *child) Wait(context.Context) error {
 	<-h.done
 	return nil
 }
 
-// Kill does nothing: we end the process ourselves, and first find out why it did not start.
+// Kill does nothing: we end the process ourselves, after finding out why it did not start.
 func (h *child) Kill(context.Context) error { return nil }
 
-// Stdout is the handshake line only.
+// Stdout returns a reader of the handshake line only.
 func (h *child) Stdout() io.ReadCloser { return &h.hello }
 
-// Stderr is empty: standard error is read here, where a flood costs nothing.
+// Stderr returns an empty reader: standard error is read here, where a flood costs nothing.
 func (h *child) Stderr() io.ReadCloser { return io.NopCloser(strings.NewReader("")) }
 
-// Name is the plugin's file.
+// Name returns the plugin's file.
 func (h *child) Name() string { return h.command.Path }
 
-// ID is the process's number; empty if it could not be started.
+// ID returns the process's number; "" if it could not be started.
 func (h *child) ID() string {
 	if !h.started() {
 		return ""
@@ -359,12 +374,12 @@ func (h *child) ID() string {
 // Diagnose adds nothing to our own messages.
 func (h *child) Diagnose(context.Context) string { return "" }
 
-// PluginToHost gives an address as it is.
+// PluginToHost returns the address as it is.
 func (h *child) PluginToHost(network, address string) (string, string, error) {
 	return network, address, nil
 }
 
-// HostToPlugin gives an address as it is.
+// HostToPlugin returns the address as it is.
 func (h *child) HostToPlugin(network, address string) (string, string, error) {
 	return network, address, nil
 }

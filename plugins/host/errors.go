@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Cause says why a process is gone.
+// Cause tells why a process is gone.
 type Cause string
 
 // The causes.
@@ -17,7 +17,8 @@ const (
 	Cancelled Cause = "cancelled" // the caller's context ended, or Stop was called
 )
 
-// ExitError says that a plugin process is gone, and why. For Cancelled, errors.Is finds the context's error.
+// ExitError reports that a plugin process is gone, and why. For Cancelled, errors.Is finds the
+// context's error.
 type ExitError struct {
 	Plugin string // its file
 	Cause  Cause
@@ -29,7 +30,7 @@ type ExitError struct {
 	err error // the context's
 }
 
-// Error is a message for a person, with the last lines of the plugin's output.
+// Error returns a message for a person, with the last lines of the plugin's output.
 func (e *ExitError) Error() string {
 	switch e.Cause {
 	case Exit:
@@ -42,7 +43,8 @@ func (e *ExitError) Error() string {
 
 func (e *ExitError) Unwrap() error { return e.err }
 
-// StartError says that a file could not be started as a plugin: it is none, is not executable, speaks another version, ...
+// StartError reports that a file could not be started as a plugin: it is none, is not executable,
+// speaks another version, ...
 type StartError struct {
 	Plugin string
 	Reason string // with the remedy
@@ -51,14 +53,14 @@ type StartError struct {
 	err error
 }
 
-// Error is a message for a person, with the last lines of the plugin's output.
+// Error returns a message for a person, with the last lines of the plugin's output.
 func (e *StartError) Error() string {
 	return fmt.Sprintf("start plugin %q: %s%s", e.Plugin, e.Reason, quoted(e.Stderr))
 }
 
 func (e *StartError) Unwrap() error { return e.err }
 
-// quoted is the plugin's own words, below a message of ours.
+// quoted returns the plugin's own words, to stand below a message of ours.
 func quoted(stderr string) string {
 	if stderr == "" {
 		return ""
@@ -66,26 +68,28 @@ func quoted(stderr string) string {
 	return "\nits output ends with:\n  | " + strings.ReplaceAll(stderr, "\n", "\n  | ")
 }
 
-// SizeError says that a table does not fit the session's memory file: a process with Command.SessionMemory = Need holds it.
+// SizeError reports that a table does not fit the session's memory file. A process with
+// Command.SessionMemory = Need holds it. Both numbers are bytes.
 type SizeError struct{ Need, Have int64 }
 
 func (e *SizeError) Error() string {
-	return fmt.Sprintf("a table of %d bytes does not fit the session memory of %d: start the plugin with more", e.Need, e.Have)
+	return fmt.Sprintf("a table of %d bytes does not fit the session memory of %d: start the plugin with more",
+		e.Need, e.Have)
 }
 
-// Kind says how a trial ended that gave no full answer.
+// Kind tells how a trial ended that gave no full answer.
 type Kind string
 
 // The kinds of a Fault.
 const (
 	Error      Kind = "error"      // an error that the algorithm returned
-	Panic      Kind = "panic"      // with the stack
+	Panic      Kind = "panic"      // a panic; the message has its stack
 	Invalid    Kind = "invalid"    // the setting should have been refused by Check
-	Infeasible Kind = "infeasible" // not with this sample size and budget
+	Infeasible Kind = "infeasible" // impossible with this sample size and budget
 	Answer     Kind = "answer"     // NaN, unfilled or outside [-1, 1]: found by the host
 )
 
-// Fault ends one trial: it answers no more.
+// Fault tells why one trial ended. It answers no more.
 type Fault struct {
 	Trial   int // index in the session
 	Kind    Kind

@@ -88,7 +88,8 @@ func TestPython(t *testing.T) {
 		t.Fatal("no python3 with grpc, protobuf and numpy, though SHATTER_TEST_PYTHON is required")
 	}
 	if python == "" {
-		t.Skip("NOT RUN: the plugin in Python needs python3 with grpc, protobuf and numpy (Debian: python3-grpcio python3-protobuf python3-numpy)")
+		t.Skip("NOT RUN: the plugin in Python needs python3 with grpc, protobuf and numpy " +
+			"(Debian: python3-grpcio python3-protobuf python3-numpy)")
 	}
 	dir := t.TempDir() // Python leaves compiled files beside its sources
 	for _, name := range []string{"plugin.py", "plugin_pb2.py"} {
@@ -96,7 +97,8 @@ func TestPython(t *testing.T) {
 	}
 	accept(t, host.Command{Path: python, Args: []string{filepath.Join(dir, "plugin.py")}})
 
-	describe := exec.Command(python, "-c", "import sys, plugin_pb2; sys.stdout.buffer.write(plugin_pb2.DESCRIPTOR.serialized_pb)")
+	const script = "import sys, plugin_pb2; sys.stdout.buffer.write(plugin_pb2.DESCRIPTOR.serialized_pb)"
+	describe := exec.Command(python, "-c", script)
 	describe.Dir = dir
 	out, err := describe.Output()
 	if err != nil {
@@ -107,7 +109,8 @@ func TestPython(t *testing.T) {
 		t.Fatal(err)
 	}
 	current := protodesc.ToFileDescriptorProto(pluginv1.File_plugin_proto)
-	if d := cmp.Diff(current, &generated, protocmp.Transform(), protocmp.IgnoreFields(&descriptorpb.FieldDescriptorProto{}, "json_name")); d != "" {
+	jsonNames := protocmp.IgnoreFields(&descriptorpb.FieldDescriptorProto{}, "json_name")
+	if d := cmp.Diff(current, &generated, protocmp.Transform(), jsonNames); d != "" {
 		t.Errorf("testdata/python/plugin_pb2.py is out of date: run go generate ./schemas/pluginv1\n%s", d)
 	}
 }

@@ -9,9 +9,12 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// FuzzHandshake: any line is judged, and one that is accepted is what go-plugin can use.
+// Any line is judged, and one that is accepted is what go-plugin can use.
 func FuzzHandshake(f *testing.F) {
-	for _, line := range []string{"1|1|unix|/tmp/x|grpc", "1|1|unix|/tmp/x|grpc|", "1|2|tcp|x", "", "|||||", "hello", "1|1|unix|/x|grpc|" + strings.Repeat("A", 60)} {
+	for _, line := range []string{
+		"1|1|unix|/tmp/x|grpc", "1|1|unix|/tmp/x|grpc|", "1|2|tcp|x", "", "|||||", "hello",
+		"1|1|unix|/x|grpc|" + strings.Repeat("A", 60),
+	} {
 		f.Add(line)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
@@ -24,11 +27,14 @@ func FuzzHandshake(f *testing.F) {
 	})
 }
 
-// FuzzResponse: whatever a plugin sends, its faults and metrics are those of the session's trials, or an error.
+// Whatever a plugin sends, its faults and metrics are those of the session's trials,
+// or an error.
 func FuzzResponse(f *testing.F) {
 	for _, m := range []*pluginv1.Closed{
 		{}, {Metrics: map[string][]byte{"m": make([]byte, 24)}}, {Metrics: map[string][]byte{"m": make([]byte, 23), "": nil}},
-		{Faults: []*pluginv1.Fault{{Trial: 2, Kind: pluginv1.Fault_KIND_PANIC, Message: "x"}, {Trial: 1, Kind: 2}, {Trial: 2, Kind: 1}}},
+		{Faults: []*pluginv1.Fault{
+			{Trial: 2, Kind: pluginv1.Fault_KIND_PANIC, Message: "x"}, {Trial: 1, Kind: 2}, {Trial: 2, Kind: 1},
+		}},
 	} {
 		b, err := proto.Marshal(m)
 		if err != nil {

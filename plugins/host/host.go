@@ -1,13 +1,3 @@
-// Package host starts, supervises and stops the processes that serve algorithms, and runs sessions of trials in them.
-//
-// It promises that a plugin cannot take its host along: whatever it does (exits, hangs, stops itself, floods its output, eats
-// memory, answers nonsense, leaves processes behind), every call returns, with an error that says for a person what happened, and after
-// Stop nothing of it is left: no process, no socket, no memory. A plugin dies with its host, however that ends. It gets an
-// environment of a few variables, an empty standard input, its own process group, and descriptors for a life-line, the memory
-// of sessions and a shared dataset.
-//
-// It needs Unix; that memory is watched, and that a plugin cannot write to shared memory, needs Linux. Start reading at
-// Start, then Process.Open. Catalog answers questions about algorithms before anything is run.
 package host
 
 import (
@@ -30,23 +20,28 @@ import (
 
 // Limits of a session. Step cuts larger requests by itself; Open refuses larger ones.
 const (
-	MaxTrials  = 25_000   // trials per session
+	MaxTrials  = 25_000   // trials of a session
 	MaxSample  = 64 << 20 // bytes of a session's sample, trials*n*(dim+1)*8; a larger single trial travels alone
-	MaxAnswers = 65_536   // answers per message
-	MaxPoints  = 16 << 20 // bytes of points per message
+	MaxAnswers = 65_536   // answers in a message
+	MaxPoints  = 16 << 20 // bytes of points in a message
 )
 
-// Command says what to start and under which limits. The zero value of everything but Path works.
+// Command tells what to start and under which limits. The zero value of every field but Path works.
 type Command struct {
-	Path          string          // the plugin's file
-	Args          []string        // without the program's name
-	Env           []string        // KEY=value, beside the few variables that every plugin gets; nothing else is inherited
-	Trial         time.Duration   // limit on the time of one trial in each of learning and a step of answering; 0: 10 minutes
-	Memory        int64           // limit on resident memory that is not shared, in bytes; 0: 2 GiB
-	Threads       int             // threads that the plugin should use (GOMAXPROCS and its like); 0: 1
-	SocketDir     string          // where the private directories for sockets are made; "": the system's temporary directory
-	SessionMemory int64           // size of the session's memory file in bytes, of which only what is filled costs memory; 0: 1 GiB
-	Dataset       *dataset.Memory // a table with points "x" that all sessions share (StepShared); nil: none. It stays the caller's
+	Path      string        // the plugin's file
+	Args      []string      // without the program's name
+	Env       []string      // KEY=value, beside the few variables that every plugin gets
+	Trial     time.Duration // limit on one trial, in learning and in each step of answering; 0: 10 minutes
+	Memory    int64         // limit on resident memory that is not shared, in bytes; 0: 2 GiB
+	Threads   int           // that the plugin should use (GOMAXPROCS and its like); 0: 1
+	SocketDir string        // where the directories for sockets are made; "": the system's temporary directory
+
+	// SessionMemory is the size of the session's memory file in bytes, of which only what is filled
+	// costs memory. 0: 1 GiB.
+	SessionMemory int64
+	// Dataset is a table with points "x" that all sessions share (StepShared). It stays the caller's.
+	// nil: none.
+	Dataset *dataset.Memory
 }
 
 func (c Command) withDefaults() Command {
@@ -68,8 +63,8 @@ func (c Command) withDefaults() Command {
 	return c
 }
 
-// Process is one running plugin. Its methods may be called concurrently; only one session is open at a time. Stop must be called
-// in the end, also when the process has ended by itself.
+// Process is one running plugin. Its methods may be called concurrently, but only one session is
+// open at a time. Stop must be called in the end, also when the process has ended by itself.
 type Process struct {
 	child       *child
 	client      *plugin.Client
@@ -78,14 +73,14 @@ type Process struct {
 	memory      *dataset.Memory
 	points      *pluginv1.Table // the shared dataset; nil: none
 
-	life    context.Context // of all calls: not the caller's, whose end has to be explained first
+	life    context.Context // of all calls; not the caller's, whose end has to be explained first
 	cancel  context.CancelFunc
 	session chan struct{} // full while a session is open
 	memUse  sync.RWMutex  // held for reading while memory is written
 	stop    sync.Once
 }
 
-// Describe is what the plugin said about itself at the start. It must not be changed.
+// Describe returns what the plugin said about itself at the start. It must not be changed.
 func (p *Process) Describe() *pluginv1.DescribeResponse { return p.description }
 
 // Check validates one setting. A refusal is part of the response and no error.
@@ -97,7 +92,7 @@ func (p *Process) Check(ctx context.Context, s *pluginv1.Setting) (r *pluginv1.C
 	return r, err
 }
 
-// Bound gives the theory's sample sizes for one setting.
+// Bound returns the theory's sample sizes for one setting.
 func (p *Process) Bound(ctx context.Context, s *pluginv1.Setting) (r *pluginv1.BoundResponse, err error) {
 	err = p.call(ctx, "computing bounds", p.child.command.Trial, func(ctx context.Context) (err error) {
 		r, err = p.rpc.Bound(ctx, s)
@@ -106,7 +101,7 @@ func (p *Process) Bound(ctx context.Context, s *pluginv1.Setting) (r *pluginv1.B
 	return r, err
 }
 
-// call makes one call under watch.
+// call makes one call under watch. where is what the plugin does meanwhile, for messages.
 func (p *Process) call(ctx context.Context, where string, limit time.Duration, f func(context.Context) error) error {
 	w := p.watch(ctx, &watch{where: where, limit: limit})
 	err := f(p.life)
@@ -117,7 +112,8 @@ func (p *Process) call(ctx context.Context, where string, limit time.Duration, f
 	return nil
 }
 
-// explain makes an error of a call that failed: the process is gone then, by itself or because it broke the protocol.
+// explain returns the *ExitError of a call that failed. The process is gone then, by itself or
+// because it broke the protocol.
 func (p *Process) explain(err error, where string) error {
 	h := p.child
 	if h.ended() == "" && (status.Code(err) != codes.Unavailable || !h.endsWithin(pipeWait)) {
@@ -127,7 +123,7 @@ func (p *Process) explain(err error, where string) error {
 	return h.gone(where)
 }
 
-// explainRPC says in words what a plugin did instead of answering.
+// explainRPC describes what a plugin did instead of answering.
 func explainRPC(err error) string {
 	s, ok := status.FromError(err)
 	switch {
@@ -149,14 +145,15 @@ func (p *Process) end(cause Cause, detail string, err error) {
 	p.cancel()
 }
 
-// Done is closed when the process has ended.
+// Done returns a channel that is closed when the process has ended.
 func (p *Process) Done() <-chan struct{} { return p.child.done }
 
-// Pid is the process's number.
+// Pid returns the process's number.
 func (p *Process) Pid() int { return p.child.cmd.Process.Pid }
 
-// Stop ends the process and all that it started, politely first, and gives back what belongs to it. It returns within seconds,
-// whatever the plugin does. Calls that are under way end with an *ExitError of cause Cancelled.
+// Stop ends the process and all that it started, politely first, and frees what belongs to it. It
+// returns within seconds, whatever the plugin does. Calls that are under way end with an *ExitError
+// of cause Cancelled.
 func (p *Process) Stop() {
 	p.stop.Do(func() {
 		p.end(Cancelled, "it was no longer needed", nil)
@@ -165,7 +162,7 @@ func (p *Process) Stop() {
 		} else {
 			p.child.dir.remove()
 		}
-		// Only now, with the process gone: Kill asks first, and would wait for the answer of a stopped process for ever.
+		// Kill asks first, and would wait forever for the answer of a stopped process: so only now.
 		within(killWait, p.client.Kill)
 		within(killWait, func() {
 			p.memUse.Lock()
@@ -175,7 +172,7 @@ func (p *Process) Stop() {
 	})
 }
 
-// within runs f, and leaves it alone after d.
+// within runs f and waits for it no longer than d.
 func within(d time.Duration, f func()) {
 	done := make(chan struct{})
 	go func() {
@@ -193,7 +190,7 @@ func within(d time.Duration, f func()) {
 // maxText is the longest text that is taken from a plugin, in bytes.
 const maxText = 4096
 
-// limited is a text of a plugin, cut to maxText.
+// limited cuts a text of a plugin to maxText.
 func limited(s string) string {
 	if len(s) > maxText {
 		s = strings.ToValidUTF8(s[:maxText-3], "") + "..."

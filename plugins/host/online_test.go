@@ -11,7 +11,8 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// memory answers a point by the last truth that it saw there, 0 where it saw none, and fails at the point 9. Its metric is the number of truths.
+// memory answers a point by the last truth that it saw there, 0 where it saw none, and fails at the
+// point 9. Its metric is the number of truths.
 type memory struct {
 	t    *algo.Trial[struct{}]
 	seen map[float64]float64
@@ -50,8 +51,8 @@ func (m *memory) Observe(_ context.Context, x *algo.Data, y []float64) error {
 	return nil
 }
 
-// Rounds: every trial hears its own truths and only after its answer, a trial that fails leaves the others alone, the last truths come with
-// the end, and it takes one message each way a round.
+// Every trial hears its own truths and only after its answer, a trial that fails leaves the
+// others alone, the last truths come with the end, and it takes one message each way a round.
 func TestRounds(t *testing.T) {
 	p := start(t, self("plugin"))
 	const trials, rounds = 4, 6
@@ -96,7 +97,8 @@ func TestRounds(t *testing.T) {
 			if round >= 3 {
 				want = truth(j, round-3)
 			}
-			if point(j, round) < 3 && answers[at] != want && !slices.ContainsFunc(faults, func(f Fault) bool { return f.Trial == j }) {
+			if point(j, round) < 3 && answers[at] != want &&
+				!slices.ContainsFunc(faults, func(f Fault) bool { return f.Trial == j }) {
 				t.Errorf("round %d, trial %d: answer %v, want %v", round, j, answers[at], want)
 			}
 			truths = append(truths, truth(j, round))
@@ -104,20 +106,23 @@ func TestRounds(t *testing.T) {
 		}
 		for _, f := range faults {
 			failed[f.Trial] = true
-			if f.Trial == 1 && (round != 3 || f.Kind != Infeasible) || f.Trial == 2 && (round != 1 || f.Kind != Answer) || f.Trial == 0 || f.Trial == 3 {
+			if f.Trial == 1 && (round != 3 || f.Kind != Infeasible) || f.Trial == 2 && (round != 1 || f.Kind != Answer) ||
+				f.Trial == 0 || f.Trial == 3 {
 				t.Errorf("round %d: %+v", round, f)
 			}
 		}
 	}
-	if s.Messages() != 2*(1+rounds) {
-		t.Errorf("%d messages", s.Messages())
+	if s.messages != 2*(1+rounds) {
+		t.Errorf("%d messages", s.messages)
 	}
 	metrics, _, err := s.CloseRound(t.Context(), truths)
-	if err != nil || metrics["told"][0] != rounds || metrics["told"][3] != rounds || metrics["told"][1] != 2 || math.IsNaN(metrics["told"][2]) {
+	if err != nil || metrics["told"][0] != rounds || metrics["told"][3] != rounds || metrics["told"][1] != 2 ||
+		math.IsNaN(metrics["told"][2]) {
 		t.Error(metrics, err)
 	}
 	r.Setting.N = 5
-	if _, _, err := p.Open(t.Context(), r, nil); err == nil || !strings.Contains(err.Error(), "an online game has rounds and no sample") {
+	if _, _, err := p.Open(t.Context(), r, nil); err == nil ||
+		!strings.Contains(err.Error(), "an online game has rounds and no sample") {
 		t.Error(err)
 	}
 }

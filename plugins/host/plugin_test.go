@@ -85,7 +85,8 @@ type behaviour struct {
 	Phase string `choices:"learn,predict"`
 }
 
-// behaving answers a point x with x plus the mean label of its sample, and misbehaves as it is told.
+// behaving answers a point x with x plus the mean label of its sample, and misbehaves as it is
+// told.
 var behaving = algo.Algorithm[behaviour]{
 	Name: "test/behaving", Version: "1", Doc: "Behaves as it is told.",
 	Defaults: behaviour{At: -1, Phase: "learn"},
@@ -215,7 +216,7 @@ func misbehave(t *algo.Trial[behaviour], d *algo.Data) error {
 	return nil
 }
 
-// self is the command that starts this binary in a role.
+// self returns the command that starts this binary in a role.
 func self(role string, env ...string) Command {
 	return Command{Path: testBinary(), Env: append(env, roleVariable+"="+role)}
 }
@@ -239,7 +240,7 @@ func start(t testing.TB, c Command) *Process {
 	return p
 }
 
-// request is a session of trials with samples of n points in dimension dim.
+// request asks for a session of trials with samples of n points in dimension dim.
 func request(algorithm string, trials, n, dim int, parameters map[string]any) OpenRequest {
 	s := &pluginv1.Setting{
 		Algorithm: algorithm, Task: pluginv1.Task_TASK_LEARN, Parameters: make(map[string]*pluginv1.Value),
@@ -260,7 +261,8 @@ func request(algorithm string, trials, n, dim int, parameters map[string]any) Op
 	return r
 }
 
-// numbered fills the samples so that trial j's points begin with j and its labels are all +1 or all -1.
+// numbered fills the samples so that trial j's points begin with j and its labels are all +1 or all
+// -1.
 func numbered(trials int) func(x, y []float64) {
 	return func(x, y []float64) {
 		n := len(y) / trials

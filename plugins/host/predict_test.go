@@ -11,8 +11,8 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// answering answers queries by their sign, marks the query 0 as hard, and, asked for its final state, gives its number of queries in
-// hundredths. What was revealed must be what is asked.
+// answering answers queries by their sign, marks the query 0 as hard, and, asked for its final
+// state, gives its number of queries in hundredths. What was revealed must be what is asked.
 type answering struct {
 	wrong    bool
 	revealed []float64
@@ -31,7 +31,8 @@ var queried = algo.Algorithm[answeringParams]{
 			a.revealed = slices.Clone(t.Revealed.Xs())
 		}
 		if sample.Len() != t.N || t.Queries == 0 || t.Offline != (len(a.revealed) == t.Queries) {
-			return nil, algo.Invalid("a game of %d queries, %d revealed, after %d examples", t.Queries, len(a.revealed), sample.Len())
+			return nil, algo.Invalid("%d queries, %d revealed, after %d examples",
+				t.Queries, len(a.revealed), sample.Len())
 		}
 		return a, nil
 	},
@@ -58,22 +59,22 @@ func (a *answering) Predict(_ context.Context, _ *algo.Data, out []float64) erro
 	return nil
 }
 
-// games is a request of trials with queries.
-func games(trials, queries int, offline, wrong bool) OpenRequest {
+// withQueries asks for a session of trials with queries.
+func withQueries(trials, queries int, offline, wrong bool) OpenRequest {
 	r := request("test/queried", trials, 2, 1, nil)
 	r.Setting.Task, r.Setting.Queries, r.Setting.Offline = pluginv1.Task_TASK_PREDICT, int64(queries), offline
 	r.Setting.Parameters["wrong"] = &pluginv1.Value{Kind: &pluginv1.Value_Bool{Bool: wrong}}
 	return r
 }
 
-// A game: queries go to each trial in order, in any step sizes, marks come back, probes change nothing, and a label that is none
-// ends its trial alone.
-func TestGame(t *testing.T) {
+// Queries go to each trial in order, in steps of any size; marks come back; probes change nothing;
+// and an answer that is no label ends its trial alone.
+func TestQueries(t *testing.T) {
 	p := start(t, self("plugin"))
 	for _, offline := range []bool{false, true} {
 		const trials, queries = 5, 12
 		query := func(j, q int) float64 { return float64(q - 2*j) }
-		r := games(trials, queries, offline, true)
+		r := withQueries(trials, queries, offline, true)
 		if offline {
 			r.Reveal = func(x []float64) {
 				for i := range x {
@@ -129,7 +130,7 @@ func TestGame(t *testing.T) {
 				t.Fatal(answers, err)
 			}
 		}
-		steps := s.Messages()/2 - 3 // less open and two probes
+		steps := s.messages/2 - 3 // less open and two probes
 		if _, _, err := s.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -146,12 +147,13 @@ func labelOf(x float64) float64 {
 	return 1
 }
 
-// A process that is too small says what it needs for the sample and the queries together, and one of that size is large enough.
-func TestGameNeedsMemory(t *testing.T) {
+// A process that is too small says what it needs for the sample and the queries together, and one
+// of that size is large enough.
+func TestQueriesNeedMemory(t *testing.T) {
 	c := self("plugin")
 	for _, n := range []int64{2, 100_000} { // the queries do not fit, or not even the sample
 		c.SessionMemory = 1 << 20
-		r := games(1, 200_000, true, false)
+		r := withQueries(1, 200_000, true, false)
 		r.Setting.N, r.Reveal = n, func(x []float64) { clear(x) }
 		_, _, err := start(t, c).Open(t.Context(), r, numbered(1))
 		var small *SizeError
@@ -170,7 +172,7 @@ func TestGameNeedsMemory(t *testing.T) {
 }
 
 // A learner is asked no queries, and a player is not asked to learn.
-func TestGameOfAnotherTask(t *testing.T) {
+func TestQueriesOfAnotherTask(t *testing.T) {
 	p := start(t, self("plugin"))
 	s, _, err := p.Open(t.Context(), request("test/behaving", 1, 2, 1, nil), numbered(1))
 	if err != nil {
@@ -187,8 +189,9 @@ func TestGameOfAnotherTask(t *testing.T) {
 	if err != nil || !strings.Contains(r.GetRefusal().GetMessage(), `does not do the task "learn"`) {
 		t.Error(r, err)
 	}
-	bad := games(1, 3, true, false)
-	if _, _, err := p.Open(t.Context(), bad, numbered(1)); err == nil || !strings.Contains(err.Error(), "queries to reveal") {
+	bad := withQueries(1, 3, true, false)
+	if _, _, err := p.Open(t.Context(), bad, numbered(1)); err == nil ||
+		!strings.Contains(err.Error(), "queries to reveal") {
 		t.Error(err)
 	}
 }

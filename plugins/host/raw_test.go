@@ -87,7 +87,9 @@ func (p rawPlugin) Session(s grpc.BidiStreamingServer[pluginv1.SessionRequest, p
 	}
 }
 
-func (p rawPlugin) opened(s grpc.BidiStreamingServer[pluginv1.SessionRequest, pluginv1.SessionResponse], o *pluginv1.Open) error {
+func (p rawPlugin) opened(
+	s grpc.BidiStreamingServer[pluginv1.SessionRequest, pluginv1.SessionResponse], o *pluginv1.Open,
+) error {
 	r := &pluginv1.Opened{}
 	switch p.kind {
 	case "fault outside":
@@ -96,7 +98,8 @@ func (p rawPlugin) opened(s grpc.BidiStreamingServer[pluginv1.SessionRequest, pl
 		r.Faults = []*pluginv1.Fault{{}}
 	case "flood":
 		for {
-			if err := s.Send(&pluginv1.SessionResponse{Response: &pluginv1.SessionResponse_Progress{Progress: &pluginv1.Progress{}}}); err != nil {
+			report := &pluginv1.SessionResponse_Progress{Progress: &pluginv1.Progress{}}
+			if err := s.Send(&pluginv1.SessionResponse{Response: report}); err != nil {
 				os.Exit(0)
 			}
 		}
@@ -112,7 +115,9 @@ func (p rawPlugin) opened(s grpc.BidiStreamingServer[pluginv1.SessionRequest, pl
 	return s.Send(&pluginv1.SessionResponse{Response: &pluginv1.SessionResponse_Opened{Opened: r}})
 }
 
-func (p rawPlugin) answers(s grpc.BidiStreamingServer[pluginv1.SessionRequest, pluginv1.SessionResponse], q *pluginv1.Step) error {
+func (p rawPlugin) answers(
+	s grpc.BidiStreamingServer[pluginv1.SessionRequest, pluginv1.SessionResponse], q *pluginv1.Step,
+) error {
 	n := 0
 	for _, c := range q.Counts {
 		n += int(c)

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// resident is the memory in bytes that a process holds for itself: without what it shares, such as the memory files that we
-// gave it. ok is false where the process is gone.
+// resident returns the memory in bytes that a process holds for itself, without what it shares,
+// such as the memory files that we gave it. ok is false if the process is gone.
 func resident(pid int) (n int64, ok bool) {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
 	if err != nil {
@@ -24,8 +24,9 @@ func resident(pid int) (n int64, ok bool) {
 	return (all - shared) * int64(os.Getpagesize()), err1 == nil && err2 == nil
 }
 
-// awaitEnd waits until a child has ended, and leaves it to be waited for: until then its number, and that of its group, cannot
-// belong to anybody else. False: it could not.
+// awaitEnd waits until a child has ended and leaves it to be waited for: until that is done, its
+// number and that of its group cannot belong to anybody else. It reports false if it could not
+// wait.
 func awaitEnd(pid int) bool {
 	for {
 		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)

@@ -2,7 +2,7 @@
 
 package host
 
-// resident is not known here: memory is not watched on other systems than Linux.
+// resident knows nothing: memory is watched on Linux only.
 func resident(int) (n int64, ok bool) { return 0, false }
 
 // awaitEnd does nothing here.

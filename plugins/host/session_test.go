@@ -53,16 +53,18 @@ func TestSession(t *testing.T) {
 		if err != nil || len(faults) > 0 {
 			t.Fatal(faults, err)
 		}
-		if len(metrics) != 2 || metrics["first"][17] != 17 || !math.IsNaN(metrics["noise"][3]) || math.IsNaN(metrics["noise"][4]) {
+		if len(metrics) != 2 || metrics["first"][17] != 17 || !math.IsNaN(metrics["noise"][3]) ||
+			math.IsNaN(metrics["noise"][4]) {
 			t.Fatal(metrics["first"][:20], metrics["noise"][:5])
 		}
-		if s.Messages() > 10 {
-			t.Errorf("%d messages", s.Messages())
+		if s.messages > 10 {
+			t.Errorf("%d messages", s.messages)
 		}
 	}
 }
 
-// TestCut: the pieces of a step are the step, in order; each is within the limit and holds whole trials or a part of one.
+// The pieces of a step make up the step, in order. Each is within the limit and holds whole
+// trials or a part of one.
 func TestCut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		counts := rapid.SliceOfN(rapid.Uint32Range(0, 30), 1, 20).Draw(t, "counts")
@@ -110,7 +112,7 @@ func points(dim int) func(x []float64) {
 	}
 }
 
-// TestLargeStep: a step that does not fit one message gives the same answers in several.
+// A step that does not fit one message gives the same answers in several.
 func TestLargeStep(t *testing.T) {
 	p := start(t, self("plugin"))
 	const trials, dim = 5, 40 // 16 MiB hold 52,428 points
@@ -119,12 +121,12 @@ func TestLargeStep(t *testing.T) {
 		t.Fatal(err)
 	}
 	counts := []uint32{60_000, 0, 20_000, 30_000, 2_000}
-	before := s.Messages()
+	before := s.messages
 	answers, faults, err := s.Step(t.Context(), counts, points(dim))
 	if err != nil || len(faults) > 0 || len(answers) != 112_000 {
 		t.Fatal(len(answers), faults, err)
 	}
-	if n := s.Messages() - before; n < 6 || n > 9 { // three pieces, and progress where the machine is slow
+	if n := s.messages - before; n < 6 || n > 9 { // three pieces, and progress where the machine is slow
 		t.Errorf("%d messages", n)
 	}
 	at := 0
@@ -141,10 +143,11 @@ func TestLargeStep(t *testing.T) {
 	}
 }
 
-// TestStepShared: all trials answer the same rows of a dataset that the process was started with.
+// All trials answer the same rows of a dataset that the process was started with.
 func TestStepShared(t *testing.T) {
 	const rows, dim = 70_000, 2
-	l, err := dataset.Plan(dataset.Schema{Columns: []dataset.Column{{Name: "x", Type: dataset.List, Width: dim}}}, rows, nil)
+	schema := dataset.Schema{Columns: []dataset.Column{{Name: "x", Type: dataset.List, Width: dim}}}
+	l, err := dataset.Plan(schema, rows, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +188,7 @@ func TestStepShared(t *testing.T) {
 	}
 }
 
-// TestOpenRefuses: a request that cannot be is refused before the plugin sees it, and does no harm.
+// An invalid request is refused before the plugin sees it, and does no harm.
 func TestOpenRefuses(t *testing.T) {
 	c := self("plugin")
 	c.SessionMemory = 1 << 20
@@ -202,16 +205,20 @@ func TestOpenRefuses(t *testing.T) {
 	odd := request("test/quiet", 1, 1, 1, nil)
 	odd.Seeds = odd.Seeds[:1]
 	for name, r := range map[string]OpenRequest{
-		"no trials": none, "odd seeds": odd, "no sample": request("test/quiet", 1, 0, 1, nil), "no dimension": request("test/quiet", 1, 1, 0, nil),
-		"many trials": request("test/quiet", MaxTrials+1, 1, 1, nil), "large sample": request("test/quiet", 5000, 1000, 1, nil),
-		"huge": request("test/quiet", 1, math.MaxInt64, 1000, nil), "empty": {},
+		"no trials": none, "odd seeds": odd, "empty": {},
+		"no sample":    request("test/quiet", 1, 0, 1, nil),
+		"no dimension": request("test/quiet", 1, 1, 0, nil),
+		"many trials":  request("test/quiet", MaxTrials+1, 1, 1, nil),
+		"large sample": request("test/quiet", 5000, 1000, 1, nil),
+		"huge":         request("test/quiet", 1, math.MaxInt64, 1000, nil),
 	} {
 		if err := open(r); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
 	var size *SizeError
-	if err := open(request("test/quiet", 1, 1_000_000, 1, nil)); !errors.As(err, &size) || size.Have != 1<<20 || size.Need <= 16_000_000 {
+	if err := open(request("test/quiet", 1, 1_000_000, 1, nil)); !errors.As(err, &size) || size.Have != 1<<20 ||
+		size.Need <= 16_000_000 {
 		t.Error(err)
 	}
 	first, _, err := p.Open(t.Context(), request("test/quiet", 1, 1, 1, nil), numbered(1))
@@ -243,12 +250,15 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// TestMessageLimit: a message of the largest size reaches the plugin, one that is a byte larger does not.
+// A message of the largest size reaches the plugin, one that is a byte larger
+// does not.
 func TestMessageLimit(t *testing.T) {
 	p := start(t, self("plugin"))
 	setting := request("test/behaving", 1, 1, 1, nil).Setting
 	ofSize := func(size int) {
-		setting.Parameters = map[string]*pluginv1.Value{"do": {Kind: &pluginv1.Value_String_{String_: strings.Repeat("x", size-100)}}}
+		setting.Parameters = map[string]*pluginv1.Value{
+			"do": {Kind: &pluginv1.Value_String_{String_: strings.Repeat("x", size-100)}},
+		}
 		setting.Algorithm += strings.Repeat("x", size-proto.Size(setting))
 	}
 	ofSize(pluginv1.MaxMessage)
@@ -271,7 +281,10 @@ func TestTail(t *testing.T) {
 		{"nothing", "", "", ""},
 		{"no newline", "oops", "oops", "oops"},
 		{"lines", lines.String(), "line 36\n", "\nline 99"},
-		{"crash", "hello\npanic: boom\n\n" + stack, "panic: boom\n\ngoroutine", "[...]\n" + strings.TrimRight(strings.Repeat("goroutine stack line\n", 64), "\n")},
+		{
+			"crash", "hello\npanic: boom\n\n" + stack, "panic: boom\n\ngoroutine",
+			"[...]\n" + strings.TrimRight(strings.Repeat("goroutine stack line\n", 64), "\n"),
+		},
 		{"last crash", "panic: first\npanic: second\n" + stack, "panic: second\n", "line"},
 		{"short crash", "hello\npanic: boom\n", "hello\npanic: boom", "boom"},
 		{"long line", strings.Repeat("x", 1<<20) + "\n", strings.Repeat("x", 1024) + "...", "..."},
@@ -304,7 +317,8 @@ func TestCatalog(t *testing.T) {
 	for _, d := range all {
 		got = append(got, d.Plugin+" "+d.GetName())
 	}
-	if d := cmp.Diff([]string{" test/behaving", " test/quiet", " test/queried", " test/remembering", third + " test/raw"}, got); d != "" {
+	names := []string{" test/behaving", " test/quiet", " test/queried", " test/remembering", third + " test/raw"}
+	if d := cmp.Diff(names, got); d != "" {
 		t.Error(d)
 	}
 	setting := request("test/behaving", 1, 1, 1, nil).Setting

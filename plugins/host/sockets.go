@@ -12,8 +12,8 @@ import (
 // maxSocketPath is the longest path that a socket can have on this system.
 const maxSocketPath = len(syscall.RawSockaddrUnix{}.Path) - 1
 
-// socketDir is a directory for one plugin's socket, private to the user. As long as its owner lives it is locked; directories
-// whose owner died are removed when the next one is made.
+// socketDir is a directory for one plugin's socket, private to the user. It is locked as long as
+// its owner lives. Directories whose owner died are removed when the next one is made.
 type socketDir struct {
 	path string
 	lock *os.File // the directory itself, open and locked
@@ -27,7 +27,8 @@ func newSocketDir(base string) (*socketDir, error) {
 	}
 	// MkdirTemp and the plugin each add a random number of at most ten digits.
 	if need := len(parent) + len("/p4294967295/plugin4294967295"); need > maxSocketPath {
-		return nil, fmt.Errorf("the directory for sockets, %q, is too long: a socket in it would have a path of %d bytes, and this system allows %d; "+
+		return nil, fmt.Errorf("the directory for sockets, %q, is too long: "+
+			"a socket in it would have a path of %d bytes, and this system allows %d; "+
 			"choose a shorter temporary directory (TMPDIR)", parent, need, maxSocketPath)
 	}
 	if err := os.MkdirAll(base, 0o700); err != nil {
@@ -56,18 +57,22 @@ func newSocketDir(base string) (*socketDir, error) {
 	return d, nil
 }
 
-// checkPrivate refuses a directory that somebody else made in our place, or that others may enter.
+// checkPrivate returns an error about a directory that somebody else has made in our place, or that
+// others may enter.
 func checkPrivate(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {
 		return fmt.Errorf("look at the directory for sockets: %w", err)
 	}
-	if st, ok := info.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != os.Getuid() || !info.IsDir() || info.Mode().Perm()&0o077 != 0 {
-		return fmt.Errorf("the directory for sockets, %q, must be a directory of this user that nobody else may enter (mode 0700); remove it", dir)
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || int(st.Uid) != os.Getuid() || !info.IsDir() || info.Mode().Perm()&0o077 != 0 {
+		return fmt.Errorf("the directory for sockets, %q, must be a directory of this user that nobody else may enter "+
+			"(mode 0700); remove it", dir)
 	}
 	return nil
 }
 
+// lockDir opens a directory and locks it with flock. The lock ends when the file is closed.
 func lockDir(dir string, how int) (*os.File, error) {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -86,7 +91,7 @@ func lockDir(dir string, how int) (*os.File, error) {
 	return f, nil
 }
 
-// sweep removes what owners that are no more have left behind.
+// sweep removes what dead owners have left behind.
 func sweep(parent string) {
 	entries, err := os.ReadDir(parent)
 	if err != nil {

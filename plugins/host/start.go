@@ -22,8 +22,9 @@ import (
 // startWait is the time that a plugin has to become ready.
 const startWait = time.Minute
 
-// Start starts a plugin and waits until it is ready. Its error is a *StartError where the file is to blame, a plain one for this
-// machine, and an *ExitError of cause Cancelled when ctx ends.
+// Start starts a plugin and waits until it is ready. Its error is a *StartError where the file is
+// to blame, an *ExitError of cause Cancelled if ctx has ended, and a plain one where this machine
+// is to blame.
 func Start(ctx context.Context, c Command) (*Process, error) {
 	c = c.withDefaults()
 	if err := checkFile(c.Path); err != nil {
@@ -45,7 +46,7 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 	return p, nil
 }
 
-// checkFile refuses what cannot be executed.
+// checkFile returns a *StartError if the file cannot be executed.
 func checkFile(path string) error {
 	info, err := os.Stat(path)
 	reason := ""
@@ -67,7 +68,7 @@ func checkFile(path string) error {
 	return &StartError{Plugin: path, Reason: reason, err: err}
 }
 
-// prepare makes all that is made before the process.
+// prepare makes everything that the process needs.
 func (p *Process) prepare(c Command) (err error) {
 	if c.Dataset != nil {
 		if p.points, err = sharedPoints(c.Dataset.Bytes()); err != nil {
@@ -101,17 +102,20 @@ func (p *Process) prepare(c Command) (err error) {
 		SyncStderr:       &p.child.tail,
 		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: dir.path},
 		GRPCDialOptions: []grpc.DialOption{
-			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(pluginv1.MaxMessage), grpc.MaxCallSendMsgSize(pluginv1.MaxMessage)),
+			grpc.WithDefaultCallOptions(
+				grpc.MaxCallRecvMsgSize(pluginv1.MaxMessage), grpc.MaxCallSendMsgSize(pluginv1.MaxMessage),
+			),
 			grpc.WithInitialWindowSize(1 << 20), grpc.WithInitialConnWindowSize(1 << 20),
 		},
 	})
 	return nil
 }
 
-// runner gives go-plugin the process to start. cmd carries the environment that it wants, dir is a directory that is not needed.
+// runner returns the process that go-plugin is to start. cmd carries the environment that go-plugin
+// wants; dir is a directory that is not needed.
 func (p *Process) runner(_ hclog.Logger, cmd *exec.Cmd, dir string) (runner.Runner, error) {
 	_ = os.Remove(dir)
-	p.child.own = cmd.Env
+	p.child.goPlugin = cmd.Env
 	return p.child, nil
 }
 
@@ -144,7 +148,7 @@ func (p *Process) connect(ctx context.Context) error {
 	return p.startError(errors.New("no answer"))
 }
 
-// startError says why a plugin is not ready, after err of go-plugin.
+// startError returns why a plugin is not ready, after an error of go-plugin.
 func (p *Process) startError(err error) error {
 	h := p.child
 	e := &StartError{Plugin: h.command.Path, err: err}
@@ -164,19 +168,19 @@ func (p *Process) startError(err error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
-	case h.cause == Cancelled:
+	case h.why.cause == Cancelled:
 		return gone
 	case h.rejected != "":
 		e.Reason = h.rejected
-	case h.cause == "":
+	case h.why.cause == "":
 		e.Reason = fmt.Sprintf("it ended before it was ready, with %s; is it a plugin of Shatter?", h.state)
 	default:
-		e.Reason = h.detail
+		e.Reason = h.why.detail
 	}
 	return e
 }
 
-// explainExec says why the system refused to execute a file.
+// explainExec describes why the system refused to execute a file.
 func explainExec(err error) string {
 	switch {
 	case errors.Is(err, syscall.ENOEXEC):
@@ -204,10 +208,11 @@ func (p *Process) describe(ctx context.Context) error {
 	return nil
 }
 
-// checkDescription says what is wrong with a description; empty: nothing.
+// checkDescription describes what is wrong with a description; "" if nothing is.
 func checkDescription(d *pluginv1.DescribeResponse) string {
 	if d.ProtocolMin > pluginv1.Version || d.ProtocolMax < pluginv1.Version {
-		return fmt.Sprintf("it speaks protocol versions %d to %d (%s), and this program %d", d.ProtocolMin, d.ProtocolMax, d.Sdk, pluginv1.Version)
+		return fmt.Sprintf("it speaks protocol versions %d to %d (%s), and this program %d",
+			d.ProtocolMin, d.ProtocolMax, d.Sdk, pluginv1.Version)
 	}
 	if len(d.Algorithms) == 0 {
 		return "it serves no algorithm"

@@ -115,12 +115,13 @@ func TestStartCancelled(t *testing.T) {
 	}
 }
 
-// TestEnvironment: a plugin gets the allowed variables and those of its command, and nothing else.
+// A plugin gets the allowed variables and those of its command, and nothing else.
 func TestEnvironment(t *testing.T) {
 	t.Setenv("SECRET_TOKEN", "hunter2")
 	t.Setenv("LANG", "C")
 	script := filepath.Join(t.TempDir(), "plugin")
-	if err := os.WriteFile(script, []byte("#!/bin/sh\nenv >&2\nls -l /proc/self/fd >&2 || true\ncat\n"), 0o700); err != nil {
+	text := "#!/bin/sh\nenv >&2\nls -l /proc/self/fd >&2 || true\ncat\n"
+	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	_, err := Start(t.Context(), Command{Path: script, Env: []string{"MINE=yes"}, Threads: 3})
@@ -131,14 +132,17 @@ func TestEnvironment(t *testing.T) {
 	if strings.Contains(start.Stderr, "SECRET_TOKEN") {
 		t.Errorf("a secret got through:\n%s", start.Stderr)
 	}
-	for _, want := range []string{"MINE=yes\n", "LANG=C\n", "GOMAXPROCS=3\n", "OPENBLAS_NUM_THREADS=3\n", "PATH=", "SHATTER_PLUGIN="} {
+	for _, want := range []string{
+		"MINE=yes\n", "LANG=C\n", "GOMAXPROCS=3\n", "OPENBLAS_NUM_THREADS=3\n", "PATH=", "SHATTER_PLUGIN=",
+	} {
 		if !strings.Contains(start.Stderr, want) {
 			t.Errorf("no %q in:\n%s", want, start.Stderr)
 		}
 	}
 }
 
-// TestSocketDirs: the directory of an owner that is no more is removed, that of a living one is not.
+// The directory of a dead owner is removed, that of a living one is
+// not.
 func TestSocketDirs(t *testing.T) {
 	base := t.TempDir()
 	living, err := newSocketDir(base)

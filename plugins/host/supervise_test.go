@@ -19,7 +19,8 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// run opens a session of 30 trials in a fresh process, asks each trial for two answers and closes it.
+// run opens a session of 30 trials in a fresh process, asks each trial for two answers and closes
+// it.
 func run(t *testing.T, c Command, parameters map[string]any) ([]Fault, error) {
 	t.Helper()
 	return runIn(t, start(t, c), request("test/behaving", 30, 2, 1, parameters))
@@ -46,7 +47,8 @@ func runIn(t *testing.T, p *Process, r OpenRequest) (all []Fault, err error) {
 	return append(all, faults...), err
 }
 
-// TestFaults: what an algorithm does wrong in trial 17 is the fault of that trial alone, and the process lives on.
+// What an algorithm does wrong in trial 17 is the fault of that trial alone, and the
+// process lives on.
 func TestFaults(t *testing.T) {
 	tests := []struct {
 		do, phase string
@@ -67,14 +69,17 @@ func TestFaults(t *testing.T) {
 		if tt.do == "write" && runtime.GOOS != "linux" {
 			continue
 		}
-		faults, err := runIn(t, p, request("test/behaving", 30, 2, 1, map[string]any{"do": tt.do, "at": 17, "phase": tt.phase}))
-		if err != nil || len(faults) != 1 || faults[0].Trial != 17 || faults[0].Kind != tt.kind || !strings.Contains(faults[0].Message, tt.message) {
+		parameters := map[string]any{"do": tt.do, "at": 17, "phase": tt.phase}
+		faults, err := runIn(t, p, request("test/behaving", 30, 2, 1, parameters))
+		if err != nil || len(faults) != 1 || faults[0].Trial != 17 || faults[0].Kind != tt.kind ||
+			!strings.Contains(faults[0].Message, tt.message) {
 			t.Errorf("%s in %s: %v, %v", tt.do, tt.phase, faults, err)
 		}
 	}
 	for do, kind := range map[string]Kind{"invalid": Invalid, "infeasible": Infeasible, "check panics": Panic} {
 		faults, err := runIn(t, p, request("test/behaving", 30, 2, 1, map[string]any{"do": do}))
-		if err != nil || len(faults) != 30 || faults[29].Kind != kind || faults[29].Message != faults[0].Message || faults[0].Message == "" {
+		if err != nil || len(faults) != 30 || faults[29].Kind != kind || faults[29].Message != faults[0].Message ||
+			faults[0].Message == "" {
 			t.Errorf("%s: %v, %v", do, faults, err)
 		}
 	}
@@ -84,7 +89,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestEnds: what ends a process ends in an error that says so.
+// Whatever ends a process, the error tells what it was.
 func TestEnds(t *testing.T) {
 	t.Parallel()
 	limited := self("plugin")
@@ -115,8 +120,9 @@ func TestEnds(t *testing.T) {
 			p := start(t, limited)
 			_, err := runIn(t, p, request("test/behaving", 30, 2, 1, map[string]any{"do": tt.do, "at": 17}))
 			var exit *ExitError
-			if !errors.As(err, &exit) || exit.Cause != tt.cause || exit.State != tt.state || !strings.HasPrefix(exit.Where, "learning") ||
-				!strings.Contains(exit.Detail, tt.detail) || !strings.Contains(exit.Stderr, tt.stderr) {
+			if !errors.As(err, &exit) || exit.Cause != tt.cause || exit.State != tt.state ||
+				!strings.HasPrefix(exit.Where, "learning") || !strings.Contains(exit.Detail, tt.detail) ||
+				!strings.Contains(exit.Stderr, tt.stderr) {
 				t.Fatalf("%+v", err)
 			}
 			if len(exit.Stderr) > tailBytes+crashBytes+100 {
@@ -154,7 +160,7 @@ func gone(pid int) bool {
 	return err == nil && strings.Contains(string(stat), ") Z ")
 }
 
-// TestSlowTrials: the limit is on one trial, not on all of them together.
+// The limit is on one trial, not on all of them together.
 func TestSlowTrials(t *testing.T) {
 	t.Parallel()
 	c := self("plugin")
@@ -169,7 +175,7 @@ func TestSlowTrials(t *testing.T) {
 	}
 }
 
-// TestProtocol: a plugin that breaks the protocol is told so.
+// The error about a plugin that breaks the protocol tells how it did.
 func TestProtocol(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ kind, detail string }{
@@ -215,19 +221,22 @@ func TestProtocol(t *testing.T) {
 	}
 }
 
-// TestNoProgress: a plugin that does not say how far it is has the limit of a trial for each trial together.
+// A plugin that does not report how far it is has the limit of a trial for each trial
+// together.
 func TestNoProgress(t *testing.T) {
 	t.Parallel()
 	c := self("raw", "RAW=hang")
 	c.Trial = 100 * time.Millisecond
 	_, err := runIn(t, start(t, c), request("test/raw", 3, 1, 1, nil))
 	var exit *ExitError
-	if !errors.As(err, &exit) || exit.Cause != Time || !strings.Contains(exit.Detail, "3 trials took more than the 100ms allowed") {
+	if !errors.As(err, &exit) || exit.Cause != Time ||
+		!strings.Contains(exit.Detail, "3 trials took more than the 100ms allowed") {
 		t.Error(err)
 	}
 }
 
-// TestCancel: the end of the caller's context ends the call, whatever the plugin does, and the process.
+// The end of the caller's context ends the call, whatever the plugin does, and the
+// process.
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	for _, do := range []string{"hang", "busy", "stop"} {
@@ -251,7 +260,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestCancelAfter: a context that ends after its call does no harm.
+// A context that ends after its call does no harm.
 func TestCancelAfter(t *testing.T) {
 	p := start(t, self("plugin"))
 	for range 20 {
@@ -267,7 +276,7 @@ func TestCancelAfter(t *testing.T) {
 	}
 }
 
-// TestStop: it returns and leaves nothing behind, whatever state the plugin is in.
+// Stop returns and leaves nothing behind, whatever state the plugin is in.
 func TestStop(t *testing.T) {
 	t.Parallel()
 	tests := map[string]func(p *Process){
@@ -298,11 +307,12 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// TestStopDuring: Stop ends a call that is under way.
+// Stop ends a call that is under way.
 func TestStopDuring(t *testing.T) {
 	t.Parallel()
 	p := start(t, self("plugin"))
-	_, _, err := p.Open(t.Context(), request("test/behaving", 1, 1, 1, map[string]any{"do": "hang", "at": 0}), func(x, y []float64) {
+	hanging := request("test/behaving", 1, 1, 1, map[string]any{"do": "hang", "at": 0})
+	_, _, err := p.Open(t.Context(), hanging, func(x, y []float64) {
 		numbered(1)(x, y)
 		time.AfterFunc(50*time.Millisecond, p.Stop)
 	})
@@ -312,12 +322,13 @@ func TestStopDuring(t *testing.T) {
 	}
 }
 
-// TestSharedMemoryIsFree: what a plugin reads of its sample does not count as its memory.
+// What a plugin reads of its sample does not count as its memory.
 func TestSharedMemoryIsFree(t *testing.T) {
 	c := self("plugin")
 	c.Memory = 64 << 20
 	p := start(t, c)
-	s, faults, err := p.Open(t.Context(), request("test/behaving", 1, 12<<20, 1, nil), numbered(1)) // reads 96 MiB of labels
+	reading := request("test/behaving", 1, 12<<20, 1, nil) // 96 MiB of labels
+	s, faults, err := p.Open(t.Context(), reading, numbered(1))
 	if err != nil || len(faults) > 0 {
 		t.Fatal(faults, err)
 	}
@@ -332,7 +343,7 @@ func sockets(base string) []string {
 	return left
 }
 
-// TestHostKilled: a plugin does not outlive its host, and takes its socket along.
+// A plugin does not outlive its host, and takes its socket along.
 func TestHostKilled(t *testing.T) {
 	t.Parallel()
 	base := t.TempDir()
@@ -377,7 +388,8 @@ func actAsHost() {
 	}
 	fmt.Println(p.Pid())
 	if do := os.Getenv("HOST_DO"); do != "" {
-		_, _, _ = p.Open(context.Background(), request("test/behaving", 1, 1, 1, map[string]any{"do": do, "at": 0}), numbered(1))
+		r := request("test/behaving", 1, 1, 1, map[string]any{"do": do, "at": 0})
+		_, _, _ = p.Open(context.Background(), r, numbered(1))
 	}
 	select {}
 }
@@ -386,7 +398,8 @@ func TestCheckAndBound(t *testing.T) {
 	p := start(t, self("plugin"))
 	r := request("test/behaving", 1, 1, 1, map[string]any{"at": 4})
 	check, err := p.Check(t.Context(), r.Setting)
-	if err != nil || check.Refusal != nil || check.Guarantee != nil || check.Parameters["at"].GetInt() != 4 || check.Parameters["phase"].GetString_() != "learn" {
+	if err != nil || check.Refusal != nil || check.Guarantee != nil || check.Parameters["at"].GetInt() != 4 ||
+		check.Parameters["phase"].GetString_() != "learn" {
 		t.Error(check, err)
 	}
 	bound, err := p.Bound(t.Context(), r.Setting)
@@ -394,14 +407,16 @@ func TestCheckAndBound(t *testing.T) {
 		t.Error(bound, err)
 	}
 	for do, kind := range map[string]pluginv1.Refusal_Kind{
-		"invalid": pluginv1.Refusal_KIND_INVALID, "infeasible": pluginv1.Refusal_KIND_INFEASIBLE, "check panics": pluginv1.Refusal_KIND_ERROR,
+		"invalid": pluginv1.Refusal_KIND_INVALID, "infeasible": pluginv1.Refusal_KIND_INFEASIBLE,
+		"check panics": pluginv1.Refusal_KIND_ERROR,
 	} {
 		check, err := p.Check(t.Context(), request("test/behaving", 1, 1, 1, map[string]any{"do": do}).Setting)
 		if err != nil || check.Refusal.GetKind() != kind {
 			t.Errorf("%s: %v, %v", do, check, err)
 		}
 	}
-	if check, err := p.Check(t.Context(), request("test/nobody", 1, 1, 1, nil).Setting); err != nil || check.Refusal.GetKind() != pluginv1.Refusal_KIND_INVALID {
+	if check, err := p.Check(t.Context(), request("test/nobody", 1, 1, 1, nil).Setting); err != nil ||
+		check.Refusal.GetKind() != pluginv1.Refusal_KIND_INVALID {
 		t.Error(check, err)
 	}
 }

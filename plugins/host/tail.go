@@ -17,8 +17,8 @@ const (
 	lineBytes  = 1 << 10
 )
 
-// tail keeps the end of what is written to it, and the beginning of the last crash report in it, whose first line says most
-// and which a long stack would push out. Its memory is bounded, whatever is written.
+// tail keeps the end of what is written to it, and the beginning of the last crash report in it,
+// whose first line tells most and which a long stack would push out. Its memory is bounded.
 type tail struct {
 	mu    sync.Mutex
 	end   []byte // at most 2*tailBytes
@@ -59,7 +59,8 @@ func (t *tail) add(b []byte, lineStart bool) {
 	}
 }
 
-// String is the last lines, without a final newline; before them the beginning of a crash, where it is longer than that.
+// String returns the last lines, without a final newline, and before them the beginning of a crash
+// if they do not hold it.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -79,6 +80,7 @@ func (t *tail) String() string {
 	return crash + "\n[...]\n" + end
 }
 
+// clean makes b valid UTF-8 without final newlines.
 func clean(b []byte) string {
 	return strings.TrimRight(strings.ToValidUTF8(string(b), "?"), "\n")
 }

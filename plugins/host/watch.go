@@ -7,30 +7,32 @@ import (
 	"time"
 )
 
-// watchEvery is how often memory and time are looked at while a call is under way.
+// watchEvery is the time between two looks at memory and time while a call is under way.
 const watchEvery = 50 * time.Millisecond
 
-// silence is how much longer than the limit of a trial a plugin that promised progress may say nothing.
+// silence is the time beyond the limit of a trial for which a plugin that promised progress may say
+// nothing.
 const silence = 5 * time.Second
 
-// watch supervises one call: it ends the process when the caller's context ends or a limit is exceeded.
+// watch supervises one call: it ends the process when the caller's context ends or a limit is
+// exceeded.
 type watch struct {
 	p        *Process
-	where    string
+	where    string        // what the plugin is doing, for messages
 	trials   int           // that the call works on
-	total    int           // of the session, for messages
+	total    int           // trials of the session, for messages
 	limit    time.Duration // of one trial
 	progress bool          // the plugin tells how far it is
-	over     chan struct{}
+	over     chan struct{} // closed when the call is over
 
 	mu     sync.Mutex
 	closed bool
 	start  time.Time
 	heard  time.Time // when the last message came
-	since  time.Time // when the present trial was first known to be the present one
-	begun  uint32    // trials of this call, by the plugin's own account
-	done   uint32
-	count  int // progress messages
+	since  time.Time // when the present trial was first reported
+	begun  uint32    // trials of this call that have begun, as the plugin reports
+	done   uint32    // those of them that are done
+	count  int       // of reports
 }
 
 // watch begins to supervise a call.
@@ -49,7 +51,7 @@ func (w *watch) stop() {
 	close(w.over)
 }
 
-// place is what the plugin is doing, for messages.
+// place returns what the plugin is doing, for messages.
 func (w *watch) place() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -91,11 +93,12 @@ func (w *watch) end(cause Cause, detail string, err error) {
 func (w *watch) checkMemory() {
 	limit := w.p.child.command.Memory
 	if held, ok := resident(w.p.Pid()); ok && held > limit {
-		w.end(Memory, fmt.Sprintf("it held %s of memory, and the limit is %s (limits.memory)", bytesText(held), bytesText(limit)), nil)
+		w.end(Memory, fmt.Sprintf("it held %s of memory, and the limit is %s (limits.memory)",
+			bytesText(held), bytesText(limit)), nil)
 	}
 }
 
-// checkTime sees to plugins that do not say how far they are, or have ceased to.
+// checkTime ends plugins that take too long and do not report how far they are, or have ceased to.
 func (w *watch) checkTime() {
 	w.mu.Lock()
 	start, heard, progress := w.start, w.heard, w.progress
@@ -103,15 +106,18 @@ func (w *watch) checkTime() {
 	each := time.Since(start) / time.Duration(max(1, w.trials))
 	switch {
 	case progress && time.Since(heard) > w.limit+silence:
-		w.end(Time, fmt.Sprintf("it said nothing for %s, and the limit of a trial is %s (limits.trial)", w.limit+silence, w.limit), nil)
+		w.end(Time, fmt.Sprintf("it said nothing for %s, and the limit of a trial is %s (limits.trial)",
+			w.limit+silence, w.limit), nil)
 	case !progress && w.trials == 0 && each > w.limit:
 		w.end(Time, fmt.Sprintf("it took longer than %s", w.limit), nil)
 	case !progress && each > w.limit:
-		w.end(Time, fmt.Sprintf("%s took more than the %s allowed for each (limits.trial)", plural(w.trials, "trial"), w.limit), nil)
+		w.end(Time, fmt.Sprintf("%s took more than the %s allowed for each (limits.trial)",
+			plural(w.trials, "trial"), w.limit), nil)
 	}
 }
 
-// tell takes a report of progress. Two reports of the same trial that are further apart than the limit prove that it takes longer.
+// tell takes a report of progress. Two reports of the same trial that are further apart than the
+// limit prove that it takes longer.
 func (w *watch) tell(begun, done uint32) error {
 	w.mu.Lock()
 	w.heard = time.Now()
@@ -139,7 +145,7 @@ func plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// bytesText is a number of bytes for people.
+// bytesText formats a number of bytes for people.
 func bytesText(n int64) string {
 	const unit = 1 << 10
 	switch {

@@ -8,10 +8,10 @@ import (
 
 var adaptive = Adversary{
 	Name: "adaptive",
-	Doc: "looks at the answers: on whole numbers it bisects for the edge that they show, then asks the two points beside it; " +
-		"on a class matrix it asks the column that splits the hypotheses which agree with the answers most evenly; " +
-		"for halfspaces it asks points on the hyperplane that fits the last answers. If it sees marks as well, it begins anew, " +
-		"after each hard query, with what agrees with the hard queries; for halfspaces marks change nothing",
+	Doc: "looks at the answers: on whole numbers it bisects for the edge that they show, then asks the two points " +
+		"beside it; on a class matrix it asks the column that splits the hypotheses which agree with the answers most " +
+		"evenly; for halfspaces it asks points on the hyperplane that fits the last answers. If it sees marks as well, it " +
+		"begins anew, after each hard query, with what agrees with the hard queries; for halfspaces marks change nothing",
 	Task:  schemas.TaskPredict,
 	Place: 4,
 	Refuses: func(p *schemas.Problem) string {

@@ -3,11 +3,12 @@
 //
 // An adversary is one value of type Adversary in one file, and one line in the list All; the sweep
 // file's schema, the checker and the messages ask that list. To add an adversary, write such a file
-// and add the line: the tests of this package hold each entry to the contract that Adversary states.
+// and add the line: the tests of this package hold each entry to the contract that Adversary
+// states.
 //
 // An adversary knows the problem with its target, and what was answered; never the sample, nor the
-// algorithm's parameters or randomness. Its game is a function of the problem, of the trial's target,
-// of its own stream of randomness and of the answers, bit for bit.
+// algorithm's parameters or randomness. Its game is a function of the problem, of the trial's
+// target, of its own stream of randomness and of the answers, bit for bit.
 //
 // Start reading at Adversary, then View, which begins games.
 package adversary
@@ -18,8 +19,8 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// Adversary is a kind of adversary. Its functions take a resolved problem, and must not call Lookup,
-// nor anything that does: Go would reject the initialisation cycle.
+// Adversary is a kind of adversary. Its functions take a resolved problem, and must not call
+// Lookup, nor anything that does: Go would reject the initialisation cycle.
 type Adversary struct {
 	Name string // the kind, as the sweep file has it
 	Doc  string // one line for people: what it asks, and how it answers back
@@ -32,8 +33,9 @@ type Adversary struct {
 	// read after its name.
 	Refuses func(p *schemas.Problem) string
 
-	// Sees lists the values of the key sees, the default first; none: the adversary looks at no answer.
-	// In task predict, such an adversary has a list of queries that may be revealed beforehand.
+	// Sees lists the values of the key sees, the default first; none: the adversary looks at no
+	// answer. In task predict, such an adversary has a list of queries that may be revealed
+	// beforehand.
 	Sees []string
 
 	// Width reports whether the key width applies to a problem; nil: never.
@@ -45,8 +47,8 @@ type Adversary struct {
 	// From lists the classes on which the key from must be stated; on others it does not apply.
 	From []string
 
-	// Realizable reports whether all truths of a game on a law agree with some hypothesis of the class;
-	// nil: they need not.
+	// Realizable reports whether all truths of a game on a law agree with some hypothesis of the
+	// class; nil: they need not.
 	Realizable func(a schemas.Adversary) bool
 
 	// queries begins a game of task predict with a sample of n, rounds one of task online: one of them

@@ -8,16 +8,16 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// maxHalvings is how often [0, 1) can be halved: that gives multiples of 2^-53, which float64 holds;
-// the next point may lie between two of them.
+// maxHalvings is how often [0, 1) can be halved: that gives multiples of 2^-53, which float64
+// holds; the next point may lie between two of them.
 const maxHalvings = 53
 
 var bisecting = Adversary{
 	Name: "bisecting",
-	Doc: "does as tree on thresholds, and in the end asks the two points beside the edge in turns. " +
-		"On the natural numbers it begins with the point from, and goes as far up again after each label -1, " +
-		"until a first +1 leaves it some thresholds to bisect. On the dyadic numbers in [0, 1), a dense order, it bisects for ever, " +
-		"but for float64, which holds 53 halvings wherever they lead",
+	Doc: "does as tree on thresholds, and in the end asks the two points beside the edge in turns. On the natural " +
+		"numbers it begins with the point from, and goes as far up again after each label -1, until a first +1 leaves it " +
+		"some thresholds to bisect. On the dyadic numbers in [0, 1), a dense order, it bisects for ever, but for float64, " +
+		"which holds 53 halvings wherever they lead",
 	Task:  schemas.TaskOnline,
 	Place: 5,
 	Refuses: func(p *schemas.Problem) string {
@@ -44,11 +44,12 @@ var bisecting = Adversary{
 	},
 }
 
-// CheckRounds refuses more rounds than an adversary can play on a problem, with a *blame.Error whose
-// key is "rounds".
+// CheckRounds refuses more rounds than an adversary can play on a problem, with a *blame.Error
+// whose key is "rounds".
 func CheckRounds(p *schemas.Problem, rounds int64) error {
 	if p.Class == concept.Dyadics && rounds > maxHalvings {
-		return blame.Key("rounds", "%d are too many on the class %s: after %d halvings of [0, 1) the next point may have more binary digits "+
+		return blame.Key("rounds", "%d are too many on the class %s: after %d halvings of [0, 1) the next point may have "+
+			"more binary digits "+
 			"than a float64; take at most %d", rounds, p.Class, maxHalvings, maxHalvings)
 	}
 	return nil

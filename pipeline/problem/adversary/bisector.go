@@ -7,9 +7,9 @@ import (
 )
 
 // bisector looks for the edge that the answers show, between a point outside the target and its
-// middle, along the first coordinate: an edge at t means +1 from t on. Once it is found, it asks the
-// two points beside it in turns. If it sees marks, a hard query shows what every hypothesis must now
-// agree with, and it begins anew inside what remains.
+// middle, along the first coordinate: an edge at t means +1 from t on. Once it is found, it asks
+// the two points beside it in turns. If it sees marks, a hard query shows what every hypothesis
+// must now agree with, and it begins anew inside what remains.
 type bisector struct {
 	game
 	marks     bool

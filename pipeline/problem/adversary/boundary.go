@@ -9,8 +9,9 @@ import (
 
 var boundary = Adversary{
 	Name: "boundary",
-	Doc: "asks points at the target's edge: on a hyperplane uniform unit vectors of it; on whole numbers a uniform point of the target, " +
-		"one coordinate of which is moved to the edge, up to width to either side (by default domain/n, about as far as two samples differ)",
+	Doc: "asks points at the target's edge: on a hyperplane uniform unit vectors of it; on whole numbers a uniform " +
+		"point of the target, one coordinate of which is moved to the edge, up to width to either side (by default " +
+		"domain/n, about as far as two samples differ)",
 	Task:       schemas.TaskPredict,
 	Place:      3,
 	Refuses:    noEdge,

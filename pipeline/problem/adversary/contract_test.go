@@ -15,8 +15,8 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// grounds are problems of every class under every law that fits it, of a size whose hypotheses can be
-// listed and of a larger one, and over data.
+// grounds are problems of every class under every law that fits it, of a size whose hypotheses can
+// be listed and of a larger one, and over data.
 func grounds(t *testing.T) (all []*opened) {
 	t.Helper()
 	for _, name := range concept.Names() {
@@ -43,17 +43,22 @@ func grounds(t *testing.T) (all []*opened) {
 			}
 		}
 	}
-	return append(all, openCSV(t, "v,y\n3,p\n5,q\n7,p\n", overData("intervals", 8)), openCSV(t, testkit.CSV(30), overData("halfspace", 0)))
+	return append(
+		all,
+		openCSV(t, "v,y\n3,p\n5,q\n7,p\n", overData("intervals", 8)),
+		openCSV(t, testkit.CSV(30), overData("halfspace", 0)),
+	)
 }
 
-// Every adversary is complete, plays to the end on every problem that it does not refuse, refuses the
-// others with a reason, and accepts the keys that it says it has, with the values that it says.
+// Every adversary is complete, plays to the end on every problem that it does not refuse, refuses
+// the others with a reason, and accepts the keys that it says it has, with the values that it says.
 func TestAdversaries(t *testing.T) {
 	places := map[string]bool{}
 	list := grounds(t)
 	for _, k := range All() {
 		t.Run(k.Name, func(t *testing.T) {
-			if k.Name == "" || k.Doc == "" || strings.Contains(k.Doc, "\n") || strings.HasSuffix(k.Doc, ".") || Lookup(k.Name) != k {
+			if k.Name == "" || k.Doc == "" || strings.Contains(k.Doc, "\n") || strings.HasSuffix(k.Doc, ".") ||
+				Lookup(k.Name) != k {
 				t.Errorf("an adversary has a name of its own, and a doc of one line without a full stop: %q", k.Doc)
 			}
 			place := k.Task + string(rune('0'+k.Place))
@@ -61,7 +66,8 @@ func TestAdversaries(t *testing.T) {
 				t.Errorf("the place %d is not one of its own", k.Place)
 			}
 			places[place] = true
-			if k.Refuses == nil || (k.queries != nil) != (k.Task == schemas.TaskPredict) || (k.rounds != nil) != (k.Task == schemas.TaskOnline) {
+			if k.Refuses == nil || (k.queries != nil) != (k.Task == schemas.TaskPredict) ||
+				(k.rounds != nil) != (k.Task == schemas.TaskOnline) {
 				t.Fatal("an adversary has Refuses, and plays one of the tasks predict and online")
 			}
 			played := 0
@@ -112,8 +118,8 @@ func checkRefused(t *testing.T, p *opened, a schemas.Adversary, key string) {
 	}
 }
 
-// checkOptions checks that the keys that do not apply are refused, and those that do outside of their
-// ranges.
+// checkOptions checks that the keys that do not apply are refused, and those that do outside of
+// their ranges.
 func checkOptions(t *testing.T, k *Adversary, p *opened) {
 	t.Helper()
 	with := func(change func(a *schemas.Adversary)) schemas.Adversary {
@@ -248,7 +254,8 @@ func TestPlaces(t *testing.T) {
 			}
 		}
 	}
-	if err := Resolve("learn", &schemas.Problem{Class: "points", Domain: 4}, &schemas.Adversary{Kind: "tree"}); err == nil {
+	if err := Resolve("learn", &schemas.Problem{Class: "points", Domain: 4},
+		&schemas.Adversary{Kind: "tree"}); err == nil {
 		t.Error("task learn has an adversary")
 	}
 }

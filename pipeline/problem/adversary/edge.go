@@ -19,9 +19,9 @@ func (g *game) edge(width uint64) func(r *rand.Rand, x []float64) {
 	return func(r *rand.Rand, x []float64) { g.law.Draw(r, x, make([]float64, 1)) }
 }
 
-// boxEdge returns a function that draws points of the box, one coordinate of which is moved next to an
-// edge of the box that is not one of the domain 0..top: at most width to either side of the lowest or
-// above the highest number inside.
+// boxEdge returns a function that draws points of the box, one coordinate of which is moved next to
+// an edge of the box that is not one of the domain 0..top: at most width to either side of the
+// lowest or above the highest number inside.
 func boxEdge(b concept.Box, top float64, width uint64) func(r *rand.Rand, x []float64) {
 	type side struct {
 		coordinate int

@@ -9,8 +9,8 @@ import (
 
 var greedy = Adversary{
 	Name: "greedy",
-	Doc: "asks points of the law and goes against the answer, or, if it sees the past alone, against the last label observed " +
-		"at this point; where that is 0, or there is none, the truth is a fair coin",
+	Doc: "asks points of the law and goes against the answer, or, if it sees the past alone, against the last label " +
+		"observed at this point; where that is 0, or there is none, the truth is a fair coin",
 	Task:    schemas.TaskOnline,
 	Place:   8,
 	Refuses: onLaw(nil),

@@ -21,7 +21,8 @@ func dyadics(t testing.TB) *opened { return open(t, schemas.Problem{Class: conce
 
 func bisectFrom(x uint64) schemas.Adversary { return schemas.Adversary{Kind: bisecting.Name, From: x} }
 
-// rising is the learner on the natural numbers that says -1 until a point is labelled +1, and then plays best on what is left.
+// rising is the learner on the natural numbers that says -1 until a point is labelled +1, and then
+// plays best on what is left.
 func rising() *eliminator { return between{1, 0x1p62}.eliminator(space.ldim) }
 
 // consistent tells whether a threshold agrees with all truths.
@@ -37,7 +38,8 @@ func consistent(list []round) bool {
 	return low < high
 }
 
-// The first point decides how many mistakes a bisection of the natural numbers forces, on an optimal learner exactly.
+// The first point decides how many mistakes a bisection of the natural numbers forces, on an
+// optimal learner exactly.
 func TestBisectingNaturals(t *testing.T) {
 	text, err := os.ReadFile("testdata/naturals.json")
 	if err != nil {
@@ -55,18 +57,21 @@ func TestBisectingNaturals(t *testing.T) {
 	for _, c := range v.Naturals {
 		list := played(t, naturals(t), bisectFrom(c.Root), 60, 5, rising())
 		if n := mistakes(list); n != c.Mistakes || !consistent(list) || list[0].x[0] != float64(c.Root) || list[0].y != 1 {
-			t.Errorf("first point %d: %d mistakes, want %d; a threshold agrees: %v; the first round: %+v", c.Root, n, c.Mistakes, consistent(list), list[0])
+			t.Errorf("first point %d: %d mistakes, want %d; a threshold agrees: %v; the first round: %+v",
+				c.Root, n, c.Mistakes, consistent(list), list[0])
 		}
 	}
 }
 
-// A learner that says +1 errs in every round, as far up as there are points; then the truths stay what they are.
+// A learner that says +1 errs in every round, as far up as there are points; then the truths stay
+// what they are.
 func TestBisectingNaturalsUpwards(t *testing.T) {
 	for _, c := range []struct {
 		from          uint64
 		rounds, wrong int
 	}{
-		{1, 100, 100}, {1 << 20, 100, 100}, {1 << 51, 9, 4}, {1<<52 + 1, 9, 2}, {concept.MaxNatural, 5, 1}, {concept.MaxNatural - 1, 5, 2},
+		{1, 100, 100}, {1 << 20, 100, 100}, {1 << 51, 9, 4}, {1<<52 + 1, 9, 2}, {concept.MaxNatural, 5, 1},
+		{concept.MaxNatural - 1, 5, 2},
 	} {
 		list := played(t, naturals(t), bisectFrom(c.from), c.rounds, 5, constant(1))
 		for i, r := range list {
@@ -80,7 +85,8 @@ func TestBisectingNaturalsUpwards(t *testing.T) {
 	}
 }
 
-// Whatever is answered, the points of a bisection are exact and inside, its truths agree with a threshold, and a label is wrong where both were left.
+// Whatever is answered, the points of a bisection are exact and inside, its truths agree with a
+// threshold, and a label is wrong where both were left.
 func TestBisectingInfiniteOrders(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		p, a, rounds := dyadics(t), schemas.Adversary{Kind: bisecting.Name}, maxHalvings
@@ -89,7 +95,14 @@ func TestBisectingInfiniteOrders(t *testing.T) {
 		}
 		answers := rapid.SliceOfN(rapid.SampledFrom([]float64{-1, -0.5, 0, 0.5, 1}), rounds, rounds).Draw(r, "answers")
 		next := 0
-		list := played(t, p, a, rounds, rapid.Uint64().Draw(r, "seed"), stubborn(func([]float64) float64 { next++; return answers[next-1] }))
+		list := played(
+			t,
+			p,
+			a,
+			rounds,
+			rapid.Uint64().Draw(r, "seed"),
+			stubborn(func([]float64) float64 { next++; return answers[next-1] }),
+		)
 		if !consistent(list) {
 			r.Fatalf("no threshold agrees with all truths: %+v", list)
 		}

@@ -10,8 +10,8 @@ import (
 
 var leaderKiller = Adversary{
 	Name: "leader-killer",
-	Doc: "asks points of the law; the truth is what the leader, the first of the hypotheses with the fewest mistakes so far, " +
-		"does not say",
+	Doc: "asks points of the law; the truth is what the leader, the first of the hypotheses with the fewest mistakes so " +
+		"far, does not say",
 	Task:  schemas.TaskOnline,
 	Place: 7,
 	Refuses: onLaw(func(p *schemas.Problem) string {
@@ -38,7 +38,10 @@ func newLeaderKillerRounds(g game) (Rounds, error) {
 	}
 	n := int(c.Size().Int64())
 	o := &leaderKillerRounds{
-		blindRounds: blindRounds{g}, members: make([]concept.Hypothesis, n), mistakes: make([]int, n), labels: make([]float64, n),
+		blindRounds: blindRounds{g},
+		members:     make([]concept.Hypothesis, n),
+		mistakes:    make([]int, n),
+		labels:      make([]float64, n),
 	}
 	for i := range o.members {
 		o.members[i] = c.Member(uint64(i))

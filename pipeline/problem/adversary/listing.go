@@ -32,7 +32,8 @@ func (v *View) list() (*listing, error) {
 		return nil, refuse("kind", "%v", err)
 	}
 	if d := t.Versions().Ldim(); !d.Exact() {
-		return nil, refuse("kind", "the Littlestone dimension of the %d hypotheses is %v, the search ends there; take a smaller class, or choose %s",
+		return nil, refuse("kind", "the Littlestone dimension of the %d hypotheses is %v, the search ends there; take a "+
+			"smaller class, or choose %s",
 			t.Functions(), d, leaderKiller.Name)
 	}
 	return &listing{table: t, side: int(concept.Side(v.class)), known: map[string]int{}, room: maxPaths}, nil

@@ -23,8 +23,8 @@ func noTarget(p *schemas.Problem) string {
 	return noLaw(p)
 }
 
-// noEdge is Refuses of an adversary of task predict that asks points at the edge of the target: of a
-// hyperplane, or a box.
+// noEdge is Refuses of an adversary of task predict that asks points at the edge of the target: of
+// a hyperplane, or a box.
 func noEdge(p *schemas.Problem) string {
 	if why := noTarget(p); why != "" {
 		return why
@@ -50,7 +50,8 @@ func onLaw(refuses func(p *schemas.Problem) string) func(p *schemas.Problem) str
 	return func(p *schemas.Problem) string {
 		switch {
 		case concept.ShapeOf(p.Class) == concept.InfiniteOrder:
-			return fmt.Sprintf("does not play on the class %s, which has neither a law nor a finite Littlestone dimension", p.Class)
+			return fmt.Sprintf("does not play on the class %s, which has neither a law nor a finite Littlestone dimension",
+				p.Class)
 		case refuses == nil:
 			return ""
 		}
@@ -58,8 +59,8 @@ func onLaw(refuses func(p *schemas.Problem) string) func(p *schemas.Problem) str
 	}
 }
 
-// maxListed is the largest number of hypotheses, and of points, of a class that an adversary lists; a
-// class matrix may be larger.
+// maxListed is the largest number of hypotheses, and of points, of a class that an adversary lists;
+// a class matrix may be larger.
 const maxListed = 1 << 12
 
 // listable reports whether all hypotheses of the class can be listed.
@@ -84,6 +85,7 @@ func unsplittable(p *schemas.Problem) string {
 	case listable(p) && concept.Cardinality(classOf(p)) <= maxListed:
 		return ""
 	}
-	return fmt.Sprintf("needs thresholds, a class matrix, or a class of at most %d hypotheses on %d points: take a smaller domain or d",
+	return fmt.Sprintf("needs thresholds, a class matrix, or a class of at most %d hypotheses on %d points: take a "+
+		"smaller domain or d",
 		maxListed, maxListed)
 }

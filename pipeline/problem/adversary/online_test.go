@@ -185,7 +185,10 @@ func realizable(t testing.TB, p *opened, list []round) bool {
 // solvable are problems with their Littlestone dimensions.
 func solvable(t testing.TB) (list []solved) {
 	for x, ldim := range map[uint64]int{2: 1, 3: 2, 1 << 3: 3, 1<<10 - 1: 10, 1 << 20: 20, 1<<40 - 1: 40, 1 << 40: 40} {
-		list = append(list, solved{open(t, schemas.Problem{Class: concept.Thresholds, Distribution: "uniform", Domain: x}), ldim})
+		list = append(
+			list,
+			solved{open(t, schemas.Problem{Class: concept.Thresholds, Distribution: "uniform", Domain: x}), ldim},
+		)
 	}
 	for x, ldim := range map[uint64]int{1: 0, 2: 1, 100: 1} {
 		list = append(list, solved{open(t, schemas.Problem{Class: concept.Points, Distribution: "uniform", Domain: x}), ldim})
@@ -198,8 +201,8 @@ func solvable(t testing.TB) (list []solved) {
 			solved{open(t, schemas.Problem{Class: concept.MonotoneConjunctions, Distribution: "uniform", Dim: d}), d})
 	}
 	// Majority makes up to three mistakes on these, an optimal learner two.
-	gap := "a,b,c,d,e,f,g\n" + strings.Join([]string{"0,0,0,0,0,0,0", "0,0,0,0,1,0,0", "0,0,0,0,1,1,1", "0,0,0,1,0,0,0", "0,0,1,0,0,0,1",
-		"0,0,1,1,1,1,0", "0,1,1,0,1,0,0", "1,0,0,0,0,0,0"}, "\n") + "\n"
+	gap := "a,b,c,d,e,f,g\n0,0,0,0,0,0,0\n0,0,0,0,1,0,0\n0,0,0,0,1,1,1\n0,0,0,1,0,0,0\n" +
+		"0,0,1,0,0,0,1\n0,0,1,1,1,1,0\n0,1,1,0,1,0,0\n1,0,0,0,0,0,0\n"
 	file := testkit.WriteFile(t, "gap.csv", gap)
 	return append(list,
 		solved{open(t, schemas.Problem{Class: concept.Thresholds, Distribution: "needle", Mass: 0.1, Domain: 64}), 6},
@@ -216,13 +219,18 @@ func (s solved) String() string {
 	return fmt.Sprintf("%s under %s, X = %d, d = %d", s.spec.Class, s.spec.Distribution, s.spec.Domain, s.Dim())
 }
 
-// Whatever is answered, points stay inside the domain, truths are labels, and the same seed and answers give the same game, whatever was played before.
+// Whatever is answered, points stay inside the domain, truths are labels, and the same seed and
+// answers give the same game, whatever was played before.
 func TestRoundsStayInside(t *testing.T) {
 	var list []*opened
 	for _, p := range games(t) {
 		list = append(list, open(t, p))
 	}
-	list = append(list, openCSV(t, "v,y\n3,p\n5,q\n7,p\n", overData("intervals", 8)), openCSV(t, testkit.CSV(300), overData("halfspace", 0)))
+	list = append(
+		list,
+		openCSV(t, "v,y\n3,p\n5,q\n7,p\n", overData("intervals", 8)),
+		openCSV(t, testkit.CSV(300), overData("halfspace", 0)),
+	)
 	rapid.Check(t, func(t *rapid.T) {
 		p := rapid.SampledFrom(list).Draw(t, "problem")
 		a := schemas.Adversary{Kind: rapid.SampledFrom(Fitting(schemas.TaskOnline, &p.spec)).Draw(t, "kind")}
@@ -267,8 +275,8 @@ func TestRoundsStayInside(t *testing.T) {
 	})
 }
 
-// The adversaries that force mistakes force as many as the Littlestone dimension on an optimal learner, no fewer on any deterministic one, and some
-// hypothesis agrees with all truths.
+// The adversaries that force mistakes force as many as the Littlestone dimension on an optimal
+// learner, no fewer on any deterministic one, and some hypothesis agrees with all truths.
 func TestTreeForces(t *testing.T) {
 	for _, p := range solvable(t) {
 		for _, kind := range []*Adversary{&tree, &bisecting} {
@@ -321,7 +329,8 @@ func TestRoundsShareAProblem(t *testing.T) {
 	}
 }
 
-// One that sees the past alone plays the same whatever is answered, and its truths are fair as long as the hypotheses are not told apart.
+// One that sees the past alone plays the same whatever is answered, and its truths are fair as long
+// as the hypotheses are not told apart.
 func TestTreeThatSeesThePast(t *testing.T) {
 	const d, games = 6, 500
 	p := open(t, schemas.Problem{Class: "parities", Distribution: "uniform", Dim: d})
@@ -354,7 +363,8 @@ func zOf(k, n int, p float64) float64 {
 // In the end a bisecting adversary asks the two points beside the edge, or the one that there is.
 func TestBisectingEnds(t *testing.T) {
 	p := open(t, schemas.Problem{Class: concept.Thresholds, Distribution: "uniform", Domain: 1 << 20})
-	for edge, want := range map[float64][]float64{0: {0, 0}, 1: {0, 1}, 12345: {12344, 12345}, 1 << 20: {1<<20 - 1, 1<<20 - 1}} {
+	for edge, want := range map[float64][]float64{0: {0, 0}, 1: {0, 1}, 12345: {12344, 12345},
+		1 << 20: {1<<20 - 1, 1<<20 - 1}} {
 		notThreshold := stubborn(func(x []float64) float64 {
 			if x[0] >= edge {
 				return -1
@@ -391,7 +401,8 @@ func TestSmoothed(t *testing.T) {
 					t.Errorf("%v: no hypothesis agrees with all truths", p)
 				}
 				optimal := whole(t, p.opened).eliminator(space.ldim)
-				if n := mistakes(played(t, p.opened, schemas.Adversary{Kind: smoothed.Name, Rate: 0.5, Sees: sees}, 60, seed, optimal)); n > p.ldim {
+				a := schemas.Adversary{Kind: smoothed.Name, Rate: 0.5, Sees: sees}
+				if n := mistakes(played(t, p.opened, a, 60, seed, optimal)); n > p.ldim {
 					t.Errorf("%v: an optimal learner makes %d mistakes, at most %d are possible", p, n, p.ldim)
 				}
 			}
@@ -420,7 +431,8 @@ func (l *follower) learn(x []float64, y float64) { l.x, l.y = append(l.x, x...),
 
 // A leader-killer gives whoever follows the leader a loss in every round.
 func TestLeaderKiller(t *testing.T) {
-	for _, p := range append(solvable(t), solved{open(t, schemas.Problem{Class: "stumps", Distribution: "uniform", Domain: 5, Dim: 2}), 0}) {
+	for _, p := range append(solvable(t),
+		solved{open(t, schemas.Problem{Class: "stumps", Distribution: "uniform", Domain: 5, Dim: 2}), 0}) {
 		if leaderKiller.Refuses(&p.spec) != "" {
 			continue
 		}
@@ -428,14 +440,16 @@ func TestLeaderKiller(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := mistakes(played(t, p.opened, schemas.Adversary{Kind: leaderKiller.Name}, 200, 5, &follower{t: t, best: best})); n != 200 {
+		l := &follower{t: t, best: best}
+		if n := mistakes(played(t, p.opened, schemas.Adversary{Kind: leaderKiller.Name}, 200, 5, l)); n != 200 {
 			t.Errorf("%v: follow the leader loses %d of 200 rounds", p, n)
 		}
 	}
 }
 
-// counter answers by how many truths more were -1 than +1, as a learner does that has seen one point only: with the noise drawn once, or
-// anew in each round where fresh is the scale of its noise.
+// counter answers by how many truths more were -1 than +1, as a learner does that has seen one
+// point only: with the noise drawn once, or anew in each round where fresh is the scale of its
+// noise.
 type counter struct {
 	edge, lead float64
 	fresh      *rand.Rand
@@ -454,7 +468,8 @@ func (l *counter) answer([]float64) float64 {
 
 func (l *counter) learn(_ []float64, y float64) { l.lead -= y }
 
-// One that exploits shared noise beats it in all but the rounds on its way to the learner's edge; fresh noise in about half of all.
+// One that exploits shared noise beats it in all but the rounds on its way to the learner's edge;
+// fresh noise in about half of all.
 func TestSharedNoise(t *testing.T) {
 	const rounds = 2000
 	a := schemas.Adversary{Kind: sharedNoise.Name}
@@ -476,14 +491,20 @@ func TestSharedNoise(t *testing.T) {
 func TestSplitting(t *testing.T) {
 	list := games(t)
 	for _, d := range []int{1, 3} {
-		list = append(list, schemas.Problem{Class: concept.MonotoneConjunctions, Distribution: "uniform", Dim: d}, schemas.Problem{Class: "conjunctions", Distribution: "uniform", Dim: d},
-			schemas.Problem{Class: "parities", Distribution: "uniform", Dim: d}, schemas.Problem{Class: "stumps", Distribution: "uniform", Domain: 2, Dim: d})
+		list = append(
+			list,
+			schemas.Problem{Class: concept.MonotoneConjunctions, Distribution: "uniform", Dim: d},
+			schemas.Problem{Class: "conjunctions", Distribution: "uniform", Dim: d},
+			schemas.Problem{Class: "parities", Distribution: "uniform", Dim: d},
+			schemas.Problem{Class: "stumps", Distribution: "uniform", Domain: 2, Dim: d},
+		)
 	}
 	list = append(list, schemas.Problem{Class: concept.Thresholds, Distribution: "needle", Mass: 0.1, Domain: 3},
 		schemas.Problem{Class: "intervals", Distribution: "uniform", Domain: 2})
 	for _, spec := range list {
 		p := open(t, spec)
-		if spec.Class == "halfspace" || p.spec.Domain == 1 || p.spec.Domain > maxListed || p.Dim() == 3 && spec.Class == "rectangles" {
+		if spec.Class == "halfspace" || p.spec.Domain == 1 || p.spec.Domain > maxListed ||
+			p.Dim() == 3 && spec.Class == "rectangles" {
 			continue
 		}
 		c, label, seen := finiteClass(t, p), make([]float64, 1), map[float64]bool{}
@@ -497,7 +518,8 @@ func TestSplitting(t *testing.T) {
 	}
 }
 
-// Planted truths are the target's, over data the row's own, wrong at the rate; those of random are fair.
+// Planted truths are the target's, over data the row's own, wrong at the rate; those of random are
+// fair.
 func TestPlantedRates(t *testing.T) {
 	const rounds = 4000
 	data := openCSV(t, "v,y\n3,p\n5,q\n7,p\n", overData("thresholds", 8))
@@ -520,7 +542,8 @@ func TestPlantedRates(t *testing.T) {
 				t.Errorf("%s: %d of %d truths are not the target's at rate %v", p.spec.Class, n, rounds, rate)
 			}
 		}
-		if n := mistakes(played(t, p, schemas.Adversary{Kind: random.Name}, rounds, 7, target)); math.Abs(zOf(n, rounds, 0.5)) > 5 {
+		n := mistakes(played(t, p, schemas.Adversary{Kind: random.Name}, rounds, 7, target))
+		if math.Abs(zOf(n, rounds, 0.5)) > 5 {
 			t.Errorf("%s: %d of %d fair coins are not the target's", p.spec.Class, n, rounds)
 		}
 	}
@@ -545,7 +568,8 @@ func TestRoundRobin(t *testing.T) {
 	}
 }
 
-// Greedy goes against every answer but 0; seeing the past alone, against the last label at the point.
+// Greedy goes against every answer but 0; seeing the past alone, against the last label at the
+// point.
 func TestGreedy(t *testing.T) {
 	p := open(t, schemas.Problem{Class: concept.Points, Distribution: "uniform", Domain: 5})
 	r := rand.New(rand.NewPCG(1, 2))
@@ -575,7 +599,8 @@ func TestResolveRounds(t *testing.T) {
 	p := schemas.Problem{Class: concept.Thresholds, Distribution: "uniform", Domain: 64}
 	for _, c := range []struct{ given, want schemas.Adversary }{
 		{schemas.Adversary{Kind: tree.Name}, schemas.Adversary{Kind: tree.Name, Sees: seesAnswers}},
-		{schemas.Adversary{Kind: smoothed.Name, Sees: seesPast}, schemas.Adversary{Kind: smoothed.Name, Sees: seesPast, Rate: 0.1}},
+		{schemas.Adversary{Kind: smoothed.Name, Sees: seesPast},
+			schemas.Adversary{Kind: smoothed.Name, Sees: seesPast, Rate: 0.1}},
 		{schemas.Adversary{Kind: planted.Name, Rate: 0.5}, schemas.Adversary{Kind: planted.Name, Rate: 0.5}},
 		{schemas.Adversary{Kind: bisecting.Name}, schemas.Adversary{Kind: bisecting.Name}},
 	} {
@@ -596,18 +621,26 @@ func TestResolveRoundsRefuses(t *testing.T) {
 		a    schemas.Adversary
 		want string
 	}{
-		{threshold, schemas.Adversary{}, "adversary.kind: missing; choose random, planted, tree, bisecting, smoothed, leader-killer, greedy or shared-noise"},
+		{threshold, schemas.Adversary{},
+			"adversary.kind: missing; choose random, planted, tree, bisecting, smoothed, leader-killer, greedy or shared-noise"},
 		{threshold, schemas.Adversary{Kind: boundary.Name}, `adversary.kind: "boundary" does not play rounds; choose random`},
-		{threshold, schemas.Adversary{Kind: roundRobin.Name}, `adversary.kind: "round-robin" needs the class points; choose random`},
-		{box, schemas.Adversary{Kind: bisecting.Name}, `"bisecting" needs one of the classes thresholds, thresholds-naturals and thresholds-dyadics; choose random, planted, greedy or shared-noise`},
-		{box, schemas.Adversary{Kind: tree.Name}, `"tree" needs thresholds, a class matrix, or a class of at most 4096 hypotheses on 4096 points: take a smaller domain or d; choose`},
-		{stump, schemas.Adversary{Kind: smoothed.Name}, `"smoothed" needs thresholds, a class matrix, or a class of at most 4096 hypotheses on 4096 points`},
-		{schemas.Problem{Class: concept.Thresholds, Domain: 4096}, schemas.Adversary{Kind: leaderKiller.Name}, `"leader-killer" needs a class matrix, or a class of at most 4096 hypotheses`},
+		{threshold, schemas.Adversary{Kind: roundRobin.Name},
+			`adversary.kind: "round-robin" needs the class points; choose random`},
+		{box, schemas.Adversary{Kind: bisecting.Name},
+			`"bisecting" needs one of the classes thresholds, thresholds-naturals and thresholds-dyadics; choose random, planted, greedy or shared-noise`},
+		{box, schemas.Adversary{Kind: tree.Name},
+			`"tree" needs thresholds, a class matrix, or a class of at most 4096 hypotheses on 4096 points: take a smaller domain or d; choose`},
+		{stump, schemas.Adversary{Kind: smoothed.Name},
+			`"smoothed" needs thresholds, a class matrix, or a class of at most 4096 hypotheses on 4096 points`},
+		{schemas.Problem{Class: concept.Thresholds, Domain: 4096}, schemas.Adversary{Kind: leaderKiller.Name},
+			`"leader-killer" needs a class matrix, or a class of at most 4096 hypotheses`},
 		{schemas.Problem{Class: "halfspace", Dim: 3}, schemas.Adversary{Kind: leaderKiller.Name}, `"leader-killer" needs`},
 		{threshold, schemas.Adversary{Kind: tree.Name, Offline: true}, "adversary.offline: does not apply to rounds"},
 		{threshold, schemas.Adversary{Kind: tree.Name, Width: 3}, "adversary.width: 3 does not apply to rounds"},
-		{threshold, schemas.Adversary{Kind: tree.Name, Sees: "marks"}, `adversary.sees: unknown "marks"; choose answers or past`},
-		{threshold, schemas.Adversary{Kind: bisecting.Name, Sees: "past"}, `adversary.sees: "past" does not apply to the kind bisecting`},
+		{threshold, schemas.Adversary{Kind: tree.Name, Sees: "marks"},
+			`adversary.sees: unknown "marks"; choose answers or past`},
+		{threshold, schemas.Adversary{Kind: bisecting.Name, Sees: "past"},
+			`adversary.sees: "past" does not apply to the kind bisecting`},
 		{threshold, schemas.Adversary{Kind: planted.Name, Rate: 0.6}, "adversary.rate: 0.6 is outside [0, 0.5]"},
 		{threshold, schemas.Adversary{Kind: planted.Name, Rate: math.NaN()}, "adversary.rate: NaN is outside [0, 0.5]"},
 		{threshold, schemas.Adversary{Kind: smoothed.Name, Rate: 1.5}, "adversary.rate: 1.5 is outside (0, 1]"},
@@ -617,7 +650,8 @@ func TestResolveRoundsRefuses(t *testing.T) {
 			t.Errorf("%s, %+v: %v, want %q", c.p.Class, c.a, err, c.want)
 		}
 	}
-	if leaderKiller.Refuses(&stump) != "" || leaderKiller.Refuses(&schemas.Problem{Class: concept.Thresholds, Domain: 4095}) != "" {
+	if leaderKiller.Refuses(&stump) != "" ||
+		leaderKiller.Refuses(&schemas.Problem{Class: concept.Thresholds, Domain: 4095}) != "" {
 		t.Error("leader-killer refuses a class of 28 or 4096 hypotheses")
 	}
 	if _, err := open(t, threshold).view.Rounds(schemas.Adversary{Kind: boundary.Name}, nil, 1, nil); err == nil {
@@ -625,17 +659,20 @@ func TestResolveRoundsRefuses(t *testing.T) {
 	}
 }
 
-// BenchmarkRounds is a round of each sort of adversary. A leader-killer calls 4096 hypotheses for a label, 2 ns each at least, and reads
-// and writes 20 bytes for each. A tree that has forced its mistakes narrows 1024 parities down three times: 16 words each, so that what it allocates
-// takes the time. A planter draws a point of 10 numbers.
+// BenchmarkRounds is a round of each sort of adversary. A leader-killer calls 4096 hypotheses for a
+// label, 2 ns each at least, and reads and writes 20 bytes for each. A tree that has forced its
+// mistakes narrows 1024 parities down three times: 16 words each, so that what it allocates takes
+// the time. A planter draws a point of 10 numbers.
 func BenchmarkRounds(b *testing.B) {
 	for _, c := range []struct {
 		p schemas.Problem
 		a schemas.Adversary
 	}{
-		{schemas.Problem{Class: concept.Thresholds, Distribution: "uniform", Domain: 4095}, schemas.Adversary{Kind: leaderKiller.Name}},
+		{schemas.Problem{Class: concept.Thresholds, Distribution: "uniform", Domain: 4095},
+			schemas.Adversary{Kind: leaderKiller.Name}},
 		{schemas.Problem{Class: "parities", Distribution: "uniform", Dim: 10}, schemas.Adversary{Kind: tree.Name}},
-		{schemas.Problem{Class: "parities", Distribution: "uniform", Dim: 10}, schemas.Adversary{Kind: planted.Name, Rate: 0.1}},
+		{schemas.Problem{Class: "parities", Distribution: "uniform", Dim: 10},
+			schemas.Adversary{Kind: planted.Name, Rate: 0.1}},
 	} {
 		b.Run(c.a.Kind, func(b *testing.B) {
 			p := open(b, c.p)

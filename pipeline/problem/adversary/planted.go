@@ -9,8 +9,9 @@ import (
 const maxPlanted = 0.5
 
 var planted = Adversary{
-	Name:    "planted",
-	Doc:     "asks points of the law; the truth is the target's label, over data the row's own, wrong with the probability rate",
+	Name: "planted",
+	Doc: "asks points of the law; the truth is the target's label, over data the row's own, wrong with the " +
+		"probability rate",
 	Task:    schemas.TaskOnline,
 	Place:   2,
 	Refuses: onLaw(nil),

@@ -40,7 +40,8 @@ func games(t testing.TB) []schemas.Problem {
 	return list
 }
 
-// Whatever is answered, queries stay inside the domain, truths are those of the target, and the same seed and answers give the same game.
+// Whatever is answered, queries stay inside the domain, truths are those of the target, and the
+// same seed and answers give the same game.
 func TestAdversariesStayInside(t *testing.T) {
 	list := games(t)
 	opened := map[string]*opened{}
@@ -99,7 +100,13 @@ func dotOf(x, y []float64) (sum float64) {
 }
 
 // asked plays a game with a fixed way to answer.
-func asked(p *opened, a schemas.Adversary, n int64, queries int, answer func(x []float64, truth float64) (label float64, hard bool)) (list [][]float64) {
+func asked(
+	p *opened,
+	a schemas.Adversary,
+	n int64,
+	queries int,
+	answer func(x []float64, truth float64) (label float64, hard bool),
+) (list [][]float64) {
 	g := p.view.Queries(a, p.trial(5, 1), n, rand.NewPCG(2, 3))
 	for range queries {
 		x := make([]float64, p.Dim())
@@ -113,7 +120,8 @@ func asked(p *opened, a schemas.Adversary, n int64, queries int, answer func(x [
 
 func right(_ []float64, truth float64) (float64, bool) { return truth, false }
 
-// A boundary adversary asks every point up to its width from the edge, both sides, and nothing else.
+// A boundary adversary asks every point up to its width from the edge, both sides, and nothing
+// else.
 func TestBoundary(t *testing.T) {
 	p := open(t, schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 1000})
 	seen := map[float64]bool{}
@@ -139,7 +147,8 @@ func TestBoundary(t *testing.T) {
 	}
 }
 
-// The bisector finds the edge of a learner that answers as a threshold, in log2 X queries, and then asks the two points beside it.
+// The bisector finds the edge of a learner that answers as a threshold, in log2 X queries, and then
+// asks the two points beside it.
 func TestBisector(t *testing.T) {
 	p := open(t, schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 1 << 20})
 	for _, edge := range []float64{0, 1, 12345, 1<<20 - 1, 1 << 20} {
@@ -159,10 +168,16 @@ func TestBisector(t *testing.T) {
 	}
 	// With marks it begins anew inside what a hard query leaves.
 	calls := 0
-	list := asked(p, schemas.Adversary{Kind: adaptive.Name, Sees: seesMarks}, 100, 3, func(x []float64, _ float64) (float64, bool) {
-		calls++
-		return 1, calls == 2
-	})
+	list := asked(
+		p,
+		schemas.Adversary{Kind: adaptive.Name, Sees: seesMarks},
+		100,
+		3,
+		func(x []float64, _ float64) (float64, bool) {
+			calls++
+			return 1, calls == 2
+		},
+	)
 	if list[0][0] != 1<<19 || list[1][0] != 1<<18 || list[2][0] != 1<<17 {
 		t.Errorf("with marks it asks %v", list)
 	}
@@ -171,7 +186,13 @@ func TestBisector(t *testing.T) {
 // The splitter halves what agrees with the answers, and asks anything once one row is left.
 func TestSplitter(t *testing.T) {
 	p := open(t, games(t)[11])
-	list := asked(p, schemas.Adversary{Kind: adaptive.Name, Sees: seesLabels}, 100, 3, func([]float64, float64) (float64, bool) { return 1, false })
+	list := asked(
+		p,
+		schemas.Adversary{Kind: adaptive.Name, Sees: seesLabels},
+		100,
+		3,
+		func([]float64, float64) (float64, bool) { return 1, false },
+	)
 	if list[0][0] != 0 || list[1][0] != 1 {
 		t.Errorf("asks %v", list)
 	}
@@ -181,9 +202,15 @@ func TestSplitter(t *testing.T) {
 func TestFitter(t *testing.T) {
 	p := open(t, schemas.Problem{Class: "halfspace", Distribution: "iso", Margin: 0.1, Dim: 3})
 	w := []float64{0.6, 0, 0.8}
-	list := asked(p, schemas.Adversary{Kind: adaptive.Name, Sees: seesLabels}, 100, 400, func(x []float64, _ float64) (float64, bool) {
-		return math.Copysign(1, dotOf(x, w)), false
-	})
+	list := asked(
+		p,
+		schemas.Adversary{Kind: adaptive.Name, Sees: seesLabels},
+		100,
+		400,
+		func(x []float64, _ float64) (float64, bool) {
+			return math.Copysign(1, dotOf(x, w)), false
+		},
+	)
 	far := 0.0
 	for _, x := range list[300:] {
 		far = max(far, math.Abs(dotOf(x, w)))
@@ -216,11 +243,14 @@ func TestResolveAdversaryRefuses(t *testing.T) {
 	}{
 		{schemas.Adversary{}, threshold, "adversary.kind: missing"},
 		{schemas.Adversary{Kind: "tree"}, threshold, `adversary.kind: "tree" does not ask queries`},
-		{schemas.Adversary{Kind: boundary.Name}, schemas.Problem{Class: "thresholds", Domain: 5, Data: &schemas.Data{}}, "needs a known target, and data has none; choose stochastic"},
-		{schemas.Adversary{Kind: boundary.Name, Rate: 0.1}, threshold, "adversary.rate: 0.1 does not apply to queries, only to the rounds of task online; leave it out"},
+		{schemas.Adversary{Kind: boundary.Name}, schemas.Problem{Class: "thresholds", Domain: 5, Data: &schemas.Data{}},
+			"needs a known target, and data has none; choose stochastic"},
+		{schemas.Adversary{Kind: boundary.Name, Rate: 0.1}, threshold,
+			"adversary.rate: 0.1 does not apply to queries, only to the rounds of task online; leave it out"},
 		{schemas.Adversary{Kind: boundary.Name, From: 8}, threshold, "adversary.from: 8 does not apply to queries"},
 		{schemas.Adversary{Kind: boundary.Name, Width: 64}, threshold, "adversary.width: 64 is outside [0, 64)"},
-		{schemas.Adversary{Kind: boundary.Name, Width: 3}, schemas.Problem{Class: "halfspace", Dim: 2}, "adversary.width: 3 applies to the kind boundary on whole numbers only"},
+		{schemas.Adversary{Kind: boundary.Name, Width: 3}, schemas.Problem{Class: "halfspace", Dim: 2},
+			"adversary.width: 3 applies to the kind boundary on whole numbers only"},
 	} {
 		if err := Resolve(schemas.TaskPredict, &c.p, &c.a); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %q", c.a, err, c.want)

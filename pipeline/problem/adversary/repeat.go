@@ -3,8 +3,9 @@ package adversary
 import "github.com/shatterlab/shatter/schemas"
 
 var repeat = Adversary{
-	Name:       "repeat",
-	Doc:        "asks one point all the time: one at the very edge of the target, or a point of the law where the target has no edge",
+	Name: "repeat",
+	Doc: "asks one point all the time: one at the very edge of the target, or a point of the law where the " +
+		"target has no edge",
 	Task:       schemas.TaskPredict,
 	Place:      2,
 	Refuses:    noTarget,

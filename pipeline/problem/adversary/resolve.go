@@ -15,27 +15,27 @@ import (
 func refuse(key, format string, a ...any) error { return blame.Key("adversary."+key, format, a...) }
 
 // Resolve checks the adversary of a task on a resolved problem, and fills in its defaults: what it
-// sees, and its rate. The error is a *blame.Error whose key starts with "adversary". CheckRounds may
-// still refuse the number of rounds.
+// sees, and its rate. The error is a *blame.Error whose key starts with "adversary". CheckRounds
+// may still refuse the number of rounds.
 func Resolve(task string, p *schemas.Problem, a *schemas.Adversary) error {
 	k, err := resolveKind(task, p, a.Kind)
 	if err != nil {
 		return err
 	}
-	checks := []check{(*Adversary).resolveSees, (*Adversary).checkOffline, (*Adversary).checkWidth, (*Adversary).resolveRate, (*Adversary).checkFrom}
+	checks := []check{k.resolveSees, k.checkOffline, k.checkWidth, k.resolveRate, k.checkFrom}
 	if task == schemas.TaskOnline {
-		checks = []check{(*Adversary).checkOffline, (*Adversary).checkWidth, (*Adversary).resolveSees, (*Adversary).checkFrom, (*Adversary).resolveRate}
+		checks = []check{k.checkOffline, k.checkWidth, k.resolveSees, k.checkFrom, k.resolveRate}
 	}
-	for _, c := range checks {
-		if err := c(k, p, a); err != nil {
+	for _, c := range checks { // in the order in which messages have always come
+		if err := c(p, a); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// check checks one key of the adversary a, whose kind is k.
-type check func(k *Adversary, p *schemas.Problem, a *schemas.Adversary) error
+// check checks one key of the adversary a on the problem p.
+type check func(p *schemas.Problem, a *schemas.Adversary) error
 
 func resolveKind(task string, p *schemas.Problem, kind string) (*Adversary, error) {
 	k, wrong := Lookup(kind), ""
@@ -64,7 +64,8 @@ func (k *Adversary) resolveSees(_ *schemas.Problem, a *schemas.Adversary) error 
 		return refuse("sees", "%q does not apply to the kind %s, which looks at no answer; leave it out", a.Sees, a.Kind)
 	case len(k.Sees) == 0:
 		looking := choices(k.Task, func(k *Adversary) bool { return len(k.Sees) > 0 })
-		return refuse("sees", "%q does not apply to the kind %s, only to %s; leave it out", a.Sees, a.Kind, wording.Or(looking))
+		return refuse("sees", "%q does not apply to the kind %s, only to %s; leave it out",
+			a.Sees, a.Kind, wording.Or(looking))
 	case a.Sees == "":
 		a.Sees = k.Sees[0]
 	case !slices.Contains(k.Sees, a.Sees):
@@ -78,7 +79,8 @@ func (k *Adversary) checkOffline(_ *schemas.Problem, a *schemas.Adversary) error
 	case a.Offline && k.Task == schemas.TaskOnline:
 		return refuse("offline", "does not apply to rounds, whose points come one by one; leave it out")
 	case a.Offline && len(k.Sees) > 0:
-		return refuse("offline", "an adaptive adversary has no list of queries beforehand; leave it out, or choose another kind")
+		return refuse("offline", "an adaptive adversary has no list of queries beforehand; leave it out, or choose another "+
+			"kind")
 	}
 	return nil
 }
@@ -123,7 +125,8 @@ func (k *Adversary) checkFrom(p *schemas.Problem, a *schemas.Adversary) error {
 	case !applies && k.Task == schemas.TaskPredict:
 		return refuse("from", "%d does not apply to queries, only to the rounds of task online; leave it out", a.From)
 	case !applies:
-		return refuse("from", "%d applies to the kind %s on the class %s only; leave it out", a.From, bisecting.Name, wording.And(bisecting.From))
+		return refuse("from", "%d applies to the kind %s on the class %s only; leave it out",
+			a.From, bisecting.Name, wording.And(bisecting.From))
 	case a.From == 0:
 		return refuse("from", "missing; state the first point x, for example 2^20: "+
 			"the best that a learner can promise is 1 + floor(log2 x) mistakes")

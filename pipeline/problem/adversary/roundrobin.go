@@ -6,8 +6,9 @@ import (
 )
 
 var roundRobin = Adversary{
-	Name:  "round-robin",
-	Doc:   "asks the points 0..X-1 of the class points in turns, all labelled -1: the hypothesis of the point asked, alone, errs",
+	Name: "round-robin",
+	Doc: "asks the points 0..X-1 of the class points in turns, all labelled -1: the hypothesis of the point asked, " +
+		"alone, errs",
 	Task:  schemas.TaskOnline,
 	Place: 3,
 	Refuses: onLaw(func(p *schemas.Problem) string {

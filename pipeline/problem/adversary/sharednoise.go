@@ -7,8 +7,9 @@ import (
 
 var sharedNoise = Adversary{
 	Name: "shared-noise",
-	Doc: "asks one point that splits the class, and goes against the last label observed when as many more truths, or fewer, " +
-		"were -1 than +1: a learner whose noise is drawn once repeats that label, and one with fresh noise errs half of the time",
+	Doc: "asks one point that splits the class, and goes against the last label observed when as many more truths, or " +
+		"fewer, were -1 than +1: a learner whose noise is drawn once repeats that label, and one with fresh noise errs " +
+		"half of the time",
 	Task:    schemas.TaskOnline,
 	Place:   9,
 	Refuses: onLaw(nil),
@@ -17,8 +18,8 @@ var sharedNoise = Adversary{
 	},
 }
 
-// sharedNoiseRounds asks one point all the time: a learner has seen of it how many truths more were -1
-// than +1, and nothing else.
+// sharedNoiseRounds asks one point all the time: a learner has seen of it how many truths more were
+// -1 than +1, and nothing else.
 type sharedNoiseRounds struct {
 	game
 	point []float64

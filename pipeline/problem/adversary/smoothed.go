@@ -9,8 +9,8 @@ import (
 
 var smoothed = Adversary{
 	Name: "smoothed",
-	Doc: "does as tree, but asks with the probability rate a uniform point of the domain, and then goes against the answer " +
-		"only where both labels are left",
+	Doc: "does as tree, but asks with the probability rate a uniform point of the domain, and then goes against the " +
+		"answer only where both labels are left",
 	Task:    schemas.TaskOnline,
 	Place:   6,
 	Refuses: onLaw(unsplittable),

@@ -3,9 +3,9 @@ package adversary
 import "slices"
 
 // splitter keeps the rows of the class matrix that agree with the answers, and asks the column that
-// splits them most evenly, the first of equal ones; where none does, a random column. An answer that
-// no row agrees with is passed over. If it sees marks, the answer to a hard query is what every
-// hypothesis must now agree with, and it begins anew with the rows that do.
+// splits them most evenly, the first of equal ones; where none does, a random column. An answer
+// that no row agrees with is passed over. If it sees marks, the answer to a hard query is what
+// every hypothesis must now agree with, and it begins anew with the rows that do.
 type splitter struct {
 	game
 	marks  bool

@@ -4,11 +4,11 @@ import "github.com/shatterlab/shatter/schemas"
 
 var tree = Adversary{
 	Name: "tree",
-	Doc: "keeps the hypotheses that agree with all truths so far, and asks the first point that splits them into two parts of at least " +
-		"their Littlestone dimension less one (thresholds: the middle, into halves); the truth goes against the answer: " +
-		"any deterministic learner makes as many mistakes as the dimension of the class (Littlestone 1988). If it sees the past alone, " +
-		"for learners whose answer is a fresh draw, the truth is a fair coin. Once one hypothesis is left, " +
-		"it asks points of the law, labelled by that one",
+	Doc: "keeps the hypotheses that agree with all truths so far, and asks the first point that splits them into two " +
+		"parts of at least their Littlestone dimension less one (thresholds: the middle, into halves); the truth goes " +
+		"against the answer: any deterministic learner makes as many mistakes as the dimension of the class (Littlestone " +
+		"1988). If it sees the past alone, for learners whose answer is a fresh draw, the truth is a fair coin. Once one " +
+		"hypothesis is left, it asks points of the law, labelled by that one",
 	Task:       schemas.TaskOnline,
 	Place:      4,
 	Refuses:    onLaw(unsplittable),
@@ -33,7 +33,8 @@ func newTreeRounds(g game, a schemas.Adversary) (*treeRounds, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &treeRounds{blindRounds: blindRounds{g}, left: left, past: a.Sees == seesPast, asked: make([]float64, g.class.Dim)}, nil
+	asked := make([]float64, g.class.Dim)
+	return &treeRounds{blindRounds: blindRounds{g}, left: left, past: a.Sees == seesPast, asked: asked}, nil
 }
 
 func (o *treeRounds) Next(x []float64) {

@@ -9,8 +9,8 @@ import (
 
 // versionSpace is the hypotheses that agree with all truths so far, at least one.
 type versionSpace interface {
-	// split writes the point that forces most mistakes into x, and returns false where one hypothesis is
-	// left.
+	// split writes the point that forces most mistakes into x, and returns false where one hypothesis
+	// is left.
 	split(x []float64) bool
 	// labels reports which labels of a point occur among the hypotheses.
 	labels(x []float64) (minus, plus bool)
@@ -64,9 +64,9 @@ func (s *thresholdRange) restrict(x []float64, y float64) {
 	}
 }
 
-// naturalRange is the thresholds low, low+1, ... on the natural numbers until a point is labelled +1,
-// then the range that this leaves. The last threshold of the range stands for all those above every
-// point that can be asked.
+// naturalRange is the thresholds low, low+1, ... on the natural numbers until a point is labelled
+// +1, then the range that this leaves. The last threshold of the range stands for all those above
+// every point that can be asked.
 type naturalRange struct {
 	thresholdRange
 	reach uint64 // the number of thresholds that a point labelled +1 leaves

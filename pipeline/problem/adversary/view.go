@@ -22,24 +22,24 @@ type Queries interface {
 type Rounds interface {
 	// Next writes the next point of the domain into x.
 	Next(x []float64)
-	// Truth returns the label of that point, -1 or +1, given the mean of the learner's label for it, in
-	// [-1, 1].
+	// Truth returns the label of that point, -1 or +1, given the mean of the learner's label for it,
+	// in [-1, 1].
 	Truth(answer float64) (y float64)
-	// Observe tells the label, -1 or +1, that the answer came to: the answer itself, or a draw with that
-	// mean.
+	// Observe tells the label, -1 or +1, that the answer came to: the answer itself, or a draw with
+	// that mean.
 	Observe(label float64)
 }
 
-// View is what adversaries know of a problem. All games on the problem share one, from any number of
-// goroutines: what the first of them finds out about the class serves the others.
+// View is what adversaries know of a problem. All games on the problem share one, from any number
+// of goroutines: what the first of them finds out about the class serves the others.
 type View struct {
 	problem *schemas.Problem
 	class   concept.Spec
 	listed  func() (*listing, error) // made at the first call
 }
 
-// NewView makes the view of a resolved problem, which must not change; matrix is the class matrix, ""
-// for other classes.
+// NewView makes the view of a resolved problem, which must not change; matrix is the class matrix,
+// "" for other classes.
 func NewView(p *schemas.Problem, matrix string) *View {
 	v := &View{problem: p, class: law.Spec(p, matrix)}
 	v.listed = sync.OnceValues(v.list)
@@ -54,7 +54,8 @@ func (v *View) Queries(a schemas.Adversary, s law.Sampler, n int64, r rand.Sourc
 }
 
 // Rounds begins a game of task online. s is at the trial that the game belongs to, and serves this
-// game alone until it has ended; the number of rounds is public, r is the adversary's own randomness.
+// game alone until it has ended; the number of rounds is public, r is the adversary's own
+// randomness.
 //
 // The error is that of Resolve or CheckRounds, or says that the Littlestone dimension of the class,
 // which tree and smoothed need, takes too long to find. The first of their games on a problem finds

@@ -60,12 +60,13 @@ func (s *ballMarginSampler) reject(r *rand.Rand, row []float64) float64 {
 }
 
 // cap draws t = |<u,x>| of a uniform point beyond the margin, and returns it with sqrt(1-t^2). The
-// square v = t^2 has a density proportional to v^(-1/2) (1-v)^((d-3)/2) on [tau^2, 1]: values are
-// proposed by the second factor alone, and accepted with probability tau/sqrt(v).
+// square s = t^2 has a density proportional to s^(-1/2) (1-s)^((d-3)/2) on [tau^2, 1]: values are
+// proposed by the second factor alone, and accepted with probability tau/sqrt(s).
 func (s *ballMarginSampler) cap(r *rand.Rand) (t, c float64) {
 	low := float64(s.tau * s.tau)
 	for {
-		v := math.Expm1(2 * math.Log(1-r.Float64()) / float64(len(s.Normal)-1)) // v+1 is a uniform number to the power 2/(d-1)
+		// v+1 is a uniform number to the power 2/(d-1)
+		v := math.Expm1(2 * math.Log(1-r.Float64()) / float64(len(s.Normal)-1))
 		t = math.Sqrt(low - float64((1-low)*v))
 		if float64(r.Float64()*t) < s.tau {
 			return t, math.Sqrt((1 - low) * (1 + v))

@@ -13,8 +13,8 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// examples are resolved problems of a law, on every class that it fits: the examples of the class, and
-// some where the smallest sizes and the limit of exact evaluation lie.
+// examples are resolved problems of a law, on every class that it fits: the examples of the class,
+// and some where the smallest sizes and the limit of exact evaluation lie.
 func examples(t *testing.T, l *Law) (all []schemas.Problem) {
 	t.Helper()
 	for _, name := range concept.Names() {
@@ -78,8 +78,8 @@ func TestLaws(t *testing.T) {
 	}
 }
 
-// checkDraws checks that examples lie in the domain, bear a label of the target, depend on the streams
-// alone, and that those of a smaller sample begin a larger one.
+// checkDraws checks that examples lie in the domain, bear a label of the target, depend on the
+// streams alone, and that those of a smaller sample begin a larger one.
 func checkDraws(t *testing.T, l *Law, p schemas.Problem) {
 	t.Helper()
 	class := Spec(&p, matrices[p.Class])
@@ -170,7 +170,8 @@ func appendBytes(b []byte, row []float64) []byte {
 // Every key is complete, has a law that takes it, and refuses what it should by its own name.
 func TestKeys(t *testing.T) {
 	for _, k := range Keys() {
-		if k.Doc == "" || strings.HasSuffix(k.Doc, ".") || k.Field == nil || k.Outside == nil || (k.Default == 0) == (k.Example == "") {
+		if k.Doc == "" || strings.HasSuffix(k.Doc, ".") || k.Field == nil || k.Outside == nil ||
+			(k.Default == 0) == (k.Example == "") {
 			t.Fatalf("%q: a key has a doc, Field, Outside, and either a default or an example", k.Name)
 		}
 		if len(k.Laws()) == 0 {

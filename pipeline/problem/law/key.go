@@ -30,8 +30,8 @@ func (k *Key) Laws() []string {
 	return names(slices.DeleteFunc(All(), func(l *Law) bool { return !slices.Contains(l.Keys, k) }))
 }
 
-// Resolve fills in the default of the key and checks its range, for a problem whose law takes it. The
-// error is a *blame.Error.
+// Resolve fills in the default of the key and checks its range, for a problem whose law takes it.
+// The error is a *blame.Error.
 func (k *Key) Resolve(p *schemas.Problem) error {
 	v := k.Field(p)
 	switch {

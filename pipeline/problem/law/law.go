@@ -1,13 +1,13 @@
 // Package law holds the laws of points: the distributions from which the samples of a problem are
 // drawn, together with the targets that label their points.
 //
-// A law is one value of type Law in one file, and one line in the list All; the sweep file's schema,
-// the checker and the messages ask that list. To add a law, write such a file and add the line: the
-// tests of this package hold each entry to the contract that Law states.
+// A law is one value of type Law in one file, and one line in the list All; the sweep file's
+// schema, the checker and the messages ask that list. To add a law, write such a file and add the
+// line: the tests of this package hold each entry to the contract that Law states.
 //
-// The draws of a law are a function of its problem and of two streams of randomness, bit for bit, and
-// each example takes from its stream whatever it needs before the next one does: from equal streams,
-// the sample of n is a prefix of that of 2n. Drawing allocates nothing.
+// The draws of a law are a function of its problem and of two streams of randomness, bit for bit,
+// and each example takes from its stream whatever it needs before the next one does: from equal
+// streams, the sample of n is a prefix of that of 2n. Drawing allocates nothing.
 //
 // Start reading at Law, then uniform.go.
 package law
@@ -31,7 +31,8 @@ type Law struct {
 	// Fits reports whether the law is one of points of a class.
 	Fits func(class string) bool
 
-	// Keys are the numbers that the law takes from the problem, in the order in which they are checked.
+	// Keys are the numbers that the law takes from the problem, in the order in which they are
+	// checked.
 	Keys []*Key
 
 	// LeastDim is the smallest dimension that the law needs, where the class has one; 0 counts as 1.
@@ -53,8 +54,8 @@ type Law struct {
 	open func(p *schemas.Problem, class concept.Spec) Opened
 }
 
-// Exact reports whether errors under the law are computed exactly, over all points that it can draw,
-// instead of on an evaluation sample.
+// Exact reports whether errors under the law are computed exactly, over all points that it can
+// draw, instead of on an evaluation sample.
 func (l *Law) Exact(p *schemas.Problem) bool { return l.Size(p) <= MaxSupport }
 
 // Opened is the law of one problem. It is immutable: any number of samplers may share one.
@@ -73,8 +74,8 @@ type Points struct {
 	W []float64 // weights, which sum to 1; nil: all points weigh the same
 }
 
-// Sampler draws clean labelled examples, for one trial after the other. It is not safe for concurrent
-// use.
+// Sampler draws clean labelled examples, for one trial after the other. It is not safe for
+// concurrent use.
 type Sampler interface {
 	// Begin starts a trial: it draws the target, and whatever else the law draws once a trial.
 	Begin(target *rand.Rand)

@@ -72,15 +72,55 @@ var atomsWant = []struct {
 	p       schemas.Problem
 	x, y, w []float64
 }{
-	{schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 5}, []float64{0, 1, 2, 3, 4}, []float64{-1, -1, 1, 1, 1}, []float64{.2, .2, .2, .2, .2}},
-	{schemas.Problem{Class: "points", Distribution: "uniform", Domain: 3}, []float64{0, 1, 2}, []float64{-1, 1, -1}, []float64{1. / 3, 1. / 3, 1. / 3}},
+	{
+		schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 5},
+		[]float64{0, 1, 2, 3, 4},
+		[]float64{-1, -1, 1, 1, 1},
+		[]float64{.2, .2, .2, .2, .2},
+	},
+	{
+		schemas.Problem{Class: "points", Distribution: "uniform", Domain: 3},
+		[]float64{0, 1, 2},
+		[]float64{-1, 1, -1},
+		[]float64{1. / 3, 1. / 3, 1. / 3},
+	},
 	{schemas.Problem{Class: "points", Distribution: "uniform", Domain: 1}, []float64{0}, []float64{1}, []float64{1}},
-	{schemas.Problem{Class: "intervals", Distribution: "uniform", Domain: 8}, []float64{0, 1, 2, 3, 4, 5, 6, 7}, []float64{-1, -1, 1, 1, 1, 1, -1, -1}, []float64{.125, .125, .125, .125, .125, .125, .125, .125}},
-	{schemas.Problem{Class: "thresholds", Distribution: "needle", Domain: 16, Mass: 0.1}, []float64{7, 8, 15}, []float64{-1, 1, 1}, []float64{.1, .1, .8}},
-	{schemas.Problem{Class: "thresholds", Distribution: "needle", Domain: 3, Mass: 0.5}, []float64{0, 1}, []float64{-1, 1}, []float64{.5, .5}},
-	{schemas.Problem{Class: "points", Distribution: "needle", Domain: 16, Mass: 0.25}, []float64{8, 0}, []float64{1, -1}, []float64{.25, .75}},
-	{schemas.Problem{Class: "intervals", Distribution: "needle", Domain: 16, Mass: 0.25}, []float64{7, 8, 9, 0}, []float64{-1, 1, -1, -1}, []float64{.25, .25, .25, .25}},
-	{schemas.Problem{Class: "intervals", Distribution: "needle", Domain: 1 << 40, Mass: 0.125}, []float64{1<<39 - 1, 1 << 39, 1<<39 + 1, 0}, []float64{-1, 1, -1, -1}, []float64{.125, .125, .125, .625}},
+	{
+		schemas.Problem{Class: "intervals", Distribution: "uniform", Domain: 8},
+		[]float64{0, 1, 2, 3, 4, 5, 6, 7},
+		[]float64{-1, -1, 1, 1, 1, 1, -1, -1},
+		[]float64{.125, .125, .125, .125, .125, .125, .125, .125},
+	},
+	{
+		schemas.Problem{Class: "thresholds", Distribution: "needle", Domain: 16, Mass: 0.1},
+		[]float64{7, 8, 15},
+		[]float64{-1, 1, 1},
+		[]float64{.1, .1, .8},
+	},
+	{
+		schemas.Problem{Class: "thresholds", Distribution: "needle", Domain: 3, Mass: 0.5},
+		[]float64{0, 1},
+		[]float64{-1, 1},
+		[]float64{.5, .5},
+	},
+	{
+		schemas.Problem{Class: "points", Distribution: "needle", Domain: 16, Mass: 0.25},
+		[]float64{8, 0},
+		[]float64{1, -1},
+		[]float64{.25, .75},
+	},
+	{
+		schemas.Problem{Class: "intervals", Distribution: "needle", Domain: 16, Mass: 0.25},
+		[]float64{7, 8, 9, 0},
+		[]float64{-1, 1, -1, -1},
+		[]float64{.25, .25, .25, .25},
+	},
+	{
+		schemas.Problem{Class: "intervals", Distribution: "needle", Domain: 1 << 40, Mass: 0.125},
+		[]float64{1<<39 - 1, 1 << 39, 1<<39 + 1, 0},
+		[]float64{-1, 1, -1, -1},
+		[]float64{.125, .125, .125, .625},
+	},
 }
 
 func TestOrderedLawsAreTheirDefinition(t *testing.T) {
@@ -109,7 +149,8 @@ func TestNeedleHasOneGoodHypothesis(t *testing.T) {
 		class  string
 		domain uint64
 		mass   float64
-	}{{"thresholds", 3, 0.5}, {"thresholds", 17, 0.1}, {"points", 2, 0.3}, {"points", 9, 0.1}, {"intervals", 4, 0.3}, {"intervals", 15, 0.1}} {
+	}{{"thresholds", 3, 0.5}, {"thresholds", 17, 0.1}, {"points", 2, 0.3}, {"points", 9, 0.1}, {"intervals", 4, 0.3},
+		{"intervals", 15, 0.1}} {
 		p := schemas.Problem{Class: c.class, Distribution: "needle", Domain: c.domain, Mass: c.mass}
 		d, _, _ := sample(t, p, 1, 2, 0)
 		x, y, w := support(t, p, d)
@@ -154,7 +195,8 @@ func hypotheses(class string, domain uint64) (all []concept.Range) {
 	return all
 }
 
-// Every law on the sphere keeps |x| = 1 and y<u,x> >= tau, and iso and skew keep the latter with equality.
+// Every law on the sphere keeps |x| = 1 and y<u,x> >= tau, and iso and skew keep the latter with
+// equality.
 func TestMargins(t *testing.T) {
 	for _, law := range []string{"iso", "skew", "ball-margin"} {
 		for _, dim := range []int{1, 2, 3, 10, 300, 5000} {
@@ -183,7 +225,8 @@ func TestMargins(t *testing.T) {
 	}
 }
 
-// In R^3 a coordinate of a uniform unit vector is uniform on [-1, 1], and so is the angle of a vector orthogonal to it.
+// In R^3 a coordinate of a uniform unit vector is uniform on [-1, 1], and so is the angle of a
+// vector orthogonal to it.
 func TestTargetsAreUniform(t *testing.T) {
 	p := resolved(t, schemas.Problem{Class: "halfspace", Distribution: "skew", Dim: 3, Margin: 0.1})
 	s := Open(&p, "").Sampler().(*skewSampler)
@@ -210,7 +253,8 @@ func TestTargetsAreUniform(t *testing.T) {
 	}
 }
 
-// The orthogonal part of iso is uniform: in R^4 its coordinate along any orthogonal direction is uniform on [-1, 1].
+// The orthogonal part of iso is uniform: in R^4 its coordinate along any orthogonal direction is
+// uniform on [-1, 1].
 func TestIsoIsUniformAroundTheTarget(t *testing.T) {
 	const tau, bins = 0.3, 10
 	p := resolved(t, schemas.Problem{Class: "halfspace", Distribution: "iso", Dim: 4, Margin: tau})
@@ -227,7 +271,8 @@ func TestIsoIsUniformAroundTheTarget(t *testing.T) {
 	testkit.CheckCounts(t, []float64{positives, 20_000 - positives}, []float64{0.5, 0.5})
 }
 
-// In R^3 the orthogonal part of skew has the direction of q = s e + (cos a e + sin a f)/2 with a uniform: within 30 degrees of s e.
+// In R^3 the orthogonal part of skew has the direction of q = s e + (cos a e + sin a f)/2 with a
+// uniform: within 30 degrees of s e.
 func TestSkewIsItsDefinition(t *testing.T) {
 	const tau, bins, n, fine = 0.3, 12, 30_000, 1_000_000
 	bin := func(alongE, alongF float64) int {
@@ -258,7 +303,8 @@ func TestSkewIsItsDefinition(t *testing.T) {
 	}
 }
 
-// The margin t of ball-margin has a density proportional to (1-t^2)^((d-3)/2) on [tau, 1], however it is drawn.
+// The margin t of ball-margin has a density proportional to (1-t^2)^((d-3)/2) on [tau, 1], however
+// it is drawn.
 func TestBallMarginIsItsDefinition(t *testing.T) {
 	const n, bins = 10_000, 10
 	for _, c := range []struct {
@@ -288,7 +334,8 @@ func TestBallMarginIsItsDefinition(t *testing.T) {
 	}
 }
 
-// margins cuts [tau, 1] into bins of equal probability. With t = cos a the density is sin(a)^(d-2) on [0, acos tau].
+// margins cuts [tau, 1] into bins of equal probability. With t = cos a the density is sin(a)^(d-2)
+// on [0, acos tau].
 func margins(dim int, tau float64, bins int) (cut []float64) {
 	const fine = 1_000_000
 	most := math.Acos(tau)

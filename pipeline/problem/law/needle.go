@@ -11,9 +11,9 @@ import (
 
 var needle = Law{
 	Name: "needle",
-	Doc: "a few points, such that exactly one hypothesis has an error below the mass a: " +
-		"thresholds have weight a at X/2-1 (-1) and X/2 (+1), the rest at X-1 (+1); points a at X/2 (+1), the rest at 0 (-1); " +
-		"intervals a at X/2-1 (-1), X/2 (+1) and X/2+1 (-1), the rest at 0 (-1)",
+	Doc: "a few points, such that exactly one hypothesis has an error below the mass a: thresholds have weight a at " +
+		"X/2-1 (-1) and X/2 (+1), the rest at X-1 (+1); points a at X/2 (+1), the rest at 0 (-1); intervals a at X/2-1 " +
+		"(-1), X/2 (+1) and X/2+1 (-1), the rest at 0 (-1)",
 	Fits:        func(class string) bool { return needleLaws[class].atoms != nil },
 	Keys:        []*Key{&mass},
 	LeastDomain: func(class string) uint64 { return needleLaws[class].least },
@@ -105,8 +105,9 @@ func newNeedleSampler(points *Points, spec concept.Spec) *needleSampler {
 
 func (s *needleSampler) Begin(*rand.Rand) {}
 
-// Target returns the class's own target, which labels the queries of an adversary. Of thresholds and
-// points it agrees with the labels of this law; of intervals it is [X/4, 3X/4-1], not [X/2, X/2].
+// Target returns the class's own target, which labels the queries of an adversary. Of thresholds
+// and points it agrees with the labels of this law; of intervals it is [X/4, 3X/4-1], not [X/2,
+// X/2].
 func (s *needleSampler) Target() concept.Target { return s.target }
 
 func (s *needleSampler) Draw(r *rand.Rand, x, y []float64) {

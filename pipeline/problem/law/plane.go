@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 )
 
-// Plane is a hyperplane through 0. As a Target it labels the points on the side of its normal +1, and
-// its own points too.
+// Plane is a hyperplane through 0. As a Target it labels the points on the side of its normal +1,
+// and its own points too.
 type Plane struct {
 	Normal []float64 // of norm 1
 }
@@ -35,7 +35,8 @@ func (p *Plane) Label(x []float64) float64 {
 	return -1
 }
 
-// Draw fills x with a uniform unit vector of the hyperplane; in one dimension with 0, its only point.
+// Draw fills x with a uniform unit vector of the hyperplane; in one dimension with 0, its only
+// point.
 func (p *Plane) Draw(r *rand.Rand, x []float64) {
 	if len(x) == 1 {
 		x[0] = 0
@@ -51,8 +52,8 @@ type residue struct {
 }
 
 // orthogonal fills z with normal numbers and takes its part along the normal away. Because rounding
-// leaves some of it, above all where z is nearly parallel to the normal, the residue is measured for a
-// second subtraction in combine.
+// leaves some of it, above all where z is nearly parallel to the normal, the residue is measured
+// for a second subtraction in combine.
 func (p *Plane) orthogonal(r *rand.Rand, z []float64) residue {
 	for {
 		along, whole := normals(r, z, p.Normal)
@@ -69,8 +70,8 @@ func (p *Plane) orthogonal(r *rand.Rand, z []float64) residue {
 	}
 }
 
-// combine turns z, as orthogonal left it, into t u + c g, where u is the normal and g the unit vector
-// of the part of z that is orthogonal to u.
+// combine turns z, as orthogonal left it, into t u + c g, where u is the normal and g the unit
+// vector of the part of z that is orthogonal to u.
 func (p *Plane) combine(z []float64, t, c float64, g residue) {
 	c /= g.norm
 	t -= float64(c * g.along)

@@ -11,8 +11,9 @@ import (
 
 var skew = Law{
 	Name: "skew",
-	Doc: "as iso, with q/|q| in place of g, where q = s e + g/2, e is a unit vector orthogonal to u, uniform and drawn anew in each trial, " +
-		"and s is -1 with the probability minority, otherwise +1: the average of yx errs on the minority",
+	Doc: "as iso, with q/|q| in place of g, where q = s e + g/2, e is a unit vector orthogonal to u, uniform and drawn " +
+		"anew in each trial, and s is -1 with the probability minority, otherwise +1: the average of yx errs on the " +
+		"minority",
 	Fits:     fitsBall,
 	Keys:     []*Key{&margin, &minority},
 	LeastDim: 2, // a direction orthogonal to u
@@ -58,7 +59,8 @@ func (s *skewSampler) Draw(r *rand.Rand, x, y []float64) {
 	}
 }
 
-// point fills row with y (tau u + sqrt(1-tau^2) q/|q|), q = s e + g/2, g uniform and orthogonal to u.
+// point fills row with y (tau u + sqrt(1-tau^2) q/|q|), q = s e + g/2, g uniform and orthogonal to
+// u.
 func (s *skewSampler) point(r *rand.Rand, row []float64, y float64) {
 	sign := 1.0
 	if r.Float64() < s.minority {

@@ -48,8 +48,8 @@ func (s *uniformSampler) Draw(r *rand.Rand, x, y []float64) {
 	}
 }
 
-// lattice returns all points of dim coordinates 0..side-1, in lexicographic order, with equal weights
-// and without labels.
+// lattice returns all points of dim coordinates 0..side-1, in lexicographic order, with equal
+// weights and without labels.
 func lattice(side uint64, dim int) *Points {
 	all := &Points{}
 	x := make([]float64, dim)

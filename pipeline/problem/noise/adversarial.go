@@ -12,9 +12,10 @@ import (
 // adversarial acts on the sample as a whole: the sample of n is no prefix of a larger one.
 var adversarial = Noise{
 	Name: "adversarial",
-	Doc: "floor(rate n) labels are wrong, chosen after seeing the clean sample of n: of halfspaces those with the largest y<x,w>, " +
-		"w being the plain average of yx; of an ordered domain positives by increasing value, and once they run out negatives by decreasing value; " +
-		"of other points positives, and once they run out negatives; ties go to the earlier example",
+	Doc: "floor(rate n) labels are wrong, chosen after seeing the clean sample of n: of halfspaces those with the " +
+		"largest y<x,w>, w being the plain average of yx; of an ordered domain positives by increasing value, and once " +
+		"they run out negatives by decreasing value; of other points positives, and once they run out negatives; ties go " +
+		"to the earlier example",
 	Rate: true,
 	flipper: func(rate float64, points concept.Shape) Flipper {
 		return &adversarialFlips{rate: rate, points: points}
@@ -22,8 +23,8 @@ var adversarial = Noise{
 }
 
 // adversarialFlips chooses the labels to flip. On halfspaces it takes the largest pull on a learner
-// that averages (Bun, Carmosino and Sorrell 2020 allow any choice); on an ordered domain the left end
-// of the target seems to lie further right.
+// that averages (Bun, Carmosino and Sorrell 2020 allow any choice); on an ordered domain the left
+// end of the target seems to lie further right.
 type adversarialFlips struct {
 	rate   float64
 	points concept.Shape

@@ -26,7 +26,9 @@ func TestKinds(t *testing.T) {
 		y[i] = 2*float64(r.IntN(2)) - 1
 	}
 	for _, k := range All() {
-		if k.Name == "" || k.Doc == "" || strings.Contains(k.Doc, "\n") || strings.HasSuffix(k.Doc, ".") || k.flipper == nil || Lookup(k.Name) != k {
+		if k.Name == "" || k.Doc == "" || strings.Contains(k.Doc, "\n") || strings.HasSuffix(k.Doc, ".") ||
+			k.flipper == nil ||
+			Lookup(k.Name) != k {
 			t.Fatalf("%q: a kind has a name of its own, a doc of one line without a full stop, and a flipper", k.Name)
 		}
 		rates := []float64{0}
@@ -76,7 +78,8 @@ func TestResolveRefuses(t *testing.T) {
 	for _, k := range All() {
 		for _, rate := range []float64{-0.1, 0.5, math.NaN(), math.Inf(1)} {
 			var wrong *blame.Error
-			if err := Resolve(&schemas.Noise{Kind: k.Name, Rate: rate}); !errors.As(err, &wrong) || wrong.Key != "problem.noise.rate" {
+			if err := Resolve(&schemas.Noise{Kind: k.Name, Rate: rate}); !errors.As(err, &wrong) ||
+				wrong.Key != "problem.noise.rate" {
 				t.Errorf("%s: %v: the error is %v", k.Name, rate, err)
 			}
 		}

@@ -1,8 +1,8 @@
-// Package noise holds the kinds of noise on the labels of a sample. The evaluation always uses clean
-// labels.
+// Package noise holds the kinds of noise on the labels of a sample. The evaluation always uses
+// clean labels.
 //
-// A kind is one value of type Noise in one file, and one line in the list All, which the sweep file's
-// schema, the checker and the messages ask.
+// A kind is one value of type Noise in one file, and one line in the list All, which the sweep
+// file's schema, the checker and the messages ask.
 package noise
 
 import (
@@ -59,8 +59,8 @@ func Lookup(name string) *Noise {
 	return nil
 }
 
-// Resolve checks the noise of a problem, and fills in the kind none where nothing is stated. The error
-// is a *blame.Error.
+// Resolve checks the noise of a problem, and fills in the kind none where nothing is stated. The
+// error is a *blame.Error.
 func Resolve(n *schemas.Noise) error {
 	if n.Kind == "" && n.Rate == 0 {
 		n.Kind = none.Name

@@ -13,7 +13,8 @@ func TestNumberOfFlips(t *testing.T) {
 		rate float64
 		n    int
 		want int
-	}{{0.05, 20, 1}, {0.05, 19, 0}, {0.29, 100, 29}, {0.1, 30, 3}, {0.07, 100, 7}, {0.499, 1000, 499}, {0, 1000, 0}, {0.333, 10, 3}, {0.3, 0, 0}} {
+	}{{0.05, 20, 1}, {0.05, 19, 0}, {0.29, 100, 29}, {0.1, 30, 3}, {0.07, 100, 7}, {0.499, 1000, 499}, {0, 1000, 0},
+		{0.333, 10, 3}, {0.3, 0, 0}} {
 		if got := flips(c.rate, c.n); got != c.want {
 			t.Errorf("flips(%v, %d) = %d, want %d", c.rate, c.n, got, c.want)
 		}
@@ -39,7 +40,8 @@ func TestAdversaryOnOrderedDomains(t *testing.T) {
 }
 
 func TestAdversaryOnHalfspaces(t *testing.T) {
-	// The average of yx is (1, 0.4)/5 up to a factor; pulls are 1, 0.2, 0.6, 0 and -0.8 of its first coordinate.
+	// The average of yx is (1, 0.4)/5 up to a factor; pulls are 1, 0.2, 0.6, 0 and -0.8 of its first
+	// coordinate.
 	x := []float64{1, 0, -0.2, 0, 0.6, 0, 0, 1, -0.8, 0}
 	y := []float64{1, -1, 1, 1, 1}
 	for k, flipped := range [][]int{nil, {3}, {0, 3}, {0, 2, 3}} {

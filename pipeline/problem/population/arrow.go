@@ -14,7 +14,8 @@ import (
 
 var arrowFormat = format{name: "arrow", extensions: []string{".arrow", ".feather", ".ipc"}, read: (*table).readArrow}
 
-// readArrow reads a file in the Arrow IPC file format (also called Feather version 2), one record batch after the other.
+// readArrow reads a file in the Arrow IPC file format (also called Feather version 2), one record
+// batch after the other.
 func (t *table) readArrow(f *io.SectionReader) error {
 	if err := checkArrow(f); err != nil {
 		return t.damaged(err)
@@ -38,7 +39,8 @@ func (t *table) readArrow(f *io.SectionReader) error {
 		}
 		err = t.batch(func(i int, role role, base int) (int, error) {
 			a := record.Column(i)
-			return a.Len(), t.setCells(role, base, cells{rows: a.Len(), missing: a.IsNull, number: numberOf(a), text: a.ValueStr})
+			c := cells{rows: a.Len(), missing: a.IsNull, number: numberOf(a), text: a.ValueStr}
+			return a.Len(), t.setCells(role, base, c)
 		})
 		if err != nil {
 			return err
@@ -47,7 +49,8 @@ func (t *table) readArrow(f *io.SectionReader) error {
 	return nil
 }
 
-// arrowKind is what a column holds. Nested columns, dates, times, decimals and raw bytes have no use here.
+// arrowKind returns the kind of a column of a type. Nested columns, dates, times, decimals and raw
+// bytes are not supported.
 func arrowKind(d arrow.DataType) kind {
 	switch d.ID() {
 	case arrow.INT8, arrow.INT16, arrow.INT32, arrow.INT64, arrow.UINT8, arrow.UINT16, arrow.UINT32, arrow.UINT64,
@@ -63,7 +66,7 @@ func arrowKind(d arrow.DataType) kind {
 	return unknown
 }
 
-// numberOf reads a numeric array; nil for any other.
+// numberOf returns a function that reads a numeric array; nil for any other array.
 func numberOf(a arrow.Array) func(i int) float64 {
 	switch a := a.(type) {
 	case *array.Int8:
@@ -92,13 +95,14 @@ func numberOf(a arrow.Array) func(i int) float64 {
 	return nil
 }
 
-// limited is an allocator that refuses a single piece a thousand times as large as the file: lengths come from the file, and running
-// out of memory cannot be caught.
+// limited is an allocator that refuses a single piece a thousand times as large as the file:
+// lengths come from the file, and running out of memory cannot be caught.
 type limited struct {
 	memory.Allocator
 	most int
 }
 
+// limited returns the allocator for a file of a size.
 func (t *table) limited(fileSize int64) limited {
 	return limited{t.memory, int(1<<20 + 1000*fileSize)}
 }
@@ -119,8 +123,8 @@ func (l limited) check(size int) {
 	}
 }
 
-// checkArrow walks the schema in the footer and refuses counts that the footer cannot hold, before the reader allocates by them.
-// Like the reader it panics where an offset points outside.
+// checkArrow walks the schema in the footer and refuses counts that the footer cannot hold, before
+// the reader allocates by them. Like the reader it panics where an offset points outside.
 func checkArrow(f *io.SectionReader) error {
 	const magic = "ARROW1"
 	head, tail := make([]byte, len(magic)), make([]byte, 4+len(magic))
@@ -149,12 +153,14 @@ func checkArrow(f *io.SectionReader) error {
 	return w.err
 }
 
-// schemaWalk adds up what the fields of a schema would take if none shared bytes with another.
+// schemaWalk adds up the bytes that the fields of a schema would take if none shared bytes with
+// another.
 type schemaWalk struct {
 	budget int
 	err    error
 }
 
+// spend takes bytes from the budget, and reports whether the walk goes on.
 func (w *schemaWalk) spend(bytes int) bool {
 	w.budget -= bytes
 	if w.budget < 0 {
@@ -163,7 +169,8 @@ func (w *schemaWalk) spend(bytes int) bool {
 	return w.err == nil
 }
 
-// fields walks a vector of fields: a field has its name in slot 4, the kind of its type in 8, children in 14, metadata in 16.
+// fields walks a vector of fields. A field has its name in slot 4, the kind of its type in 8, its
+// children in 14, and metadata in 16.
 func (w *schemaWalk) fields(t *flatbuffers.Table, slot flatbuffers.VOffsetT, depth int) {
 	each(t, slot, w, func(field *flatbuffers.Table) {
 		if o := flatbuffers.UOffsetT(field.Offset(4)); o != 0 {
@@ -209,7 +216,7 @@ func each(t *flatbuffers.Table, slot flatbuffers.VOffsetT, w *schemaWalk, visit 
 	}
 }
 
-// child is the table in a slot of another.
+// child returns the table in a slot of another.
 func child(t *flatbuffers.Table, slot flatbuffers.VOffsetT) (flatbuffers.Table, bool) {
 	o := flatbuffers.UOffsetT(t.Offset(slot))
 	if o == 0 {

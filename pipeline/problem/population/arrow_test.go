@@ -113,15 +113,22 @@ func plain() []typed {
 func files(t testing.TB, columns []typed) map[string][]byte {
 	t.Helper()
 	out := map[string][]byte{
-		"arrow":                  arrowFile(t, columns, []int{5}),
-		"arrow, batches":         arrowFile(t, columns, []int{2, 0, 3}),
-		"arrow, lz4":             arrowFile(t, columns, []int{3, 2}, ipc.WithLZ4()),
-		"arrow, zstd":            arrowFile(t, columns, []int{3, 2}, ipc.WithZstd()),
-		"parquet":                parquetFile(t, columns, 5),
-		"parquet, groups":        parquetFile(t, columns, 2),
-		"parquet, no dictionary": parquetFile(t, columns, 3, parquet.WithDictionaryDefault(false), parquet.WithDataPageVersion(parquet.DataPageV2)),
+		"arrow":           arrowFile(t, columns, []int{5}),
+		"arrow, batches":  arrowFile(t, columns, []int{2, 0, 3}),
+		"arrow, lz4":      arrowFile(t, columns, []int{3, 2}, ipc.WithLZ4()),
+		"arrow, zstd":     arrowFile(t, columns, []int{3, 2}, ipc.WithZstd()),
+		"parquet":         parquetFile(t, columns, 5),
+		"parquet, groups": parquetFile(t, columns, 2),
+		"parquet, no dictionary": parquetFile(
+			t,
+			columns,
+			3,
+			parquet.WithDictionaryDefault(false),
+			parquet.WithDataPageVersion(parquet.DataPageV2),
+		),
 	}
-	for _, codec := range []compress.Compression{compress.Codecs.Snappy, compress.Codecs.Gzip, compress.Codecs.Zstd, compress.Codecs.Brotli} {
+	for _, codec := range []compress.Compression{compress.Codecs.Snappy, compress.Codecs.Gzip, compress.Codecs.Zstd,
+		compress.Codecs.Brotli} {
 		out["parquet, "+codec.String()] = parquetFile(t, columns, 5, parquet.WithCompression(codec))
 	}
 	return out
@@ -156,7 +163,11 @@ func TestTypes(t *testing.T) {
 		arrow.PrimitiveTypes.Uint8, arrow.PrimitiveTypes.Uint16, arrow.PrimitiveTypes.Uint32, arrow.PrimitiveTypes.Uint64,
 		arrow.FixedWidthTypes.Float16, arrow.PrimitiveTypes.Float32, arrow.PrimitiveTypes.Float64,
 	}
-	texts := []arrow.DataType{arrow.BinaryTypes.String, arrow.BinaryTypes.LargeString, &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8, ValueType: arrow.BinaryTypes.String}}
+	texts := []arrow.DataType{
+		arrow.BinaryTypes.String,
+		arrow.BinaryTypes.LargeString,
+		&arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8, ValueType: arrow.BinaryTypes.String},
+	}
 	for _, kind := range append(numbers, texts...) {
 		columns := []typed{{"a", arrow.PrimitiveTypes.Float64, ones}, {"y", kind, ones}}
 		if slices.Contains(numbers, kind) {
@@ -164,7 +175,15 @@ func TestTypes(t *testing.T) {
 		}
 		checkOnes(t, kind.String(), columns, "1")
 	}
-	checkOnes(t, "bool", []typed{{"a", arrow.PrimitiveTypes.Float64, ones}, {"y", arrow.FixedWidthTypes.Boolean, []any{"true", "false", "true", "true", "false"}}}, "true")
+	checkOnes(
+		t,
+		"bool",
+		[]typed{
+			{"a", arrow.PrimitiveTypes.Float64, ones},
+			{"y", arrow.FixedWidthTypes.Boolean, []any{"true", "false", "true", "true", "false"}},
+		},
+		"true",
+	)
 }
 
 // checkOnes reads columns whose numbers are 1 where the label is the positive one, else 0.
@@ -224,7 +243,11 @@ func TestUnusableColumns(t *testing.T) {
 		checkError(t, err, `problem.data.features: `+path+`: column "when" holds neither numbers nor text; leave it out`)
 		q.Data.Features = []string{"a", "c"}
 		_, err = read(q, path)
-		checkError(t, err, `problem.data.features: `+path+`: column "c" does not hold numbers; name it in problem.data.categorical, or leave it out`)
+		checkError(
+			t,
+			err,
+			`problem.data.features: `+path+`: column "c" does not hold numbers; name it in problem.data.categorical, or leave it out`,
+		)
 		q.Data.Features, q.Data.Label = nil, "when"
 		_, err = read(q, path)
 		checkError(t, err, `problem.data.label: `+path+`: column "when" holds neither numbers nor text; leave it out`)

@@ -12,9 +12,9 @@ import (
 
 var csvFormat = format{name: "csv", extensions: []string{".csv"}, untyped: true, read: (*table).readCSV}
 
-// readCSV reads a CSV file (RFC 4180, UTF-8) whose first line names the columns. Spaces around a cell
-// do not count. Where no features are listed, the numeric columns are those whose first cell is a
-// number.
+// readCSV reads a CSV file (RFC 4180, UTF-8) whose first line names the columns. Spaces around a
+// cell do not count. Where no features are listed, the numeric columns are those whose first cell
+// is a number.
 func (t *table) readCSV(file *io.SectionReader) error {
 	f := bufio.NewReaderSize(file, 64<<10)
 	if mark, _ := f.Peek(3); string(mark) == "\uFEFF" {
@@ -51,7 +51,7 @@ func (t *table) readCSV(file *io.SectionReader) error {
 	return err
 }
 
-// nextRecord reads one record of the given width, 0 for any.
+// nextRecord reads one record of the given number of cells, 0 for any.
 func (t *table) nextRecord(r *csv.Reader, width int) ([]string, error) {
 	cells, err := r.Read()
 	if err == nil || errors.Is(err, io.EOF) {
@@ -62,11 +62,14 @@ func (t *table) nextRecord(r *csv.Reader, width int) ([]string, error) {
 		return nil, refuse("data.file", "%s: %v", t.spec.File, err)
 	}
 	if errors.Is(err, csv.ErrFieldCount) {
-		return nil, refuse("data.file", "%s: row %d has %d cells, the header line has %d", t.spec.File, bad.StartLine, len(cells), width)
+		return nil, refuse("data.file", "%s: row %d has %d cells, the header line has %d",
+			t.spec.File, bad.StartLine, len(cells), width)
 	}
-	return nil, refuse("data.file", "%s: row %d: %v; write a cell with quotes as \"a \"\"b\"\" c\"", t.spec.File, bad.StartLine, bad.Err)
+	return nil, refuse("data.file", "%s: row %d: %v; write a cell with quotes as \"a \"\"b\"\" c\"",
+		t.spec.File, bad.StartLine, bad.Err)
 }
 
+// noMore says what the file lacks if err is io.EOF, and otherwise returns err.
 func (t *table) noMore(err error, what string) error {
 	if errors.Is(err, io.EOF) {
 		return refuse("data.file", "%s has %s", t.spec.File, what)
@@ -74,7 +77,7 @@ func (t *table) noMore(err error, what string) error {
 	return err
 }
 
-// guess is the kind of a column as its first cell shows it.
+// guess returns the kind of a column whose first cell is given.
 func guess(cell string) kind {
 	if slices.Contains([]string{"", "?", "-", ".", "NA", "N/A", "NaN", "nan", "null", "NULL", "None"}, cell) {
 		return unknown
@@ -85,7 +88,7 @@ func guess(cell string) kind {
 	return textual
 }
 
-// csvRow takes one record.
+// csvRow sets the cells of one row.
 func (t *table) csvRow(r *csv.Reader, row int, cells []string) error {
 	if err := t.grow(row + 1); err != nil {
 		return err
@@ -112,6 +115,7 @@ func (t *table) csvRow(r *csv.Reader, row int, cells []string) error {
 	return nil
 }
 
+// csvNumber sets a numeric cell.
 func (t *table) csvNumber(row, line int, role role, cell string) error {
 	v, err := strconv.ParseFloat(cell, 64)
 	switch {

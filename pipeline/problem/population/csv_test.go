@@ -32,8 +32,8 @@ func readError(p schemas.Problem) error {
 	return err
 }
 
-// overData is a problem over a file with the label "y" and the positive value "p"; a halfspace has the
-// bound 1.
+// overData is a problem over a file with the label "y" and the positive value "p"; a halfspace has
+// the bound 1.
 func overData(class string, domain uint64) schemas.Problem {
 	p := schemas.Problem{Class: class, Domain: domain, Data: &schemas.Data{Label: "y", Positive: "p"}}
 	if class == "halfspace" {
@@ -89,11 +89,15 @@ func TestCSVRows(t *testing.T) {
 		pulled     int
 	}{
 		{"norm", "a,b,y\n3,0,p\n0,-5,q\n", "halfspace", norm(10), []float64{.3, 0, 0, -.5}, []float64{1, -1}, 2, 0},
-		{"norm, rows beyond", "a,b,y\n3,4,p\n6,8,q\n0,0,q\n", "halfspace", norm(5), []float64{.6, .8, .6, .8, 0, 0}, []float64{1, -1, -1}, 2, 1},
-		{"norm, huge", "a,b,y\n1e308,1e308,p\n-1e308,0,q\n1e-320,0,q\n", "halfspace", norm(1e-300), []float64{1 / root2, 1 / root2, -1, 0, 1e-320 / 1e-300, 0}, []float64{1, -1, -1}, 2, 2},
-		{"ranges", "a,b,y\n0,100,p\n5,300,q\n10,200,q\n", "halfspace", ranges(map[string][2]float64{"a": {0, 10}, "b": {100, 300}}),
+		{"norm, rows beyond", "a,b,y\n3,4,p\n6,8,q\n0,0,q\n", "halfspace", norm(5), []float64{.6, .8, .6, .8, 0, 0},
+			[]float64{1, -1, -1}, 2, 1},
+		{"norm, huge", "a,b,y\n1e308,1e308,p\n-1e308,0,q\n1e-320,0,q\n", "halfspace", norm(1e-300),
+			[]float64{1 / root2, 1 / root2, -1, 0, 1e-320 / 1e-300, 0}, []float64{1, -1, -1}, 2, 2},
+		{"ranges", "a,b,y\n0,100,p\n5,300,q\n10,200,q\n", "halfspace",
+			ranges(map[string][2]float64{"a": {0, 10}, "b": {100, 300}}),
 			[]float64{-1 / root2, -1 / root2, 0, 1 / root2, 1 / root2, 0}, []float64{1, -1, -1}, 2, 0},
-		{"ranges, clamped", "a,b,y\n-1,100,p\n5,400,q\n10,200,q\n", "halfspace", ranges(map[string][2]float64{"a": {0, 10}, "b": {100, 300}}),
+		{"ranges, clamped", "a,b,y\n-1,100,p\n5,400,q\n10,200,q\n", "halfspace",
+			ranges(map[string][2]float64{"a": {0, 10}, "b": {100, 300}}),
 			[]float64{-1 / root2, -1 / root2, 0, 1 / root2, 1 / root2, 0}, []float64{1, -1, -1}, 2, 2},
 		{"one-hot, sorted, after the features", "c,a,d,y\nz,1,u,p\nx,2,u,q\nz,3,v,q\n", "halfspace",
 			func(q *schemas.Problem) {
@@ -105,13 +109,20 @@ func TestCSVRows(t *testing.T) {
 				0, 1 / root3, 0, 1 / root3, 0,
 				1 / root3, 0, 1 / root3, 0, 1 / root3,
 			}, []float64{1, -1, -1}, 5, 0},
-		{"one-hot alone", "c,y\nu,p\nv,q\n", "halfspace", func(q *schemas.Problem) { q.Data.Categorical = []string{"c"} }, []float64{1, 0, 0, 1}, []float64{1, -1}, 2, 0},
-		{"chosen features in their order", "a,b,c,y\n.1,.2,.3,p\n.4,.5,.6,q\n", "halfspace", func(q *schemas.Problem) { q.Data.Features = []string{"c", "a"} }, []float64{.3, .1, .6, .4}, []float64{1, -1}, 2, 0},
-		{"text columns are no features", "a,name,y\n.5,Ann,p\n.25,Bob,q\n", "halfspace", nil, []float64{.5, .25}, []float64{1, -1}, 1, 0},
-		{"byte order mark, CRLF, spaces, quotes, no last newline", "\uFEFFa , y\r\n .5, \"p\"\r\n\r\n .25 ,q", "halfspace", nil, []float64{.5, .25}, []float64{1, -1}, 1, 0},
+		{"one-hot alone", "c,y\nu,p\nv,q\n", "halfspace", func(q *schemas.Problem) { q.Data.Categorical = []string{"c"} },
+			[]float64{1, 0, 0, 1}, []float64{1, -1}, 2, 0},
+		{"chosen features in their order", "a,b,c,y\n.1,.2,.3,p\n.4,.5,.6,q\n", "halfspace",
+			func(q *schemas.Problem) { q.Data.Features = []string{"c", "a"} }, []float64{.3, .1, .6, .4}, []float64{1, -1}, 2,
+			0},
+		{"text columns are no features", "a,name,y\n.5,Ann,p\n.25,Bob,q\n", "halfspace", nil, []float64{.5, .25},
+			[]float64{1, -1}, 1, 0},
+		{"byte order mark, CRLF, spaces, quotes, no last newline", "\uFEFFa , y\r\n .5, \"p\"\r\n\r\n .25 ,q", "halfspace",
+			nil, []float64{.5, .25}, []float64{1, -1}, 1, 0},
 		{"numeric labels", "a,y\n.5,p\n.25,0\n", "halfspace", nil, []float64{.5, .25}, []float64{1, -1}, 1, 0},
 		{"ordered", "v,y\n0,q\n9,p\n3,q\n", "thresholds", nil, []float64{0, 9, 3}, []float64{-1, 1, -1}, 1, 0},
-		{"ordered, chosen column, whole floats", "a,v,y\nx,1e1,q\ny,2.0,p\n", "intervals", func(q *schemas.Problem) { q.Domain, q.Data.Features = 11, []string{"v"} }, []float64{10, 2}, []float64{-1, 1}, 1, 0},
+		{"ordered, chosen column, whole floats", "a,v,y\nx,1e1,q\ny,2.0,p\n", "intervals",
+			func(q *schemas.Problem) { q.Domain, q.Data.Features = 11, []string{"v"} }, []float64{10, 2}, []float64{-1, 1}, 1,
+			0},
 	} {
 		q := overData(c.class, 0)
 		if c.class != "halfspace" {
@@ -141,40 +152,68 @@ func TestCSVRefuses(t *testing.T) {
 		{"blank", "\n\n", nil, `problem.data.file: FILE has no header line`},
 		{"header only", "a,y\n", nil, `problem.data.file: FILE has no rows below the header line`},
 		{"ragged", "a,y\n1,p\n2\n", nil, `problem.data.file: FILE: row 3 has 1 cells, the header line has 2`},
-		{"ragged first row", "3,2,p,q\n1,2,3,4,p\n", nil, `problem.data.file: FILE: row 2 has 5 cells, the header line has 4`},
+		{"ragged first row", "3,2,p,q\n1,2,3,4,p\n", nil,
+			`problem.data.file: FILE: row 2 has 5 cells, the header line has 4`},
 		{"quotes", "a,y\n1,p\"\n", nil, `problem.data.file: FILE: row 2: bare " in non-quoted-field; write a cell`},
 		{"open quote", "a,y\n1,\"p\n2,q\n", nil, `problem.data.file: FILE: row 2: extraneous or missing " in quoted-field`},
-		{"not a number", "a,b,y\n1,2,p\n3,4,q\n5,six,p\n", nil, `problem.data.file: FILE: row 4, column "b": "six" is not a number; correct it, drop the row, or name the column in problem.data.categorical`},
-		{"row as an editor shows it", "a,b,y\n1,2,p\n\n\"3\n\",4,q\n5,six,p\n", nil, `problem.data.file: FILE: row 6, column "b": "six" is not a number`},
-		{"missing", "a,b,y\n1,2,p\n3, ,q\n", nil, `problem.data.file: FILE: row 3, column "b": the cell is missing; drop the row or fill the cell`},
-		{"missing, first row", "a,b,y\n1,?,p\n3,4,q\n", nil, `problem.data.features: FILE: row 2, column "b": the cell is missing, so whether the column holds numbers is unknown; list the columns to use`},
-		{"missing, first row, listed", "a,b,y\n1,?,p\n3,4,q\n", func(q *schemas.Problem) { q.Data.Features = []string{"b"} }, `problem.data.file: FILE: row 2, column "b": "?" is not a number`},
+		{"not a number", "a,b,y\n1,2,p\n3,4,q\n5,six,p\n", nil,
+			`problem.data.file: FILE: row 4, column "b": "six" is not a number; correct it, drop the row, or name the column in problem.data.categorical`},
+		{"row as an editor shows it", "a,b,y\n1,2,p\n\n\"3\n\",4,q\n5,six,p\n", nil,
+			`problem.data.file: FILE: row 6, column "b": "six" is not a number`},
+		{"missing", "a,b,y\n1,2,p\n3, ,q\n", nil,
+			`problem.data.file: FILE: row 3, column "b": the cell is missing; drop the row or fill the cell`},
+		{"missing, first row", "a,b,y\n1,?,p\n3,4,q\n", nil,
+			`problem.data.features: FILE: row 2, column "b": the cell is missing, so whether the column holds numbers is unknown; list the columns to use`},
+		{"missing, first row, listed", "a,b,y\n1,?,p\n3,4,q\n", func(q *schemas.Problem) { q.Data.Features = []string{"b"} },
+			`problem.data.file: FILE: row 2, column "b": "?" is not a number`},
 		{"missing label", "a,y\n1,p\n3,\n", nil, `problem.data.file: FILE: row 3, column "y": the cell is missing`},
-		{"missing category", "a,y\nu,p\n,q\n", func(q *schemas.Problem) { q.Data.Categorical = []string{"a"} }, `problem.data.file: FILE: row 3, column "a": the cell is missing`},
-		{"NaN", "a,y\n1,p\nnan,q\n", nil, `problem.data.file: FILE: row 3, column "a": NaN is not a finite number; drop the row or fill the cell`},
+		{"missing category", "a,y\nu,p\n,q\n", func(q *schemas.Problem) { q.Data.Categorical = []string{"a"} },
+			`problem.data.file: FILE: row 3, column "a": the cell is missing`},
+		{"NaN", "a,y\n1,p\nnan,q\n", nil,
+			`problem.data.file: FILE: row 3, column "a": NaN is not a finite number; drop the row or fill the cell`},
 		{"infinite", "a,y\n1,p\n1e999,q\n", nil, `problem.data.file: FILE: row 3, column "a": +Inf is not a finite number`},
-		{"third label", "a,y\n1,p\n2,q\n3,r\n", nil, `problem.data.label: FILE: row 4, column "y": "r" is a third label, after "p" and "q"; labels must have two values`},
-		{"one label", "a,y\n1,p\n2,p\n", nil, `problem.data.label: FILE: all rows of column "y" are "p"; labels must have two values`},
-		{"positive never occurs", "a,y\n1,P\n2,q\n", nil, `problem.data.positive: "p" never occurs in column "y", whose values are "P", "q"; choose one of these`},
-		{"no label column", "a,Y1\n1,p\n2,q\n", func(q *schemas.Problem) { q.Data.Label = "Y2" }, `problem.data.label: FILE has no column "Y2", did you mean "Y1"?`},
-		{"no feature", "mean radius,b,y\n1,2,p\n2,3,q\n", func(q *schemas.Problem) { q.Data.Features = []string{"mean radios"} }, `problem.data.features: FILE has no column "mean radios", did you mean "mean radius"?`},
-		{"no categorical", "a,b,y\n1,2,p\n2,3,q\n", func(q *schemas.Problem) { q.Data.Categorical = []string{"colour"} }, `problem.data.categorical: FILE has no column "colour"; its columns are "a", "b", "y"`},
-		{"other separator", "a;b;y\n1;2;p\n", nil, `problem.data.label: FILE has no column "y"; its columns are "a;b;y"; cells are to be separated by commas`},
-		{"nothing numeric", "a,y\nu,p\nv,q\n", nil, `problem.data.features: FILE: no column is numeric; name columns in problem.data.categorical`},
-		{"unnamed column", ",a,y\n0,1,p\n1,2,q\n", nil, `problem.data.features: FILE: column 1 has no name; name it, or list the columns to use`},
+		{"third label", "a,y\n1,p\n2,q\n3,r\n", nil,
+			`problem.data.label: FILE: row 4, column "y": "r" is a third label, after "p" and "q"; labels must have two values`},
+		{"one label", "a,y\n1,p\n2,p\n", nil,
+			`problem.data.label: FILE: all rows of column "y" are "p"; labels must have two values`},
+		{"positive never occurs", "a,y\n1,P\n2,q\n", nil,
+			`problem.data.positive: "p" never occurs in column "y", whose values are "P", "q"; choose one of these`},
+		{"no label column", "a,Y1\n1,p\n2,q\n", func(q *schemas.Problem) { q.Data.Label = "Y2" },
+			`problem.data.label: FILE has no column "Y2", did you mean "Y1"?`},
+		{"no feature", "mean radius,b,y\n1,2,p\n2,3,q\n",
+			func(q *schemas.Problem) { q.Data.Features = []string{"mean radios"} },
+			`problem.data.features: FILE has no column "mean radios", did you mean "mean radius"?`},
+		{"no categorical", "a,b,y\n1,2,p\n2,3,q\n", func(q *schemas.Problem) { q.Data.Categorical = []string{"colour"} },
+			`problem.data.categorical: FILE has no column "colour"; its columns are "a", "b", "y"`},
+		{"other separator", "a;b;y\n1;2;p\n", nil,
+			`problem.data.label: FILE has no column "y"; its columns are "a;b;y"; cells are to be separated by commas`},
+		{"nothing numeric", "a,y\nu,p\nv,q\n", nil,
+			`problem.data.features: FILE: no column is numeric; name columns in problem.data.categorical`},
+		{"unnamed column", ",a,y\n0,1,p\n1,2,q\n", nil,
+			`problem.data.features: FILE: column 1 has no name; name it, or list the columns to use`},
 		{"same name", "a,b,a,y\n0,1,2,p\n", nil, `problem.data.file: FILE: columns 1 and 3 are both named "a"; rename one`},
-		{"range missing", "a,b,y\n1,2,p\n3,4,q\n", func(q *schemas.Problem) { q.Data.Scale = schemas.Scale{Ranges: map[string][2]float64{"a": {0, 1}}} }, `problem.data.scale.ranges: no range for column "b"; add one, or list the columns to use in problem.data.features`},
+		{"range missing", "a,b,y\n1,2,p\n3,4,q\n",
+			func(q *schemas.Problem) { q.Data.Scale = schemas.Scale{Ranges: map[string][2]float64{"a": {0, 1}}} },
+			`problem.data.scale.ranges: no range for column "b"; add one, or list the columns to use in problem.data.features`},
 		{"range of nothing", "aa,y\n1,p\n3,q\n", func(q *schemas.Problem) {
 			q.Data.Scale = schemas.Scale{Ranges: map[string][2]float64{"aa": {0, 1}, "ab": {0, 1}}}
 		}, `problem.data.scale.ranges: "ab" is not among the features, did you mean "aa"?`},
-		{"ordered, two columns", "a,b,y\n1,2,p\n3,4,q\n", ordinal, `problem.data.features: FILE: one column of integers is needed, but 2 are numeric ("a", "b"); name one`},
-		{"ordered, fraction", "a,y\n1,p\n1.5,q\n", ordinal, `problem.data.file: FILE: row 3, column "a": 1.5 is not an integer in 0..9; correct it, or problem.domain`},
-		{"ordered, negative", "a,y\n1,p\n-1,q\n", ordinal, `problem.data.file: FILE: row 3, column "a": -1 is not an integer in 0..9`},
-		{"ordered, too large", "a,y\n1,p\n10,q\n", ordinal, `problem.data.file: FILE: row 3, column "a": 10 is not an integer in 0..9`},
-		{"ordered, categorical", "a,y\n1,p\n", func(q *schemas.Problem) { ordinal(q); q.Data.Categorical = []string{"a"} }, `problem.data.categorical: does not apply to points`},
-		{"changed", "a,y\n1,p\n", func(q *schemas.Problem) { q.Data.Digest = "00" }, `problem.data.file: FILE has changed: its digest is `},
-		{"parquet that is none", "a,y\n1,p\n2,q\n", func(q *schemas.Problem) { q.Data.Format = "parquet" }, `problem.data.file: FILE is damaged, or not a file of the format parquet: `},
-		{"arrow that is none", "a,y\n1,p\n2,q\n", func(q *schemas.Problem) { q.Data.Format = "arrow" }, `problem.data.file: FILE is damaged, or not a file of the format arrow: it does not begin with ARROW1`},
+		{"ordered, two columns", "a,b,y\n1,2,p\n3,4,q\n", ordinal,
+			`problem.data.features: FILE: one column of integers is needed, but 2 are numeric ("a", "b"); name one`},
+		{"ordered, fraction", "a,y\n1,p\n1.5,q\n", ordinal,
+			`problem.data.file: FILE: row 3, column "a": 1.5 is not an integer in 0..9; correct it, or problem.domain`},
+		{"ordered, negative", "a,y\n1,p\n-1,q\n", ordinal,
+			`problem.data.file: FILE: row 3, column "a": -1 is not an integer in 0..9`},
+		{"ordered, too large", "a,y\n1,p\n10,q\n", ordinal,
+			`problem.data.file: FILE: row 3, column "a": 10 is not an integer in 0..9`},
+		{"ordered, categorical", "a,y\n1,p\n", func(q *schemas.Problem) { ordinal(q); q.Data.Categorical = []string{"a"} },
+			`problem.data.categorical: does not apply to points`},
+		{"changed", "a,y\n1,p\n", func(q *schemas.Problem) { q.Data.Digest = "00" },
+			`problem.data.file: FILE has changed: its digest is `},
+		{"parquet that is none", "a,y\n1,p\n2,q\n", func(q *schemas.Problem) { q.Data.Format = "parquet" },
+			`problem.data.file: FILE is damaged, or not a file of the format parquet: `},
+		{"arrow that is none", "a,y\n1,p\n2,q\n", func(q *schemas.Problem) { q.Data.Format = "arrow" },
+			`problem.data.file: FILE is damaged, or not a file of the format arrow: it does not begin with ARROW1`},
 	} {
 		q := overData("halfspace", 0)
 		if c.change != nil {
@@ -199,7 +238,8 @@ func TestNoFile(t *testing.T) {
 }
 
 func FuzzCSV(f *testing.F) {
-	for _, text := range []string{testkit.CSV(3), "a,c,y\n1,u,p\n2,v,q\n", "\uFEFFa,y\r\n\"1\",p\r\n2,q", "a,y\n,\n", "v,y\n0,q\n9,p\n"} {
+	for _, text := range []string{testkit.CSV(3), "a,c,y\n1,u,p\n2,v,q\n", "\uFEFFa,y\r\n\"1\",p\r\n2,q", "a,y\n,\n",
+		"v,y\n0,q\n9,p\n"} {
 		f.Add([]byte(text), false, false)
 		f.Add([]byte(text), true, true)
 	}
@@ -210,7 +250,10 @@ func FuzzCSV(f *testing.F) {
 
 // fuzzTable reads bytes as a table: it must end in a *blame.Error, or in rows within the unit ball.
 func fuzzTable(t *testing.T, format string, data []byte, categorical, ordered bool) {
-	tab := &table{spec: &schemas.Data{File: "data", Format: format, Label: "y", Positive: "p"}, memory: memory.NewGoAllocator()}
+	tab := &table{
+		spec:   &schemas.Data{File: "data", Format: format, Label: "y", Positive: "p"},
+		memory: memory.NewGoAllocator(),
+	}
 	if ordered {
 		tab.side, tab.single = 10, true
 	} else if tab.spec.Scale.Norm = 2; categorical {
@@ -222,7 +265,8 @@ func fuzzTable(t *testing.T, format string, data []byte, categorical, ordered bo
 		p, err = tab.finish()
 	}
 	if err != nil {
-		if e := (*blame.Error)(nil); !errors.As(err, &e) || format == csvFormat.name && strings.Contains(err.Error(), "runtime error") {
+		if e := (*blame.Error)(nil); !errors.As(err, &e) ||
+			format == csvFormat.name && strings.Contains(err.Error(), "runtime error") {
 			t.Fatal(err)
 		}
 		return

@@ -1,19 +1,19 @@
-// Package population reads real data: the rows of a CSV, Parquet or Arrow file, which take the place
-// of a law of points, and the files of class matrices.
+// Package population reads real data: the rows of a CSV, Parquet or Arrow file, which take the
+// place of a law of points, and the files of class matrices.
 //
 // The rows are the population: samples are drawn from it with replacement, and errors are computed
-// over all of it. A row holds the features, then for each categorical column one number per value of
-// the file, sorted: 1 for the row's own value, otherwise 0. For halfspaces, rows are brought into the
-// unit ball by a stated, public bound, never by their own maximum, which would leak: either divided by
-// a bound on the norm, longer rows by their norm; or each feature is mapped from its range to [-1, 1],
-// a value outside to the nearer end, and the row divided by sqrt(k), k being the columns of the file
-// in use. A class on one whole number takes one column of integers as it is, and the other classes on
-// whole numbers take all columns as they are. Labels and categories are compared as text; numbers have
-// their shortest one.
+// over all of it. A row holds the features, then for each categorical column one number per value
+// of the file, sorted: 1 for the row's own value, otherwise 0. For halfspaces, rows are brought
+// into the unit ball by a stated, public bound, never by their own maximum, which would leak:
+// either divided by a bound on the norm, longer rows by their norm; or each feature is mapped from
+// its range to [-1, 1], a value outside to the nearer end, and the row divided by sqrt(k), k being
+// the columns of the file in use. A class on one whole number takes one column of integers as it
+// is, and the other classes on whole numbers take all columns as they are. Labels and categories
+// are compared as text; numbers have their shortest one.
 //
-// A file is hashed, and its digest compared, before anything in it is decoded. Damaged bytes end in an
-// error: the decoders' panics are caught, and lengths found in a file are checked before memory is
-// allocated by them.
+// A file is hashed, and its digest compared, before anything in it is decoded. Damaged bytes end in
+// an error: the decoders' panics are caught, and lengths found in a file are checked before memory
+// is allocated by them.
 //
 // Start reading at Read, then table.go, which every format fills.
 package population
@@ -44,10 +44,13 @@ const (
 
 // Rows is a population. It is immutable: any number of goroutines may share it.
 type Rows struct {
-	X      []float64 // scaled, row-major
-	Y      []float64 // labels, -1 or +1
-	Dim    int       // numbers of a row
-	Pulled int       // rows that lay beyond the stated scale, by their norm or by any one value, and were pulled back to it
+	X   []float64 // scaled, row-major
+	Y   []float64 // labels, -1 or +1
+	Dim int       // numbers of a row
+
+	// Pulled is the number of rows that lay beyond the stated scale, by their norm or by any one
+	// value, and were pulled back to it.
+	Pulled int
 }
 
 // Read checks what d states, reads its file, and fills in digest, format and features. class is the
@@ -57,7 +60,10 @@ func Read(d *schemas.Data, class concept.Spec) (*Rows, error) {
 		return nil, err
 	}
 	t := &table{
-		spec: d, side: concept.Side(class), single: concept.ShapeOf(class.Name) == concept.Scalar, memory: memory.NewGoAllocator(),
+		spec:   d,
+		side:   concept.Side(class),
+		single: concept.ShapeOf(class.Name) == concept.Scalar,
+		memory: memory.NewGoAllocator(),
 	}
 	if err := readFile(d, t); err != nil {
 		return nil, err
@@ -144,6 +150,7 @@ func resolveFormat(d *schemas.Data) error {
 	return refuse("data.file", "%s: unknown extension %q; use %s", d.File, extension, wording.Or(known))
 }
 
+// checkScale checks the bound on the rows of a class.
 func checkScale(s *schemas.Scale, class string) error {
 	switch given, whole := s.Norm != 0 || len(s.Ranges) > 0, concept.ShapeOf(class) != concept.Ball; {
 	case whole && given:
@@ -151,7 +158,8 @@ func checkScale(s *schemas.Scale, class string) error {
 	case whole:
 		return nil
 	case !given:
-		return refuse("data.scale", "missing; state a public bound, norm: B on the length of a row or ranges: {column: [low, high], ...}")
+		return refuse("data.scale", "missing; state a public bound, norm: B on the length of a row or ranges: {column: "+
+			"[low, high], ...}")
 	case s.Norm != 0 && len(s.Ranges) > 0:
 		return refuse("data.scale", "norm and ranges are both given; choose one")
 	case s.Norm != 0 && !(s.Norm > 0 && !math.IsInf(s.Norm, 1)):
@@ -160,7 +168,8 @@ func checkScale(s *schemas.Scale, class string) error {
 	for _, name := range slices.Sorted(maps.Keys(s.Ranges)) {
 		low, high := s.Ranges[name][0], s.Ranges[name][1]
 		if width := high - low; !(width > 0 && !math.IsInf(width, 1)) {
-			return refuse("data.scale.ranges", "%q: [%v, %v] is not a range; state a finite low below a finite high", name, low, high)
+			return refuse("data.scale.ranges", "%q: [%v, %v] is not a range; state a finite low below a finite high",
+				name, low, high)
 		}
 	}
 	return nil

@@ -12,9 +12,10 @@ import (
 // maxMatrix bounds the labels of a class matrix: it travels inside messages of at most 1 MiB.
 const maxMatrix = 1 << 19
 
-// ReadMatrix reads the file of a class matrix, and fills in digest and format. It returns the labels as
-// text, one '0' or '1' for each hypothesis and point, row after row, no two of which are equal, and the
-// number of points; domain is the number stated, 0 for any. The error is a *blame.Error.
+// ReadMatrix reads the file of a class matrix, and fills in digest and format. It returns the
+// labels as text, one '0' or '1' for each hypothesis and point, row after row, no two of which are
+// equal, and the number of points; domain is the number stated, 0 for any. The error is a
+// *blame.Error.
 func ReadMatrix(m *schemas.Matrix, domain uint64) (labels string, points int, err error) {
 	file := schemas.Data{File: m.File, Digest: m.Digest, Format: m.Format}
 	if err := resolveFormat(&file); err != nil {
@@ -30,7 +31,8 @@ func ReadMatrix(m *schemas.Matrix, domain uint64) (labels string, points int, er
 	case t.rows == 0:
 		return "", 0, refuse("file", "%s has no rows", m.File)
 	case t.rows*points > maxMatrix:
-		return "", 0, refuse("file", "%s: %d hypotheses on %d points are more than %d labels; use a smaller class", m.File, t.rows, points, maxMatrix)
+		return "", 0, refuse("file", "%s: %d hypotheses on %d points are more than %d labels; use a smaller class",
+			m.File, t.rows, points, maxMatrix)
 	case domain != 0 && domain != uint64(points):
 		return "", 0, refuse("domain", "%d, but the class matrix has %d points; leave it out", domain, points)
 	}
@@ -48,7 +50,8 @@ func (t *table) matrixLabels(points int) (string, error) {
 	for i := range t.rows {
 		row := string(labels[i*points : (i+1)*points])
 		if j, twice := first[row]; twice {
-			return "", refuse("file", "%s: hypotheses %d and %d, counted from 1, are the same function; remove one", t.spec.File, j+1, i+1)
+			return "", refuse("file", "%s: hypotheses %d and %d, counted from 1, are the same function; remove one",
+				t.spec.File, j+1, i+1)
 		}
 		first[row] = i
 	}

@@ -17,8 +17,9 @@ import (
 
 var parquetFormat = format{name: "parquet", extensions: []string{".parquet"}, read: (*table).readParquet}
 
-// readParquet reads a Parquet file, one column of one row group after the other. It uses Parquet's own column readers, which
-// start no goroutine: a panic on damaged bytes stays where it can be caught.
+// readParquet reads a Parquet file, one column of one row group after the other. It uses Parquet's
+// own column readers, which start no goroutine: a panic on damaged bytes stays where it can be
+// caught.
 func (t *table) readParquet(f *io.SectionReader) error {
 	mem := t.limited(f.Size())
 	r, err := file.NewParquetReader(f, file.WithReadProps(parquet.NewReaderProperties(mem)))
@@ -50,7 +51,8 @@ func (t *table) readParquet(f *io.SectionReader) error {
 	return nil
 }
 
-// parquetKind is what a column holds. Nested and repeated columns, dates, times, decimals and raw bytes have no use here.
+// parquetKind returns the kind of a column. Nested and repeated columns, dates, times, decimals and
+// raw bytes are not supported.
 func parquetKind(c *schema.Column) kind {
 	if c.MaxRepetitionLevel() > 0 || c.MaxDefinitionLevel() > 1 || len(c.ColumnPath()) > 1 {
 		return unknown
@@ -71,7 +73,8 @@ func parquetKind(c *schema.Column) kind {
 	return unknown
 }
 
-// chunk reads one column of a row group, whose first row is base.
+// chunk reads one column of a row group, whose first row is number base, and returns its number of
+// rows.
 func (t *table) chunk(c file.ColumnChunkReader, role role, base int) (rows int, err error) {
 	switch c := c.(type) {
 	case *file.Int32ColumnChunkReader:
@@ -112,12 +115,14 @@ func (t *table) chunk(c file.ColumnChunkReader, role role, base int) (rows int, 
 	return 0, refuse("data.file", "%s: column %q has a type that has no use here", t.spec.File, role.name)
 }
 
+// unsigned reports whether the integers of a column have no sign.
 func unsigned(c *schema.Column) bool {
 	i, ok := c.LogicalType().(*schema.IntLogicalType)
 	return ok && !i.IsSigned()
 }
 
-// batches reads a whole column chunk of physical type V.
+// batches reads a whole column chunk of physical type V, and returns its number of rows. number and
+// text convert a value; number is nil where the values are no numbers.
 func batches[V any](t *table, role role, base int, c interface {
 	file.ColumnChunkReader
 	ReadBatch(size int64, values []V, defined, repeated []int16) (total int64, read int, err error)
@@ -150,8 +155,9 @@ func batches[V any](t *table, role role, base int, c interface {
 	return rows, nil
 }
 
-// pagesOf opens the pages of a column chunk. The stream is our own: those of the Parquet reader allocate a length found in the file
-// unchecked, or repeat old bytes for ever once the file has ended.
+// pagesOf opens the pages of a column chunk. The stream is our own: those of the Parquet reader
+// allocate a length found in the file unchecked, or repeat old bytes for ever once the file has
+// ended.
 func pagesOf(f *io.SectionReader, g *file.RowGroupReader, i int, mem memory.Allocator) (*pages, error) {
 	const header = 64 << 10 // of a page, at most
 	c, err := g.MetaData().ColumnChunk(i)
@@ -174,8 +180,9 @@ func pagesOf(f *io.SectionReader, g *file.RowGroupReader, i int, mem memory.Allo
 	return &pages{PageReader: r}, nil
 }
 
-// pages hands on the pages of a column chunk whose levels are complete. The levels of an optional column say which cells are
-// missing; where they end early, the column reader would ask for more for ever.
+// pages passes on the pages of a column chunk, up to the first whose levels are incomplete. The
+// levels of an optional column say which cells are missing; where they end early, the column reader
+// would ask for more for ever.
 type pages struct {
 	file.PageReader
 	optional bool
@@ -221,7 +228,7 @@ func completeLevels(page file.Page) bool {
 	return true
 }
 
-// runs counts the one-bit levels in Parquet's hybrid of run lengths and bit packing.
+// runs returns the number of one-bit levels in Parquet's hybrid of run lengths and bit packing.
 func runs(b []byte) (levels int64) {
 	for len(b) > 0 {
 		header, n := binary.Uvarint(b)

@@ -6,16 +6,17 @@ import (
 	"slices"
 )
 
-// oneHot lays out the final rows: the features, then for each categorical column one number per value, in the order of the
-// sorted values, 1 for the row's own.
+// oneHot returns the final rows, and their number of numbers: the features, then for each
+// categorical column one number per value, in the order of the sorted values, 1 for the row's own
+// and 0 for others.
 func (t *table) oneHot() (x []float64, dim int, err error) {
 	numbers := len(t.spec.Features)
 	dim = numbers
-	at := make([][]int, len(t.codes)) // per categorical column and code: where its 1 goes
+	place := make([][]int, len(t.codes)) // of the 1 in a row, by categorical column and code
 	for k, codes := range t.values {
-		at[k] = make([]int, len(codes))
+		place[k] = make([]int, len(codes))
 		for _, v := range slices.Sorted(maps.Keys(codes)) {
-			at[k][codes[v]] = dim
+			place[k][codes[v]] = dim
 			dim++
 		}
 	}
@@ -23,20 +24,22 @@ func (t *table) oneHot() (x []float64, dim int, err error) {
 		return t.numbers, dim, nil
 	}
 	if dim > maxDim || t.rows*dim > maxValues {
-		return nil, 0, refuse("data.categorical", "%s: %d rows of %d numbers are too many; leave out columns with many values", t.spec.File, t.rows, dim)
+		return nil, 0, refuse("data.categorical", "%s: %d rows of %d numbers are too many; leave out columns with many "+
+			"values", t.spec.File, t.rows, dim)
 	}
 	x = make([]float64, t.rows*dim)
 	for i := range t.rows {
 		row := x[i*dim : (i+1)*dim]
 		copy(row, t.numbers[i*numbers:(i+1)*numbers])
 		for k, codes := range t.codes {
-			row[at[k][codes[i]]] = 1
+			row[place[k][codes[i]]] = 1
 		}
 	}
 	return x, dim, nil
 }
 
-// scale brings the rows of x into the unit ball by the stated bound, and counts those that lay beyond it.
+// scale brings the rows of x into the unit ball by the stated bound, and returns the number of
+// those that lay beyond it.
 func (t *table) scale(x []float64, dim int) (pulled int) {
 	bring := t.byNorm
 	if t.spec.Scale.Norm == 0 {
@@ -50,7 +53,8 @@ func (t *table) scale(x []float64, dim int) (pulled int) {
 	return pulled
 }
 
-// byNorm divides a row by the bound, or, where it is longer, by its own norm.
+// byNorm divides a row by the bound, or by its own norm where that is larger. It reports whether it
+// is.
 func (t *table) byNorm(row []float64) (beyond bool) {
 	largest, sum := 0.0, 0.0
 	for _, v := range row {
@@ -75,8 +79,9 @@ func (t *table) byNorm(row []float64) (beyond bool) {
 	return false
 }
 
-// byRanges maps each feature from its range to [-1, 1], a value outside to the nearer end, and divides the row by sqrt(k), k
-// being the columns of the file in use: a one-hot group has norm 1, so the row has at most that.
+// byRanges maps each feature from its range to [-1, 1], a value outside to the nearer end, and
+// divides the row by sqrt(k), k being the columns of the file in use: a one-hot group has norm 1,
+// so the row has at most that.
 func (t *table) byRanges() func(row []float64) (beyond bool) {
 	ranges := make([][2]float64, len(t.spec.Features))
 	for k, name := range t.spec.Features {

@@ -13,48 +13,52 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// table collects a data file column by column or row by row, whichever its format likes: begin with the columns, grow, then
-// number, category and label for each cell of a column that begin gave a role, then finish.
+// table collects the cells of a data file, column by column or row by row, as suits its format. A
+// reader calls begin with the columns; then, for each row or batch of rows, grow, and number,
+// category or label for each cell of a column that begin gave a role; and finish at the end.
 type table struct {
 	spec   *schemas.Data
 	side   uint64 // cells are whole numbers below it; 0: any number
 	single bool   // a row is one number
-	matrix bool   // a class matrix: no labels, and the columns are all there is
+	matrix bool   // the file is a class matrix: every column is a feature, there are no labels
 	memory memory.Allocator
 	format *format // set by read
 
 	roles []role // of the file's columns
 	rows  int
-	fixed bool // the batch being read has its number of rows
+	fixed bool // the number of rows of the batch being read is known
 
-	numbers []float64 // rows x len(spec.Features), row-major
-	codes   [][]int32 // per categorical column and row: which of its values
-	values  []map[string]int32
+	numbers []float64          // rows x len(spec.Features), row-major
+	codes   [][]int32          // the code of the value, by categorical column and row
+	values  []map[string]int32 // the code of each value, by categorical column
 	y       []float64
 	labels  []string // distinct labels, at most two
 }
 
-// column is what a file says of one of its columns.
+// column describes one column of a file.
 type column struct {
 	name string
 	kind kind
 }
 
+// kind says what the cells of a column hold.
 type kind int
 
 const (
 	numeric kind = iota // numbers
 	textual             // strings, booleans, dictionaries: labels or categories
-	unknown             // a first cell that is missing, or a type that has no use here
+	unknown             // not known, because the first cell is missing, or of a type that is not supported
 )
 
-// role is what a column is for: index is its place among the features or the categorical columns.
+// role says what a column is used for. index is its place among the features or the categorical
+// columns.
 type role struct {
 	use   use
 	name  string
 	index int
 }
 
+// use is one of the uses of a column.
 type use int
 
 const (
@@ -64,19 +68,20 @@ const (
 	asCategory
 )
 
-// place is where an error is: a row as an editor or a data frame viewer counts it, from 1, and a column.
+// place returns the place of an error in words: a row as an editor or a data frame viewer counts
+// it, from 1, and a column.
 func (t *table) place(row int, name string) string {
 	return fmt.Sprintf("%s: row %d, column %q", t.spec.File, row, name)
 }
 
-// begin gives the columns their roles, and lists the features if the problem does not.
+// begin gives the columns their roles, and fills in the features unless the problem lists them.
 func (t *table) begin(columns []column) error {
-	at := map[string]int{}
+	numbers := map[string]int{} // of the columns, by name
 	for i, c := range columns {
-		if j, twice := at[c.name]; twice && c.name != "" {
+		if j, twice := numbers[c.name]; twice && c.name != "" {
 			return refuse("data.file", "%s: columns %d and %d are both named %q; rename one", t.spec.File, j+1, i+1, c.name)
 		}
-		at[c.name] = i
+		numbers[c.name] = i
 	}
 	if len(t.spec.Features) == 0 {
 		if err := t.allNumeric(columns); err != nil {
@@ -84,7 +89,7 @@ func (t *table) begin(columns []column) error {
 		}
 	}
 	t.roles = make([]role, len(columns))
-	for _, job := range []struct {
+	for _, list := range []struct {
 		key   string
 		use   use
 		names []string
@@ -93,15 +98,15 @@ func (t *table) begin(columns []column) error {
 		{"data.categorical", asCategory, t.spec.Categorical},
 		{"data.features", asNumber, t.spec.Features},
 	} {
-		for k, name := range job.names {
-			i, ok := at[name]
+		for k, name := range list.names {
+			i, ok := numbers[name]
 			if !ok {
-				return t.noColumn(job.key, name, columns)
+				return t.noColumn(list.key, name, columns)
 			}
-			if err := t.checkKind(job.key, job.use, columns[i]); err != nil {
+			if err := t.checkKind(list.key, list.use, columns[i]); err != nil {
 				return err
 			}
-			t.roles[i] = role{job.use, name, k}
+			t.roles[i] = role{list.use, name, k}
 		}
 	}
 	t.codes = make([][]int32, len(t.spec.Categorical))
@@ -112,6 +117,7 @@ func (t *table) begin(columns []column) error {
 	return t.checkColumns()
 }
 
+// labelColumn lists the name of the column of labels, if there is one.
 func (t *table) labelColumn() []string {
 	if t.matrix {
 		return nil
@@ -119,7 +125,7 @@ func (t *table) labelColumn() []string {
 	return []string{t.spec.Label}
 }
 
-// checkKind checks a column's type against its use. In CSV only cells have one.
+// checkKind checks that the type of a column suits its use, in formats whose columns have types.
 func (t *table) checkKind(key string, use use, c column) error {
 	switch {
 	case t.format.untyped:
@@ -127,16 +133,18 @@ func (t *table) checkKind(key string, use use, c column) error {
 	case c.kind == unknown:
 		return refuse(key, "%s: column %q holds neither numbers nor text; leave it out", t.spec.File, c.name)
 	case use == asNumber && c.kind != numeric:
-		return refuse(key, "%s: column %q does not hold numbers; name it in problem.data.categorical, or leave it out", t.spec.File, c.name)
+		return refuse(key, "%s: column %q does not hold numbers; name it in problem.data.categorical, or leave it out",
+			t.spec.File, c.name)
 	}
 	return nil
 }
 
-// allNumeric makes all numeric columns the features, in the order of the file.
+// allNumeric makes the features of all numeric columns, in the order of the file.
 func (t *table) allNumeric(columns []column) error {
 	for i, c := range columns {
 		if t.matrix && (c.kind != numeric || c.name == "0" || c.name == "1") {
-			return refuse("file", "%s: column %d, %q: the first line names the points, and every cell below it is 0 or 1", t.spec.File, i+1, c.name)
+			return refuse("file", "%s: column %d, %q: the first line names the points, and every cell below it is 0 or 1",
+				t.spec.File, i+1, c.name)
 		}
 		if c.name == t.spec.Label || slices.Contains(t.spec.Categorical, c.name) || c.kind == textual {
 			continue
@@ -145,7 +153,8 @@ func (t *table) allNumeric(columns []column) error {
 			return refuse("data.features", "%s: column %d has no name; name it, or list the columns to use", t.spec.File, i+1)
 		}
 		if c.kind == unknown && t.format.untyped {
-			return refuse("data.features", "%s: the cell is missing, so whether the column holds numbers is unknown; list the columns to use", t.place(2, c.name))
+			return refuse("data.features", "%s: the cell is missing, so whether the column holds numbers is unknown; list the "+
+				"columns to use", t.place(2, c.name))
 		}
 		if c.kind == numeric {
 			t.spec.Features = append(t.spec.Features, c.name)
@@ -158,7 +167,8 @@ func (t *table) allNumeric(columns []column) error {
 func (t *table) checkColumns() error {
 	features := t.spec.Features
 	if t.single && len(features) != 1 {
-		return refuse("data.features", "%s: one column of integers is needed, but %d are numeric (%s); name one", t.spec.File, len(features), quoted(features))
+		return refuse("data.features", "%s: one column of integers is needed, but %d are numeric (%s); name one",
+			t.spec.File, len(features), quoted(features))
 	}
 	if len(features)+len(t.spec.Categorical) == 0 {
 		return refuse("data.features", "%s: no column is numeric; name columns in problem.data.categorical", t.spec.File)
@@ -169,7 +179,8 @@ func (t *table) checkColumns() error {
 	}
 	for _, name := range features {
 		if _, ok := ranges[name]; !ok {
-			return refuse("data.scale.ranges", "no range for column %q; add one, or list the columns to use in problem.data.features", name)
+			return refuse("data.scale.ranges", "no range for column %q; add one, or list the columns to use in "+
+				"problem.data.features", name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(ranges)) {
@@ -200,7 +211,7 @@ func (t *table) noColumn(key, name string, columns []column) error {
 	return refuse(key, "%s has no column %q; its columns are %s%s", t.spec.File, name, quoted(names), hint)
 }
 
-// quoted lists names, the first twelve of many.
+// quoted lists names in quotes: at most twelve, and how many more there are.
 func quoted(names []string) string {
 	const most = 12
 	list := make([]string, 0, most+1)
@@ -214,7 +225,7 @@ func quoted(names []string) string {
 	return strings.Join(list, ", ")
 }
 
-// grow makes room for rows in all.
+// grow makes room for a total of rows.
 func (t *table) grow(rows int) error {
 	if float64(rows)*float64(len(t.spec.Features)+1) > maxValues {
 		return refuse("data.file", "%s: more than 2^30 numbers; use fewer columns or rows", t.spec.File)
@@ -229,11 +240,13 @@ func (t *table) grow(rows int) error {
 	return nil
 }
 
+// extend makes a slice longer. The new elements have any value.
 func extend[T any](s []T, more int) []T {
 	return slices.Grow(s, more)[:len(s)+more]
 }
 
-// cells is a piece of one column. missing, number and text read cell i; number is nil where there are none.
+// cells is a piece of one column. missing, number and text read cell i; number is nil where the
+// column holds no numbers.
 type cells struct {
 	rows    int
 	missing func(i int) bool
@@ -241,7 +254,8 @@ type cells struct {
 	text    func(i int) string
 }
 
-// batch appends rows column by column: read takes one column, its first row being base, and says how many rows it had.
+// batch appends a batch of rows, column by column. read reads one column, whose first row is number
+// base, and returns its number of rows.
 func (t *table) batch(read func(i int, role role, base int) (rows int, err error)) error {
 	base := t.rows
 	t.fixed = false
@@ -261,8 +275,9 @@ func (t *table) batch(read func(i int, role role, base int) (rows int, err error
 	return nil
 }
 
-// setCells sets the cells of a column from row on. The first column of a batch makes room, a piece at a time, because a row count
-// found in a file may be a lie; the others have to fit.
+// setCells sets the cells of a column, from a row on. The first column of a batch makes room, a
+// piece at a time, because the number of rows that a file states may be wrong; the others have to
+// fit.
 func (t *table) setCells(role role, row int, c cells) error {
 	for i := range c.rows {
 		r, shown := row+i, row+i+1
@@ -292,20 +307,21 @@ func (t *table) setCells(role role, row int, c cells) error {
 	return nil
 }
 
-// number sets a cell of the numeric column k; shown is the row in messages.
+// number sets a cell of the numeric column k. shown is the number of the row in messages.
 func (t *table) number(row, shown, k int, v float64) error {
 	name := t.spec.Features[k]
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return refuse("data.file", "%s: %v is not a finite number; drop the row or fill the cell", t.place(shown, name), v)
 	}
 	if t.side != 0 && !(v >= 0 && v < float64(t.side) && v == math.Trunc(v)) {
-		return refuse("data.file", "%s: %v is not an integer in 0..%d; correct it%s", t.place(shown, name), v, t.side-1, t.orDomain())
+		return refuse("data.file", "%s: %v is not an integer in 0..%d; correct it%s",
+			t.place(shown, name), v, t.side-1, t.orDomain())
 	}
 	t.numbers[row*len(t.spec.Features)+k] = v
 	return nil
 }
 
-// orDomain is the other remedy for a number that is too large.
+// orDomain returns the other remedy for a number that is too large, if there is one.
 func (t *table) orDomain() string {
 	if t.side == 2 {
 		return ""
@@ -313,7 +329,7 @@ func (t *table) orDomain() string {
 	return ", or problem.domain"
 }
 
-// category sets a cell of the categorical column k.
+// category sets a cell of the categorical column k. shown is the number of the row in messages.
 func (t *table) category(row, shown, k int, v string) error {
 	if v == "" {
 		return t.missing(shown, t.spec.Categorical[k])
@@ -322,7 +338,8 @@ func (t *table) category(row, shown, k int, v string) error {
 	if !ok {
 		code = int32(len(t.values[k]))
 		if code == maxDim {
-			return refuse("data.categorical", "%s: column %q has more than %d values; leave it out", t.spec.File, t.spec.Categorical[k], maxDim)
+			return refuse("data.categorical", "%s: column %q has more than %d values; leave it out",
+				t.spec.File, t.spec.Categorical[k], maxDim)
 		}
 		t.values[k][strings.Clone(v)] = code
 	}
@@ -330,7 +347,7 @@ func (t *table) category(row, shown, k int, v string) error {
 	return nil
 }
 
-// label sets the label of a row.
+// label sets the label of a row. shown is the number of the row in messages.
 func (t *table) label(row, shown int, v string) error {
 	if v == "" {
 		return t.missing(shown, t.spec.Label)
@@ -349,11 +366,12 @@ func (t *table) label(row, shown int, v string) error {
 	return nil
 }
 
-// damaged blames the file as a whole.
+// damaged returns an error that blames the file as a whole.
 func (t *table) damaged(cause any) error {
 	return refuse("data.file", "%s is damaged, or not a file of the format %s: %v", t.spec.File, t.spec.Format, cause)
 }
 
+// missing returns the error of a missing cell.
 func (t *table) missing(shown int, name string) error {
 	return refuse("data.file", "%s: the cell is missing; drop the row or fill the cell", t.place(shown, name))
 }
@@ -365,10 +383,12 @@ func (t *table) finish() (*Rows, error) {
 		return nil, refuse("data.file", "%s has no rows", t.spec.File)
 	}
 	if !slices.Contains(t.labels, t.spec.Positive) {
-		return nil, refuse("data.positive", "%q never occurs in column %q, whose values are %s; choose one of these", t.spec.Positive, t.spec.Label, quoted(t.labels))
+		return nil, refuse("data.positive", "%q never occurs in column %q, whose values are %s; choose one of these",
+			t.spec.Positive, t.spec.Label, quoted(t.labels))
 	}
 	if len(t.labels) == 1 {
-		return nil, refuse("data.label", "%s: all rows of column %q are %q; labels must have two values", t.spec.File, t.spec.Label, t.labels[0])
+		return nil, refuse("data.label", "%s: all rows of column %q are %q; labels must have two values",
+			t.spec.File, t.spec.Label, t.labels[0])
 	}
 	x, dim, err := t.oneHot()
 	if err != nil {

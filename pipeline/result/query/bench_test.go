@@ -34,7 +34,8 @@ func measure(b *testing.B, sql, format string) {
 		b.Fatal(err)
 	}
 	trials := int64(0)
-	if err := render.EachBatch(r, func(rec arrow.Record) error { trials = render.AnswerValue(rec.Column(0), 0).(int64); return nil }); err != nil {
+	if err := render.EachBatch(r,
+		func(rec arrow.Record) error { trials = render.AnswerValue(rec.Column(0), 0).(int64); return nil }); err != nil {
 		b.Fatal(err)
 	}
 	r.Close()

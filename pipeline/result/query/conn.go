@@ -11,10 +11,10 @@ import (
 	duck "github.com/duckdb/duckdb-go-bindings"
 )
 
-// grace is how long an interrupted call may take to come back.
+// grace is the time in which an interrupted call may return.
 const grace = 500 * time.Millisecond
 
-// conn is one connection, for one question.
+// conn is a connection to the database, for one question.
 type conn struct {
 	db   *DB
 	conn duck.Connection
@@ -23,7 +23,8 @@ type conn struct {
 	late []func() // what to free then
 }
 
-// maxStuck is the calls that may be on their way back, before others are refused: each keeps a core and memory.
+// maxStuck is the number of interrupted calls that may still be running before further questions
+// are refused. Each of them keeps a core and memory.
 const maxStuck = 8
 
 func (d *DB) connect() (*conn, error) {
@@ -37,7 +38,7 @@ func (d *DB) connect() (*conn, error) {
 	return c, nil
 }
 
-// release frees something of the connection, when no call is inside it.
+// release frees something of the connection as soon as no call is inside it.
 func (c *conn) release(free func()) {
 	if c.gone {
 		c.late = append(c.late, free)
@@ -46,7 +47,7 @@ func (c *conn) release(free func()) {
 	}
 }
 
-// close ends the connection, as soon as that can be.
+// close ends the connection as soon as no call is inside it.
 func (c *conn) close() {
 	if !c.gone {
 		duck.Disconnect(&c.conn)
@@ -62,7 +63,7 @@ func (c *conn) close() {
 	}()
 }
 
-// exec runs a statement of ours.
+// exec runs a statement of this package.
 func (c *conn) exec(sql string) error {
 	var r duck.Result
 	defer duck.DestroyResult(&r)
@@ -72,8 +73,9 @@ func (c *conn) exec(sql string) error {
 	return nil
 }
 
-// await waits for call, which is inside DuckDB. Where ctx ends first it interrupts the call, again and again since an interrupt may
-// come between two parts of the work, and returns the cause; after grace it leaves the call alone with its connection.
+// await calls call, which enters DuckDB, and waits for it. Where ctx ends first it interrupts the
+// call, repeatedly because an interrupt may come between two parts of the work, and returns the
+// cause. If the call has not returned after grace, await leaves it running with its connection.
 func (c *conn) await(ctx context.Context, call func() error) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
@@ -104,18 +106,19 @@ func (c *conn) await(ctx context.Context, call func() error) error {
 	return context.Cause(ctx)
 }
 
-// failed is the error of a message of DuckDB.
+// failed returns the error for a message of DuckDB.
 func (c *conn) failed(kind duck.ErrorType, message string) error {
 	switch kind {
 	case duck.ErrorTypeOutOfMemory:
-		return &blame{fmt.Sprintf("the query needs more memory than %s; raise it with --memory, or aggregate before sorting or joining", size(c.db.options.memory())), ErrLimit}
+		return &blame{fmt.Sprintf("the query needs more memory than %s; raise it with --memory, or aggregate before "+
+			"sorting or joining", size(c.db.options.memory())), ErrLimit}
 	case duck.ErrorTypePermission:
 		return refuse("%s; a query reads the views of this result and nothing else", plain(message))
 	}
 	return explain(message, c.db.missing)
 }
 
-// size is a number of bytes for people.
+// size returns a number of bytes in words for people.
 func size(bytes int64) string {
 	if bytes%1e9 == 0 {
 		return fmt.Sprintf("%d GB", bytes/1e9)

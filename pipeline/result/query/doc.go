@@ -1,13 +1,16 @@
-// Package query answers SQL over the Parquet files of a result, on the command line and as an Arrow Flight SQL service.
+// Package query answers SQL over the Parquet files of a result, on the command line and as an Arrow
+// Flight SQL service.
 //
-// It promises that a question reads nothing but the files of its result and changes nothing at all, that it ends within its time
-// and its memory or says which of them it exceeded, and that answers of any length pass in batches. Answers have the four types
-// of result files (text, 64-bit integers, floats, booleans): what SQL makes beside these is cast to the nearest of them.
+// It promises that a question reads nothing but the files of its result and changes nothing at all,
+// that it ends within its time and its memory or says which of them it exceeded, and that answers
+// of any length pass in batches. Answers have the four types of result files (text, 64-bit
+// integers, floats, booleans): what SQL makes beside these is cast to the nearest of them.
 //
-// It needs DuckDB, and so a build with cgo; without it Open says so. Open is where to start; Write shows an answer, Serve
-// offers the same to clients of Flight SQL.
+// It needs DuckDB, and so a build with cgo; without it Open says so. Open is where to start; Write
+// shows an answer, Serve offers the same to clients of Flight SQL.
 //
-// Four things keep SQL in its place, any of which would do for most of what can be tried: only one statement, and only one that
-// selects or explains a selection; table functions from a short list only, by the syntax tree; no file but those of the result, no
-// network and no extension; and a configuration that is locked before a question is seen.
+// Four things keep SQL in its place, any of which would do for most of what can be tried: only one
+// statement, and only one that selects or explains a selection; table functions from a short list
+// only, by the syntax tree; no file but those of the result, no network and no extension; and a
+// configuration that is locked before a question is seen.
 package query

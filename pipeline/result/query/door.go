@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// ServeOptions say how a result is served.
+// ServeOptions configure Serve.
 type ServeOptions struct {
 	Token   string // that clients have to show, as the header "authorization: Bearer TOKEN"; empty: none
 	Queries int    // questions answered at the same time; 0: 4
@@ -27,7 +27,8 @@ func (o ServeOptions) queries() int {
 	return o.Queries
 }
 
-// door lets those in who show the token, and keeps a panic over a malformed request from ending the service.
+// door lets in clients that show the token, and turns a panic over a malformed request into an
+// error.
 type door struct{ token string }
 
 func (d door) check(ctx context.Context) error {
@@ -43,7 +44,7 @@ func (d door) check(ctx context.Context) error {
 	return status.Error(codes.Unauthenticated, `show the server's token in the header "authorization: Bearer TOKEN"`)
 }
 
-// equal compares in a time that tells nothing, not even the length.
+// equal compares two texts in a time that depends on neither, not even on their lengths.
 func equal(a, b string) bool {
 	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1

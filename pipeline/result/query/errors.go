@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// ErrSQL is in the chain of an error that blames the question: it cannot be understood, or it asks for more than reading.
+// ErrSQL is in the chain of an error that blames the question: it cannot be understood, or it asks
+// for more than reading.
 var ErrSQL = errors.New("sql refused")
 
 // ErrLimit is in the chain of an error that blames the limits on time and memory.
@@ -18,7 +19,7 @@ var ErrLimit = errors.New("limit exceeded")
 var ErrNoEngine = errors.New("this binary was built without cgo, and DuckDB, which answers SQL, needs it: " +
 	"build it with CGO_ENABLED=1 and a C compiler, or open the Parquet files with any other tool")
 
-// blame is an error whose text says all, of one of the kinds above.
+// blame is an error with its whole text, of one of the kinds above.
 type blame struct {
 	text string
 	kind error
@@ -35,8 +36,9 @@ var (
 	blanks      = regexp.MustCompile(`\s*\n\s*`)
 )
 
-// plain is DuckDB's message on one line: without its kind, its advice to change settings and its picture of the place, which becomes
-// a line and, where the line is shown whole, a column.
+// plain returns DuckDB's message on one line: without its kind, its advice to change settings, and
+// its picture of the place. The place becomes a line and, where DuckDB shows the line whole, a
+// column.
 func plain(message string) string {
 	text := kindOfError.ReplaceAllString(message, "")
 	text, _, _ = strings.Cut(text, "\nPossible solutions")
@@ -58,15 +60,17 @@ func plain(message string) string {
 	return strings.TrimSuffix(text, ".") + place
 }
 
-// ofView finds the views that a message misses.
+// ofView matches messages about a view that is missing.
 var ofView = regexp.MustCompile(`(?i)^table with name "?([^ "]+)"? does not exist`)
 
-// explain is the error of a message about the question, with the remedy where there is one. missing is the views that the result lacks.
+// explain returns the error for a message about the question, with a remedy where there is one.
+// missing names the views that the result lacks.
 func explain(message string, missing []string) error {
 	text := plain(message)
 	if m := ofView.FindStringSubmatch(text); m != nil {
 		if slices.Contains(missing, strings.ToLower(m[1])) {
-			return refuse("this result was written before there was %s.parquet; run its sweep again with this release, which adds the file", m[1])
+			return refuse("this result was written before there was %s.parquet; run its sweep again with this release, which "+
+				"adds the file", m[1])
 		}
 		return refuse("there is no table %q; the result has %s, and %s for \"table\"", m[1], strings.Join(names, ", "), Alias)
 	}

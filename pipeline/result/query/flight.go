@@ -27,7 +27,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 )
 
-// What DuckDB calls the database in memory and its only schema, and what clients call a view.
+// The names that DuckDB gives to the database in memory and its only schema, and the type that
+// clients see of a view.
 const (
 	catalog  = "memory"
 	dbSchema = "main"
@@ -41,10 +42,12 @@ const (
 	maxStreams = 64 // calls of one connection
 )
 
-// Serve answers clients of Arrow Flight SQL on l until ctx ends; then answers that have begun may end, for ten seconds. It closes l.
+// Serve answers clients of Arrow Flight SQL on l until ctx ends. Then it gives answers that have
+// begun ten seconds to end. It closes l.
 //
-// It has the views and the limits of Query, answers o.Queries questions at a time, and refuses calls without the token, if there is
-// one. It keeps nothing of its clients: tickets and prepared statements hold the SQL itself.
+// It offers the views and keeps the limits of Query, answers o.Queries questions at a time, and
+// refuses calls without the token, if there is one. It keeps nothing of its clients: tickets and
+// prepared statements hold the SQL itself.
 func (d *DB) Serve(ctx context.Context, l net.Listener, o ServeOptions) error {
 	s := &server{db: d, slots: make(chan struct{}, o.queries())}
 	if err := s.tell(o.Version); err != nil {
@@ -70,10 +73,12 @@ func (d *DB) Serve(ctx context.Context, l net.Listener, o ServeOptions) error {
 	return nil
 }
 
-// maxPiece is the bytes of the largest piece of memory that a request may ask for, which may be compressed, or lie about its length.
+// maxPiece is the size in bytes of the largest piece of memory that a request may ask for. Requests
+// may be compressed, or lie about their lengths.
 const maxPiece = 16 << 20
 
-// modest panics, which the door turns into an error, when a request asks for more.
+// modest is an allocator that panics when a request asks for more than maxPiece. The door turns the
+// panic into an error.
 type modest struct{ memory.Allocator }
 
 func (m modest) Allocate(size int) []byte {
@@ -92,14 +97,14 @@ func check(size int) {
 	}
 }
 
-// server is the service of one result.
+// server serves one result.
 type server struct {
 	flightsql.BaseServer
 	db    *DB
 	slots chan struct{}
 }
 
-// tell states what clients ask a server about itself.
+// tell registers the answers to what clients ask a server about itself.
 func (s *server) tell(version string) error {
 	for id, v := range map[flightsql.SqlInfo]any{
 		flightsql.SqlInfoFlightSqlServerName:         "shatter",
@@ -124,7 +129,7 @@ func (s *server) tell(version string) error {
 	return nil
 }
 
-// code is an error as clients see it.
+// code returns an error as clients see it, with a status code.
 func code(err error) error {
 	switch {
 	case errors.Is(err, ErrSQL):
@@ -139,7 +144,7 @@ func code(err error) error {
 	return status.Error(codes.Internal, err.Error())
 }
 
-// slot waits for one of the places of questions in work.
+// slot waits until fewer questions are being answered than the options allow.
 func (s *server) slot(ctx context.Context) (free func(), err error) {
 	wait := time.NewTimer(queueing)
 	defer wait.Stop()
@@ -149,11 +154,12 @@ func (s *server) slot(ctx context.Context) (free func(), err error) {
 	case <-ctx.Done():
 		return nil, code(ctx.Err())
 	case <-wait.C:
-		return nil, status.Errorf(codes.ResourceExhausted, "%d queries are in work: try again when one of them has ended", cap(s.slots))
+		return nil, status.Errorf(codes.ResourceExhausted, "%d queries are in work: try again when one of them has ended",
+			cap(s.slots))
 	}
 }
 
-// info says where the answer to a request is to be had: here, with the request as the ticket.
+// info says where a client gets the answer to a request: here, with the request as its ticket.
 func info(desc *flight.FlightDescriptor, ticket []byte, schema *arrow.Schema) *flight.FlightInfo {
 	return &flight.FlightInfo{
 		Endpoint:         []*flight.FlightEndpoint{{Ticket: &flight.Ticket{Ticket: ticket}}},
@@ -162,7 +168,7 @@ func info(desc *flight.FlightDescriptor, ticket []byte, schema *arrow.Schema) *f
 	}
 }
 
-// shape is DB.Shape in one of the places.
+// shape is DB.Shape within the limit on questions at a time.
 func (s *server) shape(ctx context.Context, sql string) (answer, parameters *arrow.Schema, err error) {
 	free, err := s.slot(ctx)
 	if err != nil {
@@ -176,7 +182,9 @@ func (s *server) shape(ctx context.Context, sql string) (answer, parameters *arr
 }
 
 // answer streams the answer to sql. A client that goes away interrupts the question.
-func (s *server) answer(ctx context.Context, sql string, values []any) (*arrow.Schema, <-chan flight.StreamChunk, error) {
+func (s *server) answer(
+	ctx context.Context, sql string, values []any,
+) (*arrow.Schema, <-chan flight.StreamChunk, error) {
 	free, err := s.slot(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -223,7 +231,9 @@ func (s *server) answer(ctx context.Context, sql string, values []any) (*arrow.S
 	return rows.Schema(), chunks, nil
 }
 
-func (s *server) GetFlightInfoStatement(ctx context.Context, q flightsql.StatementQuery, desc *flight.FlightDescriptor) (*flight.FlightInfo, error) {
+func (s *server) GetFlightInfoStatement(
+	ctx context.Context, q flightsql.StatementQuery, desc *flight.FlightDescriptor,
+) (*flight.FlightInfo, error) {
 	schema, _, err := s.shape(ctx, q.GetQuery())
 	if err != nil {
 		return nil, err
@@ -235,7 +245,9 @@ func (s *server) GetFlightInfoStatement(ctx context.Context, q flightsql.Stateme
 	return info(desc, ticket, schema), nil
 }
 
-func (s *server) GetSchemaStatement(ctx context.Context, q flightsql.StatementQuery, _ *flight.FlightDescriptor) (*flight.SchemaResult, error) {
+func (s *server) GetSchemaStatement(
+	ctx context.Context, q flightsql.StatementQuery, _ *flight.FlightDescriptor,
+) (*flight.SchemaResult, error) {
 	schema, _, err := s.shape(ctx, q.GetQuery())
 	if err != nil {
 		return nil, err
@@ -243,17 +255,19 @@ func (s *server) GetSchemaStatement(ctx context.Context, q flightsql.StatementQu
 	return &flight.SchemaResult{Schema: flight.SerializeSchema(schema, memory.DefaultAllocator)}, nil
 }
 
-func (s *server) DoGetStatement(ctx context.Context, t flightsql.StatementQueryTicket) (*arrow.Schema, <-chan flight.StreamChunk, error) {
+func (s *server) DoGetStatement(
+	ctx context.Context, t flightsql.StatementQueryTicket,
+) (*arrow.Schema, <-chan flight.StreamChunk, error) {
 	return s.answer(ctx, string(t.GetStatementHandle()), nil)
 }
 
-// prepared is a prepared statement, which its handle holds whole.
+// prepared is a prepared statement. Its handle holds all of it.
 type prepared struct {
 	SQL    string
 	Values []typed `json:",omitempty"`
 }
 
-// typed is a value of a parameter that survives JSON: one field is set, or none for null.
+// typed is a parameter's value in a form that survives JSON: one field is set, or none for null.
 type typed struct {
 	Int   *int64   `json:",omitempty"`
 	Float *float64 `json:",omitempty"`
@@ -287,7 +301,9 @@ func readHandle(raw []byte) (p prepared, values []any, err error) {
 	return p, values, nil
 }
 
-func (s *server) CreatePreparedStatement(ctx context.Context, r flightsql.ActionCreatePreparedStatementRequest) (res flightsql.ActionCreatePreparedStatementResult, err error) {
+func (s *server) CreatePreparedStatement(
+	ctx context.Context, r flightsql.ActionCreatePreparedStatementRequest,
+) (res flightsql.ActionCreatePreparedStatementResult, err error) {
 	if res.DatasetSchema, res.ParameterSchema, err = s.shape(ctx, r.GetQuery()); err != nil {
 		return res, err
 	}
@@ -299,7 +315,9 @@ func (s *server) ClosePreparedStatement(context.Context, flightsql.ActionClosePr
 	return nil // nothing was kept
 }
 
-func (s *server) GetFlightInfoPreparedStatement(ctx context.Context, q flightsql.PreparedStatementQuery, desc *flight.FlightDescriptor) (*flight.FlightInfo, error) {
+func (s *server) GetFlightInfoPreparedStatement(
+	ctx context.Context, q flightsql.PreparedStatementQuery, desc *flight.FlightDescriptor,
+) (*flight.FlightInfo, error) {
 	p, _, err := readHandle(q.GetPreparedStatementHandle())
 	if err != nil {
 		return nil, err
@@ -311,7 +329,9 @@ func (s *server) GetFlightInfoPreparedStatement(ctx context.Context, q flightsql
 	return info(desc, desc.Cmd, schema), nil
 }
 
-func (s *server) GetSchemaPreparedStatement(ctx context.Context, q flightsql.PreparedStatementQuery, _ *flight.FlightDescriptor) (*flight.SchemaResult, error) {
+func (s *server) GetSchemaPreparedStatement(
+	ctx context.Context, q flightsql.PreparedStatementQuery, _ *flight.FlightDescriptor,
+) (*flight.SchemaResult, error) {
 	p, _, err := readHandle(q.GetPreparedStatementHandle())
 	if err != nil {
 		return nil, err
@@ -323,7 +343,9 @@ func (s *server) GetSchemaPreparedStatement(ctx context.Context, q flightsql.Pre
 	return &flight.SchemaResult{Schema: flight.SerializeSchema(schema, memory.DefaultAllocator)}, nil
 }
 
-func (s *server) DoGetPreparedStatement(ctx context.Context, q flightsql.PreparedStatementQuery) (*arrow.Schema, <-chan flight.StreamChunk, error) {
+func (s *server) DoGetPreparedStatement(
+	ctx context.Context, q flightsql.PreparedStatementQuery,
+) (*arrow.Schema, <-chan flight.StreamChunk, error) {
 	p, values, err := readHandle(q.GetPreparedStatementHandle())
 	if err != nil {
 		return nil, nil, err
@@ -332,7 +354,9 @@ func (s *server) DoGetPreparedStatement(ctx context.Context, q flightsql.Prepare
 }
 
 // DoPutPreparedStatementQuery binds one row of values, and returns the handle that holds them.
-func (s *server) DoPutPreparedStatementQuery(_ context.Context, q flightsql.PreparedStatementQuery, r flight.MessageReader, _ flight.MetadataWriter) ([]byte, error) {
+func (s *server) DoPutPreparedStatementQuery(
+	_ context.Context, q flightsql.PreparedStatementQuery, r flight.MessageReader, _ flight.MetadataWriter,
+) ([]byte, error) {
 	p, _, err := readHandle(q.GetPreparedStatementHandle())
 	if err != nil {
 		return nil, err
@@ -361,7 +385,7 @@ func (s *server) DoPutPreparedStatementQuery(_ context.Context, q flightsql.Prep
 	return p.handle()
 }
 
-// parameter is the first value of a column.
+// parameter returns the first value of a column.
 func parameter(a arrow.Array) (t typed, err error) {
 	if a.IsNull(0) {
 		return t, nil
@@ -389,12 +413,13 @@ func parameter(a arrow.Array) (t typed, err error) {
 		v := a.Value(0)
 		t.Text = &v
 	default:
-		return t, status.Errorf(codes.InvalidArgument, "a parameter is %v: text, integers, floats and booleans are known", a.DataType())
+		return t, status.Errorf(codes.InvalidArgument, "a parameter is %v: text, integers, floats and booleans are known",
+			a.DataType())
 	}
 	return t, nil
 }
 
-// one is a stream of one batch, which fill makes.
+// one returns a stream of one batch, which fill makes.
 func one(schema *arrow.Schema, fill func(*array.RecordBuilder)) (*arrow.Schema, <-chan flight.StreamChunk, error) {
 	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
 	defer b.Release()
@@ -420,11 +445,15 @@ func (s *server) DoGetCatalogs(context.Context) (*arrow.Schema, <-chan flight.St
 	return one(schema_ref.Catalogs, func(b *array.RecordBuilder) { add(b, catalog) })
 }
 
-func (s *server) GetFlightInfoSchemas(_ context.Context, _ flightsql.GetDBSchemas, desc *flight.FlightDescriptor) (*flight.FlightInfo, error) {
+func (s *server) GetFlightInfoSchemas(
+	_ context.Context, _ flightsql.GetDBSchemas, desc *flight.FlightDescriptor,
+) (*flight.FlightInfo, error) {
 	return info(desc, desc.Cmd, schema_ref.DBSchemas), nil
 }
 
-func (s *server) DoGetDBSchemas(_ context.Context, q flightsql.GetDBSchemas) (*arrow.Schema, <-chan flight.StreamChunk, error) {
+func (s *server) DoGetDBSchemas(
+	_ context.Context, q flightsql.GetDBSchemas,
+) (*arrow.Schema, <-chan flight.StreamChunk, error) {
 	return one(schema_ref.DBSchemas, func(b *array.RecordBuilder) {
 		if same(q.GetCatalog(), catalog) && like(q.GetDBSchemaFilterPattern(), dbSchema) {
 			add(b, catalog, dbSchema)
@@ -447,11 +476,15 @@ func tablesSchema(q flightsql.GetTables) *arrow.Schema {
 	return schema_ref.Tables
 }
 
-func (s *server) GetFlightInfoTables(_ context.Context, q flightsql.GetTables, desc *flight.FlightDescriptor) (*flight.FlightInfo, error) {
+func (s *server) GetFlightInfoTables(
+	_ context.Context, q flightsql.GetTables, desc *flight.FlightDescriptor,
+) (*flight.FlightInfo, error) {
 	return info(desc, desc.Cmd, tablesSchema(q)), nil
 }
 
-func (s *server) DoGetTables(_ context.Context, q flightsql.GetTables) (*arrow.Schema, <-chan flight.StreamChunk, error) {
+func (s *server) DoGetTables(
+	_ context.Context, q flightsql.GetTables,
+) (*arrow.Schema, <-chan flight.StreamChunk, error) {
 	here := same(q.GetCatalog(), catalog) && like(q.GetDBSchemaFilterPattern(), dbSchema) &&
 		(len(q.GetTableTypes()) == 0 || slices.Contains(q.GetTableTypes(), viewType))
 	views := slices.Clone(s.db.Views())
@@ -470,7 +503,7 @@ func (s *server) DoGetTables(_ context.Context, q flightsql.GetTables) (*arrow.S
 	})
 }
 
-// schema is the view's columns, each with its meaning.
+// schema returns the view's columns, each with its meaning.
 func (v View) schema() *arrow.Schema {
 	var fields []arrow.Field
 	for _, c := range v.Columns {
@@ -480,36 +513,48 @@ func (v View) schema() *arrow.Schema {
 	return arrow.NewSchema(fields, nil)
 }
 
-// The views have no keys; some clients ask all the same.
+// The views have no keys, but some clients ask for them.
 
-func (s *server) GetFlightInfoPrimaryKeys(_ context.Context, _ flightsql.TableRef, desc *flight.FlightDescriptor) (*flight.FlightInfo, error) {
+func (s *server) GetFlightInfoPrimaryKeys(
+	_ context.Context, _ flightsql.TableRef, desc *flight.FlightDescriptor,
+) (*flight.FlightInfo, error) {
 	return info(desc, desc.Cmd, schema_ref.PrimaryKeys), nil
 }
 
-func (s *server) DoGetPrimaryKeys(context.Context, flightsql.TableRef) (*arrow.Schema, <-chan flight.StreamChunk, error) {
+func (s *server) DoGetPrimaryKeys(
+	context.Context, flightsql.TableRef,
+) (*arrow.Schema, <-chan flight.StreamChunk, error) {
 	return one(schema_ref.PrimaryKeys, func(*array.RecordBuilder) {})
 }
 
-func (s *server) GetFlightInfoExportedKeys(_ context.Context, _ flightsql.TableRef, desc *flight.FlightDescriptor) (*flight.FlightInfo, error) {
+func (s *server) GetFlightInfoExportedKeys(
+	_ context.Context, _ flightsql.TableRef, desc *flight.FlightDescriptor,
+) (*flight.FlightInfo, error) {
 	return info(desc, desc.Cmd, schema_ref.ExportedKeys), nil
 }
 
-func (s *server) DoGetExportedKeys(context.Context, flightsql.TableRef) (*arrow.Schema, <-chan flight.StreamChunk, error) {
+func (s *server) DoGetExportedKeys(
+	context.Context, flightsql.TableRef,
+) (*arrow.Schema, <-chan flight.StreamChunk, error) {
 	return one(schema_ref.ExportedKeys, func(*array.RecordBuilder) {})
 }
 
-func (s *server) GetFlightInfoImportedKeys(_ context.Context, _ flightsql.TableRef, desc *flight.FlightDescriptor) (*flight.FlightInfo, error) {
+func (s *server) GetFlightInfoImportedKeys(
+	_ context.Context, _ flightsql.TableRef, desc *flight.FlightDescriptor,
+) (*flight.FlightInfo, error) {
 	return info(desc, desc.Cmd, schema_ref.ImportedKeys), nil
 }
 
-func (s *server) DoGetImportedKeys(context.Context, flightsql.TableRef) (*arrow.Schema, <-chan flight.StreamChunk, error) {
+func (s *server) DoGetImportedKeys(
+	context.Context, flightsql.TableRef,
+) (*arrow.Schema, <-chan flight.StreamChunk, error) {
 	return one(schema_ref.ImportedKeys, func(*array.RecordBuilder) {})
 }
 
-// same says whether a filter, if there is one, is the name.
+// same reports whether the filter is nil or equal to the name.
 func same(filter *string, name string) bool { return filter == nil || *filter == name }
 
-// like says whether a name fits a pattern of SQL, if there is one.
+// like reports whether the pattern of SQL is nil or matches the name.
 func like(pattern *string, name string) bool {
 	if pattern == nil {
 		return true

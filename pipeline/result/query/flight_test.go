@@ -65,7 +65,9 @@ func served(t *testing.T, d *DB, o ServeOptions) (c *flightsql.Client, stop func
 }
 
 // fetch reads all rows of an answer.
-func fetch(ctx context.Context, c *flightsql.Client, info *flight.FlightInfo, err error) (rows [][]any, schema *arrow.Schema, _ error) {
+func fetch(
+	ctx context.Context, c *flightsql.Client, info *flight.FlightInfo, err error,
+) (rows [][]any, schema *arrow.Schema, _ error) {
 	if err != nil {
 		return nil, nil, err
 	}
@@ -226,7 +228,8 @@ func TestFlightCatalog(t *testing.T) {
 	if got := column(0, info, err); !slices.Equal(got, []string{viewType}) {
 		t.Errorf("types %v", got)
 	}
-	info, err = c.GetSqlInfo(ctx, []flightsql.SqlInfo{flightsql.SqlInfoFlightSqlServerName, flightsql.SqlInfoFlightSqlServerReadOnly})
+	info, err = c.GetSqlInfo(ctx, []flightsql.SqlInfo{flightsql.SqlInfoFlightSqlServerName,
+		flightsql.SqlInfoFlightSqlServerReadOnly})
 	if got := column(0, info, err); len(got) != 2 {
 		t.Errorf("sql info %v", got)
 	}
@@ -314,9 +317,11 @@ func TestFlightLimits(t *testing.T) {
 	d, _ := opened(t, Options{Timeout: 2 * time.Second, Memory: 128e6})
 	c, _ := served(t, d, ServeOptions{})
 	ctx := context.Background()
-	for _, sql := range []string{"select list(i) from range(1000000000) t(i)", "select count(*) from range(1000000) a, range(1000000) b"} {
+	for _, sql := range []string{"select list(i) from range(1000000000) t(i)",
+		"select count(*) from range(1000000) a, range(1000000) b"} {
 		info, err := c.Execute(ctx, sql)
-		if _, _, err := fetch(ctx, c, info, err); status.Code(err) != codes.ResourceExhausted || !strings.Contains(err.Error(), "--") {
+		if _, _, err := fetch(ctx, c, info, err); status.Code(err) != codes.ResourceExhausted ||
+			!strings.Contains(err.Error(), "--") {
 			t.Errorf("%s: %v", sql, err)
 		}
 	}
@@ -395,7 +400,8 @@ func TestFlightUnpacks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := array.NewRecordBuilder(memory.DefaultAllocator, arrow.NewSchema([]arrow.Field{{Name: "1", Type: arrow.BinaryTypes.String}}, nil))
+	b := array.NewRecordBuilder(memory.DefaultAllocator,
+		arrow.NewSchema([]arrow.Field{{Name: "1", Type: arrow.BinaryTypes.String}}, nil))
 	defer b.Release()
 	b.Field(0).(*array.StringBuilder).Append(strings.Repeat("x", maxPiece+1))
 	rec := b.NewRecord()

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// guard ends a context with cause when this process holds more than most bytes. DuckDB accounts for its tables and its sorting, but
-// not for a single value of a gigabyte.
-func guard(ctx context.Context, most int64, end context.CancelCauseFunc, cause error) {
+// guard ends a context with cause when this process holds more than limit bytes. DuckDB accounts
+// for its tables and its sorting, but not for a single value of a gigabyte.
+func guard(ctx context.Context, limit int64, end context.CancelCauseFunc, cause error) {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -18,7 +18,7 @@ func guard(ctx context.Context, most int64, end context.CancelCauseFunc, cause e
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if resident() > most {
+			if resident() > limit {
 				end(cause)
 				return
 			}
@@ -26,7 +26,7 @@ func guard(ctx context.Context, most int64, end context.CancelCauseFunc, cause e
 	}
 }
 
-// resident is the memory of this process in bytes; 0 where the system does not tell.
+// resident returns the memory of this process in bytes, or 0 where the system does not tell.
 func resident() int64 {
 	raw, err := os.ReadFile("/proc/self/statm")
 	if err != nil {

@@ -10,13 +10,13 @@ import (
 	"github.com/apache/arrow/go/v17/arrow"
 )
 
-// DB cannot be had in a build without cgo.
+// DB is empty in a build without cgo.
 type DB struct{}
 
 // Open returns ErrNoEngine.
 func Open(string, Options) (*DB, error) { return nil, ErrNoEngine }
 
-// Views is empty.
+// Views returns nil.
 func (*DB) Views() []View { return nil }
 
 // Close does nothing.
@@ -28,16 +28,16 @@ func (*DB) Query(context.Context, string, ...any) (*Rows, error) { return nil, E
 // Serve returns ErrNoEngine.
 func (*DB) Serve(context.Context, net.Listener, ServeOptions) error { return ErrNoEngine }
 
-// Rows cannot be had in a build without cgo.
+// Rows is empty in a build without cgo.
 type Rows struct{}
 
-// Schema is nil.
+// Schema returns nil.
 func (*Rows) Schema() *arrow.Schema { return nil }
 
-// Plan is false.
+// Plan returns false.
 func (*Rows) Plan() bool { return false }
 
-// Next is io.EOF.
+// Next returns io.EOF.
 func (*Rows) Next() (arrow.Record, error) { return nil, io.EOF }
 
 // Close does nothing.

@@ -18,7 +18,8 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// DB is the files of one result, open for questions. It is safe for concurrent use: each question has a connection of its own.
+// DB holds the files of one result, open for questions. It is safe for concurrent use: each
+// question has a connection of its own.
 type DB struct {
 	dir     string
 	options Options
@@ -29,8 +30,9 @@ type DB struct {
 	stuck   atomic.Int64 // questions that have not let go of their connections
 }
 
-// Open makes the files of the result in the folder dir views of an empty database in memory, and locks its configuration. A folder
-// without these files is an error with fs.ErrNotExist in its chain.
+// Open makes the files of the result in the folder dir views of an empty database in memory, and
+// locks the database's configuration. Where files are missing, the error has fs.ErrNotExist in its
+// chain.
 func Open(dir string, o Options) (*DB, error) {
 	d := &DB{dir: dir, options: o}
 	files, err := d.find()
@@ -49,7 +51,7 @@ func Open(dir string, o Options) (*DB, error) {
 	return d, nil
 }
 
-// find is the path of each view's file.
+// find returns the path of each view's file.
 func (d *DB) find() (map[string]string, error) {
 	dir, err := filepath.Abs(d.dir)
 	if err != nil {
@@ -108,7 +110,7 @@ func (d *DB) start() error {
 	return nil
 }
 
-// fill makes the views and locks the door behind them.
+// fill makes the views and then locks the configuration.
 func (d *DB) fill(files map[string]string) error {
 	c, err := d.connect()
 	if err != nil {
@@ -123,7 +125,8 @@ func (d *DB) fill(files map[string]string) error {
 		}
 		allowed = append(allowed, text(path))
 		if err := c.exec(fmt.Sprintf(`create view "%s" as from read_parquet(%s)`, name, text(path))); err != nil {
-			return fmt.Errorf("%q: %w; if the file is damaged, running the sweep again writes it anew from the ledger", path, err)
+			return fmt.Errorf("%q: %w; if the file is damaged, running the sweep again writes it anew from the ledger",
+				path, err)
 		}
 	}
 	for _, sql := range []string{
@@ -139,7 +142,7 @@ func (d *DB) fill(files map[string]string) error {
 	return d.look(c)
 }
 
-// look finds out which columns the views have.
+// look finds the columns of the views.
 func (d *DB) look(c *conn) error {
 	for _, name := range names {
 		if slices.Contains(d.missing, name) {
@@ -159,10 +162,11 @@ func (d *DB) look(c *conn) error {
 	return nil
 }
 
-// Views is the views with their columns, Alias not among them.
+// Views returns the views with their columns, without Alias.
 func (d *DB) Views() []View { return d.views }
 
-// Close ends the database. Answers must be closed before. Where a question has not let go yet, its memory stays with the process.
+// Close ends the database. Answers must be closed before. Where a question is still running, the
+// process keeps its memory.
 func (d *DB) Close() {
 	if d.stuck.Load() == 0 {
 		duck.Close(&d.db)
@@ -172,10 +176,11 @@ func (d *DB) Close() {
 	}
 }
 
-// text is s as a text of SQL.
+// text returns s as a string literal of SQL.
 func text(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
-// plainly is a path of dir that DuckDB does not read as a pattern: dir itself, or a link to it.
+// plainly returns a path of dir that DuckDB does not read as a pattern: dir itself, or a link to
+// it.
 func (d *DB) plainly(dir string) (string, error) {
 	const pattern = "*?["
 	if !strings.ContainsAny(dir, pattern) {

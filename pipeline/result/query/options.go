@@ -2,7 +2,7 @@ package query
 
 import "time"
 
-// Options limit what a question may take.
+// Options limits what a question may take.
 type Options struct {
 	Memory  int64         // bytes for DuckDB; 0: 1 GB. A process that grows by twice that and 256 MB ends its question
 	Threads int           // 0: one per core
@@ -18,5 +18,5 @@ func (o Options) memory() int64 {
 	return o.Memory
 }
 
-// ceiling is by how much the process may grow while a question is answered.
+// ceiling returns the number of bytes by which the process may grow while it answers a question.
 func (o Options) ceiling() int64 { return 2*o.memory() + 256<<20 }

@@ -73,14 +73,16 @@ func makeResult(t testing.TB, dir string) {
 	}
 	defer l.Close()
 	cell := &trial.Cell{
-		Key: trial.Key{0xab, 0xcd}, Task: "learn", As: "it's, \"em\"", Problem: schemas.Problem{Class: "thresholds", Domain: 256},
+		Key: trial.Key{0xab, 0xcd}, Task: "learn", As: "it's, \"em\"", Problem: schemas.Problem{Class: "thresholds",
+			Domain: 256},
 		Epsilon: 0.5, Alpha: 0.1, Beta: 0.1, Params: trial.Params{"rounds": int64(7)},
 	}
 	points := []result.Point{{N: 100, Consumed: rows}, {N: 200, Consumed: rows}}
 	for _, p := range points {
 		b := &ledger.Batch{Sweep: "s", Cell: cell.Key, N: p.N, Digest: "d", Profile: "p", Worker: "w"}
 		for i := range p.Consumed {
-			b.Repetition, b.Status, b.Error = append(b.Repetition, i), append(b.Status, ledger.OK), append(b.Error, errorOf(p.N, i))
+			b.Repetition, b.Status, b.Error = append(b.Repetition, i), append(b.Status, ledger.OK),
+				append(b.Error, errorOf(p.N, i))
 		}
 		msg, err := b.Encode()
 		if err != nil {
@@ -94,8 +96,10 @@ func makeResult(t testing.TB, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := result.Result{Source: []byte("name: x\n"), Ledger: l, Trials: []result.Consumed{{Cell: cell, Points: points}}, Curve: curve,
-		Table: []result.TableRow{{Cell: cell, NHigh: 200, NStar: 200, Status: "decided", Trials: 2 * rows, TheoryN: 432.5, Evaluation: "exact"}}}
+	r := result.Result{Source: []byte("name: x\n"), Ledger: l, Trials: []result.Consumed{{Cell: cell, Points: points}},
+		Curve: curve,
+		Table: []result.TableRow{{Cell: cell, NHigh: 200, NStar: 200, Status: "decided", Trials: 2 * rows, TheoryN: 432.5,
+			Evaluation: "exact"}}}
 	if _, err := result.WriteResult(dir, r); err != nil {
 		t.Fatal(err)
 	}
@@ -160,10 +164,12 @@ func TestAnswers(t *testing.T) {
 			t.Errorf("%s\n%s, want %s", sql, got, want)
 		}
 	}
-	if got := answer(t, d, "select count(*) from trials where n = ? and repetition < $2", int64(100), int64(7)); got != "7" {
+	if got := answer(t, d, "select count(*) from trials where n = ? and repetition < $2", int64(100),
+		int64(7)); got != "7" {
 		t.Errorf("parameters: %s", got)
 	}
-	if got := answer(t, d, "select cell, 1.5::decimal(3,1) from curve where class = ? limit 1;", "thresholds"); got != "abcd000000,1.5" {
+	if got := answer(t, d, "select cell, 1.5::decimal(3,1) from curve where class = ? limit 1;",
+		"thresholds"); got != "abcd000000,1.5" {
 		t.Errorf("parameters and a cast: %s", got)
 	}
 }
@@ -171,7 +177,8 @@ func TestAnswers(t *testing.T) {
 // What SQL says of the trials is what they are.
 func TestAgrees(t *testing.T) {
 	d, _ := opened(t, Options{})
-	r, err := d.Query(context.Background(), "select n, repetition, error, success, kind from trials order by n, repetition")
+	r, err := d.Query(context.Background(),
+		"select n, repetition, error, success, kind from trials order by n, repetition")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +225,8 @@ func TestViews(t *testing.T) {
 // No name of a folder is read as a pattern or as SQL.
 func TestStrangeFolders(t *testing.T) {
 	base := t.TempDir()
-	for _, name := range []string{"it's", "a*b", "a?b", "[ab]", "[!x]", `back\slash`, "two words", "ünï", "a;b", `q"q`, "{x,y}"} {
+	for _, name := range []string{"it's", "a*b", "a?b", "[ab]", "[!x]", `back\slash`, "two words", "ünï", "a;b", `q"q`,
+		"{x,y}"} {
 		dir := filepath.Join(base, name)
 		copyResult(t, dir)
 		d, err := Open(dir, Options{})
@@ -420,9 +428,12 @@ func TestLockedDoor(t *testing.T) {
 	}
 	defer c.close()
 	for _, sql := range []string{
-		"from read_csv(" + text(other) + ")", "from glob('/*')", "copy (select 1) to " + text(other), "attach " + text(dir+"/x.db"),
-		"copy (select 1) to " + text(filepath.Join(dir, "curve.parquet")), "set enable_external_access = true", "set memory_limit = '99GB'",
-		"set allowed_paths = ['/etc/passwd']", "set temp_directory = '/tmp'", "install httpfs", "load '/tmp/x.so'", "reset lock_configuration",
+		"from read_csv(" + text(other) + ")", "from glob('/*')", "copy (select 1) to " + text(other), "attach " +
+			text(dir+"/x.db"),
+		"copy (select 1) to " + text(filepath.Join(dir, "curve.parquet")), "set enable_external_access = true",
+		"set memory_limit = '99GB'",
+		"set allowed_paths = ['/etc/passwd']", "set temp_directory = '/tmp'", "install httpfs", "load '/tmp/x.so'",
+		"reset lock_configuration",
 		"export database " + text(dir+"/x"), "from read_text('/etc/passwd')",
 	} {
 		if err := c.exec(sql); err == nil {
@@ -568,16 +579,20 @@ func TestFormats(t *testing.T) {
 		got[format] = out
 	}
 	for format, want := range map[string]string{
-		"csv": "i,f 1,\"t,\",b\n1,1.5,\"a,\"\"b\"\"\nc\",true\n,,,\n-9223372036854775807,+Inf,\" x\",false\n3,1e-300,\"\\.\",\n4,0.1,<&>,\n",
-		"json": "[\n{\"i\": 1, \"f 1\": 1.5, \"t,\": \"a,\\\"b\\\"\\nc\", \"b\": true},\n{\"i\": null, \"f 1\": null, \"t,\": null, \"b\": null},\n" +
-			"{\"i\": -9223372036854775807, \"f 1\": null, \"t,\": \" x\", \"b\": false},\n{\"i\": 3, \"f 1\": 1e-300, \"t,\": \"\\\\.\", \"b\": null},\n" +
+		"csv": "i,f 1,\"t,\",b\n1,1.5,\"a,\"\"b\"\"\nc\",true\n,,,\n-9223372036854775807,+Inf,\" " +
+			"x\",false\n3,1e-300,\"\\.\",\n4,0.1,<&>,\n",
+		"json": "[\n{\"i\": 1, \"f 1\": 1.5, \"t,\": \"a,\\\"b\\\"\\nc\", \"b\": true},\n{\"i\": null, \"f 1\": null, " +
+			"\"t,\": null, \"b\": null},\n" +
+			"{\"i\": -9223372036854775807, \"f 1\": null, \"t,\": \" x\", \"b\": false},\n{\"i\": 3, \"f 1\": 1e-300, \"t,\": " +
+			"\"\\\\.\", \"b\": null},\n" +
 			"{\"i\": 4, \"f 1\": 0.1, \"t,\": \"\\u003c\\u0026\\u003e\", \"b\": null}\n]\n",
 	} {
 		if diff := cmp.Diff(want, got[format]); diff != "" {
 			t.Errorf("%s: %s", format, diff)
 		}
 	}
-	if lines := strings.Split(got["table"], "\n"); len(lines) != 7 || !strings.Contains(lines[1], `a,"b" c`) || !strings.Contains(lines[2], "-") {
+	if lines := strings.Split(got["table"], "\n"); len(lines) != 7 || !strings.Contains(lines[1], `a,"b" c`) ||
+		!strings.Contains(lines[2], "-") {
 		t.Errorf("table:\n%s", got["table"])
 	}
 	if !strings.HasPrefix(got["md"], "| i | f 1 | t, | b |\n| ---: | ---: | --- | ---: |\n") {
@@ -648,7 +663,8 @@ func checkArrow(t *testing.T, raw string) {
 		}
 	}
 	want := [][]any{
-		{int64(1), 1.5, "a,\"b\"\nc", true}, {nil, nil, nil, nil}, {int64(-math.MaxInt64), math.Inf(1), " x", false}, {int64(3), 1e-300, `\.`, nil}, {int64(4), 0.1, "<&>", nil},
+		{int64(1), 1.5, "a,\"b\"\nc", true}, {nil, nil, nil, nil}, {int64(-math.MaxInt64), math.Inf(1), " x", false},
+		{int64(3), 1e-300, `\.`, nil}, {int64(4), 0.1, "<&>", nil},
 	}
 	if diff := cmp.Diff(want, rows); diff != "" || r.Err() != nil {
 		t.Error(diff, r.Err())

@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// token is a comment, a text, a name in quotes, a word, or any other character.
+// token matches a comment, a string, a quoted name, a word, white space, or any other character.
 var token = regexp.MustCompile(`(?s)--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|"(?:[^"]|"")*"|[\pL_][\pL\pN_$]*|\s+|.`)
 
-// quoteTable puts the word table into quotes where it can only be the view of that name: behind from, join, a comma and the like, or
-// before a dot. It is for texts that are no SQL as they stand, because the word is reserved.
+// quoteTable quotes the word table where it can only be the view of that name: after from, join, a
+// comma and the like, or before a dot. Without the quotes such a text is no SQL, because the word
+// is reserved.
 func quoteTable(sql string) string {
 	tokens := token.FindAllString(sql, -1)
 	before := ""
@@ -19,7 +20,8 @@ func quoteTable(sql string) string {
 			continue
 		}
 		dotted := i+1 < len(tokens) && tokens[i+1] == "."
-		follows := slices.Contains([]string{"from", "join", ",", "describe", "summarize", "pivot", "unpivot"}, strings.ToLower(before))
+		follows := slices.Contains([]string{"from", "join", ",", "describe", "summarize", "pivot", "unpivot"},
+			strings.ToLower(before))
 		if strings.EqualFold(t, "table") && (follows || dotted) {
 			tokens[i] = `"table"`
 		}

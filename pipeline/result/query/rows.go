@@ -16,10 +16,11 @@ import (
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 )
 
-// batchBytes is the length of a batch of an answer, which ends with the chunk of DuckDB's, of 2048 rows, that exceeds it.
+// batchBytes is the size at which a batch of an answer ends, with the chunk of DuckDB (2048 rows)
+// that exceeds it.
 const batchBytes = 1 << 20
 
-// Rows is an answer, read batch by batch.
+// Rows is an answer that is read batch by batch.
 type Rows struct {
 	ctx    context.Context
 	end    func()
@@ -30,8 +31,9 @@ type Rows struct {
 	ended  bool
 }
 
-// Query asks sql, with values (int64, float64, bool, string or nil) for its parameters. The errors are of the kinds ErrSQL and
-// ErrLimit where these are to blame, else ctx's. The timeout runs until Close.
+// Query asks a question in SQL, with values (int64, float64, bool, string or nil) for its
+// parameters. Its errors have ErrSQL or ErrLimit in their chains where the question or a limit is
+// to blame; otherwise they are ctx's. The timeout runs until Close.
 func (d *DB) Query(ctx context.Context, sql string, values ...any) (*Rows, error) {
 	ctx, end := d.limit(ctx)
 	c, err := d.connect()
@@ -53,7 +55,7 @@ func (d *DB) Query(ctx context.Context, sql string, values ...any) (*Rows, error
 	return r, nil
 }
 
-// Shape is the columns of sql's answer, and of its parameters, without answering it.
+// Shape returns the columns of an answer and of the question's parameters, without answering it.
 func (d *DB) Shape(ctx context.Context, sql string) (answer, parameters *arrow.Schema, err error) {
 	ctx, end := d.limit(ctx)
 	defer end()
@@ -70,15 +72,18 @@ func (d *DB) Shape(ctx context.Context, sql string) (answer, parameters *arrow.S
 	return s.schema(), s.parameters(), nil
 }
 
-// limit is ctx with the limits on time and memory.
+// limit returns ctx with the limits on time and memory, and a function that releases them.
 func (d *DB) limit(ctx context.Context) (context.Context, func()) {
 	stop := func() {}
 	if t := d.options.Timeout; t > 0 {
-		ctx, stop = context.WithTimeoutCause(ctx, t, &blame{fmt.Sprintf("the query took longer than %v; raise it with --timeout, or ask for less", t), ErrLimit})
+		ctx, stop = context.WithTimeoutCause(ctx, t,
+			&blame{fmt.Sprintf("the query took longer than %v; raise it with --timeout, or ask for less", t), ErrLimit})
 	}
 	ctx, end := context.WithCancelCause(ctx)
-	most := d.options.ceiling()
-	go guard(ctx, resident()+most, end, &blame{fmt.Sprintf("the query made this process grow by more than %s: it builds values that are too large, or needs more with --memory", size(most)), ErrLimit})
+	growth := d.options.ceiling()
+	large := &blame{fmt.Sprintf("the query made this process grow by more than %s: it builds values that are too large, "+
+		"or needs more with --memory", size(growth)), ErrLimit}
+	go guard(ctx, resident()+growth, end, large)
 	return ctx, func() { end(nil); stop() }
 }
 
@@ -90,7 +95,7 @@ func (s *statement) schema() *arrow.Schema {
 	return arrow.NewSchema(fields, nil)
 }
 
-// parameters is the types that DuckDB expects of the parameters.
+// parameters returns the types that DuckDB expects of the parameters.
 func (s *statement) parameters() *arrow.Schema {
 	fields := make([]arrow.Field, s.params)
 	for i := range fields {
@@ -100,10 +105,11 @@ func (s *statement) parameters() *arrow.Schema {
 	return arrow.NewSchema(fields, nil)
 }
 
-// run starts the answer. It streams: DuckDB works as it is read, and keeps about a megabyte.
+// run starts the answer. DuckDB works while the answer is read, and keeps about a megabyte of it.
 func (r *Rows) run(values []any) error {
 	if len(values) != r.stmt.params {
-		return refuse("the SQL has parameters (%d) and %d values were given: write the values into it", r.stmt.params, len(values))
+		return refuse("the SQL has parameters (%d) and %d values were given: write the values into it",
+			r.stmt.params, len(values))
 	}
 	for i, v := range values {
 		if err := bind(r.stmt.stmt, duck.IdxT(i+1), v); err != nil {
@@ -150,13 +156,13 @@ func bind(s duck.PreparedStatement, i duck.IdxT, v any) error {
 	return nil
 }
 
-// Schema is the columns of the answer: text, int64, float64 and boolean.
+// Schema returns the columns of the answer: texts, int64, float64 and boolean.
 func (r *Rows) Schema() *arrow.Schema { return r.schema }
 
-// Plan says that the answer is an explanation, whose texts have several lines.
+// Plan reports whether the answer is an explanation, whose texts have several lines.
 func (r *Rows) Plan() bool { return r.stmt.plan }
 
-// Next is the next batch, which the caller releases, or io.EOF.
+// Next returns the next batch, which the caller releases, or io.EOF.
 func (r *Rows) Next() (arrow.Record, error) {
 	if r.ended {
 		return nil, io.EOF
@@ -180,7 +186,7 @@ func (r *Rows) Next() (arrow.Record, error) {
 	return b.NewRecord(), nil
 }
 
-// fetch appends chunks until they make a batch.
+// fetch appends chunks of the answer until they make a batch.
 func (r *Rows) fetch(to []array.Builder) (rows int, err error) {
 	for bytes := 0; bytes < batchBytes; {
 		chunk := duck.FetchChunk(r.result)
@@ -204,7 +210,7 @@ func (r *Rows) fetch(to []array.Builder) (rows int, err error) {
 	return rows, nil
 }
 
-// Close ends the question, wherever it is.
+// Close ends the question, whether or not its answer was read.
 func (r *Rows) Close() {
 	r.end()
 	r.conn.release(func() { duck.DestroyResult(&r.result) })

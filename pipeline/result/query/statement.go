@@ -16,10 +16,10 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// maxSQL is the bytes of the longest question.
+// maxSQL is the length in bytes of the longest question.
 const maxSQL = 1 << 16
 
-// statement is a question that was understood and found to be harmless.
+// statement is a prepared statement of SQL.
 type statement struct {
 	conn    *conn
 	stmt    duck.PreparedStatement
@@ -28,7 +28,7 @@ type statement struct {
 	plan    bool // explain: the answer is a drawing
 }
 
-// column is one column of an answer.
+// column describes one column of an answer.
 type column struct {
 	name string
 	typ  schemas.ColumnType
@@ -37,7 +37,7 @@ type column struct {
 
 func (s *statement) close() { s.conn.release(func() { duck.DestroyPrepare(&s.stmt) }) }
 
-// ask understands a question of somebody else's: statement and the checks.
+// ask prepares a question of a user, which it checks first.
 func (c *conn) ask(ctx context.Context, sql string) (*statement, error) {
 	if len(sql) > maxSQL {
 		return nil, refuse("the SQL has %d bytes: at most %d are read", len(sql), maxSQL)
@@ -54,7 +54,8 @@ func (c *conn) ask(ctx context.Context, sql string) (*statement, error) {
 	return s, err
 }
 
-// checked prepares sql if it is one statement that only reads, with the columns cast to the types of result files.
+// checked prepares sql if it is one statement that only reads, with the columns cast to the types
+// of result files.
 func (c *conn) checked(ctx context.Context, sql string) (*statement, error) {
 	body := sql[len(explained.FindString(sql)):] // explain analyze runs what it explains
 	if err := c.inspect(ctx, sql, body); err != nil {
@@ -78,8 +79,9 @@ func (c *conn) checked(ctx context.Context, sql string) (*statement, error) {
 }
 
 var (
-	// explained is what stands before the statement that explain is about. It has no comments: where one ends is DuckDB's to say, and a
-	// disagreement would hide a statement from the checks.
+	// explained matches what stands before the statement that explain is about. It matches no
+	// comments: DuckDB decides where one ends, and a disagreement would hide a statement from the
+	// checks.
 	explained = regexp.MustCompile(`(?i)^\s*explain\s+(analyze\s+)?(\([\w\s,]*\)\s*)?`)
 	// firstWord is the first word of a statement, behind comments.
 	firstWord = regexp.MustCompile(`(?s)^(?:\s|;|--[^\n]*\n|/\*.*?\*/)*(\w+)`)
@@ -94,7 +96,7 @@ func readOnly(sql string) error {
 	return refuse("%q: results are read-only, only select and explain select are answered", kind)
 }
 
-// wrap is the question around sql that casts its columns.
+// wrap returns a question around sql that casts its columns.
 func (s *statement) wrap(sql string) string {
 	var list []string
 	for i, c := range s.columns {
@@ -111,7 +113,7 @@ func (s *statement) wrap(sql string) string {
 	return "select " + strings.Join(list, ", ") + " from " + from
 }
 
-// statement prepares one statement, whatever it is.
+// statement prepares one statement without checks.
 func (c *conn) statement(ctx context.Context, sql string) (s *statement, err error) {
 	s = &statement{conn: c}
 	err = c.await(ctx, func() error { return s.prepare(sql) })
@@ -137,7 +139,7 @@ func (s *statement) prepare(sql string) error {
 	return nil
 }
 
-// kindOf finds the kind of an error in the message, where DuckDB does not give it otherwise.
+// kindOf finds the kind of an error in its message, where DuckDB does not state it otherwise.
 func kindOf(message string) duck.ErrorType {
 	switch {
 	case strings.HasPrefix(message, "Out of Memory Error"):
@@ -148,7 +150,8 @@ func kindOf(message string) duck.ErrorType {
 	return duck.ErrorTypeInvalid
 }
 
-// unique is the name, with a number behind it where it was seen before: files and JSON objects need names that differ.
+// unique returns the name, followed by a number where it was seen before: the columns of files and
+// the keys of JSON objects need names that differ.
 func unique(seen map[string]int, name string) string {
 	n := seen[name]
 	seen[name] = n + 1
@@ -158,7 +161,7 @@ func unique(seen map[string]int, name string) string {
 	return unique(seen, fmt.Sprintf("%s_%d", name, n))
 }
 
-// columnOf says how a column of DuckDB's comes into one of the types of result files.
+// columnOf says how a column of DuckDB becomes one of the types of result files.
 func columnOf(t duck.Type) column {
 	switch t {
 	case duck.TypeVarchar:
@@ -178,15 +181,18 @@ func columnOf(t duck.Type) column {
 	return column{typ: schemas.TextColumn, cast: "varchar"}
 }
 
-// tableFunctions is what may stand where a table stands. Others read files, log, profile, or run SQL that they get as a text.
-var tableFunctions = []string{"range", "generate_series", "unnest", "repeat", "json_each", "json_tree", "histogram", "histogram_values",
-	"pragma_table_info", "duckdb_columns", "duckdb_functions", "duckdb_types", "duckdb_keywords", "duckdb_views"}
+// tableFunctions are the functions that may stand in place of a table. Others read files, log,
+// profile, or run SQL that they are given as text.
+var tableFunctions = []string{
+	"range", "generate_series", "unnest", "repeat", "json_each", "json_tree", "histogram", "histogram_values",
+	"pragma_table_info", "duckdb_columns", "duckdb_functions", "duckdb_types", "duckdb_keywords", "duckdb_views",
+}
 
-// functions that are more than the value that they have.
+// refusedFunctions are refused although they look like values: they do more than return one.
 var refusedFunctions = []string{"write_log", "sleep_ms", "nextval", "currval", "setseed"}
 
-// inspect reads the syntax tree of body, sql without its explain, before anything is bound. It refuses what does not select, and functions
-// that do more than that.
+// inspect reads the syntax tree of body, which is sql without its explain, before anything is
+// bound. It refuses statements that do not select and functions that do more than that.
 func (c *conn) inspect(ctx context.Context, sql, body string) error {
 	if err := c.await(ctx, func() error { return c.single(sql) }); err != nil {
 		return err
@@ -220,12 +226,13 @@ func (c *conn) single(sql string) error {
 		}
 		return refuse("there is no SQL in it")
 	case count > 1:
-		return refuse("%d statements: a query is one (a pivot that does not list its values with in (...) counts as two)", count)
+		return refuse("%d statements: a query is one (a pivot that does not list its values with in (...) counts as two)",
+			count)
 	}
 	return nil
 }
 
-// value is the text that a question of ours is answered with.
+// value returns the text that answers a question of this package.
 func (c *conn) value(ctx context.Context, sql string) (string, error) {
 	s, err := c.statement(ctx, sql)
 	if err != nil {
@@ -248,7 +255,7 @@ func (c *conn) value(ctx context.Context, sql string) (string, error) {
 	return texts(duck.DataChunkGetVector(chunk, 0), 1)[0].String(), nil
 }
 
-// inspectNode walks the tree: a node of the type TABLE_FUNCTION has its function below it.
+// inspectNode walks the tree. A node of the type TABLE_FUNCTION has its function below it.
 func inspectNode(node any, table bool) error {
 	switch node := node.(type) {
 	case []any:

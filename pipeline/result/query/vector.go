@@ -9,7 +9,8 @@ import (
 	duck "github.com/duckdb/duckdb-go-bindings"
 )
 
-// appendVector appends the first n values of a vector to the builder of its type, and returns about how many bytes these are.
+// appendVector appends the first n values of a vector to the builder of its type, and returns about
+// how many bytes they have.
 func appendVector(to array.Builder, v duck.Vector, n int) (bytes int) {
 	valid := validity(v, n)
 	switch to := to.(type) {
@@ -35,12 +36,13 @@ func appendVector(to array.Builder, v duck.Vector, n int) (bytes int) {
 	return bytes
 }
 
-// values is the memory of a vector of fixed width, as it is: null where it is null, as validity says.
+// values returns the memory of a vector of fixed width. Values that validity calls null have any
+// content.
 func values[T int64 | float64 | bool](v duck.Vector, n int) []T {
 	return unsafe.Slice((*T)(duck.VectorGetData(v)), n)
 }
 
-// validity says which values are not null; nil: all.
+// validity says which values are not null. It returns nil where none is null.
 func validity(v duck.Vector, n int) []bool {
 	mask := duck.VectorGetValidity(v)
 	if mask == nil {
@@ -54,10 +56,11 @@ func validity(v duck.Vector, n int) []bool {
 	return valid
 }
 
-// inlined is the bytes of a text that stand in the value itself.
+// inlined is the length in bytes of the longest text that stands in the value itself.
 const inlined = 12
 
-// stringT is DuckDB's text: its length and, where it is short, its bytes, else four of them and where all of them are.
+// stringT is DuckDB's form of a text: its length and, where it is short, its bytes; otherwise the
+// first four bytes and a pointer to all of them.
 type stringT struct {
 	length uint32
 	prefix [4]byte
@@ -68,7 +71,7 @@ func texts(v duck.Vector, n int) []stringT {
 	return unsafe.Slice((*stringT)(duck.VectorGetData(v)), n)
 }
 
-// view is the text in DuckDB's memory: copy it before the chunk goes.
+// view returns the text in DuckDB's memory, which ends with the chunk.
 func (s *stringT) view() string {
 	if s.length <= inlined {
 		return unsafe.String(&s.prefix[0], s.length)
@@ -76,5 +79,5 @@ func (s *stringT) view() string {
 	return unsafe.String(s.at, s.length)
 }
 
-// String is a copy of the text.
+// String returns a copy of the text.
 func (s *stringT) String() string { return string([]byte(s.view())) }

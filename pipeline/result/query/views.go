@@ -10,7 +10,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 )
 
-// View is one of the tables that SQL sees.
+// View describes one of the tables that SQL sees.
 type View struct {
 	Name    string
 	Columns []schemas.Column // as they are in the result's file, with what they mean
@@ -19,13 +19,14 @@ type View struct {
 // Alias is a second name of the view "table", whose own name is a reserved word of SQL.
 const Alias = "cells"
 
-// names are the files of a result, each a view; the first ones have to be there.
+// names are the files of a result, each a view.
 var names = []string{"table", "curve", "bounds", "trials", "timing", "fits"}
 
 // optional are the files that results of earlier versions lack.
 var optional = []string{"fits"}
 
-// documented is the columns that a file may have, but for those whose names come from algorithms.
+// documented returns the columns that a file may have, but for those whose names come from
+// algorithms.
 func documented(view string) []schemas.Column {
 	if view == "table" {
 		return slices.Concat(result.Columns("table"), result.Columns("games"))
@@ -33,7 +34,7 @@ func documented(view string) []schemas.Column {
 	return result.Columns(view)
 }
 
-// meaning is the documentation of a column.
+// meaning returns the documentation of a column, or an empty text where there is none.
 func meaning(view, column string) string {
 	for prefix, what := range map[string]string{
 		schemas.ParamPrefix: "parameter ", schemas.MetricPrefix: "metric ", schemas.WithPrefix: "intermediate value ",
@@ -50,7 +51,7 @@ func meaning(view, column string) string {
 	return ""
 }
 
-// Describe is the views as one sheet: view, column, type, meaning.
+// Describe returns the views as one sheet: view, column, type, meaning.
 func Describe(views []View) *sheet.Sheet {
 	s := &sheet.Sheet{Name: "schema"}
 	for _, name := range []string{"view", "column", "type", "meaning"} {

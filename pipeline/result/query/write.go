@@ -19,8 +19,8 @@ type Answer interface {
 func Formats() []string { return render.AnswerNames() }
 
 // Write writes an answer: as table and md, which are for people, at most 10,000 rows; as json, csv,
-// arrow (an IPC stream) and parquet any number, batch by batch. All have every column and every digit;
-// json has null for numbers that are not finite.
+// arrow (an IPC stream) and parquet any number, batch by batch. All have every column and every
+// digit; json has null for numbers that are not finite.
 func Write(w io.Writer, a Answer, format string) error {
 	var err error
 	if a.Plan() && (format == "table" || format == "md") {

@@ -13,8 +13,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 )
 
-// maxShown is the number of rows of the longest answer for people, whose columns are as wide as their
-// widest value.
+// maxShown is the number of rows of the longest answer for people, whose columns are as wide as
+// their widest value.
 const maxShown = 10_000
 
 // TooLongError says that an answer has too many rows for a format for people.
@@ -60,8 +60,8 @@ func AnswerValue(a arrow.Array, i int) any {
 	return sheet.ValueAt(a, i)
 }
 
-// wholeOf returns a brief that leaves nothing out and shortens nothing, for the answer to a question
-// that chose its columns.
+// wholeOf returns a brief that leaves nothing out and shortens nothing, for the answer to a
+// question that chose its columns.
 func wholeOf(a Answer) (b brief, err error) {
 	s, err := Collect(a)
 	if err != nil {
@@ -94,8 +94,8 @@ func answerInShort(write func(*bufio.Writer, brief) error) func(*bufio.Writer, A
 	}
 }
 
-// Summary returns what the formats for people leave of a sheet: the indices of the columns that stay,
-// what stands above and below them, and the rows as text.
+// Summary returns what the formats for people leave of a sheet: the indices of the columns that
+// stay, what stands above and below them, and the rows as text.
 func Summary(s *sheet.Sheet) (above, below []string, shown []int, rows [][]string) {
 	b := briefOf(s)
 	for _, c := range b.columns {

@@ -19,8 +19,8 @@ var arrowFormat = Format{
 	answer: writeArrowStream,
 }
 
-// writeArrowFile writes a sheet in the file format of Arrow IPC: one record batch, uncompressed, with the
-// metadata of the Parquet files.
+// writeArrowFile writes a sheet in the file format of Arrow IPC: one record batch, uncompressed,
+// with the metadata of the Parquet files.
 func writeArrowFile(w *bufio.Writer, s *sheet.Sheet) error {
 	schema := sheet.ArrowSchema(s.Name, s.Columns, s.Metadata())
 	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)

@@ -20,9 +20,9 @@ type brief struct {
 	rows    [][]string
 }
 
-// briefOf drops empty columns, and says above what is the same in all rows, in all rows of an algorithm
-// (its parameters), or in all rows of a class that have a value (what describes its problem), unless it
-// is a measured number.
+// briefOf drops empty columns, and says above what is the same in all rows, in all rows of an
+// algorithm (its parameters), or in all rows of a class that have a value (what describes its
+// problem), unless it is a measured number.
 func briefOf(s *sheet.Sheet) brief {
 	var b brief
 	var same []string
@@ -71,8 +71,8 @@ type notes struct {
 	of    map[string][]string // for each value of by, names and values of the columns
 }
 
-// note collects column i if it is such a column: where it has a value at all, that is the same for the
-// same value of by. It is false where it is not.
+// note collects column i if it is such a column: where it has a value at all, that is the same for
+// the same value of by. It is false where it is not.
 func (n *notes) note(s *sheet.Sheet, i int) bool {
 	by := slices.IndexFunc(s.Columns, func(c schemas.Column) bool { return c.Name == n.by })
 	if by < 0 {
@@ -118,8 +118,8 @@ func isBracket(c schemas.Column) bool { return c.Name == "n_low" || c.Name == "n
 
 func isParam(c schemas.Column) bool { return strings.HasPrefix(c.Name, schemas.ParamPrefix) }
 
-// describes reports whether a column describes the problem or what counts as success, beside the class
-// itself.
+// describes reports whether a column describes the problem or what counts as success, beside the
+// class itself.
 func describes(c schemas.Column) bool {
 	return c.Name == "evaluation" || slices.ContainsFunc(trial.KeyColumns(), func(k trial.KeyColumn) bool {
 		return k.Name == c.Name && k.Has(trial.Describes)
@@ -136,8 +136,8 @@ func ofSource(s *sheet.Sheet, source string) string {
 	return source
 }
 
-// isAside reports whether a column may stand above the table: a key, the way of evaluation, or how many
-// trials failed.
+// isAside reports whether a column may stand above the table: a key, the way of evaluation, or how
+// many trials failed.
 func isAside(c schemas.Column) bool {
 	return c.Name == "evaluation" || c.Name == "failed" || c.Name != "cell" && trial.IsKeyColumn(c.Name)
 }
@@ -168,8 +168,8 @@ func short(v any) string {
 	return oneLine(sheet.Text(v))
 }
 
-// oneLine returns a text without line breaks and without characters that move a terminal's cursor or
-// turn text around.
+// oneLine returns a text without line breaks and without characters that move a terminal's cursor
+// or turn text around.
 func oneLine(v string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

@@ -8,15 +8,17 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// leastFirst is the columns that a narrow table may do without, those that are missed least first. Keys, brackets and regret stay.
+// leastFirst is the columns that a narrow table may do without, those that are missed least first.
+// Keys, brackets and regret stay.
 var leastFirst = []string{
-	"evaluation", "mean_error", "error_p90", "mistakes_max", "privacy", "best_loss", "n_model_low", "n_model_high", "paper_n", "paper_regret",
-	schemas.WithPrefix, schemas.MetricPrefix, "failed", "ok", "compared", "reason", "less_error", schemas.ParamPrefix, "n_model", "trials", "ratio",
+	"evaluation", "mean_error", "error_p90", "mistakes_max", "privacy", "best_loss", "n_model_low", "n_model_high",
+	"paper_n", "paper_regret", schemas.WithPrefix, schemas.MetricPrefix, "failed", "ok", "compared", "reason",
+	"less_error", schemas.ParamPrefix, "n_model", "trials", "ratio",
 	"error_mean", "theory_n", "theory_regret", "mistakes_mean",
 }
 
-// fit leaves columns out until lines of the table are at most so wide, or none is left that may go, and says which. Reasons, and what was
-// compared, are said below.
+// fit leaves columns out until lines of the table are at most so wide, or none is left that may go,
+// and says which. Reasons, and what was compared, are said below.
 func (b *brief) fit(width int) {
 	var gone []string
 	for b.lineWidth() > width {

@@ -1,8 +1,8 @@
 // Package render shows sheets and answers to people and to programs.
 //
-// It promises that the formats for programs have every column and every digit, that those for people
-// say what they leave out, and that no text can move a terminal's cursor or be taken for markup. It
-// needs nothing but the sheet.
+// It promises that the formats for programs have every column and every digit, that those for
+// people say what they leave out, and that no text can move a terminal's cursor or be taken for
+// markup. It needs nothing but the sheet.
 //
 // Start with Render. A format is one value in a file of its own; Formats lists them.
 package render
@@ -63,8 +63,8 @@ func AnswerNames() (names []string) {
 	return names
 }
 
-// Render writes a sheet in the format of a name. The formats for people show numbers with four digits
-// and no column that is empty, and say once what is the same in all rows.
+// Render writes a sheet in the format of a name. The formats for people show numbers with four
+// digits and no column that is empty, and say once what is the same in all rows.
 func Render(s *sheet.Sheet, w io.Writer, format string) error {
 	f, ok := Find(format)
 	if !ok {
@@ -91,8 +91,8 @@ type Answer interface {
 	Next() (arrow.Record, error) // that the caller releases; io.EOF at the end
 }
 
-// WriteAnswer writes an answer in the format of a name: all columns, with all their digits. The formats
-// for people refuse long answers with a TooLongError.
+// WriteAnswer writes an answer in the format of a name: all columns, with all their digits. The
+// formats for people refuse long answers with a TooLongError.
 func WriteAnswer(w io.Writer, a Answer, format string) error {
 	f, ok := Find(format)
 	if !ok || f.answer == nil {

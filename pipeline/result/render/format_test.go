@@ -15,8 +15,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 )
 
-// Every format has a name of its own and a doc, writes sheets with and without rows, and writes the same
-// text for a sheet as for an answer with its rows where it is one for programs.
+// Every format has a name of its own and a doc, writes sheets with and without rows, and writes the
+// same text for a sheet as for an answer with its rows where it is one for programs.
 func TestFormats(t *testing.T) {
 	s := &sheet.Sheet{Name: "table", Columns: []schemas.Column{
 		{Name: "a \"b\"", Type: schemas.TextColumn}, {Name: "i", Type: schemas.IntColumn},

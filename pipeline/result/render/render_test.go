@@ -30,16 +30,19 @@ func rendered(t *testing.T, s *sheet.Sheet, format string) string {
 	return b.String()
 }
 
-// Text that means something to a terminal, to Markdown, to HTML or to LaTeX is shown as the text that it is.
+// Text that means something to a terminal, to Markdown, to HTML or to LaTeX is shown as the text
+// that it is.
 func TestSpecialCharacters(t *testing.T) {
 	for _, c := range []struct{ text, table, md, tex string }{
 		{"a\x1b[31mred\x07", "a\uFFFD[31mred\uFFFD", "a\uFFFD\\[31mred\uFFFD", `a\texttt{U+FFFD}{[}31mred\texttt{U+FFFD}`},
 		{"\u202eevil", "\uFFFDevil", "\uFFFDevil", `\texttt{U+FFFD}evil`},
 		{"two\nlines\r\n", "two lines", "two lines", "two lines"},
-		{"<b>&amp;</b>", "<b>&amp;</b>", "&lt;b>&amp;amp;&lt;/b>", `\textless{}b\textgreater{}\&amp;\textless{}/b\textgreater{}`},
+		{"<b>&amp;</b>", "<b>&amp;</b>", "&lt;b>&amp;amp;&lt;/b>",
+			`\textless{}b\textgreater{}\&amp;\textless{}/b\textgreater{}`},
 		{"a|b*c_d_ _e", "a|b*c_d_ _e", `a\|b\*c_d\_ \_e`, `a\textbar{}b{*}c\_d\_ \_e`},
 		{"[x](http://y)", "[x](http://y)", `\[x\](http://y)`, `{[}x{]}(http://y)`},
-		{"`$x^2$` ~ 5% #1", "`$x^2$` ~ 5% #1", "\\`\\$x^2\\$\\` \\~ 5% #1", "{`}\\$x\\textasciicircum{}2\\${`} \\textasciitilde{} 5\\% \\#1"},
+		{"`$x^2$` ~ 5% #1", "`$x^2$` ~ 5% #1", "\\`\\$x^2\\$\\` \\~ 5% #1",
+			"{`}\\$x\\textasciicircum{}2\\${`} \\textasciitilde{} 5\\% \\#1"},
 		{`\input{/etc/passwd}`, `\input{/etc/passwd}`, `\\input{/etc/passwd}`, `\textbackslash{}input\{/etc/passwd\}`},
 		{"Pál -- Kivinen–Warmuth, ε ≥ 1, 中", "Pál -- Kivinen–Warmuth, ε ≥ 1, 中", "Pál -- Kivinen–Warmuth, ε ≥ 1, 中",
 			`Pál -{}- Kivinen--Warmuth, $\varepsilon$ $\geq$ 1, \texttt{U+4E2D}`},
@@ -73,7 +76,8 @@ func TestSpecialCharacters(t *testing.T) {
 }
 
 func TestTexNumbers(t *testing.T) {
-	for v, want := range map[string]string{"1": "1", "-0.5": "$-0.5$", "1.2e+08": `$1.2 \times 10^{8}$`, "-1e-06": `$-1 \times 10^{-6}$`, "-": "--", "1e+100": `$1 \times 10^{100}$`} {
+	for v, want := range map[string]string{"1": "1", "-0.5": "$-0.5$", "1.2e+08": `$1.2 \times 10^{8}$`,
+		"-1e-06": `$-1 \times 10^{-6}$`, "-": "--", "1e+100": `$1 \times 10^{100}$`} {
 		if got := texValue(v, schemas.FloatColumn); got != want {
 			t.Errorf("%s: %s, want %s", v, got, want)
 		}

@@ -18,8 +18,8 @@ var tableFormat = Format{
 	answer: answerInShort(writeTable),
 }
 
-// Table writes a sheet as the format table does, in lines of at most width characters if that can be
-// had by leaving out columns; it says which. A width of 0 leaves none out.
+// Table writes a sheet as the format table does, in lines of at most width characters if that can
+// be had by leaving out columns; it says which. A width of 0 leaves none out.
 func Table(s *sheet.Sheet, w io.Writer, width int) error {
 	return tableFormat.write(s, w, func(out *bufio.Writer, s *sheet.Sheet) error {
 		b := briefOf(s)

@@ -17,8 +17,8 @@ var texFormat = Format{
 	sheet: func(w *bufio.Writer, s *sheet.Sheet) error { return writeTex(w, briefOf(s), s.Title) },
 }
 
-// writeTex writes a tabular for \input in a document of any class that loads booktabs. What stands above
-// and below a table on a terminal is in comments, for the caption.
+// writeTex writes a tabular for \input in a document of any class that loads booktabs. What stands
+// above and below a table on a terminal is in comments, for the caption.
 func writeTex(w *bufio.Writer, b brief, title string) error {
 	notes := append(append([]string{"needs \\usepackage{booktabs}"}, b.above...), b.below...)
 	if title != "" {
@@ -72,11 +72,13 @@ func texValue(v string, t schemas.ColumnType) string {
 	return v
 }
 
-// texNames are what stands for characters that TeX or its fonts take for something else. A bracket could
-// be an argument of the command before it.
+// texNames are what stands for characters that TeX or its fonts take for something else. A bracket
+// could be an argument of the command before it.
 var texNames = map[rune]string{
-	'\\': `\textbackslash{}`, '{': `\{`, '}': `\}`, '$': `\$`, '&': `\&`, '#': `\#`, '%': `\%`, '_': `\_`, '^': `\textasciicircum{}`,
-	'~': `\textasciitilde{}`, '<': `\textless{}`, '>': `\textgreater{}`, '|': `\textbar{}`, '"': `''`, '[': `{[}`, ']': `{]}`, '*': `{*}`,
+	'\\': `\textbackslash{}`, '{': `\{`, '}': `\}`, '$': `\$`, '&': `\&`, '#': `\#`, '%': `\%`, '_': `\_`,
+	'^': `\textasciicircum{}`,
+	'~': `\textasciitilde{}`, '<': `\textless{}`, '>': `\textgreater{}`, '|': `\textbar{}`, '"': `''`, '[': `{[}`,
+	']': `{]}`, '*': `{*}`,
 	'`': "{`}",
 	'–': `--`, '—': `---`, '‘': "{`}", '’': `{'}`, '“': "``", '”': `''`, '…': `\dots{}`, '×': `$\times$`, '≤': `$\leq$`, '≥': `$\geq$`,
 	'ε': `$\varepsilon$`, 'δ': `$\delta$`, 'α': `$\alpha$`, 'β': `$\beta$`, 'γ': `$\gamma$`, 'η': `$\eta$`, 'λ': `$\lambda$`, 'σ': `$\sigma$`,

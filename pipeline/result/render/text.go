@@ -10,8 +10,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 )
 
-// layout says how a format for programs lays out a table as text. Its functions that are given to append
-// and return what they have appended to.
+// layout says how a format for programs lays out a table as text. Its functions that are given to
+// append and return what they have appended to.
 type layout struct {
 	begin  func(to []byte, names []string) []byte // what stands before all rows
 	row    func(to []byte, row int) []byte        // before the values of a row

@@ -21,7 +21,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
-// browser starts a Chromium for one test, which is skipped where none is found, unless SHATTER_TEST_BROWSER is "required".
+// browser starts a Chromium for one test, which is skipped where none is found, unless
+// SHATTER_TEST_BROWSER is "required".
 func browser(t *testing.T) context.Context {
 	t.Helper()
 	testkit.Long(t)
@@ -37,7 +38,8 @@ func browser(t *testing.T) context.Context {
 		}
 		t.Skip("no Chromium here")
 	}
-	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path), chromedp.WSURLReadTimeout(2*time.Minute))
+	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path),
+		chromedp.WSURLReadTimeout(2*time.Minute))
 	if os.Getuid() == 0 {
 		options = append(options, chromedp.NoSandbox)
 	}
@@ -53,8 +55,8 @@ func browser(t *testing.T) context.Context {
 	return ctx
 }
 
-// tab is an open page, and what it did that it should not: each request but that for the page itself, each message of the console, each
-// error, each dialog.
+// tab is an open page, and what it did that it should not: each request but that for the page
+// itself, each message of the console, each error, each dialog.
 type tab struct {
 	t   *testing.T
 	ctx context.Context
@@ -76,7 +78,8 @@ func open(t *testing.T, browser context.Context, path string, width int64) *tab 
 	call(b, cdpage.Enable, cdpage.EnableParams{})
 	call(b, log.Enable, cdp.Empty{})
 	call(b, runtime.Enable, cdp.Empty{})
-	b.do(chromedp.EmulateViewport(width, 900), chromedp.Navigate("file://"+path), chromedp.WaitReady(chromedp.CSS(`html[data-ready="yes"]`)))
+	b.do(chromedp.EmulateViewport(width, 900), chromedp.Navigate("file://"+path),
+		chromedp.WaitReady(chromedp.CSS(`html[data-ready="yes"]`)))
 	return b
 }
 
@@ -129,7 +132,8 @@ func call[P, R any](b *tab, command cdp.Command[P, R], params P) {
 // eval is the value of an expression, or of the promise that it makes.
 func eval[T any](b *tab, expression string) T {
 	b.t.Helper()
-	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression, func(p *runtime.EvaluateParams) { yes := true; p.AwaitPromise = &yes }))
+	v, err := chromedp.Run(b.ctx,
+		chromedp.Evaluate[T](expression, func(p *runtime.EvaluateParams) { yes := true; p.AwaitPromise = &yes }))
 	if err != nil {
 		b.t.Fatalf("%v in %s", err, expression)
 	}
@@ -138,18 +142,21 @@ func eval[T any](b *tab, expression string) T {
 
 func (b *tab) media(kind, scheme string) {
 	b.t.Helper()
-	call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: kind, Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+	call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: kind,
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
 }
 
-// marksOf is, for each figure of the open page, how many points it has, and -1 where it is not drawn.
+// marksOf is, for each figure of the open page, how many points it has, and -1 where it is not
+// drawn.
 const marksOf = `[...document.querySelectorAll('.plot')].map(p => p.dataset.drawn === 'yes' && p.querySelector('svg')
 	? p.querySelectorAll('svg .mark-symbol.role-mark path').length : -1)`
 
 // overflow is by how much the page sticks out of its window.
 const overflow = `document.documentElement.scrollWidth - document.documentElement.clientWidth`
 
-// Every page, on a wide screen and on a phone, in light and dark and in print: all figures are drawn, nothing sticks out, and the browser
-// sees no error and no request. Names that try to be markup or code stay names.
+// Every page, on a wide screen and on a phone, in light and dark and in print: all figures are
+// drawn, nothing sticks out, and the browser sees no error and no request. Names that try to be
+// markup or code stay names.
 func TestPagesInBrowser(t *testing.T) {
 	chrome := browser(t)
 	for _, c := range []struct {
@@ -168,7 +175,8 @@ func TestPagesInBrowser(t *testing.T) {
 			start := time.Now()
 			b := open(t, chrome, path, 1400)
 			marks := eval[[]int](b, marksOf)
-			t.Logf("%d bytes, figures with %v points, drawn in %v", len(text), marks, time.Since(start).Round(10*time.Millisecond))
+			t.Logf("%d bytes, figures with %v points, drawn in %v", len(text), marks,
+				time.Since(start).Round(10*time.Millisecond))
 			if len(marks) != c.figures || slices.Min(marks) < 1 {
 				t.Errorf("figures with %v points, want %d figures, none empty", marks, c.figures)
 			}
@@ -208,14 +216,17 @@ func (b *tab) looks(t *testing.T) {
 	b.media("", "light")
 }
 
-// The table is sorted and filtered, a setting is chosen, and a figure is taken away in three formats, all without a network.
+// The table is sorted and filtered, a setting is chosen, and a figure is taken away in three
+// formats, all without a network.
 func TestUseInBrowser(t *testing.T) {
 	path, _ := written(t, learned(t, 40))
 	b := open(t, browser(t), path, 1200)
 	const head = `[...document.querySelectorAll('#cells th')].find(h => h.textContent === 'n_star')`
-	const column = `[...document.querySelectorAll('#cells tbody tr:not([hidden])')].map(r => Number(r.cells[` + head + `.cellIndex].textContent))`
+	const column = `[...document.querySelectorAll('#cells tbody tr:not([hidden])')].map(r => Number(r.cells[` + head +
+		`.cellIndex].textContent))`
 	up := eval[[]float64](b, head+`.querySelector('button').click(), `+column)
-	if sorted := eval[string](b, head+`.getAttribute('aria-sort')`); !slices.IsSorted(up) || sorted != "ascending" || len(up) < 20 {
+	if sorted := eval[string](b, head+`.getAttribute('aria-sort')`); !slices.IsSorted(up) || sorted != "ascending" ||
+		len(up) < 20 {
 		t.Errorf("sorted %s: %v", sorted, up)
 	}
 	down := eval[[]float64](b, head+`.querySelector('button').click(), `+column)
@@ -250,7 +261,8 @@ func TestUseInBrowser(t *testing.T) {
 		}
 		return Promise.all(names.map(async (name, i) => name + ' ' + (await blobs[i].text()).slice(0, 200)));
 	})()`)
-	for i, want := range []string{"n-parities-d.svg <svg", "n-parities-d.png \uFFFDPNG", "n-parities-d.vl.json {\n \"$schema\": \"https://vega.github.io/schema/vega-lite/v6.json\""} {
+	for i, want := range []string{"n-parities-d.svg <svg", "n-parities-d.png \uFFFDPNG",
+		"n-parities-d.vl.json {\n \"$schema\": \"https://vega.github.io/schema/vega-lite/v6.json\""} {
 		if len(saved) != 3 || !strings.HasPrefix(saved[i], want) {
 			t.Errorf("saved %.90q, want %q", saved, want)
 		}

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Figure is one chart, as data. Everything that it shows stands here; a renderer only draws.
+// Figure is one chart as data. It holds everything that the chart shows; a renderer only draws.
 type Figure struct {
 	Name       string // for a file: small letters, digits and hyphens; no two figures of a sweep share one
 	Kind       string // n, curve or regret
@@ -24,7 +24,7 @@ type Figure struct {
 	Target     float64 // the rate that is asked for; 0: none
 }
 
-// Axis is one axis of a figure: its limits and what is written along it.
+// Axis is an axis of a figure: its limits, and what is written along it.
 type Axis struct {
 	Title     string
 	Log       bool
@@ -38,7 +38,8 @@ type Tick struct {
 	Label string
 }
 
-// Key is a column in which series of one algorithm differ. Of these, those with the value Chosen are shown at first; empty: all.
+// Key is a column in which series of one algorithm differ. At first the series with the value
+// Chosen are shown, or all of them where it is empty.
 type Key struct {
 	Name   string
 	Values []string
@@ -54,10 +55,10 @@ const (
 	Printed  = "printed bound"
 )
 
-// marks is all of them, in the order of a legend.
+// marks lists the marks in the order of a legend.
 var marks = []string{Measured, Model, Fit, Proved, Printed}
 
-// Series is points of one algorithm and one setting, ascending in X.
+// Series holds points of one algorithm in one setting, ascending in X.
 type Series struct {
 	Mark      string
 	Algorithm int      // in Figure.Algorithms
@@ -66,7 +67,7 @@ type Series struct {
 	Points    []Point
 }
 
-// Point is one value with its interval. Low and High are NaN where it has none.
+// Point is a value with its interval. Low and High are NaN where it has none.
 type Point struct {
 	X, Y, Low, High float64
 	Open            string // empty, or why it is no decided value: the cell's status
@@ -75,7 +76,7 @@ type Point struct {
 	row             int    // of the table
 }
 
-// shown says whether a series is among those shown at first.
+// shown reports whether a series is shown at first.
 func (f *Figure) shown(s Series) bool {
 	for i, k := range f.Keys {
 		if k.Chosen != "" && s.Keys[i] != "" && s.Keys[i] != k.Chosen {
@@ -85,13 +86,15 @@ func (f *Figure) shown(s Series) bool {
 	return true
 }
 
-// The most series of a figure that are all shown at first, and where several keys tell them apart.
+// The largest numbers of series that a figure shows all at first: maxSeveral where several keys
+// tell them apart, else maxStrong.
 const (
 	maxStrong  = 12
 	maxSeveral = 8
 )
 
-// choose fixes what is shown at first: everything, or for each key the value that most series have among those still shown.
+// choose selects what is shown at first: everything, or for each key the value that most of the
+// series have that are still shown.
 func (f *Figure) choose() {
 	all := f.measured()
 	most := maxStrong
@@ -116,11 +119,12 @@ func (f *Figure) choose() {
 	}
 }
 
-// maxLabel is the longest label of a series, in characters.
+// maxLabel is the largest number of characters in a label of a series.
 const maxLabel = 24
 
-// label names the settings of the series that are shown, where they differ: at the end of a line, and in the middle of a curve of rates.
-// Where names would stand on each other, one is left, or none if they differ.
+// label names the settings of the series that are shown, where they differ: at the end of a line,
+// and in the middle of a curve of rates. Where several names would stand in one place, it leaves
+// one if they are equal and none otherwise.
 func (f *Figure) label() {
 	var placed []*Point
 	differ := make([]bool, len(f.Keys))
@@ -172,14 +176,14 @@ func (f *Figure) label() {
 	}
 }
 
-// labelled says whether some point has a label.
+// labelled reports whether a point of the figure has a label.
 func (f *Figure) labelled() bool {
 	return slices.ContainsFunc(f.Series, func(s Series) bool {
 		return slices.ContainsFunc(s.Points, func(p Point) bool { return p.Label != "" })
 	})
 }
 
-// valueLabel is the value of a key as an axis would name it.
+// valueLabel returns the value of a key as an axis would name it.
 func valueLabel(value string) string {
 	if v, err := strconv.ParseFloat(value, 64); err == nil && v >= 8192 && !math.IsInf(v, 0) {
 		return tickLabel(v, 1e4)
@@ -196,8 +200,8 @@ func (f *Figure) measured() (all []Series) {
 	return all
 }
 
-// axis makes an axis that holds the values: logarithmic where asked for and all are positive. Ticks stand at the values where there
-// are few of them, and are round numbers elsewhere.
+// axis makes an axis that holds the values, logarithmic where that is asked for and all values are
+// positive. Ticks stand at the values where there are few of them, and at round numbers otherwise.
 func axis(title string, values []float64, log, exact bool) Axis {
 	values = slices.DeleteFunc(slices.Clone(values), func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
 	slices.Sort(values)
@@ -232,13 +236,13 @@ func axis(title string, values []float64, log, exact bool) Axis {
 	return a
 }
 
-// round keeps limits short.
+// round returns v with four digits, to keep limits short.
 func round(v float64) float64 {
 	short, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64)
 	return short
 }
 
-// at is the place of a value along the axis, from 0 to 1.
+// at returns the place of a value along the axis, from 0 to 1.
 func (a Axis) at(v float64) float64 {
 	if a.Log {
 		return math.Log(v/a.Low) / math.Log(a.High/a.Low)
@@ -246,7 +250,7 @@ func (a Axis) at(v float64) float64 {
 	return (v - a.Low) / (a.High - a.Low)
 }
 
-// spaced is ticks at the values, but for those that are too near the one before.
+// spaced returns ticks at the values, but for those that are too near the one before.
 func spaced(a Axis, values []float64) (ticks []Tick) {
 	for _, v := range values {
 		if len(ticks) == 0 || a.at(v)-a.at(ticks[len(ticks)-1].At) > 0.09 {
@@ -256,7 +260,7 @@ func spaced(a Axis, values []float64) (ticks []Tick) {
 	return ticks
 }
 
-// roundTicks is about six round numbers.
+// roundTicks returns about six ticks at round numbers.
 func (a Axis) roundTicks() (ticks []Tick) {
 	var steps []float64
 	decades := math.Log10(a.High / a.Low)
@@ -296,7 +300,8 @@ func (a Axis) roundTicks() (ticks []Tick) {
 	return ticks
 }
 
-// nameTicks names ticks in one way: as powers of two where all are and some are large, and in thousands where one has five digits.
+// nameTicks names all ticks in one way: as powers of two where all are and some are large, and in
+// thousands where one has five digits.
 func nameTicks(ticks []Tick) {
 	powers, most := true, 0.0
 	for _, t := range ticks {
@@ -316,7 +321,8 @@ func nameTicks(ticks []Tick) {
 	}
 }
 
-// tickLabel is a short name of a number: 0.05, 1500, 20k, 3M. From thousand on it counts in thousands.
+// tickLabel returns a short name of a number: 0.05, 1500, 20k, 3M. From thousand on it counts in
+// thousands.
 func tickLabel(v, thousand float64) string {
 	abs := math.Abs(v)
 	if frac, exp := math.Frexp(v); abs >= 8192 && frac == 0.5 {
@@ -336,7 +342,7 @@ func tickLabel(v, thousand float64) string {
 	return strconv.FormatFloat(v, 'g', 4, 64)
 }
 
-// byX sorts points as a series wants them.
+// byX sorts points by X, and keeps the order of those that agree in it.
 func byX(points []Point) {
 	slices.SortStableFunc(points, func(a, b Point) int { return cmp.Compare(a.X, b.X) })
 }

@@ -36,8 +36,8 @@ func keyNames(f Figure) (names []string) {
 	return names
 }
 
-// One figure per parameter that varies, and none for a parameter that follows from it (p_rounds is the square of d); what does not know the
-// parameter is level.
+// One figure per parameter that varies, and none for a parameter that follows from it (p_rounds is
+// the square of d); what does not know the parameter is level.
 func TestFigureOfEachParameter(t *testing.T) {
 	var names []string
 	for _, f := range learned(t, 40).Figures() {
@@ -110,18 +110,21 @@ func TestFittedLine(t *testing.T) {
 	if want := "Fitted slopes: acme/one, epsilon 0.5, alpha 0.1: exponent 1 of d."; !slices.Contains(f.Notes, want) {
 		t.Errorf("notes %q, want %q", f.Notes, want)
 	}
-	for scale, want := range map[string]float64{"linear": 10 + 2*8, "log": 10 + 2*math.Log(8), "log-log": math.Exp(10) * 64} {
+	for scale, want := range map[string]float64{"linear": 10 + 2*8, "log": 10 + 2*math.Log(8),
+		"log-log": math.Exp(10) * 64} {
 		if p := fittedLine(scale, 2, 10, 1, 8); math.Abs(p[len(p)-1].Y-want) > 1e-9*want {
 			t.Errorf("%s: %v, want %v", scale, p[len(p)-1].Y, want)
 		}
 	}
 }
 
-// Words of a group choose rows by every column that they name, also by one that a figure has no choice of.
+// Words of a group choose rows by every column that they name, also by one that a figure has no
+// choice of.
 func TestFittedRows(t *testing.T) {
 	g := groups(learned(t, 40).table)[0]
 	for words, want := range map[string]int{
-		"": 10, "epsilon 0.5": 5, "epsilon 0.5, d 8": 1, "epsilon 0.5, class halfspace": 0, "epsilon 0.5, distribution , mass 0": 5, "epsilon 3": 0, "data a.csv label": 0,
+		"": 10, "epsilon 0.5": 5, "epsilon 0.5, d 8": 1, "epsilon 0.5, class halfspace": 0,
+		"epsilon 0.5, distribution , mass 0": 5, "epsilon 3": 0, "data a.csv label": 0,
 		"epsilon 1, test 1000": 5,
 	} {
 		if got := len(g.fitted("acme/one", words)); got != want {
@@ -159,11 +162,13 @@ func TestColumnsOfThePage(t *testing.T) {
 	for _, c := range p.Table.Columns {
 		names = append(names, c.Name)
 	}
-	if got, want := strings.Join(names[:7], " "), "algorithm d epsilon n_star n_low n_high status"; got != want || names[len(names)-1] != "cell" {
+	if got, want := strings.Join(names[:7], " "), "algorithm d epsilon n_star n_low n_high status"; got != want ||
+		names[len(names)-1] != "cell" {
 		t.Errorf("columns %v", names)
 	}
 	for i, row := range p.Table.Rows {
-		if row[0].Text != p.table.text(i, "algorithm") || row[6].Text != p.table.text(i, "status") || !row[6].Status || row[3].Text != p.table.text(i, "n_star") {
+		if row[0].Text != p.table.text(i, "algorithm") || row[6].Text != p.table.text(i, "status") || !row[6].Status ||
+			row[3].Text != p.table.text(i, "n_star") {
 			t.Errorf("row %d: %v", i, row)
 		}
 	}
@@ -187,24 +192,28 @@ func TestOldTable(t *testing.T) {
 	if f := named(t, s, "n-parities-d"); f.has(Model) || f.has(Fit) || !f.has(Measured) || !f.has(Proved) {
 		t.Errorf("notes %q", f.Notes)
 	}
-	if _, text := written(t, s); !strings.Contains(text, "10 of 10 cells are decided") || strings.Contains(text, `id="slopes"`) || strings.Contains(text, "pale bar") {
+	if _, text := written(t, s); !strings.Contains(text, "10 of 10 cells are decided") ||
+		strings.Contains(text, `id="slopes"`) || strings.Contains(text, "pale bar") {
 		t.Error("the page of an old table")
 	}
 }
 
-// A bound far from what is measured is named and not drawn; a regret that is not above 0 stands at the lower edge.
+// A bound far from what is measured is named and not drawn; a regret that is not above 0 stands at
+// the lower edge.
 func TestEdges(t *testing.T) {
 	s := learned(t, 10)
 	for _, r := range s.table.Rows {
 		r[s.table.at["paper_n"]] = 4e12
 	}
 	f := named(t, s, "n-parities-d")
-	if f.has(Printed) || !f.has(Proved) || !slices.Contains(f.Notes, "Not drawn, as it is too far from what is measured: printed bound, up to 4e+12.") ||
+	if f.has(Printed) || !f.has(Proved) ||
+		!slices.Contains(f.Notes, "Not drawn, as it is too far from what is measured: printed bound, up to 4e+12.") ||
 		slices.ContainsFunc(f.Notes, func(n string) bool { return strings.HasPrefix(n, "Printed bounds") }) {
 		t.Errorf("notes %q", f.Notes)
 	}
 	f = named(t, games(t), "regret-points-rounds")
-	if p := f.measured()[0].Points[0]; p.Y != f.Y.Low || !f.Y.Log || !strings.Contains(strings.Join(f.Notes, ""), "lower edge") {
+	if p := f.measured()[0].Points[0]; p.Y != f.Y.Low || !f.Y.Log || !strings.Contains(strings.Join(f.Notes, ""),
+		"lower edge") {
 		t.Errorf("%+v on %+v, notes %q", p, f.Y, f.Notes)
 	}
 	f = named(t, undecided(t), "n-halfspace-d")
@@ -232,13 +241,15 @@ func TestTicks(t *testing.T) {
 			}
 		}
 	})
-	for v, want := range map[float64]string{0: "0", 0.05: "0.05", 1500: "1500", 8192: "2^13", 65536: "2^16", 20000: "20k", 3e6: "3M", 1e16: "1e+16"} {
+	for v, want := range map[float64]string{0: "0", 0.05: "0.05", 1500: "1500", 8192: "2^13", 65536: "2^16", 20000: "20k",
+		3e6: "3M", 1e16: "1e+16"} {
 		if got := tickLabel(v, 1e4); got != want {
 			t.Errorf("%v is labelled %s, want %s", v, got, want)
 		}
 	}
 	for want, values := range map[string][]float64{
-		"2^8 2^16 2^32": {1 << 8, 1 << 16, 1 << 32}, "500 5k 50k": {500, 5e3, 5e4}, "500 5000": {500, 5000}, "64 128": {64, 128}, "0.5 1 2^13": {0.5, 1, 8192},
+		"2^8 2^16 2^32": {1 << 8, 1 << 16, 1 << 32}, "500 5k 50k": {500, 5e3, 5e4}, "500 5000": {500, 5000},
+		"64 128": {64, 128}, "0.5 1 2^13": {0.5, 1, 8192},
 	} {
 		var ticks []Tick
 		for _, v := range values {
@@ -255,7 +266,8 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-// A figure is the same bytes each time, also on another day, and SVG stays XML whatever the names are.
+// A figure is the same bytes each time, also on another day, and SVG stays XML whatever the names
+// are.
 func TestFiguresSameBytes(t *testing.T) {
 	for _, s := range []*Sweep{learned(t, 10), games(t), undecided(t), hostile(t)} {
 		first, second := s.Figures(), s.Figures()
@@ -285,7 +297,8 @@ func TestFiguresSameBytes(t *testing.T) {
 						}
 					}
 				case "pdf":
-					if dates := regexp.MustCompile(`D:\d{14}`).FindAllString(a.String(), -1); !slices.Equal(slices.Compact(dates), []string{"D:20000101000000"}) {
+					if dates := regexp.MustCompile(`D:\d{14}`).FindAllString(a.String(), -1); !slices.Equal(slices.Compact(dates),
+						[]string{"D:20000101000000"}) {
 						t.Errorf("%s: dates %v", first[i].Name, dates)
 					}
 				}
@@ -334,28 +347,33 @@ func TestWords(t *testing.T) {
 		Confidence float64 `json:"confidence"`
 	}{0.99}})
 	_, text := written(t, s)
-	for _, want := range []string{"10 of 10 cells are decided", "With confidence 99 % all brackets", "between 0.3333 and 0.3333 times the bound", "Nothing that this page knows of"} {
+	for _, want := range []string{"10 of 10 cells are decided", "With confidence 99 % all brackets",
+		"between 0.3333 and 0.3333 times the bound", "Nothing that this page knows of"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("learned: %q is missing", want)
 		}
 	}
 	_, text = written(t, undecided(t))
 	for _, want := range []string{
-		"0 of 5 cells are decided (others: 1 above range, 1 below range, 1 failed, 1 infeasible, 1 undecided).", "undecided: trials spent", "Privacy is not certified",
-		"No proved bound that is finite", "index out of range", "two different outcomes", "noise of these experiments is seeded",
+		"0 of 5 cells are decided (others: 1 above range, 1 below range, 1 failed, 1 infeasible, 1 undecided).",
+		"undecided: trials spent", "Privacy is not certified",
+		"No proved bound that is finite", "index out of range", "two different outcomes",
+		"noise of these experiments is seeded",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("undecided: %q is missing", want)
 		}
 	}
 	_, text = written(t, games(t))
-	for _, want := range []string{"3 algorithms played 56 sequences in 7 settings", "In 6 of 6 settings with a proved bound", "Some trials failed"} {
+	for _, want := range []string{"3 algorithms played 56 sequences in 7 settings",
+		"In 6 of 6 settings with a proved bound", "Some trials failed"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("games: %q is missing", want)
 		}
 	}
 	empty := sweepOf(t, nil, nil, nil)
-	if _, text = written(t, empty); !strings.Contains(text, "The sweep has no cells.") || strings.Contains(text, "<h2 id=\"figures-title\"") {
+	if _, text = written(t, empty); !strings.Contains(text, "The sweep has no cells.") ||
+		strings.Contains(text, "<h2 id=\"figures-title\"") {
 		t.Error("a sweep without cells")
 	}
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// measure is a measured quantity of the table: the columns of its value, its interval and its bounds.
+// measure names a measured quantity of the table: the columns of its value, its interval and its
+// bounds.
 type measure struct {
 	kind, slug, title       string
 	value, low, high        string
@@ -20,14 +21,18 @@ type measure struct {
 
 var (
 	sampleSize = measure{
-		"n", "n", "sample size n*", "n_star", "n_low", "n_high", "theory_n", "paper_n", "n_model", "n_model_low", "n_model_high",
+		"n", "n", "sample size n*", "n_star", "n_low", "n_high", "theory_n", "paper_n", "n_model", "n_model_low",
+		"n_model_high",
 	}
-	regret   = measure{"regret", "regret", "regret", "regret_mean", "regret_low", "regret_high", "theory_regret", "paper_regret", "", "", ""}
-	mistakes = measure{"regret", "mistakes", "mistakes", "mistakes_mean", "mistakes_mean", "mistakes_max", "", "", "", "", ""}
+	regret = measure{"regret", "regret", "regret", "regret_mean", "regret_low", "regret_high", "theory_regret",
+		"paper_regret", "", "", ""}
+	mistakes = measure{"regret", "mistakes", "mistakes", "mistakes_mean", "mistakes_mean", "mistakes_max", "", "", "", "",
+		""}
 )
 
-// Figures is all charts of a sweep. For each concept class (and file of data): n*, or regret and mistakes, against each parameter
-// that varies, or, where none does, side by side; success rates against n; regret against the best loss.
+// Figures returns all charts of a sweep. For each concept class (and file of data): n*, or regret
+// and mistakes, against each parameter that varies, or, where none does, side by side; success
+// rates against n; regret against the best loss.
 func (s *Sweep) Figures() []Figure {
 	var all []Figure
 	for _, g := range groups(s.table) {
@@ -55,7 +60,7 @@ func (s *Sweep) Figures() []Figure {
 	return all
 }
 
-// group is the rows of one concept class, or of one file of data or class.
+// group holds the rows of one concept class, or of one file of data or class.
 type group struct {
 	*frame
 	name       string
@@ -103,7 +108,7 @@ func (g *group) code() {
 	}
 }
 
-// cells is the group with the first row of each cell.
+// cells returns the group with the first row of each cell.
 func (g *group) cells() *group {
 	out := &group{frame: g.frame, name: g.name}
 	seen := map[string]bool{}
@@ -117,7 +122,7 @@ func (g *group) cells() *group {
 	return out
 }
 
-// distinct is the values of a column in the order of the rows, without the empty one.
+// distinct returns the values of a column in the order of the rows, without the empty one.
 func (g *group) distinct(column string) (values []string) {
 	seen := map[string]bool{"": true}
 	for _, row := range g.rows {
@@ -129,7 +134,7 @@ func (g *group) distinct(column string) (values []string) {
 	return values
 }
 
-// gaps says whether some rows have a value and others none.
+// gaps reports whether some rows have a value in the column and others none.
 func (g *group) gaps(column string) bool {
 	empty := 0
 	for _, row := range g.rows {
@@ -140,8 +145,9 @@ func (g *group) gaps(column string) bool {
 	return empty > 0 && empty < len(g.rows)
 }
 
-// settings gives the fewest keys that, with the algorithm and the columns x, tell the rows apart. Parameters that follow from other
-// keys are dropped first, then numbers that change along with x: these are named in along.
+// settings returns the fewest keys that, with the algorithm and the columns x, tell the rows apart.
+// It drops parameters that follow from other keys first, then numbers that change along with x,
+// which it returns in along.
 func (g *group) settings(x ...string) (keys, along []string) {
 	for _, column := range g.keys() {
 		if g.codes[column] != nil && column != "algorithm" && !slices.Contains(x, column) {
@@ -178,7 +184,7 @@ func (g *group) numeric(column string) bool {
 	return t == schemas.IntColumn || t == schemas.FloatColumn
 }
 
-// unique says whether no two rows agree in all columns.
+// unique reports whether no two rows agree in all columns.
 func (g *group) unique(columns []string) bool {
 	seen := make(map[string]bool, len(g.rows))
 	for i := range g.rows {
@@ -196,7 +202,8 @@ func (g *group) unique(columns []string) bool {
 	return true
 }
 
-// against is a figure for each parameter that varies along some line of cells, or one that sets all cells side by side.
+// against returns a figure for each parameter that varies along some line of cells, or one that
+// sets all cells side by side.
 func (g *group) against(m measure, fits *frame) (all []Figure) {
 	free, _ := g.settings()
 	for _, x := range g.keys() {
@@ -225,7 +232,7 @@ func (g *group) figure(m measure, x string) Figure {
 	}
 }
 
-// title is a column as an axis names it.
+// title returns a column's name as an axis shows it.
 func title(column string) string {
 	if t, ok := map[string]string{"d": "dimension d", "domain": "domain size X", "noise_rate": "noise rate"}[column]; ok {
 		return t
@@ -233,7 +240,8 @@ func title(column string) string {
 	return strings.TrimPrefix(column, schemas.ParamPrefix)
 }
 
-// lines gathers one series per algorithm, setting and mark along the column x. longest is the points of the longest measured one.
+// lines gathers one series per algorithm, setting and mark along the column x. longest is the
+// number of points of the longest measured one.
 func (g *group) lines(x string, m measure) (f Figure, longest int) {
 	keys, along := g.settings(x)
 	f = g.figure(m, x)
@@ -249,7 +257,8 @@ func (g *group) lines(x string, m measure) (f Figure, longest int) {
 			id += fmt.Sprint(" ", g.codes[k][i])
 		}
 		if by[id] == nil {
-			by[id] = &seriesOf{algorithm: slices.Index(g.algorithms, g.text(row, "algorithm")), keys: g.texts(row, keys), first: i}
+			by[id] = &seriesOf{algorithm: slices.Index(g.algorithms, g.text(row, "algorithm")), keys: g.texts(row, keys),
+				first: i}
 		}
 		by[id].add(g, row, g.number(row, x), m)
 	}
@@ -260,7 +269,8 @@ func (g *group) lines(x string, m measure) (f Figure, longest int) {
 		missing += s.missing
 	}
 	if missing > 0 {
-		f.Notes = append(f.Notes, fmt.Sprintf("%d of %d cells have no value to draw; the table has them.", missing, len(g.rows)))
+		f.Notes = append(f.Notes, fmt.Sprintf("%d of %d cells have no value to draw; the table has them.", missing,
+			len(g.rows)))
 	}
 	return f, longest
 }
@@ -279,7 +289,8 @@ func (f *Figure) setKeys(g *group, keys []string) {
 	}
 }
 
-// seriesOf collects the points of one algorithm in one setting, by mark. Level: its cell does not know x.
+// seriesOf collects the points of one algorithm in one setting, by mark. Level says that its cell
+// does not know x.
 type seriesOf struct {
 	algorithm, first, missing int
 	keys                      []string
@@ -319,9 +330,12 @@ func (s *seriesOf) series() (all []Series) {
 	return all
 }
 
-// point is a row's value with its interval; where the row has no value, its place is between the ends of the interval.
+// point returns a row's value with its interval. Where the row has no value, its place is between
+// the ends of the interval.
 func (m measure) point(f *frame, row int) (Point, bool) {
-	p := Point{Y: f.number(row, m.value), Low: f.number(row, m.low), High: f.number(row, m.high), Cell: f.text(row, "cell")}
+	p := Point{
+		Y: f.number(row, m.value), Low: f.number(row, m.low), High: f.number(row, m.high), Cell: f.text(row, "cell"),
+	}
 	if status := f.text(row, "status"); status != "decided" {
 		p.Open = status
 	}
@@ -339,7 +353,7 @@ func (m measure) point(f *frame, row int) (Point, bool) {
 	return p, true
 }
 
-// side sets all cells of a group side by side, by algorithm.
+// side returns a figure of all cells of a group side by side, by algorithm.
 func (g *group) side(m measure) (Figure, bool) {
 	f := g.figure(m, "algorithm")
 	f.Title = fmt.Sprintf("%s: %s by algorithm", g.name, m.title)
@@ -370,7 +384,7 @@ func (g *group) side(m measure) (Figure, bool) {
 	return f, true
 }
 
-// scatter is the measure against a measured column.
+// scatter returns a figure of the measure against a measured column.
 func (g *group) scatter(x, name string, m measure) (Figure, bool) {
 	f := g.figure(m, x)
 	f.Title = fmt.Sprintf("%s: %s against %s", g.name, m.title, name)
@@ -393,7 +407,8 @@ func (g *group) scatter(x, name string, m measure) (Figure, bool) {
 	return f, len(seen) > 1
 }
 
-// theorems says where the bounds that a figure draws come from: "Proved bounds: finite-class (baseline/erm)."
+// theorems returns notes on where the bounds of a figure come from: "Proved bounds: finite-class
+// (baseline/erm)."
 func (g *group) theorems(m measure, f *Figure) (notes []string) {
 	for _, bound := range []struct{ mark, value, source, title string }{
 		{Proved, m.proved, "theory_source", "Proved bounds: "}, {Printed, m.printed, "paper_source", "Printed bounds: "},
@@ -423,11 +438,11 @@ func (g *group) theorems(m measure, f *Figure) (notes []string) {
 	return notes
 }
 
-// far is how many times a bound may lie beyond all that is measured and still be drawn.
+// far is the ratio to everything measured beyond which a bound is not drawn.
 const far = 1e4
 
-// finish makes the axes, leaves out bounds that would press all else together, and puts what has no x or no place on a logarithmic
-// axis at the figure's edge.
+// finish makes the axes, leaves out bounds that would press all else together, and puts what has no
+// x, or no place on a logarithmic axis, at the figure's edge.
 func (f *Figure) finish(m measure) {
 	low, high := math.Inf(1), 0.0
 	var xs, ys []float64
@@ -444,7 +459,8 @@ func (f *Figure) finish(m measure) {
 	left := map[string]float64{}
 	f.Series = slices.DeleteFunc(f.Series, func(s Series) bool {
 		bound := s.Mark == Proved || s.Mark == Printed
-		outside := bound && high > 0 && slices.ContainsFunc(s.Points, func(p Point) bool { return p.Y > far*high || p.Y < low/far })
+		outside := bound && high > 0 &&
+			slices.ContainsFunc(s.Points, func(p Point) bool { return p.Y > far*high || p.Y < low/far })
 		if outside {
 			left[s.Mark] = max(left[s.Mark], s.Points[len(s.Points)-1].Y)
 		}
@@ -452,11 +468,13 @@ func (f *Figure) finish(m measure) {
 	})
 	for _, mark := range []string{Proved, Printed} {
 		if v, ok := left[mark]; ok {
-			f.Notes = append(f.Notes, fmt.Sprintf("Not drawn, as it is too far from what is measured: %s, up to %s.", mark, text(round(v))))
+			f.Notes = append(f.Notes, fmt.Sprintf("Not drawn, as it is too far from what is measured: %s, up to %s.", mark,
+				text(round(v))))
 		}
 	}
 	if f.has(Model) {
-		f.Notes = append(f.Notes, "A pale bar with a stroke is n_model, a model's estimate with its interval; the thin line is the bracket, which was shown. "+
+		f.Notes = append(f.Notes, "A pale bar with a stroke is n_model, a model's estimate with its interval; the thin "+
+			"line is the bracket, which was shown. "+
 			"Where there is no pale bar, no model fits well.")
 	}
 	positive := false
@@ -486,7 +504,7 @@ func (f *Figure) yAxis(m measure, ys []float64, positive bool) Axis {
 	return a
 }
 
-// edge keeps all points within the axes.
+// edge moves points beyond the axes to their ends.
 func (f *Figure) edge() {
 	for i := range f.Series {
 		s := &f.Series[i]
@@ -510,7 +528,7 @@ func clamp(v float64, a Axis) float64 {
 	return max(a.Low, min(a.High, v))
 }
 
-// curves is the success rates of a group's cells against n, as bands.
+// curves returns a figure of the success rates of a group's cells against n, as bands.
 func (g *group) curves() (Figure, bool) {
 	f := Figure{
 		Name: slug("curve " + g.name), Kind: "curve", Algorithms: g.algorithms,
@@ -534,7 +552,8 @@ func (g *group) curves() (Figure, bool) {
 			})
 		}
 		s := &f.Series[at[cell]]
-		s.Points = append(s.Points, Point{X: n, Y: rate, Low: g.number(row, "rate_low"), High: g.number(row, "rate_high"), Cell: cell})
+		s.Points = append(s.Points, Point{X: n, Y: rate, Low: g.number(row, "rate_low"), High: g.number(row, "rate_high"),
+			Cell: cell})
 	}
 	for i := range f.Series {
 		byX(f.Series[i].Points)
@@ -551,7 +570,7 @@ func (g *group) curves() (Figure, bool) {
 	return f, len(f.Series) > 0
 }
 
-// describe puts the figure into words.
+// describe describes the figure in words.
 func (f *Figure) describe() {
 	var parts []string
 	for a, name := range f.Algorithms {
@@ -577,7 +596,10 @@ func (f *Figure) describe() {
 	f.Text = fmt.Sprintf("%s. %s.", f.Title, strings.Join(parts, "; "))
 }
 
-// slug is a name as a file's: small letters, digits and single hyphens.
+// slug returns a name for files: small letters, digits and single hyphens.
 func slug(name string) string {
-	return strings.Join(strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }), "-")
+	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
+	})
+	return strings.Join(words, "-")
 }

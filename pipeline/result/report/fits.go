@@ -10,15 +10,17 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// maxNoted is the most fitted lines, or theorems, that a figure's notes name.
+// maxNoted is the largest number of fitted lines, or theorems, that a figure's notes name.
 const maxNoted = 6
 
-// fit adds the fitted lines of the sheet fits beside the measured series whose cells they were fitted to, and says their slopes.
+// fit adds the fitted lines of the sheet fits to the measured series whose cells they were fitted
+// to, and notes their slopes.
 func (f *Figure) fit(g *group, x string, fits *frame) {
 	var slopes []string
 	for row := range fits.Rows {
 		slope, intercept := fits.number(row, "slope"), fits.number(row, "intercept")
-		if fits.text(row, "x") != x && schemas.ParamPrefix+fits.text(row, "x") != x || math.IsNaN(slope) || math.IsNaN(intercept) {
+		if fits.text(row, "x") != x && schemas.ParamPrefix+fits.text(row, "x") != x || math.IsNaN(slope) ||
+			math.IsNaN(intercept) {
 			continue
 		}
 		rows := g.fitted(fits.text(row, "algorithm"), fits.text(row, "group"))
@@ -44,14 +46,16 @@ func (f *Figure) fit(g *group, x string, fits *frame) {
 	}
 }
 
-// slopeText is one fit in words: "acme/one, epsilon 1: 24.2 per ln domain (20.8 to 27.6; bound 27.8)".
+// slopeText returns a fit in words: "acme/one, epsilon 1: 24.2 per ln domain (20.8 to 27.6; bound
+// 27.8)".
 func slopeText(fits *frame, row int) string {
 	who := fits.text(row, "algorithm")
 	if group := fits.text(row, "group"); group != "" {
 		who += ", " + group
 	}
 	short := func(column string) string { return strconv.FormatFloat(fits.number(row, column), 'g', 3, 64) }
-	what := map[string]string{"linear": short("slope") + " per ", "log": short("slope") + " per ln ", "log-log": "exponent " + short("slope") + " of "}
+	what := map[string]string{"linear": short("slope") + " per ", "log": short("slope") + " per ln ",
+		"log-log": "exponent " + short("slope") + " of "}
 	var more []string
 	if fits.value(row, "slope_low") != nil {
 		more = append(more, short("slope_low")+" to "+short("slope_high"))
@@ -68,8 +72,8 @@ func slopeText(fits *frame, row int) string {
 	return text
 }
 
-// fitted is the rows of an algorithm that have what words say of a fit's group: "epsilon 0.5, d 10". Words name only what differs
-// between the groups of the algorithm.
+// fitted returns the rows of an algorithm that are in a fit's group, whose words are such as
+// "epsilon 0.5, d 10". Words name only what differs between the groups of the algorithm.
 func (g *group) fitted(algorithm, words string) map[int]bool {
 	rows := map[int]bool{}
 	for _, row := range g.rows {
@@ -87,7 +91,8 @@ func (g *group) fitted(algorithm, words string) map[int]bool {
 	return rows
 }
 
-// same says whether words give a column the value of a row: 0 and nothing are one, and the words for data also name its label.
+// same reports whether words give a column the value of a row. 0 and nothing are the same, and the
+// words for data also name its label.
 func same(column, words, own string) bool {
 	x, errX := strconv.ParseFloat(words, 64)
 	y, errY := strconv.ParseFloat(own, 64)
@@ -102,7 +107,7 @@ func same(column, words, own string) bool {
 	return words == own
 }
 
-// fittedLine is a fitted line from low to high, nil for a scale that is not known.
+// fittedLine returns a fitted line from low to high, or nil for a scale that is not known.
 func fittedLine(scale string, slope, intercept, low, high float64) (points []Point) {
 	const pieces = 24
 	for i := range pieces + 1 {

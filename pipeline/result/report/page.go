@@ -23,6 +23,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/pipeline/result/render"
+	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
 //go:embed report.html
@@ -49,10 +50,10 @@ var (
 	vegaEmbedLicence string
 )
 
-// maxFigures is the most charts of a page.
+// maxFigures is the largest number of charts on a page.
 const maxFigures = 40
 
-// page is what report.html shows.
+// page holds what report.html shows.
 type page struct {
 	*Sweep
 	Policy           string
@@ -91,7 +92,8 @@ func (s *Sweep) WriteHTML(w io.Writer) error {
 	return nil
 }
 
-// WriteFile replaces the folder's report.html by the page, whole or not at all, and returns its path.
+// WriteFile replaces the folder's report.html by the page, whole or not at all, and returns its
+// path.
 func (s *Sweep) WriteFile() (path string, err error) {
 	path = filepath.Join(s.dir, "report.html")
 	if err := disk.WriteFile(path, s.write); err != nil {
@@ -110,7 +112,11 @@ func (s *Sweep) write(w io.Writer) error {
 }
 
 func (s *Sweep) page() *page {
-	p := &page{Sweep: s, Style: template.CSS(pageStyle), Name: s.manifest.Name, Answer: s.answer(), Table: view(s.table, docs(result.Columns("table"), result.Columns("games")), tableOrder), Slopes: view(s.fits, docs(result.Columns("fits")), slopeOrder), Source: s.source}
+	p := &page{
+		Sweep: s, Style: template.CSS(pageStyle), Name: s.manifest.Name, Answer: s.answer(), Source: s.source,
+		Table:  view(s.table, docs(result.Columns("table"), result.Columns("games")), tableOrder),
+		Slopes: view(s.fits, docs(result.Columns("fits")), slopeOrder),
+	}
 	p.Unknown, p.Failures, p.Alarms, p.RunNotes = s.unknown(), s.failures(), s.alarms(), s.runNotes()
 	p.Facts, p.Runs, p.Plugins = s.facts(), s.manifest.Runs, s.manifest.Plugins
 	p.Files, p.Snippets = s.files(), s.snippets()
@@ -122,16 +128,18 @@ func (s *Sweep) page() *page {
 	for i := range figures {
 		p.Figures, p.Charts = append(p.Figures, figureView{figures[i], i}), append(p.Charts, figures[i].chart())
 	}
-	libraries := "/*\n" + vegaLicence + "*/\n" + vega + "\n/*\n" + vegaLiteLicence + "*/\n" + vegaLite + "\n/*\n" + vegaEmbedLicence + "*/\n" + vegaEmbed
+	libraries := "/*\n" + vegaLicence + "*/\n" + vega + "\n/*\n" + vegaLiteLicence + "*/\n" + vegaLite + "\n/*\n" +
+		vegaEmbedLicence + "*/\n" + vegaEmbed
 	p.Libraries, p.Script = script(libraries), script(pageScript)
-	p.Policy = fmt.Sprintf("default-src 'none'; script-src %s %s; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'", hash(libraries), hash(pageScript))
+	p.Policy = fmt.Sprintf("default-src 'none'; script-src %s %s; style-src 'unsafe-inline'; form-action 'none'; "+
+		"base-uri 'none'", hash(libraries), hash(pageScript))
 	return p
 }
 
-// script is an element with code of ours; nothing from the data ever stands in one.
+// script returns an element with code of this package. Nothing from the data ever stands in one.
 func script(code string) template.HTML { return template.HTML("<script>" + code + "</script>") }
 
-// hash lets the browser run this code and no other.
+// hash returns the term of the page's policy that lets the browser run this code and no other.
 func hash(code string) string {
 	sum := sha256.Sum256([]byte(code))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
@@ -151,16 +159,30 @@ type tableValue struct {
 	Long           bool // wraps
 }
 
-// The columns of the page stand in this order, and those without a name here where the star is: the answer stands beside its setting
-// also where a setting has many parameters.
+// The columns of the page stand in these orders, and those without a name here where the star is: the
+// answer stands beside its setting also where a setting has many parameters.
 var (
-	tableOrder = []string{
-		"algorithm", "class", "file", "d", "domain", "distribution", "mass", "minority", "margin", "noise", "noise_rate", "data", "queries", "adversary",
-		"epsilon", "delta", "alpha", "beta", "rounds", "n_star", "n_low", "n_high", "regret_mean", "regret_low", "regret_high", "mistakes_mean", "mistakes_max",
-		"status", "n_model", "n_model_low", "n_model_high", "theory_n", "theory_regret", "ratio", "paper_n", "paper_regret", "*", "cell",
+	tableOrder = append(settingColumns(),
+		"rounds", "n_star", "n_low", "n_high", "regret_mean", "regret_low", "regret_high", "mistakes_mean",
+		"mistakes_max", "status", "n_model", "n_model_low", "n_model_high", "theory_n", "theory_regret", "ratio",
+		"paper_n", "paper_regret", "*", "cell",
+	)
+	slopeOrder = []string{
+		"algorithm", "group", "x", "scale", "slope", "slope_low", "slope_high", "theory_slope", "claimed", "y", "cells",
+		"inflation", "reason", "*", "fit",
 	}
-	slopeOrder = []string{"algorithm", "group", "x", "scale", "slope", "slope_low", "slope_high", "theory_slope", "claimed", "y", "cells", "inflation", "reason", "*", "fit"}
 )
+
+// settingColumns returns the key columns that stand before the answer.
+func settingColumns() (names []string) {
+	later := []string{"cell", "task", "privacy", "above", "replica", "sample"}
+	for _, k := range trial.KeyColumns() {
+		if !slices.Contains(later, k.Name) {
+			names = append(names, k.Name)
+		}
+	}
+	return names
+}
 
 func docs(columns ...[]schemas.Column) map[string]string {
 	all := map[string]string{}
@@ -197,7 +219,8 @@ func view(f *frame, docs map[string]string, order []string) (v tableView) {
 		line := make([]tableValue, len(row))
 		for j, place := range places {
 			text := row[place]
-			line[j] = tableValue{text, v.Columns[j].Type == schemas.IntColumn || v.Columns[j].Type == schemas.FloatColumn, v.Columns[j].Name == "status" && text != "-", len(text) > 60}
+			line[j] = tableValue{text, v.Columns[j].Type == schemas.IntColumn || v.Columns[j].Type == schemas.FloatColumn,
+				v.Columns[j].Name == "status" && text != "-", len(text) > 60}
 		}
 		v.Rows = append(v.Rows, line)
 		if status := f.text(i, "status"); status != "" && !slices.Contains(v.Statuses, status) {
@@ -207,9 +230,10 @@ func view(f *frame, docs map[string]string, order []string) (v tableView) {
 	return v
 }
 
-// symbol stands beside a status, so that it is not told by colour alone.
+// symbol returns a sign for a status, so that it is not shown by colour alone.
 func symbol(status string) string {
-	if s, ok := map[string]string{"decided": "✓", "above_range": "↑", "below_range": "↓", "infeasible": "∅", "failed": "✗"}[status]; ok {
+	if s, ok := map[string]string{"decided": "✓", "above_range": "↑", "below_range": "↓", "infeasible": "∅",
+		"failed": "✗"}[status]; ok {
 		return s
 	}
 	return "?"
@@ -224,7 +248,7 @@ func seconds(s float64) string {
 
 func shortID(digest string) string { return digest[:min(len(digest), 16)] }
 
-// facts is how the result was made, as names and values.
+// facts says how the result was made, as names and values.
 func (s *Sweep) facts() (all [][2]string) {
 	m := s.manifest
 	add := func(name, value string) {
@@ -244,7 +268,7 @@ func (s *Sweep) facts() (all [][2]string) {
 	return all
 }
 
-// overhead compares the time of trials with the time of the machine.
+// overhead compares the time of trials with the time of the machine, in words.
 func (s *Sweep) overhead() string {
 	busy, wall := 0.0, 0.0
 	for row := range s.timing.Rows {
@@ -257,13 +281,14 @@ func (s *Sweep) overhead() string {
 		return ""
 	}
 	text := fmt.Sprintf("trials took %s of plugins' time; the runs took %s", seconds(busy), seconds(wall))
-	if workers, err := strconv.Atoi(s.manifest.Facts["workers"]); err == nil && workers > 0 && s.manifest.Facts["queue"] == "embedded" {
+	if workers, err := strconv.Atoi(s.manifest.Facts["workers"]); err == nil && workers > 0 &&
+		s.manifest.Facts["queue"] == "embedded" {
 		text += fmt.Sprintf(" with %d workers, of which trials were %.0f %%", workers, 100*busy/(wall*float64(workers)))
 	}
 	return text
 }
 
-// fileDocs is what a result folder may hold.
+// fileDocs describes the files that a result folder may hold.
 var fileDocs = [][2]string{
 	{"table.parquet", "one row per cell: n* or regret with its interval, theory, ratio"},
 	{"table.csv", "the same as text"},
@@ -277,7 +302,7 @@ var fileDocs = [][2]string{
 	{"timing.parquet", "time of each message of a worker"},
 }
 
-// files is those that are there.
+// files describes the files that are there.
 func (s *Sweep) files() (all [][2]string) {
 	for _, f := range fileDocs {
 		if _, err := os.Stat(filepath.Join(s.dir, f[0])); err == nil {
@@ -290,16 +315,20 @@ func (s *Sweep) files() (all [][2]string) {
 func (s *Sweep) snippets() []snippet {
 	columns, order := "algorithm, n_low, n_high, n_star, status, theory_n, ratio", "n_star"
 	if s.online() {
-		columns, order = "algorithm, rounds, mistakes_mean, regret_mean, regret_low, regret_high, theory_regret", "regret_mean"
+		columns, order = "algorithm, rounds, mistakes_mean, regret_mean, regret_low, regret_high, theory_regret",
+			"regret_mean"
 	}
 	quoted := `"` + strings.ReplaceAll(columns, ", ", `", "`) + `"`
 	sql := fmt.Sprintf("SELECT %s\nFROM 'table.parquet'\nORDER BY %s;", columns, order)
 	return []snippet{
 		{"shatter", fmt.Sprintf("shatter query DIR \"SELECT %s FROM \\\"table\\\" ORDER BY %s\"", columns, order)},
 		{"DuckDB", "-- duckdb, in this folder\n" + sql},
-		{"Python (polars)", fmt.Sprintf("import polars as pl\ntable = pl.read_parquet(\"table.parquet\")\nprint(table.select(%s).sort(\"%s\"))", quoted, order)},
-		{"Python (pandas)", fmt.Sprintf("import pandas as pd\ntable = pd.read_parquet(\"table.parquet\")\nprint(table[[%s]].sort_values(\"%s\"))", quoted, order)},
-		{"R", fmt.Sprintf("library(arrow)\ntable <- read_parquet(\"table.parquet\")\ntable[order(table$%s), c(%s)]", order, quoted)},
+		{"Python (polars)", fmt.Sprintf("import polars as pl\ntable = "+
+			"pl.read_parquet(\"table.parquet\")\nprint(table.select(%s).sort(\"%s\"))", quoted, order)},
+		{"Python (pandas)", fmt.Sprintf("import pandas as pd\ntable = "+
+			"pd.read_parquet(\"table.parquet\")\nprint(table[[%s]].sort_values(\"%s\"))", quoted, order)},
+		{"R", fmt.Sprintf("library(arrow)\ntable <- read_parquet(\"table.parquet\")\ntable[order(table$%s), c(%s)]", order,
+			quoted)},
 	}
 }
 
@@ -312,7 +341,7 @@ func plural(n int, one, many string) string {
 	return strconv.Itoa(n) + " " + many
 }
 
-// span is the least and the largest of the numbers that are there.
+// span returns the least and the largest of the numbers that are not NaN, and how many these are.
 func span(values []float64) (low, high float64, n int) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for _, v := range values {

@@ -19,11 +19,11 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// textSize is that of the figures for papers, legends and ticks included.
+// textSize is the size of all text in figures for papers.
 const textSize = vg.Length(7)
 
-// SVG writes the figure as SVG, width in inches. Its text names the font Liberation Sans, which is as wide as Arial and Helvetica, and
-// these where it is not installed.
+// SVG writes the figure as SVG; width is in inches. Its text names the font Liberation Sans, and
+// Arial and Helvetica, which are as wide, for where it is not installed.
 func (f *Figure) SVG(w io.Writer, width float64) error {
 	var b bytes.Buffer
 	c := vgsvg.New(f.size(width))
@@ -31,14 +31,16 @@ func (f *Figure) SVG(w io.Writer, width float64) error {
 	if _, err := c.WriteTo(&b); err != nil {
 		return fmt.Errorf("write figure %s: %w", f.Name, err)
 	}
-	_, err := w.Write(bytes.ReplaceAll(b.Bytes(), []byte("font-family:Liberation Sans;"), []byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;")))
+	_, err := w.Write(bytes.ReplaceAll(b.Bytes(), []byte("font-family:Liberation Sans;"),
+		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;")))
 	return err
 }
 
-// dates in a PDF, of the length of no, the date that stands in their place: the same figure is the same bytes at any time.
+// dates matches the dates in a PDF. PDF replaces them by one of the same length, so that the same
+// figure has the same bytes at any time.
 var dates = regexp.MustCompile(`/(Creation|Mod)Date \(D:\d{14}\)`)
 
-// PDF writes the figure as PDF with its font embedded, width in inches.
+// PDF writes the figure as PDF with its font embedded; width is in inches.
 func (f *Figure) PDF(w io.Writer, width float64) error {
 	var b bytes.Buffer
 	c := vgpdf.New(f.size(width))
@@ -50,13 +52,14 @@ func (f *Figure) PDF(w io.Writer, width float64) error {
 	return err
 }
 
-// size is a figure's width and height: the plot is three quarters as high as wide, and the legend stands below it.
+// size returns a figure's width and height: the plot is three quarters as high as wide, and the
+// legend stands below it.
 func (f *Figure) size(inches float64) (width, height vg.Length) {
 	width = vg.Length(inches) * vg.Inch
 	return width, 0.72*width + f.legendHeight(width)
 }
 
-// entry is one line of the legend.
+// entry is an item of the legend.
 type entry struct {
 	text string
 	draw func(c draw.Canvas)
@@ -64,7 +67,7 @@ type entry struct {
 
 const lineHeight = 1.35 * textSize
 
-// columns is how many entries of the legend stand beside each other.
+// columns returns the number of items of the legend that stand beside each other.
 func (f *Figure) columns(width vg.Length) int {
 	longest := vg.Length(0)
 	for _, e := range f.entries() {
@@ -93,12 +96,14 @@ func (f *Figure) draw(c draw.Canvas) {
 	wide := (c.Max.X - c.Min.X - 4) / vg.Length(columns)
 	for i, e := range f.entries() {
 		x, y := c.Min.X+4+wide*vg.Length(i%columns), c.Min.Y+legend-lineHeight*vg.Length(i/columns+1)+2
-		e.draw(draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: x, Y: y}, Max: vg.Point{X: x + 18, Y: y + textSize}}})
+		e.draw(draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: x, Y: y},
+			Max: vg.Point{X: x + 18, Y: y + textSize}}})
 		c.FillText(style(), vg.Point{X: x + 22, Y: y + 0.15*textSize}, e.text)
 	}
 }
 
-// entries is the legend: the algorithms that are shown, and the marks where there are several.
+// entries returns the items of the legend: the algorithms that are shown, and the marks where there
+// are several.
 func (f *Figure) entries() (all []entry) {
 	for i, name := range f.Algorithms {
 		if slices.ContainsFunc(f.Series, func(s Series) bool { return s.Algorithm == i && f.shown(s) }) {
@@ -125,7 +130,8 @@ func (f *Figure) entries() (all []entry) {
 	return all
 }
 
-// plot draws series in the order of marks last to first, so that what is measured lies on top.
+// plot draws the series in the order of marks from last to first, so that what is measured lies on
+// top.
 func (f *Figure) plot() *plot.Plot {
 	p := plot.New()
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = f.X.Low, f.X.High, f.Y.Low, f.Y.High
@@ -138,7 +144,8 @@ func (f *Figure) plot() *plot.Plot {
 	grid.Vertical, grid.Horizontal = line(color.Gray{225}, 0.3, nil), line(color.Gray{225}, 0.3, nil)
 	p.Add(grid)
 	if f.Target > 0 {
-		p.Add(stroke([]Point{{X: f.X.Low, Y: f.Target}, {X: f.X.High, Y: f.Target}}, line(color.Gray{90}, 0.6, dashes[Proved])))
+		p.Add(stroke([]Point{{X: f.X.Low, Y: f.Target}, {X: f.X.High, Y: f.Target}},
+			line(color.Gray{90}, 0.6, dashes[Proved])))
 	}
 	for _, s := range f.Series {
 		if !f.shown(s) && s.Mark == Measured && f.Kind != "curve" && !f.Loose {
@@ -165,7 +172,8 @@ func (f *Figure) add(p *plot.Plot, s Series) {
 		p.Add(points(s, draw.GlyphStyle{Color: c, Radius: 3.5, Shape: glyph{Model, false}}, func(Point) bool { return true }))
 		return
 	case f.Loose && s.Mark != Measured:
-		p.Add(points(s, draw.GlyphStyle{Color: c, Radius: 5.6, Shape: glyph{s.Mark, false}}, func(Point) bool { return true }))
+		p.Add(points(s, draw.GlyphStyle{Color: c, Radius: 5.6, Shape: glyph{s.Mark, false}},
+			func(Point) bool { return true }))
 		return
 	case f.Kind == "curve":
 		p.Add(band(s.Points, faint(c)))
@@ -182,13 +190,17 @@ func (f *Figure) add(p *plot.Plot, s Series) {
 		}
 	}
 	p.Add(labels(s))
-	p.Add(points(s, draw.GlyphStyle{Color: c, Radius: 2, Shape: glyph{shape(s.Algorithm), false}}, func(q Point) bool { return q.Open == "" }),
-		points(s, draw.GlyphStyle{Color: c, Radius: 2, Shape: glyph{shape(s.Algorithm), true}}, func(q Point) bool { return q.Open != "" }),
-		points(s, draw.GlyphStyle{Color: c, Radius: 4, Shape: glyph{"above_range", true}}, func(q Point) bool { return q.Open == "above_range" }),
-		points(s, draw.GlyphStyle{Color: c, Radius: 4, Shape: glyph{"below_range", true}}, func(q Point) bool { return q.Open == "below_range" }))
+	p.Add(points(s, draw.GlyphStyle{Color: c, Radius: 2, Shape: glyph{shape(s.Algorithm), false}},
+		func(q Point) bool { return q.Open == "" }),
+		points(s, draw.GlyphStyle{Color: c, Radius: 2, Shape: glyph{shape(s.Algorithm), true}},
+			func(q Point) bool { return q.Open != "" }),
+		points(s, draw.GlyphStyle{Color: c, Radius: 4, Shape: glyph{"above_range", true}},
+			func(q Point) bool { return q.Open == "above_range" }),
+		points(s, draw.GlyphStyle{Color: c, Radius: 4, Shape: glyph{"below_range", true}},
+			func(q Point) bool { return q.Open == "below_range" }))
 }
 
-// joined is the points that a line goes through.
+// joined returns the points that a line goes through.
 func joined(s Series) []Point {
 	return slices.DeleteFunc(slices.Clone(s.Points), func(p Point) bool { return p.Open != "" })
 }
@@ -232,7 +244,7 @@ func line(c color.Color, width vg.Length, dash []float64) draw.LineStyle {
 	return s
 }
 
-// drawn is points in the plotter's form, without those that have no place.
+// drawn returns points in the plotter's form, without those that have no place.
 func drawn(points []Point) (xy plotter.XYs) {
 	for _, p := range points {
 		if p.X == p.X && p.Y == p.Y {
@@ -247,21 +259,23 @@ func stroke(points []Point, s draw.LineStyle) plot.Plotter {
 }
 
 func points(s Series, style draw.GlyphStyle, which func(Point) bool) plot.Plotter {
-	return &plotter.Scatter{XYs: drawn(slices.DeleteFunc(slices.Clone(s.Points), func(p Point) bool { return !which(p) })), GlyphStyle: style}
+	return &plotter.Scatter{XYs: drawn(slices.DeleteFunc(slices.Clone(s.Points),
+		func(p Point) bool { return !which(p) })), GlyphStyle: style}
 }
 
-// labels is the names beside points.
+// labels returns a plotter of the names beside points.
 func labels(s Series) plot.Plotter {
 	all := &plotter.Labels{Offset: vg.Point{X: 4, Y: -0.3 * textSize}}
 	for _, p := range s.Points {
 		if p.Label != "" {
-			all.XYs, all.Labels, all.TextStyle = append(all.XYs, plotter.XY{X: p.X, Y: p.Y}), append(all.Labels, p.Label), append(all.TextStyle, style())
+			all.XYs, all.Labels, all.TextStyle = append(all.XYs, plotter.XY{X: p.X, Y: p.Y}), append(all.Labels, p.Label),
+				append(all.TextStyle, style())
 		}
 	}
 	return all
 }
 
-// band is the area between the ends of the intervals.
+// band returns a plotter of the area between the ends of the intervals.
 func band(points []Point, c color.Color) plot.Plotter {
 	var xy plotter.XYs
 	for _, p := range points {
@@ -273,20 +287,23 @@ func band(points []Point, c color.Color) plot.Plotter {
 	return &plotter.Polygon{XYs: []plotter.XYs{xy}, Color: c}
 }
 
-// glyph is a point: one of shapes, hollow where it is open; a short stroke for a bound; or an arrow.
+// glyph draws a point: one of the shapes, hollow where it is open; a short stroke for a bound; or
+// an arrow.
 type glyph struct {
 	name string
 	open bool
 }
 
-// outlines are the shapes but for the circle, within the unit square, and the strokes.
+// outlines holds the shapes, but for the circle, within the unit square, and the strokes.
 var outlines = map[string][][2]float64{
 	"square": {{-1, -1}, {1, -1}, {1, 1}, {-1, 1}}, "diamond": {{0, -1.3}, {1.3, 0}, {0, 1.3}, {-1.3, 0}},
 	"triangle-up": {{-1.2, -1}, {1.2, -1}, {0, 1.2}}, "triangle-down": {{-1.2, 1}, {1.2, 1}, {0, -1.2}},
 	"triangle-right": {{-1, -1.2}, {1.2, 0}, {-1, 1.2}}, "triangle-left": {{1, -1.2}, {-1.2, 0}, {1, 1.2}},
-	"cross": {{-.4, -1.2}, {.4, -1.2}, {.4, -.4}, {1.2, -.4}, {1.2, .4}, {.4, .4}, {.4, 1.2}, {-.4, 1.2}, {-.4, .4}, {-1.2, .4}, {-1.2, -.4}, {-.4, -.4}},
-	Proved:  {{-1, 0}, {1, 0}}, Printed: {{-1, 0}, {1, 0}}, Model: {{-1, 0}, {1, 0}},
-	"above_range": {{0, .8}, {0, 2.4}, {-.5, 1.7}, {0, 2.4}, {.5, 1.7}}, "below_range": {{0, -.8}, {0, -2.4}, {-.5, -1.7}, {0, -2.4}, {.5, -1.7}},
+	"cross": {{-.4, -1.2}, {.4, -1.2}, {.4, -.4}, {1.2, -.4}, {1.2, .4}, {.4, .4}, {.4, 1.2}, {-.4, 1.2}, {-.4, .4},
+		{-1.2, .4}, {-1.2, -.4}, {-.4, -.4}},
+	Proved: {{-1, 0}, {1, 0}}, Printed: {{-1, 0}, {1, 0}}, Model: {{-1, 0}, {1, 0}},
+	"above_range": {{0, .8}, {0, 2.4}, {-.5, 1.7}, {0, 2.4}, {.5, 1.7}}, "below_range": {{0, -.8}, {0, -2.4}, {-.5, -1.7},
+		{0, -2.4}, {.5, -1.7}},
 }
 
 // DrawGlyph implements draw.GlyphDrawer.

@@ -18,7 +18,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// Sweep is the result folder of a finished sweep, read.
+// Sweep holds what was read from the result folder of a finished sweep.
 type Sweep struct {
 	dir                  string
 	table, curve         *frame
@@ -27,7 +27,7 @@ type Sweep struct {
 	source               string // the sweep file
 }
 
-// manifest is what the page says of a run; see coordinator.
+// manifest holds what the page says of a run; see package coordinator, which writes it.
 type manifest struct {
 	Name     string            `json:"name"`
 	Seed     uint64            `json:"seed"`
@@ -68,14 +68,15 @@ type failure struct {
 	Count                     int64
 }
 
-// Load reads a result folder. A table that is missing is an error that wraps fs.ErrNotExist.
+// Load reads a result folder. Where a table is missing, the error wraps fs.ErrNotExist.
 func Load(dir string) (*Sweep, error) {
 	s := &Sweep{dir: dir}
 	for _, t := range []struct {
 		name   string
 		to     **frame
 		needed bool
-	}{{"table", &s.table, true}, {"curve", &s.curve, true}, {"bounds", &s.bounds, false}, {"fits", &s.fits, false}, {"timing", &s.timing, false}} {
+	}{{"table", &s.table, true}, {"curve", &s.curve, true}, {"bounds", &s.bounds, false}, {"fits", &s.fits, false},
+		{"timing", &s.timing, false}} {
 		sheet, err := sheet.ReadTable(dir, t.name)
 		if err != nil && (t.needed || !errors.Is(err, fs.ErrNotExist)) {
 			return nil, err
@@ -110,10 +111,10 @@ func (s *Sweep) readManifest(path string) error {
 	return nil
 }
 
-// online says that the table is one of games.
+// online reports whether the table is one of online games.
 func (s *Sweep) online() bool { return s.table.has("regret_mean") }
 
-// frame is a sheet whose columns are found by name. A column that it does not have is empty.
+// frame is a sheet whose columns are found by name. A column that it lacks is empty.
 type frame struct {
 	*sheet.Sheet
 	at map[string]int
@@ -139,17 +140,19 @@ func (f *frame) value(row int, column string) any {
 	return nil
 }
 
-// number is NaN where there is none.
+// number returns a value as a number, or NaN where it is none.
 func (f *frame) number(row int, column string) float64 { return number(f.value(row, column)) }
 
-// text is the value as people read it, empty where there is none.
+// text returns a value as people read it, or an empty text where there is none.
 func (f *frame) text(row int, column string) string { return text(f.value(row, column)) }
 
-// keys is the columns that say what a cell is, but for its id; the rounds of a game are one of them.
+// keys returns the columns that say what a cell is, but for its id. The rounds of a game are one of
+// them.
 func (f *frame) keys() (names []string) {
 	for _, c := range f.Columns {
 		key := trial.IsKeyColumn(c.Name)
-		if key && c.Name != "cell" && c.Name != "sample" || strings.HasPrefix(c.Name, schemas.ParamPrefix) || c.Name == "rounds" {
+		if key && c.Name != "cell" && c.Name != "sample" || strings.HasPrefix(c.Name, schemas.ParamPrefix) ||
+			c.Name == "rounds" {
 			names = append(names, c.Name)
 		}
 	}
@@ -166,7 +169,7 @@ func number(v any) float64 {
 	return math.NaN()
 }
 
-// text has all digits of a whole number and six of another.
+// text returns a value as people read it: all digits of a whole number, and six of another.
 func text(v any) string {
 	switch v := v.(type) {
 	case nil:

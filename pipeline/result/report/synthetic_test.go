@@ -16,7 +16,8 @@ import (
 
 type row = map[string]any
 
-// frameOf makes a sheet of rows that name their columns; a column's type is that of its first value.
+// frameOf makes a sheet of rows that name their columns; a column's type is that of its first
+// value.
 func frameOf(name string, rows []row, order ...schemas.Column) *frame {
 	s := &sheet.Sheet{Name: name}
 	known := map[string]bool{}
@@ -73,12 +74,14 @@ func sweepOf(t testing.TB, table, curve, fits []row) *Sweep {
 	return s
 }
 
-// learned is a sweep of about so many cells: algorithms times epsilons times dimensions times alphas, one of them not private. n* = 20 d / (epsilon alpha).
+// learned is a sweep of about so many cells: algorithms times epsilons times dimensions times
+// alphas, one of them not private. n* = 20 d / (epsilon alpha).
 func learned(t testing.TB, cells int) *Sweep {
 	dims, epsilons, alphas := []int64{4, 8, 16, 32, 64}, []float64{0.5, 1}, []float64{0.1}
 	algorithms := []string{"acme/one", "acme/two", "baseline/erm"}
 	if cells > 100 {
-		algorithms = append(algorithms, "acme/three", "acme/four", "acme/five", "acme/six", "acme/seven", "acme/eight", "acme/nine")
+		algorithms = append(algorithms, "acme/three", "acme/four", "acme/five", "acme/six", "acme/seven", "acme/eight",
+			"acme/nine")
 		epsilons, alphas = []float64{0.1, 0.2, 0.5, 1, 2}, []float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.45}
 	} else if cells < 30 {
 		dims = dims[:2]
@@ -94,7 +97,8 @@ func learned(t testing.TB, cells int) *Sweep {
 					high := int64(20*float64(d)*math.Pow(1.3, float64(a))/(epsilon*alpha)) + 1
 					key := row{
 						"cell": fmt.Sprintf("%010x", len(table)), "task": "learn", "algorithm": algorithm, "class": "parities", "d": d,
-						"noise": "none", "epsilon": epsilon, "privacy": "pure", "alpha": alpha, "beta": 0.1, "above": 0.0, "replica": int64(0),
+						"noise": "none", "epsilon": epsilon, "privacy": "pure", "alpha": alpha, "beta": 0.1, "above": 0.0,
+						"replica":  int64(0),
 						"p_rounds": d * d,
 					}
 					if algorithm == "baseline/erm" {
@@ -102,15 +106,18 @@ func learned(t testing.TB, cells int) *Sweep {
 					}
 					r := maps.Clone(key)
 					maps.Copy(r, row{
-						"n_low": high * 2 / 3, "n_high": high, "n_star": high, "status": "decided", "theory_n": float64(3 * high), "theory_source": "theorem: somewhere",
-						"paper_n": float64(20 * high), "paper_source": "elsewhere", "ratio": 1. / 3, "trials": int64(1000), "failed": int64(0), "mean_error": 0.01, "evaluation": "exact",
+						"n_low": high * 2 / 3, "n_high": high, "n_star": high, "status": "decided", "theory_n": float64(3 * high),
+						"theory_source": "theorem: somewhere",
+						"paper_n":       float64(20 * high), "paper_source": "elsewhere", "ratio": 1. / 3, "trials": int64(1000),
+						"failed": int64(0), "mean_error": 0.01, "evaluation": "exact",
 						"n_model": 0.85 * float64(high), "n_model_low": 0.8 * float64(high), "n_model_high": 0.9 * float64(high),
 					})
 					table = append(table, r)
 					for i := range 10 {
 						c := maps.Clone(key)
 						rate := 1 / (1 + math.Exp(4-float64(i)))
-						maps.Copy(c, row{"n": high/8 + high*int64(i)/5 + 1, "trials": int64(100), "rate": rate, "rate_low": max(0, rate-0.1), "rate_high": min(1, rate+0.1)})
+						maps.Copy(c, row{"n": high/8 + high*int64(i)/5 + 1, "trials": int64(100), "rate": rate,
+							"rate_low": max(0, rate-0.1), "rate_high": min(1, rate+0.1)})
 						curve = append(curve, c)
 					}
 				}
@@ -118,7 +125,8 @@ func learned(t testing.TB, cells int) *Sweep {
 		}
 	}
 	return sweepOf(t, table, curve, []row{
-		{"fit": int64(0), "group": fmt.Sprintf("epsilon %v, alpha %v", epsilons[0], alphas[0]), "algorithm": "acme/one", "x": "d", "scale": "log-log", "slope": 1.0, "intercept": math.Log(20 / (epsilons[0] * alphas[0]))},
+		{"fit": int64(0), "group": fmt.Sprintf("epsilon %v, alpha %v", epsilons[0], alphas[0]), "algorithm": "acme/one",
+			"x": "d", "scale": "log-log", "slope": 1.0, "intercept": math.Log(20 / (epsilons[0] * alphas[0]))},
 	})
 }
 
@@ -129,20 +137,27 @@ func games(t testing.TB) *Sweep {
 		for i, rounds := range []int64{100, 1000, 10000} {
 			regret := math.Sqrt(float64(rounds)) - 12
 			table = append(table, row{
-				"cell": fmt.Sprint(len(table)), "task": "online", "algorithm": algorithm, "class": "points", "domain": int64(16), "adversary": "random", "replica": int64(0), "rounds": rounds,
-				"trials": int64(8), "failed": int64(0), "mistakes_mean": float64(rounds) / 3, "mistakes_max": float64(rounds) / 2, "best_loss": float64(rounds) / 4, "regret_mean": regret,
-				"regret_low": regret - 5, "regret_high": regret + 5, "theory_regret": 3 * math.Sqrt(float64(rounds)), "theory_source": "Hoeffding", "ratio": float64(i),
+				"cell": fmt.Sprint(len(table)), "task": "online", "algorithm": algorithm, "class": "points", "domain": int64(16),
+				"adversary": "random", "replica": int64(0), "rounds": rounds,
+				"trials": int64(8), "failed": int64(0), "mistakes_mean": float64(rounds) / 3, "mistakes_max": float64(rounds) / 2,
+				"best_loss": float64(rounds) / 4, "regret_mean": regret,
+				"regret_low": regret - 5, "regret_high": regret + 5, "theory_regret": 3 * math.Sqrt(float64(rounds)),
+				"theory_source": "Hoeffding", "ratio": float64(i),
 			})
 		}
 	}
-	table = append(table, row{"cell": "ff", "task": "online", "algorithm": "online/broken", "class": "points", "domain": int64(16), "adversary": "random", "replica": int64(0), "rounds": int64(100), "trials": int64(8), "failed": int64(8)})
+	table = append(table, row{"cell": "ff", "task": "online", "algorithm": "online/broken", "class": "points",
+		"domain": int64(16), "adversary": "random", "replica": int64(0), "rounds": int64(100), "trials": int64(8),
+		"failed": int64(8)})
 	return sweepOf(t, table, nil, nil)
 }
 
 // undecided is a sweep in which nothing is decided, a cell failed, and most columns are null.
 func undecided(t testing.TB) *Sweep {
 	key := func(cell, algorithm string, d int64, status, reason string) row {
-		return row{"cell": cell, "task": "learn", "algorithm": algorithm, "class": "halfspace", "d": d, "alpha": 0.1, "beta": 0.1, "replica": int64(0), "status": status, "reason": reason, "trials": int64(16), "failed": int64(16), "privacy": "not certified"}
+		return row{"cell": cell, "task": "learn", "algorithm": algorithm, "class": "halfspace", "d": d, "alpha": 0.1,
+			"beta": 0.1, "replica": int64(0), "status": status, "reason": reason, "trials": int64(16), "failed": int64(16),
+			"privacy": "not certified"}
 	}
 	low := key("1", "acme/slow", 5, "above_range", "")
 	low["n_low"] = int64(4096)
@@ -150,8 +165,11 @@ func undecided(t testing.TB) *Sweep {
 	both["n_low"], both["n_high"] = int64(10), int64(10000)
 	high := key("3", "acme/slow", 20, "below_range", "")
 	high["n_high"] = int64(16)
-	s := sweepOf(t, []row{low, both, high, key("4", "acme/broken", 5, "failed", "every trial failed"), key("5", "acme/none", 10, "infeasible", "not with this budget")}, nil, nil)
-	s.manifest.Runs = []manifestRun{{Seconds: 3, Trials: 80, Failures: []failure{{Kind: "panic", Trial: "4/16/0", What: "acme/broken on halfspace", Reason: "index out of range", Count: 16}}, Alarms: []string{"trial 4/16/0 has two different outcomes"}}}
+	s := sweepOf(t, []row{low, both, high, key("4", "acme/broken", 5, "failed", "every trial failed"),
+		key("5", "acme/none", 10, "infeasible", "not with this budget")}, nil, nil)
+	s.manifest.Runs = []manifestRun{{Seconds: 3, Trials: 80,
+		Failures: []failure{{Kind: "panic", Trial: "4/16/0", What: "acme/broken on halfspace", Reason: "index out of range",
+			Count: 16}}, Alarms: []string{"trial 4/16/0 has two different outcomes"}}}
 	return s
 }
 

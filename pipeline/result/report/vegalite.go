@@ -9,29 +9,37 @@ import (
 	"strings"
 )
 
-// palette is readable on white and on nearly black (contrast 3:1 at least), and by the colour-blind; shapes say the same again.
+// palette holds colours that are readable on white and on nearly black (contrast 3:1 at least) and
+// distinct to the colour-blind. Shapes repeat what colours say.
 var palette = []string{"#2A7FBF", "#D55E00", "#009E73", "#CC79A7", "#B07D00", "#8A63D2", "#7A7A7A", "#2E9BB5"}
 
-var shapes = []string{"circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left"}
+var shapes = []string{"circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right",
+	"triangle-left"}
 
-// dashes is how the lines of each of marks are drawn.
-var dashes = map[string][]float64{Measured: {1, 0}, Model: {1, 0}, Fit: {10, 3, 2, 3}, Proved: {6, 4}, Printed: {1.5, 3}}
+// dashes holds the dash pattern of the lines of each mark.
+var dashes = map[string][]float64{Measured: {1, 0}, Model: {1, 0}, Fit: {10, 3, 2, 3}, Proved: {6, 4},
+	Printed: {1.5, 3}}
 
-// colour and shape of algorithm i: no two of the first 64 share both.
+// colour returns the colour of algorithm i. No two of the first 64 algorithms share colour and
+// shape.
 func colour(i int) string { return palette[i%len(palette)] }
-func shape(i int) string  { return shapes[(i+i/len(palette))%len(shapes)] }
+
+// shape returns the shape of algorithm i.
+func shape(i int) string { return shapes[(i+i/len(palette))%len(shapes)] }
 
 type object = map[string]any
 
-// VegaLite is the figure as a specification of Vega-Lite 6 that holds its own data. The names of fields are ours, never the data's, as
-// Vega-Lite reads field names as paths.
+// VegaLite returns the figure as a specification of Vega-Lite 6 that holds its own data. Its fields
+// have names of this package, never the data's, because Vega-Lite reads the names of fields as
+// paths.
 func (f *Figure) VegaLite() ([]byte, error) {
 	spec := f.spec()
 	var values []object
 	for i, s := range f.Series {
 		for _, p := range s.Points {
 			v := object{"algorithm": f.Algorithms[s.Algorithm], "mark": s.Mark, "series": i}
-			for name, value := range map[string]any{"x": digits(p.X), "y": digits(p.Y), "low": digits(p.Low), "high": digits(p.High), "open": some(p.Open), "cell": some(p.Cell), "label": some(p.Label)} {
+			for name, value := range map[string]any{"x": digits(p.X), "y": digits(p.Y), "low": digits(p.Low),
+				"high": digits(p.High), "open": some(p.Open), "cell": some(p.Cell), "label": some(p.Label)} {
 				if value != nil {
 					v[name] = value
 				}
@@ -55,8 +63,8 @@ func (f *Figure) VegaLite() ([]byte, error) {
 	return append(raw, '\n'), nil
 }
 
-// chart is what the page's script draws: a specification, and its data in a shape that says nothing twice, from which the script makes
-// the values as VegaLite does.
+// chart is what the page's script draws: a specification, and its data in a form without
+// repetitions, from which the script makes the same values as VegaLite.
 type chart struct {
 	Name       string        `json:"name"`
 	Spec       object        `json:"spec"`
@@ -95,12 +103,14 @@ func (f *Figure) chart() chart {
 	return c
 }
 
-// spec is the specification without its data.
+// spec returns the specification without its data.
 func (f *Figure) spec() object {
 	return object{
-		"$schema": "https://vega.github.io/schema/vega-lite/v6.json", "description": f.Text, "width": "container", "height": 320,
+		"$schema": "https://vega.github.io/schema/vega-lite/v6.json", "description": f.Text, "width": "container",
+		"height": 320,
 		"params": f.params(), "layer": f.layers(), "autosize": object{"type": "fit-x", "contains": "padding"},
-		"padding": object{"left": 5, "top": 5, "right": 5 + 12*btoi(f.labelled()), "bottom": 5}, // names of settings stick out
+		// names of settings stick out
+		"padding": object{"left": 5, "top": 5, "right": 5 + 12*btoi(f.labelled()), "bottom": 5},
 	}
 }
 
@@ -111,7 +121,7 @@ func some(s string) any {
 	return s
 }
 
-// digits is a number with six digits, nil where there is none.
+// digits returns a number with six digits, or nil where there is none.
 func digits(v float64) any {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return nil
@@ -123,7 +133,7 @@ func digits(v float64) any {
 	return short
 }
 
-// params is the choices of a setting.
+// params returns the controls that choose settings.
 func (f *Figure) params() []object {
 	all := []object{}
 	for i, k := range f.Keys {
@@ -139,7 +149,7 @@ func (f *Figure) params() []object {
 	return all
 }
 
-// chosen is the expression for "among what is shown".
+// chosen returns the expression that is true for what is shown.
 func (f *Figure) chosen() string {
 	parts := []string{"true"}
 	for i := range f.Keys {
@@ -171,7 +181,8 @@ func (f *Figure) layers() []object {
 	switch {
 	case f.Kind == "curve":
 		if f.Target > 0 {
-			all = append(all, object{"data": object{"values": []object{{"y": f.Target}}}, "mark": object{"type": "rule", "strokeDash": dashes[Proved], "opacity": 0.6}, "encoding": object{"y": y}})
+			all = append(all, object{"data": object{"values": []object{{"y": f.Target}}},
+				"mark": object{"type": "rule", "strokeDash": dashes[Proved], "opacity": 0.6}, "encoding": object{"y": y}})
 		}
 		all = append(all, layer(chosen, object{"type": "area", "opacity": 0.15}, base(interval)))
 	case len(f.Keys) > 0 && !f.Loose:
@@ -183,22 +194,28 @@ func (f *Figure) layers() []object {
 		bracket := chosen + " && !datum.level && isValid(datum.low) && isValid(datum.high) && datum.mark == "
 		all = append(all, layer(bracket+"'"+Measured+"'", object{"type": "rule", "strokeWidth": 1.6}, base(interval)))
 		if f.has(Model) {
-			all = append(all, layer(bracket+"'"+Model+"'", object{"type": "rule", "strokeWidth": 8, "opacity": 0.35}, base(interval)))
+			all = append(all, layer(bracket+"'"+Model+"'", object{"type": "rule", "strokeWidth": 8, "opacity": 0.35},
+				base(interval)))
 		}
 	}
-	bounds := chosen + " && !datum.level && datum.mark != '" + Measured + "' && datum.mark != '" + Model + "' && datum.mark != '" + Fit + "'"
+	bounds := chosen + " && !datum.level && datum.mark != '" + Measured + "' && datum.mark != '" + Model +
+		"' && datum.mark != '" + Fit + "'"
 	if f.Loose { // nothing joins them: a short stroke each
-		all = append(all, layer(bounds, object{"type": "point", "shape": "stroke", "size": 300, "opacity": 1, "strokeWidth": 1.6}, base(object{"strokeDash": f.dash(), "tooltip": f.tooltip()})))
+		all = append(all, layer(bounds, object{"type": "point", "shape": "stroke", "size": 300, "opacity": 1,
+			"strokeWidth": 1.6}, base(object{"strokeDash": f.dash(), "tooltip": f.tooltip()})))
 	} else {
-		all = append(all, layer(bounds, object{"type": "point", "filled": true, "size": 14, "opacity": 0.9}, base(object{"shape": f.shape(), "tooltip": f.tooltip()})))
+		all = append(all, layer(bounds, object{"type": "point", "filled": true, "size": 14, "opacity": 0.9},
+			base(object{"shape": f.shape(), "tooltip": f.tooltip()})))
 	}
 	points := base(object{
 		"shape": f.shape(), "tooltip": f.tooltip(), "fill": f.colour(),
 		"fillOpacity": object{"condition": object{"test": "isValid(datum.open)", "value": 0}, "value": 1},
 	})
-	all = append(all, layer(chosen+" && !datum.level && datum.mark == '"+Measured+"'", object{"type": "point", "filled": false, "size": 44, "strokeWidth": 1.4, "opacity": 1}, points))
+	all = append(all, layer(chosen+" && !datum.level && datum.mark == '"+Measured+"'",
+		object{"type": "point", "filled": false, "size": 44, "strokeWidth": 1.4, "opacity": 1}, points))
 	if f.has(Model) {
-		all = append(all, layer(chosen+" && datum.mark == '"+Model+"'", object{"type": "point", "shape": "stroke", "size": 180, "strokeWidth": 2, "opacity": 1}, base(object{"tooltip": f.tooltip()})))
+		all = append(all, layer(chosen+" && datum.mark == '"+Model+"'", object{"type": "point", "shape": "stroke",
+			"size": 180, "strokeWidth": 2, "opacity": 1}, base(object{"tooltip": f.tooltip()})))
 	}
 	if f.labelled() {
 		mark := object{"type": "text", "align": "left", "dx": 8, "fontSize": 10.5, "text": object{"expr": "datum.label"}}
@@ -208,7 +225,8 @@ func (f *Figure) layers() []object {
 		status, arrow string
 		dy            int
 	}{{"above_range", "↑", -12}, {"below_range", "↓", 13}} {
-		all = append(all, layer(chosen+" && datum.open == '"+at.status+"'", object{"type": "text", "text": at.arrow, "dy": at.dy, "fontSize": 14, "fontWeight": "bold"}, base(nil)))
+		all = append(all, layer(chosen+" && datum.open == '"+at.status+"'", object{"type": "text", "text": at.arrow,
+			"dy": at.dy, "fontSize": 14, "fontWeight": "bold"}, base(nil)))
 	}
 	return all
 }
@@ -223,7 +241,7 @@ func with(o object, key string, value any) object {
 	return out
 }
 
-// has says whether some series has the mark.
+// has reports whether a series has the mark.
 func (f *Figure) has(mark string) bool {
 	for _, s := range f.Series {
 		if s.Mark == mark {
@@ -233,7 +251,7 @@ func (f *Figure) has(mark string) bool {
 	return false
 }
 
-// channel is an axis: its limits and ticks are given, so that both renderers show the same.
+// channel returns an axis with its limits and ticks, so that both renderers show the same.
 func channel(field string, a Axis) object {
 	scale := object{"domain": []float64{a.Low, a.High}, "nice": false}
 	if a.Log {
@@ -247,24 +265,27 @@ func channel(field string, a Axis) object {
 		t := a.Ticks[i]
 		values = append(values, t.At)
 		name, _ := json.Marshal(t.Label) // a string always can
-		label = fmt.Sprintf("abs(datum.value - %s) <= %s ? %s : %s", number17(t.At), number17(1e-9*math.Abs(t.At)), name, label)
+		label = fmt.Sprintf("abs(datum.value - %s) <= %s ? %s : %s", number17(t.At), number17(1e-9*math.Abs(t.At)), name,
+			label)
 	}
 	guide := object{"title": a.Title, "values": values, "labelExpr": label, "labelOverlap": true}
 	if a.Title == "" {
-		guide["title"], guide["labelAngle"], guide["labelLimit"], guide["grid"], guide["labelOverlap"] = nil, -30, 140, false, false
+		guide["title"], guide["labelAngle"], guide["labelLimit"], guide["grid"], guide["labelOverlap"] = nil, -30, 140,
+			false, false
 	}
 	return object{"field": field, "type": "quantitative", "scale": scale, "axis": guide}
 }
 
 func number17(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// legend is the names of the algorithms with their colours, or with their shapes.
+// legend returns the names of the algorithms with their colours, or with their shapes.
 func (f *Figure) legend(of func(int) string) object {
 	values := make([]string, len(f.Algorithms))
 	for i := range values {
 		values[i] = of(i)
 	}
-	return object{"field": "algorithm", "type": "nominal", "title": nil, "scale": object{"domain": f.Algorithms, "range": values}}
+	return object{"field": "algorithm", "type": "nominal", "title": nil,
+		"scale": object{"domain": f.Algorithms, "range": values}}
 }
 
 func (f *Figure) colour() object { return f.legend(colour) }
@@ -298,5 +319,6 @@ func (f *Figure) tooltip() []object {
 	if f.X.Title != "" {
 		all = append(all, number("x", f.X.Title))
 	}
-	return append(all, number("y", f.Y.Title), number("low", "from"), number("high", "to"), text("open", "status"), text("cell", "cell"))
+	return append(all, number("y", f.Y.Title), number("low", "from"), number("high", "to"), text("open", "status"),
+		text("cell", "cell"))
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// answer is what the sweep found, in sentences.
+// answer says in sentences what the sweep found.
 func (s *Sweep) answer() []string {
 	if len(s.table.Rows) == 0 {
 		return []string{"The sweep has no cells."}
@@ -20,27 +20,31 @@ func (s *Sweep) answer() []string {
 	broken := 0
 	for row := range s.table.Rows {
 		algorithms[s.table.text(row, "algorithm")] = true
-		problems[strings.Join([]string{s.table.text(row, "class"), s.table.text(row, "file"), s.table.text(row, "data")}, " ")] = true
+		class, file, data := s.table.text(row, "class"), s.table.text(row, "file"), s.table.text(row, "data")
+		problems[class+" "+file+" "+data] = true
 		count[s.table.text(row, "status")]++
 		ratios = append(ratios, s.table.number(row, "ratio"))
 		if low, theory := s.table.number(row, "n_low"), s.table.number(row, "theory_n"); low >= theory {
 			broken++
 		}
 	}
-	what := fmt.Sprintf("How many examples suffice? Measured for %s in %s on %s.", plural(len(algorithms), "algorithm", "algorithms"),
-		plural(len(s.table.Rows), "cell", "cells"), plural(len(problems), "concept class or population", "concept classes or populations"))
+	what := fmt.Sprintf("How many examples suffice? Measured for %s in %s on %s.",
+		plural(len(algorithms), "algorithm", "algorithms"), plural(len(s.table.Rows), "cell", "cells"),
+		plural(len(problems), "concept class or population", "concept classes or populations"))
 	all := []string{what, s.decided(count)}
 	low, high, ratioed := span(ratios)
 	if ratioed > 0 {
-		all = append(all, fmt.Sprintf("Where a proved bound stands beside it (%s), n* is between %s and %s times the bound.", plural(ratioed, "cell", "cells"), text(round(low)), text(round(high))))
+		all = append(all, fmt.Sprintf("Where a proved bound stands beside it (%s), n* is between %s and %s times the bound.",
+			plural(ratioed, "cell", "cells"), text(round(low)), text(round(high))))
 	}
 	if broken > 0 {
-		all = append(all, fmt.Sprintf("In %s even n_low, shown insufficient, is at least the proved bound: the two contradict each other.", plural(broken, "cell", "cells")))
+		all = append(all, fmt.Sprintf("In %s even n_low, shown insufficient, is at least the proved bound: the two "+
+			"contradict each other.", plural(broken, "cell", "cells")))
 	}
 	return all
 }
 
-// decided says how sure the brackets are.
+// decided says in a sentence how many cells are decided, and how sure the brackets are.
 func (s *Sweep) decided(count map[string]int) string {
 	var parts []string
 	for status, n := range count {
@@ -59,7 +63,7 @@ func (s *Sweep) decided(count map[string]int) string {
 	return text + ": n_low examples were shown insufficient and n_high = n* sufficient. " + s.confidence()
 }
 
-// confidence is that of the whole table, where the sweep's searches all have the same.
+// confidence says how sure all brackets of the table are together.
 func (s *Sweep) confidence() string {
 	var all []float64
 	for _, m := range s.manifest.Resolved.Measures {
@@ -86,28 +90,32 @@ func (s *Sweep) gamesAnswer() []string {
 	for row := range s.table.Rows {
 		algorithms[s.table.text(row, "algorithm")] = true
 		sequences += s.table.number(row, "trials")
-		if theory, mean := s.table.number(row, "theory_regret"), s.table.number(row, "regret_mean"); theory == theory && mean == mean {
+		theory, mean := s.table.number(row, "theory_regret"), s.table.number(row, "regret_mean")
+		if theory == theory && mean == mean {
 			bounded++
 			within += btoi(mean <= theory)
 		}
 	}
-	all := []string{fmt.Sprintf("How many mistakes, and how much regret? %s played %.0f sequences in %s.", plural(len(algorithms), "algorithm", "algorithms"), sequences,
+	all := []string{fmt.Sprintf("How many mistakes, and how much regret? %s played %.0f sequences in %s.",
+		plural(len(algorithms), "algorithm", "algorithms"), sequences,
 		plural(len(s.table.Rows), "setting", "settings"))}
-	all = append(all, "Each regret is a mean over sequences with its own 95 % confidence interval (Student); the intervals do not hold all at once.")
+	all = append(all, "Each regret is a mean over sequences with its own 95 % confidence interval (Student); the "+
+		"intervals do not hold all at once.")
 	if bounded > 0 {
-		all = append(all, fmt.Sprintf("In %d of %s with a proved bound, the mean regret is at most the bound.", within, plural(bounded, "setting", "settings")))
+		all = append(all, fmt.Sprintf("In %d of %s with a proved bound, the mean regret is at most the bound.", within,
+			plural(bounded, "setting", "settings")))
 	}
 	return all
 }
 
-// unknown is one kind of thing that the sweep does not tell, with the cells that it concerns.
+// unknown is a kind of thing that the sweep does not tell, with the cells that it concerns.
 type unknown struct {
 	Status, What string
 	Cells        []string // at most maxListed
 	More         int
 }
 
-// maxListed is the most cells that are named of one kind.
+// maxListed is the largest number of cells that are named of one kind.
 const maxListed = 12
 
 func (s *Sweep) unknown() []unknown {
@@ -154,7 +162,7 @@ func (s *Sweep) unknown() []unknown {
 	return all
 }
 
-// why is a status in words.
+// why returns a status in words.
 func (s *Sweep) why(row int, status string) string {
 	if reason := s.table.text(row, "reason"); reason != "" {
 		return strings.ReplaceAll(status, "_", " ") + ": " + reason
@@ -168,7 +176,7 @@ func (s *Sweep) why(row int, status string) string {
 	return strings.ReplaceAll(status, "_", " ")
 }
 
-// failures is those of the last run, the first of each kind.
+// failures returns the failures of the last run, the first of each kind.
 func (s *Sweep) failures() []failure {
 	if n := len(s.manifest.Runs); n > 0 {
 		return s.manifest.Runs[n-1].Failures
@@ -187,7 +195,7 @@ func (s *Sweep) alarms() (all []string) {
 	return all
 }
 
-// runNotes is what happened to plugins and jobs.
+// runNotes returns what happened to plugins and jobs, at most 50 notes.
 func (s *Sweep) runNotes() (all []string) {
 	for _, r := range s.manifest.Runs {
 		all = append(all, r.Notes...)

@@ -1,3 +1,7 @@
+// Package sheet holds tables of a result with their columns, and reads and writes them as Parquet.
+//
+// It promises that equal rows give equal bytes, and that reading a file that is damaged or hostile ends
+// with an error. Start with Sheet, ReadTable and ParquetWriter.
 package sheet
 
 import (
@@ -9,7 +13,7 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// Sheet is one table of a result with its columns, as it is written, read and shown.
+// Sheet is a table with its columns, as it is written, read and shown.
 type Sheet struct {
 	Name    string // table, curve, bounds, fits or timing
 	Columns []schemas.Column
@@ -35,7 +39,7 @@ func New[Row any](name string, columns []schemas.ColumnOf[Row], rows []Row) (*Sh
 	return s, nil
 }
 
-// convert makes v fit a column that other cells made wider.
+// convert returns v as a value of a column whose type other rows may have made wider.
 func convert(v any, to schemas.ColumnType) (any, error) {
 	switch x := v.(type) {
 	case nil:
@@ -66,7 +70,9 @@ func convert(v any, to schemas.ColumnType) (any, error) {
 	return nil, fmt.Errorf("%T %v in a column of %s", v, v, to)
 }
 
-func Join(a, b schemas.ColumnType) schemas.ColumnType {
+// JoinTypes returns the type of a column that holds values of both types: integers and floats make
+// floats, and anything else makes text. An empty type joins with any other.
+func JoinTypes(a, b schemas.ColumnType) schemas.ColumnType {
 	number := func(t schemas.ColumnType) bool { return t == schemas.IntColumn || t == schemas.FloatColumn }
 	switch {
 	case a == "" || a == b:
@@ -77,7 +83,7 @@ func Join(a, b schemas.ColumnType) schemas.ColumnType {
 	return schemas.TextColumn
 }
 
-// text is a value with all its digits.
+// Text returns a value with all its digits, or an empty text for null.
 func Text(v any) string {
 	switch v := v.(type) {
 	case nil:

@@ -1,4 +1,4 @@
-package coordinator
+package folder
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,65 +16,69 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/shatterlab/shatter/pipeline/ledger"
-
 	"github.com/shatterlab/shatter/pipeline/plan"
 )
 
-// Folder is a sweep's output folder, claimed: this process holds its lock until Close.
+// Folder is a sweep's output folder. One that Claim has made holds the folder's lock until Close.
 type Folder struct {
 	Dir    string
-	ID     string // of the sweep in this folder, for the queue
+	ID     string // names the sweep of this folder on the queue
 	Plan   *plan.Plan
 	Ledger *ledger.Ledger
 	Report *ledger.Report // what opening the ledger found
 	Redo   bool           // outcomes of other plugin files are dropped instead of checked
 
-	state folderState
+	owner owner
 }
 
-// folderState is ledger/sweep.json: to whom the folder belongs.
-type folderState struct {
+// owner is ledger/sweep.json: the sweep that the folder belongs to.
+type owner struct {
 	Format   int             `json:"format"`
 	ID       string          `json:"id"`
 	Name     string          `json:"name"`
 	Seed     uint64          `json:"seed"`
 	Resolved json.RawMessage `json:"resolved"`
-	// Compared are the digests of plugin files whose recorded outcomes agree with those of another one, by its digest.
+	// Compared maps the digest of a plugin file that made recorded outcomes to that of the file
+	// that was seen to make the same.
 	Compared map[string]string `json:"compared,omitempty"`
 	Runs     int               `json:"runs"`
-	// File and Source are the path and the text of the sweep file that the last run was given.
+	// File and Source are the path and the text of the last run's sweep file.
 	File   string `json:"file,omitempty"`
 	Source []byte `json:"source,omitempty"`
 }
 
-const folderFormat = 1
+const ownerFormat = 1
 
-// Mode says what to do with a folder that holds outcomes already.
+// Mode tells Claim what to do with a folder that holds outcomes already. The zero Mode goes on
+// where the same sweep file has left off.
 type Mode struct {
 	Extend bool // the sweep file has changed: keep what still applies
 	Fresh  bool // set the old folder aside
 	Redo   bool // drop outcomes made by other plugin files
 }
 
-// OwnerError says that a folder holds something else.
+// OwnerError reports that a folder holds something else.
 type OwnerError struct{ Dir, Reason string }
 
 func (e *OwnerError) Error() string {
-	return fmt.Sprintf("claim output folder %q: %s; choose another folder with --out, or set this one aside with --fresh", e.Dir, e.Reason)
+	return fmt.Sprintf("claim output folder %q: %s; choose another folder with --out, or set this one aside with --fresh",
+		e.Dir, e.Reason)
 }
 
-// ChangedError says that the sweep file is not the one that the folder's outcomes were made for.
+// ChangedError reports that the sweep file is not the one that the folder's outcomes were made for.
 type ChangedError struct {
 	Dir  string
 	Diff []string
 }
 
 func (e *ChangedError) Error() string {
-	return fmt.Sprintf("the sweep file has changed since %q was begun:\n  %s\nrun again with --extend to keep what still applies and run what is new, or with --fresh to set the old folder aside",
+	return fmt.Sprintf("the sweep file has changed since %q was begun:\n  %s\n"+
+		"run again with --extend to keep what still applies and run what is new, or with --fresh to set the old folder aside",
 		e.Dir, strings.Join(e.Diff, "\n  "))
 }
 
-// Claim takes a folder for a plan: a new one, or the one that an earlier run of the same plan has left.
+// Claim takes a folder for a plan: a new one, or the one that an earlier run of the same plan has
+// left. It returns an *OwnerError or a *ChangedError where the folder is not the plan's.
 func Claim(dir string, plan *plan.Plan, mode Mode) (*Folder, error) {
 	if mode.Fresh {
 		if err := setAside(dir); err != nil {
@@ -81,22 +86,22 @@ func Claim(dir string, plan *plan.Plan, mode Mode) (*Folder, error) {
 		}
 	}
 	f := &Folder{Dir: dir, Plan: plan, Redo: mode.Redo}
-	if err := f.read(mode); err != nil {
+	if err := f.checkOwner(mode); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(filepath.Join(dir, "ledger"), 0o777); err != nil {
 		return nil, fmt.Errorf("make output folder: %w", err)
 	}
 	var err error
-	if f.Ledger, f.Report, err = ledger.Open(filepath.Join(dir, "ledger"), f.state.ID); err != nil {
+	if f.Ledger, f.Report, err = ledger.Open(filepath.Join(dir, "ledger"), f.owner.ID); err != nil {
 		return nil, err
 	}
-	f.ID = f.state.ID
-	f.state.Name, f.state.Resolved = plan.Name, plan.Resolved
-	f.state.File, f.state.Source = plan.File, plan.Source
-	f.state.Runs++
-	if f.state.Compared == nil {
-		f.state.Compared = map[string]string{}
+	f.ID = f.owner.ID
+	f.owner.Name, f.owner.Resolved = plan.Name, plan.Resolved
+	f.owner.File, f.owner.Source = plan.File, plan.Source
+	f.owner.Runs++
+	if f.owner.Compared == nil {
+		f.owner.Compared = map[string]string{}
 	}
 	if err := f.write(); err != nil {
 		return nil, errors.Join(err, f.Ledger.Close())
@@ -104,16 +109,27 @@ func Claim(dir string, plan *plan.Plan, mode Mode) (*Folder, error) {
 	return f, nil
 }
 
-// Close gives the folder back.
+// Close closes the ledger and gives the folder's lock back.
 func (f *Folder) Close() error { return f.Ledger.Close() }
 
 // Resumed reports whether the folder holds outcomes of an earlier run.
-func (f *Folder) Resumed() bool { return f.state.Runs > 1 }
+func (f *Folder) Resumed() bool { return f.owner.Runs > 1 }
+
+// ComparedWith returns the digest of the plugin file that was seen to make the same outcomes as
+// the one of the given digest; "" if there is none.
+func (f *Folder) ComparedWith(digest string) string { return f.owner.Compared[digest] }
+
+// KeepCompared remembers for later runs that the plugin files of the keys were seen to make the
+// same outcomes as those of the values; both are digests.
+func (f *Folder) KeepCompared(files map[string]string) error {
+	maps.Copy(f.owner.Compared, files)
+	return f.write()
+}
 
 func (f *Folder) path() string { return filepath.Join(f.Dir, "ledger", "sweep.json") }
 
-// read finds out whose folder it is.
-func (f *Folder) read(mode Mode) error {
+// checkOwner reads which sweep the folder belongs to, and refuses it where that is not the plan's.
+func (f *Folder) checkOwner(mode Mode) error {
 	raw, err := os.ReadFile(f.path())
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -121,22 +137,23 @@ func (f *Folder) read(mode Mode) error {
 	case err != nil:
 		return fmt.Errorf("read whose folder it is: %w", err)
 	}
-	if err := json.Unmarshal(raw, &f.state); err != nil || f.state.Format != folderFormat || f.state.ID == "" {
-		return &OwnerError{f.Dir, fmt.Sprintf("%s is not readable as version %d", f.path(), folderFormat)}
+	if err := json.Unmarshal(raw, &f.owner); err != nil || f.owner.Format != ownerFormat || f.owner.ID == "" {
+		return &OwnerError{f.Dir, fmt.Sprintf("%s is not readable as version %d", f.path(), ownerFormat)}
 	}
-	if f.state.Name != f.Plan.Name {
-		return &OwnerError{f.Dir, fmt.Sprintf("it belongs to the sweep %q, not %q", f.state.Name, f.Plan.Name)}
+	if f.owner.Name != f.Plan.Name {
+		return &OwnerError{f.Dir, fmt.Sprintf("it belongs to the sweep %q, not %q", f.owner.Name, f.Plan.Name)}
 	}
-	if f.state.Seed != f.Plan.Seed {
-		return &OwnerError{f.Dir, fmt.Sprintf("its outcomes were drawn under seed %d, none of them applies to seed %d", f.state.Seed, f.Plan.Seed)}
+	if f.owner.Seed != f.Plan.Seed {
+		return &OwnerError{f.Dir, fmt.Sprintf("its outcomes were drawn under seed %d, none of them applies to seed %d",
+			f.owner.Seed, f.Plan.Seed)}
 	}
-	if !bytes.Equal(f.state.Resolved, f.Plan.Resolved) && !mode.Extend {
-		return &ChangedError{f.Dir, plan.Diff(f.state.Resolved, f.Plan.Resolved)}
+	if !bytes.Equal(f.owner.Resolved, f.Plan.Resolved) && !mode.Extend {
+		return &ChangedError{f.Dir, plan.Diff(f.owner.Resolved, f.Plan.Resolved)}
 	}
 	return nil
 }
 
-// claimNew takes a folder that is not there or empty.
+// claimNew claims a folder that does not exist or is empty.
 func (f *Folder) claimNew() error {
 	entries, err := os.ReadDir(f.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -151,7 +168,7 @@ func (f *Folder) claimNew() error {
 	if _, err := rand.Read(id); err != nil {
 		return err
 	}
-	f.state = folderState{Format: folderFormat, ID: hex.EncodeToString(id), Seed: f.Plan.Seed}
+	f.owner = owner{Format: ownerFormat, ID: hex.EncodeToString(id), Seed: f.Plan.Seed}
 	return nil
 }
 
@@ -159,13 +176,13 @@ func (f *Folder) write() error {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false) // the resolved file must come back as it was
-	if err := enc.Encode(f.state); err != nil {
+	if err := enc.Encode(f.owner); err != nil {
 		return err
 	}
 	return writeFile(f.path(), buf.Bytes())
 }
 
-// setAside renames a folder to the first free name beside it, unless somebody works in it.
+// setAside renames a folder to the first free name beside it. It fails if a run works in it.
 func setAside(dir string) error {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -187,18 +204,8 @@ func setAside(dir string) error {
 	}
 }
 
-// Lines says in words what opening the ledger found wrong.
-func Lines(r *ledger.Report) (lines []string) {
-	if r.Torn != nil {
-		lines = append(lines, fmt.Sprintf("a torn tail was cut off: %s; its trials are run again", r.Torn))
-	}
-	for _, d := range r.Damaged {
-		lines = append(lines, fmt.Sprintf("a damaged part was skipped: %s; its trials are run again", d))
-	}
-	return lines
-}
-
-// writeFile writes a small file beside and renames it, so that nobody ever sees half of it.
+// writeFile writes a small file under another name and renames it, so that nobody ever sees half of
+// it.
 func writeFile(path string, data []byte) error {
 	beside := path + ".new"
 	f, err := os.Create(beside)

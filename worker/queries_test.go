@@ -8,7 +8,8 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// What is revealed is what is asked later, in whatever steps, and also to the trials beside one that has failed.
+// The queries that are revealed are those that are asked later, in whatever steps, and also of the
+// trials beside one that has failed.
 func TestRevealedQueriesAreAsked(t *testing.T) {
 	const trials, queries = 4, 20
 	for _, p := range []schemas.Problem{
@@ -26,15 +27,16 @@ func TestRevealedQueriesAreAsked(t *testing.T) {
 		for _, kind := range []string{"stochastic", "boundary", "repeat"} {
 			job := testJob(trials)
 			job.Cell.Queries, job.Cell.Adversary = queries, &schemas.Adversary{Kind: kind, Offline: true}
-			own, dim, l := &task{Job: job, pop: &population{Problem: opened}}, opened.Dim(), &lane{}
+			dim := opened.Dim()
+			s := &session{slot: &slot{}, job: &jobRun{Job: job, pop: &population{Problem: opened}}, to: trials}
 			want := make([]float64, trials*queries*dim)
-			l.reveal(own, 0, trials, want)
+			s.reveal(want)
 			if slices.Equal(want[:queries*dim], want[queries*dim:2*queries*dim]) && kind != "repeat" {
 				t.Errorf("%s, %s: two trials have the same queries", p.Class, kind)
 			}
 
 			got := make([][]float64, trials)
-			list := l.games(own, 0, trials)
+			list := s.adversaries()
 			for asked, step := 0, 1; asked < queries; asked, step = asked+step, 3 {
 				counts := make([]uint32, trials)
 				for j := range counts {
@@ -43,8 +45,8 @@ func TestRevealedQueriesAreAsked(t *testing.T) {
 				if asked > 0 {
 					counts[1] = 0 // it has failed
 				}
-				next := asking{games: list, counts: counts, dim: dim}
-				for j, c := range counts { // in pieces that are no game's
+				next := queryStep{list: list, counts: counts, dim: dim}
+				for j, c := range counts { // in pieces that end inside of trials
 					x := make([]float64, int(c)*dim)
 					next.fill(x[:len(x)/dim/2*dim])
 					next.fill(x[len(x)/dim/2*dim:])

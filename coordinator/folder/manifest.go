@@ -1,0 +1,79 @@
+package folder
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// ReadManifest reads the manifest of a folder. One that is missing or damaged reads as empty: it is
+// no part of the result.
+func ReadManifest(dir string) (m schemas.Manifest) {
+	if raw, err := os.ReadFile(manifestPath(dir)); err != nil || json.Unmarshal(raw, &m) != nil {
+		return schemas.Manifest{}
+	}
+	return m
+}
+
+// WriteManifest replaces the manifest of a folder.
+func WriteManifest(dir string, m schemas.Manifest) error {
+	raw, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write manifest: %w", err)
+	}
+	return writeFile(manifestPath(dir), append(raw, '\n'))
+}
+
+func manifestPath(dir string) string { return filepath.Join(dir, "manifest.json") }
+
+// Lines describes in words what opening the ledger found wrong.
+func Lines(r *ledger.Report) (lines []string) {
+	if r.Torn != nil {
+		lines = append(lines, fmt.Sprintf("a torn tail was cut off: %s; its trials are run again", r.Torn))
+	}
+	for _, d := range r.Damaged {
+		lines = append(lines, fmt.Sprintf("a damaged part was skipped: %s; its trials are run again", d))
+	}
+	return lines
+}
+
+// Damage gives what opening the ledger found wrong in the form of a manifest.
+func Damage(r *ledger.Report) (list []schemas.Damage) {
+	if r.Torn != nil {
+		torn := damage(*r.Torn)
+		torn.Torn = true
+		list = append(list, torn)
+	}
+	for _, d := range r.Damaged {
+		list = append(list, damage(d))
+	}
+	return list
+}
+
+func damage(d ledger.Damage) schemas.Damage {
+	return schemas.Damage{File: filepath.Base(d.File), Offset: d.Offset, Bytes: d.Bytes, Reason: d.Reason}
+}
+
+// Repaired reports whether one of the manifest's runs has found the damaged part d of the ledger,
+// and so has run its trials again.
+func Repaired(m schemas.Manifest, d ledger.Damage) bool {
+	return slices.ContainsFunc(m.Runs, func(run schemas.ManifestRun) bool {
+		if len(run.Damage) == 0 {
+			return toldInWords(run.Ledger, d)
+		}
+		return slices.Contains(run.Damage, damage(d))
+	})
+}
+
+// toldInWords reports whether one of the lines that older releases left is about d.
+func toldInWords(lines []string, d ledger.Damage) bool {
+	d.File = filepath.Base(d.File)
+	words := string(filepath.Separator) + d.String() + ";"
+	return slices.ContainsFunc(lines, func(line string) bool { return strings.Contains(line, words) })
+}

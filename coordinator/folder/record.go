@@ -1,0 +1,107 @@
+package folder
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/plan"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// Record is a sweep's output folder that is read and not claimed: nothing in it changes, and a run
+// may be at work in it.
+type Record struct {
+	Dir    string
+	File   string // absolute path of the sweep file: relative paths in it start at its folder
+	Source []byte // the sweep file as the last run was given it
+
+	owner owner
+}
+
+// ReadRecord reads which sweep a folder belongs to.
+func ReadRecord(dir string) (*Record, error) {
+	r := &Record{Dir: dir}
+	path := filepath.Join(dir, "ledger", "sweep.json")
+	raw, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%q is not the output folder of a sweep: it holds no ledger/sweep.json; "+
+			"name one like shatter-out/NAME", dir)
+	case err != nil:
+		return nil, fmt.Errorf("read whose folder it is: %w; name the output folder of a sweep, like shatter-out/NAME", err)
+	}
+	if err := json.Unmarshal(raw, &r.owner); err != nil {
+		return nil, fmt.Errorf("read %q: %w: it is damaged; running the sweep again with --fresh sets the folder aside",
+			path, err)
+	}
+	if r.owner.Format != ownerFormat {
+		return nil, &schemas.VersionError{
+			What: fmt.Sprintf("%q", path), Found: fmt.Sprint(r.owner.Format), Want: fmt.Sprint(ownerFormat),
+		}
+	}
+	if r.owner.ID == "" || len(r.owner.Source) == 0 {
+		return nil, fmt.Errorf("%q does not hold the sweep file, as a run of this version leaves it: "+
+			"run the sweep again, which repeats nothing", path)
+	}
+	r.File, r.Source = r.owner.File, r.owner.Source
+	return r, nil
+}
+
+// Release returns the version of shatter that made the folder's last run; "" if the manifest does
+// not say.
+func (r *Record) Release() string { return ReadManifest(r.Dir).Facts["version"] }
+
+// Open opens the folder for reading, for the plan that its sweep file gives today. It fails if that
+// is not the plan that was run, because a data file or an algorithm has changed.
+func (r *Record) Open(p *plan.Plan) (*Folder, error) {
+	if err := r.sameFiles(p); err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(r.owner.Resolved, p.Resolved) {
+		return nil, fmt.Errorf("the sweep file of %q is no longer understood as it was when it was run:\n  %s\n"+
+			"use the plugins and the release that made the result%s",
+			r.Dir, strings.Join(plan.Diff(r.owner.Resolved, p.Resolved), "\n  "), inBrackets(r.Release()))
+	}
+	l, report, err := ledger.Read(filepath.Join(r.Dir, "ledger"), r.owner.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &Folder{Dir: r.Dir, ID: r.owner.ID, Plan: p, Ledger: l, Report: report, owner: r.owner}, nil
+}
+
+func inBrackets(s string) string {
+	if s == "" {
+		return ""
+	}
+	return " (" + s + ")"
+}
+
+// sameFiles returns an error if the content of a data file is not the recorded one.
+func (r *Record) sameFiles(p *plan.Plan) error {
+	var recorded struct{ Problems map[string]schemas.Problem }
+	if err := json.Unmarshal(r.owner.Resolved, &recorded); err != nil {
+		return nil // of another version: the comparison as a whole says so
+	}
+	digests := map[string]bool{}
+	for _, p := range recorded.Problems {
+		if _, digest := p.File(); digest != "" {
+			digests[digest] = true
+		}
+	}
+	for _, c := range p.Cells {
+		if file, digest := c.Problem.File(); digest != "" && !digests[digest] {
+			return fmt.Errorf("data file %q is not the one that the sweep was run with: its SHA-256 is %s, recorded is %s; "+
+				"put that one back", file, digest, strings.Join(slices.Sorted(maps.Keys(digests)), ", "))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,293 @@
+package forecast
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/shatterlab/shatter/pipeline/estimate"
+	"github.com/shatterlab/shatter/pipeline/trial"
+)
+
+// Range is a predicted quantity: the expected value, and two limits between which it lies four
+// times in five if the assumptions of the prediction hold.
+type Range struct{ Likely, Low, High float64 }
+
+// Plus adds two quantities as if both erred in one direction.
+func (r Range) Plus(s Range) Range {
+	return Range{Likely: r.Likely + s.Likely, Low: r.Low + s.Low, High: r.High + s.High}
+}
+
+// Times multiplies a quantity by f, which is at least 0.
+func (r Range) Times(f float64) Range {
+	return Range{Likely: r.Likely * f, Low: r.Low * f, High: r.High * f}
+}
+
+// Scenario is one course that a search can take: n* lies at star, where the logit of success has
+// the given slope in ln n. Only likely scenarios are played.
+type Scenario struct {
+	star, slope float64
+	prior       float64 // weight of the slope
+
+	played bool
+	points []estimate.Point // trials that the search read, by sample size
+	waits  []estimate.Block // runs of rounds whose largest sample size was N: Count of them
+}
+
+// LeastJob is the time in seconds below which a job costs more to carry than to run.
+const LeastJob = 0.010
+
+// Negligible is the weight of a scenario that is too unlikely to be played.
+const Negligible = 1e-4
+
+const (
+	scenarioGap = 1.12    // ratio of the n* of neighbouring scenarios
+	mostStars   = 120     // different n* among the scenarios of one search
+	mostTrials  = 200_000 // that are imagined at one sample size: more would cost more than they are worth
+)
+
+// slopes lists the slopes that learning curves have, with their prior weights.
+var slopes = []struct{ slope, weight float64 }{
+	{1.5, 0.05}, {2.2, 0.1}, {usualSlope, 0.2}, {4.5, 0.2}, {6.5, 0.2}, {9, 0.15}, {13, 0.1},
+}
+
+const usualSlope = 3 // assumed where nothing is known
+
+// scenarios lays out the courses of a search, with n* from below its range to above it.
+func scenarios(find estimate.Find) (out []*Scenario) {
+	first, last := math.Log(float64(find.From))-math.Ln2/2, math.Log(float64(find.To))+math.Ln2/2
+	steps := min(mostStars, 1+int(math.Ceil((last-first)/math.Log(scenarioGap))))
+	for i := range steps {
+		star := math.Exp(first + (last-first)*float64(i)/float64(max(1, steps-1)))
+		for _, s := range slopes {
+			out = append(out, &Scenario{star: star, slope: s.slope, prior: s.weight})
+		}
+	}
+	return out
+}
+
+// Play plays the search to its end with imagined outcomes, once.
+func (sc *Scenario) Play(search Search) {
+	if sc.played {
+		return
+	}
+	sc.played = true
+	find := search.Find
+	find.MaxTrials = min(find.MaxTrials, mostTrials)
+	rng := rand.New(rand.NewPCG(math.Float64bits(sc.star), math.Float64bits(sc.slope)))
+	s, err := estimate.NewSearch(find)
+	if err != nil {
+		return // a plan holds valid searches only
+	}
+	for !s.Done() {
+		for _, n := range s.Needs() {
+			if n < search.Least {
+				s.Infeasible(n, "refused")
+			}
+		}
+		largest := int64(0)
+		for _, b := range s.Want() {
+			largest = max(largest, b.N)
+			rate := sc.rate(b.N, find.Target)
+			for i := range b.Count {
+				o := estimate.Miss
+				if rng.Float64() < rate {
+					o = estimate.Success
+				}
+				s.Add(b.N, b.First+i, o)
+			}
+		}
+		sc.countRound(largest)
+	}
+	sc.points = s.Result().Points
+}
+
+// countRound counts a round of outcomes that the search waited for; n is the largest sample size in
+// it.
+func (sc *Scenario) countRound(n int64) {
+	if last := len(sc.waits) - 1; last >= 0 && sc.waits[last].N == n {
+		sc.waits[last].Count++
+	} else if n > 0 {
+		sc.waits = append(sc.waits, estimate.Block{N: n, Count: 1})
+	}
+}
+
+// rate returns the chance of success at n. Its logit is a line in n, as it is where misses die out
+// exponentially; at star the chance is target.
+func (sc *Scenario) rate(n int64, target float64) float64 {
+	return 1 / (1 + (1-target)/target*math.Exp(-sc.slope*(float64(n)/sc.star-1)))
+}
+
+// priorWeight weighs n* = star against other values, which are spaced evenly in ln n, before any
+// trial. A proved bound inside the range is an upper one, and mostly several times too large: n* is
+// hardly ever above it, and below it becomes rarer with the distance. A bound beyond the range,
+// like those of proofs that do not care for constants, says nothing.
+func priorWeight(star float64, c *trial.Cell) float64 {
+	bound := math.Inf(1)
+	for _, b := range c.Bounds {
+		if b.Proved {
+			bound = min(bound, b.Value)
+		}
+	}
+	switch {
+	case !(bound >= float64(c.Find.From) && bound <= float64(c.Find.To)):
+		return 1
+	case star <= bound:
+		return math.Sqrt(star / bound)
+	}
+	beyond := bound / star
+	return beyond * beyond * beyond
+}
+
+// Beliefs weighs the scenarios of a cell's search by the prior and by what trials have shown. The
+// weights sum to 1. The algorithm refuses sample sizes below least.
+func Beliefs(c *trial.Cell, all []*Scenario, shown []estimate.Point, least int64) []float64 {
+	weights, best := make([]float64, len(all)), math.Inf(-1)
+	for i, sc := range all {
+		w := math.Log(sc.prior * priorWeight(sc.star, c))
+		if sc.star < float64(least)/scenarioGap {
+			w -= 50 // refused sizes are insufficient
+		}
+		for _, p := range shown {
+			w -= deviance(p, sc.rate(p.N, 1-c.Beta)) * nearness(p.N, sc.star)
+		}
+		weights[i], best = w, max(best, w)
+	}
+	sum := 0.0
+	for i, w := range weights {
+		weights[i] = math.Exp(w - best)
+		sum += weights[i]
+	}
+	for i := range weights {
+		weights[i] /= sum
+	}
+	return weights
+}
+
+// deviance returns the logarithm of the likelihood of p at the rate of success that was seen, less
+// that at the given rate.
+func deviance(p estimate.Point, rate float64) float64 {
+	n, seen := float64(p.Consumed), float64(p.Successes)/float64(p.Consumed)
+	rate = min(max(rate, 0.003), 0.997) // rates follow no curve to its very ends
+	sum := 0.0
+	if seen > 0 {
+		sum += n * seen * math.Log(seen/rate)
+	}
+	if seen < 1 {
+		sum += n * (1 - seen) * math.Log((1-seen)/(1-rate))
+	}
+	return sum
+}
+
+// nearness discounts trials far from n*: they tell on which side it lies, but little about the
+// slope there.
+func nearness(n int64, star float64) float64 {
+	x := math.Log(float64(n)/star) / 0.5
+	return max(0.3, 1/(1+x*x))
+}
+
+// Median returns the n* below which half of the weight lies. The scenarios are in the order of n*.
+func Median(all []*Scenario, weights []float64) float64 {
+	sum := 0.0
+	for i, w := range weights {
+		if sum += w; sum >= 0.5 {
+			return all[i].star
+		}
+	}
+	return all[len(all)-1].star
+}
+
+// Spread returns the range of a quantity over weighted scenarios. The expected value is the mean
+// between the limits: what lies beyond them is rare, and too far off to be believed.
+func Spread(all []*Scenario, weights []float64, quantity func(*Scenario) float64) (r Range) {
+	type weighted struct{ value, weight float64 }
+	var values []weighted
+	for i, sc := range all {
+		if weights[i] >= Negligible {
+			values = append(values, weighted{quantity(sc), weights[i]})
+		}
+	}
+	slices.SortFunc(values, func(a, b weighted) int { return cmp.Compare(a.value, b.value) })
+	sum, inside := 0.0, 0.0
+	for i, v := range values {
+		within := min(sum+v.weight, 0.9) - max(sum, 0.1)
+		if within > 0 {
+			if inside == 0 {
+				r.Low = values[i].value
+			}
+			r.High = v.value
+			r.Likely, inside = r.Likely+float64(within*v.value), inside+within
+		}
+		sum += v.weight
+	}
+	r.Likely /= max(inside, 1e-300)
+	return r
+}
+
+// Search identifies a kind of search: what is looked for, and the first sample size that the
+// algorithm does not refuse.
+type Search struct {
+	Find  estimate.Find
+	Least int64
+}
+
+// Forecaster keeps the scenarios of each kind of search, which the cells of a grid mostly share.
+type Forecaster map[Search][]*Scenario
+
+// Scenarios returns the scenarios of a search, in the order of n*.
+func (f Forecaster) Scenarios(s Search) []*Scenario {
+	if f[s] == nil {
+		f[s] = scenarios(s.Find)
+	}
+	return f[s]
+}
+
+// First returns the scenario that is assumed for a cell before a trial of it has come back: n* in
+// the middle of the prior, and the usual slope. It has been played.
+func (f Forecaster) First(c *trial.Cell, s Search) *Scenario {
+	all := f.Scenarios(s)
+	star := Median(all, Beliefs(c, all, nil, s.Least))
+	i := slices.IndexFunc(all, func(sc *Scenario) bool { return sc.star >= star && sc.slope == usualSlope })
+	all[i].Play(s)
+	return all[i]
+}
+
+// Cost returns what the search costs in seconds of one slot when a trial at n costs seconds(n). The
+// trials at one size take LeastJob at least: jobs of cheaper trials run on into what may be needed
+// next.
+func (sc *Scenario) Cost(seconds func(n int64) float64) float64 {
+	sum := 0.0
+	for _, p := range sc.points {
+		sum += max(LeastJob, seconds(p.N)*float64(p.Consumed))
+	}
+	return sum
+}
+
+// Path returns the time in seconds that the search takes however many slots work on it: its rounds
+// follow one another.
+func (sc *Scenario) Path(seconds func(n int64) float64) float64 {
+	sum := 0.0
+	for _, w := range sc.waits {
+		sum += seconds(w.N) * float64(w.Count)
+	}
+	return sum
+}
+
+// Trials returns the number of trials that the search reads.
+func (sc *Scenario) Trials() float64 {
+	sum := 0.0
+	for _, p := range sc.points {
+		sum += float64(p.Consumed)
+	}
+	return sum
+}
+
+// Rounds returns how often the search waits for outcomes.
+func (sc *Scenario) Rounds() float64 {
+	sum := 0.0
+	for _, w := range sc.waits {
+		sum += float64(w.Count)
+	}
+	return sum
+}

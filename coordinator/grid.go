@@ -1,0 +1,157 @@
+package coordinator
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/shatterlab/shatter/pipeline/estimate"
+	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/plan"
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas/pluginv1"
+)
+
+// grid holds the cells of a plan while they are worked on. It asks the algorithms about sample
+// sizes and knows which cells are decided and which may want trials.
+type grid struct {
+	algorithms plan.Algorithms
+	cells      []*cell // in the order of the plan
+	byKey      map[trial.Key]*cell
+	ready      cellQueue // cells that may want trials
+	changed    []*cell   // cells with outcomes that advance has not looked at yet
+	open       int       // number of cells that are not done
+}
+
+func newGrid(p *plan.Plan, algorithms plan.Algorithms) (*grid, error) {
+	g := &grid{algorithms: algorithms, byKey: map[trial.Key]*cell{}, open: len(p.Cells)}
+	for i, pc := range p.Cells {
+		c, err := newCell(pc, i, len(p.Cells))
+		if err != nil {
+			return nil, fmt.Errorf("cell %s: %w", pc.Key.Short(), err)
+		}
+		g.cells = append(g.cells, c)
+		g.byKey[pc.Key] = c
+	}
+	return g, nil
+}
+
+// load feeds the cells with the outcomes of the ledger and returns how many there are.
+func (g *grid) load(l *ledger.Ledger) (outcomes int64) {
+	for _, c := range g.cells {
+		for _, n := range l.Sizes(c.Key) {
+			for o := range l.Outcomes(c.Key, n) {
+				c.size(n).taken.Set(o.Repetition)
+				c.feed(n, o.Repetition, o.Status, o.Error)
+				c.trials++
+				outcomes++
+			}
+		}
+		g.queue(c)
+	}
+	return outcomes
+}
+
+// queue queues c for the next call of advance.
+func (g *grid) queue(c *cell) {
+	if !c.changed {
+		c.changed = true
+		g.changed = append(g.changed, c)
+	}
+}
+
+// advance brings the queued cells forward: each is done afterwards, or may want trials.
+func (g *grid) advance(ctx context.Context) error {
+	for len(g.changed) > 0 {
+		last := len(g.changed) - 1
+		c := g.changed[last]
+		if err := g.advanceCell(ctx, c); err != nil {
+			return err
+		}
+		c.changed, g.changed = false, g.changed[:last]
+	}
+	return nil
+}
+
+// advanceCell asks the algorithm about the sample sizes that the cell has come to.
+func (g *grid) advanceCell(ctx context.Context, c *cell) error {
+	for again := true; again && !c.Done() && c.refused == ""; {
+		again = false
+		for _, n := range c.Needs() {
+			if c.told[n] {
+				continue
+			}
+			a, err := g.ask(ctx, c, n)
+			if err != nil {
+				return err
+			}
+			c.told[n], again = true, true
+			if a.infeasible != "" {
+				c.Infeasible(n, a.infeasible)
+			}
+			if a.refused != "" {
+				c.refused = fmt.Sprintf("n = %d: %s", n, a.refused)
+			}
+		}
+	}
+	if g.close(c); !c.done {
+		g.ready.push(c)
+	}
+	return nil
+}
+
+// close marks a cell as done if it has come to its end.
+func (g *grid) close(c *cell) {
+	if (c.Done() || c.refused != "") && !c.done {
+		c.done = true
+		g.open--
+	}
+}
+
+// closeQueued marks the queued cells that have come to their end, without asking anybody.
+func (g *grid) closeQueued() {
+	for _, c := range g.changed {
+		g.close(c)
+	}
+}
+
+// ask returns the algorithm's answer about one sample size. It asks once.
+func (g *grid) ask(ctx context.Context, c *cell, n int64) (answer, error) {
+	if a, ok := c.answers[n]; ok {
+		return a, nil
+	}
+	if ctx.Err() != nil {
+		return answer{}, ctx.Err()
+	}
+	res, err := g.algorithms.Check(ctx, c.Plugin, c.Setting(n))
+	if err != nil && ctx.Err() != nil {
+		return answer{}, ctx.Err()
+	}
+	if err != nil {
+		return answer{}, fmt.Errorf("check %s at n = %d: %w", c.As, n, err)
+	}
+	var a answer
+	switch {
+	case res.Refusal == nil:
+	case res.Refusal.Kind == pluginv1.Refusal_KIND_INFEASIBLE:
+		a.infeasible = res.Refusal.Message
+	default:
+		a.refused = res.Refusal.Message
+	}
+	c.answers[n] = a
+	return a, nil
+}
+
+// wanted returns the next block that some cell needs and nobody works on: that of the cell with the
+// least progress.
+func (g *grid) wanted() (*cell, estimate.Block, bool) {
+	for g.ready.Len() > 0 {
+		c := g.ready.cells[0]
+		if !c.done {
+			if b, ok := c.nextFree(c.Want()); ok {
+				return c, b, true
+			}
+		}
+		g.ready.pop()
+	}
+	return nil, estimate.Block{}, false
+}

@@ -1,0 +1,206 @@
+package coordinator
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/shatterlab/shatter/coordinator/folder"
+	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/ledger"
+)
+
+// fsyncBytes is the size of results that are made durable at once, without waiting for fsyncEvery.
+const fsyncBytes = 4 << 20
+
+// pluginFiles knows which plugin files may have made the outcomes of a sweep.
+type pluginFiles struct {
+	today  map[string]string // digest by path
+	folder *folder.Folder
+}
+
+// foreign reports whether a plugin file that made outcomes of a cell is not today's and was not
+// compared with it.
+func (p pluginFiles) foreign(c *cell, digest string) bool {
+	today := p.today[c.Plugin]
+	return digest != today && p.folder.ComparedWith(digest) != today
+}
+
+// intake takes in outcomes: it checks result messages, records them in the ledger and feeds their
+// cells. A message is acknowledged only after it is on the disk.
+type intake struct {
+	grid    *grid
+	jobs    *dispatcher
+	tally   *tally
+	journal *journal
+	files   pluginFiles
+	ledger  *ledger.Ledger
+
+	unsynced []*bus.Message  // in the ledger's file, not yet on the disk
+	bytes    int             // of these
+	alarms   map[string]bool // IDs of trials with two outcomes
+}
+
+// acceptAll takes in a message and all that wait behind it, so that one search for work serves them
+// all. With reverse, the last one comes first.
+func (in *intake) acceptAll(m *bus.Message, waiting <-chan *bus.Message, reverse bool) error {
+	batch := []*bus.Message{m}
+	for more := true; more && len(batch) < 64; {
+		select {
+		case m := <-waiting:
+			batch = append(batch, m)
+		default:
+			more = false
+		}
+	}
+	if reverse {
+		slices.Reverse(batch)
+	}
+	for _, m := range batch {
+		if err := in.accept(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// accept checks one result message, adds it to the ledger and feeds its cell. A message that is not
+// for this run is dropped.
+func (in *intake) accept(m *bus.Message) error {
+	if m == nil {
+		return errors.New("results ended: the connection to the queue was closed")
+	}
+	if strings.HasPrefix(m.ID, recheckPrefix) { // of a run that was ended in the middle of it
+		return m.Ack()
+	}
+	b, err := ledger.Decode(m.Data)
+	if err != nil {
+		return in.drop(m, err.Error())
+	}
+	c, reason := in.cellOf(b)
+	if reason != "" {
+		return in.drop(m, reason)
+	}
+	verdict, err := in.ledger.AddBatch(b, m.Data)
+	if err != nil {
+		return fmt.Errorf("keep outcomes of cell %s: %w", c.Key.Short(), err)
+	}
+	in.bytes += len(m.Data)
+	in.unsynced = append(in.unsynced, m)
+	in.tally.profile = b.Profile
+	in.record(c, verdict)
+	in.tally.trials += int64(len(verdict.New))
+	in.tally.seconds += b.Seconds
+	c.fresh = c.fresh || len(verdict.New) > 0
+	in.grid.queue(c)
+	if in.bytes >= fsyncBytes {
+		return in.flush()
+	}
+	return nil
+}
+
+// drop acknowledges a message without recording it.
+func (in *intake) drop(m *bus.Message, reason string) error {
+	in.journal.note(fmt.Sprintf("result message %q was dropped: %s", m.ID, reason))
+	return m.Ack()
+}
+
+// cellOf finds the cell of a result, or says why the result is not for this run. Whoever reaches
+// the queue can publish, so a result has to be about trials that its cell can have.
+func (in *intake) cellOf(b *ledger.Batch) (c *cell, reason string) {
+	c, ok := in.grid.byKey[b.Cell]
+	last := b.Repetition[len(b.Repetition)-1]
+	switch profile := in.tally.profile; {
+	case b.Sweep != in.files.folder.ID:
+		return nil, fmt.Sprintf("it is of the sweep %q", b.Sweep)
+	case !ok:
+		return nil, "the sweep file no longer has its cell"
+	case !c.has(b.N, last):
+		return nil, fmt.Sprintf("the cell has no trial %s", c.TrialID(b.N, last))
+	case !slices.Equal(b.Metrics, c.Metrics):
+		return nil, fmt.Sprintf("it has the metrics %q, the algorithm declares %q", b.Metrics, c.Metrics)
+	case in.files.foreign(c, b.Digest):
+		return nil, fmt.Sprintf("worker %q made it with another plugin file, sha256 %.12s", b.Worker, b.Digest)
+	case profile != "" && profile != b.Profile:
+		return nil, fmt.Sprintf("worker %q has the float profile %s, the sweep's is %s: their last bits may differ",
+			b.Worker, b.Profile, profile)
+	}
+	return c, ""
+}
+
+// record feeds a cell with the outcomes that were new to the ledger.
+func (in *intake) record(c *cell, v ledger.Verdict) {
+	b := v.Batch
+	size := c.size(b.N)
+	size.seconds += b.Seconds
+	size.trials += int64(len(b.Repetition))
+	for _, note := range b.Notes {
+		in.journal.note(fmt.Sprintf("worker %s: %s", b.Worker, note))
+	}
+	for _, conflict := range v.Conflicts {
+		in.alarms[c.TrialID(b.N, conflict.Repetition)] = true
+	}
+	for _, i := range v.Lost {
+		rep := b.Repetition[i]
+		if !in.jobs.returned(c, b.N, rep) {
+			continue // told already, or left over from an earlier run: this one tries again
+		}
+		in.tally.addFailure(c, b.N, rep, valueAt(b.Kind, i), valueAt(b.Reason, i))
+		c.Lost(b.N, int(rep), valueAt(b.Reason, i))
+	}
+	for _, i := range v.New {
+		rep := b.Repetition[i]
+		size.taken.Set(rep)
+		in.jobs.returned(c, b.N, rep)
+		if b.Status[i] == ledger.Failed {
+			in.tally.addFailure(c, b.N, rep, valueAt(b.Kind, i), valueAt(b.Reason, i))
+		}
+		c.feed(b.N, rep, b.Status[i], b.Error[i])
+	}
+}
+
+// valueAt returns the value of a column in a row, or "" where the message lacks the column.
+func valueAt(column []string, row int) string {
+	if column == nil {
+		return ""
+	}
+	return column[row]
+}
+
+// flush makes what was added durable, then acknowledges it.
+func (in *intake) flush() error {
+	if len(in.unsynced) == 0 {
+		return nil
+	}
+	if err := in.ledger.Sync(); err != nil {
+		return err
+	}
+	for _, m := range in.unsynced {
+		if err := m.Ack(); err != nil {
+			return fmt.Errorf("acknowledge a result: %w", err)
+		}
+	}
+	in.unsynced, in.bytes = in.unsynced[:0], 0
+	return nil
+}
+
+// alarmsOf counts the cell's trials that have two different outcomes.
+func (in *intake) alarmsOf(c *cell) (n int) {
+	for trial := range in.alarms {
+		if strings.HasPrefix(trial, c.Key.Short()+"/") {
+			n++
+		}
+	}
+	return n
+}
+
+// listAlarms describes the trials with two outcomes, in the order of their IDs.
+func (in *intake) listAlarms() (list []string) {
+	for _, trial := range slices.Sorted(maps.Keys(in.alarms)) {
+		list = append(list, fmt.Sprintf("trial %s has two different outcomes; both are in the ledger, the first counts",
+			trial))
+	}
+	return list
+}

@@ -1,0 +1,255 @@
+package coordinator
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/shatterlab/shatter/coordinator/forecast"
+	"github.com/shatterlab/shatter/pipeline/estimate"
+	"github.com/shatterlab/shatter/pipeline/trial"
+)
+
+// stage is a number of trials at one size after which its cost is looked at, and the time in
+// seconds that is enough to know it.
+type stage struct {
+	until   int
+	seconds float64
+}
+
+// The first trial pays for starting a process, on a busy machine some tenths of a second, and only
+// jobs of some length tell what a trial costs. One trial with many queries tells enough, but for
+// the round trips that it would share with others of its job.
+var (
+	stages          = []stage{{1, 3}, {2, 0.25}, {6, 0.06}, {22, 0.06}, {86, 0.06}, {342, 0}}
+	adversaryStages = []stage{{1, 1}, {5, 0.2}, {21, 0}}
+)
+
+const (
+	dear        = 0.25 // seconds of a trial from which on two sizes are enough
+	mostSizes   = 4    // that are tried for a search
+	usualTrials = 8    // that a job with an adversary mostly holds
+)
+
+// probe is the decider of a cell that is tried out at a few sizes.
+type probe struct {
+	cell      *cell
+	plan      *trial.Cell // as the sweep has it
+	stages    []stage
+	scenarios []*forecast.Scenario // of its search; nil: its sizes are given
+	least     int64                // the first size that is not refused, as far as is known
+	open      *probed              // the size that is being tried; nil: all is known
+	shown     map[int64]*probed    // sizes that were tried
+}
+
+// probed is what was seen at one sample size.
+type probed struct {
+	estimate.Point
+	lost   int
+	stage  int
+	before float64 // seconds that earlier stages took
+	cost   float64 // seconds of one trial: the least that a stage tells
+}
+
+// shared returns the seconds of a trial with an adversary that it shares with the others of a usual
+// job, beyond those that it shared with the trials that were tried.
+func (p *probe) shared(n int64, tried int) float64 {
+	trips := float64(p.plan.Queries)
+	switch {
+	case p.plan.Adversary == nil || p.plan.Adversary.Offline:
+		return 0
+	case p.plan.Online():
+		trips = float64(n)
+	}
+	return roundTrip * trips * max(0, 1/float64(tried)-1.0/usualTrials)
+}
+
+// first returns the size that is tried first.
+func (p *probe) first() int64 {
+	if p.scenarios != nil {
+		return p.plan.Find.From
+	}
+	return slices.Min(p.plan.N)
+}
+
+// try begins to try a size.
+func (p *probe) try(n int64) {
+	p.open = &probed{Point: estimate.Point{N: n}}
+	if !slices.Contains(p.cell.Cell.N, n) {
+		p.cell.Cell.N = append(p.cell.Cell.N, n)
+	}
+}
+
+func (p *probe) Needs() []int64 {
+	if p.open == nil || p.open.stage > 0 || p.open.Consumed > 0 {
+		return nil
+	}
+	return []int64{p.open.N}
+}
+
+func (p *probe) Want() []estimate.Block {
+	if p.open == nil {
+		return nil
+	}
+	return []estimate.Block{{N: p.open.N, Count: p.until()}}
+}
+
+// until returns the number of trials up to which the open size is tried in this stage.
+func (p *probe) until() int {
+	most := p.stages[p.open.stage].until
+	if p.scenarios == nil {
+		most = min(most, max(1, p.plan.Trials/4))
+	}
+	return min(most, p.cell.SessionTrials(p.open.N))
+}
+
+func (p *probe) Left() []estimate.Block {
+	if p.open == nil {
+		return nil
+	}
+	return []estimate.Block{{N: p.open.N, Count: max(0, p.until()-p.open.Consumed-p.open.lost)}}
+}
+
+func (p *probe) Guess(int) []estimate.Block { return nil }
+func (p *probe) Done() bool                 { return p.open == nil }
+func (p *probe) Result() estimate.Result    { return estimate.Result{Status: estimate.StatusUndecided} }
+
+func (p *probe) Add(n int64, _ int, o estimate.Outcome) {
+	if p.open == nil || p.open.N != n {
+		return
+	}
+	p.open.Consumed++
+	if o == estimate.Success {
+		p.open.Successes++
+	}
+	p.settle()
+}
+
+func (p *probe) Lost(n int64, _ int, _ string) {
+	if p.open != nil && p.open.N == n {
+		p.open.lost++
+		p.settle()
+	}
+}
+
+func (p *probe) Infeasible(n int64, _ string) {
+	if p.open != nil && p.open.N == n {
+		p.least = max(p.least, n+1)
+		p.next()
+	}
+}
+
+// settle ends the stage if all of its trials are known.
+func (p *probe) settle() {
+	s := p.open
+	known := s.Consumed + s.lost
+	if known < p.until() {
+		return
+	}
+	before := 0
+	if s.stage > 0 {
+		before = p.stages[s.stage-1].until
+	}
+	took := p.cell.size(s.N).seconds - s.before
+	s.before += took
+	if cost := took/float64(known-before) - p.shared(s.N, known-before); s.stage == 0 || cost < s.cost {
+		s.cost = max(cost, took/float64(known-before)/usualTrials)
+	}
+	enough := p.stages[s.stage].seconds
+	if s.stage++; took < enough && s.stage < len(p.stages) && p.until() > known && s.lost == 0 {
+		return
+	}
+	p.shown[s.N] = s
+	p.next()
+}
+
+// next goes on to the size that tells most after what was seen, or ends the probe.
+func (p *probe) next() {
+	p.open = nil
+	if n := p.choose(); n > 0 {
+		p.try(n)
+	}
+}
+
+// choose returns the size to be tried next; 0: none.
+func (p *probe) choose() int64 {
+	if p.scenarios == nil {
+		return p.chooseListed()
+	}
+	most := mostSizes
+	for _, s := range p.shown {
+		if s.cost >= dear || s.lost > 0 || p.plan.Adversary != nil {
+			most = 2
+		}
+	}
+	if len(p.shown) >= most || p.least > p.plan.Find.To {
+		return 0
+	}
+	star := forecast.Median(p.scenarios, forecast.Beliefs(p.plan, p.scenarios, p.points(), p.least))
+	n := min(max(int64(math.Round(star)), p.plan.Find.From, p.least), p.plan.Find.To)
+	for m := range p.shown {
+		if float64(max(n, m)) < 1.3*float64(min(n, m)) {
+			return 0 // a size like it was tried already
+		}
+	}
+	return n
+}
+
+// chooseListed is choose for a list of sizes: the first, then the last, or one in the middle where
+// the last would be dear.
+func (p *probe) chooseListed() int64 {
+	sizes := slices.Sorted(slices.Values(p.plan.N))
+	sizes = slices.DeleteFunc(sizes, func(n int64) bool { return n < p.least })
+	switch {
+	case len(sizes) == 0:
+		return 0
+	case len(p.shown) == 0:
+		return sizes[0]
+	case len(p.shown) > 1 || len(sizes) == 1:
+		return 0
+	}
+	last := sizes[len(sizes)-1]
+	if p.seconds(last) > 1 {
+		last = sizes[len(sizes)/2]
+	}
+	return last
+}
+
+// points returns what trials have shown so far, by ascending size.
+func (p *probe) points() (points []estimate.Point) {
+	for _, s := range p.shown {
+		if s.Consumed > 0 {
+			points = append(points, s.Point)
+		}
+	}
+	slices.SortFunc(points, func(a, b estimate.Point) int { return cmp.Compare(a.N, b.N) })
+	return points
+}
+
+// seconds returns the cost of a trial at n. It is a line between the sizes that were tried, which
+// goes on beyond the last, but not faster than n. Below the first, and where only one was tried, it
+// is proportional to n.
+func (p *probe) seconds(n int64) float64 {
+	var tried []*probed
+	for _, s := range p.shown {
+		tried = append(tried, s)
+	}
+	slices.SortFunc(tried, func(a, b *probed) int { return cmp.Compare(a.N, b.N) })
+	switch {
+	case len(tried) == 0:
+		return 0
+	case len(tried) == 1 || n <= tried[0].N:
+		return tried[0].cost * float64(n) / float64(tried[0].N)
+	}
+	i, _ := slices.BinarySearchFunc(tried, n, func(s *probed, n int64) int { return cmp.Compare(s.N, n) })
+	i = min(i, len(tried)-1)
+	a, b := tried[i-1], tried[i]
+	slope := max(0, (b.cost-a.cost)/float64(b.N-a.N))
+	switch {
+	case n > b.N && b.cost < 1.3*a.cost:
+		return b.cost // the difference may be chance, and would be carried far
+	case n > b.N:
+		return b.cost + float64(min(slope, b.cost/float64(b.N))*float64(n-b.N))
+	}
+	return a.cost + float64(slope*float64(n-a.N))
+}

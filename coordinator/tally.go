@@ -1,0 +1,72 @@
+package coordinator
+
+import (
+	"log/slog"
+	"sort"
+
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// Failure counts the failed or lost trials of one kind and tells of the first of them.
+type Failure = schemas.Failure
+
+// tally counts the outcomes that a run knows, and keeps the float profile that they share.
+type tally struct {
+	known    int64   // in the ledger when the run began
+	trials   int64   // brought by workers
+	served   int64   // from the cache
+	seconds  float64 // that workers report for their trials
+	failures map[string]*Failure
+	profile  string // of the sweep's outcomes; "": there are none yet
+}
+
+func newTally() *tally { return &tally{failures: map[string]*Failure{}} }
+
+// addFailure counts a failed or lost trial.
+func (t *tally) addFailure(c *cell, n, rep int64, kind, reason string) {
+	f, ok := t.failures[kind]
+	if !ok {
+		f = &Failure{Kind: kind, Trial: c.TrialID(n, rep), What: c.words(), Reason: reason}
+		t.failures[kind] = f
+	}
+	f.Count++
+}
+
+// listFailures returns the failures in the order of their kinds.
+func (t *tally) listFailures() []Failure {
+	var out []Failure
+	for _, f := range t.failures {
+		out = append(out, *f)
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].Kind < out[j].Kind })
+	return out
+}
+
+// Limits of a journal.
+const (
+	mostNotes      = 1000
+	mostCacheNotes = 10
+)
+
+// journal keeps the first notes of a run for its manifest, and logs all of them.
+type journal struct {
+	log   *slog.Logger
+	notes []string
+	cache []string // those about the cache
+}
+
+func (j *journal) note(s string) {
+	if len(j.notes) < mostNotes {
+		j.notes = append(j.notes, s)
+	}
+	j.log.Warn("note", "text", s)
+}
+
+// noteCache notes what went wrong with the cache, which is never an error of the sweep.
+func (j *journal) noteCache(s string) {
+	s = "cache: " + s
+	j.note(s)
+	if len(j.cache) < mostCacheNotes {
+		j.cache = append(j.cache, s)
+	}
+}

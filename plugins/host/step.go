@@ -1,0 +1,223 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/shatterlab/shatter/schemas/pluginv1"
+)
+
+// Step asks each trial j for answers to its next counts[j] points. It calls fill once or more, in
+// order, with room for the next points (row-major, trial after trial). The answers, sum(counts) of
+// them, are valid until the next call. A trial with one that is NaN or outside [-1, 1] gets a
+// fault. Counts of trials that ended should be 0: their answers mean nothing. A *SizeError leaves
+// the session as it is.
+func (s *Session) Step(ctx context.Context, counts []uint32, fill func(x []float64)) (
+	answers []float64, faults []Fault, err error,
+) {
+	return s.put(ctx, counts, fill, false)
+}
+
+// Play is Step on the adversary's next queries, for the task predict. The answers are labels;
+// marks, one for each answer, are 1 where the plugin marked the query as hard. A trial with an
+// answer that is neither -1 nor +1 gets a fault.
+func (s *Session) Play(ctx context.Context, counts []uint32, fill func(x []float64)) (
+	labels []float64, marks []byte, faults []Fault, err error,
+) {
+	labels, faults, err = s.put(ctx, counts, fill, true)
+	return labels, s.marks, faults, err
+}
+
+// put asks about points that come from fill.
+func (s *Session) put(ctx context.Context, counts []uint32, fill func(x []float64), play bool) (
+	[]float64, []Fault, error,
+) {
+	return s.step(ctx, counts, s.mostRows(), func(c *piece) (*pluginv1.Step, error) {
+		points, err := s.p.fill(0, c.rows, s.dim, false, func(x, _ []float64) { fill(x) })
+		return &pluginv1.Step{Counts: c.counts, Points: points, Play: play}, err
+	})
+}
+
+// mostRows returns the largest number of points that fit one message.
+func (s *Session) mostRows() int { return min(MaxAnswers, max(1, MaxPoints/(8*s.dim))) }
+
+// Round is Step on the next points of online games, at most one of each trial. truths are the
+// labels of the points of the round before, for the trials that had one, in order: nil in the first
+// round. CloseRound takes those of the last round.
+func (s *Session) Round(ctx context.Context, counts []uint32, truths []float64, fill func(x []float64)) (
+	answers []float64, faults []Fault, err error,
+) {
+	rows := 0
+	for _, c := range counts {
+		rows += int(c)
+	}
+	if limit := s.mostRows(); rows > limit {
+		return nil, nil, fmt.Errorf("play a round of %d games: at most %d fit a message", rows, limit)
+	}
+	return s.step(ctx, counts, max(1, rows), func(c *piece) (*pluginv1.Step, error) {
+		points, err := s.p.fill(0, c.rows, s.dim, false, func(x, _ []float64) { fill(x) })
+		return &pluginv1.Step{Counts: c.counts, Points: points, Play: true, Truths: packed(truths)}, err
+	})
+}
+
+// StepShared is Step on the rows first..first+counts[j]-1 of the shared dataset, the same rows for
+// all trials.
+func (s *Session) StepShared(ctx context.Context, counts []uint32, first uint64) (
+	answers []float64, faults []Fault, err error,
+) {
+	points := s.p.points
+	if points == nil || int(points.Dim) != s.dim {
+		return nil, nil, fmt.Errorf("step: the process has no dataset of dimension %d", s.dim)
+	}
+	for _, count := range counts {
+		if first > points.Rows || uint64(count) > points.Rows-first {
+			return nil, nil, fmt.Errorf("step: rows %d and %d more are not in a dataset of %d", first, count, points.Rows)
+		}
+	}
+	return s.step(ctx, counts, MaxAnswers, func(c *piece) (*pluginv1.Step, error) {
+		return &pluginv1.Step{Counts: c.counts, Points: points, Shared: true, FirstRow: first + uint64(c.offset)}, nil
+	})
+}
+
+// step asks in pieces of at most limit rows, each in a message from request.
+func (s *Session) step(
+	ctx context.Context, counts []uint32, limit int, request func(*piece) (*pluginv1.Step, error),
+) ([]float64, []Fault, error) {
+	if s.closed || len(counts) != s.trials {
+		return nil, nil, fmt.Errorf("step: %d counts for %d trials of a session (closed: %v)",
+			len(counts), s.trials, s.closed)
+	}
+	var faults []Fault
+	s.answers, s.marks = s.answers[:0], s.marks[:0]
+	for c := cut(counts, limit); c.next(); {
+		q, err := request(c)
+		if err != nil {
+			return nil, nil, err
+		}
+		found, err := s.ask(ctx, q, c)
+		if err != nil {
+			return nil, nil, err
+		}
+		faults = append(faults, found...)
+	}
+	return s.answers, faults, nil
+}
+
+// ask sends one piece of a step and appends its answers.
+func (s *Session) ask(ctx context.Context, q *pluginv1.Step, c *piece) ([]Fault, error) {
+	const where = "answering"
+	r, err := s.exchange(ctx, where, c.trials, &pluginv1.SessionRequest{Request: &pluginv1.SessionRequest_Step{Step: q}})
+	if err != nil {
+		return nil, err
+	}
+	a := r.GetAnswers()
+	if a == nil {
+		return nil, s.broken(where, unexpected(r, "answers"))
+	}
+	if len(a.Values) != 8*c.rows {
+		return nil, s.broken(where, fmt.Errorf("it gave %d bytes of answers where %d points need %d",
+			len(a.Values), c.rows, 8*c.rows))
+	}
+	queries := q.Play && !s.online
+	if queries && len(a.Marks) != c.rows {
+		return nil, s.broken(where, fmt.Errorf("it gave %d marks of %d queries", len(a.Marks), c.rows))
+	}
+	faults, err := s.faults(a.Faults)
+	if err != nil {
+		return nil, s.broken(where, err)
+	}
+	from := len(s.answers)
+	s.answers = appendFloats(s.answers, a.Values)
+	if queries {
+		s.marks = append(s.marks, a.Marks...)
+	}
+	return append(faults, s.check(s.answers[from:], c, queries)...), nil
+}
+
+// check finds the trials of a piece that gave an answer out of range. play demands labels.
+func (s *Session) check(answers []float64, c *piece, play bool) (faults []Fault) {
+	next, done := 0, s.rows
+	if play {
+		done = s.queries
+	}
+	for j := c.from; j < c.to; j++ {
+		for i, a := range answers[next : next+int(c.counts[j])] {
+			if s.ended[j] {
+				continue
+			}
+			var message string
+			switch {
+			case !(a >= -1 && a <= 1):
+				message = badAnswer(a, done[j]+i)
+			case play && a != -1 && a != 1:
+				message = fmt.Sprintf("the answer to query %d is %v, neither -1 nor +1", done[j]+i, a)
+			default:
+				continue
+			}
+			s.ended[j] = true
+			faults = append(faults, Fault{Trial: j, Kind: Answer, Message: message})
+		}
+		next += int(c.counts[j])
+		done[j] += int(c.counts[j])
+	}
+	return faults
+}
+
+// badAnswer describes an answer that is not in [-1, 1].
+func badAnswer(a float64, row int) string {
+	if math.IsNaN(a) {
+		return fmt.Sprintf("the answer in row %d is not a number, or was not filled", row)
+	}
+	return fmt.Sprintf("the answer in row %d is %v, outside [-1, 1]", row, a)
+}
+
+// piece is a part of a step that fits one message: some trials as a whole, or a part of a single
+// one.
+type piece struct {
+	all   []uint32
+	limit int
+	trial int // the next to be asked
+	given int // rows of it that earlier pieces had
+
+	counts   []uint32 // of this piece
+	from, to int      // the trials with points lie in from..to-1
+	trials   int      // number of trials with points
+	rows     int
+	offset   int // rows of the single trial that earlier pieces had
+}
+
+// cut cuts a step into pieces of at most limit rows: call next before each.
+func cut(counts []uint32, limit int) *piece {
+	return &piece{all: counts, limit: limit, counts: make([]uint32, len(counts))}
+}
+
+// next goes to the next piece and reports whether there is one.
+func (c *piece) next() bool {
+	clear(c.counts[c.from:c.to])
+	c.from, c.offset, c.rows, c.trials = c.trial, c.given, 0, 0
+	for c.trial < len(c.all) {
+		left := int(c.all[c.trial]) - c.given
+		if c.rows > 0 && c.rows+left > c.limit {
+			break
+		}
+		part := min(left, c.limit)
+		c.counts[c.trial] = uint32(part)
+		c.rows += part
+		if part > 0 {
+			c.trials++
+		}
+		if part < left { // a part, alone
+			c.to = c.trial + 1
+			c.given += part
+			return true
+		}
+		last := c.given > 0 // the end of a trial that was cut, alone too
+		c.trial, c.given = c.trial+1, 0
+		if last {
+			break
+		}
+	}
+	c.to = c.trial
+	return c.rows > 0
+}

@@ -1,0 +1,63 @@
+package schemas
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Manifest is manifest.json in a sweep's output folder: how the sweep went. It may differ from run
+// to run, and nothing in the result depends on it.
+type Manifest struct {
+	Name     string            `json:"name"`
+	Seed     uint64            `json:"seed"`
+	Digest   string            `json:"digest,omitempty"`  // of the result files; empty: there are none yet
+	Partial  string            `json:"partial,omitempty"` // why the result is not a function of the sweep alone
+	Note     string            `json:"note"`
+	Profile  string            `json:"float_profile"`
+	Plugins  []ManifestPlugin  `json:"plugins"`
+	Runs     []ManifestRun     `json:"runs"` // in order; the last one wrote the manifest
+	Resolved json.RawMessage   `json:"resolved"`
+	Facts    map[string]string `json:"facts"`
+}
+
+// ManifestPlugin counts the outcomes that one plugin file has made.
+type ManifestPlugin struct {
+	File     string `json:"file"` // path; empty: built in, or no longer named by the sweep
+	Digest   string `json:"digest"`
+	Outcomes int64  `json:"outcomes"`
+}
+
+// ManifestRun tells what one run of the sweep found and did.
+type ManifestRun struct {
+	Began       time.Time `json:"began"`
+	Seconds     float64   `json:"seconds"`
+	Known       int64     `json:"trials_known"`            // outcomes in the ledger when the run began
+	Trials      int64     `json:"trials_run"`              // outcomes that workers brought
+	Served      int64     `json:"trials_served,omitempty"` // outcomes from the cache
+	Interrupted bool      `json:"interrupted,omitempty"`
+	Budget      string    `json:"budget,omitempty"`
+	Ledger      []string  `json:"ledger,omitempty"` // what opening the ledger found, in words
+	Damage      []Damage  `json:"damage,omitempty"` // the same; older releases wrote only the words
+	Failures    []Failure `json:"failures,omitempty"`
+	Alarms      []string  `json:"alarms,omitempty"`
+	Notes       []string  `json:"notes,omitempty"` // plugin processes that ended, jobs that were lost, ...
+	GoVersion   string    `json:"go"`
+}
+
+// Damage is a part of a file of the ledger that could not be read. Its trials were run again.
+type Damage struct {
+	File   string `json:"file"` // name without its folder
+	Offset int64  `json:"offset"`
+	Bytes  int64  `json:"bytes"`
+	Reason string `json:"reason"`
+	Torn   bool   `json:"torn,omitempty"` // a crash cut it short at the end of the ledger; it was cut off
+}
+
+// Failure counts the failed or lost trials of one kind and tells of the first of them.
+type Failure struct {
+	Kind   string `json:"kind"`
+	Trial  string `json:"trial"` // ID of the first
+	What   string `json:"what"`  // its algorithm and problem, in words
+	Reason string `json:"reason"`
+	Count  int64  `json:"count"`
+}

@@ -1,0 +1,143 @@
+package worker
+
+import (
+	"context"
+	"math/rand/v2"
+
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/problem/adversary"
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// rounds returns the number of rounds of an online game; 0 in other tasks.
+func (j *jobRun) rounds() int { return int(j.Cell.Setting(j.N).Rounds) }
+
+// game is the adversary's side of one trial of the task online.
+type game struct {
+	adversary adversary.Rounds
+	coin      *rand.Rand // draws the label of an answer that is a mean
+	x, y      []float64  // the sequence so far
+	loss      float64
+	mistakes  int
+}
+
+// games begins the games of all trials.
+func (x *session) games() ([]game, error) {
+	list := make([]game, x.trials())
+	for j := range list {
+		points, coin := x.adversaryStream(j, trial.Queries), x.adversaryStream(j, trial.Labels)
+		a, err := x.beginOwn(j).Rounds(*x.job.Cell.Adversary, x.job.N, points)
+		if err != nil {
+			return nil, err
+		}
+		list[j] = game{adversary: a, coin: rand.New(coin)}
+	}
+	return list, nil
+}
+
+// playRounds plays all games in lock step: one round trip a round. A truth goes to the plugin with
+// the next round, after its answer has come. It returns the metrics of the games, and the truths of
+// the last round, which the plugin has yet to hear.
+func (x *session) playRounds(ctx context.Context) (measured map[string][]float64, truths []float64, err error) {
+	list, err := x.games()
+	if err != nil {
+		return nil, nil, err
+	}
+	counts, dim := make([]uint32, len(list)), x.job.pop.Dim()
+	for range x.job.rounds() {
+		for j := range counts {
+			counts[j] = 1
+			if x.scores.failed(j) {
+				counts[j] = 0
+			}
+		}
+		points := roundPoints{list: list, counts: counts, dim: dim}
+		answers, faults, err := x.host.Round(ctx, counts, truths, points.fill)
+		if err != nil {
+			return nil, nil, err
+		}
+		truths = truths[:0]
+		for j, c := range counts {
+			if c > 0 {
+				truths = append(truths, list[j].answer(answers[len(truths)]))
+			}
+		}
+		x.scores.fault(faults)
+	}
+	measured, err = x.regrets(list)
+	return measured, truths, err
+}
+
+// roundPoints fills the points of a round, game after game.
+type roundPoints struct {
+	list   []game
+	counts []uint32 // of points, by game: 0 or 1
+	dim    int
+	next   int // game
+}
+
+func (r *roundPoints) fill(x []float64) {
+	for ; len(x) > 0; x = x[r.dim:] {
+		for r.counts[r.next] == 0 {
+			r.next++
+		}
+		g := &r.list[r.next]
+		g.adversary.Next(x[:r.dim])
+		g.x = append(g.x, x[:r.dim]...)
+		r.next++
+	}
+}
+
+// answer scores an answer and returns the truth. What is no answer counts as 0: it ends the trial
+// anyhow.
+func (g *game) answer(a float64) (y float64) {
+	if !(a >= -1 && a <= 1) {
+		a = 0
+	}
+	y = g.adversary.Truth(a)
+	g.y = append(g.y, y)
+	g.loss += (1 - float64(y*a)) / 2
+	label := a
+	if a != -1 && a != 1 {
+		label = -1
+		if 2*g.coin.Float64()-1 < a {
+			label = 1
+		}
+	}
+	if label != y {
+		g.mistakes++
+	}
+	g.adversary.Observe(label)
+	return y
+}
+
+// regrets returns the metrics of the games that did not fail. The error of a trial is its loss per
+// round.
+func (x *session) regrets(list []game) (map[string][]float64, error) {
+	class, err := concept.New(concept.SpecOf(x.job.pop.public))
+	if err != nil {
+		return nil, err
+	}
+	metrics := map[string][]float64{}
+	for _, name := range []string{schemas.Mistakes, schemas.Loss, schemas.BestLoss, schemas.Regret} {
+		metrics[name] = make([]float64, len(list))
+	}
+	ones := make([]float64, x.job.rounds())
+	for i := range ones {
+		ones[i] = 1
+	}
+	for j, g := range list {
+		if x.scores.failed(j) {
+			continue
+		}
+		best, err := class.Best(g.x, g.y, ones)
+		if err != nil {
+			return nil, err
+		}
+		x.scores.error[j] = g.loss / float64(len(g.y))
+		metrics[schemas.Mistakes][j], metrics[schemas.Loss][j] = float64(g.mistakes), g.loss
+		metrics[schemas.BestLoss][j], metrics[schemas.Regret][j] = best, g.loss-best
+	}
+	return metrics, nil
+}

@@ -1,0 +1,110 @@
+package worker
+
+import (
+	"context"
+
+	"github.com/shatterlab/shatter/pipeline/problem/adversary"
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/plugins/host"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// querying is the adversary's side of one trial of the task predict.
+type querying struct {
+	adversary   adversary.Queries
+	truths      []float64 // of the queries being asked
+	hard, wrong int       // answers so far that were marked as hard, and wrong ones
+}
+
+// adversaries begins the adversaries of all trials.
+func (x *session) adversaries() []querying {
+	list := make([]querying, x.trials())
+	for j := range list {
+		stream := x.adversaryStream(j, trial.Queries)
+		list[j].adversary = x.beginOwn(j).Queries(*x.job.Cell.Adversary, x.job.N, stream)
+	}
+	return list
+}
+
+// reveal writes the queries of all trials, one trial after another: for an offline adversary, which
+// needs no answers.
+func (x *session) reveal(points []float64) {
+	dim := x.job.pop.Dim()
+	for _, q := range x.adversaries() {
+		for range x.job.Cell.Queries {
+			q.adversary.Next(points[:dim])
+			points = points[dim:]
+		}
+	}
+}
+
+// askQueries asks the queries of all trials in lock step: one round trip for the next query of
+// every trial that has not failed. Where the queries are revealed anyway, many go at once. It
+// returns the metrics that the worker alone knows: hard queries and wrong answers.
+func (x *session) askQueries(ctx context.Context) (map[string][]float64, error) {
+	list := x.adversaries()
+	chunk := 1
+	if x.job.Cell.Adversary.Offline {
+		chunk = max(1, host.MaxAnswers/len(list))
+	}
+	counts := make([]uint32, len(list))
+	for asked := 0; asked < x.job.Cell.Queries; asked += chunk {
+		for j := range list {
+			counts[j] = uint32(min(chunk, x.job.Cell.Queries-asked))
+			if x.scores.failed(j) {
+				counts[j] = 0
+			}
+			list[j].truths = list[j].truths[:0]
+		}
+		step := queryStep{list: list, counts: counts, dim: x.job.pop.Dim()}
+		labels, marks, faults, err := x.host.Play(ctx, counts, step.fill)
+		if err != nil {
+			return nil, err
+		}
+		x.scores.fault(faults)
+		for j := range list {
+			k := int(counts[j])
+			list[j].answer(labels[:k], marks[:k])
+			labels, marks = labels[k:], marks[k:]
+		}
+	}
+	hard, wrong := make([]float64, len(list)), make([]float64, len(list))
+	for j, q := range list {
+		hard[j], wrong[j] = float64(q.hard), float64(q.wrong)/float64(x.job.Cell.Queries)
+	}
+	return map[string][]float64{schemas.HardQueries: hard, schemas.QueryError: wrong}, nil
+}
+
+// queryStep fills the queries of a step, trial after trial.
+type queryStep struct {
+	list   []querying
+	counts []uint32 // of queries, by trial
+	dim    int
+	trial  int    // the one whose queries come next
+	done   uint32 // of its queries in this step
+}
+
+func (s *queryStep) fill(x []float64) {
+	for ; len(x) > 0; x = x[s.dim:] {
+		for s.done == s.counts[s.trial] {
+			s.trial, s.done = s.trial+1, 0
+		}
+		q := &s.list[s.trial]
+		q.truths = append(q.truths, q.adversary.Next(x[:s.dim]))
+		s.done++
+	}
+}
+
+// answer scores the answers to the queries that were asked, and tells them to the adversary.
+func (q *querying) answer(labels []float64, marks []byte) {
+	for i, label := range labels {
+		hard := marks[i] != 0
+		if hard {
+			q.hard++
+		}
+		if label != q.truths[i] {
+			q.wrong++
+		}
+		q.adversary.Observe(label, hard)
+	}
+}

@@ -1,0 +1,122 @@
+package worker
+
+import (
+	"context"
+	"maps"
+	"math/rand/v2"
+
+	"github.com/shatterlab/shatter/pipeline/problem"
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/plugins/host"
+)
+
+// session is the trials from..to-1 of a job while they run in one session of a plugin. It counts
+// them from 0 on.
+type session struct {
+	slot     *slot
+	job      *jobRun
+	from, to int
+	host     *host.Session
+	scores   *scores
+}
+
+// run opens the session, plays and scores its trials, and records their outcomes if all went well.
+// memory is the session memory of the process in bytes; 0: the host's default.
+func (x *session) run(ctx context.Context, memory int64) error {
+	p, err := x.slot.process(ctx, x.job, memory)
+	if err != nil {
+		return err
+	}
+	req := host.OpenRequest{Setting: x.job.Cell.Setting(x.job.N), Seeds: x.seeds()}
+	if req.Setting.Offline {
+		req.Reveal = x.reveal
+	}
+	var faults []host.Fault
+	if x.host, faults, err = p.Open(ctx, req, x.sample); err != nil {
+		return err
+	}
+	x.scores = newScores(x.trials())
+	x.scores.fault(faults)
+	measured, truths, err := x.play(ctx)
+	if err != nil {
+		return err
+	}
+	metrics, faults, err := x.host.CloseRound(ctx, truths)
+	if err != nil {
+		return err
+	}
+	x.scores.fault(faults)
+	maps.Copy(metrics, measured)
+	x.job.out.record(x.from, x.scores, metrics)
+	return nil
+}
+
+// play plays the adversary, if the task has one, and scores the trials. It returns the metrics that
+// the worker measures itself, and the truths of an online game that the plugin has yet to hear.
+func (x *session) play(ctx context.Context) (measured map[string][]float64, truths []float64, err error) {
+	if x.job.rounds() > 0 {
+		return x.playRounds(ctx)
+	}
+	if x.job.Cell.Adversary != nil {
+		if measured, err = x.askQueries(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
+	return measured, nil, x.evaluate(ctx)
+}
+
+func (x *session) trials() int { return x.to - x.from }
+
+// repetition returns that of a trial.
+func (x *session) repetition(trial int) uint32 { return uint32(x.job.First) + uint32(x.from+trial) }
+
+// seeds returns those of the algorithm: two words for each trial.
+func (x *session) seeds() []uint64 {
+	seeds := make([]uint64, 0, 2*x.trials())
+	for j := range x.trials() {
+		hi, lo := trial.Seed(x.job.Cell.NoiseKey, trial.AlgorithmNoise, uint64(x.job.N), x.repetition(j))
+		seeds = append(seeds, hi, lo)
+	}
+	return seeds
+}
+
+// begin starts a trial over, with those of its data streams that will be drawn from, and draws its
+// target.
+func (x *session) begin(trialIndex int, streams ...trial.Stream) {
+	all := &x.slot.streams
+	for _, s := range streams {
+		all[s].Seed(trial.Seed(x.job.Cell.DataKey, s, uint64(x.job.N), x.repetition(trialIndex)))
+	}
+	x.job.drawer.Begin(problem.Streams{
+		Target: &all[trial.Target], Points: &all[trial.Points],
+		LabelNoise: &all[trial.LabelNoise], TestPoints: &all[trial.TestPoints],
+	})
+}
+
+// beginOwn returns a drawer of a trial's own, with its target drawn and nothing else to draw:
+// trials that play against an adversary in lock step need one each, because each has its own
+// target.
+func (x *session) beginOwn(trialIndex int) *problem.Drawer {
+	target := new(rand.PCG)
+	target.Seed(trial.Seed(x.job.Cell.DataKey, trial.Target, uint64(x.job.N), x.repetition(trialIndex)))
+	d := x.job.pop.Drawer()
+	d.Begin(problem.Streams{Target: target, Points: target, LabelNoise: target, TestPoints: target})
+	return d
+}
+
+// adversaryStream returns a stream of the adversary of a trial.
+func (x *session) adversaryStream(trialIndex int, s trial.Stream) *rand.PCG {
+	stream := new(rand.PCG)
+	stream.Seed(trial.Seed(x.job.Cell.AdversaryKey, s, uint64(x.job.N), x.repetition(trialIndex)))
+	return stream
+}
+
+// sample draws the samples of the trials, one after another: points into x, row-major, and labels
+// into y.
+func (x *session) sample(points, y []float64) {
+	n, dim := int(x.job.N), x.job.pop.Dim()
+	for j := range x.trials() {
+		x.begin(j, trial.Target, trial.Points, trial.LabelNoise)
+		x.job.drawer.Sample(n, points[j*n*dim:(j+1)*n*dim], y[j*n:(j+1)*n])
+	}
+}
