@@ -70,6 +70,7 @@ func from(first int) func(int) string { return func(i int) string { return fmt.S
 
 // A wrong sweep file is refused as a whole, with place and remedy, and nothing is written.
 func TestBadSweeps(t *testing.T) {
+	t.Parallel()
 	bomb := "a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1]\n"
 	for c := 'b'; c <= 'i'; c++ {
 		bomb += fmt.Sprintf("%c: &%c %s\n", c, c, list(9, func(int) string { return "*" + string(c-1) }))
@@ -136,6 +137,7 @@ func TestBadSweeps(t *testing.T) {
 
 // What is wrong with a data file is said with row and column.
 func TestBadData(t *testing.T) {
+	t.Parallel()
 	cases := []struct{ name, data, want string }{
 		{"text", "a,b,y\n1,2,yes\n3,four,no\n", `row 3, column "b": "four" is not a number`},
 		{"missing", "a,b,y\n1,2,yes\n3,,no\n", `row 3, column "b": the cell is missing`},
@@ -165,6 +167,7 @@ func TestBadData(t *testing.T) {
 
 // A file that is no plugin, or one of another version, is named with what is wrong with it.
 func TestBadPlugins(t *testing.T) {
+	t.Parallel()
 	cases := []struct{ name, text, want string }{
 		{"newer", "#!/bin/sh\necho '1|99|unix|/tmp/x|grpc'\nexec cat\n", "protocol version 99"},
 		{"older", "#!/bin/sh\necho '1|0|unix|/tmp/x|grpc'\nexec cat\n", "the plugin is older"},
@@ -187,6 +190,7 @@ func TestBadPlugins(t *testing.T) {
 
 // The command line is refused with what would be right, before anything is written.
 func TestBadCommandLine(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	file := write(t, filepath.Join(dir, "bad.yaml"), badSweep)
 	out := filepath.Join(dir, "out")
@@ -288,6 +292,7 @@ func TestInterrupt(t *testing.T) {
 
 // A reader that leaves, and a device that is full, are no reason to panic.
 func TestStdoutEnds(t *testing.T) {
+	t.Parallel()
 	shatterBinary, dir := binary(t), t.TempDir()
 	out := filepath.Join(dir, "out")
 	mustRun(t, write(t, filepath.Join(dir, "bad.yaml"), badSweep), out)

@@ -91,6 +91,7 @@ func TestCache(t *testing.T) {
 // What is damaged is skipped, said and mended; an outcome that is not ok, and one of another plugin file, is not served; and a cache
 // that cannot be used is no error.
 func TestBadCache(t *testing.T) {
+	t.Parallel()
 	tmp := t.TempDir()
 	cache, file := filepath.Join(tmp, "cache"), write(t, filepath.Join(tmp, "verify.yaml"), verifySweep)
 	want := digest(t, mustRun(t, file, filepath.Join(tmp, "a"), "--cache", cache))
@@ -145,6 +146,7 @@ func TestBadCache(t *testing.T) {
 
 // Runs at the same time leave everything once.
 func TestCacheTogether(t *testing.T) {
+	t.Parallel()
 	tmp := t.TempDir()
 	cache, file := filepath.Join(tmp, "cache"), write(t, filepath.Join(tmp, "verify.yaml"), verifySweep)
 	var together sync.WaitGroup

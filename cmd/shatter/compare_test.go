@@ -209,7 +209,7 @@ func showResults(t *testing.T, dir string) {
 func TestCompareLists(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	list := sweepIn(t, dir, "list", givenSweep)
+	list := finished(t, givenSweep)
 	other := sweepIn(t, dir, "other", strings.Replace(strings.Replace(givenSweep, "seed: 7", "seed: 8", 1), "trials: 100", "trials: 150", 1))
 	pairs, _ := comparing(t, 0, list, other)
 	if len(pairs) != 3 || pairs[0]["compared"] != "unpaired over 200 and 300 trials at n = 50, 100: other data" || pairs[0]["only_a"] != nil {
@@ -243,6 +243,6 @@ func TestCompareGames(t *testing.T) {
 			t.Errorf("%v", p)
 		}
 	}
-	list := sweepIn(t, dir, "list", givenSweep)
+	list := finished(t, givenSweep)
 	expect(t, exitUsage, []string{"the one is of task online, the other is not"}, "compare", games, list)
 }

@@ -13,6 +13,7 @@ import (
 
 // Every example is a sweep that the checker accepts.
 func TestExamplesAreValid(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("examples/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)

@@ -66,6 +66,7 @@ func TestInfiniteOrders(t *testing.T) {
 }
 
 func TestDescribeInfiniteOrders(t *testing.T) {
+	t.Parallel()
 	for _, class := range []string{"thresholds-naturals", "thresholds-dyadics"} {
 		out, errs, code := shatter(t, "class", "describe", class)
 		want := `class                  ` + class + `
@@ -90,6 +91,7 @@ separator              none: separate class "` + class + `": no finite set of po
 
 // What does not fit these classes is refused at its place.
 func TestBadInfiniteOrders(t *testing.T) {
+	t.Parallel()
 	const good = `name: bad
 task: online
 problem: {class: thresholds-naturals}

@@ -38,6 +38,7 @@ func mustRun(t *testing.T, file, dir string, flags ...string) (stderr string) {
 
 // A changed plugin file is checked against what was recorded: equal bits go on, others are refused until --redo.
 func TestCodeIdentity(t *testing.T) {
+	t.Parallel()
 	tmp := t.TempDir()
 	dir, plugin := filepath.Join(tmp, "out"), filepath.Join(tmp, "plugin")
 	text := strings.Replace(fmt.Sprintf(thirdSweep, plugin, "third/plus", 200, 1), "n: [5]", "n: [5, 6]", 1)

@@ -180,6 +180,7 @@ func TestDegenerateOnline(t *testing.T) {
 }
 
 func TestBadOnline(t *testing.T) {
+	t.Parallel()
 	const good = `name: bad
 task: online
 problem: {class: parities, d: 3, distribution: uniform}

@@ -139,6 +139,7 @@ func TestProgressEvents(t *testing.T) {
 
 // A line is cut by runes, colours do not count, and nothing of a plugin moves the cursor.
 func TestProgressLine(t *testing.T) {
+	t.Parallel()
 	d := &display{}
 	p := coordinator.Progress{
 		Cells: 40, Decided: 12, Trials: 31204, Known: 1000, PerSecond: 5210.4, Remaining: 130 * time.Second,

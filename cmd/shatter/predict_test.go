@@ -101,6 +101,7 @@ func TestShrinkage(t *testing.T) {
 
 // Settings of a game that cannot be are refused with place and remedy, before anything runs.
 func TestBadGames(t *testing.T) {
+	t.Parallel()
 	const good = `name: bad
 task: predict
 problem: {class: thresholds, domain: 1000, distribution: uniform}

@@ -40,6 +40,7 @@ func runQuery(t *testing.T, stdin string, args ...string) (stdout, stderr string
 
 // SQL over a view gives what `shatter table` gives, and stdin is read.
 func TestQuery(t *testing.T) {
+	t.Parallel()
 	dir := finished(t, smallSweep)
 	for _, view := range []string{"curve", "bounds", "table"} {
 		var got []row
@@ -75,6 +76,7 @@ func TestQuery(t *testing.T) {
 }
 
 func TestQueryMistakes(t *testing.T) {
+	t.Parallel()
 	dir := finished(t, smallSweep)
 	for _, test := range []struct {
 		args []string
@@ -184,6 +186,7 @@ func TestOtherReaders(t *testing.T) {
 }
 
 func TestServe(t *testing.T) {
+	t.Parallel()
 	dir := finished(t, smallSweep)
 	token := strings.Repeat("t0ken", 5)
 	cmd := exec.Command(binary(t), "serve", dir)

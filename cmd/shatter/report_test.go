@@ -70,6 +70,7 @@ func TestReportAndPlot(t *testing.T) {
 }
 
 func TestBadReportAndPlot(t *testing.T) {
+	t.Parallel()
 	empty := t.TempDir()
 	for _, c := range []struct {
 		args []string

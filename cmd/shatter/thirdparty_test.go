@@ -26,6 +26,7 @@ seed: %d
 
 // In a job of thousands with a few trials that end the process, each of these fails and every other has its outcome.
 func TestMisbehaving(t *testing.T) {
+	t.Parallel()
 	plugin := thirdparty(t)
 	cases := []struct {
 		algorithm, kind, reason string
@@ -59,6 +60,7 @@ func TestMisbehaving(t *testing.T) {
 
 // Printing to stdout is no crime once the handshake is over.
 func TestPrints(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "out")
 	file := write(t, filepath.Join(t.TempDir(), "third.yaml"), fmt.Sprintf(thirdSweep, thirdparty(t), "{use: third/print, one_in: 10}", 500, 1))
 	_, errs, code := shatter(t, "run", file, "--out", dir, "--workers", "1")
@@ -70,6 +72,7 @@ func TestPrints(t *testing.T) {
 // A trial that hangs is lost, named, and tried again by the same command; it is never an outcome.
 func TestHangs(t *testing.T) {
 	testkit.Long(t)
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "out")
 	file := write(t, filepath.Join(t.TempDir(), "third.yaml"), fmt.Sprintf(thirdSweep, thirdparty(t), "{use: third/hang, one_in: 60}", 100, 1))
 	_, errs, code := shatter(t, "run", file, "--out", dir, "--workers", "2")
@@ -83,6 +86,7 @@ func TestHangs(t *testing.T) {
 
 // An algorithm that always answers +1 never learns the needle.
 func TestConstantIsAboveRange(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "out")
 	text := fmt.Sprintf(thirdSweep, thirdparty(t), "third/plus", 0, 1)
 	text = strings.Replace(text, "n: [5]\ntrials: 0", "n: {find: true, from: 16, to: 4096, within: 1.5}", 1)

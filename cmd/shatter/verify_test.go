@@ -108,11 +108,9 @@ func outcome9(raw []byte) []byte {
 
 // Verify finds whatever was done to a result, names it, and changes nothing.
 func TestVerify(t *testing.T) {
+	t.Parallel()
 	tmp := t.TempDir()
-	file := write(t, filepath.Join(tmp, "verify.yaml"), verifySweep)
-	whole, other := filepath.Join(tmp, "whole"), filepath.Join(tmp, "other")
-	mustRun(t, file, whole)
-	mustRun(t, write(t, filepath.Join(tmp, "other.yaml"), strings.Replace(verifySweep, "seed: 3", "seed: 4", 1)), other)
+	whole, other := finished(t, verifySweep), finished(t, strings.Replace(verifySweep, "seed: 3", "seed: 4", 1))
 	from := func(name string) func([]byte) []byte {
 		return func([]byte) []byte {
 			raw, err := os.ReadFile(filepath.Join(other, name))
@@ -185,10 +183,8 @@ func TestVerify(t *testing.T) {
 
 // After the sweep has run again the damage is a thing of the past, and outcomes that no code gives are found by running them again.
 func TestVerifyRepaired(t *testing.T) {
-	tmp := t.TempDir()
-	dir := filepath.Join(tmp, "out")
-	file := write(t, filepath.Join(tmp, "verify.yaml"), verifySweep)
-	mustRun(t, file, dir)
+	t.Parallel()
+	file, dir := copied(t, finished(t, verifySweep))
 	change(t, filepath.Join(dir, "ledger", "0001.log"), flip(message))
 	mustRun(t, file, dir)
 	out, errs, code := shatter(t, "verify", dir, "--sample", "all", "--workers", "2")
@@ -304,6 +300,7 @@ grids:
 
 // What is no result, and wrong flags, are refused.
 func TestVerifyNothing(t *testing.T) {
+	t.Parallel()
 	tmp := t.TempDir()
 	file := write(t, filepath.Join(tmp, "verify.yaml"), verifySweep)
 	for _, command := range [][]string{{"verify"}, {"trial", "0123456789/100/0"}} {
@@ -315,13 +312,14 @@ func TestVerifyNothing(t *testing.T) {
 	for _, sample := range []string{"x", "-1", "0%", "101%", "1.5", ""} {
 		expect(t, exitUsage, []string{"a share like 1%"}, "verify", tmp, "--sample", sample)
 	}
-	expect(t, exitUsage, []string{"at least 1 is needed"}, "verify", tmp, "--workers", "0")
+	expect(t, exitUsage, []string{"a number from 1 on is needed"}, "verify", tmp, "--workers", "0")
 	expect(t, exitUsage, []string{"one of table, json"}, "trial", tmp, "x", "-o", "xml")
 }
 
 // More cells make each decision of a search more certain. All searches are made again at the new level, from the recorded outcomes: the
 // bytes are those of a fresh run.
 func TestExtendedSearch(t *testing.T) {
+	t.Parallel()
 	tmp := t.TempDir()
 	sweep := func(epsilons string) string {
 		return strings.NewReplacer("epsilon: [1, 2]", "epsilon: "+epsilons, "n: [100, 200]\ntrials: 60", "n: {find: true, from: 16, to: 1e4, within: 1.5}").Replace(verifySweep)
