@@ -48,8 +48,9 @@ func Calibrate(ctx context.Context, c Config, slots int) (*Prediction, error) {
 	}
 	cells := r.grid.cells
 	probes := make([]*probe, len(cells))
+	predict := predictor{grid: r.grid, forecasts: r.outlooks.forecasts}
 	for i, cell := range cells {
-		probes[i] = r.probe(cell)
+		probes[i] = predict.probe(cell)
 	}
 	if err = r.recover(ctx); err == nil {
 		err = r.coordinate(ctx, r.work)
@@ -62,7 +63,7 @@ func Calibrate(ctx context.Context, c Config, slots int) (*Prediction, error) {
 	}
 	out := &Prediction{Calibration: r.tally.trials, Failures: r.tally.listFailures()}
 	for i, cell := range cells {
-		p, err := r.predict(ctx, cell, probes[i])
+		p, err := predict.cell(ctx, cell, probes[i])
 		if err != nil {
 			return nil, err
 		}
@@ -72,14 +73,20 @@ func Calibrate(ctx context.Context, c Config, slots int) (*Prediction, error) {
 	return out, nil
 }
 
+// predictor predicts cells from what a few of their trials have shown.
+type predictor struct {
+	grid      *grid
+	forecasts forecast.Forecaster
+}
+
 // probe turns a cell into one that is tried out at a few sizes.
-func (r *run) probe(c *cell) *probe {
+func (x predictor) probe(c *cell) *probe {
 	p := &probe{cell: c, plan: c.Cell, shown: map[int64]*probed{}, stages: stages}
 	if c.Adversary != nil {
 		p.stages = adversaryStages
 	}
 	if c.Find != nil {
-		p.scenarios = r.outlooks.forecasts.Scenarios(forecast.Search{Find: searchOf(c.Cell, len(r.grid.cells))})
+		p.scenarios = x.forecasts.Scenarios(forecast.Search{Find: searchOf(c.Cell, len(x.grid.cells))})
 	}
 	tried := *c.Cell
 	tried.Find, tried.Trials = nil, p.stages[len(p.stages)-1].until
@@ -88,8 +95,8 @@ func (r *run) probe(c *cell) *probe {
 	return p
 }
 
-// predict predicts a cell of the sweep after its calibration.
-func (r *run) predict(ctx context.Context, c *cell, p *probe) (CellPrediction, error) {
+// cell predicts a cell of the sweep after its calibration.
+func (x predictor) cell(ctx context.Context, c *cell, p *probe) (CellPrediction, error) {
 	plan := p.plan
 	out := CellPrediction{Cell: plan.Key.Short(), What: c.words()}
 	switch {
@@ -98,12 +105,12 @@ func (r *run) predict(ctx context.Context, c *cell, p *probe) (CellPrediction, e
 	case plan.Find == nil:
 		out.predictList(p)
 	default:
-		least, err := r.leastFeasible(ctx, c, p)
+		least, err := x.leastFeasible(ctx, c, p)
 		if err != nil {
 			return out, err
 		}
-		search := forecast.Search{Find: searchOf(plan, len(r.grid.cells)), Least: least}
-		out.predictSearch(p, r.outlooks.forecasts.Scenarios(search), search)
+		search := forecast.Search{Find: searchOf(plan, len(x.grid.cells)), Least: least}
+		out.predictSearch(p, x.forecasts.Scenarios(search), search)
 	}
 	out.Seconds.Low, out.Seconds.High = 0.8*out.Seconds.Low, 1.3*out.Seconds.High // a trial's cost was measured on a few
 	out.rowBytes = numberBytes * float64(2+len(plan.Metrics))
@@ -145,12 +152,12 @@ func (out *CellPrediction) predictList(p *probe) {
 
 // leastFeasible returns the first size that the algorithm takes among those that a search doubles
 // through.
-func (r *run) leastFeasible(ctx context.Context, c *cell, p *probe) (int64, error) {
+func (x predictor) leastFeasible(ctx context.Context, c *cell, p *probe) (int64, error) {
 	if p.least <= p.plan.Find.From {
 		return p.plan.Find.From, nil
 	}
 	for n := p.plan.Find.From; n < p.plan.Find.To; n *= 2 {
-		a, err := r.grid.ask(ctx, c, n)
+		a, err := x.grid.ask(ctx, c, n)
 		if err != nil {
 			return 0, err
 		}

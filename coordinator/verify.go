@@ -266,7 +266,7 @@ func CheckSample(ctx context.Context, c Config, s Sample, progress func(done, of
 		return nil, err
 	}
 	x := &Rerun{}
-	blocks := r.draw(s, x)
+	blocks := draw(r.grid, r.intake.ledger, r.Folder.Plan.Seed, s, x)
 	if x.Again == 0 {
 		return x, nil
 	}
@@ -332,8 +332,9 @@ func (p position) compare(q position) int {
 // blockTrials is the most trials of a sample that are one job.
 const blockTrials = 64
 
-// draw draws the sample and cuts it into jobs. It counts in x what is recorded and drawn.
-func (r *run) draw(s Sample, x *Rerun) (blocks []*rerunBlock) {
+// draw draws the sample under a seed and cuts it into jobs. It counts in x what is recorded and
+// drawn.
+func draw(g *grid, l *ledger.Ledger, seed uint64, s Sample, x *Rerun) (blocks []*rerunBlock) {
 	left, wanted := map[string]int64{}, map[string]int64{}
 	stratum := func(c *cell) string {
 		if s.Share > 0 {
@@ -341,8 +342,8 @@ func (r *run) draw(s Sample, x *Rerun) (blocks []*rerunBlock) {
 		}
 		return "" // all algorithms together
 	}
-	for _, c := range r.grid.cells {
-		for _, count := range r.intake.ledger.Counts(c.Key) {
+	for _, c := range g.cells {
+		for _, count := range l.Counts(c.Key) {
 			left[stratum(c)] += count
 			x.Recorded += count
 		}
@@ -354,13 +355,13 @@ func (r *run) draw(s Sample, x *Rerun) (blocks []*rerunBlock) {
 		}
 		x.Again += wanted[as]
 	}
-	rng := rand.New(rand.NewPCG(r.Folder.Plan.Seed, 0x766572696679))
-	for _, c := range r.grid.cells {
+	rng := rand.New(rand.NewPCG(seed, 0x766572696679))
+	for _, c := range g.cells {
 		as := stratum(c)
-		for _, n := range r.intake.ledger.Sizes(c.Key) {
+		for _, n := range l.Sizes(c.Key) {
 			most := min(blockTrials, c.SessionTrials(n))
 			var last *rerunBlock
-			for o := range r.intake.ledger.Outcomes(c.Key, n) {
+			for o := range l.Outcomes(c.Key, n) {
 				drawn := rng.Int64N(left[as]) < wanted[as] // each sample of that size is equally likely
 				left[as]--
 				if !drawn {

@@ -1,10 +1,7 @@
-// Package pipeline turns a sweep file into cells: every parameter fixed, every default filled in, every name checked
-// against the algorithms themselves, so that a typo never costs a cluster run.
+// Package pipeline holds nothing itself. The packages below it take a sweep from its file to its
+// tables, one noun each: sweep, plan, trial, concept, problem, privacy, estimate, dataset, bus,
+// ledger, cache and result.
 //
-// It promises that a plan is a pure function of the file, the data files and what the algorithms describe; that every
-// mistake is reported at once, each with its line, column and path; and that the keys it derives never change within one
-// Format. It needs an Algorithms, which answers for the plugins, and the problems of pipeline/problem.
-//
-// Start with Parse (text to File: syntax, keys, types), then Resolve (File to Plan: problems, algorithms, keys). Seed and
-// Key are the whole of the determinism of a sweep: whoever draws anything derives its stream from them.
+// README.md in this folder has the map: the rooms in the order of the flow, a walk from sweep.yaml
+// to table.parquet, where to put something new, and the words that the code uses.
 package pipeline

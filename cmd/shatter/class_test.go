@@ -64,7 +64,8 @@ func TestDescribeParities(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	z := d.Separator
-	if z.M != 8 || z.H != 1 || math.Abs(z.Rho01-math.Sqrt(0.125)) > 1e-15 || math.Abs(z.RhoPM-math.Sqrt(0.5)) > 1e-15 || len(z.Points) != 8 {
+	if z.M != 8 || z.H != 1 || math.Abs(z.Rho01-math.Sqrt(0.125)) > 1e-15 || math.Abs(z.RhoPM-math.Sqrt(0.5)) > 1e-15 ||
+		len(z.Points) != 8 {
 		t.Errorf("separator %+v", z)
 	}
 	if low, high := z.Margin[0], z.Margin[1]; low > 0.25 || high < 0.25 || high-low > 1e-12 {
@@ -135,5 +136,11 @@ func TestBadClass(t *testing.T) {
 	} {
 		expect(t, exitUsage, []string{c.want}, append([]string{"class", "describe"}, c.args...)...)
 	}
-	expect(t, exitUsage, []string{`unknown command "describ" for "shatter class", did you mean "describe"?`}, "class", "describ")
+	expect(
+		t,
+		exitUsage,
+		[]string{`unknown command "describ" for "shatter class", did you mean "describe"?`},
+		"class",
+		"describ",
+	)
 }

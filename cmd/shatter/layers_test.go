@@ -21,7 +21,15 @@ var layers = [][]string{
 	{"schemas", "schemas/pluginv1"},
 
 	// Tools that know nothing of sweeps.
-	{"pipeline", "pipeline/bus", "pipeline/dataset", "pipeline/disk", "pipeline/lp", "pipeline/numeric", "pipeline/wording"},
+	{
+		"pipeline",
+		"pipeline/bus",
+		"pipeline/dataset",
+		"pipeline/disk",
+		"pipeline/lp",
+		"pipeline/numeric",
+		"pipeline/wording",
+	},
 
 	// The mathematics.
 	{"pipeline/concept", "pipeline/estimate", "pipeline/privacy"},
@@ -99,16 +107,24 @@ var libraries = map[string][]string{
 	},
 	"github.com/apache/arrow/go/v17/arrow/flight": {"pipeline/result/query"},
 	"github.com/duckdb":                           {"pipeline/result/query"},
-	"github.com/google/flatbuffers":               {"pipeline/dataset", "pipeline/problem/population"}, // which reads Arrow footers
-	"github.com/hashicorp/go-hclog":               {"plugins/host", "plugins/algo"},
-	"github.com/hashicorp/go-plugin":              {"plugins/host", "plugins/algo"},
-	"github.com/invopop/jsonschema":               {"schemas"},
-	"github.com/spf13":                            {"cmd/shatter"},
-	"go.yaml.in/yaml":                             {"pipeline/sweep"},
-	"golang.org/x/term":                           {"cmd/shatter"},
-	"gonum.org/v1/gonum/optimize/convex":          {"pipeline/lp"},
-	"gonum.org/v1/plot":                           {"pipeline/result/report"},
-	"google.golang.org/grpc":                      {"plugins/host", "plugins/algo", "schemas/pluginv1", "pipeline/result/query"},
+	"github.com/google/flatbuffers": {
+		"pipeline/dataset",
+		"pipeline/problem/population",
+	}, // which reads Arrow footers
+	"github.com/hashicorp/go-hclog":      {"plugins/host", "plugins/algo"},
+	"github.com/hashicorp/go-plugin":     {"plugins/host", "plugins/algo"},
+	"github.com/invopop/jsonschema":      {"schemas"},
+	"github.com/spf13":                   {"cmd/shatter"},
+	"go.yaml.in/yaml":                    {"pipeline/sweep"},
+	"golang.org/x/term":                  {"cmd/shatter"},
+	"gonum.org/v1/gonum/optimize/convex": {"pipeline/lp"},
+	"gonum.org/v1/plot":                  {"pipeline/result/report"},
+	"google.golang.org/grpc": {
+		"plugins/host",
+		"plugins/algo",
+		"schemas/pluginv1",
+		"pipeline/result/query",
+	},
 }
 
 // notForAuthors lists libraries that an author's binary does not link.

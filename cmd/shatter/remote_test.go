@@ -16,7 +16,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
-// startServer starts a NATS server with the configuration of deploy, on a free port of this machine.
+// startServer starts a NATS server with the configuration of deploy, on a free port of this
+// machine.
 func startServer(t *testing.T) (url string) {
 	t.Helper()
 	options, err := server.ProcessConfigFile("../../deploy/nats.conf")
@@ -119,7 +120,16 @@ func TestRemoteWorkers(t *testing.T) {
 	url := startServer(t)
 	workers := make([]*exec.Cmd, 2)
 	for i := range workers {
-		workers[i] = exec.Command(shatter, "worker", "--server", url, "--workers", "1", "--cache", filepath.Join(tmp, fmt.Sprint("cache", i)))
+		workers[i] = exec.Command(
+			shatter,
+			"worker",
+			"--server",
+			url,
+			"--workers",
+			"1",
+			"--cache",
+			filepath.Join(tmp, fmt.Sprint("cache", i)),
+		)
 		start(t, workers[i])
 	}
 	dir := filepath.Join(tmp, "remote")

@@ -24,8 +24,8 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// A finishedSweep is the output folder of a sweep, opened for reading, with the sweep that it holds.
-// Close it.
+// A finishedSweep is the output folder of a sweep, opened for reading, with the sweep that it
+// holds. Close it.
 type finishedSweep struct {
 	*loadedSweep
 	folder   *folder.Folder
@@ -38,8 +38,8 @@ func (r *finishedSweep) close() {
 	r.loadedSweep.close()
 }
 
-// openFinished opens an output folder. Relative paths of its sweep file start at base, or, if that is
-// empty, where the sweep file was.
+// openFinished opens an output folder. Relative paths of its sweep file start at base, or, if that
+// is empty, where the sweep file was.
 func openFinished(ctx context.Context, dir, base string) (*finishedSweep, error) {
 	record, err := folder.ReadRecord(dir)
 	if err != nil {

@@ -16,7 +16,7 @@ func cacheKey(cell byte) Key {
 	return Key{Cell: [32]byte{cell, 1}, Seed: 7, Noise: [32]byte{cell, 2}}
 }
 
-// cached is a batch of a cell whose errors tell n and repetition.
+// cached returns a batch of a cell whose errors tell n and repetition.
 func cached(cell byte, n int64, reps ...int64) *ledger.Batch {
 	b := &ledger.Batch{Sweep: "s", Cell: cacheKey(cell).Cell, N: n, Digest: "d", Profile: "p", Worker: "w", Seconds: 1,
 		Metrics: []string{"m"}, Values: [][]float64{nil}}
@@ -39,7 +39,7 @@ func addTo(t *testing.T, c *Cache, cell byte, batches ...*ledger.Batch) (int64, 
 	})
 }
 
-// has lists the repetitions at n that the cache has, and checks the values.
+// has returns the repetitions at n that the cache has, and checks their values.
 func has(t *testing.T, c *Cache, cell byte, n int64) (reps []int64, damaged []ledger.Damage) {
 	t.Helper()
 	batches, damaged, err := c.Read(cacheKey(cell))
@@ -61,7 +61,7 @@ func has(t *testing.T, c *Cache, cell byte, n int64) (reps []int64, damaged []le
 	return reps, damaged
 }
 
-// What is added is there, once, without what is not ok; entries are apart.
+// An outcome that is added is there once, unless it is not ok, and in its own entry alone.
 func TestCacheKeepsOnce(t *testing.T) {
 	c := &Cache{Dir: t.TempDir()}
 	failed := cached(1, 10, 5, 6)
@@ -88,8 +88,8 @@ func TestCacheKeepsOnce(t *testing.T) {
 	}
 }
 
-// Every byte that is changed, and every place at which the file is cut, costs trials of one frame
-// at most, and is mended.
+// A byte that is changed, or a file that is cut short, costs trials of one frame at most; Add
+// repairs the entry.
 func TestCacheDamage(t *testing.T) {
 	c := &Cache{Dir: t.TempDir()}
 	if _, err := addTo(t, c, 1, cached(1, 10, 0, 1)); err != nil {
@@ -149,7 +149,7 @@ func TestCacheConflict(t *testing.T) {
 	}
 }
 
-// What was used longest ago goes first.
+// Trim removes the entries first that were used longest ago.
 func TestCacheTrim(t *testing.T) {
 	c := &Cache{Dir: t.TempDir()}
 	if removed, err := (&Cache{Dir: c.Dir + "/none"}).Trim(t.Context(), time.Now(), 0); removed != nil || err != nil {

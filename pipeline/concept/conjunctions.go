@@ -16,6 +16,7 @@ var conjunctionsDefinition = Definition{
 	VC:          exactVC,
 	Littlestone: ofConjunctions,
 	Standard:    conjunctionsEverywhere,
+	Covers:      true,
 	WholeDomain: conjunctionsEverywhere,
 	Target: func(s Spec) Target {
 		b := wholeBox(s.Dim, 2)

@@ -14,6 +14,7 @@ var dyadicsDefinition = Definition{
 	Name:        Dyadics,
 	Doc:         "+1 at the dyadic rationals of [0, 1) from t on",
 	Shape:       InfiniteOrder,
+	Thresholds:  true,
 	New:         newInfinite,
 	VC:          exactVC,
 	Littlestone: ofInfiniteThresholds,
@@ -24,6 +25,9 @@ var dyadicsDefinition = Definition{
 	},
 	Place:     func(i, n uint64) float64 { return float64(i) / float64(n) },
 	PointsDoc: "numbers from 0 on below 1",
+	First:     0,
+	Last:      math.Float64bits(1),
+	Dense:     true,
 	Examples:  []Spec{{Name: Dyadics}},
 	Draw:      func(_ Spec, r *rand.Rand) Hypothesis { return Threshold(float64(r.Uint64N(1024)) / 1024) },
 }

@@ -328,7 +328,7 @@ func count(y []float64) (n int) {
 
 func TestWalshVector(t *testing.T) {
 	v := readEnumeratedVectors(t)
-	walsh(v.WHT.A)
+	WalshHadamard(v.WHT.A)
 	for i, got := range v.WHT.A {
 		near(t, "walsh", got, v.WHT.Out[i], v.TolAbs)
 	}

@@ -7,7 +7,10 @@ import (
 )
 
 // InfiniteThresholds reports whether a class is one of the thresholds on an infinite order.
-func InfiniteThresholds(class string) bool { return ShapeOf(class) == InfiniteOrder }
+func InfiniteThresholds(class string) bool {
+	d, ok := Lookup(class)
+	return ok && d.Shape == InfiniteOrder && d.Thresholds
+}
 
 // Rank maps a point of a class on an infinite order to a whole number, in the same order. The error
 // says what the points are.

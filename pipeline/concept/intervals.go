@@ -17,6 +17,7 @@ var intervalsDefinition = Definition{
 	VC:          exactVC,
 	Littlestone: ofBoxes,
 	Standard:    boxesEverywhere,
+	Covers:      true,
 	WholeDomain: boxesEverywhere,
 	Target:      func(s Spec) Target { return middleBox(1, s.Domain) },
 	TargetDoc:   "the interval [X/4, 3X/4-1]",

@@ -19,6 +19,7 @@ var matrixDefinition = Definition{
 	VC:            func(c Class, _ Spec) Dimension { return Dimension{min(1, logSize(c)), logSize(c)} },
 	NoLittlestone: "any class can be written as a matrix: its structure is found by searching",
 	Standard:      func(c Finite, s Spec) (*Separator, error) { return computed(c, tellingColumns(s)) },
+	Covers:        true,
 	WholeDomain: func(c Finite, s Spec) (*Separator, error) {
 		z, err := allPoints(1, s.Domain, maxPoints)
 		if err != nil {

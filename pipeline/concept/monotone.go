@@ -55,7 +55,7 @@ func (monotone) counts(_, sums []int32)       { supersetSums(sums) }
 func (monotone) weights(_, sums []float64)    { supersetSums(sums) }
 
 // supersetSums turns a into the sums over the points v that have all bits of s, for all s, in
-// place: len(a) log2(len(a)) / 2 additions. The order is that of walsh.
+// place: len(a) log2(len(a)) / 2 additions. The order is that of WalshHadamard.
 func supersetSums[T number](a []T) {
 	switch len(a) {
 	case 1:

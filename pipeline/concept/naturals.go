@@ -17,6 +17,7 @@ var naturalsDefinition = Definition{
 	Name:        Naturals,
 	Doc:         "+1 at the natural numbers from t on, for t = 1, 2, ...",
 	Shape:       InfiniteOrder,
+	Thresholds:  true,
 	New:         newInfinite,
 	VC:          exactVC,
 	Littlestone: ofInfiniteThresholds,
@@ -27,6 +28,8 @@ var naturalsDefinition = Definition{
 	},
 	Place:     func(i, _ uint64) float64 { return float64(i + 1) },
 	PointsDoc: "whole numbers 1 to 2^53",
+	First:     1,
+	Last:      MaxNatural + 1,
 	Examples:  []Spec{{Name: Naturals}},
 	Draw:      func(_ Spec, r *rand.Rand) Hypothesis { return Threshold(float64(r.Uint64N(1024) + 1)) },
 }

@@ -12,8 +12,20 @@ var paritiesDefinition = Definition{
 	Name:  Parities,
 	Doc:   "+1 where an odd number of some bits are 1",
 	Shape: Bits,
-	New:   newParities,
-	VC:    exactVC,
+	Column: func(x []float64, out []uint8) {
+		out[0] = 0
+		for j, bit := range x {
+			low, high := out[:1<<j], out[1<<j:2<<j]
+			copy(high, low)
+			if bit == 1 {
+				for i := range high {
+					high[i] ^= 1
+				}
+			}
+		}
+	},
+	New: newParities,
+	VC:  exactVC,
 	// VC <= Ldim <= log2 |H|, and all three are d.
 	Littlestone: func(c Class, _ Spec) Dimension { return exactly(c.Dim()) },
 	Standard:    func(c Finite, _ Spec) (*Separator, error) { return unitPoints(c.Dim(), 0) },
@@ -70,17 +82,17 @@ func (parities) weights(_, sums []float64)    { oddSums(sums) }
 // for all s. Where the number is even the Walsh-Hadamard transform adds a[v], and where it is odd
 // it subtracts a[v].
 func oddSums[T number](a []T) {
-	walsh(a)
+	WalshHadamard(a)
 	total := a[0]
 	for s, even := range a {
 		a[s] = (total - even) / 2
 	}
 }
 
-// walsh applies the Walsh-Hadamard transform, in place, to 2^d numbers: len(a) log2(len(a))
+// WalshHadamard applies the Walsh-Hadamard transform, in place, to 2^d numbers: len(a) log2(len(a))
 // additions. It takes two of the d bits at a time and then each quarter by itself, so that what
 // fits into a cache is read into it once.
-func walsh[T number](a []T) {
+func WalshHadamard[T number](a []T) {
 	switch len(a) {
 	case 1:
 		return
@@ -95,10 +107,10 @@ func walsh[T number](a []T) {
 		a0[i], a1[i], a2[i], a3[i] = s+u, t+v, s-u, t-v
 	}
 	if len(a0) > 1 {
-		walsh(a0)
-		walsh(a1)
-		walsh(a2)
-		walsh(a3)
+		WalshHadamard(a0)
+		WalshHadamard(a1)
+		WalshHadamard(a2)
+		WalshHadamard(a3)
 	}
 }
 

@@ -13,11 +13,16 @@ var pointsDefinition = Definition{
 	Name:  Points,
 	Doc:   "+1 at one number a = 0..X-1 and nowhere else",
 	Shape: Scalar,
-	New:   newPoints,
-	VC:    exactVC,
+	Column: func(x []float64, out []uint8) {
+		clear(out)
+		out[int(x[0])] = 1
+	},
+	New: newPoints,
+	VC:  exactVC,
 	// A learner predicts -1 until a point is labelled +1.
 	Littlestone: func(c Class, _ Spec) Dimension { return exactly(min(logSize(c), 1)) },
 	Standard:    pointsEverywhere,
+	Covers:      true,
 	WholeDomain: pointsEverywhere,
 	Target: func(s Spec) Target {
 		middle := float64(s.Domain / 2)

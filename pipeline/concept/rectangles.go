@@ -18,6 +18,7 @@ var rectanglesDefinition = Definition{
 	VC:          exactVC,
 	Littlestone: ofBoxes,
 	Standard:    boxesEverywhere,
+	Covers:      true,
 	WholeDomain: boxesEverywhere,
 	Target:      func(s Spec) Target { return middleBox(s.Dim, s.Domain) },
 	TargetDoc:   "the rectangle [X/4, 3X/4-1] in every number",

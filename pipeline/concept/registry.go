@@ -27,6 +27,10 @@ func (s Shape) HasDomain() bool { return s == Scalar || s == Grid || s == Column
 // Spec.Dim; all others have points of one number.
 func (s Shape) HasDim() bool { return s == Grid || s == Bits || s == Ball }
 
+// Finite reports whether a class of this shape has finitely many points, and so finitely many
+// hypotheses.
+func (s Shape) Finite() bool { return s == Scalar || s == Grid || s == Bits || s == Column }
+
 // Definition is everything Shatter knows of a concept class by its name. There is one for each
 // class, in a file of its own, and one line for it in definitions; whoever needs a fact about a
 // class asks for its Definition (Lookup) instead of comparing names. To add a class, write such a
@@ -41,6 +45,14 @@ type Definition struct {
 	Shape      Shape
 	NoConstant bool // the class can leave out the function that is -1 everywhere, see Spec.NoConstant
 
+	// Thresholds says that hypothesis number t, or t itself on an InfiniteOrder, labels exactly the
+	// points x >= t +1. The hypotheses that agree with some labels are then an interval.
+	Thresholds bool
+
+	// Column writes the labels of all hypotheses at one point x, in their order: 1 for +1, 0 for -1.
+	// It is nil where that takes longer than the writing.
+	Column func(x []float64, out []uint8)
+
 	// New makes the class. It refuses every Spec whose Domain, Dim or Matrix does not fit.
 	New func(s Spec) (Class, error)
 
@@ -52,9 +64,11 @@ type Definition struct {
 	NoLittlestone string
 
 	// Standard is the separator of the kind standard, WholeDomain that of the kind cube: all points.
-	// Both are nil for infinite classes; NoSeparator says why. Code is the separator of the kind code;
-	// few classes have one.
+	// Both are nil for infinite classes; NoSeparator says why. Covers says that wherever two hypotheses
+	// differ, all of them label the point as they label some point of Standard. Code is the separator
+	// of the kind code; few classes have one.
 	Standard    func(c Finite, s Spec) (*Separator, error)
+	Covers      bool
 	WholeDomain func(c Finite, s Spec) (*Separator, error)
 	NoSeparator string
 	Code        func(dim int, seed uint64) (*Separator, error)
@@ -65,11 +79,16 @@ type Definition struct {
 	TargetDoc string
 
 	// Rank maps a point to a whole number in the same order, and reports false where x is no point;
-	// Place is point number i, from 0, of n in ascending order; PointsDoc describes the points. Only
-	// classes on an InfiniteOrder have these.
-	Rank      func(x float64) (rank uint64, ok bool)
-	Place     func(i, n uint64) float64
-	PointsDoc string
+	// Place is point number i, from 0, of n in ascending order; PointsDoc describes the points. The
+	// thresholds are the ranks First to Last, First that of the least point, and Last one above that of
+	// the largest, which stands for all thresholds above every point. Dense says that another point
+	// lies between any two; otherwise every rank from First on is that of a point. Only classes on an
+	// InfiniteOrder have these.
+	Rank        func(x float64) (rank uint64, ok bool)
+	Place       func(i, n uint64) float64
+	PointsDoc   string
+	First, Last uint64
+	Dense       bool
 
 	// Examples are the classes on which the acceptance suite tries algorithms, and Draw is the
 	// hypothesis that labels its samples: a Range for Scalar and InfiniteOrder, a Linear for Ball.

@@ -65,6 +65,18 @@ func TestHalfFinishedDefinition(t *testing.T) {
 		{naturalsDefinition, func(d *Definition) { d.Place = nil }, "Place"},
 		{naturalsDefinition, func(d *Definition) { d.PointsDoc = "" }, "PointsDoc"},
 		{naturalsDefinition, func(d *Definition) { d.Rank = dyadicsDefinition.Rank }, "Rank"},
+		{naturalsDefinition, func(d *Definition) { d.First = 0 }, "First"},
+		{naturalsDefinition, func(d *Definition) { d.Last-- }, "Last"},
+		{naturalsDefinition, func(d *Definition) { d.Dense = true }, "Dense"},
+		{naturalsDefinition, func(d *Definition) { d.Thresholds = false }, "Thresholds"},
+		{dyadicsDefinition, func(d *Definition) { d.Last = 0 }, "Last"},
+		{dyadicsDefinition, func(d *Definition) { d.Dense = false }, "Dense"},
+		{pointsDefinition, func(d *Definition) { d.Last = 1 }, "Last"},
+		{pointsDefinition, func(d *Definition) { d.Thresholds = true }, "Thresholds"},
+		{thresholdsDefinition, func(d *Definition) { d.Thresholds = false }, "Thresholds"},
+		{pointsDefinition, func(d *Definition) { d.Column = thresholdsDefinition.Column }, "Column"},
+		{pointsDefinition, func(d *Definition) { d.Covers = false }, "Covers"},
+		{stumpsDefinition, func(d *Definition) { d.Covers = true }, "Covers"},
 	} {
 		d := c.of
 		c.spoil(&d)
@@ -87,7 +99,8 @@ func contract(d *Definition) error {
 		"Rank":                         (d.Rank != nil) == (d.Shape == InfiniteOrder),
 		"Place":                        (d.Place != nil) == (d.Shape == InfiniteOrder),
 		"PointsDoc":                    (d.PointsDoc != "") == (d.Shape == InfiniteOrder),
-		"Target":                       (d.Target != nil) == (d.Shape != Ball && d.Shape != InfiniteOrder),
+		"Last":                         (d.Last > 0) == (d.Shape == InfiniteOrder),
+		"Target":                       (d.Target != nil) == (d.Shape.Finite()),
 	}
 	for field, ok := range present {
 		if !ok {
@@ -112,6 +125,9 @@ func contract(d *Definition) error {
 	}
 	if made <= len(d.Examples) {
 		breach("New makes none of the points and sizes that a class of this shape has")
+	}
+	if len(breaches) == 0 && d.Shape.Finite() {
+		breaches = checkFacts(d)
 	}
 	return errors.Join(append(breaches, checkRefusals(d)...)...)
 }
@@ -206,9 +222,8 @@ func checkClass(d *Definition, c Class, s Spec) (breaches []error) {
 		return breaches
 	}
 	f, finite := c.(Finite)
-	finitePoints := d.Shape != Ball && d.Shape != InfiniteOrder
 	switch {
-	case finite != (c.Size() != nil) || finite != (d.Standard != nil) || finite != finitePoints:
+	case finite != (c.Size() != nil) || finite != (d.Standard != nil) || finite != d.Shape.Finite():
 		breach("a finite class must have Size, Standard and a shape with finitely many points")
 	case !finite && d.Littlestone == nil:
 		breach("Littlestone of an infinite class cannot be found by searching")
@@ -232,6 +247,10 @@ func checkInfinite(d *Definition, c Class, s Spec) (breaches []error) {
 	if d.Shape != InfiniteOrder {
 		return breaches
 	}
+	if h := d.Draw(s, rand.New(rand.NewPCG(1, 1))).(Range); d.Thresholds != math.IsInf(h.Hi, 1) {
+		breaches = append(breaches, fmt.Errorf("  Thresholds %t, but Draw gives %v", d.Thresholds, h))
+	}
+	breaches = append(breaches, checkOrder(d)...)
 	const n = 50
 	before := uint64(0)
 	var x []float64
@@ -252,6 +271,25 @@ func checkInfinite(d *Definition, c Class, s Spec) (breaches []error) {
 	d.Draw(s, rand.New(rand.NewPCG(1, 1))).Labels(x, labels)
 	if least, err := c.Best(x, labels, nil); err != nil || least != 0 {
 		breaches = append(breaches, fmt.Errorf("  Best %v of a sample that Draw labels: %v", least, err))
+	}
+	return breaches
+}
+
+// checkOrder compares First, Last and Dense of a class on an infinite order with the ranks of points.
+func checkOrder(d *Definition) (breaches []error) {
+	rank := func(i, n uint64) uint64 {
+		rank, _ := d.Rank(d.Place(i, n))
+		return rank
+	}
+	const all = 1 << 53 // so many that Place reaches the largest point
+	if first, last := rank(0, all), rank(all-1, all); d.First != first || d.Last != last+1 {
+		breaches = append(breaches, fmt.Errorf("  First %d, Last %d of ranks %d to %d", d.First, d.Last, first, last))
+	}
+	for i := range uint64(10) {
+		between := rank(i, 10) < rank(2*i+1, 20) && rank(2*i+1, 20) < rank(i+1, 10)
+		if d.Dense != between || !d.Dense && rank(i, 10) != d.First+i {
+			breaches = append(breaches, fmt.Errorf("  Dense %t, but ranks %d and %d", d.Dense, rank(i, 10), rank(i+1, 10)))
+		}
 	}
 	return breaches
 }
@@ -330,6 +368,73 @@ func checkFinite(d *Definition, c Finite, s Spec) (breaches []error) {
 		}
 	}
 	return breaches
+}
+
+// checkFacts compares what a definition says of all its classes with the labels of small ones: what
+// it claims must hold in all of them, and what it does not claim must fail in one.
+func checkFacts(d *Definition) (breaches []error) {
+	thresholds, covers := true, true
+	for _, s := range contractSpecs(d) {
+		s.Name = d.Name
+		made, err := d.New(s)
+		if err != nil {
+			continue
+		}
+		c := made.(Finite)
+		columns := map[string]bool{} // the labels of all hypotheses at some point of Standard
+		if c.Size().Uint64() > 1 {
+			z, err := d.Standard(c, s)
+			if err != nil {
+				return append(breaches, fmt.Errorf("  Standard of %+v: %w", s, err))
+			}
+			for i := range z.Len() {
+				columns[columnAt(c, z.Points[i*z.Dim:(i+1)*z.Dim])] = true
+			}
+		}
+		for x := range domainOf(d, c, s) {
+			column := columnAt(c, x)
+			if !columns[column] && strings.Contains(column, "+") && strings.Contains(column, "-") {
+				covers = false
+			}
+			above := min(int(x[0])+1, len(column))
+			if len(x) > 1 || column != strings.Repeat("+", above)+strings.Repeat("-", len(column)-above) {
+				thresholds = false
+			}
+			if got := make([]uint8, len(column)); d.Column != nil {
+				for i := range got {
+					got[i] = 2 // what Column leaves as it is shows
+				}
+				if d.Column(x, got); bitString(got) != column {
+					breaches = append(breaches, fmt.Errorf("  Column of %+v at %v: %v, labels %s", s, x, got, column))
+				}
+			}
+		}
+	}
+	if d.Thresholds != thresholds {
+		breaches = append(breaches, fmt.Errorf("  Thresholds %t, by brute force %t", d.Thresholds, thresholds))
+	}
+	if d.Covers != covers {
+		breaches = append(breaches, fmt.Errorf("  Covers %t, by brute force %t", d.Covers, covers))
+	}
+	return breaches
+}
+
+// columnAt returns the labels of all hypotheses of a class at one point, as '-' and '+'.
+func columnAt(c Finite, x []float64) string {
+	labels := make([]float64, c.Size().Uint64())
+	for i := range labels {
+		c.Member(uint64(i)).Labels(x, labels[i:i+1])
+	}
+	return signs(labels)
+}
+
+// bitString writes the labels of a Column as '-' and '+', and other numbers as '?'.
+func bitString(column []uint8) string {
+	text := make([]byte, len(column))
+	for i, v := range column {
+		text[i] = "-+?"[min(v, 2)]
+	}
+	return string(text)
 }
 
 // domainOf yields all points of a finite class, in no order that matters.

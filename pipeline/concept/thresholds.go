@@ -13,8 +13,16 @@ var thresholdsDefinition = Definition{
 	Doc:        "+1 at the numbers from t on, for t = 0..X",
 	Shape:      Scalar,
 	NoConstant: true,
-	New:        newThresholds,
-	VC:         exactVC,
+	Thresholds: true,
+	Column: func(x []float64, out []uint8) { // t = 0, 1, ...
+		ones := min(len(out), int(x[0])+1)
+		for t := range out[:ones] {
+			out[t] = 1
+		}
+		clear(out[ones:])
+	},
+	New: newThresholds,
+	VC:  exactVC,
 	// Bisection: an adversary can leave half of the functions at each mistake, and no learner need
 	// leave more.
 	Littlestone: func(c Class, _ Spec) Dimension { return exactly(logSize(c)) },
@@ -24,6 +32,7 @@ var thresholdsDefinition = Definition{
 		}
 		return thresholdsEverywhere(c, s)
 	},
+	Covers:      true,
 	WholeDomain: thresholdsEverywhere,
 	Target:      func(s Spec) Target { return upperBox(1, s.Domain) },
 	TargetDoc:   "the threshold X/2",

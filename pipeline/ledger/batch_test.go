@@ -16,7 +16,7 @@ import (
 
 var nan = math.NaN()
 
-// drawBatch is any batch that keeps the rules.
+// drawBatch draws any batch that keeps the rules.
 func drawBatch(t *rapid.T) *ledger.Batch {
 	text := rapid.StringMatching(`[ -~äöü]{0,12}`)
 	b := &ledger.Batch{
@@ -116,7 +116,7 @@ func TestBatchRules(t *testing.T) {
 	}
 }
 
-// FuzzDecode: hostile messages give an error, or a batch that keeps all rules.
+// FuzzDecode checks that hostile messages give an error, or a batch that keeps all rules.
 func FuzzDecode(f *testing.F) {
 	f.Add(ledgertest.Encode(f, ledgertest.Batch(3, 7)))
 	b := ledgertest.Batch(2, 0)

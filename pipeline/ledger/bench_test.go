@@ -39,7 +39,7 @@ func BenchmarkDecode(b *testing.B) {
 	perRow(b)
 }
 
-// BenchmarkAdd is decode, compare, append and remember, without the disk.
+// BenchmarkAdd decodes, compares, appends and remembers messages, without waiting for the disk.
 func BenchmarkAdd(b *testing.B) {
 	l, _, err := ledger.Open(testkit.MemoryDir(b), "s")
 	if err != nil {
@@ -88,7 +88,7 @@ func BenchmarkOpen(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(rows), "ns/row")
 }
 
-// filled is the folder of a ledger with so many full messages of one cell.
+// filled returns the folder of a ledger with a number of full messages of one cell.
 func filled(b *testing.B, messages int64) (dir string, rows int64) {
 	dir = testkit.MemoryDir(b)
 	l, _ := open(b, dir)

@@ -1,6 +1,6 @@
 package ledger
 
-// What the tests of the format of files need to know.
+// Constants of the format of files, for tests.
 const (
 	FrameHeader = frameHeader
 	MaxMessage  = maxMessage

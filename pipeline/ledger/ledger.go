@@ -63,9 +63,10 @@ type Report struct {
 
 // Damage says that a part of a file of frames cannot be read.
 type Damage struct {
-	File          string // path
-	Offset, Bytes int64
-	Reason        string
+	File   string `json:"file"` // path
+	Offset int64  `json:"offset"`
+	Bytes  int64  `json:"bytes"`
+	Reason string `json:"reason"`
 }
 
 // String returns "FILE: N bytes at OFFSET: reason".

@@ -315,8 +315,8 @@ func TestDamagedFrame(t *testing.T) {
 	}
 }
 
-// TestDamagedAnyhow: bytes are changed, cut out and put in; what remains is sound, and the same
-// when opened again.
+// Whatever bytes are changed, cut out and put in, what remains is sound, and the same when opened
+// again.
 func TestDamagedAnyhow(t *testing.T) {
 	path, content, _ := small(t, 5)
 	l, _ := open(t, filepath.Dir(path))
@@ -355,7 +355,7 @@ func TestDamagedAnyhow(t *testing.T) {
 	})
 }
 
-// TestFullDisk has the system refuse to let the file grow, in the middle of a frame.
+// TestFullDisk makes the system refuse to let the file grow, in the middle of a frame.
 func TestFullDisk(t *testing.T) {
 	dir := testkit.MemoryDir(t)
 	l, _ := open(t, dir)
@@ -440,7 +440,7 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// TestDropKeepsDamage: a damaged part stays in its file, as evidence.
+// A damaged part stays in its file, as evidence.
 func TestDropKeepsDamage(t *testing.T) {
 	path, content, starts := small(t, 4)
 	content[starts[1]+100] ^= 1
@@ -489,7 +489,8 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// A ledger that is read keeps every byte, takes nothing, and knows the losses.
+// A ledger that is open for reading alone keeps every byte, refuses to record, and knows the
+// losses.
 func TestRead(t *testing.T) {
 	dir := testkit.MemoryDir(t)
 	l, _ := open(t, dir)
@@ -560,7 +561,7 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// Select copies, but where it selects all rows as they stand.
+// Select copies rows, and shares the columns where it selects all rows as they stand.
 func TestSelect(t *testing.T) {
 	b := ledgertest.Batch(3, 5)
 	b.Kind, b.Values, b.Metrics = []string{"", "", ""}, [][]float64{{1, 2, 3}}, []string{"m"}

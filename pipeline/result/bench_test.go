@@ -34,9 +34,9 @@ func BenchmarkWriteTrials(b *testing.B) {
 }
 
 // BenchmarkResult makes the curve and all files of a result from a ledger of 200 cells at 5 sample
-// sizes: 200,000 trials, or as many as SHATTER_BENCH_ROWS says. Bound: BenchmarkScanTrials of
-// package query reads the same trials from the Parquet file. MB is what the process grew by above
-// the open ledger.
+// sizes: 200,000 trials, or as many as SHATTER_BENCH_ROWS says. BenchmarkScanTrials of package
+// query, which reads the same trials from the Parquet file, is a bound for it. MB is the growth of
+// the process beyond the open ledger.
 func BenchmarkResult(b *testing.B) {
 	dir, cells := manyCells(b, benchTotal(b))
 	l := ledgertest.Open(b, dir)
@@ -75,8 +75,8 @@ func benchTotal(b *testing.B) int64 {
 	return n
 }
 
-// manyCells is the folder of a ledger with so many trials, in messages of at most 2000 whose order
-// is that of a run: the cells in turn.
+// manyCells returns the folder of a ledger with a total number of trials, in messages of at most
+// 2000 whose order is that of a run: the cells in turn.
 func manyCells(b *testing.B, total int64) (dir string, cells []Consumed) {
 	b.Helper()
 	const count, sizes, message = 200, 5, 2000
@@ -110,8 +110,7 @@ func manyCells(b *testing.B, total int64) (dir string, cells []Consumed) {
 	return dir, cells
 }
 
-// resetPeak makes the system forget the most memory that this process had, and returns what it has
-// now.
+// resetPeak makes the system forget the peak of this process's memory, and returns what it has now.
 func resetPeak(b *testing.B) int64 {
 	b.Helper()
 	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil {
@@ -120,7 +119,7 @@ func resetPeak(b *testing.B) int64 {
 	return vmHWM(b)
 }
 
-// vmHWM is the most memory that this process had, in bytes; 0 where the system does not tell.
+// vmHWM returns the peak of this process's memory in bytes, or 0 where the system does not tell.
 func vmHWM(b *testing.B) int64 {
 	b.Helper()
 	raw, _ := os.ReadFile("/proc/self/status")

@@ -21,15 +21,15 @@ import (
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 )
 
-// FileCheck is what CheckResult found of one file of a result.
+// FileCheck says how a file of a result compares with the one made anew.
 type FileCheck struct {
 	Name       string
 	Difference string // where it first differs from the one made anew; empty: equal
 }
 
-// CheckResult makes the files of the result anew, and holds them byte for byte against those in the
-// folder dir, in which it changes nothing. digest is that of the files made anew, as WriteResult
-// gives it. A file of another version is a schemas.VersionError.
+// CheckResult makes the files of the result anew and compares them byte for byte with those in the
+// folder dir, where it changes nothing. digest is that of the files made anew, as WriteResult
+// returns it. Where a file is of another version, the error is a schemas.VersionError.
 func CheckResult(dir string, r Result) (checks []FileCheck, digest string, err error) {
 	files, err := r.files()
 	if err != nil {
@@ -53,8 +53,8 @@ func CheckResult(dir string, r Result) (checks []FileCheck, digest string, err e
 	return checks, hex.EncodeToString(lines.Sum(nil)), nil
 }
 
-// CheckVersions looks for Parquet files of another version in the folder of a result. Files that
-// are missing or damaged are not its concern.
+// CheckVersions returns a schemas.VersionError where the folder of a result has a Parquet file of
+// another version. It ignores files that are missing or damaged.
 func CheckVersions(dir string) error {
 	paths, err := disk.Glob(dir, "*.parquet")
 	if err != nil {
@@ -126,7 +126,8 @@ func (c *comparer) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// equal says, after everything was written, whether the older file holds just that.
+// equal reports, after everything was written, whether the older file holds the same bytes and no
+// more.
 func (c *comparer) equal() bool {
 	if c.differs < 0 {
 		if _, err := c.old.ReadByte(); !errors.Is(err, io.EOF) {
@@ -137,7 +138,7 @@ func (c *comparer) equal() bool {
 }
 
 // explain says where the file at path differs from the one made anew, which it writes to a
-// temporary place.
+// temporary folder.
 func (f resultFile) explain(path string, at int64) (string, error) {
 	temp, err := os.MkdirTemp("", "shatter-verify")
 	if err != nil {
@@ -164,8 +165,8 @@ func (f resultFile) explain(path string, at int64) (string, error) {
 	return fmt.Sprintf("%s (byte %d)", where, at), nil
 }
 
-// differParquet says where the first row that differs is, and its first column that does. One
-// column is in memory at a time.
+// differParquet returns the place of the first row that differs and of its first column that does.
+// It keeps one column in memory at a time.
 func differParquet(path, anew string) (where string, err error) {
 	defer sheet.RecoverDamage(&err)
 	was, err := sheet.OpenParquet(path)
@@ -194,7 +195,7 @@ func differParquet(path, anew string) (where string, err error) {
 	return d.String() + key, err
 }
 
-// difference is one place where two tables differ.
+// difference is a place where two tables differ.
 type difference struct {
 	row     int // from 0; -1: nowhere
 	column  string
@@ -208,7 +209,7 @@ func (d difference) String() string {
 	return fmt.Sprintf("row %d, column %q: %s, recomputed %s", d.row+1, d.column, shown(d.was), shown(d.is))
 }
 
-// shown is a value in full.
+// shown returns a value in full.
 func shown(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -243,7 +244,7 @@ func firstDifference(was, is *sheet.Reader) (difference, error) {
 	return d, nil
 }
 
-// key names a row by its cell, sample size and repetition, as far as the file has these.
+// keyOf names a row by its cell, sample size and repetition, as far as the file has these.
 func keyOf(r *sheet.Reader, row int) (string, error) {
 	var parts []string
 	for i := range r.ColumnCount() {
@@ -264,7 +265,7 @@ func keyOf(r *sheet.Reader, row int) (string, error) {
 	return " [" + strings.Join(parts, ", ") + "]", nil
 }
 
-// differCSV says where the first line that differs is, and its first column that does.
+// differCSV returns the place of the first line that differs and of its first column that does.
 func differCSV(path, anew string) (string, error) {
 	was, err := os.Open(path)
 	if err != nil {
@@ -306,7 +307,7 @@ func differCSV(path, anew string) (string, error) {
 	}
 }
 
-// differText says which line differs first.
+// differText returns the first line that differs.
 func differText(path, anew string) (string, error) {
 	was, err := os.ReadFile(path)
 	if err != nil {

@@ -24,8 +24,8 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// Every column reads values of its type, from rows that have a value everywhere; and from rows that
-// have none values of its type or nulls.
+// Every column reads values of its type from rows in which it applies, and values of its type or
+// nulls from empty rows.
 func TestColumnsReadTheirTypes(t *testing.T) {
 	c, claimed := &trial.Cell{Alpha: 0.1}, 2.0
 	checkColumns(t, tableColumns, TableRow{

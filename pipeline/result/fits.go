@@ -8,8 +8,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// FitRow is one slope of n*, or of the mean regret, against what a sweep varies; see
-// schemas.FitColumns. Numbers that are NaN or infinite are written as null.
+// FitRow is the slope of n*, or of the mean regret, against a quantity that a sweep varies; see
+// Columns. Numbers that are NaN or infinite are written as null.
 type FitRow struct {
 	Fit           int // index in the sweep file's fits
 	Group         string
@@ -29,8 +29,8 @@ type FitRow struct {
 	Reason        string
 }
 
-// Successes reads the trials of a cell that entered the result, and gives for each point the set of
-// the repetitions that succeeded: bit r%64 of word r/64.
+// Successes reads the trials of a cell that entered the result, and returns, for each point, the
+// set of the repetitions that succeeded: bit r%64 of word r/64.
 func Successes(l *ledger.Ledger, c *trial.Cell, points []Point) ([][]uint64, error) {
 	all, err := gather(l, c, points)
 	if err != nil {
@@ -48,8 +48,8 @@ func Successes(l *ledger.Ledger, c *trial.Cell, points []Point) ([][]uint64, err
 	return sets, nil
 }
 
-// Values reads a metric of the trials of a cell that entered the result, for each point by
-// repetition: NaN where a trial has none.
+// Values reads a metric of the trials of a cell that entered the result, and returns, for each
+// point, its values by repetition: NaN where a trial has none.
 func Values(l *ledger.Ledger, c *trial.Cell, points []Point, metric string) ([][]float64, error) {
 	all, err := gather(l, c, points)
 	if err != nil {

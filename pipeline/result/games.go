@@ -8,7 +8,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// GameRow is one row of the table of task online: a cell at one number of rounds.
+// GameRow is a row of the table of task online: a cell at one number of rounds.
 type GameRow struct {
 	Cell                        *trial.Cell
 	Rounds                      int64
@@ -24,9 +24,9 @@ type GameRow struct {
 // GameMetrics names the metrics that the rows are made from.
 type GameMetrics struct{ Mistakes, BestLoss, Regret, Theory, Paper string }
 
-// Games reads the trials of a cell that entered the result, and makes its rows of the table of task
-// online, one per point, but for RegretLow, RegretHigh and the sources. Points ascend in N, the
-// number of rounds.
+// Games reads the trials of a cell that entered the result, and returns its rows of the table of
+// task online, one per point, without RegretLow, RegretHigh and the sources. Points ascend in N,
+// the number of rounds.
 func Games(l *ledger.Ledger, c *trial.Cell, points []Point, m GameMetrics) ([]GameRow, error) {
 	all, err := gather(l, c, points)
 	if err != nil {

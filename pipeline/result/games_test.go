@@ -12,8 +12,8 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// The table of online games: means and the largest over the trials that did not fail, a row per
-// number of rounds, nulls where nothing was reported.
+// The table of online games has a row per number of rounds, with means and the largest over the
+// trials that did not fail, and nulls where nothing was reported.
 func TestGames(t *testing.T) {
 	l := ledgertest.Open(t, "")
 	c := &trial.Cell{

@@ -27,7 +27,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
-// The trials come back as they went into the curve, over the border of a row group too.
+// ReadTrials returns the trials that made the curve, also where they cross the border of a row
+// group.
 func TestReadTrials(t *testing.T) {
 	dir := testkit.MemoryDir(t)
 	r := result(t, run(t, 1))
@@ -118,7 +119,7 @@ func TestReadManyTrials(t *testing.T) {
 	}
 }
 
-// What is no result file of this version says so.
+// Errors name files that are no results of this version.
 func TestReadWrongFiles(t *testing.T) {
 	dir := testkit.MemoryDir(t)
 	r := result(t, run(t, 1))
@@ -181,13 +182,13 @@ func TestReadWrongFiles(t *testing.T) {
 	}
 }
 
-// noText is a result file in which the names of two columns are no text.
+// noText returns a result file in which the names of two columns are not UTF-8.
 func noText(file []byte) []byte {
 	return bytes.ReplaceAll(bytes.ReplaceAll(file, []byte("evaluation"), []byte("eval\xffat\x1bon")), []byte("value"),
 		[]byte("va\xffue"))
 }
 
-// FuzzReadTable: bytes from outside give a sheet or an error.
+// FuzzReadTable checks that any bytes give a sheet or an error.
 func FuzzReadTable(f *testing.F) {
 	dir := testkit.MemoryDir(f)
 	if _, err := WriteResult(dir, result(f, run(f, 1))); err != nil {
@@ -225,7 +226,7 @@ func FuzzReadTable(f *testing.F) {
 	})
 }
 
-// A sheet survives the way through Arrow and Parquet.
+// A sheet that is written as Arrow or Parquet reads back the same.
 func TestTypedFormats(t *testing.T) {
 	dir := testkit.MemoryDir(t)
 	r := result(t, run(t, 1))

@@ -16,16 +16,16 @@ import (
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 )
 
-// Outcomes is what trials.parquet holds of one cell at one sample size, by repetition.
+// Outcomes holds what trials.parquet says of one cell at one sample size, by repetition.
 type Outcomes struct {
 	Success []bool
 	Error   []float64 // NaN where the trial failed
 	Metric  []float64 // the one asked for; NaN where it was not reported
 }
 
-// ReadTrials reads the trials of a result folder that went into its tables, by cell (as the column
-// cell names it) and sample size. metric is the name of one that is wanted as well, or empty: then
-// Metric is nil. It keeps 9 or 17 bytes a trial.
+// ReadTrials reads the trials of a result folder that entered its tables, by cell (as the column
+// cell names it) and sample size. metric names a metric to read as well; where it is empty, Metric
+// is nil. The result takes 9 or 17 bytes a trial.
 func ReadTrials(dir, metric string) (map[string]map[int64]*Outcomes, error) {
 	path := filepath.Join(dir, "trials.parquet")
 	t := &trialReader{metric: metric, all: map[string]map[int64]*Outcomes{}}
@@ -35,7 +35,7 @@ func ReadTrials(dir, metric string) (map[string]map[int64]*Outcomes, error) {
 	return t.all, nil
 }
 
-// trialReader takes the rows over.
+// trialReader collects the rows of a file.
 type trialReader struct {
 	metric string
 	all    map[string]map[int64]*Outcomes
@@ -79,7 +79,7 @@ func (t *trialReader) read(r *sheet.Reader) error {
 	return nil
 }
 
-// nextBatch reads so many values of a column, in one piece.
+// nextBatch reads the given number of values of a column, in one piece.
 func nextBatch(c *pqarrow.ColumnReader, rows int64) (arrow.Array, error) {
 	data, err := c.NextBatch(rows)
 	if err != nil {
@@ -92,7 +92,8 @@ func nextBatch(c *pqarrow.ColumnReader, rows int64) (arrow.Array, error) {
 	return array.Concatenate(data.Chunks(), memory.DefaultAllocator)
 }
 
-// take adds the rows of one batch: cell, n, repetition, success, error and perhaps the metric.
+// add collects the rows of one batch: cell, n, repetition, success, error and, if asked for, the
+// metric.
 func (t *trialReader) add(batch []arrow.Array) error {
 	cell, n, repetition := batch[0].(*array.String), batch[1].(*array.Int64), batch[2].(*array.Int64)
 	success, failure := batch[3].(*array.Boolean), batch[4].(*array.Float64)
@@ -112,7 +113,7 @@ func (t *trialReader) add(batch []arrow.Array) error {
 	return nil
 }
 
-// begin turns to a cell and a sample size.
+// begin makes a cell and a sample size those that rows are added to.
 func (t *trialReader) begin(cell string, n int64) {
 	t.cell, t.n = strings.Clone(cell), n
 	sizes := t.all[t.cell]
@@ -126,7 +127,7 @@ func (t *trialReader) begin(cell string, n int64) {
 	t.to = sizes[n]
 }
 
-// floatAt is value i, NaN where there is none.
+// floatAt returns value i, or NaN where it is null.
 func floatAt(a *array.Float64, i int) float64 {
 	if a.IsNull(i) {
 		return math.NaN()

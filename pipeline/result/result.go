@@ -1,3 +1,11 @@
+// Package result makes the files of a result from the outcomes in a ledger, and checks and reads them.
+//
+// It promises that the files are a function of the ledger's outcomes, the cells and the sweep file,
+// byte for byte; that they are replaced together or not at all; and that a difference from what they
+// should be is named by file, row and column. It needs the open ledger of a sweep.
+//
+// Start with Result, WriteResult and CheckResult. A column stands with its name, its doc and the way its
+// value is read in columns.go, or in package trial where it says what a cell is.
 package result
 
 import (
@@ -5,7 +13,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// TableRow is one row of the table: a cell's n*.
+// TableRow is a row of the table: the n* of a cell.
 type TableRow struct {
 	Cell         *trial.Cell
 	NLow         int64   // largest n shown insufficient; 0: none
@@ -28,7 +36,7 @@ type TableRow struct {
 	Evaluation   string  // "exact" or the size of the evaluation sample
 }
 
-// CurveRow is one row of the curve: a cell at one sample size.
+// CurveRow is a row of the curve: the rates of a cell at one sample size.
 type CurveRow struct {
 	Cell                    *trial.Cell
 	N                       int64
@@ -40,7 +48,7 @@ type CurveRow struct {
 	Metrics                 map[string]float64 // means over the trials that reported them
 }
 
-// BoundRow is one of the theory's sample sizes for a cell.
+// BoundRow is a sample size that the theory states for a cell.
 type BoundRow struct {
 	Cell   *trial.Cell
 	Name   string
@@ -50,7 +58,7 @@ type BoundRow struct {
 	With   map[string]float64 // intermediate values: columns w_<name>
 }
 
-// TimingRow is one message of a worker.
+// TimingRow describes a message of a worker.
 type TimingRow struct {
 	Cell            *trial.Cell
 	N               int64
@@ -63,13 +71,13 @@ type TimingRow struct {
 // Point says that repetitions 0..Consumed-1 at sample size N enter the result.
 type Point struct{ N, Consumed int64 }
 
-// Consumed is the points of one cell, ascending in N.
+// Consumed holds the points of a cell, ascending in N.
 type Consumed struct {
 	Cell   *trial.Cell
 	Points []Point
 }
 
-// Result is what the files are made from. The order of the rows is kept.
+// Result holds what the files are made from. They keep the order of its rows.
 type Result struct {
 	Source  []byte    // the sweep file, as it was given
 	Metrics []string  // names that the sweep's algorithms declare

@@ -38,7 +38,7 @@ import (
 
 var nan = math.NaN()
 
-// The two cells of the tests' sweep.
+// cells returns the two cells of the tests' sweep.
 func cells() []*trial.Cell {
 	halfspace := schemas.Problem{
 		Class: "halfspace", Dim: 10, Distribution: "skew", Minority: 0.2, Margin: 0.1, Noise: schemas.Noise{Kind: "none"},
@@ -59,7 +59,7 @@ func cells() []*trial.Cell {
 
 var points = []Point{{100, 40}, {200, 48}}
 
-// outcome is what repetition rep of a cell at n gives, in any run.
+// outcome returns the outcome of repetition rep of a cell at n, which is the same in any run.
 func outcome(b *ledger.Batch, rep int64) (status uint8, e, loss float64) {
 	r := rand.New(rand.NewPCG(uint64(b.N)<<8|uint64(b.Cell[0]), uint64(rep)))
 	if r.IntN(10) == 0 {
@@ -72,7 +72,7 @@ func outcome(b *ledger.Batch, rep int64) (status uint8, e, loss float64) {
 	return ledger.OK, e, r.NormFloat64()
 }
 
-// trial rows from..to-1 of a cell as a worker would send them.
+// work returns repetitions from to to-1 of a cell as a worker would send them.
 func work(c *trial.Cell, n, from, to int64) *ledger.Batch {
 	b := &ledger.Batch{Sweep: "s", Cell: c.Key, N: n, Metrics: []string{"loss"}, Values: [][]float64{nil}}
 	for rep := from; rep < to; rep++ {
@@ -121,7 +121,7 @@ func run(t testing.TB, seed uint64) *ledger.Ledger {
 	return l
 }
 
-// result is what a coordinator makes of the tests' sweep.
+// result returns what a coordinator makes of the tests' sweep.
 func result(t testing.TB, l *ledger.Ledger) Result {
 	t.Helper()
 	r := Result{Source: []byte("name: s\n"), Metrics: []string{"loss", "never"}, Ledger: l, Confidence: 0.95}
@@ -169,8 +169,7 @@ func result(t testing.TB, l *ledger.Ledger) Result {
 var names = []string{"sweep.yaml", "table.parquet", "curve.parquet", "bounds.parquet", "fits.parquet",
 	"trials.parquet", "table.csv", "table.md", "curve.csv"}
 
-// TestSameBits: order, borders, duplicates and side facts of messages do not reach a byte of the
-// result.
+// The order, borders, duplicates and side facts of messages do not reach a byte of the result.
 func TestSameBits(t *testing.T) {
 	var digests, contents []string
 	for seed := range uint64(4) {
@@ -317,7 +316,7 @@ func columnOf[A arrow.Array](t *testing.T, table arrow.Table, name string) A {
 	return table.Column(i[0]).Data().Chunk(0).(A)
 }
 
-// TestOptions: what pins the bytes of the Parquet files.
+// The options that fix the bytes of Parquet files are set.
 func TestOptions(t *testing.T) {
 	dir := testkit.MemoryDir(t)
 	if _, err := WriteResult(dir, result(t, run(t, 1))); err != nil {
@@ -344,7 +343,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestRowGroups: a group is full to the row, and none is lost where records cross its border.
+// A row group is full to the row, and no row is lost where records cross its border.
 func TestRowGroups(t *testing.T) {
 	path := filepath.Join(testkit.MemoryDir(t), "n.parquet")
 	f, err := os.Create(path)
@@ -385,7 +384,7 @@ func TestRowGroups(t *testing.T) {
 	}
 }
 
-// TestEmpty: a sweep without a cell has a result.
+// A sweep without a cell has a result.
 func TestEmpty(t *testing.T) {
 	dir := testkit.MemoryDir(t)
 	if _, err := WriteResult(dir, Result{}); err != nil {
@@ -396,7 +395,7 @@ func TestEmpty(t *testing.T) {
 	}
 }
 
-// TestFailureKeepsOldFiles: a result that cannot be made leaves the old one and nothing beside it.
+// A result that cannot be made leaves the old one, and nothing beside it.
 func TestFailureKeepsOldFiles(t *testing.T) {
 	dir := testkit.MemoryDir(t)
 	r := result(t, run(t, 1))
@@ -425,7 +424,7 @@ func TestFailureKeepsOldFiles(t *testing.T) {
 	}
 }
 
-// TestWriteErrors: a disk that is full at any byte gives its error.
+// Writing reports the error of a disk that is full at any byte.
 func TestWriteErrors(t *testing.T) {
 	r := result(t, run(t, 1))
 	files, err := r.files()
@@ -445,7 +444,7 @@ func TestWriteErrors(t *testing.T) {
 	}
 }
 
-// narrow is a writer with room for so many bytes.
+// narrow is a writer with room for a number of bytes.
 type narrow struct{ room int }
 
 func (n *narrow) Write(b []byte) (int, error) {
@@ -580,7 +579,7 @@ func TestSuccess(t *testing.T) {
 	}
 }
 
-// Where nothing is decided there is no bracket to be sure of.
+// A table without a decided cell states no confidence of brackets.
 func TestNothingDecided(t *testing.T) {
 	r := result(t, run(t, 1))
 	for i := range r.Table {
@@ -598,7 +597,7 @@ func TestNothingDecided(t *testing.T) {
 	}
 }
 
-// wide is a table that asks for more room than there is.
+// wide returns a table that needs more width than terminals have.
 func wide(t *testing.T) *sheet.Sheet {
 	r := result(t, run(t, 1))
 	s, err := r.Sheet("table")
@@ -608,7 +607,7 @@ func wide(t *testing.T) *sheet.Sheet {
 	return s
 }
 
-// A narrow table has the columns that count, says what it leaves out, and loses no reason.
+// A narrow table keeps the most important columns, says what it leaves out, and loses no reason.
 func TestFit(t *testing.T) {
 	s := wide(t)
 	for width := 200; width > 0; width -= 7 {

@@ -14,7 +14,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// trials is the consumed trials of one cell at one sample size, by repetition.
+// trials holds the consumed trials of one cell at one sample size, by repetition.
 type trials struct {
 	n      int64
 	status []uint8 // unread where not read yet
@@ -26,7 +26,8 @@ type trials struct {
 
 const unread = 0xFF
 
-// gather reads the trials of a cell that entered the result, one element per point.
+// gather reads the trials of a cell that entered the result, and returns an element per point.
+// Points ascend in N. It reports an error that names the first trial that is missing.
 func gather(l *ledger.Ledger, c *trial.Cell, points []Point) ([]*trials, error) {
 	all := make([]*trials, len(points))
 	byN := map[int64]*trials{}
@@ -58,7 +59,7 @@ func gather(l *ledger.Ledger, c *trial.Cell, points []Point) ([]*trials, error) 
 	return all, nil
 }
 
-// take copies the rows of a batch that are among the first len(t.status) repetitions. Each trial
+// add copies the rows of a batch that are among the first len(t.status) repetitions. Each trial
 // comes once.
 func (t *trials) add(b *ledger.Batch) {
 	consumed := int64(len(t.status))
@@ -88,15 +89,15 @@ func (t *trials) add(b *ledger.Batch) {
 	}
 }
 
-// Success says whether an outcome is a success: error - above <= alpha, compared after adding 1e-12
-// to alpha.
+// Success reports whether an outcome is a success: error - above <= alpha, compared after adding
+// 1e-12 to alpha.
 func Success(status uint8, err, above, alpha float64) bool {
 	return status == ledger.OK && err-above <= alpha+1e-12
 }
 
-// Curve reads the trials of a cell that entered the result, and makes its rows of the curve, one
-// per point, but for Rate, RateLow and RateHigh. Points ascend in N. A trial that is missing is an
-// error that names it.
+// Curve reads the trials of a cell that entered the result, and returns its rows of the curve, one
+// per point, without Rate, RateLow and RateHigh. Points ascend in N. Where a trial is missing, the
+// error names it.
 func Curve(l *ledger.Ledger, c *trial.Cell, points []Point) ([]CurveRow, error) {
 	all, err := gather(l, c, points)
 	if err != nil {
@@ -139,7 +140,7 @@ func (t *trials) curve(c *trial.Cell) CurveRow {
 	return r
 }
 
-// mean is the mean of what is not NaN, summed in order; NaN where all is.
+// mean returns the mean of the values that are not NaN, summed in order, or NaN where all are.
 func mean(v []float64) float64 {
 	sum, n := 0.0, 0
 	for _, x := range v {
@@ -151,7 +152,7 @@ func mean(v []float64) float64 {
 	return sum / float64(n)
 }
 
-// buildRows is the rows that are made into columns at a time.
+// buildRows is the number of rows that are made into columns at a time.
 const buildRows = 1 << 16
 
 // writeTrials writes trials.parquet, one cell in memory at a time.

@@ -47,7 +47,7 @@ func checkERM(s *algo.Setting[struct{}]) error {
 
 // classOf returns the class of a problem if it has an exact minimiser.
 func classOf(p algo.Problem) (concept.Class, error) {
-	if p.Class == "halfspace" {
+	if p.Class == concept.Halfspace {
 		return nil, algo.Invalid("baseline/erm: no exact method finds the best halfspace of a sample: " +
 			"use baseline/perceptron")
 	}

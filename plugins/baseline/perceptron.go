@@ -54,7 +54,7 @@ func learnPerceptron(
 
 // checkPerceptron reports an error if the problem's class is not that of the halfspaces.
 func checkPerceptron(p algo.Problem) error {
-	if p.Class != "halfspace" {
+	if p.Class != concept.Halfspace {
 		return algo.Invalid("baseline/perceptron: class %q: it learns halfspaces only; use baseline/erm", p.Class)
 	}
 	return nil

@@ -72,7 +72,7 @@ func mechanism(
 
 // classOf returns the class of a problem if its errors can be counted exactly.
 func classOf(p algo.Problem) (concept.Class, error) {
-	if p.Class == "halfspace" {
+	if p.Class == concept.Halfspace {
 		return nil, algo.Invalid("expmech: no exact sampler for halfspaces, an infinite class: use boosting/hs-stl")
 	}
 	return finite.Counted("expmech", p)

@@ -33,7 +33,7 @@ const maxNumbers = 1 << 25
 // the examples to that many dimensions; 0 stands for no projection.
 func checkProblem(name string, p algo.Problem, project int) error {
 	switch {
-	case p.Class != "halfspace":
+	case p.Class != concept.Halfspace:
 		return algo.Invalid("%s learns halfspaces, not class %q: "+
 			"leave it out here, or set problem.class to halfspace", name, p.Class)
 	case p.Dim < 1:

@@ -19,11 +19,12 @@ const (
 // board holds a class and what the games on it share. Sharing saves time and changes no game. Any
 // number of goroutines may play on one board.
 type board struct {
-	spec   concept.Spec
-	class  concept.Finite // nil for thresholds on an infinite order
-	size   uint64         // |H|; 0 where it is 2^64 or more, or infinite
-	lnSize float64        // ln |H|
-	values uint64         // number of values of a coordinate: the whole numbers below it
+	spec       concept.Spec
+	definition *concept.Definition
+	domain     concept.Domain
+	class      concept.Finite // nil for thresholds on an infinite order
+	size       uint64         // |H|; 0 where it is 2^64 or more, or infinite
+	lnSize     float64        // ln |H|
 
 	mu      sync.Mutex
 	columns map[string][]uint64 // results of column, by the bits of the point
@@ -39,9 +40,12 @@ func newBoard(spec concept.Spec) (*board, error) {
 	if err != nil {
 		return nil, algo.Invalid("online: %v", err)
 	}
-	b := &board{spec: spec, values: spec.Domain, columns: map[string][]uint64{}, room: maxColumns}
+	b := &board{
+		spec: spec, domain: concept.DomainOf(c, spec), lnSize: c.LogSize(),
+		columns: map[string][]uint64{}, room: maxColumns,
+	}
+	b.definition, _ = concept.Lookup(spec.Name) // New knows it
 	if concept.InfiniteThresholds(spec.Name) {
-		b.lnSize = c.LogSize()
 		return b, nil
 	}
 	var finite bool
@@ -49,13 +53,8 @@ func newBoard(spec concept.Spec) (*board, error) {
 		return nil, algo.Invalid("online: class %q has infinitely many functions: use thresholds or another finite class",
 			spec.Name)
 	}
-	b.lnSize = c.LogSize()
 	if size := c.Size(); size != nil && size.IsUint64() {
 		b.size = size.Uint64()
-	}
-	switch spec.Name {
-	case "parities", "monotone-conjunctions", "conjunctions":
-		b.values = 2
 	}
 	b.root = sync.OnceValues(func() (concept.VersionSpace, error) {
 		t, err := concept.NewLabelTable(b.class, spec)
@@ -68,47 +67,25 @@ func newBoard(spec concept.Spec) (*board, error) {
 	return b, nil
 }
 
-// intervals reports whether the functions are the thresholds. The sets of thresholds that games
-// need are intervals, so that nothing is listed.
-func (b *board) intervals() bool { return b.spec.Name == "thresholds" }
+// intervals reports whether the functions are thresholds. The sets of thresholds that games need are
+// intervals, so that nothing is listed.
+func (b *board) intervals() bool { return b.definition.Thresholds }
 
 // infinite reports whether the functions are the thresholds on an infinite order.
 func (b *board) infinite() bool { return b.class == nil }
-
-// check returns an error if x is not a point of the domain.
-func (b *board) check(x []float64) error {
-	dim := 1
-	if !b.infinite() {
-		dim = b.class.Dim()
-	}
-	if len(x) != dim {
-		return fmt.Errorf("point %v has %d numbers: class %q takes %d", x, len(x), b.spec.Name, dim)
-	}
-	if b.infinite() {
-		_, err := concept.Rank(b.spec.Name, x[0])
-		return err
-	}
-	for _, v := range x {
-		if !(v >= 0 && v < float64(b.values) && v == math.Trunc(v)) {
-			return fmt.Errorf("point %v is outside the domain of class %q: its numbers are whole, from 0 to %d",
-				x, b.spec.Name, b.values-1)
-		}
-	}
-	return nil
-}
 
 // checkRound returns an error if x is not a point of the domain, or y not a label.
 func (b *board) checkRound(x []float64, y float64) error {
 	if y != -1 && y != 1 {
 		return fmt.Errorf("truth %v of point %v: a label is -1 or +1", y, x)
 	}
-	return b.check(x)
+	return b.domain.Check(x)
 }
 
 // predict checks every point of x and writes answer's prediction for it to out.
 func (b *board) predict(x *algo.Data, out []float64, answer func(x []float64) (float64, error)) error {
 	for i := range x.Len() {
-		err := b.check(x.X(i))
+		err := b.domain.Check(x.X(i))
 		if err != nil {
 			return err
 		}
@@ -130,15 +107,6 @@ func (b *board) observe(x *algo.Data, y []float64, learn func(x []float64, y flo
 		}
 	}
 	return nil
-}
-
-// number returns the number of the point x in the label table of the class.
-func (b *board) number(x []float64) int {
-	n := 0
-	for j := len(x) - 1; j >= 0; j-- {
-		n = n*int(b.values) + int(x[j])
-	}
-	return n
 }
 
 // column returns the set of functions that label the point x +1, in the layout of label. The caller
@@ -193,17 +161,17 @@ func (s *boards) finite(p algo.Problem) (*board, error) {
 	if err == nil && b.infinite() {
 		return nil, algo.Invalid("online: class %q has infinitely many functions, of infinite Littlestone dimension: "+
 			"they can be neither counted nor weighed, and no bound is finite; take %s, or thresholds on a domain",
-			p.Class, learnersFor(p.Class))
+			p.Class, b.learners())
 	}
 	return b, err
 }
 
-// learnersFor names the algorithms that play on the thresholds on an infinite order.
-func learnersFor(class string) string {
-	if class == concept.Naturals {
-		return "online/soa or online/follow-the-leader"
+// learners names the algorithms that play on the thresholds on the infinite order of b.
+func (b *board) learners() string {
+	if b.definition.Dense {
+		return "online/follow-the-leader"
 	}
-	return "online/follow-the-leader"
+	return "online/soa or online/follow-the-leader"
 }
 
 // listed returns the board of p for games that count the losses of all functions, and refuses a

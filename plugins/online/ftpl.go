@@ -143,7 +143,7 @@ func (p *plan) start(r *rand.Rand, report func(name string, value float64)) (*pe
 // Predict implements algo.Model.
 func (l *perturbedLeader) Predict(_ context.Context, x *algo.Data, out []float64) error {
 	for i := range x.Len() {
-		if err := l.site.check(x.X(i)); err != nil {
+		if err := l.site.domain.Check(x.X(i)); err != nil {
 			return fmt.Errorf("online: point of round %d: %w", l.played+i+1, err)
 		}
 	}
@@ -154,7 +154,7 @@ func (l *perturbedLeader) Predict(_ context.Context, x *algo.Data, out []float64
 // Observe implements algo.Learner.
 func (l *perturbedLeader) Observe(_ context.Context, x *algo.Data, y []float64) error {
 	for i, truth := range y {
-		err := l.site.check(x.X(i))
+		err := l.site.domain.Check(x.X(i))
 		if err == nil {
 			err = l.round(x.X(i), truth)
 		}

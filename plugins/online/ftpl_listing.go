@@ -23,8 +23,7 @@ type listing struct {
 
 // listAll lists any class that is small enough, for noise that is independent for all hypotheses.
 func listAll(s *site) (*listing, error) {
-	size, most := s.class.Size(), uint64(maxSearched)
-	column := columnOf(s)
+	size, most, column := s.class.Size(), uint64(maxSearched), s.definition.Column
 	if column != nil {
 		most = maxListed
 	}
@@ -39,68 +38,46 @@ func listAll(s *site) (*listing, error) {
 	return l, nil
 }
 
+// sums computes the sums of a listing, with work numbers of memory, which may be 0.
+type sums struct {
+	work int
+	of   func(c, work, out []float64)
+}
+
+// fastSums holds, by class, what makes the sums over the separator of a site whose points have the
+// numbers z: whole numbers, or bits from the lowest one on. The classes have a Column and points of
+// one number, or of bits. Classes that are left out play by a search for the best hypothesis.
+var fastSums = map[string]func(s *site, z []int) sums{
+	concept.Thresholds: func(s *site, z []int) sums {
+		return sums{int(s.Spec.Domain), func(c, work, out []float64) { thresholdSums(c, z, work, out) }}
+	},
+	concept.Points: func(_ *site, z []int) sums {
+		return sums{of: func(c, _, out []float64) { pointSums(c, z, out) }}
+	},
+	concept.Parities: func(s *site, z []int) sums {
+		if s.Kind == "standard" {
+			return sums{of: func(c, _, out []float64) { basisSums(c, out) }}
+		}
+		return sums{of: func(c, _, out []float64) { paritySums(c, z, out) }}
+	},
+}
+
 // listAt lists a class for noise at its separator. It returns nil where the sums have no fast
 // algorithm.
 func listAt(s *site) *listing {
 	size := s.class.Size()
-	column := columnOf(s)
-	if column == nil || !size.IsUint64() || size.Uint64() > maxListed {
+	sumsOf, fast := fastSums[s.Spec.Name]
+	if !fast || !size.IsUint64() || size.Uint64() > maxListed {
 		return nil
 	}
-	l := &listing{size: int(size.Uint64()), column: column}
 	z := make([]int, s.separator.Len())
 	for i := range z {
 		for j, v := range s.separator.Points[i*s.separator.Dim : (i+1)*s.separator.Dim] {
 			z[i] += int(v) << j // one coordinate, or bits
 		}
 	}
-	switch s.Spec.Name {
-	case "thresholds":
-		l.work, l.sums = int(s.Spec.Domain), func(c, work, out []float64) { thresholdSums(c, z, work, out) }
-	case "points":
-		l.sums = func(c, _, out []float64) { pointSums(c, z, out) }
-	case "parities":
-		if s.Kind == "standard" {
-			l.sums = func(c, _, out []float64) { basisSums(c, out) }
-		} else {
-			l.sums = func(c, _, out []float64) { paritySums(c, z, out) }
-		}
-	}
-	return l
-}
-
-// columnOf returns the column of a listing where the labels at a point have a pattern, and nil
-// elsewhere.
-func columnOf(s *site) func(x []float64, out []uint8) {
-	switch s.Spec.Name {
-	case "thresholds": // t = 0, 1, ...: +1 where x >= t
-		return func(x []float64, out []uint8) {
-			ones := min(len(out), int(x[0])+1)
-			for t := range out[:ones] {
-				out[t] = 1
-			}
-			clear(out[ones:])
-		}
-	case "points":
-		return func(x []float64, out []uint8) {
-			clear(out)
-			out[int(x[0])] = 1
-		}
-	case "parities":
-		return func(x []float64, out []uint8) {
-			out[0] = 0
-			for j, bit := range x {
-				low, high := out[:1<<j], out[1<<j:2<<j]
-				copy(high, low)
-				if bit == 1 {
-					for i := range high {
-						high[i] ^= 1
-					}
-				}
-			}
-		}
-	}
-	return nil
+	made := sumsOf(s, z)
+	return &listing{size: int(size.Uint64()), column: s.definition.Column, sums: made.of, work: made.work}
 }
 
 // members returns the column of a listing that has each hypothesis label the point.
@@ -171,32 +148,5 @@ func paritySums(c []float64, z []int, out []float64) {
 	for j, v := range z {
 		out[v] -= c[j]
 	}
-	walsh(out)
-}
-
-// walsh computes the Walsh-Hadamard transform of a power of two of numbers, in place. It takes two
-// bits at a time and then each quarter by itself, so that what fits into a cache is read into it
-// once.
-func walsh(a []float64) {
-	switch len(a) {
-	case 1:
-		return
-	case 2:
-		a[0], a[1] = a[0]+a[1], a[0]-a[1]
-		return
-	}
-	q := len(a) / 4
-	a0 := a[:q]
-	a1, a2, a3 := a[q:][:len(a0)], a[2*q:][:len(a0)], a[3*q:][:len(a0)]
-	for i := range a0 {
-		s, t := a0[i]+a1[i], a0[i]-a1[i]
-		u, v := a2[i]+a3[i], a2[i]-a3[i]
-		a0[i], a1[i], a2[i], a3[i] = s+u, t+v, s-u, t-v
-	}
-	if q > 1 {
-		walsh(a0)
-		walsh(a1)
-		walsh(a2)
-		walsh(a3)
-	}
+	concept.WalshHadamard(out)
 }

@@ -1,7 +1,6 @@
 package online
 
 import (
-	"fmt"
 	"sync"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
@@ -13,11 +12,13 @@ import (
 // does not change.
 type site struct {
 	finite.Place
-	class     concept.Finite
-	single    bool               // |F| = 1: nothing to separate
-	separator *concept.Separator // nil for kind "" and for a single hypothesis
-	listing   *listing           // nil where there are too many hypotheses or the noise has no fast sums
-	scratch   sync.Pool          // of *scratch, for the listing
+	definition *concept.Definition
+	domain     concept.Domain
+	class      concept.Finite
+	single     bool               // |F| = 1: nothing to separate
+	separator  *concept.Separator // nil for kind "" and for a single hypothesis
+	listing    *listing           // nil where there are too many hypotheses or the noise has no fast sums
+	scratch    sync.Pool          // of *scratch, for the listing
 }
 
 // newSite makes the site at a place. Its errors are Invalid.
@@ -29,7 +30,8 @@ func newSite(at finite.Place) (*site, error) {
 	if err != nil {
 		return nil, algo.Invalid("online: %v", err)
 	}
-	s := &site{Place: at}
+	s := &site{Place: at, domain: concept.DomainOf(c, at.Spec)}
+	s.definition, _ = concept.Lookup(at.Spec.Name) // New knows it
 	var ok bool
 	if s.class, ok = c.(concept.Finite); !ok || c.Size() == nil {
 		return nil, algo.Invalid("online: class %q has no finite list of hypotheses: take a finite class", at.Spec.Name)
@@ -55,33 +57,9 @@ func newSite(at finite.Place) (*site, error) {
 func (s *site) ratio() float64 { return float64(s.separator.Hamming) / float64(s.separator.Len()) }
 
 // covers reports whether, for each point of the domain on which hypotheses differ, some point of
-// the separator has the same labels.
+// the separator is known to have the same labels.
 func (s *site) covers() bool {
-	if s.Kind == "cube" {
-		return true
-	}
-	switch s.Spec.Name {
-	case "parities", "monotone-conjunctions", "stumps":
-		return false
-	}
-	return s.Kind == "standard"
-}
-
-// check returns an error if row is not a point of the domain.
-func (s *site) check(row []float64) error {
-	if len(row) != s.class.Dim() {
-		return fmt.Errorf("point of %d numbers: class %q takes %d", len(row), s.Spec.Name, s.class.Dim())
-	}
-	size := float64(s.Spec.Domain)
-	if size == 0 {
-		size = 2
-	}
-	for j, v := range row {
-		if !(v >= 0 && v < size && v == float64(int64(v))) {
-			return fmt.Errorf("coordinate %d is %v: not one of the integers 0 to %.0f", j, v, size-1)
-		}
-	}
-	return nil
+	return s.Kind == "cube" || s.Kind == "standard" && s.definition.Covers
 }
 
 // sites makes each site once. It keeps only the few that were used last, because the points of one

@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/mathext"
 
+	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
@@ -334,9 +335,9 @@ func TestBadRounds(t *testing.T) {
 			y    float64
 			want string
 		}{
-			{[]float64{3}, 1, "round 2: coordinate 0 is 3"}, {[]float64{0.5}, 1, "round 2: coordinate 0 is 0.5"},
-			{[]float64{math.NaN()}, 1, "round 2: coordinate 0 is NaN"}, {[]float64{0}, 0, "round 2: label 0"},
-			{[]float64{0, 0}, 1, "point of 2 numbers"},
+			{[]float64{3}, 1, "round 2: point [3] is outside"}, {[]float64{0.5}, 1, "round 2: point [0.5] is outside"},
+			{[]float64{math.NaN()}, 1, "round 2: point [NaN] is outside"}, {[]float64{0}, 0, "round 2: label 0"},
+			{[]float64{0, 0}, 1, "point [0 0] has 2 numbers"},
 		} {
 			x := algo.NewData(c.x, len(c.x), nil)
 			if err := l.Observe(ctx, x, []float64{c.y}); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -372,5 +373,15 @@ func TestPlugins(t *testing.T) {
 	s.Params.Schedule = paperSchedule
 	if bounds, err := a.Bound(&s); err != nil || len(bounds) != 3 || bounds[2].Value < bounds[1].Value {
 		t.Errorf("bounds %+v, %v", bounds, err)
+	}
+}
+
+// Every class with fast sums has what a listing needs: a column, and points that are numbers or bits.
+func TestFastSums(t *testing.T) {
+	for name := range fastSums {
+		d, known := concept.Lookup(name)
+		if !known || d.Column == nil || d.Shape != concept.Scalar && d.Shape != concept.Bits {
+			t.Errorf("class %q, known %t, has sums but cannot be listed", name, known)
+		}
 	}
 }

@@ -393,7 +393,7 @@ func TestThresholdsAgainstTargets(t *testing.T) {
 			} else {
 				lo = v + 1
 			}
-			if now := l.(*elimination).now; now != (span{lo, end}) {
+			if now := l.(*elimination).now.(span); now.lo != lo || now.end != end {
 				r.Fatalf("version space %v, want %d to %d", now, lo, end)
 			}
 		}
@@ -456,10 +456,10 @@ func TestBoards(t *testing.T) {
 		table := tableOf(t, p)
 		for v := range table.Len() {
 			x := table.Point(v)
-			if err := b.check(x); err != nil {
+			if err := b.domain.Check(x); err != nil {
 				t.Error(err)
 			}
-			if got := b.number(x); got != v {
+			if got := b.domain.Number(x); got != v {
 				t.Fatalf("%s: point %v has number %d, want %d", p.Class, x, got, v)
 			}
 			for range 2 { // also from the board's memory

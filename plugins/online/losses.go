@@ -1,11 +1,6 @@
 package online
 
-import (
-	"math"
-	"slices"
-
-	"github.com/shatterlab/shatter/pipeline/concept"
-)
+import "slices"
 
 // losses counts the mistakes that each function of a class has made in a game.
 type losses interface {
@@ -24,14 +19,12 @@ type losses interface {
 // losses returns the losses before the first round.
 func (b *board) losses() losses {
 	switch {
-	case b.spec.Name == concept.Naturals: // the last threshold stands for all those above every possible point
-		return &steps{end: concept.MaxNatural + 2, from: []uint64{1}, total: []int{0}}
-	case b.spec.Name == concept.Dyadics:
-		return &steps{end: math.Float64bits(1) + 1, from: []uint64{0}, total: []int{0}, dense: true}
-	case b.intervals():
-		return &steps{end: b.size, from: []uint64{0}, total: []int{0}}
+	case !b.intervals():
+		return &totals{board: b, total: make([]int32, b.size)}
+	case b.infinite():
+		return &steps{board: b, end: b.definition.Last + 1, from: []uint64{b.definition.First}, total: []int{0}}
 	}
-	return &totals{board: b, total: make([]int32, b.size)}
+	return &steps{board: b, end: b.size, from: []uint64{0}, total: []int{0}}
 }
 
 // totals counts the mistakes of each function of any class. A round reads 4 bytes and a bit of
@@ -83,13 +76,14 @@ func (l *totals) leader(x []float64) float64 {
 }
 
 // steps counts the mistakes of the thresholds up to end-1, which it holds in runs of the same
-// number of mistakes. There is one run more than there were different points.
+// number of mistakes. There is one run more than there were different points. Thresholds on an
+// infinite order are given by their ranks; see concept.Definition.
 type steps struct {
+	board     *board
 	end       uint64
 	from      []uint64 // the first threshold of each run, ascending
 	total     []int    // mistakes of each threshold of a run
 	low, high int      // the fewest and the most of them
-	dense     bool     // points and thresholds are ranks of dyadic numbers; see concept.Rank
 }
 
 func (l *steps) least() int { return l.low }
@@ -97,11 +91,7 @@ func (l *steps) most() int  { return l.high }
 
 // cut returns the first threshold that labels x -1. The thresholds below it label x +1.
 func (l *steps) cut(x []float64) uint64 {
-	if l.dense {
-		rank, _ := concept.Rank(concept.Dyadics, x[0]) // the board has checked it
-		return rank + 1
-	}
-	return min(uint64(x[0])+1, l.end)
+	return min(l.board.domain.Rank(x[0])+1, l.end)
 }
 
 // to returns the threshold after the last one of a run.
@@ -146,7 +136,7 @@ func (l *steps) mean(x []float64, weight []float64) float64 {
 func (l *steps) leader(x []float64) float64 {
 	best := slices.Index(l.total, l.low)
 	t := l.from[best]
-	if l.dense {
+	if l.board.definition.Dense {
 		t = l.to(best) - 1
 	}
 	if t < l.cut(x) {

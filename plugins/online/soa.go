@@ -92,17 +92,19 @@ func (s *boards) solved(p algo.Problem) (opening, error) {
 	return o, err
 }
 
-// optimal returns the opening of p for soa, which also plays on the natural numbers; there the
-// dimension is concept.Unbounded.
+// optimal returns the opening of p for soa, which also plays on infinite orders that are not dense,
+// such as the natural numbers; there the dimension is concept.Unbounded.
 func (s *boards) optimal(p algo.Problem) (opening, error) {
-	switch p.Class {
-	case concept.Naturals:
-		b, err := s.at(p)
-		return opening{b, span{1, math.MaxUint64}, concept.Unbounded}, err
-	case concept.Dyadics:
+	b, err := s.at(p)
+	switch {
+	case err != nil:
+		return opening{}, err
+	case !b.infinite():
+		return s.solved(p)
+	case b.definition.Dense:
 		return opening{}, algo.Invalid("online/soa: class %q is a dense order: a point between the truths so far splits the "+
 			"functions left into two parts of infinite Littlestone dimension, none of which is the larger one: take %s",
-			p.Class, learnersFor(p.Class))
+			p.Class, b.learners())
 	}
-	return s.solved(p)
+	return opening{b, span{b, b.definition.First, math.MaxUint64}, concept.Unbounded}, nil
 }

@@ -21,15 +21,18 @@ type versions interface {
 // all returns the version space before the first round.
 func (b *board) all() (versions, error) {
 	if b.intervals() {
-		return span{0, b.size}, nil
+		return span{b, 0, b.size}, nil
 	}
 	root, err := b.root()
 	return listed{b, root}, err
 }
 
-// span holds the thresholds lo..end-1. On the natural numbers end is the largest uint64, for
-// infinitely many thresholds, until a point is labelled +1.
-type span struct{ lo, end uint64 }
+// span holds the thresholds lo..end-1, on an infinite order by their ranks. On one that is not dense
+// end is the largest uint64, for infinitely many thresholds, until a point is labelled +1.
+type span struct {
+	board   *board
+	lo, end uint64
+}
 
 func (s span) size() uint64 { return s.end - s.lo }
 
@@ -38,8 +41,8 @@ func endless(size uint64) bool { return size >= 1<<63 }
 
 // split implements versions: the threshold t labels x +1 where x >= t.
 func (s span) split(x []float64) (minus, plus versions) {
-	cut := min(max(uint64(x[0])+1, s.lo), s.end)
-	return span{cut, s.end}, span{s.lo, cut}
+	cut := min(max(s.board.domain.Rank(x[0])+1, s.lo), s.end)
+	return span{s.board, cut, s.end}, span{s.board, s.lo, cut}
 }
 
 // ldim implements versions. Bisection shows that n thresholds force floor(log2 n) mistakes, and
@@ -60,7 +63,7 @@ type listed struct {
 func (l listed) size() uint64 { return uint64(l.Size()) }
 
 func (l listed) split(x []float64) (minus, plus versions) {
-	v := l.board.number(x)
+	v := l.board.domain.Number(x)
 	return listed{l.board, l.Restrict(v, -1)}, listed{l.board, l.Restrict(v, 1)}
 }
 

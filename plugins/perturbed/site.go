@@ -25,7 +25,7 @@ func newSite(p finite.Place) (*site, error) {
 		return nil, algo.Invalid("perturbed: code_seed %d has no meaning with separator %s: "+
 			"leave it out, or take separator code", p.Seed, p.Kind)
 	}
-	if p.Spec.Name == "halfspace" {
+	if p.Spec.Name == concept.Halfspace {
 		return nil, algo.Invalid("perturbed: halfspaces are infinitely many and have no separator: use boosting/hs-stl")
 	}
 	class, err := concept.New(p.Spec)

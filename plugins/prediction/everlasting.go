@@ -82,8 +82,8 @@ func (e *epochs) begin(sample *algo.Data) error {
 // must fill the blocks of another epoch, and be no more than can be relabelled.
 func (e *epochs) lengthFor(n int) int {
 	r := int(min(math.Ceil(float64(n)*e.trial.Params.Growth), 1<<31))
-	if isIntervals(e.trial.Problem) {
-		r = min(r, maxLabeled)
+	if most := familyOf(e.trial.Problem.Class).maxQueries; most > 0 {
+		r = min(r, most)
 	}
 	if r < e.trial.Params.K || r >= e.trial.Queries {
 		return 0

@@ -6,7 +6,9 @@ import (
 	"math/rand/v2"
 	"strings"
 
+	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite"
 )
 
 // generator holds the k hypotheses of one trial and shrinks them: G_oblivious (Algorithm 3) or
@@ -56,27 +58,21 @@ func inexact(g generator) int {
 }
 
 // newGenerator makes the generator of the problem's class over the given blocks. affine matters to
-// halfspaces only.
+// classes that can have an offset.
 func newGenerator(p algo.Problem, affine bool, blocks []block) (generator, error) {
-	if p.Class != "halfspace" {
+	f := familyOf(p.Class)
+	if f.generator == nil {
+		return nil, algo.Invalid("prediction: no empirical risk minimiser for class %q: use one of %s",
+			p.Class, strings.Join(allClasses(), ", "))
+	}
+	if side := concept.Side(finite.SpecOf(p)); side > 0 {
 		for _, b := range blocks {
-			if err := checkPoints(p.Domain, p.Dim, b.x); err != nil {
+			if err := checkPoints(side, p.Dim, b.x); err != nil {
 				return nil, err
 			}
 		}
 	}
-	switch p.Class {
-	case "thresholds":
-		return newThresholds(blocks, p.Domain, p.NoConstant), nil
-	case "intervals", "rectangles":
-		return newRectangles(blocks, p.Domain, p.Dim), nil
-	case "matrix":
-		return newMatrix(blocks, p.Matrix, int(p.Domain))
-	case "halfspace":
-		return newHalfspaceGenerator(blocks, p.Dim, affine)
-	}
-	return nil, algo.Invalid("prediction: no empirical risk minimiser for class %q: use one of %s",
-		p.Class, strings.Join(allClasses(), ", "))
+	return f.generator(p, affine, blocks)
 }
 
 // checkPoints returns an error if a number of the points x (row-major) is not whole or not in

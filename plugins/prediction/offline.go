@@ -53,13 +53,13 @@ const maxLabeled = 2895
 // checkLabelings returns an Invalid error if labelings cannot list the labelings of so many
 // queries.
 func checkLabelings(p algo.Problem, queries int) error {
-	switch {
-	case p.Class == "rectangles" && p.Dim > 1:
-		return algo.Invalid("prediction: no list of all labelings by rectangles in dimension %d: "+
-			"use thresholds, intervals or matrix", p.Dim)
-	case isIntervals(p) && min(uint64(queries), p.Domain) > maxLabeled:
-		return algo.Invalid("prediction: %d queries have too many labelings by intervals: use at most %d",
-			queries, maxLabeled)
+	f, err := labelerOf(p)
+	if err != nil {
+		return err
+	}
+	if f.maxQueries > 0 && min(uint64(queries), p.Domain) > uint64(f.maxQueries) {
+		return algo.Invalid("prediction: %d queries have too many labelings by %s: use at most %d",
+			queries, p.Class, f.maxQueries)
 	}
 	return nil
 }
@@ -114,6 +114,10 @@ func (c dichotomies) draw(epsilon float64, gumbel func() float64) hypothesis {
 // labelings lists the dichotomies of a class on queries, which are points of one number. Their
 // errors are those on the sample.
 func labelings(p algo.Problem, sample block, queries []float64) (dichotomies, error) {
+	f, err := labelerOf(p)
+	if err != nil {
+		return dichotomies{}, err
+	}
 	if err := checkPoints(p.Domain, p.Dim, sample.x); err != nil {
 		return dichotomies{}, err
 	}
@@ -122,25 +126,7 @@ func labelings(p algo.Problem, sample block, queries []float64) (dichotomies, er
 	distinct = slices.Compact(distinct)
 	var l line
 	l.reset(sample.x, sample.y)
-	switch {
-	case p.Class == "thresholds":
-		last := float64(p.Domain)
-		if p.NoConstant {
-			last--
-		}
-		return thresholdDichotomies(&l, distinct, last), nil
-	case isIntervals(p):
-		return intervalDichotomies(&l, distinct), nil
-	case p.Class == "matrix":
-		return matrixDichotomies(&l, distinct, p.Matrix, int(p.Domain)), nil
-	}
-	return dichotomies{}, algo.Invalid("prediction: no list of all labelings for class %q in dimension %d: "+
-		"use thresholds, intervals or matrix", p.Class, p.Dim)
-}
-
-// isIntervals reports whether the class consists of the intervals.
-func isIntervals(p algo.Problem) bool {
-	return p.Class == "intervals" || p.Class == "rectangles" && p.Dim == 1
+	return f.labelings(p, &l, distinct), nil
 }
 
 // thresholdDichotomies lists the labelings by thresholds in the order of t. A labeling's hypothesis

@@ -23,6 +23,7 @@ import (
 	"context"
 	"math/rand/v2"
 
+	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/privacy"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
@@ -36,12 +37,6 @@ func Plugins() []algo.Plugin {
 		everlastingLite(),
 	}
 }
-
-// finiteClasses returns the names of the classes with points in 0..X-1.
-func finiteClasses() []string { return []string{"thresholds", "intervals", "rectangles", "matrix"} }
-
-// allClasses returns the names of the classes that newGenerator knows.
-func allClasses() []string { return append(finiteClasses(), "halfspace") }
 
 func shrinkageOblivious() algo.Algorithm[Oblivious] {
 	return complete(algo.Algorithm[Oblivious]{
@@ -60,7 +55,7 @@ func shrinkageHalfspace() algo.Algorithm[Halfspaces] {
 			"(Yan, Algorithms 2 and 4, repaired).",
 		Defaults: Halfspaces{Mode: Own, Composition: string(privacy.Best), Affine: true},
 		Bound:    halfspaceBounds,
-	}, []string{"halfspace"}, func(s *algo.Setting[Halfspaces]) (int, error) {
+	}, []string{concept.Halfspace}, func(s *algo.Setting[Halfspaces]) (int, error) {
 		return min(lifted(s.Problem, s.Params.Affine), s.Queries), nil // d hard queries, d+1 instances
 	}, shrinking)
 }

@@ -149,13 +149,13 @@ func (b budget) guarantee(epsilon, delta float64) algo.Guarantee {
 // checkProblem returns an Invalid error if the algorithm of the given name cannot serve the class,
 // the privacy or the queries of a setting. pure says that delta may be 0.
 func checkProblem[P any](s *algo.Setting[P], name string, pure bool, classes ...string) error {
-	p := s.Problem
+	p, noisyDim := s.Problem, familyOf(s.Problem.Class).noisyDim
 	switch {
 	case !slices.Contains(classes, p.Class):
 		return algo.Invalid("%s does not know class %q: use one of %s", name, p.Class, strings.Join(classes, ", "))
-	case p.Class == "rectangles" && p.Dim > 2 && !noiseless(p):
-		return algo.Invalid("%s has no exact minimiser for rectangles in dimension %d under label noise: "+
-			"use dimension 1 or 2, or noise none", name, p.Dim)
+	case noisyDim > 0 && p.Dim > noisyDim && !noiseless(p):
+		return algo.Invalid("%s has no exact minimiser for %s in dimension %d under label noise: "+
+			"use dimension 1 to %d, or noise none", name, p.Class, p.Dim, noisyDim)
 	case s.Queries < 1:
 		return algo.Invalid("%s needs the number of queries beforehand: set queries to 1 or more, not %d", name, s.Queries)
 	case !(s.Epsilon > 0) || math.IsInf(s.Epsilon, 1):
@@ -176,7 +176,7 @@ func dimension(p algo.Problem, affine bool) (int, *big.Int, error) {
 	if err != nil {
 		return 0, nil, algo.Invalid("prediction: %v", err)
 	}
-	if affine && p.Class == "halfspace" {
+	if affine && familyOf(p.Class).offset {
 		return c.VC() + 1, nil, nil
 	}
 	return c.VC(), c.Size(), nil

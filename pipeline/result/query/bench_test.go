@@ -12,7 +12,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/result/render"
 )
 
-// benchDir is a result to measure: SHATTER_BENCH_RESULT, or a small one.
+// benchDir returns the result to measure: SHATTER_BENCH_RESULT, or a small one.
 func benchDir(b *testing.B) string {
 	if dir := os.Getenv("SHATTER_BENCH_RESULT"); dir != "" {
 		return dir
@@ -22,7 +22,7 @@ func benchDir(b *testing.B) string {
 	return dir
 }
 
-// measure asks sql over and over, and reports the trials that it read in a second.
+// measure asks sql repeatedly, and reports the trials that it read in a second.
 func measure(b *testing.B, sql, format string) {
 	d, err := Open(benchDir(b), Options{})
 	if err != nil {
@@ -53,7 +53,7 @@ func measure(b *testing.B, sql, format string) {
 	b.ReportMetric(float64(resident())/1e6, "MB")
 }
 
-// BenchmarkScanTrials only reads the columns: the bound of what follows.
+// BenchmarkScanTrials only reads the columns, which bounds what the others can reach.
 func BenchmarkScanTrials(b *testing.B) {
 	measure(b, "select max(cell), max(n), max(repetition), max(error), max(success) from trials", "csv")
 }

@@ -30,7 +30,7 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 )
 
-// served is a client of a server of d on a real socket, and what ends the server.
+// served returns a client of a server of d on a real socket, and a function that stops the server.
 func served(t *testing.T, d *DB, o ServeOptions) (c *flightsql.Client, stop func() error) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -280,7 +280,7 @@ func TestFlightToken(t *testing.T) {
 	}
 }
 
-// endless gives an answer without end, of which one batch was read.
+// endless returns an answer without end, of which one batch was read.
 func endless(t *testing.T, ctx context.Context, c *flightsql.Client) *flight.Reader {
 	t.Helper()
 	info, err := c.Execute(ctx, "select * from range(100000000000)")
@@ -294,7 +294,7 @@ func endless(t *testing.T, ctx context.Context, c *flightsql.Client) *flight.Rea
 	return r
 }
 
-// A client that leaves gives its place to the next.
+// A client that disconnects makes room for the next.
 func TestFlightCancel(t *testing.T) {
 	d, _ := opened(t, Options{})
 	c, _ := served(t, d, ServeOptions{Queries: 1})
@@ -337,7 +337,7 @@ func TestFlightLimits(t *testing.T) {
 	}
 }
 
-// An answer that has begun ends when the server does not accept others any more.
+// An answer that has begun may end after the server stops accepting others.
 func TestFlightDrain(t *testing.T) {
 	d, _ := opened(t, Options{})
 	c, stop := served(t, d, ServeOptions{})
@@ -368,7 +368,7 @@ func TestFlightDrain(t *testing.T) {
 	}
 }
 
-// A malformed request is an error, not the end.
+// A malformed request is answered with an error, and the server goes on.
 func TestFlightMalformed(t *testing.T) {
 	d, _ := opened(t, Options{})
 	c, _ := served(t, d, ServeOptions{})
@@ -391,7 +391,7 @@ func TestFlightMalformed(t *testing.T) {
 	}
 }
 
-// A small request that unpacks to a large one is refused.
+// A small compressed request that unpacks to a large one is refused.
 func TestFlightUnpacks(t *testing.T) {
 	d, _ := opened(t, Options{})
 	c, _ := served(t, d, ServeOptions{})
@@ -431,7 +431,7 @@ func TestFlightUnpacks(t *testing.T) {
 	}
 }
 
-// A server that is ended before it began ends without an error.
+// A server whose context has ended before it starts returns no error.
 func TestServeEndsAtOnce(t *testing.T) {
 	d, _ := opened(t, Options{})
 	ctx, cancel := context.WithCancel(context.Background())

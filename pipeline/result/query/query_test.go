@@ -25,6 +25,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/ledger/ledgertest"
 	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/pipeline/result/render"
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -33,7 +34,7 @@ import (
 
 const rows = 5000 // of each of the two sample sizes of the result
 
-// errorOf is the error of a trial of the result.
+// errorOf returns the error of a trial of the result.
 func errorOf(n, repetition int64) float64 { return float64((repetition*n)%97) / 97 }
 
 // copyResult copies a small result into dir.
@@ -67,11 +68,7 @@ var (
 
 func makeResult(t testing.TB, dir string) {
 	t.Helper()
-	l, _, err := ledger.Open(filepath.Join(dir, "ledger"), "s")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
+	l := ledgertest.Open(t, filepath.Join(dir, "ledger"))
 	cell := &trial.Cell{
 		Key: trial.Key{0xab, 0xcd}, Task: "learn", As: "it's, \"em\"", Problem: schemas.Problem{Class: "thresholds",
 			Domain: 256},
@@ -84,13 +81,7 @@ func makeResult(t testing.TB, dir string) {
 			b.Repetition, b.Status, b.Error = append(b.Repetition, i), append(b.Status, ledger.OK),
 				append(b.Error, errorOf(p.N, i))
 		}
-		msg, err := b.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := l.Add(msg); err != nil {
-			t.Fatal(err)
-		}
+		ledgertest.Add(t, l, b)
 	}
 	curve, err := result.Curve(l, cell, points)
 	if err != nil {
@@ -105,7 +96,7 @@ func makeResult(t testing.TB, dir string) {
 	}
 }
 
-// opened is a result, open for questions.
+// opened opens a result for questions until the test ends.
 func opened(t testing.TB, o Options) (*DB, string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -118,7 +109,7 @@ func opened(t testing.TB, o Options) (*DB, string) {
 	return d, dir
 }
 
-// ask gives the answer in a format.
+// ask returns the answer in a format.
 func ask(d *DB, format, sql string, values ...any) (string, error) {
 	r, err := d.Query(context.Background(), sql, values...)
 	if err != nil {
@@ -130,7 +121,7 @@ func ask(d *DB, format, sql string, values ...any) (string, error) {
 	return out.String(), err
 }
 
-// answer is a csv without its header.
+// answer returns the answer as csv without its header.
 func answer(t *testing.T, d *DB, sql string, values ...any) string {
 	t.Helper()
 	out, err := ask(d, "csv", sql, values...)
@@ -174,7 +165,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// What SQL says of the trials is what they are.
+// SQL sees the trials that were written.
 func TestAgrees(t *testing.T) {
 	d, _ := opened(t, Options{})
 	r, err := d.Query(context.Background(),
@@ -222,7 +213,7 @@ func TestViews(t *testing.T) {
 	}
 }
 
-// No name of a folder is read as a pattern or as SQL.
+// Names of folders are never read as patterns or as SQL.
 func TestStrangeFolders(t *testing.T) {
 	base := t.TempDir()
 	for _, name := range []string{"it's", "a*b", "a?b", "[ab]", "[!x]", `back\slash`, "two words", "ünï", "a;b", `q"q`,
@@ -265,7 +256,7 @@ func TestNoResult(t *testing.T) {
 	}
 }
 
-// digests is the files below dir.
+// digests returns the SHA-256 of each file below dir.
 func digests(t *testing.T, dir string) map[string][32]byte {
 	t.Helper()
 	all := map[string][32]byte{}
@@ -283,7 +274,7 @@ func digests(t *testing.T, dir string) map[string][32]byte {
 	return all
 }
 
-// Whatever is tried: one clear message, nothing read beside the result, nothing written.
+// Hostile questions get one clear message, read nothing beside the result, and write nothing.
 func TestHostile(t *testing.T) {
 	d, dir := opened(t, Options{Memory: 256e6, Timeout: 20 * time.Second})
 	secret := filepath.Join(dir, "secret.csv")
@@ -415,7 +406,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// The locked door holds without the checks before it, too.
+// The locked configuration holds without the checks before it, too.
 func TestLockedDoor(t *testing.T) {
 	d, dir := opened(t, Options{Memory: 256e6})
 	other := filepath.Join(t.TempDir(), "other.csv")
@@ -487,7 +478,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// A call that fails because its time is over blames the time, even if both are seen at once.
+// A call that fails because its time is over blames the time, even if both are noticed at once.
 func TestAwait(t *testing.T) {
 	d, _ := opened(t, Options{})
 	c, err := d.connect()
@@ -504,7 +495,7 @@ func TestAwait(t *testing.T) {
 	}
 }
 
-// What a call that did not come back in time holds is freed when it does.
+// What belongs to a call that did not return in time is freed when it does.
 func TestStuck(t *testing.T) {
 	d, _ := opened(t, Options{})
 	c, err := d.connect()
@@ -533,12 +524,12 @@ func TestStuck(t *testing.T) {
 	}
 }
 
-// counter counts and forgets.
+// counter is a writer that counts bytes and drops them.
 type counter int64
 
 func (c *counter) Write(b []byte) (int, error) { *c += counter(len(b)); return len(b), nil }
 
-// An answer of any length passes in flat memory.
+// An answer of any length takes a constant amount of memory.
 func TestStreams(t *testing.T) {
 	d, _ := opened(t, Options{Memory: 128e6})
 	const n = 2_000_000
@@ -615,7 +606,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// newDuck counts the rows of a question to an engine without a lock.
+// newDuck counts the rows of a question to an engine whose configuration is not locked.
 func newDuck(t *testing.T, from string) (int64, error) {
 	t.Helper()
 	d := &DB{}
@@ -685,7 +676,7 @@ func TestTooLongToShow(t *testing.T) {
 	}
 }
 
-// A failure of the disk is the error of the writer.
+// Write returns the error of its writer.
 func TestWriterFails(t *testing.T) {
 	d, _ := opened(t, Options{})
 	full := errors.New("disk is full")

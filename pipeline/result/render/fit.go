@@ -8,8 +8,8 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// leastFirst is the columns that a narrow table may do without, those that are missed least first.
-// Keys, brackets and regret stay.
+// leastFirst lists the columns that a narrow table may do without, in the order in which it drops
+// them. Keys, brackets and regret stay.
 var leastFirst = []string{
 	"evaluation", "mean_error", "error_p90", "mistakes_max", "privacy", "best_loss", "n_model_low", "n_model_high",
 	"paper_n", "paper_regret", schemas.WithPrefix, schemas.MetricPrefix, "failed", "ok", "compared", "reason",
@@ -17,8 +17,9 @@ var leastFirst = []string{
 	"error_mean", "theory_n", "theory_regret", "mistakes_mean",
 }
 
-// fit leaves columns out until lines of the table are at most so wide, or none is left that may go,
-// and says which. Reasons, and what was compared, are said below.
+// fit leaves columns out until the lines of the table are at most width characters long, or no
+// column is left that may go, and notes which. It notes below the table what the columns reason and
+// compared said.
 func (b *brief) fit(width int) {
 	var gone []string
 	for b.lineWidth() > width {
@@ -41,7 +42,7 @@ func (b *brief) fit(width int) {
 	}
 }
 
-// least is the column that may go first; -1 where none may.
+// least returns the column that may go first, or -1 where none may.
 func (b *brief) least() int {
 	for _, name := range leastFirst {
 		for i := len(b.columns) - 1; i >= 0; i-- {
@@ -53,7 +54,8 @@ func (b *brief) least() int {
 	return -1
 }
 
-// sayBelow says below what stands in column i, each text once with the cells that it is of.
+// sayBelow notes below the table what stands in column i: each text once, with the cells that it is
+// of.
 func (b *brief) sayBelow(i int) {
 	id := max(0, slices.IndexFunc(b.columns, func(c schemas.Column) bool { return strings.HasPrefix(c.Name, "cell") }))
 	cells := map[string][]string{}
@@ -73,7 +75,7 @@ func (b *brief) sayBelow(i int) {
 	}
 }
 
-// widths is the characters of the widest value of each column, or of its name.
+// widths returns, for each column, the number of characters of its widest value, or of its name.
 func (b *brief) widths() []int {
 	widths := make([]int, len(b.columns))
 	for i, c := range b.columns {
@@ -85,7 +87,7 @@ func (b *brief) widths() []int {
 	return widths
 }
 
-// lineWidth is the characters of a line of the table.
+// lineWidth returns the number of characters in a line of the table.
 func (b *brief) lineWidth() int {
 	sum := 2 * (len(b.columns) - 1) // gaps
 	for _, w := range b.widths() {

@@ -55,8 +55,8 @@ func browser(t *testing.T) context.Context {
 	return ctx
 }
 
-// tab is an open page, and what it did that it should not: each request but that for the page
-// itself, each message of the console, each error, each dialog.
+// tab is an open page with what it should not have done: requests but that for the page itself,
+// messages of the console, errors, dialogs.
 type tab struct {
 	t   *testing.T
 	ctx context.Context
@@ -104,7 +104,7 @@ func (b *tab) watch(event any, url string) {
 	}
 }
 
-// clean fails the test where the page did what it should not.
+// clean fails the test where the page did anything that it should not.
 func (b *tab) clean() {
 	b.t.Helper()
 	b.Lock()
@@ -129,7 +129,7 @@ func call[P, R any](b *tab, command cdp.Command[P, R], params P) {
 	}
 }
 
-// eval is the value of an expression, or of the promise that it makes.
+// eval returns the value of an expression, or of the promise that it makes.
 func eval[T any](b *tab, expression string) T {
 	b.t.Helper()
 	v, err := chromedp.Run(b.ctx,
@@ -146,17 +146,17 @@ func (b *tab) media(kind, scheme string) {
 		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
 }
 
-// marksOf is, for each figure of the open page, how many points it has, and -1 where it is not
+// marksOf returns, for each figure of the open page, how many points it has, or -1 where it is not
 // drawn.
 const marksOf = `[...document.querySelectorAll('.plot')].map(p => p.dataset.drawn === 'yes' && p.querySelector('svg')
 	? p.querySelectorAll('svg .mark-symbol.role-mark path').length : -1)`
 
-// overflow is by how much the page sticks out of its window.
+// overflow returns by how much the page is wider than its window.
 const overflow = `document.documentElement.scrollWidth - document.documentElement.clientWidth`
 
-// Every page, on a wide screen and on a phone, in light and dark and in print: all figures are
-// drawn, nothing sticks out, and the browser sees no error and no request. Names that try to be
-// markup or code stay names.
+// On a wide screen and on a phone, in light and dark and in print, all figures of every page are
+// drawn, nothing is wider than the window, and the browser sees no error and no request. Names that
+// try to be markup or code stay names.
 func TestPagesInBrowser(t *testing.T) {
 	chrome := browser(t)
 	for _, c := range []struct {
@@ -216,8 +216,8 @@ func (b *tab) looks(t *testing.T) {
 	b.media("", "light")
 }
 
-// The table is sorted and filtered, a setting is chosen, and a figure is taken away in three
-// formats, all without a network.
+// The table can be sorted and filtered, a setting chosen, and a figure saved in three formats, all
+// without a network.
 func TestUseInBrowser(t *testing.T) {
 	path, _ := written(t, learned(t, 40))
 	b := open(t, browser(t), path, 1200)

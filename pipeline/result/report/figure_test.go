@@ -36,8 +36,8 @@ func keyNames(f Figure) (names []string) {
 	return names
 }
 
-// One figure per parameter that varies, and none for a parameter that follows from it (p_rounds is
-// the square of d); what does not know the parameter is level.
+// There is one figure per parameter that varies, and none for a parameter that follows from it
+// (p_rounds is the square of d). A series that does not know the parameter is level.
 func TestFigureOfEachParameter(t *testing.T) {
 	var names []string
 	for _, f := range learned(t, 40).Figures() {
@@ -61,7 +61,7 @@ func TestFigureOfEachParameter(t *testing.T) {
 	}
 }
 
-// What zip pairs with a parameter is no setting of its own, and the figure says so.
+// A parameter that zip pairs with another is no setting of its own, and the figure says so.
 func TestPairedParameter(t *testing.T) {
 	s := learned(t, 10)
 	for _, r := range s.table.Rows {
@@ -73,7 +73,7 @@ func TestPairedParameter(t *testing.T) {
 	}
 }
 
-// Where many settings compete, the figure begins with one of them that has all algorithms.
+// Where many settings compete, the figure first shows one of them that has all algorithms.
 func TestChosenSetting(t *testing.T) {
 	for _, f := range learned(t, 2000).Figures() {
 		shown := 0
@@ -118,8 +118,8 @@ func TestFittedLine(t *testing.T) {
 	}
 }
 
-// Words of a group choose rows by every column that they name, also by one that a figure has no
-// choice of.
+// Words of a group choose rows by every column that they name, also by columns that a figure has no
+// control for.
 func TestFittedRows(t *testing.T) {
 	g := groups(learned(t, 40).table)[0]
 	for words, want := range map[string]int{
@@ -136,7 +136,7 @@ func TestFittedRows(t *testing.T) {
 	}
 }
 
-// The settings that are shown together are named beside their lines, each place once.
+// The settings that are shown together are named beside their lines, each once in a place.
 func TestLabels(t *testing.T) {
 	f := named(t, learned(t, 40), "n-parities-d")
 	var labels []string
@@ -177,7 +177,7 @@ func TestColumnsOfThePage(t *testing.T) {
 	}
 }
 
-// A folder of before n_model and fits still has its page and figures.
+// A folder written before n_model and fits existed still has its page and figures.
 func TestOldTable(t *testing.T) {
 	s := learned(t, 10)
 	for _, name := range []string{"n_model", "n_model_low", "n_model_high", "sample", "fixed"} {
@@ -198,7 +198,7 @@ func TestOldTable(t *testing.T) {
 	}
 }
 
-// A bound far from what is measured is named and not drawn; a regret that is not above 0 stands at
+// A bound far from what is measured is named and not drawn. A regret that is not above 0 stands at
 // the lower edge.
 func TestEdges(t *testing.T) {
 	s := learned(t, 10)
@@ -226,7 +226,7 @@ func TestEdges(t *testing.T) {
 	}
 }
 
-// Ticks lie within their axis, ascend, are not crowded and differ in name.
+// Ticks lie within their axis, ascend, are not crowded, and have distinct names.
 func TestTicks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		low := rapid.Float64Range(1e-6, 1e6).Draw(t, "low")
@@ -266,7 +266,7 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-// A figure is the same bytes each time, also on another day, and SVG stays XML whatever the names
+// A figure has the same bytes each time, also on another day, and SVG stays XML whatever the names
 // are.
 func TestFiguresSameBytes(t *testing.T) {
 	for _, s := range []*Sweep{learned(t, 10), games(t), undecided(t), hostile(t)} {
@@ -307,7 +307,7 @@ func TestFiguresSameBytes(t *testing.T) {
 	}
 }
 
-// Nothing from the data becomes markup: the attack is in the page many times, and never as written.
+// Nothing from the data becomes markup: the attack is in the page many times, but never unescaped.
 func TestEscaped(t *testing.T) {
 	_, text := written(t, hostile(t))
 	text, _, _ = strings.Cut(text, "<script>") // the page's own code comes last
@@ -336,7 +336,7 @@ func TestEscaped(t *testing.T) {
 	}
 }
 
-// The page says what is not known, and how sure the rest is.
+// The page says what is not known, and how sure everything else is.
 func TestWords(t *testing.T) {
 	s := learned(t, 10)
 	s.manifest.Resolved.Measures = append(s.manifest.Resolved.Measures, struct {

@@ -16,7 +16,7 @@ import (
 
 type row = map[string]any
 
-// frameOf makes a sheet of rows that name their columns; a column's type is that of its first
+// frameOf makes a frame of rows that name their columns. A column's type is that of its first
 // value.
 func frameOf(name string, rows []row, order ...schemas.Column) *frame {
 	s := &sheet.Sheet{Name: name}
@@ -60,7 +60,7 @@ func typeOf(rows []row, column string) schemas.ColumnType {
 	return schemas.TextColumn
 }
 
-// sweepOf is a folder's content without a folder.
+// sweepOf returns what a folder with these tables would hold.
 func sweepOf(t testing.TB, table, curve, fits []row) *Sweep {
 	s := &Sweep{dir: t.TempDir(), source: "name: synthetic\n"}
 	columns := result.Columns("table")
@@ -74,8 +74,8 @@ func sweepOf(t testing.TB, table, curve, fits []row) *Sweep {
 	return s
 }
 
-// learned is a sweep of about so many cells: algorithms times epsilons times dimensions times
-// alphas, one of them not private. n* = 20 d / (epsilon alpha).
+// learned returns a sweep of about the given number of cells: algorithms times epsilons times
+// dimensions times alphas. One algorithm is not private. n* = 20 d / (epsilon alpha).
 func learned(t testing.TB, cells int) *Sweep {
 	dims, epsilons, alphas := []int64{4, 8, 16, 32, 64}, []float64{0.5, 1}, []float64{0.1}
 	algorithms := []string{"acme/one", "acme/two", "baseline/erm"}
@@ -130,7 +130,8 @@ func learned(t testing.TB, cells int) *Sweep {
 	})
 }
 
-// games is a sweep of online games, with a regret below 0 and one setting in which all failed.
+// games returns a sweep of online games, with a regret below 0 and one setting in which all trials
+// failed.
 func games(t testing.TB) *Sweep {
 	var table []row
 	for _, algorithm := range []string{"online/hedge", "online/ftpl"} {
@@ -152,7 +153,7 @@ func games(t testing.TB) *Sweep {
 	return sweepOf(t, table, nil, nil)
 }
 
-// undecided is a sweep in which nothing is decided, a cell failed, and most columns are null.
+// undecided returns a sweep in which nothing is decided, a cell failed, and most columns are null.
 func undecided(t testing.TB) *Sweep {
 	key := func(cell, algorithm string, d int64, status, reason string) row {
 		return row{"cell": cell, "task": "learn", "algorithm": algorithm, "class": "halfspace", "d": d, "alpha": 0.1,
@@ -175,7 +176,7 @@ func undecided(t testing.TB) *Sweep {
 
 const attack = `<img src=x onerror=alert(1)>"'</script><script>alert(2)</script>` + "\u2028${7*7}{{1}}`\\"
 
-// hostile has the attack in every text of the data.
+// hostile returns a sweep with the attack in every text of its data.
 func hostile(t testing.TB) *Sweep {
 	s := learned(t, 20)
 	for _, f := range []*frame{s.table, s.curve, s.fits} {
@@ -201,7 +202,7 @@ func hostile(t testing.TB) *Sweep {
 	return s
 }
 
-// written is the page of a sweep in a file.
+// written writes the page of a sweep to a file, and returns its path and text.
 func written(t *testing.T, s *Sweep) (path, text string) {
 	t.Helper()
 	path, err := s.WriteFile()

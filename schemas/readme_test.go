@@ -1,0 +1,324 @@
+package schemas_test
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/invopop/jsonschema"
+
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/result"
+	"github.com/shatterlab/shatter/pipeline/result/render"
+	"github.com/shatterlab/shatter/pipeline/testkit"
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+//go:generate go test -run TestGeneratedSections -update .
+
+// sections are the parts of the documents that are generated, by the word behind "begin generated:".
+// That of a file, "example FILE", is its text.
+var sections = map[string]func(t *testing.T) string{
+	"keys":        keyTables,
+	"classes":     classTable,
+	"targets":     targetTable,
+	"laws":        lawTable,
+	"noises":      noiseTable,
+	"adversaries": adversaryTables,
+	"columns":     columnTables,
+	"formats":     formatTable,
+	"algorithms":  algorithmTable,
+}
+
+// documents are the files with generated sections, relative to the top folder.
+var documents = []string{"schemas/README.md", "plugins/README.md"}
+
+var section = regexp.MustCompile(`(?s)(<!-- begin generated: ([^\n]+?) -->\n).*?(<!-- end generated -->)`)
+
+func TestGeneratedSections(t *testing.T) {
+	found := map[string]bool{}
+	for _, document := range documents {
+		path := filepath.Join("..", document)
+		got := testkit.ReadFile(t, path)
+		want := section.ReplaceAllStringFunc(got, func(old string) string {
+			m := section.FindStringSubmatch(old)
+			found[m[2]] = true
+			return m[1] + generateSection(t, m[2]) + m[3]
+		})
+		testkit.GoldenAt(t, path, []byte(want))
+	}
+	for name := range sections {
+		if !found[name] {
+			t.Errorf("no document has the section %q", name)
+		}
+	}
+}
+
+func generateSection(t *testing.T, name string) string {
+	if file, ok := strings.CutPrefix(name, "example "); ok {
+		return "```go\n" + testkit.ReadFile(t, filepath.Join("..", file)) + "```\n"
+	}
+	generate, ok := sections[name]
+	if !ok {
+		t.Fatalf("there is no section %q", name)
+	}
+	return generate(t)
+}
+
+// table writes a table of Markdown.
+func table(head []string, rows [][]string) string {
+	var b strings.Builder
+	line := func(cells []string) {
+		for i, c := range cells {
+			if !strings.HasPrefix(c, "`") { // a name in brackets would be taken for a tag
+				c = strings.ReplaceAll(c, "<", "&lt;")
+			}
+			cells[i] = strings.ReplaceAll(c, "|", `\|`)
+		}
+		fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | "))
+	}
+	line(head)
+	line(slices.Repeat([]string{"---"}, len(head)))
+	for _, r := range rows {
+		line(r)
+	}
+	return b.String()
+}
+
+func code(s string) string { return "`" + s + "`" }
+
+// codes writes names as code, with commas between them.
+func codes(names []string) string {
+	quoted := make([]string, len(names))
+	for i, n := range names {
+		quoted[i] = code(n)
+	}
+	return strings.Join(quoted, ", ")
+}
+
+// keyed are the mappings of the sweep file in the order in which they are described.
+var keyed = []struct {
+	at string // where the mapping stands
+	of reflect.Type
+}{
+	{"the top level", reflect.TypeFor[schemas.Sweep]()},
+	{"the top level, and each item of `grids`", reflect.TypeFor[schemas.Grid]()},
+	{"`problem`", reflect.TypeFor[schemas.ProblemSpec]()},
+	{"`problem.noise`", reflect.TypeFor[schemas.NoiseSpec]()},
+	{"`problem.data`", reflect.TypeFor[schemas.DataSpec]()},
+	{"an item of `algorithms`", reflect.TypeFor[schemas.AlgorithmUse]()},
+	{"`privacy`", reflect.TypeFor[schemas.Privacy]()},
+	{"`goal`", reflect.TypeFor[schemas.Goal]()},
+	{"`n`", reflect.TypeFor[schemas.SampleSizes]()},
+	{"`trials`", reflect.TypeFor[schemas.Trials]()},
+	{"`adversary`", reflect.TypeFor[schemas.AdversarySpec]()},
+	{"an item of `fits`", reflect.TypeFor[schemas.FitSpec]()},
+	{"`limits`", reflect.TypeFor[schemas.Limits]()},
+}
+
+func keyTables(t *testing.T) string {
+	comments := new(jsonschema.Reflector)
+	if err := comments.AddGoComments("schemas", "./", jsonschema.WithFullComment()); err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for _, k := range keyed {
+		var rows [][]string
+		for i := range k.of.NumField() {
+			f := k.of.Field(i)
+			key, option, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+			switch {
+			case option == "inline":
+				continue
+			case key == "" && option == "short":
+				key = "*plain value*"
+			case key == "" && option == "rest":
+				key, f.Type = "*any other key*", f.Type.Elem()
+			default:
+				key = code(key)
+			}
+			doc := strings.Join(strings.Fields(comments.CommentMap["schemas."+k.of.Name()+"."+f.Name]), " ")
+			if doc == "" {
+				t.Errorf("%s.%s has no comment", k.of.Name(), f.Name)
+			}
+			rows = append(rows, []string{key, valueOf(f), doc})
+		}
+		fmt.Fprintf(&b, "### Keys of %s\n\n%s\n", k.at, table([]string{"key", "value", "meaning"}, rows))
+	}
+	return b.String()
+}
+
+// valueOf says in a few words what may stand behind a key.
+func valueOf(f reflect.StructField) string {
+	of, axis := f.Type, false
+	if of.Kind() == reflect.Slice && of.Implements(reflect.TypeFor[interface{ IsAxis() }]()) {
+		of, axis = of.Elem(), true
+	}
+	words := kindOf(of)
+	var choices, limits []string
+	for _, rule := range strings.Split(f.Tag.Get("jsonschema"), ",") {
+		name, value, _ := strings.Cut(rule, "=")
+		switch name {
+		case "enum":
+			choices = append(choices, code(value))
+		case "minimum":
+			limits = append(limits, "at least "+value)
+		case "exclusiveMinimum":
+			limits = append(limits, "above "+value)
+		case "maximum":
+			limits = append(limits, "at most "+value)
+		case "exclusiveMaximum":
+			limits = append(limits, "below "+value)
+		}
+	}
+	if len(choices) > 0 && len(choices) < 5 {
+		words = strings.Join(choices, ", ")
+	}
+	if len(limits) > 0 {
+		words += " " + strings.Join(limits, ", ")
+	}
+	if axis {
+		words += "; axis"
+	}
+	if strings.Contains(f.Tag.Get("jsonschema"), "required") {
+		words += "; required"
+	}
+	return words
+}
+
+func kindOf(of reflect.Type) string {
+	switch of {
+	case reflect.TypeFor[schemas.Size]():
+		return "whole number or power"
+	case reflect.TypeFor[schemas.Text](), reflect.TypeFor[schemas.Value]():
+		return "text, number or boolean"
+	case reflect.TypeFor[schemas.Above]():
+		return "`best` or a number"
+	case reflect.TypeFor[schemas.Duration]():
+		return "time"
+	case reflect.TypeFor[schemas.Bytes]():
+		return "memory"
+	case reflect.TypeFor[schemas.Range]():
+		return "bound or [low, high]"
+	}
+	switch of.Kind() {
+	case reflect.Pointer:
+		return kindOf(of.Elem())
+	case reflect.Slice:
+		return "list of " + plural(kindOf(of.Elem()))
+	case reflect.Map:
+		return "mapping"
+	case reflect.Struct:
+		for i := range of.NumField() {
+			if _, option, _ := strings.Cut(of.Field(i).Tag.Get("yaml"), ","); option == "short" {
+				return kindOf(of.Field(i).Type) + " or mapping"
+			}
+		}
+		return "mapping"
+	case reflect.Bool:
+		return "`true` or `false`"
+	case reflect.String:
+		return "text"
+	case reflect.Float64:
+		return "number"
+	}
+	return "whole number"
+}
+
+// plural returns the plural of what kindOf says.
+func plural(kind string) string {
+	if of, ok := strings.CutPrefix(kind, "list of "); ok {
+		return "lists of " + of
+	}
+	return kind + "s"
+}
+
+// definitions returns all classes.
+func definitions(t *testing.T) (all []*concept.Definition) {
+	for _, name := range concept.Names() {
+		d, ok := concept.Lookup(name)
+		if !ok {
+			t.Fatalf("class %s has no definition", name)
+		}
+		all = append(all, d)
+	}
+	return all
+}
+
+// pointsOf says what the points of a class are, and which keys say how many.
+func pointsOf(d *concept.Definition) string {
+	words := map[concept.Shape]string{
+		concept.Scalar: "one whole number, 0..X-1 (`domain`)",
+		concept.Grid:   "`d` whole numbers, 0..X-1 each (`domain`)",
+		concept.Bits:   "`d` bits",
+		concept.Column: "the columns of the 0/1 table in `file`",
+		concept.Ball:   "`d` numbers, a vector of norm at most 1",
+	}
+	return cmp.Or(words[d.Shape], d.PointsDoc)
+}
+
+func classTable(t *testing.T) string {
+	var rows [][]string
+	for _, d := range definitions(t) {
+		rows = append(rows, []string{code(d.Name), pointsOf(d), d.Doc})
+	}
+	return table([]string{"class", "points", "functions"}, rows)
+}
+
+func targetTable(t *testing.T) string {
+	var rows [][]string
+	for _, d := range definitions(t) {
+		rows = append(rows, []string{code(d.Name), d.TargetDoc})
+	}
+	return table([]string{"class", "target"}, rows)
+}
+
+// resultFiles are the files of a result, with what a row of them is.
+var resultFiles = []struct{ name, row string }{
+	{"table", "`table` of the tasks `learn` and `predict`: one row per cell. The key columns, `p_<parameter>`, then"},
+	{"games", "`table` of the task `online`: one row per cell and number of rounds. The key columns, `p_<parameter>`, then"},
+	{"curve", "`curve`: one row per cell and sample size. The key columns, `p_<parameter>`, then these, then `m_<metric>`, " +
+		"means over the trials that reported them"},
+	{"bounds", "`bounds`: one row per cell and bound of the theory. These, then `w_<intermediate value>`"},
+	{"fits", "`fits`: one row per item of the sweep file's `fits` and group of cells that agree in all but x"},
+	{"trials", "`trials`: one row per trial that counts. These, then `m_<metric>`"},
+	{"timing", "`timing`: one row per message of a worker; no part of the result, and different from run to run"},
+}
+
+func columnTables(*testing.T) string {
+	var b strings.Builder
+	write := func(title string, columns []schemas.Column) {
+		var rows [][]string
+		for _, c := range columns {
+			rows = append(rows, []string{code(c.Name), string(c.Type), c.Doc})
+		}
+		fmt.Fprintf(&b, "%s:\n\n%s\n", title, table([]string{"column", "type", "meaning"}, rows))
+	}
+	var keys []schemas.Column
+	for _, k := range trial.KeyColumns() {
+		keys = append(keys, k.Column)
+	}
+	write("Key columns, which say what a cell is and stand first in `table` and `curve`", keys)
+	for _, f := range resultFiles {
+		columns := result.Columns(f.name)
+		if len(columns) > len(keys) && columns[len(keys)-1].Name == keys[len(keys)-1].Name {
+			columns = columns[len(keys):]
+		}
+		write(f.row, columns)
+	}
+	return b.String()
+}
+
+func formatTable(*testing.T) string {
+	var rows [][]string
+	for _, f := range render.Formats() {
+		rows = append(rows, []string{code(f.Name), f.Doc})
+	}
+	return table([]string{"`-o`", "what it writes"}, rows)
+}

@@ -1,0 +1,120 @@
+package schemas_test
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/problem/adversary"
+	"github.com/shatterlab/shatter/pipeline/problem/law"
+	"github.com/shatterlab/shatter/pipeline/problem/noise"
+	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/baseline"
+	"github.com/shatterlab/shatter/plugins/boosting"
+	"github.com/shatterlab/shatter/plugins/expmech"
+	"github.com/shatterlab/shatter/plugins/halfspace"
+	"github.com/shatterlab/shatter/plugins/online"
+	"github.com/shatterlab/shatter/plugins/perturbed"
+	"github.com/shatterlab/shatter/plugins/prediction"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+func lawTable(*testing.T) string {
+	var rows [][]string
+	for _, l := range law.All() {
+		var classes, keys []string
+		for _, class := range concept.Names() {
+			if l.Fits(class) {
+				classes = append(classes, class)
+			}
+		}
+		for _, k := range l.Keys {
+			keys = append(keys, k.Name)
+		}
+		rows = append(rows, []string{code(l.Name), codes(classes), codes(keys), l.Doc})
+	}
+	var keys [][]string
+	for _, k := range law.Keys() {
+		standard := "none: it must be stated"
+		if k.Default != 0 {
+			standard = fmt.Sprint(k.Default)
+		}
+		keys = append(keys, []string{code(k.Name), codes(k.Laws()), standard, k.Doc})
+	}
+	return table([]string{"law (`distribution`)", "classes", "keys", "how points are drawn"}, rows) + "\n" +
+		table([]string{"key", "laws", "default", "meaning"}, keys)
+}
+
+func noiseTable(*testing.T) string {
+	var rows [][]string
+	for _, n := range noise.All() {
+		rate := ""
+		if n.Rate {
+			rate = code("rate")
+		}
+		rows = append(rows, []string{code(n.Name), rate, n.Doc})
+	}
+	return table([]string{"`kind`", "takes", "which labels are wrong"}, rows)
+}
+
+func adversaryTables(*testing.T) string {
+	var b strings.Builder
+	for _, task := range []string{schemas.TaskPredict, schemas.TaskOnline} {
+		var rows [][]string
+		for _, a := range adversary.All() {
+			if a.Task == task {
+				rows = append(rows, []string{code(a.Name), codes(adversaryKeys(a)), a.Doc})
+			}
+		}
+		fmt.Fprintf(&b, "Task `%s`:\n\n%s\n", task, table([]string{"`kind`", "takes", "what it asks"}, rows))
+	}
+	return b.String()
+}
+
+// adversaryKeys lists the keys that an adversary takes.
+func adversaryKeys(a *adversary.Adversary) (keys []string) {
+	if len(a.Sees) > 0 {
+		keys = append(keys, "sees: "+strings.Join(a.Sees, " or "))
+	} else if a.Task == schemas.TaskPredict {
+		keys = append(keys, "offline")
+	}
+	if a.Width != nil {
+		keys = append(keys, "width")
+	}
+	if a.Rate != nil {
+		keys = append(keys, "rate")
+	}
+	if len(a.From) > 0 {
+		keys = append(keys, "from")
+	}
+	return keys
+}
+
+// families are the built-in algorithms.
+var families = [][]algo.Plugin{
+	baseline.Plugins(), expmech.Plugins(), perturbed.Plugins(), boosting.Plugins(), halfspace.Plugins(),
+	prediction.Plugins(), online.Plugins(),
+}
+
+func algorithmTable(*testing.T) string {
+	var rows [][]string
+	for _, p := range slices.Concat(families...) {
+		a := reflect.Indirect(reflect.ValueOf(p)) // an algo.Algorithm of parameters of its own
+		var tasks []string
+		for _, task := range []string{"Learn", "Predict", "Online"} {
+			if !a.FieldByName(task).IsNil() {
+				tasks = append(tasks, strings.ToLower(task))
+			}
+		}
+		private := "no"
+		if !a.FieldByName("Guarantee").IsNil() {
+			private = "yes"
+		}
+		name, doc := a.FieldByName("Name").String(), a.FieldByName("Doc").String()
+		rows = append(rows, []string{code(name), codes(tasks), private, doc})
+	}
+	return table([]string{"algorithm", "task", "private", "what it does"}, rows)
+}
