@@ -70,6 +70,7 @@ func from(first int) func(int) string { return func(i int) string { return fmt.S
 
 // A wrong sweep file is refused as a whole, with place and remedy, and nothing is written.
 func TestBadSweeps(t *testing.T) {
+	t.Parallel()
 	bomb := "a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1]\n"
 	for c := 'b'; c <= 'i'; c++ {
 		bomb += fmt.Sprintf("%c: &%c %s\n", c, c, list(9, func(int) string { return "*" + string(c-1) }))
@@ -79,7 +80,12 @@ func TestBadSweeps(t *testing.T) {
 		{"inner key", "alpha", "alhpa", `:6:8: goal.alhpa: unknown key, did you mean "alpha"?`},
 		{"value", "thresholds", "treshold", `unknown value "treshold", did you mean "thresholds"?`},
 		{"algorithm", "expmech/em", "expmech/en", `unknown algorithm "expmech/en", did you mean "expmech/em"?`},
-		{"parameter", "expmech/em", "{use: baseline/perceptron, averagd: true}", `averagd: unknown parameter, did you mean "averaged"?`},
+		{
+			"parameter",
+			"expmech/em",
+			"{use: baseline/perceptron, averagd: true}",
+			`averagd: unknown parameter, did you mean "averaged"?`,
+		},
 		{"type", "beta: 0.05", "beta: five", `:6:27: goal.beta: "five" is not a number`},
 		{"mapping", "[1, 2]", "{a: 1}", "privacy.epsilon: a number was expected, not a mapping"},
 		{"no value", "[1, 2]", "", "no value: give one, or remove the key"},
@@ -94,8 +100,13 @@ func TestBadSweeps(t *testing.T) {
 		{"NaN", "beta: 0.05", "beta: .nan", "not a finite number"},
 		{"many trials", "trials: 10", "trials: 1e12", "trials: 1e12 is outside"},
 		{"many trials in all", "[100, 200]\ntrials: 10", list(1000, from(1)) + "\ntrials: 1e9", "2000000000000 trials"},
-		{"many cells", "privacy: {epsilon: [1, 2]}\ngoal: {alpha: 0.05", "privacy: {epsilon: " + list(10000, from(1)) + "}\ngoal: {alpha: " +
-			list(10000, func(i int) string { return fmt.Sprintf("0.%06d", i+1) }), "100000000 cells"},
+		{
+			"many cells",
+			"privacy: {epsilon: [1, 2]}\ngoal: {alpha: 0.05",
+			"privacy: {epsilon: " + list(10000, from(1)) + "}\ngoal: {alpha: " +
+				list(10000, func(i int) string { return fmt.Sprintf("0.%06d", i+1) }),
+			"100000000 cells",
+		},
 		{"key twice", "trials: 10", "trials: 10\ntrials: 20", ":9:1: trials: the key stands twice"},
 		{"algorithm twice", "[expmech/em]", "[expmech/em, expmech/em]", "given twice"},
 		{"name", "name: bad", "name: ../bad", `"../bad" is not a name`},
@@ -126,7 +137,15 @@ func TestBadSweeps(t *testing.T) {
 				t.Fatalf("%q is not in the file", c.old)
 			}
 			out := filepath.Join(dir, "out")
-			expect(t, exitUsage, []string{"bad.yaml", c.want}, "run", write(t, filepath.Join(dir, "bad.yaml"), text), "--out", out)
+			expect(
+				t,
+				exitUsage,
+				[]string{"bad.yaml", c.want},
+				"run",
+				write(t, filepath.Join(dir, "bad.yaml"), text),
+				"--out",
+				out,
+			)
 			if _, err := os.Stat(out); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("output folder: %v", err)
 			}
@@ -136,6 +155,7 @@ func TestBadSweeps(t *testing.T) {
 
 // What is wrong with a data file is said with row and column.
 func TestBadData(t *testing.T) {
+	t.Parallel()
 	cases := []struct{ name, data, want string }{
 		{"text", "a,b,y\n1,2,yes\n3,four,no\n", `row 3, column "b": "four" is not a number`},
 		{"missing", "a,b,y\n1,2,yes\n3,,no\n", `row 3, column "b": the cell is missing`},
@@ -165,6 +185,7 @@ func TestBadData(t *testing.T) {
 
 // A file that is no plugin, or one of another version, is named with what is wrong with it.
 func TestBadPlugins(t *testing.T) {
+	t.Parallel()
 	cases := []struct{ name, text, want string }{
 		{"newer", "#!/bin/sh\necho '1|99|unix|/tmp/x|grpc'\nexec cat\n", "protocol version 99"},
 		{"older", "#!/bin/sh\necho '1|0|unix|/tmp/x|grpc'\nexec cat\n", "the plugin is older"},
@@ -187,6 +208,7 @@ func TestBadPlugins(t *testing.T) {
 
 // The command line is refused with what would be right, before anything is written.
 func TestBadCommandLine(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	file := write(t, filepath.Join(dir, "bad.yaml"), badSweep)
 	out := filepath.Join(dir, "out")
@@ -223,21 +245,41 @@ func TestBadCommandLine(t *testing.T) {
 		{"budget NaN", []string{"run", file, "--budget", "NaN", "--out", out}, exitUsage, `"NaN" for "--budget"`},
 		{"budget -2h", []string{"run", file, "--budget", "-2h", "--out", out}, exitUsage, "a time above 0"},
 		{"budget 1.5", []string{"run", file, "--budget", "1.5", "--out", out}, exitUsage, "whole number of trials"},
-		{"progress xml", []string{"run", file, "--progress", "xml", "--out", out}, exitUsage, "one of auto, plain, json, none is needed"},
+		{
+			"progress xml",
+			[]string{"run", file, "--progress", "xml", "--out", out},
+			exitUsage,
+			"one of auto, plain, json, none is needed",
+		},
 		{"plan workers 0", []string{"plan", file, "--workers", "0"}, exitUsage, "a number from 1 on is needed"},
 		{"fresh and extend", []string{"run", file, "--fresh", "--extend", "--out", out}, exitUsage, "--fresh begins anew"},
 		{"credentials alone", []string{"run", file, "--creds", "x", "--out", out}, exitUsage, "--creds is for --server"},
-		{"no server", []string{"run", file, "--server", "nats://127.0.0.1:1", "--out", out}, exitConnection, "no NATS server at nats://127.0.0.1:1"},
+		{
+			"no server",
+			[]string{"run", file, "--server", "nats://127.0.0.1:1", "--out", out},
+			exitConnection,
+			"no NATS server at nats://127.0.0.1:1",
+		},
 		{"no URL", []string{"run", file, "--server", "nats://%%", "--out", out}, exitConnection, "check the URL"},
 		{"worker without server", []string{"worker"}, exitUsage, "--server is needed"},
 		{"out is a file", []string{"run", file, "--out", file}, exitUsage, "choose another with --out"},
-		{"out under a file", []string{"run", file, "--out", filepath.Join(file, "out")}, exitUsage, "choose another with --out"},
+		{
+			"out under a file",
+			[]string{"run", file, "--out", filepath.Join(file, "out")},
+			exitUsage,
+			"choose another with --out",
+		},
 		{"table of nothing", []string{"table", out}, exitUsage, "name the output folder of a sweep"},
 		{"table of a file", []string{"table", file}, exitUsage, "is not a folder"},
 		{"table of a strange folder", []string{"table", stranger}, exitUsage, "is not the output folder of a sweep"},
 		{"table of what has not ended", []string{"table", filepath.Dir(begun)}, exitUsage, "has no results yet"},
 		{"table of garbage", []string{"table", damaged}, exitUsage, "writes it anew from the ledger"},
-		{"format", []string{"table", stranger, "-o", "xml"}, exitUsage, "one of table, json, csv, md, tex, arrow, parquet is needed"},
+		{
+			"format",
+			[]string{"table", stranger, "-o", "xml"},
+			exitUsage,
+			"one of table, json, csv, md, tex, arrow, parquet is needed",
+		},
 		{"algorithm", []string{"plugin", "describe", "expmech/me"}, exitUsage, `did you mean "expmech/em"?`},
 		{"no plugin", []string{"plugin", "list", filepath.Join(dir, "nope")}, exitUsage, "there is no such file"},
 	}
@@ -251,7 +293,8 @@ func TestBadCommandLine(t *testing.T) {
 	}
 }
 
-// A folder that another run holds is left alone. An interrupt ends that run with a message how to go on, and leaves no process.
+// A folder that another run holds is left alone. An interrupt ends that run with a message how to
+// go on, and leaves no process.
 func TestInterrupt(t *testing.T) {
 	shatterBinary, dir := binary(t), t.TempDir()
 	out := filepath.Join(dir, "out")
@@ -266,7 +309,15 @@ func TestInterrupt(t *testing.T) {
 		}
 		waitFor(t, "outcomes", func() bool { return ledgerSize(out) > before })
 		if interrupts == 1 {
-			expect(t, exitUnfinished, []string{fmt.Sprint("process ", cmd.Process.Pid), "wait for that or stop it"}, "run", file, "--out", out)
+			expect(
+				t,
+				exitUnfinished,
+				[]string{fmt.Sprint("process ", cmd.Process.Pid), "wait for that or stop it"},
+				"run",
+				file,
+				"--out",
+				out,
+			)
 			expect(t, exitUsage, []string{"has no results yet"}, "table", out)
 		}
 		for range interrupts { // a second one may find the process gone
@@ -288,6 +339,7 @@ func TestInterrupt(t *testing.T) {
 
 // A reader that leaves, and a device that is full, are no reason to panic.
 func TestStdoutEnds(t *testing.T) {
+	t.Parallel()
 	shatterBinary, dir := binary(t), t.TempDir()
 	out := filepath.Join(dir, "out")
 	mustRun(t, write(t, filepath.Join(dir, "bad.yaml"), badSweep), out)

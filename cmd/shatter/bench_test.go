@@ -21,7 +21,8 @@ func spin(loops int, x uint64) uint64 {
 
 var sink uint64
 
-// twoGoroutines is the time that n trials of the given loops take on two goroutines of one process: the bound.
+// twoGoroutines is the time that n trials of the given loops take on two goroutines of one process:
+// the bound.
 func twoGoroutines(n, loops int) time.Duration {
 	began := time.Now()
 	var wg sync.WaitGroup
@@ -57,8 +58,8 @@ n: [1]
 trials: %d
 `
 
-// coreTime is the processor time that this process and its ended children have used: what a result is worth on a machine
-// that others use too.
+// coreTime is the processor time that this process and its ended children have used: what a result
+// is worth on a machine that others use too.
 func coreTime() (sum time.Duration) {
 	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
 		var u syscall.Rusage
@@ -77,7 +78,8 @@ func measure(f func()) cost {
 	return cost{time.Since(began), coreTime() - cores}
 }
 
-// BenchmarkTrials is the whole path from the sweep file to the table, at the job size that the coordinator picks by itself.
+// BenchmarkTrials is the whole path from the sweep file to the table, at the job size that the
+// coordinator picks by itself.
 //
 //	cpu-ns/trial    core time of all processes
 //	again-cpu-ns/trial  the part of it that is not the run: the same command again, which reads the ledger and writes the result files
@@ -123,15 +125,20 @@ n: [1]
 trials: 1
 `
 
-// BenchmarkTrickle is the whole path of jobs of one cheap trial each, for one slot: what a job costs all processes together. What
-// else a run costs (its start, its cells, its result files) is measured by the same command again, and taken off.
+// BenchmarkTrickle is the whole path of jobs of one cheap trial each, for one slot: what a job
+// costs all processes together. What else a run costs (its start, its cells, its result files) is
+// measured by the same command again, and taken off.
 func BenchmarkTrickle(b *testing.B) {
 	loops := make([]string, b.N)
 	for i := range loops {
 		loops[i] = strconv.Itoa(i)
 	}
 	dir := b.TempDir()
-	file := write(b, filepath.Join(dir, "trickle.yaml"), fmt.Sprintf(trickleSweep, thirdparty(b), strings.Join(loops, ", ")))
+	file := write(
+		b,
+		filepath.Join(dir, "trickle.yaml"),
+		fmt.Sprintf(trickleSweep, thirdparty(b), strings.Join(loops, ", ")),
+	)
 	sweep := func() {
 		if _, errs, code := shatter(b, "run", file, "--out", filepath.Join(dir, "out"), "--workers", "1", "--quiet"); code > 1 {
 			b.Fatal(errs)

@@ -49,7 +49,12 @@ func TestCache(t *testing.T) {
 	testkit.Long(t)
 	tmp := t.TempDir()
 	cache := filepath.Join(tmp, "cache")
-	small, find := verifySweep, strings.Replace(verifySweep, "n: [100, 200]\ntrials: 60", "n: {find: true, from: 16, to: 1e4, within: 1.5}", 1)
+	small, find := verifySweep, strings.Replace(
+		verifySweep,
+		"n: [100, 200]\ntrials: 60",
+		"n: {find: true, from: 16, to: 1e4, within: 1.5}",
+		1,
+	)
 	first := map[string]string{}
 	for name, text := range map[string]string{"small": small, "find": find} {
 		file := write(t, filepath.Join(tmp, name+".yaml"), text)
@@ -88,9 +93,10 @@ func TestCache(t *testing.T) {
 	}
 }
 
-// What is damaged is skipped, said and mended; an outcome that is not ok, and one of another plugin file, is not served; and a cache
-// that cannot be used is no error.
+// What is damaged is skipped, said and mended; an outcome that is not ok, and one of another plugin
+// file, is not served; and a cache that cannot be used is no error.
 func TestBadCache(t *testing.T) {
+	t.Parallel()
 	tmp := t.TempDir()
 	cache, file := filepath.Join(tmp, "cache"), write(t, filepath.Join(tmp, "verify.yaml"), verifySweep)
 	want := digest(t, mustRun(t, file, filepath.Join(tmp, "a"), "--cache", cache))
@@ -98,7 +104,8 @@ func TestBadCache(t *testing.T) {
 	change(t, rows[0].Path, flip(message))
 	change(t, rows[1].Path, func(raw []byte) []byte { return raw[:len(raw)-20] })
 	errs := mustRun(t, file, filepath.Join(tmp, "b"), "--cache", cache)
-	if run := lastRun(t, filepath.Join(tmp, "b")); digest(t, errs) != want || run.Served != 120 || run.Run != 120 || strings.Count(errs, "cache: a damaged part was skipped: ") != 2 {
+	if run := lastRun(t, filepath.Join(tmp, "b")); digest(t, errs) != want || run.Served != 120 || run.Run != 120 ||
+		strings.Count(errs, "cache: a damaged part was skipped: ") != 2 {
 		t.Errorf("damaged: %+v: %s", run, errs)
 	}
 	for _, r := range cacheRows(t, cache) {
@@ -110,16 +117,22 @@ func TestBadCache(t *testing.T) {
 		t.Fatal(err)
 	}
 	errs = mustRun(t, file, filepath.Join(tmp, "c"), "--cache", cache)
-	if run := lastRun(t, filepath.Join(tmp, "c")); digest(t, errs) != want || run.Served != 0 || !strings.Contains(errs, "it is of another cell or seed") {
+	if run := lastRun(t, filepath.Join(tmp, "c")); digest(t, errs) != want || run.Served != 0 ||
+		!strings.Contains(errs, "it is of another cell or seed") {
 		t.Errorf("another cell's: %+v: %s", run, errs)
 	}
 	errs = mustRun(t, file, filepath.Join(tmp, "d"), "--cache", file)
-	if run := lastRun(t, filepath.Join(tmp, "d")); digest(t, errs) != want || run.Served != 0 || !strings.Contains(errs, "shatter: cache: ") {
+	if run := lastRun(t, filepath.Join(tmp, "d")); digest(t, errs) != want || run.Served != 0 ||
+		!strings.Contains(errs, "shatter: cache: ") {
 		t.Errorf("no folder: %+v: %s", run, errs)
 	}
 
 	plugin := filepath.Join(tmp, "plugin")
-	third := write(t, filepath.Join(tmp, "third.yaml"), fmt.Sprintf(thirdSweep, plugin, "{use: third/error, one_in: 4}", 100, 1))
+	third := write(
+		t,
+		filepath.Join(tmp, "third.yaml"),
+		fmt.Sprintf(thirdSweep, plugin, "{use: third/error, one_in: 4}", 100, 1),
+	)
 	raw, err := os.ReadFile(thirdparty(t))
 	if err != nil {
 		t.Fatal(err)
@@ -133,25 +146,38 @@ func TestBadCache(t *testing.T) {
 		_, errs, code := shatter(t, "run", third, "--out", dir, "--workers", "1", "--cache", cache)
 		ok, failed := int64(frame(t, dir, "curve")[0]["ok"].(float64)), int64(frame(t, dir, "curve")[0]["failed"].(float64))
 		run := lastRun(t, dir)
-		if code != exitUnfinished || failed == 0 || run.Served != []int64{0, ok, 0}[i] || run.Run != []int64{100, failed, 100}[i] {
+		if code != exitUnfinished || failed == 0 || run.Served != []int64{0, ok, 0}[i] ||
+			run.Run != []int64{100, failed, 100}[i] {
 			t.Errorf("run %d: exit %d, %d ok, %d failed, %+v: %s", i, code, ok, failed, run, errs)
 		}
 	}
 	write(t, plugin, string(raw)+"a third file")
-	if out, errs, code := shatter(t, "cache", "explain", third, "--cache", cache); code != 0 || !strings.Contains(out, "by another plugin file (SHA-256 ") {
+	if out, errs, code := shatter(t, "cache", "explain", third, "--cache", cache); code != 0 ||
+		!strings.Contains(out, "by another plugin file (SHA-256 ") {
 		t.Errorf("explain: exit %d: %s%s", code, out, errs)
 	}
 }
 
 // Runs at the same time leave everything once.
 func TestCacheTogether(t *testing.T) {
+	t.Parallel()
 	tmp := t.TempDir()
 	cache, file := filepath.Join(tmp, "cache"), write(t, filepath.Join(tmp, "verify.yaml"), verifySweep)
 	var together sync.WaitGroup
 	codes := make([]int, 3)
 	for i := range codes {
 		together.Go(func() {
-			_, _, codes[i] = shatter(t, "run", file, "--out", filepath.Join(tmp, fmt.Sprint(i)), "--workers", "1", "--cache", cache)
+			_, _, codes[i] = shatter(
+				t,
+				"run",
+				file,
+				"--out",
+				filepath.Join(tmp, fmt.Sprint(i)),
+				"--workers",
+				"1",
+				"--cache",
+				cache,
+			)
 		})
 	}
 	together.Wait()

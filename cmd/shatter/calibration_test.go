@@ -22,7 +22,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// needle is the law whose exact n* is known: the least n at which the exponential mechanism finds the one good threshold.
+// needle is the law whose exact n* is known: the least n at which the exponential mechanism finds
+// the one good threshold.
 func needle(t *testing.T, domain uint64, mass, epsilon, beta float64) int64 {
 	t.Helper()
 	left := float64(domain / 2)
@@ -50,7 +51,8 @@ grids:
 seed: %d
 `
 
-// The bracket contains the exact n*, for the published cells and for others, through the whole path.
+// The bracket contains the exact n*, for the published cells and for others, through the whole
+// path.
 func TestNeedleTable(t *testing.T) {
 	testkit.Long(t)
 	dir := filepath.Join(t.TempDir(), "out")
@@ -80,7 +82,8 @@ func TestNeedleTable(t *testing.T) {
 	}
 }
 
-// bareTrial runs one trial of an algorithm without a process, on the same draws and the same noise as the worker would.
+// bareTrial runs one trial of an algorithm without a process, on the same draws and the same noise
+// as the worker would.
 type bareTrial struct {
 	cell   *trial.Cell
 	learn  algo.Algorithm[struct{}]
@@ -93,7 +96,9 @@ func (r *bareTrial) success(t *testing.T, n int64, rep int) bool {
 	for i, s := range []trial.Stream{trial.Target, trial.Points, trial.LabelNoise, trial.TestPoints} {
 		streams[i].Seed(trial.Seed(r.cell.DataKey, s, uint64(n), uint32(rep)))
 	}
-	r.drawer.Begin(problem.Streams{Target: &streams[0], Points: &streams[1], LabelNoise: &streams[2], TestPoints: &streams[3]})
+	r.drawer.Begin(
+		problem.Streams{Target: &streams[0], Points: &streams[1], LabelNoise: &streams[2], TestPoints: &streams[3]},
+	)
 	x, y := make([]float64, int(n)*r.dim), make([]float64, n)
 	r.drawer.Sample(int(n), x, y)
 	hi, lo := trial.Seed(r.cell.NoiseKey, trial.AlgorithmNoise, uint64(n), uint32(rep))
@@ -101,7 +106,14 @@ func (r *bareTrial) success(t *testing.T, n int64, rep int) bool {
 	tr := &algo.Trial[struct{}]{
 		Setting: algo.Setting[struct{}]{
 			Task: algo.Learn, N: int(n), Alpha: r.cell.Alpha, Beta: r.cell.Beta, Epsilon: r.cell.Epsilon,
-			Problem: algo.Problem{Class: p.Class, Domain: p.Domain, Dim: int(p.Dim), Noise: p.Noise, NoConstant: p.NoConstant, Realizable: p.Realizable},
+			Problem: algo.Problem{
+				Class:      p.Class,
+				Domain:     p.Domain,
+				Dim:        int(p.Dim),
+				Noise:      p.Noise,
+				NoConstant: p.NoConstant,
+				Realizable: p.Realizable,
+			},
 		},
 		Rand: rand.New(rand.NewPCG(hi, lo)),
 	}
@@ -122,12 +134,19 @@ func (r *bareTrial) success(t *testing.T, n int64, rep int) bool {
 	return result.Success(ledger.OK, e, 0, r.cell.Alpha)
 }
 
-// Two hundred seeded searches of one needle cell miss the exact n* no more often than stated: at a confidence of 0.8 at most 0.2 of
-// them may, so more than 54 misses have a probability below 0.01 (the binomial 99 % point).
+// Two hundred seeded searches of one needle cell miss the exact n* no more often than stated: at a
+// confidence of 0.8 at most 0.2 of them may, so more than 54 misses have a probability below 0.01
+// (the binomial 99 % point).
 func TestNeedleCoverage(t *testing.T) {
 	testkit.Long(t)
 	const seeds, confidence, most = 200, 0.8, 54
-	spec := schemas.Problem{Class: "thresholds", Domain: 256, Distribution: "needle", Mass: 0.1, Noise: schemas.Noise{Kind: "none"}}
+	spec := schemas.Problem{
+		Class:        "thresholds",
+		Domain:       256,
+		Distribution: "needle",
+		Mass:         0.1,
+		Noise:        schemas.Noise{Kind: "none"},
+	}
 	if err := problem.Resolve(&spec); err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +164,9 @@ func TestNeedleCoverage(t *testing.T) {
 		if c.NoiseKey, err = trial.KeyOf(map[string]any{"noise": seed}); err != nil {
 			t.Fatal(err)
 		}
-		search, err := estimate.NewSearch(estimate.Find{From: 16, To: 1e5, Within: 1.5, Confidence: confidence, Target: 0.95, Cells: 1, MaxTrials: 50_000})
+		search, err := estimate.NewSearch(
+			estimate.Find{From: 16, To: 1e5, Within: 1.5, Confidence: confidence, Target: 0.95, Cells: 1, MaxTrials: 50_000},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -186,7 +207,8 @@ n: {find: true, from: 64, to: 16384, within: 2}
 seed: 5
 `
 
-// Boosting learns the skewed law, and one noisy average does not; on the isotropic law both do. The theory's values stand beside.
+// Boosting learns the skewed law, and one noisy average does not; on the isotropic law both do. The
+// theory's values stand beside.
 func TestBoostingTable(t *testing.T) {
 	testkit.Long(t)
 	dir := filepath.Join(t.TempDir(), "out")
@@ -212,7 +234,11 @@ func TestBoostingTable(t *testing.T) {
 			}
 		}
 	}
-	want := map[string]float64{"theorem-30-privacy": 119944424, "theorem-30-accuracy": 4854120699825, "theorem-a-privacy": 731195}
+	want := map[string]float64{
+		"theorem-30-privacy":  119944424,
+		"theorem-30-accuracy": 4854120699825,
+		"theorem-a-privacy":   731195,
+	}
 	for _, b := range frame(t, dir, "bounds") {
 		name := b["name"].(string)
 		if v, ok := want[name]; ok && !near(b["value"].(float64), v) && !strings.Contains(b["source"].(string), "noisy") {

@@ -48,6 +48,7 @@ func (d describedClass) exact(t *testing.T, vc, ldim int) {
 
 // The thresholds of 2^40 points, which nobody can list.
 func TestDescribeThresholds(t *testing.T) {
+	t.Parallel()
 	d := describeClass(t, "thresholds", "--domain", "2^40", "--no-constant")
 	d.exact(t, 1, 40)
 	if d.Points != "1099511627776" || d.Size != "1099511627776" || d.Separator != nil || d.NoSeparator == "" {
@@ -56,13 +57,15 @@ func TestDescribeThresholds(t *testing.T) {
 }
 
 func TestDescribeParities(t *testing.T) {
+	t.Parallel()
 	d := describeClass(t, "parities", "--d", "8", "--tree", "--separator")
 	d.exact(t, 8, 8)
 	if d.Dim != 8 || d.Points != "256" || d.Size != "256" || math.Abs(d.LogSize-8*math.Ln2) > 1e-14 {
 		t.Errorf("%+v", d)
 	}
 	z := d.Separator
-	if z.M != 8 || z.H != 1 || math.Abs(z.Rho01-math.Sqrt(0.125)) > 1e-15 || math.Abs(z.RhoPM-math.Sqrt(0.5)) > 1e-15 || len(z.Points) != 8 {
+	if z.M != 8 || z.H != 1 || math.Abs(z.Rho01-math.Sqrt(0.125)) > 1e-15 || math.Abs(z.RhoPM-math.Sqrt(0.5)) > 1e-15 ||
+		len(z.Points) != 8 {
 		t.Errorf("separator %+v", z)
 	}
 	if low, high := z.Margin[0], z.Margin[1]; low > 0.25 || high < 0.25 || high-low > 1e-12 {
@@ -74,6 +77,7 @@ func TestDescribeParities(t *testing.T) {
 }
 
 func TestDescribeHalfspace(t *testing.T) {
+	t.Parallel()
 	d := describeClass(t, "halfspace", "--d", "3")
 	if *d.VC.Low != 3 || d.Ldim.Low != nil || d.Ldim.High != nil || d.Size != "" || d.Points != "" || d.Separator != nil {
 		t.Errorf("%+v", d)
@@ -81,6 +85,7 @@ func TestDescribeHalfspace(t *testing.T) {
 }
 
 func TestDescribeText(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		args []string
 		want string
@@ -101,6 +106,7 @@ func TestDescribeText(t *testing.T) {
 }
 
 func TestBadClass(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	file := func(name, text string) string { return write(t, filepath.Join(dir, name), text) }
 	right := file("right.csv", "a,b\n0,0\n0,1\n")
@@ -130,5 +136,11 @@ func TestBadClass(t *testing.T) {
 	} {
 		expect(t, exitUsage, []string{c.want}, append([]string{"class", "describe"}, c.args...)...)
 	}
-	expect(t, exitUsage, []string{`unknown command "describ" for "shatter class", did you mean "describe"?`}, "class", "describ")
+	expect(
+		t,
+		exitUsage,
+		[]string{`unknown command "describ" for "shatter class", did you mean "describe"?`},
+		"class",
+		"describ",
+	)
 }

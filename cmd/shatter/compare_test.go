@@ -52,7 +52,8 @@ func sweepIn(t *testing.T, dir, name, text string) string {
 	return out
 }
 
-// comparing runs compare, holds its exit code against the wanted one and gives the pairs as JSON has them, and the summary.
+// comparing runs compare, holds its exit code against the wanted one and gives the pairs as JSON
+// has them, and the summary.
 func comparing(t *testing.T, code int, args ...string) (pairs []row, summary string) {
 	t.Helper()
 	out, errs, got := shatter(t, append([]string{"compare", "-o", "json"}, args...)...)
@@ -65,7 +66,8 @@ func comparing(t *testing.T, code int, args ...string) (pairs []row, summary str
 	return pairs, errs
 }
 
-// Results are compared cell by cell, with themselves, with those of another seed, and algorithm by algorithm; twins are not told apart.
+// Results are compared cell by cell, with themselves, with those of another seed, and algorithm by
+// algorithm; twins are not told apart.
 func TestCompareResults(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -86,23 +88,38 @@ func TestCompareResults(t *testing.T) {
 	})
 	t.Run("another seed", func(t *testing.T) {
 		pairs, summary := comparing(t, 0, twins, other)
-		if !strings.Contains(summary, "confidence 0.85 for all of them together: 0.95 of the brackets of A, 0.95 of those of B, 0.95 of the tests (6)") {
+		if !strings.Contains(
+			summary,
+			"confidence 0.85 for all of them together: 0.95 of the brackets of A, 0.95 of those of B, 0.95 of the tests (6)",
+		) {
 			t.Error(summary)
 		}
 		for _, p := range pairs {
-			if c := p["compared"].(string); !strings.HasPrefix(c, "unpaired over ") || !strings.HasSuffix(c, ": other data") || p["p_errors"] != nil {
+			if c := p["compared"].(string); !strings.HasPrefix(c, "unpaired over ") || !strings.HasSuffix(c, ": other data") ||
+				p["p_errors"] != nil {
 				t.Errorf("%v", p)
 			}
 		}
 	})
 	t.Run("replicas", func(t *testing.T) {
 		pairs, _ := comparing(t, 0, twins, "--by", "algorithm=expmech/em,em-again", "--by", "replica")
-		if len(pairs) != 2 || pairs[0]["replica_b"].(float64) != 1 || !strings.HasSuffix(pairs[0]["compared"].(string), ": same data") {
+		if len(pairs) != 2 || pairs[0]["replica_b"].(float64) != 1 ||
+			!strings.HasSuffix(pairs[0]["compared"].(string), ": same data") {
 			t.Errorf("%v", pairs)
 		}
 	})
 	t.Run("algorithms", func(t *testing.T) {
-		out, errs, code := shatter(t, "compare", twins, "--by", "algorithm=expmech/em,baseline/erm", "--by", "epsilon", "-o", "md")
+		out, errs, code := shatter(
+			t,
+			"compare",
+			twins,
+			"--by",
+			"algorithm=expmech/em,baseline/erm",
+			"--by",
+			"epsilon",
+			"-o",
+			"md",
+		)
 		for _, want := range []string{"2 pairs of cells compared, 0 same, 2 differ, 0 unknown; confidence 0.9", "| differ | brackets, successes, errors |", "paired over ", ": same data |"} {
 			if code != 1 || !strings.Contains(out, want) {
 				t.Errorf("exit %d, %q is not in %s%s", code, want, out, errs)
@@ -111,7 +128,8 @@ func TestCompareResults(t *testing.T) {
 	})
 	t.Run("undecided", func(t *testing.T) {
 		pairs, summary := comparing(t, 0, twins, few)
-		if !strings.Contains(summary, "3 cells compared, 0 same, 0 differ, 3 unknown, 3 only in A; ") || pairs[0]["reason_b"] == nil {
+		if !strings.Contains(summary, "3 cells compared, 0 same, 0 differ, 3 unknown, 3 only in A; ") ||
+			pairs[0]["reason_b"] == nil {
 			t.Errorf("%s%v", summary, pairs)
 		}
 		if _, summary := comparing(t, 0, few, few); !strings.Contains(summary, "3 same, 0 differ, 0 unknown") {
@@ -120,7 +138,14 @@ func TestCompareResults(t *testing.T) {
 	})
 	t.Run("other keys", func(t *testing.T) {
 		out := sweepIn(t, dir, "alpha", strings.Replace(twinsSweep, "alpha: 0.09", "alpha: 0.08", 1))
-		expect(t, exitUsage, []string{"no cell in common", "differ in alpha (0.09 and 0.08)", "--by COLUMN"}, "compare", twins, out)
+		expect(
+			t,
+			exitUsage,
+			[]string{"no cell in common", "differ in alpha (0.09 and 0.08)", "--by COLUMN"},
+			"compare",
+			twins,
+			out,
+		)
 		if pairs, _ := comparing(t, 0, twins, out, "--by", "alpha"); len(pairs) != 6 {
 			t.Errorf("%v", pairs)
 		}
@@ -191,7 +216,8 @@ func showResults(t *testing.T, dir string) {
 	if file, err := os.ReadFile(filepath.Join(dir, "table.parquet")); err != nil || parquet != string(file) {
 		t.Errorf("-o parquet gives %d bytes, the file has %d: %v", len(parquet), len(file), err)
 	}
-	if arrow, _, _ := shatter(t, "table", dir, "-o", "arrow", "--what", "curve"); !strings.HasPrefix(arrow, "ARROW1") || !strings.HasSuffix(arrow, "ARROW1") {
+	if arrow, _, _ := shatter(t, "table", dir, "-o", "arrow", "--what", "curve"); !strings.HasPrefix(arrow, "ARROW1") ||
+		!strings.HasSuffix(arrow, "ARROW1") {
 		t.Errorf("no Arrow file of %d bytes", len(arrow))
 	}
 	narrow, _, _ := shatter(t, "table", dir, "--width", "90")
@@ -209,10 +235,16 @@ func showResults(t *testing.T, dir string) {
 func TestCompareLists(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	list := sweepIn(t, dir, "list", givenSweep)
-	other := sweepIn(t, dir, "other", strings.Replace(strings.Replace(givenSweep, "seed: 7", "seed: 8", 1), "trials: 100", "trials: 150", 1))
+	list := finished(t, givenSweep)
+	other := sweepIn(
+		t,
+		dir,
+		"other",
+		strings.Replace(strings.Replace(givenSweep, "seed: 7", "seed: 8", 1), "trials: 100", "trials: 150", 1),
+	)
 	pairs, _ := comparing(t, 0, list, other)
-	if len(pairs) != 3 || pairs[0]["compared"] != "unpaired over 200 and 300 trials at n = 50, 100: other data" || pairs[0]["only_a"] != nil {
+	if len(pairs) != 3 || pairs[0]["compared"] != "unpaired over 200 and 300 trials at n = 50, 100: other data" ||
+		pairs[0]["only_a"] != nil {
 		t.Errorf("%v", pairs)
 	}
 	pairs, _ = comparing(t, 0, list, "--by", "replica")
@@ -233,7 +265,8 @@ func TestCompareGames(t *testing.T) {
 	dir := t.TempDir()
 	games := sweepIn(t, dir, "games", gamesSweep)
 	pairs, summary := comparing(t, 0, games, "--by", "replica")
-	if len(pairs) != 1 || pairs[0]["compared"] != "paired over 12 trials at 100 rounds: same data" || !strings.Contains(summary, "confidence 0.95 for all of them together: 0.95 of the tests (1)") {
+	if len(pairs) != 1 || pairs[0]["compared"] != "paired over 12 trials at 100 rounds: same data" ||
+		!strings.Contains(summary, "confidence 0.95 for all of them together: 0.95 of the tests (1)") {
 		t.Errorf("%s%v", summary, pairs)
 	}
 	pairs, _ = comparing(t, 1, games, "--by", "algorithm=online/ftpl-gaussian,online/soa", "--by", "replica")
@@ -243,6 +276,6 @@ func TestCompareGames(t *testing.T) {
 			t.Errorf("%v", p)
 		}
 	}
-	list := sweepIn(t, dir, "list", givenSweep)
+	list := finished(t, givenSweep)
 	expect(t, exitUsage, []string{"the one is of task online, the other is not"}, "compare", games, list)
 }

@@ -67,7 +67,8 @@ func sameBytes(t *testing.T, file string, most int, runs [][]string) {
 	}
 }
 
-// Same sweep, same bytes: whatever the number of workers, the borders of jobs and the order of results.
+// Same sweep, same bytes: whatever the number of workers, the borders of jobs and the order of
+// results.
 func TestSameBytes(t *testing.T) {
 	testkit.Long(t)
 	for name, sweep := range map[string]string{"list": listSweep, "find": findSweep} {
@@ -88,7 +89,8 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
-// A run that is killed three times ends with the same bytes, repeats next to nothing, and leaves no process, socket or file.
+// A run that is killed three times ends with the same bytes, repeats next to nothing, and leaves no
+// process, socket or file.
 func TestKilled(t *testing.T) {
 	testkit.Long(t)
 	shatter := binary(t)

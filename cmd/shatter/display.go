@@ -59,9 +59,9 @@ func (f quietFlag) Set(text string) error {
 	return nil
 }
 
-// A display shows a run's progress on stderr: one line that is rewritten on a terminal, a plain line
-// now and then elsewhere, or events as JSON lines. It prints the first failure of each kind in full
-// as soon as it happens.
+// A display shows a run's progress on stderr: one line that is rewritten on a terminal, a plain
+// line now and then elsewhere, or events as JSON lines. It prints the first failure of each kind in
+// full as soon as it happens.
 type display struct {
 	w        io.Writer
 	mode     progressMode    // plain, json or none; auto: a terminal

@@ -13,6 +13,7 @@ import (
 
 // Every example is a sweep that the checker accepts.
 func TestExamplesAreValid(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("examples/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
@@ -24,8 +25,8 @@ func TestExamplesAreValid(t *testing.T) {
 	}
 }
 
-// measured is n* of the parities example as an independent program estimated it: the success rate .95 on a logistic curve through 200 runs a
-// sample size, about 5 % wide. By epsilon and d.
+// measured is n* of the parities example as an independent program estimated it: the success rate
+// .95 on a logistic curve through 200 runs a sample size, about 5 % wide. By epsilon and d.
 var measured = map[string]map[string]float64{
 	"expmech/em":         {"0.1 4": 286, "0.1 7": 388, "0.1 10": 489, "1 4": 35, "1 7": 46, "1 10": 61},
 	"expmech/pf":         {"0.1 4": 252, "0.1 7": 362, "0.1 10": 468, "1 4": 31, "1 7": 43, "1 10": 59},
@@ -35,8 +36,9 @@ var measured = map[string]map[string]float64{
 	"rspm-basis":         {"0.1 4": 1190, "0.1 7": 2766, "0.1 10": 5008, "1 4": 115, "1 7": 304, "1 10": 527},
 }
 
-// The parities example gives the known table: every bracket agrees with the independent estimate, every certified row has a proved n, and the
-// rows with the printed constant say that they are not certified.
+// The parities example gives the known table: every bracket agrees with the independent estimate,
+// every certified row has a proved n, and the rows with the printed constant say that they are not
+// certified.
 func TestParitiesTable(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -54,7 +56,16 @@ func TestParitiesTable(t *testing.T) {
 		want := measured[name][fmt.Sprintf("%v %v", r["epsilon"], r["d"])]
 		low, high := r["n_low"].(float64), r["n_high"].(float64)
 		if r["status"] != "decided" || low > 1.1*want || high < 0.9*want {
-			t.Errorf("%s, epsilon %v, d %v: bracket (%v, %v], %v; estimated elsewhere: %v", name, r["epsilon"], r["d"], low, high, r["status"], want)
+			t.Errorf(
+				"%s, epsilon %v, d %v: bracket (%v, %v], %v; estimated elsewhere: %v",
+				name,
+				r["epsilon"],
+				r["d"],
+				low,
+				high,
+				r["status"],
+				want,
+			)
 		}
 		certified := r["privacy"] != "not certified"
 		if proved := r["theory_n"] != nil; proved != certified || certified == (name == "gauss-cube-printed") {
@@ -67,8 +78,9 @@ func TestParitiesTable(t *testing.T) {
 	}
 }
 
-// settings is the number of problems of the acceptance suite that a built-in algorithm accepts, where it is not one: those of finite classes
-// accept all nine, some of the online ones infinite classes too, those that answer queries each class with and without a list revealed beforehand.
+// settings is the number of problems of the acceptance suite that a built-in algorithm accepts,
+// where it is not one: those of finite classes accept all nine, some of the online ones infinite
+// classes too, those that answer queries each class with and without a list revealed beforehand.
 var settings = map[string]int{
 	"baseline/erm": 9, "expmech/em": 9, "expmech/pf": 9, "perturbed/gaussian": 9, "perturbed/rspm": 9, "perturbed/public-data": 9,
 	"prediction/composition": 10, "prediction/nandi-bassily": 10, "prediction/sparse-vector": 10, "prediction/shrinkage-oblivious": 8,

@@ -28,24 +28,38 @@ const slopeFits = `
   - {x: domain, scale: log, exponent: 22.8, source: the exact law}
   - {x: epsilon, scale: log-log}`
 
-// The slope of n* against ln X on the needle law is known: the measured one agrees, whatever the workers, and so does n_model with n*
-// itself. Other fits need no trial and no --extend.
+// The slope of n* against ln X on the needle law is known: the measured one agrees, whatever the
+// workers, and so does n_model with n* itself. Other fits need no trial and no --extend.
 func TestFits(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	tmp := t.TempDir()
 	file, dir := write(t, filepath.Join(tmp, "slope.yaml"), fmt.Sprintf(slopeSweep, slopeFits)), filepath.Join(tmp, "a")
 	out, errs, code := shatter(t, "run", file, "--out", dir, "--workers", "2", "--quiet")
-	_, again, _ := shatter(t, "run", file, "--out", filepath.Join(tmp, "b"), "--workers", "1", "--quiet", "--test-job-sizes", "5", "--test-reverse")
+	_, again, _ := shatter(
+		t,
+		"run",
+		file,
+		"--out",
+		filepath.Join(tmp, "b"),
+		"--workers",
+		"1",
+		"--quiet",
+		"--test-job-sizes",
+		"5",
+		"--test-reverse",
+	)
 	if code != 0 || digest(t, errs) != digest(t, again) {
 		t.Fatalf("exit %d: %s%s", code, errs, again)
 	}
-	if !strings.Contains(out, "n_model") || !strings.Contains(out, "\n\nfit  ") || !strings.Contains(out, "\nclaimed: the exact law\n") {
+	if !strings.Contains(out, "n_model") || !strings.Contains(out, "\n\nfit  ") ||
+		!strings.Contains(out, "\nclaimed: the exact law\n") {
 		t.Errorf("the fits do not follow the table:\n%s", out)
 	}
 	for _, r := range table(t, dir) {
 		exact := float64(needle(t, uint64(r["domain"].(float64)), 0.1, r["epsilon"].(float64), 0.05))
-		if n, ok := r["n_model"].(float64); ok && (math.Abs(math.Log(n/exact)) > 0.1 || r["n_model_low"].(float64) > n || r["n_model_high"].(float64) < n) {
+		if n, ok := r["n_model"].(float64); ok &&
+			(math.Abs(math.Log(n/exact)) > 0.1 || r["n_model_low"].(float64) > n || r["n_model_high"].(float64) < n) {
 			t.Errorf("n* is %v: %v", exact, r)
 		}
 	}
@@ -55,11 +69,13 @@ func TestFits(t *testing.T) {
 		slope, se, theory := r["slope"].(float64), r["slope_se"].(float64), r["theory_slope"].(float64)
 		exact := want[r["group"].(string)]
 		if math.Abs(slope-exact) > 4*se || se > exact/10 || r["slope_low"].(float64) >= slope || r["slope_high"].(float64) <= slope || r["cells"] != 4.0 ||
-			theory < exact || theory > 1.4*exact || r["claimed"] != 22.8 || r["claimed_source"] != "the exact law" || !strings.Contains(r["y"].(string), "n_model") {
+			theory < exact || theory > 1.4*exact || r["claimed"] != 22.8 || r["claimed_source"] != "the exact law" ||
+			!strings.Contains(r["y"].(string), "n_model") {
 			t.Errorf("the slope is %v: %v", exact, r)
 		}
 	}
-	if len(fits) != 6 || fits[5]["group"] != "domain 4294967296" || fits[5]["slope_se"] != nil || !strings.Contains(fits[5]["reason"].(string), "two places") {
+	if len(fits) != 6 || fits[5]["group"] != "domain 4294967296" || fits[5]["slope_se"] != nil ||
+		!strings.Contains(fits[5]["reason"].(string), "two places") {
 		t.Errorf("%d slopes, the last is %v", len(fits), fits[len(fits)-1])
 	}
 
@@ -75,7 +91,13 @@ func TestFits(t *testing.T) {
 		t.Errorf("%v", fits)
 	}
 	write(t, file, strings.Replace(fmt.Sprintf(slopeSweep, slopeFits), "x: epsilon", "x: epsilom", 1))
-	expect(t, exitUsage, []string{`slope.yaml:13:9: fits[1].x: unknown quantity "epsilom", did you mean "epsilon"?`}, "check", file)
+	expect(
+		t,
+		exitUsage,
+		[]string{`slope.yaml:13:9: fits[1].x: unknown quantity "epsilom", did you mean "epsilon"?`},
+		"check",
+		file,
+	)
 }
 
 const regretFits = `
@@ -89,7 +111,8 @@ trials: 40
 fits: [{x: rounds, scale: log-log, exponent: 0.5}]
 `
 
-// Against random truths the regret grows like the square root of the rounds. Without fits the file is there all the same.
+// Against random truths the regret grows like the square root of the rounds. Without fits the file
+// is there all the same.
 func TestFitsOfRegret(t *testing.T) {
 	t.Parallel()
 	tmp := t.TempDir()
@@ -99,11 +122,13 @@ func TestFitsOfRegret(t *testing.T) {
 	}
 	fits := frame(t, dir, "fits")
 	if len(fits) != 1 || fits[0]["y"] != "regret_mean" || fits[0]["slope_low"].(float64) > 0.5 || fits[0]["slope_high"].(float64) < 0.5 ||
-		fits[0]["slope_se"].(float64) > 0.2 || math.Abs(fits[0]["theory_slope"].(float64)-0.5) > 0.05 {
+		fits[0]["slope_se"].(float64) > 0.2 ||
+		math.Abs(fits[0]["theory_slope"].(float64)-0.5) > 0.05 {
 		t.Errorf("%v", fits)
 	}
 	write(t, file, regretFits[:strings.Index(regretFits, "fits:")])
-	if out, errs, code := shatter(t, "run", file, "--out", dir, "--workers", "1", "--quiet"); code != 0 || strings.Contains(out, "slope") {
+	if out, errs, code := shatter(t, "run", file, "--out", dir, "--workers", "1", "--quiet"); code != 0 ||
+		strings.Contains(out, "slope") {
 		t.Fatalf("exit %d: %s%s", code, errs, out)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "fits.parquet")); err != nil || len(frame(t, dir, "fits")) != 0 {

@@ -29,8 +29,9 @@ grids:
     algorithms: [online/follow-the-leader]
 `
 
-// Thresholds on infinite orders, through the whole path: the first point among the natural numbers decides how many mistakes soa makes, which is
-// its bound; the plain leader, and on the dyadic numbers any learner, errs in every round; and some threshold never errs.
+// Thresholds on infinite orders, through the whole path: the first point among the natural numbers
+// decides how many mistakes soa makes, which is its bound; the plain leader, and on the dyadic
+// numbers any learner, errs in every round; and some threshold never errs.
 func TestInfiniteOrders(t *testing.T) {
 	t.Parallel()
 	tmp := t.TempDir()
@@ -52,7 +53,9 @@ func TestInfiniteOrders(t *testing.T) {
 				t.Errorf("%s: %s is %v, want %v", id, column, r[column], mistakes)
 			}
 		}
-		if r["best_loss"] != 0.0 || r["failed"] != 0.0 || r["paper_regret"] != nil || r["domain"] != nil || r["distribution"] != nil || r["theory_source"] == nil {
+		if r["best_loss"] != 0.0 || r["failed"] != 0.0 || r["paper_regret"] != nil || r["domain"] != nil ||
+			r["distribution"] != nil ||
+			r["theory_source"] == nil {
 			t.Errorf("%s: %v", id, r)
 		}
 	}
@@ -60,12 +63,14 @@ func TestInfiniteOrders(t *testing.T) {
 		t.Errorf("no rows %v", want)
 	}
 	out, _, _ := shatter(t, "check", file)
-	if !strings.Contains(out, "class thresholds-dyadics") || !strings.Contains(out, "adversary bisecting from 9007199254740992\n") {
+	if !strings.Contains(out, "class thresholds-dyadics") ||
+		!strings.Contains(out, "adversary bisecting from 9007199254740992\n") {
 		t.Errorf("check says %s", out)
 	}
 }
 
 func TestDescribeInfiniteOrders(t *testing.T) {
+	t.Parallel()
 	for _, class := range []string{"thresholds-naturals", "thresholds-dyadics"} {
 		out, errs, code := shatter(t, "class", "describe", class)
 		want := `class                  ` + class + `
@@ -79,7 +84,9 @@ separator              none: separate class "` + class + `": no finite set of po
 			t.Errorf("exit %d: %s\n%s\nwant\n%s", code, errs, out, want)
 		}
 		d := describeClass(t, class)
-		if *d.VC.Low != 1 || *d.VC.High != 1 || d.Ldim.Low != nil || d.Ldim.High != nil || d.Size != "" || d.Points != "" || d.Separator != nil || d.NoSeparator == "" {
+		if *d.VC.Low != 1 || *d.VC.High != 1 || d.Ldim.Low != nil || d.Ldim.High != nil || d.Size != "" || d.Points != "" ||
+			d.Separator != nil ||
+			d.NoSeparator == "" {
 			t.Errorf("%+v", d)
 		}
 		expect(t, exitUsage, []string{"its domain is infinite, leave it out"}, "class", "describe", class, "--domain", "8")
@@ -90,6 +97,7 @@ separator              none: separate class "` + class + `": no finite set of po
 
 // What does not fit these classes is refused at its place.
 func TestBadInfiniteOrders(t *testing.T) {
+	t.Parallel()
 	const good = `name: bad
 task: online
 problem: {class: thresholds-naturals}

@@ -36,8 +36,10 @@ func mustRun(t *testing.T, file, dir string, flags ...string) (stderr string) {
 	return stderr
 }
 
-// A changed plugin file is checked against what was recorded: equal bits go on, others are refused until --redo.
+// A changed plugin file is checked against what was recorded: equal bits go on, others are refused
+// until --redo.
 func TestCodeIdentity(t *testing.T) {
+	t.Parallel()
 	tmp := t.TempDir()
 	dir, plugin := filepath.Join(tmp, "out"), filepath.Join(tmp, "plugin")
 	text := strings.Replace(fmt.Sprintf(thirdSweep, plugin, "third/plus", 200, 1), "n: [5]", "n: [5, 6]", 1)
@@ -136,7 +138,8 @@ func forge(t *testing.T, dir string) {
 	}
 }
 
-// A plugin process that is killed in the middle of a sweep changes no byte of the result, and the manifest tells of it.
+// A plugin process that is killed in the middle of a sweep changes no byte of the result, and the
+// manifest tells of it.
 func TestPluginKilled(t *testing.T) {
 	tmp := t.TempDir()
 	file := write(t, filepath.Join(tmp, "small.yaml"), strings.Replace(smallSweep, "trials: 1000", "trials: 20000", 1))

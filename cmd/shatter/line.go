@@ -22,8 +22,8 @@ const (
 	plain  = "\x1b[0m"
 )
 
-// cut joins the parts, two blanks apart, to at most width runes. What shows no sign on a terminal is
-// left out.
+// cut joins the parts, two blanks apart, to at most width runes. What shows no sign on a terminal
+// is left out.
 func (l line) cut(width int, colour bool) string {
 	var b strings.Builder
 	for i, p := range l {

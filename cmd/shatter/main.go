@@ -19,11 +19,10 @@ import (
 	"runtime/debug"
 	"syscall"
 
-	"github.com/shatterlab/shatter/coordinator/folder"
-
 	"github.com/spf13/cobra"
 
 	"github.com/shatterlab/shatter/coordinator"
+	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/sweep"

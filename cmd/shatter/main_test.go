@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -33,8 +34,8 @@ func (s suite) Run() int {
 		panic(err)
 	}
 	code := s.M.Run()
-	if built.dir != "" {
-		os.RemoveAll(built.dir)
+	if dir, err := sharedDir(); err == nil {
+		os.RemoveAll(dir)
 	}
 	return code
 }
@@ -58,71 +59,56 @@ func shatter(t testing.TB, args ...string) (stdout, stderr string, code int) {
 	return out.String(), err.String(), code
 }
 
-var built struct {
-	sync.Mutex
-	dir   string
-	paths map[string]string
-}
+// sharedDir makes the folder for what the tests of this package share.
+var sharedDir = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "shatter-test") })
 
-// sharedDir returns a folder that the tests of this package share. built is locked.
-func sharedDir(t testing.TB) string {
+// thirdparty returns the path of the plugin of testdata/thirdparty.
+func thirdparty(t testing.TB) string {
 	t.Helper()
-	if built.dir == "" {
-		dir, err := os.MkdirTemp("", "shatter-test")
-		if err != nil {
-			t.Fatal(err)
-		}
-		built.dir, built.paths = dir, map[string]string{}
+	path, err := thirdpartyPlugin()
+	if err != nil {
+		t.Fatal(err)
 	}
-	return built.dir
-}
-
-// build builds a program once for all tests: a package of this module, or an author's module.
-func build(t testing.TB, name, dir, pkg string, flags ...string) string {
-	t.Helper()
-	built.Lock()
-	defer built.Unlock()
-	shared := sharedDir(t)
-	if path, ok := built.paths[name]; ok {
-		return path
-	}
-	path := filepath.Join(shared, name)
-	cmd := exec.Command("go", append(append([]string{"build", "-o", path}, flags...), pkg)...)
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("go build %s: %v\n%s", pkg, err, out)
-	}
-	built.paths[name] = path
 	return path
 }
 
-// thirdparty builds the plugin of testdata/thirdparty as a module of its own, as an author would.
-func thirdparty(t testing.TB) string {
-	t.Helper()
+// thirdpartyPlugin builds testdata/thirdparty as a module of its own, as an author would.
+var thirdpartyPlugin = sync.OnceValues(func() (string, error) {
+	shared, err := sharedDir()
+	if err != nil {
+		return "", err
+	}
 	root, err := filepath.Abs("../..")
 	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	source, err := os.ReadFile("testdata/thirdparty/main.go")
-	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
 	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
 	if err != nil {
-		t.Fatal(err)
-	}
-	sum, err := os.ReadFile(filepath.Join(root, "go.sum"))
-	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
 	text := strings.Replace(string(mod), "module github.com/shatterlab/shatter", "module example.com/thirdparty", 1) +
 		"\nrequire github.com/shatterlab/shatter v0.0.0\n\nreplace github.com/shatterlab/shatter => " + root + "\n"
-	write(t, filepath.Join(dir, "main.go"), string(source))
-	write(t, filepath.Join(dir, "go.mod"), text)
-	write(t, filepath.Join(dir, "go.sum"), string(sum))
-	return build(t, "thirdparty", dir, ".", "-mod=mod")
-}
+	dir, path := filepath.Join(shared, "module"), filepath.Join(shared, "thirdparty")
+	if err := os.CopyFS(dir, os.DirFS("testdata/thirdparty")); err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte(text), 0o666); err != nil {
+		return "", err
+	}
+	sum, err := os.ReadFile(filepath.Join(root, "go.sum"))
+	if err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "go.sum"), sum, 0o666); err != nil {
+		return "", err
+	}
+	build := exec.Command("go", "build", "-mod=mod", "-o", path, ".")
+	build.Dir = dir
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return path, nil
+})
 
 func write(t testing.TB, path, text string) string {
 	t.Helper()
@@ -186,30 +172,45 @@ func frame(t *testing.T, dir, name string) []row {
 	return rows
 }
 
-var shared struct {
+var results struct {
 	sync.Mutex
-	results map[string]string // folders by sweep
+	dirs map[string]string // by sweep
 }
 
 // finished returns the folder of the result of a sweep that has run once for all tests. They only
 // read it, or copy it.
-func finished(t *testing.T, sweep string) string {
+func finished(t testing.TB, sweep string) string {
 	t.Helper()
-	built.Lock()
-	dir := sharedDir(t)
-	built.Unlock()
-	shared.Lock()
-	defer shared.Unlock()
-	if out, ok := shared.results[sweep]; ok {
-		return out
+	dir, err := finishedOnce(sweep)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if shared.results == nil {
-		shared.results = map[string]string{}
+	return dir
+}
+
+func finishedOnce(sweep string) (string, error) {
+	results.Lock()
+	defer results.Unlock()
+	if dir, ok := results.dirs[sweep]; ok {
+		return dir, nil
 	}
-	name := filepath.Join(dir, "result"+strconv.Itoa(len(shared.results)))
-	mustRun(t, write(t, name+".yaml", sweep), name)
-	shared.results[sweep] = name
-	return name
+	shared, err := sharedDir()
+	if err != nil {
+		return "", err
+	}
+	if results.dirs == nil {
+		results.dirs = map[string]string{}
+	}
+	dir := filepath.Join(shared, "result"+strconv.Itoa(len(results.dirs)))
+	if err := os.WriteFile(dir+".yaml", []byte(sweep), 0o666); err != nil {
+		return "", err
+	}
+	var stdout, stderr bytes.Buffer
+	if code := run([]string{"run", dir + ".yaml", "--out", dir, "--workers", "2"}, &stdout, &stderr); code != exitDone {
+		return "", fmt.Errorf("exit %d: %s", code, &stderr)
+	}
+	results.dirs[sweep] = dir
+	return dir, nil
 }
 
 // copied returns a copy of such a folder, and of its sweep file, for tests that change it.

@@ -74,13 +74,22 @@ grids:
       - {use: online/ftpl-iid, schedule: fixed, eta: 5, as: fresh}
 `
 
-// The known numbers, through the whole path: regret of the published table within noise and below its proved bound, the leader's exact losses in
-// round-robin, Littlestone dimensions exactly, and an adversary that has learned noise which is drawn once.
+// The known numbers, through the whole path: regret of the published table within noise and below
+// its proved bound, the leader's exact losses in round-robin, Littlestone dimensions exactly, and
+// an adversary that has learned noise which is drawn once.
 func TestRegretTable(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "out")
-	_, errs, code := shatter(t, "run", write(t, filepath.Join(t.TempDir(), "r.yaml"), regretSweep), "--out", dir, "--workers", "2")
+	_, errs, code := shatter(
+		t,
+		"run",
+		write(t, filepath.Join(t.TempDir(), "r.yaml"), regretSweep),
+		"--out",
+		dir,
+		"--workers",
+		"2",
+	)
 	if code != 0 {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
@@ -138,8 +147,9 @@ grids:
     algorithms: [online/soa, online/halving]
 `
 
-// A class of one function has no regret, whatever the truths. Truths that no function agrees with leave the version space as it was, and the
-// bound on mistakes is not stated; without noise L* = 0, and it holds.
+// A class of one function has no regret, whatever the truths. Truths that no function agrees with
+// leave the version space as it was, and the bound on mistakes is not stated; without noise L* = 0,
+// and it holds.
 func TestDegenerateOnline(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -160,7 +170,8 @@ func TestDegenerateOnline(t *testing.T) {
 			t.Errorf("%s: %v games failed", id, r["failed"])
 		case r["class"] == "matrix":
 			alone++
-			if r["regret_low"] != 0.0 || r["regret_high"] != 0.0 || r["mistakes_mean"] != r["best_loss"] || r["adversary"] == "planted" && r["best_loss"] != 0.0 {
+			if r["regret_low"] != 0.0 || r["regret_high"] != 0.0 || r["mistakes_mean"] != r["best_loss"] ||
+				r["adversary"] == "planted" && r["best_loss"] != 0.0 {
 				t.Errorf("%s: %v", id, r)
 			}
 		case r["adversary"] == "planted 0.5" && r["rounds"] == 40.0:
@@ -180,6 +191,7 @@ func TestDegenerateOnline(t *testing.T) {
 }
 
 func TestBadOnline(t *testing.T) {
+	t.Parallel()
 	const good = `name: bad
 task: online
 problem: {class: parities, d: 3, distribution: uniform}

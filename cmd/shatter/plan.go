@@ -14,12 +14,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/shatterlab/shatter/coordinator/folder"
-	"github.com/shatterlab/shatter/coordinator/forecast"
-
 	"github.com/spf13/cobra"
 
 	"github.com/shatterlab/shatter/coordinator"
+	"github.com/shatterlab/shatter/coordinator/folder"
+	"github.com/shatterlab/shatter/coordinator/forecast"
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/plan"
 	"github.com/shatterlab/shatter/pipeline/wording"
@@ -94,11 +93,11 @@ func (f *planFlags) calibrate(c *cobra.Command, s *loadedSweep) (p *coordinator.
 		return nil, err
 	}
 	defer closeBus()
-	folder, err := folder.Claim(filepath.Join(dir, "out"), s.Plan, folder.Mode{})
+	claimed, err := folder.Claim(filepath.Join(dir, "out"), s.Plan, folder.Mode{})
 	if err != nil {
 		return nil, err
 	}
-	defer func() { failed = errors.Join(failed, folder.Close()) }()
+	defer func() { failed = errors.Join(failed, claimed.Close()) }()
 	ctx, stop := context.WithCancel(c.Context())
 	defer stop()
 	display := newDisplay(c.ErrOrStderr(), f.progress)
@@ -107,7 +106,7 @@ func (f *planFlags) calibrate(c *cobra.Command, s *loadedSweep) (p *coordinator.
 		display.question = newQuestion(c, stop, "calibration alone", "`shatter plan --dry` only counts")
 	}
 	here := &runFlags{workers: min(f.workers, runtime.NumCPU())}
-	err = here.coordinate(ctx, s, conn, folder, display, func(ctx context.Context, cfg coordinator.Config) (err error) {
+	err = here.coordinate(ctx, s, conn, claimed, display, func(ctx context.Context, cfg coordinator.Config) (err error) {
 		p, err = coordinator.Calibrate(ctx, cfg, f.workers)
 		return err
 	})

@@ -34,8 +34,9 @@ n: {find: true, from: 16, to: 1e5, within: 2}
 
 var plannedTrials = regexp.MustCompile(`(?m)^trials +([\d,]+) \(([\d,]+) to ([\d,]+)\)$`)
 
-// What plan says of a sweep is near what the run takes, it keeps nothing, and --dry runs nothing. A budget that is spent leaves cells over
-// and says so; going on gives the bytes of a run without one.
+// What plan says of a sweep is near what the run takes, it keeps nothing, and --dry runs nothing. A
+// budget that is spent leaves cells over and says so; going on gives the bytes of a run without
+// one.
 func TestPlanAndBudget(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -43,7 +44,8 @@ func TestPlanAndBudget(t *testing.T) {
 	file, dir := write(t, filepath.Join(tmp, "search.yaml"), searchSweep), filepath.Join(tmp, "out")
 	out, errs, code := shatter(t, "plan", file, "--workers", "2")
 	m := plannedTrials.FindStringSubmatch(out)
-	if code != 0 || m == nil || !strings.Contains(out, "on 2 workers") || !strings.Contains(out, "dearest") || !strings.Contains(out, "nothing of them is kept") {
+	if code != 0 || m == nil || !strings.Contains(out, "on 2 workers") || !strings.Contains(out, "dearest") ||
+		!strings.Contains(out, "nothing of them is kept") {
 		t.Fatalf("exit %d: %s%s", code, out, errs)
 	}
 	planned, err := strconv.Atoi(strings.ReplaceAll(m[1], ",", ""))
@@ -88,7 +90,8 @@ func TestPlanAndBudget(t *testing.T) {
 	if undecided == 0 {
 		t.Error("no cell is left over")
 	}
-	if out, errs, code := shatter(t, "verify", dir, "--sample", "0"); code != 0 || !strings.Contains(out, "partial: budget of 1500 trials was spent, with ") {
+	if out, errs, code := shatter(t, "verify", dir, "--sample", "0"); code != 0 ||
+		!strings.Contains(out, "partial: budget of 1500 trials was spent, with ") {
 		t.Errorf("verify: exit %d: %s%s", code, out, errs)
 	}
 	if got := digest(t, mustRun(t, file, dir, "--budget", "1h")); got != want {
@@ -96,13 +99,24 @@ func TestPlanAndBudget(t *testing.T) {
 	}
 }
 
-// Progress as JSON lines: events with stable fields, in order, the first failure of a kind in full with the command that runs it again.
+// Progress as JSON lines: events with stable fields, in order, the first failure of a kind in full
+// with the command that runs it again.
 func TestProgressEvents(t *testing.T) {
 	t.Parallel()
 	tmp := t.TempDir()
 	text := fmt.Sprintf(thirdSweep, thirdparty(t), "{use: third/nan, one_in: 2}", 20, 2)
 	dir := filepath.Join(tmp, "out")
-	_, errs, code := shatter(t, "run", write(t, filepath.Join(tmp, "third.yaml"), text), "--out", dir, "--workers", "1", "--progress", "json")
+	_, errs, code := shatter(
+		t,
+		"run",
+		write(t, filepath.Join(tmp, "third.yaml"), text),
+		"--out",
+		dir,
+		"--workers",
+		"1",
+		"--progress",
+		"json",
+	)
 	if code != exitUnfinished {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
@@ -132,17 +146,21 @@ func TestProgressEvents(t *testing.T) {
 			}
 		}
 	}
-	if all := strings.Join(names, " "); !strings.HasPrefix(all, "opened ") || !strings.Contains(all, " failure ") || !strings.HasSuffix(all, " done") {
+	if all := strings.Join(names, " "); !strings.HasPrefix(all, "opened ") || !strings.Contains(all, " failure ") ||
+		!strings.HasSuffix(all, " done") {
 		t.Errorf("events %s", all)
 	}
 }
 
 // A line is cut by runes, colours do not count, and nothing of a plugin moves the cursor.
 func TestProgressLine(t *testing.T) {
+	t.Parallel()
 	d := &display{}
 	p := coordinator.Progress{
 		Cells: 40, Decided: 12, Trials: 31204, Known: 1000, PerSecond: 5210.4, Remaining: 130 * time.Second,
-		First: []coordinator.Failure{{Kind: "error"}}, Failed: map[string]int64{"error": 3}, Working: "größe\x1b[2J-\xff on thresholds, n = 128",
+		First: []coordinator.Failure{
+			{Kind: "error"},
+		}, Failed: map[string]int64{"error": 3}, Working: "größe\x1b[2J-\xff on thresholds, n = 128",
 	}
 	const want = "12/40 cells  31,204 trials (+1,000 known)  5,210/s  about 2m10s left  failed: 3 error  größe [2J-? on thresholds, n = 128"
 	if got := d.line(p).cut(1000, false); got != want {
@@ -162,7 +180,8 @@ func TestProgressLine(t *testing.T) {
 	}
 }
 
-// On a terminal a run that takes long asks first; an answer that is no yes ends it as an interrupt does. Elsewhere it warns and goes on.
+// On a terminal a run that takes long asks first; an answer that is no yes ends it as an interrupt
+// does. Elsewhere it warns and goes on.
 func TestAsksBeforeLongRun(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -189,7 +208,8 @@ func TestAsksBeforeLongRun(t *testing.T) {
 	go func() { _, _ = io.Copy(io.Discard, read) }() // ends with the process
 	_ = cmd.Wait()
 	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted || !strings.Contains(said.String(), "the rest of this sweep takes about ") ||
-		strings.Contains(said.String(), "\x1b[3") || !strings.Contains(said.String(), "\r\x1b[K0/2 cells") {
+		strings.Contains(said.String(), "\x1b[3") ||
+		!strings.Contains(said.String(), "\r\x1b[K0/2 cells") {
 		t.Errorf("exit %d: %q", code, said.String())
 	}
 }

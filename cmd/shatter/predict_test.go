@@ -9,7 +9,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
-// Games on every class, against every adversary, give the same bytes whatever the workers and the borders of jobs.
+// Games on every class, against every adversary, give the same bytes whatever the workers and the
+// borders of jobs.
 const gameSweep = `
 name: games
 task: predict
@@ -57,13 +58,23 @@ grids:
     adversary: {kind: boundary}
 `
 
-// What shrinkage is for: a threshold's hard queries grow like log T, and number one against repetition, where static hypotheses spend any
-// budget; halfspaces through the origin of R^(d+1), which are the paper's in R^d, have exactly d hard queries on their boundary. The budget holds, and no answer is lost.
+// What shrinkage is for: a threshold's hard queries grow like log T, and number one against
+// repetition, where static hypotheses spend any budget; halfspaces through the origin of R^(d+1),
+// which are the paper's in R^d, have exactly d hard queries on their boundary. The budget holds,
+// and no answer is lost.
 func TestShrinkage(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "out")
-	_, errs, code := shatter(t, "run", write(t, filepath.Join(t.TempDir(), "s.yaml"), shrinkageSweep), "--out", dir, "--workers", "2")
+	_, errs, code := shatter(
+		t,
+		"run",
+		write(t, filepath.Join(t.TempDir(), "s.yaml"), shrinkageSweep),
+		"--out",
+		dir,
+		"--workers",
+		"2",
+	)
 	if code != 0 {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
@@ -86,7 +97,12 @@ func TestShrinkage(t *testing.T) {
 			}
 		case name == "prediction/sparse-vector":
 			if r["m_budget_exhausted"].(float64) < 0.5 || r["successes"].(float64) > r["trials"].(float64)/2 {
-				t.Errorf("sparse vector, %s: the budget is exhausted in %v of the games, %v succeed", adversary, r["m_budget_exhausted"], r["successes"])
+				t.Errorf(
+					"sparse vector, %s: the budget is exhausted in %v of the games, %v succeed",
+					adversary,
+					r["m_budget_exhausted"],
+					r["successes"],
+				)
 			}
 		case strings.HasPrefix(adversary, "repeat"):
 			if hard != 1 {
@@ -101,6 +117,7 @@ func TestShrinkage(t *testing.T) {
 
 // Settings of a game that cannot be are refused with place and remedy, before anything runs.
 func TestBadGames(t *testing.T) {
+	t.Parallel()
 	const good = `name: bad
 task: predict
 problem: {class: thresholds, domain: 1000, distribution: uniform}

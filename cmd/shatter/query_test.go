@@ -40,6 +40,7 @@ func runQuery(t *testing.T, stdin string, args ...string) (stdout, stderr string
 
 // SQL over a view gives what `shatter table` gives, and stdin is read.
 func TestQuery(t *testing.T) {
+	t.Parallel()
 	dir := finished(t, smallSweep)
 	for _, view := range []string{"curve", "bounds", "table"} {
 		var got []row
@@ -58,7 +59,14 @@ func TestQuery(t *testing.T) {
 	if out, _, _ := runQuery(t, "", dir, "from curve", "-o", "csv"); out != string(csv) {
 		t.Errorf("csv:\n%s, want\n%s", out, csv)
 	}
-	out, _, _ := runQuery(t, "", dir, "select n, count(*) filter (success) as ok, max(successes) as curve from trials join curve using (cell, n) group by cell, n order by cell, n", "-o", "json")
+	out, _, _ := runQuery(
+		t,
+		"",
+		dir,
+		"select n, count(*) filter (success) as ok, max(successes) as curve from trials join curve using (cell, n) group by cell, n order by cell, n",
+		"-o",
+		"json",
+	)
 	var joined []row
 	if err := json.Unmarshal([]byte(out), &joined); err != nil || len(joined) != 4 {
 		t.Fatal(out, err)
@@ -75,6 +83,7 @@ func TestQuery(t *testing.T) {
 }
 
 func TestQueryMistakes(t *testing.T) {
+	t.Parallel()
 	dir := finished(t, smallSweep)
 	for _, test := range []struct {
 		args []string
@@ -184,6 +193,7 @@ func TestOtherReaders(t *testing.T) {
 }
 
 func TestServe(t *testing.T) {
+	t.Parallel()
 	dir := finished(t, smallSweep)
 	token := strings.Repeat("t0ken", 5)
 	cmd := exec.Command(binary(t), "serve", dir)
@@ -202,7 +212,12 @@ func TestServe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err, errs.String())
 	}
-	c, err := flightsql.NewClient(strings.TrimPrefix(strings.TrimSpace(line), "grpc://"), nil, nil, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	c, err := flightsql.NewClient(
+		strings.TrimPrefix(strings.TrimSpace(line), "grpc://"),
+		nil,
+		nil,
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +240,8 @@ func TestServe(t *testing.T) {
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Wait(); err != nil || !strings.Contains(errs.String(), "adbc_driver_flightsql") || strings.Contains(errs.String(), token) {
+	if err := cmd.Wait(); err != nil || !strings.Contains(errs.String(), "adbc_driver_flightsql") ||
+		strings.Contains(errs.String(), token) {
 		t.Errorf("end: %v: %s", err, errs.String())
 	}
 }

@@ -44,7 +44,8 @@ func newQuestion(c *cobra.Command, stop func(), what, hint string) *question {
 	return q
 }
 
-// consider asks if it is time to. Nothing more is handed out until there is an answer. q may be nil.
+// consider asks if it is time to. Nothing more is handed out until there is an answer. q may be
+// nil.
 func (q *question) consider(d *display, p coordinator.Progress) {
 	tooEarly := p.Elapsed < askAfter || !p.Settled && p.Elapsed < askUnsettled
 	if q == nil || q.asked || p.Remaining == 0 || tooEarly {

@@ -3,43 +3,39 @@ package main
 import (
 	"fmt"
 	"math/bits"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
-// server starts a real NATS server with JetStream on a free port of this machine.
-func server(t *testing.T) (url string) {
+// startServer starts a NATS server with the configuration of deploy, on a free port of this
+// machine.
+func startServer(t *testing.T) (url string) {
 	t.Helper()
-	path := build(t, "nats-server", ".", "github.com/nats-io/nats-server/v2")
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	options, err := server.ProcessConfigFile("../../deploy/nats.conf")
 	if err != nil {
 		t.Fatal(err)
 	}
-	port := l.Addr().(*net.TCPAddr).Port
-	l.Close()
-	conf, err := filepath.Abs("../../deploy/nats.conf")
+	options.Host, options.Port, options.StoreDir = "127.0.0.1", server.RANDOM_PORT, t.TempDir()
+	options.NoSigs, options.NoLog = true, true
+	s, err := server.NewServer(options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(path, "-c", conf, "-a", "127.0.0.1", "-p", fmt.Sprint(port))
-	cmd.Dir = t.TempDir()
-	start(t, cmd)
-	address := fmt.Sprintf("127.0.0.1:%d", port)
-	waitFor(t, "the server", func() bool {
-		c, err := net.Dial("tcp", address)
-		if err == nil {
-			c.Close()
-		}
-		return err == nil
-	})
-	return "nats://" + address
+	s.Start()
+	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	if !s.ReadyForConnections(time.Minute) {
+		t.Fatal("the server takes no connections")
+	}
+	return s.ClientURL()
 }
 
 // start starts a process that ends with the test.
@@ -70,7 +66,7 @@ seed: 3
 privacy: {epsilon: [1, 2], delta: 1e-6}
 goal: {alpha: 0.1, beta: 0.1, above: 0}
 n: [100, 1000]
-trials: 400
+trials: %d
 grids:
   - problem:
       class: halfspace
@@ -99,17 +95,21 @@ func matrixFile(t *testing.T, dir string) string {
 	return write(t, filepath.Join(dir, "class.csv"), text)
 }
 
-// Two worker processes over TCP, one of them killed on the way, give the same bytes as everything in one process. The data file and the
-// class matrix reach them by content, over the server.
+// Two worker processes over TCP give the same bytes as everything in one process. The data file and
+// the class matrix reach them by content, over the server.
 func TestRemoteWorkers(t *testing.T) {
-	testkit.Long(t)
+	t.Parallel()
+	trials := 400
+	if !testkit.LongRun {
+		trials = 20
+	}
 	shatter := binary(t)
 	tmp := t.TempDir()
 	csv, err := filepath.Abs("examples/breast_cancer.csv")
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := write(t, filepath.Join(tmp, "data.yaml"), fmt.Sprintf(dataSweep, csv, matrixFile(t, tmp)))
+	file := write(t, filepath.Join(tmp, "data.yaml"), fmt.Sprintf(dataSweep, trials, csv, matrixFile(t, tmp)))
 	local := exec.Command(shatter, "run", file, "--out", filepath.Join(tmp, "local"))
 	out, err := local.CombinedOutput()
 	if exitStatus(err) != 0 {
@@ -117,10 +117,19 @@ func TestRemoteWorkers(t *testing.T) {
 	}
 	want := digest(t, string(out))
 
-	url := server(t)
+	url := startServer(t)
 	workers := make([]*exec.Cmd, 2)
 	for i := range workers {
-		workers[i] = exec.Command(shatter, "worker", "--server", url, "--workers", "1", "--cache", filepath.Join(tmp, fmt.Sprint("cache", i)))
+		workers[i] = exec.Command(
+			shatter,
+			"worker",
+			"--server",
+			url,
+			"--workers",
+			"1",
+			"--cache",
+			filepath.Join(tmp, fmt.Sprint("cache", i)),
+		)
 		start(t, workers[i])
 	}
 	dir := filepath.Join(tmp, "remote")
@@ -145,6 +154,7 @@ func TestRemoteWorkers(t *testing.T) {
 
 // No server: one message with the remedy, exit code 4.
 func TestNoServer(t *testing.T) {
+	t.Parallel()
 	file := write(t, filepath.Join(t.TempDir(), "small.yaml"), smallSweep)
 	dir := filepath.Join(t.TempDir(), "out")
 	_, errs, code := shatter(t, "run", file, "--out", dir, "--server", "nats://127.0.0.1:1")

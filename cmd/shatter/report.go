@@ -29,8 +29,8 @@ and how the result was made. It is one file that needs no network. shatter run w
 	}
 }
 
-// writeReport writes the page at the end of a run. The result stands without it, so that an error is
-// only printed.
+// writeReport writes the page at the end of a run. The result stands without it, so that an error
+// is only printed.
 func writeReport(stderr io.Writer, dir string) {
 	sweep, err := report.Load(dir)
 	if err == nil {

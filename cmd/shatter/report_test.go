@@ -23,7 +23,8 @@ grids:
     algorithms: [baseline/erm]
 `
 
-// A run ends with its page; report and plot write the same bytes again, and none of it is part of the result.
+// A run ends with its page; report and plot write the same bytes again, and none of it is part of
+// the result.
 func TestReportAndPlot(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -70,6 +71,7 @@ func TestReportAndPlot(t *testing.T) {
 }
 
 func TestBadReportAndPlot(t *testing.T) {
+	t.Parallel()
 	empty := t.TempDir()
 	for _, c := range []struct {
 		args []string

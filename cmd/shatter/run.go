@@ -13,11 +13,10 @@ import (
 	"slices"
 	"syscall"
 
-	"github.com/shatterlab/shatter/coordinator/folder"
-
 	"github.com/spf13/cobra"
 
 	"github.com/shatterlab/shatter/coordinator"
+	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/cache"
 	"github.com/shatterlab/shatter/pipeline/plan"
@@ -120,21 +119,21 @@ func (f *runFlags) run(c *cobra.Command, path string) (failed error) {
 		return err // before anything is written
 	}
 	defer closeBus()
-	folder, err := claim(f.out, s.Plan, f.mode)
+	claimed, err := claim(f.out, s.Plan, f.mode)
 	if err != nil {
 		return err
 	}
-	defer func() { failed = errors.Join(failed, folder.Close()) }()
+	defer func() { failed = errors.Join(failed, claimed.Close()) }()
 	ctx, stop := context.WithCancel(c.Context())
 	defer stop()
 	display := newDisplay(c.ErrOrStderr(), f.progress)
-	display.opened(folder, f.workers)
+	display.opened(claimed, f.workers)
 	if !f.yes && !f.budget.Given() {
 		hint := fmt.Sprintf("`shatter plan %s` says where it goes", quoted(path))
 		display.question = newQuestion(c, stop, "the rest of this sweep", hint)
 	}
 	var summary *coordinator.Summary
-	err = f.coordinate(ctx, s, conn, folder, display, func(ctx context.Context, cfg coordinator.Config) (err error) {
+	err = f.coordinate(ctx, s, conn, claimed, display, func(ctx context.Context, cfg coordinator.Config) (err error) {
 		summary, err = coordinator.Run(ctx, cfg)
 		return err
 	})
@@ -142,24 +141,24 @@ func (f *runFlags) run(c *cobra.Command, path string) (failed error) {
 	if err != nil {
 		return err
 	}
-	return display.done(summary, f.report(c, folder, summary, display))
+	return display.done(summary, f.report(c, claimed, summary, display))
 }
 
 // claim takes the output folder. Where none can be, it blames the command line.
 func claim(dir string, p *plan.Plan, mode folder.Mode) (*folder.Folder, error) {
-	folder, err := folder.Claim(dir, p, mode)
+	claimed, err := folder.Claim(dir, p, mode)
 	for _, cause := range []error{fs.ErrPermission, syscall.EROFS, syscall.ENOTDIR} {
 		if errors.Is(err, cause) {
 			return nil, usageError{fmt.Errorf("no output folder can be at %q (%w); choose another with --out", dir, err)}
 		}
 	}
-	return folder, err
+	return claimed, err
 }
 
 // coordinate publishes the files of a sweep, starts the workers of this process, calls work with
 // the configuration of a coordinator, and stops the workers.
 func (f *runFlags) coordinate(
-	ctx context.Context, s *loadedSweep, conn *bus.Conn, folder *folder.Folder, d *display,
+	ctx context.Context, s *loadedSweep, conn *bus.Conn, claimed *folder.Folder, d *display,
 	work func(context.Context, coordinator.Config) error,
 ) error {
 	if err := publishFiles(ctx, conn, s); err != nil {
@@ -170,7 +169,7 @@ func (f *runFlags) coordinate(
 		return err
 	}
 	cfg := coordinator.Config{
-		Folder: folder, Conn: conn, Slots: f.workers, Algorithms: s.catalog, Digests: digests,
+		Folder: claimed, Conn: conn, Slots: f.workers, Algorithms: s.catalog, Digests: digests,
 		Progress: d.show, Reverse: f.reverse, Facts: f.facts(s.File), Budget: f.budget.Budget,
 	}
 	if dir := cacheDir(f.cache); dir != "" {
@@ -201,7 +200,7 @@ func (f *runFlags) facts(path string) map[string]string {
 
 // report prints the tables on stdout and what a person has to know on stderr. It returns a status
 // error unless all went well.
-func (f *runFlags) report(c *cobra.Command, folder *folder.Folder, s *coordinator.Summary, d *display) error {
+func (f *runFlags) report(c *cobra.Command, out *folder.Folder, s *coordinator.Summary, d *display) error {
 	stderr := d.text()
 	for _, a := range s.Alarms {
 		fmt.Fprintf(stderr, "shatter: integrity alarm: %s\n", a)
@@ -218,26 +217,26 @@ func (f *runFlags) report(c *cobra.Command, folder *folder.Folder, s *coordinato
 			s.Decided, s.Cells)
 		return statusError(exitInterrupted)
 	}
-	for i, name := range answers(folder.Plan) {
+	for i, name := range answers(out.Plan) {
 		if i > 0 {
 			fmt.Fprintln(c.OutOrStdout())
 		}
-		if err := writeTable(c.OutOrStdout(), folder.Dir, name); err != nil {
+		if err := writeTable(c.OutOrStdout(), out.Dir, name); err != nil {
 			return err
 		}
 	}
-	writeReport(stderr, folder.Dir)
+	writeReport(stderr, out.Dir)
 	if s.Partial == "" {
-		fmt.Fprintf(stderr, "results in %s, digest %s\n", folder.Dir, s.Digest)
+		fmt.Fprintf(stderr, "results in %s, digest %s\n", out.Dir, s.Digest)
 	} else {
-		writePartial(stderr, folder.Dir, s, f.workers)
+		writePartial(stderr, out.Dir, s, f.workers)
 	}
 	switch {
 	case len(s.Alarms) > 0:
 		return statusError(exitIntegrity)
 	case s.Unfinished > 0:
 		fmt.Fprintf(stderr, "shatter: %d of %d cells are undecided or failed; "+
-			"the column reason of `shatter table %s` says why\n", s.Unfinished, s.Cells, folder.Dir)
+			"the column reason of `shatter table %s` says why\n", s.Unfinished, s.Cells, out.Dir)
 		return statusError(exitUnfinished)
 	case s.FailedTrials > 0:
 		return statusError(exitUnfinished)

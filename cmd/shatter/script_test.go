@@ -43,12 +43,16 @@ func TestScripts(t *testing.T) {
 				ts.Check(os.WriteFile(path, flip(half)(raw), 0o666))
 			},
 			"thirdparty": func(ts *testscript.TestScript, _ bool, args []string) {
-				raw, err := os.ReadFile(thirdparty(t))
+				path, err := thirdpartyPlugin()
+				ts.Check(err)
+				raw, err := os.ReadFile(path)
 				ts.Check(err)
 				ts.Check(os.WriteFile(ts.MkAbs(args[0]), raw, 0o777))
 			},
 			"finished": func(ts *testscript.TestScript, _ bool, args []string) {
-				ts.Check(os.CopyFS(ts.MkAbs(args[1]), os.DirFS(finished(t, ts.ReadFile(args[0])))))
+				dir, err := finishedOnce(ts.ReadFile(args[0]))
+				ts.Check(err)
+				ts.Check(os.CopyFS(ts.MkAbs(args[1]), os.DirFS(dir)))
 			},
 		},
 	})

@@ -24,8 +24,10 @@ limits: {trial: 3s}
 seed: %d
 `
 
-// In a job of thousands with a few trials that end the process, each of these fails and every other has its outcome.
+// In a job of thousands with a few trials that end the process, each of these fails and every other
+// has its outcome.
 func TestMisbehaving(t *testing.T) {
+	t.Parallel()
 	plugin := thirdparty(t)
 	cases := []struct {
 		algorithm, kind, reason string
@@ -40,7 +42,11 @@ func TestMisbehaving(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.algorithm, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "out")
-			file := write(t, filepath.Join(t.TempDir(), "third.yaml"), fmt.Sprintf(thirdSweep, plugin, c.algorithm, trials, c.seed))
+			file := write(
+				t,
+				filepath.Join(t.TempDir(), "third.yaml"),
+				fmt.Sprintf(thirdSweep, plugin, c.algorithm, trials, c.seed),
+			)
 			_, errs, code := shatter(t, "run", file, "--out", dir, "--workers", "2")
 			if code != 1 {
 				t.Fatalf("exit %d, want 1: %s", code, errs)
@@ -59,8 +65,13 @@ func TestMisbehaving(t *testing.T) {
 
 // Printing to stdout is no crime once the handshake is over.
 func TestPrints(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "out")
-	file := write(t, filepath.Join(t.TempDir(), "third.yaml"), fmt.Sprintf(thirdSweep, thirdparty(t), "{use: third/print, one_in: 10}", 500, 1))
+	file := write(
+		t,
+		filepath.Join(t.TempDir(), "third.yaml"),
+		fmt.Sprintf(thirdSweep, thirdparty(t), "{use: third/print, one_in: 10}", 500, 1),
+	)
 	_, errs, code := shatter(t, "run", file, "--out", dir, "--workers", "1")
 	if failed := frame(t, dir, "curve")[0]["failed"].(float64); failed != 0 {
 		t.Errorf("exit %d, %v trials failed: %s", code, failed, errs)
@@ -70,8 +81,13 @@ func TestPrints(t *testing.T) {
 // A trial that hangs is lost, named, and tried again by the same command; it is never an outcome.
 func TestHangs(t *testing.T) {
 	testkit.Long(t)
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "out")
-	file := write(t, filepath.Join(t.TempDir(), "third.yaml"), fmt.Sprintf(thirdSweep, thirdparty(t), "{use: third/hang, one_in: 60}", 100, 1))
+	file := write(
+		t,
+		filepath.Join(t.TempDir(), "third.yaml"),
+		fmt.Sprintf(thirdSweep, thirdparty(t), "{use: third/hang, one_in: 60}", 100, 1),
+	)
 	_, errs, code := shatter(t, "run", file, "--out", dir, "--workers", "2")
 	if code != 1 || !strings.Contains(errs, "limits.trial") {
 		t.Fatalf("exit %d: %s", code, errs)
@@ -83,6 +99,7 @@ func TestHangs(t *testing.T) {
 
 // An algorithm that always answers +1 never learns the needle.
 func TestConstantIsAboveRange(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "out")
 	text := fmt.Sprintf(thirdSweep, thirdparty(t), "third/plus", 0, 1)
 	text = strings.Replace(text, "n: [5]\ntrials: 0", "n: {find: true, from: 16, to: 4096, within: 1.5}", 1)
@@ -104,7 +121,8 @@ n: [20, 100]
 trials: 300
 `
 
-// An algorithm in another language gets the same treatment as a built-in one: same bytes for any number of workers.
+// An algorithm in another language gets the same treatment as a built-in one: same bytes for any
+// number of workers.
 func TestPython(t *testing.T) {
 	testkit.Long(t)
 	const python = "/usr/bin/python3"

@@ -14,19 +14,18 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/shatterlab/shatter/coordinator/folder"
-
 	"github.com/spf13/cobra"
 
 	"github.com/shatterlab/shatter/coordinator"
+	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/plugins/host"
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// A finishedSweep is the output folder of a sweep, opened for reading, with the sweep that it holds.
-// Close it.
+// A finishedSweep is the output folder of a sweep, opened for reading, with the sweep that it
+// holds. Close it.
 type finishedSweep struct {
 	*loadedSweep
 	folder   *folder.Folder
@@ -39,8 +38,8 @@ func (r *finishedSweep) close() {
 	r.loadedSweep.close()
 }
 
-// openFinished opens an output folder. Relative paths of its sweep file start at base, or, if that is
-// empty, where the sweep file was.
+// openFinished opens an output folder. Relative paths of its sweep file start at base, or, if that
+// is empty, where the sweep file was.
 func openFinished(ctx context.Context, dir, base string) (*finishedSweep, error) {
 	record, err := folder.ReadRecord(dir)
 	if err != nil {

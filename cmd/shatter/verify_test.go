@@ -96,7 +96,8 @@ func version9(key string) func([]byte) []byte {
 	}
 }
 
-// outcome9 makes the version "1" of the ledger's first message a "9", and its checksums right again.
+// outcome9 makes the version "1" of the ledger's first message a "9", and its checksums right
+// again.
 func outcome9(raw []byte) []byte {
 	table := crc32.MakeTable(crc32.Castagnoli)
 	msg := raw[24 : 24+bits.LittleEndian.Uint32(raw[8:])]
@@ -108,11 +109,9 @@ func outcome9(raw []byte) []byte {
 
 // Verify finds whatever was done to a result, names it, and changes nothing.
 func TestVerify(t *testing.T) {
+	t.Parallel()
 	tmp := t.TempDir()
-	file := write(t, filepath.Join(tmp, "verify.yaml"), verifySweep)
-	whole, other := filepath.Join(tmp, "whole"), filepath.Join(tmp, "other")
-	mustRun(t, file, whole)
-	mustRun(t, write(t, filepath.Join(tmp, "other.yaml"), strings.Replace(verifySweep, "seed: 3", "seed: 4", 1)), other)
+	whole, other := finished(t, verifySweep), finished(t, strings.Replace(verifySweep, "seed: 3", "seed: 4", 1))
 	from := func(name string) func([]byte) []byte {
 		return func([]byte) []byte {
 			raw, err := os.ReadFile(filepath.Join(other, name))
@@ -128,16 +127,64 @@ func TestVerify(t *testing.T) {
 		code       int
 		want       []string
 	}{
-		{"nothing", "table.md", bytes.Clone, exitDone, []string{"with 240 outcomes, no damage, 0 conflicts", "all 240 that the result counts", ", as the manifest says",
-			"20 of 240 recorded trials were run again: all are equal to the last bit"}},
-		{"value of a table", "curve.csv", from("curve.csv"), exitIntegrity, []string{"DIFFERENT: curve.csv: line 2, column ", ", recomputed "}},
-		{"value of Parquet", "curve.parquet", from("curve.parquet"), exitIntegrity, []string{"DIFFERENT: curve.parquet: row 1, column ", " [cell ", ", n 100]"}},
-		{"value of a trial", "trials.parquet", from("trials.parquet"), exitIntegrity, []string{"DIFFERENT: trials.parquet: row ", ", repetition "}},
+		{
+			"nothing",
+			"table.md",
+			bytes.Clone,
+			exitDone,
+			[]string{"with 240 outcomes, no damage, 0 conflicts", "all 240 that the result counts", ", as the manifest says",
+				"20 of 240 recorded trials were run again: all are equal to the last bit"},
+		},
+		{
+			"value of a table",
+			"curve.csv",
+			from("curve.csv"),
+			exitIntegrity,
+			[]string{"DIFFERENT: curve.csv: line 2, column ", ", recomputed "},
+		},
+		{
+			"value of Parquet",
+			"curve.parquet",
+			from("curve.parquet"),
+			exitIntegrity,
+			[]string{"DIFFERENT: curve.parquet: row 1, column ", " [cell ", ", n 100]"},
+		},
+		{
+			"value of a trial",
+			"trials.parquet",
+			from("trials.parquet"),
+			exitIntegrity,
+			[]string{"DIFFERENT: trials.parquet: row ", ", repetition "},
+		},
 		{"damaged Parquet", "table.parquet", flip(half), exitIntegrity, []string{"DIFFERENT: table.parquet: ", "(byte "}},
-		{"short Parquet", "table.parquet", func(raw []byte) []byte { return raw[:len(raw)/2] }, exitIntegrity, []string{"DIFFERENT: table.parquet: it cannot be read"}},
-		{"missing trials", "trials.parquet", nil, exitIntegrity, []string{"DIFFERENT: trials.parquet: it is missing", "8 of 9 are equal"}},
-		{"sweep file", "sweep.yaml", func(raw []byte) []byte { return append(raw, "# mine\n"...) }, exitIntegrity, []string{"DIFFERENT: sweep.yaml: line 11: "}},
-		{"text", "table.md", func(raw []byte) []byte { return append(raw, "mine\n"...) }, exitIntegrity, []string{"DIFFERENT: table.md: line "}},
+		{
+			"short Parquet",
+			"table.parquet",
+			func(raw []byte) []byte { return raw[:len(raw)/2] },
+			exitIntegrity,
+			[]string{"DIFFERENT: table.parquet: it cannot be read"},
+		},
+		{
+			"missing trials",
+			"trials.parquet",
+			nil,
+			exitIntegrity,
+			[]string{"DIFFERENT: trials.parquet: it is missing", "8 of 9 are equal"},
+		},
+		{
+			"sweep file",
+			"sweep.yaml",
+			func(raw []byte) []byte { return append(raw, "# mine\n"...) },
+			exitIntegrity,
+			[]string{"DIFFERENT: sweep.yaml: line 11: "},
+		},
+		{
+			"text",
+			"table.md",
+			func(raw []byte) []byte { return append(raw, "mine\n"...) },
+			exitIntegrity,
+			[]string{"DIFFERENT: table.md: line "},
+		},
 		{"digest", "manifest.json", func(raw []byte) []byte {
 			return bytes.Replace(raw, []byte(`"digest": "`), []byte(`"digest": "0`), 1)
 		}, exitIntegrity, []string{"DIFFERENTLY 0"}},
@@ -145,10 +192,28 @@ func TestVerify(t *testing.T) {
 		{"no result", "table.parquet", nil, exitIntegrity, []string{"DIFFERENT: table.parquet: it is missing"}},
 		{"truncated ledger", "ledger/0001.log", func(raw []byte) []byte { return raw[:len(raw)/3] }, exitIntegrity,
 			[]string{"DAMAGED: a torn tail", "MISSING in the ledger, the first is ", "UNDECIDED", "run the sweep again"}},
-		{"edited ledger", "ledger/0001.log", flip(message), exitIntegrity, []string{"DAMAGED: 0001.log: ", "checksum does not match", "MISSING"}},
-		{"empty ledger", "ledger/0001.log", nil, exitIntegrity, []string{"0 frames with 0 outcomes", "240 of those that the curve counts are MISSING", "no trial was run again"}},
+		{
+			"edited ledger",
+			"ledger/0001.log",
+			flip(message),
+			exitIntegrity,
+			[]string{"DAMAGED: 0001.log: ", "checksum does not match", "MISSING"},
+		},
+		{
+			"empty ledger",
+			"ledger/0001.log",
+			nil,
+			exitIntegrity,
+			[]string{"0 frames with 0 outcomes", "240 of those that the curve counts are MISSING", "no trial was run again"},
+		},
 		{"no identity", "ledger/sweep.json", nil, exitUsage, []string{"it holds no ledger/sweep.json"}},
-		{"damaged identity", "ledger/sweep.json", func(raw []byte) []byte { return raw[:len(raw)/2] }, exitUsage, []string{"it is damaged"}},
+		{
+			"damaged identity",
+			"ledger/sweep.json",
+			func(raw []byte) []byte { return raw[:len(raw)/2] },
+			exitUsage,
+			[]string{"it is damaged"},
+		},
 		{"other result version", "curve.parquet", version9("shatter.result"), exitUsage,
 			[]string{`curve.parquet" is of version "9" of its format, not "1"`, "use the release that made it"}},
 		{"other outcome version", "ledger/0001.log", outcome9, exitUsage,
@@ -183,23 +248,25 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// After the sweep has run again the damage is a thing of the past, and outcomes that no code gives are found by running them again.
+// After the sweep has run again the damage is a thing of the past, and outcomes that no code gives
+// are found by running them again.
 func TestVerifyRepaired(t *testing.T) {
-	tmp := t.TempDir()
-	dir := filepath.Join(tmp, "out")
-	file := write(t, filepath.Join(tmp, "verify.yaml"), verifySweep)
-	mustRun(t, file, dir)
+	t.Parallel()
+	file, dir := copied(t, finished(t, verifySweep))
 	change(t, filepath.Join(dir, "ledger", "0001.log"), flip(message))
 	mustRun(t, file, dir)
 	out, errs, code := shatter(t, "verify", dir, "--sample", "all", "--workers", "2")
-	if code != 0 || !strings.Contains(out, "damaged, and its trials were run again: 0001.log") || !strings.Contains(out, "240 of 240 recorded trials were run again: all are equal") {
+	if code != 0 || !strings.Contains(out, "damaged, and its trials were run again: 0001.log") ||
+		!strings.Contains(out, "240 of 240 recorded trials were run again: all are equal") {
 		t.Errorf("repaired: exit %d: %s%s", code, out, errs)
 	}
 
 	forge(t, dir)
 	out, errs, code = shatter(t, "verify", dir, "--sample", "30", "--workers", "2")
-	trial := regexp.MustCompile(`30 of 240 recorded trials .* 30 different, 0 lost\n.*shatter trial \S+ (\S+)`).FindStringSubmatch(out)
-	if code != exitIntegrity || trial == nil || !strings.Contains(out, "made by another file of this shatter: SHA-256 000000000000") {
+	trial := regexp.MustCompile(`30 of 240 recorded trials .* 30 different, 0 lost\n.*shatter trial \S+ (\S+)`).
+		FindStringSubmatch(out)
+	if code != exitIntegrity || trial == nil ||
+		!strings.Contains(out, "made by another file of this shatter: SHA-256 000000000000") {
 		t.Fatalf("forged: exit %d: %s%s", code, out, errs)
 	}
 	out, errs, code = shatter(t, "trial", dir, trial[1])
@@ -212,8 +279,8 @@ func TestVerifyRepaired(t *testing.T) {
 	}
 }
 
-// A search, games, and a plugin and data whose paths are relative: all verify, from any working directory, also while a run holds the
-// lock; and data that has moved is asked for.
+// A search, games, and a plugin and data whose paths are relative: all verify, from any working
+// directory, also while a run holds the lock; and data that has moved is asked for.
 func TestVerifyAnywhere(t *testing.T) {
 	testkit.Long(t)
 	tmp := t.TempDir()
@@ -263,7 +330,8 @@ grids:
 	}
 	defer held.Close()
 	before := snapshot(t, out)
-	if text, errs, code := shatter(t, "verify", out, "--sample", "100%"); code != 0 || !strings.Contains(text, "all are equal to the last bit") {
+	if text, errs, code := shatter(t, "verify", out, "--sample", "100%"); code != 0 ||
+		!strings.Contains(text, "all are equal to the last bit") {
 		t.Errorf("exit %d: %s%s", code, text, errs)
 	}
 	text, errs, code := shatter(t, "trial", out, failed[1])
@@ -279,7 +347,9 @@ grids:
 		Recorded *struct{}
 		Equal    *bool
 	}
-	if err := json.Unmarshal([]byte(text), &got); err != nil || code != 0 || got.Outcome.Status != "ok" || got.Recorded != nil || got.Equal != nil {
+	if err := json.Unmarshal([]byte(text), &got); err != nil || code != 0 || got.Outcome.Status != "ok" ||
+		got.Recorded != nil ||
+		got.Equal != nil {
 		t.Errorf("trial that was never run: exit %d, %v: %s%s", code, err, text, errs)
 	}
 	for _, c := range [][2]string{
@@ -299,11 +369,20 @@ grids:
 		t.Errorf("--base: exit %d: %s%s", code, text, errs)
 	}
 	write(t, filepath.Join(moved, "data.csv"), data+"1,1,no\n")
-	expect(t, exitUsage, []string{filepath.Join(moved, "data.csv"), "is not the one that the sweep was run with", "put that one back"}, "verify", out, "--base", moved)
+	expect(
+		t,
+		exitUsage,
+		[]string{filepath.Join(moved, "data.csv"), "is not the one that the sweep was run with", "put that one back"},
+		"verify",
+		out,
+		"--base",
+		moved,
+	)
 }
 
 // What is no result, and wrong flags, are refused.
 func TestVerifyNothing(t *testing.T) {
+	t.Parallel()
 	tmp := t.TempDir()
 	file := write(t, filepath.Join(tmp, "verify.yaml"), verifySweep)
 	for _, command := range [][]string{{"verify"}, {"trial", "0123456789/100/0"}} {
@@ -315,16 +394,18 @@ func TestVerifyNothing(t *testing.T) {
 	for _, sample := range []string{"x", "-1", "0%", "101%", "1.5", ""} {
 		expect(t, exitUsage, []string{"a share like 1%"}, "verify", tmp, "--sample", sample)
 	}
-	expect(t, exitUsage, []string{"at least 1 is needed"}, "verify", tmp, "--workers", "0")
+	expect(t, exitUsage, []string{"a number from 1 on is needed"}, "verify", tmp, "--workers", "0")
 	expect(t, exitUsage, []string{"one of table, json"}, "trial", tmp, "x", "-o", "xml")
 }
 
-// More cells make each decision of a search more certain. All searches are made again at the new level, from the recorded outcomes: the
-// bytes are those of a fresh run.
+// More cells make each decision of a search more certain. All searches are made again at the new
+// level, from the recorded outcomes: the bytes are those of a fresh run.
 func TestExtendedSearch(t *testing.T) {
+	t.Parallel()
 	tmp := t.TempDir()
 	sweep := func(epsilons string) string {
-		return strings.NewReplacer("epsilon: [1, 2]", "epsilon: "+epsilons, "n: [100, 200]\ntrials: 60", "n: {find: true, from: 16, to: 1e4, within: 1.5}").Replace(verifySweep)
+		return strings.NewReplacer("epsilon: [1, 2]", "epsilon: "+epsilons, "n: [100, 200]\ntrials: 60", "n: {find: true, from: 16, to: 1e4, within: 1.5}").
+			Replace(verifySweep)
 	}
 	dir, fresh := filepath.Join(tmp, "out"), filepath.Join(tmp, "fresh")
 	file := write(t, filepath.Join(tmp, "verify.yaml"), sweep("[1]"))

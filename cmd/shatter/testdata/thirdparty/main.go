@@ -1,4 +1,5 @@
-// Command thirdparty is a plugin as an author outside of Shatter writes it, with algorithms that behave and some that do not.
+// Command thirdparty is a plugin as an author outside of Shatter writes it, with algorithms that
+// behave and some that do not. A file with the name plus serves only the best behaved.
 package main
 
 import (
@@ -6,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/shatterlab/shatter/plugins/algo"
@@ -41,7 +43,7 @@ type spinParams struct {
 	Loops int `doc:"dependent integer operations per trial" min:"0"`
 }
 
-// spin works for a while that the benchmark chooses.
+// spin works for as long as the benchmark wants.
 var spin = algo.Algorithm[spinParams]{
 	Name: "third/spin", Version: "1.0.0", Doc: "Works for a given number of loops, then always answers +1 or -1.",
 	Learn: func(_ context.Context, t *algo.Trial[spinParams], sample *algo.Data) (algo.Model, error) {
@@ -55,7 +57,7 @@ var spin = algo.Algorithm[spinParams]{
 
 var held [][]byte
 
-// allocate takes a gigabyte, a piece at a time, and touches all of it.
+// allocate allocates a gigabyte, a piece at a time, and touches all of it.
 func allocate() {
 	for range 64 {
 		piece := make([]byte, 16<<20)
@@ -63,14 +65,19 @@ func allocate() {
 			piece[i] = 1
 		}
 		held = append(held, piece)
-		time.Sleep(10 * time.Millisecond) // the host looks at it now and then
+		time.Sleep(10 * time.Millisecond) // the host measures memory now and then
 	}
 }
 
 func main() {
+	plus := learner("plus", nil)
+	if filepath.Base(os.Args[0]) == "plus" {
+		algo.Serve(plus)
+		return
+	}
 	algo.Serve(
 		spin,
-		learner("plus", nil),
+		plus,
 		learner("exit", func() (algo.Model, error) { os.Exit(3); return nil, nil }),
 		learner("panic", func() (algo.Model, error) { panic("the author's mistake") }),
 		learner("print", func() (algo.Model, error) { fmt.Println("debugging"); return constant(1), nil }),
