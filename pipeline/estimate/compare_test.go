@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 // choose returns the binomial coefficient.
@@ -277,7 +279,11 @@ func (w twins) discordant(a, b Result) (onlyA, onlyB int) {
 // however alike their trials are: by brackets and tests together, and by the tests alone. It logs
 // the exact test, which takes the numbers of trials as fixed, for comparison.
 func TestReplicasAreTheSame(t *testing.T) {
-	const runs, pairs, level = 120, 2, 0.05
+	const pairs, level = 2, 0.05
+	runs := 120
+	if !testkit.LongRun {
+		runs /= 4
+	}
 	find := Find{From: 16, To: 100_000, Within: 2, Confidence: 0.9, Target: 0.9, Cells: 2 * pairs, MaxTrials: 2000}
 	rate := func(n int64) float64 { return 1 / (1 + math.Pow(300/float64(n), 3)) }
 	for _, c := range []struct {
