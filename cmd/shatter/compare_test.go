@@ -120,7 +120,10 @@ func TestCompareResults(t *testing.T) {
 			"-o",
 			"md",
 		)
-		for _, want := range []string{"2 pairs of cells compared, 0 same, 2 differ, 0 unknown; confidence 0.9", "| differ | brackets, successes, errors |", "paired over ", ": same data |"} {
+		for _, want := range []string{
+			"2 pairs of cells compared, 0 same, 2 differ, 0 unknown; confidence 0.9",
+			"| differ | brackets, successes, errors |", "paired over ", ": same data |",
+		} {
 			if code != 1 || !strings.Contains(out, want) {
 				t.Errorf("exit %d, %q is not in %s%s", code, want, out, errs)
 			}
@@ -187,14 +190,20 @@ func badResults(t *testing.T, good string) {
 		{"no folder", "name the output folder of a sweep", []string{"compare", good, good + "x"}},
 		{"strange folder", "is not the output folder of a sweep", []string{"compare", t.TempDir(), good}},
 		{"version", `version "9" of its format, not "1"; use the release that made it`, []string{"compare", good, version}},
-		{"version of a table", `version "9" of its format, not "1"; use the release that made it`, []string{"table", version}},
+		{
+			"version of a table", `version "9" of its format, not "1"; use the release that made it`,
+			[]string{"table", version},
+		},
 		{"truncated", "running the sweep again writes it anew", []string{"compare", half, good}},
 		{"no trials", "trials.parquet", []string{"compare", good, untried}},
 		{"no fits", "fits.parquet", []string{"table", untried, "--what", "fits"}},
 		{"column", `--by replca: no such column, did you mean "replica"?`, []string{"compare", good, "--by", "replca"}},
 		{"values", "COLUMN=X,Y is needed", []string{"compare", good, "--by", "epsilon=1"}},
 		{"nothing differs", "no two have the values that --by asks for", []string{"compare", good, "--by", "alpha"}},
-		{"also another column", "differ in algorithm (expmech/em and em-again)", []string{"compare", good, "--by", "replica"}},
+		{
+			"also another column", "differ in algorithm (expmech/em and em-again)",
+			[]string{"compare", good, "--by", "replica"},
+		},
 		{"confidence", "a number between 0 and 1", []string{"compare", good, good, "--confidence", "95"}},
 		{"format", "one of table, json, csv, md is needed", []string{"compare", good, good, "-o", "tex"}},
 		{"width", "--width -1", []string{"table", good, "--width", "-1"}},
@@ -207,7 +216,10 @@ func badResults(t *testing.T, good string) {
 // showResults: the further formats and the width of a table.
 func showResults(t *testing.T, dir string) {
 	tex, _, code := shatter(t, "table", dir, "-o", "tex")
-	for _, want := range []string{"% sweep twins, result digest ", "% confidence 0.95 that no bracket", "% theory_n: ", "\\begin{tabular}", "expmech/em & 256 & 1 & pure", "n\\_star"} {
+	for _, want := range []string{
+		"% sweep twins, result digest ", "% confidence 0.95 that no bracket", "% theory_n: ", "\\begin{tabular}",
+		"expmech/em & 256 & 1 & pure", "n\\_star",
+	} {
 		if code != 0 || !strings.Contains(tex, want) {
 			t.Errorf("exit %d: %q is not in %s", code, want, tex)
 		}

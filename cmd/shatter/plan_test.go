@@ -73,7 +73,9 @@ func TestPlanAndBudget(t *testing.T) {
 	if code != exitUnfinished || digest(t, errs) == want {
 		t.Fatalf("budget: exit %d: %s", code, errs)
 	}
-	for _, part := range []string{"partial: ", "budget of 1500 trials was spent with ", "deciding all of them takes about ", "--budget"} {
+	for _, part := range []string{
+		"partial: ", "budget of 1500 trials was spent with ", "deciding all of them takes about ", "--budget",
+	} {
 		if !strings.Contains(errs, part) {
 			t.Errorf("the message lacks %q: %s", part, errs)
 		}

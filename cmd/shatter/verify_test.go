@@ -354,7 +354,10 @@ grids:
 	}
 	for _, c := range [][2]string{
 		{"x", "an ID is cell/n/repetition"}, {search + "/5000/0", "n from 16 to 4096"}, {search + "/a/0", "whole numbers"},
-		{failed[2] + "/11/0", "the cell has n = 10"}, {failed[2] + "/10/20", "repetitions 0 to 19"}, {search[:9] + "x/17/0", "did you mean"},
+		{
+			failed[2] + "/11/0", "the cell has n = 10"}, {failed[2] + "/10/20", "repetitions 0 to 19"}, {search[:9] + "x/17/0",
+			"did you mean",
+		},
 	} {
 		expect(t, exitUsage, []string{c[1]}, "trial", out, c[0])
 	}
