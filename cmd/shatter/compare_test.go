@@ -76,12 +76,14 @@ func TestCompareResults(t *testing.T) {
 	other := sweepIn(t, dir, "other", strings.Replace(twinsSweep, "seed: 7", "seed: 8", 1))
 	few := filepath.Join(dir, "few")
 	fewSweep := strings.Replace(twinsSweep, "[256, 65536]", "256", 1) + "trials: {max: 100}\n"
-	if _, errs, code := shatter(t, "run", write(t, few+".yaml", fewSweep), "--out", few, "--workers", "2"); code != exitUnfinished {
+	fewFile := write(t, few+".yaml", fewSweep)
+	if _, errs, code := shatter(t, "run", fewFile, "--out", few, "--workers", "2"); code != exitUnfinished {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
 	t.Run("itself", func(t *testing.T) {
 		pairs, summary := comparing(t, 0, twins, filepath.Join(twins, "..", "twins"))
-		want := "6 cells compared, 6 same, 0 differ, 0 unknown; confidence 0.9 for all of them together: 0.95 of the brackets, 0.95 of the tests (12)\n"
+		want := "6 cells compared, 6 same, 0 differ, 0 unknown; confidence 0.9 for all of them together: " +
+			"0.95 of the brackets, 0.95 of the tests (12)\n"
 		if summary != want || len(pairs) != 6 || pairs[0]["only_a"].(float64) != 0 || pairs[0]["trials_a"].(float64) < 100 {
 			t.Errorf("%s%v", summary, pairs)
 		}
@@ -265,7 +267,8 @@ func TestCompareLists(t *testing.T) {
 		t.Errorf("%v", pairs)
 	}
 	for _, folders := range [][]string{{list}, {list, other}} {
-		if pairs, _ := comparing(t, 1, append(folders, "--by", "algorithm=expmech/em,baseline/erm", "--by", "epsilon", "--by", "replica")...); pairs[0]["p_successes"].(float64) > 1e-9 {
+		args := append(folders, "--by", "algorithm=expmech/em,baseline/erm", "--by", "epsilon", "--by", "replica")
+		if pairs, _ := comparing(t, 1, args...); pairs[0]["p_successes"].(float64) > 1e-9 {
 			t.Errorf("%v", pairs)
 		}
 	}

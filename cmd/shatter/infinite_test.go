@@ -42,7 +42,8 @@ func TestInfiniteOrders(t *testing.T) {
 		want[fmt.Sprintf("online/soa bisecting from %d 100", from)] = mistakes
 	}
 	want["online/soa bisecting from 9007199254740992 5"], want["online/soa bisecting from 9007199254740992 100"] = 5, 54
-	want["online/follow-the-leader bisecting from 1 100"], want["online/follow-the-leader bisecting from 1048576 100"] = 100, 100
+	want["online/follow-the-leader bisecting from 1 100"] = 100
+	want["online/follow-the-leader bisecting from 1048576 100"] = 100
 	want["online/follow-the-leader bisecting 10"], want["online/follow-the-leader bisecting 53"] = 10, 53
 	for _, r := range table(t, filepath.Join(tmp, "out")) {
 		id := fmt.Sprintf("%v %v %v", r["algorithm"], r["adversary"], r["rounds"])
@@ -154,10 +155,13 @@ adversary: {kind: bisecting, from: 8}
 		{"hedge", "online/soa", "online/hedge", "take online/soa or online/follow-the-leader, or thresholds on a domain"},
 		{"agnostic", "online/soa", "online/agnostic-experts", "of infinite Littlestone dimension"},
 		{"ftpl", "online/soa", "online/ftpl-laplace", `class "thresholds-naturals" has no finite list of hypotheses`},
-		{"learn", good[strings.Index(good, "task"):], "problem: {class: thresholds-naturals}\nalgorithms: [baseline/erm]\n" + learn,
+		{"learn", good[strings.Index(good, "task"):],
+			"problem: {class: thresholds-naturals}\nalgorithms: [baseline/erm]\n" + learn,
 			":2:18: problem.class: thresholds-naturals belongs to task online: no law on its infinitely many points is uniform"},
-		{"predict", good[strings.Index(good, "task"):], "task: predict\nproblem: {class: [thresholds, thresholds-dyadics], domain: 8, distribution: uniform}\n" +
-			"algorithms: [prediction/composition]\nprivacy: {epsilon: 1, delta: 1e-6}\nqueries: 5\nadversary: {kind: stochastic}\n" + learn,
+		{"predict", good[strings.Index(good, "task"):], "task: predict\n" +
+			"problem: {class: [thresholds, thresholds-dyadics], domain: 8, distribution: uniform}\n" +
+			"algorithms: [prediction/composition]\nprivacy: {epsilon: 1, delta: 1e-6}\nqueries: 5\n" +
+			"adversary: {kind: stochastic}\n" + learn,
 			":3:31: problem.class[1]: thresholds-dyadics belongs to task online"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -170,8 +174,10 @@ adversary: {kind: bisecting, from: 8}
 	}
 	dense := strings.NewReplacer("naturals", "dyadics", ", from: 8", "", "[10]", "[10, 54]").Replace(good)
 	for learner, want := range map[string]string{
-		"online/soa":               "two parts of infinite Littlestone dimension, none of which is the larger one: take online/follow-the-leader",
-		"online/follow-the-leader": ":5:9: rounds: 54 are too many on the class thresholds-dyadics: after 53 halvings of [0, 1) the next point may have more binary digits than a float64",
+		"online/soa": "two parts of infinite Littlestone dimension, none of which is the larger one: " +
+			"take online/follow-the-leader",
+		"online/follow-the-leader": ":5:9: rounds: 54 are too many on the class thresholds-dyadics: " +
+			"after 53 halvings of [0, 1) the next point may have more binary digits than a float64",
 	} {
 		text := strings.Replace(dense, "online/soa", learner, 1)
 		if learner == "online/soa" {

@@ -63,7 +63,8 @@ func TestQuery(t *testing.T) {
 		t,
 		"",
 		dir,
-		"select n, count(*) filter (success) as ok, max(successes) as curve from trials join curve using (cell, n) group by cell, n order by cell, n",
+		"select n, count(*) filter (success) as ok, max(successes) as curve "+
+			"from trials join curve using (cell, n) group by cell, n order by cell, n",
 		"-o",
 		"json",
 	)
