@@ -17,7 +17,7 @@ import (
 // of a run without one.
 func TestBudget(t *testing.T) {
 	want := reference(t)
-	budgets := []Budget{{Trials: 300}, {Time: 50 * time.Millisecond}}
+	budgets := []Budget{{Trials: 600}, {Time: 100 * time.Millisecond}}
 	if !testkit.LongRun {
 		budgets = budgets[:1]
 	}

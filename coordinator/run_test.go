@@ -248,6 +248,9 @@ func startFake(t *testing.T, ctx context.Context, c *Config, script script) (f *
 	return f, stop
 }
 
+// hanging is the time after which a run is taken to hang, on the slowest machine.
+const hanging = 5 * time.Minute
+
 // setup is a sweep's folder, a server and a worker that follows a script.
 type setup struct {
 	dir    string
@@ -275,7 +278,7 @@ func (s setup) run(t *testing.T, ctx context.Context) (*Summary, *fake, error) {
 	if s.change != nil {
 		s.change(&cfg)
 	}
-	guarded, cancel := context.WithTimeout(ctx, time.Minute)
+	guarded, cancel := context.WithTimeout(ctx, hanging)
 	defer cancel()
 	summary, err := Run(guarded, cfg)
 	if ctx.Err() == nil && guarded.Err() != nil {

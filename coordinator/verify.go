@@ -135,7 +135,7 @@ func (r *run) replay(ctx context.Context) error {
 }
 
 // addDamage sorts what is wrong with the ledger's files into what an earlier run has dealt with, as
-// the manifest tells, and the rest.
+// the manifest tells, and what nobody has dealt with.
 func (t *Tables) addDamage(report *ledger.Report, m schemas.Manifest) {
 	for _, d := range report.Damaged {
 		repaired := folder.Repaired(m, d)

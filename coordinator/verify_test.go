@@ -46,7 +46,7 @@ func rerunSample(t *testing.T, dir string, s Sample, script script) (*Rerun, err
 	cfg := reading(t, dir)
 	_, stop := startFake(t, t.Context(), &cfg, script)
 	defer stop()
-	guarded, cancel := context.WithTimeout(t.Context(), time.Minute)
+	guarded, cancel := context.WithTimeout(t.Context(), hanging)
 	defer cancel()
 	return CheckSample(guarded, cfg, s, func(done, of int64) {
 		if done > of {

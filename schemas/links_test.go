@@ -6,6 +6,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,15 +27,16 @@ var (
 	word    = regexp.MustCompile("^`(?:\\w+\\.)?(\\w+)`$")
 )
 
-// Links in the documents lead somewhere. One to a Go file whose text is a name in code leads to a
-// file that declares this name.
+// TestLinks checks that links in the documents lead to files that exist, and that a link to a Go file
+// whose text is a name in code leads to one that declares this name.
 func TestLinks(t *testing.T) {
 	files := markdownFiles(t)
 	if len(files) < 6 {
 		t.Fatalf("found only %v", files)
 	}
 	for _, file := range files {
-		for _, m := range link.FindAllStringSubmatch(fenced.ReplaceAllString(testkit.ReadFile(t, filepath.Join("..", file)), ""), -1) {
+		prose := fenced.ReplaceAllString(testkit.ReadFile(t, filepath.Join("..", file)), "")
+		for _, m := range link.FindAllStringSubmatch(prose, -1) {
 			text, target := m[1], m[2]
 			if strings.Contains(target, "://") {
 				continue
@@ -49,6 +51,9 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// foreign are folders that are no part of the repository.
+var foreign = []string{".git", "bin", "node_modules", "shatter-out"}
+
 // markdownFiles lists the documents of the repository, relative to its top folder.
 func markdownFiles(t *testing.T) (files []string) {
 	t.Helper()
@@ -56,7 +61,7 @@ func markdownFiles(t *testing.T) (files []string) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (d.Name() == ".git" || d.Name() == "node_modules" || d.Name() == "bin" || d.Name() == "shatter-out"):
+		case d.IsDir() && slices.Contains(foreign, d.Name()):
 			return fs.SkipDir
 		case path.Ext(name) == ".md" && !d.IsDir():
 			files = append(files, name)
@@ -91,7 +96,8 @@ func checkLink(t *testing.T, file, text, to, anchor string) {
 	}
 }
 
-// The map of the code names every package that stands directly in pipeline or plugins.
+// TestMap checks that the map of the code names every package that stands directly in pipeline or
+// plugins.
 func TestMap(t *testing.T) {
 	guide := testkit.ReadFile(t, "../pipeline/README.md")
 	for _, room := range []string{"pipeline", "plugins"} {

@@ -22,8 +22,8 @@ import (
 
 //go:generate go test -run TestGeneratedSections -update .
 
-// sections are the parts of the documents that are generated, by the word behind "begin generated:".
-// That of a file, "example FILE", is its text.
+// sections are the generated parts of the documents, by the word that follows "begin generated:". A
+// section "example FILE" is the text of that file.
 var sections = map[string]func(t *testing.T) string{
 	"keys":        keyTables,
 	"classes":     classTable,
@@ -281,8 +281,10 @@ func targetTable(t *testing.T) string {
 
 // resultFiles are the files of a result, with what a row of them is.
 var resultFiles = []struct{ name, row string }{
-	{"table", "`table` of the tasks `learn` and `predict`: one row per cell. The key columns, `p_<parameter>`, then"},
-	{"games", "`table` of the task `online`: one row per cell and number of rounds. The key columns, `p_<parameter>`, then"},
+	{"table", "`table` of the tasks `learn` and `predict`: one row per cell. The key columns, " +
+		"`p_<parameter>`, then"},
+	{"games", "`table` of the task `online`: one row per cell and number of rounds. The key columns, " +
+		"`p_<parameter>`, then"},
 	{"curve", "`curve`: one row per cell and sample size. The key columns, `p_<parameter>`, then these, then `m_<metric>`, " +
 		"means over the trials that reported them"},
 	{"bounds", "`bounds`: one row per cell and bound of the theory. These, then `w_<intermediate value>`"},

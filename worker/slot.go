@@ -18,8 +18,8 @@ import (
 // cell of their kind.
 const processesPerSlot = 3
 
-// slot is one lane of a worker: its plugin processes and its scratch memory. It is for one
-// goroutine.
+// slot runs the jobs of a worker one after another: it has its own plugin processes and scratch
+// memory. It is for one goroutine.
 type slot struct {
 	w         *worker
 	processes []process // most recently used last

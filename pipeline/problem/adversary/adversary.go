@@ -111,7 +111,7 @@ func Realizable(a schemas.Adversary) bool {
 	return k != nil && k.Realizable != nil && k.Realizable(a)
 }
 
-// always is Realizable of an adversary whose truths never leave the class.
+// always reports that truths agree with some hypothesis of the class, whatever the options.
 func always(schemas.Adversary) bool { return true }
 
 // choices lists the adversaries of a task that satisfy a condition, by their places.

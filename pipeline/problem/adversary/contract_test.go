@@ -50,26 +50,33 @@ func grounds(t *testing.T) (all []*opened) {
 	)
 }
 
-// Every adversary is complete, plays to the end on every problem that it does not refuse, refuses
-// the others with a reason, and accepts the keys that it says it has, with the values that it says.
+// Every adversary is complete.
+func TestAdversariesAreComplete(t *testing.T) {
+	for _, k := range All() {
+		if k.Name == "" || Lookup(k.Name) != k {
+			t.Errorf("the name %q is not one of its own", k.Name)
+		}
+		if k.Doc == "" || strings.Contains(k.Doc, "\n") || strings.HasSuffix(k.Doc, ".") {
+			t.Errorf("%s has no doc of one line without a full stop: %q", k.Name, k.Doc)
+		}
+		if k.Refuses == nil || (k.queries == nil) == (k.rounds == nil) {
+			t.Errorf("%s has not Refuses and one of queries and rounds", k.Name)
+		}
+		if (k.queries != nil) != (k.Task == schemas.TaskPredict) || (k.rounds != nil) != (k.Task == schemas.TaskOnline) {
+			t.Errorf("%s does not play what its task, %q, asks for", k.Name, k.Task)
+		}
+		if k.Rate != nil && k.Rate.Outside == nil {
+			t.Errorf("%s has a rate without a range", k.Name)
+		}
+	}
+}
+
+// Every adversary plays to the end on every problem that it does not refuse, refuses the others
+// with a reason, and accepts the keys that it says it has, with the values that it says.
 func TestAdversaries(t *testing.T) {
-	places := map[string]bool{}
 	list := grounds(t)
 	for _, k := range All() {
 		t.Run(k.Name, func(t *testing.T) {
-			if k.Name == "" || k.Doc == "" || strings.Contains(k.Doc, "\n") || strings.HasSuffix(k.Doc, ".") ||
-				Lookup(k.Name) != k {
-				t.Errorf("an adversary has a name of its own, and a doc of one line without a full stop: %q", k.Doc)
-			}
-			place := k.Task + string(rune('0'+k.Place))
-			if k.Place < 1 || k.Place > len(All()) || places[place] {
-				t.Errorf("the place %d is not one of its own", k.Place)
-			}
-			places[place] = true
-			if k.Refuses == nil || (k.queries != nil) != (k.Task == schemas.TaskPredict) ||
-				(k.rounds != nil) != (k.Task == schemas.TaskOnline) {
-				t.Fatal("an adversary has Refuses, and plays one of the tasks predict and online")
-			}
 			played := 0
 			for _, p := range list {
 				if k.Refuses(&p.spec) != "" {

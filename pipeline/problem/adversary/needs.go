@@ -7,7 +7,7 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// noLaw is Refuses of an adversary of task predict that needs a law or data.
+// noLaw refuses problems without a law or data, for an adversary of task predict.
 func noLaw(p *schemas.Problem) string {
 	if concept.ShapeOf(p.Class) == concept.InfiniteOrder {
 		return misfit(p)
@@ -15,7 +15,8 @@ func noLaw(p *schemas.Problem) string {
 	return ""
 }
 
-// noTarget is Refuses of an adversary of task predict that asks the labels of points of its own.
+// noTarget refuses problems without a target, for an adversary of task predict that asks points of
+// its own and so needs their labels.
 func noTarget(p *schemas.Problem) string {
 	if p.Data != nil {
 		return "needs a known target, and data has none"
@@ -23,8 +24,8 @@ func noTarget(p *schemas.Problem) string {
 	return noLaw(p)
 }
 
-// noEdge is Refuses of an adversary of task predict that asks points at the edge of the target: of
-// a hyperplane, or a box.
+// noEdge refuses problems whose target is neither a hyperplane nor a box, for an adversary of task
+// predict that asks points at the edge of the target.
 func noEdge(p *schemas.Problem) string {
 	if why := noTarget(p); why != "" {
 		return why
@@ -42,10 +43,11 @@ func noEdge(p *schemas.Problem) string {
 	return misfit(p)
 }
 
+// misfit returns the reason of an adversary that has no use for the class.
 func misfit(p *schemas.Problem) string { return fmt.Sprintf("does not fit the class %s", p.Class) }
 
-// onLaw returns Refuses of an adversary of task online that needs a law or data, and what else
-// refuses; nil: nothing.
+// onLaw returns a function that refuses problems without a law or data, for an adversary of task
+// online, and those that refuses refuses; nil refuses no other.
 func onLaw(refuses func(p *schemas.Problem) string) func(p *schemas.Problem) string {
 	return func(p *schemas.Problem) string {
 		switch {
@@ -76,8 +78,8 @@ func listable(p *schemas.Problem) bool {
 	return err == nil && c.Size() != nil && c.Size().IsInt64() && c.Size().Int64() <= maxListed
 }
 
-// unsplittable is Refuses of an adversary that keeps the version space of the class and finds the
-// points that split it.
+// unsplittable refuses problems whose version spaces are too large to be kept, for an adversary that
+// asks the points that split them.
 func unsplittable(p *schemas.Problem) string {
 	switch shape := concept.ShapeOf(p.Class); {
 	case p.Class == concept.Thresholds, shape == concept.Column:

@@ -37,6 +37,7 @@ func Resolve(task string, p *schemas.Problem, a *schemas.Adversary) error {
 // check checks one key of the adversary a on the problem p.
 type check func(p *schemas.Problem, a *schemas.Adversary) error
 
+// resolveKind returns the adversary of a kind, unless it cannot act on the problem.
 func resolveKind(task string, p *schemas.Problem, kind string) (*Adversary, error) {
 	k, wrong := Lookup(kind), ""
 	switch {
@@ -57,6 +58,7 @@ func resolveKind(task string, p *schemas.Problem, kind string) (*Adversary, erro
 	return k, nil
 }
 
+// resolveSees checks the key sees, and fills in its default.
 func (k *Adversary) resolveSees(_ *schemas.Problem, a *schemas.Adversary) error {
 	switch {
 	case len(k.Sees) == 0 && a.Sees == "":
@@ -74,6 +76,7 @@ func (k *Adversary) resolveSees(_ *schemas.Problem, a *schemas.Adversary) error 
 	return nil
 }
 
+// checkOffline checks the key offline.
 func (k *Adversary) checkOffline(_ *schemas.Problem, a *schemas.Adversary) error {
 	switch {
 	case a.Offline && k.Task == schemas.TaskOnline:
@@ -85,6 +88,7 @@ func (k *Adversary) checkOffline(_ *schemas.Problem, a *schemas.Adversary) error
 	return nil
 }
 
+// checkWidth checks the key width.
 func (k *Adversary) checkWidth(p *schemas.Problem, a *schemas.Adversary) error {
 	applies, side := k.Width != nil && k.Width(p), concept.Side(classOf(p))
 	switch {
@@ -99,6 +103,7 @@ func (k *Adversary) checkWidth(p *schemas.Problem, a *schemas.Adversary) error {
 	return nil
 }
 
+// resolveRate checks the key rate, and fills in its default.
 func (k *Adversary) resolveRate(_ *schemas.Problem, a *schemas.Adversary) error {
 	switch {
 	case k.Rate == nil && a.Rate == 0:
@@ -117,6 +122,7 @@ func (k *Adversary) resolveRate(_ *schemas.Problem, a *schemas.Adversary) error 
 	return nil
 }
 
+// checkFrom checks the key from.
 func (k *Adversary) checkFrom(p *schemas.Problem, a *schemas.Adversary) error {
 	applies := slices.Contains(k.From, p.Class)
 	switch {

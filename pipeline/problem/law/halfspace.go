@@ -22,8 +22,10 @@ var margin = Key{
 	},
 }
 
+// fitsBall reports whether the points of a class are those of a ball.
 func fitsBall(class string) bool { return concept.ShapeOf(class) == concept.Ball }
 
+// uncountable returns the number of points of a law on the sphere.
 func uncountable(*schemas.Problem) float64 { return math.Inf(1) }
 
 // halfspace is what the samplers of all laws of halfspaces share: the target, whose normal u is

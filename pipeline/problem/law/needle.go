@@ -50,11 +50,13 @@ type needleLaw struct {
 	atoms func(c, x uint64) []atom
 }
 
+// atom is a point with its label.
 type atom struct {
 	point uint64
 	label float64
 }
 
+// needleLaws holds the law of each class that it fits.
 var needleLaws = map[string]needleLaw{
 	concept.Thresholds: {
 		heavy: 2, least: 3, noConstant: true,

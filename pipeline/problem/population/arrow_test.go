@@ -295,16 +295,19 @@ func TestArrowReleases(t *testing.T) {
 // No cut and no flipped bit brings the readers down; most are noticed, some only change a value.
 func TestDamagedFiles(t *testing.T) {
 	for name, data := range files(t, plain()) {
-		for i := 0; i < len(data); i += 11 {
-			fuzzTable(t, formatOf(name), data[:i], true, false)
-			damaged := bytes.Clone(data)
-			damaged[i] ^= 1 << (i % 8)
-			fuzzTable(t, formatOf(name), damaged, i%2 == 0, false)
-			if i = i &^ 3; i+4 <= len(data) { // a length far beyond the file
-				binary.LittleEndian.PutUint32(damaged[i:], 0x7ffffff0)
-				fuzzTable(t, formatOf(name), damaged, true, false)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for i := 0; i < len(data); i += 11 {
+				fuzzTable(t, formatOf(name), data[:i], true, false)
+				damaged := bytes.Clone(data)
+				damaged[i] ^= 1 << (i % 8)
+				fuzzTable(t, formatOf(name), damaged, i%2 == 0, false)
+				if i = i &^ 3; i+4 <= len(data) { // a length far beyond the file
+					binary.LittleEndian.PutUint32(damaged[i:], 0x7ffffff0)
+					fuzzTable(t, formatOf(name), damaged, true, false)
+				}
 			}
-		}
+		})
 	}
 }
 

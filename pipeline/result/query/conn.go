@@ -18,9 +18,10 @@ const grace = 500 * time.Millisecond
 type conn struct {
 	db   *DB
 	conn duck.Connection
-	gone bool // a call did not come back: nothing of the connection may be touched until back is closed
-	back chan struct{}
-	late []func() // what to free then
+
+	abandoned bool          // a call did not return in time: touch nothing of the connection until returned is closed
+	returned  chan struct{} // closed when that call returns
+	pending   []func()      // what to free then
 }
 
 // maxStuck is the number of interrupted calls that may still be running before further questions
@@ -40,8 +41,8 @@ func (d *DB) connect() (*conn, error) {
 
 // release frees something of the connection as soon as no call is inside it.
 func (c *conn) release(free func()) {
-	if c.gone {
-		c.late = append(c.late, free)
+	if c.abandoned {
+		c.pending = append(c.pending, free)
 	} else {
 		free()
 	}
@@ -49,13 +50,13 @@ func (c *conn) release(free func()) {
 
 // close ends the connection as soon as no call is inside it.
 func (c *conn) close() {
-	if !c.gone {
+	if !c.abandoned {
 		duck.Disconnect(&c.conn)
 		return
 	}
 	go func() {
-		<-c.back
-		for _, free := range c.late {
+		<-c.returned
+		for _, free := range c.pending {
 			free()
 		}
 		duck.Disconnect(&c.conn)
@@ -101,7 +102,7 @@ func (c *conn) await(ctx context.Context, call func() error) error {
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
-	c.gone, c.back = true, ended
+	c.abandoned, c.returned = true, ended
 	c.db.stuck.Add(1)
 	return context.Cause(ctx)
 }

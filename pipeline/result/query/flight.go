@@ -97,6 +97,9 @@ func check(size int) {
 	}
 }
 
+// stream is an answer on its way to a client.
+type stream = <-chan flight.StreamChunk
+
 // server serves one result.
 type server struct {
 	flightsql.BaseServer
@@ -182,9 +185,7 @@ func (s *server) shape(ctx context.Context, sql string) (answer, parameters *arr
 }
 
 // answer streams the answer to sql. A client that goes away interrupts the question.
-func (s *server) answer(
-	ctx context.Context, sql string, values []any,
-) (*arrow.Schema, <-chan flight.StreamChunk, error) {
+func (s *server) answer(ctx context.Context, sql string, values []any) (*arrow.Schema, stream, error) {
 	free, err := s.slot(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -255,9 +256,7 @@ func (s *server) GetSchemaStatement(
 	return &flight.SchemaResult{Schema: flight.SerializeSchema(schema, memory.DefaultAllocator)}, nil
 }
 
-func (s *server) DoGetStatement(
-	ctx context.Context, t flightsql.StatementQueryTicket,
-) (*arrow.Schema, <-chan flight.StreamChunk, error) {
+func (s *server) DoGetStatement(ctx context.Context, t flightsql.StatementQueryTicket) (*arrow.Schema, stream, error) {
 	return s.answer(ctx, string(t.GetStatementHandle()), nil)
 }
 
@@ -345,7 +344,7 @@ func (s *server) GetSchemaPreparedStatement(
 
 func (s *server) DoGetPreparedStatement(
 	ctx context.Context, q flightsql.PreparedStatementQuery,
-) (*arrow.Schema, <-chan flight.StreamChunk, error) {
+) (*arrow.Schema, stream, error) {
 	p, values, err := readHandle(q.GetPreparedStatementHandle())
 	if err != nil {
 		return nil, nil, err
@@ -420,7 +419,7 @@ func parameter(a arrow.Array) (t typed, err error) {
 }
 
 // one returns a stream of one batch, which fill makes.
-func one(schema *arrow.Schema, fill func(*array.RecordBuilder)) (*arrow.Schema, <-chan flight.StreamChunk, error) {
+func one(schema *arrow.Schema, fill func(*array.RecordBuilder)) (*arrow.Schema, stream, error) {
 	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
 	defer b.Release()
 	fill(b)
@@ -441,7 +440,7 @@ func (s *server) GetFlightInfoCatalogs(_ context.Context, desc *flight.FlightDes
 	return info(desc, desc.Cmd, schema_ref.Catalogs), nil
 }
 
-func (s *server) DoGetCatalogs(context.Context) (*arrow.Schema, <-chan flight.StreamChunk, error) {
+func (s *server) DoGetCatalogs(context.Context) (*arrow.Schema, stream, error) {
 	return one(schema_ref.Catalogs, func(b *array.RecordBuilder) { add(b, catalog) })
 }
 
@@ -451,9 +450,7 @@ func (s *server) GetFlightInfoSchemas(
 	return info(desc, desc.Cmd, schema_ref.DBSchemas), nil
 }
 
-func (s *server) DoGetDBSchemas(
-	_ context.Context, q flightsql.GetDBSchemas,
-) (*arrow.Schema, <-chan flight.StreamChunk, error) {
+func (s *server) DoGetDBSchemas(_ context.Context, q flightsql.GetDBSchemas) (*arrow.Schema, stream, error) {
 	return one(schema_ref.DBSchemas, func(b *array.RecordBuilder) {
 		if same(q.GetCatalog(), catalog) && like(q.GetDBSchemaFilterPattern(), dbSchema) {
 			add(b, catalog, dbSchema)
@@ -465,7 +462,7 @@ func (s *server) GetFlightInfoTableTypes(_ context.Context, desc *flight.FlightD
 	return info(desc, desc.Cmd, schema_ref.TableTypes), nil
 }
 
-func (s *server) DoGetTableTypes(context.Context) (*arrow.Schema, <-chan flight.StreamChunk, error) {
+func (s *server) DoGetTableTypes(context.Context) (*arrow.Schema, stream, error) {
 	return one(schema_ref.TableTypes, func(b *array.RecordBuilder) { add(b, viewType) })
 }
 
@@ -482,9 +479,7 @@ func (s *server) GetFlightInfoTables(
 	return info(desc, desc.Cmd, tablesSchema(q)), nil
 }
 
-func (s *server) DoGetTables(
-	_ context.Context, q flightsql.GetTables,
-) (*arrow.Schema, <-chan flight.StreamChunk, error) {
+func (s *server) DoGetTables(_ context.Context, q flightsql.GetTables) (*arrow.Schema, stream, error) {
 	here := same(q.GetCatalog(), catalog) && like(q.GetDBSchemaFilterPattern(), dbSchema) &&
 		(len(q.GetTableTypes()) == 0 || slices.Contains(q.GetTableTypes(), viewType))
 	views := slices.Clone(s.db.Views())
@@ -521,9 +516,7 @@ func (s *server) GetFlightInfoPrimaryKeys(
 	return info(desc, desc.Cmd, schema_ref.PrimaryKeys), nil
 }
 
-func (s *server) DoGetPrimaryKeys(
-	context.Context, flightsql.TableRef,
-) (*arrow.Schema, <-chan flight.StreamChunk, error) {
+func (s *server) DoGetPrimaryKeys(context.Context, flightsql.TableRef) (*arrow.Schema, stream, error) {
 	return one(schema_ref.PrimaryKeys, func(*array.RecordBuilder) {})
 }
 
@@ -533,9 +526,7 @@ func (s *server) GetFlightInfoExportedKeys(
 	return info(desc, desc.Cmd, schema_ref.ExportedKeys), nil
 }
 
-func (s *server) DoGetExportedKeys(
-	context.Context, flightsql.TableRef,
-) (*arrow.Schema, <-chan flight.StreamChunk, error) {
+func (s *server) DoGetExportedKeys(context.Context, flightsql.TableRef) (*arrow.Schema, stream, error) {
 	return one(schema_ref.ExportedKeys, func(*array.RecordBuilder) {})
 }
 
@@ -545,9 +536,7 @@ func (s *server) GetFlightInfoImportedKeys(
 	return info(desc, desc.Cmd, schema_ref.ImportedKeys), nil
 }
 
-func (s *server) DoGetImportedKeys(
-	context.Context, flightsql.TableRef,
-) (*arrow.Schema, <-chan flight.StreamChunk, error) {
+func (s *server) DoGetImportedKeys(context.Context, flightsql.TableRef) (*arrow.Schema, stream, error) {
 	return one(schema_ref.ImportedKeys, func(*array.RecordBuilder) {})
 }
 

@@ -173,7 +173,7 @@ func (r *Rows) Next() (arrow.Record, error) {
 		rows, err = r.fetch(b.Fields())
 		return err
 	})
-	if r.conn.gone {
+	if r.conn.abandoned {
 		return nil, err // the builder is still in use
 	}
 	defer b.Release()

@@ -47,12 +47,12 @@ func writeArrowStream(w *bufio.Writer, a Answer) error {
 // counted counts the bytes that were written, which is all that the library asks of Seek.
 type counted struct {
 	io.Writer
-	at int64
+	count int64
 }
 
 func (c *counted) Write(b []byte) (int, error) {
 	n, err := c.Writer.Write(b)
-	c.at += int64(n)
+	c.count += int64(n)
 	return n, err
 }
 
@@ -60,5 +60,5 @@ func (c *counted) Seek(offset int64, whence int) (int64, error) {
 	if offset != 0 || whence != io.SeekCurrent {
 		return 0, errors.ErrUnsupported
 	}
-	return c.at, nil
+	return c.count, nil
 }

@@ -65,7 +65,7 @@ func TestFigureOfEachParameter(t *testing.T) {
 func TestPairedParameter(t *testing.T) {
 	s := learned(t, 10)
 	for _, r := range s.table.Rows {
-		r[s.table.at["margin"]] = 1 / float64(r[s.table.at["d"]].(int64))
+		r[s.table.index["margin"]] = 1 / float64(r[s.table.index["d"]].(int64))
 	}
 	f := named(t, s, "n-parities-d")
 	if got := keyNames(f); !slices.Equal(got, []string{"epsilon"}) || f.Notes[0] != "Along a line also changes: margin." {
@@ -181,7 +181,7 @@ func TestColumnsOfThePage(t *testing.T) {
 func TestOldTable(t *testing.T) {
 	s := learned(t, 10)
 	for _, name := range []string{"n_model", "n_model_low", "n_model_high", "sample", "fixed"} {
-		i := s.table.at[name]
+		i := s.table.index[name]
 		s.table.Columns = slices.Delete(s.table.Columns, i, i+1)
 		for j, r := range s.table.Rows {
 			s.table.Rows[j] = slices.Delete(r, i, i+1)
@@ -203,7 +203,7 @@ func TestOldTable(t *testing.T) {
 func TestEdges(t *testing.T) {
 	s := learned(t, 10)
 	for _, r := range s.table.Rows {
-		r[s.table.at["paper_n"]] = 4e12
+		r[s.table.index["paper_n"]] = 4e12
 	}
 	f := named(t, s, "n-parities-d")
 	if f.has(Printed) || !f.has(Proved) ||

@@ -97,12 +97,12 @@ func (g *group) code() {
 	g.algorithms, g.codes = g.distinct("algorithm"), map[string][]int{}
 	for _, column := range g.frame.keys() {
 		if values := append([]string{""}, g.distinct(column)...); len(values) > 2 || g.gaps(column) {
-			at := map[string]int{}
+			index := map[string]int{}
 			for i, v := range values {
-				at[v] = i
+				index[v] = i
 			}
 			for _, row := range g.rows {
-				g.codes[column] = append(g.codes[column], at[g.text(row, column)])
+				g.codes[column] = append(g.codes[column], index[g.text(row, column)])
 			}
 		}
 	}
@@ -159,9 +159,9 @@ func (g *group) settings(x ...string) (keys, along []string) {
 	slices.Reverse(candidates)
 	slices.SortStableFunc(candidates, func(a, b string) int { return btoi(isParam(b)) - btoi(isParam(a)) })
 	for _, c := range candidates {
-		rest := slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return k == c })
-		if (isParam(c) || g.numeric(c) || c == "privacy") && g.unique(append(fixed, rest...)) {
-			if keys = rest; !isParam(c) && g.numeric(c) && len(g.distinct(c)) > 1 {
+		others := slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return k == c })
+		if (isParam(c) || g.numeric(c) || c == "privacy") && g.unique(append(fixed, others...)) {
+			if keys = others; !isParam(c) && g.numeric(c) && len(g.distinct(c)) > 1 {
 				along = append(along, c)
 			}
 		}
@@ -180,7 +180,7 @@ func btoi(b bool) int {
 }
 
 func (g *group) numeric(column string) bool {
-	t := g.Columns[g.at[column]].Type
+	t := g.Columns[g.index[column]].Type
 	return t == schemas.IntColumn || t == schemas.FloatColumn
 }
 
@@ -393,13 +393,13 @@ func (g *group) scatter(x, name string, m measure) (Figure, bool) {
 	f.setKeys(g, keys)
 	seen := map[float64]bool{}
 	for _, row := range g.rows {
-		at := g.number(row, x)
-		if math.IsNaN(at) {
+		value := g.number(row, x)
+		if math.IsNaN(value) {
 			continue
 		}
-		seen[at] = true
+		seen[value] = true
 		s := seriesOf{algorithm: slices.Index(g.algorithms, g.text(row, "algorithm")), keys: g.texts(row, keys)}
-		s.add(g, row, at, m)
+		s.add(g, row, value, m)
 		f.Series = append(f.Series, s.series()...)
 	}
 	f.finish(m)
@@ -536,7 +536,7 @@ func (g *group) curves() (Figure, bool) {
 	}
 	keys, _ := g.cells().settings()
 	f.setKeys(g, keys)
-	at := map[string]int{}
+	index := map[string]int{}
 	var xs []float64
 	for _, row := range g.rows {
 		rate, n := g.number(row, "rate"), g.number(row, "n")
@@ -545,13 +545,13 @@ func (g *group) curves() (Figure, bool) {
 		}
 		xs = append(xs, n)
 		cell := g.text(row, "cell")
-		if _, ok := at[cell]; !ok {
-			at[cell] = len(f.Series)
+		if _, ok := index[cell]; !ok {
+			index[cell] = len(f.Series)
 			f.Series = append(f.Series, Series{
 				Mark: Measured, Algorithm: slices.Index(g.algorithms, g.text(row, "algorithm")), Keys: g.texts(row, keys),
 			})
 		}
-		s := &f.Series[at[cell]]
+		s := &f.Series[index[cell]]
 		s.Points = append(s.Points, Point{X: n, Y: rate, Low: g.number(row, "rate_low"), High: g.number(row, "rate_high"),
 			Cell: cell})
 	}

@@ -80,7 +80,7 @@ func (g *group) fitted(algorithm, words string) map[int]bool {
 		has := g.text(row, "algorithm") == algorithm
 		for _, part := range strings.Split(words, ", ") {
 			name, value, _ := strings.Cut(part, " ")
-			if _, ok := g.at[name]; ok && name != "above" { // words may call the reference error "best"
+			if _, ok := g.index[name]; ok && name != "above" { // words may call the reference error "best"
 				has = has && same(name, value, g.text(row, name))
 			}
 		}

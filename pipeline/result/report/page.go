@@ -202,8 +202,8 @@ func view(f *frame, docs map[string]string, order []string) (v tableView) {
 		places[i] = i
 	}
 	rank := func(place int) int {
-		if at := slices.Index(order, f.Columns[shown[place]].Name); at >= 0 {
-			return at
+		if i := slices.Index(order, f.Columns[shown[place]].Name); i >= 0 {
+			return i
 		}
 		return slices.Index(order, "*")
 	}

@@ -117,7 +117,7 @@ func (s *Sweep) online() bool { return s.table.has("regret_mean") }
 // frame is a sheet whose columns are found by name. A column that it lacks is empty.
 type frame struct {
 	*sheet.Sheet
-	at map[string]int
+	index map[string]int // of the columns
 }
 
 func newFrame(s *sheet.Sheet) *frame {
@@ -126,15 +126,15 @@ func newFrame(s *sheet.Sheet) *frame {
 	}
 	f := &frame{s, map[string]int{}}
 	for i, c := range s.Columns {
-		f.at[c.Name] = i
+		f.index[c.Name] = i
 	}
 	return f
 }
 
-func (f *frame) has(column string) bool { _, ok := f.at[column]; return ok }
+func (f *frame) has(column string) bool { _, ok := f.index[column]; return ok }
 
 func (f *frame) value(row int, column string) any {
-	if i, ok := f.at[column]; ok {
+	if i, ok := f.index[column]; ok {
 		return f.Rows[row][i]
 	}
 	return nil

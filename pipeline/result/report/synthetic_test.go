@@ -190,9 +190,9 @@ func hostile(t testing.TB) *Sweep {
 	}
 	for i, r := range s.table.Rows {
 		if i%2 == 0 {
-			r[s.table.at["distribution"]] = attack
-			r[s.table.at["status"]] = attack
-			r[s.table.at["reason"]] = attack
+			r[s.table.index["distribution"]] = attack
+			r[s.table.index["status"]] = attack
+			r[s.table.index["reason"]] = attack
 		}
 	}
 	s.manifest.Name, s.source = attack, "name: "+attack

@@ -39,7 +39,7 @@ func (f *Figure) VegaLite() ([]byte, error) {
 		for _, p := range s.Points {
 			v := object{"algorithm": f.Algorithms[s.Algorithm], "mark": s.Mark, "series": i}
 			for name, value := range map[string]any{"x": digits(p.X), "y": digits(p.Y), "low": digits(p.Low),
-				"high": digits(p.High), "open": some(p.Open), "cell": some(p.Cell), "label": some(p.Label)} {
+				"high": digits(p.High), "open": nonempty(p.Open), "cell": nonempty(p.Cell), "label": nonempty(p.Label)} {
 				if value != nil {
 					v[name] = value
 				}
@@ -89,9 +89,9 @@ func (f *Figure) chart() chart {
 			to.Cell = ""
 		}
 		for _, p := range s.Points {
-			row := []any{digits(p.X), digits(p.Y), digits(p.Low), digits(p.High), some(p.Open), nil, some(p.Label)}
+			row := []any{digits(p.X), digits(p.Y), digits(p.Low), digits(p.High), nonempty(p.Open), nil, nonempty(p.Label)}
 			if to.Cell == "" {
-				row[5] = some(p.Cell)
+				row[5] = nonempty(p.Cell)
 			}
 			for row[len(row)-1] == nil && len(row) > 2 {
 				row = row[:len(row)-1]
@@ -114,7 +114,8 @@ func (f *Figure) spec() object {
 	}
 }
 
-func some(s string) any {
+// nonempty returns s, or nil where it is empty.
+func nonempty(s string) any {
 	if s == "" {
 		return nil
 	}
@@ -142,7 +143,7 @@ func (f *Figure) params() []object {
 			options, labels = append(options, v), append(labels, v)
 		}
 		all = append(all, object{
-			"name": "k" + strconv.Itoa(i), "value": some(k.Chosen),
+			"name": "k" + strconv.Itoa(i), "value": nonempty(k.Chosen),
 			"bind": object{"input": "select", "options": options, "labels": labels, "name": k.Name + " "},
 		})
 	}

@@ -120,12 +120,12 @@ const maxListed = 12
 
 func (s *Sweep) unknown() []unknown {
 	var all []unknown
-	at := map[string]int{}
+	index := map[string]int{}
 	note := func(row int, status, what string) {
-		i, ok := at[status+what]
+		i, ok := index[status+what]
 		if !ok {
 			i = len(all)
-			at[status+what] = i
+			index[status+what] = i
 			all = append(all, unknown{Status: status, What: what})
 		}
 		if u := &all[i]; len(u.Cells) < maxListed {
