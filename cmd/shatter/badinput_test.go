@@ -57,7 +57,7 @@ func expect(t *testing.T, code int, want []string, args ...string) {
 	}
 }
 
-// list is [f(0), f(1), ...] as it stands in a sweep file.
+// list returns [f(0), f(1), ...] as it stands in a sweep file.
 func list(n int, f func(i int) string) string {
 	items := make([]string, n)
 	for i := range items {

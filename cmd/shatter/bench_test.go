@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// spin is the work of third/spin: a chain of dependent integer operations.
+// spin does the work of third/spin: a chain of dependent integer operations.
 func spin(loops int, x uint64) uint64 {
 	for range loops {
 		x = x*6364136223846793005 + 1442695040888963407
@@ -21,7 +21,7 @@ func spin(loops int, x uint64) uint64 {
 
 var sink uint64
 
-// twoGoroutines is the time that n trials of the given loops take on two goroutines of one process:
+// twoGoroutines returns the time that n trials of the given loops take on two goroutines of one process:
 // the bound.
 func twoGoroutines(n, loops int) time.Duration {
 	began := time.Now()
@@ -39,7 +39,7 @@ func twoGoroutines(n, loops int) time.Duration {
 	return time.Since(began)
 }
 
-// loopsFor is how many loops take about ten microseconds here.
+// loopsFor returns how many loops take the time d on this machine.
 func loopsFor(d time.Duration) int {
 	const probe = 10_000_000
 	began := time.Now()
@@ -58,7 +58,7 @@ n: [1]
 trials: %d
 `
 
-// coreTime is the processor time that this process and its ended children have used: what a result
+// coreTime returns the processor time that this process and its ended children have used: what a result
 // is worth on a machine that others use too.
 func coreTime() (sum time.Duration) {
 	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
@@ -69,7 +69,7 @@ func coreTime() (sum time.Duration) {
 	return sum
 }
 
-// cost is the time that something takes: by the clock, and of all cores together.
+// A cost is the time that something takes: by the clock, and of all cores together.
 type cost struct{ clock, cores time.Duration }
 
 func measure(f func()) cost {
@@ -78,11 +78,12 @@ func measure(f func()) cost {
 	return cost{time.Since(began), coreTime() - cores}
 }
 
-// BenchmarkTrials is the whole path from the sweep file to the table, at the job size that the
+// BenchmarkTrials measures the whole path from the sweep file to the table, at the job size that the
 // coordinator picks by itself.
 //
-//	cpu-ns/trial    core time of all processes
-//	again-cpu-ns/trial  the part of it that is not the run: the same command again, which reads the ledger and writes the result files
+//	cpu-ns/trial        core time of all processes
+//	again-cpu-ns/trial  the part of it that is not the run: that of the same command again, which
+//	                    reads the ledger and writes the result files
 //	of-bound        speed relative to the same loop on two goroutines of one process, in the same run
 //	cpu-of-bound    the same by core time, which other work on the machine disturbs less
 func BenchmarkTrials(b *testing.B) {
@@ -94,7 +95,9 @@ func BenchmarkTrials(b *testing.B) {
 			file := write(b, filepath.Join(b.TempDir(), "bench.yaml"), fmt.Sprintf(benchSweep, thirdparty(b), c.loops, b.N))
 			bound := measure(func() { twoGoroutines(b.N, c.loops) })
 			sweep := func() {
-				if _, errs, code := shatter(b, "run", file, "--out", filepath.Join(filepath.Dir(file), "out"), "--workers", "2", "--quiet"); code > 1 {
+				out := filepath.Join(filepath.Dir(file), "out")
+				_, errs, code := shatter(b, "run", file, "--out", out, "--workers", "2", "--quiet")
+				if code > 1 {
 					b.Fatal(errs)
 				}
 			}
@@ -125,7 +128,7 @@ n: [1]
 trials: 1
 `
 
-// BenchmarkTrickle is the whole path of jobs of one cheap trial each, for one slot: what a job
+// BenchmarkTrickle measures the whole path of jobs of one cheap trial each, for one slot: what a job
 // costs all processes together. What else a run costs (its start, its cells, its result files) is
 // measured by the same command again, and taken off.
 func BenchmarkTrickle(b *testing.B) {
@@ -140,7 +143,8 @@ func BenchmarkTrickle(b *testing.B) {
 		fmt.Sprintf(trickleSweep, thirdparty(b), strings.Join(loops, ", ")),
 	)
 	sweep := func() {
-		if _, errs, code := shatter(b, "run", file, "--out", filepath.Join(dir, "out"), "--workers", "1", "--quiet"); code > 1 {
+		out := filepath.Join(dir, "out")
+		if _, errs, code := shatter(b, "run", file, "--out", out, "--workers", "1", "--quiet"); code > 1 {
 			b.Fatal(errs)
 		}
 	}

@@ -68,8 +68,14 @@ func TestCache(t *testing.T) {
 		{"more", "small", strings.NewReplacer("epsilon: [1, 2]", "epsilon: [2, 4]", "trials: 60", "trials: 90").Replace(small),
 			func(served, run int64) bool { return served == 120 && run == 240 }},
 		{"a search", "find", find, func(served, run int64) bool { return served > 0 && run == 0 }},
-		{"more cells", "find", strings.Replace(find, "epsilon: [1, 2]", "epsilon: [2, 3]", 1), func(served, run int64) bool { return served > 0 && run > 0 }},
-		{"another seed", "small", strings.Replace(small, "seed: 3", "seed: 8", 1), func(served, run int64) bool { return served == 0 && run == 240 }},
+		{
+			"more cells", "find", strings.Replace(find, "epsilon: [1, 2]", "epsilon: [2, 3]", 1),
+			func(served, run int64) bool { return served > 0 && run > 0 },
+		},
+		{
+			"another seed", "small", strings.Replace(small, "seed: 3", "seed: 8", 1),
+			func(served, run int64) bool { return served == 0 && run == 240 },
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			file, dir := write(t, filepath.Join(t.TempDir(), "verify.yaml"), c.sweep), filepath.Join(t.TempDir(), "out")

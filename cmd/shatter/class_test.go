@@ -93,7 +93,10 @@ func TestDescribeText(t *testing.T) {
 		{[]string{"intervals", "--domain", "2^40"}, "Littlestone dimension  between 78 and 79\n"},
 		{[]string{"halfspace", "--d", "2"}, "Littlestone dimension  infinite\n"},
 		{[]string{"halfspace", "--d", "2"}, "points                 infinitely many, each of 2 numbers\n"},
-		{[]string{"stumps", "--domain", "4", "--d", "1024"}, "points                 about 3.2317e+616, each of 1024 numbers\n"},
+		{
+			[]string{"stumps", "--domain", "4", "--d", "1024"},
+			"points                 about 3.2317e+616, each of 1024 numbers\n",
+		},
 		{[]string{"points", "--domain", "1", "--tree"}, "Littlestone dimension  0\n"},
 		{[]string{"parities", "--d", "2", "--tree"}, "\n(1 0)\n- (0 1)\n+ (0 1)\n"},
 		{[]string{"thresholds", "--domain", "7", "--tree"}, "\n3\n- 5\n  - 6\n  + 4\n+ 1\n  - 2\n  + 0\n"},
@@ -129,7 +132,10 @@ func TestBadClass(t *testing.T) {
 		{[]string{"points", "--domain", "4", "--no-constant"}, "only thresholds can"},
 		{[]string{right, "--domain", "2"}, "--domain does not apply to a file"},
 		{[]string{right, "--d", "2"}, "--d does not apply to a file"},
-		{[]string{"thresholds", "--domain", "2^40", "--tree"}, `--tree: list class "thresholds": 1099511627777 hypotheses, use at most 4096`},
+		{
+			[]string{"thresholds", "--domain", "2^40", "--tree"},
+			`--tree: list class "thresholds": 1099511627777 hypotheses, use at most 4096`,
+		},
 		{[]string{"halfspace", "--d", "2", "--tree"}, "infinitely many hypotheses"},
 		{[]string{right, "-o", "csv"}, `-o "csv": one of table, json is needed`},
 		{nil, "wrong number of arguments (0)"},

@@ -76,12 +76,14 @@ func TestCompareResults(t *testing.T) {
 	other := sweepIn(t, dir, "other", strings.Replace(twinsSweep, "seed: 7", "seed: 8", 1))
 	few := filepath.Join(dir, "few")
 	fewSweep := strings.Replace(twinsSweep, "[256, 65536]", "256", 1) + "trials: {max: 100}\n"
-	if _, errs, code := shatter(t, "run", write(t, few+".yaml", fewSweep), "--out", few, "--workers", "2"); code != exitUnfinished {
+	fewFile := write(t, few+".yaml", fewSweep)
+	if _, errs, code := shatter(t, "run", fewFile, "--out", few, "--workers", "2"); code != exitUnfinished {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
 	t.Run("itself", func(t *testing.T) {
 		pairs, summary := comparing(t, 0, twins, filepath.Join(twins, "..", "twins"))
-		want := "6 cells compared, 6 same, 0 differ, 0 unknown; confidence 0.9 for all of them together: 0.95 of the brackets, 0.95 of the tests (12)\n"
+		want := "6 cells compared, 6 same, 0 differ, 0 unknown; confidence 0.9 for all of them together: " +
+			"0.95 of the brackets, 0.95 of the tests (12)\n"
 		if summary != want || len(pairs) != 6 || pairs[0]["only_a"].(float64) != 0 || pairs[0]["trials_a"].(float64) < 100 {
 			t.Errorf("%s%v", summary, pairs)
 		}
@@ -120,7 +122,10 @@ func TestCompareResults(t *testing.T) {
 			"-o",
 			"md",
 		)
-		for _, want := range []string{"2 pairs of cells compared, 0 same, 2 differ, 0 unknown; confidence 0.9", "| differ | brackets, successes, errors |", "paired over ", ": same data |"} {
+		for _, want := range []string{
+			"2 pairs of cells compared, 0 same, 2 differ, 0 unknown; confidence 0.9",
+			"| differ | brackets, successes, errors |", "paired over ", ": same data |",
+		} {
 			if code != 1 || !strings.Contains(out, want) {
 				t.Errorf("exit %d, %q is not in %s%s", code, want, out, errs)
 			}
@@ -187,14 +192,20 @@ func badResults(t *testing.T, good string) {
 		{"no folder", "name the output folder of a sweep", []string{"compare", good, good + "x"}},
 		{"strange folder", "is not the output folder of a sweep", []string{"compare", t.TempDir(), good}},
 		{"version", `version "9" of its format, not "1"; use the release that made it`, []string{"compare", good, version}},
-		{"version of a table", `version "9" of its format, not "1"; use the release that made it`, []string{"table", version}},
+		{
+			"version of a table", `version "9" of its format, not "1"; use the release that made it`,
+			[]string{"table", version},
+		},
 		{"truncated", "running the sweep again writes it anew", []string{"compare", half, good}},
 		{"no trials", "trials.parquet", []string{"compare", good, untried}},
 		{"no fits", "fits.parquet", []string{"table", untried, "--what", "fits"}},
 		{"column", `--by replca: no such column, did you mean "replica"?`, []string{"compare", good, "--by", "replca"}},
 		{"values", "COLUMN=X,Y is needed", []string{"compare", good, "--by", "epsilon=1"}},
 		{"nothing differs", "no two have the values that --by asks for", []string{"compare", good, "--by", "alpha"}},
-		{"also another column", "differ in algorithm (expmech/em and em-again)", []string{"compare", good, "--by", "replica"}},
+		{
+			"also another column", "differ in algorithm (expmech/em and em-again)",
+			[]string{"compare", good, "--by", "replica"},
+		},
 		{"confidence", "a number between 0 and 1", []string{"compare", good, good, "--confidence", "95"}},
 		{"format", "one of table, json, csv, md is needed", []string{"compare", good, good, "-o", "tex"}},
 		{"width", "--width -1", []string{"table", good, "--width", "-1"}},
@@ -207,7 +218,10 @@ func badResults(t *testing.T, good string) {
 // showResults: the further formats and the width of a table.
 func showResults(t *testing.T, dir string) {
 	tex, _, code := shatter(t, "table", dir, "-o", "tex")
-	for _, want := range []string{"% sweep twins, result digest ", "% confidence 0.95 that no bracket", "% theory_n: ", "\\begin{tabular}", "expmech/em & 256 & 1 & pure", "n\\_star"} {
+	for _, want := range []string{
+		"% sweep twins, result digest ", "% confidence 0.95 that no bracket", "% theory_n: ", "\\begin{tabular}",
+		"expmech/em & 256 & 1 & pure", "n\\_star",
+	} {
 		if code != 0 || !strings.Contains(tex, want) {
 			t.Errorf("exit %d: %q is not in %s", code, want, tex)
 		}
@@ -253,7 +267,8 @@ func TestCompareLists(t *testing.T) {
 		t.Errorf("%v", pairs)
 	}
 	for _, folders := range [][]string{{list}, {list, other}} {
-		if pairs, _ := comparing(t, 1, append(folders, "--by", "algorithm=expmech/em,baseline/erm", "--by", "epsilon", "--by", "replica")...); pairs[0]["p_successes"].(float64) > 1e-9 {
+		args := append(folders, "--by", "algorithm=expmech/em,baseline/erm", "--by", "epsilon", "--by", "replica")
+		if pairs, _ := comparing(t, 1, args...); pairs[0]["p_successes"].(float64) > 1e-9 {
 			t.Errorf("%v", pairs)
 		}
 	}

@@ -82,9 +82,12 @@ func TestParitiesTable(t *testing.T) {
 // where it is not one: those of finite classes accept all nine, some of the online ones infinite
 // classes too, those that answer queries each class with and without a list revealed beforehand.
 var settings = map[string]int{
-	"baseline/erm": 9, "expmech/em": 9, "expmech/pf": 9, "perturbed/gaussian": 9, "perturbed/rspm": 9, "perturbed/public-data": 9,
-	"prediction/composition": 10, "prediction/nandi-bassily": 10, "prediction/sparse-vector": 10, "prediction/shrinkage-oblivious": 8,
-	"online/soa": 9, "online/halving": 8, "online/agnostic-experts": 8, "online/hedge": 8, "online/follow-the-leader": 10, "online/ftpl-iid": 8,
+	"baseline/erm": 9, "expmech/em": 9, "expmech/pf": 9, "perturbed/gaussian": 9, "perturbed/rspm": 9,
+	"perturbed/public-data":  9,
+	"prediction/composition": 10, "prediction/nandi-bassily": 10, "prediction/sparse-vector": 10,
+	"prediction/shrinkage-oblivious": 8,
+	"online/soa":                     9, "online/halving": 8, "online/agnostic-experts": 8, "online/hedge": 8,
+	"online/follow-the-leader": 10, "online/ftpl-iid": 8,
 	"online/ftpl-gaussian": 9, "online/ftpl-uniform": 9, "online/ftpl-laplace": 9, "online/ftpl-approximable": 9,
 	"prediction/everlasting-lite": 6, "prediction/offline": 3, "prediction/shrinkage-halfspace": 2,
 }

@@ -68,7 +68,8 @@ func TestFits(t *testing.T) {
 	for _, r := range fits[:2] {
 		slope, se, theory := r["slope"].(float64), r["slope_se"].(float64), r["theory_slope"].(float64)
 		exact := want[r["group"].(string)]
-		if math.Abs(slope-exact) > 4*se || se > exact/10 || r["slope_low"].(float64) >= slope || r["slope_high"].(float64) <= slope || r["cells"] != 4.0 ||
+		if math.Abs(slope-exact) > 4*se || se > exact/10 || r["slope_low"].(float64) >= slope ||
+			r["slope_high"].(float64) <= slope || r["cells"] != 4.0 ||
 			theory < exact || theory > 1.4*exact || r["claimed"] != 22.8 || r["claimed_source"] != "the exact law" ||
 			!strings.Contains(r["y"].(string), "n_model") {
 			t.Errorf("the slope is %v: %v", exact, r)
@@ -121,7 +122,8 @@ func TestFitsOfRegret(t *testing.T) {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
 	fits := frame(t, dir, "fits")
-	if len(fits) != 1 || fits[0]["y"] != "regret_mean" || fits[0]["slope_low"].(float64) > 0.5 || fits[0]["slope_high"].(float64) < 0.5 ||
+	if len(fits) != 1 || fits[0]["y"] != "regret_mean" || fits[0]["slope_low"].(float64) > 0.5 ||
+		fits[0]["slope_high"].(float64) < 0.5 ||
 		fits[0]["slope_se"].(float64) > 0.2 ||
 		math.Abs(fits[0]["theory_slope"].(float64)-0.5) > 0.05 {
 		t.Errorf("%v", fits)

@@ -103,7 +103,8 @@ func init() {
 var libraries = map[string][]string{
 	"github.com/nats-io": {"pipeline/bus"},
 	"github.com/apache/arrow/go": {
-		"pipeline/problem/population", "pipeline/result", "pipeline/result/query", "pipeline/result/render", "pipeline/result/sheet",
+		"pipeline/problem/population",
+		"pipeline/result", "pipeline/result/query", "pipeline/result/render", "pipeline/result/sheet",
 	},
 	"github.com/apache/arrow/go/v17/arrow/flight": {"pipeline/result/query"},
 	"github.com/duckdb":                           {"pipeline/result/query"},

@@ -207,12 +207,31 @@ adversary: {kind: planted}
 		{"adversary of queries", "planted", "boundary", "boundary"},
 		{"rate", "planted", "planted, rate: 0.7", "rate"},
 		{"class of the adversary", "planted", "round-robin", "round-robin"},
-		{"halfspaces", "class: parities, d: 3, distribution: uniform", "class: halfspace, d: 3, margin: 0.1, distribution: iso", "regret needs the least loss of the class in hindsight"},
-		{"noise", "distribution: uniform", "distribution: uniform, noise: {kind: random, rate: 0.1}", "problem.noise: does not apply to task online"},
-		{"evaluation sample", "distribution: uniform", "distribution: uniform, test: 100", ":3:63: problem.test: does not apply to task online, where every round is scored; leave it out"},
-		{"function twice", "class: parities, d: 3", "class: matrix, file: twice.csv", "hypotheses 1 and 3, counted from 1, are the same function"},
-		{"point outside", "class: parities, d: 3, distribution: uniform", "class: thresholds, domain: 8, data: {file: outside.csv, label: y, positive: p}", `row 3, column "a": 8 is not an integer in 0..7`},
-		{"point that is no number", "class: parities, d: 3, distribution: uniform", "class: thresholds, domain: 8, data: {file: nan.csv, label: y, positive: p}", `row 3, column "a": NaN is not`},
+		{
+			"halfspaces", "class: parities, d: 3, distribution: uniform",
+			"class: halfspace, d: 3, margin: 0.1, distribution: iso", "regret needs the least loss of the class in hindsight",
+		},
+		{
+			"noise", "distribution: uniform", "distribution: uniform, noise: {kind: random, rate: 0.1}",
+			"problem.noise: does not apply to task online",
+		},
+		{
+			"evaluation sample", "distribution: uniform", "distribution: uniform, test: 100",
+			":3:63: problem.test: does not apply to task online, where every round is scored; leave it out",
+		},
+		{
+			"function twice", "class: parities, d: 3", "class: matrix, file: twice.csv",
+			"hypotheses 1 and 3, counted from 1, are the same function",
+		},
+		{
+			"point outside", "class: parities, d: 3, distribution: uniform",
+			"class: thresholds, domain: 8, data: {file: outside.csv, label: y, positive: p}",
+			`row 3, column "a": 8 is not an integer in 0..7`,
+		},
+		{
+			"point that is no number", "class: parities, d: 3, distribution: uniform",
+			"class: thresholds, domain: 8, data: {file: nan.csv, label: y, positive: p}", `row 3, column "a": NaN is not`,
+		},
 		{"learner of another task", "online/hedge", "expmech/em", `"expmech/em" does not play the task online`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -73,7 +73,9 @@ func TestPlanAndBudget(t *testing.T) {
 	if code != exitUnfinished || digest(t, errs) == want {
 		t.Fatalf("budget: exit %d: %s", code, errs)
 	}
-	for _, part := range []string{"partial: ", "budget of 1500 trials was spent with ", "deciding all of them takes about ", "--budget"} {
+	for _, part := range []string{
+		"partial: ", "budget of 1500 trials was spent with ", "deciding all of them takes about ", "--budget",
+	} {
 		if !strings.Contains(errs, part) {
 			t.Errorf("the message lacks %q: %s", part, errs)
 		}
@@ -162,7 +164,8 @@ func TestProgressLine(t *testing.T) {
 			{Kind: "error"},
 		}, Failed: map[string]int64{"error": 3}, Working: "größe\x1b[2J-\xff on thresholds, n = 128",
 	}
-	const want = "12/40 cells  31,204 trials (+1,000 known)  5,210/s  about 2m10s left  failed: 3 error  größe [2J-? on thresholds, n = 128"
+	const want = "12/40 cells  31,204 trials (+1,000 known)  5,210/s  about 2m10s left  " +
+		"failed: 3 error  größe [2J-? on thresholds, n = 128"
 	if got := d.line(p).cut(1000, false); got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
@@ -207,7 +210,8 @@ func TestAsksBeforeLongRun(t *testing.T) {
 	}
 	go func() { _, _ = io.Copy(io.Discard, read) }() // ends with the process
 	_ = cmd.Wait()
-	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted || !strings.Contains(said.String(), "the rest of this sweep takes about ") ||
+	code := cmd.ProcessState.ExitCode()
+	if code != exitInterrupted || !strings.Contains(said.String(), "the rest of this sweep takes about ") ||
 		strings.Contains(said.String(), "\x1b[3") ||
 		!strings.Contains(said.String(), "\r\x1b[K0/2 cells") {
 		t.Errorf("exit %d: %q", code, said.String())

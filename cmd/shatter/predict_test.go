@@ -129,7 +129,11 @@ adversary: {kind: boundary}
 n: [1000]
 `
 	for _, c := range []struct{ name, old, new, want string }{
-		{"k below the privacy term", "v: 3", "v: 3, k: 10", "k = 10 blocks are not (1, 1e-06)-private with v = 3 instances, by mode own only from k = 775 on: raise k, leave it out, or lower v"},
+		{
+			"k below the privacy term", "v: 3", "v: 3, k: 10",
+			"k = 10 blocks are not (1, 1e-06)-private with v = 3 instances, by mode own only from k = 775 on: raise k, " +
+				"leave it out, or lower v",
+		},
 		{"negative budget", "v: 3", "v: -1", "v: -1 is outside"},
 		{"class", "thresholds, domain: 1000", "parities, d: 3", "parities"},
 		{"adversary", "boundary", "tree", `"tree" does not ask queries; choose stochastic, repeat, boundary or adaptive`},

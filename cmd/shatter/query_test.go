@@ -63,7 +63,8 @@ func TestQuery(t *testing.T) {
 		t,
 		"",
 		dir,
-		"select n, count(*) filter (success) as ok, max(successes) as curve from trials join curve using (cell, n) group by cell, n order by cell, n",
+		"select n, count(*) filter (success) as ok, max(successes) as curve "+
+			"from trials join curve using (cell, n) group by cell, n order by cell, n",
 		"-o",
 		"json",
 	)
@@ -103,9 +104,18 @@ func TestQueryMistakes(t *testing.T) {
 		{[]string{dir + "/nowhere", "select 1"}, exitUsage, "shatter-out/NAME"},
 		{[]string{t.TempDir(), "select 1"}, exitUsage, "neither results nor a ledger"},
 		{[]string{}, exitUsage, "query DIR [SQL]"},
-		{[]string{dir, "select count(*) from range(1000000) a, range(1000000) b", "--timeout", "300ms"}, exitUnfinished, "longer than 300ms; raise it with --timeout"},
-		{[]string{dir, "select list(i) from range(1000000000) r(i)", "--memory", "100MB"}, exitUnfinished, "more memory than 100 MB; raise it with --memory"},
-		{[]string{dir, "select length(repeat('x', 2000000000))", "--memory", "64MB", "--timeout", "1s"}, exitUnfinished, "--"},
+		{
+			[]string{dir, "select count(*) from range(1000000) a, range(1000000) b", "--timeout", "300ms"}, exitUnfinished,
+			"longer than 300ms; raise it with --timeout",
+		},
+		{
+			[]string{dir, "select list(i) from range(1000000000) r(i)", "--memory", "100MB"}, exitUnfinished,
+			"more memory than 100 MB; raise it with --memory",
+		},
+		{
+			[]string{dir, "select length(repeat('x', 2000000000))", "--memory", "64MB", "--timeout", "1s"}, exitUnfinished,
+			"--",
+		},
 	} {
 		out, errs, code := runQuery(t, "", test.args...)
 		if code != test.code || out != "" || !strings.Contains(errs, test.want) || strings.Count(errs, "\n") != 1 {

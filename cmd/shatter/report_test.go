@@ -42,7 +42,10 @@ func TestReportAndPlot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{" of 7 cells are decided", "With confidence 95 %", before, "n-thresholds-domain", "curve-thresholds", "&lt;img src=x", "table.parquet", "trials took"} {
+	for _, want := range []string{
+		" of 7 cells are decided", "With confidence 95 %", before, "n-thresholds-domain", "curve-thresholds",
+		"&lt;img src=x", "table.parquet", "trials took",
+	} {
 		if !bytes.Contains(page, []byte(want)) {
 			t.Errorf("the page lacks %q", want)
 		}

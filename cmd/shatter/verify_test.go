@@ -28,7 +28,7 @@ trials: 60
 seed: 3
 `
 
-// snapshot is the content and the time of every file below a folder.
+// snapshot returns the content and the time of every file below a folder.
 func snapshot(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -75,7 +75,7 @@ func flip(at func(raw []byte) int) func([]byte) []byte {
 
 func half(raw []byte) int { return len(raw) / 2 }
 
-// message is a place inside the first message that begins in the second half of a file of frames.
+// message returns a place inside the first message that begins in the second half of a file of frames.
 func message(raw []byte) int {
 	return len(raw)/2 + bytes.Index(raw[len(raw)/2:], []byte("\x93SHTRLG\n")) + 100
 }
@@ -354,7 +354,10 @@ grids:
 	}
 	for _, c := range [][2]string{
 		{"x", "an ID is cell/n/repetition"}, {search + "/5000/0", "n from 16 to 4096"}, {search + "/a/0", "whole numbers"},
-		{failed[2] + "/11/0", "the cell has n = 10"}, {failed[2] + "/10/20", "repetitions 0 to 19"}, {search[:9] + "x/17/0", "did you mean"},
+		{
+			failed[2] + "/11/0", "the cell has n = 10"}, {failed[2] + "/10/20", "repetitions 0 to 19"}, {search[:9] + "x/17/0",
+			"did you mean",
+		},
 	} {
 		expect(t, exitUsage, []string{c[1]}, "trial", out, c[0])
 	}
@@ -386,7 +389,10 @@ func TestVerifyNothing(t *testing.T) {
 	tmp := t.TempDir()
 	file := write(t, filepath.Join(tmp, "verify.yaml"), verifySweep)
 	for _, command := range [][]string{{"verify"}, {"trial", "0123456789/100/0"}} {
-		for _, c := range [][2]string{{tmp, "is not the output folder of a sweep"}, {tmp + "/none", "is not the output folder"}, {file, "name the output folder of a sweep"}} {
+		for _, c := range [][2]string{
+			{tmp, "is not the output folder of a sweep"}, {tmp + "/none", "is not the output folder"},
+			{file, "name the output folder of a sweep"},
+		} {
 			args := append([]string{command[0], c[0]}, command[1:]...)
 			expect(t, exitUsage, []string{c[1]}, args...)
 		}
@@ -404,7 +410,8 @@ func TestExtendedSearch(t *testing.T) {
 	t.Parallel()
 	tmp := t.TempDir()
 	sweep := func(epsilons string) string {
-		return strings.NewReplacer("epsilon: [1, 2]", "epsilon: "+epsilons, "n: [100, 200]\ntrials: 60", "n: {find: true, from: 16, to: 1e4, within: 1.5}").
+		return strings.NewReplacer("epsilon: [1, 2]", "epsilon: "+epsilons,
+			"n: [100, 200]\ntrials: 60", "n: {find: true, from: 16, to: 1e4, within: 1.5}").
 			Replace(verifySweep)
 	}
 	dir, fresh := filepath.Join(tmp, "out"), filepath.Join(tmp, "fresh")
