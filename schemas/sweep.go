@@ -28,9 +28,9 @@ type Sweep struct {
 	// Name of the sweep: letters, digits, hyphens and underscores. Results go to shatter-out/<name>
 	// unless --out says otherwise.
 	Name string `yaml:"name" jsonschema:"required,pattern=^[A-Za-z0-9][A-Za-z0-9_-]*$,maxLength=64"`
-	// Task is the game played (default learn): learn (labelled sample in, predictions on fresh points
-	// out), predict (then queries of an adversary, one by one), online (rounds of point, prediction,
-	// truth).
+	// Task of the algorithms (default learn): learn (labelled sample in, predictions on fresh points
+	// out), predict (then the queries of an adversary, one by one), online (rounds of point,
+	// prediction, truth).
 	Task string `yaml:"task" jsonschema:"enum=learn,enum=predict,enum=online"`
 	// Seed of all randomness (default 1).
 	Seed *uint64 `yaml:"seed" jsonschema:"minimum=0"`
@@ -48,16 +48,16 @@ type Sweep struct {
 
 // Grid is the product of its axes: a list where a single value is expected is an axis.
 type Grid struct {
-	// Problem is what is to be learned.
+	// Problem to learn.
 	Problem *ProblemSpec `yaml:"problem"`
 	// Algorithms to run, by name, or {use: name, ...} with parameters.
 	Algorithms Axis[AlgorithmUse] `yaml:"algorithms"`
 	// Privacy is the budget of the private algorithms. Those that are not private run once, not once
 	// per budget.
 	Privacy *Privacy `yaml:"privacy"`
-	// Goal is what counts as success.
+	// Goal says what counts as success.
 	Goal *Goal `yaml:"goal"`
-	// N is the sample sizes: a list gives the curve, {find: true} searches for n*.
+	// N lists the sample sizes of a curve, or searches for n* with {find: true}.
 	N *SampleSizes `yaml:"n"`
 	// Trials is the number of repetitions for each cell and n of a list (default 200), or {max: ...}
 	// for each cell of a search.
@@ -158,7 +158,7 @@ type AlgorithmUse struct {
 	Params map[string]Axis[Value] `yaml:",rest"`
 }
 
-// Privacy is the budget.
+// Privacy is the budget of private algorithms: every combination of its values.
 type Privacy struct {
 	// Epsilon of differential privacy.
 	Epsilon Axis[float64] `yaml:"epsilon" jsonschema:"exclusiveMinimum=0"`
@@ -166,7 +166,7 @@ type Privacy struct {
 	Delta Axis[float64] `yaml:"delta" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
 }
 
-// Goal is what counts as success: error - above <= alpha, with probability at least 1 - beta.
+// Goal says what counts as success: error - above <= alpha, with probability at least 1 - beta.
 type Goal struct {
 	// Alpha is the excess error that counts as success.
 	Alpha Axis[float64] `yaml:"alpha" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
@@ -206,7 +206,7 @@ const (
 	DefaultMemory     = Bytes(2 << 30)
 )
 
-// Trials is how often.
+// Trials sets the number of repetitions per sample size, or the limit of a search.
 type Trials struct {
 	// Count is the number of repetitions for each cell and n of a list.
 	Count int64 `yaml:",short" jsonschema:"minimum=1,maximum=1000000000"`
@@ -214,7 +214,7 @@ type Trials struct {
 	Max int64 `yaml:"max" jsonschema:"required,minimum=1,maximum=1000000000"`
 }
 
-// AdversarySpec asks the queries or plays the rounds.
+// AdversarySpec describes who asks the queries of task predict, or plays the rounds of task online.
 type AdversarySpec struct {
 	// Kind of adversary. Which ones fit depends on the task and the class.
 	Kind Axis[string] `yaml:"kind" jsonschema:"required,registry=adversary"`
