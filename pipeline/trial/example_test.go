@@ -1,0 +1,22 @@
+package trial_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/shatterlab/shatter/pipeline/trial"
+)
+
+// A stream of randomness follows from a key, the sample size and the repetition alone: whoever
+// draws the points of a trial draws the same ones.
+func ExampleSeed() {
+	key, err := trial.KeyOf(map[string]any{"format": trial.Format, "seed": 1, "problem": "of an example"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	hi, lo := trial.Seed(key, trial.Points, 100, 7)
+	points := rand.New(rand.NewPCG(hi, lo))
+	fmt.Println(key.Short(), points.Uint64N(1000), points.Uint64N(1000))
+	// Output: 9dacd734fc 3 168
+}
