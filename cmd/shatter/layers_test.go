@@ -21,7 +21,8 @@ var layers = [][]string{
 	{"schemas", "schemas/pluginv1"},
 
 	// Tools that know nothing of sweeps.
-	{"pipeline", "pipeline/bus", "pipeline/dataset", "pipeline/disk", "pipeline/lp", "pipeline/numeric", "pipeline/wording"},
+	{"pipeline", "pipeline/dataset", "pipeline/disk", "pipeline/lp", "pipeline/numeric", "pipeline/wording"},
+	{"pipeline/bus"},
 
 	// The mathematics.
 	{"pipeline/concept", "pipeline/estimate", "pipeline/privacy"},
