@@ -25,22 +25,5 @@ func (b Budget) String() string {
 	if b.Trials > 0 {
 		return fmt.Sprintf("budget of %d trials", b.Trials)
 	}
-	return fmt.Sprintf("budget of %s of CPU time", InWords(b.Time))
-}
-
-// InWords formats a duration for people: 2h instead of 2h0m0s, 1m40s instead of 1m39.7s.
-func InWords(d time.Duration) string {
-	switch {
-	case d >= 10*time.Hour:
-		d = d.Round(time.Hour)
-	case d >= time.Hour:
-		d = d.Round(time.Minute)
-	case d >= 10*time.Second:
-		d = d.Round(time.Second)
-	case d >= time.Second:
-		d = d.Round(100 * time.Millisecond)
-	default:
-		d = d.Round(time.Millisecond)
-	}
-	return wording.Duration(d)
+	return fmt.Sprintf("budget of %s of CPU time", wording.RoughDuration(b.Time))
 }

@@ -192,10 +192,3 @@ func calibrated(t *testing.T) *Prediction {
 	}
 	return p
 }
-
-// Durations are rounded to what people read.
-func TestInWords(t *testing.T) {
-	if got := InWords(90 * time.Minute); got != "1h30m" {
-		t.Error(got)
-	}
-}

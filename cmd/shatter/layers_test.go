@@ -23,13 +23,13 @@ var layers = [][]string{
 	// Tools that know nothing of sweeps.
 	{
 		"pipeline",
-		"pipeline/bus",
 		"pipeline/dataset",
 		"pipeline/disk",
 		"pipeline/lp",
 		"pipeline/numeric",
 		"pipeline/wording",
 	},
+	{"pipeline/bus"},
 
 	// The mathematics.
 	{"pipeline/concept", "pipeline/estimate", "pipeline/privacy"},

@@ -24,6 +24,7 @@ import (
 	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -67,7 +68,7 @@ func remedy(err error) string {
 	var says *ledger.WriteError
 	switch {
 	case errors.As(err, &says): // it is part of the message
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+	case disk.IsFull(err):
 		return ": make room and run the same command again"
 	case errors.Is(err, syscall.EFBIG):
 		return ": raise the limit on the size of files (ulimit -f) and run the same command again"

@@ -13,8 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/plan"
 )
@@ -189,8 +188,11 @@ func setAside(dir string) error {
 	}
 	if lock, err := os.Open(filepath.Join(dir, "ledger", "lock")); err == nil {
 		defer lock.Close()
-		if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		switch err := disk.TryLock(lock, disk.Exclusive); {
+		case errors.Is(err, disk.ErrLocked):
 			return fmt.Errorf("set the old folder %q aside: a run works in it: wait for that or stop it", dir)
+		case err != nil:
+			return fmt.Errorf("set the old folder %q aside: %w", dir, err)
 		}
 	}
 	for i := 1; ; i++ {
@@ -204,17 +206,10 @@ func setAside(dir string) error {
 	}
 }
 
-// writeFile writes a small file under another name and renames it, so that nobody ever sees half of
-// it.
+// writeFile replaces a small file whole or not at all.
 func writeFile(path string, data []byte) error {
-	beside := path + ".new"
-	f, err := os.Create(beside)
-	if err != nil {
+	if err := disk.WriteFile(path, disk.Bytes(data)); err != nil {
 		return fmt.Errorf("write %q: %w", path, err)
 	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return errors.Join(fmt.Errorf("write %q: %w", path, err), os.Remove(beside))
-	}
-	return os.Rename(beside, path)
+	return nil
 }

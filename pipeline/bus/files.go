@@ -12,11 +12,11 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
-	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"golang.org/x/sys/unix"
+
+	"github.com/shatterlab/shatter/pipeline/disk"
 )
 
 const (
@@ -159,7 +159,7 @@ func (c *Conn) fetch(ctx context.Context, digest, path string) error {
 		return err
 	}
 	defer f.Close()
-	if err := lock(ctx, f); err != nil {
+	if err := disk.Lock(ctx, f, disk.Exclusive); err != nil {
 		return err
 	}
 	if _, err := os.Stat(path); err == nil { // somebody else has fetched it
@@ -290,20 +290,4 @@ func verify(path, digest string) error {
 		return fmt.Errorf("verify file %q: %w", path, err)
 	}
 	return nil
-}
-
-// lock waits for the lock of f. It ends with the file descriptor, also if the process is killed.
-func lock(ctx context.Context, f *os.File) error {
-	const pause = 50 * time.Millisecond
-	for {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if !errors.Is(err, unix.EWOULDBLOCK) {
-			return err
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
 }

@@ -24,6 +24,7 @@ func TestAmounts(t *testing.T) {
 		{Duration(2 * time.Hour), "2h"},
 		{Duration(90 * time.Second), "1m30s"},
 		{RoughDuration(99700 * time.Millisecond), "1m40s"},
+		{RoughDuration(90 * time.Minute), "1h30m"},
 		{RoughDuration(26*time.Hour + 31*time.Minute), "27h"},
 		{RoughDuration(1234 * time.Microsecond), "1ms"},
 		{Bytes(2 << 30), "2 GiB"},

@@ -3,6 +3,7 @@ package boosting
 import (
 	"math"
 
+	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
@@ -109,9 +110,9 @@ func checkProblem(name string, p algo.Problem, epsilon, delta float64) error {
 
 // checkClass refuses a problem of another class than halfspaces.
 func checkClass(name string, p algo.Problem) error {
-	if p.Class != "halfspace" {
-		return algo.Invalid("%s learns halfspaces, not class %q: leave it out here, or set problem.class to halfspace",
-			name, p.Class)
+	if p.Class != concept.Halfspace {
+		return algo.Invalid("%s learns halfspaces, not class %q: leave it out here, or set problem.class to %s",
+			name, p.Class, concept.Halfspace)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/shatterlab/shatter/pipeline/wording"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
@@ -168,7 +169,7 @@ func (s *Session) readMetrics(packed map[string][]byte) (map[string][]float64, e
 		}
 		if len(b) != 8*s.trials {
 			return nil, fmt.Errorf("it gave %d bytes of metric %q where %s need %d",
-				len(b), m.Name, plural(s.trials, "trial"), 8*s.trials)
+				len(b), m.Name, wording.Count(s.trials, "trial"), 8*s.trials)
 		}
 		metrics[m.Name] = appendFloats(nil, b)
 	}

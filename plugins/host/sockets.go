@@ -1,12 +1,15 @@
 package host
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"github.com/shatterlab/shatter/pipeline/disk"
 )
 
 // maxSocketPath is the longest path that a socket can have on this system.
@@ -40,7 +43,7 @@ func newSocketDir(base string) (*socketDir, error) {
 	if err := checkPrivate(parent); err != nil {
 		return nil, err
 	}
-	guard, err := lockDir(parent, syscall.LOCK_EX) // held while directories come and go
+	guard, err := lockDir(parent, waitForLock) // held while directories come and go
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +53,7 @@ func newSocketDir(base string) (*socketDir, error) {
 	if d.path, err = os.MkdirTemp(parent, "p"); err != nil {
 		return nil, fmt.Errorf("make the directory for sockets: %w", err)
 	}
-	if d.lock, err = lockDir(d.path, syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	if d.lock, err = lockDir(d.path, disk.TryLock); err != nil {
 		_ = os.Remove(d.path)
 		return nil, err
 	}
@@ -72,21 +75,19 @@ func checkPrivate(dir string) error {
 	return nil
 }
 
-// lockDir opens a directory and locks it with flock. The lock ends when the file is closed.
-func lockDir(dir string, how int) (*os.File, error) {
+// waitForLock waits, if need be for ever, for a lock. Others hold that of the parent only for as
+// long as it takes to make and to remove a few directories.
+func waitForLock(f *os.File, kind disk.Kind) error { return disk.Lock(context.Background(), f, kind) }
+
+// lockDir opens a directory and locks it. The lock ends when the file is closed.
+func lockDir(dir string, lock func(*os.File, disk.Kind) error) (*os.File, error) {
 	f, err := os.Open(dir)
 	if err != nil {
 		return nil, fmt.Errorf("lock the directory for sockets: %w", err)
 	}
-	for {
-		err = syscall.Flock(int(f.Fd()), how)
-		if !errors.Is(err, syscall.EINTR) {
-			break
-		}
-	}
-	if err != nil {
+	if err := lock(f, disk.Exclusive); err != nil {
 		f.Close()
-		return nil, fmt.Errorf("lock the directory for sockets, %q: %w", dir, err)
+		return nil, fmt.Errorf("lock the directory for sockets: %w", err)
 	}
 	return f, nil
 }
@@ -99,7 +100,7 @@ func sweep(parent string) {
 	}
 	for _, e := range entries {
 		dir := filepath.Join(parent, e.Name())
-		if lock, err := lockDir(dir, syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
+		if lock, err := lockDir(dir, disk.TryLock); err == nil {
 			_ = os.RemoveAll(dir)
 			lock.Close()
 		}

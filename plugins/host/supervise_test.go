@@ -106,7 +106,7 @@ func TestEnds(t *testing.T) {
 		{"crash", Exit, "", "exit status 2", "panic: in the background"},
 		{"flood", Exit, "", "exit status 4", "zzzz"},
 		{"grandchild", Exit, "", "exit status 5", "pid "},
-		{"memory", Memory, "limit is 100.0 MiB (limits.memory)", "signal: killed", ""},
+		{"memory", Memory, "limit is 100 MiB (limits.memory)", "signal: killed", ""},
 		{"hang", Time, "longer than the limit of 1.2s (limits.trial)", "signal: killed", ""},
 		{"busy", Time, "longer than the limit of 1.2s (limits.trial)", "signal: killed", ""},
 		{"stop", Time, "said nothing for 6.2s", "signal: killed", ""},

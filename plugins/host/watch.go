@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
 // watchEvery is the time between two looks at memory and time while a call is under way.
@@ -94,7 +96,7 @@ func (w *watch) checkMemory() {
 	limit := w.p.child.command.Memory
 	if held, ok := resident(w.p.Pid()); ok && held > limit {
 		w.end(Memory, fmt.Sprintf("it held %s of memory, and the limit is %s (limits.memory)",
-			bytesText(held), bytesText(limit)), nil)
+			wording.Bytes(held), wording.Bytes(limit)), nil)
 	}
 }
 
@@ -112,7 +114,7 @@ func (w *watch) checkTime() {
 		w.end(Time, fmt.Sprintf("it took longer than %s", w.limit), nil)
 	case !progress && each > w.limit:
 		w.end(Time, fmt.Sprintf("%s took more than the %s allowed for each (limits.trial)",
-			plural(w.trials, "trial"), w.limit), nil)
+			wording.Count(w.trials, "trial"), w.limit), nil)
 	}
 }
 
@@ -136,25 +138,4 @@ func (w *watch) tell(begun, done uint32) error {
 		w.end(Time, fmt.Sprintf("the trial took longer than the limit of %s (limits.trial)", w.limit), nil)
 	}
 	return nil
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
-// bytesText formats a number of bytes for people.
-func bytesText(n int64) string {
-	const unit = 1 << 10
-	switch {
-	case n < unit:
-		return fmt.Sprintf("%d bytes", n)
-	case n < unit*unit:
-		return fmt.Sprintf("%.1f KiB", float64(n)/unit)
-	case n < unit*unit*unit:
-		return fmt.Sprintf("%.1f MiB", float64(n)/(unit*unit))
-	}
-	return fmt.Sprintf("%.1f GiB", float64(n)/(unit*unit*unit))
 }

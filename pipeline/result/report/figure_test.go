@@ -339,13 +339,9 @@ func TestEscaped(t *testing.T) {
 // The page says what is not known, and how sure everything else is.
 func TestWords(t *testing.T) {
 	s := learned(t, 10)
-	s.manifest.Resolved.Measures = append(s.manifest.Resolved.Measures, struct {
-		Find *struct {
-			Confidence float64 `json:"confidence"`
-		} `json:"find"`
-	}{&struct {
-		Confidence float64 `json:"confidence"`
-	}{0.99}})
+	if err := s.parseManifest([]byte(`{"resolved":{"measures":[{"find":{"confidence":0.99}}]}}`)); err != nil {
+		t.Fatal(err)
+	}
 	_, text := written(t, s)
 	for _, want := range []string{"10 of 10 cells are decided", "With confidence 99 % all brackets",
 		"between 0.3333 and 0.3333 times the bound", "Nothing that this page knows of"} {

@@ -67,11 +67,11 @@ type page struct {
 	FiguresLeft      int
 	Charts           []chart
 	Unknown          []unknown
-	Failures         []failure
+	Failures         []schemas.Failure
 	Alarms, RunNotes []string
 	Facts            [][2]string
-	Runs             []manifestRun
-	Plugins          []manifestPlugin
+	Runs             []schemas.ManifestRun
+	Plugins          []schemas.ManifestPlugin
 	Source           string
 	Files            [][2]string
 	Snippets         []snippet
@@ -333,13 +333,6 @@ func (s *Sweep) snippets() []snippet {
 }
 
 func percent(p float64) string { return strconv.FormatFloat(round(100*p), 'g', -1, 64) + " %" }
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return strconv.Itoa(n) + " " + many
-}
 
 // span returns the least and the largest of the numbers that are not NaN, and how many these are.
 func span(values []float64) (low, high float64, n int) {

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/shatterlab/shatter/schemas"
 
@@ -23,49 +22,16 @@ type Sweep struct {
 	dir                  string
 	table, curve         *frame
 	bounds, fits, timing *frame // without rows where the folder has none
-	manifest             manifest
-	source               string // the sweep file
+	manifest             schemas.Manifest
+	measures             []resolvedMeasure // of the manifest
+	source               string            // the sweep file
 }
 
-// manifest holds what the page says of a run; see package coordinator, which writes it.
-type manifest struct {
-	Name     string            `json:"name"`
-	Seed     uint64            `json:"seed"`
-	Digest   string            `json:"digest"`
-	Profile  string            `json:"float_profile"`
-	Facts    map[string]string `json:"facts"`
-	Plugins  []manifestPlugin  `json:"plugins"`
-	Runs     []manifestRun     `json:"runs"`
-	Resolved struct {
-		Measures []struct {
-			Find *struct {
-				Confidence float64 `json:"confidence"`
-			} `json:"find"`
-		} `json:"measures"`
-	} `json:"resolved"`
-}
-
-type manifestPlugin struct {
-	File     string `json:"file"` // empty: built in
-	Digest   string `json:"digest"`
-	Outcomes int64  `json:"outcomes"`
-}
-
-type manifestRun struct {
-	Began       time.Time `json:"began"`
-	Seconds     float64   `json:"seconds"`
-	Known       int64     `json:"trials_known"`
-	Trials      int64     `json:"trials_run"`
-	Interrupted bool      `json:"interrupted"`
-	Failures    []failure `json:"failures"`
-	Alarms      []string  `json:"alarms"`
-	Notes       []string  `json:"notes"`
-	GoVersion   string    `json:"go"`
-}
-
-type failure struct {
-	Kind, Trial, What, Reason string
-	Count                     int64
+// resolvedMeasure is what the page tells of a measure of the manifest's Resolved.
+type resolvedMeasure struct {
+	Find *struct {
+		Confidence float64 `json:"confidence"`
+	} `json:"find"` // nil: of a list of sample sizes
 }
 
 // Load reads a result folder. Where a table is missing, the error wraps fs.ErrNotExist.
@@ -101,7 +67,7 @@ func (s *Sweep) readManifest(path string) error {
 	case err != nil:
 		return err
 	default:
-		if err := json.Unmarshal(raw, &s.manifest); err != nil {
+		if err := s.parseManifest(raw); err != nil {
 			return fmt.Errorf("read %q: %w", path, err)
 		}
 	}
@@ -109,6 +75,18 @@ func (s *Sweep) readManifest(path string) error {
 		s.manifest.Name = filepath.Base(s.dir)
 	}
 	return nil
+}
+
+func (s *Sweep) parseManifest(raw []byte) error {
+	if err := json.Unmarshal(raw, &s.manifest); err != nil || len(s.manifest.Resolved) == 0 {
+		return err
+	}
+	var resolved struct {
+		Measures []resolvedMeasure `json:"measures"`
+	}
+	err := json.Unmarshal(s.manifest.Resolved, &resolved)
+	s.measures = resolved.Measures
+	return err
 }
 
 // online reports whether the table is one of online games.

@@ -168,9 +168,9 @@ func undecided(t testing.TB) *Sweep {
 	high["n_high"] = int64(16)
 	s := sweepOf(t, []row{low, both, high, key("4", "acme/broken", 5, "failed", "every trial failed"),
 		key("5", "acme/none", 10, "infeasible", "not with this budget")}, nil, nil)
-	s.manifest.Runs = []manifestRun{{Seconds: 3, Trials: 80,
-		Failures: []failure{{Kind: "panic", Trial: "4/16/0", What: "acme/broken on halfspace", Reason: "index out of range",
-			Count: 16}}, Alarms: []string{"trial 4/16/0 has two different outcomes"}}}
+	s.manifest.Runs = []schemas.ManifestRun{{Seconds: 3, Trials: 80,
+		Failures: []schemas.Failure{{Kind: "panic", Trial: "4/16/0", What: "acme/broken on halfspace",
+			Reason: "index out of range", Count: 16}}, Alarms: []string{"trial 4/16/0 has two different outcomes"}}}
 	return s
 }
 
@@ -197,8 +197,11 @@ func hostile(t testing.TB) *Sweep {
 	}
 	s.manifest.Name, s.source = attack, "name: "+attack
 	s.manifest.Facts = map[string]string{"host": attack}
-	s.manifest.Runs = []manifestRun{{Failures: []failure{{attack, attack, attack, attack, 1}}, Notes: []string{attack}, Alarms: []string{attack}, GoVersion: attack}}
-	s.manifest.Plugins = []manifestPlugin{{File: attack, Digest: attack}}
+	s.manifest.Runs = []schemas.ManifestRun{{
+		Failures: []schemas.Failure{{Kind: attack, Trial: attack, What: attack, Reason: attack, Count: 1}},
+		Notes:    []string{attack}, Alarms: []string{attack}, GoVersion: attack,
+	}}
+	s.manifest.Plugins = []schemas.ManifestPlugin{{File: attack, Digest: attack}}
 	return s
 }
 

@@ -4,6 +4,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/shatterlab/shatter/schemas"
+
+	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
 // answer says in sentences what the sweep found.
@@ -29,17 +33,17 @@ func (s *Sweep) answer() []string {
 		}
 	}
 	what := fmt.Sprintf("How many examples suffice? Measured for %s in %s on %s.",
-		plural(len(algorithms), "algorithm", "algorithms"), plural(len(s.table.Rows), "cell", "cells"),
-		plural(len(problems), "concept class or population", "concept classes or populations"))
+		wording.Count(len(algorithms), "algorithm"), wording.Count(len(s.table.Rows), "cell"),
+		wording.CountOf(len(problems), "concept class or population", "concept classes or populations"))
 	all := []string{what, s.decided(count)}
 	low, high, ratioed := span(ratios)
 	if ratioed > 0 {
 		all = append(all, fmt.Sprintf("Where a proved bound stands beside it (%s), n* is between %s and %s times the bound.",
-			plural(ratioed, "cell", "cells"), text(round(low)), text(round(high))))
+			wording.Count(ratioed, "cell"), text(round(low)), text(round(high))))
 	}
 	if broken > 0 {
 		all = append(all, fmt.Sprintf("In %s even n_low, shown insufficient, is at least the proved bound: the two "+
-			"contradict each other.", plural(broken, "cell", "cells")))
+			"contradict each other.", wording.Count(broken, "cell")))
 	}
 	return all
 }
@@ -66,7 +70,7 @@ func (s *Sweep) decided(count map[string]int) string {
 // confidence says how sure all brackets of the table are together.
 func (s *Sweep) confidence() string {
 	var all []float64
-	for _, m := range s.manifest.Resolved.Measures {
+	for _, m := range s.measures {
 		c := 0.95 // of a list of sample sizes
 		if m.Find != nil {
 			c = m.Find.Confidence
@@ -97,13 +101,13 @@ func (s *Sweep) gamesAnswer() []string {
 		}
 	}
 	all := []string{fmt.Sprintf("How many mistakes, and how much regret? %s played %.0f sequences in %s.",
-		plural(len(algorithms), "algorithm", "algorithms"), sequences,
-		plural(len(s.table.Rows), "setting", "settings"))}
+		wording.Count(len(algorithms), "algorithm"), sequences,
+		wording.Count(len(s.table.Rows), "setting"))}
 	all = append(all, "Each regret is a mean over sequences with its own 95 % confidence interval (Student); the "+
 		"intervals do not hold all at once.")
 	if bounded > 0 {
 		all = append(all, fmt.Sprintf("In %d of %s with a proved bound, the mean regret is at most the bound.", within,
-			plural(bounded, "setting", "settings")))
+			wording.Count(bounded, "setting")))
 	}
 	return all
 }
@@ -177,7 +181,7 @@ func (s *Sweep) why(row int, status string) string {
 }
 
 // failures returns the failures of the last run, the first of each kind.
-func (s *Sweep) failures() []failure {
+func (s *Sweep) failures() []schemas.Failure {
 	if n := len(s.manifest.Runs); n > 0 {
 		return s.manifest.Runs[n-1].Failures
 	}
