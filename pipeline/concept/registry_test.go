@@ -275,7 +275,8 @@ func checkInfinite(d *Definition, c Class, s Spec) (breaches []error) {
 	return breaches
 }
 
-// checkOrder compares First, Last and Dense of a class on an infinite order with the ranks of points.
+// checkOrder compares First, Last and Dense of a class on an infinite order with the ranks of
+// points.
 func checkOrder(d *Definition) (breaches []error) {
 	rank := func(i, n uint64) uint64 {
 		rank, _ := d.Rank(d.Place(i, n))

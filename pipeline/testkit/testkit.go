@@ -57,7 +57,8 @@ func WriteFile(t testing.TB, name, text string) string {
 	return path
 }
 
-// CSV returns a table of n rows with two numeric columns, a and b, and the labels p and q in column y.
+// CSV returns a table of n rows with two numeric columns, a and b, and the labels p and q in column
+// y.
 func CSV(n int) string {
 	var b strings.Builder
 	b.WriteString("a,b,y\n")
