@@ -20,7 +20,7 @@ func Golden(t testing.TB, name string, got []byte) {
 	GoldenAt(t, filepath.Join("testdata", name), got)
 }
 
-// GoldenAt is Golden for a file anywhere, whose path is relative to the test's package.
+// GoldenAt does what Golden does for a file anywhere, whose path is relative to the test's package.
 func GoldenAt(t testing.TB, path string, got []byte) {
 	t.Helper()
 	if *update {

@@ -197,7 +197,12 @@ func hostile(t testing.TB) *Sweep {
 	}
 	s.manifest.Name, s.source = attack, "name: "+attack
 	s.manifest.Facts = map[string]string{"host": attack}
-	s.manifest.Runs = []manifestRun{{Failures: []failure{{attack, attack, attack, attack, 1}}, Notes: []string{attack}, Alarms: []string{attack}, GoVersion: attack}}
+	s.manifest.Runs = []manifestRun{{
+		Failures:  []failure{{attack, attack, attack, attack, 1}},
+		Notes:     []string{attack},
+		Alarms:    []string{attack},
+		GoVersion: attack,
+	}}
 	s.manifest.Plugins = []manifestPlugin{{File: attack, Digest: attack}}
 	return s
 }

@@ -84,8 +84,8 @@ func OpenParquet(path string) (r *Reader, err error) {
 	return &Reader{a, f, int(f.NumRows())}, nil
 }
 
-// RecoverDamage, when deferred, turns a panic into an error: the Parquet library panics on some
-// damaged files. A panic of another goroutine could not be recovered, so files are read column by
+// RecoverDamage turns a panic into an error, where it is deferred: the Parquet library panics on
+// some damaged files. A panic of another goroutine could not be recovered, so files are read column by
 // column, which starts none.
 func RecoverDamage(err *error) {
 	if p := recover(); p != nil {
