@@ -288,7 +288,9 @@ func TestDefaults(t *testing.T) {
 func TestResolvedParameters(t *testing.T) {
 	src := `name: x
 problem: {class: halfspace, d: 10, margin: 0.1, distribution: skew}
-algorithms: [{use: boosting/hs-stl, preset: [paper, calibrated]}, {use: boosting/hs-stl, as: y, rounds: 1e2, lambda: 4, unit: true}]
+algorithms:
+  - {use: boosting/hs-stl, preset: [paper, calibrated]}
+  - {use: boosting/hs-stl, as: y, rounds: 1e2, lambda: 4, unit: true}
 privacy: {epsilon: 1, delta: 1e-6}
 goal: {alpha: 0.1, beta: 0.1}
 n: 100
