@@ -85,8 +85,8 @@ func OpenParquet(path string) (r *Reader, err error) {
 }
 
 // RecoverDamage turns a panic into an error, where it is deferred: the Parquet library panics on
-// some damaged files. A panic of another goroutine could not be recovered, so files are read column by
-// column, which starts none.
+// some damaged files. A panic of another goroutine could not be recovered, so files are read column
+// by column, which starts none.
 func RecoverDamage(err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("the file is damaged: %v", p)
