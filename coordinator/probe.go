@@ -195,8 +195,8 @@ func (p *probe) choose() int64 {
 	return n
 }
 
-// chooseListed is choose for a list of sizes: the first, then the last, or one in the middle where
-// the last would be dear.
+// chooseListed does the work of choose for a list of sizes: it returns the first, then the last, or
+// one in the middle where trials at the last would be dear.
 func (p *probe) chooseListed() int64 {
 	sizes := slices.Sorted(slices.Values(p.plan.N))
 	sizes = slices.DeleteFunc(sizes, func(n int64) bool { return n < p.least })

@@ -27,8 +27,8 @@ var (
 	word    = regexp.MustCompile("^`(?:\\w+\\.)?(\\w+)`$")
 )
 
-// TestLinks checks that links in the documents lead to files that exist, and that a link to a Go file
-// whose text is a name in code leads to one that declares this name.
+// TestLinks checks that links in the documents lead to files that exist, and that a link to a Go
+// file whose text is a name in code leads to one that declares this name.
 func TestLinks(t *testing.T) {
 	files := markdownFiles(t)
 	if len(files) < 6 {

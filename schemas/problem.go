@@ -25,7 +25,8 @@ type Noise struct {
 	Rate float64 `json:"rate,omitempty"` // in [0, 1/2)
 }
 
-// File is the file that the problem needs, by path and digest; empty where it needs none.
+// File returns the path and the digest of the file that the problem needs. Both are empty where it
+// needs none.
 func (p *Problem) File() (path, digest string) {
 	switch {
 	case p.Data != nil:
@@ -90,8 +91,8 @@ type Adversary struct {
 	From    uint64  `json:"from,omitempty"`    // bisecting, on the natural numbers: the first point
 }
 
-// String is the adversary in a few words, as tables show it: "boundary", "adaptive sees marks",
-// "repeat offline".
+// String describes the adversary in a few words, as tables show it: "boundary", "adaptive sees
+// marks", "repeat offline".
 func (a Adversary) String() string {
 	s := a.Kind
 	if a.Sees != "" {

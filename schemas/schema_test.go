@@ -126,7 +126,10 @@ func scalars(t reflect.Type) *jsonschema.Schema {
 	number, least := &jsonschema.Schema{Type: "number"}, json.Number("1")
 	switch t {
 	case reflect.TypeFor[schemas.Size]():
-		return either(&jsonschema.Schema{Type: "integer", Minimum: least}, &jsonschema.Schema{Type: "string", Pattern: schemas.SizePattern})
+		return either(
+			&jsonschema.Schema{Type: "integer", Minimum: least},
+			&jsonschema.Schema{Type: "string", Pattern: schemas.SizePattern},
+		)
 	case reflect.TypeFor[schemas.Text](), reflect.TypeFor[schemas.Value]():
 		return either(&jsonschema.Schema{Type: "string"}, number, &jsonschema.Schema{Type: "boolean"})
 	case reflect.TypeFor[schemas.Above]():
@@ -195,7 +198,9 @@ func finishFields(root, definition *jsonschema.Schema, t reflect.Type, done map[
 }
 
 // finishField lets one value stand for an axis, and for a list of plain values.
-func finishField(root, definition *jsonschema.Schema, f reflect.StructField, key string, done map[reflect.Type]bool) (string, *jsonschema.Schema) {
+func finishField(
+	root, definition *jsonschema.Schema, f reflect.StructField, key string, done map[reflect.Type]bool,
+) (string, *jsonschema.Schema) {
 	property := key
 	if property == "" {
 		property = f.Name

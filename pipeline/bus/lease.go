@@ -227,7 +227,8 @@ func (p *puller) stop() {
 	p.stopped, p.slots = true, nil
 }
 
-// deliver is called for each job, and when the server refuses a request.
+// deliver passes a job on to the first waiting slot, or back where none waits. It is also called
+// when the server refuses a request, and has that mended.
 func (p *puller) deliver(m *nats.Msg) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -135,7 +135,8 @@ func (q *Queue) subscribe(ctx context.Context) error {
 	return nil
 }
 
-// deliver is called for each pushed message, in order, by one goroutine.
+// deliver passes a pushed message on to the reader of the results. One goroutine calls it for each
+// message, in order.
 func (q *Queue) deliver(m *nats.Msg) {
 	if status(m) != "" {
 		q.flow(m)
@@ -164,7 +165,7 @@ func (q *Queue) flow(m *nats.Msg) {
 	}
 }
 
-// answered is called for the stream's answers to Submit. It keeps the first refusal for the next
+// answered reads one of the stream's answers to Submit, and keeps the first refusal for the next
 // Submit.
 func (q *Queue) answered(m *nats.Msg) {
 	err := refusal(m)

@@ -5,7 +5,8 @@ import (
 	"math"
 )
 
-// Domain is the set of points of a class that is finite or on an infinite order. It does not change.
+// Domain is the set of points of a class that is finite or on an infinite order. It does not
+// change.
 type Domain struct {
 	definition *Definition
 	side       uint64 // values of a coordinate; see Side

@@ -24,7 +24,7 @@ func (d *Definition) proved(c Class, s Spec) (vc, ldim Dimension) {
 	return d.VC(c, s), d.Littlestone(c, s)
 }
 
-// exactVC is the Definition.VC of classes whose Class.VC is exact.
+// exactVC serves as Definition.VC of the classes whose Class.VC is exact, and returns that.
 func exactVC(c Class, _ Spec) Dimension { return exactly(c.VC()) }
 
 // logSize returns floor(log2 |H|) of a finite class, which no dimension exceeds.

@@ -64,9 +64,9 @@ type Definition struct {
 	NoLittlestone string
 
 	// Standard is the separator of the kind standard, WholeDomain that of the kind cube: all points.
-	// Both are nil for infinite classes; NoSeparator says why. Covers says that wherever two hypotheses
-	// differ, all of them label the point as they label some point of Standard. Code is the separator
-	// of the kind code; few classes have one.
+	// Both are nil for infinite classes; NoSeparator says why. Covers says that wherever two
+	// hypotheses differ, all of them label the point as they label some point of Standard. Code is the
+	// separator of the kind code; few classes have one.
 	Standard    func(c Finite, s Spec) (*Separator, error)
 	Covers      bool
 	WholeDomain func(c Finite, s Spec) (*Separator, error)
@@ -80,8 +80,8 @@ type Definition struct {
 
 	// Rank maps a point to a whole number in the same order, and reports false where x is no point;
 	// Place is point number i, from 0, of n in ascending order; PointsDoc describes the points. The
-	// thresholds are the ranks First to Last, First that of the least point, and Last one above that of
-	// the largest, which stands for all thresholds above every point. Dense says that another point
+	// thresholds are the ranks First to Last, First that of the least point, and Last one above that
+	// of the largest, which stands for all thresholds above every point. Dense says that another point
 	// lies between any two; otherwise every rank from First on is that of a point. Only classes on an
 	// InfiniteOrder have these.
 	Rank        func(x float64) (rank uint64, ok bool)

@@ -269,13 +269,17 @@ func checkInfinite(d *Definition, c Class, s Spec) (breaches []error) {
 	}
 	labels := make([]float64, n)
 	d.Draw(s, rand.New(rand.NewPCG(1, 1))).Labels(x, labels)
-	if least, err := c.Best(x, labels, nil); err != nil || least != 0 {
-		breaches = append(breaches, fmt.Errorf("  Best %v of a sample that Draw labels: %v", least, err))
+	switch least, err := c.Best(x, labels, nil); {
+	case err != nil:
+		breaches = append(breaches, fmt.Errorf("  Best of a sample that Draw labels: %w", err))
+	case least != 0:
+		breaches = append(breaches, fmt.Errorf("  Best %v of a sample that Draw labels", least))
 	}
 	return breaches
 }
 
-// checkOrder compares First, Last and Dense of a class on an infinite order with the ranks of points.
+// checkOrder compares First, Last and Dense of a class on an infinite order with the ranks of
+// points.
 func checkOrder(d *Definition) (breaches []error) {
 	rank := func(i, n uint64) uint64 {
 		rank, _ := d.Rank(d.Place(i, n))
@@ -553,16 +557,23 @@ func (b *brute) checkErrors(c Finite) error {
 			}
 			least, weighted = min(least, wrong), min(weighted, weight)
 		}
-		if got, err := c.Best(x, y, w); !errors.Is(err, ErrNoExactMethod) && (err != nil || got != weighted) {
-			return fmt.Errorf("Best %v, %v, by brute force %v", got, err, weighted)
+		switch got, err := c.Best(x, y, w); {
+		case errors.Is(err, ErrNoExactMethod):
+		case err != nil:
+			return fmt.Errorf("Best: %w", err)
+		case got != weighted:
+			return fmt.Errorf("Best %v, by brute force %v", got, weighted)
 		}
 		switch p, err := c.NewProfile(); {
 		case errors.Is(err, ErrNoExactMethod):
 		case err != nil:
 			return err
 		default:
-			if err := p.Reset(x, y); err != nil || float64(p.Min()) != least {
-				return fmt.Errorf("Profile with %d errors, %v, by brute force %v", p.Min(), err, least)
+			if err := p.Reset(x, y); err != nil {
+				return fmt.Errorf("Profile: %w", err)
+			}
+			if float64(p.Min()) != least {
+				return fmt.Errorf("Profile with %d errors, by brute force %v", p.Min(), least)
 			}
 		}
 		switch m, err := c.NewMinimizer(nil); {
@@ -570,8 +581,12 @@ func (b *brute) checkErrors(c Finite) error {
 		case err != nil:
 			return err
 		default:
-			if _, got, err := m.Minimize(x, y, w, nil); err != nil || got != weighted {
-				return fmt.Errorf("Minimizer with %v, %v, by brute force %v", got, err, weighted)
+			_, got, err := m.Minimize(x, y, w, nil)
+			if err != nil {
+				return fmt.Errorf("Minimizer: %w", err)
+			}
+			if got != weighted {
+				return fmt.Errorf("Minimizer with %v, by brute force %v", got, weighted)
 			}
 		}
 	}

@@ -28,7 +28,8 @@ type VersionSpace struct {
 // Versions returns the version space of all functions, with a new memo.
 func (t *LabelTable) Versions() VersionSpace { return t.versions(maxSplits, maxMemo) }
 
-// versions is Versions with limits of the words that a search reads and of the bytes of its memo.
+// versions does the work of Versions with given limits on the words that a search reads and on the
+// bytes of its memo.
 func (t *LabelTable) versions(limit, memory int) VersionSpace {
 	search := &splitSearch{table: t, limit: limit, memory: memory, room: memory, memo: map[string]verdict{}}
 	return VersionSpace{search, everything(t.functions)}

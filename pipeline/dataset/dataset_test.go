@@ -126,11 +126,11 @@ func read(src []byte) (Schema, int, content, error) {
 		case Int64:
 			v, err = table.Int64(col.Name)
 		case Int32:
-			v, err = table.Int32(col.Name)
+			v, err = numbers[int32](table, col.Name, Int32)
 		case Uint8:
 			v, err = table.Uint8(col.Name)
 		case Uint64:
-			v, err = table.Uint64(col.Name)
+			v, err = numbers[uint64](table, col.Name, Uint64)
 		case List:
 			v, _, err = table.List(col.Name)
 		case Utf8:

@@ -386,14 +386,8 @@ func (t *Table) Float64(name string) ([]float64, error) { return numbers[float64
 // Int64 returns the values of an int64 column.
 func (t *Table) Int64(name string) ([]int64, error) { return numbers[int64](t, name, Int64) }
 
-// Int32 returns the values of an int32 column.
-func (t *Table) Int32(name string) ([]int32, error) { return numbers[int32](t, name, Int32) }
-
 // Uint8 returns the values of a uint8 column.
 func (t *Table) Uint8(name string) ([]uint8, error) { return numbers[uint8](t, name, Uint8) }
-
-// Uint64 returns the values of a uint64 column.
-func (t *Table) Uint64(name string) ([]uint64, error) { return numbers[uint64](t, name, Uint64) }
 
 // List returns the values of a fixed-size list column, row-major, and the number of values per row.
 func (t *Table) List(name string) (values []float64, width int, err error) {

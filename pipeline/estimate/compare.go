@@ -22,9 +22,9 @@ func SignTest(a, b int) float64 {
 	return min(1, 2*mathext.RegIncBeta(most, least+1, 0.5)) // P(X <= least), X binomial (a+b, 1/2)
 }
 
-// SequentialSignTest is the test of the same null hypothesis as [SignTest] for pairs whose number
-// was determined by any rule, even one that looks at them. The p-value is 1 over the e-process of
-// [LogWealth].
+// SequentialSignTest tests the null hypothesis of [SignTest], and returns its p-value, for pairs
+// whose number was determined by any rule, even one that looks at them. The p-value is 1 over the
+// e-process of [LogWealth].
 //
 // The trials of a search are of that kind. It leaves a sample size as soon as that has shown
 // something, and then the one cell of two that left first is the one that was luckier. Pairs at

@@ -219,8 +219,8 @@ func (s *Search) Add(n int64, rep int, outcome Outcome) {
 	}
 }
 
-// Lost reports that a trial cannot be had. If the search comes to need it before an outcome of it is
-// added, the search ends undecided.
+// Lost reports that a trial cannot be had. If the search comes to need it before an outcome of it
+// is added, the search ends undecided.
 func (s *Search) Lost(n int64, rep int, reason string) {
 	p := s.pointAt(n)
 	if p == nil || rep < p.Consumed || p.unread.has(rep) {

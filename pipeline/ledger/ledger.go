@@ -121,7 +121,7 @@ type Origin struct {
 	Outcomes        int64
 }
 
-// decode is Decode that refuses messages of other sweeps.
+// decode decodes a message as Decode does, and refuses messages of other sweeps.
 func (l *Ledger) decode(msg []byte) (*Batch, error) {
 	b, err := Decode(msg)
 	if err != nil {
@@ -149,7 +149,8 @@ func (l *Ledger) Add(msg []byte) (Verdict, error) {
 	return l.AddBatch(b, msg)
 }
 
-// AddBatch is Add for a message that the caller has decoded: b is what Decode returned for msg.
+// AddBatch does what Add does for a message that the caller has decoded: b is what Decode returned
+// for msg.
 func (l *Ledger) AddBatch(b *Batch, msg []byte) (Verdict, error) {
 	if len(msg) > maxMessage {
 		return Verdict{}, fmt.Errorf("add result of %d bytes: longer than %d: %w", len(msg), maxMessage, ErrMessage)

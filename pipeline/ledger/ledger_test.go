@@ -237,14 +237,15 @@ func logs(t testing.TB, dir string) []string {
 // size returns the bytes of the ledger's only file, or 0 where it has none.
 func size(t testing.TB, dir string) int64 {
 	t.Helper()
-	for _, path := range logs(t, dir) {
-		info, err := os.Stat(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return info.Size()
+	paths := logs(t, dir)
+	if len(paths) == 0 {
+		return 0
 	}
-	return 0
+	info, err := os.Stat(paths[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Size()
 }
 
 func rewrite(t rapid.TB, path string, content []byte) {

@@ -37,8 +37,9 @@ type answer struct {
 	bounds    []*pluginv1.Bound
 }
 
-// ask asks the algorithms to check every distinct setting and to compute its bounds. It reports refusals as mistakes,
-// except for settings that are only infeasible, which are warnings: the table will say so.
+// ask asks the algorithms to check every distinct setting and to compute its bounds. It reports
+// refusals as mistakes, except for settings that are only infeasible, which are warnings: the table
+// will say so.
 func ask(
 	ctx context.Context, f *sweep.File, algorithms Algorithms, instances []instance,
 ) (all []settled, warnings []string, err error) {

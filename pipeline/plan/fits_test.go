@@ -35,7 +35,8 @@ func lines(p *Plan) (out []string) {
 				}
 				at = append(at, where)
 			}
-			out = append(out, fmt.Sprintf("%d %s %s %s | %s | %s", i, f.X, f.Scale, g.Algorithm, g.Words, strings.Join(at, ", ")))
+			points := strings.Join(at, ", ")
+			out = append(out, fmt.Sprintf("%d %s %s %s | %s | %s", i, f.X, f.Scale, g.Algorithm, g.Words, points))
 		}
 	}
 	return out
@@ -102,7 +103,8 @@ algorithms: [expmech/em]`, "{x: domain, scale: log}", "expmech/em |  | 64, 1.048
 algorithms: [expmech/em]`, "{x: noise_rate, scale: linear}", "expmech/em | noise random | 0.1, 0.2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			src := "name: x\n" + c.src + "\nprivacy: {epsilon: 1, delta: 1e-6}\ngoal: {alpha: 0.1, beta: 0.1, above: 0}\nn: {find: true}\nfits: [" + c.fits + "]\n"
+			src := "name: x\n" + c.src + "\nprivacy: {epsilon: 1, delta: 1e-6}\n" +
+				"goal: {alpha: 0.1, beta: 0.1, above: 0}\nn: {find: true}\nfits: [" + c.fits + "]\n"
 			var got []string
 			for _, line := range lines(mustResolve(t, src, algorithms(), "")) {
 				got = append(got, strings.SplitN(line, " ", 4)[3])
@@ -134,7 +136,8 @@ func TestFitsOfGames(t *testing.T) {
 	if diff := cmp.Diff(want, lines(p)); diff != "" {
 		t.Error(diff)
 	}
-	if got := p.Fits[0].String(); !strings.HasPrefix(got, "ln the mean regret against ln rounds: one slope for each of 2 groups") {
+	begin := "ln the mean regret against ln rounds: one slope for each of 2 groups"
+	if got := p.Fits[0].String(); !strings.HasPrefix(got, begin) {
 		t.Error(got)
 	}
 }

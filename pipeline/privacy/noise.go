@@ -10,12 +10,12 @@ import (
 // from r.
 func Uniform(r *rand.Rand) float64 { return (float64(r.Uint64()>>12) + 0.5) * 0x1p-52 }
 
-// Gumbel is the quantile function of the standard Gumbel distribution, for u in (0, 1). The maximum
-// of c independent standard Gumbel variables is distributed as one of them plus ln c.
+// Gumbel returns the quantile at u, in (0, 1), of the standard Gumbel distribution. The maximum of
+// c independent standard Gumbel variables is distributed as one of them plus ln c.
 func Gumbel(u float64) float64 { return -math.Log(-math.Log(u)) }
 
-// Laplace is the quantile function of the Laplace distribution with density
-// e^(-|x|/scale) / (2 scale), for u in (0, 1).
+// Laplace returns the quantile at u, in (0, 1), of the Laplace distribution with density
+// e^(-|x|/scale) / (2 scale).
 func Laplace(u, scale float64) float64 {
 	if u < 0.5 {
 		return scale * math.Log(2*u)

@@ -18,8 +18,8 @@ func (s *seeded) trial(seed, rep uint64) Streams {
 	return Streams{&s[0], &s[1], &s[2], &s[3]}
 }
 
-// BenchmarkTrial is draw and test of the smallest trials: a sample of one, and the whole (or one
-// point of the) evaluation.
+// BenchmarkTrial measures the draw and the test of the smallest trials: a sample of one, and the
+// whole evaluation or one point of it.
 func BenchmarkTrial(b *testing.B) {
 	for _, p := range []schemas.Problem{
 		{Class: "thresholds", Distribution: "needle", Domain: 1 << 16, Mass: 0.1},
@@ -45,7 +45,7 @@ func BenchmarkTrial(b *testing.B) {
 	}
 }
 
-// BenchmarkDraw is bulk drawing, per example.
+// BenchmarkDraw measures bulk drawing, per number of an example.
 func BenchmarkDraw(b *testing.B) {
 	const n = 1000
 	for _, name := range []string{"iso", "skew", "ball-margin"} {
@@ -72,7 +72,7 @@ func BenchmarkDraw(b *testing.B) {
 	}
 }
 
-// BenchmarkNormal is the floor of BenchmarkDraw: normal numbers alone.
+// BenchmarkNormal measures the normal numbers alone, below which BenchmarkDraw cannot come.
 func BenchmarkNormal(b *testing.B) {
 	r, z := rand.New(rand.NewPCG(1, 2)), make([]float64, 1000)
 	for b.Loop() {

@@ -12,14 +12,13 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// problemOf is a problem of a class under a law, with every key that they need.
+// problemOf returns a problem of a class under a law, with every key that they need.
 func problemOf(t *testing.T, class string, l *law.Law) schemas.Problem {
 	t.Helper()
 	p := schemas.Problem{Class: class, Distribution: l.Name}
-	switch d, _ := concept.Lookup(class); {
-	case d.Shape == concept.Column:
+	if d, _ := concept.Lookup(class); d.Shape == concept.Column {
 		p.Matrix = &schemas.Matrix{File: testkit.WriteFile(t, "class.csv", "a,b,c\n0,0,0\n0,1,1\n1,1,0\n")}
-	default:
+	} else {
 		p.Domain, p.Dim = d.Examples[0].Domain, d.Examples[0].Dim
 	}
 	for _, k := range l.Keys {

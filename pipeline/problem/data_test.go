@@ -18,8 +18,8 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// overData is a problem over a file with the label "y" and the positive value "p"; a halfspace has
-// the bound 1.
+// overData returns a problem over a file with the label "y" and the positive value "p". A halfspace
+// has the bound 1.
 func overData(class string, domain uint64) schemas.Problem {
 	q := schemas.Problem{Class: class, Domain: domain, Data: &schemas.Data{Label: "y", Positive: "p"}}
 	if class == "halfspace" {

@@ -15,7 +15,7 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// everyLaw is one problem of every class and distribution.
+// everyLaw returns problems of several classes under the distributions that fit them.
 func everyLaw() (all []schemas.Problem) {
 	for _, class := range []string{"thresholds", "points", "intervals"} {
 		all = append(all,

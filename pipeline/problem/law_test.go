@@ -101,7 +101,7 @@ func TestEveryProblemDraws(t *testing.T) {
 	})
 }
 
-// anyLaw is any valid law with any noise.
+// anyLaw draws any valid law with any noise.
 func anyLaw(t *rapid.T) schemas.Problem {
 	p := schemas.Problem{
 		Class: rapid.SampledFrom([]string{"thresholds", "points", "intervals", "halfspace"}).Draw(t, "class"),

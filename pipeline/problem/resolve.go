@@ -43,7 +43,7 @@ type contents struct {
 	matrix string           // empty where the class is no matrix
 }
 
-// resolve is Resolve that keeps what it has read.
+// resolve does the work of Resolve, and returns what it has read of the problem's file.
 func resolve(p *schemas.Problem) (read contents, err error) {
 	if err := resolveClass(p); err != nil {
 		return read, err

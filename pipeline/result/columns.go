@@ -399,7 +399,7 @@ func lookup(m map[string]float64, name string) any {
 // finite returns v as a column holds it, or nil where it is infinite.
 func finite(v float64) any { return schemas.Clean(sheet.Finite(v)) }
 
-// nonzeroFinite is finite with nil for zero.
+// nonzeroFinite returns v as finite does, but nil for zero.
 func nonzeroFinite(v float64) any { return schemas.Nonzero(sheet.Finite(v)) }
 
 func column[R any](name string, of schemas.ColumnType, label bool, doc string, value func(*R) any) schemas.ColumnOf[R] {

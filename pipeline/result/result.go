@@ -1,11 +1,12 @@
-// Package result makes the files of a result from the outcomes in a ledger, and checks and reads them.
+// Package result makes the files of a result from the outcomes in a ledger, and checks and reads
+// them.
 //
 // It promises that the files are a function of the ledger's outcomes, the cells and the sweep file,
-// byte for byte; that they are replaced together or not at all; and that a difference from what they
-// should be is named by file, row and column. It needs the open ledger of a sweep.
+// byte for byte; that they are replaced together or not at all; and that a difference from what
+// they should be is named by file, row and column. It needs the open ledger of a sweep.
 //
-// Start with Result, WriteResult and CheckResult. A column stands with its name, its doc and the way its
-// value is read in columns.go, or in package trial where it says what a cell is.
+// Start with Result, WriteResult and CheckResult. A column stands with its name, its doc and the
+// way its value is read in columns.go, or in package trial where it says what a cell is.
 package result
 
 import (

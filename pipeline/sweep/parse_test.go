@@ -235,7 +235,8 @@ func knownKey(word string, path []string) bool {
 func TestParseIsBounded(t *testing.T) {
 	bomb := "a: &a [x, x, x, x, x, x, x, x, x]\n"
 	for c := 'b'; c < 'p'; c++ {
-		bomb += fmt.Sprintf("%c: &%c [*%c, *%c, *%c, *%c, *%c, *%c, *%c, *%c, *%c]\n", c, c, c-1, c-1, c-1, c-1, c-1, c-1, c-1, c-1, c-1)
+		last := fmt.Sprintf("*%c", c-1)
+		bomb += fmt.Sprintf("%c: &%c [%s]\n", c, c, strings.Repeat(last+", ", 8)+last)
 	}
 	for _, tt := range []struct{ name, src, want string }{
 		{"aliases", bomb, "unknown key"},

@@ -7,7 +7,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/problem/noise"
 )
 
-// Word is one of the names that a key of the sweep file takes, with a line about it if there is one.
+// Word is one of the names that a key of the sweep file takes, with a line about it if there is
+// one.
 type Word struct{ Name, Doc string }
 
 // Vocabulary returns the names that a registry knows, in the order in which people see them, with a

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// CheckCounts compares counts with the probabilities want by Pearson's statistic, and fails the test
-// where that is more than some five standard deviations too large.
+// CheckCounts compares counts with the probabilities want by Pearson's statistic, and fails the
+// test where that is more than some five standard deviations too large.
 func CheckCounts(t testing.TB, counts, want []float64) {
 	t.Helper()
 	n, chi := 0.0, 0.0

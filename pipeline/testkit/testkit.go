@@ -20,7 +20,7 @@ func Golden(t testing.TB, name string, got []byte) {
 	GoldenAt(t, filepath.Join("testdata", name), got)
 }
 
-// GoldenAt is Golden for a file anywhere, whose path is relative to the test's package.
+// GoldenAt does what Golden does for a file anywhere, whose path is relative to the test's package.
 func GoldenAt(t testing.TB, path string, got []byte) {
 	t.Helper()
 	if *update {
@@ -57,7 +57,8 @@ func WriteFile(t testing.TB, name, text string) string {
 	return path
 }
 
-// CSV returns a table of n rows with two numeric columns, a and b, and the labels p and q in column y.
+// CSV returns a table of n rows with two numeric columns, a and b, and the labels p and q in column
+// y.
 func CSV(n int) string {
 	var b strings.Builder
 	b.WriteString("a,b,y\n")

@@ -3,6 +3,6 @@
 // repetitions; Key, the identity of a cell and of its data; and Seed, which derives every stream of
 // randomness from keys, sample sizes and repetitions.
 //
-// The package promises that keys and seeds never change within one Format: they are the whole of the
-// determinism of a sweep. Start with Cell.
+// The package promises that keys and seeds never change within one Format: they are the whole of
+// the determinism of a sweep. Start with Cell.
 package trial

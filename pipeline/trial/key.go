@@ -49,10 +49,10 @@ func KeyOf(v any) (Key, error) {
 	return sha256.Sum256(b), nil
 }
 
-// Canonical returns the one JSON text of v: what encoding/json makes of it, without white space, keys
-// sorted by their bytes, no HTML escapes, integers exact, other numbers in the shortest form that
-// reads back to the same float64 (an integral one below 1e21 looks like an integer), -0 as 0. NaN
-// and infinities are refused.
+// Canonical returns the one JSON text of v: what encoding/json makes of it, without white space,
+// keys sorted by their bytes, no HTML escapes, integers exact, other numbers in the shortest form
+// that reads back to the same float64 (an integral one below 1e21 looks like an integer), -0 as 0.
+// NaN and infinities are refused.
 func Canonical(v any) ([]byte, error) {
 	return AppendCanonical(nil, v)
 }
@@ -128,8 +128,8 @@ func appendObject(dst []byte, v map[string]any) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-// plainJSON returns v as encoding/json sees it: maps, slices, strings, booleans and numbers as they were
-// written.
+// plainJSON returns v as encoding/json sees it: maps, slices, strings, booleans and numbers as they
+// were written.
 func plainJSON(v any) (any, error) {
 	b, err := json.Marshal(v)
 	if err != nil {

@@ -39,8 +39,8 @@ func Seed(k Key, s Stream, n uint64, rep uint32) (hi, lo uint64) {
 	return uint64(c[0])<<32 | uint64(c[1]), uint64(c[2])<<32 | uint64(c[3])
 }
 
-// Philox returns one block of Philox4x32-10: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as
-// easy as 1, 2, 3", SC 2011.
+// Philox returns one block of Philox4x32-10: Salmon, Moraes, Dror and Shaw, "Parallel random
+// numbers: as easy as 1, 2, 3", SC 2011.
 func Philox(ctr [4]uint32, key [2]uint32) [4]uint32 {
 	c0, c1, c2, c3 := ctr[0], ctr[1], ctr[2], ctr[3]
 	k0, k1 := key[0], key[1]

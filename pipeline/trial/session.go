@@ -14,8 +14,8 @@ const (
 // maxGames bounds the online games of a session so that one round of all of them fits one message.
 const maxGames = 4096
 
-// SessionTrials returns the number of trials of the cell at sample size n that one session may hold: at
-// least 1, because a trial that is larger than the bound travels alone.
+// SessionTrials returns the number of trials of the cell at sample size n that one session may
+// hold: at least 1, because a trial that is larger than the bound travels alone.
 func (c *Cell) SessionTrials(n int64) int {
 	dim := int64(c.Public.GetDim())
 	size := numeric.Multiply(max(n, 1), 8*(dim+1))

@@ -14,9 +14,9 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// Setting returns what an algorithm is told about the cell at sample size n, in task online at n rounds;
-// 0 where none is fixed. Its parameters are the resolved ones, so an algorithm's Check has to
-// accept what it resolved. The problem in it is shared: do not change it.
+// Setting returns what an algorithm is told about the cell at sample size n, in task online at n
+// rounds; 0 where none is fixed. Its parameters are the resolved ones, so an algorithm's Check has
+// to accept what it resolved. The problem in it is shared: do not change it.
 func (c *Cell) Setting(n int64) *pluginv1.Setting {
 	rounds := int64(0)
 	if c.Online() {

@@ -11,7 +11,7 @@ import (
 // Count returns a number of things: "1 cell", "2 cells".
 func Count(n int, noun string) string { return CountOf(n, noun, noun+"s") }
 
-// CountOf is Count for a noun whose plural has a form of its own.
+// CountOf returns a number of things, as Count does, for a noun whose plural has a form of its own.
 func CountOf(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

@@ -23,8 +23,8 @@ func DidYouMean(word string, known []string) string {
 }
 
 // Nearest returns the first of the known words that are fewest typing mistakes away from word, and
-// reports whether there is one within a third of its letters, at most three. Words that have no letter
-// in common are not near.
+// reports whether there is one within a third of its letters, at most three. Words that have no
+// letter in common are not near.
 func Nearest(word string, known []string) (string, bool) {
 	if len(word) > 64 {
 		return "", false

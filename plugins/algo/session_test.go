@@ -3,6 +3,7 @@ package algo
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -315,8 +316,8 @@ func TestPanicsShowTheAuthorsStack(t *testing.T) {
 	panics := Algorithm[noise]{
 		Name: "test/panics", Version: "1",
 		Learn: func(_ context.Context, _ *Trial[noise], sample *Data) (Model, error) {
-			strings.Map(func(r rune) rune { return rune(sample.Y(int(r))) }, "x") // outside of the sample
-			return nil, nil
+			labels := strings.Map(func(r rune) rune { return rune(sample.Y(int(r))) }, "x") // outside of the sample
+			return nil, errors.New(labels)
 		},
 	}
 	s := &session{ctx: context.Background(), service: serviceOf(t, panics, m)}

@@ -32,7 +32,7 @@ func near(t *testing.T, what string, got, want, tolerance float64) {
 	}
 }
 
-// nearAll is near for each number of a list.
+// nearAll compares each number of a list with the wanted one, as near does.
 func nearAll(t *testing.T, what string, got, want []float64, tolerance float64) {
 	t.Helper()
 	if len(got) != len(want) {

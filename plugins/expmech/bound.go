@@ -28,7 +28,7 @@ import (
 // selection is the function ln C(theta) of (1), for theta in [0, 1].
 type selection func(theta float64) float64
 
-// exponential is the selection of the exponential mechanism, of which
+// exponential returns the selection at theta of the exponential mechanism, for which
 //
 //	P(h | sample) <= w(h)/(w(h) + w(h*)) = 1/(1 + e^Y).
 //
@@ -36,8 +36,8 @@ type selection func(theta float64) float64
 // theta^theta (1-theta)^(1-theta) <= 1.
 func exponential(theta float64) float64 { return xlogx(theta) + xlogx(1-theta) }
 
-// permuteAndFlip is the selection of permute-and-flip. With p = p_h, q = p_h* = p e^Y <= 1 and F(u)
-// the product over all g of (1 - u p_g),
+// permuteAndFlip returns the selection at theta of permute-and-flip. With p = p_h,
+// q = p_h* = p e^Y <= 1 and F(u) the product over all g of (1 - u p_g),
 //
 //	P(h | sample) = p (integral of F(u)/(1 - u p) over (0, 1))
 //	             <= p (integral of 1 - u q over (0, 1)) = p (1 - q/2).

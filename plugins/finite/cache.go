@@ -42,9 +42,9 @@ func (c *Cache[K, V]) Get(key K, build func(K) (V, error)) (V, error) {
 	return c.GetWithin(0, key, build, func(V) int { return 0 })
 }
 
-// GetWithin is Get for values that are also limited by their total weight: a value that it builds
-// makes the cache forget those used longest ago until what it keeps weighs at most limit, or is
-// that value alone.
+// GetWithin returns the value of key, as Get does, for values that are also limited by their total
+// weight: a value that it builds makes the cache forget those used longest ago until what it keeps
+// weighs at most limit, or is that value alone.
 func (c *Cache[K, V]) GetWithin(limit int, key K, build func(K) (V, error), weigh func(V) int) (V, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -105,7 +105,7 @@ func TestCache(t *testing.T) {
 		t.Errorf("built: %v", built)
 	}
 	broken := errors.New("broken")
-	if _, err := c.Get(7, func(int) (*int, error) { return nil, broken }); err != broken {
+	if _, err := c.Get(7, func(int) (*int, error) { return nil, broken }); !errors.Is(err, broken) {
 		t.Errorf("a build that fails: %v", err)
 	}
 	get(7)

@@ -63,7 +63,7 @@ func (t *table) sumBelow(sum, w []float64, limit float64) {
 	}
 }
 
-// oneBelow is below as a float64.
+// oneBelow returns what below does, as a float64.
 func oneBelow(v, limit float64) float64 { return float64(below(v, limit)) }
 
 // below returns 1 where v < limit, and otherwise 0, for finite numbers: the sign of the difference,

@@ -122,7 +122,8 @@ func (s *Session) Close(ctx context.Context) (metrics map[string][]float64, faul
 	return s.CloseRound(ctx, nil)
 }
 
-// CloseRound is Close with the truths of the last round of online games.
+// CloseRound does what Close does, and tells the plugin the truths of the last round of online
+// games.
 func (s *Session) CloseRound(ctx context.Context, truths []float64) (
 	metrics map[string][]float64, faults []Fault, err error,
 ) {

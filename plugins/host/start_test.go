@@ -74,7 +74,7 @@ func TestStartMessages(t *testing.T) {
 
 func uid() string { return strings.TrimPrefix(filepath.Base(mustParent()), "shatter-") }
 
-// mustParent is the parent of the private directories.
+// mustParent returns the parent of the private directories.
 func mustParent() string {
 	d, err := newSocketDir(os.TempDir())
 	if err != nil {

@@ -19,9 +19,9 @@ func (s *Session) Step(ctx context.Context, counts []uint32, fill func(x []float
 	return s.put(ctx, counts, fill, false)
 }
 
-// Play is Step on the adversary's next queries, for the task predict. The answers are labels;
-// marks, one for each answer, are 1 where the plugin marked the query as hard. A trial with an
-// answer that is neither -1 nor +1 gets a fault.
+// Play asks about the adversary's next queries, as Step does, for the task predict. The answers are
+// labels; marks, one for each answer, are 1 where the plugin marked the query as hard. A trial with
+// an answer that is neither -1 nor +1 gets a fault.
 func (s *Session) Play(ctx context.Context, counts []uint32, fill func(x []float64)) (
 	labels []float64, marks []byte, faults []Fault, err error,
 ) {
@@ -42,9 +42,9 @@ func (s *Session) put(ctx context.Context, counts []uint32, fill func(x []float6
 // mostRows returns the largest number of points that fit one message.
 func (s *Session) mostRows() int { return min(MaxAnswers, max(1, MaxPoints/(8*s.dim))) }
 
-// Round is Step on the next points of online games, at most one of each trial. truths are the
-// labels of the points of the round before, for the trials that had one, in order: nil in the first
-// round. CloseRound takes those of the last round.
+// Round asks about the next points of online games, as Step does, at most one of each trial. truths
+// are the labels of the points of the round before, for the trials that had one, in order: nil in
+// the first round. CloseRound takes those of the last round.
 func (s *Session) Round(ctx context.Context, counts []uint32, truths []float64, fill func(x []float64)) (
 	answers []float64, faults []Fault, err error,
 ) {
@@ -61,8 +61,8 @@ func (s *Session) Round(ctx context.Context, counts []uint32, truths []float64, 
 	})
 }
 
-// StepShared is Step on the rows first..first+counts[j]-1 of the shared dataset, the same rows for
-// all trials.
+// StepShared asks, as Step does, about the rows first..first+counts[j]-1 of the shared dataset, the
+// same rows for all trials.
 func (s *Session) StepShared(ctx context.Context, counts []uint32, first uint64) (
 	answers []float64, faults []Fault, err error,
 ) {

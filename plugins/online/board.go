@@ -67,8 +67,8 @@ func newBoard(spec concept.Spec) (*board, error) {
 	return b, nil
 }
 
-// intervals reports whether the functions are thresholds. The sets of thresholds that games need are
-// intervals, so that nothing is listed.
+// intervals reports whether the functions are thresholds. The sets of thresholds that games need
+// are intervals, so that nothing is listed.
 func (b *board) intervals() bool { return b.definition.Thresholds }
 
 // infinite reports whether the functions are the thresholds on an infinite order.

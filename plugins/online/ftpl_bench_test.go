@@ -27,7 +27,7 @@ func planted(d, rounds int, rate float64, r *rand.Rand) (x, y []float64) {
 	return x, y
 }
 
-// play has a learner play a fixed sequence, and returns its expected loss.
+// play lets a learner play a fixed sequence, and returns its expected loss.
 func play(t testing.TB, l algo.Learner, dim int, x, y []float64) (loss float64) {
 	t.Helper()
 	out := make([]float64, 1)

@@ -376,7 +376,8 @@ func TestPlugins(t *testing.T) {
 	}
 }
 
-// Every class with fast sums has what a listing needs: a column, and points that are numbers or bits.
+// Every class with fast sums has what a listing needs: a column, and points that are numbers or
+// bits.
 func TestFastSums(t *testing.T) {
 	for name := range fastSums {
 		d, known := concept.Lookup(name)

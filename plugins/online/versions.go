@@ -27,8 +27,8 @@ func (b *board) all() (versions, error) {
 	return listed{b, root}, err
 }
 
-// span holds the thresholds lo..end-1, on an infinite order by their ranks. On one that is not dense
-// end is the largest uint64, for infinitely many thresholds, until a point is labelled +1.
+// span holds the thresholds lo..end-1, on an infinite order by their ranks. On one that is not
+// dense end is the largest uint64, for infinitely many thresholds, until a point is labelled +1.
 type span struct {
 	board   *board
 	lo, end uint64

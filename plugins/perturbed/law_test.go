@@ -88,7 +88,7 @@ func (c coefficient) independentLaw(errs []int, scale float64, known map[string]
 	return law
 }
 
-// levelsLaw is independentLaw for sorted errs.
+// levelsLaw returns what independentLaw does, for sorted errs.
 func (c coefficient) levelsLaw(errs []int, scale float64) []float64 {
 	count := map[int]float64{}
 	for _, e := range errs {

@@ -26,8 +26,8 @@ import (
 // Plugins returns the algorithms of this package.
 func Plugins() []algo.Plugin { return []algo.Plugin{gaussian(), rspm(), publicData()} }
 
-// resolver writes the parameters of a setting that depend on others and returns its site, or reports
-// why the setting cannot run or be certified. Resolving a resolved setting changes nothing.
+// resolver writes the parameters of a setting that depend on others and returns its site, or
+// reports why the setting cannot run or be certified. Resolving a resolved setting changes nothing.
 type resolver[P any] func(*algo.Setting[P]) (*site, error)
 
 // checkOf returns the Check of an algorithm.

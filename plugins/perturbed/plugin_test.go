@@ -78,7 +78,7 @@ func TestGaussianResolve(t *testing.T) {
 		// the radius is 1 on the cube, 2/n on the basis
 		{parities10, gaussianParams{tightPreset, "cube", hammingMargin, 0, 0}, 2 / tightShift(10*math.Ln2, 1, 1e-6)},
 		{parities10, gaussianParams{tightPreset, "standard", hammingMargin, 0, 0}, 10 / tightShift(10*math.Ln2, 1, 1e-6)},
-		{parities10, gaussianParams{simplePreset, "cube", hammingMargin, 0, 0}, tail + math.Sqrt(math.Pow(tail, 2)+2)},
+		{parities10, gaussianParams{simplePreset, "cube", hammingMargin, 0, 0}, tail + math.Sqrt(tail*tail+2)},
 		{parities10, gaussianParams{paper8Preset, "cube", hammingMargin, 0, 0}, 8 * printed},
 		{parities10, gaussianParams{paper32Preset, "cube", hammingMargin, 0, 0}, 32 * printed},
 		{parities10, gaussianParams{tightPreset, "cube", hammingMargin, 100, 0}, 100},

@@ -42,7 +42,7 @@ func (s *suite) repeat(want *transcript, sc script, when string) error {
 	return s.repeatIn(p, want, sc, when)
 }
 
-// repeatIn is repeat in a given process.
+// repeatIn does what repeat does, in a given process.
 func (s *suite) repeatIn(p *host.Process, want *transcript, sc script, when string) error {
 	got, err := s.playIn(p, sc)
 	if err == nil {

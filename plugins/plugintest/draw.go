@@ -11,8 +11,8 @@ import (
 // infiniteSide is the number of points of an infinite order that samples are drawn from.
 const infiniteSide = 1024
 
-// problems are tried where the author names no settings; endless, the classes on infinite orders, which
-// have no law of points, are tried beside them in the task online.
+// problems are tried where the author names no settings; endless, the classes on infinite orders,
+// which have no law of points, are tried beside them in the task online.
 var problems, endless = examples()
 
 // examples makes the problems of the examples of all classes.
@@ -37,8 +37,8 @@ func examples() (lawful, lawless []algo.Problem) {
 	return lawful, lawless
 }
 
-// classOf returns the class whose points and hypotheses stand for a problem: its own, or for a class
-// that only the plugin knows the thresholds or the halfspaces.
+// classOf returns the class whose points and hypotheses stand for a problem: its own, or for a
+// class that only the plugin knows the thresholds or the halfspaces.
 func classOf(p algo.Problem) *concept.Definition {
 	class, known := concept.Lookup(p.Class)
 	switch {
@@ -84,8 +84,8 @@ func drawLine(side uint64, place func(v uint64) float64, low float64, r *rand.Ra
 	}
 }
 
-// drawBall draws points of the unit ball at least the margin away from the hyperplane through 0 with
-// the unit normal vector w, with equal probability on either side.
+// drawBall draws points of the unit ball at least the margin away from the hyperplane through 0
+// with the unit normal vector w, with equal probability on either side.
 func drawBall(p algo.Problem, w []float64, r *rand.Rand, x []float64) {
 	for i := range len(x) / p.Dim {
 		v := x[i*p.Dim : (i+1)*p.Dim]

@@ -97,7 +97,8 @@ func (f *finder) mean(rows []float64) []float64 {
 	return v
 }
 
-// search is best, except that it returns concept.ErrNotSolved where a linear program is not solved.
+// search returns what best does, except that it returns lp.ErrNotSolved where a linear program is
+// not solved.
 func (f *finder) search(rows []float64, w *complement) (deepPoint, error) {
 	m := len(rows) / f.d
 	if m == 0 {

@@ -89,7 +89,8 @@ func best(values []float64, weights []int, must span, banned []float64) (span, i
 	return found, total + most
 }
 
-// bestFree is best without a span to cover. It is Kadane's scan, begun anew at every banned value.
+// bestFree returns what best does where there is no span to cover. It runs Kadane's scan, begun
+// anew at every banned value.
 func bestFree(values []float64, weights []int, banned []float64) (span, int) {
 	found, most := emptySpan(), 0
 	sum, start := 0, 0.0

@@ -315,7 +315,7 @@ func begin[P any](t *testing.T, a algo.Algorithm[P], change func(p *P)) (algo.An
 	return p, s
 }
 
-// beginHalfspaces is begin for shrinkageHalfspace in the plane.
+// beginHalfspaces starts a trial, as begin does, of shrinkageHalfspace in the plane.
 func beginHalfspaces(t *testing.T, change func(p *Halfspaces)) (algo.Answerer, algo.Setting[Halfspaces]) {
 	t.Helper()
 	a := shrinkageHalfspace()

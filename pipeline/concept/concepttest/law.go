@@ -14,9 +14,9 @@ type Level struct {
 	Count int // at least 1
 }
 
-// ExponentialLaw returns, for each level, the exact probability that the exponential mechanism answers
-// one of its members. The levels make up the whole class; a hypothesis weighs exp(-eps err/2), with
-// eps in [0, +Inf].
+// ExponentialLaw returns, for each level, the exact probability that the exponential mechanism
+// answers one of its members. The levels make up the whole class; a hypothesis weighs exp(-eps
+// err/2), with eps in [0, +Inf].
 func ExponentialLaw(levels []Level, eps float64) []float64 {
 	law, total := make([]float64, len(levels)), 0.0
 	for i, p := range accept(levels, eps) {
@@ -29,15 +29,15 @@ func ExponentialLaw(levels []Level, eps float64) []float64 {
 	return law
 }
 
-// PermuteAndFlipLaw returns, for each level, the exact probability that permute-and-flip answers one
-// of its members. Given that h arrives at time u, uniform in (0, 1), it is the answer where its coin
-// accepts and no other hypothesis has been accepted before:
+// PermuteAndFlipLaw returns, for each level, the exact probability that permute-and-flip answers
+// one of its members. Given that h arrives at time u, uniform in (0, 1), it is the answer where its
+// coin accepts and no other hypothesis has been accepted before:
 //
 //	P(h) = p_h * integral over u in (0, 1) of the product over g != h of (1 - u p_g)
 //	p_h  = exp(-eps (err(h) - least err)/2)
 //
-// a polynomial of degree |H|-1 in u, for which Gauss-Legendre quadrature with |H|/2 nodes, rounded up,
-// is exact. It takes O(|H| len(levels)^2): for classes of up to some thousands of hypotheses.
+// a polynomial of degree |H|-1 in u, for which Gauss-Legendre quadrature with |H|/2 nodes, rounded
+// up, is exact. It takes O(|H| len(levels)^2): for classes of up to some thousands of hypotheses.
 func PermuteAndFlipLaw(levels []Level, eps float64) []float64 {
 	p, size := accept(levels, eps), 0
 	for _, l := range levels {

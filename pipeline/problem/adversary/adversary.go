@@ -79,9 +79,6 @@ func All() []*Adversary {
 	}
 }
 
-// Names lists the names of all adversaries.
-func Names() []string { return names(All()) }
-
 // SeesValues lists all values of the key sees.
 func SeesValues() (values []string) {
 	for _, k := range All() {

@@ -15,8 +15,8 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// grounds are problems of every class under every law that fits it, of a size whose hypotheses can
-// be listed and of a larger one, and over data.
+// grounds returns problems of every class under every law that fits it, of a size whose hypotheses
+// can be listed and of a larger one, and problems over data.
 func grounds(t *testing.T) (all []*opened) {
 	t.Helper()
 	for _, name := range concept.Names() {
@@ -96,7 +96,7 @@ func TestAdversaries(t *testing.T) {
 	}
 }
 
-// variants are the adversaries of a kind that differ in what they see and in their rates.
+// variants returns the adversaries of a kind that differ in what they see and in their rates.
 func variants(k *Adversary, p *opened) (all []schemas.Adversary) {
 	a := schemas.Adversary{Kind: k.Name}
 	if slices.Contains(k.From, p.spec.Class) {
@@ -230,7 +230,7 @@ func checkPoint(t *testing.T, p *opened, x []float64) {
 	}
 }
 
-// sizeOf is the number of hypotheses; 0 where they are infinitely or very many.
+// sizeOf returns the number of hypotheses, or 0 where they are infinitely or very many.
 func sizeOf(p *opened) int64 {
 	c, err := concept.New(p.view.class)
 	if err != nil || c.Size() == nil || !c.Size().IsInt64() {

@@ -31,7 +31,7 @@ func open(t testing.TB, p schemas.Problem) *opened {
 			p.Dim = rows.Dim
 		}
 	case p.Matrix != nil:
-		points := 0
+		var points int
 		matrix, points, err = population.ReadMatrix(p.Matrix, 0)
 		p.Domain = uint64(points)
 	}
@@ -52,8 +52,8 @@ func openCSV(t testing.TB, text string, p schemas.Problem) *opened {
 	return open(t, p)
 }
 
-// overData is a problem over a file with the label "y" and the positive value "p"; a halfspace has
-// the bound 1.
+// overData returns a problem over a file with the label "y" and the positive value "p". A halfspace
+// has the bound 1.
 func overData(class string, domain uint64) schemas.Problem {
 	p := schemas.Problem{Class: class, Domain: domain, Data: &schemas.Data{Label: "y", Positive: "p"}}
 	if class == "halfspace" {

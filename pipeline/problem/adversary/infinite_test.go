@@ -21,8 +21,8 @@ func dyadics(t testing.TB) *opened { return open(t, schemas.Problem{Class: conce
 
 func bisectFrom(x uint64) schemas.Adversary { return schemas.Adversary{Kind: bisecting.Name, From: x} }
 
-// rising is the learner on the natural numbers that says -1 until a point is labelled +1, and then
-// plays best on what is left.
+// rising returns the learner on the natural numbers that says -1 until a point is labelled +1, and
+// then plays best on what is left.
 func rising() *eliminator { return between{1, 0x1p62}.eliminator(space.ldim) }
 
 // consistent tells whether a threshold agrees with all truths.

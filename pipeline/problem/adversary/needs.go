@@ -78,8 +78,8 @@ func listable(p *schemas.Problem) bool {
 	return err == nil && c.Size() != nil && c.Size().IsInt64() && c.Size().Int64() <= maxListed
 }
 
-// unsplittable refuses problems whose version spaces are too large to be kept, for an adversary that
-// asks the points that split them.
+// unsplittable refuses problems whose version spaces are too large to be kept, for an adversary
+// that asks the points that split them.
 func unsplittable(p *schemas.Problem) string {
 	switch shape := concept.ShapeOf(p.Class); {
 	case p.Class == concept.Thresholds, shape == concept.Column:

@@ -103,7 +103,7 @@ func (s between) eliminator(prefer func(s space) int) *eliminator {
 	}, prefer}
 }
 
-// log2 is the whole part of the logarithm, -1 for 0.
+// log2 returns the whole part of the binary logarithm of n, or -1 for 0.
 func log2(n int) int { return max(-1, math.Ilogb(float64(n))) }
 
 // listedSpace is a version space of any class.
@@ -124,7 +124,7 @@ func (s listedSpace) eliminator(prefer func(s space) int) *eliminator {
 	}, prefer}
 }
 
-// whole is all hypotheses of a problem's class.
+// whole returns the space of all hypotheses of a problem's class.
 func whole(t testing.TB, p *opened) space {
 	t.Helper()
 	if p.spec.Class == concept.Thresholds {
@@ -182,7 +182,7 @@ func realizable(t testing.TB, p *opened, list []round) bool {
 	return false
 }
 
-// solvable are problems with their Littlestone dimensions.
+// solvable returns problems with their Littlestone dimensions.
 func solvable(t testing.TB) (list []solved) {
 	for x, ldim := range map[uint64]int{2: 1, 3: 2, 1 << 3: 3, 1<<10 - 1: 10, 1 << 20: 20, 1<<40 - 1: 40, 1 << 40: 40} {
 		list = append(
@@ -355,7 +355,7 @@ func TestTreeThatSeesThePast(t *testing.T) {
 	}
 }
 
-// zOf is how many standard deviations a count is above that of a share p of n.
+// zOf returns by how many standard deviations a count exceeds that of a share p of n.
 func zOf(k, n int, p float64) float64 {
 	return (float64(k) - p*float64(n)) / math.Sqrt(float64(n)*p*(1-p))
 }
@@ -659,10 +659,10 @@ func TestResolveRoundsRefuses(t *testing.T) {
 	}
 }
 
-// BenchmarkRounds is a round of each sort of adversary. A leader-killer calls 4096 hypotheses for a
-// label, 2 ns each at least, and reads and writes 20 bytes for each. A tree that has forced its
-// mistakes narrows 1024 parities down three times: 16 words each, so that what it allocates takes
-// the time. A planter draws a point of 10 numbers.
+// BenchmarkRounds measures a round of each sort of adversary. A leader-killer calls 4096 hypotheses
+// for a label, 2 ns each at least, and reads and writes 20 bytes for each. A tree that has forced
+// its mistakes narrows 1024 parities down three times: 16 words each, so that what it allocates
+// takes the time. A planter draws a point of 10 numbers.
 func BenchmarkRounds(b *testing.B) {
 	for _, c := range []struct {
 		p schemas.Problem

@@ -15,7 +15,7 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// games are problems on which adversaries of all kinds play.
+// games returns problems on which adversaries of all kinds play.
 func games(t testing.TB) []schemas.Problem {
 	file := testkit.WriteFile(t, "class.csv", "a,b,c,d\n0,0,0,0\n0,1,1,0\n1,1,0,0\n1,0,0,1\n")
 	list := []schemas.Problem{
@@ -88,7 +88,7 @@ func TestAdversariesStayInside(t *testing.T) {
 	})
 }
 
-// dotOf is <x, y>, and |x|^2 without y.
+// dotOf returns the inner product of x and y, or that of x with itself if y is nil.
 func dotOf(x, y []float64) (sum float64) {
 	if y == nil {
 		y = x

@@ -83,7 +83,7 @@ func (s *naturalRange) split(x []float64) bool {
 // dyadicRange is the dyadic thresholds t with low < t <= high.
 type dyadicRange struct{ low, high float64 }
 
-// split is exact as often as CheckRounds allows.
+// split halves the interval. The midpoint is exact for as many rounds as CheckRounds allows.
 func (s *dyadicRange) split(x []float64) bool {
 	x[0] = (s.low + s.high) / 2
 	return true

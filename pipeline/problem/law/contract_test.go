@@ -13,8 +13,8 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// examples are resolved problems of a law, on every class that it fits: the examples of the class,
-// and some where the smallest sizes and the limit of exact evaluation lie.
+// examples returns resolved problems of a law, on every class that it fits: the examples of the
+// class, and some where the smallest sizes and the limit of exact evaluation lie.
 func examples(t *testing.T, l *Law) (all []schemas.Problem) {
 	t.Helper()
 	for _, name := range concept.Names() {

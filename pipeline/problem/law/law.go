@@ -88,9 +88,6 @@ type Sampler interface {
 // All lists the laws in the order in which people see them.
 func All() []*Law { return []*Law{&uniform, &needle, &iso, &skew, &ballMargin} }
 
-// Names lists the names of all laws.
-func Names() []string { return names(All()) }
-
 // NamesFor lists the names of the laws that fit a class; there may be none.
 func NamesFor(class string) []string {
 	return names(slices.DeleteFunc(All(), func(l *Law) bool { return !l.Fits(class) }))

@@ -355,7 +355,7 @@ func margins(dim int, tau float64, bins int) (cut []float64) {
 	return cut
 }
 
-// orthogonalTo is some unit vector orthogonal to u.
+// orthogonalTo returns some unit vector orthogonal to u.
 func orthogonalTo(u []float64) []float64 {
 	r, v := rand.New(rand.NewPCG(1, 1)), make([]float64, len(u))
 	for i := range v {

@@ -99,7 +99,7 @@ func parquetFile(t testing.TB, columns []typed, group int64, options ...parquet.
 	return out.Bytes()
 }
 
-// plain is two numeric columns, a categorical one and the labels.
+// plain returns two numeric columns, a categorical one and the labels.
 func plain() []typed {
 	return []typed{
 		{"a", arrow.PrimitiveTypes.Float64, []any{"0.5", "0.25", "-0.5", "0", "1"}},
@@ -109,7 +109,7 @@ func plain() []typed {
 	}
 }
 
-// files is one table in every format, layout and compression.
+// files returns one table in every format, layout and compression.
 func files(t testing.TB, columns []typed) map[string][]byte {
 	t.Helper()
 	out := map[string][]byte{
@@ -134,7 +134,7 @@ func files(t testing.TB, columns []typed) map[string][]byte {
 	return out
 }
 
-// formatOf is the first word of a key of files.
+// formatOf returns the first word of a key of files.
 func formatOf(name string) string { return strings.TrimSuffix(strings.Fields(name)[0], ",") }
 
 func TestFormatsAgree(t *testing.T) {

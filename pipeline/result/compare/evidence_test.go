@@ -12,7 +12,7 @@ import (
 func TestEvidenceInWords(t *testing.T) {
 	for _, c := range []struct {
 		evidence evidence
-		want    string
+		want     string
 	}{
 		{evidence{}, "no trials at one n"},
 		{

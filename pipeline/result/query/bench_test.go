@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/apache/arrow/go/v17/arrow"
+
 	"github.com/shatterlab/shatter/pipeline/result/render"
 )
 

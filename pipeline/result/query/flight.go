@@ -171,7 +171,7 @@ func info(desc *flight.FlightDescriptor, ticket []byte, schema *arrow.Schema) *f
 	}
 }
 
-// shape is DB.Shape within the limit on questions at a time.
+// shape calls DB.Shape within the limit on how many questions are answered at a time.
 func (s *server) shape(ctx context.Context, sql string) (answer, parameters *arrow.Schema, err error) {
 	free, err := s.slot(ctx)
 	if err != nil {

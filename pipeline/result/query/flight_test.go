@@ -20,7 +20,6 @@ import (
 	gen "github.com/apache/arrow/go/v17/arrow/flight/gen/flight"
 	"github.com/apache/arrow/go/v17/arrow/ipc"
 	"github.com/apache/arrow/go/v17/arrow/memory"
-	"github.com/shatterlab/shatter/pipeline/result/render"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
@@ -28,6 +27,8 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
+
+	"github.com/shatterlab/shatter/pipeline/result/render"
 )
 
 // served returns a client of a server of d on a real socket, and a function that stops the server.

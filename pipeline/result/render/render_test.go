@@ -11,7 +11,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 )
 
-// sheetOf is a sheet of text with one row.
+// sheetOf returns a sheet of text columns, whose first row holds the values and whose second holds
+// "x" in each column.
 func sheetOf(values ...string) *sheet.Sheet {
 	s := &sheet.Sheet{Name: "table", Rows: [][]any{{}, {}}}
 	for i, v := range values {

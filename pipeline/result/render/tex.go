@@ -80,12 +80,14 @@ var texNames = map[rune]string{
 	'~': `\textasciitilde{}`, '<': `\textless{}`, '>': `\textgreater{}`, '|': `\textbar{}`, '"': `''`, '[': `{[}`,
 	']': `{]}`, '*': `{*}`,
 	'`': "{`}",
-	'–': `--`, '—': `---`, '‘': "{`}", '’': `{'}`, '“': "``", '”': `''`, '…': `\dots{}`, '×': `$\times$`, '≤': `$\leq$`, '≥': `$\geq$`,
-	'ε': `$\varepsilon$`, 'δ': `$\delta$`, 'α': `$\alpha$`, 'β': `$\beta$`, 'γ': `$\gamma$`, 'η': `$\eta$`, 'λ': `$\lambda$`, 'σ': `$\sigma$`,
+	'–': `--`, '—': `---`, '‘': "{`}", '’': `{'}`, '“': "``", '”': `''`, '…': `\dots{}`,
+	'×': `$\times$`, '≤': `$\leq$`, '≥': `$\geq$`,
+	'ε': `$\varepsilon$`, 'δ': `$\delta$`, 'α': `$\alpha$`, 'β': `$\beta$`, 'γ': `$\gamma$`,
+	'η': `$\eta$`, 'λ': `$\lambda$`, 'σ': `$\sigma$`,
 }
 
-// escapeTex returns text that LaTeX, with the fonts that it starts with, prints as s stands. Characters
-// that these lack are given by number.
+// escapeTex returns text that LaTeX, with the fonts that it starts with, prints as s stands.
+// Characters that these lack are given by number.
 func escapeTex(s string) string {
 	var b strings.Builder
 	last := ' '

@@ -127,16 +127,7 @@ const maxLabel = 24
 // one if they are equal and none otherwise.
 func (f *Figure) label() {
 	var placed []*Point
-	differ := make([]bool, len(f.Keys))
-	for i := range f.Keys {
-		values := map[string]bool{}
-		for _, s := range f.measured() {
-			if s.Keys[i] != "" && f.shown(s) {
-				values[s.Keys[i]] = true
-			}
-		}
-		differ[i] = len(values) > 1
-	}
+	differ := f.differing()
 	for _, s := range f.Series {
 		if s.Mark != Measured || s.Level || f.Loose || !f.shown(s) {
 			continue
@@ -147,13 +138,7 @@ func (f *Figure) label() {
 				parts = append(parts, k.Name+" "+valueLabel(s.Keys[i]))
 			}
 		}
-		p := &s.Points[len(s.Points)-1]
-		if f.Kind == "curve" {
-			p = &s.Points[len(s.Points)/2]
-			if i := slices.IndexFunc(s.Points, func(p Point) bool { return p.Y >= 0.5 }); i >= 0 {
-				p = &s.Points[i]
-			}
-		}
+		p := f.labelPoint(s)
 		text := strings.Join(parts, ", ")
 		if text == "" || utf8.RuneCountInString(text) > maxLabel {
 			continue
@@ -174,6 +159,33 @@ func (f *Figure) label() {
 		}
 		placed = append(placed, p)
 	}
+}
+
+// differing reports for each key whether the measured series that are shown differ in it.
+func (f *Figure) differing() []bool {
+	differ := make([]bool, len(f.Keys))
+	for i := range f.Keys {
+		values := map[string]bool{}
+		for _, s := range f.measured() {
+			if s.Keys[i] != "" && f.shown(s) {
+				values[s.Keys[i]] = true
+			}
+		}
+		differ[i] = len(values) > 1
+	}
+	return differ
+}
+
+// labelPoint returns the point of a series at which its label stands: the last, or in a curve of
+// rates the first whose rate is at least 1/2, if there is one, and otherwise the middle one.
+func (f *Figure) labelPoint(s Series) *Point {
+	if f.Kind != "curve" {
+		return &s.Points[len(s.Points)-1]
+	}
+	if i := slices.IndexFunc(s.Points, func(p Point) bool { return p.Y >= 0.5 }); i >= 0 {
+		return &s.Points[i]
+	}
+	return &s.Points[len(s.Points)/2]
 }
 
 // labelled reports whether a point of the figure has a label.

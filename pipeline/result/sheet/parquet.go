@@ -18,7 +18,8 @@ import (
 // RowGroup is the number of rows in a full group of a Parquet file.
 const RowGroup = 1 << 20
 
-// ParquetWriter writes one Parquet file. Its options are fixed, so that equal rows give equal bytes.
+// ParquetWriter writes one Parquet file. Its options are fixed, so that equal rows give equal
+// bytes.
 type ParquetWriter struct {
 	file   *pqarrow.FileWriter
 	schema *arrow.Schema
@@ -40,15 +41,15 @@ func (w *ErrorWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// NewParquetWriter begins a Parquet file that is no part of a result. Write and Close return errors of
-// w.
+// NewParquetWriter begins a Parquet file that is no part of a result. Write and Close return errors
+// of w.
 func NewParquetWriter(w io.Writer, columns []schemas.Column) (*ParquetWriter, error) {
 	return beginParquet(w, columns, arrow.NewSchema(arrowFields(columns), nil))
 }
 
-// NewResultWriter begins the file of a result with the given name, and writes the name and the version
-// of the columns into its metadata. Further metadata are keys, each followed by its value. Write and
-// Close return errors of w.
+// NewResultWriter begins the file of a result with the given name, and writes the name and the
+// version of the columns into its metadata. Further metadata are keys, each followed by its value.
+// Write and Close return errors of w.
 func NewResultWriter(w io.Writer, name string, columns []schemas.Column, further ...string) (*ParquetWriter, error) {
 	return beginParquet(w, columns, ArrowSchema(name, columns, further))
 }

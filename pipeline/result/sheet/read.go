@@ -19,8 +19,8 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// ReadTable reads a table of a result folder: "table", "curve", "bounds", "fits" or "timing". The file
-// may hold anything; ReadTable says so where it is no result file of this version.
+// ReadTable reads a table of a result folder: "table", "curve", "bounds", "fits" or "timing". The
+// file may hold anything; ReadTable says so where it is no result file of this version.
 func ReadTable(dir, name string) (*Sheet, error) {
 	path := filepath.Join(dir, name+".parquet")
 	s := &Sheet{Name: name}
@@ -58,7 +58,8 @@ type Reader struct {
 // Close closes the file.
 func (r *Reader) Close() { _ = r.File.Close() } // nothing was written
 
-// OpenParquet opens a result file of this version. It does not rely on what the file says of its sizes.
+// OpenParquet opens a result file of this version. It does not rely on what the file says of its
+// sizes.
 func OpenParquet(path string) (r *Reader, err error) {
 	defer RecoverDamage(&err)
 	info, err := os.Stat(path)
@@ -83,9 +84,9 @@ func OpenParquet(path string) (r *Reader, err error) {
 	return &Reader{a, f, int(f.NumRows())}, nil
 }
 
-// RecoverDamage, when deferred, turns a panic into an error: the Parquet library panics on some damaged
-// files. A panic of another goroutine could not be recovered, so files are read column by column, which
-// starts none.
+// RecoverDamage turns a panic into an error, where it is deferred: the Parquet library panics on
+// some damaged files. A panic of another goroutine could not be recovered, so files are read column
+// by column, which starts none.
 func RecoverDamage(err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("the file is damaged: %v", p)
@@ -196,8 +197,8 @@ func (r *Reader) label(i int) bool {
 	return err == nil && c.HasDictionaryPage()
 }
 
-// ColumnType returns the type of the column that holds an Arrow type: text for the types that have none
-// of their own.
+// ColumnType returns the type of the column that holds an Arrow type: text for the types that have
+// none of their own.
 func ColumnType(t arrow.DataType) schemas.ColumnType {
 	switch t.ID() {
 	case arrow.INT64:

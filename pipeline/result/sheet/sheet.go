@@ -1,7 +1,7 @@
 // Package sheet holds tables of a result with their columns, and reads and writes them as Parquet.
 //
-// It promises that equal rows give equal bytes, and that reading a file that is damaged or hostile ends
-// with an error. Start with Sheet, ReadTable and ParquetWriter.
+// It promises that equal rows give equal bytes, and that reading a file that is damaged or hostile
+// ends with an error. Start with Sheet, ReadTable and ParquetWriter.
 package sheet
 
 import (
