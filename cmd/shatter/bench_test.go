@@ -21,8 +21,8 @@ func spin(loops int, x uint64) uint64 {
 
 var sink uint64
 
-// twoGoroutines returns the time that n trials of the given loops take on two goroutines of one process:
-// the bound.
+// twoGoroutines returns the time that n trials of the given loops take on two goroutines of one
+// process: the bound.
 func twoGoroutines(n, loops int) time.Duration {
 	began := time.Now()
 	var wg sync.WaitGroup
@@ -58,8 +58,8 @@ n: [1]
 trials: %d
 `
 
-// coreTime returns the processor time that this process and its ended children have used: what a result
-// is worth on a machine that others use too.
+// coreTime returns the processor time that this process and its ended children have used: what a
+// result is worth on a machine that others use too.
 func coreTime() (sum time.Duration) {
 	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
 		var u syscall.Rusage
@@ -78,8 +78,8 @@ func measure(f func()) cost {
 	return cost{time.Since(began), coreTime() - cores}
 }
 
-// BenchmarkTrials measures the whole path from the sweep file to the table, at the job size that the
-// coordinator picks by itself.
+// BenchmarkTrials measures the whole path from the sweep file to the table, at the job size that
+// the coordinator picks by itself.
 //
 //	cpu-ns/trial        core time of all processes
 //	again-cpu-ns/trial  the part of it that is not the run: that of the same command again, which
@@ -128,9 +128,9 @@ n: [1]
 trials: 1
 `
 
-// BenchmarkTrickle measures the whole path of jobs of one cheap trial each, for one slot: what a job
-// costs all processes together. What else a run costs (its start, its cells, its result files) is
-// measured by the same command again, and taken off.
+// BenchmarkTrickle measures the whole path of jobs of one cheap trial each, for one slot: what a
+// job costs all processes together. What else a run costs (its start, its cells, its result files)
+// is measured by the same command again, and taken off.
 func BenchmarkTrickle(b *testing.B) {
 	loops := make([]string, b.N)
 	for i := range loops {

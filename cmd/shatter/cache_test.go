@@ -28,7 +28,7 @@ func cacheRows(t *testing.T, dir string) (rows []cacheRow) {
 	return rows
 }
 
-// lastRun is what the manifest says of the last run.
+// lastRun returns what the manifest says of the last run.
 func lastRun(t *testing.T, dir string) (run struct {
 	Known  int64 `json:"trials_known"`
 	Run    int64 `json:"trials_run"`

@@ -18,8 +18,10 @@ trials: 5
 seed: 3
 grids:
   - problem: {class: parities, d: 4, distribution: uniform}
-    algorithms: [online/soa, online/halving, online/hedge, online/ftpl-gaussian, {use: online/ftpl-iid, law: exponential}, online/ftpl-uniform]
-    adversary: [{kind: planted, rate: [0, 0.1]}, {kind: [tree, greedy], sees: [answers, past]}, {kind: [random, leader-killer, shared-noise, smoothed]}]
+    algorithms: [online/soa, online/halving, online/hedge, online/ftpl-gaussian, {use: online/ftpl-iid,
+        law: exponential}, online/ftpl-uniform]
+    adversary: [{kind: planted, rate: [0, 0.1]}, {kind: [tree, greedy], sees: [answers, past]}, {kind: [random,
+        leader-killer, shared-noise, smoothed]}]
   - problem: {class: [thresholds, intervals, points], domain: 9, distribution: uniform}
     algorithms: [online/follow-the-leader, online/agnostic-experts, online/ftpl-laplace, online/ftpl-approximable]
     adversary: [{kind: [tree, random, planted]}]
@@ -141,7 +143,8 @@ trials: 8
 grids:
   - problem: {class: matrix, file: one.csv, distribution: uniform}
     adversary: {kind: [tree, planted, random, leader-killer, greedy, shared-noise]}
-    algorithms: [online/soa, online/halving, online/agnostic-experts, online/hedge, online/follow-the-leader, online/ftpl-gaussian, online/ftpl-iid]
+    algorithms: [online/soa, online/halving, online/agnostic-experts, online/hedge, online/follow-the-leader,
+        online/ftpl-gaussian, online/ftpl-iid]
   - problem: {class: thresholds, domain: 4, distribution: uniform}
     adversary: [{kind: planted, rate: 0.5}, {kind: planted}]
     algorithms: [online/soa, online/halving]

@@ -23,7 +23,8 @@ adversary: [{kind: [stochastic, repeat], offline: [false, true]}, {kind: adaptiv
 seed: 5
 grids:
   - problem: {class: thresholds, domain: 2^20, distribution: uniform, test: 100}
-    algorithms: [prediction/shrinkage-oblivious, prediction/sparse-vector, prediction/composition, prediction/nandi-bassily, prediction/everlasting-lite]
+    algorithms: [prediction/shrinkage-oblivious, prediction/sparse-vector, prediction/composition,
+        prediction/nandi-bassily, prediction/everlasting-lite]
   - problem: {class: matrix, file: %s, distribution: uniform}
     algorithms: [prediction/shrinkage-oblivious, prediction/composition]
   - problem: {class: halfspace, d: 3, margin: 0.1, distribution: ball-margin, test: 100}

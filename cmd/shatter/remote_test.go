@@ -75,7 +75,8 @@ grids:
         label: diagnosis
         positive: malignant
         features: [mean radius, mean texture, worst radius, worst texture, worst concave points]
-        scale: {mean radius: [5, 25], mean texture: [5, 35], worst radius: [4, 30], worst texture: [10, 40], worst concave points: [0, 0.3]}
+        scale: {mean radius: [5, 25], mean texture: [5, 35], worst radius: [4, 30], worst texture: [10, 40],
+            worst concave points: [0, 0.3]}
     algorithms: [boosting/centering, {use: baseline/perceptron, averaged: true}]
   - problem: {class: matrix, file: %s, distribution: uniform}
     algorithms: [expmech/em, expmech/pf, perturbed/gaussian, perturbed/rspm, baseline/erm]

@@ -75,7 +75,8 @@ func flip(at func(raw []byte) int) func([]byte) []byte {
 
 func half(raw []byte) int { return len(raw) / 2 }
 
-// message returns a place inside the first message that begins in the second half of a file of frames.
+// message returns a place inside the first message that begins in the second half of a file of
+// frames.
 func message(raw []byte) int {
 	return len(raw)/2 + bytes.Index(raw[len(raw)/2:], []byte("\x93SHTRLG\n")) + 100
 }

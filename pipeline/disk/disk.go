@@ -52,8 +52,8 @@ func TryLock(f *os.File, kind Kind) error {
 // lockInterval is the time between two attempts of Lock.
 const lockInterval = 20 * time.Millisecond
 
-// Lock is TryLock that waits until the lock is free. It returns the cause of ctx's end if that
-// comes first.
+// Lock takes the lock like TryLock, but waits until it is free. It returns the cause of ctx's end
+// if that comes first.
 func Lock(ctx context.Context, f *os.File, kind Kind) error {
 	for {
 		err := TryLock(f, kind)

@@ -159,8 +159,8 @@ type tableValue struct {
 	Long           bool // wraps
 }
 
-// The columns of the page stand in these orders, and those without a name here where the star is: the
-// answer stands beside its setting also where a setting has many parameters.
+// The columns of the page stand in these orders, and those without a name here where the star is:
+// the answer stands beside its setting also where a setting has many parameters.
 var (
 	tableOrder = append(settingColumns(),
 		"rounds", "n_star", "n_low", "n_high", "regret_mean", "regret_low", "regret_high", "mistakes_mean",
