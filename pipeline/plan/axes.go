@@ -3,7 +3,9 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -414,4 +416,16 @@ func means(written schemas.Value, v any) bool {
 		return s.UnmarshalText([]byte(written.Text)) == nil && float64(s) == v
 	}
 	return false
+}
+
+// show writes a value as it would stand in the file.
+func show(v any) string {
+	f, ok := v.(float64)
+	if !ok {
+		return fmt.Sprint(v)
+	}
+	if f != 0 && math.Abs(f) < 1e-3 {
+		return strings.Replace(strconv.FormatFloat(f, 'e', -1, 64), "e-0", "e-", 1)
+	}
+	return strconv.FormatFloat(f, 'f', -1, 64)
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -142,45 +141,4 @@ func overBudget(cells []*trial.Cell) []string {
 			c.As, c.Epsilon, c.Delta, g.GetEpsilon(), g.GetDelta(), g.GetSource()))
 	}
 	return warnings
-}
-
-// searchOf returns the grid's search for n* with its defaults, nil where n is a list.
-func searchOf(b *sweep.Block) *trial.Find {
-	if b.N == nil || len(b.Sizes) > 0 {
-		return nil
-	}
-	return &trial.Find{
-		From:       cmp.Or(b.N.From, schemas.DefaultFrom),
-		To:         cmp.Or(b.N.To, schemas.DefaultTo),
-		Within:     cmp.Or(b.N.Within, schemas.DefaultWithin),
-		Confidence: cmp.Or(b.N.Confidence, schemas.DefaultConfidence),
-	}
-}
-
-// trialsOf returns the number of repetitions of a grid with a list of n.
-func trialsOf(b *sweep.Block) int64 {
-	if b.Trials == nil {
-		return schemas.DefaultTrials
-	}
-	return cmp.Or(b.Trials.Count, schemas.DefaultTrials)
-}
-
-// maxTrialsOf returns the number of trials that one search of the grid may use.
-func maxTrialsOf(b *sweep.Block) int64 {
-	if b.Trials == nil {
-		return schemas.DefaultMaxTrials
-	}
-	return cmp.Or(b.Trials.Max, schemas.DefaultMaxTrials)
-}
-
-// limitsOf returns the grid's limits with their defaults.
-func limitsOf(b *sweep.Block) trial.Limits {
-	l := schemas.Limits{}
-	if b.Limits != nil {
-		l = *b.Limits
-	}
-	return trial.Limits{
-		Trial:  time.Duration(cmp.Or(l.Trial, schemas.DefaultTrialTime)),
-		Memory: int64(cmp.Or(l.Memory, schemas.DefaultMemory)),
-	}
 }

@@ -56,22 +56,6 @@ func (l *layout) expand() ([]draft, error) {
 	return drafts, r.Err()
 }
 
-// byGrid yields the entries of one grid after the other.
-func byGrid(entries []*entry) func(yield func([]*entry) bool) {
-	return func(yield func([]*entry) bool) {
-		for first := 0; first < len(entries); {
-			end := first + 1
-			for end < len(entries) && entries[end].grid == entries[first].grid {
-				end++
-			}
-			if !yield(entries[first:end]) {
-				return
-			}
-			first = end
-		}
-	}
-}
-
 // expand appends the drafts of the entry, and notes the exclusions that dropped something.
 func (e *entry) expand(drafts []draft, dropped map[string]bool) []draft {
 	problems, params := map[int]*schemas.Problem{}, map[int]trial.Params{}

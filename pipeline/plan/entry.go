@@ -253,3 +253,19 @@ func checkSize(entries []*entry, r *sweep.Reporter) bool {
 	}
 	return true
 }
+
+// byGrid yields the entries of one grid after the other.
+func byGrid(entries []*entry) func(yield func([]*entry) bool) {
+	return func(yield func([]*entry) bool) {
+		for first := 0; first < len(entries); {
+			end := first + 1
+			for end < len(entries) && entries[end].grid == entries[first].grid {
+				end++
+			}
+			if !yield(entries[first:end]) {
+				return
+			}
+			first = end
+		}
+	}
+}

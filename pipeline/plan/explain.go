@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/shatterlab/shatter/schemas"
@@ -224,16 +222,4 @@ func named(axes []axis, names ...string) []axis {
 		}
 	}
 	return out
-}
-
-// show writes a value as it would stand in the file.
-func show(v any) string {
-	f, ok := v.(float64)
-	if !ok {
-		return fmt.Sprint(v)
-	}
-	if f != 0 && math.Abs(f) < 1e-3 {
-		return strings.Replace(strconv.FormatFloat(f, 'e', -1, 64), "e-0", "e-", 1)
-	}
-	return strconv.FormatFloat(f, 'f', -1, 64)
 }
