@@ -135,7 +135,12 @@ func (h *hull) certify(f int, rows []int, weight []float64) Margin {
 	}
 	round := 1 + h.slack()
 	lost := float64(float64(2*len(rows)+8) * unit * longest * round)      // in p and in the sum of the weights
-	lost += float64(float64(len(rows)*h.m) * math.SmallestNonzeroFloat64) // to underflow
+	sum := 0.0
+	for _, w := range weight {
+		sum += w
+	}
+	// To underflow: combine divides by the sum of the weights after it has lost this much.
+	lost += float64(float64((len(rows)+1)*h.m)*math.SmallestNonzeroFloat64) / min(1, sum)
 	if top == 0 {
 		return Margin{0, lost}
 	}

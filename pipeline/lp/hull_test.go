@@ -258,6 +258,15 @@ func TestCertifyAgainstExact(t *testing.T) {
 	})
 }
 
+// What underflows before the division by the sum of the weights is allowed for.
+func TestCertifyUnderflow(t *testing.T) {
+	h := &hull{n: 2, m: 1, rows: []float64{3.39519326554e-313, 3.400169122e-313}}
+	distance := h.rows[1] - h.rows[0] // exact
+	if r := h.certify(0, []int{1}, []float64{0.3125}); r.Upper < distance {
+		t.Errorf("%v, want at least %v", r, distance)
+	}
+}
+
 // On larger sets the bracket stays narrow and in order: random ones, signs, low dimensions with
 // many points inside.
 func TestHullMarginNarrow(t *testing.T) {
