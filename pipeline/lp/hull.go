@@ -134,7 +134,7 @@ func (h *hull) certify(f int, rows []int, weight []float64) Margin {
 		top = max(top, math.Abs(v))
 	}
 	round := 1 + h.slack()
-	lost := float64(float64(2*len(rows)+8) * unit * longest * round)      // in p and in the sum of the weights
+	lost := float64(float64(2*len(rows)+8) * unit * longest * round) // in p and in the sum of the weights
 	sum := 0.0
 	for _, w := range weight {
 		sum += w

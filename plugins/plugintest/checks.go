@@ -14,27 +14,30 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// checks lists the checks in the order in which each setting gets them.
-var checks = []struct {
+// checks is a suite that checks what it plays.
+type checks struct{ *suite }
+
+// allChecks lists the checks in the order in which each setting gets them.
+var allChecks = []struct {
 	name string
-	run  func(*suite) error
+	run  func(checks) error
 }{
-	{"answers", (*suite).checkAnswers},
-	{"same seed same answers", (*suite).checkSeeds},
-	{"trials are alone", (*suite).checkAlone},
-	{"twice and in pieces", (*suite).checkPieces},
-	{"queries", (*suite).checkQueries},
-	{"borrowed memory", (*suite).checkMemory},
-	{"small and large", (*suite).checkSizes},
-	{"parameters", (*suite).checkParameters},
-	{"bounds", (*suite).checkBounds},
-	{"cancellation", (*suite).checkCancellation},
-	{"goroutines", (*suite).checkGoroutines},
+	{"answers", checks.checkAnswers},
+	{"same seed same answers", checks.checkSeeds},
+	{"trials are alone", checks.checkAlone},
+	{"twice and in pieces", checks.checkPieces},
+	{"queries", checks.checkQueries},
+	{"borrowed memory", checks.checkMemory},
+	{"small and large", checks.checkSizes},
+	{"parameters", checks.checkParameters},
+	{"bounds", checks.checkBounds},
+	{"cancellation", checks.checkCancellation},
+	{"goroutines", checks.checkGoroutines},
 }
 
 // repeat plays a script and reports an error if its trials do not give the same bits as those of
 // want with the same keys. when says when that was, and may hint at the cause.
-func (s *suite) repeat(want *transcript, sc script, when string) error {
+func (s checks) repeat(want *transcript, sc script, when string) error {
 	p, err := s.running()
 	if err != nil {
 		return err
@@ -43,7 +46,7 @@ func (s *suite) repeat(want *transcript, sc script, when string) error {
 }
 
 // repeatIn does what repeat does, in a given process.
-func (s *suite) repeatIn(p *host.Process, want *transcript, sc script, when string) error {
+func (s checks) repeatIn(p *host.Process, want *transcript, sc script, when string) error {
 	got, err := s.playIn(p, sc)
 	if err == nil {
 		err = matching(want, got, func(j, k int) error { return sameTrial(want, j, got, k) })
@@ -52,13 +55,13 @@ func (s *suite) repeatIn(p *host.Process, want *transcript, sc script, when stri
 }
 
 // checkAnswers checks that every trial answers every point, within [-1, 1].
-func (s *suite) checkAnswers() error {
+func (s checks) checkAnswers() error {
 	_, err := s.clean(usual)
 	return err
 }
 
 // checkSeeds checks that the same seeds give the same bits again, in this process and in another.
-func (s *suite) checkSeeds() error {
+func (s checks) checkSeeds() error {
 	first, err := s.clean(usual)
 	if err != nil {
 		return err
@@ -77,7 +80,7 @@ func (s *suite) checkSeeds() error {
 }
 
 // checkAlone checks that a trial gives the same bits whatever trials come before it and beside it.
-func (s *suite) checkAlone() error {
+func (s checks) checkAlone() error {
 	together, err := s.clean(usual)
 	if err != nil {
 		return err
@@ -97,7 +100,7 @@ func (s *suite) checkAlone() error {
 }
 
 // checkPieces checks that a model answers the same when it is asked again, or in pieces.
-func (s *suite) checkPieces() error {
+func (s checks) checkPieces() error {
 	whole, err := s.clean(usual)
 	if err != nil {
 		return err
@@ -130,7 +133,7 @@ func (s *suite) checkPieces() error {
 
 // checkQueries checks that queries get the same answers one by one and many at a time, and that no
 // answer depends on queries or rounds that come later.
-func (s *suite) checkQueries() error {
+func (s checks) checkQueries() error {
 	if s.setting.Queries+s.setting.Rounds == 0 {
 		return nil
 	}
@@ -154,7 +157,7 @@ func (s *suite) checkQueries() error {
 
 // checkMemory checks that answers do not change when the memory of the sample is overwritten after
 // learning. That the algorithm does not write to it shows in every check: the trial would fail.
-func (s *suite) checkMemory() error {
+func (s checks) checkMemory() error {
 	before, err := s.clean(usual)
 	if err != nil {
 		return err
@@ -164,7 +167,7 @@ func (s *suite) checkMemory() error {
 }
 
 // checkSizes checks the smallest and a large sample, one point and many, and none.
-func (s *suite) checkSizes() error {
+func (s checks) checkSizes() error {
 	for _, sc := range []script{
 		{trials: usual.trials, n: 1}, {trials: usual.trials, n: 2}, {trials: usual.trials, points: 1},
 		{trials: usual.trials[:1], n: 20_000}, {trials: usual.trials[:1], points: 100_000},
@@ -201,7 +204,7 @@ func (s *suite) checkSizes() error {
 
 // checkParameters checks that Check resolves all parameters, leaves resolved ones as they are, and
 // refuses wrong ones as invalid.
-func (s *suite) checkParameters() error {
+func (s checks) checkParameters() error {
 	p, err := s.running()
 	if err != nil {
 		return err
@@ -247,7 +250,7 @@ type wrongParameter struct {
 }
 
 // wrongParameters returns values that the algorithm's own description rules out.
-func (s *suite) wrongParameters() []wrongParameter {
+func (s checks) wrongParameters() []wrongParameter {
 	text := &pluginv1.Value{Kind: &pluginv1.Value_String_{String_: "no such choice"}}
 	number := func(p *pluginv1.Parameter, v float64) *pluginv1.Value {
 		if _, ok := p.Default.GetKind().(*pluginv1.Value_Int); ok {
@@ -273,7 +276,7 @@ func (s *suite) wrongParameters() []wrongParameter {
 }
 
 // checkBounds checks that theory's bounds can be had, and that each says where it comes from.
-func (s *suite) checkBounds() error {
+func (s checks) checkBounds() error {
 	p, err := s.running()
 	if err != nil {
 		return err
@@ -297,7 +300,7 @@ func (s *suite) checkBounds() error {
 }
 
 // checkCancellation checks that a cancelled session ends at once, and does no harm to later ones.
-func (s *suite) checkCancellation() error {
+func (s checks) checkCancellation() error {
 	before, err := s.clean(usual)
 	if err != nil {
 		return err
@@ -308,7 +311,7 @@ func (s *suite) checkCancellation() error {
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
-	cancelled := *s
+	cancelled := *s.suite
 	cancelled.ctx = ctx
 	many := make([]uint64, 1000)
 	timer := time.AfterFunc(time.Millisecond, cancel)
@@ -329,7 +332,7 @@ func (s *suite) checkCancellation() error {
 
 // checkGoroutines checks that as many goroutines run after a session as before it. It can only see
 // that in plugins that Run started.
-func (s *suite) checkGoroutines() error {
+func (s checks) checkGoroutines() error {
 	if !s.probed {
 		return nil
 	}
@@ -363,7 +366,7 @@ func (s *suite) checkGoroutines() error {
 
 // goroutines asks the probe how many goroutines run in a process. It returns the least of several
 // counts, because some of gRPC's come and go.
-func (s *suite) goroutines(p *host.Process) (float64, error) {
+func (s checks) goroutines(p *host.Process) (float64, error) {
 	least := math.Inf(1)
 	setting := &pluginv1.Setting{
 		Algorithm: probeName, Task: pluginv1.Task_TASK_LEARN, N: 1, Problem: &pluginv1.Problem{Dim: 1},

@@ -49,8 +49,8 @@ func (s *suite) run(settings []Setting) (results []Result) {
 			}
 			continue
 		}
-		for _, c := range checks {
-			add(setting.short(), c.name, c.run(s))
+		for _, c := range allChecks {
+			add(setting.short(), c.name, c.run(checks{s}))
 		}
 	}
 	if len(results) == 0 {

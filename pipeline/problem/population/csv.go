@@ -10,12 +10,15 @@ import (
 	"strings"
 )
 
-var csvFormat = format{name: "csv", extensions: []string{".csv"}, untyped: true, read: (*table).readCSV}
+var csvFormat = format{name: "csv", extensions: []string{".csv"}, untyped: true, read: func(t *table, f *io.SectionReader) error { return csvTable{t}.readCSV(f) }}
+
+// csvTable is a table that is read from a CSV file.
+type csvTable struct{ *table }
 
 // readCSV reads a CSV file (RFC 4180, UTF-8) whose first line names the columns. Spaces around a
 // cell do not count. Where no features are listed, the numeric columns are those whose first cell
 // is a number.
-func (t *table) readCSV(file *io.SectionReader) error {
+func (t csvTable) readCSV(file *io.SectionReader) error {
 	f := bufio.NewReaderSize(file, 64<<10)
 	if mark, _ := f.Peek(3); string(mark) == "\uFEFF" {
 		_, _ = f.Discard(3)
@@ -52,7 +55,7 @@ func (t *table) readCSV(file *io.SectionReader) error {
 }
 
 // nextRecord reads one record of the given number of cells, 0 for any.
-func (t *table) nextRecord(r *csv.Reader, width int) ([]string, error) {
+func (t csvTable) nextRecord(r *csv.Reader, width int) ([]string, error) {
 	cells, err := r.Read()
 	if err == nil || errors.Is(err, io.EOF) {
 		return cells, err
@@ -70,7 +73,7 @@ func (t *table) nextRecord(r *csv.Reader, width int) ([]string, error) {
 }
 
 // noMore says what the file lacks if err is io.EOF, and otherwise returns err.
-func (t *table) noMore(err error, what string) error {
+func (t csvTable) noMore(err error, what string) error {
 	if errors.Is(err, io.EOF) {
 		return refuse("data.file", "%s has %s", t.spec.File, what)
 	}
@@ -89,7 +92,7 @@ func guess(cell string) kind {
 }
 
 // csvRow sets the cells of one row.
-func (t *table) csvRow(r *csv.Reader, row int, cells []string) error {
+func (t csvTable) csvRow(r *csv.Reader, row int, cells []string) error {
 	if err := t.grow(row + 1); err != nil {
 		return err
 	}
@@ -116,7 +119,7 @@ func (t *table) csvRow(r *csv.Reader, row int, cells []string) error {
 }
 
 // csvNumber sets a numeric cell.
-func (t *table) csvNumber(row, line int, role role, cell string) error {
+func (t csvTable) csvNumber(row, line int, role role, cell string) error {
 	v, err := strconv.ParseFloat(cell, 64)
 	switch {
 	case err == nil || errors.Is(err, strconv.ErrRange):

@@ -38,9 +38,12 @@ func (t *table) oneHot() (x []float64, dim int, err error) {
 	return x, dim, nil
 }
 
+// scaledTable is a table whose rows are brought into the unit ball.
+type scaledTable struct{ *table }
+
 // scale brings the rows of x into the unit ball by the stated bound, and returns the number of
 // those that lay beyond it.
-func (t *table) scale(x []float64, dim int) (pulled int) {
+func (t scaledTable) scale(x []float64, dim int) (pulled int) {
 	bring := t.byNorm
 	if t.spec.Scale.Norm == 0 {
 		bring = t.byRanges()
@@ -55,7 +58,7 @@ func (t *table) scale(x []float64, dim int) (pulled int) {
 
 // byNorm divides a row by the bound, or by its own norm where that is larger. It reports whether it
 // is.
-func (t *table) byNorm(row []float64) (beyond bool) {
+func (t scaledTable) byNorm(row []float64) (beyond bool) {
 	largest, sum := 0.0, 0.0
 	for _, v := range row {
 		largest = max(largest, math.Abs(v))
@@ -82,7 +85,7 @@ func (t *table) byNorm(row []float64) (beyond bool) {
 // byRanges maps each feature from its range to [-1, 1], a value outside to the nearer end, and
 // divides the row by sqrt(k), k being the columns of the file in use: a one-hot group has norm 1,
 // so the row has at most that.
-func (t *table) byRanges() func(row []float64) (beyond bool) {
+func (t scaledTable) byRanges() func(row []float64) (beyond bool) {
 	ranges := make([][2]float64, len(t.spec.Features))
 	for k, name := range t.spec.Features {
 		ranges[k] = t.spec.Scale.Ranges[name]

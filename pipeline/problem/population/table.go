@@ -396,7 +396,7 @@ func (t *table) finish() (*Rows, error) {
 	}
 	rows := &Rows{X: x, Y: t.y, Dim: dim}
 	if t.side == 0 {
-		rows.Pulled = t.scale(x, dim)
+		rows.Pulled = scaledTable{t}.scale(x, dim)
 	}
 	return rows, nil
 }

@@ -33,7 +33,7 @@ type object = map[string]any
 // have names of this package, never the data's, because Vega-Lite reads the names of fields as
 // paths.
 func (f *Figure) VegaLite() ([]byte, error) {
-	spec := f.spec()
+	spec := vegaFigure{f}.spec()
 	var values []object
 	for i, s := range f.Series {
 		for _, p := range s.Points {
@@ -63,6 +63,9 @@ func (f *Figure) VegaLite() ([]byte, error) {
 	return append(raw, '\n'), nil
 }
 
+// vegaFigure is a figure as Vega-Lite draws it.
+type vegaFigure struct{ *Figure }
+
 // chart is what the page's script draws: a specification, and its data in a form without
 // repetitions, from which the script makes the same values as VegaLite.
 type chart struct {
@@ -81,8 +84,9 @@ type chartSeries struct {
 	Points    [][]any  `json:"points"`         // x, y, low, high, open, cell, label; nulls at the end are left out
 }
 
+// chart returns the figure as the page holds it.
 func (f *Figure) chart() chart {
-	c := chart{Name: f.Name, Spec: f.spec(), Algorithms: f.Algorithms}
+	c := chart{Name: f.Name, Spec: vegaFigure{f}.spec(), Algorithms: f.Algorithms}
 	for _, s := range f.Series {
 		to := chartSeries{Mark: s.Mark, Algorithm: s.Algorithm, Keys: s.Keys, Level: s.Level, Cell: s.Points[0].Cell}
 		if slices.ContainsFunc(s.Points, func(p Point) bool { return p.Cell != to.Cell }) {
@@ -104,7 +108,7 @@ func (f *Figure) chart() chart {
 }
 
 // spec returns the specification without its data.
-func (f *Figure) spec() object {
+func (f vegaFigure) spec() object {
 	return object{
 		"$schema": "https://vega.github.io/schema/vega-lite/v6.json", "description": f.Text, "width": "container",
 		"height": 320,
@@ -135,7 +139,7 @@ func digits(v float64) any {
 }
 
 // params returns the controls that choose settings.
-func (f *Figure) params() []object {
+func (f vegaFigure) params() []object {
 	all := []object{}
 	for i, k := range f.Keys {
 		options, labels := []any{nil}, []string{"all"}
@@ -151,7 +155,7 @@ func (f *Figure) params() []object {
 }
 
 // chosen returns the expression that is true for what is shown.
-func (f *Figure) chosen() string {
+func (f vegaFigure) chosen() string {
 	parts := []string{"true"}
 	for i := range f.Keys {
 		k := "k" + strconv.Itoa(i)
@@ -160,7 +164,7 @@ func (f *Figure) chosen() string {
 	return strings.Join(parts, " && ")
 }
 
-func (f *Figure) layers() []object {
+func (f vegaFigure) layers() []object {
 	chosen := f.chosen()
 	joined := chosen + " && !datum.open && datum.mark != '" + Model + "'"
 	if f.Loose {
@@ -280,7 +284,7 @@ func channel(field string, a Axis) object {
 func number17(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 // legend returns the names of the algorithms with their colours, or with their shapes.
-func (f *Figure) legend(of func(int) string) object {
+func (f vegaFigure) legend(of func(int) string) object {
 	values := make([]string, len(f.Algorithms))
 	for i := range values {
 		values[i] = of(i)
@@ -289,10 +293,10 @@ func (f *Figure) legend(of func(int) string) object {
 		"scale": object{"domain": f.Algorithms, "range": values}}
 }
 
-func (f *Figure) colour() object { return f.legend(colour) }
-func (f *Figure) shape() object  { return f.legend(shape) }
+func (f vegaFigure) colour() object { return f.legend(colour) }
+func (f vegaFigure) shape() object  { return f.legend(shape) }
 
-func (f *Figure) dash() object {
+func (f vegaFigure) dash() object {
 	var domain []string
 	var values [][]float64
 	for _, m := range marks {
@@ -308,7 +312,7 @@ func (f *Figure) dash() object {
 	return o
 }
 
-func (f *Figure) tooltip() []object {
+func (f vegaFigure) tooltip() []object {
 	text := func(field, title string) object { return object{"field": field, "type": "nominal", "title": title} }
 	number := func(field, title string) object {
 		return object{"field": field, "type": "quantitative", "title": title, "format": ".4~g"}
