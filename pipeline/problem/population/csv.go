@@ -10,7 +10,10 @@ import (
 	"strings"
 )
 
-var csvFormat = format{name: "csv", extensions: []string{".csv"}, untyped: true, read: func(t *table, f *io.SectionReader) error { return csvTable{t}.readCSV(f) }}
+var csvFormat = format{
+	name: "csv", extensions: []string{".csv"}, untyped: true,
+	read: func(t *table, f *io.SectionReader) error { return csvTable{t}.readCSV(f) },
+}
 
 // csvTable is a table that is read from a CSV file.
 type csvTable struct{ *table }
