@@ -110,7 +110,7 @@ func (o *outcomes) batch(from, to int) *ledger.Batch {
 		}
 	}
 	for i := range b.Repetition {
-		b.Repetition[i] = o.job.First + int64(from+i)
+		b.Repetition[i] = o.job.Repetition(from + i)
 	}
 	for _, v := range o.values {
 		b.Values = append(b.Values, v[from:to])

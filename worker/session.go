@@ -68,7 +68,7 @@ func (x *session) play(ctx context.Context) (measured map[string][]float64, trut
 func (x *session) trials() int { return x.to - x.from }
 
 // repetition returns that of a trial.
-func (x *session) repetition(trial int) uint32 { return uint32(x.job.First) + uint32(x.from+trial) }
+func (x *session) repetition(trial int) uint32 { return uint32(x.job.Repetition(x.from + trial)) }
 
 // seeds returns those of the algorithm: two words for each trial.
 func (x *session) seeds() []uint64 {

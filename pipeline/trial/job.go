@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// Job is a range of repetitions of one cell at one sample size, leased as one message. It carries
+// Job is a number of repetitions of one cell at one sample size, leased as one message. It carries
 // all that a worker needs but the files; its borders mean nothing.
 type Job struct {
 	Sweep   string `json:"sweep"` // identity of the output folder that asked
@@ -14,9 +14,30 @@ type Job struct {
 	Cell    *Cell  `json:"cell"`
 	N       int64  `json:"n"`
 	First   int64  `json:"first"`   // first repetition
-	Count   int64  `json:"count"`   // repetitions First..First+Count-1
+	Count   int64  `json:"count"`   // repetitions First..First+Count-1, unless Picked
 	Plugin  string `json:"plugin"`  // SHA-256 of the plugin file that has to run it
 	Profile string `json:"profile"` // float profile that has to run it; empty: any
+
+	Picked []int64 `json:"picked,omitempty"` // the Count repetitions, ascending from First on, where they are no range
+	Look   Look    `json:"look,omitempty"`   // how trials are looked at a second time; empty: they are run as ever
+}
+
+// Look says how trials that have an outcome are run a second time, to see whether it depends on
+// anything but the trial itself.
+type Look string
+
+// The second looks. Both run in a process that runs no first trials.
+const (
+	LookShuffled Look = "shuffled" // points first one by one, then in another order and other chunks
+	LookAlone    Look = "alone"    // each trial in a fresh process, its points as in the first run
+)
+
+// Repetition returns the repetition of trial number i of the job, counted from 0.
+func (j *Job) Repetition(i int) int64 {
+	if j.Picked != nil {
+		return j.Picked[i]
+	}
+	return j.First + int64(i)
 }
 
 // maxRepetition keeps a repetition inside the 32 bits that a seed has for it, with a sign.
@@ -42,6 +63,27 @@ func DecodeJob(msg []byte) (*Job, error) {
 	case j.First < 0 || j.Count < 1 || j.First > maxRepetition-j.Count:
 		return nil, fmt.Errorf("decode job %q: repetitions %d and %d more are outside 0..%d",
 			j.ID, j.First, j.Count, int64(maxRepetition))
+	case j.Look != "" && j.Look != LookShuffled && j.Look != LookAlone:
+		return nil, fmt.Errorf("decode job %q: unknown look %.20q", j.ID, j.Look)
 	}
-	return j, nil
+	return j, j.checkPicked()
+}
+
+// checkPicked returns an error if the picked repetitions are not Count ascending ones from First
+// on.
+func (j *Job) checkPicked() error {
+	if j.Picked == nil {
+		return nil
+	}
+	if int64(len(j.Picked)) != j.Count || j.Picked[0] != j.First {
+		return fmt.Errorf("decode job %q: %d picked repetitions where %d from %d on are due",
+			j.ID, len(j.Picked), j.Count, j.First)
+	}
+	for i, rep := range j.Picked {
+		if rep > maxRepetition || i > 0 && rep <= j.Picked[i-1] {
+			return fmt.Errorf("decode job %q: picked repetition %d is not ascending, or above %d",
+				j.ID, rep, int64(maxRepetition))
+		}
+	}
+	return nil
 }

@@ -38,12 +38,34 @@ func TestJobRoundTrip(t *testing.T) {
 	}
 }
 
+func TestPickedRepetitions(t *testing.T) {
+	j := exampleJob()
+	j.First, j.Count, j.Picked, j.Look = 3, 3, []int64{3, 7, 2000}, LookShuffled
+	msg, err := j.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := DecodeJob(msg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []int64{3, 7, 2000} {
+		if rep := got.Repetition(i); rep != want {
+			t.Errorf("Repetition(%d) = %d, want %d", i, rep, want)
+		}
+	}
+}
+
 func TestJobRefused(t *testing.T) {
 	for name, spoil := range map[string]func(*Job){
 		"no sweep": func(j *Job) { j.Sweep = "" }, "no id": func(j *Job) { j.ID = "" }, "no cell": func(j *Job) { j.Cell = nil },
 		"n": func(j *Job) { j.N = 0 }, "first": func(j *Job) { j.First = -1 }, "count": func(j *Job) { j.Count = 0 },
 		"beyond": func(j *Job) { j.First = maxRepetition }, "overflow": func(j *Job) { j.First, j.Count = 1<<62, 1<<62 },
-		"huge": func(j *Job) { j.Count = 1<<63 - 1 },
+		"huge": func(j *Job) { j.Count = 1<<63 - 1 }, "unknown look": func(j *Job) { j.Look = "twice" },
+		"too few picked": func(j *Job) { j.First, j.Count, j.Picked = 3, 2, []int64{3} },
+		"descending":     func(j *Job) { j.First, j.Count, j.Picked = 3, 2, []int64{3, 3} },
+		"picked before":  func(j *Job) { j.First, j.Count, j.Picked = 4, 2, []int64{3, 5} },
+		"picked beyond":  func(j *Job) { j.First, j.Count, j.Picked = 3, 2, []int64{3, 1 << 31} },
 	} {
 		j := exampleJob()
 		spoil(j)
@@ -76,7 +98,7 @@ func FuzzDecodeJob(f *testing.F) {
 			t.Fatalf("a session of %d trials", most)
 		}
 		j.Cell.Setting(j.N)
-		j.Cell.TrialID(j.N, j.First)
+		j.Cell.TrialID(j.N, j.Repetition(int(min(j.Count, 1<<20)-1)))
 		again, err := j.Encode()
 		if err != nil {
 			t.Fatal(err)
