@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/shatterlab/shatter/pipeline/dataset"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/testkit"
@@ -173,6 +174,19 @@ func TestSharedTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer rows.Close()
+	decoded, err := dataset.Decode(rows.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	laid, _, err := decoded.List("x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, row := range table {
+		if !slices.Equal(laid[i*dim:(i+1)*dim], x[int(row)*dim:int(row+1)*dim]) {
+			t.Fatalf("row %d of the table is not row %d of the data", i, row)
+		}
+	}
 	firsts := map[int]int{}
 	for n := range int64(200) {
 		e.job.N = n + 1
