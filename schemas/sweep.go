@@ -199,6 +199,9 @@ type SampleSizes struct {
 	Within float64 `yaml:"within" jsonschema:"exclusiveMinimum=1"`
 	// Confidence that the whole table is right (default 0.95).
 	Confidence float64 `yaml:"confidence" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
+	// Monotone says that success is known never to fall as n grows: no trials are spent on looking for
+	// a fall outside of the bracket.
+	Monotone bool `yaml:"monotone"`
 }
 
 // Defaults of the sweep file.

@@ -177,6 +177,11 @@ func (w *gridWords) measure(setting []axis) {
 	if f := searchOf(w.Block); f != nil {
 		w.line("n", "n* is searched: the least n from %d to %d that succeeds, to a bracket of ratio %v; the whole table "+
 			"is right with probability %v; at most %d trials a cell", f.From, f.To, f.Within, f.Confidence, maxTrialsOf(w.Block))
+		if f.Monotone {
+			w.line("", "success is taken never to fall as n grows: nothing looks for a fall")
+		} else {
+			w.line("", "then up to a quarter of the trials again look on both sides of the bracket for a fall of success")
+		}
 		return
 	}
 	w.line("n", "the curve at n = %s, %d trials each", w.sizeList(), trialsOf(w.Block))
