@@ -20,9 +20,16 @@ import (
 const (
 	leastLooks = 8    // or all, of a cell that has fewer
 	fewLooks   = 2    // where they are slow
-	slowShare  = 0.03 // of a cell's time: more is slow,
-	slowLooks  = 3.0  // if the looks at all cells take longer than this, in seconds
+	slowShare  = 0.03 // of the time of all cells together: more than this
+	slowLooks  = 3.0  // and than so many seconds is slow
 	lookFactor = 2.5  // time of a second look, in times of the first
+)
+
+// How many sample sizes of a cell are looked at: the fewer there are, the fewer jobs.
+const (
+	leastSizes     = 3
+	trialsPerSize  = 8  // beyond
+	trialsPerTrips = 32 // the same where each job has round trips for its queries, and leastSizes is 1
 )
 
 // keepLooks is the time after which looks are recorded while others are being made.
@@ -41,20 +48,22 @@ type looks struct {
 	budget  bool          // the budget left some of them over
 	pending int64         // trials to be looked at in this run
 	looked  int64         // those that have come back
+	seconds float64       // that workers report for all runs of them
 	ended   bool          // nothing more is to be done in this run
-	kept    time.Time     // when the record was written
+	keep    time.Time     // when the record is to be written next
 }
 
 // lookedCell is a cell at whose trials the run looks again.
 type lookedCell struct {
 	*cell
 	trials    int64    // that the tables count
-	chosen    []ranked // by rank
+	chosen    []ranked // in the order of choice
 	left      int64    // those of them that could not be looked at
 	why       string   // why there are such, or why fewer were chosen than are asked for
 	differing differences
 	seconds   float64           // that the cell's trials took
-	cost      map[int64]float64 // of one of them by sample size, in seconds
+	cost      map[int64]float64 // of a look by sample size, in seconds
+	job       map[int64]float64 // least cost of a job by sample size, in seconds
 }
 
 // ranked is a trial with its place in the order of choice.
@@ -67,9 +76,31 @@ func (a ranked) compare(b ranked) int {
 	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.n, b.n), cmp.Compare(a.rep, b.rep))
 }
 
-// chooseLooks returns the count trials of the least rank among those that a table counts at each of
-// the points. The rank of a trial is pseudo-random under the cell's NoiseKey.
-func chooseLooks(key trial.Key, points []estimate.Point, count int) []ranked {
+// chooseLooks returns count of the trials that a table counts at each of the points, at some of
+// these: those of least rank at the sizes of least rank. The rank of a trial is pseudo-random under
+// the cell's NoiseKey.
+func chooseLooks(key trial.Key, points []estimate.Point, count, sizes int) (chosen []ranked) {
+	best := leastRanks(key, points, count)
+	var order []int64
+	for _, t := range best {
+		if !slices.Contains(order, t.n) {
+			order = append(order, t.n)
+		}
+	}
+	if len(order) <= sizes {
+		return best
+	}
+	sizes = max(sizes, 1)
+	for i := 0; i < len(order) && len(chosen) < count; i += sizes {
+		part := order[i:min(i+sizes, len(order))]
+		some := slices.DeleteFunc(slices.Clone(points), func(p estimate.Point) bool { return !slices.Contains(part, p.N) })
+		chosen = append(chosen, leastRanks(key, some, count-len(chosen))...)
+	}
+	return chosen
+}
+
+// leastRanks returns the count trials of least rank.
+func leastRanks(key trial.Key, points []estimate.Point, count int) []ranked {
 	best, limit := make([]ranked, 0, 2*count), uint64(math.MaxUint64)
 	cut := func() {
 		slices.SortFunc(best, ranked.compare)
@@ -89,6 +120,18 @@ func chooseLooks(key trial.Key, points []estimate.Point, count int) []ranked {
 	}
 	cut()
 	return best
+}
+
+// interactive reports whether a job of the cell has round trips for each query or round, which its
+// trials share.
+func (c *cell) interactive() bool { return c.Adversary != nil && !c.Adversary.Offline }
+
+// sizesFor returns the number of sample sizes for that many looks.
+func (c *cell) sizesFor(looks int) int {
+	if c.interactive() {
+		return max(1, looks/trialsPerTrips)
+	}
+	return max(leastSizes, looks/trialsPerSize)
 }
 
 // forgetForeign forgets the looks at cells of which other plugin files have made outcomes, because
@@ -140,7 +183,8 @@ func (l *looks) choose() error {
 			x.trials += int64(p.Consumed)
 		}
 		if l.share > 0 && x.trials > 0 {
-			x.chosen = chooseLooks(c.NoiseKey, points, int(min(x.trials, max(leastLooks, l.asked(x)))))
+			count := int(min(x.trials, max(leastLooks, int64(math.Ceil(l.share*float64(x.trials))))))
+			x.chosen = chooseLooks(c.NoiseKey, points, count, c.sizesFor(count))
 		}
 		l.cells = append(l.cells, x)
 	}
@@ -150,9 +194,6 @@ func (l *looks) choose() error {
 	defer l.count()
 	return l.shorten()
 }
-
-// asked returns the number of the cell's trials that the share asks for.
-func (l *looks) asked(x *lookedCell) int64 { return int64(math.Ceil(l.share * float64(x.trials))) }
 
 // count sets pending.
 func (l *looks) count() {
@@ -176,46 +217,90 @@ func (l *looks) missing(x *lookedCell) (trials []ranked) {
 	return trials
 }
 
-// shorten chooses fewer trials of cells where the least number of looks costs too much.
+// shorten chooses fewer trials where all looks together would take too long: then each cell has the
+// share that is asked for, and beyond that the cheapest cells come first. Each algorithm has some
+// looks in any case.
 func (l *looks) shorten() error {
-	all := 0.0
+	all, wanted := 0.0, 0.0
 	for _, x := range l.cells {
 		if err := x.measure(l.ledger); err != nil {
 			return err
 		}
-		for _, t := range x.chosen {
-			all += lookFactor * x.cost[t.n]
-		}
+		all, wanted = all+x.seconds, wanted+x.price(len(x.chosen))
 	}
-	if all <= slowLooks {
+	left := max(slowLooks, slowShare*all)
+	if wanted <= left {
 		return nil
 	}
+	granted := map[*lookedCell]int{}
 	for _, x := range l.cells {
-		least, cost := int(max(fewLooks, l.asked(x))), 0.0
-		for i, t := range x.chosen {
-			if cost += lookFactor * x.cost[t.n]; i >= least && cost > slowShare*x.seconds {
-				x.chosen, x.why = x.chosen[:i], "too slow for more"
-				break
+		granted[x] = min(len(x.chosen), int(l.share*float64(x.trials)))
+		left -= x.price(granted[x])
+	}
+	cheapest := slices.Clone(l.cells)
+	slices.SortStableFunc(cheapest, func(a, b *lookedCell) int { return cmp.Compare(a.price(fewLooks), b.price(fewLooks)) })
+	for most := fewLooks; most <= leastLooks; most++ {
+		for _, x := range cheapest {
+			count := min(most, len(x.chosen))
+			if more := x.price(count) - x.price(granted[x]); count > granted[x] && more <= left {
+				left -= more
+				granted[x] = count
 			}
+		}
+	}
+	l.grantEach(cheapest, granted)
+	for _, x := range l.cells {
+		if granted[x] < len(x.chosen) {
+			x.chosen, x.why = x.chosen[:granted[x]], "too slow for more"
 		}
 	}
 	return nil
 }
 
+// grantEach grants some looks to the first cell of each algorithm that has none.
+func (l *looks) grantEach(cells []*lookedCell, granted map[*lookedCell]int) {
+	type algorithm struct{ plugin, name string }
+	seen := map[algorithm]bool{}
+	for _, x := range cells {
+		seen[algorithm{x.Plugin, x.Algorithm}] = seen[algorithm{x.Plugin, x.Algorithm}] || granted[x] > 0
+	}
+	for _, x := range cells {
+		if a := (algorithm{x.Plugin, x.Algorithm}); !seen[a] && len(x.chosen) > 0 {
+			granted[x], seen[a] = min(fewLooks, len(x.chosen)), true
+		}
+	}
+}
+
 // measure reads what the cell's trials took.
 func (x *lookedCell) measure(l *ledger.Ledger) error {
-	x.seconds, x.cost = 0, map[int64]float64{}
-	trials := map[int64]int64{}
+	x.seconds, x.cost, x.job = 0, map[int64]float64{}, map[int64]float64{}
+	trials, jobs := map[int64]int64{}, map[int64]int64{}
 	err := l.Each(x.Key, func(b *ledger.Batch) error {
 		x.seconds += b.Seconds
 		x.cost[b.N] += b.Seconds
 		trials[b.N] += int64(len(b.Repetition))
+		jobs[b.N]++
 		return nil
 	})
 	for n, count := range trials {
-		x.cost[n] /= float64(count)
+		if x.interactive() {
+			x.job[n] = x.cost[n] / float64(jobs[n])
+		}
+		x.cost[n] *= lookFactor / float64(count)
 	}
 	return err
+}
+
+// price returns the cost of the first looks at a cell that was measured, in seconds.
+func (x *lookedCell) price(looks int) (total float64) {
+	bySize := map[int64]float64{}
+	for _, t := range x.chosen[:min(looks, len(x.chosen))] {
+		bySize[t.n] += x.cost[t.n]
+	}
+	for n, cost := range bySize {
+		total += max(cost, x.job[n])
+	}
+	return total
 }
 
 // leave gives up all looks that are still missing.
@@ -233,7 +318,7 @@ func (l *looks) blocks(trials int64, seconds float64) (blocks []*rerunBlock) {
 	for _, x := range l.cells {
 		missing := l.missing(x)
 		for i, t := range missing {
-			seconds -= lookFactor * x.cost[t.n]
+			seconds -= x.cost[t.n]
 			if trials--; trials < 0 || seconds < 0 {
 				x.left, x.why = int64(len(missing)-i), "the budget was spent"
 				l.pending -= x.left
@@ -255,7 +340,7 @@ func (x *lookedCell) cut(trials []ranked) (blocks []*rerunBlock) {
 	var last *rerunBlock
 	for _, t := range trials {
 		most := min(blockTrials, x.SessionTrials(t.n))
-		if cost := lookFactor * x.cost[t.n]; cost > 0 {
+		if cost := x.cost[t.n]; cost > 0 && !x.interactive() {
 			most = max(1, int(min(float64(most), aimJob/cost)))
 		}
 		if last != nil && last.n == t.n && len(last.picked) < most {
@@ -301,28 +386,36 @@ func (r *run) look(ctx context.Context, blocks []*rerunBlock, profile string) (e
 	for _, x := range l.cells {
 		byCell[x.cell] = x
 	}
-	l.kept = time.Now()
+	l.keep = time.Now().Add(keepLooks)
 	defer func() {
 		if e := l.folder.WriteLooks(l.record); err == nil {
 			err = e
 		}
 	}()
-	lost, shown := map[position]bool{}, time.Time{}
+	show := func() {
+		if r.Progress != nil {
+			r.Progress(r.progress.look(time.Now()))
+		}
+	}
+	show()
+	lost, shown := map[position]bool{}, time.Now()
 	var a *rerun
 	a = r.newRerun(blocks, profile, func(c *cell, b *ledger.Batch, row int) error {
 		where := position{c.index, b.N, b.Repetition[row]}
+		l.seconds += b.Seconds / float64(len(b.Repetition))
 		if b.Status[row] == ledger.Lost && !lost[where] { // once more: the limit of a machine may be a matter of chance
 			lost[where] = true
 			a.waiting = append(a.waiting, again(c, where.n, where.repetition, trial.LookShuffled))
 			return nil
 		}
 		l.looked++
-		if now := time.Now(); r.Progress != nil && now.Sub(shown) > 200*time.Millisecond {
-			shown = now
-			r.Progress(r.progress.look(now))
+		if time.Since(shown) > 200*time.Millisecond {
+			shown = time.Now()
+			show()
 		}
 		return l.take(byCell[c], b, row)
 	})
+	a.show = func(idle bool) { r.jobs.idle = idle; show() }
 	a.lose = func(b *rerunBlock) {
 		for i := range b.picked {
 			if !b.returned.Has(int64(i)) {
@@ -348,11 +441,13 @@ func (l *looks) take(x *lookedCell, b *ledger.Batch, row int) error {
 	default:
 		x.differing.add(x.cell, b, row)
 	}
-	if now := time.Now(); now.Sub(l.kept) > keepLooks {
-		l.kept = now
-		return l.folder.WriteLooks(l.record)
+	began := time.Now()
+	if began.Before(l.keep) {
+		return nil
 	}
-	return nil
+	err := l.folder.WriteLooks(l.record)
+	l.keep = time.Now().Add(max(keepLooks, 20*time.Since(began))) // a large record takes its time
+	return err
 }
 
 // lose counts a look that a limit of the machine has ended twice.
@@ -444,6 +539,9 @@ func (l *looks) manifest() *schemas.Looks {
 
 // leftOver counts the looks that were due and were not made.
 func (l *looks) leftOver() (count int64) {
+	if !l.ended {
+		return l.pending - l.looked
+	}
 	for _, x := range l.cells {
 		count += x.left
 	}

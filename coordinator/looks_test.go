@@ -67,12 +67,21 @@ func TestChooseLooks(t *testing.T) {
 	}
 	slices.SortFunc(all, ranked.compare)
 	for _, count := range []int{1, 2, 8, 100, 602, 603} {
-		if d := cmp.Diff(all[:count], chooseLooks(trial.Key{7}, points, count), cmp.AllowUnexported(ranked{})); d != "" {
+		if d := cmp.Diff(all[:count], chooseLooks(trial.Key{7}, points, count, 3), cmp.AllowUnexported(ranked{})); d != "" {
 			t.Errorf("%d: %s", count, d)
 		}
 	}
-	if slices.Equal(chooseLooks(trial.Key{8}, points, 8), all[:8]) {
+	if slices.Equal(chooseLooks(trial.Key{8}, points, 8, 3), all[:8]) {
 		t.Error("the choice does not depend on the key")
+	}
+	one := slices.DeleteFunc(slices.Clone(all), func(t ranked) bool { return t.n != all[0].n })
+	if d := cmp.Diff(one[:50], chooseLooks(trial.Key{7}, points, 50, 1), cmp.AllowUnexported(ranked{})); d != "" {
+		t.Errorf("at one size: %s", d)
+	}
+	every := chooseLooks(trial.Key{7}, points, 603, 1)
+	slices.SortFunc(every, ranked.compare)
+	if !slices.Equal(every, all) {
+		t.Error("all trials, size by size, are not all trials")
 	}
 }
 

@@ -49,7 +49,7 @@ func (p *progress) look(now time.Time) Progress {
 		Trials: p.tally.trials, Known: p.tally.known, Served: p.tally.served,
 		Elapsed: now.Sub(p.began), PerSecond: p.rate.perSecond(),
 		Failed: map[string]int64{}, First: p.tally.listFailures(),
-		Working: p.jobs.working, NoWorkers: p.jobs.idle && len(p.jobs.jobs) > 0,
+		Working: p.jobs.working, NoWorkers: p.jobs.idle && (len(p.jobs.jobs) > 0 || p.looks.pending > p.looks.looked),
 		Looks: p.looks.pending, Looked: p.looks.looked,
 	}
 	for kind, f := range p.tally.failures {

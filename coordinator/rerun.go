@@ -58,6 +58,7 @@ type rerun struct {
 	profile string // float profile that the results must have
 	use     useRow
 	lose    func(r *rerunBlock) // told of a block whose trials do not all come back; nil: that is an error
+	show    func(idle bool)     // called now and then: whether nobody asks for work; nil: never
 	quiet   int                 // looks at the server in a row that found nothing of this sweep
 }
 
@@ -119,7 +120,11 @@ func (x *rerun) heal(ctx context.Context) error {
 	if err := x.intake.flush(); err != nil {
 		return err
 	}
-	if state, err := x.sender.queue.State(ctx); err != nil || state.Jobs+state.Results > 0 {
+	state, err := x.sender.queue.State(ctx)
+	if err == nil && x.show != nil {
+		x.show(state.Waiting+state.Unacked == 0)
+	}
+	if err != nil || state.Jobs+state.Results > 0 {
 		x.quiet = 0
 		return nil
 	}

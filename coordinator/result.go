@@ -267,7 +267,8 @@ func (r *run) manifest(s *Summary) schemas.Manifest {
 	p, t := r.Folder.Plan, r.tally
 	run := schemas.ManifestRun{
 		Began: r.progress.began.UTC().Truncate(time.Second), Seconds: time.Since(r.progress.began).Seconds(),
-		Known: t.known, Trials: t.trials, Served: t.served, Looked: s.Looked, Interrupted: s.Interrupted,
+		Known: t.known, Trials: t.trials, Served: t.served, Looked: s.Looked, LookTime: r.looks.seconds,
+		TrialTime: t.seconds, Interrupted: s.Interrupted,
 		Ledger: folder.Lines(r.Folder.Report), Damage: folder.Damage(r.Folder.Report),
 		Failures: s.Failures, Alarms: s.Alarms, Notes: r.journal.notes, GoVersion: runtime.Version(),
 	}

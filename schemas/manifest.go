@@ -36,6 +36,8 @@ type ManifestRun struct {
 	Trials      int64     `json:"trials_run"`                 // outcomes that workers brought
 	Served      int64     `json:"trials_served,omitempty"`    // outcomes from the cache
 	Looked      int64     `json:"trials_looked_at,omitempty"` // trials that were run a second time
+	LookTime    float64   `json:"look_seconds,omitempty"`     // that workers reported for these
+	TrialTime   float64   `json:"trial_seconds,omitempty"`    // that workers reported for trials_run
 	Interrupted bool      `json:"interrupted,omitempty"`
 	Budget      string    `json:"budget,omitempty"`
 	Ledger      []string  `json:"ledger,omitempty"` // what opening the ledger found, in words

@@ -10,6 +10,7 @@ import (
 
 	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/plugins/host"
 	"github.com/shatterlab/shatter/schemas"
 	"github.com/shatterlab/shatter/worker"
@@ -171,5 +172,91 @@ func TestLooksChangeNothing(t *testing.T) {
 	}
 	for _, share := range []string{"1", "-1%", "101%", "x", ""} {
 		expect(t, exitUsage, []string{"a share like 1%, all, or 0 for none is needed"}, "run", file, "--looks", share)
+	}
+}
+
+// honestSweeps run every built-in algorithm.
+var honestSweeps = map[string]string{
+	"learn": `
+privacy: {epsilon: 1, delta: 1e-6}
+goal: {alpha: 0.1, beta: 0.1}
+grids:
+  - problem: {class: parities, d: 4, distribution: uniform, noise: {kind: random, rate: 0.1}}
+    algorithms: [baseline/erm, expmech/em, expmech/pf, perturbed/gaussian, perturbed/rspm, perturbed/public-data]
+    n: [30, 3000]
+  - problem: {class: thresholds, domain: 2^20, distribution: uniform, test: 200}
+    algorithms: [baseline/erm, expmech/em, expmech/pf]
+    n: [50, 200]
+  - problem: {class: halfspace, d: [2, 10], margin: 0.1, distribution: [iso, skew], test: 300}
+    algorithms: [baseline/perceptron, boosting/hs-stl, boosting/centering, boosting/lazy-bregman, boosting/bregman,
+      boosting/smooth, boosting/drv, halfspace/noisy-gradient]
+    n: [100]
+  - problem: {class: halfspace, d: 2, margin: 0.1, distribution: iso, test: 300}
+    algorithms: [halfspace/exponential]
+    n: [100]
+`,
+	"predict": `
+privacy: {epsilon: 1, delta: 1e-6}
+goal: {alpha: 0.1, beta: 0.1}
+n: [3000]
+queries: 50
+grids:
+  - problem: {class: thresholds, domain: 2^20, distribution: uniform, test: 300}
+    algorithms: [prediction/shrinkage-oblivious, prediction/composition, prediction/sparse-vector,
+      prediction/nandi-bassily, prediction/everlasting-lite]
+    adversary: [{kind: [stochastic, boundary]}, {kind: adaptive, sees: [labels, marks]}]
+  - problem: {class: thresholds, domain: 2^8, distribution: uniform}
+    algorithms: [prediction/offline]
+    adversary: {kind: boundary, offline: true}
+  - problem: {class: halfspace, d: 2, margin: 0.05, distribution: ball-margin, test: 300}
+    algorithms: [{use: prediction/shrinkage-halfspace, affine: false}, {use: prediction/composition, affine: false}]
+    adversary: {kind: boundary}
+`,
+	"online": `
+rounds: [60]
+grids:
+  - problem: {class: parities, d: 4, distribution: uniform}
+    adversary: [{kind: planted, rate: 0.05}, {kind: random}]
+    algorithms: [{use: online/ftpl-gaussian, separator: cube, lstar: 500}, online/follow-the-leader, online/hedge,
+      online/ftpl-uniform, online/ftpl-laplace, online/ftpl-approximable, {use: online/ftpl-iid, lstar: 30}]
+  - problem: {class: thresholds, domain: 7, distribution: uniform}
+    adversary: {kind: tree}
+    algorithms: [online/soa, online/halving, online/agnostic-experts]
+`,
+}
+
+// None of many honest trials is accused, of any built-in algorithm. In the long run there are 10^5
+// of them.
+func TestHonest(t *testing.T) {
+	t.Parallel()
+	trials, least := 6, int64(450)
+	if testkit.LongRun {
+		trials, least = 1200, 100_000
+	}
+	looked, seen := int64(0), map[any]bool{}
+	for task, sweep := range honestSweeps {
+		tmp := t.TempDir()
+		dir := filepath.Join(tmp, "out")
+		file := write(t, filepath.Join(tmp, "s.yaml"), fmt.Sprintf("name: %s\ntask: %s\ntrials: %d\n%s", task, task, trials, sweep))
+		if _, errs, code := shatter(t, "run", file, "--out", dir, "--workers", "2", "--looks", "all"); code > exitUnfinished {
+			t.Errorf("%s: exit %d: %s", task, code, errs)
+		}
+		for _, c := range folder.ReadManifest(dir).Looks.Cells {
+			if looked += c.Equal; c.Equal != c.Trials {
+				t.Errorf("%s: %+v", task, c)
+			}
+		}
+		for _, row := range table(t, dir) {
+			seen[row["algorithm"]] = true
+		}
+	}
+	if looked < least {
+		t.Errorf("%d trials were looked at, less than %d", looked, least)
+	}
+	list, _, _ := shatter(t, "plugin", "list")
+	for _, line := range strings.Split(list, "\n")[1:] {
+		if name, _, _ := strings.Cut(line, " "); name != "" && !seen[name] {
+			t.Errorf("no trial of %s was looked at", name)
+		}
 	}
 }

@@ -226,8 +226,12 @@ func (f *runFlags) report(c *cobra.Command, out *folder.Folder, s *coordinator.S
 		fmt.Fprintf(stderr, "%d trials were taken from the cache and %d run (--cache off runs all)\n", s.Served, s.Trials)
 	}
 	if s.Interrupted {
-		fmt.Fprintf(stderr, "shatter: interrupted with %d of %d cells decided; run the same command again to go on\n",
-			s.Decided, s.Cells)
+		looks := ""
+		if s.LooksLeft > 0 {
+			looks = fmt.Sprintf(" and %d second looks left", s.LooksLeft)
+		}
+		fmt.Fprintf(stderr, "shatter: interrupted with %d of %d cells decided%s; run the same command again to go on\n",
+			s.Decided, s.Cells, looks)
 		return statusError(exitInterrupted)
 	}
 	for i, name := range answers(out.Plan) {
