@@ -57,10 +57,8 @@ func BenchmarkJob(b *testing.B) {
 		}}, 1000},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			s, j := testSlot(b), jobOf(b, "test/honest", c.p, 10, c.trials)
-			if c.p.Data != nil {
-				s.w.populations.Files = map[string]string{j.Cell.Problem.Data.Digest: csv}
-			}
+			s := testSlot(b)
+			j := jobOf(b, s, "test/honest", c.p, 10, c.trials)
 			runJob(b, s, j)
 			points := float64(s.w.populations.open[j.Cell.DataKey].Drawer().TestLen())
 			for b.Loop() {
