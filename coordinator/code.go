@@ -97,7 +97,7 @@ func (r *run) compare(ctx context.Context, sample []recorded) error {
 
 // sampleForeign draws, per algorithm and under the sweep's seed, trials that other plugin files
 // have made. compared maps the digests of these files to those of today's that take their place.
-func sampleForeign(g *grid, l *ledger.Ledger, files pluginFiles, seed uint64) (
+func sampleForeign(g *grid, l *ledger.Ledger, files pluginFiles, seed trial.SweepSeed) (
 	sample []recorded, compared map[string]string, err error,
 ) {
 	drawn, compared := map[string]*reservoir{}, map[string]string{}
@@ -112,7 +112,7 @@ func sampleForeign(g *grid, l *ledger.Ledger, files pluginFiles, seed uint64) (
 		drawn[c.As].total += o.Outcomes
 		compared[o.Digest] = files.today[c.Plugin]
 	}
-	rng := rand.New(rand.NewPCG(seed, 0x636f6465))
+	rng := seed.Rand(trial.DrawCode)
 	for _, c := range g.cells {
 		if drawn[c.As] == nil {
 			continue

@@ -259,7 +259,7 @@ func (r *run) manifest(s *Summary) schemas.Manifest {
 		run.Budget = r.Budget.String()
 	}
 	return schemas.Manifest{
-		Name: p.Name, Seed: p.Seed, Digest: s.Digest, Partial: s.Partial,
+		Name: p.Name, Seed: p.Seed.Seed, Digest: s.Digest, Partial: s.Partial,
 		Note:    "the noise of these experiments is seeded: nothing here is a private release",
 		Profile: t.profile, Plugins: r.manifestPlugins(), Resolved: p.Resolved, Facts: r.Facts,
 		Runs: append(folder.ReadManifest(r.Folder.Dir).Runs, run),

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -334,7 +333,7 @@ const blockTrials = 64
 
 // draw draws the sample under a seed and cuts it into jobs. It counts in x what is recorded and
 // drawn.
-func draw(g *grid, l *ledger.Ledger, seed uint64, s Sample, x *Rerun) (blocks []*rerunBlock) {
+func draw(g *grid, l *ledger.Ledger, seed trial.SweepSeed, s Sample, x *Rerun) (blocks []*rerunBlock) {
 	left, wanted := map[string]int64{}, map[string]int64{}
 	stratum := func(c *cell) string {
 		if s.Share > 0 {
@@ -355,7 +354,7 @@ func draw(g *grid, l *ledger.Ledger, seed uint64, s Sample, x *Rerun) (blocks []
 		}
 		x.Again += wanted[as]
 	}
-	rng := rand.New(rand.NewPCG(seed, 0x766572696679))
+	rng := seed.Rand(trial.DrawVerify)
 	for _, c := range g.cells {
 		as := stratum(c)
 		for _, n := range l.Sizes(c.Key) {

@@ -32,8 +32,12 @@ type Sweep struct {
 	// out), predict (then the queries of an adversary, one by one), online (rounds of point,
 	// prediction, truth).
 	Task string `yaml:"task" jsonschema:"enum=learn,enum=predict,enum=online"`
-	// Seed of all randomness (default 1).
-	Seed *uint64 `yaml:"seed" jsonschema:"minimum=0"`
+	// Seed of all randomness: a whole number (default 1), or secret for 128 bits of the system's
+	// randomness. A plugin can try numbers out until one gives its sample, and then knows the labels
+	// that it is asked for; take secret for plugins that you do not trust. The bits are drawn when the
+	// sweep is first run and kept in its output folder (ledger and manifest.json), where running it
+	// again finds them; another folder draws others.
+	Seed *Seed `yaml:"seed"`
 	// Plugins are further plugin files, paths relative to this file. Their algorithms are used by the
 	// names that they declare.
 	Plugins []string `yaml:"plugins"`

@@ -108,7 +108,7 @@ func (o *opener) once(spec schemas.Problem) (*opened, error) {
 	if p.canonical, err = trial.Canonical(p.resolved); err != nil {
 		return nil, err
 	}
-	p.dataKey, err = trial.KeyOf(map[string]any{"format": trial.Format, "seed": o.File.Seed(), "problem": p.canonical})
+	p.dataKey, err = seedOf(o.File).DataKey(p.canonical)
 	return p, err
 }
 

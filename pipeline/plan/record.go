@@ -14,7 +14,7 @@ type resolvedSweep struct {
 	Format   int                        `json:"format"`
 	Name     string                     `json:"name"`
 	Task     string                     `json:"task"`
-	Seed     uint64                     `json:"seed"`
+	Seed     schemas.Seed               `json:"seed"`
 	Problems map[string]schemas.Problem `json:"problems"` // by the first digits of their keys
 	Measures []measure                  `json:"measures"`
 	Cells    []resolvedCell             `json:"cells"`
@@ -92,7 +92,7 @@ func record(p *Plan) ([]byte, error) {
 		}
 	}
 	b, err := trial.Canonical(map[string]any{
-		"format": trial.Format, "name": p.Name, "task": p.Cells[0].Task, "seed": p.Seed,
+		"format": trial.Format, "name": p.Name, "task": p.Cells[0].Task, "seed": p.Seed.Seed,
 		"problems": problems, "measures": list, "cells": append(cells, ']'),
 	})
 	if err != nil {

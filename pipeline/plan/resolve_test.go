@@ -275,8 +275,8 @@ func TestDefaults(t *testing.T) {
 	p := mustResolve(t, base+"privacy: {epsilon: 1}\n", algorithms(), "")
 	c := p.Cells[0]
 	limits := c.Limits
-	if p.Seed != 1 || c.Trials != 200 || limits.Trial.String() != "10m0s" || limits.Memory != 2<<30 || c.Task != "learn" {
-		t.Errorf("seed %d, cell %+v", p.Seed, c)
+	if p.Seed.String() != "1" || c.Trials != 200 || limits.Trial.String() != "10m0s" || limits.Memory != 2<<30 || c.Task != "learn" {
+		t.Errorf("seed %v, cell %+v", p.Seed, c)
 	}
 	src := strings.Replace(base, "[100]", "{find: true}", 1)
 	c = mustResolve(t, src+"privacy: {epsilon: 1}\n", algorithms(), "").Cells[0]
@@ -947,5 +947,36 @@ func BenchmarkResolve(b *testing.B) {
 	for range b.N {
 		p := mustResolve(b, src, algorithms(), "")
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(p.Cells)), "ns/cell")
+	}
+}
+
+// A plan that is given its seed afterwards is the plan of a file that states it.
+func TestSetSeed(t *testing.T) {
+	const budget = "privacy: {epsilon: [1, 2]}\n"
+	want := mustResolve(t, base+budget+"seed: 7\n", algorithms(), "")
+	got := mustResolve(t, base+budget+"seed: secret\n", algorithms(), "")
+	if got.Seed.Drawn() || bytes.Equal(got.Resolved, want.Resolved) {
+		t.Fatal("a secret seed is known without a folder")
+	}
+	var words bytes.Buffer
+	if err := got.Explain(&words); err != nil || !strings.Contains(words.String(),
+		"seed secret: drawn when the sweep is first run") {
+		t.Errorf("%s, %v", words.String(), err)
+	}
+	if err := got.SetSeed(trial.SweepSeed{Seed: schemas.NumberSeed(7)}); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got.Resolved, want.Resolved) {
+		t.Errorf("resolved %s, want %s", got.Resolved, want.Resolved)
+	}
+	for i, c := range got.Cells {
+		if d := want.Cells[i]; c.Key != d.Key || c.DataKey != d.DataKey || c.NoiseKey != d.NoiseKey ||
+			c.AdversaryKey != d.AdversaryKey {
+			t.Errorf("cell %d has other keys", i)
+		}
+	}
+	place := got.BlameSeed("wrong").Error()
+	if line := fmt.Sprint(strings.Count(base+budget, "\n") + 1); !strings.Contains(place, ":"+line+":7: seed: wrong") {
+		t.Errorf("%s, want line %s", place, line)
 	}
 }

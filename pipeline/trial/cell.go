@@ -80,17 +80,14 @@ func (c *Cell) TrialID(n, rep int64) string {
 
 // SetKeys computes the keys of the cell from its other fields, the seed of the sweep, and the
 // canonical JSON of its problem and parameters.
-func (c *Cell) SetKeys(seed uint64, problem, params Fragment) (err error) {
+func (c *Cell) SetKeys(seed SweepSeed, problem, params Fragment) (err error) {
 	if c.Key, err = KeyOf(c.identity(problem, params)); err != nil {
 		return err
 	}
-	c.NoiseKey, err = KeyOf(map[string]any{"format": Format, "seed": seed, "cell": c.Key.String()})
-	if err != nil || c.Adversary == nil {
+	if c.NoiseKey, err = seed.noiseKey(c.Key); err != nil || c.Adversary == nil {
 		return err
 	}
-	c.AdversaryKey, err = KeyOf(map[string]any{
-		"format": Format, "seed": seed, "problem": problem, "adversary": c.Adversary,
-	})
+	c.AdversaryKey, err = seed.adversaryKey(problem, c.Adversary)
 	return err
 }
 
