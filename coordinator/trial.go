@@ -155,7 +155,7 @@ func RunTrial(ctx context.Context, cfg Config, t *Trial) (*Comparison, error) {
 // outcomeOf copies one row of a batch, which is valid for a short time only.
 func outcomeOf(c *cell, b *ledger.Batch, row int) *Outcome {
 	o := &Outcome{
-		Status: [...]string{ledger.OK: "ok", ledger.Failed: "failed", ledger.Lost: "lost"}[b.Status[row]],
+		Status: ledger.StatusName(b.Status[row]),
 		Kind:   strings.Clone(valueAt(b.Kind, row)), Reason: strings.Clone(valueAt(b.Reason, row)),
 		Metrics: map[string]float64{},
 		Worker:  strings.Clone(b.Worker), Digest: strings.Clone(b.Digest), Profile: strings.Clone(b.Profile),

@@ -112,7 +112,7 @@ func (t *Tables) compare(r *run) error {
 	}
 	for _, x := range res.Trials {
 		for _, p := range x.Points {
-			t.Consumed += p.Consumed
+			t.Consumed += p.Consumed - int64(len(p.Lost))
 		}
 	}
 	t.Files, t.Digest, err = result.CheckResult(r.Folder.Dir, *res)
