@@ -78,7 +78,7 @@ func TestListStatus(t *testing.T) {
 			reason: "198 trials were lost",
 		},
 		"lost": {
-			beta: 0.5, successes: [3]int{0, 100, 200}, lost: []int{150, 7}, status: estimate.StatusUndecided, low: 10, high: 20,
+			beta: 0.5, successes: [3]int{0, 100, 200}, lost: []int{150, 7}, status: estimate.StatusUndecided, low: 10, high: 30,
 			reason: "2 trials were lost, the first of them repetition 7 at n = 20: why 7",
 		},
 	} {

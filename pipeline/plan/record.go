@@ -53,6 +53,7 @@ type resolvedCell struct {
 	Alpha     float64      `json:"alpha"`
 	Beta      float64      `json:"beta"`
 	Above     float64      `json:"above"`
+	Answers   string       `json:"answers,omitempty"`
 	Measure   int          `json:"measure"` // index
 
 	Queries   int                `json:"queries,omitempty"` // task predict
@@ -83,6 +84,9 @@ func record(p *Plan) ([]byte, error) {
 			"key": c.Key.String(), "problem": id, "algorithm": c.Algorithm, "as": c.As, "params": c.Params,
 			"replica": c.Replica, "epsilon": c.Epsilon, "delta": c.Delta, "alpha": c.Alpha, "beta": c.Beta,
 			"above": c.Above, "measure": measures[how],
+		}
+		if c.Means {
+			cell["answers"] = schemas.AnswersMean
 		}
 		if c.Adversary != nil {
 			cell["queries"], cell["adversary"] = c.Queries, c.Adversary

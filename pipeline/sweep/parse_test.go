@@ -119,7 +119,7 @@ func TestParseMistakes(t *testing.T) {
 			`s:5:10: n[1]: 0 is outside [1, 1000000000]`, `s:5:13: n[2]: -5 is outside [1, 1000000000]`}},
 		{"n twice", strings.Replace(base, "[100]", "[100, 1e2]", 1), []string{`s:5:10: n: 1e2 is given twice, as item 1 and as item 2`}},
 		{"probability 1", strings.Replace(base, "0.1, beta: 0.1", "1, beta: 0", 1), []string{
-			`s:4:15: goal.alpha: 1 is outside (0, 1)`, `s:4:24: goal.beta: 0 is outside (0, 1)`}},
+			`s:4:15: goal.alpha: 1 is outside (0, 0.5): coins reach an error of 1/2 without data`, `s:4:24: goal.beta: 0 is outside (0, 1)`}},
 		{"not a number", base + "privacy: {epsilon: .nan, delta: [.inf, nan]}", []string{
 			`s:6:20: privacy.epsilon: .nan is not a finite number`, `s:6:34: privacy.delta[0]: .inf is not a finite number`,
 			`s:6:40: privacy.delta[1]: "nan" is not a number`}},
@@ -156,7 +156,7 @@ func TestParseMistakes(t *testing.T) {
 			`s:4:7: goal: does not apply to task online, which measures mistakes and regret`,
 			`s:5:4: n: rounds takes the place of n in task online`}},
 		{"many at once", "nam: x\nseed: y\n" + strings.Replace(base, "alpha: 0.1", "alpha: 7", 1), []string{
-			`s:1:1: nam: unknown key, did you mean "name"?`, `s:2:7: seed: "y" is not a whole number, nor the word secret`, `s:6:15: goal.alpha: 7 is outside (0, 1)`}},
+			`s:1:1: nam: unknown key, did you mean "name"?`, `s:2:7: seed: "y" is not a whole number, nor the word secret`, `s:6:15: goal.alpha: 7 is outside (0, 0.5): coins reach an error of 1/2 without data`}},
 		{"bad range of a column", strings.Replace(base, "distribution: uniform", "data: {file: a.csv, label: y, positive: 1, scale: {a: [2, 1], b: 0, c: [1], d: x}}", 1), []string{
 			`s:2:92: problem.data.scale.a: a range is [low, high] with low below high`, `s:2:103: problem.data.scale.b: 0 is outside (0, inf)`,
 			`s:2:109: problem.data.scale.c: a range is [low, high] with low below high`, `s:2:117: problem.data.scale.d: "x" is not a number`}},

@@ -39,6 +39,7 @@ type Cell struct {
 	Alpha float64 // success: error - Above <= Alpha
 	Beta  float64 // failure probability allowed
 	Above float64 // the reference error, resolved
+	Means bool    // learn, predict: answers to points are means of labels; else labels
 
 	N         []int64 // list mode: the sample sizes, or in task online the numbers of rounds, ascending; else Find is set
 	Trials    int     // list mode: repetitions per sample size
@@ -105,6 +106,9 @@ func (c *Cell) identity(problem, params Fragment) map[string]any {
 		"beta":      c.Beta,
 		"above":     c.Above,
 		"replica":   c.Replica,
+	}
+	if c.Means {
+		id["answers"] = schemas.AnswersMean
 	}
 	if c.Adversary != nil {
 		id["queries"], id["adversary"] = c.Queries, c.Adversary
