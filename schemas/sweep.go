@@ -175,7 +175,20 @@ type Goal struct {
 	// Above is the reference error: best (default: the class's least error) or a number; 0 makes alpha
 	// an absolute error.
 	Above Axis[Above] `yaml:"above"`
+	// States says whose error it is that counts in task predict, where an algorithm's state changes with
+	// its answers: the worst of all (default: of the states before the first query, after each query
+	// that it marks as hard, after 1, 2, 4, ... queries, and before some drawn ones), the worst of every
+	// (of the states before each query), or that of the final one alone. All and every also compare
+	// answers with the states that gave them.
+	States Axis[string] `yaml:"states" jsonschema:"enum=all,enum=every,enum=final"`
 }
+
+// Values of the key states of a goal.
+const (
+	StatesAll   = "all"
+	StatesEvery = "every"
+	StatesFinal = "final"
+)
 
 // SampleSizes is a list of sample sizes, or the search for n*.
 type SampleSizes struct {

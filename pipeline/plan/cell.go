@@ -70,6 +70,7 @@ func (x *settled) cell(f *sweep.File) (*trial.Cell, error) {
 		Alpha:      s.alpha,
 		Beta:       s.beta,
 		Above:      x.above,
+		States:     s.states,
 		Limits:     limitsOf(e.grid),
 		Queries:    s.queries,
 		Adversary:  x.adversary,

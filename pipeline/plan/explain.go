@@ -126,6 +126,9 @@ func (w *gridWords) adversaries() string {
 func (w *gridWords) measure(setting []axis) {
 	w.line("success", "error above the reference (above) is at most alpha, with probability at least 1 - beta: %s",
 		axesInWords(named(setting, "alpha", "beta", "above")))
+	if states := named(setting, "states"); len(states) > 0 {
+		w.line("", "%s: %s", axesInWords(states), statesInWords)
+	}
 	evaluation := map[string]bool{}
 	for _, e := range w.entries {
 		maps.Copy(evaluation, w.outcomes[e].evaluation)
@@ -143,6 +146,10 @@ func (w *gridWords) measure(setting []axis) {
 	}
 	w.line("n", "the curve at n = %s, %d trials each", w.sizeList(), trialsOf(w.Block))
 }
+
+// statesInWords says what the values of goal.states mean.
+const statesInWords = "the error is that of the worst state that is asked, or of the final one; " +
+	"where it is the worst one's, answers have to agree with the state that gave them, but for a share alpha"
 
 // sizeList returns the sample sizes, or numbers of rounds, as "100, 200".
 func (w *gridWords) sizeList() string {

@@ -40,6 +40,8 @@ type Cell struct {
 	Beta  float64 // failure probability allowed
 	Above float64 // the reference error, resolved
 
+	States string // predict: whose error counts, one of the values of goal.states; else ""
+
 	N         []int64 // list mode: the sample sizes, or in task online the numbers of rounds, ascending; else Find is set
 	Trials    int     // list mode: repetitions per sample size
 	Find      *Find   // find mode
@@ -112,5 +114,11 @@ func (c *Cell) identity(problem, params Fragment) map[string]any {
 	if c.Adversary != nil {
 		id["queries"], id["adversary"] = c.Queries, c.Adversary
 	}
+	if c.Probes() {
+		id["states"] = c.States
+	}
 	return id
 }
+
+// Probes reports whether states before the final one are asked too.
+func (c *Cell) Probes() bool { return c.States != "" && c.States != schemas.StatesFinal }

@@ -12,7 +12,9 @@ type Stream uint32
 // The streams of a trial, all with the trial's n. The first four are drawn under the cell's
 // DataKey, so that every algorithm and privacy budget of a sweep meets the same targets and points;
 // AlgorithmNoise under its NoiseKey; Queries, the adversary's own, and Labels, drawn from answers
-// that are means, under its AdversaryKey.
+// that are means, under its AdversaryKey. States is drawn under both: under the DataKey the points
+// that a state before the final one is asked about, under the AdversaryKey the queries before which
+// it is asked, and the place of the next query among these points.
 //
 // The trials of a cell share nothing: those of one sample size tell nothing about those of another
 // but through n*, and what a search sees at all sizes together counts as independent evidence.
@@ -27,6 +29,7 @@ const (
 	Queries        Stream = 6
 	Labels         Stream = 7
 	Resamples      Stream = 8 // of no trial: the draws of the bootstrap, with its number as repetition
+	States         Stream = 10
 )
 
 // Seed gives the two words that seed the math/rand/v2 PCG of one stream: rand.NewPCG(hi, lo). It is
