@@ -236,8 +236,8 @@ type AdversarySpec struct {
 	Sees Axis[string] `yaml:"sees" jsonschema:"registry=sees"`
 	// Offline reveals the list of queries beforehand.
 	Offline Axis[bool] `yaml:"offline"`
-	// Width is how far from the target's edge a boundary adversary asks, on whole numbers (default
-	// domain / n).
+	// Width is how far from the target's edge a boundary adversary asks, on whole numbers. By default it
+	// is drawn for each query from domain/n, twice that, four times, ... below domain/2.
 	Width Axis[int] `yaml:"width" jsonschema:"minimum=0"`
 	// Rate of the rounds with a wrong label (planted) or a uniform point (smoothed).
 	Rate Axis[float64] `yaml:"rate" jsonschema:"minimum=0,maximum=1"`

@@ -9,6 +9,7 @@ import (
 
 	"github.com/shatterlab/shatter/schemas"
 
+	"github.com/shatterlab/shatter/pipeline/problem/adversary"
 	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/pipeline/wording"
@@ -106,8 +107,23 @@ func (w *gridWords) game() {
 	switch w.File.Task() {
 	case schemas.TaskPredict:
 		w.line("game", "%s; adversary %s", axesInWords(named(taskAxes(w.Block), "queries")), w.adversaries())
+		w.reveals()
 	case schemas.TaskOnline:
 		w.line("game", "rounds of point, prediction, truth; adversary %s", w.adversaries())
+		w.reveals()
+	}
+}
+
+// reveals says what each of the grid's adversaries gives away.
+func (w *gridWords) reveals() {
+	said := map[string]bool{}
+	for _, spec := range w.Adversary {
+		for _, kind := range spec.Kind {
+			if a := adversary.Lookup(kind); a != nil && !said[kind] {
+				said[kind] = true
+				w.line("", "%s reveals %s", kind, a.Reveals)
+			}
+		}
 	}
 }
 

@@ -6,14 +6,16 @@ import (
 	"github.com/shatterlab/shatter/pipeline/concept"
 )
 
-// bisector looks for the edge that the answers show, between a point outside the target and its
-// middle, along the first coordinate: an edge at t means +1 from t on. Once it is found, it asks
-// the two points beside it in turns. If it sees marks, a hard query shows what every hypothesis
-// must now agree with, and it begins anew inside what remains.
+// bisector looks for the edge that the answers show, along one coordinate, from the lower end of
+// the domain to a uniform point of the target, or to the upper end where the target reaches it: an
+// edge at t means +1 from t on. Once it is found, it asks the two points beside it in turns. If it
+// sees marks, a hard query shows what every hypothesis must now agree with, and it begins anew
+// inside what remains.
 type bisector struct {
 	game
 	marks     bool
 	base      []float64 // the other coordinates of every query
+	along     int       // the coordinate
 	top       float64   // of the domain
 	low, high float64   // the edge by the answers lies in low..high
 	least     float64   // the edge by the hard queries lies in least..most
@@ -24,11 +26,19 @@ type bisector struct {
 
 func newBisector(g game, target concept.Box, marks bool) *bisector {
 	q := &bisector{game: g, marks: marks, top: float64(concept.Side(g.class) - 1)}
+	var cut []int // coordinates with an edge
 	for j, low := range target.Low {
-		q.base = append(q.base, math.Floor((low+target.High[j])/2))
+		high := target.High[j]
+		q.base = append(q.base, within(q.r, low, high, q.top))
+		if low > 0 || high < q.top {
+			cut = append(cut, j)
+		}
 	}
-	q.most = q.base[0]
-	if target.High[0] == q.top {
+	if len(cut) > 0 {
+		q.along = cut[q.r.IntN(len(cut))]
+	}
+	q.most = q.base[q.along]
+	if target.High[q.along] == q.top {
 		q.most = q.top + 1 // it may be -1 everywhere
 	}
 	q.low, q.high = q.least, q.most
@@ -47,7 +57,7 @@ func (q *bisector) Next(x []float64) float64 {
 		}
 		q.asked = min(max(q.asked, 0), q.top)
 	}
-	x[0] = q.asked
+	x[q.along] = q.asked
 	return q.truth(x)
 }
 
