@@ -7,6 +7,10 @@ const (
 	TaskOnline  = "online"
 )
 
+// BaselineQueries is the algorithm whose success rate shows how much the queries of task predict
+// give away.
+const BaselineQueries = "baseline/queries"
+
 // The metrics that workers add to those of an algorithm in the task predict. Disagreement is not
 // reported where the final state alone counts.
 const (
