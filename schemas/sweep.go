@@ -116,7 +116,8 @@ type ProblemSpec struct {
 type NoiseSpec struct {
 	// Kind of noise.
 	Kind Axis[string] `yaml:"kind" jsonschema:"required,registry=noise"`
-	// Rate of wrong labels, below 1/2.
+	// Rate of wrong labels, below 1/2. A search for n* needs an alpha above the rate of adversarial
+	// noise that hides the target.
 	Rate Axis[float64] `yaml:"rate" jsonschema:"minimum=0,exclusiveMaximum=0.5"`
 }
 

@@ -70,6 +70,7 @@ func open(f *sweep.File, dir string, drafts []draft) (all []instance, warnings [
 		if x.adversary, err = resolveAdversary(d, p); err != nil {
 			o.blame(d, err)
 		}
+		o.checkFloor(&x)
 		all = append(all, x)
 	}
 	return all, o.warnings, o.Err()
@@ -150,6 +151,20 @@ func (o *opener) reference(d *draft, p *opened) float64 {
 		}
 	}
 	return p.best.value
+}
+
+// checkFloor reports a search for a goal that noise puts out of reach at every sample size.
+func (o *opener) checkFloor(x *instance) {
+	if x.problem.err != nil || searchOf(x.entry.grid) == nil {
+		return
+	}
+	most := x.setting.alpha + x.above
+	if floor := x.problem.problem.Floor(); floor > 0 && most <= floor {
+		o.blame(x.draft, &problem.Error{Key: "goal.alpha", Reason: fmt.Sprintf("an error of at most %v is at or below the "+
+			"rate %v of adversarial noise, under which samples of any size look as if a target at that distance had labelled "+
+			"them: no learner can be promised to reach it, so there is no n to find; raise alpha, lower noise.rate, or list "+
+			"sample sizes", most, floor)})
+	}
 }
 
 // resolveAdversary returns the draft's adversary as it is for the problem, nil where the task has

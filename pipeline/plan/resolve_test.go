@@ -559,6 +559,12 @@ n: [100]
 		{"problem without a key", change(half, "margin: 0.1, ", ""), []string{`s:2:10: problem.margin: missing; state a number in (0, 1), for example 0.1`}},
 		{"noise", change(half, "skew", "skew, noise: [{kind: none}, {kind: none, rate: 0.1}]"), []string{
 			`s:2:116: problem.noise[1].rate: 0.1 does not apply to the kind none; leave it out or set noise.kind to random or adversarial`}},
+		{"alpha within adversarial noise", change(half, "skew", "skew, noise: [{kind: random, rate: 0.2}, "+
+			"{kind: adversarial, rate: [0.05, 0.1]}]", "[10, 50]", "10", "400", "100", "n: [100]", "n: {find: true}",
+			"alpha: 0.1", "alpha: [0.04, 0.2], above: [best, 0.06]"), []string{
+			`s:7:16: goal.alpha[0]: an error of at most 0.04 is at or below the rate 0.05 of adversarial noise, under which samples of any size look as if a target at that distance had labelled them: no learner can be promised to reach it, so there is no n to find; raise alpha, lower noise.rate, or list sample sizes`,
+			`s:7:16: goal.alpha[0]: an error of at most 0.04 is at or below the rate 0.1 of adversarial noise, under which samples of any size look as if a target at that distance had labelled them: no learner can be promised to reach it, so there is no n to find; raise alpha, lower noise.rate, or list sample sizes`,
+			`s:7:16: goal.alpha[0]: an error of at most 0.1 is at or below the rate 0.1 of adversarial noise, under which samples of any size look as if a target at that distance had labelled them: no learner can be promised to reach it, so there is no n to find; raise alpha, lower noise.rate, or list sample sizes`}},
 		{"10^12 cells", change(half, "[10, 50]", list(1000), "margin: 0.1", "margin: "+fractions(1000), "[1, 2]", list(1000)) + "seed: 3", []string{
 			`s:4:5: algorithms[0]: with this algorithm the sweep has 1000000000 cells; at most 1000000 are allowed`}},
 		{"10^24 cells", change(half, "[10, 50]", list(10000), "margin: 0.1", "margin: "+fractions(10000), "[1, 2]", list(10000), "alpha: 0.1", "alpha: "+fractions(10000),

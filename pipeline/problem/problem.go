@@ -3,12 +3,14 @@ package problem
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/problem/adversary"
 	"github.com/shatterlab/shatter/pipeline/problem/blame"
 	"github.com/shatterlab/shatter/pipeline/problem/law"
+	"github.com/shatterlab/shatter/pipeline/problem/noise"
 	"github.com/shatterlab/shatter/pipeline/problem/population"
 	"github.com/shatterlab/shatter/schemas"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
@@ -100,6 +102,29 @@ func (p *Problem) Pulled() int {
 		return 0
 	}
 	return p.rows.Pulled
+}
+
+// Floor returns the error that no learner can be promised to come below, however large its sample:
+// the rate of noise that hides the target, unless each point has so much weight that most of its
+// labels stay right. It is 0 for data, which have a target of no class.
+func (p *Problem) Floor() float64 {
+	rate := p.spec.Noise.Rate
+	if p.rows != nil || !noise.Hides(p.spec.Noise, concept.ShapeOf(p.class.Name)) || p.leastWeight() > 2*rate {
+		return 0
+	}
+	return rate
+}
+
+// leastWeight returns the weight of the rarest point; 0 where it is not known.
+func (p *Problem) leastWeight() float64 {
+	switch e := p.exact; {
+	case e == nil:
+		return 0
+	case e.W != nil:
+		return slices.Min(e.W)
+	default:
+		return float64(p.class.Dim) / float64(len(e.X))
+	}
 }
 
 // Best returns the reference error of "goal.above: best": 0 for a law, whose target lies in the

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/testing/protocmp"
 
+	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/schemas"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
@@ -206,5 +207,46 @@ func TestPublicTellsNoTarget(t *testing.T) {
 		if x, dim := p.Population(); x != nil || dim != p.Dim() || p.Rows() != 0 || p.Pulled() != 0 {
 			t.Errorf("%+v: a law has a population", c.p)
 		}
+	}
+}
+
+// No learner can be promised to come below the rate of noise that moves the target, but where the
+// points are so heavy that most labels of each stay right, and where hypotheses lie far apart.
+func TestFloor(t *testing.T) {
+	for _, c := range []struct {
+		class, law string
+		domain     uint64
+		dim        int
+		kind       string
+		rate, want float64
+	}{
+		{"thresholds", "uniform", 1 << 20, 0, "adversarial", 0.1, 0.1},
+		{"thresholds", "uniform", 1 << 20, 0, "random", 0.1, 0},
+		{"thresholds", "uniform", 1 << 20, 0, "none", 0, 0},
+		{"thresholds", "uniform", 1 << 20, 0, "adversarial", 0, 0},
+		{"intervals", "uniform", 8, 0, "adversarial", 0.1, 0.1},
+		{"intervals", "uniform", 8, 0, "adversarial", 0.06, 0},
+		{"thresholds", "needle", 1 << 20, 0, "adversarial", 0.1, 0.1},
+		{"thresholds", "needle", 1 << 20, 0, "adversarial", 0.04, 0}, // needles of weight 0.1
+		{"rectangles", "uniform", 64, 2, "adversarial", 0.1, 0.1},
+		{"parities", "uniform", 0, 4, "adversarial", 0.1, 0},
+		{"halfspace", "iso", 0, 3, "adversarial", 0.1, 0.1},
+	} {
+		p := schemas.Problem{Class: c.class, Distribution: c.law, Domain: c.domain, Dim: c.dim,
+			Noise: schemas.Noise{Kind: c.kind, Rate: c.rate}}
+		switch c.law {
+		case "needle":
+			p.Mass = 0.1
+		case "iso":
+			p.Margin = 0.1
+		}
+		if got := open(t, p).Floor(); got != c.want {
+			t.Errorf("%+v: %v, want %v", p, got, c.want)
+		}
+	}
+	over := overData("halfspace", 0)
+	over.Noise = schemas.Noise{Kind: "adversarial", Rate: 0.1}
+	if got := openCSV(t, testkit.CSV(300), over).Floor(); got != 0 {
+		t.Errorf("data: %v", got)
 	}
 }

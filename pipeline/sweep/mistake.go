@@ -57,7 +57,12 @@ func (m Mistakes) sorted() Mistakes {
 		}
 		return a.Column - b.Column
 	})
-	return slices.Compact(m)
+	seen := map[Mistake]bool{}
+	return slices.DeleteFunc(m, func(one Mistake) bool {
+		again := seen[one]
+		seen[one] = true
+		return again
+	})
 }
 
 // Reporter collects the mistakes that one stage finds in a file.
