@@ -16,6 +16,7 @@ type Problem struct {
 	Noise        Noise   `json:"noise"`
 	Matrix       *Matrix `json:"matrix,omitempty"`
 	Data         *Data   `json:"data,omitempty"`
+	Disguise     bool    `json:"disguise,omitempty"` // Data: each trial has an isometry and a label sign of its own
 	Test         int     `json:"test,omitempty"` // size of the evaluation sample; 0 where the evaluation is exact
 }
 

@@ -107,6 +107,10 @@ type ProblemSpec struct {
 	// Data is a real dataset instead of a law: its rows are the population, samples are drawn from it
 	// with replacement.
 	Data Axis[DataSpec] `yaml:"data"`
+	// Disguise hides real data from algorithms that know them: in each trial a random isometry is
+	// applied to all rows and a random sign to all labels (default false). Only halfspaces are the
+	// same after that.
+	Disguise Axis[bool] `yaml:"disguise"`
 	// Test is the size of the evaluation sample where the error cannot be computed exactly (default
 	// 10000).
 	Test Axis[int] `yaml:"test" jsonschema:"minimum=1,maximum=100000000"`

@@ -565,6 +565,8 @@ n: [100]
 			`s:7:16: goal.alpha[0]: an error of at most 0.04 is at or below the rate 0.05 of adversarial noise, under which samples of any size look as if a target at that distance had labelled them: no learner can be promised to reach it, so there is no n to find; raise alpha, lower noise.rate, or list sample sizes`,
 			`s:7:16: goal.alpha[0]: an error of at most 0.04 is at or below the rate 0.1 of adversarial noise, under which samples of any size look as if a target at that distance had labelled them: no learner can be promised to reach it, so there is no n to find; raise alpha, lower noise.rate, or list sample sizes`,
 			`s:7:16: goal.alpha[0]: an error of at most 0.1 is at or below the rate 0.1 of adversarial noise, under which samples of any size look as if a target at that distance had labelled them: no learner can be promised to reach it, so there is no n to find; raise alpha, lower noise.rate, or list sample sizes`}},
+		{"disguise without data", change(half, "skew", "skew, disguise: [false, true]"), []string{
+			`s:2:93: problem.disguise[1]: hides the rows of problem.data, and this problem has none; leave it out`}},
 		{"10^12 cells", change(half, "[10, 50]", list(1000), "margin: 0.1", "margin: "+fractions(1000), "[1, 2]", list(1000)) + "seed: 3", []string{
 			`s:4:5: algorithms[0]: with this algorithm the sweep has 1000000000 cells; at most 1000000 are allowed`}},
 		{"10^24 cells", change(half, "[10, 50]", list(10000), "margin: 0.1", "margin: "+fractions(10000), "[1, 2]", list(10000), "alpha: 0.1", "alpha: "+fractions(10000),

@@ -38,6 +38,9 @@ func Open(p schemas.Problem, file string) (*Problem, error) {
 	o.class, o.rows = law.Spec(&o.spec, read.matrix), read.rows
 	if o.rows != nil {
 		o.sampler = func() law.Sampler { return population.Sampler{Rows: o.rows} }
+		if o.spec.Disguise {
+			o.sampler = func() law.Sampler { return population.NewDisguised(o.rows) }
+		}
 		o.exact = &law.Points{X: o.rows.X, Y: o.rows.Y}
 	} else {
 		opened := law.Open(&o.spec, read.matrix)
@@ -78,10 +81,14 @@ func (p *Problem) Evaluation() string {
 	return strconv.Itoa(p.spec.Test)
 }
 
-// Population returns the features of all rows of the data, row-major and scaled; nil for a law.
-// They are shared: do not write to them.
+// Disguised reports whether the evaluation points are rows of data that look different in each
+// trial.
+func (p *Problem) Disguised() bool { return p.spec.Disguise }
+
+// Population returns the features of all rows of the data, row-major and scaled; nil for a law, and
+// for rows in disguise. They are shared: do not write to them.
 func (p *Problem) Population() (x []float64, dim int) {
-	if p.rows == nil {
+	if p.rows == nil || p.Disguised() {
 		return nil, p.class.Dim
 	}
 	return p.rows.X, p.class.Dim

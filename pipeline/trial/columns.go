@@ -74,6 +74,9 @@ var keyColumns = []KeyColumn{
 	float(Describes|Quantity|FromZero, "noise_rate", "its rate; null without noise",
 		func(c *Cell) float64 { return c.Problem.Noise.Rate }),
 	text(0, "data", "the file whose rows are the population", (*Cell).dataName),
+	key(Describes, schemas.BoolColumn, "disguise", "whether each trial turns the rows and signs the labels anew, so that "+
+		"what was known of them beforehand is worth nothing; null without data",
+		(*Cell).disguise),
 	whole(Quantity, "queries", "task predict: queries of each game", (*Cell).queriesAsked),
 	text(0, "adversary", "who asks them, or plays the rounds", (*Cell).adversaryWords),
 	float(Quantity, "epsilon", "privacy budget; null where the algorithm states no guarantee",
@@ -122,6 +125,14 @@ func (c *Cell) matrixName() string {
 		return ""
 	}
 	return filepath.Base(c.Problem.Matrix.File)
+}
+
+// disguise returns whether the data are disguised, nil where there are none.
+func (c *Cell) disguise() any {
+	if c.Problem.Data == nil {
+		return nil
+	}
+	return c.Problem.Disguise
 }
 
 func (c *Cell) dataName() string {
