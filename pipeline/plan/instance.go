@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
@@ -103,8 +104,11 @@ func (o *opener) once(spec schemas.Problem) (*opened, error) {
 	}
 	p.public, p.evaluation = p.problem.Public(), p.problem.Evaluation()
 	if n := p.problem.Pulled(); n > 0 {
-		o.warnings = append(o.warnings, fmt.Sprintf(
-			"%s: %d of %d rows lie beyond the stated scale and are pulled back onto it", file, n, p.problem.Rows()))
+		warning := fmt.Sprintf("%s: %d of %d rows lie beyond the stated scale and are pulled back onto it", file, n,
+			p.problem.Rows())
+		if !slices.Contains(o.warnings, warning) {
+			o.warnings = append(o.warnings, warning)
+		}
 	}
 	if p.canonical, err = trial.Canonical(p.resolved); err != nil {
 		return nil, err
