@@ -45,7 +45,6 @@ type looks struct {
 	share   float64       // of each cell's trials; 0: none
 	record  *folder.Looks // of this run and of earlier ones
 	cells   []*lookedCell // those that are decided
-	budget  bool          // the budget left some of them over
 	pending int64         // trials to be looked at in this run
 	looked  int64         // those that have come back
 	seconds float64       // that workers report for all runs of them
@@ -238,7 +237,9 @@ func (l *looks) shorten() error {
 		left -= x.price(granted[x])
 	}
 	cheapest := slices.Clone(l.cells)
-	slices.SortStableFunc(cheapest, func(a, b *lookedCell) int { return cmp.Compare(a.price(fewLooks), b.price(fewLooks)) })
+	slices.SortStableFunc(cheapest, func(a, b *lookedCell) int {
+		return cmp.Compare(a.price(fewLooks), b.price(fewLooks))
+	})
 	for most := fewLooks; most <= leastLooks; most++ {
 		for _, x := range cheapest {
 			count := min(most, len(x.chosen))
@@ -276,8 +277,9 @@ func (x *lookedCell) measure(l *ledger.Ledger) error {
 	x.seconds, x.cost, x.job = 0, map[int64]float64{}, map[int64]float64{}
 	trials, jobs := map[int64]int64{}, map[int64]int64{}
 	err := l.Each(x.Key, func(b *ledger.Batch) error {
-		x.seconds += b.Seconds
-		x.cost[b.N] += b.Seconds
+		seconds := believable(b.Seconds)
+		x.seconds += seconds
+		x.cost[b.N] += seconds
 		trials[b.N] += int64(len(b.Repetition))
 		jobs[b.N]++
 		return nil
@@ -318,14 +320,14 @@ func (l *looks) blocks(trials int64, seconds float64) (blocks []*rerunBlock) {
 	for _, x := range l.cells {
 		missing := l.missing(x)
 		for i, t := range missing {
-			seconds -= x.cost[t.n]
-			if trials--; trials < 0 || seconds < 0 {
+			if trials <= 0 || seconds <= 0 {
 				x.left, x.why = int64(len(missing)-i), "the budget was spent"
 				l.pending -= x.left
-				l.budget = true
 				missing = missing[:i]
 				break
 			}
+			trials--
+			seconds -= x.cost[t.n]
 		}
 		blocks = append(blocks, x.cut(missing)...)
 	}
@@ -362,6 +364,7 @@ func (r *run) lookAgain(ctx context.Context) error {
 	profile, here := r.recordedProfile(), trial.FloatProfile()
 	if r.Workers != nil && profile != here {
 		l.leave(fmt.Sprintf("their float profile is %s, this machine's is %s", profile, here))
+		return nil
 	}
 	trials, seconds := int64(math.MaxInt64), math.Inf(1)
 	if r.Budget.Trials > 0 {
@@ -382,51 +385,65 @@ func (r *run) lookAgain(ctx context.Context) error {
 // look runs the trials of the blocks again and records what comes of it.
 func (r *run) look(ctx context.Context, blocks []*rerunBlock, profile string) (err error) {
 	l := r.looks
-	byCell := map[*cell]*lookedCell{}
-	for _, x := range l.cells {
-		byCell[x.cell] = x
-	}
 	l.keep = time.Now().Add(keepLooks)
 	defer func() {
 		if e := l.folder.WriteLooks(l.record); err == nil {
 			err = e
 		}
 	}()
-	show := func() {
-		if r.Progress != nil {
-			r.Progress(r.progress.look(time.Now()))
+	x := &lookRun{
+		looks: l, rerun: r.newRerun(blocks, profile, nil), cells: map[*cell]*lookedCell{}, lost: map[position]bool{},
+	}
+	for _, c := range l.cells {
+		x.cells[c.cell] = c
+	}
+	x.show = func() {
+		if now := time.Now(); r.Progress != nil && now.Sub(x.shown) > 200*time.Millisecond {
+			x.shown = now
+			r.Progress(r.progress.look(now))
 		}
 	}
-	show()
-	lost, shown := map[position]bool{}, time.Now()
-	var a *rerun
-	a = r.newRerun(blocks, profile, func(c *cell, b *ledger.Batch, row int) error {
-		where := position{c.index, b.N, b.Repetition[row]}
-		l.seconds += b.Seconds / float64(len(b.Repetition))
-		if b.Status[row] == ledger.Lost && !lost[where] { // once more: the limit of a machine may be a matter of chance
-			lost[where] = true
-			a.waiting = append(a.waiting, again(c, where.n, where.repetition, trial.LookShuffled))
-			return nil
-		}
-		l.looked++
-		if time.Since(shown) > 200*time.Millisecond {
-			shown = time.Now()
-			show()
-		}
-		return l.take(byCell[c], b, row)
-	})
-	a.show = func(idle bool) { r.jobs.idle = idle; show() }
-	a.lose = func(b *rerunBlock) {
-		for i := range b.picked {
-			if !b.returned.Has(int64(i)) {
-				byCell[b.cell].lose(neverCameBack)
-			}
-		}
-	}
-	if err := a.run(ctx); err != nil {
+	x.show()
+	x.rerun.use, x.rerun.lose = x.use, x.lose
+	x.rerun.show = func(idle bool) { r.jobs.idle = idle; x.show() }
+	if err := x.rerun.run(ctx); err != nil {
 		return err
 	}
 	return r.explain(ctx, profile)
+}
+
+// lookRun takes in looks while they are made.
+type lookRun struct {
+	*looks
+	rerun *rerun
+	cells map[*cell]*lookedCell
+	lost  map[position]bool // trials that were lost once
+	show  func()            // shows the progress
+	shown time.Time
+}
+
+// use takes in one look, a row of b. A trial that is lost is run once more, because the limit of a
+// machine may be a matter of chance.
+func (x *lookRun) use(c *cell, b *ledger.Batch, row int) error {
+	where := position{c.index, b.N, b.Repetition[row]}
+	x.seconds += believable(b.Seconds) / float64(len(b.Repetition))
+	if b.Status[row] == ledger.Lost && !x.lost[where] {
+		x.lost[where] = true
+		x.rerun.waiting = append(x.rerun.waiting, again(c, where.n, where.repetition, trial.LookShuffled))
+		return nil
+	}
+	x.looked++
+	x.show()
+	return x.take(x.cells[c], b, row)
+}
+
+// lose counts the looks of a block that did not come back.
+func (x *lookRun) lose(b *rerunBlock) {
+	for i := range b.picked {
+		if !b.returned.Has(int64(i)) {
+			x.cells[b.cell].lose(neverCameBack)
+		}
+	}
 }
 
 // take takes in one look: a row of b.
