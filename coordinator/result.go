@@ -169,6 +169,9 @@ func (t *tables) addCell(c *cell) error {
 	points := make([]result.Point, len(res.Points))
 	for i, p := range res.Points {
 		points[i] = result.Point{N: p.N, Consumed: int64(p.Consumed)}
+		if l, ok := c.decider.(*list); ok && p.Lost > 0 {
+			points[i].Lost = l.lostBelow(p.N, int64(p.Consumed))
+		}
 	}
 	out.Trials = append(out.Trials, result.Consumed{Cell: c.Cell, Points: points})
 	curve, err := result.Curve(t.ledger, c.Cell, points)
@@ -180,7 +183,7 @@ func (t *tables) addCell(c *cell) error {
 		if c.Online() {
 			continue // no trial can succeed
 		}
-		row.RateLow, row.RateHigh = estimate.ClopperPearson(int(row.Successes), int(row.Trials), 0.05)
+		row.RateLow, row.RateHigh = estimate.BoundsWithLost(int(row.Successes), int(row.Lost), int(row.Trials), 0.05)
 		row.Rate = float64(row.Successes) / float64(row.Trials)
 	}
 	out.Curve = append(out.Curve, curve...)
@@ -214,7 +217,7 @@ func (t *tables) games(c *cell, points []result.Point) ([]result.GameRow, error)
 	})
 	for i := range rows {
 		row := &rows[i]
-		games := int(row.Trials - row.Failed)
+		games := int(row.Trials - row.Failed - row.Lost)
 		row.RegretLow, row.RegretHigh = estimate.MeanInterval(row.RegretMean, row.RegretDeviation, games, 0.05)
 		for _, b := range c.Bounds {
 			switch source := b.Name + ": " + b.Source; {
@@ -276,7 +279,7 @@ func (r *run) manifest(s *Summary) schemas.Manifest {
 		run.Budget = r.Budget.String()
 	}
 	return schemas.Manifest{
-		Name: p.Name, Seed: p.Seed, Digest: s.Digest, Partial: s.Partial,
+		Name: p.Name, Seed: p.Seed.Seed, Digest: s.Digest, Partial: s.Partial,
 		Note:    "the noise of these experiments is seeded: nothing here is a private release",
 		Profile: t.profile, Plugins: r.manifestPlugins(), Resolved: p.Resolved, Facts: r.Facts, Looks: r.looks.manifest(),
 		Runs: append(folder.ReadManifest(r.Folder.Dir).Runs, run),

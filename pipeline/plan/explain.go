@@ -19,7 +19,7 @@ import (
 // Explain says in words what was understood; warnings are not part of it.
 func (p *Plan) Explain(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: task %s, seed %d, %s\n", p.Name, p.Cells[0].Task, p.Seed,
+	fmt.Fprintf(&b, "%s: task %s, %s, %s\n", p.Name, p.Cells[0].Task, p.seedWords(),
 		wording.Count(len(p.Cells), "cell"))
 	for _, line := range p.words {
 		b.WriteString(line + "\n")
