@@ -22,7 +22,7 @@ const (
 	fewLooks   = 2    // where they are slow
 	slowShare  = 0.03 // of the time of all cells together: more than this
 	slowLooks  = 3.0  // and than so many seconds is slow
-	lookFactor = 2.5  // time of a second look, in times of the first
+	lookFactor = 1.5  // time of a second look, in times of the first
 )
 
 // How many sample sizes of a cell are looked at: the fewer there are, the fewer jobs.
@@ -75,11 +75,13 @@ func (a ranked) compare(b ranked) int {
 	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.n, b.n), cmp.Compare(a.rep, b.rep))
 }
 
-// chooseLooks returns count of the trials that a table counts at each of the points, at some of
-// these: those of least rank at the sizes of least rank. The rank of a trial is pseudo-random under
-// the cell's NoiseKey.
-func chooseLooks(key trial.Key, points []estimate.Point, count, sizes int) (chosen []ranked) {
-	best := leastRanks(key, points, count)
+// chooseLooks returns count of the trials that a table counts at each of the points and that have an
+// outcome, at some of the points: those of least rank at the sizes of least rank. The rank of a
+// trial is pseudo-random under the cell's NoiseKey.
+func chooseLooks(
+	key trial.Key, points []estimate.Point, has func(ranked) bool, count, sizes int,
+) (chosen []ranked) {
+	best := leastRanks(key, points, has, count)
 	var order []int64
 	for _, t := range best {
 		if !slices.Contains(order, t.n) {
@@ -93,13 +95,13 @@ func chooseLooks(key trial.Key, points []estimate.Point, count, sizes int) (chos
 	for i := 0; i < len(order) && len(chosen) < count; i += sizes {
 		part := order[i:min(i+sizes, len(order))]
 		some := slices.DeleteFunc(slices.Clone(points), func(p estimate.Point) bool { return !slices.Contains(part, p.N) })
-		chosen = append(chosen, leastRanks(key, some, count-len(chosen))...)
+		chosen = append(chosen, leastRanks(key, some, has, count-len(chosen))...)
 	}
 	return chosen
 }
 
-// leastRanks returns the count trials of least rank.
-func leastRanks(key trial.Key, points []estimate.Point, count int) []ranked {
+// leastRanks returns the count trials of least rank that have an outcome.
+func leastRanks(key trial.Key, points []estimate.Point, has func(ranked) bool, count int) []ranked {
 	best, limit := make([]ranked, 0, 2*count), uint64(math.MaxUint64)
 	cut := func() {
 		slices.SortFunc(best, ranked.compare)
@@ -108,10 +110,11 @@ func leastRanks(key trial.Key, points []estimate.Point, count int) []ranked {
 	for _, p := range points {
 		for rep := range p.Consumed {
 			rank, _ := trial.Seed(key, trial.Looks, uint64(p.N), uint32(rep))
-			if rank > limit {
+			t := ranked{rank, p.N, int64(rep)}
+			if rank > limit || !has(t) {
 				continue
 			}
-			if best = append(best, ranked{rank, p.N, int64(rep)}); len(best) == cap(best) {
+			if best = append(best, t); len(best) == cap(best) {
 				cut()
 				limit = best[count-1].rank
 			}
@@ -179,11 +182,12 @@ func (l *looks) choose() error {
 		x := &lookedCell{cell: c}
 		points := c.Result().Points
 		for _, p := range points {
-			x.trials += int64(p.Consumed)
+			x.trials += int64(p.Consumed - p.Lost)
 		}
 		if l.share > 0 && x.trials > 0 {
 			count := int(min(x.trials, max(leastLooks, int64(math.Ceil(l.share*float64(x.trials))))))
-			x.chosen = chooseLooks(c.NoiseKey, points, count, c.sizesFor(count))
+			has := func(t ranked) bool { return l.ledger.Has(c.Key, t.n, t.rep) }
+			x.chosen = chooseLooks(c.NoiseKey, points, has, count, c.sizesFor(count))
 		}
 		l.cells = append(l.cells, x)
 	}

@@ -66,22 +66,29 @@ func TestChooseLooks(t *testing.T) {
 		}
 	}
 	slices.SortFunc(all, ranked.compare)
+	every := func(ranked) bool { return true }
 	for _, count := range []int{1, 2, 8, 100, 602, 603} {
-		if d := cmp.Diff(all[:count], chooseLooks(trial.Key{7}, points, count, 3), cmp.AllowUnexported(ranked{})); d != "" {
+		if d := cmp.Diff(all[:count], chooseLooks(trial.Key{7}, points, every, count, 3), cmp.AllowUnexported(ranked{})); d != "" {
 			t.Errorf("%d: %s", count, d)
 		}
 	}
-	if slices.Equal(chooseLooks(trial.Key{8}, points, 8, 3), all[:8]) {
+	if slices.Equal(chooseLooks(trial.Key{8}, points, every, 8, 3), all[:8]) {
 		t.Error("the choice does not depend on the key")
 	}
 	one := slices.DeleteFunc(slices.Clone(all), func(t ranked) bool { return t.n != all[0].n })
-	if d := cmp.Diff(one[:50], chooseLooks(trial.Key{7}, points, 50, 1), cmp.AllowUnexported(ranked{})); d != "" {
+	if d := cmp.Diff(one[:50], chooseLooks(trial.Key{7}, points, every, 50, 1), cmp.AllowUnexported(ranked{})); d != "" {
 		t.Errorf("at one size: %s", d)
 	}
-	every := chooseLooks(trial.Key{7}, points, 603, 1)
-	slices.SortFunc(every, ranked.compare)
-	if !slices.Equal(every, all) {
+	whole := chooseLooks(trial.Key{7}, points, every, 603, 1)
+	slices.SortFunc(whole, ranked.compare)
+	if !slices.Equal(whole, all) {
 		t.Error("all trials, size by size, are not all trials")
+	}
+	known := func(r ranked) bool { return r.rep%2 == 0 }
+	for _, r := range chooseLooks(trial.Key{7}, points, known, 300, 3) {
+		if !known(r) {
+			t.Errorf("%+v has no outcome", r)
+		}
 	}
 }
 
@@ -276,6 +283,21 @@ func TestLooksLost(t *testing.T) {
 	}
 }
 
+// Trials that were lost the first time have no outcome to look at.
+func TestLooksOfLost(t *testing.T) {
+	dir := t.TempDir()
+	s, _, err := setup{dir: dir, change: withLooks(1), script: func(f *fake, job *trial.Job, b *ledger.Batch) {
+		lose(b, 5)
+		f.publish(b)
+	}}.run(t, t.Context())
+	if err != nil || s.LooksLeft != 0 || s.Looked == 0 || len(s.Alarms)+len(s.LookNotes) != 0 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if c := looksOf(t, dir).Cells[0]; c.Trials != 447 || c.Equal != 447 {
+		t.Errorf("%+v", c)
+	}
+}
+
 // Looks that never come back are left, and say so.
 func TestLooksNeverComeBack(t *testing.T) {
 	dir := t.TempDir()
@@ -373,7 +395,12 @@ func TestLooksCache(t *testing.T) {
 
 // Where trials are slow and few, fewer of them are looked at, and the result says so.
 func TestLooksSlow(t *testing.T) {
-	want, dir := reference(t), t.TempDir()
+	dir, few := t.TempDir(), testPlan(t)
+	few.Cells[0].Trials = 60
+	without, _, err := setup{dir: t.TempDir(), script: honest, plan: few}.run(t, t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	slow := func(f *fake, job *trial.Job, b *ledger.Batch) {
 		if b.Seconds = 0; job.Cell.As == "plain-0" {
 			b.Seconds = 10 * float64(len(b.Status))
@@ -381,9 +408,9 @@ func TestLooksSlow(t *testing.T) {
 		f.publish(b)
 	}
 	for range 2 {
-		s, _, err := setup{dir: dir, script: slow, change: withLooks(0.001)}.run(t, t.Context())
-		if err != nil || s.Digest != want || len(s.LookNotes) != 1 || s.LooksLeft != 0 ||
-			!strings.Contains(s.LookNotes[0], "second looks: 5 of 450 trials of plain-0") ||
+		s, _, err := setup{dir: dir, plan: few, script: slow, change: withLooks(0.001)}.run(t, t.Context())
+		if err != nil || s.Digest != without.Digest || len(s.LookNotes) != 1 || s.LooksLeft != 0 ||
+			!strings.Contains(s.LookNotes[0], "second looks: 3 of 180 trials of plain-0") ||
 			!strings.HasSuffix(s.LookNotes[0], ": too slow for more") {
 			t.Errorf("%+v, %v", s, err)
 		}
