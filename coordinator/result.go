@@ -12,6 +12,7 @@ import (
 	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/problem/adversary"
 	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
@@ -107,6 +108,7 @@ func (r *run) result() (*result.Result, error) {
 		t.out.Metrics = append(t.out.Metrics, m)
 	}
 	sort.Strings(t.out.Metrics)
+	t.compareQueries()
 	return t.out, addFits(t.out, r.Folder.Plan.Fits, r.grid, t.ledger)
 }
 
@@ -209,6 +211,35 @@ func (t *tables) addCell(c *cell) error {
 	})
 }
 
+// gameID says what two cells of task predict share whose learners are asked alike and judged alike.
+type gameID struct {
+	adversary trial.Key // with the seed and the problem
+	queries   int
+	goal      float64 // the largest error that is a success
+	states    string
+}
+
+func gameOf(c *trial.Cell) gameID {
+	return gameID{c.AdversaryKey, c.Queries, c.Above + c.Alpha, c.States}
+}
+
+// compareQueries sets QueriesSuccess in the rows of cells of task predict.
+func (t *tables) compareQueries() {
+	rates := map[gameID]float64{}
+	for i := range t.out.Curve { // of a cell, ascending in n
+		if row := &t.out.Curve[i]; row.Cell.Algorithm == schemas.BaselineQueries && row.Trials > 0 {
+			rates[gameOf(row.Cell)] = row.Rate
+		}
+	}
+	for i := range t.out.Table {
+		row := &t.out.Table[i]
+		row.QueriesSuccess = math.NaN()
+		if rate, ok := rates[gameOf(row.Cell)]; ok && row.Cell.Task == schemas.TaskPredict {
+			row.QueriesSuccess = rate
+		}
+	}
+}
+
 // games makes the rows of a cell of the task online.
 func (t *tables) games(c *cell, points []result.Point) ([]result.GameRow, error) {
 	rows, err := result.Games(t.ledger, c.Cell, points, result.GameMetrics{
@@ -217,6 +248,7 @@ func (t *tables) games(c *cell, points []result.Point) ([]result.GameRow, error)
 	})
 	for i := range rows {
 		row := &rows[i]
+		row.Predictable = adversary.Lookup(c.Adversary.Kind).Predictable
 		games := int(row.Trials - row.Failed - row.Lost)
 		row.RegretLow, row.RegretHigh = estimate.MeanInterval(row.RegretMean, row.RegretDeviation, games, 0.05)
 		for _, b := range c.Bounds {

@@ -193,10 +193,23 @@ type Goal struct {
 	// [-1, 1], which counts as its share of an error. Mean is refused for an algorithm that states a
 	// guarantee, unless its guarantee says that it covers a real-valued function.
 	Answers string `yaml:"answers" jsonschema:"enum=labels,enum=mean"`
+	// States says whose error it is that counts in task predict, where an algorithm's state changes with
+	// its answers: the worst of all (default: of the states before the first query, after each query
+	// that it marks as hard, after 1, 2, 4, ... queries, and before some drawn ones), the worst of every
+	// (of the states before each query), or that of the final one alone. All and every also compare
+	// answers with the states that gave them.
+	States Axis[string] `yaml:"states" jsonschema:"enum=all,enum=every,enum=final"`
 }
 
 // AnswersMean is the value of Goal.Answers that asks for means.
 const AnswersMean = "mean"
+
+// Values of the key states of a goal.
+const (
+	StatesAll   = "all"
+	StatesEvery = "every"
+	StatesFinal = "final"
+)
 
 // SampleSizes is a list of sample sizes, or the search for n*.
 type SampleSizes struct {
@@ -247,8 +260,8 @@ type AdversarySpec struct {
 	Sees Axis[string] `yaml:"sees" jsonschema:"registry=sees"`
 	// Offline reveals the list of queries beforehand.
 	Offline Axis[bool] `yaml:"offline"`
-	// Width is how far from the target's edge a boundary adversary asks, on whole numbers (default
-	// domain / n).
+	// Width is how far from the target's edge a boundary adversary asks, on whole numbers. By default it
+	// is drawn for each query from domain/n, twice that, four times, ... below domain/2.
 	Width Axis[int] `yaml:"width" jsonschema:"minimum=0"`
 	// Rate of the rounds with a wrong label (planted) or a uniform point (smoothed).
 	Rate Axis[float64] `yaml:"rate" jsonschema:"minimum=0,maximum=1"`

@@ -71,6 +71,7 @@ func (x *settled) cell(f *sweep.File) (*trial.Cell, error) {
 		Beta:       s.beta,
 		Above:      x.above,
 		Means:      s.means,
+		States:     s.states,
 		Limits:     limitsOf(e.grid),
 		Queries:    s.queries,
 		Adversary:  x.adversary,

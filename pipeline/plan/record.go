@@ -62,6 +62,7 @@ type resolvedCell struct {
 
 	Queries   int                `json:"queries,omitempty"` // task predict
 	Adversary *schemas.Adversary `json:"adversary,omitempty"`
+	States    string             `json:"states,omitempty"` // task predict: "" for final
 }
 
 // record returns Plan.Resolved, in the form of a resolvedSweep.
@@ -94,6 +95,9 @@ func record(p *Plan) ([]byte, error) {
 		}
 		if c.Adversary != nil {
 			cell["queries"], cell["adversary"] = c.Queries, c.Adversary
+		}
+		if c.Probes() {
+			cell["states"] = c.States
 		}
 		if cells, err = trial.AppendCanonical(cells, cell); err != nil {
 			return nil, fmt.Errorf("write the resolved sweep: %w", err)

@@ -413,7 +413,9 @@ func TestResolvePredict(t *testing.T) {
 		if s.Task != pluginv1.Task_TASK_PREDICT || int(s.Queries) != c.Queries || s.Offline != c.Adversary.Offline {
 			t.Errorf("setting %v", s)
 		}
-		if !slices.Equal(c.Metrics, []string{"hard_queries", "query_error"}) {
+		if !slices.Equal(c.Metrics, []string{
+			"disagreement", "final_error", "hard_queries", "query_error", "states_probed",
+		}) {
 			t.Errorf("metrics %v", c.Metrics)
 		}
 		got = append(got, fmt.Sprintf("%s %d %v", c.As, c.Queries, c.Adversary))

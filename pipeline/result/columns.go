@@ -81,6 +81,10 @@ var tableColumns = []schemas.ColumnOf[TableRow]{
 	count("failed", "of these, those that failed", func(r *TableRow) int64 { return r.Failed }),
 	float("mean_error", "mean error of the ok trials at n_high, or at the largest sample size where there is no n_high",
 		func(r *TableRow) any { return schemas.Clean(r.MeanError) }),
+	float("queries_success", "task predict: success rate at the largest sample size of baseline/queries, which has no "+
+		"sample, in the cell of this sweep with the same problem, queries, adversary and goal; where it is high, the "+
+		"adversary tells the target, and n* bounds no other adversary's; null where the sweep has no such cell",
+		func(r *TableRow) any { return finite(r.QueriesSuccess) }),
 	label("evaluation", "exact, or the number of fresh points that an error is measured on",
 		func(r *TableRow) string { return r.Evaluation }),
 }
@@ -88,6 +92,8 @@ var tableColumns = []schemas.ColumnOf[TableRow]{
 // gameColumns follow the key in the table of task online: one row per cell and number of rounds.
 var gameColumns = []schemas.ColumnOf[GameRow]{
 	count("rounds", "rounds of a sequence", func(r *GameRow) int64 { return r.Rounds }),
+	flag("predictable", "the adversary's truths follow from those before: a learner that knows it has a regret far below "+
+		"0, and the regrets here are no lower bounds", func(r *GameRow) bool { return r.Predictable }),
 	count("trials", "sequences", func(r *GameRow) int64 { return r.Trials }),
 	count("failed", "of these, those that failed", func(r *GameRow) int64 { return r.Failed }),
 	count("lost", "of these, those without an outcome because of a limit of a machine; the other columns are about the "+

@@ -12,6 +12,7 @@ import (
 type GameRow struct {
 	Cell                        *trial.Cell
 	Rounds                      int64
+	Predictable                 bool // the adversary's truths
 	Trials, Failed, Lost        int64
 	MistakesMean, MistakesMax   float64 // over the trials with an outcome that did not fail; NaN: none
 	BestLoss                    float64 // mean

@@ -33,8 +33,10 @@ type TableRow struct {
 	Trials       int64   // consumed
 	Fixed        bool    // no search chose them
 	Failed       int64
-	MeanError    float64 // over the ok trials at n_high (at the largest n where there is none); NaN: none
-	Evaluation   string  // "exact" or the size of the evaluation sample
+	// QueriesSuccess is the success rate of baseline/queries against the same adversary; NaN: none.
+	QueriesSuccess float64
+	MeanError      float64 // over the ok trials at n_high (at the largest n where there is none); NaN: none
+	Evaluation     string  // "exact" or the size of the evaluation sample
 }
 
 // CurveRow is a row of the curve: the rates of a cell at one sample size.

@@ -187,6 +187,9 @@ func (b *Block) checkForeign(r *Reporter) {
 	refuse(len(b.Rounds) > 0 && !online, "rounds",
 		"belongs to task online; the rounds of an algorithm stand beside its use")
 	refuse(len(b.Adversary) > 0 && task == schemas.TaskLearn, "adversary", "belongs to the tasks predict and online")
+	if b.Goal != nil && len(b.Goal.States) > 0 && task == schemas.TaskLearn {
+		r.At(b.Path("goal", "states"), "belongs to task predict, where the state changes with each answer; leave it out")
+	}
 	if b.Problem != nil {
 		b.checkProblem(r, online)
 	}

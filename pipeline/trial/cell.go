@@ -41,6 +41,8 @@ type Cell struct {
 	Above float64 // the reference error, resolved
 	Means bool    // learn, predict: answers to points are means of labels; else labels
 
+	States string // predict: whose error counts, one of the values of goal.states; else ""
+
 	N         []int64 // list mode: the sample sizes, or in task online the numbers of rounds, ascending; else Find is set
 	Trials    int     // list mode: repetitions per sample size
 	Find      *Find   // find mode
@@ -114,5 +116,11 @@ func (c *Cell) identity(problem, params Fragment) map[string]any {
 	if c.Adversary != nil {
 		id["queries"], id["adversary"] = c.Queries, c.Adversary
 	}
+	if c.Probes() {
+		id["states"] = c.States
+	}
 	return id
 }
+
+// Probes reports whether states before the final one are asked too.
+func (c *Cell) Probes() bool { return c.States != "" && c.States != schemas.StatesFinal }

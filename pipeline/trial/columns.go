@@ -93,6 +93,8 @@ var keyColumns = []KeyColumn{
 	key(Describes, schemas.FloatColumn, "above", "the reference error", (*Cell).reference),
 	text(0, "answers", "mean where an answer to a point may be the mean of a label; null where answers are labels, "+
 		"and in task online", (*Cell).answers),
+	text(Describes, "states", "task predict: whose error counts: that of the worst of all states that are asked, of the "+
+		"states before every query, or of the final state", func(c *Cell) string { return c.States }),
 	key(0, schemas.IntColumn, "replica", "copies of one setting with independent noise: 0, 1, ...",
 		func(c *Cell) any { return int64(c.Replica) }),
 	text(0, "sample", "first 10 hex digits of the key of seed and problem: cells that share it have the same data "+

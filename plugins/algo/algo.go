@@ -203,8 +203,11 @@ type Model interface {
 	Predict(ctx context.Context, x *Data, out []float64) error
 }
 
-// Answerer answers the queries of one trial. Its Predict gives the answers of its final state and
-// is called after the last query.
+// Answerer answers the queries of one trial. Its Predict gives the answers of its present state:
+// how the next query would be answered, whatever point it is, and after the last query how one more
+// would. It may be called before the first query, between any two, and after the last, and answers
+// are compared with it. An Answerer that answers at random therefore draws what the coming query is
+// answered with beforehand: when it is made and after each answer; or Predict gives the mean.
 type Answerer interface {
 	Model
 	// Answer returns the label, -1 or +1, of the query x, a point of Dim coordinates that is

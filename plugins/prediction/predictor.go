@@ -19,10 +19,12 @@ type predictor struct {
 	eps0   float64 // privacy of each instance
 	budget int     // the paper's V
 
+	queries  int     // number of queries that Answer has yet to answer
 	started  int     // number of instances so far
 	open     bool    // the last instance has not ended
 	instance between // the last instance
-	nu       float64 // noise of the last query
+	nu       float64 // noise of the coming query once prepared, until then of the last one
+	prepared bool
 
 	report func(metric string, value float64)
 }
@@ -39,14 +41,23 @@ func newPredictor(
 	}
 }
 
-// next answers the query x, and returns the verdict on it.
-func (p *predictor) next(x []float64) (float64, verdict, error) {
+// prepare draws what the coming query is answered with, so that Predict can say how.
+func (p *predictor) prepare() {
+	p.prepared = true
 	p.nu = p.noise.query()
 	if !p.open && p.started < p.budget {
 		p.instance, p.open = newBetween(p.eps0, p.k, p.noise.threshold()), true
 		p.started++
 		p.report("instances", float64(p.started))
 	}
+}
+
+// next answers the query x, and returns the verdict on it.
+func (p *predictor) next(x []float64) (float64, verdict, error) {
+	if !p.prepared {
+		p.prepare()
+	}
+	p.prepared = false
 	v := p.judge(x)
 	switch v {
 	case left:
@@ -68,7 +79,7 @@ func (p *predictor) next(x []float64) (float64, verdict, error) {
 	return coin, v, err
 }
 
-// judge returns the verdict on x with the noise of the last query.
+// judge returns the verdict on x with the noise nu.
 func (p *predictor) judge(x []float64) verdict {
 	if !p.open && p.started == p.budget {
 		return public
@@ -76,9 +87,9 @@ func (p *predictor) judge(x []float64) verdict {
 	return p.instance.judge(float64(p.gen.votes(x))/float64(p.k), p.nu)
 }
 
-// Predict implements algo.Model: it maps points to labels with the noise of the last query. A hard
-// point gets its coin from stateCoin. It serves to measure errors and is no part of the private
-// transcript.
+// Predict implements algo.Model: it maps points to the answers that the coming query would get,
+// where a hard point gets its coin from stateCoin. After the last query it has the noise of that
+// one. It serves to measure errors and is no part of the private transcript.
 func (p *predictor) Predict(ctx context.Context, x *algo.Data, out []float64) error {
 	for i := range out {
 		switch p.judge(x.X(i)) {
@@ -117,5 +128,8 @@ func mix64(z uint64) uint64 {
 // Answer implements algo.Answerer.
 func (p *predictor) Answer(_ context.Context, x []float64) (float64, bool, error) {
 	label, v, err := p.next(x)
+	if p.queries--; p.queries > 0 {
+		p.prepare()
+	}
 	return label, v == hard, err
 }
