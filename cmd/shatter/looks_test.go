@@ -203,7 +203,7 @@ queries: 50
 grids:
   - problem: {class: thresholds, domain: 2^20, distribution: uniform, test: 300}
     algorithms: [prediction/shrinkage-oblivious, prediction/composition, prediction/sparse-vector,
-      prediction/nandi-bassily, prediction/everlasting-lite]
+      prediction/nandi-bassily, prediction/everlasting-lite, baseline/queries]
     adversary: [{kind: [stochastic, boundary]}, {kind: adaptive, sees: [labels, marks]}]
   - problem: {class: thresholds, domain: 2^8, distribution: uniform}
     algorithms: [prediction/offline]
