@@ -200,6 +200,8 @@ func kindOf(of reflect.Type) string {
 		return "text, number or boolean"
 	case reflect.TypeFor[schemas.Above]():
 		return "`best` or a number"
+	case reflect.TypeFor[schemas.Seed]():
+		return "whole number at least 0, or `secret`"
 	case reflect.TypeFor[schemas.Duration]():
 		return "time"
 	case reflect.TypeFor[schemas.Bytes]():
@@ -274,9 +276,10 @@ func classTable(t *testing.T) string {
 func targetTable(t *testing.T) string {
 	var rows [][]string
 	for _, d := range definitions(t) {
-		rows = append(rows, []string{code(d.Name), d.TargetDoc})
+		rows = append(rows, []string{code(d.Name), cmp.Or(d.RandomDoc, "none: an adversary says the labels"), d.MiddleDoc,
+			cmp.Or(d.Notation, "none")})
 	}
-	return table([]string{"class", "target"}, rows)
+	return table([]string{"class", "`random`", "`middle`", "a hypothesis"}, rows)
 }
 
 // resultFiles are the files of a result, with what a row of them is.

@@ -30,6 +30,7 @@ type setting struct {
 	alpha   float64
 	beta    float64
 	above   schemas.Above
+	means   bool   // answers are means of labels
 	states  string // task predict
 }
 

@@ -6,16 +6,17 @@ import (
 	"github.com/shatterlab/shatter/pipeline/concept"
 )
 
-// bisector looks for the edge that the answers show, along one coordinate, from the lower end of
-// the domain to a uniform point of the target, or to the upper end where the target reaches it: an
-// edge at t means +1 from t on. Once it is found, it asks the two points beside it in turns. If it
-// sees marks, a hard query shows what every hypothesis must now agree with, and it begins anew
-// inside what remains.
+// bisector looks for the edge that the answers show, along one coordinate, between a point outside
+// of the target and a uniform point of it: a lower edge of the target if there is one, else its
+// upper edge, from the top down. An edge at t means +1 from t on. Once it is found, it asks the two
+// points beside it in turns. If it sees marks, a hard query shows what every hypothesis must now
+// agree with, and it begins anew inside what remains.
 type bisector struct {
 	game
 	marks     bool
 	base      []float64 // the other coordinates of every query
-	along     int       // the coordinate
+	axis      int       // the coordinate that it bisects
+	downward  bool      // from the top down: low, high and asked count from there
 	top       float64   // of the domain
 	low, high float64   // the edge by the answers lies in low..high
 	least     float64   // the edge by the hard queries lies in least..most
@@ -24,7 +25,7 @@ type bisector struct {
 	turn      bool
 }
 
-func newBisector(g game, target concept.Box, marks bool) *bisector {
+func newBisector(g game, target *concept.Box, marks bool) *bisector {
 	q := &bisector{game: g, marks: marks, top: float64(concept.Side(g.class) - 1)}
 	var cut []int // coordinates with an edge
 	for j, low := range target.Low {
@@ -35,10 +36,14 @@ func newBisector(g game, target concept.Box, marks bool) *bisector {
 		}
 	}
 	if len(cut) > 0 {
-		q.along = cut[q.r.IntN(len(cut))]
+		q.axis = cut[q.r.IntN(len(cut))]
 	}
-	q.most = q.base[q.along]
-	if target.High[q.along] == q.top {
+	q.downward = target.Low[q.axis] <= 0 && target.High[q.axis] < q.top
+	far := target.High[q.axis]
+	if q.most = q.base[q.axis]; q.downward {
+		q.most, far = q.top-q.most, q.top-target.Low[q.axis]
+	}
+	if far == q.top {
 		q.most = q.top + 1 // it may be -1 everywhere
 	}
 	q.low, q.high = q.least, q.most
@@ -57,7 +62,9 @@ func (q *bisector) Next(x []float64) float64 {
 		}
 		q.asked = min(max(q.asked, 0), q.top)
 	}
-	x[q.along] = q.asked
+	if x[q.axis] = q.asked; q.downward {
+		x[q.axis] = q.top - q.asked
+	}
 	return q.truth(x)
 }
 

@@ -121,32 +121,36 @@ func asked(
 
 func right(_ []float64, truth float64) (float64, bool) { return truth, false }
 
-// A boundary adversary asks every point up to its width from the edge, both sides, and nothing
-// else.
+// A boundary adversary asks every point up to its width from the edge of the trial's target, both
+// sides, and nothing else.
 func TestBoundary(t *testing.T) {
-	p := open(t, schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 1000})
-	seen := map[float64]bool{}
-	for _, x := range asked(p, schemas.Adversary{Kind: boundary.Name, Width: 10}, 100, 2000, right) {
-		seen[x[0]] = true
-	}
-	for v := 480.0; v < 520; v++ {
-		if near := math.Abs(v-500) <= 10; seen[v] != near {
-			t.Errorf("point %v asked: %v", v, seen[v])
+	for _, name := range []string{concept.MiddleTarget, concept.RandomTarget, "77"} {
+		p := open(t, schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 1000, Target: name})
+		edge := p.trial(5, 1).Target().(*concept.Box).Low[0]
+		seen := map[float64]bool{}
+		for _, x := range asked(p, schemas.Adversary{Kind: boundary.Name, Width: 10}, 100, 2000, right) {
+			seen[x[0]] = true
+		}
+		for v := edge - 20; v < edge+20; v++ {
+			if near := math.Abs(v-edge) <= 10; seen[v] != near {
+				t.Errorf("target %s, edge %v: point %v asked: %v", name, edge, v, seen[v])
+			}
+		}
+		for _, x := range asked(p, schemas.Adversary{Kind: repeat.Name}, 100, 10, right) {
+			if x[0] != edge {
+				t.Errorf("target %s, edge %v: repeat asks %v", name, edge, x)
+			}
 		}
 	}
+	middle := open(t, schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 1000, Target: concept.MiddleTarget})
 	// Without a width all distances from domain/n on come up, about equally often on a log scale.
 	bands := map[int]int{}
-	for _, x := range asked(p, schemas.Adversary{Kind: boundary.Name}, 100, 5000, right) {
+	for _, x := range asked(middle, schemas.Adversary{Kind: boundary.Name}, 100, 5000, right) {
 		bands[int(math.Log2(max(5, math.Abs(x[0]-500))/5))]++
 	}
 	for b := range 6 { // to 10, 20, ..., 320
 		if bands[b] < 100 {
 			t.Errorf("%d of 5000 points are %d to %d from the edge", bands[b], 5<<b, 10<<b)
-		}
-	}
-	for _, x := range asked(p, schemas.Adversary{Kind: repeat.Name}, 100, 10, right) {
-		if x[0] != 500 {
-			t.Errorf("repeat asks %v", x)
 		}
 	}
 	plane := open(t, schemas.Problem{Class: "halfspace", Distribution: "iso", Margin: 0.1, Dim: 4})
@@ -278,7 +282,7 @@ func TestBisectorBeginsAnywhere(t *testing.T) {
 func TestEmptyBox(t *testing.T) {
 	r, x := rand.New(rand.NewPCG(1, 1)), []float64{0}
 	for range 100 {
-		boxEdge(concept.Box{Low: []float64{50}, High: []float64{49}}, 49, 3)(r, x)
+		boxEdge(&concept.Box{Low: []float64{50}, High: []float64{49}}, 49, 3)(r, x)
 		if x[0] < 47 || x[0] > 49 {
 			t.Errorf("asks %v", x)
 		}
