@@ -28,9 +28,8 @@ func nandiBassily() algo.Algorithm[NandiBassily] {
 			return nil, err
 		}
 		labels.prepare()
-		return &learnAnswers{predictor: labels, queries: t.Queries, left: t.Params.MU, learn: func(b block) (generator, error) {
-			return newGenerator(t.Problem, t.Params.Affine, []block{b})
-		}}, nil
+		learn := func(b block) (generator, error) { return newGenerator(t.Problem, t.Params.Affine, []block{b}) }
+		return &learnAnswers{predictor: labels, queries: t.Queries, left: t.Params.MU, learn: learn}, nil
 	}
 	return a
 }
