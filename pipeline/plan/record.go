@@ -36,8 +36,12 @@ func (m measure) String() string {
 	if m.Find == nil {
 		return fmt.Sprintf("n %v with %d trials each", m.N, m.Trials)
 	}
-	return fmt.Sprintf("find from %d to %d, within %v, confidence %v, at most %d trials",
+	text := fmt.Sprintf("find from %d to %d, within %v, confidence %v, at most %d trials",
 		m.Find.From, m.Find.To, m.Find.Within, m.Find.Confidence, m.Max)
+	if m.Find.Monotone {
+		text += ", monotone"
+	}
+	return text
 }
 
 // resolvedCell is a cell of a resolvedSweep.

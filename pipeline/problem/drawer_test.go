@@ -70,7 +70,7 @@ func TestUnusedStreams(t *testing.T) {
 		p := open(t, q)
 		all := new(seeded).trial(1, 2)
 		few := Streams{Points: all.Points}
-		if q.Class == "halfspace" {
+		if q.Distribution != "needle" { // whose target is the same in all trials
 			few.Target = all.Target
 		}
 		if !p.Exact() {
@@ -175,6 +175,32 @@ func TestEvaluationInPieces(t *testing.T) {
 	}
 }
 
+// The weights that a problem states are those of its evaluation points.
+func TestWeights(t *testing.T) {
+	problems := []*Problem{openCSV(t, testkit.CSV(30), overData("halfspace", 0))}
+	for _, q := range everyLaw() {
+		problems = append(problems, open(t, q))
+	}
+	for _, p := range problems {
+		d := p.Drawer()
+		d.Begin(new(seeded).trial(1, 2))
+		_, y, w := evaluation(d)
+		want := p.Weights()
+		if want == nil {
+			want = slices.Repeat([]float64{1 / float64(len(y))}, len(y))
+		}
+		if !slices.Equal(w, want) {
+			t.Errorf("%+v: weights %v, want %v", p.spec, w, want)
+		}
+		d.Begin(new(seeded).trial(1, 2))
+		again := make([]float64, len(y))
+		d.Test(make([]float64, len(y)*p.Dim()), again, nil)
+		if !slices.Equal(again, y) {
+			t.Errorf("%+v: other labels without weights", p.spec)
+		}
+	}
+}
+
 func panics(f func()) (did bool) {
 	defer func() { did = recover() != nil }()
 	f()
@@ -220,11 +246,13 @@ func TestDrawingAllocatesNothing(t *testing.T) {
 			d, streams := p.Drawer(), new(seeded)
 			n := max(100, d.TestLen())
 			x, y, w := make([]float64, n*p.Dim()), make([]float64, n), make([]float64, n)
+			decoys := make([]float64, d.DecoyLen()*p.Dim())
 			rep := uint64(0)
 			trial := func() {
 				d.Begin(streams.trial(1, rep))
 				d.Sample(100, x, y)
 				d.Test(x[:d.TestLen()*p.Dim()], y[:d.TestLen()], w)
+				d.Decoys(&streams[3], decoys)
 				rep++
 			}
 			trial()
@@ -238,20 +266,27 @@ func TestDrawingAllocatesNothing(t *testing.T) {
 // The data of fixed keys never changes: it is the ground of every comparison between two sweeps.
 func TestGoldenDraws(t *testing.T) {
 	golden := map[string]string{
-		"thresholds-uniform-1000":       "5278c24a0ab6e11a",
-		"thresholds-uniform-3221225472": "572cdbac8926bc97",
-		"thresholds-needle-4294967296":  "8e66c7902c9aedc4",
-		"points-uniform-1000":           "0d3e9d601be1726c",
-		"points-uniform-3221225472":     "0a556adba5f4f965",
-		"points-needle-4294967296":      "ecb61e29fc419f4d",
-		"intervals-uniform-1000":        "c77d9f2ec66c9e4b",
-		"intervals-uniform-3221225472":  "4d1401bcb317b355",
-		"intervals-needle-4294967296":   "1fc95337d64edffe",
-		"halfspace-iso-7":               "d6c82b7ec71a388a",
-		"halfspace-skew-7":              "b06ca69be65d7c15",
-		"halfspace-ball-margin-7":       "d15839abf98115e3",
-		"halfspace-ball-margin-60":      "1b79de5688b8e778",
+		"thresholds-uniform-1000":              "5278c24a0ab6e11a",
+		"thresholds-uniform-3221225472":        "572cdbac8926bc97",
+		"thresholds-needle-4294967296":         "8e66c7902c9aedc4",
+		"points-uniform-1000":                  "0d3e9d601be1726c",
+		"points-uniform-3221225472":            "0a556adba5f4f965",
+		"points-needle-4294967296":             "ecb61e29fc419f4d",
+		"intervals-uniform-1000":               "c77d9f2ec66c9e4b",
+		"intervals-uniform-3221225472":         "4d1401bcb317b355",
+		"intervals-needle-4294967296":          "1fc95337d64edffe",
+		"thresholds-uniform-1000-random":       "11beaba775e32bd4",
+		"thresholds-uniform-3221225472-random": "b352e26a51dc191b",
+		"points-uniform-1000-random":           "fc60f2784f172d7f",
+		"points-uniform-3221225472-random":     "0a556adba5f4f965",
+		"intervals-uniform-1000-random":        "f8c79f51c1f338f9",
+		"intervals-uniform-3221225472-random":  "61937561af86a5e0",
+		"halfspace-iso-7":                      "d6c82b7ec71a388a",
+		"halfspace-skew-7":                     "b06ca69be65d7c15",
+		"halfspace-ball-margin-7":              "d15839abf98115e3",
+		"halfspace-ball-margin-60":             "1b79de5688b8e778",
 	}
+	var problems []schemas.Problem
 	for i, q := range everyLaw() {
 		if i%2 == 1 {
 			q.Noise = schemas.Noise{Kind: "random", Rate: 0.2}
@@ -259,6 +294,14 @@ func TestGoldenDraws(t *testing.T) {
 		if i%5 == 2 {
 			q.Noise = schemas.Noise{Kind: "adversarial", Rate: 0.2}
 		}
+		if q.Distribution == "uniform" {
+			q.Target = "middle"
+			problems = append(problems, q)
+			q.Target = "random"
+		}
+		problems = append(problems, q)
+	}
+	for _, q := range problems {
 		p := open(t, q)
 		hash := sha256.New()
 		for rep := range uint64(3) {
@@ -274,6 +317,9 @@ func TestGoldenDraws(t *testing.T) {
 			}
 		}
 		name := fmt.Sprintf("%s-%s-%d", q.Class, q.Distribution, max(q.Domain, uint64(q.Dim)))
+		if q.Target == "random" {
+			name += "-random"
+		}
 		got := hex.EncodeToString(hash.Sum(nil)[:8])
 		if want := golden[name]; got != want {
 			t.Errorf("%q: %q, want %q", name, got, want)

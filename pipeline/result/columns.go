@@ -65,7 +65,7 @@ var tableColumns = []schemas.ColumnOf[TableRow]{
 	float("n_model_low", "lower end of its 95 % confidence interval, which holds as far as the curves do",
 		func(r *TableRow) any { return schemas.Nonzero(r.NModelLow) }),
 	float("n_model_high", "upper end", func(r *TableRow) any { return schemas.Nonzero(r.NModelHigh) }),
-	label("status", "decided, undecided, above_range, below_range, infeasible or failed",
+	label("status", "decided, undecided, above_range, below_range, infeasible, failed or not_monotone",
 		func(r *TableRow) string { return r.Status }),
 	text("reason", "why the cell is not decided", func(r *TableRow) string { return r.Reason }),
 	float("theory_n", "least proved bound; null where none is finite",

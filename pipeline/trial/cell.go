@@ -61,6 +61,7 @@ type Find struct {
 	To         int64   `json:"to"`
 	Within     float64 `json:"within"`
 	Confidence float64 `json:"confidence"`
+	Monotone   bool    `json:"monotone,omitempty"` // no trials look for a fall of success outside of the bracket
 }
 
 // Limits bound one trial on a machine. Exceeding one loses the trial; it never counts as an

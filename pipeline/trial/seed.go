@@ -27,7 +27,16 @@ const (
 	Queries        Stream = 6
 	Labels         Stream = 7
 	Resamples      Stream = 8 // of no trial: the draws of the bootstrap, with its number as repetition
+
+	// Order arranges what a trial is asked about: the order of its evaluation points, its chunks and
+	// its decoys; in a second look under the NoiseKey. Under the DataKey, with n = 0, it lays out the
+	// shared table of real data, and with the repetition Everyone it cuts that table into chunks.
+	Order Stream = 11
 )
+
+// Everyone stands for the repetition where all trials of one n share a stream: no repetition has
+// this number.
+const Everyone uint32 = 1 << 31
 
 // Seed gives the two words that seed the math/rand/v2 PCG of one stream: rand.NewPCG(hi, lo). It is
 // one block of Philox4x32-10 whose key is the first 8 bytes of k (two little-endian words) and
