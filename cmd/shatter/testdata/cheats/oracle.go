@@ -16,7 +16,8 @@ var oracle = learner("oracle", "Tries small seeds until it draws its own sample,
 	func(t *algo.Trial[struct{}], sample *algo.Data) (algo.Model, error) {
 		const seeds, repetitions = 4, 1000
 		p := schemas.Problem{
-			Class: t.Problem.Class, Domain: t.Problem.Domain, Distribution: "uniform", Noise: schemas.Noise{Kind: "none"},
+			Class: t.Problem.Class, Domain: t.Problem.Domain, Distribution: "uniform", Target: "random",
+			Noise: schemas.Noise{Kind: "none"},
 		}
 		x, y := make([]float64, sample.Len()), make([]float64, sample.Len())
 		for seed := range uint64(seeds) {
