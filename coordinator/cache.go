@@ -30,6 +30,7 @@ func cacheKey(c *trial.Cell, seed uint64) cache.Key {
 type cacheUse struct {
 	cache  *cache.Cache // nil: none
 	intake *intake
+	looks  *looks
 	seed   uint64
 }
 
@@ -41,7 +42,7 @@ func (u cacheUse) load(ctx context.Context, profile string) error {
 		return nil
 	}
 	for _, c := range in.grid.cells {
-		if c.done || in.alarmsOf(c) > 0 {
+		if c.done || u.doubtful(c) {
 			continue
 		}
 		if ctx.Err() != nil {
@@ -70,6 +71,11 @@ func (u cacheUse) load(ctx context.Context, profile string) error {
 		}
 	}
 	return in.ledger.Sync()
+}
+
+// doubtful reports whether some trial of a cell has come out in two ways.
+func (u cacheUse) doubtful(c *cell) bool {
+	return u.intake.alarmsOf(c) > 0 || u.looks.contradiction(c) != nil
 }
 
 // serve adds those rows of a cached batch to the ledger that the cell can have and the ledger does
@@ -116,7 +122,7 @@ func (u cacheUse) store() {
 	}
 	ctx := context.Background()
 	for _, c := range in.grid.cells {
-		if !c.fresh || in.alarmsOf(c) > 0 {
+		if !c.fresh || u.doubtful(c) {
 			continue
 		}
 		_, err := u.cache.Add(ctx, cacheKey(c.Cell, u.seed), c.words(), func(add func(*ledger.Batch) error) error {

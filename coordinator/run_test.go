@@ -132,7 +132,8 @@ func outcomes(job *trial.Job) *ledger.Batch {
 		Sweep: job.Sweep, Cell: job.Cell.Key, N: job.N, Digest: job.Plugin, Profile: trial.FloatProfile(), Worker: "fake",
 		Seconds: 2e-4 * float64(job.Count), Metrics: job.Cell.Metrics, Values: [][]float64{nil},
 	}
-	for rep := job.First; rep < job.First+job.Count; rep++ {
+	for i := range int(job.Count) {
+		rep := job.Repetition(i)
 		status, e := truth(job.Cell, job.N, rep)
 		kind := ""
 		if status == ledger.Failed {

@@ -17,10 +17,12 @@ import (
 // a function of the trial's keys. The answers return to the order of the numbers before they are
 // scored, so the error does not depend on order or chunks in any bit.
 //
-// Points that an algorithm may share lie in the shared table, whose order all trials of a data key
-// have in common; its chunks are those of all trials of one n. Points that are drawn are in random
-// order already: their places are their numbers. An evaluation is the scratch memory of a slot and
-// allocates nothing per trial in the long run.
+// The rows of real data lie in the shared table, whose order all trials of a data key have in
+// common, and all trials of one n its chunks: a table of its own would cost a trial more than its
+// answers. Points that are drawn are in random order already: their places are their numbers. A
+// shuffled look copies all points, and has an order and chunks of its own.
+//
+// An evaluation is the scratch memory of a slot and allocates nothing per trial in the long run.
 type evaluation struct {
 	*session
 	scored  int  // points of a trial
@@ -76,15 +78,25 @@ func (e *evaluation) prepare(x *session) (most int) {
 	e.counts = resized(e.counts, x.trials())
 	clear(e.counts)
 
-	// A step then fills about one message: a chunk holds a third of the points, as a rule.
-	const points, bytes = chunks * host.MaxAnswers * 5 / 6, 64 << 20
-	most = points / e.places
-	if look { // few messages for the points that are asked about one by one
-		most = bytes / 8 / ((x.job.pop.Dim() + 3) * e.places)
-	}
-	most = max(1, min(most, x.trials()))
+	most = max(1, min(e.groupSize(), x.trials()))
 	e.resize(most)
 	return most
+}
+
+// groupSize returns the number of trials that are worth asking together; 0: a single one is too
+// large.
+func (e *evaluation) groupSize() int {
+	// A step then fills about one message: a chunk holds a third of the points, as a rule.
+	const points = chunks * host.MaxAnswers * 5 / 6
+	const numbers = 64 << 20 / 8
+	fit := numbers / ((e.job.pop.Dim() + 3) * e.places)
+	switch {
+	case e.alone > 0: // few messages for the points that are asked about one by one
+		return fit
+	case e.drawn, e.shared, e.common:
+		return points / e.places
+	}
+	return min(fit, points/e.places)
 }
 
 // resize makes room for a group of that many trials.

@@ -56,7 +56,7 @@ func TestHonestLooks(t *testing.T) {
 			if differ, _ := differing(first, runJob(t, s, looked(j, trial.LookShuffled, picks...))); differ > 0 {
 				t.Errorf("%s, %s: %d trials differ in a shuffled look", algorithm, name, differ)
 			}
-			if differ, _ := differing(first, runJob(t, s, looked(j, trial.LookAlone, 3, 59))); differ > 0 {
+			if differ, _ := differing(first, runJob(t, s, looked(j, trial.LookAlone, 59))); differ > 0 {
 				t.Errorf("%s, %s: %d trials differ alone", algorithm, name, differ)
 			}
 		}
@@ -73,9 +73,6 @@ func TestDishonestLooks(t *testing.T) {
 		"test/memory": {false, false}, "test/counter": {true, false}, "test/clock": {false, false},
 	} {
 		for _, name := range []string{"exact", "exact plane", "drawn", "iso", "needle", "needle intervals", "data"} {
-			if algorithm == "test/first" && strings.HasPrefix(name, "needle") {
-				continue // it labels both heavy points alike whatever comes first, and so has one error
-			}
 			j := jobOf(t, s, algorithm, problems[name], 3, 60)
 			first := runJob(t, s, j)
 			differ, failed := differing(first, runJob(t, s, looked(j, trial.LookShuffled, picks...)))
@@ -84,6 +81,9 @@ func TestDishonestLooks(t *testing.T) {
 			}
 			if expect.fails && failed < len(picks)/2 {
 				t.Errorf("%s, %s: %d of %d trials failed", algorithm, name, failed, len(picks))
+			}
+			if name != "needle" && name != "data" {
+				continue // a process for each trial takes its time
 			}
 			differ, _ = differing(first, runJob(t, s, looked(j, trial.LookAlone, 7, 33, 59)))
 			if expect.same != (differ == 0) {

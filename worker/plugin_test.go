@@ -85,31 +85,27 @@ var learners = map[string]func(t *algo.Trial[struct{}], sample *algo.Data) answe
 	// By the samples of all trials of the process so far.
 	"test/memory": func(_ *algo.Trial[struct{}], sample *algo.Data) answers {
 		remembered += fraction(sample.X(0))
-		a := math.Tanh(remembered)
-		return pointwise(func([]float64) float64 { return a })
+		return times(remembered)
 	},
 	// By a counter of calls.
 	"test/counter": func(*algo.Trial[struct{}], *algo.Data) answers {
-		return func(_ *algo.Data, out []float64) {
+		return func(x *algo.Data, out []float64) {
 			calls++
-			for i := range out {
-				out[i] = math.Sin(float64(calls))
-			}
+			times(float64(calls))(x, out)
 		}
 	},
 	// By the time, once a trial.
 	"test/clock": func(*algo.Trial[struct{}], *algo.Data) answers {
-		a := math.Sin(float64(time.Now().UnixNano()))
-		return pointwise(func([]float64) float64 { return a })
+		return times(float64(time.Now().UnixNano()))
 	},
-	// By the order in which points are asked about, over calls.
+	// By the point that is asked about first.
 	"test/first": func(*algo.Trial[struct{}], *algo.Data) answers {
-		var first []float64
+		first := math.NaN()
 		return func(x *algo.Data, out []float64) {
-			if first == nil {
-				first = append(first, x.X(0)...)
+			if math.IsNaN(first) {
+				first = 7 * fraction(x.X(0))
 			}
-			pointwise(func(x []float64) float64 { return 2*float64(b2i(x[0] >= first[0])) - 1 })(x, out)
+			times(first)(x, out)
 		}
 	},
 }
@@ -120,6 +116,12 @@ var (
 	calls      int
 	learned    int
 )
+
+// times returns the answers of a function of one point and of v.
+func times(v float64) answers {
+	a := math.Sin(v)
+	return pointwise(func(x []float64) float64 { return a * fraction(x) })
+}
 
 func b2i(b bool) int {
 	if b {
@@ -221,9 +223,8 @@ func testSlot(t testing.TB) *slot {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := Config{
-		Plugins: map[string]host.Command{"d": {Path: self, Env: []string{roleVariable + "=plugin"}}}, Files: map[string]string{},
-	}
+	command := host.Command{Path: self, Env: []string{roleVariable + "=plugin"}}
+	c := Config{Plugins: map[string]host.Command{"d": command}, Files: map[string]string{}}
 	w := &worker{Config: c, populations: newPopulations(c)}
 	s := &slot{w: w}
 	t.Cleanup(func() {

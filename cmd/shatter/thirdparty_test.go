@@ -34,7 +34,7 @@ func TestMisbehaving(t *testing.T) {
 		seed                    int // under which exactly one trial of the job misbehaves
 	}{
 		{"third/exit", "crash", "exit status 3", 3},
-		{"third/panic", "panic", "the author's mistake", 1},
+		{"third/panic", "panic", "the author's mistake", 3},
 		{"third/nan", "answer", "not a number", 3},
 		{"third/error", "error", "no luck", 1},
 	}

@@ -194,6 +194,8 @@ func (d *Data) Ys() []float64 { return d.y }
 type Model interface {
 	// Predict writes the answer to each point of x into out, which has length x.Len(). It changes
 	// nothing in the model: asked again, or about fewer points at a time, it gives the same answers.
+	// The points of a trial come in several calls and in any order; the answer to a point depends on
+	// no other. Some trials are run a second time, in another order, and compared bit for bit.
 	Predict(ctx context.Context, x *Data, out []float64) error
 }
 
