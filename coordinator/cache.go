@@ -21,8 +21,8 @@ import (
 const CacheLimit = 2 << 30
 
 // cacheKey names a cell's entry in a cache.
-func cacheKey(c *trial.Cell, seed uint64) cache.Key {
-	return cache.Key{Cell: c.Key, Seed: seed, Noise: c.NoiseKey}
+func cacheKey(c *trial.Cell, seed trial.SweepSeed) cache.Key {
+	return cache.Key{Cell: c.Key, Seed: cache.Seed(seed.Label()), Noise: c.NoiseKey}
 }
 
 // cacheUse exchanges outcomes between a run and the cache. What goes wrong with the cache is a
@@ -31,7 +31,7 @@ type cacheUse struct {
 	cache  *cache.Cache // nil: none
 	intake *intake
 	looks  *looks
-	seed   uint64
+	seed   trial.SweepSeed
 }
 
 // load takes outcomes that the ledger lacks from the cache into it: those of today's plugin file
@@ -166,7 +166,7 @@ func ExplainCache(plan *plan.Plan, digests map[string]string, cache *cache.Cache
 	return all, nil
 }
 
-func explain(c *cell, cache *cache.Cache, seed uint64, digest string) (Explanation, error) {
+func explain(c *cell, cache *cache.Cache, seed trial.SweepSeed, digest string) (Explanation, error) {
 	e := Explanation{Cell: c.Key.Short() + " " + c.words()}
 	batches, damaged, err := cache.Read(cacheKey(c.Cell, seed))
 	if err != nil {
@@ -194,18 +194,20 @@ func explain(c *cell, cache *cache.Cache, seed uint64, digest string) (Explanati
 		return e, nil
 	}
 	e.Why = "nothing is there of this cell"
-	if seeds := cache.Seeds(c.Key); len(seeds) > 0 {
-		e.Why = fmt.Sprintf("nothing is there under seed %d, but under %s", seed, firstNumbers(seeds))
+	if !seed.Drawn() {
+		e.Why = "the seed is secret: each output folder has its own, so the cache serves only the folder that it came from"
+	} else if seeds := cache.Seeds(c.Key); len(seeds) > 0 {
+		e.Why = fmt.Sprintf("nothing is there under seed %v, but under %s", seed.Label(), firstOf(seeds))
 	}
 	return e, nil
 }
 
-// firstNumbers lists the first five of a list of numbers.
-func firstNumbers(list []uint64) string {
+// firstOf lists the first five of a list.
+func firstOf(list []cache.Seed) string {
 	const most = 5
 	var text []string
 	for _, x := range list[:min(most, len(list))] {
-		text = append(text, fmt.Sprint(x))
+		text = append(text, string(x))
 	}
 	if len(list) > most {
 		text = append(text, "others")

@@ -96,7 +96,7 @@ func (r *run) compare(ctx context.Context, sample []recorded) error {
 
 // sampleForeign draws, per algorithm and under the sweep's seed, trials that other plugin files
 // have made. compared maps the digests of these files to those of today's that take their place.
-func sampleForeign(g *grid, l *ledger.Ledger, files pluginFiles, seed uint64) (
+func sampleForeign(g *grid, l *ledger.Ledger, files pluginFiles, seed trial.SweepSeed) (
 	sample []recorded, compared map[string]string, err error,
 ) {
 	drawn, compared := map[string]*reservoir{}, map[string]string{}
@@ -111,7 +111,7 @@ func sampleForeign(g *grid, l *ledger.Ledger, files pluginFiles, seed uint64) (
 		drawn[c.As].total += o.Outcomes
 		compared[o.Digest] = files.today[c.Plugin]
 	}
-	rng := rand.New(rand.NewPCG(seed, 0x636f6465))
+	rng := seed.Rand(trial.DrawCode)
 	for _, c := range g.cells {
 		if drawn[c.As] == nil {
 			continue
@@ -208,7 +208,7 @@ func difference(old, b *ledger.Batch, row int) string {
 
 // statusInWords returns the status of a row, with its kind where it is not ok.
 func statusInWords(b *ledger.Batch, row int) string {
-	status := statusNames[b.Status[row]]
+	status := ledger.StatusName(b.Status[row])
 	if kind := valueAt(b.Kind, row); kind != "" {
 		return fmt.Sprintf("%s (%s)", status, kind)
 	}

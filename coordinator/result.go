@@ -12,6 +12,7 @@ import (
 	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/problem/adversary"
 	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
@@ -107,6 +108,7 @@ func (r *run) result() (*result.Result, error) {
 		t.out.Metrics = append(t.out.Metrics, m)
 	}
 	sort.Strings(t.out.Metrics)
+	t.compareQueries()
 	return t.out, addFits(t.out, r.Folder.Plan.Fits, r.grid, t.ledger)
 }
 
@@ -169,6 +171,9 @@ func (t *tables) addCell(c *cell) error {
 	points := make([]result.Point, len(res.Points))
 	for i, p := range res.Points {
 		points[i] = result.Point{N: p.N, Consumed: int64(p.Consumed)}
+		if l, ok := c.decider.(*list); ok && p.Lost > 0 {
+			points[i].Lost = l.lostBelow(p.N, int64(p.Consumed))
+		}
 	}
 	out.Trials = append(out.Trials, result.Consumed{Cell: c.Cell, Points: points})
 	curve, err := result.Curve(t.ledger, c.Cell, points)
@@ -180,7 +185,7 @@ func (t *tables) addCell(c *cell) error {
 		if c.Online() {
 			continue // no trial can succeed
 		}
-		row.RateLow, row.RateHigh = estimate.ClopperPearson(int(row.Successes), int(row.Trials), 0.05)
+		row.RateLow, row.RateHigh = estimate.BoundsWithLost(int(row.Successes), int(row.Lost), int(row.Trials), 0.05)
 		row.Rate = float64(row.Successes) / float64(row.Trials)
 	}
 	out.Curve = append(out.Curve, curve...)
@@ -206,6 +211,35 @@ func (t *tables) addCell(c *cell) error {
 	})
 }
 
+// gameID says what two cells of task predict share whose learners are asked alike and judged alike.
+type gameID struct {
+	adversary trial.Key // with the seed and the problem
+	queries   int
+	goal      float64 // the largest error that is a success
+	states    string
+}
+
+func gameOf(c *trial.Cell) gameID {
+	return gameID{c.AdversaryKey, c.Queries, c.Above + c.Alpha, c.States}
+}
+
+// compareQueries sets QueriesSuccess in the rows of cells of task predict.
+func (t *tables) compareQueries() {
+	rates := map[gameID]float64{}
+	for i := range t.out.Curve { // of a cell, ascending in n
+		if row := &t.out.Curve[i]; row.Cell.Algorithm == schemas.BaselineQueries && row.Trials > 0 {
+			rates[gameOf(row.Cell)] = row.Rate
+		}
+	}
+	for i := range t.out.Table {
+		row := &t.out.Table[i]
+		row.QueriesSuccess = math.NaN()
+		if rate, ok := rates[gameOf(row.Cell)]; ok && row.Cell.Task == schemas.TaskPredict {
+			row.QueriesSuccess = rate
+		}
+	}
+}
+
 // games makes the rows of a cell of the task online.
 func (t *tables) games(c *cell, points []result.Point) ([]result.GameRow, error) {
 	rows, err := result.Games(t.ledger, c.Cell, points, result.GameMetrics{
@@ -214,7 +248,8 @@ func (t *tables) games(c *cell, points []result.Point) ([]result.GameRow, error)
 	})
 	for i := range rows {
 		row := &rows[i]
-		games := int(row.Trials - row.Failed)
+		row.Predictable = adversary.Lookup(c.Adversary.Kind).Predictable
+		games := int(row.Trials - row.Failed - row.Lost)
 		row.RegretLow, row.RegretHigh = estimate.MeanInterval(row.RegretMean, row.RegretDeviation, games, 0.05)
 		for _, b := range c.Bounds {
 			switch source := b.Name + ": " + b.Source; {
@@ -276,7 +311,7 @@ func (r *run) manifest(s *Summary) schemas.Manifest {
 		run.Budget = r.Budget.String()
 	}
 	return schemas.Manifest{
-		Name: p.Name, Seed: p.Seed, Digest: s.Digest, Partial: s.Partial,
+		Name: p.Name, Seed: p.Seed.Seed, Digest: s.Digest, Partial: s.Partial,
 		Note:    "the noise of these experiments is seeded: nothing here is a private release",
 		Profile: t.profile, Plugins: r.manifestPlugins(), Resolved: p.Resolved, Facts: r.Facts, Looks: r.looks.manifest(),
 		Runs: append(folder.ReadManifest(r.Folder.Dir).Runs, run),

@@ -151,13 +151,10 @@ func RunTrial(ctx context.Context, cfg Config, t *Trial) (*Comparison, error) {
 	return out, err
 }
 
-// statusNames names the statuses of package ledger.
-var statusNames = [...]string{ledger.OK: "ok", ledger.Failed: "failed", ledger.Lost: "lost"}
-
 // outcomeOf copies one row of a batch, which is valid for a short time only.
 func outcomeOf(c *cell, b *ledger.Batch, row int) *Outcome {
 	o := &Outcome{
-		Status: statusNames[b.Status[row]],
+		Status: ledger.StatusName(b.Status[row]),
 		Kind:   strings.Clone(valueAt(b.Kind, row)), Reason: strings.Clone(valueAt(b.Reason, row)),
 		Metrics: map[string]float64{},
 		Worker:  strings.Clone(b.Worker), Digest: strings.Clone(b.Digest), Profile: strings.Clone(b.Profile),

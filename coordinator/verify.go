@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -116,7 +115,7 @@ func (t *Tables) compare(r *run) error {
 	}
 	for _, x := range res.Trials {
 		for _, p := range x.Points {
-			t.Consumed += p.Consumed
+			t.Consumed += p.Consumed - int64(len(p.Lost))
 		}
 	}
 	t.Files, t.Digest, err = result.CheckResult(r.Folder.Dir, *res)
@@ -337,7 +336,7 @@ const blockTrials = 64
 
 // draw draws the sample under a seed and cuts it into jobs. It counts in x what is recorded and
 // drawn.
-func draw(g *grid, l *ledger.Ledger, seed uint64, s Sample, x *Rerun) (blocks []*rerunBlock) {
+func draw(g *grid, l *ledger.Ledger, seed trial.SweepSeed, s Sample, x *Rerun) (blocks []*rerunBlock) {
 	left, wanted := map[string]int64{}, map[string]int64{}
 	stratum := func(c *cell) string {
 		if s.Share > 0 {
@@ -358,7 +357,7 @@ func draw(g *grid, l *ledger.Ledger, seed uint64, s Sample, x *Rerun) (blocks []
 		}
 		x.Again += wanted[as]
 	}
-	rng := rand.New(rand.NewPCG(seed, 0x766572696679))
+	rng := seed.Rand(trial.DrawVerify)
 	for _, c := range g.cells {
 		as := stratum(c)
 		for _, n := range l.Sizes(c.Key) {

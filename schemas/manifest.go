@@ -9,7 +9,7 @@ import (
 // to run, and nothing in the result depends on it.
 type Manifest struct {
 	Name     string            `json:"name"`
-	Seed     uint64            `json:"seed"`
+	Seed     Seed              `json:"seed"`              // a secret one in hex digits: publish it when nothing of the sweep is left to be run
 	Digest   string            `json:"digest,omitempty"`  // of the result files; empty: there are none yet
 	Partial  string            `json:"partial,omitempty"` // why the result is not a function of the sweep alone
 	Note     string            `json:"note"`

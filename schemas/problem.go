@@ -88,7 +88,7 @@ type Adversary struct {
 	Kind    string  `json:"kind"`              // boundary, repeat, stochastic, adaptive; tree, bisecting, random, planted, round-robin, ...
 	Sees    string  `json:"sees,omitempty"`    // adaptive: labels, or marks: these too; tree, greedy, smoothed: answers, or past: only those before
 	Offline bool    `json:"offline,omitempty"` // all queries are revealed to the algorithm beforehand
-	Width   int     `json:"width,omitempty"`   // boundary, on whole numbers: the distance from the edge; 0: domain / n
+	Width   int     `json:"width,omitempty"`   // boundary, on whole numbers: the distance from the edge; 0: drawn for each query
 	Rate    float64 `json:"rate,omitempty"`    // online: the share of rounds with a wrong label (planted), or with a uniform point (smoothed)
 	From    uint64  `json:"from,omitempty"`    // bisecting, on the natural numbers: the first point
 }

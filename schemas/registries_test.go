@@ -66,10 +66,10 @@ func adversaryTables(*testing.T) string {
 		var rows [][]string
 		for _, a := range adversary.All() {
 			if a.Task == task {
-				rows = append(rows, []string{code(a.Name), codes(adversaryKeys(a)), a.Doc})
+				rows = append(rows, []string{code(a.Name), codes(adversaryKeys(a)), a.Doc, a.Reveals})
 			}
 		}
-		fmt.Fprintf(&b, "Task `%s`:\n\n%s\n", task, table([]string{"`kind`", "takes", "what it asks"}, rows))
+		fmt.Fprintf(&b, "Task `%s`:\n\n%s\n", task, table([]string{"`kind`", "takes", "what it asks", "what it reveals"}, rows))
 	}
 	return b.String()
 }

@@ -23,7 +23,8 @@ import (
 //	yaml:",rest"       every key that has no field of its own
 //	yaml:",inline"     the fields of an embedded struct
 //	jsonschema:"..."   required, enum, minimum, exclusiveMinimum, maximum, exclusiveMaximum, minItems,
-//	                   maxItems, maxLength, pattern; registry=class: the names that a registry knows
+//	                   maxItems, maxLength, pattern; registry=class: the names that a registry knows;
+//	                   reason: why a number has these bounds, for messages
 type Sweep struct {
 	// Name of the sweep: letters, digits, hyphens and underscores. Results go to shatter-out/<name>
 	// unless --out says otherwise.
@@ -32,8 +33,12 @@ type Sweep struct {
 	// out), predict (then the queries of an adversary, one by one), online (rounds of point,
 	// prediction, truth).
 	Task string `yaml:"task" jsonschema:"enum=learn,enum=predict,enum=online"`
-	// Seed of all randomness (default 1).
-	Seed *uint64 `yaml:"seed" jsonschema:"minimum=0"`
+	// Seed of all randomness: a whole number (default 1), or secret for 128 bits of the system's
+	// randomness. A plugin can try numbers out until one gives its sample, and then knows the labels
+	// that it is asked for; take secret for plugins that you do not trust. The bits are drawn when the
+	// sweep is first run and kept in its output folder (ledger and manifest.json), where running it
+	// again finds them; another folder draws others.
+	Seed *Seed `yaml:"seed"`
 	// Plugins are further plugin files, paths relative to this file. Their algorithms are used by the
 	// names that they declare.
 	Plugins []string `yaml:"plugins"`
@@ -176,14 +181,35 @@ type Privacy struct {
 
 // Goal says what counts as success: error - above <= alpha, with probability at least 1 - beta.
 type Goal struct {
-	// Alpha is the excess error that counts as success.
-	Alpha Axis[float64] `yaml:"alpha" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
+	// Alpha is the excess error that counts as success. It is below 1/2, and so is the reference plus
+	// alpha: labels drawn by a coin reach 1/2 without any data.
+	Alpha Axis[float64] `yaml:"alpha" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=0.5,reason=coins reach an error of 1/2 without data"`
 	// Beta is the failure probability allowed.
 	Beta Axis[float64] `yaml:"beta" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
 	// Above is the reference error: best (default: the class's least error) or a number; 0 makes alpha
 	// an absolute error.
 	Above Axis[Above] `yaml:"above"`
+	// Answers to evaluation points are labels, -1 or +1 (default), or may be the mean of a label, in
+	// [-1, 1], which counts as its share of an error. Mean is refused for an algorithm that states a
+	// guarantee, unless its guarantee says that it covers a real-valued function.
+	Answers string `yaml:"answers" jsonschema:"enum=labels,enum=mean"`
+	// States says whose error it is that counts in task predict, where an algorithm's state changes with
+	// its answers: the worst of all (default: of the states before the first query, after each query
+	// that it marks as hard, after 1, 2, 4, ... queries, and before some drawn ones), the worst of every
+	// (of the states before each query), or that of the final one alone. All and every also compare
+	// answers with the states that gave them.
+	States Axis[string] `yaml:"states" jsonschema:"enum=all,enum=every,enum=final"`
 }
+
+// AnswersMean is the value of Goal.Answers that asks for means.
+const AnswersMean = "mean"
+
+// Values of the key states of a goal.
+const (
+	StatesAll   = "all"
+	StatesEvery = "every"
+	StatesFinal = "final"
+)
 
 // SampleSizes is a list of sample sizes, or the search for n*.
 type SampleSizes struct {
@@ -234,8 +260,8 @@ type AdversarySpec struct {
 	Sees Axis[string] `yaml:"sees" jsonschema:"registry=sees"`
 	// Offline reveals the list of queries beforehand.
 	Offline Axis[bool] `yaml:"offline"`
-	// Width is how far from the target's edge a boundary adversary asks, on whole numbers (default
-	// domain / n).
+	// Width is how far from the target's edge a boundary adversary asks, on whole numbers. By default it
+	// is drawn for each query from domain/n, twice that, four times, ... below domain/2.
 	Width Axis[int] `yaml:"width" jsonschema:"minimum=0"`
 	// Rate of the rounds with a wrong label (planted) or a uniform point (smoothed).
 	Rate Axis[float64] `yaml:"rate" jsonschema:"minimum=0,maximum=1"`

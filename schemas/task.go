@@ -7,12 +7,18 @@ const (
 	TaskOnline  = "online"
 )
 
-// HardQueries and QueryError are the metrics that workers add to those of an algorithm in the task
-// predict: queries marked as hard, and the share of the queries whose answer is not the clean
-// label.
+// BaselineQueries is the algorithm whose success rate shows how much the queries of task predict
+// give away.
+const BaselineQueries = "baseline/queries"
+
+// The metrics that workers add to those of an algorithm in the task predict. Disagreement is not
+// reported where the final state alone counts.
 const (
-	HardQueries = "hard_queries"
-	QueryError  = "query_error"
+	HardQueries  = "hard_queries"  // queries marked as hard
+	QueryError   = "query_error"   // share of the queries whose answer is not the clean label
+	FinalError   = "final_error"   // error of the state after the last query
+	Disagreement = "disagreement"  // share of the compared queries that the state before them answers otherwise
+	StatesProbed = "states_probed" // states whose error was measured, the final one among them
 )
 
 // The metrics that workers add in the task online, over all rounds of a trial. The loss of an
@@ -35,7 +41,7 @@ const (
 func TaskMetrics(task string) []string {
 	switch task {
 	case TaskPredict:
-		return []string{HardQueries, QueryError}
+		return []string{HardQueries, QueryError, FinalError, Disagreement, StatesProbed}
 	case TaskOnline:
 		return []string{Mistakes, Loss, BestLoss, Regret}
 	}

@@ -70,3 +70,38 @@ func BenchmarkJob(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkEvaluation measures what the order of evaluation points costs the worker: "plain" draws
+// or lists the points of a trial and scores its answers in one order, "ordered" also arranges them.
+func BenchmarkEvaluation(b *testing.B) {
+	all := problems(b)
+	for _, name := range []string{"needle", "exact", "drawn", "iso"} {
+		e := arranged(b, all[name], "", 1)
+		dim, d := e.job.pop.Dim(), e.job.drawer
+		x, w := make([]float64, e.numbers*dim), make([]float64, e.numbers)
+		e.group = append(e.group[:0], 0)
+		report := func(b *testing.B) {
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(e.numbers), "ns/point")
+		}
+		b.Run(name+"/plain", func(b *testing.B) {
+			for b.Loop() {
+				e.begin(0, trial.Target, trial.TestPoints)
+				d.Test(x[:e.scored*dim], e.y[:e.scored], w[:e.scored])
+				e.scores.error[0] = populationError(e.answers[:e.scored], e.y[:e.scored], w[:e.scored])
+			}
+			report(b)
+		})
+		b.Run(name+"/ordered", func(b *testing.B) {
+			for b.Loop() {
+				e.arrange(0)
+				if e.drawn {
+					e.draw(0, 0, x)
+				} else {
+					gather(x, e.pointsOf(0), e.order[:e.places])
+				}
+				e.score(0)
+			}
+			report(b)
+		})
+	}
+}

@@ -28,7 +28,7 @@ func TestShuffleIsUniform(t *testing.T) {
 			shuffle(order, r)
 			name := ""
 			for _, i := range order {
-				name += string(rune('0' + i))
+				name += string('0' + i)
 			}
 			if _, known := number[name]; !known {
 				number[name] = len(counts)

@@ -14,6 +14,7 @@ type querying struct {
 	adversary   adversary.Queries
 	truths      []float64 // of the queries being asked
 	hard, wrong int       // answers so far that were marked as hard, and wrong ones
+	probed
 }
 
 // adversaries begins the adversaries of all trials.
@@ -39,18 +40,23 @@ func (x *session) reveal(points []float64) {
 }
 
 // askQueries asks the queries of all trials in lock step: one round trip for the next query of
-// every trial that has not failed. Where the queries are revealed anyway, many go at once. It
-// returns the metrics that the worker alone knows: hard queries and wrong answers.
-func (x *session) askQueries(ctx context.Context) (map[string][]float64, error) {
+// every trial that has not failed. Where the queries are revealed anyway, many go at once. Between
+// the queries it probes the states. It returns how the games ended.
+func (x *session) askQueries(ctx context.Context) ([]querying, error) {
 	list := x.adversaries()
-	chunk := 1
+	states := x.newProber(list)
+	most := 1
 	if x.job.Cell.Adversary.Offline {
-		chunk = max(1, host.MaxAnswers/len(list))
+		most = max(1, host.MaxAnswers/len(list))
 	}
 	counts := make([]uint32, len(list))
-	for asked := 0; asked < x.job.Cell.Queries; asked += chunk {
+	for asked, chunk := 0, 0; asked < x.job.Cell.Queries; asked += chunk {
+		if err := states.probe(ctx, asked); err != nil {
+			return nil, err
+		}
+		chunk = states.atOnce(asked, most)
 		for j := range list {
-			counts[j] = uint32(min(chunk, x.job.Cell.Queries-asked))
+			counts[j] = uint32(chunk)
 			if x.scores.failed(j) {
 				counts[j] = 0
 			}
@@ -68,11 +74,33 @@ func (x *session) askQueries(ctx context.Context) (map[string][]float64, error) 
 			labels, marks = labels[k:], marks[k:]
 		}
 	}
-	hard, wrong := make([]float64, len(list)), make([]float64, len(list))
-	for j, q := range list {
-		hard[j], wrong[j] = float64(q.hard), float64(q.wrong)/float64(x.job.Cell.Queries)
+	return list, nil
+}
+
+// playQueries asks the queries of all trials, evaluates their final states, and returns the metrics
+// that the worker alone knows.
+func (x *session) playQueries(ctx context.Context) (map[string][]float64, error) {
+	list, err := x.askQueries(ctx)
+	if err == nil {
+		err = x.evaluate(ctx)
 	}
-	return map[string][]float64{schemas.HardQueries: hard, schemas.QueryError: wrong}, nil
+	if err != nil {
+		return nil, err
+	}
+	metrics := map[string][]float64{}
+	for _, name := range schemas.TaskMetrics(schemas.TaskPredict) {
+		metrics[name] = make([]float64, len(list))
+	}
+	for j := range list {
+		q := &list[j]
+		metrics[schemas.HardQueries][j] = float64(q.hard)
+		metrics[schemas.QueryError][j] = float64(q.wrong) / float64(x.job.Cell.Queries)
+		metrics[schemas.FinalError][j] = x.scores.error[j]
+		metrics[schemas.StatesProbed][j] = float64(q.states + 1)
+		metrics[schemas.Disagreement][j] = q.disagreement()
+		x.scores.error[j] = q.verdict(x.scores.error[j], x.job.Cell.Above)
+	}
+	return metrics, nil
 }
 
 // queryStep fills the queries of a step, trial after trial.
@@ -90,9 +118,19 @@ func (s *queryStep) fill(x []float64) {
 			s.trial, s.done = s.trial+1, 0
 		}
 		q := &s.list[s.trial]
-		q.truths = append(q.truths, q.adversary.Next(x[:s.dim]))
+		q.truths = append(q.truths, q.next(x[:s.dim]))
 		s.done++
 	}
+}
+
+// next writes the next query into x and returns its clean label.
+func (q *querying) next(x []float64) float64 {
+	if !q.known {
+		return q.adversary.Next(x)
+	}
+	q.known = false
+	copy(x, q.query)
+	return q.truth
 }
 
 // answer scores the answers to the queries that were asked, and tells them to the adversary.
@@ -105,6 +143,10 @@ func (q *querying) answer(labels []float64, marks []byte) {
 		if label != q.truths[i] {
 			q.wrong++
 		}
+		if i == 0 {
+			q.compare(label)
+		}
+		q.due = q.due || hard
 		q.adversary.Observe(label, hard)
 	}
 }

@@ -58,11 +58,10 @@ func (x *session) play(ctx context.Context) (measured map[string][]float64, trut
 		return x.playRounds(ctx)
 	}
 	if x.job.Cell.Adversary != nil {
-		if measured, err = x.askQueries(ctx); err != nil {
-			return nil, nil, err
-		}
+		measured, err = x.playQueries(ctx)
+		return measured, nil, err
 	}
-	return measured, nil, x.evaluate(ctx)
+	return nil, nil, x.evaluate(ctx)
 }
 
 func (x *session) trials() int { return x.to - x.from }

@@ -118,13 +118,13 @@ func (s *slot) runTrials(ctx context.Context, job *jobRun, from, to int) error {
 	return s.runTrials(ctx, job, mid, to)
 }
 
-// runAlone runs one trial by itself in fresh processes. If it ends the process three times in the
-// same way, that is the algorithm's own doing and the trial failed. If it exceeds a limit of this
-// machine, it is lost.
+// runAlone runs one trial by itself in fresh processes. If it ends three of them, in whatever way,
+// that is the algorithm's own doing and the trial failed. If it exceeds a limit of this machine, it
+// is lost.
 func (s *slot) runAlone(ctx context.Context, job *jobRun, trial int) error {
-	const same, most = 3, 6
-	seen := map[string]int{}
-	for range most {
+	const most = 3
+	kind := "protocol"
+	for deaths := 1; ; deaths++ {
 		s.discard(job.kind())
 		exit, err := s.runSession(ctx, job, trial, trial+1)
 		if err != nil || exit == nil {
@@ -134,19 +134,14 @@ func (s *slot) runAlone(ctx context.Context, job *jobRun, trial int) error {
 			job.out.end(trial, ledger.Lost, string(exit.Cause), limitReason(exit))
 			return nil
 		}
-		way := string(exit.Cause) + exit.State
-		if seen[way]++; seen[way] == same {
-			kind := "crash"
-			if exit.Cause == host.Protocol {
-				kind = "protocol"
-			}
+		if exit.Cause != host.Protocol {
+			kind = "crash"
+		}
+		if deaths == most {
 			job.out.end(trial, ledger.Failed, kind, exit.Error())
 			return nil
 		}
 	}
-	reason := fmt.Sprintf("the plugin process ended %d times, each time in another way", most)
-	job.out.end(trial, ledger.Lost, "machine", reason)
-	return nil
 }
 
 func limitReason(exit *host.ExitError) string {

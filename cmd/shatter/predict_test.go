@@ -116,6 +116,68 @@ func TestShrinkage(t *testing.T) {
 	}
 }
 
+const statesSweep = `
+name: states
+task: predict
+plugins: [%s]
+goal: {alpha: 0.1, beta: 0.1, states: [all, every, final]}
+problem: {class: thresholds, domain: 2^20, distribution: uniform, test: 1000}
+algorithms: [third/erm, third/sleeper, baseline/queries]
+n: [200]
+trials: 60
+queries: 50
+adversary: [{kind: boundary, width: 1000}, {kind: repeat}, {kind: stochastic}]
+`
+
+// An algorithm that answers one thing and knows another fails where all states count, and so does
+// one that learns from the queries alone. The table says what they give away.
+func TestStates(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "out")
+	file := write(t, filepath.Join(t.TempDir(), "s.yaml"), fmt.Sprintf(statesSweep, thirdparty(t)))
+	_, errs, code := shatter(t, "run", file, "--out", dir, "--workers", "2", "--test-job-sizes", "7")
+	if code != 0 && code != 1 {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	told := map[string]float64{}
+	for _, r := range frame(t, dir, "curve") {
+		rate, states := r["rate"].(float64), r["states"].(string)
+		id := fmt.Sprint(r["algorithm"], " ", r["adversary"], " ", states)
+		wins := true
+		switch {
+		case r["algorithm"] == "third/sleeper":
+			if wins = states == "final"; r["adversary"] == "repeat" && !wins {
+				if rate > 0.75 { // what it knows of the one point asked is -1 in half of the trials anyway
+					t.Errorf("%s: success rate %v", id, rate)
+				}
+				continue
+			}
+		case r["algorithm"] == "baseline/queries":
+			told[fmt.Sprint(r["adversary"], " ", states)] = rate
+			wins = states == "final" && r["adversary"] != "stochastic"
+			if r["adversary"] == "stochastic" {
+				continue // the median of the law is the target in the middle
+			}
+		}
+		if rate < 0.95 && wins || rate > 0.4 && !wins {
+			t.Errorf("%s: success rate %v", id, rate)
+		}
+		if want := map[string]float64{"all": 51, "every": 51, "final": 1}[states]; states != "all" && want != r["m_states_probed"] {
+			t.Errorf("%s: %v states", id, r["m_states_probed"])
+		}
+		if d, probed := r["m_disagreement"].(float64); probed != (states != "final") ||
+			(d > 0.1) != (probed && r["algorithm"] == "third/sleeper") {
+			t.Errorf("%s: disagreement %v", id, r["m_disagreement"])
+		}
+	}
+	for _, r := range frame(t, dir, "table") {
+		if want := told[fmt.Sprint(r["adversary"], " ", r["states"])]; r["queries_success"] != want {
+			t.Errorf("%v against %v, %v: queries_success is %v, want %v",
+				r["algorithm"], r["adversary"], r["states"], r["queries_success"], want)
+		}
+	}
+}
+
 // Settings of a game that cannot be are refused with place and remedy, before anything runs.
 func TestBadGames(t *testing.T) {
 	t.Parallel()
@@ -141,6 +203,7 @@ n: [1000]
 		{"width", "boundary", "boundary, width: 1000", "adversary.width: 1000 is outside [0, 1000)"},
 		{"offline learner", "{use: prediction/sparse-vector, v: 3}", "prediction/offline", "offline"},
 		{"learner", "{use: prediction/sparse-vector, v: 3}", "expmech/em", `"expmech/em" does not play the task predict`},
+		{"states of another kind", "beta: 0.1", "beta: 0.1, states: some", `unknown value "some"`},
 		{"no delta", ", delta: 1e-6", "", "delta"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

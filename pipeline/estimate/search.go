@@ -56,10 +56,10 @@ type Result struct {
 }
 
 // A Point counts the trials read at one sample size: repetitions 0..Consumed-1, of which Successes
-// succeeded and Failed failed.
+// succeeded, Failed failed and Lost were lost. A search reads no size beyond a lost trial.
 type Point struct {
-	N                           int64
-	Consumed, Successes, Failed int
+	N                                 int64
+	Consumed, Successes, Failed, Lost int
 }
 
 // A Search looks for the least sufficient sample size n* of one cell. It is a pure state machine:
@@ -232,7 +232,8 @@ func (s *Search) Add(n int64, rep int, outcome Outcome) {
 }
 
 // Lost reports that a trial cannot be had. If the search comes to need it before an outcome of it
-// is added, the search ends undecided.
+// is added, the search ends undecided: it never goes on without the trial, so nobody gains by
+// losing those that would be misses.
 func (s *Search) Lost(n int64, rep int, reason string) {
 	p := s.pointAt(n)
 	if p == nil || rep < p.Consumed || p.unread.has(rep) {

@@ -268,14 +268,31 @@ func measureAxes(b *sweep.Block, private bool) []axis {
 	if b.Goal == nil { // task online
 		return given(axes)
 	}
+	if b.Goal.Answers == schemas.AnswersMean {
+		axes = append(axes, plain(f, b.Path("goal", "answers"), "answers", []string{schemas.AnswersMean}, text,
+			func(s *setting, _ string) { s.means = true }))
+	}
 	above := b.Goal.Above
 	if len(above) == 0 {
 		above = []schemas.Above{{Best: true}}
 	}
-	return given(append(axes,
+	axes = append(axes,
 		plain(f, b.Path("goal", "alpha"), "alpha", b.Goal.Alpha, number, func(s *setting, v float64) { s.alpha = v }),
 		plain(f, b.Path("goal", "beta"), "beta", b.Goal.Beta, number, func(s *setting, v float64) { s.beta = v }),
-		plain(f, b.Path("goal", "above"), "above", above, aboveValue, func(s *setting, v schemas.Above) { s.above = v })))
+		plain(f, b.Path("goal", "above"), "above", above, aboveValue, func(s *setting, v schemas.Above) { s.above = v }))
+	if f.Task() == schemas.TaskPredict {
+		axes = append(axes, plain(f, b.Path("goal", "states"), "states", statesOf(b), text[string],
+			func(s *setting, v string) { s.states = v }))
+	}
+	return given(axes)
+}
+
+// statesOf returns the grid's values of goal.states with their default.
+func statesOf(b *sweep.Block) []string {
+	if len(b.Goal.States) == 0 {
+		return []string{schemas.StatesAll}
+	}
+	return b.Goal.States
 }
 
 func aboveValue(a schemas.Above) any {

@@ -10,6 +10,7 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/problem/adversary"
 	"github.com/shatterlab/shatter/pipeline/problem/law"
 	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -19,7 +20,7 @@ import (
 // Explain says in words what was understood; warnings are not part of it.
 func (p *Plan) Explain(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: task %s, seed %d, %s\n", p.Name, p.Cells[0].Task, p.Seed,
+	fmt.Fprintf(&b, "%s: task %s, %s, %s\n", p.Name, p.Cells[0].Task, p.seedWords(),
 		wording.Count(len(p.Cells), "cell"))
 	for _, line := range p.words {
 		b.WriteString(line + "\n")
@@ -144,8 +145,23 @@ func (w *gridWords) game() {
 	switch w.File.Task() {
 	case schemas.TaskPredict:
 		w.line("game", "%s; adversary %s", axesInWords(named(taskAxes(w.Block), "queries")), w.adversaries())
+		w.reveals()
 	case schemas.TaskOnline:
 		w.line("game", "rounds of point, prediction, truth; adversary %s", w.adversaries())
+		w.reveals()
+	}
+}
+
+// reveals says what each of the grid's adversaries gives away.
+func (w *gridWords) reveals() {
+	said := map[string]bool{}
+	for _, spec := range w.Adversary {
+		for _, kind := range spec.Kind {
+			if a := adversary.Lookup(kind); a != nil && !said[kind] {
+				said[kind] = true
+				w.line("", "%s reveals %s", kind, a.Reveals)
+			}
+		}
 	}
 }
 
@@ -164,6 +180,9 @@ func (w *gridWords) adversaries() string {
 func (w *gridWords) measure(setting []axis) {
 	w.line("success", "error above the reference (above) is at most alpha, with probability at least 1 - beta: %s",
 		axesInWords(named(setting, "alpha", "beta", "above")))
+	if states := named(setting, "states"); len(states) > 0 {
+		w.line("", "%s: %s", axesInWords(states), statesInWords)
+	}
 	evaluation := map[string]bool{}
 	for _, e := range w.entries {
 		maps.Copy(evaluation, w.outcomes[e].evaluation)
@@ -186,6 +205,10 @@ func (w *gridWords) measure(setting []axis) {
 	}
 	w.line("n", "the curve at n = %s, %d trials each", w.sizeList(), trialsOf(w.Block))
 }
+
+// statesInWords says what the values of goal.states mean.
+const statesInWords = "the error is that of the worst state that is asked, or of the final one; " +
+	"where it is the worst one's, answers have to agree with the state that gave them, but for a share alpha"
 
 // sizeList returns the sample sizes, or numbers of rounds, as "100, 200".
 func (w *gridWords) sizeList() string {

@@ -14,7 +14,7 @@ type resolvedSweep struct {
 	Format   int                        `json:"format"`
 	Name     string                     `json:"name"`
 	Task     string                     `json:"task"`
-	Seed     uint64                     `json:"seed"`
+	Seed     schemas.Seed               `json:"seed"`
 	Problems map[string]schemas.Problem `json:"problems"` // by the first digits of their keys
 	Measures []measure                  `json:"measures"`
 	Cells    []resolvedCell             `json:"cells"`
@@ -57,10 +57,12 @@ type resolvedCell struct {
 	Alpha     float64      `json:"alpha"`
 	Beta      float64      `json:"beta"`
 	Above     float64      `json:"above"`
+	Answers   string       `json:"answers,omitempty"`
 	Measure   int          `json:"measure"` // index
 
 	Queries   int                `json:"queries,omitempty"` // task predict
 	Adversary *schemas.Adversary `json:"adversary,omitempty"`
+	States    string             `json:"states,omitempty"` // task predict: "" for final
 }
 
 // record returns Plan.Resolved, in the form of a resolvedSweep.
@@ -88,15 +90,21 @@ func record(p *Plan) ([]byte, error) {
 			"replica": c.Replica, "epsilon": c.Epsilon, "delta": c.Delta, "alpha": c.Alpha, "beta": c.Beta,
 			"above": c.Above, "measure": measures[how],
 		}
+		if c.Means {
+			cell["answers"] = schemas.AnswersMean
+		}
 		if c.Adversary != nil {
 			cell["queries"], cell["adversary"] = c.Queries, c.Adversary
+		}
+		if c.Probes() {
+			cell["states"] = c.States
 		}
 		if cells, err = trial.AppendCanonical(cells, cell); err != nil {
 			return nil, fmt.Errorf("write the resolved sweep: %w", err)
 		}
 	}
 	b, err := trial.Canonical(map[string]any{
-		"format": trial.Format, "name": p.Name, "task": p.Cells[0].Task, "seed": p.Seed,
+		"format": trial.Format, "name": p.Name, "task": p.Cells[0].Task, "seed": p.Seed.Seed,
 		"problems": problems, "measures": list, "cells": append(cells, ']'),
 	})
 	if err != nil {

@@ -115,6 +115,10 @@ func (d *Drawer) Decoys(r rand.Source, x []float64) {
 	}
 }
 
+// Draw fills x and y with len(y) further points of the law or rows of the data, with clean labels,
+// from the stream TestPoints. They do not count as evaluation points. x has len(y)*dim numbers.
+func (d *Drawer) Draw(x, y []float64) { d.law.Draw(&d.testing, x[:len(y)*d.p.class.Dim], y) }
+
 func fill(w []float64, v float64) {
 	for i := range w {
 		w[i] = v

@@ -81,6 +81,10 @@ var tableColumns = []schemas.ColumnOf[TableRow]{
 	count("failed", "of these, those that failed", func(r *TableRow) int64 { return r.Failed }),
 	float("mean_error", "mean error of the ok trials at n_high, or at the largest sample size where there is no n_high",
 		func(r *TableRow) any { return schemas.Clean(r.MeanError) }),
+	float("queries_success", "task predict: success rate at the largest sample size of baseline/queries, which has no "+
+		"sample, in the cell of this sweep with the same problem, queries, adversary and goal; where it is high, the "+
+		"adversary tells the target, and n* bounds no other adversary's; null where the sweep has no such cell",
+		func(r *TableRow) any { return finite(r.QueriesSuccess) }),
 	label("evaluation", "exact, or the number of fresh points that an error is measured on",
 		func(r *TableRow) string { return r.Evaluation }),
 }
@@ -88,9 +92,12 @@ var tableColumns = []schemas.ColumnOf[TableRow]{
 // gameColumns follow the key in the table of task online: one row per cell and number of rounds.
 var gameColumns = []schemas.ColumnOf[GameRow]{
 	count("rounds", "rounds of a sequence", func(r *GameRow) int64 { return r.Rounds }),
+	flag("predictable", "the adversary's truths follow from those before: a learner that knows it has a regret far below "+
+		"0, and the regrets here are no lower bounds", func(r *GameRow) bool { return r.Predictable }),
 	count("trials", "sequences", func(r *GameRow) int64 { return r.Trials }),
-	count("failed", "of these, those that failed; the other columns are about the rest",
-		func(r *GameRow) int64 { return r.Failed }),
+	count("failed", "of these, those that failed", func(r *GameRow) int64 { return r.Failed }),
+	count("lost", "of these, those without an outcome because of a limit of a machine; the other columns are about the "+
+		"trials that neither failed nor were lost", func(r *GameRow) int64 { return r.Lost }),
 	float("mistakes_mean", "labels that were not the truth, mean over sequences",
 		func(r *GameRow) any { return schemas.Clean(r.MistakesMean) }),
 	float("mistakes_max", "the same, most of any sequence",
@@ -120,10 +127,13 @@ var curveColumns = []schemas.ColumnOf[CurveRow]{
 		func(r *CurveRow) int64 { return r.Trials }),
 	count("ok", "of these, those with an error", func(r *CurveRow) int64 { return r.OK }),
 	count("failed", "of these, those that failed", func(r *CurveRow) int64 { return r.Failed }),
+	count("lost", "of these, those without an outcome because of a limit of a machine; only lists of n go on beyond one",
+		func(r *CurveRow) int64 { return r.Lost }),
 	column("successes", schemas.IntColumn, false, "ok trials whose error is at most above + alpha", (*CurveRow).successes),
-	float("rate", "successes / trials", func(r *CurveRow) any { return schemas.Clean(r.Rate) }),
-	float("rate_low", "lower end of its confidence interval", func(r *CurveRow) any { return schemas.Clean(r.RateLow) }),
-	float("rate_high", "upper end", func(r *CurveRow) any { return schemas.Clean(r.RateHigh) }),
+	float("rate", "successes / trials: a lost trial counts as none", func(r *CurveRow) any { return schemas.Clean(r.Rate) }),
+	float("rate_low", "lower end of its 95 % confidence interval (Clopper and Pearson)",
+		func(r *CurveRow) any { return schemas.Clean(r.RateLow) }),
+	float("rate_high", "upper end, as if every lost trial had succeeded", func(r *CurveRow) any { return schemas.Clean(r.RateHigh) }),
 	float("error_mean", "mean error of the ok trials, summed in the order of repetitions",
 		func(r *CurveRow) any { return schemas.Clean(r.ErrorMean) }),
 	float("error_p90", "least error that at least 90 % of the ok trials do not exceed",
@@ -221,11 +231,11 @@ var trialColumns = []trialColumn{
 	{cellColumn((*TimingRow).cell).Column, trialRange.buildCell},
 	{schemas.Column{Name: "n", Type: schemas.IntColumn, Doc: "sample size"}, trialRange.buildSize},
 	{schemas.Column{Name: "repetition", Type: schemas.IntColumn, Doc: "0, 1, ..."}, trialRange.buildRepetition},
-	{schemas.Column{Name: "status", Type: schemas.TextColumn, Label: true, Doc: "ok or failed"}, trialRange.buildStatus},
+	{schemas.Column{Name: "status", Type: schemas.TextColumn, Label: true, Doc: "ok, failed, or lost: without an outcome"}, trialRange.buildStatus},
 	{schemas.Column{Name: "kind", Type: schemas.TextColumn, Label: true,
 		Doc: "failed: crash, error, panic, answer, ..."}, trialRange.buildKind},
 	{schemas.Column{Name: "error", Type: schemas.FloatColumn,
-		Doc: "population error against the clean label; null where the trial failed"}, trialRange.buildError},
+		Doc: "population error against the clean label; null where the trial failed or was lost"}, trialRange.buildError},
 	{schemas.Column{Name: "success", Type: schemas.BoolColumn,
 		Doc: "ok, and error at most above + alpha; null in task online"}, trialRange.buildSuccess},
 }
@@ -251,11 +261,7 @@ func (r trialRange) buildRepetition(to array.Builder) {
 
 func (r trialRange) buildStatus(to array.Builder) {
 	for _, status := range r.status[r.first:r.last] {
-		if status == ledger.OK {
-			to.(*array.StringBuilder).Append("ok")
-		} else {
-			to.(*array.StringBuilder).Append("failed")
-		}
+		to.(*array.StringBuilder).Append(ledger.StatusName(status))
 	}
 }
 

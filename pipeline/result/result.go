@@ -33,8 +33,10 @@ type TableRow struct {
 	Trials       int64   // consumed
 	Fixed        bool    // no search chose them
 	Failed       int64
-	MeanError    float64 // over the ok trials at n_high (at the largest n where there is none); NaN: none
-	Evaluation   string  // "exact" or the size of the evaluation sample
+	// QueriesSuccess is the success rate of baseline/queries against the same adversary; NaN: none.
+	QueriesSuccess float64
+	MeanError      float64 // over the ok trials at n_high (at the largest n where there is none); NaN: none
+	Evaluation     string  // "exact" or the size of the evaluation sample
 }
 
 // CurveRow is a row of the curve: the rates of a cell at one sample size.
@@ -42,7 +44,7 @@ type CurveRow struct {
 	Cell                    *trial.Cell
 	N                       int64
 	Trials                  int64 // consumed
-	OK, Failed              int64
+	OK, Failed, Lost        int64
 	Successes               int64
 	Rate, RateLow, RateHigh float64            // NaN: none
 	ErrorMean, ErrorP90     float64            // over the ok trials; NaN: none
@@ -69,8 +71,12 @@ type TimingRow struct {
 	Digest, Profile string
 }
 
-// Point says that repetitions 0..Consumed-1 at sample size N enter the result.
-type Point struct{ N, Consumed int64 }
+// Point says that repetitions 0..Consumed-1 at sample size N enter the result. Those in Lost,
+// ascending, have no outcome.
+type Point struct {
+	N, Consumed int64
+	Lost        []int64
+}
 
 // Consumed holds the points of a cell, ascending in N.
 type Consumed struct {

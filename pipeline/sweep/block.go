@@ -187,10 +187,16 @@ func (b *Block) checkForeign(r *Reporter) {
 	refuse(len(b.Rounds) > 0 && !online, "rounds",
 		"belongs to task online; the rounds of an algorithm stand beside its use")
 	refuse(len(b.Adversary) > 0 && task == schemas.TaskLearn, "adversary", "belongs to the tasks predict and online")
+	if b.Goal != nil && len(b.Goal.States) > 0 && task == schemas.TaskLearn {
+		r.At(b.Path("goal", "states"), "belongs to task predict, where the state changes with each answer; leave it out")
+	}
 	if b.Problem != nil {
 		b.checkProblem(r, online)
 	}
 	refuse(b.N != nil && online, "n", "rounds takes the place of n in task online")
+	if b.Goal != nil && b.Goal.Answers != "" && online {
+		r.At(b.Path("goal", "answers"), "does not apply to task online, where answers are means of labels")
+	}
 	refuse(b.Goal != nil && online, "goal", "does not apply to task online, which measures mistakes and regret")
 	refuse(b.Trials != nil && b.Trials.Count == 0 && online, "trials",
 		`max belongs to a search for n*; write the number of sequences, "trials: 20"`)

@@ -13,7 +13,9 @@ type Stream uint32
 // DataKey, so that every algorithm and privacy budget of a sweep meets the same targets and points;
 // AlgorithmNoise under its NoiseKey; Queries, the adversary's own, and Labels, drawn from answers
 // that are means, under its AdversaryKey. Looks, under the NoiseKey, ranks trials for the second
-// look.
+// look. States is drawn under both the DataKey and the AdversaryKey: under the former the points
+// that a state before the final one is asked about, under the latter the queries before which it is
+// asked, and the place of the next query among these points.
 //
 // The trials of a cell share nothing: those of one sample size tell nothing about those of another
 // but through n*, and what a search sees at all sizes together counts as independent evidence.
@@ -29,6 +31,7 @@ const (
 	Labels         Stream = 7
 	Resamples      Stream = 8 // of no trial: the draws of the bootstrap, with its number as repetition
 	Looks          Stream = 9
+	States         Stream = 10
 
 	// Order arranges what a trial is asked about: the order of its evaluation points, its chunks and
 	// its decoys; in a second look under the NoiseKey. Under the DataKey, with n = 0, it lays out the

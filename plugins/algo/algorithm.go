@@ -100,7 +100,7 @@ func (a Algorithm[P]) setting(w *pluginv1.Setting) (*Setting[P], error) {
 			NoConstant: p.GetNoConstant(), Realizable: p.GetRealizable(), RealData: p.GetRealData(), Matrix: p.GetMatrix(),
 		},
 		N: int(w.GetN()), Alpha: w.GetAlpha(), Beta: w.GetBeta(), Epsilon: w.GetEpsilon(), Delta: w.GetDelta(),
-		Queries: int(w.GetQueries()), Offline: w.GetOffline(), Rounds: int(w.GetRounds()),
+		Queries: int(w.GetQueries()), Offline: w.GetOffline(), Rounds: int(w.GetRounds()), Means: w.GetMeans(),
 	}
 	s.Task = Task(strings.ToLower(strings.TrimPrefix(w.GetTask().String(), "TASK_")))
 	if !slices.Contains(a.tasks(), w.GetTask()) {
@@ -146,6 +146,7 @@ func (a Algorithm[P]) guarantee(s *Setting[P]) (*pluginv1.Guarantee, error) {
 	}
 	return &pluginv1.Guarantee{
 		Pure: g.Pure, Epsilon: g.Epsilon, Delta: g.Delta, Rho: g.Rho, Source: text(g.Source), Uncertified: g.Uncertified,
+		RealValued: g.RealValued,
 	}, nil
 }
 

@@ -2,7 +2,8 @@
 //
 //   - baseline/erm minimises the number of errors on the sample exactly, over a finite class, and
 //     chooses uniformly among the minimisers;
-//   - baseline/perceptron learns halfspaces through the origin.
+//   - baseline/perceptron learns halfspaces through the origin;
+//   - baseline/queries looks at no sample, and shows what the queries of task predict give away.
 //
 // They promise nothing about privacy and state no guarantee. Both need labels of -1 and +1;
 // baseline/erm also needs a class whose errors pipeline/concept can count, and points of its
@@ -20,7 +21,7 @@ import (
 )
 
 // Plugins returns the algorithms of this package.
-func Plugins() []algo.Plugin { return []algo.Plugin{ERM(), Perceptron()} }
+func Plugins() []algo.Plugin { return []algo.Plugin{ERM(), Perceptron(), Queries()} }
 
 // ERM returns baseline/erm, empirical risk minimisation: it answers one of the hypotheses with the
 // fewest errors on the sample, each with equal probability.

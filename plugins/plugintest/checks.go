@@ -27,6 +27,7 @@ var allChecks = []struct {
 	{"trials are alone", checks.checkAlone},
 	{"twice and in pieces", checks.checkPieces},
 	{"queries", checks.checkQueries},
+	{"states", checks.checkStates},
 	{"borrowed memory", checks.checkMemory},
 	{"small and large", checks.checkSizes},
 	{"parameters", checks.checkParameters},
@@ -54,7 +55,8 @@ func (s checks) repeatIn(p *host.Process, want *transcript, sc script, when stri
 	return why(err, "%s", when)
 }
 
-// checkAnswers checks that every trial answers every point, within [-1, 1].
+// checkAnswers checks that every trial answers every point: within [-1, 1], and with a label where
+// the algorithm is private.
 func (s checks) checkAnswers() error {
 	_, err := s.clean(usual)
 	return err
@@ -153,6 +155,39 @@ func (s checks) checkQueries() error {
 		err = matching(first, other, func(j, k int) error { return sameLabels(first, j, other, k, half) })
 	}
 	return why(err, "with other queries or rounds later")
+}
+
+// checkStates checks that an algorithm that answers queries can be asked between them, that this
+// changes nothing, and that it then says how it will answer.
+func (s checks) checkStates() error {
+	if s.setting.Queries == 0 {
+		return nil
+	}
+	first, err := s.clean(usual)
+	if err != nil {
+		return err
+	}
+	asked, err := s.clean(script{trials: usual.trials, states: true})
+	if err == nil {
+		err = matching(first, asked, func(j, k int) error { return sameTrial(first, j, asked, k) })
+	}
+	if err != nil {
+		return why(err, "asked about other points between its queries (Predict must change nothing, and may come before "+
+			"the first query)")
+	}
+	apart, queries := 0.0, 0
+	for j, states := range asked.states {
+		for i, said := range states { // 0 or 1 for a label, and 0 on average for the mean of one
+			apart += said * (said - asked.labels[j][i]) / 2
+			queries++
+		}
+	}
+	if apart > s.setting.Alpha*float64(queries) {
+		return fmt.Errorf("%.0f of %d queries are not answered as Predict said just before (a state is what the next query "+
+			"is answered by: draw its noise beforehand): more than the share alpha = %v, and no trial would succeed",
+			apart, queries, s.setting.Alpha)
+	}
+	return nil
 }
 
 // checkMemory checks that answers do not change when the memory of the sample is overwritten after

@@ -7,7 +7,8 @@
 //
 // Shatter treats an algorithm that passes as its author meant it: the same seed gives the same
 // answers, whatever other trials there are and in any process; every point is answered within
-// [-1, +1]; asked twice, or in pieces, a model answers the same; small and large inputs do no harm;
+// [-1, +1]; asked twice, or in pieces, a model answers the same; a predictor can be asked between its
+// queries, and answers them as it then says it will; small and large inputs do no harm;
 // wrong parameters are refused; borrowed memory is neither kept nor written to; and nothing keeps
 // running when a session is over.
 //

@@ -154,6 +154,7 @@ var faulty = map[string]algo.Plugin{
 		}
 		return (*first)[0]
 	}),
+	"states": playing(func(*[]float64, []float64) float64 { return math.Inf(-1) }), // sleeps while it is asked
 	"small and large": learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) {
 		v := s.Y(1)
 		return answer(func([]float64) float64 { return v }), nil

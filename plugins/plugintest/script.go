@@ -24,8 +24,9 @@ type script struct {
 	twice   bool     // ask everything a second time
 	distort bool     // first ask about so many other points that they overwrite the sample's memory
 
-	chunk  int // queries per step; 0: one
-	common int // queries or rounds that are the usual ones, those after them are others; 0: all
+	chunk  int  // queries per step; 0: one
+	states bool // before each step of queries, ask the state about its first among other points
+	common int  // queries or rounds that are the usual ones, those after them are others; 0: all
 }
 
 // usual is the script whose transcript others are compared with.
@@ -44,6 +45,7 @@ type transcript struct {
 	trials  []uint64    // as in the script
 	labels  [][]float64 // by trial: of its queries, or the answers of its rounds
 	marks   [][]float64 // by trial: of its queries
+	states  [][]float64 // by trial: what the state before each of its queries says of it, if that was asked
 	answers [][]float64 // by trial: to its points; asked twice, the second answers follow the first
 	metrics map[string][]float64
 	faults  []host.Fault
@@ -53,7 +55,8 @@ type transcript struct {
 func newTranscript(trials []uint64) *transcript {
 	n := len(trials)
 	return &transcript{
-		trials: trials, labels: make([][]float64, n), marks: make([][]float64, n), answers: make([][]float64, n),
+		trials: trials, labels: make([][]float64, n), marks: make([][]float64, n), states: make([][]float64, n),
+		answers: make([][]float64, n),
 	}
 }
 
@@ -187,6 +190,11 @@ func (s *suite) askQueries(session *host.Session, sc script, t *transcript) erro
 	}
 	for first := 0; first < total; first += max(1, sc.chunk) {
 		rows := min(max(1, sc.chunk), total-first)
+		if sc.states {
+			if err := s.askState(session, sc, lists, first, t); err != nil {
+				return err
+			}
+		}
 		counts, fill := s.rowsOf(lists, first, rows)
 		labels, marks, faults, err := session.Play(s.ctx, counts, fill)
 		if err != nil {
@@ -199,6 +207,26 @@ func (s *suite) askQueries(session *host.Session, sc script, t *transcript) erro
 				t.marks[j] = append(t.marks[j], float64(m))
 			}
 		}
+	}
+	return nil
+}
+
+// askState asks all trials how they would answer their query first, at a place among other points.
+func (s *suite) askState(session *host.Session, sc script, queries [][]float64, first int, t *transcript) error {
+	const others = 3
+	dim, place := s.problem.Dim, first%(others+1)
+	lists := s.pointsOf(sc, 7<<30+uint64(first)<<8, others+1)
+	for j, x := range lists {
+		copy(x[place*dim:(place+1)*dim], queries[j][first*dim:(first+1)*dim])
+	}
+	counts, fill := s.rowsOf(lists, 0, others+1)
+	answers, faults, err := session.Step(s.ctx, counts, fill)
+	if err != nil {
+		return err
+	}
+	t.faults = append(t.faults, faults...)
+	for j := range lists {
+		t.states[j] = append(t.states[j], answers[j*(others+1)+place])
 	}
 	return nil
 }

@@ -34,8 +34,12 @@ func everlastingLite() algo.Algorithm[Everlasting] {
 		return g, err
 	}
 	a.Predict = func(_ context.Context, t *algo.Trial[Everlasting], sample *algo.Data) (algo.Answerer, error) {
-		e := &epochs{trial: t}
-		return e, e.begin(sample)
+		e := &epochs{trial: t, left: t.Queries}
+		if err := e.begin(sample); err != nil {
+			return nil, err
+		}
+		e.prepare()
+		return e, nil
 	}
 	return a
 }
@@ -49,6 +53,7 @@ type epochs struct {
 	sample  block     // the epoch's sample, where another epoch may follow
 	queries []float64 // the epoch's queries so far
 	length  int       // number of queries that end the epoch; 0: it does not end
+	left    int       // queries of the trial that are yet to be answered
 
 	number  int // of the epoch, from 1
 	earlier int // instances of earlier epochs
@@ -92,16 +97,21 @@ func (e *epochs) lengthFor(n int) int {
 }
 
 // Answer implements algo.Answerer.
-func (e *epochs) Answer(ctx context.Context, x []float64) (float64, bool, error) {
+func (e *epochs) Answer(_ context.Context, x []float64) (float64, bool, error) {
+	if e.length > 0 {
+		e.queries = append(e.queries, x...)
+	}
+	label, v, err := e.next(x)
+	if e.left--; err != nil || e.left <= 0 {
+		return label, v == hard, err
+	}
 	if e.length > 0 && len(e.queries) == e.length {
 		if err := e.relabel(); err != nil {
 			return 0, false, err
 		}
 	}
-	if e.length > 0 {
-		e.queries = append(e.queries, x...)
-	}
-	return e.predictor.Answer(ctx, x)
+	e.prepare()
+	return label, v == hard, nil
 }
 
 // relabel ends an epoch: its queries, labelled by the exponential mechanism, are the next one's

@@ -88,7 +88,9 @@ func predictByMajority(_ context.Context, t *algo.Trial[Majority], sample *algo.
 	if t.Params.Noise == Laplace {
 		noise = func() float64 { return privacy.Laplace(privacy.Uniform(t.Rand), scale) }
 	}
-	return &majority{gen: g, k: t.Params.K, noise: noise, queries: t.Queries, left: t.Queries}, nil
+	p := &majority{gen: g, k: t.Params.K, noise: noise, queries: t.Queries, left: t.Queries}
+	p.drawn = p.noise()
+	return p, nil
 }
 
 // majority answers each query by the noisy majority of k hypotheses that never change (Dwork and
@@ -99,7 +101,7 @@ type majority struct {
 	noise   func() float64 // draws the noise of an answer
 	queries int            // number of answers that the noise is made for
 	left    int            // how many of them are left
-	last    float64        // noise of the last answer
+	drawn   float64        // noise of the coming answer; after the last one, of that
 }
 
 // Answer implements algo.Answerer. It returns an error once all answers that the noise was made for
@@ -109,17 +111,19 @@ func (p *majority) Answer(_ context.Context, x []float64) (float64, bool, error)
 		return 0, false, fmt.Errorf("answer query %d: the noise was made for %d queries: set queries to their number",
 			p.queries, p.queries)
 	}
-	p.left--
-	p.last = p.noise()
-	return p.label(x), false, nil
+	label := p.label(x)
+	if p.left--; p.left > 0 {
+		p.drawn = p.noise()
+	}
+	return label, false, nil
 }
 
-// label answers x with the noise of the last answer.
+// label answers x with the noise that is drawn.
 func (p *majority) label(x []float64) float64 {
-	return labelOf(float64(p.gen.votes(x))-float64(p.k)/2+p.last >= 0)
+	return labelOf(float64(p.gen.votes(x))-float64(p.k)/2+p.drawn >= 0)
 }
 
-// Predict implements algo.Model, with the noise of the last answer.
+// Predict implements algo.Model, with the noise of the coming answer.
 func (p *majority) Predict(ctx context.Context, x *algo.Data, out []float64) error {
 	for i := range out {
 		out[i] = p.label(x.X(i))

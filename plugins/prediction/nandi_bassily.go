@@ -27,7 +27,8 @@ func nandiBassily() algo.Algorithm[NandiBassily] {
 		if err != nil {
 			return nil, err
 		}
-		return &learnAnswers{predictor: labels, left: t.Params.MU, learn: func(b block) (generator, error) {
+		labels.prepare()
+		return &learnAnswers{predictor: labels, queries: t.Queries, left: t.Params.MU, learn: func(b block) (generator, error) {
 			return newGenerator(t.Problem, t.Params.Affine, []block{b})
 		}}, nil
 	}
@@ -52,6 +53,7 @@ func resolveLabelled(s *algo.Setting[NandiBassily]) (int, error) {
 // others by what it learned. It learns early where the predictor's budget is spent.
 type learnAnswers struct {
 	*predictor
+	queries int   // still to be answered
 	left    int   // queries still to be answered by the predictor
 	answers block // the queries answered by it, with their answers
 	learn   func(b block) (generator, error)
@@ -74,7 +76,10 @@ func (p *learnAnswers) Answer(_ context.Context, x []float64) (float64, bool, er
 			return 0, false, err
 		}
 		p.report("inexact", float64(inexact(p.gen)+inexact(p.final)))
+	} else if p.queries > 1 {
+		p.prepare()
 	}
+	p.queries--
 	return label, v == hard, nil
 }
 

@@ -7,8 +7,8 @@
 // the queries are public, that the transcript of all answers and marks of hard queries is (epsilon,
 // delta)-differentially private whatever the queries are: the number of instances of
 // BetweenThresholds is capped, and a setting with fewer blocks than the proof asks for is refused.
-// Accuracy is promised only where a Bound says so. Predict, which measures the final state, is not
-// part of the transcript and not private.
+// Accuracy is promised only where a Bound says so. Predict, which measures the state between
+// two queries, is not part of the transcript and not private.
 //
 // The noise is seeded floating-point noise: it is made for experiments, and not for a release of
 // real data.
@@ -90,7 +90,13 @@ func complete[P any, B budgeted[P]](
 		return B(&s.Params).budget().resolve(v, s.Epsilon, s.Delta, s.N)
 	}
 	a.Predict = func(_ context.Context, t *algo.Trial[P], sample *algo.Data) (algo.Answerer, error) {
-		return start[P, B](t, sample, kind)
+		p, err := start[P, B](t, sample, kind)
+		if err != nil {
+			return nil, err
+		}
+		p.queries = t.Queries
+		p.prepare()
+		return p, nil
 	}
 	a.Guarantee = func(s *algo.Setting[P]) (algo.Guarantee, error) {
 		return B(&s.Params).budget().guarantee(s.Epsilon, s.Delta), nil

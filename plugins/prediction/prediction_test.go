@@ -256,7 +256,7 @@ func TestTrialsKeepTheGuarantee(t *testing.T) {
 	half, _ := privacy.Best.Share(4, 0.5, 1e-6)
 	check := func(name string, p *predictor, k int, want float64) {
 		t.Helper()
-		if p.eps0 != want || p.budget != 4 || p.k != k || float64(k) < leastBlocks(Own, want, 1e-6/4) || p.started != 0 {
+		if p.eps0 != want || p.budget != 4 || p.k != k || float64(k) < leastBlocks(Own, want, 1e-6/4) || p.started != 1 {
 			t.Errorf("%s: %d instances of %v over %d blocks, want 4 of %v", name, p.budget, p.eps0, p.k, want)
 		}
 	}
@@ -503,9 +503,6 @@ func TestEverlastingEpochs(t *testing.T) {
 			length *= 2
 			next += length
 		}
-		if _, _, err := p.Answer(context.Background(), queries.X(j)); err != nil {
-			t.Fatal(err)
-		}
 		if j == next-length {
 			for i, y := range e.sample.y {
 				if y != target(s.Problem, e.sample.x[i:i+1]) {
@@ -519,6 +516,9 @@ func TestEverlastingEpochs(t *testing.T) {
 		}
 		if e.length != want || want > 0 && len(e.sample.y) != length/2 {
 			t.Fatalf("query %d: an epoch of %d queries with %d examples, want %d queries", j, e.length, len(e.sample.y), length)
+		}
+		if _, _, err := p.Answer(context.Background(), queries.X(j)); err != nil {
+			t.Fatal(err)
 		}
 	}
 	if e.number != 4 || wrong > n/4 {
@@ -564,5 +564,42 @@ func TestBounds(t *testing.T) {
 	o.Problem.Noise = "random"
 	if list, err := obliviousBounds(&o); err != nil || len(list) != 0 {
 		t.Errorf("under noise: %v, %v", list, err)
+	}
+}
+
+// Predict says how the coming query will be answered, before each query and whatever its point.
+func TestStatesAnswer(t *testing.T) {
+	o, _ := begin(t, shrinkageOblivious(), func(p *Oblivious) { p.V = 4 })
+	v, _ := begin(t, sparseVector(), func(p *Sparse) { p.V = 4 })
+	n, _ := begin(t, nandiBassily(), func(p *NandiBassily) { p.V, p.MU = 4, 30 })
+	e, _ := begin(t, everlastingLite(), func(p *Everlasting) { p.V = 4 })
+	h, _ := beginHalfspaces(t, func(p *Halfspaces) { p.V = 4 })
+	m, _ := begin(t, composition(), func(p *Majority) {})
+	for name, p := range map[string]algo.Answerer{
+		"oblivious": o, "sparse vector": v, "Nandi and Bassily": n, "everlasting": e, "halfspaces": h, "composition": m,
+	} {
+		r := rand.New(rand.NewPCG(3, 3))
+		x, said := []float64{0}, []float64{0}
+		if name == "halfspaces" {
+			x = []float64{0, 0}
+		}
+		for j := range 100 {
+			for i := range x { // most of them near the edge of the target
+				x[i] = math.Floor(float64(problems()[0].Domain)/2 + 40*r.NormFloat64())
+				if name == "halfspaces" {
+					x[i] = 0.05 * r.NormFloat64()
+				}
+			}
+			if err := p.Predict(context.Background(), algo.NewData(x, len(x), nil), said); err != nil {
+				t.Fatal(err)
+			}
+			label, hard, err := p.Answer(context.Background(), x)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if hard != (said[0] == 0) || !hard && said[0] != label {
+				t.Errorf("%s, query %d: the state says %v, and the answer is %v (hard: %v)", name, j, said[0], label, hard)
+			}
+		}
 	}
 }

@@ -2,6 +2,7 @@ package prediction
 
 import (
 	"context"
+	"math"
 
 	"github.com/shatterlab/shatter/plugins/algo"
 )
@@ -18,10 +19,12 @@ type predictor struct {
 	eps0   float64 // privacy of each instance
 	budget int     // the paper's V
 
+	queries  int     // number of queries that Answer has yet to answer
 	started  int     // number of instances so far
 	open     bool    // the last instance has not ended
 	instance between // the last instance
-	nu       float64 // noise of the last query
+	nu       float64 // noise of the coming query once prepared, until then of the last one
+	prepared bool
 
 	report func(metric string, value float64)
 }
@@ -38,14 +41,23 @@ func newPredictor(
 	}
 }
 
-// next answers the query x, and returns the verdict on it.
-func (p *predictor) next(x []float64) (float64, verdict, error) {
+// prepare draws what the coming query is answered with, so that Predict can say how.
+func (p *predictor) prepare() {
+	p.prepared = true
 	p.nu = p.noise.query()
 	if !p.open && p.started < p.budget {
 		p.instance, p.open = newBetween(p.eps0, p.k, p.noise.threshold()), true
 		p.started++
 		p.report("instances", float64(p.started))
 	}
+}
+
+// next answers the query x, and returns the verdict on it.
+func (p *predictor) next(x []float64) (float64, verdict, error) {
+	if !p.prepared {
+		p.prepare()
+	}
+	p.prepared = false
 	v := p.judge(x)
 	switch v {
 	case left:
@@ -67,7 +79,7 @@ func (p *predictor) next(x []float64) (float64, verdict, error) {
 	return coin, v, err
 }
 
-// judge returns the verdict on x with the noise of the last query.
+// judge returns the verdict on x with the noise nu.
 func (p *predictor) judge(x []float64) verdict {
 	if !p.open && p.started == p.budget {
 		return public
@@ -75,9 +87,9 @@ func (p *predictor) judge(x []float64) verdict {
 	return p.instance.judge(float64(p.gen.votes(x))/float64(p.k), p.nu)
 }
 
-// Predict implements algo.Model: it maps points to answers with the noise of the last query, and
-// averages over the coin of a hard query. It serves to measure errors and is no part of the private
-// transcript.
+// Predict implements algo.Model: it maps points to the answers that the coming query would get,
+// where a hard point gets its coin from stateCoin. After the last query it has the noise of that
+// one. It serves to measure errors and is no part of the private transcript.
 func (p *predictor) Predict(ctx context.Context, x *algo.Data, out []float64) error {
 	for i := range out {
 		switch p.judge(x.X(i)) {
@@ -86,7 +98,7 @@ func (p *predictor) Predict(ctx context.Context, x *algo.Data, out []float64) er
 		case right:
 			out[i] = 1
 		case hard:
-			out[i] = 0
+			out[i] = stateCoin(p.nu, x.X(i))
 		case public:
 			out[i] = p.gen.public(x.X(i))
 		}
@@ -94,8 +106,30 @@ func (p *predictor) Predict(ctx context.Context, x *algo.Data, out []float64) er
 	return ctx.Err()
 }
 
+// stateCoin returns the label that a state gives to a hard point, -1 or +1: a coin for each point and
+// each noise nu of a last query. It takes no randomness from the transcript, so that a state can be
+// asked at any time and any number of times.
+func stateCoin(nu float64, x []float64) float64 {
+	h := math.Float64bits(nu)
+	for _, v := range x {
+		h = mix64(h ^ math.Float64bits(v))
+	}
+	return labelOf(mix64(h)>>63 == 1)
+}
+
+// mix64 is the finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014), after its increment.
+func mix64(z uint64) uint64 {
+	z += 0x9e3779b97f4a7c15
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}
+
 // Answer implements algo.Answerer.
 func (p *predictor) Answer(_ context.Context, x []float64) (float64, bool, error) {
 	label, v, err := p.next(x)
+	if p.queries--; p.queries > 0 {
+		p.prepare()
+	}
 	return label, v == hard, err
 }

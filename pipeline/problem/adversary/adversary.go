@@ -26,6 +26,15 @@ type Adversary struct {
 	Doc  string // one line for people: what it asks, and how it answers back
 	Task string // schemas.TaskPredict or schemas.TaskOnline
 
+	// Reveals says in one line for people what a game tells a learner about the target, or about the
+	// truths to come, beside what the learner is told of its answers.
+	Reveals string
+
+	// Predictable says that truths follow from the class and the truths before them: a learner that
+	// knows its opponent has a regret far below 0. Such a game measures the learners that it is made
+	// against, and shows no lower bound for others.
+	Predictable bool
+
 	// Place orders the adversaries of one task where a message offers a choice: 1 comes first.
 	Place int
 

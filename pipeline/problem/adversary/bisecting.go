@@ -18,8 +18,9 @@ var bisecting = Adversary{
 		"numbers it begins with the point from, and goes as far up again after each label -1, until a first +1 leaves it " +
 		"some thresholds to bisect. On the dyadic numbers in [0, 1), a dense order, it bisects for ever, but for float64, " +
 		"which holds 53 halvings wherever they lead",
-	Task:  schemas.TaskOnline,
-	Place: 5,
+	Reveals: "nothing: there is no target, the truths go against the answers",
+	Task:    schemas.TaskOnline,
+	Place:   5,
 	Refuses: func(p *schemas.Problem) string {
 		switch p.Class {
 		case concept.Thresholds, concept.Naturals, concept.Dyadics:

@@ -2,16 +2,15 @@ package adversary
 
 import (
 	"math"
-	"slices"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 )
 
-// bisector looks for the edge that the answers show, between a point outside the target and its
-// middle, along the first coordinate that has a lower edge, or else an upper one: an edge at t means
-// +1 from t on. Once it is found, it asks the two points beside it in turns. If it sees marks, a
-// hard query shows what every hypothesis must now agree with, and it begins anew inside what
-// remains.
+// bisector looks for the edge that the answers show, along one coordinate, between a point outside
+// of the target and a uniform point of it: a lower edge of the target if there is one, else its
+// upper edge, from the top down. An edge at t means +1 from t on. Once it is found, it asks the two
+// points beside it in turns. If it sees marks, a hard query shows what every hypothesis must now
+// agree with, and it begins anew inside what remains.
 type bisector struct {
 	game
 	marks     bool
@@ -28,15 +27,18 @@ type bisector struct {
 
 func newBisector(g game, target *concept.Box, marks bool) *bisector {
 	q := &bisector{game: g, marks: marks, top: float64(concept.Side(g.class) - 1)}
+	var cut []int // coordinates with an edge
 	for j, low := range target.Low {
-		q.base = append(q.base, math.Floor((low+target.High[j])/2))
+		high := target.High[j]
+		q.base = append(q.base, within(q.r, low, high, q.top))
+		if low > 0 || high < q.top {
+			cut = append(cut, j)
+		}
 	}
-	q.axis = slices.IndexFunc(target.Low, func(v float64) bool { return v > 0 })
-	if q.axis < 0 {
-		q.axis = slices.IndexFunc(target.High, func(v float64) bool { return v < q.top })
-		q.downward = q.axis >= 0
-		q.axis = max(q.axis, 0) // where it is +1 everywhere
+	if len(cut) > 0 {
+		q.axis = cut[q.r.IntN(len(cut))]
 	}
+	q.downward = target.Low[q.axis] <= 0 && target.High[q.axis] < q.top
 	far := target.High[q.axis]
 	if q.most = q.base[q.axis]; q.downward {
 		q.most, far = q.top-q.most, q.top-target.Low[q.axis]

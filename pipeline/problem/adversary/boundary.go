@@ -10,28 +10,47 @@ import (
 var boundary = Adversary{
 	Name: "boundary",
 	Doc: "asks points at the target's edge: on a hyperplane uniform unit vectors of it; on whole numbers a uniform " +
-		"point of the target, one coordinate of which is moved to the edge, up to width to either side (by default " +
-		"domain/n, about as far as two samples differ)",
+		"point of the target, one coordinate of which is moved to the edge, up to width to either side; by default up to " +
+		"a width that is drawn for each query from domain/n, twice that, four times, ... below domain/2: samples of all " +
+		"sizes up to n, such as an algorithm may split its sample into, differ as far",
+	Reveals:    "the target: its edge lies amid the queries",
 	Task:       schemas.TaskPredict,
 	Place:      3,
 	Refuses:    noEdge,
 	Width:      func(p *schemas.Problem) bool { return concept.ShapeOf(p.Class) != concept.Ball },
 	Realizable: always,
 	queries: func(g game, a schemas.Adversary, n int64) Queries {
-		width := uint64(a.Width)
-		if width == 0 {
-			width = max(1, concept.Side(g.class)/uint64(max(1, n)))
+		widths := []uint64{uint64(a.Width)}
+		if a.Width == 0 {
+			widths = scales(concept.Side(g.class), uint64(max(1, n)))
 		}
-		return &boundaryQueries{blindQueries{g}, g.edge(width)}
+		q := &boundaryQueries{blindQueries: blindQueries{g}}
+		for _, width := range widths {
+			q.next = append(q.next, g.edge(width))
+		}
+		return q
 	},
+}
+
+// scales returns side/n, at least 1, and its doubles below side/2.
+func scales(side, n uint64) []uint64 {
+	widths := []uint64{max(1, side/n)}
+	for w := 2 * widths[0]; w < side/2; w *= 2 {
+		widths = append(widths, w)
+	}
+	return widths
 }
 
 type boundaryQueries struct {
 	blindQueries
-	next func(r *rand.Rand, x []float64)
+	next []func(r *rand.Rand, x []float64) // by width
 }
 
 func (q *boundaryQueries) Next(x []float64) float64 {
-	q.next(q.r, x)
+	next := q.next[0]
+	if len(q.next) > 1 {
+		next = q.next[q.r.IntN(len(q.next))]
+	}
+	next(q.r, x)
 	return q.truth(x)
 }

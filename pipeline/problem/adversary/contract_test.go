@@ -59,6 +59,12 @@ func TestAdversariesAreComplete(t *testing.T) {
 		if k.Doc == "" || strings.Contains(k.Doc, "\n") || strings.HasSuffix(k.Doc, ".") {
 			t.Errorf("%s has no doc of one line without a full stop: %q", k.Name, k.Doc)
 		}
+		if k.Reveals == "" || strings.Contains(k.Reveals, "\n") || strings.HasSuffix(k.Reveals, ".") {
+			t.Errorf("%s does not say in one line without a full stop what it reveals: %q", k.Name, k.Reveals)
+		}
+		if k.Predictable != strings.HasSuffix(k.Doc, "no lower bound") {
+			t.Errorf("%s is predictable (%v) and its doc does not say so, or it is not", k.Name, k.Predictable)
+		}
 		if k.Refuses == nil || (k.queries == nil) == (k.rounds == nil) {
 			t.Errorf("%s has not Refuses and one of queries and rounds", k.Name)
 		}

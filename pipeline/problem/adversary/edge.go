@@ -38,11 +38,7 @@ func boxEdge(b *concept.Box, top float64, width uint64) func(r *rand.Rand, x []f
 	}
 	return func(r *rand.Rand, x []float64) {
 		for j := range x {
-			low, high := b.Low[j], b.High[j]
-			if low > high {
-				low, high = 0, top
-			}
-			x[j] = low + float64(r.Uint64N(uint64(high-low)+1))
+			x[j] = within(r, b.Low[j], b.High[j], top)
 		}
 		if len(sides) == 0 {
 			return
@@ -50,4 +46,13 @@ func boxEdge(b *concept.Box, top float64, width uint64) func(r *rand.Rand, x []f
 		s := sides[r.IntN(len(sides))]
 		x[s.coordinate] = min(max(s.value+float64(r.Uint64N(2*width+1))-float64(width), 0), top)
 	}
+}
+
+// within draws a whole number from low..high; where there is none, as in the box of a target that is
+// -1 everywhere, it draws from 0..top.
+func within(r *rand.Rand, low, high, top float64) float64 {
+	if high < low {
+		low, high = 0, top
+	}
+	return low + float64(r.Uint64N(uint64(high-low)+1))
 }

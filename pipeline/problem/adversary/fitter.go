@@ -8,9 +8,14 @@ import (
 )
 
 // fitter asks random points on the hyperplane through 0 that fits the answers so far. It fits the
-// hyperplane anew after every five answers.
+// hyperplane anew after every five answers. If it sees marks, it takes every hypothesis to contain
+// the hard queries: it forgets the answers before the last of them, and both the normal that it fits
+// and the points that it asks are orthogonal to all hard queries, as long as that leaves a plane or
+// more.
 type fitter struct {
 	game
+	marks   bool
+	hard    [][]float64 // an orthonormal basis of the hard queries
 	plane   law.Plane
 	x, y    []float64 // the last queries and their answers
 	last    []float64 // query
@@ -25,8 +30,8 @@ const (
 	fitPasses = 20
 )
 
-func newFitter(g game) *fitter {
-	q := &fitter{game: g, plane: law.Plane{Normal: make([]float64, g.class.Dim)}}
+func newFitter(g game, marks bool) *fitter {
+	q := &fitter{game: g, marks: marks, plane: law.Plane{Normal: make([]float64, g.class.Dim)}}
 	q.plane.Begin(q.r)
 	return q
 }
@@ -34,12 +39,18 @@ func newFitter(g game) *fitter {
 // Next implements Queries.
 func (q *fitter) Next(x []float64) float64 {
 	q.plane.Draw(q.r, x)
+	for len(q.hard) > 0 && !q.project(x) { // hardly ever twice
+		q.plane.Draw(q.r, x)
+	}
 	q.last = append(q.last[:0], x...)
 	return q.truth(x)
 }
 
 // Observe implements Queries.
-func (q *fitter) Observe(label float64, _ bool) {
+func (q *fitter) Observe(label float64, hard bool) {
+	if hard && q.marks && q.restrict() {
+		return
+	}
 	q.x, q.y = append(q.x, q.last...), append(q.y, label)
 	if q.answers++; q.answers%fitEvery == 0 {
 		q.fit()
@@ -49,6 +60,50 @@ func (q *fitter) Observe(label float64, _ bool) {
 	}
 }
 
+// restrict adds the last query to the hard ones and begins anew, unless that left less than a
+// plane.
+func (q *fitter) restrict() bool {
+	u := slices.Clone(q.last)
+	if len(u)-len(q.hard) <= 2 || !q.project(u) {
+		return false
+	}
+	q.hard = append(q.hard, u)
+	q.x, q.y, q.answers = q.x[:0], q.y[:0], 0
+	for !q.project(q.plane.Normal) {
+		q.plane.Begin(q.r)
+	}
+	return true
+}
+
+// project takes the parts along the hard queries away from x and scales it to norm 1. It returns
+// false where too little of it is left.
+func (q *fitter) project(x []float64) bool {
+	const least = 1e-6
+	for range 2 { // the second time takes away what rounding leaves
+		for _, u := range q.hard {
+			along := inner(x, u)
+			for j := range x {
+				x[j] -= float64(along * u[j])
+			}
+		}
+		norm := math.Sqrt(inner(x, x))
+		if norm < least {
+			return false
+		}
+		for j := range x {
+			x[j] /= norm
+		}
+	}
+	return true
+}
+
+func inner(x, y []float64) (sum float64) {
+	for j, v := range x {
+		sum += float64(v * y[j])
+	}
+	return sum
+}
+
 // fit runs a perceptron over the last answers, from the plane as it is.
 func (q *fitter) fit() {
 	d, from := len(q.plane.Normal), max(0, len(q.y)-fitWindow)
@@ -56,11 +111,7 @@ func (q *fitter) fit() {
 	for range fitPasses {
 		clean := true
 		for i := from; i < len(q.y); i++ {
-			along := 0.0
-			for j, v := range q.x[i*d : (i+1)*d] {
-				along += float64(v * w[j])
-			}
-			if along*q.y[i] > 0 {
+			if inner(q.x[i*d:(i+1)*d], w)*q.y[i] > 0 {
 				continue
 			}
 			clean = false
@@ -72,11 +123,7 @@ func (q *fitter) fit() {
 			break
 		}
 	}
-	squared := 0.0
-	for _, v := range w {
-		squared += float64(v * v)
-	}
-	if norm := math.Sqrt(squared); norm > 1e-9 {
+	if norm := math.Sqrt(inner(w, w)); norm > 1e-9 {
 		for j := range w {
 			q.plane.Normal[j] = w[j] / norm
 		}

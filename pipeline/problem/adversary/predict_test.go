@@ -128,7 +128,7 @@ func TestBoundary(t *testing.T) {
 		p := open(t, schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 1000, Target: name})
 		edge := p.trial(5, 1).Target().(*concept.Box).Low[0]
 		seen := map[float64]bool{}
-		for _, x := range asked(p, schemas.Adversary{Kind: boundary.Name}, 100, 2000, right) {
+		for _, x := range asked(p, schemas.Adversary{Kind: boundary.Name, Width: 10}, 100, 2000, right) {
 			seen[x[0]] = true
 		}
 		for v := edge - 20; v < edge+20; v++ {
@@ -140,6 +140,17 @@ func TestBoundary(t *testing.T) {
 			if x[0] != edge {
 				t.Errorf("target %s, edge %v: repeat asks %v", name, edge, x)
 			}
+		}
+	}
+	middle := open(t, schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 1000, Target: concept.MiddleTarget})
+	// Without a width all distances from domain/n on come up, about equally often on a log scale.
+	bands := map[int]int{}
+	for _, x := range asked(middle, schemas.Adversary{Kind: boundary.Name}, 100, 5000, right) {
+		bands[int(math.Log2(max(5, math.Abs(x[0]-500))/5))]++
+	}
+	for b := range 6 { // to 10, 20, ..., 320
+		if bands[b] < 100 {
+			t.Errorf("%d of 5000 points are %d to %d from the edge", bands[b], 5<<b, 10<<b)
 		}
 	}
 	plane := open(t, schemas.Problem{Class: "halfspace", Distribution: "iso", Margin: 0.1, Dim: 4})
@@ -221,6 +232,60 @@ func TestFitter(t *testing.T) {
 	}
 	if far > 0.1 {
 		t.Errorf("after 300 answers it still asks points %v beside the plane", far)
+	}
+}
+
+// A fitter that sees marks goes on in what the hard queries leave, as long as that is a plane.
+func TestFitterSeesMarks(t *testing.T) {
+	p := open(t, schemas.Problem{Class: "halfspace", Distribution: "iso", Margin: 0.1, Dim: 5})
+	for _, sees := range []string{seesLabels, seesMarks} {
+		var hards [][]float64
+		queries := 0
+		asked(p, schemas.Adversary{Kind: adaptive.Name, Sees: sees}, 100, 200, func(x []float64, _ float64) (float64, bool) {
+			far := 0.0
+			for _, h := range hards[:min(3, len(hards))] { // after three of them a plane is left
+				far = max(far, math.Abs(dotOf(x, h)))
+			}
+			if len(hards) > 0 && (far < 1e-9) != (sees == seesMarks) || math.Abs(dotOf(x, nil)-1) > 1e-9 {
+				t.Errorf("sees %s: query %d has inner product %v with a hard one", sees, queries, far)
+			}
+			queries++
+			hard := queries%20 == 7
+			if hard {
+				hards = append(hards, slices.Clone(x))
+			}
+			return math.Copysign(1, x[0]+x[1]), hard
+		})
+	}
+}
+
+// The bisector's first query does not give the target away.
+func TestBisectorBeginsAnywhere(t *testing.T) {
+	p := open(t, schemas.Problem{Class: "rectangles", Distribution: "uniform", Domain: 1000, Dim: 2})
+	a := schemas.Adversary{Kind: adaptive.Name, Sees: seesLabels}
+	first, along := map[float64]bool{}, map[bool]bool{}
+	for seed := range uint64(100) {
+		x, next := make([]float64, 2), make([]float64, 2)
+		g := p.view.Queries(a, p.trial(5, 1), 100, rand.NewPCG(2, seed))
+		g.Next(x)
+		g.Observe(1, false)
+		g.Next(next)
+		first[x[0]], first[x[1]] = true, true
+		along[x[0] == next[0]] = true
+	}
+	if len(first) < 100 || len(along) != 2 {
+		t.Errorf("%d numbers in 100 first queries, of the two coordinates it moves %d", len(first), len(along))
+	}
+}
+
+// A target that is -1 everywhere has an empty box, and an edge beyond the domain.
+func TestEmptyBox(t *testing.T) {
+	r, x := rand.New(rand.NewPCG(1, 1)), []float64{0}
+	for range 100 {
+		boxEdge(&concept.Box{Low: []float64{50}, High: []float64{49}}, 49, 3)(r, x)
+		if x[0] < 47 || x[0] > 49 {
+			t.Errorf("asks %v", x)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import "github.com/shatterlab/shatter/schemas"
 var random = Adversary{
 	Name:    "random",
 	Doc:     "asks points of the law; the truth is a fair coin",
+	Reveals: "nothing: the truths are fair coins",
 	Task:    schemas.TaskOnline,
 	Place:   1,
 	Refuses: onLaw(nil),

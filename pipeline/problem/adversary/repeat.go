@@ -6,6 +6,7 @@ var repeat = Adversary{
 	Name: "repeat",
 	Doc: "asks one point all the time: one at the very edge of the target, or a point of the law where the " +
 		"target has no edge",
+	Reveals:    "a point at the target's edge, and so nearly all of a target on one line",
 	Task:       schemas.TaskPredict,
 	Place:      2,
 	Refuses:    noTarget,

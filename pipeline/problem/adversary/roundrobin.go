@@ -8,9 +8,11 @@ import (
 var roundRobin = Adversary{
 	Name: "round-robin",
 	Doc: "asks the points 0..X-1 of the class points in turns, all labelled -1: the hypothesis of the point asked, " +
-		"alone, errs",
-	Task:  schemas.TaskOnline,
-	Place: 3,
+		"alone, errs. A learner that knows its opponent errs never: no lower bound",
+	Reveals:     "every truth beforehand: all are -1",
+	Predictable: true,
+	Task:        schemas.TaskOnline,
+	Place:       3,
 	Refuses: onLaw(func(p *schemas.Problem) string {
 		if p.Class == concept.Points {
 			return ""

@@ -10,6 +10,7 @@ var sharedNoise = Adversary{
 	Doc: "asks one point that splits the class, and goes against the last label observed when as many more truths, or " +
 		"fewer, were -1 than +1: a learner whose noise is drawn once repeats that label, and one with fresh noise errs " +
 		"half of the time",
+	Reveals: "the truth is the opposite of the label that the learner gave at the same lead, where there was one",
 	Task:    schemas.TaskOnline,
 	Place:   9,
 	Refuses: onLaw(nil),

@@ -9,6 +9,7 @@ var tree = Adversary{
 		"against the answer: any deterministic learner makes as many mistakes as the dimension of the class (Littlestone " +
 		"1988). If it sees the past alone, for learners whose answer is a fresh draw, the truth is a fair coin. Once one " +
 		"hypothesis is left, it asks points of the law, labelled by that one",
+	Reveals:    "nothing: there is no target, the truths go against the answers",
 	Task:       schemas.TaskOnline,
 	Place:      4,
 	Refuses:    onLaw(unsplittable),

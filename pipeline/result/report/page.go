@@ -258,7 +258,7 @@ func (s *Sweep) facts() (all [][2]string) {
 	}
 	add("digest of the result", m.Digest)
 	if len(m.Runs) > 0 {
-		add("seed", strconv.FormatUint(m.Seed, 10))
+		add("seed", m.Seed.String())
 	}
 	add("float profile", m.Profile)
 	for _, name := range []string{"version", "file", "host", "cores", "workers", "queue"} {

@@ -55,6 +55,45 @@ var spin = algo.Algorithm[spinParams]{
 	},
 }
 
+// erm is the middle threshold of a sample without label noise. As a sleeper it answers -1 to every
+// query, and shows what it has learned between them.
+type erm struct {
+	cut    float64
+	sleeps bool
+}
+
+func (m *erm) Predict(_ context.Context, x *algo.Data, out []float64) error {
+	for i := range out {
+		out[i] = math.Copysign(1, x.X(i)[0]-m.cut)
+	}
+	return nil
+}
+
+func (m *erm) Answer(_ context.Context, x []float64) (float64, bool, error) {
+	if m.sleeps {
+		return -1, false, nil
+	}
+	return math.Copysign(1, x[0]-m.cut), false, nil
+}
+
+// predictor returns an algorithm for the task predict on thresholds.
+func predictor(name string, sleeps bool) algo.Algorithm[struct{}] {
+	return algo.Algorithm[struct{}]{
+		Name: "third/" + name, Version: "1.0.0", Doc: "The middle threshold of its sample.",
+		Predict: func(_ context.Context, t *algo.Trial[struct{}], sample *algo.Data) (algo.Answerer, error) {
+			low, high := -1.0, float64(t.Problem.Domain)
+			for i := range sample.Len() {
+				if sample.Y(i) > 0 {
+					high = min(high, sample.X(i)[0])
+				} else {
+					low = max(low, sample.X(i)[0])
+				}
+			}
+			return &erm{cut: (low + high) / 2, sleeps: sleeps}, nil
+		},
+	}
+}
+
 var held [][]byte
 
 // allocate allocates a gigabyte, a piece at a time, and touches all of it.
@@ -69,6 +108,12 @@ func allocate() {
 	}
 }
 
+// leave ends the process in another way each time.
+func leave() (algo.Model, error) {
+	os.Exit(3 + int(time.Now().UnixNano()/1000%200))
+	return nil, nil
+}
+
 func main() {
 	plus := learner("plus", nil)
 	if filepath.Base(os.Args[0]) == "plus" {
@@ -78,7 +123,10 @@ func main() {
 	algo.Serve(
 		spin,
 		plus,
+		predictor("erm", false),
+		predictor("sleeper", true),
 		learner("exit", func() (algo.Model, error) { os.Exit(3); return nil, nil }),
+		learner("leave", leave),
 		learner("panic", func() (algo.Model, error) { panic("the author's mistake") }),
 		learner("print", func() (algo.Model, error) { fmt.Println("debugging"); return constant(1), nil }),
 		learner("nan", func() (algo.Model, error) { return constant(math.NaN()), nil }),

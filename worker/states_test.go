@@ -1,0 +1,218 @@
+package worker
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/shatterlab/shatter/pipeline/problem"
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// States are probed at the start, after 1, 2, 4, ... queries, and at drawn times beside.
+func TestChoose(t *testing.T) {
+	for _, length := range []int{1, 2, 31, 32, 33, 1000, 1 << 20} {
+		for seed := range uint64(5) {
+			times := make([]bool, length)
+			choose(times, false, rand.New(rand.NewPCG(seed, 1)))
+			chosen := 0
+			for _, now := range times {
+				if now {
+					chosen++
+				}
+			}
+			if chosen < min(length, leastCompared) || chosen > max(leastCompared, 2+int(math.Log2(float64(length)))) {
+				t.Errorf("%d queries: %d times", length, chosen)
+			}
+			for i := 1; i < length; i *= 2 {
+				if !times[0] || !times[i] {
+					t.Errorf("%d queries: not at 0 or %d", length, i)
+				}
+			}
+		}
+	}
+	p := prober{times: []bool{true, true, false, false, true, false}}
+	for _, c := range [][3]int{{0, 9, 1}, {1, 9, 3}, {1, 2, 2}, {1, 1, 1}, {2, 9, 2}, {4, 9, 2}, {5, 9, 1}} {
+		if got := p.atOnce(c[0], c[1]); got != c[2] {
+			t.Errorf("after %d queries at most %d at once: %d, want %d", c[0], c[1], got, c[2])
+		}
+	}
+}
+
+// newTestProber returns the prober of some trials of a problem, with their adversaries.
+func newTestProber(t *testing.T, p schemas.Problem, trials, from int) *prober {
+	t.Helper()
+	if err := problem.Resolve(&p); err != nil {
+		t.Fatal(err)
+	}
+	opened, err := problem.Open(p, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	job := testJob(int64(trials))
+	c := job.Cell
+	c.Queries, c.Adversary, c.States, c.Alpha = 100, &schemas.Adversary{Kind: "boundary"}, schemas.StatesAll, 0.1
+	x := &session{slot: &slot{}, job: &jobRun{Job: job, pop: &population{Problem: opened}}, from: from, to: trials}
+	x.job.drawer = opened.Drawer()
+	x.scores = newScores(x.trials())
+	return x.newProber(x.adversaries())
+}
+
+// Every state of a trial meets the same points, whatever other trials are in the session, and the
+// next query among them at another place each time, which is then asked.
+func TestProbes(t *testing.T) {
+	for _, spec := range []schemas.Problem{
+		{Class: "thresholds", Distribution: "uniform", Domain: 1 << 20, Test: 500},
+		{Class: "thresholds", Distribution: "uniform", Domain: 100},
+		{Class: "halfspace", Distribution: "iso", Margin: 0.1, Dim: 3, Test: 500},
+	} {
+		whole, part := newTestProber(t, spec, 4, 0), newTestProber(t, spec, 4, 2)
+		dim := whole.job.pop.Dim()
+		sizes, places := whole.sizes, map[int]bool{}
+		if sizes == nil {
+			sizes = []int{whole.drawer.TestLen()}
+		} else if !slices.Equal(sizes, []int{64, 256, 500}) {
+			t.Errorf("blocks up to %v", sizes)
+		}
+		var first []float64
+		for state := range 5 {
+			var met []float64
+			from := 0
+			for block, to := range sizes {
+				rows := to - from
+				if block == 0 {
+					rows++
+				}
+				from = to
+				draw := func(p *prober, j int) (x, y, w []float64) {
+					x, y, w = make([]float64, rows*dim), make([]float64, rows), make([]float64, rows)
+					p.draw(j, block, x, y, w)
+					return x, y, w
+				}
+				x, y, w := draw(whole, 3)
+				x2, y2, w2 := draw(part, 1)
+				if !slices.Equal(x, x2) || !slices.Equal(y, y2) || !slices.Equal(w, w2) {
+					t.Fatalf("%s: another session meets other points", spec.Class)
+				}
+				if block == 0 {
+					q := &whole.list[3]
+					places[q.place] = true
+					if w[q.place] != 0 || !slices.Equal(x[q.place*dim:(q.place+1)*dim], q.query) || y[q.place] != q.truth {
+						t.Errorf("%s: the next query is not at its place", spec.Class)
+					}
+					copy(x[q.place*dim:], x[(rows-1)*dim:]) // as it was drawn
+					x = x[:(rows-1)*dim]
+				}
+				met = append(met, x...)
+			}
+			if state == 0 {
+				first = met
+			} else if !slices.Equal(met, first) {
+				t.Errorf("%s: state %d meets other points", spec.Class, state)
+			}
+			for _, p := range []struct {
+				*prober
+				j int
+			}{{whole, 3}, {part, 1}} {
+				x, q := make([]float64, dim), &p.list[p.j]
+				if y := q.next(x); !slices.Equal(x, q.query) || y != q.truth || q.known {
+					t.Errorf("%s: asks %v, the state was asked about %v", spec.Class, x, q.query)
+				}
+			}
+		}
+		if len(places) < 3 {
+			t.Errorf("%s: the next query stands at %d places", spec.Class, len(places))
+		}
+	}
+}
+
+// A state on the one side of the goal rarely passes for one on the other side, and is known after
+// few points where it lies far off.
+func TestProbeStopsEarly(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	p := &prober{goal: 0.1, sizes: []int{64, 256, 1024, 4096}, session: &session{}}
+	ones := slices.Repeat([]float64{1}, 4096)
+	for _, c := range []struct {
+		risk            float64
+		most, wrongRate float64 // points on average, and the share of probes that err about the side
+	}{{0, 64, 0}, {0.03, 400, 0.001}, {0.08, 4000, 0.003}, {0.12, 4000, 0.003}, {0.5, 64, 0}} {
+		const probes = 2000
+		points, wrong := 0, 0
+		for range probes {
+			p.list = make([]querying, 1)
+			from := 0
+			for block, to := range p.sizes {
+				rows := to - from
+				if block == 0 {
+					rows++
+				}
+				answers := slices.Clone(ones[:rows])
+				for i := range answers {
+					if r.Float64() < c.risk {
+						answers[i] = -1
+					}
+				}
+				w := slices.Clone(ones[:rows])
+				if block == 0 {
+					w[0] = 0
+				}
+				from = to
+				if p.score(0, block, to, answers, ones[:rows], w) {
+					break
+				}
+			}
+			points += from
+			if (p.list[0].worst > p.goal) != (c.risk > p.goal) {
+				wrong++
+			}
+		}
+		if mean := float64(points) / probes; mean > c.most || float64(wrong)/probes > c.wrongRate {
+			t.Errorf("error %v: %v points, %d of %d probes err", c.risk, mean, wrong, probes)
+		}
+	}
+}
+
+// Means count by what they promise, and the error of a trial whose answers are not those of its
+// states is above the goal.
+func TestDisagreement(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, mean := range []float64{-1, -0.5, 0, 0.25, 1} {
+		q := &probed{}
+		for range 20000 {
+			label := -1.0
+			if 2*r.Float64()-1 < mean {
+				label = 1
+			}
+			q.compared, q.said = true, mean
+			q.compare(label)
+		}
+		if d := q.disagreement(); d > 0.01 {
+			t.Errorf("labels of mean %v disagree with it in %v", mean, d)
+		}
+	}
+	q := &probed{worst: 0.04}
+	if q.compare(1); !math.IsNaN(q.disagreement()) || q.verdict(0.03, 0.2) != 0.04 || q.verdict(0.05, 0.2) != 0.05 {
+		t.Error("without comparisons the worst state counts")
+	}
+	for i := range 10 {
+		q.compared, q.said = true, 1
+		q.compare(float64(2*min(i, 1) - 1)) // one differs
+	}
+	if q.disagreement() != 0.1 || q.verdict(0.03, 0) != 0.1 || math.Abs(q.verdict(0.03, 0.2)-0.3) > 1e-15 {
+		t.Errorf("one of 10 differs: %v, %v", q.disagreement(), q.verdict(0.03, 0))
+	}
+}
+
+// The seeds of different probes are those of their streams alone.
+func TestProbeStreams(t *testing.T) {
+	a, b := newTestProber(t, schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 1 << 20}, 3, 0),
+		newTestProber(t, schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 1 << 20}, 3, 1)
+	if !slices.Equal(a.times, b.times) || a.list[2].places != b.list[1].places {
+		t.Error("what is probed depends on the session")
+	}
+	if a.list[0].places == a.list[1].places || trial.States != 10 {
+		t.Error("two trials share a stream")
+	}
+}
