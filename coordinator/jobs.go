@@ -212,14 +212,16 @@ func (d *dispatcher) afford(c *cell, b estimate.Block) (_ estimate.Block, spent 
 	return b, false
 }
 
+// believable returns at most the seconds that a job can take: a worker may report anything.
+func believable(seconds float64) float64 { return min(seconds, 1e6) }
+
 // submit queues a block as a job.
 func (d *dispatcher) submit(ctx context.Context, c *cell, b estimate.Block, tries int) error {
-	const longest = 1e6 // seconds; a worker may report anything
 	j := &job{
 		id:   fmt.Sprintf("%s-%d-%d", c.Key.Short(), b.N, d.sender.next()),
 		cell: c, block: b, missing: b.Count, sent: time.Now(), tries: tries,
 	}
-	seconds := min(longest, c.secondsPerTrial(b.N)*float64(b.Count))
+	seconds := believable(c.secondsPerTrial(b.N) * float64(b.Count))
 	j.expected = time.Duration(3 * seconds * float64(time.Second))
 	if err := d.sender.send(ctx, j.id, c, b, d.tally.profile); err != nil {
 		return err

@@ -22,7 +22,7 @@ const (
 	fewLooks   = 2    // where they are slow
 	slowShare  = 0.03 // of the time of all cells together: more than this
 	slowLooks  = 3.0  // and than so many seconds is slow
-	lookFactor = 2.5  // time of a second look, in times of the first
+	lookFactor = 1.5  // time of a second look, in times of the first
 )
 
 // How many sample sizes of a cell are looked at: the fewer there are, the fewer jobs.
@@ -45,7 +45,6 @@ type looks struct {
 	share   float64       // of each cell's trials; 0: none
 	record  *folder.Looks // of this run and of earlier ones
 	cells   []*lookedCell // those that are decided
-	budget  bool          // the budget left some of them over
 	pending int64         // trials to be looked at in this run
 	looked  int64         // those that have come back
 	seconds float64       // that workers report for all runs of them
@@ -76,11 +75,13 @@ func (a ranked) compare(b ranked) int {
 	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.n, b.n), cmp.Compare(a.rep, b.rep))
 }
 
-// chooseLooks returns count of the trials that a table counts at each of the points, at some of
-// these: those of least rank at the sizes of least rank. The rank of a trial is pseudo-random under
-// the cell's NoiseKey.
-func chooseLooks(key trial.Key, points []estimate.Point, count, sizes int) (chosen []ranked) {
-	best := leastRanks(key, points, count)
+// chooseLooks returns count of the trials that a table counts at each of the points and that have an
+// outcome, at some of the points: those of least rank at the sizes of least rank. The rank of a
+// trial is pseudo-random under the cell's NoiseKey.
+func chooseLooks(
+	key trial.Key, points []estimate.Point, has func(ranked) bool, count, sizes int,
+) (chosen []ranked) {
+	best := leastRanks(key, points, has, count)
 	var order []int64
 	for _, t := range best {
 		if !slices.Contains(order, t.n) {
@@ -94,13 +95,13 @@ func chooseLooks(key trial.Key, points []estimate.Point, count, sizes int) (chos
 	for i := 0; i < len(order) && len(chosen) < count; i += sizes {
 		part := order[i:min(i+sizes, len(order))]
 		some := slices.DeleteFunc(slices.Clone(points), func(p estimate.Point) bool { return !slices.Contains(part, p.N) })
-		chosen = append(chosen, leastRanks(key, some, count-len(chosen))...)
+		chosen = append(chosen, leastRanks(key, some, has, count-len(chosen))...)
 	}
 	return chosen
 }
 
-// leastRanks returns the count trials of least rank.
-func leastRanks(key trial.Key, points []estimate.Point, count int) []ranked {
+// leastRanks returns the count trials of least rank that have an outcome.
+func leastRanks(key trial.Key, points []estimate.Point, has func(ranked) bool, count int) []ranked {
 	best, limit := make([]ranked, 0, 2*count), uint64(math.MaxUint64)
 	cut := func() {
 		slices.SortFunc(best, ranked.compare)
@@ -109,10 +110,11 @@ func leastRanks(key trial.Key, points []estimate.Point, count int) []ranked {
 	for _, p := range points {
 		for rep := range p.Consumed {
 			rank, _ := trial.Seed(key, trial.Looks, uint64(p.N), uint32(rep))
-			if rank > limit {
+			t := ranked{rank, p.N, int64(rep)}
+			if rank > limit || !has(t) {
 				continue
 			}
-			if best = append(best, ranked{rank, p.N, int64(rep)}); len(best) == cap(best) {
+			if best = append(best, t); len(best) == cap(best) {
 				cut()
 				limit = best[count-1].rank
 			}
@@ -180,11 +182,12 @@ func (l *looks) choose() error {
 		x := &lookedCell{cell: c}
 		points := c.Result().Points
 		for _, p := range points {
-			x.trials += int64(p.Consumed)
+			x.trials += int64(p.Consumed - p.Lost)
 		}
 		if l.share > 0 && x.trials > 0 {
 			count := int(min(x.trials, max(leastLooks, int64(math.Ceil(l.share*float64(x.trials))))))
-			x.chosen = chooseLooks(c.NoiseKey, points, count, c.sizesFor(count))
+			has := func(t ranked) bool { return l.ledger.Has(c.Key, t.n, t.rep) }
+			x.chosen = chooseLooks(c.NoiseKey, points, has, count, c.sizesFor(count))
 		}
 		l.cells = append(l.cells, x)
 	}
@@ -238,7 +241,9 @@ func (l *looks) shorten() error {
 		left -= x.price(granted[x])
 	}
 	cheapest := slices.Clone(l.cells)
-	slices.SortStableFunc(cheapest, func(a, b *lookedCell) int { return cmp.Compare(a.price(fewLooks), b.price(fewLooks)) })
+	slices.SortStableFunc(cheapest, func(a, b *lookedCell) int {
+		return cmp.Compare(a.price(fewLooks), b.price(fewLooks))
+	})
 	for most := fewLooks; most <= leastLooks; most++ {
 		for _, x := range cheapest {
 			count := min(most, len(x.chosen))
@@ -276,8 +281,9 @@ func (x *lookedCell) measure(l *ledger.Ledger) error {
 	x.seconds, x.cost, x.job = 0, map[int64]float64{}, map[int64]float64{}
 	trials, jobs := map[int64]int64{}, map[int64]int64{}
 	err := l.Each(x.Key, func(b *ledger.Batch) error {
-		x.seconds += b.Seconds
-		x.cost[b.N] += b.Seconds
+		seconds := believable(b.Seconds)
+		x.seconds += seconds
+		x.cost[b.N] += seconds
 		trials[b.N] += int64(len(b.Repetition))
 		jobs[b.N]++
 		return nil
@@ -318,14 +324,14 @@ func (l *looks) blocks(trials int64, seconds float64) (blocks []*rerunBlock) {
 	for _, x := range l.cells {
 		missing := l.missing(x)
 		for i, t := range missing {
-			seconds -= x.cost[t.n]
-			if trials--; trials < 0 || seconds < 0 {
+			if trials <= 0 || seconds <= 0 {
 				x.left, x.why = int64(len(missing)-i), "the budget was spent"
 				l.pending -= x.left
-				l.budget = true
 				missing = missing[:i]
 				break
 			}
+			trials--
+			seconds -= x.cost[t.n]
 		}
 		blocks = append(blocks, x.cut(missing)...)
 	}
@@ -362,6 +368,7 @@ func (r *run) lookAgain(ctx context.Context) error {
 	profile, here := r.recordedProfile(), trial.FloatProfile()
 	if r.Workers != nil && profile != here {
 		l.leave(fmt.Sprintf("their float profile is %s, this machine's is %s", profile, here))
+		return nil
 	}
 	trials, seconds := int64(math.MaxInt64), math.Inf(1)
 	if r.Budget.Trials > 0 {
@@ -382,51 +389,65 @@ func (r *run) lookAgain(ctx context.Context) error {
 // look runs the trials of the blocks again and records what comes of it.
 func (r *run) look(ctx context.Context, blocks []*rerunBlock, profile string) (err error) {
 	l := r.looks
-	byCell := map[*cell]*lookedCell{}
-	for _, x := range l.cells {
-		byCell[x.cell] = x
-	}
 	l.keep = time.Now().Add(keepLooks)
 	defer func() {
 		if e := l.folder.WriteLooks(l.record); err == nil {
 			err = e
 		}
 	}()
-	show := func() {
-		if r.Progress != nil {
-			r.Progress(r.progress.look(time.Now()))
+	x := &lookRun{
+		looks: l, rerun: r.newRerun(blocks, profile, nil), cells: map[*cell]*lookedCell{}, lost: map[position]bool{},
+	}
+	for _, c := range l.cells {
+		x.cells[c.cell] = c
+	}
+	x.show = func() {
+		if now := time.Now(); r.Progress != nil && now.Sub(x.shown) > 200*time.Millisecond {
+			x.shown = now
+			r.Progress(r.progress.look(now))
 		}
 	}
-	show()
-	lost, shown := map[position]bool{}, time.Now()
-	var a *rerun
-	a = r.newRerun(blocks, profile, func(c *cell, b *ledger.Batch, row int) error {
-		where := position{c.index, b.N, b.Repetition[row]}
-		l.seconds += b.Seconds / float64(len(b.Repetition))
-		if b.Status[row] == ledger.Lost && !lost[where] { // once more: the limit of a machine may be a matter of chance
-			lost[where] = true
-			a.waiting = append(a.waiting, again(c, where.n, where.repetition, trial.LookShuffled))
-			return nil
-		}
-		l.looked++
-		if time.Since(shown) > 200*time.Millisecond {
-			shown = time.Now()
-			show()
-		}
-		return l.take(byCell[c], b, row)
-	})
-	a.show = func(idle bool) { r.jobs.idle = idle; show() }
-	a.lose = func(b *rerunBlock) {
-		for i := range b.picked {
-			if !b.returned.Has(int64(i)) {
-				byCell[b.cell].lose(neverCameBack)
-			}
-		}
-	}
-	if err := a.run(ctx); err != nil {
+	x.show()
+	x.rerun.use, x.rerun.lose = x.use, x.lose
+	x.rerun.show = func(idle bool) { r.jobs.idle = idle; x.show() }
+	if err := x.rerun.run(ctx); err != nil {
 		return err
 	}
 	return r.explain(ctx, profile)
+}
+
+// lookRun takes in looks while they are made.
+type lookRun struct {
+	*looks
+	rerun *rerun
+	cells map[*cell]*lookedCell
+	lost  map[position]bool // trials that were lost once
+	show  func()            // shows the progress
+	shown time.Time
+}
+
+// use takes in one look, a row of b. A trial that is lost is run once more, because the limit of a
+// machine may be a matter of chance.
+func (x *lookRun) use(c *cell, b *ledger.Batch, row int) error {
+	where := position{c.index, b.N, b.Repetition[row]}
+	x.seconds += believable(b.Seconds) / float64(len(b.Repetition))
+	if b.Status[row] == ledger.Lost && !x.lost[where] {
+		x.lost[where] = true
+		x.rerun.waiting = append(x.rerun.waiting, again(c, where.n, where.repetition, trial.LookShuffled))
+		return nil
+	}
+	x.looked++
+	x.show()
+	return x.take(x.cells[c], b, row)
+}
+
+// lose counts the looks of a block that did not come back.
+func (x *lookRun) lose(b *rerunBlock) {
+	for i := range b.picked {
+		if !b.returned.Has(int64(i)) {
+			x.cells[b.cell].lose(neverCameBack)
+		}
+	}
 }
 
 // take takes in one look: a row of b.

@@ -66,22 +66,29 @@ func TestChooseLooks(t *testing.T) {
 		}
 	}
 	slices.SortFunc(all, ranked.compare)
+	every := func(ranked) bool { return true }
 	for _, count := range []int{1, 2, 8, 100, 602, 603} {
-		if d := cmp.Diff(all[:count], chooseLooks(trial.Key{7}, points, count, 3), cmp.AllowUnexported(ranked{})); d != "" {
+		if d := cmp.Diff(all[:count], chooseLooks(trial.Key{7}, points, every, count, 3), cmp.AllowUnexported(ranked{})); d != "" {
 			t.Errorf("%d: %s", count, d)
 		}
 	}
-	if slices.Equal(chooseLooks(trial.Key{8}, points, 8, 3), all[:8]) {
+	if slices.Equal(chooseLooks(trial.Key{8}, points, every, 8, 3), all[:8]) {
 		t.Error("the choice does not depend on the key")
 	}
 	one := slices.DeleteFunc(slices.Clone(all), func(t ranked) bool { return t.n != all[0].n })
-	if d := cmp.Diff(one[:50], chooseLooks(trial.Key{7}, points, 50, 1), cmp.AllowUnexported(ranked{})); d != "" {
+	if d := cmp.Diff(one[:50], chooseLooks(trial.Key{7}, points, every, 50, 1), cmp.AllowUnexported(ranked{})); d != "" {
 		t.Errorf("at one size: %s", d)
 	}
-	every := chooseLooks(trial.Key{7}, points, 603, 1)
-	slices.SortFunc(every, ranked.compare)
-	if !slices.Equal(every, all) {
+	whole := chooseLooks(trial.Key{7}, points, every, 603, 1)
+	slices.SortFunc(whole, ranked.compare)
+	if !slices.Equal(whole, all) {
 		t.Error("all trials, size by size, are not all trials")
+	}
+	known := func(r ranked) bool { return r.rep%2 == 0 }
+	for _, r := range chooseLooks(trial.Key{7}, points, known, 300, 3) {
+		if !known(r) {
+			t.Errorf("%+v has no outcome", r)
+		}
 	}
 }
 
@@ -266,12 +273,28 @@ func TestLooksLost(t *testing.T) {
 		f.publish(b)
 	}}.run(t, t.Context())
 	if err != nil || s.LooksLeft != 8 || len(s.Alarms) > 0 || s.Digest != want || len(s.LookNotes) != 1 ||
-		!strings.Contains(s.LookNotes[0], "8 of 8 due at trials of plain-0 on thresholds, domain 256 were not made: lost: too slow") {
+		!strings.Contains(s.LookNotes[0], "8 of 8 due at trials of plain-0") ||
+		!strings.HasSuffix(s.LookNotes[0], "were not made: lost: too slow") {
 		t.Errorf("%+v, %v", s, err)
 	}
 	s, f, err := setup{dir: dir, change: withLooks(0.01), script: honest}.run(t, t.Context())
 	if err != nil || s.LooksLeft != 0 || s.Looked != 8 || f.trials != 8 || s.Digest != want {
 		t.Errorf("%+v, %v, %d trials", s, err, f.trials)
+	}
+}
+
+// Trials that were lost the first time have no outcome to look at.
+func TestLooksOfLost(t *testing.T) {
+	dir := t.TempDir()
+	s, _, err := setup{dir: dir, change: withLooks(1), script: func(f *fake, job *trial.Job, b *ledger.Batch) {
+		lose(b, 5)
+		f.publish(b)
+	}}.run(t, t.Context())
+	if err != nil || s.LooksLeft != 0 || s.Looked == 0 || len(s.Alarms)+len(s.LookNotes) != 0 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if c := looksOf(t, dir).Cells[0]; c.Trials != 447 || c.Equal != 447 {
+		t.Errorf("%+v", c)
 	}
 }
 
@@ -372,7 +395,12 @@ func TestLooksCache(t *testing.T) {
 
 // Where trials are slow and few, fewer of them are looked at, and the result says so.
 func TestLooksSlow(t *testing.T) {
-	want, dir := reference(t), t.TempDir()
+	dir, few := t.TempDir(), testPlan(t)
+	few.Cells[0].Trials = 60
+	without, _, err := setup{dir: t.TempDir(), script: honest, plan: few}.run(t, t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	slow := func(f *fake, job *trial.Job, b *ledger.Batch) {
 		if b.Seconds = 0; job.Cell.As == "plain-0" {
 			b.Seconds = 10 * float64(len(b.Status))
@@ -380,9 +408,10 @@ func TestLooksSlow(t *testing.T) {
 		f.publish(b)
 	}
 	for range 2 {
-		s, _, err := setup{dir: dir, script: slow, change: withLooks(0.001)}.run(t, t.Context())
-		if err != nil || s.Digest != want || len(s.LookNotes) != 1 || s.LooksLeft != 0 ||
-			!strings.Contains(s.LookNotes[0], "second looks: 5 of 450 trials of plain-0 on thresholds, domain 256: too slow for more") {
+		s, _, err := setup{dir: dir, plan: few, script: slow, change: withLooks(0.001)}.run(t, t.Context())
+		if err != nil || s.Digest != without.Digest || len(s.LookNotes) != 1 || s.LooksLeft != 0 ||
+			!strings.Contains(s.LookNotes[0], "second looks: 3 of 180 trials of plain-0") ||
+			!strings.HasSuffix(s.LookNotes[0], ": too slow for more") {
 			t.Errorf("%+v, %v", s, err)
 		}
 	}
@@ -424,10 +453,12 @@ func TestLooksOfOtherOutcomes(t *testing.T) {
 	if err != nil || s.Looked < 40 || len(s.Alarms) > 0 {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "ledger", "looks.json"), []byte(`{"format":1,"equal":{"x`), 0o666); err != nil {
+	damaged := []byte(`{"format":1,"equal":{"x`)
+	if err := os.WriteFile(filepath.Join(dir, "ledger", "looks.json"), damaged, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if s, _, err = (setup{dir: dir, script: other, change: withLooks(0.01)}).run(t, t.Context()); err != nil || s.Looked < 40 {
+	s, _, err = setup{dir: dir, script: other, change: withLooks(0.01)}.run(t, t.Context())
+	if err != nil || s.Looked < 40 {
 		t.Errorf("damaged record: %+v, %v", s, err)
 	}
 }

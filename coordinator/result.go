@@ -303,7 +303,7 @@ func (r *run) manifest(s *Summary) schemas.Manifest {
 	run := schemas.ManifestRun{
 		Began: r.progress.began.UTC().Truncate(time.Second), Seconds: time.Since(r.progress.began).Seconds(),
 		Known: t.known, Trials: t.trials, Served: t.served, Looked: s.Looked, LookTime: r.looks.seconds,
-		TrialTime: t.seconds, Interrupted: s.Interrupted,
+		TrialTime: min(t.seconds, math.MaxFloat64), Interrupted: s.Interrupted,
 		Ledger: folder.Lines(r.Folder.Report), Damage: folder.Damage(r.Folder.Report),
 		Failures: s.Failures, Alarms: s.Alarms, Notes: r.journal.notes, GoVersion: runtime.Version(),
 	}

@@ -9,16 +9,17 @@ type Problem struct {
 	Class        string  `json:"class"`                  // thresholds, points, intervals, stumps, rectangles, ..., halfspace, matrix, thresholds-naturals, ...
 	Domain       uint64  `json:"domain,omitempty"`       // X: every number of a point is one of 0..X-1
 	Dim          int     `json:"d,omitempty"`            // numbers per example
-	Distribution string  `json:"distribution,omitempty"` // uniform, needle, iso, skew, ball-margin; empty with Data
+	Distribution string  `json:"distribution,omitempty"` // uniform, needle, iso, skew, ball-margin, iso-fixed, skew-fixed; empty with Data
 	Mass         float64 `json:"mass,omitempty"`         // needle: the weight a of each of its points
 	Target       string  `json:"target,omitempty"`       // random, uniform, middle, or the text of a hypothesis; empty where nothing is known of it
 	Literals     int     `json:"literals,omitempty"`     // random conjunctions: their literals
-	Minority     float64 `json:"minority,omitempty"`     // skew: the share p of the minority
+	Minority     float64 `json:"minority,omitempty"`     // skew laws: the share p of the minority
 	Margin       float64 `json:"margin,omitempty"`       // tau
 	Noise        Noise   `json:"noise"`
 	Matrix       *Matrix `json:"matrix,omitempty"`
 	Data         *Data   `json:"data,omitempty"`
-	Test         int     `json:"test,omitempty"` // size of the evaluation sample; 0 where the evaluation is exact
+	Disguise     bool    `json:"disguise,omitempty"` // Data: each trial has an isometry and a label sign of its own
+	Test         int     `json:"test,omitempty"`     // size of the evaluation sample; 0 where the evaluation is exact
 }
 
 // Noise is the noise on the labels of the sample; the evaluation always uses clean labels.

@@ -103,7 +103,7 @@ type ProblemSpec struct {
 	Distribution Axis[string] `yaml:"distribution" jsonschema:"registry=law"`
 	// Mass is the needle law's a: the weight of each of its points.
 	Mass Axis[float64] `yaml:"mass" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
-	// Minority is the skew law's share of the minority (default 0.2).
+	// Minority is the skew laws' share of the minority (default 0.2).
 	Minority Axis[float64] `yaml:"minority" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
 	// Margin of the halfspace laws.
 	Margin Axis[float64] `yaml:"margin" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
@@ -120,6 +120,10 @@ type ProblemSpec struct {
 	// Data is a real dataset instead of a law: its rows are the population, samples are drawn from it
 	// with replacement.
 	Data Axis[DataSpec] `yaml:"data"`
+	// Disguise hides real data from algorithms that know them: in each trial a random isometry is
+	// applied to all rows and a random sign to all labels (default false). Only halfspaces are the
+	// same after that.
+	Disguise Axis[bool] `yaml:"disguise"`
 	// Test is the size of the evaluation sample where the error cannot be computed exactly (default
 	// 10000).
 	Test Axis[int] `yaml:"test" jsonschema:"minimum=1,maximum=100000000"`
@@ -129,7 +133,8 @@ type ProblemSpec struct {
 type NoiseSpec struct {
 	// Kind of noise.
 	Kind Axis[string] `yaml:"kind" jsonschema:"required,registry=noise"`
-	// Rate of wrong labels, below 1/2.
+	// Rate of wrong labels, below 1/2. A search for n* needs an alpha above the rate of adversarial
+	// noise that hides the target.
 	Rate Axis[float64] `yaml:"rate" jsonschema:"minimum=0,exclusiveMaximum=0.5"`
 }
 

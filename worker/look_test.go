@@ -76,7 +76,7 @@ func TestDishonestLooks(t *testing.T) {
 			j := jobOf(t, s, algorithm, problems[name], 3, 60)
 			first := runJob(t, s, j)
 			differ, failed := differing(first, runJob(t, s, looked(j, trial.LookShuffled, picks...)))
-			if differ < len(picks)/2 {
+			if differ < len(picks)/4 { // over data few orders of the rows change the answers
 				t.Errorf("%s, %s: %d of %d trials differ", algorithm, name, differ, len(picks))
 			}
 			if expect.fails && failed < len(picks)/2 {

@@ -68,6 +68,7 @@ func plain[T any](f *sweep.File, path, name string, values []T, value func(T) an
 
 func number[T int | float64 | schemas.Size](v T) any { return float64(v) }
 func text[T ~string](v T) any                        { return string(v) }
+func boolean(v bool) any                             { return v }
 
 // given returns the axes that have an option.
 func given(axes []axis) []axis {
@@ -110,6 +111,7 @@ func problemAxes(b *sweep.Block, each []string) []axis {
 		problemAxis(b, "literals", p.Literals, number, func(p *schemas.Problem, v int) { p.Literals = v }),
 		noiseAxis(b),
 		dataAxis(b),
+		problemAxis(b, "disguise", p.Disguise, boolean, func(p *schemas.Problem, v bool) { p.Disguise = v }),
 		problemAxis(b, "test", p.Test, number, func(p *schemas.Problem, v int) { p.Test = v }),
 	})
 }

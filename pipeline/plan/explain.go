@@ -38,6 +38,7 @@ type outcome struct {
 	sample     *trial.Cell // one of them; nil where there is none
 	evaluation map[string]bool
 	targets    []string // in words, each once
+	stated     []string // hypotheses, each once
 }
 
 // explain describes every grid in words.
@@ -51,9 +52,7 @@ func (l *layout) explain(cells []*trial.Cell, origins []*settled) []string {
 		o.cells++
 		o.sample = c
 		o.evaluation[c.Evaluation] = true
-		if words := targetInWords(&c.Problem); words != "" && !slices.Contains(o.targets, words) {
-			o.targets = append(o.targets, words)
-		}
+		o.addTarget(&c.Problem)
 	}
 	var lines []string
 	for entries := range byGrid(l.entries) {
@@ -111,9 +110,17 @@ func (w *gridWords) lines() []string {
 
 // targets describes the targets of the grid's problems.
 func (w *gridWords) targets() {
-	var words []string
+	var words, stated []string
 	for _, e := range w.entries {
 		words = append(words, w.outcomes[e].targets...)
+		for _, target := range w.outcomes[e].stated {
+			if !slices.Contains(stated, target) {
+				stated = append(stated, target)
+			}
+		}
+	}
+	if len(stated) > 0 {
+		words = append(words, "the same in all trials, a hypothesis that the file states: "+alternatives(stated))
 	}
 	slices.Sort(words)
 	for _, line := range slices.Compact(words) {
@@ -121,12 +128,22 @@ func (w *gridWords) targets() {
 	}
 }
 
-// targetInWords describes the target of a resolved problem: nothing where none is known.
+// addTarget adds the target of a resolved problem.
+func (o *outcome) addTarget(p *schemas.Problem) {
+	words, to := targetInWords(p), &o.targets
+	if words == "" {
+		words, to = p.Target, &o.stated
+	}
+	if words != "" && !slices.Contains(*to, words) {
+		*to = append(*to, words)
+	}
+}
+
+// targetInWords describes the target of a resolved problem: nothing where none is known, or one
+// hypothesis is stated.
 func targetInWords(p *schemas.Problem) string {
 	class, _ := concept.Lookup(p.Class)
 	switch p.Target {
-	case "":
-		return ""
 	case concept.RandomTarget:
 		return "drawn for each trial; " + p.Class + ": " + class.RandomDoc
 	case concept.UniformTarget:
@@ -137,7 +154,7 @@ func targetInWords(p *schemas.Problem) string {
 		}
 		return "the same in all trials; " + p.Class + ": " + class.MiddleDoc
 	}
-	return "the same in all trials: a hypothesis that the file states"
+	return ""
 }
 
 // game describes the queries of task predict, or the rounds of task online.

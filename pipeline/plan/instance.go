@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
@@ -71,6 +72,7 @@ func open(f *sweep.File, dir string, drafts []draft) (all []instance, warnings [
 		if x.adversary, err = resolveAdversary(d, p); err != nil {
 			o.blame(d, err)
 		}
+		o.checkFloor(&x)
 		all = append(all, x)
 	}
 	return all, o.warnings, o.Err()
@@ -103,8 +105,11 @@ func (o *opener) once(spec schemas.Problem) (*opened, error) {
 	}
 	p.public, p.evaluation = p.problem.Public(), p.problem.Evaluation()
 	if n := p.problem.Pulled(); n > 0 {
-		o.warnings = append(o.warnings, fmt.Sprintf(
-			"%s: %d of %d rows lie beyond the stated scale and are pulled back onto it", file, n, p.problem.Rows()))
+		warning := fmt.Sprintf("%s: %d of %d rows lie beyond the stated scale and are pulled back onto it", file, n,
+			p.problem.Rows())
+		if !slices.Contains(o.warnings, warning) {
+			o.warnings = append(o.warnings, warning)
+		}
 	}
 	if p.canonical, err = trial.Canonical(p.resolved); err != nil {
 		return nil, err
@@ -166,6 +171,20 @@ func (o *opener) checkReach(x *instance) {
 	}
 	o.At(path, "alpha %v above the reference %v allows an error of %v, and coins reach 1/2 without data: "+
 		"their sum has to be below 1/2", alpha, x.above, x.above+alpha)
+}
+
+// checkFloor reports a search for a goal that noise puts out of reach at every sample size.
+func (o *opener) checkFloor(x *instance) {
+	if x.problem.err != nil || searchOf(x.entry.grid) == nil {
+		return
+	}
+	most := x.setting.alpha + x.above
+	if floor := x.problem.problem.Floor(); floor > 0 && most <= floor {
+		o.blame(x.draft, &problem.Error{Key: "goal.alpha", Reason: fmt.Sprintf("an error of at most %v is at or below the "+
+			"rate %v of adversarial noise, under which samples of any size look as if a target at that distance had labelled "+
+			"them: no learner can be promised to reach it, so there is no n to find; raise alpha, lower noise.rate, or list "+
+			"sample sizes", most, floor)})
+	}
 }
 
 // resolveAdversary returns the draft's adversary as it is for the problem, nil where the task has

@@ -564,11 +564,19 @@ n: [100]
 			`s:4:17: goal.answers: the guarantee of expmech/em does not say that it covers a real-valued function, and a ` +
 				`mean tells more than the label that it proves private: leave answers out, or give expmech/em a grid of its own ` +
 				`without it (its author may set Guarantee.RealValued where a proof covers means)`}},
-		{"problem", change(half, "skew", "needle"), []string{`s:2:69: problem.distribution: "needle" does not fit the class halfspace; choose iso, skew or ball-margin`}},
+		{"problem", change(half, "skew", "needle"), []string{`s:2:69: problem.distribution: "needle" does not fit the class halfspace; choose iso, skew, ball-margin, iso-fixed or skew-fixed`}},
 		{"problem at one value of an axis", change(half, "[10, 50]", "[10, 1]"), []string{`s:2:37: problem.d[1]: 1 is outside [2, 1048576]`}},
 		{"problem without a key", change(half, "margin: 0.1, ", ""), []string{`s:2:10: problem.margin: missing; state a number in (0, 1), for example 0.1`}},
 		{"noise", change(half, "skew", "skew, noise: [{kind: none}, {kind: none, rate: 0.1}]"), []string{
 			`s:2:116: problem.noise[1].rate: 0.1 does not apply to the kind none; leave it out or set noise.kind to random or adversarial`}},
+		{"alpha within adversarial noise", change(half, "skew", "skew, noise: [{kind: random, rate: 0.2}, "+
+			"{kind: adversarial, rate: [0.05, 0.1]}]", "[10, 50]", "10", "400", "100", "n: [100]", "n: {find: true}",
+			"alpha: 0.1", "alpha: [0.04, 0.2], above: [best, 0.06]"), []string{
+			`s:7:16: goal.alpha[0]: an error of at most 0.04 is at or below the rate 0.05 of adversarial noise, under which samples of any size look as if a target at that distance had labelled them: no learner can be promised to reach it, so there is no n to find; raise alpha, lower noise.rate, or list sample sizes`,
+			`s:7:16: goal.alpha[0]: an error of at most 0.04 is at or below the rate 0.1 of adversarial noise, under which samples of any size look as if a target at that distance had labelled them: no learner can be promised to reach it, so there is no n to find; raise alpha, lower noise.rate, or list sample sizes`,
+			`s:7:16: goal.alpha[0]: an error of at most 0.1 is at or below the rate 0.1 of adversarial noise, under which samples of any size look as if a target at that distance had labelled them: no learner can be promised to reach it, so there is no n to find; raise alpha, lower noise.rate, or list sample sizes`}},
+		{"disguise without data", change(half, "skew", "skew, disguise: [false, true]"), []string{
+			`s:2:93: problem.disguise[1]: hides the rows of problem.data, and this problem has none; leave it out`}},
 		{"10^12 cells", change(half, "[10, 50]", list(1000), "margin: 0.1", "margin: "+fractions(1000), "[1, 2]", list(1000)) + "seed: 3", []string{
 			`s:4:5: algorithms[0]: with this algorithm the sweep has 1000000000 cells; at most 1000000 are allowed`}},
 		{"10^24 cells", change(half, "[10, 50]", list(10000), "margin: 0.1", "margin: "+fractions(10000), "[1, 2]", list(10000), "alpha: 0.1", "alpha: "+fractions(10000),

@@ -8,6 +8,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/problem/adversary"
 	"github.com/shatterlab/shatter/pipeline/problem/law"
 	"github.com/shatterlab/shatter/pipeline/problem/noise"
+	"github.com/shatterlab/shatter/pipeline/problem/population"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -61,8 +62,8 @@ func (d *Drawer) TestLen() int {
 
 // Test fills x, y and w with the next len(y) evaluation points of this trial, in order, with clean
 // labels and with weights that sum to 1 over all TestLen of them. x has len(y)*dim numbers; it may
-// be nil for data, whose population is shared. w may be nil too: see Problem.Weights. More points
-// than TestLen are a programming error and panic.
+// be nil for data without a disguise, whose population is shared. w may be nil too: see
+// Problem.Weights. More points than TestLen are a programming error and panic.
 func (d *Drawer) Test(x, y, w []float64) {
 	from, to := d.tested, d.tested+len(y)
 	if to > d.TestLen() {
@@ -87,6 +88,9 @@ func (d *Drawer) Test(x, y, w []float64) {
 		for i, target := 0, d.law.Target(); i < len(y); i++ {
 			y[i] = target.Label(points[i*dim : (i+1)*dim])
 		}
+	}
+	if g, ok := d.law.(*population.Disguised); ok {
+		g.Apply(x[:len(points)], y)
 	}
 	switch {
 	case w == nil:

@@ -3,12 +3,14 @@ package problem
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/problem/adversary"
 	"github.com/shatterlab/shatter/pipeline/problem/blame"
 	"github.com/shatterlab/shatter/pipeline/problem/law"
+	"github.com/shatterlab/shatter/pipeline/problem/noise"
 	"github.com/shatterlab/shatter/pipeline/problem/population"
 	"github.com/shatterlab/shatter/schemas"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
@@ -37,6 +39,9 @@ func Open(p schemas.Problem, file string) (*Problem, error) {
 	o.class, o.rows = law.Spec(&o.spec, read.matrix), read.rows
 	if o.rows != nil {
 		o.sampler = func() law.Sampler { return population.Sampler{Rows: o.rows} }
+		if o.spec.Disguise {
+			o.sampler = func() law.Sampler { return population.NewDisguised(o.rows) }
+		}
 		o.exact = &law.Points{X: o.rows.X, Y: o.rows.Y}
 	} else {
 		opened := law.Open(&o.spec, read.matrix)
@@ -86,10 +91,14 @@ func (p *Problem) Evaluation() string {
 	return strconv.Itoa(p.spec.Test)
 }
 
-// Population returns the features of all rows of the data, row-major and scaled; nil for a law.
-// They are shared: do not write to them.
+// Disguised reports whether the evaluation points are rows of data that look different in each
+// trial.
+func (p *Problem) Disguised() bool { return p.spec.Disguise }
+
+// Population returns the features of all rows of the data, row-major and scaled; nil for a law, and
+// for rows in disguise. They are shared: do not write to them.
 func (p *Problem) Population() (x []float64, dim int) {
-	if p.rows == nil {
+	if p.rows == nil || p.Disguised() {
 		return nil, p.class.Dim
 	}
 	return p.rows.X, p.class.Dim
@@ -110,6 +119,29 @@ func (p *Problem) Pulled() int {
 		return 0
 	}
 	return p.rows.Pulled
+}
+
+// Floor returns the error that no learner can be promised to come below, however large its sample:
+// the rate of noise that hides the target, unless each point has so much weight that most of its
+// labels stay right. It is 0 for data, which have a target of no class.
+func (p *Problem) Floor() float64 {
+	rate := p.spec.Noise.Rate
+	if p.rows != nil || !noise.Hides(p.spec.Noise, concept.ShapeOf(p.class.Name)) || p.leastWeight() > 2*rate {
+		return 0
+	}
+	return rate
+}
+
+// leastWeight returns the weight of the rarest point; 0 where it is not known.
+func (p *Problem) leastWeight() float64 {
+	switch e := p.exact; {
+	case e == nil:
+		return 0
+	case e.W != nil:
+		return slices.Min(e.W)
+	default:
+		return float64(p.class.Dim) / float64(len(e.X))
+	}
 }
 
 // Best returns the reference error of "goal.above: best": 0 for a law, whose target lies in the

@@ -15,7 +15,10 @@ import (
 )
 
 const (
-	maxDim  = 1 << 20
+	maxDim = 1 << 20
+	// maxDisguisedDim keeps the isometry of a slot below 64 MiB.
+	maxDisguisedDim = 1 << 12
+
 	maxTest = 1_000_000_000
 
 	defaultTest = 10_000
@@ -139,6 +142,9 @@ func checkFits(p *schemas.Problem) error {
 		reason := fmt.Sprintf("%s does not apply to %s, only to %s; leave it out", value, what, only)
 		return refuse(key, "%s", strings.TrimSpace(reason))
 	}
+	if err := checkDisguise(p, shape); err != nil {
+		return err
+	}
 	switch {
 	case p.Matrix != nil && shape != concept.Column:
 		return misfit("file", "", "the class matrix")
@@ -155,6 +161,20 @@ func checkFits(p *schemas.Problem) error {
 			}
 			return misfit(k.Name, fmt.Sprint(v), only+" "+wording.And(k.Laws()))
 		}
+	}
+	return nil
+}
+
+// checkDisguise refuses a disguise of anything but data for halfspaces.
+func checkDisguise(p *schemas.Problem, shape concept.Shape) error {
+	switch {
+	case !p.Disguise:
+		return nil
+	case p.Data == nil:
+		return refuse("disguise", "hides the rows of problem.data, and this problem has none; leave it out")
+	case shape != concept.Ball:
+		return refuse("disguise", "does not apply to %s, whose concepts are not the same after an isometry, only to "+
+			"halfspaces; leave it out", p.Class)
 	}
 	return nil
 }
@@ -244,6 +264,10 @@ func resolveData(p *schemas.Problem) (*population.Rows, error) {
 	}
 	if p.Dim != 0 && p.Dim != rows.Dim {
 		return nil, refuse("d", "%d, but the data has %d numbers per row; leave it out", p.Dim, rows.Dim)
+	}
+	if p.Disguise && rows.Dim > maxDisguisedDim {
+		return nil, refuse("disguise", "%d numbers per row are more than the %d for which isometries are drawn; leave it "+
+			"out, or use fewer columns", rows.Dim, maxDisguisedDim)
 	}
 	p.Dim = rows.Dim
 	return rows, nil

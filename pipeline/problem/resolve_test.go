@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/testing/protocmp"
 
+	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/schemas"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
@@ -78,7 +79,7 @@ func TestResolveRefuses(t *testing.T) {
 		{needleLaw, func(p *schemas.Problem) { p.Distribution = "skew" },
 			`problem.distribution: "skew" does not fit the class thresholds; choose uniform or needle`},
 		{skewLaw, func(p *schemas.Problem) { p.Distribution = "uniform" },
-			`problem.distribution: "uniform" does not fit the class halfspace; choose iso, skew or ball-margin`},
+			`problem.distribution: "uniform" does not fit the class halfspace; choose iso, skew, ball-margin, iso-fixed or skew-fixed`},
 		{needleLaw, func(p *schemas.Problem) { p.Domain = 0 }, `problem.domain: missing; state X`},
 		{needleLaw, func(p *schemas.Problem) { p.Domain = 2 }, `problem.domain: 2 is outside [3, 2^40]`},
 		{needleLaw, func(p *schemas.Problem) { p.Domain = 1<<40 + 1 }, `problem.domain: 1099511627777 is outside [3, 2^40]`},
@@ -94,7 +95,7 @@ func TestResolveRefuses(t *testing.T) {
 		{needleLaw, func(p *schemas.Problem) { p.Dim = 3 },
 			`problem.d: 3 does not apply to thresholds under needle, only to stumps, rectangles, conjunctions, parities and halfspaces; leave it out`},
 		{needleLaw, func(p *schemas.Problem) { p.Margin = 0.1 },
-			`problem.margin: 0.1 does not apply to thresholds under needle, only to the distributions iso, skew and ball-margin; leave it out`},
+			`problem.margin: 0.1 does not apply to thresholds under needle, only to the distributions iso, skew, ball-margin, iso-fixed and skew-fixed; leave it out`},
 		{needleLaw, func(p *schemas.Problem) { p.Test = 100 },
 			`problem.test: 100: the error is computed exactly here, without an evaluation sample; leave it out`},
 		{uniformLaw, func(p *schemas.Problem) { p.Mass = 0.1 },
@@ -116,7 +117,7 @@ func TestResolveRefuses(t *testing.T) {
 		{skewLaw, func(p *schemas.Problem) { p.Margin = math.NaN() }, `problem.margin: NaN is outside (0, 1)`},
 		{skewLaw, func(p *schemas.Problem) { p.Minority = 0.6 }, `problem.minority: 0.6 is outside (0, 0.5]`},
 		{ball, func(p *schemas.Problem) { p.Minority = 0.2 },
-			`problem.minority: 0.2 does not apply to halfspace under ball-margin, only to the distribution skew; leave it out`},
+			`problem.minority: 0.2 does not apply to halfspace under ball-margin, only to the distributions skew and skew-fixed; leave it out`},
 		{ball, func(p *schemas.Problem) { p.Noise.Kind = "randm" },
 			`problem.noise.kind: unknown "randm", did you mean "random"?`},
 		{ball, func(p *schemas.Problem) { p.Noise.Rate = 0.1 },
@@ -129,6 +130,10 @@ func TestResolveRefuses(t *testing.T) {
 			`problem.noise.rate: NaN is outside [0, 0.5)`},
 		{over, func(p *schemas.Problem) { p.Distribution = "skew" },
 			`problem.distribution: "skew" beside problem.data: the rows of the data are the distribution; leave one of them out`},
+		{ball, func(p *schemas.Problem) { p.Disguise = true },
+			`problem.disguise: hides the rows of problem.data, and this problem has none; leave it out`},
+		{over, func(p *schemas.Problem) { p.Class, p.Domain, p.Disguise = "points", 5, true },
+			`problem.disguise: does not apply to points, whose concepts are not the same after an isometry, only to halfspaces; leave it out`},
 		{over, func(p *schemas.Problem) { p.Margin = 0.1 }, `problem.margin: 0.1 does not apply to halfspace over data`},
 		{over, func(p *schemas.Problem) { p.Test = 5 },
 			`problem.test: 5: the error is computed exactly here, over all rows; leave it out`},
@@ -206,5 +211,46 @@ func TestPublicTellsNoTarget(t *testing.T) {
 		if x, dim := p.Population(); x != nil || dim != p.Dim() || p.Rows() != 0 || p.Pulled() != 0 {
 			t.Errorf("%+v: a law has a population", c.p)
 		}
+	}
+}
+
+// No learner can be promised to come below the rate of noise that moves the target, but where the
+// points are so heavy that most labels of each stay right, and where hypotheses lie far apart.
+func TestFloor(t *testing.T) {
+	for _, c := range []struct {
+		class, law string
+		domain     uint64
+		dim        int
+		kind       string
+		rate, want float64
+	}{
+		{"thresholds", "uniform", 1 << 20, 0, "adversarial", 0.1, 0.1},
+		{"thresholds", "uniform", 1 << 20, 0, "random", 0.1, 0},
+		{"thresholds", "uniform", 1 << 20, 0, "none", 0, 0},
+		{"thresholds", "uniform", 1 << 20, 0, "adversarial", 0, 0},
+		{"intervals", "uniform", 8, 0, "adversarial", 0.1, 0.1},
+		{"intervals", "uniform", 8, 0, "adversarial", 0.06, 0},
+		{"thresholds", "needle", 1 << 20, 0, "adversarial", 0.1, 0.1},
+		{"thresholds", "needle", 1 << 20, 0, "adversarial", 0.04, 0}, // needles of weight 0.1
+		{"rectangles", "uniform", 64, 2, "adversarial", 0.1, 0.1},
+		{"parities", "uniform", 0, 4, "adversarial", 0.1, 0},
+		{"halfspace", "iso", 0, 3, "adversarial", 0.1, 0.1},
+	} {
+		p := schemas.Problem{Class: c.class, Distribution: c.law, Domain: c.domain, Dim: c.dim,
+			Noise: schemas.Noise{Kind: c.kind, Rate: c.rate}}
+		switch c.law {
+		case "needle":
+			p.Mass = 0.1
+		case "iso":
+			p.Margin = 0.1
+		}
+		if got := open(t, p).Floor(); got != c.want {
+			t.Errorf("%+v: %v, want %v", p, got, c.want)
+		}
+	}
+	over := overData("halfspace", 0)
+	over.Noise = schemas.Noise{Kind: "adversarial", Rate: 0.1}
+	if got := openCSV(t, testkit.CSV(300), over).Floor(); got != 0 {
+		t.Errorf("data: %v", got)
 	}
 }

@@ -57,7 +57,12 @@ func (m Mistakes) sorted() Mistakes {
 		}
 		return a.Column - b.Column
 	})
-	return slices.Compact(m)
+	seen := map[Mistake]bool{}
+	return slices.DeleteFunc(m, func(one Mistake) bool {
+		again := seen[one]
+		seen[one] = true
+		return again
+	})
 }
 
 // Mistake returns a mistake at the value that stands at path, or at the nearest thing around it,

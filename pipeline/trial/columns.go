@@ -66,7 +66,7 @@ var keyColumns = []KeyColumn{
 		func(c *Cell) string { return c.Problem.Distribution }),
 	float(Describes|Quantity, "mass", "needle: the weight a of each of its points",
 		func(c *Cell) float64 { return c.Problem.Mass }),
-	float(Describes|Quantity, "minority", "skew: the share of the minority",
+	float(Describes|Quantity, "minority", "skew laws: the share of the minority",
 		func(c *Cell) float64 { return c.Problem.Minority }),
 	float(Describes|Quantity, "margin", "the law's margin", func(c *Cell) float64 { return c.Problem.Margin }),
 	text(Describes, "target", "what labels the points: random (drawn for each trial), uniform, middle, or a hypothesis; "+
@@ -78,6 +78,9 @@ var keyColumns = []KeyColumn{
 	float(Describes|Quantity|FromZero, "noise_rate", "its rate; null without noise",
 		func(c *Cell) float64 { return c.Problem.Noise.Rate }),
 	text(0, "data", "the file whose rows are the population", (*Cell).dataName),
+	key(Describes, schemas.BoolColumn, "disguise", "whether each trial turns the rows and signs the labels anew, so that "+
+		"what was known of them beforehand is worth nothing; null without data",
+		(*Cell).disguise),
 	whole(Quantity, "queries", "task predict: queries of each game", (*Cell).queriesAsked),
 	text(0, "adversary", "who asks them, or plays the rounds", (*Cell).adversaryWords),
 	float(Quantity, "epsilon", "privacy budget; null where the algorithm states no guarantee",
@@ -138,6 +141,14 @@ func (c *Cell) matrixName() string {
 		return ""
 	}
 	return filepath.Base(c.Problem.Matrix.File)
+}
+
+// disguise returns whether the data are disguised, nil where there are none.
+func (c *Cell) disguise() any {
+	if c.Problem.Data == nil {
+		return nil
+	}
+	return c.Problem.Disguise
 }
 
 func (c *Cell) dataName() string {

@@ -47,6 +47,25 @@ func runIn(t *testing.T, p *Process, r OpenRequest) (all []Fault, err error) {
 	return append(all, faults...), err
 }
 
+// Where the setting asks for labels, any other answer fails its trial, and says what to do.
+func TestLabels(t *testing.T) {
+	p := start(t, self("plugin"))
+	for means, want := range map[bool]int{true: 0, false: 30} {
+		r := request("test/behaving", 30, 2, 1, nil)
+		r.Setting.Means = means
+		faults, err := runIn(t, p, r)
+		if err != nil || len(faults) != want {
+			t.Fatalf("means %v: %d faults, %v", means, len(faults), err)
+		}
+		for _, f := range faults {
+			if f.Kind != Answer || !strings.Contains(f.Message, "to point 0 is not a label: the goal asks for labels; "+
+				"set goal.answers: mean, or answer the sign") {
+				t.Fatalf("%+v", f)
+			}
+		}
+	}
+}
+
 // What an algorithm does wrong in trial 17 is the fault of that trial alone, and the
 // process lives on.
 func TestFaults(t *testing.T) {

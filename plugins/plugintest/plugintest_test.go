@@ -131,6 +131,16 @@ var faulty = map[string]algo.Plugin{
 	"answers": learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) {
 		return answer(func([]float64) float64 { return 1.01 }), nil
 	}),
+	"answers  ": func() algo.Plugin { // private labels, and answers with a mean
+		a := majority()
+		a.Guarantee = func(s *algo.Setting[params]) (algo.Guarantee, error) {
+			return algo.Guarantee{Pure: true, Epsilon: s.Epsilon, Source: "Theorem 1"}, nil
+		}
+		a.Learn = func(context.Context, *algo.Trial[params], *algo.Data) (algo.Model, error) {
+			return answer(func([]float64) float64 { return 0.37 }), nil
+		}
+		return a
+	}(),
 	"same seed same answers": learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) {
 		v := rand.Float64()
 		return answer(func([]float64) float64 { return v }), nil

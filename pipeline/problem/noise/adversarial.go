@@ -12,29 +12,33 @@ import (
 // adversarial acts on the sample as a whole: the sample of n is no prefix of a larger one.
 var adversarial = Noise{
 	Name: "adversarial",
-	Doc: "floor(rate n) labels are wrong, chosen after seeing the clean sample of n: of halfspaces those with the " +
-		"largest y<x,w>, w being the plain average of yx; of an ordered domain positives by increasing value, and once " +
-		"they run out negatives by decreasing value; of other points positives, and once they run out negatives; ties go " +
-		"to the earlier example",
+	Doc: "floor(rate n) labels are wrong, chosen after seeing the clean sample of n, in a direction that is drawn for " +
+		"each trial, so that to undo one direction is to err twice as much under another: on whole numbers an end of the " +
+		"positives, along one coordinate, moves inwards over positives or outwards over negatives, the nearest first; of " +
+		"halfspaces those with the smallest y<x,v>, v being a uniform direction, which pulls the average of yx farthest " +
+		"towards v; of other points positives and then negatives, or the reverse; ties are broken at random",
 	Rate: true,
 	flipper: func(rate float64, points concept.Shape) Flipper {
 		return &adversarialFlips{rate: rate, points: points}
 	},
 }
 
-// adversarialFlips chooses the labels to flip. On halfspaces it takes the largest pull on a learner
-// that averages (Bun, Carmosino and Sorrell 2020 allow any choice); on an ordered domain the left
-// end of the target seems to lie further right.
+// adversarialFlips chooses the labels to flip. Bun, Carmosino and Sorrell (2020) allow any choice;
+// this one makes the sample look as if another target had labelled it, in one of several ways that
+// the sample does not tell apart.
 type adversarialFlips struct {
 	rate   float64
 	points concept.Shape
 	rank   []ranked
-	pull   []float64
+	toward []float64
 }
 
-// ranked is an example with its worth to the adversary: the larger, the sooner it is flipped.
+// ranked is an example with its worth to the adversary: the larger, the sooner it is flipped. Of
+// equal worths the larger luck decides: by their order in the sample, the later ones would be known
+// to be clean.
 type ranked struct {
 	worth float64
+	luck  uint64
 	index int
 }
 
@@ -42,67 +46,133 @@ type ranked struct {
 // whole number by rounding alone, such as 0.29*100, counts as that number.
 func flips(rate float64, n int) int { return int(math.Floor(float64(rate*float64(n)) + 1e-9)) }
 
-func (f *adversarialFlips) Flip(_ *rand.Rand, x, y []float64) { f.flip(flips(f.rate, len(y)), x, y) }
-
-// flip negates k of the labels y of the examples x.
-func (f *adversarialFlips) flip(k int, x, y []float64) {
+func (f *adversarialFlips) Flip(r *rand.Rand, x, y []float64) {
+	k := flips(f.rate, len(y))
 	if k == 0 {
 		return
 	}
-	f.rank = slices.Grow(f.rank[:0], len(y))
+	f.rank = slices.Grow(f.rank[:0], len(y))[:len(y)]
+	for i := range f.rank {
+		f.rank[i] = ranked{luck: r.Uint64(), index: i}
+	}
+	d := len(x) / len(y)
 	switch f.points {
-	case concept.Scalar:
-		f.rankValues(x, y)
+	case concept.Scalar, concept.Grid:
+		c := coordinate{x: x[r.IntN(d):], d: d}
+		f.rankValues(c.drawShift(r, y), c, y)
 	case concept.Ball:
+		f.drawDirection(r, d)
 		f.rankPulls(x, y)
 	default:
-		f.rankLabels(y)
+		f.rankLabels(coin(r), y)
 	}
+	f.flip(k, y)
+}
+
+// coin returns -1 or +1 with equal probability.
+func coin(r *rand.Rand) float64 { return 2*float64(r.Uint64()>>63) - 1 }
+
+// flip negates the k labels y of the highest rank.
+func (f *adversarialFlips) flip(k int, y []float64) {
 	slices.SortFunc(f.rank, func(p, q ranked) int {
-		if c := cmp.Compare(q.worth, p.worth); c != 0 {
-			return c
-		}
-		return cmp.Compare(p.index, q.index)
+		return cmp.Or(cmp.Compare(q.worth, p.worth), cmp.Compare(q.luck, p.luck), cmp.Compare(p.index, q.index))
 	})
 	for _, r := range f.rank[:k] {
 		y[r.index] = -y[r.index]
 	}
 }
 
-// rankValues prefers positives to negatives, low positives to high ones and high negatives to low
-// ones. Values are below 2^40, so the worth of a positive is exact and above that of any negative.
-func (f *adversarialFlips) rankValues(x, y []float64) {
-	for i, v := range x {
-		worth := v
-		if y[i] > 0 {
-			worth = 2*concept.MaxDomain - v
-		}
-		f.rank = append(f.rank, ranked{worth, i})
-	}
+// coordinate is one coordinate of all examples.
+type coordinate struct {
+	x []float64 // from that of the first example on
+	d int       // numbers of an example
 }
 
-// rankLabels prefers positives to negatives.
-func (f *adversarialFlips) rankLabels(y []float64) {
+func (c coordinate) of(i int) float64 { return c.x[i*c.d] }
+
+// shift says which end of the positives moves along a coordinate, and to which side.
+type shift struct{ right, outward bool }
+
+// drawShift draws the shift of a sample. An end beyond which there is no negative, such as the right
+// one of a threshold, is not chosen, unless both are such.
+func (c coordinate) drawShift(r *rand.Rand, y []float64) shift {
+	low, high := math.Inf(1), math.Inf(-1)
 	for i, label := range y {
-		f.rank = append(f.rank, ranked{label, i})
+		if label > 0 {
+			low, high = min(low, c.of(i)), max(high, c.of(i))
+		}
+	}
+	below, above := false, false
+	for i, label := range y {
+		if label < 0 {
+			below, above = below || c.of(i) < low, above || c.of(i) > high
+		}
+	}
+	s := shift{right: coin(r) > 0, outward: coin(r) > 0}
+	if below != above {
+		s.right = above
+	}
+	return s
+}
+
+// rankValues ranks the examples for a shift of the left end, and for one of the right end in the
+// mirror. Inwards it takes low positives before high ones, and then high negatives before low ones;
+// outwards the negatives on the left of all positives, high ones first, then other negatives and
+// then positives, low ones first. Values are below 2^40, so worths are exact.
+func (f *adversarialFlips) rankValues(s shift, c coordinate, y []float64) {
+	low := math.Inf(1) // the least positive
+	for i, label := range y {
+		if label > 0 {
+			low = min(low, s.mirror(c.of(i)))
+		}
+	}
+	for i, label := range y {
+		v, worth := s.mirror(c.of(i)), &f.rank[i].worth
+		switch negative := label < 0; {
+		case s.outward && negative && v < low:
+			*worth = 2*concept.MaxDomain + v
+		case s.outward == negative:
+			*worth = 2*concept.MaxDomain - v
+		case s.outward:
+			*worth = -v
+		default:
+			*worth = v
+		}
 	}
 }
 
-// rankPulls ranks by y<x,w>, w being the sum of all yx.
+// mirror returns the place of v seen from the side of the end that moves.
+func (s shift) mirror(v float64) float64 {
+	if s.right {
+		return concept.MaxDomain - 1 - v
+	}
+	return v
+}
+
+// rankLabels prefers examples with the label first.
+func (f *adversarialFlips) rankLabels(first float64, y []float64) {
+	for i, label := range y {
+		f.rank[i].worth = label * first
+	}
+}
+
+// drawDirection draws the direction into which the average is pulled.
+func (f *adversarialFlips) drawDirection(r *rand.Rand, d int) {
+	f.toward = slices.Grow(f.toward[:0], d)[:d]
+	for j := range f.toward {
+		f.toward[j] = r.NormFloat64()
+	}
+}
+
+// rankPulls ranks by -y<x,v>, v being the drawn direction: negating the label of an example moves
+// the sum of all yx along v by twice that.
 func (f *adversarialFlips) rankPulls(x, y []float64) {
-	d := len(x) / len(y)
-	f.pull = slices.Grow(f.pull[:0], d)[:d]
-	clear(f.pull)
+	d := len(f.toward)
 	for i, label := range y {
+		along := 0.0
 		for j, v := range x[i*d : (i+1)*d] {
-			f.pull[j] += float64(label * v)
+			along += float64(v * f.toward[j])
 		}
-	}
-	for i, label := range y {
-		worth := 0.0
-		for j, v := range x[i*d : (i+1)*d] {
-			worth += float64(v * f.pull[j])
-		}
-		f.rank = append(f.rank, ranked{float64(label * worth), i})
+		f.rank[i].worth = -float64(label * along)
 	}
 }

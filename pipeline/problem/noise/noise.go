@@ -77,6 +77,13 @@ func Resolve(n *schemas.Noise) error {
 	return nil
 }
 
+// Hides reports whether noise makes the samples of a target look, whatever their size, as if another
+// one had labelled them, which differs from it on a mass of the rate.
+func Hides(n schemas.Noise, points concept.Shape) bool {
+	return n.Kind == adversarial.Name && n.Rate > 0 &&
+		(points == concept.Scalar || points == concept.Grid || points == concept.Ball)
+}
+
 // New makes a flipper for a resolved noise on points of a shape.
 func New(n schemas.Noise, points concept.Shape) Flipper {
 	return Lookup(n.Kind).flipper(n.Rate, points)

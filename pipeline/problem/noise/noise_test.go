@@ -2,10 +2,12 @@ package noise
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 func TestNumberOfFlips(t *testing.T) {
@@ -21,46 +23,136 @@ func TestNumberOfFlips(t *testing.T) {
 	}
 }
 
-func TestAdversaryOnOrderedDomains(t *testing.T) {
+func TestShifts(t *testing.T) {
+	const top = concept.MaxDomain - 1
+	in, out := shift{}, shift{outward: true}
+	rightIn, rightOut := shift{right: true}, shift{right: true, outward: true}
 	for _, c := range []struct {
 		name    string
+		s       shift
 		x, y    []float64
 		k       int
 		flipped []int // indexes
 	}{
-		{"none", []float64{1, 2}, []float64{-1, 1}, 0, nil},
-		{"lowest positives", []float64{9, 3, 7, 5, 6}, []float64{1, -1, 1, -1, 1}, 2, []int{2, 4}},
-		{"ties to the earlier", []float64{8, 8, 1, 8}, []float64{1, 1, -1, 1}, 2, []int{0, 1}},
-		{"then highest negatives", []float64{4, 8, 1, 2}, []float64{-1, 1, -1, -1}, 2, []int{0, 1}},
-		{"no positives", []float64{4, 8, 1, 2}, []float64{-1, -1, -1, -1}, 2, []int{0, 1}},
-		{"top of the domain", []float64{concept.MaxDomain - 1, concept.MaxDomain - 1}, []float64{-1, 1}, 1, []int{1}},
+		{"none", in, []float64{1, 2}, []float64{-1, 1}, 0, nil},
+		{"lowest positives", in, []float64{9, 3, 7, 5, 6}, []float64{1, -1, 1, -1, 1}, 2, []int{2, 4}},
+		{"highest positives", rightIn, []float64{9, 3, 7, 5, 6}, []float64{1, -1, 1, -1, 1}, 2, []int{0, 2}},
+		{"then highest negatives", in, []float64{4, 8, 1, 2}, []float64{-1, 1, -1, -1}, 2, []int{0, 1}},
+		{"then lowest negatives", rightIn, []float64{4, 8, 1, 2}, []float64{-1, 1, -1, -1}, 2, []int{1, 2}},
+		{"no positives", in, []float64{4, 8, 1, 2}, []float64{-1, -1, -1, -1}, 2, []int{0, 1}},
+		{"no positives, outwards", out, []float64{4, 8, 1, 2}, []float64{-1, -1, -1, -1}, 2, []int{0, 1}},
+		{"negatives below", out, []float64{9, 3, 7, 5, 6}, []float64{1, -1, 1, -1, 1}, 1, []int{3}},
+		{"negatives above", rightOut, []float64{1, 3, 7, 5, 6}, []float64{1, -1, -1, -1, 1}, 1, []int{2}},
+		{"negatives below, then the nearest above, then positives", out, []float64{2, 5, 6, 9, 8, 4},
+			[]float64{-1, 1, 1, -1, -1, 1}, 4, []int{0, 3, 4, 5}},
+		{"no negatives, outwards", out, []float64{4, 8, 1, 2}, []float64{1, 1, 1, 1}, 2, []int{2, 3}},
+		{"top of the domain", in, []float64{top, top}, []float64{-1, 1}, 1, []int{1}},
+		{"bottom of the domain", out, []float64{0, 1, top}, []float64{-1, 1, -1}, 2, []int{0, 2}},
 	} {
-		checkFlips(t, c.name, concept.Scalar, c.k, c.x, c.y, c.flipped)
+		f := &adversarialFlips{rank: indexes(len(c.y))}
+		f.rankValues(c.s, coordinate{c.x, 1}, c.y)
+		checkFlips(t, c.name, f, c.k, c.y, c.flipped)
 	}
 }
 
-func TestAdversaryOnHalfspaces(t *testing.T) {
-	// The average of yx is (1, 0.4)/5 up to a factor; pulls are 1, 0.2, 0.6, 0 and -0.8 of its first
-	// coordinate.
+// An end that has no negative beyond it stays where it is; everything else is a fair coin.
+func TestDrawShift(t *testing.T) {
+	const draws = 4000
+	r := rand.New(rand.NewPCG(5, 6))
+	for _, c := range []struct {
+		name  string
+		x, y  []float64
+		right float64 // share
+	}{
+		{"threshold", []float64{1, 2, 3}, []float64{-1, 1, 1}, 0},
+		{"only below", []float64{1, 2, 3}, []float64{1, 1, -1}, 1},
+		{"interval", []float64{1, 2, 3}, []float64{-1, 1, -1}, 0.5},
+		{"all positive", []float64{1, 2, 3}, []float64{1, 1, 1}, 0.5},
+		{"all negative", []float64{1, 2, 3}, []float64{-1, -1, -1}, 0.5},
+	} {
+		right, outward := 0.0, 0.0
+		for range draws {
+			s := coordinate{c.x, 1}.drawShift(r, c.y)
+			right, outward = right+number(s.right), outward+number(s.outward)
+		}
+		testkit.CheckCounts(t, []float64{outward, draws - outward}, []float64{0.5, 0.5})
+		if c.right == 0.5 {
+			testkit.CheckCounts(t, []float64{right, draws - right}, []float64{0.5, 0.5})
+		} else if right != c.right*draws {
+			t.Errorf("%s: the right end moves in %v of %v draws", c.name, right, draws)
+		}
+	}
+}
+
+func number(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func TestPulls(t *testing.T) {
 	x := []float64{1, 0, -0.2, 0, 0.6, 0, 0, 1, -0.8, 0}
 	y := []float64{1, -1, 1, 1, 1}
-	for k, flipped := range [][]int{nil, {3}, {0, 3}, {0, 2, 3}} {
-		checkFlips(t, fmt.Sprint(k), concept.Ball, k, x, y, flipped)
+	for _, c := range []struct {
+		toward  []float64
+		k       int
+		flipped []int
+	}{
+		{[]float64{1, 0}, 1, []int{4}}, // y<x,v> is 1, 0.2, 0.6, 0 and -0.8
+		{[]float64{1, 0}, 2, []int{3, 4}},
+		{[]float64{-1, 0}, 2, []int{0, 2}},
+		{[]float64{0, -1}, 1, []int{3}},
+	} {
+		f := &adversarialFlips{toward: c.toward, rank: indexes(len(y))}
+		f.rankPulls(x, y)
+		checkFlips(t, fmt.Sprint(c), f, c.k, y, c.flipped)
 	}
 }
 
-func TestAdversaryOnBits(t *testing.T) {
+func TestLabelsFirst(t *testing.T) {
 	y := []float64{-1, 1, -1, 1}
-	for k, flipped := range [][]int{nil, {1}, {1, 3}, {0, 1, 3}} {
-		checkFlips(t, fmt.Sprint(k), concept.Bits, k, make([]float64, 8), y, flipped)
+	for _, c := range []struct {
+		first   float64
+		k       int
+		flipped []int
+	}{{1, 2, []int{1, 3}}, {1, 4, []int{0, 1, 2, 3}}, {-1, 2, []int{0, 2}}} {
+		f := &adversarialFlips{rank: indexes(len(y))}
+		f.rankLabels(c.first, y)
+		checkFlips(t, fmt.Sprint(c), f, c.k, y, c.flipped)
 	}
 }
 
-// checkFlips flips k labels and compares which.
-func checkFlips(t *testing.T, name string, points concept.Shape, k int, x, y []float64, want []int) {
+// Among examples of equal worth the order in the sample says nothing.
+func TestTiesAreBrokenAtRandom(t *testing.T) {
+	const n, draws = 8, 8000
+	r, counts := rand.New(rand.NewPCG(7, 8)), make([]float64, n)
+	f := &adversarialFlips{rate: 0.125, points: concept.Scalar}
+	for range draws {
+		x, y := make([]float64, n), make([]float64, n)
+		for i := range x {
+			x[i], y[i] = 5, 1
+		}
+		f.Flip(r, x, y)
+		counts[slices.Index(y, -1)]++
+	}
+	testkit.CheckCounts(t, counts, slices.Repeat([]float64{1. / n}, n))
+}
+
+// indexes returns unranked examples.
+func indexes(n int) []ranked {
+	rank := make([]ranked, n)
+	for i := range rank {
+		rank[i].index = i
+	}
+	return rank
+}
+
+// checkFlips flips k labels of ranked examples and compares which.
+func checkFlips(t *testing.T, name string, f *adversarialFlips, k int, y []float64, want []int) {
 	t.Helper()
 	noisy := slices.Clone(y)
-	(&adversarialFlips{points: points}).flip(k, x, noisy)
+	f.flip(k, noisy)
 	var got []int
 	for i := range y {
 		if noisy[i] != y[i] {

@@ -28,6 +28,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 
+	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/pipeline/result/render"
 )
 
@@ -114,7 +115,7 @@ func TestFlight(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s, err := flight.DeserializeSchema(res.Schema, memory.DefaultAllocator); err != nil || s.NumFields() != 45 {
+	if s, err := flight.DeserializeSchema(res.Schema, memory.DefaultAllocator); err != nil || s.NumFields() != len(result.Columns("table"))+metricColumns["table"] {
 		t.Errorf("schema: %v, %v", s, err)
 	}
 	for sql, code := range map[string]codes.Code{
@@ -214,7 +215,7 @@ func TestFlightCatalog(t *testing.T) {
 	}
 	s, err := flight.DeserializeSchema(r.Record().Column(4).(*array.Binary).Value(0), memory.DefaultAllocator)
 	r.Release()
-	if err != nil || s.NumFields() != 37 || s.Field(0).Name != "cell" {
+	if err != nil || s.NumFields() != len(result.Columns("curve"))+metricColumns["curve"] || s.Field(0).Name != "cell" {
 		t.Errorf("schema of curve: %v, %v", s, err)
 	}
 	info, err = c.GetCatalogs(ctx)

@@ -53,6 +53,9 @@ func briefOf(s *sheet.Sheet) brief {
 		b.below = append([]string{sure}, b.below...)
 	}
 	b.below = append(b.below, s.Notes...)
+	if isOverData(s) && slices.ContainsFunc(b.columns, isBracket) {
+		b.below = append(b.below, onePopulation)
+	}
 	for _, row := range s.Rows {
 		line := make([]string, len(shown))
 		for j, i := range shown {
@@ -63,6 +66,16 @@ func briefOf(s *sheet.Sheet) brief {
 		b.rows = append(b.rows, line)
 	}
 	return b
+}
+
+// onePopulation says what n* means where the population is a file.
+const onePopulation = "over data, n* is for one concept and one population; without disguise, what was known of them " +
+	"beforehand counts as learnt"
+
+// isOverData reports whether the population of some row is a file.
+func isOverData(s *sheet.Sheet) bool {
+	i := slices.IndexFunc(s.Columns, func(c schemas.Column) bool { return c.Name == "data" })
+	return i >= 0 && slices.ContainsFunc(s.Rows, func(row []any) bool { return row[i] != nil })
 }
 
 // notes collects columns that depend on the column by alone.
