@@ -68,9 +68,13 @@ func thirdparty(t testing.TB) string { return built(t, thirdpartyPlugin) }
 // dependent returns the path of the plugin of testdata/dependent.
 func dependent(t testing.TB) string { return built(t, dependentPlugin) }
 
+// cheats returns the path of the plugin of testdata/cheats.
+func cheats(t testing.TB) string { return built(t, cheatsPlugin) }
+
 var (
 	thirdpartyPlugin = sync.OnceValues(func() (string, error) { return buildPlugin("thirdparty") })
 	dependentPlugin  = sync.OnceValues(func() (string, error) { return buildPlugin("dependent") })
+	cheatsPlugin     = sync.OnceValues(func() (string, error) { return buildPlugin("cheats") })
 )
 
 func built(t testing.TB, build func() (string, error)) string {
