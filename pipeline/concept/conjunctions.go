@@ -27,6 +27,7 @@ var conjunctionsDefinition = Definition{
 		return b
 	},
 	TargetDoc: "the conjunction of the first bit and the negation of the second",
+	Prior:     conjunctionPrior(true),
 	Examples:  []Spec{{Name: Conjunctions, Dim: 4}},
 	Draw: func(s Spec, r *rand.Rand) Hypothesis {
 		return Conjunction{Dim: s.Dim, Ones: positive(2, r)}

@@ -19,6 +19,7 @@ var halfspaceDefinition = Definition{
 	Littlestone: ofHalfspaces,
 	NoSeparator: infinitelyMany,
 	TargetDoc:   "a uniform unit normal vector, drawn anew in each trial by the law of the points",
+	Prior:       halfspacePrior,
 	Examples:    []Spec{{Name: Halfspace, Dim: 5}},
 	Draw: func(s Spec, r *rand.Rand) Hypothesis {
 		h := Linear{W: make([]float64, s.Dim)}

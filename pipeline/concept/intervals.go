@@ -21,6 +21,7 @@ var intervalsDefinition = Definition{
 	WholeDomain: boxesEverywhere,
 	Target:      func(s Spec) Target { return middleBox(1, s.Domain) },
 	TargetDoc:   "the interval [X/4, 3X/4-1]",
+	Prior:       intervalPrior,
 	Examples:    []Spec{{Name: Intervals, Domain: 1024}},
 	Draw: func(s Spec, r *rand.Rand) Hypothesis {
 		low := r.Uint64N(s.Domain)

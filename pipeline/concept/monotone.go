@@ -28,6 +28,7 @@ var monotoneDefinition = Definition{
 		return b
 	},
 	TargetDoc: "the conjunction of the first two bits",
+	Prior:     conjunctionPrior(false),
 	Examples:  []Spec{{Name: MonotoneConjunctions, Dim: 5}},
 	Draw: func(s Spec, r *rand.Rand) Hypothesis {
 		return Conjunction{Dim: s.Dim, Ones: positive(2, r)}

@@ -33,6 +33,7 @@ var paritiesDefinition = Definition{
 	Code:        code,
 	Target:      func(s Spec) Target { return &parityTarget{bits: make([]float64, s.Dim)} },
 	TargetDoc:   "a parity of uniformly chosen bits, drawn anew in each trial",
+	Prior:       parityPrior,
 	Examples:    []Spec{{Name: Parities, Dim: 5}},
 	Draw:        func(s Spec, r *rand.Rand) Hypothesis { return Parity{s.Dim, positive(2, r)} },
 }

@@ -29,6 +29,7 @@ var pointsDefinition = Definition{
 		return Box{[]float64{middle}, []float64{middle}}
 	},
 	TargetDoc: "the point X/2",
+	Prior:     pointPrior,
 	Examples:  []Spec{{Name: Points, Domain: 1024}},
 	Draw:      func(s Spec, r *rand.Rand) Hypothesis { return Point(float64(r.Uint64N(s.Domain))) },
 }

@@ -22,6 +22,7 @@ var rectanglesDefinition = Definition{
 	WholeDomain: boxesEverywhere,
 	Target:      func(s Spec) Target { return middleBox(s.Dim, s.Domain) },
 	TargetDoc:   "the rectangle [X/4, 3X/4-1] in every number",
+	Prior:       rectanglePrior,
 	Examples:    []Spec{{Name: Rectangles, Domain: 8, Dim: 2}},
 	Draw: func(s Spec, r *rand.Rand) Hypothesis {
 		h := make(Rectangle, s.Dim)

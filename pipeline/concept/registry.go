@@ -78,6 +78,11 @@ type Definition struct {
 	Target    func(s Spec) Target
 	TargetDoc string
 
+	// Prior is the best answer of a learner without data, where points are uniform and targets are
+	// drawn; see NewPrior. It reports false where there is no formula. It is nil where targets are
+	// uniform whatever the law, and where there are infinitely many hypotheses and no law.
+	Prior func(s Spec, law Drawn, ok Allowed) (Prior, bool)
+
 	// Rank maps a point to a whole number in the same order, and reports false where x is no point;
 	// Place is point number i, from 0, of n in ascending order; PointsDoc describes the points. The
 	// thresholds are the ranks First to Last, First that of the least point, and Last one above that

@@ -29,6 +29,7 @@ var stumpsDefinition = Definition{
 	WholeDomain: stumpsEverywhere,
 	Target:      func(s Spec) Target { return upperBox(s.Dim, s.Domain) },
 	TargetDoc:   "the stump that is +1 where the first number is at least X/2",
+	Prior:       stumpPrior,
 	Examples:    []Spec{{Name: Stumps, Domain: 16, Dim: 3}},
 	Draw: func(s Spec, r *rand.Rand) Hypothesis {
 		return Stump{Dim: s.Dim, T: float64(positive(s.Domain, r)), Above: 1}

@@ -36,6 +36,7 @@ var thresholdsDefinition = Definition{
 	WholeDomain: thresholdsEverywhere,
 	Target:      func(s Spec) Target { return upperBox(1, s.Domain) },
 	TargetDoc:   "the threshold X/2",
+	Prior:       thresholdPrior,
 	Examples:    []Spec{{Name: Thresholds, Domain: 1024}},
 	Draw:        func(s Spec, r *rand.Rand) Hypothesis { return Threshold(float64(r.Uint64N(s.Domain))) },
 }
