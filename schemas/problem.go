@@ -9,9 +9,9 @@ type Problem struct {
 	Class        string  `json:"class"`                  // thresholds, points, intervals, stumps, rectangles, ..., halfspace, matrix, thresholds-naturals, ...
 	Domain       uint64  `json:"domain,omitempty"`       // X: every number of a point is one of 0..X-1
 	Dim          int     `json:"d,omitempty"`            // numbers per example
-	Distribution string  `json:"distribution,omitempty"` // uniform, needle, iso, skew, ball-margin; empty with Data
+	Distribution string  `json:"distribution,omitempty"` // uniform, needle, iso, skew, ball-margin, iso-fixed, skew-fixed; empty with Data
 	Mass         float64 `json:"mass,omitempty"`         // needle: the weight a of each of its points
-	Minority     float64 `json:"minority,omitempty"`     // skew: the share p of the minority
+	Minority     float64 `json:"minority,omitempty"`     // skew laws: the share p of the minority
 	Margin       float64 `json:"margin,omitempty"`       // tau
 	Noise        Noise   `json:"noise"`
 	Matrix       *Matrix `json:"matrix,omitempty"`

@@ -98,7 +98,7 @@ type ProblemSpec struct {
 	Distribution Axis[string] `yaml:"distribution" jsonschema:"registry=law"`
 	// Mass is the needle law's a: the weight of each of its points.
 	Mass Axis[float64] `yaml:"mass" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
-	// Minority is the skew law's share of the minority (default 0.2).
+	// Minority is the skew laws' share of the minority (default 0.2).
 	Minority Axis[float64] `yaml:"minority" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
 	// Margin of the halfspace laws.
 	Margin Axis[float64] `yaml:"margin" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`

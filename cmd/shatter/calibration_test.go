@@ -199,7 +199,7 @@ func TestNeedleCoverage(t *testing.T) {
 const boostingSweep = `
 name: boosting
 task: learn
-problem: {class: halfspace, d: 10, margin: 0.1, distribution: [skew, iso], test: 2000}
+problem: {class: halfspace, d: 10, margin: 0.1, distribution: [skew-fixed, iso-fixed], test: 2000}
 algorithms: [{use: boosting/hs-stl, rounds: 50, lambda: 8, kappa: 0.3}, boosting/centering]
 privacy: {epsilon: 1, delta: 1e-6}
 goal: {alpha: 0.1, beta: 0.1}
@@ -219,12 +219,12 @@ func TestBoostingTable(t *testing.T) {
 	}
 	for _, r := range table(t, dir) {
 		switch key := fmt.Sprint(r["algorithm"], " ", r["distribution"]); key {
-		case "boosting/hs-stl skew":
+		case "boosting/hs-stl skew-fixed":
 			// 179 of 200 trials succeed at n = 1414: n* is near it.
 			if r["status"] != "decided" || r["n_low"].(float64) > 1450 || r["n_high"].(float64) < 1350 {
 				t.Errorf("%s: %v", key, r)
 			}
-		case "boosting/centering skew":
+		case "boosting/centering skew-fixed":
 			if r["status"] != "above_range" {
 				t.Errorf("%s: %v", key, r)
 			}

@@ -554,7 +554,7 @@ n: [100]
 		{"zip of unknown names", half + "zip: [[d, margn], [d]]", []string{`s:9:11: zip[0][1]: unknown axis "margn", did you mean "margin"?`,
 			`s:9:19: zip[1]: zip is a list of lists of at least two axes: [[d, margin]]`}},
 		{"zip of different lengths", half + "zip: [[d, margin]]", []string{`s:9:7: zip[0]: lengths differ: "d" has 2 values, "margin" has 1`}},
-		{"problem", change(half, "skew", "needle"), []string{`s:2:69: problem.distribution: "needle" does not fit the class halfspace; choose iso, skew or ball-margin`}},
+		{"problem", change(half, "skew", "needle"), []string{`s:2:69: problem.distribution: "needle" does not fit the class halfspace; choose iso, skew, ball-margin, iso-fixed or skew-fixed`}},
 		{"problem at one value of an axis", change(half, "[10, 50]", "[10, 1]"), []string{`s:2:37: problem.d[1]: 1 is outside [2, 1048576]`}},
 		{"problem without a key", change(half, "margin: 0.1, ", ""), []string{`s:2:10: problem.margin: missing; state a number in (0, 1), for example 0.1`}},
 		{"noise", change(half, "skew", "skew, noise: [{kind: none}, {kind: none, rate: 0.1}]"), []string{

@@ -48,7 +48,7 @@ func BenchmarkTrial(b *testing.B) {
 // BenchmarkDraw measures bulk drawing, per number of an example.
 func BenchmarkDraw(b *testing.B) {
 	const n = 1000
-	for _, name := range []string{"iso", "skew", "ball-margin"} {
+	for _, name := range []string{"iso", "skew", "iso-fixed", "skew-fixed", "ball-margin"} {
 		for _, tau := range []float64{0.01, 0.1} {
 			for _, dim := range []int{10, 100} {
 				b.Run(fmt.Sprintf("%s/margin=%v/d=%d", name, tau, dim), func(b *testing.B) {

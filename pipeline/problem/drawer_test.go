@@ -23,10 +23,11 @@ func everyLaw() (all []schemas.Problem) {
 			schemas.Problem{Class: class, Distribution: "uniform", Domain: 3 << 30, Test: 50},
 			schemas.Problem{Class: class, Distribution: "needle", Domain: 1 << 32, Mass: 0.1})
 	}
-	for _, law := range []string{"iso", "skew", "ball-margin"} {
-		all = append(all, schemas.Problem{Class: "halfspace", Distribution: law, Dim: 7, Margin: 0.1, Test: 50})
+	sphere := func(law string, d int) schemas.Problem {
+		return schemas.Problem{Class: "halfspace", Distribution: law, Dim: d, Margin: 0.1, Test: 50}
 	}
-	return append(all, schemas.Problem{Class: "halfspace", Distribution: "ball-margin", Dim: 60, Margin: 0.1, Test: 50})
+	return append(all, sphere("iso-fixed", 7), sphere("skew-fixed", 7), sphere("ball-margin", 7),
+		sphere("ball-margin", 60), sphere("iso", 7), sphere("skew", 7))
 }
 
 // Without adversarial noise the sample of n is a prefix of that of 2n, for data too.
@@ -247,8 +248,10 @@ func TestGoldenDraws(t *testing.T) {
 		"intervals-uniform-1000":        "c77d9f2ec66c9e4b",
 		"intervals-uniform-3221225472":  "4d1401bcb317b355",
 		"intervals-needle-4294967296":   "1fc95337d64edffe",
-		"halfspace-iso-7":               "d6c82b7ec71a388a",
-		"halfspace-skew-7":              "b06ca69be65d7c15",
+		"halfspace-iso-fixed-7":               "d6c82b7ec71a388a",
+		"halfspace-skew-fixed-7":              "b06ca69be65d7c15",
+		"halfspace-iso-7":               "a5b1b7929df3ae5d",
+		"halfspace-skew-7":              "700917abf785f3bc",
 		"halfspace-ball-margin-7":       "d15839abf98115e3",
 		"halfspace-ball-margin-60":      "1b79de5688b8e778",
 	}

@@ -66,7 +66,7 @@ var keyColumns = []KeyColumn{
 		func(c *Cell) string { return c.Problem.Distribution }),
 	float(Describes|Quantity, "mass", "needle: the weight a of each of its points",
 		func(c *Cell) float64 { return c.Problem.Mass }),
-	float(Describes|Quantity, "minority", "skew: the share of the minority",
+	float(Describes|Quantity, "minority", "skew laws: the share of the minority",
 		func(c *Cell) float64 { return c.Problem.Minority }),
 	float(Describes|Quantity, "margin", "the law's margin", func(c *Cell) float64 { return c.Problem.Margin }),
 	text(Describes, "noise", "label noise: none, random or adversarial",

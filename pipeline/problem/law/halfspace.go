@@ -3,6 +3,7 @@ package law
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/schemas"
@@ -41,3 +42,17 @@ func newHalfspace(p *schemas.Problem) halfspace {
 
 // Target implements Sampler.
 func (h *halfspace) Target() concept.Target { return &h.Plane }
+
+// drawMargin draws the margin y<u,x> of one example.
+type drawMargin func(r *rand.Rand, tau float64) float64
+
+// randomMargin draws a margin m in [tau, 1] such that 1/m is uniform: it is at most t with
+// probability (1 - tau/t)/(1 - tau). Half of the margins are below 2 tau/(1 + tau), but their
+// spread is of the order of sqrt(tau), so that to treat them all as equal does not determine the
+// target.
+func randomMargin(r *rand.Rand, tau float64) float64 {
+	return tau / (tau + float64((1-tau)*r.Float64()))
+}
+
+// fixedMargin returns tau.
+func fixedMargin(_ *rand.Rand, tau float64) float64 { return tau }

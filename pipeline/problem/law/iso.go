@@ -7,26 +7,51 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
+// A hyperplane whose normal has the angle a in (0, pi/2) to u errs, in d >= 3 dimensions, with
+// probability E[I(1 - s^2; d/2-1, 1/2)]/2, where s = min(1, cot(a) m/sqrt(1-m^2)), I is the
+// regularized incomplete beta function and the mean is that over m. In two dimensions it errs with
+// probability P(s < 1)/2. Beyond pi/2 the error is one less that of pi - a.
 var iso = Law{
 	Name: "iso",
-	Doc: "y is a fair coin and yx = tau u + sqrt(1-tau^2) g, with g uniform on the unit sphere orthogonal to u: " +
-		"every point has exactly the margin",
+	Doc: "y is a fair coin and yx = m u + sqrt(1-m^2) g, with the margin m in [tau, 1], 1/m being uniform, and g " +
+		"uniform on the unit sphere orthogonal to u, both drawn for each example",
 	Fits:     fitsBall,
 	Keys:     []*Key{&margin},
 	LeastDim: 2, // a direction orthogonal to u
 	Size:     uncountable,
-	open: func(p *schemas.Problem, _ concept.Spec) Opened {
-		return Opened{Sampler: func() Sampler { return &isoSampler{newHalfspace(p)} }}
-	},
+	open:     openIso(randomMargin),
 }
 
-type isoSampler struct{ halfspace }
+// isoFixed is iso with m = tau. Any d linearly independent examples determine the target.
+var isoFixed = Law{
+	Name: "iso-fixed",
+	Doc: "as iso, but every margin m is exactly tau, so that d examples determine the target: it reproduces published " +
+		"tables, and makes learners that know the margin look better than they are",
+	Fits:     fitsBall,
+	Keys:     []*Key{&margin},
+	LeastDim: 2,
+	Size:     uncountable,
+	open:     openIso(fixedMargin),
+}
+
+// openIso opens a law of points that lie evenly around the target.
+func openIso(m drawMargin) func(*schemas.Problem, concept.Spec) Opened {
+	return func(p *schemas.Problem, _ concept.Spec) Opened {
+		return Opened{Sampler: func() Sampler { return &isoSampler{newHalfspace(p), m} }}
+	}
+}
+
+type isoSampler struct {
+	halfspace
+	margin drawMargin
+}
 
 func (s *isoSampler) Draw(r *rand.Rand, x, y []float64) {
 	d := len(s.Normal)
 	for i := range y {
 		row := x[i*d : (i+1)*d]
 		y[i] = coin(r)
-		s.combine(row, float64(y[i]*s.tau), float64(y[i]*cosine(s.tau)), s.orthogonal(r, row))
+		m := s.margin(r, s.tau)
+		s.combine(row, float64(y[i]*m), float64(y[i]*cosine(m)), s.orthogonal(r, row))
 	}
 }

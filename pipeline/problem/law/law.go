@@ -86,7 +86,9 @@ type Sampler interface {
 }
 
 // All lists the laws in the order in which people see them.
-func All() []*Law { return []*Law{&uniform, &needle, &iso, &skew, &ballMargin} }
+func All() []*Law {
+	return []*Law{&uniform, &needle, &iso, &skew, &ballMargin, &isoFixed, &skewFixed}
+}
 
 // NamesFor lists the names of the laws that fit a class; there may be none.
 func NamesFor(class string) []string {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
@@ -195,10 +196,10 @@ func hypotheses(class string, domain uint64) (all []concept.Range) {
 	return all
 }
 
-// Every law on the sphere keeps |x| = 1 and y<u,x> >= tau, and iso and skew keep the latter with
+// Every law on the sphere keeps |x| = 1 and y<u,x> >= tau; the fixed ones keep the latter with
 // equality.
 func TestMargins(t *testing.T) {
-	for _, law := range []string{"iso", "skew", "ball-margin"} {
+	for _, law := range []string{"iso", "skew", "iso-fixed", "skew-fixed", "ball-margin"} {
 		for _, dim := range []int{1, 2, 3, 10, 300, 5000} {
 			for _, tau := range []float64{1e-6, 0.01, 0.1, 0.5, 0.999999} {
 				if dim == 1 && law != "ball-margin" {
@@ -216,11 +217,37 @@ func TestMargins(t *testing.T) {
 					if !(math.Abs(norm(row)-1) <= 1e-12 && margin >= tau-1e-12) {
 						t.Fatalf("%s d=%d: norm 1%+g, margin %v%+g", law, dim, norm(row)-1, tau, margin-tau)
 					}
-					if law != "ball-margin" && margin > tau+1e-12 {
+					if strings.HasSuffix(law, "-fixed") && margin > tau+1e-12 {
 						t.Fatalf("%s d=%d: margin %v%+g", law, dim, tau, margin-tau)
 					}
 				}
 			}
+		}
+	}
+}
+
+// The inverse of a margin under iso and skew is uniform on [1, 1/tau], whatever the label and
+// whatever the side on which the orthogonal part lies.
+func TestRandomMarginsAreTheirDefinition(t *testing.T) {
+	const bins, n, dim = 20, 40_000, 5
+	even := slices.Repeat([]float64{1. / bins / 4}, 4*bins)
+	for _, law := range []string{"iso", "skew"} {
+		for _, tau := range []float64{0.001, 0.1, 0.5, 0.8} {
+			p := resolved(t, schemas.Problem{Class: "halfspace", Distribution: law, Dim: dim, Margin: tau})
+			if law == "skew" {
+				p.Minority = 0.5 // both sides of e alike
+			}
+			d, x, y := sample(t, p, 14, 15, n)
+			u := normal(d)
+			v := orthogonalTo(u)
+			counts := make([]float64, 4*bins)
+			for i := range y {
+				row := x[i*dim : (i+1)*dim]
+				inverse := (1/(y[i]*dot(u, row)) - 1) / (1/tau - 1)
+				bin := min(max(int(inverse*bins), 0), bins-1)
+				counts[4*bin+int(y[i]+1)+int(math.Copysign(0.5, dot(v, row))+0.5)]++
+			}
+			testkit.CheckCounts(t, counts, even)
 		}
 	}
 }
@@ -257,18 +284,51 @@ func TestTargetsAreUniform(t *testing.T) {
 // uniform on [-1, 1].
 func TestIsoIsUniformAroundTheTarget(t *testing.T) {
 	const tau, bins = 0.3, 10
-	p := resolved(t, schemas.Problem{Class: "halfspace", Distribution: "iso", Dim: 4, Margin: tau})
-	d, x, y := sample(t, p, 8, 9, 20_000)
-	u := normal(d)
-	v := orthogonalTo(u)
-	counts, positives := make([]float64, bins), 0.0
-	for i := range y {
-		along := y[i] * dot(v, x[i*4:(i+1)*4]) / math.Sqrt(1-tau*tau)
-		counts[min(int((along+1)/2*bins), bins-1)]++
-		positives += (y[i] + 1) / 2
+	for _, law := range []string{"iso", "iso-fixed"} {
+		p := resolved(t, schemas.Problem{Class: "halfspace", Distribution: law, Dim: 4, Margin: tau})
+		d, x, y := sample(t, p, 8, 9, 20_000)
+		u := normal(d)
+		v := orthogonalTo(u)
+		counts, positives := make([]float64, bins), 0.0
+		for i := range y {
+			row := x[i*4 : (i+1)*4]
+			along := y[i] * dot(v, row) / cosine(dot(u, row))
+			counts[min(max(int((along+1)/2*bins), 0), bins-1)]++
+			positives += (y[i] + 1) / 2
+		}
+		testkit.CheckCounts(t, counts, slices.Repeat([]float64{1. / bins}, bins))
+		testkit.CheckCounts(t, []float64{positives, 20_000 - positives}, []float64{0.5, 0.5})
 	}
-	testkit.CheckCounts(t, counts, slices.Repeat([]float64{1. / bins}, bins))
-	testkit.CheckCounts(t, []float64{positives, 20_000 - positives}, []float64{0.5, 0.5})
+}
+
+// In R^4 a hyperplane at the angle a to the target errs under iso with the mean of (1-s)/2, s being
+// cot(a) m/sqrt(1-m^2) and at most 1; in R^2 with the probability that s is below 1, halved.
+func TestErrorsUnderIso(t *testing.T) {
+	const tau, n, fine = 0.1, 100_000, 100_000
+	for _, angle := range []float64{0.05, 0.2, 0.7, 1.5} {
+		want := map[int]float64{}
+		for i := range fine {
+			m := tau / (tau + (1-tau)*(float64(i)+0.5)/fine)
+			s := math.Min(1, m/math.Tan(angle)/cosine(m))
+			want[4] += (1 - s) / 2 / fine
+			if s < 1 {
+				want[2] += 0.5 / fine
+			}
+		}
+		for dim, share := range want {
+			p := resolved(t, schemas.Problem{Class: "halfspace", Distribution: "iso", Dim: dim, Margin: tau})
+			d, x, y := sample(t, p, 17, 18, n)
+			u := normal(d)
+			v, wrong := orthogonalTo(u), 0.0
+			for i := range y {
+				row := x[i*dim : (i+1)*dim]
+				if y[i]*(math.Cos(angle)*dot(u, row)+math.Sin(angle)*dot(v, row)) < 0 {
+					wrong++
+				}
+			}
+			testkit.CheckCounts(t, []float64{wrong, n - wrong}, []float64{share, 1 - share})
+		}
+	}
 }
 
 // In R^3 the orthogonal part of skew has the direction of q = s e + (cos a e + sin a f)/2 with a
@@ -283,8 +343,9 @@ func TestSkewIsItsDefinition(t *testing.T) {
 		sin, cos := math.Sincos((float64(i) + 0.5) / fine * 2 * math.Pi)
 		want[bin(1+cos/2, sin/2)] += 1. / fine
 	}
-	for _, minority := range []float64{0, 0.05, 0.5} {
-		p := resolved(t, schemas.Problem{Class: "halfspace", Distribution: "skew", Dim: 3, Margin: tau, Minority: minority})
+	for k, minority := range []float64{0, 0.05, 0.5, 0.3} {
+		law := []string{"skew", "skew", "skew", "skew-fixed"}[k]
+		p := resolved(t, schemas.Problem{Class: "halfspace", Distribution: law, Dim: 3, Margin: tau, Minority: minority})
 		d, x, y := sample(t, p, 10, 11, n)
 		u, e := normal(d), d.(*skewSampler).e
 		f := []float64{u[1]*e[2] - u[2]*e[1], u[2]*e[0] - u[0]*e[2], u[0]*e[1] - u[1]*e[0]}

@@ -18,16 +18,23 @@ var skew = Law{
 	Keys:     []*Key{&margin, &minority},
 	LeastDim: 2, // a direction orthogonal to u
 	Size:     uncountable,
-	open: func(p *schemas.Problem, _ concept.Spec) Opened {
-		return Opened{Sampler: func() Sampler {
-			return &skewSampler{newHalfspace(p), p.Minority, make([]float64, p.Dim)}
-		}}
-	},
+	open:     openSkew(randomMargin),
+}
+
+// skewFixed is skew with m = tau. Any d linearly independent examples determine the target.
+var skewFixed = Law{
+	Name:     "skew-fixed",
+	Doc:      "as skew, but every margin m is exactly tau, as under iso-fixed and for the same use",
+	Fits:     fitsBall,
+	Keys:     []*Key{&margin, &minority},
+	LeastDim: 2,
+	Size:     uncountable,
+	open:     openSkew(fixedMargin),
 }
 
 var minority = Key{
 	Name:    "minority",
-	Doc:     "the share p of the minority under the skew law, in (0, 0.5]",
+	Doc:     "the share p of the minority under the skew laws, in (0, 0.5]",
 	Default: 0.2,
 	Field:   func(p *schemas.Problem) *float64 { return &p.Minority },
 	Outside: func(p *schemas.Problem) string {
@@ -38,8 +45,18 @@ var minority = Key{
 	},
 }
 
+// openSkew opens a law of points most of which lean to one side of the target.
+func openSkew(m drawMargin) func(*schemas.Problem, concept.Spec) Opened {
+	return func(p *schemas.Problem, _ concept.Spec) Opened {
+		return Opened{Sampler: func() Sampler {
+			return &skewSampler{newHalfspace(p), m, p.Minority, make([]float64, p.Dim)}
+		}}
+	}
+}
+
 type skewSampler struct {
 	halfspace
+	margin   drawMargin
 	minority float64
 	e        []float64 // orthogonal to the normal, of norm 1
 }
@@ -59,10 +76,9 @@ func (s *skewSampler) Draw(r *rand.Rand, x, y []float64) {
 	}
 }
 
-// point fills row with y (tau u + sqrt(1-tau^2) q/|q|), q = s e + g/2, g uniform and orthogonal to
-// u.
+// point fills row with y (m u + sqrt(1-m^2) q/|q|), q = s e + g/2, g uniform and orthogonal to u.
 func (s *skewSampler) point(r *rand.Rand, row []float64, y float64) {
-	sign := 1.0
+	m, sign := s.margin(r, s.tau), 1.0
 	if r.Float64() < s.minority {
 		sign = -1
 	}
@@ -72,8 +88,8 @@ func (s *skewSampler) point(r *rand.Rand, row []float64, y float64) {
 		ge += float64(z * s.e[i])
 	}
 	q := math.Sqrt(1.25 + float64(sign*ge)/g.norm) // |q|^2 = 1 + 1/4 + s<g,e>
-	c := y * cosine(s.tau) / q
-	s.combine(row, float64(y*s.tau), c/2, g)
+	c := y * cosine(m) / q
+	s.combine(row, float64(y*m), c/2, g)
 	for i, e := range s.e {
 		row[i] += float64(c * sign * e)
 	}
