@@ -274,9 +274,10 @@ func classTable(t *testing.T) string {
 func targetTable(t *testing.T) string {
 	var rows [][]string
 	for _, d := range definitions(t) {
-		rows = append(rows, []string{code(d.Name), d.TargetDoc})
+		rows = append(rows, []string{code(d.Name), cmp.Or(d.RandomDoc, "none: an adversary says the labels"), d.MiddleDoc,
+			cmp.Or(d.Notation, "none")})
 	}
-	return table([]string{"class", "target"}, rows)
+	return table([]string{"class", "`random`", "`middle`", "a hypothesis"}, rows)
 }
 
 // resultFiles are the files of a result, with what a row of them is.

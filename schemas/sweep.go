@@ -102,6 +102,14 @@ type ProblemSpec struct {
 	Minority Axis[float64] `yaml:"minority" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
 	// Margin of the halfspace laws.
 	Margin Axis[float64] `yaml:"margin" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
+	// Target is the hypothesis that labels the points: random (default; drawn for each trial from the
+	// class's law of targets, so that nobody succeeds without data), uniform (a uniform hypothesis of a
+	// finite class), middle (a canonical one, the same in all trials; the only one under the needle
+	// law), a hypothesis as the class writes it (5, 16..49, x1>=5, 10xx), or each (a list of all
+	// hypotheses of a class of at most 4096).
+	Target Axis[Text] `yaml:"target"`
+	// Literals is the number of literals of a random conjunction (default 2).
+	Literals Axis[int] `yaml:"literals" jsonschema:"minimum=1,maximum=64"`
 	// Noise on the labels of the sample (default none). The evaluation always uses clean labels.
 	Noise Axis[NoiseSpec] `yaml:"noise"`
 	// Data is a real dataset instead of a law: its rows are the population, samples are drawn from it

@@ -1,7 +1,9 @@
 package concept
 
 import (
+	"math"
 	"math/big"
+	"math/bits"
 	"math/rand/v2"
 )
 
@@ -18,20 +20,73 @@ var conjunctionsDefinition = Definition{
 	Standard:    conjunctionsEverywhere,
 	Covers:      true,
 	WholeDomain: conjunctionsEverywhere,
-	Target: func(s Spec) Target {
-		b := wholeBox(s.Dim, 2)
-		b.Low[0] = 1
-		if s.Dim > 1 {
-			b.High[1] = 0
-		}
-		return b
-	},
-	TargetDoc: "the conjunction of the first bit and the negation of the second",
+	Targets:     conjunctionTargets,
+	Examples:    []Spec{{Name: Conjunctions, Dim: 4}},
+}
+
+var conjunctionTargets = Targets{
+	Random:    func(s Spec, literals int) Target { return literalsBox(s.Dim, literals, true) },
+	RandomDoc: "it has `literals` literals (default 2), of uniform bits, each negated with probability 1/2",
 	Prior:     conjunctionPrior(true),
-	Examples:  []Spec{{Name: Conjunctions, Dim: 4}},
-	Draw: func(s Spec, r *rand.Rand) Hypothesis {
-		return Conjunction{Dim: s.Dim, Ones: positive(2, r)}
+	Literals:  true,
+	Weight: func(s Spec, literals int, i uint64) float64 {
+		h := conjunctionAt(s.Dim, i)
+		if h.Ones&h.Zeros != 0 || bits.OnesCount64(h.Ones|h.Zeros) != literals {
+			return 0
+		}
+		return math.Ldexp(1/binomial(s.Dim, literals), -literals)
 	},
+	Uniform: func(s Spec, size uint64) Target {
+		return wholeBox(s.Dim, 2).drawn(func(b *Box, r *rand.Rand) { b.require(conjunctionAt(s.Dim, r.Uint64N(size))) })
+	},
+	Middle: func(s Spec) Hypothesis {
+		return Conjunction{Dim: s.Dim, Ones: 1, Zeros: uint64(min(s.Dim-1, 1) << 1)}
+	},
+	MiddleDoc: "the conjunction of the first bit and the negation of the second",
+	Parse: func(s Spec, text string) (Hypothesis, error) {
+		if text == nowhere {
+			return Conjunction{s.Dim, 1, 1}, nil
+		}
+		ones, zeros, err := parseMarks(text, s.Dim, "10x")
+		return Conjunction{s.Dim, ones, zeros}, err
+	},
+	Write: func(_ Spec, h Hypothesis) string {
+		c := h.(Conjunction)
+		if c.Ones&c.Zeros != 0 {
+			return nowhere
+		}
+		return writeMarks(c.Dim, c.Ones, c.Zeros, "10x")
+	},
+	Notation: "a character for each bit, 1 for a literal, 0 for a negated one and x for none, such as 10xx, or nowhere",
+}
+
+// literalsBox returns a random conjunction of literals in dim bits: each set of bits is equally
+// likely, and each literal negated or not, where any is.
+func literalsBox(dim, literals int, negated bool) *Box {
+	return wholeBox(dim, 2).drawn(func(b *Box, r *rand.Rand) {
+		for j := range b.Low {
+			b.Low[j], b.High[j] = 0, 1
+		}
+		var signs uint64
+		if negated {
+			signs = r.Uint64()
+		}
+		for last := dim - literals; last < dim; last++ { // Floyd's way to draw a set: Bentley 1987
+			j := r.IntN(last + 1)
+			if b.Low[j] == b.High[j] { // taken
+				j = last
+			}
+			negative := float64(signs & 1)
+			b.Low[j], b.High[j] = 1-negative, 1-negative
+			signs >>= 1
+		}
+	})
+}
+
+// binomial returns the number of sets of k of n things, rounded.
+func binomial(n, k int) float64 {
+	c, _ := new(big.Float).SetInt(new(big.Int).Binomial(int64(n), int64(k))).Float64()
+	return c
 }
 
 // Conjunction labels a point of {0,1}^Dim +1 where every coordinate in Ones is 1 and every one in
@@ -80,9 +135,12 @@ func newConjunctions(s Spec) (Class, error) {
 	return c, nil
 }
 
-func (c conjunctions) member(i uint64) Hypothesis {
-	h := Conjunction{Dim: c.dim}
-	for j := range c.dim {
+func (c conjunctions) member(i uint64) Hypothesis { return conjunctionAt(c.dim, i) }
+
+// conjunctionAt returns number i of the conjunctions of dim bits.
+func conjunctionAt(dim int, i uint64) Conjunction {
+	h := Conjunction{Dim: dim}
+	for j := range dim {
 		switch i % 3 {
 		case 0:
 			h.Zeros |= 1 << j

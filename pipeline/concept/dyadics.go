@@ -2,7 +2,6 @@ package concept
 
 import (
 	"math"
-	"math/rand/v2"
 )
 
 // Dyadics names the class of the thresholds on the dyadic rationals p/2^k in [0, 1), as far as
@@ -19,7 +18,6 @@ var dyadicsDefinition = Definition{
 	VC:          exactVC,
 	Littlestone: ofInfiniteThresholds,
 	NoSeparator: infinitelyMany,
-	TargetDoc:   chosenByAdversary,
 	Rank: func(x float64) (uint64, bool) {
 		return math.Float64bits(math.Abs(x)), x >= 0 && x < 1 // -0 is 0
 	},
@@ -29,5 +27,4 @@ var dyadicsDefinition = Definition{
 	Last:      math.Float64bits(1),
 	Dense:     true,
 	Examples:  []Spec{{Name: Dyadics}},
-	Draw:      func(_ Spec, r *rand.Rand) Hypothesis { return Threshold(float64(r.Uint64N(1024)) / 1024) },
 }

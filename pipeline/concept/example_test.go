@@ -62,10 +62,10 @@ func ExampleProfile() {
 func ExampleLookup() {
 	for _, name := range concept.Names()[:3] {
 		class, _ := concept.Lookup(name)
-		fmt.Printf("%s: %s; target: %s\n", class.Name, class.Doc, class.TargetDoc)
+		fmt.Printf("%s: %s; target: %s\n", class.Name, class.Doc, class.RandomDoc)
 	}
 	// Output:
-	// thresholds: +1 at the numbers from t on, for t = 0..X; target: the threshold X/2
-	// points: +1 at one number a = 0..X-1 and nowhere else; target: the point X/2
-	// intervals: +1 at the numbers from a to b, or nowhere; target: the interval [X/4, 3X/4-1]
+	// thresholds: +1 at the numbers from t on, for t = 0..X; target: t is uniform on 0..X
+	// points: +1 at one number a = 0..X-1 and nowhere else; target: the point is uniform
+	// intervals: +1 at the numbers from a to b, or nowhere; target: it holds half of the numbers, rounded up, and a is uniform
 }

@@ -18,14 +18,12 @@ var halfspaceDefinition = Definition{
 	VC:          exactVC,
 	Littlestone: ofHalfspaces,
 	NoSeparator: infinitelyMany,
-	TargetDoc:   "a uniform unit normal vector, drawn anew in each trial by the law of the points",
-	Prior:       halfspacePrior,
-	Examples:    []Spec{{Name: Halfspace, Dim: 5}},
-	Draw: func(s Spec, r *rand.Rand) Hypothesis {
-		h := Linear{W: make([]float64, s.Dim)}
-		Direction(r, h.W)
-		return h
+	Targets: Targets{
+		Random:    func(s Spec, _ int) Target { return &Linear{W: make([]float64, s.Dim)} },
+		RandomDoc: "its normal is a uniform unit vector",
+		Prior:     halfspacePrior,
 	},
+	Examples: []Spec{{Name: Halfspace, Dim: 5}},
 }
 
 // Direction fills v with a uniform random vector of length 1.
@@ -35,7 +33,7 @@ func Direction(r *rand.Rand, v []float64) {
 		norm = 0
 		for k := range v {
 			v[k] = r.NormFloat64()
-			norm += v[k] * v[k]
+			norm += float64(v[k] * v[k])
 		}
 	}
 	norm = math.Sqrt(norm)
@@ -59,6 +57,9 @@ func (l Linear) Label(x []float64) float64 {
 	}
 	return -1
 }
+
+// Begin draws the normal W uniformly from the unit sphere: as a Target, a Linear is random.
+func (l *Linear) Begin(r *rand.Rand) { Direction(r, l.W) }
 
 // Labels implements Hypothesis.
 func (l Linear) Labels(x, out []float64) {

@@ -69,6 +69,3 @@ func (c *infinite) NewProfile() (Profile, error) {
 // ofInfiniteThresholds returns an infinite Littlestone dimension: bisection of 2^k of the
 // thresholds forces k mistakes, for any k.
 func ofInfiniteThresholds(Class, Spec) Dimension { return exactly(Unbounded) }
-
-// chosenByAdversary is the TargetDoc of classes without a law of points.
-const chosenByAdversary = "no law of points exists: an adversary chooses the points and their labels"

@@ -19,14 +19,38 @@ var intervalsDefinition = Definition{
 	Standard:    boxesEverywhere,
 	Covers:      true,
 	WholeDomain: boxesEverywhere,
-	Target:      func(s Spec) Target { return middleBox(1, s.Domain) },
-	TargetDoc:   "the interval [X/4, 3X/4-1]",
-	Prior:       intervalPrior,
+	Targets:     intervalTargets,
 	Examples:    []Spec{{Name: Intervals, Domain: 1024}},
-	Draw: func(s Spec, r *rand.Rand) Hypothesis {
-		low := r.Uint64N(s.Domain)
-		return Interval(float64(low), float64(low+r.Uint64N(s.Domain-low)))
+}
+
+var intervalTargets = Targets{
+	Random:    func(s Spec, _ int) Target { return halfBox(1, s.Domain) },
+	RandomDoc: "it holds half of the numbers, rounded up, and a is uniform",
+	Prior:     intervalPrior,
+	Weight: func(s Spec, _ int, i uint64) float64 {
+		return halfWeight(intervalAt(s.Domain, i), s.Domain, halfSide(1, s.Domain))
 	},
+	Uniform: func(s Spec, size uint64) Target {
+		return wholeBox(1, s.Domain).drawn(func(b *Box, r *rand.Rand) {
+			h := intervalAt(s.Domain, r.Uint64N(size))
+			b.Low[0], b.High[0] = h.Lo, h.Hi
+		})
+	},
+	Middle:    func(s Spec) Hypothesis { return middleInterval(s.Domain) },
+	MiddleDoc: "the interval [X/4, 3X/4-1]",
+	Parse: func(s Spec, text string) (Hypothesis, error) {
+		if text == nowhere {
+			return Empty(), nil
+		}
+		return parseInterval(text, s.Domain)
+	},
+	Write:    func(_ Spec, h Hypothesis) string { return writeInterval(h.(Range)) },
+	Notation: "a..b with both ends inside it, such as 16..49, or nowhere",
+}
+
+// middleInterval returns the middle half of 0..side-1.
+func middleInterval(side uint64) Range {
+	return Interval(float64(side/4), float64(max(3*side/4, 1)-1))
 }
 
 // intervals is the class of the X(X+1)/2 intervals and of the empty one.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/big"
-	"math/rand/v2"
 )
 
 // lattice describes the points of a class: rows of dim numbers, each one of 0..domain-1.
@@ -31,15 +30,6 @@ func newLattice(s Spec, usual int, leastDomain uint64) (lattice, error) {
 		return lattice{}, fmt.Errorf("dimension %d of class %q: use 1 to %d", s.Dim, s.Name, maxDim)
 	}
 	return lattice{s.Name, s.Domain, s.Dim}, nil
-}
-
-// positive returns a uniform one of the values 1..side-1 of a coordinate, and 0 where there is
-// none.
-func positive(side uint64, r *rand.Rand) uint64 {
-	if side < 2 {
-		return 0
-	}
-	return 1 + r.Uint64N(side-1)
 }
 
 // Name implements Class.

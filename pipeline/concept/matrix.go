@@ -3,7 +3,7 @@ package concept
 import (
 	"fmt"
 	"math/big"
-	"math/rand/v2"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -27,11 +27,37 @@ var matrixDefinition = Definition{
 		}
 		return computed(c, z)
 	},
-	Target:    func(s Spec) Target { return &rowTarget{spec: s} },
-	TargetDoc: "a uniform row of the matrix, drawn anew in each trial",
-	Examples:  []Spec{{Name: Matrix, Domain: 5, Matrix: "00000" + "10110" + "01101" + "11011"}},
-	Draw:      func(s Spec, r *rand.Rand) Hypothesis { return drawRow(s, r) },
+	Targets:  matrixTargets,
+	Examples: []Spec{{Name: Matrix, Domain: 5, Matrix: "00000" + "10110" + "01101" + "11011"}},
 }
+
+var matrixTargets = Targets{
+	Random:    func(s Spec, _ int) Target { return &rowTarget{spec: s, random: true} },
+	RandomDoc: "it is a uniform row of the matrix",
+	Weight:    func(s Spec, _ int, _ uint64) float64 { return 1 / float64(rowsIn(s)) },
+	Parse: func(s Spec, text string) (Hypothesis, error) {
+		i, err := parseWhole("the number of a row", text, 1, rowsIn(s))
+		if err != nil {
+			return nil, err
+		}
+		return rowAt(s, i-1), nil
+	},
+	Write: func(s Spec, h Hypothesis) string {
+		for i := range rowsIn(s) {
+			if rowAt(s, i) == h.(Row) {
+				return strconv.FormatUint(i+1, 10)
+			}
+		}
+		panic("concept: a row that is not in the matrix")
+	},
+	Notation: "the number of a row, from 1 on, such as 3",
+}
+
+// rowsIn returns the number of rows of the matrix.
+func rowsIn(s Spec) uint64 { return uint64(len(s.Matrix)) / s.Domain }
+
+// rowAt returns row number i, from 0.
+func rowAt(s Spec, i uint64) Row { return Row(s.Matrix[i*s.Domain : (i+1)*s.Domain]) }
 
 // maxMatrix is the largest number of labels in a matrix.
 const maxMatrix = 1 << 19
@@ -56,12 +82,6 @@ func (h Row) label(v float64) float64 {
 		return 1
 	}
 	return -1
-}
-
-// drawRow returns a uniform row of the matrix.
-func drawRow(s Spec, r *rand.Rand) Row {
-	i, width := r.IntN(len(s.Matrix)/int(s.Domain)), int(s.Domain)
-	return Row(s.Matrix[i*width : (i+1)*width])
 }
 
 // matrix is a class given by the labels of its hypotheses.

@@ -2,6 +2,7 @@ package concept
 
 import (
 	"math/big"
+	"math/bits"
 	"math/rand/v2"
 )
 
@@ -20,19 +21,37 @@ var monotoneDefinition = Definition{
 	// The conjunction of all bits and that of all but one: the first is +1 at the ones, the second
 	// there and at one point more.
 	WholeDomain: func(c Finite, _ Spec) (*Separator, error) { return wholeDomain(c, 2) },
-	Target: func(s Spec) Target {
-		b := wholeBox(s.Dim, 2)
-		for j := range min(2, s.Dim) {
-			b.Low[j] = 1
-		}
-		return b
-	},
-	TargetDoc: "the conjunction of the first two bits",
+	Targets:     monotoneTargets,
+	Examples:    []Spec{{Name: MonotoneConjunctions, Dim: 5}},
+}
+
+var monotoneTargets = Targets{
+	Random:    func(s Spec, literals int) Target { return literalsBox(s.Dim, literals, false) },
+	RandomDoc: "it has `literals` literals (default 2), of uniform bits",
 	Prior:     conjunctionPrior(false),
-	Examples:  []Spec{{Name: MonotoneConjunctions, Dim: 5}},
-	Draw: func(s Spec, r *rand.Rand) Hypothesis {
-		return Conjunction{Dim: s.Dim, Ones: positive(2, r)}
+	Literals:  true,
+	Weight: func(s Spec, literals int, i uint64) float64 {
+		if bits.OnesCount64(i) != literals {
+			return 0
+		}
+		return 1 / binomial(s.Dim, literals)
 	},
+	Uniform: func(s Spec, size uint64) Target {
+		return wholeBox(s.Dim, 2).drawn(func(b *Box, r *rand.Rand) {
+			b.require(Conjunction{Dim: s.Dim, Ones: r.Uint64N(size)})
+		})
+	},
+	Middle:    func(s Spec) Hypothesis { return Conjunction{Dim: s.Dim, Ones: 1<<min(2, s.Dim) - 1} },
+	MiddleDoc: "the conjunction of the first two bits",
+	Parse: func(s Spec, text string) (Hypothesis, error) {
+		ones, _, err := parseMarks(text, s.Dim, "1x")
+		return Conjunction{Dim: s.Dim, Ones: ones}, err
+	},
+	Write: func(_ Spec, h Hypothesis) string {
+		c := h.(Conjunction)
+		return writeMarks(c.Dim, c.Ones, 0, "1x")
+	},
+	Notation: "a character for each bit, 1 for a literal and x for none, such as 1x1x",
 }
 
 // monotone is the class of the 2^d conjunctions of coordinates; the one of Ones s is number s.

@@ -2,7 +2,6 @@ package concept
 
 import (
 	"math"
-	"math/rand/v2"
 )
 
 // Naturals names the class of the thresholds on the natural numbers. Its points are 1, 2, ..., up
@@ -22,7 +21,6 @@ var naturalsDefinition = Definition{
 	VC:          exactVC,
 	Littlestone: ofInfiniteThresholds,
 	NoSeparator: infinitelyMany,
-	TargetDoc:   chosenByAdversary,
 	Rank: func(x float64) (uint64, bool) {
 		return uint64(x), x >= 1 && x <= MaxNatural && x == math.Trunc(x)
 	},
@@ -31,5 +29,4 @@ var naturalsDefinition = Definition{
 	First:     1,
 	Last:      MaxNatural + 1,
 	Examples:  []Spec{{Name: Naturals}},
-	Draw:      func(_ Spec, r *rand.Rand) Hypothesis { return Threshold(float64(r.Uint64N(1024) + 1)) },
 }

@@ -1,8 +1,8 @@
 package concept
 
 import (
+	"math"
 	"math/big"
-	"math/rand/v2"
 )
 
 // Parities names the class of the parities of Dim bits.
@@ -31,11 +31,24 @@ var paritiesDefinition = Definition{
 	Standard:    func(c Finite, _ Spec) (*Separator, error) { return unitPoints(c.Dim(), 0) },
 	WholeDomain: paritiesEverywhere,
 	Code:        code,
-	Target:      func(s Spec) Target { return &parityTarget{bits: make([]float64, s.Dim)} },
-	TargetDoc:   "a parity of uniformly chosen bits, drawn anew in each trial",
-	Prior:       parityPrior,
+	Targets:     parityTargets,
 	Examples:    []Spec{{Name: Parities, Dim: 5}},
-	Draw:        func(s Spec, r *rand.Rand) Hypothesis { return Parity{s.Dim, positive(2, r)} },
+}
+
+var parityTargets = Targets{
+	Random:    func(s Spec, _ int) Target { return &parityTarget{bits: make([]float64, s.Dim), random: true} },
+	RandomDoc: "each bit belongs to it with probability 1/2",
+	Prior:     parityPrior,
+	Weight:    func(s Spec, _ int, _ uint64) float64 { return math.Ldexp(1, -s.Dim) },
+	Parse: func(s Spec, text string) (Hypothesis, error) {
+		set, _, err := parseMarks(text, s.Dim, "10")
+		return Parity{s.Dim, set}, err
+	},
+	Write: func(_ Spec, h Hypothesis) string {
+		p := h.(Parity)
+		return writeMarks(p.Dim, p.Set, 0, "10")
+	},
+	Notation: "a character for each bit, 1 for one that belongs to the parity and 0 for any other, such as 0110",
 }
 
 // Parity labels a point of {0,1}^Dim +1 where an odd number of the coordinates in Set are 1:

@@ -24,14 +24,28 @@ var pointsDefinition = Definition{
 	Standard:    pointsEverywhere,
 	Covers:      true,
 	WholeDomain: pointsEverywhere,
-	Target: func(s Spec) Target {
-		middle := float64(s.Domain / 2)
-		return Box{[]float64{middle}, []float64{middle}}
+	Targets:     pointTargets,
+	Examples:    []Spec{{Name: Points, Domain: 1024}},
+}
+
+var pointTargets = Targets{
+	Random: func(s Spec, _ int) Target {
+		return wholeBox(1, s.Domain).drawn(func(b *Box, r *rand.Rand) {
+			b.Low[0] = float64(r.Uint64N(s.Domain))
+			b.High[0] = b.Low[0]
+		})
 	},
-	TargetDoc: "the point X/2",
+	RandomDoc: "the point is uniform",
 	Prior:     pointPrior,
-	Examples:  []Spec{{Name: Points, Domain: 1024}},
-	Draw:      func(s Spec, r *rand.Rand) Hypothesis { return Point(float64(r.Uint64N(s.Domain))) },
+	Weight:    func(s Spec, _ int, _ uint64) float64 { return 1 / float64(s.Domain) },
+	Middle:    func(s Spec) Hypothesis { return Point(float64(s.Domain / 2)) },
+	MiddleDoc: "the point X/2",
+	Parse: func(s Spec, text string) (Hypothesis, error) {
+		a, err := parseWhole("a point a", text, 0, s.Domain-1)
+		return Point(float64(a)), err
+	},
+	Write:    func(_ Spec, h Hypothesis) string { return writeWhole(h.(Range).Lo) },
+	Notation: "the point a of 0..X-1, such as 5 or 2^10",
 }
 
 // points is the class of the X single points.

@@ -15,12 +15,6 @@ const (
 	priorSides    = 64      // sides of boxes that are tried in large domains
 )
 
-// boxSide returns the side of the boxes that the law of targets draws: the least whose boxes hold
-// half of all points.
-func boxSide(s Spec) uint64 {
-	return uint64(math.Ceil(float64(s.Domain)*math.Exp2(-1/float64(s.Dim)) - 1e-9))
-}
-
 // rectanglePrior is the Prior of the rectangles, whose targets are cubes of one side at independent
 // uniform offsets. For given sides the best box lies in the middle: on each axis the offsets with
 // at least some overlap are a window around it. In two dimensions and up to 64 values all sides are
@@ -31,7 +25,7 @@ func rectanglePrior(s Spec, law Drawn, ok Allowed) (Prior, bool) {
 	}
 	c := newBoxCounter(s, ok)
 	if ok(math.Pow(float64(c.side)/float64(c.x), float64(s.Dim))) {
-		return Prior{1, (&rectangles{lattice{dim: s.Dim}}).empty()}, true
+		return Prior{1, make(Rectangle, s.Dim).emptied()}, true
 	}
 	if s.Dim > maxPriorDim && !c.listed() {
 		return Prior{}, false
@@ -59,7 +53,7 @@ type boxCounter struct {
 }
 
 func newBoxCounter(s Spec, ok Allowed) *boxCounter {
-	side := boxSide(s)
+	side := halfSide(s.Dim, s.Domain)
 	limit, _ := numeric.Bisect(0, 2, ok)
 	return &boxCounter{x: s.Domain, side: side, starts: s.Domain - side + 1, dim: s.Dim, ok: ok, limit: limit}
 }

@@ -2,9 +2,11 @@ package concept
 
 import (
 	"fmt"
+	"math"
 	"math/big"
 	"math/rand/v2"
 	"slices"
+	"strings"
 )
 
 // Rectangles names the class of the axis-parallel boxes of Dim numbers 0..Domain-1.
@@ -20,18 +22,117 @@ var rectanglesDefinition = Definition{
 	Standard:    boxesEverywhere,
 	Covers:      true,
 	WholeDomain: boxesEverywhere,
-	Target:      func(s Spec) Target { return middleBox(s.Dim, s.Domain) },
-	TargetDoc:   "the rectangle [X/4, 3X/4-1] in every number",
-	Prior:       rectanglePrior,
+	Targets:     rectangleTargets,
 	Examples:    []Spec{{Name: Rectangles, Domain: 8, Dim: 2}},
-	Draw: func(s Spec, r *rand.Rand) Hypothesis {
+}
+
+var rectangleTargets = Targets{
+	Random:    func(s Spec, _ int) Target { return halfBox(s.Dim, s.Domain) },
+	RandomDoc: "each side holds X 2^(-1/d) of the numbers, rounded up, and starts at an independent uniform one",
+	Prior:     rectanglePrior,
+	Weight: func(s Spec, _ int, i uint64) float64 {
+		weight, side := 1.0, halfSide(s.Dim, s.Domain)
+		for _, r := range rectangleAt(make(Rectangle, s.Dim), s.Domain, i) {
+			weight *= halfWeight(r, s.Domain, side)
+		}
+		return weight
+	},
+	Uniform: func(s Spec, size uint64) Target {
+		h := make(Rectangle, s.Dim)
+		return wholeBox(s.Dim, s.Domain).drawn(func(b *Box, r *rand.Rand) {
+			for j, side := range rectangleAt(h, s.Domain, r.Uint64N(size)) {
+				b.Low[j], b.High[j] = side.Lo, side.Hi
+			}
+		})
+	},
+	Middle: func(s Spec) Hypothesis {
 		h := make(Rectangle, s.Dim)
 		for k := range h {
-			h[k] = Threshold(0)
+			h[k] = middleInterval(s.Domain)
 		}
-		h[0] = Threshold(float64(positive(s.Domain, r)))
 		return h
 	},
+	MiddleDoc: "the rectangle [X/4, 3X/4-1] in every number",
+	Parse:     parseRectangle,
+	Write: func(_ Spec, h Hypothesis) string {
+		sides := make([]string, len(h.(Rectangle)))
+		for k, r := range h.(Rectangle) {
+			if sides[k] = writeInterval(r); sides[k] == nowhere {
+				return nowhere
+			}
+		}
+		return strings.Join(sides, " x ")
+	},
+	Notation: "the intervals of all numbers with their ends inside, such as 16..49 x 0..63, or nowhere",
+}
+
+// parseRectangle reads "16..49 x 0..63".
+func parseRectangle(s Spec, text string) (Hypothesis, error) {
+	h := make(Rectangle, s.Dim)
+	if text == nowhere {
+		return h.emptied(), nil
+	}
+	sides := strings.Split(text, "x")
+	if len(sides) != s.Dim {
+		return nil, fmt.Errorf("%q is not %d intervals joined by x", text, s.Dim)
+	}
+	for k, side := range sides {
+		var err error
+		if h[k], err = parseInterval(strings.TrimSpace(side), s.Domain); err != nil {
+			return nil, err
+		}
+	}
+	return h, nil
+}
+
+// halfSide returns ceil(side 2^(-1/dim)): of boxes with such sides, those with the fewest points
+// that hold half of the dim numbers 0..side-1 or more. It is exact.
+func halfSide(dim int, side uint64) uint64 {
+	half := func(v uint64) bool { // 2 v^dim >= side^dim
+		most, all := floatPower(v, dim), floatPower(side, dim)
+		return most.Mul(most, big.NewFloat(2)).Cmp(all) >= 0
+	}
+	v := min(uint64(math.Ceil(float64(side)*math.Exp2(-1/float64(dim)))), side) // off by one at most
+	for v > 1 && half(v-1) {
+		v--
+	}
+	for !half(v) {
+		v++
+	}
+	return v
+}
+
+// floatPower returns v^times to some 70 digits, which are enough to compare the powers of two whole
+// numbers up to 2^40.
+func floatPower(v uint64, times int) *big.Float {
+	const digits = 256
+	square, out := new(big.Float).SetPrec(digits).SetUint64(v), new(big.Float).SetPrec(digits).SetInt64(1)
+	for ; times > 0; times >>= 1 {
+		if times&1 == 1 {
+			out.Mul(out, square)
+		}
+		square.Mul(square, square)
+	}
+	return out
+}
+
+// halfBox returns a random box of dim sides of halfSide numbers, with uniform ends.
+func halfBox(dim int, domain uint64) *Box {
+	side := halfSide(dim, domain)
+	return wholeBox(dim, domain).drawn(func(b *Box, r *rand.Rand) {
+		for j := range b.Low {
+			low := r.Uint64N(domain - side + 1)
+			b.Low[j], b.High[j] = float64(low), float64(low+side-1)
+		}
+	})
+}
+
+// halfWeight returns the probability that a side of halfBox is r.
+func halfWeight(r Range, domain, side uint64) float64 {
+	if r.Hi-r.Lo+1 != float64(side) {
+		return 0
+	}
+	return 1 / float64(domain-side+1)
 }
 
 // Rectangle labels a point +1 where each of its numbers lies in the Range of its axis: an
@@ -100,23 +201,26 @@ func (c *rectangles) VC() int {
 // Member implements Finite. Of more than 2^64 rectangles only the first 2^64 have a number; in two
 // dimensions all have one up to X = 92681.
 func (c *rectangles) Member(i uint64) Hypothesis {
-	h := make(Rectangle, c.dim)
-	for k := c.dim - 1; k >= 0; k-- {
+	return rectangleAt(make(Rectangle, c.dim), c.domain, i)
+}
+
+// rectangleAt fills h with number i of the rectangles of its dimension, and returns it.
+func rectangleAt(h Rectangle, domain, i uint64) Rectangle {
+	for k := len(h) - 1; k >= 0; k-- {
 		rank, quotient := i, uint64(0)
-		if hi, sides := startingBelow(c.domain, c.domain); hi == 0 { // intervals of one axis
+		if hi, sides := startingBelow(domain, domain); hi == 0 { // intervals of one axis
 			rank, quotient = i%sides, i/sides
 		}
-		h[k], i = intervalAt(c.domain, rank), quotient
+		h[k], i = intervalAt(domain, rank), quotient
 	}
 	if i > 0 {
-		return c.empty()
+		return h.emptied()
 	}
 	return h
 }
 
-// empty returns the rectangle that labels nothing +1.
-func (c *rectangles) empty() Rectangle {
-	h := make(Rectangle, c.dim)
+// emptied makes h the rectangle that labels nothing +1, and returns it.
+func (h Rectangle) emptied() Rectangle {
 	for k := range h {
 		h[k] = Empty()
 	}
@@ -275,7 +379,7 @@ func (m *rectangleMinimizer) best() (Rectangle, float64) {
 		}
 	}
 	if !ok {
-		return m.class.empty(), 0
+		return make(Rectangle, m.class.dim).emptied(), 0
 	}
 	return box(none), 0
 }

@@ -3,7 +3,6 @@ package concept
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"strings"
 )
 
@@ -73,15 +72,8 @@ type Definition struct {
 	NoSeparator string
 	Code        func(dim int, seed uint64) (*Separator, error)
 
-	// Target makes the target that labels the points of a uniform law, TargetDoc describes it in a
-	// phrase. Where Target is nil TargetDoc says what takes its place.
-	Target    func(s Spec) Target
-	TargetDoc string
-
-	// Prior is the best answer of a learner without data, where points are uniform and targets are
-	// drawn; see NewPrior. It reports false where there is no formula. It is nil where targets are
-	// uniform whatever the law, and where there are infinitely many hypotheses and no law.
-	Prior func(s Spec, law Drawn, ok Allowed) (Prior, bool)
+	// Targets is what is known of the hypotheses as targets.
+	Targets
 
 	// Rank maps a point to a whole number in the same order, and reports false where x is no point;
 	// Place is point number i, from 0, of n in ascending order; PointsDoc describes the points. The
@@ -95,10 +87,8 @@ type Definition struct {
 	First, Last uint64
 	Dense       bool
 
-	// Examples are the classes on which the acceptance suite tries algorithms, and Draw is the
-	// hypothesis that labels its samples: a Range for Scalar and InfiniteOrder, a Linear for Ball.
+	// Examples are the classes on which the acceptance suite tries algorithms.
 	Examples []Spec
-	Draw     func(s Spec, r *rand.Rand) Hypothesis
 }
 
 // definitions lists the classes in the order in which people see them.

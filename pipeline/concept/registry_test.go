@@ -31,14 +31,14 @@ func TestDefinitions(t *testing.T) {
 // contract notices each.
 func TestHalfFinishedDefinition(t *testing.T) {
 	empty := func(c Finite, s Spec) (*Separator, error) { return &Separator{Dim: c.Dim(), Points: []float64{}}, nil }
-	for _, c := range []struct {
+	for i, c := range []struct {
 		of    Definition
 		spoil func(d *Definition)
 		want  string
 	}{
 		{pointsDefinition, func(d *Definition) { d.Doc = "" }, "Doc"},
 		{pointsDefinition, func(d *Definition) { d.Shape = 0 }, "Shape"},
-		{pointsDefinition, func(d *Definition) { d.Shape = Grid }, "points"},
+		{pointsDefinition, func(d *Definition) { d.Shape = Grid }, "New makes points"},
 		{pointsDefinition, func(d *Definition) { d.New = nil }, "New"},
 		{pointsDefinition, func(d *Definition) { d.New = newThresholds }, "points"},
 		{pointsDefinition, func(d *Definition) { d.VC = nil }, "VC"},
@@ -49,18 +49,32 @@ func TestHalfFinishedDefinition(t *testing.T) {
 		{pointsDefinition, func(d *Definition) { d.WholeDomain = nil }, "WholeDomain"},
 		{pointsDefinition, func(d *Definition) { d.Standard = empty }, "Standard"},
 		{pointsDefinition, func(d *Definition) { d.WholeDomain = boxesEverywhere }, "WholeDomain"},
-		{pointsDefinition, func(d *Definition) { d.Target = nil }, "Target"},
-		{pointsDefinition, func(d *Definition) { d.TargetDoc = "" }, "TargetDoc"},
-		{pointsDefinition, func(d *Definition) { d.Target = thresholdsDefinition.Target }, "Target"},
+		{pointsDefinition, func(d *Definition) { d.Random = nil }, "Random"},
+		{pointsDefinition, func(d *Definition) { d.RandomDoc = "" }, "RandomDoc"},
+		{pointsDefinition, func(d *Definition) { d.Random = thresholdsDefinition.Random }, "Random"},
+		{pointsDefinition, func(d *Definition) { d.Weight = nil }, "Weight"},
+		{pointsDefinition, func(d *Definition) { d.Weight = thresholdsDefinition.Weight }, "Weight"},
+		{intervalsDefinition, func(d *Definition) { d.Uniform = nil }, "Uniform"},
+		{intervalsDefinition, func(d *Definition) { d.Uniform = func(s Spec, _ uint64) Target { return d.Random(s, 0) } },
+			"Uniform"},
+		{stumpsDefinition, func(d *Definition) { d.Literals = true }, "Literals"},
+		{conjunctionsDefinition, func(d *Definition) { d.Literals = false }, "Literals"},
+		{pointsDefinition, func(d *Definition) { d.Middle = nil }, "MiddleDoc"},
+		{pointsDefinition, func(d *Definition) { d.Middle = thresholdsDefinition.Middle }, "Middle"},
+		{pointsDefinition, func(d *Definition) { d.Parse = nil }, "Parse"},
+		{pointsDefinition, func(d *Definition) { d.Parse = thresholdsDefinition.Parse }, "Parse"},
+		{pointsDefinition, func(d *Definition) { d.Write = nil }, "Write"},
+		{pointsDefinition, func(d *Definition) { d.Write = func(Spec, Hypothesis) string { return "0" } }, "Write"},
+		{pointsDefinition, func(d *Definition) { d.Notation = "" }, "Notation"},
+		{halfspaceDefinition, func(d *Definition) { d.Targets = Targets{} }, "Random"},
+		{naturalsDefinition, func(d *Definition) { d.Targets = thresholdTargets }, "Random"},
 		{pointsDefinition, func(d *Definition) { d.Examples = nil }, "Examples"},
-		{pointsDefinition, func(d *Definition) { d.Draw = nil }, "Draw"},
-		{pointsDefinition, func(d *Definition) { d.Draw = thresholdsDefinition.Draw }, "Draw"},
 		{pointsDefinition, func(d *Definition) { d.Place = naturalsDefinition.Place }, "Place"},
 		{stumpsDefinition, func(d *Definition) { d.Littlestone = pointsDefinition.Littlestone }, "Littlestone"},
 		{paritiesDefinition, func(d *Definition) { d.Standard = conjunctionsEverywhere }, "Standard"},
 		{halfspaceDefinition, func(d *Definition) { d.NoSeparator = "" }, "NoSeparator"},
 		{halfspaceDefinition, func(d *Definition) { d.Littlestone = nil }, "Littlestone"},
-		{halfspaceDefinition, func(d *Definition) { d.Draw = paritiesDefinition.Draw }, "Draw"},
+		{halfspaceDefinition, func(d *Definition) { d.Random = paritiesDefinition.Random }, "Random"},
 		{naturalsDefinition, func(d *Definition) { d.Rank = nil }, "Rank"},
 		{naturalsDefinition, func(d *Definition) { d.Place = nil }, "Place"},
 		{naturalsDefinition, func(d *Definition) { d.PointsDoc = "" }, "PointsDoc"},
@@ -81,7 +95,7 @@ func TestHalfFinishedDefinition(t *testing.T) {
 		d := c.of
 		c.spoil(&d)
 		if err := contract(&d); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("spoiled %s of %s: %v", c.want, d.Name, err)
+			t.Errorf("case %d: spoiled %s of %s: %v", i, c.want, d.Name, err)
 		}
 	}
 }
@@ -92,7 +106,7 @@ func contract(d *Definition) error {
 	breach := func(format string, a ...any) { breaches = append(breaches, fmt.Errorf("  "+format, a...)) }
 	present := map[string]bool{
 		"Name": d.Name != "", "Doc": d.Doc != "", "Shape": d.Shape != 0, "New": d.New != nil, "VC": d.VC != nil,
-		"TargetDoc": d.TargetDoc != "", "Examples": len(d.Examples) > 0, "Draw": d.Draw != nil,
+		"Examples":                     len(d.Examples) > 0,
 		"Littlestone or NoLittlestone": (d.Littlestone != nil) != (d.NoLittlestone != ""),
 		"Standard or NoSeparator":      (d.Standard != nil) != (d.NoSeparator != ""),
 		"WholeDomain or NoSeparator":   (d.WholeDomain != nil) != (d.NoSeparator != ""),
@@ -100,7 +114,14 @@ func contract(d *Definition) error {
 		"Place":                        (d.Place != nil) == (d.Shape == InfiniteOrder),
 		"PointsDoc":                    (d.PointsDoc != "") == (d.Shape == InfiniteOrder),
 		"Last":                         (d.Last > 0) == (d.Shape == InfiniteOrder),
-		"Target":                       (d.Target != nil) == (d.Shape.Finite()),
+		"Random":                       (d.Random != nil) == (d.Shape != InfiniteOrder),
+		"RandomDoc":                    (d.RandomDoc != "") == (d.Random != nil),
+		"Weight":                       (d.Weight != nil) == d.Shape.Finite(),
+		"Uniform":                      d.Uniform == nil || d.Shape.Finite(),
+		"MiddleDoc":                    (d.MiddleDoc != "") == (d.Middle != nil) && (d.Middle == nil || d.Shape.Finite()),
+		"Parse":                        (d.Parse != nil) == d.Shape.Finite(),
+		"Write":                        (d.Write != nil) == d.Shape.Finite(),
+		"Notation":                     (d.Notation != "") == d.Shape.Finite(),
 	}
 	for field, ok := range present {
 		if !ok {
@@ -110,7 +131,7 @@ func contract(d *Definition) error {
 	if len(breaches) > 0 {
 		return errors.Join(breaches...)
 	}
-	made := 0
+	made, widest := 0, 0
 	for _, s := range slices.Concat(contractSpecs(d), d.Examples) {
 		s.Name = d.Name
 		c, err := d.New(s)
@@ -120,8 +141,12 @@ func contract(d *Definition) error {
 		case err != nil: // too small for this class
 		default:
 			made++
+			widest = max(widest, s.Dim)
 			breaches = append(breaches, checkClass(d, c, s)...)
 		}
+	}
+	if d.Shape.HasDim() && widest < 2 {
+		breach("New makes points of one number only, in a shape that has more")
 	}
 	if made <= len(d.Examples) {
 		breach("New makes none of the points and sizes that a class of this shape has")
@@ -203,23 +228,11 @@ func checkClass(d *Definition, c Class, s Spec) (breaches []error) {
 	if c.Dim() != width {
 		breach("points of %d numbers, want %d", c.Dim(), width)
 	}
-	drawn := d.Draw(s, rand.New(rand.NewPCG(1, 1)))
-	switch h := drawn.(type) {
-	case Range:
-		if d.Shape != Scalar && d.Shape != InfiniteOrder {
-			breach("Draw gives a Range")
+	if d.Shape == Ball { // the acceptance suite draws around it
+		if l, ok := d.Random(s, 0).(*Linear); !ok || len(l.W) != s.Dim {
+			breach("Random makes a %T", d.Random(s, 0))
+			return breaches
 		}
-	case Linear:
-		if d.Shape != Ball || len(h.W) != s.Dim {
-			breach("Draw gives %v", h)
-		}
-	default:
-		if d.Shape != Grid && d.Shape != Bits && d.Shape != Column {
-			breach("Draw gives a %T", h)
-		}
-	}
-	if len(breaches) > 0 {
-		return breaches
 	}
 	f, finite := c.(Finite)
 	switch {
@@ -247,8 +260,8 @@ func checkInfinite(d *Definition, c Class, s Spec) (breaches []error) {
 	if d.Shape != InfiniteOrder {
 		return breaches
 	}
-	if h := d.Draw(s, rand.New(rand.NewPCG(1, 1))).(Range); d.Thresholds != math.IsInf(h.Hi, 1) {
-		breaches = append(breaches, fmt.Errorf("  Thresholds %t, but Draw gives %v", d.Thresholds, h))
+	if !d.Thresholds {
+		return append(breaches, errors.New("  Thresholds: on an infinite order the acceptance suite draws thresholds"))
 	}
 	breaches = append(breaches, checkOrder(d)...)
 	const n = 50
@@ -268,12 +281,12 @@ func checkInfinite(d *Definition, c Class, s Spec) (breaches []error) {
 		}
 	}
 	labels := make([]float64, n)
-	d.Draw(s, rand.New(rand.NewPCG(1, 1))).Labels(x, labels)
+	Threshold(x[n/3]).Labels(x, labels)
 	switch least, err := c.Best(x, labels, nil); {
 	case err != nil:
-		breaches = append(breaches, fmt.Errorf("  Best of a sample that Draw labels: %w", err))
+		breaches = append(breaches, fmt.Errorf("  Best of a sample that a threshold labels: %w", err))
 	case least != 0:
-		breaches = append(breaches, fmt.Errorf("  Best %v of a sample that Draw labels", least))
+		breaches = append(breaches, fmt.Errorf("  Best %v of a sample that a threshold labels", least))
 	}
 	return breaches
 }
@@ -314,18 +327,6 @@ func checkFinite(d *Definition, c Finite, s Spec) (breaches []error) {
 		breaches = append(breaches, fmt.Errorf("  %+v: %s", s, fmt.Sprintf(format, a...)))
 	}
 	b := &brute{points: slices.Collect(domainOf(d, c, s))}
-	drawn, targets := make([][]float64, 2), make([][]float64, 2)
-	for i := range targets {
-		drawn[i] = b.labels(d.Draw(s, rand.New(rand.NewPCG(1, 1))))
-		target := d.Target(s)
-		target.Begin(rand.New(rand.NewPCG(3, 5)))
-		for _, x := range b.points {
-			targets[i] = append(targets[i], target.Label(x))
-		}
-	}
-	if !slices.Equal(drawn[0], drawn[1]) || !slices.Equal(targets[0], targets[1]) {
-		breach("Draw or Target differ between equal seeds")
-	}
 	if !c.Size().IsInt64() || c.Size().Int64() > 1<<12 {
 		return breaches
 	}
@@ -341,12 +342,7 @@ func checkFinite(d *Definition, c Finite, s Spec) (breaches []error) {
 	if len(inside) != len(b.rows) || math.Abs(c.LogSize()-math.Log(float64(len(b.rows)))) > 1e-12 {
 		breach("Size %d and LogSize %v of %d distinct hypotheses", len(b.rows), c.LogSize(), len(inside))
 	}
-	if !inside[signs(targets[0])] {
-		breach("Target is not in the class: %v", targets[0])
-	}
-	if !inside[signs(drawn[0])] {
-		breach("Draw is not in the class: %v", drawn[0])
-	}
+	breaches = append(breaches, b.checkTargets(d, c, s)...)
 	if len(b.rows) > 64 || len(b.points) > 9 {
 		return breaches
 	}

@@ -1,10 +1,12 @@
 package concept
 
 import (
+	"fmt"
 	"math"
 	"math/big"
 	"math/bits"
 	"math/rand/v2"
+	"strings"
 )
 
 // Stumps names the class of the decision stumps on Dim numbers 0..Domain-1.
@@ -27,13 +29,84 @@ var stumpsDefinition = Definition{
 	Littlestone: func(c Class, s Spec) Dimension { return Dimension{bits.Len64(s.Domain+1) - 1, logSize(c)} },
 	Standard:    func(c Finite, s Spec) (*Separator, error) { return axes(c.Dim(), s.Domain) },
 	WholeDomain: stumpsEverywhere,
-	Target:      func(s Spec) Target { return upperBox(s.Dim, s.Domain) },
-	TargetDoc:   "the stump that is +1 where the first number is at least X/2",
-	Prior:       stumpPrior,
+	Targets:     stumpTargets,
 	Examples:    []Spec{{Name: Stumps, Domain: 16, Dim: 3}},
-	Draw: func(s Spec, r *rand.Rand) Hypothesis {
-		return Stump{Dim: s.Dim, T: float64(positive(s.Domain, r)), Above: 1}
+}
+
+var stumpTargets = Targets{
+	Random: func(s Spec, _ int) Target {
+		axis := 0 // the one that is limited
+		return wholeBox(s.Dim, s.Domain).drawn(func(b *Box, r *rand.Rand) {
+			b.Low[axis] = 0
+			axis = r.IntN(s.Dim)
+			b.Low[axis] = float64(r.Uint64N(s.Domain + 1))
+		})
 	},
+	RandomDoc: "it is +1 where a uniform one of the numbers is at least t, uniform on 0..X",
+	Prior:     stumpPrior,
+	Weight: func(s Spec, _ int, i uint64) float64 {
+		h := stumpAt(s.Dim, s.Domain, i)
+		switch {
+		case math.IsInf(h.T, 0): // whichever number it is, there is a t
+			return 1 / float64(s.Domain+1)
+		case h.Above < 0:
+			return 0
+		}
+		return 1 / (float64(s.Dim) * float64(s.Domain+1))
+	},
+	Uniform: func(s Spec, size uint64) Target {
+		last, top := Stump{}, float64(s.Domain-1)
+		return wholeBox(s.Dim, s.Domain).drawn(func(b *Box, r *rand.Rand) {
+			b.Low[last.Axis], b.High[last.Axis] = 0, top
+			last = stumpAt(s.Dim, s.Domain, r.Uint64N(size))
+			b.cut(last)
+		})
+	},
+	Middle:    func(s Spec) Hypothesis { return Stump{Dim: s.Dim, T: float64(s.Domain / 2), Above: 1} },
+	MiddleDoc: "the stump that is +1 where the first number is at least X/2",
+	Parse:     parseStump,
+	Write:     writeStump,
+	Notation:  "x1>=5 or x1<5, with the number of the coordinate from 1 on, everywhere or nowhere",
+}
+
+// parseStump reads "x1>=5" or "x1<5", of which x1 is the first number.
+func parseStump(s Spec, text string) (Hypothesis, error) {
+	switch text {
+	case nowhere:
+		return Stump{s.Dim, 0, math.Inf(1), 1}, nil
+	case everywhere:
+		return Stump{s.Dim, 0, math.Inf(-1), 1}, nil
+	}
+	above, axis, cut := 1.0, "", ""
+	left, right, ok := strings.Cut(text, ">=")
+	if !ok {
+		above = -1
+		left, right, ok = strings.Cut(text, "<")
+	}
+	if axis, cut = strings.TrimSpace(left), strings.TrimSpace(right); !ok || !strings.HasPrefix(axis, "x") {
+		return nil, fmt.Errorf("%q is not a stump", text)
+	}
+	j, err := parseWhole("the number of a coordinate", axis[1:], 1, uint64(s.Dim))
+	if err != nil {
+		return nil, err
+	}
+	t, err := parseWhole("a cut", cut, 0, s.Domain)
+	return Stump{s.Dim, int(j) - 1, float64(t), above}, err
+}
+
+// writeStump writes what parseStump reads.
+func writeStump(s Spec, h Hypothesis) string {
+	c := h.(Stump)
+	ends := map[bool]string{true: everywhere, false: nowhere}
+	switch {
+	case c.T <= 0:
+		return ends[c.Above > 0]
+	case c.T >= float64(s.Domain):
+		return ends[c.Above < 0]
+	case c.Above > 0:
+		return fmt.Sprintf("x%d>=%s", c.Axis+1, writeWhole(c.T))
+	}
+	return fmt.Sprintf("x%d<%s", c.Axis+1, writeWhole(c.T))
 }
 
 // Stump labels a point of Dim numbers by one of them: Above where coordinate Axis is at least T,
@@ -98,19 +171,24 @@ func (c *stumps) VC() int {
 }
 
 // Member implements Finite.
-func (c *stumps) Member(i uint64) Hypothesis {
+func (c *stumps) Member(i uint64) Hypothesis { return stumpAt(c.dim, c.domain, i) }
+
+// stumpAt returns number i of the stumps of dim numbers 0..domain-1: the two constants, then those
+// of one axis after the other by their cuts, each before its opposite.
+func stumpAt(dim int, domain, i uint64) Stump {
 	switch i {
 	case 0:
-		return Stump{c.dim, 0, math.Inf(1), 1}
+		return Stump{dim, 0, math.Inf(1), 1}
 	case 1:
-		return Stump{c.dim, 0, math.Inf(-1), 1}
+		return Stump{dim, 0, math.Inf(-1), 1}
 	}
-	axis, rank := (i-2)/c.perAxis(), (i-2)%c.perAxis()
+	perAxis := 2 * (domain - 1)
+	axis, rank := (i-2)/perAxis, (i-2)%perAxis
 	above := 1.0
 	if rank%2 == 1 {
 		above = -1
 	}
-	return Stump{c.dim, int(axis), float64(rank/2 + 1), above}
+	return Stump{dim, int(axis), float64(rank/2 + 1), above}
 }
 
 // number returns the number of the stump that labels v >= t of an axis +1; its opposite has the

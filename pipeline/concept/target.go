@@ -1,50 +1,225 @@
 package concept
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
+
+	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
-// Target labels the points of a problem. Begin starts a trial: it draws the target anew, unless the
-// target is always the same. Label returns the label, -1 or +1, of one point of the domain.
+// Target labels the points of a problem, in one trial after the other. It serves one goroutine and
+// allocates nothing.
 type Target interface {
+	// Begin starts a trial: it draws the target anew, unless the target is the same in all trials.
 	Begin(r *rand.Rand)
+	// Label returns the label, -1 or +1, of one point of the domain.
 	Label(x []float64) float64
 }
 
-// Box is a fixed Target: it labels the points with Low <= x <= High in every coordinate +1.
-type Box struct{ Low, High []float64 }
+// Targets is what a Definition says of the hypotheses of a class as targets. Classes on an
+// InfiniteOrder have none of it.
+type Targets struct {
+	// Random makes a target that is drawn for each trial by the class's law of targets. That law
+	// leaves a learner without data no hypothesis to guess. Of Literals it takes that many; they are at
+	// most Dim. RandomDoc describes the law in a phrase.
+	Random    func(s Spec, literals int) Target
+	RandomDoc string
+	Literals  bool // the law is one of conjunctions of a stated number of literals
+
+	// Weight returns the probability of hypothesis number i under the law, which sums to 1 over all
+	// Size of them; two numbers never stand for the same function. Uniform makes a target that is a
+	// uniform hypothesis, of size; nil where those of Random are. Both belong to finite classes.
+	Weight  func(s Spec, literals int, i uint64) float64
+	Uniform func(s Spec, size uint64) Target
+
+	// Prior is the best answer of a learner without data, where points are uniform: see NewPrior. It
+	// reports false where there is no formula; nil: there is none.
+	Prior func(s Spec, law Drawn, ok Allowed) (Prior, bool)
+
+	// Middle is a hypothesis in the middle of the class, the same in all trials, and MiddleDoc
+	// describes it in a phrase; a class without one has neither.
+	Middle    func(s Spec) Hypothesis
+	MiddleDoc string
+
+	// Parse reads a hypothesis of the class from the text that sweep files have, and Write writes the
+	// one text of it: functions that are equal have equal texts. The error of Parse says what is wrong
+	// with the text. Notation says how to write a hypothesis, with an example. All belong to finite
+	// classes.
+	Parse    func(s Spec, text string) (Hypothesis, error)
+	Write    func(s Spec, h Hypothesis) string
+	Notation string
+}
+
+// Names of targets in sweep files. Any other text is that of a hypothesis; EachTarget lists all
+// hypotheses, and names no single one.
+const (
+	RandomTarget  = "random"
+	UniformTarget = "uniform"
+	MiddleTarget  = "middle"
+	EachTarget    = "each"
+)
+
+// The number of literals of a random conjunction: DefaultLiterals where there are as many bits, and
+// MaxLiterals at most.
+const (
+	DefaultLiterals = 2
+	MaxLiterals     = 64
+)
+
+// ParseTarget reads what a sweep file says of the target: a name, or the text of a hypothesis of
+// the class that New makes of s. It returns the canonical text, and a function that makes such
+// targets. literals, which only a random conjunction needs, is between 1 and Dim. The error says
+// what is wrong with the text and what would be right.
+func ParseTarget(s Spec, text string, literals int) (canonical string, makeTarget func() Target, err error) {
+	d, _ := Lookup(s.Name)
+	switch {
+	case d == nil || d.Random == nil:
+		return "", nil, fmt.Errorf("the class %s has no law of targets: an adversary says the labels", s.Name)
+	case text == RandomTarget:
+		return text, func() Target { return d.Random(s, literals) }, nil
+	case d.Parse == nil:
+		return "", nil, fmt.Errorf("the class %s has infinitely many hypotheses, of which none has a text: write %s",
+			s.Name, RandomTarget)
+	case text == UniformTarget:
+		makeTarget, err = uniformTargets(d, s)
+		return text, makeTarget, err
+	case text == MiddleTarget && d.Middle == nil:
+		return "", nil, fmt.Errorf("the class %s has no hypothesis in its middle: write %s, %s or %s",
+			s.Name, RandomTarget, UniformTarget, d.Notation)
+	case text == MiddleTarget:
+		return text, func() Target { return fixed(s, d.Middle(s)) }, nil
+	}
+	if _, err := New(s); err != nil {
+		return "", nil, err
+	}
+	h, err := d.Parse(s, text)
+	if err != nil {
+		return "", nil, d.explain(err, text)
+	}
+	return d.Write(s, h), func() Target { return fixed(s, h) }, nil
+}
+
+// explain adds to the error of Parse what may be written instead.
+func (d *Definition) explain(err error, text string) error {
+	names := []string{RandomTarget, UniformTarget, MiddleTarget, EachTarget}
+	if d.Middle == nil {
+		names = slices.DeleteFunc(names, func(name string) bool { return name == MiddleTarget })
+	}
+	if nearest, ok := wording.Nearest(text, names); ok {
+		return fmt.Errorf("%w; did you mean %q?", err, nearest)
+	}
+	return fmt.Errorf("%w; write %s, or %s", err, d.Notation, wording.Or(names[:len(names)-1]))
+}
+
+// uniformTargets returns a function that makes targets which are uniform in a finite class.
+func uniformTargets(d *Definition, s Spec) (func() Target, error) {
+	c, err := New(s)
+	switch {
+	case err != nil:
+		return nil, err
+	case d.Uniform == nil:
+		return func() Target { return d.Random(s, min(DefaultLiterals, s.Dim)) }, nil
+	case !c.Size().IsUint64():
+		return nil, fmt.Errorf("the class %s has more than 2^64 hypotheses here, too many to draw a uniform one: write %s",
+			s.Name, RandomTarget)
+	}
+	size := c.Size().Uint64()
+	return func() Target { return d.Uniform(s, size) }, nil
+}
+
+// ErrTooMany says that a class has more hypotheses than may be listed.
+var ErrTooMany = errors.New("too many hypotheses to list")
+
+// Hypotheses lists the texts of all hypotheses of the class that New makes of s, by their numbers.
+// The error wraps ErrTooMany where there are more than most, or infinitely many.
+func Hypotheses(s Spec, most int) ([]string, error) {
+	c, err := New(s)
+	if err != nil {
+		return nil, err
+	}
+	d := definitionOf(c)
+	finite, ok := c.(Finite)
+	switch {
+	case !ok:
+		return nil, fmt.Errorf("the class %s has infinitely many hypotheses: %w", d.Name, ErrTooMany)
+	case !c.Size().IsInt64() || c.Size().Int64() > int64(most):
+		return nil, fmt.Errorf("the class %s has %s hypotheses here, and %d is the most: %w",
+			d.Name, c.Size(), most, ErrTooMany)
+	}
+	texts := make([]string, c.Size().Int64())
+	for i := range texts {
+		texts[i] = d.Write(s, finite.Member(uint64(i)))
+	}
+	return texts, nil
+}
+
+// fixed returns the target that is h, a hypothesis of the finite class of s, in all trials.
+func fixed(s Spec, h Hypothesis) Target {
+	switch h := h.(type) {
+	case Parity:
+		t := &parityTarget{bits: make([]float64, h.Dim)}
+		for j := range t.bits {
+			t.bits[j] = float64(h.Set >> j & 1)
+		}
+		return t
+	case Row:
+		return &rowTarget{row: h}
+	case Range:
+		b := wholeBox(1, s.Domain)
+		b.limit(0, h)
+		return b
+	case Rectangle:
+		b := wholeBox(len(h), s.Domain)
+		for j, r := range h {
+			b.limit(j, r)
+		}
+		return b
+	case Stump:
+		b := wholeBox(h.Dim, s.Domain)
+		b.cut(h)
+		return b
+	case Conjunction:
+		b := wholeBox(h.Dim, 2)
+		b.require(h)
+		return b
+	}
+	panic(fmt.Sprintf("concept: no target for a %T", h))
+}
+
+// Box is a Target that labels the points with Low <= x <= High in every coordinate +1: an
+// axis-parallel box, or nothing. The ends are those of the present trial.
+type Box struct {
+	Low, High []float64
+	law       func(b *Box, r *rand.Rand) // draws the ends; nil: they are the same in all trials
+}
 
 // wholeBox returns the box of all points of dim numbers 0..side-1.
-func wholeBox(dim int, side uint64) Box {
-	b := Box{Low: make([]float64, dim), High: make([]float64, dim)}
+func wholeBox(dim int, side uint64) *Box {
+	b := &Box{Low: make([]float64, dim), High: make([]float64, dim)}
 	for j := range b.High {
 		b.High[j] = float64(side - 1)
 	}
 	return b
 }
 
-// middleBox returns the box of the middle half of each coordinate.
-func middleBox(dim int, side uint64) Box {
-	b := wholeBox(dim, side)
-	for j := range b.Low {
-		b.Low[j], b.High[j] = float64(side/4), float64(3*side/4-1)
-	}
-	return b
-}
-
-// upperBox returns the box of the points whose first coordinate is at least side/2.
-func upperBox(dim int, side uint64) Box {
-	b := wholeBox(dim, side)
-	b.Low[0] = float64(side / 2)
+// drawn returns b with a law.
+func (b *Box) drawn(law func(b *Box, r *rand.Rand)) *Box {
+	b.law = law
 	return b
 }
 
 // Begin implements Target.
-func (b Box) Begin(*rand.Rand) {}
+func (b *Box) Begin(r *rand.Rand) {
+	if b.law != nil {
+		b.law(b, r)
+	}
+}
 
 // Label implements Target.
-func (b Box) Label(x []float64) float64 {
+func (b *Box) Label(x []float64) float64 {
 	for j, v := range x {
 		if v < b.Low[j] || v > b.High[j] {
 			return -1
@@ -53,12 +228,40 @@ func (b Box) Label(x []float64) float64 {
 	return 1
 }
 
-// parityTarget is a parity of a set of coordinates that is uniform among all sets, anew in each
-// trial.
-type parityTarget struct{ bits []float64 }
+// limit gives coordinate j, which must be whole, the ends of r, as far as they are inside; those of
+// an empty r end below their start.
+func (b *Box) limit(j int, r Range) {
+	top := b.High[j]
+	b.Low[j], b.High[j] = min(max(r.Lo, 0), top+1), max(min(r.Hi, top), -1)
+}
+
+// cut makes the box, which must be whole, that of a stump.
+func (b *Box) cut(s Stump) {
+	if s.Above > 0 {
+		b.limit(s.Axis, Range{s.T, math.Inf(1)})
+	} else {
+		b.limit(s.Axis, Range{math.Inf(-1), s.T - 1})
+	}
+}
+
+// require makes the box, which must be whole, that of a conjunction.
+func (b *Box) require(c Conjunction) {
+	for j := range b.Low {
+		b.Low[j], b.High[j] = float64(c.Ones>>j&1), float64(1-c.Zeros>>j&1)
+	}
+}
+
+// parityTarget is a parity of a set of coordinates.
+type parityTarget struct {
+	bits   []float64
+	random bool // anew in each trial, every set equally likely
+}
 
 // Begin implements Target.
 func (t *parityTarget) Begin(r *rand.Rand) {
+	if !t.random {
+		return
+	}
 	for j := range t.bits {
 		t.bits[j] = float64(r.Uint64() >> 63)
 	}
@@ -73,14 +276,19 @@ func (t *parityTarget) Label(x []float64) float64 {
 	return 2*math.Mod(ones, 2) - 1
 }
 
-// rowTarget is a row of a class matrix that is uniform among all rows, anew in each trial.
+// rowTarget is a row of a class matrix.
 type rowTarget struct {
-	spec Spec
-	row  Row
+	row    Row
+	spec   Spec
+	random bool // anew in each trial, every row equally likely
 }
 
 // Begin implements Target.
-func (t *rowTarget) Begin(r *rand.Rand) { t.row = drawRow(t.spec, r) }
+func (t *rowTarget) Begin(r *rand.Rand) {
+	if t.random {
+		t.row = rowAt(t.spec, r.Uint64N(rowsIn(t.spec)))
+	}
+}
 
 // Label implements Target.
 func (t *rowTarget) Label(x []float64) float64 { return t.row.label(x[0]) }

@@ -34,11 +34,34 @@ var thresholdsDefinition = Definition{
 	},
 	Covers:      true,
 	WholeDomain: thresholdsEverywhere,
-	Target:      func(s Spec) Target { return upperBox(1, s.Domain) },
-	TargetDoc:   "the threshold X/2",
-	Prior:       thresholdPrior,
+	Targets:     thresholdTargets,
 	Examples:    []Spec{{Name: Thresholds, Domain: 1024}},
-	Draw:        func(s Spec, r *rand.Rand) Hypothesis { return Threshold(float64(r.Uint64N(s.Domain))) },
+}
+
+var thresholdTargets = Targets{
+	Random: func(s Spec, _ int) Target {
+		last := lastThreshold(s)
+		return wholeBox(1, s.Domain).drawn(func(b *Box, r *rand.Rand) { b.Low[0] = float64(r.Uint64N(last + 1)) })
+	},
+	RandomDoc: "t is uniform on 0..X",
+	Prior:     thresholdPrior,
+	Weight:    func(s Spec, _ int, _ uint64) float64 { return 1 / float64(lastThreshold(s)+1) },
+	Middle:    func(s Spec) Hypothesis { return Threshold(float64(s.Domain / 2)) },
+	MiddleDoc: "the threshold X/2",
+	Parse: func(s Spec, text string) (Hypothesis, error) {
+		t, err := parseWhole("a threshold t", text, 0, lastThreshold(s))
+		return Threshold(float64(t)), err
+	},
+	Write:    func(_ Spec, h Hypothesis) string { return writeWhole(h.(Range).Lo) },
+	Notation: "t of 0..X, from which on it is +1, such as 5 or 2^10",
+}
+
+// lastThreshold returns the largest t: X, which is -1 everywhere, or X-1 without the constant.
+func lastThreshold(s Spec) uint64 {
+	if s.NoConstant {
+		return s.Domain - 1
+	}
+	return s.Domain
 }
 
 // thresholds is the class of the thresholds t = 0..last. The threshold X is -1 everywhere.
@@ -52,10 +75,7 @@ func newThresholds(s Spec) (Class, error) {
 	if err != nil {
 		return nil, err
 	}
-	last := s.Domain
-	if s.NoConstant {
-		last--
-	}
+	last := lastThreshold(s)
 	o.size = new(big.Int).SetUint64(last + 1)
 	return &thresholds{o, last}, nil
 }

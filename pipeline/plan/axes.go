@@ -2,12 +2,15 @@ package plan
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/trial"
 
 	"github.com/shatterlab/shatter/pipeline/numeric"
@@ -78,20 +81,21 @@ type sharedAxes struct {
 	measure    map[bool][]axis // task, privacy and goal, by whether the algorithm is private
 }
 
-func shareAxes(b *sweep.Block) sharedAxes {
+func shareAxes(b *sweep.Block, each []string) sharedAxes {
 	labels := make([]string, len(b.Algorithms))
 	for i, use := range b.Algorithms {
 		labels[i] = cmp.Or(use.As, use.Use)
 	}
 	return sharedAxes{
-		problem:    problemAxes(b),
+		problem:    problemAxes(b, each),
 		algorithms: plain(b.File, b.Path("algorithms"), "algorithm", labels, text, func(*setting, string) {}),
 		measure:    map[bool][]axis{true: measureAxes(b, true), false: measureAxes(b, false)},
 	}
 }
 
-// problemAxes returns the axes of the grid's problem.
-func problemAxes(b *sweep.Block) []axis {
+// problemAxes returns the axes of the grid's problem. The targets each are what the target each
+// stands for.
+func problemAxes(b *sweep.Block, each []string) []axis {
 	p := b.Problem
 	return given([]axis{
 		problemAxis(b, "class", p.Class, text, func(p *schemas.Problem, v string) { p.Class = v }),
@@ -102,6 +106,8 @@ func problemAxes(b *sweep.Block) []axis {
 		problemAxis(b, "mass", p.Mass, number, func(p *schemas.Problem, v float64) { p.Mass = v }),
 		problemAxis(b, "minority", p.Minority, number, func(p *schemas.Problem, v float64) { p.Minority = v }),
 		problemAxis(b, "margin", p.Margin, number, func(p *schemas.Problem, v float64) { p.Margin = v }),
+		targetAxis(b, each),
+		problemAxis(b, "literals", p.Literals, number, func(p *schemas.Problem, v int) { p.Literals = v }),
 		noiseAxis(b),
 		dataAxis(b),
 		problemAxis(b, "test", p.Test, number, func(p *schemas.Problem, v int) { p.Test = v }),
@@ -113,6 +119,57 @@ func problemAxis[T any](
 	b *sweep.Block, key string, values []T, value func(T) any, set func(*schemas.Problem, T),
 ) axis {
 	return plain(b.File, b.Path("problem", key), key, values, value, func(s *setting, v T) { set(s.problem, v) })
+}
+
+// targetAxis makes the axis of the targets, with the hypotheses of each in its place.
+func targetAxis(b *sweep.Block, each []string) axis {
+	path := b.Path("problem", "target")
+	a := axis{path: path, names: []string{"target"}}
+	for i, v := range b.Problem.Target {
+		values := []string{string(v)}
+		if string(v) == concept.EachTarget && len(each) > 0 {
+			values = each
+		}
+		for _, target := range values {
+			a.options = append(a.options, option{path: b.File.Item(path, i), values: []any{target},
+				set: func(s *setting) { s.problem.Target = target }})
+		}
+	}
+	return a
+}
+
+// hypothesesOf returns the targets that the target each of the grid's problem stands for; none
+// where it is not used, or where something else in the problem is wrong, which will be found later.
+// It reports one that stands for no list, or for too long a one.
+func hypothesesOf(b *sweep.Block, dir string, r *sweep.Reporter) []string {
+	i := slices.Index(b.Problem.Target, concept.EachTarget)
+	if i < 0 {
+		return nil
+	}
+	where := b.File.Item(b.Path("problem", "target"), i)
+	s := setting{problem: new(schemas.Problem)}
+	for _, a := range problemAxes(b, nil) {
+		if slices.Contains([]string{"class", "file", "domain", "d", "distribution", "data"}, a.names[0]) && len(a.options) > 1 {
+			r.At(where, "%s lists the hypotheses of one class, but %s has %d values: write a grid for each of them",
+				concept.EachTarget, a.names[0], len(a.options))
+			return nil
+		}
+		a.options[0].set(&s)
+	}
+	p := *s.problem
+	if file, _ := p.File(); file != "" {
+		path, err := sweep.Absolute(dir, file)
+		if err != nil {
+			return nil
+		}
+		p = p.At(path)
+	}
+	list, err := problem.Hypotheses(p)
+	var wrong *problem.Error
+	if errors.As(err, &wrong) && wrong.Key == "problem.target" {
+		r.At(where, "%s", wrong.Reason)
+	}
+	return list
 }
 
 // noiseAxis lays the kinds and rates of all items of problem.noise in one row.

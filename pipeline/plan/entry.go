@@ -58,7 +58,7 @@ func (e *entry) cells() int64 {
 
 // layOut looks up the algorithms of all grids, lays out their axes, pairs those that zip names, and
 // counts: a grid of too many cells or trials is refused before it is expanded.
-func layOut(f *sweep.File, known *catalog) (*layout, error) {
+func layOut(f *sweep.File, known *catalog, dir string) (*layout, error) {
 	r := &sweep.Reporter{File: f}
 	for _, c := range known.clashes {
 		r.At(c.path, "it serves %q, which %s", c.name, c.claimed)
@@ -70,7 +70,7 @@ func layOut(f *sweep.File, known *catalog) (*layout, error) {
 	}
 	byBlock := make([][]*entry, len(blocks))
 	for i, b := range blocks {
-		byBlock[i] = l.enter(b, known, r)
+		byBlock[i] = l.enter(b, known, hypothesesOf(b, dir, r), r)
 		l.entries = append(l.entries, byBlock[i]...)
 	}
 	for i, b := range blocks {
@@ -99,14 +99,15 @@ func checkEntries(blocks []*sweep.Block, r *sweep.Reporter) bool {
 	return true
 }
 
-// enter makes the entries of one grid. They share the axes that do not depend on the algorithm.
-func (l *layout) enter(b *sweep.Block, known *catalog, r *sweep.Reporter) []*entry {
+// enter makes the entries of one grid, in which the target each stands for the given ones. They
+// share the axes that do not depend on the algorithm.
+func (l *layout) enter(b *sweep.Block, known *catalog, each []string, r *sweep.Reporter) []*entry {
 	if n := countDatasets(b); n > maxCells {
 		r.At(b.Path("problem", "data"), "%s combinations of datasets; a sweep may have at most %d cells",
 			atLeast(n), maxCells)
 		return nil
 	}
-	shared := shareAxes(b)
+	shared := shareAxes(b, each)
 	var all []*entry
 	labels := map[string]string{}
 	for i, use := range b.Algorithms {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/shatterlab/shatter/schemas"
 
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/problem/law"
 	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/pipeline/wording"
@@ -34,6 +36,7 @@ type outcome struct {
 	cells      int
 	sample     *trial.Cell // one of them; nil where there is none
 	evaluation map[string]bool
+	targets    []string // in words, each once
 }
 
 // explain describes every grid in words.
@@ -47,6 +50,9 @@ func (l *layout) explain(cells []*trial.Cell, origins []*settled) []string {
 		o.cells++
 		o.sample = c
 		o.evaluation[c.Evaluation] = true
+		if words := targetInWords(&c.Problem); words != "" && !slices.Contains(o.targets, words) {
+			o.targets = append(o.targets, words)
+		}
 	}
 	var lines []string
 	for entries := range byGrid(l.entries) {
@@ -73,7 +79,8 @@ func (w *gridWords) lines() []string {
 	if w.Prefix != "" {
 		w.out = append(w.out, fmt.Sprintf("%s (line %d)", w.Home(), w.File.At(w.Home()).Line))
 	}
-	w.line("problem", "%s", axesInWords(problemAxes(w.Block)))
+	w.line("problem", "%s", axesInWords(w.entries[0].axes[:w.entries[0].problemAxes]))
+	w.targets()
 	label := "algorithms"
 	for _, e := range w.entries {
 		w.line(label, "%s", e.words(w.outcomes[e]))
@@ -99,6 +106,37 @@ func (w *gridWords) lines() []string {
 	w.line("limits", "a trial may take %v and %s; beyond that it is lost, not failed",
 		wording.Duration(limits.Trial), wording.Bytes(limits.Memory))
 	return w.out
+}
+
+// targets describes the targets of the grid's problems.
+func (w *gridWords) targets() {
+	var words []string
+	for _, e := range w.entries {
+		words = append(words, w.outcomes[e].targets...)
+	}
+	slices.Sort(words)
+	for _, line := range slices.Compact(words) {
+		w.line("target", "%s", line)
+	}
+}
+
+// targetInWords describes the target of a resolved problem: nothing where none is known.
+func targetInWords(p *schemas.Problem) string {
+	class, _ := concept.Lookup(p.Class)
+	switch p.Target {
+	case "":
+		return ""
+	case concept.RandomTarget:
+		return "drawn for each trial; " + p.Class + ": " + class.RandomDoc
+	case concept.UniformTarget:
+		return "drawn for each trial; " + p.Class + ": a uniform hypothesis of the class"
+	case concept.MiddleTarget:
+		if l := law.Lookup(p.Distribution); l.OneTarget != "" {
+			return "the same in all trials, that of the " + l.Name + " law: what is measured calibrates, it is no learning"
+		}
+		return "the same in all trials; " + p.Class + ": " + class.MiddleDoc
+	}
+	return "the same in all trials: a hypothesis that the file states"
 }
 
 // game describes the queries of task predict, or the rounds of task online.

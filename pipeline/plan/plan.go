@@ -76,7 +76,7 @@ func Resolve(ctx context.Context, f *sweep.File, algorithms Algorithms, o Option
 	if err != nil {
 		return nil, err
 	}
-	l, err := layOut(f, known)
+	l, err := layOut(f, known, o.Dir)
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ func TestUniformOnWholeNumbers(t *testing.T) {
 		{schemas.Problem{Class: "monotone-conjunctions", Dim: 5}, 2,
 			func(x []float64) bool { return x[0] == 1 && x[1] == 1 }},
 	} {
-		c.p.Distribution = "uniform"
+		c.p.Distribution, c.p.Target = "uniform", "middle"
 		p := open(t, c.p)
 		if !p.Exact() {
 			t.Fatalf("%+v: not exact", c.p)

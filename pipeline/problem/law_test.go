@@ -45,7 +45,7 @@ func TestLargeUniformDomain(t *testing.T) {
 		"thresholds": {Lo: 1 << 39, Hi: 1<<40 - 1}, "points": {Lo: 1 << 39, Hi: 1 << 39},
 		"intervals": {Lo: 1 << 38, Hi: 3<<38 - 1},
 	} {
-		p := open(t, schemas.Problem{Class: class, Distribution: "uniform", Domain: 1 << 40})
+		p := open(t, schemas.Problem{Class: class, Distribution: "uniform", Domain: 1 << 40, Target: "middle"})
 		if p.Exact() || p.Evaluation() != "10000" {
 			t.Errorf("%s: evaluation %s", class, p.Evaluation())
 		}

@@ -27,8 +27,8 @@ type Error = blame.Error
 // refuse blames one key below "problem".
 func refuse(key, format string, a ...any) error { return blame.Key("problem."+key, format, a...) }
 
-// Resolve checks p and fills in every default: noise none, those of the law's keys, test 10000
-// where the evaluation is not exact; for data also digest, format, the list of numeric features,
+// Resolve checks p and fills in every default: noise none, those of the law's keys, target random
+// but for laws with one of their own, test 10000 where the evaluation is not exact; for data also digest, format, the list of numeric features,
 // and d; for a class matrix digest, format and domain. It reads the whole file, so resolve a
 // problem once and keep it; resolving again changes nothing. The error is an *Error; p may then be
 // half filled in.
@@ -75,6 +75,9 @@ func resolve(p *schemas.Problem) (read contents, err error) {
 			return read, err
 		}
 	}
+	if err := resolveTarget(p, l, law.Spec(p, read.matrix)); err != nil {
+		return read, err
+	}
 	return read, resolveTest(p, l.Exact(p))
 }
 
@@ -119,7 +122,7 @@ func resolveLawless(p *schemas.Problem) error {
 		return refuse("test", "%d does not apply to the class %s, which has no law to draw a sample from; leave it out",
 			p.Test, p.Class)
 	}
-	return nil
+	return refuseTarget(p, "on the class "+p.Class+" an adversary says the labels")
 }
 
 // checkFits refuses whatever is given but has no meaning for this class and distribution.
@@ -228,6 +231,9 @@ func resolveData(p *schemas.Problem) (*population.Rows, error) {
 	p.Data = &data
 	if p.Test != 0 {
 		return nil, refuse("test", "%d: the error is computed exactly here, over all rows; leave it out", p.Test)
+	}
+	if err := refuseTarget(p, "the labels are those of the data"); err != nil {
+		return nil, err
 	}
 	if err := resolveSides(p, nil); err != nil {
 		return nil, err

@@ -18,25 +18,25 @@ func TestResolveFillsDefaults(t *testing.T) {
 	for _, c := range []struct{ given, want schemas.Problem }{
 		{
 			schemas.Problem{Class: "thresholds", Distribution: "needle", Domain: 65536, Mass: 0.1},
-			schemas.Problem{Class: "thresholds", Distribution: "needle", Domain: 65536, Mass: 0.1, Noise: none},
+			schemas.Problem{Target: "middle", Class: "thresholds", Distribution: "needle", Domain: 65536, Mass: 0.1, Noise: none},
 		},
 		{
 			schemas.Problem{Class: "points", Distribution: "uniform", Domain: 4096},
-			schemas.Problem{Class: "points", Distribution: "uniform", Domain: 4096, Noise: none},
+			schemas.Problem{Target: "random", Class: "points", Distribution: "uniform", Domain: 4096, Noise: none},
 		},
 		{
 			schemas.Problem{Class: "intervals", Distribution: "uniform", Domain: 4097},
-			schemas.Problem{Class: "intervals", Distribution: "uniform", Domain: 4097, Noise: none, Test: 10000},
+			schemas.Problem{Target: "random", Class: "intervals", Distribution: "uniform", Domain: 4097, Noise: none, Test: 10000},
 		},
 		{
 			schemas.Problem{Class: "halfspace", Distribution: "skew", Dim: 10, Margin: 0.1,
 				Noise: schemas.Noise{Kind: "random", Rate: 0.05}},
-			schemas.Problem{Class: "halfspace", Distribution: "skew", Dim: 10, Margin: 0.1,
+			schemas.Problem{Target: "random", Class: "halfspace", Distribution: "skew", Dim: 10, Margin: 0.1,
 				Noise: schemas.Noise{Kind: "random", Rate: 0.05}, Minority: 0.2, Test: 10000},
 		},
 		{
 			schemas.Problem{Class: "halfspace", Distribution: "iso", Dim: 2, Margin: 0.1, Test: 7},
-			schemas.Problem{Class: "halfspace", Distribution: "iso", Dim: 2, Margin: 0.1, Test: 7, Noise: none},
+			schemas.Problem{Target: "random", Class: "halfspace", Distribution: "iso", Dim: 2, Margin: 0.1, Test: 7, Noise: none},
 		},
 	} {
 		got := c.given

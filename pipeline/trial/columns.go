@@ -69,6 +69,10 @@ var keyColumns = []KeyColumn{
 	float(Describes|Quantity, "minority", "skew laws: the share of the minority",
 		func(c *Cell) float64 { return c.Problem.Minority }),
 	float(Describes|Quantity, "margin", "the law's margin", func(c *Cell) float64 { return c.Problem.Margin }),
+	text(Describes, "target", "what labels the points: random (drawn for each trial), uniform, middle, or a hypothesis; "+
+		"null where an adversary or a file says the labels", func(c *Cell) string { return c.Problem.Target }),
+	whole(Describes|Quantity, "literals", "random conjunctions: their literals",
+		func(c *Cell) int64 { return int64(c.Problem.Literals) }),
 	text(Describes, "noise", "label noise: none, random or adversarial",
 		func(c *Cell) string { return c.Problem.Noise.Kind }),
 	float(Describes|Quantity|FromZero, "noise_rate", "its rate; null without noise",

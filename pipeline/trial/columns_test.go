@@ -14,6 +14,7 @@ func fullCell() *Cell {
 		Key: Key{0xab}, DataKey: Key{0xcd}, Task: schemas.TaskPredict, As: "a",
 		Problem: schemas.Problem{
 			Class: "thresholds", Domain: 256, Dim: 2, Distribution: "uniform", Mass: 0.1, Minority: 0.2, Margin: 0.3,
+			Target: "random", Literals: 2,
 			Noise: schemas.Noise{Kind: "random", Rate: 0.05}, Matrix: &schemas.Matrix{File: "x/m.csv"},
 			Data: &schemas.Data{File: "x/d.csv"},
 		},

@@ -14,8 +14,8 @@ import (
 )
 
 // Format is the version of what enters keys. It changes only when equal sweep files must no longer
-// give equal bits.
-const Format = 2
+// give equal bits. In version 3 targets are drawn for each trial, and a problem states its target.
+const Format = 3
 
 // Key identifies something by its meaning: the SHA-256 of its canonical form.
 type Key [32]byte

@@ -55,22 +55,31 @@ func classOf(p algo.Problem) *concept.Definition {
 func draw(p algo.Problem, key uint64, x, y []float64) {
 	r := rand.New(rand.NewPCG(key, 0x706c7567696e74))
 	class := classOf(p)
-	spec := concept.Spec{Name: class.Name, Domain: p.Domain, Dim: p.Dim, Matrix: p.Matrix}
-	target := class.Draw(spec, r)
+	if class.Shape == concept.InfiniteOrder {
+		place := func(v uint64) float64 { return class.Place(v, infiniteSide) }
+		cut := place(r.Uint64N(infiniteSide))
+		drawLine(infiniteSide, place, cut, r, x)
+		concept.Threshold(cut).Labels(x, y)
+		return
+	}
+	spec := concept.Spec{Name: class.Name, Domain: p.Domain, Dim: p.Dim, NoConstant: p.NoConstant, Matrix: p.Matrix}
+	target := class.Random(spec, min(concept.DefaultLiterals, p.Dim))
+	target.Begin(r)
 	switch class.Shape {
 	case concept.Scalar:
-		drawLine(p.Domain, func(v uint64) float64 { return float64(v) }, target.(concept.Range).Lo, r, x)
-	case concept.InfiniteOrder:
-		place := func(v uint64) float64 { return class.Place(v, infiniteSide) }
-		drawLine(infiniteSide, place, target.(concept.Range).Lo, r, x)
+		low := min(target.(*concept.Box).Low[0], float64(p.Domain-1))
+		drawLine(p.Domain, func(v uint64) float64 { return float64(v) }, low, r, x)
 	case concept.Ball:
-		drawBall(p, target.(concept.Linear).W, r, x)
+		drawBall(p, target.(*concept.Linear).W, r, x)
 	default:
 		for i := range x {
 			x[i] = float64(r.Uint64N(concept.Side(spec)))
 		}
 	}
-	target.Labels(x, y)
+	dim := concept.Width(spec)
+	for i := range y {
+		y[i] = target.Label(x[i*dim : (i+1)*dim])
+	}
 }
 
 // drawLine draws points of a line, of which place names the first side ones in ascending order; a

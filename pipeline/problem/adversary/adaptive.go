@@ -27,7 +27,7 @@ var adaptive = Adversary{
 		switch target := g.law.Target().(type) {
 		case *law.Plane:
 			return newFitter(g)
-		case concept.Box:
+		case *concept.Box:
 			return newBisector(g, target, marks)
 		}
 		return newSplitter(g, marks)

@@ -13,7 +13,7 @@ func (g *game) edge(width uint64) func(r *rand.Rand, x []float64) {
 	switch target := g.law.Target().(type) {
 	case *law.Plane:
 		return target.Draw
-	case concept.Box:
+	case *concept.Box:
 		return boxEdge(target, float64(concept.Side(g.class)-1), width)
 	}
 	return func(r *rand.Rand, x []float64) { g.law.Draw(r, x, make([]float64, 1)) }
@@ -21,8 +21,8 @@ func (g *game) edge(width uint64) func(r *rand.Rand, x []float64) {
 
 // boxEdge returns a function that draws points of the box, one coordinate of which is moved next to
 // an edge of the box that is not one of the domain 0..top: at most width to either side of the
-// lowest or above the highest number inside.
-func boxEdge(b concept.Box, top float64, width uint64) func(r *rand.Rand, x []float64) {
+// lowest or above the highest number inside. Where no number is inside, it draws from the domain.
+func boxEdge(b *concept.Box, top float64, width uint64) func(r *rand.Rand, x []float64) {
 	type side struct {
 		coordinate int
 		value      float64
@@ -38,7 +38,11 @@ func boxEdge(b concept.Box, top float64, width uint64) func(r *rand.Rand, x []fl
 	}
 	return func(r *rand.Rand, x []float64) {
 		for j := range x {
-			x[j] = b.Low[j] + float64(r.Uint64N(uint64(b.High[j]-b.Low[j])+1))
+			low, high := b.Low[j], b.High[j]
+			if low > high {
+				low, high = 0, top
+			}
+			x[j] = low + float64(r.Uint64N(uint64(high-low)+1))
 		}
 		if len(sides) == 0 {
 			return

@@ -38,6 +38,9 @@ func open(t testing.TB, p schemas.Problem) *opened {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if l := law.Lookup(p.Distribution); l != nil && p.Target == "" {
+		p.Target, p.Literals = l.DefaultTarget(), min(concept.DefaultLiterals, p.Dim)
+	}
 	o := &opened{spec: p, view: NewView(&p, matrix)}
 	if o.sampler = law.Open(&p, matrix).Sampler; rows != nil {
 		o.sampler = func() law.Sampler { return population.Sampler{Rows: rows} }

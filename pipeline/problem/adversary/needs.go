@@ -34,9 +34,9 @@ func noEdge(p *schemas.Problem) string {
 	if ok && class.Shape == concept.Ball {
 		return ""
 	}
-	if ok && class.Target != nil {
+	if ok && class.Random != nil {
 		small := concept.Spec{Name: p.Class, Domain: 2, Dim: 1, Matrix: "01"} // targets of all sizes are alike
-		if _, box := class.Target(small).(concept.Box); box {
+		if _, box := class.Random(small, 1).(*concept.Box); box {
 			return ""
 		}
 	}

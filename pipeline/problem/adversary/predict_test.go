@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/problem/law"
 	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/schemas"
@@ -120,22 +121,25 @@ func asked(
 
 func right(_ []float64, truth float64) (float64, bool) { return truth, false }
 
-// A boundary adversary asks every point up to its width from the edge, both sides, and nothing
-// else.
+// A boundary adversary asks every point up to its width from the edge of the trial's target, both
+// sides, and nothing else.
 func TestBoundary(t *testing.T) {
-	p := open(t, schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 1000})
-	seen := map[float64]bool{}
-	for _, x := range asked(p, schemas.Adversary{Kind: boundary.Name}, 100, 2000, right) {
-		seen[x[0]] = true
-	}
-	for v := 480.0; v < 520; v++ {
-		if near := math.Abs(v-500) <= 10; seen[v] != near {
-			t.Errorf("point %v asked: %v", v, seen[v])
+	for _, name := range []string{concept.MiddleTarget, concept.RandomTarget, "77"} {
+		p := open(t, schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 1000, Target: name})
+		edge := p.trial(5, 1).Target().(*concept.Box).Low[0]
+		seen := map[float64]bool{}
+		for _, x := range asked(p, schemas.Adversary{Kind: boundary.Name}, 100, 2000, right) {
+			seen[x[0]] = true
 		}
-	}
-	for _, x := range asked(p, schemas.Adversary{Kind: repeat.Name}, 100, 10, right) {
-		if x[0] != 500 {
-			t.Errorf("repeat asks %v", x)
+		for v := edge - 20; v < edge+20; v++ {
+			if near := math.Abs(v-edge) <= 10; seen[v] != near {
+				t.Errorf("target %s, edge %v: point %v asked: %v", name, edge, v, seen[v])
+			}
+		}
+		for _, x := range asked(p, schemas.Adversary{Kind: repeat.Name}, 100, 10, right) {
+			if x[0] != edge {
+				t.Errorf("target %s, edge %v: repeat asks %v", name, edge, x)
+			}
 		}
 	}
 	plane := open(t, schemas.Problem{Class: "halfspace", Distribution: "iso", Margin: 0.1, Dim: 4})

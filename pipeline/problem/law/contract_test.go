@@ -35,7 +35,8 @@ func examples(t *testing.T, l *Law) (all []schemas.Problem) {
 				concept.Spec{Name: name, Domain: class.Examples[0].Domain, Dim: 13})
 		}
 		for _, s := range specs {
-			p := schemas.Problem{Class: name, Distribution: l.Name, Domain: s.Domain, Dim: s.Dim}
+			p := schemas.Problem{Class: name, Distribution: l.Name, Domain: s.Domain, Dim: s.Dim,
+				Target: l.DefaultTarget(), Literals: min(concept.DefaultLiterals, s.Dim)}
 			for _, k := range l.Keys {
 				*k.Field(&p) = 0.25
 			}
@@ -106,8 +107,7 @@ func checkDraws(t *testing.T, l *Law, p schemas.Problem) {
 		if side == 0 && norm(row) > 1+1e-12 {
 			t.Fatalf("%+v: drew %v, of norm %v", p, row, norm(row))
 		}
-		// The target of queries is not that of the needle law of intervals: see needleSampler.Target.
-		if l != &needle && s.Target().Label(row) != label {
+		if s.Target().Label(row) != label {
 			t.Fatalf("%+v: the target labels %v %v, not %v", p, row, s.Target().Label(row), label)
 		}
 	}

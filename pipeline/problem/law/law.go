@@ -13,6 +13,7 @@
 package law
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 
@@ -45,6 +46,9 @@ type Law struct {
 	// NoConstant reports whether the class is taken without the function that is -1 everywhere; nil:
 	// never.
 	NoConstant func(class string) bool
+
+	// OneTarget says why the law is one of the target middle alone; empty: it takes any target.
+	OneTarget string
 
 	// Size returns the number of points that the law can draw, +Inf where they are infinitely many.
 	Size func(p *schemas.Problem) float64
@@ -137,6 +141,24 @@ func classOf(p *schemas.Problem) concept.Spec {
 	s := concept.Spec{Name: p.Class, Domain: p.Domain, Dim: p.Dim}
 	s.Dim = concept.Width(s)
 	return s
+}
+
+// targets returns a function that makes targets of a resolved problem. Any other problem is a
+// programming error and panics.
+func targets(p *schemas.Problem, class concept.Spec) func() concept.Target {
+	_, target, err := concept.ParseTarget(class, p.Target, p.Literals)
+	if err != nil {
+		panic(fmt.Sprintf("law: open a problem that is not resolved: target %q: %v", p.Target, err))
+	}
+	return target
+}
+
+// DefaultTarget returns the target of a problem that states none.
+func (l *Law) DefaultTarget() string {
+	if l.OneTarget != "" {
+		return concept.MiddleTarget
+	}
+	return concept.RandomTarget
 }
 
 // lawless is the sampler where an adversary chooses all points.

@@ -126,6 +126,7 @@ var atomsWant = []struct {
 
 func TestOrderedLawsAreTheirDefinition(t *testing.T) {
 	for _, c := range atomsWant {
+		c.p.Target = concept.MiddleTarget
 		const n = 20_000
 		d, x, y := sample(t, c.p, 1, 2, n)
 		gotX, gotY, gotW := support(t, c.p, d)

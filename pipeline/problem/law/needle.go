@@ -16,12 +16,13 @@ var needle = Law{
 		"(-1), X/2 (+1) and X/2+1 (-1), the rest at 0 (-1)",
 	Fits:        func(class string) bool { return needleLaws[class].atoms != nil },
 	Keys:        []*Key{&mass},
+	OneTarget:   "its few points stand around a target of its own, on which exact sample sizes are known",
 	LeastDomain: func(class string) uint64 { return needleLaws[class].least },
 	NoConstant:  func(class string) bool { return needleLaws[class].noConstant },
 	Size:        func(p *schemas.Problem) float64 { return float64(needleLaws[p.Class].heavy + 1) },
-	open: func(p *schemas.Problem, class concept.Spec) Opened {
+	open: func(p *schemas.Problem, _ concept.Spec) Opened {
 		support := needlePoints(p)
-		return Opened{Support: support, Sampler: func() Sampler { return newNeedleSampler(support, class) }}
+		return Opened{Support: support, Sampler: func() Sampler { return newNeedleSampler(support, needleTarget(p)) }}
 	},
 }
 
@@ -45,6 +46,7 @@ type needleLaw struct {
 	heavy      int    // points of weight a; one more point has the rest
 	least      uint64 // the smallest domain on which all points differ
 	noConstant bool   // the hypothesis that is -1 everywhere would be good too
+	openEnded  bool   // the target is +1 from X/2 on, not at X/2 alone
 
 	// atoms returns the heavy points, then the one that has the rest; c is X/2, x is X.
 	atoms func(c, x uint64) []atom
@@ -59,7 +61,7 @@ type atom struct {
 // needleLaws holds the law of each class that it fits.
 var needleLaws = map[string]needleLaw{
 	concept.Thresholds: {
-		heavy: 2, least: 3, noConstant: true,
+		heavy: 2, least: 3, noConstant: true, openEnded: true,
 		atoms: func(c, x uint64) []atom { return []atom{{c - 1, -1}, {c, 1}, {x - 1, 1}} },
 	},
 	concept.Points: {
@@ -94,9 +96,19 @@ type needleSampler struct {
 	target concept.Target
 }
 
-func newNeedleSampler(points *Points, spec concept.Spec) *needleSampler {
-	class, _ := concept.Lookup(spec.Name)
-	s := &needleSampler{Points: points, target: class.Target(spec)}
+// needleTarget returns the hypothesis that labels all points: the threshold, the point or the
+// interval at X/2.
+func needleTarget(p *schemas.Problem) concept.Target {
+	middle := float64(p.Domain / 2)
+	b := &concept.Box{Low: []float64{middle}, High: []float64{middle}}
+	if needleLaws[p.Class].openEnded {
+		b.High[0] = float64(p.Domain - 1)
+	}
+	return b
+}
+
+func newNeedleSampler(points *Points, target concept.Target) *needleSampler {
+	s := &needleSampler{Points: points, target: target}
 	sum := 0.0
 	for _, w := range points.W[:len(points.W)-1] {
 		sum += w
@@ -107,9 +119,7 @@ func newNeedleSampler(points *Points, spec concept.Spec) *needleSampler {
 
 func (s *needleSampler) Begin(*rand.Rand) {}
 
-// Target returns the class's own target, which labels the queries of an adversary. Of thresholds
-// and points it agrees with the labels of this law; of intervals it is [X/4, 3X/4-1], not [X/2,
-// X/2].
+// Target returns the hypothesis that labels all points, and the queries of an adversary.
 func (s *needleSampler) Target() concept.Target { return s.target }
 
 func (s *needleSampler) Draw(r *rand.Rand, x, y []float64) {

@@ -3,6 +3,8 @@ package law
 import (
 	"math"
 	"math/rand/v2"
+
+	"github.com/shatterlab/shatter/pipeline/concept"
 )
 
 // Plane is a hyperplane through 0. As a Target it labels the points on the side of its normal +1,
@@ -11,17 +13,8 @@ type Plane struct {
 	Normal []float64 // of norm 1
 }
 
-// Begin draws the normal uniformly from the unit sphere.
-func (p *Plane) Begin(r *rand.Rand) {
-	squared := 0.0
-	for squared == 0 {
-		_, squared = normals(r, p.Normal, p.Normal)
-	}
-	norm := math.Sqrt(squared)
-	for i := range p.Normal {
-		p.Normal[i] /= norm
-	}
-}
+// Begin draws the normal uniformly from the unit sphere, the class's law of targets.
+func (p *Plane) Begin(r *rand.Rand) { concept.Direction(r, p.Normal) }
 
 // Label implements concept.Target.
 func (p *Plane) Label(x []float64) float64 {

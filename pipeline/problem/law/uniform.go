@@ -9,14 +9,17 @@ import (
 
 var uniform = Law{
 	Name: "uniform",
-	Doc:  "every point of the domain, or column of the class matrix, is equally likely; the class's own target labels it",
+	Doc:  "every point of the domain, or column of the class matrix, is equally likely; the problem's target labels it",
 	Fits: func(class string) bool {
 		d, ok := concept.Lookup(class)
 		return ok && d.Shape != concept.Ball && d.Shape != concept.InfiniteOrder
 	},
 	Size: func(p *schemas.Problem) float64 { return concept.Cardinality(classOf(p)) },
-	open: func(_ *schemas.Problem, class concept.Spec) Opened {
-		o := Opened{Sampler: func() Sampler { return newUniformSampler(class) }}
+	open: func(p *schemas.Problem, class concept.Spec) Opened {
+		target := targets(p, class)
+		o := Opened{Sampler: func() Sampler {
+			return &uniformSampler{side: concept.Side(class), dim: concept.Width(class), target: target()}
+		}}
 		if concept.Cardinality(class) <= MaxSupport {
 			o.Support = lattice(concept.Side(class), concept.Width(class))
 		}
@@ -29,11 +32,6 @@ type uniformSampler struct {
 	side   uint64
 	dim    int
 	target concept.Target
-}
-
-func newUniformSampler(s concept.Spec) *uniformSampler {
-	class, _ := concept.Lookup(s.Name)
-	return &uniformSampler{side: concept.Side(s), dim: concept.Width(s), target: class.Target(s)}
 }
 
 func (s *uniformSampler) Begin(r *rand.Rand)     { s.target.Begin(r) }
