@@ -36,12 +36,12 @@ const (
 // within alpha of both.
 func NewPrior(s Spec, law Drawn, ok Allowed) (Prior, bool) {
 	d, known := Lookup(s.Name)
-	if !known {
+	if !known || d.Random == nil {
 		return Prior{}, false
 	}
 	if d.Prior != nil {
-		if p, found := d.Prior(s, law, ok); found || !law.Uniform {
-			return p, found
+		if p, found := d.Prior(s, law, ok); found {
+			return p, true
 		}
 	}
 	made, err := New(s)
@@ -57,7 +57,18 @@ func NewPrior(s Spec, law Drawn, ok Allowed) (Prior, bool) {
 	if err != nil {
 		return Prior{}, false
 	}
-	return comparePrior(c, x, ok), true
+	return comparePrior(c, x, targetWeights(s, d, law, made.Size().Uint64()), ok), true
+}
+
+// targetWeights returns the probabilities of the hypotheses of a class of that size as targets.
+func targetWeights(s Spec, d *Definition, law Drawn, size uint64) []float64 {
+	w := make([]float64, size)
+	for i := range w {
+		if w[i] = 1 / float64(size); !law.Uniform {
+			w[i] = d.Weight(s, law.Literals, uint64(i))
+		}
+	}
+	return w
 }
 
 // Constant is the function that gives all points one label.
@@ -73,13 +84,13 @@ func (c Constant) Labels(_, out []float64) {
 	}
 }
 
-// comparePrior compares all hypotheses of a class, and the constants, with each other at the points
-// x, which weigh the same.
-func comparePrior(c Finite, x []float64, ok Allowed) Prior {
-	size, m := int(c.Size().Uint64()), len(x)/c.Dim()
+// comparePrior compares all hypotheses of a class, which are targets with the given probabilities,
+// and the constants with each other at the points x, which weigh the same.
+func comparePrior(c Finite, x, weight []float64, ok Allowed) Prior {
+	m := len(x) / c.Dim()
 	most, words := mostWrong(uint64(m), ok), (m+63)/64
 	answers := []Hypothesis{Constant{c.Dim(), -1}, Constant{c.Dim(), 1}}
-	for i := range size {
+	for i := range weight {
 		answers = append(answers, c.Member(uint64(i)))
 	}
 	labels, out := make([]uint64, len(answers)*words), make([]float64, m)
@@ -93,28 +104,33 @@ func comparePrior(c Finite, x []float64, ok Allowed) Prior {
 		}
 	}
 	targets := labels[2*words:]
-	best, which := -1, 0
+	best, which := -1.0, 0
 	for i := range answers {
 		// A member is taken before a constant that is no better.
-		if n := countNear(labels[i*words:(i+1)*words], targets, most); n > best || n == best && which < 2 {
-			best, which = n, i
+		near := weighNear(labels[i*words:(i+1)*words], targets, weight, most)
+		if near > best || near == best && which < 2 {
+			best, which = near, i
 		}
 	}
-	return Prior{float64(best) / float64(size), answers[which]}
+	return Prior{min(1, best), answers[which]}
 }
 
-// countNear counts the rows of a matrix of bits that differ from h in at most so many.
-func countNear(h, rows []uint64, most uint64) (n int) {
-	for ; len(rows) > 0; rows = rows[len(h):] {
+// weighNear adds up the weights of the rows of a matrix of bits that differ from h in at most so
+// many.
+func weighNear(h, rows []uint64, weight []float64, most uint64) (sum float64) {
+	for i, w := range weight {
+		if w == 0 {
+			continue
+		}
 		wrong := 0
-		for w, b := range rows[:len(h)] {
-			wrong += bits.OnesCount64(b ^ h[w])
+		for j, b := range rows[i*len(h) : (i+1)*len(h)] {
+			wrong += bits.OnesCount64(b ^ h[j])
 		}
 		if uint64(wrong) <= most {
-			n++
+			sum += w
 		}
 	}
-	return n
+	return sum
 }
 
 // mostWrong returns the largest number of m points of equal weight that may be labelled wrongly. m

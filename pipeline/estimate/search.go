@@ -31,6 +31,10 @@ const (
 	StatusBelowRange = "below_range" // From is sufficient
 	StatusInfeasible = "infeasible"  // the algorithm refuses To, and with it every smaller size
 	StatusFailed     = "failed"      // the algorithm failed in every trial
+
+	// StatusTrivial is that of a cell without a search: a learner without data succeeds there often
+	// enough.
+	StatusTrivial = "trivial"
 )
 
 // A Result is what a search knows.
