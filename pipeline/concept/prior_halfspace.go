@@ -4,9 +4,10 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mathext"
-
-	"github.com/shatterlab/shatter/pipeline/numeric"
 )
+
+// angleSteps is the number of halvings after which an angle is known well enough, to 1e-13.
+const angleSteps = 44
 
 // CapPrior returns the probability that a uniform normal of dim dimensions lies within the largest
 // angle to a given one at which the error of the given one is allowed. errorAt is that error at an
@@ -19,13 +20,20 @@ func CapPrior(dim int, errorAt func(angle float64) float64, ok Allowed) float64 
 	case dim == 1:
 		return 0.5
 	}
-	angle, _ := numeric.Bisect(0, math.Pi/2, func(a float64) bool { return ok(errorAt(a)) })
-	return capMass(dim, angle)
+	low, high := 0.0, math.Pi/2
+	for range angleSteps {
+		if middle := (low + high) / 2; ok(errorAt(middle)) {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return CapMass(dim, low)
 }
 
-// capMass returns the share of the unit sphere of dim dimensions, at least 2, within an angle of at
+// CapMass returns the share of the unit sphere of dim dimensions, at least 2, within an angle of at
 // most pi/2 to a given point.
-func capMass(dim int, angle float64) float64 {
+func CapMass(dim int, angle float64) float64 {
 	sine := math.Sin(angle)
 	return mathext.RegIncBeta(float64(dim-1)/2, 0.5, float64(sine*sine)) / 2
 }

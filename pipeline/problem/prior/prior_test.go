@@ -16,7 +16,7 @@ func TestErrorAtAnAngle(t *testing.T) {
 	const draws = 20_000
 	for _, name := range []string{"iso", "iso-fixed", "ball-margin"} {
 		l := law.Lookup(name)
-		for _, dim := range []int{2, 3, 10} {
+		for _, dim := range []int{3, 4, 10} {
 			for _, tau := range []float64{0.01, 0.2} {
 				p := schemas.Problem{Class: "halfspace", Distribution: name, Dim: dim, Margin: tau, Target: "random"}
 				s, r := law.Open(&p, "").Sampler(), rand.New(rand.NewPCG(uint64(dim), 1))
@@ -43,6 +43,32 @@ func TestErrorAtAnAngle(t *testing.T) {
 						t.Errorf("%s, d %d, margin %v: error %v at the angle %v, want %v", name, dim, tau, got, angle, want)
 					}
 				}
+			}
+		}
+	}
+}
+
+// In the plane a normal at the largest angle that is allowed errs on as many points as are allowed,
+// unless all margins are equal: there the error jumps from 0 to 1/2.
+func TestAngleInThePlane(t *testing.T) {
+	const draws, alpha = 100_000, 0.1
+	for _, name := range []string{"iso", "ball-margin"} {
+		for _, tau := range []float64{0.01, 0.2} {
+			p := schemas.Problem{Class: "halfspace", Distribution: name, Dim: 2, Margin: tau, Target: "random"}
+			angle := planarAngle(func(v float64) float64 { return law.Lookup(name).MarginAt(2, tau, v) }, Goal{Alpha: alpha}.allows)
+			s, r := law.Open(&p, "").Sampler(), rand.New(rand.NewPCG(5, 1))
+			s.Begin(r)
+			u := s.Target().(*law.Plane).Normal
+			x, y := make([]float64, draws*2), make([]float64, draws)
+			s.Draw(r, x, y)
+			wrong, c, d := 0, math.Cos(angle), math.Sin(angle)
+			for i := range y {
+				if (x[2*i]*(c*u[0]-d*u[1])+x[2*i+1]*(c*u[1]+d*u[0]))*y[i] < 0 {
+					wrong++
+				}
+			}
+			if got := float64(wrong) / draws; math.Abs(got-alpha) > 0.004 {
+				t.Errorf("%s, margin %v: error %v at the angle %v, want %v", name, tau, got, angle, alpha)
 			}
 		}
 	}
