@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/plugintest"
 )
 
 // The answer is the best one without data, whatever the sample says.
@@ -51,3 +52,5 @@ func TestPriorRefuses(t *testing.T) {
 		}
 	}
 }
+
+func TestPriorIsAccepted(t *testing.T) { plugintest.Run(t, Prior()) }
