@@ -21,8 +21,8 @@ import (
 const CacheLimit = 2 << 30
 
 // cacheKey names a cell's entry in a cache.
-func cacheKey(c *trial.Cell, seed uint64) cache.Key {
-	return cache.Key{Cell: c.Key, Seed: seed, Noise: c.NoiseKey}
+func cacheKey(c *trial.Cell, seed trial.SweepSeed) cache.Key {
+	return cache.Key{Cell: c.Key, Seed: cache.Seed(seed.Label()), Noise: c.NoiseKey}
 }
 
 // cacheUse exchanges outcomes between a run and the cache. What goes wrong with the cache is a
@@ -30,7 +30,8 @@ func cacheKey(c *trial.Cell, seed uint64) cache.Key {
 type cacheUse struct {
 	cache  *cache.Cache // nil: none
 	intake *intake
-	seed   uint64
+	looks  *looks
+	seed   trial.SweepSeed
 }
 
 // load takes outcomes that the ledger lacks from the cache into it: those of today's plugin file
@@ -41,7 +42,7 @@ func (u cacheUse) load(ctx context.Context, profile string) error {
 		return nil
 	}
 	for _, c := range in.grid.cells {
-		if c.done || in.alarmsOf(c) > 0 {
+		if c.done || u.doubtful(c) {
 			continue
 		}
 		if ctx.Err() != nil {
@@ -70,6 +71,11 @@ func (u cacheUse) load(ctx context.Context, profile string) error {
 		}
 	}
 	return in.ledger.Sync()
+}
+
+// doubtful reports whether some trial of a cell has come out in two ways.
+func (u cacheUse) doubtful(c *cell) bool {
+	return u.intake.alarmsOf(c) > 0 || u.looks.contradiction(c) != nil
 }
 
 // serve adds those rows of a cached batch to the ledger that the cell can have and the ledger does
@@ -116,7 +122,7 @@ func (u cacheUse) store() {
 	}
 	ctx := context.Background()
 	for _, c := range in.grid.cells {
-		if !c.fresh || in.alarmsOf(c) > 0 {
+		if !c.fresh || u.doubtful(c) {
 			continue
 		}
 		_, err := u.cache.Add(ctx, cacheKey(c.Cell, u.seed), c.words(), func(add func(*ledger.Batch) error) error {
@@ -160,7 +166,7 @@ func ExplainCache(plan *plan.Plan, digests map[string]string, cache *cache.Cache
 	return all, nil
 }
 
-func explain(c *cell, cache *cache.Cache, seed uint64, digest string) (Explanation, error) {
+func explain(c *cell, cache *cache.Cache, seed trial.SweepSeed, digest string) (Explanation, error) {
 	e := Explanation{Cell: c.Key.Short() + " " + c.words()}
 	batches, damaged, err := cache.Read(cacheKey(c.Cell, seed))
 	if err != nil {
@@ -188,18 +194,20 @@ func explain(c *cell, cache *cache.Cache, seed uint64, digest string) (Explanati
 		return e, nil
 	}
 	e.Why = "nothing is there of this cell"
-	if seeds := cache.Seeds(c.Key); len(seeds) > 0 {
-		e.Why = fmt.Sprintf("nothing is there under seed %d, but under %s", seed, firstNumbers(seeds))
+	if !seed.Drawn() {
+		e.Why = "the seed is secret: each output folder has its own, so the cache serves only the folder that it came from"
+	} else if seeds := cache.Seeds(c.Key); len(seeds) > 0 {
+		e.Why = fmt.Sprintf("nothing is there under seed %v, but under %s", seed.Label(), firstOf(seeds))
 	}
 	return e, nil
 }
 
-// firstNumbers lists the first five of a list of numbers.
-func firstNumbers(list []uint64) string {
+// firstOf lists the first five of a list.
+func firstOf(list []cache.Seed) string {
 	const most = 5
 	var text []string
 	for _, x := range list[:min(most, len(list))] {
-		text = append(text, fmt.Sprint(x))
+		text = append(text, string(x))
 	}
 	if len(list) > most {
 		text = append(text, "others")

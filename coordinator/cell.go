@@ -93,7 +93,7 @@ func newDecider(c *trial.Cell, cells int) (decider, error) {
 func searchOf(c *trial.Cell, cells int) estimate.Find {
 	return estimate.Find{
 		From: c.Find.From, To: c.Find.To, Within: c.Find.Within, Confidence: c.Find.Confidence,
-		Target: 1 - c.Beta, Cells: cells, MaxTrials: c.MaxTrials,
+		Target: 1 - c.Beta, Cells: cells, MaxTrials: c.MaxTrials, Monotone: c.Find.Monotone,
 	}
 }
 
@@ -190,7 +190,7 @@ func (c *cell) finished(status string) bool {
 	if l, ok := c.decider.(*list); ok {
 		return status != estimate.StatusFailed && l.lost() == 0 && l.Done()
 	}
-	return status != estimate.StatusFailed && status != estimate.StatusUndecided
+	return status != estimate.StatusFailed && status != estimate.StatusUndecided && status != estimate.StatusNotMonotone
 }
 
 // aims returns the least and the best length of a job, in seconds. The trials of an interactive job

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
@@ -80,7 +79,7 @@ func (r *run) compare(ctx context.Context, sample []recorded) error {
 	for _, s := range sample {
 		n, rep := s.batch.N, s.batch.Repetition[0]
 		records[s.cell.TrialID(n, rep)] = s
-		blocks = append(blocks, &rerunBlock{cell: s.cell, block: estimate.Block{N: n, First: int(rep), Count: 1}})
+		blocks = append(blocks, again(s.cell, n, rep, ""))
 	}
 	return r.runAgain(ctx, blocks, r.tally.profile, func(c *cell, b *ledger.Batch, row int) error {
 		id := c.TrialID(b.N, b.Repetition[row])
@@ -97,7 +96,7 @@ func (r *run) compare(ctx context.Context, sample []recorded) error {
 
 // sampleForeign draws, per algorithm and under the sweep's seed, trials that other plugin files
 // have made. compared maps the digests of these files to those of today's that take their place.
-func sampleForeign(g *grid, l *ledger.Ledger, files pluginFiles, seed uint64) (
+func sampleForeign(g *grid, l *ledger.Ledger, files pluginFiles, seed trial.SweepSeed) (
 	sample []recorded, compared map[string]string, err error,
 ) {
 	drawn, compared := map[string]*reservoir{}, map[string]string{}
@@ -112,7 +111,7 @@ func sampleForeign(g *grid, l *ledger.Ledger, files pluginFiles, seed uint64) (
 		drawn[c.As].total += o.Outcomes
 		compared[o.Digest] = files.today[c.Plugin]
 	}
-	rng := rand.New(rand.NewPCG(seed, 0x636f6465))
+	rng := seed.Rand(trial.DrawCode)
 	for _, c := range g.cells {
 		if drawn[c.As] == nil {
 			continue
@@ -189,11 +188,9 @@ func (s *reservoir) offer(rng *rand.Rand, outcome func() recorded) {
 // difference describes how a row of b differs from the recorded outcome of its trial, the only row
 // of old; "" if it does not. Reasons are for people and may differ.
 func difference(old, b *ledger.Batch, row int) string {
-	if old.Status[0] != b.Status[row] {
-		return fmt.Sprintf("status %d was recorded, now it is %d", old.Status[0], b.Status[row])
-	}
-	if was, is := valueAt(old.Kind, 0), valueAt(b.Kind, row); was != is {
-		return fmt.Sprintf("kind %q was recorded, now it is %q", was, is)
+	was, is := statusInWords(old, 0), statusInWords(b, row)
+	if was != is {
+		return fmt.Sprintf("%s was recorded, now it is %s", was, is)
 	}
 	if !sameBits(old.Error[0], b.Error[row]) {
 		return fmt.Sprintf("error %v was recorded, now it is %v", old.Error[0], b.Error[row])
@@ -207,6 +204,15 @@ func difference(old, b *ledger.Batch, row int) string {
 		}
 	}
 	return ""
+}
+
+// statusInWords returns the status of a row, with its kind where it is not ok.
+func statusInWords(b *ledger.Batch, row int) string {
+	status := ledger.StatusName(b.Status[row])
+	if kind := valueAt(b.Kind, row); kind != "" {
+		return fmt.Sprintf("%s (%s)", status, kind)
+	}
+	return status
 }
 
 // sameBits reports whether x and y are the same number to the last bit, or both NaN.

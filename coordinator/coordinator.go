@@ -30,6 +30,7 @@ type Config struct {
 	Facts      map[string]string // about this run, for the manifest
 	Cache      *cache.Cache      // of outcomes, across sweeps; nil: none
 	Budget     Budget            // what this run may spend; zero: all that it takes
+	Looks      float64           // share of each cell's trials to look at a second time, and at least 8; 0: none
 
 	Healing time.Duration // between comparisons of the server's jobs with those handed out; 0: 1 s
 	Lease   time.Duration // wait, beyond its predicted time, for a job that the server has lost; 0: 30 s
@@ -74,6 +75,7 @@ type run struct {
 	intake   *intake
 	outlooks *outlooks
 	progress *progress
+	looks    *looks
 
 	codeChecked bool   // outcomes of other plugin files were compared
 	limited     string // why the result that is read is partial; "" where one is made
@@ -100,7 +102,12 @@ func newRun(c Config) (*run, error) {
 		ledger: c.Folder.Ledger, alarms: map[string]bool{},
 	}
 	r.outlooks = &outlooks{grid: grid, forecasts: forecast.Forecaster{}}
-	r.progress = &progress{grid: grid, tally: r.tally, jobs: r.jobs, outlooks: r.outlooks, began: time.Now()}
+	r.looks = &looks{
+		grid: grid, folder: c.Folder, ledger: c.Folder.Ledger, share: c.Looks, record: c.Folder.ReadLooks(),
+	}
+	r.progress = &progress{
+		grid: grid, tally: r.tally, jobs: r.jobs, outlooks: r.outlooks, looks: r.looks, began: time.Now(),
+	}
 	return r, nil
 }
 
@@ -108,6 +115,9 @@ func newRun(c Config) (*run, error) {
 // these.
 func (r *run) recover(ctx context.Context) error {
 	if r.Folder.Redo {
+		if err := r.looks.forgetForeign(r.intake.files); err != nil {
+			return err
+		}
 		if err := dropForeign(r.grid, r.intake.ledger, r.intake.files); err != nil {
 			return err
 		}
@@ -159,12 +169,15 @@ func workersEnded(ctx context.Context) error {
 	return errWorkers
 }
 
-// work works until every cell is decided, the budget is spent or ctx ends. The outcomes that came
-// by then are on the disk afterwards.
+// work works until every cell is decided and looked at, the budget is spent or ctx ends. The
+// outcomes that came by then are on the disk afterwards.
 func (r *run) work(ctx context.Context) error {
 	err := r.prepare(ctx)
 	if err == nil {
 		err = r.loop(ctx)
+	}
+	if err == nil {
+		err = r.lookAgain(ctx)
 	}
 	switch {
 	case err == nil:
@@ -190,7 +203,7 @@ func (r *run) prepare(ctx context.Context) error {
 }
 
 func (r *run) cacheUse() cacheUse {
-	return cacheUse{cache: r.Cache, intake: r.intake, seed: r.Folder.Plan.Seed}
+	return cacheUse{cache: r.Cache, intake: r.intake, looks: r.looks, seed: r.Folder.Plan.Seed}
 }
 
 // loop hands out jobs and takes in results until every cell is decided or the budget is spent.
@@ -300,11 +313,15 @@ func (r *run) drainServer() error {
 	}
 }
 
-// runAgain runs recorded trials again and calls use once for each.
-func (r *run) runAgain(ctx context.Context, blocks []*rerunBlock, profile string, use useRow) error {
-	x := rerun{
+// newRerun returns what runs recorded trials again and calls use once for each.
+func (r *run) newRerun(blocks []*rerunBlock, profile string, use useRow) *rerun {
+	return &rerun{
 		sender: r.sender, intake: r.intake, workers: r.Workers, healing: r.Healing,
 		waiting: blocks, profile: profile, use: use,
 	}
-	return x.run(ctx)
+}
+
+// runAgain runs recorded trials again and calls use once for each.
+func (r *run) runAgain(ctx context.Context, blocks []*rerunBlock, profile string, use useRow) error {
+	return r.newRerun(blocks, profile, use).run(ctx)
 }

@@ -38,19 +38,34 @@ func (s *sender) next() int {
 // send queues a block of a cell's trials as a job. Only workers of the float profile take it; ""
 // admits all of them.
 func (s *sender) send(ctx context.Context, id string, c *cell, b estimate.Block, profile string) error {
+	return s.submit(ctx, trial.Job{
+		ID: id, Cell: c.Cell, N: b.N, First: int64(b.First), Count: int64(b.Count), Profile: profile,
+	})
+}
+
+// sendAgain queues trials that are run again.
+func (s *sender) sendAgain(ctx context.Context, id string, r *rerunBlock, profile string) error {
 	j := trial.Job{
-		Sweep: s.sweep, ID: id, Cell: c.Cell, N: b.N, First: int64(b.First), Count: int64(b.Count),
-		Plugin: s.digests[c.Plugin], Profile: profile,
+		ID: id, Cell: r.cell.Cell, N: r.n, First: r.picked[0], Count: int64(len(r.picked)), Profile: profile, Look: r.look,
 	}
+	if last := r.picked[len(r.picked)-1]; last-j.First+1 != j.Count {
+		j.Picked = r.picked
+	}
+	return s.submit(ctx, j)
+}
+
+// submit queues a job of this sweep.
+func (s *sender) submit(ctx context.Context, j trial.Job) error {
+	j.Sweep, j.Plugin = s.sweep, s.digests[j.Cell.Plugin]
 	data, err := j.Encode()
 	if err != nil {
-		return fmt.Errorf("encode job %q: %w", id, err)
+		return fmt.Errorf("encode job %q: %w", j.ID, err)
 	}
-	if err := s.queue.Submit(ctx, id, data); err != nil {
+	if err := s.queue.Submit(ctx, j.ID, data); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return fmt.Errorf("queue job %q: %w", id, err)
+		return fmt.Errorf("queue job %q: %w", j.ID, err)
 	}
 	return nil
 }

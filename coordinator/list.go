@@ -13,6 +13,11 @@ import (
 
 // list decides a cell whose sample sizes are given. It wants the same number of repetitions at
 // each, and at the end reads off the bracket that they show.
+//
+// A lost trial is no outcome, and what a list shows does not depend on what it would have been: it
+// counts as a miss where a size is to be shown sufficient, and as a success where one is to be shown
+// insufficient. So a plugin that leaves when it is unlucky shows nothing, and a machine that is too
+// small does not make an algorithm look worse than it is. A cell with a lost trial is undecided.
 type list struct {
 	sizes  []*listed // ascending
 	trials int
@@ -134,7 +139,7 @@ func (l *list) Result() estimate.Result {
 		case s.infeasible != "":
 			r.Low = s.N
 		case l.target == 0 || p.Consumed == 0:
-		case estimate.CPUpper(p.Successes, p.Consumed, l.level) < l.target:
+		case estimate.CPUpper(p.Successes+p.Lost, p.Consumed, l.level) < l.target:
 			r.Low = s.N
 		case estimate.CPLower(p.Successes, p.Consumed, l.level) >= l.target && r.High == 0:
 			r.High = s.N
@@ -188,14 +193,30 @@ func (l *list) firstLost() string {
 	return ""
 }
 
-// consumed counts the outcomes before the first one that is missing: the result files hold
-// repetitions without a gap, from 0 on.
+// lostBelow returns the lost repetitions of a sample size that are below one.
+func (l *list) lostBelow(n, below int64) (lost []int64) {
+	for rep := range l.find(n).lost {
+		if rep < below {
+			lost = append(lost, rep)
+		}
+	}
+	slices.Sort(lost)
+	return lost
+}
+
+// consumed counts the trials before the first one that is still missing: the result files hold
+// repetitions without a gap, from 0 on, lost ones among them.
 func (l *list) consumed(s *listed) estimate.Point {
 	if s.Consumed == l.trials {
 		return s.Point
 	}
 	p := estimate.Point{N: s.N}
-	for rep := int64(0); s.known.Has(rep); rep++ {
+	for rep := int64(0); ; rep++ {
+		if _, lost := s.lost[rep]; lost {
+			p.Lost++
+		} else if !s.known.Has(rep) {
+			break
+		}
 		p.Consumed++
 		if s.success.Has(rep) {
 			p.Successes++

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -29,6 +30,14 @@ func feed(l *list, n int64, successes, failed int, skip []int) {
 		}
 		l.Add(n, rep, o)
 	}
+}
+
+// all lists the numbers from..to-1.
+func all(from, to int) (list []int) {
+	for i := from; i < to; i++ {
+		list = append(list, i)
+	}
+	return list
 }
 
 func TestListStatus(t *testing.T) {
@@ -60,8 +69,16 @@ func TestListStatus(t *testing.T) {
 		"partly infeasible": {
 			beta: 0.5, infeasible: 2, successes: [3]int{0, 0, 200}, status: estimate.StatusDecided, low: 20, high: 30,
 		},
+		"all lost but two successes": {
+			beta: 0.5, successes: [3]int{0, 2, 200}, lost: all(2, trials), status: estimate.StatusUndecided, low: 10, high: 30,
+			reason: "198 trials were lost",
+		},
+		"all lost but two misses": {
+			beta: 0.5, successes: [3]int{0, 0, 200}, lost: all(2, trials), status: estimate.StatusUndecided, low: 10, high: 30,
+			reason: "198 trials were lost",
+		},
 		"lost": {
-			beta: 0.5, successes: [3]int{0, 100, 200}, lost: []int{150, 7}, status: estimate.StatusUndecided, low: 10, high: 20,
+			beta: 0.5, successes: [3]int{0, 100, 200}, lost: []int{150, 7}, status: estimate.StatusUndecided, low: 10, high: 30,
 			reason: "2 trials were lost, the first of them repetition 7 at n = 20: why 7",
 		},
 	} {
@@ -95,6 +112,35 @@ func TestListStatus(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Whatever the lost trials of a list would have been, it shows no more than it shows with them.
+func TestListShowsNoMoreWithoutLostTrials(t *testing.T) {
+	const trials = 60
+	rapid.Check(t, func(t *rapid.T) {
+		c := &trial.Cell{N: []int64{10}, Trials: trials, Beta: rapid.SampledFrom([]float64{0.1, 0.5, 0.9}).Draw(t, "beta")}
+		full, damaged := newList(c, 1), newList(c, 1)
+		rate := rapid.IntRange(0, 10).Draw(t, "rate")
+		for rep := range trials {
+			o := estimate.Miss
+			if rapid.IntRange(1, 10).Draw(t, "outcome") <= rate {
+				o = estimate.Success
+			}
+			full.Add(10, rep, o)
+			if rapid.IntRange(0, 3).Draw(t, "lost") == 0 {
+				damaged.Lost(10, rep, "gone")
+			} else {
+				damaged.Add(10, rep, o)
+			}
+		}
+		got, want := damaged.Result(), full.Result()
+		if got.Low > want.Low || got.High != 0 && got.High != want.High {
+			t.Fatalf("shows %+v with lost trials, %+v without", got, want)
+		}
+		if p := got.Points[0]; p.Consumed != trials || p.Lost != len(damaged.lostBelow(10, trials)) {
+			t.Fatalf("%+v", p)
+		}
+	})
 }
 
 // The order of outcomes changes nothing, and neither do those that come twice or belong nowhere; a

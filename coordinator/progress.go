@@ -21,6 +21,7 @@ type Progress struct {
 	First          []Failure        // the first of each kind
 	Working        string           // the cell that was handed out last, in words
 	NoWorkers      bool             // jobs are out and nobody asks for work
+	Looks, Looked  int64            // trials to be looked at a second time, and those that were; 0 until that begins
 }
 
 // progress makes the progress of a run, with numbers that are calm from one look to the next.
@@ -29,6 +30,7 @@ type progress struct {
 	tally    *tally
 	jobs     *dispatcher
 	outlooks *outlooks
+	looks    *looks
 	began    time.Time
 	paused   time.Duration // by those who were told of the progress, perhaps with a question to a person
 
@@ -47,7 +49,8 @@ func (p *progress) look(now time.Time) Progress {
 		Trials: p.tally.trials, Known: p.tally.known, Served: p.tally.served,
 		Elapsed: now.Sub(p.began), PerSecond: p.rate.perSecond(),
 		Failed: map[string]int64{}, First: p.tally.listFailures(),
-		Working: p.jobs.working, NoWorkers: p.jobs.idle && len(p.jobs.jobs) > 0,
+		Working: p.jobs.working, NoWorkers: p.jobs.idle && (len(p.jobs.jobs) > 0 || p.looks.pending > p.looks.looked),
+		Looks: p.looks.pending, Looked: p.looks.looked,
 	}
 	for kind, f := range p.tally.failures {
 		out.Failed[kind] = f.Count

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/shatterlab/shatter/pipeline/bus"
-	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/numeric"
+	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
 // recheckPrefix begins the names of jobs whose results are compared and not recorded.
@@ -20,13 +20,26 @@ const recheckPrefix = "recheck-"
 // mostReruns is the most jobs of trials to be run again that are out at a time.
 const mostReruns = 256
 
-// rerunBlock is a block of recorded trials that is run again, as a job of its own.
+// rerunBlock holds trials of a cell at one sample size that are run again, as a job of their own.
 type rerunBlock struct {
 	cell     *cell
-	block    estimate.Block
-	missing  int            // trials that have not come back
-	returned numeric.BitSet // repetitions that have, less block.First
+	n        int64
+	picked   []int64        // repetitions, ascending
+	look     trial.Look     // how they are run again
+	returned numeric.BitSet // places in picked whose trials have come back
+	missing  int            // number of those that have not
 	tries    int
+}
+
+// add adds a repetition that is above those of the block.
+func (r *rerunBlock) add(rep int64) {
+	r.picked = append(r.picked, rep)
+	r.missing++
+}
+
+// again returns a new block of one trial.
+func again(c *cell, n, rep int64, look trial.Look) *rerunBlock {
+	return &rerunBlock{cell: c, n: n, picked: []int64{rep}, look: look, missing: 1}
 }
 
 // useRow is told the outcome of a trial that was run again: it stands in one row of b, which is
@@ -44,7 +57,9 @@ type rerun struct {
 	out     map[string]*rerunBlock
 	profile string // float profile that the results must have
 	use     useRow
-	quiet   int // looks at the server in a row that found nothing of this sweep
+	lose    func(r *rerunBlock) // told of a block whose trials do not all come back; nil: that is an error
+	show    func(idle bool)     // called now and then: whether nobody asks for work; nil: never
+	quiet   int                 // looks at the server in a row that found nothing of this sweep
 }
 
 // run runs the blocks again and calls use once for each of their trials. Results that an earlier
@@ -84,14 +99,15 @@ func (x *rerun) send(ctx context.Context) error {
 		r := x.waiting[0]
 		x.waiting = x.waiting[1:]
 		if r.tries++; r.tries > mostTries {
-			missing := r.returned.FirstClear(0) + int64(r.block.First)
-			return fmt.Errorf("run trial %s again: it never came back", r.cell.TrialID(r.block.N, missing))
+			if x.lose == nil {
+				missing := r.picked[r.returned.FirstClear(0)]
+				return fmt.Errorf("run trial %s again: it never came back", r.cell.TrialID(r.n, missing))
+			}
+			x.lose(r)
+			continue
 		}
-		if r.tries == 1 {
-			r.missing = r.block.Count
-		}
-		id := fmt.Sprintf("%s%d", recheckPrefix, x.sender.next())
-		if err := x.sender.send(ctx, id, r.cell, r.block, x.profile); err != nil {
+		id := fmt.Sprintf("%s%s%d", recheckPrefix, r.look, x.sender.next())
+		if err := x.sender.sendAgain(ctx, id, r, x.profile); err != nil {
 			return err
 		}
 		x.out[id] = r
@@ -104,7 +120,11 @@ func (x *rerun) heal(ctx context.Context) error {
 	if err := x.intake.flush(); err != nil {
 		return err
 	}
-	if state, err := x.sender.queue.State(ctx); err != nil || state.Jobs+state.Results > 0 {
+	state, err := x.sender.queue.State(ctx)
+	if err == nil && x.show != nil {
+		x.show(state.Waiting+state.Unacked == 0)
+	}
+	if err != nil || state.Jobs+state.Results > 0 {
 		x.quiet = 0
 		return nil
 	}
@@ -130,15 +150,15 @@ func (x *rerun) accept(m *bus.Message) error {
 	}
 	id, _, _ := strings.Cut(m.ID, ".")
 	r, ok := x.out[id]
-	if !ok || b.Cell != r.cell.Key || b.N != r.block.N || b.Digest != x.sender.digests[r.cell.Plugin] {
+	if !ok || b.Cell != r.cell.Key || b.N != r.n || b.Digest != x.sender.digests[r.cell.Plugin] {
 		return m.Ack()
 	}
 	for row, rep := range b.Repetition {
-		i := rep - int64(r.block.First)
-		if i < 0 || i >= int64(r.block.Count) || r.returned.Has(i) {
+		i, ok := slices.BinarySearch(r.picked, rep)
+		if !ok || r.returned.Has(int64(i)) {
 			continue
 		}
-		r.returned.Set(i)
+		r.returned.Set(int64(i))
 		r.missing--
 		if err := x.use(r.cell, b, row); err != nil {
 			return err

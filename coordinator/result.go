@@ -27,7 +27,11 @@ type Summary struct {
 	Served       int64 // outcomes that came from the cache
 	FailedTrials int64
 	Failures     []Failure // the first of each kind
-	Alarms       []string  // trials with two outcomes
+	Alarms       []string  // trials with two outcomes, and those whose second look came out differently
+	Looked       int64     // trials that were looked at a second time
+	LooksLeft    int64     // those that should have been
+	LookNotes    []string  // what a reader of the table has to know of the second looks
+	Withheld     int       // cells with a trial whose second look came out differently
 	Interrupted  bool
 	Cache        []string    // what went wrong with the cache
 	Partial      string      // why the result is not that of the whole sweep: the budget; else empty
@@ -39,7 +43,12 @@ func (r *run) finish(interrupted bool) (*Summary, error) {
 	s := &Summary{
 		Cells: len(r.grid.cells), Decided: len(r.grid.cells) - r.grid.open, Trials: r.tally.trials,
 		Failures: r.tally.listFailures(), Alarms: r.intake.listAlarms(),
-		Interrupted: interrupted && (r.grid.open > 0 || !r.codeChecked),
+		Looked: r.looks.looked, LooksLeft: r.looks.leftOver(),
+		Interrupted: interrupted && (r.grid.open > 0 || !r.codeChecked || !r.looks.ended),
+	}
+	for _, x := range r.looks.listContradictions() {
+		s.Withheld++
+		s.Alarms = append(s.Alarms, fmt.Sprintf("%s: %s", x.What, x.Sentence(true)))
 	}
 	if !s.Interrupted {
 		if s.Partial = r.partial(); s.Partial != "" {
@@ -61,7 +70,9 @@ func (r *run) finish(interrupted bool) (*Summary, error) {
 	}
 	r.cacheUse().store()
 	s.Served, s.Cache = r.tally.served, r.journal.cache
-	return s, folder.WriteManifest(r.Folder.Dir, r.manifest(s))
+	m := r.manifest(s)
+	s.LookNotes = m.Looks.Notes
+	return s, folder.WriteManifest(r.Folder.Dir, m)
 }
 
 // partial returns why the result is not that of the whole sweep; "" where it is.
@@ -78,7 +89,7 @@ func (r *run) partial() string {
 // result gathers the rows of all files.
 func (r *run) result() (*result.Result, error) {
 	t := &tables{
-		ledger: r.intake.ledger, intake: r.intake, outlooks: r.outlooks, partial: r.partial(),
+		ledger: r.intake.ledger, intake: r.intake, looks: r.looks, outlooks: r.outlooks, partial: r.partial(),
 		out: &result.Result{
 			Source: r.Folder.Plan.Source, Ledger: r.intake.ledger, Confidence: confidence(r.Folder.Plan.Cells),
 		},
@@ -123,6 +134,7 @@ func confidence(cells []*trial.Cell) float64 {
 type tables struct {
 	ledger   *ledger.Ledger
 	intake   *intake
+	looks    *looks
 	outlooks *outlooks
 	partial  string // why the result is not that of the whole sweep; "" where it is
 	out      *result.Result
@@ -144,6 +156,10 @@ func (t *tables) verdict(c *cell) estimate.Result {
 		res.Status = estimate.StatusFailed
 		res.Reason = fmt.Sprintf("integrity alarm: %d trials have two different outcomes in the ledger", n)
 	}
+	if x := t.looks.contradiction(c); x != nil {
+		res.Low, res.High = 0, 0
+		res.Status, res.Reason = estimate.StatusFailed, "integrity alarm: "+x.Sentence(false)
+	}
 	return res
 }
 
@@ -153,6 +169,9 @@ func (t *tables) addCell(c *cell) error {
 	points := make([]result.Point, len(res.Points))
 	for i, p := range res.Points {
 		points[i] = result.Point{N: p.N, Consumed: int64(p.Consumed)}
+		if l, ok := c.decider.(*list); ok && p.Lost > 0 {
+			points[i].Lost = l.lostBelow(p.N, int64(p.Consumed))
+		}
 	}
 	out.Trials = append(out.Trials, result.Consumed{Cell: c.Cell, Points: points})
 	curve, err := result.Curve(t.ledger, c.Cell, points)
@@ -164,7 +183,7 @@ func (t *tables) addCell(c *cell) error {
 		if c.Online() {
 			continue // no trial can succeed
 		}
-		row.RateLow, row.RateHigh = estimate.ClopperPearson(int(row.Successes), int(row.Trials), 0.05)
+		row.RateLow, row.RateHigh = estimate.BoundsWithLost(int(row.Successes), int(row.Lost), int(row.Trials), 0.05)
 		row.Rate = float64(row.Successes) / float64(row.Trials)
 	}
 	out.Curve = append(out.Curve, curve...)
@@ -198,7 +217,7 @@ func (t *tables) games(c *cell, points []result.Point) ([]result.GameRow, error)
 	})
 	for i := range rows {
 		row := &rows[i]
-		games := int(row.Trials - row.Failed)
+		games := int(row.Trials - row.Failed - row.Lost)
 		row.RegretLow, row.RegretHigh = estimate.MeanInterval(row.RegretMean, row.RegretDeviation, games, 0.05)
 		for _, b := range c.Bounds {
 			switch source := b.Name + ": " + b.Source; {
@@ -251,7 +270,8 @@ func (r *run) manifest(s *Summary) schemas.Manifest {
 	p, t := r.Folder.Plan, r.tally
 	run := schemas.ManifestRun{
 		Began: r.progress.began.UTC().Truncate(time.Second), Seconds: time.Since(r.progress.began).Seconds(),
-		Known: t.known, Trials: t.trials, Served: t.served, Interrupted: s.Interrupted,
+		Known: t.known, Trials: t.trials, Served: t.served, Looked: s.Looked, LookTime: r.looks.seconds,
+		TrialTime: t.seconds, Interrupted: s.Interrupted,
 		Ledger: folder.Lines(r.Folder.Report), Damage: folder.Damage(r.Folder.Report),
 		Failures: s.Failures, Alarms: s.Alarms, Notes: r.journal.notes, GoVersion: runtime.Version(),
 	}
@@ -259,9 +279,9 @@ func (r *run) manifest(s *Summary) schemas.Manifest {
 		run.Budget = r.Budget.String()
 	}
 	return schemas.Manifest{
-		Name: p.Name, Seed: p.Seed, Digest: s.Digest, Partial: s.Partial,
+		Name: p.Name, Seed: p.Seed.Seed, Digest: s.Digest, Partial: s.Partial,
 		Note:    "the noise of these experiments is seeded: nothing here is a private release",
-		Profile: t.profile, Plugins: r.manifestPlugins(), Resolved: p.Resolved, Facts: r.Facts,
+		Profile: t.profile, Plugins: r.manifestPlugins(), Resolved: p.Resolved, Facts: r.Facts, Looks: r.looks.manifest(),
 		Runs: append(folder.ReadManifest(r.Folder.Dir).Runs, run),
 	}
 }

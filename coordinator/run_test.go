@@ -59,7 +59,10 @@ func truth(c *trial.Cell, n, rep int64) (status uint8, e float64) {
 // testPlan makes a plan of three lists and three searches.
 func testPlan(t testing.TB) *plan.Plan {
 	t.Helper()
-	p := &plan.Plan{Name: "test", Seed: 5, Source: []byte("name: test\n"), Resolved: []byte(`{"name":"test"}`)}
+	p := &plan.Plan{
+		Name: "test", Seed: trial.SweepSeed{Seed: schemas.NumberSeed(5)},
+		Source: []byte("name: test\n"), Resolved: []byte(`{"name":"test"}`),
+	}
 	for i, algorithm := range []string{"plain", "plain", "picky", "plain", "picky", "sour"} {
 		c := &trial.Cell{
 			Task: "learn", Algorithm: algorithm, As: fmt.Sprintf("%s-%d", algorithm, i),
@@ -132,7 +135,8 @@ func outcomes(job *trial.Job) *ledger.Batch {
 		Sweep: job.Sweep, Cell: job.Cell.Key, N: job.N, Digest: job.Plugin, Profile: trial.FloatProfile(), Worker: "fake",
 		Seconds: 2e-4 * float64(job.Count), Metrics: job.Cell.Metrics, Values: [][]float64{nil},
 	}
-	for rep := job.First; rep < job.First+job.Count; rep++ {
+	for i := range int(job.Count) {
+		rep := job.Repetition(i)
 		status, e := truth(job.Cell, job.N, rep)
 		kind := ""
 		if status == ledger.Failed {

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/plan"
 	"github.com/shatterlab/shatter/pipeline/result"
@@ -136,7 +135,7 @@ func RunTrial(ctx context.Context, cfg Config, t *Trial) (*Comparison, error) {
 	if old != nil {
 		out.Recorded = outcomeOf(c, old, 0)
 	}
-	blocks := []*rerunBlock{{cell: c, block: estimate.Block{N: t.N, First: int(t.Repetition), Count: 1}}}
+	blocks := []*rerunBlock{again(c, t.N, t.Repetition, "")}
 	err = r.coordinate(ctx, func(ctx context.Context) error {
 		return r.runAgain(ctx, blocks, trial.FloatProfile(), func(c *cell, b *ledger.Batch, row int) error {
 			out.Outcome = outcomeOf(c, b, row)
@@ -155,7 +154,7 @@ func RunTrial(ctx context.Context, cfg Config, t *Trial) (*Comparison, error) {
 // outcomeOf copies one row of a batch, which is valid for a short time only.
 func outcomeOf(c *cell, b *ledger.Batch, row int) *Outcome {
 	o := &Outcome{
-		Status: [...]string{ledger.OK: "ok", ledger.Failed: "failed", ledger.Lost: "lost"}[b.Status[row]],
+		Status: ledger.StatusName(b.Status[row]),
 		Kind:   strings.Clone(valueAt(b.Kind, row)), Reason: strings.Clone(valueAt(b.Reason, row)),
 		Metrics: map[string]float64{},
 		Worker:  strings.Clone(b.Worker), Digest: strings.Clone(b.Digest), Profile: strings.Clone(b.Profile),

@@ -8,13 +8,11 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/shatterlab/shatter/coordinator/folder"
-	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
@@ -31,12 +29,13 @@ func (e *UnfinishedError) Error() string {
 
 // Tables tells what CheckTables found.
 type Tables struct {
-	Frames    int
-	Outcomes  int64
-	Repaired  []string // damaged parts of the ledger that an earlier run has found, and whose trials it has run again
-	Damaged   []string // others, and a torn tail
-	Conflicts []string // trials with two different outcomes
-	Others    []string // plugin files other than today's that have made outcomes, in words
+	Frames         int
+	Outcomes       int64
+	Repaired       []string // damaged parts of the ledger that an earlier run has found, and whose trials it has run again
+	Damaged        []string // others, and a torn tail
+	Conflicts      []string // trials with two different outcomes
+	Contradictions []string // what second looks found out, a sentence for each cell
+	Others         []string // plugin files other than today's that have made outcomes, in words
 
 	Consumed     int64  // trials that enter the result
 	Missing      int64  // of those that the result's curve counts, how many are not in the ledger
@@ -52,7 +51,7 @@ type Tables struct {
 
 // Equal reports whether everything is as it has to be.
 func (t *Tables) Equal() bool {
-	return len(t.Damaged)+len(t.Conflicts)+t.Open == 0 && t.Missing == 0 &&
+	return len(t.Damaged)+len(t.Conflicts)+len(t.Contradictions)+t.Open == 0 && t.Missing == 0 &&
 		t.Digest == t.Manifest && len(t.Different()) == 0
 }
 
@@ -90,6 +89,9 @@ func CheckTables(ctx context.Context, c Config) (*Tables, error) {
 	for _, x := range c.Folder.Report.Conflicts {
 		t.Conflicts = append(t.Conflicts, trial.Key(x.Cell).Short()+fmt.Sprintf("/%d/%d", x.N, x.Repetition))
 	}
+	for _, x := range r.looks.listContradictions() {
+		t.Contradictions = append(t.Contradictions, x.Sentence(true))
+	}
 	t.Others = otherPlugins(r.grid, r.intake.ledger, c.Digests)
 	if err := checkFinished(r, m); err != nil {
 		return nil, err
@@ -113,7 +115,7 @@ func (t *Tables) compare(r *run) error {
 	}
 	for _, x := range res.Trials {
 		for _, p := range x.Points {
-			t.Consumed += p.Consumed
+			t.Consumed += p.Consumed - int64(len(p.Lost))
 		}
 	}
 	t.Files, t.Digest, err = result.CheckResult(r.Folder.Dir, *res)
@@ -252,7 +254,8 @@ type Sample struct {
 type Rerun struct {
 	Recorded, Again int64 // trials in the ledger, and those of them that were drawn
 	Different       int64
-	First, What     string // the first trial that differs, in the order of the tables, and how
+	First, What     string // a trial that differs, and how; the one that shows the cause, else the first of the tables
+	Cause           schemas.Cause
 	Lost            int64  // trials that a limit of this machine ended: neither equal nor different
 	FirstLost       string // the first of these, and why
 }
@@ -275,48 +278,47 @@ func CheckSample(ctx context.Context, c Config, s Sample, progress func(done, of
 		return nil, fmt.Errorf("run trials again: the recorded ones have the float profile %s, this machine's is %s, "+
 			"and their last bits may differ; verify where the sweep was run, or the tables alone with --sample 0", profile, here)
 	}
-	none := position{cell: len(r.grid.cells)}
-	compared := comparison{rerun: x, ledger: r.intake.ledger, first: none, firstLost: none}
+	compared := comparison{rerun: x, ledger: r.intake.ledger, firstLost: position{cell: len(r.grid.cells)}}
 	done := int64(0)
 	err = r.coordinate(ctx, func(ctx context.Context) error {
-		return r.runAgain(ctx, blocks, profile, func(c *cell, b *ledger.Batch, row int) error {
+		err := r.runAgain(ctx, blocks, profile, func(c *cell, b *ledger.Batch, row int) error {
 			done++
 			progress(done, x.Again)
-			return compared.add(c, b, row)
+			compared.add(c, b, row)
+			return nil
 		})
+		if err != nil || compared.different.count == 0 {
+			return err
+		}
+		return r.examine(ctx, compared.different.first, profile)
 	})
+	if err != nil || compared.different.count == 0 {
+		return x, err
+	}
+	_, found, err := compared.different.contradiction(r.intake.ledger)
+	x.Different, x.First, x.What, x.Cause = found.Different, found.Trial, found.Difference, found.Cause
 	return x, err
 }
 
 // comparison compares trials that are run again with their records.
 type comparison struct {
-	rerun            *Rerun
-	ledger           *ledger.Ledger
-	first, firstLost position // of the trials that differ and those that are lost
+	rerun     *Rerun
+	ledger    *ledger.Ledger
+	different differences
+	firstLost position
 }
 
 // add compares one trial, whose outcome stands in one row of b.
-func (x *comparison) add(c *cell, b *ledger.Batch, row int) error {
+func (x *comparison) add(c *cell, b *ledger.Batch, row int) {
 	where := position{c.index, b.N, b.Repetition[row]}
-	id, one := c.TrialID(b.N, b.Repetition[row]), b.Select([]int{row})
-	if b.Status[row] == ledger.Lost {
+	switch {
+	case b.Status[row] == ledger.Lost:
 		if x.rerun.Lost++; where.compare(x.firstLost) < 0 {
-			x.firstLost, x.rerun.FirstLost = where, id+": "+valueAt(b.Reason, row)
+			x.firstLost, x.rerun.FirstLost = where, c.TrialID(where.n, where.repetition)+": "+valueAt(b.Reason, row)
 		}
-		return nil
+	case !isRecorded(x.ledger, b, row):
+		x.different.add(c, b, row)
 	}
-	if len(x.ledger.Compare(one).Conflicts) == 0 {
-		return nil
-	}
-	if x.rerun.Different++; where.compare(x.first) >= 0 {
-		return nil
-	}
-	old, err := x.ledger.Trial(c.Key, where.n, where.repetition)
-	if err != nil {
-		return err
-	}
-	x.first, x.rerun.First, x.rerun.What = where, id, difference(old, one, 0)
-	return nil
 }
 
 // position orders trials as the tables do.
@@ -334,7 +336,7 @@ const blockTrials = 64
 
 // draw draws the sample under a seed and cuts it into jobs. It counts in x what is recorded and
 // drawn.
-func draw(g *grid, l *ledger.Ledger, seed uint64, s Sample, x *Rerun) (blocks []*rerunBlock) {
+func draw(g *grid, l *ledger.Ledger, seed trial.SweepSeed, s Sample, x *Rerun) (blocks []*rerunBlock) {
 	left, wanted := map[string]int64{}, map[string]int64{}
 	stratum := func(c *cell) string {
 		if s.Share > 0 {
@@ -355,7 +357,7 @@ func draw(g *grid, l *ledger.Ledger, seed uint64, s Sample, x *Rerun) (blocks []
 		}
 		x.Again += wanted[as]
 	}
-	rng := rand.New(rand.NewPCG(seed, 0x766572696679))
+	rng := seed.Rand(trial.DrawVerify)
 	for _, c := range g.cells {
 		as := stratum(c)
 		for _, n := range l.Sizes(c.Key) {
@@ -368,11 +370,11 @@ func draw(g *grid, l *ledger.Ledger, seed uint64, s Sample, x *Rerun) (blocks []
 					continue
 				}
 				wanted[as]--
-				if last != nil && int64(last.block.First+last.block.Count) == o.Repetition && last.block.Count < most {
-					last.block.Count++
+				if last != nil && len(last.picked) < most {
+					last.add(o.Repetition)
 					continue
 				}
-				last = &rerunBlock{cell: c, block: estimate.Block{N: n, First: int(o.Repetition), Count: 1}}
+				last = again(c, n, o.Repetition, trial.LookShuffled)
 				blocks = append(blocks, last)
 			}
 		}

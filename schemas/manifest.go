@@ -9,7 +9,7 @@ import (
 // to run, and nothing in the result depends on it.
 type Manifest struct {
 	Name     string            `json:"name"`
-	Seed     uint64            `json:"seed"`
+	Seed     Seed              `json:"seed"`              // a secret one in hex digits: publish it when nothing of the sweep is left to be run
 	Digest   string            `json:"digest,omitempty"`  // of the result files; empty: there are none yet
 	Partial  string            `json:"partial,omitempty"` // why the result is not a function of the sweep alone
 	Note     string            `json:"note"`
@@ -18,6 +18,7 @@ type Manifest struct {
 	Runs     []ManifestRun     `json:"runs"` // in order; the last one wrote the manifest
 	Resolved json.RawMessage   `json:"resolved"`
 	Facts    map[string]string `json:"facts"`
+	Looks    *Looks            `json:"second_looks,omitempty"` // null: an older release made no second looks
 }
 
 // ManifestPlugin counts the outcomes that one plugin file has made.
@@ -31,9 +32,12 @@ type ManifestPlugin struct {
 type ManifestRun struct {
 	Began       time.Time `json:"began"`
 	Seconds     float64   `json:"seconds"`
-	Known       int64     `json:"trials_known"`            // outcomes in the ledger when the run began
-	Trials      int64     `json:"trials_run"`              // outcomes that workers brought
-	Served      int64     `json:"trials_served,omitempty"` // outcomes from the cache
+	Known       int64     `json:"trials_known"`               // outcomes in the ledger when the run began
+	Trials      int64     `json:"trials_run"`                 // outcomes that workers brought
+	Served      int64     `json:"trials_served,omitempty"`    // outcomes from the cache
+	Looked      int64     `json:"trials_looked_at,omitempty"` // trials that were run a second time
+	LookTime    float64   `json:"look_seconds,omitempty"`     // that workers reported for these
+	TrialTime   float64   `json:"trial_seconds,omitempty"`    // that workers reported for trials_run
 	Interrupted bool      `json:"interrupted,omitempty"`
 	Budget      string    `json:"budget,omitempty"`
 	Ledger      []string  `json:"ledger,omitempty"` // what opening the ledger found, in words

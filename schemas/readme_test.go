@@ -200,6 +200,8 @@ func kindOf(of reflect.Type) string {
 		return "text, number or boolean"
 	case reflect.TypeFor[schemas.Above]():
 		return "`best` or a number"
+	case reflect.TypeFor[schemas.Seed]():
+		return "whole number at least 0, or `secret`"
 	case reflect.TypeFor[schemas.Duration]():
 		return "time"
 	case reflect.TypeFor[schemas.Bytes]():

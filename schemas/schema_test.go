@@ -134,6 +134,8 @@ func scalars(t reflect.Type) *jsonschema.Schema {
 		return either(&jsonschema.Schema{Type: "string"}, number, &jsonschema.Schema{Type: "boolean"})
 	case reflect.TypeFor[schemas.Above]():
 		return either(&jsonschema.Schema{Const: "best"}, &jsonschema.Schema{Type: "number", Minimum: "0", Maximum: "1"})
+	case reflect.TypeFor[schemas.Seed]():
+		return either(&jsonschema.Schema{Const: schemas.SecretSeed}, &jsonschema.Schema{Type: "integer", Minimum: "0"})
 	case reflect.TypeFor[schemas.Duration]():
 		return &jsonschema.Schema{Type: "string"}
 	case reflect.TypeFor[schemas.Bytes]():

@@ -23,7 +23,8 @@ import (
 //	yaml:",rest"       every key that has no field of its own
 //	yaml:",inline"     the fields of an embedded struct
 //	jsonschema:"..."   required, enum, minimum, exclusiveMinimum, maximum, exclusiveMaximum, minItems,
-//	                   maxItems, maxLength, pattern; registry=class: the names that a registry knows
+//	                   maxItems, maxLength, pattern; registry=class: the names that a registry knows;
+//	                   reason: why a number has these bounds, for messages
 type Sweep struct {
 	// Name of the sweep: letters, digits, hyphens and underscores. Results go to shatter-out/<name>
 	// unless --out says otherwise.
@@ -32,8 +33,12 @@ type Sweep struct {
 	// out), predict (then the queries of an adversary, one by one), online (rounds of point,
 	// prediction, truth).
 	Task string `yaml:"task" jsonschema:"enum=learn,enum=predict,enum=online"`
-	// Seed of all randomness (default 1).
-	Seed *uint64 `yaml:"seed" jsonschema:"minimum=0"`
+	// Seed of all randomness: a whole number (default 1), or secret for 128 bits of the system's
+	// randomness. A plugin can try numbers out until one gives its sample, and then knows the labels
+	// that it is asked for; take secret for plugins that you do not trust. The bits are drawn when the
+	// sweep is first run and kept in its output folder (ledger and manifest.json), where running it
+	// again finds them; another folder draws others.
+	Seed *Seed `yaml:"seed"`
 	// Plugins are further plugin files, paths relative to this file. Their algorithms are used by the
 	// names that they declare.
 	Plugins []string `yaml:"plugins"`
@@ -176,14 +181,22 @@ type Privacy struct {
 
 // Goal says what counts as success: error - above <= alpha, with probability at least 1 - beta.
 type Goal struct {
-	// Alpha is the excess error that counts as success.
-	Alpha Axis[float64] `yaml:"alpha" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
+	// Alpha is the excess error that counts as success. It is below 1/2, and so is the reference plus
+	// alpha: labels drawn by a coin reach 1/2 without any data.
+	Alpha Axis[float64] `yaml:"alpha" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=0.5,reason=coins reach an error of 1/2 without data"`
 	// Beta is the failure probability allowed.
 	Beta Axis[float64] `yaml:"beta" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
 	// Above is the reference error: best (default: the class's least error) or a number; 0 makes alpha
 	// an absolute error.
 	Above Axis[Above] `yaml:"above"`
+	// Answers to evaluation points are labels, -1 or +1 (default), or may be the mean of a label, in
+	// [-1, 1], which counts as its share of an error. Mean is refused for an algorithm that states a
+	// guarantee, unless its guarantee says that it covers a real-valued function.
+	Answers string `yaml:"answers" jsonschema:"enum=labels,enum=mean"`
 }
+
+// AnswersMean is the value of Goal.Answers that asks for means.
+const AnswersMean = "mean"
 
 // SampleSizes is a list of sample sizes, or the search for n*.
 type SampleSizes struct {
@@ -199,6 +212,9 @@ type SampleSizes struct {
 	Within float64 `yaml:"within" jsonschema:"exclusiveMinimum=1"`
 	// Confidence that the whole table is right (default 0.95).
 	Confidence float64 `yaml:"confidence" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
+	// Monotone says that success is known never to fall as n grows: no trials are spent on looking for
+	// a fall outside of the bracket.
+	Monotone bool `yaml:"monotone"`
 }
 
 // Defaults of the sweep file.

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/shatterlab/shatter/pipeline/problem"
+	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -34,4 +35,38 @@ func BenchmarkTrial(b *testing.B) {
 		own.out.record(0, s.scores, nil)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/trials, "ns/trial")
+}
+
+// BenchmarkJob measures a whole job of trials of an algorithm that does next to nothing, with its
+// process running: from the draws to the outcomes.
+func BenchmarkJob(b *testing.B) {
+	csv := testkit.WriteFile(b, "data.csv", testkit.CSV(1000))
+	for _, c := range []struct {
+		name   string
+		p      schemas.Problem
+		trials int64
+	}{
+		{"needle", schemas.Problem{Class: "thresholds", Distribution: "needle", Domain: 1 << 16, Mass: 0.1}, 25_000},
+		{"drawn", schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 1 << 16, Test: 10_000}, 500},
+		{"drawn-one", schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 1 << 16, Test: 1}, 25_000},
+		{"exact", schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 1024}, 5000},
+		{"exact-100", schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 1024}, 100},
+		{"wide", schemas.Problem{Class: "halfspace", Distribution: "iso", Dim: 50, Margin: 0.1, Test: 10_000}, 20},
+		{"data", schemas.Problem{Class: "halfspace", Data: &schemas.Data{
+			File: csv, Label: "y", Positive: "p", Scale: schemas.Scale{Norm: 1},
+		}}, 1000},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			s := testSlot(b)
+			j := jobOf(b, s, "test/honest", c.p, 10, c.trials)
+			runJob(b, s, j)
+			points := float64(s.w.populations.open[j.Cell.DataKey].Drawer().TestLen())
+			for b.Loop() {
+				runJob(b, s, j)
+			}
+			trials := float64(b.N) * float64(c.trials)
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/trials, "ns/trial")
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/trials/points, "ns/point")
+		})
+	}
 }

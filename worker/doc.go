@@ -5,7 +5,9 @@
 // unfinished trials of the job are run again in halves, in fresh processes, down to the trial that
 // ends it alone. It promises that a result is published before its job is acknowledged, so that a
 // crash repeats work and loses none; and that the target and the labels of test points and of
-// queries never leave it.
+// queries never leave it. Evaluation points are asked about in a random order and in chunks; a
+// second look, in a process that runs nothing but looks, asks about some of them alone, and then
+// about all in another order, or runs each trial in a process of its own.
 //
 // It needs a bus connection, the plugin files and a folder for data files. Start reading at Run.
 package worker

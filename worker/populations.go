@@ -3,10 +3,12 @@ package worker
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 
 	"github.com/shatterlab/shatter/pipeline/dataset"
 	"github.com/shatterlab/shatter/pipeline/problem"
+	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
@@ -16,7 +18,7 @@ import (
 type populations struct {
 	Config
 	mu   sync.Mutex
-	open map[string]*population
+	open map[trial.Key]*population
 }
 
 // population is an opened problem and, for real data, the shared table of its rows.
@@ -24,15 +26,16 @@ type population struct {
 	*problem.Problem
 	public *pluginv1.Problem // what algorithms may know
 	rows   *dataset.Memory   // nil for laws
+	order  []int32           // number of the row of the data, by row of the shared table
 }
 
 func newPopulations(c Config) *populations {
-	return &populations{Config: c, open: map[string]*population{}}
+	return &populations{Config: c, open: map[trial.Key]*population{}}
 }
 
-// get returns the opened problem whose canonical name is key. A failure is not remembered: the file
-// may come later.
-func (ps *populations) get(ctx context.Context, key string, p schemas.Problem) (*population, error) {
+// get returns the opened problem of a data key. A failure is not remembered: the file may come
+// later.
+func (ps *populations) get(ctx context.Context, key trial.Key, p schemas.Problem) (*population, error) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	if have, ok := ps.open[key]; ok {
@@ -51,7 +54,8 @@ func (ps *populations) get(ctx context.Context, key string, p schemas.Problem) (
 	}
 	pop := &population{Problem: opened, public: opened.Public()}
 	if x, dim := opened.Population(); x != nil {
-		if pop.rows, err = share(x, dim); err != nil {
+		pop.order = tableOrder(key, len(x)/dim)
+		if pop.rows, err = share(x, dim, pop.order); err != nil {
 			return nil, err
 		}
 	}
@@ -70,9 +74,21 @@ func (ps *populations) file(ctx context.Context, digest string) (string, error) 
 	return ps.Conn.FetchFile(ctx, digest, ps.Cache)
 }
 
-// share lays the features of a population out as an Arrow file in a nameless memory file. The
-// labels stay here.
-func share(x []float64, dim int) (*dataset.Memory, error) {
+// tableOrder returns the order of the rows of the shared table of a data key, which says nothing
+// about their labels, whatever the order of the file. All trials have it in common, for a table of
+// its own would cost a trial more than its answers.
+func tableOrder(key trial.Key, rows int) []int32 {
+	order := make([]int32, rows)
+	for i := range order {
+		order[i] = int32(i)
+	}
+	shuffle(order, rand.NewPCG(trial.Seed(key, trial.Order, 0, 0)))
+	return order
+}
+
+// share lays the features of a population out, in a given order of rows, as an Arrow file in a
+// nameless memory file. The labels stay here.
+func share(x []float64, dim int, order []int32) (*dataset.Memory, error) {
 	schema := dataset.Schema{Columns: []dataset.Column{{Name: "x", Type: dataset.List, Width: dim}}}
 	layout, err := dataset.Plan(schema, len(x)/dim, nil)
 	if err != nil {
@@ -83,7 +99,10 @@ func share(x []float64, dim int) (*dataset.Memory, error) {
 		return nil, err
 	}
 	layout.Init(m.Bytes())
-	copy(layout.List(m.Bytes(), 0), x)
+	to := layout.List(m.Bytes(), 0)
+	for i, row := range order {
+		copy(to[i*dim:(i+1)*dim], x[int(row)*dim:])
+	}
 	return m, nil
 }
 

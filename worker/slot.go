@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,9 +25,11 @@ type slot struct {
 	w         *worker
 	processes []process // most recently used last
 	streams   [1 + trial.TestPoints]rand.PCG
-	answers   scoring
+	arranger  rand.PCG
 	notes     []string      // what happened to processes since the last result
 	starting  time.Duration // the part of this job's time that went into starting its first process
+
+	evaluation evaluation
 }
 
 type process struct {
@@ -36,9 +39,15 @@ type process struct {
 
 // processKey is what two jobs must share to run in one process.
 type processKey struct {
+	processKind
+	memory int64 // of the session, in bytes; 0: the host's default
+}
+
+// processKind is what two jobs must share to run in processes that differ in their memory at most.
+type processKind struct {
 	plugin, data string
 	limits       trial.Limits
-	memory       int64 // of the session, in bytes; 0: the host's default
+	look         trial.Look // second looks and first runs never meet in a process
 }
 
 // stop stops all plugin processes.
@@ -57,20 +66,35 @@ type jobRun struct {
 	out    *outcomes
 }
 
+// kind returns the kind of process that runs the job.
+func (j *jobRun) kind() processKind {
+	k := processKind{plugin: j.Plugin, limits: j.Cell.Limits, look: j.Look}
+	if j.Cell.Problem.Data != nil {
+		k.data = j.Cell.DataKey.String()
+	}
+	return k
+}
+
 // run runs all trials of a job. An error means that this worker cannot, and says nothing about the
 // trials.
 func (s *slot) run(ctx context.Context, leased *trial.Job) (*outcomes, error) {
 	s.starting = 0
-	pop, err := s.w.populations.get(ctx, leased.Cell.DataKey.String(), leased.Cell.Problem)
+	pop, err := s.w.populations.get(ctx, leased.Cell.DataKey, leased.Cell.Problem)
 	if err != nil {
 		return nil, fmt.Errorf("open problem: %w", err)
 	}
 	leased.Cell.Public = pop.public // the one that travels has no class matrix
 	job := &jobRun{Job: leased, pop: pop, drawer: pop.Drawer(), out: newOutcomes(leased)}
 	most := job.Cell.SessionTrials(job.N)
+	if job.Look == trial.LookAlone {
+		most = 1
+	}
 	for from := 0; from < int(job.Count); from += most {
 		if err := s.runTrials(ctx, job, from, min(from+most, int(job.Count))); err != nil {
 			return nil, err
+		}
+		if job.Look == trial.LookAlone {
+			s.discard(job.kind())
 		}
 	}
 	job.out.notes, s.notes = s.notes, nil
@@ -94,14 +118,14 @@ func (s *slot) runTrials(ctx context.Context, job *jobRun, from, to int) error {
 	return s.runTrials(ctx, job, mid, to)
 }
 
-// runAlone runs one trial by itself in fresh processes. If it ends the process three times in the
-// same way, that is the algorithm's own doing and the trial failed. If it exceeds a limit of this
-// machine, it is lost.
+// runAlone runs one trial by itself in fresh processes. If it ends three of them, in whatever way,
+// that is the algorithm's own doing and the trial failed. If it exceeds a limit of this machine, it
+// is lost.
 func (s *slot) runAlone(ctx context.Context, job *jobRun, trial int) error {
-	const same, most = 3, 6
-	seen := map[string]int{}
-	for range most {
-		s.discard()
+	const most = 3
+	kind := "protocol"
+	for deaths := 1; ; deaths++ {
+		s.discard(job.kind())
 		exit, err := s.runSession(ctx, job, trial, trial+1)
 		if err != nil || exit == nil {
 			return err
@@ -110,19 +134,14 @@ func (s *slot) runAlone(ctx context.Context, job *jobRun, trial int) error {
 			job.out.end(trial, ledger.Lost, string(exit.Cause), limitReason(exit))
 			return nil
 		}
-		way := string(exit.Cause) + exit.State
-		if seen[way]++; seen[way] == same {
-			kind := "crash"
-			if exit.Cause == host.Protocol {
-				kind = "protocol"
-			}
+		if exit.Cause != host.Protocol {
+			kind = "crash"
+		}
+		if deaths == most {
 			job.out.end(trial, ledger.Failed, kind, exit.Error())
 			return nil
 		}
 	}
-	reason := fmt.Sprintf("the plugin process ended %d times, each time in another way", most)
-	job.out.end(trial, ledger.Lost, "machine", reason)
-	return nil
 }
 
 func limitReason(exit *host.ExitError) string {
@@ -142,7 +161,7 @@ func (s *slot) runSession(ctx context.Context, job *jobRun, from, to int) (*host
 	if err == nil {
 		return nil, nil
 	}
-	s.discard() // in any case: this process has ended, or a session in it was left half-way
+	s.discard(job.kind()) // in any case: the process has ended, or a session in it was left half-way
 	var exit *host.ExitError
 	if !errors.As(err, &exit) {
 		return nil, err
@@ -167,10 +186,7 @@ func (s *slot) note(exit *host.ExitError) {
 // process returns the slot's process for a job. memory is the size of its session memory in bytes;
 // 0: the host's default.
 func (s *slot) process(ctx context.Context, job *jobRun, memory int64) (*host.Process, error) {
-	key := processKey{plugin: job.Plugin, limits: job.Cell.Limits, memory: memory}
-	if job.Cell.Problem.Data != nil {
-		key.data = job.Cell.DataKey.String()
-	}
+	key := processKey{job.kind(), memory}
 	for i, p := range s.processes {
 		if p.key == key && !ended(p.host) {
 			s.processes = append(append(s.processes[:i:i], s.processes[i+1:]...), p)
@@ -178,8 +194,7 @@ func (s *slot) process(ctx context.Context, job *jobRun, memory int64) (*host.Pr
 		}
 	}
 	if len(s.processes) == processesPerSlot {
-		s.processes[0].host.Stop()
-		s.processes = s.processes[1:]
+		s.evict()
 	}
 	cmd := s.w.Plugins[job.Plugin]
 	cmd.Trial, cmd.Memory = job.Cell.Limits.Trial, job.Cell.Limits.Memory
@@ -205,10 +220,20 @@ func ended(p *host.Process) bool {
 	}
 }
 
-// discard stops the process used last, so that the next session gets a fresh one.
-func (s *slot) discard() {
-	if n := len(s.processes); n > 0 {
-		s.processes[n-1].host.Stop()
-		s.processes = s.processes[:n-1]
-	}
+// evict stops one process: one of second looks, which are few, or the one unused for longest.
+func (s *slot) evict() {
+	i := max(0, slices.IndexFunc(s.processes, func(p process) bool { return p.key.look != "" }))
+	s.processes[i].host.Stop()
+	s.processes = slices.Delete(s.processes, i, i+1)
+}
+
+// discard stops the processes of a kind, so that its next session gets a fresh one.
+func (s *slot) discard(kind processKind) {
+	s.processes = slices.DeleteFunc(s.processes, func(p process) bool {
+		if p.key.processKind != kind {
+			return false
+		}
+		p.host.Stop()
+		return true
+	})
 }

@@ -108,7 +108,7 @@ func listCache(w io.Writer, dir string, entries []cache.Entry) error {
 		if e.Damaged > 0 {
 			e.What += fmt.Sprintf(" (%d damaged parts)", e.Damaged)
 		}
-		fmt.Fprintf(tab, "%s\t%d\t%d\t%d\t%s\t%s\n",
+		fmt.Fprintf(tab, "%s\t%s\t%d\t%d\t%s\t%s\n",
 			e.Cell, e.Seed, e.Trials, e.Bytes, e.Used.Format(minutes), e.What)
 		trials, bytes = trials+e.Trials, bytes+e.Bytes
 	}
@@ -200,7 +200,7 @@ func writeRemoved(w io.Writer, dir string, removed []cache.Entry) error {
 	var b strings.Builder
 	var bytes int64
 	for _, e := range removed {
-		fmt.Fprintf(&b, "removed %s, seed %d: %d bytes, last used %s\n", e.Cell, e.Seed, e.Bytes, e.Used.Format(minutes))
+		fmt.Fprintf(&b, "removed %s, seed %s: %d bytes, last used %s\n", e.Cell, e.Seed, e.Bytes, e.Used.Format(minutes))
 		bytes += e.Bytes
 	}
 	fmt.Fprintf(&b, "%d cells with %d bytes removed from %s\n", len(removed), bytes, dir)

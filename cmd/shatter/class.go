@@ -140,10 +140,19 @@ type classReport struct {
 	Ldim      dimensionReport  `json:"ldim"`
 	Separator *separatorReport `json:"separator,omitempty"`
 	Reason    string           `json:"no_separator,omitempty"`
+	Targets   targetsReport    `json:"targets"`
 	Tree      [][]float64      `json:"tree,omitempty"`
 	Shattered [][]float64      `json:"shattered,omitempty"`
 
 	described *concept.Description
+}
+
+// targetsReport says what the targets of a class may be; all is empty where an adversary says the
+// labels.
+type targetsReport struct {
+	Random string `json:"random,omitempty"`
+	Middle string `json:"middle,omitempty"`
+	Stated string `json:"stated,omitempty"` // how to write a hypothesis
 }
 
 type dimensionReport struct {
@@ -170,6 +179,8 @@ func (q *classQuery) report(arg string, s concept.Spec) (*classReport, error) {
 		Class: d.Name, Dim: d.Dim, Points: d.Points, Size: d.Size, VC: boundsOf(d.VC), Ldim: boundsOf(d.Ldim),
 		described: d,
 	}
+	class, _ := concept.Lookup(s.Name)
+	r.Targets = targetsReport{class.RandomDoc, class.MiddleDoc, class.Notation}
 	if ofFiles(s.Name) {
 		r.File = arg
 	}
@@ -271,7 +282,24 @@ func (r *classReport) table(b *strings.Builder) {
 	} else {
 		row("separator", "none: %s", r.Reason)
 	}
+	r.targets(row)
 	_ = w.Flush() // to memory
+}
+
+// targets writes what the targets may be: the default, and what else a sweep file may state.
+func (r *classReport) targets(row func(what, format string, a ...any)) {
+	t := r.Targets
+	if t.Random == "" {
+		row("target", "none: an adversary says the labels")
+		return
+	}
+	row("target", "random: %s", t.Random)
+	if t.Middle != "" {
+		row("", "middle: %s", t.Middle)
+	}
+	if t.Stated != "" {
+		row("", "or %s", t.Stated)
+	}
 }
 
 // numberText writes a number exactly, and rounds it only where it has more than 40 digits.

@@ -40,7 +40,7 @@ problem: {class: parities, d: 4, distribution: uniform}
 adversary: {kind: planted, rate: 0.05}
 algorithms: [{use: online/ftpl-gaussian, replica: [0, 1]}, online/soa]
 rounds: [100]
-trials: 12
+trials: 40
 seed: 1
 `
 
@@ -280,7 +280,7 @@ func TestCompareGames(t *testing.T) {
 	dir := t.TempDir()
 	games := sweepIn(t, dir, "games", gamesSweep)
 	pairs, summary := comparing(t, 0, games, "--by", "replica")
-	if len(pairs) != 1 || pairs[0]["compared"] != "paired over 12 trials at 100 rounds: same data" ||
+	if len(pairs) != 1 || pairs[0]["compared"] != "paired over 40 trials at 100 rounds: same data" ||
 		!strings.Contains(summary, "confidence 0.95 for all of them together: 0.95 of the tests (1)") {
 		t.Errorf("%s%v", summary, pairs)
 	}

@@ -36,6 +36,8 @@ type progressEvent struct {
 	Failed      map[string]int64 `json:"failed"`       // by kind
 	Working     string           `json:"working"`
 	NoWorkers   bool             `json:"no_workers"`
+	Looks       int64            `json:"looks"`  // trials to be looked at a second time; 0 until that begins
+	Looked      int64            `json:"looked"` // those that were
 }
 
 type failureEvent struct {
@@ -60,6 +62,9 @@ type doneEvent struct {
 	Digest     string                  `json:"digest"`
 	Partial    string                  `json:"partial"`
 	Left       []coordinator.Undecided `json:"left"`
+	Looked     int64                   `json:"looked"`     // trials that were looked at a second time
+	LooksLeft  int64                   `json:"looks_left"` // those that should have been
+	LookNotes  []string                `json:"look_notes"`
 }
 
 // event writes one event.
@@ -80,7 +85,7 @@ func (d *display) progress(p coordinator.Progress) {
 	}
 	d.event("progress", progressEvent{
 		tenths(p.Elapsed.Seconds()), p.Cells, p.Decided, p.Trials, p.Known, p.Served,
-		tenths(p.PerSecond), seconds, trials, p.Failed, p.Working, p.NoWorkers,
+		tenths(p.PerSecond), seconds, trials, p.Failed, p.Working, p.NoWorkers, p.Looks, p.Looked,
 	})
 }
 
@@ -107,6 +112,7 @@ func (d *display) done(s *coordinator.Summary, err error) error {
 		tenths(time.Since(d.began).Seconds()), how, int(status),
 		s.Cells, s.Decided, s.Unfinished, s.Trials, failed, append([]string{}, s.Alarms...),
 		d.dir, s.Digest, s.Partial, append([]coordinator.Undecided{}, s.Left...),
+		s.Looked, s.LooksLeft, append([]string{}, s.LookNotes...),
 	})
 	return err
 }

@@ -91,7 +91,11 @@ func (d *display) line(p coordinator.Progress) line {
 	if len(kinds) > 0 {
 		out = append(out, part{"failed: " + strings.Join(kinds, ", "), red})
 	}
-	if p.Working != "" {
+	switch {
+	case p.Looks > 0:
+		out = append(out, part{fmt.Sprintf("looking at %s trials a second time, %s done",
+			wording.Thousands(float64(p.Looks)), wording.Thousands(float64(p.Looked))), ""})
+	case p.Working != "":
 		out = append(out, part{p.Working, ""})
 	}
 	return out

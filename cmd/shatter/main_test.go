@@ -63,17 +63,27 @@ func shatter(t testing.TB, args ...string) (stdout, stderr string, code int) {
 var sharedDir = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "shatter-test") })
 
 // thirdparty returns the path of the plugin of testdata/thirdparty.
-func thirdparty(t testing.TB) string {
+func thirdparty(t testing.TB) string { return built(t, thirdpartyPlugin) }
+
+// dependent returns the path of the plugin of testdata/dependent.
+func dependent(t testing.TB) string { return built(t, dependentPlugin) }
+
+var (
+	thirdpartyPlugin = sync.OnceValues(func() (string, error) { return buildPlugin("thirdparty") })
+	dependentPlugin  = sync.OnceValues(func() (string, error) { return buildPlugin("dependent") })
+)
+
+func built(t testing.TB, build func() (string, error)) string {
 	t.Helper()
-	path, err := thirdpartyPlugin()
+	path, err := build()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return path
 }
 
-// thirdpartyPlugin builds testdata/thirdparty as a module of its own, as an author would.
-var thirdpartyPlugin = sync.OnceValues(func() (string, error) {
+// buildPlugin builds a folder of testdata as a module of its own, as an author would.
+func buildPlugin(name string) (string, error) {
 	shared, err := sharedDir()
 	if err != nil {
 		return "", err
@@ -86,10 +96,10 @@ var thirdpartyPlugin = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text := strings.Replace(string(mod), "module github.com/shatterlab/shatter", "module example.com/thirdparty", 1) +
+	text := strings.Replace(string(mod), "module github.com/shatterlab/shatter", "module example.com/"+name, 1) +
 		"\nrequire github.com/shatterlab/shatter v0.0.0\n\nreplace github.com/shatterlab/shatter => " + root + "\n"
-	dir, path := filepath.Join(shared, "module"), filepath.Join(shared, "thirdparty")
-	if err := os.CopyFS(dir, os.DirFS("testdata/thirdparty")); err != nil {
+	dir, path := filepath.Join(shared, "module-"+name), filepath.Join(shared, name)
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", name))); err != nil {
 		return "", err
 	}
 	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte(text), 0o666); err != nil {
@@ -108,7 +118,7 @@ var thirdpartyPlugin = sync.OnceValues(func() (string, error) {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}
 	return path, nil
-})
+}
 
 func write(t testing.TB, path, text string) string {
 	t.Helper()

@@ -29,6 +29,7 @@ type runFlags struct {
 	mode                     folder.Mode
 	progress                 progressMode
 	budget                   budgetFlag
+	looks                    looksFlag
 	yes                      bool
 	jobSizes                 uint64 // for tests: the seed of random borders of jobs; 0: the coordinator's
 	reverse                  bool   // for tests: results are taken in the opposite order
@@ -45,6 +46,10 @@ happens: running the same command again goes on where the last one ended, and re
 On a terminal run asks when, after some seconds of work, the rest looks like more than ten minutes; what
 was done by then counts. Elsewhere, as in a batch job, it warns and goes on. --yes and --budget leave
 the question out.
+
+A share of each cell's trials, unknown to the algorithms, is run a second time in processes of their own,
+in another order and company, and compared bit by bit. A difference says that outcomes depend on other
+points, on earlier trials or on chance of its own: the cell's n* is withheld, and the exit code is 3.
 
 With --budget a run ends when it has executed that many trials, or when they have taken that much CPU
 time, summed over all workers. The result files are written with the cells that are left as undecided,
@@ -73,6 +78,9 @@ func (f *runFlags) register(c *cobra.Command) {
 	f.progress.register(flags)
 	flags.Var(&f.budget, "budget",
 		"trials (50000) or CPU time of trials (2h) that this run may spend; the same command goes on from there")
+	f.looks = 0.01
+	flags.Var(&f.looks, "looks",
+		"share of each cell's trials to run a second time, and at least 8 of each; 0 leaves them out")
 	flags.BoolVar(&f.yes, "yes", false, "do not ask before more than ten minutes")
 	flags.Uint64Var(&f.jobSizes, "test-job-sizes", 0, "")
 	flags.BoolVar(&f.reverse, "test-reverse", false, "")
@@ -171,6 +179,7 @@ func (f *runFlags) coordinate(
 	cfg := coordinator.Config{
 		Folder: claimed, Conn: conn, Slots: f.workers, Algorithms: s.catalog, Digests: digests,
 		Progress: d.show, Reverse: f.reverse, Facts: f.facts(s.File), Budget: f.budget.Budget,
+		Looks: float64(f.looks),
 	}
 	if dir := cacheDir(f.cache); dir != "" {
 		cfg.Cache = &cache.Cache{Dir: dir}
@@ -205,6 +214,10 @@ func (f *runFlags) report(c *cobra.Command, out *folder.Folder, s *coordinator.S
 	for _, a := range s.Alarms {
 		fmt.Fprintf(stderr, "shatter: integrity alarm: %s\n", a)
 	}
+	if s.Withheld > 0 {
+		fmt.Fprintf(stderr, "shatter: n* of %d cells is withheld; once the algorithm is repaired, run again with --redo, "+
+			"which drops the outcomes of its old file, or with --fresh\n", s.Withheld)
+	}
 	d.failures(s.Failures)
 	for _, line := range s.Cache {
 		fmt.Fprintf(stderr, "shatter: %s\n", line)
@@ -213,8 +226,12 @@ func (f *runFlags) report(c *cobra.Command, out *folder.Folder, s *coordinator.S
 		fmt.Fprintf(stderr, "%d trials were taken from the cache and %d run (--cache off runs all)\n", s.Served, s.Trials)
 	}
 	if s.Interrupted {
-		fmt.Fprintf(stderr, "shatter: interrupted with %d of %d cells decided; run the same command again to go on\n",
-			s.Decided, s.Cells)
+		looks := ""
+		if s.LooksLeft > 0 {
+			looks = fmt.Sprintf(" and %d second looks left", s.LooksLeft)
+		}
+		fmt.Fprintf(stderr, "shatter: interrupted with %d of %d cells decided%s; run the same command again to go on\n",
+			s.Decided, s.Cells, looks)
 		return statusError(exitInterrupted)
 	}
 	for i, name := range answers(out.Plan) {
@@ -239,6 +256,9 @@ func (f *runFlags) report(c *cobra.Command, out *folder.Folder, s *coordinator.S
 			"the column reason of `shatter table %s` says why\n", s.Unfinished, s.Cells, out.Dir)
 		return statusError(exitUnfinished)
 	case s.FailedTrials > 0:
+		return statusError(exitUnfinished)
+	case s.LooksLeft > 0:
+		fmt.Fprintf(stderr, "shatter: %d second looks are left; run the same command again to go on\n", s.LooksLeft)
 		return statusError(exitUnfinished)
 	}
 	return nil

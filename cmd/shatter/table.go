@@ -15,10 +15,10 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/shatterlab/shatter/schemas"
-
+	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/result/render"
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 // resultTables lists the tables of a result.
@@ -36,10 +36,14 @@ func writeTable(w io.Writer, dir, name string) error {
 // readSheet reads one of a result's tables.
 func readSheet(dir, name string) (*sheet.Sheet, error) {
 	s, err := sheet.ReadTable(dir, name)
-	if err == nil {
-		s.Title = title(dir)
+	if err != nil {
+		return nil, err
 	}
-	return s, err
+	s.Title = title(dir)
+	if looks := folder.ReadManifest(dir).Looks; looks != nil && (name == "table" || name == "curve") {
+		s.Notes = looks.Footer()
+	}
+	return s, nil
 }
 
 // renderSheet writes a sheet. The format table fits lines to width characters. A width of 0 is that

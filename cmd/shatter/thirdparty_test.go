@@ -34,7 +34,7 @@ func TestMisbehaving(t *testing.T) {
 		seed                    int // under which exactly one trial of the job misbehaves
 	}{
 		{"third/exit", "crash", "exit status 3", 3},
-		{"third/panic", "panic", "the author's mistake", 1},
+		{"third/panic", "panic", "the author's mistake", 3},
 		{"third/nan", "answer", "not a number", 3},
 		{"third/error", "error", "no luck", 1},
 	}
@@ -60,6 +60,62 @@ func TestMisbehaving(t *testing.T) {
 				t.Errorf("%v ok and %v failed of %d, want one failed", ok, failed, trials)
 			}
 		})
+	}
+}
+
+const unluckySweep = `
+name: unlucky
+task: learn
+plugins: [%s]
+problem: {class: thresholds, domain: 256, distribution: needle, mass: 0.1}
+algorithms: [%s]
+goal: {alpha: 0.15, beta: 0.5}
+n: [5, 6]
+trials: %d
+limits: {trial: 1s}
+`
+
+// A plugin that leaves when it is unlucky fails these trials, however it leaves.
+func TestLeaves(t *testing.T) {
+	t.Parallel()
+	tmp := t.TempDir()
+	dir, text := filepath.Join(tmp, "out"), fmt.Sprintf(unluckySweep, thirdparty(t), "{use: third/leave, one_in: 2}", 12)
+	_, errs, code := shatter(t, "run", write(t, filepath.Join(tmp, "third.yaml"), text), "--out", dir, "--workers", "1")
+	if code != 1 || !strings.Contains(errs, "crash") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+	for _, row := range frame(t, dir, "curve") {
+		if row["failed"] == 0.0 || row["lost"] != 0.0 || row["rate"].(float64) > row["ok"].(float64)/12 {
+			t.Errorf("%v", row)
+		}
+	}
+}
+
+// A plugin that gets itself lost when it is unlucky gains nothing: a lost trial is no success of a
+// curve, widens its interval to both sides, and keeps its cell undecided.
+func TestLosesItself(t *testing.T) {
+	testkit.Long(t)
+	t.Parallel()
+	tmp := t.TempDir()
+	dir, text := filepath.Join(tmp, "out"), fmt.Sprintf(unluckySweep, thirdparty(t), "{use: third/hang, one_in: 3}", 6)
+	_, errs, code := shatter(t, "run", write(t, filepath.Join(tmp, "third.yaml"), text), "--out", dir, "--workers", "1")
+	if code != 1 || !strings.Contains(errs, "limits.trial") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+	allLost, allSuccesses := 0.0, 0.0
+	for _, row := range frame(t, dir, "curve") {
+		lost, successes := row["lost"].(float64), row["successes"].(float64)
+		allLost, allSuccesses = allLost+lost, allSuccesses+successes
+		if successes+lost != 6 || row["trials"] != 6.0 || row["rate"] != successes/6 ||
+			row["rate_high"] != 1.0 || row["rate_low"].(float64) > successes/6 {
+			t.Errorf("%v", row)
+		}
+	}
+	if got := table(t, dir)[0]; got["status"] != "undecided" || allLost == 0 || allSuccesses == 0 {
+		t.Errorf("table says %v", got)
+	}
+	if out, errs, code := shatter(t, "verify", dir, "--sample", "0"); code != 1 && code != 0 {
+		t.Errorf("verify: exit %d: %s%s", code, out, errs)
 	}
 }
 

@@ -28,8 +28,8 @@ func verifyCommand() *cobra.Command {
 		Short: "Recompute the tables of a sweep, run a sample of its trials again and compare every bit",
 		Long: `Check the result in DIR: the ledger's checksums; that each trial that the tables count is there; that
 all files come out the same, byte for byte, when they are made anew from the ledger; and that a sample
-of the recorded trials, drawn under the sweep's seed, comes out the same when it is run again. Nothing
-in DIR changes.
+of the recorded trials, drawn under the sweep's seed, comes out the same when it is run again, in another
+order and company. Nothing in DIR changes.
 Exit codes: 0 all equal; 3 something differs; 2 DIR holds no result, or one of another version; 1 not
 all could be checked.`,
 		Args: cobra.ExactArgs(1),
@@ -170,6 +170,9 @@ func (l *verifyReport) tables(t *coordinator.Tables) {
 	for _, x := range t.Conflicts {
 		l.line("  CONFLICT: trial %s has two different outcomes", x)
 	}
+	for _, x := range t.Contradictions {
+		l.line("  WITHHELD: %s", x)
+	}
 	for _, line := range t.Others {
 		l.line("plugins: %s", line)
 	}
@@ -214,7 +217,7 @@ func (l *verifyReport) again(dir string, x *coordinator.Rerun) {
 	l.line("again: %d of %d recorded trials were run again: %d equal, %d different, %d lost",
 		x.Again, x.Recorded, x.Again-x.Different-x.Lost, x.Different, x.Lost)
 	if x.Different > 0 {
-		l.line("  DIFFERENT: trial %s: %s; see shatter trial %s %s", x.First, x.What, dir, x.First)
+		l.line("  DIFFERENT: trial %s: %s: %s; see shatter trial %s %s", x.First, x.What, x.Cause, dir, x.First)
 	}
 	if x.Lost > 0 {
 		l.line("  lost: trial %s", x.FirstLost)

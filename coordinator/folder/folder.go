@@ -16,6 +16,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/plan"
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 // Folder is a sweep's output folder. One that Claim has made holds the folder's lock until Close.
@@ -35,7 +37,7 @@ type owner struct {
 	Format   int             `json:"format"`
 	ID       string          `json:"id"`
 	Name     string          `json:"name"`
-	Seed     uint64          `json:"seed"`
+	Seed     schemas.Seed    `json:"seed"`
 	Resolved json.RawMessage `json:"resolved"`
 	// Compared maps the digest of a plugin file that made recorded outcomes to that of the file
 	// that was seen to make the same.
@@ -142,9 +144,8 @@ func (f *Folder) checkOwner(mode Mode) error {
 	if f.owner.Name != f.Plan.Name {
 		return &OwnerError{f.Dir, fmt.Sprintf("it belongs to the sweep %q, not %q", f.owner.Name, f.Plan.Name)}
 	}
-	if f.owner.Seed != f.Plan.Seed {
-		return &OwnerError{f.Dir, fmt.Sprintf("its outcomes were drawn under seed %d, none of them applies to seed %d",
-			f.owner.Seed, f.Plan.Seed)}
+	if err := adoptSeed(f.Dir, f.owner.Seed, f.Plan); err != nil {
+		return err
 	}
 	if !bytes.Equal(f.owner.Resolved, f.Plan.Resolved) && !mode.Extend {
 		return &ChangedError{f.Dir, plan.Diff(f.owner.Resolved, f.Plan.Resolved)}
@@ -167,7 +168,36 @@ func (f *Folder) claimNew() error {
 	if _, err := rand.Read(id); err != nil {
 		return err
 	}
-	f.owner = owner{Format: ownerFormat, ID: hex.EncodeToString(id), Seed: f.Plan.Seed}
+	if f.Plan.Seed.Secret() {
+		seed, err := schemas.DrawSeed()
+		if err != nil {
+			return err
+		}
+		if err := f.Plan.SetSeed(trial.SweepSeed{Seed: seed}); err != nil {
+			return err
+		}
+	}
+	f.owner = owner{Format: ownerFormat, ID: hex.EncodeToString(id), Seed: f.Plan.Seed.Seed}
+	return nil
+}
+
+// adoptSeed gives a plan whose seed is secret the one that a folder was made with, and refuses a
+// plan of another seed.
+func adoptSeed(dir string, made schemas.Seed, p *plan.Plan) error {
+	const remedy = "; choose another folder with --out, or set this one aside with --fresh"
+	switch {
+	case made.Secret() && p.Seed.Secret():
+		return p.SetSeed(trial.SweepSeed{Seed: made})
+	case made.Secret():
+		return p.BlameSeed("the outcomes in %q were drawn under a secret seed of that folder, none of them applies to "+
+			"seed %v: write seed: secret"+remedy, dir, p.Seed)
+	case p.Seed.Secret():
+		return p.BlameSeed("the outcomes in %q were drawn under seed %v, none of them applies to a secret one: "+
+			"write seed: %v"+remedy, dir, made, made)
+	case made != p.Seed.Seed:
+		return p.BlameSeed("the outcomes in %q were drawn under seed %v, none of them applies to seed %v: "+
+			"write seed: %v"+remedy, dir, made, p.Seed, made)
+	}
 	return nil
 }
 

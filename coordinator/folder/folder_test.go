@@ -1,19 +1,114 @@
 package folder
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/plan"
+	"github.com/shatterlab/shatter/pipeline/sweep"
+	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 )
+
+// planUnder makes a plan whose file states a seed.
+func planUnder(t *testing.T, stated string) *plan.Plan {
+	t.Helper()
+	var seed schemas.Seed
+	if err := seed.UnmarshalText([]byte(stated)); err != nil {
+		t.Fatal(err)
+	}
+	c := &trial.Cell{
+		Task: "learn", Algorithm: "a", As: "a", Problem: schemas.Problem{Class: "thresholds", Domain: 256},
+		Params: trial.Params{"rounds": int64(3)}, N: []int64{10}, Trials: 5,
+	}
+	p := &plan.Plan{Name: "test", Source: []byte("name: test\n"), Cells: []*trial.Cell{c}}
+	if err := p.SetSeed(trial.SweepSeed{Seed: seed}); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// A secret seed is drawn for each folder once, and found again by whoever opens it: a run, a run of
+// a changed file, and a reader.
+func TestSecretSeed(t *testing.T) {
+	dir := t.TempDir()
+	claimed := func(name string, mode Mode) *plan.Plan {
+		p := planUnder(t, "secret")
+		if p.Seed.Drawn() {
+			t.Fatal("a plan without a folder has a seed")
+		}
+		f, err := Claim(filepath.Join(dir, name), p, mode)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	first := claimed("a", Mode{})
+	if _, stated := first.Seed.Number(); stated || !first.Seed.Drawn() || len(first.Seed.Digits()) != 32 {
+		t.Fatalf("seed %q", first.Seed.Digits())
+	}
+	sample := first.Cells[0].DataKey
+	for name, mode := range map[string]Mode{"resumed": {}, "extended": {Extend: true}} {
+		if p := claimed("a", mode); p.Cells[0].DataKey != sample || p.Seed != first.Seed {
+			t.Errorf("%s: another seed", name)
+		}
+	}
+	if claimed("b", Mode{}).Cells[0].DataKey == sample {
+		t.Error("two folders share a seed")
+	}
+	record, err := ReadRecord(filepath.Join(dir, "a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := planUnder(t, "secret")
+	f, err := record.Open(read)
+	if err != nil || read.Cells[0].NoiseKey != first.Cells[0].NoiseKey {
+		t.Fatalf("read with another seed: %v", err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if p := claimed("a", Mode{Fresh: true}); p.Cells[0].DataKey == sample {
+		t.Error("begun anew with the old seed")
+	}
+}
+
+// A folder of one seed is refused to a sweep file with another, extended or not, at the line.
+func TestOtherSeed(t *testing.T) {
+	for _, tt := range []struct{ made, stated, want string }{
+		{"5", "6", "drawn under seed 5, none of them applies to seed 6: write seed: 5"},
+		{"5", "secret", "drawn under seed 5, none of them applies to a secret one: write seed: 5"},
+		{"secret", "5", "drawn under a secret seed of that folder, none of them applies to seed 5: write seed: secret"},
+	} {
+		dir := filepath.Join(t.TempDir(), "out")
+		f, err := Claim(dir, planUnder(t, tt.made), Mode{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for _, mode := range []Mode{{}, {Extend: true}} {
+			_, err := Claim(dir, planUnder(t, tt.stated), mode)
+			var mistakes sweep.Mistakes
+			if !errors.As(err, &mistakes) || mistakes[0].Path != "seed" || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("made with %s, claimed with %s: %v", tt.made, tt.stated, err)
+			}
+		}
+	}
+}
 
 // A folder in which a run works is neither claimed nor set aside.
 func TestFolderInUse(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
-	p := &plan.Plan{Name: "test", Seed: 5, Source: []byte("name: test\n"), Resolved: []byte(`{"name":"test"}`)}
+	p := planUnder(t, "5")
 	f, err := Claim(dir, p, Mode{})
 	if err != nil {
 		t.Fatal(err)

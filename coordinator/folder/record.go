@@ -66,6 +66,9 @@ func (r *Record) Open(p *plan.Plan) (*Folder, error) {
 	if err := r.sameFiles(p); err != nil {
 		return nil, err
 	}
+	if err := adoptSeed(r.Dir, r.owner.Seed, p); err != nil {
+		return nil, err
+	}
 	if !bytes.Equal(r.owner.Resolved, p.Resolved) {
 		return nil, fmt.Errorf("the sweep file of %q is no longer understood as it was when it was run:\n  %s\n"+
 			"use the plugins and the release that made the result%s",

@@ -11,12 +11,14 @@ import (
 	"cmp"
 	"context"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -34,8 +36,20 @@ type Cache struct{ Dir string }
 // Key names the entry of a cell under a seed.
 type Key struct {
 	Cell  [32]byte
-	Seed  uint64
+	Seed  Seed
 	Noise [32]byte // key of the cell's own randomness, which follows from both; frames of another one are refused
+}
+
+// Seed names a seed in file names and lists: a number, or what trial.SweepSeed.Label makes of a
+// secret one.
+type Seed string
+
+// MarshalJSON writes a number as such.
+func (s Seed) MarshalJSON() ([]byte, error) {
+	if _, err := strconv.ParseUint(string(s), 10, 64); err == nil {
+		return []byte(s), nil
+	}
+	return json.Marshal(string(s))
 }
 
 // maxRows is the largest number of rows in a message of a cache.
@@ -52,20 +66,21 @@ var ErrBusy = errors.New("another process writes into it")
 
 func (c *Cache) path(k Key) string {
 	cell := hex.EncodeToString(k.Cell[:])
-	return filepath.Join(c.Dir, cell[:2], fmt.Sprintf("%s-%d%s", cell, k.Seed, extension))
+	return filepath.Join(c.Dir, cell[:2], cell+"-"+string(k.Seed)+extension)
 }
 
-// Seeds returns the seeds under which the cache has outcomes of a cell, ascending.
-func (c *Cache) Seeds(cell [32]byte) (seeds []uint64) {
+// Seeds returns the labels of the seeds under which the cache has outcomes of a cell: numbers
+// first, ascending.
+func (c *Cache) Seeds(cell [32]byte) (seeds []Seed) {
 	id := hex.EncodeToString(cell[:])
 	paths, _ := disk.Glob(filepath.Join(c.Dir, id[:2]), id+"-*"+extension) // an empty folder is the same as none
 	for _, path := range paths {
-		var seed uint64
-		if n, err := fmt.Sscanf(strings.TrimPrefix(filepath.Base(path), id), "-%d"+extension, &seed); n == 1 && err == nil {
-			seeds = append(seeds, seed)
-		}
+		name := strings.TrimSuffix(filepath.Base(path), extension)
+		seeds = append(seeds, Seed(strings.TrimPrefix(name, id+"-")))
 	}
-	slices.Sort(seeds)
+	slices.SortFunc(seeds, func(a, b Seed) int { // of numbers the shorter one is less; secret-... are the longest
+		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
+	})
 	return seeds
 }
 
@@ -333,7 +348,7 @@ func (c *Cache) openLock() (*os.File, error) {
 type Entry struct {
 	Path    string    `json:"path"`
 	Cell    string    `json:"cell"` // first 10 hex digits of its key
-	Seed    uint64    `json:"seed"`
+	Seed    Seed      `json:"seed"`
 	What    string    `json:"what"`   // the cell in words
 	Trials  int64     `json:"trials"` // of all plugin files
 	Plugins int       `json:"plugins"`
@@ -358,9 +373,8 @@ func (c *Cache) files() ([]Entry, error) {
 		e := Entry{Path: path, Bytes: info.Size(), Used: info.ModTime()}
 		name := strings.TrimSuffix(filepath.Base(path), extension)
 		e.Cell = name[:min(10, len(name))]
-		if _, seed, ok := strings.Cut(name, "-"); ok {
-			_, _ = fmt.Sscanf(seed, "%d", &e.Seed) // a stray file has none
-		}
+		_, seed, _ := strings.Cut(name, "-") // a stray file has none
+		e.Seed = Seed(seed)
 		all = append(all, e)
 	}
 	slices.SortFunc(all, func(a, b Entry) int {

@@ -13,7 +13,7 @@ import (
 )
 
 func cacheKey(cell byte) Key {
-	return Key{Cell: [32]byte{cell, 1}, Seed: 7, Noise: [32]byte{cell, 2}}
+	return Key{Cell: [32]byte{cell, 1}, Seed: "7", Noise: [32]byte{cell, 2}}
 }
 
 // cached returns a batch of a cell whose errors tell n and repetition.
@@ -79,11 +79,11 @@ func TestCacheKeepsOnce(t *testing.T) {
 		t.Errorf("another cell has %v", reps)
 	}
 	list, err := c.List()
-	if err != nil || len(list) != 1 || list[0].Trials != 5 || list[0].Seed != 7 || list[0].What != "a cell" ||
+	if err != nil || len(list) != 1 || list[0].Trials != 5 || list[0].Seed != "7" || list[0].What != "a cell" ||
 		list[0].Cell != "0101000000" {
 		t.Errorf("%+v, %v", list, err)
 	}
-	if seeds := c.Seeds(cacheKey(1).Cell); !slices.Equal(seeds, []uint64{7}) {
+	if seeds := c.Seeds(cacheKey(1).Cell); !slices.Equal(seeds, []Seed{"7"}) {
 		t.Errorf("seeds %v", seeds)
 	}
 }

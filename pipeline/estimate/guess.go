@@ -6,7 +6,7 @@ import "math"
 // for slots that would be idle otherwise. A guess that turns out wrong changes no result.
 func (s *Search) Guess(k int) []Block {
 	var blocks []Block
-	if s.Done() {
+	if s.Done() || s.spots != nil {
 		return nil
 	}
 	if s.doubling {

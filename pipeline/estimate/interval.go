@@ -34,6 +34,15 @@ func ClopperPearson(k, n int, level float64) (low, high float64) {
 	return CPLower(k, n, level/2), CPUpper(k, n, level/2)
 }
 
+// BoundsWithLost returns the limits of a success probability as ClopperPearson does, from n trials of
+// which k succeeded and lost were lost. A lost trial may have been anything, so it counts as a miss
+// for the lower limit and as a success for the upper one. The limits miss the truth with
+// probability at most level whatever lost trials have in common: had nothing been lost, the
+// successes would number between k and k + lost, and both limits ascend in that number.
+func BoundsWithLost(k, lost, n int, level float64) (low, high float64) {
+	return CPLower(k, n, level/2), CPUpper(k+lost, n, level/2)
+}
+
 // betaQuantile returns the x at which the regularised incomplete beta function I_x(a, b) is p. It
 // bisects, because mathext.InvRegIncBeta is wrong where b is small beside a large a.
 func betaQuantile(a, b, p float64) float64 {

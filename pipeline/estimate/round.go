@@ -10,26 +10,28 @@ import (
 
 // startRound opens the sizes that the bracket asks for, or ends the search.
 func (s *Search) startRound() {
-	for n, p := range s.points {
-		if n <= s.low || n >= s.high {
-			p.unread = outcomes{}
-			delete(s.points, n)
-		}
-	}
-	s.latest = nil
 	switch {
 	case s.low == s.find.To && s.refusal != "":
 		s.finish(StatusInfeasible, s.refusal)
 	case s.low == s.find.To:
-		s.giveUp(StatusAboveRange, "")
+		s.endAbove()
 	case s.high == s.find.From:
-		s.finish(StatusBelowRange, "")
+		s.beginSpots(StatusBelowRange)
 	case s.low > 0 && s.high <= s.find.To && s.find.narrow(s.low, s.high):
-		s.finish(StatusDecided, "")
+		s.beginSpots(StatusDecided)
 	default:
 		s.learn()
 		s.plan()
 	}
+}
+
+// endAbove ends a search that found nothing sufficient.
+func (s *Search) endAbove() {
+	if s.allFailed() {
+		s.giveUp(StatusAboveRange, "")
+		return
+	}
+	s.beginSpots(StatusAboveRange)
 }
 
 // plan opens sizes and sets the checkpoints up to which this round reads them. It ends the search
@@ -123,18 +125,25 @@ func Roughly(trials float64) int64 {
 // settle takes as many steps as the known outcomes allow.
 func (s *Search) settle() {
 	for !s.Done() && !s.blocked() {
-		if s.skipRefused() {
+		switch {
+		case s.spots != nil:
+			s.readSpots()
+		case s.skipRefused():
 			s.startRound()
-			continue
+		default:
+			s.readRound()
+			s.decide()
 		}
-		s.readRound()
-		s.decide()
 	}
 }
 
 // blocked reports whether this round lacks an outcome, and ends the search if that outcome is lost.
 // A refused size lacks none.
 func (s *Search) blocked() bool {
+	if s.spots != nil {
+		s.dropSpots()
+		return slices.ContainsFunc(s.open, func(p *point) bool { return p.waiting > 0 })
+	}
 	waiting := false
 	for _, p := range s.open {
 		if p.refused && p.Consumed == 0 {
@@ -169,21 +178,17 @@ func (s *Search) skipRefused() bool {
 func (s *Search) readRound() {
 	for _, p := range s.open {
 		count := p.until - p.Consumed
-		successes := p.unread.count(p.unread.success, p.Consumed, p.until)
+		if p.Consumed == 0 {
+			i, _ := slices.BinarySearchFunc(s.read, p, func(a, b *point) int { return cmp.Compare(a.N, b.N) })
+			s.read = slices.Insert(s.read, i, p)
+		}
+		successes := p.take()
+		s.trials += int64(count)
 		if !s.doubling { // beyond all that was read, a bet would cost more than it brings
 			for side := range bothSides {
 				p.staked[side] += s.belief.stake(p.x, s.find.Target, side, successes, count)
 			}
 		}
-		if p.Consumed == 0 {
-			i, _ := slices.BinarySearchFunc(s.read, p, func(a, b *point) int { return cmp.Compare(a.N, b.N) })
-			s.read = slices.Insert(s.read, i, p)
-		}
-		p.Successes += successes
-		p.Failed += p.unread.count(p.unread.failed, p.Consumed, p.until)
-		s.trials += int64(count)
-		p.Consumed = p.until
-		p.unread.drop(p.Consumed)
 		for side := range bothSides {
 			m := mixture{}
 			m.add(1-fixedShare, p.staked[side])
@@ -191,6 +196,16 @@ func (s *Search) readRound() {
 			p.wealth[side] = m.log()
 		}
 	}
+}
+
+// take reads the trials up to the point's checkpoint and returns how many of them succeeded.
+func (p *point) take() (successes int) {
+	successes = p.unread.count(p.unread.success, p.Consumed, p.until)
+	p.Successes += successes
+	p.Failed += p.unread.count(p.unread.failed, p.Consumed, p.until)
+	p.Consumed = p.until
+	p.unread.drop(p.Consumed)
+	return successes
 }
 
 // decide narrows the bracket and starts the next round, or ends the search if success is not
@@ -214,6 +229,9 @@ func (s *Search) giveUp(status, reason string) {
 
 // finish ends the search and lets go of what only a running search needs.
 func (s *Search) finish(status, reason string) {
+	if s.spots != nil {
+		s.read, s.spots = s.spots.merge(s.read), nil
+	}
 	s.open, s.claims, s.remaining, s.latest, s.points, s.belief = nil, nil, nil, nil, nil, belief{}
 	s.status, s.reason = status, reason
 }

@@ -14,6 +14,10 @@ type Find struct {
 	Target     float64 // success probability that is sufficient, in (0, 1)
 	Cells      int     // number of cells of the table, at least 1; they share the chance of an error
 	MaxTrials  int64   // number of trials that this search may read, at least 1
+
+	// Monotone says that success is known not to fall as the sample grows: no trials are spent on
+	// spot checks outside of the bracket.
+	Monotone bool
 }
 
 // A Block is a run of trials: repetitions First..First+Count-1 at sample size N.
@@ -35,6 +39,11 @@ const (
 	// StatusTrivial is that of a cell without a search: a learner without data succeeds there often
 	// enough.
 	StatusTrivial = "trivial"
+
+	// StatusNotMonotone says that spot checks outside of the bracket have found a fall of the success
+	// rate, see Reason. Low is insufficient and High sufficient all the same, but the least sufficient
+	// size may lie below Low, and sizes above High may be insufficient.
+	StatusNotMonotone = "not_monotone"
 )
 
 // A Result is what a search knows.
@@ -51,10 +60,10 @@ type Result struct {
 }
 
 // A Point counts the trials read at one sample size: repetitions 0..Consumed-1, of which Successes
-// succeeded and Failed failed.
+// succeeded, Failed failed and Lost were lost. A search reads no size beyond a lost trial.
 type Point struct {
-	N                           int64
-	Consumed, Successes, Failed int
+	N                                 int64
+	Consumed, Successes, Failed, Lost int
 }
 
 // A Search looks for the least sufficient sample size n* of one cell. It is a pure state machine:
@@ -71,6 +80,8 @@ type Point struct {
 //     insufficient and one to be shown sufficient, chosen so that the fewest trials are expected to
 //     be missing. If two sizes contradict each other, the smaller one succeeding and the larger one
 //     not, these two are read on first.
+//  5. When the bracket is narrow enough, a few trials on both sides of it look for a fall of the
+//     success rate: see [Find.Monotone] and spotChecks. They change the status, never the bracket.
 //
 // Which trials are read and what is decided is a function of the outcomes alone: it depends neither
 // on the order in which they are added nor on trials beyond those wanted. To resume a search, add
@@ -111,6 +122,7 @@ type Search struct {
 	remaining []claim          // what will probably be missing until the end
 	points    map[int64]*point // sizes inside the bracket of which something is known
 	latest    *point           // size of the last Add; the next Add mostly is of the same size
+	spots     *spotChecks      // nil before the bracket is narrow enough
 
 	status, reason string
 }
@@ -224,7 +236,8 @@ func (s *Search) Add(n int64, rep int, outcome Outcome) {
 }
 
 // Lost reports that a trial cannot be had. If the search comes to need it before an outcome of it
-// is added, the search ends undecided.
+// is added, the search ends undecided: it never goes on without the trial, so nobody gains by
+// losing those that would be misses.
 func (s *Search) Lost(n int64, rep int, reason string) {
 	p := s.pointAt(n)
 	if p == nil || rep < p.Consumed || p.unread.has(rep) {
@@ -247,13 +260,13 @@ func (s *Search) Infeasible(n int64, reason string) {
 	}
 }
 
-// pointAt returns the point of a sample size inside the bracket, or nil if the search can never get
-// to that size or is done.
+// pointAt returns the point of a sample size, or nil if the search can never get to that size or is
+// done.
 func (s *Search) pointAt(n int64) *point {
 	if p := s.points[n]; p != nil {
 		return p
 	}
-	if s.Done() || n < s.find.From || n <= s.low || n > s.find.To || n >= s.high {
+	if s.Done() || n < s.find.From || n > s.find.To {
 		return nil
 	}
 	p := &point{Point: Point{N: n}, x: math.Log(float64(n))}

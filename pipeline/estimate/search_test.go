@@ -389,7 +389,8 @@ func TestOrderDoesNotMatter(t *testing.T) {
 }
 
 // TestBlocksAreNewTrials checks that Want and Guess name trials that are not known, inside the
-// bracket, without overlap, and that what is wanted is enough to go on.
+// bracket until that is narrow enough and outside of it from then on, without overlap, and that
+// what is wanted is enough to go on.
 func TestBlocksAreNewTrials(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		find := drawFind(t)
@@ -423,7 +424,7 @@ func TestBlocksAreNewTrials(t *testing.T) {
 					}
 					seen[id] = true
 				}
-				if b.Count < 1 || b.First < 0 || b.N <= s.low || b.N >= s.high {
+				if outside := b.N <= s.low || b.N >= s.high; b.Count < 1 || b.First < 0 || outside != (s.spots != nil) {
 					t.Fatalf("bad block %+v", b)
 				}
 			}

@@ -20,6 +20,11 @@ const (
 	Lost                // the machine's doing; no outcome
 )
 
+// StatusName returns the name of a status: ok, failed or lost.
+func StatusName(status uint8) string {
+	return [...]string{OK: "ok", Failed: "failed", Lost: "lost"}[status]
+}
+
 // Batch is one message of a worker: the outcomes of repetitions of one cell at one sample size, a
 // row each.
 type Batch struct {

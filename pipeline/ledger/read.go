@@ -66,6 +66,23 @@ func (l *Ledger) Compare(b *Batch) Verdict {
 	return l.index.judge(b, hashRows(b))
 }
 
+// Fingerprint returns a hash of everything of a trial's outcome that two runs of the trial must have
+// in common. It reports false where the trial has no outcome.
+func (l *Ledger) Fingerprint(cell [32]byte, n, repetition int64) (uint64, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := l.index.page(cell, n, repetition)
+	if p == nil || p.state[repetition%pageRows] == 0 {
+		return 0, false
+	}
+	slot := repetition % pageRows
+	h := mix(uint64(p.state[slot]), p.hash[slot])
+	if p.state[slot] == 1+OK {
+		h = mix(h, p.error[slot])
+	}
+	return h, true
+}
+
 // Trial reads the outcome of one trial: a batch of one row with everything that its message said.
 // It returns nil where the trial has no outcome.
 func (l *Ledger) Trial(cell [32]byte, n, repetition int64) (*Batch, error) {

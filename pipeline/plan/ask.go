@@ -60,7 +60,24 @@ func ask(
 	}
 	r := &sweep.Reporter{File: f}
 	warnings = reportRefusals(all, r)
+	reportMeans(all, r)
 	return all, warnings, r.Err()
+}
+
+// reportMeans reports algorithms that are asked for means, which their guarantee does not cover.
+func reportMeans(all []settled, r *sweep.Reporter) {
+	told := map[string]bool{}
+	for _, x := range all {
+		g, path := x.answer.guarantee, x.entry.grid.Path("goal", "answers")
+		key := path + " " + x.entry.label()
+		if !x.setting.means || g == nil || g.GetRealValued() || told[key] {
+			continue
+		}
+		told[key] = true
+		r.At(path, "the guarantee of %s does not say that it covers a real-valued function, and a mean tells more than "+
+			"the label that it proves private: leave answers out, or give %s a grid of its own without it "+
+			"(its author may set Guarantee.RealValued where a proof covers means)", x.entry.label(), x.entry.label())
+	}
 }
 
 // askAll puts all questions, several at a time, and stops at the first error.
@@ -103,6 +120,7 @@ func question(task string, x *instance, known map[string]*answer) (*answer, erro
 		Beta:       s.beta,
 		Epsilon:    s.epsilon,
 		Delta:      s.delta,
+		Means:      s.means,
 	}
 	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(setting)
 	if err != nil {

@@ -268,6 +268,10 @@ func measureAxes(b *sweep.Block, private bool) []axis {
 	if b.Goal == nil { // task online
 		return given(axes)
 	}
+	if b.Goal.Answers == schemas.AnswersMean {
+		axes = append(axes, plain(f, b.Path("goal", "answers"), "answers", []string{schemas.AnswersMean}, text,
+			func(s *setting, _ string) { s.means = true }))
+	}
 	above := b.Goal.Above
 	if len(above) == 0 {
 		above = []schemas.Above{{Best: true}}

@@ -20,7 +20,7 @@ func assemble(l *layout, all []settled) (*Plan, error) {
 		r.At("exclude", "nothing is left: every cell is excluded")
 		return nil, r.Err()
 	}
-	p := &Plan{Name: l.file.Sweep.Name, Seed: l.file.Seed(), Source: l.file.Source}
+	p := &Plan{Name: l.file.Sweep.Name, Seed: seedOf(l.file), Source: l.file.Source, seedAt: l.file.Mistake("seed")}
 	var origins []*settled // of each cell, the first draft that made it
 	index := map[trial.Key]int{}
 	for i := range all {
@@ -71,6 +71,7 @@ func (x *settled) cell(f *sweep.File) (*trial.Cell, error) {
 		Alpha:      s.alpha,
 		Beta:       s.beta,
 		Above:      x.above,
+		Means:      s.means,
 		Limits:     limitsOf(e.grid),
 		Queries:    s.queries,
 		Adversary:  x.adversary,
@@ -90,7 +91,7 @@ func (x *settled) cell(f *sweep.File) (*trial.Cell, error) {
 	} else {
 		c.N, c.Trials = e.grid.Sizes, int(trialsOf(e.grid))
 	}
-	if err := c.SetKeys(f.Seed(), p.canonical, a.canonical); err != nil {
+	if err := c.SetKeys(seedOf(f), p.canonical, a.canonical); err != nil {
 		return nil, fmt.Errorf("compute the key of a cell of %q: %w", c.As, err)
 	}
 	return c, nil

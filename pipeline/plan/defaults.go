@@ -19,6 +19,7 @@ func searchOf(b *sweep.Block) *trial.Find {
 		To:         cmp.Or(b.N.To, schemas.DefaultTo),
 		Within:     cmp.Or(b.N.Within, schemas.DefaultWithin),
 		Confidence: cmp.Or(b.N.Confidence, schemas.DefaultConfidence),
+		Monotone:   b.N.Monotone,
 	}
 }
 

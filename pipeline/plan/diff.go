@@ -11,6 +11,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/pipeline/wording"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 // mostNamed is the number of values or cells that a line of a difference names.
@@ -65,7 +66,8 @@ func (s *resolvedSweep) values() map[string]map[string]bool {
 func (s *resolvedSweep) columns(c resolvedCell) map[string]string {
 	p := s.Problems[c.Problem]
 	cell := &trial.Cell{Task: s.Task, Problem: p, As: c.As, Params: c.Params, Replica: c.Replica, Epsilon: c.Epsilon,
-		Delta: c.Delta, Alpha: c.Alpha, Beta: c.Beta, Above: c.Above, Queries: c.Queries, Adversary: c.Adversary}
+		Delta: c.Delta, Alpha: c.Alpha, Beta: c.Beta, Above: c.Above, Means: c.Answers == schemas.AnswersMean,
+		Queries: c.Queries, Adversary: c.Adversary}
 	out := map[string]string{}
 	for _, k := range trial.KeyColumns() {
 		if v := k.Value(cell); v != nil {

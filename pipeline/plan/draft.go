@@ -30,6 +30,7 @@ type setting struct {
 	alpha   float64
 	beta    float64
 	above   schemas.Above
+	means   bool // answers are means of labels
 }
 
 // expand makes the drafts of all combinations, in the order of the tables: grids, in them problems,

@@ -19,7 +19,7 @@ import (
 // Explain says in words what was understood; warnings are not part of it.
 func (p *Plan) Explain(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: task %s, seed %d, %s\n", p.Name, p.Cells[0].Task, p.Seed,
+	fmt.Fprintf(&b, "%s: task %s, %s, %s\n", p.Name, p.Cells[0].Task, p.seedWords(),
 		wording.Count(len(p.Cells), "cell"))
 	for _, line := range p.words {
 		b.WriteString(line + "\n")
@@ -38,6 +38,7 @@ type outcome struct {
 	prior      priorWords
 	evaluation map[string]bool
 	targets    []string // in words, each once
+	stated     []string // hypotheses, each once
 }
 
 // explain describes every grid in words.
@@ -52,9 +53,7 @@ func (l *layout) explain(cells []*trial.Cell, origins []*settled) []string {
 		o.sample = c
 		o.prior.add(c)
 		o.evaluation[c.Evaluation] = true
-		if words := targetInWords(&c.Problem); words != "" && !slices.Contains(o.targets, words) {
-			o.targets = append(o.targets, words)
-		}
+		o.addTarget(&c.Problem)
 	}
 	var lines []string
 	for entries := range byGrid(l.entries) {
@@ -112,9 +111,17 @@ func (w *gridWords) lines() []string {
 
 // targets describes the targets of the grid's problems.
 func (w *gridWords) targets() {
-	var words []string
+	var words, stated []string
 	for _, e := range w.entries {
 		words = append(words, w.outcomes[e].targets...)
+		for _, target := range w.outcomes[e].stated {
+			if !slices.Contains(stated, target) {
+				stated = append(stated, target)
+			}
+		}
+	}
+	if len(stated) > 0 {
+		words = append(words, "the same in all trials, a hypothesis that the file states: "+alternatives(stated))
 	}
 	slices.Sort(words)
 	for _, line := range slices.Compact(words) {
@@ -122,12 +129,22 @@ func (w *gridWords) targets() {
 	}
 }
 
-// targetInWords describes the target of a resolved problem: nothing where none is known.
+// addTarget adds the target of a resolved problem.
+func (o *outcome) addTarget(p *schemas.Problem) {
+	words, to := targetInWords(p), &o.targets
+	if words == "" {
+		words, to = p.Target, &o.stated
+	}
+	if words != "" && !slices.Contains(*to, words) {
+		*to = append(*to, words)
+	}
+}
+
+// targetInWords describes the target of a resolved problem: nothing where none is known, or one
+// hypothesis is stated.
 func targetInWords(p *schemas.Problem) string {
 	class, _ := concept.Lookup(p.Class)
 	switch p.Target {
-	case "":
-		return ""
 	case concept.RandomTarget:
 		return "drawn for each trial; " + p.Class + ": " + class.RandomDoc
 	case concept.UniformTarget:
@@ -138,7 +155,7 @@ func targetInWords(p *schemas.Problem) string {
 		}
 		return "the same in all trials; " + p.Class + ": " + class.MiddleDoc
 	}
-	return "the same in all trials: a hypothesis that the file states"
+	return ""
 }
 
 // game describes the queries of task predict, or the rounds of task online.
@@ -186,6 +203,11 @@ func (w *gridWords) measure(setting []axis) {
 	if f := searchOf(w.Block); f != nil {
 		w.line("n", "n* is searched: the least n from %d to %d that succeeds, to a bracket of ratio %v; the whole table "+
 			"is right with probability %v; at most %d trials a cell", f.From, f.To, f.Within, f.Confidence, maxTrialsOf(w.Block))
+		if f.Monotone {
+			w.line("", "success is taken never to fall as n grows: nothing looks for a fall")
+		} else {
+			w.line("", "then up to a quarter of the trials again look on both sides of the bracket for a fall of success")
+		}
 		return
 	}
 	w.line("n", "the curve at n = %s, %d trials each", w.sizeList(), trialsOf(w.Block))

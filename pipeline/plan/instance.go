@@ -86,6 +86,7 @@ func open(f *sweep.File, dir string, drafts []draft) (all []instance, warnings [
 			}
 		}
 		x := instance{draft: d, problem: p, above: o.reference(d, p)}
+		o.checkReach(&x)
 		if x.adversary, err = resolveAdversary(d, p); err != nil {
 			o.blame(d, err)
 		}
@@ -127,7 +128,7 @@ func (o *opener) once(spec schemas.Problem) (*opened, error) {
 	if p.canonical, err = trial.Canonical(p.resolved); err != nil {
 		return nil, err
 	}
-	p.dataKey, err = trial.KeyOf(map[string]any{"format": trial.Format, "seed": o.File.Seed(), "problem": p.canonical})
+	p.dataKey, err = seedOf(o.File).DataKey(p.canonical)
 	return p, err
 }
 
@@ -169,6 +170,21 @@ func (o *opener) reference(d *draft, p *opened) float64 {
 		}
 	}
 	return p.best.value
+}
+
+// checkReach reports a goal that coins reach: an error of 1/2.
+func (o *opener) checkReach(x *instance) {
+	const slack = 1e-12 // as successes are judged
+	alpha := x.setting.alpha
+	if x.entry.grid.Goal == nil || x.above+alpha < 0.5-slack {
+		return
+	}
+	path := x.entry.grid.Path("goal", "above")
+	if !o.File.Has(path) {
+		path = x.entry.grid.Path("goal", "alpha")
+	}
+	o.At(path, "alpha %v above the reference %v allows an error of %v, and coins reach 1/2 without data: "+
+		"their sum has to be below 1/2", alpha, x.above, x.above+alpha)
 }
 
 // resolveAdversary returns the draft's adversary as it is for the problem, nil where the task has

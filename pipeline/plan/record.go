@@ -14,7 +14,7 @@ type resolvedSweep struct {
 	Format   int                        `json:"format"`
 	Name     string                     `json:"name"`
 	Task     string                     `json:"task"`
-	Seed     uint64                     `json:"seed"`
+	Seed     schemas.Seed               `json:"seed"`
 	Problems map[string]schemas.Problem `json:"problems"` // by the first digits of their keys
 	Measures []measure                  `json:"measures"`
 	Cells    []resolvedCell             `json:"cells"`
@@ -36,8 +36,12 @@ func (m measure) String() string {
 	if m.Find == nil {
 		return fmt.Sprintf("n %v with %d trials each", m.N, m.Trials)
 	}
-	return fmt.Sprintf("find from %d to %d, within %v, confidence %v, at most %d trials",
+	text := fmt.Sprintf("find from %d to %d, within %v, confidence %v, at most %d trials",
 		m.Find.From, m.Find.To, m.Find.Within, m.Find.Confidence, m.Max)
+	if m.Find.Monotone {
+		text += ", monotone"
+	}
+	return text
 }
 
 // resolvedCell is a cell of a resolvedSweep.
@@ -53,6 +57,7 @@ type resolvedCell struct {
 	Alpha     float64      `json:"alpha"`
 	Beta      float64      `json:"beta"`
 	Above     float64      `json:"above"`
+	Answers   string       `json:"answers,omitempty"`
 	Measure   int          `json:"measure"` // index
 
 	Queries   int                `json:"queries,omitempty"` // task predict
@@ -84,6 +89,9 @@ func record(p *Plan) ([]byte, error) {
 			"replica": c.Replica, "epsilon": c.Epsilon, "delta": c.Delta, "alpha": c.Alpha, "beta": c.Beta,
 			"above": c.Above, "measure": measures[how],
 		}
+		if c.Means {
+			cell["answers"] = schemas.AnswersMean
+		}
 		if c.Adversary != nil {
 			cell["queries"], cell["adversary"] = c.Queries, c.Adversary
 		}
@@ -92,7 +100,7 @@ func record(p *Plan) ([]byte, error) {
 		}
 	}
 	b, err := trial.Canonical(map[string]any{
-		"format": trial.Format, "name": p.Name, "task": p.Cells[0].Task, "seed": p.Seed,
+		"format": trial.Format, "name": p.Name, "task": p.Cells[0].Task, "seed": p.Seed.Seed,
 		"problems": problems, "measures": list, "cells": append(cells, ']'),
 	})
 	if err != nil {

@@ -50,6 +50,7 @@ type row struct {
 	plugin string
 	*pluginv1.Algorithm
 	pure  bool
+	real  bool // its guarantee covers means
 	check func(s *pluginv1.Setting, params map[string]*pluginv1.Value) *pluginv1.Refusal
 }
 
@@ -81,7 +82,7 @@ func (a *table) Check(_ context.Context, _ string, s *pluginv1.Setting) (*plugin
 	}
 	out := &pluginv1.CheckResponse{Parameters: params}
 	if r.GetPrivate() {
-		out.Guarantee = &pluginv1.Guarantee{Pure: r.pure, Epsilon: s.GetEpsilon(), Source: "table"}
+		out.Guarantee = &pluginv1.Guarantee{Pure: r.pure, Epsilon: s.GetEpsilon(), Source: "table", RealValued: r.real}
 		if !r.pure {
 			out.Guarantee.Delta = s.GetDelta()
 		}
@@ -143,7 +144,7 @@ func algorithms() *table {
 	a.add(row{Algorithm: &pluginv1.Algorithm{
 		Name: "baseline/erm", Tasks: learn,
 	}, check: func(s *pluginv1.Setting, _ map[string]*pluginv1.Value) *pluginv1.Refusal {
-		if s.GetAlpha() == 0.5 {
+		if s.GetAlpha() == 0.4 {
 			return &pluginv1.Refusal{Kind: pluginv1.Refusal_KIND_INFEASIBLE, Message: "not at this alpha"}
 		}
 		return nil
@@ -275,8 +276,8 @@ func TestDefaults(t *testing.T) {
 	p := mustResolve(t, base+"privacy: {epsilon: 1}\n", algorithms(), "")
 	c := p.Cells[0]
 	limits := c.Limits
-	if p.Seed != 1 || c.Trials != 200 || limits.Trial.String() != "10m0s" || limits.Memory != 2<<30 || c.Task != "learn" {
-		t.Errorf("seed %d, cell %+v", p.Seed, c)
+	if p.Seed.String() != "1" || c.Trials != 200 || limits.Trial.String() != "10m0s" || limits.Memory != 2<<30 || c.Task != "learn" {
+		t.Errorf("seed %v, cell %+v", p.Seed, c)
 	}
 	src := strings.Replace(base, "[100]", "{find: true}", 1)
 	c = mustResolve(t, src+"privacy: {epsilon: 1}\n", algorithms(), "").Cells[0]
@@ -554,6 +555,13 @@ n: [100]
 		{"zip of unknown names", half + "zip: [[d, margn], [d]]", []string{`s:9:11: zip[0][1]: unknown axis "margn", did you mean "margin"?`,
 			`s:9:19: zip[1]: zip is a list of lists of at least two axes: [[d, margin]]`}},
 		{"zip of different lengths", half + "zip: [[d, margin]]", []string{`s:9:7: zip[0]: lengths differ: "d" has 2 values, "margin" has 1`}},
+		{"a goal that coins reach", change(half, "alpha: 0.1", "alpha: 0.25, above: [0.2, 0.25]"), []string{
+			`s:7:28: goal.above: alpha 0.25 above the reference 0.25 allows an error of 0.5, and coins reach 1/2 without data: ` +
+				`their sum has to be below 1/2`}},
+		{"means of private labels", change(private, "alpha: 0.1", "answers: mean, alpha: 0.1"), []string{
+			`s:4:17: goal.answers: the guarantee of expmech/em does not say that it covers a real-valued function, and a ` +
+				`mean tells more than the label that it proves private: leave answers out, or give expmech/em a grid of its own ` +
+				`without it (its author may set Guarantee.RealValued where a proof covers means)`}},
 		{"problem", change(half, "skew", "needle"), []string{`s:2:69: problem.distribution: "needle" does not fit the class halfspace; choose iso, skew, ball-margin, iso-fixed or skew-fixed`}},
 		{"problem at one value of an axis", change(half, "[10, 50]", "[10, 1]"), []string{`s:2:37: problem.d[1]: 1 is outside [2, 1048576]`}},
 		{"problem without a key", change(half, "margin: 0.1, ", ""), []string{`s:2:10: problem.margin: missing; state a number in (0, 1), for example 0.1`}},
@@ -593,7 +601,7 @@ func list(n int) string {
 func fractions(n int) string {
 	var parts []string
 	for i := range n {
-		parts = append(parts, fmt.Sprint(float64(i+1)/float64(n+1)))
+		parts = append(parts, fmt.Sprint(float64(i+1)/float64(2*n+2)))
 	}
 	return "[" + strings.Join(parts, ", ") + "]"
 }
@@ -668,7 +676,7 @@ func TestExpansion(t *testing.T) {
 						if name == "baseline/erm" {
 							budget = 0
 						}
-						want = append(want, fmt.Sprint(d+2, " ", name, " ", budget, " ", float64(a+1)/float64(alphas+1)))
+						want = append(want, fmt.Sprint(d+2, " ", name, " ", budget, " ", float64(a+1)/float64(2*alphas+2)))
 					}
 				}
 			}
@@ -776,7 +784,7 @@ func TestErrorsOfPluginsAreNotMistakesOfTheFile(t *testing.T) {
 }
 
 func TestInfeasibleStays(t *testing.T) {
-	src := strings.Replace(strings.Replace(base, "expmech/em", "baseline/erm", 1), "alpha: 0.1", "alpha: [0.1, 0.5]", 1)
+	src := strings.Replace(strings.Replace(base, "expmech/em", "baseline/erm", 1), "alpha: 0.1", "alpha: [0.1, 0.4]", 1)
 	p := mustResolve(t, src, algorithms(), "")
 	if len(p.Cells) != 2 || len(p.Warnings) != 1 ||
 		!strings.Contains(p.Warnings[0], "infeasible at every n: not at this alpha") {
@@ -947,5 +955,60 @@ func BenchmarkResolve(b *testing.B) {
 	for range b.N {
 		p := mustResolve(b, src, algorithms(), "")
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(p.Cells)), "ns/cell")
+	}
+}
+
+// A plan that is given its seed afterwards is the plan of a file that states it.
+func TestSetSeed(t *testing.T) {
+	const budget = "privacy: {epsilon: [1, 2]}\n"
+	want := mustResolve(t, base+budget+"seed: 7\n", algorithms(), "")
+	got := mustResolve(t, base+budget+"seed: secret\n", algorithms(), "")
+	if got.Seed.Drawn() || bytes.Equal(got.Resolved, want.Resolved) {
+		t.Fatal("a secret seed is known without a folder")
+	}
+	var words bytes.Buffer
+	if err := got.Explain(&words); err != nil || !strings.Contains(words.String(),
+		"seed secret: drawn when the sweep is first run") {
+		t.Errorf("%s, %v", words.String(), err)
+	}
+	if err := got.SetSeed(trial.SweepSeed{Seed: schemas.NumberSeed(7)}); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got.Resolved, want.Resolved) {
+		t.Errorf("resolved %s, want %s", got.Resolved, want.Resolved)
+	}
+	for i, c := range got.Cells {
+		if d := want.Cells[i]; c.Key != d.Key || c.DataKey != d.DataKey || c.NoiseKey != d.NoiseKey ||
+			c.AdversaryKey != d.AdversaryKey {
+			t.Errorf("cell %d has other keys", i)
+		}
+	}
+	place := got.BlameSeed("wrong").Error()
+	if line := fmt.Sprint(strings.Count(base+budget, "\n") + 1); !strings.Contains(place, ":"+line+":7: seed: wrong") {
+		t.Errorf("%s, want line %s", place, line)
+	}
+}
+
+// Means are for algorithms that are not private, or whose guarantee covers them. They make another
+// cell; labels leave keys as they are.
+func TestMeans(t *testing.T) {
+	covering := algorithms()
+	em := covering.rows["expmech/em"]
+	em.real = true
+	covering.rows["expmech/em"] = em
+	mean := strings.Replace(base, "alpha: 0.1", "answers: mean, alpha: 0.1", 1) + "privacy: {epsilon: 1}\n"
+	p := mustResolve(t, mean, covering, "")
+	c := p.Cells[0]
+	if !c.Means || !c.Setting(10).GetMeans() || !strings.Contains(string(p.Resolved), `"answers":"mean"`) {
+		t.Errorf("cell %+v, resolved %s", c, p.Resolved)
+	}
+	labels := mustResolve(t, strings.Replace(mean, "answers: mean", "answers: labels", 1), algorithms(), "")
+	left := mustResolve(t, strings.Replace(mean, "answers: mean, ", "", 1), algorithms(), "")
+	if labels.Cells[0].Key != left.Cells[0].Key || labels.Cells[0].Key == c.Key || labels.Cells[0].Setting(10).GetMeans() ||
+		labels.Cells[0].DataKey != c.DataKey {
+		t.Errorf("keys %v, %v, %v", labels.Cells[0].Key, left.Cells[0].Key, c.Key)
+	}
+	if lines := Diff(left.Resolved, p.Resolved); !slices.Contains(lines, "answers: mean is new") {
+		t.Errorf("differences %q", lines)
 	}
 }

@@ -23,10 +23,17 @@ func (s *seeded) trial(seed, rep uint64) Streams {
 func BenchmarkTrial(b *testing.B) {
 	for _, p := range []schemas.Problem{
 		{Class: "thresholds", Distribution: "needle", Domain: 1 << 16, Mass: 0.1},
-		{Class: "thresholds", Distribution: "uniform", Domain: 1 << 40, Test: 1},
+		{Class: "thresholds", Distribution: "uniform", Domain: 1 << 40, Test: 1, Target: "middle"},
+		{Class: "thresholds", Distribution: "uniform", Domain: 1 << 40, Test: 1, Target: "random"},
+		{Class: "intervals", Distribution: "uniform", Domain: 1 << 30, Test: 1, Target: "random"},
+		{Class: "intervals", Distribution: "uniform", Domain: 1 << 30, Test: 1, Target: "uniform"},
+		{Class: "stumps", Distribution: "uniform", Domain: 1 << 30, Dim: 4, Test: 1, Target: "middle"},
+		{Class: "stumps", Distribution: "uniform", Domain: 1 << 30, Dim: 4, Test: 1, Target: "random"},
+		{Class: "conjunctions", Distribution: "uniform", Dim: 20, Test: 1, Target: "middle"},
+		{Class: "conjunctions", Distribution: "uniform", Dim: 20, Test: 1, Target: "random"},
 		{Class: "halfspace", Distribution: "ball-margin", Dim: 2, Margin: 0.1, Test: 1},
 	} {
-		b.Run(fmt.Sprintf("%s-%s", p.Class, p.Distribution), func(b *testing.B) {
+		b.Run(fmt.Sprintf("%s-%s-%s", p.Class, p.Distribution, p.Target), func(b *testing.B) {
 			o, err := Open(p, "")
 			if err != nil {
 				b.Fatal(err)

@@ -10,8 +10,8 @@
 // for bit. Points are drawn one whole example at a time, so from equal streams the sample of n is a
 // prefix of that of 2n; adversarial label noise is the exception, for it acts on the sample as a
 // whole. A law on at most 4096 points, and a population, are evaluated exactly; other laws on an
-// evaluation sample. Evaluation points carry clean labels: only the sample is noisy. Nothing is
-// allocated per trial.
+// evaluation sample. Evaluation points carry clean labels: only the sample is noisy. Where few
+// points carry the weight, decoys of no weight hide them. Nothing is allocated per trial.
 //
 // Start reading at Problem, then Drawer.
 package problem

@@ -25,6 +25,7 @@ type Drawer struct {
 	points   rand.Rand
 	flipping rand.Rand
 	testing  rand.Rand
+	hiding   rand.Rand
 	tested   int // evaluation points handed out in this trial
 }
 
@@ -60,8 +61,8 @@ func (d *Drawer) TestLen() int {
 
 // Test fills x, y and w with the next len(y) evaluation points of this trial, in order, with clean
 // labels and with weights that sum to 1 over all TestLen of them. x has len(y)*dim numbers; it may
-// be nil for data, whose population is shared. More points than TestLen are a programming error and
-// panic.
+// be nil for data, whose population is shared. w may be nil too: see Problem.Weights. More points
+// than TestLen are a programming error and panic.
 func (d *Drawer) Test(x, y, w []float64) {
 	from, to := d.tested, d.tested+len(y)
 	if to > d.TestLen() {
@@ -71,7 +72,9 @@ func (d *Drawer) Test(x, y, w []float64) {
 	e, dim := d.p.exact, d.p.class.Dim
 	if e == nil {
 		d.law.Draw(&d.testing, x[:len(y)*dim], y)
-		fill(w[:len(y)], 1/float64(d.p.spec.Test))
+		if w != nil {
+			fill(w[:len(y)], 1/float64(d.p.spec.Test))
+		}
 		return
 	}
 	points := e.X[from*dim : to*dim]
@@ -85,10 +88,30 @@ func (d *Drawer) Test(x, y, w []float64) {
 			y[i] = target.Label(points[i*dim : (i+1)*dim])
 		}
 	}
-	if e.W != nil {
+	switch {
+	case w == nil:
+	case e.W != nil:
 		copy(w[:len(y)], e.W[from:to])
-	} else {
+	default:
 		fill(w[:len(y)], 1/float64(len(e.Y)))
+	}
+}
+
+// DecoyLen returns the number of decoys of a trial: points of weight 0 that an algorithm is asked
+// about beside the evaluation points, so that it cannot tell by their company which of those weigh
+// much.
+func (d *Drawer) DecoyLen() int {
+	if d.p.decoys == nil {
+		return 0
+	}
+	return d.p.decoys.Len
+}
+
+// Decoys fills x, of DecoyLen*dim numbers, with the decoys of a trial.
+func (d *Drawer) Decoys(r rand.Source, x []float64) {
+	if d.p.decoys != nil {
+		d.hiding = *rand.New(r)
+		d.p.decoys.Draw(&d.hiding, x)
 	}
 }
 

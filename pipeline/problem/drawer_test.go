@@ -176,6 +176,32 @@ func TestEvaluationInPieces(t *testing.T) {
 	}
 }
 
+// The weights that a problem states are those of its evaluation points.
+func TestWeights(t *testing.T) {
+	problems := []*Problem{openCSV(t, testkit.CSV(30), overData("halfspace", 0))}
+	for _, q := range everyLaw() {
+		problems = append(problems, open(t, q))
+	}
+	for _, p := range problems {
+		d := p.Drawer()
+		d.Begin(new(seeded).trial(1, 2))
+		_, y, w := evaluation(d)
+		want := p.Weights()
+		if want == nil {
+			want = slices.Repeat([]float64{1 / float64(len(y))}, len(y))
+		}
+		if !slices.Equal(w, want) {
+			t.Errorf("%+v: weights %v, want %v", p.spec, w, want)
+		}
+		d.Begin(new(seeded).trial(1, 2))
+		again := make([]float64, len(y))
+		d.Test(make([]float64, len(y)*p.Dim()), again, nil)
+		if !slices.Equal(again, y) {
+			t.Errorf("%+v: other labels without weights", p.spec)
+		}
+	}
+}
+
 func panics(f func()) (did bool) {
 	defer func() { did = recover() != nil }()
 	f()
@@ -221,11 +247,13 @@ func TestDrawingAllocatesNothing(t *testing.T) {
 			d, streams := p.Drawer(), new(seeded)
 			n := max(100, d.TestLen())
 			x, y, w := make([]float64, n*p.Dim()), make([]float64, n), make([]float64, n)
+			decoys := make([]float64, d.DecoyLen()*p.Dim())
 			rep := uint64(0)
 			trial := func() {
 				d.Begin(streams.trial(1, rep))
 				d.Sample(100, x, y)
 				d.Test(x[:d.TestLen()*p.Dim()], y[:d.TestLen()], w)
+				d.Decoys(&streams[3], decoys)
 				rep++
 			}
 			trial()

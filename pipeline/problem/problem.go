@@ -21,6 +21,7 @@ type Problem struct {
 	rows    *population.Rows   // the data; nil for a law
 	sampler func() law.Sampler // makes one for each drawer
 	exact   *law.Points        // what an exact evaluation runs over; nil where there is a test sample
+	decoys  *law.Decoys        // what an exact evaluation asks about beside; nil: nothing
 	view    *adversary.View    // what adversaries know
 }
 
@@ -39,7 +40,7 @@ func Open(p schemas.Problem, file string) (*Problem, error) {
 		o.exact = &law.Points{X: o.rows.X, Y: o.rows.Y}
 	} else {
 		opened := law.Open(&o.spec, read.matrix)
-		o.sampler, o.exact = opened.Sampler, opened.Support
+		o.sampler, o.exact, o.decoys = opened.Sampler, opened.Support, opened.Decoys
 	}
 	o.view = adversary.NewView(&o.spec, read.matrix)
 	return o, nil
@@ -78,6 +79,15 @@ func (p *Problem) Dim() int { return p.class.Dim }
 // Exact reports whether the evaluation is exact: over the whole support of the law, or over all
 // rows of the data.
 func (p *Problem) Exact() bool { return p.exact != nil }
+
+// Weights returns the weights of the evaluation points of a trial, which sum to 1; nil where all
+// weigh the same. They are shared: do not write to them.
+func (p *Problem) Weights() []float64 {
+	if p.exact == nil {
+		return nil
+	}
+	return p.exact.W
+}
 
 // Evaluation returns "exact", or the size of the evaluation sample.
 func (p *Problem) Evaluation() string {

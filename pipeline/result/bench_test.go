@@ -23,7 +23,7 @@ func BenchmarkWriteTrials(b *testing.B) {
 		ledgertest.Add(b, l, ledgertest.Batch(perMessage, i*perMessage))
 	}
 	r := Result{Ledger: l, Trials: []Consumed{{&trial.Cell{Key: ledgertest.Batch(1, 0).Cell, Alpha: 0.1},
-		[]Point{{100, rows}}}}}
+		[]Point{{N: 100, Consumed: rows}}}}}
 	b.ReportAllocs()
 	for b.Loop() {
 		if err := r.writeTrials(io.Discard); err != nil {

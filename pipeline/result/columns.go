@@ -66,7 +66,7 @@ var tableColumns = []schemas.ColumnOf[TableRow]{
 		func(r *TableRow) any { return schemas.Nonzero(r.NModelLow) }),
 	float("n_model_high", "upper end", func(r *TableRow) any { return schemas.Nonzero(r.NModelHigh) }),
 	label("status", "decided, undecided, above_range, below_range, infeasible, trivial (a learner without data "+
-		"succeeds often enough: there is no n*) or failed",
+		"succeeds often enough: there is no n*), failed or not_monotone",
 		func(r *TableRow) string { return r.Status }),
 	text("reason", "why the cell is not decided", func(r *TableRow) string { return r.Reason }),
 	float("prior_success", priorDoc, func(r *TableRow) any { return priorSuccess(r.Cell) }),
@@ -91,8 +91,9 @@ var tableColumns = []schemas.ColumnOf[TableRow]{
 var gameColumns = []schemas.ColumnOf[GameRow]{
 	count("rounds", "rounds of a sequence", func(r *GameRow) int64 { return r.Rounds }),
 	count("trials", "sequences", func(r *GameRow) int64 { return r.Trials }),
-	count("failed", "of these, those that failed; the other columns are about the rest",
-		func(r *GameRow) int64 { return r.Failed }),
+	count("failed", "of these, those that failed", func(r *GameRow) int64 { return r.Failed }),
+	count("lost", "of these, those without an outcome because of a limit of a machine; the other columns are about the "+
+		"trials that neither failed nor were lost", func(r *GameRow) int64 { return r.Lost }),
 	float("mistakes_mean", "labels that were not the truth, mean over sequences",
 		func(r *GameRow) any { return schemas.Clean(r.MistakesMean) }),
 	float("mistakes_max", "the same, most of any sequence",
@@ -122,10 +123,13 @@ var curveColumns = []schemas.ColumnOf[CurveRow]{
 		func(r *CurveRow) int64 { return r.Trials }),
 	count("ok", "of these, those with an error", func(r *CurveRow) int64 { return r.OK }),
 	count("failed", "of these, those that failed", func(r *CurveRow) int64 { return r.Failed }),
+	count("lost", "of these, those without an outcome because of a limit of a machine; only lists of n go on beyond one",
+		func(r *CurveRow) int64 { return r.Lost }),
 	column("successes", schemas.IntColumn, false, "ok trials whose error is at most above + alpha", (*CurveRow).successes),
-	float("rate", "successes / trials", func(r *CurveRow) any { return schemas.Clean(r.Rate) }),
-	float("rate_low", "lower end of its confidence interval", func(r *CurveRow) any { return schemas.Clean(r.RateLow) }),
-	float("rate_high", "upper end", func(r *CurveRow) any { return schemas.Clean(r.RateHigh) }),
+	float("rate", "successes / trials: a lost trial counts as none", func(r *CurveRow) any { return schemas.Clean(r.Rate) }),
+	float("rate_low", "lower end of its 95 % confidence interval (Clopper and Pearson)",
+		func(r *CurveRow) any { return schemas.Clean(r.RateLow) }),
+	float("rate_high", "upper end, as if every lost trial had succeeded", func(r *CurveRow) any { return schemas.Clean(r.RateHigh) }),
 	float("prior_success", priorDoc, func(r *CurveRow) any { return priorSuccess(r.Cell) }),
 	float("error_mean", "mean error of the ok trials, summed in the order of repetitions",
 		func(r *CurveRow) any { return schemas.Clean(r.ErrorMean) }),
@@ -238,11 +242,11 @@ var trialColumns = []trialColumn{
 	{cellColumn((*TimingRow).cell).Column, trialRange.buildCell},
 	{schemas.Column{Name: "n", Type: schemas.IntColumn, Doc: "sample size"}, trialRange.buildSize},
 	{schemas.Column{Name: "repetition", Type: schemas.IntColumn, Doc: "0, 1, ..."}, trialRange.buildRepetition},
-	{schemas.Column{Name: "status", Type: schemas.TextColumn, Label: true, Doc: "ok or failed"}, trialRange.buildStatus},
+	{schemas.Column{Name: "status", Type: schemas.TextColumn, Label: true, Doc: "ok, failed, or lost: without an outcome"}, trialRange.buildStatus},
 	{schemas.Column{Name: "kind", Type: schemas.TextColumn, Label: true,
 		Doc: "failed: crash, error, panic, answer, ..."}, trialRange.buildKind},
 	{schemas.Column{Name: "error", Type: schemas.FloatColumn,
-		Doc: "population error against the clean label; null where the trial failed"}, trialRange.buildError},
+		Doc: "population error against the clean label; null where the trial failed or was lost"}, trialRange.buildError},
 	{schemas.Column{Name: "success", Type: schemas.BoolColumn,
 		Doc: "ok, and error at most above + alpha; null in task online"}, trialRange.buildSuccess},
 }
@@ -268,11 +272,7 @@ func (r trialRange) buildRepetition(to array.Builder) {
 
 func (r trialRange) buildStatus(to array.Builder) {
 	for _, status := range r.status[r.first:r.last] {
-		if status == ledger.OK {
-			to.(*array.StringBuilder).Append("ok")
-		} else {
-			to.(*array.StringBuilder).Append("failed")
-		}
+		to.(*array.StringBuilder).Append(ledger.StatusName(status))
 	}
 }
 

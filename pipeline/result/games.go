@@ -12,8 +12,8 @@ import (
 type GameRow struct {
 	Cell                        *trial.Cell
 	Rounds                      int64
-	Trials, Failed              int64
-	MistakesMean, MistakesMax   float64 // over the trials that did not fail; NaN: none
+	Trials, Failed, Lost        int64
+	MistakesMean, MistakesMax   float64 // over the trials with an outcome that did not fail; NaN: none
 	BestLoss                    float64 // mean
 	RegretMean, RegretDeviation float64 // mean and standard deviation over trials; the deviation needs two
 	RegretLow, RegretHigh       float64 // confidence interval of the mean; NaN: none
@@ -42,11 +42,7 @@ func Games(l *ledger.Ledger, c *trial.Cell, points []Point, m GameMetrics) ([]Ga
 func (t *trials) game(c *trial.Cell, m GameMetrics) GameRow {
 	r := GameRow{Cell: c, Rounds: t.n, Trials: int64(len(t.status))}
 	r.MistakesMax, r.RegretLow, r.RegretHigh = math.NaN(), math.NaN(), math.NaN()
-	for _, status := range t.status {
-		if status != ledger.OK {
-			r.Failed++
-		}
-	}
+	r.Failed, r.Lost = t.count(ledger.Failed), t.count(ledger.Lost)
 	r.MistakesMean, r.BestLoss = mean(t.values[m.Mistakes]), mean(t.values[m.BestLoss])
 	r.RegretMean = mean(t.values[m.Regret])
 	r.TheoryRegret, r.PaperRegret = mean(t.values[m.Theory]), mean(t.values[m.Paper])

@@ -35,7 +35,7 @@ func TestGames(t *testing.T) {
 	send(10, []float64{3, 5, 4, math.NaN()}, []float64{-1, 2, 2, math.NaN()})
 	send(20, []float64{1, math.NaN()}, []float64{7, math.NaN()})
 	m := GameMetrics{Mistakes: "mistakes", BestLoss: "best", Regret: "regret", Theory: "theory", Paper: "paper"}
-	rows, err := Games(l, c, []Point{{10, 4}, {20, 2}}, m)
+	rows, err := Games(l, c, []Point{{N: 10, Consumed: 4}, {N: 20, Consumed: 2}}, m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestGames(t *testing.T) {
 	if !math.IsNaN(r.BestLoss) || !math.IsNaN(r.TheoryRegret) || !math.IsNaN(rows[1].RegretDeviation) {
 		t.Errorf("%+v", rows)
 	}
-	if _, err := Games(l, c, []Point{{10, 5}}, m); err == nil || !strings.Contains(err.Error(), "is not in the ledger") {
+	if _, err := Games(l, c, []Point{{N: 10, Consumed: 5}}, m); err == nil || !strings.Contains(err.Error(), "is not in the ledger") {
 		t.Errorf("a trial that is missing: %v", err)
 	}
 	sheet, err := (&Result{Games: rows}).Sheet("table")
@@ -59,8 +59,8 @@ func TestGames(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(b.String(), "\n")
-	if !strings.Contains(lines[0], "rounds,trials,failed,mistakes_mean,mistakes_max,best_loss,regret_mean") ||
-		!strings.Contains(lines[1], ",10,4,1,4,5,,1,") {
+	if !strings.Contains(lines[0], "rounds,trials,failed,lost,mistakes_mean,mistakes_max,best_loss,regret_mean") ||
+		!strings.Contains(lines[1], ",10,4,1,0,4,5,,1,") {
 		t.Errorf("%s", b.String())
 	}
 }

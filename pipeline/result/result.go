@@ -42,7 +42,7 @@ type CurveRow struct {
 	Cell                    *trial.Cell
 	N                       int64
 	Trials                  int64 // consumed
-	OK, Failed              int64
+	OK, Failed, Lost        int64
 	Successes               int64
 	Rate, RateLow, RateHigh float64            // NaN: none
 	ErrorMean, ErrorP90     float64            // over the ok trials; NaN: none
@@ -69,8 +69,12 @@ type TimingRow struct {
 	Digest, Profile string
 }
 
-// Point says that repetitions 0..Consumed-1 at sample size N enter the result.
-type Point struct{ N, Consumed int64 }
+// Point says that repetitions 0..Consumed-1 at sample size N enter the result. Those in Lost,
+// ascending, have no outcome.
+type Point struct {
+	N, Consumed int64
+	Lost        []int64
+}
 
 // Consumed holds the points of a cell, ascending in N.
 type Consumed struct {

@@ -57,7 +57,7 @@ func cells() []*trial.Cell {
 	return []*trial.Cell{private, plain}
 }
 
-var points = []Point{{100, 40}, {200, 48}}
+var points = []Point{{N: 100, Consumed: 40}, {N: 200, Consumed: 48}}
 
 // outcome returns the outcome of repetition rep of a cell at n, which is the same in any run.
 func outcome(b *ledger.Batch, rep int64) (status uint8, e, loss float64) {
@@ -405,7 +405,7 @@ func TestFailureKeepsOldFiles(t *testing.T) {
 	}
 	before := snapshot(t, dir)
 	missing := r
-	missing.Trials = []Consumed{{r.Trials[0].Cell, []Point{{100, 40}, {200, 1000}}}}
+	missing.Trials = []Consumed{{r.Trials[0].Cell, []Point{{N: 100, Consumed: 40}, {N: 200, Consumed: 1000}}}}
 	if _, err := WriteResult(dir, missing); err == nil || !strings.Contains(err.Error(), "trial abcd010000/200/") {
 		t.Errorf("got %v, want the missing trial", err)
 	}

@@ -33,13 +33,14 @@ func gather(l *ledger.Ledger, c *trial.Cell, points []Point) ([]*trials, error) 
 	all := make([]*trials, len(points))
 	byN := map[int64]*trials{}
 	for i, p := range points {
-		if p.N < 1 || p.Consumed < 0 || p.Consumed > ledger.MaxRepetition || i > 0 && p.N <= points[i-1].N {
+		if p.N < 1 || p.Consumed < int64(len(p.Lost)) || p.Consumed > ledger.MaxRepetition || i > 0 && p.N <= points[i-1].N {
 			return nil, fmt.Errorf("cell %s: point of %d trials at n = %d: sample sizes must ascend",
 				c.Key.Short(), p.Consumed, p.N)
 		}
 		t := &trials{n: p.N, left: p.Consumed, kind: map[int64]string{}, values: map[string][]float64{}}
 		t.status = slices.Repeat([]uint8{unread}, int(p.Consumed))
 		t.error = make([]float64, p.Consumed)
+		t.lose(p.Lost)
 		all[i], byN[p.N] = t, t
 	}
 	err := l.Each(c.Key, func(b *ledger.Batch) error {
@@ -58,6 +59,14 @@ func gather(l *ledger.Ledger, c *trial.Cell, points []Point) ([]*trials, error) 
 		}
 	}
 	return all, nil
+}
+
+// lose marks trials that have no outcome.
+func (t *trials) lose(repetitions []int64) {
+	for _, rep := range repetitions {
+		t.status[rep], t.error[rep] = ledger.Lost, math.NaN()
+		t.left--
+	}
 }
 
 // add copies the rows of a batch that are among the first len(t.status) repetitions. Each trial
@@ -123,7 +132,8 @@ func (t *trials) curve(c *trial.Cell) CurveRow {
 			r.Successes++
 		}
 	}
-	r.OK, r.Failed = int64(len(errs)), r.Trials-int64(len(errs))
+	r.Lost = t.count(ledger.Lost)
+	r.OK, r.Failed = int64(len(errs)), t.count(ledger.Failed)
 	r.ErrorMean = mean(errs)
 	r.ErrorP90 = math.NaN()
 	if len(errs) > 0 {
@@ -139,6 +149,16 @@ func (t *trials) curve(c *trial.Cell) CurveRow {
 		}
 	}
 	return r
+}
+
+// count returns the number of trials of a status.
+func (t *trials) count(status uint8) (n int64) {
+	for _, s := range t.status {
+		if s == status {
+			n++
+		}
+	}
+	return n
 }
 
 // mean returns the mean of the values that are not NaN, summed in order, or NaN where all are.

@@ -191,6 +191,9 @@ func (b *Block) checkForeign(r *Reporter) {
 		b.checkProblem(r, online)
 	}
 	refuse(b.N != nil && online, "n", "rounds takes the place of n in task online")
+	if b.Goal != nil && b.Goal.Answers != "" && online {
+		r.At(b.Path("goal", "answers"), "does not apply to task online, where answers are means of labels")
+	}
 	refuse(b.Goal != nil && online, "goal", "does not apply to task online, which measures mistakes and regret")
 	refuse(b.Trials != nil && b.Trials.Count == 0 && online, "trials",
 		`max belongs to a search for n*; write the number of sequences, "trials: 20"`)

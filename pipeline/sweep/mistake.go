@@ -60,6 +60,13 @@ func (m Mistakes) sorted() Mistakes {
 	return slices.Compact(m)
 }
 
+// Mistake returns a mistake at the value that stands at path, or at the nearest thing around it,
+// without its message.
+func (f *File) Mistake(path string) Mistake {
+	p := f.At(path)
+	return Mistake{File: f.Name, Line: p.Line, Column: p.Column, Path: path}
+}
+
 // Reporter collects the mistakes that one stage finds in a file.
 type Reporter struct {
 	File  *File

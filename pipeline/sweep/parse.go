@@ -145,9 +145,9 @@ func (f *File) Item(path string, i int) string {
 func (f *File) Task() string { return cmp.Or(f.Sweep.Task, schemas.TaskLearn) }
 
 // Seed returns the seed, with its default.
-func (f *File) Seed() uint64 {
+func (f *File) Seed() schemas.Seed {
 	if f.Sweep.Seed == nil {
-		return schemas.DefaultSeed
+		return schemas.NumberSeed(schemas.DefaultSeed)
 	}
 	return *f.Sweep.Seed
 }

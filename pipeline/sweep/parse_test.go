@@ -20,7 +20,7 @@ func TestParseExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	one := uint64(1)
+	one := schemas.NumberSeed(1)
 	want := schemas.Sweep{
 		Name: "halfspace-margin",
 		Task: "learn",
@@ -44,7 +44,8 @@ func TestParseExample(t *testing.T) {
 			Exclude: []map[string]schemas.Axis[schemas.Value]{{"algorithm": {{Text: "hs-stl-400"}}, "d": {{Text: "50"}}}},
 		},
 	}
-	if diff := cmp.Diff(want, f.Sweep); diff != "" {
+	sameSeed := cmp.Comparer(func(a, b schemas.Seed) bool { return a == b })
+	if diff := cmp.Diff(want, f.Sweep, sameSeed); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -98,12 +99,16 @@ func TestParseMistakes(t *testing.T) {
 		{"tag", base + "seed: !!int 5", []string{`s:6:7: seed: tags (!!int) are not used in sweep files`}},
 		{"key that is a list", base + "? [a]\n: 1", []string{`s:6:3: a key has to be a plain word`}},
 		{"null", base + "privacy:", []string{`s:6:9: privacy: no value: give one, or remove the key`}},
-		{"text for a number", base + "seed: one", []string{`s:6:7: seed: "one" is not a whole number`}},
-		{"quoted number", base + "seed: '1'", []string{`s:6:7: seed: a whole number was expected, not the text "1"`}},
-		{"fraction", base + "seed: 1.5", []string{`s:6:7: seed: 1.5 is not a whole number`}},
+		{"text for a number", base + "seed: one", []string{`s:6:7: seed: "one" is not a whole number, nor the word secret`}},
+		{"quoted number", base + "trials: '1'", []string{`s:6:9: trials: a whole number was expected, not the text "1"`}},
+		{"fraction", base + "seed: 1.5", []string{`s:6:7: seed: 1.5 is not a whole number, nor the word secret`}},
 		{"negative", base + "seed: -1", []string{`s:6:7: seed: -1 is outside [0, inf)`}},
-		{"octal", base + "seed: 010", []string{`s:6:7: seed: "010" is not a whole number`}},
-		{"list for a value", base + "seed: [1]", []string{`s:6:7: seed: a whole number was expected, not a list`}},
+		{"neither number nor secret", base + "seed: Secret", []string{
+			`s:6:7: seed: "Secret" is not a whole number, nor the word secret`}},
+		{"seed beyond 64 bits", base + "seed: 18446744073709551616", []string{
+			`s:6:7: seed: 18446744073709551616 is too large`}},
+		{"octal", base + "seed: 010", []string{`s:6:7: seed: "010" is not a whole number, nor the word secret`}},
+		{"list for a value", base + "seed: [1]", []string{`s:6:7: seed: a single value was expected, not a list`}},
 		{"number for text", "name: 12\n" + base[8:], []string{`s:1:7: name: text was expected, not the number 12: put it in quotes`}},
 		{"value for a mapping", base + "privacy: 1", []string{`s:6:10: privacy: a mapping (key: value) was expected, not the number 1`}},
 		{"mapping for a list", base + "zip: {d: margin}", []string{`s:6:6: zip: a list was expected, not a mapping`}},
@@ -114,7 +119,7 @@ func TestParseMistakes(t *testing.T) {
 			`s:5:10: n[1]: 0 is outside [1, 1000000000]`, `s:5:13: n[2]: -5 is outside [1, 1000000000]`}},
 		{"n twice", strings.Replace(base, "[100]", "[100, 1e2]", 1), []string{`s:5:10: n: 1e2 is given twice, as item 1 and as item 2`}},
 		{"probability 1", strings.Replace(base, "0.1, beta: 0.1", "1, beta: 0", 1), []string{
-			`s:4:15: goal.alpha: 1 is outside (0, 1)`, `s:4:24: goal.beta: 0 is outside (0, 1)`}},
+			`s:4:15: goal.alpha: 1 is outside (0, 0.5): coins reach an error of 1/2 without data`, `s:4:24: goal.beta: 0 is outside (0, 1)`}},
 		{"not a number", base + "privacy: {epsilon: .nan, delta: [.inf, nan]}", []string{
 			`s:6:20: privacy.epsilon: .nan is not a finite number`, `s:6:34: privacy.delta[0]: .inf is not a finite number`,
 			`s:6:40: privacy.delta[1]: "nan" is not a number`}},
@@ -151,7 +156,7 @@ func TestParseMistakes(t *testing.T) {
 			`s:4:7: goal: does not apply to task online, which measures mistakes and regret`,
 			`s:5:4: n: rounds takes the place of n in task online`}},
 		{"many at once", "nam: x\nseed: y\n" + strings.Replace(base, "alpha: 0.1", "alpha: 7", 1), []string{
-			`s:1:1: nam: unknown key, did you mean "name"?`, `s:2:7: seed: "y" is not a whole number`, `s:6:15: goal.alpha: 7 is outside (0, 1)`}},
+			`s:1:1: nam: unknown key, did you mean "name"?`, `s:2:7: seed: "y" is not a whole number, nor the word secret`, `s:6:15: goal.alpha: 7 is outside (0, 0.5): coins reach an error of 1/2 without data`}},
 		{"bad range of a column", strings.Replace(base, "distribution: uniform", "data: {file: a.csv, label: y, positive: 1, scale: {a: [2, 1], b: 0, c: [1], d: x}}", 1), []string{
 			`s:2:92: problem.data.scale.a: a range is [low, high] with low below high`, `s:2:103: problem.data.scale.b: 0 is outside (0, inf)`,
 			`s:2:109: problem.data.scale.c: a range is [low, high] with low below high`, `s:2:117: problem.data.scale.d: "x" is not a number`}},

@@ -19,6 +19,7 @@ type rules struct {
 	maximum, exclusiveMaximum     *float64
 	minItems, maxItems, maxLength int
 	pattern                       *regexp.Regexp
+	reason                        string // of the bounds of a number
 }
 
 func readRules(tag string) rules {
@@ -50,6 +51,8 @@ func readRules(tag string) rules {
 			r.maxItems = int(number)
 		case "maxLength":
 			r.maxLength = int(number)
+		case "reason":
+			r.reason = value
 		case "pattern":
 			r.pattern = regexp.MustCompile(value)
 		default:
@@ -73,6 +76,9 @@ func (r rules) number(f float64, text string) error {
 	if (r.minimum == nil || f >= *r.minimum) && (r.exclusiveMinimum == nil || f > *r.exclusiveMinimum) &&
 		(r.maximum == nil || f <= *r.maximum) && (r.exclusiveMaximum == nil || f < *r.exclusiveMaximum) {
 		return nil
+	}
+	if r.reason != "" {
+		return fmt.Errorf("%s is outside %s: %s", Shorten(text), r.interval(), r.reason)
 	}
 	return fmt.Errorf("%s is outside %s", Shorten(text), r.interval())
 }

@@ -41,6 +41,7 @@ type Cell struct {
 	Alpha float64 // success: error - Above <= Alpha
 	Beta  float64 // failure probability allowed
 	Above float64 // the reference error, resolved
+	Means bool    // learn, predict: answers to points are means of labels; else labels
 
 	N         []int64 // list mode: the sample sizes, or in task online the numbers of rounds, ascending; else Find is set
 	Trials    int     // list mode: repetitions per sample size
@@ -88,6 +89,7 @@ type Find struct {
 	To         int64   `json:"to"`
 	Within     float64 `json:"within"`
 	Confidence float64 `json:"confidence"`
+	Monotone   bool    `json:"monotone,omitempty"` // no trials look for a fall of success outside of the bracket
 }
 
 // Limits bound one trial on a machine. Exceeding one loses the trial; it never counts as an
@@ -107,17 +109,14 @@ func (c *Cell) TrialID(n, rep int64) string {
 
 // SetKeys computes the keys of the cell from its other fields, the seed of the sweep, and the
 // canonical JSON of its problem and parameters.
-func (c *Cell) SetKeys(seed uint64, problem, params Fragment) (err error) {
+func (c *Cell) SetKeys(seed SweepSeed, problem, params Fragment) (err error) {
 	if c.Key, err = KeyOf(c.identity(problem, params)); err != nil {
 		return err
 	}
-	c.NoiseKey, err = KeyOf(map[string]any{"format": Format, "seed": seed, "cell": c.Key.String()})
-	if err != nil || c.Adversary == nil {
+	if c.NoiseKey, err = seed.noiseKey(c.Key); err != nil || c.Adversary == nil {
 		return err
 	}
-	c.AdversaryKey, err = KeyOf(map[string]any{
-		"format": Format, "seed": seed, "problem": problem, "adversary": c.Adversary,
-	})
+	c.AdversaryKey, err = seed.adversaryKey(problem, c.Adversary)
 	return err
 }
 
@@ -135,6 +134,9 @@ func (c *Cell) identity(problem, params Fragment) map[string]any {
 		"beta":      c.Beta,
 		"above":     c.Above,
 		"replica":   c.Replica,
+	}
+	if c.Means {
+		id["answers"] = schemas.AnswersMean
 	}
 	if c.Adversary != nil {
 		id["queries"], id["adversary"] = c.Queries, c.Adversary

@@ -91,10 +91,20 @@ var keyColumns = []KeyColumn{
 	float(Describes|Quantity, "beta", "n suffices when trials succeed with probability at least 1 - beta",
 		func(c *Cell) float64 { return c.Beta }),
 	key(Describes, schemas.FloatColumn, "above", "the reference error", (*Cell).reference),
+	text(0, "answers", "mean where an answer to a point may be the mean of a label; null where answers are labels, "+
+		"and in task online", (*Cell).answers),
 	key(0, schemas.IntColumn, "replica", "copies of one setting with independent noise: 0, 1, ...",
 		func(c *Cell) any { return int64(c.Replica) }),
 	text(0, "sample", "first 10 hex digits of the key of seed and problem: cells that share it have the same data "+
 		"in trials of equal n and repetition", (*Cell).sampleID),
+}
+
+// answers returns mean, or nothing where answers are labels.
+func (c *Cell) answers() string {
+	if c.Means {
+		return schemas.AnswersMean
+	}
+	return ""
 }
 
 // text makes a column of labels, null where they are empty.

@@ -12,7 +12,8 @@ type Stream uint32
 // The streams of a trial, all with the trial's n. The first four are drawn under the cell's
 // DataKey, so that every algorithm and privacy budget of a sweep meets the same targets and points;
 // AlgorithmNoise under its NoiseKey; Queries, the adversary's own, and Labels, drawn from answers
-// that are means, under its AdversaryKey.
+// that are means, under its AdversaryKey. Looks, under the NoiseKey, ranks trials for the second
+// look.
 //
 // The trials of a cell share nothing: those of one sample size tell nothing about those of another
 // but through n*, and what a search sees at all sizes together counts as independent evidence.
@@ -27,7 +28,17 @@ const (
 	Queries        Stream = 6
 	Labels         Stream = 7
 	Resamples      Stream = 8 // of no trial: the draws of the bootstrap, with its number as repetition
+	Looks          Stream = 9
+
+	// Order arranges what a trial is asked about: the order of its evaluation points, its chunks and
+	// its decoys; in a second look under the NoiseKey. Under the DataKey, with n = 0, it lays out the
+	// shared table of real data, and with the repetition Everyone it cuts that table into chunks.
+	Order Stream = 11
 )
+
+// Everyone stands for the repetition where all trials of one n share a stream: no repetition has
+// this number.
+const Everyone uint32 = 1 << 31
 
 // Seed gives the two words that seed the math/rand/v2 PCG of one stream: rand.NewPCG(hi, lo). It is
 // one block of Philox4x32-10 whose key is the first 8 bytes of k (two little-endian words) and

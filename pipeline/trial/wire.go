@@ -36,6 +36,7 @@ func (c *Cell) Setting(n int64) *pluginv1.Setting {
 		Beta:       c.Beta,
 		Epsilon:    c.Epsilon,
 		Delta:      c.Delta,
+		Means:      c.Means,
 	}
 }
 

@@ -133,6 +133,10 @@ type Setting[P any] struct {
 	Queries int     // predict: T, the number of queries; otherwise 0
 	Offline bool    // predict: the queries are known before the first answer (Trial.Revealed)
 	Rounds  int     // online: T, the number of rounds; otherwise 0
+
+	// Means asks a Model of the tasks Learn and Predict for means of labels. Without it a Model
+	// answers -1 or +1, and any other answer fails its trial.
+	Means bool
 }
 
 // Trial is one run of the algorithm. Authors may make one by hand to test a function of theirs.
@@ -197,11 +201,13 @@ func (d *Data) Xs() []float64 { return d.x }
 // none.
 func (d *Data) Ys() []float64 { return d.y }
 
-// Model predicts labels. An answer is the mean of the predicted label, in [-1, +1]: a deterministic
-// model answers -1 or +1, and 0 is a tie, which counts as half an error.
+// Model predicts labels, -1 or +1. Where Setting.Means is set, and in the task Online, an answer is
+// the mean of the predicted label, in [-1, +1]: 0 is a tie, which counts as half an error.
 type Model interface {
 	// Predict writes the answer to each point of x into out, which has length x.Len(). It changes
 	// nothing in the model: asked again, or about fewer points at a time, it gives the same answers.
+	// The points of a trial come in several calls and in any order; the answer to a point depends on
+	// no other. Some trials are run a second time, in another order, and compared bit for bit.
 	Predict(ctx context.Context, x *Data, out []float64) error
 }
 
@@ -236,6 +242,12 @@ type Guarantee struct {
 	Source  string  // the theorem or computation that it follows from
 
 	Uncertified bool // Epsilon and Delta are only aimed at: no proof says that they hold
+
+	// RealValued states that the proof covers the release of a function with real values, a mean for
+	// each point. A proof about labels does not: the mean of the labels that a mechanism would draw
+	// can be far from private where each draw is. Without it the algorithm is refused a sweep that
+	// asks for means (goal.answers: mean). Say in Source what proves it.
+	RealValued bool
 }
 
 // Bound is one of the sample sizes that theory gives.

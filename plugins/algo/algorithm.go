@@ -102,7 +102,7 @@ func (a Algorithm[P]) setting(w *pluginv1.Setting) (*Setting[P], error) {
 		},
 		N: int(w.GetN()), Alpha: w.GetAlpha(), Above: w.GetAbove(), Beta: w.GetBeta(),
 		Epsilon: w.GetEpsilon(), Delta: w.GetDelta(),
-		Queries: int(w.GetQueries()), Offline: w.GetOffline(), Rounds: int(w.GetRounds()),
+		Queries: int(w.GetQueries()), Offline: w.GetOffline(), Rounds: int(w.GetRounds()), Means: w.GetMeans(),
 	}
 	s.Task = Task(strings.ToLower(strings.TrimPrefix(w.GetTask().String(), "TASK_")))
 	if !slices.Contains(a.tasks(), w.GetTask()) {
@@ -148,6 +148,7 @@ func (a Algorithm[P]) guarantee(s *Setting[P]) (*pluginv1.Guarantee, error) {
 	}
 	return &pluginv1.Guarantee{
 		Pure: g.Pure, Epsilon: g.Epsilon, Delta: g.Delta, Rho: g.Rho, Source: text(g.Source), Uncertified: g.Uncertified,
+		RealValued: g.RealValued,
 	}, nil
 }
 

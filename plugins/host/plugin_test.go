@@ -245,6 +245,7 @@ func request(algorithm string, trials, n, dim int, parameters map[string]any) Op
 	s := &pluginv1.Setting{
 		Algorithm: algorithm, Task: pluginv1.Task_TASK_LEARN, Parameters: make(map[string]*pluginv1.Value),
 		Problem: &pluginv1.Problem{Class: "halfspace", Dim: uint32(dim)}, N: int64(n), Alpha: 0.1, Beta: 0.1,
+		Means: true,
 	}
 	for name, v := range parameters {
 		switch v := v.(type) {

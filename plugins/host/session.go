@@ -34,6 +34,7 @@ type Session struct {
 	trials   int
 	dim      int
 	online   bool
+	means    bool   // of labels: answers to points may be any
 	ended    []bool // trials that failed
 	rows     []int  // points that each trial has answered
 	queries  []int  // queries that each trial has answered
@@ -59,7 +60,7 @@ func (p *Process) Open(ctx context.Context, r OpenRequest, fill func(x, y []floa
 	}
 	s := &Session{
 		p: p, trials: len(r.Seeds) / 2, dim: int(r.Setting.Problem.Dim),
-		online: r.Setting.Task == pluginv1.Task_TASK_ONLINE,
+		online: r.Setting.Task == pluginv1.Task_TASK_ONLINE, means: r.Setting.Means,
 	}
 	s.ended, s.rows, s.queries = make([]bool, s.trials), make([]int, s.trials), make([]int, s.trials)
 	for _, a := range p.description.Algorithms {

@@ -10,8 +10,9 @@ import (
 
 // Step asks each trial j for answers to its next counts[j] points. It calls fill once or more, in
 // order, with room for the next points (row-major, trial after trial). The answers, sum(counts) of
-// them, are valid until the next call. A trial with one that is NaN or outside [-1, 1] gets a
-// fault. Counts of trials that ended should be 0: their answers mean nothing. A *SizeError leaves
+// them, are valid until the next call. A trial with one that is neither -1 nor +1 gets a fault; where
+// the setting asks for means, or is of the task online, only with one that is NaN or outside [-1,
+// 1]. Counts of trials that ended should be 0: their answers mean nothing. A *SizeError leaves
 // the session as it is.
 func (s *Session) Step(ctx context.Context, counts []uint32, fill func(x []float64)) (
 	answers []float64, faults []Fault, err error,
@@ -135,7 +136,8 @@ func (s *Session) ask(ctx context.Context, q *pluginv1.Step, c *piece) ([]Fault,
 	return append(faults, s.check(s.answers[from:], c, queries)...), nil
 }
 
-// check finds the trials of a piece that gave an answer out of range. play demands labels.
+// check finds the trials of a piece that gave an answer out of range. play is set for queries, whose
+// answers are labels whatever the setting asks for.
 func (s *Session) check(answers []float64, c *piece, play bool) (faults []Fault) {
 	next, done := 0, s.rows
 	if play {
@@ -152,6 +154,9 @@ func (s *Session) check(answers []float64, c *piece, play bool) (faults []Fault)
 				message = badAnswer(a, done[j]+i)
 			case play && a != -1 && a != 1:
 				message = fmt.Sprintf("the answer to query %d is %v, neither -1 nor +1", done[j]+i, a)
+			case !s.online && !s.means && a != -1 && a != 1:
+				message = fmt.Sprintf("answer %v to point %d is not a label: the goal asks for labels; "+
+					"set goal.answers: mean, or answer the sign", a, done[j]+i)
 			default:
 				continue
 			}

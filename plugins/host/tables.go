@@ -116,12 +116,11 @@ func packed(v []float64) []byte {
 	return b
 }
 
-// appendFloats appends numbers that are packed as little-endian bytes.
+// appendFloats appends numbers that are packed as little-endian bytes. As in pipeline/dataset,
+// big-endian machines are not supported.
 func appendFloats(to []float64, packed []byte) []float64 {
 	from := len(to)
 	to = slices.Grow(to, len(packed)/8)[:from+len(packed)/8]
-	for i := range to[from:] {
-		to[from+i] = math.Float64frombits(binary.LittleEndian.Uint64(packed[8*i:]))
-	}
+	copy(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(to[from:]))), 8*(len(to)-from)), packed)
 	return to
 }

@@ -54,7 +54,8 @@ func (s checks) repeatIn(p *host.Process, want *transcript, sc script, when stri
 	return why(err, "%s", when)
 }
 
-// checkAnswers checks that every trial answers every point, within [-1, 1].
+// checkAnswers checks that every trial answers every point: within [-1, 1], and with a label where
+// the algorithm is private.
 func (s checks) checkAnswers() error {
 	_, err := s.clean(usual)
 	return err

@@ -182,6 +182,7 @@ func (s *suite) wire(setting Setting) (*pluginv1.Setting, error) {
 	if w.Task == pluginv1.Task_TASK_PREDICT {
 		w.Queries, w.Offline = int64(cmp.Or(setting.Queries, testPoints)), setting.Offline
 	}
+	w.Means = !s.algorithm.Private && w.Rounds == 0 // a private one is held to labels
 	if s.algorithm.Private {
 		w.Epsilon, w.Delta = cmp.Or(setting.Epsilon, 1), cmp.Or(setting.Delta, 1e-6)
 	}

@@ -2,6 +2,7 @@ package prediction
 
 import (
 	"context"
+	"math"
 
 	"github.com/shatterlab/shatter/plugins/algo"
 )
@@ -75,8 +76,8 @@ func (p *predictor) judge(x []float64) verdict {
 	return p.instance.judge(float64(p.gen.votes(x))/float64(p.k), p.nu)
 }
 
-// Predict implements algo.Model: it maps points to answers with the noise of the last query, and
-// averages over the coin of a hard query. It serves to measure errors and is no part of the private
+// Predict implements algo.Model: it maps points to labels with the noise of the last query. A hard
+// point gets its coin from stateCoin. It serves to measure errors and is no part of the private
 // transcript.
 func (p *predictor) Predict(ctx context.Context, x *algo.Data, out []float64) error {
 	for i := range out {
@@ -86,12 +87,31 @@ func (p *predictor) Predict(ctx context.Context, x *algo.Data, out []float64) er
 		case right:
 			out[i] = 1
 		case hard:
-			out[i] = 0
+			out[i] = stateCoin(p.nu, x.X(i))
 		case public:
 			out[i] = p.gen.public(x.X(i))
 		}
 	}
 	return ctx.Err()
+}
+
+// stateCoin returns the label that a state gives to a hard point, -1 or +1: a coin for each point and
+// each noise nu of a last query. It takes no randomness from the transcript, so that a state can be
+// asked at any time and any number of times.
+func stateCoin(nu float64, x []float64) float64 {
+	h := math.Float64bits(nu)
+	for _, v := range x {
+		h = mix64(h ^ math.Float64bits(v))
+	}
+	return labelOf(mix64(h)>>63 == 1)
+}
+
+// mix64 is the finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014), after its increment.
+func mix64(z uint64) uint64 {
+	z += 0x9e3779b97f4a7c15
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
 }
 
 // Answer implements algo.Answerer.

@@ -714,6 +714,7 @@ type Setting struct {
 	Offline       bool                   `protobuf:"varint,11,opt,name=offline,proto3" json:"offline,omitempty"` // predict: all queries are revealed in Open
 	Rounds        int64                  `protobuf:"varint,12,opt,name=rounds,proto3" json:"rounds,omitempty"`   // online: how many will be played; else 0, and n is 0 where rounds is not
 	Above         float64                `protobuf:"fixed64,13,opt,name=above,proto3" json:"above,omitempty"`    // reference error: a trial succeeds when its error is at most above + alpha
+	Means         bool                   `protobuf:"varint,14,opt,name=means,proto3" json:"means,omitempty"`     // learn, predict: the state answers points with the mean of the label, in [-1, 1]; else with -1 or +1
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -837,6 +838,13 @@ func (x *Setting) GetAbove() float64 {
 		return x.Above
 	}
 	return 0
+}
+
+func (x *Setting) GetMeans() bool {
+	if x != nil {
+		return x.Means
+	}
+	return false
 }
 
 // Problem is public knowledge about the problem: never the target itself, never the population.
@@ -1090,9 +1098,10 @@ type Guarantee struct {
 	Pure          bool                   `protobuf:"varint,1,opt,name=pure,proto3" json:"pure,omitempty"` // epsilon alone: delta is ignored
 	Epsilon       float64                `protobuf:"fixed64,2,opt,name=epsilon,proto3" json:"epsilon,omitempty"`
 	Delta         float64                `protobuf:"fixed64,3,opt,name=delta,proto3" json:"delta,omitempty"`
-	Rho           float64                `protobuf:"fixed64,4,opt,name=rho,proto3" json:"rho,omitempty"`                // zCDP, 0 where none is stated
-	Source        string                 `protobuf:"bytes,5,opt,name=source,proto3" json:"source,omitempty"`            // theorem or computation that proves it
-	Uncertified   bool                   `protobuf:"varint,6,opt,name=uncertified,proto3" json:"uncertified,omitempty"` // true: aimed at, and not proved
+	Rho           float64                `protobuf:"fixed64,4,opt,name=rho,proto3" json:"rho,omitempty"`                                // zCDP, 0 where none is stated
+	Source        string                 `protobuf:"bytes,5,opt,name=source,proto3" json:"source,omitempty"`                            // theorem or computation that proves it
+	Uncertified   bool                   `protobuf:"varint,6,opt,name=uncertified,proto3" json:"uncertified,omitempty"`                 // true: aimed at, and not proved
+	RealValued    bool                   `protobuf:"varint,7,opt,name=real_valued,json=realValued,proto3" json:"real_valued,omitempty"` // it covers a state that answers with real numbers; else only one that answers with labels
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1165,6 +1174,13 @@ func (x *Guarantee) GetSource() string {
 func (x *Guarantee) GetUncertified() bool {
 	if x != nil {
 		return x.Uncertified
+	}
+	return false
+}
+
+func (x *Guarantee) GetRealValued() bool {
+	if x != nil {
+		return x.RealValued
 	}
 	return false
 }
@@ -1560,7 +1576,8 @@ func (x *Table) GetYAt() uint64 {
 }
 
 // Step asks for answers. counts has one number per trial; trial j answers the next counts[j] rows of points, or, where
-// shared is set, counts[j] rows from first_row on, the same for all trials.
+// shared is set, counts[j] rows from first_row on, the same for all trials. Answers are -1 or +1, unless Setting.means is
+// set or the task is online.
 type Step struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Counts   []uint32               `protobuf:"varint,1,rep,packed,name=counts,proto3" json:"counts,omitempty"`
@@ -2115,7 +2132,7 @@ const file_plugin_proto_rawDesc = "" +
 	"\x04kind\".\n" +
 	"\x06Metric\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
-	"\x03doc\x18\x02 \x01(\tR\x03doc\"\xf9\x03\n" +
+	"\x03doc\x18\x02 \x01(\tR\x03doc\"\x8f\x04\n" +
 	"\aSetting\x12\x1c\n" +
 	"\talgorithm\x18\x01 \x01(\tR\talgorithm\x12+\n" +
 	"\x04task\x18\x02 \x01(\x0e2\x17.shatter.plugin.v1.TaskR\x04task\x12J\n" +
@@ -2132,7 +2149,8 @@ const file_plugin_proto_rawDesc = "" +
 	" \x01(\x03R\aqueries\x12\x18\n" +
 	"\aoffline\x18\v \x01(\bR\aoffline\x12\x16\n" +
 	"\x06rounds\x18\f \x01(\x03R\x06rounds\x12\x14\n" +
-	"\x05above\x18\r \x01(\x01R\x05above\x1aW\n" +
+	"\x05above\x18\r \x01(\x01R\x05above\x12\x14\n" +
+	"\x05means\x18\x0e \x01(\bR\x05means\x1aW\n" +
 	"\x0fParametersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12.\n" +
 	"\x05value\x18\x02 \x01(\v2\x18.shatter.plugin.v1.ValueR\x05value:\x028\x01\"\xc0\x02\n" +
@@ -2171,14 +2189,16 @@ const file_plugin_proto_rawDesc = "" +
 	"\fKIND_INVALID\x10\x01\x12\x13\n" +
 	"\x0fKIND_INFEASIBLE\x10\x02\x12\x0e\n" +
 	"\n" +
-	"KIND_ERROR\x10\x03\"\x9b\x01\n" +
+	"KIND_ERROR\x10\x03\"\xbc\x01\n" +
 	"\tGuarantee\x12\x12\n" +
 	"\x04pure\x18\x01 \x01(\bR\x04pure\x12\x18\n" +
 	"\aepsilon\x18\x02 \x01(\x01R\aepsilon\x12\x14\n" +
 	"\x05delta\x18\x03 \x01(\x01R\x05delta\x12\x10\n" +
 	"\x03rho\x18\x04 \x01(\x01R\x03rho\x12\x16\n" +
 	"\x06source\x18\x05 \x01(\tR\x06source\x12 \n" +
-	"\vuncertified\x18\x06 \x01(\bR\vuncertified\"w\n" +
+	"\vuncertified\x18\x06 \x01(\bR\vuncertified\x12\x1f\n" +
+	"\vreal_valued\x18\a \x01(\bR\n" +
+	"realValued\"w\n" +
 	"\rBoundResponse\x120\n" +
 	"\x06bounds\x18\x01 \x03(\v2\x18.shatter.plugin.v1.BoundR\x06bounds\x124\n" +
 	"\arefusal\x18\x02 \x01(\v2\x1a.shatter.plugin.v1.RefusalR\arefusal\"\xd2\x01\n" +

@@ -75,8 +75,18 @@ type Opened struct {
 	// Support is all points that the law can draw; nil unless Law.Exact.
 	Support *Points
 
+	// Decoys hide the points of Support that tell of the target among their like; nil: none do.
+	Decoys *Decoys
+
 	// Sampler makes a sampler.
 	Sampler func() Sampler
+}
+
+// Decoys are points of weight 0, drawn anew in each trial, that an algorithm is asked about beside
+// the support of a law.
+type Decoys struct {
+	Len  int                             // number of points
+	Draw func(r *rand.Rand, x []float64) // fills x, row-major, with Len points
 }
 
 // Points are weighted, labelled points.

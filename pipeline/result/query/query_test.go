@@ -204,11 +204,11 @@ func TestViews(t *testing.T) {
 			}
 		}
 	}
-	want := map[string]int{"table": 43, "curve": 35, "bounds": 5, "trials": 7, "timing": 8}
+	want := map[string]int{"table": 45, "curve": 38, "bounds": 5, "trials": 7, "timing": 8}
 	if diff := cmp.Diff(want, seen); diff != "" {
 		t.Error(diff)
 	}
-	if s := Describe(d.Views()); len(s.Rows) != 43+35+5+7+8 {
+	if s := Describe(d.Views()); len(s.Rows) != 45+38+5+7+8 {
 		t.Errorf("%d rows", len(s.Rows))
 	}
 }

@@ -52,6 +52,7 @@ func briefOf(s *sheet.Sheet) brief {
 		sure := fmt.Sprintf("confidence %s that no bracket (n_low, n_high] of the table misses its n*", short(s.Confidence))
 		b.below = append([]string{sure}, b.below...)
 	}
+	b.below = append(b.below, s.Notes...)
 	for _, row := range s.Rows {
 		line := make([]string, len(shown))
 		for j, i := range shown {

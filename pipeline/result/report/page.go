@@ -233,7 +233,7 @@ func view(f *frame, docs map[string]string, order []string) (v tableView) {
 // symbol returns a sign for a status, so that it is not shown by colour alone.
 func symbol(status string) string {
 	if s, ok := map[string]string{"decided": "✓", "above_range": "↑", "below_range": "↓", "infeasible": "∅",
-		"trivial": "=", "failed": "✗"}[status]; ok {
+		"trivial": "=", "failed": "✗", "not_monotone": "⌇"}[status]; ok {
 		return s
 	}
 	return "?"
@@ -258,7 +258,7 @@ func (s *Sweep) facts() (all [][2]string) {
 	}
 	add("digest of the result", m.Digest)
 	if len(m.Runs) > 0 {
-		add("seed", strconv.FormatUint(m.Seed, 10))
+		add("seed", m.Seed.String())
 	}
 	add("float profile", m.Profile)
 	for _, name := range []string{"version", "file", "host", "cores", "workers", "queue"} {

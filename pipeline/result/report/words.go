@@ -138,6 +138,11 @@ func (s *Sweep) unknown() []unknown {
 			u.More++
 		}
 	}
+	if looks := s.manifest.Looks; looks != nil {
+		for _, line := range looks.Notes {
+			all = append(all, unknown{What: line})
+		}
+	}
 	for row := range s.table.Rows {
 		if status := s.table.text(row, "status"); status != "decided" && status != "" {
 			note(row, status, s.why(row, status))

@@ -21,6 +21,8 @@ type Sheet struct {
 
 	Confidence float64 // that no bracket of the table is wrong; 0: none is stated
 	Title      string  // of the sweep and its result: a comment in tex
+
+	Notes []string // what formats for people say below the table; no part of the result
 }
 
 // New makes a sheet of rows, whose values it reads by way of the columns.

@@ -69,6 +69,12 @@ func allocate() {
 	}
 }
 
+// leave ends the process in another way each time.
+func leave() (algo.Model, error) {
+	os.Exit(3 + int(time.Now().UnixNano()/1000%200))
+	return nil, nil
+}
+
 func main() {
 	plus := learner("plus", nil)
 	if filepath.Base(os.Args[0]) == "plus" {
@@ -79,6 +85,7 @@ func main() {
 		spin,
 		plus,
 		learner("exit", func() (algo.Model, error) { os.Exit(3); return nil, nil }),
+		learner("leave", leave),
 		learner("panic", func() (algo.Model, error) { panic("the author's mistake") }),
 		learner("print", func() (algo.Model, error) { fmt.Println("debugging"); return constant(1), nil }),
 		learner("nan", func() (algo.Model, error) { return constant(math.NaN()), nil }),

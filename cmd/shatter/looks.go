@@ -1,0 +1,33 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// looksFlag is the value of --looks: a share of trials.
+type looksFlag float64
+
+func (f *looksFlag) Type() string { return "SHARE" }
+
+func (f *looksFlag) String() string { return fmt.Sprintf("%v%%", 100*float64(*f)) }
+
+// Set reads 1%, all or 0.
+func (f *looksFlag) Set(text string) error {
+	switch text {
+	case "0", "0%":
+		*f = 0
+		return nil
+	case "all":
+		*f = 1
+		return nil
+	}
+	share, ok := strings.CutSuffix(text, "%")
+	if v, err := strconv.ParseFloat(strings.TrimSpace(share), 64); ok && err == nil && v > 0 && v <= 100 {
+		*f = looksFlag(v / 100)
+		return nil
+	}
+	return errors.New("a share like 1%, all, or 0 for none is needed")
+}

@@ -1,0 +1,70 @@
+package folder
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// Looks is the record of the second looks of a folder: ledger/looks.json. An entry holds only as
+// long as its trial has the outcome that was looked at.
+type Looks struct {
+	Format int `json:"format"`
+	// Equal maps cell, sample size and repetition to the fingerprint of the outcome that a second
+	// look found again.
+	Equal map[trial.Key]map[int64]map[int64]uint64 `json:"equal"`
+	// Contradictions holds at most one trial for each cell.
+	Contradictions map[trial.Key]Contradiction `json:"contradictions,omitempty"`
+}
+
+// Contradiction is a trial whose second look came out differently.
+type Contradiction struct {
+	N           int64                 `json:"n"`
+	Repetition  int64                 `json:"repetition"`
+	Fingerprint uint64                `json:"fingerprint"` // of the recorded outcome
+	Found       schemas.Contradiction `json:"found"`
+}
+
+const looksFormat = 1
+
+// Add remembers an outcome that a second look found again.
+func (l *Looks) Add(cell trial.Key, n, repetition int64, fingerprint uint64) {
+	if l.Equal[cell] == nil {
+		l.Equal[cell] = map[int64]map[int64]uint64{}
+	}
+	if l.Equal[cell][n] == nil {
+		l.Equal[cell][n] = map[int64]uint64{}
+	}
+	l.Equal[cell][n][repetition] = fingerprint
+}
+
+func (f *Folder) looksPath() string { return filepath.Join(f.Dir, "ledger", "looks.json") }
+
+// ReadLooks reads the record of second looks. One that is missing or damaged reads as empty: its
+// looks are made again.
+func (f *Folder) ReadLooks() *Looks {
+	l := &Looks{}
+	raw, err := os.ReadFile(f.looksPath())
+	if err != nil || json.Unmarshal(raw, l) != nil || l.Format != looksFormat {
+		l = &Looks{Format: looksFormat}
+	}
+	if l.Equal == nil {
+		l.Equal = map[trial.Key]map[int64]map[int64]uint64{}
+	}
+	if l.Contradictions == nil {
+		l.Contradictions = map[trial.Key]Contradiction{}
+	}
+	return l
+}
+
+// WriteLooks replaces the record of second looks.
+func (f *Folder) WriteLooks(l *Looks) error {
+	raw, err := json.Marshal(l)
+	if err != nil {
+		return err
+	}
+	return writeFile(f.looksPath(), append(raw, '\n'))
+}

@@ -1,0 +1,549 @@
+package coordinator
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/shatterlab/shatter/coordinator/folder"
+	"github.com/shatterlab/shatter/pipeline/estimate"
+	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// How many trials of a cell are looked at a second time, besides the share that is asked for.
+const (
+	leastLooks = 8    // or all, of a cell that has fewer
+	fewLooks   = 2    // where they are slow
+	slowShare  = 0.03 // of the time of all cells together: more than this
+	slowLooks  = 3.0  // and than so many seconds is slow
+	lookFactor = 2.5  // time of a second look, in times of the first
+)
+
+// How many sample sizes of a cell are looked at: the fewer there are, the fewer jobs.
+const (
+	leastSizes     = 3
+	trialsPerSize  = 8  // beyond
+	trialsPerTrips = 32 // the same where each job has round trips for its queries, and leastSizes is 1
+)
+
+// keepLooks is the time after which looks are recorded while others are being made.
+const keepLooks = 5 * time.Second
+
+// looks makes the second looks of a run: it runs a share of the trials that the tables count again,
+// with their points in another order and company, and compares everything bit by bit. Which trials
+// follows from the cells' keys and from what was counted; plugins know neither.
+type looks struct {
+	grid    *grid
+	folder  *folder.Folder
+	ledger  *ledger.Ledger
+	share   float64       // of each cell's trials; 0: none
+	record  *folder.Looks // of this run and of earlier ones
+	cells   []*lookedCell // those that are decided
+	budget  bool          // the budget left some of them over
+	pending int64         // trials to be looked at in this run
+	looked  int64         // those that have come back
+	seconds float64       // that workers report for all runs of them
+	ended   bool          // nothing more is to be done in this run
+	keep    time.Time     // when the record is to be written next
+}
+
+// lookedCell is a cell at whose trials the run looks again.
+type lookedCell struct {
+	*cell
+	trials    int64    // that the tables count
+	chosen    []ranked // in the order of choice
+	left      int64    // those of them that could not be looked at
+	why       string   // why there are such, or why fewer were chosen than are asked for
+	differing differences
+	seconds   float64           // that the cell's trials took
+	cost      map[int64]float64 // of a look by sample size, in seconds
+	job       map[int64]float64 // least cost of a job by sample size, in seconds
+}
+
+// ranked is a trial with its place in the order of choice.
+type ranked struct {
+	rank   uint64
+	n, rep int64
+}
+
+func (a ranked) compare(b ranked) int {
+	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.n, b.n), cmp.Compare(a.rep, b.rep))
+}
+
+// chooseLooks returns count of the trials that a table counts at each of the points, at some of
+// these: those of least rank at the sizes of least rank. The rank of a trial is pseudo-random under
+// the cell's NoiseKey.
+func chooseLooks(key trial.Key, points []estimate.Point, count, sizes int) (chosen []ranked) {
+	best := leastRanks(key, points, count)
+	var order []int64
+	for _, t := range best {
+		if !slices.Contains(order, t.n) {
+			order = append(order, t.n)
+		}
+	}
+	if len(order) <= sizes {
+		return best
+	}
+	sizes = max(sizes, 1)
+	for i := 0; i < len(order) && len(chosen) < count; i += sizes {
+		part := order[i:min(i+sizes, len(order))]
+		some := slices.DeleteFunc(slices.Clone(points), func(p estimate.Point) bool { return !slices.Contains(part, p.N) })
+		chosen = append(chosen, leastRanks(key, some, count-len(chosen))...)
+	}
+	return chosen
+}
+
+// leastRanks returns the count trials of least rank.
+func leastRanks(key trial.Key, points []estimate.Point, count int) []ranked {
+	best, limit := make([]ranked, 0, 2*count), uint64(math.MaxUint64)
+	cut := func() {
+		slices.SortFunc(best, ranked.compare)
+		best = best[:min(len(best), count)]
+	}
+	for _, p := range points {
+		for rep := range p.Consumed {
+			rank, _ := trial.Seed(key, trial.Looks, uint64(p.N), uint32(rep))
+			if rank > limit {
+				continue
+			}
+			if best = append(best, ranked{rank, p.N, int64(rep)}); len(best) == cap(best) {
+				cut()
+				limit = best[count-1].rank
+			}
+		}
+	}
+	cut()
+	return best
+}
+
+// interactive reports whether a job of the cell has round trips for each query or round, which its
+// trials share.
+func (c *cell) interactive() bool { return c.Adversary != nil && !c.Adversary.Offline }
+
+// sizesFor returns the number of sample sizes for that many looks.
+func (c *cell) sizesFor(looks int) int {
+	if c.interactive() {
+		return max(1, looks/trialsPerTrips)
+	}
+	return max(leastSizes, looks/trialsPerSize)
+}
+
+// forgetForeign forgets the looks at cells of which other plugin files have made outcomes, because
+// these are dropped.
+func (l *looks) forgetForeign(files pluginFiles) error {
+	changed := false
+	for _, o := range l.ledger.Origins() {
+		if c, ok := l.grid.byKey[o.Cell]; ok && files.foreign(c, o.Digest) {
+			delete(l.record.Equal, c.Key)
+			delete(l.record.Contradictions, c.Key)
+			changed = true
+		}
+	}
+	if !changed {
+		return nil
+	}
+	return l.folder.WriteLooks(l.record)
+}
+
+// contradiction returns the contradiction that was found in a cell, now or by an earlier run; nil
+// if there is none, or if the outcome in question is no longer in the ledger.
+func (l *looks) contradiction(c *cell) *schemas.Contradiction {
+	x, ok := l.record.Contradictions[c.Key]
+	if !ok {
+		return nil
+	}
+	if now, ok := l.ledger.Fingerprint(c.Key, x.N, x.Repetition); !ok || now != x.Fingerprint {
+		return nil
+	}
+	return &x.Found
+}
+
+// isEqual reports whether a second look at the trial has found its outcome again.
+func (l *looks) isEqual(c *cell, t ranked) bool {
+	was, ok := l.record.Equal[c.Key][t.n][t.rep]
+	now, known := l.ledger.Fingerprint(c.Key, t.n, t.rep)
+	return ok && known && was == now
+}
+
+// choose chooses trials of each decided cell and counts those that this run has to look at.
+func (l *looks) choose() error {
+	for _, c := range l.grid.cells {
+		if !c.done || c.refused != "" {
+			continue
+		}
+		x := &lookedCell{cell: c}
+		points := c.Result().Points
+		for _, p := range points {
+			x.trials += int64(p.Consumed)
+		}
+		if l.share > 0 && x.trials > 0 {
+			count := int(min(x.trials, max(leastLooks, int64(math.Ceil(l.share*float64(x.trials))))))
+			x.chosen = chooseLooks(c.NoiseKey, points, count, c.sizesFor(count))
+		}
+		l.cells = append(l.cells, x)
+	}
+	if l.count(); l.pending == 0 {
+		return nil
+	}
+	defer l.count()
+	return l.shorten()
+}
+
+// count sets pending.
+func (l *looks) count() {
+	l.pending = 0
+	for _, x := range l.cells {
+		l.pending += int64(len(l.missing(x)))
+	}
+}
+
+// missing returns the chosen trials of a cell that were not looked at. A cell with a contradiction
+// needs no further looks.
+func (l *looks) missing(x *lookedCell) (trials []ranked) {
+	if l.contradiction(x.cell) != nil {
+		return nil
+	}
+	for _, t := range x.chosen {
+		if !l.isEqual(x.cell, t) {
+			trials = append(trials, t)
+		}
+	}
+	return trials
+}
+
+// shorten chooses fewer trials where all looks together would take too long: then each cell has the
+// share that is asked for, and beyond that the cheapest cells come first. Each algorithm has some
+// looks in any case.
+func (l *looks) shorten() error {
+	all, wanted := 0.0, 0.0
+	for _, x := range l.cells {
+		if err := x.measure(l.ledger); err != nil {
+			return err
+		}
+		all, wanted = all+x.seconds, wanted+x.price(len(x.chosen))
+	}
+	left := max(slowLooks, slowShare*all)
+	if wanted <= left {
+		return nil
+	}
+	granted := map[*lookedCell]int{}
+	for _, x := range l.cells {
+		granted[x] = min(len(x.chosen), int(l.share*float64(x.trials)))
+		left -= x.price(granted[x])
+	}
+	cheapest := slices.Clone(l.cells)
+	slices.SortStableFunc(cheapest, func(a, b *lookedCell) int { return cmp.Compare(a.price(fewLooks), b.price(fewLooks)) })
+	for most := fewLooks; most <= leastLooks; most++ {
+		for _, x := range cheapest {
+			count := min(most, len(x.chosen))
+			if more := x.price(count) - x.price(granted[x]); count > granted[x] && more <= left {
+				left -= more
+				granted[x] = count
+			}
+		}
+	}
+	l.grantEach(cheapest, granted)
+	for _, x := range l.cells {
+		if granted[x] < len(x.chosen) {
+			x.chosen, x.why = x.chosen[:granted[x]], "too slow for more"
+		}
+	}
+	return nil
+}
+
+// grantEach grants some looks to the first cell of each algorithm that has none.
+func (l *looks) grantEach(cells []*lookedCell, granted map[*lookedCell]int) {
+	type algorithm struct{ plugin, name string }
+	seen := map[algorithm]bool{}
+	for _, x := range cells {
+		seen[algorithm{x.Plugin, x.Algorithm}] = seen[algorithm{x.Plugin, x.Algorithm}] || granted[x] > 0
+	}
+	for _, x := range cells {
+		if a := (algorithm{x.Plugin, x.Algorithm}); !seen[a] && len(x.chosen) > 0 {
+			granted[x], seen[a] = min(fewLooks, len(x.chosen)), true
+		}
+	}
+}
+
+// measure reads what the cell's trials took.
+func (x *lookedCell) measure(l *ledger.Ledger) error {
+	x.seconds, x.cost, x.job = 0, map[int64]float64{}, map[int64]float64{}
+	trials, jobs := map[int64]int64{}, map[int64]int64{}
+	err := l.Each(x.Key, func(b *ledger.Batch) error {
+		x.seconds += b.Seconds
+		x.cost[b.N] += b.Seconds
+		trials[b.N] += int64(len(b.Repetition))
+		jobs[b.N]++
+		return nil
+	})
+	for n, count := range trials {
+		if x.interactive() {
+			x.job[n] = x.cost[n] / float64(jobs[n])
+		}
+		x.cost[n] *= lookFactor / float64(count)
+	}
+	return err
+}
+
+// price returns the cost of the first looks at a cell that was measured, in seconds.
+func (x *lookedCell) price(looks int) (total float64) {
+	bySize := map[int64]float64{}
+	for _, t := range x.chosen[:min(looks, len(x.chosen))] {
+		bySize[t.n] += x.cost[t.n]
+	}
+	for n, cost := range bySize {
+		total += max(cost, x.job[n])
+	}
+	return total
+}
+
+// leave gives up all looks that are still missing.
+func (l *looks) leave(why string) {
+	for _, x := range l.cells {
+		if n := int64(len(l.missing(x))); n > 0 {
+			x.left, x.why = n, why
+		}
+	}
+	l.pending, l.ended = 0, true
+}
+
+// blocks returns the missing looks as jobs: at most trials and seconds of them, as a budget allows.
+func (l *looks) blocks(trials int64, seconds float64) (blocks []*rerunBlock) {
+	for _, x := range l.cells {
+		missing := l.missing(x)
+		for i, t := range missing {
+			seconds -= x.cost[t.n]
+			if trials--; trials < 0 || seconds < 0 {
+				x.left, x.why = int64(len(missing)-i), "the budget was spent"
+				l.pending -= x.left
+				l.budget = true
+				missing = missing[:i]
+				break
+			}
+		}
+		blocks = append(blocks, x.cut(missing)...)
+	}
+	return blocks
+}
+
+// cut makes jobs of trials of the cell.
+func (x *lookedCell) cut(trials []ranked) (blocks []*rerunBlock) {
+	slices.SortFunc(trials, func(a, b ranked) int {
+		return cmp.Or(cmp.Compare(a.n, b.n), cmp.Compare(a.rep, b.rep))
+	})
+	var last *rerunBlock
+	for _, t := range trials {
+		most := min(blockTrials, x.SessionTrials(t.n))
+		if cost := x.cost[t.n]; cost > 0 && !x.interactive() {
+			most = max(1, int(min(float64(most), aimJob/cost)))
+		}
+		if last != nil && last.n == t.n && len(last.picked) < most {
+			last.add(t.rep)
+			continue
+		}
+		last = again(x.cell, t.n, t.rep, trial.LookShuffled)
+		blocks = append(blocks, last)
+	}
+	return blocks
+}
+
+// lookAgain makes the second looks that are missing, as far as the budget goes.
+func (r *run) lookAgain(ctx context.Context) error {
+	l := r.looks
+	if err := l.choose(); err != nil {
+		return err
+	}
+	profile, here := r.recordedProfile(), trial.FloatProfile()
+	if r.Workers != nil && profile != here {
+		l.leave(fmt.Sprintf("their float profile is %s, this machine's is %s", profile, here))
+	}
+	trials, seconds := int64(math.MaxInt64), math.Inf(1)
+	if r.Budget.Trials > 0 {
+		trials = r.Budget.Trials - r.jobs.handed
+	}
+	if r.Budget.Time > 0 {
+		seconds = r.Budget.Time.Seconds() - r.tally.seconds
+	}
+	if blocks := l.blocks(trials, seconds); len(blocks) > 0 {
+		if err := r.look(ctx, blocks, profile); err != nil {
+			return err
+		}
+	}
+	l.ended = true
+	return nil
+}
+
+// look runs the trials of the blocks again and records what comes of it.
+func (r *run) look(ctx context.Context, blocks []*rerunBlock, profile string) (err error) {
+	l := r.looks
+	byCell := map[*cell]*lookedCell{}
+	for _, x := range l.cells {
+		byCell[x.cell] = x
+	}
+	l.keep = time.Now().Add(keepLooks)
+	defer func() {
+		if e := l.folder.WriteLooks(l.record); err == nil {
+			err = e
+		}
+	}()
+	show := func() {
+		if r.Progress != nil {
+			r.Progress(r.progress.look(time.Now()))
+		}
+	}
+	show()
+	lost, shown := map[position]bool{}, time.Now()
+	var a *rerun
+	a = r.newRerun(blocks, profile, func(c *cell, b *ledger.Batch, row int) error {
+		where := position{c.index, b.N, b.Repetition[row]}
+		l.seconds += b.Seconds / float64(len(b.Repetition))
+		if b.Status[row] == ledger.Lost && !lost[where] { // once more: the limit of a machine may be a matter of chance
+			lost[where] = true
+			a.waiting = append(a.waiting, again(c, where.n, where.repetition, trial.LookShuffled))
+			return nil
+		}
+		l.looked++
+		if time.Since(shown) > 200*time.Millisecond {
+			shown = time.Now()
+			show()
+		}
+		return l.take(byCell[c], b, row)
+	})
+	a.show = func(idle bool) { r.jobs.idle = idle; show() }
+	a.lose = func(b *rerunBlock) {
+		for i := range b.picked {
+			if !b.returned.Has(int64(i)) {
+				byCell[b.cell].lose(neverCameBack)
+			}
+		}
+	}
+	if err := a.run(ctx); err != nil {
+		return err
+	}
+	return r.explain(ctx, profile)
+}
+
+// take takes in one look: a row of b.
+func (l *looks) take(x *lookedCell, b *ledger.Batch, row int) error {
+	rep := b.Repetition[row]
+	switch {
+	case b.Status[row] == ledger.Lost:
+		x.lose(strings.Clone(valueAt(b.Reason, row)))
+	case isRecorded(l.ledger, b, row):
+		fingerprint, _ := l.ledger.Fingerprint(x.Key, b.N, rep)
+		l.record.Add(x.Key, b.N, rep, fingerprint)
+	default:
+		x.differing.add(x.cell, b, row)
+	}
+	began := time.Now()
+	if began.Before(l.keep) {
+		return nil
+	}
+	err := l.folder.WriteLooks(l.record)
+	l.keep = time.Now().Add(max(keepLooks, 20*time.Since(began))) // a large record takes its time
+	return err
+}
+
+// lose counts a look that a limit of the machine has ended twice.
+func (x *lookedCell) lose(reason string) {
+	x.left++
+	line, _, _ := strings.Cut(reason, "\n")
+	x.why = "lost: " + line
+}
+
+// explain finds out what the trials depend on that came out differently, and records it.
+func (r *run) explain(ctx context.Context, profile string) error {
+	l := r.looks
+	var trials []*differing
+	for _, x := range l.cells {
+		trials = append(trials, x.differing.first...)
+	}
+	if len(trials) == 0 {
+		return nil
+	}
+	if err := r.examine(ctx, trials, profile); err != nil {
+		return err
+	}
+	for _, x := range l.cells {
+		if x.differing.count == 0 {
+			continue
+		}
+		worst, found, err := x.differing.contradiction(l.ledger)
+		if err != nil {
+			return err
+		}
+		found.Looked = x.differing.count + l.equal(x)
+		fingerprint, _ := l.ledger.Fingerprint(x.Key, worst.n, worst.rep)
+		l.record.Contradictions[x.Key] = folder.Contradiction{
+			N: worst.n, Repetition: worst.rep, Fingerprint: fingerprint, Found: found,
+		}
+	}
+	return nil
+}
+
+// equal counts the chosen trials of a cell whose second look found their outcome again.
+func (l *looks) equal(x *lookedCell) (count int64) {
+	for _, t := range x.chosen {
+		if l.isEqual(x.cell, t) {
+			count++
+		}
+	}
+	return count
+}
+
+// listContradictions returns the contradictions in the order of the plan.
+func (l *looks) listContradictions() (list []schemas.Contradiction) {
+	for _, c := range l.grid.cells {
+		if x := l.contradiction(c); x != nil {
+			list = append(list, *x)
+		}
+	}
+	return list
+}
+
+// mostLookNotes is the most notes on single cells that stand below a table.
+const mostLookNotes = 5
+
+// manifest tells which trials were looked at.
+func (l *looks) manifest() *schemas.Looks {
+	m := &schemas.Looks{Share: l.share, Cells: []schemas.CellLooks{}, Contradictions: l.listContradictions()}
+	var notes []string
+	for _, x := range l.cells {
+		y := schemas.CellLooks{
+			Cell: x.Key.Short(), Trials: x.trials, Due: int64(len(x.chosen)), Equal: l.equal(x), Left: x.left, Why: x.why,
+		}
+		m.Cells = append(m.Cells, y)
+		switch {
+		case y.Left > 0:
+			notes = append(notes, fmt.Sprintf("second looks: %d of %d due at trials of %s were not made: %s",
+				y.Left, y.Due, x.words(), y.Why))
+		case y.Why != "":
+			notes = append(notes, fmt.Sprintf("second looks: %d of %d trials of %s: %s", y.Due, y.Trials, x.words(), y.Why))
+		}
+	}
+	if l.share == 0 && len(l.cells) > 0 {
+		m.Notes = append(m.Notes, "no second looks: whether outcomes depend on anything but their trial was not checked")
+	}
+	m.Notes = append(m.Notes, notes[:min(len(notes), mostLookNotes)]...)
+	if more := len(notes) - mostLookNotes; more > 0 {
+		m.Notes = append(m.Notes, fmt.Sprintf("second looks: fewer than asked for at trials of %d more cells", more))
+	}
+	return m
+}
+
+// leftOver counts the looks that were due and were not made.
+func (l *looks) leftOver() (count int64) {
+	if !l.ended {
+		return l.pending - l.looked
+	}
+	for _, x := range l.cells {
+		count += x.left
+	}
+	return count
+}

@@ -1,0 +1,433 @@
+package coordinator
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/shatterlab/shatter/coordinator/folder"
+	"github.com/shatterlab/shatter/pipeline/cache"
+	"github.com/shatterlab/shatter/pipeline/estimate"
+	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// withLooks asks for second looks at a share of the trials.
+func withLooks(share float64) func(*Config) { return func(c *Config) { c.Looks = share } }
+
+// second calls change for each row of a second look of a kind at a cell's trials and then publishes
+// the batch.
+func second(as string, look trial.Look, change func(f *fake, b *ledger.Batch, row int)) script {
+	return func(f *fake, job *trial.Job, b *ledger.Batch) {
+		for row := range b.Repetition {
+			if job.Cell.As == as && (look == "any" && job.Look != "" || job.Look == look) {
+				change(f, b, row)
+			}
+		}
+		f.publish(b)
+	}
+}
+
+// spoil changes the metric of an outcome.
+func spoil(b *ledger.Batch, row int, by float64) {
+	if b.Status[row] == ledger.OK {
+		b.Values[0][row] += by
+	} else {
+		b.Kind[row] = fmt.Sprintf("error %v", by)
+	}
+}
+
+func looksOf(t *testing.T, dir string) *schemas.Looks {
+	t.Helper()
+	m := folder.ReadManifest(dir)
+	if m.Looks == nil {
+		t.Fatal("the manifest has no second looks")
+	}
+	return m.Looks
+}
+
+// The choice is that of the least ranks, whatever the order and the borders of the points.
+func TestChooseLooks(t *testing.T) {
+	points := []estimate.Point{{N: 10, Consumed: 100}, {N: 20, Consumed: 3}, {N: 40, Consumed: 500}}
+	var all []ranked
+	for _, p := range points {
+		for rep := range p.Consumed {
+			rank, _ := trial.Seed(trial.Key{7}, 9, uint64(p.N), uint32(rep))
+			all = append(all, ranked{rank, p.N, int64(rep)})
+		}
+	}
+	slices.SortFunc(all, ranked.compare)
+	for _, count := range []int{1, 2, 8, 100, 602, 603} {
+		if d := cmp.Diff(all[:count], chooseLooks(trial.Key{7}, points, count, 3), cmp.AllowUnexported(ranked{})); d != "" {
+			t.Errorf("%d: %s", count, d)
+		}
+	}
+	if slices.Equal(chooseLooks(trial.Key{8}, points, 8, 3), all[:8]) {
+		t.Error("the choice does not depend on the key")
+	}
+	one := slices.DeleteFunc(slices.Clone(all), func(t ranked) bool { return t.n != all[0].n })
+	if d := cmp.Diff(one[:50], chooseLooks(trial.Key{7}, points, 50, 1), cmp.AllowUnexported(ranked{})); d != "" {
+		t.Errorf("at one size: %s", d)
+	}
+	every := chooseLooks(trial.Key{7}, points, 603, 1)
+	slices.SortFunc(every, ranked.compare)
+	if !slices.Equal(every, all) {
+		t.Error("all trials, size by size, are not all trials")
+	}
+}
+
+// Honest trials are looked at and found equal, whatever the network does, and the result is that of
+// a run without second looks. The same command repeats nothing.
+func TestLooksHonest(t *testing.T) {
+	want := reference(t)
+	for name, script := range map[string]script{
+		"honest":  honest,
+		"doubled": func(f *fake, _ *trial.Job, b *ledger.Batch) { f.publish(b); f.publish(b) },
+		"dropped": func(f *fake, job *trial.Job, b *ledger.Batch) {
+			if !f.first("%s %d %d %s", job.Cell.As, job.N, job.First, job.Look) || f.rng.IntN(3) > 0 {
+				f.publish(b)
+			}
+		},
+		"in pieces": func(f *fake, _ *trial.Job, b *ledger.Batch) {
+			for i := range b.Status {
+				f.publish(part(b, i, i+1))
+			}
+		},
+		"lost once": func(f *fake, job *trial.Job, b *ledger.Batch) {
+			if job.Look != "" && f.first("%s %d %d", job.Cell.As, job.N, job.First) {
+				lose(b, job.First)
+			}
+			f.publish(b)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			s, _, err := setup{dir: dir, script: script, change: withLooks(0.05)}.run(t, t.Context())
+			if err != nil || s.Digest != want || len(s.Alarms) > 0 || s.LooksLeft != 0 || s.Looked == 0 {
+				t.Fatalf("%+v, %v", s, err)
+			}
+			looks := looksOf(t, dir)
+			for _, c := range looks.Cells {
+				if asked := max(8, (c.Trials+19)/20); c.Due != asked || c.Equal != asked || c.Left != 0 {
+					t.Errorf("%+v", c)
+				}
+			}
+			if len(looks.Cells) != 5 || len(looks.Notes)+len(looks.Contradictions) != 0 { // one is refused
+				t.Errorf("%+v", looks)
+			}
+			s, f, err := setup{dir: dir, script: honest, change: withLooks(0.05)}.run(t, t.Context())
+			if err != nil || s.Digest != want || f.trials != 0 || s.Looked != 0 {
+				t.Errorf("again: %+v, %v, %d trials", s, err, f.trials)
+			}
+			if x := checkTables(t, dir); !x.Equal() {
+				t.Errorf("%+v", x)
+			}
+		})
+	}
+}
+
+// What outcomes depend on is found, named, and kept: the cell has no n*, and the same command ends
+// in the same way without a trial.
+func TestContradictions(t *testing.T) {
+	want := reference(t)
+	chance := func(f *fake, b *ledger.Batch, row int) { spoil(b, row, float64(f.serial+1)) }
+	always := func(_ *fake, b *ledger.Batch, row int) { spoil(b, row, 1) }
+	for _, c := range []struct {
+		name   string
+		script script
+		cause  schemas.Cause
+	}{
+		{"other points", second("plain-3", trial.LookShuffled, always), schemas.CausePoints},
+		{"answers that contradict each other", second("plain-3", trial.LookShuffled,
+			func(_ *fake, b *ledger.Batch, row int) {
+				b.Status[row], b.Kind[row] = ledger.Failed, "look"
+				b.Error[row], b.Values[0][row] = math.NaN(), math.NaN()
+			}), schemas.CausePoints},
+		{"earlier trials", second("plain-3", "any", always), schemas.CauseEarlier},
+		{"chance", second("plain-3", "any", chance), schemas.CauseChance},
+		{"not alone", func(f *fake, job *trial.Job, b *ledger.Batch) {
+			if job.Look == trial.LookAlone {
+				lose(b, job.First)
+			}
+			second("plain-3", trial.LookShuffled, always)(f, job, b)
+		}, schemas.CauseUnknown},
+		{"a worker that lies", func(f *fake, job *trial.Job, b *ledger.Batch) {
+			if b.Worker = "liar"; job.Look == "" && job.Cell.As == "plain-3" {
+				for row := range b.Repetition {
+					spoil(b, row, 1)
+				}
+			}
+			f.publish(b)
+		}, schemas.CauseEarlier},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			s, _, err := setup{dir: dir, script: c.script, change: withLooks(0.01)}.run(t, t.Context())
+			if err != nil || len(s.Alarms) != 1 || s.Withheld != 1 || !strings.Contains(s.Alarms[0], c.cause.String()) {
+				t.Fatalf("%+v, %v", s, err)
+			}
+			looks := looksOf(t, dir)
+			if len(looks.Contradictions) != 1 {
+				t.Fatalf("%+v", looks)
+			}
+			x := looks.Contradictions[0]
+			if x.Cause != c.cause || !strings.HasPrefix(x.Trial, x.Cell+"/") || x.Difference == "" || x.Different == 0 ||
+				x.Different > x.Looked || x.Looked < 8 {
+				t.Errorf("%+v", x)
+			}
+			if c.name == "a worker that lies" && (x.Worker != "liar" || !strings.Contains(s.Alarms[0], `worker "liar"`)) {
+				t.Errorf("the liar is not named: %+v", x)
+			}
+			if c.cause == schemas.CauseUnknown && !strings.Contains(s.Alarms[0], "too slow") {
+				t.Errorf("the reason is not named: %s", s.Alarms)
+			}
+			row := tableLine(t, dir, x.Cell)
+			if !strings.Contains(row, `failed,"integrity alarm: a second look at trial `+x.Trial) ||
+				strings.Contains(row, "liar") {
+				t.Errorf("table: %s", row)
+			}
+			if v := checkTables(t, dir); v.Equal() || len(v.Contradictions) != 1 || len(v.Different()) > 0 ||
+				v.Digest != s.Digest {
+				t.Errorf("verify: %+v", v)
+			}
+			for _, share := range []float64{0.01, 0} {
+				again, f, err := setup{dir: dir, script: honest, change: withLooks(share)}.run(t, t.Context())
+				if err != nil || f.trials != 0 || !slices.Equal(again.Alarms, s.Alarms) || again.Digest != s.Digest {
+					t.Errorf("again: %+v, %v, %d trials", again, err, f.trials)
+				}
+			}
+			s, _, err = setup{
+				dir: dir, mode: folder.Mode{Redo: true}, digest: "repaired", script: honest, change: withLooks(0.01),
+			}.run(t, t.Context())
+			if err != nil || s.Digest != want || len(s.Alarms) > 0 || s.Looked == 0 {
+				t.Errorf("repaired: %+v, %v", s, err)
+			}
+		})
+	}
+}
+
+// tableLine returns the line of a cell in table.csv.
+func tableLine(t *testing.T, dir, cell string) string {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(dir, "table.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range strings.Split(string(raw), "\n") {
+		if strings.HasPrefix(line, cell) {
+			return line
+		}
+	}
+	t.Fatalf("no line of %s in %s", cell, raw)
+	return ""
+}
+
+// Of several trials the one with the strongest evidence is told: memory may leave some trials as
+// they would be alone.
+func TestStrongestEvidence(t *testing.T) {
+	dir := t.TempDir()
+	s, _, err := setup{dir: dir, change: withLooks(0.05), script: func(f *fake, job *trial.Job, b *ledger.Batch) {
+		for row, rep := range b.Repetition {
+			if job.Cell.As == "plain-0" && (job.Look == trial.LookShuffled || job.Look == trial.LookAlone && rep%2 == 1) {
+				spoil(b, row, 1)
+			}
+		}
+		f.publish(b)
+	}}.run(t, t.Context())
+	if err != nil || len(s.Alarms) != 1 {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	if x := looksOf(t, dir).Contradictions[0]; x.Cause != schemas.CauseEarlier || x.Different != 23 || x.Looked != 23 {
+		t.Errorf("%+v", x)
+	}
+}
+
+// A look that is lost twice says nothing about its trial, is told, and is made by the next run.
+func TestLooksLost(t *testing.T) {
+	want, dir := reference(t), t.TempDir()
+	s, _, err := setup{dir: dir, change: withLooks(0.01), script: func(f *fake, job *trial.Job, b *ledger.Batch) {
+		if job.Look != "" && job.Cell.As == "plain-0" {
+			for _, rep := range b.Repetition {
+				lose(b, rep)
+			}
+			b.Reason = slices.Repeat([]string{"too slow"}, len(b.Status))
+		}
+		f.publish(b)
+	}}.run(t, t.Context())
+	if err != nil || s.LooksLeft != 8 || len(s.Alarms) > 0 || s.Digest != want || len(s.LookNotes) != 1 ||
+		!strings.Contains(s.LookNotes[0], "8 of 8 due at trials of plain-0 on thresholds, domain 256 were not made: lost: too slow") {
+		t.Errorf("%+v, %v", s, err)
+	}
+	s, f, err := setup{dir: dir, change: withLooks(0.01), script: honest}.run(t, t.Context())
+	if err != nil || s.LooksLeft != 0 || s.Looked != 8 || f.trials != 8 || s.Digest != want {
+		t.Errorf("%+v, %v, %d trials", s, err, f.trials)
+	}
+}
+
+// Looks that never come back are left, and say so.
+func TestLooksNeverComeBack(t *testing.T) {
+	dir := t.TempDir()
+	s, _, err := setup{dir: dir, change: withLooks(0.01), script: func(f *fake, job *trial.Job, b *ledger.Batch) {
+		if job.Look == "" || job.Cell.As != "plain-0" {
+			f.publish(b)
+		}
+	}}.run(t, t.Context())
+	if err != nil || s.LooksLeft != 8 || !strings.Contains(s.LookNotes[0], "never came back") {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// Interrupted looks go on where they were, and there is no result before they are made.
+func TestLooksInterrupted(t *testing.T) {
+	want, dir := reference(t), t.TempDir()
+	made, runs := int64(0), 0
+	for ; ; runs++ {
+		ctx, cancel := context.WithCancel(t.Context())
+		jobs := 0
+		s, _, err := setup{dir: dir, change: withLooks(0.02), script: func(f *fake, job *trial.Job, b *ledger.Batch) {
+			f.publish(b)
+			if job.Look != "" {
+				if jobs++; jobs == 6 {
+					time.Sleep(50 * time.Millisecond) // what came before is taken in
+					cancel()
+				}
+			}
+		}}.run(t, ctx)
+		cancel()
+		if err != nil || len(s.Alarms) > 0 {
+			t.Fatalf("%+v, %v", s, err)
+		}
+		if made += s.Looked; !s.Interrupted {
+			if s.Digest != want {
+				t.Errorf("digest %s, want %s", s.Digest, want)
+			}
+			break
+		}
+		if s.Digest != "" || runs > 50 {
+			t.Fatalf("run %d: %+v", runs, s)
+		}
+	}
+	due := int64(0)
+	for _, c := range looksOf(t, dir).Cells {
+		if due += c.Due; c.Equal != c.Due {
+			t.Errorf("%+v", c)
+		}
+	}
+	if runs < 2 || made > due {
+		t.Errorf("%d runs looked at %d trials, %d were due", runs, made, due)
+	}
+}
+
+// A budget counts looks too: what it leaves is told and made by later runs.
+func TestLooksBudget(t *testing.T) {
+	want, dir := reference(t), t.TempDir()
+	left := false
+	for range 100 {
+		s, f, err := setup{dir: dir, script: honest, change: func(c *Config) {
+			c.Looks, c.Budget = 0.05, Budget{Trials: 500}
+		}}.run(t, t.Context())
+		if err != nil || f.trials > 500 {
+			t.Fatalf("%+v, %v, %d trials", s, err, f.trials)
+		}
+		if s.Partial == "" && s.LooksLeft == 0 {
+			if s.Digest != want || !left {
+				t.Errorf("%+v", s)
+			}
+			return
+		}
+		left = left || s.LooksLeft > 0 && strings.Contains(strings.Join(s.LookNotes, ""), "the budget was spent")
+	}
+	t.Error("it never ends")
+}
+
+// Outcomes from the cache are looked at like others, and a cell with a contradiction is not stored.
+func TestLooksCache(t *testing.T) {
+	cache := &cache.Cache{Dir: t.TempDir()}
+	with := func(c *Config) { c.Cache, c.Looks = cache, 0.01 }
+	always := func(_ *fake, b *ledger.Batch, row int) { spoil(b, row, 1) }
+	if s, _, err := (setup{dir: t.TempDir(), change: with, script: second("plain-3", "any", always)}).
+		run(t, t.Context()); err != nil || len(s.Alarms) != 1 {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	key := testPlan(t).Cells[3].Key
+	if seeds := cache.Seeds(key); len(seeds) > 0 {
+		t.Errorf("a cell that is in doubt is in the cache under %v", seeds)
+	}
+	s, _, err := setup{dir: t.TempDir(), change: with, script: honest}.run(t, t.Context())
+	if err != nil || s.Served == 0 || s.Looked < 40 || s.Digest != reference(t) {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// Where trials are slow and few, fewer of them are looked at, and the result says so.
+func TestLooksSlow(t *testing.T) {
+	want, dir := reference(t), t.TempDir()
+	slow := func(f *fake, job *trial.Job, b *ledger.Batch) {
+		if b.Seconds = 0; job.Cell.As == "plain-0" {
+			b.Seconds = 10 * float64(len(b.Status))
+		}
+		f.publish(b)
+	}
+	for range 2 {
+		s, _, err := setup{dir: dir, script: slow, change: withLooks(0.001)}.run(t, t.Context())
+		if err != nil || s.Digest != want || len(s.LookNotes) != 1 || s.LooksLeft != 0 ||
+			!strings.Contains(s.LookNotes[0], "second looks: 5 of 450 trials of plain-0 on thresholds, domain 256: too slow for more") {
+			t.Errorf("%+v, %v", s, err)
+		}
+	}
+	for _, c := range looksOf(t, dir).Cells[1:] {
+		if c.Due != 8 || c.Why != "" {
+			t.Errorf("%+v", c)
+		}
+	}
+}
+
+// A result without looks is marked.
+func TestNoLooks(t *testing.T) {
+	dir := t.TempDir()
+	s, _, err := setup{dir: dir, script: honest}.run(t, t.Context())
+	if err != nil || len(s.LookNotes) != 1 || !strings.HasPrefix(s.LookNotes[0], "no second looks") {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if looks := looksOf(t, dir); looks.Share != 0 || len(looks.Cells) != 5 || looks.Cells[0].Due != 0 {
+		t.Errorf("%+v", looks)
+	}
+}
+
+// What an earlier run has confirmed holds only for the outcome that it has seen.
+func TestLooksOfOtherOutcomes(t *testing.T) {
+	dir := t.TempDir()
+	if s, _, err := (setup{dir: dir, script: honest, change: withLooks(0.01)}).run(t, t.Context()); err != nil {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	if err := os.Remove(filepath.Join(dir, "ledger", "0001.log")); err != nil {
+		t.Fatal(err)
+	}
+	other := func(f *fake, job *trial.Job, b *ledger.Batch) {
+		for row := range b.Repetition {
+			spoil(b, row, 3)
+		}
+		f.publish(b)
+	}
+	s, _, err := setup{dir: dir, script: other, change: withLooks(0.01)}.run(t, t.Context())
+	if err != nil || s.Looked < 40 || len(s.Alarms) > 0 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "ledger", "looks.json"), []byte(`{"format":1,"equal":{"x`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if s, _, err = (setup{dir: dir, script: other, change: withLooks(0.01)}).run(t, t.Context()); err != nil || s.Looked < 40 {
+		t.Errorf("damaged record: %+v, %v", s, err)
+	}
+}

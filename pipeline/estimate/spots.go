@@ -1,0 +1,281 @@
+package estimate
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// A search that has its bracket looks for a fall of the success rate outside of it: below the
+// bracket a size could be sufficient, above it one could be insufficient. It spends spotShare of
+// the trials that it has read on spots, sizes on both sides of the bracket, spotTrials each. Then
+// it reads on, as many trials again as it has read at most, as long as spots look as if success
+// fell. Where success never falls few do.
+const (
+	spotShare  = 0.25
+	spotTrials = 4
+	mostSpots  = 40           // on both sides together
+	spotReach  = 4 * math.Ln2 // distance in ln n from the bracket to the furthest spot
+	suspicion  = -0.5         // logarithm of the evidence of a fall that is worth more trials
+)
+
+// spotChecks are the spot checks of a search. If success never falls as the sample grows, and the
+// bracket is right, a fall is reported with probability at most (1 - Confidence)/Cells. Proof:
+//
+//   - Above the bracket, success is at least as likely as Target at every spot. An e-process against
+//     this is the product of likelihood ratios over the trials of a window of spots.
+//   - Below it, let a and b be windows of spots of which a lies before b. There is a rate q such that
+//     success is at most as likely as q in a, and at least as likely in b. The product of an
+//     e-process against the former and one against the latter is an e-process against both, and its
+//     least value over all q is no larger.
+//   - The spots are chosen before their trials are read, and with them the windows: each has an equal
+//     share of the unit that is bet, and either side half of it (Ville's inequality).
+type spotChecks struct {
+	status       string   // of the search if nothing is found
+	below, above []*point // ascending
+	left         int64    // number of trials that may still be read
+	dropped      map[*point]bool
+}
+
+// beginSpots plans the spot checks of a search that has come to its end with that status, and opens
+// their first trials. It ends the search if there is no room for any.
+func (s *Search) beginSpots(status string) {
+	for _, p := range s.open {
+		p.until, p.waiting = p.Consumed, 0
+	}
+	s.open, s.claims, s.remaining, s.doubling = nil, nil, nil, false
+	s.spots = &spotChecks{status: status, dropped: map[*point]bool{}}
+	room := min(int64(spotShare*float64(s.trials)), s.find.MaxTrials-s.trials)
+	if s.find.Monotone {
+		room = 0
+	}
+	most := min(mostSpots, int(room/spotTrials))
+	if status == StatusDecided {
+		most /= 2 // either side has its own
+	}
+	if s.low > 0 {
+		s.spots.below = s.spread(s.low, s.find.From, most)
+	}
+	if s.high <= s.find.To {
+		s.spots.above = s.spread(s.high, s.find.To, most)
+	}
+	s.spots.left = room
+	s.openSpots(slices.Concat(s.spots.below, s.spots.above))
+	if !s.Done() {
+		s.spots.left = min(s.trials, s.find.MaxTrials-s.trials-s.roundCost())
+	}
+}
+
+// spread returns up to k spots between an end of the bracket and a limit, ascending: the further
+// from the end the fewer, odd and even ones in turn, and none that the search has read.
+func (s *Search) spread(end, limit int64, k int) (spots []*point) {
+	from, to := math.Log(float64(end)), math.Log(float64(limit))
+	reach := min(math.Abs(to-from), spotReach)
+	for i := range k {
+		part := (float64(i) + 0.5) / float64(k)
+		n := int64(math.Exp(coarse(from + math.Copysign(reach*part*math.Sqrt(part), to-from))))
+		if n&1 != int64(i)&1 {
+			n++
+		}
+		if p := s.pointAt(n); p != nil && p.Consumed == 0 && (n < s.low || n > s.high) && !slices.Contains(spots, p) {
+			spots = append(spots, p)
+		}
+	}
+	slices.SortFunc(spots, func(a, b *point) int { return cmp.Compare(a.N, b.N) })
+	return spots
+}
+
+// openSpots opens spots for further trials, as far as there is room. It ends the search if none is
+// left to open.
+func (s *Search) openSpots(spots []*point) {
+	s.open = s.open[:0]
+	for _, p := range spots {
+		if s.spots.dropped[p] || s.spots.left < spotTrials {
+			continue
+		}
+		s.spots.left -= spotTrials
+		p.until = p.Consumed + spotTrials
+		p.waiting = spotTrials - p.unread.count(p.unread.known, p.Consumed, p.until)
+		s.open = append(s.open, p)
+	}
+	if len(s.open) == 0 {
+		s.finish(s.spots.status, "")
+	}
+}
+
+// dropSpots lets go of open spots that the algorithm refuses or of which a trial is lost: no more
+// of their trials are read.
+func (s *Search) dropSpots() {
+	s.open = slices.DeleteFunc(s.open, func(p *point) bool {
+		drop := p.refused && p.Consumed == 0
+		for rep := range p.lost {
+			drop = drop || rep < p.until && !p.unread.has(rep)
+		}
+		if drop {
+			p.until, p.waiting, s.spots.dropped[p] = p.Consumed, 0, true
+		}
+		return drop
+	})
+}
+
+// readSpots reads the open spots, and ends the search if they show that success falls. Otherwise it
+// opens those again that most look like it.
+func (s *Search) readSpots() {
+	for _, p := range s.open {
+		s.trials += int64(p.until - p.Consumed)
+		p.take()
+	}
+	f := s.spots.worst(s.find.Target)
+	if f.log >= s.threshold {
+		s.finish(StatusNotMonotone, f.reason())
+		return
+	}
+	s.openSpots(f.spots)
+}
+
+// merge puts the spots that were read among the sizes that a search has read.
+func (c *spotChecks) merge(read []*point) []*point {
+	for _, p := range slices.Concat(c.below, c.above) {
+		if p.Consumed > 0 {
+			read = append(read, p)
+		}
+	}
+	slices.SortFunc(read, func(a, b *point) int { return cmp.Compare(a.N, b.N) })
+	return read
+}
+
+// A fall is evidence that success falls.
+type fall struct {
+	log    float64 // less what its choice among others costs
+	spots  []*point
+	reason func() string
+}
+
+// worst returns the strongest evidence of a fall. Its spots are worth further trials; there are
+// none where nothing is suspicious.
+func (c *spotChecks) worst(target float64) (worst fall) {
+	most := suspicion
+	above, below := windows(c.above), windows(c.below)
+	for _, w := range above {
+		if log := againstRate(&w.Point, math.Log(target/(1-target)), -1); log > most {
+			most = log
+			worst = fall{log - math.Log(2*float64(len(above))), w.spots, func() string {
+				return fmt.Sprintf("success falls: %s, and fewer examples suffice", w)
+			}}
+		}
+	}
+	pairs := pairsOf(below)
+	for _, p := range pairs {
+		if log := againstOrder(&p[0].Point, &p[1].Point, most); log > most {
+			most = log
+			worst = fall{log - math.Log(2*float64(len(pairs))), slices.Concat(p[0].spots, p[1].spots), func() string {
+				return fmt.Sprintf("success falls: %s, and %s", p[0], p[1])
+			}}
+		}
+	}
+	return worst
+}
+
+// A window is a run of neighbouring spots with the sum of their trials.
+type window struct {
+	Point
+	first int // of its spots
+	spots []*point
+}
+
+func (w window) String() string {
+	where := fmt.Sprint(w.spots[0].N)
+	if last := len(w.spots) - 1; last > 0 {
+		where += fmt.Sprintf(" to %d", w.spots[last].N)
+	}
+	return fmt.Sprintf("%d of %d trials succeeded at n = %s", w.Successes, w.Consumed, where)
+}
+
+// windows returns the runs of 1, 2, 4 and 8 neighbours.
+func windows(spots []*point) (list []window) {
+	for length := 1; length <= 8; length *= 2 {
+		for first := 0; first+length <= len(spots); first++ {
+			w := window{first: first, spots: spots[first : first+length]}
+			for _, p := range w.spots {
+				w.Consumed += p.Consumed
+				w.Successes += p.Successes
+			}
+			list = append(list, w)
+		}
+	}
+	return list
+}
+
+// pairsOf returns the pairs of windows of which the second begins where the first ends.
+func pairsOf(list []window) (pairs [][2]window) {
+	for _, a := range list {
+		for _, b := range list {
+			if a.first+len(a.spots) == b.first {
+				pairs = append(pairs, [2]window{a, b})
+			}
+		}
+	}
+	return pairs
+}
+
+// againstRate returns the logarithm of an e-process against "success at p is at most as likely as a
+// rate", for sign +1, or "at least as likely", for sign -1; logit is that of the rate, and may be infinite. It is the
+// mean of the likelihood ratios of three rates beyond it.
+func againstRate(p *Point, logit, sign float64) float64 {
+	m := mixture{}
+	for _, shift := range rateShifts {
+		each := sign * shift // the limit where the rate is 1
+		switch {
+		case math.IsInf(logit, -1):
+			each = 0
+		case !math.IsInf(logit, 1):
+			each = softplus(logit+float64(sign*shift)) - softplus(logit)
+		}
+		m.add(1, float64(float64(p.Successes)*sign*shift)-float64(float64(p.Consumed)*each))
+	}
+	return m.log() - math.Log(float64(len(rateShifts)))
+}
+
+// rateShifts are the distances of the rates that againstRate bets on, in logits.
+var rateShifts = [...]float64{0.7, 1.5, 3}
+
+// softplus returns ln(1 + e^x).
+func softplus(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
+
+// againstOrder returns the logarithm of an e-process against "success at a is at most as likely as
+// at b", or -Inf where it is no more than least. For a rate q the process is the product of those
+// against "at most q" at a and "at least q" at b. The former falls as q grows and the latter grows,
+// so that between two steps of a grid of logits the product is at least that of their values at the
+// upper and at the lower step.
+func againstOrder(a, b *Point, least float64) float64 {
+	const end, steps = 6.0, 120 // the logits run from -end to end, and those beyond are infinite
+	if likelihoodRatio(a, b) <= least || a.Successes*b.Consumed <= b.Successes*a.Consumed {
+		return math.Inf(-1)
+	}
+	log := math.Inf(1)
+	lower := againstRate(b, math.Inf(-1), -1)
+	for i := 0; i <= steps; i++ {
+		logit := end * (2*float64(i)/steps - 1)
+		log = min(log, againstRate(a, logit, +1)+lower)
+		lower = againstRate(b, logit, -1)
+	}
+	return min(log, againstRate(a, math.Inf(1), +1)+lower)
+}
+
+// likelihoodRatio returns the logarithm of the likelihood ratio of two rates against one, which no
+// bet against one rate exceeds. Both points have trials.
+func likelihoodRatio(a, b *Point) float64 {
+	both := Point{Consumed: a.Consumed + b.Consumed, Successes: a.Successes + b.Successes}
+	return logLikelihood(a) + logLikelihood(b) - logLikelihood(&both)
+}
+
+// logLikelihood returns the logarithm of the largest likelihood of the trials of a point.
+func logLikelihood(p *Point) (sum float64) {
+	for _, k := range []int{p.Successes, p.Consumed - p.Successes} {
+		if k > 0 {
+			sum += float64(float64(k) * math.Log(float64(k)/float64(p.Consumed)))
+		}
+	}
+	return sum
+}

@@ -1,0 +1,152 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/shatterlab/shatter/pipeline/testkit"
+)
+
+// lawful is a sweep over one class under the uniform law; its problem ends where %s stands.
+const lawful = `name: x
+problem: {distribution: uniform, %s}
+algorithms: [baseline/erm]
+goal: {alpha: 0.1, beta: 0.1}
+n: 100
+`
+
+// targetsOf returns the target and the literals of each cell of a sweep.
+func targetsOf(t *testing.T, src, dir string) (got []string) {
+	t.Helper()
+	for _, c := range mustResolve(t, src, algorithms(), dir).Cells {
+		text := c.Problem.Class + " " + c.Problem.Target
+		if c.Problem.Literals > 0 {
+			text += fmt.Sprint(" ", c.Problem.Literals)
+		}
+		got = append(got, text)
+	}
+	return got
+}
+
+// A target is an axis, and each stands for all hypotheses in their order.
+func TestTargets(t *testing.T) {
+	for _, c := range []struct {
+		problem string
+		want    []string
+	}{
+		{"class: thresholds, domain: 64", []string{"thresholds random"}},
+		{"class: thresholds, domain: 64, target: [random, middle, 5, 2^4]",
+			[]string{"thresholds random", "thresholds middle", "thresholds 5", "thresholds 16"}},
+		{"class: thresholds, domain: 3, target: each",
+			[]string{"thresholds 0", "thresholds 1", "thresholds 2", "thresholds 3"}},
+		{"class: points, domain: 2, target: [random, each, middle]",
+			[]string{"points random", "points 0", "points 1", "points middle"}},
+		{"class: intervals, domain: 64, target: [16..49, nowhere]", []string{"intervals 16..49", "intervals nowhere"}},
+		{"class: rectangles, domain: 64, d: 2, target: 16..49 x 0..63", []string{"rectangles 16..49 x 0..63"}},
+		{"class: stumps, domain: 64, d: 2, target: [x1>=5, x2<5]", []string{"stumps x1>=5", "stumps x2<5"}},
+		{"class: parities, d: 4, target: [0110, 0001]", []string{"parities 0110", "parities 0001"}},
+		{"class: conjunctions, d: 4, target: [10xx, xxxx]", []string{"conjunctions 10xx", "conjunctions xxxx"}},
+		{"class: conjunctions, d: [1, 4]", []string{"conjunctions random 1", "conjunctions random 2"}},
+		{"class: monotone-conjunctions, d: 4, literals: [1, 3]",
+			[]string{"monotone-conjunctions random 1", "monotone-conjunctions random 3"}},
+		{"class: [thresholds, points], domain: 64, target: [uniform, 7]",
+			[]string{"thresholds uniform", "thresholds 7", "points uniform", "points 7"}},
+	} {
+		got := targetsOf(t, fmt.Sprintf(lawful, c.problem), "")
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: %s", c.problem, diff)
+		}
+	}
+	// each of a matrix, whose file stands beside the sweep
+	file := testkit.WriteFile(t, "class.csv", "a,b\n0,0\n0,1\n1,1\n")
+	got := targetsOf(t, fmt.Sprintf(lawful, "class: matrix, target: each, file: "+file), "")
+	if diff := cmp.Diff([]string{"matrix 1", "matrix 2", "matrix 3"}, got); diff != "" {
+		t.Error(diff)
+	}
+	// zipped and excluded by name
+	src := fmt.Sprintf(lawful, "class: thresholds, domain: [64, 128, 256], target: [32, 64, 128]") +
+		"zip: [[domain, target]]\nexclude: [{target: 64}]\n"
+	var pairs []string
+	for _, c := range mustResolve(t, src, algorithms(), "").Cells {
+		pairs = append(pairs, fmt.Sprint(c.Problem.Domain, " ", c.Problem.Target))
+	}
+	if diff := cmp.Diff([]string{"64 32", "256 128"}, pairs); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The same hypothesis in two texts is one cell, and two targets are two.
+func TestTargetsAreKeys(t *testing.T) {
+	keys := map[string]bool{}
+	for _, target := range []string{"5", "005", "random", "uniform", "middle", "6"} {
+		p := mustResolve(t, fmt.Sprintf(lawful, "class: thresholds, domain: 64, target: "+target), algorithms(), "")
+		keys[p.Cells[0].DataKey.String()+p.Cells[0].Key.String()] = true
+	}
+	if len(keys) != 5 {
+		t.Errorf("%d keys, want 5", len(keys))
+	}
+}
+
+func TestTargetMistakes(t *testing.T) {
+	data := testkit.WriteFile(t, "data.csv", "v,y\n3,p\n5,q\n7,p\n")
+	for _, c := range []struct{ src, want string }{
+		{fmt.Sprintf(lawful, "class: thresholds, domain: 64, target: [5, 65]"),
+			`s:2:77: problem.target[1]: 65 is outside 0..64, where a threshold t has to be; write t of 0..X, from which on it ` +
+				`is +1, such as 5 or 2^10, or random, uniform or middle`},
+		{fmt.Sprintf(lawful, "class: intervals, domain: 64, target: 16-49"),
+			`s:2:72: problem.target: "16-49" is not an interval a..b; write a..b with both ends inside it`},
+		{fmt.Sprintf(lawful, "class: thresholds, domain: 2^16, target: each"),
+			`s:2:75: problem.target: each: the class thresholds has 65537 hypotheses here, and 4096 is the most: too many`},
+		{fmt.Sprintf(lawful, "class: thresholds, domain: [8, 16], target: each"),
+			`s:2:78: problem.target: each lists the hypotheses of one class, but domain has 2 values: write a grid for each`},
+		{fmt.Sprintf(lawful, "class: thresholds, domain: [8, 16], target: [1, 2, 3]") + "zip: [[domain, target]]",
+			`s:6:7: zip[0]: lengths differ: "domain" has 2 values, "target" has 3`},
+		{fmt.Sprintf(lawful, "class: conjunctions, d: 3, literals: [2, 4]"),
+			`s:2:75: problem.literals[1]: 4 is outside [1, 3]: there are d = 3 bits`},
+		{fmt.Sprintf(lawful, "class: thresholds, domain: 8, literals: 2"),
+			`s:2:74: problem.literals: 2 does not apply to the class thresholds`},
+		{fmt.Sprintf(lawful, "class: thresholds, target: each"), `s:2:10: problem.domain: missing`},
+		{strings.Replace(fmt.Sprintf(lawful, "class: intervals, domain: 8, target: random, data: {file: "+data+
+			", label: y, positive: p}"), "distribution: uniform, ", "", 1),
+			`s:2:48: problem.target: "random" does not apply here: the labels are those of the data; leave it out`},
+		{strings.Replace(fmt.Sprintf(lawful, "class: thresholds, domain: 64, mass: 0.1, target: random"), "uniform", "needle", 1),
+			`s:2:83: problem.target: "random" does not apply to the distribution needle: its few points stand around a target`},
+		{"name: x\ntask: online\nproblem: {class: thresholds-dyadics, target: random}\nalgorithms: [online/soa]\n" +
+			"adversary: {kind: bisecting}\nrounds: 10\n", `s:3:46: problem.target: "random" does not apply here: on the class ` +
+			`thresholds-dyadics an adversary says the labels; leave it out`},
+	} {
+		_, err := resolve(t, c.src, algorithms(), "")
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s:\n%v\nwant %s", c.src, err, c.want)
+		}
+	}
+}
+
+// What the file's targets are is said in words, each law once.
+func TestTargetsExplained(t *testing.T) {
+	src := fmt.Sprintf(lawful, "class: [thresholds, points], domain: 64, target: [random, middle, uniform, 5, 6]")
+	var b strings.Builder
+	if err := mustResolve(t, src, algorithms(), "").Explain(&b); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for line := range strings.Lines(b.String()) {
+		if words, ok := strings.CutPrefix(line, "target      "); ok {
+			got = append(got, strings.TrimSpace(words))
+		}
+	}
+	if diff := cmp.Diff([]string{
+		"drawn for each trial; points: a uniform hypothesis of the class",
+		"drawn for each trial; points: the point is uniform",
+		"drawn for each trial; thresholds: a uniform hypothesis of the class",
+		"drawn for each trial; thresholds: t is uniform on 0..X",
+		"the same in all trials, a hypothesis that the file states: 5 or 6",
+		"the same in all trials; points: the point X/2",
+		"the same in all trials; thresholds: the threshold X/2",
+	}, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,113 @@
+package trial
+
+import (
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/shatterlab/shatter/schemas"
+)
+
+func seedOfNumber(n uint64) SweepSeed { return SweepSeed{schemas.NumberSeed(n)} }
+
+func secretSeed(t *testing.T) SweepSeed {
+	t.Helper()
+	s, err := schemas.DrawSeed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return SweepSeed{s}
+}
+
+// Numbers enter keys and draws as they always did: the bits of old sweeps stay.
+func TestNumbersKeepTheirKeys(t *testing.T) {
+	problem := Fragment(`{"class":"thresholds"}`)
+	key, err := seedOfNumber(7).DataKey(problem)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := KeyOf(map[string]any{"format": Format, "seed": uint64(7), "problem": problem})
+	if err != nil || key != want {
+		t.Errorf("%v, want %v, %v", key, want, err)
+	}
+	if got, want := seedOfNumber(7).Rand(DrawVerify).Uint64(), rand.New(rand.NewPCG(7, 0x766572696679)).Uint64(); got != want {
+		t.Errorf("draw %d, want %d", got, want)
+	}
+	if got := seedOfNumber(7).Label(); got != "7" {
+		t.Error(got)
+	}
+}
+
+// Every derivation depends on a secret seed, and none shows it.
+func TestSecretSeeds(t *testing.T) {
+	a, b := secretSeed(t), secretSeed(t)
+	problem := Fragment(`{"class":"thresholds"}`)
+	cell := &Cell{Adversary: &schemas.Adversary{Kind: "x"}}
+	derived := func(s SweepSeed) (all []string) {
+		c := *cell
+		if err := c.SetKeys(s, problem, Fragment("{}")); err != nil {
+			t.Fatal(err)
+		}
+		data, err := s.DataKey(problem)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, c.NoiseKey.String(), c.AdversaryKey.String(), data.String(), s.Label())
+		for _, d := range []Draw{DrawVerify, DrawCode} {
+			all = append(all, strconv.FormatUint(s.Rand(d).Uint64(), 16))
+		}
+		return all
+	}
+	seen := map[string]bool{}
+	first := derived(a)
+	for i, x := range append(derived(b), first...) {
+		if seen[x] {
+			t.Errorf("derivation %d comes twice", i)
+		}
+		seen[x] = true
+		if strings.Contains(x, a.Digits()[:8]) {
+			t.Errorf("derivation %d shows the seed: %s", i, x)
+		}
+	}
+	for i, x := range derived(a) {
+		if x != first[i] {
+			t.Errorf("derivation %d differs the second time", i)
+		}
+	}
+}
+
+// An oracle that tries the seeds 0 to 3 against its sample finds a small seed, and then knows every
+// label it will be asked for. It finds no secret one.
+func TestOracle(t *testing.T) {
+	problem := Fragment(`{"class":"thresholds"}`)
+	const n, rep = 20, 5
+	stream := func(s SweepSeed, of Stream) (words [4]uint64) {
+		key, err := s.DataKey(problem)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := rand.New(rand.NewPCG(Seed(key, of, n, rep)))
+		for i := range words {
+			words[i] = r.Uint64()
+		}
+		return words
+	}
+	guessed := func(s SweepSeed) bool {
+		sample := stream(s, Points)
+		for try := range uint64(4) {
+			if guess := seedOfNumber(try); stream(guess, Points) == sample {
+				return stream(guess, Target) == stream(s, Target)
+			}
+		}
+		return false
+	}
+	if !guessed(seedOfNumber(1)) {
+		t.Error("the oracle does not find seed 1")
+	}
+	for range 100 {
+		if guessed(secretSeed(t)) {
+			t.Fatal("the oracle finds a secret seed")
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package schemas
+
+import "fmt"
+
+// Looks tells which trials were run a second time, in a process, an order and a company of their
+// own, and whether they came out as recorded, bit for bit.
+type Looks struct {
+	Share          float64         `json:"share"`                    // asked for, of each cell's trials; 0: none
+	Cells          []CellLooks     `json:"cells"`                    // those that are decided
+	Contradictions []Contradiction `json:"contradictions,omitempty"` // at most one for each cell
+	Notes          []string        `json:"notes,omitempty"`          // what else a reader of the table has to know
+}
+
+// CellLooks counts the second looks at a cell's trials.
+type CellLooks struct {
+	Cell   string `json:"cell"` // first digits of its key
+	Trials int64  `json:"trials"`
+	Due    int64  `json:"due"`           // trials that were chosen for a second look
+	Equal  int64  `json:"equal"`         // those that came out as recorded
+	Left   int64  `json:"left"`          // those that could not be looked at
+	Why    string `json:"why,omitempty"` // why there are such, or why fewer were chosen than asked for
+}
+
+// Contradiction tells of a trial whose second look came out differently, and of its cell, whose
+// numbers are withheld.
+type Contradiction struct {
+	Cell       string `json:"cell"`  // first digits of its key
+	Trial      string `json:"trial"` // ID
+	What       string `json:"what"`  // its algorithm and problem, in words
+	Cause      Cause  `json:"cause"`
+	Difference string `json:"difference"`
+	Worker     string `json:"worker,omitempty"` // that made the recorded outcome
+	Looked     int64  `json:"looked"`           // trials of the cell that were looked at
+	Different  int64  `json:"different"`        // those that came out differently
+	Note       string `json:"note,omitempty"`   // why the cause is unknown
+}
+
+// Cause says what the outcome of a trial depends on beside the trial.
+type Cause string
+
+// The causes. They are found by running the trial twice alone, each time in a fresh process: chance
+// where the two differ; earlier where they agree and the record differs; else points.
+const (
+	CausePoints  Cause = "points"  // other points that answers were asked for
+	CauseEarlier Cause = "earlier" // earlier trials in the process; or the record is wrong
+	CauseChance  Cause = "chance"  // chance that the trial's seed does not give
+	CauseUnknown Cause = "unknown"
+)
+
+// String returns the cause in words.
+func (c Cause) String() string {
+	switch c {
+	case CausePoints:
+		return "answers depend on other points"
+	case CauseEarlier:
+		return "answers depend on earlier trials, or the record is wrong"
+	case CauseChance:
+		return "answers depend on chance of its own"
+	}
+	return "what it depends on is not known"
+}
+
+// Sentence tells of the contradiction. The recorded worker is named only where named is set: it
+// reaches no result file.
+func (c Contradiction) Sentence(named bool) string {
+	cause := c.Cause.String()
+	switch {
+	case c.Cause == CauseEarlier && named && c.Worker != "":
+		cause += fmt.Sprintf(" (worker %q made it)", c.Worker)
+	case c.Cause == CauseUnknown && named && c.Note != "":
+		cause += fmt.Sprintf(" (run alone it was lost: %s)", c.Note)
+	}
+	return fmt.Sprintf("a second look at trial %s came out differently (%s): %s; %d of %d trials looked at differ",
+		c.Trial, c.Difference, cause, c.Different, c.Looked)
+}
+
+// Footer returns the lines that stand below a table.
+func (l *Looks) Footer() (lines []string) {
+	for i, c := range l.Contradictions {
+		if i == mostNamed {
+			lines = append(lines, fmt.Sprintf("integrity alarm: n* of %d more cells is withheld", len(l.Contradictions)-i))
+			break
+		}
+		lines = append(lines, fmt.Sprintf("integrity alarm: n* of %s is withheld: %s", c.What, c.Sentence(true)))
+	}
+	return append(lines, l.Notes...)
+}
+
+// mostNamed is the most cells whose contradictions are told one by one.
+const mostNamed = 5

@@ -1,0 +1,302 @@
+package worker
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/plugins/host"
+)
+
+// evaluation asks groups of trials for their answers on the evaluation points, and scores them.
+//
+// The points of a trial have numbers, in the order in which the problem draws or lists them, and
+// the decoys follow. They are asked about in another order, by places, and in chunks, so that an
+// algorithm sees neither all points of a trial in one call, nor their numbers. Order and chunks are
+// a function of the trial's keys. The answers return to the order of the numbers before they are
+// scored, so the error does not depend on order or chunks in any bit.
+//
+// The rows of real data lie in the shared table, whose order all trials of a data key have in
+// common, and all trials of one n its chunks: a table of its own would cost a trial more than its
+// answers. Points that are drawn are in random order already: their places are their numbers. A
+// shuffled look copies all points, and has an order and chunks of its own.
+//
+// An evaluation is the scratch memory of a slot and allocates nothing per trial in the long run.
+type evaluation struct {
+	*session
+	scored  int  // points of a trial
+	numbers int  // the same with decoys
+	places  int  // the same with those that are asked about twice
+	alone   int  // points of a trial that are asked about one by one, before the chunks
+	steps   int  // spans of a trial
+	shared  bool // points lie in the shared table
+	drawn   bool // points are drawn when they are asked about
+	common  bool // the points of a number are the same for all trials
+
+	group   []int      // the trials that are being asked
+	counts  []uint32   // of points in a step, by trial of the session
+	spans   []span     // of places, by trial of the group and step
+	order   []int32    // number of the point, by trial of the group and place; empty where drawn or shared
+	points  []float64  // by trial of the group and number, or those of all; empty where drawn or shared
+	y       []float64  // labels, by trial of the group and number, without decoys
+	answers []float64  // by trial of the group and place
+	sorted  []float64  // the answers of one trial, by number
+	streams []rand.PCG // of the points that are still to be drawn, by trial of the group
+}
+
+// evaluate asks every trial that has not failed for its answers on the evaluation points and scores
+// them.
+func (x *session) evaluate(ctx context.Context) error {
+	e := &x.slot.evaluation
+	most := e.prepare(x)
+	for j := 0; j < x.trials(); {
+		e.group = e.group[:0]
+		for ; j < x.trials() && len(e.group) < most; j++ {
+			if !x.scores.failed(j) {
+				e.group = append(e.group, j)
+			}
+		}
+		if err := e.askGroup(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// prepare prepares the evaluation of a session, and returns the number of trials that form a group.
+func (e *evaluation) prepare(x *session) (most int) {
+	d, look := x.job.drawer, x.job.Look == trial.LookShuffled
+	e.session, e.scored, e.numbers = x, d.TestLen(), d.TestLen()+d.DecoyLen()
+	e.shared, e.drawn = x.job.pop.rows != nil && !look, !x.job.pop.Exact() && !look
+	e.common = !look && d.DecoyLen() == 0
+	e.alone = 0
+	if look {
+		e.alone = min(askedAlone, e.numbers)
+	}
+	e.steps, e.places = chunks+e.alone, e.numbers+e.alone
+	e.counts = resized(e.counts, x.trials())
+	clear(e.counts)
+
+	most = max(1, min(e.groupSize(), x.trials()))
+	e.resize(most)
+	return most
+}
+
+// groupSize returns the number of trials that are worth asking together; 0: a single one is too
+// large.
+func (e *evaluation) groupSize() int {
+	// A step then fills about one message: a chunk holds a third of the points, as a rule.
+	const points = chunks * host.MaxAnswers * 5 / 6
+	const numbers = 64 << 20 / 8
+	fit := numbers / ((e.job.pop.Dim() + 3) * e.places)
+	switch {
+	case e.alone > 0: // few messages for the points that are asked about one by one
+		return fit
+	case e.drawn, e.shared, e.common:
+		return points / e.places
+	}
+	return min(fit, points/e.places)
+}
+
+// resize makes room for a group of that many trials.
+func (e *evaluation) resize(trials int) {
+	e.spans = resized(e.spans, trials*e.steps)
+	e.y, e.answers = resized(e.y, trials*e.scored), resized(e.answers, trials*e.places)
+	e.sorted = resized(e.sorted, e.numbers)
+	switch {
+	case e.drawn:
+		e.streams = resized(e.streams, trials)
+		return
+	case e.shared:
+		return
+	}
+	e.order = resized(e.order, trials*e.places)
+	if e.common {
+		trials = 1
+	}
+	e.points = resized(e.points, trials*e.numbers*e.job.pop.Dim())
+}
+
+// resized returns s with n elements of any value.
+func resized[T any](s []T, n int) []T { return slices.Grow(s[:0], n)[:n] }
+
+// askGroup asks and scores the group.
+func (e *evaluation) askGroup(ctx context.Context) error {
+	if len(e.group) == 0 {
+		return nil
+	}
+	for i := range e.group {
+		e.arrange(i)
+	}
+	for k := range e.steps {
+		if err := e.step(ctx, k); err != nil {
+			return err
+		}
+	}
+	for i := range e.group {
+		e.score(i)
+	}
+	return nil
+}
+
+// part returns what belongs to trial i of the group, in a list that holds n values of each.
+func part[T any](all []T, i, n int) []T { return all[i*n : (i+1)*n] }
+
+// arrange makes the spans of trial i of the group, its order, points and labels, as far as they are
+// not drawn later.
+func (e *evaluation) arrange(i int) {
+	j := e.group[i]
+	spans, r := part(e.spans, i, e.steps), e.arranger(j)
+	if e.shared {
+		e.begin(j, trial.Target, trial.TestPoints)
+		e.job.drawer.Test(nil, part(e.y, i, e.scored), nil)
+	}
+	if !e.shared && !e.drawn {
+		e.lay(i, r)
+	}
+	for k := range e.alone {
+		spans[k] = span{int32(k), int32(k + 1)}
+	}
+	cut := (*[chunks]span)(spans[e.alone:])
+	cutChunks(cut, e.numbers, r)
+	for k := range cut {
+		cut[k].from, cut[k].to = cut[k].from+int32(e.alone), cut[k].to+int32(e.alone)
+	}
+	if e.shared {
+		a, b := below(r, chunks), below(r, chunks-1)
+		cut[a], cut[0] = cut[0], cut[a]
+		cut[b+1], cut[1] = cut[1], cut[b+1]
+	}
+}
+
+// arranger returns the stream that arranges what a trial is asked about.
+func (e *evaluation) arranger(j int) *rand.PCG {
+	key, rep := e.job.Cell.DataKey, e.repetition(j)
+	switch {
+	case e.job.Look == trial.LookShuffled:
+		key = e.job.Cell.NoiseKey
+	case e.shared:
+		rep = trial.Everyone
+	}
+	e.slot.arranger.Seed(trial.Seed(key, trial.Order, uint64(e.job.N), rep))
+	return &e.slot.arranger
+}
+
+// lay lists the points and decoys of trial i of the group with their labels, and puts them into a
+// random order, in which those to be asked about one by one come first, and again later.
+func (e *evaluation) lay(i int, r *rand.PCG) {
+	points, dim := e.pointsOf(i), e.job.pop.Dim()
+	e.begin(e.group[i], trial.Target, trial.TestPoints)
+	e.job.drawer.Test(points[:e.scored*dim], part(e.y, i, e.scored), nil)
+	e.job.drawer.Decoys(r, points[e.scored*dim:])
+
+	order := part(e.order, i, e.places)
+	for number := range order[e.alone:] {
+		order[e.alone+number] = int32(number)
+	}
+	if e.alone > 0 {
+		shuffle(order[e.alone:], r)
+		copy(order, order[e.alone:][:e.alone])
+	}
+	shuffle(order[e.alone:], r)
+}
+
+// pointsOf returns the points of trial i of the group, by number.
+func (e *evaluation) pointsOf(i int) []float64 {
+	if e.common {
+		return e.points
+	}
+	return part(e.points, i, e.numbers*e.job.pop.Dim())
+}
+
+// step asks each trial of the group that has not failed about its span k.
+func (e *evaluation) step(ctx context.Context, k int) error {
+	for i, j := range e.group {
+		e.counts[j] = 0
+		if !e.scores.failed(j) {
+			e.counts[j] = uint32(e.spans[i*e.steps+k].len())
+		}
+	}
+	answers, faults, err := e.ask(ctx, k)
+	if err != nil {
+		return err
+	}
+	for i, j := range e.group {
+		n := int(e.counts[j])
+		copy(part(e.answers, i, e.places)[e.spans[i*e.steps+k].from:], answers[:n])
+		answers, e.counts[j] = answers[n:], 0
+	}
+	e.scores.fault(faults)
+	return nil
+}
+
+// ask returns the answers of all trials of the group on their spans k.
+func (e *evaluation) ask(ctx context.Context, k int) ([]float64, []host.Fault, error) {
+	if e.shared {
+		return e.host.StepShared(ctx, e.counts, uint64(e.spans[k].from))
+	}
+	i, left, dim := -1, 0, e.job.pop.Dim()
+	return e.host.Step(ctx, e.counts, func(to []float64) {
+		for len(to) > 0 {
+			for left == 0 {
+				i++
+				left = int(e.counts[e.group[i]])
+			}
+			n := min(left, len(to)/dim)
+			place := int(e.spans[i*e.steps+k].to) - left
+			if e.drawn {
+				e.draw(i, place, to[:n*dim])
+			} else {
+				gather(to[:n*dim], e.pointsOf(i), part(e.order, i, e.places)[place:place+n])
+			}
+			to, left = to[n*dim:], left-n
+		}
+	})
+}
+
+// draw draws the next points of trial i of the group, from a place on, and their labels. Others may
+// have been drawn since the last ones.
+func (e *evaluation) draw(i, place int, to []float64) {
+	stream := &e.slot.streams[trial.TestPoints]
+	if place == 0 {
+		e.begin(e.group[i], trial.Target, trial.TestPoints)
+	} else {
+		e.begin(e.group[i], trial.Target)
+		*stream = e.streams[i]
+	}
+	n := len(to) / e.job.pop.Dim()
+	e.job.drawer.Test(to, part(e.y, i, e.scored)[place:place+n], nil)
+	e.streams[i] = *stream
+}
+
+// gather fills to with the points of the given numbers.
+func gather(to, points []float64, numbers []int32) {
+	if len(to) == len(numbers) {
+		for place, number := range numbers {
+			to[place] = points[number]
+		}
+		return
+	}
+	dim := len(to) / len(numbers)
+	for place, number := range numbers {
+		copy(to[place*dim:(place+1)*dim], points[int(number)*dim:])
+	}
+}
+
+// score scores trial i of the group.
+func (e *evaluation) score(i int) {
+	answers, j := part(e.answers, i, e.places), e.group[i]
+	if !e.drawn {
+		order := e.job.pop.order
+		if !e.shared {
+			order = part(e.order, i, e.places)
+		}
+		for place, number := range order {
+			e.sorted[number] = answers[place]
+		}
+		e.compare(j, answers[:e.alone], order)
+		answers = e.sorted
+	}
+	e.scores.error[j] = populationError(answers[:e.scored], part(e.y, i, e.scored), e.job.pop.Weights())
+}

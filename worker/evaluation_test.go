@@ -1,0 +1,238 @@
+package worker
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/shatterlab/shatter/pipeline/dataset"
+	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/problem"
+	"github.com/shatterlab/shatter/pipeline/testkit"
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// problems returns problems of all kinds of evaluation: exact, drawn, with decoys and over data.
+func problems(t testing.TB) map[string]schemas.Problem {
+	return map[string]schemas.Problem{
+		"exact":            {Class: "thresholds", Distribution: "uniform", Domain: 257},
+		"exact plane":      {Class: "rectangles", Distribution: "uniform", Domain: 12, Dim: 2},
+		"one point":        {Class: "thresholds", Distribution: "uniform", Domain: 1 << 20, Test: 1},
+		"two points":       {Class: "points", Distribution: "uniform", Domain: 2},
+		"drawn":            {Class: "intervals", Distribution: "uniform", Domain: 1 << 20, Test: 1000},
+		"drawn, one long":  {Class: "thresholds", Distribution: "uniform", Domain: 1 << 20, Test: 150_000},
+		"iso":              {Class: "halfspace", Distribution: "iso", Dim: 5, Margin: 0.1, Test: 300},
+		"skew":             {Class: "halfspace", Distribution: "skew", Dim: 5, Margin: 0.1, Test: 300},
+		"ball-margin":      {Class: "halfspace", Distribution: "ball-margin", Dim: 3, Margin: 0.1, Test: 300},
+		"needle":           {Class: "thresholds", Distribution: "needle", Domain: 1 << 16, Mass: 0.1},
+		"needle points":    {Class: "points", Distribution: "needle", Domain: 50, Mass: 0.1},
+		"needle intervals": {Class: "intervals", Distribution: "needle", Domain: 1 << 40, Mass: 0.3},
+		"data": {Class: "halfspace", Data: &schemas.Data{
+			File: testkit.WriteFile(t, "data.csv", testkit.CSV(500)), Label: "y", Positive: "p", Scale: schemas.Scale{Norm: 1},
+		}},
+	}
+}
+
+// plainError is the error of fraction on a trial, summed up in the order of the problem.
+func plainError(d *problem.Drawer, dim int, j *trial.Job, rep uint32) (sum float64) {
+	var streams [1 + trial.TestPoints]rand.PCG
+	for s := trial.Target; s <= trial.TestPoints; s++ {
+		streams[s].Seed(trial.Seed(j.Cell.DataKey, s, uint64(j.N), rep))
+	}
+	d.Begin(problem.Streams{
+		Target: &streams[trial.Target], Points: &streams[trial.Points],
+		LabelNoise: &streams[trial.LabelNoise], TestPoints: &streams[trial.TestPoints],
+	})
+	n := d.TestLen()
+	x, y, w := make([]float64, n*dim), make([]float64, n), make([]float64, n)
+	d.Test(x, y, w)
+	for i := range y {
+		a := fraction(x[i*dim : (i+1)*dim])
+		sum += float64(w[i] * float64(1-float64(y[i]*a)))
+	}
+	return sum / 2
+}
+
+// The error of a trial is that of the points in the order of the problem, bit for bit, whatever the
+// order, the chunks and the decoys in which they were asked about; and in both second looks.
+func TestErrorIsThatOfThePlainOrder(t *testing.T) {
+	s := testSlot(t)
+	for name, p := range problems(t) {
+		j := jobOf(t, s, "test/fraction", p, 3, 40)
+		if name == "drawn, one long" {
+			j.Count = 2
+		}
+		for _, look := range []trial.Look{"", trial.LookShuffled, trial.LookAlone} {
+			if j.Look = look; look == trial.LookAlone {
+				j.Count = 2
+			}
+			out := runJob(t, s, j)
+			pop := s.w.populations.open[j.Cell.DataKey]
+			for i, got := range out.error {
+				want := plainError(pop.Drawer(), pop.Dim(), j, uint32(i))
+				if out.status[i] != ledger.OK || math.Float64bits(got) != math.Float64bits(want) {
+					t.Fatalf("%s, look %q, trial %d: error %v, want %v; %v", name, look, i, got, want, out.faults[i])
+				}
+			}
+		}
+	}
+}
+
+// What a trial is asked about, and so what an algorithm answers that goes by places and ranks, is a
+// function of the trial alone: not of the borders of jobs, nor of trials that fail beside it.
+func TestOrderIsTheTrialsOwn(t *testing.T) {
+	s := testSlot(t)
+	for name, p := range problems(t) {
+		for _, algorithm := range []string{"test/place", "test/mean"} {
+			j := jobOf(t, s, algorithm, p, 3, 30)
+			if name == "drawn, one long" {
+				j.Count = 4
+			}
+			whole := runJob(t, s, j).error
+			for _, picked := range [][]int64{{0}, {1, 3}, {5, 6, 7, 20, 29}} {
+				if picked[len(picked)-1] >= j.Count {
+					continue
+				}
+				part := *j
+				part.Picked, part.First, part.Count = picked, picked[0], int64(len(picked))
+				for i, e := range runJob(t, s, &part).error {
+					if rep := picked[i]; math.Float64bits(e) != math.Float64bits(whole[rep]) {
+						t.Errorf("%s, %s, repetition %d: error %v alone, %v in a larger job", name, algorithm, rep, e, whole[rep])
+					}
+				}
+			}
+		}
+	}
+}
+
+// arranged prepares the evaluation of a session without a plugin.
+func arranged(t testing.TB, p schemas.Problem, look trial.Look, trials int) *evaluation {
+	t.Helper()
+	s := testSlot(t)
+	j := jobOf(t, s, "test/honest", p, 3, int64(trials))
+	j.Look = look
+	pop, err := s.w.populations.get(t.Context(), j.Cell.DataKey, j.Cell.Problem)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := &session{slot: s, job: &jobRun{Job: j, pop: pop, drawer: pop.Drawer(), out: newOutcomes(j)}, to: trials}
+	x.scores = newScores(trials)
+	s.evaluation.prepare(x)
+	return &s.evaluation
+}
+
+// Each point of an exact evaluation comes to each place equally often, also in the second look, and
+// the spans hold each place once.
+func TestOrderIsUniform(t *testing.T) {
+	const points, trials = 8, 20_000
+	p := schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: points}
+	for _, look := range []trial.Look{"", trial.LookShuffled} {
+		e := arranged(t, p, look, trials)
+		counts := make([]float64, points*points)
+		e.group = e.group[:0]
+		for j := range trials {
+			e.group = append(e.group[:0], j)
+			e.arrange(0)
+			next := int32(0)
+			for _, s := range part(e.spans, 0, e.steps) {
+				if s.from != next {
+					t.Fatalf("spans %v", part(e.spans, 0, e.steps))
+				}
+				next = s.to
+			}
+			if int(next) != e.places {
+				t.Fatalf("%d places in %v", e.places, part(e.spans, 0, e.steps))
+			}
+			for place, number := range part(e.order, 0, e.places)[e.alone:] {
+				counts[place*points+int(number)]++
+			}
+		}
+		testkit.CheckCounts(t, counts, slices.Repeat([]float64{1. / points / points}, points*points))
+	}
+}
+
+// The rows of the shared table are those of the data in another order, and its chunks come in any
+// order and hold each row once.
+func TestSharedTable(t *testing.T) {
+	p := problems(t)["data"]
+	e := arranged(t, p, "", 1)
+	x, dim := e.job.pop.Population()
+	table := e.job.pop.order
+	sorted := slices.Sorted(slices.Values(table))
+	for row := range sorted {
+		if int(sorted[row]) != row {
+			t.Fatalf("row %d is missing or doubled", row)
+		}
+	}
+	if slices.IsSorted(table) {
+		t.Error("the rows are in the order of the file")
+	}
+	rows, err := share(x, dim, table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	decoded, err := dataset.Decode(rows.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	laid, _, err := decoded.List("x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, row := range table {
+		if !slices.Equal(laid[i*dim:(i+1)*dim], x[int(row)*dim:int(row+1)*dim]) {
+			t.Fatalf("row %d of the table is not row %d of the data", i, row)
+		}
+	}
+	firsts := map[int]int{}
+	for n := range int64(200) {
+		e.job.N = n + 1
+		e.group = append(e.group[:0], 0)
+		e.arrange(0)
+		spans := slices.Clone(part(e.spans, 0, e.steps))
+		for k, s := range spans {
+			if s.from == 0 && s.len() > 0 {
+				firsts[k]++
+			}
+		}
+		slices.SortFunc(spans, func(a, b span) int { return int(a.from - b.from) })
+		whole := spans[0].from == 0 && int(spans[2].to) == len(table)
+		if !whole || spans[0].to != spans[1].from || spans[1].to != spans[2].from {
+			t.Fatalf("spans %v of %d rows", spans, len(table))
+		}
+	}
+	if len(firsts) != chunks {
+		t.Errorf("the first rows come in steps %v", firsts)
+	}
+}
+
+// Nothing is allocated per trial: to arrange, draw, gather and score.
+func TestEvaluationAllocatesNothing(t *testing.T) {
+	const trials = 50
+	for name, p := range problems(t) {
+		if name == "drawn, one long" {
+			continue
+		}
+		e := arranged(t, p, "", trials)
+		buffer := make([]float64, e.numbers*e.job.pop.Dim())
+		j := 0
+		if got := testing.AllocsPerRun(trials-1, func() {
+			e.group = append(e.group[:0], j)
+			j++
+			e.arrange(0)
+			switch dim := e.job.pop.Dim(); {
+			case e.drawn:
+				e.draw(0, 0, buffer[:dim])
+				e.draw(0, 1, buffer[dim:])
+			case !e.shared:
+				gather(buffer, e.pointsOf(0), e.order[:e.places])
+			}
+			e.score(0)
+		}); got != 0 {
+			t.Errorf("%s: %v allocations a trial", name, got)
+		}
+	}
+}

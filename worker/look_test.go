@@ -1,0 +1,232 @@
+package worker
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// looked returns a second look at some of a job's trials.
+func looked(j *trial.Job, look trial.Look, picked ...int64) *trial.Job {
+	again := *j
+	again.Look, again.Picked, again.First, again.Count = look, picked, picked[0], int64(len(picked))
+	return &again
+}
+
+// differing returns how many trials of a look have another outcome than in the first run: another
+// status, error, or metric of the worker's own, bit for bit. failed counts those that the look
+// itself failed.
+func differing(first, again *outcomes) (differ, failed int) {
+	for i := range again.status {
+		rep := again.job.Repetition(i) - first.job.First
+		same := again.status[i] == first.status[rep] && math.Float64bits(again.error[i]) == math.Float64bits(first.error[rep])
+		for m, name := range again.job.Cell.Metrics {
+			if name != "process" && name != "turn" && again.values[m][i] != first.values[m][rep] {
+				same = false
+			}
+		}
+		if !same {
+			differ++
+		}
+		if again.faults[i].kind == "look" {
+			failed++
+		}
+	}
+	return differ, failed
+}
+
+// picks are the trials of a job of 60 that a second look runs again.
+var picks = []int64{3, 7, 8, 20, 33, 41, 50, 59}
+
+// An honest algorithm has the same outcome in both looks, on every kind of evaluation.
+func TestHonestLooks(t *testing.T) {
+	s := testSlot(t)
+	for name, p := range problems(t) {
+		if name == "drawn, one long" {
+			continue
+		}
+		for _, algorithm := range []string{"test/honest", "test/fraction", "test/coin"} {
+			j := jobOf(t, s, algorithm, p, 3, 60)
+			first := runJob(t, s, j)
+			if differ, _ := differing(first, runJob(t, s, looked(j, trial.LookShuffled, picks...))); differ > 0 {
+				t.Errorf("%s, %s: %d trials differ in a shuffled look", algorithm, name, differ)
+			}
+			if differ, _ := differing(first, runJob(t, s, looked(j, trial.LookAlone, 59))); differ > 0 {
+				t.Errorf("%s, %s: %d trials differ alone", algorithm, name, differ)
+			}
+		}
+	}
+}
+
+// Every kind of dependence is seen by the shuffled look. Alone, in the order and chunks of the first
+// run, answers by company are the same, and those by chance are not.
+func TestDishonestLooks(t *testing.T) {
+	problems := problems(t)
+	s := testSlot(t)
+	for algorithm, expect := range map[string]struct{ fails, same bool }{ // by itself, and alone
+		"test/rank": {true, true}, "test/place": {true, true}, "test/mean": {true, true}, "test/first": {false, true},
+		"test/memory": {false, false}, "test/counter": {true, false}, "test/clock": {false, false},
+	} {
+		for _, name := range []string{"exact", "exact plane", "drawn", "iso", "needle", "needle intervals", "data"} {
+			j := jobOf(t, s, algorithm, problems[name], 3, 60)
+			first := runJob(t, s, j)
+			differ, failed := differing(first, runJob(t, s, looked(j, trial.LookShuffled, picks...)))
+			if differ < len(picks)/4 { // over data few orders of the rows change the answers
+				t.Errorf("%s, %s: %d of %d trials differ", algorithm, name, differ, len(picks))
+			}
+			if expect.fails && failed < len(picks)/2 {
+				t.Errorf("%s, %s: %d of %d trials failed", algorithm, name, failed, len(picks))
+			}
+			if name != "needle" && name != "data" {
+				continue // a process for each trial takes its time
+			}
+			differ, _ = differing(first, runJob(t, s, looked(j, trial.LookAlone, 7, 33, 59)))
+			if expect.same != (differ == 0) {
+				t.Errorf("%s, %s: %d of 3 trials differ alone", algorithm, name, differ)
+			}
+		}
+	}
+}
+
+// The reason names the point and both answers.
+func TestLookReason(t *testing.T) {
+	s := testSlot(t)
+	j := jobOf(t, s, "test/counter", problems(t)["needle"], 3, 4)
+	out := runJob(t, s, looked(j, trial.LookShuffled, 0, 2))
+	for i, status := range out.status {
+		f := out.faults[i]
+		if status != ledger.Failed || f.kind != "look" || !math.IsNaN(out.error[i]) ||
+			!strings.HasPrefix(f.reason, "answers depend on other points: point ") || !strings.Contains(f.reason, " of 33 ") {
+			t.Errorf("status %d, %+v", status, f)
+		}
+	}
+}
+
+// Games are replayed as they were, and the final answers of predict are looked at.
+func TestLooksAtGames(t *testing.T) {
+	s := testSlot(t)
+	p := schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 1 << 10}
+	predict := func(algorithm string) *trial.Job {
+		return played(t, jobOf(t, s, algorithm, p, 3, 60), schemas.TaskPredict, schemas.Adversary{Kind: "stochastic"})
+	}
+	online := played(t, jobOf(t, s, "test/honest", p, 20, 60), schemas.TaskOnline, schemas.Adversary{Kind: "random"})
+	for name, c := range map[string]struct {
+		job    *trial.Job
+		honest bool
+	}{
+		"predict": {predict("test/honest"), true}, "online": {online, true},
+		"predict by rank": {predict("test/rank"), false},
+	} {
+		first := runJob(t, s, c.job)
+		if slices.Contains(first.status, ledger.Failed) {
+			t.Fatalf("%s: %v", name, first.faults)
+		}
+		for _, look := range []trial.Look{trial.LookShuffled, trial.LookAlone} {
+			differ, failed := differing(first, runJob(t, s, looked(c.job, look, 3, 7, 59)))
+			if c.honest && differ > 0 || !c.honest && look == trial.LookShuffled && failed == 0 {
+				t.Errorf("%s, look %q: %d trials differ, %d failed", name, look, differ, failed)
+			}
+		}
+	}
+}
+
+// A look runs in a process that runs nothing but looks, one trial alone in a fresh one, and the
+// process of first runs goes on with its trials.
+func TestLookProcesses(t *testing.T) {
+	s := testSlot(t)
+	j := jobOf(t, s, "test/honest", problems(t)["needle"], 3, 10)
+	processes := func(j *trial.Job) (numbers, turns []float64) {
+		out := runJob(t, s, j)
+		if len(s.processes) > processesPerSlot {
+			t.Errorf("%d processes", len(s.processes))
+		}
+		return out.values[0], out.values[1]
+	}
+	first, _ := processes(j)
+	shuffled, turns := processes(looked(j, trial.LookShuffled, 2, 5))
+	if shuffled[0] == first[0] || shuffled[1] != shuffled[0] || !slices.Equal(turns, []float64{1, 2}) {
+		t.Errorf("a shuffled look in %v, turns %v, after %v", shuffled, turns, first[0])
+	}
+	alone, turns := processes(looked(j, trial.LookAlone, 2, 5, 7))
+	slices.Sort(alone)
+	if len(slices.Compact(alone)) != 3 || slices.Contains(alone, first[0]) || slices.Contains(alone, shuffled[0]) ||
+		!slices.Equal(turns, []float64{1, 1, 1}) {
+		t.Errorf("alone in %v, turns %v", alone, turns)
+	}
+	again, turns := processes(j)
+	if again[0] != first[0] || turns[0] != 11 {
+		t.Errorf("first runs went on in %v, turn %v, after %v", again[0], turns[0], first[0])
+	}
+	if next, turns := processes(looked(j, trial.LookShuffled, 2, 5)); next[0] != shuffled[0] || turns[0] != 3 {
+		t.Errorf("looks went on in %v, turn %v, after %v", next[0], turns[0], shuffled[0])
+	}
+}
+
+// With many kinds of processes, those of looks make room first, and the process used last stays.
+func TestProcessesMakeRoom(t *testing.T) {
+	s := testSlot(t)
+	j := jobOf(t, s, "test/honest", problems(t)["needle"], 3, 2)
+	kind := func(memory int64) *trial.Job {
+		other := *j
+		cell := *j.Cell
+		cell.Limits.Memory = 1<<30 + memory
+		other.Cell = &cell
+		return &other
+	}
+	a := runJob(t, s, kind(1)).values[0][0]
+	runJob(t, s, looked(kind(1), trial.LookShuffled, 1))
+	b := runJob(t, s, kind(2)).values[0][0]
+	c := runJob(t, s, kind(3)).values[0][0] // the look makes room
+	for i, want := range []float64{a, b, c} {
+		if got := runJob(t, s, kind(int64(i)+1)).values[0][0]; got != want {
+			t.Errorf("kind %d runs in a new process", i+1)
+		}
+	}
+	runJob(t, s, looked(kind(3), trial.LookAlone, 1)) // the first kind makes room
+	if got := runJob(t, s, kind(3)).values[0][0]; got != c || len(s.processes) != 2 {
+		t.Errorf("%d processes", len(s.processes))
+	}
+}
+
+// A trial that ends the process ends only its own outcome, in a look as ever, also among picked
+// repetitions, and only processes of its kind are stopped.
+func TestCrashInALook(t *testing.T) {
+	s := testSlot(t)
+	p := problems(t)["exact"]
+	honest := jobOf(t, s, "test/honest", p, 3, 1)
+	process := runJob(t, s, honest).values[0][0]
+	j := jobOf(t, s, "test/crash", p, 3, 60)
+	first := runJob(t, s, j)
+	crashed := 0
+	for rep, f := range first.faults {
+		if crashed++; f.kind != "crash" || first.status[rep] != ledger.Failed {
+			t.Errorf("trial %d: %+v", rep, f)
+		}
+	}
+	if crashed < 2 || crashed > 20 {
+		t.Fatalf("%d trials crashed", crashed)
+	}
+	var reps []int64
+	for rep := int64(1); rep < 60; rep += 2 {
+		reps = append(reps, rep)
+	}
+	for _, look := range []trial.Look{trial.LookShuffled, trial.LookAlone} {
+		if look == trial.LookAlone {
+			reps = reps[:5]
+		}
+		if differ, _ := differing(first, runJob(t, s, looked(j, look, reps...))); differ > 0 {
+			t.Errorf("look %q: %d trials differ", look, differ)
+		}
+		if look == trial.LookShuffled {
+			process = runJob(t, s, honest).values[0][0]
+		}
+	}
+	if got := runJob(t, s, honest).values[0][0]; got != process {
+		t.Error("a crash in a look stopped the process of first runs")
+	}
+}

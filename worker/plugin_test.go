@@ -1,0 +1,285 @@
+package worker
+
+import (
+	"context"
+	"math"
+	"os"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/shatterlab/shatter/pipeline/problem"
+	"github.com/shatterlab/shatter/pipeline/problem/adversary"
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/host"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// roleVariable makes this test binary a plugin that serves the algorithms of this package's tests.
+const roleVariable = "SHATTER_WORKER_TEST_ROLE"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(roleVariable) != "" {
+		algo.Serve(served()...)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// learners lists the algorithms that the test binary serves, as functions from the sample to the
+// answers: honest ones, whose answer to a point is a function of the sample and the point, and
+// others.
+var learners = map[string]func(t *algo.Trial[struct{}], sample *algo.Data) answers{
+	"test/honest": func(_ *algo.Trial[struct{}], sample *algo.Data) answers { return pointwise(stump(sample)) },
+	"test/fraction": func(*algo.Trial[struct{}], *algo.Data) answers {
+		return pointwise(fraction)
+	},
+	"test/coin": func(t *algo.Trial[struct{}], _ *algo.Data) answers {
+		a := 2*t.Rand.Float64() - 1
+		return pointwise(func([]float64) float64 { return a })
+	},
+	"test/crash": func(_ *algo.Trial[struct{}], sample *algo.Data) answers {
+		if fraction(sample.X(0)) > 0.8 {
+			os.Exit(3)
+		}
+		return pointwise(stump(sample))
+	},
+
+	// By the rank among the points of the call.
+	"test/rank": func(*algo.Trial[struct{}], *algo.Data) answers {
+		return func(x *algo.Data, out []float64) {
+			for i := range out {
+				out[i] = -1
+				below := 0
+				for k := range out {
+					if x.X(k)[0] < x.X(i)[0] {
+						below++
+					}
+				}
+				if 2*below >= len(out) {
+					out[i] = 1
+				}
+			}
+		}
+	},
+	// By the place in the call.
+	"test/place": func(*algo.Trial[struct{}], *algo.Data) answers {
+		return func(_ *algo.Data, out []float64) {
+			for i := range out {
+				out[i] = 1 - 2*float64(i%2)
+			}
+		}
+	},
+	// By the mean of the points of the call.
+	"test/mean": func(*algo.Trial[struct{}], *algo.Data) answers {
+		return func(x *algo.Data, out []float64) {
+			mean := 0.0
+			for i := range out {
+				mean += x.X(i)[0] / float64(len(out))
+			}
+			pointwise(func(x []float64) float64 { return 2*float64(b2i(x[0] >= mean)) - 1 })(x, out)
+		}
+	},
+	// By the samples of all trials of the process so far.
+	"test/memory": func(_ *algo.Trial[struct{}], sample *algo.Data) answers {
+		remembered += fraction(sample.X(0))
+		return times(remembered)
+	},
+	// By a counter of calls.
+	"test/counter": func(*algo.Trial[struct{}], *algo.Data) answers {
+		return func(x *algo.Data, out []float64) {
+			calls++
+			times(float64(calls))(x, out)
+		}
+	},
+	// By the time, once a trial.
+	"test/clock": func(*algo.Trial[struct{}], *algo.Data) answers {
+		return times(float64(time.Now().UnixNano()))
+	},
+	// By the point that is asked about first.
+	"test/first": func(*algo.Trial[struct{}], *algo.Data) answers {
+		first := math.NaN()
+		return func(x *algo.Data, out []float64) {
+			if math.IsNaN(first) {
+				first = 7 * fraction(x.X(0))
+			}
+			times(first)(x, out)
+		}
+	},
+}
+
+// State of the process that dishonest algorithms share between trials.
+var (
+	remembered float64
+	calls      int
+	learned    int
+)
+
+// times returns the answers of a function of one point and of v.
+func times(v float64) answers {
+	a := math.Sin(v)
+	return pointwise(func(x []float64) float64 { return a * fraction(x) })
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// stump returns the rule that cuts at the first example.
+func stump(sample *algo.Data) func(x []float64) float64 {
+	threshold, label := sample.X(0)[0], sample.Y(0)
+	return func(x []float64) float64 { return label * (2*float64(b2i(x[0] >= threshold)) - 1) }
+}
+
+// fraction is a function of a point whose values sum to other bits in another order.
+func fraction(x []float64) float64 {
+	sum := 0.0
+	for i, v := range x {
+		sum += v * float64(i+3) * 1.37
+	}
+	return sum - 2*math.Floor(sum/2) - 1
+}
+
+// pointwise returns the answers of a function of one point.
+func pointwise(f func(x []float64) float64) answers {
+	return func(x *algo.Data, out []float64) {
+		for i := range out {
+			out[i] = f(x.X(i))
+		}
+	}
+}
+
+// answers answers the points of one call.
+type answers func(x *algo.Data, out []float64)
+
+func (a answers) Predict(_ context.Context, x *algo.Data, out []float64) error {
+	a(x, out)
+	return nil
+}
+
+// player answers queries one by one.
+type player struct{ answers }
+
+func (p *player) Answer(ctx context.Context, x []float64) (label float64, hard bool, err error) {
+	out := []float64{0}
+	err = p.Predict(ctx, algo.NewData(x, len(x), nil), out)
+	return out[0], out[0] > 0, err
+}
+
+// served returns the algorithms. Each reports its process, and which of its trials this one is.
+func served() (all []algo.Plugin) {
+	for name, learn := range learners {
+		report := func(t *algo.Trial[struct{}]) {
+			learned++
+			t.Report("process", float64(os.Getpid()))
+			t.Report("turn", float64(learned))
+		}
+		all = append(all, algo.Algorithm[struct{}]{
+			Name: name, Version: "1", Doc: "For tests.",
+			Metrics: map[string]string{"process": "its number", "turn": "the number of trials of the process so far"},
+			Learn: func(_ context.Context, t *algo.Trial[struct{}], sample *algo.Data) (algo.Model, error) {
+				report(t)
+				return learn(t, sample), nil
+			},
+			Predict: func(_ context.Context, t *algo.Trial[struct{}], sample *algo.Data) (algo.Answerer, error) {
+				report(t)
+				return &player{learn(t, sample)}, nil
+			},
+			Online: func(_ context.Context, t *algo.Trial[struct{}]) (algo.Learner, error) {
+				report(t)
+				return &majority{}, nil
+			},
+		})
+	}
+	return all
+}
+
+// majority predicts the mean of the truths so far.
+type majority struct{ sum, rounds float64 }
+
+func (m *majority) Predict(_ context.Context, _ *algo.Data, out []float64) error {
+	for i := range out {
+		out[i] = m.sum / max(1, m.rounds)
+	}
+	return nil
+}
+
+func (m *majority) Observe(_ context.Context, _ *algo.Data, y []float64) error {
+	for _, v := range y {
+		m.sum, m.rounds = m.sum+v, m.rounds+1
+	}
+	return nil
+}
+
+// testSlot returns a slot of a worker whose only plugin, of digest "d", is this binary.
+func testSlot(t testing.TB) *slot {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := host.Command{Path: self, Env: []string{roleVariable + "=plugin"}}
+	c := Config{Plugins: map[string]host.Command{"d": command}, Files: map[string]string{}}
+	w := &worker{Config: c, populations: newPopulations(c)}
+	s := &slot{w: w}
+	t.Cleanup(func() {
+		s.stop()
+		w.populations.close()
+	})
+	return s
+}
+
+// jobOf returns a job of the first trials of an algorithm on a problem, which it resolves, and
+// gives the slot its data file.
+func jobOf(t testing.TB, s *slot, algorithm string, p schemas.Problem, n, trials int64) *trial.Job {
+	t.Helper()
+	if err := problem.Resolve(&p); err != nil {
+		t.Fatal(err)
+	}
+	key := trial.Key{2}
+	key[1] = byte(len(s.w.populations.open))
+	if file, digest := p.File(); digest != "" {
+		s.w.populations.Files[digest] = file
+	}
+	return &trial.Job{
+		Sweep: "s", ID: "i", N: n, Count: trials, Plugin: "d",
+		Cell: &trial.Cell{
+			Key: trial.Key{1}, DataKey: key, NoiseKey: trial.Key{3}, AdversaryKey: trial.Key{4},
+			Task: schemas.TaskLearn, Problem: p, Algorithm: algorithm, Alpha: 0.1, Beta: 0.1,
+			Metrics: []string{"process", "turn"},
+		},
+	}
+}
+
+// played returns the job in another task, against an adversary.
+func played(t testing.TB, j *trial.Job, task string, a schemas.Adversary) *trial.Job {
+	t.Helper()
+	if err := adversary.Resolve(task, &j.Cell.Problem, &a); err != nil {
+		t.Fatal(err)
+	}
+	j.Cell.Task, j.Cell.Adversary = task, &a
+	if task == schemas.TaskPredict {
+		j.Cell.Queries = 20
+		j.Cell.Metrics = append(j.Cell.Metrics, schemas.HardQueries, schemas.QueryError)
+	} else {
+		j.Cell.N = []int64{j.N}
+		j.Cell.Metrics = append(j.Cell.Metrics, schemas.Mistakes, schemas.Loss)
+	}
+	return j
+}
+
+// runJob runs a copy of a job and returns its outcomes.
+func runJob(t testing.TB, s *slot, j *trial.Job) *outcomes {
+	t.Helper()
+	job := *j
+	out, err := s.run(t.Context(), &job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
