@@ -114,7 +114,7 @@ func TestFlight(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s, err := flight.DeserializeSchema(res.Schema, memory.DefaultAllocator); err != nil || s.NumFields() != 46 {
+	if s, err := flight.DeserializeSchema(res.Schema, memory.DefaultAllocator); err != nil || s.NumFields() != 47 {
 		t.Errorf("schema: %v, %v", s, err)
 	}
 	for sql, code := range map[string]codes.Code{
@@ -214,7 +214,7 @@ func TestFlightCatalog(t *testing.T) {
 	}
 	s, err := flight.DeserializeSchema(r.Record().Column(4).(*array.Binary).Value(0), memory.DefaultAllocator)
 	r.Release()
-	if err != nil || s.NumFields() != 37 || s.Field(0).Name != "cell" {
+	if err != nil || s.NumFields() != 40 || s.Field(0).Name != "cell" {
 		t.Errorf("schema of curve: %v, %v", s, err)
 	}
 	info, err = c.GetCatalogs(ctx)
