@@ -14,7 +14,7 @@ var leastFirst = []string{
 	"evaluation", "mean_error", "error_p90", "mistakes_max", "privacy", "best_loss", "n_model_low", "n_model_high",
 	"paper_n", "paper_regret", schemas.WithPrefix, schemas.MetricPrefix, "failed", "ok", "compared", "reason",
 	"less_error", schemas.ParamPrefix, "n_model", "trials", "ratio",
-	"error_mean", "theory_n", "theory_regret", "mistakes_mean",
+	"error_mean", "predictable", "lost", "queries_success", "prior_success", "theory_n", "theory_regret", "mistakes_mean",
 }
 
 // fit leaves columns out until the lines of the table are at most width characters long, or no
