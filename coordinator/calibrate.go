@@ -24,6 +24,7 @@ type Prediction struct {
 type CellPrediction struct {
 	Cell    string // first digits of its key
 	What    string // algorithm and problem, in words
+	Trivial bool   // nothing is run, because a learner without data succeeds
 	Trials  forecast.Range
 	Seconds forecast.Range // of one slot
 
@@ -79,8 +80,11 @@ type predictor struct {
 	forecasts forecast.Forecaster
 }
 
-// probe turns a cell into one that is tried out at a few sizes.
+// probe turns a cell into one that is tried out at a few sizes, unless nothing is run of it.
 func (x predictor) probe(c *cell) *probe {
+	if _, nothing := c.decider.(trivial); nothing {
+		return &probe{cell: c, plan: c.Cell}
+	}
 	p := &probe{cell: c, plan: c.Cell, shown: map[int64]*probed{}, stages: stages}
 	if c.Adversary != nil {
 		p.stages = adversaryStages
@@ -98,7 +102,7 @@ func (x predictor) probe(c *cell) *probe {
 // cell predicts a cell of the sweep after its calibration.
 func (x predictor) cell(ctx context.Context, c *cell, p *probe) (CellPrediction, error) {
 	plan := p.plan
-	out := CellPrediction{Cell: plan.Key.Short(), What: c.words()}
+	out := CellPrediction{Cell: plan.Key.Short(), What: c.words(), Trivial: plan.Find != nil && plan.Trivial()}
 	switch {
 	case c.refused != "" || len(p.shown) == 0:
 		return out, nil // nothing of it can be run

@@ -83,6 +83,9 @@ func newDecider(c *trial.Cell, cells int) (decider, error) {
 	if c.Find == nil {
 		return newList(c, cells), nil
 	}
+	if c.Trivial() {
+		return trivial{c.WithoutData()}, nil
+	}
 	return estimate.NewSearch(searchOf(c, cells))
 }
 

@@ -23,6 +23,8 @@ type list struct {
 	trials int
 	target float64 // success rate asked for; 0: none, and no bracket
 	level  float64 // chance of an error in each of the two one-sided statements about a sample size
+
+	trivial string // why n* would say nothing: a learner without data succeeds; "": it does not
 }
 
 // listed is one sample size of a list.
@@ -42,6 +44,9 @@ func newList(c *trial.Cell, cells int) *list {
 	l := &list{trials: c.Trials, level: (1 - listConfidence) / float64(cells*len(c.N))}
 	if c.Beta > 0 {
 		l.target = 1 - c.Beta
+	}
+	if c.Trivial() {
+		l.trivial = c.WithoutData()
 	}
 	for _, n := range slices.Sorted(slices.Values(c.N)) {
 		l.sizes = append(l.sizes, &listed{Point: estimate.Point{N: n}, lost: map[int64]string{}})
@@ -152,6 +157,8 @@ func (l *list) status(r *estimate.Result, failed int64) {
 		r.Reason = fmt.Sprintf("%d trials were lost, the first of them %s", lost, l.firstLost())
 	case r.Trials > 0 && failed == r.Trials:
 		r.Status, r.Reason = estimate.StatusFailed, "not one trial ran through"
+	case l.trivial != "":
+		r.Status, r.Reason, r.Low, r.High = estimate.StatusTrivial, l.trivial, 0, 0
 	case l.target == 0:
 		r.Reason = "goal.beta is not given"
 	case r.High != 0 && r.Low > r.High:

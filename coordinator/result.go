@@ -272,7 +272,7 @@ func tableRow(c *cell, res estimate.Result, curve []result.CurveRow) result.Tabl
 	if res.Status == estimate.StatusDecided {
 		row.NStar = res.High
 	}
-	if !c.Online() && res.Status != estimate.StatusFailed {
+	if !c.Online() && res.Status != estimate.StatusFailed && res.Status != estimate.StatusTrivial {
 		m := estimate.FitModel(res.Points, 1-c.Beta, 0.05)
 		row.NModel, row.NModelLow, row.NModelHigh = m.N, m.Low, m.High
 	}

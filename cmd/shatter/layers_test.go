@@ -38,7 +38,7 @@ var layers = [][]string{
 	{"pipeline/problem/blame"},
 	{"pipeline/problem/law", "pipeline/problem/noise", "pipeline/problem/population"},
 	{"pipeline/problem/adversary"},
-	{"pipeline/problem", "pipeline/sweep"},
+	{"pipeline/problem", "pipeline/problem/prior", "pipeline/sweep"},
 	{"pipeline/trial"},
 	{"pipeline/plan"},
 	{"pipeline/ledger"},

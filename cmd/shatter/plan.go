@@ -129,7 +129,11 @@ func writePrediction(w io.Writer, p *coordinator.Prediction, workers int, took t
 	}
 	write("", "expected, with limits that hold four times in five")
 	write("cells", "%s", wording.Thousands(float64(len(p.Cells))))
-	if refused := cellsWithoutTrials(p.Cells); refused > 0 {
+	refused, trivial := cellsWithoutTrials(p.Cells)
+	if trivial > 0 {
+		write("", "%d of them are trivial: a learner without data succeeds often enough, and nothing is run", trivial)
+	}
+	if refused > 0 {
 		write("", "%d of them cannot run a trial: the algorithm refuses their sample sizes, see `shatter run`", refused)
 	}
 	write("trials", "%s", between(p.Trials, roughCount))
@@ -168,14 +172,18 @@ func dearest(cells []coordinator.CellPrediction) []coordinator.CellPrediction {
 	return cells[:min(len(cells), maxDearestListed)]
 }
 
-// cellsWithoutTrials counts the cells of which nothing can be run.
-func cellsWithoutTrials(cells []coordinator.CellPrediction) (n int) {
+// cellsWithoutTrials counts the cells of which nothing can be run, and those of which nothing need
+// be run.
+func cellsWithoutTrials(cells []coordinator.CellPrediction) (refused, trivial int) {
 	for _, c := range cells {
-		if c.Trials.High == 0 {
-			n++
+		switch {
+		case c.Trivial:
+			trivial++
+		case c.Trials.High == 0:
+			refused++
 		}
 	}
-	return n
+	return refused, trivial
 }
 
 // writeCounts writes how many cells and trials a sweep has.

@@ -21,6 +21,7 @@ var halfspaceDefinition = Definition{
 	Targets: Targets{
 		Random:    func(s Spec, _ int) Target { return &Linear{W: make([]float64, s.Dim)} },
 		RandomDoc: "its normal is a uniform unit vector",
+		Prior:     halfspacePrior,
 	},
 	Examples: []Spec{{Name: Halfspace, Dim: 5}},
 }

@@ -38,6 +38,7 @@ var paritiesDefinition = Definition{
 var parityTargets = Targets{
 	Random:    func(s Spec, _ int) Target { return &parityTarget{bits: make([]float64, s.Dim), random: true} },
 	RandomDoc: "each bit belongs to it with probability 1/2",
+	Prior:     parityPrior,
 	Weight:    func(s Spec, _ int, _ uint64) float64 { return math.Ldexp(1, -s.Dim) },
 	Parse: func(s Spec, text string) (Hypothesis, error) {
 		set, _, err := parseMarks(text, s.Dim, "10")

@@ -36,6 +36,7 @@ var pointTargets = Targets{
 		})
 	},
 	RandomDoc: "the point is uniform",
+	Prior:     pointPrior,
 	Weight:    func(s Spec, _ int, _ uint64) float64 { return 1 / float64(s.Domain) },
 	Middle:    func(s Spec) Hypothesis { return Point(float64(s.Domain / 2)) },
 	MiddleDoc: "the point X/2",

@@ -35,6 +35,10 @@ type Targets struct {
 	Weight  func(s Spec, literals int, i uint64) float64
 	Uniform func(s Spec, size uint64) Target
 
+	// Prior is the best answer of a learner without data, where points are uniform: see NewPrior. It
+	// reports false where there is no formula; nil: there is none.
+	Prior func(s Spec, law Drawn, ok Allowed) (Prior, bool)
+
 	// Middle is a hypothesis in the middle of the class, the same in all trials, and MiddleDoc
 	// describes it in a phrase; a class without one has neither.
 	Middle    func(s Spec) Hypothesis

@@ -44,6 +44,7 @@ var thresholdTargets = Targets{
 		return wholeBox(1, s.Domain).drawn(func(b *Box, r *rand.Rand) { b.Low[0] = float64(r.Uint64N(last + 1)) })
 	},
 	RandomDoc: "t is uniform on 0..X",
+	Prior:     thresholdPrior,
 	Weight:    func(s Spec, _ int, _ uint64) float64 { return 1 / float64(lastThreshold(s)+1) },
 	Middle:    func(s Spec) Hypothesis { return Threshold(float64(s.Domain / 2)) },
 	MiddleDoc: "the threshold X/2",

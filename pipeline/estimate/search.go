@@ -36,6 +36,10 @@ const (
 	StatusInfeasible = "infeasible"  // the algorithm refuses To, and with it every smaller size
 	StatusFailed     = "failed"      // the algorithm failed in every trial
 
+	// StatusTrivial is that of a cell without a search: a learner without data succeeds there often
+	// enough.
+	StatusTrivial = "trivial"
+
 	// StatusNotMonotone says that spot checks outside of the bracket have found a fall of the success
 	// rate, see Reason. Low is insufficient and High sufficient all the same, but the least sufficient
 	// size may lie below Low, and sizes above High may be insufficient.

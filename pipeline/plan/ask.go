@@ -116,6 +116,7 @@ func question(task string, x *instance, known map[string]*answer) (*answer, erro
 		Parameters: s.params.Values(),
 		Problem:    trial.PublicOf(x.problem.public, task, x.adversary),
 		Alpha:      s.alpha,
+		Above:      x.above,
 		Beta:       s.beta,
 		Epsilon:    s.epsilon,
 		Delta:      s.delta,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/shatterlab/shatter/pipeline/problem/prior"
 	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
@@ -79,6 +80,7 @@ func (x *settled) cell(f *sweep.File) (*trial.Cell, error) {
 		Bounds:     a.bounds,
 		Guarantee:  a.guarantee,
 		Evaluation: p.evaluation,
+		Prior:      p.prior(prior.Goal{Above: x.above, Alpha: s.alpha}),
 		Line:       place.Line,
 		Column:     place.Column,
 	}

@@ -36,6 +36,7 @@ func (p *Plan) Explain(w io.Writer) error {
 type outcome struct {
 	cells      int
 	sample     *trial.Cell // one of them; nil where there is none
+	prior      priorWords
 	evaluation map[string]bool
 	targets    []string // in words, each once
 	stated     []string // hypotheses, each once
@@ -51,6 +52,7 @@ func (l *layout) explain(cells []*trial.Cell, origins []*settled) []string {
 		o := outcomes[origins[i].entry]
 		o.cells++
 		o.sample = c
+		o.prior.add(c)
 		o.evaluation[c.Evaluation] = true
 		o.addTarget(&c.Problem)
 	}
@@ -209,6 +211,13 @@ func (w *gridWords) measure(setting []axis) {
 			how = "on " + how + " fresh points"
 		}
 		w.line("error", "%s, against clean labels", how)
+	}
+	var without priorWords
+	for _, e := range w.entries {
+		without.join(w.outcomes[e].prior)
+	}
+	for _, line := range without.lines() {
+		w.line("no data", "%s", line)
 	}
 	if f := searchOf(w.Block); f != nil {
 		w.line("n", "n* is searched: the least n from %d to %d that succeeds, to a bracket of ratio %v; the whole table "+

@@ -9,6 +9,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/problem/adversary"
+	"github.com/shatterlab/shatter/pipeline/problem/prior"
 	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
@@ -33,7 +34,25 @@ type opened struct {
 	evaluation string
 	problem    *problem.Problem
 	best       *reference // nil: not asked for yet
-	err        error      // that it cannot be resolved or opened
+	priors     map[prior.Goal]*trial.Prior
+	err        error // that it cannot be resolved or opened
+}
+
+// prior returns what a learner without data reaches, which is computed once for each goal; nil where
+// that is not known, or alpha is 0 because no trial succeeds.
+func (p *opened) prior(g prior.Goal) *trial.Prior {
+	found, ok := p.priors[g]
+	if ok || g.Alpha == 0 {
+		return found
+	}
+	if share, known := prior.Success(&p.resolved, p.public.GetMatrix(), g); known {
+		found = &trial.Prior{Success: share, Drawn: prior.Drawn(&p.resolved)}
+	}
+	if p.priors == nil {
+		p.priors = map[prior.Goal]*trial.Prior{}
+	}
+	p.priors[g] = found
+	return found
 }
 
 // reference is the least error of a class on a problem.

@@ -118,6 +118,9 @@ const firstCheckpoint = 8
 func (p *Plan) Counts() Counts {
 	c := Counts{Cells: len(p.Cells), Exact: true}
 	for _, cell := range p.Cells {
+		if cell.Find != nil && cell.Trivial() {
+			continue
+		}
 		if cell.Find != nil {
 			c.Exact = false
 			c.Trials = numeric.Add(c.Trials, min(firstCheckpoint, cell.MaxTrials))

@@ -64,7 +64,18 @@ func (p *Problem) Public() *pluginv1.Problem {
 		Realizable: p.rows == nil,
 		RealData:   p.rows != nil,
 		Matrix:     p.class.Matrix,
+		Target:     p.targetLaw(),
+		Literals:   uint32(p.spec.Literals),
 	}
+}
+
+// targetLaw returns what algorithms may know of the target: how it is chosen.
+func (p *Problem) targetLaw() string {
+	switch p.spec.Target {
+	case "", concept.RandomTarget, concept.UniformTarget:
+		return p.spec.Target
+	}
+	return "fixed"
 }
 
 // Dim returns the number of numbers of a point.

@@ -65,9 +65,11 @@ var tableColumns = []schemas.ColumnOf[TableRow]{
 	float("n_model_low", "lower end of its 95 % confidence interval, which holds as far as the curves do",
 		func(r *TableRow) any { return schemas.Nonzero(r.NModelLow) }),
 	float("n_model_high", "upper end", func(r *TableRow) any { return schemas.Nonzero(r.NModelHigh) }),
-	label("status", "decided, undecided, above_range, below_range, infeasible, failed or not_monotone",
+	label("status", "decided, undecided, above_range, below_range, infeasible, trivial (a learner without data "+
+		"succeeds often enough: there is no n*), failed or not_monotone",
 		func(r *TableRow) string { return r.Status }),
 	text("reason", "why the cell is not decided", func(r *TableRow) string { return r.Reason }),
+	float("prior_success", priorDoc, func(r *TableRow) any { return priorSuccess(r.Cell) }),
 	float("theory_n", "least proved bound; null where none is finite",
 		func(r *TableRow) any { return nonzeroFinite(r.TheoryN) }),
 	label("theory_source", "its theorem", func(r *TableRow) string { return r.TheorySource }),
@@ -134,10 +136,25 @@ var curveColumns = []schemas.ColumnOf[CurveRow]{
 	float("rate_low", "lower end of its 95 % confidence interval (Clopper and Pearson)",
 		func(r *CurveRow) any { return schemas.Clean(r.RateLow) }),
 	float("rate_high", "upper end, as if every lost trial had succeeded", func(r *CurveRow) any { return schemas.Clean(r.RateHigh) }),
+	float("prior_success", priorDoc, func(r *CurveRow) any { return priorSuccess(r.Cell) }),
 	float("error_mean", "mean error of the ok trials, summed in the order of repetitions",
 		func(r *CurveRow) any { return schemas.Clean(r.ErrorMean) }),
 	float("error_p90", "least error that at least 90 % of the ok trials do not exceed",
 		func(r *CurveRow) any { return schemas.Clean(r.ErrorP90) }),
+}
+
+const priorDoc = "what a learner without data reaches: the largest probability with which one hypothesis of the " +
+	"class, or a constant, chosen beforehand, has an error of at most above + alpha, measured by the law of points. " +
+	"Functions outside of the class may reach more. 1 where the target is the same in all trials: such a cell is a " +
+	"calibration, and a program that knows the target passes without data. Null where it is not known: over data, " +
+	"under skew, and for some large classes"
+
+// priorSuccess returns what a learner without data reaches in a cell, or nil where that is not known.
+func priorSuccess(c *trial.Cell) any {
+	if c.Prior == nil {
+		return nil
+	}
+	return schemas.Clean(c.Prior.Success)
 }
 
 func (r *CurveRow) successes() any {

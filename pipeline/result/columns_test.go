@@ -27,7 +27,7 @@ func TestColumns(t *testing.T) {
 // Every column reads values of its type from rows in which it applies, and values of its type or
 // nulls from empty rows.
 func TestColumnsReadTheirTypes(t *testing.T) {
-	c, claimed := &trial.Cell{Alpha: 0.1}, 2.0
+	c, claimed := &trial.Cell{Alpha: 0.1, Prior: &trial.Prior{Success: 0.2}}, 2.0
 	checkColumns(t, tableColumns, TableRow{
 		Cell: c, NLow: 1, NHigh: 2, NStar: 2, NModel: 1.5, NModelLow: 1, NModelHigh: 2, Status: "s", Reason: "r",
 		TheoryN: 4, TheorySource: "t", PaperN: 5, PaperSource: "p", Ratio: 0.5, Trials: 9, Failed: 1, MeanError: 0.1,

@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow/go/v17/arrow/array"
 
 	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
@@ -98,10 +99,10 @@ func (t *trials) add(b *ledger.Batch) {
 	}
 }
 
-// Success reports whether an outcome is a success: error - above <= alpha, compared after adding
-// 1e-12 to alpha.
+// Success reports whether an outcome is a success: error - above <= alpha, as numeric.Within
+// compares.
 func Success(status uint8, err, above, alpha float64) bool {
-	return status == ledger.OK && err-above <= alpha+1e-12
+	return status == ledger.OK && numeric.Within(err, above, alpha)
 }
 
 // Curve reads the trials of a cell that entered the result, and returns its rows of the curve, one

@@ -1,9 +1,11 @@
 package trial
 
 import (
+	"fmt"
 	"strconv"
 	"time"
 
+	"github.com/shatterlab/shatter/pipeline/wording"
 	"github.com/shatterlab/shatter/schemas"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
@@ -53,8 +55,33 @@ type Cell struct {
 	Bounds     []*pluginv1.Bound
 	Guarantee  *pluginv1.Guarantee // nil: not private
 	Evaluation string              // "exact" or the evaluation sample's size
+	Prior      *Prior              `json:"-"` // nil: not known, or trials do not succeed; workers need it not
 
 	Line, Column int // of its algorithm in the sweep file
+}
+
+// Prior is what a learner without data reaches on the problem of a cell. It is no part of the key.
+type Prior struct {
+	Success float64 // the probability with which it succeeds
+	Drawn   bool    // the target is drawn for each trial; else the cell is a calibration
+}
+
+// Trivial reports whether a learner without data succeeds as often as n* asks for, so that n* of the
+// cell would say nothing of data.
+func (c *Cell) Trivial() bool {
+	return c.Prior != nil && c.Prior.Drawn && c.CanSucceed() && c.Beta > 0 && c.Prior.Success >= 1-c.Beta
+}
+
+// WithoutData says in words what a learner without data reaches in the cell; "" where that is not
+// known.
+func (c *Cell) WithoutData() string {
+	switch {
+	case c.Prior == nil:
+		return ""
+	case !c.Prior.Drawn:
+		return "the target is the same in all trials: a calibration, which a program that knows it passes without data"
+	}
+	return fmt.Sprintf("a learner without data succeeds in %s of trials at alpha %v", wording.Percent(c.Prior.Success), c.Alpha)
 }
 
 // Find says how n* is searched: the least n in [From, To] that succeeds, to a bracket of ratio at

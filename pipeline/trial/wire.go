@@ -32,6 +32,7 @@ func (c *Cell) Setting(n int64) *pluginv1.Setting {
 		N:          n,
 		Rounds:     rounds,
 		Alpha:      c.Alpha,
+		Above:      c.Above,
 		Beta:       c.Beta,
 		Epsilon:    c.Epsilon,
 		Delta:      c.Delta,

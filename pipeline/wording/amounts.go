@@ -19,6 +19,19 @@ func CountOf(n int, one, many string) string {
 	return strconv.Itoa(n) + " " + many
 }
 
+// Percent returns a share of 0..1 to two digits, as "19 %", or to as many as tell it apart from 1.
+func Percent(share float64) string {
+	if share == 1 {
+		return "100 %"
+	}
+	for digits := 2; ; digits++ {
+		rounded, _ := strconv.ParseFloat(strconv.FormatFloat(100*share, 'g', digits, 64), 64)
+		if rounded < 100 || digits > 17 {
+			return strconv.FormatFloat(rounded, 'g', -1, 64) + " %"
+		}
+	}
+}
+
 // Few joins the first most items of a list with commas, and says how many more there are.
 func Few(list []string, most int) string {
 	if len(list) > most {

@@ -40,6 +40,17 @@ func TestAmounts(t *testing.T) {
 	}
 }
 
+func TestPercent(t *testing.T) {
+	for share, want := range map[float64]string{
+		0: "0 %", 1: "100 %", 0.19: "19 %", 0.19997: "20 %", 0.9996: "99.96 %", 0.996: "99.6 %", 1. / 760: "0.13 %",
+		1. / (1 << 40): "9.1e-11 %",
+	} {
+		if got := Percent(share); got != want {
+			t.Errorf("%v is %q, want %q", share, got, want)
+		}
+	}
+}
+
 func TestNearest(t *testing.T) {
 	known := []string{"thresholds", "points", "intervals"}
 	for word, want := range map[string]string{

@@ -107,6 +107,13 @@ type Problem struct {
 	Realizable bool    // the target lies in the class
 	RealData   bool    // examples are drawn from rows of real data instead of from a law
 
+	// Target says how the target of a trial is chosen: "random", drawn from the class's law of targets;
+	// "uniform", a uniform hypothesis of the class; "fixed", the same in all trials; "" where there is
+	// none, because an adversary or a file says the labels. A random conjunction has Literals literals;
+	// otherwise Literals is 0.
+	Target   string
+	Literals int
+
 	// Matrix lists the labels of class "matrix" row by row: for each hypothesis Domain characters,
 	// '0' for the label -1 and '1' for +1. It is empty for other classes.
 	Matrix string
@@ -118,7 +125,8 @@ type Setting[P any] struct {
 	Task    Task
 	Problem Problem
 	N       int     // sample size; 0 if none is fixed yet
-	Alpha   float64 // in (0, 1): the largest error that counts as success
+	Alpha   float64 // in (0, 1): a trial succeeds when its error is at most Above + Alpha
+	Above   float64 // the reference error: 0, or what the best hypothesis of the class has
 	Beta    float64 // in (0, 1): the failure probability allowed
 	Epsilon float64 // privacy budget; 0 if the algorithm states no Guarantee
 	Delta   float64 // privacy budget; 0 if the algorithm states no Guarantee or a pure one

@@ -98,8 +98,10 @@ func (a Algorithm[P]) setting(w *pluginv1.Setting) (*Setting[P], error) {
 			Class: p.GetClass(), Domain: p.GetDomain(), Dim: int(p.GetDim()), Margin: p.GetMargin(),
 			Noise: p.GetNoise(), NoiseRate: p.GetNoiseRate(),
 			NoConstant: p.GetNoConstant(), Realizable: p.GetRealizable(), RealData: p.GetRealData(), Matrix: p.GetMatrix(),
+			Target: p.GetTarget(), Literals: int(p.GetLiterals()),
 		},
-		N: int(w.GetN()), Alpha: w.GetAlpha(), Beta: w.GetBeta(), Epsilon: w.GetEpsilon(), Delta: w.GetDelta(),
+		N: int(w.GetN()), Alpha: w.GetAlpha(), Above: w.GetAbove(), Beta: w.GetBeta(),
+		Epsilon: w.GetEpsilon(), Delta: w.GetDelta(),
 		Queries: int(w.GetQueries()), Offline: w.GetOffline(), Rounds: int(w.GetRounds()), Means: w.GetMeans(),
 	}
 	s.Task = Task(strings.ToLower(strings.TrimPrefix(w.GetTask().String(), "TASK_")))

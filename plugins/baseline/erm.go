@@ -3,10 +3,11 @@
 //   - baseline/erm minimises the number of errors on the sample exactly, over a finite class, and
 //     chooses uniformly among the minimisers;
 //   - baseline/perceptron learns halfspaces through the origin;
+//   - baseline/prior answers the best hypothesis without data;
 //   - baseline/queries looks at no sample, and shows what the queries of task predict give away.
 //
-// They promise nothing about privacy and state no guarantee. Both need labels of -1 and +1;
-// baseline/erm also needs a class whose errors pipeline/concept can count, and points of its
+// They promise nothing about privacy and state no guarantee. The first two need labels of -1
+// and +1; baseline/erm also needs a class whose errors pipeline/concept can count, and points of its
 // domain.
 //
 // Start with [Plugins].
@@ -21,7 +22,7 @@ import (
 )
 
 // Plugins returns the algorithms of this package.
-func Plugins() []algo.Plugin { return []algo.Plugin{ERM(), Perceptron(), Queries()} }
+func Plugins() []algo.Plugin { return []algo.Plugin{ERM(), Perceptron(), Prior(), Queries()} }
 
 // ERM returns baseline/erm, empirical risk minimisation: it answers one of the hypotheses with the
 // fewest errors on the sample, each with equal probability.

@@ -24,6 +24,9 @@ func examples() (lawful, lawless []algo.Problem) {
 				Class: spec.Name, Domain: spec.Domain, Dim: concept.Width(spec), Matrix: spec.Matrix,
 				Noise: "none", Realizable: true,
 			}
+			if class.Literals {
+				p.Literals = min(concept.DefaultLiterals, p.Dim)
+			}
 			switch class.Shape {
 			case concept.InfiniteOrder:
 				lawless = append(lawless, p)
@@ -31,6 +34,7 @@ func examples() (lawful, lawless []algo.Problem) {
 			case concept.Ball:
 				p.Margin = 0.1
 			}
+			p.Target = concept.RandomTarget
 			lawful = append(lawful, p)
 		}
 	}

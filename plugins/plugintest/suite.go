@@ -164,6 +164,7 @@ func (s *suite) wire(setting Setting) (*pluginv1.Setting, error) {
 			Class: p.Class, Domain: p.Domain, Dim: uint32(p.Dim), Margin: p.Margin,
 			Noise: p.Noise, NoiseRate: p.NoiseRate, NoConstant: p.NoConstant,
 			Realizable: p.Realizable, RealData: p.RealData, Matrix: p.Matrix,
+			Target: p.Target, Literals: uint32(p.Literals),
 		},
 		Alpha: cmp.Or(setting.Alpha, 0.1), Beta: cmp.Or(setting.Beta, 0.1),
 	}

@@ -22,12 +22,11 @@
 package pluginv1
 
 import (
+	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
+	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
-
-	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
-	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 )
 
 const (
@@ -714,6 +713,7 @@ type Setting struct {
 	Queries       int64                  `protobuf:"varint,10,opt,name=queries,proto3" json:"queries,omitempty"` // predict: how many will be asked; else 0
 	Offline       bool                   `protobuf:"varint,11,opt,name=offline,proto3" json:"offline,omitempty"` // predict: all queries are revealed in Open
 	Rounds        int64                  `protobuf:"varint,12,opt,name=rounds,proto3" json:"rounds,omitempty"`   // online: how many will be played; else 0, and n is 0 where rounds is not
+	Above         float64                `protobuf:"fixed64,13,opt,name=above,proto3" json:"above,omitempty"`    // reference error: a trial succeeds when its error is at most above + alpha
 	Means         bool                   `protobuf:"varint,14,opt,name=means,proto3" json:"means,omitempty"`     // learn, predict: the state answers points with the mean of the label, in [-1, 1]; else with -1 or +1
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -833,6 +833,13 @@ func (x *Setting) GetRounds() int64 {
 	return 0
 }
 
+func (x *Setting) GetAbove() float64 {
+	if x != nil {
+		return x.Above
+	}
+	return 0
+}
+
 func (x *Setting) GetMeans() bool {
 	if x != nil {
 		return x.Means
@@ -840,19 +847,22 @@ func (x *Setting) GetMeans() bool {
 	return false
 }
 
-// Problem is public knowledge about the problem: never the target, never the population.
+// Problem is public knowledge about the problem: never the target itself, never the population.
 type Problem struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Class         string                 `protobuf:"bytes,1,opt,name=class,proto3" json:"class,omitempty"`     // "thresholds", "points", "intervals", "halfspace", ...
-	Domain        uint64                 `protobuf:"varint,2,opt,name=domain,proto3" json:"domain,omitempty"`  // X: every number of a point is one of 0..X-1; 0 where there is none
-	Dim           uint32                 `protobuf:"varint,3,opt,name=dim,proto3" json:"dim,omitempty"`        // numbers per example
-	Margin        float64                `protobuf:"fixed64,4,opt,name=margin,proto3" json:"margin,omitempty"` // 0: none promised
-	Noise         string                 `protobuf:"bytes,5,opt,name=noise,proto3" json:"noise,omitempty"`     // "none", "random", "adversarial"
-	NoiseRate     float64                `protobuf:"fixed64,6,opt,name=noise_rate,json=noiseRate,proto3" json:"noise_rate,omitempty"`
-	NoConstant    bool                   `protobuf:"varint,7,opt,name=no_constant,json=noConstant,proto3" json:"no_constant,omitempty"` // thresholds without the constant -1, h_X (the needle law)
-	Realizable    bool                   `protobuf:"varint,8,opt,name=realizable,proto3" json:"realizable,omitempty"`                   // the target lies in the class
-	RealData      bool                   `protobuf:"varint,9,opt,name=real_data,json=realData,proto3" json:"real_data,omitempty"`       // a population of rows instead of a law
-	Matrix        string                 `protobuf:"bytes,10,opt,name=matrix,proto3" json:"matrix,omitempty"`                           // class "matrix": '0' or '1' for each hypothesis and point, domain of them for each hypothesis
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	Class      string                 `protobuf:"bytes,1,opt,name=class,proto3" json:"class,omitempty"`     // "thresholds", "points", "intervals", "halfspace", ...
+	Domain     uint64                 `protobuf:"varint,2,opt,name=domain,proto3" json:"domain,omitempty"`  // X: every number of a point is one of 0..X-1; 0 where there is none
+	Dim        uint32                 `protobuf:"varint,3,opt,name=dim,proto3" json:"dim,omitempty"`        // numbers per example
+	Margin     float64                `protobuf:"fixed64,4,opt,name=margin,proto3" json:"margin,omitempty"` // 0: none promised
+	Noise      string                 `protobuf:"bytes,5,opt,name=noise,proto3" json:"noise,omitempty"`     // "none", "random", "adversarial"
+	NoiseRate  float64                `protobuf:"fixed64,6,opt,name=noise_rate,json=noiseRate,proto3" json:"noise_rate,omitempty"`
+	NoConstant bool                   `protobuf:"varint,7,opt,name=no_constant,json=noConstant,proto3" json:"no_constant,omitempty"` // thresholds without the constant -1, h_X (the needle law)
+	Realizable bool                   `protobuf:"varint,8,opt,name=realizable,proto3" json:"realizable,omitempty"`                   // the target lies in the class
+	RealData   bool                   `protobuf:"varint,9,opt,name=real_data,json=realData,proto3" json:"real_data,omitempty"`       // a population of rows instead of a law
+	Matrix     string                 `protobuf:"bytes,10,opt,name=matrix,proto3" json:"matrix,omitempty"`                           // class "matrix": '0' or '1' for each hypothesis and point, domain of them for each hypothesis
+	Target     string                 `protobuf:"bytes,11,opt,name=target,proto3" json:"target,omitempty"`                           // "random": drawn for each trial from the class's law of targets; "uniform": a uniform hypothesis of the
+	// class; "fixed": one that is the same in all trials, and not told; "" where there is none
+	Literals      uint32 `protobuf:"varint,12,opt,name=literals,proto3" json:"literals,omitempty"` // random conjunctions: the literals of a target; else 0
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -955,6 +965,20 @@ func (x *Problem) GetMatrix() string {
 		return x.Matrix
 	}
 	return ""
+}
+
+func (x *Problem) GetTarget() string {
+	if x != nil {
+		return x.Target
+	}
+	return ""
+}
+
+func (x *Problem) GetLiterals() uint32 {
+	if x != nil {
+		return x.Literals
+	}
+	return 0
 }
 
 type CheckResponse struct {
@@ -2108,7 +2132,7 @@ const file_plugin_proto_rawDesc = "" +
 	"\x04kind\".\n" +
 	"\x06Metric\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
-	"\x03doc\x18\x02 \x01(\tR\x03doc\"\xf9\x03\n" +
+	"\x03doc\x18\x02 \x01(\tR\x03doc\"\x8f\x04\n" +
 	"\aSetting\x12\x1c\n" +
 	"\talgorithm\x18\x01 \x01(\tR\talgorithm\x12+\n" +
 	"\x04task\x18\x02 \x01(\x0e2\x17.shatter.plugin.v1.TaskR\x04task\x12J\n" +
@@ -2125,10 +2149,11 @@ const file_plugin_proto_rawDesc = "" +
 	" \x01(\x03R\aqueries\x12\x18\n" +
 	"\aoffline\x18\v \x01(\bR\aoffline\x12\x16\n" +
 	"\x06rounds\x18\f \x01(\x03R\x06rounds\x12\x14\n" +
+	"\x05above\x18\r \x01(\x01R\x05above\x12\x14\n" +
 	"\x05means\x18\x0e \x01(\bR\x05means\x1aW\n" +
 	"\x0fParametersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12.\n" +
-	"\x05value\x18\x02 \x01(\v2\x18.shatter.plugin.v1.ValueR\x05value:\x028\x01\"\x8c\x02\n" +
+	"\x05value\x18\x02 \x01(\v2\x18.shatter.plugin.v1.ValueR\x05value:\x028\x01\"\xc0\x02\n" +
 	"\aProblem\x12\x14\n" +
 	"\x05class\x18\x01 \x01(\tR\x05class\x12\x16\n" +
 	"\x06domain\x18\x02 \x01(\x04R\x06domain\x12\x10\n" +
@@ -2144,7 +2169,9 @@ const file_plugin_proto_rawDesc = "" +
 	"realizable\x12\x1b\n" +
 	"\treal_data\x18\t \x01(\bR\brealData\x12\x16\n" +
 	"\x06matrix\x18\n" +
-	" \x01(\tR\x06matrix\"\xac\x02\n" +
+	" \x01(\tR\x06matrix\x12\x16\n" +
+	"\x06target\x18\v \x01(\tR\x06target\x12\x1a\n" +
+	"\bliterals\x18\f \x01(\rR\bliterals\"\xac\x02\n" +
 	"\rCheckResponse\x124\n" +
 	"\arefusal\x18\x01 \x01(\v2\x1a.shatter.plugin.v1.RefusalR\arefusal\x12P\n" +
 	"\n" +

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/mathext"
+
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -14,6 +16,16 @@ var ballMargin = Law{
 	Fits: fitsBall,
 	Keys: []*Key{&margin},
 	Size: uncountable,
+	// The share of the sphere with |<u,x>| >= t is I(1-t^2; (d-1)/2, 1/2), I being the regularized
+	// incomplete beta function.
+	MarginAt: func(dim int, tau, v float64) float64 {
+		if dim == 1 {
+			return 1
+		}
+		a := float64(dim-1) / 2
+		beyond := v * mathext.RegIncBeta(a, 0.5, (1-tau)*(1+tau))
+		return math.Sqrt(1 - mathext.InvRegIncBeta(a, 0.5, beyond))
+	},
 	open: func(p *schemas.Problem, _ concept.Spec) Opened {
 		return Opened{Sampler: func() Sampler { return newBallMarginSampler(p) }}
 	},

@@ -50,9 +50,10 @@ type drawMargin func(r *rand.Rand, tau float64) float64
 // probability (1 - tau/t)/(1 - tau). Half of the margins are below 2 tau/(1 + tau), but their
 // spread is of the order of sqrt(tau), so that to treat them all as equal does not determine the
 // target.
-func randomMargin(r *rand.Rand, tau float64) float64 {
-	return tau / (tau + float64((1-tau)*r.Float64()))
-}
+func randomMargin(r *rand.Rand, tau float64) float64 { return randomMarginAt(tau, r.Float64()) }
+
+// randomMarginAt returns the margin that a uniform number v stands for.
+func randomMarginAt(tau, v float64) float64 { return tau / (tau + float64((1-tau)*v)) }
 
 // fixedMargin returns tau.
 func fixedMargin(_ *rand.Rand, tau float64) float64 { return tau }

@@ -19,6 +19,7 @@ var iso = Law{
 	Keys:     []*Key{&margin},
 	LeastDim: 2, // a direction orthogonal to u
 	Size:     uncountable,
+	MarginAt: func(_ int, tau, v float64) float64 { return randomMarginAt(tau, v) },
 	open:     openIso(randomMargin),
 }
 
@@ -31,6 +32,7 @@ var isoFixed = Law{
 	Keys:     []*Key{&margin},
 	LeastDim: 2,
 	Size:     uncountable,
+	MarginAt: func(_ int, tau, _ float64) float64 { return tau },
 	open:     openIso(fixedMargin),
 }
 

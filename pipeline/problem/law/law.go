@@ -53,6 +53,14 @@ type Law struct {
 	// Size returns the number of points that the law can draw, +Inf where they are infinitely many.
 	Size func(p *schemas.Problem) float64
 
+	// Uniform says that every point of the domain is equally likely.
+	Uniform bool
+
+	// MarginAt returns the margin y<u,x> that a uniform number v in (0, 1) stands for, in dim dimensions
+	// and with the key margin tau, where points of one margin are uniform around the normal u. It is nil
+	// for laws with other points.
+	MarginAt func(dim int, tau, v float64) float64
+
 	// open makes the law of one problem, whose class is given. It must not call Lookup, nor anything
 	// that does: Go would reject the initialisation cycle.
 	open func(p *schemas.Problem, class concept.Spec) Opened

@@ -14,7 +14,8 @@ var uniform = Law{
 		d, ok := concept.Lookup(class)
 		return ok && d.Shape != concept.Ball && d.Shape != concept.InfiniteOrder
 	},
-	Size: func(p *schemas.Problem) float64 { return concept.Cardinality(classOf(p)) },
+	Uniform: true,
+	Size:    func(p *schemas.Problem) float64 { return concept.Cardinality(classOf(p)) },
 	open: func(p *schemas.Problem, class concept.Spec) Opened {
 		target := targets(p, class)
 		o := Opened{Sampler: func() Sampler {

@@ -135,7 +135,7 @@ func isParam(c schemas.Column) bool { return strings.HasPrefix(c.Name, schemas.P
 // describes reports whether a column describes the problem or what counts as success, beside the
 // class itself.
 func describes(c schemas.Column) bool {
-	return c.Name == "evaluation" || slices.ContainsFunc(trial.KeyColumns(), func(k trial.KeyColumn) bool {
+	return c.Name == "evaluation" || c.Name == "prior_success" || slices.ContainsFunc(trial.KeyColumns(), func(k trial.KeyColumn) bool {
 		return k.Name == c.Name && k.Has(trial.Describes)
 	})
 }

@@ -233,7 +233,7 @@ func view(f *frame, docs map[string]string, order []string) (v tableView) {
 // symbol returns a sign for a status, so that it is not shown by colour alone.
 func symbol(status string) string {
 	if s, ok := map[string]string{"decided": "✓", "above_range": "↑", "below_range": "↓", "infeasible": "∅",
-		"failed": "✗", "not_monotone": "⌇"}[status]; ok {
+		"trivial": "=", "failed": "✗", "not_monotone": "⌇"}[status]; ok {
 		return s
 	}
 	return "?"

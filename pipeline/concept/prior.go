@@ -1,0 +1,201 @@
+package concept
+
+import (
+	"math"
+	"math/big"
+	"math/bits"
+)
+
+// Drawn is the law of targets of a class: the one that its Definition describes, or a uniform
+// hypothesis.
+type Drawn struct {
+	Uniform  bool // every hypothesis of the class is equally likely
+	Literals int  // conjunctions, unless Uniform: literals of a target
+}
+
+// Allowed tells the errors that count as a success from those that do not. It is false for every
+// error above one for which it is false.
+type Allowed func(err float64) bool
+
+// Prior is the best answer of a learner that has seen no data.
+type Prior struct {
+	Success float64 // probability, over the law of targets, that the error of Answer is allowed
+	Answer  Hypothesis
+}
+
+// The limits of NewPrior where it compares all hypotheses with each other.
+const (
+	maxCompared      = 4096    // hypotheses
+	maxComparedCells = 1 << 24 // hypotheses times points
+)
+
+// NewPrior returns the best answer without data among the hypotheses of a class and the two
+// constants, where points are uniform (uniform on the sphere for halfspaces) and targets are drawn.
+// It reports false where there is no formula and the class has more than 4,096 hypotheses. Functions
+// outside of the class may do better: where two targets differ by up to 2 alpha, some function is
+// within alpha of both.
+func NewPrior(s Spec, law Drawn, ok Allowed) (Prior, bool) {
+	d, known := Lookup(s.Name)
+	if !known || d.Random == nil {
+		return Prior{}, false
+	}
+	if d.Prior != nil {
+		if p, found := d.Prior(s, law, ok); found {
+			return p, true
+		}
+	}
+	made, err := New(s)
+	if err != nil || made.Size() == nil || made.Size().Cmp(big.NewInt(maxCompared)) > 0 {
+		return Prior{}, false
+	}
+	c, finite := made.(Finite)
+	points := Cardinality(s)
+	if !finite || points*float64(made.Size().Int64()) > maxComparedCells {
+		return Prior{}, false
+	}
+	x, err := allPoints(c.Dim(), Side(s), uint64(points))
+	if err != nil {
+		return Prior{}, false
+	}
+	return comparePrior(c, x, targetWeights(s, d, law, made.Size().Uint64()), ok), true
+}
+
+// targetWeights returns the probabilities of the hypotheses of a class of that size as targets.
+func targetWeights(s Spec, d *Definition, law Drawn, size uint64) []float64 {
+	w := make([]float64, size)
+	for i := range w {
+		if w[i] = 1 / float64(size); !law.Uniform {
+			w[i] = d.Weight(s, law.Literals, uint64(i))
+		}
+	}
+	return w
+}
+
+// Constant is the function that gives all points one label.
+type Constant struct {
+	Dim   int
+	Value float64 // -1 or +1
+}
+
+// Labels implements Hypothesis.
+func (c Constant) Labels(_, out []float64) {
+	for i := range out {
+		out[i] = c.Value
+	}
+}
+
+// comparePrior compares all hypotheses of a class, which are targets with the given probabilities,
+// and the constants with each other at the points x, which weigh the same.
+func comparePrior(c Finite, x, weight []float64, ok Allowed) Prior {
+	m := len(x) / c.Dim()
+	most, words := mostWrong(uint64(m), ok), (m+63)/64
+	answers := []Hypothesis{Constant{c.Dim(), -1}, Constant{c.Dim(), 1}}
+	for i := range weight {
+		answers = append(answers, c.Member(uint64(i)))
+	}
+	labels, out := make([]uint64, len(answers)*words), make([]float64, m)
+	for i, h := range answers {
+		h.Labels(x, out)
+		row := labels[i*words : (i+1)*words]
+		for v, label := range out {
+			if label > 0 {
+				row[v/64] |= 1 << (v % 64)
+			}
+		}
+	}
+	targets := labels[2*words:]
+	best, which := -1.0, 0
+	for i := range answers {
+		// A member is taken before a constant that is no better.
+		near := weighNear(labels[i*words:(i+1)*words], targets, weight, most)
+		if near > best || near == best && which < 2 {
+			best, which = near, i
+		}
+	}
+	return Prior{min(1, best), answers[which]}
+}
+
+// weighNear adds up the weights of the rows of a matrix of bits that differ from h in at most so
+// many.
+func weighNear(h, rows []uint64, weight []float64, most uint64) (sum float64) {
+	for i, w := range weight {
+		if w == 0 {
+			continue
+		}
+		wrong := 0
+		for j, b := range rows[i*len(h) : (i+1)*len(h)] {
+			wrong += bits.OnesCount64(b ^ h[j])
+		}
+		if uint64(wrong) <= most {
+			sum += w
+		}
+	}
+	return sum
+}
+
+// mostWrong returns the largest number of m points of equal weight that may be labelled wrongly. m
+// is below 2^52.
+func mostWrong(m uint64, ok Allowed) uint64 {
+	low, high := uint64(0), m+1 // the answer is in [low, high)
+	for high-low > 1 {
+		if middle := low + (high-low)/2; ok(float64(middle) / float64(m)) {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return low
+}
+
+// thresholdPrior is the Prior of the thresholds: those up to k points from the middle one are
+// allowed. Targets that one function approximates all lie within 2k of each other, so no function
+// does better.
+func thresholdPrior(s Spec, _ Drawn, ok Allowed) (Prior, bool) {
+	if s.NoConstant {
+		return Prior{}, false
+	}
+	k := mostWrong(s.Domain, ok)
+	share := float64(min(2*k+1, s.Domain+1)) / float64(s.Domain+1)
+	return Prior{share, Threshold(float64(s.Domain / 2))}, true
+}
+
+// pointPrior is the Prior of the points: the constant -1 misses one point of X, whatever the target.
+func pointPrior(s Spec, _ Drawn, ok Allowed) (Prior, bool) {
+	if ok(1 / float64(s.Domain)) {
+		return Prior{1, Empty()}, true
+	}
+	return Prior{1 / float64(s.Domain), Point(float64(s.Domain / 2))}, true
+}
+
+// intervalPrior is the Prior of the intervals of ceil(X/2) points: an interval [p, p+L-1] has 2|p-a|
+// points in which it differs from the one that begins at a; an interval of one point more differs
+// from it in an odd number. Targets that one function approximates with k points wrong differ by up
+// to 2k, and so begin within k of each other: no function does better than the k+1 of these.
+func intervalPrior(s Spec, law Drawn, ok Allowed) (Prior, bool) {
+	if law.Uniform {
+		return Prior{}, false
+	}
+	length, starts := (s.Domain+1)/2, s.Domain/2+1
+	k := min(mostWrong(s.Domain, ok), starts-1)
+	odd := k % 2
+	first := (starts - 1 - odd) / 2
+	answer := Interval(float64(first), float64(first+length+odd-1))
+	return Prior{float64(k+1) / float64(starts), answer}, true
+}
+
+// parityPrior is the Prior of the parities, of which any two differ at half of all points.
+func parityPrior(s Spec, _ Drawn, ok Allowed) (Prior, bool) {
+	p := Prior{math.Ldexp(1, -s.Dim), Parity{Dim: s.Dim}}
+	if ok(0.5) {
+		p.Success = 1
+	}
+	return p, true
+}
+
+// halfspacePrior is the Prior of the halfspaces where points are uniform on the sphere: two normals
+// at an angle a differ at a share a/pi of it, and the normals within a of the first axis are a cap.
+func halfspacePrior(s Spec, _ Drawn, ok Allowed) (Prior, bool) {
+	answer := Linear{W: make([]float64, s.Dim)}
+	answer.W[0] = 1
+	return Prior{CapPrior(s.Dim, func(angle float64) float64 { return angle / math.Pi }, ok), answer}, true
+}

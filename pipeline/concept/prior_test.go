@@ -1,0 +1,334 @@
+package concept
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/shatterlab/shatter/pipeline/numeric"
+)
+
+// allowed returns the errors that a goal of alpha above 0 allows.
+func allowed(alpha float64) Allowed {
+	return func(err float64) bool { return numeric.Within(err, 0, alpha) }
+}
+
+// everyMember lists the hypotheses of a class.
+func everyMember(t *testing.T, s Spec) (all []Hypothesis) {
+	t.Helper()
+	c, err := New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range c.Size().Uint64() {
+		all = append(all, c.(Finite).Member(i))
+	}
+	return all
+}
+
+// drawnTargets lists the targets of the law of a class, equally likely, as the law's documentation
+// describes them.
+func drawnTargets(t *testing.T, s Spec, law Drawn) (all []Hypothesis) {
+	x := s.Domain
+	switch {
+	case s.Name == Intervals && !law.Uniform:
+		for a := range x/2 + 1 {
+			all = append(all, Interval(float64(a), float64(a+(x+1)/2-1)))
+		}
+	case s.Name == Stumps && !law.Uniform:
+		for axis := range s.Dim {
+			for cut := range x + 1 {
+				all = append(all, Stump{s.Dim, axis, float64(cut), 1})
+			}
+		}
+	case s.Name == Rectangles && !law.Uniform:
+		side := uint64(math.Ceil(float64(x) * math.Pow(2, -1/float64(s.Dim))))
+		all = []Hypothesis{Rectangle{}}
+		for range s.Dim {
+			var longer []Hypothesis
+			for _, h := range all {
+				for a := range x - side + 1 {
+					on := Interval(float64(a), float64(a+side-1))
+					longer = append(longer, append(append(Rectangle{}, h.(Rectangle)...), on))
+				}
+			}
+			all = longer
+		}
+	case (s.Name == Conjunctions || s.Name == MonotoneConjunctions) && !law.Uniform:
+		for _, h := range everyMember(t, s) {
+			c := h.(Conjunction)
+			if c.Ones&c.Zeros == 0 && popcount(c.Ones)+popcount(c.Zeros) == law.Literals {
+				all = append(all, h)
+			}
+		}
+	default:
+		return everyMember(t, s)
+	}
+	return all
+}
+
+func popcount(v uint64) (n int) {
+	for ; v > 0; v &= v - 1 {
+		n++
+	}
+	return n
+}
+
+// labelsAt returns the labels of hypotheses at all points, a row each.
+func labelsAt(t *testing.T, s Spec, list []Hypothesis) [][]float64 {
+	t.Helper()
+	x, err := allPoints(Width(s), Side(s), 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := make([][]float64, len(list))
+	for i, h := range list {
+		rows[i] = make([]float64, len(x)/Width(s))
+		h.Labels(x, rows[i])
+	}
+	return rows
+}
+
+// shareNear returns the share of the targets that h is near enough to.
+func shareNear(h []float64, targets [][]float64, ok Allowed) float64 {
+	near := 0
+	for _, y := range targets {
+		wrong := 0
+		for i := range y {
+			if y[i] != h[i] {
+				wrong++
+			}
+		}
+		if ok(float64(wrong) / float64(len(h))) {
+			near++
+		}
+	}
+	return float64(near) / float64(len(targets))
+}
+
+var priorSpecs = []struct {
+	Spec
+	Drawn
+}{
+	{Spec{Name: Thresholds, Domain: 2}, Drawn{}},
+	{Spec{Name: Thresholds, Domain: 7}, Drawn{}},
+	{Spec{Name: Thresholds, Domain: 10}, Drawn{Uniform: true}},
+	{Spec{Name: Points, Domain: 1}, Drawn{}},
+	{Spec{Name: Points, Domain: 9}, Drawn{}},
+	{Spec{Name: Points, Domain: 9}, Drawn{Uniform: true}},
+	{Spec{Name: Intervals, Domain: 2}, Drawn{}},
+	{Spec{Name: Intervals, Domain: 9}, Drawn{}},
+	{Spec{Name: Intervals, Domain: 10}, Drawn{}},
+	{Spec{Name: Intervals, Domain: 11}, Drawn{Uniform: true}},
+	{Spec{Name: Stumps, Domain: 2, Dim: 1}, Drawn{}},
+	{Spec{Name: Stumps, Domain: 11, Dim: 1}, Drawn{}},
+	{Spec{Name: Stumps, Domain: 2, Dim: 3}, Drawn{}},
+	{Spec{Name: Stumps, Domain: 21, Dim: 2}, Drawn{}},
+	{Spec{Name: Stumps, Domain: 6, Dim: 3}, Drawn{}},
+	{Spec{Name: Stumps, Domain: 2, Dim: 1}, Drawn{Uniform: true}},
+	{Spec{Name: Stumps, Domain: 11, Dim: 1}, Drawn{Uniform: true}},
+	{Spec{Name: Stumps, Domain: 16, Dim: 2}, Drawn{Uniform: true}},
+	{Spec{Name: Stumps, Domain: 5, Dim: 3}, Drawn{Uniform: true}},
+	{Spec{Name: Rectangles, Domain: 7, Dim: 1}, Drawn{}},
+	{Spec{Name: Rectangles, Domain: 2, Dim: 2}, Drawn{}},
+	{Spec{Name: Rectangles, Domain: 8, Dim: 2}, Drawn{}},
+	{Spec{Name: Rectangles, Domain: 11, Dim: 2}, Drawn{}},
+	{Spec{Name: Rectangles, Domain: 5, Dim: 2}, Drawn{Uniform: true}},
+	{Spec{Name: Conjunctions, Dim: 1}, Drawn{Literals: 1}},
+	{Spec{Name: Conjunctions, Dim: 4}, Drawn{Literals: 2}},
+	{Spec{Name: Conjunctions, Dim: 5}, Drawn{Literals: 3}},
+	{Spec{Name: Conjunctions, Dim: 5}, Drawn{Literals: 5}},
+	{Spec{Name: Conjunctions, Dim: 4}, Drawn{Uniform: true}},
+	{Spec{Name: MonotoneConjunctions, Dim: 6}, Drawn{Literals: 2}},
+	{Spec{Name: MonotoneConjunctions, Dim: 6}, Drawn{Literals: 4}},
+	{Spec{Name: MonotoneConjunctions, Dim: 5}, Drawn{Uniform: true}},
+	{Spec{Name: Parities, Dim: 5}, Drawn{}},
+	{Spec{Name: Parities, Dim: 1}, Drawn{Uniform: true}},
+	{Spec{Name: Matrix, Domain: 5, Matrix: "00000" + "10110" + "01101" + "11011"}, Drawn{}},
+	{Spec{Name: Matrix, Domain: 5, Matrix: "11100" + "11010" + "11001"}, Drawn{Uniform: true}},
+}
+
+// Every formula agrees with the comparison of all targets with all hypotheses and the constants, and
+// its answer reaches what it says.
+func TestPriorByBruteForce(t *testing.T) {
+	for _, c := range priorSpecs {
+		targets := labelsAt(t, c.Spec, drawnTargets(t, c.Spec, c.Drawn))
+		dim := Width(c.Spec)
+		all := append(everyMember(t, c.Spec), Constant{dim, -1}, Constant{dim, 1})
+		answers := labelsAt(t, c.Spec, all)
+		for _, alpha := range []float64{0, 0.05, 0.1, 0.125, 0.15, 0.2, 0.25, 0.3, 0.4, 0.45, 0.49, 0.5} {
+			ok := allowed(alpha)
+			p, found := NewPrior(c.Spec, c.Drawn, ok)
+			if !found {
+				t.Fatalf("%+v: no prior", c)
+			}
+			best := 0.0
+			for _, h := range answers {
+				best = max(best, shareNear(h, targets, ok))
+			}
+			if math.Abs(p.Success-best) > 1e-9 {
+				t.Errorf("%+v, alpha %v: success %v by %+v, want %v", c, alpha, p.Success, p.Answer, best)
+			}
+			if got := shareNear(labelsAt(t, c.Spec, []Hypothesis{p.Answer})[0], targets, ok); math.Abs(got-p.Success) > 1e-9 {
+				t.Errorf("%+v, alpha %v: the answer %+v reaches %v, not %v", c, alpha, p.Answer, got, p.Success)
+			}
+		}
+	}
+}
+
+// No function at all does better than the prior of thresholds, points and intervals.
+func TestPriorOfAllFunctions(t *testing.T) {
+	for _, s := range []Spec{
+		{Name: Thresholds, Domain: 10}, {Name: Points, Domain: 9}, {Name: Intervals, Domain: 10},
+		{Name: Intervals, Domain: 11},
+	} {
+		targets := labelsAt(t, s, drawnTargets(t, s, Drawn{}))
+		for _, alpha := range []float64{0, 0.1, 0.15, 0.2, 0.3, 0.4} {
+			p, _ := NewPrior(s, Drawn{}, allowed(alpha))
+			best, h := 0.0, make([]float64, s.Domain)
+			for f := range 1 << s.Domain {
+				for i := range h {
+					h[i] = float64(f>>i&1)*2 - 1
+				}
+				best = max(best, shareNear(h, targets, allowed(alpha)))
+			}
+			if math.Abs(p.Success-best) > 1e-9 {
+				t.Errorf("%+v, alpha %v: success %v, want %v", s, alpha, p.Success, best)
+			}
+		}
+	}
+}
+
+// In large domains the formulas agree with what the answer reaches on targets drawn at random.
+func TestPriorBySimulation(t *testing.T) {
+	const draws = 200_000
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, c := range []struct {
+		Spec
+		near func(a Hypothesis, alpha float64) bool // of a random target
+	}{
+		{Spec{Name: Stumps, Domain: 1 << 30, Dim: 2}, func(a Hypothesis, alpha float64) bool {
+			h, x := a.(Stump), float64(1<<30)
+			cut, p := float64(r.Uint64N(1<<30+1)), h.T/x
+			if r.IntN(2) == h.Axis {
+				return math.Abs(cut-h.T)/x <= alpha
+			}
+			q := cut / x
+			return p+q-2*p*q <= alpha
+		}},
+		{Spec{Name: Rectangles, Domain: 1 << 10, Dim: 2}, nil},
+		{Spec{Name: Rectangles, Domain: 1 << 30, Dim: 2}, nil},
+		{Spec{Name: Rectangles, Domain: 1 << 30, Dim: 5}, nil},
+		{Spec{Name: Rectangles, Domain: 1000, Dim: 40}, nil},
+	} {
+		if c.near == nil {
+			c.near = func(a Hypothesis, alpha float64) bool { return nearBox(c.Spec, a.(Rectangle), r, alpha) }
+		}
+		for _, alpha := range []float64{0.02, 0.1, 0.2, 0.25} {
+			p, found := NewPrior(c.Spec, Drawn{}, allowed(alpha))
+			if !found {
+				t.Fatalf("%+v: no prior", c.Spec)
+			}
+			hits := 0
+			for range draws {
+				if c.near(p.Answer, alpha) {
+					hits++
+				}
+			}
+			share, error := float64(hits)/draws, 4*math.Sqrt(p.Success*(1-p.Success)/draws)+3/float64(draws)
+			if math.Abs(share-p.Success) > error+0.001 {
+				t.Errorf("%+v, alpha %v: %v of the targets are near, want %v", c.Spec, alpha, share, p.Success)
+			}
+		}
+	}
+}
+
+// nearBox draws a target and reports whether the box a is near enough to it.
+func nearBox(s Spec, a Rectangle, r *rand.Rand, alpha float64) bool {
+	x := float64(s.Domain)
+	side := math.Ceil(x * math.Pow(2, -1/float64(s.Dim)))
+	own, target, common := 1.0, 1.0, 1.0
+	for _, on := range a {
+		low := float64(r.Uint64N(s.Domain - uint64(side) + 1))
+		own *= (on.Hi - on.Lo + 1) / x
+		target *= side / x
+		common *= max(0, min(on.Hi, low+side-1)-max(on.Lo, low)+1) / x
+	}
+	return own+target-2*common <= alpha
+}
+
+// The values of the documentation: what is closed in alpha and X.
+func TestPriorValues(t *testing.T) {
+	for _, c := range []struct {
+		Spec
+		Drawn
+		alpha, want float64
+	}{
+		{Spec{Name: Thresholds, Domain: 1 << 16}, Drawn{}, 0.1, 13107. / 65537},
+		{Spec{Name: Thresholds, Domain: 1000}, Drawn{}, 0.1, 201. / 1001}, // 0.1 * 1000 is not rounded down
+		{Spec{Name: Thresholds, Domain: 1 << 40}, Drawn{}, 0.25, (1<<39 + 1.) / (1<<40 + 1)},
+		{Spec{Name: Points, Domain: 1 << 16}, Drawn{}, 0.1, 1},
+		{Spec{Name: Points, Domain: 1 << 16}, Drawn{}, 1e-5, 1. / 65536},
+		{Spec{Name: Intervals, Domain: 1000}, Drawn{}, 0.1, 101. / 501},
+		{Spec{Name: Conjunctions, Dim: 20}, Drawn{Literals: 2}, 0.1, 1. / (190 * 4)},
+		{Spec{Name: Conjunctions, Dim: 20}, Drawn{Literals: 2}, 0.125, 3. / (190 * 4)}, // conjunctions of three
+		{Spec{Name: Conjunctions, Dim: 20}, Drawn{Literals: 2}, 0.25, 1},
+		{Spec{Name: Conjunctions, Dim: 1 << 20}, Drawn{Literals: 3}, 0.125, 1},
+		{Spec{Name: MonotoneConjunctions, Dim: 20}, Drawn{Literals: 2}, 0.1, 1. / 190},
+		{Spec{Name: Parities, Dim: 10}, Drawn{}, 0.49, 1. / 1024},
+		{Spec{Name: Halfspace, Dim: 1}, Drawn{}, 0.1, 0.5},
+		{Spec{Name: Halfspace, Dim: 2}, Drawn{}, 0.1, 0.1},
+		{Spec{Name: Halfspace, Dim: 3}, Drawn{}, 0.1, (1 - math.Cos(math.Pi/10)) / 2}, // Archimedes
+	} {
+		p, found := NewPrior(c.Spec, c.Drawn, allowed(c.alpha))
+		if !found || math.Abs(p.Success-c.want) > 1e-10 {
+			t.Errorf("%+v, alpha %v: %v, want %v", c.Spec, c.alpha, p.Success, c.want)
+		}
+	}
+	for _, s := range []Spec{{Name: Naturals}, {Name: Intervals, Domain: 1000}, {Name: Rectangles, Domain: 100, Dim: 2}} {
+		if p, found := NewPrior(s, Drawn{Uniform: true}, allowed(0.1)); found {
+			t.Errorf("%+v: %+v", s, p)
+		}
+	}
+}
+
+// The share of a cap in high dimensions agrees with the normal law of a coordinate.
+func TestBeyondPlane(t *testing.T) {
+	for _, c := range []struct {
+		dim     int
+		c, want float64
+	}{
+		{1, 0.3, 0.5}, {1, 1, 0}, {2, 0.5, 1. / 3}, {3, 0.5, 0.25}, {3, 1, 0},
+		{1 << 20, 1.0 / 1024, 0.5 * math.Erfc(1/math.Sqrt2)},
+	} {
+		if got := BeyondPlane(c.dim, c.c); math.Abs(got-c.want) > 1e-6 {
+			t.Errorf("%d dimensions beyond %v: %v, want %v", c.dim, c.c, got, c.want)
+		}
+	}
+}
+
+func BenchmarkPrior(b *testing.B) {
+	var rows strings.Builder
+	r := rand.New(rand.NewPCG(1, 1))
+	for i := range 4096 {
+		fmt.Fprintf(&rows, "%012b", i)
+		for range 116 {
+			rows.WriteByte("01"[r.IntN(2)])
+		}
+	}
+	for _, s := range []Spec{
+		{Name: Stumps, Domain: 8000, Dim: 3}, {Name: Rectangles, Domain: 64, Dim: 2},
+		{Name: Rectangles, Domain: 1 << 14, Dim: 2}, {Name: Rectangles, Domain: 1 << 30, Dim: 2},
+		{Name: Conjunctions, Dim: 64}, {Name: Matrix, Domain: 128, Matrix: rows.String()}, {Name: Halfspace, Dim: 100},
+	} {
+		b.Run(fmt.Sprintf("%s-%d-%d", s.Name, s.Domain, s.Dim), func(b *testing.B) {
+			for b.Loop() {
+				if _, found := NewPrior(s, Drawn{Literals: 2}, allowed(0.1)); !found {
+					b.Fatal("no prior")
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,151 @@
+package prior
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/shatterlab/shatter/pipeline/problem/law"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// The error at an angle agrees with the share of the points of the law that such a normal labels
+// wrongly.
+func TestErrorAtAnAngle(t *testing.T) {
+	const draws = 20_000
+	for _, name := range []string{"iso", "iso-fixed", "ball-margin"} {
+		l := law.Lookup(name)
+		for _, dim := range []int{3, 4, 10} {
+			for _, tau := range []float64{0.01, 0.2} {
+				p := schemas.Problem{Class: "halfspace", Distribution: name, Dim: dim, Margin: tau, Target: "random"}
+				s, r := law.Open(&p, "").Sampler(), rand.New(rand.NewPCG(uint64(dim), 1))
+				s.Begin(r)
+				u := s.Target().(*law.Plane).Normal
+				w := make([]float64, dim) // orthogonal to u
+				(&law.Plane{Normal: u}).Draw(r, w)
+				x, y := make([]float64, draws*dim), make([]float64, draws)
+				s.Draw(r, x, y)
+				errorAt := evenError(dim, func(v float64) float64 { return l.MarginAt(dim, tau, v) })
+				for _, angle := range []float64{0.1, 0.4, 1.2} {
+					wrong := 0
+					for i := range y {
+						along := 0.0
+						for j, v := range x[i*dim : (i+1)*dim] {
+							along += v * (math.Cos(angle)*u[j] + math.Sin(angle)*w[j])
+						}
+						if along*y[i] < 0 {
+							wrong++
+						}
+					}
+					got, want := errorAt(angle), float64(wrong)/draws
+					if math.Abs(got-want) > 4.5*math.Sqrt(got*(1-got)/draws)+0.001 {
+						t.Errorf("%s, d %d, margin %v: error %v at the angle %v, want %v", name, dim, tau, got, angle, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+// In the plane a normal at the largest angle that is allowed errs on as many points as are allowed,
+// unless all margins are equal: there the error jumps from 0 to 1/2.
+func TestAngleInThePlane(t *testing.T) {
+	const draws, alpha = 100_000, 0.1
+	for _, name := range []string{"iso", "ball-margin"} {
+		for _, tau := range []float64{0.01, 0.2} {
+			p := schemas.Problem{Class: "halfspace", Distribution: name, Dim: 2, Margin: tau, Target: "random"}
+			angle := planarAngle(func(v float64) float64 { return law.Lookup(name).MarginAt(2, tau, v) }, Goal{Alpha: alpha}.allows)
+			s, r := law.Open(&p, "").Sampler(), rand.New(rand.NewPCG(5, 1))
+			s.Begin(r)
+			u := s.Target().(*law.Plane).Normal
+			x, y := make([]float64, draws*2), make([]float64, draws)
+			s.Draw(r, x, y)
+			wrong, c, d := 0, math.Cos(angle), math.Sin(angle)
+			for i := range y {
+				if (x[2*i]*(c*u[0]-d*u[1])+x[2*i+1]*(c*u[1]+d*u[0]))*y[i] < 0 {
+					wrong++
+				}
+			}
+			if got := float64(wrong) / draws; math.Abs(got-alpha) > 0.004 {
+				t.Errorf("%s, margin %v: error %v at the angle %v, want %v", name, tau, got, angle, alpha)
+			}
+		}
+	}
+}
+
+// Without a margin to speak of, points are uniform on the sphere, and the error is the angle over
+// pi.
+func TestNoMargin(t *testing.T) {
+	for _, dim := range []int{1, 2, 3, 20} {
+		p := schemas.Problem{
+			Class: "halfspace", Distribution: "ball-margin", Dim: dim, Margin: 1e-9, Target: "random",
+		}
+		got, known := Success(&p, "", Goal{Alpha: 0.1})
+		want := map[int]float64{1: 0.5, 2: 0.1, 3: (1 - math.Cos(math.Pi/10)) / 2}[dim]
+		if want == 0 {
+			const bins = 1 << 16 // the density of the angle is proportional to sin^(d-2)
+			whole := 0.0
+			for i := range bins {
+				angle := (float64(i) + 0.5) * math.Pi / bins
+				mass := math.Pow(math.Sin(angle), float64(dim-2))
+				if whole += mass; angle <= 0.1*math.Pi {
+					want += mass
+				}
+			}
+			want /= whole
+		}
+		if !known || math.Abs(got/want-1) > 0.01 {
+			t.Errorf("d %d: %v, %v, want %v", dim, got, known, want)
+		}
+	}
+}
+
+// What is known, and what is not.
+func TestSuccess(t *testing.T) {
+	uniform := schemas.Problem{Class: "thresholds", Domain: 1000, Distribution: "uniform", Target: "random"}
+	with := func(change func(p *schemas.Problem)) schemas.Problem {
+		p := uniform
+		change(&p)
+		return p
+	}
+	for i, c := range []struct {
+		p     schemas.Problem
+		goal  Goal
+		want  float64
+		known bool
+	}{
+		{uniform, Goal{Alpha: 0.1}, 201. / 1001, true},
+		{uniform, Goal{Above: 0.05, Alpha: 0.05}, 201. / 1001, true},
+		{with(func(p *schemas.Problem) { p.Target = "uniform" }), Goal{Alpha: 0.1}, 201. / 1001, true},
+		{with(func(p *schemas.Problem) { p.Target = "middle" }), Goal{Alpha: 0.1}, 1, true},
+		{with(func(p *schemas.Problem) { p.Target = "17" }), Goal{Alpha: 0.1}, 1, true},
+		{with(func(p *schemas.Problem) { p.Distribution, p.Mass, p.Target = "needle", 0.1, "middle" }), Goal{Alpha: 0.1}, 1, true},
+		{with(func(p *schemas.Problem) { p.Target, p.Distribution = "", "" }), Goal{Alpha: 0.1}, 0, false},
+		{with(func(p *schemas.Problem) { p.Class, p.Target = "intervals", "uniform" }), Goal{Alpha: 0.1}, 0, false},
+		{schemas.Problem{Class: "halfspace", Distribution: "skew", Dim: 3, Margin: 0.1, Target: "random"}, Goal{Alpha: 0.1}, 0, false},
+		{schemas.Problem{Class: "conjunctions", Distribution: "uniform", Dim: 10, Target: "random", Literals: 3}, Goal{Alpha: 0.125},
+			1, true},
+		{schemas.Problem{Class: "matrix", Distribution: "uniform", Domain: 2, Target: "random"}, Goal{Alpha: 0.1}, 1. / 3, true},
+	} {
+		matrix := ""
+		if c.p.Class == "matrix" {
+			matrix = "000111"
+		}
+		got, known := Success(&c.p, matrix, c.goal)
+		if known != c.known || math.Abs(got-c.want) > 1e-12 {
+			t.Errorf("case %d: %v, %v, want %v, %v", i, got, known, c.want, c.known)
+		}
+	}
+}
+
+func BenchmarkSuccess(b *testing.B) {
+	for _, dim := range []int{2, 10, 100, 1 << 20} {
+		p := schemas.Problem{Class: "halfspace", Distribution: "ball-margin", Dim: dim, Margin: 0.1, Target: "random"}
+		b.Run(fmt.Sprint(dim), func(b *testing.B) {
+			for b.Loop() {
+				Success(&p, "", Goal{Alpha: 0.1})
+			}
+		})
+	}
+}

@@ -1,0 +1,80 @@
+package baseline
+
+import (
+	"context"
+
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/numeric"
+	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite"
+)
+
+// Prior returns baseline/prior, which never looks at its sample: it answers the hypothesis of the
+// class, or the constant, that most targets are near to, for uniform points. A fixed target is taken
+// for one of the class's law of targets, because nobody tells which one it is. Where points are
+// uniform and targets are drawn it succeeds with the probability prior_success of the table, so that
+// what another algorithm reaches beyond it comes from the sample.
+func Prior() algo.Algorithm[struct{}] {
+	var answers priorAnswers
+	return algo.Algorithm[struct{}]{
+		Name: "baseline/prior", Version: "1.0.0",
+		Doc: "Answers the best hypothesis without data and never looks at its sample: what others reach beyond it, they " +
+			"have learned; not private.",
+		Learn: func(_ context.Context, t *algo.Trial[struct{}], _ *algo.Data) (algo.Model, error) {
+			h, err := answers.of(&t.Setting)
+			return finite.Model{Hypothesis: h}, err
+		},
+		Predict: func(_ context.Context, t *algo.Trial[struct{}], _ *algo.Data) (algo.Answerer, error) {
+			h, err := answers.of(&t.Setting)
+			return priorAnswerer{finite.Model{Hypothesis: h}}, err
+		},
+		Check: func(s *algo.Setting[struct{}]) error {
+			_, err := answers.of(s)
+			return err
+		},
+	}
+}
+
+// priorKey is what the best answer without data depends on.
+type priorKey struct {
+	class        concept.Spec
+	law          concept.Drawn
+	above, alpha float64
+}
+
+// priorAnswers keeps the answers that were looked for last.
+type priorAnswers struct {
+	known finite.Cache[priorKey, concept.Hypothesis]
+}
+
+// of returns the best hypothesis without data in a setting.
+func (a *priorAnswers) of(s *algo.Setting[struct{}]) (concept.Hypothesis, error) {
+	p := s.Problem
+	if p.Target == "" {
+		return nil, algo.Invalid("baseline/prior: the problem has no law of targets to guess by: use a law of points " +
+			"instead of data")
+	}
+	law := concept.Drawn{Uniform: p.Target == concept.UniformTarget, Literals: p.Literals}
+	if p.Literals == 0 {
+		law.Literals = min(concept.DefaultLiterals, p.Dim)
+	}
+	return a.known.Get(priorKey{finite.SpecOf(p), law, s.Above, s.Alpha}, func(k priorKey) (concept.Hypothesis, error) {
+		within := func(err float64) bool { return numeric.Within(err, k.above, k.alpha) }
+		best, found := concept.NewPrior(k.class, k.law, within)
+		if !found {
+			return nil, algo.Invalid("baseline/prior: class %q: no formula gives its best hypothesis without data, and it "+
+				"is too large to compare all of them: take a smaller one, or target: random", k.class.Name)
+		}
+		return best.Answer, nil
+	})
+}
+
+// priorAnswerer answers every query by one hypothesis.
+type priorAnswerer struct{ finite.Model }
+
+// Answer implements [algo.Answerer].
+func (a priorAnswerer) Answer(_ context.Context, x []float64) (label float64, hard bool, err error) {
+	var out [1]float64
+	a.Hypothesis.Labels(x, out[:])
+	return out[0], false, nil
+}

@@ -1,0 +1,56 @@
+package baseline
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/plugintest"
+)
+
+// The answer is the best one without data, whatever the sample says.
+func TestPriorIgnoresItsSample(t *testing.T) {
+	for _, c := range []struct {
+		p    algo.Problem
+		want []float64 // labels of the domain
+	}{
+		{algo.Problem{Class: "thresholds", Domain: 4, Dim: 1, Target: "random"}, []float64{-1, -1, 1, 1}},
+		{algo.Problem{Class: "points", Domain: 4, Dim: 1, Target: "fixed"}, []float64{-1, -1, -1, -1}},
+		{algo.Problem{Class: "matrix", Domain: 4, Dim: 1, Matrix: "0001" + "1110" + "0000", Target: "uniform"},
+			[]float64{-1, -1, -1, 1}}, // the first row, near to the last
+	} {
+		s := algo.Setting[struct{}]{Problem: c.p, Alpha: 0.25}
+		for _, label := range []float64{-1, 1} {
+			sample := algo.NewData([]float64{0, 1, 2, 3}, 1, slices.Repeat([]float64{label}, 4))
+			if got := run(t, Prior(), s, 1, sample, domain(4)); !slices.Equal(got, c.want) {
+				t.Errorf("%+v: labels %v, want %v", c.p, got, c.want)
+			}
+		}
+	}
+}
+
+// The reference error counts: at above + alpha = 0.5 the constant is near to every conjunction.
+func TestPriorCountsFromTheReference(t *testing.T) {
+	p := algo.Problem{Class: "monotone-conjunctions", Dim: 2, Target: "random", Literals: 1}
+	for _, c := range []struct{ above, at11 float64 }{{0, 1}, {0.25, -1}} {
+		s := algo.Setting[struct{}]{Problem: p, Alpha: 0.25, Above: c.above}
+		if got := run(t, Prior(), s, 1, algo.NewData(nil, 2, nil), []float64{1, 1}); got[0] != c.at11 {
+			t.Errorf("above %v: label %v, want %v", c.above, got[0], c.at11)
+		}
+	}
+}
+
+func TestPriorRefuses(t *testing.T) {
+	for want, p := range map[string]algo.Problem{
+		"no law of targets":                             {Class: "thresholds", Domain: 4, Dim: 1, RealData: true},
+		"too large to compare all of them: take a smal": {Class: "intervals", Domain: 1000, Dim: 1, Target: "uniform"},
+	} {
+		err := Prior().Check(&algo.Setting[struct{}]{Problem: p, Alpha: 0.1})
+		if !algo.IsInvalid(err) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want %q", p, err, want)
+		}
+	}
+}
+
+func TestPriorIsAccepted(t *testing.T) { plugintest.Run(t, Prior()) }
