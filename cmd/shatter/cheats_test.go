@@ -24,6 +24,9 @@ const (
 	queries = "task: predict\nqueries: 100\n" + search + private + tenth
 )
 
+// finalState turns a sweep of the task predict into one that looks at final states alone.
+var finalState = strings.NewReplacer("beta: 0.1", "beta: 0.1, states: final", "from: 4", "from: 24")
+
 // Each of these succeeded with a few examples when all that it uses was still to be had.
 var attacks = []attack{
 	{"cheat/blind", search + tenth + `
@@ -34,7 +37,7 @@ grids:
 `, 0, "above_range", ""},
 	{"cheat/blind", search + tenth + `
 problem: {class: points, domain: 1024, distribution: uniform}
-`, 0, "trivial", "without data"},
+`, 0, "trivial", ""},
 	{"cheat/order", search + `
 goal: {alpha: 0.05, beta: 0.05}
 problem: {class: thresholds, domain: 1024, distribution: needle, mass: 0.1}
@@ -98,11 +101,11 @@ var openDoors = []attack{
 	{"cheat/blind", search + tenth + `
 problem: {class: thresholds, domain: 1024, distribution: uniform, target: middle}
 `, 0, "below_range", ""},
-	{"cheat/sleeper", strings.Replace(queries, "beta: 0.1", "beta: 0.1, states: final", 1) + `
+	{"cheat/sleeper", finalState.Replace(queries) + `
 problem: {class: thresholds, domain: 1024, distribution: uniform}
 adversary: {kind: boundary}
-`, 0, "decided", ""},
-	{"cheat/edge", strings.Replace(queries, "beta: 0.1", "beta: 0.1, states: final", 1) + `
+`, 0, "below_range", ""},
+	{"cheat/edge", finalState.Replace(queries) + `
 problem: {class: thresholds, domain: 1024, distribution: uniform}
 adversary: {kind: repeat}
 `, 0, "below_range", ""},
