@@ -189,16 +189,18 @@ func TestPublicTellsNoTarget(t *testing.T) {
 	}{
 		{
 			schemas.Problem{Class: "thresholds", Distribution: "needle", Domain: 16, Mass: 0.1},
-			&pluginv1.Problem{Class: "thresholds", Domain: 16, Dim: 1, Noise: "none", NoConstant: true, Realizable: true},
+			&pluginv1.Problem{Class: "thresholds", Domain: 16, Dim: 1, Noise: "none", NoConstant: true, Realizable: true, Target: "fixed"},
 		},
 		{
 			schemas.Problem{Class: "points", Distribution: "needle", Domain: 16, Mass: 0.1,
 				Noise: schemas.Noise{Kind: "random", Rate: 0.1}},
-			&pluginv1.Problem{Class: "points", Domain: 16, Dim: 1, Noise: "random", NoiseRate: 0.1, Realizable: true},
+			&pluginv1.Problem{
+				Class: "points", Domain: 16, Dim: 1, Noise: "random", NoiseRate: 0.1, Realizable: true, Target: "fixed",
+			},
 		},
 		{
 			schemas.Problem{Class: "halfspace", Distribution: "iso", Dim: 5, Margin: 0.1},
-			&pluginv1.Problem{Class: "halfspace", Dim: 5, Margin: 0.1, Noise: "none", Realizable: true},
+			&pluginv1.Problem{Class: "halfspace", Dim: 5, Margin: 0.1, Noise: "none", Realizable: true, Target: "random"},
 		},
 	} {
 		p := open(t, c.p)

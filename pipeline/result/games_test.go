@@ -59,8 +59,8 @@ func TestGames(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(b.String(), "\n")
-	if !strings.Contains(lines[0], "rounds,trials,failed,lost,mistakes_mean,mistakes_max,best_loss,regret_mean") ||
-		!strings.Contains(lines[1], ",10,4,1,0,4,5,,1,") {
+	if !strings.Contains(lines[0], "rounds,predictable,trials,failed,lost,mistakes_mean,mistakes_max,best_loss,regret_mean") ||
+		!strings.Contains(lines[1], ",10,false,4,1,0,4,5,,1,") {
 		t.Errorf("%s", b.String())
 	}
 }
