@@ -234,8 +234,8 @@ func testSlot(t testing.TB) *slot {
 	return s
 }
 
-// jobOf returns a job of the first trials of an algorithm on a problem, which it resolves, and
-// gives the slot its data file.
+// jobOf returns a job of the first trials of an algorithm, whose answers may be means, on a problem,
+// which it resolves, and gives the slot its data file.
 func jobOf(t testing.TB, s *slot, algorithm string, p schemas.Problem, n, trials int64) *trial.Job {
 	t.Helper()
 	if err := problem.Resolve(&p); err != nil {
@@ -250,7 +250,7 @@ func jobOf(t testing.TB, s *slot, algorithm string, p schemas.Problem, n, trials
 		Sweep: "s", ID: "i", N: n, Count: trials, Plugin: "d",
 		Cell: &trial.Cell{
 			Key: trial.Key{1}, DataKey: key, NoiseKey: trial.Key{3}, AdversaryKey: trial.Key{4},
-			Task: schemas.TaskLearn, Problem: p, Algorithm: algorithm, Alpha: 0.1, Beta: 0.1,
+			Task: schemas.TaskLearn, Problem: p, Algorithm: algorithm, Alpha: 0.1, Beta: 0.1, Means: true,
 			Metrics: []string{"process", "turn"},
 		},
 	}
