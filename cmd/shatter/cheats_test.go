@@ -24,6 +24,9 @@ const (
 	queries = "task: predict\nqueries: 100\n" + search + private + tenth
 )
 
+// finalState turns a sweep of the task predict into one that looks at final states alone.
+var finalState = strings.NewReplacer("beta: 0.1", "beta: 0.1, states: final", "from: 4", "from: 24")
+
 // Each of these succeeded with a few examples when all that it uses was still to be had.
 var attacks = []attack{
 	{"cheat/blind", search + tenth + `
@@ -34,7 +37,7 @@ grids:
 `, 0, "above_range", ""},
 	{"cheat/blind", search + tenth + `
 problem: {class: points, domain: 1024, distribution: uniform}
-`, 0, "trivial", "without data"},
+`, 0, "trivial", ""},
 	{"cheat/order", search + `
 goal: {alpha: 0.05, beta: 0.05}
 problem: {class: thresholds, domain: 1024, distribution: needle, mass: 0.1}
@@ -86,41 +89,78 @@ problem: {class: halfspace, data: {file: %s/noise.csv, label: label, positive: y
 `, exitIntegrity, "failed", "answers depend on other points"},
 	{"cheat/pretrained", search + `
 goal: {alpha: 0.1, beta: 0.1, above: 0}
-problem:
-  class: halfspace
-  data: {file: %s/sorted.csv, label: label, positive: yes, scale: 1, disguise: true}
+problem: {class: halfspace, data: {file: %s/sorted.csv, label: label, positive: yes, scale: 1}, disguise: true}
 `, 0, "above_range", ""},
 	{"cheat/oracle", "seed: secret\n" + search + tenth + `
 problem: {class: thresholds, domain: 1024, distribution: uniform}
 `, 0, "above_range", ""},
 }
 
-// No attacker reaches a goal by anything else than the sample without an alarm.
+// Each of these reaches its goal, because what the attacker uses is there to be had.
+var openDoors = []attack{
+	{"cheat/blind", search + tenth + `
+problem: {class: thresholds, domain: 1024, distribution: uniform, target: middle}
+`, 0, "below_range", ""},
+	{"cheat/sleeper", finalState.Replace(queries) + `
+problem: {class: thresholds, domain: 1024, distribution: uniform}
+adversary: {kind: boundary}
+`, 0, "below_range", ""},
+	{"cheat/edge", finalState.Replace(queries) + `
+problem: {class: thresholds, domain: 1024, distribution: uniform}
+adversary: {kind: repeat}
+`, 0, "below_range", ""},
+	{"cheat/solve", tenth + `
+n: {find: true, from: 4, to: 16, within: 2}
+problem: {class: halfspace, d: 10, margin: 0.1, distribution: [iso-fixed, skew-fixed], test: 2000}
+`, 0, "decided", ""},
+	{"cheat/blocks", private + tenth + `
+n: {find: true, from: 4, to: 1024, within: 2}
+problem: {class: halfspace, d: 10, margin: 0.1, distribution: [iso-fixed, skew-fixed], test: 2000}
+`, 0, "decided", ""},
+	{"cheat/pretrained", search + `
+goal: {alpha: 0.1, beta: 0.1, above: 0}
+problem: {class: halfspace, data: {file: %s/sorted.csv, label: label, positive: yes, scale: 1}}
+`, 0, "below_range", ""},
+	{"cheat/oracle", "seed: 3\n" + search + tenth + `
+problem: {class: thresholds, domain: 1024, distribution: uniform}
+`, 0, "below_range", ""},
+}
+
+// No attacker reaches a goal by anything else than the sample without an alarm, unless the sweep
+// leaves it open.
 func TestOnlyTheSampleTeaches(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	sortedFile(t, filepath.Join(data, "sorted.csv"), 1)
 	sortedFile(t, filepath.Join(data, "noise.csv"), 0)
-	for i, a := range attacks {
-		t.Run(fmt.Sprintf("%s-%d", strings.TrimPrefix(a.algorithm, "cheat/"), i), func(t *testing.T) {
-			t.Parallel()
-			tmp := t.TempDir()
-			text := fmt.Sprintf("name: attack\nplugins: [%s]\nalgorithms: [%s]\n", cheats(t), a.algorithm) +
-				strings.ReplaceAll(a.sweep, "%s", data)
-			file, dir := write(t, filepath.Join(tmp, "attack.yaml"), text), filepath.Join(tmp, "out")
-			_, errs, code := shatter(t, "run", file, "--out", dir, "--workers", "1")
-			if code != a.code || !strings.Contains(errs, a.says) {
-				t.Fatalf("exit %d, want %d and %q: %s", code, a.code, a.says, errs)
-			}
-			if a.status == "" {
-				return
-			}
-			for _, r := range table(t, dir) {
-				if r["status"] != a.status {
-					t.Errorf("%v %v: status %v (n_high %v), want %s", r["class"], r["adversary"], r["status"], r["n_high"], a.status)
-				}
-			}
-		})
+	for name, list := range map[string][]attack{"closed": attacks, "open": openDoors} {
+		for i, a := range list {
+			t.Run(fmt.Sprintf("%s/%s-%d", name, strings.TrimPrefix(a.algorithm, "cheat/"), i), func(t *testing.T) {
+				t.Parallel()
+				a.check(t, data)
+			})
+		}
+	}
+}
+
+// check runs the sweep on the files in the folder data, and compares how it ends.
+func (a attack) check(t *testing.T, data string) {
+	tmp := t.TempDir()
+	text := fmt.Sprintf("name: attack\nplugins: [%s]\nalgorithms: [%s]\n", cheats(t), a.algorithm) +
+		strings.ReplaceAll(a.sweep, "%s", data)
+	file, dir := write(t, filepath.Join(tmp, "attack.yaml"), text), filepath.Join(tmp, "out")
+	_, errs, code := shatter(t, "run", file, "--out", dir, "--workers", "1")
+	if code != a.code || !strings.Contains(errs, a.says) {
+		t.Fatalf("exit %d, want %d and %q: %s", code, a.code, a.says, errs)
+	}
+	if a.status == "" {
+		return
+	}
+	for _, r := range table(t, dir) {
+		if r["status"] != a.status {
+			t.Errorf("%v %v %v: status %v (n_high %v), want %s",
+				r["class"], r["distribution"], r["adversary"], r["status"], r["n_high"], a.status)
+		}
 	}
 }
 
