@@ -94,7 +94,10 @@ func TestBadSweeps(t *testing.T) {
 		{"n of 0", "[100, 200]", "0", "n: 0 is outside [1, "},
 		{"n below 0", "[100, 200]", "[-4]", "n[0]: -4 is outside [1, "},
 		{"n of 1.5", "[100, 200]", "[1.5]", "1.5 is not a whole number"},
-		{"alpha of 0", "alpha: 0.05", "alpha: 0", "goal.alpha: 0 is outside (0, 1)"},
+		{
+			"alpha of 0", "alpha: 0.05", "alpha: 0",
+			"goal.alpha: 0 is outside (0, 0.5): coins reach an error of 1/2 without data",
+		},
 		{"beta of 1", "beta: 0.05", "beta: 1", "goal.beta: 1 is outside (0, 1)"},
 		{"epsilon of 0", "[1, 2]", "0", "privacy.epsilon: 0 is outside (0, inf)"},
 		{"NaN", "beta: 0.05", "beta: .nan", "not a finite number"},

@@ -80,6 +80,7 @@ hypotheses             infinitely many
 VC dimension           1
 Littlestone dimension  infinite
 separator              none: separate class "` + class + `": no finite set of points separates infinitely many hypotheses
+target                 none: an adversary says the labels
 `
 		if code != 0 || errs != "" || out != want {
 			t.Errorf("exit %d: %s\n%s\nwant\n%s", code, errs, out, want)

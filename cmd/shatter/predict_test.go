@@ -144,15 +144,15 @@ func TestStates(t *testing.T) {
 		rate, states := r["rate"].(float64), r["states"].(string)
 		id := fmt.Sprint(r["algorithm"], " ", r["adversary"], " ", states)
 		wins := true
-		switch {
-		case r["algorithm"] == "third/sleeper":
+		switch r["algorithm"] {
+		case "third/sleeper":
 			if wins = states == "final"; r["adversary"] == "repeat" && !wins {
 				if rate > 0.75 { // what it knows of the one point asked is -1 in half of the trials anyway
 					t.Errorf("%s: success rate %v", id, rate)
 				}
 				continue
 			}
-		case r["algorithm"] == "baseline/queries":
+		case "baseline/queries":
 			told[fmt.Sprint(r["adversary"], " ", states)] = rate
 			wins = states == "final" && r["adversary"] != "stochastic"
 			if r["adversary"] == "stochastic" {

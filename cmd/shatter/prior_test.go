@@ -85,7 +85,7 @@ func TestTrivialCells(t *testing.T) {
 		t.Errorf("plan: %s", out)
 	}
 	dir := filepath.Join(tmp, "find")
-	if out, errs, code = shatter(t, "run", find, "--out", dir, "--workers", "2"); code != 0 {
+	if _, errs, code = shatter(t, "run", find, "--out", dir, "--workers", "2"); code != 0 {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
 	trivial := 0

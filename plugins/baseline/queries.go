@@ -10,15 +10,17 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
-	"github.com/shatterlab/shatter/schemas"
 )
+
+// queriesName is the name by which tables find the algorithm.
+const queriesName = "baseline/queries"
 
 // Queries returns baseline/queries, which looks at no sample: whatever it achieves in the task
 // predict, the queries have told it. An adversary that knows the target asks near its edge, and
 // that is where this algorithm puts its own.
 func Queries() algo.Algorithm[struct{}] {
 	return algo.Algorithm[struct{}]{
-		Name: schemas.BaselineQueries, Version: "1.0.0",
+		Name: queriesName, Version: "1.0.0",
 		Doc: "Control without a sample: its edge lies amid the queries so far, on a side by chance; not private.",
 		Check: func(s *algo.Setting[struct{}]) error {
 			_, err := guesserOf(s.Problem)
@@ -56,7 +58,7 @@ func guesserOf(p algo.Problem) (func(p algo.Problem, r *rand.Rand) guesser, erro
 		return newNearest, nil
 	}
 	return nil, algo.Invalid("%s: the queries show no edge of class %q: it plays thresholds, points, intervals, stumps, "+
-		"rectangles and halfspace", schemas.BaselineQueries, p.Class)
+		"rectangles and halfspace", queriesName, p.Class)
 }
 
 // onlooker answers by a guesser, which sees each query after it was answered.
