@@ -68,7 +68,8 @@ func TestChooseLooks(t *testing.T) {
 	slices.SortFunc(all, ranked.compare)
 	every := func(ranked) bool { return true }
 	for _, count := range []int{1, 2, 8, 100, 602, 603} {
-		if d := cmp.Diff(all[:count], chooseLooks(trial.Key{7}, points, every, count, 3), cmp.AllowUnexported(ranked{})); d != "" {
+		got := chooseLooks(trial.Key{7}, points, every, count, 3)
+		if d := cmp.Diff(all[:count], got, cmp.AllowUnexported(ranked{})); d != "" {
 			t.Errorf("%d: %s", count, d)
 		}
 	}

@@ -50,11 +50,11 @@ func (x *session) askQueries(ctx context.Context) ([]querying, error) {
 		most = max(1, host.MaxAnswers/len(list))
 	}
 	counts := make([]uint32, len(list))
-	for asked, chunk := 0, 0; asked < x.job.Cell.Queries; asked += chunk {
+	for asked := 0; asked < x.job.Cell.Queries; {
 		if err := states.probe(ctx, asked); err != nil {
 			return nil, err
 		}
-		chunk = states.atOnce(asked, most)
+		chunk := states.atOnce(asked, most)
 		for j := range list {
 			counts[j] = uint32(chunk)
 			if x.scores.failed(j) {
@@ -73,6 +73,7 @@ func (x *session) askQueries(ctx context.Context) ([]querying, error) {
 			list[j].answer(labels[:k], marks[:k])
 			labels, marks = labels[k:], marks[k:]
 		}
+		asked += chunk
 	}
 	return list, nil
 }

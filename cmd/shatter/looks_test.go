@@ -73,7 +73,8 @@ func TestDependence(t *testing.T) {
 			t.Errorf("%v", row)
 		}
 	}
-	if again, _, code := shatter(t, "run", file, "--out", dir, "--workers", "2"); code != exitIntegrity || again != out {
+	if again, _, code := shatter(t, "run", file, "--out", dir, "--workers", "2"); code != exitIntegrity ||
+		again != out {
 		t.Errorf("again: exit %d: %s", code, again)
 	}
 	if text, _, code := shatter(t, "verify", dir, "--sample", "0"); code != exitIntegrity ||

@@ -67,5 +67,5 @@ func ExampleLookup() {
 	// Output:
 	// thresholds: +1 at the numbers from t on, for t = 0..X; target: t is uniform on 0..X
 	// points: +1 at one number a = 0..X-1 and nowhere else; target: the point is uniform
-	// intervals: +1 at the numbers from a to b, or nowhere; target: it holds half of the numbers, rounded up, and a is uniform
+	// intervals: +1 at the numbers from a to b, or nowhere; target: half of the numbers, rounded up, from a uniform a on
 }

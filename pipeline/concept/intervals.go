@@ -25,7 +25,7 @@ var intervalsDefinition = Definition{
 
 var intervalTargets = Targets{
 	Random:    func(s Spec, _ int) Target { return halfBox(1, s.Domain) },
-	RandomDoc: "it holds half of the numbers, rounded up, and a is uniform",
+	RandomDoc: "half of the numbers, rounded up, from a uniform a on",
 	Prior:     intervalPrior,
 	Weight: func(s Spec, _ int, i uint64) float64 {
 		return halfWeight(intervalAt(s.Domain, i), s.Domain, halfSide(1, s.Domain))

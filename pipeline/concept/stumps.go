@@ -77,13 +77,14 @@ func parseStump(s Spec, text string) (Hypothesis, error) {
 	case everywhere:
 		return Stump{s.Dim, 0, math.Inf(-1), 1}, nil
 	}
-	above, axis, cut := 1.0, "", ""
+	above := 1.0
 	left, right, ok := strings.Cut(text, ">=")
 	if !ok {
 		above = -1
 		left, right, ok = strings.Cut(text, "<")
 	}
-	if axis, cut = strings.TrimSpace(left), strings.TrimSpace(right); !ok || !strings.HasPrefix(axis, "x") {
+	axis, cut := strings.TrimSpace(left), strings.TrimSpace(right)
+	if !ok || !strings.HasPrefix(axis, "x") {
 		return nil, fmt.Errorf("%q is not a stump", text)
 	}
 	j, err := parseWhole("the number of a coordinate", axis[1:], 1, uint64(s.Dim))

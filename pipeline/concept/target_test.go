@@ -271,7 +271,10 @@ func TestTextsOfHypotheses(t *testing.T) {
 			}
 			if b, ok := target.(*Box); ok && r.IntN(2) == 0 { // at an edge, where errors would be
 				j := r.IntN(len(x))
-				x[j] = min(max([]float64{b.Low[j], b.Low[j] - 1, b.High[j], b.High[j] + 1}[r.IntN(4)], 0), float64(Side(s)-1))
+				x[j] = min(
+					max([]float64{b.Low[j], b.Low[j] - 1, b.High[j], b.High[j] + 1}[r.IntN(4)], 0),
+					float64(Side(s)-1),
+				)
 			}
 			if h.Labels(x, y); target.Label(x) != y[0] {
 				t.Fatalf("%+v: the target %q labels %v %v, the hypothesis %v", s, text, x, target.Label(x), y[0])

@@ -151,7 +151,8 @@ func hypothesesOf(b *sweep.Block, dir string, r *sweep.Reporter) []string {
 	where := b.File.Item(b.Path("problem", "target"), i)
 	s := setting{problem: new(schemas.Problem)}
 	for _, a := range problemAxes(b, nil) {
-		if slices.Contains([]string{"class", "file", "domain", "d", "distribution", "data"}, a.names[0]) && len(a.options) > 1 {
+		shapes := []string{"class", "file", "domain", "d", "distribution", "data"}
+		if slices.Contains(shapes, a.names[0]) && len(a.options) > 1 {
 			r.At(where, "%s lists the hypotheses of one class, but %s has %d values: write a grid for each of them",
 				concept.EachTarget, a.names[0], len(a.options))
 			return nil

@@ -276,7 +276,8 @@ func TestDefaults(t *testing.T) {
 	p := mustResolve(t, base+"privacy: {epsilon: 1}\n", algorithms(), "")
 	c := p.Cells[0]
 	limits := c.Limits
-	if p.Seed.String() != "1" || c.Trials != 200 || limits.Trial.String() != "10m0s" || limits.Memory != 2<<30 || c.Task != "learn" {
+	if p.Seed.String() != "1" || c.Trials != 200 || limits.Trial.String() != "10m0s" || limits.Memory != 2<<30 ||
+		c.Task != "learn" {
 		t.Errorf("seed %v, cell %+v", p.Seed, c)
 	}
 	src := strings.Replace(base, "[100]", "{find: true}", 1)
@@ -1014,7 +1015,8 @@ func TestMeans(t *testing.T) {
 	}
 	labels := mustResolve(t, strings.Replace(mean, "answers: mean", "answers: labels", 1), algorithms(), "")
 	left := mustResolve(t, strings.Replace(mean, "answers: mean, ", "", 1), algorithms(), "")
-	if labels.Cells[0].Key != left.Cells[0].Key || labels.Cells[0].Key == c.Key || labels.Cells[0].Setting(10).GetMeans() ||
+	if labels.Cells[0].Key != left.Cells[0].Key || labels.Cells[0].Key == c.Key ||
+		labels.Cells[0].Setting(10).GetMeans() ||
 		labels.Cells[0].DataKey != c.DataKey {
 		t.Errorf("keys %v, %v, %v", labels.Cells[0].Key, left.Cells[0].Key, c.Key)
 	}

@@ -112,7 +112,8 @@ func TestTargetMistakes(t *testing.T) {
 		{strings.Replace(fmt.Sprintf(lawful, "class: intervals, domain: 8, target: random, data: {file: "+data+
 			", label: y, positive: p}"), "distribution: uniform, ", "", 1),
 			`s:2:48: problem.target: "random" does not apply here: the labels are those of the data; leave it out`},
-		{strings.Replace(fmt.Sprintf(lawful, "class: thresholds, domain: 64, mass: 0.1, target: random"), "uniform", "needle", 1),
+		{strings.Replace(fmt.Sprintf(lawful, "class: thresholds, domain: 64, mass: 0.1, target: random"),
+			"uniform", "needle", 1),
 			`s:2:83: problem.target: "random" does not apply to the distribution needle: its few points stand around a target`},
 		{"name: x\ntask: online\nproblem: {class: thresholds-dyadics, target: random}\nalgorithms: [online/soa]\n" +
 			"adversary: {kind: bisecting}\nrounds: 10\n", `s:3:46: problem.target: "random" does not apply here: on the class ` +

@@ -105,7 +105,8 @@ func TestDisguiseHidesThePopulation(t *testing.T) {
 	}
 	t.Logf("a rule made beforehand succeeds in a share of %v of the trials in disguise, its mean error is %v", good, mean)
 	if good > 0.1 || math.Abs(mean-0.5) > 0.06 {
-		t.Errorf("a rule made beforehand succeeds in a share of %v of the trials in disguise, its mean error is %v", good, mean)
+		t.Errorf("a rule made beforehand succeeds in a share of %v of the trials in disguise, its mean error is %v",
+			good, mean)
 	}
 	// Kolmogorov and Smirnov: above 1.95 sqrt(2/trials) once in 1000 runs.
 	if far := distance(errors["perceptron false"], errors["perceptron true"]); far > 1.95*math.Sqrt(2./trials) {

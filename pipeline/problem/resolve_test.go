@@ -19,7 +19,9 @@ func TestResolveFillsDefaults(t *testing.T) {
 	for _, c := range []struct{ given, want schemas.Problem }{
 		{
 			schemas.Problem{Class: "thresholds", Distribution: "needle", Domain: 65536, Mass: 0.1},
-			schemas.Problem{Target: "middle", Class: "thresholds", Distribution: "needle", Domain: 65536, Mass: 0.1, Noise: none},
+			schemas.Problem{
+				Target: "middle", Class: "thresholds", Distribution: "needle", Domain: 65536, Mass: 0.1, Noise: none,
+			},
 		},
 		{
 			schemas.Problem{Class: "points", Distribution: "uniform", Domain: 4096},
@@ -27,7 +29,9 @@ func TestResolveFillsDefaults(t *testing.T) {
 		},
 		{
 			schemas.Problem{Class: "intervals", Distribution: "uniform", Domain: 4097},
-			schemas.Problem{Target: "random", Class: "intervals", Distribution: "uniform", Domain: 4097, Noise: none, Test: 10000},
+			schemas.Problem{
+				Target: "random", Class: "intervals", Distribution: "uniform", Domain: 4097, Noise: none, Test: 10000,
+			},
 		},
 		{
 			schemas.Problem{Class: "halfspace", Distribution: "skew", Dim: 10, Margin: 0.1,
@@ -37,7 +41,9 @@ func TestResolveFillsDefaults(t *testing.T) {
 		},
 		{
 			schemas.Problem{Class: "halfspace", Distribution: "iso", Dim: 2, Margin: 0.1, Test: 7},
-			schemas.Problem{Target: "random", Class: "halfspace", Distribution: "iso", Dim: 2, Margin: 0.1, Test: 7, Noise: none},
+			schemas.Problem{
+				Target: "random", Class: "halfspace", Distribution: "iso", Dim: 2, Margin: 0.1, Test: 7, Noise: none,
+			},
 		},
 	} {
 		got := c.given
@@ -189,7 +195,9 @@ func TestPublicTellsNoTarget(t *testing.T) {
 	}{
 		{
 			schemas.Problem{Class: "thresholds", Distribution: "needle", Domain: 16, Mass: 0.1},
-			&pluginv1.Problem{Class: "thresholds", Domain: 16, Dim: 1, Noise: "none", NoConstant: true, Realizable: true, Target: "fixed"},
+			&pluginv1.Problem{
+				Class: "thresholds", Domain: 16, Dim: 1, Noise: "none", NoConstant: true, Realizable: true, Target: "fixed",
+			},
 		},
 		{
 			schemas.Problem{Class: "points", Distribution: "needle", Domain: 16, Mass: 0.1,

@@ -47,7 +47,8 @@ func TestGames(t *testing.T) {
 	if !math.IsNaN(r.BestLoss) || !math.IsNaN(r.TheoryRegret) || !math.IsNaN(rows[1].RegretDeviation) {
 		t.Errorf("%+v", rows)
 	}
-	if _, err := Games(l, c, []Point{{N: 10, Consumed: 5}}, m); err == nil || !strings.Contains(err.Error(), "is not in the ledger") {
+	_, err = Games(l, c, []Point{{N: 10, Consumed: 5}}, m)
+	if err == nil || !strings.Contains(err.Error(), "is not in the ledger") {
 		t.Errorf("a trial that is missing: %v", err)
 	}
 	sheet, err := (&Result{Games: rows}).Sheet("table")
@@ -59,7 +60,8 @@ func TestGames(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(b.String(), "\n")
-	if !strings.Contains(lines[0], "rounds,predictable,trials,failed,lost,mistakes_mean,mistakes_max,best_loss,regret_mean") ||
+	const names = "rounds,predictable,trials,failed,lost,mistakes_mean,mistakes_max,best_loss,regret_mean"
+	if !strings.Contains(lines[0], names) ||
 		!strings.Contains(lines[1], ",10,false,4,1,0,4,5,,1,") {
 		t.Errorf("%s", b.String())
 	}

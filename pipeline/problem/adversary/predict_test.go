@@ -142,7 +142,9 @@ func TestBoundary(t *testing.T) {
 			}
 		}
 	}
-	middle := open(t, schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 1000, Target: concept.MiddleTarget})
+	middle := open(t, schemas.Problem{
+		Class: "thresholds", Distribution: "uniform", Domain: 1000, Target: concept.MiddleTarget,
+	})
 	// Without a width all distances from domain/n on come up, about equally often on a log scale.
 	bands := map[int]int{}
 	for _, x := range asked(middle, schemas.Adversary{Kind: boundary.Name}, 100, 5000, right) {

@@ -40,7 +40,15 @@ func TestErrorAtAnAngle(t *testing.T) {
 					}
 					got, want := errorAt(angle), float64(wrong)/draws
 					if math.Abs(got-want) > 4.5*math.Sqrt(got*(1-got)/draws)+0.001 {
-						t.Errorf("%s, d %d, margin %v: error %v at the angle %v, want %v", name, dim, tau, got, angle, want)
+						t.Errorf(
+							"%s, d %d, margin %v: error %v at the angle %v, want %v",
+							name,
+							dim,
+							tau,
+							got,
+							angle,
+							want,
+						)
 					}
 				}
 			}
@@ -55,7 +63,10 @@ func TestAngleInThePlane(t *testing.T) {
 	for _, name := range []string{"iso", "ball-margin"} {
 		for _, tau := range []float64{0.01, 0.2} {
 			p := schemas.Problem{Class: "halfspace", Distribution: name, Dim: 2, Margin: tau, Target: "random"}
-			angle := planarAngle(func(v float64) float64 { return law.Lookup(name).MarginAt(2, tau, v) }, Goal{Alpha: alpha}.allows)
+			angle := planarAngle(
+				func(v float64) float64 { return law.Lookup(name).MarginAt(2, tau, v) },
+				Goal{Alpha: alpha}.allows,
+			)
 			s, r := law.Open(&p, "").Sampler(), rand.New(rand.NewPCG(5, 1))
 			s.Begin(r)
 			u := s.Target().(*law.Plane).Normal

@@ -103,7 +103,10 @@ func TestFlight(t *testing.T) {
 	}
 	for i, row := range rows {
 		n, rep := int64(100*(1+i/5000)), int64(i%5000)
-		if want := []any{n, rep, errorOf(n, rep), errorOf(n, rep) <= 0.1+1e-12, "abcd000000"}; !slices.Equal(row, want) {
+		if want := []any{n, rep, errorOf(n, rep), errorOf(n, rep) <= 0.1+1e-12, "abcd000000"}; !slices.Equal(
+			row,
+			want,
+		) {
 			t.Fatalf("row %d: %v, want %v", i, row, want)
 		}
 	}
@@ -115,7 +118,8 @@ func TestFlight(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s, err := flight.DeserializeSchema(res.Schema, memory.DefaultAllocator); err != nil || s.NumFields() != len(result.Columns("table"))+metricColumns["table"] {
+	if s, err := flight.DeserializeSchema(res.Schema, memory.DefaultAllocator); err != nil ||
+		s.NumFields() != len(result.Columns("table"))+metricColumns["table"] {
 		t.Errorf("schema: %v, %v", s, err)
 	}
 	for sql, code := range map[string]codes.Code{

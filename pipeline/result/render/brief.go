@@ -49,7 +49,10 @@ func briefOf(s *sheet.Sheet) brief {
 	}
 	b.above = append(append(b.above, classes.lines()...), algorithms.lines()...)
 	if s.Confidence > 0 && slices.ContainsFunc(b.columns, isBracket) {
-		sure := fmt.Sprintf("confidence %s that no bracket (n_low, n_high] of the table misses its n*", short(s.Confidence))
+		sure := fmt.Sprintf(
+			"confidence %s that no bracket (n_low, n_high] of the table misses its n*",
+			short(s.Confidence),
+		)
 		b.below = append([]string{sure}, b.below...)
 	}
 	b.below = append(b.below, s.Notes...)
@@ -57,15 +60,20 @@ func briefOf(s *sheet.Sheet) brief {
 		b.below = append(b.below, onePopulation)
 	}
 	for _, row := range s.Rows {
-		line := make([]string, len(shown))
-		for j, i := range shown {
-			if line[j] = short(row[i]); line[j] == "" {
-				line[j] = "-"
-			}
-		}
-		b.rows = append(b.rows, line)
+		b.rows = append(b.rows, lineOf(row, shown))
 	}
 	return b
+}
+
+// lineOf returns the values of the given columns of a row.
+func lineOf(row []any, columns []int) []string {
+	line := make([]string, len(columns))
+	for j, i := range columns {
+		if line[j] = short(row[i]); line[j] == "" {
+			line[j] = "-"
+		}
+	}
+	return line
 }
 
 // onePopulation says what n* means where the population is a file.
@@ -135,9 +143,10 @@ func isParam(c schemas.Column) bool { return strings.HasPrefix(c.Name, schemas.P
 // describes reports whether a column describes the problem or what counts as success, beside the
 // class itself.
 func describes(c schemas.Column) bool {
-	return c.Name == "evaluation" || c.Name == "prior_success" || slices.ContainsFunc(trial.KeyColumns(), func(k trial.KeyColumn) bool {
-		return k.Name == c.Name && k.Has(trial.Describes)
-	})
+	return c.Name == "evaluation" || c.Name == "prior_success" ||
+		slices.ContainsFunc(trial.KeyColumns(), func(k trial.KeyColumn) bool {
+			return k.Name == c.Name && k.Has(trial.Describes)
+		})
 }
 
 // ofSource returns the column that the column <source>_source is about: theory_n or theory_regret.
