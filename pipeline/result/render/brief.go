@@ -162,7 +162,7 @@ func ofSource(s *sheet.Sheet, source string) string {
 // isAside reports whether a column may stand above the table: a key, the way of evaluation, or how
 // many trials failed.
 func isAside(c schemas.Column) bool {
-	return c.Name == "evaluation" || c.Name == "failed" || c.Name != "cell" && trial.IsKeyColumn(c.Name)
+	return c.Name == "evaluation" || c.Name == "failed" || c.Name == "lost" || c.Name != "cell" && trial.IsKeyColumn(c.Name)
 }
 
 // distinct returns the values of column i, each once, in the order of the rows.
