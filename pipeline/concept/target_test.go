@@ -158,7 +158,8 @@ func TestHalfSide(t *testing.T) {
 			}
 		}
 	}
-	for dim, want := range map[int]uint64{1: MaxDomain / 2, 2: 777472127994, 1 << 20: 1099510900959} { // ceil(2^40 2^(-1/d))
+	// ceil(2^40 2^(-1/d))
+	for dim, want := range map[int]uint64{1: MaxDomain / 2, 2: 777472127994, 1 << 20: 1099510900959} {
 		if got := halfSide(dim, MaxDomain); got != want {
 			t.Errorf("d = %d, X = 2^40: %d, want %d", dim, got, want)
 		}

@@ -131,13 +131,17 @@ func TestSuccess(t *testing.T) {
 		{with(func(p *schemas.Problem) { p.Target = "uniform" }), Goal{Alpha: 0.1}, 201. / 1001, true},
 		{with(func(p *schemas.Problem) { p.Target = "middle" }), Goal{Alpha: 0.1}, 1, true},
 		{with(func(p *schemas.Problem) { p.Target = "17" }), Goal{Alpha: 0.1}, 1, true},
-		{with(func(p *schemas.Problem) { p.Distribution, p.Mass, p.Target = "needle", 0.1, "middle" }), Goal{Alpha: 0.1}, 1, true},
+		{with(func(p *schemas.Problem) { p.Distribution, p.Mass, p.Target = "needle", 0.1, "middle" }),
+			Goal{Alpha: 0.1}, 1, true},
 		{with(func(p *schemas.Problem) { p.Target, p.Distribution = "", "" }), Goal{Alpha: 0.1}, 0, false},
 		{with(func(p *schemas.Problem) { p.Class, p.Target = "intervals", "uniform" }), Goal{Alpha: 0.1}, 0, false},
-		{schemas.Problem{Class: "halfspace", Distribution: "skew", Dim: 3, Margin: 0.1, Target: "random"}, Goal{Alpha: 0.1}, 0, false},
-		{schemas.Problem{Class: "conjunctions", Distribution: "uniform", Dim: 10, Target: "random", Literals: 3}, Goal{Alpha: 0.125},
+		{schemas.Problem{Class: "halfspace", Distribution: "skew", Dim: 3, Margin: 0.1, Target: "random"},
+			Goal{Alpha: 0.1}, 0, false},
+		{schemas.Problem{Class: "conjunctions", Distribution: "uniform", Dim: 10, Target: "random", Literals: 3},
+			Goal{Alpha: 0.125},
 			1, true},
-		{schemas.Problem{Class: "matrix", Distribution: "uniform", Domain: 2, Target: "random"}, Goal{Alpha: 0.1}, 1. / 3, true},
+		{schemas.Problem{Class: "matrix", Distribution: "uniform", Domain: 2, Target: "random"},
+			Goal{Alpha: 0.1}, 1. / 3, true},
 	} {
 		matrix := ""
 		if c.p.Class == "matrix" {

@@ -160,9 +160,15 @@ func ofSource(s *sheet.Sheet, source string) string {
 }
 
 // isAside reports whether a column may stand above the table: a key, the way of evaluation, or how
-// many trials failed.
+// many trials failed or were lost.
 func isAside(c schemas.Column) bool {
-	return c.Name == "evaluation" || c.Name == "failed" || c.Name == "lost" || c.Name != "cell" && trial.IsKeyColumn(c.Name)
+	switch c.Name {
+	case "cell":
+		return false
+	case "evaluation", "failed", "lost":
+		return true
+	}
+	return trial.IsKeyColumn(c.Name)
 }
 
 // distinct returns the values of column i, each once, in the order of the rows.
