@@ -185,7 +185,7 @@ func (t *tables) addCell(c *cell) error {
 		if c.Online() {
 			continue // no trial can succeed
 		}
-		row.RateLow, row.RateHigh = estimate.BoundsWithLost(int(row.Successes), int(row.Lost), int(row.Trials), 0.05)
+		row.RateLow, row.RateHigh = estimate.ClopperPearson(int(row.Successes), int(row.Lost), int(row.Trials), 0.05)
 		row.Rate = float64(row.Successes) / float64(row.Trials)
 	}
 	out.Curve = append(out.Curve, curve...)

@@ -106,7 +106,7 @@ func TestShrinkage(t *testing.T) {
 				)
 			}
 		case strings.HasPrefix(adversary, "repeat"):
-			if hard != 1 {
+			if hard < 0.8 || hard > 1 { // noise may answer for ever without one
 				t.Errorf("thresholds, repeat: %v hard queries", hard)
 			}
 		case hard < 1 || hard > 20 || r["successes"] != r["trials"] || r["m_budget_exhausted"] != 0.0:

@@ -53,7 +53,7 @@ func ExampleSearch() {
 // 19 of 20 trials succeeded: the success probability lies between these limits with confidence 95
 // %.
 func ExampleClopperPearson() {
-	low, high := estimate.ClopperPearson(19, 20, 0.05)
+	low, high := estimate.ClopperPearson(19, 0, 20, 0.05)
 	fmt.Printf("%.3f to %.3f\n", low, high)
 	// Output: 0.751 to 0.999
 }

@@ -28,18 +28,12 @@ func CPUpper(k, n int, level float64) float64 {
 	return 1 - betaQuantile(float64(n-k), float64(k+1), level)
 }
 
-// ClopperPearson returns the exact limits of a success probability from k successes in n trials,
-// each at level/2. Together they miss the truth with probability at most level.
-func ClopperPearson(k, n int, level float64) (low, high float64) {
-	return CPLower(k, n, level/2), CPUpper(k, n, level/2)
-}
-
-// BoundsWithLost returns the limits of a success probability as ClopperPearson does, from n trials of
-// which k succeeded and lost were lost. A lost trial may have been anything, so it counts as a miss
-// for the lower limit and as a success for the upper one. The limits miss the truth with
-// probability at most level whatever lost trials have in common: had nothing been lost, the
-// successes would number between k and k + lost, and both limits ascend in that number.
-func BoundsWithLost(k, lost, n int, level float64) (low, high float64) {
+// ClopperPearson returns the exact limits of a success probability, each at level/2, from n trials
+// of which k succeeded and lost were lost; together they miss the truth with probability at most
+// level. A lost trial may have been anything, so it counts as a miss for the lower limit and as a
+// success for the upper one. That holds whatever lost trials have in common: had nothing been lost,
+// the successes would number between k and k + lost, and both limits ascend in that number.
+func ClopperPearson(k, lost, n int, level float64) (low, high float64) {
 	return CPLower(k, n, level/2), CPUpper(k+lost, n, level/2)
 }
 

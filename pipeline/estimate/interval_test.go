@@ -42,7 +42,7 @@ func TestIntervalsContainTheRate(t *testing.T) {
 		k := rapid.IntRange(0, n).Draw(t, "k")
 		level := rapid.Float64Range(1e-6, 0.5).Draw(t, "level")
 		rate := float64(k) / float64(n)
-		low, high := ClopperPearson(k, n, level)
+		low, high := ClopperPearson(k, 0, n, level)
 		if !(0 <= low && low <= rate+1e-12 && rate-1e-12 <= high && high <= 1) {
 			t.Fatalf("%v to %v does not contain %v", low, high, rate)
 		}

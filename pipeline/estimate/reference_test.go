@@ -59,7 +59,7 @@ func TestReferenceValues(t *testing.T) {
 	}
 	const level = 0.05
 	for _, c := range v.Binom {
-		low, high := ClopperPearson(c.K, c.N, level)
+		low, high := ClopperPearson(c.K, 0, c.N, level)
 		pair("ClopperPearson", low, high, c.CP)
 		near("LogWealth", LogWealth(c.K, c.N, 0.9), c.Wealth)
 	}

@@ -2,7 +2,6 @@ package prediction
 
 import (
 	"context"
-	"math"
 
 	"github.com/shatterlab/shatter/plugins/algo"
 )
@@ -23,6 +22,7 @@ type predictor struct {
 	started  int     // number of instances so far
 	open     bool    // the last instance has not ended
 	instance between // the last instance
+	coin     float64 // label of the query that ends the last instance
 	nu       float64 // noise of the coming query once prepared, until then of the last one
 	prepared bool
 
@@ -36,7 +36,7 @@ func newPredictor(
 	report("budget_exhausted", 0)
 	report("inexact", float64(inexact(gen)))
 	return &predictor{
-		gen: gen, noise: noise, k: k, eps0: eps0, budget: budget, report: report,
+		gen: gen, noise: noise, k: k, eps0: eps0, budget: budget, report: report, coin: 1,
 		instance: between{lo: lowThreshold, hi: highThreshold}, // for a Predict before any query
 	}
 }
@@ -47,6 +47,7 @@ func (p *predictor) prepare() {
 	p.nu = p.noise.query()
 	if !p.open && p.started < p.budget {
 		p.instance, p.open = newBetween(p.eps0, p.k, p.noise.threshold()), true
+		p.coin = p.noise.coin()
 		p.started++
 		p.report("instances", float64(p.started))
 	}
@@ -69,14 +70,13 @@ func (p *predictor) next(x []float64) (float64, verdict, error) {
 	case public:
 		return p.gen.public(x), v, nil
 	}
-	coin := p.noise.coin()
 	p.open = false
 	if p.started == p.budget {
 		p.report("budget_exhausted", 1)
 	}
-	err := p.gen.hard(x, coin)
+	err := p.gen.hard(x, p.coin)
 	p.report("inexact", float64(inexact(p.gen)))
-	return coin, v, err
+	return p.coin, v, err
 }
 
 // judge returns the verdict on x with the noise nu.
@@ -87,9 +87,9 @@ func (p *predictor) judge(x []float64) verdict {
 	return p.instance.judge(float64(p.gen.votes(x))/float64(p.k), p.nu)
 }
 
-// Predict implements algo.Model: it maps points to the answers that the coming query would get,
-// where a hard point gets its coin from stateCoin. After the last query it has the noise of that
-// one. It serves to measure errors and is no part of the private transcript.
+// Predict implements algo.Model: it maps points to the answers that the coming query would get.
+// After the last query it has the noise of that one. It serves to measure errors and is no part of
+// the private transcript.
 func (p *predictor) Predict(ctx context.Context, x *algo.Data, out []float64) error {
 	for i := range out {
 		switch p.judge(x.X(i)) {
@@ -98,31 +98,12 @@ func (p *predictor) Predict(ctx context.Context, x *algo.Data, out []float64) er
 		case right:
 			out[i] = 1
 		case hard:
-			out[i] = stateCoin(p.nu, x.X(i))
+			out[i] = p.coin
 		case public:
 			out[i] = p.gen.public(x.X(i))
 		}
 	}
 	return ctx.Err()
-}
-
-// stateCoin returns the label that a state gives to a hard point, -1 or +1: a coin for each point and
-// each noise nu of a last query. It takes no randomness from the transcript, so that a state can be
-// asked at any time and any number of times.
-func stateCoin(nu float64, x []float64) float64 {
-	h := math.Float64bits(nu)
-	for _, v := range x {
-		h = mix64(h ^ math.Float64bits(v))
-	}
-	return labelOf(mix64(h)>>63 == 1)
-}
-
-// mix64 is the finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014), after its increment.
-func mix64(z uint64) uint64 {
-	z += 0x9e3779b97f4a7c15
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return z ^ z>>31
 }
 
 // Answer implements algo.Answerer.

@@ -22,29 +22,6 @@ func (w wild) threshold() float64 { return (w.Float64() - 0.5) * 10 }
 func (w wild) query() float64     { return (w.Float64() - 0.5) * 10 }
 func (w wild) coin() float64      { return float64(2*w.IntN(2) - 1) }
 
-// The coins of hard points are fair, differ from point to point and from state to state, and are the
-// same whenever a state is asked.
-func TestStateCoin(t *testing.T) {
-	const points, states = 400, 400
-	r := rand.New(rand.NewPCG(1, 2))
-	var sum, alike float64
-	before := make([]float64, points)
-	for range states {
-		nu := seeded{r}.query()
-		for x := range before {
-			c := stateCoin(nu, []float64{float64(x)})
-			if c != -1 && c != 1 || c != stateCoin(nu, []float64{float64(x)}) {
-				t.Fatal(c)
-			}
-			sum, alike, before[x] = sum+c, alike+c*before[x], c
-		}
-	}
-	const n = points * states
-	if limit := 5 / math.Sqrt(n); math.Abs(sum/n) > limit || math.Abs(alike/n) > limit {
-		t.Errorf("mean %v, correlation of states %v, at most %v is chance", sum/n, alike/n, limit)
-	}
-}
-
 // Whatever the queries and the noise are, no more than V instances start, an instance ends with its
 // first hard query, all answers after the last instance are public, and no answer depends on later
 // queries.
