@@ -117,6 +117,9 @@ func (f *fitter) sampleSize(o *observed, p place) error {
 	sets, err := result.Successes(f.ledger, consumed.Cell, consumed.Points)
 	for i, set := range sets {
 		size := consumed.Points[i]
+		if size.Spot {
+			continue
+		}
 		o.trials.Sizes = append(o.trials.Sizes, estimate.Repetitions{N: size.N, Count: int(size.Consumed), Success: set})
 	}
 	return err

@@ -170,7 +170,7 @@ func (t *tables) addCell(c *cell) error {
 	res, out := t.verdict(c), t.out
 	points := make([]result.Point, len(res.Points))
 	for i, p := range res.Points {
-		points[i] = result.Point{N: p.N, Consumed: int64(p.Consumed)}
+		points[i] = result.Point{N: p.N, Consumed: int64(p.Consumed), Spot: p.Spot}
 		if l, ok := c.decider.(*list); ok && p.Lost > 0 {
 			points[i].Lost = l.lostBelow(p.N, int64(p.Consumed))
 		}

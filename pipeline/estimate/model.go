@@ -3,6 +3,7 @@ package estimate
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mathext"
 )
@@ -34,6 +35,7 @@ type Model struct {
 // significantly, if the interval is wider than a factor of 4, or if the estimate lies outside
 // [Bracket] at the same level.
 func FitModel(points []Point, target, level float64) Model {
+	points = slices.DeleteFunc(slices.Clone(points), func(p Point) bool { return p.Spot })
 	f, reason := fitBoth(points, target)
 	if reason != "" {
 		return Model{Reason: reason}

@@ -64,6 +64,8 @@ type Result struct {
 type Point struct {
 	N                                 int64
 	Consumed, Successes, Failed, Lost int
+
+	Spot bool // read by a spot check outside of the bracket; models of the rate leave such points out
 }
 
 // A Search looks for the least sufficient sample size n* of one cell. It is a pure state machine:

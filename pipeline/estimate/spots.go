@@ -13,7 +13,7 @@ import (
 // it reads on, as many trials again as it has read at most, as long as spots look as if success
 // fell. Where success never falls few do.
 const (
-	spotShare  = 0.25
+	spotShare  = 0.22
 	spotTrials = 4
 	mostSpots  = 40           // on both sides together
 	spotReach  = 4 * math.Ln2 // distance in ln n from the bracket to the furthest spot
@@ -137,7 +137,7 @@ func (s *Search) readSpots() {
 // merge puts the spots that were read among the sizes that a search has read.
 func (c *spotChecks) merge(read []*point) []*point {
 	for _, p := range slices.Concat(c.below, c.above) {
-		if p.Consumed > 0 {
+		if p.Spot = true; p.Consumed > 0 {
 			read = append(read, p)
 		}
 	}

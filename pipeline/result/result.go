@@ -76,6 +76,7 @@ type TimingRow struct {
 type Point struct {
 	N, Consumed int64
 	Lost        []int64
+	Spot        bool // see estimate.Point
 }
 
 // Consumed holds the points of a cell, ascending in N.
