@@ -98,6 +98,7 @@ func TestBadSweeps(t *testing.T) {
 			"alpha of 0", "alpha: 0.05", "alpha: 0",
 			"goal.alpha: 0 is outside (0, 0.5): coins reach an error of 1/2 without data",
 		},
+		{"states", "beta: 0.05", "beta: 0.05, states: final", "goal.states: belongs to task predict"},
 		{"beta of 1", "beta: 0.05", "beta: 1", "goal.beta: 1 is outside (0, 1)"},
 		{"epsilon of 0", "[1, 2]", "0", "privacy.epsilon: 0 is outside (0, inf)"},
 		{"NaN", "beta: 0.05", "beta: .nan", "not a finite number"},
