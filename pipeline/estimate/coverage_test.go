@@ -161,7 +161,8 @@ func TestCoverage(t *testing.T) {
 			if limit := mostMisses(c.runs, 1-find.Confidence); misses > limit {
 				t.Errorf("%d of %d wrong, at most %d are compatible with confidence %v", misses, c.runs, limit, find.Confidence)
 			}
-			if find.MaxTrials > 2000 && decided != c.runs {
+			// The others were taken for falling.
+			if find.MaxTrials > 2000 && c.runs-decided > mostMisses(c.runs, 1-find.Confidence) {
 				t.Errorf("%d of %d decided", decided, c.runs)
 			}
 			if median := float64(trials[c.runs/2]); median > c.most {
