@@ -225,7 +225,8 @@ func (w *gridWords) measure(setting []axis) {
 		if f.Monotone {
 			w.line("", "success is taken never to fall as n grows: nothing looks for a fall")
 		} else {
-			w.line("", "then about a quarter of the trials again, or less, look on both sides of the bracket for a fall of success")
+			w.line("", "then about a quarter of the trials again, or less, look on both sides of the bracket for a fall of "+
+				"success")
 		}
 		return
 	}
