@@ -156,7 +156,7 @@ func (l *list) status(r *estimate.Result, failed int64) {
 	case lost > 0:
 		r.Reason = fmt.Sprintf("%d trials were lost, the first of them %s", lost, l.firstLost())
 	case r.Trials > 0 && failed == r.Trials:
-		r.Status, r.Reason = estimate.StatusFailed, "not one trial ran through"
+		r.Status, r.Reason = estimate.StatusFailed, estimate.NoneRan
 	case l.trivial != "":
 		r.Status, r.Reason, r.Low, r.High = estimate.StatusTrivial, l.trivial, 0, 0
 	case l.target == 0:

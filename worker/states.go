@@ -203,8 +203,7 @@ func (p *prober) askBlock(ctx context.Context, due []int, block, from, to int) (
 
 // resize makes room for that many points.
 func (p *prober) resize(rows, dim int) {
-	p.x, p.y = slices.Grow(p.x[:0], rows*dim)[:rows*dim], slices.Grow(p.y[:0], rows)[:rows]
-	p.w = slices.Grow(p.w[:0], rows)[:rows]
+	p.x, p.y, p.w = resized(p.x, rows*dim), resized(p.y, rows), resized(p.w, rows)
 	if p.counts == nil {
 		p.counts = make([]uint32, len(p.list))
 	}
@@ -230,7 +229,7 @@ func (p *prober) draw(j, block int, x, y, w []float64) {
 		return
 	}
 	if !q.known {
-		q.query = slices.Grow(q.query[:0], dim)[:dim]
+		q.query = resized(q.query, dim)
 		q.truth, q.known = q.adversary.Next(q.query), true
 	}
 	q.place = rand.New(&q.places).IntN(rows + 1)

@@ -25,10 +25,10 @@ var layers = [][]string{
 		"pipeline",
 		"pipeline/dataset",
 		"pipeline/disk",
-		"pipeline/lp",
 		"pipeline/numeric",
 		"pipeline/wording",
 	},
+	{"pipeline/lp"},
 	{"pipeline/bus"},
 
 	// The mathematics.

@@ -1,6 +1,10 @@
 package concept
 
-import "math"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat/combin"
+)
 
 // maxPriorLiterals is the largest number of literals of an answer: more leave points that are too
 // few to matter.
@@ -45,19 +49,11 @@ func (c *conjunctionCounter) uniform() {
 	}
 	rest := 1.0
 	for k := range min(d, maxPriorLiterals) + 1 {
-		log := logChoose(d, k) + float64(k)*math.Log(literal) + float64(d-k)*math.Log1p(-literal)
+		log := combin.LogGeneralizedBinomial(float64(d), float64(k)) + float64(k)*math.Log(literal) + float64(d-k)*math.Log1p(-literal)
 		c.sizes = append(c.sizes, all*math.Exp(log))
 		rest -= c.sizes[k]
 	}
 	c.never = max(0, rest)
-}
-
-// logChoose returns ln binom(n, k).
-func logChoose(n, k int) float64 {
-	a, _ := math.Lgamma(float64(n + 1))
-	b, _ := math.Lgamma(float64(k + 1))
-	c, _ := math.Lgamma(float64(n - k + 1))
-	return a - b - c
 }
 
 // constant returns the probability of the targets near the function -1.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/mathext"
+	"gonum.org/v1/gonum/stat/combin"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -40,7 +41,8 @@ func SequentialSignTest(a, b int) float64 {
 // with the same margins that are no more likely than this one.
 func Fisher(k, n, l, m int) float64 {
 	all := k + l
-	log := func(x int) float64 { return logChoose(n, x) + logChoose(m, all-x) - logChoose(n+m, all) }
+	choose := func(n, k int) float64 { return combin.LogGeneralizedBinomial(float64(n), float64(k)) }
+	log := func(x int) float64 { return choose(n, x) + choose(m, all-x) - choose(n+m, all) }
 	limit := log(k) + 1e-7 // equal ones may differ in their last digits
 	sum := 0.0
 	for x := max(0, all-m); x <= min(n, all); x++ {
@@ -49,14 +51,6 @@ func Fisher(k, n, l, m int) float64 {
 		}
 	}
 	return min(1, sum)
-}
-
-// logChoose returns the natural logarithm of the binomial coefficient.
-func logChoose(n, k int) float64 {
-	a, _ := math.Lgamma(float64(n + 1))
-	b, _ := math.Lgamma(float64(k + 1))
-	c, _ := math.Lgamma(float64(n - k + 1))
-	return a - b - c
 }
 
 // fewPairs is the number of differences up to which PairedTest goes through all their signs.

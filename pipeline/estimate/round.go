@@ -13,8 +13,10 @@ func (s *Search) startRound() {
 	switch {
 	case s.low == s.find.To && s.refusal != "":
 		s.finish(StatusInfeasible, s.refusal)
+	case s.low == s.find.To && s.allFailed():
+		s.finish(StatusFailed, NoneRan)
 	case s.low == s.find.To:
-		s.endAbove()
+		s.beginSpots(StatusAboveRange)
 	case s.high == s.find.From:
 		s.beginSpots(StatusBelowRange)
 	case s.low > 0 && s.high <= s.find.To && s.find.narrow(s.low, s.high):
@@ -23,15 +25,6 @@ func (s *Search) startRound() {
 		s.learn()
 		s.plan()
 	}
-}
-
-// endAbove ends a search that found nothing sufficient.
-func (s *Search) endAbove() {
-	if s.allFailed() {
-		s.giveUp(StatusAboveRange, "")
-		return
-	}
-	s.beginSpots(StatusAboveRange)
 }
 
 // plan opens sizes and sets the checkpoints up to which this round reads them. It ends the search
@@ -68,7 +61,7 @@ func (s *Search) plan() {
 		}
 	}
 	if cost := s.roundCost(); s.trials+cost > s.find.MaxTrials {
-		s.giveUp(StatusUndecided, s.limitReason(cost))
+		s.giveUp(s.limitReason(cost))
 		return
 	}
 	for _, p := range s.open {
@@ -218,13 +211,16 @@ func (s *Search) decide() {
 	s.startRound()
 }
 
-// giveUp ends a search that found nothing sufficient or ran out of trials. If every trial failed,
-// that is the result instead of the given one.
-func (s *Search) giveUp(status, reason string) {
+// NoneRan is the reason of StatusFailed.
+const NoneRan = "not one trial ran through"
+
+// giveUp ends a search that ran out of trials. If every trial failed, that is the result instead.
+func (s *Search) giveUp(reason string) {
 	if s.allFailed() {
-		status, reason = StatusFailed, "not one trial ran through"
+		s.finish(StatusFailed, NoneRan)
+		return
 	}
-	s.finish(status, reason)
+	s.finish(StatusUndecided, reason)
 }
 
 // finish ends the search and lets go of what only a running search needs.

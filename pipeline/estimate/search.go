@@ -117,12 +117,12 @@ type Point struct {
 type Search struct {
 	knowledge
 
-	open      []*point         // sizes that this round reads: one or two, ascending
+	open      []*point         // sizes that this round reads: one or two, ascending; of spot checks any number
 	doubling  bool             // the open sizes are the next doublings
 	claims    []claim          // what open sizes are to show; while doubling, what follows
 	wide      bool             // the sizes of the claims are further apart than a narrow bracket
 	remaining []claim          // what will probably be missing until the end
-	points    map[int64]*point // sizes inside the bracket of which something is known
+	points    map[int64]*point // sizes of which something is known
 	latest    *point           // size of the last Add; the next Add mostly is of the same size
 	spots     *spotChecks      // nil before the bracket is narrow enough
 
@@ -239,7 +239,8 @@ func (s *Search) Add(n int64, rep int, outcome Outcome) {
 
 // Lost reports that a trial cannot be had. If the search comes to need it before an outcome of it
 // is added, the search ends undecided: it never goes on without the trial, so nobody gains by
-// losing those that would be misses.
+// losing those that would be misses. Only a spot check leaves its size out instead, which moves no
+// bracket.
 func (s *Search) Lost(n int64, rep int, reason string) {
 	p := s.pointAt(n)
 	if p == nil || rep < p.Consumed || p.unread.has(rep) {

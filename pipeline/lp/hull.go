@@ -6,6 +6,8 @@ package lp
 import (
 	"fmt"
 	"math"
+
+	"github.com/shatterlab/shatter/pipeline/numeric"
 )
 
 // The largest tables that HullMargin takes.
@@ -72,7 +74,7 @@ func newHull(rows []float64, m int) *hull {
 	h.gram = make([]float64, h.n*h.n)
 	for i := range h.n {
 		for j := range i + 1 {
-			v := dot(x[i*m:(i+1)*m], x[j*m:(j+1)*m])
+			v := numeric.Dot(x[i*m:(i+1)*m], x[j*m:(j+1)*m])
 			h.gram[i*h.n+j], h.gram[j*h.n+i] = v, v
 		}
 	}
@@ -101,7 +103,7 @@ func (h *hull) centred() []float64 {
 	}
 	squared := 0.0
 	for i := 0; i < len(x); i += h.m {
-		squared = max(squared, dot(x[i:i+h.m], x[i:i+h.m]))
+		squared = max(squared, numeric.Dot(x[i:i+h.m], x[i:i+h.m]))
 	}
 	length := math.Sqrt(squared)
 	for i := range x {
@@ -147,7 +149,7 @@ func (h *hull) certify(f int, rows []int, weight []float64) Margin {
 	for k := range p {
 		p[k] /= top
 	}
-	norm := math.Sqrt(dot(p, p)) * round
+	norm := math.Sqrt(numeric.Dot(p, p)) * round
 	least := math.Inf(1)
 	for g := range h.n {
 		if g != f {
@@ -195,12 +197,3 @@ func (h *hull) slack() float64 { return float64(float64(h.m+8) * unit) }
 
 // row returns row i as it was given.
 func (h *hull) row(i int) []float64 { return h.rows[i*h.m : (i+1)*h.m] }
-
-// dot returns the inner product of a and the start of b.
-func dot(a, b []float64) float64 {
-	sum := 0.0
-	for k, v := range a {
-		sum += float64(v * b[k])
-	}
-	return sum
-}

@@ -3,6 +3,8 @@ package lp
 import (
 	"math"
 	"slices"
+
+	"github.com/shatterlab/shatter/pipeline/numeric"
 )
 
 // nearest searches the point nearest to row f in the convex hull of the other rows by Wolfe's
@@ -164,9 +166,9 @@ type triangle [][]float64
 func (l *triangle) add(a []float64) bool {
 	k := len(*l)
 	for i, row := range *l {
-		a[i] = (a[i] - dot(row[:i], a)) / row[i]
+		a[i] = (a[i] - numeric.Dot(row[:i], a)) / row[i]
 	}
-	pivot := a[k] - dot(a[:k], a)
+	pivot := a[k] - numeric.Dot(a[:k], a)
 	if k > 0 && !(pivot > tolerance*a[k]) {
 		return false
 	}
@@ -195,7 +197,7 @@ func (l *triangle) remove(i int) {
 func (l triangle) solveOnes(k int) []float64 {
 	x := make([]float64, k)
 	for i, row := range l {
-		x[i] = (1 - dot(row[:i], x)) / row[i]
+		x[i] = (1 - numeric.Dot(row[:i], x)) / row[i]
 	}
 	for i := k - 1; i >= 0; i-- {
 		x[i] /= l[i][i]

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/problem/adversary"
 	"github.com/shatterlab/shatter/pipeline/problem/prior"
@@ -179,9 +180,8 @@ func (o *opener) reference(d *draft, p *opened) float64 {
 
 // checkReach reports a goal that coins reach: an error of 1/2.
 func (o *opener) checkReach(x *instance) {
-	const slack = 1e-12 // as successes are judged
 	alpha := x.setting.alpha
-	if x.entry.grid.Goal == nil || x.above+alpha < 0.5-slack {
+	if x.entry.grid.Goal == nil || !numeric.Within(0.5, x.above, alpha) {
 		return
 	}
 	path := x.entry.grid.Path("goal", "above")

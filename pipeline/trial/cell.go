@@ -81,11 +81,8 @@ func (c *Cell) WithoutData() string {
 	case !c.Prior.Drawn:
 		return "the target is the same in all trials: a calibration, which a program that knows it passes without data"
 	}
-	return fmt.Sprintf(
-		"a learner without data succeeds in %s of trials at alpha %v",
-		wording.Percent(c.Prior.Success),
-		c.Alpha,
-	)
+	share := wording.Percent(c.Prior.Success)
+	return fmt.Sprintf("a learner without data succeeds in %s of trials at alpha %v", share, c.Alpha)
 }
 
 // Find says how n* is searched: the least n in [From, To] that succeeds, to a bracket of ratio at

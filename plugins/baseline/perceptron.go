@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/plugins/algo"
 	"github.com/shatterlab/shatter/plugins/finite"
 )
@@ -73,7 +74,7 @@ func (p *perceptron) pass(sample *algo.Data) (clean bool) {
 	mistakes := p.mistakes
 	for i := range sample.Len() {
 		x, y := sample.X(i), sample.Y(i)
-		if float64(y*dot(p.w, x)) <= 0 {
+		if float64(y*numeric.Dot(p.w, x)) <= 0 {
 			p.flush()
 			p.mistakes++
 			for j := range x {
@@ -101,16 +102,6 @@ func (p *perceptron) weights() []float64 {
 	}
 	p.flush()
 	return p.sum
-}
-
-// dot returns the inner product of two vectors of one length, summed in order and without fused
-// additions.
-func dot(a, b []float64) float64 {
-	var sum float64
-	for i, v := range a {
-		sum += float64(v * b[i])
-	}
-	return sum
 }
 
 // perceptronBounds returns sample sizes for examples of norm at most 1 with margin tau. On these

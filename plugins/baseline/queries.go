@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
@@ -183,7 +184,7 @@ func (n *nearest) see(x []float64) {
 	var v mat.Dense
 	e.VectorsTo(&v)
 	fit := mat.Col(nil, 0, &v) // eigenvalues ascend
-	if dot(fit, n.normal) < 0 {
+	if numeric.Dot(fit, n.normal) < 0 {
 		for j := range fit {
 			fit[j] = -fit[j]
 		}
@@ -193,7 +194,7 @@ func (n *nearest) see(x []float64) {
 
 // label implements guesser.
 func (n *nearest) label(x []float64) float64 {
-	if dot(x, n.normal) >= 0 {
+	if numeric.Dot(x, n.normal) >= 0 {
 		return 1
 	}
 	return -1

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
@@ -110,12 +111,12 @@ func TestQueries(t *testing.T) {
 		},
 		{
 			"halfspace", algo.Problem{Class: "halfspace", Dim: 3},
-			func(x []float64) float64 { return sign(dot(x, w) >= 0) },
+			func(x []float64) float64 { return sign(numeric.Dot(x, w) >= 0) },
 			func(r *rand.Rand, x []float64) {
 				for j := range x {
 					x[j] = r.NormFloat64()
 				}
-				along := dot(x, w)
+				along := numeric.Dot(x, w)
 				for j := range x {
 					x[j] -= along * w[j]
 				}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
@@ -19,7 +20,7 @@ func benchSample(n, d int) *algo.Data {
 		for j := range row {
 			row[j] = r.NormFloat64()
 		}
-		scaled(row, 1/math.Sqrt(dot(row, row)))
+		scaled(row, 1/math.Sqrt(numeric.Dot(row, row)))
 		y[i] = math.Copysign(1, row[0]+0.3*row[d-1])
 	}
 	return algo.NewData(x, d, y)

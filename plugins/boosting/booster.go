@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
@@ -75,7 +76,7 @@ func (b *booster) round(gauss func() float64) {
 func (b *booster) step(gauss func() float64) {
 	b.release(gauss)
 	smallest, largest := b.reweight()
-	b.gain += dot(b.weak, b.released)
+	b.gain += numeric.Dot(b.weak, b.released)
 	b.sumSpread += float64((largest - smallest) * (largest - smallest))
 }
 
@@ -129,7 +130,7 @@ func (b *booster) release(gauss func() float64) {
 
 // length returns the number by which the released vector is divided.
 func (b *booster) length() float64 {
-	square := dot(b.released, b.released)
+	square := numeric.Dot(b.released, b.released)
 	switch {
 	case b.Debias:
 		added := float64(b.Sigma * b.Sigma * float64(len(b.released))) // by the noise, on average

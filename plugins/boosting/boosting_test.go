@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
@@ -97,7 +98,7 @@ func ballPoint(r *rand.Rand, v []float64) {
 	if r.IntN(3) == 0 {
 		length = r.Float64()
 	}
-	scaled(v, length/math.Sqrt(dot(v, v)))
+	scaled(v, length/math.Sqrt(numeric.Dot(v, v)))
 }
 
 // weakAfter returns the weak learner's vector, before noise, of the round after history.
@@ -139,7 +140,7 @@ func TestCertificateHolds(t *testing.T) {
 			t.Fatalf("certificate %v, but the kappa-quantile of the margins is %v", certified, quantile)
 		}
 		for i, m := range margins {
-			if want := sample.Y(i) * dot(sample.X(i), b.sum) / float64(p.Rounds); math.Abs(m-want) > 1e-9 {
+			if want := sample.Y(i) * numeric.Dot(sample.X(i), b.sum) / float64(p.Rounds); math.Abs(m-want) > 1e-9 {
 				t.Fatalf("margin %d = %v, want %v", i, m, want)
 			}
 		}

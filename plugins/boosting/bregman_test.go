@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
@@ -55,7 +56,7 @@ func TestEagerProjectionByDefinition(t *testing.T) {
 				t.Fatalf("round %d: eager %v and lazy %v differ though nothing was capped", round, eager.weak, lazy.weak)
 			}
 			for i := range mu {
-				mu[i] *= math.Exp(-p.Lambda * (1 + sample.Y(i)*dot(eager.released, sample.X(i))) / 2)
+				mu[i] *= math.Exp(-p.Lambda * (1 + sample.Y(i)*numeric.Dot(eager.released, sample.X(i))) / 2)
 			}
 			cap1(mu, p.Kappa*float64(n))
 		}
@@ -127,7 +128,7 @@ func corrupt(sample *algo.Data, count int) *algo.Data {
 func shareBelow(sample *algo.Data, w halfspace, theta float64) float64 {
 	count := 0
 	for i := range sample.Len() {
-		if sample.Y(i)*dot(w, sample.X(i)) < theta*math.Sqrt(dot(w, w)) {
+		if sample.Y(i)*numeric.Dot(w, sample.X(i)) < theta*math.Sqrt(numeric.Dot(w, w)) {
 			count++
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/pipeline/privacy"
 	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/plugins/algo"
@@ -119,7 +120,7 @@ func (g capRun) law(sample *algo.Data) (law, masses []float64) {
 		for e := range sample.Len() {
 			agreements := 0.0
 			for _, h := range g.history {
-				if dot(h, sample.X(e)) >= 0 {
+				if numeric.Dot(h, sample.X(e)) >= 0 {
 					agreements += sample.Y(e)
 				} else {
 					agreements -= sample.Y(e)

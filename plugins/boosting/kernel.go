@@ -1,6 +1,10 @@
 package boosting
 
-import "iter"
+import (
+	"iter"
+
+	"github.com/shatterlab/shatter/pipeline/numeric"
+)
 
 // A round reads the matrix of the sample twice. That is what a round costs, unless rows are so
 // short that arithmetic costs more. All kernels work on four rows at a time. That is the fastest
@@ -75,7 +79,7 @@ func innerTile(out, x, v []float64) {
 		out, x = out[4:], x[4*d:]
 	}
 	for i := range out {
-		out[i] = dot(x[i*d:(i+1)*d], v)
+		out[i] = numeric.Dot(x[i*d:(i+1)*d], v)
 	}
 }
 
@@ -107,18 +111,8 @@ func gatherTile(acc, x, w []float64) {
 	}
 }
 
-// dot returns the inner product of two vectors of one length, summed from the first coordinate to
-// the last.
-func dot(a, b []float64) float64 {
-	sum := 0.0
-	for j, t := range a {
-		sum += float64(t * b[j])
-	}
-	return sum
-}
-
 // squaredNorms writes the squared norms of the first len(out) rows of x, each of d numbers and
-// summed as by dot.
+// summed as by numeric.Dot.
 func squaredNorms(out, x []float64, d int) {
 	for len(out) >= 4 {
 		r0, r1, r2, r3 := fourRows(x, d)
@@ -134,6 +128,6 @@ func squaredNorms(out, x []float64, d int) {
 	}
 	for i := range out {
 		row := x[i*d : (i+1)*d]
-		out[i] = dot(row, row)
+		out[i] = numeric.Dot(row, row)
 	}
 }

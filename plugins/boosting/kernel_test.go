@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
@@ -29,10 +30,10 @@ func TestKernelsHaveOneOrderOfSummation(t *testing.T) {
 		squaredNorms(squares, x, size.d)
 		for i := range rows {
 			row := x[i*size.d : (i+1)*size.d]
-			if want := dot(row, v); products[i] != want {
+			if want := numeric.Dot(row, v); products[i] != want {
 				t.Fatalf("n %d, d %d: inner[%d] = %v, want %v", size.n, size.d, i, products[i], want)
 			}
-			if want := dot(row, row); squares[i] != want {
+			if want := numeric.Dot(row, row); squares[i] != want {
 				t.Fatalf("n %d, d %d: squaredNorms[%d] = %v, want %v", size.n, size.d, i, squares[i], want)
 			}
 		}

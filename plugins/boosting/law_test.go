@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
@@ -46,12 +47,12 @@ func (l *law) unit(v []float64, others ...[]float64) []float64 {
 		v[j] = l.rand.NormFloat64()
 	}
 	for _, o := range others {
-		c := dot(v, o)
+		c := numeric.Dot(v, o)
 		for j := range v {
 			v[j] -= c * o[j]
 		}
 	}
-	return scaled(v, 1/math.Sqrt(dot(v, v)))
+	return scaled(v, 1/math.Sqrt(numeric.Dot(v, v)))
 }
 
 // draw returns n examples.
@@ -76,7 +77,7 @@ func (l *law) example(q []float64, y float64) {
 		for j := range q {
 			q[j] = side*l.e[j] + q[j]/2
 		}
-		scaled(q, 1/math.Sqrt(dot(q, q)))
+		scaled(q, 1/math.Sqrt(numeric.Dot(q, q)))
 	} else {
 		l.unit(q, l.u)
 	}
@@ -84,5 +85,5 @@ func (l *law) example(q []float64, y float64) {
 	for j := range q {
 		q[j] = y * (l.tau*l.u[j] + across*q[j])
 	}
-	scaled(q, min(1, 1/math.Sqrt(dot(q, q))))
+	scaled(q, min(1, 1/math.Sqrt(numeric.Dot(q, q))))
 }

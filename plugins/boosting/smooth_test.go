@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/shatterlab/shatter/pipeline/numeric"
 )
 
 // TestSmoothBoost compares weights with their definition: 1 while N < 0, otherwise (1-gamma)^(N/2),
@@ -52,7 +54,7 @@ func TestSmoothBoost(t *testing.T) {
 			f.step(noiseless)
 			f.Rounds++
 			for i := range excess {
-				excess[i] += sample.Y(i)*dot(f.released, sample.X(i)) - smoothMargin(gamma)
+				excess[i] += sample.Y(i)*numeric.Dot(f.released, sample.X(i)) - smoothMargin(gamma)
 			}
 		}
 		low := 0

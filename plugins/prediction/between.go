@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/pipeline/privacy"
 )
 
@@ -30,7 +31,7 @@ type seeded struct{ *rand.Rand }
 func (s seeded) threshold() float64 { return privacy.Laplace(privacy.Uniform(s.Rand), 1) }
 func (s seeded) query() float64     { return privacy.Laplace(privacy.Uniform(s.Rand), 1) }
 
-func (s seeded) coin() float64 { return labelOf(s.Uint64()>>63 == 1) }
+func (s seeded) coin() float64 { return numeric.Coin(s.Rand) }
 
 // verdict is what BetweenThresholds says of a query.
 type verdict int

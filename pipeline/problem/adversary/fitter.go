@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/pipeline/problem/law"
 )
 
@@ -81,12 +82,12 @@ func (q *fitter) project(x []float64) bool {
 	const least = 1e-6
 	for range 2 { // the second time takes away what rounding leaves
 		for _, u := range q.hard {
-			along := inner(x, u)
+			along := numeric.Dot(x, u)
 			for j := range x {
 				x[j] -= float64(along * u[j])
 			}
 		}
-		norm := math.Sqrt(inner(x, x))
+		norm := math.Sqrt(numeric.Dot(x, x))
 		if norm < least {
 			return false
 		}
@@ -97,13 +98,6 @@ func (q *fitter) project(x []float64) bool {
 	return true
 }
 
-func inner(x, y []float64) (sum float64) {
-	for j, v := range x {
-		sum += float64(v * y[j])
-	}
-	return sum
-}
-
 // fit runs a perceptron over the last answers, from the plane as it is.
 func (q *fitter) fit() {
 	d, from := len(q.plane.Normal), max(0, len(q.y)-fitWindow)
@@ -111,7 +105,7 @@ func (q *fitter) fit() {
 	for range fitPasses {
 		clean := true
 		for i := from; i < len(q.y); i++ {
-			if inner(q.x[i*d:(i+1)*d], w)*q.y[i] > 0 {
+			if numeric.Dot(q.x[i*d:(i+1)*d], w)*q.y[i] > 0 {
 				continue
 			}
 			clean = false
@@ -123,7 +117,7 @@ func (q *fitter) fit() {
 			break
 		}
 	}
-	if norm := math.Sqrt(inner(w, w)); norm > 1e-9 {
+	if norm := math.Sqrt(numeric.Dot(w, w)); norm > 1e-9 {
 		for j := range w {
 			q.plane.Normal[j] = w[j] / norm
 		}

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/pipeline/problem/law"
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -95,7 +96,7 @@ func (g *game) against(answer float64) float64 {
 	case answer < 0:
 		return 1
 	}
-	return 2*float64(g.r.Uint64()>>63) - 1
+	return numeric.Coin(g.r)
 }
 
 // blindQueries is a game of queries that looks at no answer.

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mathext"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -51,7 +52,7 @@ func (s *ballMarginSampler) Draw(r *rand.Rand, x, y []float64) {
 			y[i] = s.reject(r, row)
 			continue
 		}
-		y[i] = coin(r)
+		y[i] = numeric.Coin(r)
 		t, c := s.cap(r)
 		s.combine(row, float64(y[i]*t), float64(y[i]*c), s.orthogonal(r, row))
 	}

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -52,7 +53,7 @@ func (s *isoSampler) Draw(r *rand.Rand, x, y []float64) {
 	d := len(s.Normal)
 	for i := range y {
 		row := x[i*d : (i+1)*d]
-		y[i] = coin(r)
+		y[i] = numeric.Coin(r)
 		m := s.margin(r, s.tau)
 		s.combine(row, float64(y[i]*m), float64(y[i]*cosine(m)), s.orthogonal(r, row))
 	}

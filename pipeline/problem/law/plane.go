@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/numeric"
 )
 
 // Plane is a hyperplane through 0. As a Target it labels the points on the side of its normal +1,
@@ -18,11 +19,7 @@ func (p *Plane) Begin(r *rand.Rand) { concept.Direction(r, p.Normal) }
 
 // Label implements concept.Target.
 func (p *Plane) Label(x []float64) float64 {
-	sum := 0.0
-	for j, v := range x {
-		sum += float64(v * p.Normal[j])
-	}
-	if sum >= 0 {
+	if numeric.Dot(x, p.Normal) >= 0 {
 		return 1
 	}
 	return -1
@@ -87,11 +84,3 @@ func normals(r *rand.Rand, z, u []float64) (along, squared float64) {
 
 // cosine returns sqrt(1-t^2) without cancellation.
 func cosine(t float64) float64 { return math.Sqrt((1 - t) * (1 + t)) }
-
-// coin returns -1 or +1 with equal probability.
-func coin(r *rand.Rand) float64 {
-	if r.Uint64()>>63 == 0 {
-		return -1
-	}
-	return 1
-}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -71,7 +72,7 @@ func (s *skewSampler) Begin(r *rand.Rand) {
 func (s *skewSampler) Draw(r *rand.Rand, x, y []float64) {
 	d := len(s.Normal)
 	for i := range y {
-		y[i] = coin(r)
+		y[i] = numeric.Coin(r)
 		s.point(r, x[i*d:(i+1)*d], y[i])
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/numeric"
 )
 
 // adversarial acts on the sample as a whole: the sample of n is no prefix of a larger one.
@@ -64,13 +65,10 @@ func (f *adversarialFlips) Flip(r *rand.Rand, x, y []float64) {
 		f.drawDirection(r, d)
 		f.rankPulls(x, y)
 	default:
-		f.rankLabels(coin(r), y)
+		f.rankLabels(numeric.Coin(r), y)
 	}
 	f.flip(k, y)
 }
-
-// coin returns -1 or +1 with equal probability.
-func coin(r *rand.Rand) float64 { return 2*float64(r.Uint64()>>63) - 1 }
 
 // flip negates the k labels y of the highest rank.
 func (f *adversarialFlips) flip(k int, y []float64) {
@@ -108,7 +106,7 @@ func (c coordinate) drawShift(r *rand.Rand, y []float64) shift {
 			below, above = below || c.of(i) < low, above || c.of(i) > high
 		}
 	}
-	s := shift{right: coin(r) > 0, outward: coin(r) > 0}
+	s := shift{right: numeric.Coin(r) > 0, outward: numeric.Coin(r) > 0}
 	if below != above {
 		s.right = above
 	}
@@ -169,10 +167,6 @@ func (f *adversarialFlips) drawDirection(r *rand.Rand, d int) {
 func (f *adversarialFlips) rankPulls(x, y []float64) {
 	d := len(f.toward)
 	for i, label := range y {
-		along := 0.0
-		for j, v := range x[i*d : (i+1)*d] {
-			along += float64(v * f.toward[j])
-		}
-		f.rank[i].worth = -float64(label * along)
+		f.rank[i].worth = -float64(label * numeric.Dot(x[i*d:(i+1)*d], f.toward))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/numeric"
 )
 
 // A learner that knows the rate, and undoes the one direction into which labels were once flipped,
@@ -131,7 +132,7 @@ func (halfspaceUndoing) trial(r *rand.Rand, fixed bool) float64 {
 func around(r *rand.Rand, x, y []float64, d int, tau float64) {
 	for i := range y {
 		row, m := x[i*d:(i+1)*d], tau/(tau+(1-tau)*r.Float64())
-		row[0], y[i] = 0, coin(r)
+		row[0], y[i] = 0, numeric.Coin(r)
 		for j := 1; j < d; j++ {
 			row[j] = r.NormFloat64()
 		}

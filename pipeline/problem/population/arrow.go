@@ -55,7 +55,7 @@ func arrowKind(d arrow.DataType) kind {
 	switch d.ID() {
 	case arrow.INT8, arrow.INT16, arrow.INT32, arrow.INT64, arrow.UINT8, arrow.UINT16, arrow.UINT32, arrow.UINT64,
 		arrow.FLOAT16, arrow.FLOAT32, arrow.FLOAT64:
-		return numeric
+		return numbers
 	case arrow.BOOL, arrow.STRING, arrow.LARGE_STRING:
 		return textual
 	case arrow.DICTIONARY:

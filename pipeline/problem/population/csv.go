@@ -89,7 +89,7 @@ func guess(cell string) kind {
 		return unknown
 	}
 	if _, err := strconv.ParseFloat(cell, 64); err == nil || errors.Is(err, strconv.ErrRange) {
-		return numeric
+		return numbers
 	}
 	return textual
 }

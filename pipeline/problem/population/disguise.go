@@ -3,6 +3,8 @@ package population
 import (
 	"math"
 	"math/rand/v2"
+
+	"github.com/shatterlab/shatter/pipeline/numeric"
 )
 
 // Disguised draws rows as Sampler does, and hides them: in each trial it applies an isometry that is
@@ -30,21 +32,18 @@ func NewDisguised(rows *Rows) *Disguised {
 
 // Begin draws the isometry and the sign of the labels.
 func (g *Disguised) Begin(r *rand.Rand) {
-	g.label = sign(r)
+	g.label = numeric.Coin(r)
 	left := g.mirrors
 	for k := range g.signs {
 		size := len(g.signs) - k
 		if size == 1 {
-			g.signs[k] = sign(r)
+			g.signs[k] = numeric.Coin(r)
 			return
 		}
 		g.signs[k] = drawMirror(r, left[:size])
 		left = left[size:]
 	}
 }
-
-// sign returns -1 or +1 with equal probability.
-func sign(r *rand.Rand) float64 { return 2*float64(r.Uint64()>>63) - 1 }
 
 // drawMirror fills v with the normal, of length sqrt(2), of the mirror that swaps a uniform direction
 // z and s times the first axis, and returns s, the sign that avoids cancellation.
@@ -90,18 +89,13 @@ func (g *Disguised) turn(row []float64) {
 	for k := d - 2; k >= 0; k-- {
 		v := g.mirrors[end-(d-k) : end]
 		end -= d - k
-		along, z := 0.0, row[k:]
-		for i, w := range v {
-			along += float64(w * z[i])
-		}
+		z := row[k:]
+		along := numeric.Dot(v, z)
 		for i, w := range v {
 			z[i] = float64(g.signs[k] * (z[i] - float64(along*w)))
 		}
 	}
-	squared := 0.0
-	for _, v := range row {
-		squared += float64(v * v)
-	}
+	squared := numeric.Dot(row, row)
 	if squared <= 1 {
 		return
 	}

@@ -61,12 +61,12 @@ func parquetKind(c *schema.Column) kind {
 	case schema.NoLogicalType, *schema.IntLogicalType:
 		switch c.PhysicalType() {
 		case parquet.Types.Int32, parquet.Types.Int64, parquet.Types.Float, parquet.Types.Double:
-			return numeric
+			return numbers
 		case parquet.Types.Boolean, parquet.Types.ByteArray:
 			return textual
 		}
 	case schema.Float16LogicalType:
-		return numeric
+		return numbers
 	case schema.StringLogicalType, schema.EnumLogicalType:
 		return textual
 	}

@@ -45,7 +45,7 @@ type column struct {
 type kind int
 
 const (
-	numeric kind = iota // numbers
+	numbers kind = iota // numbers
 	textual             // strings, booleans, dictionaries: labels or categories
 	unknown             // not known, because the first cell is missing, or of a type that is not supported
 )
@@ -132,7 +132,7 @@ func (t *table) checkKind(key string, use use, c column) error {
 		return nil
 	case c.kind == unknown:
 		return refuse(key, "%s: column %q holds neither numbers nor text; leave it out", t.spec.File, c.name)
-	case use == asNumber && c.kind != numeric:
+	case use == asNumber && c.kind != numbers:
 		return refuse(key, "%s: column %q does not hold numbers; name it in problem.data.categorical, or leave it out",
 			t.spec.File, c.name)
 	}
@@ -142,7 +142,7 @@ func (t *table) checkKind(key string, use use, c column) error {
 // allNumeric makes the features of all numeric columns, in the order of the file.
 func (t *table) allNumeric(columns []column) error {
 	for i, c := range columns {
-		if t.matrix && (c.kind != numeric || c.name == "0" || c.name == "1") {
+		if t.matrix && (c.kind != numbers || c.name == "0" || c.name == "1") {
 			return refuse("file", "%s: column %d, %q: the first line names the points, and every cell below it is 0 or 1",
 				t.spec.File, i+1, c.name)
 		}
@@ -156,7 +156,7 @@ func (t *table) allNumeric(columns []column) error {
 			return refuse("data.features", "%s: the cell is missing, so whether the column holds numbers is unknown; list the "+
 				"columns to use", t.place(2, c.name))
 		}
-		if c.kind == numeric {
+		if c.kind == numbers {
 			t.spec.Features = append(t.spec.Features, c.name)
 		}
 	}
