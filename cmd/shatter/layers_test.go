@@ -32,7 +32,7 @@ var layers = [][]string{
 	{"pipeline/bus"},
 
 	// The mathematics.
-	{"pipeline/concept", "pipeline/estimate", "pipeline/privacy"},
+	{"pipeline/concept", "pipeline/estimate", "pipeline/privacy", "pipeline/theory"},
 
 	// The way of a sweep, from its file to its tables.
 	{"pipeline/problem/blame"},
@@ -87,7 +87,7 @@ var forbidden = []struct {
 // restricted lists all packages of ours that a package may import. The built-in algorithms have no
 // advantage over an author's: they see the SDK and the mathematics.
 var restricted = map[string][]string{
-	"plugins/algo": {"pipeline/dataset", "schemas/pluginv1"},
+	"plugins/algo": {"pipeline/dataset", "pipeline/theory", "schemas/pluginv1"},
 }
 
 func init() {

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/shatterlab/shatter/pipeline/sweep"
+	"github.com/shatterlab/shatter/pipeline/theory"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
@@ -121,6 +122,8 @@ func question(task string, x *instance, known map[string]*answer) (*answer, erro
 		Epsilon:    s.epsilon,
 		Delta:      s.delta,
 		Means:      s.means,
+		Test:       trial.EvaluationPoints(x.problem.evaluation),
+		Sees:       trial.SightOf(x.adversary),
 	}
 	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(setting)
 	if err != nil {
@@ -156,6 +159,11 @@ func (a *answer) ask(ctx context.Context, algorithms Algorithms) error {
 	found, err := algorithms.Bound(ctx, a.described.Plugin, s)
 	if err != nil {
 		return fmt.Errorf("compute the bounds of %q: %w", name, err)
+	}
+	for _, b := range found.GetBounds() {
+		if err := theory.Check(b); err != nil {
+			return fmt.Errorf("compute the bounds of %q: %w", name, err)
+		}
 	}
 	a.bounds = found.GetBounds()
 	if refusal := found.GetRefusal(); refusal != nil {

@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"slices"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/shatterlab/shatter/pipeline/problem/prior"
 	"github.com/shatterlab/shatter/pipeline/sweep"
+	"github.com/shatterlab/shatter/pipeline/theory"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
@@ -77,7 +80,7 @@ func (x *settled) cell(f *sweep.File) (*trial.Cell, error) {
 		Queries:    s.queries,
 		Adversary:  x.adversary,
 		Metrics:    metricNames(e.algorithm.GetMetrics(), f.Task()),
-		Bounds:     a.bounds,
+		Bounds:     x.bounds(),
 		Guarantee:  a.guarantee,
 		Evaluation: p.evaluation,
 		Prior:      p.prior(prior.Goal{Above: x.above, Alpha: s.alpha}),
@@ -96,6 +99,19 @@ func (x *settled) cell(f *sweep.File) (*trial.Cell, error) {
 		return nil, fmt.Errorf("compute the key of a cell of %q: %w", c.As, err)
 	}
 	return c, nil
+}
+
+// bounds returns the algorithm's bounds. Those that do not hold of the draft say why.
+func (x *settled) bounds() []*pluginv1.Bound {
+	facts := theory.Facts{Setting: x.answer.setting, Least: x.problem.least}
+	bounds := slices.Clone(x.answer.bounds)
+	for i, b := range bounds {
+		if why := theory.Unmet(b, facts); why != b.GetFails() {
+			bounds[i] = proto.CloneOf(b)
+			bounds[i].Fails = why
+		}
+	}
+	return bounds
 }
 
 // metricNames returns the declared metrics and those of the task, ascending.

@@ -163,19 +163,26 @@ func (o *opener) reference(d *draft, p *opened) float64 {
 	if !d.setting.above.Best || p.err != nil {
 		return d.setting.above.Value
 	}
+	known := p.best != nil
+	value, err := p.least()
+	if err != nil && !known {
+		var keyed *problem.Error
+		message := err.Error()
+		if errors.As(err, &keyed) {
+			message = keyed.Reason
+		}
+		o.At(d.entry.grid.Path("goal", "above"), "%s", message)
+	}
+	return value
+}
+
+// least returns the least error of the class on the problem, which is computed once.
+func (p *opened) least() (float64, error) {
 	if p.best == nil {
 		value, err := p.problem.Best()
 		p.best = &reference{value, err}
-		if err != nil {
-			var keyed *problem.Error
-			message := err.Error()
-			if errors.As(err, &keyed) {
-				message = keyed.Reason
-			}
-			o.At(d.entry.grid.Path("goal", "above"), "%s", message)
-		}
 	}
-	return p.best.value
+	return p.best.value, p.best.err
 }
 
 // checkReach reports a goal that coins reach: an error of 1/2.

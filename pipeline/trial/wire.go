@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -37,7 +38,26 @@ func (c *Cell) Setting(n int64) *pluginv1.Setting {
 		Epsilon:    c.Epsilon,
 		Delta:      c.Delta,
 		Means:      c.Means,
+		Test:       EvaluationPoints(c.Evaluation),
+		Sees:       SightOf(c.Adversary),
 	}
+}
+
+// EvaluationPoints returns the number of fresh points of an evaluation, 0 for an exact one.
+func EvaluationPoints(evaluation string) uint64 {
+	points, err := strconv.ParseUint(evaluation, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return points
+}
+
+// SightOf returns what an adversary knows of the answers when it chooses; "" where there is none.
+func SightOf(a *schemas.Adversary) string {
+	if a == nil {
+		return ""
+	}
+	return adversary.Sight(*a)
 }
 
 // PublicOf returns what an algorithm may know of the problem in a task: of an online game, whether

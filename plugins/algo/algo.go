@@ -37,6 +37,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/shatterlab/shatter/pipeline/theory"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
@@ -80,8 +81,8 @@ type Algorithm[P any] struct {
 	// once for each epsilon.
 	Guarantee func(s *Setting[P]) (Guarantee, error)
 
-	// Bound returns the sample sizes that theory gives for a setting (with N = 0), both proved ones
-	// and ones that are only printed in a paper.
+	// Bound returns what theory gives for a setting (with N = 0): sample sizes, or in the task Online
+	// regrets; both proved ones and ones that are only printed in a paper, each with its premises.
 	Bound func(s *Setting[P]) ([]Bound, error)
 }
 
@@ -134,10 +135,33 @@ type Setting[P any] struct {
 	Offline bool    // predict: the queries are known before the first answer (Trial.Revealed)
 	Rounds  int     // online: T, the number of rounds; otherwise 0
 
+	Test int   // learn, predict: fresh points that an error is measured on; 0: it is computed exactly
+	Sees Sight // predict, online: what the adversary knows of the answers; otherwise ""
+
 	// Means asks a Model of the tasks Learn and Predict for means of labels. Without it a Model
 	// answers -1 or +1, and any other answer fails its trial.
 	Means bool
 }
+
+// Proof returns the alpha and beta that a bound has to reach for true errors, so that the measured
+// ones reach those of the setting: s.Alpha and s.Beta themselves where errors are computed exactly.
+func (s *Setting[P]) Proof() (alpha, beta float64) {
+	g := theory.Goal{Above: s.Above, Alpha: s.Alpha, Beta: s.Beta, Test: s.Test, Queries: s.Queries}
+	if alpha, beta, ok := g.Safe(); ok {
+		return alpha, beta
+	}
+	return s.Alpha, s.Beta // so few points that no bound is compared with what they show
+}
+
+// Sight says what an adversary knows of the answers when it chooses.
+type Sight string
+
+// What adversaries see.
+const (
+	SeesNothing Sight = theory.SeesNothing // its queries, or its rounds, are fixed beforehand
+	SeesPast    Sight = theory.SeesPast    // the answers so far
+	SeesAnswers Sight = theory.SeesAnswers // online: the answer of a round, before it says the truth
+)
 
 // Trial is one run of the algorithm. Authors may make one by hand to test a function of theirs.
 type Trial[P any] struct {
@@ -253,14 +277,38 @@ type Guarantee struct {
 	RealValued bool
 }
 
-// Bound is one of the sample sizes that theory gives.
+// Bound is one of the sample sizes, or in the task Online of the regrets, that theory gives.
 type Bound struct {
 	Name   string             // such as "sharp-realizable"
 	Source string             // the theorem, and the text that states it
-	Value  float64            // examples; +Inf if no finite number is enough
+	Value  float64            // examples, or regret; +Inf if no finite number is enough
 	Proved bool               // false if the bound is only printed in a paper
 	With   map[string]float64 // intermediate values, by name
+
+	// Premises lists what the proof takes for granted. A bound stands beside results only where all of
+	// them hold, so a Bound function need not look whether they do. A sample size needs at least one
+	// of TargetInClass and BestReference.
+	Premises []Premise
+
+	// Fails says why the bound does not hold of this setting for another reason than a premise, such
+	// as "k = 40 blocks, and the proof needs 400". Empty, it does not fail.
+	Fails string
 }
+
+// Premise is something that a proof takes for granted.
+type Premise string
+
+// The premises. A bound for adversarial label noise needs neither of the two about noise, and one
+// that is computed at [Setting.Proof] does not need ExactError.
+const (
+	TargetInClass    Premise = theory.TargetInClass    // the target is in the class; online: one hypothesis agrees with all truths
+	BestReference    Premise = theory.BestReference    // Above is at least the least error of the class
+	CleanLabels      Premise = theory.CleanLabels      // no label of the sample is wrong
+	IndependentNoise Premise = theory.IndependentNoise // labels are wrong independently of each other, if at all
+	ExactError       Premise = theory.ExactError       // Setting.Test is 0
+	FixedBeforehand  Premise = theory.FixedBeforehand  // queries or rounds do not depend on answers
+	UnseenAnswer     Premise = theory.UnseenAnswer     // online: truths do not depend on the answer of the round
+)
 
 // Plugin is anything that Serve can serve. An Algorithm of any parameter type is one.
 type Plugin interface {

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"math/rand/v2"
 	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/shatterlab/shatter/pipeline/theory"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
@@ -103,6 +103,7 @@ func (a Algorithm[P]) setting(w *pluginv1.Setting) (*Setting[P], error) {
 		N: int(w.GetN()), Alpha: w.GetAlpha(), Above: w.GetAbove(), Beta: w.GetBeta(),
 		Epsilon: w.GetEpsilon(), Delta: w.GetDelta(),
 		Queries: int(w.GetQueries()), Offline: w.GetOffline(), Rounds: int(w.GetRounds()), Means: w.GetMeans(),
+		Test: int(w.GetTest()), Sees: Sight(w.GetSees()),
 	}
 	s.Task = Task(strings.ToLower(strings.TrimPrefix(w.GetTask().String(), "TASK_")))
 	if !slices.Contains(a.tasks(), w.GetTask()) {
@@ -166,12 +167,17 @@ func (a Algorithm[P]) bound(w *pluginv1.Setting) (*pluginv1.BoundResponse, error
 		return nil, fmt.Errorf("bound: %w", err)
 	}
 	for _, b := range bounds {
-		if math.IsNaN(b.Value) {
-			return nil, fmt.Errorf("bound %q is not a number", b.Name)
-		}
-		r.Bounds = append(r.Bounds, &pluginv1.Bound{
+		wire := &pluginv1.Bound{
 			Name: text(b.Name), Source: text(b.Source), Value: b.Value, Proved: b.Proved, With: b.With,
-		})
+			Fails: text(b.Fails),
+		}
+		for _, p := range b.Premises {
+			wire.Premises = append(wire.Premises, text(string(p)))
+		}
+		if err := theory.Check(wire); err != nil {
+			return nil, err
+		}
+		r.Bounds = append(r.Bounds, wire)
 	}
 	return r, nil
 }

@@ -715,6 +715,8 @@ type Setting struct {
 	Rounds        int64                  `protobuf:"varint,12,opt,name=rounds,proto3" json:"rounds,omitempty"`   // online: how many will be played; else 0, and n is 0 where rounds is not
 	Above         float64                `protobuf:"fixed64,13,opt,name=above,proto3" json:"above,omitempty"`    // reference error: a trial succeeds when its error is at most above + alpha
 	Means         bool                   `protobuf:"varint,14,opt,name=means,proto3" json:"means,omitempty"`     // learn, predict: the state answers points with the mean of the label, in [-1, 1]; else with -1 or +1
+	Test          uint64                 `protobuf:"varint,15,opt,name=test,proto3" json:"test,omitempty"`       // learn, predict: fresh points that an error is measured on; 0: it is computed exactly
+	Sees          string                 `protobuf:"bytes,16,opt,name=sees,proto3" json:"sees,omitempty"`        // predict, online: what the adversary knows when it chooses: "nothing" of the answers, the "past" ones,
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -845,6 +847,20 @@ func (x *Setting) GetMeans() bool {
 		return x.Means
 	}
 	return false
+}
+
+func (x *Setting) GetTest() uint64 {
+	if x != nil {
+		return x.Test
+	}
+	return 0
+}
+
+func (x *Setting) GetSees() string {
+	if x != nil {
+		return x.Sees
+	}
+	return ""
 }
 
 // Problem is public knowledge about the problem: never the target itself, never the population.
@@ -1244,6 +1260,8 @@ type Bound struct {
 	Value         float64                `protobuf:"fixed64,3,opt,name=value,proto3" json:"value,omitempty"`                                                                         // n (learn, predict) or regret (online); +infinity: no finite one
 	Proved        bool                   `protobuf:"varint,4,opt,name=proved,proto3" json:"proved,omitempty"`                                                                        // false: only printed in a paper
 	With          map[string]float64     `protobuf:"bytes,5,rep,name=with,proto3" json:"with,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"fixed64,2,opt,name=value"` // intermediate values
+	Premises      []string               `protobuf:"bytes,6,rep,name=premises,proto3" json:"premises,omitempty"`                                                                     // what the proof takes for granted, by the names in schemas/README.md; the host checks them
+	Fails         string                 `protobuf:"bytes,7,opt,name=fails,proto3" json:"fails,omitempty"`                                                                           // why the bound says nothing of this setting; "": it holds where its premises do
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1311,6 +1329,20 @@ func (x *Bound) GetWith() map[string]float64 {
 		return x.With
 	}
 	return nil
+}
+
+func (x *Bound) GetPremises() []string {
+	if x != nil {
+		return x.Premises
+	}
+	return nil
+}
+
+func (x *Bound) GetFails() string {
+	if x != nil {
+		return x.Fails
+	}
+	return ""
 }
 
 type SessionRequest struct {
@@ -2132,7 +2164,7 @@ const file_plugin_proto_rawDesc = "" +
 	"\x04kind\".\n" +
 	"\x06Metric\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
-	"\x03doc\x18\x02 \x01(\tR\x03doc\"\x8f\x04\n" +
+	"\x03doc\x18\x02 \x01(\tR\x03doc\"\xb7\x04\n" +
 	"\aSetting\x12\x1c\n" +
 	"\talgorithm\x18\x01 \x01(\tR\talgorithm\x12+\n" +
 	"\x04task\x18\x02 \x01(\x0e2\x17.shatter.plugin.v1.TaskR\x04task\x12J\n" +
@@ -2150,7 +2182,9 @@ const file_plugin_proto_rawDesc = "" +
 	"\aoffline\x18\v \x01(\bR\aoffline\x12\x16\n" +
 	"\x06rounds\x18\f \x01(\x03R\x06rounds\x12\x14\n" +
 	"\x05above\x18\r \x01(\x01R\x05above\x12\x14\n" +
-	"\x05means\x18\x0e \x01(\bR\x05means\x1aW\n" +
+	"\x05means\x18\x0e \x01(\bR\x05means\x12\x12\n" +
+	"\x04test\x18\x0f \x01(\x04R\x04test\x12\x12\n" +
+	"\x04sees\x18\x10 \x01(\tR\x04sees\x1aW\n" +
 	"\x0fParametersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12.\n" +
 	"\x05value\x18\x02 \x01(\v2\x18.shatter.plugin.v1.ValueR\x05value:\x028\x01\"\xc0\x02\n" +
@@ -2201,13 +2235,15 @@ const file_plugin_proto_rawDesc = "" +
 	"realValued\"w\n" +
 	"\rBoundResponse\x120\n" +
 	"\x06bounds\x18\x01 \x03(\v2\x18.shatter.plugin.v1.BoundR\x06bounds\x124\n" +
-	"\arefusal\x18\x02 \x01(\v2\x1a.shatter.plugin.v1.RefusalR\arefusal\"\xd2\x01\n" +
+	"\arefusal\x18\x02 \x01(\v2\x1a.shatter.plugin.v1.RefusalR\arefusal\"\x84\x02\n" +
 	"\x05Bound\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06source\x18\x02 \x01(\tR\x06source\x12\x14\n" +
 	"\x05value\x18\x03 \x01(\x01R\x05value\x12\x16\n" +
 	"\x06proved\x18\x04 \x01(\bR\x06proved\x126\n" +
-	"\x04with\x18\x05 \x03(\v2\".shatter.plugin.v1.Bound.WithEntryR\x04with\x1a7\n" +
+	"\x04with\x18\x05 \x03(\v2\".shatter.plugin.v1.Bound.WithEntryR\x04with\x12\x1a\n" +
+	"\bpremises\x18\x06 \x03(\tR\bpremises\x12\x14\n" +
+	"\x05fails\x18\a \x01(\tR\x05fails\x1a7\n" +
 	"\tWithEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x01R\x05value:\x028\x01\"\xab\x01\n" +

@@ -16,6 +16,7 @@ package adversary
 import (
 	"slices"
 
+	"github.com/shatterlab/shatter/pipeline/theory"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -46,6 +47,10 @@ type Adversary struct {
 	// answer. In task predict, such an adversary has a list of queries that may be revealed
 	// beforehand.
 	Sees []string
+
+	// Knows returns what a resolved adversary of this kind knows of the answers when it chooses, one of
+	// theory's constants; nil: what the key sees says, and nothing where it does not apply.
+	Knows func(a schemas.Adversary) string
 
 	// Width reports whether the key width applies to a problem; nil: never.
 	Width func(p *schemas.Problem) bool
@@ -115,6 +120,20 @@ func Lookup(name string) *Adversary {
 func Realizable(a schemas.Adversary) bool {
 	k := Lookup(a.Kind)
 	return k != nil && k.Realizable != nil && k.Realizable(a)
+}
+
+// Sight returns what a resolved adversary knows of the answers when it chooses: one of theory's
+// constants.
+func Sight(a schemas.Adversary) string {
+	switch k := Lookup(a.Kind); {
+	case k.Knows != nil:
+		return k.Knows(a)
+	case a.Sees == "":
+		return theory.SeesNothing
+	case a.Sees == seesAnswers:
+		return theory.SeesAnswers
+	}
+	return theory.SeesPast
 }
 
 // always reports that truths agree with some hypothesis of the class, whatever the options.

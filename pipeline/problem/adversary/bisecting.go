@@ -29,6 +29,7 @@ var bisecting = Adversary{
 		return fmt.Sprintf("needs one of the classes %s, %s and %s", concept.Thresholds, concept.Naturals, concept.Dyadics)
 	},
 	From:       []string{concept.Naturals},
+	Knows:      coinsOrAnswers,
 	Realizable: always,
 	rounds: func(g game, a schemas.Adversary) (Rounds, error) {
 		o, err := newTreeRounds(g, a)

@@ -2,6 +2,7 @@ package adversary
 
 import (
 	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/theory"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -14,6 +15,7 @@ var sharedNoise = Adversary{
 	Task:    schemas.TaskOnline,
 	Place:   9,
 	Refuses: onLaw(nil),
+	Knows:   func(schemas.Adversary) string { return theory.SeesPast },
 	rounds: func(g game, _ schemas.Adversary) (Rounds, error) {
 		return &sharedNoiseRounds{game: g, point: g.splitting(), given: map[int]float64{}}, nil
 	},

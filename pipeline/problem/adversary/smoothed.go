@@ -25,6 +25,7 @@ var smoothed = Adversary{
 			return fmt.Sprintf("%v is outside (0, 1]; without uniform points it is the kind %s", rate, tree.Name)
 		},
 	},
+	Knows:      coinsOrAnswers,
 	Realizable: always,
 	rounds: func(g game, a schemas.Adversary) (Rounds, error) {
 		o, err := newTreeRounds(g, a)

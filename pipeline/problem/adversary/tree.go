@@ -1,6 +1,9 @@
 package adversary
 
-import "github.com/shatterlab/shatter/schemas"
+import (
+	"github.com/shatterlab/shatter/pipeline/theory"
+	"github.com/shatterlab/shatter/schemas"
+)
 
 var tree = Adversary{
 	Name: "tree",
@@ -14,10 +17,20 @@ var tree = Adversary{
 	Place:      4,
 	Refuses:    onLaw(unsplittable),
 	Sees:       []string{seesAnswers, seesPast},
+	Knows:      coinsOrAnswers,
 	Realizable: always,
 	rounds: func(g game, a schemas.Adversary) (Rounds, error) {
 		return newTreeRounds(g, a)
 	},
+}
+
+// coinsOrAnswers returns what an adversary knows that goes against the answer of a round or, if it
+// sees the past alone, against none.
+func coinsOrAnswers(a schemas.Adversary) string {
+	if a.Sees == seesPast {
+		return theory.SeesNothing
+	}
+	return theory.SeesAnswers
 }
 
 // treeRounds asks the point that forces most mistakes, and goes against the answer as long as both

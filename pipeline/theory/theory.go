@@ -1,0 +1,229 @@
+// Package theory says when a bound stands beside what a sweep measures.
+//
+// A bound is proved under premises: that the target lies in the class, that the queries were fixed
+// beforehand. An algorithm names those of its bounds, and the registry here decides for each cell
+// which of them hold. A bound with a premise that fails says nothing of the cell, and is shown with
+// the reason instead of in a comparison.
+//
+// Start with [Premises] and [Unmet]. [Goal] is for errors that are measured on a sample.
+package theory
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/shatterlab/shatter/schemas/pluginv1"
+)
+
+// Names of premises, as plugins state them.
+const (
+	TargetInClass    = "target-in-class"
+	BestReference    = "best-reference"
+	CleanLabels      = "clean-labels"
+	IndependentNoise = "independent-noise"
+	ExactError       = "exact-error"
+	FixedBeforehand  = "fixed-beforehand"
+	UnseenAnswer     = "unseen-answer"
+)
+
+// What an adversary knows of a learner's answers when it chooses a query, or the truth of a round.
+const (
+	SeesNothing = "nothing" // its choices are fixed beforehand
+	SeesPast    = "past"    // the answers so far
+	SeesAnswers = "answers" // task online: the answer of the round too
+)
+
+// Premise is something that the proof of a bound takes for granted.
+type Premise struct {
+	Name string
+	Doc  string // what it says of a cell, for people
+
+	// fails returns why the premise does not hold, to be read after its name; "": it holds.
+	fails func(f Facts) string
+}
+
+// Facts are what premises are about.
+type Facts struct {
+	Setting *pluginv1.Setting
+	Least   func() (float64, error) // the least error of the class on the problem
+}
+
+// Premises lists all premises.
+func Premises() []Premise {
+	return []Premise{
+		{TargetInClass, "the target is a hypothesis of the class; in task online, one hypothesis agrees with all truths",
+			func(f Facts) string {
+				if f.Setting.GetProblem().GetRealizable() {
+					return ""
+				}
+				return "nothing says that a hypothesis of the class labels all points"
+			}},
+		{BestReference, "the reference error goal.above is at least the least error of the class, so that a bound on the " +
+			"excess over the best hypothesis is one on the error", bestReference},
+		{CleanLabels, "no label of the sample is wrong", func(f Facts) string {
+			if p := f.Setting.GetProblem(); noisy(p) {
+				return fmt.Sprintf("labels have %s noise at rate %v", p.GetNoise(), p.GetNoiseRate())
+			}
+			return ""
+		}},
+		{IndependentNoise, "labels of the sample are wrong independently of each other, if at all", func(f Facts) string {
+			if p := f.Setting.GetProblem(); noisy(p) && p.GetNoise() != "random" {
+				return fmt.Sprintf("labels have %s noise at rate %v", p.GetNoise(), p.GetNoiseRate())
+			}
+			return ""
+		}},
+		{ExactError, "errors are computed exactly, and not measured on a sample of fresh points", func(f Facts) string {
+			if m := f.Setting.GetTest(); m > 0 {
+				return fmt.Sprintf("errors are measured on %d points", m)
+			}
+			return ""
+		}},
+		{FixedBeforehand, "the adversary's queries or rounds do not depend on answers", func(f Facts) string {
+			if sees := f.Setting.GetSees(); sees != SeesNothing {
+				return fmt.Sprintf("the adversary reacts to %s", answersSeen[sees])
+			}
+			return ""
+		}},
+		{UnseenAnswer, "the adversary says the truth of a round without knowing the answer to it", func(f Facts) string {
+			if sees := f.Setting.GetSees(); sees == SeesAnswers {
+				return fmt.Sprintf("the adversary reacts to %s", answersSeen[sees])
+			}
+			return ""
+		}},
+	}
+}
+
+// answersSeen names in words what an adversary sees.
+var answersSeen = map[string]string{SeesPast: "the answers so far", SeesAnswers: "the answer of the round"}
+
+func noisy(p *pluginv1.Problem) bool { return p.GetNoiseRate() > 0 }
+
+// bestReference fails where the reference error is below the least error of the class, or that is
+// not known.
+func bestReference(f Facts) string {
+	const slack = 1e-12 // the least error is a sum of masses, and a reference may have been copied from a report
+	above := f.Setting.GetAbove()
+	if f.Setting.GetProblem().GetRealizable() {
+		return "" // the least error is 0
+	}
+	switch least, err := f.Least(); {
+	case err != nil:
+		return "the least error of the class is not known"
+	case least > above+slack:
+		return fmt.Sprintf("the least error of the class is %.4g, and goal.above is %.4g", least, above)
+	}
+	return ""
+}
+
+// Check returns an error if a bound of a plugin cannot be used: it has no name, its value is none,
+// or it states premises that do not exist or stand there twice.
+func Check(b *pluginv1.Bound) error {
+	names := Names()
+	switch v := b.GetValue(); {
+	case b.GetName() == "":
+		return fmt.Errorf("a bound has no name")
+	case math.IsNaN(v) || v < 0:
+		return fmt.Errorf("bound %q is %v: give a number from 0 on, or +Inf", b.GetName(), v)
+	}
+	for i, p := range b.GetPremises() {
+		switch {
+		case !slices.Contains(names, p):
+			return fmt.Errorf("bound %q has the premise %q, which does not exist: use %s", b.GetName(), p,
+				strings.Join(names, ", "))
+		case slices.Contains(b.GetPremises()[:i], p):
+			return fmt.Errorf("bound %q states the premise %q twice", b.GetName(), p)
+		}
+	}
+	return nil
+}
+
+// Names lists the names of all premises.
+func Names() (names []string) {
+	for _, p := range Premises() {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+// Unmet returns why a bound says nothing of a cell: the reason that its algorithm gives, or those of
+// the premises that fail. It returns "" where the bound holds. The premises must have passed Check.
+func Unmet(b *pluginv1.Bound, f Facts) string {
+	if b.GetFails() != "" {
+		return b.GetFails()
+	}
+	var reasons []string
+	if measures(f.Setting.GetTask()) {
+		if !slices.Contains(b.GetPremises(), TargetInClass) && !slices.Contains(b.GetPremises(), BestReference) {
+			reasons = append(reasons, fmt.Sprintf("its algorithm does not say what it takes the labels to be (one of the "+
+				"premises %s and %s)", TargetInClass, BestReference))
+		}
+		if _, _, ok := GoalOf(f.Setting).Safe(); !ok {
+			reasons = append(reasons, fmt.Sprintf("errors are measured on %d points, too few to tell errors of above + alpha from "+
+				"those of above", f.Setting.GetTest()))
+		}
+	}
+	for _, p := range Premises() {
+		if !slices.Contains(b.GetPremises(), p.Name) {
+			continue
+		}
+		if why := p.fails(f); why != "" {
+			reasons = append(reasons, p.Name+" fails: "+why)
+		}
+	}
+	return strings.Join(reasons, "; ")
+}
+
+// measures reports whether trials of a task have an error.
+func measures(t pluginv1.Task) bool { return t != pluginv1.Task_TASK_ONLINE }
+
+// Goal is what a sample size has to reach: an error of at most Above + Alpha with probability
+// 1 - Beta.
+type Goal struct {
+	Above, Alpha, Beta float64
+	Test               int // fresh points that the error is measured on; 0: it is computed exactly
+	Queries            int // task predict: T; the errors of T+1 states count
+}
+
+// GoalOf returns the goal of a setting.
+func GoalOf(s *pluginv1.Setting) Goal {
+	return Goal{s.GetAbove(), s.GetAlpha(), s.GetBeta(), int(s.GetTest()), int(s.GetQueries())}
+}
+
+// Safe returns the alpha and beta that true errors have to reach so that the measured ones reach g.
+// An error that is measured on m fresh points is the mean of m independent numbers in [0, 1]: if
+// the true one is p, it is above t = Above + Alpha with probability at most e^(-m KL(t, p))
+// (Chernoff), and one of T+1 with at most T+1 times that. A twentieth of beta is spent on it, and
+// alpha is what the largest p leaves. It is not ok where no p above the reference does, because
+// the points are too few.
+func (g Goal) Safe() (alpha, beta float64, ok bool) {
+	if g.Test == 0 {
+		return g.Alpha, g.Beta, true
+	}
+	const share = 1.0 / 20
+	t := g.Above + g.Alpha
+	need := math.Log(float64(g.Queries+1)/(share*g.Beta)) / float64(g.Test)
+	low, high := g.Above, t
+	if !(divergence(t, low) > need) {
+		return 0, 0, false
+	}
+	for range 60 {
+		if p := (low + high) / 2; divergence(t, p) >= need {
+			low = p
+		} else {
+			high = p
+		}
+	}
+	return low - g.Above, (1 - share) * g.Beta, true
+}
+
+// divergence returns the Kullback-Leibler divergence of a coin that shows heads with probability t
+// from one that does with probability p <= t: +Inf for p = 0.
+func divergence(t, p float64) float64 {
+	d := float64(t * math.Log(t/p))
+	if t < 1 {
+		d += float64((1 - t) * math.Log((1-t)/(1-p)))
+	}
+	return d
+}
