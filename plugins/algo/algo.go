@@ -266,6 +266,7 @@ type Guarantee struct {
 	Epsilon float64 // at Delta
 	Delta   float64
 	Rho     float64 // zero-concentrated privacy, if it was proved in that form; otherwise 0
+	Mu      float64 // Gaussian differential privacy, if it was proved in that form; otherwise 0
 	Source  string  // the theorem or computation that it follows from
 
 	Uncertified bool // Epsilon and Delta are only aimed at: no proof says that they hold
@@ -284,6 +285,10 @@ type Bound struct {
 	Value  float64            // examples, or regret; +Inf if no finite number is enough
 	Proved bool               // false if the bound is only printed in a paper
 	With   map[string]float64 // intermediate values, by name
+
+	// Order says that the text gives an order of magnitude alone: constants that it hides are taken as
+	// 1. Such a value is listed, and never drawn as a bound.
+	Order bool
 
 	// Premises lists what the proof takes for granted. A bound stands beside results only where all of
 	// them hold, so a Bound function need not look whether they do. A sample size needs at least one

@@ -149,7 +149,7 @@ func (a Algorithm[P]) guarantee(s *Setting[P]) (*pluginv1.Guarantee, error) {
 	}
 	return &pluginv1.Guarantee{
 		Pure: g.Pure, Epsilon: g.Epsilon, Delta: g.Delta, Rho: g.Rho, Source: text(g.Source), Uncertified: g.Uncertified,
-		RealValued: g.RealValued,
+		RealValued: g.RealValued, Mu: g.Mu,
 	}, nil
 }
 
@@ -169,7 +169,7 @@ func (a Algorithm[P]) bound(w *pluginv1.Setting) (*pluginv1.BoundResponse, error
 	for _, b := range bounds {
 		wire := &pluginv1.Bound{
 			Name: text(b.Name), Source: text(b.Source), Value: b.Value, Proved: b.Proved, With: b.With,
-			Fails: text(b.Fails),
+			Order: b.Order, Fails: text(b.Fails),
 		}
 		for _, p := range b.Premises {
 			wire.Premises = append(wire.Premises, text(string(p)))

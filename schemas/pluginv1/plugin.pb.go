@@ -1117,6 +1117,7 @@ type Guarantee struct {
 	Rho           float64                `protobuf:"fixed64,4,opt,name=rho,proto3" json:"rho,omitempty"`                                // zCDP, 0 where none is stated
 	Source        string                 `protobuf:"bytes,5,opt,name=source,proto3" json:"source,omitempty"`                            // theorem or computation that proves it
 	Uncertified   bool                   `protobuf:"varint,6,opt,name=uncertified,proto3" json:"uncertified,omitempty"`                 // true: aimed at, and not proved
+	Mu            float64                `protobuf:"fixed64,8,opt,name=mu,proto3" json:"mu,omitempty"`                                  // Gaussian differential privacy, 0 where none is stated
 	RealValued    bool                   `protobuf:"varint,7,opt,name=real_valued,json=realValued,proto3" json:"real_valued,omitempty"` // it covers a state that answers with real numbers; else only one that answers with labels
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1194,6 +1195,13 @@ func (x *Guarantee) GetUncertified() bool {
 	return false
 }
 
+func (x *Guarantee) GetMu() float64 {
+	if x != nil {
+		return x.Mu
+	}
+	return 0
+}
+
 func (x *Guarantee) GetRealValued() bool {
 	if x != nil {
 		return x.RealValued
@@ -1261,6 +1269,7 @@ type Bound struct {
 	Proved        bool                   `protobuf:"varint,4,opt,name=proved,proto3" json:"proved,omitempty"`                                                                        // false: only printed in a paper
 	With          map[string]float64     `protobuf:"bytes,5,rep,name=with,proto3" json:"with,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"fixed64,2,opt,name=value"` // intermediate values
 	Premises      []string               `protobuf:"bytes,6,rep,name=premises,proto3" json:"premises,omitempty"`                                                                     // what the proof takes for granted, by the names in schemas/README.md; the host checks them
+	Order         bool                   `protobuf:"varint,8,opt,name=order,proto3" json:"order,omitempty"`                                                                          // an order of magnitude alone: constants that the text hides are taken as 1
 	Fails         string                 `protobuf:"bytes,7,opt,name=fails,proto3" json:"fails,omitempty"`                                                                           // why the bound says nothing of this setting; "": it holds where its premises do
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1336,6 +1345,13 @@ func (x *Bound) GetPremises() []string {
 		return x.Premises
 	}
 	return nil
+}
+
+func (x *Bound) GetOrder() bool {
+	if x != nil {
+		return x.Order
+	}
+	return false
 }
 
 func (x *Bound) GetFails() string {
@@ -2223,19 +2239,20 @@ const file_plugin_proto_rawDesc = "" +
 	"\fKIND_INVALID\x10\x01\x12\x13\n" +
 	"\x0fKIND_INFEASIBLE\x10\x02\x12\x0e\n" +
 	"\n" +
-	"KIND_ERROR\x10\x03\"\xbc\x01\n" +
+	"KIND_ERROR\x10\x03\"\xcc\x01\n" +
 	"\tGuarantee\x12\x12\n" +
 	"\x04pure\x18\x01 \x01(\bR\x04pure\x12\x18\n" +
 	"\aepsilon\x18\x02 \x01(\x01R\aepsilon\x12\x14\n" +
 	"\x05delta\x18\x03 \x01(\x01R\x05delta\x12\x10\n" +
 	"\x03rho\x18\x04 \x01(\x01R\x03rho\x12\x16\n" +
 	"\x06source\x18\x05 \x01(\tR\x06source\x12 \n" +
-	"\vuncertified\x18\x06 \x01(\bR\vuncertified\x12\x1f\n" +
+	"\vuncertified\x18\x06 \x01(\bR\vuncertified\x12\x0e\n" +
+	"\x02mu\x18\b \x01(\x01R\x02mu\x12\x1f\n" +
 	"\vreal_valued\x18\a \x01(\bR\n" +
 	"realValued\"w\n" +
 	"\rBoundResponse\x120\n" +
 	"\x06bounds\x18\x01 \x03(\v2\x18.shatter.plugin.v1.BoundR\x06bounds\x124\n" +
-	"\arefusal\x18\x02 \x01(\v2\x1a.shatter.plugin.v1.RefusalR\arefusal\"\x84\x02\n" +
+	"\arefusal\x18\x02 \x01(\v2\x1a.shatter.plugin.v1.RefusalR\arefusal\"\x9a\x02\n" +
 	"\x05Bound\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06source\x18\x02 \x01(\tR\x06source\x12\x14\n" +
@@ -2243,6 +2260,7 @@ const file_plugin_proto_rawDesc = "" +
 	"\x06proved\x18\x04 \x01(\bR\x06proved\x126\n" +
 	"\x04with\x18\x05 \x03(\v2\".shatter.plugin.v1.Bound.WithEntryR\x04with\x12\x1a\n" +
 	"\bpremises\x18\x06 \x03(\tR\bpremises\x12\x14\n" +
+	"\x05order\x18\b \x01(\bR\x05order\x12\x14\n" +
 	"\x05fails\x18\a \x01(\tR\x05fails\x1a7\n" +
 	"\tWithEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
