@@ -107,7 +107,7 @@ func (f *fitter) sampleSize(o *observed, p place) error {
 	if row.Status != estimate.StatusDecided {
 		return nil
 	}
-	o.theory = row.TheoryN
+	o.theory = row.Theory.Value
 	if row.NModel == 0 {
 		o.y, o.by = math.Sqrt(float64(row.NLow)*float64(row.NHigh)), byBracket
 		o.trials.Low, o.trials.High = row.NLow, row.NHigh
@@ -131,7 +131,7 @@ func (f *fitter) regret(o *observed, p place) error {
 	if game == nil || math.IsNaN(game.RegretMean) {
 		return nil
 	}
-	o.y, o.theory, o.by = game.RegretMean, game.TheoryRegret, byRegret
+	o.y, o.theory, o.by = game.RegretMean, game.Theory.Value, byRegret
 	consumed := result.Point{N: p.rounds, Consumed: game.Trials}
 	values, err := result.Values(f.ledger, game.Cell, []result.Point{consumed}, schemas.Regret)
 	if err == nil {

@@ -29,6 +29,7 @@ type Summary struct {
 	FailedTrials int64
 	Failures     []Failure // the first of each kind
 	Alarms       []string  // trials with two outcomes, and those whose second look came out differently
+	Contradicted []string  // bounds that the table refutes, by row
 	Looked       int64     // trials that were looked at a second time
 	LooksLeft    int64     // those that should have been
 	LookNotes    []string  // what a reader of the table has to know of the second looks
@@ -65,6 +66,7 @@ func (r *run) finish(interrupted bool) (*Summary, error) {
 				s.Unfinished++
 			}
 		}
+		s.Contradicted = contradictions(res)
 		if s.Digest, err = result.WriteResult(r.Folder.Dir, *res); err != nil {
 			return nil, err
 		}
@@ -189,11 +191,7 @@ func (t *tables) addCell(c *cell) error {
 		row.Rate = float64(row.Successes) / float64(row.Trials)
 	}
 	out.Curve = append(out.Curve, curve...)
-	for _, b := range c.Bounds {
-		out.Bounds = append(out.Bounds, result.BoundRow{
-			Cell: c.Cell, Name: b.Name, Value: b.Value, Proved: b.Proved, Source: b.Source, With: b.With,
-		})
-	}
+	out.Bounds = append(out.Bounds, boundRows(c.Cell, res.Low)...)
 	out.Table = append(out.Table, tableRow(c, res, curve))
 	if c.Online() {
 		games, err := t.games(c, points)
@@ -251,14 +249,7 @@ func (t *tables) games(c *cell, points []result.Point) ([]result.GameRow, error)
 		row.Predictable = adversary.Lookup(c.Adversary.Kind).Predictable
 		games := int(row.Trials - row.Failed - row.Lost)
 		row.RegretLow, row.RegretHigh = estimate.MeanInterval(row.RegretMean, row.RegretDeviation, games, 0.05)
-		for _, b := range c.Bounds {
-			switch source := b.Name + ": " + b.Source; {
-			case b.Proved && row.TheorySource == "" && !math.IsNaN(row.TheoryRegret):
-				row.TheorySource = source
-			case !b.Proved && row.PaperSource == "" && !math.IsNaN(row.PaperRegret):
-				row.PaperSource = source
-			}
-		}
+		setRegretBounds(row)
 	}
 	return rows, err
 }
@@ -276,18 +267,7 @@ func tableRow(c *cell, res estimate.Result, curve []result.CurveRow) result.Tabl
 		m := estimate.FitModel(res.Points, 1-c.Beta, 0.05)
 		row.NModel, row.NModelLow, row.NModelHigh = m.N, m.Low, m.High
 	}
-	row.TheoryN = math.Inf(1)
-	for _, b := range c.Bounds {
-		switch {
-		case b.Proved && b.Value < row.TheoryN:
-			row.TheoryN, row.TheorySource = b.Value, b.Name+": "+b.Source
-		case !b.Proved && row.PaperSource == "":
-			row.PaperN, row.PaperSource = b.Value, b.Name+": "+b.Source
-		}
-	}
-	if row.NStar > 0 {
-		row.Ratio = float64(row.NStar) / row.TheoryN
-	}
+	setSizeBounds(&row)
 	for _, p := range curve {
 		row.Failed += p.Failed
 		if p.N == res.High || (res.High == 0 && p.OK > 0) {

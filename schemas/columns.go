@@ -5,7 +5,7 @@ import "math"
 // ResultVersion is the version of the columns of result files. It stands in the metadata of each
 // Parquet file of a result, under the key "shatter.result", and rises when a column changes its
 // meaning or is removed.
-const ResultVersion = "1"
+const ResultVersion = "2"
 
 // OutcomeVersion is the version of the messages in which workers send outcomes and in which the
 // ledger keeps them.

@@ -58,6 +58,7 @@ type doneEvent struct {
 	Trials     int64                   `json:"trials"`
 	Failed     map[string]int64        `json:"failed"` // by kind
 	Alarms     []string                `json:"alarms"`
+	Refuted    []string                `json:"contradicted"` // bounds that the table refutes
 	Dir        string                  `json:"dir"`
 	Digest     string                  `json:"digest"`
 	Partial    string                  `json:"partial"`
@@ -111,6 +112,7 @@ func (d *display) done(s *coordinator.Summary, err error) error {
 	d.event("done", doneEvent{
 		tenths(time.Since(d.began).Seconds()), how, int(status),
 		s.Cells, s.Decided, s.Unfinished, s.Trials, failed, append([]string{}, s.Alarms...),
+		append([]string{}, s.Contradicted...),
 		d.dir, s.Digest, s.Partial, append([]coordinator.Undecided{}, s.Left...),
 		s.Looked, s.LooksLeft, append([]string{}, s.LookNotes...),
 	})

@@ -32,13 +32,14 @@ import (
 
 // Exit codes.
 const (
-	exitDone        = 0
-	exitUnfinished  = 1 // finished with failed or undecided cells, or ended by an error of this machine
-	exitUsage       = 2 // usage or invalid file
-	exitIntegrity   = 3 // two different outcomes of one trial, or a result that its ledger or its trials do not give
-	exitConnection  = 4
-	exitChanged     = 5 // the file or the code changed since the sweep began
-	exitInterrupted = 130
+	exitDone         = 0
+	exitUnfinished   = 1 // finished with failed or undecided cells, or ended by an error of this machine
+	exitUsage        = 2 // usage or invalid file
+	exitIntegrity    = 3 // two different outcomes of one trial, or a result that its ledger or its trials do not give
+	exitConnection   = 4
+	exitChanged      = 5 // the file or the code changed since the sweep began
+	exitContradicted = 6 // the result refutes a bound that is called proved
+	exitInterrupted  = 130
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
@@ -108,7 +109,7 @@ the measured number of examples with a confidence bracket, beside the theory's.
 stdout is data, stderr is everything else. Exit codes: 0 done; 1 finished with failed or undecided
 cells, or a comparison found a difference; 2 usage or invalid file; 3 two different outcomes of one
 trial, or a result that does not verify; 4 no connection; 5 the sweep file or the code changed since the
-sweep began; 130 interrupted.`,
+sweep began; 6 the result refutes a bound that is called proved; 130 interrupted.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       version(),

@@ -83,7 +83,7 @@ name of "table", which is a reserved word of SQL. Column cell joins them all; --
 what they mean. Results are read-only: only select and explain are answered, no file but those of the
 result can be read, and a query that takes more than --timeout or --memory ends.
 
-  shatter query shatter-out/em "select epsilon, n_star, ratio from cells order by epsilon"
+  shatter query shatter-out/em "select epsilon, n_star, ratio_high from cells order by epsilon"
   shatter query shatter-out/em "select n, avg(error), stddev(error) from trials group by n order by n"
   shatter query shatter-out/em -o parquet "select * from trials join cells using (cell)" > all.parquet
 

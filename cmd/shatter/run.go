@@ -51,6 +51,9 @@ A share of each cell's trials, unknown to the algorithms, is run a second time i
 in another order and company, and compared bit by bit. A difference says that outcomes depend on other
 points, on earlier trials or on chance of its own: the cell's n* is withheld, and the exit code is 3.
 
+A bound of theory that is called proved, and that the table refutes at its own confidence, is named on
+stderr, in the table, in the report and in JSON, and the exit code is 6.
+
 With --budget a run ends when it has executed that many trials, or when they have taken that much CPU
 time, summed over all workers. The result files are written with the cells that are left as undecided,
 and what deciding them would cost is said. The same command goes on from there; in the end the result is
@@ -248,9 +251,16 @@ func (f *runFlags) report(c *cobra.Command, out *folder.Folder, s *coordinator.S
 	} else {
 		writePartial(stderr, out.Dir, s, f.workers)
 	}
+	for _, line := range s.Contradicted {
+		fmt.Fprintf(stderr, "shatter: contradicted bound: %s\n", line)
+	}
 	switch {
 	case len(s.Alarms) > 0:
 		return statusError(exitIntegrity)
+	case len(s.Contradicted) > 0:
+		fmt.Fprintln(stderr, "shatter: what was measured refutes a bound that is called proved: the bound, one of its "+
+			"premises, or the algorithm is wrong")
+		return statusError(exitContradicted)
 	case s.Unfinished > 0:
 		fmt.Fprintf(stderr, "shatter: %d of %d cells are undecided or failed; "+
 			"the column reason of `shatter table %s` says why\n", s.Unfinished, s.Cells, out.Dir)

@@ -125,10 +125,8 @@ func (sc *Scenario) rate(n int64, target float64) float64 {
 // like those of proofs that do not care for constants, says nothing.
 func priorWeight(star float64, c *trial.Cell) float64 {
 	bound := math.Inf(1)
-	for _, b := range c.Bounds {
-		if b.Proved {
-			bound = min(bound, b.Value)
-		}
+	if b, _ := c.LeastBound(); b != nil {
+		bound = b.GetValue()
 	}
 	switch {
 	case !(bound >= float64(c.Find.From) && bound <= float64(c.Find.To)):

@@ -70,13 +70,22 @@ var tableColumns = []schemas.ColumnOf[TableRow]{
 		func(r *TableRow) string { return r.Status }),
 	text("reason", "why the cell is not decided", func(r *TableRow) string { return r.Reason }),
 	float("prior_success", priorDoc, func(r *TableRow) any { return priorSuccess(r.Cell) }),
-	float("theory_n", "least proved bound; null where none is finite",
-		func(r *TableRow) any { return nonzeroFinite(r.TheoryN) }),
-	label("theory_source", "its theorem", func(r *TableRow) string { return r.TheorySource }),
+	float("theory_n", "least bound that is proved and whose premises hold; null where there is none that is finite",
+		func(r *TableRow) any { return nonzeroFinite(r.Theory.Value) }),
+	label("theory_source", "its theorem", func(r *TableRow) string { return r.Theory.Source }),
+	label("theory_standing", standingDoc, func(r *TableRow) string { return r.Theory.Standing }),
+	label("theory_reason", "why theory_n is null, though the algorithm states a bound: the premise that fails",
+		func(r *TableRow) string { return r.Theory.Missing }),
 	float("paper_n", "first bound that is only printed in a paper; null where none is finite",
 		func(r *TableRow) any { return nonzeroFinite(r.PaperN) }),
 	label("paper_source", "its theorem", func(r *TableRow) string { return r.PaperSource }),
-	float("ratio", "n_star over theory_n", func(r *TableRow) any { return nonzeroFinite(r.Ratio) }),
+	float("ratio_low", "n_low over theory_n: n* is above that many times the bound",
+		func(r *TableRow) any { return nonzeroFinite(float64(r.NLow) / r.Theory.Value) }),
+	float("ratio_high", "n_high over theory_n: n* is at most that many times the bound",
+		func(r *TableRow) any { return nonzeroFinite(float64(r.NHigh) / r.Theory.Value) }),
+	float("ratio_model", "n_model over theory_n", func(r *TableRow) any { return nonzeroFinite(r.NModel / r.Theory.Value) }),
+	text("contradicts", "bounds that the row refutes, at the table's confidence: n_low examples are insufficient, and "+
+		"by the bound no more suffice", func(r *TableRow) string { return r.Theory.Contradicts }),
 	count("trials", "trials that the search consumed", func(r *TableRow) int64 { return r.Trials }),
 	flag("fixed", "the sample sizes and their numbers of trials were given, not chosen by a search that looks at "+
 		"outcomes", func(r *TableRow) bool { return r.Fixed }),
@@ -111,14 +120,21 @@ var gameColumns = []schemas.ColumnOf[GameRow]{
 	float("regret_low", "lower end of its 95 % confidence interval over sequences (Student)",
 		func(r *GameRow) any { return finite(r.RegretLow) }),
 	float("regret_high", "upper end", func(r *GameRow) any { return finite(r.RegretHigh) }),
-	float("theory_regret", "proved bound for the sequences that were played, mean",
-		func(r *GameRow) any { return finite(r.TheoryRegret) }),
-	label("theory_source", "what the algorithm says of it", func(r *GameRow) string { return r.TheorySource }),
+	float("theory_regret", "proved bound for the sequences that were played, mean; null where no bound's premises hold",
+		func(r *GameRow) any { return finite(r.Theory.Value) }),
+	label("theory_source", "what the algorithm says of it", func(r *GameRow) string { return r.Theory.Source }),
+	label("theory_standing", standingDoc, func(r *GameRow) string { return r.Theory.Standing }),
+	label("theory_reason", "why theory_regret is null, though the algorithm states a bound: the premise that fails",
+		func(r *GameRow) string { return r.Theory.Missing }),
 	float("paper_regret", "bound that is only printed in a paper, mean",
 		func(r *GameRow) any { return finite(r.PaperRegret) }),
 	label("paper_source", "what the algorithm says of it", func(r *GameRow) string { return r.PaperSource }),
-	float("ratio", "regret_mean over theory_regret",
-		func(r *GameRow) any { return nonzeroFinite(r.RegretMean / r.TheoryRegret) }),
+	float("ratio_low", "regret_low over theory_regret",
+		func(r *GameRow) any { return nonzeroFinite(r.RegretLow / r.Theory.Value) }),
+	float("ratio_high", "regret_high over theory_regret",
+		func(r *GameRow) any { return nonzeroFinite(r.RegretHigh / r.Theory.Value) }),
+	text("contradicts", "the bound that the row refutes: the mean of regret less bound over the sequences is above 0, "+
+		"with confidence 95 % (Student) for all rows of the table together", func(r *GameRow) string { return r.Theory.Contradicts }),
 }
 
 // curveColumns follow the key in curve: one row per cell and sample size. The columns m_<metric>,
@@ -144,6 +160,9 @@ var curveColumns = []schemas.ColumnOf[CurveRow]{
 	float("error_p90", "least error that at least 90 % of the ok trials do not exceed",
 		func(r *CurveRow) any { return schemas.Clean(r.ErrorP90) }),
 }
+
+const standingDoc = "proved: by an algorithm that is built in, whose proof stands in its source; declared: a third " +
+	"party's plugin says that it is proved"
 
 const priorDoc = "what a learner without data reaches: the largest probability with which one hypothesis of the " +
 	"class, or a constant, chosen beforehand, has an error of at most above + alpha, measured by the law of points. " +
@@ -172,7 +191,13 @@ var boundColumns = []schemas.ColumnOf[BoundRow]{
 	cellColumn((*BoundRow).cell),
 	word("name", "the bound", func(r *BoundRow) string { return r.Name }),
 	float("value", "sample size; null where the bound is not finite", func(r *BoundRow) any { return finite(r.Value) }),
-	flag("proved", "false: only printed in a paper", func(r *BoundRow) bool { return r.Proved }),
+	word("standing", standingDoc+"; printed: a paper prints it", func(r *BoundRow) string { return r.Standing }),
+	flag("order", "an order of magnitude alone: constants that the text hides are taken as 1",
+		func(r *BoundRow) bool { return r.Order }),
+	label("fails", "why the bound says nothing of the cell: a premise that fails; null where it holds",
+		func(r *BoundRow) string { return r.Fails }),
+	flag("contradicted", "the cell refutes it: it is at most n_low, which is shown insufficient",
+		func(r *BoundRow) bool { return r.Contradicted }),
 	label("source", "the theorem and its text", func(r *BoundRow) string { return r.Source }),
 }
 

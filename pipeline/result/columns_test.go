@@ -27,18 +27,19 @@ func TestColumns(t *testing.T) {
 // Every column reads values of its type from rows in which it applies, and values of its type or
 // nulls from empty rows.
 func TestColumnsReadTheirTypes(t *testing.T) {
+	theory := Theory{Value: 4, Source: "t", Standing: trial.Proved, Missing: "m", Contradicts: "c"}
 	c, claimed := &trial.Cell{Alpha: 0.1, Prior: &trial.Prior{Success: 0.2}}, 2.0
 	checkColumns(t, tableColumns, TableRow{
 		Cell: c, NLow: 1, NHigh: 2, NStar: 2, NModel: 1.5, NModelLow: 1, NModelHigh: 2, Status: "s", Reason: "r",
-		TheoryN: 4, TheorySource: "t", PaperN: 5, PaperSource: "p", Ratio: 0.5, Trials: 9, Failed: 1, MeanError: 0.1,
+		Theory: theory, PaperN: 5, PaperSource: "p", Trials: 9, Failed: 1, MeanError: 0.1,
 		Evaluation: "exact",
 	}, TableRow{Cell: c})
 	checkColumns(t, gameColumns, GameRow{
 		Cell: c, Rounds: 1, Trials: 2, Failed: 1, RegretMean: 1, RegretDeviation: 1, RegretLow: 1, RegretHigh: 2,
-		TheoryRegret: 3, PaperRegret: 4, TheorySource: "t", PaperSource: "p",
+		Theory: theory, PaperRegret: 4, PaperSource: "p",
 	}, GameRow{Cell: c})
 	checkColumns(t, curveColumns, CurveRow{Cell: c}, CurveRow{Cell: &trial.Cell{}})
-	checkColumns(t, boundColumns, BoundRow{Cell: c, Name: "n", Value: 1, Source: "s"}, BoundRow{Cell: c})
+	checkColumns(t, boundColumns, BoundRow{Cell: c, Name: "n", Value: 1, Source: "s", Standing: trial.Proved, Fails: "f"}, BoundRow{Cell: c})
 	checkColumns(t, fitColumns, FitRow{
 		Group: "g", Algorithm: "a", X: "d", Scale: "log", Y: "n_model", Claimed: &claimed, ClaimedSource: "s", Reason: "r",
 	}, FitRow{})

@@ -18,8 +18,9 @@ type GameRow struct {
 	BestLoss                    float64 // mean
 	RegretMean, RegretDeviation float64 // mean and standard deviation over trials; the deviation needs two
 	RegretLow, RegretHigh       float64 // confidence interval of the mean; NaN: none
-	TheoryRegret, PaperRegret   float64 // means of what the algorithm reports; NaN: none
-	TheorySource, PaperSource   string
+	Theory                      Theory  // its Value is the mean of what the algorithm reports; NaN: none
+	PaperRegret                 float64 // the same for a bound that is only printed
+	PaperSource                 string
 }
 
 // GameMetrics names the metrics that the rows are made from.
@@ -46,7 +47,7 @@ func (t *trials) game(c *trial.Cell, m GameMetrics) GameRow {
 	r.Failed, r.Lost = t.count(ledger.Failed), t.count(ledger.Lost)
 	r.MistakesMean, r.BestLoss = mean(t.values[m.Mistakes]), mean(t.values[m.BestLoss])
 	r.RegretMean = mean(t.values[m.Regret])
-	r.TheoryRegret, r.PaperRegret = mean(t.values[m.Theory]), mean(t.values[m.Paper])
+	r.Theory.Value, r.PaperRegret = mean(t.values[m.Theory]), mean(t.values[m.Paper])
 	for _, v := range t.values[m.Mistakes] {
 		if !(v <= r.MistakesMax) && v == v {
 			r.MistakesMax = v

@@ -44,7 +44,7 @@ func TestGames(t *testing.T) {
 		r.RegretMean != 1 || math.Abs(r.RegretDeviation-math.Sqrt(3)) > 1e-12 {
 		t.Errorf("%+v", r)
 	}
-	if !math.IsNaN(r.BestLoss) || !math.IsNaN(r.TheoryRegret) || !math.IsNaN(rows[1].RegretDeviation) {
+	if !math.IsNaN(r.BestLoss) || !math.IsNaN(r.Theory.Value) || !math.IsNaN(rows[1].RegretDeviation) {
 		t.Errorf("%+v", rows)
 	}
 	_, err = Games(l, c, []Point{{N: 10, Consumed: 5}}, m)

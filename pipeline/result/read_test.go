@@ -144,7 +144,7 @@ func TestReadWrongFiles(t *testing.T) {
 		file []byte
 		want string
 	}{
-		{"version", other, `it is of version "9" of its format, not "1"`},
+		{"version", other, `it is of version "9" of its format, not "` + schemas.ResultVersion + `"`},
 		{"confidence", unsure, `shatter.confidence, "none", are no confidence`},
 		{"no result", stranger, "it is no result file of Shatter"},
 		{"another file", curve, "it is not the file table of a result"},

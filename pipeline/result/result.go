@@ -16,27 +16,34 @@ import (
 
 // TableRow is a row of the table: the n* of a cell.
 type TableRow struct {
-	Cell         *trial.Cell
-	NLow         int64   // largest n shown insufficient; 0: none
-	NHigh        int64   // smallest n shown sufficient; 0: none
-	NStar        int64   // NHigh when decided; else 0
-	NModel       float64 // point estimate of n*, and its interval; 0: none
-	NModelLow    float64
-	NModelHigh   float64
-	Status       string
-	Reason       string
-	TheoryN      float64 // least proved bound; 0, NaN or infinite: none
-	TheorySource string
-	PaperN       float64 // first bound that is only printed; 0, NaN or infinite: none
-	PaperSource  string
-	Ratio        float64 // NStar / TheoryN; 0, NaN or infinite: none
-	Trials       int64   // consumed
-	Fixed        bool    // no search chose them
-	Failed       int64
+	Cell        *trial.Cell
+	NLow        int64   // largest n shown insufficient; 0: none
+	NHigh       int64   // smallest n shown sufficient; 0: none
+	NStar       int64   // NHigh when decided; else 0
+	NModel      float64 // point estimate of n*, and its interval; 0: none
+	NModelLow   float64
+	NModelHigh  float64
+	Status      string
+	Reason      string
+	Theory      Theory
+	PaperN      float64 // first bound that is only printed; 0, NaN or infinite: none
+	PaperSource string
+	Trials      int64 // consumed
+	Fixed       bool  // no search chose them
+	Failed      int64
 	// QueriesSuccess is the success rate of baseline/queries against the same adversary; NaN: none.
 	QueriesSuccess float64
 	MeanError      float64 // over the ok trials at n_high (at the largest n where there is none); NaN: none
 	Evaluation     string  // "exact" or the size of the evaluation sample
+}
+
+// Theory is what the proved bounds of an algorithm say beside a row.
+type Theory struct {
+	Value       float64 // the least bound that holds; 0, NaN or infinite: none
+	Source      string  // its name and theorem
+	Standing    string  // trial.Proved or trial.Declared
+	Missing     string  // why there is none, though the algorithm states some; else ""
+	Contradicts string  // the bounds that the row refutes, with the numbers; "": none
 }
 
 // CurveRow is a row of the curve: the rates of a cell at one sample size.
@@ -56,9 +63,13 @@ type BoundRow struct {
 	Cell   *trial.Cell
 	Name   string
 	Value  float64 // +Inf: no finite one, written as null
-	Proved bool
 	Source string
 	With   map[string]float64 // intermediate values: columns w_<name>
+
+	Standing     string // trial.Proved, trial.Declared or trial.Printed
+	Order        bool   // an order of magnitude alone
+	Fails        string // why it says nothing of the cell; "": it holds
+	Contradicted bool   // the cell's n_low refutes it
 }
 
 // TimingRow describes a message of a worker.

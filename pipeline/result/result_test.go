@@ -137,20 +137,20 @@ func result(t testing.TB, l *ledger.Ledger) Result {
 		r.Curve = append(r.Curve, curve...)
 		r.Trials = append(r.Trials, Consumed{c, points})
 		row := TableRow{Cell: c, NLow: 100, NHigh: 200, NStar: 200, NModel: 171.5, NModelLow: 150.25, NModelHigh: 190,
-			Status: "decided", TheoryN: 1.2e8, TheorySource: "Theorem 5",
-			PaperN: 7.3e5, PaperSource: "Theorem 1 | as printed", Ratio: 200 / 1.2e8, Trials: 88, Failed: curve[0].Failed +
+			Status: "decided", Theory: Theory{Value: 1.2e8, Source: "Theorem 5", Standing: trial.Proved},
+			PaperN: 7.3e5, PaperSource: "Theorem 1 | as printed", Trials: 88, Failed: curve[0].Failed +
 				curve[1].Failed,
 			MeanError: curve[1].ErrorMean, Evaluation: "10000"}
 		if i == 1 {
 			row.NModel, row.NModelLow, row.NModelHigh = 0, 0, 0
 			row.NHigh, row.NStar, row.Status, row.Reason = 0, 0, "undecided", "trial lost:\nlimits.memory"
-			row.TheoryN, row.TheorySource, row.PaperN, row.PaperSource, row.Ratio = math.Inf(1), "", 0, "", math.NaN()
+			row.Theory, row.PaperN, row.PaperSource = Theory{Value: math.Inf(1), Missing: "theorem: labels are wrong"}, 0, ""
 		}
 		r.Table = append(r.Table, row)
 		r.Bounds = append(r.Bounds,
-			BoundRow{Cell: c, Name: "theorem", Value: 1.2e8, Proved: true, Source: "Theorem 5",
+			BoundRow{Cell: c, Name: "theorem", Value: 1.2e8, Standing: trial.Proved, Source: "Theorem 5",
 				With: map[string]float64{"k": 3, "v": 0.5}},
-			BoundRow{Cell: c, Name: "printed", Value: math.Inf(1), Source: "Theorem 1", With: map[string]float64{"m": 4}})
+			BoundRow{Cell: c, Name: "printed", Value: math.Inf(1), Standing: trial.Printed, Source: "Theorem 1", With: map[string]float64{"m": 4}})
 		r.Timing = append(r.Timing, TimingRow{Cell: c, N: 100, First: 0, Rows: 40, Seconds: rand.Float64(), Worker: "w"})
 	}
 	half := 0.5
@@ -630,7 +630,7 @@ func TestFit(t *testing.T) {
 		if !strings.Contains(b.String(), "trial lost: limits.memory") || !strings.Contains(parts[2], "confidence 0.95") {
 			t.Errorf("width %d: %s", width, b.String())
 		}
-		for _, c := range []string{"privacy", "trials", "mean_error", "theory_n", "ratio"} {
+		for _, c := range []string{"privacy", "trials", "mean_error", "theory_n", "ratio_high"} {
 			if !strings.Contains(header, c) && !strings.Contains(parts[2], "(-o csv has all): mean_error") {
 				t.Errorf("width %d: %s is left out silently: %s", width, c, parts[2])
 			}

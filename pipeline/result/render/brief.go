@@ -37,6 +37,12 @@ func briefOf(s *sheet.Sheet) brief {
 		}
 		if source, ok := strings.CutSuffix(c.Name, "_source"); ok {
 			b.below = append(b.below, ofSource(s, source)+": "+strings.Join(values, "; "))
+		} else if c.Name == "theory_reason" {
+			b.below = append(b.below, "no "+ofSource(s, "theory")+": "+strings.Join(values, "; "))
+		} else if c.Name == "contradicts" {
+			b.below = append(b.below, alarms(s, i)...)
+		} else if c.Name == "theory_standing" && slices.Equal(values, []string{trial.Proved}) {
+			continue
 		} else if isAside(c) && len(values) == 1 && isFull(s, i) {
 			same = append(same, c.Name+" "+values[0])
 		} else if !(describes(c) && classes.note(s, i)) && !(isParam(c) && algorithms.note(s, i)) {
@@ -63,6 +69,16 @@ func briefOf(s *sheet.Sheet) brief {
 		b.rows = append(b.rows, lineOf(row, shown))
 	}
 	return b
+}
+
+// alarms says which bounds column i, contradicts, calls refuted.
+func alarms(s *sheet.Sheet, i int) (lines []string) {
+	for _, row := range s.Rows {
+		if row[i] != nil {
+			lines = append(lines, fmt.Sprintf("CONTRADICTED BOUND in cell %s: %s", short(row[0]), short(row[i])))
+		}
+	}
+	return lines
 }
 
 // lineOf returns the values of the given columns of a row.

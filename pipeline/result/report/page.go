@@ -56,25 +56,26 @@ const maxFigures = 40
 // page holds what report.html shows.
 type page struct {
 	*Sweep
-	Policy           string
-	Style            template.CSS
-	Libraries        template.HTML
-	Script           template.HTML
-	Name             string
-	Answer           []string
-	Table, Slopes    tableView
-	Figures          []figureView
-	FiguresLeft      int
-	Charts           []chart
-	Unknown          []unknown
-	Failures         []schemas.Failure
-	Alarms, RunNotes []string
-	Facts            [][2]string
-	Runs             []schemas.ManifestRun
-	Plugins          []schemas.ManifestPlugin
-	Source           string
-	Files            [][2]string
-	Snippets         []snippet
+	Policy          string
+	Style           template.CSS
+	Libraries       template.HTML
+	Script          template.HTML
+	Name            string
+	Answer          []string
+	Table, Slopes   tableView
+	Figures         []figureView
+	FiguresLeft     int
+	Charts          []chart
+	Unknown         []unknown
+	Failures        []schemas.Failure
+	Alarms, Refuted []string
+	RunNotes        []string
+	Facts           [][2]string
+	Runs            []schemas.ManifestRun
+	Plugins         []schemas.ManifestPlugin
+	Source          string
+	Files           [][2]string
+	Snippets        []snippet
 }
 
 type figureView struct {
@@ -117,7 +118,8 @@ func (s *Sweep) page() *page {
 		Table:  view(s.table, docs(result.Columns("table"), result.Columns("games")), tableOrder),
 		Slopes: view(s.fits, docs(result.Columns("fits")), slopeOrder),
 	}
-	p.Unknown, p.Failures, p.Alarms, p.RunNotes = s.unknown(), s.failures(), s.alarms(), s.runNotes()
+	p.Unknown, p.Failures, p.RunNotes = s.unknown(), s.failures(), s.runNotes()
+	p.Alarms, p.Refuted = s.alarms(), s.refuted()
 	p.Facts, p.Runs, p.Plugins = s.facts(), s.manifest.Runs, s.manifest.Plugins
 	p.Files, p.Snippets = s.files(), s.snippets()
 	figures := s.Figures()
@@ -164,8 +166,8 @@ type tableValue struct {
 var (
 	tableOrder = append(settingColumns(),
 		"rounds", "n_star", "n_low", "n_high", "regret_mean", "regret_low", "regret_high", "mistakes_mean",
-		"mistakes_max", "status", "n_model", "n_model_low", "n_model_high", "theory_n", "theory_regret", "ratio",
-		"paper_n", "paper_regret", "*", "cell",
+		"mistakes_max", "status", "n_model", "n_model_low", "n_model_high", "theory_n", "theory_regret",
+		"ratio_low", "ratio_high", "ratio_model", "paper_n", "paper_regret", "*", "cell",
 	)
 	slopeOrder = []string{
 		"algorithm", "group", "x", "scale", "slope", "slope_low", "slope_high", "theory_slope", "claimed", "y", "cells",
@@ -313,7 +315,7 @@ func (s *Sweep) files() (all [][2]string) {
 }
 
 func (s *Sweep) snippets() []snippet {
-	columns, order := "algorithm, n_low, n_high, n_star, status, theory_n, ratio", "n_star"
+	columns, order := "algorithm, n_low, n_high, n_star, status, theory_n, ratio_low, ratio_high", "n_star"
 	if s.online() {
 		columns, order = "algorithm, rounds, mistakes_mean, regret_mean, regret_low, regret_high, theory_regret",
 			"regret_mean"

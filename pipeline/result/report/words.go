@@ -20,32 +20,44 @@ func (s *Sweep) answer() []string {
 	}
 	algorithms, problems := map[string]bool{}, map[string]bool{}
 	count := map[string]int{}
-	var ratios []float64
-	broken := 0
+	held, bounded := 0, 0
+	var least, most []float64
 	for row := range s.table.Rows {
 		algorithms[s.table.text(row, "algorithm")] = true
 		class, file, data := s.table.text(row, "class"), s.table.text(row, "file"), s.table.text(row, "data")
 		problems[class+" "+file+" "+data] = true
 		count[s.table.text(row, "status")]++
-		ratios = append(ratios, s.table.number(row, "ratio"))
-		if low, theory := s.table.number(row, "n_low"), s.table.number(row, "theory_n"); low >= theory {
-			broken++
+		if s.table.value(row, "theory_n") != nil {
+			bounded++
+			held += btoi(s.table.value(row, "contradicts") == nil)
 		}
+		least = append(least, s.table.number(row, "ratio_low"))
+		most = append(most, s.table.number(row, "ratio_high"))
 	}
 	what := fmt.Sprintf("How many examples suffice? Measured for %s in %s on %s.",
 		wording.Count(len(algorithms), "algorithm"), wording.Count(len(s.table.Rows), "cell"),
 		wording.CountOf(len(problems), "concept class or population", "concept classes or populations"))
 	all := []string{what, s.decided(count)}
-	low, high, ratioed := span(ratios)
-	if ratioed > 0 {
-		all = append(all, fmt.Sprintf("Where a proved bound stands beside it (%s), n* is between %s and %s times the bound.",
+	low, _, _ := span(least)
+	if _, high, ratioed := span(most); ratioed > 0 {
+		all = append(all, fmt.Sprintf("Where a bound stands beside a bracket (%s), n* is between %s and %s times the bound.",
 			wording.Count(ratioed, "cell"), text(round(low)), text(round(high))))
 	}
-	if broken > 0 {
-		all = append(all, fmt.Sprintf("In %s even n_low, shown insufficient, is at least the proved bound: the two "+
-			"contradict each other.", wording.Count(broken, "cell")))
+	return append(all, s.verdict(held, bounded, "what is shown insufficient")...)
+}
+
+// verdict says how many rows are consistent with their bounds: held of bounded.
+func (s *Sweep) verdict(held, bounded int, what string) (lines []string) {
+	if held > 0 {
+		lines = append(lines, fmt.Sprintf("%s consistent with the bounds that hold there.",
+			wording.CountOf(held, "row is", "rows are")))
 	}
-	return all
+	if bounded > held {
+		lines = append(lines, fmt.Sprintf("%s contradicted: %s is more than a bound allows that is called proved. The bound, "+
+			"its premises or the algorithm is wrong; the column contradicts says which bounds.",
+			wording.CountOf(bounded-held, "row has a bound", "rows have bounds"), what))
+	}
+	return lines
 }
 
 // decided says in a sentence how many cells are decided, and how sure the brackets are.
@@ -90,14 +102,13 @@ func (s *Sweep) confidence() string {
 
 func (s *Sweep) gamesAnswer() []string {
 	algorithms := map[string]bool{}
-	sequences, within, bounded := 0.0, 0, 0
+	sequences, held, bounded := 0.0, 0, 0
 	for row := range s.table.Rows {
 		algorithms[s.table.text(row, "algorithm")] = true
 		sequences += s.table.number(row, "trials")
-		theory, mean := s.table.number(row, "theory_regret"), s.table.number(row, "regret_mean")
-		if theory == theory && mean == mean {
+		if s.table.value(row, "theory_regret") != nil {
 			bounded++
-			within += btoi(mean <= theory)
+			held += btoi(s.table.value(row, "contradicts") == nil)
 		}
 	}
 	all := []string{fmt.Sprintf("How many mistakes, and how much regret? %s played %.0f sequences in %s.",
@@ -105,11 +116,7 @@ func (s *Sweep) gamesAnswer() []string {
 		wording.Count(len(s.table.Rows), "setting"))}
 	all = append(all, "Each regret is a mean over sequences with its own 95 % confidence interval (Student); the "+
 		"intervals do not hold all at once.")
-	if bounded > 0 {
-		all = append(all, fmt.Sprintf("In %d of %s with a proved bound, the mean regret is at most the bound.", within,
-			wording.Count(bounded, "setting")))
-	}
-	return all
+	return append(all, s.verdict(held, bounded, "the mean regret")...)
 }
 
 // unknown is a kind of thing that the sweep does not tell, with the cells that it concerns.
@@ -199,6 +206,16 @@ func (s *Sweep) alarms() (all []string) {
 			if !slices.Contains(all, a) {
 				all = append(all, a)
 			}
+		}
+	}
+	return all
+}
+
+// refuted names the bounds that rows of the table refute.
+func (s *Sweep) refuted() (all []string) {
+	for row := range s.table.Rows {
+		if what := s.table.text(row, "contradicts"); what != "" {
+			all = append(all, fmt.Sprintf("%s (cell %s): %s.", s.table.text(row, "algorithm"), s.table.text(row, "cell"), what))
 		}
 	}
 	return all

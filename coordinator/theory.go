@@ -1,0 +1,96 @@
+package coordinator
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/shatterlab/shatter/pipeline/result"
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas/pluginv1"
+)
+
+// boundRows makes the rows of a cell's bounds; low examples are shown insufficient, 0 if none are.
+func boundRows(c *trial.Cell, low int64) (rows []result.BoundRow) {
+	contradicted := map[*pluginv1.Bound]bool{}
+	for _, b := range c.Contradicted(low) {
+		contradicted[b] = true
+	}
+	for _, b := range c.Bounds {
+		rows = append(rows, result.BoundRow{
+			Cell: c, Name: b.GetName(), Value: b.GetValue(), Source: b.GetSource(), With: b.GetWith(),
+			Standing: c.Standing(b), Order: b.GetOrder(), Fails: b.GetFails(), Contradicted: contradicted[b],
+		})
+	}
+	return rows
+}
+
+// setSizeBounds sets what theory says of a row of the table.
+func setSizeBounds(row *result.TableRow) {
+	c := row.Cell
+	b, why := c.LeastBound()
+	row.Theory = theoryOf(c, b)
+	row.Theory.Missing = why
+	if b := c.PrintedBound(); b != nil {
+		row.PaperN, row.PaperSource = b.GetValue(), sourceOf(b)
+	}
+	var refuted []string
+	for _, b := range c.Contradicted(row.NLow) {
+		refuted = append(refuted, fmt.Sprintf("%d examples are insufficient, and by %s (%s) %v suffice", row.NLow,
+			b.GetName(), c.Standing(b), b.GetValue()))
+	}
+	row.Theory.Contradicts = strings.Join(refuted, "; ")
+}
+
+// theoryOf returns what a bound says of a row, but for what contradicts it; b may be nil.
+func theoryOf(c *trial.Cell, b *pluginv1.Bound) result.Theory {
+	if b == nil {
+		return result.Theory{Value: math.Inf(1)}
+	}
+	return result.Theory{Value: b.GetValue(), Source: sourceOf(b), Standing: c.Standing(b)}
+}
+
+func sourceOf(b *pluginv1.Bound) string { return b.GetName() + ": " + b.GetSource() }
+
+// setRegretBounds sets what theory says of a row of task online. Its values are what the algorithm
+// has reported of each sequence, and the first bound that holds says where they come from.
+func setRegretBounds(row *result.GameRow) {
+	c, reported := row.Cell, row.Theory.Value
+	row.Theory = result.Theory{Value: math.NaN()}
+	for _, b := range c.Bounds {
+		switch {
+		case !b.GetProved() || row.Theory.Source != "":
+		case b.GetFails() != "":
+			if row.Theory.Missing == "" {
+				row.Theory.Missing = fmt.Sprintf("%s: %s", b.GetName(), b.GetFails())
+			}
+		case math.IsNaN(reported):
+			row.Theory.Missing = fmt.Sprintf("%s: not reported of every sequence", b.GetName())
+		default:
+			row.Theory = theoryOf(c, b)
+			row.Theory.Value = reported
+		}
+	}
+	if b := c.PrintedBound(); b != nil && !math.IsNaN(row.PaperRegret) {
+		row.PaperSource = sourceOf(b)
+	} else {
+		row.PaperRegret = math.NaN()
+	}
+}
+
+// contradictions names the bounds that rows of the result refute.
+func contradictions(res *result.Result) (lines []string) {
+	note := func(c *trial.Cell, t *result.Theory, where string) {
+		if t.Contradicts != "" {
+			lines = append(lines, fmt.Sprintf("%s (cell %s%s): %s", c.As, c.Key.Short(), where, t.Contradicts))
+		}
+	}
+	for i := range res.Table {
+		note(res.Table[i].Cell, &res.Table[i].Theory, "")
+	}
+	for i := range res.Games {
+		g := &res.Games[i]
+		note(g.Cell, &g.Theory, fmt.Sprintf(", %d rounds", g.Rounds))
+	}
+	return lines
+}
