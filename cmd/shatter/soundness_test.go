@@ -1,0 +1,261 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/plan"
+	"github.com/shatterlab/shatter/pipeline/problem/adversary"
+	"github.com/shatterlab/shatter/pipeline/problem/law"
+	"github.com/shatterlab/shatter/pipeline/problem/noise"
+	"github.com/shatterlab/shatter/pipeline/sweep"
+	"github.com/shatterlab/shatter/pipeline/testkit"
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas"
+	"github.com/shatterlab/shatter/schemas/pluginv1"
+)
+
+// No table refutes a bound that stands beside it: random grids over all algorithms, classes, laws,
+// targets, noises, adversaries, goals and budgets, of one cell each. A sample size is the one that
+// the least bound calls sufficient, or a few more, so that a bound that is not true shows.
+func TestSoundness(t *testing.T) {
+	t.Parallel()
+	cells, perSweep := 150, 75
+	if testkit.LongRun {
+		cells, perSweep = 3000, 500
+	}
+	g := newGrids(t)
+	for first := 0; first < cells; first += perSweep {
+		g.run(t, perSweep)
+	}
+	t.Logf("%d cells of %d drafts: a bound stands beside %d", g.cells, g.drawn, g.bounded)
+	if g.bounded < cells/2 {
+		t.Errorf("only %d of %d cells have a bound to refute", g.bounded, cells)
+	}
+}
+
+// grids draws random grids of one cell.
+type grids struct {
+	r          *rand.Rand
+	catalog    plan.Algorithms
+	algorithms []plan.Described
+	dir        string // of data and of a class matrix
+
+	drawn, cells, bounded int
+}
+
+func newGrids(t *testing.T) *grids {
+	c, err := catalog()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	g := &grids{r: rand.New(rand.NewPCG(13, 2)), catalog: c, dir: t.TempDir()}
+	if g.algorithms, err = c.List(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	matrixFile(t, g.dir)
+	var rows strings.Builder
+	rows.WriteString("x,label\n")
+	for range 3000 { // no threshold is right on more than four fifths
+		x := g.r.IntN(40)
+		fmt.Fprintf(&rows, "%d,%v\n", x, (x >= 25) != (g.r.Float64() < 0.2))
+	}
+	write(t, filepath.Join(g.dir, "data.csv"), rows.String())
+	return g
+}
+
+// run runs a sweep of so many random cells, and fails where a bound is refuted.
+func (g *grids) run(t *testing.T, cells int) {
+	t.Helper()
+	tasks := map[string][]string{}
+	for range cells {
+		task, grid, bounded := g.grid(t)
+		tasks[task] = append(tasks[task], grid)
+		g.cells++
+		if bounded {
+			g.bounded++
+		}
+	}
+	for task, list := range tasks {
+		dir := filepath.Join(t.TempDir(), "out")
+		file := write(t, filepath.Join(g.dir, task+".yaml"), header(task)+"grids:\n"+strings.Join(list, ""))
+		_, errs, code := shatter(t, "run", file, "--out", dir, "--workers", "2", "--looks", "0", "--cache", "off")
+		if code != exitDone && code != exitUnfinished {
+			t.Errorf("task %s: exit code %d\n%s", task, code, errs)
+		}
+		for _, row := range table(t, dir) {
+			if row["contradicts"] != nil {
+				t.Errorf("%v", row)
+			}
+		}
+	}
+}
+
+func header(task string) string { return fmt.Sprintf("name: soundness-%s\ntask: %s\nseed: 7\n", task, task) }
+
+// grid draws grids until one is a cell, and returns it with its sizes. bounded says that a bound
+// holds of it.
+func (g *grids) grid(t *testing.T) (task, text string, bounded bool) {
+	const largest = 4000 // sample size
+	for {
+		g.drawn++
+		a := pick(g.r, g.algorithms...)
+		task = strings.ToLower(strings.TrimPrefix(pick(g.r, a.GetTasks()...).String(), "TASK_"))
+		draft := g.draft(task, a.Algorithm)
+		sizes := "    n: [100]\n    trials: 5\n"
+		if task == schemas.TaskOnline {
+			sizes = fmt.Sprintf("    rounds: [%d]\n    trials: 30\n", pick(g.r, 3, 20, 100, 400))
+		}
+		c := g.cell(t, task, draft+sizes)
+		if c == nil {
+			continue
+		}
+		b, _ := c.LeastBound()
+		switch {
+		case task == schemas.TaskOnline:
+			bounded = slices.ContainsFunc(c.Bounds, func(b *pluginv1.Bound) bool { return b.GetProved() && b.GetFails() == "" })
+		case b != nil && b.GetValue() <= largest:
+			n := int(math.Ceil(b.GetValue() * pick(g.r, 1, 1, 1.07)))
+			sizes = fmt.Sprintf("    n: [%d]\n    trials: 60\n", n)
+			if c = g.cell(t, task, draft+sizes); c == nil {
+				continue
+			}
+			bounded = true
+		default:
+			if g.r.IntN(4) > 0 { // few cells without a bound are enough
+				continue
+			}
+		}
+		return task, draft + sizes, bounded
+	}
+}
+
+// cell returns the cell of a grid, or nil if the grid is refused.
+func (g *grids) cell(t *testing.T, task, grid string) *trial.Cell {
+	file, err := sweep.Parse("soundness.yaml", []byte(header(task)+"grids:\n"+grid))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, grid)
+	}
+	p, err := plan.Resolve(t.Context(), file, g.catalog, plan.Options{Dir: g.dir})
+	if err != nil || len(p.Cells) != 1 {
+		return nil
+	}
+	return p.Cells[0]
+}
+
+// draft draws a grid but for its sizes.
+func (g *grids) draft(task string, a *pluginv1.Algorithm) string {
+	r := g.r
+	var b strings.Builder
+	fmt.Fprintf(&b, "  - problem: %s\n", g.problem(task))
+	fmt.Fprintf(&b, "    algorithms: [{use: %s%s}]\n", a.GetName(), g.parameters(a))
+	if a.GetPrivate() {
+		fmt.Fprintf(&b, "    privacy: {epsilon: %v, delta: %v}\n", pick(r, 0.5, 1, 3, 8), pick(r, 1e-6, 1e-3))
+	}
+	switch task {
+	case schemas.TaskOnline:
+		fmt.Fprintf(&b, "    adversary: %s\n", g.adversary(task))
+		return b.String()
+	case schemas.TaskPredict:
+		fmt.Fprintf(&b, "    adversary: %s\n    queries: %d\n", g.adversary(task), pick(r, 1, 4, 20, 60))
+	}
+	fmt.Fprintf(&b, "    goal: {alpha: %v, beta: %v", pick(r, 0.05, 0.1, 0.2, 0.3), pick(r, 0.05, 0.1, 0.3))
+	fmt.Fprint(&b, pick(r, "", "", "", ", above: 0", ", above: 0.05", ", answers: mean"))
+	if task == schemas.TaskPredict {
+		fmt.Fprintf(&b, ", states: %s", pick(r, schemas.StatesAll, schemas.StatesEvery, schemas.StatesFinal))
+	}
+	return b.String() + "}\n"
+}
+
+// problem draws a problem, which may be none that exists.
+func (g *grids) problem(task string) string {
+	r := g.r
+	var noises []string
+	for _, n := range noise.All() {
+		if n.Rate {
+			noises = append(noises, fmt.Sprintf(", noise: {kind: %s, rate: %v}", n.Name, pick(r, 0.02, 0.05, 0.2)))
+		}
+	}
+	labels := pick(r, append(noises, "", "", "")...)
+	if task == schemas.TaskOnline {
+		labels = ""
+	}
+	if task == schemas.TaskLearn && r.IntN(6) == 0 {
+		return fmt.Sprintf("{class: %s, domain: 40, data: {file: data.csv, label: label, positive: true}%s}",
+			pick(r, "thresholds", "intervals", "points", "stumps"), labels)
+	}
+	class := pick(r, concept.Names()...)
+	text := "{class: " + class
+	switch concept.ShapeOf(class) {
+	case concept.Scalar:
+		text += fmt.Sprintf(", domain: %v", pick(r, 2, 5, 16, 200, 100_000))
+	case concept.Grid:
+		text += fmt.Sprintf(", domain: %v, d: %d", pick(r, 2, 5, 16), pick(r, 1, 2))
+	case concept.Bits:
+		text += fmt.Sprintf(", d: %d", pick(r, 2, 3, 5, 8))
+	case concept.Ball:
+		text += fmt.Sprintf(", d: %d", pick(r, 2, 3, 5))
+	case concept.Column:
+		text += ", file: class.csv"
+	}
+	laws := law.NamesFor(class)
+	if len(laws) == 0 {
+		return text + labels + "}"
+	}
+	l := pick(r, laws...)
+	text += ", distribution: " + l
+	for _, k := range law.Lookup(l).Keys {
+		text += fmt.Sprintf(", %s: %v", k.Name, pick(r, 0.05, 0.2, 0.4))
+	}
+	return text + pick(r, "", "", ", target: uniform", ", target: middle") + pick(r, "", "", ", test: 300") + labels + "}"
+}
+
+// adversary draws an adversary of a task.
+func (g *grids) adversary(task string) string {
+	var kinds []*adversary.Adversary
+	for _, k := range adversary.All() {
+		if k.Task == task {
+			kinds = append(kinds, k)
+		}
+	}
+	k := pick(g.r, kinds...)
+	text := "{kind: " + k.Name
+	if len(k.Sees) > 0 {
+		text += ", sees: " + pick(g.r, k.Sees...)
+	} else if task == schemas.TaskPredict {
+		text += pick(g.r, "", ", offline: true")
+	}
+	if len(k.From) > 0 && g.r.IntN(2) == 0 {
+		text += ", from: 100"
+	}
+	if k.Rate != nil {
+		text += pick(g.r, "", ", rate: 0.1")
+	}
+	return text + "}"
+}
+
+// parameters draws values of an algorithm's parameters that are one of several choices.
+func (g *grids) parameters(a *pluginv1.Algorithm) (text string) {
+	for _, p := range a.GetParameters() {
+		switch {
+		case g.r.IntN(3) > 0:
+		case len(p.GetChoices()) > 0:
+			text += fmt.Sprintf(", %s: %s", p.GetName(), pick(g.r, p.GetChoices()...))
+		case slices.Contains([]string{"lstar", "k", "passes", "steps", "rounds"}, p.GetName()):
+			text += fmt.Sprintf(", %s: %d", p.GetName(), pick(g.r, 3, 20, 100))
+		}
+		if _, ok := p.GetDefault().GetKind().(*pluginv1.Value_Bool); ok && g.r.IntN(3) == 0 {
+			text += fmt.Sprintf(", %s: true", p.GetName())
+		}
+	}
+	return text
+}
+
+func pick[T any](r *rand.Rand, list ...T) T { return list[r.IntN(len(list))] }
