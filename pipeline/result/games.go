@@ -3,6 +3,7 @@ package result
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -18,9 +19,13 @@ type GameRow struct {
 	BestLoss                    float64 // mean
 	RegretMean, RegretDeviation float64 // mean and standard deviation over trials; the deviation needs two
 	RegretLow, RegretHigh       float64 // confidence interval of the mean; NaN: none
-	Theory                      Theory  // its Value is the mean of what the algorithm reports; NaN: none
+	Theory                      Theory  // its Value is the mean of what the algorithm reports in every ok trial; NaN: none
 	PaperRegret                 float64 // the same for a bound that is only printed
 	PaperSource                 string
+
+	// ExcessMean and ExcessDeviation are mean and standard deviation over the ok trials of the regret
+	// less the proved bound of the same trial; NaN where the algorithm did not report one in each.
+	ExcessMean, ExcessDeviation float64
 }
 
 // GameMetrics names the metrics that the rows are made from.
@@ -47,19 +52,47 @@ func (t *trials) game(c *trial.Cell, m GameMetrics) GameRow {
 	r.Failed, r.Lost = t.count(ledger.Failed), t.count(ledger.Lost)
 	r.MistakesMean, r.BestLoss = mean(t.values[m.Mistakes]), mean(t.values[m.BestLoss])
 	r.RegretMean = mean(t.values[m.Regret])
-	r.Theory.Value, r.PaperRegret = mean(t.values[m.Theory]), mean(t.values[m.Paper])
+	theory := t.reported(m.Theory)
+	r.Theory.Value, r.PaperRegret = mean(theory), mean(t.reported(m.Paper))
 	for _, v := range t.values[m.Mistakes] {
 		if !(v <= r.MistakesMax) && v == v {
 			r.MistakesMax = v
 		}
 	}
+	r.RegretDeviation = deviation(t.values[m.Regret], r.RegretMean)
+	excess := slices.Clone(theory)
+	for i, v := range theory {
+		excess[i] = t.values[m.Regret][i] - v
+	}
+	r.ExcessMean = mean(excess)
+	r.ExcessDeviation = deviation(excess, r.ExcessMean)
+	return r
+}
+
+// reported returns the values of a metric by repetition, or none where an ok trial has none: a mean
+// over some trials alone cannot stand beside one over all of them.
+func (t *trials) reported(metric string) []float64 {
+	values := t.values[metric]
+	for i, v := range values {
+		if t.status[i] == ledger.OK && math.IsNaN(v) {
+			return nil
+		}
+	}
+	return values
+}
+
+// deviation returns the standard deviation of the values that are not NaN, whose mean is given. It
+// needs two of them, and is NaN otherwise.
+func deviation(values []float64, mean float64) float64 {
 	sum, n := 0.0, 0
-	for _, v := range t.values[m.Regret] {
+	for _, v := range values {
 		if v == v {
-			sum += float64((v - r.RegretMean) * (v - r.RegretMean))
+			sum += float64((v - mean) * (v - mean))
 			n++
 		}
 	}
-	r.RegretDeviation = math.Sqrt(sum / float64(n-1))
-	return r
+	if n < 2 {
+		return math.NaN()
+	}
+	return math.Sqrt(sum / float64(n-1))
 }

@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/ledger/ledgertest"
 	"github.com/shatterlab/shatter/pipeline/result/render"
@@ -20,9 +23,9 @@ func TestGames(t *testing.T) {
 		Key: trial.Key{7}, Task: "online", As: "soa",
 		Problem: schemas.Problem{Class: "points", Noise: schemas.Noise{Kind: "none"}},
 	}
-	send := func(n int64, mistakes, regret []float64) {
-		b := &ledger.Batch{Sweep: "s", Cell: c.Key, N: n, Metrics: []string{"mistakes", "regret"},
-			Values: [][]float64{mistakes, regret}}
+	send := func(n int64, mistakes, regret, theory []float64) {
+		b := &ledger.Batch{Sweep: "s", Cell: c.Key, N: n, Metrics: []string{"mistakes", "regret", "theory"},
+			Values: [][]float64{mistakes, regret, theory}}
 		for rep := range mistakes {
 			b.Repetition, b.Status, b.Error = append(b.Repetition, int64(rep)), append(b.Status, ledger.OK), append(b.Error, 0.5)
 		}
@@ -32,10 +35,12 @@ func TestGames(t *testing.T) {
 		b.Kind[last], b.Reason[last] = "panic", "!"
 		ledgertest.Add(t, l, b)
 	}
-	send(10, []float64{3, 5, 4, math.NaN()}, []float64{-1, 2, 2, math.NaN()})
-	send(20, []float64{1, math.NaN()}, []float64{7, math.NaN()})
+	none := math.NaN()
+	send(10, []float64{3, 5, 4, none}, []float64{-1, 2, 2, none}, []float64{5, none, 1, none})
+	send(20, []float64{1, none}, []float64{7, none}, []float64{6.5, none})
+	send(30, []float64{3, 5, 4, none}, []float64{-1, 2, 2, none}, []float64{5, 1, 3, none})
 	m := GameMetrics{Mistakes: "mistakes", BestLoss: "best", Regret: "regret", Theory: "theory", Paper: "paper"}
-	rows, err := Games(l, c, []Point{{N: 10, Consumed: 4}, {N: 20, Consumed: 2}}, m)
+	rows, err := Games(l, c, []Point{{N: 10, Consumed: 4}, {N: 20, Consumed: 2}, {N: 30, Consumed: 4}}, m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,6 +51,15 @@ func TestGames(t *testing.T) {
 	}
 	if !math.IsNaN(r.BestLoss) || !math.IsNaN(r.Theory.Value) || !math.IsNaN(rows[1].RegretDeviation) {
 		t.Errorf("%+v", rows)
+	}
+	for i, want := range [][3]float64{ // bound, and mean and standard deviation of the excess over it
+		{none, none, none}, {6.5, 0.5, none}, {3, -2, math.Sqrt(13)},
+	} {
+		r := rows[i]
+		if d := cmp.Diff(want, [3]float64{r.Theory.Value, r.ExcessMean, r.ExcessDeviation}, cmpopts.EquateNaNs(),
+			cmpopts.EquateApprox(0, 1e-12)); d != "" {
+			t.Errorf("%d rounds: %s", r.Rounds, d)
+		}
 	}
 	_, err = Games(l, c, []Point{{N: 10, Consumed: 5}}, m)
 	if err == nil || !strings.Contains(err.Error(), "is not in the ledger") {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
@@ -16,8 +17,10 @@ import (
 // guarantees are proved in ftpl_theory.go.
 //
 // Noise that is drawn afresh in each round keeps these guarantees against adversaries that adapt to
-// what was played. Noise that is drawn once keeps them only for sequences that were fixed
-// beforehand: an adversary that finds it out makes the learner lose every round.
+// what was played, as long as they say the truth of a round without having seen its answer: that is
+// drawn already, and going against it costs the learner every round. Noise that is drawn once keeps
+// them only for sequences that were fixed beforehand, because what was played tells an adversary the
+// noise to come. Where the mean over the noise is answered, nothing is drawn that could be seen.
 
 // ftplPlugins returns the algorithms that follow the perturbed leader.
 func ftplPlugins() []algo.Plugin {
@@ -34,7 +37,12 @@ func ftpl[P any](
 	return complete(a, func(s *algo.Setting[P]) (*plan, error) {
 		return resolve(known, s)
 	}, func(t *algo.Trial[P], p *plan) (algo.Learner, error) {
-		return p.start(t.Rand, t.Report)
+		l, err := p.start(t.Rand, t.Report)
+		if err != nil {
+			return nil, err
+		}
+		l.unproved = !p.holds(t.Sees)
+		return l, nil
 	}, func(_ *algo.Setting[P], p *plan) []algo.Bound {
 		return p.bounds
 	})
@@ -70,6 +78,13 @@ type plan struct {
 	schedule func() schedule             // makes the schedule of a new game
 	printed  func(lstar float64) float64 // a paper's bound on the regret; nil where there is none
 	bounds   []algo.Bound                // at the parameter lstar
+	premises []algo.Premise              // of all bounds
+}
+
+// holds reports whether the premises hold against an adversary that knows as much of the answers.
+func (p *plan) holds(sees algo.Sight) bool {
+	return (sees == algo.SeesNothing || !slices.Contains(p.premises, algo.FixedBeforehand)) &&
+		(sees != algo.SeesAnswers || !slices.Contains(p.premises, algo.UnseenAnswer))
 }
 
 // chooser keeps the losses of the hypotheses and chooses the one that is played.
@@ -123,10 +138,11 @@ type perturbedLeader struct {
 	*plan
 	chooser
 	schedule
-	rand   *rand.Rand
-	report func(name string, value float64)
-	played int     // rounds so far
-	drawn  float64 // scale of the noise of the present round
+	rand     *rand.Rand
+	report   func(name string, value float64)
+	unproved bool    // the premises of the bounds do not hold, and none is reported
+	played   int     // rounds so far
+	drawn    float64 // scale of the noise of the present round
 }
 
 // start begins a game, with the noise of the first round.
@@ -204,17 +220,19 @@ func (l *perturbedLeader) reschedule(changed bool) (bool, error) {
 	return changed, nil
 }
 
-// reportBounds reports the bounds after the last round.
+// reportBounds reports the scale of the noise and the bounds after the last round.
 func (l *perturbedLeader) reportBounds() error {
+	l.report("eta", l.drawn)
+	if l.unproved {
+		return nil
+	}
 	proved, printed, err := l.promises()
 	if err != nil {
 		return err
 	}
-	for name, value := range map[string]float64{"proved_regret": proved, "printed_regret": printed, "eta": l.drawn} {
-		if name == "printed_regret" && l.printed == nil || math.IsNaN(value) || math.IsInf(value, 0) {
-			continue
-		}
-		l.report(name, value)
+	l.report("proved_regret", proved)
+	if l.printed != nil {
+		l.report("printed_regret", printed)
 	}
 	return nil
 }
@@ -230,7 +248,10 @@ func (l *perturbedLeader) promises() (proved, printed float64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	proved, printed = min(l.regret(least, lstar), float64(l.played-lstar)), math.NaN()
+	proved, printed = float64(l.played-lstar), math.NaN()
+	if r := l.regret(least, lstar); r < proved { // r may be 0 times infinity, with next to no noise
+		proved = r
+	}
 	if l.printed != nil {
 		printed = l.printed(float64(lstar))
 	}
@@ -248,11 +269,16 @@ func newPlan(known *sites, problem algo.Problem, rounds int, t tuning, finish fu
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{site: s, tuning: t, rounds: rounds, lnF: s.class.LogSize()}
+	p := &plan{site: s, tuning: t, rounds: rounds, lnF: s.class.LogSize(), premises: t.premises()}
 	p.noise.once, p.noise.exact = t.noise == onceNoise, t.exact
 	if !s.single {
-		return p, finish(p)
+		err := finish(p)
+		for i := range p.bounds {
+			p.bounds[i].Premises = p.premises
+		}
+		return p, err
 	}
+	p.premises = nil
 	free := price{stability: func(float64) float64 { return 0 }}
 	p.schedule = func() schedule { return &constant{free, 1} }
 	p.bounds = []algo.Bound{{Name: "single", Source: "a single hypothesis has no regret", Proved: true}}
@@ -279,18 +305,21 @@ func (p *plan) checkExact() error {
 	return nil
 }
 
-// setSchedule sets the schedule, and the bound at lstar where the schedule has one beforehand. cost
-// returns the price of noise that may fail with probability share in all rounds together, and paper
-// the scale of paperSchedule at lstar, which only some algorithms have.
+// setSchedule sets the schedule and the proved bound: that for games in which some hypothesis loses
+// at most lstar, where the schedule has one before L* is known. cost returns the price of noise that
+// may fail with probability share in all rounds together, and paper the scale of paperSchedule at
+// lstar, which only some algorithms have.
 func (p *plan) setSchedule(cost func(share float64) price, paper func(lstar float64) float64, source string) {
 	full, lstar, eta := cost(1), p.lstar(), p.tuning.eta
 	switch p.tuning.schedule {
 	case confidentSchedule:
 		half := cost(0.5) // each round may fail with probability 1/(2T)
 		p.schedule = func() schedule { return newConfident(half, p.lnF, p.tuning.floor, p.tuning.factor) }
+		p.setProved(source+"; known only after the game", math.Inf(1))
 		return
 	case doublingSchedule:
 		p.schedule = func() schedule { return newDoubling(full, p.lnF) }
+		p.setProved(source+"; known only after the game", math.Inf(1))
 		return
 	case paperSchedule:
 		eta = paper(lstar)
@@ -298,8 +327,13 @@ func (p *plan) setSchedule(cost func(share float64) price, paper func(lstar floa
 		eta = full.least(lstar)
 	}
 	p.schedule = func() schedule { return &constant{full, eta} }
+	p.setProved(source+", where some hypothesis loses at most lstar", full.bound(eta, lstar))
+}
+
+// setProved sets the proved bound. The schedule must be set.
+func (p *plan) setProved(source string, value float64) {
 	p.bounds = append(p.bounds, algo.Bound{
-		Name: "explicit", Source: source, Value: full.bound(eta, lstar), Proved: true, With: p.values(),
+		Name: "explicit", Source: source, Value: value, Proved: true, With: p.values(),
 	})
 }
 
@@ -338,6 +372,19 @@ type tuning struct {
 	exact         bool
 	separator     string // "" for noise that is independent for all hypotheses
 	codeSeed      int
+}
+
+// premises returns what the bounds take for granted. They are on the expected loss given the truths
+// so far and that of the round, which must not have come from what is drawn for that round; noise
+// that is drawn once has shown itself in the rounds before. A mean is no draw.
+func (t *tuning) premises() []algo.Premise {
+	switch {
+	case t.exact:
+		return nil
+	case t.noise == onceNoise:
+		return []algo.Premise{algo.FixedBeforehand}
+	}
+	return []algo.Premise{algo.UnseenAnswer}
 }
 
 // maxScale keeps the objective finite.

@@ -181,8 +181,8 @@ func TestRivalBounds(t *testing.T) {
 	if b := of["approximable"]; !near(b.Value, 1+10*math.Sqrt(10*math.Log(1024e4)*1e4)+1000*math.Log(1024e4), 1e-12) {
 		t.Errorf("corollary as printed: %+v", b)
 	}
-	if b := value(all["exponential law"]); len(b) != 0 {
-		t.Errorf("self-confident has no bound beforehand: %+v", b)
+	if b := value(all["exponential law"])["explicit"]; !math.IsInf(b.Value, 1) || !b.Proved {
+		t.Errorf("self-confident has no finite bound beforehand: %+v", b)
 	}
 }
 

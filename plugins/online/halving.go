@@ -23,20 +23,17 @@ func halving(known *boards) algo.Algorithm[struct{}] {
 
 // halvingBounds returns bounds on the mistakes that halving makes on a target in the class.
 func halvingBounds(s *algo.Setting[struct{}], o opening) []algo.Bound {
-	if !realizable(s.Problem) {
-		return nil
-	}
 	with := map[string]float64{"ln_h": o.board.lnSize}
 	return []algo.Bound{{
 		Name: "halvings",
 		Source: "mistakes on a target in the class: whole part of log2 |H|, " +
 			"as each halves the version space (Littlestone 1988)",
-		Value: within(s.Rounds, o.board.halvings()), Proved: true, With: with,
+		Value: within(s.Rounds, o.board.halvings()), Proved: true, With: with, Premises: targeted,
 	}, {
 		Name: "halving-printed",
 		Source: "Kalavasis, PAC Learning with Pure DP and Online Learning, after Theorem 2: " +
 			"log |H|, here to base 2",
-		Value: within(s.Rounds, o.board.lnSize/math.Ln2), With: with,
+		Value: within(s.Rounds, o.board.lnSize/math.Ln2), With: with, Premises: targeted,
 	}}
 }
 

@@ -209,10 +209,6 @@ func TestInfiniteOrdersAreRefused(t *testing.T) {
 	if b := valueOf(t, soa(known), s, "first-positive"); !math.IsInf(b.Value, 1) {
 		t.Errorf("%+v", b)
 	}
-	s.Problem.Realizable = false
-	if list, err := soa(known).Bound(&s); len(list) > 0 || err != nil {
-		t.Errorf("soa without a target: %+v, %v", list, err)
-	}
 }
 
 // Numbers that are not points of the order end the game with an error that names the class.

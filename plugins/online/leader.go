@@ -51,12 +51,10 @@ func leaderBounds(s *algo.Setting[struct{}], b *board) (list []algo.Bound) {
 	}
 	n := float64(b.size)
 	with := map[string]float64{"functions": n}
-	if realizable(s.Problem) {
-		list = append(list, algo.Bound{
-			Name: "one-mistake-each", Source: "a leader without mistakes errs once: |H|-1 mistakes on a target in the class",
-			Value: within(s.Rounds, n-1), Proved: true, With: with,
-		})
-	}
+	list = append(list, algo.Bound{
+		Name: "one-mistake-each", Source: "a leader without mistakes errs once: |H|-1 mistakes on a target in the class",
+		Value: within(s.Rounds, n-1), Proved: true, With: with, Premises: targeted,
+	})
 	if s.Rounds > 0 {
 		list = append(list, algo.Bound{
 			Name: "turns", Source: "each function leads while it has at most L* mistakes: (T+1)(|H|-1)/|H|",

@@ -33,15 +33,12 @@ func soa(known *boards) algo.Algorithm[struct{}] {
 
 // soaBounds returns bounds on the mistakes that soa makes on a target in the class.
 func soaBounds(s *algo.Setting[struct{}], o opening) []algo.Bound {
-	switch {
-	case !realizable(s.Problem):
-		return nil
-	case o.board.infinite():
+	if o.board.infinite() {
 		return []algo.Bound{{
 			Name: "first-positive",
 			Source: "1 + floor(log2(x - lo + 1)) mistakes, x being the first point labelled +1 and " +
 				"lo - 1 the largest before it: no bound for all games (Littlestone 1988)",
-			Value: within(s.Rounds, math.Inf(1)), Proved: true,
+			Value: within(s.Rounds, math.Inf(1)), Proved: true, Premises: targeted,
 		}}
 	}
 	return []algo.Bound{{
@@ -49,6 +46,7 @@ func soaBounds(s *algo.Setting[struct{}], o opening) []algo.Bound {
 		Source: "mistakes on a target in the class " +
 			"(Littlestone 1988; Kalavasis, PAC Learning with Pure DP and Online Learning, Lemma 1)",
 		Value: within(s.Rounds, float64(o.ldim)), Proved: true, With: map[string]float64{"ldim": float64(o.ldim)},
+		Premises: targeted,
 	}}
 }
 

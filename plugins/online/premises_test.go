@@ -1,0 +1,394 @@
+package online
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/estimate"
+	"github.com/shatterlab/shatter/pipeline/problem"
+	"github.com/shatterlab/shatter/pipeline/problem/adversary"
+	"github.com/shatterlab/shatter/pipeline/testkit"
+	"github.com/shatterlab/shatter/pipeline/theory"
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/host"
+	"github.com/shatterlab/shatter/schemas"
+	"github.com/shatterlab/shatter/schemas/pluginv1"
+)
+
+// contenders are algorithms with their parameters, and furtherContenders those of the long run.
+// Those that end in "noise" are played with fresh noise and with noise that is drawn once.
+var (
+	contenders = spread(
+		"online/soa", "online/halving", "online/follow-the-leader", "online/agnostic-experts", "online/hedge",
+		"online/ftpl-gaussian noise", "online/ftpl-iid schedule=self-confident noise",
+		"online/ftpl-iid law=exponential noise", "online/ftpl-iid law=laplace schedule=doubling noise",
+		"online/ftpl-iid exact=true", "online/ftpl-uniform noise", "online/ftpl-laplace noise",
+		"online/ftpl-approximable noise",
+	)
+	furtherContenders = spread(
+		"online/hedge tuning=small-loss lstar=3", "online/hedge tuning=fixed rate=0.5",
+		"online/ftpl-gaussian schedule=paper noise", "online/ftpl-gaussian schedule=self-confident noise",
+		"online/ftpl-gaussian schedule=doubling noise", "online/ftpl-gaussian schedule=fixed eta=3 noise",
+		"online/ftpl-gaussian separator=cube lstar=2 noise", "online/ftpl-gaussian separator=cube exact=true",
+		"online/ftpl-gaussian separator=cube schedule=self-confident exact=true",
+		"online/ftpl-iid noise", "online/ftpl-iid lstar=3 noise", "online/ftpl-iid schedule=doubling noise",
+		"online/ftpl-iid schedule=fixed eta=2 noise", "online/ftpl-iid law=laplace noise",
+		"online/ftpl-iid law=exponential schedule=self-confident noise", "online/ftpl-iid schedule=doubling exact=true",
+		"online/ftpl-uniform schedule=fixed eta=4 noise", "online/ftpl-laplace schedule=doubling noise",
+		"online/ftpl-approximable separator=standard noise", "online/ftpl-approximable law=gaussian noise",
+		"online/ftpl-approximable schedule=doubling noise",
+	)
+)
+
+// spread lists both kinds of noise.
+func spread(texts ...string) (list []string) {
+	for _, text := range texts {
+		if plain, noisy := strings.CutSuffix(text, " noise"); noisy {
+			list = append(list, plain+" noise=fresh", plain+" noise=once")
+		} else {
+			list = append(list, text)
+		}
+	}
+	return list
+}
+
+// contend returns the setting of a contender before it knows the problem.
+func contend(text string, rounds int) *pluginv1.Setting {
+	words := strings.Fields(text)
+	params := trial.Params{}
+	for _, w := range words[1:] {
+		name, value, _ := strings.Cut(w, "=")
+		params[name] = value
+		if v, err := strconv.ParseFloat(value, 64); err == nil {
+			params[name] = v
+		} else if value == "true" {
+			params[name] = true
+		}
+	}
+	return &pluginv1.Setting{
+		Algorithm: words[0], Task: pluginv1.Task_TASK_ONLINE, Parameters: params.Values(), Rounds: int64(rounds),
+		Alpha: 0.1, Beta: 0.1,
+	}
+}
+
+// serve returns a process that serves the algorithms of this package: this test again, which is not
+// to do anything before.
+func serve(t *testing.T) *host.Process {
+	t.Helper()
+	if os.Getenv(pluginv1.CookieKey) == pluginv1.CookieValue {
+		algo.Serve(Plugins()...)
+		t.SkipNow()
+	}
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := host.Start(t.Context(), host.Command{Path: path, Args: []string{"-test.run", "^" + t.Name() + "$"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Stop)
+	return p
+}
+
+// unmet returns why none of the proved bounds on the regret holds under a setting, "" where one
+// does. ok is false where the algorithm refuses the setting.
+func unmet(t *testing.T, p *host.Process, s *pluginv1.Setting) (why string, ok bool) {
+	t.Helper()
+	checked, err := p.Check(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if checked.Refusal != nil {
+		return "", false
+	}
+	r, err := p.Bound(t.Context(), s)
+	if err != nil || r.Refusal != nil {
+		t.Fatal(r, err)
+	}
+	why = "no bound"
+	for _, b := range r.Bounds {
+		if err := theory.Check(b); err != nil {
+			t.Errorf("%s: %v", s.Algorithm, err)
+		}
+		if !b.Proved {
+			continue
+		}
+		if why = theory.Unmet(b, theory.Facts{Setting: s}); why == "" {
+			break
+		}
+	}
+	return why, true
+}
+
+// duel is one row of a table: a contender against an adversary on a problem.
+type duel struct {
+	name      string
+	setting   *pluginv1.Setting
+	problem   *problem.Problem
+	adversary schemas.Adversary
+}
+
+// play plays the duel on as many sequences as given, and returns the regret of each and the bound
+// on it that was reported, NaN for none.
+func (d *duel) play(t *testing.T, p *host.Process, sequences int) (regret, proved []float64) {
+	t.Helper()
+	class, err := concept.New(concept.SpecOf(d.setting.Problem))
+	if err != nil {
+		t.Fatal(err)
+	}
+	type game struct {
+		adversary.Rounds
+		coin *rand.Rand
+		x, y []float64
+		loss float64
+	}
+	games, counts := make([]game, sequences), make([]uint32, sequences)
+	open := host.OpenRequest{Setting: d.setting}
+	for j := range games {
+		open.Seeds = append(open.Seeds, uint64(j), 1)
+		stream := func(number uint64) rand.Source { return rand.NewPCG(uint64(j), number) }
+		drawer := d.problem.Drawer()
+		drawer.Begin(problem.Streams{Target: stream(2), Points: stream(3), LabelNoise: stream(4), TestPoints: stream(5)})
+		rounds, err := drawer.Rounds(d.adversary, d.setting.Rounds, stream(6))
+		if err != nil {
+			t.Fatal(err)
+		}
+		games[j], counts[j] = game{Rounds: rounds, coin: rand.New(stream(7))}, 1
+	}
+	session, faults, err := p.Open(t.Context(), open, nil)
+	if err != nil || len(faults) > 0 {
+		t.Fatal(d.name, faults, err)
+	}
+	dim, truths := d.problem.Dim(), []float64(nil)
+	for range d.setting.Rounds {
+		answers, faults, err := session.Round(t.Context(), counts, truths, func(x []float64) {
+			for j := range games {
+				games[j].Next(x[j*dim : (j+1)*dim])
+				games[j].x = append(games[j].x, x[j*dim:(j+1)*dim]...)
+			}
+		})
+		if err != nil || len(faults) > 0 {
+			t.Fatal(d.name, faults, err)
+		}
+		truths = truths[:0]
+		for j, a := range answers {
+			g := &games[j]
+			y, label := g.Truth(a), 1.0
+			if 2*g.coin.Float64()-1 >= a {
+				label = -1
+			}
+			g.Observe(label)
+			g.y, g.loss = append(g.y, y), g.loss+(1-y*a)/2
+			truths = append(truths, y)
+		}
+	}
+	metrics, faults, err := session.CloseRound(t.Context(), truths)
+	if err != nil || len(faults) > 0 {
+		t.Fatal(d.name, faults, err)
+	}
+	for _, g := range games {
+		best, err := class.Best(g.x, g.y, slices.Repeat([]float64{1}, len(g.y)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		regret = append(regret, g.loss-best)
+	}
+	return regret, metrics[schemas.ProvedRegret]
+}
+
+// duels lists contenders against all adversaries, with all that these can see, on a problem.
+func duels(t *testing.T, contenders []string, spec schemas.Problem, rounds int) (list []duel) {
+	t.Helper()
+	if err := problem.Resolve(&spec); err != nil {
+		t.Fatal(err)
+	}
+	file := ""
+	if spec.Matrix != nil {
+		file = spec.Matrix.File
+	}
+	opened, err := problem.Open(spec, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range adversary.All() {
+		for _, sees := range append(slices.Clone(k.Sees), "")[:max(1, len(k.Sees))] {
+			for _, rate := range []float64{0, 0.1} {
+				a := schemas.Adversary{Kind: k.Name, Sees: sees, Rate: rate}
+				if adversary.Resolve(schemas.TaskOnline, &spec, &a) != nil || rate > 0 && k.Rate.Default == rate {
+					continue
+				}
+				for _, text := range contenders {
+					s := contend(text, rounds)
+					s.Problem = trial.PublicOf(opened.Public(), schemas.TaskOnline, &a)
+					s.Sees = trial.SightOf(&a)
+					name := fmt.Sprintf("%s against %v on %s, %d rounds", text, a, spec.Class, rounds)
+					list = append(list, duel{name, s, opened, a})
+				}
+			}
+		}
+	}
+	return list
+}
+
+// No row of any algorithm against any adversary contradicts a bound whose premises hold: the mean
+// of the regret less the bound, over sequences, is not above 0 by more than its error, at a level
+// that all rows share. What an adversary sees is kept from the learners here, which then report
+// their bounds where a premise fails too; it changes nothing else. Some of these are contradicted.
+func TestNoRowContradicts(t *testing.T) {
+	p := serve(t)
+	const sequences, level = 24, 0.05
+	problems, players := []schemas.Problem{{Class: "points", Domain: 4}}, contenders
+	horizons := []int{50}
+	if testkit.LongRun {
+		rows := testkit.WriteFile(t, "class.csv", "a,b,c,d,e\n0,0,0,0,1\n0,1,1,0,0\n1,1,0,0,1\n1,0,0,1,1\n1,1,1,1,0\n")
+		problems = []schemas.Problem{
+			{Class: "thresholds", Domain: 16}, {Class: "points", Domain: 8}, {Class: "parities", Dim: 3},
+			{Class: "parities", Dim: 6}, {Class: "intervals", Domain: 10}, {Class: "matrix", Matrix: &schemas.Matrix{File: rows}},
+		}
+		horizons, players = []int{20, 100, 500}, slices.Concat(contenders, furtherContenders)
+	}
+	type row struct {
+		name, unmet     string
+		mean, deviation float64
+		n               int
+	}
+	var rows []row
+	largest, where := 0.0, ""
+	for _, spec := range problems {
+		spec.Distribution = "uniform"
+		for _, rounds := range horizons {
+			for _, d := range duels(t, players, spec, rounds) {
+				why, ok := unmet(t, p, d.setting)
+				if !ok {
+					continue
+				}
+				d.setting.Sees = theory.SeesNothing
+				regret, proved := d.play(t, p, sequences)
+				reported := slices.ContainsFunc(proved, func(v float64) bool { return !math.IsNaN(v) })
+				switch complete := !slices.ContainsFunc(proved, math.IsNaN); {
+				case reported && !complete:
+					t.Errorf("%s: a bound in some games and not in others: %v", d.name, proved)
+				case !reported && why == "":
+					t.Errorf("%s: no bound is reported, though its premises hold", d.name)
+				case reported:
+					mean, deviation, ratio := excess(regret, proved)
+					rows = append(rows, row{d.name, why, mean, deviation, sequences})
+					if why == "" && ratio > largest {
+						largest, where = ratio, d.name
+					}
+				}
+			}
+		}
+	}
+	compared, refuted, kept := 0, 0, 0
+	for _, r := range rows {
+		low, _ := estimate.MeanInterval(r.mean, r.deviation, r.n, 2*level/float64(len(rows)))
+		switch contradicts := low > 1e-9; {
+		case r.unmet == "" && contradicts:
+			t.Errorf("%s: the regret is above the bound by %v in the mean, and by %v at least", r.name, r.mean, low)
+			fallthrough
+		case r.unmet == "":
+			compared++
+		case contradicts:
+			refuted++
+		default:
+			kept++
+		}
+	}
+	t.Logf("%d rows are compared; the largest regret is %.3f of its bound (%s)", compared, largest, where)
+	t.Logf("where a premise fails, %d of %d rows are above the bound", refuted, refuted+kept)
+	if compared == 0 || refuted == 0 {
+		t.Errorf("%d rows are compared, and %d refute a bound whose premises fail", compared, refuted)
+	}
+}
+
+// excess returns mean and standard deviation of the regrets less their bounds, and the mean regret
+// by the mean bound.
+func excess(regret, proved []float64) (mean, deviation, ratio float64) {
+	n, regrets, bounds := float64(len(regret)), 0.0, 0.0
+	for i, r := range regret {
+		regrets, bounds = regrets+r/n, bounds+proved[i]/n
+	}
+	mean = regrets - bounds
+	for i, r := range regret {
+		deviation += math.Pow(r-proved[i]-mean, 2) / (n - 1)
+	}
+	if bounds > 0 {
+		ratio = regrets / bounds
+	}
+	return mean, math.Sqrt(deviation), ratio
+}
+
+// Learners report their bounds where the premises of one hold, and only there.
+func TestReportsFollowPremises(t *testing.T) {
+	p := serve(t)
+	spec := schemas.Problem{Class: "points", Domain: 4, Distribution: "uniform"}
+	for _, d := range duels(t, contenders, spec, 2) {
+		why, ok := unmet(t, p, d.setting)
+		if !ok {
+			continue
+		}
+		if _, proved := d.play(t, p, 1); math.IsNaN(proved[0]) != (why != "") {
+			t.Errorf("%s: reports %v; premises: %q", d.name, proved[0], why)
+		}
+	}
+}
+
+// Each bound has the premises that its proof needs.
+func TestPremises(t *testing.T) {
+	p := serve(t)
+	for _, c := range []struct {
+		contender, class string
+		want             string // the premises of each bound
+	}{
+		{"online/soa", "points", "ldim [target-in-class]"},
+		{"online/halving", "points", "halvings [target-in-class] halving-printed [target-in-class]"},
+		{"online/follow-the-leader", "points", "one-mistake-each [target-in-class] turns []"},
+		{"online/agnostic-experts", "points", "agnostic []"},
+		{"online/hedge tuning=small-loss", "points", "worst-case [] small-loss []"},
+		{"online/ftpl-gaussian", "points", "explicit [unseen-answer] theorem-1 [unseen-answer]"},
+		{"online/ftpl-gaussian noise=once", "points", "explicit [fixed-beforehand] theorem-1 [fixed-beforehand]"},
+		{"online/ftpl-gaussian noise=once schedule=paper", "points",
+			"explicit [fixed-beforehand] theorem-1 [fixed-beforehand] theorem-1-display [fixed-beforehand]"},
+		{"online/ftpl-gaussian separator=cube exact=true", "parities", "explicit [] theorem-1 []"},
+		{"online/ftpl-iid exact=true", "points", "explicit []"},
+		{"online/ftpl-iid schedule=doubling", "points", "explicit [unseen-answer] +Inf"},
+		{"online/ftpl-iid schedule=self-confident noise=once", "points", "explicit [fixed-beforehand] +Inf"},
+		{"online/ftpl-uniform noise=once", "points", "explicit [fixed-beforehand]"},
+		{"online/ftpl-laplace", "points", "explicit [unseen-answer]"},
+		{"online/ftpl-approximable", "points", "explicit [unseen-answer] approximable [unseen-answer]"},
+		{"online/ftpl-iid noise=once", "matrix", "single []"},
+	} {
+		s := contend(c.contender, 10)
+		s.Problem = &pluginv1.Problem{Class: c.class, Domain: 4, Dim: 1}
+		switch c.class {
+		case "parities":
+			s.Problem.Domain, s.Problem.Dim = 0, 3
+		case "matrix":
+			s.Problem.Matrix = "0110"
+		}
+		r, err := p.Bound(t.Context(), s)
+		if err != nil || r.Refusal != nil {
+			t.Fatal(c.contender, r, err)
+		}
+		var words []string
+		for _, b := range r.Bounds {
+			words = append(words, b.Name, fmt.Sprint(b.Premises))
+			if math.IsInf(b.Value, 1) {
+				words = append(words, "+Inf")
+			}
+		}
+		if got := strings.Join(words, " "); got != c.want {
+			t.Errorf("%s: %s, want %s", c.contender, got, c.want)
+		}
+	}
+}
