@@ -22,7 +22,7 @@ type list struct {
 	sizes  []*listed // ascending
 	trials int
 	target float64 // success rate asked for; 0: none, and no bracket
-	level  float64 // chance of an error in each of the two one-sided statements about a sample size
+	level  float64 // chance that a sample size is ever shown to be what it is not
 
 	trivial string // why n* would say nothing: a learner without data succeeds; "": it does not
 }
@@ -39,7 +39,8 @@ type listed struct {
 const listConfidence = 0.95
 
 // newList makes the list of a cell in a table of that many cells. The chance of a wrong table is
-// shared out among all its sample sizes.
+// shared out among all its sample sizes: of those that the sweep file states, whatever trials it asks
+// for. Sizes or cells that are added after a look have a chance of their own.
 func newList(c *trial.Cell, cells int) *list {
 	l := &list{trials: c.Trials, level: (1 - listConfidence) / float64(cells*len(c.N))}
 	if c.Beta > 0 {
@@ -123,8 +124,8 @@ func (l *list) Done() bool {
 	return !slices.ContainsFunc(l.sizes, l.open)
 }
 
-// Result returns what the sample sizes show: one is sufficient or insufficient where its exact
-// (Clopper-Pearson) one-sided limit says so.
+// Result returns what the sample sizes show. It stays right, with the confidence of the table, for
+// those who look at it, raise the number of trials and look again.
 func (l *list) Result() estimate.Result {
 	r := estimate.Result{Status: estimate.StatusUndecided, Reason: "the sample sizes do not show both sides"}
 	var failed int64
@@ -139,9 +140,9 @@ func (l *list) Result() estimate.Result {
 		case s.infeasible != "":
 			r.Low = s.N
 		case l.target == 0 || p.Consumed == 0:
-		case estimate.CPUpper(p.Successes+p.Lost, p.Consumed, l.level) < l.target:
+		case estimate.ShowsBelow(p.Successes+p.Lost, p.Consumed, l.target, l.level):
 			r.Low = s.N
-		case estimate.CPLower(p.Successes, p.Consumed, l.level) >= l.target && r.High == 0:
+		case estimate.ShowsAtLeast(p.Successes, p.Consumed, l.target, l.level) && r.High == 0:
 			r.High = s.N
 		}
 	}

@@ -33,8 +33,9 @@ COLUMN=X,Y has X on the side of A and Y on that of B:
 
 Two cells differ if their brackets have no n in common, or if their trials at the same n differ: in
 successes and errors (pairs of trials on the same data, or else two samples), in task online in regret.
-They are the same if nothing tells them apart, unknown if one is not decided. The confidence is that of
-everything that is said: brackets have that of their tables, tests share --confidence (Holm).
+They are "not told apart" if nothing of it is seen, which does not prove them equal, and "unknown" if one
+is not decided. The confidence is that of everything that is said: brackets have that of their tables,
+tests share --confidence (Holm). Tests between lists of n take it that nobody raised trials after a look.
 
 Exit codes: 0 nothing differs; 1 something does; 2 no cell in common, or no results.`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -55,7 +56,7 @@ Exit codes: 0 nothing differs; 1 something does; 2 no cell in common, or no resu
 			return writeComparison(c.OutOrStdout(), c.ErrOrStderr(), found, format)
 		},
 	}
-	addOutput(c, &format, compareFormats, "; csv and json have the cells that are the same too")
+	addOutput(c, &format, compareFormats, "; csv and json have the cells that are not told apart too")
 	c.Flags().StringArrayVar(&columns, "by", nil, "COLUMN in which the cells of a pair may differ, or COLUMN=X,Y")
 	c.Flags().Float64Var(&confidence, "confidence", 0.95, "that no test rejects what holds, over all tests together")
 	return c

@@ -82,7 +82,7 @@ func TestCompareResults(t *testing.T) {
 	}
 	t.Run("itself", func(t *testing.T) {
 		pairs, summary := comparing(t, 0, twins, filepath.Join(twins, "..", "twins"))
-		want := "6 cells compared, 6 same, 0 differ, 0 unknown; confidence 0.9 for all of them together: " +
+		want := "6 cells compared, 6 not told apart, 0 differ, 0 unknown; confidence 0.9 for all of them together: " +
 			"0.95 of the brackets, 0.95 of the tests (12)\n"
 		if summary != want || len(pairs) != 6 || pairs[0]["only_a"].(float64) != 0 || pairs[0]["trials_a"].(float64) < 100 {
 			t.Errorf("%s%v", summary, pairs)
@@ -123,7 +123,7 @@ func TestCompareResults(t *testing.T) {
 			"md",
 		)
 		for _, want := range []string{
-			"2 pairs of cells compared, 0 same, 2 differ, 0 unknown; confidence 0.9",
+			"2 pairs of cells compared, 0 not told apart, 2 differ, 0 unknown; confidence 0.9",
 			"| differ | brackets, successes, errors |", "paired over ", ": same data |",
 		} {
 			if code != 1 || !strings.Contains(out, want) {
@@ -133,11 +133,11 @@ func TestCompareResults(t *testing.T) {
 	})
 	t.Run("undecided", func(t *testing.T) {
 		pairs, summary := comparing(t, 0, twins, few)
-		if !strings.Contains(summary, "3 cells compared, 0 same, 0 differ, 3 unknown, 3 only in A; ") ||
+		if !strings.Contains(summary, "3 cells compared, 0 not told apart, 0 differ, 3 unknown, 3 only in A; ") ||
 			pairs[0]["reason_b"] == nil {
 			t.Errorf("%s%v", summary, pairs)
 		}
-		if _, summary := comparing(t, 0, few, few); !strings.Contains(summary, "3 same, 0 differ, 0 unknown") {
+		if _, summary := comparing(t, 0, few, few); !strings.Contains(summary, "3 not told apart, 0 differ, 0 unknown") {
 			t.Error(summary)
 		}
 	})

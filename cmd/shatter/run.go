@@ -73,7 +73,8 @@ func (f *runFlags) register(c *cobra.Command) {
 	flags.StringVar(&f.server, "server", "", "NATS server with JetStream (nats://host:port) instead of the embedded one")
 	flags.StringVar(&f.credentials, "creds", "", "NATS credentials file for --server")
 	flags.BoolVar(&f.mode.Extend, "extend", false,
-		"the sweep file has changed: keep the outcomes that still apply and run what is new")
+		"the sweep file has changed: keep the outcomes that still apply and run what is new; brackets may move, because "+
+			"more cells share the confidence of the table, or because more trials are read")
 	flags.BoolVar(&f.mode.Fresh, "fresh", false, "set the old output folder aside and begin anew")
 	flags.BoolVar(&f.mode.Redo, "redo", false,
 		"the code has changed: drop the outcomes of other plugin files and run them again")
@@ -135,6 +136,9 @@ func (f *runFlags) run(c *cobra.Command, path string) (failed error) {
 		return err
 	}
 	defer func() { failed = errors.Join(failed, claimed.Close()) }()
+	if claimed.Moves != "" {
+		fmt.Fprintf(c.ErrOrStderr(), "shatter: %s\n", claimed.Moves)
+	}
 	ctx, stop := context.WithCancel(c.Context())
 	defer stop()
 	display := newDisplay(c.ErrOrStderr(), f.progress)

@@ -28,6 +28,7 @@ type Folder struct {
 	Ledger *ledger.Ledger
 	Report *ledger.Report // what opening the ledger found
 	Redo   bool           // outcomes of other plugin files are dropped instead of checked
+	Moves  string         // why brackets of the earlier run may move; "" where they may not
 
 	owner owner
 }
@@ -68,14 +69,19 @@ func (e *OwnerError) Error() string {
 
 // ChangedError reports that the sweep file is not the one that the folder's outcomes were made for.
 type ChangedError struct {
-	Dir  string
-	Diff []string
+	Dir   string
+	Diff  []string
+	Moves string // why brackets may move with --extend; "" where they may not
 }
 
 func (e *ChangedError) Error() string {
-	return fmt.Sprintf("the sweep file has changed since %q was begun:\n  %s\n"+
+	text := fmt.Sprintf("the sweep file has changed since %q was begun:\n  %s\n"+
 		"run again with --extend to keep what still applies and run what is new, or with --fresh to set the old folder aside",
 		e.Dir, strings.Join(e.Diff, "\n  "))
+	if e.Moves != "" {
+		text += "\nwith --extend, " + e.Moves
+	}
+	return text
 }
 
 // Claim takes a folder for a plan: a new one, or the one that an earlier run of the same plan has
@@ -147,8 +153,9 @@ func (f *Folder) checkOwner(mode Mode) error {
 	if err := adoptSeed(f.Dir, f.owner.Seed, f.Plan); err != nil {
 		return err
 	}
+	f.Moves = plan.Moves(f.owner.Resolved, f.Plan.Resolved)
 	if !bytes.Equal(f.owner.Resolved, f.Plan.Resolved) && !mode.Extend {
-		return &ChangedError{f.Dir, plan.Diff(f.owner.Resolved, f.Plan.Resolved)}
+		return &ChangedError{f.Dir, plan.Diff(f.owner.Resolved, f.Plan.Resolved), f.Moves}
 	}
 	return nil
 }

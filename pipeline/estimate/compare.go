@@ -151,8 +151,11 @@ type Test struct {
 
 // The verdicts of Compare.
 const (
-	Same   = "same"   // nothing tells the two apart
 	Differ = "differ" // their brackets have no sample size in common, or a test rejects
+
+	// NotToldApart means that nothing tells the two apart, which could have: that is no proof that they
+	// are the same.
+	NotToldApart = "not told apart"
 
 	// Unknown means that nothing tells the two apart, but a side is not decided, or the trials are too
 	// few to show anything.
@@ -196,7 +199,7 @@ func Compare(pairs []Pair, level float64) []Judgement {
 			j.Verdict = Differ
 		case pair.A.decided() && pair.B.decided(),
 			pair.A.done() && pair.B.done() && pair.could(level/float64(tests)):
-			j.Verdict = Same
+			j.Verdict = NotToldApart
 		default:
 			j.Verdict = Unknown
 		}

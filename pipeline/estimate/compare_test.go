@@ -184,23 +184,23 @@ func TestCompare(t *testing.T) {
 		verdict string
 		by      []string
 	}{
-		{"overlap", decided(100, 200), decided(150, 300), nil, Same, nil},
+		{"overlap", decided(100, 200), decided(150, 300), nil, NotToldApart, nil},
 		// n* <= 200 and n* > 200.
 		{"touch", decided(100, 200), decided(200, 300), nil, Differ, brackets},
 		{"touch the other way", decided(200, 300), decided(100, 200), nil, Differ, brackets},
 		{"overlap, test", decided(100, 200), decided(150, 300), test("successes", 0.05, 99), Differ, []string{"successes"}},
-		{"overlap, no test", decided(100, 200), decided(150, 300), test("successes", 0.0501, 99), Same, nil},
+		{"overlap, no test", decided(100, 200), decided(150, 300), test("successes", 0.0501, 99), NotToldApart, nil},
 		{"apart, test", decided(100, 200), decided(300, 400), test("errors", 0, 99), Differ, []string{"brackets", "errors"}},
 		{"undecided", decided(100, 200), Side{Status: StatusUndecided, Low: 150}, nil, Unknown, nil},
 		{"undecided, but apart", decided(100, 200), Side{Status: StatusUndecided, Low: 300}, nil, Differ, brackets},
 		{"above", decided(100, 200), Side{Status: StatusAboveRange, Low: 1000}, nil, Differ, brackets},
-		{"both above", Side{Status: StatusAboveRange, Low: 1000}, Side{Status: StatusInfeasible, Low: 500}, nil, Same, nil},
-		{"below", decided(0, 0), Side{Status: StatusBelowRange, High: 10}, nil, Same, nil},
+		{"both above", Side{Status: StatusAboveRange, Low: 1000}, Side{Status: StatusInfeasible, Low: 500}, nil, NotToldApart, nil},
+		{"below", decided(0, 0), Side{Status: StatusBelowRange, High: 10}, nil, NotToldApart, nil},
 		{"failed", Side{Status: StatusFailed}, Side{Status: StatusFailed}, test("successes", 1, 99), Unknown, nil},
-		{"lists", fixed, fixed, test("successes", 0.5, 99), Same, nil},
+		{"lists", fixed, fixed, test("successes", 0.5, 99), NotToldApart, nil},
 		{"lists of a few trials", fixed, fixed, test("successes", 0.5, 5), Unknown, nil},
 		{"lists without a common n", fixed, fixed, nil, Unknown, nil},
-		{"online", online, online, test("regret", 0.5, 10), Same, nil},
+		{"online", online, online, test("regret", 0.5, 10), NotToldApart, nil},
 		{"few online trials", online, online, test("regret", 0.25, 3), Unknown, nil},
 	} {
 		got := Compare([]Pair{{c.a, c.b, c.tests}}, 0.05)[0]
@@ -211,7 +211,7 @@ func TestCompare(t *testing.T) {
 	// In a larger family a test that rejects alone need not reject.
 	pairs := []Pair{{fixed, fixed, test("successes", 0.03, 99)}, {fixed, fixed, test("successes", 0.9, 99)}}
 	got := []string{Compare(pairs[:1], 0.05)[0].Verdict, Compare(pairs, 0.05)[0].Verdict}
-	if diff := cmp.Diff([]string{Differ, Same}, got); diff != "" {
+	if diff := cmp.Diff([]string{Differ, NotToldApart}, got); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -133,10 +134,6 @@ func without(a, b map[string]bool) []string {
 
 // diffKept says what changed in how the cells that both plans have are measured and called.
 func diffKept(a, b *resolvedSweep) []string {
-	old := map[trial.Key]resolvedCell{}
-	for _, c := range a.Cells {
-		old[c.Key] = c
-	}
 	counts := map[string]int{}
 	var order []string
 	count := func(line string) {
@@ -144,11 +141,7 @@ func diffKept(a, b *resolvedSweep) []string {
 			order = append(order, line)
 		}
 	}
-	for _, c := range b.Cells {
-		before, ok := old[c.Key]
-		if !ok {
-			continue
-		}
+	for before, c := range common(a, b) {
 		if before.As != c.As {
 			count(fmt.Sprintf("%s is now called %s", before.As, c.As))
 		}
@@ -160,6 +153,52 @@ func diffKept(a, b *resolvedSweep) []string {
 		order[i] = fmt.Sprintf("%s (%s)", line, wording.Count(counts[line], "cell"))
 	}
 	return order
+}
+
+// common yields the cells that both plans have, as each has them.
+func common(a, b *resolvedSweep) iter.Seq2[resolvedCell, resolvedCell] {
+	return func(yield func(resolvedCell, resolvedCell) bool) {
+		old := map[trial.Key]resolvedCell{}
+		for _, c := range a.Cells {
+			old[c.Key] = c
+		}
+		for _, c := range b.Cells {
+			if before, ok := old[c.Key]; ok && !yield(before, c) {
+				return
+			}
+		}
+	}
+}
+
+// Moves says why brackets of cells that two Plan.Resolved have in common may move from the one to
+// the other; it returns "" where none may.
+func Moves(old, new []byte) string {
+	var a, b resolvedSweep
+	if json.Unmarshal(old, &a) != nil || json.Unmarshal(new, &b) != nil || b.Task == schemas.TaskOnline {
+		return ""
+	}
+	kept, changed := 0, 0
+	for before, c := range common(&a, &b) {
+		if c.Beta > 0 {
+			kept++
+			if a.Measures[before.Measure].String() != b.Measures[c.Measure].String() {
+				changed++
+			}
+		}
+	}
+	var why []string
+	if len(a.Cells) != len(b.Cells) {
+		why = append(why, fmt.Sprintf("%s share the confidence of the table, not %d",
+			wording.Count(len(b.Cells), "cell"), len(a.Cells)))
+	}
+	if changed > 0 {
+		why = append(why, wording.CountOf(changed, "cell has", "cells have")+" other n or trials")
+	}
+	if kept == 0 || len(why) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("brackets that were there (%s) may move, decided ones too: %s",
+		wording.Count(kept, "cell"), strings.Join(why, "; "))
 }
 
 // diffCells says how many cells came and went, and names the first of them.

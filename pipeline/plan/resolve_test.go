@@ -937,6 +937,30 @@ func TestDiff(t *testing.T) {
 	}
 }
 
+// Brackets of cells that stay may move where more cells share the confidence, or other trials are
+// read; not where a fit or a name changes, or all cells are new.
+func TestMoves(t *testing.T) {
+	src := testkit.ReadFile(t, "../../schemas/testdata/halfspace-margin.yaml")
+	old := mustResolve(t, src, algorithms(), "").Resolved
+	for _, tt := range []struct{ old, new, want string }{
+		{"# or a list", "# or else", ""},
+		{"alpha: 0.1", "alpha: 0.2", ""},
+		{"epsilon: [0.5, 1, 2]", "epsilon: [0.5, 1, 4]", ""},
+		{"epsilon: [0.5, 1, 2]", "epsilon: [0.5, 1]", "brackets that were there (8 cells) may move, decided ones too: " +
+			"8 cells share the confidence of the table, not 11"},
+		{"max: 50000", "max: 60000", "brackets that were there (11 cells) may move, decided ones too: " +
+			"11 cells have other n or trials"},
+	} {
+		changed := mustResolve(t, strings.Replace(src, tt.old, tt.new, 1), algorithms(), "").Resolved
+		if got := Moves(old, changed); got != tt.want {
+			t.Errorf("%s -> %s: %q, want %q", tt.old, tt.new, got, tt.want)
+		}
+	}
+	if got := Moves([]byte("{"), old) + Moves(nil, old); got != "" {
+		t.Errorf("no earlier plan: %q", got)
+	}
+}
+
 // manyCells returns a sweep of about 1000 cells for each domain.
 func manyCells(domains int) string {
 	return `name: x

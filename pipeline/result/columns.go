@@ -150,7 +150,8 @@ var curveColumns = []schemas.ColumnOf[CurveRow]{
 	column("successes", schemas.IntColumn, false, "ok trials whose error is at most above + alpha", (*CurveRow).successes),
 	float("rate", "successes / trials: a lost trial counts as none",
 		func(r *CurveRow) any { return schemas.Clean(r.Rate) }),
-	float("rate_low", "lower end of its 95 % confidence interval (Clopper and Pearson)",
+	float("rate_low", "lower end of its 95 % confidence interval (Clopper and Pearson), which holds for this row alone, and "+
+		"not where somebody, or a search, has chosen the number of trials after a look; n_low and n_high of the table do",
 		func(r *CurveRow) any { return schemas.Clean(r.RateLow) }),
 	float("rate_high", "upper end, as if every lost trial had succeeded",
 		func(r *CurveRow) any { return schemas.Clean(r.RateHigh) }),

@@ -41,7 +41,7 @@ func (m *Matching) Compare(level float64) (*Comparison, error) {
 	c.judgements = estimate.Compare(pairs, level)
 	for k, ij := range c.pairs {
 		if m.a == m.b && ij[0] == ij[1] {
-			c.judgements[k].Verdict = estimate.Same // itself, decided or not
+			c.judgements[k].Verdict = estimate.NotToldApart // itself, decided or not
 		}
 	}
 	return c, nil
@@ -67,8 +67,8 @@ func (c *Comparison) Summary() string {
 	case len(c.by) == 0:
 		what = wording.Count(len(c.pairs), "cell")
 	}
-	line := fmt.Sprintf("%s compared, %d same, %d differ, %d unknown",
-		what, c.count(estimate.Same), c.count(estimate.Differ), c.count(estimate.Unknown))
+	line := fmt.Sprintf("%s compared, %d not told apart, %d differ, %d unknown",
+		what, c.count(estimate.NotToldApart), c.count(estimate.Differ), c.count(estimate.Unknown))
 	for side, t := range []*Table{c.a, c.b} {
 		if n := len(t.sheet.Rows) - c.rowsUsed(side); n > 0 && len(c.by) == 0 {
 			line += fmt.Sprintf(", %d only in %s", n, []string{"A", "B"}[side])

@@ -122,7 +122,7 @@ func (c *Comparison) countColumns() (columns []column) {
 	return columns
 }
 
-// Brief returns the pairs that are not the same, with what people ask about them.
+// Brief returns the pairs that differ, or of which that is not known, with what people ask about them.
 func (c *Comparison) Brief() (*sheet.Sheet, error) {
 	columns := append(c.verdictColumns(), c.cellColumns()...)
 	for side, t := range []*Table{c.a, c.b} {
@@ -143,7 +143,7 @@ func (c *Comparison) Brief() (*sheet.Sheet, error) {
 	}
 	columns = append(columns, floatColumn("p", c.adjusted),
 		textColumn("compared", func(k int) any { return c.evidence[k].String() }))
-	return c.sheet(columns, func(k int) bool { return c.judgements[k].Verdict != estimate.Same })
+	return c.sheet(columns, func(k int) bool { return c.judgements[k].Verdict != estimate.NotToldApart })
 }
 
 // adjusted returns the smallest of a pair's adjusted p-values, and nil where there is none.
