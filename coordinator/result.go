@@ -102,6 +102,11 @@ func (r *run) result() (*result.Result, error) {
 		for _, m := range c.Metrics {
 			metrics[m] = true
 		}
+		if c.Online() {
+			t.gameRows += len(c.N)
+		}
+	}
+	for _, c := range r.grid.cells {
 		if err := t.addCell(c); err != nil {
 			return nil, err
 		}
@@ -141,6 +146,7 @@ type tables struct {
 	looks    *looks
 	outlooks *outlooks
 	partial  string // why the result is not that of the whole sweep; "" where it is
+	gameRows int    // rows of task online
 	out      *result.Result
 }
 
@@ -250,6 +256,7 @@ func (t *tables) games(c *cell, points []result.Point) ([]result.GameRow, error)
 		games := int(row.Trials - row.Failed - row.Lost)
 		row.RegretLow, row.RegretHigh = estimate.MeanInterval(row.RegretMean, row.RegretDeviation, games, 0.05)
 		setRegretBounds(row)
+		t.refuteRegret(row, games)
 	}
 	return rows, err
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
@@ -75,6 +76,22 @@ func setRegretBounds(row *result.GameRow) {
 		row.PaperSource = sourceOf(b)
 	} else {
 		row.PaperRegret = math.NaN()
+	}
+}
+
+// refuteRegret looks whether a row of task online refutes the bound that stands beside it: whether
+// the mean of regret less bound is above 0, with the confidence of all rows of the table together
+// (Student). A regret counts mistakes, so games that differ less than half a mistake are taken to
+// differ that much: a few equal ones say nothing of the next.
+func (t *tables) refuteRegret(row *result.GameRow, games int) {
+	if row.Theory.Source == "" {
+		return
+	}
+	level := (1 - listConfidence) / float64(t.gameRows)
+	low, _ := estimate.MeanInterval(row.ExcessMean, max(0.5, row.ExcessDeviation), games, 2*level)
+	if low > 0 {
+		row.Theory.Contradicts = fmt.Sprintf("the mean regret %.4g is more than the %.4g of %s (%s)", row.RegretMean,
+			row.Theory.Value, row.Theory.Source, row.Theory.Standing)
 	}
 }
 

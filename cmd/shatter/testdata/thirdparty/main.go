@@ -123,6 +123,7 @@ func main() {
 	algo.Serve(
 		spin,
 		plus,
+		boasts,
 		predictor("erm", false),
 		predictor("sleeper", true),
 		learner("exit", func() (algo.Model, error) { os.Exit(3); return nil, nil }),
