@@ -191,7 +191,7 @@ func (t *tables) addCell(c *cell) error {
 	out.Curve = append(out.Curve, curve...)
 	for _, b := range c.Bounds {
 		out.Bounds = append(out.Bounds, result.BoundRow{
-			Cell: c.Cell, Name: b.Name, Value: b.Value, Proved: b.Proved, Source: b.Source, With: b.With,
+			Cell: c.Cell, Name: b.Name, Value: b.Value, Proved: b.Proved, Order: b.Order, Source: b.Source, With: b.With,
 		})
 	}
 	out.Table = append(out.Table, tableRow(c, res, curve))
@@ -279,9 +279,10 @@ func tableRow(c *cell, res estimate.Result, curve []result.CurveRow) result.Tabl
 	row.TheoryN = math.Inf(1)
 	for _, b := range c.Bounds {
 		switch {
+		case b.Fails != "": // it says nothing of the cell
 		case b.Proved && b.Value < row.TheoryN:
 			row.TheoryN, row.TheorySource = b.Value, b.Name+": "+b.Source
-		case !b.Proved && row.PaperSource == "":
+		case !b.Proved && !b.Order && row.PaperSource == "":
 			row.PaperN, row.PaperSource = b.Value, b.Name+": "+b.Source
 		}
 	}

@@ -126,7 +126,7 @@ func (sc *Scenario) rate(n int64, target float64) float64 {
 func priorWeight(star float64, c *trial.Cell) float64 {
 	bound := math.Inf(1)
 	for _, b := range c.Bounds {
-		if b.Proved {
+		if b.Proved && b.Fails == "" {
 			bound = min(bound, b.Value)
 		}
 	}

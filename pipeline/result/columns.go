@@ -73,7 +73,8 @@ var tableColumns = []schemas.ColumnOf[TableRow]{
 	float("theory_n", "least proved bound; null where none is finite",
 		func(r *TableRow) any { return nonzeroFinite(r.TheoryN) }),
 	label("theory_source", "its theorem", func(r *TableRow) string { return r.TheorySource }),
-	float("paper_n", "first bound that is only printed in a paper; null where none is finite",
+	float("paper_n", "first bound that holds here, is only printed in a paper, and no mere order of magnitude; null where "+
+		"none is finite",
 		func(r *TableRow) any { return nonzeroFinite(r.PaperN) }),
 	label("paper_source", "its theorem", func(r *TableRow) string { return r.PaperSource }),
 	float("ratio", "n_star over theory_n", func(r *TableRow) any { return nonzeroFinite(r.Ratio) }),
@@ -173,6 +174,8 @@ var boundColumns = []schemas.ColumnOf[BoundRow]{
 	word("name", "the bound", func(r *BoundRow) string { return r.Name }),
 	float("value", "sample size; null where the bound is not finite", func(r *BoundRow) any { return finite(r.Value) }),
 	flag("proved", "false: only printed in a paper", func(r *BoundRow) bool { return r.Proved }),
+	flag("order", "an order of magnitude alone: constants that the text hides are taken as 1",
+		func(r *BoundRow) bool { return r.Order }),
 	label("source", "the theorem and its text", func(r *BoundRow) string { return r.Source }),
 }
 

@@ -27,7 +27,7 @@ type TableRow struct {
 	Reason       string
 	TheoryN      float64 // least proved bound; 0, NaN or infinite: none
 	TheorySource string
-	PaperN       float64 // first bound that is only printed; 0, NaN or infinite: none
+	PaperN       float64 // first bound that is only printed, of those with constants; 0, NaN or infinite: none
 	PaperSource  string
 	Ratio        float64 // NStar / TheoryN; 0, NaN or infinite: none
 	Trials       int64   // consumed
@@ -57,6 +57,7 @@ type BoundRow struct {
 	Name   string
 	Value  float64 // +Inf: no finite one, written as null
 	Proved bool
+	Order  bool // an order of magnitude alone
 	Source string
 	With   map[string]float64 // intermediate values: columns w_<name>
 }
