@@ -92,7 +92,7 @@ func newDecider(c *trial.Cell, cells int) (decider, error) {
 // searchOf returns the search of a cell in a table of that many cells.
 func searchOf(c *trial.Cell, cells int) estimate.Find {
 	return estimate.Find{
-		From: c.Find.From, To: c.Find.To, Within: c.Find.Within, Confidence: c.Find.Confidence,
+		From: c.Find.From, To: c.Find.To, Step: c.Find.Step, Within: c.Find.Within, Confidence: c.Find.Confidence,
 		Target: 1 - c.Beta, Cells: cells, MaxTrials: c.MaxTrials, Monotone: c.Find.Monotone,
 	}
 }

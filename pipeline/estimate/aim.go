@@ -67,9 +67,9 @@ func (k *knowledge) aimedWidth() float64 {
 // bracket and the sizes read inside it.
 func (k *knowledge) candidates(width float64) []int64 {
 	low, high := max(k.low, k.find.From), min(k.high, k.find.To)
-	middle := low + (high-low)/2
+	middle := k.find.floor(low + (high-low)/2)
 	// A narrow bracket is among these, wherever the belief may be.
-	sizes := []int64{low, middle, min(middle+1, high), high}
+	sizes := []int64{low, middle, min(middle+k.find.Step, high), high}
 	for _, p := range k.read {
 		if low < p.N && p.N < high {
 			sizes = append(sizes, p.N)
@@ -79,7 +79,9 @@ func (k *knowledge) candidates(width float64) []int64 {
 	n := max(low, roundDown(int64(math.Exp(k.belief.center-float64(0.9*width))), digits)-1)
 	end := min(float64(high), math.Exp(k.belief.center+float64(0.9*width))+2)
 	for n = roundAbove(n, digits); float64(n) < end; n = roundAbove(n, digits) {
-		sizes = append(sizes, n)
+		if size := k.find.floor(n); size >= low {
+			sizes = append(sizes, size)
+		}
 	}
 	slices.Sort(sizes)
 	return slices.Compact(sizes)

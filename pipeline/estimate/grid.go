@@ -37,7 +37,10 @@ func (f *Find) doubled(n int64) int64 {
 	return min(size, f.To)
 }
 
+// floor returns the largest size up to n that may be looked at.
+func (f *Find) floor(n int64) int64 { return n / f.Step * f.Step }
+
 // narrow reports whether a bracket is narrow enough.
 func (f *Find) narrow(low, high int64) bool {
-	return high == low+1 || float64(high) <= f.Within*float64(low)
+	return high == low+f.Step || float64(high) <= f.Within*float64(low)
 }

@@ -9,7 +9,8 @@ import (
 // probability at least Target.
 type Find struct {
 	From, To   int64   // range of sample sizes that is searched, 1 <= From <= To <= 2^40
-	Within     float64 // at least 1; High <= Within * Low, or High = Low + 1, is narrow enough
+	Step       int64   // only multiples of it are looked at, From and To rounded inwards; 0: all sizes
+	Within     float64 // at least 1; High <= Within * Low, or High = Low + Step, is narrow enough
 	Confidence float64 // probability that no bracket of the whole table is wrong, in (0, 1)
 	Target     float64 // success probability that is sufficient, in (0, 1)
 	Cells      int     // number of cells of the table, at least 1; they share the chance of an error
@@ -148,6 +149,8 @@ func NewSearch(find Find) (*Search, error) {
 	if err := find.check(); err != nil {
 		return nil, fmt.Errorf("search for n: %w", err)
 	}
+	find.Step = max(1, find.Step)
+	find.From, find.To = find.floor(find.From+find.Step-1), find.floor(find.To)
 	s := &Search{points: map[int64]*point{}, status: StatusRunning}
 	s.find, s.fixed = find, newFixedBets(find.Target)
 	s.threshold = -math.Log(find.Level())
@@ -160,6 +163,8 @@ func (f Find) check() error {
 	switch {
 	case f.From < 1 || f.To < f.From || f.To > maxSize:
 		return fmt.Errorf("range from %d to %d is not within 1 to 2^40", f.From, f.To)
+	case f.Step < 0 || f.Step > 0 && f.To/f.Step*f.Step < f.From:
+		return fmt.Errorf("no multiple of %d lies from %d to %d", f.Step, f.From, f.To)
 	case !(f.Within >= 1) || math.IsInf(f.Within, 1):
 		return fmt.Errorf("within %v is not a ratio of at least 1", f.Within)
 	case !(f.Confidence > 0 && f.Confidence < 1):
@@ -269,7 +274,7 @@ func (s *Search) pointAt(n int64) *point {
 	if p := s.points[n]; p != nil {
 		return p
 	}
-	if s.Done() || n < s.find.From || n > s.find.To {
+	if s.Done() || n < s.find.From || n > s.find.To || n != s.find.floor(n) {
 		return nil
 	}
 	p := &point{Point: Point{N: n}, x: math.Log(float64(n))}

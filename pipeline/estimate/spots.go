@@ -68,15 +68,15 @@ func (s *Search) beginSpots(status string) {
 }
 
 // spread returns up to k spots between an end of the bracket and a limit, ascending: the further
-// from the end the fewer, odd and even ones in turn, and none that the search has read.
+// from the end the fewer, odd and even ones (multiples of Step) in turn, and none that the search has read.
 func (s *Search) spread(end, limit int64, k int) (spots []*point) {
 	from, to := math.Log(float64(end)), math.Log(float64(limit))
 	reach := min(math.Abs(to-from), spotReach)
 	for i := range k {
 		part := (float64(i) + 0.5) / float64(k)
-		n := int64(math.Exp(coarse(from + math.Copysign(reach*part*math.Sqrt(part), to-from))))
-		if n&1 != int64(i)&1 {
-			n++
+		n := s.find.floor(int64(math.Exp(coarse(from + math.Copysign(reach*part*math.Sqrt(part), to-from)))))
+		if n/s.find.Step&1 != int64(i)&1 {
+			n += s.find.Step
 		}
 		if p := s.pointAt(n); p != nil && p.Consumed == 0 && (n < s.low || n > s.high) && !slices.Contains(spots, p) {
 			spots = append(spots, p)

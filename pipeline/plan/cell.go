@@ -92,6 +92,7 @@ func (x *settled) cell(f *sweep.File) (*trial.Cell, error) {
 	}
 	if c.Find = searchOf(e.grid); c.Find != nil {
 		c.MaxTrials = maxTrialsOf(e.grid)
+		c.Find.Step = stepOf(c.Find, p.resolved.Noise)
 	} else {
 		c.N, c.Trials = e.grid.Sizes, int(trialsOf(e.grid))
 	}

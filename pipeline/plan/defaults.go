@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/shatterlab/shatter/pipeline/problem/noise"
 	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
@@ -21,6 +22,16 @@ func searchOf(b *sweep.Block) *trial.Find {
 		Confidence: cmp.Or(b.N.Confidence, schemas.DefaultConfidence),
 		Monotone:   b.N.Monotone,
 	}
+}
+
+// stepOf returns the number whose multiples a search looks at: those at which noise has its rate
+// exactly, if the range has some of them; 0 for all sizes.
+func stepOf(f *trial.Find, n schemas.Noise) int64 {
+	const fewest = 8
+	if step := noise.Step(n); step > 1 && f.To >= fewest*max(step, f.From) {
+		return step
+	}
+	return 0
 }
 
 // trialsOf returns the number of repetitions of a grid with a list of n.

@@ -38,6 +38,7 @@ type outcome struct {
 	sample     *trial.Cell // one of them; nil where there is none
 	prior      priorWords
 	evaluation map[string]bool
+	steps      map[int64]bool // of searches
 	targets    []string // in words, each once
 	stated     []string // hypotheses, each once
 }
@@ -46,7 +47,7 @@ type outcome struct {
 func (l *layout) explain(cells []*trial.Cell, origins []*settled) []string {
 	outcomes := map[*entry]*outcome{}
 	for _, e := range l.entries {
-		outcomes[e] = &outcome{evaluation: map[string]bool{}}
+		outcomes[e] = &outcome{evaluation: map[string]bool{}, steps: map[int64]bool{}}
 	}
 	for i, c := range cells {
 		o := outcomes[origins[i].entry]
@@ -55,6 +56,9 @@ func (l *layout) explain(cells []*trial.Cell, origins []*settled) []string {
 		o.prior.add(c)
 		o.evaluation[c.Evaluation] = true
 		o.addTarget(&c.Problem)
+		if c.Find != nil && c.Find.Step > 0 {
+			o.steps[c.Find.Step] = true
+		}
 	}
 	var lines []string
 	for entries := range byGrid(l.entries) {
@@ -222,6 +226,10 @@ func (w *gridWords) measure(setting []axis) {
 	if f := searchOf(w.Block); f != nil {
 		w.line("n", "n* is searched: the least n from %d to %d that succeeds, to a bracket of ratio %v; the whole table "+
 			"is right with probability %v; at most %d trials a cell", f.From, f.To, f.Within, f.Confidence, maxTrialsOf(w.Block))
+		for _, step := range w.steps() {
+			w.line("", "n is a multiple of %d where adversarial noise then has its rate exactly: the share floor(rate n)/n "+
+				"rises and falls in between, and success with it", step)
+		}
 		if f.Monotone {
 			w.line("", "success is taken never to fall as n grows: nothing looks for a fall")
 		} else {
@@ -231,6 +239,15 @@ func (w *gridWords) measure(setting []axis) {
 		return
 	}
 	w.line("n", "the curve at n = %s, %d trials each", w.sizeList(), trialsOf(w.Block))
+}
+
+// steps returns the steps of the grid's searches.
+func (w *gridWords) steps() []int64 {
+	all := map[int64]bool{}
+	for _, e := range w.entries {
+		maps.Copy(all, w.outcomes[e].steps)
+	}
+	return slices.Sorted(maps.Keys(all))
 }
 
 // statesInWords says what the values of goal.states mean.

@@ -38,6 +38,9 @@ func (m measure) String() string {
 	}
 	text := fmt.Sprintf("find from %d to %d, within %v, confidence %v, at most %d trials",
 		m.Find.From, m.Find.To, m.Find.Within, m.Find.Confidence, m.Max)
+	if m.Find.Step > 0 {
+		text += fmt.Sprintf(", multiples of %d", m.Find.Step)
+	}
 	if m.Find.Monotone {
 		text += ", monotone"
 	}

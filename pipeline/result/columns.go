@@ -76,7 +76,8 @@ var tableColumns = []schemas.ColumnOf[TableRow]{
 	label("theory_standing", standingDoc, func(r *TableRow) string { return r.Theory.Standing }),
 	label("theory_reason", "why theory_n is null, though the algorithm states a bound: the premise that fails",
 		func(r *TableRow) string { return r.Theory.Missing }),
-	float("paper_n", "first bound that is only printed in a paper; null where none is finite",
+	float("paper_n", "first bound that holds here, is only printed in a paper, and no mere order of magnitude; null where "+
+		"none is finite",
 		func(r *TableRow) any { return nonzeroFinite(r.PaperN) }),
 	label("paper_source", "its theorem", func(r *TableRow) string { return r.PaperSource }),
 	float("ratio_low", "n_low over theory_n: n* is above that many times the bound",

@@ -92,6 +92,7 @@ type Find struct {
 	To         int64   `json:"to"`
 	Within     float64 `json:"within"`
 	Confidence float64 `json:"confidence"`
+	Step       int64   `json:"step,omitempty"`     // only multiples of it are looked at; 0: all sizes
 	Monotone   bool    `json:"monotone,omitempty"` // no trials look for a fall of success outside of the bracket
 }
 

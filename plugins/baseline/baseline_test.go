@@ -150,8 +150,96 @@ func TestERMBounds(t *testing.T) {
 	} {
 		s.Problem.Noise, s.Problem.NoiseRate = c.noise, c.rate
 		list, err := ERM().Bound(&s)
-		if n := values(t, list, err); len(n) != 1 || n["hoeffding"] != c.want {
-			t.Errorf("%+v: %v", c, n)
+		if b := finitetest.BoundNamed(t, list, err, "hoeffding"); b.Value != c.want {
+			t.Errorf("%+v: %+v", c, b)
+		}
+	}
+}
+
+// baseline/erm is the exponential mechanism at a large epsilon, and has its sharp bounds.
+func TestERMSampleSizeVectors(t *testing.T) {
+	var v struct {
+		TolRel float64 `json:"tol_rel"`
+		Cases  []struct {
+			H                uint64
+			Eps, Alpha, Beta float64
+			Agnostic         float64 `json:"n_sharp_agnostic"`
+			Realizable       float64 `json:"n_sharp_realizable"`
+			RateAgnostic     float64 `json:"rate_agnostic"`
+		}
+	}
+	finitetest.ReadJSON(t, "../expmech/testdata/samplesize.json", &v)
+	compared := 0
+	for _, c := range v.Cases {
+		s := algo.Setting[struct{}]{
+			Problem: algo.Problem{Class: "thresholds", Domain: c.H - 1, Dim: 1, Noise: "none", Realizable: true},
+			Alpha:   c.Alpha, Beta: c.Beta,
+		}
+		if c.H == 2 {
+			s.Problem.Domain, s.Problem.NoConstant = 2, true
+		}
+		list, err := ERM().Bound(&s)
+		agnostic := finitetest.BoundNamed(t, list, err, "sharp-agnostic")
+		if c.Eps >= 1 { // its best s is the best of all
+			compared++
+			if agnostic.Value != c.Agnostic || math.Abs(agnostic.With["rate"]-c.RateAgnostic) > v.TolRel*c.RateAgnostic {
+				t.Errorf("%+v: %+v", c, agnostic)
+			}
+		}
+		want := max(1, math.Ceil((math.Log(float64(c.H-1))-math.Log(c.Beta))/-math.Log1p(-c.Alpha)))
+		if got := finitetest.BoundNamed(t, list, err, "sharp-realizable").Value; got != want || got > c.Realizable {
+			t.Errorf("%+v: sharp-realizable %v, want %v", c, got, want)
+		}
+	}
+	if compared == 0 {
+		t.Error("no vectors")
+	}
+}
+
+// The bounds of both algorithms that hold, by what a cell is.
+func TestPremises(t *testing.T) {
+	clean, noisy, attacked := algo.Problem{}, algo.Problem{Noise: "random", NoiseRate: 0.1},
+		algo.Problem{Noise: "adversarial", NoiseRate: 0.01}
+	in := func(p algo.Problem) algo.Problem {
+		p.Realizable = true
+		return p
+	}
+	for _, c := range []struct {
+		p            algo.Problem
+		least, above float64
+		erm          string
+		perceptron   string
+	}{
+		{in(clean), 0, 0, "sharp-agnostic sharp-realizable hoeffding finite-class vc-realizable",
+			"mistake-bound leave-one-out vc-realizable"},
+		{in(noisy), 0, 0, "sharp-agnostic sharp-realizable hoeffding", ""},
+		{in(attacked), 0, 0, "sharp-agnostic sharp-realizable hoeffding", ""},
+		{clean, 0.2, 0.2, "sharp-agnostic hoeffding", ""},
+		{noisy, 0.2, 0.3, "sharp-agnostic hoeffding", ""},
+		{attacked, 0.2, 0.2, "sharp-agnostic hoeffding", ""},
+		{clean, 0.2, 0.1, "", ""},
+		{clean, 0.2, 0, "", ""},
+	} {
+		if c.p.Noise == "" {
+			c.p.Noise = "none"
+		}
+		names := func(list []algo.Bound, err error) string {
+			if err != nil {
+				t.Fatal(err)
+			}
+			return finitetest.Names(finitetest.Holding(list, c.p, c.least, c.above))
+		}
+		s := algo.Setting[struct{}]{Problem: c.p, Alpha: 0.1, Above: c.above, Beta: 0.05}
+		s.Problem.Class, s.Problem.Domain, s.Problem.Dim = "thresholds", 256, 1
+		if got := names(ERM().Bound(&s)); got != c.erm {
+			t.Errorf("%+v: erm %q, want %q", c, got, c.erm)
+		}
+		h := algo.Setting[PerceptronParams]{
+			Params: Perceptron().Defaults, Problem: c.p, Alpha: 0.1, Above: c.above, Beta: 0.05,
+		}
+		h.Problem.Class, h.Problem.Dim, h.Problem.Margin = "halfspace", 10, 0.1
+		if got := names(Perceptron().Bound(&h)); got != c.perceptron {
+			t.Errorf("%+v: perceptron %q, want %q", c, got, c.perceptron)
 		}
 	}
 }
@@ -330,14 +418,25 @@ func TestPerceptronBounds(t *testing.T) {
 			t.Errorf("%s: proved %v", b.Name, b.Proved)
 		}
 	}
-	s.Params.Passes = 100 // one too few to be sure of a clean pass
-	list, err = Perceptron().Bound(&s)
-	if n := values(t, list, err); len(n) != 1 {
-		t.Errorf("few passes: %v", n)
-	}
-	s.Problem.Noise, s.Problem.NoiseRate = "random", 0.1
-	list, err = Perceptron().Bound(&s)
-	if n := values(t, list, err); len(n) != 0 {
-		t.Errorf("noise: %v", n)
+	for _, c := range []struct {
+		params PerceptronParams
+		margin float64
+		want   [3]string // why the three bounds fail
+	}{
+		{PerceptronParams{Passes: 101}, 0.1, [3]string{}},
+		{PerceptronParams{Passes: 100}, 0.1, [3]string{"", "passes 100, and the proof needs 101", "passes 100, and"}},
+		{PerceptronParams{Passes: 101, Averaged: true}, 0.1, [3]string{"", "averaged weights", "averaged weights"}},
+		{PerceptronParams{Passes: 1000000}, 0, [3]string{"promises no margin", "promises no margin", "promises no margin"}},
+	} {
+		s.Params, s.Problem.Margin = c.params, c.margin
+		list, err := Perceptron().Bound(&s)
+		if err != nil || len(list) != 3 {
+			t.Fatalf("%+v: %+v, %v", c, list, err)
+		}
+		for i, b := range list {
+			if !strings.Contains(b.Fails, c.want[i]) || (b.Fails == "") != (c.want[i] == "") {
+				t.Errorf("%+v, %s: fails %q", c, b.Name, b.Fails)
+			}
+		}
 	}
 }

@@ -56,42 +56,34 @@ func classOf(p algo.Problem) (concept.Class, error) {
 	return finite.Counted("baseline/erm", p)
 }
 
-// ermBounds returns sample sizes for which the minimiser has error at most s.Alpha with probability
-// 1 - s.Beta. The general one comes from uniform convergence. Label noise reduces the difference of
-// errors that must be told apart: independent flips at a rate r leave alpha (1 - 2r) of it, and an
-// adversary who flips a share r of the sample leaves alpha - 2r. Without noise, and with the target
-// in the class, the minimiser errs on no example and far fewer examples suffice.
+// ermBounds returns sample sizes for which the minimiser's error is at most alpha above the
+// reference with probability 1 - beta, for the alpha and beta of s.Proof:
+//
+//   - sharp-agnostic, sharp-realizable: the exponential moments of finite.Gap at any s, because the
+//     minimiser answers a bad hypothesis only where that errs no more often than the best one does.
+//     It is the exponential mechanism at epsilon = infinity.
+//   - hoeffding: uniform convergence to half of what noise leaves of alpha. An adversary who flips a
+//     share r of the sample's labels changes the difference of two errors by at most 2r.
+//   - finite-class, vc-realizable: without wrong labels, and with the target in the class, the
+//     minimiser errs on no example.
 func ermBounds(s *algo.Setting[struct{}]) ([]algo.Bound, error) {
 	class, err := classOf(s.Problem)
 	if err != nil {
 		return nil, err
 	}
-	lnH, alpha := class.LogSize(), s.Alpha
-	switch s.Problem.Noise {
-	case "random":
-		alpha *= 1 - 2*s.Problem.NoiseRate
-	case "adversarial":
-		alpha = max(0, alpha-2*s.Problem.NoiseRate)
-	}
-	list := []algo.Bound{{
-		Name: "hoeffding", Source: "uniform convergence of a finite class to alpha/2 (Hoeffding, union bound)",
-		Value: math.Ceil(2 / (alpha * alpha) * (lnH + math.Ln2 - math.Log(s.Beta))), Proved: true,
-		With: map[string]float64{"ln_h": lnH, "alpha": alpha},
-	}}
-	if alwaysConsistent(s.Problem) {
-		list = append(list, algo.Bound{
-			Name: "finite-class", Source: "consistent hypotheses of a finite class (Blumer et al. 1987)",
-			Value: math.Ceil((lnH - math.Log(s.Beta)) / s.Alpha), Proved: true,
-			With: map[string]float64{"ln_h": lnH},
-		}, vcBound(class.VC(), s.Alpha, s.Beta))
-	}
-	return list, nil
-}
-
-// alwaysConsistent reports whether every sample of the problem has a hypothesis of the class that
-// errs on no example.
-func alwaysConsistent(p algo.Problem) bool {
-	return p.Realizable && (p.Noise == "none" || p.NoiseRate == 0)
+	g := finite.GapOf(s, class.LogSize())
+	edge := max(0, g.Edge())
+	return append(g.Sharp(math.Inf(1)), algo.Bound{
+		Name: "hoeffding", Source: "uniform convergence of a finite class to alpha/2 (Hoeffding, union bound)" + g.Noise(),
+		Value: math.Ceil(2 / (edge * edge) * (g.LogSize + math.Ln2 - math.Log(g.Beta))), Proved: true,
+		With:     map[string]float64{"ln_h": g.LogSize, "alpha": edge},
+		Premises: []algo.Premise{algo.BestReference},
+	}, algo.Bound{
+		Name: "finite-class", Source: "consistent hypotheses of a finite class (Blumer et al. 1987)",
+		Value: math.Ceil((g.LogSize - math.Log(g.Beta)) / g.Alpha), Proved: true,
+		With:     map[string]float64{"ln_h": g.LogSize},
+		Premises: []algo.Premise{algo.TargetInClass, algo.CleanLabels},
+	}, vcBound(class.VC(), g.Alpha, g.Beta)), nil
 }
 
 // vcBound returns a sample size that suffices for every algorithm that answers a hypothesis without
@@ -102,8 +94,9 @@ func vcBound(vc int, alpha, beta float64) algo.Bound {
 		Name: "vc-realizable",
 		Source: "Blumer, Ehrenfeucht, Haussler and Warmuth 1989, Theorem 2.1: " +
 			"max(4/alpha log2(2/beta), 8 VC/alpha log2(13/alpha))",
-		Value:  math.Ceil(max(4/alpha*math.Log2(2/beta), 8*float64(vc)/alpha*math.Log2(13/alpha))),
-		Proved: true,
-		With:   map[string]float64{"vc": float64(vc)},
+		Value:    math.Ceil(max(4/alpha*math.Log2(2/beta), 8*float64(vc)/alpha*math.Log2(13/alpha))),
+		Proved:   true,
+		With:     map[string]float64{"vc": float64(vc)},
+		Premises: []algo.Premise{algo.TargetInClass, algo.CleanLabels},
 	}
 }

@@ -2,6 +2,7 @@ package baseline
 
 import (
 	"context"
+	"fmt"
 	"math"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
@@ -104,9 +105,10 @@ func (p *perceptron) weights() []float64 {
 	return p.sum
 }
 
-// perceptronBounds returns sample sizes for examples of norm at most 1 with margin tau. On these
-// the perceptron makes at most M = 1/tau^2 mistakes, in any order and over any number of passes
-// (Novikoff 1962). So one of M + 1 passes is clean, and the answer errs on no example.
+// perceptronBounds returns sample sizes for examples of norm at most 1 with margin tau and no wrong
+// label. On these the perceptron makes at most M = 1/tau^2 mistakes, in any order and over any
+// number of passes (Novikoff 1962). So one of M + 1 passes is clean, and the answer errs on no
+// example, unless it is the average of the weights.
 //
 //   - mistake-bound: among the at most M + 1 weights of one pass, one that survives
 //     ceil(ln((M+1)/beta)/alpha) fresh examples is good. This is a theorem on the variant that
@@ -121,24 +123,45 @@ func perceptronBounds(s *algo.Setting[PerceptronParams]) ([]algo.Bound, error) {
 		return nil, err
 	}
 	tau := s.Problem.Margin
-	if !alwaysConsistent(s.Problem) || !(tau > 0) {
-		return nil, nil
-	}
-	m := math.Floor(1/(tau*tau) + 1e-9)
-	survive := math.Ceil(math.Log((m+1)/s.Beta) / s.Alpha)
-	list := []algo.Bound{{
+	alpha, beta := s.Proof()
+	m := math.Floor(1/(tau*tau) + 1e-9) // +Inf without a margin
+	survive := math.Ceil(math.Log((m+1)/beta) / alpha)
+	premises := []algo.Premise{algo.TargetInClass, algo.CleanLabels}
+	vc := vcBound(s.Problem.Dim, alpha, beta)
+	vc.Fails = mayErr(s.Params, tau, m)
+	return []algo.Bound{{
 		Name: "mistake-bound",
 		Source: "longest survivor of one pass (Gallant 1990; Littlestone 1989), " +
 			"Novikoff's mistake bound 1/margin^2",
 		Value: (m + 1) * survive, With: map[string]float64{"mistakes": m, "survive": survive},
-	}}
-	if s.Params.Averaged || float64(s.Params.Passes) < m+1 {
-		return list, nil
-	}
-	return append(list, algo.Bound{
+		Premises: premises, Fails: noMargin(tau),
+	}, {
 		Name:   "leave-one-out",
 		Source: "mean error M/(n+1) with Novikoff's mistake bound M = 1/margin^2, Markov's inequality",
-		Value:  max(1, math.Ceil(m/(s.Alpha*s.Beta)-1)), Proved: true,
-		With: map[string]float64{"mistakes": m},
-	}, vcBound(s.Problem.Dim, s.Alpha, s.Beta)), nil
+		Value:  max(1, math.Ceil(m/(alpha*beta)-1)), Proved: true,
+		With:     map[string]float64{"mistakes": m},
+		Premises: premises, Fails: vc.Fails,
+	}, vc}, nil
+}
+
+// noMargin returns why no mistake bound holds; "" where the target has a margin.
+func noMargin(tau float64) string {
+	if tau > 0 {
+		return ""
+	}
+	return "the target promises no margin, without which the perceptron's mistakes have no bound"
+}
+
+// mayErr returns why the answer may err on an example of a sample on which the perceptron makes at
+// most m mistakes; "" where it cannot.
+func mayErr(p PerceptronParams, tau, m float64) string {
+	switch why := noMargin(tau); {
+	case why != "":
+		return why
+	case p.Averaged:
+		return "averaged weights may err on the sample, and the proof needs an answer that does not"
+	case float64(p.Passes) < m+1:
+		return fmt.Sprintf("passes %d, and the proof needs %v: one more than the mistakes at margin %v", p.Passes, m+1, tau)
+	}
+	return ""
 }

@@ -149,38 +149,6 @@ func TestPairwiseBounds(t *testing.T) {
 	})
 }
 
-// No law that is allowed has a smaller rate than rate says, and best is where it is largest.
-func TestRates(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		g := gap{alpha: rapid.Float64Range(0.01, 0.6).Draw(t, "alpha"), realizable: rapid.Bool().Draw(t, "realizable")}
-		switch rapid.IntRange(0, 2).Draw(t, "noise") {
-		case 1:
-			g.random = rapid.Float64Range(0, 0.45).Draw(t, "random")
-		case 2:
-			g.adversary = rapid.Float64Range(0, 0.45).Draw(t, "adversary")
-		}
-		s := rapid.Float64Range(1e-3, 3).Draw(t, "s")
-		rate := g.rate(s)
-		if best := g.best(); best > 0 && rate > g.rate(best)*(1+1e-9) {
-			t.Fatalf("rate(%v) = %v, best(%v) = %v", s, rate, best, g.rate(best))
-		} else if best <= 0 && rate > 1e-12 {
-			t.Fatalf("rate(%v) = %v where none should be", s, rate)
-		}
-		// One law: h and h* differ with probability d, h is wrong there with probability q before the
-		// noise.
-		d := rapid.Float64Range(g.alpha, 1).Draw(t, "d")
-		q := 1.0
-		if !g.realizable {
-			q = rapid.Float64Range((1+g.alpha/d)/2, 1).Draw(t, "q")
-		}
-		q = q*(1-g.random) + (1-q)*g.random
-		moment := 1 + d*(q*math.Expm1(-s)+(1-q)*math.Expm1(s))
-		if lawRate := -math.Log(moment) - 2*s*g.adversary; rate > 0 && lawRate < rate-1e-9 {
-			t.Fatalf("%+v, s %v: a law with d %v, q %v has rate %v, below %v", g, s, d, q, lawRate, rate)
-		}
-	})
-}
-
 func TestBoundsUnderNoise(t *testing.T) {
 	p := thresholdsOf(257)
 	value := func(noise string, rate float64, name string) float64 {
@@ -202,11 +170,42 @@ func TestBoundsUnderNoise(t *testing.T) {
 	if math.IsInf(got, 1) || got <= without {
 		t.Errorf("adversary: %v, without %v", got, without)
 	}
-	s := setting(p, 1)
-	s.Problem.Noise, s.Problem.NoiseRate, s.Problem.Realizable = "adversarial", 0.02, false
-	list, err := EM().Bound(&s)
-	if err != nil || len(list) != 2 || !list[0].Proved {
-		t.Errorf("adversary, not realizable: %+v, %v", list, err)
+}
+
+// The bounds that hold, by what a cell is.
+func TestPremises(t *testing.T) {
+	const (
+		agnostic = "sharp-agnostic sharp-agnostic-theta"
+		all      = "sharp-agnostic sharp-realizable sharp-agnostic-theta sharp-realizable-theta"
+	)
+	for _, c := range []struct {
+		noise        string
+		rate         float64
+		realizable   bool
+		least, above float64
+		want         string
+	}{
+		{"none", 0, true, 0, 0, "theorem-1 " + all},
+		{"random", 0.1, true, 0, 0, "theorem-1 " + all},
+		{"adversarial", 0, true, 0, 0, "theorem-1 " + all},
+		{"adversarial", 0.02, true, 0, 0, all},
+		{"none", 0, false, 0.2, 0.2, "theorem-1 " + agnostic},
+		{"random", 0.1, false, 0.2, 0.2, "theorem-1 " + agnostic},
+		{"adversarial", 0.02, false, 0.2, 0.2, agnostic},
+		{"none", 0, false, 0.2, 0.1, ""},
+	} {
+		p := thresholdsOf(17)
+		p.Noise, p.NoiseRate, p.Realizable = c.noise, c.rate, c.realizable
+		for _, a := range []algo.Algorithm[struct{}]{EM(), PF()} {
+			s := setting(p, 1)
+			list, err := a.Bound(&s)
+			if err != nil || len(list) != 5 {
+				t.Fatalf("%+v: %+v, %v", c, list, err)
+			}
+			if got := finitetest.Names(finitetest.Holding(list, p, c.least, c.above)); got != c.want {
+				t.Errorf("%s, %+v: %q, want %q", a.Name, c, got, c.want)
+			}
+		}
 	}
 }
 

@@ -10,14 +10,8 @@ import (
 // goalOf returns what the sample size has to reach under the problem's label noise, and what a
 // bound's source says of that noise.
 func goalOf[P any](s *algo.Setting[P], st *site) (g goal, source string) {
-	g = goal{edge: s.Alpha, need: finite.LogOthers(st.class.LogSize()) - math.Log(s.Beta)}
-	switch rate := s.Problem.NoiseRate; {
-	case s.Problem.Noise == "adversarial" && rate > 0:
-		g.edge, source = s.Alpha-2*rate, "; a flipped label changes a difference by at most 2"
-	case s.Problem.Noise == "random" && rate > 0:
-		g.edge, source = s.Alpha*(1-2*rate), "; labels flipped independently"
-	}
-	return g, source
+	gap := finite.GapOf(s, st.class.LogSize())
+	return goal{gap.Edge(), gap.Need()}, gap.Noise()
 }
 
 // gaussianBounds returns the theory of perturbed/gaussian. The explicit bound is not marked proved
@@ -27,9 +21,6 @@ func gaussianBounds(s *algo.Setting[gaussianParams], st *site) []algo.Bound {
 	if printedConstant(s.Params.Preset) > 0 {
 		explicit.Proved = false
 		explicit.Source += "; accuracy alone"
-	}
-	if s.Problem.Noise == "adversarial" && s.Problem.NoiseRate > 0 {
-		return []algo.Bound{explicit} // the paper knows no adversary
 	}
 	return append([]algo.Bound{explicit}, printedBounds(s, st)...)
 }
@@ -46,16 +37,18 @@ func gaussianBound[P any](s *algo.Setting[P], st *site, eta, radius float64) alg
 			"eta": eta, "lambda": oscillation / (radius * eta), "w": unionTail(st.class.LogSize(), s.Delta),
 			"radius": radius, "alpha": g.edge,
 		}),
+		Premises: []algo.Premise{algo.BestReference},
 	}
 }
 
-// printedBounds returns the bounds of the paper with constants 1, in 0/1 labels: Lemma 3 at the eta
-// used here, and Theorem 2 at its own eta, with the product that its proof gives where it prints
-// G^2 + sqrt(ln(1/delta) ln(1/beta)).
+// printedBounds returns the bounds of the paper, which hides their constants: with constants 1 they
+// are orders of magnitude. They are those in 0/1 labels: Lemma 3 at the eta used here, and Theorem 2
+// at its own eta, with the product that its proof gives where it prints
+// G^2 + sqrt(ln(1/delta) ln(1/beta)). The paper knows no adversary.
 func printedBounds(s *algo.Setting[gaussianParams], st *site) []algo.Bound {
-	g, _ := goalOf(s, st)
-	alpha, eta01 := g.edge, 2*s.Params.Eta
-	complexity, tail := printedComplexity(st.class.LogSize()), math.Sqrt(-math.Log(s.Beta))
+	g := finite.GapOf(s, st.class.LogSize())
+	alpha, eta01 := g.Mean(), 2*s.Params.Eta
+	complexity, tail := printedComplexity(g.LogSize), math.Sqrt(-math.Log(g.Beta))
 	learn := (float64(complexity*complexity) + float64(tail*tail)) / (alpha * alpha)
 	private := (complexity + math.Sqrt(-math.Log(s.Delta))) * (complexity + tail) / (alpha * s.Epsilon * st.ratio())
 	const corrected = ", constants 1, sqrt(ln|F|/2) for the Gaussian complexity (the printed bound on it is too small)"
@@ -64,16 +57,19 @@ func printedBounds(s *algo.Setting[gaussianParams], st *site) []algo.Bound {
 			"complexity_01": complexity, "eta_01": eta01, "rho_01": st.separator.Rho01(), "alpha": alpha,
 		})
 	}
+	premises := []algo.Premise{algo.BestReference, algo.IndependentNoise}
 	return []algo.Bound{
 		{
 			Name: "lemma-3", Source: "Block and Shetty 2025, Lemma 3" + corrected,
 			Value: math.Ceil(max(learn, eta01*(complexity+tail)/alpha)), With: with(),
+			Order: true, Premises: premises,
 		},
 		{
 			Name: "theorem-2",
 			Source: "Block and Shetty 2025, Theorem 2" + corrected +
 				", a product for the printed sum; its privacy is not proved",
 			Value: math.Ceil(max(learn, private)), With: with(),
+			Order: true, Premises: premises,
 		},
 	}
 }
@@ -92,7 +88,8 @@ func rspmBounds(s *algo.Setting[rspmParams], st *site) []algo.Bound {
 		Source: "Hoeffding's lemma and the Laplace exponential moment, union over bad hypotheses " +
 			"(plugins/perturbed, theory)" + source,
 		Value: g.laplaceSize(scale, st.widest()), Proved: true,
-		With: st.values(map[string]float64{"b": scale, "widest": float64(st.widest()), "alpha": g.edge}),
+		With:     st.values(map[string]float64{"b": scale, "widest": float64(st.widest()), "alpha": g.edge}),
+		Premises: []algo.Premise{algo.BestReference},
 	}}
 }
 

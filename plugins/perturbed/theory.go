@@ -111,10 +111,8 @@ func printedComplexity(lnF float64) float64 { return math.Sqrt(2*lnF) / 2 }
 // The sample sizes. Write OPT for the least population error, h* for a hypothesis that has it, and
 // call f bad where its error exceeds OPT + alpha. With X_i = 1[f errs on example i] - 1[h* errs on
 // it], a bad f is answered only if sum X_i + N_f <= 0, N_f being its noise less that of h*. X_i
-// lies in [-1, 1] and has a mean above a. Without label noise a = alpha. Independent noise shrinks
-// each difference of errors by a factor, which leaves a = alpha(1 - 2 rate). An adversary who flips
-// a share rate of the labels changes sum X_i by at most 2 rate n, which leaves a = alpha - 2 rate.
-// By Hoeffding's lemma, for s > 0,
+// lies in [-1, 1]. For a = [finite.Gap.Edge] its mean is above a, plus what an adversary's flips can
+// take from the average. By Hoeffding's lemma, for s > 0,
 //
 //	P(f is answered) <= e^(n(s^2/2 - a s)) E e^(-s N_f),                                         (2)
 //

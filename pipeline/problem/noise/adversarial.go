@@ -19,6 +19,7 @@ var adversarial = Noise{
 		"halfspaces those with the smallest y<x,v>, v being a uniform direction, which pulls the average of yx farthest " +
 		"towards v; of other points positives and then negatives, or the reverse; ties are broken at random",
 	Rate: true,
+	Step: wholeShare,
 	flipper: func(rate float64, points concept.Shape) Flipper {
 		return &adversarialFlips{rate: rate, points: points}
 	},
@@ -46,6 +47,19 @@ type ranked struct {
 // flips returns the number of labels to flip among n: floor(rate n), where a product that misses a
 // whole number by rounding alone, such as 0.29*100, counts as that number.
 func flips(rate float64, n int) int { return int(math.Floor(float64(rate*float64(n)) + 1e-9)) }
+
+// wholeShare returns the least number up to 100 of which the rate flips a whole number of labels, 0
+// if there is none. Between its multiples the share floor(rate n)/n rises and falls with n, and
+// success falls and rises.
+func wholeShare(rate float64) int64 {
+	const most = 100
+	for q := int64(1); q <= most && rate > 0; q++ {
+		if flipped := float64(rate * float64(q)); math.Abs(flipped-math.Round(flipped)) < 1e-9 {
+			return q
+		}
+	}
+	return 0
+}
 
 func (f *adversarialFlips) Flip(r *rand.Rand, x, y []float64) {
 	k := flips(f.rate, len(y))

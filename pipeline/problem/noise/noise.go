@@ -22,6 +22,11 @@ type Noise struct {
 	// Rate reports whether the kind takes a rate, a number in [0, 1/2).
 	Rate bool
 
+	// Step returns the number of which the sample sizes are multiples at which the share of wrong labels
+	// is the rate exactly; 0 where there is none that is worth looking for. It is nil where all sizes
+	// are alike.
+	Step func(rate float64) int64
+
 	// flipper makes what flips labels at a rate, on points of a shape.
 	flipper func(rate float64, points concept.Shape) Flipper
 }
@@ -32,6 +37,14 @@ type Flipper interface {
 	// Flip negates some of the labels y of the clean examples x, row-major. r is the noise's own
 	// stream; a kind that draws nothing leaves it alone.
 	Flip(r *rand.Rand, x, y []float64)
+}
+
+// Step returns what the noise's kind says of its rate, or 0.
+func Step(n schemas.Noise) int64 {
+	if kind := Lookup(n.Kind); kind != nil && kind.Step != nil {
+		return kind.Step(n.Rate)
+	}
+	return 0
 }
 
 // All lists the kinds in the order in which people see them.

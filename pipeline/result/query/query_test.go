@@ -207,7 +207,7 @@ func TestViews(t *testing.T) {
 			}
 		}
 	}
-	want := map[string]int{"bounds": 5, "trials": 7, "timing": 8}
+	want := map[string]int{"bounds": 6, "trials": 7, "timing": 8}
 	for _, name := range []string{"table", "curve"} {
 		want[name] = len(result.Columns(name)) + metricColumns[name]
 	}

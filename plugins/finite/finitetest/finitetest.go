@@ -9,10 +9,13 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/theory"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
 // ReadJSON reads the file at path, a test's vectors, into a value. It ends the test if it cannot.
@@ -38,6 +41,37 @@ func BoundNamed(t testing.TB, list []algo.Bound, err error, name string) algo.Bo
 	}
 	t.Fatalf("no bound %q in %+v (%v)", name, list, err)
 	return algo.Bound{}
+}
+
+// Holding returns the bounds that say something of trials on a problem whose class has that least
+// error, for a reference error above and errors that are computed exactly.
+func Holding(list []algo.Bound, p algo.Problem, least, above float64) (holding []algo.Bound) {
+	facts := theory.Facts{
+		Setting: &pluginv1.Setting{
+			Task: pluginv1.Task_TASK_LEARN, Above: above,
+			Problem: &pluginv1.Problem{Noise: p.Noise, NoiseRate: p.NoiseRate, Realizable: p.Realizable},
+		},
+		Least: func() (float64, error) { return least, nil },
+	}
+	for _, b := range list {
+		wire := &pluginv1.Bound{Fails: b.Fails}
+		for _, premise := range b.Premises {
+			wire.Premises = append(wire.Premises, string(premise))
+		}
+		if theory.Unmet(wire, facts) == "" {
+			holding = append(holding, b)
+		}
+	}
+	return holding
+}
+
+// Names returns the names of bounds, separated by spaces.
+func Names(list []algo.Bound) string {
+	var names []string
+	for _, b := range list {
+		names = append(names, b.Name)
+	}
+	return strings.Join(names, " ")
 }
 
 // Domain lists all points of the domain of a small class, row-major, the first coordinate changing
