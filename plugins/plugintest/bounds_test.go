@@ -93,8 +93,8 @@ var boundCases = []boundCase{
 	{"no regret", algo.Online, "",
 		func(*algo.Setting[params]) algo.Bound { return stated(0) }},
 
-	{"any labels", algo.Learn, `bound "b" does not say what it takes the labels to be: state the premise target-in-class, ` +
-		`or best-reference where it is on the excess over the best hypothesis`,
+	{"any labels", algo.Learn, `bound "b" does not say what it takes the labels to be: state the premise ` +
+		`target-in-class, or best-reference where it is on the excess over the best hypothesis`,
 		func(s *algo.Setting[params]) algo.Bound { return stated(sound(s)) }},
 	{"printed", algo.Learn, "",
 		func(s *algo.Setting[params]) algo.Bound {
