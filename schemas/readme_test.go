@@ -34,6 +34,7 @@ var sections = map[string]func(t *testing.T) string{
 	"columns":     columnTables,
 	"formats":     formatTable,
 	"algorithms":  algorithmTable,
+	"premises":    premiseTable,
 }
 
 // documents are the files with generated sections, relative to the top folder.

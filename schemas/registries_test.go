@@ -11,6 +11,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/problem/adversary"
 	"github.com/shatterlab/shatter/pipeline/problem/law"
 	"github.com/shatterlab/shatter/pipeline/problem/noise"
+	"github.com/shatterlab/shatter/pipeline/theory"
 	"github.com/shatterlab/shatter/plugins/algo"
 	"github.com/shatterlab/shatter/plugins/baseline"
 	"github.com/shatterlab/shatter/plugins/boosting"
@@ -117,4 +118,12 @@ func algorithmTable(*testing.T) string {
 		rows = append(rows, []string{code(name), codes(tasks), private, doc})
 	}
 	return table([]string{"algorithm", "task", "private", "what it does"}, rows)
+}
+
+func premiseTable(*testing.T) string {
+	var rows [][]string
+	for _, p := range theory.Premises() {
+		rows = append(rows, []string{code(p.Name), p.Doc})
+	}
+	return table([]string{"premise", "what it says of a cell"}, rows)
 }

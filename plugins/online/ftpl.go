@@ -305,10 +305,10 @@ func (p *plan) checkExact() error {
 	return nil
 }
 
-// setSchedule sets the schedule and the proved bound: that for games in which some hypothesis loses
-// at most lstar, where the schedule has one before L* is known. cost returns the price of noise that
-// may fail with probability share in all rounds together, and paper the scale of paperSchedule at
-// lstar, which only some algorithms have.
+// setSchedule sets the schedule and the proved bound: that on games in which some hypothesis loses
+// at most lstar, or +Inf where the schedule has none before L* is known. cost returns the price of
+// noise that may fail with probability share in all rounds together, and paper the scale of
+// paperSchedule at lstar, which only some algorithms have.
 func (p *plan) setSchedule(cost func(share float64) price, paper func(lstar float64) float64, source string) {
 	full, lstar, eta := cost(1), p.lstar(), p.tuning.eta
 	switch p.tuning.schedule {
@@ -327,7 +327,7 @@ func (p *plan) setSchedule(cost func(share float64) price, paper func(lstar floa
 		eta = full.least(lstar)
 	}
 	p.schedule = func() schedule { return &constant{full, eta} }
-	p.setProved(source+", where some hypothesis loses at most lstar", full.bound(eta, lstar))
+	p.setProved(source+"; its value beforehand is that at L* = lstar", full.bound(eta, lstar))
 }
 
 // setProved sets the proved bound. The schedule must be set.

@@ -2,6 +2,7 @@ package online
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -246,15 +247,16 @@ func duels(t *testing.T, contenders []string, spec schemas.Problem, rounds int) 
 func TestNoRowContradicts(t *testing.T) {
 	p := serve(t)
 	const sequences, level = 24, 0.05
-	problems, players := []schemas.Problem{{Class: "points", Domain: 4}}, contenders
-	horizons := []int{50}
+	problems := []schemas.Problem{{Class: "points", Domain: 4}}
+	players := map[int][]string{50: contenders} // by the number of rounds
 	if testkit.LongRun {
 		rows := testkit.WriteFile(t, "class.csv", "a,b,c,d,e\n0,0,0,0,1\n0,1,1,0,0\n1,1,0,0,1\n1,0,0,1,1\n1,1,1,1,0\n")
 		problems = []schemas.Problem{
 			{Class: "thresholds", Domain: 16}, {Class: "points", Domain: 8}, {Class: "parities", Dim: 3},
-			{Class: "parities", Dim: 6}, {Class: "intervals", Domain: 10}, {Class: "matrix", Matrix: &schemas.Matrix{File: rows}},
+			{Class: "parities", Dim: 6}, {Class: "intervals", Domain: 10},
+			{Class: "matrix", Matrix: &schemas.Matrix{File: rows}},
 		}
-		horizons, players = []int{20, 100, 500}, slices.Concat(contenders, furtherContenders)
+		players = map[int][]string{20: contenders, 100: furtherContenders, 500: contenders}
 	}
 	type row struct {
 		name, unmet     string
@@ -265,8 +267,8 @@ func TestNoRowContradicts(t *testing.T) {
 	largest, where := 0.0, ""
 	for _, spec := range problems {
 		spec.Distribution = "uniform"
-		for _, rounds := range horizons {
-			for _, d := range duels(t, players, spec, rounds) {
+		for _, rounds := range slices.Sorted(maps.Keys(players)) {
+			for _, d := range duels(t, players[rounds], spec, rounds) {
 				why, ok := unmet(t, p, d.setting)
 				if !ok {
 					continue

@@ -310,30 +310,6 @@ func (s checks) wrongParameters() []wrongParameter {
 	return wrong
 }
 
-// checkBounds checks that theory's bounds can be had, and that each says where it comes from.
-func (s checks) checkBounds() error {
-	p, err := s.running()
-	if err != nil {
-		return err
-	}
-	setting := proto.CloneOf(s.setting)
-	setting.N = 0
-	r, err := p.Bound(s.ctx, setting)
-	if err != nil {
-		return err
-	}
-	if r.Refusal.GetKind() == pluginv1.Refusal_KIND_ERROR {
-		return errors.New(r.Refusal.Message)
-	}
-	for _, b := range r.Bounds {
-		if b.Name == "" || b.Source == "" || !(b.Value > 0 || b.Value == 0 && s.setting.Rounds > 0) {
-			return fmt.Errorf("bound %q of source %q is %v: a name, a source and a positive number (or +Inf) are needed",
-				b.Name, b.Source, b.Value)
-		}
-	}
-	return nil
-}
-
 // checkCancellation checks that a cancelled session ends at once, and does no harm to later ones.
 func (s checks) checkCancellation() error {
 	before, err := s.clean(usual)

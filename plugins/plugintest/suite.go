@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/shatterlab/shatter/pipeline/theory"
 	"github.com/shatterlab/shatter/plugins/algo"
 	"github.com/shatterlab/shatter/plugins/host"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
@@ -181,6 +182,9 @@ func (s *suite) wire(setting Setting) (*pluginv1.Setting, error) {
 	}
 	if w.Task == pluginv1.Task_TASK_PREDICT {
 		w.Queries, w.Offline = int64(cmp.Or(setting.Queries, testPoints)), setting.Offline
+	}
+	if w.Queries+w.Rounds > 0 {
+		w.Sees = theory.SeesNothing // scripts do not look at answers
 	}
 	w.Means = !s.algorithm.Private && w.Rounds == 0 // a private one is held to labels
 	if s.algorithm.Private {

@@ -1,0 +1,215 @@
+package plugintest
+
+import (
+	"context"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/host"
+)
+
+// boundCase is a bound that an algorithm may state.
+type boundCase struct {
+	name  string // of the case
+	task  algo.Task
+	want  string // a part of the error; "": none
+	bound func(s *algo.Setting[params]) algo.Bound
+}
+
+// plugin returns an algorithm that states the bound.
+func (c boundCase) plugin() algo.Plugin {
+	a := algo.Algorithm[params]{
+		Name: "test/bounded", Version: "1", Defaults: params{Mode: "mean"},
+		Bound: func(s *algo.Setting[params]) ([]algo.Bound, error) { return []algo.Bound{c.bound(s)}, nil },
+	}
+	switch c.task {
+	case algo.Learn:
+		a.Learn, a.Metrics = majority().Learn, majority().Metrics
+	case algo.Predict:
+		a.Predict = playing(func(_ *[]float64, x []float64) float64 { return x[0] }).(algo.Algorithm[params]).Predict
+	case algo.Online:
+		a.Online = func(context.Context, *algo.Trial[params]) (algo.Learner, error) { return idle{}, nil }
+	}
+	if c.name == cleanOnly {
+		a.Check = func(s *algo.Setting[params]) error {
+			if s.Problem.NoiseRate > 0 {
+				return algo.Invalid("labels with noise")
+			}
+			return nil
+		}
+	}
+	return a
+}
+
+// cleanOnly names the case of an algorithm that refuses noise.
+const cleanOnly = "refuses noise"
+
+// idle answers every point with 0.
+type idle struct{}
+
+func (idle) Predict(_ context.Context, _ *algo.Data, out []float64) error {
+	clear(out)
+	return nil
+}
+
+func (idle) Observe(context.Context, *algo.Data, []float64) error { return nil }
+
+// stated returns a proved bound.
+func stated(value float64, premises ...algo.Premise) algo.Bound {
+	return algo.Bound{Name: "b", Source: "Theorem 1", Value: value, Proved: true, Premises: premises}
+}
+
+// sound returns a sample size that allows for all that makes a goal harder.
+func sound(s *algo.Setting[params]) float64 {
+	alpha, beta := s.Proof()
+	return math.Ceil(math.Log(1/beta) / (alpha * (1 - 2*s.Problem.NoiseRate)))
+}
+
+// noiseless returns a sample size for clean labels.
+func noiseless(s *algo.Setting[params]) float64 {
+	alpha, beta := s.Proof()
+	return math.Ceil(math.Log(1/beta) / alpha)
+}
+
+// seen returns a number that grows with what the adversary sees.
+func seen(s *algo.Setting[params]) float64 {
+	return map[algo.Sight]float64{algo.SeesNothing: 150, algo.SeesPast: 180, algo.SeesAnswers: 200}[s.Sees]
+}
+
+var boundCases = []boundCase{
+	{"sound", algo.Learn, "",
+		func(s *algo.Setting[params]) algo.Bound { return stated(sound(s), algo.TargetInClass) }},
+	{"unknown premise", algo.Learn, `bound "b" has the premise "no-noise", which does not exist: use target-in-class`,
+		func(s *algo.Setting[params]) algo.Bound { return stated(sound(s), algo.TargetInClass, "no-noise") }},
+	{"premise twice", algo.Learn, `bound "b" states the premise "target-in-class" twice`,
+		func(s *algo.Setting[params]) algo.Bound {
+			return stated(sound(s), algo.TargetInClass, algo.TargetInClass)
+		}},
+	{"no source", algo.Learn, `bound "b" of source "" is 1: a source and a positive number (or +Inf) are needed`,
+		func(s *algo.Setting[params]) algo.Bound { return algo.Bound{Name: "b", Value: 1} }},
+	{"no regret", algo.Online, "",
+		func(*algo.Setting[params]) algo.Bound { return stated(0) }},
+
+	{"any labels", algo.Learn, `bound "b" does not say what it takes the labels to be: state the premise ` +
+		`target-in-class, or best-reference where it is on the excess over the best hypothesis`,
+		func(s *algo.Setting[params]) algo.Bound { return stated(sound(s)) }},
+	{"printed", algo.Learn, "",
+		func(s *algo.Setting[params]) algo.Bound {
+			return algo.Bound{Name: "b", Source: "Theorem 1", Value: 3 / s.Alpha}
+		}},
+	{"fails anyhow", algo.Learn, "",
+		func(s *algo.Setting[params]) algo.Bound {
+			b := stated(1 / s.Alpha)
+			b.Fails = "k = 40 blocks, and the proof needs 400"
+			return b
+		}},
+
+	{"depends on the target", algo.Learn, `bound "b" is 24 where problem.realizable is set and 240 where it is not: ` +
+		`state the premise target-in-class`,
+		func(s *algo.Setting[params]) algo.Bound {
+			if s.Problem.Realizable {
+				return stated(sound(s), algo.BestReference)
+			}
+			return stated(10*sound(s), algo.BestReference)
+		}},
+	{"depends on the target and says so", algo.Learn, "",
+		func(s *algo.Setting[params]) algo.Bound {
+			if s.Problem.Realizable {
+				return stated(sound(s), algo.TargetInClass)
+			}
+			return stated(10*sound(s), algo.BestReference)
+		}},
+
+	{"ignores noise", algo.Learn, `whether labels are clean or have random noise at rate 0.1: compute it from the ` +
+		`noise, or state the premise clean-labels`,
+		func(s *algo.Setting[params]) algo.Bound {
+			return stated(noiseless(s), algo.TargetInClass, algo.IndependentNoise)
+		}},
+	{"ignores adversarial noise", algo.Learn, `whether labels are clean or have adversarial noise at rate 0.05: ` +
+		`compute it from the noise, or state the premise clean-labels or independent-noise`,
+		func(s *algo.Setting[params]) algo.Bound {
+			if s.Problem.Noise == "random" {
+				return stated(sound(s), algo.TargetInClass)
+			}
+			return stated(noiseless(s), algo.TargetInClass)
+		}},
+	{"clean labels", algo.Learn, "",
+		func(s *algo.Setting[params]) algo.Bound {
+			return stated(noiseless(s), algo.TargetInClass, algo.CleanLabels)
+		}},
+	{cleanOnly, algo.Learn, "",
+		func(s *algo.Setting[params]) algo.Bound { return stated(noiseless(s), algo.TargetInClass) }},
+	{"adversarial noise is too much", algo.Learn, "",
+		func(s *algo.Setting[params]) algo.Bound {
+			if s.Problem.Noise == "adversarial" && s.Alpha < 2*s.Problem.NoiseRate {
+				return stated(math.Inf(1), algo.TargetInClass)
+			}
+			return stated(sound(s), algo.TargetInClass)
+		}},
+	{"another number rules", algo.Learn, "",
+		func(s *algo.Setting[params]) algo.Bound { return stated(max(60, sound(s)), algo.TargetInClass) }},
+	{"another number rules always", algo.Learn, "",
+		func(s *algo.Setting[params]) algo.Bound { return stated(max(1e6, sound(s)), algo.TargetInClass) }},
+	{"no sample is needed", algo.Learn, "",
+		func(*algo.Setting[params]) algo.Bound { return stated(1, algo.TargetInClass) }},
+	{"no size is enough", algo.Learn, "",
+		func(s *algo.Setting[params]) algo.Bound {
+			if s.Alpha < 0.1 {
+				return stated(math.Inf(1), algo.TargetInClass)
+			}
+			return stated(sound(s), algo.TargetInClass)
+		}},
+
+	{"ignores measuring", algo.Learn, `whether errors are computed exactly or measured on 200 points: compute it at ` +
+		`Setting.Proof, or state the premise exact-error`,
+		func(s *algo.Setting[params]) algo.Bound {
+			return stated(3/s.Alpha, algo.TargetInClass, algo.CleanLabels)
+		}},
+	{"exact errors", algo.Learn, "",
+		func(s *algo.Setting[params]) algo.Bound {
+			return stated(3/s.Alpha, algo.TargetInClass, algo.CleanLabels, algo.ExactError)
+		}},
+
+	{"queries that react", algo.Predict, `bound "b" is 150 where Setting.sees is "nothing" and 180 where it is "past": ` +
+		`state the premise fixed-beforehand or unseen-answer`,
+		func(s *algo.Setting[params]) algo.Bound { return stated(seen(s), algo.TargetInClass) }},
+	{"truths that react", algo.Online, `bound "b" is 180 where Setting.sees is "past" and 200 where it is "answers": ` +
+		`state the premise fixed-beforehand or unseen-answer`,
+		func(s *algo.Setting[params]) algo.Bound { return stated(max(180, seen(s))) }},
+	{"truths that react, and it says so", algo.Online, "",
+		func(s *algo.Setting[params]) algo.Bound {
+			if s.Sees == algo.SeesAnswers {
+				return stated(200)
+			}
+			return stated(180, algo.UnseenAnswer)
+		}},
+}
+
+// Bounds that do not state what they take for granted are found, and no others.
+func TestBounds(t *testing.T) {
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range boundCases {
+		t.Run(c.name, func(t *testing.T) {
+			command := host.Command{Path: path, Env: []string{roleVariable + "=" + c.name}}
+			p, err := host.Start(t.Context(), command)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := &suite{ctx: t.Context(), command: command, algorithm: p.Describe().Algorithms[0], process: p}
+			defer s.stop()
+			if err := s.adopt(Setting{Problem: problems[0], Task: c.task}); err != nil {
+				t.Fatal(err)
+			}
+			err = checks{s}.checkBounds()
+			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+		})
+	}
+}
