@@ -114,6 +114,10 @@ func TestSearchEnds(t *testing.T) {
 		{"step, huge range, every integer", world{rate: step(123_456_789_012)},
 			with(func(f *Find) { f.From = 3; f.To = 1e12; f.Within = 1 }),
 			StatusDecided, "", 123_456_789_011, 123_456_789_012, 0},
+		{"step, multiples of 10", world{rate: step(1003)}, with(func(f *Find) { f.Step, f.Within = 10, 1 }),
+			StatusDecided, "", 1000, 1010, 1003},
+		{"multiples of 10, from and to", world{rate: constant(0)}, with(func(f *Find) { f.Step, f.From, f.To = 10, 3, 999 }),
+			StatusAboveRange, "", 990, 0, 0},
 		{"always wrong", world{rate: constant(0)}, usual(), StatusAboveRange, "", 1_000_000, 0, 0},
 		{"always right", world{rate: constant(1)}, usual(), StatusBelowRange, "", 0, 64, 0},
 		{"always failing", world{rate: constant(0), failing: true}, usual(), StatusFailed, "not one trial", 1_000_000, 0, 0},
@@ -285,6 +289,8 @@ func TestFindIsChecked(t *testing.T) {
 	for what, change := range map[string]func(*Find){
 		"from":       func(f *Find) { f.From = 0 },
 		"to":         func(f *Find) { f.To = 63 },
+		"step":       func(f *Find) { f.Step = -1 },
+		"steps":      func(f *Find) { f.From, f.To, f.Step = 64, 99, 100 },
 		"2^40":       func(f *Find) { f.To = 1<<40 + 1 },
 		"within":     func(f *Find) { f.Within = 0.9 },
 		"ratio":      func(f *Find) { f.Within = math.NaN() },
@@ -305,6 +311,7 @@ func drawFind(t *rapid.T) Find {
 	from := rapid.Int64Range(1, 200).Draw(t, "from")
 	return Find{
 		From: from, To: from + int64(math.Exp(rapid.Float64Range(0, 9).Draw(t, "ln range"))) - 1,
+		Step:       rapid.SampledFrom([]int64{0, 0, 1}).Draw(t, "step"),
 		Within:     rapid.SampledFrom([]float64{1, 1.1, 1.5, 2, 3, 10}).Draw(t, "within"),
 		Confidence: rapid.SampledFrom([]float64{0.5, 0.95}).Draw(t, "confidence"),
 		Target:     rapid.SampledFrom([]float64{0.5, 0.9, 0.99}).Draw(t, "target"),

@@ -39,8 +39,8 @@ type outcome struct {
 	prior      priorWords
 	evaluation map[string]bool
 	steps      map[int64]bool // of searches
-	targets    []string // in words, each once
-	stated     []string // hypotheses, each once
+	targets    []string       // in words, each once
+	stated     []string       // hypotheses, each once
 }
 
 // explain describes every grid in words.

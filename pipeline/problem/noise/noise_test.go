@@ -23,6 +23,21 @@ func TestNumberOfFlips(t *testing.T) {
 	}
 }
 
+func TestWholeShare(t *testing.T) {
+	for rate, want := range map[float64]int64{
+		0: 0, 0.3: 10, 0.05: 20, 0.25: 4, 0.29: 100, 0.02: 50, 1. / 3: 3, 0.123: 0, 0.001: 0, 0.45: 20,
+	} {
+		if got := wholeShare(rate); got != want {
+			t.Errorf("wholeShare(%v) = %d, want %d", rate, got, want)
+		}
+		for n := want; n > 0 && n < 1000; n += want {
+			if share := float64(flips(rate, int(n))) / float64(n); share < rate-1e-9 || share > rate+1e-9 {
+				t.Errorf("rate %v: a share of %v is flipped at n = %d", rate, share, n)
+			}
+		}
+	}
+}
+
 func TestShifts(t *testing.T) {
 	const top = concept.MaxDomain - 1
 	in, out := shift{}, shift{outward: true}
