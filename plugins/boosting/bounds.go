@@ -176,8 +176,8 @@ func unproved(p *Params) string {
 	if p.Weak == Raw && p.Loss == Linear && !p.Debias {
 		return ""
 	}
-	return fmt.Sprintf("the proof is for weak raw, loss linear and debias false; this row has weak %s, loss %s and debias %v",
-		p.Weak, p.Loss, p.Debias)
+	return fmt.Sprintf("the proof is for weak raw, loss linear and debias false; "+
+		"this row has weak %s, loss %s and debias %v", p.Weak, p.Loss, p.Debias)
 }
 
 // provedBound returns the n from which on the goal is reached by a w of which fewer than kappa n

@@ -212,7 +212,8 @@ func TestBoundsSayWhatIsProved(t *testing.T) {
 		printed, theorem, own string // why theorem-30 and 33, theorem-a, and own-parameters fail
 	}{
 		{"calibrated", func(*algo.Setting[Params]) {}, paper + calibrated, theoremA + calibrated, kappa},
-		{"provable parameters", params(Params{Preset: Calibrated, Rounds: 4000, Lambda: 1, Kappa: 0.02, Weak: Raw, Loss: Linear}),
+		{"provable parameters",
+			params(Params{Preset: Calibrated, Rounds: 4000, Lambda: 1, Kappa: 0.02, Weak: Raw, Loss: Linear}),
 			paper + "preset calibrated with rounds = 4000, lambda = 1, kappa = 0.02",
 			theoremA + "preset calibrated with rounds = 4000, lambda = 1, kappa = 0.02", ""},
 		{"too few rounds", params(Params{Preset: Calibrated, Kappa: 0.02, Weak: Raw, Loss: Linear}),
