@@ -297,7 +297,8 @@ func (p plan) bound(name, source string, n float64, g goal) algo.Bound {
 	}
 	switch {
 	case p.steps == 0:
-		b.Fails = fmt.Sprintf("no sample size is proved to be enough for the error %.4g with up to %d steps", g.alpha, maxSteps)
+		b.Fails = fmt.Sprintf("no sample size is proved to be enough for the error %.4g with up to %d steps",
+			g.alpha, maxSteps)
 	case math.IsInf(n, 1):
 		b.Fails = fmt.Sprintf("with %v the proof gives an error of %.4g at best, and %.4g is to be proved",
 			p, p.error(math.Inf(1), g), g.alpha)

@@ -1,6 +1,7 @@
 package halfspace
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -144,27 +145,28 @@ func TestGradientBounds(t *testing.T) {
 		return func(s *setting) { s.Params.Gamma, s.Params.Steps, s.Params.Rate = gamma, steps, rate }
 	}
 	const (
-		best  = "it is about gamma = 0.1, steps = 640000, rate = 0.0001195; this row has gamma = "
-		noisy = "with gamma = 0.1, steps = 400, rate = 0.01 the proof gives an error of 0.6367 at best, and 0.1 is to be proved"
+		best = "it is about gamma = 0.1, steps = 640000, rate = 0.0001195; this row has gamma = "
+		own  = "with gamma = %v, steps = %d, rate = %v the proof gives an error of %v at best, and %v is to be proved"
 	)
 	for _, c := range []struct {
 		name       string
 		change     func(s *setting)
-		hinge, own string // why the bounds fail
+		hinge, own string // why the bounds fail; of hinge the beginning
 	}{
 		{"defaults", func(*setting) {}, best + "0.1, steps = 400, rate = 0.01",
 			// 1/(2 eta T) + eta/(2 gamma^2) is above alpha
-			"with gamma = 0.1, steps = 400, rate = 0.01 the proof gives an error of 0.6247 at best, and 0.1 is to be proved"},
+			fmt.Sprintf(own, 0.1, 400, 0.01, 0.6247, 0.1)},
 		{"provable parameters", plan(0, 100_000, 2e-4), best + "0.1, steps = 100000, rate = 0.0002", ""},
 		{"smaller gamma", plan(0.09, 100_000, 2e-4), best + "0.09, steps = 100000, rate = 0.0002", ""},
 		{"larger gamma", plan(0.2, 100_000, 2e-4), best + "0.2, steps = 100000, rate = 0.0002",
-			"with gamma = 0.2, steps = 100000, rate = 0.0002 the proof gives an error of 0.5275 at best, and 0.1 is to be proved"},
-		{"little random noise", func(s *setting) { s.Problem.Noise, s.Problem.NoiseRate = "random", 0.001 }, "", noisy},
+			fmt.Sprintf(own, 0.2, 100000, 0.0002, 0.5275, 0.1)},
+		{"little random noise", func(s *setting) { s.Problem.Noise, s.Problem.NoiseRate = "random", 0.001 },
+			"it is about gamma = 0.1, steps = ", fmt.Sprintf(own, 0.1, 400, 0.01, 0.6367, 0.1)},
 		{"little adversarial noise", func(s *setting) { s.Problem.Noise, s.Problem.NoiseRate = "adversarial", 0.001 },
-			"", noisy},
+			"it is about gamma = 0.1, steps = ", fmt.Sprintf(own, 0.1, 400, 0.01, 0.6367, 0.1)},
 		{"too much noise", func(s *setting) { s.Problem.Noise, s.Problem.NoiseRate = "adversarial", 0.01 },
 			"no sample size is proved to be enough for the error 0.1 with up to 10000000 steps",
-			"with gamma = 0.1, steps = 400, rate = 0.01 the proof gives an error of 0.7447 at best, and 0.1 is to be proved"},
+			fmt.Sprintf(own, 0.1, 400, 0.01, 0.7447, 0.1)},
 		{"projection", func(s *setting) { s.Params.Project = 4 },
 			"the proof is for no projection, and this row has project = 4",
 			"the proof is for no projection, and this row has project = 4"},
@@ -172,7 +174,7 @@ func TestGradientBounds(t *testing.T) {
 			"the problem promises no margin"},
 		{"too many steps", func(s *setting) { s.Problem.Margin, s.Alpha = 0.001, 0.01 },
 			"no sample size is proved to be enough for the error 0.01 with up to 10000000 steps",
-			"with gamma = 0.001, steps = 400, rate = 0.01 the proof gives an error of 5000 at best, and 0.01 is to be proved"},
+			fmt.Sprintf(own, 0.001, 400, 0.01, 5000, 0.01)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := gradientSetting(10, GradientParams{Steps: 400, Rate: 0.01})
@@ -183,7 +185,7 @@ func TestGradientBounds(t *testing.T) {
 			if own.Fails != c.own {
 				t.Errorf("own parameters fail by %q, want %q", own.Fails, c.own)
 			}
-			if hinge.Fails != c.hinge && c.hinge != "" {
+			if !strings.HasPrefix(hinge.Fails, c.hinge) {
 				t.Errorf("hinge fails by %q, want %q", hinge.Fails, c.hinge)
 			}
 			if own.Value < hinge.Value*0.999 {
