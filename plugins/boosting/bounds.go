@@ -1,8 +1,11 @@
 package boosting
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
 	"math"
+	"slices"
 
 	"github.com/shatterlab/shatter/plugins/algo"
 )
@@ -10,84 +13,90 @@ import (
 // Sources of bounds and guarantees.
 const (
 	source2020  = "Bun, Carmosino and Sorrell 2020"
-	sourceExact = "Theorem 30 with sensitivity 2/(kappa n) and exact Gaussian accounting; privacy alone"
+	sourceExact = "Theorem 30 with sensitivity 2/(kappa n) and exact Gaussian accounting"
 
-	sourceTheoremA = "Theorem A (plugins/boosting, proves: lambda 1, T = 16 ln(1/kappa)/tau^2, kappa = alpha); " +
-		"privacy and training error below alpha alone"
-	sourceMargin = "Rademacher complexity at relative margin tau/4 " +
-		"(boosting without noise, lambda 2, T = 4 ln(1/kappa)/tau^2, kappa = alpha/2); generalization alone"
-	sourceProof = "HS-StL with preset theorem-a and the best kappa: " +
-		"Theorem A and Rademacher complexity (plugins/boosting, proves); privacy and population error"
-	sourceBregman = "regret of the rounds and Rademacher complexity at the margin that it leaves " +
+	sourceTheoremA = "Theorem A, Shatter's own (plugins/boosting, proves: lambda 1, T = 16 ln(1/kappa)/tau^2, " +
+		"kappa = alpha)"
+	sourceMargin = "Shatter's own: Rademacher complexity at relative margin tau/4 " +
+		"(boosting without noise, lambda 2, T = 4 ln(1/kappa)/tau^2, kappa = alpha/2)"
+	sourceProof = "Theorem A, Shatter's own, and Rademacher complexity (plugins/boosting, proves), " +
+		"with preset theorem-a and the best kappa; privacy and population error"
+	sourceBregman = "Shatter's own: regret of the rounds and Rademacher complexity at the margin that it leaves " +
 		"(plugins/boosting, relativeMargin and reached); population error"
-	sourceSmooth = "end of SmoothBoost and Rademacher complexity at its margin gamma/(2+gamma) " +
+	sourceSmooth = "Shatter's own: end of SmoothBoost and Rademacher complexity at its margin gamma/(2+gamma) " +
 		"(plugins/boosting, newFading and reached); population error"
-	sourceOwn = "HS-StL with this row's own parameters: " +
-		"the proof of Theorem A and Rademacher complexity (plugins/boosting, proves); privacy and population error"
+	sourceOwn = "the proof of Theorem A, Shatter's own, and Rademacher complexity (plugins/boosting, proves), " +
+		"with this row's parameters; privacy and population error"
 )
 
-// bounds returns what theory says about HS-StL and this problem. A bound marked proved means that
-// at this n, with the parameters that the source names, HS-StL is private and reaches alpha with
-// probability 1 - beta. A half of that, privacy or generalization alone, is not marked proved,
-// though its own statement may be.
+// bounds returns what theory says about HS-StL and this problem. A bound that does not fail says
+// that at this n the row itself is private and reaches alpha with probability 1 - beta. Statements
+// about HS-StL with other parameters, and halves such as privacy alone, are listed and fail.
 func bounds(s *algo.Setting[Params]) ([]algo.Bound, error) {
 	if err := resolve(s); err != nil {
 		return nil, err
 	}
-	g, ok := goalOf(s)
-	if !ok {
-		return nil, nil
+	g := goalOf(s)
+	if g.margin < leastMargin {
+		return []algo.Bound{own(g, math.Inf(1), 0, 0, sourceOwn, nil)}, nil
 	}
-	all := append(printedBounds(s, g), theoremABounds(s, g)...)
-	if own, ok := ownBound(s, g); ok {
-		all = append(all, own)
-	}
-	return all, nil
+	all := printedBounds(s, g)
+	all = append(all, halvesOfTheoremA(s, g)...)
+	return append(all, theoremABound(s, g), ownBound(s, g)), nil
 }
 
-// goalOf returns the goal of a setting. It is not ok if the target promises no margin to build for,
-// which every statement needs.
-func goalOf[P any](s *algo.Setting[P]) (g goal, ok bool) {
-	p := s.Problem
-	g = goal{alpha: s.Alpha, beta: s.Beta, margin: p.Margin, noise: p.Noise, rate: p.NoiseRate}
-	return g, p.Margin >= leastMargin && p.Realizable
+// goalOf returns what the errors of a setting have to reach.
+func goalOf[P any](s *algo.Setting[P]) goal {
+	alpha, beta := s.Proof()
+	return goal{alpha: alpha, beta: beta, margin: s.Problem.Margin, noise: s.Problem.Noise, rate: s.Problem.NoiseRate}
 }
 
-// printedBounds returns the paper's bounds, or none if it does not claim to tolerate the noise.
-// Their proofs need an advantage of tau/8 from the weak learner as printed, which has tau^2/2, and
-// a margin of tau/8 that it cannot reach.
+// asStated returns the goal with the alpha and beta of the setting, which fix the parameters in
+// statements that say what they are for each alpha and beta.
+func (g goal) asStated(s *algo.Setting[Params]) goal {
+	g.alpha, g.beta = s.Alpha, s.Beta
+	return g
+}
+
+// printedBounds returns the paper's bounds, which are about Algorithm 5 as printed. Their proofs
+// need an advantage of tau/8 from the weak learner as printed, which has tau^2/2, and a margin of
+// tau/8 that it cannot reach.
 func printedBounds(s *algo.Setting[Params], g goal) []algo.Bound {
+	g = g.asStated(s)
 	c := s.Params.C
 	if c == 0 {
 		c = math.Sqrt(0.5)
 	}
 	plan := paperSchedule(g.alpha, g.beta, g.margin, c)
-	if !g.tolerates(plan.kappa) || g.noise == "adversarial" {
-		return nil
-	}
 	printed, exact := printedAccount(s.Epsilon, s.Delta), exactAccount(s.Epsilon, s.Delta)
-	private := plan.least(printed)
+	private, tight := plan.least(printed), plan.least(exact)
 	accuracy, fat := printedAccuracy(g.alpha, g.beta, g.margin)
 	if g.rate > 0 {
 		accuracy = max(accuracy, math.Ceil(24*math.Log(3/g.beta)/(plan.kappa*g.margin)))
 	}
+	formal, spent := randomNoiseBound(s, g, plan)
 	with := map[string]float64{
 		"rounds": float64(plan.rounds), "lambda": plan.lambda, "kappa": plan.kappa, "sigma": plan.sigma(0), "c": c,
 	}
-	tight := plan.least(exact)
-	formal, spent := randomNoiseBound(s, g, plan)
+	premises := []algo.Premise{algo.TargetInClass, algo.IndependentNoise, algo.ExactError}
+	fails := cmp.Or(g.tooNoisy(plan.kappa), plan.differs(s, PaperPreset, PaperTight))
 	return []algo.Bound{
 		{Name: "theorem-30", Source: source2020 + ", Theorem 30: the larger of privacy and accuracy",
-			Value: max(private, accuracy), With: map[string]float64{"privacy": private, "accuracy": accuracy}},
-		{Name: "theorem-30-privacy", Source: source2020 + ", Theorem 30: sqrt(8T/rho)/(kappa sigma); privacy alone",
-			Value: private, With: merged(with, map[string]float64{"rho": printed.mu * printed.mu / 2})},
+			Value: max(private, accuracy), With: map[string]float64{"privacy": private, "accuracy": accuracy},
+			Premises: premises, Fails: fails},
+		{Name: "theorem-30-privacy", Source: source2020 + ", Theorem 30: sqrt(8T/rho)/(kappa sigma)",
+			Value: private, With: merged(with, map[string]float64{"rho": printed.mu * printed.mu / 2}),
+			Premises: premises, Fails: "it is about privacy alone"},
 		{Name: "theorem-30-accuracy",
-			Source: source2020 + ", Theorem 30 by Theorem 28 (misprint corrected) and Lemma 29; accuracy alone",
-			Value:  accuracy, With: map[string]float64{"fat": fat, "kappa": plan.kappa}},
+			Source: source2020 + ", Theorem 30 by Theorem 28 (misprint corrected) and Lemma 29",
+			Value:  accuracy, With: map[string]float64{"fat": fat, "kappa": plan.kappa},
+			Premises: premises, Fails: "it is about accuracy alone"},
 		{Name: "theorem-33", Source: source2020 + ", Theorem 33: random label noise, generalization from privacy",
-			Value: formal, With: merged(with, spent)},
+			Value: formal, With: merged(with, spent),
+			Premises: premises, Fails: fails},
 		{Name: "theorem-30-privacy-tight", Source: sourceExact,
-			Value: tight, With: merged(with, map[string]float64{"mu": exact.mu})},
+			Value: tight, With: merged(with, map[string]float64{"mu": exact.mu}),
+			Premises: premises, Fails: "it is about privacy alone"},
 	}
 }
 
@@ -105,68 +114,128 @@ func randomNoiseBound(s *algo.Setting[Params], g goal, plan schedule) (n float64
 	return n, map[string]float64{"epsilon_t": epsilon, "delta_t": delta}
 }
 
-// theoremABounds returns the halves of Theorem A at kappa = alpha and alpha/2, and the n that it
-// proves with the best kappa.
-func theoremABounds(s *algo.Setting[Params], g goal) []algo.Bound {
+// halvesOfTheoremA returns the halves of Theorem A at kappa = alpha and alpha/2.
+func halvesOfTheoremA(s *algo.Setting[Params], g goal) []algo.Bound {
+	g = g.asStated(s)
+	exact := exactAccount(s.Epsilon, s.Delta)
+	plan := theoremASchedule(min(g.alpha, 1/math.E), effectiveMargin(g.margin, g.rate), g.beta)
+	n := plan.least(exact)
+	root := (8/g.margin + math.Sqrt(math.Log(3/g.beta)/2)) / (g.alpha / 2)
+	return []algo.Bound{
+		{Name: "theorem-a-privacy", Source: sourceTheoremA, Value: n, With: plan.values(n, exact.mu),
+			Premises: []algo.Premise{algo.TargetInClass, algo.ExactError},
+			Fails:    "it is about privacy and the training error alone"},
+		{Name: "generalization", Source: sourceMargin, Value: math.Ceil(root * root),
+			With:     map[string]float64{"margin": g.margin / 4, "kappa": g.alpha / 2},
+			Premises: []algo.Premise{algo.TargetInClass, algo.CleanLabels, algo.ExactError},
+			Fails:    "it is about generalization alone"},
+	}
+}
+
+// theoremABound returns the n that Theorem A proves for preset theorem-a with the best kappa.
+func theoremABound(s *algo.Setting[Params], g goal) algo.Bound {
 	exact := exactAccount(s.Epsilon, s.Delta)
 	tau := effectiveMargin(g.margin, g.rate)
-	var all []algo.Bound
-	if plan := theoremASchedule(min(g.alpha, 1/math.E), tau, g.beta); g.tolerates(plan.kappa) {
-		n := plan.least(exact)
-		all = append(all, algo.Bound{
-			Name: "theorem-a-privacy", Source: sourceTheoremA, Value: n, With: plan.values(n, exact.mu),
-		})
-	}
-	if g.rate == 0 {
-		root := (8/tau + math.Sqrt(math.Log(3/g.beta)/2)) / (g.alpha / 2)
-		all = append(all, algo.Bound{Name: "generalization", Source: sourceMargin, Value: math.Ceil(root * root),
-			With: map[string]float64{"margin": tau / 4, "kappa": g.alpha / 2}})
-	}
 	best, plan := math.Inf(1), schedule{}
 	for step := 1; step <= 32; step++ {
-		try := theoremASchedule(g.alpha*math.Pow(2, -float64(step)/4), tau, g.beta)
-		if try.kappa > 1/math.E {
+		kappa := g.alpha * math.Pow(2, -float64(step)/4)
+		if kappa > 1/math.E {
 			continue
 		}
+		try := theoremASchedule(kappa, tau, s.Beta)
 		if n := try.sufficient(try.least(exact), g); n < best {
 			best, plan = n, try
 		}
 	}
-	if !math.IsInf(best, 1) {
-		all = append(all, algo.Bound{
-			Name: "theorem-a", Source: sourceProof, Value: best, Proved: true, With: plan.values(best, exact.mu),
-		})
+	b := algo.Bound{
+		Name: "theorem-a", Source: sourceProof, Value: best, Proved: true, Premises: []algo.Premise{algo.TargetInClass},
 	}
-	return all
+	if math.IsInf(best, 1) {
+		b.Fails = cmp.Or(g.tooNoisy(g.alpha), "no sample size is proved to be enough, whatever kappa is")
+		return b
+	}
+	b.With, b.Fails = plan.values(best, exact.mu), plan.differs(s, TheoremA)
+	return b
 }
 
-// ownBound returns what the proof of Theorem A gives for the parameters of a setting. It is not ok
-// if that is nothing.
-func ownBound(s *algo.Setting[Params], g goal) (algo.Bound, bool) {
-	p := &s.Params
-	if p.Weak != Raw || p.Loss != Linear || p.Debias {
-		return algo.Bound{}, false
-	}
+// ownBound returns what the proof of Theorem A gives for the parameters of a setting.
+func ownBound(s *algo.Setting[Params], g goal) algo.Bound {
 	plan, a := scheduleOf(s), accounting(s)
-	n := plan.sufficient(plan.least(a), g)
-	if math.IsInf(n, 1) {
-		return algo.Bound{}, false
+	if why := unproved(&s.Params); why != "" {
+		b := own(g, math.Inf(1), plan.kappa, 0, sourceOwn, nil)
+		b.Fails = why
+		return b
 	}
-	return algo.Bound{
-		Name: "own-parameters", Source: sourceOwn, Value: n, Proved: true, With: plan.values(n, a.mu),
-	}, true
+	n := plan.sufficient(plan.least(a), g)
+	theta := plan.trainingMargin(min(n, maxInteger), effectiveMargin(g.margin, g.rate), g.beta/2)
+	return own(g, n, plan.kappa, theta, sourceOwn, plan.values(n, a.mu))
+}
+
+// unproved returns why Theorem A says nothing of these parameters, or "".
+func unproved(p *Params) string {
+	if p.Weak == Raw && p.Loss == Linear && !p.Debias {
+		return ""
+	}
+	return fmt.Sprintf("the proof is for weak raw, loss linear and debias false; "+
+		"this row has weak %s, loss %s and debias %v", p.Weak, p.Loss, p.Debias)
 }
 
 // provedBound returns the n from which on the goal is reached by a w of which fewer than kappa n
-// examples have a margin below theta, relative to |w|; no bound if there is none. It adds kappa and
-// theta to with.
-func provedBound(g goal, kappa, theta float64, source string, with map[string]float64) []algo.Bound {
+// examples have a margin below theta, relative to |w|. It adds kappa and theta to with.
+func provedBound(g goal, kappa, theta float64, source string, with map[string]float64) algo.Bound {
 	n := leastFrom(1, func(n float64) bool { return g.reached(n, kappa, theta) })
-	if math.IsInf(n, 1) {
-		return nil
+	with["kappa"], with["margin"] = kappa, max(0, theta)
+	return own(g, n, kappa, theta, source, with)
+}
+
+// own returns the n that is proved for the parameters of a row. It fails, with the reason, where
+// that is not finite: fewer than a kappa share of the sample stays below the margin theta.
+func own(g goal, n, kappa, theta float64, source string, with map[string]float64) algo.Bound {
+	b := algo.Bound{
+		Name: "own-parameters", Source: source, Value: n, Proved: true, With: with,
+		Premises: []algo.Premise{algo.TargetInClass},
 	}
-	with["kappa"], with["margin"] = kappa, theta
-	return []algo.Bound{{Name: "own-parameters", Source: source, Value: n, Proved: true, With: with}}
+	switch {
+	case !math.IsInf(n, 1):
+	case g.margin < leastMargin:
+		b.Fails = fmt.Sprintf("the problem promises a margin of %g, and the proof needs %g", g.margin, leastMargin)
+	case g.tooNoisy(kappa) != "":
+		b.Fails = g.tooNoisy(kappa)
+	case kappa >= g.alpha:
+		b.Fails = fmt.Sprintf("a kappa share of the sample may stay wrong, and kappa = %.4g is not below the error %.4g",
+			kappa, g.alpha)
+	case !(theta > 0):
+		b.Fails = "no positive margin is proved for the sample after these rounds: change rounds and lambda"
+	default:
+		b.Fails = fmt.Sprintf("no sample size is proved to be enough for the error %.4g", g.alpha)
+	}
+	return b
+}
+
+// tooNoisy returns why the label noise is above what statements with this kappa bear, or "".
+func (g goal) tooNoisy(kappa float64) string {
+	if g.tolerates(kappa) {
+		return ""
+	}
+	return fmt.Sprintf("%s label noise at rate %.4g is above the %.4g that the proof bears at kappa = %.4g",
+		g.noise, g.rate, g.bearable(kappa), kappa)
+}
+
+// differs returns why a statement about s, the schedule of one of some presets, says nothing of a
+// row that runs HS-StL otherwise, or "".
+func (s schedule) differs(row *algo.Setting[Params], presets ...string) string {
+	p, other := &row.Params, scheduleOf(row)
+	equal := func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*b }
+	if slices.Contains(presets, p.Preset) &&
+		s.rounds == other.rounds && equal(s.lambda, other.lambda) && equal(s.kappa, other.kappa) {
+		return ""
+	}
+	return fmt.Sprintf("it is about preset %s with %v; this row has preset %s with %v", presets[0], s, p.Preset, other)
+}
+
+// String returns the parameters of the schedule, for people.
+func (s schedule) String() string {
+	return fmt.Sprintf("rounds = %d, lambda = %.4g, kappa = %.4g", s.rounds, s.lambda, s.kappa)
 }
 
 // values returns the schedule at n, and the budget mu, as intermediate values of a bound.

@@ -65,7 +65,7 @@ func bregmanBooster(name string, eager bool, doc string) algo.Algorithm[BregmanP
 			if err := check(s); err != nil {
 				return nil, err
 			}
-			return bregmanBounds(s), nil
+			return []algo.Bound{bregmanBound(s)}, nil
 		},
 	}
 }
@@ -113,13 +113,9 @@ func resolveBregman(name string, s *algo.Setting[BregmanParams]) error {
 	return checkNumbers(&resolved)
 }
 
-// bregmanBounds returns the n that is proved to suffice for the parameters of a setting, if any.
-func bregmanBounds(s *algo.Setting[BregmanParams]) []algo.Bound {
-	g, ok := goalOf(s)
-	if !ok {
-		return nil
-	}
-	p := s.Params.forBooster()
+// bregmanBound returns the n that is proved to suffice for the parameters of a setting.
+func bregmanBound(s *algo.Setting[BregmanParams]) algo.Bound {
+	g, p := goalOf(s), s.Params.forBooster()
 	theta := p.relativeMargin(effectiveMargin(g.margin, g.rate))
 	with := map[string]float64{"rounds": float64(p.Rounds), "lambda": p.Lambda}
 	return provedBound(g, p.Kappa, theta, sourceBregman, with)

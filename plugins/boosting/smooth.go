@@ -32,7 +32,7 @@ func smooth() algo.Algorithm[SmoothParams] {
 			if err := resolveSmooth(s); err != nil {
 				return nil, err
 			}
-			return smoothBounds(s), nil
+			return []algo.Bound{smoothBound(s)}, nil
 		},
 	}
 }
@@ -129,12 +129,14 @@ func (f *fading) weigh() float64 {
 	return float64(capped) + tail
 }
 
-// smoothBounds returns the n that is proved to suffice for the parameters of a setting, if any.
-func smoothBounds(s *algo.Setting[SmoothParams]) []algo.Bound {
-	g, ok := goalOf(s)
-	if !ok || s.Params.Tau > g.margin { // the weak learner may not have the advantage
-		return nil
+// smoothBound returns the n that is proved to suffice for the parameters of a setting.
+func smoothBound(s *algo.Setting[SmoothParams]) algo.Bound {
+	g, p := goalOf(s), s.Params
+	gamma := effectiveMargin(p.Tau, g.rate) / 2
+	b := provedBound(g, p.Kappa, smoothMargin(gamma), sourceSmooth, map[string]float64{"gamma": gamma})
+	if p.Tau > g.margin { // the weak learner may not have the advantage
+		b.Value = math.Inf(1)
+		b.Fails = fmt.Sprintf("the proof is for a margin of tau = %g, and the problem promises %g", p.Tau, g.margin)
 	}
-	gamma := effectiveMargin(s.Params.Tau, g.rate) / 2
-	return provedBound(g, s.Params.Kappa, smoothMargin(gamma), sourceSmooth, map[string]float64{"gamma": gamma})
+	return b
 }

@@ -110,15 +110,14 @@ func (g goal) corruption(n, kappa float64) (share, beta float64, ok bool) {
 }
 
 // tolerates reports whether label noise at this rate leaves the weak learner its margin.
-func (g goal) tolerates(kappa float64) bool {
-	switch {
-	case g.rate == 0:
-		return true
-	case g.noise == "random":
-		return g.rate <= kappa*g.margin/8
-	default:
-		return g.rate <= kappa*g.margin/4
+func (g goal) tolerates(kappa float64) bool { return g.rate == 0 || g.rate <= g.bearable(kappa) }
+
+// bearable returns the largest rate of label noise that leaves the weak learner its margin.
+func (g goal) bearable(kappa float64) float64 {
+	if g.noise == "random" {
+		return kappa * g.margin / 8
 	}
+	return kappa * g.margin / 4
 }
 
 // reached reports whether a unit vector w is proved to reach the goal from n examples if, whatever

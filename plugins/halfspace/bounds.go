@@ -1,6 +1,7 @@
 package halfspace
 
 import (
+	"fmt"
 	"math"
 	"sort"
 
@@ -12,11 +13,11 @@ import (
 const (
 	sourceNet = "Nguyen, Ullman and Zakynthinou 2019, pure: (8/(epsilon alpha)) (ln |net| + ln(2/beta)) " +
 		"for a net of (1 + 2/radius)^k unit vectors in k dimensions; constants rederived"
-	sourceGrid = "exponential moment of the charges of a bad point of the grid " +
+	sourceGrid = "Shatter's own: exponential moment of the charges of a bad point of the grid " +
 		"(plugins/halfspace, exponentialBounds, proves)"
-	sourceHinge = "regret of noisy gradients and Rademacher complexity, gamma the margin, the best steps and rate " +
-		"(plugins/halfspace, gradientBounds, proves); privacy and population error"
-	sourceOwn = "regret of noisy gradients and Rademacher complexity, with this row's own parameters " +
+	sourceHinge = "Shatter's own: regret of noisy gradients and Rademacher complexity, gamma the margin, " +
+		"the best steps and rate (plugins/halfspace, gradientBounds, proves); privacy and population error"
+	sourceOwn = "Shatter's own: regret of noisy gradients and Rademacher complexity, with this row's parameters " +
 		"(plugins/halfspace, gradientBounds, proves); privacy and population error"
 )
 
@@ -49,39 +50,48 @@ func exponentialBounds(s *algo.Setting[ExponentialParams]) ([]algo.Bound, error)
 	if err := resolveExponential(s); err != nil {
 		return nil, err
 	}
-	p, pr := &s.Params, s.Problem
-	if !pr.Realizable || !(pr.Margin >= p.Tau) || !(s.Epsilon > 0) {
-		return nil, nil // every statement needs a target with the margin
-	}
-	var list []algo.Bound
-	if pr.NoiseRate == 0 {
-		k := dimension(pr, p.Project)
-		lnM := float64(float64(k) * math.Log(1+2/p.Radius))
-		list = append(list, algo.Bound{
-			Name: "nuz-pure", Source: sourceNet,
-			Value: math.Ceil(8 / (s.Epsilon * s.Alpha) * (lnM + math.Log(2/s.Beta))),
-			With:  map[string]float64{"ln_net": lnM, "dimension": float64(k), "radius": p.Radius},
-		})
-	}
-	if p.Net != Grid || p.Project > 0 {
+	p := &s.Params
+	alpha, beta := s.Proof()
+	fails := uncovered(p, s.Problem.Margin)
+	k := dimension(s.Problem, p.Project)
+	lnM := float64(float64(k) * math.Log(1+2/p.Radius))
+	list := []algo.Bound{{
+		Name: "nuz-pure", Source: sourceNet,
+		Value:    math.Ceil(8 / (s.Epsilon * alpha) * (lnM + math.Log(2/beta))),
+		With:     map[string]float64{"ln_net": lnM, "dimension": float64(k), "radius": p.Radius},
+		Premises: []algo.Premise{algo.TargetInClass, algo.CleanLabels}, Fails: fails,
+	}, {
+		Name: "grid", Source: sourceGrid, Value: math.Inf(1), Proved: true,
+		Premises: []algo.Premise{algo.TargetInClass}, Fails: fails,
+	}}
+	if fails != "" {
 		return list, nil
 	}
-	c := charges{alpha: s.Alpha}
-	switch pr.Noise {
-	case "random":
-		c.random = pr.NoiseRate
-	case "adversarial":
-		c.adversary = pr.NoiseRate
-	}
+	c, grid := chargesOf(s.Problem, alpha), &list[1]
 	exponent := min(c.best(), s.Epsilon/2)
 	if rate := c.rate(exponent); exponent > 0 && rate > 0 {
-		need := math.Log(float64(p.Points-1)) - math.Log(s.Beta)
-		list = append(list, algo.Bound{
-			Name: "grid", Source: sourceGrid, Value: max(1, math.Ceil(need/rate)), Proved: true,
-			With: map[string]float64{"points": float64(p.Points), "gamma": p.level(), "rate": rate, "s": exponent},
-		})
+		need := math.Log(float64(p.Points-1)) - math.Log(beta)
+		grid.Value = max(1, math.Ceil(need/rate))
+		grid.With = map[string]float64{"points": float64(p.Points), "gamma": p.level(), "rate": rate, "s": exponent}
+	} else {
+		grid.Fails = fmt.Sprintf("no sample size is proved to be enough at epsilon %g, %s label noise at rate %g and "+
+			"the error %.4g", s.Epsilon, s.Problem.Noise, s.Problem.NoiseRate, alpha)
 	}
 	return list, nil
+}
+
+// uncovered returns why no point of the net need have a positive margin for a target with the
+// promised one, or "".
+func uncovered(p *ExponentialParams, margin float64) string {
+	switch {
+	case !(margin >= p.Tau):
+		return fmt.Sprintf("the proof is for a margin of tau = %g, and the problem promises %g", p.Tau, margin)
+	case p.Project > 0:
+		return fmt.Sprintf("a projection to %d dimensions need not keep the margin", p.Project)
+	case p.Net != Grid:
+		return fmt.Sprintf("%d random points need not cover the sphere to the radius %g", p.Points, p.Radius)
+	}
+	return ""
 }
 
 // charges describes the law of X for the worst bad point.
@@ -89,6 +99,20 @@ type charges struct {
 	alpha     float64
 	random    float64 // rate of independent label noise
 	adversary float64 // share of the sample's labels that an adversary who has seen it may flip
+}
+
+// chargesOf returns the law for a problem and the error that makes a point bad.
+func chargesOf(p algo.Problem, alpha float64) charges {
+	switch c := (charges{alpha: alpha}); p.Noise {
+	case "random":
+		c.random = p.NoiseRate
+		return c
+	case "adversarial":
+		c.adversary = p.NoiseRate
+		return c
+	default:
+		return c
+	}
 }
 
 // rate returns minus the logarithm of the largest E e^(-s X), less what the adversary can take
@@ -108,28 +132,33 @@ func (c charges) best() float64 {
 }
 
 // gradientBounds returns the sizes that plan.proves, for the best plan that bestPlan finds and for
-// the setting's own parameters. With a projection there are none.
+// the setting's own parameters.
 func gradientBounds(s *algo.Setting[GradientParams]) ([]algo.Bound, error) {
 	if err := resolveGradient(s); err != nil {
 		return nil, err
 	}
 	p, pr := s.Params, s.Problem
-	if !pr.Realizable || !(pr.Margin > 0) || p.Project > 0 {
-		return nil, nil
-	}
+	alpha, beta := s.Proof()
 	g := goal{
-		alpha: s.Alpha, beta: s.Beta, margin: pr.Margin, noise: pr.Noise, rate: pr.NoiseRate,
+		alpha: alpha, beta: beta, margin: pr.Margin, noise: pr.Noise, rate: pr.NoiseRate,
 		dim: float64(pr.Dim), mu: privacy.GaussianMu(s.Epsilon, s.Delta),
 	}
-	var list []algo.Bound
-	if best, n := g.bestPlan(); !math.IsInf(n, 1) {
-		list = append(list, best.bound("hinge", sourceHinge, n, g))
+	row := plan{gamma: p.Gamma, steps: float64(p.Steps), rate: p.Rate}
+	own := row.bound("own-parameters", sourceOwn, row.sufficient(g), g)
+	if !(pr.Margin > 0) {
+		own.Value, own.Fails = math.Inf(1), "the problem promises no margin"
+		return []algo.Bound{own}, nil
 	}
-	own := plan{gamma: p.Gamma, steps: float64(p.Steps), rate: p.Rate}
-	if n := own.sufficient(g); !math.IsInf(n, 1) {
-		list = append(list, own.bound("own-parameters", sourceOwn, n, g))
+	best, n := g.bestPlan()
+	hinge := best.bound("hinge", sourceHinge, n, g)
+	if hinge.Fails == "" && !best.equal(row) {
+		hinge.Fails = fmt.Sprintf("it is about %v; this row has %v", best, row)
 	}
-	return list, nil
+	if p.Project > 0 {
+		own.Fails = fmt.Sprintf("the proof is for no projection, and this row has project = %d", p.Project)
+		hinge.Fails = own.Fails
+	}
+	return []algo.Bound{hinge, own}, nil
 }
 
 // goal is what a sample size must reach: error at most alpha against clean labels with probability
@@ -147,6 +176,16 @@ type goal struct {
 type plan struct {
 	gamma, steps float64
 	rate         float64 // 0: the best one at each n
+}
+
+// String returns the parameters of the plan, for people.
+func (p plan) String() string {
+	return fmt.Sprintf("gamma = %.4g, steps = %.0f, rate = %.4g", p.gamma, p.steps, p.rate)
+}
+
+// equal reports whether two plans are the same but for rounding.
+func (p plan) equal(q plan) bool {
+	return p.gamma == q.gamma && p.steps == q.steps && math.Abs(p.rate-q.rate) <= 1e-9*p.rate
 }
 
 // proves reports whether this argument shows that noisy gradient descent reaches the goal from n
@@ -168,7 +207,10 @@ type plan struct {
 //     1/gamma-Lipschitz in the margin, so, but for probability b, the population error, at most the
 //     mean ramp loss, exceeds that by at most 2G/sqrt(n) + sqrt(l/(2n)) for all w in the unit ball
 //     (Bartlett and Mendelson 2002).
-func (p plan) proves(n float64, g goal) bool {
+func (p plan) proves(n float64, g goal) bool { return p.error(n, g) <= g.alpha }
+
+// error returns the error that the argument proves for n examples; for n = +Inf the least of all.
+func (p plan) error(n float64, g goal) float64 {
 	l := g.level()
 	a := g.rate
 	if g.noise == "random" && a > 0 {
@@ -176,7 +218,7 @@ func (p plan) proves(n float64, g goal) bool {
 	}
 	comparator := max(0, 1-g.margin/p.gamma) + float64(a*(1+1/p.gamma))
 	general := 2/(p.gamma*math.Sqrt(n)) + math.Sqrt(l/(2*n))
-	return comparator+p.excess(n, g)+a+general <= g.alpha
+	return comparator + p.excess(n, g) + a + general
 }
 
 // level returns l = ln(1/b).
@@ -248,12 +290,22 @@ func (g goal) bestPlan() (plan, float64) {
 	return best, least
 }
 
-// bound returns the proved size n of a plan as a bound of that name.
+// bound returns the proved size n of a plan as a bound of that name. It fails where n is not finite.
 func (p plan) bound(name, source string, n float64, g goal) algo.Bound {
-	return algo.Bound{
-		Name: name, Source: source, Value: n, Proved: true,
-		With: map[string]float64{
-			"gamma": p.gamma, "steps": p.steps, "rate": p.rate, "sigma": p.sigma(n, g), "mu": g.mu,
-		},
+	b := algo.Bound{
+		Name: name, Source: source, Value: n, Proved: true, Premises: []algo.Premise{algo.TargetInClass},
 	}
+	switch {
+	case p.steps == 0:
+		b.Fails = fmt.Sprintf("no sample size is proved to be enough for the error %.4g with up to %d steps",
+			g.alpha, maxSteps)
+	case math.IsInf(n, 1):
+		b.Fails = fmt.Sprintf("with %v the proof gives an error of %.4g at best, and %.4g is to be proved",
+			p, p.error(math.Inf(1), g), g.alpha)
+	default:
+		b.With = map[string]float64{
+			"gamma": p.gamma, "steps": p.steps, "rate": p.rate, "sigma": p.sigma(n, g), "mu": g.mu,
+		}
+	}
+	return b
 }

@@ -1,8 +1,10 @@
 package halfspace
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,7 +14,8 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// named returns the names of bounds in order, proved ones in brackets, and the bounds by name.
+// named returns the names of the bounds that do not fail, in order, proved ones in brackets, and all
+// bounds by name. It checks the premises.
 func named(t *testing.T, list []algo.Bound, err error) (string, map[string]algo.Bound) {
 	t.Helper()
 	if err != nil {
@@ -21,10 +24,18 @@ func named(t *testing.T, list []algo.Bound, err error) (string, map[string]algo.
 	var names []string
 	all := map[string]algo.Bound{}
 	for _, b := range list {
-		if !(b.Value >= 1) || math.IsInf(b.Value, 1) || b.Source == "" {
+		premises := []algo.Premise{algo.TargetInClass}
+		if b.Name == "nuz-pure" {
+			premises = append(premises, algo.CleanLabels)
+		}
+		if !(b.Value >= 1) || b.Proved && math.IsInf(b.Value, 1) && b.Fails == "" || b.Source == "" ||
+			!slices.Equal(b.Premises, premises) {
 			t.Errorf("bound %+v", b)
 		}
 		all[b.Name] = b
+		if b.Fails != "" {
+			continue
+		}
 		if b.Proved {
 			b.Name = "[" + b.Name + "]"
 		}
@@ -42,33 +53,41 @@ func TestExponentialBounds(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(s *setting)
-		want   string
+		want   string // the bounds that hold if their premises do
 		n      map[string]float64
+		fails  string // why the grid's does not
 	}{
-		{"grid", func(*setting) {}, "nuz-pure [grid]", map[string]float64{"nuz-pure": 1089, "grid": 201}},
-		{"random noise", noise("random", 0.1, 1), "[grid]", map[string]float64{"grid": 275}},
-		{"random noise, large epsilon", noise("random", 0.1, 4), "[grid]", map[string]float64{"grid": 198}},
-		{"much random noise", noise("random", 0.45, 1), "[grid]", map[string]float64{"grid": 16060}},
-		{"adversarial noise", noise("adversarial", 0.01, 1), "[grid]", map[string]float64{"grid": 268}},
-		{"adversarial noise, large epsilon", noise("adversarial", 0.01, 4), "[grid]", map[string]float64{"grid": 158}},
-		{"too much adversarial noise", noise("adversarial", 0.05, 1), "", nil},
-		{"random net", func(s *setting) { s.Params.Net = Random }, "nuz-pure", nil},
-		{"projection", func(s *setting) { s.Problem.Dim, s.Params.Project = 10, 2 }, "nuz-pure", nil},
+		{"grid", func(*setting) {}, "nuz-pure [grid]", map[string]float64{"nuz-pure": 1089, "grid": 201}, ""},
+		{"random noise", noise("random", 0.1, 1), "nuz-pure [grid]", map[string]float64{"grid": 275}, ""},
+		{"random noise, large epsilon", noise("random", 0.1, 4), "nuz-pure [grid]", map[string]float64{"grid": 198}, ""},
+		{"much random noise", noise("random", 0.45, 1), "nuz-pure [grid]", map[string]float64{"grid": 16060}, ""},
+		{"adversarial noise", noise("adversarial", 0.01, 1), "nuz-pure [grid]", map[string]float64{"grid": 268}, ""},
+		{"adversarial noise, large epsilon", noise("adversarial", 0.01, 4), "nuz-pure [grid]",
+			map[string]float64{"grid": 158}, ""},
+		{"too much adversarial noise", noise("adversarial", 0.05, 1), "nuz-pure", nil,
+			"no sample size is proved to be enough at epsilon 1, adversarial label noise at rate 0.05 and the error 0.1"},
+		{"random net", func(s *setting) { s.Params.Net = Random }, "", nil,
+			"4096 random points need not cover the sphere to the radius 0.01"},
+		{"projection", func(s *setting) { s.Problem.Dim, s.Params.Project = 10, 2 }, "", nil,
+			"a projection to 2 dimensions need not keep the margin"},
 		{"one dimension", func(s *setting) { s.Problem.Dim = 1 }, "nuz-pure [grid]",
-			map[string]float64{"grid": oneDimension}},
+			map[string]float64{"grid": oneDimension}, ""},
 		{"a larger margin is promised", func(s *setting) { s.Problem.Margin, s.Params.Tau = 0.5, 0.1 }, "nuz-pure [grid]",
-			map[string]float64{"grid": 201}},
-		{"a smaller margin is promised", func(s *setting) { s.Problem.Margin, s.Params.Tau = 0.09, 0.1 }, "", nil},
-		{"not realizable", func(s *setting) { s.Problem.Realizable = false }, "", nil},
-		{"no budget", func(s *setting) { s.Epsilon = 0 }, "", nil},
+			map[string]float64{"grid": 201}, ""},
+		{"a smaller margin is promised", func(s *setting) { s.Problem.Margin, s.Params.Tau = 0.09, 0.1 }, "", nil,
+			"the proof is for a margin of tau = 0.1, and the problem promises 0.09"},
+		// 1000 points tell errors above 0.1 from those up to 0.071: 201 0.1/0.071 = 283.
+		{"measured errors", func(s *setting) { s.Test = 1000 }, "nuz-pure [grid]", map[string]float64{"grid": 283}, ""},
+		{"no budget", func(s *setting) { s.Epsilon = 0 }, "nuz-pure", nil,
+			"no sample size is proved to be enough at epsilon 0, none label noise at rate 0 and the error 0.1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := exponentialSetting(2, ExponentialParams{Net: Auto})
 			c.change(&s)
 			list, err := exponentialBounds(&s)
 			names, all := named(t, list, err)
-			if names != c.want {
-				t.Errorf("bounds %q, want %q", names, c.want)
+			if names != c.want || all["grid"].Fails != c.fails {
+				t.Errorf("bounds %q, want %q; the grid's fails by %q", names, c.want, all["grid"].Fails)
 			}
 			for name, n := range c.n {
 				if all[name].Value != n {
@@ -122,36 +141,55 @@ func TestGridBoundSuffices(t *testing.T) {
 
 func TestGradientBounds(t *testing.T) {
 	type setting = algo.Setting[GradientParams]
+	plan := func(gamma float64, steps int, rate float64) func(*setting) {
+		return func(s *setting) { s.Params.Gamma, s.Params.Steps, s.Params.Rate = gamma, steps, rate }
+	}
+	const (
+		best = "it is about gamma = 0.1, steps = 640000, rate = 0.0001195; this row has gamma = "
+		own  = "with gamma = %v, steps = %d, rate = %v the proof gives an error of %v at best, and %v is to be proved"
+	)
 	for _, c := range []struct {
-		name   string
-		change func(s *setting)
-		want   string
+		name       string
+		change     func(s *setting)
+		hinge, own string // why the bounds fail; of hinge the beginning
 	}{
-		{"defaults", func(*setting) {}, "[hinge]"}, // 1/(2 eta T) + eta/(2 gamma^2) is above alpha
-		{"provable parameters", func(s *setting) { s.Params.Steps, s.Params.Rate = 100_000, 2e-4 },
-			"[hinge] [own-parameters]"},
-		{"smaller gamma", func(s *setting) { s.Params.Gamma, s.Params.Steps, s.Params.Rate = 0.09, 100_000, 2e-4 },
-			"[hinge] [own-parameters]"},
-		{"larger gamma", func(s *setting) { s.Params.Gamma, s.Params.Steps, s.Params.Rate = 0.2, 100_000, 2e-4 }, "[hinge]"},
-		{"little random noise", func(s *setting) { s.Problem.Noise, s.Problem.NoiseRate = "random", 0.001 }, "[hinge]"},
+		{"defaults", func(*setting) {}, best + "0.1, steps = 400, rate = 0.01",
+			// 1/(2 eta T) + eta/(2 gamma^2) is above alpha
+			fmt.Sprintf(own, 0.1, 400, 0.01, 0.6247, 0.1)},
+		{"provable parameters", plan(0, 100_000, 2e-4), best + "0.1, steps = 100000, rate = 0.0002", ""},
+		{"smaller gamma", plan(0.09, 100_000, 2e-4), best + "0.09, steps = 100000, rate = 0.0002", ""},
+		{"larger gamma", plan(0.2, 100_000, 2e-4), best + "0.2, steps = 100000, rate = 0.0002",
+			fmt.Sprintf(own, 0.2, 100000, 0.0002, 0.5275, 0.1)},
+		{"little random noise", func(s *setting) { s.Problem.Noise, s.Problem.NoiseRate = "random", 0.001 },
+			"it is about gamma = 0.1, steps = ", fmt.Sprintf(own, 0.1, 400, 0.01, 0.6367, 0.1)},
 		{"little adversarial noise", func(s *setting) { s.Problem.Noise, s.Problem.NoiseRate = "adversarial", 0.001 },
-			"[hinge]"},
-		{"too much noise", func(s *setting) { s.Problem.Noise, s.Problem.NoiseRate = "adversarial", 0.01 }, ""},
-		{"projection", func(s *setting) { s.Params.Project = 4 }, ""},
-		{"not realizable", func(s *setting) { s.Problem.Realizable = false }, ""},
-		{"margin only guessed", func(s *setting) { s.Problem.Margin, s.Params.Gamma = 0, 0.1 }, ""},
-		{"too many steps", func(s *setting) { s.Problem.Margin, s.Alpha = 0.001, 0.01 }, ""},
+			"it is about gamma = 0.1, steps = ", fmt.Sprintf(own, 0.1, 400, 0.01, 0.6367, 0.1)},
+		{"too much noise", func(s *setting) { s.Problem.Noise, s.Problem.NoiseRate = "adversarial", 0.01 },
+			"no sample size is proved to be enough for the error 0.1 with up to 10000000 steps",
+			fmt.Sprintf(own, 0.1, 400, 0.01, 0.7447, 0.1)},
+		{"projection", func(s *setting) { s.Params.Project = 4 },
+			"the proof is for no projection, and this row has project = 4",
+			"the proof is for no projection, and this row has project = 4"},
+		{"margin only guessed", func(s *setting) { s.Problem.Margin, s.Params.Gamma = 0, 0.1 }, "",
+			"the problem promises no margin"},
+		{"too many steps", func(s *setting) { s.Problem.Margin, s.Alpha = 0.001, 0.01 },
+			"no sample size is proved to be enough for the error 0.01 with up to 10000000 steps",
+			fmt.Sprintf(own, 0.001, 400, 0.01, 5000, 0.01)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := gradientSetting(10, GradientParams{Steps: 400, Rate: 0.01})
 			c.change(&s)
 			list, err := gradientBounds(&s)
-			names, all := named(t, list, err)
-			if names != c.want {
-				t.Errorf("bounds %q, want %q", names, c.want)
+			_, all := named(t, list, err)
+			hinge, own := all["hinge"], all["own-parameters"]
+			if own.Fails != c.own {
+				t.Errorf("own parameters fail by %q, want %q", own.Fails, c.own)
 			}
-			if own, ok := all["own-parameters"]; ok && own.Value < all["hinge"].Value*0.999 {
-				t.Errorf("own parameters %v are better than the best, %v", own.Value, all["hinge"].Value)
+			if !strings.HasPrefix(hinge.Fails, c.hinge) {
+				t.Errorf("hinge fails by %q, want %q", hinge.Fails, c.hinge)
+			}
+			if own.Value < hinge.Value*0.999 {
+				t.Errorf("own parameters %v are better than the best, %v", own.Value, hinge.Value)
 			}
 		})
 	}
@@ -175,8 +213,8 @@ func TestGradientBoundIsLeast(t *testing.T) {
 	}
 	s.Params = GradientParams{Steps: int(b.With["steps"]), Rate: b.With["rate"]}
 	list, err = gradientBounds(&s)
-	if _, own := named(t, list, err); own["own-parameters"].Value != b.Value {
-		t.Errorf("own parameters: %v, want %v", own["own-parameters"].Value, b.Value)
+	if names, own := named(t, list, err); own["own-parameters"].Value != b.Value || names != "[hinge] [own-parameters]" {
+		t.Errorf("own parameters: %v, want %v; %s hold", own["own-parameters"].Value, b.Value, names)
 	}
 }
 

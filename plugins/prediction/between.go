@@ -102,3 +102,9 @@ func leastBlocks(mode string, eps0, delta0 float64) float64 {
 func accurateBlocks(eps0 float64, t, v int, beta float64) float64 {
 	return 64 / eps0 * math.Log(float64(t+v)/beta)
 }
+
+// misleading bounds the probability that some noise of v instances and t queries misleads by more
+// than 1/8 with k blocks. It is beta at k = accurateBlocks.
+func misleading(eps0 float64, t, v int, k float64) float64 {
+	return float64(t+v) * math.Exp(-eps0*k/64)
+}

@@ -1,29 +1,52 @@
 package prediction
 
 import (
+	"fmt"
 	"math"
+	"math/big"
 
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
 // The bounds of the algorithms are the rows of the paper's Table 1: what is printed, in orders of
-// magnitude alone, and what is proved with all constants where there is such a proof. All of them
-// assume a target in the class and labels without noise; other problems have no bounds.
+// magnitude alone, and what is proved with all constants where there is such a proof, of all states
+// and for the k and v of the row.
 
 const yan = "Yan, Private Prediction via Shrinkage"
 
+// realizable lists what all bounds take for granted, and others besides.
+func realizable(others ...algo.Premise) []algo.Premise {
+	return append([]algo.Premise{algo.TargetInClass, algo.CleanLabels}, others...)
+}
+
 // printed returns a row of Table 1 with all hidden factors taken as 1.
-func printed(row string, value float64) algo.Bound {
+func printed(row string, value float64, others ...algo.Premise) algo.Bound {
 	return algo.Bound{
-		Name: "table-1", Value: value,
+		Name: "table-1", Value: value, Order: true, Premises: realizable(others...),
 		Source: yan + ", Table 1, " + row +
 			"; constants, logarithms and the other parameters are hidden there and taken as 1",
 	}
 }
 
-// proved returns a bound with a proof, and what the sample size consists of.
-func proved(name, source string, s size) algo.Bound {
-	return algo.Bound{Name: name, Source: source, Value: s.n, Proved: true, With: s.with()}
+// proved returns what a claim proves for the blocks and instances of a budget. Where these are too
+// few it fails and says how many are enough.
+func (b budget) proved(name, source string, g goal, c claim, others ...algo.Premise) algo.Bound {
+	eps0, _ := b.account().part(*b.v, b.share*g.epsilon, g.delta)
+	s := c.size(g, *b.k, *b.v, eps0)
+	bound := algo.Bound{
+		Name: name, Source: source + "; mode " + b.mode, Value: s.n, Proved: true, With: s.with(), Fails: c.fails,
+		Premises: realizable(others...),
+	}
+	switch {
+	case c.fails != "":
+	case !(c.spent < g.beta):
+		bound.Fails = fmt.Sprintf("v = %d instances may be spent with probability %.3g, and public answers after that have "+
+			"no bound: set v to %d", *b.v, c.spent, c.enough)
+	case s.k != float64(*b.k):
+		bound.Fails = fmt.Sprintf("it is about k = %.0f blocks, and this row has k = %d, too few for v = %d instances: "+
+			"set k to %.0f", s.k, *b.k, *b.v, s.k)
+	}
+	return bound
 }
 
 // logPower returns d^a (ln t)^b.
@@ -31,93 +54,120 @@ func logPower(d, t int, a, b float64) float64 {
 	return math.Pow(float64(d), a) * math.Pow(math.Log(float64(t)), b)
 }
 
-// goalOf returns what a setting asks for.
+// goalOf returns what the errors of a setting have to reach.
 func goalOf[P any](s *algo.Setting[P]) goal {
-	return goal{queries: s.Queries, alpha: s.Alpha, beta: s.Beta, epsilon: s.Epsilon, delta: s.Delta}
+	alpha, beta := s.Proof()
+	return goal{queries: s.Queries, alpha: alpha, beta: beta, epsilon: s.Epsilon, delta: s.Delta}
 }
 
 func obliviousBounds(s *algo.Setting[Oblivious]) ([]algo.Bound, error) {
 	d, hypotheses, err := dimension(s.Problem, false)
-	if err != nil || !noiseless(s.Problem) {
+	if err != nil {
 		return nil, err
 	}
-	a, g := s.Params.budget().account(), goalOf(s)
+	b, g := s.Params.budget(), goalOf(s)
+	by := func(labelings *big.Int) claim {
+		c := obliviousClaim(g, d, *b.v, labelings)
+		if most := familyOf(s.Problem.Class).noisyDim; most > 0 && s.Problem.Dim > most {
+			c.fails = fmt.Sprintf("in dimension %d hypotheses need not have the fewest errors, only up to dimension %d",
+				s.Problem.Dim, most)
+		}
+		return c
+	}
 	list := []algo.Bound{
-		printed("oblivious online adversary, d^3.5 (ln T)^3.5", logPower(d, s.Queries, 3.5, 3.5)),
-		proved("oblivious", yan+", Theorem 4 with all constants, at the k and v given with it, "+
-			"for exact minimisers and queries fixed beforehand; "+
-			"of the final state only where the budget is not spent; mode "+a.mode,
-			a.oblivious(g, d, labelingsOf(d, hypotheses, s.Queries))),
+		printed("oblivious online adversary, d^3.5 (ln T)^3.5", logPower(d, s.Queries, 3.5, 3.5), algo.FixedBeforehand),
+		b.proved("oblivious", yan+", Theorem 4 with all constants, for all states and this row's k and v",
+			g, by(labelingsOf(d, hypotheses, s.Queries)), algo.FixedBeforehand),
 	}
 	if hypotheses != nil {
-		list = append(list, proved("adaptive",
-			"as oblivious, by halving the class itself instead of its labelings of the queries: for all adversaries",
-			a.oblivious(g, d, hypotheses)))
+		list = append(list, b.proved("adaptive",
+			"Shatter's own: as oblivious, by halving the class itself instead of its labelings of the queries",
+			g, by(hypotheses)))
 	}
 	return list, nil
 }
 
 func halfspaceBounds(s *algo.Setting[Halfspaces]) ([]algo.Bound, error) {
-	if !noiseless(s.Problem) {
-		return nil, nil
+	b, g, d := s.Params.budget(), goalOf(s), lifted(s.Problem, s.Params.Affine)-1
+	c := halfspaceClaim(g, d, *b.v)
+	if d+1 > maxCellDim {
+		c.fails = fmt.Sprintf("hypotheses of %d coefficients need not have the largest convex depth, only up to %d",
+			d+1, maxCellDim)
 	}
-	a, d := s.Params.budget().account(), lifted(s.Problem, s.Params.Affine)-1
 	return []algo.Bound{
 		printed("adaptive online adversary, halfspaces, d^5.5 ln T", logPower(d, s.Queries, 5.5, 1)),
-		proved("adaptive", yan+", Algorithm 4 with all constants, at the k and v given with it, "+
-			"for exact maximisers of the convex depth; mode "+a.mode, a.halfspace(goalOf(s), d)),
+		b.proved("adaptive", yan+", Algorithm 4, repaired at the origin, with all constants, for all states and "+
+			"this row's k and v", g, c),
 	}, nil
 }
 
 func majorityBounds(s *algo.Setting[Majority]) ([]algo.Bound, error) {
 	d, _, err := dimension(s.Problem, s.Params.Affine)
-	if err != nil || !noiseless(s.Problem) {
+	if err != nil {
 		return nil, err
 	}
-	scale := majorityScale(s)
-	k := majorityBlocks(s.Params.Noise, scale, s.Queries, s.Beta)
-	m := consistentSize(d, s.Alpha/4, s.Beta/(2*k))
 	return []algo.Bound{
 		printed("online prediction in general, d sqrt(T)", float64(d)*math.Sqrt(float64(s.Queries))),
-		{
-			Name: "composition", Value: k * m, Proved: true,
-			Source: "majorities of three quarters that noise does not change; " +
-				"blocks by Blumer, Ehrenfeucht, Haussler and Warmuth 1989, Theorem 2.1",
-			With: map[string]float64{"scale": scale, "k": k, "m": m},
-		},
+		compositionBound(s, d),
 	}, nil
+}
+
+// compositionBound returns the n from which on all states err at most alpha. Where noise stays
+// within k/4 in each of them, a state is wrong only where more than 1/4 of the blocks are, so that
+// it errs at most 4 times as often as hypotheses on average.
+func compositionBound(s *algo.Setting[Majority], d int) algo.Bound {
+	alpha, beta := s.Proof()
+	kind, scale, k := s.Params.Noise, majorityScale(s), float64(s.Params.K)
+	b := algo.Bound{
+		Name: "composition", Proved: true, Premises: realizable(),
+		Source: "Shatter's own: majorities of three quarters that noise changes in no state; " +
+			"blocks by Blumer, Ehrenfeucht, Haussler and Warmuth 1989, Theorem 2.1",
+	}
+	if majorityNoise(kind, scale, s.Queries, k) >= beta {
+		k = majorityBlocks(kind, scale, s.Queries, beta)
+		b.Fails = fmt.Sprintf("it is about k = %.0f blocks, and this row has k = %d, too few for this noise: set k to %.0f",
+			k, s.Params.K, k)
+	}
+	noise := majorityNoise(kind, scale, s.Queries, k)
+	m := consistentSize(d, alpha/4, (beta-noise)/k)
+	b.Value, b.With = k*m, map[string]float64{"scale": scale, "k": k, "noise": noise, "m": m}
+	return b
 }
 
 func offlineBounds(s *algo.Setting[struct{}]) ([]algo.Bound, error) {
 	d, hypotheses, err := dimension(s.Problem, false)
-	if err != nil || !noiseless(s.Problem) {
+	if err != nil {
 		return nil, err
 	}
 	mechanism, generalization := offlineSize(goalOf(s), d, labelingsOf(d, hypotheses, s.Queries))
 	return []algo.Bound{
 		printed("offline adversary, d ln T", logPower(d, s.Queries, 1, 1)),
 		{
-			Name: "offline", Value: max(mechanism, generalization), Proved: true,
-			Source: "exponential mechanism over the labelings of the queries, and " + yan + ", Theorem 2; " +
-				"some hypothesis with error at most alpha labels the queries so, " +
-				"which the final state, made of the queries alone, need not be",
-			With: map[string]float64{"n_mechanism": mechanism, "n_generalization": generalization},
+			Name: "offline", Value: max(mechanism, generalization), Proved: true, Premises: realizable(),
+			Source: "exponential mechanism over the labelings of the queries, and " + yan + ", Theorem 2",
+			With:   map[string]float64{"n_mechanism": mechanism, "n_generalization": generalization},
+			Fails: "it is about some hypothesis that answers the queries alike; the states, whose errors count, " +
+				"are made of the queries and the labels chosen for them alone",
 		},
 	}, nil
 }
 
 func nandiBassilyBounds(s *algo.Setting[NandiBassily]) ([]algo.Bound, error) {
 	d, _, err := dimension(s.Problem, s.Params.Affine)
-	if err != nil || !noiseless(s.Problem) {
+	if err != nil {
 		return nil, err
 	}
-	return []algo.Bound{printed("online stochastic adversary, d^1.5", math.Pow(float64(d), 1.5))}, nil
+	return []algo.Bound{
+		printed("online stochastic adversary, d^1.5", math.Pow(float64(d), 1.5), algo.FixedBeforehand),
+	}, nil
 }
 
 func everlastingBounds(s *algo.Setting[Everlasting]) ([]algo.Bound, error) {
 	d, _, err := dimension(s.Problem, false)
-	if err != nil || !noiseless(s.Problem) {
+	if err != nil {
 		return nil, err
 	}
-	return []algo.Bound{printed("online stochastic adversary with privacy of the queries, d^2", float64(d*d))}, nil
+	return []algo.Bound{
+		printed("online stochastic adversary with privacy of the queries, d^2", float64(d*d), algo.FixedBeforehand),
+	}, nil
 }

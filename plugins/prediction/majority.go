@@ -17,7 +17,7 @@ const (
 func composition() algo.Algorithm[Majority] {
 	const name = "prediction/composition"
 	return algo.Algorithm[Majority]{
-		Name: name, Version: version,
+		Name: name, Version: "1.1.0",
 		Doc: "Private prediction by the noisy majority of blocks, each query paid for " +
 			"(Dwork and Feldman 2018; Bassily, Thakurta and Thakkar 2018).",
 		Defaults: Majority{Noise: Gaussian, Affine: true},

@@ -3,11 +3,14 @@ package prediction
 import (
 	"context"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/privacy"
@@ -526,45 +529,341 @@ func TestEverlastingEpochs(t *testing.T) {
 	}
 }
 
-func TestBounds(t *testing.T) {
-	p := problems()[0]
-	o := setting(shrinkageOblivious(), p, 1000)
-	list, err := shrinkageOblivious().Bound(&o)
-	if err != nil || len(list) != 3 {
-		t.Fatalf("%+v, %v", list, err)
+// checked returns the bounds of a setting whose parameters are resolved, by name.
+func checked[P any](t *testing.T, a algo.Algorithm[P], s algo.Setting[P]) map[string]algo.Bound {
+	t.Helper()
+	if err := a.Check(&s); err != nil {
+		t.Fatal(err)
 	}
+	list, err := a.Bound(&s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]algo.Bound{}
 	for _, b := range list {
-		if b.Proved == (b.Name == "table-1") || !(b.Value >= 1) || math.IsInf(b.Value, 0) || b.Source == "" {
+		if b.Source == "" || !(b.Value >= 1 || b.Order) || math.IsInf(b.Value, 1) && b.Fails == "" {
 			t.Errorf("%+v", b)
 		}
+		if order := b.Name == "table-1"; b.Order != order || b.Proved == order || order && b.Fails != "" {
+			t.Errorf("%+v", b)
+		}
+		all[b.Name] = b
 	}
-	if got, want := list[0].Value, math.Pow(math.Log(1000), 3.5); math.Abs(got-want) > 1e-9 {
+	if len(all) != len(list) || all["table-1"].Name == "" {
+		t.Errorf("%+v", list)
+	}
+	return all
+}
+
+// Bounds hold of the k and v of the row, and say what to change where these are too few.
+func TestBounds(t *testing.T) {
+	oblivious := func(change func(s *algo.Setting[Oblivious])) map[string]algo.Bound {
+		s := setting(shrinkageOblivious(), problems()[0], 1000)
+		change(&s)
+		return checked(t, shrinkageOblivious(), s)
+	}
+	halfspace := func(d, queries int, change func(p *Halfspaces)) map[string]algo.Bound {
+		s := setting(shrinkageHalfspace(), algo.Problem{Class: "halfspace", Dim: d, Realizable: true}, queries)
+		change(&s.Params)
+		return checked(t, shrinkageHalfspace(), s)
+	}
+	majority := func(change func(s *algo.Setting[Majority])) map[string]algo.Bound {
+		s := setting(composition(), problems()[0], 1000)
+		change(&s)
+		return checked(t, composition(), s)
+	}
+	revealed := setting(offline(), problems()[0], 1000)
+	revealed.Offline = true
+	fixed := []algo.Premise{algo.TargetInClass, algo.CleanLabels, algo.FixedBeforehand}
+	for _, c := range []struct {
+		name, bound string
+		all         map[string]algo.Bound
+		fails       string
+		premises    []algo.Premise
+	}{
+		{"k by default", "oblivious", oblivious(func(*algo.Setting[Oblivious]) {}),
+			"it is about k = 13975 blocks, and this row has k = 6389, too few for v = 27 instances: set k to 13975", fixed},
+		{"enough blocks", "oblivious", oblivious(func(s *algo.Setting[Oblivious]) { s.Params.K = 13975 }), "", fixed},
+		{"measured errors", "oblivious", oblivious(func(s *algo.Setting[Oblivious]) { s.Params.K, s.Test = 15094, 5000 }),
+			"", fixed},
+		{"a small budget", "oblivious", oblivious(func(s *algo.Setting[Oblivious]) { s.Params.V, s.Params.K = 12, 15094 }),
+			"v = 12 instances may be spent with probability 0.967, and public answers after that have no bound: set v to 27",
+			fixed},
+		{"the whole class", "adaptive", oblivious(func(s *algo.Setting[Oblivious]) { s.Params.K = 13975 }),
+			"v = 27 instances may be spent with probability 0.279, and public answers after that have no bound: set v to 34",
+			fixed[:2]},
+		{"enough instances", "adaptive", oblivious(func(s *algo.Setting[Oblivious]) { s.Params.V, s.Params.K = 34, 18987 }),
+			"", fixed[:2]},
+		{"boxes", "oblivious", oblivious(func(s *algo.Setting[Oblivious]) { s.Problem = problems()[3] }),
+			"in dimension 3 hypotheses need not have the fewest errors, only up to dimension 2", fixed},
+		{"plane", "adaptive", halfspace(2, 1000, func(p *Halfspaces) { p.K = 2100 }), "", fixed[:2]},
+		{"plane, k by default", "adaptive", halfspace(2, 1000, func(*Halfspaces) {}),
+			"it is about k = 1903 blocks, and this row has k = 775, too few for v = 3 instances: set k to 1903", fixed[:2]},
+		{"plane, small budget", "adaptive", halfspace(2, 1000, func(p *Halfspaces) { p.V = 2 }),
+			"v = 2 instances may be spent with probability 1, and public answers after that have no bound: set v to 3",
+			fixed[:2]},
+		{"plane, one query", "adaptive", halfspace(2, 1, func(*Halfspaces) {}),
+			"v = 1 instances may be spent with probability 1, and public answers after that have no bound: set v to 2",
+			fixed[:2]},
+		{"space", "adaptive", halfspace(3, 1000, func(p *Halfspaces) { p.K = 5000 }),
+			"hypotheses of 4 coefficients need not have the largest convex depth, only up to 3", fixed[:2]},
+		{"space, through the origin", "adaptive", halfspace(3, 1000, func(p *Halfspaces) { p.K, p.Affine = 5000, false }),
+			"", fixed[:2]},
+		{"composition", "composition", majority(func(*algo.Setting[Majority]) {}), "", fixed[:2]},
+		{"measured composition", "composition", majority(func(s *algo.Setting[Majority]) { s.Test = 5000 }), "", fixed[:2]},
+		{"composition, pure", "composition",
+			majority(func(s *algo.Setting[Majority]) { s.Params.Noise, s.Test = Laplace, 5000 }), "", fixed[:2]},
+		{"few blocks", "composition", majority(func(s *algo.Setting[Majority]) { s.Params.K = 1000 }),
+			"it is about k = 2379 blocks, and this row has k = 1000, too few for this noise: set k to 2379", fixed[:2]},
+		{"offline", "offline", checked(t, offline(), revealed),
+			"it is about some hypothesis that answers the queries alike; the states, whose errors count, " +
+				"are made of the queries and the labels chosen for them alone", fixed[:2]},
+		{"stochastic", "table-1", checked(t, nandiBassily(), setting(nandiBassily(), problems()[0], 1000)), "", fixed},
+		{"everlasting", "table-1", checked(t, everlastingLite(), setting(everlastingLite(), problems()[0], 1000)), "", fixed},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b, ok := c.all[c.bound]
+			if !ok || b.Fails != c.fails || !slices.Equal(b.Premises, c.premises) {
+				t.Errorf("%+v\nwant premises %v, fails %q", b, c.premises, c.fails)
+			}
+		})
+	}
+	all := oblivious(func(s *algo.Setting[Oblivious]) { s.Alpha = 1e-300 }) // which no float64 can square
+	if !math.IsInf(all["oblivious"].Value, 1) {
+		t.Errorf("%+v", all["oblivious"])
+	}
+	if got, want := all["table-1"].Value, math.Pow(math.Log(1000), 3.5); math.Abs(got-want) > 1e-9 {
 		t.Errorf("table 1: %v, want %v", got, want)
 	}
-	if list[1].Value > list[2].Value || list[1].With["v"] != 27 {
-		t.Errorf("labelings of 1000 queries %v, the class itself %v", list[1], list[2])
-	}
-	rows := func(list []algo.Bound, err error) int {
-		if err != nil {
-			t.Error(err)
+}
+
+// The parts of a size add up: with its k and m, what can go wrong has probability beta, and with
+// one example fewer in each block more.
+func TestSizeIsLeast(t *testing.T) {
+	g := goal{queries: 1000, alpha: 0.1, beta: 0.1}
+	for _, v := range []int{27, 30} {
+		c := obliviousClaim(g, 1, v, sauer(1, 1000))
+		s := c.size(g, 20000, v, 0.04)
+		if s.k != 20000 || s.n != s.k*s.m {
+			t.Fatalf("%+v", s)
 		}
-		return len(list)
+		wrong := func(m float64) float64 {
+			block := 4 * 2 * math.E * m * math.Exp(-m*c.approximation*c.approximation/8)
+			return c.spent + 1000*math.Exp(-0.04*20000/64) + float64(v)*math.Exp(-0.04*20000/64) + s.k*block
+		}
+		if wrong(s.m) > 0.1*(1+1e-9) || wrong(s.m-1) < 0.1 {
+			t.Errorf("v = %d, m = %v: %v, one fewer %v", v, s.m, wrong(s.m), wrong(s.m-1))
+		}
 	}
-	h := setting(shrinkageHalfspace(), algo.Problem{Class: "halfspace", Dim: 2, Realizable: true}, 1000)
-	m, n, e := setting(composition(), p, 1000), setting(nandiBassily(), p, 1000), setting(everlastingLite(), p, 1000)
-	f := setting(offline(), p, 1000)
-	if rows(halfspaceBounds(&h)) != 2 || rows(majorityBounds(&m)) != 2 || rows(offlineBounds(&f)) != 2 ||
-		rows(nandiBassilyBounds(&n)) != 1 || rows(everlastingBounds(&e)) != 1 {
-		t.Error("a row of Table 1 is missing")
+}
+
+// Whoever chooses how hard queries split the labelings, v instances are spent with at most the
+// probability that spent says.
+func TestSpent(t *testing.T) {
+	const most = 40
+	var last [most + 1]float64 // by labelings: the largest probability of another v-1 hard queries
+	for l := 1; l <= most; l++ {
+		last[l] = 1
 	}
-	o.Alpha = 1e-300
-	if list, err := obliviousBounds(&o); err != nil || !math.IsInf(list[1].Value, 1) {
-		t.Errorf("an alpha that no float64 can square: %+v, %v", list, err)
+	for v := 1; v < 20; v++ {
+		var now [most + 1]float64
+		for l := 2; l <= most; l++ {
+			for part := 1; part < l; part++ {
+				now[l] = max(now[l], (last[part]+last[l-part])/2)
+			}
+			if bound := spent(big.NewInt(int64(l)), v, 1000); now[l] > bound+1e-12 {
+				t.Errorf("%d labelings, v = %d: probability %v, bounded by %v", l, v, now[l], bound)
+			}
+		}
+		last = now
 	}
-	o.Problem.Noise = "random"
-	if list, err := obliviousBounds(&o); err != nil || len(list) != 0 {
-		t.Errorf("under noise: %v, %v", list, err)
+	if p := spent(big.NewInt(1<<40), 5, 4); p != 0 {
+		t.Errorf("5 instances and 4 queries: %v", p)
 	}
+}
+
+// After c hard queries the blocks' hypotheses err at most 2c+1 times as often as a block deviates
+// from the law, for all hypotheses of the class.
+func TestObliviousClaim(t *testing.T) {
+	classes := []algo.Problem{
+		{Class: "thresholds", Domain: 24, Dim: 1}, {Class: "intervals", Domain: 24, Dim: 1},
+		{Class: "matrix", Domain: 8, Dim: 1, Matrix: tinyMatrix},
+	}
+	tightest := 0.0
+	for seed := range uint64(300) {
+		p := classes[seed%3]
+		r := rand.New(rand.NewPCG(seed, 8))
+		rows, x := labelingsOfDomain(p), []float64{0}
+		truth := rows[r.IntN(len(rows))]
+		blocks := make([]block, 9)
+		for i := range blocks {
+			for range 4 + r.IntN(30) {
+				v := r.IntN(int(p.Domain))
+				blocks[i].x, blocks[i].y = append(blocks[i].x, float64(v)), append(blocks[i].y, truth[v])
+			}
+		}
+		deviation := 0.0
+		for _, b := range blocks {
+			for _, row := range rows {
+				deviation = max(deviation, math.Abs(errorOn(row, truth)-errorOnBlock(row, b)))
+			}
+		}
+		g, err := newGenerator(p, false, blocks)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for c := 0; ; c++ {
+			mean, split := 0.0, []float64{}
+			for v, y := range truth {
+				x[0] = float64(v)
+				votes := g.votes(x)
+				if wrong := votes; y < 0 {
+					mean += float64(wrong) / float64(9*len(truth))
+				} else {
+					mean += float64(9-votes) / float64(9*len(truth))
+				}
+				if votes > 0 && votes < 9 {
+					split = append(split, x[0])
+				}
+			}
+			if limit := float64(2*c+1) * deviation; mean > limit+1e-12 {
+				t.Fatalf("%s, %d hard queries: mean error %v, at most %v", p.Class, c, mean, limit)
+			} else if c > 0 {
+				tightest = max(tightest, mean/limit)
+			}
+			if len(split) == 0 {
+				break
+			}
+			x[0] = split[r.IntN(len(split))]
+			if err := g.hard(x, labelOf(r.IntN(2) == 0)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if tightest < 0.2 {
+		t.Errorf("errors are at most %v of the bound: the test shows nothing", tightest)
+	}
+}
+
+// labelingsOfDomain lists the labelings of all points by the hypotheses of a class in dimension 1.
+func labelingsOfDomain(p algo.Problem) (rows [][]float64) {
+	n := int(p.Domain)
+	add := func(label func(v int) bool) {
+		row := make([]float64, n)
+		for v := range row {
+			row[v] = labelOf(label(v))
+		}
+		rows = append(rows, row)
+	}
+	switch p.Class {
+	case "thresholds":
+		for i := range n + 1 {
+			add(func(v int) bool { return v >= i })
+		}
+	case "intervals":
+		for i := range n {
+			for j := i; j <= n; j++ {
+				add(func(v int) bool { return v >= i && v < j })
+			}
+		}
+	case "matrix":
+		for i := 0; i < len(p.Matrix); i += n {
+			add(func(v int) bool { return p.Matrix[i+v] == '1' })
+		}
+	}
+	return rows
+}
+
+// errorOn returns the share of points that a row labels otherwise than truth.
+func errorOn(row, truth []float64) float64 {
+	wrong := 0.0
+	for v, y := range truth {
+		if row[v] != y {
+			wrong++
+		}
+	}
+	return wrong / float64(len(truth))
+}
+
+// errorOnBlock returns the share of a block's examples that a row labels wrongly.
+func errorOnBlock(row []float64, b block) float64 {
+	wrong := 0.0
+	for i, v := range b.x {
+		if row[int(v)] != b.y[i] {
+			wrong++
+		}
+	}
+	return wrong / float64(len(b.y))
+}
+
+// At the n of the bound every state of a trial errs at most alpha.
+func TestCompositionBoundSuffices(t *testing.T) {
+	a, p := composition(), problems()[0]
+	for _, noise := range []string{Gaussian, Laplace} {
+		s := setting(a, p, 20)
+		s.Params.Noise, s.Alpha, s.Epsilon = noise, 0.3, 4
+		b := checked(t, a, s)["composition"]
+		if s.N = int(b.Value); b.Fails != "" || b.Value > 1e6 {
+			t.Fatalf("%+v", b)
+		}
+		if err := a.Check(&s); err != nil {
+			t.Fatal(err)
+		}
+		points := make([]float64, p.Domain)
+		for i := range points {
+			points[i] = float64(i)
+		}
+		all := algo.NewData(points, 1, nil)
+		for seed := range uint64(3) {
+			r := rand.New(rand.NewPCG(seed, 5))
+			answers, err := a.Predict(context.Background(), &algo.Trial[Majority]{Setting: s, Rand: r}, draw(p, s.N, r))
+			if err != nil {
+				t.Fatal(err)
+			}
+			out := make([]float64, len(points))
+			for state := range s.Queries + 1 {
+				if err := answers.Predict(context.Background(), all, out); err != nil {
+					t.Fatal(err)
+				}
+				wrong := 0.0
+				for i := range points {
+					if out[i] != target(p, points[i:i+1]) {
+						wrong++
+					}
+				}
+				if e := wrong / float64(len(points)); e > s.Alpha {
+					t.Errorf("%s, seed %d, n = %d: state %d errs %v", noise, seed, s.N, state, e)
+				}
+				if state < s.Queries {
+					if _, _, err := answers.Answer(context.Background(), []float64{5}); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Noise within the limits of accurateBlocks labels a point wrongly only where a quarter of the
+// votes are wrong.
+func TestNoiseWithinLimits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		mu, nu := rapid.Float64Range(-1.0/32, 1.0/32).Draw(t, "mu"), rapid.Float64Range(-3.0/32, 3.0/32).Draw(t, "nu")
+		q := rapid.Float64Range(0, 1).Draw(t, "q")
+		b := between{lowThreshold + mu, highThreshold - mu, 1}
+		low, high := 0.0, 1.0 // least shares of +1 votes with this verdict, and the largest
+		switch b.judge(q, nu) {
+		case left:
+			high = 0.5
+		case right:
+			low = 0.5
+		case hard:
+			low, high = 0.25, 0.75
+		}
+		if q < low-1e-12 || q > high+1e-12 {
+			t.Fatalf("q = %v is %v", q, b.judge(q, nu))
+		}
+	})
 }
 
 // Predict says how the coming query will be answered, before each query and whatever its point.

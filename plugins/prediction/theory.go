@@ -95,58 +95,98 @@ func (a account) part(v int, epsilon, delta float64) (eps0, delta0 float64) {
 	return min(eps0, 1), delta0
 }
 
-// goal describes what a predictor is to reach: all queries answered with error alpha, except with
+// goal describes what a predictor is to reach: all of its states err at most alpha, except with
 // probability beta, (epsilon, delta)-privately.
 type goal struct {
 	queries                     int
 	alpha, beta, epsilon, delta float64
 }
 
+// spent bounds the probability that v instances of Algorithm 3 are all spent on t queries, as long
+// as no noise misleads. After v-1 hard queries another one needs two labelings that agree with all
+// of them, so that fewer than floor(log2 labelings) of the v-1 have halved the labelings. See
+// hardQueries.
+func spent(labelings *big.Int, v, t int) float64 {
+	if v > t || labelings.Cmp(big.NewInt(int64(v))) <= 0 {
+		return 0
+	}
+	return tooFew(v-1, labelings.BitLen()-1)
+}
+
+// claim is what is proved of a generator where no noise misleads and every block deviates from the
+// law by at most approximation, for all hypotheses of a class of Vapnik-Chervonenkis dimension vc:
+// each of its hypotheses errs at most alpha/4 on the law for as long as the budget lasts, which it
+// does not with probability spent alone.
+type claim struct {
+	vc            int
+	approximation float64
+	spent         float64
+	enough        int    // a budget that lasts with probability 1 - beta/2 at least
+	fails         string // why it is not proved; may be empty
+}
+
+// obliviousClaim returns the claim of Algorithm 3 with a budget of v, for a class of dimension d
+// with the given number of labelings of the queries and exact minimisers, realizable.
+//
+// After c hard queries some hypothesis that agrees with them, that of a block, errs on the law at
+// most 2c-1 times as often as a block deviates, hence on every block at most 2c times, and so do
+// their minimisers, hence 2c+1 times on the law. As long as the budget lasts, c <= v-1.
+func obliviousClaim(g goal, d, v int, labelings *big.Int) claim {
+	return claim{
+		vc: d, approximation: g.alpha / (4 * (2*float64(v) - 1)), spent: spent(labelings, v, g.queries),
+		enough: min(hardQueries(labelings, g.beta/2), g.queries) + 1,
+	}
+}
+
+// halfspaceClaim returns the claim of Algorithm 4 with a budget of v in R^(d+1), for exact
+// maximisers of the convex depth, realizable.
+//
+// After c hard queries convex depths on a block are at least 1 - 2c times its deviation (as for
+// obliviousClaim: a segment between two blocks' hypotheses meets the hyperplane), hence errors on
+// it at most 2c(d+1) times. The d-th hard query leaves a line; for another one two hypotheses would
+// lie on both sides of 0, whose convex depth is at most (d+1)/(d+2), less than theirs.
+func halfspaceClaim(g goal, d, v int) claim {
+	n := float64(d)
+	c := claim{
+		vc: d + 1, approximation: min(g.alpha/(4*(2*n*(n+1)+1)), 1/((2*n+1)*(n+2)+1)), enough: min(d, g.queries) + 1,
+	}
+	if v < c.enough {
+		c.spent = 1
+	}
+	return c
+}
+
 // size is a sample size with what it consists of.
 type size struct {
-	v                 int     // number of instances
-	eps0, delta0      float64 // privacy of each
-	accuracy, privacy float64 // numbers of blocks that accuracy and privacy need
-	k                 float64 // number of blocks
-	approximation     float64 // by how much a block may deviate from the law
-	m                 float64 // examples in a block
-	n                 float64 // examples in all
+	k             float64 // number of blocks
+	v             int     // number of instances
+	eps0          float64 // privacy of each
+	spent, noise  float64 // probabilities that the budget is spent, and that noise misleads
+	approximation float64 // by how much a block may deviate from the law
+	m             float64 // examples in a block
+	n             float64 // examples in all; +Inf if none are enough
 }
 
-// instances returns a size for v instances without m and n. share is the failure probability for
-// their noise.
-func (a account) instances(g goal, v int, share float64) size {
-	s := size{v: v}
-	s.eps0, s.delta0 = a.part(v, g.epsilon, g.delta)
-	s.accuracy = accurateBlocks(s.eps0, g.queries, v, share)
-	s.privacy = leastBlocks(a.mode, s.eps0, s.delta0)
-	s.k = math.Ceil(max(s.accuracy, s.privacy))
-	return s
-}
-
-// oblivious returns a sample size for Algorithm 3 and a class of Vapnik-Chervonenkis dimension d
-// with the given number of labelings of the queries (Theorem 4 with all constants, realizable).
-// With c hard queries the best hypothesis that agrees with them errs on no block more than 2c times
-// as often as a block deviates, and answers err at most 4 times as often as hypotheses, so that a
-// block may deviate by alpha/(4(2v+1)). beta is split evenly over the number of hard queries, the
-// noise and the blocks.
-func (a account) oblivious(g goal, d int, labelings *big.Int) size {
-	v := max(1, hardQueries(labelings, g.beta/3))
-	s := a.instances(g, v, g.beta/3)
-	s.approximation = g.alpha / (4 * (2*float64(v) + 1))
-	s.m = blockSize(d, s.approximation, g.beta/(3*s.k))
-	s.n = s.k * s.m
-	return s
-}
-
-// halfspace returns a sample size for Algorithm 4 in d dimensions, affine (the paper's adaptive
-// result with all constants, realizable, for maximisers of the convex depth). No more than d
-// queries are hard, and a block may deviate by alpha/(4(2d(d+1)+1)).
-func (a account) halfspace(g goal, d int) size {
-	s := a.instances(g, d+1, g.beta/2)
-	n := float64(d)
-	s.approximation = min(g.alpha/(4*(2*n*(n+1)+1)), 1/((2*n+1)*(n+2)+1))
-	s.m = blockSize(d+1, s.approximation, g.beta/(2*s.k))
+// size returns the n from which on all T+1 states err at most alpha, except with probability beta,
+// if a claim holds of the generator and the budget starts v instances of privacy eps0. It takes k
+// blocks, or where these are too few, so many that noise misleads with half of what probability the
+// budget leaves.
+//
+// Let no noise mislead (see accurateBlocks) while the budget lasts. Then a state labels a point
+// wrongly only where 1/4 of the blocks do, so that it errs at most 4 times as often as hypotheses
+// on average. That is about the noise alone, hence true of all states and points at once. A state
+// without an instance answers from public data, and nothing bounds its errors.
+func (c claim) size(g goal, k, v int, eps0 float64) size {
+	s := size{k: float64(k), v: v, eps0: eps0, spent: c.spent, approximation: c.approximation, n: math.Inf(1)}
+	left := g.beta - c.spent
+	if !(left > 0) {
+		return s
+	}
+	if s.noise = misleading(eps0, g.queries, v, s.k); s.noise >= left {
+		s.k = math.Ceil(accurateBlocks(eps0, g.queries, v, left/2))
+		s.noise = misleading(eps0, g.queries, v, s.k)
+	}
+	s.m = blockSize(c.vc, c.approximation, (left-s.noise)/s.k)
 	s.n = s.k * s.m
 	return s
 }
@@ -154,19 +194,28 @@ func (a account) halfspace(g goal, d int) size {
 // with returns what the size consists of, by the names that tables use.
 func (s size) with() map[string]float64 {
 	return map[string]float64{
-		"v": float64(s.v), "eps0": s.eps0, "delta0": s.delta0, "k_accuracy": s.accuracy, "k_privacy": s.privacy, "k": s.k,
-		"alpha_block": s.approximation, "m": s.m,
+		"v": float64(s.v), "eps0": s.eps0, "k": s.k, "spent": s.spent, "noise": s.noise, "alpha_block": s.approximation,
+		"m": s.m,
 	}
 }
 
 // majorityBlocks returns the number of blocks at which noise of the given scale changes no majority
-// of 3/4 in t queries, except with probability beta/2, by the tail of the Gaussian or the Laplace
+// of 3/4 in t states, except with probability beta/2, by the tail of the Gaussian or the Laplace
 // law at k/4.
 func majorityBlocks(kind string, scale float64, t int, beta float64) float64 {
 	if kind == Laplace {
-		return math.Ceil(max(1, 4*scale*math.Log(float64(t)/beta)))
+		return math.Ceil(max(1, 4*scale*math.Log(2*float64(t)/beta)))
 	}
 	return math.Ceil(4 * scale * math.Sqrt(2*math.Log(2*float64(t)/beta)))
+}
+
+// majorityNoise bounds the probability that noise of the given scale changes a majority of 3/4 of k
+// blocks in one of t states: that it is beyond k/4 on either side.
+func majorityNoise(kind string, scale float64, t int, k float64) float64 {
+	if kind == Laplace {
+		return float64(t) * math.Exp(-k/(4*scale))
+	}
+	return float64(t) * math.Erfc(k/(4*math.Sqrt2*scale))
 }
 
 // consistentSize returns the sample size of Blumer, Ehrenfeucht, Haussler and Warmuth 1989 at which

@@ -45,18 +45,24 @@ type sizes struct {
 	Generalization float64 `json:"n_gen"`
 }
 
-// compare checks a sample size against its reference.
-func (c sizes) compare(t *testing.T, s size) {
+// compare checks the parts of a sample size against their reference: v instances, of which noise
+// misleads with a share of beta, as some block deviates by more than approximation does.
+func (c sizes) compare(t *testing.T, a account, v, vc int, share, approximation float64) {
 	t.Helper()
-	near(t, "v", float64(s.v), float64(c.Hard+c.Instances))
-	near(t, "eps0", s.eps0, c.Eps0)
-	near(t, "delta0", s.delta0, c.Delta0)
-	near(t, "k", s.k, c.K)
-	near(t, "k, accuracy", s.accuracy, c.KAcc)
-	near(t, "k, privacy", s.privacy, c.KPrv)
-	near(t, "alpha of a block", s.approximation, c.AlphaBlock)
-	near(t, "m", s.m, c.M)
-	near(t, "N", s.n, c.N)
+	g := c.Args.goal()
+	eps0, delta0 := a.part(v, g.epsilon, g.delta)
+	accuracy, private := accurateBlocks(eps0, g.queries, v, share*g.beta), leastBlocks(a.mode, eps0, delta0)
+	k := math.Ceil(max(accuracy, private))
+	m := blockSize(vc, approximation, share*g.beta/k)
+	near(t, "v", float64(v), float64(c.Hard+c.Instances))
+	near(t, "eps0", eps0, c.Eps0)
+	near(t, "delta0", delta0, c.Delta0)
+	near(t, "k", k, c.K)
+	near(t, "k, accuracy", accuracy, c.KAcc)
+	near(t, "k, privacy", private, c.KPrv)
+	near(t, "alpha of a block", approximation, c.AlphaBlock)
+	near(t, "m", m, c.M)
+	near(t, "N", k*m, c.N)
 }
 
 // parameterVectors has the reference values of the formulas in theory.go.
@@ -126,10 +132,18 @@ func TestSizeVectors(t *testing.T) {
 		return e, d
 	}}
 	for _, c := range v.Oblivious {
-		c.compare(t, a.oblivious(c.Args.goal(), int(c.Args[0]), sauer(int(c.Args[0]), int(c.Args[1]))))
+		g, d := c.Args.goal(), int(c.Args[0])
+		v := hardQueries(sauer(d, g.queries), g.beta/3)
+		// The reference lets all v instances be spent, and bounds the states before that.
+		claim := obliviousClaim(g, d, v+1, sauer(d, g.queries))
+		if claim.spent > g.beta/3 {
+			t.Errorf("v = %d instances more than one are spent with probability %v", v, claim.spent)
+		}
+		c.compare(t, a, v, d, 1.0/3, claim.approximation)
 	}
 	for _, c := range v.Halfspace {
-		c.compare(t, a.halfspace(c.Args.goal(), int(c.Args[0])))
+		g, d := c.Args.goal(), int(c.Args[0])
+		c.compare(t, a, d+1, d+1, 1.0/2, halfspaceClaim(g, d, d+1).approximation)
 	}
 	for _, c := range v.Composition {
 		g := c.Args.goal()
