@@ -3,14 +3,17 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/pipeline/problem/prior"
 	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/pipeline/theory"
 	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/pipeline/wording"
 	"github.com/shatterlab/shatter/schemas"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
@@ -39,7 +42,7 @@ func assemble(l *layout, all []settled) (*Plan, error) {
 		index[c.Key] = len(p.Cells)
 		p.Cells, origins = append(p.Cells, c), append(origins, x)
 	}
-	p.Warnings = overBudget(p.Cells)
+	p.Warnings = append(overBudget(p.Cells), constantSuffices(p.Cells)...)
 	p.words = l.explain(p.Cells, origins)
 	f := fitter{layout: l, cells: p.Cells, origins: origins}
 	var err error
@@ -84,6 +87,7 @@ func (x *settled) cell(f *sweep.File) (*trial.Cell, error) {
 		Guarantee:  a.guarantee,
 		Evaluation: p.evaluation,
 		Prior:      p.prior(prior.Goal{Above: x.above, Alpha: s.alpha}),
+		Population: p.population,
 		Line:       place.Line,
 		Column:     place.Column,
 	}
@@ -139,6 +143,26 @@ func checkEqual(r *sweep.Reporter, e *entry, c *trial.Cell, first *entry, d *tri
 	case c.Limits != d.Limits:
 		r.At(e.grid.Path("limits"), "%q has a cell that stands in %s too, with other limits", c.As, home)
 	}
+}
+
+// constantSuffices warns of goals over data that a constant reaches, which looks at no example.
+func constantSuffices(cells []*trial.Cell) []string {
+	counts := map[string]int{}
+	var order []string
+	for _, c := range cells {
+		if c.Population == nil || !c.CanSucceed() || !numeric.Within(c.Population.ConstantError(), c.Above, c.Alpha) {
+			continue
+		}
+		warning := fmt.Sprintf("%s: a constant, which looks at no example, errs on %s of the rows: a success at alpha %v "+
+			"above %.4g", filepath.Base(c.Problem.Data.File), wording.Percent(c.Population.ConstantError()), c.Alpha, c.Above)
+		if counts[warning]++; counts[warning] == 1 {
+			order = append(order, warning)
+		}
+	}
+	for i, warning := range order {
+		order[i] = fmt.Sprintf("%s (%s)", warning, wording.Count(counts[warning], "cell"))
+	}
+	return order
 }
 
 // overBudget warns of algorithms whose own guarantee is weaker than the budget that their rows are

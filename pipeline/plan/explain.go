@@ -1,17 +1,19 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/shatterlab/shatter/schemas"
 
-	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/problem/adversary"
-	"github.com/shatterlab/shatter/pipeline/problem/law"
+	"github.com/shatterlab/shatter/pipeline/problem/prior"
 	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/pipeline/wording"
@@ -39,15 +41,14 @@ type outcome struct {
 	prior      priorWords
 	evaluation map[string]bool
 	steps      map[int64]bool // of searches
-	targets    []string       // in words, each once
-	stated     []string       // hypotheses, each once
+	problems   problemWords
 }
 
 // explain describes every grid in words.
 func (l *layout) explain(cells []*trial.Cell, origins []*settled) []string {
 	outcomes := map[*entry]*outcome{}
 	for _, e := range l.entries {
-		outcomes[e] = &outcome{evaluation: map[string]bool{}, steps: map[int64]bool{}}
+		outcomes[e] = &outcome{evaluation: map[string]bool{}, steps: map[int64]bool{}, problems: problemWords{}}
 	}
 	for i, c := range cells {
 		o := outcomes[origins[i].entry]
@@ -55,10 +56,10 @@ func (l *layout) explain(cells []*trial.Cell, origins []*settled) []string {
 		o.sample = c
 		o.prior.add(c)
 		o.evaluation[c.Evaluation] = true
-		o.addTarget(&c.Problem)
 		if c.Find != nil && c.Find.Step > 0 {
 			o.steps[c.Find.Step] = true
 		}
+		o.problems.addCell(c)
 	}
 	var lines []string
 	for entries := range byGrid(l.entries) {
@@ -86,7 +87,7 @@ func (w *gridWords) lines() []string {
 		w.out = append(w.out, fmt.Sprintf("%s (line %d)", w.Home(), w.File.At(w.Home()).Line))
 	}
 	w.line("problem", "%s", axesInWords(w.entries[0].axes[:w.entries[0].problemAxes]))
-	w.targets()
+	w.about()
 	label := "algorithms"
 	for _, e := range w.entries {
 		w.line(label, "%s", e.words(w.outcomes[e]))
@@ -114,53 +115,70 @@ func (w *gridWords) lines() []string {
 	return w.out
 }
 
-// targets describes the targets of the grid's problems.
-func (w *gridWords) targets() {
-	var words, stated []string
+// about describes the data of the grid's problems, and who labels their points.
+func (w *gridWords) about() {
+	all := problemWords{}
 	for _, e := range w.entries {
-		words = append(words, w.outcomes[e].targets...)
-		for _, target := range w.outcomes[e].stated {
-			if !slices.Contains(stated, target) {
-				stated = append(stated, target)
-			}
+		for line, stated := range w.outcomes[e].problems {
+			all.add(line, stated...)
 		}
 	}
-	if len(stated) > 0 {
-		words = append(words, "the same in all trials, a hypothesis that the file states: "+alternatives(stated))
+	drawn := false
+	for _, line := range slices.SortedFunc(maps.Keys(all), problemLine.compare) {
+		words := line.words
+		if stated := all[line]; len(stated) > 0 {
+			words += ": " + alternatives(stated)
+		}
+		w.line(line.label, "%s", words)
+		drawn = drawn || line.drawn
 	}
-	slices.Sort(words)
-	for _, line := range slices.Compact(words) {
-		w.line("target", "%s", line)
+	if drawn {
+		w.line("", "%s", problem.OverTargets)
 	}
 }
 
-// addTarget adds the target of a resolved problem.
-func (o *outcome) addTarget(p *schemas.Problem) {
-	words, to := targetInWords(p), &o.targets
-	if words == "" {
-		words, to = p.Target, &o.stated
-	}
-	if words != "" && !slices.Contains(*to, words) {
-		*to = append(*to, words)
-	}
+// problemLine says something of a problem.
+type problemLine struct {
+	label, words string
+	drawn        bool // about a target that is drawn
 }
 
-// targetInWords describes the target of a resolved problem: nothing where none is known, or one
-// hypothesis is stated.
-func targetInWords(p *schemas.Problem) string {
-	class, _ := concept.Lookup(p.Class)
-	switch p.Target {
-	case concept.RandomTarget:
-		return "drawn for each trial; " + p.Class + ": " + class.RandomDoc
-	case concept.UniformTarget:
-		return "drawn for each trial; " + p.Class + ": a uniform hypothesis of the class"
-	case concept.MiddleTarget:
-		if l := law.Lookup(p.Distribution); l.OneTarget != "" {
-			return "the same in all trials, that of the " + l.Name + " law: what is measured calibrates, it is no learning"
+func (l problemLine) compare(m problemLine) int {
+	return cmp.Or(cmp.Compare(l.label, m.label), cmp.Compare(l.words, m.words))
+}
+
+// problemWords collects what is said of the problems of some cells, with the hypotheses that the
+// file states, each once.
+type problemWords map[problemLine][]string
+
+func (w problemWords) add(line problemLine, stated ...string) {
+	all := w[line]
+	for _, target := range stated {
+		if !slices.Contains(all, target) {
+			all = append(all, target)
 		}
-		return "the same in all trials; " + p.Class + ": " + class.MiddleDoc
 	}
-	return ""
+	w[line] = all
+}
+
+// addCell adds the problem of a cell.
+func (w problemWords) addCell(c *trial.Cell) {
+	if p := c.Population; p != nil {
+		w.add(problemLine{label: "data", words: filepath.Base(c.Problem.Data.File) + ": " + p.String()})
+	}
+	rounds := ""
+	if c.Online() {
+		rounds = c.Adversary.Kind
+	}
+	words, target := problem.Labels(&c.Problem, rounds)
+	switch {
+	case !target:
+		w.add(problemLine{label: "labels", words: words})
+	case problem.Stated(&c.Problem):
+		w.add(problemLine{label: "target", words: words}, c.Problem.Target)
+	default:
+		w.add(problemLine{label: "target", words: words, drawn: prior.Drawn(&c.Problem)})
+	}
 }
 
 // game describes the queries of task predict, or the rounds of task online.

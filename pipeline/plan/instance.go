@@ -33,6 +33,7 @@ type opened struct {
 	dataKey    trial.Key
 	public     *pluginv1.Problem
 	evaluation string
+	population *trial.Population // nil for a law
 	problem    *problem.Problem
 	best       *reference // nil: not asked for yet
 	priors     map[prior.Goal]*trial.Prior
@@ -124,6 +125,10 @@ func (o *opener) once(spec schemas.Problem) (*opened, error) {
 		return p, nil
 	}
 	p.public, p.evaluation = p.problem.Public(), p.problem.Evaluation()
+	if rows := p.problem.Rows(); rows > 0 {
+		share := func(count int) float64 { return float64(count) / float64(rows) }
+		p.population = &trial.Population{Positive: share(p.problem.Positive()), Pulled: share(p.problem.Pulled())}
+	}
 	if n := p.problem.Pulled(); n > 0 {
 		warning := fmt.Sprintf("%s: %d of %d rows lie beyond the stated scale and are pulled back onto it", file, n,
 			p.problem.Rows())

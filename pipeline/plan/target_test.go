@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/shatterlab/shatter/pipeline/testkit"
+	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
 // lawful is a sweep over one class under the uniform law; its problem ends where %s stands.
@@ -126,28 +127,60 @@ func TestTargetMistakes(t *testing.T) {
 	}
 }
 
-// What the file's targets are is said in words, each law once.
+// What the file's targets are is said in words, each law once, and where there is none who labels.
 func TestTargetsExplained(t *testing.T) {
-	src := fmt.Sprintf(lawful, "class: [thresholds, points], domain: 64, target: [random, middle, uniform, 5, 6]")
-	var b strings.Builder
-	if err := mustResolve(t, src, algorithms(), "").Explain(&b); err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for line := range strings.Lines(b.String()) {
-		if words, ok := strings.CutPrefix(line, "target      "); ok {
-			got = append(got, strings.TrimSpace(words))
+	const average = "            what is measured is an average over targets; theory's bounds hold for the worst one too, " +
+		"which `target: each` finds in a small class\n"
+	data := testkit.WriteFile(t, "rows.csv", "x,y\n3,p\n5,q\n9,q\n7,q\n")
+	overData := "{class: thresholds, domain: 16, data: {file: " + data + ", label: y, positive: p}"
+	online := "name: x\ntask: online\nproblem: {class: thresholds, domain: 64, distribution: uniform}\n" +
+		"algorithms: [online/soa]\nrounds: 10\nadversary: {kind: %s}\n"
+	for _, tt := range []struct{ name, src, want string }{
+		{"laws", fmt.Sprintf(lawful, "class: [thresholds, points], domain: 64, target: [random, middle, uniform, 5, 6]"), "" +
+			"target      drawn at random for each trial; points: a uniform hypothesis of the class\n" +
+			"target      drawn at random for each trial; points: the point is uniform\n" +
+			"target      drawn at random for each trial; thresholds: a uniform hypothesis of the class\n" +
+			"target      drawn at random for each trial; thresholds: t is uniform on 0..X\n" +
+			"target      the same in all trials (a calibration, which measures no learning), a hypothesis that the file " +
+			"states: 5 or 6\n" +
+			"target      the same in all trials; points: the point X/2 (a calibration, which measures no learning)\n" +
+			"target      the same in all trials; thresholds: the threshold X/2 (a calibration, which measures no learning)\n" +
+			average},
+		{"fixed", fmt.Sprintf(lawful, "class: thresholds, domain: 64, target: 5"), "target      the same in all trials " +
+			"(a calibration, which measures no learning), a hypothesis that the file states: 5\n"},
+		{"data", strings.Replace(fmt.Sprintf(lawful, "@"), "{distribution: uniform, @", overData, 1), "" +
+			"data        rows.csv: 25 % of the rows are positive, so that a constant errs on 25 %\n" +
+			"labels      those of the file: there is no target, and what is measured is for this one concept and population\n"},
+		{"online", fmt.Sprintf(online, "tree"), "labels      said by the adversary tree: there is no target\n"},
+		{"online, planted", fmt.Sprintf(online, "[tree, planted]"), "" +
+			"labels      said by the adversary tree: there is no target\n" +
+			"target      drawn at random for each trial; thresholds: t is uniform on 0..X\n" + average},
+	} {
+		var b strings.Builder
+		if err := mustResolve(t, tt.src, algorithms(), "").Explain(&b); err != nil {
+			t.Fatal(err)
+		}
+		_, after, _ := strings.Cut(b.String(), "\nproblem ")
+		_, after, _ = strings.Cut(after, "\n")
+		got, _, _ := strings.Cut(after, "algorithms  ")
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s: %s", tt.name, diff)
 		}
 	}
-	if diff := cmp.Diff([]string{
-		"drawn for each trial; points: a uniform hypothesis of the class",
-		"drawn for each trial; points: the point is uniform",
-		"drawn for each trial; thresholds: a uniform hypothesis of the class",
-		"drawn for each trial; thresholds: t is uniform on 0..X",
-		"the same in all trials, a hypothesis that the file states: 5 or 6",
-		"the same in all trials; points: the point X/2",
-		"the same in all trials; thresholds: the threshold X/2",
-	}, got); diff != "" {
+}
+
+// A goal over data that a constant reaches is warned of, once for each.
+func TestConstantSuffices(t *testing.T) {
+	data := testkit.WriteFile(t, "rows.csv", "x,y\n3,p\n5,q\n9,q\n7,q\n")
+	src := "name: x\ntask: learn\nproblem: {class: thresholds, domain: 16, data: {file: " + data + ", label: y, " +
+		"positive: p}}\nalgorithms: [baseline/erm]\ngoal: {alpha: [0.1, 0.2, 0.25], beta: 0.1, above: [0, 0.05]}\nn: [10, 20]\n"
+	p := mustResolve(t, src, algorithms(), "")
+	const want = "rows.csv: a constant, which looks at no example, errs on 25 % of the rows: a success at alpha"
+	if diff := cmp.Diff([]string{want + " 0.2 above 0.05 (1 cell)", want + " 0.25 above 0 (1 cell)",
+		want + " 0.25 above 0.05 (1 cell)"}, p.Warnings); diff != "" {
 		t.Error(diff)
+	}
+	if got := *p.Cells[0].Population; got != (trial.Population{Positive: 0.25}) {
+		t.Errorf("%+v", got)
 	}
 }

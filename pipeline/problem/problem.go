@@ -132,6 +132,19 @@ func (p *Problem) Pulled() int {
 	return p.rows.Pulled
 }
 
+// Positive returns the number of rows of the data whose label is +1; 0 for a law.
+func (p *Problem) Positive() (count int) {
+	if p.rows == nil {
+		return 0
+	}
+	for _, y := range p.rows.Y {
+		if y > 0 {
+			count++
+		}
+	}
+	return count
+}
+
 // Floor returns the error that no learner can be promised to come below, however large its sample:
 // the rate of noise that hides the target, unless each point has so much weight that most of its
 // labels stay right. It is 0 for data, which have a target of no class.

@@ -56,7 +56,7 @@ func plainTrials(columns []trialColumn) []schemas.Column {
 }
 
 // tableColumns follow the key in table: one row per cell.
-var tableColumns = []schemas.ColumnOf[TableRow]{
+var tableColumns = slices.Concat(populationColumns((*TableRow).cell), []schemas.ColumnOf[TableRow]{
 	size("n_low", "largest sample size shown insufficient", func(r *TableRow) int64 { return r.NLow }),
 	size("n_high", "smallest sample size shown sufficient", func(r *TableRow) int64 { return r.NHigh }),
 	size("n_star", "n_high where the cell is decided", func(r *TableRow) int64 { return r.NStar }),
@@ -99,10 +99,10 @@ var tableColumns = []schemas.ColumnOf[TableRow]{
 		func(r *TableRow) any { return finite(r.QueriesSuccess) }),
 	label("evaluation", "exact, or the number of fresh points that an error is measured on",
 		func(r *TableRow) string { return r.Evaluation }),
-}
+})
 
 // gameColumns follow the key in the table of task online: one row per cell and number of rounds.
-var gameColumns = []schemas.ColumnOf[GameRow]{
+var gameColumns = slices.Concat(populationColumns((*GameRow).cell), []schemas.ColumnOf[GameRow]{
 	count("rounds", "rounds of a sequence", func(r *GameRow) int64 { return r.Rounds }),
 	flag("predictable", "the adversary's truths follow from those before: a learner that knows it has a regret far below "+
 		"0, and the regrets here are no lower bounds", func(r *GameRow) bool { return r.Predictable }),
@@ -136,11 +136,11 @@ var gameColumns = []schemas.ColumnOf[GameRow]{
 		func(r *GameRow) any { return nonzeroFinite(r.RegretHigh / r.Theory.Value) }),
 	text("contradicts", "the bound that the row refutes: the mean of regret less bound over the sequences is above 0, "+
 		"with confidence 95 % (Student) for all rows of the table together", func(r *GameRow) string { return r.Theory.Contradicts }),
-}
+})
 
 // curveColumns follow the key in curve: one row per cell and sample size. The columns m_<metric>,
 // means over the trials that reported them, follow.
-var curveColumns = []schemas.ColumnOf[CurveRow]{
+var curveColumns = slices.Concat(populationColumns((*CurveRow).cell), []schemas.ColumnOf[CurveRow]{
 	count("n", "sample size", func(r *CurveRow) int64 { return r.N }),
 	count("trials", "trials that the search consumed: repetitions 0 to trials-1",
 		func(r *CurveRow) int64 { return r.Trials }),
@@ -161,6 +161,26 @@ var curveColumns = []schemas.ColumnOf[CurveRow]{
 		func(r *CurveRow) any { return schemas.Clean(r.ErrorMean) }),
 	float("error_p90", "least error that at least 90 % of the ok trials do not exceed",
 		func(r *CurveRow) any { return schemas.Clean(r.ErrorP90) }),
+})
+
+// populationColumns describe the data of a cell. They are null for a law.
+func populationColumns[R any](cell func(*R) *trial.Cell) []schemas.ColumnOf[R] {
+	of := func(name, doc string, value func(p *trial.Population) float64) schemas.ColumnOf[R] {
+		return float(name, doc, func(r *R) any {
+			if p := cell(r).Population; p != nil {
+				return schemas.Clean(value(p))
+			}
+			return nil
+		})
+	}
+	return []schemas.ColumnOf[R]{
+		of("positive_share", "share of the rows of the data whose label is +1; null for a law, as are the next two",
+			func(p *trial.Population) float64 { return p.Positive }),
+		of("constant_error", "error of the better one of the two constants on these rows: a goal of above + alpha from here "+
+			"on is reached without an example", (*trial.Population).ConstantError),
+		of("pulled_share", "share of the rows that lay beyond the stated scale and were pulled back onto it",
+			func(p *trial.Population) float64 { return p.Pulled }),
+	}
 }
 
 const standingDoc = "proved: by an algorithm that is built in, whose proof stands in its source; declared: a third " +

@@ -28,7 +28,7 @@ func TestColumns(t *testing.T) {
 // nulls from empty rows.
 func TestColumnsReadTheirTypes(t *testing.T) {
 	theory := Theory{Value: 4, Source: "t", Standing: trial.Proved, Missing: "m", Contradicts: "c"}
-	c, claimed := &trial.Cell{Alpha: 0.1, Prior: &trial.Prior{Success: 0.2}}, 2.0
+	c, claimed := &trial.Cell{Alpha: 0.1, Prior: &trial.Prior{Success: 0.2}, Population: &trial.Population{Positive: 0.25}}, 2.0
 	checkColumns(t, tableColumns, TableRow{
 		Cell: c, NLow: 1, NHigh: 2, NStar: 2, NModel: 1.5, NModelLow: 1, NModelHigh: 2, Status: "s", Reason: "r",
 		Theory: theory, PaperN: 5, PaperSource: "p", Trials: 9, Failed: 1, MeanError: 0.1,

@@ -56,6 +56,7 @@ type Cell struct {
 	Guarantee  *pluginv1.Guarantee // nil: not private
 	Evaluation string              // "exact" or the evaluation sample's size
 	Prior      *Prior              `json:"-"` // nil: not known, or trials do not succeed; workers need it not
+	Population *Population         `json:"-"` // nil for a law; workers need it not
 
 	Line, Column int // of its algorithm in the sweep file
 }
@@ -64,6 +65,25 @@ type Cell struct {
 type Prior struct {
 	Success float64 // the probability with which it succeeds
 	Drawn   bool    // the target is drawn for each trial; else the cell is a calibration
+}
+
+// Population says what the data of a cell are like. It is no part of the key.
+type Population struct {
+	Positive float64 // share of the rows whose label is +1
+	Pulled   float64 // share of the rows that lay beyond the stated scale and were pulled back onto it
+}
+
+// ConstantError returns the error of the better one of the two constants.
+func (p *Population) ConstantError() float64 { return min(p.Positive, 1-p.Positive) }
+
+// String says it in words.
+func (p *Population) String() string {
+	words := fmt.Sprintf("%s of the rows are positive, so that a constant errs on %s",
+		wording.Percent(p.Positive), wording.Percent(p.ConstantError()))
+	if p.Pulled > 0 {
+		words += "; " + wording.Percent(p.Pulled) + " are pulled back onto the stated scale"
+	}
+	return words
 }
 
 // Trivial reports whether a learner without data succeeds as often as n* asks for, so that n* of the

@@ -36,6 +36,10 @@ type Adversary struct {
 	// against, and shows no lower bound for others.
 	Predictable bool
 
+	// Target reports, of an adversary of task online, that the truths are those of the problem's target,
+	// or of the rows of data, but for noise. The others say the truths themselves, and have no target.
+	Target bool
+
 	// Place orders the adversaries of one task where a message offers a choice: 1 comes first.
 	Place int
 

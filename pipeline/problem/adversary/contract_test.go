@@ -2,6 +2,7 @@ package adversary
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -162,6 +163,33 @@ func checkOptions(t *testing.T, k *Adversary, p *opened) {
 		from = concept.MaxNatural + 1
 	}
 	checkRefused(t, p, with(func(a *schemas.Adversary) { a.From = from }), "from")
+}
+
+// The truths of a game of rounds depend on the target where the adversary says so, and nowhere else.
+func TestTargetsOfRounds(t *testing.T) {
+	for _, k := range All() {
+		played := k.Task != schemas.TaskOnline
+		for class, targets := range map[string][2]string{"thresholds": {"0", "8"}, "points": {"0", "7"}, "thresholds-naturals": {}} {
+			var games [2]string
+			for i, target := range targets {
+				p := schemas.Problem{Class: class}
+				if target != "" {
+					p.Domain, p.Distribution, p.Target = 8, "uniform", target
+				}
+				if o := open(t, p); k.Task == schemas.TaskOnline && k.Refuses(&o.spec) == "" {
+					_, truths := playOut(t, o, variants(k, o)[0])
+					games[i] = fmt.Sprint(truths)
+					played = true
+				}
+			}
+			if depends := games[0] != games[1]; depends != (k.Target && games[0] != "") {
+				t.Errorf("%s on %s: the truths depend on the target: %v", k.Name, class, depends)
+			}
+		}
+		if !played {
+			t.Errorf("%s was not played", k.Name)
+		}
+	}
 }
 
 // checkGame plays twice: points lie in the domain, truths are labels, equal seeds and answers give

@@ -13,6 +13,7 @@ var planted = Adversary{
 	Doc: "asks points of the law; the truth is the target's label, over data the row's own, wrong with the " +
 		"probability rate",
 	Reveals: "nothing beside the truths, which the target labels",
+	Target:  true,
 	Task:    schemas.TaskOnline,
 	Place:   2,
 	Refuses: onLaw(nil),

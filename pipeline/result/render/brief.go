@@ -159,7 +159,8 @@ func isParam(c schemas.Column) bool { return strings.HasPrefix(c.Name, schemas.P
 // describes reports whether a column describes the problem or what counts as success, beside the
 // class itself.
 func describes(c schemas.Column) bool {
-	return c.Name == "evaluation" || c.Name == "prior_success" ||
+	return slices.Contains([]string{"evaluation", "prior_success", "positive_share", "constant_error", "pulled_share"},
+		c.Name) ||
 		slices.ContainsFunc(trial.KeyColumns(), func(k trial.KeyColumn) bool {
 			return k.Name == c.Name && k.Has(trial.Describes)
 		})

@@ -11,10 +11,12 @@ import (
 // leastFirst lists the columns that a narrow table may do without, in the order in which it drops
 // them. Keys, brackets and regret stay.
 var leastFirst = []string{
-	"evaluation", "mean_error", "error_p90", "mistakes_max", "privacy", "best_loss", "n_model_low", "n_model_high",
+	"evaluation", "pulled_share", "positive_share", "mean_error", "error_p90", "mistakes_max", "privacy", "best_loss",
+	"n_model_low", "n_model_high",
 	"paper_n", "paper_regret", schemas.WithPrefix, schemas.MetricPrefix, "failed", "ok", "compared", "reason",
 	"less_error", "ratio_model", schemas.ParamPrefix, "n_model", "trials", "ratio_low", "ratio_high",
-	"error_mean", "predictable", "lost", "queries_success", "prior_success", "theory_standing", "theory_n", "theory_regret", "mistakes_mean",
+	"error_mean", "predictable", "lost", "queries_success", "prior_success", "constant_error", "theory_standing",
+	"theory_n", "theory_regret", "mistakes_mean",
 }
 
 // fit leaves columns out until the lines of the table are at most width characters long, or no

@@ -62,6 +62,7 @@ type page struct {
 	Script          template.HTML
 	Name            string
 	Answer          []string
+	Problems        []string
 	Table, Slopes   tableView
 	Figures         []figureView
 	FiguresLeft     int
@@ -118,6 +119,7 @@ func (s *Sweep) page() *page {
 		Table:  view(s.table, docs(result.Columns("table"), result.Columns("games")), tableOrder),
 		Slopes: view(s.fits, docs(result.Columns("fits")), slopeOrder),
 	}
+	p.Problems = s.problems()
 	p.Unknown, p.Failures, p.RunNotes = s.unknown(), s.failures(), s.runNotes()
 	p.Alarms, p.Refuted = s.alarms(), s.refuted()
 	p.Facts, p.Runs, p.Plugins = s.facts(), s.manifest.Runs, s.manifest.Plugins

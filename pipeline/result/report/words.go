@@ -7,6 +7,9 @@ import (
 
 	"github.com/shatterlab/shatter/schemas"
 
+	"github.com/shatterlab/shatter/pipeline/problem"
+	"github.com/shatterlab/shatter/pipeline/problem/prior"
+	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
@@ -117,6 +120,42 @@ func (s *Sweep) gamesAnswer() []string {
 	all = append(all, "Each regret is a mean over sequences with its own 95 % confidence interval (Student); the "+
 		"intervals do not hold all at once.")
 	return append(all, s.verdict(held, bounded, "the mean regret")...)
+}
+
+// problems says of each problem who labels its points, and what its data are like.
+func (s *Sweep) problems() (all []string) {
+	said, drawn := map[string]bool{}, false
+	for row := range s.table.Rows {
+		p := schemas.Problem{
+			Class: s.table.text(row, "class"), Distribution: s.table.text(row, "distribution"),
+			Target: s.table.text(row, "target"), Disguise: s.table.value(row, "disguise") == true,
+		}
+		rounds := ""
+		if s.online() {
+			rounds, _, _ = strings.Cut(s.table.text(row, "adversary"), " ")
+		}
+		words, target := problem.Labels(&p, rounds)
+		who := "the labels are "
+		if target {
+			who = "the target is "
+		}
+		drawn = drawn || target && prior.Drawn(&p)
+		data := s.table.text(row, "data")
+		line := strings.Join(strings.Fields(p.Class+" "+p.Distribution+" "+s.table.text(row, "file")+data), " ") + ": " + who +
+			words
+		if positive := s.table.number(row, "positive_share"); positive == positive {
+			of := trial.Population{Positive: positive, Pulled: s.table.number(row, "pulled_share")}
+			line += ". Of " + data + ", " + of.String()
+		}
+		if !said[line] {
+			said[line] = true
+			all = append(all, line+".")
+		}
+	}
+	if drawn {
+		all = append(all, "Where the target is drawn, "+problem.OverTargets+".")
+	}
+	return all
 }
 
 // unknown is a kind of thing that the sweep does not tell, with the cells that it concerns.
