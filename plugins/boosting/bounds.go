@@ -31,7 +31,8 @@ const (
 
 // bounds returns what theory says about HS-StL and this problem. A bound that does not fail says
 // that at this n the row itself is private and reaches alpha with probability 1 - beta. Statements
-// about HS-StL with other parameters, and halves such as privacy alone, are listed and fail.
+// about HS-StL with other parameters, and halves such as privacy alone, are listed after it and
+// fail.
 func bounds(s *algo.Setting[Params]) ([]algo.Bound, error) {
 	if err := resolve(s); err != nil {
 		return nil, err
@@ -40,9 +41,8 @@ func bounds(s *algo.Setting[Params]) ([]algo.Bound, error) {
 	if g.margin < leastMargin {
 		return []algo.Bound{own(g, math.Inf(1), 0, 0, sourceOwn, nil)}, nil
 	}
-	all := printedBounds(s, g)
-	all = append(all, halvesOfTheoremA(s, g)...)
-	return append(all, theoremABound(s, g), ownBound(s, g)), nil
+	all := append([]algo.Bound{ownBound(s, g), theoremABound(s, g)}, printedBounds(s, g)...)
+	return append(all, halvesOfTheoremA(s, g)...), nil
 }
 
 // goalOf returns what the errors of a setting have to reach.

@@ -131,8 +131,8 @@ func (c charges) best() float64 {
 	return math.Log((1-c.random)/c.random) / 2
 }
 
-// gradientBounds returns the sizes that plan.proves, for the best plan that bestPlan finds and for
-// the setting's own parameters.
+// gradientBounds returns the sizes that plan.proves, for the setting's own parameters and for the
+// best plan that bestPlan finds.
 func gradientBounds(s *algo.Setting[GradientParams]) ([]algo.Bound, error) {
 	if err := resolveGradient(s); err != nil {
 		return nil, err
@@ -158,7 +158,7 @@ func gradientBounds(s *algo.Setting[GradientParams]) ([]algo.Bound, error) {
 		own.Fails = fmt.Sprintf("the proof is for no projection, and this row has project = %d", p.Project)
 		hinge.Fails = own.Fails
 	}
-	return []algo.Bound{hinge, own}, nil
+	return []algo.Bound{own, hinge}, nil
 }
 
 // goal is what a sample size must reach: error at most alpha against clean labels with probability
