@@ -76,7 +76,11 @@ func TestDishonestLooks(t *testing.T) {
 			j := jobOf(t, s, algorithm, problems[name], 3, 60)
 			first := runJob(t, s, j)
 			differ, failed := differing(first, runJob(t, s, looked(j, trial.LookShuffled, picks...)))
-			if differ < len(picks)/4 { // over data few orders of the rows change the answers
+			least := len(picks) / 2
+			if algorithm == "test/first" && name == "data" {
+				least = len(picks) / 4 // few orders of the rows change the answers
+			}
+			if differ < least {
 				t.Errorf("%s, %s: %d of %d trials differ", algorithm, name, differ, len(picks))
 			}
 			if expect.fails && failed < len(picks)/2 {

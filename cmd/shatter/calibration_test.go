@@ -22,7 +22,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// needle is the law whose exact n* is known: the least n at which the exponential mechanism finds
+// needle returns the exact n* of the needle law: the least n at which the exponential mechanism finds
 // the one good threshold.
 func needle(t *testing.T, domain uint64, mass, epsilon, beta float64) int64 {
 	t.Helper()

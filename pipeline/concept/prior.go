@@ -147,7 +147,7 @@ func mostWrong(m uint64, ok Allowed) uint64 {
 	return low
 }
 
-// thresholdPrior is the Prior of the thresholds: those up to k points from the middle one are
+// thresholdPrior returns the Prior of the thresholds: those up to k points from the middle one are
 // allowed. Targets that one function approximates all lie within 2k of each other, so no function
 // does better.
 func thresholdPrior(s Spec, _ Drawn, ok Allowed) (Prior, bool) {
@@ -159,7 +159,8 @@ func thresholdPrior(s Spec, _ Drawn, ok Allowed) (Prior, bool) {
 	return Prior{share, Threshold(float64(s.Domain / 2))}, true
 }
 
-// pointPrior is the Prior of the points: the constant -1 misses one point of X, whatever the target.
+// pointPrior returns the Prior of the points: the constant -1 misses one point of X, whatever the
+// target.
 func pointPrior(s Spec, _ Drawn, ok Allowed) (Prior, bool) {
 	if ok(1 / float64(s.Domain)) {
 		return Prior{1, Empty()}, true
@@ -167,7 +168,7 @@ func pointPrior(s Spec, _ Drawn, ok Allowed) (Prior, bool) {
 	return Prior{1 / float64(s.Domain), Point(float64(s.Domain / 2))}, true
 }
 
-// intervalPrior is the Prior of the intervals of ceil(X/2) points: an interval [p, p+L-1] has 2|p-a|
+// intervalPrior returns the Prior of the intervals of ceil(X/2) points: an interval [p, p+L-1] has 2|p-a|
 // points in which it differs from the one that begins at a; an interval of one point more differs
 // from it in an odd number. Targets that one function approximates with k points wrong differ by up
 // to 2k, and so begin within k of each other: no function does better than the k+1 of these.
@@ -183,7 +184,7 @@ func intervalPrior(s Spec, law Drawn, ok Allowed) (Prior, bool) {
 	return Prior{float64(k+1) / float64(starts), answer}, true
 }
 
-// parityPrior is the Prior of the parities, of which any two differ at half of all points.
+// parityPrior returns the Prior of the parities, of which any two differ at half of all points.
 func parityPrior(s Spec, _ Drawn, ok Allowed) (Prior, bool) {
 	p := Prior{math.Ldexp(1, -s.Dim), Parity{Dim: s.Dim}}
 	if ok(0.5) {
@@ -192,7 +193,7 @@ func parityPrior(s Spec, _ Drawn, ok Allowed) (Prior, bool) {
 	return p, true
 }
 
-// halfspacePrior is the Prior of the halfspaces where points are uniform on the sphere: two normals
+// halfspacePrior returns the Prior of the halfspaces where points are uniform on the sphere: two normals
 // at an angle a differ at a share a/pi of it, and the normals within a of the first axis are a cap.
 func halfspacePrior(s Spec, _ Drawn, ok Allowed) (Prior, bool) {
 	answer := Linear{W: make([]float64, s.Dim)}

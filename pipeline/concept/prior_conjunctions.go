@@ -10,9 +10,9 @@ import (
 // few to matter.
 const maxPriorLiterals = 64
 
-// conjunctionPrior is the Prior of the conjunctions of literals, or of bits where signs is false.
-// The conjunction of m literals and one of k that has c of them in common, and contradicts none, are
-// both +1 at a share 2^-(k+m-c) of the points.
+// conjunctionPrior returns the Prior of the conjunctions of literals, or of bits where signs is
+// false. The conjunction of m literals and one of k that has c of them in common, and contradicts
+// none, are both +1 at a share 2^-(k+m-c) of the points.
 func conjunctionPrior(signs bool) func(s Spec, law Drawn, ok Allowed) (Prior, bool) {
 	return func(s Spec, law Drawn, ok Allowed) (Prior, bool) {
 		c := conjunctionCounter{dim: s.Dim, signs: signs, ok: ok}

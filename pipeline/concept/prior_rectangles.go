@@ -15,7 +15,7 @@ const (
 	priorSides    = 64      // sides of boxes that are tried in large domains
 )
 
-// rectanglePrior is the Prior of the rectangles, whose targets are cubes of one side at independent
+// rectanglePrior returns the Prior of the rectangles, whose targets are cubes of one side at independent
 // uniform offsets. For given sides the best box lies in the middle: on each axis the offsets with
 // at least some overlap are a window around it. In two dimensions and up to 64 values all sides are
 // tried; in three or more, or in larger domains, only nearly equal ones.

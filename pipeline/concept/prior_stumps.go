@@ -8,7 +8,7 @@ import (
 // maxStumpCuts is the number of cuts up to which stumpPrior tries all of them.
 const maxStumpCuts = 1 << 13
 
-// stumpPrior is the Prior of the stumps. Among the stumps that are +1 above a cut s of one axis, and
+// stumpPrior returns the Prior of the stumps. Among the stumps that are +1 above a cut s of one axis, and
 // the constant +1 at s = 0, it looks for the cut with the most targets nearby. Turning all signs, or
 // the order of an axis, changes no distance, so that the others do no better. In more than
 // maxStumpCuts values only the cuts are tried at which the best one would lie if cuts were real

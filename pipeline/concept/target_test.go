@@ -357,7 +357,7 @@ func TestUniformTargetsAreMembers(t *testing.T) {
 		}
 		d := definitionOf(class)
 		if d.Uniform == nil || !class.Size().IsUint64() {
-			t.Skip("Random is uniform, or hypotheses have no numbers")
+			return // Random is uniform, or hypotheses have no numbers
 		}
 		size, seed := class.Size().Uint64(), rapid.Uint64().Draw(t, "seed")
 		target, r := d.Uniform(s, size), rand.New(rand.NewPCG(seed, 0))
