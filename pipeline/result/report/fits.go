@@ -71,15 +71,16 @@ func slopeText(fits *frame, row int) string {
 	if fits.value(row, "theory_slope") != nil {
 		more = append(more, "proved bound "+short("theory_slope"))
 	}
+	bent := fits.text(row, "line") == estimate.NotLinear
 	if fits.value(row, "claimed") != nil {
 		claim := "claimed " + short("claimed")
-		if verdict := fits.text(row, "verdict"); verdict != "" {
+		if verdict := fits.text(row, "verdict"); verdict != "" && !bent {
 			claim += ", " + verdict
 		}
 		more = append(more, claim)
 	}
-	if line := fits.text(row, "line"); line == estimate.NotLinear {
-		more = append(more, line)
+	if bent {
+		more = append(more, estimate.NotLinear)
 	}
 	text := who + ": " + what + fits.text(row, "x")
 	if len(more) > 0 {
