@@ -126,9 +126,9 @@ func stages(shares []float64, rises ...rateCurve) rateCurve {
 }
 
 // TestModelOfPlateausAndSteps checks that where success has a plateau or a step near the target,
-// hardly any number is given, and that those which are given mostly cover n*. Without the checks
-// that [FitModel] makes for such laws, it gave a number in 60 % of these searches, and 61 % of them
-// covered.
+// hardly any number is given, and that those which are given mostly cover n*: there is none in 89 %
+// of these searches, and 95 % of the others cover. Without the checks that [FitModel] makes for such
+// laws there is none in 40 %, and 61 % of the others cover.
 func TestModelOfPlateausAndSteps(t *testing.T) {
 	testkit.Long(t)
 	const runs, level = 50, 0.05
