@@ -157,7 +157,7 @@ func (f *fitter) resample() {
 // row fits a slope to one group.
 func (f *fitter) row(index int, fit plan.Fit, group plan.FitGroup) result.FitRow {
 	row := result.FitRow{
-		Fit: index, Group: group.Words, Algorithm: group.Algorithm, X: fit.X, Scale: fit.Scale,
+		Fit: index, Group: group.Words, Algorithm: group.Algorithm, X: fit.X, Scale: fit.Scale.Name,
 		Claimed: fit.Exponent, ClaimedSource: fit.Source,
 	}
 	var o estimate.Observations
@@ -175,7 +175,10 @@ func (f *fitter) row(index int, fit plan.Fit, group plan.FitGroup) result.FitRow
 	row.Cells, row.Resamples = len(o.X), t.Resamples
 	row.Slope, row.Error, row.Low, row.High = t.Slope, t.Error, t.Low, t.High
 	row.Intercept, row.Theory = t.Intercept, t.Theory
-	row.ChiSquare, row.Inflation = t.ChiSquare, t.Inflation
+	row.ChiSquare, row.Inflation, row.Line = t.ChiSquare, t.Inflation, t.Line
+	if fit.Exponent != nil {
+		row.Verdict = t.Verdict(*fit.Exponent)
+	}
 	row.Y = whatFitted(by)
 	var reasons []string
 	if missing := len(group.Points) - len(o.X); missing > 0 {

@@ -15,6 +15,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/pipeline/result/render"
+	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
@@ -168,6 +169,10 @@ func valueOf(f reflect.StructField) string {
 		switch name {
 		case "enum":
 			choices = append(choices, code(value))
+		case "registry":
+			for _, w := range sweep.Vocabulary(value) {
+				choices = append(choices, code(w.Name))
+			}
 		case "minimum":
 			limits = append(limits, "at least "+value)
 		case "exclusiveMinimum":

@@ -281,10 +281,11 @@ type FitSpec struct {
 	// X is what n* is fitted against: domain, d, mass, minority, margin, noise_rate, epsilon, delta,
 	// alpha, beta, queries, rounds (task online) or a numeric parameter of an algorithm.
 	X string `yaml:"x" jsonschema:"required"`
-	// Scale is linear (n* on x), log (n* on ln x, right where theory says a + b ln x) or log-log (ln
-	// n* on ln x: the slope is an exponent).
-	Scale string `yaml:"scale" jsonschema:"required,enum=linear,enum=log,enum=log-log"`
-	// Exponent is the slope on this scale that a theorem claims, shown beside the measured one.
+	// Scale says of which of x and y, which is n* or the mean regret, the fit takes the logarithm: see
+	// the column scale of the result file fits.
+	Scale string `yaml:"scale" jsonschema:"required,registry=scale"`
+	// Exponent is the slope on this scale that a theorem claims, shown beside the measured one and
+	// judged by its 95 % confidence interval.
 	Exponent *float64 `yaml:"exponent"`
 	// Source is that theorem.
 	Source string `yaml:"source" jsonschema:"maxLength=200"`

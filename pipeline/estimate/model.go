@@ -28,7 +28,17 @@ type Model struct {
 // Neither curve holds far from the target, where guessing alone succeeds now and then. So only
 // sizes near it count: their odds of success are at least a ninth of the target's and at most a
 // hundred times as large. While the curves do not fit (the deviance of the better one is beyond its
-// 90 % point), the smallest size is left out.
+// 90 % point), the smallest size is left out, unless its odds are at least half of the target's.
+//
+// A success rate with a plateau or a step near the target has no such curve, and the trials of a
+// search are at too few sizes to fit one that it has. So there is no estimate if the curves do not
+// fit the sizes that count (the deviance is beyond its 99 % point), or if a jump does clearly
+// better: one rate at all sizes below the isotonic crossing and one from there on, with a
+// likelihood more than e^2 times as large. Where the fit is in doubt, the interval contains both
+// ends of [Bracket] too, if it has two, which hold for every success rate that does not fall. That
+// is so if the deviance is beyond its 90 % point, the likelihood of a jump e^(1/2) times as large,
+// or the isotonic crossing outside of the middle half of the interval, in ln n. Steps between two
+// neighbouring sizes cannot be seen.
 //
 // There is no estimate if the rates do not cross the target, if fewer than two sizes show a rate
 // between hopeless and sure, if misses and successes do not overlap, if the rate does not rise
@@ -39,6 +49,13 @@ func FitModel(points []Point, target, level float64) Model {
 	f, reason := fitBoth(points, target)
 	if reason != "" {
 		return Model{Reason: reason}
+	}
+	jumps := jump(f.near) - f.likelihood()
+	switch {
+	case !f.fits(normal99):
+		return Model{Reason: "the curves do not fit: success has a plateau or steps near the target"}
+	case jumps > 2:
+		return Model{Reason: "the curves do not fit: success jumps near the target"}
 	}
 	z := mathext.NormalQuantile(1 - level/2)
 	low, high := math.Inf(1), math.Inf(-1)
@@ -59,8 +76,13 @@ func FitModel(points []Point, target, level float64) Model {
 		return Model{Reason: fmt.Sprintf("too few trials: the interval from %.4g to %.4g is wider than a factor of %v",
 			m.Low, m.High, widest)}
 	}
-	if a, b := Bracket(points, target, level); m.N < float64(a) || b > 0 && m.N > float64(b) {
+	a, b := Bracket(points, target, level)
+	if m.N < float64(a) || b > 0 && m.N > float64(b) {
 		return Model{Reason: "the curves do not fit: they reach the target outside the bracket"}
+	}
+	place := (f.origin - math.Log(m.Low)) / math.Log(m.High/m.Low)
+	if doubt := !f.fits(normal90) || jumps > 0.5 || place < 0.25 || place > 0.75; doubt && a > 0 && b > 0 {
+		m.Low, m.High = min(m.Low, float64(a)), max(m.High, float64(b))
 	}
 	return m
 }
@@ -71,6 +93,7 @@ const widest = 4
 // Odds of success, relative to the target's.
 const (
 	leastOdds    = 1.0 / 9  // of the sizes that count
+	closeOdds    = 1.0 / 2  // of the sizes that are not left out, however the curves fit
 	mostOdds     = 100.0    // of the sizes that count
 	hopelessOdds = 1.0 / 81 // below these a size is hopeless
 )
@@ -105,7 +128,8 @@ func fitBoth(points []Point, target float64) (f fitPair, reason string) {
 	if math.IsNaN(f.origin) {
 		return f, "the success rates do not cross the target"
 	}
-	f.near = nearTarget(points, target, f.origin)
+	var far int
+	f.near, far = nearTarget(points, target, f.origin)
 	if between(f.near, target) < 2 {
 		return f, "fewer than two sample sizes near the target have a success rate between hopeless and sure"
 	}
@@ -122,17 +146,32 @@ func fitBoth(points []Point, target float64) (f fitPair, reason string) {
 			c.crossing = (c.goal - c.a) / c.b
 			f.curves[i] = c
 		}
-		likelihood := max(f.curves[0].likelihood, f.curves[1].likelihood)
-		if fits(f.near, likelihood) || f.near[1].rate() >= target || separatedCounts(f.near[1:]) {
+		if f.fits(normal90) || far == 0 || separatedCounts(f.near[1:]) {
 			return f, ""
 		}
-		f.near = f.near[1:]
+		f.near, far = f.near[1:], far-1
 	}
 }
 
+// jump returns the likelihood of two rates: one at all sizes below the isotonic crossing, and one
+// at the others.
+func jump(near []count) (likelihood float64) {
+	var below, above Point
+	for _, c := range near {
+		side := &below
+		if c.x >= 0 {
+			side = &above
+		}
+		side.Successes += int(c.successes)
+		side.Consumed += int(c.trials)
+	}
+	return logLikelihood(&below) + logLikelihood(&above)
+}
+
 // nearTarget leaves out the sizes that are too far below or above the target. Their odds are those
-// of the isotonic rates, and the nearest size on either side stays in any case.
-func nearTarget(points []Point, target, origin float64) []count {
+// of the isotonic rates, and the nearest size on either side stays in any case. The first far ones
+// of those that are left are less near than the others.
+func nearTarget(points []Point, target, origin float64) (near []count, far int) {
 	all := make([]count, len(points))
 	for i, p := range points {
 		all[i] = count{math.Log(float64(p.N)) - origin, float64(p.Successes), float64(p.Consumed)}
@@ -145,7 +184,10 @@ func nearTarget(points []Point, target, origin float64) []count {
 	for last > first && rates[last-1] >= target && odds(rates[last]) > mostOdds*odds(target) {
 		last--
 	}
-	return all[first : last+1]
+	for rates[first+far+1] < target && odds(rates[first+far]) < closeOdds*odds(target) {
+		far++
+	}
+	return all[first : last+1], far
 }
 
 func (c count) rate() float64 { return c.successes / c.trials }
@@ -187,24 +229,28 @@ func separated(points []Point) bool {
 	return mostMiss <= leastSuccess || mostSuccess <= leastMiss
 }
 
-// fits reports whether the deviance of a curve with that likelihood is below the 90 % point of its
-// distribution (in the form of Wilson and Hilferty 1931).
-func fits(near []count, likelihood float64) bool {
-	if len(near) <= 2 {
+// Normal quantiles.
+const (
+	normal90 = 1.2815515655446004
+	normal99 = 2.3263478740408408
+)
+
+// likelihood returns that of the better curve.
+func (f *fitPair) likelihood() float64 { return max(f.curves[0].likelihood, f.curves[1].likelihood) }
+
+// fits reports whether the deviance of the better curve is below that quantile of its distribution
+// (in the form of Wilson and Hilferty 1931), which z, the same of the normal one, stands for.
+func (f *fitPair) fits(z float64) bool {
+	if len(f.near) <= 2 {
 		return true
 	}
 	full := 0.0
-	for _, c := range near {
-		for _, k := range []float64{c.successes, c.trials - c.successes} {
-			if k > 0 {
-				full += float64(k * math.Log(k/c.trials))
-			}
-		}
+	for _, c := range f.near {
+		full += logLikelihood(&Point{Successes: int(c.successes), Consumed: int(c.trials)})
 	}
-	const z = 1.2815515655446004 // normal 90 % point
-	freedom := float64(len(near) - 2)
+	freedom := float64(len(f.near) - 2)
 	root := 1 - 2/(9*freedom) + float64(z*math.Sqrt(2/(9*freedom)))
-	return 2*(full-likelihood) <= freedom*root*root*root
+	return 2*(full-f.likelihood()) <= freedom*root*root*root
 }
 
 // A link says how the success probability p depends on eta = a + b x.

@@ -9,12 +9,54 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
+// A Scale says of which of x and y a trend takes the logarithm.
+type Scale struct {
+	Name       string // in the sweep file
+	LogX, LogY bool
+	Doc        string
+}
+
 // The scales of a trend.
-const (
-	LinearScale = "linear"  // y on x
-	LogScale    = "log"     // y on ln x
-	LogLogScale = "log-log" // ln y on ln x: the slope is an exponent
+var (
+	LinearScale  = Scale{"linear", false, false, "y on x"}
+	LogScale     = Scale{"log", true, false, "y on ln x, right where theory says a + b ln x"}
+	SemilogScale = Scale{"semilog", false, true, "ln y on x: with each step of x, y grows by the factor e^slope"}
+	LogLogScale  = Scale{"log-log", true, true, "ln y on ln x: the slope is an exponent"}
 )
+
+// Scales returns all scales, in the order in which people see them.
+func Scales() []Scale { return []Scale{LinearScale, LogScale, SemilogScale, LogLogScale} }
+
+// ScaleNamed returns the scale of a name, and reports whether there is one.
+func ScaleNamed(name string) (Scale, bool) {
+	i := slices.IndexFunc(Scales(), func(s Scale) bool { return s.Name == name })
+	if i < 0 {
+		return Scale{}, false
+	}
+	return Scales()[i], true
+}
+
+// Place brings x to the scale.
+func (s Scale) Place(x float64) float64 { return lnIf(s.LogX, x) }
+
+// Value brings y to the scale.
+func (s Scale) Value(y float64) float64 { return lnIf(s.LogY, y) }
+
+// At returns y at x on a line of the scale.
+func (s Scale) At(x, intercept, slope float64) float64 {
+	y := intercept + float64(slope*s.Place(x))
+	if s.LogY {
+		return math.Exp(y)
+	}
+	return y
+}
+
+func lnIf(log bool, v float64) float64 {
+	if log {
+		return math.Log(v)
+	}
+	return v
+}
 
 // A Trend is the straight line through the estimates of several cells, y = Intercept + Slope x on
 // its scale.
@@ -28,9 +70,36 @@ type Trend struct {
 	// cells scatter more than their trials explain, or the line is bent.
 	Inflation float64
 
+	// Line is [NotLinear] where cells that follow the line have as large a ChiSquare with probability
+	// below level, [Linear] where the trials do not show that, and empty without a ChiSquare. Cells
+	// that share data scatter together, so that fewer lines than level are falsely NotLinear.
+	Line string
+
 	Theory    float64 // slope of the theory's values at the same places and weights; NaN: none
 	Resamples int     // number of resamples in which each cell had an estimate
 	Reason    string  // what is missing, and why
+
+	level float64
+}
+
+// The words on how a line fits.
+const (
+	Linear    = "linear"
+	NotLinear = "not linear"
+)
+
+// Verdict returns what the interval says of the claim that the slope has this value. It is empty
+// where there is no interval.
+func (t Trend) Verdict(claimed float64) string {
+	switch {
+	case math.IsNaN(t.Low):
+		return ""
+	case t.Line == NotLinear:
+		return "none: " + NotLinear
+	case claimed < t.Low || claimed > t.High:
+		return fmt.Sprintf("rejected at %.4g %%", 100*(1-t.level))
+	}
+	return "not rejected"
 }
 
 // Observations are the cells of a trend. All slices have one element for each cell.
@@ -48,13 +117,16 @@ type Observations struct {
 // Cells at two places give a slope without a standard error; cells at one place give none. If no
 // cell scatters, as when nothing is random, all cells weigh the same, and the standard error is
 // that of the residuals.
-func FitTrend(o Observations, scale string, level float64) Trend {
+func FitTrend(o Observations, scale Scale, level float64) Trend {
 	nan := math.NaN()
-	t := Trend{Slope: nan, Intercept: nan, Error: nan, Low: nan, High: nan, ChiSquare: nan, Inflation: nan, Theory: nan}
+	t := Trend{
+		Slope: nan, Intercept: nan, Error: nan, Low: nan, High: nan,
+		ChiSquare: nan, Inflation: nan, Theory: nan, level: level,
+	}
 	x, y := make([]float64, len(o.X)), make([]float64, len(o.X))
 	for i := range o.X {
-		if x[i], y[i] = place(o.X[i], scale), value(o.Y[i], scale); !isNumber(x[i]) || !isNumber(y[i]) {
-			t.Reason = fmt.Sprintf("%.4g at %.4g has no place on the scale %s", o.Y[i], o.X[i], scale)
+		if x[i], y[i] = scale.Place(o.X[i]), scale.Value(o.Y[i]); !isNumber(x[i]) || !isNumber(y[i]) {
+			t.Reason = fmt.Sprintf("%.4g at %.4g has no place on the scale %s", o.Y[i], o.X[i], scale.Name)
 			return t
 		}
 	}
@@ -84,6 +156,9 @@ func FitTrend(o Observations, scale string, level float64) Trend {
 			slopes[i] = FitLine(x, drawn, se).Slope
 		}
 		t.ChiSquare, t.Inflation = line.ChiSquare, line.Inflation
+		if t.Line = Linear; (distuv.ChiSquared{K: float64(len(x) - 2)}).Survival(t.ChiSquare) < level {
+			t.Line = NotLinear
+		}
 		t.interval(deviation(slopes), line.Inflation*mathext.NormalQuantile(1-level/2))
 	}
 	return t
@@ -95,31 +170,15 @@ func (t *Trend) interval(se, errors float64) {
 	t.Error, t.Low, t.High = se, t.Slope-half, t.Slope+half
 }
 
-// place brings x to a scale.
-func place(x float64, scale string) float64 {
-	if scale == LinearScale {
-		return x
-	}
-	return math.Log(x)
-}
-
-// value brings y to a scale.
-func value(y float64, scale string) float64 {
-	if scale == LogLogScale {
-		return math.Log(y)
-	}
-	return y
-}
-
 func isNumber(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 // complete returns the resamples in which each cell has an estimate, on the scale: one row of cells
 // for each resample.
-func complete(resamples [][]float64, scale string) (draws [][]float64) {
+func complete(resamples [][]float64, scale Scale) (draws [][]float64) {
 	for i := range resamples[0] {
 		row := make([]float64, len(resamples))
 		for cell := range resamples {
-			row[cell] = value(resamples[cell][i], scale)
+			row[cell] = scale.Value(resamples[cell][i])
 		}
 		if !slices.ContainsFunc(row, func(v float64) bool { return !isNumber(v) }) {
 			draws = append(draws, row)
@@ -161,10 +220,10 @@ func deviations(draws [][]float64, cells int) (se []float64, scatter bool) {
 }
 
 // theorySlope returns the slope of the theory's values, or NaN if a cell has no finite one.
-func theorySlope(o Observations, x, se []float64, scale string) float64 {
+func theorySlope(o Observations, x, se []float64, scale Scale) float64 {
 	y := make([]float64, len(x))
 	for i := range y {
-		if y[i] = value(o.Theory[i], scale); !isNumber(y[i]) {
+		if y[i] = scale.Value(o.Theory[i]); !isNumber(y[i]) {
 			return math.NaN()
 		}
 	}

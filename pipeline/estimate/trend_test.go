@@ -80,14 +80,11 @@ func TestSlopesOfTheNeedleTable(t *testing.T) {
 func TestTrendOnEachScale(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		slope, intercept := rapid.Float64Range(-3, 3).Draw(t, "slope"), rapid.Float64Range(-3, 3).Draw(t, "intercept")
-		scale := rapid.SampledFrom([]string{LinearScale, LogScale, LogLogScale}).Draw(t, "scale")
+		scale := rapid.SampledFrom(Scales()).Draw(t, "scale")
 		var o Observations
 		for i := range rapid.IntRange(3, 6).Draw(t, "cells") {
 			x := float64(i+1) * 1.5
-			y := intercept + slope*place(x, scale)
-			if scale == LogLogScale {
-				y = math.Exp(y)
-			}
+			y := scale.At(x, intercept, slope)
 			o.X, o.Y, o.Theory = append(o.X, x), append(o.Y, y), append(o.Theory, y)
 			o.Resamples = append(o.Resamples, []float64{y, y})
 		}
@@ -272,7 +269,7 @@ func TestMultiset(t *testing.T) {
 
 func TestTrendsThatAreNone(t *testing.T) {
 	nan := math.NaN()
-	fit := func(x, y []float64, scale string, again ...[]float64) Trend {
+	fit := func(x, y []float64, scale Scale, again ...[]float64) Trend {
 		return FitTrend(Observations{X: x, Y: y, Theory: y, Resamples: again}, scale, 0.05)
 	}
 	for _, c := range []struct {
@@ -299,6 +296,51 @@ func TestTrendsThatAreNone(t *testing.T) {
 			math.IsNaN(c.got.Slope) == c.slope || math.IsNaN(c.got.Error) == c.stands {
 			t.Errorf("%s: %+v, want the reason %q", c.name, c.got, c.reason)
 		}
+	}
+}
+
+// TestVerdicts checks how often cells that follow a line are called not linear, how often cells of a
+// parabola are, and what is said of claims.
+func TestVerdicts(t *testing.T) {
+	const fits, draws = 400, 200
+	r := rand.New(rand.NewPCG(5, 6))
+	judge := func(square float64) (bent, rejected, falsely int) {
+		for range fits {
+			var o Observations
+			for _, x := range []float64{1, 2, 3, 4, 5, 6} {
+				y := 3*x + float64(square*x*x) + r.NormFloat64()
+				again := make([]float64, draws)
+				for i := range again {
+					again[i] = y + r.NormFloat64()
+				}
+				o.X, o.Y, o.Theory, o.Resamples = append(o.X, x), append(o.Y, y), append(o.Theory, y), append(o.Resamples, again)
+			}
+			trend := FitTrend(o, LinearScale, 0.05)
+			switch {
+			case trend.Line == NotLinear:
+				bent++
+				if v := trend.Verdict(0); v != "none: not linear" {
+					t.Fatalf("verdict %q on a bent line", v)
+				}
+			case trend.Verdict(0) == "rejected at 95 %":
+				rejected++
+			}
+			if trend.Verdict(3) == "rejected at 95 %" {
+				falsely++
+			}
+		}
+		return bent, rejected, falsely
+	}
+	bent, rejected, falsely := judge(0)
+	t.Logf("of %d lines %d not linear, the claim 0 rejected in %d, the true one in %d", fits, bent, rejected, falsely)
+	if bent < fits/50 || bent > fits/10 || rejected < fits-bent-5 || falsely > fits/10 {
+		t.Errorf("of %d lines %d are not linear; %d reject 0, %d the truth", fits, bent, rejected, falsely)
+	}
+	if bent, _, _ := judge(1); bent < fits*9/10 {
+		t.Errorf("of %d parabolas only %d are not linear", fits, bent)
+	}
+	if v := (Trend{Low: math.NaN()}).Verdict(1); v != "" {
+		t.Errorf("verdict %q without an interval", v)
 	}
 }
 

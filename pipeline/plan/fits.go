@@ -9,6 +9,7 @@ import (
 
 	"github.com/shatterlab/shatter/schemas"
 
+	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/pipeline/wording"
@@ -16,7 +17,8 @@ import (
 
 // Fit is one item of the sweep file's fits, with the cells that it goes through.
 type Fit struct {
-	X, Scale string
+	X        string
+	Scale    estimate.Scale
 	Exponent *float64 // claimed; nil: none
 	Source   string   // of the claim
 	Groups   []FitGroup
@@ -44,14 +46,14 @@ const roundsName = "rounds"
 
 // String says in words what is fitted against what.
 func (f Fit) String() string {
-	ln := func(name, of string) string {
-		if f.Scale == of || of == "log" && f.Scale == "log-log" {
+	ln := func(name string, log bool) string {
+		if log {
 			return "ln " + name
 		}
 		return name
 	}
 	out := fmt.Sprintf("%s against %s: one slope for each of %s of cells that agree in all else",
-		ln(f.fitted, "log-log"), ln(f.X, "log"), wording.Count(len(f.Groups), "group"))
+		ln(f.fitted, f.Scale.LogY), ln(f.X, f.Scale.LogX), wording.Count(len(f.Groups), "group"))
 	if f.Exponent != nil {
 		out += fmt.Sprintf("; claimed %s", show(*f.Exponent))
 		if f.Source != "" {
@@ -73,7 +75,8 @@ func (f *fitter) fits(r *sweep.Reporter) ([]Fit, error) {
 	var all []Fit
 	for i, spec := range f.file.Sweep.Fits {
 		path := fmt.Sprintf("fits[%d]", i)
-		fit := Fit{X: spec.X, Scale: spec.Scale, Exponent: spec.Exponent, Source: spec.Source, fitted: "n*"}
+		scale, _ := estimate.ScaleNamed(spec.Scale)
+		fit := Fit{X: spec.X, Scale: scale, Exponent: spec.Exponent, Source: spec.Source, fitted: "n*"}
 		if f.online() {
 			fit.fitted = "the mean regret"
 		}
@@ -85,8 +88,8 @@ func (f *fitter) fits(r *sweep.Reporter) ([]Fit, error) {
 			f.explainMissing(spec.X, path+".x", r)
 			continue
 		}
-		if i := slices.IndexFunc(places, func(p FitPoint) bool { return p.X <= 0 }); i >= 0 && spec.Scale != "linear" {
-			r.At(path+".scale", "%q has the value %s, which has no logarithm: use scale: linear, or exclude it",
+		if i := slices.IndexFunc(places, func(p FitPoint) bool { return p.X <= 0 }); i >= 0 && scale.LogX {
+			r.At(path+".scale", "%q has the value %s, which has no logarithm: use scale: linear or semilog, or exclude it",
 				spec.X, show(places[i].X))
 			continue
 		}

@@ -36,7 +36,7 @@ func lines(p *Plan) (out []string) {
 				at = append(at, where)
 			}
 			points := strings.Join(at, ", ")
-			out = append(out, fmt.Sprintf("%d %s %s %s | %s | %s", i, f.X, f.Scale, g.Algorithm, g.Words, points))
+			out = append(out, fmt.Sprintf("%d %s %s %s | %s | %s", i, f.X, f.Scale.Name, g.Algorithm, g.Words, points))
 		}
 	}
 	return out
@@ -162,7 +162,7 @@ fits: [%s]
 		{"{x: replica, scale: log}", `s:7:12: fits[0].x: a replica is a copy with other noise, no quantity; there is `},
 		{"{x: n_star, scale: log}", `s:7:12: fits[0].x: n is what is fitted; x is what it depends on`},
 		{"{x: rounds, scale: log}", `s:7:12: fits[0].x: no two cells differ in "rounds" alone`},
-		{"{x: lambda, scale: log}", `s:7:27: fits[0].scale: "lambda" has the value 0, which has no logarithm: use scale: linear, or exclude it`},
+		{"{x: lambda, scale: log}", `s:7:27: fits[0].scale: "lambda" has the value 0, which has no logarithm: use scale: linear or semilog, or exclude it`},
 		{"{x: noise_rate, scale: log-log}", `s:7:31: fits[0].scale: "noise_rate" has the value 0`},
 		{"{x: d, scale: log, source: me}", `s:7:35: fits[0].source: it is the source of a claim: give that too, "exponent: 0.5"`},
 		{"{x: d, scale: log}, {x: w, scale: log}", `s:7:32: fits[1].x: unknown quantity "w"`},

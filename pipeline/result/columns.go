@@ -5,11 +5,13 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/apache/arrow/go/v17/arrow/array"
 
 	"github.com/shatterlab/shatter/schemas"
 
+	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -62,7 +64,8 @@ var tableColumns = slices.Concat(populationColumns((*TableRow).cell), []schemas.
 	size("n_star", "n_high where the cell is decided", func(r *TableRow) int64 { return r.NStar }),
 	float("n_model", "point estimate of n* from curves through all trials, a model: never in place of the bracket; "+
 		"null where none fits well", func(r *TableRow) any { return schemas.Nonzero(r.NModel) }),
-	float("n_model_low", "lower end of its 95 % confidence interval, which holds as far as the curves do",
+	float("n_model_low", "lower end of its 95 % confidence interval, which holds as far as the curves do, and "+
+		"is as wide as a bracket at the same level where their fit is in doubt",
 		func(r *TableRow) any { return schemas.Nonzero(r.NModelLow) }),
 	float("n_model_high", "upper end", func(r *TableRow) any { return schemas.Nonzero(r.NModelHigh) }),
 	label("status", "decided, undecided, above_range, below_range, infeasible, trivial (a learner without data "+
@@ -231,7 +234,7 @@ var fitColumns = []schemas.ColumnOf[FitRow]{
 		func(r *FitRow) string { return r.Group }),
 	label("algorithm", "the algorithm's name in the sweep file", func(r *FitRow) string { return r.Algorithm }),
 	word("x", "what y is fitted against", func(r *FitRow) string { return r.X }),
-	word("scale", "linear: y on x; log: y on ln x; log-log: ln y on ln x", func(r *FitRow) string { return r.Scale }),
+	word("scale", scaleDoc(), func(r *FitRow) string { return r.Scale }),
 	count("cells", "cells that count: those that are decided; in task online those with a mean regret",
 		func(r *FitRow) int64 { return int64(r.Cells) }),
 	label("y", "n_model; bracket, its geometric middle, where there is no n_model; both where some cells have one; "+
@@ -248,6 +251,12 @@ var fitColumns = []schemas.ColumnOf[FitRow]{
 		"has none", func(r *FitRow) any { return finite(r.Theory) }),
 	float("claimed", "exponent, as the sweep file claims it", (*FitRow).claimed),
 	label("claimed_source", "who claims it", func(r *FitRow) string { return r.ClaimedSource }),
+	label("verdict", "on the claim: rejected at 95 % where it lies outside of slope_low to slope_high, not rejected "+
+		"where it does not, and none where line says not linear; each fit on its own; null without a claim or an interval",
+		func(r *FitRow) string { return r.Verdict }),
+	label("line", "not linear where cells that follow the line have a chi_square as large with probability below 5 %, "+
+		"with cells-2 degrees of freedom; linear where the trials do not show that; null where there is no chi_square",
+		func(r *FitRow) string { return r.Line }),
 	float("chi_square", "sum of squared residuals, each over its cell's standard error; null with two places",
 		func(r *FitRow) any { return finite(r.ChiSquare) }),
 	float("inflation", "sqrt(max(1, chi_square/(cells-2))): above 1 the cells scatter more than their trials explain, "+
@@ -255,6 +264,15 @@ var fitColumns = []schemas.ColumnOf[FitRow]{
 	count("resamples", "draws in which each cell had an estimate, of 200",
 		func(r *FitRow) int64 { return int64(r.Resamples) }),
 	text("reason", "what is missing or left out, and why", func(r *FitRow) string { return r.Reason }),
+}
+
+// scaleDoc returns what each scale means.
+func scaleDoc() string {
+	var docs []string
+	for _, s := range estimate.Scales() {
+		docs = append(docs, s.Name+": "+s.Doc)
+	}
+	return strings.Join(docs, "; ")
 }
 
 func (r *FitRow) claimed() any {

@@ -41,7 +41,8 @@ func TestColumnsReadTheirTypes(t *testing.T) {
 	checkColumns(t, curveColumns, CurveRow{Cell: c}, CurveRow{Cell: &trial.Cell{}})
 	checkColumns(t, boundColumns, BoundRow{Cell: c, Name: "n", Value: 1, Source: "s", Standing: trial.Proved, Fails: "f"}, BoundRow{Cell: c})
 	checkColumns(t, fitColumns, FitRow{
-		Group: "g", Algorithm: "a", X: "d", Scale: "log", Y: "n_model", Claimed: &claimed, ClaimedSource: "s", Reason: "r",
+		Group: "g", Algorithm: "a", X: "d", Scale: "log", Y: "n_model", Claimed: &claimed, ClaimedSource: "s",
+		Verdict: "v", Line: "l", Reason: "r",
 	}, FitRow{})
 	checkColumns(t, timingColumns, TimingRow{Cell: c, Worker: "w", Digest: "d", Profile: "p"}, TimingRow{Cell: c})
 }

@@ -23,6 +23,8 @@ type FitRow struct {
 	Theory        float64
 	Claimed       *float64 // nil: nothing is claimed
 	ClaimedSource string
+	Verdict       string // on the claim
+	Line          string // how the line fits
 	ChiSquare     float64
 	Inflation     float64
 	Resamples     int

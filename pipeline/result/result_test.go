@@ -157,7 +157,8 @@ func result(t testing.TB, l *ledger.Ledger) Result {
 	r.Fits = []FitRow{
 		{Group: "epsilon 1", Algorithm: "hs-stl", X: "d", Scale: "log-log", Cells: 3, Y: "n_model and bracket", Slope: 0.52,
 			Error: 0.03, Low: 0.46, High: 0.58,
-			Intercept: 4, Theory: 0.5, Claimed: &half, ClaimedSource: "Theorem 2", ChiSquare: 0.75, Inflation: 1,
+			Intercept: 4, Theory: 0.5, Claimed: &half, ClaimedSource: "Theorem 2", Verdict: "not rejected",
+			Line: "linear", ChiSquare: 0.75, Inflation: 1,
 			Resamples: 200},
 		{Fit: 1, Algorithm: "perceptron", X: "margin", Scale: "log", Cells: 1, Slope: nan, Error: nan, Low: nan, High: nan,
 			Intercept: nan, Theory: nan,

@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/problem/adversary"
 	"github.com/shatterlab/shatter/pipeline/problem/law"
 	"github.com/shatterlab/shatter/pipeline/problem/noise"
@@ -32,6 +33,10 @@ func Vocabulary(registry string) (words []Word) {
 	case "noise":
 		for _, n := range noise.All() {
 			words = append(words, Word{n.Name, n.Doc})
+		}
+	case "scale":
+		for _, s := range estimate.Scales() {
+			words = append(words, Word{s.Name, s.Doc})
 		}
 	case "sees":
 		for _, name := range adversary.SeesValues() {

@@ -107,11 +107,16 @@ func TestFittedLine(t *testing.T) {
 	if lines != 1 {
 		t.Errorf("%d fitted lines", lines)
 	}
-	if want := "Fitted slopes: acme/one, epsilon 0.5, alpha 0.1: exponent 1 of d."; !slices.Contains(f.Notes, want) {
+	want := "Fitted slopes: acme/one, epsilon 0.5, alpha 0.1: exponent 1 of d (0.9 to 1.1; claimed 0.5, rejected at 95 %)."
+	if !slices.Contains(f.Notes, want) {
 		t.Errorf("notes %q, want %q", f.Notes, want)
 	}
+	bent := frameOf("fits", []row{{"algorithm": "a/b", "x": "d", "scale": "semilog", "slope": 0.25, "line": "not linear"}})
+	if got, want := slopeText(bent, 0), "a/b: factor e^0.25 per d (not linear)"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 	for scale, want := range map[string]float64{"linear": 10 + 2*8, "log": 10 + 2*math.Log(8),
-		"log-log": math.Exp(10) * 64} {
+		"semilog": math.Exp(10 + 16), "log-log": math.Exp(10) * 64} {
 		if p := fittedLine(scale, 2, 10, 1, 8); math.Abs(p[len(p)-1].Y-want) > 1e-9*want {
 			t.Errorf("%s: %v, want %v", scale, p[len(p)-1].Y, want)
 		}

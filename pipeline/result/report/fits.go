@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -54,18 +55,34 @@ func slopeText(fits *frame, row int) string {
 		who += ", " + group
 	}
 	short := func(column string) string { return strconv.FormatFloat(fits.number(row, column), 'g', 3, 64) }
-	what := map[string]string{"linear": short("slope") + " per ", "log": short("slope") + " per ln ",
-		"log-log": "exponent " + short("slope") + " of "}
+	what := short("slope") + " per "
+	switch scale, _ := estimate.ScaleNamed(fits.text(row, "scale")); {
+	case scale.LogX && scale.LogY:
+		what = "exponent " + short("slope") + " of "
+	case scale.LogX:
+		what += "ln "
+	case scale.LogY:
+		what = "factor e^" + what
+	}
 	var more []string
 	if fits.value(row, "slope_low") != nil {
 		more = append(more, short("slope_low")+" to "+short("slope_high"))
 	}
-	for _, c := range [][2]string{{"theory_slope", "proved bound "}, {"claimed", "claimed "}} {
-		if fits.value(row, c[0]) != nil {
-			more = append(more, c[1]+short(c[0]))
-		}
+	if fits.value(row, "theory_slope") != nil {
+		more = append(more, "proved bound "+short("theory_slope"))
 	}
-	text := who + ": " + what[fits.text(row, "scale")] + fits.text(row, "x")
+	bent := fits.text(row, "line") == estimate.NotLinear
+	if fits.value(row, "claimed") != nil {
+		claim := "claimed " + short("claimed")
+		if verdict := fits.text(row, "verdict"); verdict != "" && !bent {
+			claim += ", " + verdict
+		}
+		more = append(more, claim)
+	}
+	if bent {
+		more = append(more, estimate.NotLinear)
+	}
+	text := who + ": " + what + fits.text(row, "x")
 	if len(more) > 0 {
 		text += " (" + strings.Join(more, "; ") + ")"
 	}
@@ -108,24 +125,19 @@ func same(column, words, own string) bool {
 }
 
 // fittedLine returns a fitted line from low to high, or nil for a scale that is not known.
-func fittedLine(scale string, slope, intercept, low, high float64) (points []Point) {
+func fittedLine(name string, slope, intercept, low, high float64) (points []Point) {
 	const pieces = 24
+	scale, known := estimate.ScaleNamed(name)
+	if !known {
+		return nil
+	}
 	for i := range pieces + 1 {
 		share := float64(i) / pieces
 		p := Point{X: low + share*(high-low), Low: math.NaN(), High: math.NaN()}
-		if scale != "linear" || low > 0 {
+		if scale.LogX || low > 0 {
 			p.X = low * math.Pow(high/low, share)
 		}
-		switch scale {
-		case "linear":
-			p.Y = intercept + slope*p.X
-		case "log":
-			p.Y = intercept + slope*math.Log(p.X)
-		case "log-log":
-			p.Y = math.Exp(intercept + slope*math.Log(p.X))
-		default:
-			return nil
-		}
+		p.Y = scale.At(p.X, intercept, slope)
 		points = append(points, p)
 	}
 	return points

@@ -172,8 +172,8 @@ var (
 		"ratio_low", "ratio_high", "ratio_model", "paper_n", "paper_regret", "*", "cell",
 	)
 	slopeOrder = []string{
-		"algorithm", "group", "x", "scale", "slope", "slope_low", "slope_high", "theory_slope", "claimed", "y", "cells",
-		"inflation", "reason", "*", "fit",
+		"algorithm", "group", "x", "scale", "slope", "slope_low", "slope_high", "theory_slope", "claimed", "verdict", "line",
+		"y", "cells", "inflation", "reason", "*", "fit",
 	}
 )
 
