@@ -19,10 +19,10 @@ func realizable(others ...algo.Premise) []algo.Premise {
 	return append([]algo.Premise{algo.TargetInClass, algo.CleanLabels}, others...)
 }
 
-// printed returns a row of Table 1 with all hidden factors taken as 1.
+// printed returns a row of Table 1 with all hidden factors taken as 1, and at least one example.
 func printed(row string, value float64, others ...algo.Premise) algo.Bound {
 	return algo.Bound{
-		Name: "table-1", Value: value, Order: true, Premises: realizable(others...),
+		Name: "table-1", Value: max(1, value), Order: true, Premises: realizable(others...),
 		Source: yan + ", Table 1, " + row +
 			"; constants, logarithms and the other parameters are hidden there and taken as 1",
 	}
