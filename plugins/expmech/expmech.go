@@ -8,8 +8,9 @@
 // points and parities of up to 24 bits. They need a class of which pipeline/concept can count the
 // errors of all hypotheses exactly.
 //
-// Start with [Plugins]; the sample sizes of Bound are proved in bound.go. Package calibration has
-// the exact success of expmech/em on one law, to calibrate a whole run against.
+// Start with [Plugins]; the sample sizes of Bound are proved in bound.go and at [finite.Gap].
+// Package calibration has the exact success of expmech/em on one law, to calibrate a whole run
+// against.
 package expmech
 
 import (

@@ -1,13 +1,13 @@
 // Package finite holds what the families of algorithms over finite concept classes share: the class
-// that a problem names, the path from a sample through the errors of all hypotheses to a model, and
-// a cache of what trials on the same class have in common.
+// that a problem names, the path from a sample through the errors of all hypotheses to a model, the
+// sample sizes that are proved for it, and a cache of what trials on the same class have in common.
 //
 // It promises that a trial's answers depend on its setting, its sample and its random numbers
 // alone: what is shared between trials saves time and memory and changes no bit. It needs classes
 // of pipeline/concept.
 //
-// Start with [Learn] for an algorithm that picks a hypothesis by its number of errors, and with
-// [Cache] for one that prepares a class beforehand.
+// Start with [Learn] for an algorithm that picks a hypothesis by its number of errors, with [Gap] for
+// its bounds, and with [Cache] for one that prepares a class beforehand.
 package finite
 
 import (
