@@ -14,6 +14,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/testkit"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 const verifySweep = `
@@ -90,7 +91,7 @@ func version9(key string) func([]byte) []byte {
 				return raw
 			}
 			at += i + len(key)
-			if j := bytes.IndexByte(raw[at:min(len(raw), at+8)], '1'); j >= 0 {
+			if j := bytes.IndexAny(raw[at:min(len(raw), at+8)], "12"); j >= 0 {
 				raw[at+j] = '9'
 			}
 		}
@@ -216,7 +217,7 @@ func TestVerify(t *testing.T) {
 			[]string{"it is damaged"},
 		},
 		{"other result version", "curve.parquet", version9("shatter.result"), exitUsage,
-			[]string{`curve.parquet" is of version "9" of its format, not "1"`, "use the release that made it"}},
+			[]string{`curve.parquet" is of version "9" of its format, not "` + schemas.ResultVersion + `"`, "use the release that made it"}},
 		{"other outcome version", "ledger/0001.log", outcome9, exitUsage,
 			[]string{`it is of version "9" of its format, not "1"`, "use the release (shatter ", "--fresh"}},
 		{"other folder version", "ledger/sweep.json", func(raw []byte) []byte {

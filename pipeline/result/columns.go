@@ -217,7 +217,7 @@ var boundColumns = []schemas.ColumnOf[BoundRow]{
 	word("name", "the bound", func(r *BoundRow) string { return r.Name }),
 	float("value", "sample size; null where the bound is not finite", func(r *BoundRow) any { return finite(r.Value) }),
 	word("standing", standingDoc+"; printed: a paper prints it", func(r *BoundRow) string { return r.Standing }),
-	flag("order", "an order of magnitude alone: constants that the text hides are taken as 1",
+	flag("order_only", "an order of magnitude alone: constants that the text hides are taken as 1",
 		func(r *BoundRow) bool { return r.Order }),
 	label("fails", "why the bound says nothing of the cell: a premise that fails; null where it holds",
 		func(r *BoundRow) string { return r.Fails }),

@@ -349,7 +349,7 @@ func TestWords(t *testing.T) {
 	}
 	_, text := written(t, s)
 	for _, want := range []string{"10 of 10 cells are decided", "With confidence 99 % all brackets",
-		"between 0.3333 and 0.3333 times the bound", "Nothing that this page knows of"} {
+		"between 0.22 and 0.3333 times the bound", "10 rows are consistent with the bounds", "Nothing that this page knows of"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("learned: %q is missing", want)
 		}
@@ -367,7 +367,7 @@ func TestWords(t *testing.T) {
 	}
 	_, text = written(t, games(t))
 	for _, want := range []string{"3 algorithms played 56 sequences in 7 settings",
-		"In 6 of 6 settings with a proved bound", "Some trials failed"} {
+		"6 rows are consistent with the bounds", "Some trials failed"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("games: %q is missing", want)
 		}

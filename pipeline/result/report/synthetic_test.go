@@ -108,7 +108,7 @@ func learned(t testing.TB, cells int) *Sweep {
 					maps.Copy(r, row{
 						"n_low": high * 2 / 3, "n_high": high, "n_star": high, "status": "decided", "theory_n": float64(3 * high),
 						"theory_source": "theorem: somewhere",
-						"paper_n":       float64(20 * high), "paper_source": "elsewhere", "ratio": 1. / 3, "trials": int64(1000),
+						"paper_n":       float64(20 * high), "paper_source": "elsewhere", "ratio_low": 0.22, "ratio_high": 1. / 3, "trials": int64(1000),
 						"failed": int64(0), "mean_error": 0.01, "evaluation": "exact",
 						"n_model": 0.85 * float64(high), "n_model_low": 0.8 * float64(high), "n_model_high": 0.9 * float64(high),
 					})
@@ -144,7 +144,7 @@ func games(t testing.TB) *Sweep {
 				"trials": int64(8), "failed": int64(0), "mistakes_mean": float64(rounds) / 3, "mistakes_max": float64(rounds) / 2,
 				"best_loss": float64(rounds) / 4, "regret_mean": regret,
 				"regret_low": regret - 5, "regret_high": regret + 5, "theory_regret": 3 * math.Sqrt(float64(rounds)),
-				"theory_source": "Hoeffding", "ratio": float64(i),
+				"theory_source": "Hoeffding", "ratio_high": float64(i),
 			})
 		}
 	}
