@@ -64,8 +64,8 @@ type Grid struct {
 	Goal *Goal `yaml:"goal"`
 	// N lists the sample sizes of a curve, or searches for n* with {find: true}.
 	N *SampleSizes `yaml:"n"`
-	// Trials is the number of repetitions for each cell and n of a list (default 200), or {max: ...}
-	// for each cell of a search.
+	// Trials is the number of repetitions for each cell and n of a list (default 200; raised after a
+	// look, brackets stay valid), or {max: ...} for each cell of a search.
 	Trials *Trials `yaml:"trials"`
 	// Queries of the adversary (task predict).
 	Queries Axis[int] `yaml:"queries" jsonschema:"minimum=1"`

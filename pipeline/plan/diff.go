@@ -192,7 +192,7 @@ func Moves(old, new []byte) string {
 			wording.Count(len(b.Cells), "cell"), len(a.Cells)))
 	}
 	if changed > 0 {
-		why = append(why, wording.CountOf(changed, "cell has", "cells have")+" other n or trials")
+		why = append(why, wording.CountOf(changed, "cell reads", "cells read")+" other trials")
 	}
 	if kept == 0 || len(why) == 0 {
 		return ""

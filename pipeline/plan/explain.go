@@ -133,7 +133,7 @@ func (w *gridWords) about() {
 		drawn = drawn || line.drawn
 	}
 	if drawn {
-		w.line("", "%s", problem.OverTargets)
+		w.line("", "where it is drawn, %s", problem.OverTargets)
 	}
 }
 

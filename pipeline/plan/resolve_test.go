@@ -949,7 +949,7 @@ func TestMoves(t *testing.T) {
 		{"epsilon: [0.5, 1, 2]", "epsilon: [0.5, 1]", "brackets that were there (8 cells) may move, decided ones too: " +
 			"8 cells share the confidence of the table, not 11"},
 		{"max: 50000", "max: 60000", "brackets that were there (11 cells) may move, decided ones too: " +
-			"11 cells have other n or trials"},
+			"11 cells read other trials"},
 	} {
 		changed := mustResolve(t, strings.Replace(src, tt.old, tt.new, 1), algorithms(), "").Resolved
 		if got := Moves(old, changed); got != tt.want {

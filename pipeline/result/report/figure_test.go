@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
 
@@ -376,6 +377,46 @@ func TestWords(t *testing.T) {
 	if _, text = written(t, empty); !strings.Contains(text, "The sweep has no cells.") ||
 		strings.Contains(text, "<h2 id=\"figures-title\"") {
 		t.Error("a sweep without cells")
+	}
+}
+
+// The page says of each problem, once, who labels its points.
+func TestProblemsOnThePage(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		table []row
+		want  []string
+	}{
+		{"laws", []row{
+			{"class": "thresholds", "distribution": "uniform", "target": "random"},
+			{"class": "thresholds", "distribution": "needle", "target": "middle"},
+			{"class": "thresholds", "distribution": "uniform", "target": "random"},
+			{"class": "points", "distribution": "uniform", "target": "5"},
+			{"class": "points", "distribution": "uniform", "target": "6"},
+		}, []string{
+			"thresholds uniform: the target is drawn at random for each trial; thresholds: t is uniform on 0..X.",
+			"thresholds needle: the target is the same in all trials, that of the needle law (a calibration, which measures no " +
+				"learning).",
+			"points uniform: the target is the same in all trials (a calibration, which measures no learning), a hypothesis that " +
+				"the file states.",
+			"Where the target is drawn, what is measured is an average over targets; theory's bounds hold for the worst one " +
+				"too, which `target: each` finds in a small class.",
+		}},
+		{"data", []row{{"class": "halfspace", "data": "rows.csv", "disguise": true, "positive_share": 0.6,
+			"constant_error": 0.4, "pulled_share": 0.03}}, []string{
+			"halfspace rows.csv: the labels are those of the file: there is no target, and what is measured is for this one " +
+				"concept and population; each trial signs them at random; 60 % of the rows are positive, so that a constant errs " +
+				"on 40 %; 3 % are pulled back onto the stated scale.",
+		}},
+		{"online", []row{{"class": "thresholds", "distribution": "uniform", "target": "random", "adversary": "tree sees past",
+			"regret_mean": 1.0}}, []string{
+			"thresholds uniform: the labels are said by the adversary tree: there is no target.",
+		}},
+		{"an earlier release", []row{{"class": "thresholds", "distribution": "uniform"}}, nil},
+	} {
+		if diff := cmp.Diff(tt.want, sweepOf(t, tt.table, nil, nil).problems()); diff != "" {
+			t.Errorf("%s: %s", tt.name, diff)
+		}
 	}
 }
 

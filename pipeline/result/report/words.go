@@ -130,9 +130,11 @@ func (s *Sweep) problems() (all []string) {
 			Class: s.table.text(row, "class"), Distribution: s.table.text(row, "distribution"),
 			Target: s.table.text(row, "target"), Disguise: s.table.value(row, "disguise") == true,
 		}
-		rounds := ""
+		rounds, data := "", s.table.text(row, "data")
 		if s.online() {
 			rounds, _, _ = strings.Cut(s.table.text(row, "adversary"), " ")
+		} else if p.Target == "" && data == "" {
+			continue // an earlier release, whose table did not say
 		}
 		words, target := problem.Labels(&p, rounds)
 		who := "the labels are "
@@ -140,12 +142,11 @@ func (s *Sweep) problems() (all []string) {
 			who = "the target is "
 		}
 		drawn = drawn || target && prior.Drawn(&p)
-		data := s.table.text(row, "data")
-		line := strings.Join(strings.Fields(p.Class+" "+p.Distribution+" "+s.table.text(row, "file")+data), " ") + ": " + who +
-			words
+		of := strings.Fields(strings.Join([]string{p.Class, p.Distribution, s.table.text(row, "file"), data}, " "))
+		line := strings.Join(of, " ") + ": " + who + words
 		if positive := s.table.number(row, "positive_share"); positive == positive {
-			of := trial.Population{Positive: positive, Pulled: s.table.number(row, "pulled_share")}
-			line += ". Of " + data + ", " + of.String()
+			rows := trial.Population{Positive: positive, Pulled: s.table.number(row, "pulled_share")}
+			line += "; " + rows.String()
 		}
 		if !said[line] {
 			said[line] = true
