@@ -132,6 +132,9 @@ func (g *grid) ask(ctx context.Context, c *cell, n int64) (answer, error) {
 	var a answer
 	switch {
 	case res.Refusal == nil:
+		if err := trial.CheckGuarantee(res.Guarantee, c.Setting(n)); err != nil {
+			a.refused = err.Error()
+		}
 	case res.Refusal.Kind == pluginv1.Refusal_KIND_INFEASIBLE:
 		a.infeasible = res.Refusal.Message
 	default:

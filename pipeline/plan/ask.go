@@ -145,6 +145,9 @@ func (a *answer) ask(ctx context.Context, algorithms Algorithms) error {
 		return fmt.Errorf("check %q: %w", name, err)
 	}
 	a.refusal, a.guarantee = checked.GetRefusal(), checked.GetGuarantee()
+	if err := trial.CheckGuarantee(a.guarantee, a.setting); err != nil && a.refusal == nil {
+		a.refusal = &pluginv1.Refusal{Kind: pluginv1.Refusal_KIND_ERROR, Message: err.Error()}
+	}
 	if err := a.resolve(checked.GetParameters()); err != nil || a.refusal != nil {
 		return err
 	}
@@ -201,7 +204,7 @@ func (a *answer) resolve(resolved map[string]*pluginv1.Value) error {
 type refused struct {
 	path string
 	kind pluginv1.Refusal_Kind
-	text string
+	text string // "" where the algorithm itself is at fault, whose messages name other values in each setting
 }
 
 // reportRefusals reports refused settings at the line of their algorithm, one mistake for each
@@ -216,6 +219,9 @@ func reportRefusals(all []settled, r *sweep.Reporter) (warnings []string) {
 			continue
 		}
 		why := refused{path: x.entry.path, kind: refusal.GetKind(), text: refusal.GetMessage()}
+		if why.kind == pluginv1.Refusal_KIND_ERROR {
+			why.text = ""
+		}
 		if count[why]++; count[why] == 1 {
 			order, first[why] = append(order, why), x
 		}
@@ -237,7 +243,7 @@ func reportRefusals(all []settled, r *sweep.Reporter) (warnings []string) {
 		case pluginv1.Refusal_KIND_INVALID:
 			r.At(why.path, "%s refuses this%s: %s; change it, or exclude it", name, where, why.text)
 		default:
-			r.At(why.path, "%s fails here%s: %s", name, where, why.text)
+			r.At(why.path, "%s fails here%s: %s", name, where, x.answer.refusal.GetMessage())
 		}
 	}
 	return warnings

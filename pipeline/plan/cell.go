@@ -42,7 +42,7 @@ func assemble(l *layout, all []settled) (*Plan, error) {
 		index[c.Key] = len(p.Cells)
 		p.Cells, origins = append(p.Cells, c), append(origins, x)
 	}
-	p.Warnings = append(overBudget(p.Cells), constantSuffices(p.Cells)...)
+	p.Warnings = append(uncertified(p.Cells), constantSuffices(p.Cells)...)
 	p.words = l.explain(p.Cells, origins)
 	f := fitter{layout: l, cells: p.Cells, origins: origins}
 	var err error
@@ -165,25 +165,15 @@ func constantSuffices(cells []*trial.Cell) []string {
 	return order
 }
 
-// overBudget warns of algorithms whose own guarantee is weaker than the budget that their rows are
-// printed under, or not proved.
-func overBudget(cells []*trial.Cell) []string {
-	const slack = 1 + 1e-9
+// uncertified warns of algorithms whose privacy is only aimed at.
+func uncertified(cells []*trial.Cell) []string {
 	var warnings []string
 	warned := map[string]bool{}
 	for _, c := range cells {
-		g := c.Guarantee
-		if g.GetUncertified() && !warned[c.As] {
+		if g := c.Guarantee; g.GetUncertified() && !warned[c.As] {
 			warned[c.As] = true
 			warnings = append(warnings, fmt.Sprintf("%s: its privacy is not certified: %s", c.As, g.GetSource()))
 		}
-		if g == nil || warned[c.As] ||
-			g.GetEpsilon() <= c.Epsilon*slack && (c.Pure || g.GetDelta() <= c.Delta*slack) {
-			continue
-		}
-		warned[c.As] = true
-		warnings = append(warnings, fmt.Sprintf("%s: at the budget (%v, %v) it states only (%v, %v): %s",
-			c.As, c.Epsilon, c.Delta, g.GetEpsilon(), g.GetDelta(), g.GetSource()))
 	}
 	return warnings
 }

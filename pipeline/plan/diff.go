@@ -75,7 +75,7 @@ func (s *resolvedSweep) columns(c resolvedCell) map[string]string {
 			out[k.Name] = show(plainValue(k, cell))
 		}
 	}
-	for _, name := range []string{"cell", "task", "privacy", "sample", "data", "file"} {
+	for _, name := range []string{"cell", "task", "privacy", "privacy_standing", "sample", "data", "file"} {
 		delete(out, name) // a key, what follows from others, or the name of a file that is not known here
 	}
 	if p.Test != 0 {

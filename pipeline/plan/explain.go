@@ -304,6 +304,9 @@ func (e *entry) words(o *outcome) string {
 	default:
 		out += "; (epsilon, delta) differential privacy"
 	}
+	if o.sample.PrivacyStanding() == trial.Declared {
+		out += ", which is its author's word: nobody here has proved it"
+	}
 	return out + "; " + wording.Count(o.cells, "cell")
 }
 

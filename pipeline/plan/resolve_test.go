@@ -41,7 +41,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // table answers for algorithms that stand in a table, without processes.
 type table struct {
 	rows   map[string]row
-	broken error // answer of every Check
+	broken error                     // answer of every Check
+	claim  func(*pluginv1.Guarantee) // changes every guarantee; nil: they stay
 	checks atomic.Int64
 	bounds atomic.Int64
 }
@@ -85,6 +86,9 @@ func (a *table) Check(_ context.Context, _ string, s *pluginv1.Setting) (*plugin
 		out.Guarantee = &pluginv1.Guarantee{Pure: r.pure, Epsilon: s.GetEpsilon(), Source: "table", RealValued: r.real}
 		if !r.pure {
 			out.Guarantee.Delta = s.GetDelta()
+		}
+		if a.claim != nil {
+			a.claim(out.Guarantee)
 		}
 	}
 	return out, nil
@@ -791,6 +795,34 @@ func TestErrorsOfPluginsAreNotMistakesOfTheFile(t *testing.T) {
 	cancel()
 	if _, err := Resolve(ctx, f, algorithms(), Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// A guarantee that cannot stand beside results is one mistake, at the line of its algorithm.
+func TestImpossibleGuarantees(t *testing.T) {
+	src := base + "privacy: {epsilon: [0.5, 1]}\n"
+	for _, c := range []struct {
+		claim func(*pluginv1.Guarantee)
+		want  string // "": there is no mistake
+	}{
+		{func(g *pluginv1.Guarantee) {}, ""},
+		{func(g *pluginv1.Guarantee) { g.Epsilon *= 2 }, "the guarantee has epsilon 1, above the budget 0.5"},
+		{func(g *pluginv1.Guarantee) { g.Epsilon = math.NaN() }, "the guarantee has epsilon NaN"},
+		{func(g *pluginv1.Guarantee) { g.Epsilon = -1 }, "the guarantee has epsilon -1"},
+		{func(g *pluginv1.Guarantee) { g.Rho = 7 }, "the guarantee has rho 7, which contradicts its epsilon 0.5"},
+		{func(g *pluginv1.Guarantee) { g.Source = "" }, "the guarantee has no source"},
+		{func(g *pluginv1.Guarantee) { g.Uncertified, g.Epsilon = true, 2 }, "the guarantee has epsilon 2"},
+	} {
+		a := algorithms()
+		a.claim = c.claim
+		_, err := resolve(t, src, a, "")
+		if c.want == "" && err == nil {
+			continue
+		}
+		if err == nil || strings.Count(err.Error(), "\n") > 0 ||
+			!strings.HasPrefix(err.Error(), "s:3:14: algorithms[0]: expmech/em fails here (epsilon 0.5 and 1 more): "+c.want) {
+			t.Errorf("%v, want %q", err, c.want)
+		}
 	}
 }
 

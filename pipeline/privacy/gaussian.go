@@ -88,6 +88,28 @@ func GaussianEpsilon(mu, delta float64) float64 {
 	return high
 }
 
+// PureMu returns the least mu for which every (epsilon, 0)-differentially private mechanism is
+// mu-Gaussian differentially private: 2 z, where z is the standard normal quantile at
+// e^epsilon/(1 + e^epsilon). There the trade-off curve of mu meets the only corner of that of
+// epsilon, and it is convex.
+//
+// epsilon is in [0, +Inf]; outside this range the result is NaN.
+func PureMu(epsilon float64) float64 {
+	switch {
+	case !(epsilon >= 0):
+		return math.NaN()
+	case epsilon < 1:
+		return 2 * math.Sqrt2 * math.Erfinv(math.Tanh(epsilon/2))
+	case math.IsInf(epsilon, 1):
+		return epsilon
+	}
+	tail := 1 / (1 + math.Exp(epsilon))
+	_, mu := numeric.Bisect(0, 2*math.Sqrt(2*epsilon), func(mu float64) bool {
+		return math.Erfc(mu/(2*math.Sqrt2))/2 > tail
+	})
+	return mu
+}
+
 // erfcx returns e^(x^2) erfc(x) for x >= 0: beyond 5 by its continued fraction, whose 60 levels are
 // exact to the last digits there.
 func erfcx(x float64) float64 {

@@ -128,6 +128,31 @@ func TestGaussianDeltaIsOneFunction(t *testing.T) {
 	})
 }
 
+// TestPureMu checks that the trade-off curve of PureMu passes through the corner of that of pure
+// privacy, and nowhere above it.
+func TestPureMu(t *testing.T) {
+	for _, epsilon := range []float64{1e-6, 0.1, 0.999999, 1, 3, 20, 300} {
+		mu := PureMu(epsilon)
+		corner := 1 / (1 + math.Exp(epsilon))
+		if got := math.Erfc(mu/(2*math.Sqrt2)) / 2; math.Abs(got-corner) > 1e-11*corner {
+			t.Errorf("epsilon %v: mu %v meets at %v, want %v", epsilon, mu, got, corner)
+		}
+		// In terms of delta: at every other epsilon, mu leaves at least as much as epsilon does.
+		for _, at := range []float64{0, epsilon / 2, epsilon * 0.99} {
+			pure := (math.Exp(epsilon) - math.Exp(at)) * corner
+			if delta := GaussianDelta(mu, at); delta < pure*(1-1e-9) {
+				t.Errorf("epsilon %v: delta %v at %v, and pure privacy has %v", epsilon, delta, at, pure)
+			}
+		}
+	}
+	if v := PureMu(0); v != 0 {
+		t.Errorf("PureMu(0) = %v", v)
+	}
+	if !math.IsNaN(PureMu(-1)) || !math.IsInf(PureMu(math.Inf(1)), 1) {
+		t.Error("outside of its range")
+	}
+}
+
 func TestConversionsAreInverse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		epsilon := math.Exp(rapid.Float64Range(-7, 5).Draw(t, "ln epsilon"))

@@ -102,6 +102,12 @@ var tableColumns = slices.Concat(populationColumns((*TableRow).cell), []schemas.
 		func(r *TableRow) any { return finite(r.QueriesSuccess) }),
 	label("evaluation", "exact, or the number of fresh points that an error is measured on",
 		func(r *TableRow) string { return r.Evaluation }),
+	label("privacy_source", "what privacy follows from, as the algorithm says it",
+		func(r *TableRow) string { return r.Cell.Guarantee.GetSource() }),
+	float("rho", "zero-concentrated differential privacy, where it was proved in that form",
+		func(r *TableRow) any { return schemas.Nonzero(r.Cell.Guarantee.GetRho()) }),
+	float("mu", "Gaussian differential privacy, where it was proved in that form",
+		func(r *TableRow) any { return schemas.Nonzero(r.Cell.Guarantee.GetMu()) }),
 })
 
 // gameColumns follow the key in the table of task online: one row per cell and number of rounds.

@@ -3,9 +3,9 @@ package result
 import (
 	"testing"
 
-	"github.com/shatterlab/shatter/schemas"
-
 	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas"
+	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
 // Every column of every file has a name of its own and a doc.
@@ -29,6 +29,7 @@ func TestColumns(t *testing.T) {
 func TestColumnsReadTheirTypes(t *testing.T) {
 	theory := Theory{Value: 4, Source: "t", Standing: trial.Proved, Missing: "m", Contradicts: "c"}
 	c, claimed := &trial.Cell{Alpha: 0.1, Prior: &trial.Prior{Success: 0.2}, Population: &trial.Population{Positive: 0.25}}, 2.0
+	c.Guarantee = &pluginv1.Guarantee{Source: "t", Rho: 0.1, Mu: 0.2}
 	checkColumns(t, tableColumns, TableRow{
 		Cell: c, NLow: 1, NHigh: 2, NStar: 2, NModel: 1.5, NModelLow: 1, NModelHigh: 2, Status: "s", Reason: "r",
 		Theory: theory, PaperN: 5, PaperSource: "p", Trials: 9, Failed: 1, MeanError: 0.1,

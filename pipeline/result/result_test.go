@@ -47,7 +47,7 @@ func cells() []*trial.Cell {
 	noisy.Noise = schemas.Noise{Kind: "random", Rate: 0.05}
 	private := &trial.Cell{
 		Key: trial.Key{0xab, 0xcd, 1}, DataKey: trial.Key{1, 0xff}, Task: "learn", As: "hs-stl", Problem: noisy,
-		Guarantee: &pluginv1.Guarantee{}, Epsilon: 1, Delta: 1e-6, Alpha: 0.1, Beta: 0.1,
+		Guarantee: &pluginv1.Guarantee{Source: "Theorem 2", Mu: 0.25}, Epsilon: 1, Delta: 1e-6, Alpha: 0.1, Beta: 0.1,
 		Params: trial.Params{"rounds": int64(50), "lambda": 8.0, "preset": "calibrated", "kappa": math.Copysign(0, -1)},
 	}
 	plain := &trial.Cell{
@@ -632,7 +632,7 @@ func TestFit(t *testing.T) {
 			t.Errorf("width %d: %s", width, b.String())
 		}
 		for _, c := range []string{"privacy", "trials", "mean_error", "theory_n", "ratio_high"} {
-			if !strings.Contains(header, c) && !strings.Contains(parts[2], "(-o csv has all): mean_error") {
+			if !strings.Contains(header, c) && !strings.Contains(parts[2], "(-o csv has all): mu, mean_error") {
 				t.Errorf("width %d: %s is left out silently: %s", width, c, parts[2])
 			}
 		}

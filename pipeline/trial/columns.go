@@ -87,8 +87,11 @@ var keyColumns = []KeyColumn{
 		func(c *Cell) float64 { return c.Epsilon }),
 	float(Describes|Quantity, "delta", "the same; null also where the guarantee is pure",
 		func(c *Cell) float64 { return c.Delta }),
-	text(0, "privacy", "what is proved of the budget: pure, approximate, or not certified; null as for epsilon",
-		(*Cell).privacy),
+	text(0, "privacy", "the kind of the guarantee: pure or approximate; null as for epsilon", (*Cell).privacy),
+	text(0, "privacy_standing", "proved: by an algorithm that is built in, and privacy_source is the theorem; declared: a "+
+		"third party's plugin says so, and nobody has looked at the proof; not certified: aimed at, without a proof; "+
+		"null as for epsilon",
+		(*Cell).PrivacyStanding),
 	float(Describes|Quantity, "alpha", "a trial succeeds when its error is at most above + alpha",
 		func(c *Cell) float64 { return c.Alpha }),
 	float(Describes|Quantity, "beta", "n suffices when trials succeed with probability at least 1 - beta",
@@ -170,19 +173,6 @@ func (c *Cell) adversaryWords() string {
 		return ""
 	}
 	return c.Adversary.String()
-}
-
-// privacy says what is proved of the cell's privacy budget.
-func (c *Cell) privacy() string {
-	switch g := c.Guarantee; {
-	case g == nil:
-		return ""
-	case g.GetUncertified():
-		return "not certified"
-	case g.GetPure():
-		return "pure"
-	}
-	return "approximate"
 }
 
 // reference returns the reference error, or nil where no trial can succeed.

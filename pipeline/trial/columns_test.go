@@ -57,14 +57,26 @@ func TestKeyColumns(t *testing.T) {
 	}
 }
 
+// The kind of a guarantee says nothing of its proof: what a plugin states is its author's word.
 func TestKeyColumnsOfGuarantees(t *testing.T) {
-	for want, g := range map[any]*pluginv1.Guarantee{
-		nil: nil, "pure": {Pure: true}, "approximate": {}, "not certified": {Pure: true, Uncertified: true},
+	for _, c := range []struct {
+		plugin         string
+		g              *pluginv1.Guarantee
+		privacy, proof any
+	}{
+		{"", nil, nil, nil},
+		{"", &pluginv1.Guarantee{Pure: true}, "pure", "proved"},
+		{"", &pluginv1.Guarantee{}, "approximate", "proved"},
+		{"", &pluginv1.Guarantee{Pure: true, Uncertified: true}, "pure", "not certified"},
+		{"/x", nil, nil, nil},
+		{"/x", &pluginv1.Guarantee{Pure: true}, "pure", "declared"},
+		{"/x", &pluginv1.Guarantee{}, "approximate", "declared"},
+		{"/x", &pluginv1.Guarantee{Uncertified: true}, "approximate", "not certified"},
 	} {
-		c := &Cell{Guarantee: g}
+		want := map[string]any{"privacy": c.privacy, "privacy_standing": c.proof}
 		for _, k := range KeyColumns() {
-			if k.Name == "privacy" && k.Value(c) != want {
-				t.Errorf("%v: %v, want %v", g, k.Value(c), want)
+			if v, ok := want[k.Name]; ok && k.Value(&Cell{Plugin: c.plugin, Guarantee: c.g}) != v {
+				t.Errorf("%s of plugin %q, %v: want %v", k.Name, c.plugin, c.g, v)
 			}
 		}
 	}

@@ -261,6 +261,10 @@ type Learner interface {
 
 // Guarantee states differential privacy: of a released model, or of all answers to the queries
 // together with their marks. Neighbouring samples differ in one replaced example; n is public.
+//
+// A guarantee that is weaker than the budget of its setting is refused, and so is one whose Rho or
+// Mu contradicts Epsilon and Delta. Tables say of a plugin's guarantee that it is declared, since
+// nobody but its author has looked at the proof.
 type Guarantee struct {
 	Pure    bool    // epsilon alone: Delta is 0 and the sweep's delta does not apply
 	Epsilon float64 // at Delta

@@ -147,10 +147,11 @@ func (a Algorithm[P]) guarantee(s *Setting[P]) (*pluginv1.Guarantee, error) {
 	if err != nil {
 		return nil, fmt.Errorf("guarantee: %w", err)
 	}
-	return &pluginv1.Guarantee{
+	wire := &pluginv1.Guarantee{
 		Pure: g.Pure, Epsilon: g.Epsilon, Delta: g.Delta, Rho: g.Rho, Source: text(g.Source), Uncertified: g.Uncertified,
 		RealValued: g.RealValued, Mu: g.Mu,
-	}, nil
+	}
+	return wire, theory.CheckGuarantee(wire, s.Epsilon, s.Delta)
 }
 
 func (a Algorithm[P]) bound(w *pluginv1.Setting) (*pluginv1.BoundResponse, error) {

@@ -189,7 +189,7 @@ func TestCheck(t *testing.T) {
 		Name: "a/b", Version: "1",
 		Check: func(s *Setting[noise]) error {
 			if s.Params.Scale == 0 {
-				s.Params.Scale = 2 * s.Epsilon
+				s.Params.Scale = s.Epsilon / 2
 			}
 			return nil
 		},
@@ -204,8 +204,8 @@ func TestCheck(t *testing.T) {
 	s := learnSetting("a/b", 1)
 	s.Epsilon, s.Delta = 3, 1e-6
 	want := &pluginv1.CheckResponse{
-		Parameters: map[string]*pluginv1.Value{"scale": floatValue(6)},
-		Guarantee:  &pluginv1.Guarantee{Epsilon: 6, Delta: 1e-6, Source: "Theorem 1"},
+		Parameters: map[string]*pluginv1.Value{"scale": floatValue(1.5)},
+		Guarantee:  &pluginv1.Guarantee{Epsilon: 1.5, Delta: 1e-6, Source: "Theorem 1"},
 	}
 	svc := serviceOf(t, a, &memory{})
 	got, err := svc.Check(t.Context(), s)
@@ -219,7 +219,7 @@ func TestCheck(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := g.learn(t.Context(), 0, NewData([]float64{0}, 1, []float64{1}), nil); err != nil || seen != 6 {
+	if err := g.learn(t.Context(), 0, NewData([]float64{0}, 1, []float64{1}), nil); err != nil || seen != 1.5 {
 		t.Error(seen, err)
 	}
 	s.Task = pluginv1.Task_TASK_ONLINE

@@ -14,12 +14,17 @@ func guarantee(s *algo.Setting[Params]) (algo.Guarantee, error) {
 		return algo.Guarantee{}, err
 	}
 	a := accounting(s)
-	g := algo.Guarantee{Epsilon: s.Epsilon, Delta: s.Delta, Rho: a.mu * a.mu / 2, Source: a.source}
+	g := algo.Guarantee{Epsilon: s.Epsilon, Delta: s.Delta, Source: a.source}
+	mu := a.mu
 	if s.N > 0 && s.Params.Preset != Calibrated {
 		p := &s.Params
-		mu := a.spent(float64(s.N), p.Rounds, p.Kappa, p.Sigma)
-		g.Rho = mu * mu / 2
+		mu = a.spent(float64(s.N), p.Rounds, p.Kappa, p.Sigma)
 		g.Epsilon = min(s.Epsilon, a.epsilon(mu, s.Delta))
+	}
+	if s.Params.Preset == PaperPreset {
+		g.Rho = mu * mu / 2
+	} else {
+		g.Mu = mu
 	}
 	return g, nil
 }

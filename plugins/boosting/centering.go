@@ -30,8 +30,7 @@ func centering() algo.Algorithm[CenteringParams] {
 			if err := resolveCentering(s); err != nil {
 				return algo.Guarantee{}, err
 			}
-			mu := exactAccount(s.Epsilon, s.Delta).mu
-			return algo.Guarantee{Epsilon: s.Epsilon, Delta: s.Delta, Rho: mu * mu / 2,
+			return algo.Guarantee{Epsilon: s.Epsilon, Delta: s.Delta, Mu: exactAccount(s.Epsilon, s.Delta).mu,
 				Source: "Gaussian mechanism of sensitivity 2/n, exact " +
 					"(Balle and Wang 2018; Dong, Roth and Su 2019), for noise of real numbers"}, nil
 		},

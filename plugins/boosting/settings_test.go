@@ -174,7 +174,10 @@ func TestGuaranteeFollowsFromTheNoise(t *testing.T) {
 			p := s.Params
 			scale := p.Kappa * float64(c.n) * p.Sigma
 			rho := c.rho * float64(p.Rounds) / (scale * scale)
-			near(t, "rho", g.Rho/rho, 1, 1e-9)
+			if (g.Rho > 0) != (c.preset == PaperPreset) || (g.Mu > 0) == (g.Rho > 0) {
+				t.Errorf("guarantee %+v: proved by rho in preset %s, else by mu", g, PaperPreset)
+			}
+			near(t, "rho", (g.Rho+g.Mu*g.Mu/2)/rho, 1, 1e-9)
 			if g.Pure || g.Delta != s.Delta || g.Epsilon > s.Epsilon {
 				t.Errorf("guarantee %+v exceeds the budget", g)
 			}

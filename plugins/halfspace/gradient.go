@@ -37,9 +37,8 @@ func noisyGradient() algo.Algorithm[GradientParams] {
 		Learn: learnGradient,
 		Check: resolveGradient,
 		Guarantee: func(s *algo.Setting[GradientParams]) (algo.Guarantee, error) {
-			mu := privacy.GaussianMu(s.Epsilon, s.Delta)
 			return algo.Guarantee{
-				Epsilon: s.Epsilon, Delta: s.Delta, Rho: mu * mu / 2,
+				Epsilon: s.Epsilon, Delta: s.Delta, Mu: privacy.GaussianMu(s.Epsilon, s.Delta),
 				Source: "Gaussian differential privacy of adaptive steps (Dong, Roth and Su 2019), " +
 					"each of sensitivity 2/(gamma n), for noise of real numbers",
 			}, nil

@@ -393,8 +393,8 @@ func TestGuarantees(t *testing.T) {
 	}
 	// The noise of all steps together is just what the budget allows.
 	mu := 2 / (0.05 * 700) / s.Params.sigma(700, 1, 1e-6) // of one step: sensitivity over standard deviation
-	rho := 50 * mu * mu / 2
-	if math.Abs(rho/g.Rho-1) > 1e-12 || math.Abs(privacy.GaussianDelta(math.Sqrt(2*rho), 1)/1e-6-1) > 1e-9 {
-		t.Errorf("rho %v of the noise, guaranteed %v", rho, g.Rho)
+	mu *= math.Sqrt(50)
+	if math.Abs(mu/g.Mu-1) > 1e-12 || math.Abs(privacy.GaussianDelta(mu, 1)/1e-6-1) > 1e-9 {
+		t.Errorf("mu %v of the noise, guaranteed %v", mu, g.Mu)
 	}
 }

@@ -31,6 +31,7 @@ var allChecks = []struct {
 	{"borrowed memory", checks.checkMemory},
 	{"small and large", checks.checkSizes},
 	{"parameters", checks.checkParameters},
+	{"guarantee", checks.checkGuarantee},
 	{"bounds", checks.checkBounds},
 	{"cancellation", checks.checkCancellation},
 	{"goroutines", checks.checkGoroutines},

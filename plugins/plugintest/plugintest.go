@@ -9,8 +9,9 @@
 // answers, whatever other trials there are and in any process; every point is answered within
 // [-1, +1]; asked twice, or in pieces, a model answers the same; a predictor can be asked between its
 // queries, and answers them as it then says it will; small and large inputs do no harm; wrong
-// parameters are refused; bounds state what they take for granted; borrowed memory is neither kept
-// nor written to; and nothing keeps running when a session is over.
+// parameters are refused; the guarantee of a private algorithm keeps every budget that it accepts;
+// bounds state what they take for granted; borrowed memory is neither kept nor written to; and
+// nothing keeps running when a session is over.
 //
 // The tests go through a real process that is started and supervised as in a sweep: Run starts the
 // test binary again to be the plugin. They need problems that the algorithm accepts. Without

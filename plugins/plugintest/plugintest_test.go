@@ -127,6 +127,17 @@ func playing(f func(first *[]float64, x []float64) float64) algo.Plugin {
 	}
 }
 
+// stating returns an algorithm that answers with a label and states a guarantee.
+func stating(g func(*algo.Setting[params]) algo.Guarantee) algo.Plugin {
+	a := majority()
+	a.Metrics = nil
+	a.Learn = func(context.Context, *algo.Trial[params], *algo.Data) (algo.Model, error) {
+		return answer(func([]float64) float64 { return 1 }), nil
+	}
+	a.Guarantee = func(s *algo.Setting[params]) (algo.Guarantee, error) { return g(s), nil }
+	return a
+}
+
 var state int // of the faulty algorithm that keeps some from trial to trial
 
 // faulty holds algorithms by the name of the check that must find them, up to spaces.
@@ -180,6 +191,31 @@ var faulty = map[string]algo.Plugin{
 		a.Check = func(s *algo.Setting[params]) error { s.Params.Flip = (s.Params.Flip + 1) / 2; return nil }
 		return a
 	}(),
+	"setting ": stating(func(s *algo.Setting[params]) algo.Guarantee { // breaks every budget below 2
+		return algo.Guarantee{Pure: true, Epsilon: 2, Source: "Theorem 1"}
+	}),
+	"guarantee ": stating(func(s *algo.Setting[params]) algo.Guarantee { // is no number above epsilon 2
+		return algo.Guarantee{Epsilon: math.Sqrt(2 - s.Epsilon), Source: "Theorem 1"}
+	}),
+	"guarantee  ": stating(func(s *algo.Setting[params]) algo.Guarantee { // grows as the budget shrinks
+		return algo.Guarantee{Pure: true, Epsilon: min(0.1/s.Epsilon, s.Epsilon), Source: "Theorem 1"}
+	}),
+	"guarantee   ": stating(func(s *algo.Setting[params]) algo.Guarantee { // its mu gives no such delta
+		return algo.Guarantee{Epsilon: s.Epsilon, Delta: s.Delta, Mu: s.Epsilon, Source: "Theorem 1"}
+	}),
+	"setting  ": stating(func(s *algo.Setting[params]) algo.Guarantee { // is pure, with a delta
+		return algo.Guarantee{Pure: true, Epsilon: s.Epsilon, Delta: s.Delta, Source: "Theorem 1"}
+	}),
+	"guarantee    ": stating(func(s *algo.Setting[params]) algo.Guarantee { // follows from nothing below epsilon 1
+		g := algo.Guarantee{Pure: true, Epsilon: s.Epsilon}
+		if s.Epsilon >= 1 {
+			g.Source = "Theorem 1"
+		}
+		return g
+	}),
+	"guarantee": stating(func(s *algo.Setting[params]) algo.Guarantee { // ignores a delta of 0
+		return algo.Guarantee{Epsilon: s.Epsilon, Delta: max(s.Delta, 1e-12), Source: "Theorem 1"}
+	}),
 	"bounds": func() algo.Plugin {
 		a := majority()
 		a.Bound = func(*algo.Setting[params]) ([]algo.Bound, error) {

@@ -141,6 +141,9 @@ func (s *suite) tryOut() error {
 	if err != nil {
 		return err
 	}
+	if r.Refusal.GetKind() == pluginv1.Refusal_KIND_ERROR {
+		return errors.New(r.Refusal.Message)
+	}
 	if r.Refusal != nil {
 		return &refusalError{r.Refusal}
 	}

@@ -69,9 +69,8 @@ func majorityGuarantee(s *algo.Setting[Majority]) (algo.Guarantee, error) {
 			Source: "Laplace noise on votes of sensitivity 1, basic composition over the queries",
 		}, nil
 	}
-	mu := privacy.GaussianMu(s.Epsilon, s.Delta)
 	return algo.Guarantee{
-		Epsilon: s.Epsilon, Delta: s.Delta, Rho: mu * mu / 2,
+		Epsilon: s.Epsilon, Delta: s.Delta, Mu: privacy.GaussianMu(s.Epsilon, s.Delta),
 		Source: "Gaussian noise on votes of sensitivity 1, exact composition over the queries (Dong, Roth and Su 2019)",
 	}, nil
 }

@@ -89,7 +89,7 @@ func (m *Matching) columns() (names []string) {
 
 // free reports whether the rows of a pair may differ in a column.
 func (m *Matching) free(column string) bool {
-	ofAlgorithm := column == "privacy" || strings.HasPrefix(column, schemas.ParamPrefix)
+	ofAlgorithm := column == "privacy" || column == "privacy_standing" || strings.HasPrefix(column, schemas.ParamPrefix)
 	return slices.ContainsFunc(m.by, func(x By) bool {
 		return x.Column == column || x.Column == "algorithm" && ofAlgorithm
 	})

@@ -18,13 +18,16 @@ type brief struct {
 	below   []string // lines: how sure the table is, where the theory's values come from, what was left out
 	columns []schemas.Column
 	rows    [][]string
+
+	unproved bool // the privacy of some row is not proved, and the column privacy says so
 }
 
 // briefOf drops empty columns, and says above what is the same in all rows, in all rows of an
 // algorithm (its parameters), or in all rows of a class that have a value (what describes its
 // problem), unless it is a measured number.
 func briefOf(s *sheet.Sheet) brief {
-	var b brief
+	b := brief{unproved: hasUnproved(s)}
+	s = withStanding(s)
 	var same []string
 	classes := notes{by: "class", of: map[string][]string{}}
 	algorithms := notes{by: "algorithm", of: map[string][]string{}}
@@ -81,6 +84,45 @@ func alarms(s *sheet.Sheet, i int) (lines []string) {
 	return lines
 }
 
+// columnOf returns the index of the column of this name, or -1 where there is none.
+func columnOf(s *sheet.Sheet, name string) int {
+	return slices.IndexFunc(s.Columns, func(c schemas.Column) bool { return c.Name == name })
+}
+
+// hasUnproved reports whether the privacy of some row is not proved.
+func hasUnproved(s *sheet.Sheet) bool {
+	proof := columnOf(s, "privacy_standing")
+	return proof >= 0 && slices.ContainsFunc(s.Rows, func(row []any) bool {
+		return row[proof] != nil && row[proof] != trial.Proved
+	})
+}
+
+// withStanding returns the sheet with the column privacy_standing told in the columns privacy and
+// privacy_source, where it says something else than proved: "pure (declared)". What is not certified
+// has no source there, since it follows from nothing.
+func withStanding(s *sheet.Sheet) *sheet.Sheet {
+	proof, kind, source := columnOf(s, "privacy_standing"), columnOf(s, "privacy"), columnOf(s, "privacy_source")
+	if proof < 0 || kind < 0 {
+		return s
+	}
+	told := *s
+	told.Rows = make([][]any, len(s.Rows))
+	for i, row := range s.Rows {
+		row = slices.Clone(row)
+		if said := row[proof]; said != nil && said != trial.Proved {
+			row[kind] = fmt.Sprintf("%v (%v)", row[kind], said)
+			if source >= 0 && said == trial.NotCertified {
+				row[source] = nil
+			} else if source >= 0 && row[source] != nil {
+				row[source] = fmt.Sprintf("%v: %v", said, row[source])
+			}
+		}
+		row[proof] = nil
+		told.Rows[i] = row
+	}
+	return &told
+}
+
 // lineOf returns the values of the given columns of a row.
 func lineOf(row []any, columns []int) []string {
 	line := make([]string, len(columns))
@@ -98,7 +140,7 @@ const onePopulation = "over data, n* is for one concept and one population; with
 
 // isOverData reports whether the population of some row is a file.
 func isOverData(s *sheet.Sheet) bool {
-	i := slices.IndexFunc(s.Columns, func(c schemas.Column) bool { return c.Name == "data" })
+	i := columnOf(s, "data")
 	return i >= 0 && slices.ContainsFunc(s.Rows, func(row []any) bool { return row[i] != nil })
 }
 
@@ -112,7 +154,7 @@ type notes struct {
 // note collects column i if it is such a column: where it has a value at all, that is the same for
 // the same value of by. It is false where it is not.
 func (n *notes) note(s *sheet.Sheet, i int) bool {
-	by := slices.IndexFunc(s.Columns, func(c schemas.Column) bool { return c.Name == n.by })
+	by := columnOf(s, n.by)
 	if by < 0 {
 		return false
 	}

@@ -9,9 +9,10 @@ import (
 )
 
 // leastFirst lists the columns that a narrow table may do without, in the order in which it drops
-// them. Keys, brackets and regret stay.
+// them. Keys, brackets and regret stay, and so does privacy where it is not proved.
 var leastFirst = []string{
-	"evaluation", "pulled_share", "positive_share", "mean_error", "error_p90", "mistakes_max", "privacy", "best_loss",
+	"rho", "mu", "evaluation", "pulled_share", "positive_share", "mean_error", "error_p90", "mistakes_max", "privacy",
+	"best_loss",
 	"n_model_low", "n_model_high",
 	"paper_n", "paper_regret", schemas.WithPrefix, schemas.MetricPrefix, "failed", "ok", "compared", "reason",
 	"less_error", "ratio_model", schemas.ParamPrefix, "n_model", "trials", "ratio_low", "ratio_high",
@@ -47,6 +48,9 @@ func (b *brief) fit(width int) {
 // least returns the column that may go first, or -1 where none may.
 func (b *brief) least() int {
 	for _, name := range leastFirst {
+		if name == "privacy" && b.unproved {
+			continue
+		}
 		for i := len(b.columns) - 1; i >= 0; i-- {
 			if c := b.columns[i].Name; c == name || strings.HasSuffix(name, "_") && strings.HasPrefix(c, name) {
 				return i

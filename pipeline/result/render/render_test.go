@@ -84,3 +84,55 @@ func TestTexNumbers(t *testing.T) {
 		}
 	}
 }
+
+// What is not proved says so beside the kind of privacy, and stays in narrow tables.
+func TestPrivacySaysWhatIsNotProved(t *testing.T) {
+	column := func(name string) schemas.Column { return schemas.Column{Name: name, Type: schemas.TextColumn} }
+	s := &sheet.Sheet{
+		Columns: []schemas.Column{column("algorithm"), column("privacy"), column("privacy_standing"), column("privacy_source")},
+		Rows: [][]any{
+			{"a", "pure", "proved", "Theorem 1"},
+			{"b", "pure", "declared", "my word"},
+			{"c", "approximate", "not certified", "none"},
+			{"d", nil, nil, nil},
+		},
+	}
+	for _, c := range []struct {
+		rows [][]any
+		want string // in a table that is one character wide
+	}{
+		{s.Rows, `
+algorithm  privacy
+a          pure
+b          pure (declared)
+c          approximate (not certified)
+d          -
+
+privacy: Theorem 1; declared: my word
+`},
+		{s.Rows[1:2], `
+algorithm b, privacy pure (declared)
+
+
+
+
+privacy: declared: my word
+`},
+		{[][]any{s.Rows[0], s.Rows[3]}, `
+algorithm
+a
+d
+
+privacy: Theorem 1
+columns left out for want of width (-o csv has all): privacy
+`},
+	} {
+		var b strings.Builder
+		if err := Table(&sheet.Sheet{Columns: s.Columns, Rows: c.rows}, &b, 1); err != nil {
+			t.Fatal(err)
+		}
+		if got := "\n" + b.String(); got != c.want {
+			t.Errorf("got:%s\nwant:%s", got, c.want)
+		}
+	}
+}

@@ -160,7 +160,7 @@ func (g *group) settings(x ...string) (keys, along []string) {
 	slices.SortStableFunc(candidates, func(a, b string) int { return btoi(isParam(b)) - btoi(isParam(a)) })
 	for _, c := range candidates {
 		others := slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return k == c })
-		if (isParam(c) || g.numeric(c) || c == "privacy") && g.unique(append(fixed, others...)) {
+		if (isParam(c) || g.numeric(c) || strings.HasPrefix(c, "privacy")) && g.unique(append(fixed, others...)) {
 			if keys = others; !isParam(c) && g.numeric(c) && len(g.distinct(c)) > 1 {
 				along = append(along, c)
 			}

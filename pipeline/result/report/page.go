@@ -179,7 +179,7 @@ var (
 
 // settingColumns returns the key columns that stand before the answer.
 func settingColumns() (names []string) {
-	later := []string{"cell", "task", "privacy", "above", "replica", "sample"}
+	later := []string{"cell", "task", "privacy", "privacy_standing", "above", "replica", "sample"}
 	for _, k := range trial.KeyColumns() {
 		if !slices.Contains(later, k.Name) {
 			names = append(names, k.Name)

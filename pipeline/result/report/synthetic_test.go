@@ -159,7 +159,7 @@ func undecided(t testing.TB) *Sweep {
 	key := func(cell, algorithm string, d int64, status, reason string) row {
 		return row{"cell": cell, "task": "learn", "algorithm": algorithm, "class": "halfspace", "d": d, "alpha": 0.1,
 			"beta": 0.1, "replica": int64(0), "status": status, "reason": reason, "trials": int64(16), "failed": int64(16),
-			"privacy": "not certified"}
+			"privacy": "pure", "privacy_standing": "not certified"}
 	}
 	low := key("1", "acme/slow", 5, "above_range", "")
 	low["n_low"] = int64(4096)

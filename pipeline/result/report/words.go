@@ -199,8 +199,11 @@ func (s *Sweep) unknown() []unknown {
 		if n := s.table.number(row, "failed"); n > 0 {
 			note(row, "", "Some trials failed: they count as no success.")
 		}
-		if s.table.text(row, "privacy") == "not certified" {
+		switch s.table.text(row, "privacy_standing") {
+		case trial.NotCertified:
 			note(row, "", "Privacy is not certified: the budget is only what a paper prints, and nothing here is proved of it.")
+		case trial.Declared:
+			note(row, "", "Privacy is declared: it is the word of the plugin's author, and nobody here has proved it.")
 		}
 	}
 	theory := "theory_n"

@@ -124,6 +124,7 @@ func main() {
 		spin,
 		plus,
 		boasts,
+		memo,
 		predictor("erm", false),
 		predictor("sleeper", true),
 		learner("exit", func() (algo.Model, error) { os.Exit(3); return nil, nil }),

@@ -1,0 +1,76 @@
+package plugintest
+
+import (
+	"errors"
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/shatterlab/shatter/pipeline/theory"
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas/pluginv1"
+)
+
+// Budgets that checkGuarantee asks for, descending.
+var (
+	testEpsilons = []float64{5, 2, 1, 0.5, 0.1}
+	testDeltas   = []float64{1e-3, 1e-6, 1e-9, 0}
+)
+
+// checkGuarantee checks that an algorithm either refuses a budget or states a guarantee that can
+// stand beside results under it, and that a smaller budget gives no weaker guarantee.
+func (s checks) checkGuarantee() error {
+	if !s.algorithm.Private {
+		return nil
+	}
+	last := make([]*pluginv1.Guarantee, len(testDeltas)) // at the next larger epsilon
+	for _, epsilon := range testEpsilons {
+		var wider *pluginv1.Guarantee // at the next larger delta
+		for i, delta := range testDeltas {
+			g, err := s.guaranteeAt(epsilon, delta)
+			if err == nil && g != nil {
+				err = errors.Join(notWeaker(g, last[i]), notWeaker(g, wider))
+				last[i], wider = g, g
+			}
+			if err != nil {
+				return fmt.Errorf("at the budget epsilon %v, delta %v: %w", epsilon, delta, err)
+			}
+		}
+	}
+	return nil
+}
+
+// guaranteeAt returns the guarantee of the present setting under another budget, or nil if the
+// algorithm refuses that.
+func (s checks) guaranteeAt(epsilon, delta float64) (*pluginv1.Guarantee, error) {
+	p, err := s.running()
+	if err != nil {
+		return nil, err
+	}
+	setting := proto.CloneOf(s.setting)
+	setting.N, setting.Epsilon, setting.Delta = 0, epsilon, delta
+	r, err := p.Check(s.ctx, setting)
+	switch {
+	case err != nil:
+		return nil, err
+	case r.Refusal.GetKind() == pluginv1.Refusal_KIND_ERROR:
+		return nil, errors.New(r.Refusal.Message)
+	case r.Refusal != nil:
+		return nil, nil
+	case r.Guarantee == nil:
+		return nil, errors.New("no guarantee comes from an algorithm that is described as private")
+	}
+	return r.Guarantee, trial.CheckGuarantee(r.Guarantee, setting)
+}
+
+// notWeaker reports an error if g gives no more than a guarantee at a larger budget, which may be
+// nil, and less in one of epsilon and delta.
+func notWeaker(g, larger *pluginv1.Guarantee) error {
+	const slack = 1 + theory.BudgetSlack
+	if larger == nil || g.Epsilon < larger.Epsilon || g.Delta < larger.Delta ||
+		g.Epsilon <= larger.Epsilon*slack && g.Delta <= larger.Delta*slack {
+		return nil
+	}
+	return fmt.Errorf("the guarantee (%v, %v) is weaker than (%v, %v), which is stated at a larger budget",
+		g.Epsilon, g.Delta, larger.Epsilon, larger.Delta)
+}
