@@ -20,14 +20,9 @@ import (
 // time. One that is asked about all points has a standard error of at most 0.008, and of 0.0047
 // where its error is 0.1.
 const (
-	firstProbed = 64
-	mostProbed  = 4096
-	clearly     = 6 // relative entropy, in nats
+	mostProbed = 4096
+	clearly    = 6 // relative entropy, in nats
 )
-
-// smallSupport is the largest number of evaluation points that an exact evaluation of a state
-// before the final one takes; where there are more of them, they are drawn.
-const smallSupport = 256
 
 // A game compares the answers to leastCompared queries at least, or to all, with the state before
 // each; and it probes the states after its first mostHard hard queries.
@@ -82,8 +77,8 @@ func (x *session) newProber(list []querying) *prober {
 		return p
 	}
 	p.drawer = x.job.pop.Drawer()
-	if n := p.drawer.TestLen(); !x.job.pop.Exact() || n > smallSupport {
-		for size := firstProbed; size < min(n, mostProbed); size *= 4 {
+	if n := p.drawer.TestLen(); !x.job.pop.Exact() || n > problem.SmallSupport {
+		for size := problem.FirstProbed; size < min(n, mostProbed); size *= 4 {
 			p.sizes = append(p.sizes, size)
 		}
 		p.sizes = append(p.sizes, min(n, mostProbed))

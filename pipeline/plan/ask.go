@@ -122,7 +122,7 @@ func question(task string, x *instance, known map[string]*answer) (*answer, erro
 		Epsilon:    s.epsilon,
 		Delta:      s.delta,
 		Means:      s.means,
-		Test:       trial.EvaluationPoints(x.problem.evaluation),
+		Test:       uint64(x.problem.problem.LeastTest(trial.Probes(s.states))),
 		Sees:       trial.SightOf(x.adversary),
 	}
 	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(setting)

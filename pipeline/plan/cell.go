@@ -86,6 +86,7 @@ func (x *settled) cell(f *sweep.File) (*trial.Cell, error) {
 		Bounds:     x.bounds(),
 		Guarantee:  a.guarantee,
 		Evaluation: p.evaluation,
+		Test:       int(a.setting.GetTest()),
 		Prior:      p.prior(prior.Goal{Above: x.above, Alpha: s.alpha}),
 		Population: p.population,
 		Line:       place.Line,

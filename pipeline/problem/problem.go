@@ -94,6 +94,27 @@ func (p *Problem) Weights() []float64 {
 	return p.exact.W
 }
 
+// How states before the final one of task predict are measured: over the whole support of the law
+// if that has at most SmallSupport points, and else on fresh points, FirstProbed of them at first.
+const (
+	SmallSupport = 256
+	FirstProbed  = 64
+)
+
+// LeastTest returns the least number of fresh points that an error of a trial is measured on; 0 if
+// each is computed exactly. states says that those of states before the final one count.
+func (p *Problem) LeastTest(states bool) int {
+	switch {
+	case p.Exact() && (!states || len(p.exact.X)/p.class.Dim <= SmallSupport):
+		return 0
+	case p.Exact():
+		return FirstProbed
+	case states:
+		return min(FirstProbed, p.spec.Test)
+	}
+	return p.spec.Test
+}
+
 // Evaluation returns "exact", or the size of the evaluation sample.
 func (p *Problem) Evaluation() string {
 	if p.Exact() {

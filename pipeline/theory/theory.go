@@ -183,7 +183,7 @@ func measures(t pluginv1.Task) bool { return t != pluginv1.Task_TASK_ONLINE }
 type Goal struct {
 	Above, Alpha, Beta float64
 	Test               int // fresh points that the error is measured on; 0: it is computed exactly
-	Queries            int // task predict: T; the errors of T+1 states count
+	Queries            int // task predict: T; the errors of T+1 states count, each looked at up to four times
 }
 
 // GoalOf returns the goal of a setting.
@@ -194,16 +194,19 @@ func GoalOf(s *pluginv1.Setting) Goal {
 // Safe returns the alpha and beta that true errors have to reach so that the measured ones reach g.
 // An error that is measured on m fresh points is the mean of m independent numbers in [0, 1]: if
 // the true one is p, it is above t = Above + Alpha with probability at most e^(-m KL(t, p))
-// (Chernoff), and one of T+1 with at most T+1 times that. A twentieth of beta is spent on it, and
-// alpha is what the largest p leaves. It is not ok where no p above the reference does, because
-// the points are too few.
+// (Chernoff), and one of k looks at such errors with at most k times that. A twentieth of beta is
+// spent on it, and alpha is what the largest p leaves. It is not ok where no p above the reference
+// does, because the points are too few.
 func (g Goal) Safe() (alpha, beta float64, ok bool) {
 	if g.Test == 0 {
 		return g.Alpha, g.Beta, true
 	}
 	const share = 1.0 / 20
-	t := g.Above + g.Alpha
-	need := math.Log(float64(g.Queries+1)/(share*g.Beta)) / float64(g.Test)
+	t, looks := g.Above+g.Alpha, 1
+	if g.Queries > 0 {
+		looks = 4 * (g.Queries + 1)
+	}
+	need := math.Log(float64(looks)/(share*g.Beta)) / float64(g.Test)
 	low, high := g.Above, t
 	if !(divergence(t, low) > need) {
 		return 0, 0, false

@@ -112,7 +112,7 @@ func TestSafe(t *testing.T) {
 		}
 		misses := func(p float64) float64 {
 			most := math.Floor((g.Above+g.Alpha)*float64(g.Test) + 1e-9)
-			return float64(g.Queries+1) * (1 - distuv.Binomial{N: float64(g.Test), P: p}.CDF(most))
+			return float64(max(1, min(1, g.Queries)*4*(g.Queries+1))) * (1 - distuv.Binomial{N: float64(g.Test), P: p}.CDF(most))
 		}
 		if q := misses(g.Above + alpha); q > g.Beta-beta {
 			t.Errorf("%+v: measured above the goal in %v of trials, %v are spared", g, q, g.Beta-beta)

@@ -55,6 +55,7 @@ type Cell struct {
 	Bounds     []*pluginv1.Bound
 	Guarantee  *pluginv1.Guarantee // nil: not private
 	Evaluation string              // "exact" or the evaluation sample's size
+	Test       int                 // least number of fresh points that an error is measured on; 0: all are exact
 	Prior      *Prior              `json:"-"` // nil: not known, or trials do not succeed; workers need it not
 	Population *Population         `json:"-"` // nil for a law; workers need it not
 
@@ -172,4 +173,8 @@ func (c *Cell) identity(problem, params Fragment) map[string]any {
 }
 
 // Probes reports whether states before the final one are asked too.
-func (c *Cell) Probes() bool { return c.States != "" && c.States != schemas.StatesFinal }
+func (c *Cell) Probes() bool { return Probes(c.States) }
+
+// Probes reports whether states before the final one count, by a value of goal.states; "" is that
+// of other tasks than predict.
+func Probes(states string) bool { return states != "" && states != schemas.StatesFinal }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -38,18 +37,9 @@ func (c *Cell) Setting(n int64) *pluginv1.Setting {
 		Epsilon:    c.Epsilon,
 		Delta:      c.Delta,
 		Means:      c.Means,
-		Test:       EvaluationPoints(c.Evaluation),
+		Test:       uint64(c.Test),
 		Sees:       SightOf(c.Adversary),
 	}
-}
-
-// EvaluationPoints returns the number of fresh points of an evaluation, 0 for an exact one.
-func EvaluationPoints(evaluation string) uint64 {
-	points, err := strconv.ParseUint(evaluation, 10, 64)
-	if err != nil {
-		return 0
-	}
-	return points
 }
 
 // SightOf returns what an adversary knows of the answers when it chooses; "" where there is none.

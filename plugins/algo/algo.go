@@ -135,7 +135,7 @@ type Setting[P any] struct {
 	Offline bool    // predict: the queries are known before the first answer (Trial.Revealed)
 	Rounds  int     // online: T, the number of rounds; otherwise 0
 
-	Test int   // learn, predict: fresh points that an error is measured on; 0: it is computed exactly
+	Test int   // learn, predict: the least number of fresh points that an error is measured on; 0: all are exact
 	Sees Sight // predict, online: what the adversary knows of the answers; otherwise ""
 
 	// Means asks a Model of the tasks Learn and Predict for means of labels. Without it a Model

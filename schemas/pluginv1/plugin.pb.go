@@ -715,7 +715,7 @@ type Setting struct {
 	Rounds        int64                  `protobuf:"varint,12,opt,name=rounds,proto3" json:"rounds,omitempty"`   // online: how many will be played; else 0, and n is 0 where rounds is not
 	Above         float64                `protobuf:"fixed64,13,opt,name=above,proto3" json:"above,omitempty"`    // reference error: a trial succeeds when its error is at most above + alpha
 	Means         bool                   `protobuf:"varint,14,opt,name=means,proto3" json:"means,omitempty"`     // learn, predict: the state answers points with the mean of the label, in [-1, 1]; else with -1 or +1
-	Test          uint64                 `protobuf:"varint,15,opt,name=test,proto3" json:"test,omitempty"`       // learn, predict: fresh points that an error is measured on; 0: it is computed exactly
+	Test          uint64                 `protobuf:"varint,15,opt,name=test,proto3" json:"test,omitempty"`       // learn, predict: least number of fresh points that an error is measured on; 0: all errors are exact
 	Sees          string                 `protobuf:"bytes,16,opt,name=sees,proto3" json:"sees,omitempty"`        // predict, online: what the adversary knows when it chooses: "nothing" of the answers, the "past" ones,
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -137,7 +137,7 @@ func TestAnswers(t *testing.T) {
 	for sql, want := range map[string]string{
 		`select count(*) from trials`:                                     "10000",
 		`select sum(repetition)::double from trials where n = 200`:        "1.24975e+07",
-		`select n_star, theory_n, ratio_low, p_rounds from cells`:             "200,432.5,,7",
+		`select n_star, theory_n, ratio_low, p_rounds from cells`:         "200,432.5,,7",
 		`select n_star from table`:                                        "200",
 		`select table.n_star from curve, table order by all limit 1`:      "200",
 		`select algorithm from "table"`:                                   `"it's, ""em"""`,
