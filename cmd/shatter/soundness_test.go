@@ -51,6 +51,7 @@ type grids struct {
 
 	drawn, cells, bounded int
 	used                  map[string]int // cells with a bound, by algorithm
+	seen                  map[trial.Key]bool
 }
 
 func newGrids(t *testing.T) *grids {
@@ -59,7 +60,7 @@ func newGrids(t *testing.T) *grids {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	g := &grids{r: rand.New(rand.NewPCG(13, 2)), catalog: c, dir: t.TempDir(), used: map[string]int{}}
+	g := &grids{r: rand.New(rand.NewPCG(13, 2)), catalog: c, dir: t.TempDir(), used: map[string]int{}, seen: map[trial.Key]bool{}}
 	if g.algorithms, err = c.List(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +109,10 @@ func header(task string) string {
 // grid draws grids until one is a cell, and returns it with its sizes. bounded says that a bound
 // holds of it.
 func (g *grids) grid(t *testing.T) (task, text string, bounded bool) {
-	const largest = 4000 // sample size
+	largest := 4000.0 // sample size
+	if testkit.LongRun {
+		largest = 30_000
+	}
 	for {
 		g.drawn++
 		a := pick(g.r, g.algorithms...)
@@ -128,7 +132,11 @@ func (g *grids) grid(t *testing.T) (task, text string, bounded bool) {
 			bounded = slices.ContainsFunc(c.Bounds, func(b *pluginv1.Bound) bool { return b.GetProved() && b.GetFails() == "" })
 		case b != nil && b.GetValue() <= largest:
 			n := int(math.Ceil(b.GetValue() * pick(g.r, 1, 1, 1.07)))
-			sizes = fmt.Sprintf("    n: [%d]\n    trials: 60\n", n)
+			trials := 80
+			if n > 4000 {
+				trials = 30
+			}
+			sizes = fmt.Sprintf("    n: [%d]\n    trials: %d\n", n, trials)
 			if c = g.cell(t, task, draft+sizes); c == nil {
 				continue
 			}
@@ -138,6 +146,10 @@ func (g *grids) grid(t *testing.T) (task, text string, bounded bool) {
 				continue
 			}
 		}
+		if g.seen[c.Key] {
+			continue // it would stand in the sweep twice
+		}
+		g.seen[c.Key] = true
 		if bounded {
 			g.used[a.GetName()]++
 		}

@@ -14,13 +14,12 @@ func goalOf[P any](s *algo.Setting[P], st *site) (g goal, source string) {
 	return goal{gap.Edge(), gap.Need()}, gap.Noise()
 }
 
-// gaussianBounds returns the theory of perturbed/gaussian. The explicit bound is not marked proved
-// for a preset of the paper, of which it proves the accuracy but not the privacy.
+// gaussianBounds returns the theory of perturbed/gaussian. The explicit bound is one of accuracy:
+// of a preset of the paper it proves nothing else, and says so.
 func gaussianBounds(s *algo.Setting[gaussianParams], st *site) []algo.Bound {
 	explicit := gaussianBound(s, st, s.Params.Eta, gaussianRadius(s.Params.Margin, st))
 	if printedConstant(s.Params.Preset) > 0 {
-		explicit.Proved = false
-		explicit.Source += "; accuracy alone"
+		explicit.Source += "; of accuracy alone: that the noise of this preset is private is not proved"
 	}
 	return append([]algo.Bound{explicit}, printedBounds(s, st)...)
 }
