@@ -163,14 +163,16 @@ func (a *answer) ask(ctx context.Context, algorithms Algorithms) error {
 	if err != nil {
 		return fmt.Errorf("compute the bounds of %q: %w", name, err)
 	}
-	for _, b := range found.GetBounds() {
-		if err := theory.Check(b); err != nil {
-			return fmt.Errorf("compute the bounds of %q: %w", name, err)
-		}
-	}
 	a.bounds = found.GetBounds()
 	if refusal := found.GetRefusal(); refusal != nil {
 		a.refusal = &pluginv1.Refusal{Kind: refusal.GetKind(), Message: "its bounds: " + refusal.GetMessage()}
+		return nil
+	}
+	for _, b := range a.bounds {
+		if err := theory.Check(b); err != nil {
+			a.refusal = &pluginv1.Refusal{Kind: pluginv1.Refusal_KIND_ERROR, Message: "its bounds: " + err.Error()}
+			return nil
+		}
 	}
 	return nil
 }

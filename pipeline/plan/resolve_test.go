@@ -43,6 +43,7 @@ type table struct {
 	rows   map[string]row
 	broken error                     // answer of every Check
 	claim  func(*pluginv1.Guarantee) // changes every guarantee; nil: they stay
+	boast  func(*pluginv1.Bound)     // changes every proved bound; nil: they stay
 	checks atomic.Int64
 	bounds atomic.Int64
 }
@@ -99,9 +100,14 @@ func (a *table) Bound(_ context.Context, _ string, s *pluginv1.Setting) (*plugin
 	if s.GetEpsilon() == 0 {
 		return &pluginv1.BoundResponse{}, nil
 	}
+	proved := &pluginv1.Bound{
+		Name: "proved", Source: "table", Value: 100 / s.GetEpsilon(), Proved: true, With: map[string]float64{"k": 3},
+	}
+	if a.boast != nil {
+		a.boast(proved)
+	}
 	return &pluginv1.BoundResponse{Bounds: []*pluginv1.Bound{
-		{Name: "proved", Source: "table", Value: 100 / s.GetEpsilon(), Proved: true, With: map[string]float64{"k": 3}},
-		{Name: "printed", Source: "table", Value: math.Inf(1)},
+		proved, {Name: "printed", Source: "table", Value: math.Inf(1)},
 	}}, nil
 }
 
@@ -822,6 +828,55 @@ func TestImpossibleGuarantees(t *testing.T) {
 		if err == nil || strings.Count(err.Error(), "\n") > 0 ||
 			!strings.HasPrefix(err.Error(), "s:3:14: algorithms[0]: expmech/em fails here (epsilon 0.5 and 1 more): "+c.want) {
 			t.Errorf("%v, want %q", err, c.want)
+		}
+	}
+}
+
+// A bound says of each cell why it does not hold there, and one that cannot be is a mistake at the
+// line of its algorithm.
+func TestBoundsOfCells(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "d.csv"), []byte("x,y\n1,a\n1,b\n1,a\n5,b\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	data := strings.NewReplacer("points, domain: 64, distribution: uniform",
+		"thresholds, domain: 9, data: {file: d.csv, label: y, positive: b}", "beta: 0.1", "beta: 0.1, above: [0, 0.2, best]")
+	for _, c := range []struct {
+		src   string
+		boast func(b *pluginv1.Bound)
+		want  []string // of each cell, parts of what fails; "": nothing
+	}{
+		{base, func(b *pluginv1.Bound) { b.Premises = []string{"target-in-class", "clean-labels"} }, []string{""}},
+		{base, func(b *pluginv1.Bound) {}, []string{"does not say what it takes the labels to be"}},
+		{base, func(b *pluginv1.Bound) { b.Fails = "k is too small" }, []string{"k is too small"}},
+		{data.Replace(base), func(b *pluginv1.Bound) { b.Premises = []string{"best-reference"} },
+			[]string{"the least error of the class is 0.25, and goal.above is 0", "is 0.25, and goal.above is 0.2", ""}},
+		{data.Replace(base), func(b *pluginv1.Bound) { b.Premises = []string{"target-in-class"} },
+			[]string{"target-in-class fails", "target-in-class fails", "target-in-class fails"}},
+	} {
+		a := algorithms()
+		a.boast = c.boast
+		p := mustResolve(t, c.src+"privacy: {epsilon: 1}\n", a, dir)
+		if len(p.Cells) != len(c.want) {
+			t.Fatalf("%d cells, want %d", len(p.Cells), len(c.want))
+		}
+		for i, cell := range p.Cells {
+			got := cell.Bounds[0].GetFails()
+			if (got == "") != (c.want[i] == "") || !strings.Contains(got, c.want[i]) {
+				t.Errorf("%v, above %v: %q, want %q", cell.Problem.Class, cell.Above, got, c.want[i])
+			}
+		}
+	}
+	for want, boast := range map[string]func(b *pluginv1.Bound){
+		`bound "proved" has the premise "luck", which does not exist`: func(b *pluginv1.Bound) { b.Premises = []string{"luck"} },
+		`bound "proved" is NaN`: func(b *pluginv1.Bound) { b.Value = math.NaN() },
+		`a bound has no name`:   func(b *pluginv1.Bound) { b.Name = "" },
+	} {
+		a := algorithms()
+		a.boast = boast
+		_, err := resolve(t, base+"privacy: {epsilon: 1}\n", a, "")
+		if err == nil || !strings.HasPrefix(err.Error(), "s:3:14: algorithms[0]: expmech/em fails here: its bounds: "+want) {
+			t.Errorf("%v, want %q", err, want)
 		}
 	}
 }
