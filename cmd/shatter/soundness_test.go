@@ -1,6 +1,7 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -22,18 +23,23 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
+var soundnessCells = flag.Int("soundness", 0, "number of cells of TestSoundness, 0 for the usual one")
+
 // No table refutes a bound that stands beside it: random grids over all algorithms, classes, laws,
 // targets, noises, adversaries, goals and budgets, of one cell each. A sample size is the one that
 // the least bound calls sufficient, or a few more, so that a bound that is not true shows.
 func TestSoundness(t *testing.T) {
 	t.Parallel()
-	cells, perSweep := 150, 75
-	if testkit.LongRun {
-		cells, perSweep = 3000, 500
+	cells, perSweep := 100, 500
+	switch {
+	case *soundnessCells > 0:
+		cells = *soundnessCells
+	case testkit.LongRun:
+		cells = 500
 	}
 	g := newGrids(t)
-	for first := 0; first < cells; first += perSweep {
-		g.run(t, perSweep)
+	for left := cells; left > 0; left -= perSweep {
+		g.run(t, min(left, perSweep))
 	}
 	t.Logf("%d cells of %d drafts, with %d of %d algorithms: a bound stands beside %d", g.cells, g.drawn, len(g.used),
 		len(g.algorithms), g.bounded)
@@ -110,7 +116,7 @@ func header(task string) string {
 // holds of it.
 func (g *grids) grid(t *testing.T) (task, text string, bounded bool) {
 	largest := 4000.0 // sample size
-	if testkit.LongRun {
+	if testkit.LongRun || *soundnessCells > 0 {
 		largest = 30_000
 	}
 	for {
