@@ -285,10 +285,9 @@ func TestNoRowContradicts(t *testing.T) {
 		rows := testkit.WriteFile(t, "class.csv", "a,b,c,d,e\n0,0,0,0,1\n0,1,1,0,0\n1,1,0,0,1\n1,0,0,1,1\n1,1,1,1,0\n")
 		problems = []schemas.Problem{
 			{Class: "thresholds", Domain: 16}, {Class: "points", Domain: 8}, {Class: "parities", Dim: 3},
-			{Class: "parities", Dim: 6}, {Class: "intervals", Domain: 10},
 			{Class: "matrix", Matrix: &schemas.Matrix{File: rows}},
 		}
-		players = map[int][]string{20: contenders, 100: furtherContenders, 500: contenders}
+		players = map[int][]string{20: contenders, 50: furtherContenders, 150: contenders}
 	}
 	var rows []row
 	for _, spec := range problems {
