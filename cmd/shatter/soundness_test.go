@@ -66,7 +66,9 @@ func newGrids(t *testing.T) *grids {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	g := &grids{r: rand.New(rand.NewPCG(13, 2)), catalog: c, dir: t.TempDir(), used: map[string]int{}, seen: map[trial.Key]bool{}}
+	g := &grids{
+		r: rand.New(rand.NewPCG(13, 2)), catalog: c, dir: t.TempDir(), used: map[string]int{}, seen: map[trial.Key]bool{},
+	}
 	if g.algorithms, err = c.List(t.Context()); err != nil {
 		t.Fatal(err)
 	}

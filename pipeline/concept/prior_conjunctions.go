@@ -49,7 +49,8 @@ func (c *conjunctionCounter) uniform() {
 	}
 	rest := 1.0
 	for k := range min(d, maxPriorLiterals) + 1 {
-		log := combin.LogGeneralizedBinomial(float64(d), float64(k)) + float64(k)*math.Log(literal) + float64(d-k)*math.Log1p(-literal)
+		log := combin.LogGeneralizedBinomial(float64(d), float64(k)) + float64(k)*math.Log(literal) +
+			float64(d-k)*math.Log1p(-literal)
 		c.sizes = append(c.sizes, all*math.Exp(log))
 		rest -= c.sizes[k]
 	}

@@ -30,9 +30,10 @@ func CPUpper(k, n int, level float64) float64 {
 
 // ClopperPearson returns the exact limits of a success probability, each at level/2, from n trials
 // of which k succeeded and lost were lost; together they miss the truth with probability at most
-// level, if nobody chose n after a look at the trials (else, see [ShowsAtLeast]). A lost trial may have been anything, so it counts as a miss for the lower limit and as a
-// success for the upper one. That holds whatever lost trials have in common: had nothing been lost,
-// the successes would number between k and k + lost, and both limits ascend in that number.
+// level, if nobody chose n after a look at the trials (else, see [ShowsAtLeast]). A lost trial may
+// have been anything, so it counts as a miss for the lower limit and as a success for the upper one.
+// That holds whatever lost trials have in common: had nothing been lost, the successes would number
+// between k and k + lost, and both limits ascend in that number.
 func ClopperPearson(k, lost, n int, level float64) (low, high float64) {
 	return CPLower(k, n, level/2), CPUpper(k+lost, n, level/2)
 }

@@ -291,7 +291,8 @@ func (d *draft) fixedBut(x string, c *trial.Cell) fixedValues {
 	}
 	for _, k := range trial.KeyColumns() {
 		switch k.Name {
-		case "cell", "task", "algorithm", "file", "privacy", "privacy_standing", "sample": // keys, what follows from others, or below
+		// Keys, what follows from others, or what stands below.
+		case "cell", "task", "algorithm", "file", "privacy", "privacy_standing", "sample":
 		case "data":
 			if data := c.Problem.Data; data != nil && !varies["data"] {
 				fixed.put("data", data, filepath.Base(data.File)+" "+data.Label)

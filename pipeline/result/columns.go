@@ -79,15 +79,16 @@ var tableColumns = slices.Concat(populationColumns((*TableRow).cell), []schemas.
 	label("theory_standing", standingDoc, func(r *TableRow) string { return r.Theory.Standing }),
 	label("theory_reason", "why theory_n is null, though the algorithm states a bound: the premise that fails",
 		func(r *TableRow) string { return r.Theory.Missing }),
-	float("paper_n", "first bound that holds here, is only printed in a paper, and no mere order of magnitude; null where "+
-		"none is finite",
+	float("paper_n", "first bound that holds here, is only printed in a paper, and no mere order of magnitude; null "+
+		"where none is finite",
 		func(r *TableRow) any { return nonzeroFinite(r.PaperN) }),
 	label("paper_source", "its theorem", func(r *TableRow) string { return r.PaperSource }),
 	float("ratio_low", "n_low over theory_n: n* is above that many times the bound",
 		func(r *TableRow) any { return nonzeroFinite(float64(r.NLow) / r.Theory.Value) }),
 	float("ratio_high", "n_high over theory_n: n* is at most that many times the bound",
 		func(r *TableRow) any { return nonzeroFinite(float64(r.NHigh) / r.Theory.Value) }),
-	float("ratio_model", "n_model over theory_n", func(r *TableRow) any { return nonzeroFinite(r.NModel / r.Theory.Value) }),
+	float("ratio_model", "n_model over theory_n",
+		func(r *TableRow) any { return nonzeroFinite(r.NModel / r.Theory.Value) }),
 	text("contradicts", "bounds that the row refutes, at the table's confidence: n_low examples are insufficient, and "+
 		"by the bound no more suffice", func(r *TableRow) string { return r.Theory.Contradicts }),
 	count("trials", "trials that the search consumed", func(r *TableRow) int64 { return r.Trials }),
@@ -144,7 +145,8 @@ var gameColumns = slices.Concat(populationColumns((*GameRow).cell), []schemas.Co
 	float("ratio_high", "regret_high over theory_regret",
 		func(r *GameRow) any { return nonzeroFinite(r.RegretHigh / r.Theory.Value) }),
 	text("contradicts", "the bound that the row refutes: the mean of regret less bound over the sequences is above 0, "+
-		"with confidence 95 % (Student) for all rows of the table together", func(r *GameRow) string { return r.Theory.Contradicts }),
+		"with confidence 95 % (Student) for all rows of the table together",
+		func(r *GameRow) string { return r.Theory.Contradicts }),
 })
 
 // curveColumns follow the key in curve: one row per cell and sample size. The columns m_<metric>,
@@ -160,8 +162,8 @@ var curveColumns = slices.Concat(populationColumns((*CurveRow).cell), []schemas.
 	column("successes", schemas.IntColumn, false, "ok trials whose error is at most above + alpha", (*CurveRow).successes),
 	float("rate", "successes / trials: a lost trial counts as none",
 		func(r *CurveRow) any { return schemas.Clean(r.Rate) }),
-	float("rate_low", "lower end of its 95 % confidence interval (Clopper and Pearson), which holds for this row alone, and "+
-		"not where somebody, or a search, has chosen the number of trials after a look; n_low and n_high of the table do",
+	float("rate_low", "lower end of its 95 % confidence interval (Clopper and Pearson), which holds for this row alone, "+
+		"and not where somebody, or a search, has chosen the number of trials after a look; n_low and n_high of the table do",
 		func(r *CurveRow) any { return schemas.Clean(r.RateLow) }),
 	float("rate_high", "upper end, as if every lost trial had succeeded",
 		func(r *CurveRow) any { return schemas.Clean(r.RateHigh) }),

@@ -28,7 +28,8 @@ func TestColumns(t *testing.T) {
 // nulls from empty rows.
 func TestColumnsReadTheirTypes(t *testing.T) {
 	theory := Theory{Value: 4, Source: "t", Standing: trial.Proved, Missing: "m", Contradicts: "c"}
-	c, claimed := &trial.Cell{Alpha: 0.1, Prior: &trial.Prior{Success: 0.2}, Population: &trial.Population{Positive: 0.25}}, 2.0
+	population := &trial.Population{Positive: 0.25}
+	c, claimed := &trial.Cell{Alpha: 0.1, Prior: &trial.Prior{Success: 0.2}, Population: population}, 2.0
 	c.Guarantee = &pluginv1.Guarantee{Source: "t", Rho: 0.1, Mu: 0.2}
 	checkColumns(t, tableColumns, TableRow{
 		Cell: c, NLow: 1, NHigh: 2, NStar: 2, NModel: 1.5, NModelLow: 1, NModelHigh: 2, Status: "s", Reason: "r",
@@ -40,7 +41,9 @@ func TestColumnsReadTheirTypes(t *testing.T) {
 		Theory: theory, PaperRegret: 4, PaperSource: "p",
 	}, GameRow{Cell: c})
 	checkColumns(t, curveColumns, CurveRow{Cell: c}, CurveRow{Cell: &trial.Cell{}})
-	checkColumns(t, boundColumns, BoundRow{Cell: c, Name: "n", Value: 1, Source: "s", Standing: trial.Proved, Fails: "f"}, BoundRow{Cell: c})
+	checkColumns(t, boundColumns, BoundRow{
+		Cell: c, Name: "n", Value: 1, Source: "s", Standing: trial.Proved, Fails: "f",
+	}, BoundRow{Cell: c})
 	checkColumns(t, fitColumns, FitRow{
 		Group: "g", Algorithm: "a", X: "d", Scale: "log", Y: "n_model", Claimed: &claimed, ClaimedSource: "s",
 		Verdict: "v", Line: "l", Reason: "r",

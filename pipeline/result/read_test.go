@@ -136,7 +136,8 @@ func TestReadWrongFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The metadata stand in the footer as text, and once more in the Arrow schema, where nobody looks.
-	other := bytes.Replace(good, []byte("shatter.result\x18\x01"+schemas.ResultVersion), []byte("shatter.result\x18\x019"), 1)
+	version := []byte("shatter.result\x18\x01" + schemas.ResultVersion)
+	other := bytes.Replace(good, version, []byte("shatter.result\x18\x019"), 1)
 	unsure := bytes.Replace(good, []byte("shatter.confidence\x18\x040.95"), []byte("shatter.confidence\x18\x04none"), 1)
 	stranger := bytes.ReplaceAll(good, []byte("shatter.result"), []byte("another.result"))
 	for _, c := range []struct {

@@ -160,8 +160,8 @@ func Unmet(b *pluginv1.Bound, f Facts) string {
 				"premises %s and %s)", TargetInClass, BestReference))
 		}
 		if _, _, ok := GoalOf(f.Setting).Safe(); !ok {
-			reasons = append(reasons, fmt.Sprintf("errors are measured on %d points, too few to tell errors of above + alpha from "+
-				"those of above", f.Setting.GetTest()))
+			reasons = append(reasons, fmt.Sprintf("errors are measured on %d points, too few to tell errors of above + alpha "+
+				"from those of above", f.Setting.GetTest()))
 		}
 	}
 	for _, p := range Premises() {

@@ -52,13 +52,14 @@ func TestUnmet(t *testing.T) {
 		{TargetInClass + " " + ExactError, test(10_000), 0, "errors are measured on 10000 points"},
 		{TargetInClass, test(10_000), 0, ""},
 		{TargetInClass, test(9), 0, ""},
-		{TargetInClass, func(s *pluginv1.Setting) { s.Above = 0.2; test(9)(s) }, 0, "errors are measured on 9 points, too few"},
+		{TargetInClass, func(s *pluginv1.Setting) { s.Above = 0.2; test(9)(s) }, 0, "measured on 9 points, too few"},
 		{"", sees(SeesAnswers), 0, ""},
 		{FixedBeforehand, sees(SeesNothing), 0, ""},
 		{FixedBeforehand, sees(SeesPast), 0, "reacts to the answers so far"},
 		{UnseenAnswer, sees(SeesPast), 0, ""},
 		{UnseenAnswer, sees(SeesAnswers), 0, "reacts to the answer of the round"},
-		{UnseenAnswer + " " + TargetInClass, func(s *pluginv1.Setting) { outside(s); sees(SeesAnswers)(s) }, 0, "; unseen-answer"},
+		{UnseenAnswer + " " + TargetInClass, func(s *pluginv1.Setting) { outside(s); sees(SeesAnswers)(s) }, 0,
+			"; unseen-answer"},
 	} {
 		b := &pluginv1.Bound{Name: "b", Premises: strings.Fields(c.premises)}
 		if err := Check(b); err != nil {

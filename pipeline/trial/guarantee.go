@@ -63,7 +63,7 @@ func checkForm(g *pluginv1.Guarantee, name string, stated, most float64) error {
 	if stated <= most*(1+theory.BudgetSlack) {
 		return nil
 	}
-	return fmt.Errorf("the guarantee has %s %v, which contradicts its epsilon %v and delta %v (%s would be at most %.6g): "+
-		"its author must state what was proved, or leave %s out",
+	return fmt.Errorf("the guarantee has %s %v, which contradicts its epsilon %v and delta %v (%s would be at most "+
+		"%.6g): its author must state what was proved, or leave %s out",
 		name, stated, g.GetEpsilon(), g.GetDelta(), name, most, name)
 }

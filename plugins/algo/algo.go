@@ -310,7 +310,7 @@ type Premise string
 // The premises. A bound for adversarial label noise needs neither of the two about noise, and one
 // that is computed at [Setting.Proof] does not need ExactError.
 const (
-	TargetInClass    Premise = theory.TargetInClass    // the target is in the class; online: one hypothesis agrees with all truths
+	TargetInClass    Premise = theory.TargetInClass    // the target is in the class; online: one agrees with all truths
 	BestReference    Premise = theory.BestReference    // Above is at least the least error of the class
 	CleanLabels      Premise = theory.CleanLabels      // no label of the sample is wrong
 	IndependentNoise Premise = theory.IndependentNoise // labels are wrong independently of each other, if at all

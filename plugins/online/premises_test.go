@@ -332,7 +332,8 @@ func excess(regret, proved []float64) (mean, deviation, part float64) {
 	}
 	mean = regrets - bounds
 	for i, r := range regret {
-		deviation += math.Pow(r-proved[i]-mean, 2) / (n - 1)
+		apart := r - proved[i] - mean
+		deviation += apart * apart / (n - 1)
 	}
 	if bounds > 0 {
 		part = regrets / bounds

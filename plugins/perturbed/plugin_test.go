@@ -259,7 +259,8 @@ func TestBounds(t *testing.T) {
 	}
 	s.Params = gaussianParams{Preset: paper8Preset, Separator: "cube", Margin: hammingMargin}
 	list, err = a.Bound(&s)
-	if b := finitetest.BoundNamed(t, list, err, "explicit"); b.Value < 2204 || !strings.Contains(b.Source, "accuracy alone") {
+	b = finitetest.BoundNamed(t, list, err, "explicit")
+	if b.Value < 2204 || !strings.Contains(b.Source, "accuracy alone") {
 		t.Errorf("paper: %+v", b)
 	}
 	s.Params = gaussianParams{Preset: tightPreset, Separator: "cube", Margin: hammingMargin}

@@ -89,7 +89,8 @@ func makeResult(t testing.TB, dir string) {
 	}
 	r := result.Result{Source: []byte("name: x\n"), Ledger: l, Trials: []result.Consumed{{Cell: cell, Points: points}},
 		Curve: curve,
-		Table: []result.TableRow{{Cell: cell, NHigh: 200, NStar: 200, Status: "decided", Trials: 2 * rows, Theory: result.Theory{Value: 432.5},
+		Table: []result.TableRow{{Cell: cell, NHigh: 200, NStar: 200, Status: "decided", Trials: 2 * rows,
+			Theory:     result.Theory{Value: 432.5},
 			Evaluation: "exact"}}}
 	if _, err := result.WriteResult(dir, r); err != nil {
 		t.Fatal(err)

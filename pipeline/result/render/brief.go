@@ -38,14 +38,8 @@ func briefOf(s *sheet.Sheet) brief {
 		if len(values) == 0 || c.Name == "sample" || c.Name == "fixed" { // these two are for programs
 			continue
 		}
-		if source, ok := strings.CutSuffix(c.Name, "_source"); ok {
-			b.below = append(b.below, ofSource(s, source)+": "+strings.Join(values, "; "))
-		} else if c.Name == "theory_reason" {
-			b.below = append(b.below, "no "+ofSource(s, "theory")+": "+strings.Join(values, "; "))
-		} else if c.Name == "contradicts" {
-			b.below = append(b.below, alarms(s, i)...)
-		} else if c.Name == "theory_standing" && slices.Equal(values, []string{trial.Proved}) {
-			continue
+		if lines, ok := belowOf(s, i, c.Name, values); ok {
+			b.below = append(b.below, lines...)
 		} else if isAside(c) && len(values) == 1 && isFull(s, i) {
 			same = append(same, c.Name+" "+values[0])
 		} else if !(describes(c) && classes.note(s, i)) && !(isParam(c) && algorithms.note(s, i)) {
@@ -72,6 +66,24 @@ func briefOf(s *sheet.Sheet) brief {
 		b.rows = append(b.rows, lineOf(row, shown))
 	}
 	return b
+}
+
+// belowOf returns what stands below the table in place of column i. It is not ok for a column of the
+// table itself.
+func belowOf(s *sheet.Sheet, i int, name string, values []string) (lines []string, ok bool) {
+	said := strings.Join(values, "; ")
+	if source, ok := strings.CutSuffix(name, "_source"); ok {
+		return []string{ofSource(s, source) + ": " + said}, true
+	}
+	switch name {
+	case "theory_reason":
+		return []string{"no " + ofSource(s, "theory") + ": " + said}, true
+	case "contradicts":
+		return alarms(s, i), true
+	case "theory_standing": // worth a column where it is not the same everywhere
+		return nil, said == trial.Proved
+	}
+	return nil, false
 }
 
 // alarms says which bounds column i, contradicts, calls refuted.

@@ -89,7 +89,9 @@ func TestTexNumbers(t *testing.T) {
 func TestPrivacySaysWhatIsNotProved(t *testing.T) {
 	column := func(name string) schemas.Column { return schemas.Column{Name: name, Type: schemas.TextColumn} }
 	s := &sheet.Sheet{
-		Columns: []schemas.Column{column("algorithm"), column("privacy"), column("privacy_standing"), column("privacy_source")},
+		Columns: []schemas.Column{
+			column("algorithm"), column("privacy"), column("privacy_standing"), column("privacy_source"),
+		},
 		Rows: [][]any{
 			{"a", "pure", "proved", "Theorem 1"},
 			{"b", "pure", "declared", "my word"},

@@ -56,8 +56,8 @@ func (s *Sweep) verdict(held, bounded int, what string) (lines []string) {
 			wording.CountOf(held, "row is", "rows are")))
 	}
 	if bounded > held {
-		lines = append(lines, fmt.Sprintf("%s contradicted: %s is more than a bound allows that is called proved. The bound, "+
-			"its premises or the algorithm is wrong; the column contradicts says which bounds.",
+		lines = append(lines, fmt.Sprintf("%s contradicted: %s is more than a bound allows that is called proved. The "+
+			"bound, its premises or the algorithm is wrong; the column contradicts says which bounds.",
 			wording.CountOf(bounded-held, "row has a bound", "rows have bounds"), what))
 	}
 	return lines
