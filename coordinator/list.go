@@ -9,6 +9,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
 // list decides a cell whose sample sizes are given. It wants the same number of repetitions at
@@ -127,8 +128,9 @@ func (l *list) Done() bool {
 // Result returns what the sample sizes show. It stays right, with the confidence of the table, for
 // those who look at it, raise the number of trials and look again.
 func (l *list) Result() estimate.Result {
-	r := estimate.Result{Status: estimate.StatusUndecided, Reason: "the sample sizes do not show both sides"}
+	r := estimate.Result{Status: estimate.StatusUndecided}
 	var failed int64
+	var unclear []string // sizes
 	for _, s := range l.sizes {
 		p := l.consumed(s)
 		if p.Consumed > 0 {
@@ -142,9 +144,15 @@ func (l *list) Result() estimate.Result {
 		case l.target == 0 || p.Consumed == 0:
 		case estimate.ShowsBelow(p.Successes+p.Lost, p.Consumed, l.target, l.level):
 			r.Low = s.N
-		case estimate.ShowsAtLeast(p.Successes, p.Consumed, l.target, l.level) && r.High == 0:
-			r.High = s.N
+		case estimate.ShowsAtLeast(p.Successes, p.Consumed, l.target, l.level):
+			r.High = cmp.Or(r.High, s.N)
+		default:
+			unclear = append(unclear, fmt.Sprint(s.N))
 		}
+	}
+	if len(unclear) > 0 {
+		r.Reason = fmt.Sprintf("at n = %s the trials show neither that n suffices nor that it does not: raise trials above %d",
+			wording.Few(unclear, 4), l.trials)
 	}
 	l.status(&r, failed)
 	return r

@@ -56,7 +56,8 @@ func TestListStatus(t *testing.T) {
 		"above range": {beta: 0.5, status: estimate.StatusAboveRange, low: 30},
 		"below range": {beta: 0.5, successes: [3]int{200, 200, 200}, status: estimate.StatusBelowRange, high: 10},
 		"unclear": {
-			beta: 0.5, successes: [3]int{100, 100, 100}, status: estimate.StatusUndecided, reason: "both sides",
+			beta: 0.5, successes: [3]int{100, 100, 100}, status: estimate.StatusUndecided,
+			reason: "at n = 10, 20, 30 the trials show neither",
 		},
 		"not monotone": {
 			beta: 0.5, successes: [3]int{200, 0, 200}, status: estimate.StatusUndecided, low: 20, high: 10,

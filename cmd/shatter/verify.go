@@ -31,7 +31,7 @@ all files come out the same, byte for byte, when they are made anew from the led
 of the recorded trials, drawn under the sweep's seed, comes out the same when it is run again, in another
 order and company. Nothing in DIR changes.
 Exit codes: 0 all equal; 3 something differs; 2 DIR holds no result, or one of another version; 1 not
-all could be checked.`,
+all could be checked, or there is nothing to check.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
 	}
@@ -96,7 +96,7 @@ func (f *verifyFlags) run(c *cobra.Command, dir string) error {
 	switch {
 	case !tables.Equal() || again.Different > 0:
 		return statusError(exitIntegrity)
-	case again.Lost > 0:
+	case again.Lost > 0, tables.Consumed == 0:
 		return statusError(exitUnfinished)
 	}
 	return nil
@@ -188,7 +188,11 @@ func (l *verifyReport) tables(t *coordinator.Tables) {
 	if t.Partial != "" {
 		l.line("partial: %s", t.Partial)
 	}
-	l.line("trials: all %d that the result counts are in the ledger", t.Consumed)
+	if t.Consumed == 0 {
+		l.line("trials: the result counts NONE, so there is nothing to verify; run the sweep on")
+	} else {
+		l.line("trials: all %d that the result counts are in the ledger", t.Consumed)
+	}
 	different := t.Different()
 	l.line("files: %d of %d are equal to those made anew, byte for byte", len(t.Files)-len(different), len(t.Files))
 	for _, f := range different {

@@ -74,7 +74,7 @@ func (c *checker) load(src []byte) (root *yaml.Node) {
 	}
 	var document yaml.Node
 	if err := loader.Load(&document); err != nil {
-		c.syntax(err)
+		c.syntax(src, err)
 		return nil
 	}
 	var second yaml.Node
@@ -82,7 +82,7 @@ func (c *checker) load(src []byte) (root *yaml.Node) {
 		c.fail(Place{Line: second.Line, Column: second.Column}, "", "a second document: a sweep file has one")
 		return nil
 	} else if !errors.Is(err, io.EOF) {
-		c.syntax(err)
+		c.syntax(src, err)
 		return nil
 	}
 	if document.Kind != yaml.DocumentNode || len(document.Content) != 1 || document.Content[0].ShortTag() == "!!null" {
@@ -92,8 +92,17 @@ func (c *checker) load(src []byte) (root *yaml.Node) {
 	return document.Content[0]
 }
 
-// syntax reports an error of the YAML library as a mistake.
-func (c *checker) syntax(err error) {
+// begins reports whether the white space that a line, from 1, begins with has that character.
+func begins(src []byte, line int, white byte) bool {
+	for range line - 1 {
+		_, src, _ = bytes.Cut(src, []byte("\n"))
+	}
+	space := len(src) - len(bytes.TrimLeft(src, " \t"))
+	return bytes.IndexByte(src[:space], white) >= 0
+}
+
+// syntax reports an error of the YAML library about src as a mistake.
+func (c *checker) syntax(src []byte, err error) {
 	if errors.Is(err, io.EOF) {
 		c.fail(Place{}, "", "the file is empty")
 		return
@@ -106,6 +115,9 @@ func (c *checker) syntax(err error) {
 		}
 		if load.Mark.Line == 0 {
 			message += "; a sweep file is plain text in UTF-8"
+		}
+		if begins(src, load.Mark.Line, '\t') {
+			message = "a tab at the beginning of the line: YAML is indented by spaces"
 		}
 		c.fail(Place{Line: load.Mark.Line, Column: load.Mark.Column}, "", "not YAML: %s", message)
 		return

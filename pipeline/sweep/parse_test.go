@@ -83,6 +83,8 @@ func TestParseMistakes(t *testing.T) {
 		{"only a comment", "# x\n", []string{`s: the file is empty`}},
 		{"a list", `[1]`, []string{`s:1:1: a mapping (key: value) was expected, not a list`}},
 		{"syntax", "name: [", []string{`s:2:1: not YAML: while parsing a flow node: did not find expected node content`}},
+		{"a tab", "name: x\nproblem:\n\tclass: points\n", []string{
+			`s:3:1: not YAML: a tab at the beginning of the line: YAML is indented by spaces`}},
 		{"two documents", base + "---\nname: y\n", []string{`s:6:1: a second document: a sweep file has one`}},
 		{"unknown key", base + "trial: 5", []string{`s:6:1: trial: unknown key, did you mean "trials" or "limits.trial"?`}},
 		{"key of another mapping", base + "epsilon: 1", []string{`s:6:1: epsilon: unknown key, did you mean "privacy.epsilon"?`}},

@@ -11,10 +11,24 @@ import (
 const maxListed = 20
 
 // DidYouMean returns the end of a message about an unknown word: a question that names the nearest
-// of the known words, or, where none is near, a list of all of them if there are at most 20.
+// of the known words, or those of which it is the nearest last part (em: expmech/em), or, where none
+// is near, a list of all of them if there are at most 20.
 func DidYouMean(word string, known []string) string {
 	if s, ok := Nearest(word, known); ok {
 		return fmt.Sprintf(", did you mean %q?", s)
+	}
+	var parts, whole []string
+	for _, k := range known {
+		parts = append(parts, k[strings.LastIndexByte(k, '/')+1:])
+	}
+	part, ok := Nearest(word, parts)
+	for i, k := range known {
+		if ok && parts[i] == part {
+			whole = append(whole, fmt.Sprintf("%q", k))
+		}
+	}
+	if len(whole) > 0 {
+		return ", did you mean " + strings.Join(whole, " or ") + "?"
 	}
 	if len(known) > 0 && len(known) <= maxListed {
 		return "; there is " + strings.Join(known, ", ")

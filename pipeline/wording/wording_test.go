@@ -63,6 +63,9 @@ func TestNearest(t *testing.T) {
 	if got, ok := Nearest("x", []string{"a", "b"}); ok {
 		t.Errorf("x: nearest is %q", got)
 	}
+	if got := DidYouMean("em", []string{"expmech/em", "a/b", "other/em"}); got != `, did you mean "expmech/em" or "other/em"?` {
+		t.Errorf("%q", got)
+	}
 	if got := DidYouMean("wombats", known); got != "; there is thresholds, points, intervals" {
 		t.Errorf("%q", got)
 	}

@@ -158,8 +158,8 @@ func checkScale(s *schemas.Scale, class string) error {
 	case whole:
 		return nil
 	case !given:
-		return refuse("data.scale", "missing; state a public bound, norm: B on the length of a row or ranges: {column: "+
-			"[low, high], ...}")
+		return refuse("data.scale", "missing; state a public bound: scale: B on the length of a row, or scale: {column: "+
+			"[low, high], ...} for each numeric column")
 	case s.Norm != 0 && len(s.Ranges) > 0:
 		return refuse("data.scale", "norm and ranges are both given; choose one")
 	case s.Norm != 0 && !(s.Norm > 0 && !math.IsInf(s.Norm, 1)):

@@ -38,7 +38,7 @@ func briefOf(s *sheet.Sheet) brief {
 		if len(values) == 0 || c.Name == "sample" || c.Name == "fixed" { // these two are for programs
 			continue
 		}
-		if lines, ok := belowOf(s, i, c.Name, values); ok {
+		if lines, ok := belowOf(s, i, c.Name); ok {
 			b.below = append(b.below, lines...)
 		} else if isAside(c) && len(values) == 1 && isFull(s, i) {
 			same = append(same, c.Name+" "+values[0])
@@ -70,20 +70,39 @@ func briefOf(s *sheet.Sheet) brief {
 
 // belowOf returns what stands below the table in place of column i. It is not ok for a column of the
 // table itself.
-func belowOf(s *sheet.Sheet, i int, name string, values []string) (lines []string, ok bool) {
-	said := strings.Join(values, "; ")
+func belowOf(s *sheet.Sheet, i int, name string) (lines []string, ok bool) {
 	if source, ok := strings.CutSuffix(name, "_source"); ok {
-		return []string{ofSource(s, source) + ": " + said}, true
+		return byAlgorithm(s, i, ofSource(s, source)), true
 	}
 	switch name {
 	case "theory_reason":
-		return []string{"no " + ofSource(s, "theory") + ": " + said}, true
+		return byAlgorithm(s, i, "no "+ofSource(s, "theory")), true
 	case "contradicts":
 		return alarms(s, i), true
 	case "theory_standing": // worth a column where it is not the same everywhere
-		return nil, said == trial.Proved
+		return nil, slices.Equal(distinct(s, i), []string{trial.Proved})
 	}
 	return nil, false
+}
+
+// byAlgorithm writes a line for each value of column i, with what it is about, and with the
+// algorithms that have the value, unless all rows with one have the same.
+func byAlgorithm(s *sheet.Sheet, i int, about string) (lines []string) {
+	values := distinct(s, i)
+	by := slices.IndexFunc(s.Columns, func(c schemas.Column) bool { return c.Name == "algorithm" })
+	if len(values) == 1 || by < 0 {
+		return []string{about + ": " + strings.Join(values, "; ")}
+	}
+	algorithms := map[string][]string{}
+	for _, row := range s.Rows {
+		if v, a := short(row[i]), short(row[by]); !slices.Contains(algorithms[v], a) {
+			algorithms[v] = append(algorithms[v], a)
+		}
+	}
+	for _, v := range values {
+		lines = append(lines, fmt.Sprintf("%s of %s: %s", about, strings.Join(algorithms[v], ", "), v))
+	}
+	return lines
 }
 
 // alarms says which bounds column i, contradicts, calls refuted.

@@ -110,7 +110,8 @@ b          pure (declared)
 c          approximate (not certified)
 d          -
 
-privacy: Theorem 1; declared: my word
+privacy of a: Theorem 1
+privacy of b: declared: my word
 `},
 		{s.Rows[1:2], `
 algorithm b, privacy pure (declared)
