@@ -11,6 +11,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/testkit"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 const twinsSweep = `name: twins
@@ -176,7 +177,7 @@ func badResults(t *testing.T, good string) {
 		return dir
 	}
 	version := copied(func(b []byte) []byte {
-		return bytes.Replace(b, []byte("shatter.result\x18\x011"), []byte("shatter.result\x18\x019"), 1)
+		return bytes.Replace(b, []byte("shatter.result\x18\x01"+schemas.ResultVersion), []byte("shatter.result\x18\x019"), 1)
 	})
 	half := copied(func(b []byte) []byte { return b[:len(b)/2] })
 	untried := copied(func(b []byte) []byte { return b })
@@ -191,9 +192,9 @@ func badResults(t *testing.T, good string) {
 		{"one folder", "name a second one, or with --by COLUMN", []string{"compare", good}},
 		{"no folder", "name the output folder of a sweep", []string{"compare", good, good + "x"}},
 		{"strange folder", "is not the output folder of a sweep", []string{"compare", t.TempDir(), good}},
-		{"version", `version "9" of its format, not "1"; use the release that made it`, []string{"compare", good, version}},
+		{"version", `version "9" of its format, not "` + schemas.ResultVersion + `"; use the release that made it`, []string{"compare", good, version}},
 		{
-			"version of a table", `version "9" of its format, not "1"; use the release that made it`,
+			"version of a table", `version "9" of its format, not "` + schemas.ResultVersion + `"; use the release that made it`,
 			[]string{"table", version},
 		},
 		{"truncated", "running the sweep again writes it anew", []string{"compare", half, good}},

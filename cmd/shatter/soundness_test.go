@@ -35,7 +35,7 @@ func TestSoundness(t *testing.T) {
 	case *soundnessCells > 0:
 		cells = *soundnessCells
 	case testkit.LongRun:
-		cells = 500
+		cells = 250
 	}
 	g := newGrids(t)
 	for left := cells; left > 0; left -= perSweep {

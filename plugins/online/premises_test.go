@@ -287,7 +287,7 @@ func TestNoRowContradicts(t *testing.T) {
 			{Class: "thresholds", Domain: 16}, {Class: "points", Domain: 8}, {Class: "parities", Dim: 3},
 			{Class: "matrix", Matrix: &schemas.Matrix{File: rows}},
 		}
-		players = map[int][]string{20: contenders, 50: furtherContenders, 150: contenders}
+		players = map[int][]string{20: furtherContenders, 100: contenders}
 	}
 	var rows []row
 	for _, spec := range problems {

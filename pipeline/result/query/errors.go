@@ -77,5 +77,9 @@ func explain(message string, missing []string) error {
 	if strings.Contains(text, `at or near "table"`) {
 		text += fmt.Sprintf(`; table is a reserved word: write "table" in quotes, or %s`, Alias)
 	}
+	if text == "interrupted!" { // by another of its own threads: await knows of all other interrupts
+		text = "a part of the question failed while others ran, and the engine does not say why; one thread alone does: " +
+			"--threads 1"
+	}
 	return refuse("%s", text)
 }
