@@ -227,13 +227,13 @@ grids:
 `,
 }
 
-// None of many honest trials is accused, of any built-in algorithm. In the long run there are 10^5
-// of them.
+// None of many honest trials is accused, of any built-in algorithm. In the long run there are
+// 25,000 of them.
 func TestHonest(t *testing.T) {
 	t.Parallel()
 	trials, least := 6, int64(450)
 	if testkit.LongRun {
-		trials, least = 1200, 100_000
+		trials, least = 300, 25_000
 	}
 	looked, seen := int64(0), map[any]bool{}
 	for task, sweep := range honestSweeps {
