@@ -151,8 +151,8 @@ func (l *list) Result() estimate.Result {
 		}
 	}
 	if len(unclear) > 0 {
-		r.Reason = fmt.Sprintf("at n = %s the trials show neither that n suffices nor that it does not: raise trials above %d",
-			wording.Few(unclear, 4), l.trials)
+		r.Reason = fmt.Sprintf("at n = %s the trials show neither that n suffices nor that it does not: raise trials above "+
+			"%d", wording.Few(unclear, 4), l.trials)
 	}
 	l.status(&r, failed)
 	return r
