@@ -1,8 +1,10 @@
 package coordinator
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/shatterlab/shatter/pipeline/estimate"
@@ -13,14 +15,11 @@ import (
 
 // boundRows makes the rows of a cell's bounds; low examples are shown insufficient, 0 if none are.
 func boundRows(c *trial.Cell, low int64) (rows []result.BoundRow) {
-	contradicted := map[*pluginv1.Bound]bool{}
-	for _, b := range c.Contradicted(low) {
-		contradicted[b] = true
-	}
+	contradicted := c.Contradicted(low)
 	for _, b := range c.Bounds {
 		rows = append(rows, result.BoundRow{
 			Cell: c, Name: b.GetName(), Value: b.GetValue(), Source: b.GetSource(), With: b.GetWith(),
-			Standing: c.Standing(b), Order: b.GetOrder(), Fails: b.GetFails(), Contradicted: contradicted[b],
+			Standing: c.Standing(b), Order: b.GetOrder(), Fails: b.GetFails(), Contradicted: slices.Contains(contradicted, b),
 		})
 	}
 	return rows
@@ -61,10 +60,8 @@ func setRegretBounds(row *result.GameRow) {
 	for _, b := range c.Bounds {
 		switch {
 		case !b.GetProved() || row.Theory.Source != "":
-		case b.GetFails() != "":
-			if row.Theory.Missing == "" {
-				row.Theory.Missing = fmt.Sprintf("%s: %s", b.GetName(), b.GetFails())
-			}
+		case !trial.Stands(b):
+			row.Theory.Missing = cmp.Or(row.Theory.Missing, b.GetName()+": "+b.GetFails())
 		case math.IsNaN(reported):
 			row.Theory.Missing = fmt.Sprintf("%s: not reported of every sequence", b.GetName())
 		default:

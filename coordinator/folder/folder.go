@@ -153,8 +153,11 @@ func (f *Folder) checkOwner(mode Mode) error {
 	if err := adoptSeed(f.Dir, f.owner.Seed, f.Plan); err != nil {
 		return err
 	}
+	if bytes.Equal(f.owner.Resolved, f.Plan.Resolved) {
+		return nil
+	}
 	f.Moves = plan.Moves(f.owner.Resolved, f.Plan.Resolved)
-	if !bytes.Equal(f.owner.Resolved, f.Plan.Resolved) && !mode.Extend {
+	if !mode.Extend {
 		return &ChangedError{f.Dir, plan.Diff(f.owner.Resolved, f.Plan.Resolved), f.Moves}
 	}
 	return nil

@@ -115,7 +115,7 @@ func stepCurve(at, below, above float64) rateCurve {
 	}
 }
 
-// stages is a success rate that rises in stages: shares of the rises.
+// stages returns a success rate that rises in stages: shares of the rises.
 func stages(shares []float64, rises ...rateCurve) rateCurve {
 	return func(n float64) (rate float64) {
 		for i, l := range rises {

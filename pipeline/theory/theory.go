@@ -51,48 +51,48 @@ type Facts struct {
 }
 
 // Premises lists all premises.
-func Premises() []Premise {
-	return []Premise{
-		{TargetInClass, "the target is a hypothesis of the class; in task online, one hypothesis agrees with all truths",
-			func(f Facts) string {
-				if f.Setting.GetProblem().GetRealizable() {
-					return ""
-				}
-				return "nothing says that a hypothesis of the class labels all points"
-			}},
-		{BestReference, "the reference error goal.above is at least the least error of the class, so that a bound on the " +
-			"excess over the best hypothesis is one on the error", bestReference},
-		{CleanLabels, "no label of the sample is wrong", func(f Facts) string {
-			if p := f.Setting.GetProblem(); noisy(p) {
-				return fmt.Sprintf("labels have %s noise at rate %v", p.GetNoise(), p.GetNoiseRate())
+func Premises() []Premise { return premises }
+
+var premises = []Premise{
+	{TargetInClass, "the target is a hypothesis of the class; in task online, one hypothesis agrees with all truths",
+		func(f Facts) string {
+			if f.Setting.GetProblem().GetRealizable() {
+				return ""
 			}
-			return ""
+			return "nothing says that a hypothesis of the class labels all points"
 		}},
-		{IndependentNoise, "labels of the sample are wrong independently of each other, if at all", func(f Facts) string {
-			if p := f.Setting.GetProblem(); noisy(p) && p.GetNoise() != "random" {
-				return fmt.Sprintf("labels have %s noise at rate %v", p.GetNoise(), p.GetNoiseRate())
-			}
-			return ""
-		}},
-		{ExactError, "errors are computed exactly, and not measured on a sample of fresh points", func(f Facts) string {
-			if m := f.Setting.GetTest(); m > 0 {
-				return fmt.Sprintf("errors are measured on %d points", m)
-			}
-			return ""
-		}},
-		{FixedBeforehand, "the adversary's queries or rounds do not depend on answers", func(f Facts) string {
-			if sees := f.Setting.GetSees(); sees != SeesNothing {
-				return fmt.Sprintf("the adversary reacts to %s", answersSeen[sees])
-			}
-			return ""
-		}},
-		{UnseenAnswer, "the adversary says the truth of a round without knowing the answer to it", func(f Facts) string {
-			if sees := f.Setting.GetSees(); sees == SeesAnswers {
-				return fmt.Sprintf("the adversary reacts to %s", answersSeen[sees])
-			}
-			return ""
-		}},
-	}
+	{BestReference, "the reference error goal.above is at least the least error of the class, so that a bound on the " +
+		"excess over the best hypothesis is one on the error", bestReference},
+	{CleanLabels, "no label of the sample is wrong", func(f Facts) string {
+		if p := f.Setting.GetProblem(); noisy(p) {
+			return fmt.Sprintf("labels have %s noise at rate %v", p.GetNoise(), p.GetNoiseRate())
+		}
+		return ""
+	}},
+	{IndependentNoise, "labels of the sample are wrong independently of each other, if at all", func(f Facts) string {
+		if p := f.Setting.GetProblem(); noisy(p) && p.GetNoise() != "random" {
+			return fmt.Sprintf("labels have %s noise at rate %v", p.GetNoise(), p.GetNoiseRate())
+		}
+		return ""
+	}},
+	{ExactError, "errors are computed exactly, and not measured on a sample of fresh points", func(f Facts) string {
+		if m := f.Setting.GetTest(); m > 0 {
+			return fmt.Sprintf("errors are measured on %d points", m)
+		}
+		return ""
+	}},
+	{FixedBeforehand, "the adversary's queries or rounds do not depend on answers", func(f Facts) string {
+		if sees := f.Setting.GetSees(); sees != SeesNothing {
+			return fmt.Sprintf("the adversary reacts to %s", answersSeen[sees])
+		}
+		return ""
+	}},
+	{UnseenAnswer, "the adversary says the truth of a round without knowing the answer to it", func(f Facts) string {
+		if sees := f.Setting.GetSees(); sees == SeesAnswers {
+			return fmt.Sprintf("the adversary reacts to %s", answersSeen[sees])
+		}
+		return ""
+	}},
 }
 
 // answersSeen names in words what an adversary sees.

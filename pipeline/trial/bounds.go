@@ -1,7 +1,7 @@
 package trial
 
 import (
-	"fmt"
+	"cmp"
 	"math"
 
 	"github.com/shatterlab/shatter/schemas/pluginv1"
@@ -25,20 +25,19 @@ func (c *Cell) Standing(b *pluginv1.Bound) string {
 	return Proved
 }
 
+// Stands reports whether a bound is proved or declared and holds of its cell.
+func Stands(b *pluginv1.Bound) bool { return b.GetProved() && b.GetFails() == "" }
+
 // LeastBound returns the least bound that is proved or declared and holds of the cell. It is nil
 // where there is none that is finite, and why says so if the algorithm states any.
 func (c *Cell) LeastBound() (least *pluginv1.Bound, why string) {
 	for _, b := range c.Bounds {
 		switch {
 		case !b.GetProved():
-		case b.GetFails() != "":
-			if why == "" {
-				why = fmt.Sprintf("%s: %s", b.GetName(), b.GetFails())
-			}
+		case !Stands(b):
+			why = cmp.Or(why, b.GetName()+": "+b.GetFails())
 		case math.IsInf(b.GetValue(), 1):
-			if why == "" {
-				why = fmt.Sprintf("%s: no finite number is enough", b.GetName())
-			}
+			why = cmp.Or(why, b.GetName()+": no finite number is enough")
 		case least == nil || b.GetValue() < least.GetValue():
 			least = b
 		}
@@ -65,7 +64,7 @@ func (c *Cell) PrintedBound() *pluginv1.Bound {
 // where low is 0.
 func (c *Cell) Contradicted(low int64) (bounds []*pluginv1.Bound) {
 	for _, b := range c.Bounds {
-		if low > 0 && b.GetProved() && b.GetFails() == "" && b.GetValue() <= float64(low) {
+		if low > 0 && Stands(b) && b.GetValue() <= float64(low) {
 			bounds = append(bounds, b)
 		}
 	}

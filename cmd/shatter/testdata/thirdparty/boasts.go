@@ -14,7 +14,7 @@ var boasts = algo.Algorithm[struct{}]{
 		return constant(1), nil
 	},
 	Online: func(_ context.Context, t *algo.Trial[struct{}]) (algo.Learner, error) {
-		return &stubborn{trial: t}, nil
+		return &stubborn{1, t}, nil
 	},
 	Bound: func(s *algo.Setting[struct{}]) ([]algo.Bound, error) {
 		b := algo.Bound{Name: "boast", Source: "nobody", Proved: true}
@@ -29,10 +29,6 @@ var boasts = algo.Algorithm[struct{}]{
 type stubborn struct {
 	constant
 	trial *algo.Trial[struct{}]
-}
-
-func (l *stubborn) Predict(ctx context.Context, x *algo.Data, out []float64) error {
-	return constant(1).Predict(ctx, x, out)
 }
 
 func (l *stubborn) Observe(context.Context, *algo.Data, []float64) error {
