@@ -56,7 +56,12 @@ func (f *plotFlags) plot(c *cobra.Command, dir string) error {
 	if !(f.width >= 1 && f.width <= 40) {
 		return usageError{fmt.Errorf("--width %v: inches from 1 to 40 are needed", f.width)}
 	}
-	sweep, err := report.Load(dir)
+	known, err := openResult(c, dir)
+	if err != nil {
+		return err
+	}
+	defer known.close()
+	sweep, err := report.Load(known.Dir)
 	if err != nil {
 		return explainRead(dir, err)
 	}

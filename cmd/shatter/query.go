@@ -110,7 +110,12 @@ func (f *queryFlags) schema(c *cobra.Command, args []string, format string) erro
 	if len(args) > 1 {
 		return usageError{errors.New("--schema takes no SQL")}
 	}
-	db, err := f.open(args[0])
+	known, err := openResult(c, args[0])
+	if err != nil {
+		return err
+	}
+	defer known.close()
+	db, err := f.open(known.Dir)
 	if err != nil {
 		return err
 	}
@@ -124,7 +129,12 @@ func (f *queryFlags) run(c *cobra.Command, args []string, format string) error {
 	if err != nil {
 		return err
 	}
-	db, err := f.open(args[0])
+	known, err := openResult(c, args[0])
+	if err != nil {
+		return err
+	}
+	defer known.close()
+	db, err := f.open(known.Dir)
 	if err != nil {
 		return err
 	}

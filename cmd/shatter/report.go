@@ -15,7 +15,12 @@ func reportCommand() *cobra.Command {
 		Long: `Write DIR/report.html anew and print its path: one page with the table, its figures, what is not known
 and how the result was made. It is one file that needs no network. shatter run writes it at its end.`,
 		RunE: func(c *cobra.Command, args []string) error {
-			sweep, err := report.Load(args[0])
+			known, err := openResult(c, args[0])
+			if err != nil {
+				return err
+			}
+			defer known.close()
+			sweep, err := report.Load(known.Dir)
 			if err != nil {
 				return explainRead(args[0], err)
 			}

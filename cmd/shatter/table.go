@@ -112,6 +112,7 @@ func explainRead(dir string, err error) error {
 func tableCommand() *cobra.Command {
 	var format, what string
 	var width int
+	var where whereFlag
 	c := &cobra.Command{
 		Use: "table DIR", Short: "Print the table of a finished sweep", Args: cobra.ExactArgs(1),
 		Long: `Print a table of a finished sweep. For people: table (fitted to the width of a terminal), md, and tex, a
@@ -127,14 +128,23 @@ every column and every digit.`,
 			case width < 0 || width > 0 && format != "table":
 				return usageError{fmt.Errorf("--width %d: a number of characters, for -o table only", width)}
 			}
-			s, err := readSheet(args[0], what)
+			known, err := openResult(c, args[0])
+			if err != nil {
+				return err
+			}
+			defer known.close()
+			s, err := readSheet(known.Dir, what)
 			if err != nil {
 				return explainRead(args[0], err)
+			}
+			if s, err = where.filter(s); err != nil {
+				return err
 			}
 			return renderSheet(c.OutOrStdout(), s, format, width)
 		},
 	}
 	addOutput(c, &format, render.Names(), "")
+	where.add(c)
 	c.Flags().StringVar(&what, "what", "table", "which: "+strings.Join(resultTables, ", "))
 	c.Flags().IntVar(&width, "width", 0,
 		"leave out columns until lines have at most so many characters (default: what the terminal has)")

@@ -1,0 +1,113 @@
+package sheet
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/shatterlab/shatter/pipeline/wording"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// Condition keeps the rows that have one of the values in a column.
+type Condition struct {
+	Column string
+	Values []string // "none" stands for null
+}
+
+// None is what a null is called in a Condition.
+const None = "none"
+
+// ParseConditions reads conditions as they are written on a command line: key=value, or several
+// values with commas between them.
+func ParseConditions(texts []string) ([]Condition, error) {
+	var all []Condition
+	for _, text := range texts {
+		column, values, ok := strings.Cut(text, "=")
+		if !ok || column == "" || values == "" {
+			return nil, fmt.Errorf("%q: key=value is needed, like epsilon=0.5, or key=value,value", text)
+		}
+		all = append(all, Condition{column, strings.Split(values, ",")})
+	}
+	return all, nil
+}
+
+// Where returns the sheet with the rows that meet all conditions. A condition that no row meets on
+// its own is an error, and so is a column that the sheet has not.
+func (s *Sheet) Where(conditions ...Condition) (*Sheet, error) {
+	kept := *s
+	kept.Rows = slices.Clone(s.Rows)
+	for _, c := range conditions {
+		i, err := s.Find(c.Column)
+		if err != nil {
+			return nil, err
+		}
+		for _, value := range c.Values {
+			if !slices.ContainsFunc(s.Rows, func(row []any) bool { return means(value, row[i]) }) {
+				return nil, fmt.Errorf("%s=%s: no row has this value; there %s", c.Column, value, s.valuesOf(i))
+			}
+		}
+		kept.Rows = slices.DeleteFunc(kept.Rows, func(row []any) bool {
+			return !slices.ContainsFunc(c.Values, func(value string) bool { return means(value, row[i]) })
+		})
+	}
+	if len(kept.Rows) == 0 && len(s.Rows) > 0 {
+		return nil, fmt.Errorf("no row meets all %d conditions: each is met by some, but not together", len(conditions))
+	}
+	return &kept, nil
+}
+
+// Find returns the index of the column that a person means by a name: that of the column, or of a
+// parameter or metric without its prefix.
+func (s *Sheet) Find(name string) (int, error) {
+	for _, prefix := range []string{"", schemas.ParamPrefix, schemas.MetricPrefix} {
+		if i := slices.IndexFunc(s.Columns, func(c schemas.Column) bool { return c.Name == prefix+name }); i >= 0 {
+			return i, nil
+		}
+	}
+	names := make([]string, len(s.Columns))
+	for i, c := range s.Columns {
+		names[i] = c.Name
+	}
+	if nearest, ok := wording.Nearest(name, names); ok {
+		return 0, fmt.Errorf("%s: %s has no such column, did you mean %s?", name, s.Name, nearest)
+	}
+	return 0, fmt.Errorf("%s: %s has no such column; it has %s", name, s.Name, strings.Join(names, ", "))
+}
+
+// means reports whether a person who writes the text means the value. Numbers may be written in any
+// way.
+func means(text string, value any) bool {
+	number, err := strconv.ParseFloat(text, 64)
+	switch v := value.(type) {
+	case nil:
+		return text == None
+	case int64:
+		return err == nil && number == float64(v)
+	case float64:
+		return err == nil && number == v
+	}
+	return text == Text(value)
+}
+
+// mostValues is the largest number of values that a message lists.
+const mostValues = 12
+
+// valuesOf says in a message which values a column has.
+func (s *Sheet) valuesOf(column int) string {
+	var values []string
+	for _, row := range s.Rows {
+		v := Text(row[column])
+		if row[column] == nil {
+			v = None
+		}
+		if !slices.Contains(values, v) {
+			values = append(values, v)
+		}
+	}
+	if len(values) == 1 {
+		return "is " + values[0] + " alone"
+	}
+	return "are " + wording.Few(values, mostValues)
+}
