@@ -159,6 +159,7 @@ func TestBadSweeps(t *testing.T) {
 
 // What is wrong with a data file is said with row and column.
 func TestBadData(t *testing.T) {
+	serial(t)
 	t.Parallel()
 	cases := []struct{ name, data, want string }{
 		{"text", "a,b,y\n1,2,yes\n3,four,no\n", `row 3, column "b": "four" is not a number`},

@@ -30,6 +30,7 @@ trials: 60
 // Everything that a trial may depend on by mistake is found, with its cause, and the one algorithm
 // without a mistake is not accused. The result says so afterwards, too.
 func TestDependence(t *testing.T) {
+	serial(t)
 	t.Parallel()
 	causes := map[string]schemas.Cause{
 		"rank": schemas.CausePoints, "mean": schemas.CausePoints, "first": schemas.CausePoints,

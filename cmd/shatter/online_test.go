@@ -194,6 +194,7 @@ func TestDegenerateOnline(t *testing.T) {
 }
 
 func TestBadOnline(t *testing.T) {
+	serial(t)
 	t.Parallel()
 	const good = `name: bad
 task: online

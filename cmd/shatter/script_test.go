@@ -19,6 +19,7 @@ import (
 //	thirdparty FILE         copies the plugin of testdata/thirdparty to FILE
 //	finished SWEEP DIR      copies the result of the file SWEEP to DIR; it is run once for all tests
 func TestScripts(t *testing.T) {
+	serial(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
 		RequireExplicitExec: true,

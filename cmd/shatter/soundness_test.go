@@ -29,15 +29,17 @@ var soundnessCells = flag.Int("soundness", 0, "number of cells of TestSoundness,
 // targets, noises, adversaries, goals and budgets, of one cell each. A sample size is the one that
 // the least bound calls sufficient, or a few more, so that a bound that is not true shows.
 func TestSoundness(t *testing.T) {
+	serial(t)
 	t.Parallel()
-	cells, perSweep := 100, 500
-	switch {
-	case *soundnessCells > 0:
-		cells = *soundnessCells
-	case testkit.LongRun:
-		cells = 250
+	const perSweep = 500
+	cells, largest := 100, 4000.0
+	if testkit.LongRun {
+		cells, largest = 250, 30_000
 	}
-	g := newGrids(t)
+	if *soundnessCells > 0 {
+		cells, largest = *soundnessCells, 30_000
+	}
+	g := newGrids(t, largest)
 	for left := cells; left > 0; left -= perSweep {
 		g.run(t, min(left, perSweep))
 	}
@@ -53,21 +55,23 @@ type grids struct {
 	r          *rand.Rand
 	catalog    plan.Algorithms
 	algorithms []plan.Described
-	dir        string // of data and of a class matrix
+	dir        string  // of data and of a class matrix
+	largest    float64 // sample size
 
 	drawn, cells, bounded int
 	used                  map[string]int // cells with a bound, by algorithm
 	seen                  map[trial.Key]bool
 }
 
-func newGrids(t *testing.T) *grids {
+func newGrids(t *testing.T, largest float64) *grids {
 	c, err := catalog()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
 	g := &grids{
-		r: rand.New(rand.NewPCG(13, 2)), catalog: c, dir: t.TempDir(), used: map[string]int{}, seen: map[trial.Key]bool{},
+		r: rand.New(rand.NewPCG(13, 2)), catalog: c, dir: t.TempDir(), largest: largest,
+		used: map[string]int{}, seen: map[trial.Key]bool{},
 	}
 	if g.algorithms, err = c.List(t.Context()); err != nil {
 		t.Fatal(err)
@@ -117,10 +121,6 @@ func header(task string) string {
 // grid draws grids until one is a cell, and returns it with its sizes. bounded says that a bound
 // holds of it.
 func (g *grids) grid(t *testing.T) (task, text string, bounded bool) {
-	largest := 4000.0 // sample size
-	if testkit.LongRun || *soundnessCells > 0 {
-		largest = 30_000
-	}
 	for {
 		g.drawn++
 		a := pick(g.r, g.algorithms...)
@@ -138,7 +138,7 @@ func (g *grids) grid(t *testing.T) (task, text string, bounded bool) {
 		switch {
 		case task == schemas.TaskOnline:
 			bounded = slices.ContainsFunc(c.Bounds, trial.Stands)
-		case b != nil && b.GetValue() <= largest:
+		case b != nil && b.GetValue() <= g.largest:
 			n := int(math.Ceil(b.GetValue() * pick(g.r, 1, 1, 1.07)))
 			trials := 80
 			if n > 4000 {

@@ -121,6 +121,7 @@ func TestLosesItself(t *testing.T) {
 
 // Printing to stdout is no crime once the handshake is over.
 func TestPrints(t *testing.T) {
+	serial(t)
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "out")
 	file := write(
@@ -155,6 +156,7 @@ func TestHangs(t *testing.T) {
 
 // An algorithm that always answers +1 never learns the needle.
 func TestConstantIsAboveRange(t *testing.T) {
+	serial(t)
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "out")
 	text := fmt.Sprintf(thirdSweep, thirdparty(t), "third/plus", 0, 1)

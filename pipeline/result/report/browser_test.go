@@ -25,7 +25,6 @@ import (
 // SHATTER_TEST_BROWSER is "required".
 func browser(t *testing.T) context.Context {
 	t.Helper()
-	testkit.Long(t)
 	var path string
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if found, err := exec.LookPath(name); err == nil && path == "" {
@@ -158,6 +157,7 @@ const overflow = `document.documentElement.scrollWidth - document.documentElemen
 // drawn, nothing is wider than the window, and the browser sees no error and no request. Names that
 // try to be markup or code stay names.
 func TestPagesInBrowser(t *testing.T) {
+	testkit.Long(t)
 	chrome := browser(t)
 	for _, c := range []struct {
 		name    string
@@ -219,6 +219,7 @@ func (b *tab) looks(t *testing.T) {
 // The table can be sorted and filtered, a setting chosen, and a figure saved in three formats, all
 // without a network.
 func TestUseInBrowser(t *testing.T) {
+	testkit.Long(t)
 	path, _ := written(t, learned(t, 40))
 	b := open(t, browser(t), path, 1200)
 	const head = `[...document.querySelectorAll('#cells th')].find(h => h.textContent === 'n_star')`
