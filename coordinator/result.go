@@ -286,9 +286,9 @@ func tableRow(c *cell, res estimate.Result, curve []result.CurveRow) result.Tabl
 
 // manifest describes the sweep and all of its runs, this one last.
 func (r *run) manifest(s *Summary) schemas.Manifest {
-	p, t := r.Folder.Plan, r.tally
+	t := r.tally
 	run := schemas.ManifestRun{
-		Began: r.progress.began.UTC().Truncate(time.Second), Seconds: time.Since(r.progress.began).Seconds(),
+		Number: r.Folder.Number(), Began: r.progress.began.UTC().Truncate(time.Second), Seconds: time.Since(r.progress.began).Seconds(),
 		Known: t.known, Trials: t.trials, Served: t.served, Looked: s.Looked, LookTime: r.looks.seconds,
 		TrialTime: min(t.seconds, math.MaxFloat64), Interrupted: s.Interrupted,
 		Ledger: folder.Lines(r.Folder.Report), Damage: folder.Damage(r.Folder.Report),
@@ -297,11 +297,19 @@ func (r *run) manifest(s *Summary) schemas.Manifest {
 	if r.Budget.Given() {
 		run.Budget = r.Budget.String()
 	}
+	m := r.describe(folder.ReadManifest(r.Folder.Dir))
+	m.Digest, m.Partial, m.Facts, m.Looks = s.Digest, s.Partial, r.Facts, r.looks.manifest()
+	m.Runs = append(m.Runs, run)
+	return m
+}
+
+// describe begins the manifest of a result: what made it, and the runs of the manifest before.
+func (r *run) describe(before schemas.Manifest) schemas.Manifest {
+	p := r.Folder.Plan
 	return schemas.Manifest{
-		Name: p.Name, Seed: p.Seed.Seed, Digest: s.Digest, Partial: s.Partial,
+		Name: p.Name, Seed: p.Seed.Seed,
 		Note:    "the noise of these experiments is seeded: nothing here is a private release",
-		Profile: t.profile, Plugins: r.manifestPlugins(), Resolved: p.Resolved, Facts: r.Facts, Looks: r.looks.manifest(),
-		Runs: append(folder.ReadManifest(r.Folder.Dir).Runs, run),
+		Profile: r.tally.profile, Plugins: r.manifestPlugins(), Resolved: p.Resolved, Runs: before.Runs,
 	}
 }
 

@@ -24,7 +24,7 @@ import (
 type UnfinishedError struct{ Dir, Reason string }
 
 func (e *UnfinishedError) Error() string {
-	return fmt.Sprintf("%q %s; run its sweep again to go on", e.Dir, e.Reason)
+	return fmt.Sprintf("%q %s; run its sweep again to go on (`shatter table` shows what is known)", e.Dir, e.Reason)
 }
 
 // Tables tells what CheckTables found.

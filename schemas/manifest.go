@@ -30,6 +30,7 @@ type ManifestPlugin struct {
 
 // ManifestRun tells what one run of the sweep found and did.
 type ManifestRun struct {
+	Number      int       `json:"number,omitempty"` // among all runs that were begun, from 1 on; 0: an older release
 	Began       time.Time `json:"began"`
 	Seconds     float64   `json:"seconds"`
 	Known       int64     `json:"trials_known"`               // outcomes in the ledger when the run began

@@ -49,6 +49,14 @@ Exit codes: 0 nothing differs; 1 something does; 2 no cell in common, or no resu
 			if err != nil {
 				return err
 			}
+			for i, dir := range args {
+				known, err := openResult(c, dir)
+				if err != nil {
+					return err
+				}
+				defer known.close()
+				args[i] = known.Dir
+			}
 			found, err := compareFolders(args, by, 1-confidence)
 			if err != nil {
 				return explainComparison(err)

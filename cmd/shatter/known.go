@@ -1,23 +1,100 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
+	"github.com/shatterlab/shatter/coordinator"
+	"github.com/shatterlab/shatter/coordinator/folder"
+	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
+	"github.com/shatterlab/shatter/pipeline/sweep"
 )
 
 // knownResult is a folder with the files of a result: the output folder of a sweep that has ended,
 // or what is known of one that has not. Close it.
 type knownResult struct {
 	Dir string // holds the files
+
+	temporary bool // close removes Dir
 }
 
-// openResult finds what is known of the sweep whose output folder is dir.
-func openResult(_ *cobra.Command, dir string) (*knownResult, error) { return &knownResult{dir}, nil }
+func (k *knownResult) close() {
+	if k.temporary {
+		_ = os.RemoveAll(k.Dir) // what stays is the system's to remove
+	}
+}
 
-func (k *knownResult) close() {}
+// openResult finds what is known of the sweep whose output folder is dir. Where the files of the
+// folder are not those of its ledger, because a run has not ended, it makes them from the ledger in
+// a temporary folder, and says on stderr how far the sweep has come.
+func openResult(c *cobra.Command, dir string) (*knownResult, error) {
+	if folder.ResultStands(dir) {
+		return &knownResult{Dir: dir}, nil
+	}
+	r, err := openFinished(c.Context(), dir, "")
+	if err != nil {
+		return nil, explainKnown(dir, err)
+	}
+	defer r.close()
+	temp, err := os.MkdirTemp("", "shatter-known-")
+	if err != nil {
+		return nil, err
+	}
+	k := &knownResult{temp, true}
+	if err := k.fill(c, r); err != nil {
+		k.close()
+		return nil, err
+	}
+	return k, nil
+}
+
+// fill writes what is known of the sweep.
+func (k *knownResult) fill(c *cobra.Command, r *finishedSweep) error {
+	dir := r.folder.Dir
+	running, err := ledger.InUse(filepath.Join(dir, "ledger"))
+	if err != nil {
+		return err
+	}
+	config := r.config
+	config.Looks = defaultLooks
+	if looks := folder.ReadManifest(dir).Looks; looks != nil {
+		config.Looks = looks.Share
+	}
+	found, err := coordinator.WriteKnown(c.Context(), config, k.Dir, running)
+	if err != nil {
+		return err
+	}
+	stderr := c.ErrOrStderr()
+	for _, d := range found.Damaged {
+		fmt.Fprintf(stderr, "shatter: the ledger is damaged, and a part of it is left out: %s; "+
+			"running the sweep again makes its trials anew\n", d)
+	}
+	switch {
+	case found.Nothing() && running:
+		return usageError{fmt.Errorf("nothing is known of %q yet: its sweep is running, and no trial has come back; "+
+			"look again in a moment", dir)}
+	case found.Nothing():
+		return usageError{fmt.Errorf("nothing is known of %q: its sweep was interrupted before a trial came back; "+
+			"run it again to go on", dir)}
+	case found.Partial != "":
+		fmt.Fprintf(stderr, "shatter: partial: %s\n", found.Partial)
+	}
+	return nil
+}
+
+// explainKnown says what is missing where the ledger of a folder cannot be read without its sweep.
+func explainKnown(dir string, err error) error {
+	if mistakes, ok := errors.AsType[sweep.Mistakes](err); ok {
+		err = mistakes
+	}
+	return usageError{fmt.Errorf("the last run in %q has not ended, and to show what its ledger knows, "+
+		"finished cells too, takes all that the sweep was run with: %w", dir, err)}
+}
 
 // whereFlag holds the conditions of --where, which choose rows.
 type whereFlag struct{ texts []string }

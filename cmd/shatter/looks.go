@@ -10,6 +10,9 @@ import (
 // looksFlag is the value of --looks: a share of trials.
 type looksFlag float64
 
+// defaultLooks is the share of trials that a run looks at where nothing is said.
+const defaultLooks = 0.01
+
 func (f *looksFlag) Type() string { return "SHARE" }
 
 func (f *looksFlag) String() string { return fmt.Sprintf("%v%%", 100*float64(*f)) }

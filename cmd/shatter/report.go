@@ -3,9 +3,11 @@ package main
 import (
 	"fmt"
 	"io"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
+	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/result/report"
 )
 
@@ -24,8 +26,8 @@ and how the result was made. It is one file that needs no network. shatter run w
 			if err != nil {
 				return explainRead(args[0], err)
 			}
-			path, err := sweep.WriteFile()
-			if err != nil {
+			path := filepath.Join(args[0], "report.html")
+			if err := disk.WriteFile(path, sweep.WriteHTML); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintln(c.OutOrStdout(), path)

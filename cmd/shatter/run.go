@@ -82,7 +82,7 @@ func (f *runFlags) register(c *cobra.Command) {
 	f.progress.register(flags)
 	flags.Var(&f.budget, "budget",
 		"trials (50000) or CPU time of trials (2h) that this run may spend; the same command goes on from there")
-	f.looks = 0.01
+	f.looks = defaultLooks
 	flags.Var(&f.looks, "looks",
 		"share of each cell's trials to run a second time, and at least 8 of each; 0 leaves them out")
 	flags.BoolVar(&f.yes, "yes", false, "do not ask before more than ten minutes")
@@ -237,8 +237,8 @@ func (f *runFlags) report(c *cobra.Command, out *folder.Folder, s *coordinator.S
 		if s.LooksLeft > 0 {
 			looks = fmt.Sprintf(" and %d second looks left", s.LooksLeft)
 		}
-		fmt.Fprintf(stderr, "shatter: interrupted with %d of %d cells decided%s; run the same command again to go on\n",
-			s.Decided, s.Cells, looks)
+		fmt.Fprintf(stderr, "shatter: interrupted with %d of %d cells decided%s; run the same command again to go on; "+
+			"what is known: shatter table %s\n", s.Decided, s.Cells, looks, quoted(out.Dir))
 		return statusError(exitInterrupted)
 	}
 	for i, name := range answers(out.Plan) {

@@ -57,7 +57,12 @@ func (f *serveFlags) run(c *cobra.Command, dir string) error {
 	if err != nil {
 		return err
 	}
-	db, err := f.open(dir)
+	known, err := openResult(c, dir)
+	if err != nil {
+		return err
+	}
+	defer known.close()
+	db, err := f.open(known.Dir)
 	if err != nil {
 		return err
 	}

@@ -40,8 +40,12 @@ func readSheet(dir, name string) (*sheet.Sheet, error) {
 		return nil, err
 	}
 	s.Title = title(dir)
-	if looks := folder.ReadManifest(dir).Looks; looks != nil && (name == "table" || name == "curve") {
-		s.Notes = looks.Footer()
+	m := folder.ReadManifest(dir)
+	if m.Partial != "" {
+		s.Notes = []string{"partial: " + m.Partial}
+	}
+	if looks := m.Looks; looks != nil && (name == "table" || name == "curve") {
+		s.Notes = append(s.Notes, looks.Footer()...)
 	}
 	return s, nil
 }
@@ -71,11 +75,13 @@ func terminalWidth(w io.Writer) int {
 // title says of which result a table is, as far as the folder's manifest can be read, which is no
 // part of the result.
 func title(dir string) string {
-	var m struct{ Name, Digest string }
+	var m struct{ Name, Digest, Partial string }
 	raw, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
 	switch {
 	case err != nil || json.Unmarshal(raw, &m) != nil || m.Name == "":
 		return ""
+	case m.Digest == "" && m.Partial != "":
+		return "sweep " + m.Name + ", partial: " + m.Partial
 	case m.Digest == "":
 		return "sweep " + m.Name
 	}

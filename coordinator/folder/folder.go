@@ -122,6 +122,9 @@ func (f *Folder) Close() error { return f.Ledger.Close() }
 // Resumed reports whether the folder holds outcomes of an earlier run.
 func (f *Folder) Resumed() bool { return f.owner.Runs > 1 }
 
+// Number returns the number of the last run that was begun in the folder, from 1 on.
+func (f *Folder) Number() int { return f.owner.Runs }
+
 // ComparedWith returns the digest of the plugin file that was seen to make the same outcomes as
 // the one of the given digest; "" if there is none.
 func (f *Folder) ComparedWith(digest string) string { return f.owner.Compared[digest] }

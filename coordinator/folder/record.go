@@ -2,6 +2,7 @@ package folder
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/plan"
@@ -54,6 +56,24 @@ func ReadRecord(dir string) (*Record, error) {
 	}
 	r.File, r.Source = r.owner.File, r.owner.Source
 	return r, nil
+}
+
+// ResultStands reports whether the result files of a folder are those of its ledger: whether the last
+// run that was begun has ended and has written them. Files without a ledger stand for themselves.
+func ResultStands(dir string) bool {
+	raw, err := os.ReadFile(filepath.Join(dir, "ledger", "sweep.json"))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return true
+	}
+	var o struct{ Runs int }
+	if err != nil || json.Unmarshal(raw, &o) != nil {
+		return false // ReadRecord says why
+	}
+	m := ReadManifest(dir)
+	if _, err := os.Stat(filepath.Join(dir, "table.parquet")); err != nil || m.Digest == "" || len(m.Runs) == 0 {
+		return false
+	}
+	return cmp.Or(m.Runs[len(m.Runs)-1].Number, len(m.Runs)) == o.Runs
 }
 
 // Release returns the version of shatter that made the folder's last run; "" if the manifest does

@@ -3,11 +3,14 @@ package ledger
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/shatterlab/shatter/pipeline/disk"
 )
@@ -38,15 +41,36 @@ func Open(dir, sweep string) (*Ledger, *Report, error) {
 	return l, report, nil
 }
 
+// lockPatience is the time to wait for the lock, which InUse holds for an instant.
+const lockPatience = 100 * time.Millisecond
+
+// InUse reports whether a process has opened the ledger in the folder dir, and not by Read.
+func InUse(dir string) (bool, error) {
+	f, err := os.Open(filepath.Join(dir, "lock"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	if err = disk.TryLock(f, disk.Shared); errors.Is(err, disk.ErrLocked) {
+		return true, nil
+	}
+	return false, err
+}
+
 // takeLock locks the file "lock" of the folder, in which the holder leaves its name.
 func takeLock(dir string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, err
 	}
-	if err := disk.TryLock(f, disk.Exclusive); err != nil {
+	ctx, cancel := context.WithTimeout(context.Background(), lockPatience)
+	defer cancel()
+	if err := disk.Lock(ctx, f, disk.Exclusive); err != nil {
 		defer f.Close()
-		if !errors.Is(err, disk.ErrLocked) {
+		if ctx.Err() == nil {
 			return nil, err
 		}
 		holder := make([]byte, 256)

@@ -53,6 +53,10 @@ func (s *Sweep) Figures() []Figure {
 	}
 	used := map[string]int{}
 	for i := range all {
+		if s.manifest.Partial != "" {
+			all[i].Title += " (partial)"
+			all[i].Notes = append(all[i].Notes, "Partial: "+s.manifest.Partial+".")
+		}
 		if used[all[i].Name]++; used[all[i].Name] > 1 {
 			all[i].Name += fmt.Sprintf("-%d", used[all[i].Name])
 		}

@@ -61,6 +61,7 @@ type page struct {
 	Libraries       template.HTML
 	Script          template.HTML
 	Name            string
+	Partial         string // how far the sweep has come; "" where the result is whole
 	Answer          []string
 	Problems        []string
 	Table, Slopes   tableView
@@ -115,7 +116,7 @@ func (s *Sweep) write(w io.Writer) error {
 
 func (s *Sweep) page() *page {
 	p := &page{
-		Sweep: s, Style: template.CSS(pageStyle), Name: s.manifest.Name, Answer: s.answer(), Source: s.source,
+		Sweep: s, Style: template.CSS(pageStyle), Name: s.manifest.Name, Partial: s.manifest.Partial, Answer: s.answer(), Source: s.source,
 		Table:  view(s.table, docs(result.Columns("table"), result.Columns("games")), tableOrder),
 		Slopes: view(s.fits, docs(result.Columns("fits")), slopeOrder),
 	}
@@ -306,8 +307,14 @@ var fileDocs = [][2]string{
 	{"timing.parquet", "time of each message of a worker"},
 }
 
+// unwritten reports whether the page is of what is known of a sweep that has written no result.
+func (s *Sweep) unwritten() bool { return s.manifest.Partial != "" && s.manifest.Digest == "" }
+
 // files describes the files that are there.
 func (s *Sweep) files() (all [][2]string) {
+	if s.unwritten() {
+		return nil
+	}
 	for _, f := range fileDocs {
 		if _, err := os.Stat(filepath.Join(s.dir, f[0])); err == nil {
 			all = append(all, f)
@@ -324,7 +331,7 @@ func (s *Sweep) snippets() []snippet {
 	}
 	quoted := `"` + strings.ReplaceAll(columns, ", ", `", "`) + `"`
 	sql := fmt.Sprintf("SELECT %s\nFROM 'table.parquet'\nORDER BY %s;", columns, order)
-	return []snippet{
+	all := []snippet{
 		{"shatter", fmt.Sprintf("shatter query DIR \"SELECT %s FROM \\\"table\\\" ORDER BY %s\"", columns, order)},
 		{"DuckDB", "-- duckdb, in this folder\n" + sql},
 		{"Python (polars)", fmt.Sprintf("import polars as pl\ntable = "+
@@ -334,6 +341,10 @@ func (s *Sweep) snippets() []snippet {
 		{"R", fmt.Sprintf("library(arrow)\ntable <- read_parquet(\"table.parquet\")\ntable[order(table$%s), c(%s)]", order,
 			quoted)},
 	}
+	if s.unwritten() {
+		return all[:1]
+	}
+	return all
 }
 
 func percent(p float64) string { return strconv.FormatFloat(round(100*p), 'g', -1, 64) + " %" }

@@ -1,0 +1,102 @@
+package coordinator
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/shatterlab/shatter/coordinator/folder"
+	"github.com/shatterlab/shatter/pipeline/result"
+	"github.com/shatterlab/shatter/pipeline/wording"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// Known tells what the ledger of a folder knows of its sweep.
+type Known struct {
+	Cells, Decided int
+	Trials         int64    // outcomes of the sweep's cells
+	Damaged        []string // parts of the ledger that cannot be read and whose trials no run has run again
+	Partial        string   // how far the sweep has come; "" where the result is whole
+}
+
+// Nothing reports whether there is no result to show.
+func (k *Known) Nothing() bool { return k.Trials == 0 && k.Decided == 0 }
+
+// notReached is the reason of cells that a sweep which has not ended leaves undecided.
+const notReached = "the sweep has not got there yet"
+
+// WriteKnown writes into the folder dir the files of the result that the ledger of c.Folder gives
+// now, with a manifest. It writes none where nothing is known. running tells whether a run is at work.
+// It needs Folder, Algorithms, Digests and Looks, and changes nothing in c.Folder.
+func WriteKnown(ctx context.Context, c Config, dir string, running bool) (*Known, error) {
+	r, err := newRun(c)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.replay(ctx); err != nil {
+		return nil, err
+	}
+	k := &Known{Cells: len(r.grid.cells), Decided: len(r.grid.cells) - r.grid.open, Trials: r.tally.known}
+	before := folder.ReadManifest(c.Folder.Dir)
+	for _, d := range c.Folder.Report.Damaged {
+		if !folder.Repaired(before, d) {
+			k.Damaged = append(k.Damaged, d.String())
+		}
+	}
+	if k.Nothing() {
+		return k, nil
+	}
+	m := r.describe(before)
+	m.Facts = before.Facts
+	if m.Looks, err = r.knownLooks(); err != nil {
+		return nil, err
+	}
+	k.Partial = r.howFar(k, running)
+	m.Partial, r.limited = k.Partial, notReached
+	res, err := r.result()
+	if err != nil {
+		return nil, err
+	}
+	digest, err := result.WriteResult(dir, *res)
+	if err != nil {
+		return nil, err
+	}
+	if k.Partial == "" {
+		m.Digest = digest
+	}
+	return k, folder.WriteManifest(dir, m)
+}
+
+// howFar says how far the sweep has come; "" where a run would find nothing to do and none is at
+// work.
+func (r *run) howFar(k *Known, running bool) string {
+	text := fmt.Sprintf("%d of %d cells decided, %s trials so far",
+		k.Decided, k.Cells, wording.Thousands(float64(k.Trials)))
+	if r.grid.open == 0 && r.looks.pending > 0 {
+		text += fmt.Sprintf(", %d second looks left", r.looks.pending)
+	}
+	switch {
+	case running:
+		return text + "; the sweep is still running"
+	case r.grid.open > 0 || r.looks.pending > 0:
+		return text + "; the sweep was interrupted: the same command goes on"
+	}
+	return ""
+}
+
+// knownLooks tells which trials earlier runs have looked at a second time, and chooses those that
+// are to be looked at if all cells are decided.
+func (r *run) knownLooks() (*schemas.Looks, error) {
+	if r.grid.open == 0 {
+		if err := r.looks.choose(); err != nil {
+			return nil, err
+		}
+	}
+	m := r.looks.manifest()
+	if r.grid.open > 0 || r.looks.pending > 0 {
+		m.Notes = append(m.Notes, "second looks, which may withhold an n*, are still to come")
+	}
+	for _, x := range r.intake.listAlarms() {
+		m.Notes = append(m.Notes, "integrity alarm: "+x)
+	}
+	return m, nil
+}
