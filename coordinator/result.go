@@ -155,7 +155,7 @@ type tables struct {
 func (t *tables) verdict(c *cell) estimate.Result {
 	res := c.Result()
 	if t.partial != "" && !c.done {
-		left := estimate.Roughly(t.outlooks.predict(c).trials)
+		left := coarsely(t.outlooks.predict(c).trials)
 		res.Status = estimate.StatusUndecided
 		res.Reason = fmt.Sprintf("%s; deciding it would take about %d more trials", t.partial, left)
 	}
@@ -171,6 +171,18 @@ func (t *tables) verdict(c *cell) estimate.Result {
 		res.Status, res.Reason = estimate.StatusFailed, "integrity alarm: "+x.Sentence(false)
 	}
 	return res
+}
+
+// coarsely rounds a predicted number of trials to 1, 2 or 5 times a power of ten: the prediction is no
+// better, and cells with the same reason are listed together.
+func coarsely(trials float64) int64 {
+	power := math.Pow(10, math.Floor(math.Log10(max(1, trials))))
+	for _, x := range []float64{1, 2, 5} {
+		if trials <= x*power*math.Sqrt2 {
+			return int64(x * power)
+		}
+	}
+	return int64(10 * power)
 }
 
 // addCell adds the rows of a cell.

@@ -299,12 +299,13 @@ func TestBadCommandLine(t *testing.T) {
 }
 
 // A folder that another run holds is left alone. An interrupt ends that run with a message how to
-// go on, and leaves no process.
+// go on, and leaves no process. Whatever ends it, what is known can be looked at, then and before.
 func TestInterrupt(t *testing.T) {
 	shatterBinary, dir := binary(t), t.TempDir()
 	out := filepath.Join(dir, "out")
-	file := write(t, filepath.Join(dir, "bad.yaml"), strings.Replace(badSweep, "trials: 10\n", "trials: 100000000\n", 1))
-	for _, interrupts := range []int{1, 2} {
+	endless := strings.NewReplacer("[100, 200]", "[100000, 200000]", "trials: 10\n", "trials: 100000000\n")
+	file := write(t, filepath.Join(dir, "bad.yaml"), endless.Replace(badSweep))
+	for _, interrupts := range []int{1, 2, 0} { // 0: it is killed
 		var stdout, stderr bytes.Buffer
 		cmd := exec.Command(shatterBinary, "run", file, "--out", out, "--workers", "2")
 		cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -323,22 +324,64 @@ func TestInterrupt(t *testing.T) {
 				"--out",
 				out,
 			)
-			expect(t, exitUsage, []string{"has no results yet"}, "table", out)
+			showKnown(t, out, "the sweep is still running", 5)
 		}
 		for range interrupts { // a second one may find the process gone
 			_ = cmd.Process.Signal(os.Interrupt)
 		}
+		if interrupts == 0 {
+			_ = cmd.Process.Kill()
+		}
 		_ = cmd.Wait()
-		if code := cmd.ProcessState.ExitCode(); code != exitInterrupted {
+		if code := cmd.ProcessState.ExitCode(); interrupts > 0 && code != exitInterrupted {
 			t.Errorf("%d interrupts: exit %d: %s", interrupts, code, &stderr)
 		}
 		if stdout.Len() > 0 || strings.Contains(stderr.String(), "goroutine ") {
 			t.Errorf("%d interrupts: %s%s", interrupts, &stdout, &stderr)
 		}
-		if interrupts == 1 && !strings.Contains(stderr.String(), "run the same command again to go on") {
+		if interrupts == 1 && !strings.Contains(stderr.String(),
+			"run the same command again to go on; what is known: shatter table "+out+"\n") {
 			t.Errorf("the message does not say how to go on: %s", &stderr)
 		}
 		waitFor(t, "the processes to end", func() bool { return len(processes(t, shatterBinary)) == 0 })
+		showKnown(t, out, "the sweep was interrupted: the same command goes on", 5-4*min(interrupts, 1))
+	}
+}
+
+// showKnown looks at a sweep that has not ended, in the first of five ways.
+func showKnown(t *testing.T, dir, state string, ways int) {
+	t.Helper()
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	said := "shatter: partial: 0 of 2 cells decided, "
+	for _, c := range []struct {
+		args []string
+		want []string // on stdout
+	}{
+		{[]string{"table", dir}, []string{"undecided", "the sweep has not got there yet; deciding it", "\npartial: 0 of 2", state}},
+		{[]string{"table", dir, "-o", "tex"}, []string{"% sweep bad, partial: 0 of 2 cells decided", state}},
+		{[]string{"query", dir, "select status from cells group by all", "-o", "csv"}, []string{"status\nundecided\n"}},
+		{[]string{"report", dir}, []string{filepath.Join(dir, "report.html\n")}},
+		{[]string{"plot", dir, "--what", "curve", "--format", "vl.json"}, []string{filepath.Join(dir, "figures", "curve-")}},
+	}[:ways] {
+		stdout, stderr, code := shatter(t, c.args...)
+		if code != 0 || !strings.HasPrefix(stderr, said) || !strings.HasSuffix(stderr, state+"\n") {
+			t.Errorf("%v: exit %d: %s", c.args, code, stderr)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(stdout, want) {
+				t.Errorf("%v: no %q in %s", c.args, want, stdout)
+			}
+		}
+	}
+	if ways > 1 {
+		page := testkit.ReadFile(t, filepath.Join(dir, "report.html"))
+		if !strings.Contains(page, "<strong>Partial.</strong> 0 of 2 cells decided") || !strings.Contains(page, state) {
+			t.Error("the page is not marked")
+		}
+	}
+	if left := files(t, temp); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
 	}
 }
 

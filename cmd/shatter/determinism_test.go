@@ -125,6 +125,9 @@ func TestKilled(t *testing.T) {
 					t.Fatalf("kill %d: the run had ended: %v", i, err)
 				}
 				_ = cmd.Wait()
+				if got := len(table(t, dir)); got == 0 {
+					t.Error("nothing is known")
+				}
 			}
 			out, err = run(dir).CombinedOutput()
 			if code := exitStatus(err); code > 1 {

@@ -187,7 +187,15 @@ func TestRefusedMessages(t *testing.T) {
 
 func TestOpenRefuses(t *testing.T) {
 	dir := testkit.MemoryDir(t)
+	inUse := func(want bool) {
+		t.Helper()
+		if got, err := ledger.InUse(dir); err != nil || got != want {
+			t.Errorf("in use: %v, %v, want %v", got, err, want)
+		}
+	}
+	inUse(false)
 	l, _ := open(t, dir)
+	inUse(true)
 	ledgertest.Add(t, l, ledgertest.Batch(1, 0))
 	held := fmt.Sprintf("process %d on host", os.Getpid())
 	var locked *ledger.LockedError
@@ -195,6 +203,7 @@ func TestOpenRefuses(t *testing.T) {
 		t.Errorf("got %v, want the holder", err)
 	}
 	l.Close()
+	inUse(false)
 	if _, _, err := ledger.Open(dir, "t"); err == nil || !strings.Contains(err.Error(), `belongs to sweep "s", not "t"`) {
 		t.Error(err)
 	}
