@@ -92,7 +92,7 @@ func (r *run) knownLooks() (*schemas.Looks, error) {
 		}
 	}
 	m := r.looks.manifest()
-	if r.grid.open > 0 || r.looks.pending > 0 {
+	if r.looks.share > 0 && r.grid.open > 0 || r.looks.pending > 0 {
 		m.Notes = append(m.Notes, "second looks, which may withhold an n*, are still to come")
 	}
 	for _, x := range r.intake.listAlarms() {

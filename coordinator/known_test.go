@@ -86,7 +86,9 @@ func TestKnown(t *testing.T) {
 			!strings.HasSuffix(k.Partial, "so far; the sweep was interrupted: the same command goes on") {
 			t.Errorf("%s: %+v", when, k)
 		}
-		notYet := func(reason string) bool { return strings.HasPrefix(reason, notReached+"; deciding it would take about ") }
+		notYet := func(reason string) bool {
+			return strings.HasPrefix(reason, notReached+"; deciding it would take about ")
+		}
 		if open := k.Cells - k.Decided; count[estimate.StatusUndecided] < open ||
 			len(slices.DeleteFunc(reasons, func(r string) bool { return !notYet(r) })) != open {
 			t.Errorf("%s: %+v, but the table has %v", when, k, count)

@@ -324,7 +324,9 @@ func TestInterrupt(t *testing.T) {
 				"--out",
 				out,
 			)
+			_ = cmd.Process.Signal(syscall.SIGSTOP) // it leaves the processor to this test
 			showKnown(t, out, "the sweep is still running", 5)
+			_ = cmd.Process.Signal(syscall.SIGCONT)
 		}
 		for range interrupts { // a second one may find the process gone
 			_ = cmd.Process.Signal(os.Interrupt)

@@ -41,7 +41,9 @@ func runCommand() *cobra.Command {
 		Use:   "run FILE",
 		Short: "Run a sweep, or resume it",
 		Long: `Run the sweep in FILE and print its table. What finished is kept in the output folder's ledger, whatever
-happens: running the same command again goes on where the last one ended, and repeats nothing.
+happens: running the same command again goes on where the last one ended, and repeats nothing. What is
+known can be looked at while it runs, after Ctrl-C and after a crash, marked as partial: with table, query,
+plot, report, serve and compare.
 
 On a terminal run asks when, after some seconds of work, the rest looks like more than ten minutes; what
 was done by then counts. Elsewhere, as in a batch job, it warns and goes on. --yes and --budget leave
@@ -237,8 +239,12 @@ func (f *runFlags) report(c *cobra.Command, out *folder.Folder, s *coordinator.S
 		if s.LooksLeft > 0 {
 			looks = fmt.Sprintf(" and %d second looks left", s.LooksLeft)
 		}
-		fmt.Fprintf(stderr, "shatter: interrupted with %d of %d cells decided%s; run the same command again to go on; "+
-			"what is known: shatter table %s\n", s.Decided, s.Cells, looks, quoted(out.Dir))
+		known := ""
+		if out.Report.Outcomes+s.Trials+s.Served > 0 {
+			known = "; what is known: shatter table " + quoted(out.Dir)
+		}
+		fmt.Fprintf(stderr, "shatter: interrupted with %d of %d cells decided%s; run the same command again to go on%s\n",
+			s.Decided, s.Cells, looks, known)
 		return statusError(exitInterrupted)
 	}
 	for i, name := range answers(out.Plan) {
