@@ -38,16 +38,26 @@ type answer struct {
 	bounds    []*pluginv1.Bound
 }
 
-// ask asks the algorithms to check every distinct setting and to compute its bounds. It reports
+// ask asks the algorithms to check every distinct setting in which nothing is wrong, and to compute
+// its bounds. It reports
 // refusals as mistakes, except for settings that are only infeasible, which are warnings: the table
 // will say so.
 func ask(
-	ctx context.Context, f *sweep.File, algorithms Algorithms, instances []instance,
+	ctx context.Context, r *sweep.Reporter, algorithms Algorithms, instances []instance,
 ) (all []settled, warnings []string, err error) {
+	asks := map[*entry]bool{}
+	for _, x := range instances {
+		if _, ok := asks[x.entry]; !ok {
+			asks[x.entry] = x.entry.known && r.Sound(x.entry.path)
+		}
+	}
 	var questions []*answer
 	known := map[string]*answer{}
 	for i := range instances {
-		a, err := question(f.Task(), &instances[i], known)
+		if instances[i].wrong || !asks[instances[i].entry] {
+			continue
+		}
+		a, err := question(r.File.Task(), &instances[i], known)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -59,10 +69,9 @@ func ask(
 	if err := askAll(ctx, algorithms, questions); err != nil {
 		return nil, nil, err
 	}
-	r := &sweep.Reporter{File: f}
 	warnings = reportRefusals(all, r)
 	reportMeans(all, r)
-	return all, warnings, r.Err()
+	return all, warnings, nil
 }
 
 // reportMeans reports algorithms that are asked for means, which their guarantee does not cover.

@@ -144,8 +144,11 @@ func targetAxis(b *sweep.Block, each []string) axis {
 // where it is not used, or where something else in the problem is wrong, which will be found later.
 // It reports one that stands for no list, or for too long a one.
 func hypothesesOf(b *sweep.Block, dir string, r *sweep.Reporter) []string {
+	if b.Problem == nil { // that is a mistake
+		return nil
+	}
 	i := slices.Index(b.Problem.Target, concept.EachTarget)
-	if i < 0 {
+	if i < 0 || !b.Sound(r, "problem") {
 		return nil
 	}
 	where := b.File.Item(b.Path("problem", "target"), i)
@@ -379,6 +382,9 @@ func (e *entry) paramAxes(r *sweep.Reporter) []axis {
 	for _, name := range e.givenParams() {
 		where := sweep.JoinPath(e.path, name)
 		i := slices.IndexFunc(described, func(p *pluginv1.Parameter) bool { return p.GetName() == name })
+		if !r.Sound(where) || e.algorithm.Algorithm == nil {
+			continue
+		}
 		if i < 0 {
 			r.AtKey(where, "unknown parameter%s", wording.DidYouMean(name, names))
 			continue
@@ -415,7 +421,6 @@ func (e *entry) paramAxis(path string, p *pluginv1.Parameter, r *sweep.Reporter)
 		typed, err := typedParam(v, p)
 		if err != nil {
 			r.At(item, "%v", err)
-			continue
 		}
 		a.options = append(a.options, option{path: item, values: []any{asNumber(typed)},
 			set: func(s *setting) { s.params[p.GetName()] = typed }})

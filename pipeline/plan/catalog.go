@@ -7,14 +7,13 @@ import (
 	"slices"
 
 	"github.com/shatterlab/shatter/pipeline/sweep"
-	"github.com/shatterlab/shatter/pipeline/trial"
-	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
 // catalog holds the algorithms that a sweep file may name.
 type catalog struct {
-	byName  map[string]Described
-	clashes []clash
+	byName     map[string]Described
+	parameters map[string]bool // names, of all algorithms
+	clashes    []clash
 }
 
 // clash is a plugin's algorithm whose name was taken before.
@@ -25,18 +24,16 @@ type clash struct {
 }
 
 // newCatalog lists the algorithms by name. Names that two files claim are clashes.
-func newCatalog(ctx context.Context, f *sweep.File, algorithms Algorithms, dir string) (*catalog, error) {
-	if task := f.Task(); trial.WireTask(task) == pluginv1.Task_TASK_UNSPECIFIED {
-		r := sweep.Reporter{File: f}
-		r.At("task", "this version runs the tasks learn, predict and online, not %s", task)
-		return nil, r.Err()
-	}
+func newCatalog(ctx context.Context, r *sweep.Reporter, algorithms Algorithms, dir string) (*catalog, error) {
 	list, err := algorithms.List(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list algorithms: %w", err)
 	}
-	c := &catalog{byName: map[string]Described{}}
+	c := &catalog{byName: map[string]Described{}, parameters: map[string]bool{}}
 	for _, d := range list {
+		for _, p := range d.GetParameters() {
+			c.parameters[p.GetName()] = true
+		}
 		first, ok := c.byName[d.GetName()]
 		if !ok {
 			c.byName[d.GetName()] = d
@@ -46,7 +43,7 @@ func newCatalog(ctx context.Context, f *sweep.File, algorithms Algorithms, dir s
 			first, d = d, first
 			c.byName[d.GetName()] = first
 		}
-		c.clashes = append(c.clashes, clash{pluginItem(f, dir, d.Plugin), d.GetName(), claimed(first)})
+		c.clashes = append(c.clashes, clash{pluginItem(r.File, dir, d.Plugin), d.GetName(), claimed(first)})
 	}
 	return c, nil
 }

@@ -19,12 +19,11 @@ import (
 )
 
 // assemble makes the plan: the cells of all settled drafts, of which equal ones are merged, and the
-// fits through them.
-func assemble(l *layout, all []settled) (*Plan, error) {
-	r := &sweep.Reporter{File: l.file}
+// fits through them. It returns nil where it has reported a mistake.
+func assemble(l *layout, all []settled, r *sweep.Reporter) (*Plan, error) {
 	if len(all) == 0 {
 		r.At("exclude", "nothing is left: every cell is excluded")
-		return nil, r.Err()
+		return nil, nil
 	}
 	p := &Plan{Name: l.file.Sweep.Name, Seed: seedOf(l.file), Source: l.file.Source, seedAt: l.file.Mistake("seed")}
 	var origins []*settled // of each cell, the first draft that made it
@@ -46,10 +45,7 @@ func assemble(l *layout, all []settled) (*Plan, error) {
 	p.words = l.explain(p.Cells, origins)
 	f := fitter{layout: l, cells: p.Cells, origins: origins}
 	var err error
-	if p.Fits, err = f.fits(r); err != nil {
-		return nil, err
-	}
-	if err := r.Err(); err != nil {
+	if p.Fits, err = f.fits(r); err != nil || r.Count() > 0 {
 		return nil, err
 	}
 	p.Resolved, err = record(p)

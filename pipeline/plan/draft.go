@@ -36,26 +36,44 @@ type setting struct {
 
 // expand makes the drafts of all combinations, in the order of the tables: grids, in them problems,
 // then algorithms, then settings. It reports exclusions that drop nothing.
-func (l *layout) expand() ([]draft, error) {
-	r := &sweep.Reporter{File: l.file}
+func (l *layout) expand(r *sweep.Reporter) []draft {
 	var drafts []draft
 	dropped := map[string]bool{}
 	for entries := range byGrid(l.entries) {
 		first := len(drafts)
 		for _, e := range entries {
-			drafts = e.expand(drafts, dropped)
+			if !e.unpaired && e.grid.Sound(r, "zip") {
+				drafts = e.expand(drafts, dropped)
+			}
 		}
 		slices.SortStableFunc(drafts[first:], func(a, b draft) int { return a.problem - b.problem })
 	}
 	for _, b := range l.file.Blocks() {
 		for i := range b.Exclude {
-			if path := l.file.Item(b.Path("exclude"), i); !dropped[path] {
+			if path := l.file.Item(b.Path("exclude"), i); !dropped[path] && l.judges(b, i, r) {
 				dropped[path] = true // grids may share it
 				r.At(path, "matches no cell: check the names and values, or remove it")
 			}
 		}
 	}
-	return drafts, r.Err()
+	return drafts
+}
+
+// judges reports whether the mistakes that were found say nothing of what the grid's i-th exclusion
+// drops.
+func (l *layout) judges(b *sweep.Block, i int, r *sweep.Reporter) bool {
+	if !b.Sound(r, "algorithms", "zip") || !r.Sound(l.file.Item(b.Path("exclude"), i)) {
+		return false
+	}
+	for name := range b.Exclude[i] {
+		for _, e := range l.entries {
+			a, _ := e.axisOf(name)
+			if !l.names[name] || e.unpaired || a >= 0 && !r.Sound(e.axes[a].path) {
+				return false
+			}
+		}
+	}
+	return len(l.entries) > 0
 }
 
 // expand appends the drafts of the entry, and notes the exclusions that dropped something.

@@ -17,12 +17,14 @@ import (
 // layout is a sweep file in which every name is known: its entries with their axes.
 type layout struct {
 	file    *sweep.File
+	catalog *catalog
 	entries []*entry        // in the order of the file
 	names   map[string]bool // by which zip, exclude and fits may know an axis
-	partial bool            // an algorithm is unknown, and so are the names of its parameters
+	partial bool            // an algorithm is unknown, and so are its parameters
 }
 
-// entry is one item of a grid's algorithms with all its axes. It stands for a product of groups; a
+// entry is one item of a grid's algorithms with all its axes. Where the algorithm is not known, it
+// has none of parameters. It stands for a product of groups; a
 // group is one axis, or the axes that zip pairs.
 type entry struct {
 	grid        *sweep.Block
@@ -35,6 +37,8 @@ type entry struct {
 	leader      []int // for each axis the first of those that it is paired with; itself where it stands alone
 	groups      []group
 	exclude     []exclusion
+	known       bool // the algorithm can be asked about the grid
+	unpaired    bool // axes that zip pairs have different lengths
 }
 
 // group is a set of axes that advance together.
@@ -58,19 +62,19 @@ func (e *entry) cells() int64 {
 
 // layOut looks up the algorithms of all grids, lays out their axes, pairs those that zip names, and
 // counts: a grid of too many cells or trials is refused before it is expanded.
-func layOut(f *sweep.File, known *catalog, dir string) (*layout, error) {
-	r := &sweep.Reporter{File: f}
+func layOut(r *sweep.Reporter, known *catalog, dir string) *layout {
+	f := r.File
 	for _, c := range known.clashes {
 		r.At(c.path, "it serves %q, which %s", c.name, c.claimed)
 	}
-	l := &layout{file: f, names: map[string]bool{}}
+	l := &layout{file: f, catalog: known, names: map[string]bool{}}
 	blocks := f.Blocks()
 	if !checkEntries(blocks, r) {
-		return nil, r.Err()
+		return l
 	}
 	byBlock := make([][]*entry, len(blocks))
 	for i, b := range blocks {
-		byBlock[i] = l.enter(b, known, hypothesesOf(b, dir, r), r)
+		byBlock[i] = l.enter(b, hypothesesOf(b, dir, r), r)
 		l.entries = append(l.entries, byBlock[i]...)
 	}
 	for i, b := range blocks {
@@ -83,8 +87,10 @@ func layOut(f *sweep.File, known *catalog, dir string) (*layout, error) {
 		for _, e := range l.entries {
 			e.exclude = l.exclusions(e, r)
 		}
+	} else {
+		l.entries = nil
 	}
-	return l, r.Err()
+	return l
 }
 
 // checkEntries reports a file that lists too many algorithms.
@@ -101,7 +107,10 @@ func checkEntries(blocks []*sweep.Block, r *sweep.Reporter) bool {
 
 // enter makes the entries of one grid, in which the target each stands for the given ones. They
 // share the axes that do not depend on the algorithm.
-func (l *layout) enter(b *sweep.Block, known *catalog, each []string, r *sweep.Reporter) []*entry {
+func (l *layout) enter(b *sweep.Block, each []string, r *sweep.Reporter) []*entry {
+	if b.Problem == nil { // that is a mistake
+		b.Problem = new(schemas.ProblemSpec)
+	}
 	if n := countDatasets(b); n > maxCells {
 		r.At(b.Path("problem", "data"), "%s combinations of datasets; a sweep may have at most %d cells",
 			atLeast(n), maxCells)
@@ -112,17 +121,20 @@ func (l *layout) enter(b *sweep.Block, known *catalog, each []string, r *sweep.R
 	labels := map[string]string{}
 	for i, use := range b.Algorithms {
 		e := &entry{grid: b, use: use, index: i, path: l.file.Item(b.Path("algorithms"), i)}
-		if !e.find(known, r) {
+		sound := r.Sound(e.path)
+		if e.known = e.find(l.catalog, r); e.algorithm.Algorithm == nil {
 			l.partial = true
-			continue
 		}
 		if first, ok := labels[e.label()]; ok {
+			if !sound { // given twice, for example
+				continue
+			}
 			r.At(e.path, "the name %q is already that of %s: give one of them another with \"as\"",
 				sweep.Shorten(e.label()), first)
 			continue
 		}
 		labels[e.label()] = e.path
-		if _, ok := known.byName[use.As]; ok && use.As != use.Use {
+		if _, ok := l.catalog.byName[use.As]; ok && use.As != use.Use {
 			r.At(e.path+".as", "%q is the name of another algorithm", use.As)
 		}
 		e.layOut(shared, r)
@@ -135,14 +147,21 @@ func (l *layout) enter(b *sweep.Block, known *catalog, each []string, r *sweep.R
 // find looks the entry's algorithm up, and reports one that is unknown or does not fit the sweep.
 func (e *entry) find(known *catalog, r *sweep.Reporter) bool {
 	where, task := e.path, e.grid.File.Task()
+	if !r.Sound(sweep.JoinPath(e.path, "use")) {
+		return false
+	}
 	if e.grid.File.Has(e.path + ".use") {
 		where = e.path + ".use"
 	}
 	d, ok := known.byName[e.use.Use]
+	if _, near := wording.Nearest(e.use.Use, known.names()); !ok && !near && !r.Sound("plugins") {
+		return false // it may be of a plugin that is not there
+	}
 	if !ok {
 		r.At(where, "unknown algorithm %q%s", sweep.Shorten(e.use.Use), wording.DidYouMean(e.use.Use, known.names()))
 		return false
 	}
+	e.algorithm = d
 	if !slices.Contains(d.GetTasks(), trial.WireTask(task)) {
 		r.At(where, "%q does not play the task %s", d.GetName(), task)
 		return false
@@ -154,12 +173,17 @@ func (e *entry) find(known *catalog, r *sweep.Reporter) bool {
 			return false
 		}
 	}
-	if d.GetPrivate() && (e.grid.Privacy == nil || len(e.grid.Privacy.Epsilon) == 0) {
+	if !d.GetPrivate() {
+		return true
+	}
+	if !e.grid.Sound(r, "privacy") {
+		return false
+	}
+	if e.grid.Privacy == nil || len(e.grid.Privacy.Epsilon) == 0 {
 		r.At(where, "%q is private and needs a budget: privacy: {epsilon: 1, delta: 1e-6}%s",
 			d.GetName(), e.grid.HidesTopLevel("privacy"))
 		return false
 	}
-	e.algorithm = d
 	return true
 }
 
@@ -206,6 +230,15 @@ func (l *layout) namesLike(word string) []string {
 	return names
 }
 
+// axisKeys are the keys of a grid that have axes.
+var axisKeys = []string{"problem", "algorithms", "privacy", "goal", "queries", "adversary"}
+
+// mayMean reports whether a name that is no axis of the grid may be one when mistakes are mended.
+func (l *layout) mayMean(b *sweep.Block, name string, r *sweep.Reporter) bool {
+	parameter := l.catalog.parameters[strings.TrimPrefix(name, schemas.ParamPrefix)]
+	return l.partial && (parameter || !r.Sound("plugins")) || isKey(name) && !b.Sound(r, axisKeys...)
+}
+
 // axisOf returns the index of the axis that a name in zip or exclude means, and that of the name
 // among the axis's own; -1 where the entry has none.
 func (e *entry) axisOf(name string) (axis, inner int) {
@@ -239,8 +272,11 @@ func (e *entry) group() {
 func checkSize(entries []*entry, r *sweep.Reporter) bool {
 	var cells, trials int64
 	for _, e := range entries {
+		if e.unpaired || !e.grid.Sound(r, "zip") {
+			continue
+		}
 		cells = numeric.Add(cells, e.cells())
-		if sizes := int64(len(e.grid.Sizes)); sizes > 0 {
+		if sizes := int64(len(e.grid.Sizes)); sizes > 0 && e.grid.Sound(r, "n", "rounds", "trials") {
 			trials = numeric.Add(trials, numeric.Multiply(e.cells(), numeric.Multiply(sizes, trialsOf(e.grid))))
 		}
 		if cells > maxCells {

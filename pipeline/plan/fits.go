@@ -150,6 +150,18 @@ func (f *fitter) explainMissing(x, path string, r *sweep.Reporter) {
 	}
 }
 
+// checkFits reports the items of fits whose x is unknown, in a file in which something else is wrong.
+func (l *layout) checkFits(r *sweep.Reporter) {
+	for i, spec := range l.file.Sweep.Fits {
+		path, x := fmt.Sprintf("fits[%d].x", i), spec.X
+		known := l.names[x] || isKey(x) || x == roundsName || x == "n" || strings.HasPrefix(x, "n_")
+		if known || !r.Sound(path) || l.partial && (l.catalog.parameters[x] || !r.Sound("plugins")) {
+			continue
+		}
+		r.At(path, "unknown quantity %q%s", sweep.Shorten(x), wording.DidYouMean(x, l.namesLike(x)))
+	}
+}
+
 // isRounds reports whether x is the number of rounds of task online, and not a parameter of that
 // name.
 func (f *fitter) isRounds(x string) bool { return x == roundsName && f.online() }

@@ -24,6 +24,7 @@ type instance struct {
 	problem   *opened
 	adversary *schemas.Adversary // nil in task learn
 	above     float64            // the reference error
+	wrong     bool               // a mistake was found
 }
 
 // opened is a problem that instances share.
@@ -68,16 +69,36 @@ type opener struct {
 	*sweep.Reporter
 	dir      string
 	known    map[string]*opened
+	sound    map[*sweep.Block]soundness
 	warnings []string
 }
 
-// open resolves and opens the problems of the drafts. It reports problems, adversaries and
-// references that cannot be had.
-func open(f *sweep.File, dir string, drafts []draft) (all []instance, warnings []string, err error) {
-	o := &opener{Reporter: &sweep.Reporter{File: f}, dir: dir, known: map[string]*opened{}}
+// soundness says what of a grid was right before its problems were opened.
+type soundness struct{ problem, goal, adversary, n bool }
+
+func soundnessOf(b *sweep.Block, r *sweep.Reporter) soundness {
+	return soundness{
+		problem: b.Sound(r, "problem", "zip", "exclude"), goal: b.Sound(r, "goal"),
+		adversary: b.Sound(r, "adversary", "queries", "rounds"), n: b.Sound(r, "n"),
+	}
+}
+
+// open resolves and opens the problems of the drafts whose grids have no mistake in theirs. It
+// reports problems, adversaries and references that cannot be had.
+func open(r *sweep.Reporter, dir string, drafts []draft) (all []instance, warnings []string, err error) {
+	o := &opener{Reporter: r, dir: dir, known: map[string]*opened{}, sound: map[*sweep.Block]soundness{}}
+	for _, d := range drafts {
+		if _, ok := o.sound[d.entry.grid]; !ok {
+			o.sound[d.entry.grid] = soundnessOf(d.entry.grid, r)
+		}
+	}
 	bySpec := map[*schemas.Problem]*opened{} // drafts of an entry share their specifications
 	for i := range drafts {
 		d := &drafts[i]
+		sound, before := o.sound[d.entry.grid], r.Count()
+		if !sound.problem {
+			continue
+		}
 		p, ok := bySpec[d.setting.problem]
 		if !ok {
 			if p, err = o.once(*d.setting.problem); err != nil {
@@ -88,15 +109,21 @@ func open(f *sweep.File, dir string, drafts []draft) (all []instance, warnings [
 				o.blame(d, p.err)
 			}
 		}
-		x := instance{draft: d, problem: p, above: o.reference(d, p)}
-		o.checkReach(&x)
-		if x.adversary, err = resolveAdversary(d, p); err != nil {
-			o.blame(d, err)
+		x := instance{draft: d, problem: p}
+		if sound.goal {
+			x.above = o.reference(d, p)
+			o.checkReach(&x)
+			o.checkFloor(&x)
 		}
-		o.checkFloor(&x)
+		if sound.adversary {
+			if x.adversary, err = resolveAdversary(d, p); err != nil {
+				o.blame(d, err)
+			}
+		}
+		x.wrong = !sound.goal || !sound.adversary || p.err != nil || p.best != nil && p.best.err != nil || r.Count() > before
 		all = append(all, x)
 	}
-	return all, o.warnings, o.Err()
+	return all, o.warnings, nil
 }
 
 // once resolves and opens a problem, unless an equal one was before.
@@ -206,7 +233,7 @@ func (o *opener) checkReach(x *instance) {
 
 // checkFloor reports a search for a goal that noise puts out of reach at every sample size.
 func (o *opener) checkFloor(x *instance) {
-	if x.problem.err != nil || searchOf(x.entry.grid) == nil {
+	if x.problem.err != nil || !o.sound[x.entry.grid].n || searchOf(x.entry.grid) == nil {
 		return
 	}
 	most := x.setting.alpha + x.above

@@ -72,29 +72,48 @@ type Options struct {
 
 // Resolve expands the grids of a file into cells, asking the algorithms about each. What is wrong
 // with the file is a sweep.Mistakes; any other error is that of a plugin process or of ctx.
+//
+// The file may have mistakes. Each step then looks at what they leave sound, and the error holds
+// them and all that the steps have found.
 func Resolve(ctx context.Context, f *sweep.File, algorithms Algorithms, o Options) (*Plan, error) {
-	known, err := newCatalog(ctx, f, algorithms, o.Dir)
+	r := sweep.NewReporter(f)
+	p, err := build(ctx, r, algorithms, o)
+	switch mistakes := r.Err(); {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case mistakes != nil && err != nil:
+		return nil, fmt.Errorf("%w\n%w", mistakes, err)
+	case mistakes != nil:
+		return nil, mistakes
+	}
+	return p, err
+}
+
+// build makes the plan, which has no meaning where it has reported mistakes.
+func build(ctx context.Context, r *sweep.Reporter, algorithms Algorithms, o Options) (*Plan, error) {
+	if !r.Readable() {
+		return nil, nil
+	}
+	known, err := newCatalog(ctx, r, algorithms, o.Dir)
 	if err != nil {
 		return nil, err
 	}
-	l, err := layOut(f, known, o.Dir)
+	l := layOut(r, known, o.Dir)
+	drafts := l.expand(r)
+	instances, opened, err := open(r, o.Dir, drafts)
 	if err != nil {
 		return nil, err
 	}
-	drafts, err := l.expand()
+	all, refused, err := ask(ctx, r, algorithms, instances)
 	if err != nil {
 		return nil, err
 	}
-	instances, opened, err := open(f, o.Dir, drafts)
-	if err != nil {
-		return nil, err
+	if r.Count() > 0 {
+		l.checkFits(r)
+		return nil, nil
 	}
-	all, refused, err := ask(ctx, f, algorithms, instances)
-	if err != nil {
-		return nil, err
-	}
-	p, err := assemble(l, all)
-	if err != nil {
+	p, err := assemble(l, all, r)
+	if err != nil || p == nil {
 		return nil, err
 	}
 	p.Warnings = append(append(opened, refused...), p.Warnings...)

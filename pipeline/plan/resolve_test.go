@@ -172,11 +172,7 @@ func (a *table) add(r row) { a.rows[r.GetName()] = r }
 
 func resolve(t testing.TB, src string, a *table, dir string) (*Plan, error) {
 	t.Helper()
-	f, err := sweep.Parse("s", []byte(src))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return Resolve(t.Context(), f, a, Options{Dir: dir})
+	return Resolve(t.Context(), sweep.Read("s", []byte(src)), a, Options{Dir: dir})
 }
 
 func mustResolve(t testing.TB, src string, a *table, dir string) *Plan {
@@ -551,6 +547,7 @@ n: [100]
 			`s:4:94: algorithms[0].preset: unknown value "papr", did you mean "paper"?`}},
 		{"no budget", base, []string{`s:3:14: algorithms[0]: "expmech/em" is private and needs a budget: privacy: {epsilon: 1, delta: 1e-6}`}},
 		{"names that clash", change(half, "baseline/perceptron", "{use: boosting/hs-stl, rounds: 3}"), []string{
+			`s:4:5: algorithms[0]: boosting/hs-stl refuses this (d 50, epsilon 1 and 1 more): 400 rounds are too many for d = 50; change it, or exclude it`,
 			`s:5:5: algorithms[1]: the name "boosting/hs-stl" is already that of algorithms[0]: give one of them another with "as"`}},
 		{"name of another algorithm", change(half, "rounds: 400", "as: baseline/erm"), []string{
 			`s:4:32: algorithms[0].as: "baseline/erm" is the name of another algorithm`}},
@@ -569,6 +566,7 @@ n: [100]
 			`s:9:19: zip[1]: zip is a list of lists of at least two axes: [[d, margin]]`}},
 		{"zip of different lengths", half + "zip: [[d, margin]]", []string{`s:9:7: zip[0]: lengths differ: "d" has 2 values, "margin" has 1`}},
 		{"a goal that coins reach", change(half, "alpha: 0.1", "alpha: 0.25, above: [0.2, 0.25]"), []string{
+			`s:4:5: algorithms[0]: boosting/hs-stl refuses this (d 50, epsilon 1, above 0.2 and 1 more): 400 rounds are too many for d = 50; change it, or exclude it`,
 			`s:7:28: goal.above: alpha 0.25 above the reference 0.25 allows an error of 0.5, and coins reach 1/2 without data: ` +
 				`their sum has to be below 1/2`}},
 		{"means of private labels", change(private, "alpha: 0.1", "answers: mean, alpha: 0.1"), []string{
@@ -579,7 +577,8 @@ n: [100]
 		{"problem at one value of an axis", change(half, "[10, 50]", "[10, 1]"), []string{`s:2:37: problem.d[1]: 1 is outside [2, 1048576]`}},
 		{"problem without a key", change(half, "margin: 0.1, ", ""), []string{`s:2:10: problem.margin: missing; state a number in (0, 1), for example 0.1`}},
 		{"noise", change(half, "skew", "skew, noise: [{kind: none}, {kind: none, rate: 0.1}]"), []string{
-			`s:2:116: problem.noise[1].rate: 0.1 does not apply to the kind none; leave it out or set noise.kind to random or adversarial`}},
+			`s:2:116: problem.noise[1].rate: 0.1 does not apply to the kind none; leave it out or set noise.kind to random or adversarial`,
+			`s:4:5: algorithms[0]: boosting/hs-stl refuses this (d 50, noise none, noise_rate 0, epsilon 1 and 1 more): 400 rounds are too many for d = 50; change it, or exclude it`}},
 		{"alpha within adversarial noise", change(half, "skew", "skew, noise: [{kind: random, rate: 0.2}, "+
 			"{kind: adversarial, rate: [0.05, 0.1]}]", "[10, 50]", "10", "400", "100", "n: [100]", "n: {find: true}",
 			"alpha: 0.1", "alpha: [0.04, 0.2], above: [best, 0.06]"), []string{
@@ -587,7 +586,8 @@ n: [100]
 			`s:7:16: goal.alpha[0]: an error of at most 0.04 is at or below the rate 0.1 of adversarial noise, under which samples of any size look as if a target at that distance had labelled them: no learner can be promised to reach it, so there is no n to find; raise alpha, lower noise.rate, or list sample sizes`,
 			`s:7:16: goal.alpha[0]: an error of at most 0.1 is at or below the rate 0.1 of adversarial noise, under which samples of any size look as if a target at that distance had labelled them: no learner can be promised to reach it, so there is no n to find; raise alpha, lower noise.rate, or list sample sizes`}},
 		{"disguise without data", change(half, "skew", "skew, disguise: [false, true]"), []string{
-			`s:2:93: problem.disguise[1]: hides the rows of problem.data, and this problem has none; leave it out`}},
+			`s:2:93: problem.disguise[1]: hides the rows of problem.data, and this problem has none; leave it out`,
+			`s:4:5: algorithms[0]: boosting/hs-stl refuses this (d 50, disguise false, epsilon 1 and 1 more): 400 rounds are too many for d = 50; change it, or exclude it`}},
 		{"10^12 cells", change(half, "[10, 50]", list(1000), "margin: 0.1", "margin: "+fractions(1000), "[1, 2]", list(1000)) + "seed: 3", []string{
 			`s:4:5: algorithms[0]: with this algorithm the sweep has 1000000000 cells; at most 1000000 are allowed`}},
 		{"10^24 cells", change(half, "[10, 50]", list(10000), "margin: 0.1", "margin: "+fractions(10000), "[1, 2]", list(10000), "alpha: 0.1", "alpha: "+fractions(10000),

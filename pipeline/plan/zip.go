@@ -13,6 +13,9 @@ import (
 func (l *layout) zip(b *sweep.Block, entries []*entry, r *sweep.Reporter) {
 	for i, names := range b.Zip {
 		path := l.file.Item(b.Path("zip"), i)
+		if !r.Sound(path) {
+			continue
+		}
 		if len(names) < 2 {
 			r.At(path, "zip is a list of lists of at least two axes: [[d, margin]]")
 			continue
@@ -20,7 +23,7 @@ func (l *layout) zip(b *sweep.Block, entries []*entry, r *sweep.Reporter) {
 		for j, name := range names {
 			has := func(e *entry) bool { a, _ := e.axisOf(name); return a >= 0 }
 			switch {
-			case l.partial || slices.ContainsFunc(entries, has):
+			case slices.ContainsFunc(entries, has) || l.mayMean(b, name, r):
 			case l.names[name]:
 				r.At(l.file.Item(path, j), "%q is not set in this grid", name)
 			default:
@@ -30,13 +33,17 @@ func (l *layout) zip(b *sweep.Block, entries []*entry, r *sweep.Reporter) {
 		}
 		for _, e := range entries {
 			if !e.pair(names, path, r) {
+				for _, e := range entries {
+					e.unpaired = true
+				}
 				break
 			}
 		}
 	}
 }
 
-// pair makes the named axes of the entry advance together, and reports axes of different lengths.
+// pair makes the named axes of the entry advance together, unless their lengths differ. It reports
+// that where the values are right.
 func (e *entry) pair(names []string, path string, r *sweep.Reporter) bool {
 	first, firstName := -1, ""
 	for _, name := range names {
@@ -49,7 +56,9 @@ func (e *entry) pair(names []string, path string, r *sweep.Reporter) bool {
 			continue
 		}
 		if n, m := len(e.axes[first].options), len(e.axes[a].options); n != m {
-			r.At(path, "lengths differ: %q has %d values, %q has %d", firstName, n, name, m)
+			if r.Sound(e.axes[first].path, e.axes[a].path) {
+				r.At(path, "lengths differ: %q has %d values, %q has %d", firstName, n, name, m)
+			}
 			return false
 		}
 		old, lead := max(e.leader[first], e.leader[a]), min(e.leader[first], e.leader[a])
@@ -81,10 +90,13 @@ func (l *layout) exclusions(e *entry, r *sweep.Reporter) []exclusion {
 	var all []exclusion
 	for i, item := range e.grid.Exclude {
 		path := l.file.Item(e.grid.Path("exclude"), i)
+		if !r.Sound(path) && len(item) == 0 { // it is no mapping
+			continue
+		}
 		x := exclusion{path: path}
 		fits := true
 		for name, values := range item {
-			if !l.names[name] && !l.partial {
+			if !l.names[name] && !l.mayMean(e.grid, name, r) {
 				r.AtKey(sweep.JoinPath(path, name), "unknown name%s", wording.DidYouMean(name, l.namesLike(name)))
 			}
 			a, inner := e.axisOf(name)

@@ -91,72 +91,78 @@ func (b *Block) MostRounds() int64 {
 	if b.File.Task() != schemas.TaskOnline {
 		return 0
 	}
-	return slices.Max(b.Sizes)
+	most := int64(0)
+	for _, rounds := range b.Sizes { // none where the key is wrong
+		most = max(most, rounds)
+	}
+	return most
 }
 
-// checkTogether reports what does not fit together in a file whose single values are right.
-func (f *File) checkTogether() error {
-	r := &Reporter{File: f}
-	for _, b := range f.Blocks() {
-		b.checkNeeded(r)
-		b.checkSizes(r)
-		b.checkForeign(r)
+// Sound reports whether no mistake has been found in what the block has under any of the keys, its
+// own or the top level's.
+func (b *Block) Sound(r *Reporter, keys ...string) bool {
+	return !slices.ContainsFunc(keys, func(key string) bool { return !r.Sound(b.Path(key), b.Prefix+key) })
+}
+
+// checkTogether reports what does not fit together in a file, as far as its single values are right.
+func (f *File) checkTogether(r *Reporter) {
+	if !r.Readable() {
+		return
 	}
-	return r.Err()
+	for _, b := range f.Blocks() {
+		if !r.wrongs.here[b.Home()] {
+			b.checkNeeded(r)
+			b.checkSizes(r)
+			b.checkForeign(r)
+		}
+	}
 }
 
 // checkNeeded reports missing keys.
 func (b *Block) checkNeeded(r *Reporter) {
-	if b.Problem == nil {
-		r.At(b.Home(), `"problem" is needed`)
+	need := func(given bool, key, what string) {
+		if !given && b.Sound(r, key) {
+			r.Missing(b.Home(), key, "%q is needed%s", key, what)
+		}
 	}
-	if len(b.Algorithms) == 0 {
-		r.At(b.Home(), `"algorithms" is needed`)
-	}
+	need(b.Problem != nil, "problem", "")
+	need(len(b.Algorithms) > 0, "algorithms", "")
 	switch b.File.Task() {
 	case schemas.TaskOnline:
-		if len(b.Rounds) == 0 {
-			r.At(b.Home(), `"rounds" is needed: in task online it takes the place of n`)
-		}
-		if len(b.Adversary) == 0 {
-			r.At(b.Home(), `"adversary" is needed in task online: {kind: planted, rate: 0.05} plays points of the law, `+
-				`labelled by a target`)
-		}
+		need(len(b.Rounds) > 0, "rounds", ": in task online it takes the place of n")
+		need(len(b.Adversary) > 0, "adversary",
+			" in task online: {kind: planted, rate: 0.05} plays points of the law, labelled by a target")
 		return
 	case schemas.TaskPredict:
-		if len(b.Queries) == 0 {
-			r.At(b.Home(), `"queries" is needed in task predict: how many are asked`)
-		}
-		if len(b.Adversary) == 0 {
-			r.At(b.Home(), `"adversary" is needed in task predict: {kind: stochastic} asks fresh points of the law`)
-		}
+		need(len(b.Queries) > 0, "queries", " in task predict: how many are asked")
+		need(len(b.Adversary) > 0, "adversary", " in task predict: {kind: stochastic} asks fresh points of the law")
 	}
-	if b.N == nil {
-		r.At(b.Home(), `"n" is needed: a list of sample sizes, or {find: true}`)
+	need(b.N != nil, "n", ": a list of sample sizes, or {find: true}")
+	need(b.Goal != nil, "goal", ": {alpha: 0.1, beta: 0.05} makes an excess error of at most 0.1 a success")
+	if b.Goal != nil {
+		b.checkGoal(r)
 	}
-	b.checkGoal(r)
 }
 
+// checkGoal reports what is missing in the goal.
 func (b *Block) checkGoal(r *Reporter) {
-	if b.Goal == nil {
-		r.At(b.Home(), `"goal" is needed: {alpha: 0.1, beta: 0.05} makes an excess error of at most 0.1 a success`)
-		return
+	need := func(given bool, key, what string) {
+		if path := b.Path("goal"); !given && r.Sound(JoinPath(path, key)) {
+			r.Missing(path, key, "%q is needed: %s%s", key, what, b.HidesTopLevel("goal"))
+		}
 	}
-	if len(b.Goal.Alpha) == 0 {
-		r.At(b.Path("goal"), `"alpha" is needed: the excess error that counts as success%s`, b.HidesTopLevel("goal"))
-	}
-	if len(b.Goal.Beta) == 0 {
-		r.At(b.Path("goal"), `"beta" is needed: the failure probability allowed%s`, b.HidesTopLevel("goal"))
-	}
+	need(len(b.Goal.Alpha) > 0, "alpha", "the excess error that counts as success")
+	need(len(b.Goal.Beta) > 0, "beta", "the failure probability allowed")
 }
 
 // checkSizes reports what does not fit in n and trials.
 func (b *Block) checkSizes(r *Reporter) {
-	if b.N == nil {
+	if b.N == nil || !b.Sound(r, "n") {
 		return
 	}
+	trials := b.Trials != nil && b.Sound(r, "trials")
 	if len(b.Sizes) > 0 {
-		if b.Trials != nil && b.Trials.Count == 0 {
+		if trials && b.Trials.Count == 0 {
 			r.At(b.Path("trials"), `{max: ...} belongs to "n: {find: true}"; with a list of n write the number of `+
 				`repetitions, "trials: %d"`, schemas.DefaultTrials)
 		}
@@ -165,7 +171,7 @@ func (b *Block) checkSizes(r *Reporter) {
 	if !b.N.Find {
 		r.At(b.Path("n", "find"), `find has to be true; for single sample sizes write a list, "n: [100, 1000]"`)
 	}
-	if b.Trials != nil && b.Trials.Max == 0 {
+	if trials && b.Trials.Max == 0 {
 		r.At(b.Path("trials"), `with "n: {find: true}" write the number of trials of one search, "trials: {max: %d}"`,
 			schemas.DefaultMaxTrials)
 	}
@@ -198,13 +204,14 @@ func (b *Block) checkForeign(r *Reporter) {
 		r.At(b.Path("goal", "answers"), "does not apply to task online, where answers are means of labels")
 	}
 	refuse(b.Goal != nil && online, "goal", "does not apply to task online, which measures mistakes and regret")
-	refuse(b.Trials != nil && b.Trials.Count == 0 && online, "trials",
+	refuse(b.Trials != nil && b.Trials.Count == 0 && online && b.Sound(r, "trials"), "trials",
 		`max belongs to a search for n*; write the number of sequences, "trials: 20"`)
 }
 
 // checkProblem reports keys and values of the problem that belong to other tasks and classes.
 func (b *Block) checkProblem(r *Reporter, online bool) {
-	if len(b.Problem.File) > 0 && !slices.ContainsFunc(b.Problem.Class, givenByFile) {
+	class := r.Sound(b.Path("problem", "class"))
+	if len(b.Problem.File) > 0 && class && !slices.ContainsFunc(b.Problem.Class, givenByFile) {
 		r.At(b.Path("problem", "file"), "belongs to the class matrix; a dataset stands at problem.data.file")
 	}
 	if len(b.Problem.Test) > 0 && online {

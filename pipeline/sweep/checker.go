@@ -22,11 +22,18 @@ type checker struct {
 	file     string
 	places   map[string]Place
 	mistakes Mistakes
+	wrongs   wrongs
 	fields   map[reflect.Type][]field
 }
 
-// fail reports a mistake at p.
+// fail reports a mistake at p, which is about the value at path.
 func (c *checker) fail(p Place, path, format string, args ...any) {
+	c.failAbout(path, p, path, format, args...)
+}
+
+// failAbout reports a mistake at p with the path, which is about the value at another one.
+func (c *checker) failAbout(about string, p Place, path, format string, args ...any) {
+	c.wrongs.add(about)
 	c.mistakes = append(c.mistakes, Mistake{
 		File: c.file, Line: p.Line, Column: p.Column, Path: path, Message: fmt.Sprintf(format, args...),
 	})
@@ -112,8 +119,8 @@ func (c *checker) list(n *yaml.Node, v reflect.Value, p Place, path string, r ru
 		}
 		text := fmt.Sprint(v.Index(i).Interface())
 		if first, ok := seen[text]; ok {
-			c.fail(Place{Line: item.Line, Column: item.Column}, path, "%s is given twice, as item %d and as item %d",
-				Shorten(item.Value), first+1, i+1)
+			c.failAbout(path+"["+strconv.Itoa(i)+"]", Place{Line: item.Line, Column: item.Column}, path,
+				"%s is given twice, as item %d and as item %d", Shorten(item.Value), first+1, i+1)
 		}
 		seen[text] = i
 	}
@@ -148,8 +155,9 @@ func (c *checker) mapping(n *yaml.Node, v reflect.Value, p Place, path string, r
 		c.entry(key, item, v, fields, where)
 	}
 	for _, f := range fields {
-		if f.rules.required && f.key != "" && given[f.key] == nil {
-			c.fail(p, path, "%q is needed", f.key)
+		where := JoinPath(path, f.key)
+		if f.rules.required && f.key != "" && given[f.key] == nil && !c.wrongs.here[where] {
+			c.failAbout(where, p, path, "%q is needed", f.key)
 		}
 	}
 }
@@ -174,7 +182,7 @@ func (c *checker) entry(key, item *yaml.Node, v reflect.Value, fields []field, w
 		c.mapEntry(key, item, v.FieldByIndex(fields[rest].index), where)
 		return
 	}
-	c.fail(c.places[where], where, "unknown key%s", c.suggest(key.Value, fields))
+	c.fail(c.places[where], where, "unknown key%s", c.suggest(key.Value, where, fields))
 }
 
 // mapEntry fills the entry of m that key names.
@@ -188,8 +196,9 @@ func (c *checker) mapEntry(key, item *yaml.Node, m reflect.Value, where string) 
 }
 
 // suggest returns the end of a message about an unknown key: the keys that may have been meant, of
-// this mapping or of the same name elsewhere in the file.
-func (c *checker) suggest(word string, fields []field) string {
+// this mapping or of the same name elsewhere in the file. It notes that these are wrong: where they
+// are missing, the misspelt key is why.
+func (c *checker) suggest(word, where string, fields []field) string {
 	if len(c.mistakes) >= maxShown {
 		return ""
 	}
@@ -200,14 +209,20 @@ func (c *checker) suggest(word string, fields []field) string {
 		}
 	}
 	var meant []string
-	if s, ok := wording.Nearest(word, keys); ok && len(word) > 1 {
-		meant = append(meant, s)
+	if s, ok := wording.Nearest(word, keys); ok {
+		c.wrongs.add(JoinPath(parent(where), s))
+		if len(word) > 1 {
+			meant = append(meant, s)
+		}
 	}
 	other := c.elsewhere(reflect.TypeFor[schemas.Sweep](), "", word)
 	if slices.Contains(other, word) {
 		return ": it belongs to the top level of the file"
 	}
 	meant = append(meant, other...)
+	for _, path := range other {
+		c.wrongs.add(blockOf(where) + path)
+	}
 	if len(meant) == 0 {
 		return wording.DidYouMean(word, keys)
 	}
@@ -215,6 +230,15 @@ func (c *checker) suggest(word string, fields []field) string {
 		meant[i] = strconv.Quote(meant[i])
 	}
 	return ", did you mean " + strings.Join(meant, " or ") + "?"
+}
+
+// blockOf returns the prefix of the paths in the block of grids that a path is in, "grids[1]."; an
+// empty text at the top level.
+func blockOf(path string) string {
+	if block, _, ok := strings.Cut(path, "]."); ok && strings.HasPrefix(block, "grids[") {
+		return block + "]."
+	}
+	return ""
 }
 
 // elsewhere returns the paths of the keys with exactly this name.

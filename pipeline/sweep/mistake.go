@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -72,16 +73,75 @@ func (f *File) Mistake(path string) Mistake {
 	return Mistake{File: f.Name, Line: p.Line, Column: p.Column, Path: path}
 }
 
-// Reporter collects the mistakes that one stage finds in a file.
-type Reporter struct {
-	File  *File
-	found Mistakes
+// wrongs knows where mistakes are, by path.
+type wrongs struct {
+	here  map[string]bool // a mistake is at the path itself
+	under map[string]bool // one is inside of it; "" wherever one is
 }
+
+// add notes that what stands at path, or is missing there, is wrong.
+func (w *wrongs) add(path string) {
+	if w.here == nil {
+		w.here, w.under = map[string]bool{}, map[string]bool{}
+	}
+	w.here[path], w.under[""] = true, true
+	for path != "" {
+		path = parent(path)
+		w.under[path] = true
+	}
+}
+
+// sound reports whether no mistake is at the path, inside of it or around it.
+func (w *wrongs) sound(path string) bool {
+	if w.under[path] {
+		return false
+	}
+	for ; ; path = parent(path) {
+		if w.here[path] {
+			return false
+		}
+		if path == "" {
+			return true
+		}
+	}
+}
+
+// parent returns the path of what a path stands in.
+func parent(path string) string { return path[:max(strings.LastIndexAny(path, ".["), 0)] }
+
+// Reporter collects the mistakes of a file, those that were found earlier among them, and knows what
+// they leave sound, so that nobody reports what is only a consequence of them.
+type Reporter struct {
+	File   *File
+	found  Mistakes
+	wrongs wrongs
+}
+
+// NewReporter returns a reporter that starts with the mistakes that the file has.
+func NewReporter(f *File) *Reporter {
+	return &Reporter{File: f, found: slices.Clone(f.found),
+		wrongs: wrongs{maps.Clone(f.wrongs.here), maps.Clone(f.wrongs.under)}}
+}
+
+// Sound reports whether no mistake has been found at any of the paths, inside of them or around
+// them. What is missing because its key is misspelt is not sound.
+func (r *Reporter) Sound(paths ...string) bool {
+	return !slices.ContainsFunc(paths, func(path string) bool { return !r.wrongs.sound(path) })
+}
+
+// Readable reports whether what the file is about is known: its task and its grids.
+func (r *Reporter) Readable() bool {
+	return r.Sound("task") && !r.wrongs.here["grids"] && !r.wrongs.here[""]
+}
+
+// Count returns the number of mistakes.
+func (r *Reporter) Count() int { return len(r.found) }
 
 // At reports a mistake at the value that stands at path, or at the nearest thing around it.
 func (r *Reporter) At(path, format string, args ...any) {
 	p := r.File.At(path)
 	r.add(p.Line, p.Column, path, format, args)
+	r.wrongs.add(path)
 }
 
 // AtKey reports a mistake at the key that stands at path, instead of its value.
@@ -92,6 +152,14 @@ func (r *Reporter) AtKey(path, format string, args ...any) {
 		return
 	}
 	r.add(p.KeyLine, p.KeyColumn, path, format, args)
+	r.wrongs.add(path)
+}
+
+// Missing reports that a key is missing in what stands at path.
+func (r *Reporter) Missing(path, key, format string, args ...any) {
+	p := r.File.At(path)
+	r.add(p.Line, p.Column, path, format, args)
+	r.wrongs.add(JoinPath(path, key))
 }
 
 func (r *Reporter) add(line, column int, path, format string, args []any) {
@@ -101,9 +169,12 @@ func (r *Reporter) add(line, column int, path, format string, args []any) {
 }
 
 // Err returns the mistakes, sorted, as an error of type Mistakes; nil where there are none.
-func (r *Reporter) Err() error {
-	if len(r.found) == 0 {
+func (r *Reporter) Err() error { return r.found.err() }
+
+// err returns the mistakes, sorted, as an error; nil where there are none.
+func (m Mistakes) err() error {
+	if len(m) == 0 {
 		return nil
 	}
-	return r.found.sorted()
+	return m.sorted()
 }

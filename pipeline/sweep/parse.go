@@ -4,7 +4,8 @@
 // schemas.Sweep, whose tags are the rules, and the registries that know the names of classes, laws,
 // noises and adversaries; it asks no algorithm and opens no data file.
 //
-// Start with Parse. A Block is one grid of the file, with the defaults of the top level.
+// Start with Parse, or with Read to go on after mistakes. A Block is one grid of the file, with the
+// defaults of the top level.
 package sweep
 
 import (
@@ -14,7 +15,6 @@ import (
 	"io"
 	"reflect"
 	"strconv"
-	"strings"
 
 	"go.yaml.in/yaml/v4"
 
@@ -24,13 +24,15 @@ import (
 // MaxSource is the largest sweep file, in bytes.
 const MaxSource = 1 << 20
 
-// File is a sweep file whose syntax, keys and single values are right.
+// File is a sweep file. Where it has mistakes, what they are about has no meaning.
 type File struct {
 	Name   string // for messages
 	Source []byte
 	Sweep  schemas.Sweep
 
 	places map[string]Place
+	found  Mistakes
+	wrongs wrongs
 }
 
 // Place is where the key and the value of a path stand, from 1. The key's numbers are 0 for items
@@ -41,18 +43,26 @@ type Place struct{ KeyLine, KeyColumn, Line, Column int }
 // checked without asking algorithms or opening data: syntax, keys, types, ranges, and what must
 // stand together. The error is of type Mistakes.
 func Parse(name string, src []byte) (*File, error) {
+	f := Read(name, src)
+	if err := f.found.err(); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// Read reads the sweep file src as Parse does, and returns it with the mistakes that it has, for
+// those who find more of them: PluginPaths and plan.Resolve.
+func Read(name string, src []byte) *File {
 	f := &File{Name: name, Source: src, places: map[string]Place{}}
 	c := &checker{file: name, places: f.places, fields: map[reflect.Type][]field{}}
 	if root := c.load(src); root != nil {
 		c.value(root, reflect.ValueOf(&f.Sweep).Elem(), "", rules{})
 	}
-	if len(c.mistakes) > 0 {
-		return nil, c.mistakes.sorted()
-	}
-	if err := f.checkTogether(); err != nil {
-		return nil, err
-	}
-	return f, nil
+	f.found, f.wrongs = c.mistakes, c.wrongs
+	r := NewReporter(f)
+	f.checkTogether(r)
+	f.found, f.wrongs = r.found, r.wrongs
+	return f
 }
 
 // load returns the root of the only document in src, and nil where a mistake was found.
@@ -135,7 +145,7 @@ func (f *File) At(path string) Place {
 		if path == "" {
 			return Place{Line: 1, Column: 1}
 		}
-		path = path[:max(strings.LastIndexAny(path, ".["), 0)]
+		path = parent(path)
 	}
 }
 

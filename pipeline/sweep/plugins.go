@@ -8,12 +8,16 @@ import (
 )
 
 // PluginPaths returns the absolute paths of the file's plugins; relative ones start at dir. Each
-// has to be an executable file. The error is of type Mistakes.
+// has to be an executable file: others are left out, and are mistakes of the file from then on. The
+// error is of type Mistakes and holds all that the file has.
 func (f *File) PluginPaths(dir string) ([]string, error) {
 	var paths []string
-	r := Reporter{File: f}
+	r := NewReporter(f)
 	for i, p := range f.Sweep.Plugins {
 		where := fmt.Sprintf("plugins[%d]", i)
+		if !r.Sound(where) {
+			continue
+		}
 		abs, err := Absolute(dir, p)
 		if err != nil {
 			r.At(where, "%v", err)
@@ -32,10 +36,8 @@ func (f *File) PluginPaths(dir string) ([]string, error) {
 			paths = append(paths, abs)
 		}
 	}
-	if err := r.Err(); err != nil {
-		return nil, err
-	}
-	return paths, nil
+	f.found, f.wrongs = r.found, r.wrongs
+	return paths, r.Err()
 }
 
 // Absolute returns the absolute path of a file that a sweep file in dir names.
