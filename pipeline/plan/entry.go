@@ -158,7 +158,8 @@ func (e *entry) find(known *catalog, r *sweep.Reporter) bool {
 		return false // it may be of a plugin that is not there
 	}
 	if !ok {
-		r.At(where, "unknown algorithm %q%s", sweep.Shorten(e.use.Use), wording.DidYouMean(e.use.Use, known.names()))
+		r.At(where, "unknown algorithm %q%s", sweep.Shorten(e.use.Use),
+			cmp.Or(wording.DidYouMean(e.use.Use, known.names()), "; `shatter plugin list` names them all"))
 		return false
 	}
 	e.algorithm = d

@@ -179,7 +179,7 @@ fits: [%s]
 		{"{x: d, scale: log, exponnt: 1}", `s:7:27: fits[0].exponnt: unknown key, did you mean "exponent"?`},
 		{"{x: d, scale: log, exponent: half}", `s:7:37: fits[0].exponent: "half" is not a number`},
 		{"", `s:7:7: fits: the list is empty: give at least one value`},
-		{"d", `s:7:8: fits[0]: a mapping (key: value) was expected, not the text "d"`},
+		{"d", `s:7:8: fits[0]: a mapping (x, scale, exponent, source) was expected, not the text "d"`},
 	} {
 		if _, err := sweep.Parse("s", []byte(fmt.Sprintf(src, c.fit))); err == nil || err.Error() != c.want {
 			t.Errorf("%s: %v, want %s", c.fit, err, c.want)

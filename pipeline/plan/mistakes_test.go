@@ -89,7 +89,7 @@ grids:
 				`change it, or exclude it`,
 			`s:16:17: limits.trial: "5" is not a time: write it with a unit, like 90s, 10m or 1h`}},
 		{"an exclusion that drops nothing and a number of trials", spoil(sound, "d: 20}", "d: 30}", "20\nzip", "none\nzip"), []string{
-			`s:13:9: trials: "none" is not a whole number`,
+			`s:13:9: trials: "none" is not a whole number, nor a mapping (max)`,
 			`s:15:11: exclude[0]: matches no cell: check the names and values, or remove it`}},
 
 		{"what a misspelt key would hold is not missed", spoil(sound, "problem:", "problm:", "algorithms:", "algorithm:",
@@ -105,7 +105,7 @@ grids:
 			`s:2:7: task: unknown value "lern", did you mean "learn"?`}},
 		{"a plugin that is not there may serve an algorithm", spoil(sound, "name: x", "name: x y\nplugins: [7]",
 			"baseline/perceptron", "mine/own", "rounds: [30", "round: [30"), []string{
-			`s:1:7: name: "x y" is not a name: it begins with a letter or digit and matches ^[A-Za-z0-9][A-Za-z0-9_-]*$`,
+			`s:1:7: name: "x y" is not a name: it begins with a letter or digit and matches ^[A-Za-z0-9][A-Za-z0-9_-]*$, for example x-y`,
 			`s:2:11: plugins[0]: text was expected, not the number 7: put it in quotes`,
 			`s:9:28: algorithms[0].round: unknown parameter, did you mean "rounds"?`}},
 		{"an algorithm that is unknown may have an axis that zip and exclude name", spoil(sound, "boosting/hs-stl, r",

@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"encoding"
 	"fmt"
 	"reflect"
@@ -132,9 +133,10 @@ func (c *checker) mapping(n *yaml.Node, v reflect.Value, p Place, path string, r
 	if n.Kind != yaml.MappingNode {
 		if i := slices.IndexFunc(fields, func(f field) bool { return f.short }); i >= 0 && v.Kind() == reflect.Struct {
 			c.value(n, v.FieldByIndex(fields[i].index), path, fields[i].rules)
+			c.addKeys(n, fields)
 			return
 		}
-		c.fail(p, path, "a mapping (key: value) was expected, not %s", describe(n))
+		c.fail(p, path, "a mapping (%s) was expected, not %s", cmp.Or(listKeys(fields), "key: value"), describe(n))
 		return
 	}
 	given := map[string]*yaml.Node{}
@@ -157,9 +159,45 @@ func (c *checker) mapping(n *yaml.Node, v reflect.Value, p Place, path string, r
 	for _, f := range fields {
 		where := JoinPath(path, f.key)
 		if f.rules.required && f.key != "" && given[f.key] == nil && !c.wrongs.here[where] {
-			c.failAbout(where, p, path, "%q is needed", f.key)
+			c.failAbout(where, p, path, "%q is needed%s", f.key, neededAs(v.Type()))
 		}
 	}
+}
+
+// mostKeys is the number of keys up to which a message about another one lists them.
+const mostKeys = 8
+
+// listKeys lists the keys of a mapping; it returns an empty text where there are none, or too many.
+func listKeys(fields []field) string {
+	var keys []string
+	for _, f := range fields {
+		if f.key != "" {
+			keys = append(keys, f.key)
+		}
+	}
+	if len(keys) > mostKeys {
+		return ""
+	}
+	return strings.Join(keys, ", ")
+}
+
+// addKeys adds to a mistake about a word in place of a number that a mapping may stand there.
+func (c *checker) addKeys(n *yaml.Node, fields []field) {
+	if len(c.mistakes) == 0 || n.Kind != yaml.ScalarNode {
+		return
+	}
+	last := &c.mistakes[len(c.mistakes)-1]
+	if strings.HasSuffix(last.Message, "is not a whole number") && last.Line == n.Line && last.Column == n.Column {
+		last.Message += ", nor a mapping (" + listKeys(fields) + ")"
+	}
+}
+
+// neededAs returns how the keys that a mapping needs are written, where people leave them out.
+func neededAs(t reflect.Type) string {
+	if t == reflect.TypeFor[schemas.AlgorithmUse]() {
+		return ": the algorithm's name, beside its parameters, {use: boosting/hs-stl, rounds: 50}"
+	}
+	return ""
 }
 
 // entry fills the field or the map entry that key names.
@@ -209,7 +247,8 @@ func (c *checker) suggest(word, where string, fields []field) string {
 		}
 	}
 	var meant []string
-	if s, ok := wording.Nearest(word, keys); ok {
+	s, near := wording.Nearest(word, keys)
+	if near {
 		c.wrongs.add(JoinPath(parent(where), s))
 		if len(word) > 1 {
 			meant = append(meant, s)
@@ -229,7 +268,11 @@ func (c *checker) suggest(word, where string, fields []field) string {
 	for i := range meant {
 		meant[i] = strconv.Quote(meant[i])
 	}
-	return ", did you mean " + strings.Join(meant, " or ") + "?"
+	hint := ", did you mean " + strings.Join(meant, " or ") + "?"
+	if here := listKeys(fields); !near && here != "" {
+		hint += " Here there is " + here
+	}
+	return hint
 }
 
 // blockOf returns the prefix of the paths in the block of grids that a path is in, "grids[1]."; an

@@ -15,6 +15,7 @@ import (
 	"io"
 	"reflect"
 	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v4"
 
@@ -128,6 +129,9 @@ func (c *checker) syntax(src []byte, err error) {
 		}
 		if begins(src, load.Mark.Line, '\t') {
 			message = "a tab at the beginning of the line: YAML is indented by spaces"
+		}
+		if strings.Contains(message, "cannot start any token") {
+			message += "; put text that begins with a special character in quotes"
 		}
 		c.fail(Place{Line: load.Mark.Line, Column: load.Mark.Column}, "", "not YAML: %s", message)
 		return

@@ -103,6 +103,12 @@ func TestParseMistakes(t *testing.T) {
 		{"null", base + "privacy:", []string{`s:6:9: privacy: no value: give one, or remove the key`}},
 		{"text for a number", base + "seed: one", []string{`s:6:7: seed: "one" is not a whole number, nor the word secret`}},
 		{"quoted number", base + "trials: '1'", []string{`s:6:9: trials: a whole number was expected, not the text "1"`}},
+		{"word for sample sizes", strings.Replace(base, "[100]", "find", 1), []string{
+			`s:5:4: n: "find" is not a whole number, nor a mapping (find, from, to, within, confidence, monotone)`}},
+		{"special character", base + "exclude: {a: >50K}", []string{`s:6:14: not YAML: while scanning for the next token: found ` +
+			`character that cannot start any token; put text that begins with a special character in quotes`}},
+		{"key of elsewhere", base + "privacy: {max: 2}", []string{
+			`s:6:11: privacy.max: unknown key, did you mean "trials.max"? Here there is epsilon, delta`}},
 		{"fraction", base + "seed: 1.5", []string{`s:6:7: seed: 1.5 is not a whole number, nor the word secret`}},
 		{"negative", base + "seed: -1", []string{`s:6:7: seed: -1 is outside [0, inf)`}},
 		{"neither number nor secret", base + "seed: Secret", []string{
@@ -112,9 +118,9 @@ func TestParseMistakes(t *testing.T) {
 		{"octal", base + "seed: 010", []string{`s:6:7: seed: "010" is not a whole number, nor the word secret`}},
 		{"list for a value", base + "seed: [1]", []string{`s:6:7: seed: a single value was expected, not a list`}},
 		{"number for text", "name: 12\n" + base[8:], []string{`s:1:7: name: text was expected, not the number 12: put it in quotes`}},
-		{"value for a mapping", base + "privacy: 1", []string{`s:6:10: privacy: a mapping (key: value) was expected, not the number 1`}},
+		{"value for a mapping", base + "privacy: 1", []string{`s:6:10: privacy: a mapping (epsilon, delta) was expected, not the number 1`}},
 		{"mapping for a list", base + "zip: {d: margin}", []string{`s:6:6: zip: a list was expected, not a mapping`}},
-		{"bad name", "name: a/b\n" + base[8:], []string{`s:1:7: name: "a/b" is not a name: it begins with a letter or digit and matches ^[A-Za-z0-9][A-Za-z0-9_-]*$`}},
+		{"bad name", "name: a/b\n" + base[8:], []string{`s:1:7: name: "a/b" is not a name: it begins with a letter or digit and matches ^[A-Za-z0-9][A-Za-z0-9_-]*$, for example a-b`}},
 		{"unknown value", base + "task: lern", []string{`s:6:7: task: unknown value "lern", did you mean "learn"?`}},
 		{"unknown class", strings.Replace(base, "points", "tresholds", 1), []string{`s:2:18: problem.class: unknown value "tresholds", did you mean "thresholds"?`}},
 		{"n below 1", strings.Replace(base, "[100]", "[100, 0, -5]", 1), []string{
@@ -137,7 +143,7 @@ func TestParseMistakes(t *testing.T) {
 			`s:1:1: "goal" is needed: {alpha: 0.1, beta: 0.05} makes an excess error of at most 0.1 a success`}},
 		{"missing in a block", base + "grids:\n  - goal: {alpha: 0.2}\n", []string{
 			`s:7:11: grids[0].goal: "beta" is needed: the failure probability allowed (the goal of a block takes the place of the whole goal at the top level)`}},
-		{"missing use", strings.Replace(base, "expmech/em", "{as: y}", 1), []string{`s:3:14: algorithms[0]: "use" is needed`}},
+		{"missing use", strings.Replace(base, "expmech/em", "{as: y}", 1), []string{`s:3:14: algorithms[0]: "use" is needed: the algorithm's name, beside its parameters, {use: boosting/hs-stl, rounds: 50}`}},
 		{"max for a list", base + "trials: {max: 5}", []string{
 			`s:6:9: trials: {max: ...} belongs to "n: {find: true}"; with a list of n write the number of repetitions, "trials: 200"`}},
 		{"number for a search", strings.Replace(base, "[100]", "{find: true}", 1) + "trials: 5", []string{

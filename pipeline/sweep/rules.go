@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"regexp"
@@ -110,7 +111,26 @@ func (r rules) text(s string) error {
 	case r.maxLength > 0 && len(s) > r.maxLength:
 		return fmt.Errorf("%q is longer than %d characters", Shorten(s), r.maxLength)
 	case r.pattern != nil && !r.pattern.MatchString(s):
-		return fmt.Errorf("%q is not a name: it begins with a letter or digit and matches %s", Shorten(s), r.pattern)
+		message := fmt.Sprintf("%q is not a name: it begins with a letter or digit and matches %s", Shorten(s), r.pattern)
+		if name := r.nameLike(s); name != "" {
+			message += fmt.Sprintf(", for example %s", Shorten(name))
+		}
+		return errors.New(message)
 	}
 	return nil
+}
+
+// nameLike returns s with hyphens for what the pattern does not allow; an empty text where that is
+// no name either.
+func (r rules) nameLike(s string) string {
+	name := strings.Trim(strings.Map(func(c rune) rune {
+		if r.pattern.MatchString("x" + string(c)) {
+			return c
+		}
+		return '-'
+	}, s), "-")
+	if !r.pattern.MatchString(name) {
+		return ""
+	}
+	return name
 }
