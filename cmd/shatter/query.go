@@ -79,12 +79,12 @@ func queryCommand() *cobra.Command {
 read from stdin.
 
 The files of the result are the views "table", curve, bounds, trials, timing and fits; cells is another
-name of "table", which is a reserved word of SQL. Column cell joins them all; --schema lists columns and
-what they mean. Results are read-only: only select and explain are answered, no file but those of the
+name of "table", which is a reserved word of SQL. Column cell joins them all, and trials have the columns
+that say what their cell is; --schema lists columns and what they mean. Results are read-only: only select and explain are answered, no file but those of the
 result can be read, and a query that takes more than --timeout or --memory ends.
 
   shatter query shatter-out/em "select epsilon, n_star, ratio_high from cells order by epsilon"
-  shatter query shatter-out/em "select n, avg(error), stddev(error) from trials group by n order by n"
+  shatter query shatter-out/em "select n, epsilon, avg(error) from trials group by all order by all"
   shatter query shatter-out/em -o parquet "select * from trials join cells using (cell)" > all.parquet
 
 table and md show at most 10,000 rows; json, csv, arrow (an IPC stream) and parquet stream any number.`,

@@ -63,6 +63,14 @@ func BenchmarkAggregate(b *testing.B) {
 	measure(b, "select cell, n, count(*), avg(error), count(*) filter (success) from trials group by all", "csv")
 }
 
+// BenchmarkMean reads one column: the key columns cost it nothing.
+func BenchmarkMean(b *testing.B) { measure(b, "select avg(error) from trials", "csv") }
+
+// BenchmarkByKey joins the key columns in.
+func BenchmarkByKey(b *testing.B) {
+	measure(b, "select n, epsilon, avg(error) from trials group by all", "csv")
+}
+
 func BenchmarkQuantile(b *testing.B) {
 	measure(b, "select cell, n, quantile_disc(error, 0.9) from trials group by all", "csv")
 }

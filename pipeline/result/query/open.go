@@ -26,6 +26,7 @@ type DB struct {
 	db      duck.Database
 	views   []View
 	missing []string     // optional files that are not there
+	trials  string       // SQL of trials without the key columns
 	link    string       // a folder to remove at the end
 	stuck   atomic.Int64 // questions that have not let go of their connections
 }
@@ -124,9 +125,19 @@ func (d *DB) fill(files map[string]string) error {
 			continue
 		}
 		allowed = append(allowed, text(path))
-		if err := c.exec(fmt.Sprintf(`create view "%s" as from read_parquet(%s)`, name, text(path))); err != nil {
+		sql := "from read_parquet(" + text(path) + ")"
+		if name == "trials" {
+			d.trials = sql
+		}
+		if slices.Contains(withKeys, name) {
+			sql = keyed(sql, d.views[0].Columns)
+		}
+		if err := c.exec(fmt.Sprintf(`create view "%s" as %s`, name, sql)); err != nil {
 			return fmt.Errorf("%q: %w; if the file is damaged, running the sweep again writes it anew from the ledger",
 				path, err)
+		}
+		if err := d.look(c, name); err != nil {
+			return err
 		}
 	}
 	for _, sql := range []string{
@@ -139,26 +150,21 @@ func (d *DB) fill(files map[string]string) error {
 			return err
 		}
 	}
-	return d.look(c)
+	return nil
 }
 
-// look finds the columns of the views.
-func (d *DB) look(c *conn) error {
-	for _, name := range names {
-		if slices.Contains(d.missing, name) {
-			continue
-		}
-		s, err := c.statement(context.Background(), `from "`+name+`"`)
-		if err != nil {
-			return err
-		}
-		v := View{Name: name}
-		for _, col := range s.columns {
-			v.Columns = append(v.Columns, schemas.Column{Name: col.name, Type: col.typ, Doc: meaning(name, col.name)})
-		}
-		s.close()
-		d.views = append(d.views, v)
+// look finds the columns of a view.
+func (d *DB) look(c *conn, name string) error {
+	s, err := c.statement(context.Background(), `from "`+name+`"`)
+	if err != nil {
+		return err
 	}
+	defer s.close()
+	v := View{Name: name}
+	for _, col := range s.columns {
+		v.Columns = append(v.Columns, schemas.Column{Name: col.name, Type: col.typ, Doc: meaning(name, col.name)})
+	}
+	d.views = append(d.views, v)
 	return nil
 }
 

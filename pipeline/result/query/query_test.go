@@ -208,10 +208,11 @@ func TestViews(t *testing.T) {
 			}
 		}
 	}
-	want := map[string]int{"bounds": 8, "trials": 7, "timing": 8}
+	want := map[string]int{"bounds": 8, "timing": 8}
 	for _, name := range []string{"table", "curve"} {
 		want[name] = len(result.Columns(name)) + metricColumns[name]
 	}
+	want["trials"] = len(result.Columns("trials")) + len(trial.KeyColumns()) - 1 + 1 // cell stands in both; a parameter
 	if diff := cmp.Diff(want, seen); diff != "" {
 		t.Error(diff)
 	}
@@ -221,6 +222,37 @@ func TestViews(t *testing.T) {
 	}
 	if s := Describe(d.Views()); len(s.Rows) != all {
 		t.Errorf("%d rows", len(s.Rows))
+	}
+}
+
+// Trials have the key columns of their cells, whatever a question calls them, and a question that
+// joins the table has its columns without ambiguity.
+func TestKeysOfTrials(t *testing.T) {
+	d, _ := opened(t, Options{})
+	for _, tt := range []struct{ sql, want string }{
+		{"select n, epsilon, count(*) from trials group by all order by n", "100,0.5,5000\n200,0.5,5000"},
+		{"select count(*) from trials where class = 'thresholds' and P_ROUNDS = 7", "10000"},
+		{`select max(t."Epsilon") from trials t`, "0.5"},
+		{"select max(main.trials.epsilon) from main.trials", "0.5"},
+		{"select columns('eps.*') from trials limit 1", "0.5"},
+		{"select t.epsilon from (from trials limit 1) t", "0.5"},
+		{"with t as (select * from trials) select max(epsilon) from t", "0.5"},
+		{"select max(domain) from trials join cells using (cell)", "256"},
+		{"select max(t.domain) from trials t join cells c using (cell)", "256"},
+		{"select count(*) from (select * from trials join cells using (cell))", "10000"},
+		{"select max(x.domain) from (select t.*, n_star from trials t join cells using (cell)) x", "256"},
+		{"select (trials).domain from trials limit 1", "256"},
+		{"select x.domain from (select t as x from trials t limit 1)", "256"},
+		{"select count(*) from trials where error < 2 and n = 100", "5000"},
+		{"select count(column_name) from (describe trials) where column_name = 'epsilon'", "1"},
+		{"select count(*) from trials a join trials b using (cell, n, repetition) where b.epsilon = 0.5", "10000"},
+		{"explain analyze select max(epsilon) from trials", ""},
+	} {
+		got, err := ask(d, "csv", tt.sql)
+		_, got, _ = strings.Cut(strings.TrimSpace(got), "\n")
+		if err != nil || tt.want != "" && got != tt.want {
+			t.Errorf("%s: %q, %v, want %q", tt.sql, got, err, tt.want)
+		}
 	}
 }
 

@@ -192,7 +192,8 @@ var tableFunctions = []string{
 var refusedFunctions = []string{"write_log", "sleep_ms", "nextval", "currval", "setseed"}
 
 // inspect reads the syntax tree of body, which is sql without its explain, before anything is
-// bound. It refuses statements that do not select and functions that do more than that.
+// bound. It refuses statements that do not select and functions that do more than that. Where the
+// answer does not need the key columns of trials, it gives the connection the view without them.
 func (c *conn) inspect(ctx context.Context, sql, body string) error {
 	if err := c.await(ctx, func() error { return c.single(sql) }); err != nil {
 		return err
@@ -211,7 +212,14 @@ func (c *conn) inspect(ctx context.Context, sql, body string) error {
 	if tree.Error || len(tree.Statements) != 1 {
 		return readOnly(sql)
 	}
-	return inspectNode(tree.Statements, false)
+	if err := inspectNode(tree.Statements, false); err != nil {
+		return err
+	}
+	var m mention
+	if m.read(tree.Statements); m.trials && !m.usesKeys() {
+		return c.exec("create or replace temp view trials as " + c.db.trials)
+	}
+	return nil
 }
 
 // single parses the SQL and refuses all but one statement.

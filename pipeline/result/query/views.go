@@ -25,13 +25,14 @@ var names = []string{"table", "curve", "bounds", "trials", "timing", "fits"}
 // optional are the files that results of earlier versions lack.
 var optional = []string{"fits"}
 
-// documented returns the columns that a file may have, but for those whose names come from
+// documented returns the columns that a view may have, but for those whose names come from
 // algorithms.
 func documented(view string) []schemas.Column {
+	table := slices.Concat(result.Columns("table"), result.Columns("games"))
 	if view == "table" {
-		return slices.Concat(result.Columns("table"), result.Columns("games"))
+		return table
 	}
-	return result.Columns(view)
+	return append(result.Columns(view), table...) // of which some views have the key columns
 }
 
 // meaning returns the documentation of a column, or an empty text where there is none.
