@@ -300,7 +300,8 @@ func tableRow(c *cell, res estimate.Result, curve []result.CurveRow) result.Tabl
 func (r *run) manifest(s *Summary) schemas.Manifest {
 	t := r.tally
 	run := schemas.ManifestRun{
-		Number: r.Folder.Number(), Began: r.progress.began.UTC().Truncate(time.Second), Seconds: time.Since(r.progress.began).Seconds(),
+		Number: r.Folder.Number(),
+		Began:  r.progress.began.UTC().Truncate(time.Second), Seconds: time.Since(r.progress.began).Seconds(),
 		Known: t.known, Trials: t.trials, Served: t.served, Looked: s.Looked, LookTime: r.looks.seconds,
 		TrialTime: min(t.seconds, math.MaxFloat64), Interrupted: s.Interrupted,
 		Ledger: folder.Lines(r.Folder.Report), Damage: folder.Damage(r.Folder.Report),

@@ -89,6 +89,9 @@ func (k *knownResult) fill(c *cobra.Command, r *finishedSweep) error {
 
 // explainKnown says what is missing where the ledger of a folder cannot be read without its sweep.
 func explainKnown(dir string, err error) error {
+	if _, err := folder.ReadRecord(dir); err != nil {
+		return outdated(err, nil)
+	}
 	if mistakes, ok := errors.AsType[sweep.Mistakes](err); ok {
 		err = mistakes
 	}

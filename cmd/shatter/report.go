@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/result/report"
 )
@@ -25,6 +26,11 @@ and how the result was made. It is one file that needs no network. shatter run w
 			sweep, err := report.Load(known.Dir)
 			if err != nil {
 				return explainRead(args[0], err)
+			}
+			if known.temporary && folder.ResultStands(args[0]) { // the run has ended meanwhile, and has written its report
+				if sweep, err = report.Load(args[0]); err != nil {
+					return explainRead(args[0], err)
+				}
 			}
 			path := filepath.Join(args[0], "report.html")
 			if err := disk.WriteFile(path, sweep.WriteHTML); err != nil {

@@ -116,9 +116,10 @@ func (s *Sweep) write(w io.Writer) error {
 
 func (s *Sweep) page() *page {
 	p := &page{
-		Sweep: s, Style: template.CSS(pageStyle), Name: s.manifest.Name, Partial: s.manifest.Partial, Answer: s.answer(), Source: s.source,
-		Table:  view(s.table, docs(result.Columns("table"), result.Columns("games")), tableOrder),
-		Slopes: view(s.fits, docs(result.Columns("fits")), slopeOrder),
+		Sweep: s, Style: template.CSS(pageStyle), Name: s.manifest.Name, Answer: s.answer(), Source: s.source,
+		Partial: s.manifest.Partial,
+		Table:   view(s.table, docs(result.Columns("table"), result.Columns("games")), tableOrder),
+		Slopes:  view(s.fits, docs(result.Columns("fits")), slopeOrder),
 	}
 	p.Problems = s.problems()
 	p.Unknown, p.Failures, p.RunNotes = s.unknown(), s.failures(), s.runNotes()
