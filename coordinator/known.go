@@ -12,14 +12,14 @@ import (
 
 // Known tells what the ledger of a folder knows of its sweep.
 type Known struct {
-	Cells, Decided int
-	Trials         int64    // outcomes of the sweep's cells
-	Damaged        []string // parts of the ledger that cannot be read and whose trials no run has run again
-	Partial        string   // how far the sweep has come; "" where the result is whole
+	Cells, Done int      // Done: those that want no more trials
+	Trials      int64    // outcomes of the sweep's cells
+	Damaged     []string // parts of the ledger that cannot be read and whose trials no run has run again
+	Partial     string   // how far the sweep has come; "" where the result is whole
 }
 
 // Nothing reports whether there is no result to show.
-func (k *Known) Nothing() bool { return k.Trials == 0 && k.Decided == 0 }
+func (k *Known) Nothing() bool { return k.Trials == 0 && k.Done == 0 }
 
 // notReached is the reason of cells that a sweep which has not ended leaves undecided.
 const notReached = "the sweep has not got there yet"
@@ -35,7 +35,7 @@ func WriteKnown(ctx context.Context, c Config, dir string, running bool) (*Known
 	if err := r.replay(ctx); err != nil {
 		return nil, err
 	}
-	k := &Known{Cells: len(r.grid.cells), Decided: len(r.grid.cells) - r.grid.open, Trials: r.tally.known}
+	k := &Known{Cells: len(r.grid.cells), Done: len(r.grid.cells) - r.grid.open, Trials: r.tally.known}
 	before := folder.ReadManifest(c.Folder.Dir)
 	for _, d := range c.Folder.Report.Damaged {
 		if !folder.Repaired(before, d) {
@@ -69,8 +69,8 @@ func WriteKnown(ctx context.Context, c Config, dir string, running bool) (*Known
 // howFar says how far the sweep has come; "" where a run would find nothing to do and none is at
 // work.
 func (r *run) howFar(k *Known, running bool) string {
-	text := fmt.Sprintf("%d of %d cells decided, %s trials so far",
-		k.Decided, k.Cells, wording.Thousands(float64(k.Trials)))
+	text := fmt.Sprintf("%d of %d cells done, %s trials so far",
+		k.Done, k.Cells, wording.Thousands(float64(k.Trials)))
 	if r.grid.open == 0 && r.looks.pending > 0 {
 		text += fmt.Sprintf(", %d second looks left", r.looks.pending)
 	}

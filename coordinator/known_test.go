@@ -82,14 +82,14 @@ func TestKnown(t *testing.T) {
 		t.Helper()
 		k, to := known(t, dir, false)
 		count, reasons := statuses(t, to)
-		if folder.ResultStands(dir) || k.Trials == 0 || k.Decided >= k.Cells ||
+		if folder.ResultStands(dir) || k.Trials == 0 || k.Done >= k.Cells ||
 			!strings.HasSuffix(k.Partial, "so far; the sweep was interrupted: the same command goes on") {
 			t.Errorf("%s: %+v", when, k)
 		}
 		notYet := func(reason string) bool {
 			return strings.HasPrefix(reason, notReached+"; deciding it would take about ")
 		}
-		if open := k.Cells - k.Decided; count[estimate.StatusUndecided] < open ||
+		if open := k.Cells - k.Done; count[estimate.StatusUndecided] < open ||
 			len(slices.DeleteFunc(reasons, func(r string) bool { return !notYet(r) })) != open {
 			t.Errorf("%s: %+v, but the table has %v", when, k, count)
 		}
@@ -161,7 +161,7 @@ func TestKnownLooks(t *testing.T) {
 	cfg := reading(t, dir)
 	cfg.Looks = 0.01
 	k, err := WriteKnown(t.Context(), cfg, t.TempDir(), false)
-	if err != nil || !strings.HasPrefix(k.Partial, "6 of 6 cells decided, ") ||
+	if err != nil || !strings.HasPrefix(k.Partial, "6 of 6 cells done, ") ||
 		!strings.Contains(k.Partial, " second looks left; ") {
 		t.Errorf("%+v, %v", k, err)
 	}

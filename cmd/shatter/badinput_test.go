@@ -355,13 +355,13 @@ func showKnown(t *testing.T, dir, state string, ways int) {
 	t.Helper()
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
-	said := "shatter: partial: 0 of 2 cells decided, "
+	said := "shatter: partial: 0 of 2 cells done, "
 	for _, c := range []struct {
 		args []string
 		want []string // on stdout
 	}{
 		{[]string{"table", dir}, []string{"undecided", "the sweep has not got there yet; deciding", "\npartial: 0 of 2", state}},
-		{[]string{"table", dir, "-o", "tex"}, []string{"% sweep bad, partial: 0 of 2 cells decided", state}},
+		{[]string{"table", dir, "-o", "tex"}, []string{"% sweep bad, partial: 0 of 2 cells done", state}},
 		{[]string{"query", dir, "select status from cells group by all", "-o", "csv"}, []string{"status\nundecided\n"}},
 		{[]string{"report", dir}, []string{filepath.Join(dir, "report.html\n")}},
 		{[]string{"plot", dir, "--what", "curve", "--format", "vl.json"}, []string{filepath.Join(dir, "figures", "curve-")}},
@@ -378,7 +378,7 @@ func showKnown(t *testing.T, dir, state string, ways int) {
 	}
 	if ways > 1 {
 		page := testkit.ReadFile(t, filepath.Join(dir, "report.html"))
-		if !strings.Contains(page, "<strong>Partial.</strong> 0 of 2 cells decided") || !strings.Contains(page, state) {
+		if !strings.Contains(page, "<strong>Partial.</strong> 0 of 2 cells done") || !strings.Contains(page, state) {
 			t.Error("the page is not marked")
 		}
 	}
