@@ -390,12 +390,13 @@ func showKnown(t *testing.T, dir, state string, ways int) {
 // A reader that leaves, and a device that is full, are no reason to panic.
 func TestStdoutEnds(t *testing.T) {
 	t.Parallel()
-	shatterBinary, dir := binary(t), t.TempDir()
+	shatterBinary, dir, temp := binary(t), t.TempDir(), t.TempDir()
 	out := filepath.Join(dir, "out")
 	mustRun(t, write(t, filepath.Join(dir, "bad.yaml"), badSweep), out)
 	show := func(stdout *os.File) (string, *os.ProcessState) {
 		var stderr bytes.Buffer
 		cmd := exec.Command(shatterBinary, "table", out, "--what", "curve")
+		cmd.Env = append(os.Environ(), "TMPDIR="+temp)
 		cmd.Stdout, cmd.Stderr = stdout, &stderr
 		_ = cmd.Run()
 		stdout.Close()
@@ -406,6 +407,10 @@ func TestStdoutEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Close()
+	again, err := syscall.Dup(int(w.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
 	if text, state := show(w); state.Sys().(syscall.WaitStatus).Signal() != syscall.SIGPIPE || text != "" {
 		t.Errorf("broken pipe: %v: %s", state, text)
 	}
@@ -415,6 +420,15 @@ func TestStdoutEnds(t *testing.T) {
 	}
 	if text, state := show(full); state.ExitCode() != exitUnfinished || !strings.Contains(text, "make room") {
 		t.Errorf("full device: %v: %s", state, text)
+	}
+	if err := os.Remove(filepath.Join(out, "manifest.json")); err != nil { // the table is made from the ledger
+		t.Fatal(err)
+	}
+	if text, state := show(os.NewFile(uintptr(again), "pipe")); state.ExitCode() != exitPipe || text != "" {
+		t.Errorf("broken pipe, with a temporary folder: %v: %s", state, text)
+	}
+	if left := files(t, temp); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
 	}
 }
 

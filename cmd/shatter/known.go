@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -45,6 +47,7 @@ func openResult(c *cobra.Command, dir string) (*knownResult, error) {
 	if err != nil {
 		return nil, err
 	}
+	signal.Ignore(syscall.SIGPIPE) // a reader of stdout that leaves is an error, after which close is called
 	k := &knownResult{temp, true}
 	if err := k.fill(c, r); err != nil {
 		k.close()

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -40,6 +41,7 @@ const (
 	exitChanged      = 5 // the file or the code changed since the sweep began
 	exitContradicted = 6 // the result refutes a bound that is called proved
 	exitInterrupted  = 130
+	exitPipe         = 141 // the reader of stdout has left: as if by SIGPIPE
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
@@ -58,10 +60,19 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		code, err = exitInterrupted, errors.New("interrupted; run the same command again to go on")
 	}
+	if readerLeft(err) {
+		return exitPipe
+	}
 	if text := err.Error(); text != "" {
 		fmt.Fprintf(stderr, "shatter: %s%s\n", text, remedy(err))
 	}
 	return code
+}
+
+// readerLeft reports whether err says that nobody reads stdout any more.
+func readerLeft(err error) bool {
+	write, ok := errors.AsType[*fs.PathError](err)
+	return ok && write.Path == os.Stdout.Name() && write.Err == syscall.EPIPE
 }
 
 // remedy returns the end of a message about a disk that takes no more, unless the error has one.
