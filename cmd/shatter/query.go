@@ -78,10 +78,11 @@ func queryCommand() *cobra.Command {
 		Long: `Answer one SQL query (DuckDB's dialect) over the result in the folder DIR. Without SQL, or with -, it is
 read from stdin.
 
-The files of the result are the views "table", curve, bounds, trials, timing and fits; cells is another
-name of "table", which is a reserved word of SQL. Column cell joins them all, and trials have the columns
-that say what their cell is; --schema lists columns and what they mean. Results are read-only: only select and explain are answered, no file but those of the
-result can be read, and a query that takes more than --timeout or --memory ends.
+The files of the result are the views "table", curve, bounds, trials, timing, fits and failures; cells is
+another name of "table", which is a reserved word of SQL. Column cell joins them all, and trials and failures
+have the columns that say what their cell is; --schema lists columns and what they mean. Results are
+read-only: only select and explain are answered, no file but those of the result can be read, and a query
+that takes more than --timeout or --memory ends.
 
   shatter query shatter-out/em "select epsilon, n_star, ratio_high from cells order by epsilon"
   shatter query shatter-out/em "select n, epsilon, avg(error) from trials group by all order by all"

@@ -16,13 +16,14 @@ import (
 	"golang.org/x/term"
 
 	"github.com/shatterlab/shatter/coordinator/folder"
+	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/pipeline/result/render"
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 	"github.com/shatterlab/shatter/schemas"
 )
 
 // resultTables lists the tables of a result.
-var resultTables = []string{"table", "curve", "bounds", "fits", "timing"}
+var resultTables = []string{"table", "curve", "bounds", "fits", "timing", "failures"}
 
 // writeTable writes one of a result's tables for people.
 func writeTable(w io.Writer, dir, name string) error {
@@ -38,6 +39,13 @@ func readSheet(dir, name string) (*sheet.Sheet, error) {
 	s, err := sheet.ReadTable(dir, name)
 	if err != nil {
 		return nil, err
+	}
+	if name == "table" {
+		failures, err := result.ReadFailures(dir)
+		if err != nil {
+			return nil, err
+		}
+		result.AddFailures(s, failures)
 	}
 	s.Title = title(dir)
 	m := folder.ReadManifest(dir)

@@ -40,6 +40,7 @@ type Ledger struct {
 	index   index
 	files   []*logFile
 	known   map[Conflict]bool // conflicts that are recorded
+	lost    losses            // that are recorded
 	scratch []byte
 	dirty   bool  // the last file has frames that were not synced
 	broken  error // set where the end of the log could not be restored
@@ -175,6 +176,7 @@ func (l *Ledger) AddBatch(b *Batch, msg []byte) (Verdict, error) {
 		return Verdict{}, fmt.Errorf("add result to ledger %q: %w", l.dir, err)
 	}
 	l.index.commit(v, hashes, ref)
+	l.lost.add(v)
 	for _, c := range v.Conflicts {
 		l.known[c.identity()] = true
 	}

@@ -521,7 +521,7 @@ func TestRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	loss := ledger.Loss{Cell: lost.Cell, N: 100, Repetition: 0, Reason: "slow"}
+	loss := ledger.Loss{Cell: lost.Cell, N: 100, Repetition: 0, Kind: "time", Reason: "slow"}
 	if report.Torn == nil || len(report.Lost) != 1 || report.Lost[0] != loss {
 		t.Errorf("%+v", report)
 	}

@@ -89,13 +89,14 @@ func (l *Ledger) load() (*Report, error) {
 	if err := l.openFiles(); err != nil {
 		return nil, err
 	}
-	r, lost := &Report{}, losses{}
+	r := &Report{}
+	l.lost = losses{}
 	for i := range l.files {
-		if err := l.loadFile(i, r, lost); err != nil {
+		if err := l.loadFile(i, r, l.lost); err != nil {
 			return nil, err
 		}
 	}
-	r.Lost = lost.without(l.index)
+	r.Lost = l.lost.without(l.index)
 	l.dirty = len(l.files) > 0 // a process that was killed may have written more than it synced
 	for _, c := range l.index {
 		for _, p := range c.points {

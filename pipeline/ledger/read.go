@@ -27,29 +27,32 @@ func Read(dir, sweep string) (*Ledger, *Report, error) {
 type Loss struct {
 	Cell          [32]byte
 	N, Repetition int64
-	Reason        string
+	Kind, Reason  string
 }
 
-// losses holds the last reason of every lost trial.
-type losses map[Loss]string
+// losses holds the last loss of every lost trial, by its key without kind and reason.
+type losses map[Loss]Loss
 
 func (l losses) add(v Verdict) {
 	for _, i := range v.Lost {
-		reason := ""
-		if v.Batch.Reason != nil {
-			reason = strings.Clone(v.Batch.Reason[i])
+		key := Loss{Cell: v.Batch.Cell, N: v.Batch.N, Repetition: v.Batch.Repetition[i]}
+		x := key
+		if v.Batch.Kind != nil {
+			x.Kind = strings.Clone(v.Batch.Kind[i])
 		}
-		l[Loss{Cell: v.Batch.Cell, N: v.Batch.N, Repetition: v.Batch.Repetition[i]}] = reason
+		if v.Batch.Reason != nil {
+			x.Reason = strings.Clone(v.Batch.Reason[i])
+		}
+		l[key] = x
 	}
 }
 
 // without returns the losses of trials that have no outcome, in order.
 func (l losses) without(known index) []Loss {
 	var all []Loss
-	for x, reason := range l {
+	for _, x := range l {
 		p := known.page(x.Cell, x.N, x.Repetition)
 		if p == nil || p.state[x.Repetition%pageRows] == 0 {
-			x.Reason = reason
 			all = append(all, x)
 		}
 	}
@@ -57,6 +60,13 @@ func (l losses) without(known index) []Loss {
 		return cmp.Or(bytes.Compare(a.Cell[:], b.Cell[:]), cmp.Compare(a.N, b.N), cmp.Compare(a.Repetition, b.Repetition))
 	})
 	return all
+}
+
+// Losses returns the trials that were lost and have no outcome: the last loss of each, in order.
+func (l *Ledger) Losses() []Loss {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.lost.without(l.index)
 }
 
 // Compare compares the rows of a batch with what is known, bit for bit, and records nothing.

@@ -130,7 +130,7 @@ func TestTargetMistakes(t *testing.T) {
 // What the file's targets are is said in words, each law once, and where there is none who labels.
 func TestTargetsExplained(t *testing.T) {
 	const average = "            where it is drawn, what is measured is an average over targets; theory's bounds hold " +
-		"for the worst one too, which `target: each` finds in a small class\n"
+		"for the worst one too, which target: each finds in a small class\n"
 	data := testkit.WriteFile(t, "rows.csv", "x,y\n3,p\n5,q\n9,q\n7,q\n")
 	overData := "{class: thresholds, domain: 16, data: {file: " + data + ", label: y, positive: p}"
 	online := "name: x\ntask: online\nproblem: {class: thresholds, domain: 64, distribution: uniform}\n" +

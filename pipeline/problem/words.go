@@ -46,4 +46,4 @@ const calibration = " (a calibration, which measures no learning)"
 
 // OverTargets says what numbers mean where the target is drawn.
 const OverTargets = "what is measured is an average over targets; theory's bounds hold for the worst one too, which " +
-	"`target: each` finds in a small class"
+	"target: each finds in a small class"

@@ -18,8 +18,8 @@ import (
 )
 
 // Columns returns the columns that a file of a result may have, but for those whose names come from
-// algorithms: of "table", "games" (the table in task online), "curve", "bounds", "fits", "trials"
-// or "timing". It panics where there is no such file.
+// algorithms: of "table", "games" (the table in task online), "curve", "bounds", "fits", "trials",
+// "timing" or "failures". It panics where there is no such file.
 func Columns(name string) []schemas.Column {
 	switch name {
 	case "table":
@@ -36,6 +36,8 @@ func Columns(name string) []schemas.Column {
 		return plainTrials(trialColumns)
 	case "timing":
 		return schemas.Plain(timingColumns)
+	case "failures":
+		return schemas.Plain(failureColumns)
 	}
 	panic(fmt.Sprintf("result: a result has no file %q", name))
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// Sheet returns "table", "curve", "bounds", "fits" or "timing", in the order of the result's rows.
+// Sheet returns "table", "curve", "bounds", "fits", "timing" or "failures", in the order of the
+// result's rows.
 func (r *Result) Sheet(name string) (*sheet.Sheet, error) {
 	params := paramColumns(r.cells())
 	switch name {
@@ -30,8 +31,14 @@ func (r *Result) Sheet(name string) (*sheet.Sheet, error) {
 		return sheet.New(name, fitColumns, r.Fits)
 	case "timing":
 		return sheet.New(name, timingColumns, r.Timing)
+	case "failures":
+		rows, err := r.failures()
+		if err != nil {
+			return nil, err
+		}
+		return sheet.New(name, failureColumns, rows)
 	}
-	return nil, fmt.Errorf("show %q: a result has table, curve, bounds, fits and timing", name)
+	return nil, fmt.Errorf("show %q: a result has table, curve, bounds, fits, timing and failures", name)
 }
 
 // cells returns the cells of all rows, some of them several times.

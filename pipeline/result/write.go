@@ -17,12 +17,13 @@ import (
 type resultFile struct {
 	name  string
 	write func(io.Writer) error
+	aside bool // no part of the result: it may differ between runs
 }
 
 // WriteResult writes the result into the folder dir, which it makes where there is none:
 // sweep.yaml, table.parquet, curve.parquet, bounds.parquet, fits.parquet, trials.parquet,
-// table.csv, table.md, curve.csv, and timing.parquet, which is no part of the result. All are
-// written beside and synced before the first is renamed, so that a failure leaves the files that
+// table.csv, table.md, curve.csv, and timing.parquet and failures.parquet, which are no part of the
+// result. All are written beside and synced before the first is renamed, so that a failure leaves the files that
 // were there.
 //
 // The files are a function of r and of the outcomes that it consumes. digest is the SHA-256, in
@@ -49,7 +50,7 @@ func WriteResult(dir string, r Result) (digest string, err error) {
 		if err := disk.WriteBeside(path, func(w io.Writer) error { return f.write(io.MultiWriter(w, h)) }); err != nil {
 			return "", fmt.Errorf("write result %q: %w", path, err)
 		}
-		if f.name != timingFile {
+		if !f.aside {
 			fmt.Fprintf(lines, "%s  %s\n", hex.EncodeToString(h.Sum(nil)), f.name)
 		}
 	}
@@ -64,15 +65,13 @@ func WriteResult(dir string, r Result) (digest string, err error) {
 	return hex.EncodeToString(lines.Sum(nil)), nil
 }
 
-const timingFile = "timing.parquet"
-
 // files returns the files in their order.
 func (r *Result) files() ([]resultFile, error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
 	sheets := map[string]*sheet.Sheet{}
-	for _, name := range []string{"table", "curve", "bounds", "fits", "timing"} {
+	for _, name := range []string{"table", "curve", "bounds", "fits", "timing", "failures"} {
 		s, err := r.Sheet(name)
 		if err != nil {
 			return nil, err
@@ -83,16 +82,17 @@ func (r *Result) files() ([]resultFile, error) {
 		return func(w io.Writer) error { return render.Render(sheets[sheet], w, format) }
 	}
 	return []resultFile{
-		{"sweep.yaml", disk.Bytes(r.Source)},
-		{"table.parquet", sheets["table"].WriteParquet},
-		{"curve.parquet", sheets["curve"].WriteParquet},
-		{"bounds.parquet", sheets["bounds"].WriteParquet},
-		{"fits.parquet", sheets["fits"].WriteParquet},
-		{"trials.parquet", r.writeTrials},
-		{"table.csv", shown("table", "csv")},
-		{"table.md", shown("table", "md")},
-		{"curve.csv", shown("curve", "csv")},
-		{timingFile, sheets["timing"].WriteParquet},
+		{name: "sweep.yaml", write: disk.Bytes(r.Source)},
+		{name: "table.parquet", write: sheets["table"].WriteParquet},
+		{name: "curve.parquet", write: sheets["curve"].WriteParquet},
+		{name: "bounds.parquet", write: sheets["bounds"].WriteParquet},
+		{name: "fits.parquet", write: sheets["fits"].WriteParquet},
+		{name: "trials.parquet", write: r.writeTrials},
+		{name: "table.csv", write: shown("table", "csv")},
+		{name: "table.md", write: shown("table", "md")},
+		{name: "curve.csv", write: shown("curve", "csv")},
+		{name: "timing.parquet", write: sheets["timing"].WriteParquet, aside: true},
+		{name: "failures.parquet", write: sheets["failures"].WriteParquet, aside: true},
 	}, nil
 }
 

@@ -20,10 +20,10 @@ type View struct {
 const Alias = "cells"
 
 // names are the files of a result, each a view.
-var names = []string{"table", "curve", "bounds", "trials", "timing", "fits"}
+var names = []string{"table", "curve", "bounds", "trials", "timing", "fits", "failures"}
 
 // optional are the files that results of earlier versions lack.
-var optional = []string{"fits"}
+var optional = []string{"fits", "failures"}
 
 // documented returns the columns that a view may have, but for those whose names come from
 // algorithms.

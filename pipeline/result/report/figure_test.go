@@ -400,7 +400,7 @@ func TestProblemsOnThePage(t *testing.T) {
 			"points uniform: the target is the same in all trials (a calibration, which measures no learning), a hypothesis that " +
 				"the file states.",
 			"Where the target is drawn, what is measured is an average over targets; theory's bounds hold for the worst one " +
-				"too, which `target: each` finds in a small class.",
+				"too, which target: each finds in a small class.",
 		}},
 		{"data", []row{{"class": "halfspace", "data": "rows.csv", "disguise": true, "positive_share": 0.6,
 			"constant_error": 0.4, "pulled_share": 0.03}}, []string{

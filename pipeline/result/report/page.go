@@ -306,6 +306,7 @@ var fileDocs = [][2]string{
 	{"sweep.yaml", "the sweep file"},
 	{"manifest.json", "how the runs went, and every cell as resolved"},
 	{"timing.parquet", "time of each message of a worker"},
+	{"failures.parquet", "how many trials failed or were lost in each cell, and why"},
 }
 
 // unwritten reports whether the page is of what is known of a sweep that has written no result.

@@ -22,6 +22,7 @@ type Sweep struct {
 	dir                  string
 	table, curve         *frame
 	bounds, fits, timing *frame // without rows where the folder has none
+	failed               *frame // without rows where nothing failed
 	manifest             schemas.Manifest
 	measures             []resolvedMeasure // of the manifest
 	source               string            // the sweep file
@@ -42,7 +43,7 @@ func Load(dir string) (*Sweep, error) {
 		to     **frame
 		needed bool
 	}{{"table", &s.table, true}, {"curve", &s.curve, true}, {"bounds", &s.bounds, false}, {"fits", &s.fits, false},
-		{"timing", &s.timing, false}} {
+		{"timing", &s.timing, false}, {"failures", &s.failed, false}} {
 		sheet, err := sheet.ReadTable(dir, t.name)
 		if err != nil && (t.needed || !errors.Is(err, fs.ErrNotExist)) {
 			return nil, err

@@ -70,6 +70,7 @@ func sweepOf(t testing.TB, table, curve, fits []row) *Sweep {
 	s.table = frameOf("table", table, columns...)
 	s.curve = frameOf("curve", curve, result.Columns("curve")...)
 	s.bounds, s.fits, s.timing = newFrame(nil), frameOf("fits", fits), newFrame(nil)
+	s.failed = newFrame(nil)
 	s.manifest.Name = "synthetic"
 	return s
 }
@@ -169,6 +170,12 @@ func undecided(t testing.TB) *Sweep {
 	high["n_high"] = int64(16)
 	s := sweepOf(t, []row{low, both, high, key("4", "acme/broken", 5, "failed", "every trial failed"),
 		key("5", "acme/none", 10, "infeasible", "not with this budget")}, nil, nil)
+	s.failed = frameOf("failures", []row{
+		{"cell": "4", "n": int64(16), "status": "failed", "kind": "panic", "reason": "index out of range", "trials": int64(15),
+			"first": "4/16/0"},
+		{"cell": "4", "n": int64(16), "status": "lost", "kind": "memory", "reason": "above 2 GiB", "trials": int64(1),
+			"first": "4/16/7"},
+	})
 	s.manifest.Runs = []schemas.ManifestRun{{Seconds: 3, Trials: 80,
 		Failures: []schemas.Failure{{Kind: "panic", Trial: "4/16/0", What: "acme/broken on halfspace",
 			Reason: "index out of range", Count: 16}}, Alarms: []string{"trial 4/16/0 has two different outcomes"}}}
@@ -180,7 +187,9 @@ const attack = `<img src=x onerror=alert(1)>"'</script><script>alert(2)</script>
 // hostile returns a sweep with the attack in every text of its data.
 func hostile(t testing.TB) *Sweep {
 	s := learned(t, 20)
-	for _, f := range []*frame{s.table, s.curve, s.fits} {
+	s.failed = frameOf("failures", []row{{"cell": "1", "n": int64(16), "status": "failed", "kind": "panic",
+		"reason": "no", "trials": int64(1), "first": "1/16/0"}})
+	for _, f := range []*frame{s.table, s.curve, s.fits, s.failed} {
 		for _, r := range f.Rows {
 			for i, v := range r {
 				if text, ok := v.(string); ok && f.Columns[i].Name != "cell" && f.Columns[i].Name != "status" {

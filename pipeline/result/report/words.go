@@ -235,8 +235,31 @@ func (s *Sweep) why(row int, status string) string {
 	return strings.ReplaceAll(status, "_", " ")
 }
 
-// failures returns the failures of the last run, the first of each kind.
-func (s *Sweep) failures() []schemas.Failure {
+// mostFailures is the number of rows up to which the page lists failures.
+const mostFailures = 50
+
+// failures returns what failed in each cell, and why. Results of earlier versions have only the
+// failures of the last run, the first of each kind.
+func (s *Sweep) failures() (all []schemas.Failure) {
+	names := map[string]string{}
+	for row := range s.table.Rows {
+		names[s.table.text(row, "cell")] = s.table.text(row, "algorithm")
+	}
+	f := s.failed
+	for row := range f.Rows {
+		if row == mostFailures {
+			return append(all, schemas.Failure{What: fmt.Sprintf("%d more: shatter query DIR \"from failures\"",
+				len(f.Rows)-row), Count: int64(len(f.Rows) - row)})
+		}
+		all = append(all, schemas.Failure{
+			Kind: strings.TrimSpace(f.text(row, "status") + ": " + f.text(row, "kind")), Count: int64(f.number(row, "trials")),
+			Trial: f.text(row, "first"), Reason: f.text(row, "reason"),
+			What: fmt.Sprintf("%s at n = %.0f", names[f.text(row, "cell")], f.number(row, "n")),
+		})
+	}
+	if len(all) > 0 {
+		return all
+	}
 	if n := len(s.manifest.Runs); n > 0 {
 		return s.manifest.Runs[n-1].Failures
 	}

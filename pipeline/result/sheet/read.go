@@ -19,8 +19,8 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// ReadTable reads a table of a result folder: "table", "curve", "bounds", "fits" or "timing". The
-// file may hold anything; ReadTable says so where it is no result file of this version.
+// ReadTable reads a table of a result folder: "table", "curve", "bounds", "fits", "timing" or
+// "failures". The file may hold anything; ReadTable says so where it is no result file of this version.
 func ReadTable(dir, name string) (*Sheet, error) {
 	path := filepath.Join(dir, name+".parquet")
 	s := &Sheet{Name: name}

@@ -1,0 +1,119 @@
+package result
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/ledger/ledgertest"
+	"github.com/shatterlab/shatter/pipeline/result/sheet"
+)
+
+// Every failure of a cell is counted by its kind and reason, whatever order it came in; what a
+// plugin says cannot grow without bound.
+func TestFailures(t *testing.T) {
+	const lost = "above 2 GiB"
+	type failure struct {
+		rep          int64
+		status       uint8
+		kind, reason string
+	}
+	failed := func(from, to int64, kind string, reason func(rep int64) string) (all []failure) {
+		for rep := from; rep < to; rep++ {
+			all = append(all, failure{rep, ledger.Failed, kind, reason(rep)})
+		}
+		return all
+	}
+	always := func(s string) func(int64) string { return func(int64) string { return s } }
+	numbered := func(rep int64) string { return fmt.Sprint("reason ", rep) }
+	for _, tt := range []struct {
+		name     string
+		messages [][]failure // each a message of a worker
+		lost     []int64     // of the point
+		want     []string    // status, kind, reason, trials, first
+		says     string      // the table's reason
+	}{
+		{"nothing", nil, nil, nil, ""},
+		{"two reasons of one kind and another kind", [][]failure{
+			failed(6, 8, "panic", always("index 3\nout of\x1b[2J range")),
+			append(failed(0, 1, "panic", always("divided by 0")), failed(2, 3, "answer", always(""))...),
+		}, nil, []string{
+			"failed answer - 1 4d00000000/100/2", "failed panic index 3 out of [2J range 2 4d00000000/100/6",
+			"failed panic divided by 0 1 4d00000000/100/0",
+		}, "trials: 1 failed answer, 3 failed panic, for example: index 3 out of [2J range"},
+		{"beyond what entered the result", [][]failure{failed(29, 33, "error", always("x"))}, nil,
+			[]string{"failed error x 1 4d00000000/100/29"}, "trials: 1 failed error, for example: x"},
+		{"lost, with and without a report", [][]failure{{{4, ledger.Lost, "memory", lost}, {5, ledger.Lost, "memory", lost}}},
+			[]int64{4, 5, 9}, []string{
+				"lost machine its job was queued several times and never came back 1 4d00000000/100/9",
+				"lost memory above 2 GiB 2 4d00000000/100/4",
+			}, "trials: 1 lost machine, 2 lost memory, for example: its job was queued several times and never came back"},
+		{"lost once, then it came", [][]failure{{{4, ledger.Lost, "time", "slow"}}, {{4, ledger.OK, "", ""}}}, nil, nil, ""},
+		{"many reasons", [][]failure{failed(0, 25, "error", numbered)}, nil, []string{
+			"failed error reason 0 1 4d00000000/100/0", "failed error reason 1 1 4d00000000/100/1",
+			"failed error reason 2 1 4d00000000/100/2", "failed error reason 3 1 4d00000000/100/3",
+			"failed error reason 4 1 4d00000000/100/4", "failed error reason 5 1 4d00000000/100/5",
+			"failed error reason 6 1 4d00000000/100/6", "failed error reason 7 1 4d00000000/100/7",
+			"failed error reason 8 1 4d00000000/100/8", "failed error other reasons 16 4d00000000/100/9",
+		}, "trials: 25 failed error, for example: reason 0"},
+		{"a long reason", [][]failure{failed(0, 1, "error", always(strings.Repeat("é", 10_000)))}, nil,
+			[]string{"failed error " + strings.Repeat("é", 300) + "... 1 4d00000000/100/0"},
+			"trials: 1 failed error, for example: " + strings.Repeat("é", 300) + "..."},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			l := ledgertest.Open(t, t.TempDir())
+			c := *cells()[1]
+			c.Key = [32]byte{0x4d}
+			row := CurveRow{Cell: &c, N: 100, Trials: 30}
+			for _, message := range tt.messages {
+				b := &ledger.Batch{Sweep: ledgertest.Sweep, Cell: c.Key, N: 100}
+				for _, f := range message {
+					e := nan
+					if f.status == ledger.OK {
+						e = 0
+					}
+					if f.status == ledger.Failed {
+						row.Failed++
+					}
+					b.Repetition, b.Status, b.Error = append(b.Repetition, f.rep), append(b.Status, f.status), append(b.Error, e)
+					b.Kind, b.Reason = append(b.Kind, f.kind), append(b.Reason, f.reason)
+				}
+				ledgertest.Add(t, l, b)
+			}
+			r := Result{Ledger: l, Curve: []CurveRow{row}, Table: []TableRow{{Cell: &c}},
+				Trials: []Consumed{{&c, []Point{{N: 100, Consumed: 30, Lost: tt.lost}}}}}
+			s, err := r.Sheet("failures")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, row := range s.Rows {
+				text := strings.ReplaceAll(strings.Trim(fmt.Sprint(row[2:]), "[]"), "<nil>", "-")
+				got = append(got, text)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Error(diff)
+			}
+			table, err := r.Sheet("table")
+			if err != nil {
+				t.Fatal(err)
+			}
+			AddFailures(table, s)
+			if says, _ := table.Rows[0][indexOf(table, "reason")].(string); says != tt.says {
+				t.Errorf("reason %q, want %q", says, tt.says)
+			}
+		})
+	}
+}
+
+// A result of an earlier version has no failures to add.
+func TestNoFailures(t *testing.T) {
+	s, err := ReadFailures(t.TempDir())
+	if err != nil || len(s.Rows) != 0 {
+		t.Errorf("%v, %v", s, err)
+	}
+	AddFailures(&sheet.Sheet{}, s)
+}
