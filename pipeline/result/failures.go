@@ -13,6 +13,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/pipeline/wording"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -202,7 +203,8 @@ func ReadFailures(dir string) (*sheet.Sheet, error) {
 }
 
 // AddFailures adds to the column reason of a table what failed in each cell: how many trials of which
-// kinds, and why the first did. The failures are what ReadFailures returns for its folder.
+// kinds, and a reason. What was lost is said there already: such a cell is not decided. The failures
+// are what ReadFailures returns for the table's folder.
 func AddFailures(table, failures *sheet.Sheet) {
 	cell, reason := indexOf(table, "cell"), indexOf(table, "reason")
 	if cell < 0 || reason < 0 {
@@ -220,12 +222,13 @@ func AddFailures(table, failures *sheet.Sheet) {
 	}
 }
 
-// describeFailures says in words what failed, by cell.
+// describeFailures says in words which trials failed, by cell: "3 trials failed (2 error, 1 panic),
+// for example: no luck".
 func describeFailures(failures *sheet.Sheet) map[string]string {
 	type told struct {
-		kinds  []string
-		counts map[string]int64
-		first  string
+		trials int64
+		kinds  map[string]int64
+		reason string
 	}
 	text := func(row []any, name string) string {
 		s, _ := row[indexOf(failures, name)].(string)
@@ -233,27 +236,29 @@ func describeFailures(failures *sheet.Sheet) map[string]string {
 	}
 	cells := map[string]*told{}
 	for _, row := range failures.Rows {
-		id, what := text(row, "cell"), strings.TrimSpace(text(row, "status")+" "+text(row, "kind"))
+		if text(row, "status") != ledger.StatusName(ledger.Failed) {
+			continue
+		}
+		id := text(row, "cell")
 		t := cells[id]
 		if t == nil {
-			t = &told{counts: map[string]int64{}}
+			t = &told{kinds: map[string]int64{}}
 			cells[id] = t
 		}
-		t.first = cmp.Or(t.first, text(row, "reason"))
-		if t.counts[what] == 0 {
-			t.kinds = append(t.kinds, what)
-		}
 		trials, _ := row[indexOf(failures, "trials")].(int64)
-		t.counts[what] += trials
+		t.trials += trials
+		t.kinds[text(row, "kind")] += trials
+		t.reason = cmp.Or(t.reason, text(row, "reason"))
 	}
 	said := map[string]string{}
 	for id, t := range cells {
-		for i, kind := range t.kinds {
-			t.kinds[i] = fmt.Sprintf("%d %s", t.counts[kind], kind)
+		var kinds []string
+		for _, kind := range slices.Sorted(maps.Keys(t.kinds)) {
+			kinds = append(kinds, fmt.Sprintf("%d %s", t.kinds[kind], kind))
 		}
-		said[id] = "trials: " + strings.Join(t.kinds, ", ")
-		if t.first != "" {
-			said[id] += ", for example: " + t.first
+		said[id] = fmt.Sprintf("%s failed (%s)", wording.Count(int(t.trials), "trial"), strings.Join(kinds, ", "))
+		if t.reason != "" {
+			said[id] += ", for example: " + t.reason
 		}
 	}
 	return said

@@ -43,14 +43,14 @@ func TestFailures(t *testing.T) {
 		}, nil, []string{
 			"failed answer - 1 4d00000000/100/2", "failed panic index 3 out of [2J range 2 4d00000000/100/6",
 			"failed panic divided by 0 1 4d00000000/100/0",
-		}, "trials: 1 failed answer, 3 failed panic, for example: index 3 out of [2J range"},
+		}, "4 trials failed (1 answer, 3 panic), for example: index 3 out of [2J range"},
 		{"beyond what entered the result", [][]failure{failed(29, 33, "error", always("x"))}, nil,
-			[]string{"failed error x 1 4d00000000/100/29"}, "trials: 1 failed error, for example: x"},
+			[]string{"failed error x 1 4d00000000/100/29"}, "1 trial failed (1 error), for example: x"},
 		{"lost, with and without a report", [][]failure{{{4, ledger.Lost, "memory", lost}, {5, ledger.Lost, "memory", lost}}},
 			[]int64{4, 5, 9}, []string{
 				"lost machine its job was queued several times and never came back 1 4d00000000/100/9",
 				"lost memory above 2 GiB 2 4d00000000/100/4",
-			}, "trials: 1 lost machine, 2 lost memory, for example: its job was queued several times and never came back"},
+			}, ""},
 		{"lost once, then it came", [][]failure{{{4, ledger.Lost, "time", "slow"}}, {{4, ledger.OK, "", ""}}}, nil, nil, ""},
 		{"many reasons", [][]failure{failed(0, 25, "error", numbered)}, nil, []string{
 			"failed error reason 0 1 4d00000000/100/0", "failed error reason 1 1 4d00000000/100/1",
@@ -58,10 +58,10 @@ func TestFailures(t *testing.T) {
 			"failed error reason 4 1 4d00000000/100/4", "failed error reason 5 1 4d00000000/100/5",
 			"failed error reason 6 1 4d00000000/100/6", "failed error reason 7 1 4d00000000/100/7",
 			"failed error reason 8 1 4d00000000/100/8", "failed error other reasons 16 4d00000000/100/9",
-		}, "trials: 25 failed error, for example: reason 0"},
+		}, "25 trials failed (25 error), for example: reason 0"},
 		{"a long reason", [][]failure{failed(0, 1, "error", always(strings.Repeat("é", 10_000)))}, nil,
 			[]string{"failed error " + strings.Repeat("é", 300) + "... 1 4d00000000/100/0"},
-			"trials: 1 failed error, for example: " + strings.Repeat("é", 300) + "..."},
+			"1 trial failed (1 error), for example: " + strings.Repeat("é", 300) + "..."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			l := ledgertest.Open(t, t.TempDir())
