@@ -59,6 +59,15 @@ func TestMisbehaving(t *testing.T) {
 			if ok != trials-1 || failed != 1 {
 				t.Errorf("%v ok and %v failed of %d, want one failed", ok, failed, trials)
 			}
+			reason := frame(t, dir, "table")[0]["reason"].(string)
+			if want := "1 trial failed (1 " + c.kind + "), for example: "; !strings.Contains(reason, want) ||
+				!strings.Contains(reason, c.reason) {
+				t.Errorf("the table's reason is %q, want %q and %q", reason, want, c.reason)
+			}
+			out, errs, _ := shatter(t, "query", dir, "-o", "csv", "select algorithm, n, kind, trials from failures")
+			if want := fmt.Sprintf("algorithm,n,kind,trials\n%s,5,%s,1\n", c.algorithm, c.kind); out != want {
+				t.Errorf("failures:\n%s%s", out, errs)
+			}
 		})
 	}
 }
