@@ -74,16 +74,37 @@ func (c Contradiction) Sentence(named bool) string {
 		c.Trial, c.Difference, cause, c.Different, c.Looked)
 }
 
-// Footer returns the lines that stand below a table.
-func (l *Looks) Footer() (lines []string) {
-	for i, c := range l.Contradictions {
+// Footer returns the lines that stand below a table of the given cells.
+func (l *Looks) Footer(shown map[string]bool) (lines []string) {
+	var told []Contradiction
+	for _, c := range l.Contradictions {
+		if shown[c.Cell] {
+			told = append(told, c)
+		}
+	}
+	for i, c := range told {
 		if i == mostNamed {
-			lines = append(lines, fmt.Sprintf("integrity alarm: n* of %d more cells is withheld", len(l.Contradictions)-i))
+			lines = append(lines, fmt.Sprintf("integrity alarm: n* of %d more cells is withheld", len(told)-i))
 			break
 		}
 		lines = append(lines, fmt.Sprintf("integrity alarm: n* of %s is withheld: %s", c.What, c.Sentence(true)))
 	}
-	return append(lines, l.Notes...)
+	fewer, all := 0, true
+	for _, c := range l.Cells {
+		all = all && shown[c.Cell]
+		if c.Why != "" && shown[c.Cell] {
+			fewer++
+		}
+	}
+	switch {
+	case all:
+		return append(lines, l.Notes...)
+	case l.Share == 0:
+		return append(lines, l.Notes[:min(1, len(l.Notes))]...)
+	case fewer > 0:
+		lines = append(lines, fmt.Sprintf("second looks: fewer than asked for at trials of %d of these cells", fewer))
+	}
+	return lines
 }
 
 // mostNamed is the most cells whose contradictions are told one by one.

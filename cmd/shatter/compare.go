@@ -146,7 +146,7 @@ func writeComparison(stdout, stderr io.Writer, found *compare.Comparison, format
 		}
 		if len(brief.Rows) > 0 {
 			fmt.Fprintln(stdout)
-			if err := renderSheet(stdout, brief, format, 0); err != nil {
+			if err := renderSheet(stdout, brief, format, render.View{}); err != nil {
 				return err
 			}
 		}

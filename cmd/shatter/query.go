@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,6 +73,7 @@ func queryCommand() *cobra.Command {
 	var f queryFlags
 	var format string
 	var schema bool
+	var width int
 	c := &cobra.Command{
 		Use:   "query DIR [SQL]",
 		Short: "Answer SQL over the result in DIR",
@@ -88,26 +90,32 @@ that takes more than --timeout or --memory ends.
   shatter query shatter-out/em "select n, epsilon, avg(error) from trials group by all order by all"
   shatter query shatter-out/em -o parquet "select * from trials join cells using (cell)" > all.parquet
 
-table and md show at most 10,000 rows; json, csv, arrow (an IPC stream) and parquet stream any number.`,
+table, md and tex show at most 10,000 rows, tex with four digits; json, csv, arrow (an IPC stream) and
+parquet stream any number.`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := checkOutput(c.OutOrStdout(), format, query.Formats()); err != nil {
 				return err
 			}
-			if schema {
-				return f.schema(c, args, format)
+			if err := checkWidth(width, format); err != nil {
+				return err
 			}
-			return f.run(c, args, format)
+			width = cmp.Or(width, terminalWidth(c.OutOrStdout()))
+			if schema {
+				return f.schema(c, args, format, width)
+			}
+			return f.run(c, args, format, width)
 		},
 	}
 	f.add(c)
 	addOutput(c, &format, query.Formats(), "")
+	addWidth(c, &width)
 	c.Flags().BoolVar(&schema, "schema", false, "list views, columns, types and meanings instead")
 	return c
 }
 
 // schema lists the views with their columns.
-func (f *queryFlags) schema(c *cobra.Command, args []string, format string) error {
+func (f *queryFlags) schema(c *cobra.Command, args []string, format string, width int) error {
 	if len(args) > 1 {
 		return usageError{errors.New("--schema takes no SQL")}
 	}
@@ -121,11 +129,11 @@ func (f *queryFlags) schema(c *cobra.Command, args []string, format string) erro
 		return err
 	}
 	defer db.Close()
-	return render.Render(query.Describe(db.Views()), c.OutOrStdout(), format)
+	return render.View{Width: width}.Render(query.Describe(db.Views()), c.OutOrStdout(), format)
 }
 
 // run answers one statement.
-func (f *queryFlags) run(c *cobra.Command, args []string, format string) error {
+func (f *queryFlags) run(c *cobra.Command, args []string, format string, width int) error {
 	sql, err := statement(c, args[1:])
 	if err != nil {
 		return err
@@ -145,7 +153,7 @@ func (f *queryFlags) run(c *cobra.Command, args []string, format string) error {
 		return explainQuery(err)
 	}
 	defer rows.Close()
-	return explainQuery(query.Write(c.OutOrStdout(), rows, format))
+	return explainQuery(query.Write(c.OutOrStdout(), rows, format, width))
 }
 
 // isTerminal reports whether w is a terminal.

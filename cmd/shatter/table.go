@@ -19,6 +19,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/pipeline/result/render"
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
+	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -31,7 +32,8 @@ func writeTable(w io.Writer, dir, name string) error {
 	if err != nil {
 		return err
 	}
-	return renderSheet(w, s, "table", 0)
+	s.Notes = append(s.Notes, footer(dir, s)...)
+	return renderSheet(w, s, "table", render.View{})
 }
 
 // readSheet reads one of a result's tables.
@@ -48,23 +50,33 @@ func readSheet(dir, name string) (*sheet.Sheet, error) {
 		result.AddFailures(s, failures)
 	}
 	s.Title = title(dir)
-	m := folder.ReadManifest(dir)
-	if m.Partial != "" {
-		s.Notes = []string{"partial: " + m.Partial}
-	}
-	if looks := m.Looks; looks != nil && (name == "table" || name == "curve") {
-		s.Notes = append(s.Notes, looks.Footer()...)
+	if partial := folder.ReadManifest(dir).Partial; partial != "" {
+		s.Notes = []string{"partial: " + partial}
 	}
 	return s, nil
 }
 
-// renderSheet writes a sheet. The format table fits lines to width characters. A width of 0 is that
-// of the terminal; elsewhere lines are as long as they are.
-func renderSheet(w io.Writer, s *sheet.Sheet, format string, width int) error {
-	if format == "table" {
-		return render.Table(s, w, cmp.Or(width, terminalWidth(w)))
+// footer returns what a reader of some rows of a result's table or curve has to know of the second
+// looks at their trials.
+func footer(dir string, s *sheet.Sheet) []string {
+	looks := folder.ReadManifest(dir).Looks
+	cell := slices.IndexFunc(s.Columns, func(c schemas.Column) bool { return c.Name == "cell" })
+	if looks == nil || cell < 0 || s.Name != "table" && s.Name != "curve" {
+		return nil
 	}
-	return render.Render(s, w, format)
+	shown := map[string]bool{}
+	for _, row := range s.Rows {
+		id, _ := row[cell].(string)
+		shown[id] = true
+	}
+	return looks.Footer(shown)
+}
+
+// renderSheet writes a sheet. A width of 0 is that of the terminal; elsewhere lines are as long as
+// they are.
+func renderSheet(w io.Writer, s *sheet.Sheet, format string, v render.View) error {
+	v.Width = cmp.Or(v.Width, terminalWidth(w))
+	return v.Render(s, w, format)
 }
 
 // terminalWidth returns the characters of a line, and 0 where w is no terminal.
@@ -123,44 +135,104 @@ func explainRead(dir string, err error) error {
 	return usageError{fmt.Errorf("%q has no results yet: its sweep has not ended; run it again to go on", dir)}
 }
 
+// tableFlags holds the flags of table.
+type tableFlags struct {
+	format, what string
+	where        whereFlag
+	sort         []string
+	view         render.View
+}
+
 func tableCommand() *cobra.Command {
-	var format, what string
-	var width int
-	var where whereFlag
+	var f tableFlags
 	c := &cobra.Command{
 		Use: "table DIR", Short: "Print the table of a finished sweep", Args: cobra.ExactArgs(1),
 		Long: `Print a table of a finished sweep. For people: table (fitted to the width of a terminal), md, and tex, a
-tabular that needs no more than booktabs. For programs: json, csv, arrow (IPC file) and parquet have
-every column and every digit.`,
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkOutput(c.OutOrStdout(), format, render.Names()); err != nil {
-				return err
-			}
-			switch {
-			case !slices.Contains(resultTables, what):
-				return usageError{fmt.Errorf("--what %q: one of %s is needed", what, strings.Join(resultTables, ", "))}
-			case width < 0 || width > 0 && format != "table":
-				return usageError{fmt.Errorf("--width %d: a number of characters, for -o table only", width)}
-			}
-			known, err := openResult(c, args[0])
-			if err != nil {
-				return err
-			}
-			defer known.close()
-			s, err := readSheet(known.Dir, what)
-			if err != nil {
-				return explainRead(args[0], err)
-			}
-			if s, err = where.filter(s); err != nil {
-				return err
-			}
-			return renderSheet(c.OutOrStdout(), s, format, width)
-		},
+tabular that needs no more than booktabs. They leave out columns that are rarely asked for, say which,
+and say once what is the same in all rows. For programs: json, csv, arrow (IPC file) and parquet have
+every column and every digit.
+
+--columns takes any column in any format, --where and --sort too; the prefix p_ of a parameter or m_ of
+a metric may be left out.
+
+  shatter table shatter-out/em --where epsilon=0.5 --sort algorithm,-n_star
+  shatter table shatter-out/em --columns algorithm,epsilon,n_star,theory_n,ratio_high -o tex`,
+		RunE: func(c *cobra.Command, args []string) error { return f.show(c, args[0]) },
 	}
-	addOutput(c, &format, render.Names(), "")
-	where.add(c)
-	c.Flags().StringVar(&what, "what", "table", "which: "+strings.Join(resultTables, ", "))
-	c.Flags().IntVar(&width, "width", 0,
-		"leave out columns until lines have at most so many characters (default: what the terminal has)")
+	addOutput(c, &f.format, render.Names(), "")
+	c.Flags().StringSliceVar(&f.view.Columns, "columns", nil, "show exactly these columns, in this order")
+	f.where.add(c)
+	c.Flags().StringSliceVar(&f.sort, "sort", nil, "order the rows by these columns; -COLUMN: from large to small")
+	c.Flags().StringVar(&f.what, "what", "table", "which: "+strings.Join(resultTables, ", "))
+	addWidth(c, &f.view.Width)
 	return c
+}
+
+// show prints the table that the flags ask for.
+func (f *tableFlags) show(c *cobra.Command, dir string) error {
+	if err := checkOutput(c.OutOrStdout(), f.format, render.Names()); err != nil {
+		return err
+	}
+	if !slices.Contains(resultTables, f.what) {
+		return usageError{fmt.Errorf("--what %q: one of %s is needed", f.what, strings.Join(resultTables, ", "))}
+	}
+	if err := checkWidth(f.view.Width, f.format); err != nil {
+		return err
+	}
+	known, err := openResult(c, dir)
+	if err != nil {
+		return err
+	}
+	defer known.close()
+	s, err := readSheet(known.Dir, f.what)
+	if err != nil {
+		return explainRead(dir, err)
+	}
+	if s, err = f.rows(known.Dir, s); err != nil {
+		return err
+	}
+	s.Notes = append(s.Notes, footer(known.Dir, s)...)
+	return renderSheet(c.OutOrStdout(), s, f.format, f.view)
+}
+
+// rows returns the sheet with the rows that the flags keep, in their order. The rows of bounds and
+// timing, which tell their cells by ids alone, may be told by what the cells are: people see it, and
+// programs where they ask for it.
+func (f *tableFlags) rows(dir string, s *sheet.Sheet) (*sheet.Sheet, error) {
+	if format, _ := render.Find(f.format); !format.ForPeople() && len(f.view.Columns) == 0 {
+		for _, c := range s.Columns {
+			f.view.Columns = append(f.view.Columns, c.Name)
+		}
+	}
+	if f.what == "bounds" || f.what == "timing" {
+		if cells, err := sheet.ReadTable(dir, "table"); err == nil {
+			s = s.WithColumns(cells, func(name string) bool {
+				return trial.IsKeyColumn(name) || strings.HasPrefix(name, schemas.ParamPrefix)
+			})
+		}
+	}
+	s, err := f.where.filter(s)
+	if err != nil {
+		return nil, err
+	}
+	if s, err = s.Sort(f.sort...); err != nil {
+		return nil, usageError{fmt.Errorf("--sort %w", err)}
+	}
+	if _, err = s.FindAll(f.view.Columns); err != nil {
+		return nil, usageError{fmt.Errorf("--columns %w", err)}
+	}
+	return s, nil
+}
+
+// addWidth adds --width.
+func addWidth(c *cobra.Command, width *int) {
+	c.Flags().IntVar(width, "width", 0, "characters of a line, for -o table (default: what the terminal has)")
+}
+
+// checkWidth refuses a width that no table has.
+func checkWidth(width int, format string) error {
+	if width < 0 || width > 0 && format != "table" {
+		return usageError{fmt.Errorf("--width %d: a number of characters, for -o table only", width)}
+	}
+	return nil
 }

@@ -45,7 +45,7 @@ func measure(b *testing.B, sql, format string) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if err := Write(io.Discard, r, format); err != nil {
+		if err := Write(io.Discard, r, format, 0); err != nil {
 			b.Fatal(err)
 		}
 		r.Close()

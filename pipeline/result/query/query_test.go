@@ -118,7 +118,7 @@ func ask(d *DB, format, sql string, values ...any) (string, error) {
 	}
 	defer r.Close()
 	var out bytes.Buffer
-	err = Write(&out, r, format)
+	err = Write(&out, r, format, 0)
 	return out.String(), err
 }
 
@@ -585,7 +585,7 @@ func TestStreams(t *testing.T) {
 	before, most := resident(), int64(0)
 	var out counter
 	watch := writerFunc(func(b []byte) (int, error) { most = max(most, resident()); return out.Write(b) })
-	if err := Write(watch, r, "csv"); err != nil {
+	if err := Write(watch, r, "csv", 0); err != nil {
 		t.Fatal(err)
 	}
 	if out < 120*n {
@@ -729,7 +729,7 @@ func TestWriterFails(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := Write(writerFunc(func([]byte) (int, error) { return 0, full }), r, format); !errors.Is(err, full) {
+		if err := Write(writerFunc(func([]byte) (int, error) { return 0, full }), r, format, 0); !errors.Is(err, full) {
 			t.Errorf("%s: %v", format, err)
 		}
 		r.Close()

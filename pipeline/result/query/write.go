@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/shatterlab/shatter/pipeline/result/render"
@@ -16,17 +17,18 @@ type Answer interface {
 }
 
 // Formats returns the names of the formats that Write knows.
-func Formats() []string { return render.AnswerNames() }
+func Formats() []string { return render.Names() }
 
-// Write writes an answer: as table and md, which are for people, at most 10,000 rows; as json, csv,
-// arrow (an IPC stream) and parquet any number, batch by batch. All have every column and every
-// digit; json has null for numbers that are not finite.
-func Write(w io.Writer, a Answer, format string) error {
+// Write writes an answer: as table, md and tex, which are for people, at most 10,000 rows; as json,
+// csv, arrow (an IPC stream) and parquet any number, batch by batch. All have every column, and all
+// but tex every digit; json has null for numbers that are not finite. The lines of a table have at
+// most width characters, unless that is 0.
+func Write(w io.Writer, a Answer, format string, width int) error {
 	var err error
-	if a.Plan() && (format == "table" || format == "md") {
+	if a.Plan() && slices.Contains([]string{"table", "md", "tex"}, format) {
 		err = writePlan(w, a)
 	} else {
-		err = render.WriteAnswer(w, a, format)
+		err = render.WriteAnswer(w, a, format, width)
 	}
 	var long *render.TooLongError
 	if errors.As(err, &long) {

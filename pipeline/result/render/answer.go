@@ -1,9 +1,7 @@
 package render
 
 import (
-	"bufio"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/apache/arrow/go/v17/arrow"
@@ -60,21 +58,26 @@ func AnswerValue(a arrow.Array, i int) any {
 	return sheet.ValueAt(a, i)
 }
 
-// wholeOf returns a brief that leaves nothing out and shortens nothing, for the answer to a
-// question that chose its columns.
-func wholeOf(a Answer) (b brief, err error) {
+// wholeOf returns a brief that leaves nothing out, for the answer to a question that chose its
+// columns, with numbers of all their digits or short ones.
+func wholeOf(a Answer, shortened bool) (*brief, error) {
 	s, err := Collect(a)
 	if err != nil {
-		return b, err
+		return nil, err
 	}
-	for _, c := range s.Columns {
+	b := &brief{sheet: s, chosen: true}
+	for i, c := range s.Columns {
 		c.Name = oneLine(c.Name)
-		b.columns = append(b.columns, c)
+		b.columns, b.from = append(b.columns, c), append(b.from, i)
+	}
+	text := func(v any) string { return oneLine(sheet.Text(v)) }
+	if shortened {
+		text = short
 	}
 	for _, row := range s.Rows {
 		line := make([]string, len(row))
 		for i, v := range row {
-			if line[i] = oneLine(sheet.Text(v)); line[i] == "" {
+			if line[i] = text(v); line[i] == "" {
 				line[i] = "-"
 			}
 		}
@@ -83,23 +86,9 @@ func wholeOf(a Answer) (b brief, err error) {
 	return b, nil
 }
 
-// answerInShort makes the writer of a brief one of whole answers.
-func answerInShort(write func(*bufio.Writer, brief) error) func(*bufio.Writer, Answer) error {
-	return func(w *bufio.Writer, a Answer) error {
-		b, err := wholeOf(a)
-		if err != nil {
-			return err
-		}
-		return write(w, b)
-	}
-}
-
-// Summary returns what the formats for people leave of a sheet: the indices of the columns that
-// stay, what stands above and below them, and the rows as text.
+// Summary returns what the formats for people leave of a sheet where there is room for all columns:
+// the indices of the columns that stay, what stands above and below them, and the rows as text.
 func Summary(s *sheet.Sheet) (above, below []string, shown []int, rows [][]string) {
-	b := briefOf(s)
-	for _, c := range b.columns {
-		shown = append(shown, slices.IndexFunc(s.Columns, func(of schemas.Column) bool { return short(of.Name) == c.Name }))
-	}
-	return b.above, b.below, shown, b.rows
+	b := briefOf(s, nil)
+	return b.aboveLines(), b.belowLines(), b.from, b.rows
 }

@@ -2,11 +2,13 @@ package render
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 
+	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
@@ -14,63 +16,222 @@ import (
 
 // brief is a sheet made short for people.
 type brief struct {
-	above   []string // lines: what is the same in all rows, and the parameters of each algorithm
-	below   []string // lines: how sure the table is, where the theory's values come from, what was left out
-	columns []schemas.Column
-	rows    [][]string
+	sheet    *sheet.Sheet
+	facts    []fact // above: what is the same in all rows, and the parameters of each algorithm
+	below    []note // how sure the table is, where the theory's values come from, what was left out
+	columns  []schemas.Column
+	from     []int      // the indices of the columns in the sheet
+	rows     [][]string // as many as the sheet has
+	sections []brief    // where one table for all rows would be too wide: tables for some of them each
 
-	unproved bool // the privacy of some row is not proved, and the column privacy says so
+	width    int             // of a line in characters; 0: any
+	chosen   bool            // the columns are somebody's choice
+	isCut    bool            // some text ends in an ellipsis for want of width
+	unproved bool            // the privacy of some row is not proved, and the column privacy says so
+	needed   map[string]bool // columns of parameters without which some rows could not be told apart
+	gone     []string        // columns that are left out
+}
+
+// fact is something that is the same in all rows, or in all rows of a class or an algorithm.
+type fact struct{ of, text string }
+
+// note is a line below the table, about some columns or, without any, about all.
+type note struct {
+	text  string
+	about []string
 }
 
 // briefOf drops empty columns, and says above what is the same in all rows, in all rows of an
-// algorithm (its parameters), or in all rows of a class that have a value (what describes its
-// problem), unless it is a measured number.
-func briefOf(s *sheet.Sheet) brief {
-	b := brief{unproved: hasUnproved(s)}
-	s = withStanding(s)
-	var same []string
-	classes := notes{by: "class", of: map[string][]string{}}
-	algorithms := notes{by: "algorithm", of: map[string][]string{}}
-	var shown []int
+// algorithm (its parameters), or in all rows of a class or law (what describes its
+// problem), unless it is a measured number. It keeps exactly the chosen columns if there are any.
+func briefOf(s *sheet.Sheet, chosen []int) *brief {
+	b := &brief{sheet: s, chosen: len(chosen) > 0, unproved: hasUnproved(s), needed: neededParams(s)}
+	if !slices.ContainsFunc(chosen, func(i int) bool { return s.Columns[i].Name == "privacy_standing" }) {
+		s = withStanding(s)
+	}
+	var rest []int
 	for i, c := range s.Columns {
-		c.Name = short(c.Name)
 		values := distinct(s, i)
-		if len(values) == 0 || c.Name == "sample" || c.Name == "fixed" { // these two are for programs
-			continue
+		if len(values) == 0 || slices.Contains(chosen, i) || c.Name == "sample" || c.Name == "fixed" { // the last two
+			continue // are for programs
 		}
-		if lines, ok := belowOf(s, i, c.Name); ok {
-			b.below = append(b.below, lines...)
-		} else if isAside(c) && len(values) == 1 && isFull(s, i) {
-			same = append(same, c.Name+" "+values[0])
-		} else if !(describes(c) && classes.note(s, i)) && !(isParam(c) && algorithms.note(s, i)) {
-			shown = append(shown, i)
-			b.columns = append(b.columns, c)
+		if notes, ok := belowOf(s, i, short(c.Name)); ok {
+			b.below = append(b.below, notes...)
+		} else if isAside(c, values[0]) && len(values) == 1 && isFull(s, i) {
+			b.facts = append(b.facts, fact{"", short(c.Name) + " " + values[0]})
+		} else if facts, ok := factsBy(s, i); ok {
+			b.facts = append(b.facts, facts...)
+		} else {
+			rest = append(rest, i)
 		}
 	}
-	if len(same) > 0 {
-		b.above = append(b.above, strings.Join(same, ", "))
+	b.from = chosen
+	if !b.chosen {
+		b.from = rest
+	} else if names := tellingRows(s, rest, b.needed); len(names) > 0 && !slices.Contains(chosen, columnOf(s, "cell")) {
+		b.say("rows differ too in columns that are not shown: " + strings.Join(names, ", "))
 	}
-	b.above = append(append(b.above, classes.lines()...), algorithms.lines()...)
+	for _, i := range b.from {
+		c := s.Columns[i]
+		c.Name = short(c.Name)
+		b.columns = append(b.columns, c)
+	}
 	if s.Confidence > 0 && slices.ContainsFunc(b.columns, isBracket) {
-		sure := fmt.Sprintf(
-			"confidence %s that no bracket (n_low, n_high] of the table misses its n*",
-			short(s.Confidence),
-		)
-		b.below = append([]string{sure}, b.below...)
+		b.below = slices.Insert(b.below, 0, note{text: fmt.Sprintf(
+			"confidence %s that no bracket (n_low, n_high] of the table misses its n*", short(s.Confidence),
+		)})
 	}
-	b.below = append(b.below, s.Notes...)
+	for _, line := range s.Notes {
+		b.say(line)
+	}
 	if isOverData(s) && slices.ContainsFunc(b.columns, isBracket) {
-		b.below = append(b.below, onePopulation)
+		b.say(onePopulation)
 	}
 	for _, row := range s.Rows {
-		b.rows = append(b.rows, lineOf(row, shown))
+		b.rows = append(b.rows, lineOf(row, b.from))
 	}
 	return b
 }
 
+// say adds a line below the table.
+func (b *brief) say(line string) { b.below = append(b.below, note{text: line}) }
+
+// aboveLines returns the lines above the table: what is the same in all rows, then a line for each
+// class, law and algorithm.
+func (b *brief) aboveLines() (lines []string) {
+	of := map[string][]string{}
+	for _, f := range b.facts {
+		of[f.of] = append(of[f.of], f.text)
+	}
+	if same := of[""]; len(same) > 0 {
+		lines = append(lines, strings.Join(same, ", "))
+	}
+	for _, by := range []string{"class", "distribution", "algorithm"} {
+		i := columnOf(b.sheet, by)
+		if i < 0 {
+			continue
+		}
+		for _, name := range distinct(b.sheet, i) {
+			if len(of[name]) > 0 {
+				lines = append(lines, name+": "+strings.Join(of[name], ", "))
+				delete(of, name)
+			}
+		}
+	}
+	return lines
+}
+
+// belowLines returns the lines below the table: the notes about columns that it shows, and which
+// columns are left out.
+func (b *brief) belowLines() (lines []string) {
+	for _, n := range b.below {
+		if len(n.about) == 0 || slices.ContainsFunc(n.about, b.shows) {
+			lines = append(lines, n.text)
+		}
+	}
+	if len(b.gone) > 0 {
+		lines = append(lines, "columns left out (-o csv has all, shatter table --columns shows some): "+
+			strings.Join(b.gone, ", "))
+	}
+	if b.isCut {
+		lines = append(lines, "… stands for text that is cut for want of width (-o csv has the whole)")
+	}
+	return lines
+}
+
+// shows reports whether the table, or some section of it, has a column.
+func (b *brief) shows(name string) bool {
+	return slices.ContainsFunc(b.columns, func(c schemas.Column) bool { return c.Name == name }) ||
+		slices.ContainsFunc(b.sections, func(part brief) bool { return part.shows(name) })
+}
+
+// leaveOut removes column i.
+func (b *brief) leaveOut(i int) {
+	b.columns, b.from = slices.Delete(b.columns, i, i+1), slices.Delete(slices.Clone(b.from), i, i+1)
+	for j := range b.rows {
+		b.rows[j] = slices.Delete(b.rows[j], i, i+1)
+	}
+}
+
+// rarely lists columns that people rarely ask for: they are shown only where somebody chooses them.
+var rarely = []string{
+	"rho", "mu", "evaluation", "n_model_low", "n_model_high", "ratio_model", "mean_error", "positive_share",
+	"pulled_share", "digest", "slope_se", "chi_square", "inflation", "resamples",
+}
+
+// leaveRare leaves out the columns that are rarely asked for, and numbers among the parameters that
+// follow from the rest of a row.
+func (b *brief) leaveRare() {
+	for i := len(b.columns) - 1; i >= 0; i-- {
+		c := b.columns[i]
+		if slices.Contains(rarely, c.Name) || isParam(c) && c.Type == schemas.FloatColumn && !b.needed[c.Name] {
+			b.gone = append([]string{c.Name}, b.gone...)
+			b.leaveOut(i)
+		}
+	}
+}
+
+// neededParams returns the columns of parameters without which some rows could not be told apart by
+// their keys.
+func neededParams(s *sheet.Sheet) map[string]bool {
+	var params, kept []int
+	for i, c := range s.Columns {
+		switch {
+		case isParam(c):
+			params = append(params, i)
+		case isKey(c.Name):
+			kept = append(kept, i)
+		}
+	}
+	needed := map[string]bool{}
+	want := classesOf(s, slices.Concat(kept, params))
+	for j, i := range params {
+		if classesOf(s, slices.Concat(kept, params[j+1:])) < want {
+			kept = append(kept, i)
+			needed[s.Columns[i].Name] = true
+		}
+	}
+	return needed
+}
+
+// classesOf returns the number of rows that differ in some of the columns.
+func classesOf(s *sheet.Sheet, columns []int) int {
+	seen := map[string]bool{}
+	for _, row := range s.Rows {
+		var key strings.Builder
+		for _, i := range columns {
+			fmt.Fprintf(&key, "%v\x00", row[i])
+		}
+		seen[key.String()] = true
+	}
+	return len(seen)
+}
+
+// tellingRows returns which of the columns tell rows apart: keys and needed parameters that differ.
+func tellingRows(s *sheet.Sheet, columns []int, needed map[string]bool) (names []string) {
+	for _, i := range columns {
+		if c := s.Columns[i]; isKey(c.Name) || needed[c.Name] {
+			names = append(names, short(c.Name))
+		}
+	}
+	return names
+}
+
+// isKey reports whether a column tells what a row is about in words, which the columns of hashes do
+// not.
+func isKey(name string) bool {
+	switch name {
+	case "cell", "sample", "privacy", "privacy_standing":
+		return false
+	case "n", "rounds":
+		return true
+	}
+	return trial.IsKeyColumn(name)
+}
+
 // belowOf returns what stands below the table in place of column i. It is not ok for a column of the
 // table itself.
-func belowOf(s *sheet.Sheet, i int, name string) (lines []string, ok bool) {
+func belowOf(s *sheet.Sheet, i int, name string) (notes []note, ok bool) {
 	if source, ok := strings.CutSuffix(name, "_source"); ok {
 		return byAlgorithm(s, i, ofSource(s, source)), true
 	}
@@ -85,13 +246,20 @@ func belowOf(s *sheet.Sheet, i int, name string) (lines []string, ok bool) {
 	return nil, false
 }
 
-// byAlgorithm writes a line for each value of column i, with what it is about, and with the
+// byAlgorithm writes a note for each value of column i, with what it is about, and with the
 // algorithms that have the value, unless all rows with one have the same.
-func byAlgorithm(s *sheet.Sheet, i int, about string) (lines []string) {
+func byAlgorithm(s *sheet.Sheet, i int, about string) (notes []note) {
+	var columns []string
+	switch strings.TrimPrefix(about, "no ") {
+	case "theory_n", "theory_regret":
+		columns = []string{strings.TrimPrefix(about, "no "), "ratio_low", "ratio_high", "ratio_model", "theory_standing"}
+	case "paper_n", "paper_regret":
+		columns = []string{about}
+	}
 	values := distinct(s, i)
-	by := slices.IndexFunc(s.Columns, func(c schemas.Column) bool { return c.Name == "algorithm" })
+	by := columnOf(s, "algorithm")
 	if len(values) == 1 || by < 0 {
-		return []string{about + ": " + strings.Join(values, "; ")}
+		return []note{{about + ": " + strings.Join(values, "; "), columns}}
 	}
 	algorithms := map[string][]string{}
 	for _, row := range s.Rows {
@@ -100,19 +268,20 @@ func byAlgorithm(s *sheet.Sheet, i int, about string) (lines []string) {
 		}
 	}
 	for _, v := range values {
-		lines = append(lines, fmt.Sprintf("%s of %s: %s", about, strings.Join(algorithms[v], ", "), v))
+		notes = append(notes, note{fmt.Sprintf("%s of %s: %s", about, strings.Join(algorithms[v], ", "), v), columns})
 	}
-	return lines
+	return notes
 }
 
 // alarms says which bounds column i, contradicts, calls refuted.
-func alarms(s *sheet.Sheet, i int) (lines []string) {
+func alarms(s *sheet.Sheet, i int) (notes []note) {
 	for _, row := range s.Rows {
 		if row[i] != nil {
-			lines = append(lines, fmt.Sprintf("CONTRADICTED BOUND in cell %s: %s", short(row[0]), short(row[i])))
+			line := fmt.Sprintf("CONTRADICTED BOUND in cell %s: %s", short(row[0]), short(row[i]))
+			notes = append(notes, note{text: line})
 		}
 	}
-	return lines
+	return notes
 }
 
 // columnOf returns the index of the column of this name, or -1 where there is none.
@@ -175,27 +344,39 @@ func isOverData(s *sheet.Sheet) bool {
 	return i >= 0 && slices.ContainsFunc(s.Rows, func(row []any) bool { return row[i] != nil })
 }
 
-// notes collects columns that depend on the column by alone.
-type notes struct {
-	by    string
-	order []string            // the values of by, in the order of the rows
-	of    map[string][]string // for each value of by, names and values of the columns
+// factsBy returns what stands above the table in place of column i, which describes problems or is a
+// parameter of algorithms: a fact of each class, law or algorithm. It is not ok where the column does
+// not follow from one of these.
+func factsBy(s *sheet.Sheet, i int) (facts []fact, ok bool) {
+	switch c := s.Columns[i]; {
+	case isParam(c):
+		return factsOf(s, i, "algorithm", true)
+	case describes(c):
+		for _, nulls := range []bool{false, true} {
+			for _, by := range []string{"class", "distribution"} {
+				if facts, ok := factsOf(s, i, by, nulls); ok {
+					return facts, true
+				}
+			}
+		}
+	}
+	return nil, false
 }
 
-// note collects column i if it is such a column: where it has a value at all, that is the same for
-// the same value of by. It is false where it is not.
-func (n *notes) note(s *sheet.Sheet, i int) bool {
-	by := columnOf(s, n.by)
-	if by < 0 {
-		return false
+// factsOf returns a fact for each value of the column by, if column i follows from it. Where nulls are
+// allowed, rows without a value do not count.
+func factsOf(s *sheet.Sheet, i int, by string, nulls bool) (facts []fact, ok bool) {
+	at := columnOf(s, by)
+	if at < 0 {
+		return nil, false
 	}
 	values := map[string]any{}
 	var order []string
 	for _, row := range s.Rows {
-		of := short(row[by])
+		of := short(row[at])
 		v, seen := values[of]
-		if seen && v != nil && row[i] != nil && v != row[i] {
-			return false
+		if seen && v != row[i] && (!nulls || v != nil && row[i] != nil) || row[i] != nil && of == "" {
+			return nil, false
 		}
 		if !seen {
 			order = append(order, of)
@@ -204,25 +385,13 @@ func (n *notes) note(s *sheet.Sheet, i int) bool {
 			values[of] = row[i]
 		}
 	}
-	n.order = order
-	for of, v := range values {
-		if v != nil {
-			name := strings.TrimPrefix(short(s.Columns[i].Name), schemas.ParamPrefix)
-			n.of[of] = append(n.of[of], name+" "+short(v))
+	for _, of := range order {
+		if v := values[of]; v != nil {
+			name := short(s.Columns[i].Name)
+			facts = append(facts, fact{of, strings.TrimPrefix(name, schemas.ParamPrefix) + " " + short(v)})
 		}
 	}
-	return true
-}
-
-// lines returns a line for each value of by that has notes.
-func (n *notes) lines() []string {
-	var lines []string
-	for _, of := range n.order {
-		if len(n.of[of]) > 0 {
-			lines = append(lines, of+": "+strings.Join(n.of[of], ", "))
-		}
-	}
-	return lines
+	return facts, true
 }
 
 func isBracket(c schemas.Column) bool { return c.Name == "n_low" || c.Name == "n_high" }
@@ -249,16 +418,21 @@ func ofSource(s *sheet.Sheet, source string) string {
 	return source
 }
 
-// isAside reports whether a column may stand above the table: a key, the way of evaluation, or how
-// many trials failed or were lost.
-func isAside(c schemas.Column) bool {
-	switch c.Name {
-	case "cell":
-		return false
-	case "evaluation", "failed", "lost":
-		return true
+// asides lists the columns beside keys that stand above the table where they are constant.
+var asides = []string{
+	"evaluation", "failed", "lost", "predictable", "rounds", // of table
+	"standing", "order_only", "contradicted", // of bounds
+	"x", "scale", "y", "line", // of fits
+	"worker", "profile", // of timing
+}
+
+// isAside reports whether a column with this value everywhere may stand above the table: a key, one of
+// asides, or that all cells are decided.
+func isAside(c schemas.Column, value string) bool {
+	if c.Name == "status" {
+		return value == estimate.StatusDecided
 	}
-	return trial.IsKeyColumn(c.Name)
+	return c.Name != "cell" && (trial.IsKeyColumn(c.Name) || slices.Contains(asides, c.Name))
 }
 
 // distinct returns the values of column i, each once, in the order of the rows.
@@ -282,6 +456,9 @@ func isFull(s *sheet.Sheet, i int) bool {
 // short returns a value for people, on one line.
 func short(v any) string {
 	if f, ok := v.(float64); ok {
+		if size := math.Abs(f); size >= 1e4 && size < 1e9 { // sample sizes among them
+			return strconv.FormatFloat(f, 'f', 0, 64)
+		}
 		return strconv.FormatFloat(f, 'g', 4, 64)
 	}
 	return oneLine(sheet.Text(v))

@@ -5,54 +5,185 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/shatterlab/shatter/pipeline/result/sheet"
 	"github.com/shatterlab/shatter/schemas"
 )
 
 // leastFirst lists the columns that a narrow table may do without, in the order in which it drops
-// them. Keys, brackets and regret stay, and so does privacy where it is not proved.
+// them. Keys, brackets and regret stay. Privacy that is not proved is said below.
 var leastFirst = []string{
-	"rho", "mu", "evaluation", "pulled_share", "positive_share", "mean_error", "error_p90", "mistakes_max", "privacy",
-	"best_loss",
-	"n_model_low", "n_model_high",
-	"paper_n", "paper_regret", schemas.WithPrefix, schemas.MetricPrefix, "failed", "ok", "compared", "reason",
-	"less_error", "ratio_model", schemas.ParamPrefix, "n_model", "trials", "ratio_low", "ratio_high",
+	"mean_error", "error_p90", "mistakes_max", "privacy", "best_loss", "slope_low", "slope_high", "intercept",
+	"paper_n", "paper_regret", schemas.WithPrefix, "failed", "ok", "compared", "reason", "fails", "source",
+	"less_error", schemas.ParamPrefix, "n_model", "trials", "cell", "n_star", "ratio_low", "ratio_high",
+	schemas.MetricPrefix, "rate_low", "rate_high",
 	"error_mean", "predictable", "lost", "queries_success", "prior_success", "constant_error", "theory_standing",
 	"theory_n", "theory_regret", "mistakes_mean",
 }
 
-// fit leaves columns out until the lines of the table are at most width characters long, or no
-// column is left that may go, and notes which. It notes below the table what the columns reason and
-// compared said.
+// keptLongest lists the columns that the narrowest tables keep.
+var keptLongest = []string{
+	"algorithm", "epsilon", "n", "n_low", "n_high", "status", "rate", "regret_mean", "name", "value", "slope",
+}
+
+// saidBelow lists the columns whose texts a narrow table says below.
+var saidBelow = []string{"reason", "compared", "fails", "source"}
+
+// briefOf returns the brief of a sheet: with the chosen columns, or with those that people ask for
+// often. It is as wide as the view says: a table that would have to leave out much has a section for
+// each class.
+func (v View) briefOf(s *sheet.Sheet, chosen []int) *brief {
+	b := briefOf(s, chosen)
+	if !b.chosen {
+		b.leaveRare()
+	}
+	b.fit(v.Width)
+	if b.lacksMuch() {
+		if parts := v.sectionsOf(s); len(parts.sections) > 1 {
+			return parts
+		}
+	}
+	return b
+}
+
+// lacksMuch reports whether a narrow table lacks columns that most people ask for.
+func (b *brief) lacksMuch() bool {
+	return !b.chosen && (b.isCut || slices.ContainsFunc(b.gone, func(name string) bool {
+		return slices.Index(leastFirst, name) >= slices.Index(leastFirst, "ratio_high") ||
+			isKey(name) && !slices.Contains(leastFirst, name)
+	}))
+}
+
+// sectionsOf returns a brief with a section for the rows of each class and population. What matters
+// less than ratios is in all sections or in none.
+func (v View) sectionsOf(s *sheet.Sheet) *brief {
+	whole := briefOf(s, nil)
+	groups, problems := problemsOf(s)
+	whole.facts = slices.DeleteFunc(whole.facts, func(f fact) bool { return problems[f.of] })
+	for again := range 2 {
+		whole.sections = nil
+		for _, rows := range groups {
+			only := *s
+			only.Rows = rows
+			part := briefOf(&only, nil)
+			part.below = nil
+			part.leaveRare()
+			if again > 0 {
+				part.leaveOutAll(whole.gone)
+			}
+			part.fit(v.Width)
+			part.facts = slices.DeleteFunc(part.facts, func(f fact) bool { return slices.Contains(whole.facts, f) })
+			whole.sections = append(whole.sections, *part)
+			for _, name := range part.gone {
+				if !slices.Contains(whole.gone, name) {
+					whole.gone = append(whole.gone, name)
+				}
+			}
+		}
+	}
+	for _, part := range whole.sections {
+		for _, n := range part.below {
+			if !slices.ContainsFunc(whole.below, func(has note) bool { return has.text == n.text }) {
+				whole.below = append(whole.below, n)
+			}
+		}
+		whole.isCut = whole.isCut || part.isCut
+	}
+	whole.columns, whole.from, whole.rows, whole.width = nil, nil, nil, v.Width
+	return whole
+}
+
+// problemsOf returns the rows of each class and population, and what these, and laws, are called.
+func problemsOf(s *sheet.Sheet) (groups [][][]any, names map[string]bool) {
+	place := map[string]int{}
+	names = map[string]bool{}
+	for _, row := range s.Rows {
+		of := ""
+		for _, name := range []string{"class", "data", "distribution"} {
+			i := columnOf(s, name)
+			if i < 0 || row[i] == nil {
+				continue
+			}
+			names[short(row[i])] = true
+			if name != "distribution" {
+				of += short(row[i]) + "\x00"
+			}
+		}
+		if _, known := place[of]; !known {
+			place[of] = len(groups)
+			groups = append(groups, nil)
+		}
+		groups[place[of]] = append(groups[place[of]], row)
+	}
+	return groups, names
+}
+
+// leaveOutAll removes the columns of these names that matter less than ratios.
+func (b *brief) leaveOutAll(names []string) {
+	for i := len(b.columns) - 1; i >= 0; i-- {
+		place := slices.Index(leastFirst, b.columns[i].Name)
+		if place >= 0 && place < slices.Index(leastFirst, "ratio_low") && slices.Contains(names, b.columns[i].Name) {
+			b.leaveOut(i)
+		}
+	}
+}
+
+// fit leaves columns out and cuts texts until the lines of the table are at most width characters
+// long, and notes what. It says below the table what columns of reasons said. A width of 0 is any.
 func (b *brief) fit(width int) {
-	var gone []string
-	for b.lineWidth() > width {
+	if b.width = width; width <= 0 {
+		return
+	}
+	for !b.chosen && b.lineWidth() > width {
 		i := b.least()
 		if i < 0 {
 			break
 		}
-		if c := b.columns[i].Name; c == "reason" || c == "compared" {
+		if slices.Contains(saidBelow, b.columns[i].Name) {
 			b.sayBelow(i)
 		} else {
-			gone = append(gone, b.columns[i].Name)
+			b.gone = append(b.gone, b.columns[i].Name)
 		}
-		b.columns = slices.Delete(b.columns, i, i+1)
-		for j := range b.rows {
-			b.rows[j] = slices.Delete(b.rows[j], i, i+1)
-		}
+		b.leaveOut(i)
 	}
-	if len(gone) > 0 {
-		b.below = append(b.below, "columns left out for want of width (-o csv has all): "+strings.Join(gone, ", "))
+	if i := slices.IndexFunc(b.columns, isPrivacy); i >= 0 && b.unproved && !b.chosen && b.lineWidth() > width {
+		b.sayBelow(i)
+		b.leaveOut(i)
+	}
+	b.cutTexts(16)
+	if b.lineWidth() > width {
+		b.cutTexts(10)
+	}
+	for b.lineWidth() > width && len(b.columns) > 1 {
+		i := len(b.columns) - 1
+		if first := slices.IndexFunc(b.columns, isDispensable); first >= 0 && !b.chosen {
+			i = first
+		}
+		b.gone = append(b.gone, b.columns[i].Name)
+		b.leaveOut(i)
+	}
+	if b.lineWidth() > width {
+		if isPrivacy(b.columns[0]) {
+			b.sayBelow(0)
+		}
+		b.columns[0].Type = schemas.TextColumn
+		b.cutTexts(1)
+		b.columns[0].Name = cut(b.columns[0].Name, width)
 	}
 }
+
+func isPrivacy(c schemas.Column) bool { return c.Name == "privacy" }
+
+func isDispensable(c schemas.Column) bool { return !slices.Contains(keptLongest, c.Name) }
 
 // least returns the column that may go first, or -1 where none may.
 func (b *brief) least() int {
 	for _, name := range leastFirst {
-		if name == "privacy" && b.unproved {
+		if name == "privacy" && b.unproved || name == "cell" && b.namesCells() {
 			continue
 		}
 		for i := len(b.columns) - 1; i >= 0; i-- {
-			if c := b.columns[i].Name; c == name || strings.HasSuffix(name, "_") && strings.HasPrefix(c, name) {
+			c := b.columns[i].Name
+			if c == name || strings.HasSuffix(name, "_") && strings.HasPrefix(c, name) && !b.needed[c] {
 				return i
 			}
 		}
@@ -60,25 +191,89 @@ func (b *brief) least() int {
 	return -1
 }
 
+// namesCells reports whether some line below the table tells cells by their ids.
+func (b *brief) namesCells() bool {
+	return slices.ContainsFunc(b.below, func(n note) bool {
+		return slices.ContainsFunc(saidBelow, func(name string) bool { return strings.HasPrefix(n.text, name+" of ") })
+	})
+}
+
 // sayBelow notes below the table what stands in column i: each text once, with the cells that it is
-// of.
+// of, or with what else the rows are about.
 func (b *brief) sayBelow(i int) {
-	id := max(0, slices.IndexFunc(b.columns, func(c schemas.Column) bool { return strings.HasPrefix(c.Name, "cell") }))
-	cells := map[string][]string{}
+	of := map[string][]string{}
 	var order []string
 	for _, row := range b.rows {
 		said := row[i]
 		if said == "-" {
 			continue
 		}
-		if cells[said] == nil {
+		if of[said] == nil {
 			order = append(order, said)
 		}
-		cells[said] = append(cells[said], row[id])
+		if about := b.about(row, b.columns[i].Name); !slices.Contains(of[said], about) {
+			of[said] = append(of[said], about)
+		}
 	}
 	for _, said := range order {
-		b.below = append(b.below, b.columns[i].Name+" of "+strings.Join(cells[said], ", ")+": "+said)
+		b.say(b.columns[i].Name + " of " + strings.Join(of[said], ", ") + ": " + said)
 	}
+}
+
+// about tells what a column says something about in a row: a bound, a cell, or an algorithm.
+func (b *brief) about(row []string, column string) string {
+	names := []string{"name", "cell", "cell_a", "algorithm"}
+	if column == "privacy" {
+		names = []string{"algorithm"}
+	}
+	for _, name := range names {
+		has := func(c schemas.Column) bool { return c.Name == name }
+		if i := slices.IndexFunc(b.columns, has); i >= 0 {
+			return row[i]
+		}
+	}
+	return row[0]
+}
+
+// cutTexts cuts the texts of the widest columns until the table fits, but none to less than the given
+// number of characters.
+func (b *brief) cutTexts(least int) {
+	for {
+		over, widths, widest := b.lineWidth()-b.width, b.widths(), -1
+		for i, c := range b.columns {
+			room := max(least, utf8.RuneCountInString(c.Name))
+			if least == 1 {
+				room = least
+			}
+			if c.Type == schemas.TextColumn && (least == 1 || !isPrivacy(c)) && widths[i] > room && (widest < 0 || widths[i] > widths[widest]) {
+				widest = i
+			}
+		}
+		if over <= 0 || widest < 0 {
+			return
+		}
+		least := max(least, widths[widest]-over)
+		before := b.lineWidth()
+		for _, row := range b.rows {
+			if short := cut(row[widest], least); short != row[widest] {
+				row[widest], b.isCut = short, true
+			}
+		}
+		if b.lineWidth() == before {
+			return
+		}
+	}
+}
+
+// cut returns a text of at most the given number of characters, with an ellipsis in the middle if
+// something is missing: names often differ at their ends.
+func cut(text string, most int) string {
+	runes := []rune(text)
+	if len(runes) <= most {
+		return text
+	}
+	head := most / 2
+	return string(runes[:head]) + "…" + string(runes[len(runes)-(most-1-head):])
 }
 
 // widths returns, for each column, the number of characters of its widest value, or of its name.
@@ -100,4 +295,30 @@ func (b *brief) lineWidth() int {
 		sum += w
 	}
 	return sum
+}
+
+// wrapped returns a line as lines of at most width characters, broken at blanks if possible, the
+// later ones indented.
+func wrapped(line string, width int) (lines []string) {
+	if width <= 0 {
+		return []string{line}
+	}
+	indent := ""
+	rest := []rune(line)
+	for len(rest) > width-len(indent) {
+		room := max(1, width-len(indent))
+		at := room
+		for at > 0 && rest[at] != ' ' {
+			at--
+		}
+		if at == 0 {
+			at = room
+		}
+		lines = append(lines, strings.TrimRight(indent+string(rest[:at]), " "))
+		rest = []rune(strings.TrimLeft(string(rest[at:]), " "))
+		if width > 10 {
+			indent = "  "
+		}
+	}
+	return append(lines, indent+string(rest))
 }

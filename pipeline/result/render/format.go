@@ -25,10 +25,14 @@ type Format struct {
 	Doc    string // what it writes and for whom, in a line for people
 	Binary bool   // not for terminals
 
-	sheet func(w *bufio.Writer, s *sheet.Sheet) error
-	// answer writes an answer of any length as it comes. nil: the format is for sheets alone.
-	answer func(w *bufio.Writer, a Answer) error
+	brief  func(w *bufio.Writer, b *brief) error // of the formats for people
+	short  bool                                  // whether people see the numbers of answers with four digits too
+	sheet  func(w *bufio.Writer, s *sheet.Sheet) error
+	answer func(w *bufio.Writer, a Answer) error // writes an answer of any length as it comes
 }
+
+// ForPeople reports whether the format is for people, and so leaves out and shortens.
+func (f Format) ForPeople() bool { return f.brief != nil }
 
 // Formats returns all formats, the one for terminals first.
 func Formats() []Format {
@@ -53,33 +57,38 @@ func Names() (names []string) {
 	return names
 }
 
-// AnswerNames returns the names of the formats that answers can be written in.
-func AnswerNames() (names []string) {
-	for _, f := range Formats() {
-		if f.answer != nil {
-			names = append(names, f.Name)
-		}
-	}
-	return names
+// A View says what of a sheet is shown. Its zero value leaves that to the format.
+type View struct {
+	Columns []string // exactly these, in this order, as sheet.Find takes them; none: the format chooses
+	Width   int      // of the lines of the format table, in characters; 0: as long as they are
 }
 
-// Render writes a sheet in the format of a name. The formats for people show numbers with four
-// digits and no column that is empty, and say once what is the same in all rows.
-func Render(s *sheet.Sheet, w io.Writer, format string) error {
+// Render writes a sheet in the format of a name with the zero View.
+func Render(s *sheet.Sheet, w io.Writer, format string) error { return View{}.Render(s, w, format) }
+
+// Render writes a sheet in the format of a name. The formats for people show numbers with about four
+// digits, leave out columns that are empty or rarely asked for, and say once what is the same in all
+// rows.
+func (v View) Render(s *sheet.Sheet, w io.Writer, format string) error {
 	f, ok := Find(format)
 	if !ok {
 		err := fmt.Errorf("unknown format: must be one of %s", strings.Join(Names(), ", "))
 		return fmt.Errorf("show %s as %s: %w", s.Name, format, err)
 	}
-	return f.write(s, w, f.sheet)
-}
-
-func (f Format) write(s *sheet.Sheet, w io.Writer, write func(*bufio.Writer, *sheet.Sheet) error) error {
-	out := bufio.NewWriter(w)
-	if err := write(out, s); err != nil {
-		return fmt.Errorf("show %s as %s: %w", s.Name, f.Name, err)
+	chosen, err := s.FindAll(v.Columns)
+	if err != nil {
+		return err
 	}
-	if err := out.Flush(); err != nil {
+	if f.Name != tableFormat.Name {
+		v.Width = 0
+	}
+	out := bufio.NewWriter(w)
+	if f.brief != nil {
+		err = f.brief(out, v.briefOf(s, chosen))
+	} else {
+		err = f.sheet(out, s.Select(chosen))
+	}
+	if err := errors.Join(err, out.Flush()); err != nil {
 		return fmt.Errorf("show %s as %s: %w", s.Name, f.Name, err)
 	}
 	return nil
@@ -91,15 +100,29 @@ type Answer interface {
 	Next() (arrow.Record, error) // that the caller releases; io.EOF at the end
 }
 
-// WriteAnswer writes an answer in the format of a name: all columns, with all their digits. The
-// formats for people refuse long answers with a TooLongError.
-func WriteAnswer(w io.Writer, a Answer, format string) error {
+// WriteAnswer writes an answer in the format of a name: all columns, with all their digits but in
+// tex. The formats for people refuse long answers with a TooLongError. The lines of the format table
+// have at most width characters, unless that is 0.
+func WriteAnswer(w io.Writer, a Answer, format string, width int) error {
 	f, ok := Find(format)
-	if !ok || f.answer == nil {
-		return fmt.Errorf("write answer: unknown format %q: must be one of %s", format, strings.Join(AnswerNames(), ", "))
+	if !ok {
+		return fmt.Errorf("write answer: unknown format %q: must be one of %s", format, strings.Join(Names(), ", "))
 	}
 	out := bufio.NewWriterSize(w, 1<<16)
-	if err := f.answer(out, a); err != nil {
+	if f.brief == nil {
+		if err := f.answer(out, a); err != nil {
+			return err
+		}
+		return out.Flush()
+	}
+	b, err := wholeOf(a, f.short)
+	if err != nil {
+		return err
+	}
+	if f.Name == tableFormat.Name {
+		b.fit(width)
+	}
+	if err := f.brief(out, b); err != nil {
 		return err
 	}
 	return out.Flush()

@@ -6,23 +6,21 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/shatterlab/shatter/pipeline/result/sheet"
 	"github.com/shatterlab/shatter/schemas"
 )
 
 var markdownFormat = Format{
-	Name:   "md",
-	Doc:    "a table of Markdown for documents, short",
-	sheet:  func(w *bufio.Writer, s *sheet.Sheet) error { return writeMarkdown(w, briefOf(s)) },
-	answer: answerInShort(writeMarkdown),
+	Name:  "md",
+	Doc:   "a table of Markdown for documents, short",
+	brief: writeMarkdown,
 }
 
-func writeMarkdown(w *bufio.Writer, b brief) error {
+func writeMarkdown(w *bufio.Writer, b *brief) error {
 	if len(b.rows) == 0 {
 		fmt.Fprintln(w, "no rows")
 		return nil
 	}
-	for _, line := range b.above {
+	for _, line := range b.aboveLines() {
 		fmt.Fprintf(w, "%s\n\n", paragraph(line))
 	}
 	fmt.Fprint(w, "|")
@@ -45,7 +43,7 @@ func writeMarkdown(w *bufio.Writer, b brief) error {
 		}
 		fmt.Fprint(w, "\n")
 	}
-	for _, line := range b.below {
+	for _, line := range b.belowLines() {
 		fmt.Fprintf(w, "\n%s\n", paragraph(line))
 	}
 	return nil

@@ -101,37 +101,41 @@ func TestPrivacySaysWhatIsNotProved(t *testing.T) {
 	}
 	for _, c := range []struct {
 		rows [][]any
-		want string // in a table that is one character wide
+		want string // in a table that is 30 characters wide
 	}{
 		{s.Rows, `
-algorithm  privacy
-a          pure
-b          pure (declared)
-c          approximate (not certified)
-d          -
+algorithm
+a
+b
+c
+d
 
 privacy of a: Theorem 1
-privacy of b: declared: my word
+privacy of b: declared: my
+  word
+privacy of a: pure
+privacy of b: pure (declared)
+privacy of c: approximate (not
+  certified)
 `},
 		{s.Rows[1:2], `
-algorithm b, privacy pure (declared)
-
-
+algorithm b, privacy pure
+  (declared)
 
 
 privacy: declared: my word
 `},
 		{[][]any{s.Rows[0], s.Rows[3]}, `
-algorithm
-a
-d
+algorithm  privacy
+a          pure
+d          -
 
 privacy: Theorem 1
-columns left out for want of width (-o csv has all): privacy
 `},
 	} {
 		var b strings.Builder
-		if err := Table(&sheet.Sheet{Columns: s.Columns, Rows: c.rows}, &b, 1); err != nil {
+		shown := &sheet.Sheet{Columns: s.Columns, Rows: c.rows}
+		if err := (View{Width: 30}).Render(shown, &b, "table"); err != nil {
 			t.Fatal(err)
 		}
 		if got := "\n" + b.String(); got != c.want {

@@ -3,40 +3,56 @@ package render
 import (
 	"bufio"
 	"fmt"
-	"io"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/shatterlab/shatter/pipeline/result/sheet"
 	"github.com/shatterlab/shatter/schemas"
 )
 
 var tableFormat = Format{
-	Name:   "table",
-	Doc:    "columns of text for terminals and eyes, short",
-	sheet:  func(w *bufio.Writer, s *sheet.Sheet) error { return writeTable(w, briefOf(s)) },
-	answer: answerInShort(writeTable),
+	Name:  "table",
+	Doc:   "columns of text for terminals and eyes, short",
+	brief: writeTable,
 }
 
-// Table writes a sheet as the format table does, in lines of at most width characters if that can
-// be had by leaving out columns; it says which. A width of 0 leaves none out.
-func Table(s *sheet.Sheet, w io.Writer, width int) error {
-	return tableFormat.write(s, w, func(out *bufio.Writer, s *sheet.Sheet) error {
-		b := briefOf(s)
-		if width > 0 {
-			b.fit(width)
-		}
-		return writeTable(out, b)
-	})
-}
-
-func writeTable(w *bufio.Writer, b brief) error {
-	if len(b.rows) == 0 {
+func writeTable(w *bufio.Writer, b *brief) error {
+	if len(b.rows) == 0 && len(b.sections) == 0 {
 		fmt.Fprintln(w, "no rows")
 		return nil
 	}
-	if len(b.above) > 0 {
-		fmt.Fprintf(w, "%s\n\n", strings.Join(b.above, "\n"))
+	if above := b.aboveLines(); len(above) > 0 {
+		b.writeLines(w, above)
+		fmt.Fprintln(w)
+	}
+	for i := range b.sections {
+		part := &b.sections[i]
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		b.writeLines(w, part.aboveLines())
+		part.writeRows(w)
+	}
+	if len(b.sections) == 0 {
+		b.writeRows(w)
+	}
+	if below := b.belowLines(); len(below) > 0 {
+		fmt.Fprintln(w)
+		b.writeLines(w, below)
+	}
+	return nil
+}
+
+// writeLines writes lines that are no part of a table, in the width of the table.
+func (b *brief) writeLines(w *bufio.Writer, lines []string) {
+	for _, line := range lines {
+		fmt.Fprintln(w, strings.Join(wrapped(line, b.width), "\n"))
+	}
+}
+
+// writeRows writes the header and the rows.
+func (b *brief) writeRows(w *bufio.Writer) {
+	if len(b.columns) == 0 {
+		return // all is said above
 	}
 	widths := b.widths()
 	header := make([]string, len(b.columns))
@@ -55,8 +71,4 @@ func writeTable(w *bufio.Writer, b brief) error {
 		}
 		fmt.Fprintln(w, strings.TrimRight(line.String(), " "))
 	}
-	if len(b.below) > 0 {
-		fmt.Fprintf(w, "\n%s\n", strings.Join(b.below, "\n"))
-	}
-	return nil
 }

@@ -3,54 +3,207 @@ package render
 import (
 	"bufio"
 	"fmt"
+	"math"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
-	"github.com/shatterlab/shatter/pipeline/result/sheet"
 	"github.com/shatterlab/shatter/schemas"
 )
 
 var texFormat = Format{
 	Name:  "tex",
 	Doc:   "a tabular of LaTeX (booktabs) for papers, short",
-	sheet: func(w *bufio.Writer, s *sheet.Sheet) error { return writeTex(w, briefOf(s), s.Title) },
+	short: true,
+	brief: writeTex,
 }
 
 // writeTex writes a tabular for \input in a document of any class that loads booktabs. What stands
 // above and below a table on a terminal is in comments, for the caption.
-func writeTex(w *bufio.Writer, b brief, title string) error {
-	notes := append(append([]string{"needs \\usepackage{booktabs}"}, b.above...), b.below...)
-	if title != "" {
-		notes = append([]string{short(title)}, notes...)
+func writeTex(w *bufio.Writer, b *brief) error {
+	columns := texColumns(b)
+	notes := append(append([]string{`needs \usepackage{booktabs}`}, b.aboveLines()...), b.belowLines()...)
+	if b.sheet.Title != "" {
+		notes = append([]string{short(b.sheet.Title)}, notes...)
 	}
 	for _, line := range notes {
 		fmt.Fprintf(w, "%% %s\n", line)
 	}
-	if len(b.rows) == 0 {
+	if len(b.rows) == 0 || len(columns) == 0 {
 		fmt.Fprint(w, "% no rows\n")
 		return nil
 	}
-	header := make([]string, len(b.columns))
-	var align strings.Builder
-	for i, c := range b.columns {
-		header[i] = escapeTex(c.Name)
-		if c.Type == schemas.TextColumn {
-			align.WriteByte('l')
-		} else {
-			align.WriteByte('r')
-		}
+	align, header := "", make([]string, len(columns))
+	for i, c := range columns {
+		align += c.align
+		header[i] = c.heading
 	}
-	fmt.Fprintf(w, "\\begin{tabular}{%s}\n\\toprule\n%s \\\\\n\\midrule\n", align.String(), strings.Join(header, " & "))
-	for _, row := range b.rows {
-		line := make([]string, len(row))
-		for i, v := range row {
-			line[i] = texValue(v, b.columns[i].Type)
+	fmt.Fprintf(w, "\\begin{tabular}{%s}\n\\toprule\n%s \\\\\n\\midrule\n", align, strings.Join(header, " & "))
+	for row := range b.rows {
+		line := make([]string, len(columns))
+		for i, c := range columns {
+			line[i] = c.values[row]
 		}
 		fmt.Fprintf(w, "%s \\\\\n", strings.Join(line, " & "))
 	}
 	fmt.Fprint(w, "\\bottomrule\n\\end{tabular}\n")
 	return nil
+}
+
+// texColumn is a column of a tabular, or two that are aligned at a comma.
+type texColumn struct {
+	align, heading string
+	values         []string
+}
+
+// rarelyInTex lists columns that tabulars have only where somebody chooses them.
+var rarelyInTex = []string{"cell", "trials", "mistakes_max", "best_loss"}
+
+// texColumns returns the columns of a tabular. Where nobody chose them, the ends of an interval stand
+// side by side.
+func texColumns(b *brief) (columns []texColumn) {
+	hidden := map[string]bool{}
+	if !b.chosen {
+		for i := len(b.columns) - 1; i >= 0; i-- {
+			if name := b.columns[i].Name; slices.Contains(rarelyInTex, name) {
+				b.gone = append([]string{name}, b.gone...)
+				b.leaveOut(i)
+			}
+		}
+		b.foldIntervals(hidden)
+	}
+	for i, c := range b.columns {
+		if hidden[c.Name] {
+			continue
+		}
+		if j := b.upperEnd(i); j >= 0 {
+			columns = append(columns, b.interval(i, j))
+			continue
+		}
+		values := texValues(b, i)[0]
+		if c.Type == schemas.IntColumn || c.Type == schemas.FloatColumn {
+			columns = append(columns, texColumn{"r", heading(c.Name), values})
+		} else {
+			columns = append(columns, texColumn{"l", heading(c.Name), values})
+		}
+	}
+	return columns
+}
+
+// foldIntervals hides the columns that intervals make superfluous: their upper ends among them, and
+// status where each row's interval tells it.
+func (b *brief) foldIntervals(hidden map[string]bool) {
+	for i := range b.columns {
+		if j := b.upperEnd(i); j >= 0 {
+			hidden[b.columns[j].Name] = true
+			for _, name := range pairs[b.pairAt(i)].tells {
+				hidden[name] = true
+			}
+		}
+	}
+	status := slices.IndexFunc(b.columns, func(c schemas.Column) bool { return c.Name == "status" })
+	if hidden["n_high"] && status >= 0 {
+		hidden["status"] = !slices.ContainsFunc(b.rows, func(row []string) bool {
+			return !slices.Contains([]string{"decided", "above_range"}, row[status])
+		})
+	}
+}
+
+// pairAt returns the index of the pair whose lower end is column i, or -1.
+func (b *brief) pairAt(i int) int {
+	for k, p := range pairs {
+		if p.low == b.columns[i].Name {
+			return k
+		}
+	}
+	return -1
+}
+
+// upperEnd returns the column that holds the upper ends of the intervals whose lower ends are in
+// column i, or -1 where these are shown as they are.
+func (b *brief) upperEnd(i int) int {
+	k := b.pairAt(i)
+	if k < 0 || b.chosen {
+		return -1
+	}
+	return slices.IndexFunc(b.columns, func(c schemas.Column) bool { return c.Name == pairs[k].high })
+}
+
+// interval returns the column of intervals from columns low and high.
+func (b *brief) interval(low, high int) texColumn {
+	p := pairs[b.pairAt(low)]
+	c := texColumn{align: "r@{" + p.comma + "}l", heading: `\multicolumn{2}{c}{` + p.heading + `}`}
+	ends := texValues(b, low, high)
+	from, to := ends[0], ends[1]
+	for row, line := range b.rows {
+		switch lower, upper := line[low] != "-", line[high] != "-"; {
+		case !lower && !upper, !upper && p.none == "":
+			c.values = append(c.values, `\multicolumn{2}{c}{--}`)
+		case !upper:
+			c.values = append(c.values, p.open+from[row]+" & "+p.none)
+		case !lower:
+			c.values = append(c.values, p.open+"0 & "+to[row]+p.shut)
+		default:
+			c.values = append(c.values, p.open+from[row]+" & "+to[row]+p.shut)
+		}
+	}
+	return c
+}
+
+// texValues returns the values of some columns in TeX. The numbers of columns that hold no keys have
+// the same decimals as far as they have few.
+func texValues(b *brief, columns ...int) [][]string {
+	var all []any
+	for _, i := range columns {
+		for _, row := range b.sheet.Rows {
+			all = append(all, row[b.from[i]])
+		}
+	}
+	first := b.columns[columns[0]]
+	decimals, aligned := 0, false
+	if first.Type == schemas.FloatColumn && !isKey(first.Name) && !isParam(first) {
+		decimals, aligned = commonDecimals(all)
+	}
+	values := make([][]string, len(columns))
+	for k, i := range columns {
+		for row, line := range b.rows {
+			v := line[i]
+			if x, ok := b.sheet.Rows[row][b.from[i]].(float64); ok && aligned {
+				v = strconv.FormatFloat(x, 'f', decimals, 64)
+			}
+			values[k] = append(values[k], texValue(v, b.columns[i].Type))
+		}
+	}
+	return values
+}
+
+// Numbers are aligned where their decimals are at most maxDecimals, and all digits at most maxDigits.
+const (
+	maxDecimals = 4
+	maxDigits   = 6
+)
+
+// commonDecimals returns the number of decimals that lets the points of some numbers stand one below
+// the other: as many as the number with the most needs for three digits. It is not ok where some
+// number is too large for these, or so small that less than two of its digits would be left.
+func commonDecimals(values []any) (decimals int, ok bool) {
+	largest := 0
+	for _, v := range values {
+		x, ok := v.(float64)
+		if !ok || x == 0 {
+			continue
+		}
+		if x = math.Abs(x); !(x >= math.Pow10(1-maxDecimals)) || x >= 1e9 {
+			return 0, false
+		}
+		magnitude := int(math.Floor(math.Log10(x)))
+		_, fraction, _ := strings.Cut(strconv.FormatFloat(x, 'f', -1, 64), ".")
+		decimals = max(decimals, min(len(fraction), 2-magnitude, maxDecimals))
+		largest = max(largest, magnitude)
+	}
+	return decimals, decimals == 0 || largest+1+decimals <= maxDigits
 }
 
 var scientific = regexp.MustCompile(`^(-?[0-9.]+)e([+-])0*([0-9]+)$`)

@@ -1,0 +1,73 @@
+package render
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// headings hold what papers call the columns, in LaTeX.
+var headings = map[string]string{
+	"d": `$d$`, "domain": `$|X|$`, "n": `$n$`, "rounds": `$T$`, "distribution": "Law",
+	"noise_rate": `$\eta$`, "epsilon": `$\varepsilon$`,
+	"n_low": `$n_{\mathrm{low}}$`, "n_high": `$n_{\mathrm{high}}$`, "n_star": `$n^\star$`,
+	"n_model": `$\hat n$`, "n_model_low": `$\hat n_{\mathrm{low}}$`, "n_model_high": `$\hat n_{\mathrm{high}}$`,
+	"theory_n": `$n_{\mathrm{theory}}$`, "paper_n": `$n_{\mathrm{paper}}$`,
+	"ratio_low":   `$n_{\mathrm{low}}/n_{\mathrm{theory}}$`,
+	"ratio_high":  `$n_{\mathrm{high}}/n_{\mathrm{theory}}$`,
+	"ratio_model": `$\hat n/n_{\mathrm{theory}}$`,
+	"rate":        "Success", "rate_low": "Success (low)", "rate_high": "Success (high)",
+	"error_mean": "Error", "mean_error": "Error", "error_p90": `Error (90\,\%)`,
+	"mistakes_mean": "Mistakes", "mistakes_max": "Mistakes (most)", "best_loss": `$L^\star$`,
+	"regret_mean": "Regret", "regret_low": "Regret (low)", "regret_high": "Regret (high)",
+	"theory_regret": "Regret bound", "paper_regret": "Printed bound",
+	"prior_success": "Prior", "queries_success": "Queries alone", "ok": "OK",
+	"slope_low": "Slope (low)", "slope_high": "Slope (high)", "slope_se": "Standard error",
+}
+
+// pairs hold the two ends of an interval, which LaTeX shows in one column, and what stands there
+// beside them in words.
+var pairs = []struct {
+	low, high, heading string
+	open, comma, shut  string
+	none               string   // in the place of the upper end where there is none
+	tells              []string // columns that the interval makes superfluous
+}{
+	{"n_low", "n_high", `$n^\star$`, "$($", `,\,`, "$]$", `$\infty$$)$`, []string{"n_star"}},
+	{"ratio_low", "ratio_high", "Ratio to theory", "", "--", "", "", nil},
+	{"n_model_low", "n_model_high", `$\hat n$ (95\,\%)`, "$[$", `,\,`, "$]$", "", nil},
+	{"rate_low", "rate_high", `Success (95\,\%)`, "$[$", `,\,`, "$]$", "", nil},
+	{"regret_low", "regret_high", `Regret (95\,\%)`, "$[$", `,\,`, "$]$", "", nil},
+	{"slope_low", "slope_high", `Slope (95\,\%)`, "$[$", `,\,`, "$]$", "", nil},
+}
+
+var greek = []string{
+	"alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "kappa", "lambda", "mu", "nu", "xi", "rho",
+	"sigma", "tau", "phi", "chi", "psi", "omega",
+}
+
+// heading returns what a paper calls a column, in LaTeX: a symbol where there is one, and else its
+// name in words.
+func heading(column string) string {
+	if h, ok := headings[column]; ok {
+		return h
+	}
+	for _, prefix := range []string{schemas.ParamPrefix, schemas.MetricPrefix, schemas.WithPrefix} {
+		column = strings.TrimPrefix(column, prefix)
+	}
+	letter, index, indexed := strings.Cut(column, "_")
+	switch {
+	case slices.Contains(greek, letter) && !indexed:
+		return `$\` + letter + `$`
+	case slices.Contains(greek, letter):
+		return `$\` + letter + `_{\mathrm{` + escapeTex(strings.ReplaceAll(index, "_", " ")) + `}}$`
+	case len([]rune(column)) == 1 && column >= "a" && column <= "z":
+		return "$" + column + "$"
+	}
+	words := []rune(strings.ReplaceAll(column, "_", " "))
+	if len(words) > 0 && words[0] >= 'a' && words[0] <= 'z' {
+		words[0] += 'A' - 'a'
+	}
+	return escapeTex(string(words))
+}

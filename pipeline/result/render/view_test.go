@@ -1,0 +1,250 @@
+package render
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+
+	"github.com/shatterlab/shatter/pipeline/result/sheet"
+	"github.com/shatterlab/shatter/pipeline/testkit"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// drawnSheet returns a sheet with some of the columns of results.
+func drawnSheet(t *rapid.T) *sheet.Sheet {
+	texts := rapid.SampledFrom([]any{
+		nil, "a", "halfspace", "boosting/centering & more", "approximate", "not certified", "proved", "decided",
+		"above_range", "a reason {of} 100 % _ that goes on and on over more than one line of a narrow terminal", "Größe ε",
+		strings.Repeat("long", 30),
+	})
+	values := map[schemas.ColumnType]func() any{
+		schemas.TextColumn: func() any { return texts.Draw(t, "text") },
+		schemas.IntColumn:  func() any { return rapid.SampledFrom([]any{nil, int64(0), int64(1 << 60)}).Draw(t, "int") },
+		schemas.FloatColumn: func() any {
+			return rapid.SampledFrom([]any{nil, 0.5, -1.25, 1e-9, 123456.7, 2e300, 0.0123}).Draw(t, "float")
+		},
+		schemas.BoolColumn: func() any { return rapid.Bool().Draw(t, "bool") },
+	}
+	columns := []schemas.Column{
+		{Name: "cell", Type: schemas.TextColumn}, {Name: "algorithm", Type: schemas.TextColumn},
+		{Name: "class", Type: schemas.TextColumn}, {Name: "distribution", Type: schemas.TextColumn},
+		{Name: "target", Type: schemas.TextColumn}, {Name: "data", Type: schemas.TextColumn},
+		{Name: "d", Type: schemas.IntColumn}, {Name: "epsilon", Type: schemas.FloatColumn},
+		{Name: "privacy", Type: schemas.TextColumn}, {Name: "privacy_standing", Type: schemas.TextColumn},
+		{Name: "p_kappa", Type: schemas.FloatColumn}, {Name: "p_preset_0", Type: schemas.TextColumn},
+		{Name: "n_low", Type: schemas.IntColumn}, {Name: "n_high", Type: schemas.IntColumn},
+		{Name: "n_star", Type: schemas.IntColumn}, {Name: "status", Type: schemas.TextColumn},
+		{Name: "reason", Type: schemas.TextColumn}, {Name: "theory_n", Type: schemas.FloatColumn},
+		{Name: "theory_source", Type: schemas.TextColumn}, {Name: "ratio_low", Type: schemas.FloatColumn},
+		{Name: "ratio_high", Type: schemas.FloatColumn}, {Name: "contradicts", Type: schemas.TextColumn},
+		{Name: "m_loss", Type: schemas.FloatColumn}, {Name: "predictable", Type: schemas.BoolColumn},
+	}
+	s := &sheet.Sheet{Name: "table", Confidence: 0.95, Title: "sweep x", Notes: []string{"no second looks: none"}}
+	for _, c := range columns {
+		if rapid.IntRange(0, 3).Draw(t, c.Name) > 0 {
+			s.Columns = append(s.Columns, c)
+		}
+	}
+	for range rapid.IntRange(0, 5).Draw(t, "rows") {
+		var row []any
+		for _, c := range s.Columns {
+			row = append(row, values[c.Type]())
+		}
+		s.Rows = append(s.Rows, row)
+	}
+	return s
+}
+
+// drawnColumns returns names of columns to show, or none.
+func drawnColumns(t *rapid.T, s *sheet.Sheet) (names []string) {
+	if len(s.Columns) == 0 || rapid.Bool().Draw(t, "the format chooses") {
+		return nil
+	}
+	for _, c := range rapid.SliceOfN(rapid.SampledFrom(s.Columns), 1, 6).Draw(t, "columns") {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// No line of a table is longer than the view is wide, and no privacy that is not proved is silent.
+func TestNoLineIsTooLong(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawnSheet(t)
+		v := View{Columns: drawnColumns(t, s), Width: rapid.IntRange(20, 200).Draw(t, "width")}
+		var b strings.Builder
+		if err := v.Render(s, &b, "table"); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(b.String()) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > v.Width {
+				t.Fatalf("%d characters of %d: %s\n%s", n, v.Width, line, b.String())
+			}
+		}
+		flat := strings.Join(strings.Fields(b.String()), " ")
+		if len(v.Columns) == 0 && hasUnproved(s) && columnOf(s, "privacy") >= 0 && !strings.Contains(flat, "(not certified)") &&
+			slices.ContainsFunc(s.Rows, func(row []any) bool {
+				return row[columnOf(s, "privacy_standing")] == "not certified"
+			}) {
+			t.Fatalf("silent:\n%s", b.String())
+		}
+	})
+}
+
+var (
+	escaped = regexp.MustCompile(`\\[\\&%$#_{}]`)
+	spans   = regexp.MustCompile(`\\multicolumn\{2\}`)
+)
+
+// A tabular's braces and dollars are balanced, and all its rows have as many cells as it has columns.
+func TestTexIsWellFormed(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawnSheet(t)
+		var b strings.Builder
+		if err := (View{Columns: drawnColumns(t, s)}).Render(s, &b, "tex"); err != nil {
+			t.Fatal(err)
+		}
+		columns := 0
+		for line := range strings.Lines(b.String()) {
+			if strings.HasPrefix(line, "%") {
+				continue
+			}
+			if align, ok := strings.CutPrefix(line, `\begin{tabular}`); ok {
+				columns = strings.Count(align, "l") + strings.Count(align, "r")
+			}
+			cells := 1 + strings.Count(escaped.ReplaceAllString(line, ""), "&") + len(spans.FindAllString(line, -1))
+			bare := escaped.ReplaceAllString(line, "")
+			if strings.Count(bare, "{") != strings.Count(bare, "}") || strings.Count(bare, "$")%2 != 0 {
+				t.Fatalf("not balanced: %s", line)
+			}
+			if strings.HasSuffix(line, "\\\\\n") && cells != columns {
+				t.Fatalf("%d cells in %d columns: %s\n%s", cells, columns, line, b.String())
+			}
+		}
+	})
+}
+
+func TestHeading(t *testing.T) {
+	for column, want := range map[string]string{
+		"algorithm": "Algorithm", "epsilon": `$\varepsilon$`, "alpha": `$\alpha$`, "n_star": `$n^\star$`, "d": "$d$",
+		"p_kappa": `$\kappa$`, "p_eta_min": `$\eta_{\mathrm{min}}$`, "p_c": "$c$", "m_training_error": "Training error",
+		"p_a&b": `A\&b`, "count(*)": "Count({*})", "": "",
+	} {
+		if got := heading(column); got != want {
+			t.Errorf("%s: %s, want %s", column, got, want)
+		}
+	}
+}
+
+// Numbers of a column have one number of decimals where that loses and invents no digits to speak of.
+func TestCommonDecimals(t *testing.T) {
+	for _, c := range []struct {
+		values []any
+		want   int
+		ok     bool
+	}{
+		{[]any{425.0, 237.0, nil}, 0, true},
+		{[]any{0.5, 1.25, 0.0}, 2, true},
+		{[]any{0.71529, 1.0731}, 3, true},
+		{[]any{0.003789, 1.0731}, 4, true},
+		{[]any{0.0003789, 1.0731}, 0, false},
+		{[]any{0.71529, 9375.5}, 3, false},
+		{[]any{1e300}, 0, false},
+		{[]any{nil}, 0, true},
+	} {
+		if got, ok := commonDecimals(c.values); ok != c.ok || ok && got != c.want {
+			t.Errorf("%v: %d, %v", c.values, got, ok)
+		}
+	}
+}
+
+func TestWrapped(t *testing.T) {
+	for _, c := range []struct {
+		line  string
+		width int
+		want  string
+	}{
+		{"privacy of em: exponential mechanism", 0, "privacy of em: exponential mechanism"},
+		{"privacy of em: exponential mechanism", 20, "privacy of em:|  exponential|  mechanism"},
+		{"exactly twenty chars", 20, "exactly twenty chars"},
+		{strings.Repeat("x", 25), 12, "xxxxxxxxxxxx|  xxxxxxxxxx|  xxx"},
+	} {
+		if got := strings.Join(wrapped(c.line, c.width), "|"); got != c.want {
+			t.Errorf("%q in %d: %q", c.line, c.width, got)
+		}
+	}
+}
+
+// twoProblems returns a table that is too wide for 80 characters unless it is split.
+func twoProblems() *sheet.Sheet {
+	text := func(name string) schemas.Column { return schemas.Column{Name: name, Type: schemas.TextColumn} }
+	number := func(name string) schemas.Column { return schemas.Column{Name: name, Type: schemas.FloatColumn} }
+	count := func(name string) schemas.Column { return schemas.Column{Name: name, Type: schemas.IntColumn} }
+	s := &sheet.Sheet{
+		Name: "table", Confidence: 0.95, Title: "sweep two, result digest 0123",
+		Columns: []schemas.Column{
+			text("cell"), text("algorithm"), text("class"), count("d"), count("domain"), text("distribution"), text("data"),
+			number("epsilon"), text("privacy"), number("p_scale"), number("p_kappa"), number("n_low"), number("n_high"),
+			number("n_star"), text("status"), number("theory_n"), text("theory_source"), number("ratio_low"),
+			number("ratio_high"), number("trials"), text("privacy_source"),
+		},
+	}
+	for i, epsilon := range []float64{0.5, 1} {
+		for j, algorithm := range []string{"expmech/em", "perturbed/gaussian"} {
+			source := []any{"sharp: of em alone", nil}[j]
+			theory := []any{425.0 / epsilon, nil}[j]
+			s.Rows = append(s.Rows,
+				[]any{fmt.Sprintf("a00000000%d", 2*i+j), algorithm, "thresholds", nil, int64(1 << 32), "needle", nil, epsilon, "pure",
+					1 / epsilon, nil, 100 / epsilon, 150 / epsilon, 150 / epsilon, "decided", theory, source, 0.7, 1.07, 713.0, "law 1"})
+		}
+		for _, kappa := range []float64{0.1, 0.3} {
+			s.Rows = append(s.Rows,
+				[]any{fmt.Sprintf("b0000000%d%.0f", i, 10*kappa), "boosting/hs-stl", "halfspace", int64(10), nil, nil, "breast_cancer.csv",
+					epsilon, "approximate", nil, kappa, 512.0, nil, nil, "above_range", nil, nil, nil, nil, 20000.0, "law 2"})
+		}
+	}
+	return s
+}
+
+// A table shows what its rows need: columns that tell them apart, and the sources of what it shows.
+func TestView(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		view   View
+		where  string
+		sort   []string
+		format string
+	}{
+		{"narrow", View{Width: 80}, "class=thresholds,halfspace", nil, "table"},
+		{"where", View{Width: 100}, "algorithm=boosting/hs-stl", []string{"-kappa", "epsilon"}, "table"},
+		{"columns", View{Columns: []string{"n_high", "algorithm", "scale", "theory_source"}}, "epsilon=1", nil, "table"},
+		{"cell", View{Columns: []string{"cell", "n_low", "n_high"}}, "epsilon=1", []string{"n_high"}, "tex"},
+		{"short", View{}, "class=thresholds,halfspace", nil, "tex"},
+		{"short", View{}, "class=thresholds,halfspace", nil, "md"},
+	} {
+		conditions, err := sheet.ParseConditions([]string{c.where})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := twoProblems().Where(conditions...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s, err = s.Sort(c.sort...); err != nil {
+			t.Fatal(err)
+		}
+		var b strings.Builder
+		if err := c.view.Render(s, &b, c.format); err != nil {
+			t.Fatal(err)
+		}
+		testkit.Golden(t, c.name+"."+c.format, []byte(b.String()))
+	}
+	if err := (View{Columns: []string{"n_hihg"}}).Render(twoProblems(), &strings.Builder{}, "md"); err == nil ||
+		err.Error() != "n_hihg: table has no such column, did you mean n_high?" {
+		t.Error(err)
+	}
+}
