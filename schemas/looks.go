@@ -74,11 +74,12 @@ func (c Contradiction) Sentence(named bool) string {
 		c.Trial, c.Difference, cause, c.Different, c.Looked)
 }
 
-// Footer returns the lines that stand below a table of the given cells.
+// Footer returns the lines that stand below a table of the given cells; nil: of all.
 func (l *Looks) Footer(shown map[string]bool) (lines []string) {
+	has := func(cell string) bool { return shown == nil || shown[cell] }
 	var told []Contradiction
 	for _, c := range l.Contradictions {
-		if shown[c.Cell] {
+		if has(c.Cell) {
 			told = append(told, c)
 		}
 	}
@@ -91,8 +92,8 @@ func (l *Looks) Footer(shown map[string]bool) (lines []string) {
 	}
 	fewer, all := 0, true
 	for _, c := range l.Cells {
-		all = all && shown[c.Cell]
-		if c.Why != "" && shown[c.Cell] {
+		all = all && has(c.Cell)
+		if c.Why != "" && has(c.Cell) {
 			fewer++
 		}
 	}
