@@ -57,7 +57,7 @@ func briefOf(s *sheet.Sheet, chosen []int) *brief {
 		}
 		if notes, ok := belowOf(s, i, short(c.Name)); ok {
 			b.below = append(b.below, notes...)
-		} else if isAside(c, values[0]) && len(values) == 1 && isFull(s, i) {
+		} else if isAside(c) && len(values) == 1 && isFull(s, i) {
 			b.facts = append(b.facts, fact{"", short(c.Name) + " " + values[0]})
 		} else if facts, ok := factsBy(s, i); ok {
 			b.facts = append(b.facts, facts...)
@@ -160,11 +160,14 @@ var rarely = []string{
 }
 
 // leaveRare leaves out the columns that are rarely asked for, and numbers among the parameters that
-// follow from the rest of a row.
+// follow from the rest of a row. That all cells are decided, it says above.
 func (b *brief) leaveRare() {
 	for i := len(b.columns) - 1; i >= 0; i-- {
 		c := b.columns[i]
-		if slices.Contains(rarely, c.Name) || isParam(c) && c.Type == schemas.FloatColumn && !b.needed[c.Name] {
+		if c.Name == "status" && slices.Equal(distinct(b.sheet, b.from[i]), []string{estimate.StatusDecided}) {
+			b.facts = append(b.facts, fact{"", "status " + estimate.StatusDecided})
+			b.leaveOut(i)
+		} else if slices.Contains(rarely, c.Name) || isParam(c) && c.Type == schemas.FloatColumn && !b.needed[c.Name] {
 			b.gone = append([]string{c.Name}, b.gone...)
 			b.leaveOut(i)
 		}
@@ -426,12 +429,8 @@ var asides = []string{
 	"worker", "profile", // of timing
 }
 
-// isAside reports whether a column with this value everywhere may stand above the table: a key, one of
-// asides, or that all cells are decided.
-func isAside(c schemas.Column, value string) bool {
-	if c.Name == "status" {
-		return value == estimate.StatusDecided
-	}
+// isAside reports whether a column may stand above the table: a key, or one of asides.
+func isAside(c schemas.Column) bool {
 	return c.Name != "cell" && (trial.IsKeyColumn(c.Name) || slices.Contains(asides, c.Name))
 }
 

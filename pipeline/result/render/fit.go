@@ -57,6 +57,7 @@ func (b *brief) lacksMuch() bool {
 // less than ratios is in all sections or in none.
 func (v View) sectionsOf(s *sheet.Sheet) *brief {
 	whole := briefOf(s, nil)
+	whole.leaveRare()
 	groups, problems := problemsOf(s)
 	whole.facts = slices.DeleteFunc(whole.facts, func(f fact) bool { return problems[f.of] })
 	for again := range 2 {
