@@ -172,6 +172,9 @@ var curveColumns = slices.Concat(populationColumns((*CurveRow).cell), []schemas.
 	float("prior_success", priorDoc, func(r *CurveRow) any { return priorSuccess(r.Cell) }),
 	float("error_mean", "mean error of the ok trials, summed in the order of repetitions",
 		func(r *CurveRow) any { return schemas.Clean(r.ErrorMean) }),
+	float("error_low", "lower end of its 95 % confidence interval over trials (Student), which holds for this row alone, "+
+		"as that of rate does", func(r *CurveRow) any { return finite(r.ErrorLow) }),
+	float("error_high", "upper end", func(r *CurveRow) any { return finite(r.ErrorHigh) }),
 	float("error_p90", "least error that at least 90 % of the ok trials do not exceed",
 		func(r *CurveRow) any { return schemas.Clean(r.ErrorP90) }),
 })

@@ -55,6 +55,7 @@ type CurveRow struct {
 	Successes               int64
 	Rate, RateLow, RateHigh float64            // NaN: none
 	ErrorMean, ErrorP90     float64            // over the ok trials; NaN: none
+	ErrorLow, ErrorHigh     float64            // interval of ErrorMean; infinite: none
 	Metrics                 map[string]float64 // means over the trials that reported them
 }
 

@@ -28,6 +28,7 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 
+	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/ledger/ledgertest"
 	"github.com/shatterlab/shatter/pipeline/result/render"
@@ -206,7 +207,7 @@ func TestTrialsMakeTheCurve(t *testing.T) {
 		t.Fatal(err)
 	}
 	type sums struct{ trials, ok, failed, successes int64 }
-	type means struct{ error, p90, loss float64 }
+	type means struct{ error, low, high, p90, loss float64 }
 	counts, exact := map[string]sums{}, map[string]means{}
 	var errs, losses []float64
 	last := ""
@@ -215,6 +216,12 @@ func TestTrialsMakeTheCurve(t *testing.T) {
 			return
 		}
 		m := means{error: average(errs), loss: average(losses)}
+		squares := 0.0
+		for _, e := range errs {
+			squares += (e - m.error) * (e - m.error)
+		}
+		k := len(errs)
+		m.low, m.high = estimate.MeanInterval(m.error, math.Sqrt(squares/float64(k-1)), k, 0.05)
 		slices.Sort(errs)
 		m.p90 = errs[int(math.Ceil(0.9*float64(len(errs))))-1]
 		exact[last] = m
@@ -273,6 +280,8 @@ func TestTrialsMakeTheCurve(t *testing.T) {
 			t.Errorf("%s: curve has %+v, trials %+v", at, got, counts[at])
 		}
 		real := means{columnOf[*array.Float64](t, curve, "error_mean").Value(i),
+			columnOf[*array.Float64](t, curve, "error_low").Value(i),
+			columnOf[*array.Float64](t, curve, "error_high").Value(i),
 			columnOf[*array.Float64](t, curve, "error_p90").Value(i),
 			columnOf[*array.Float64](t, curve, "m_loss").Value(i)}
 		if real != exact[at] {

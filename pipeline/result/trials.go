@@ -9,6 +9,7 @@ import (
 
 	"github.com/apache/arrow/go/v17/arrow/array"
 
+	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
@@ -135,6 +136,7 @@ func (t *trials) curve(c *trial.Cell) CurveRow {
 	r.Lost = t.count(ledger.Lost)
 	r.OK, r.Failed = int64(len(errs)), t.count(ledger.Failed)
 	r.ErrorMean = mean(errs)
+	r.ErrorLow, r.ErrorHigh = estimate.MeanInterval(r.ErrorMean, deviation(errs, r.ErrorMean), len(errs), 0.05)
 	r.ErrorP90 = math.NaN()
 	if len(errs) > 0 {
 		slices.Sort(errs)

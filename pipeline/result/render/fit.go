@@ -12,7 +12,8 @@ import (
 // leastFirst lists the columns that a narrow table may do without, in the order in which it drops
 // them. Keys, brackets and regret stay. Privacy that is not proved is said below.
 var leastFirst = []string{
-	"mean_error", "error_p90", "mistakes_max", "privacy", "best_loss", "slope_low", "slope_high", "intercept",
+	"mean_error", "error_p90", "error_low", "error_high", "mistakes_max", "privacy",
+	"best_loss", "slope_low", "slope_high", "intercept",
 	"paper_n", "paper_regret", schemas.WithPrefix, "failed", "ok", "compared", "reason", "fails", "source",
 	"less_error", schemas.ParamPrefix, "n_model", "trials", "cell", "n_star", "ratio_low", "ratio_high",
 	schemas.MetricPrefix, "rate_low", "rate_high",
