@@ -13,15 +13,14 @@ import (
 	"github.com/shatterlab/shatter/pipeline/result/report"
 )
 
-var (
-	plotFormats = []string{"svg", "pdf", "vl.json"}
-	plotKinds   = []string{"n", "curve", "regret"}
-)
+var plotFormats = []string{"svg", "pdf", "vl.json"}
 
 type plotFlags struct {
-	out           string
-	formats, what []string
-	width         float64
+	out     string
+	formats []string
+	width   float64
+	where   whereFlag
+	choice  report.Choice
 }
 
 func plotCommand() *cobra.Command {
@@ -29,28 +28,37 @@ func plotCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "plot DIR", Short: "Draw the figures of a finished sweep for papers", Args: cobra.ExactArgs(1),
 		Long: `Draw the figures of report.html as files for papers, and print their paths: SVG and PDF, a column wide,
-or vl.json, the specification of Vega-Lite 6. The same result gives the same bytes.`,
+or vl.json, the specification of Vega-Lite 6. The same result gives the same bytes.
+
+Where there are more settings than a figure can show, it shows one of them, and its caption and a line on
+stderr say which. --where, --x and --group choose instead:
+
+  shatter plot DIR --what error                            learning curves: the mean error against n
+  shatter plot DIR --x noise_rate --where epsilon=1,2      n* against the noise rate, at two epsilons
+  shatter plot DIR --what curve --group epsilon            success rates, a colour for each epsilon
+  shatter plot DIR --what m_training_error --scale linear  a metric that a plugin reports`,
 		RunE: func(c *cobra.Command, args []string) error { return f.plot(c, args[0]) },
 	}
 	c.Flags().StringVar(&f.out, "out", "", "folder for the figures (default DIR/figures)")
 	c.Flags().StringSliceVar(&f.formats, "format", []string{"svg", "pdf"}, "formats: "+strings.Join(plotFormats, ", "))
-	c.Flags().StringSliceVar(&f.what, "what", plotKinds,
-		"which: n (n* against parameters), curve (success rates), regret (regret and mistakes)")
+	f.where.add(c)
+	c.Flags().StringVar(&f.choice.X, "x", "", "the parameter along x (default each that varies; n with curve and error)")
+	c.Flags().StringSliceVar(&f.choice.Group, "group", nil,
+		"the keys whose values have a colour each (default algorithm, and more where lines would look alike)")
+	c.Flags().StringVar(&f.choice.Scale, "scale", "",
+		"the axes, as in fits: linear, log (of x), semilog (of y), log-log (default log-log; log with curve and error)")
+	c.Flags().StringSliceVar(&f.choice.What, "what", nil, "which: n (n* against parameters), curve (success rates), "+
+		"error (mean error against n), regret (regret and mistakes), or a metric (default all but metrics)")
 	c.Flags().Float64Var(&f.width, "width", 3.25, "width in inches")
 	return c
 }
 
 // plot writes the figures of the result in dir and prints their paths.
 func (f *plotFlags) plot(c *cobra.Command, dir string) error {
-	for _, flag := range []struct {
-		name           string
-		given, allowed []string
-	}{{"format", f.formats, plotFormats}, {"what", f.what, plotKinds}} {
-		for _, v := range flag.given {
-			if !slices.Contains(flag.allowed, v) {
-				return usageError{fmt.Errorf("--%s %q: one of %s is needed, or several with commas",
-					flag.name, v, strings.Join(flag.allowed, ", "))}
-			}
+	for _, v := range f.formats {
+		if !slices.Contains(plotFormats, v) {
+			return usageError{fmt.Errorf("--format %q: one of %s is needed, or several with commas", v,
+				strings.Join(plotFormats, ", "))}
 		}
 	}
 	if !(f.width >= 1 && f.width <= 40) {
@@ -61,9 +69,18 @@ func (f *plotFlags) plot(c *cobra.Command, dir string) error {
 		return err
 	}
 	defer known.close()
-	sweep, err := report.Load(known.Dir)
+	sweep, err := f.where.load(known.Dir, dir)
 	if err != nil {
-		return explainRead(dir, err)
+		return err
+	}
+	figures, left, err := sweep.Choose(f.choice)
+	if err != nil {
+		return usageError{err}
+	}
+	if len(f.choice.What) > 0 {
+		for _, line := range left {
+			fmt.Fprintf(c.ErrOrStderr(), "shatter: not drawn: %s\n", line)
+		}
 	}
 	if f.out == "" {
 		f.out = filepath.Join(dir, "figures")
@@ -71,11 +88,12 @@ func (f *plotFlags) plot(c *cobra.Command, dir string) error {
 	if err := os.MkdirAll(f.out, 0o777); err != nil {
 		return err
 	}
-	for _, figure := range sweep.Figures() {
-		if slices.Contains(f.what, figure.Kind) {
-			if err := f.write(c, &figure); err != nil {
-				return err
-			}
+	for _, figure := range figures {
+		for _, line := range figure.Choices {
+			fmt.Fprintf(c.ErrOrStderr(), "shatter: %s: %s\n", figure.Name, line)
+		}
+		if err := f.write(c, &figure); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -13,26 +14,33 @@ import (
 )
 
 func reportCommand() *cobra.Command {
-	return &cobra.Command{
+	var where whereFlag
+	var out string
+	c := &cobra.Command{
 		Use: "report DIR", Short: "Write report.html of a finished sweep anew", Args: cobra.ExactArgs(1),
 		Long: `Write DIR/report.html anew and print its path: one page with the table, its figures, what is not known
-and how the result was made. It is one file that needs no network. shatter run writes it at its end.`,
+and how the result was made. It is one file that needs no network. shatter run writes it at its end. With --where
+the page is about some rows alone, and --out says where it goes.`,
 		RunE: func(c *cobra.Command, args []string) error {
+			if len(where.texts) > 0 && out == "" {
+				return usageError{fmt.Errorf("--where %s: name the file of this page with --out FILE, so that report.html "+
+					"goes on to show the whole result", where.texts[0])}
+			}
 			known, err := openResult(c, args[0])
 			if err != nil {
 				return err
 			}
 			defer known.close()
-			sweep, err := report.Load(known.Dir)
+			sweep, err := where.load(known.Dir, args[0])
 			if err != nil {
-				return explainRead(args[0], err)
+				return err
 			}
 			if known.temporary && folder.ResultStands(args[0]) { // the run has ended meanwhile, and has written its report
-				if sweep, err = report.Load(args[0]); err != nil {
-					return explainRead(args[0], err)
+				if sweep, err = where.load(args[0], args[0]); err != nil {
+					return err
 				}
 			}
-			path := filepath.Join(args[0], "report.html")
+			path := cmp.Or(out, filepath.Join(args[0], "report.html"))
 			if err := disk.WriteFile(path, sweep.WriteHTML); err != nil {
 				return err
 			}
@@ -40,6 +48,25 @@ and how the result was made. It is one file that needs no network. shatter run w
 			return err
 		},
 	}
+	where.add(c)
+	c.Flags().StringVar(&out, "out", "", "file of the page (default DIR/report.html)")
+	return c
+}
+
+// load reads from a folder the rows of a result that the flag keeps. dir is what the user calls it.
+func (f *whereFlag) load(from, dir string) (*report.Sweep, error) {
+	conditions, err := f.conditions()
+	if err != nil {
+		return nil, err
+	}
+	sweep, err := report.Load(from)
+	if err != nil {
+		return nil, explainRead(dir, err)
+	}
+	if sweep, err = sweep.Where(conditions...); err != nil {
+		return nil, usageError{fmt.Errorf("--where %w", err)}
+	}
+	return sweep, nil
 }
 
 // writeReport writes the page at the end of a run. The result stands without it, so that an error

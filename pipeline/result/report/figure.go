@@ -11,35 +11,25 @@ import (
 
 // Figure is one chart as data. It holds everything that the chart shows; a renderer only draws.
 type Figure struct {
-	Name       string // for a file: small letters, digits and hyphens; no two figures of a sweep share one
-	Kind       string // n, curve or regret
-	Title      string
-	Text       string   // what is to be seen, in words, for those who cannot see it
-	Notes      []string // what the figure leaves out or joins, one sentence each
-	X, Y       Axis
-	Algorithms []string // colours and shapes follow their order
-	Keys       []Key
-	Series     []Series
-	Loose      bool    // the points of a series are not joined
-	Target     float64 // the rate that is asked for; 0: none
+	Name    string // for a file: small letters, digits and hyphens; no two figures of a sweep share one
+	Kind    string // n, curve, error, regret or metric
+	Title   string
+	Text    string   // what is to be seen, in words, for those who cannot see it
+	Caption []string // the settings that it shows and what its intervals are, one sentence each
+	Notes   []string // what the figure leaves out or joins, one sentence each
+	Choices []string // what was chosen because nobody else did, one sentence each; part of Caption
+	X, Y    Axis
+	By      string   // what colours and shapes tell apart: the algorithm, or keys
+	Colours []string // what has a colour and shape of its own, in their order
+	Keys    []Key
+	Series  []Series
+	Loose   bool    // the points of a series are not joined
+	Band    bool    // intervals are a band along the line, not a stroke at each point
+	Target  float64 // the rate that is asked for; 0: none
 }
 
-// Axis is an axis of a figure: its limits, and what is written along it.
-type Axis struct {
-	Title     string
-	Log       bool
-	Low, High float64
-	Ticks     []Tick
-}
-
-// Tick is a mark on an axis.
-type Tick struct {
-	At    float64
-	Label string
-}
-
-// Key is a column in which series of one algorithm differ. At first the series with the value
-// Chosen are shown, or all of them where it is empty.
+// Key is a column in which series of one colour differ. At first the series with the value Chosen are
+// shown, or all of them where it is empty.
 type Key struct {
 	Name   string
 	Values []string
@@ -61,7 +51,8 @@ var marks = []string{Measured, Model, Fit, Proved, Printed}
 // Series holds points of one algorithm in one setting, ascending in X.
 type Series struct {
 	Mark      string
-	Algorithm int      // in Figure.Algorithms
+	Colour    int // in Figure.Colours
+	Algorithm string
 	Keys      []string // the value of each of Figure.Keys; empty where it does not apply
 	Level     bool     // two points: the algorithm does not know the parameter along X
 	Points    []Point
@@ -86,6 +77,13 @@ func (f *Figure) shown(s Series) bool {
 	return true
 }
 
+// faint reports whether a series is drawn faintly, as another setting than those that are shown.
+func (f *Figure) faint(s Series) bool {
+	return s.Mark == Measured && !f.Band && !f.Loose && !f.shown(s)
+}
+
+func (f *Figure) hasFaint() bool { return slices.ContainsFunc(f.Series, f.faint) }
+
 // The largest numbers of series that a figure shows all at first: maxSeveral where several keys
 // tell them apart, else maxStrong.
 const (
@@ -93,72 +91,195 @@ const (
 	maxSeveral = 8
 )
 
-// choose selects what is shown at first: everything, or for each key the value that most of the
-// series have that are still shown.
-func (f *Figure) choose() {
+// tell makes the lines that are shown distinguishable. Colours tell the keys by apart, and the
+// algorithms where by is empty; labels say in what else lines of one colour differ, and where there
+// is no room for them, each line has its own colour.
+func (f *Figure) tell(by []string) {
+	f.choose(by)
+	if len(by) > 0 {
+		f.colourBy(by)
+	} else {
+		by = []string{algorithmKey}
+	}
+	if f.Loose {
+		f.tellPoints(by)
+		return
+	}
+	if !f.label(by) {
+		for i := range f.Series {
+			for j := range f.Series[i].Points {
+				f.Series[i].Points[j].Label = ""
+			}
+		}
+		f.colourBy(f.withDiffering(by))
+	}
+}
+
+// tellPoints gives the points of each setting their own colour where these are few.
+func (f *Figure) tellPoints(by []string) {
+	all := f.withDiffering(by)
+	if len(f.X.Ticks) > 0 && f.X.Title == "" { // the algorithms stand along the axis
+		all = slices.DeleteFunc(all, func(k string) bool { return k == algorithmKey })
+	}
+	names := map[string]bool{}
+	for _, s := range f.measured() {
+		names[f.nameOf(s, all)] = true
+	}
+	if len(names) > 1 && len(names) <= maxStrong {
+		f.colourBy(all)
+	} else if more := all[min(len(by), len(all)):]; len(more) > 0 {
+		f.Caption = append(f.Caption, "Points of one colour differ in "+strings.Join(more, ", ")+".")
+	}
+}
+
+// choose selects what is shown at first: everything, or one value of each key, namely that with the
+// most points among the series that are still shown. Where colours tell keys apart that somebody has
+// named, they alone have several values.
+func (f *Figure) choose(by []string) {
 	all := f.measured()
 	most := maxStrong
-	if len(f.Keys) > 1 {
+	switch {
+	case len(by) > 0:
+		most = 0
+	case len(f.Keys) > 1:
 		most = maxSeveral
 	}
-	if len(all) <= most || f.Loose && len(all) <= 20*maxStrong {
+	if f.Loose && (len(by) > 0 || len(all) <= 20*maxStrong) || len(all) <= most {
 		return
 	}
 	for i, k := range f.Keys {
+		if slices.Contains(by, k.Name) {
+			continue
+		}
 		count := map[string]int{}
 		for _, s := range all {
-			if f.shown(s) && s.Keys[i] != "" {
-				count[s.Keys[i]]++
+			if v := s.Keys[i]; v != "" && f.shown(s) {
+				count[v]++ // for level lines
+				if !s.Level {
+					count[v] += len(all) * len(s.Points)
+				}
 			}
 		}
 		for _, v := range k.Values {
-			if count[v] > count[f.Keys[i].Chosen] {
+			if len(count) > 1 && count[v] > count[f.Keys[i].Chosen] {
 				f.Keys[i].Chosen = v
 			}
 		}
 	}
 }
 
+// algorithmKey is the key that colours tell apart where nobody has named another.
+const algorithmKey = "algorithm"
+
+// colourBy gives each combination of the keys' values its own colour, those that are shown first.
+func (f *Figure) colourBy(by []string) {
+	f.By, f.Colours = strings.Join(by, ", "), nil
+	index := map[string]int{}
+	for _, shown := range []bool{true, false} {
+		for i := range f.Series {
+			s := &f.Series[i]
+			if f.shown(*s) != shown {
+				continue
+			}
+			name := f.nameOf(*s, by)
+			if _, ok := index[name]; !ok {
+				index[name] = len(f.Colours)
+				f.Colours = append(f.Colours, name)
+			}
+			s.Colour = index[name]
+		}
+	}
+}
+
+// nameOf names a series by the values of some keys.
+func (f *Figure) nameOf(s Series, by []string) string {
+	var parts []string
+	for _, name := range by {
+		i := slices.IndexFunc(f.Keys, func(k Key) bool { return k.Name == name })
+		switch {
+		case name == algorithmKey:
+			parts = append(parts, s.Algorithm)
+		case i >= 0 && s.Keys[i] != "":
+			parts = append(parts, name+" "+valueLabel(s.Keys[i]))
+		}
+	}
+	if len(parts) == 0 {
+		return "no " + strings.Join(by, ", ")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// withDiffering returns the keys by, and those in which series that are shown differ.
+func (f *Figure) withDiffering(by []string) []string {
+	all := slices.Clone(by)
+	for i, differs := range f.differing() {
+		if name := f.Keys[i].Name; differs && !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
 // maxLabel is the largest number of characters in a label of a series.
 const maxLabel = 24
 
-// label names the settings of the series that are shown, where they differ: at the end of a line,
-// and in the middle of a curve of rates. Where several names would stand in one place, it leaves
-// one if they are equal and none otherwise.
-func (f *Figure) label() {
-	var placed []*Point
+// nameTag is a label of a line and the point at which it may stand.
+type nameTag struct {
+	*Point
+	text   string
+	colour int
+}
+
+// near reports whether two labels would stand in one place.
+func (f *Figure) near(a, b nameTag) bool {
+	return math.Abs(f.X.at(a.X)-f.X.at(b.X)) < 0.15 && math.Abs(f.Y.at(a.Y)-f.Y.at(b.Y)) < 0.045
+}
+
+// label names the settings of the lines that are shown, where they differ in more than the keys by:
+// at the end of a line, and in the middle of a curve of rates. Where several names would stand in
+// one place, it leaves one if they are equal and none otherwise. It reports whether the labels and
+// colours tell all lines apart.
+func (f *Figure) label(by []string) (clear bool) {
+	var tags []nameTag
 	differ := f.differing()
-	for _, s := range f.Series {
-		if s.Mark != Measured || s.Level || f.Loose || !f.shown(s) {
+	for _, s := range f.measured() {
+		if !f.shown(s) {
 			continue
 		}
 		var parts []string
 		for i, k := range f.Keys {
-			if differ[i] && s.Keys[i] != "" {
+			if differ[i] && s.Keys[i] != "" && !slices.Contains(by, k.Name) {
 				parts = append(parts, k.Name+" "+valueLabel(s.Keys[i]))
 			}
 		}
-		p := f.labelPoint(s)
-		text := strings.Join(parts, ", ")
-		if text == "" || utf8.RuneCountInString(text) > maxLabel {
-			continue
-		}
-		near := func(q *Point) bool {
-			return math.Abs(f.X.at(p.X)-f.X.at(q.X)) < 0.15 && math.Abs(f.Y.at(p.Y)-f.Y.at(q.Y)) < 0.045
-		}
-		free := true
-		for _, q := range placed {
-			if near(q) {
-				if free = false; q.Label != text {
-					q.Label = ""
+		tag := nameTag{f.labelPoint(s), strings.Join(parts, ", "), s.Colour}
+		free := tag.text != "" && utf8.RuneCountInString(tag.text) <= maxLabel && !s.Level
+		for _, other := range tags {
+			if f.near(tag, other) {
+				if free = false; other.text != tag.text {
+					other.Label = ""
 				}
 			}
 		}
 		if free {
-			p.Label = text
+			tag.Label = tag.text
 		}
-		placed = append(placed, p)
+		tags = append(tags, tag)
 	}
+	seen := map[nameTag]bool{}
+	for _, tag := range tags {
+		told := nameTag{colour: tag.colour}
+		for _, other := range tags {
+			if other.Label == tag.text && f.near(tag, other) {
+				told.text = tag.text
+			}
+		}
+		if seen[told] {
+			return false
+		}
+		seen[told] = true
+	}
+	return true
 }
 
 // differing reports for each key whether the measured series that are shown differ in it.
@@ -210,148 +331,6 @@ func (f *Figure) measured() (all []Series) {
 		}
 	}
 	return all
-}
-
-// axis makes an axis that holds the values, logarithmic where that is asked for and all values are
-// positive. Ticks stand at the values where there are few of them, and at round numbers otherwise.
-func axis(title string, values []float64, log, exact bool) Axis {
-	values = slices.DeleteFunc(slices.Clone(values), func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
-	slices.Sort(values)
-	values = slices.Compact(values)
-	if len(values) == 0 {
-		values = []float64{1}
-	}
-	a := Axis{Title: title, Log: log && values[0] > 0, Low: values[0], High: values[len(values)-1]}
-	switch {
-	case a.Log:
-		margin := max(1.08, math.Pow(a.High/a.Low, 0.04))
-		a.Low, a.High = round(a.Low/margin), round(a.High*margin)
-	default:
-		margin := max(0.04*(a.High-a.Low), 0.02*math.Abs(a.High))
-		if margin == 0 {
-			margin = 1
-		}
-		if a.Low < 0 || a.Low > margin {
-			a.Low = round(a.Low - margin)
-		} else {
-			a.Low = 0
-		}
-		a.High = round(a.High + margin)
-	}
-	if exact {
-		a.Ticks = spaced(a, values)
-	}
-	if len(a.Ticks) < 2 {
-		a.Ticks = a.roundTicks()
-	}
-	nameTicks(a.Ticks)
-	return a
-}
-
-// round returns v with four digits, to keep limits short.
-func round(v float64) float64 {
-	short, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64)
-	return short
-}
-
-// at returns the place of a value along the axis, from 0 to 1.
-func (a Axis) at(v float64) float64 {
-	if a.Log {
-		return math.Log(v/a.Low) / math.Log(a.High/a.Low)
-	}
-	return (v - a.Low) / (a.High - a.Low)
-}
-
-// spaced returns ticks at the values, but for those that are too near the one before.
-func spaced(a Axis, values []float64) (ticks []Tick) {
-	for _, v := range values {
-		if len(ticks) == 0 || a.at(v)-a.at(ticks[len(ticks)-1].At) > 0.09 {
-			ticks = append(ticks, Tick{At: v})
-		}
-	}
-	return ticks
-}
-
-// roundTicks returns about six ticks at round numbers.
-func (a Axis) roundTicks() (ticks []Tick) {
-	var steps []float64
-	decades := math.Log10(a.High / a.Low)
-	if a.Log {
-		switch every := math.Ceil(decades / 7); {
-		case decades < 0.6:
-			return Axis{Low: a.Low, High: a.High}.roundTicks() // so short that it is nearly linear
-		case decades < 1.5:
-			steps = []float64{1, 2, 3, 5}
-		case decades < 3:
-			steps = []float64{1, 2, 5}
-		default:
-			for e := math.Ceil(math.Log10(a.Low)/every) * every; math.Pow(10, e) <= a.High; e += every {
-				ticks = append(ticks, Tick{At: round(math.Pow(10, e))})
-			}
-			return ticks
-		}
-		for e := math.Floor(math.Log10(a.Low)); math.Pow(10, e) <= a.High; e++ {
-			for _, step := range steps {
-				if v := round(step * math.Pow(10, e)); v >= a.Low && v <= a.High {
-					ticks = append(ticks, Tick{At: v})
-				}
-			}
-		}
-		return ticks
-	}
-	unit := math.Pow(10, math.Floor(math.Log10((a.High-a.Low)/4)))
-	step := unit
-	for _, m := range []float64{2, 5, 10} {
-		if (a.High-a.Low)/step > 6 {
-			step = m * unit
-		}
-	}
-	for i := math.Ceil(a.Low / step); i*step <= a.High; i++ {
-		ticks = append(ticks, Tick{At: round(i * step)})
-	}
-	return ticks
-}
-
-// nameTicks names all ticks in one way: as powers of two where all are and some are large, and in
-// thousands where one has five digits.
-func nameTicks(ticks []Tick) {
-	powers, most := true, 0.0
-	for _, t := range ticks {
-		frac, _ := math.Frexp(t.At)
-		powers, most = powers && frac == 0.5 && t.At >= 1, max(most, math.Abs(t.At))
-	}
-	thousand := 1e4
-	if most >= 1e4 {
-		thousand = 1e3
-	}
-	for i := range ticks {
-		if _, exp := math.Frexp(ticks[i].At); powers && most >= 8192 {
-			ticks[i].Label = "2^" + strconv.Itoa(exp-1)
-		} else {
-			ticks[i].Label = tickLabel(ticks[i].At, thousand)
-		}
-	}
-}
-
-// tickLabel returns a short name of a number: 0.05, 1500, 20k, 3M. From thousand on it counts in
-// thousands.
-func tickLabel(v, thousand float64) string {
-	abs := math.Abs(v)
-	if frac, exp := math.Frexp(v); abs >= 8192 && frac == 0.5 {
-		return "2^" + strconv.Itoa(exp-1)
-	}
-	if abs >= 1e15 {
-		return strconv.FormatFloat(v, 'g', 3, 64)
-	}
-	for _, unit := range []struct {
-		from, size float64
-		name       string
-	}{{1e12, 1e12, "T"}, {1e9, 1e9, "G"}, {1e6, 1e6, "M"}, {thousand, 1e3, "k"}} {
-		if abs >= unit.from {
-			return strconv.FormatFloat(v/unit.size, 'g', 4, 64) + unit.name
-		}
-	}
-	return strconv.FormatFloat(v, 'g', 4, 64)
 }
 
 // byX sorts points by X, and keeps the order of those that agree in it.

@@ -52,8 +52,8 @@ func TestFigureOfEachParameter(t *testing.T) {
 		t.Errorf("settings %v", got)
 	}
 	for _, s := range f.measured() {
-		if erm := f.Algorithms[s.Algorithm] == "baseline/erm"; s.Level != erm || len(s.Points) != 2 {
-			t.Errorf("%s: level %v, %d points", f.Algorithms[s.Algorithm], s.Level, len(s.Points))
+		if erm := s.Algorithm == "baseline/erm"; s.Level != erm || len(s.Points) != 2 {
+			t.Errorf("%s: level %v, %d points", s.Algorithm, s.Level, len(s.Points))
 		}
 	}
 	p := f.measured()[0].Points[1]
@@ -96,8 +96,8 @@ func TestFittedLine(t *testing.T) {
 			continue
 		}
 		lines++
-		if s.Algorithm != 0 || s.Keys[0] != "0.5" {
-			t.Errorf("a line for %s, epsilon %s", f.Algorithms[s.Algorithm], s.Keys[0])
+		if s.Algorithm != "acme/one" || s.Keys[0] != "0.5" {
+			t.Errorf("a line for %s, epsilon %s", s.Algorithm, s.Keys[0])
 		}
 		for _, p := range s.Points {
 			if want := 400 * p.X; math.Abs(p.Y-want) > 1e-9*want {
@@ -334,7 +334,7 @@ func TestEscaped(t *testing.T) {
 	if err := json.Unmarshal([]byte(raw), &charts); err != nil {
 		t.Fatal(err)
 	}
-	if got := charts[0].Algorithms[0]; got != strings.Join(strings.Fields(attack+"acme/one"), " ") {
+	if got := charts[0].Colours[0]; got != strings.Join(strings.Fields(attack+"acme/one"), " ") {
 		t.Errorf("algorithm %q", got)
 	}
 	if outside := regexp.MustCompile(`(?:src|href)="(?:https?:)?//`).FindAllString(text, -1); outside != nil {

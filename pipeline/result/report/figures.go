@@ -1,255 +1,170 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
-	"github.com/shatterlab/shatter/schemas"
+	"github.com/shatterlab/shatter/pipeline/estimate"
 )
 
-// measure names a measured quantity of the table: the columns of its value, its interval and its
-// bounds.
-type measure struct {
-	kind, slug, title       string
-	value, low, high        string
-	proved, printed         string
-	model, modelLo, modelHi string
+// Figures returns the charts of the page. For each concept class (and file of data): n*, or regret
+// and mistakes, against each parameter that varies, or, where none does, side by side; success rates
+// and mean errors against n; regret against the best loss.
+func (s *Sweep) Figures() []Figure {
+	wanted, err := s.wanted(nil)
+	if err != nil {
+		panic("report: " + err.Error()) // only names can be unknown
+	}
+	all, _ := s.draw(wanted, Choice{})
+	return all
 }
 
-var (
-	sampleSize = measure{
-		"n", "n", "sample size n*", "n_star", "n_low", "n_high", "theory_n", "paper_n", "n_model", "n_model_low",
-		"n_model_high",
+// draw returns the figures of the measures. In left it says of which there is none.
+func (s *Sweep) draw(wanted []measure, c Choice) (all []Figure, left []string) {
+	frames := []*frame{s.table, s.curve}
+	if len(wanted) > 0 && wanted[0].curve {
+		frames = []*frame{s.curve, s.table}
 	}
-	regret = measure{"regret", "regret", "regret", "regret_mean", "regret_low", "regret_high", "theory_regret",
-		"paper_regret", "", "", ""}
-	mistakes = measure{"regret", "mistakes", "mistakes", "mistakes_mean", "mistakes_mean", "mistakes_max", "", "", "", "",
-		""}
-)
-
-// Figures returns all charts of a sweep. For each concept class (and file of data): n*, or regret
-// and mistakes, against each parameter that varies, or, where none does, side by side; success
-// rates against n; regret against the best loss.
-func (s *Sweep) Figures() []Figure {
-	var all []Figure
-	for _, g := range groups(s.table) {
-		if s.online() {
-			all = append(all, g.against(regret, s.fits)...)
-			if f, ok := g.scatter("best_loss", "best loss in hindsight", regret); ok {
-				all = append(all, f)
+	drawn := map[string]bool{}
+	for _, f := range frames {
+		for _, g := range groups(f) {
+			for _, m := range wanted {
+				if s.frameOf(m) != f {
+					continue
+				}
+				figures := g.draw(s, m, c)
+				drawn[m.value] = drawn[m.value] || len(figures) > 0
+				all = append(all, figures...)
 			}
-			all = append(all, g.against(mistakes, newFrame(nil))...)
-			continue
 		}
-		all = append(all, g.against(sampleSize, s.fits)...)
 	}
-	for _, g := range groups(s.curve) {
-		if f, ok := g.curves(); ok {
-			all = append(all, f)
+	for _, m := range wanted {
+		if !drawn[m.value] {
+			left = add(left, c.why(m))
 		}
 	}
 	used := map[string]int{}
 	for i := range all {
 		if s.manifest.Partial != "" {
 			all[i].Title += " (partial)"
-			all[i].Notes = append(all[i].Notes, "Partial: "+s.manifest.Partial+".")
 		}
 		if used[all[i].Name]++; used[all[i].Name] > 1 {
 			all[i].Name += fmt.Sprintf("-%d", used[all[i].Name])
 		}
 	}
-	return all
+	return all, left
 }
 
-// group holds the rows of one concept class, or of one file of data or class.
-type group struct {
-	*frame
-	name       string
-	rows       []int
-	algorithms []string
-	codes      map[string][]int // of each key that varies: a small number for each row's value
+// why says why there is no figure of a measure.
+func (c Choice) why(m measure) string {
+	x := plain(cmp.Or(c.X, m.x))
+	if x == "" || m.loose {
+		return fmt.Sprintf("no row has a value of %s", m.title)
+	}
+	why := fmt.Sprintf("no two rows that differ in %s alone have a value of %s", x, m.title)
+	if m.curve && x != curveColumn {
+		why += fmt.Sprintf(" at the same n, which a list of sizes has (n: [100, 1000]); --x %s draws against n", curveColumn)
+	}
+	return why
 }
 
-func groups(f *frame) []*group {
-	var all []*group
-	by := map[string]*group{}
-	for row := range f.Rows {
-		var parts []string
-		for _, column := range []string{"class", "file", "data"} {
-			if v := f.text(row, column); v != "" {
-				parts = append(parts, v)
-			}
-		}
-		name := strings.Join(parts, ", ")
-		if by[name] == nil {
-			by[name] = &group{frame: f, name: name}
-			all = append(all, by[name])
-		}
-		by[name].rows = append(by[name].rows, row)
+// draw returns the figures of a measure for the group.
+func (g *group) draw(s *Sweep, m measure, c Choice) (all []Figure) {
+	if m.kind == kindMetric {
+		g = g.with(m.value) // an algorithm that does not report it has no line
 	}
-	for _, g := range all {
-		g.code()
+	x := cmp.Or(c.X, m.x)
+	if x == "" {
+		return g.against(s, m, c)
 	}
-	return all
-}
-
-// code finds the algorithms and the keys that vary.
-func (g *group) code() {
-	g.algorithms, g.codes = g.distinct("algorithm"), map[string][]int{}
-	for _, column := range g.frame.keys() {
-		if values := append([]string{""}, g.distinct(column)...); len(values) > 2 || g.gaps(column) {
-			index := map[string]int{}
-			for i, v := range values {
-				index[v] = i
-			}
-			for _, row := range g.rows {
-				g.codes[column] = append(g.codes[column], index[g.text(row, column)])
-			}
-		}
+	if c.X != "" && !g.varies(x) {
+		return nil
 	}
-}
-
-// cells returns the group with the first row of each cell.
-func (g *group) cells() *group {
-	out := &group{frame: g.frame, name: g.name}
-	seen := map[string]bool{}
-	for _, row := range g.rows {
-		if cell := g.text(row, "cell"); !seen[cell] {
-			seen[cell] = true
-			out.rows = append(out.rows, row)
-		}
+	makeLines, least := g.lines, 2
+	if m.loose {
+		makeLines = g.scatter
 	}
-	out.code()
-	return out
-}
-
-// distinct returns the values of a column in the order of the rows, without the empty one.
-func (g *group) distinct(column string) (values []string) {
-	seen := map[string]bool{"": true}
-	for _, row := range g.rows {
-		if v := g.text(row, column); !seen[v] {
-			seen[v] = true
-			values = append(values, v)
-		}
+	if m.kind == kindCurve {
+		least = 1
 	}
-	return values
-}
-
-// gaps reports whether some rows have a value in the column and others none.
-func (g *group) gaps(column string) bool {
-	empty := 0
-	for _, row := range g.rows {
-		if g.value(row, column) == nil {
-			empty++
-		}
+	f, places := makeLines(x, m, c.Group)
+	if places < least {
+		return nil
 	}
-	return empty > 0 && empty < len(g.rows)
-}
-
-// settings returns the fewest keys that, with the algorithm and the columns x, tell the rows apart.
-// It drops parameters that follow from other keys first, then numbers that change along with x,
-// which it returns in along.
-func (g *group) settings(x ...string) (keys, along []string) {
-	for _, column := range g.keys() {
-		if g.codes[column] != nil && column != "algorithm" && !slices.Contains(x, column) {
-			keys = append(keys, column)
-		}
-	}
-	fixed := append([]string{"algorithm"}, x...)
-	candidates := slices.Clone(keys)
-	slices.Reverse(candidates)
-	slices.SortStableFunc(candidates, func(a, b string) int { return btoi(isParam(b)) - btoi(isParam(a)) })
-	for _, c := range candidates {
-		others := slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return k == c })
-		if (isParam(c) || g.numeric(c) || strings.HasPrefix(c, "privacy")) && g.unique(append(fixed, others...)) {
-			if keys = others; !isParam(c) && g.numeric(c) && len(g.distinct(c)) > 1 {
-				along = append(along, c)
-			}
-		}
-	}
-	slices.Reverse(along)
-	return keys, along
-}
-
-func isParam(column string) bool { return strings.HasPrefix(column, schemas.ParamPrefix) }
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-func (g *group) numeric(column string) bool {
-	t := g.Columns[g.index[column]].Type
-	return t == schemas.IntColumn || t == schemas.FloatColumn
-}
-
-// unique reports whether no two rows agree in all columns.
-func (g *group) unique(columns []string) bool {
-	seen := make(map[string]bool, len(g.rows))
-	for i := range g.rows {
-		var id []byte
-		for _, c := range columns {
-			if codes := g.codes[c]; codes != nil {
-				id = fmt.Appendf(id, "%d ", codes[i])
-			}
-		}
-		if seen[string(id)] {
-			return false
-		}
-		seen[string(id)] = true
-	}
-	return true
+	f.fit(s, g, m, x)
+	f.finish(s, g, m, c, x)
+	return []Figure{f}
 }
 
 // against returns a figure for each parameter that varies along some line of cells, or one that
 // sets all cells side by side.
-func (g *group) against(m measure, fits *frame) (all []Figure) {
+func (g *group) against(s *Sweep, m measure, c Choice) (all []Figure) {
 	free, _ := g.settings()
 	for _, x := range g.keys() {
-		if g.codes[x] == nil || !g.numeric(x) || x == "replica" || isParam(x) && !slices.Contains(free, x) {
+		if g.codes[x] == nil || !g.numeric(x) || x == "replica" || isParam(x) && !slices.Contains(free, x) ||
+			slices.Contains(c.Group, plain(x)) {
 			continue
 		}
-		f, longest := g.lines(x, m)
+		f, longest := g.lines(x, m, c.Group)
 		if longest < 2 {
 			continue
 		}
-		f.fit(g, x, fits)
-		f.finish(m)
-		f.Notes = append(f.Notes, g.theorems(m, &f)...)
+		f.fit(s, g, m, x)
+		f.finish(s, g, m, c, x)
 		all = append(all, f)
 	}
-	if f, ok := g.side(m); len(all) == 0 && ok {
+	if f, ok := g.side(s, m, c); len(all) == 0 && ok {
 		all = append(all, f)
 	}
 	return all
 }
 
 func (g *group) figure(m measure, x string) Figure {
+	name := slug(m.slug + " " + g.name + " " + x)
+	if m.curve && x == curveColumn {
+		name = slug(m.slug + " " + g.name)
+	}
 	return Figure{
-		Name: slug(m.slug + " " + g.name + " " + x), Kind: m.kind, Algorithms: g.algorithms,
-		Title: fmt.Sprintf("%s: %s against %s", g.name, m.title, title(x)),
+		Name: name, Kind: m.kind, Title: fmt.Sprintf("%s: %s against %s", g.name, m.title, title(x)),
+		By: algorithmKey, Colours: g.algorithms, Loose: m.loose, Band: m.curve,
 	}
 }
 
 // title returns a column's name as an axis shows it.
 func title(column string) string {
-	if t, ok := map[string]string{"d": "dimension d", "domain": "domain size X", "noise_rate": "noise rate"}[column]; ok {
+	if t, ok := map[string]string{
+		"d": "dimension d", "domain": "domain size X", "noise_rate": "noise rate", curveColumn: "sample size n",
+		"best_loss": "best loss in hindsight",
+	}[column]; ok {
 		return t
 	}
-	return strings.TrimPrefix(column, schemas.ParamPrefix)
+	return plain(column)
+}
+
+// withUnit returns the title of an axis with a unit, if there is one.
+func withUnit(title, unit string) string {
+	if unit == "" {
+		return title
+	}
+	return title + " (" + unit + ")"
+}
+
+// xTitle returns what stands along the axis of a column.
+func xTitle(column string) string {
+	return withUnit(title(column), map[string]string{curveColumn: "examples", "best_loss": "mistakes"}[column])
 }
 
 // lines gathers one series per algorithm, setting and mark along the column x. longest is the
 // number of points of the longest measured one.
-func (g *group) lines(x string, m measure) (f Figure, longest int) {
-	keys, along := g.settings(x)
+func (g *group) lines(x string, m measure, chosen []string) (f Figure, longest int) {
+	keys, along := g.keysFor(x, m, chosen)
 	f = g.figure(m, x)
-	f.X.Title = title(x)
+	f.X.Title = xTitle(x)
 	f.setKeys(g, keys)
 	if len(along) > 0 {
 		f.Notes = append(f.Notes, "Along a line also changes: "+strings.Join(along, ", ")+".")
@@ -258,11 +173,11 @@ func (g *group) lines(x string, m measure) (f Figure, longest int) {
 	for i, row := range g.rows {
 		id := fmt.Sprint(g.text(row, "algorithm"), " ", g.value(row, x) == nil)
 		for _, k := range keys {
-			id += fmt.Sprint(" ", g.codes[k][i])
+			id += " " + strconv.Quote(g.text(row, k))
 		}
 		if by[id] == nil {
-			by[id] = &seriesOf{algorithm: slices.Index(g.algorithms, g.text(row, "algorithm")), keys: g.texts(row, keys),
-				first: i}
+			by[id] = g.begin(row, keys)
+			by[id].first = i
 		}
 		by[id].add(g, row, g.number(row, x), m)
 	}
@@ -273,10 +188,19 @@ func (g *group) lines(x string, m measure) (f Figure, longest int) {
 		missing += s.missing
 	}
 	if missing > 0 {
-		f.Notes = append(f.Notes, fmt.Sprintf("%d of %d cells have no value to draw; the table has them.", missing,
-			len(g.rows)))
+		where := "cells have no value to draw; the table has them."
+		if m.curve {
+			where = "points have no value to draw."
+		}
+		f.Notes = append(f.Notes, fmt.Sprintf("%d of %d %s", missing, len(g.rows), where))
 	}
 	return f, longest
+}
+
+// begin returns a series without points of a row's algorithm and setting.
+func (g *group) begin(row int, keys []string) *seriesOf {
+	name := g.text(row, algorithmKey)
+	return &seriesOf{algorithm: name, colour: slices.Index(g.algorithms, name), keys: g.texts(row, keys)}
 }
 
 func (g *group) texts(row int, columns []string) []string {
@@ -289,17 +213,18 @@ func (g *group) texts(row int, columns []string) []string {
 
 func (f *Figure) setKeys(g *group, keys []string) {
 	for _, k := range keys {
-		f.Keys = append(f.Keys, Key{Name: strings.TrimPrefix(k, schemas.ParamPrefix), Values: g.distinct(k)})
+		f.Keys = append(f.Keys, Key{Name: plain(k), Values: g.distinct(k)})
 	}
 }
 
 // seriesOf collects the points of one algorithm in one setting, by mark. Level says that its cell
 // does not know x.
 type seriesOf struct {
-	algorithm, first, missing int
-	keys                      []string
-	points                    map[string][]Point
-	level                     bool
+	algorithm              string
+	colour, first, missing int
+	keys                   []string
+	points                 map[string][]Point
+	level                  bool
 }
 
 func (s *seriesOf) add(g *group, row int, x float64, m measure) {
@@ -328,7 +253,8 @@ func (s *seriesOf) series() (all []Series) {
 	for _, mark := range marks {
 		if points := s.points[mark]; len(points) > 0 && !(s.level && mark == Model) {
 			byX(points)
-			all = append(all, Series{Mark: mark, Algorithm: s.algorithm, Keys: s.keys, Level: s.level, Points: points})
+			all = append(all, Series{Mark: mark, Algorithm: s.algorithm, Colour: s.colour, Keys: s.keys,
+				Level: s.level, Points: points})
 		}
 	}
 	return all
@@ -342,6 +268,9 @@ func (m measure) point(f *frame, row int) (Point, bool) {
 	}
 	if status := f.text(row, "status"); status != "decided" {
 		p.Open = status
+	}
+	if m.kind == kindError { // an error is a share
+		p.Low, p.High = max(p.Low, 0), min(p.High, 1)
 	}
 	switch low, high := !math.IsNaN(p.Low), !math.IsNaN(p.High); {
 	case !math.IsNaN(p.Y):
@@ -358,42 +287,41 @@ func (m measure) point(f *frame, row int) (Point, bool) {
 }
 
 // side returns a figure of all cells of a group side by side, by algorithm.
-func (g *group) side(m measure) (Figure, bool) {
-	f := g.figure(m, "algorithm")
+func (g *group) side(s *Sweep, m measure, c Choice) (Figure, bool) {
+	f := g.figure(m, algorithmKey)
 	f.Title = fmt.Sprintf("%s: %s by algorithm", g.name, m.title)
-	f.X.Title, f.Loose = "algorithm", true
-	keys, _ := g.settings()
+	f.Loose = true
+	keys, _ := g.keysFor("", m, c.Group)
 	f.setKeys(g, keys)
 	place := map[int]int{}
 	for _, row := range g.rows {
-		a := slices.Index(g.algorithms, g.text(row, "algorithm"))
-		s := seriesOf{algorithm: a, keys: g.texts(row, keys)}
-		s.add(g, row, float64(place[a]), m)
-		place[a]++
-		f.Series = append(f.Series, s.series()...)
+		one := g.begin(row, keys)
+		one.add(g, row, float64(place[one.colour]), m)
+		place[one.colour]++
+		f.Series = append(f.Series, one.series()...)
 	}
 	if len(f.measured()) == 0 {
 		return f, false
 	}
 	for i := range f.Series { // spread the cells of an algorithm over the width of its place
-		s := &f.Series[i]
-		s.Points[0].X = float64(s.Algorithm) + 0.7*((s.Points[0].X+0.5)/float64(place[s.Algorithm])-0.5)
+		one := &f.Series[i]
+		one.Points[0].X = float64(one.Colour) + 0.7*((one.Points[0].X+0.5)/float64(place[one.Colour])-0.5)
 	}
-	f.finish(m)
-	f.Notes = append(f.Notes, g.theorems(m, &f)...)
 	f.X = Axis{Title: "", Low: -0.5, High: float64(len(g.algorithms)) - 0.5}
 	for i, name := range g.algorithms {
 		f.X.Ticks = append(f.X.Ticks, Tick{float64(i), name})
 	}
+	f.Choices = append(f.Choices, "No number varies along a line of cells, so they stand side by side, by algorithm.")
+	f.finish(s, g, m, c, "")
 	return f, true
 }
 
-// scatter returns a figure of the measure against a measured column.
-func (g *group) scatter(x, name string, m measure) (Figure, bool) {
-	f := g.figure(m, x)
-	f.Title = fmt.Sprintf("%s: %s against %s", g.name, m.title, name)
-	f.X.Title, f.Loose = name, true
-	keys, _ := g.settings()
+// scatter returns a figure of the measure against a measured column. distinct is the number of
+// places along it.
+func (g *group) scatter(x string, m measure, chosen []string) (f Figure, distinct int) {
+	f = g.figure(m, x)
+	f.X.Title = xTitle(x)
+	keys, _ := g.keysFor(x, m, chosen)
 	f.setKeys(g, keys)
 	seen := map[float64]bool{}
 	for _, row := range g.rows {
@@ -402,13 +330,11 @@ func (g *group) scatter(x, name string, m measure) (Figure, bool) {
 			continue
 		}
 		seen[value] = true
-		s := seriesOf{algorithm: slices.Index(g.algorithms, g.text(row, "algorithm")), keys: g.texts(row, keys)}
-		s.add(g, row, value, m)
-		f.Series = append(f.Series, s.series()...)
+		one := g.begin(row, keys)
+		one.add(g, row, value, m)
+		f.Series = append(f.Series, one.series()...)
 	}
-	f.finish(m)
-	f.Notes = append(f.Notes, g.theorems(m, &f)...)
-	return f, len(seen) > 1
+	return f, len(seen)
 }
 
 // theorems returns notes on where the bounds of a figure come from: "Proved bounds: finite-class
@@ -445,17 +371,33 @@ func (g *group) theorems(m measure, f *Figure) (notes []string) {
 // far is the ratio to everything measured beyond which a bound is not drawn.
 const far = 1e4
 
-// finish makes the axes, leaves out bounds that would press all else together, and puts what has no
-// x, or no place on a logarithmic axis, at the figure's edge.
-func (f *Figure) finish(m measure) {
+// finish makes the axes, leaves out bounds that would press all else together, puts what has no
+// x, or no place on a logarithmic axis, at the figure's edge, and says what the figure shows.
+func (f *Figure) finish(s *Sweep, g *group, m measure, c Choice, x string) {
+	f.leaveFarBounds()
+	if f.has(Model) {
+		f.Notes = append(f.Notes, "A pale bar with a stroke is n_model, a model's estimate with its interval; the thin "+
+			"line is the bracket, which was shown. "+
+			"Where there is no pale bar, no model fits well.")
+	}
+	scale := estimate.Scale{LogX: true, LogY: !m.curve}
+	if c.Scale != "" {
+		scale, _ = estimate.ScaleNamed(c.Scale)
+	}
+	f.makeAxes(m, scale)
+	f.edge()
+	f.tell(c.Group)
+	f.caption(s, g, m, x)
+	f.describe()
+	f.Notes = append(f.Notes, g.theorems(m, f)...)
+}
+
+// leaveFarBounds removes the bounds that are too far from what is measured, and notes them.
+func (f *Figure) leaveFarBounds() {
 	low, high := math.Inf(1), 0.0
-	var xs, ys []float64
-	for _, s := range f.Series {
+	for _, s := range f.measured() {
 		for _, p := range s.Points {
-			if s.Mark != Fit { // its points are not those of cells
-				xs = append(xs, p.X)
-			}
-			if s.Mark == Measured && p.Y > 0 {
+			if p.Y > 0 {
 				low, high = min(low, p.Y), max(high, p.Y)
 			}
 		}
@@ -476,36 +418,44 @@ func (f *Figure) finish(m measure) {
 				text(round(v))))
 		}
 	}
-	if f.has(Model) {
-		f.Notes = append(f.Notes, "A pale bar with a stroke is n_model, a model's estimate with its interval; the thin "+
-			"line is the bracket, which was shown. "+
-			"Where there is no pale bar, no model fits well.")
-	}
+}
+
+// makeAxes makes the axes that the figure does not have yet. A logarithmic one needs a value above 0.
+func (f *Figure) makeAxes(m measure, scale estimate.Scale) {
+	var xs, ys []float64
 	positive := false
 	for _, s := range f.Series {
 		for _, p := range s.Points {
+			if s.Mark != Fit { // its points are not those of cells
+				xs = append(xs, p.X)
+			}
 			ys = append(ys, p.Y, p.Low, p.High)
 			positive = positive || p.Y > 0
 		}
 	}
-	f.Y = f.yAxis(m, ys, positive)
-	f.X = axis(f.X.Title, xs, true, !f.Loose)
-	f.edge()
-	f.choose()
-	f.label()
-	f.describe()
+	name := withUnit(m.title, m.unit)
+	switch {
+	case m.kind == kindCurve && !scale.LogY:
+		f.Y = Axis{Title: name, Low: 0, High: 1}
+		f.Y.Ticks = f.Y.roundTicks()
+		nameTicks(f.Y.Ticks)
+	case scale.LogY && positive:
+		f.Y = f.logAxis(name, ys)
+	default:
+		f.Y = axis(name, ys, false, false)
+	}
+	if f.X.Ticks == nil {
+		f.X = axis(f.X.Title, xs, scale.LogX, !f.Loose)
+	}
 }
 
-func (f *Figure) yAxis(m measure, ys []float64, positive bool) Axis {
-	if !positive {
-		return axis(m.title, ys, false, false)
-	}
+// logAxis returns a logarithmic axis for the values above 0, and notes where the others are.
+func (f *Figure) logAxis(title string, ys []float64) Axis {
 	above := slices.DeleteFunc(slices.Clone(ys), func(v float64) bool { return !(v > 0) })
-	a := axis(m.title, above, true, false)
 	if len(above) < len(slices.DeleteFunc(slices.Clone(ys), math.IsNaN)) {
 		f.Notes = append(f.Notes, "The axis is logarithmic: what is not above 0 stands at its lower edge.")
 	}
-	return a
+	return axis(title, above, true, false)
 }
 
 // edge moves points beyond the axes to their ends.
@@ -525,62 +475,13 @@ func (f *Figure) edge() {
 	}
 }
 
-func clamp(v float64, a Axis) float64 {
-	if math.IsNaN(v) {
-		return v
-	}
-	return max(a.Low, min(a.High, v))
-}
-
-// curves returns a figure of the success rates of a group's cells against n, as bands.
-func (g *group) curves() (Figure, bool) {
-	f := Figure{
-		Name: slug("curve " + g.name), Kind: "curve", Algorithms: g.algorithms,
-		Title: g.name + ": success rate against sample size n", Y: Axis{Title: "success rate", Low: 0, High: 1},
-	}
-	keys, _ := g.cells().settings()
-	f.setKeys(g, keys)
-	index := map[string]int{}
-	var xs []float64
-	for _, row := range g.rows {
-		rate, n := g.number(row, "rate"), g.number(row, "n")
-		if math.IsNaN(rate) || math.IsNaN(n) {
-			continue
-		}
-		xs = append(xs, n)
-		cell := g.text(row, "cell")
-		if _, ok := index[cell]; !ok {
-			index[cell] = len(f.Series)
-			f.Series = append(f.Series, Series{
-				Mark: Measured, Algorithm: slices.Index(g.algorithms, g.text(row, "algorithm")), Keys: g.texts(row, keys),
-			})
-		}
-		s := &f.Series[index[cell]]
-		s.Points = append(s.Points, Point{X: n, Y: rate, Low: g.number(row, "rate_low"), High: g.number(row, "rate_high"),
-			Cell: cell})
-	}
-	for i := range f.Series {
-		byX(f.Series[i].Points)
-	}
-	f.X, f.Y.Ticks = axis("sample size n", xs, true, false), f.Y.roundTicks()
-	nameTicks(f.Y.Ticks)
-	if goals := g.distinct("beta"); len(goals) == 1 {
-		f.Target = round(1 - g.number(g.rows[0], "beta"))
-		f.Notes = append(f.Notes, fmt.Sprintf("n suffices where the rate is at least %s, the dashed line.", text(f.Target)))
-	}
-	f.choose()
-	f.label()
-	f.describe()
-	return f, len(f.Series) > 0
-}
-
 // describe describes the figure in words.
 func (f *Figure) describe() {
 	var parts []string
-	for a, name := range f.Algorithms {
+	for i, name := range f.Colours {
 		low, high, open, all := math.Inf(1), math.Inf(-1), 0, 0
 		for _, s := range f.measured() {
-			if s.Algorithm != a {
+			if s.Colour != i {
 				continue
 			}
 			for _, p := range s.Points {

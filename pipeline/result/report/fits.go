@@ -14,10 +14,14 @@ import (
 // maxNoted is the largest number of fitted lines, or theorems, that a figure's notes name.
 const maxNoted = 6
 
-// fit adds the fitted lines of the sheet fits to the measured series whose cells they were fitted
-// to, and notes their slopes.
-func (f *Figure) fit(g *group, x string, fits *frame) {
+// fit adds the fitted lines of the result to the measured series whose cells they were fitted to,
+// and notes their slopes. They are lines of n* or the regret.
+func (f *Figure) fit(s *Sweep, g *group, m measure, x string) {
 	var slopes []string
+	fits := s.fits
+	if m.value != sampleSize.value && m.value != regret.value || m.loose {
+		return
+	}
 	for row := range fits.Rows {
 		slope, intercept := fits.number(row, "slope"), fits.number(row, "intercept")
 		if fits.text(row, "x") != x && schemas.ParamPrefix+fits.text(row, "x") != x || math.IsNaN(slope) ||
@@ -32,7 +36,8 @@ func (f *Figure) fit(g *group, x string, fits *frame) {
 				continue
 			}
 			if line := fittedLine(fits.text(row, "scale"), slope, intercept, points[0].X, points[len(points)-1].X); line != nil {
-				f.Series, found = append(f.Series, Series{Mark: Fit, Algorithm: s.Algorithm, Keys: s.Keys, Points: line}), true
+				f.Series = append(f.Series, Series{Mark: Fit, Algorithm: s.Algorithm, Colour: s.Colour, Keys: s.Keys, Points: line})
+				found = true
 			}
 		}
 		if found {
@@ -44,6 +49,9 @@ func (f *Figure) fit(g *group, x string, fits *frame) {
 		f.Notes = append(f.Notes, fmt.Sprintf("The slopes of the %d fitted lines are in the table of slopes.", len(slopes)))
 	case len(slopes) > 0:
 		f.Notes = append(f.Notes, "Fitted slopes: "+strings.Join(slopes, "; ")+".")
+	}
+	if len(slopes) > 0 && len(s.where) > 0 {
+		f.Notes = append(f.Notes, "The lines are fitted to all cells of the sweep, also those that are not shown.")
 	}
 }
 

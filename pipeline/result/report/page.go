@@ -50,8 +50,9 @@ var (
 	vegaEmbedLicence string
 )
 
-// maxFigures is the largest number of charts on a page.
-const maxFigures = 40
+// maxFigures is the largest number of charts on a page, and maxOpen that of charts among which the
+// learning curves of a search are not folded.
+const maxFigures, maxOpen = 40, 8
 
 // page holds what report.html shows.
 type page struct {
@@ -62,10 +63,11 @@ type page struct {
 	Script          template.HTML
 	Name            string
 	Partial         string // how far the sweep has come; "" where the result is whole
+	Only            string // which rows the page is about; "" where all are shown
 	Answer          []string
 	Problems        []string
 	Table, Slopes   tableView
-	Figures         []figureView
+	Figures, Folded []figureView
 	FiguresLeft     int
 	Charts          []chart
 	Unknown         []unknown
@@ -121,7 +123,7 @@ func (s *Sweep) page() *page {
 		Table:   view(s.table, docs(result.Columns("table"), result.Columns("games")), tableOrder),
 		Slopes:  view(s.fits, docs(result.Columns("fits")), slopeOrder),
 	}
-	p.Problems = s.problems()
+	p.Problems, p.Only = s.problems(), s.rowsInWords(nil)
 	p.Unknown, p.Failures, p.RunNotes = s.unknown(), s.failures(), s.runNotes()
 	p.Alarms, p.Refuted = s.alarms(), s.refuted()
 	p.Facts, p.Runs, p.Plugins = s.facts(), s.manifest.Runs, s.manifest.Plugins
@@ -132,7 +134,11 @@ func (s *Sweep) page() *page {
 		figures = figures[:maxFigures]
 	}
 	for i := range figures {
-		p.Figures, p.Charts = append(p.Figures, figureView{figures[i], i}), append(p.Charts, figures[i].chart())
+		to := &p.Figures
+		if figures[i].Kind == kindError && !s.listed() && len(figures) > maxOpen {
+			to = &p.Folded
+		}
+		*to, p.Charts = append(*to, figureView{figures[i], i}), append(p.Charts, figures[i].chart())
 	}
 	libraries := "/*\n" + vegaLicence + "*/\n" + vega + "\n/*\n" + vegaLiteLicence + "*/\n" + vegaLite + "\n/*\n" +
 		vegaEmbedLicence + "*/\n" + vegaEmbed

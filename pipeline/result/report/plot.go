@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
@@ -19,8 +20,11 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// textSize is the size of all text in figures for papers.
-const textSize = vg.Length(7)
+// The sizes of the text in figures for papers.
+const (
+	textSize    = vg.Length(7)
+	captionSize = vg.Length(6)
+)
 
 // SVG writes the figure as SVG; width is in inches. Its text names the font Liberation Sans, and
 // Arial and Helvetica, which are as wide, for where it is not installed.
@@ -52,11 +56,38 @@ func (f *Figure) PDF(w io.Writer, width float64) error {
 	return err
 }
 
-// size returns a figure's width and height: the plot is three quarters as high as wide, and the
-// legend stands below it.
+// size returns a figure's width and height: the plot is three quarters as high as wide; the title
+// stands above it, the legend and the caption below.
 func (f *Figure) size(inches float64) (width, height vg.Length) {
 	width = vg.Length(inches) * vg.Inch
-	return width, 0.72*width + f.legendHeight(width)
+	return width, f.titleHeight(width) + 0.72*width + f.legendHeight(width) + f.captionHeight(width)
+}
+
+// margin is the space on either side of title and caption.
+const margin = 4
+
+func (f *Figure) titleHeight(width vg.Length) vg.Length {
+	return lineHeight * vg.Length(len(wrap(f.Title, textSize, width-2*margin)))
+}
+
+func (f *Figure) captionHeight(width vg.Length) vg.Length {
+	return 1.3*captionSize*vg.Length(len(f.captionLines(width))) + 1
+}
+
+func (f *Figure) captionLines(width vg.Length) []string {
+	return wrap(strings.Join(f.Caption, " "), captionSize, width-2*margin)
+}
+
+// wrap breaks a text at spaces into lines that are as wide as there is room, where their words are.
+func wrap(s string, size, width vg.Length) (lines []string) {
+	for _, word := range strings.Fields(s) {
+		if last := len(lines) - 1; last >= 0 && styleOf(size).Width(lines[last]+" "+word) <= width {
+			lines[last] += " " + word
+		} else {
+			lines = append(lines, word)
+		}
+	}
+	return lines
 }
 
 // entry is an item of the legend.
@@ -81,32 +112,57 @@ func (f *Figure) legendHeight(width vg.Length) vg.Length {
 	return lineHeight*vg.Length((len(f.entries())+columns-1)/columns) + 4
 }
 
-func style() draw.TextStyle {
+func style() draw.TextStyle { return styleOf(textSize) }
+
+func styleOf(size vg.Length) draw.TextStyle {
 	p := plot.New()
 	s := p.Legend.TextStyle
-	s.Font = font.Font{Typeface: "Liberation", Variant: "Sans", Size: textSize}
+	s.Font = font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
 	return s
 }
 
 func (f *Figure) draw(c draw.Canvas) {
 	p := f.plot()
-	legend := f.legendHeight(c.Max.X - c.Min.X)
-	p.Draw(draw.Crop(c, 2, -4, legend+2, -3))
-	columns := f.columns(c.Max.X - c.Min.X)
-	wide := (c.Max.X - c.Min.X - 4) / vg.Length(columns)
+	width := c.Max.X - c.Min.X
+	title, caption := f.titleHeight(width), f.captionHeight(width)
+	legend := f.legendHeight(width) + caption
+	for i, text := range wrap(f.Title, textSize, width-2*margin) {
+		c.FillText(style(), vg.Point{X: c.Min.X + margin, Y: c.Max.Y - lineHeight*vg.Length(i+1) + 1}, text)
+	}
+	for i, text := range f.captionLines(width) {
+		c.FillText(styleOf(captionSize), vg.Point{X: c.Min.X + margin, Y: c.Min.Y + caption - 1.3*captionSize*vg.Length(i+1)},
+			text)
+	}
+	f.drawPlot(p, draw.Crop(c, 2, -margin, legend+2, -title-3))
+	columns := f.columns(width)
+	wide := (width - margin) / vg.Length(columns)
 	for i, e := range f.entries() {
-		x, y := c.Min.X+4+wide*vg.Length(i%columns), c.Min.Y+legend-lineHeight*vg.Length(i/columns+1)+2
+		x, y := c.Min.X+margin+wide*vg.Length(i%columns), c.Min.Y+legend-lineHeight*vg.Length(i/columns+1)+2
 		e.draw(draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: x, Y: y},
 			Max: vg.Point{X: x + 18, Y: y + textSize}}})
 		c.FillText(style(), vg.Point{X: x + 22, Y: y + 0.15*textSize}, e.text)
 	}
 }
 
-// entries returns the items of the legend: the algorithms that are shown, and the marks where there
+// drawPlot draws the plot with the titles of its axes. The library's own would leave the more space
+// free on a logarithmic axis the longer they are.
+func (f *Figure) drawPlot(p *plot.Plot, c draw.Canvas) {
+	inner := draw.Crop(c, lineHeight, 0, lineHeight*vg.Length(btoi(f.X.Title != "")), 0)
+	p.Draw(inner)
+	data := p.DataCanvas(inner)
+	middle := data.Center()
+	s := style()
+	s.XAlign = draw.XCenter
+	c.FillText(s, vg.Point{X: middle.X, Y: c.Min.Y + 2}, f.X.Title)
+	s.Rotation = math.Pi / 2
+	c.FillText(s, vg.Point{X: c.Min.X + textSize, Y: middle.Y}, f.Y.Title)
+}
+
+// entries returns the items of the legend: the colours that are shown, and the marks where there
 // are several.
 func (f *Figure) entries() (all []entry) {
-	for i, name := range f.Algorithms {
-		if slices.ContainsFunc(f.Series, func(s Series) bool { return s.Algorithm == i && f.shown(s) }) {
+	for i, name := range f.Colours {
+		if slices.ContainsFunc(f.Series, func(s Series) bool { return s.Colour == i && f.shown(s) }) {
 			all = append(all, entry{name, func(c draw.Canvas) {
 				at := vg.Point{X: (c.Min.X + c.Max.X) / 2, Y: (c.Min.Y + c.Max.Y) / 2}
 				c.StrokeLine2(line(ink(i), 1, nil), c.Min.X, at.Y, c.Max.X, at.Y)
@@ -148,8 +204,8 @@ func (f *Figure) plot() *plot.Plot {
 			line(color.Gray{90}, 0.6, dashes[Proved])))
 	}
 	for _, s := range f.Series {
-		if !f.shown(s) && s.Mark == Measured && f.Kind != "curve" && !f.Loose {
-			p.Add(stroke(joined(s), line(faint(ink(s.Algorithm)), 0.4, nil)))
+		if f.faint(s) {
+			p.Add(stroke(joined(s), line(faint(ink(s.Colour)), 0.4, nil)))
 		}
 	}
 	for _, mark := range slices.Backward(marks) {
@@ -163,7 +219,7 @@ func (f *Figure) plot() *plot.Plot {
 }
 
 func (f *Figure) add(p *plot.Plot, s Series) {
-	c := ink(s.Algorithm)
+	c := ink(s.Colour)
 	switch {
 	case s.Mark == Model:
 		for _, q := range s.Points {
@@ -175,7 +231,7 @@ func (f *Figure) add(p *plot.Plot, s Series) {
 		p.Add(points(s, draw.GlyphStyle{Color: c, Radius: 5.6, Shape: glyph{s.Mark, false}},
 			func(Point) bool { return true }))
 		return
-	case f.Kind == "curve":
+	case f.Band:
 		p.Add(band(s.Points, faint(c)))
 	}
 	if !f.Loose {
@@ -185,14 +241,14 @@ func (f *Figure) add(p *plot.Plot, s Series) {
 		return
 	}
 	for _, q := range s.Points {
-		if f.Kind != "curve" {
+		if !f.Band {
 			p.Add(stroke([]Point{{X: q.X, Y: q.Low}, {X: q.X, Y: q.High}}, line(c, 0.9, nil)))
 		}
 	}
 	p.Add(labels(s))
-	p.Add(points(s, draw.GlyphStyle{Color: c, Radius: 2, Shape: glyph{shape(s.Algorithm), false}},
+	p.Add(points(s, draw.GlyphStyle{Color: c, Radius: 2, Shape: glyph{shape(s.Colour), false}},
 		func(q Point) bool { return q.Open == "" }),
-		points(s, draw.GlyphStyle{Color: c, Radius: 2, Shape: glyph{shape(s.Algorithm), true}},
+		points(s, draw.GlyphStyle{Color: c, Radius: 2, Shape: glyph{shape(s.Colour), true}},
 			func(q Point) bool { return q.Open != "" }),
 		points(s, draw.GlyphStyle{Color: c, Radius: 4, Shape: glyph{"above_range", true}},
 			func(q Point) bool { return q.Open == "above_range" }),
@@ -207,9 +263,8 @@ func joined(s Series) []Point {
 
 func scale(to *plot.Axis, a Axis) {
 	s := style()
-	to.Label.Text, to.Label.TextStyle.Font = a.Title, s.Font
 	to.Tick.Label.Font = s.Font
-	to.LineStyle.Width, to.Tick.LineStyle.Width, to.Tick.Length, to.Padding, to.Label.Padding = 0.5, 0.5, 3, 0, 2
+	to.LineStyle.Width, to.Tick.LineStyle.Width, to.Tick.Length, to.Padding = 0.5, 0.5, 3, 0
 	if a.Log {
 		to.Scale = plot.LogScale{}
 	}
@@ -278,6 +333,7 @@ func labels(s Series) plot.Plotter {
 // band returns a plotter of the area between the ends of the intervals.
 func band(points []Point, c color.Color) plot.Plotter {
 	var xy plotter.XYs
+	points = slices.DeleteFunc(slices.Clone(points), func(p Point) bool { return math.IsNaN(p.Low) || math.IsNaN(p.High) })
 	for _, p := range points {
 		xy = append(xy, plotter.XY{X: p.X, Y: p.Low})
 	}

@@ -59,7 +59,7 @@
   };
   const clean = o => Object.fromEntries(Object.entries(o).filter(p => p[1] != null && p[1] !== ""));
   const values = c => c.series.flatMap((s, series) => s.points.map(([x, y, low, high, open, cell, label]) => clean({
-    algorithm: c.algorithms[s.algorithm], mark: s.mark, series, x, y, low, high, open, cell: cell ?? s.cell, label, level: s.level,
+    colour: c.colours[s.colour], mark: s.mark, series, x, y, low, high, open, cell: cell ?? s.cell, label, level: s.level,
     ...Object.fromEntries((s.keys || []).map((k, i) => ["k" + i, k])),
   })));
   const save = (name, type, content) => {
@@ -69,13 +69,13 @@
     a.click();
     setTimeout(() => URL.revokeObjectURL(a.href), 10000);
   };
-  for (const plot of document.querySelectorAll(".plot")) {
+  const draw = async plot => {
     const chart = charts[plot.dataset.chart], spec = { ...chart.spec, data: { values: values(chart) } }, bar = plot.parentElement.querySelector(".save");
     try {
-      const longest = Math.max(14, ...chart.algorithms.map(t => t.length));
-      config.legend.labelLimit = Math.max(120, plot.clientWidth - 110);
-      config.legend.columns = Math.max(1, Math.floor((plot.clientWidth - 60) / (34 + 6.6 * longest)));
-      const { view } = await vegaEmbed(plot, spec, { actions: false, renderer: "svg", ast: true, config });
+      const longest = Math.max(14, ...chart.colours.map(t => t.length));
+      const legend = { ...config.legend, labelLimit: Math.max(120, plot.clientWidth - 110),
+        columns: Math.max(1, Math.floor((plot.clientWidth - 60) / (34 + 6.6 * longest))) };
+      const { view } = await vegaEmbed(plot, spec, { actions: false, renderer: "svg", ast: true, config: { ...config, legend } });
       const kinds = {
         svg: async () => save(chart.name + ".svg", "image/svg+xml", await view.toSVG()),
         png: async () => (await view.toCanvas(2)).toBlob(b => save(chart.name + ".png", "image/png", b)),
@@ -91,6 +91,11 @@
       plot.textContent = "This figure could not be drawn: " + error.message;
       console.error(error);
     }
+  };
+  for (const plot of document.querySelectorAll(".plot")) {
+    const folded = plot.closest("details"); // it has no width before it is open
+    if (folded) folded.addEventListener("toggle", () => draw(plot), { once: true });
+    else await draw(plot);
     await new Promise(done => setTimeout(done));
   }
   document.documentElement.dataset.ready = "yes";

@@ -25,6 +25,7 @@ type Sweep struct {
 	failed               *frame // without rows where nothing failed
 	manifest             schemas.Manifest
 	measures             []resolvedMeasure // of the manifest
+	where                []sheet.Condition // that the rows of table and curve meet
 	source               string            // the sweep file
 }
 
@@ -125,13 +126,13 @@ func (f *frame) number(row int, column string) float64 { return number(f.value(r
 // text returns a value as people read it, or an empty text where there is none.
 func (f *frame) text(row int, column string) string { return text(f.value(row, column)) }
 
-// keys returns the columns that say what a cell is, but for its id. The rounds of a game are one of
-// them.
+// keys returns the columns that say what a cell is, but for its id. The rounds of a game and the
+// sample size of a row of the curve are among them.
 func (f *frame) keys() (names []string) {
 	for _, c := range f.Columns {
 		key := trial.IsKeyColumn(c.Name)
 		if key && c.Name != "cell" && c.Name != "sample" || strings.HasPrefix(c.Name, schemas.ParamPrefix) ||
-			c.Name == "rounds" {
+			c.Name == "rounds" || c.Name == curveColumn {
 			names = append(names, c.Name)
 		}
 	}

@@ -20,11 +20,10 @@ var shapes = []string{"circle", "square", "triangle-up", "diamond", "cross", "tr
 var dashes = map[string][]float64{Measured: {1, 0}, Model: {1, 0}, Fit: {10, 3, 2, 3}, Proved: {6, 4},
 	Printed: {1.5, 3}}
 
-// colour returns the colour of algorithm i. No two of the first 64 algorithms share colour and
-// shape.
+// colour returns colour i. No two of the first 64 have the same shape too.
 func colour(i int) string { return palette[i%len(palette)] }
 
-// shape returns the shape of algorithm i.
+// shape returns the shape that goes with colour i.
 func shape(i int) string { return shapes[(i+i/len(palette))%len(shapes)] }
 
 type object = map[string]any
@@ -37,7 +36,7 @@ func (f *Figure) VegaLite() ([]byte, error) {
 	var values []object
 	for i, s := range f.Series {
 		for _, p := range s.Points {
-			v := object{"algorithm": f.Algorithms[s.Algorithm], "mark": s.Mark, "series": i}
+			v := object{"colour": f.Colours[s.Colour], "mark": s.Mark, "series": i}
 			for name, value := range map[string]any{"x": digits(p.X), "y": digits(p.Y), "low": digits(p.Low),
 				"high": digits(p.High), "open": nonempty(p.Open), "cell": nonempty(p.Cell), "label": nonempty(p.Label)} {
 				if value != nil {
@@ -69,26 +68,26 @@ type vegaFigure struct{ *Figure }
 // chart is what the page's script draws: a specification, and its data in a form without
 // repetitions, from which the script makes the same values as VegaLite.
 type chart struct {
-	Name       string        `json:"name"`
-	Spec       object        `json:"spec"`
-	Algorithms []string      `json:"algorithms"`
-	Series     []chartSeries `json:"series"`
+	Name    string        `json:"name"`
+	Spec    object        `json:"spec"`
+	Colours []string      `json:"colours"`
+	Series  []chartSeries `json:"series"`
 }
 
 type chartSeries struct {
-	Mark      string   `json:"mark"`
-	Algorithm int      `json:"algorithm"`
-	Keys      []string `json:"keys,omitempty"`
-	Level     bool     `json:"level,omitempty"`
-	Cell      string   `json:"cell,omitempty"` // where all points have the same
-	Points    [][]any  `json:"points"`         // x, y, low, high, open, cell, label; nulls at the end are left out
+	Mark   string   `json:"mark"`
+	Colour int      `json:"colour"`
+	Keys   []string `json:"keys,omitempty"`
+	Level  bool     `json:"level,omitempty"`
+	Cell   string   `json:"cell,omitempty"` // where all points have the same
+	Points [][]any  `json:"points"`         // x, y, low, high, open, cell, label; nulls at the end are left out
 }
 
 // chart returns the figure as the page holds it.
 func (f *Figure) chart() chart {
-	c := chart{Name: f.Name, Spec: vegaFigure{f}.spec(), Algorithms: f.Algorithms}
+	c := chart{Name: f.Name, Spec: vegaFigure{f}.spec(), Colours: f.Colours}
 	for _, s := range f.Series {
-		to := chartSeries{Mark: s.Mark, Algorithm: s.Algorithm, Keys: s.Keys, Level: s.Level, Cell: s.Points[0].Cell}
+		to := chartSeries{Mark: s.Mark, Colour: s.Colour, Keys: s.Keys, Level: s.Level, Cell: s.Points[0].Cell}
 		if slices.ContainsFunc(s.Points, func(p Point) bool { return p.Cell != to.Cell }) {
 			to.Cell = ""
 		}
@@ -184,7 +183,7 @@ func (f vegaFigure) layers() []object {
 	var all []object
 	interval := object{"y": with(y, "field", "low"), "y2": object{"field": "high"}}
 	switch {
-	case f.Kind == "curve":
+	case f.Band:
 		if f.Target > 0 {
 			all = append(all, object{"data": object{"values": []object{{"y": f.Target}}},
 				"mark": object{"type": "rule", "strokeDash": dashes[Proved], "opacity": 0.6}, "encoding": object{"y": y}})
@@ -195,7 +194,7 @@ func (f vegaFigure) layers() []object {
 		all = append(all, layer(faint, object{"type": "line", "opacity": 0.22, "strokeWidth": 1}, base(nil)))
 	}
 	all = append(all, layer(joined, object{"type": "line", "strokeWidth": 1.6}, base(object{"strokeDash": f.dash()})))
-	if f.Kind != "curve" {
+	if !f.Band {
 		bracket := chosen + " && !datum.level && isValid(datum.low) && isValid(datum.high) && datum.mark == "
 		all = append(all, layer(bracket+"'"+Measured+"'", object{"type": "rule", "strokeWidth": 1.6}, base(interval)))
 		if f.has(Model) {
@@ -283,14 +282,14 @@ func channel(field string, a Axis) object {
 
 func number17(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// legend returns the names of the algorithms with their colours, or with their shapes.
+// legend returns the names of the colours with these, or with their shapes.
 func (f vegaFigure) legend(of func(int) string) object {
-	values := make([]string, len(f.Algorithms))
+	values := make([]string, len(f.Colours))
 	for i := range values {
 		values[i] = of(i)
 	}
-	return object{"field": "algorithm", "type": "nominal", "title": nil,
-		"scale": object{"domain": f.Algorithms, "range": values}}
+	return object{"field": "colour", "type": "nominal", "title": nil,
+		"scale": object{"domain": f.Colours, "range": values}}
 }
 
 func (f vegaFigure) colour() object { return f.legend(colour) }
@@ -317,7 +316,7 @@ func (f vegaFigure) tooltip() []object {
 	number := func(field, title string) object {
 		return object{"field": field, "type": "quantitative", "title": title, "format": ".4~g"}
 	}
-	all := []object{text("algorithm", "algorithm"), text("mark", "what")}
+	all := []object{text("colour", f.By), text("mark", "what")}
 	for i, k := range f.Keys {
 		all = append(all, text("k"+strconv.Itoa(i), k.Name))
 	}

@@ -1,0 +1,194 @@
+package report
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/shatterlab/shatter/pipeline/estimate"
+	"github.com/shatterlab/shatter/pipeline/result/sheet"
+	"github.com/shatterlab/shatter/pipeline/wording"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// Choice says what figures show. Its fields are the flags of shatter plot, by whose names errors
+// call them; empty ones leave the choice to this package.
+type Choice struct {
+	What  []string // kinds of figures, and metrics
+	X     string   // the parameter along x, or n
+	Group []string // the keys that colours tell apart; empty: the algorithms
+	Scale string   // of the axes, as fits name it
+}
+
+// Where returns the sweep with those rows of its table that meet all conditions, and the rows of the
+// curve that belong to them. Conditions on columns that only the curve has choose among its rows.
+func (s *Sweep) Where(conditions ...sheet.Condition) (*Sweep, error) {
+	if len(conditions) == 0 {
+		return s, nil
+	}
+	var ofTable, ofCurve []sheet.Condition
+	for _, c := range conditions {
+		if _, err := s.table.Find(c.Column); err != nil {
+			if _, inCurve := s.curve.Find(c.Column); inCurve != nil {
+				return nil, err
+			}
+			ofCurve = append(ofCurve, c)
+		} else {
+			ofTable = append(ofTable, c)
+		}
+	}
+	table, err := s.table.Where(ofTable...)
+	if err != nil {
+		return nil, err
+	}
+	kept := *s
+	kept.table, kept.where = newFrame(table), append(slices.Clone(s.where), conditions...)
+	curve := *s.curve.Sheet
+	curve.Rows = nil
+	cells := kept.table.cells()
+	for row, values := range s.curve.Rows {
+		if cells[s.curve.text(row, "cell")] || cells[s.curve.text(row, "cell")+" "+s.curve.text(row, "n")] {
+			curve.Rows = append(curve.Rows, values)
+		}
+	}
+	rest, err := curve.Where(ofCurve...)
+	if err != nil {
+		return nil, err
+	}
+	kept.curve = newFrame(rest)
+	return &kept, nil
+}
+
+// cells returns the cells of the rows of a table, each with its rounds where it has some.
+func (f *frame) cells() map[string]bool {
+	all := map[string]bool{}
+	for row := range f.Rows {
+		id := f.text(row, "cell")
+		if rounds := f.text(row, "rounds"); rounds != "" {
+			id += " " + rounds
+		}
+		all[id] = true
+	}
+	return all
+}
+
+// Choose returns the figures of a choice. It reports an error where the choice names something that
+// the result has not, or where nothing is left to draw. In left it says of which quantities there is
+// no figure, if others have one.
+func (s *Sweep) Choose(c Choice) (all []Figure, left []string, err error) {
+	wanted, err := s.wanted(c.What)
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, ok := estimate.ScaleNamed(c.Scale); !ok && c.Scale != "" {
+		return nil, nil, fmt.Errorf("--scale %s: one of %s is needed", c.Scale, strings.Join(scaleNames(), ", "))
+	}
+	if c.X != "" {
+		if c.X, wanted, err = s.chosenX(c, wanted); err != nil {
+			return nil, nil, err
+		}
+	}
+	if c.Group, err = s.chosenGroup(c, wanted); err != nil {
+		return nil, nil, err
+	}
+	if all, left = s.draw(wanted, c); len(all) == 0 {
+		return nil, nil, errors.New("nothing to draw: " + strings.Join(left, "; "))
+	}
+	return all, left, nil
+}
+
+func scaleNames() (names []string) {
+	for _, s := range estimate.Scales() {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// chosenX returns the column that c.X means, and the measures that have it.
+func (s *Sweep) chosenX(c Choice, wanted []measure) (string, []measure, error) {
+	var numbers, names []string // that vary; that are keys at all
+	column := ""
+	var fit []measure
+	for _, m := range wanted {
+		if len(c.What) == 0 && m.curve != (c.X == curveColumn) || m.loose {
+			continue
+		}
+		f := s.frameOf(m)
+		for _, k := range f.keys() {
+			names = add(names, plain(k))
+		}
+		for _, g := range groups(f) {
+			for _, k := range f.keys() {
+				if g.varies(k) && (m.curve || k != curveColumn) {
+					numbers = add(numbers, plain(k))
+				}
+				if plain(k) == plain(c.X) {
+					column = k
+				}
+			}
+		}
+		fit = append(fit, m)
+	}
+	if slices.Contains(numbers, plain(c.X)) {
+		return column, fit, nil
+	}
+	can := "no parameter is a number that varies in these rows"
+	if len(numbers) > 0 {
+		can = "what can stand there: " + strings.Join(numbers, ", ")
+	}
+	why := "it does not vary in these rows"
+	if nearest, ok := wording.Nearest(c.X, names); column == "" && ok {
+		why = fmt.Sprintf("no such parameter (did you mean %s?)", nearest)
+	} else if column == "" {
+		why = "no such parameter"
+	} else if !s.frameOf(fit[0]).numeric(column) {
+		why = "its values are no numbers"
+	}
+	return "", nil, fmt.Errorf("--x %s: %s; %s", c.X, why, can)
+}
+
+// chosenGroup returns the keys that c.Group means, without prefix.
+func (s *Sweep) chosenGroup(c Choice, wanted []measure) (keys []string, err error) {
+	var known, differ, along []string
+	for _, m := range wanted {
+		f := s.frameOf(m)
+		along = add(along, plain(cmp.Or(c.X, m.x)))
+		for _, k := range f.keys() {
+			known = add(known, plain(k))
+			if len(f.distinctOf(f.all(), k)) > 1 {
+				differ = add(differ, plain(k))
+			}
+		}
+	}
+	for _, k := range c.Group {
+		if !slices.Contains(known, plain(k)) {
+			return nil, fmt.Errorf("--group %s: no such key%s", k, wording.DidYouMean(k, differ))
+		}
+		if slices.Contains(along, plain(k)) {
+			return nil, fmt.Errorf("--group %s: it is along x already; --x puts another parameter there", k)
+		}
+		keys = add(keys, plain(k))
+	}
+	return keys, nil
+}
+
+// frameOf returns the table or the curve, whichever has the measure.
+func (s *Sweep) frameOf(m measure) *frame {
+	if m.curve {
+		return s.curve
+	}
+	return s.table
+}
+
+// plain returns the name by which people call a column.
+func plain(column string) string { return strings.TrimPrefix(column, schemas.ParamPrefix) }
+
+// add returns the list with the name, once.
+func add(list []string, name string) []string {
+	if slices.Contains(list, name) {
+		return list
+	}
+	return append(list, name)
+}
