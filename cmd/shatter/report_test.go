@@ -83,7 +83,6 @@ func TestBadReportAndPlot(t *testing.T) {
 		{[]string{"report", empty}, "is not the output folder of a sweep"},
 		{[]string{"plot", filepath.Join(empty, "none")}, "name the output folder of a sweep"},
 		{[]string{"plot", empty, "--format", "png"}, `--format "png": one of svg, pdf, vl.json is needed`},
-		{[]string{"plot", empty, "--what", "n,slope"}, `--what "slope": one of n, curve, regret is needed`},
 		{[]string{"plot", empty, "--width", "0"}, "--width 0: inches from 1 to 40 are needed"},
 		{[]string{"report"}, "wrong number of arguments (0)"},
 	} {

@@ -266,18 +266,24 @@ func (f *Figure) label(by []string) (clear bool) {
 		}
 		tags = append(tags, tag)
 	}
+	return f.areTold(tags)
+}
+
+// areTold reports whether lines of one colour differ in the labels beside them. A line may share the
+// label of another that ends where it does.
+func (f *Figure) areTold(tags []nameTag) bool {
+	lines := map[int]int{} // of each colour
+	for _, tag := range tags {
+		lines[tag.colour]++
+	}
 	seen := map[nameTag]bool{}
 	for _, tag := range tags {
-		told := nameTag{colour: tag.colour}
-		for _, other := range tags {
-			if other.Label == tag.text && f.near(tag, other) {
-				told.text = tag.text
-			}
-		}
-		if seen[told] {
+		beside := slices.ContainsFunc(tags, func(o nameTag) bool { return o.Label == tag.text && f.near(tag, o) })
+		id := nameTag{text: tag.text, colour: tag.colour}
+		if seen[id] || lines[tag.colour] > 1 && tag.text != "" && !beside {
 			return false
 		}
-		seen[told] = true
+		seen[id] = true
 	}
 	return true
 }

@@ -275,7 +275,7 @@ func TestTicks(t *testing.T) {
 // A figure has the same bytes each time, also on another day, and SVG stays XML whatever the names
 // are.
 func TestFiguresSameBytes(t *testing.T) {
-	for _, s := range []*Sweep{learned(t, 10), games(t), undecided(t), hostile(t)} {
+	for _, s := range []*Sweep{learned(t, 10), games(t), undecided(t), hostile(t), sizes(t)} {
 		first, second := s.Figures(), s.Figures()
 		for i := range first {
 			for name, write := range map[string]func(*Figure, io.Writer) error{

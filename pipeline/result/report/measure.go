@@ -114,7 +114,7 @@ func (s *Sweep) unknownKind(name string) error {
 	}
 	if !slices.Contains([]string{kindSize, kindCurve, kindError, kindRegret}, name) {
 		why = "no such figure or metric; "
-		if nearest, ok := wording.Nearest(name, known); ok {
+		if nearest, ok := wording.Nearest(name, slices.Concat(known, s.metrics())); ok {
 			why = fmt.Sprintf("did you mean %s? ", nearest)
 		}
 	}

@@ -1,0 +1,217 @@
+package report
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/shatterlab/shatter/pipeline/result/sheet"
+)
+
+// sizes returns a sweep of a list of sample sizes: two algorithms, of which one is private, two
+// epsilons, and noise that is random at two rates or none. The error is 1/n, and more with privacy.
+func sizes(t testing.TB) *Sweep {
+	var table, curve []row
+	for _, noise := range []row{{"noise": "none"}, {"noise": "random", "noise_rate": 0.1}, {"noise": "random", "noise_rate": 0.2}} {
+		for _, epsilon := range []any{nil, 0.5, 2.0} {
+			key := row{"cell": string(rune('a' + len(table))), "task": "learn", "algorithm": "baseline/erm",
+				"class": "parities", "d": int64(4), "alpha": 0.1, "beta": 0.1, "epsilon": epsilon, "p_rounds": nil}
+			maps.Copy(key, noise)
+			harder := 1.0
+			if epsilon != nil {
+				key["algorithm"], key["p_rounds"], harder = "acme/dp", int64(7), 2/epsilon.(float64)
+			}
+			r := maps.Clone(key)
+			maps.Copy(r, row{"status": "undecided", "fixed": true, "n_low": int64(10)})
+			table = append(table, r)
+			for _, n := range []int64{10, 100, 1000} {
+				c, mean := maps.Clone(key), harder/float64(n)
+				maps.Copy(c, row{"n": n, "ok": int64(20), "trials": int64(20), "rate": 0.5, "rate_low": 0.2, "rate_high": 0.8,
+					"error_mean": mean, "error_low": mean / 2, "error_high": 2 * mean, "m_loss": -mean})
+				curve = append(curve, c)
+			}
+		}
+	}
+	return sweepOf(t, table, curve, nil)
+}
+
+func where(t *testing.T, s *Sweep, texts ...string) *Sweep {
+	t.Helper()
+	conditions, err := sheet.ParseConditions(texts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := s.Where(conditions...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kept
+}
+
+// A choice decides which lines there are, what colours tell apart, and how many points lines have.
+func TestChoose(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		where   []string
+		choice  Choice
+		figures string   // names
+		colours []string // of the first
+		lines   int      // that are shown in the first
+		points  int      // of all of these
+	}{
+		{"learning curves", []string{"noise_rate=0.1"}, Choice{What: []string{"error"}}, "error-parities",
+			[]string{"baseline/erm", "acme/dp, epsilon 0.5", "acme/dp, epsilon 2"}, 3, 9},
+		{"one n", []string{"noise_rate=0.1", "n=100"}, Choice{What: []string{"error"}, X: "epsilon"},
+			"error-parities-epsilon", []string{"baseline/erm", "acme/dp"}, 2, 4},
+		{"a colour for each epsilon", []string{"noise=random"}, Choice{What: []string{"error"}, Group: []string{"epsilon"}},
+			"error-parities", []string{"epsilon 0.5", "epsilon 2", "no epsilon"}, 2, 6},
+		{"two keys", []string{"noise_rate=0.2"}, Choice{What: []string{"m_loss"}, Group: []string{"algorithm", "epsilon"}},
+			"metric-loss-parities", []string{"baseline/erm", "acme/dp, epsilon 0.5", "acme/dp, epsilon 2"}, 3, 9},
+		{"every line its colour", []string{"noise=random"}, Choice{What: []string{"loss"}}, "metric-loss-parities", []string{
+			"baseline/erm, noise_rate 0.1", "acme/dp, noise_rate 0.1, epsilon 0.5", "acme/dp, noise_rate 0.1, epsilon 2",
+			"baseline/erm, noise_rate 0.2", "acme/dp, noise_rate 0.2, epsilon 0.5", "acme/dp, noise_rate 0.2, epsilon 2",
+		}, 6, 18},
+		{"noise at a rate, not none", nil, Choice{What: []string{"n"}, X: "noise_rate", Group: []string{"epsilon"}},
+			"n-parities-noise-rate", []string{"epsilon 0.5", "epsilon 2", "no epsilon"}, 2, 4},
+		{"n along x is no figure of n*", []string{"noise=none"}, Choice{X: "n"}, "error-parities curve-parities",
+			[]string{"baseline/erm", "acme/dp, epsilon 0.5", "acme/dp, epsilon 2"}, 3, 9},
+	} {
+		all, left, err := where(t, sizes(t), tt.where...).Choose(tt.choice)
+		if err != nil || len(left) > 0 {
+			t.Errorf("%s: %v, left %q", tt.name, err, left)
+			continue
+		}
+		var names []string
+		for _, f := range all {
+			names = append(names, f.Name)
+		}
+		lines, points := 0, 0
+		for _, s := range all[0].measured() {
+			if all[0].shown(s) {
+				lines, points = lines+1, points+len(s.Points)
+			}
+		}
+		if got := strings.Join(names, " "); got != tt.figures || lines != tt.lines || points != tt.points {
+			t.Errorf("%s: figures %s, %d lines with %d points, want %s, %d and %d", tt.name, got, lines, points, tt.figures,
+				tt.lines, tt.points)
+		}
+		colours := slices.Sorted(slices.Values(all[0].Colours))
+		if diff := cmp.Diff(slices.Sorted(slices.Values(tt.colours)), colours); diff != "" {
+			t.Errorf("%s: colours %s", tt.name, diff)
+		}
+	}
+}
+
+// What a choice cannot have is said in a message that names what it can.
+func TestBadChoice(t *testing.T) {
+	for _, tt := range []struct {
+		sweep  *Sweep
+		choice Choice
+		want   string
+	}{
+		{sizes(t), Choice{X: "noise_rat"},
+			"--x noise_rat: no such parameter (did you mean noise_rate?); what can stand there: noise_rate, epsilon"},
+		{sizes(t), Choice{X: "noise"}, "--x noise: its values are no numbers; what can stand there: noise_rate, epsilon"},
+		{sizes(t), Choice{X: "alpha"}, "--x alpha: it does not vary in these rows; what can stand there: noise_rate, epsilon"},
+		{where(t, sizes(t), "epsilon=2", "noise=none"), Choice{X: "epsilon"},
+			"--x epsilon: it does not vary in these rows; no parameter is a number that varies in these rows"},
+		{sizes(t), Choice{Group: []string{"epsilom"}}, `--group epsilom: no such key, did you mean "epsilon"?`},
+		{sizes(t), Choice{X: "epsilon", Group: []string{"epsilon"}}, "--group epsilon: it is along x already"},
+		{sizes(t), Choice{What: []string{"error"}, Group: []string{"n"}}, "--group n: it is along x already"},
+		{sizes(t), Choice{What: []string{"los"}}, "--what los: did you mean loss? this result has n, " +
+			"curve, error, m_loss"},
+		{sizes(t), Choice{What: []string{"regret"}}, "--what regret: a sweep that is not of the task online has no regret"},
+		{games(t), Choice{What: []string{"curve"}}, "--what curve: a sweep of the task online has no goal to reach; this result " +
+			"has regret"},
+		{sizes(t), Choice{Scale: "cubic"}, "--scale cubic: one of linear, log, semilog, log-log is needed"},
+		{where(t, sizes(t), "n=10"), Choice{What: []string{"error"}},
+			"nothing to draw: no two rows that differ in n alone have a value of mean error"},
+		{learned(t, 10), Choice{What: []string{"error"}},
+			"nothing to draw: no two rows that differ in n alone have a value of mean error"},
+	} {
+		all, _, err := tt.sweep.Choose(tt.choice)
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%+v: %d figures, %v; want %s", tt.choice, len(all), err, tt.want)
+		}
+	}
+	if _, err := sizes(t).Where(sheet.Condition{Column: "noise_rate", Values: []string{"0.3"}}); err == nil {
+		t.Error("a value that no row has")
+	}
+	if _, err := sizes(t).Where(sheet.Condition{Column: "nois", Values: []string{"none"}}); err == nil {
+		t.Error("a column that no table has")
+	}
+}
+
+// The caption names what is fixed, what was chosen, and what the intervals are.
+func TestCaption(t *testing.T) {
+	s := sizes(t)
+	s.manifest.Partial = "2 of 9 cells are decided"
+	figures, _, err := where(t, s, "noise=random").Choose(Choice{What: []string{"error"}, Group: []string{"epsilon"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"Partial: 2 of 9 cells are decided.",
+		"Fixed: d 4, noise random, alpha 0.1, beta 0.1.",
+		"acme/dp: rounds 7.",
+		"Chosen: algorithm acme/dp (not baseline/erm), noise_rate 0.1 (not 0.2); others with --where algorithm=baseline/erm " +
+			"and the like.",
+		"Band: 95 % confidence interval of each mean on its own (Student). 20 trials at each point.",
+	}
+	if diff := cmp.Diff(want, figures[0].Caption); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(want[3:4], figures[0].Choices); diff != "" {
+		t.Error(diff)
+	}
+	figures, _, err = where(t, sizes(t), "noise_rate=0.1,0.2").Choose(Choice{What: []string{"curve"}})
+	if err != nil || !slices.Contains(figures[0].Caption, "Only rows with noise_rate=0.1,0.2.") || figures[0].Target != 0.9 {
+		t.Errorf("%v, caption %q, target %v", err, figures[0].Caption, figures[0].Target)
+	}
+}
+
+// A band holds the interval of each mean, cut to what a share can be, and the axes are those of the
+// scale.
+func TestLearningCurve(t *testing.T) {
+	s := sizes(t)
+	s.curve.Rows[0][s.curve.index["error_low"]] = -0.5
+	for scale, logs := range map[string][2]bool{"": {true, false}, "linear": {false, false}, "log": {true, false},
+		"semilog": {false, true}, "log-log": {true, true}} {
+		figures, _, err := s.Choose(Choice{What: []string{"error"}, Scale: scale})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := figures[0]
+		if f.X.Log != logs[0] || f.Y.Log != logs[1] || !f.Band {
+			t.Errorf("%q: axes %+v, %+v", scale, f.X, f.Y)
+		}
+		p := f.measured()[0].Points[0]
+		if low := max(0, f.Y.Low); p.X != 10 || math.Abs(p.Y-0.1) > 1e-9 || p.Low != low || math.Abs(p.High-0.2) > 1e-9 {
+			t.Errorf("%q: point %+v", scale, p)
+		}
+	}
+}
+
+// The learning curves of a search are folded where a page has many figures, and those of a list
+// come first.
+func TestFoldedFigures(t *testing.T) {
+	p := sizes(t).page()
+	if len(p.Folded) > 0 || len(p.Figures) == 0 || p.Figures[0].Kind != kindError {
+		t.Errorf("a list: %d folded of %d", len(p.Folded), len(p.Figures))
+	}
+	s := sizes(t)
+	for i := range s.table.Rows {
+		s.table.Rows[i][s.table.index["fixed"]] = false
+		s.table.Rows[i][s.table.index["class"]] = string(rune('a' + i))
+		for j := range 3 {
+			s.curve.Rows[3*i+j][s.curve.index["class"]] = string(rune('a' + i))
+		}
+	}
+	if p := s.page(); len(p.Folded) != 9 || p.Figures[0].Kind != kindSize {
+		t.Errorf("a search: %d folded of %d", len(p.Folded), len(p.Figures))
+	}
+}
