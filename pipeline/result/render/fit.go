@@ -10,12 +10,13 @@ import (
 )
 
 // leastFirst lists the columns that a narrow table may do without, in the order in which it drops
-// them. Keys, brackets and regret stay. Privacy that is not proved is said below.
+// them. Keys, brackets and regret stay. Privacy is listed twice: where some is not proved, it goes
+// later, and is said below.
 var leastFirst = []string{
 	"mean_error", "error_p90", "error_low", "error_high", "mistakes_max", "privacy",
 	"best_loss", "slope_low", "slope_high", "intercept",
 	"paper_n", "paper_regret", schemas.WithPrefix, "failed", "ok", "compared", "reason", "fails", "source",
-	"less_error", schemas.ParamPrefix, "n_model", "trials", "cell", "n_star", "ratio_low", "ratio_high",
+	"less_error", schemas.ParamPrefix, "n_model", "trials", "cell", "n_star", "privacy", "ratio_low", "ratio_high",
 	schemas.MetricPrefix, "rate_low", "rate_high",
 	"error_mean", "predictable", "lost", "queries_success", "prior_success", "constant_error", "theory_standing",
 	"theory_n", "theory_regret", "mistakes_mean",
@@ -140,15 +141,11 @@ func (b *brief) fit(width int) {
 		if i < 0 {
 			break
 		}
-		if slices.Contains(saidBelow, b.columns[i].Name) {
+		if slices.Contains(saidBelow, b.columns[i].Name) || b.unproved && isPrivacy(b.columns[i]) {
 			b.sayBelow(i)
 		} else {
 			b.gone = append(b.gone, b.columns[i].Name)
 		}
-		b.leaveOut(i)
-	}
-	if i := slices.IndexFunc(b.columns, isPrivacy); i >= 0 && b.unproved && !b.chosen && b.lineWidth() > width {
-		b.sayBelow(i)
 		b.leaveOut(i)
 	}
 	b.cutTexts(16)
@@ -179,8 +176,9 @@ func isDispensable(c schemas.Column) bool { return !slices.Contains(keptLongest,
 
 // least returns the column that may go first, or -1 where none may.
 func (b *brief) least() int {
-	for _, name := range leastFirst {
-		if name == "privacy" && b.unproved || name == "cell" && b.namesCells() {
+	for place, name := range leastFirst {
+		early := place < slices.Index(leastFirst, "n_star")
+		if name == "privacy" && b.unproved && early || name == "cell" && b.namesCells() {
 			continue
 		}
 		for i := len(b.columns) - 1; i >= 0; i-- {
