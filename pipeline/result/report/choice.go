@@ -45,20 +45,27 @@ func (s *Sweep) Where(conditions ...sheet.Condition) (*Sweep, error) {
 	}
 	kept := *s
 	kept.table, kept.where = newFrame(table), append(slices.Clone(s.where), conditions...)
-	curve := *s.curve.Sheet
-	curve.Rows = nil
 	cells := kept.table.cells()
-	for row, values := range s.curve.Rows {
-		if cells[s.curve.text(row, "cell")] || cells[s.curve.text(row, "cell")+" "+s.curve.text(row, "n")] {
-			curve.Rows = append(curve.Rows, values)
-		}
-	}
+	kept.failed = s.failed.of(cells)
+	curve := s.curve.of(cells)
 	rest, err := curve.Where(ofCurve...)
 	if err != nil {
 		return nil, err
 	}
 	kept.curve = newFrame(rest)
 	return &kept, nil
+}
+
+// of returns the frame with the rows of some cells, which cells has returned.
+func (f *frame) of(cells map[string]bool) *frame {
+	kept := *f.Sheet
+	kept.Rows = nil
+	for row, values := range f.Rows {
+		if cell := f.text(row, "cell"); cells[cell] || cells[cell+" "+f.text(row, curveColumn)] {
+			kept.Rows = append(kept.Rows, values)
+		}
+	}
+	return newFrame(&kept)
 }
 
 // cells returns the cells of the rows of a table, each with its rounds where it has some.

@@ -106,6 +106,16 @@ func TestChoose(t *testing.T) {
 	}
 }
 
+// A page of some rows lists the failures of their cells alone.
+func TestWhereFailures(t *testing.T) {
+	s := undecided(t)
+	for status, want := range map[string]int{"failed": 2, "infeasible": 0} {
+		if got := len(where(t, s, "status="+status).failed.Rows); got != want {
+			t.Errorf("%s: %d rows of failures, want %d", status, got, want)
+		}
+	}
+}
+
 // What a choice cannot have is said in a message that names what it can.
 func TestBadChoice(t *testing.T) {
 	for _, tt := range []struct {
