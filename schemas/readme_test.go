@@ -13,9 +13,9 @@ import (
 	"github.com/invopop/jsonschema"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/reference"
 	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/pipeline/result/render"
-	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
@@ -122,6 +122,7 @@ var keyed = []struct {
 	{"`adversary`", reflect.TypeFor[schemas.AdversarySpec]()},
 	{"an item of `fits`", reflect.TypeFor[schemas.FitSpec]()},
 	{"`limits`", reflect.TypeFor[schemas.Limits]()},
+	{"a range, in the place of a list of numbers", axisRange},
 }
 
 func keyTables(t *testing.T) string {
@@ -158,93 +159,18 @@ func keyTables(t *testing.T) string {
 
 // valueOf says in a few words what may stand behind a key.
 func valueOf(f reflect.StructField) string {
-	of, axis := f.Type, false
-	if of.Kind() == reflect.Slice && of.Implements(reflect.TypeFor[interface{ IsAxis() }]()) {
-		of, axis = of.Elem(), true
-	}
-	words := kindOf(of)
-	var choices, limits []string
-	for _, rule := range strings.Split(f.Tag.Get("jsonschema"), ",") {
-		name, value, _ := strings.Cut(rule, "=")
-		switch name {
-		case "enum":
-			choices = append(choices, code(value))
-		case "registry":
-			for _, w := range sweep.Vocabulary(value) {
-				choices = append(choices, code(w.Name))
-			}
-		case "minimum":
-			limits = append(limits, "at least "+value)
-		case "exclusiveMinimum":
-			limits = append(limits, "above "+value)
-		case "maximum":
-			limits = append(limits, "at most "+value)
-		case "exclusiveMaximum":
-			limits = append(limits, "below "+value)
-		}
-	}
-	if len(choices) > 0 && len(choices) < 5 {
-		words = strings.Join(choices, ", ")
-	}
-	if len(limits) > 0 {
-		words += " " + strings.Join(limits, ", ")
-	}
-	if axis {
+	field := reference.FieldOf(f)
+	words := field.Words
+	if field.Axis {
 		words += "; axis"
 	}
-	if strings.Contains(f.Tag.Get("jsonschema"), "required") {
+	if field.Required {
 		words += "; required"
 	}
+	if field.Default != "" {
+		words += "; default " + code(field.Default)
+	}
 	return words
-}
-
-func kindOf(of reflect.Type) string {
-	switch of {
-	case reflect.TypeFor[schemas.Size]():
-		return "whole number or power"
-	case reflect.TypeFor[schemas.Text](), reflect.TypeFor[schemas.Value]():
-		return "text, number or boolean"
-	case reflect.TypeFor[schemas.Above]():
-		return "`best` or a number"
-	case reflect.TypeFor[schemas.Seed]():
-		return "whole number at least 0, or `secret`"
-	case reflect.TypeFor[schemas.Duration]():
-		return "time"
-	case reflect.TypeFor[schemas.Bytes]():
-		return "memory"
-	case reflect.TypeFor[schemas.Range]():
-		return "bound or [low, high]"
-	}
-	switch of.Kind() {
-	case reflect.Pointer:
-		return kindOf(of.Elem())
-	case reflect.Slice:
-		return "list of " + plural(kindOf(of.Elem()))
-	case reflect.Map:
-		return "mapping"
-	case reflect.Struct:
-		for i := range of.NumField() {
-			if _, option, _ := strings.Cut(of.Field(i).Tag.Get("yaml"), ","); option == "short" {
-				return kindOf(of.Field(i).Type) + " or mapping"
-			}
-		}
-		return "mapping"
-	case reflect.Bool:
-		return "`true` or `false`"
-	case reflect.String:
-		return "text"
-	case reflect.Float64:
-		return "number"
-	}
-	return "whole number"
-}
-
-// plural returns the plural of what kindOf says.
-func plural(kind string) string {
-	if of, ok := strings.CutPrefix(kind, "list of "); ok {
-		return "lists of " + of
-	}
-	return kind + "s"
 }
 
 // definitions returns all classes.
@@ -259,22 +185,10 @@ func definitions(t *testing.T) (all []*concept.Definition) {
 	return all
 }
 
-// pointsOf says what the points of a class are, and which keys say how many.
-func pointsOf(d *concept.Definition) string {
-	words := map[concept.Shape]string{
-		concept.Scalar: "one whole number, 0..X-1 (`domain`)",
-		concept.Grid:   "`d` whole numbers, 0..X-1 each (`domain`)",
-		concept.Bits:   "`d` bits",
-		concept.Column: "the columns of the 0/1 table in `file`",
-		concept.Ball:   "`d` numbers, a vector of norm at most 1",
-	}
-	return cmp.Or(words[d.Shape], d.PointsDoc)
-}
-
 func classTable(t *testing.T) string {
 	var rows [][]string
 	for _, d := range definitions(t) {
-		rows = append(rows, []string{code(d.Name), pointsOf(d), d.Doc})
+		rows = append(rows, []string{code(d.Name), reference.PointsOf(d.Name), d.Doc})
 	}
 	return table([]string{"class", "points", "functions"}, rows)
 }

@@ -75,21 +75,11 @@ func adversaryTables(*testing.T) string {
 	return b.String()
 }
 
-// adversaryKeys lists the keys that an adversary takes.
-func adversaryKeys(a *adversary.Adversary) (keys []string) {
-	if len(a.Sees) > 0 {
-		keys = append(keys, "sees: "+strings.Join(a.Sees, " or "))
-	} else if a.Task == schemas.TaskPredict {
-		keys = append(keys, "offline")
-	}
-	if a.Width != nil {
-		keys = append(keys, "width")
-	}
-	if a.Rate != nil {
-		keys = append(keys, "rate")
-	}
-	if len(a.From) > 0 {
-		keys = append(keys, "from")
+// adversaryKeys lists the keys that an adversary takes, with the values of sees.
+func adversaryKeys(a *adversary.Adversary) []string {
+	keys := a.Keys()
+	if i := slices.Index(keys, "sees"); i >= 0 {
+		keys[i] += ": " + strings.Join(a.Sees, " or ")
 	}
 	return keys
 }

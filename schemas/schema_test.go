@@ -17,6 +17,9 @@ import (
 
 const schemaFile = "sweep.schema.json"
 
+// axisRange is the type that may stand in the place of every list of numbers.
+var axisRange = reflect.TypeFor[schemas.AxisRange]()
+
 func TestSchemaIsUpToDate(t *testing.T) {
 	testkit.GoldenAt(t, schemaFile, generate(t))
 }
@@ -41,11 +44,15 @@ func generate(t *testing.T) []byte {
 			if field != "" {
 				name += "." + field
 			}
+			if comments.CommentMap[name] == "" { // the fields of the embedded type are among its own
+				name = "schemas.Grid." + field
+			}
 			return firstParagraph(comments.CommentMap[name])
 		},
 	}
 	s := r.ReflectFromType(p.plain(reflect.TypeFor[schemas.Sweep]()))
 	s.Title = "Shatter sweep file"
+	s.Definitions[axisRange.Name()] = r.ReflectFromType(p.plain(axisRange)).Definitions[axisRange.Name()]
 	finish(s, reflect.TypeFor[schemas.Sweep](), map[reflect.Type]bool{})
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
@@ -102,8 +109,10 @@ func (p plainTypes) fields(t reflect.Type) []reflect.StructField {
 	return fields
 }
 
-// spellOut returns a tag whose registries are lists of the names that they know.
+// spellOut returns a tag whose registries are lists of the names that they know, without the default,
+// which finishField puts beside what an axis may be.
 func spellOut(tag reflect.StructTag) reflect.StructTag {
+	tag = reflect.StructTag(defaultRule.ReplaceAllString(string(tag), ""))
 	return reflect.StructTag(registryRule.ReplaceAllStringFunc(string(tag), func(rule string) string {
 		var list []string
 		for _, w := range sweep.Vocabulary(strings.TrimPrefix(rule, "registry=")) {
@@ -113,7 +122,23 @@ func spellOut(tag reflect.StructTag) reflect.StructTag {
 	}))
 }
 
-var registryRule = regexp.MustCompile(`registry=\w+`)
+var (
+	registryRule = regexp.MustCompile(`registry=\w+`)
+	defaultRule  = regexp.MustCompile(`,?default=([^,"]+)`)
+)
+
+// defaultOf returns the default that a tag states, as JSON has it, nil where it states none.
+func defaultOf(tag reflect.StructTag) any {
+	m := defaultRule.FindStringSubmatch(tag.Get("jsonschema"))
+	if m == nil {
+		return nil
+	}
+	var value any
+	if json.Unmarshal([]byte(m[1]), &value) != nil {
+		value = m[1]
+	}
+	return value
+}
 
 // firstParagraph returns the first paragraph of a comment as one line.
 func firstParagraph(comment string) string {
@@ -130,6 +155,8 @@ func scalars(t reflect.Type) *jsonschema.Schema {
 			&jsonschema.Schema{Type: "integer", Minimum: least},
 			&jsonschema.Schema{Type: "string", Pattern: schemas.SizePattern},
 		)
+	case reflect.TypeFor[schemas.Number]():
+		return either(number, &jsonschema.Schema{Type: "string", Pattern: schemas.SizePattern})
 	case reflect.TypeFor[schemas.Text](), reflect.TypeFor[schemas.Value]():
 		return either(&jsonschema.Schema{Type: "string"}, number, &jsonschema.Schema{Type: "boolean"})
 	case reflect.TypeFor[schemas.Above]():
@@ -199,7 +226,8 @@ func finishFields(root, definition *jsonschema.Schema, t reflect.Type, done map[
 	}
 }
 
-// finishField lets one value stand for an axis, and for a list of plain values.
+// finishField lets one value stand for an axis, and for a list of plain values, and a range for a list
+// of numbers.
 func finishField(
 	root, definition *jsonschema.Schema, f reflect.StructField, key string, done map[reflect.Type]bool,
 ) (string, *jsonschema.Schema) {
@@ -221,6 +249,7 @@ func finishField(
 	if f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.Map { // exclude
 		s.Items.AdditionalProperties = oneOrMore(s.Items.AdditionalProperties, f.Type.Elem().Elem())
 	}
+	s.Default = defaultOf(f.Tag)
 	definition.Properties.Set(property, s)
 	return property, s
 }
@@ -239,5 +268,9 @@ func oneOrMore(list *jsonschema.Schema, t reflect.Type) *jsonschema.Schema {
 		list.MinItems = &least
 	}
 	list.Description = ""
-	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{one, list}, Description: description}
+	options := []*jsonschema.Schema{one, list}
+	if sweep.TakesRange(t) {
+		options = append(options, &jsonschema.Schema{Ref: "#/$defs/" + axisRange.Name()})
+	}
+	return &jsonschema.Schema{AnyOf: options, Description: description}
 }

@@ -24,21 +24,22 @@ import (
 //	yaml:",inline"     the fields of an embedded struct
 //	jsonschema:"..."   required, enum, minimum, exclusiveMinimum, maximum, exclusiveMaximum, minItems,
 //	                   maxItems, maxLength, pattern; registry=class: the names that a registry knows;
-//	                   reason: why a number has these bounds, for messages
+//	                   reason: why a number has these bounds, for messages; default: what a missing key
+//	                   stands for
 type Sweep struct {
 	// Name of the sweep: letters, digits, hyphens and underscores. Results go to shatter-out/<name>
 	// unless --out says otherwise.
 	Name string `yaml:"name" jsonschema:"required,pattern=^[A-Za-z0-9][A-Za-z0-9_-]*$,maxLength=64"`
-	// Task of the algorithms (default learn): learn (labelled sample in, predictions on fresh points
+	// Task of the algorithms: learn (labelled sample in, predictions on fresh points
 	// out), predict (then the queries of an adversary, one by one), online (rounds of point,
 	// prediction, truth).
-	Task string `yaml:"task" jsonschema:"enum=learn,enum=predict,enum=online"`
-	// Seed of all randomness: a whole number (default 1), or secret for 128 bits of the system's
+	Task string `yaml:"task" jsonschema:"enum=learn,enum=predict,enum=online,default=learn"`
+	// Seed of all randomness: a whole number, or secret for 128 bits of the system's
 	// randomness. A plugin can try numbers out until one gives its sample, and then knows the labels
 	// that it is asked for; take secret for plugins that you do not trust. The bits are drawn when the
 	// sweep is first run and kept in its output folder (ledger and manifest.json), where running it
 	// again finds them; another folder draws others.
-	Seed *Seed `yaml:"seed"`
+	Seed *Seed `yaml:"seed" jsonschema:"default=1"`
 	// Plugins are further plugin files, paths relative to this file. Their algorithms are used by the
 	// names that they declare.
 	Plugins []string `yaml:"plugins"`
@@ -64,9 +65,9 @@ type Grid struct {
 	Goal *Goal `yaml:"goal"`
 	// N lists the sample sizes of a curve, or searches for n* with {find: true}.
 	N *SampleSizes `yaml:"n"`
-	// Trials is the number of repetitions for each cell and n of a list (default 200; raised after a
-	// look, brackets stay valid), or {max: ...} for each cell of a search.
-	Trials *Trials `yaml:"trials"`
+	// Trials is the number of repetitions for each cell and n of a list (raised after a look,
+	// brackets stay valid), or {max: ...} for each cell of a search (default {max: 50000}).
+	Trials *Trials `yaml:"trials" jsonschema:"default=200"`
 	// Queries of the adversary (task predict).
 	Queries Axis[int] `yaml:"queries" jsonschema:"minimum=1"`
 	// Rounds (task online): a list takes the place of n.
@@ -88,6 +89,24 @@ type Axis[T any] []T
 // IsAxis tells the checker that one value may stand for a list of one.
 func (Axis[T]) IsAxis() {}
 
+// AxisRange stands in the place of a list of numbers: from, to and the values between them. Those are
+// whole numbers where the key takes whole numbers, each one once, and have three significant digits
+// elsewhere, or as many more as tell neighbours apart.
+type AxisRange struct {
+	// From is the first value.
+	From Number `yaml:"from" jsonschema:"required"`
+	// To is the last value.
+	To Number `yaml:"to" jsonschema:"required"`
+	// Steps is the number of values, with both ends.
+	Steps int `yaml:"steps" jsonschema:"required,minimum=2,maximum=100,reason=a range has two ends"`
+	// Scale says what is equal between neighbours: linear (their distance) or log (their
+	// ratio).
+	Scale string `yaml:"scale" jsonschema:"enum=linear,enum=log,default=linear"`
+}
+
+// LogScale is the value of AxisRange.Scale for equal ratios.
+const LogScale = "log"
+
 // ProblemSpec is a concept class with a distribution, a target and noise, or with a real dataset.
 type ProblemSpec struct {
 	// Class of concepts. The thresholds on infinite orders, the natural numbers and the dyadic numbers
@@ -103,30 +122,29 @@ type ProblemSpec struct {
 	Distribution Axis[string] `yaml:"distribution" jsonschema:"registry=law"`
 	// Mass is the needle law's a: the weight of each of its points.
 	Mass Axis[float64] `yaml:"mass" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
-	// Minority is the skew laws' share of the minority (default 0.2).
-	Minority Axis[float64] `yaml:"minority" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
+	// Minority is the skew laws' share of the minority.
+	Minority Axis[float64] `yaml:"minority" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1,default=0.2"`
 	// Margin of the halfspace laws.
 	Margin Axis[float64] `yaml:"margin" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
-	// Target is the hypothesis that labels the points: random (default; drawn for each trial from the
+	// Target is the hypothesis that labels the points: random (drawn for each trial from the
 	// class's law of targets, so that nobody succeeds without data), uniform (a uniform hypothesis of a
 	// finite class), middle (a canonical one, the same in all trials; the only one under the needle
 	// law), a hypothesis as the class writes it (5, 16..49, x1>=5, 10xx), or each (a list of all
 	// hypotheses of a class of at most 4096).
-	Target Axis[Text] `yaml:"target"`
-	// Literals is the number of literals of a random conjunction (default 2).
-	Literals Axis[int] `yaml:"literals" jsonschema:"minimum=1,maximum=64"`
-	// Noise on the labels of the sample (default none). The evaluation always uses clean labels.
-	Noise Axis[NoiseSpec] `yaml:"noise"`
+	Target Axis[Text] `yaml:"target" jsonschema:"default=random"`
+	// Literals is the number of literals of a random conjunction.
+	Literals Axis[int] `yaml:"literals" jsonschema:"minimum=1,maximum=64,default=2"`
+	// Noise on the labels of the sample. The evaluation always uses clean labels.
+	Noise Axis[NoiseSpec] `yaml:"noise" jsonschema:"default=none"`
 	// Data is a real dataset instead of a law: its rows are the population, samples are drawn from it
 	// with replacement.
 	Data Axis[DataSpec] `yaml:"data"`
 	// Disguise hides real data from algorithms that know them: in each trial a random isometry is
-	// applied to all rows and a random sign to all labels (default false). Only halfspaces are the
+	// applied to all rows and a random sign to all labels. Only halfspaces are the
 	// same after that.
-	Disguise Axis[bool] `yaml:"disguise"`
-	// Test is the size of the evaluation sample where the error cannot be computed exactly (default
-	// 10000).
-	Test Axis[int] `yaml:"test" jsonschema:"minimum=1,maximum=100000000"`
+	Disguise Axis[bool] `yaml:"disguise" jsonschema:"default=false"`
+	// Test is the size of the evaluation sample where the error cannot be computed exactly.
+	Test Axis[int] `yaml:"test" jsonschema:"minimum=1,maximum=100000000,default=10000"`
 }
 
 // NoiseSpec is label noise.
@@ -170,8 +188,8 @@ type AlgorithmUse struct {
 	Use string `yaml:"use,short" jsonschema:"required"`
 	// As is its name in the results (default: the algorithm's).
 	As string `yaml:"as" jsonschema:"pattern=^[A-Za-z0-9][A-Za-z0-9_./-]*$,maxLength=64"`
-	// Replica 1, 2, ... is a further copy with independent noise (default 0).
-	Replica Axis[int] `yaml:"replica" jsonschema:"minimum=0,maximum=1000000"`
+	// Replica 1, 2, ... is a further copy with independent noise.
+	Replica Axis[int] `yaml:"replica" jsonschema:"minimum=0,maximum=1000000,default=0"`
 	// Params are the algorithm's own parameters, a value or a list each.
 	Params map[string]Axis[Value] `yaml:",rest"`
 }
@@ -191,19 +209,19 @@ type Goal struct {
 	Alpha Axis[float64] `yaml:"alpha" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=0.5,reason=coins reach an error of 1/2 without data"`
 	// Beta is the failure probability allowed.
 	Beta Axis[float64] `yaml:"beta" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
-	// Above is the reference error: best (default: the class's least error) or a number; 0 makes alpha
+	// Above is the reference error: best (the class's least error) or a number; 0 makes alpha
 	// an absolute error.
-	Above Axis[Above] `yaml:"above"`
-	// Answers to evaluation points are labels, -1 or +1 (default), or may be the mean of a label, in
+	Above Axis[Above] `yaml:"above" jsonschema:"default=best"`
+	// Answers to evaluation points are labels, -1 or +1, or may be the mean of a label, in
 	// [-1, 1], which counts as its share of an error. Mean is refused for an algorithm that states a
 	// guarantee, unless its guarantee says that it covers a real-valued function.
-	Answers string `yaml:"answers" jsonschema:"enum=labels,enum=mean"`
+	Answers string `yaml:"answers" jsonschema:"enum=labels,enum=mean,default=labels"`
 	// States says whose error it is that counts in task predict, where an algorithm's state changes with
-	// its answers: the worst of all (default: of the states before the first query, after each query
+	// its answers: the worst of all (of the states before the first query, after each query
 	// that it marks as hard, after 1, 2, 4, ... queries, and before some drawn ones), the worst of every
 	// (of the states before each query), or that of the final one alone. All and every also compare
 	// answers with the states that gave them.
-	States Axis[string] `yaml:"states" jsonschema:"enum=all,enum=every,enum=final"`
+	States Axis[string] `yaml:"states" jsonschema:"enum=all,enum=every,enum=final,default=all"`
 }
 
 // AnswersMean is the value of Goal.Answers that asks for means.
@@ -222,17 +240,17 @@ type SampleSizes struct {
 	List []int64 `yaml:",short" jsonschema:"minimum=1,maximum=1000000000,minItems=1"`
 	// Find must be true: search for n*, the least sample size that reaches the goal.
 	Find bool `yaml:"find" jsonschema:"required"`
-	// From is the least sample size looked at (default 16).
-	From int64 `yaml:"from" jsonschema:"minimum=1,maximum=1000000000"`
-	// To is the largest (default 1e6).
-	To int64 `yaml:"to" jsonschema:"minimum=1,maximum=1000000000"`
-	// Within is the ratio of the bracket at which the search stops (default 1.5).
-	Within float64 `yaml:"within" jsonschema:"exclusiveMinimum=1"`
-	// Confidence that the whole table is right (default 0.95).
-	Confidence float64 `yaml:"confidence" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
+	// From is the least sample size looked at.
+	From int64 `yaml:"from" jsonschema:"default=16,minimum=1,maximum=1000000000"`
+	// To is the largest.
+	To int64 `yaml:"to" jsonschema:"default=1000000,minimum=1,maximum=1000000000"`
+	// Within is the ratio of the bracket at which the search stops.
+	Within float64 `yaml:"within" jsonschema:"exclusiveMinimum=1,default=1.5"`
+	// Confidence that the whole table is right.
+	Confidence float64 `yaml:"confidence" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1,default=0.95"`
 	// Monotone says that success is known never to fall as n grows: no trials are spent on looking for
 	// a fall outside of the bracket.
-	Monotone bool `yaml:"monotone"`
+	Monotone bool `yaml:"monotone" jsonschema:"default=false"`
 }
 
 // Defaults of the sweep file.
@@ -294,10 +312,10 @@ type FitSpec struct {
 // Limits bound one trial on a machine: exceeding one loses the trial, and no result depends on
 // them.
 type Limits struct {
-	// Trial is the time that one trial may take: 90s, 10m, 1h (default 10m).
-	Trial Duration `yaml:"trial"`
-	// Memory that the plugin process may use: 512 MiB, 2 GiB, or a number of bytes (default 2 GiB).
-	Memory Bytes `yaml:"memory"`
+	// Trial is the time that one trial may take: 90s, 10m, 1h.
+	Trial Duration `yaml:"trial" jsonschema:"default=10m"`
+	// Memory that the plugin process may use: 512 MiB, 2 GiB, or a number of bytes.
+	Memory Bytes `yaml:"memory" jsonschema:"default=2 GiB"`
 }
 
 // Text is any scalar, taken as it is written.
@@ -310,6 +328,21 @@ func (t *Text) UnmarshalText(text []byte) error { *t = Text(text); return nil }
 type Value struct {
 	Text   string // as written, without quotes
 	Quoted bool   // written in quotes: not a number, not a boolean
+	Whole  string // of a range: the value as a whole number, for a parameter that takes no other
+}
+
+// Number is a number, or a power 2^16, as it is written.
+type Number string
+
+// UnmarshalText takes a number as it is.
+func (n *Number) UnmarshalText(text []byte) error {
+	if power.Match(text) {
+		*n = Number(text)
+		return new(Size).UnmarshalText(text)
+	}
+	*n = Number(text)
+	_, err := ParseFloat(string(text))
+	return err
 }
 
 // Range is the public range of a numeric column: [low, high], or a bound b for [-b, b].

@@ -47,6 +47,8 @@ func TestMistakesDoNotFitTheSchema(t *testing.T) {
 		{"name: x\ngoal: {above: worst}", "above"},
 		{"name: x\nn: [0]", "n"},
 		{"name: x\nn: {from: 5}", "n"},
+		{"name: x\nn: {from: 5, to: 9, steps: 1}", "n"},
+		{"name: x\nproblem: {class: points, d: {from: 5, to: 9, steps: 3, scale: lgo}}", "d"},
 		{"name: x\nalgorithms: [{rounds: 5}]", "algorithms"},
 		{"name: x\nalgorithms: [{use: a, rounds: {}}]", "algorithms"},
 		{"name: x\ngrids: []", "grids"},
@@ -157,7 +159,7 @@ func keep(root, schema map[string]any, keyword string, rule, v any, path string)
 		}
 	case "properties", "additionalProperties":
 		return keepObject(root, schema, keyword, rule, object, path)
-	case "$schema", "$defs", "title", "description":
+	case "$schema", "$defs", "title", "description", "default":
 	default:
 		return fmt.Errorf("the test knows no keyword %q", keyword)
 	}

@@ -11,24 +11,45 @@ const (
 // give away.
 const BaselineQueries = "baseline/queries"
 
-// The metrics that workers add to those of an algorithm in the task predict. Disagreement is not
-// reported where the final state alone counts.
+// The metrics that workers add to those of an algorithm: see Metrics.
 const (
-	HardQueries  = "hard_queries"  // queries marked as hard
-	QueryError   = "query_error"   // share of the queries whose answer is not the clean label
-	FinalError   = "final_error"   // error of the state after the last query
-	Disagreement = "disagreement"  // share of the compared queries that the state before them answers otherwise
-	StatesProbed = "states_probed" // states whose error was measured, the final one among them
+	HardQueries  = "hard_queries"
+	QueryError   = "query_error"
+	FinalError   = "final_error"
+	Disagreement = "disagreement"
+	StatesProbed = "states_probed"
+
+	Mistakes = "mistakes"
+	Loss     = "loss"
+	BestLoss = "best_loss"
+	Regret   = "regret"
 )
 
-// The metrics that workers add in the task online, over all rounds of a trial. The loss of an
-// answer a to the truth y is (1 - y a)/2.
-const (
-	Mistakes = "mistakes"  // labels that were not the truth; where the answer was a mean the worker drew the label
-	Loss     = "loss"      // of the answers
-	BestLoss = "best_loss" // least loss of a hypothesis of the class in hindsight, L*
-	Regret   = "regret"    // the difference: negative where the learner did better
-)
+// Metric is a number that workers measure in every trial of a task.
+type Metric struct{ Name, Doc string }
+
+// Metrics returns the metrics that workers measure in a task. Disagreement is not reported where the
+// final state alone counts. The loss of an answer a to the truth y is (1 - y a)/2.
+func Metrics(task string) []Metric {
+	switch task {
+	case TaskPredict:
+		return []Metric{
+			{HardQueries, "queries marked as hard"},
+			{QueryError, "share of the queries whose answer is not the clean label"},
+			{FinalError, "error of the state after the last query"},
+			{Disagreement, "share of the compared queries that the state before them answers otherwise"},
+			{StatesProbed, "states whose error was measured, the final one among them"},
+		}
+	case TaskOnline:
+		return []Metric{
+			{Mistakes, "labels that were not the truth, over all rounds; where the answer was a mean the worker drew the label"},
+			{Loss, "loss of the answers, over all rounds"},
+			{BestLoss, "least loss of a hypothesis of the class in hindsight, L*"},
+			{Regret, "loss less best_loss: negative where the learner did better"},
+		}
+	}
+	return nil
+}
 
 // ProvedRegret and PrintedRegret are metrics by which a learner says what the theory gives for the
 // sequence that was played.
@@ -37,13 +58,10 @@ const (
 	PrintedRegret = "printed_regret"
 )
 
-// TaskMetrics returns the metrics that workers measure in a task.
-func TaskMetrics(task string) []string {
-	switch task {
-	case TaskPredict:
-		return []string{HardQueries, QueryError, FinalError, Disagreement, StatesProbed}
-	case TaskOnline:
-		return []string{Mistakes, Loss, BestLoss, Regret}
+// TaskMetrics returns the names of the metrics that workers measure in a task.
+func TaskMetrics(task string) (names []string) {
+	for _, m := range Metrics(task) {
+		names = append(names, m.Name)
 	}
-	return nil
+	return names
 }

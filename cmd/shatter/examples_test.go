@@ -25,6 +25,29 @@ func TestExamplesAreValid(t *testing.T) {
 	}
 }
 
+// Every template of init is a sweep that the checker accepts, as a file of any name, and which names
+// its own file and folder in the commands at its top.
+func TestTemplatesAreValid(t *testing.T) {
+	t.Parallel()
+	for _, name := range templateNames() {
+		file := filepath.Join(t.TempDir(), "mine.yaml")
+		if _, errs, code := shatter(t, "init", name, file); code != 0 {
+			t.Errorf("init %s: exit %d: %s", name, code, errs)
+			continue
+		}
+		out, errs, code := shatter(t, "check", file)
+		if code != 0 || !strings.HasPrefix(out, "mine: task ") {
+			t.Errorf("check %s: exit %d: %s%s", name, code, out, errs)
+		}
+		text := testkit.ReadFile(t, file)
+		for _, want := range []string{"#   shatter run " + file, "#   shatter table shatter-out/mine", "#   shatter plot shatter-out/mine"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s does not say %q", name, want)
+			}
+		}
+	}
+}
+
 // measured is n* of the parities example as an independent program estimated it: the success rate
 // .95 on a logistic curve through 200 runs a sample size, about 5 % wide. By epsilon and d.
 var measured = map[string]map[string]float64{

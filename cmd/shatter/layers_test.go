@@ -46,7 +46,7 @@ var layers = [][]string{
 	{"pipeline/result/sheet"},
 	{"pipeline/result/render"},
 	{"pipeline/result"},
-	{"pipeline/result/compare", "pipeline/result/query", "pipeline/result/report"},
+	{"pipeline/result/compare", "pipeline/result/query", "pipeline/result/report", "pipeline/reference"},
 
 	// Algorithms, and the host of their plugins.
 	{"plugins/algo"},

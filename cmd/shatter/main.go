@@ -132,6 +132,7 @@ sweep began; 6 the result refutes a bound that is called proved; 130 interrupted
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
 		runCommand(), checkCommand(), planCommand(),
+		initCommand(), explainCommand(), schemaCommand(),
 		tableCommand(), compareCommand(),
 		reportCommand(), plotCommand(),
 		queryCommand(), serveCommand(),

@@ -422,8 +422,15 @@ func (e *entry) paramAxis(path string, p *pluginv1.Parameter, r *sweep.Reporter)
 		if err != nil {
 			r.At(item, "%v", err)
 		}
+		if last := len(a.options) - 1; err == nil && v.Whole != "" && last >= 0 &&
+			a.options[last].values[0] == asNumber(typed) {
+			continue // values of a range that are the same whole number
+		}
 		a.options = append(a.options, option{path: item, values: []any{asNumber(typed)},
 			set: func(s *setting) { s.params[p.GetName()] = typed }})
+		if err != nil && v.Whole != "" {
+			break // the other values of the range stand at the same place
+		}
 	}
 	return a
 }
@@ -432,7 +439,7 @@ func (e *entry) paramAxis(path string, p *pluginv1.Parameter, r *sweep.Reporter)
 func typedParam(v schemas.Value, p *pluginv1.Parameter) (any, error) {
 	switch p.GetDefault().GetKind().(type) {
 	case *pluginv1.Value_Int:
-		n, err := schemas.ParseInt(v.Text)
+		n, err := schemas.ParseInt(cmp.Or(v.Whole, v.Text))
 		if err != nil || v.Quoted {
 			return nil, cmp.Or(err, fmt.Errorf("a whole number was expected, not the text %q", sweep.Shorten(v.Text)))
 		}

@@ -18,6 +18,7 @@ package plan
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/pipeline/sweep"
@@ -116,7 +117,7 @@ func build(ctx context.Context, r *sweep.Reporter, algorithms Algorithms, o Opti
 	if err != nil || p == nil {
 		return nil, err
 	}
-	p.Warnings = append(append(opened, refused...), p.Warnings...)
+	p.Warnings = slices.Concat(r.File.Notes, opened, refused, p.Warnings)
 	return p, nil
 }
 

@@ -278,6 +278,28 @@ func TestBudgetsThatDoNotApply(t *testing.T) {
 	}
 }
 
+func TestRangesAreTheirValues(t *testing.T) {
+	src := `name: x
+problem: {class: halfspace, d: {from: 10, to: 1000, steps: 3, scale: log}, margin: 0.1, distribution: skew}
+algorithms: [{use: boosting/hs-stl, rounds: {from: 1, to: 3, steps: 9}, lambda: {from: 1, to: 2, steps: 3}}]
+privacy: {epsilon: {from: 0.1, to: 1, steps: 3, scale: log}, delta: 1e-6}
+goal: {alpha: 0.1, beta: 0.1}
+n: {from: 10, to: 12, steps: 5}
+`
+	written := strings.NewReplacer(
+		"{from: 10, to: 1000, steps: 3, scale: log}", "[10, 100, 1000]", "{from: 1, to: 3, steps: 9}", "[1, 2, 3]",
+		"{from: 1, to: 2, steps: 3}", "[1, 1.5, 2]", "{from: 0.1, to: 1, steps: 3, scale: log}", "[0.1, 0.316, 1]",
+		"{from: 10, to: 12, steps: 5}", "[10, 11, 12]").Replace(src)
+	got, want := mustResolve(t, src, algorithms(), ""), mustResolve(t, written, algorithms(), "")
+	if diff := cmp.Diff(string(want.Resolved), string(got.Resolved)); diff != "" {
+		t.Error(diff)
+	}
+	if len(got.Cells) != 3*3*3*3 || len(got.Warnings) != 1 ||
+		!strings.HasPrefix(got.Warnings[0], "n (line 6): only 3 of the 5") {
+		t.Errorf("%d cells, warnings %q", len(got.Cells), got.Warnings)
+	}
+}
+
 func TestDefaults(t *testing.T) {
 	p := mustResolve(t, base+"privacy: {epsilon: 1}\n", algorithms(), "")
 	c := p.Cells[0]

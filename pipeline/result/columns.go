@@ -17,9 +17,14 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
+// Files lists the files of a result, as Columns names them.
+func Files() []string {
+	return []string{"table", "games", "curve", "bounds", "fits", "trials", "timing", "failures"}
+}
+
 // Columns returns the columns that a file of a result may have, but for those whose names come from
-// algorithms: of "table", "games" (the table in task online), "curve", "bounds", "fits", "trials",
-// "timing" or "failures". It panics where there is no such file.
+// algorithms: of a name in Files, where "games" is the table in task online. It panics where there
+// is no such file.
 func Columns(name string) []schemas.Column {
 	switch name {
 	case "table":

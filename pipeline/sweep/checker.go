@@ -24,6 +24,7 @@ type checker struct {
 	places   map[string]Place
 	mistakes Mistakes
 	wrongs   wrongs
+	notes    []string // see File.Notes
 	fields   map[reflect.Type][]field
 }
 
@@ -85,10 +86,15 @@ func (c *checker) value(n *yaml.Node, v reflect.Value, path string, r rules) {
 	}
 }
 
-// list fills a slice. One value may stand for an axis, or for a list of plain values.
+// list fills a slice. One value may stand for an axis, or for a list of plain values, and a range for
+// a list of numbers.
 func (c *checker) list(n *yaml.Node, v reflect.Value, p Place, path string, r rules) {
 	t := v.Type()
 	axis := t.Implements(axisType)
+	if n.Kind == yaml.MappingNode && TakesRange(t) {
+		c.axisRange(n, v, p, path, r)
+		return
+	}
 	if n.Kind != yaml.SequenceNode {
 		if kind := t.Elem().Kind(); !axis && (kind == reflect.Slice || kind == reflect.Struct || kind == reflect.Map) {
 			c.fail(p, path, "a list was expected, not %s", describe(n))
@@ -130,12 +136,13 @@ func (c *checker) list(n *yaml.Node, v reflect.Value, p Place, path string, r ru
 // mapping fills a struct or a map from a mapping, or a struct's short form from any other node.
 func (c *checker) mapping(n *yaml.Node, v reflect.Value, p Place, path string, r rules) {
 	fields := c.fieldsOf(v.Type())
+	short := slices.IndexFunc(fields, func(f field) bool { return f.short })
+	if short >= 0 && (n.Kind != yaml.MappingNode || isRange(n) && TakesRange(v.FieldByIndex(fields[short].index).Type())) {
+		c.value(n, v.FieldByIndex(fields[short].index), path, fields[short].rules)
+		c.addKeys(n, fields)
+		return
+	}
 	if n.Kind != yaml.MappingNode {
-		if i := slices.IndexFunc(fields, func(f field) bool { return f.short }); i >= 0 && v.Kind() == reflect.Struct {
-			c.value(n, v.FieldByIndex(fields[i].index), path, fields[i].rules)
-			c.addKeys(n, fields)
-			return
-		}
 		c.fail(p, path, "a mapping (%s) was expected, not %s", cmp.Or(listKeys(fields), "key: value"), describe(n))
 		return
 	}

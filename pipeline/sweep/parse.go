@@ -30,6 +30,7 @@ type File struct {
 	Name   string // for messages
 	Source []byte
 	Sweep  schemas.Sweep
+	Notes  []string // what else a reader of the file should know: values of ranges that coincide
 
 	places map[string]Place
 	found  Mistakes
@@ -59,7 +60,7 @@ func Read(name string, src []byte) *File {
 	if root := c.load(src); root != nil {
 		c.value(root, reflect.ValueOf(&f.Sweep).Elem(), "", rules{})
 	}
-	f.found, f.wrongs = c.mistakes, c.wrongs
+	f.found, f.wrongs, f.Notes = c.mistakes, c.wrongs, c.notes
 	r := NewReporter(f)
 	f.checkTogether(r)
 	f.found, f.wrongs = r.found, r.wrongs

@@ -56,6 +56,7 @@ func readRules(tag string) rules {
 			r.reason = value
 		case "pattern":
 			r.pattern = regexp.MustCompile(value)
+		case "default": // filled in by those who read the value
 		default:
 			panic("sweep: no rule " + name)
 		}

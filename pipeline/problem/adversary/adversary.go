@@ -81,6 +81,25 @@ type Rate struct {
 	Outside func(v float64) string // what is wrong with a rate, "" where it is in its range
 }
 
+// Keys lists the keys of the sweep file that the adversary takes, beside its kind.
+func (k *Adversary) Keys() (keys []string) {
+	if len(k.Sees) > 0 {
+		keys = append(keys, "sees")
+	} else if k.Task == schemas.TaskPredict {
+		keys = append(keys, "offline")
+	}
+	if k.Width != nil {
+		keys = append(keys, "width")
+	}
+	if k.Rate != nil {
+		keys = append(keys, "rate")
+	}
+	if len(k.From) > 0 {
+		keys = append(keys, "from")
+	}
+	return keys
+}
+
 // Values of the key sees.
 const (
 	seesLabels  = "labels"  // predict: the answers

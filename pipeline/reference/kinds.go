@@ -1,0 +1,154 @@
+package reference
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/problem/adversary"
+	"github.com/shatterlab/shatter/pipeline/problem/law"
+	"github.com/shatterlab/shatter/pipeline/problem/noise"
+	"github.com/shatterlab/shatter/pipeline/result"
+	"github.com/shatterlab/shatter/pipeline/result/render"
+	"github.com/shatterlab/shatter/pipeline/sweep"
+	"github.com/shatterlab/shatter/pipeline/theory"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// PointsOf says what the points of a class are, with the keys that say how many as code.
+func PointsOf(class string) string {
+	words := map[concept.Shape]string{
+		concept.Scalar: "one whole number, 0..X-1 (`domain`)",
+		concept.Grid:   "`d` whole numbers, 0..X-1 each (`domain`)",
+		concept.Bits:   "`d` bits",
+		concept.Column: "the columns of the 0/1 table in `file`",
+		concept.Ball:   "`d` numbers, a vector of norm at most 1",
+	}
+	d, ok := concept.Lookup(class)
+	if !ok {
+		return ""
+	}
+	return cmp.Or(words[d.Shape], d.PointsDoc)
+}
+
+// plain removes the marks of code from a text.
+func plain(text string) string { return strings.ReplaceAll(text, "`", "") }
+
+func classes() (all []Entry) {
+	for _, name := range concept.Names() {
+		d, _ := concept.Lookup(name)
+		e := Entry{Name: name, Doc: d.Doc}
+		e.add("points", plain(PointsOf(name)))
+		e.add("laws", strings.Join(law.NamesFor(name), ", "))
+		e.add("target random", plain(d.RandomDoc))
+		e.add("target middle", d.MiddleDoc)
+		e.add("target as text", d.Notation)
+		e.add("more", "shatter class describe "+name)
+		e.Example = "problem: {class: " + name + ", ...}"
+		all = append(all, e)
+	}
+	return all
+}
+
+func laws() (all []Entry) {
+	for _, l := range law.All() {
+		e := Entry{Name: l.Name, Doc: l.Doc}
+		e.add("classes", strings.Join(slices.DeleteFunc(concept.Names(), func(c string) bool { return !l.Fits(c) }), ", "))
+		e.Example = "problem: {distribution: " + l.Name
+		for _, k := range l.Keys {
+			doc := k.Doc
+			if k.Default != 0 {
+				doc += fmt.Sprintf(" (default %v)", k.Default)
+			} else {
+				e.Example += ", " + k.Name + ": 0.1"
+			}
+			e.add("key "+k.Name, doc)
+		}
+		e.add("target", l.OneTarget)
+		e.Example += ", ...}"
+		all = append(all, e)
+	}
+	return all
+}
+
+func noises() (all []Entry) {
+	for _, n := range noise.All() {
+		e := Entry{Name: n.Name, Doc: n.Doc, Example: "problem: {noise: {kind: " + n.Name + "}, ...}"}
+		if n.Rate {
+			e.add("keys", "rate")
+			e.Example = "problem: {noise: {kind: " + n.Name + ", rate: 0.1}, ...}"
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+func adversaries() (all []Entry) {
+	for _, a := range adversary.All() {
+		e := Entry{Name: a.Name, Doc: a.Doc, Example: "adversary: {kind: " + a.Name + "}"}
+		e.add("task", a.Task)
+		e.add("reveals", a.Reveals)
+		e.add("keys", strings.Join(a.Keys(), ", "))
+		if len(a.Sees) > 0 {
+			e.add("sees", fmt.Sprintf("%s (default %s)", strings.Join(a.Sees, " or "), a.Sees[0]))
+		}
+		if a.Rate != nil {
+			e.add("rate", fmt.Sprintf("default %v", a.Rate.Default))
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+func scales() (all []Entry) {
+	for _, w := range sweep.Vocabulary("scale") {
+		all = append(all, Entry{Name: w.Name, Doc: w.Doc, Example: "fits: [{x: d, scale: " + w.Name + "}]"})
+	}
+	return all
+}
+
+// columns returns the columns of all result files, those of one name and meaning as one.
+func columns() (all []Entry) {
+	for _, file := range result.Files() {
+		for _, c := range result.Columns(file) {
+			name := file
+			if file == "games" {
+				name = "table of task online"
+			}
+			same := func(e Entry) bool { return e.Name == c.Name && e.Doc == c.Doc }
+			if i := slices.IndexFunc(all, same); i >= 0 {
+				all[i].Facts[1].Text += ", " + name
+				continue
+			}
+			all = append(all, Entry{Name: c.Name, Doc: c.Doc, Facts: []Fact{{"type", string(c.Type)}, {"files", name}}})
+		}
+	}
+	return all
+}
+
+func metrics() (all []Entry) {
+	for _, task := range []string{schemas.TaskPredict, schemas.TaskOnline} {
+		for _, m := range schemas.Metrics(task) {
+			all = append(all, Entry{Name: m.Name, Doc: m.Doc, Facts: []Fact{
+				{"task", task}, {"column", schemas.MetricPrefix + m.Name + " of curve and trials"},
+			}})
+		}
+	}
+	return all
+}
+
+func premises() (all []Entry) {
+	for _, p := range theory.Premises() {
+		all = append(all, Entry{Name: p.Name, Doc: p.Doc})
+	}
+	return all
+}
+
+func formats() (all []Entry) {
+	for _, f := range render.Formats() {
+		all = append(all, Entry{Name: f.Name, Doc: plain(f.Doc), Example: "shatter table DIR -o " + f.Name})
+	}
+	return all
+}

@@ -1,0 +1,113 @@
+// Package reference explains the words that people meet in sweep files and results: the keys of the
+// sweep file with their values, and the names that the registries know. It keeps no list of its
+// own: what a key takes stands in the types of schemas.Sweep, what it means in the JSON Schema that
+// is made of their comments, and everything else in the registries.
+//
+// Start with Entries and Find.
+package reference
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/shatterlab/shatter/pipeline/wording"
+)
+
+// Entry is one meaning of a word.
+type Entry struct {
+	Kind    string  `json:"kind"`
+	Name    string  `json:"name"`
+	Doc     string  `json:"doc,omitempty"`
+	Facts   []Fact  `json:"facts,omitempty"`
+	Values  []Value `json:"values,omitempty"` // what may stand there, or belongs to it
+	Example string  `json:"example,omitempty"`
+
+	words []string // values of a key that have no entry of their own
+}
+
+// Fact is one thing to know about an entry.
+type Fact struct {
+	What string `json:"what"`
+	Text string `json:"text"`
+}
+
+// Value is a name with its meaning.
+type Value struct {
+	Name string `json:"name"`
+	Doc  string `json:"doc,omitempty"`
+}
+
+// add adds a fact whose text is not empty.
+func (e *Entry) add(what, text string) {
+	if text != "" {
+		e.Facts = append(e.Facts, Fact{what, text})
+	}
+}
+
+// Kind is a kind of things that have names.
+type Kind struct {
+	Name, Plural string
+	Doc          string // where their names stand
+	list         func() []Entry
+}
+
+// Kinds lists the kinds, but for the keys of the sweep file, and for algorithms and their
+// parameters, which plugins describe.
+func Kinds() []Kind {
+	return []Kind{
+		{"class", "classes", "values of problem.class", classes},
+		{"law", "laws", "values of problem.distribution", laws},
+		{"noise", "noises", "values of problem.noise.kind", noises},
+		{"adversary", "adversaries", "values of adversary.kind", adversaries},
+		{"scale", "scales", "values of fits.scale", scales},
+		{"column", "columns", "of result files", columns},
+		{"metric", "metrics", "of trials, measured by workers; columns m_NAME", metrics},
+		{"premise", "premises", "of theorems, as theory_reason names them", premises},
+		{"format", "formats", "of tables, values of -o", formats},
+	}
+}
+
+// Entries returns the things of a kind.
+func (k Kind) Entries() []Entry {
+	all := k.list()
+	for i := range all {
+		all[i].Kind = k.Name
+	}
+	return all
+}
+
+// Entries returns everything that has a name: first the keys of the sweep file, then the kinds.
+func Entries() []Entry {
+	all := keys()
+	for _, k := range Kinds() {
+		all = append(all, k.Entries()...)
+	}
+	return all
+}
+
+// Find returns the entries that a word means: those whose name it is, or the last part of whose
+// name, and the keys that take it as a value. An empty result comes with the end of a message that
+// suggests others.
+func Find(word string, all []Entry) (found []Entry, suggestion string) {
+	word = strings.ToLower(word)
+	var names []string
+	for _, e := range all {
+		if e.means(word) || slices.Contains(e.words, word) {
+			found = append(found, e)
+		}
+		names = append(append(append(names, e.Name), lastPart(e.Name)), e.words...)
+	}
+	if len(found) > 0 {
+		return found, ""
+	}
+	return nil, wording.DidYouMean(word, names)
+}
+
+// means reports whether a word in small letters is the entry's name, or the end of it.
+func (e *Entry) means(word string) bool {
+	name := strings.ToLower(e.Name)
+	return name == word || strings.HasSuffix(name, "."+word) || strings.HasSuffix(name, "/"+word)
+}
+
+// lastPart returns the part of a name behind the last dot or slash.
+func lastPart(name string) string { return name[strings.LastIndexAny(name, "./")+1:] }

@@ -1,0 +1,104 @@
+package reference
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/problem/law"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// Everything that has a name says what it means, and every key shows a line of an example.
+func TestEntriesAreComplete(t *testing.T) {
+	for _, e := range Entries() {
+		if e.Doc == "" {
+			t.Errorf("%s %s has no documentation", e.Kind, e.Name)
+		}
+		if key := e.Name[strings.LastIndexByte(e.Name, '.')+1:]; e.Kind == "key" && !strings.Contains(e.Example, key+":") {
+			t.Errorf("the example of %s is %q", e.Name, e.Example)
+		}
+	}
+}
+
+func TestFind(t *testing.T) {
+	all := Entries()
+	for _, tt := range []struct {
+		word string
+		want []string // "kind name"
+	}{
+		{"problem.noise", []string{"key problem.noise"}},
+		{"noise", []string{"key problem.noise", "column noise"}},
+		{"noise.rate", []string{"key problem.noise.rate"}},
+		{"Rate", []string{"key problem.noise.rate", "key adversary.rate", "column rate"}},
+		{"alpha", []string{"key goal.alpha", "column alpha"}},
+		{"uniform", []string{"key problem.target", "law uniform"}},
+		{"random", []string{"key problem.target", "noise random", "adversary random"}},
+		{"thresholds", []string{"class thresholds"}},
+		{"n_star", []string{"column n_star"}},
+		{"clean-labels", []string{"premise clean-labels"}},
+		{"query_error", []string{"metric query_error"}},
+		{"learn", []string{"key task"}},
+	} {
+		found, _ := Find(tt.word, all)
+		var got []string
+		for _, e := range found {
+			got = append(got, e.Kind+" "+e.Name)
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s means %q, not %q", tt.word, got, tt.want)
+		}
+	}
+	for word, want := range map[string]string{"problems": `"problem"`, "alhpa": `"alpha"`, "skw": `"skew"`} {
+		if found, suggestion := Find(word, all); len(found) > 0 || !strings.Contains(suggestion, want) {
+			t.Errorf("%s means %v, with the suggestion %q", word, found, suggestion)
+		}
+	}
+}
+
+// The defaults that tags state are those that are filled in.
+func TestDefaultsAreThoseFilledIn(t *testing.T) {
+	parse := func(read interface{ UnmarshalText([]byte) error }, text string) error {
+		return read.UnmarshalText([]byte(text))
+	}
+	var time schemas.Duration
+	var memory schemas.Bytes
+	for _, e := range Entries() {
+		i := slices.IndexFunc(e.Facts, func(f Fact) bool { return f.What == "default" })
+		if e.Kind != "key" || i < 0 {
+			continue
+		}
+		text := e.Facts[i].Text
+		number, err := schemas.ParseFloat(text)
+		wrong := false
+		switch e.Name {
+		case "seed":
+			wrong = number != schemas.DefaultSeed
+		case "trials":
+			wrong = number != schemas.DefaultTrials
+		case "problem.minority":
+			j := slices.IndexFunc(law.Keys(), func(k *law.Key) bool { return k.Name == "minority" })
+			wrong = number != law.Keys()[j].Default
+		case "problem.literals":
+			wrong = number != concept.DefaultLiterals
+		case "n.from":
+			wrong = number != schemas.DefaultFrom
+		case "n.to":
+			wrong = number != schemas.DefaultTo
+		case "n.within":
+			wrong = number != schemas.DefaultWithin
+		case "n.confidence":
+			wrong = number != schemas.DefaultConfidence
+		case "limits.trial":
+			err, wrong = parse(&time, text), time != schemas.DefaultTrialTime
+		case "limits.memory":
+			err, wrong = parse(&memory, text), memory != schemas.DefaultMemory
+		default:
+			err = nil
+		}
+		if err != nil || wrong {
+			t.Errorf("the default of %s is not %s (%v)", e.Name, text, err)
+		}
+	}
+}
