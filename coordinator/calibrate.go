@@ -8,12 +8,13 @@ import (
 
 // Prediction tells what a sweep will probably take.
 type Prediction struct {
-	Cells   []CellPrediction // in the order of the plan
-	Trials  forecast.Range   // that enter the table; a run executes some more where slots would idle
-	Seconds forecast.Range   // of all slots together
-	Time    forecast.Range   // seconds on the slots that were asked for
-	Ledger  forecast.Range   // bytes
-	Result  forecast.Range   // bytes
+	Cells    []CellPrediction // in the order of the plan
+	Trials   forecast.Range   // that enter the table
+	Executed forecast.Range   // that are run: jobs run on into what may be needed next, see forecast.Jobs
+	Seconds  forecast.Range   // of all slots together
+	Time     forecast.Range   // seconds on the slots that were asked for
+	Ledger   forecast.Range   // bytes
+	Result   forecast.Range   // bytes
 
 	Calibration int64     // number of trials that were run for this
 	Failures    []Failure // of them: the first of each kind
@@ -22,15 +23,17 @@ type Prediction struct {
 
 // CellPrediction is a cell's part of a Prediction.
 type CellPrediction struct {
-	Cell    string // first digits of its key
-	What    string // algorithm and problem, in words
-	Trivial bool   // nothing is run, because a learner without data succeeds
-	Trials  forecast.Range
-	Seconds forecast.Range // of one slot
+	Cell     string         // first digits of its key
+	What     string         // algorithm and problem, in words
+	Trivial  bool           // nothing is run, because a learner without data succeeds
+	Trials   forecast.Range // that enter the table
+	Executed forecast.Range // that are run
+	Seconds  forecast.Range // of one slot
 
 	path     float64 // seconds however many slots there are
 	rowBytes float64 // of the result files, for each trial
-	rounds   float64 // of a search; or jobs, where there is none
+	jobs     float64
+	sizes    float64 // sample sizes, rows of the curve
 }
 
 // Calibrate runs a few trials of each cell of the folder's plan, through queue, workers and plugins
@@ -132,10 +135,13 @@ func (out *CellPrediction) predictSearch(p *probe, all []*forecast.Scenario, sea
 	spread := func(quantity func(*forecast.Scenario) float64) forecast.Range {
 		return forecast.Spread(all, weights, quantity)
 	}
-	out.Trials = spread((*forecast.Scenario).Trials)
-	out.Seconds = spread(func(s *forecast.Scenario) float64 { return s.Cost(p.seconds) })
+	jobs := p.cell.jobRule(p.costs().at)
+	out.Trials = spread(func(s *forecast.Scenario) float64 { return s.Work(jobs).Counted })
+	out.Executed = spread(func(s *forecast.Scenario) float64 { return s.Work(jobs).Executed })
+	out.Seconds = spread(func(s *forecast.Scenario) float64 { return s.Work(jobs).Seconds })
 	out.path = spread(func(s *forecast.Scenario) float64 { return s.Path(p.seconds) }).Likely
-	out.rounds = spread((*forecast.Scenario).Rounds).Likely
+	out.jobs = spread(func(s *forecast.Scenario) float64 { return s.Work(jobs).Jobs }).Likely
+	out.sizes = spread((*forecast.Scenario).Sizes).Likely
 }
 
 // predictList predicts a cell whose sizes are given: all of its trials, but those at sizes that are
@@ -147,10 +153,12 @@ func (out *CellPrediction) predictList(p *probe) {
 		}
 		trials := float64(p.plan.Trials)
 		out.Trials = out.Trials.Plus(exactly(trials))
+		out.Executed = out.Trials
 		cost := trials * p.seconds(n)
 		out.Seconds = out.Seconds.Plus(exactly(cost))
 		out.path = max(out.path, p.seconds(n))
-		out.rounds += 1 + cost/aimJob
+		out.jobs += 1 + cost/aimJob
+		out.sizes++
 	}
 }
 
@@ -173,38 +181,44 @@ func (x predictor) leastFeasible(ctx context.Context, c *cell, p *probe) (int64,
 }
 
 const (
-	numberBytes  = 1.2   // of one number of one trial in trials.parquet
-	cellBytes    = 4000  // of a cell in the other files
-	resultBytes  = 40000 // of the files without cells
-	messageBytes = 1400  // of a result message without rows, with its frame
-	outcomeBytes = 17    // of a row, and 8 more for each metric
+	numberBytes  = 1.2    // of one number of one trial in trials.parquet
+	pointBytes   = 390    // of a sample size of a cell in the files of the curve and in the report
+	cellBytes    = 4000   // of a cell in the other files
+	resultBytes  = 930000 // of the files without cells, most of them for what draws the report
+	messageBytes = 1400   // of a result message without rows, with its frame
+	outcomeBytes = 17     // of a row, and 8 more for each metric
 
-	jobsPerRound = 4    // of a search: two sizes, each shared out
-	busyShare    = 0.85 // usual share of a slot's time that goes into trials
+	busyShare = 0.85 // usual share of a slot's time that goes into trials
 )
 
 func exactly(x float64) forecast.Range { return forecast.Range{Likely: x, Low: x, High: x} }
 
 func (out *Prediction) add(p CellPrediction) {
 	out.Cells = append(out.Cells, p)
-	out.Trials, out.Seconds = out.Trials.Plus(p.Trials), out.Seconds.Plus(p.Seconds)
-	out.Result = out.Result.Plus(p.Trials.Times(p.rowBytes)).Plus(exactly(cellBytes))
+	out.Trials, out.Executed = out.Trials.Plus(p.Trials), out.Executed.Plus(p.Executed)
+	out.Seconds = out.Seconds.Plus(p.Seconds)
+	out.Result = out.Result.Plus(p.Trials.Times(p.rowBytes)).Plus(exactly(cellBytes + pointBytes*p.sizes))
 }
 
 // total divides the work among the slots. A cell's rounds follow one another, however many slots
-// there are.
+// there are; slots that would be idle meanwhile run trials that will probably be needed.
 func (out *Prediction) total(probes []*probe, slots int) {
-	out.Time = out.Seconds.Times(1 / busyShare / float64(slots))
+	lanes := busyShare * float64(slots)
+	out.Time = out.Seconds.Times(1 / lanes)
+	longest := CellPrediction{}
 	for i, probe := range probes {
 		p := out.Cells[i]
-		out.Time.Likely, out.Time.High = max(out.Time.Likely, p.path), max(out.Time.High, p.path)
-		jobs := p.rounds
-		if probe.scenarios != nil {
-			jobs = min(jobsPerRound*p.rounds, 1+p.Seconds.Likely/forecast.LeastJob)
+		if p.path > longest.path {
+			longest = p
 		}
 		row := float64(outcomeBytes + 8*len(probe.plan.Metrics))
-		frames := forecast.Range{Likely: jobs, Low: jobs / 2, High: jobs * 2}
-		out.Ledger = out.Ledger.Plus(p.Trials.Times(row)).Plus(frames.Times(messageBytes))
+		frames := forecast.Range{Likely: p.jobs, Low: p.jobs / 2, High: p.jobs * 2}
+		out.Ledger = out.Ledger.Plus(p.Executed.Times(row)).Plus(frames.Times(messageBytes))
+	}
+	out.Time.Likely, out.Time.High = max(out.Time.Likely, longest.path), max(out.Time.High, longest.path)
+	if idle := longest.path*lanes - out.Seconds.Likely; idle > 0 && longest.Seconds.Likely > 0 {
+		guesses := min(idle/longest.Seconds.Likely, 1) * longest.Executed.Likely
+		out.Executed = out.Executed.Plus(forecast.Range{Likely: guesses / 2, High: guesses})
 	}
 	out.Result = out.Result.Plus(exactly(resultBytes))
 }

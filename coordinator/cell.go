@@ -193,14 +193,22 @@ func (c *cell) finished(status string) bool {
 	return status != estimate.StatusFailed && status != estimate.StatusUndecided && status != estimate.StatusNotMonotone
 }
 
-// aims returns the least and the best length of a job, in seconds. The trials of an interactive job
-// share its round trips, so a job should be much longer than these alone.
-func (c *cell) aims() (least, best float64) {
-	trips := 0.0
-	if c.Adversary != nil && !c.Adversary.Offline {
-		trips = roundTrip * float64(c.Queries)
-	}
+// aims returns the least and the best length of a job at n, in seconds. The trials of an interactive
+// job share its round trips, so a job should be much longer than these alone.
+func (c *cell) aims(n int64) (least, best float64) {
+	trips := roundTrip * c.trips(n)
 	return forecast.LeastJob + 2*trips, aimJob + 20*trips
+}
+
+// trips returns the number of round trips that the trials of a job at n share.
+func (c *cell) trips(n int64) float64 {
+	switch {
+	case !c.interactive():
+		return 0
+	case c.Online():
+		return float64(n)
+	}
+	return float64(c.Queries)
 }
 
 // words names the cell for people: its algorithm and what most tells its problem apart.

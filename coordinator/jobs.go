@@ -158,7 +158,7 @@ func (d *dispatcher) guess(ctx context.Context, c *cell) error {
 // cut shortens a block to one job.
 func (d *dispatcher) cut(c *cell, b estimate.Block) estimate.Block {
 	most := c.SessionTrials(b.N)
-	least, best := c.aims()
+	least, best := c.aims(b.N)
 	switch t := c.secondsPerTrial(b.N); {
 	case d.sizes != nil:
 		most = min(most, 1+d.sizes.IntN(64))
@@ -181,7 +181,7 @@ func (d *dispatcher) widen(c *cell, b estimate.Block) estimate.Block {
 	if c.Find == nil || t == 0 || d.sizes != nil || d.budget.Given() {
 		return b
 	}
-	least, _ := c.aims()
+	least, _ := c.aims(b.N)
 	want := int(min(least/t, float64(c.SessionTrials(b.N))))
 	end := min(int64(b.First+want), c.MaxTrials)
 	if end > int64(b.First+b.Count) {

@@ -79,8 +79,17 @@ func (l *list) Needs() []int64 {
 	return out
 }
 
+// Want returns a few trials of every sample size before all of them, so that it is soon known what
+// trials cost and which sizes fail.
 func (l *list) Want() []estimate.Block {
 	var out []estimate.Block
+	if len(l.sizes) > 1 && l.trials >= 4*pilot {
+		for _, s := range l.sizes {
+			if l.open(s) {
+				out = append(out, estimate.Block{N: s.N, Count: pilot})
+			}
+		}
+	}
 	for _, s := range l.sizes {
 		if l.open(s) {
 			out = append(out, estimate.Block{N: s.N, Count: l.trials})

@@ -12,10 +12,12 @@ import (
 
 // outlook is what a cell will probably still take.
 type outlook struct {
-	fed             int64 // outcomes that the cell had when this was predicted
-	made            bool
-	measured        bool // the cell's own trials tell what one costs
-	seconds, trials float64
+	fed      int64 // outcomes that the cell had when this was predicted
+	made     bool
+	measured bool           // the cell's own trials tell what one costs
+	seconds  forecast.Range // of one slot
+	counted  float64        // trials that will be read
+	executed float64        // trials that will be run, most of them to be read later and some never
 }
 
 // outlooks predicts what the cells of a grid will still take.
@@ -32,7 +34,7 @@ func (o *outlooks) refresh(deadline time.Time) {
 	for range cells {
 		o.next %= len(cells)
 		c := cells[o.next]
-		if !c.done && (!c.outlook.made || c.outlook.fed != c.fed) {
+		if !c.done && c.outlook.stale(c) {
 			if !time.Now().Before(deadline) {
 				return
 			}
@@ -42,67 +44,146 @@ func (o *outlooks) refresh(deadline time.Time) {
 	}
 }
 
-// predict plays a cell on to its end.
-func (o *outlooks) predict(c *cell) outlook {
-	out := outlook{fed: c.fed, made: true}
-	for _, s := range c.sizes {
-		out.measured = out.measured || s.trials > 0
+// stale reports whether the cell has gone on noticeably since it was predicted.
+func (o outlook) stale(c *cell) bool {
+	if c.Find == nil {
+		return !o.made || o.fed != c.fed
 	}
+	return !o.made || float64(c.fed) > 1.05*float64(o.fed)
+}
+
+// predict returns what a cell will take from now to its end.
+func (o *outlooks) predict(c *cell) outlook {
+	cost := c.costs()
+	out := outlook{fed: c.fed, made: true, measured: len(cost) > 0}
+	low := func(n int64) float64 { l, _ := cost.limits(n); return l }
+	high := func(n int64) float64 { _, h := cost.limits(n); return h }
 	search, searches := c.decider.(*estimate.Search)
-	if searches && len(search.Result().Points) == 0 {
-		kind := forecast.Search{Find: searchOf(c.Cell, len(o.grid.cells)), Least: c.leastSize()}
-		first := o.forecasts.First(c.Cell, kind)
-		out.trials, out.seconds = first.Trials(), first.Cost(c.secondsPerTrial)
+	if !searches {
+		left := c.Left()
+		for _, b := range left {
+			out.counted += float64(b.Count)
+			out.seconds = out.seconds.Plus(forecast.Range{
+				Likely: float64(b.Count) * cost.at(b.N), Low: float64(b.Count) * low(b.N), High: float64(b.Count) * high(b.N),
+			})
+		}
+		out.executed = out.counted
 		return out
 	}
-	for _, b := range c.Left() {
-		seconds := c.secondsPerTrial(b.N) * float64(b.Count)
-		if searches {
-			seconds = max(forecast.LeastJob, seconds)
+	courses := o.courses(c, search)
+	left := func(seconds func(n int64) float64, ownError float64) (work []forecast.Work) {
+		for _, sc := range courses {
+			work = append(work, remaining(search, sc, c.jobRule(seconds), ownError))
 		}
-		out.seconds += seconds
-		out.trials += float64(b.Count)
+		slices.SortFunc(work, func(a, b forecast.Work) int { return cmp.Compare(a.Seconds, b.Seconds) })
+		return work
 	}
+	likely := left(cost.at, 1)
+	middle := likely[1 : len(likely)-1]
+	for _, w := range middle {
+		part := 1 / float64(len(middle))
+		out.counted += w.Counted * part
+		out.executed += w.Executed * part
+		out.seconds.Likely += w.Seconds * part
+	}
+	out.seconds.Low, out.seconds.High = left(low, 0.6)[1].Seconds, left(high, 1.7)[len(likely)-2].Seconds
 	return out
 }
 
-// sum adds the predictions up. Cells of which no trial has come back are taken to cost what the
-// others do on average; settled reports that there are none of these.
-func (o *outlooks) sum() (seconds, trials float64, settled bool) {
-	typical, known := o.typical()
-	settled = known
+// trialsLeft predicts the trials that a cell will still read. It is a function of the outcomes alone,
+// and stands in tables.
+func (o *outlooks) trialsLeft(c *cell) (trials float64) {
+	search, searches := c.decider.(*estimate.Search)
+	if searches && len(search.Result().Points) == 0 {
+		courses := o.courses(c, search)
+		for _, sc := range courses {
+			trials += sc.Trials() / float64(len(courses))
+		}
+		return trials
+	}
+	for _, b := range c.Left() {
+		trials += float64(b.Count)
+	}
+	return trials
+}
+
+// courses returns some courses that a search can take after what it has read.
+func (o *outlooks) courses(c *cell, s *estimate.Search) []*forecast.Scenario {
+	var points []estimate.Point
+	for _, p := range s.Result().Points {
+		if !p.Spot {
+			points = append(points, p)
+		}
+	}
+	// Cells share their courses: that some sizes are refused changes little in these.
+	kind := forecast.Search{Find: searchOf(c.Cell, len(o.grid.cells))}
+	return o.forecasts.Typical(kind, forecast.Beliefs(c.Cell, o.forecasts.Scenarios(kind), points, c.leastSize()))
+}
+
+// remaining returns what a search will still take if it goes on like a scenario. The more it has read
+// the more it knows itself: from a third of its trials on, it says which are left before the spot
+// checks. This is taken times ownError.
+func remaining(s *estimate.Search, sc *forecast.Scenario, jobs forecast.Jobs, ownError float64) forecast.Work {
+	own := jobs.Take(s.Left()).Times(ownError)
+	if s.Checking() {
+		return own
+	}
+	read := s.Result().Trials
+	claims, spots := sc.Rest(read, jobs)
+	share := min(1, 3*float64(read)/(float64(read)+claims.Counted+spots.Counted))
+	return claims.Times(1 - share).Plus(own.Times(share)).Plus(spots)
+}
+
+// total is what all cells will probably still take.
+type total struct {
+	seconds  forecast.Range // of one slot
+	counted  float64        // trials, see outlook
+	executed float64
+}
+
+// sum adds the predictions up. Cells of which no trial has come back are taken to cost about what the
+// others do on average: limits is the factor by which this may be wrong.
+// share is that of the trials that are looked at a second time.
+func (o *outlooks) sum(share float64) (t total) {
+	const limits = 4
+	typical := o.typical()
+	all, looks := 0.0, 0.0
 	for _, c := range o.grid.cells {
+		if share > 0 && c.fed > 0 {
+			spent := c.spent()
+			all += spent
+			looks += lookFactor * spent / float64(c.fed) * max(leastLooks, share*float64(c.fed)/4)
+			looks += forecast.LeastJob * leastSizes
+		}
 		switch {
 		case c.done:
 			continue
 		case c.outlook.measured:
-			seconds += c.outlook.seconds
+			t.seconds = t.seconds.Plus(c.outlook.seconds)
 		default:
-			seconds += typical
-			settled = false
+			t.seconds = t.seconds.Plus(forecast.Range{Likely: typical, Low: typical / limits, High: typical * limits})
 		}
-		trials += c.outlook.trials
+		t.counted += c.outlook.counted
+		t.executed += c.outlook.executed
 	}
-	return seconds, trials, settled
+	looks = min(looks, max(slowLooks, slowShare*(all+t.seconds.Likely)))
+	t.seconds = t.seconds.Plus(exactly(looks))
+	return t
 }
 
-// typical returns what a cell of which trials have come back costs on average, from its first trial
-// to its end. known is false where there is no such cell.
-func (o *outlooks) typical() (seconds float64, known bool) {
+// typical returns what a cell of which trials have come back costs on average, in seconds from its
+// first trial to its end; 0 where there is no such cell.
+func (o *outlooks) typical() (seconds float64) {
 	cells := 0
 	for _, c := range o.grid.cells {
-		cost := 0.0
-		for _, s := range c.sizes {
-			cost += s.seconds
-		}
-		switch {
-		case c.done && cost > 0:
+		if cost := c.spent(); cost > 0 {
 			seconds, cells = seconds+cost, cells+1
-		case !c.done && c.outlook.measured:
-			seconds, cells = seconds+cost+c.outlook.seconds, cells+1
+			if !c.done {
+				seconds += c.outlook.seconds.Likely
+			}
 		}
 	}
-	return seconds / float64(max(cells, 1)), cells > 0
+	return seconds / float64(max(cells, 1))
 }
 
 // Undecided is a cell that a budget left over, with what deciding it would probably take.
@@ -116,17 +197,17 @@ type Undecided struct {
 // undecided lists the cells that are not done, the dearest first.
 func (o *outlooks) undecided() (left []Undecided) {
 	o.refresh(time.Now().Add(time.Minute))
-	typical, _ := o.typical()
+	typical := o.typical()
 	for _, c := range o.grid.cells {
 		if c.done {
 			continue
 		}
-		seconds := c.outlook.seconds
+		seconds := c.outlook.seconds.Likely
 		if !c.outlook.measured {
 			seconds = typical
 		}
 		left = append(left, Undecided{
-			Cell: c.Key.Short(), What: c.words(), Trials: int64(math.Ceil(c.outlook.trials)), Seconds: seconds,
+			Cell: c.Key.Short(), What: c.words(), Trials: int64(math.Ceil(c.outlook.counted)), Seconds: seconds,
 		})
 	}
 	slices.SortStableFunc(left, func(a, b Undecided) int {

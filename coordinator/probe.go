@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 
@@ -18,11 +19,11 @@ type stage struct {
 }
 
 // The first trial pays for starting a process, on a busy machine some tenths of a second, and only
-// jobs of some length tell what a trial costs. One trial with many queries tells enough, but for
-// the round trips that it would share with others of its job.
+// jobs of some length tell what a trial costs. Trials with an adversary share their round trips, so
+// a usual job of them tells it, and takes hardly longer than one trial.
 var (
 	stages          = []stage{{1, 3}, {2, 0.25}, {6, 0.06}, {22, 0.06}, {86, 0.06}, {342, 0}}
-	adversaryStages = []stage{{1, 1}, {5, 0.2}, {21, 0}}
+	adversaryStages = []stage{{1, 10}, {1 + usualTrials, 0.2}, {21, 0}}
 )
 
 const (
@@ -54,14 +55,7 @@ type probed struct {
 // shared returns the seconds of a trial with an adversary that it shares with the others of a usual
 // job, beyond those that it shared with the trials that were tried.
 func (p *probe) shared(n int64, tried int) float64 {
-	trips := float64(p.plan.Queries)
-	switch {
-	case p.plan.Adversary == nil || p.plan.Adversary.Offline:
-		return 0
-	case p.plan.Online():
-		trips = float64(n)
-	}
-	return roundTrip * trips * max(0, 1/float64(tried)-1.0/usualTrials)
+	return roundTrip * p.cell.trips(n) * max(0, 1/float64(tried)-1.0/usualTrials)
 }
 
 // first returns the size that is tried first.
@@ -97,7 +91,10 @@ func (p *probe) Want() []estimate.Block {
 // until returns the number of trials up to which the open size is tried in this stage.
 func (p *probe) until() int {
 	most := p.stages[p.open.stage].until
-	if p.scenarios == nil {
+	switch {
+	case p.scenarios == nil && p.cell.interactive():
+		most = min(most, p.plan.Trials)
+	case p.scenarios == nil:
 		most = min(most, max(1, p.plan.Trials/4))
 	}
 	return min(most, p.cell.SessionTrials(p.open.N))
@@ -226,30 +223,13 @@ func (p *probe) points() (points []estimate.Point) {
 	return points
 }
 
-// seconds returns the cost of a trial at n. It is a line between the sizes that were tried, which
-// goes on beyond the last, but not faster than n. Below the first, and where only one was tried, it
-// is proportional to n.
-func (p *probe) seconds(n int64) float64 {
-	var tried []*probed
-	for _, s := range p.shown {
-		tried = append(tried, s)
+// costs returns what trials took at the sizes that were tried.
+func (p *probe) costs() (out costs) {
+	for _, n := range slices.Sorted(maps.Keys(p.shown)) {
+		out = append(out, sizeCost{n, p.shown[n].cost})
 	}
-	slices.SortFunc(tried, func(a, b *probed) int { return cmp.Compare(a.N, b.N) })
-	switch {
-	case len(tried) == 0:
-		return 0
-	case len(tried) == 1 || n <= tried[0].N:
-		return tried[0].cost * float64(n) / float64(tried[0].N)
-	}
-	i, _ := slices.BinarySearchFunc(tried, n, func(s *probed, n int64) int { return cmp.Compare(s.N, n) })
-	i = min(i, len(tried)-1)
-	a, b := tried[i-1], tried[i]
-	slope := max(0, (b.cost-a.cost)/float64(b.N-a.N))
-	switch {
-	case n > b.N && b.cost < 1.3*a.cost:
-		return b.cost // the difference may be chance, and would be carried far
-	case n > b.N:
-		return b.cost + float64(min(slope, b.cost/float64(b.N))*float64(n-b.N))
-	}
-	return a.cost + float64(slope*float64(n-a.N))
+	return out
 }
+
+// seconds predicts the seconds of a trial at n.
+func (p *probe) seconds(n int64) float64 { return p.costs().at(n) }

@@ -3,19 +3,19 @@ package coordinator
 import (
 	"math"
 	"time"
+
+	"github.com/shatterlab/shatter/coordinator/forecast"
 )
 
 // Progress tells where a run stands.
 type Progress struct {
 	Cells, Decided int
-	Trials         int64         // outcomes of this run
-	Known          int64         // outcomes that the ledger had before
-	Served         int64         // outcomes from the cache
-	PerSecond      float64       // trials, averaged over some ten seconds
-	Remaining      time.Duration // predicted; 0: there is no prediction yet
-	Settled        bool          // Remaining rests on trials of all cells that are not decided
-	LeftTrials     int64         // that will probably still be read; 0 where Remaining is
-	Slots          int           // that work, as far as is known
+	Trials         int64   // outcomes of this run
+	Known          int64   // outcomes that the ledger had before
+	Served         int64   // outcomes from the cache
+	PerSecond      float64 // trials, averaged over some ten seconds
+	Left           *Left   // what is still to be done; nil: not known well enough to be told
+	Slots          int     // that work, as far as is known
 	Elapsed        time.Duration
 	Failed         map[string]int64 // by kind
 	First          []Failure        // the first of each kind
@@ -23,6 +23,16 @@ type Progress struct {
 	NoWorkers      bool             // jobs are out and nobody asks for work
 	Looks, Looked  int64            // trials to be looked at a second time, and those that were; 0 until that begins
 }
+
+// Left predicts what a run still takes.
+type Left struct {
+	Seconds  forecast.Range // until its end
+	Counted  int64          // trials that will probably enter the table
+	Executed int64          // trials that will probably be run, the others included that slots or short jobs take up
+}
+
+// mostSpread is the ratio of the limits of a prediction from which on it is not worth telling.
+const mostSpread = 10
 
 // progress makes the progress of a run, with numbers that are calm from one look to the next.
 type progress struct {
@@ -35,10 +45,9 @@ type progress struct {
 	paused   time.Duration // by those who were told of the progress, perhaps with a question to a person
 
 	rate     decayingRate
-	foreseen time.Time // when what follows was brought up to date; zero: never
-	left     float64   // seconds, smoothed
-	trials   float64   // that will probably still be read
-	settled  bool
+	foreseen time.Time      // when what follows was brought up to date; zero: never
+	seconds  forecast.Range // left, smoothed
+	total    total
 }
 
 // look returns the progress at a time.
@@ -55,47 +64,60 @@ func (p *progress) look(now time.Time) Progress {
 	for kind, f := range p.tally.failures {
 		out.Failed[kind] = f.Count
 	}
-	out.Remaining, out.LeftTrials, out.Settled = p.remaining(now)
+	out.Left = p.left(now)
 	return out
 }
 
-// remaining predicts the time left: what the cells still have to read, weighted by what it costs,
-// over the slots. The prediction is brought up to date once a second.
-func (p *progress) remaining(now time.Time) (left time.Duration, trials int64, settled bool) {
+// left predicts what is left: what the cells still have to run, weighted by what it costs, over the
+// slots. The prediction is brought up to date once a second.
+func (p *progress) left(now time.Time) *Left {
 	if p.foreseen.IsZero() || now.Sub(p.foreseen) >= time.Second {
-		p.outlooks.refresh(time.Now().Add(10 * time.Millisecond))
-		var seconds float64
-		seconds, p.trials, p.settled = p.outlooks.sum()
-		p.smooth(now, p.affordable(seconds)/float64(p.jobs.slots)/p.busy(now))
+		p.outlooks.refresh(time.Now().Add(100 * time.Millisecond))
+		p.total = p.outlooks.sum(p.looks.share)
+		p.smooth(now, p.affordable(p.total.seconds).Times(1/float64(p.jobs.slots)/p.busy(now)))
 	}
-	left = time.Duration(max(0, p.left-now.Sub(p.foreseen).Seconds()) * float64(time.Second)).Round(time.Second)
-	if p.left > 0 {
-		left = max(left, time.Second)
+	past := now.Sub(p.foreseen).Seconds()
+	left := &Left{Counted: int64(p.total.counted), Executed: int64(p.total.executed)}
+	for _, x := range []struct {
+		to   *float64
+		from float64
+	}{
+		{&left.Seconds.Low, p.seconds.Low}, {&left.Seconds.Likely, p.seconds.Likely}, {&left.Seconds.High, p.seconds.High},
+	} {
+		*x.to = max(1, x.from-past)
 	}
-	if left == 0 {
-		return 0, 0, false
+	if p.seconds.Likely == 0 || left.Seconds.High > mostSpread*left.Seconds.Low {
+		return nil
 	}
-	return left, int64(p.trials), p.settled
+	return left
 }
 
-// smooth takes a new prediction of the seconds left into the one that runs down.
-func (p *progress) smooth(now time.Time, left float64) {
-	if p.left > 0 && left > 0 {
+// smooth takes a new prediction of the seconds left into the one that runs down. What was predicted
+// while little was known is soon forgotten: the memory is a part of the time that the run has taken.
+func (p *progress) smooth(now time.Time, left forecast.Range) {
+	if p.seconds.Likely > 0 && left.Likely > 0 {
 		dt := now.Sub(p.foreseen).Seconds()
-		keep := math.Exp(-dt / 5)
-		left = float64(max(0, p.left-dt)*keep) + float64(left*(1-keep))
+		keep := math.Exp(-dt / min(5, now.Sub(p.began).Seconds()/5))
+		mix := func(old, now float64) float64 {
+			return math.Pow(max(0.1, old-dt), keep) * math.Pow(max(0.1, now), 1-keep)
+		}
+		left.Low, left.Likely = mix(p.seconds.Low, left.Low), mix(p.seconds.Likely, left.Likely)
+		left.High = mix(p.seconds.High, left.High)
 	}
-	p.foreseen, p.left = now, left
+	p.foreseen, p.seconds = now, left
 }
 
 // affordable returns the part of the predicted seconds that the budget allows.
-func (p *progress) affordable(seconds float64) float64 {
+func (p *progress) affordable(seconds forecast.Range) forecast.Range {
 	switch b := p.jobs.budget; {
 	case b.Trials > 0:
 		left := float64(b.Trials - p.tally.trials)
-		return seconds * min(1, max(0, left)/max(1, p.trials))
+		return seconds.Times(min(1, max(0, left)/max(1, p.total.counted)))
 	case b.Time > 0:
-		return max(0, min(seconds, b.Time.Seconds()-p.tally.seconds))
+		left := max(0, b.Time.Seconds()-p.tally.seconds)
+		return forecast.Range{
+			Likely: min(seconds.Likely, left), Low: min(seconds.Low, left), High: min(seconds.High, left),
+		}
 	}
 	return seconds
 }

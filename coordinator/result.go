@@ -25,6 +25,7 @@ type Summary struct {
 	Decided      int
 	Unfinished   int   // undecided or failed cells
 	Trials       int64 // outcomes that workers have brought
+	Counted      int64 // outcomes that the tables count, those of earlier runs among them
 	Served       int64 // outcomes that came from the cache
 	FailedTrials int64
 	Failures     []Failure // the first of each kind
@@ -62,6 +63,7 @@ func (r *run) finish(interrupted bool) (*Summary, error) {
 		}
 		for i, row := range res.Table {
 			s.FailedTrials += row.Failed
+			s.Counted += row.Trials
 			if !r.grid.cells[i].finished(row.Status) {
 				s.Unfinished++
 			}
@@ -155,7 +157,7 @@ type tables struct {
 func (t *tables) verdict(c *cell) estimate.Result {
 	res := c.Result()
 	if t.partial != "" && !c.done {
-		left := coarsely(t.outlooks.predict(c).trials)
+		left := coarsely(t.outlooks.trialsLeft(c))
 		res.Status = estimate.StatusUndecided
 		res.Reason = fmt.Sprintf("%s; deciding it would take about %d more trials", t.partial, left)
 	}
@@ -302,7 +304,8 @@ func (r *run) manifest(s *Summary) schemas.Manifest {
 	run := schemas.ManifestRun{
 		Number: r.Folder.Number(),
 		Began:  r.progress.began.UTC().Truncate(time.Second), Seconds: time.Since(r.progress.began).Seconds(),
-		Known: t.known, Trials: t.trials, Served: t.served, Looked: s.Looked, LookTime: r.looks.seconds,
+		Known: t.known, Trials: t.trials, Counted: s.Counted, Served: t.served,
+		Looked: s.Looked, LookTime: r.looks.seconds,
 		TrialTime: min(t.seconds, math.MaxFloat64), Interrupted: s.Interrupted,
 		Ledger: folder.Lines(r.Folder.Report), Damage: folder.Damage(r.Folder.Report),
 		Failures: s.Failures, Alarms: s.Alarms, Notes: r.journal.notes, GoVersion: runtime.Version(),

@@ -35,6 +35,7 @@ type ManifestRun struct {
 	Seconds     float64   `json:"seconds"`
 	Known       int64     `json:"trials_known"`               // outcomes in the ledger when the run began
 	Trials      int64     `json:"trials_run"`                 // outcomes that workers brought
+	Counted     int64     `json:"trials_counted,omitempty"`   // outcomes of all runs that the tables count
 	Served      int64     `json:"trials_served,omitempty"`    // outcomes from the cache
 	Looked      int64     `json:"trials_looked_at,omitempty"` // trials that were run a second time
 	LookTime    float64   `json:"look_seconds,omitempty"`     // that workers reported for these

@@ -31,9 +31,12 @@ type progressEvent struct {
 	Known       int64            `json:"known"`
 	Served      int64            `json:"served"` // from the cache
 	PerSecond   float64          `json:"per_second"`
-	LeftSeconds *float64         `json:"left_seconds"` // null: not known yet
-	LeftTrials  *int64           `json:"left_trials"`  // null: not known yet
-	Failed      map[string]int64 `json:"failed"`       // by kind
+	LeftSeconds *float64         `json:"left_seconds"` // expected; null, like the others of its kind: not known yet
+	LeftLow     *float64         `json:"left_low"`     // limits of left_seconds
+	LeftHigh    *float64         `json:"left_high"`
+	LeftTrials  *int64           `json:"left_trials"`   // that will enter the table
+	LeftRun     *int64           `json:"left_executed"` // that will be run
+	Failed      map[string]int64 `json:"failed"`        // by kind
 	Working     string           `json:"working"`
 	NoWorkers   bool             `json:"no_workers"`
 	Looks       int64            `json:"looks"`  // trials to be looked at a second time; 0 until that begins
@@ -56,7 +59,8 @@ type doneEvent struct {
 	Decided    int                     `json:"decided"`
 	Unfinished int                     `json:"unfinished"`
 	Trials     int64                   `json:"trials"`
-	Failed     map[string]int64        `json:"failed"` // by kind
+	Counted    int64                   `json:"counted"` // that the tables count, of this run and earlier ones
+	Failed     map[string]int64        `json:"failed"`  // by kind
 	Alarms     []string                `json:"alarms"`
 	Refuted    []string                `json:"contradicted"` // bounds that the table refutes
 	Dir        string                  `json:"dir"`
@@ -78,16 +82,16 @@ func (d *display) event(name string, fields any) {
 }
 
 func (d *display) progress(p coordinator.Progress) {
-	var seconds *float64
-	var trials *int64
-	if p.Remaining > 0 {
-		left := p.Remaining.Seconds()
-		seconds, trials = &left, &p.LeftTrials
+	e := progressEvent{
+		Elapsed: tenths(p.Elapsed.Seconds()), Cells: p.Cells, Decided: p.Decided, Trials: p.Trials, Known: p.Known,
+		Served: p.Served, PerSecond: tenths(p.PerSecond), Failed: p.Failed, Working: p.Working, NoWorkers: p.NoWorkers,
+		Looks: p.Looks, Looked: p.Looked,
 	}
-	d.event("progress", progressEvent{
-		tenths(p.Elapsed.Seconds()), p.Cells, p.Decided, p.Trials, p.Known, p.Served,
-		tenths(p.PerSecond), seconds, trials, p.Failed, p.Working, p.NoWorkers, p.Looks, p.Looked,
-	})
+	if l := p.Left; l != nil {
+		low, likely, high := tenths(l.Seconds.Low), tenths(l.Seconds.Likely), tenths(l.Seconds.High)
+		e.LeftSeconds, e.LeftLow, e.LeftHigh, e.LeftTrials, e.LeftRun = &likely, &low, &high, &l.Counted, &l.Executed
+	}
+	d.event("progress", e)
 }
 
 func tenths(x float64) float64 { return float64(int64(x*10)) / 10 }
@@ -111,7 +115,7 @@ func (d *display) done(s *coordinator.Summary, err error) error {
 	}
 	d.event("done", doneEvent{
 		tenths(time.Since(d.began).Seconds()), how, int(status),
-		s.Cells, s.Decided, s.Unfinished, s.Trials, failed, append([]string{}, s.Alarms...),
+		s.Cells, s.Decided, s.Unfinished, s.Trials, s.Counted, failed, append([]string{}, s.Alarms...),
 		append([]string{}, s.Contradicted...),
 		d.dir, s.Digest, s.Partial, append([]coordinator.Undecided{}, s.Left...),
 		s.Looked, s.LooksLeft, append([]string{}, s.LookNotes...),

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/shatterlab/shatter/coordinator"
+	"github.com/shatterlab/shatter/coordinator/forecast"
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
@@ -81,8 +82,8 @@ func (d *display) line(p coordinator.Progress) line {
 	switch {
 	case p.NoWorkers:
 		out = append(out, part{"no worker asks for work: start `shatter worker --server URL`", yellow})
-	case p.Remaining > 0:
-		out = append(out, part{"about " + wording.RoughDuration(p.Remaining) + " left", ""})
+	case p.Left != nil:
+		out = append(out, part{"about " + timeInWords(p.Left.Seconds) + " left", ""})
 	}
 	var kinds []string
 	for _, f := range p.First {
@@ -99,6 +100,17 @@ func (d *display) line(p coordinator.Progress) line {
 		out = append(out, part{p.Working, ""})
 	}
 	return out
+}
+
+// mostVague is the ratio of the limits of a time up to which the expectation stands for them.
+const mostVague = 4
+
+// timeInWords returns a predicted time: the expectation, or the limits where they are far apart.
+func timeInWords(r forecast.Range) string {
+	if r.High <= mostVague*r.Low {
+		return roughSeconds(r.Likely)
+	}
+	return roughSeconds(r.Low) + " to " + roughSeconds(r.High)
 }
 
 // quoted returns a word as a shell takes it.

@@ -13,12 +13,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/shatterlab/shatter/coordinator"
+	"github.com/shatterlab/shatter/coordinator/forecast"
 	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
@@ -159,7 +159,8 @@ func TestProgressLine(t *testing.T) {
 	t.Parallel()
 	d := &display{}
 	p := coordinator.Progress{
-		Cells: 40, Decided: 12, Trials: 31204, Known: 1000, PerSecond: 5210.4, Remaining: 130 * time.Second,
+		Cells: 40, Decided: 12, Trials: 31204, Known: 1000, PerSecond: 5210.4,
+		Left: &coordinator.Left{Seconds: forecast.Range{Likely: 130, Low: 90, High: 300}},
 		First: []coordinator.Failure{
 			{Kind: "error"},
 		}, Failed: map[string]int64{"error": 3}, Working: "größe\x1b[2J-\xff on thresholds, n = 128",

@@ -15,13 +15,13 @@ import (
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
-// A person is asked about work that will take longer than longWork. The first seconds of the work
-// itself say how long it takes, so that nothing is done twice.
+// A person is asked about work that will take longer than longWork, even if all goes quickly: the
+// lower limit of the prediction is what counts. The first seconds of the work itself say how long it
+// takes, so that nothing is done twice.
 const (
-	longWork     = 10 * time.Minute
-	askAfter     = 3 * time.Second
-	askUnsettled = 20 * time.Second // from here on even if not all cells have been seen
-	askUntil     = time.Minute      // work that looks short then is not asked about later
+	longWork = 10 * time.Minute
+	askAfter = 10 * time.Second // what was seen before says little
+	askUntil = 2 * time.Minute  // work that does not look long by then is not asked about later
 )
 
 // A question asks once whether work that takes long shall go on. Where nobody can answer, it warns
@@ -47,18 +47,17 @@ func newQuestion(c *cobra.Command, stop func(), what, hint string) *question {
 // consider asks if it is time to. Nothing more is handed out until there is an answer. q may be
 // nil.
 func (q *question) consider(d *display, p coordinator.Progress) {
-	tooEarly := p.Elapsed < askAfter || !p.Settled && p.Elapsed < askUnsettled
-	if q == nil || q.asked || p.Remaining == 0 || tooEarly {
+	if q == nil || q.asked || p.Elapsed < askAfter {
 		return
 	}
-	if p.Remaining <= longWork {
+	if p.Left == nil || p.Left.Seconds.Low <= longWork.Seconds() {
 		q.asked = p.Elapsed > askUntil
 		return
 	}
 	q.asked = true
 	d.end()
-	text := fmt.Sprintf("%s takes about %s on %s (%s trials); %s", q.what, wording.RoughDuration(p.Remaining),
-		wording.Count(p.Slots, "worker"), roughCount(float64(p.LeftTrials)), q.hint)
+	text := fmt.Sprintf("%s takes about %s on %s (%s); %s", q.what, timeInWords(p.Left.Seconds),
+		wording.Count(p.Slots, "worker"), trialsInWords(p.Left.Executed, p.Left.Counted), q.hint)
 	if q.in == nil || d.mode == "json" {
 		fmt.Fprintf(d.w, "shatter: warning: %s\n", text)
 		return
@@ -68,6 +67,15 @@ func (q *question) consider(d *display, p coordinator.Progress) {
 		fmt.Fprintln(d.w)
 		q.stop()
 	}
+}
+
+// trialsInWords returns predicted numbers of trials.
+func trialsInWords(executed, counted int64) string {
+	run, count := roughCount(float64(executed)), roughCount(float64(counted))
+	if run == count {
+		return run + " trials"
+	}
+	return fmt.Sprintf("%s trials, of which %s will count", run, count)
 }
 
 // answer waits for a line, or for an interrupt, and reports whether the line says yes.

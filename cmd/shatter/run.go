@@ -20,6 +20,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/cache"
 	"github.com/shatterlab/shatter/pipeline/plan"
+	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
 type runFlags struct {
@@ -257,6 +258,10 @@ func (f *runFlags) report(c *cobra.Command, out *folder.Folder, s *coordinator.S
 	}
 	writeReport(stderr, out.Dir)
 	if s.Partial == "" {
+		if known := out.Report.Outcomes + s.Trials + s.Served; known > s.Counted {
+			fmt.Fprintf(stderr, "%s of %s trials count: %s\n", wording.Thousands(float64(s.Counted)),
+				wording.Thousands(float64(known)), whyMore)
+		}
 		fmt.Fprintf(stderr, "results in %s, digest %s\n", out.Dir, s.Digest)
 	} else {
 		writePartial(stderr, out.Dir, s, f.workers)

@@ -32,7 +32,69 @@ type Scenario struct {
 
 	played bool
 	points []estimate.Point // trials that the search read, by sample size
+	blocks []estimate.Block // the same in the order in which they were wanted
+	spots  int              // index of the first block of the spot checks
 	waits  []estimate.Block // runs of rounds whose largest sample size was N: Count of them
+}
+
+// Jobs says how trials are handed out: the rule of the dispatcher, for predictions.
+type Jobs struct {
+	Seconds func(n int64) float64 // that a trial takes
+	Most    func(n int64) int     // trials that a job may have
+
+	// Aims returns the least and the best length of a job in seconds. A shorter one runs on into later
+	// repetitions.
+	Aims func(n int64) (least, best float64)
+}
+
+// runOn returns the number of trials of a job of which some are wanted at n.
+func (j Jobs) runOn(n int64, wanted int) int {
+	seconds := j.Seconds(n)
+	if seconds <= 0 {
+		return wanted
+	}
+	least, _ := j.Aims(n)
+	return max(wanted, int(min(least/seconds, float64(j.Most(n)))))
+}
+
+// Work is what a search takes.
+type Work struct {
+	Counted  float64 // trials that it reads
+	Executed float64 // trials that are run for it: jobs run on, see Jobs
+	Seconds  float64 // of one slot, for the executed ones
+	Jobs     float64 // that carry them
+}
+
+// Plus adds two pieces of work.
+func (w Work) Plus(v Work) Work {
+	return Work{w.Counted + v.Counted, w.Executed + v.Executed, w.Seconds + v.Seconds, w.Jobs + v.Jobs}
+}
+
+// Times multiplies a piece of work.
+func (w Work) Times(f float64) Work {
+	return Work{w.Counted * f, w.Executed * f, w.Seconds * f, w.Jobs * f}
+}
+
+// Take returns the work of blocks of trials, one after the other. A block takes one job at least, and
+// none if earlier jobs ran on over it.
+func (j Jobs) Take(blocks []estimate.Block) (w Work) {
+	have := map[int64]int{}
+	for _, b := range blocks {
+		w.Counted += float64(b.Count)
+		end := b.First + b.Count
+		first := max(b.First, have[b.N])
+		if first >= end {
+			continue
+		}
+		count := j.runOn(b.N, end-first)
+		have[b.N] = first + count
+		w.Executed += float64(count)
+		seconds := float64(count) * j.Seconds(b.N)
+		w.Seconds += seconds
+		_, best := j.Aims(b.N)
+		w.Jobs += max(1, seconds/best)
+	}
+	return w
 }
 
 // LeastJob is the time in seconds below which a job costs more to carry than to run.
@@ -49,14 +111,13 @@ const (
 
 // slopes lists the slopes that learning curves have, with their prior weights.
 var slopes = []struct{ slope, weight float64 }{
-	{1.5, 0.05}, {2.2, 0.1}, {usualSlope, 0.2}, {4.5, 0.2}, {6.5, 0.2}, {9, 0.15}, {13, 0.1},
+	{1.5, 0.05}, {2.2, 0.1}, {3, 0.2}, {4.5, 0.2}, {6.5, 0.2}, {9, 0.15}, {13, 0.1},
 }
 
-const usualSlope = 3 // assumed where nothing is known
-
-// scenarios lays out the courses of a search, with n* from below its range to above it.
+// scenarios lays out the courses of a search, with n* from below its range to far above it, where
+// hardly a trial succeeds in the range.
 func scenarios(find estimate.Find) (out []*Scenario) {
-	first, last := math.Log(float64(find.From))-math.Ln2/2, math.Log(float64(find.To))+math.Ln2/2
+	first, last := math.Log(float64(find.From))-math.Ln2/2, math.Log(float64(find.To))+2*math.Ln2
 	steps := min(mostStars, 1+int(math.Ceil((last-first)/math.Log(scenarioGap))))
 	for i := range steps {
 		star := math.Exp(first + (last-first)*float64(i)/float64(max(1, steps-1)))
@@ -80,14 +141,19 @@ func (sc *Scenario) Play(search Search) {
 	if err != nil {
 		return // a plan holds valid searches only
 	}
+	checking := false
 	for !s.Done() {
 		for _, n := range s.Needs() {
 			if n < search.Least {
 				s.Infeasible(n, "refused")
 			}
 		}
+		if !checking && s.Checking() {
+			checking, sc.spots = true, len(sc.blocks)
+		}
 		largest := int64(0)
 		for _, b := range s.Want() {
+			sc.blocks = append(sc.blocks, b)
 			largest = max(largest, b.N)
 			rate := sc.rate(b.N, find.Target)
 			for i := range b.Count {
@@ -99,6 +165,9 @@ func (sc *Scenario) Play(search Search) {
 			}
 		}
 		sc.countRound(largest)
+	}
+	if !checking {
+		sc.spots = len(sc.blocks)
 	}
 	sc.points = s.Result().Points
 }
@@ -241,25 +310,42 @@ func (f Forecaster) Scenarios(s Search) []*Scenario {
 	return f[s]
 }
 
-// First returns the scenario that is assumed for a cell before a trial of it has come back: n* in
-// the middle of the prior, and the usual slope. It has been played.
-func (f Forecaster) First(c *trial.Cell, s Search) *Scenario {
-	all := f.Scenarios(s)
-	star := Median(all, Beliefs(c, all, nil, s.Least))
-	i := slices.IndexFunc(all, func(sc *Scenario) bool { return sc.star >= star && sc.slope == usualSlope })
-	all[i].Play(s)
-	return all[i]
+// Typical returns some of the scenarios, or near ones, at evenly spaced quantiles of their weights.
+// They have been played.
+func (f Forecaster) Typical(s Search, weights []float64) (some []*Scenario) {
+	all, sum := f.Scenarios(s), 0.0
+	for i, w := range weights {
+		for sum += w; len(some) < typical && sum*typical > float64(len(some))+0.5; {
+			sc := all[representative(i, len(all))]
+			sc.Play(s)
+			some = append(some, sc)
+		}
+	}
+	return some
 }
 
-// Cost returns what the search costs in seconds of one slot when a trial at n costs seconds(n). The
-// trials at one size take LeastJob at least: jobs of cheaper trials run on into what may be needed
-// next.
-func (sc *Scenario) Cost(seconds func(n int64) float64) float64 {
-	sum := 0.0
-	for _, p := range sc.points {
-		sum += max(LeastJob, seconds(p.N)*float64(p.Consumed))
+const typical = 6 // scenarios that stand for all
+
+// representative returns the index of a scenario like that at i: there are few of these, so that few
+// are played while a sweep runs.
+func representative(i, scenarios int) int {
+	const stars = 4
+	star, slope := i/len(slopes), i%len(slopes)
+	star = min(star/stars*stars+stars/2, scenarios/len(slopes)-1)
+	return star*len(slopes) + [...]int{1, 1, 3, 3, 3, 5, 5}[slope]
+}
+
+// Work returns what the whole search takes.
+func (sc *Scenario) Work(jobs Jobs) Work { return jobs.Take(sc.blocks) }
+
+// Rest returns what the search takes after it has read that many trials: until it has its bracket,
+// and for the spot checks outside of it.
+func (sc *Scenario) Rest(read int64, jobs Jobs) (claims, spots Work) {
+	i := 0
+	for ; i < sc.spots && read > 0; i++ {
+		read -= int64(sc.blocks[i].Count)
 	}
-	return sum
+	return jobs.Take(sc.blocks[i:sc.spots]), jobs.Take(sc.blocks[sc.spots:])
 }
 
 // Path returns the time in seconds that the search takes however many slots work on it: its rounds
@@ -281,11 +367,5 @@ func (sc *Scenario) Trials() float64 {
 	return sum
 }
 
-// Rounds returns how often the search waits for outcomes.
-func (sc *Scenario) Rounds() float64 {
-	sum := 0.0
-	for _, w := range sc.waits {
-		sum += float64(w.Count)
-	}
-	return sum
-}
+// Sizes returns the number of sample sizes that the search reads.
+func (sc *Scenario) Sizes() float64 { return float64(len(sc.points)) }

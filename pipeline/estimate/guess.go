@@ -39,6 +39,10 @@ func (s *Search) appendUnknown(blocks []Block, n int64, first, end int) []Block 
 	return append(blocks, Block{N: n, First: first, Count: end - first})
 }
 
+// Checking reports whether the bracket is narrow enough, and spot checks outside of it are what is
+// left.
+func (s *Search) Checking() bool { return s.spots != nil }
+
 // Left predicts the trials that the search will still read, for predictions of time: Count of them
 // at sample size N, including those wanted now; First is 0. There are none when the search is done.
 // The prediction is rough until a third of the trials are read, because it rests on a slope and an
