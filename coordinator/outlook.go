@@ -59,9 +59,12 @@ func (o *outlooks) predict(c *cell) outlook {
 	low := func(n int64) float64 { l, _ := cost.limits(n); return l }
 	high := func(n int64) float64 { _, h := cost.limits(n); return h }
 	search, searches := c.decider.(*estimate.Search)
-	if !searches {
-		left := c.Left()
-		for _, b := range left {
+	var courses []*forecast.Scenario
+	if searches {
+		courses = o.courses(c, search)
+	}
+	if len(courses) < 3 {
+		for _, b := range c.Left() {
 			out.counted += float64(b.Count)
 			out.seconds = out.seconds.Plus(forecast.Range{
 				Likely: float64(b.Count) * cost.at(b.N), Low: float64(b.Count) * low(b.N), High: float64(b.Count) * high(b.N),
@@ -70,7 +73,6 @@ func (o *outlooks) predict(c *cell) outlook {
 		out.executed = out.counted
 		return out
 	}
-	courses := o.courses(c, search)
 	left := func(seconds func(n int64) float64, ownError float64) (work []forecast.Work) {
 		for _, sc := range courses {
 			work = append(work, remaining(search, sc, c.jobRule(seconds), ownError))

@@ -120,7 +120,7 @@ func (f *planFlags) calibrate(c *cobra.Command, s *loadedSweep) (p *coordinator.
 }
 
 // whyMore says why more trials are run than count.
-const whyMore = "short jobs run on, and idle slots run ahead, into what a search may need next"
+const whyMore = "short jobs and idle slots run on into what may be needed next"
 
 const maxDearestListed = 5
 
@@ -141,7 +141,8 @@ func writePrediction(w io.Writer, p *coordinator.Prediction, workers int, took t
 	}
 	write("trials", "%s count in the table", between(p.Trials, roughCount))
 	if roughCount(p.Executed.Likely) != roughCount(p.Trials.Likely) {
-		write("", "%s are run: %s", between(p.Executed, roughCount), whyMore)
+		write("", "%s are run:", between(p.Executed, roughCount))
+		write("", "%s", whyMore)
 	}
 	write("time", "%s on %s like those of this machine", between(p.Time, roughSeconds), wording.Count(workers, "worker"))
 	write("bytes", "%s of ledger, %s of results",
