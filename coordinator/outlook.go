@@ -144,10 +144,16 @@ type total struct {
 }
 
 // sum adds the predictions up. Cells of which no trial has come back are taken to cost about what the
-// others do on average: limits is the factor by which this may be wrong.
-// share is that of the trials that are looked at a second time.
+// others do on average; this may be wrong by a factor of 4 for one cell, and of 2 for many. share is
+// that of the trials that are looked at a second time.
 func (o *outlooks) sum(share float64) (t total) {
-	const limits = 4
+	unknown := 0
+	for _, c := range o.grid.cells {
+		if !c.done && !c.outlook.measured {
+			unknown++
+		}
+	}
+	limits := max(2, 1+3/math.Sqrt(float64(unknown)))
 	typical := o.typical()
 	all, looks := 0.0, 0.0
 	for _, c := range o.grid.cells {
