@@ -87,7 +87,7 @@ func TestBadSweeps(t *testing.T) {
 			`averagd: unknown parameter, did you mean "averaged"?`,
 		},
 		{"type", "beta: 0.05", "beta: five", `:6:27: goal.beta: "five" is not a number`},
-		{"mapping", "[1, 2]", "{a: 1}", "privacy.epsilon: a number was expected, not a mapping"},
+		{"mapping", "[1, 2]", "{a: 1}", "privacy.epsilon: a number was expected, or a range (from, to, steps, scale), not a mapping"},
 		{"no value", "[1, 2]", "", "no value: give one, or remove the key"},
 		{"empty grid", "[1, 2]", "[]", "privacy.epsilon: the list is empty"},
 		{"value twice", "[1, 2]", "[1, 1]", "1 is given twice"},
@@ -234,7 +234,7 @@ func TestBadCommandLine(t *testing.T) {
 	}{
 		{"command", []string{"rnu"}, exitUsage, `unknown command "rnu" for "shatter", did you mean "run"?`},
 		{"inner command", []string{"plugin", "lsit"}, exitUsage, `did you mean "list"?`},
-		{"strange command", []string{"frobnicate"}, exitUsage, "class, compare, plan, "},
+		{"strange command", []string{"frobnicate"}, exitUsage, "class, compare, explain, init, plan, "},
 		{"flag", []string{"run", file, "--wokers", "2"}, exitUsage, `unknown flag: --wokers, did you mean "--workers"`},
 		{"no argument", []string{"run"}, exitUsage, "usage: shatter run FILE"},
 		{"two arguments", []string{"run", file, file}, exitUsage, "usage: shatter run FILE"},

@@ -26,7 +26,7 @@ type plotFlags struct {
 func plotCommand() *cobra.Command {
 	var f plotFlags
 	c := &cobra.Command{
-		Use: "plot DIR", Short: "Draw the figures of a finished sweep for papers", Args: cobra.ExactArgs(1),
+		Use: "plot DIR", Short: "Draw the figures of a sweep for papers", Args: cobra.ExactArgs(1),
 		Long: `Draw the figures of report.html as files for papers, and print their paths: SVG and PDF, a column wide,
 or vl.json, the specification of Vega-Lite 6. The same result gives the same bytes.
 

@@ -17,7 +17,7 @@ func reportCommand() *cobra.Command {
 	var where whereFlag
 	var out string
 	c := &cobra.Command{
-		Use: "report DIR", Short: "Write report.html of a finished sweep anew", Args: cobra.ExactArgs(1),
+		Use: "report DIR", Short: "Write report.html of a sweep anew", Args: cobra.ExactArgs(1),
 		Long: `Write DIR/report.html anew and print its path: one page with the table, its figures, what is not known
 and how the result was made. It is one file that needs no network. shatter run writes it at its end. With --where
 the page is about some rows alone, and --out says where it goes.`,

@@ -39,9 +39,8 @@ type answer struct {
 }
 
 // ask asks the algorithms to check every distinct setting in which nothing is wrong, and to compute
-// its bounds. It reports
-// refusals as mistakes, except for settings that are only infeasible, which are warnings: the table
-// will say so.
+// its bounds. It reports refusals as mistakes, except for settings that are only infeasible, which
+// are warnings: the table will say so.
 func ask(
 	ctx context.Context, r *sweep.Reporter, algorithms Algorithms, instances []instance,
 ) (all []settled, warnings []string, err error) {

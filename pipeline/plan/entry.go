@@ -23,9 +23,9 @@ type layout struct {
 	partial bool            // an algorithm is unknown, and so are its parameters
 }
 
-// entry is one item of a grid's algorithms with all its axes. Where the algorithm is not known, it
-// has none of parameters. It stands for a product of groups; a
-// group is one axis, or the axes that zip pairs.
+// entry is one item of a grid's algorithms with all its axes, none of them of parameters where the
+// algorithm is not known. It stands for a product of groups; a group is one axis, or the axes that
+// zip pairs.
 type entry struct {
 	grid        *sweep.Block
 	use         schemas.AlgorithmUse

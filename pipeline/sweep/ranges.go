@@ -49,6 +49,11 @@ func entryOf(n *yaml.Node, key string) *yaml.Node {
 // axisRange fills a slice of numbers with the values of a range, which all stand at its place.
 func (c *checker) axisRange(n *yaml.Node, v reflect.Value, p Place, path string, r rules) {
 	var written schemas.AxisRange
+	keys := c.fieldsOf(reflect.TypeOf(written))
+	if !slices.ContainsFunc(keys, func(f field) bool { return entryOf(n, f.key) != nil }) {
+		c.fail(p, path, "a number was expected, or a range (%s), not %s", listKeys(keys), describe(n))
+		return
+	}
 	mistakes := len(c.mistakes)
 	c.value(n, reflect.ValueOf(&written).Elem(), path, rules{})
 	if len(c.mistakes) > mistakes {

@@ -1,4 +1,4 @@
-// Package report shows the result folder of a finished sweep: one page for a browser (report.html)
+// Package report shows the result folder of a sweep: one page for a browser (report.html)
 // and figures for papers (SVG, PDF, Vega-Lite).
 //
 // It promises that the page needs nothing but itself: it asks for no file and no network, and

@@ -17,7 +17,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// Sweep holds what was read from the result folder of a finished sweep.
+// Sweep holds what was read from the result folder of a sweep.
 type Sweep struct {
 	dir                  string
 	table, curve         *frame
