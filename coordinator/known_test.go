@@ -174,7 +174,8 @@ func TestKnownLooks(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, to := known(t, dir, false)
-	if count, _ := statuses(t, to); count[estimate.StatusFailed] != 2 || len(folder.ReadManifest(to).Looks.Footer(nil)) == 0 {
+	count, _ := statuses(t, to)
+	if count[estimate.StatusFailed] != 2 || len(folder.ReadManifest(to).Looks.Footer(nil)) == 0 {
 		t.Errorf("%v", count)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/coordinator/folder"
+	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
 // progressMode is the value of --progress.
@@ -161,7 +162,7 @@ func (d *display) failure(f coordinator.Failure) {
 	d.reported[f.Kind] = true
 	again := ""
 	if d.dir != "" {
-		again = fmt.Sprintf("shatter trial %s %s", quoted(d.dir), f.Trial)
+		again = fmt.Sprintf("shatter trial %s %s", wording.ShellWord(d.dir), f.Trial)
 	}
 	if d.mode == "json" {
 		d.event("failure", failureEvent{f.Kind, f.Trial, f.What, f.Reason, again})

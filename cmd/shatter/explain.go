@@ -135,7 +135,9 @@ func algorithmEntries(list []plan.Described) (all []reference.Entry) {
 				tasks = append(tasks, task)
 			}
 		}
-		e.Facts = []reference.Fact{{What: "task", Text: strings.Join(tasks, ", ")}, {What: "private", Text: yesOrNo(d.Private)}}
+		e.Facts = []reference.Fact{
+			{What: "task", Text: strings.Join(tasks, ", ")}, {What: "private", Text: yesOrNo(d.Private)},
+		}
 		if d.Plugin != "" {
 			e.Facts = append(e.Facts, reference.Fact{What: "served by", Text: d.Plugin})
 		}
@@ -261,17 +263,8 @@ var sentenceEnd = regexp.MustCompile(`[^.][.] `)
 // writeWrapped writes a text behind a head, in lines of explainWidth, the later ones indented as the
 // first.
 func writeWrapped(b *strings.Builder, head, text string) {
-	line, indent := head, strings.Repeat(" ", len(head))
-	for i, word := range strings.Fields(text) {
-		switch {
-		case i == 0:
-			line += word
-		case len([]rune(line))+1+len([]rune(word)) > explainWidth:
-			b.WriteString(line + "\n")
-			line = indent + word
-		default:
-			line += " " + word
-		}
+	text = strings.Join(strings.Fields(text), " ")
+	for _, line := range wording.Wrap(head+text, explainWidth, strings.Repeat(" ", len(head))) {
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
-	b.WriteString(strings.TrimRight(line, " ") + "\n")
 }

@@ -88,7 +88,7 @@ func writeTemplate(c *cobra.Command, name, file string) error {
 	stem := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 	if sweepName.MatchString(stem) {
 		text = strings.NewReplacer("name: "+name+"\n", "name: "+stem+"\n", "shatter-out/"+name, "shatter-out/"+stem,
-			" "+name+".yaml", " "+quoted(file)).Replace(text)
+			" "+name+".yaml", " "+wording.ShellWord(file)).Replace(text)
 	}
 	if err := create(file, []byte(text)); err != nil {
 		return usageError{fmt.Errorf("init: %w; to choose another name: shatter init %s FILE", err, name)}
@@ -109,7 +109,7 @@ func writeTemplate(c *cobra.Command, name, file string) error {
 		}
 		fmt.Fprintln(c.OutOrStdout(), beside)
 	}
-	fmt.Fprintf(c.ErrOrStderr(), "next: shatter check %s, then the commands at its top\n", quoted(file))
+	fmt.Fprintf(c.ErrOrStderr(), "next: shatter check %s, then the commands at its top\n", wording.ShellWord(file))
 	return nil
 }
 

@@ -112,14 +112,3 @@ func timeInWords(r forecast.Range) string {
 	}
 	return roughSeconds(r.Low) + " to " + roughSeconds(r.High)
 }
-
-// quoted returns a word as a shell takes it.
-func quoted(word string) string {
-	safe := func(r rune) bool {
-		return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("/._-+,:=@%", r)
-	}
-	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !safe(r) }) < 0 {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}

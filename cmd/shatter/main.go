@@ -72,7 +72,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 // readerLeft reports whether err says that nobody reads stdout any more.
 func readerLeft(err error) bool {
 	write, ok := errors.AsType[*fs.PathError](err)
-	return ok && write.Path == os.Stdout.Name() && write.Err == syscall.EPIPE
+	return ok && write.Path == os.Stdout.Name() && errors.Is(write.Err, syscall.EPIPE)
 }
 
 // remedy returns the end of a message about a disk that takes no more, unless the error has one.

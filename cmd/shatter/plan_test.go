@@ -20,6 +20,7 @@ import (
 	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/coordinator/forecast"
 	"github.com/shatterlab/shatter/pipeline/testkit"
+	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
 const searchSweep = `
@@ -179,7 +180,7 @@ func TestProgressLine(t *testing.T) {
 			t.Errorf("width %d: %q in colours, %q without", width, coloured, got)
 		}
 	}
-	if got := quoted("a b'c"); got != `'a b'\''c'` {
+	if got := wording.ShellWord("a b'c"); got != `'a b'\''c'` {
 		t.Error(got)
 	}
 }

@@ -147,7 +147,7 @@ func (f *runFlags) run(c *cobra.Command, path string) (failed error) {
 	display := newDisplay(c.ErrOrStderr(), f.progress)
 	display.opened(claimed, f.workers)
 	if !f.yes && !f.budget.Given() {
-		hint := fmt.Sprintf("`shatter plan %s` says where it goes", quoted(path))
+		hint := fmt.Sprintf("`shatter plan %s` says where it goes", wording.ShellWord(path))
 		display.question = newQuestion(c, stop, "the rest of this sweep", hint)
 	}
 	var summary *coordinator.Summary
@@ -242,7 +242,7 @@ func (f *runFlags) report(c *cobra.Command, out *folder.Folder, s *coordinator.S
 		}
 		known := ""
 		if out.Report.Outcomes+s.Trials+s.Served > 0 {
-			known = "; what is known: shatter table " + quoted(out.Dir)
+			known = "; what is known: shatter table " + wording.ShellWord(out.Dir)
 		}
 		fmt.Fprintf(stderr, "shatter: interrupted with %d of %d cells decided%s; run the same command again to go on%s\n",
 			s.Decided, s.Cells, looks, known)

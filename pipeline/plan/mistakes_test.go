@@ -118,9 +118,9 @@ grids:
 		{"each block on its own", spoil(blocks, "domain: 64", "domain: [64, x]", "mass: 0.1", "mass: 0.1, target: each"), []string{
 			`s:8:43: grids[0].problem.domain[1]: "x" is not a whole number`,
 			`s:9:83: grids[1].problem.target: each does not apply here; leave it out`}},
-		{"a key of a block", spoil(blocks, "- problem: {class: points, domain: 64, d", "- probelm: {class: points, domain: 64, d", "expmech/em", "expmech/me"), []string{
+		{"a key of a block", spoil(blocks, "- problem: {class: points, domain: 64, d", "- problen: {class: points, domain: 64, d", "expmech/em", "expmech/me"), []string{
 			`s:3:14: algorithms[0]: unknown algorithm "expmech/me", did you mean "expmech/em"?`,
-			`s:8:5: grids[0].probelm: unknown key, did you mean "problem"?`}},
+			`s:8:5: grids[0].problen: unknown key, did you mean "problem"?`}},
 		{"grids that are no list", spoil(blocks, "grids:\n  - problem: {class: points, domain: 64, distribution: uniform}\n  - ", "grids:\n  "), []string{
 			`s:8:3: grids: a list was expected, not a mapping`}},
 	} {

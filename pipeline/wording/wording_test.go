@@ -1,6 +1,7 @@
 package wording
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -90,4 +91,21 @@ func TestDistance(t *testing.T) {
 			t.Fatalf("distance(%q, %q) = %d, the other way %d", a, b, distance(a, b), distance(b, a))
 		}
 	})
+}
+
+func TestWrap(t *testing.T) {
+	for _, c := range []struct {
+		line  string
+		width int
+		want  string
+	}{
+		{"privacy of em: exponential mechanism", 0, "privacy of em: exponential mechanism"},
+		{"privacy of em: exponential mechanism", 20, "privacy of em:|  exponential|  mechanism"},
+		{"exactly twenty chars", 20, "exactly twenty chars"},
+		{strings.Repeat("x", 25), 12, "xxxxxxxxxxxx|  xxxxxxxxxx|  xxx"},
+	} {
+		if got := strings.Join(Wrap(c.line, c.width, "  "), "|"); got != c.want {
+			t.Errorf("%q in %d: %q", c.line, c.width, got)
+		}
+	}
 }

@@ -33,8 +33,8 @@ func keyed(file string, table []schemas.Column) string {
 		return file
 	}
 	list := strings.Join(keys, ", ")
-	return fmt.Sprintf(`select file.*, %s from (%s) file left join (select distinct on (cell) cell, %s from "table") keys `+
-		`using (cell)`, list, file, list)
+	return fmt.Sprintf(`select file.*, %s from (%s) file `+
+		`left join (select distinct on (cell) cell, %s from "table") keys using (cell)`, list, file, list)
 }
 
 // quoted returns the name of a column as SQL has it.

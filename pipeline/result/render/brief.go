@@ -42,34 +42,19 @@ type note struct {
 }
 
 // briefOf drops empty columns, and says above what is the same in all rows, in all rows of an
-// algorithm (its parameters), or in all rows of a class or law (what describes its
-// problem), unless it is a measured number. It keeps exactly the chosen columns if there are any.
+// algorithm (its parameters), or in all rows of a class or law (what describes its problem), unless
+// it is a measured number. It keeps exactly the chosen columns if there are any.
 func briefOf(s *sheet.Sheet, chosen []int) *brief {
 	b := &brief{sheet: s, chosen: len(chosen) > 0, unproved: hasUnproved(s), needed: neededParams(s)}
 	if !slices.ContainsFunc(chosen, func(i int) bool { return s.Columns[i].Name == "privacy_standing" }) {
 		s = withStanding(s)
 	}
-	var rest []int
-	for i, c := range s.Columns {
-		values := distinct(s, i)
-		if len(values) == 0 || slices.Contains(chosen, i) || c.Name == "sample" || c.Name == "fixed" { // the last two
-			continue // are for programs
+	b.from = b.tell(s, chosen)
+	if b.chosen {
+		names := tellingRows(s, b.from, b.needed)
+		if b.from = chosen; len(names) > 0 && !slices.Contains(chosen, columnOf(s, "cell")) {
+			b.say("rows differ too in columns that are not shown: " + strings.Join(names, ", "))
 		}
-		if notes, ok := belowOf(s, i, short(c.Name)); ok {
-			b.below = append(b.below, notes...)
-		} else if isAside(c) && len(values) == 1 && isFull(s, i) {
-			b.facts = append(b.facts, fact{"", short(c.Name) + " " + values[0]})
-		} else if facts, ok := factsBy(s, i); ok {
-			b.facts = append(b.facts, facts...)
-		} else {
-			rest = append(rest, i)
-		}
-	}
-	b.from = chosen
-	if !b.chosen {
-		b.from = rest
-	} else if names := tellingRows(s, rest, b.needed); len(names) > 0 && !slices.Contains(chosen, columnOf(s, "cell")) {
-		b.say("rows differ too in columns that are not shown: " + strings.Join(names, ", "))
 	}
 	for _, i := range b.from {
 		c := s.Columns[i]
@@ -91,6 +76,28 @@ func briefOf(s *sheet.Sheet, chosen []int) *brief {
 		b.rows = append(b.rows, lineOf(row, b.from))
 	}
 	return b
+}
+
+// tell says above or below the table what columns tell that need not stand in it, and returns the
+// others, but for empty and chosen ones.
+func (b *brief) tell(s *sheet.Sheet, chosen []int) (rest []int) {
+	for i, c := range s.Columns {
+		values := distinct(s, i)
+		forPrograms := c.Name == "sample" || c.Name == "fixed"
+		if len(values) == 0 || forPrograms || slices.Contains(chosen, i) {
+			continue
+		}
+		if notes, ok := belowOf(s, i, short(c.Name)); ok {
+			b.below = append(b.below, notes...)
+		} else if isAside(c) && len(values) == 1 && isFull(s, i) {
+			b.facts = append(b.facts, fact{"", short(c.Name) + " " + values[0]})
+		} else if facts, ok := factsBy(s, i); ok {
+			b.facts = append(b.facts, facts...)
+		} else {
+			rest = append(rest, i)
+		}
+	}
+	return rest
 }
 
 // say adds a line below the table.

@@ -245,7 +245,8 @@ func (b *brief) cutTexts(least int) {
 			if least == 1 {
 				room = least
 			}
-			if c.Type == schemas.TextColumn && (least == 1 || !isPrivacy(c)) && widths[i] > room && (widest < 0 || widths[i] > widths[widest]) {
+			wider := widths[i] > room && (widest < 0 || widths[i] > widths[widest])
+			if c.Type == schemas.TextColumn && (least == 1 || !isPrivacy(c)) && wider {
 				widest = i
 			}
 		}
@@ -295,30 +296,4 @@ func (b *brief) lineWidth() int {
 		sum += w
 	}
 	return sum
-}
-
-// wrapped returns a line as lines of at most width characters, broken at blanks if possible, the
-// later ones indented.
-func wrapped(line string, width int) (lines []string) {
-	if width <= 0 {
-		return []string{line}
-	}
-	indent := ""
-	rest := []rune(line)
-	for len(rest) > width-len(indent) {
-		room := max(1, width-len(indent))
-		at := room
-		for at > 0 && rest[at] != ' ' {
-			at--
-		}
-		if at == 0 {
-			at = room
-		}
-		lines = append(lines, strings.TrimRight(indent+string(rest[:at]), " "))
-		rest = []rune(strings.TrimLeft(string(rest[at:]), " "))
-		if width > 10 {
-			indent = "  "
-		}
-	}
-	return append(lines, indent+string(rest))
 }

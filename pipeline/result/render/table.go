@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/shatterlab/shatter/pipeline/wording"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -45,7 +46,7 @@ func writeTable(w *bufio.Writer, b *brief) error {
 // writeLines writes lines that are no part of a table, in the width of the table.
 func (b *brief) writeLines(w *bufio.Writer, lines []string) {
 	for _, line := range lines {
-		fmt.Fprintln(w, strings.Join(wrapped(line, b.width), "\n"))
+		fmt.Fprintln(w, strings.Join(wording.Wrap(line, b.width, "  "), "\n"))
 	}
 }
 

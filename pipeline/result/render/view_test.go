@@ -86,7 +86,8 @@ func TestNoLineIsTooLong(t *testing.T) {
 			}
 		}
 		flat := strings.Join(strings.Fields(b.String()), " ")
-		if len(v.Columns) == 0 && hasUnproved(s) && columnOf(s, "privacy") >= 0 && !strings.Contains(flat, "(not certified)") &&
+		if len(v.Columns) == 0 && hasUnproved(s) && columnOf(s, "privacy") >= 0 &&
+			!strings.Contains(flat, "(not certified)") &&
 			slices.ContainsFunc(s.Rows, func(row []any) bool {
 				return row[columnOf(s, "privacy_standing")] == "not certified"
 			}) {
@@ -162,23 +163,6 @@ func TestCommonDecimals(t *testing.T) {
 	}
 }
 
-func TestWrapped(t *testing.T) {
-	for _, c := range []struct {
-		line  string
-		width int
-		want  string
-	}{
-		{"privacy of em: exponential mechanism", 0, "privacy of em: exponential mechanism"},
-		{"privacy of em: exponential mechanism", 20, "privacy of em:|  exponential|  mechanism"},
-		{"exactly twenty chars", 20, "exactly twenty chars"},
-		{strings.Repeat("x", 25), 12, "xxxxxxxxxxxx|  xxxxxxxxxx|  xxx"},
-	} {
-		if got := strings.Join(wrapped(c.line, c.width), "|"); got != c.want {
-			t.Errorf("%q in %d: %q", c.line, c.width, got)
-		}
-	}
-}
-
 // twoProblems returns a table that is too wide for 80 characters unless it is split.
 func twoProblems() *sheet.Sheet {
 	text := func(name string) schemas.Column { return schemas.Column{Name: name, Type: schemas.TextColumn} }
@@ -198,13 +182,14 @@ func twoProblems() *sheet.Sheet {
 			source := []any{"sharp: of em alone", nil}[j]
 			theory := []any{425.0 / epsilon, nil}[j]
 			s.Rows = append(s.Rows,
-				[]any{fmt.Sprintf("a00000000%d", 2*i+j), algorithm, "thresholds", nil, int64(1 << 32), "needle", nil, epsilon, "pure",
-					1 / epsilon, nil, 100 / epsilon, 150 / epsilon, 150 / epsilon, "decided", theory, source, 0.7, 1.07, 713.0, "law 1"})
+				[]any{fmt.Sprintf("a00000000%d", 2*i+j), algorithm, "thresholds", nil, int64(1 << 32), "needle", nil,
+					epsilon, "pure", 1 / epsilon, nil, 100 / epsilon, 150 / epsilon, 150 / epsilon, "decided", theory, source,
+					0.7, 1.07, 713.0, "law 1"})
 		}
 		for _, kappa := range []float64{0.1, 0.3} {
 			s.Rows = append(s.Rows,
-				[]any{fmt.Sprintf("b0000000%d%.0f", i, 10*kappa), "boosting/hs-stl", "halfspace", int64(10), nil, nil, "breast_cancer.csv",
-					epsilon, "approximate", nil, kappa, 512.0, nil, nil, "above_range", nil, nil, nil, nil, 20000.0, "law 2"})
+				[]any{fmt.Sprintf("b0000000%d%.0f", i, 10*kappa), "boosting/hs-stl", "halfspace", int64(10), nil, nil,
+					"breast_cancer.csv", epsilon, "approximate", nil, kappa, 512.0, nil, nil, "above_range", nil, nil, nil, nil, 20000.0, "law 2"})
 		}
 	}
 	return s

@@ -31,7 +31,8 @@ func (f *Figure) caption(s *Sweep, g *group, m measure, x string) {
 	f.Caption = slices.Concat(first, f.Choices, f.Caption, []string{m.intervals(g, rows)})
 	if betas := g.distinctOf(rows, "beta"); m.kind == kindCurve && len(betas) == 1 {
 		f.Target = round(1 - g.number(rows[0], "beta"))
-		f.Caption = append(f.Caption, fmt.Sprintf("n suffices where the rate is at least %s, the dashed line.", text(f.Target)))
+		f.Caption = append(f.Caption,
+			fmt.Sprintf("n suffices where the rate is at least %s, the dashed line.", text(f.Target)))
 	}
 }
 
@@ -149,7 +150,7 @@ func (f *Figure) chosen() string {
 		rest := slices.DeleteFunc(slices.Clone(k.Values), func(v string) bool { return v == k.Chosen })
 		shown = append(shown, fmt.Sprintf("%s %s (not %s)", k.Name, k.Chosen, wording.Few(rest, 6)))
 		if see == "" && len(rest) > 0 {
-			see = quoteSpaces(k.Name + "=" + rest[len(rest)-1])
+			see = wording.ShellWord(k.Name + "=" + rest[len(rest)-1])
 		}
 	}
 	if len(shown) == 0 {
@@ -160,14 +161,6 @@ func (f *Figure) chosen() string {
 		text += ", here as faint lines"
 	}
 	return text + "."
-}
-
-// quoteSpaces returns a word as a shell would need it.
-func quoteSpaces(word string) string {
-	if strings.ContainsAny(word, " '\"$&|;()<>*") {
-		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-	}
-	return word
 }
 
 // intervals says what the intervals are, and over how many trials.

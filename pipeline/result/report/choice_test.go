@@ -126,7 +126,8 @@ func TestBadChoice(t *testing.T) {
 		{sizes(t), Choice{X: "noise_rat"},
 			"--x noise_rat: no such parameter (did you mean noise_rate?); what can stand there: noise_rate, epsilon"},
 		{sizes(t), Choice{X: "noise"}, "--x noise: its values are no numbers; what can stand there: noise_rate, epsilon"},
-		{sizes(t), Choice{X: "alpha"}, "--x alpha: it does not vary in these rows; what can stand there: noise_rate, epsilon"},
+		{sizes(t), Choice{X: "alpha"},
+			"--x alpha: it does not vary in these rows; what can stand there: noise_rate, epsilon"},
 		{where(t, sizes(t), "epsilon=2", "noise=none"), Choice{X: "epsilon"},
 			"--x epsilon: it does not vary in these rows; no parameter is a number that varies in these rows"},
 		{sizes(t), Choice{Group: []string{"epsilom"}}, `--group epsilom: no such key, did you mean "epsilon"?`},
@@ -179,7 +180,8 @@ func TestCaption(t *testing.T) {
 		t.Error(diff)
 	}
 	figures, _, err = where(t, sizes(t), "noise_rate=0.1,0.2").Choose(Choice{What: []string{"curve"}})
-	if err != nil || !slices.Contains(figures[0].Caption, "Only rows with noise_rate=0.1,0.2.") || figures[0].Target != 0.9 {
+	where := "Only rows with noise_rate=0.1,0.2."
+	if err != nil || !slices.Contains(figures[0].Caption, where) || figures[0].Target != 0.9 {
 		t.Errorf("%v, caption %q, target %v", err, figures[0].Caption, figures[0].Target)
 	}
 }
