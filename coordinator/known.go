@@ -69,7 +69,7 @@ func WriteKnown(ctx context.Context, c Config, dir string, running bool) (*Known
 // howFar says how far the sweep has come; "" where a run would find nothing to do and none is at
 // work.
 func (r *run) howFar(k *Known, running bool) string {
-	text := fmt.Sprintf("%d of %d cells done, %s trials so far",
+	text := fmt.Sprintf("%d of %d cells done, %s trials run so far",
 		k.Done, k.Cells, wording.Thousands(float64(k.Trials)))
 	if r.grid.open == 0 && r.looks.pending > 0 {
 		text += fmt.Sprintf(", %d second looks left", r.looks.pending)

@@ -96,7 +96,7 @@ func TestKnown(t *testing.T) {
 		if m := folder.ReadManifest(to); m.Partial != k.Partial || m.Digest != "" || m.Name != "test" {
 			t.Errorf("%s: manifest %+v", when, m)
 		}
-		if k, _ := known(t, dir, true); !strings.HasSuffix(k.Partial, " trials so far; the sweep is still running") {
+		if k, _ := known(t, dir, true); !strings.HasSuffix(k.Partial, " trials run so far; the sweep is still running") {
 			t.Errorf("%s, running: %+v", when, k)
 		}
 	}

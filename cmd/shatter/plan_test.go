@@ -33,7 +33,7 @@ goal: {alpha: 0.09, beta: 0.05}
 n: {find: true, from: 16, to: 1e5, within: 2}
 `
 
-var plannedTrials = regexp.MustCompile(`(?m)^trials +([\d,]+) \(([\d,]+) to ([\d,]+)\)$`)
+var plannedTrials = regexp.MustCompile(`(?m)^trials +([\d,]+) \(([\d,]+) to ([\d,]+)\) count in the table$`)
 
 // What plan says of a sweep is near what the run takes, it keeps nothing, and --dry runs nothing. A
 // budget that is spent leaves cells over and says so; going on gives the bytes of a run without

@@ -21,6 +21,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 
+	"github.com/shatterlab/shatter/pipeline/result/sheet"
 	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
@@ -176,6 +177,7 @@ func TestOtherReaders(t *testing.T) {
 		for _, file := range []string{name + ".parquet", "answer-" + name + ".arrow", "answer-" + name + ".parquet"} {
 			want[file], args = rows, append(args, file)
 		}
+		want[name+".parquet"] = ofFile(t, filepath.Join(dir, name+".parquet"), rows)
 	}
 	cmd := exec.Command("node", args...)
 	cmd.Dir = tmp
@@ -200,6 +202,25 @@ func TestOtherReaders(t *testing.T) {
 	if seen != 3*10+5 {
 		t.Errorf("%d files read, want 35", seen)
 	}
+}
+
+// ofFile returns the rows of a view with the columns of its file alone: trials have those of their
+// cells too.
+func ofFile(t *testing.T, path string, rows []row) (own []row) {
+	t.Helper()
+	r, err := sheet.OpenParquet(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for _, all := range rows {
+		one := row{}
+		for i := range r.ColumnCount() {
+			one[r.ColumnName(i)] = all[r.ColumnName(i)]
+		}
+		own = append(own, one)
+	}
+	return own
 }
 
 func TestServe(t *testing.T) {

@@ -278,7 +278,7 @@ func (f *runFlags) report(c *cobra.Command, out *folder.Folder, s *coordinator.S
 		return statusError(exitContradicted)
 	case s.Unfinished > 0:
 		fmt.Fprintf(stderr, "shatter: %d of %d cells are undecided or failed; "+
-			"the column reason of `shatter table %s` says why\n", s.Unfinished, s.Cells, out.Dir)
+			"`shatter table %s --columns cell,algorithm,status,reason` says why\n", s.Unfinished, s.Cells, out.Dir)
 		return statusError(exitUnfinished)
 	case s.FailedTrials > 0:
 		return statusError(exitUnfinished)

@@ -102,7 +102,7 @@ func (s *Search) limitReason(cost int64) string {
 		shown := [...]string{"insufficient", "sufficient"}[c.side]
 		text += fmt.Sprintf("; about %d more would show that n = %d is %s", Roughly(c.trials), c.n, shown)
 	}
-	return text
+	return text + "; raise trials.max, or n.within"
 }
 
 // Roughly rounds a predicted number of trials to two digits, for people. A prediction of more than

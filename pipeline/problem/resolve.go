@@ -139,7 +139,8 @@ func checkFits(p *schemas.Problem) error {
 		what = "the class " + p.Class
 	}
 	misfit := func(key, value, only string) error {
-		reason := fmt.Sprintf("%s does not apply to %s, only to %s; leave it out", value, what, only)
+		reason := fmt.Sprintf("%s does not apply to %s, only to %s; leave it out, or give each a block of grids",
+			value, what, only)
 		return refuse(key, "%s", strings.TrimSpace(reason))
 	}
 	if err := checkDisguise(p, shape); err != nil {

@@ -76,7 +76,7 @@ var tableColumns = slices.Concat(populationColumns((*TableRow).cell), []schemas.
 		func(r *TableRow) any { return schemas.Nonzero(r.NModelLow) }),
 	float("n_model_high", "upper end", func(r *TableRow) any { return schemas.Nonzero(r.NModelHigh) }),
 	label("status", "decided, undecided, above_range, below_range, infeasible, trivial (a learner without data "+
-		"succeeds often enough: there is no n*), failed or not_monotone",
+		"succeeds often enough on drawn targets: there is no n*), failed or not_monotone",
 		func(r *TableRow) string { return r.Status }),
 	text("reason", "why the cell is not decided", func(r *TableRow) string { return r.Reason }),
 	float("prior_success", priorDoc, func(r *TableRow) any { return priorSuccess(r.Cell) }),

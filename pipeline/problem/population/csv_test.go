@@ -191,7 +191,7 @@ func TestCSVRefuses(t *testing.T) {
 			`problem.data.features: FILE: no column is numeric; name columns in problem.data.categorical`},
 		{"unnamed column", ",a,y\n0,1,p\n1,2,q\n", nil,
 			`problem.data.features: FILE: column 1 has no name; name it, or list the columns to use`},
-		{"same name", "a,b,a,y\n0,1,2,p\n", nil, `problem.data.file: FILE: columns 1 and 3 are both named "a"; rename one`},
+		{"same name", "a,b,a,y\n0,1,2,p\n", nil, `problem.data.file: FILE: columns 1 and 3 are both named "a"; the first line has to name the columns, each in its own way`},
 		{"range missing", "a,b,y\n1,2,p\n3,4,q\n",
 			func(q *schemas.Problem) { q.Data.Scale = schemas.Scale{Ranges: map[string][2]float64{"a": {0, 1}}} },
 			`problem.data.scale.ranges: no range for column "b"; add one, or list the columns to use in problem.data.features`},

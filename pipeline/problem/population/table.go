@@ -79,7 +79,8 @@ func (t *table) begin(columns []column) error {
 	numbers := map[string]int{} // of the columns, by name
 	for i, c := range columns {
 		if j, twice := numbers[c.name]; twice && c.name != "" {
-			return refuse("data.file", "%s: columns %d and %d are both named %q; rename one", t.spec.File, j+1, i+1, c.name)
+			return refuse("data.file", "%s: columns %d and %d are both named %q; the first line has to name the columns, each "+
+				"in its own way", t.spec.File, j+1, i+1, c.name)
 		}
 		numbers[c.name] = i
 	}

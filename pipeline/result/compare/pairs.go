@@ -171,7 +171,8 @@ func (m *Matching) noPairs() error {
 			"such as the content of a data file")
 	}
 	return incomparable("no cell in common: the two that are nearest differ in %s; "+
-		"--by COLUMN compares cells that differ in a column", strings.Join(fewest, ", "))
+		"--by COLUMN compares cells that differ in a column, and --by twice those that differ in two",
+		strings.Join(fewest, ", "))
 }
 
 // differences lists the keys in which two rows differ, with their values.

@@ -137,7 +137,7 @@ func (b *brief) belowLines() (lines []string) {
 		}
 	}
 	if len(b.gone) > 0 {
-		lines = append(lines, "columns left out (-o csv has all, shatter table --columns shows some): "+
+		lines = append(lines, "columns left out (-o csv has all; --columns, or a select, names some): "+
 			strings.Join(b.gone, ", "))
 	}
 	if b.isCut {

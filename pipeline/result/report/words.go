@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -34,8 +35,9 @@ func (s *Sweep) answer() []string {
 			bounded++
 			held += btoi(s.table.value(row, "contradicts") == nil)
 		}
-		least = append(least, s.table.number(row, "ratio_low"))
-		most = append(most, s.table.number(row, "ratio_high"))
+		if high := s.table.number(row, "ratio_high"); !math.IsNaN(high) {
+			least, most = append(least, s.table.number(row, "ratio_low")), append(most, high)
+		}
 	}
 	what := fmt.Sprintf("How many examples suffice? Measured for %s in %s on %s.",
 		wording.Count(len(algorithms), "algorithm"), wording.Count(len(s.table.Rows), "cell"),

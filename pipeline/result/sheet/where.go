@@ -44,6 +44,10 @@ func (s *Sheet) Where(conditions ...Condition) (*Sheet, error) {
 			return nil, err
 		}
 		for _, value := range c.Values {
+			if strings.Contains(value, "=") {
+				return nil, fmt.Errorf("%s=%s: a second condition needs a --where of its own",
+					c.Column, strings.Join(c.Values, ","))
+			}
 			if !slices.ContainsFunc(s.Rows, func(row []any) bool { return means(value, row[i]) }) {
 				return nil, fmt.Errorf("%s=%s: no row has this value; there %s", c.Column, value, s.valuesOf(i))
 			}
