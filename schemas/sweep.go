@@ -406,7 +406,7 @@ func ParseInt(text string) (int64, error) {
 	}
 	f, err := ParseFloat(text)
 	if err != nil || len(text) > 1 && text[0] == '0' && !strings.ContainsAny(text, ".eE") {
-		return 0, fmt.Errorf("%s is not a whole number", quote(text))
+		return 0, fmt.Errorf("%s is not a whole number%s", quote(text), rangeHint(text))
 	}
 	if f != math.Trunc(f) {
 		return 0, fmt.Errorf("%s is not a whole number", text)
@@ -417,13 +417,23 @@ func ParseInt(text string) (int64, error) {
 	return int64(f), nil
 }
 
+var twoNumbers = regexp.MustCompile(`^[0-9.]+ *(-|\.\.\.?|:|to) *[0-9][0-9.]*$`)
+
+// rangeHint says how a range is written, where a text looks like one.
+func rangeHint(text string) string {
+	if twoNumbers.MatchString(text) {
+		return "; a range is written {from: 4, to: 12, steps: 5}"
+	}
+	return ""
+}
+
 // ParseFloat reads a finite decimal number.
 func ParseFloat(text string) (float64, error) {
 	if strings.HasSuffix(strings.ToLower(text), ".nan") || strings.HasSuffix(strings.ToLower(text), ".inf") {
 		return 0, fmt.Errorf("%s is not a finite number", text)
 	}
 	if !decimal.MatchString(text) {
-		return 0, fmt.Errorf("%s is not a number", quote(text))
+		return 0, fmt.Errorf("%s is not a number%s", quote(text), rangeHint(text))
 	}
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsInf(f, 0) {

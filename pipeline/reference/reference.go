@@ -86,16 +86,20 @@ func Entries() []Entry {
 }
 
 // Find returns the entries that a word means: those whose name it is, or the last part of whose
-// name, and the keys that take it as a value. An empty result comes with the end of a message that
-// suggests others.
+// name, and the keys that take it as a value; where there are none, those inside of what it names. An
+// empty result comes with the end of a message that suggests others.
 func Find(word string, all []Entry) (found []Entry, suggestion string) {
-	word = strings.ToLower(word)
+	word = strings.Trim(strings.ToLower(word), "{}")
 	var names []string
 	for _, e := range all {
 		if e.means(word) || slices.Contains(e.words, word) {
 			found = append(found, e)
 		}
 		names = append(append(append(names, e.Name), lastPart(e.Name)), e.words...)
+	}
+	if len(found) == 0 {
+		outside := func(e Entry) bool { return !strings.HasPrefix(e.Name, word+".") }
+		found = slices.DeleteFunc(slices.Clone(all), outside)
 	}
 	if len(found) > 0 {
 		return found, ""

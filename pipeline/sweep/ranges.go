@@ -54,6 +54,11 @@ func (c *checker) axisRange(n *yaml.Node, v reflect.Value, p Place, path string,
 		c.fail(p, path, "a number was expected, or a range (%s), not %s", listKeys(keys), describe(n))
 		return
 	}
+	if step := entryOf(n, "step"); step != nil {
+		c.fail(Place{Line: step.Line, Column: step.Column}, JoinPath(path, "step"),
+			"unknown key; a range has steps, the number of its values with both ends")
+		return
+	}
 	mistakes := len(c.mistakes)
 	c.value(n, reflect.ValueOf(&written).Elem(), path, rules{})
 	if len(c.mistakes) > mistakes {

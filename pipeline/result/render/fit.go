@@ -146,7 +146,12 @@ func (b *brief) fit(width int) {
 		} else {
 			b.gone = append(b.gone, b.columns[i].Name)
 		}
+		other := otherEnd(b.columns[i].Name)
 		b.leaveOut(i)
+		if j := slices.IndexFunc(b.columns, func(c schemas.Column) bool { return c.Name == other }); j >= 0 {
+			b.gone = append(b.gone, other)
+			b.leaveOut(j)
+		}
 	}
 	b.cutTexts(16)
 	if b.lineWidth() > width {
@@ -168,6 +173,17 @@ func (b *brief) fit(width int) {
 		b.cutTexts(1)
 		b.columns[0].Name = cut(b.columns[0].Name, width)
 	}
+}
+
+// otherEnd returns the column of the other end of an interval, and "" for a column that is no end.
+func otherEnd(column string) string {
+	if of, ok := strings.CutSuffix(column, "_low"); ok {
+		return of + "_high"
+	}
+	if of, ok := strings.CutSuffix(column, "_high"); ok {
+		return of + "_low"
+	}
+	return ""
 }
 
 func isPrivacy(c schemas.Column) bool { return c.Name == "privacy" }

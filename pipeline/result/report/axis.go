@@ -20,6 +20,9 @@ type Tick struct {
 	Label string
 }
 
+// mostTicks is the number of values up to which an axis has its ticks at them.
+const mostTicks = 12
+
 // axis makes an axis that holds the values, logarithmic where that is asked for and all values are
 // positive. Ticks stand at the values where there are few of them, and at round numbers otherwise.
 func axis(title string, values []float64, log, exact bool) Axis {
@@ -46,7 +49,7 @@ func axis(title string, values []float64, log, exact bool) Axis {
 		}
 		a.High = round(a.High + margin)
 	}
-	if exact {
+	if exact && len(values) <= mostTicks {
 		a.Ticks = spaced(a, values)
 	}
 	if len(a.Ticks) < 2 {
