@@ -221,9 +221,7 @@ func (t *Tables) findMissing(r *run) {
 	if err != nil {
 		return // it is compared with nothing: the open cells are reason enough
 	}
-	column := func(name string) int {
-		return slices.IndexFunc(curve.Columns, func(c schemas.Column) bool { return c.Name == name })
-	}
+	column := func(name string) int { return schemas.IndexOf(curve.Columns, name) }
 	id, size, trials := column("cell"), column("n"), column("trials")
 	if min(id, size, trials) < 0 {
 		return

@@ -1,6 +1,9 @@
 package schemas
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // ResultVersion is the version of the columns of result files. It stands in the metadata of each
 // Parquet file of a result, under the key "shatter.result", and rises when a column changes its
@@ -49,6 +52,11 @@ type ColumnOf[Row any] struct {
 	// Value returns a string, an int64, a float64 or a bool, as the column's type says, or nil where
 	// the column does not apply to the row. A float64 is never NaN nor -0: see Clean.
 	Value func(*Row) any
+}
+
+// IndexOf returns the index of the column of this name, or -1 where there is none.
+func IndexOf(columns []Column, name string) int {
+	return slices.IndexFunc(columns, func(c Column) bool { return c.Name == name })
 }
 
 // Plain returns what columns say of themselves, without the way their values are read.

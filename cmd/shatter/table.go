@@ -60,7 +60,7 @@ func readSheet(dir, name string) (*sheet.Sheet, error) {
 // looks at their trials.
 func footer(dir string, s *sheet.Sheet) []string {
 	looks := folder.ReadManifest(dir).Looks
-	cell := slices.IndexFunc(s.Columns, func(c schemas.Column) bool { return c.Name == "cell" })
+	cell := schemas.IndexOf(s.Columns, "cell")
 	if looks == nil || cell < 0 || s.Name != "table" && s.Name != "curve" {
 		return nil
 	}

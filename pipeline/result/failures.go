@@ -206,7 +206,7 @@ func ReadFailures(dir string) (*sheet.Sheet, error) {
 // kinds, and a reason. What was lost is said there already: such a cell is not decided. The failures
 // are what ReadFailures returns for the table's folder.
 func AddFailures(table, failures *sheet.Sheet) {
-	cell, reason := indexOf(table, "cell"), indexOf(table, "reason")
+	cell, reason := schemas.IndexOf(table.Columns, "cell"), schemas.IndexOf(table.Columns, "reason")
 	if cell < 0 || reason < 0 {
 		return
 	}
@@ -230,8 +230,12 @@ func describeFailures(failures *sheet.Sheet) map[string]string {
 		kinds  map[string]int64
 		reason string
 	}
+	at := map[string]int{}
+	for i, c := range failures.Columns {
+		at[c.Name] = i
+	}
 	text := func(row []any, name string) string {
-		s, _ := row[indexOf(failures, name)].(string)
+		s, _ := row[at[name]].(string)
 		return s
 	}
 	cells := map[string]*told{}
@@ -245,7 +249,7 @@ func describeFailures(failures *sheet.Sheet) map[string]string {
 			t = &told{kinds: map[string]int64{}}
 			cells[id] = t
 		}
-		trials, _ := row[indexOf(failures, "trials")].(int64)
+		trials, _ := row[at["trials"]].(int64)
 		t.trials += trials
 		t.kinds[text(row, "kind")] += trials
 		t.reason = cmp.Or(t.reason, text(row, "reason"))
@@ -262,9 +266,4 @@ func describeFailures(failures *sheet.Sheet) map[string]string {
 		}
 	}
 	return said
-}
-
-// indexOf returns the index of a column, -1 where there is none.
-func indexOf(s *sheet.Sheet, name string) int {
-	return slices.IndexFunc(s.Columns, func(c schemas.Column) bool { return c.Name == name })
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/ledger/ledgertest"
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 // Every failure of a cell is counted by its kind and reason, whatever order it came in; what a
@@ -102,7 +103,7 @@ func TestFailures(t *testing.T) {
 				t.Fatal(err)
 			}
 			AddFailures(table, s)
-			if says, _ := table.Rows[0][indexOf(table, "reason")].(string); says != tt.says {
+			if says, _ := table.Rows[0][schemas.IndexOf(table.Columns, "reason")].(string); says != tt.says {
 				t.Errorf("reason %q, want %q", says, tt.says)
 			}
 		})

@@ -148,7 +148,7 @@ func (b *brief) belowLines() (lines []string) {
 
 // shows reports whether the table, or some section of it, has a column.
 func (b *brief) shows(name string) bool {
-	return slices.ContainsFunc(b.columns, func(c schemas.Column) bool { return c.Name == name }) ||
+	return schemas.IndexOf(b.columns, name) >= 0 ||
 		slices.ContainsFunc(b.sections, func(part brief) bool { return part.shows(name) })
 }
 
@@ -296,7 +296,7 @@ func alarms(s *sheet.Sheet, i int) (notes []note) {
 
 // columnOf returns the index of the column of this name, or -1 where there is none.
 func columnOf(s *sheet.Sheet, name string) int {
-	return slices.IndexFunc(s.Columns, func(c schemas.Column) bool { return c.Name == name })
+	return schemas.IndexOf(s.Columns, name)
 }
 
 // hasUnproved reports whether the privacy of some row is not proved.

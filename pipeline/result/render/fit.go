@@ -148,7 +148,7 @@ func (b *brief) fit(width int) {
 		}
 		other := otherEnd(b.columns[i].Name)
 		b.leaveOut(i)
-		if j := slices.IndexFunc(b.columns, func(c schemas.Column) bool { return c.Name == other }); j >= 0 {
+		if j := schemas.IndexOf(b.columns, other); j >= 0 {
 			b.gone = append(b.gone, other)
 			b.leaveOut(j)
 		}
@@ -243,8 +243,7 @@ func (b *brief) about(row []string, column string) string {
 		names = []string{"algorithm"}
 	}
 	for _, name := range names {
-		has := func(c schemas.Column) bool { return c.Name == name }
-		if i := slices.IndexFunc(b.columns, has); i >= 0 {
+		if i := schemas.IndexOf(b.columns, name); i >= 0 {
 			return row[i]
 		}
 	}

@@ -103,7 +103,7 @@ func (b *brief) foldIntervals(hidden map[string]bool) {
 			}
 		}
 	}
-	status := slices.IndexFunc(b.columns, func(c schemas.Column) bool { return c.Name == "status" })
+	status := schemas.IndexOf(b.columns, "status")
 	if hidden["n_high"] && status >= 0 {
 		hidden["status"] = !slices.ContainsFunc(b.rows, func(row []string) bool {
 			return !slices.Contains([]string{"decided", "above_range"}, row[status])
@@ -128,7 +128,7 @@ func (b *brief) upperEnd(i int) int {
 	if k < 0 || b.chosen {
 		return -1
 	}
-	return slices.IndexFunc(b.columns, func(c schemas.Column) bool { return c.Name == pairs[k].high })
+	return schemas.IndexOf(b.columns, pairs[k].high)
 }
 
 // interval returns the column of intervals from columns low and high.

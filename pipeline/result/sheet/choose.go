@@ -95,8 +95,7 @@ func compare(x, y any) int {
 // wanted and that it lacks, with the values that the other one has for the same cell. It is s itself
 // where one of the two has no column cell.
 func (s *Sheet) WithColumns(of *Sheet, wanted func(name string) bool) *Sheet {
-	cell := func(c schemas.Column) bool { return c.Name == "cell" }
-	at, from := slices.IndexFunc(s.Columns, cell), slices.IndexFunc(of.Columns, cell)
+	at, from := schemas.IndexOf(s.Columns, "cell"), schemas.IndexOf(of.Columns, "cell")
 	if at < 0 || from < 0 {
 		return s
 	}
@@ -108,8 +107,7 @@ func (s *Sheet) WithColumns(of *Sheet, wanted func(name string) bool) *Sheet {
 	joined := *s
 	joined.Columns = slices.Clone(s.Columns)
 	for i, c := range of.Columns {
-		has := func(mine schemas.Column) bool { return mine.Name == c.Name }
-		if wanted(c.Name) && !slices.ContainsFunc(s.Columns, has) {
+		if wanted(c.Name) && schemas.IndexOf(s.Columns, c.Name) < 0 {
 			added = append(added, i)
 			joined.Columns = slices.Insert(joined.Columns, at+len(added), c)
 		}
