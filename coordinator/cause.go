@@ -65,7 +65,7 @@ func (r *run) examine(ctx context.Context, trials []*differing, profile string) 
 	x := r.newRerun(blocks, profile, func(c *cell, b *ledger.Batch, row int) error {
 		d := at[position{c.index, b.N, b.Repetition[row]}]
 		if b.Status[row] == ledger.Lost {
-			d.lost = strings.Clone(valueAt(b.Reason, row))
+			d.lost = strings.Clone(b.ReasonOf(row))
 			return nil
 		}
 		d.alone = append(d.alone, copyRow(c, b, row).batch)

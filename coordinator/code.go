@@ -85,7 +85,7 @@ func (r *run) compare(ctx context.Context, sample []recorded) error {
 		id := c.TrialID(b.N, b.Repetition[row])
 		old := records[id]
 		if b.Status[row] == ledger.Lost {
-			return fmt.Errorf("check trial %s again: %s", id, valueAt(b.Reason, row))
+			return fmt.Errorf("check trial %s again: %s", id, b.ReasonOf(row))
 		}
 		if diff := difference(old.batch, b, row); diff != "" {
 			return &CodeError{Trial: id, Algorithm: c.As, Old: old.batch.Digest, New: b.Digest, Difference: diff}
@@ -162,7 +162,7 @@ func copyRow(c *cell, b *ledger.Batch, row int) recorded {
 	for _, v := range b.Values {
 		one.Values = append(one.Values, []float64{v[row]})
 	}
-	if kind := valueAt(b.Kind, row); kind != "" {
+	if kind := b.KindOf(row); kind != "" {
 		one.Kind = []string{strings.Clone(kind)}
 	}
 	return recorded{c, one}
@@ -209,7 +209,7 @@ func difference(old, b *ledger.Batch, row int) string {
 // statusInWords returns the status of a row, with its kind where it is not ok.
 func statusInWords(b *ledger.Batch, row int) string {
 	status := ledger.StatusName(b.Status[row])
-	if kind := valueAt(b.Kind, row); kind != "" {
+	if kind := b.KindOf(row); kind != "" {
 		return fmt.Sprintf("%s (%s)", status, kind)
 	}
 	return status

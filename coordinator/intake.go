@@ -147,26 +147,18 @@ func (in *intake) record(c *cell, v ledger.Verdict) {
 		if !in.jobs.returned(c, b.N, rep) {
 			continue // told already, or left over from an earlier run: this one tries again
 		}
-		in.tally.addFailure(c, b.N, rep, valueAt(b.Kind, i), valueAt(b.Reason, i))
-		c.Lost(b.N, int(rep), valueAt(b.Reason, i))
+		in.tally.addFailure(c, b.N, rep, b.KindOf(i), b.ReasonOf(i))
+		c.Lost(b.N, int(rep), b.ReasonOf(i))
 	}
 	for _, i := range v.New {
 		rep := b.Repetition[i]
 		size.taken.Set(rep)
 		in.jobs.returned(c, b.N, rep)
 		if b.Status[i] == ledger.Failed {
-			in.tally.addFailure(c, b.N, rep, valueAt(b.Kind, i), valueAt(b.Reason, i))
+			in.tally.addFailure(c, b.N, rep, b.KindOf(i), b.ReasonOf(i))
 		}
 		c.feed(b.N, rep, b.Status[i], b.Error[i])
 	}
-}
-
-// valueAt returns the value of a column in a row, or "" where the message lacks the column.
-func valueAt(column []string, row int) string {
-	if column == nil {
-		return ""
-	}
-	return column[row]
 }
 
 // flush makes what was added durable, then acknowledges it.

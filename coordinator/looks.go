@@ -455,7 +455,7 @@ func (l *looks) take(x *lookedCell, b *ledger.Batch, row int) error {
 	rep := b.Repetition[row]
 	switch {
 	case b.Status[row] == ledger.Lost:
-		x.lose(strings.Clone(valueAt(b.Reason, row)))
+		x.lose(strings.Clone(b.ReasonOf(row)))
 	case isRecorded(l.ledger, b, row):
 		fingerprint, _ := l.ledger.Fingerprint(x.Key, b.N, rep)
 		l.record.Add(x.Key, b.N, rep, fingerprint)

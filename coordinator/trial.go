@@ -155,7 +155,7 @@ func RunTrial(ctx context.Context, cfg Config, t *Trial) (*Comparison, error) {
 func outcomeOf(c *cell, b *ledger.Batch, row int) *Outcome {
 	o := &Outcome{
 		Status: ledger.StatusName(b.Status[row]),
-		Kind:   strings.Clone(valueAt(b.Kind, row)), Reason: strings.Clone(valueAt(b.Reason, row)),
+		Kind:   strings.Clone(b.KindOf(row)), Reason: strings.Clone(b.ReasonOf(row)),
 		Metrics: map[string]float64{},
 		Worker:  strings.Clone(b.Worker), Digest: strings.Clone(b.Digest), Profile: strings.Clone(b.Profile),
 	}

@@ -312,7 +312,7 @@ func (x *comparison) add(c *cell, b *ledger.Batch, row int) {
 	switch {
 	case b.Status[row] == ledger.Lost:
 		if x.rerun.Lost++; where.compare(x.firstLost) < 0 {
-			x.firstLost, x.rerun.FirstLost = where, c.TrialID(where.n, where.repetition)+": "+valueAt(b.Reason, row)
+			x.firstLost, x.rerun.FirstLost = where, c.TrialID(where.n, where.repetition)+": "+b.ReasonOf(row)
 		}
 	case !isRecorded(x.ledger, b, row):
 		x.different.add(c, b, row)

@@ -49,6 +49,20 @@ type Batch struct {
 	Reason []string // the same for people; may differ from run to run. Nil: "" everywhere
 }
 
+// KindOf returns what went wrong in a row, "" where nothing is said.
+func (b *Batch) KindOf(row int) string { return textAt(b.Kind, row) }
+
+// ReasonOf returns what went wrong in a row, for people, "" where nothing is said.
+func (b *Batch) ReasonOf(row int) string { return textAt(b.Reason, row) }
+
+// textAt returns the value of a column in a row, "" where the message lacks the column.
+func textAt(column []string, row int) string {
+	if column == nil {
+		return ""
+	}
+	return column[row]
+}
+
 // Columns and metadata of a message.
 const (
 	colRepetition = "repetition"

@@ -37,12 +37,7 @@ func (l losses) add(v Verdict) {
 	for _, i := range v.Lost {
 		key := Loss{Cell: v.Batch.Cell, N: v.Batch.N, Repetition: v.Batch.Repetition[i]}
 		x := key
-		if v.Batch.Kind != nil {
-			x.Kind = strings.Clone(v.Batch.Kind[i])
-		}
-		if v.Batch.Reason != nil {
-			x.Reason = strings.Clone(v.Batch.Reason[i])
-		}
+		x.Kind, x.Reason = strings.Clone(v.Batch.KindOf(i)), strings.Clone(v.Batch.ReasonOf(i))
 		l[key] = x
 	}
 }

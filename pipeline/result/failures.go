@@ -143,14 +143,7 @@ func (f *failures) addFailed(points []Point, l *ledger.Ledger) error {
 			if b.Status[i] != ledger.Failed || rep >= consumed[b.N] {
 				continue
 			}
-			k, reason := failureKind{b.N, ledger.Failed, ""}, ""
-			if b.Kind != nil {
-				k.kind = strings.Clone(b.Kind[i])
-			}
-			if b.Reason != nil {
-				reason = b.Reason[i]
-			}
-			f.add(k, rep, reason)
+			f.add(failureKind{b.N, ledger.Failed, strings.Clone(b.KindOf(i))}, rep, b.ReasonOf(i))
 		}
 		return nil
 	})

@@ -80,8 +80,8 @@ func (t *trials) add(b *ledger.Batch) {
 		}
 		t.status[rep] = b.Status[i]
 		t.error[rep] = b.Error[i]
-		if b.Kind != nil && b.Kind[i] != "" {
-			t.kind[rep] = b.Kind[i]
+		if kind := b.KindOf(i); kind != "" {
+			t.kind[rep] = kind
 		}
 		t.left--
 	}
