@@ -206,9 +206,7 @@ func (f *tableFlags) rows(dir string, s *sheet.Sheet) (*sheet.Sheet, error) {
 	}
 	if f.what == "bounds" || f.what == "timing" {
 		if cells, err := sheet.ReadTable(dir, "table"); err == nil {
-			s = s.WithColumns(cells, func(name string) bool {
-				return trial.IsKeyColumn(name) || strings.HasPrefix(name, schemas.ParamPrefix)
-			})
+			s = s.WithColumns(cells, trial.TellsCell)
 		}
 	}
 	s, err := f.where.filter(s)

@@ -3,6 +3,7 @@ package trial
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -50,6 +51,12 @@ func KeyColumns() []KeyColumn { return slices.Clone(keyColumns) }
 func IsKeyColumn(name string) bool {
 	return slices.ContainsFunc(keyColumns, func(k KeyColumn) bool { return k.Name == name })
 }
+
+// IsParam reports whether a column of this name holds a parameter of algorithms.
+func IsParam(name string) bool { return strings.HasPrefix(name, schemas.ParamPrefix) }
+
+// TellsCell reports whether a column of this name says what a cell is: a key or a parameter.
+func TellsCell(name string) bool { return IsKeyColumn(name) || IsParam(name) }
 
 var keyColumns = []KeyColumn{
 	text(0, "cell", "first 10 hex digits of the cell's key; joins the files of a result",

@@ -9,7 +9,6 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/pipeline/wording"
-	"github.com/shatterlab/shatter/schemas"
 )
 
 // By names a column in which the two cells of a pair may differ.
@@ -76,7 +75,7 @@ func (m *Matching) columns() (names []string) {
 	}
 	for _, t := range []*Table{m.a, m.b} {
 		for _, c := range t.sheet.Columns {
-			if strings.HasPrefix(c.Name, schemas.ParamPrefix) && !slices.Contains(names, c.Name) {
+			if trial.IsParam(c.Name) && !slices.Contains(names, c.Name) {
 				names = append(names, c.Name)
 			}
 		}
@@ -89,7 +88,7 @@ func (m *Matching) columns() (names []string) {
 
 // free reports whether the rows of a pair may differ in a column.
 func (m *Matching) free(column string) bool {
-	ofAlgorithm := column == "privacy" || column == "privacy_standing" || strings.HasPrefix(column, schemas.ParamPrefix)
+	ofAlgorithm := column == "privacy" || column == "privacy_standing" || trial.IsParam(column)
 	return slices.ContainsFunc(m.by, func(x By) bool {
 		return x.Column == column || x.Column == "algorithm" && ofAlgorithm
 	})

@@ -15,17 +15,15 @@ import (
 // the table beside them.
 var withKeys = []string{"trials", "failures"}
 
-// isKey reports whether a column says what a cell is.
-func isKey(column string) bool {
-	return trial.IsKeyColumn(column) || strings.HasPrefix(column, schemas.ParamPrefix)
-}
+// isKey reports whether a column says what a cell is, beside its id.
+func isKey(column string) bool { return column != "cell" && trial.TellsCell(column) }
 
 // keyed returns the SQL of a view of a file with the key columns of the table, whose columns are
 // given. In task online the table has several rows for a cell.
 func keyed(file string, table []schemas.Column) string {
 	var keys []string
 	for _, c := range table {
-		if isKey(c.Name) && c.Name != "cell" {
+		if isKey(c.Name) {
 			keys = append(keys, quoted(c.Name))
 		}
 	}
@@ -59,9 +57,9 @@ func (m *mention) usesKeys() bool {
 	return slices.ContainsFunc(m.columns, func(c [2]string) bool {
 		from, name := c[0], c[1]
 		if from == "" {
-			return isKey(name) && name != "cell" && !m.table || slices.Contains(m.names, name)
+			return isKey(name) && !m.table || slices.Contains(m.names, name)
 		}
-		return (name == "*" || isKey(name) && name != "cell") && slices.Contains(m.names, from)
+		return (name == "*" || isKey(name)) && slices.Contains(m.names, from)
 	})
 }
 

@@ -174,7 +174,7 @@ func (b *brief) leaveRare() {
 		if c.Name == "status" && slices.Equal(distinct(b.sheet, b.from[i]), []string{estimate.StatusDecided}) {
 			b.facts = append(b.facts, fact{"", "status " + estimate.StatusDecided})
 			b.leaveOut(i)
-		} else if slices.Contains(rarely, c.Name) || isParam(c) && c.Type == schemas.FloatColumn && !b.needed[c.Name] {
+		} else if slices.Contains(rarely, c.Name) || trial.IsParam(c.Name) && c.Type == schemas.FloatColumn && !b.needed[c.Name] {
 			b.gone = append([]string{c.Name}, b.gone...)
 			b.leaveOut(i)
 		}
@@ -187,7 +187,7 @@ func neededParams(s *sheet.Sheet) map[string]bool {
 	var params, kept []int
 	for i, c := range s.Columns {
 		switch {
-		case isParam(c):
+		case trial.IsParam(c.Name):
 			params = append(params, i)
 		case isKey(c.Name):
 			kept = append(kept, i)
@@ -359,7 +359,7 @@ func isOverData(s *sheet.Sheet) bool {
 // not follow from one of these.
 func factsBy(s *sheet.Sheet, i int) (facts []fact, ok bool) {
 	switch c := s.Columns[i]; {
-	case isParam(c):
+	case trial.IsParam(c.Name):
 		return factsOf(s, i, "algorithm", true)
 	case describes(c):
 		for _, nulls := range []bool{false, true} {
@@ -405,8 +405,6 @@ func factsOf(s *sheet.Sheet, i int, by string, nulls bool) (facts []fact, ok boo
 }
 
 func isBracket(c schemas.Column) bool { return c.Name == "n_low" || c.Name == "n_high" }
-
-func isParam(c schemas.Column) bool { return strings.HasPrefix(c.Name, schemas.ParamPrefix) }
 
 // describes reports whether a column describes the problem or what counts as success, beside the
 // class itself.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -163,7 +164,7 @@ func texValues(b *brief, columns ...int) [][]string {
 	}
 	first := b.columns[columns[0]]
 	decimals, aligned := 0, false
-	if first.Type == schemas.FloatColumn && !isKey(first.Name) && !isParam(first) {
+	if first.Type == schemas.FloatColumn && !isKey(first.Name) && !trial.IsParam(first.Name) {
 		decimals, aligned = commonDecimals(all)
 	}
 	values := make([][]string, len(columns))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/shatterlab/shatter/schemas"
 
+	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
@@ -73,7 +74,7 @@ func (f *frame) all() (rows []int) {
 func (g *group) fixed(rows []int, told []string) (all []string) {
 	told = append(told, "task", algorithmKey, "class", "file", "data", "privacy_standing")
 	for _, k := range g.keys() {
-		if isParam(k) || slices.Contains(told, k) {
+		if trial.IsParam(k) || slices.Contains(told, k) {
 			continue
 		}
 		values := g.distinctOf(rows, k)
@@ -94,7 +95,7 @@ func (g *group) parameters(rows []int) []string {
 		own := slices.DeleteFunc(slices.Clone(rows), func(row int) bool { return g.text(row, algorithmKey) != algorithm })
 		var fixed []string
 		for _, k := range g.keys() {
-			if values := g.distinctOf(own, k); isParam(k) && len(values) == 1 {
+			if values := g.distinctOf(own, k); trial.IsParam(k) && len(values) == 1 {
 				fixed = append(fixed, plain(k)+" "+values[0])
 			}
 		}

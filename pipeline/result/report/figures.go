@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/shatterlab/shatter/pipeline/estimate"
+	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
 // Figures returns the charts of the page. For each concept class (and file of data): n*, or regret
@@ -106,7 +107,7 @@ func (g *group) draw(s *Sweep, m measure, c Choice) (all []Figure) {
 func (g *group) against(s *Sweep, m measure, c Choice) (all []Figure) {
 	free, _ := g.settings()
 	for _, x := range g.keys() {
-		if g.codes[x] == nil || !g.numeric(x) || x == "replica" || isParam(x) && !slices.Contains(free, x) ||
+		if g.codes[x] == nil || !g.numeric(x) || x == "replica" || trial.IsParam(x) && !slices.Contains(free, x) ||
 			slices.Contains(c.Group, plain(x)) {
 			continue
 		}

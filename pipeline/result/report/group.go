@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -146,11 +147,11 @@ func (g *group) settings(x ...string) (keys, along []string) {
 	fixed := append([]string{"algorithm"}, x...)
 	candidates := slices.Clone(keys)
 	slices.Reverse(candidates)
-	slices.SortStableFunc(candidates, func(a, b string) int { return btoi(isParam(b)) - btoi(isParam(a)) })
+	slices.SortStableFunc(candidates, func(a, b string) int { return btoi(trial.IsParam(b)) - btoi(trial.IsParam(a)) })
 	for _, c := range candidates {
 		others := slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return k == c })
-		if (isParam(c) || g.numeric(c) || strings.HasPrefix(c, "privacy")) && g.unique(append(fixed, others...)) {
-			if keys = others; !isParam(c) && g.numeric(c) && len(g.distinct(c)) > 1 {
+		if (trial.IsParam(c) || g.numeric(c) || strings.HasPrefix(c, "privacy")) && g.unique(append(fixed, others...)) {
+			if keys = others; !trial.IsParam(c) && g.numeric(c) && len(g.distinct(c)) > 1 {
 				along = append(along, c)
 			}
 		}
@@ -158,8 +159,6 @@ func (g *group) settings(x ...string) (keys, along []string) {
 	slices.Reverse(along)
 	return keys, along
 }
-
-func isParam(column string) bool { return strings.HasPrefix(column, schemas.ParamPrefix) }
 
 func btoi(b bool) int {
 	if b {

@@ -222,7 +222,7 @@ func view(f *frame, docs map[string]string, order []string) (v tableView) {
 	slices.SortStableFunc(places, func(a, b int) int { return cmp.Compare(rank(a), rank(b)) })
 	for _, place := range places {
 		c := f.Columns[shown[place]]
-		if c.Doc = docs[c.Name]; c.Doc == "" && isParam(c.Name) {
+		if c.Doc = docs[c.Name]; c.Doc == "" && trial.IsParam(c.Name) {
 			c.Doc = "parameter " + strings.TrimPrefix(c.Name, schemas.ParamPrefix)
 		}
 		v.Columns = append(v.Columns, c)

@@ -130,9 +130,8 @@ func (f *frame) text(row int, column string) string { return text(f.value(row, c
 // sample size of a row of the curve are among them.
 func (f *frame) keys() (names []string) {
 	for _, c := range f.Columns {
-		key := trial.IsKeyColumn(c.Name)
-		if key && c.Name != "cell" && c.Name != "sample" || strings.HasPrefix(c.Name, schemas.ParamPrefix) ||
-			c.Name == "rounds" || c.Name == curveColumn {
+		key := trial.TellsCell(c.Name) && c.Name != "cell" && c.Name != "sample"
+		if key || c.Name == "rounds" || c.Name == curveColumn {
 			names = append(names, c.Name)
 		}
 	}
