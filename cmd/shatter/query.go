@@ -32,8 +32,20 @@ func (f *queryFlags) add(c *cobra.Command) {
 	c.Flags().IntVar(&f.threads, "threads", 0, "threads of the engine (default: one per core)")
 }
 
-// open opens the result in dir within the limits.
-func (f *queryFlags) open(dir string) (*query.DB, error) {
+// openDB is a result that answers questions. Close it.
+type openDB struct {
+	*query.DB
+	known *knownResult
+}
+
+// Close closes the engine, and then lets go of the files that it read.
+func (d *openDB) Close() {
+	d.DB.Close()
+	d.known.close()
+}
+
+// open opens what is known of the sweep in dir within the limits.
+func (f *queryFlags) open(c *cobra.Command, dir string) (*openDB, error) {
 	memory, err := parseMemory(f.memory)
 	switch {
 	case err != nil:
@@ -43,14 +55,21 @@ func (f *queryFlags) open(dir string) (*query.DB, error) {
 	case f.threads < 0:
 		return nil, usageError{fmt.Errorf("--threads %d: a number from 1 on is needed, or 0 for one per core", f.threads)}
 	}
-	db, err := query.Open(dir, query.Options{Memory: memory, Threads: f.threads, Timeout: f.timeout})
+	known, err := openResult(c, dir)
+	if err != nil {
+		return nil, err
+	}
+	db, err := query.Open(known.Dir, query.Options{Memory: memory, Threads: f.threads, Timeout: f.timeout})
+	if err != nil {
+		known.close()
+	}
 	switch {
 	case errors.Is(err, query.ErrNoEngine):
 		return nil, usageError{err}
 	case err != nil:
 		return nil, explainRead(dir, err)
 	}
-	return db, nil
+	return &openDB{db, known}, nil
 }
 
 // A small query takes minMemory bytes; maxMemory is beyond any machine.
@@ -119,12 +138,7 @@ func (f *queryFlags) schema(c *cobra.Command, args []string, format string, widt
 	if len(args) > 1 {
 		return usageError{errors.New("--schema takes no SQL")}
 	}
-	known, err := openResult(c, args[0])
-	if err != nil {
-		return err
-	}
-	defer known.close()
-	db, err := f.open(known.Dir)
+	db, err := f.open(c, args[0])
 	if err != nil {
 		return err
 	}
@@ -138,12 +152,7 @@ func (f *queryFlags) run(c *cobra.Command, args []string, format string, width i
 	if err != nil {
 		return err
 	}
-	known, err := openResult(c, args[0])
-	if err != nil {
-		return err
-	}
-	defer known.close()
-	db, err := f.open(known.Dir)
+	db, err := f.open(c, args[0])
 	if err != nil {
 		return err
 	}

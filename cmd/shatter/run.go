@@ -220,7 +220,7 @@ func (f *runFlags) facts(path string) map[string]string {
 // report prints the tables on stdout and what a person has to know on stderr. It returns a status
 // error unless all went well.
 func (f *runFlags) report(c *cobra.Command, out *folder.Folder, s *coordinator.Summary, d *display) error {
-	stderr := d.text()
+	stderr, recorded := d.text(), out.Report.Outcomes+s.Trials+s.Served
 	for _, a := range s.Alarms {
 		fmt.Fprintf(stderr, "shatter: integrity alarm: %s\n", a)
 	}
@@ -241,7 +241,7 @@ func (f *runFlags) report(c *cobra.Command, out *folder.Folder, s *coordinator.S
 			looks = fmt.Sprintf(" and %d second looks left", s.LooksLeft)
 		}
 		known := ""
-		if out.Report.Outcomes+s.Trials+s.Served > 0 {
+		if recorded > 0 {
 			known = "; what is known: shatter table " + wording.ShellWord(out.Dir)
 		}
 		fmt.Fprintf(stderr, "shatter: interrupted with %d of %d cells decided%s; run the same command again to go on%s\n",
@@ -258,9 +258,9 @@ func (f *runFlags) report(c *cobra.Command, out *folder.Folder, s *coordinator.S
 	}
 	writeReport(stderr, out.Dir)
 	if s.Partial == "" {
-		if known := out.Report.Outcomes + s.Trials + s.Served; known > s.Counted {
+		if recorded > s.Counted {
 			fmt.Fprintf(stderr, "%s of %s trials count: %s\n", wording.Thousands(float64(s.Counted)),
-				wording.Thousands(float64(known)), whyMore)
+				wording.Thousands(float64(recorded)), whyMore)
 		}
 		fmt.Fprintf(stderr, "results in %s, digest %s\n", out.Dir, s.Digest)
 	} else {
@@ -277,8 +277,12 @@ func (f *runFlags) report(c *cobra.Command, out *folder.Folder, s *coordinator.S
 			"premises, or the algorithm is wrong")
 		return statusError(exitContradicted)
 	case s.Unfinished > 0:
-		fmt.Fprintf(stderr, "shatter: %d of %d cells are undecided or failed; "+
-			"`shatter table %s --columns cell,algorithm,status,reason` says why\n", s.Unfinished, s.Cells, out.Dir)
+		why := "--columns cell,algorithm,status,reason"
+		if out.Plan.Cells[0].Online() { // whose table has no such columns
+			why = "--what failures"
+		}
+		fmt.Fprintf(stderr, "shatter: %d of %d cells are undecided or failed; `shatter table %s %s` says why\n",
+			s.Unfinished, s.Cells, wording.ShellWord(out.Dir), why)
 		return statusError(exitUnfinished)
 	case s.FailedTrials > 0:
 		return statusError(exitUnfinished)

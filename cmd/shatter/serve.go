@@ -57,12 +57,7 @@ func (f *serveFlags) run(c *cobra.Command, dir string) error {
 	if err != nil {
 		return err
 	}
-	known, err := openResult(c, dir)
-	if err != nil {
-		return err
-	}
-	defer known.close()
-	db, err := f.open(known.Dir)
+	db, err := f.open(c, dir)
 	if err != nil {
 		return err
 	}

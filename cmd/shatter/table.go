@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -28,38 +27,37 @@ var resultTables = []string{"table", "curve", "bounds", "fits", "timing", "failu
 
 // writeTable writes one of a result's tables for people.
 func writeTable(w io.Writer, dir, name string) error {
-	s, err := readSheet(dir, name)
+	s, m, err := readSheet(dir, name)
 	if err != nil {
 		return err
 	}
-	s.Notes = append(s.Notes, footer(dir, s)...)
+	s.Notes = append(s.Notes, footer(m.Looks, s)...)
 	return renderSheet(w, s, "table", render.View{})
 }
 
-// readSheet reads one of a result's tables.
-func readSheet(dir, name string) (*sheet.Sheet, error) {
-	s, err := sheet.ReadTable(dir, name)
-	if err != nil {
-		return nil, err
+// readSheet reads one of a result's tables, and the result's manifest.
+func readSheet(dir, name string) (s *sheet.Sheet, m schemas.Manifest, err error) {
+	if s, err = sheet.ReadTable(dir, name); err != nil {
+		return nil, m, err
 	}
 	if name == "table" {
 		failures, err := result.ReadFailures(dir)
 		if err != nil {
-			return nil, err
+			return nil, m, err
 		}
 		result.AddFailures(s, failures)
 	}
-	s.Title = title(dir)
-	if partial := folder.ReadManifest(dir).Partial; partial != "" {
-		s.Notes = []string{"partial: " + partial}
+	m = folder.ReadManifest(dir)
+	s.Title = title(m)
+	if m.Partial != "" {
+		s.Notes = []string{"partial: " + m.Partial}
 	}
-	return s, nil
+	return s, m, nil
 }
 
 // footer returns what a reader of some rows of a result's table or curve has to know of the second
 // looks at their trials.
-func footer(dir string, s *sheet.Sheet) []string {
-	looks := folder.ReadManifest(dir).Looks
+func footer(looks *schemas.Looks, s *sheet.Sheet) []string {
 	cell := schemas.IndexOf(s.Columns, "cell")
 	if looks == nil || cell < 0 || s.Name != "table" && s.Name != "curve" {
 		return nil
@@ -92,13 +90,11 @@ func terminalWidth(w io.Writer) int {
 	return width
 }
 
-// title says of which result a table is, as far as the folder's manifest can be read, which is no
-// part of the result.
-func title(dir string) string {
-	var m struct{ Name, Digest, Partial string }
-	raw, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
+// title says of which result a table is, as far as the manifest, which is no part of the result,
+// says that.
+func title(m schemas.Manifest) string {
 	switch {
-	case err != nil || json.Unmarshal(raw, &m) != nil || m.Name == "":
+	case m.Name == "":
 		return ""
 	case m.Digest == "" && m.Partial != "":
 		return "sweep " + m.Name + ", partial: " + m.Partial
@@ -184,14 +180,14 @@ func (f *tableFlags) show(c *cobra.Command, dir string) error {
 		return err
 	}
 	defer known.close()
-	s, err := readSheet(known.Dir, f.what)
+	s, m, err := readSheet(known.Dir, f.what)
 	if err != nil {
 		return explainRead(dir, err)
 	}
 	if s, err = f.rows(known.Dir, s); err != nil {
 		return err
 	}
-	s.Notes = append(s.Notes, footer(known.Dir, s)...)
+	s.Notes = append(s.Notes, footer(m.Looks, s)...)
 	return renderSheet(c.OutOrStdout(), s, f.format, f.view)
 }
 

@@ -171,10 +171,11 @@ var rarely = []string{
 func (b *brief) leaveRare() {
 	for i := len(b.columns) - 1; i >= 0; i-- {
 		c := b.columns[i]
+		follows := trial.IsParam(c.Name) && c.Type == schemas.FloatColumn && !b.needed[c.Name]
 		if c.Name == "status" && slices.Equal(distinct(b.sheet, b.from[i]), []string{estimate.StatusDecided}) {
 			b.facts = append(b.facts, fact{"", "status " + estimate.StatusDecided})
 			b.leaveOut(i)
-		} else if slices.Contains(rarely, c.Name) || trial.IsParam(c.Name) && c.Type == schemas.FloatColumn && !b.needed[c.Name] {
+		} else if slices.Contains(rarely, c.Name) || follows {
 			b.gone = append([]string{c.Name}, b.gone...)
 			b.leaveOut(i)
 		}
