@@ -126,21 +126,23 @@ func (x predictor) cell(ctx context.Context, c *cell, p *probe) (CellPrediction,
 
 // predictSearch predicts a search by its scenarios.
 func (out *CellPrediction) predictSearch(p *probe, all []*forecast.Scenario, search forecast.Search) {
+	cost := p.costs()
+	jobs, work := p.cell.jobRule(cost.at), map[*forecast.Scenario]forecast.Work{}
 	weights := forecast.Beliefs(p.plan, all, p.points(), search.Least)
 	for i, w := range weights {
-		if w >= forecast.Negligible {
-			all[i].Play(search)
+		if s := all[i]; w >= forecast.Negligible {
+			s.Play(search)
+			work[s] = s.Work(jobs)
 		}
 	}
 	spread := func(quantity func(*forecast.Scenario) float64) forecast.Range {
 		return forecast.Spread(all, weights, quantity)
 	}
-	jobs := p.cell.jobRule(p.costs().at)
-	out.Trials = spread(func(s *forecast.Scenario) float64 { return s.Work(jobs).Counted })
-	out.Executed = spread(func(s *forecast.Scenario) float64 { return s.Work(jobs).Executed })
-	out.Seconds = spread(func(s *forecast.Scenario) float64 { return s.Work(jobs).Seconds })
-	out.path = spread(func(s *forecast.Scenario) float64 { return s.Path(p.seconds) }).Likely
-	out.jobs = spread(func(s *forecast.Scenario) float64 { return s.Work(jobs).Jobs }).Likely
+	out.Trials = spread(func(s *forecast.Scenario) float64 { return work[s].Counted })
+	out.Executed = spread(func(s *forecast.Scenario) float64 { return work[s].Executed })
+	out.Seconds = spread(func(s *forecast.Scenario) float64 { return work[s].Seconds })
+	out.path = spread(func(s *forecast.Scenario) float64 { return s.Path(cost.at) }).Likely
+	out.jobs = spread(func(s *forecast.Scenario) float64 { return work[s].Jobs }).Likely
 	out.sizes = spread((*forecast.Scenario).Sizes).Likely
 }
 

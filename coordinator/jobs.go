@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/shatterlab/shatter/coordinator/forecast"
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -182,7 +183,7 @@ func (d *dispatcher) widen(c *cell, b estimate.Block) estimate.Block {
 		return b
 	}
 	least, _ := c.aims(b.N)
-	want := int(min(least/t, float64(c.SessionTrials(b.N))))
+	want := forecast.Fill(least, t, c.SessionTrials(b.N))
 	end := min(int64(b.First+want), c.MaxTrials)
 	if end > int64(b.First+b.Count) {
 		b.Count = int(c.size(b.N).taken.FirstSet(int64(b.First), end)) - b.First

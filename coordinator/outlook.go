@@ -66,9 +66,8 @@ func (o *outlooks) predict(c *cell) outlook {
 	if len(courses) < 3 {
 		for _, b := range c.Left() {
 			out.counted += float64(b.Count)
-			out.seconds = out.seconds.Plus(forecast.Range{
-				Likely: float64(b.Count) * cost.at(b.N), Low: float64(b.Count) * low(b.N), High: float64(b.Count) * high(b.N),
-			})
+			one := forecast.Range{Likely: cost.at(b.N), Low: low(b.N), High: high(b.N)}
+			out.seconds = out.seconds.Plus(one.Times(float64(b.Count)))
 		}
 		out.executed = out.counted
 		return out

@@ -77,14 +77,9 @@ func (p *progress) left(now time.Time) *Left {
 		p.smooth(now, p.affordable(p.total.seconds).Times(1/float64(p.jobs.slots)/p.busy(now)))
 	}
 	past := now.Sub(p.foreseen).Seconds()
-	left := &Left{Counted: int64(p.total.counted), Executed: int64(p.total.executed)}
-	for _, x := range []struct {
-		to   *float64
-		from float64
-	}{
-		{&left.Seconds.Low, p.seconds.Low}, {&left.Seconds.Likely, p.seconds.Likely}, {&left.Seconds.High, p.seconds.High},
-	} {
-		*x.to = max(1, x.from-past)
+	left := &Left{
+		Seconds: p.seconds.Map(func(s float64) float64 { return max(1, s-past) }),
+		Counted: int64(p.total.counted), Executed: int64(p.total.executed),
 	}
 	if p.seconds.Likely == 0 || left.Seconds.High > mostSpread*left.Seconds.Low {
 		return nil
@@ -115,9 +110,7 @@ func (p *progress) affordable(seconds forecast.Range) forecast.Range {
 		return seconds.Times(min(1, max(0, left)/max(1, p.total.counted)))
 	case b.Time > 0:
 		left := max(0, b.Time.Seconds()-p.tally.seconds)
-		return forecast.Range{
-			Likely: min(seconds.Likely, left), Low: min(seconds.Low, left), High: min(seconds.High, left),
-		}
+		return seconds.Map(func(s float64) float64 { return min(s, left) })
 	}
 	return seconds
 }

@@ -21,7 +21,12 @@ func (r Range) Plus(s Range) Range {
 
 // Times multiplies a quantity by f, which is at least 0.
 func (r Range) Times(f float64) Range {
-	return Range{Likely: r.Likely * f, Low: r.Low * f, High: r.High * f}
+	return r.Map(func(x float64) float64 { return x * f })
+}
+
+// Map returns the quantity that f makes of this one, which ascends as it does.
+func (r Range) Map(f func(float64) float64) Range {
+	return Range{Likely: f(r.Likely), Low: f(r.Low), High: f(r.High)}
 }
 
 // Scenario is one course that a search can take: n* lies at star, where the logit of success has
@@ -47,15 +52,8 @@ type Jobs struct {
 	Aims func(n int64) (least, best float64)
 }
 
-// runOn returns the number of trials of a job of which some are wanted at n.
-func (j Jobs) runOn(n int64, wanted int) int {
-	seconds := j.Seconds(n)
-	if seconds <= 0 {
-		return wanted
-	}
-	least, _ := j.Aims(n)
-	return max(wanted, int(min(least/seconds, float64(j.Most(n)))))
-}
+// Fill returns the number of trials, at most most, that take the given time where one takes seconds.
+func Fill(time, seconds float64, most int) int { return int(min(time/seconds, float64(most))) }
 
 // Work is what a search takes.
 type Work struct {
@@ -86,13 +84,15 @@ func (j Jobs) Take(blocks []estimate.Block) (w Work) {
 		if first >= end {
 			continue
 		}
-		count := j.runOn(b.N, end-first)
+		count, seconds := end-first, j.Seconds(b.N)
+		least, best := j.Aims(b.N)
+		if seconds > 0 {
+			count = max(count, Fill(least, seconds, j.Most(b.N)))
+		}
 		have[b.N] = first + count
 		w.Executed += float64(count)
-		seconds := float64(count) * j.Seconds(b.N)
-		w.Seconds += seconds
-		_, best := j.Aims(b.N)
-		w.Jobs += max(1, seconds/best)
+		w.Seconds += float64(count) * seconds
+		w.Jobs += max(1, float64(count)*seconds/best)
 	}
 	return w
 }
