@@ -336,11 +336,10 @@ type Number string
 
 // UnmarshalText takes a number as it is.
 func (n *Number) UnmarshalText(text []byte) error {
+	*n = Number(text)
 	if power.Match(text) {
-		*n = Number(text)
 		return new(Size).UnmarshalText(text)
 	}
-	*n = Number(text)
 	_, err := ParseFloat(string(text))
 	return err
 }

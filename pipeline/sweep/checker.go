@@ -20,12 +20,11 @@ import (
 // It goes on after a mistake, so that all of them are reported at once. Its depth is bounded by
 // that of the types.
 type checker struct {
-	file     string
-	places   map[string]Place
-	mistakes Mistakes
-	wrongs   wrongs
-	notes    []string // see File.Notes
-	fields   map[reflect.Type][]field
+	findings
+	file   string
+	places map[string]Place
+	notes  []string // see File.Notes
+	fields map[reflect.Type][]field
 }
 
 // fail reports a mistake at p, which is about the value at path.
@@ -35,10 +34,9 @@ func (c *checker) fail(p Place, path, format string, args ...any) {
 
 // failAbout reports a mistake at p with the path, which is about the value at another one.
 func (c *checker) failAbout(about string, p Place, path, format string, args ...any) {
-	c.wrongs.add(about)
-	c.mistakes = append(c.mistakes, Mistake{
+	c.add(Mistake{
 		File: c.file, Line: p.Line, Column: p.Column, Path: path, Message: fmt.Sprintf(format, args...),
-	})
+	}, about)
 }
 
 var (

@@ -106,21 +106,36 @@ func (w *wrongs) sound(path string) bool {
 	}
 }
 
+// findings are the mistakes of a file, and where they are.
+type findings struct {
+	mistakes Mistakes
+	wrongs   wrongs
+}
+
+// add adds a mistake that is about the value at a path, which may be missing.
+func (f *findings) add(m Mistake, about string) {
+	f.mistakes = append(f.mistakes, m)
+	f.wrongs.add(about)
+}
+
+// clone returns findings to which others can be added.
+func (f *findings) clone() findings {
+	return findings{slices.Clone(f.mistakes), wrongs{maps.Clone(f.wrongs.here), maps.Clone(f.wrongs.under)}}
+}
+
 // parent returns the path of what a path stands in.
 func parent(path string) string { return path[:max(strings.LastIndexAny(path, ".["), 0)] }
 
 // Reporter collects the mistakes of a file, those that were found earlier among them, and knows what
 // they leave sound, so that nobody reports what is only a consequence of them.
 type Reporter struct {
-	File   *File
-	found  Mistakes
-	wrongs wrongs
+	File *File
+	findings
 }
 
 // NewReporter returns a reporter that starts with the mistakes that the file has.
 func NewReporter(f *File) *Reporter {
-	return &Reporter{File: f, found: slices.Clone(f.found),
-		wrongs: wrongs{maps.Clone(f.wrongs.here), maps.Clone(f.wrongs.under)}}
+	return &Reporter{f, f.findings.clone()}
 }
 
 // Sound reports whether no mistake has been found at any of the paths, inside of them or around
@@ -135,13 +150,12 @@ func (r *Reporter) Readable() bool {
 }
 
 // Count returns the number of mistakes.
-func (r *Reporter) Count() int { return len(r.found) }
+func (r *Reporter) Count() int { return len(r.mistakes) }
 
 // At reports a mistake at the value that stands at path, or at the nearest thing around it.
 func (r *Reporter) At(path, format string, args ...any) {
 	p := r.File.At(path)
-	r.add(p.Line, p.Column, path, format, args)
-	r.wrongs.add(path)
+	r.report(p.Line, p.Column, path, path, format, args)
 }
 
 // AtKey reports a mistake at the key that stands at path, instead of its value.
@@ -151,25 +165,23 @@ func (r *Reporter) AtKey(path, format string, args ...any) {
 		r.At(path, format, args...)
 		return
 	}
-	r.add(p.KeyLine, p.KeyColumn, path, format, args)
-	r.wrongs.add(path)
+	r.report(p.KeyLine, p.KeyColumn, path, path, format, args)
 }
 
 // Missing reports that a key is missing in what stands at path.
 func (r *Reporter) Missing(path, key, format string, args ...any) {
 	p := r.File.At(path)
-	r.add(p.Line, p.Column, path, format, args)
-	r.wrongs.add(JoinPath(path, key))
+	r.report(p.Line, p.Column, path, JoinPath(path, key), format, args)
 }
 
-func (r *Reporter) add(line, column int, path, format string, args []any) {
-	r.found = append(r.found, Mistake{
+func (r *Reporter) report(line, column int, path, about, format string, args []any) {
+	r.add(Mistake{
 		File: r.File.Name, Line: line, Column: column, Path: path, Message: fmt.Sprintf(format, args...),
-	})
+	}, about)
 }
 
 // Err returns the mistakes, sorted, as an error of type Mistakes; nil where there are none.
-func (r *Reporter) Err() error { return r.found.err() }
+func (r *Reporter) Err() error { return r.mistakes.err() }
 
 // err returns the mistakes, sorted, as an error; nil where there are none.
 func (m Mistakes) err() error {

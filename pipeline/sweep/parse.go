@@ -33,8 +33,7 @@ type File struct {
 	Notes  []string // what else a reader of the file should know: values of ranges that coincide
 
 	places map[string]Place
-	found  Mistakes
-	wrongs wrongs
+	findings
 }
 
 // Place is where the key and the value of a path stand, from 1. The key's numbers are 0 for items
@@ -46,7 +45,7 @@ type Place struct{ KeyLine, KeyColumn, Line, Column int }
 // stand together. The error is of type Mistakes.
 func Parse(name string, src []byte) (*File, error) {
 	f := Read(name, src)
-	if err := f.found.err(); err != nil {
+	if err := f.mistakes.err(); err != nil {
 		return nil, err
 	}
 	return f, nil
@@ -60,10 +59,10 @@ func Read(name string, src []byte) *File {
 	if root := c.load(src); root != nil {
 		c.value(root, reflect.ValueOf(&f.Sweep).Elem(), "", rules{})
 	}
-	f.found, f.wrongs, f.Notes = c.mistakes, c.wrongs, c.notes
+	f.findings, f.Notes = c.findings, c.notes
 	r := NewReporter(f)
 	f.checkTogether(r)
-	f.found, f.wrongs = r.found, r.wrongs
+	f.findings = r.findings
 	return f
 }
 

@@ -36,7 +36,7 @@ func (f *File) PluginPaths(dir string) ([]string, error) {
 			paths = append(paths, abs)
 		}
 	}
-	f.found, f.wrongs = r.found, r.wrongs
+	f.findings = r.findings
 	return paths, r.Err()
 }
 
