@@ -9,11 +9,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
@@ -76,8 +76,6 @@ func listTemplates(c *cobra.Command) error {
 	return err
 }
 
-var sweepName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
-
 // writeTemplate writes a template as file, named after it, and the data file that it names beside
 // it.
 func writeTemplate(c *cobra.Command, name, file string) error {
@@ -86,9 +84,10 @@ func writeTemplate(c *cobra.Command, name, file string) error {
 		return usageError{fmt.Errorf("init: no template %q%s", name, wording.DidYouMean(name, templateNames()))}
 	}
 	stem := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
-	if sweepName.MatchString(stem) {
-		text = strings.NewReplacer("name: "+name+"\n", "name: "+stem+"\n", "shatter-out/"+name, "shatter-out/"+stem,
-			" "+name+".yaml", " "+wording.ShellWord(file)).Replace(text)
+	named := strings.NewReplacer("name: "+name+"\n", "name: "+stem+"\n", "shatter-out/"+name, "shatter-out/"+stem,
+		" "+name+".yaml", " "+wording.ShellWord(file)).Replace(text)
+	if _, err := sweep.Parse(file, []byte(named)); err == nil { // the file's name may be none for a sweep
+		text = named
 	}
 	if err := create(file, []byte(text)); err != nil {
 		return usageError{fmt.Errorf("init: %w; to choose another name: shatter init %s FILE", err, name)}

@@ -22,9 +22,6 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// resultTables lists the tables of a result.
-var resultTables = []string{"table", "curve", "bounds", "fits", "timing", "failures"}
-
 // writeTable writes one of a result's tables for people.
 func writeTable(w io.Writer, dir, name string) error {
 	s, m, err := readSheet(dir, name)
@@ -159,7 +156,7 @@ a metric may be left out.
 	c.Flags().StringSliceVar(&f.view.Columns, "columns", nil, "show exactly these columns, in this order")
 	f.where.add(c)
 	c.Flags().StringSliceVar(&f.sort, "sort", nil, "order the rows by these columns; -COLUMN: from large to small")
-	c.Flags().StringVar(&f.what, "what", "table", "which: "+strings.Join(resultTables, ", "))
+	c.Flags().StringVar(&f.what, "what", "table", "which: "+strings.Join(result.Sheets(), ", "))
 	addWidth(c, &f.view.Width)
 	return c
 }
@@ -169,8 +166,8 @@ func (f *tableFlags) show(c *cobra.Command, dir string) error {
 	if err := checkOutput(c.OutOrStdout(), f.format, render.Names()); err != nil {
 		return err
 	}
-	if !slices.Contains(resultTables, f.what) {
-		return usageError{fmt.Errorf("--what %q: one of %s is needed", f.what, strings.Join(resultTables, ", "))}
+	if !slices.Contains(result.Sheets(), f.what) {
+		return usageError{fmt.Errorf("--what %q: one of %s is needed", f.what, strings.Join(result.Sheets(), ", "))}
 	}
 	if err := checkWidth(f.view.Width, f.format); err != nil {
 		return err

@@ -136,11 +136,12 @@ func (f *Folder) KeepCompared(files map[string]string) error {
 	return f.write()
 }
 
-func (f *Folder) path() string { return filepath.Join(f.Dir, "ledger", "sweep.json") }
+// ownerPath returns the path of the file that says which sweep a folder belongs to.
+func ownerPath(dir string) string { return filepath.Join(dir, "ledger", "sweep.json") }
 
 // checkOwner reads which sweep the folder belongs to, and refuses it where that is not the plan's.
 func (f *Folder) checkOwner(mode Mode) error {
-	raw, err := os.ReadFile(f.path())
+	raw, err := os.ReadFile(ownerPath(f.Dir))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return f.claimNew()
@@ -148,7 +149,7 @@ func (f *Folder) checkOwner(mode Mode) error {
 		return fmt.Errorf("read whose folder it is: %w", err)
 	}
 	if err := json.Unmarshal(raw, &f.owner); err != nil || f.owner.Format != ownerFormat || f.owner.ID == "" {
-		return &OwnerError{f.Dir, fmt.Sprintf("%s is not readable as version %d", f.path(), ownerFormat)}
+		return &OwnerError{f.Dir, fmt.Sprintf("%s is not readable as version %d", ownerPath(f.Dir), ownerFormat)}
 	}
 	if f.owner.Name != f.Plan.Name {
 		return &OwnerError{f.Dir, fmt.Sprintf("it belongs to the sweep %q, not %q", f.owner.Name, f.Plan.Name)}
@@ -221,7 +222,7 @@ func (f *Folder) write() error {
 	if err := enc.Encode(f.owner); err != nil {
 		return err
 	}
-	return writeFile(f.path(), buf.Bytes())
+	return writeFile(ownerPath(f.Dir), buf.Bytes())
 }
 
 // setAside renames a folder to the first free name beside it. It fails if a run works in it.

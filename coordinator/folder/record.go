@@ -32,7 +32,7 @@ type Record struct {
 // ReadRecord reads which sweep a folder belongs to.
 func ReadRecord(dir string) (*Record, error) {
 	r := &Record{Dir: dir}
-	path := filepath.Join(dir, "ledger", "sweep.json")
+	path := ownerPath(dir)
 	raw, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -61,7 +61,7 @@ func ReadRecord(dir string) (*Record, error) {
 // ResultStands reports whether the result files of a folder are those of its ledger: whether the last
 // run that was begun has ended and has written them. Files without a ledger stand for themselves.
 func ResultStands(dir string) bool {
-	raw, err := os.ReadFile(filepath.Join(dir, "ledger", "sweep.json"))
+	raw, err := os.ReadFile(ownerPath(dir))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return true
 	}

@@ -22,6 +22,9 @@ func Files() []string {
 	return []string{"table", "games", "curve", "bounds", "fits", "trials", "timing", "failures"}
 }
 
+// Sheets lists the files of a result that Sheet returns and sheet.ReadTable reads.
+func Sheets() []string { return []string{"table", "curve", "bounds", "fits", "timing", "failures"} }
+
 // Columns returns the columns that a file of a result may have, but for those whose names come from
 // algorithms: of a name in Files, where "games" is the table in task online. It panics where there
 // is no such file.

@@ -6,10 +6,10 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
-// Sheet returns "table", "curve", "bounds", "fits", "timing" or "failures", in the order of the
-// result's rows.
+// Sheet returns one of Sheets, in the order of the result's rows.
 func (r *Result) Sheet(name string) (*sheet.Sheet, error) {
 	params := paramColumns(r.cells())
 	switch name {
@@ -38,7 +38,7 @@ func (r *Result) Sheet(name string) (*sheet.Sheet, error) {
 		}
 		return sheet.New(name, failureColumns, rows)
 	}
-	return nil, fmt.Errorf("show %q: a result has table, curve, bounds, fits, timing and failures", name)
+	return nil, fmt.Errorf("show %q: a result has %s", name, wording.And(Sheets()))
 }
 
 // cells returns the cells of all rows, some of them several times.

@@ -23,8 +23,8 @@ type resultFile struct {
 // WriteResult writes the result into the folder dir, which it makes where there is none:
 // sweep.yaml, table.parquet, curve.parquet, bounds.parquet, fits.parquet, trials.parquet,
 // table.csv, table.md, curve.csv, and timing.parquet and failures.parquet, which are no part of the
-// result. All are written beside and synced before the first is renamed, so that a failure leaves the files that
-// were there.
+// result. All are written beside and synced before the first is renamed, so that a failure leaves the
+// files that were there.
 //
 // The files are a function of r and of the outcomes that it consumes. digest is the SHA-256, in
 // hex, of the lines that sha256sum prints for the files of the result in the order above.
@@ -71,7 +71,7 @@ func (r *Result) files() ([]resultFile, error) {
 		return nil, err
 	}
 	sheets := map[string]*sheet.Sheet{}
-	for _, name := range []string{"table", "curve", "bounds", "fits", "timing", "failures"} {
+	for _, name := range Sheets() {
 		s, err := r.Sheet(name)
 		if err != nil {
 			return nil, err

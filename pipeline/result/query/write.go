@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/shatterlab/shatter/pipeline/result/render"
@@ -25,7 +24,7 @@ func Formats() []string { return render.Names() }
 // most width characters, unless that is 0.
 func Write(w io.Writer, a Answer, format string, width int) error {
 	var err error
-	if a.Plan() && slices.Contains([]string{"table", "md", "tex"}, format) {
+	if f, _ := render.Find(format); a.Plan() && f.ForPeople() {
 		err = writePlan(w, a)
 	} else {
 		err = render.WriteAnswer(w, a, format, width)

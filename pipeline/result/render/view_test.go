@@ -189,7 +189,8 @@ func twoProblems() *sheet.Sheet {
 		for _, kappa := range []float64{0.1, 0.3} {
 			s.Rows = append(s.Rows,
 				[]any{fmt.Sprintf("b0000000%d%.0f", i, 10*kappa), "boosting/hs-stl", "halfspace", int64(10), nil, nil,
-					"breast_cancer.csv", epsilon, "approximate", nil, kappa, 512.0, nil, nil, "above_range", nil, nil, nil, nil, 20000.0, "law 2"})
+					"breast_cancer.csv", epsilon, "approximate", nil, kappa, 512.0, nil, nil, "above_range", nil, nil, nil, nil,
+					20000.0, "law 2"})
 		}
 	}
 	return s

@@ -16,7 +16,9 @@ import (
 // epsilons, and noise that is random at two rates or none. The error is 1/n, and more with privacy.
 func sizes(t testing.TB) *Sweep {
 	var table, curve []row
-	for _, noise := range []row{{"noise": "none"}, {"noise": "random", "noise_rate": 0.1}, {"noise": "random", "noise_rate": 0.2}} {
+	for _, noise := range []row{
+		{"noise": "none"}, {"noise": "random", "noise_rate": 0.1}, {"noise": "random", "noise_rate": 0.2},
+	} {
 		for _, epsilon := range []any{nil, 0.5, 2.0} {
 			key := row{"cell": string(rune('a' + len(table))), "task": "learn", "algorithm": "baseline/erm",
 				"class": "parities", "d": int64(4), "alpha": 0.1, "beta": 0.1, "epsilon": epsilon, "p_rounds": nil}

@@ -55,16 +55,18 @@ var (
 		high: "regret_high", proved: "theory_regret", printed: "paper_regret",
 		interval: "A vertical line is a 95 % confidence interval over sequences (Student).",
 	}
-	regretByLoss = measure{
-		kind: kindRegret, slug: "regret", title: "regret", unit: "mistakes", value: "regret_mean", low: "regret_low",
-		high: "regret_high", proved: "theory_regret", printed: "paper_regret", interval: regret.interval,
-		x: "best_loss", loose: true,
-	}
-	mistakes = measure{
+	regretByLoss = regret.against("best_loss")
+	mistakes     = measure{
 		kind: kindRegret, slug: "mistakes", title: "mistakes", unit: "rounds", value: "mistakes_mean",
 		low: "mistakes_mean", high: "mistakes_max", interval: "A vertical line goes up to the most of any sequence.",
 	}
 )
+
+// against returns the measure with its points against a measured column, which are not joined.
+func (m measure) against(column string) measure {
+	m.x, m.loose = column, true
+	return m
+}
 
 // metric returns the mean of a metric that algorithms report.
 func metric(name string) measure {
