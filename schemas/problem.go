@@ -19,13 +19,20 @@ type Problem struct {
 	Matrix       *Matrix `json:"matrix,omitempty"`
 	Data         *Data   `json:"data,omitempty"`
 	Disguise     bool    `json:"disguise,omitempty"` // Data: each trial has an isometry and a label sign of its own
-	Test         int     `json:"test,omitempty"`     // size of the evaluation sample; 0 where the evaluation is exact
+	Test         int     `json:"test,omitempty"`     // number of evaluation points; 0 where the evaluation is exact, or none is stated
 }
 
 // Noise is the noise on the labels of the sample; the evaluation always uses clean labels.
 type Noise struct {
 	Kind string  `json:"kind"`           // none, random, adversarial
 	Rate float64 `json:"rate,omitempty"` // in [0, 1/2)
+}
+
+// Sampled gives what the samples and the adversary of a trial depend on: the problem without the
+// number of evaluation points.
+func (p Problem) Sampled() Problem {
+	p.Test = 0
+	return p
 }
 
 // File returns the path and the digest of the file that the problem needs. Both are empty where it

@@ -143,8 +143,9 @@ type ProblemSpec struct {
 	// applied to all rows and a random sign to all labels. Only halfspaces are the
 	// same after that.
 	Disguise Axis[bool] `yaml:"disguise" jsonschema:"default=false"`
-	// Test is the size of the evaluation sample where the error cannot be computed exactly.
-	Test Axis[int] `yaml:"test" jsonschema:"minimum=1,maximum=100000000,default=10000"`
+	// Test is the number of points on which an error is measured that cannot be computed exactly
+	// (default: as many as make its standard error a twentieth of alpha).
+	Test Axis[int] `yaml:"test" jsonschema:"minimum=1,maximum=100000000"`
 }
 
 // NoiseSpec is label noise.

@@ -19,7 +19,7 @@ func BenchmarkTrial(b *testing.B) {
 		b.Fatal(err)
 	}
 	job := &trial.Job{Cell: &trial.Cell{Problem: p}, N: 1, Count: trials}
-	own := &jobRun{Job: job, pop: &population{Problem: opened}, drawer: opened.Drawer()}
+	own := &jobRun{Job: job, pop: &population{Problem: opened}, drawer: opened.Drawer(1)}
 	s := &session{slot: &slot{}, job: own, to: trials}
 	x, y, w := make([]float64, trials), make([]float64, trials), make([]float64, trials)
 	b.ReportAllocs()
@@ -60,7 +60,7 @@ func BenchmarkJob(b *testing.B) {
 			s := testSlot(b)
 			j := jobOf(b, s, "test/honest", c.p, 10, c.trials)
 			runJob(b, s, j)
-			points := float64(s.w.populations.open[j.Cell.DataKey].Drawer().TestLen())
+			points := float64(s.w.populations.open[j.Cell.DataKey].Drawer(j.Cell.Problem.Test).TestLen())
 			for b.Loop() {
 				runJob(b, s, j)
 			}

@@ -68,8 +68,8 @@ func (x *session) evaluate(ctx context.Context) error {
 func (e *evaluation) prepare(x *session) (most int) {
 	d, look := x.job.drawer, x.job.Look == trial.LookShuffled
 	e.session, e.scored, e.numbers = x, d.TestLen(), d.TestLen()+d.DecoyLen()
-	e.shared, e.drawn = x.job.pop.rows != nil && !look, !x.job.pop.Exact() && !look
-	e.common = !look && d.DecoyLen() == 0 && !x.job.pop.Disguised()
+	e.shared, e.drawn = x.job.pop.rows != nil && !look, !x.job.pop.Listed() && !look
+	e.common = !look && x.job.pop.Exact() && d.DecoyLen() == 0 && !x.job.pop.Disguised()
 	e.alone = 0
 	if look {
 		e.alone = min(askedAlone, e.numbers)

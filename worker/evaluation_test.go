@@ -71,7 +71,7 @@ func TestErrorIsThatOfThePlainOrder(t *testing.T) {
 			out := runJob(t, s, j)
 			pop := s.w.populations.open[j.Cell.DataKey]
 			for i, got := range out.error {
-				want := plainError(pop.Drawer(), pop.Dim(), j, uint32(i))
+				want := plainError(pop.Drawer(j.Cell.Problem.Test), pop.Dim(), j, uint32(i))
 				if out.status[i] != ledger.OK || math.Float64bits(got) != math.Float64bits(want) {
 					t.Fatalf("%s, look %q, trial %d: error %v, want %v; %v", name, look, i, got, want, out.faults[i])
 				}
@@ -117,7 +117,7 @@ func arranged(t testing.TB, p schemas.Problem, look trial.Look, trials int) *eva
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := &session{slot: s, job: &jobRun{Job: j, pop: pop, drawer: pop.Drawer(), out: newOutcomes(j)}, to: trials}
+	x := &session{slot: s, job: &jobRun{Job: j, pop: pop, drawer: pop.Drawer(j.Cell.Problem.Test), out: newOutcomes(j)}, to: trials}
 	x.scores = newScores(trials)
 	s.evaluation.prepare(x)
 	return &s.evaluation

@@ -98,7 +98,7 @@ func (x *session) begin(trialIndex int, streams ...trial.Stream) {
 func (x *session) beginOwn(trialIndex int) *problem.Drawer {
 	target := new(rand.PCG)
 	target.Seed(trial.Seed(x.job.Cell.DataKey, trial.Target, uint64(x.job.N), x.repetition(trialIndex)))
-	d := x.job.pop.Drawer()
+	d := x.job.newDrawer()
 	d.Begin(problem.Streams{Target: target, Points: target, LabelNoise: target, TestPoints: target})
 	return d
 }

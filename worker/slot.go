@@ -66,6 +66,9 @@ type jobRun struct {
 	out    *outcomes
 }
 
+// newDrawer returns a drawer of the job's trials.
+func (j *jobRun) newDrawer() *problem.Drawer { return j.pop.Drawer(j.Cell.Problem.Test) }
+
 // kind returns the kind of process that runs the job.
 func (j *jobRun) kind() processKind {
 	k := processKind{plugin: j.Plugin, limits: j.Cell.Limits, look: j.Look}
@@ -84,7 +87,8 @@ func (s *slot) run(ctx context.Context, leased *trial.Job) (*outcomes, error) {
 		return nil, fmt.Errorf("open problem: %w", err)
 	}
 	leased.Cell.Public = pop.public // the one that travels has no class matrix
-	job := &jobRun{Job: leased, pop: pop, drawer: pop.Drawer(), out: newOutcomes(leased)}
+	job := &jobRun{Job: leased, pop: pop, out: newOutcomes(leased)}
+	job.drawer = job.newDrawer()
 	most := job.Cell.SessionTrials(job.N)
 	if job.Look == trial.LookAlone {
 		most = 1

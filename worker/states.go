@@ -12,17 +12,14 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// In task predict a state before the final one is probed: asked about at most mostProbed points of
-// the law, and no more than evaluate the final one, the same for all states of a trial, so that the
+// In task predict a state before the final one is probed: asked about at most problem.MostProbed
+// points of the law, the same for all states of a trial, so that the
 // worst of them is not the one that drew the worst points. It is asked about the first of them, and
 // about four times as many in all until its error is clearly on one side of the goal: a state on
 // the other side passes for one on this side with probability at most exp(-clearly), 0.25 %, each
 // time. One that is asked about all points has a standard error of at most 0.008, and of 0.0047
 // where its error is 0.1.
-const (
-	mostProbed = 4096
-	clearly    = 6 // relative entropy, in nats
-)
+const clearly = 6 // relative entropy, in nats
 
 // A game compares the answers to leastCompared queries at least, or to all, with the state before
 // each; and it probes the states after its first mostHard hard queries.
@@ -76,12 +73,16 @@ func (x *session) newProber(list []querying) *prober {
 	if !c.Probes() {
 		return p
 	}
-	p.drawer = x.job.pop.Drawer()
-	if n := p.drawer.TestLen(); !x.job.pop.Exact() || n > problem.SmallSupport {
-		for size := problem.FirstProbed; size < min(n, mostProbed); size *= 4 {
+	p.drawer = x.job.newDrawer()
+	n := problem.MostProbed
+	if x.job.pop.Exact() {
+		n = min(n, p.drawer.TestLen())
+	}
+	if n > problem.SmallSupport {
+		for size := problem.FirstProbed; size < n; size *= 4 {
 			p.sizes = append(p.sizes, size)
 		}
-		p.sizes = append(p.sizes, min(n, mostProbed))
+		p.sizes = append(p.sizes, n)
 	}
 	r := new(rand.PCG) // of all repetitions
 	r.Seed(trial.Seed(c.AdversaryKey, trial.States, uint64(x.job.N), math.MaxUint32))

@@ -55,7 +55,7 @@ func newTestProber(t *testing.T, p schemas.Problem, trials, from int) *prober {
 	c := job.Cell
 	c.Queries, c.Adversary, c.States, c.Alpha = 100, &schemas.Adversary{Kind: "boundary"}, schemas.StatesAll, 0.1
 	x := &session{slot: &slot{}, job: &jobRun{Job: job, pop: &population{Problem: opened}}, from: from, to: trials}
-	x.job.drawer = opened.Drawer()
+	x.job.drawer = opened.Drawer(opened.Test(0, 0))
 	x.scores = newScores(x.trials())
 	return x.newProber(x.adversaries())
 }
@@ -73,7 +73,7 @@ func TestProbes(t *testing.T) {
 		sizes, places := whole.sizes, map[int]bool{}
 		if sizes == nil {
 			sizes = []int{whole.drawer.TestLen()}
-		} else if !slices.Equal(sizes, []int{64, 256, 500}) {
+		} else if !slices.Equal(sizes, []int{64, 256, 1024, 4096}) {
 			t.Errorf("blocks up to %v", sizes)
 		}
 		var first []float64

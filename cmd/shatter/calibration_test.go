@@ -170,7 +170,7 @@ func TestNeedleCoverage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		run := &bareTrial{cell: c, learn: expmech.EM(), drawer: p.Drawer(), dim: p.Dim()}
+		run := &bareTrial{cell: c, learn: expmech.EM(), drawer: p.Drawer(0), dim: p.Dim()}
 		for !search.Done() {
 			for _, b := range search.Want() {
 				for rep := b.First; rep < b.First+b.Count; rep++ {

@@ -273,7 +273,7 @@ func (t *parityTarget) Label(x []float64) float64 {
 	for j, v := range x {
 		ones += float64(v * t.bits[j])
 	}
-	return 2*math.Mod(ones, 2) - 1
+	return float64(2*(int(ones)&1) - 1)
 }
 
 // rowTarget is a row of a class matrix.

@@ -115,7 +115,7 @@ func askAll(ctx context.Context, algorithms Algorithms, questions []*answer) err
 // question returns the answer that the instance shares with those of the same setting, to be
 // filled.
 func question(task string, x *instance, known map[string]*answer) (*answer, error) {
-	d, s := x.entry.algorithm, &x.setting
+	d, s, evaluation := x.entry.algorithm, &x.setting, x.evaluation()
 	setting := &pluginv1.Setting{
 		Algorithm:  d.GetName(),
 		Task:       trial.WireTask(task),
@@ -130,7 +130,8 @@ func question(task string, x *instance, known map[string]*answer) (*answer, erro
 		Epsilon:    s.epsilon,
 		Delta:      s.delta,
 		Means:      s.means,
-		Test:       uint64(x.problem.problem.LeastTest(trial.Probes(s.states))),
+		Test:       uint64(evaluation.Least),
+		Off:        evaluation.Off,
 		Sees:       trial.SightOf(x.adversary),
 	}
 	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(setting)

@@ -58,7 +58,7 @@ func (x *settled) cell(f *sweep.File) (*trial.Cell, error) {
 	place := f.At(e.path)
 	c := &trial.Cell{
 		Task:       f.Task(),
-		Problem:    p.resolved,
+		Problem:    x.measured.resolved,
 		Public:     p.public,
 		DataKey:    p.dataKey,
 		Algorithm:  e.algorithm.GetName(),
@@ -81,8 +81,7 @@ func (x *settled) cell(f *sweep.File) (*trial.Cell, error) {
 		Metrics:    metricNames(e.algorithm.GetMetrics(), f.Task()),
 		Bounds:     x.bounds(),
 		Guarantee:  a.guarantee,
-		Evaluation: p.evaluation,
-		Test:       int(a.setting.GetTest()),
+		Evaluation: x.evaluation(),
 		Prior:      p.prior(prior.Goal{Above: x.above, Alpha: s.alpha}),
 		Population: p.population,
 		Line:       place.Line,
@@ -97,7 +96,7 @@ func (x *settled) cell(f *sweep.File) (*trial.Cell, error) {
 	} else {
 		c.N, c.Trials = e.grid.Sizes, int(trialsOf(e.grid))
 	}
-	if err := c.SetKeys(seedOf(f), p.canonical, a.canonical); err != nil {
+	if err := c.SetKeys(seedOf(f), x.measured.canonical, p.sampled, a.canonical); err != nil {
 		return nil, fmt.Errorf("compute the key of a cell of %q: %w", c.As, err)
 	}
 	return c, nil

@@ -55,7 +55,7 @@ func (l *layout) explain(cells []*trial.Cell, origins []*settled) []string {
 		o.cells++
 		o.sample = c
 		o.prior.add(c)
-		o.evaluation[c.Evaluation] = true
+		o.evaluation[c.Evaluation.Words] = true
 		if c.Find != nil && c.Find.Step > 0 {
 			o.steps[c.Find.Step] = true
 		}
@@ -217,6 +217,20 @@ func (w *gridWords) adversaries() string {
 	return alternatives(words)
 }
 
+// evaluationInWords describes how errors are measured, for problem.Evaluation.Words.
+func evaluationInWords(words string) string {
+	number, kind, _ := strings.Cut(words, " ")
+	switch kind {
+	case "points":
+		return "on " + number + " fresh points"
+	case "strata":
+		return "on one point in each of " + number + " strata of the law"
+	case "grid":
+		return "on one point in each box of a " + number + " grid"
+	}
+	return words
+}
+
 // measure describes what success is, how errors are measured, and at which sample sizes.
 func (w *gridWords) measure(setting []axis) {
 	w.line("success", "error above the reference (above) is at most alpha, with probability at least 1 - beta: %s",
@@ -229,10 +243,7 @@ func (w *gridWords) measure(setting []axis) {
 		maps.Copy(evaluation, w.outcomes[e].evaluation)
 	}
 	for _, how := range slices.Sorted(maps.Keys(evaluation)) {
-		if how != "exact" {
-			how = "on " + how + " fresh points"
-		}
-		w.line("error", "%s, against clean labels", how)
+		w.line("error", "%s, against clean labels", evaluationInWords(how))
 	}
 	var without priorWords
 	for _, e := range w.entries {

@@ -24,21 +24,56 @@ type instance struct {
 	problem   *opened
 	adversary *schemas.Adversary // nil in task learn
 	above     float64            // the reference error
+	measured  *measured          // nil where the problem could not be opened
 	wrong     bool               // a mistake was found
 }
 
 // opened is a problem that instances share.
 type opened struct {
 	resolved   schemas.Problem
-	canonical  trial.Fragment
+	sampled    trial.Fragment // what samples depend on
 	dataKey    trial.Key
 	public     *pluginv1.Problem
-	evaluation string
 	population *trial.Population // nil for a law
 	problem    *problem.Problem
 	best       *reference // nil: not asked for yet
 	priors     map[prior.Goal]*trial.Prior
-	err        error // that it cannot be resolved or opened
+	measured   map[int]*measured // by number of evaluation points
+	err        error             // that it cannot be resolved or opened
+}
+
+// measured is a problem with its number of evaluation points.
+type measured struct {
+	resolved  schemas.Problem
+	canonical trial.Fragment
+}
+
+// measure returns the problem with the number of evaluation points that suits the draft.
+func (p *opened) measure(d *draft, above float64) (*measured, error) {
+	test := 0
+	if d.entry.grid.File.Task() != schemas.TaskOnline {
+		test = p.problem.Test(above, d.setting.alpha)
+	}
+	if m, ok := p.measured[test]; ok {
+		return m, nil
+	}
+	m := &measured{resolved: p.resolved}
+	m.resolved.Test = test
+	var err error
+	if m.canonical, err = trial.Canonical(m.resolved); err != nil {
+		return nil, err
+	}
+	if p.measured == nil {
+		p.measured = map[int]*measured{}
+	}
+	p.measured[test] = m
+	return m, nil
+}
+
+// evaluation describes how the errors of the draft are measured.
+func (x *instance) evaluation() problem.Evaluation {
+	s := &x.setting
+	return x.problem.problem.Evaluation(x.above+s.alpha, x.measured.resolved.Test, trial.Probes(s.states))
 }
 
 // prior returns what a learner without data reaches, which is computed once for each goal; nil where
@@ -121,6 +156,11 @@ func open(r *sweep.Reporter, dir string, drafts []draft) (all []instance, warnin
 			}
 		}
 		x.wrong = !sound.goal || !sound.adversary || p.err != nil || p.best != nil && p.best.err != nil || r.Count() > before
+		if p.err == nil {
+			if x.measured, err = p.measure(d, x.above); err != nil {
+				return nil, nil, err
+			}
+		}
 		all = append(all, x)
 	}
 	return all, o.warnings, nil
@@ -151,7 +191,7 @@ func (o *opener) once(spec schemas.Problem) (*opened, error) {
 	if p.problem, p.err = problem.Open(p.resolved, file); p.err != nil {
 		return p, nil
 	}
-	p.public, p.evaluation = p.problem.Public(), p.problem.Evaluation()
+	p.public = p.problem.Public()
 	if rows := p.problem.Rows(); rows > 0 {
 		share := func(count int) float64 { return float64(count) / float64(rows) }
 		p.population = &trial.Population{Positive: share(p.problem.Positive()), Pulled: share(p.problem.Pulled())}
@@ -163,10 +203,10 @@ func (o *opener) once(spec schemas.Problem) (*opened, error) {
 			o.warnings = append(o.warnings, warning)
 		}
 	}
-	if p.canonical, err = trial.Canonical(p.resolved); err != nil {
+	if p.sampled, err = trial.Canonical(p.resolved.Sampled()); err != nil {
 		return nil, err
 	}
-	p.dataKey, err = seedOf(o.File).DataKey(p.canonical)
+	p.dataKey, err = seedOf(o.File).DataKey(p.sampled)
 	return p, err
 }
 

@@ -15,28 +15,36 @@ func seedOf(f *sweep.File) trial.SweepSeed { return trial.SweepSeed{Seed: f.Seed
 // anything of it is run.
 func (p *Plan) SetSeed(seed trial.SweepSeed) (err error) {
 	type problem struct {
-		canonical trial.Fragment
-		key       trial.Key
+		sampled trial.Fragment
+		key     trial.Key
+		whole   map[int]trial.Fragment // by number of evaluation points
 	}
 	problems := map[trial.Key]*problem{} // by their key under the old seed
 	for _, c := range p.Cells {
 		of := problems[c.DataKey]
 		if of == nil {
-			of = new(problem)
+			of = &problem{whole: map[int]trial.Fragment{}}
 			problems[c.DataKey] = of
-			if of.canonical, err = trial.Canonical(c.Problem); err != nil {
+			if of.sampled, err = trial.Canonical(c.Problem.Sampled()); err != nil {
 				return err
 			}
-			if of.key, err = seed.DataKey(of.canonical); err != nil {
+			if of.key, err = seed.DataKey(of.sampled); err != nil {
 				return err
 			}
+		}
+		whole, ok := of.whole[c.Problem.Test]
+		if !ok {
+			if whole, err = trial.Canonical(c.Problem); err != nil {
+				return err
+			}
+			of.whole[c.Problem.Test] = whole
 		}
 		params, err := trial.Canonical(c.Params)
 		if err != nil {
 			return err
 		}
 		c.DataKey = of.key
-		if err := c.SetKeys(seed, of.canonical, params); err != nil {
+		if err := c.SetKeys(seed, whole, of.sampled, params); err != nil {
 			return fmt.Errorf("compute the key of a cell of %q: %w", c.As, err)
 		}
 	}

@@ -38,7 +38,7 @@ func BenchmarkTrial(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			d, streams := o.Drawer(), new(seeded)
+			d, streams := o.Drawer(o.Test(0, 0)), new(seeded)
 			x, y, w := make([]float64, 4*o.Dim()), make([]float64, 4), make([]float64, 4)
 			b.ReportAllocs()
 			rep := uint64(0)
@@ -63,7 +63,7 @@ func BenchmarkDraw(b *testing.B) {
 					if err != nil {
 						b.Fatal(err)
 					}
-					d, streams := o.Drawer(), new(seeded)
+					d, streams := o.Drawer(o.Test(0, 0)), new(seeded)
 					x, y := make([]float64, n*dim), make([]float64, n)
 					b.ReportAllocs()
 					rep := uint64(0)

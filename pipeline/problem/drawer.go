@@ -27,12 +27,18 @@ type Drawer struct {
 	flipping rand.Rand
 	testing  rand.Rand
 	hiding   rand.Rand
-	tested   int // evaluation points handed out in this trial
+	test     int // evaluation points of a trial
+	tested   int // those handed out in this trial
 }
 
-// Drawer makes a drawer.
-func (p *Problem) Drawer() *Drawer {
-	return &Drawer{p: p, law: p.sampler(), flipper: noise.New(p.spec.Noise, concept.ShapeOf(p.class.Name))}
+// Drawer makes a drawer of trials with that many evaluation points, as Problem.Test says; where the
+// evaluation is exact, test means nothing.
+func (p *Problem) Drawer(test int) *Drawer {
+	d := &Drawer{p: p, law: p.sampler(), flipper: noise.New(p.spec.Noise, concept.ShapeOf(p.class.Name)), test: test}
+	if p.exact != nil {
+		d.test = len(p.exact.X) / p.class.Dim
+	}
+	return d
 }
 
 // Begin starts a new trial: it draws the target.
@@ -53,12 +59,7 @@ func (d *Drawer) Sample(n int, x, y []float64) {
 }
 
 // TestLen returns the number of evaluation points of a trial.
-func (d *Drawer) TestLen() int {
-	if e := d.p.exact; e != nil {
-		return len(e.X) / d.p.class.Dim
-	}
-	return d.p.spec.Test
-}
+func (d *Drawer) TestLen() int { return d.test }
 
 // Test fills x, y and w with the next len(y) evaluation points of this trial, in order, with clean
 // labels and with weights that sum to 1 over all TestLen of them. x has len(y)*dim numbers; it may
@@ -72,9 +73,13 @@ func (d *Drawer) Test(x, y, w []float64) {
 	d.tested = to
 	e, dim := d.p.exact, d.p.class.Dim
 	if e == nil {
-		d.law.Draw(&d.testing, x[:len(y)*dim], y)
+		if own, ok := d.law.(law.Evaluator); ok {
+			own.DrawEvaluation(&d.testing, from, d.test, x[:len(y)*dim], y)
+		} else {
+			d.law.Draw(&d.testing, x[:len(y)*dim], y)
+		}
 		if w != nil {
-			fill(w[:len(y)], 1/float64(d.p.spec.Test))
+			fill(w[:len(y)], 1/float64(d.test))
 		}
 		return
 	}

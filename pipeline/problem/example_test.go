@@ -17,7 +17,7 @@ func Example() {
 		return
 	}
 	stream := func(number uint64) rand.Source { return rand.NewPCG(1, number) }
-	d := p.Drawer()
+	d := p.Drawer(p.Test(0, 0))
 	d.Begin(problem.Streams{Target: stream(0), Points: stream(1), LabelNoise: stream(2), TestPoints: stream(3)})
 	x, y := make([]float64, 5), make([]float64, 5)
 	d.Sample(5, x, y)

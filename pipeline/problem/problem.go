@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/problem/adversary"
@@ -22,7 +21,8 @@ type Problem struct {
 	class   concept.Spec
 	rows    *population.Rows   // the data; nil for a law
 	sampler func() law.Sampler // makes one for each drawer
-	exact   *law.Points        // what an exact evaluation runs over; nil where there is a test sample
+	exact   *law.Points        // what an exact evaluation runs over; nil where errors are measured on fewer points
+	design  law.Design         // of these
 	decoys  *law.Decoys        // what an exact evaluation asks about beside; nil: nothing
 	view    *adversary.View    // what adversaries know
 }
@@ -46,6 +46,7 @@ func Open(p schemas.Problem, file string) (*Problem, error) {
 	} else {
 		opened := law.Open(&o.spec, read.matrix)
 		o.sampler, o.exact, o.decoys = opened.Sampler, opened.Support, opened.Decoys
+		o.design = law.DesignOf(&o.spec)
 	}
 	o.view = adversary.NewView(&o.spec, read.matrix)
 	return o, nil
@@ -95,33 +96,61 @@ func (p *Problem) Weights() []float64 {
 }
 
 // How states before the final one of task predict are measured: over the whole support of the law
-// if that has at most SmallSupport points, and else on fresh points, FirstProbed of them at first.
+// if that has at most SmallSupport points, and else on at most MostProbed fresh points, FirstProbed
+// of them at first.
 const (
 	SmallSupport = 256
 	FirstProbed  = 64
+	MostProbed   = 4096
 )
 
-// LeastTest returns the least number of fresh points that an error of a trial is measured on; 0 if
-// each is computed exactly. states says that those of states before the final one count.
-func (p *Problem) LeastTest(states bool) int {
+// Test returns the number of evaluation points of a trial with the reference error above and the goal
+// alpha, 0 where no trial succeeds: those that the problem states, or as many as make the standard
+// error of an error at the goal a twentieth of alpha. It is 0 where errors are computed exactly, and
+// where the problem has no law.
+func (p *Problem) Test(above, alpha float64) int {
 	switch {
-	case p.Exact() && (!states || len(p.exact.X)/p.class.Dim <= SmallSupport):
+	case p.Exact() || p.spec.Distribution == "":
 		return 0
-	case p.Exact():
-		return FirstProbed
-	case states:
-		return min(FirstProbed, p.spec.Test)
+	case p.spec.Test > 0:
+		return p.design.Fit(p.spec.Test)
+	case alpha == 0:
+		above, alpha = 0.5, 0.1
 	}
-	return p.spec.Test
+	return min(maxTest, p.design.Points(&p.spec, min(above+alpha, 0.5), alpha))
 }
 
-// Evaluation returns "exact", or the size of the evaluation sample.
-func (p *Problem) Evaluation() string {
-	if p.Exact() {
-		return "exact"
-	}
-	return strconv.Itoa(p.spec.Test)
+// Evaluation describes how errors are measured.
+type Evaluation struct {
+	Words         string  // "exact", or the number and the kind of the evaluation points
+	Least         int     // least number of points that an error is measured on; 0: each is computed exactly
+	Off           float64 // how far the measured error of a hypothesis of the class can be from the true one; 0: by chance
+	StandardError float64 // at most that of a measured error, of a hypothesis of the class, where the true one is at the goal
 }
+
+// Evaluation describes how errors are measured on test points where the goal is an error of t. states
+// says that those of states before the final one of task predict count.
+func (p *Problem) Evaluation(t float64, test int, states bool) Evaluation {
+	switch {
+	case p.Exact() && (!states || len(p.exact.X)/p.class.Dim <= SmallSupport):
+		return Evaluation{Words: "exact"}
+	case p.Exact():
+		return Evaluation{Words: "exact", Least: FirstProbed}
+	case test == 0:
+		return Evaluation{}
+	}
+	e := Evaluation{Words: p.design.Describe(test), Least: test, StandardError: p.design.StandardError(&p.spec, t, test)}
+	if states {
+		e.Least = min(FirstProbed, test)
+	} else {
+		e.Off = p.design.Off(&p.spec, test)
+	}
+	return e
+}
+
+// Listed reports whether the evaluation points of a trial stand in an order that tells of them, and
+// are not in random order already.
+func (p *Problem) Listed() bool { return p.Exact() || p.design != law.Fresh }
 
 // Disguised reports whether the evaluation points are rows of data that look different in each
 // trial.

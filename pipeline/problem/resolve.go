@@ -20,8 +20,6 @@ const (
 	maxDisguisedDim = 1 << 12
 
 	maxTest = 1_000_000_000
-
-	defaultTest = 10_000
 )
 
 // Error says which key of the sweep file makes a problem impossible, and why.
@@ -31,8 +29,7 @@ type Error = blame.Error
 func refuse(key, format string, a ...any) error { return blame.Key("problem."+key, format, a...) }
 
 // Resolve checks p and fills in every default: noise none, those of the law's keys, target random
-// but for laws with one of their own, test 10000 where the evaluation is not exact; for data also
-// digest, format, the list of numeric features, and d; for a class matrix digest, format and
+// but for laws with one of their own; for data also digest, format, the list of numeric features, and d; for a class matrix digest, format and
 // domain. It reads the whole file, so resolve a problem once and keep it; resolving again changes
 // nothing. The error is an *Error; p may then be half filled in.
 func Resolve(p *schemas.Problem) error {
@@ -81,7 +78,7 @@ func resolve(p *schemas.Problem) (read contents, err error) {
 	if err := resolveTarget(p, l, law.Spec(p, read.matrix)); err != nil {
 		return read, err
 	}
-	return read, resolveTest(p, l.Exact(p))
+	return read, checkTest(p, l.Exact(p))
 }
 
 // resolveClass checks class and distribution, and that data and law exclude each other.
@@ -230,16 +227,12 @@ func checkDim(p *schemas.Problem, least int) error {
 	return nil
 }
 
-// resolveTest checks the size of the evaluation sample, and fills in its default unless the
-// evaluation is exact.
-func resolveTest(p *schemas.Problem, exact bool) error {
+// checkTest checks the number of evaluation points. That of a problem which states none is
+// Problem.Test's.
+func checkTest(p *schemas.Problem, exact bool) error {
 	switch {
 	case exact && p.Test != 0:
 		return refuse("test", "%d: the error is computed exactly here, without an evaluation sample; leave it out", p.Test)
-	case exact:
-		return nil
-	case p.Test == 0:
-		p.Test = defaultTest
 	case p.Test < 0 || p.Test > maxTest:
 		return refuse("test", "%d is outside [1, %d]", p.Test, maxTest)
 	}

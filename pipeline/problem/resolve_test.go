@@ -30,14 +30,14 @@ func TestResolveFillsDefaults(t *testing.T) {
 		{
 			schemas.Problem{Class: "intervals", Distribution: "uniform", Domain: 4097},
 			schemas.Problem{
-				Target: "random", Class: "intervals", Distribution: "uniform", Domain: 4097, Noise: none, Test: 10000,
+				Target: "random", Class: "intervals", Distribution: "uniform", Domain: 4097, Noise: none,
 			},
 		},
 		{
 			schemas.Problem{Class: "halfspace", Distribution: "skew", Dim: 10, Margin: 0.1,
 				Noise: schemas.Noise{Kind: "random", Rate: 0.05}},
 			schemas.Problem{Target: "random", Class: "halfspace", Distribution: "skew", Dim: 10, Margin: 0.1,
-				Noise: schemas.Noise{Kind: "random", Rate: 0.05}, Minority: 0.2, Test: 10000},
+				Noise: schemas.Noise{Kind: "random", Rate: 0.05}, Minority: 0.2},
 		},
 		{
 			schemas.Problem{Class: "halfspace", Distribution: "iso", Dim: 2, Margin: 0.1, Test: 7},

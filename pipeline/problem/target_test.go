@@ -52,7 +52,7 @@ func TestDrawersDrawTargets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		class, d := made.(concept.Finite), p.Drawer()
+		class, d := made.(concept.Finite), p.Drawer(p.Test(0, 0))
 		definition, _ := concept.Lookup(q.Class)
 		x, y, w := make([]float64, d.TestLen()*p.Dim()), make([]float64, d.TestLen()), make([]float64, d.TestLen())
 		d.Begin(new(seeded).trial(1, 0))
@@ -128,7 +128,7 @@ func TestStatedTargets(t *testing.T) {
 			t.Errorf("%+v: the target is resolved to %q", c.p, p.spec.Target)
 		}
 		for rep := range uint64(3) {
-			d := p.Drawer()
+			d := p.Drawer(p.Test(0, 0))
 			s := new(seeded).trial(1, rep)
 			s.Target = nil
 			d.Begin(s)
@@ -226,7 +226,7 @@ func TestNeedleHasOneTarget(t *testing.T) {
 		"thresholds": concept.Threshold(32), "points": concept.Point(32), "intervals": concept.Interval(32, 32),
 	} {
 		p := open(t, schemas.Problem{Class: class, Distribution: "needle", Domain: 64, Mass: 0.1})
-		d := p.Drawer()
+		d := p.Drawer(p.Test(0, 0))
 		d.Begin(new(seeded).trial(1, 1))
 		for v := range 64 {
 			if got := d.law.Target().Label([]float64{float64(v)}); got != want.Label(float64(v)) {
@@ -249,7 +249,7 @@ func TestDrawingTargetsAllocatesNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d, streams, rep := p.Drawer(), new(seeded), uint64(0)
+		d, streams, rep := p.Drawer(p.Test(0, 0)), new(seeded), uint64(0)
 		x, y := make([]float64, 8*p.Dim()), make([]float64, 8)
 		allocs := testing.AllocsPerRun(50, func() {
 			d.Begin(streams.trial(1, rep))

@@ -111,8 +111,10 @@ var tableColumns = slices.Concat(populationColumns((*TableRow).cell), []schemas.
 		"sample, in the cell of this sweep with the same problem, queries, adversary and goal; where it is high, the "+
 		"adversary tells the target, and n* bounds no other adversary's; null where the sweep has no such cell",
 		func(r *TableRow) any { return finite(r.QueriesSuccess) }),
-	label("evaluation", "exact, or the number of fresh points that an error is measured on",
-		func(r *TableRow) string { return r.Evaluation }),
+	label("evaluation", "exact, or what an error is measured on: a number of fresh points, of strata of the law or of "+
+		"the boxes of a grid, with one point in each", func(r *TableRow) string { return r.Evaluation.Words }),
+	float("evaluation_error", "standard error of a trial's measured error, for a hypothesis of the class and where the "+
+		"true error is above + alpha, at most; 0: exact", func(r *TableRow) any { return r.Evaluation.StandardError }),
 	label("privacy_source", "what privacy follows from, as the algorithm says it",
 		func(r *TableRow) string { return r.Cell.Guarantee.GetSource() }),
 	float("rho", "zero-concentrated differential privacy, where it was proved in that form",

@@ -3,6 +3,7 @@ package result
 import (
 	"testing"
 
+	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
@@ -34,7 +35,7 @@ func TestColumnsReadTheirTypes(t *testing.T) {
 	checkColumns(t, tableColumns, TableRow{
 		Cell: c, NLow: 1, NHigh: 2, NStar: 2, NModel: 1.5, NModelLow: 1, NModelHigh: 2, Status: "s", Reason: "r",
 		Theory: theory, PaperN: 5, PaperSource: "p", Trials: 9, Failed: 1, MeanError: 0.1,
-		Evaluation: "exact",
+		Evaluation: problem.Evaluation{Words: "exact"},
 	}, TableRow{Cell: c})
 	checkColumns(t, gameColumns, GameRow{
 		Cell: c, Rounds: 1, Trials: 2, Failed: 1, RegretMean: 1, RegretDeviation: 1, RegretLow: 1, RegretHigh: 2,

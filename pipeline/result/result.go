@@ -11,6 +11,7 @@ package result
 
 import (
 	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
@@ -33,8 +34,8 @@ type TableRow struct {
 	Failed      int64
 	// QueriesSuccess is the success rate of baseline/queries against the same adversary; NaN: none.
 	QueriesSuccess float64
-	MeanError      float64 // over the ok trials at n_high (at the largest n where there is none); NaN: none
-	Evaluation     string  // "exact" or the size of the evaluation sample
+	MeanError      float64            // over the ok trials at n_high (at the largest n where there is none); NaN: none
+	Evaluation     problem.Evaluation // how errors are measured
 }
 
 // Theory is what the proved bounds of an algorithm say beside a row.

@@ -24,6 +24,7 @@ const (
 	CleanLabels      = "clean-labels"
 	IndependentNoise = "independent-noise"
 	ExactError       = "exact-error"
+	Proper           = "proper"
 	FixedBeforehand  = "fixed-beforehand"
 	UnseenAnswer     = "unseen-answer"
 )
@@ -81,6 +82,8 @@ var premises = []Premise{
 		}
 		return ""
 	}},
+	{Proper, "the trained model is a hypothesis of the class, as the algorithm says of itself",
+		func(Facts) string { return "" }},
 	{FixedBeforehand, "the adversary's queries or rounds do not depend on answers", func(f Facts) string {
 		if sees := f.Setting.GetSees(); sees != SeesNothing {
 			return fmt.Sprintf("the adversary reacts to %s", answersSeen[sees])
@@ -159,7 +162,11 @@ func Unmet(b *pluginv1.Bound, f Facts) string {
 			reasons = append(reasons, fmt.Sprintf("its algorithm does not say what it takes the labels to be (one of the "+
 				"premises %s and %s)", TargetInClass, BestReference))
 		}
-		if _, _, ok := GoalOf(f.Setting).Safe(); !ok {
+		safe := GoalOf(f.Setting).Safe
+		if slices.Contains(b.GetPremises(), Proper) {
+			safe = GoalOf(f.Setting).SafeProper
+		}
+		if _, _, ok := safe(); !ok {
 			reasons = append(reasons, fmt.Sprintf("errors are measured on %d points, too few to tell errors of above + alpha "+
 				"from those of above", f.Setting.GetTest()))
 		}
@@ -182,19 +189,29 @@ func measures(t pluginv1.Task) bool { return t != pluginv1.Task_TASK_ONLINE }
 // 1 - Beta.
 type Goal struct {
 	Above, Alpha, Beta float64
-	Test               int // fresh points that the error is measured on; 0: it is computed exactly
-	Queries            int // task predict: T; the errors of T+1 states count, each looked at up to four times
+	Test               int     // points that the error is measured on; 0: it is computed exactly
+	Off                float64 // how far the measured error of a hypothesis of the class can be from the true one; 0: by chance
+	Queries            int     // task predict: T; the errors of T+1 states count, each looked at up to four times
 }
 
 // GoalOf returns the goal of a setting.
 func GoalOf(s *pluginv1.Setting) Goal {
-	return Goal{s.GetAbove(), s.GetAlpha(), s.GetBeta(), int(s.GetTest()), int(s.GetQueries())}
+	return Goal{s.GetAbove(), s.GetAlpha(), s.GetBeta(), int(s.GetTest()), s.GetOff(), int(s.GetQueries())}
+}
+
+// SafeProper does what Safe does, for a model that is a hypothesis of the class: where such a model's
+// measured error is never further off than Off, that much of alpha is all that measuring costs.
+func (g Goal) SafeProper() (alpha, beta float64, ok bool) {
+	if g.Test == 0 || g.Off == 0 || g.Off >= g.Alpha {
+		return g.Safe()
+	}
+	return g.Alpha - g.Off, g.Beta, true
 }
 
 // Safe returns the alpha and beta that true errors have to reach so that the measured ones reach g.
-// An error that is measured on m fresh points is the mean of m independent numbers in [0, 1]: if
-// the true one is p, it is above t = Above + Alpha with probability at most e^(-m KL(t, p))
-// (Chernoff), and one of k looks at such errors with at most k times that. A twentieth of beta is
+// An error that is measured on m points is the mean of m independent numbers in [0, 1], whose
+// expectations have the true error p as their mean: it is above t = Above + Alpha with probability
+// at most e^(-m KL(t, p)) (Hoeffding 1963, Theorem 1), and one of k looks at such errors with at most k times that. A twentieth of beta is
 // spent on it, and alpha is what the largest p leaves. It is not ok where no p above the reference
 // does, because the points are too few.
 func (g Goal) Safe() (alpha, beta float64, ok bool) {

@@ -53,6 +53,7 @@ func TestUnmet(t *testing.T) {
 		{TargetInClass, test(10_000), 0, ""},
 		{TargetInClass, test(9), 0, ""},
 		{TargetInClass, func(s *pluginv1.Setting) { s.Above = 0.2; test(9)(s) }, 0, "measured on 9 points, too few"},
+		{TargetInClass + " " + Proper, func(s *pluginv1.Setting) { s.Above, s.Off = 0.2, 0.01; test(9)(s) }, 0, ""},
 		{"", sees(SeesAnswers), 0, ""},
 		{FixedBeforehand, sees(SeesNothing), 0, ""},
 		{FixedBeforehand, sees(SeesPast), 0, "reacts to the answers so far"},
@@ -124,6 +125,13 @@ func TestSafe(t *testing.T) {
 	}
 	if alpha, beta, ok := (Goal{Alpha: 0.1, Beta: 0.05}).Safe(); alpha != 0.1 || beta != 0.05 || !ok {
 		t.Errorf("an exact error: %v %v %v", alpha, beta, ok)
+	}
+	strata := Goal{Alpha: 0.1, Beta: 0.05, Test: 400, Off: 0.005}
+	if alpha, beta, ok := strata.SafeProper(); alpha != 0.1-0.005 || beta != 0.05 || !ok {
+		t.Errorf("an error that is off by 0.005 at most: %v %v %v", alpha, beta, ok)
+	}
+	if alpha, _, _ := strata.Safe(); !(alpha < 0.06) {
+		t.Errorf("an error of any model, measured on 400 points: alpha %v", alpha)
 	}
 	if alpha, _, ok := (Goal{Alpha: 0.1, Beta: 0.05, Test: 9}).Safe(); !ok || alpha > 0.01 {
 		t.Errorf("9 points: %v %v: an error of 0 is always measured as 0, and hardly any other", alpha, ok)

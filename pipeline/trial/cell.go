@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/wording"
 	"github.com/shatterlab/shatter/schemas"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
@@ -54,8 +55,7 @@ type Cell struct {
 	Metrics    []string // that the algorithm declares, and those of the task, ascending
 	Bounds     []*pluginv1.Bound
 	Guarantee  *pluginv1.Guarantee // nil: not private
-	Evaluation string              // "exact" or the evaluation sample's size
-	Test       int                 // least number of fresh points that an error is measured on; 0: all are exact
+	Evaluation problem.Evaluation  // how errors are measured; the zero value in task online
 	Prior      *Prior              `json:"-"` // nil: not known, or trials do not succeed; workers need it not
 	Population *Population         `json:"-"` // nil for a law; workers need it not
 
@@ -132,25 +132,26 @@ func (c *Cell) TrialID(n, rep int64) string {
 	return c.Key.Short() + "/" + strconv.FormatInt(n, 10) + "/" + strconv.FormatInt(rep, 10)
 }
 
-// SetKeys computes the keys of the cell from its other fields, the seed of the sweep, and the
-// canonical JSON of its problem and parameters.
-func (c *Cell) SetKeys(seed SweepSeed, problem, params Fragment) (err error) {
-	if c.Key, err = KeyOf(c.identity(problem, params)); err != nil {
+// SetKeys computes the keys of the cell but DataKey from its other fields, the seed of the sweep, and
+// the canonical JSON of its whole problem, of what its sample depends on (schemas.Problem.Sampled) and of
+// its parameters.
+func (c *Cell) SetKeys(seed SweepSeed, whole, sampled, params Fragment) (err error) {
+	if c.Key, err = KeyOf(c.identity(whole, params)); err != nil {
 		return err
 	}
 	if c.NoiseKey, err = seed.noiseKey(c.Key); err != nil || c.Adversary == nil {
 		return err
 	}
-	c.AdversaryKey, err = seed.adversaryKey(problem, c.Adversary)
+	c.AdversaryKey, err = seed.adversaryKey(sampled, c.Adversary)
 	return err
 }
 
 // identity returns what the cell's key is the key of.
-func (c *Cell) identity(problem, params Fragment) map[string]any {
+func (c *Cell) identity(whole, params Fragment) map[string]any {
 	id := map[string]any{
 		"format":    Format,
 		"task":      c.Task,
-		"problem":   problem,
+		"problem":   whole,
 		"algorithm": c.Algorithm,
 		"params":    params,
 		"epsilon":   c.Epsilon,
@@ -159,6 +160,9 @@ func (c *Cell) identity(problem, params Fragment) map[string]any {
 		"beta":      c.Beta,
 		"above":     c.Above,
 		"replica":   c.Replica,
+	}
+	if c.Evaluation.Words != "" && c.Evaluation.Words != "exact" {
+		id["evaluation"] = c.Evaluation.Words
 	}
 	if c.Means {
 		id["answers"] = schemas.AnswersMean

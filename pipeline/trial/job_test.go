@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/testing/protocmp"
 
+	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/schemas"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
@@ -18,7 +19,7 @@ func exampleJob() *Job {
 			Problem: schemas.Problem{Class: "halfspace", Dim: 3, Margin: 0.1, Noise: schemas.Noise{Kind: "none"}},
 			Public:  &pluginv1.Problem{Class: "halfspace", Dim: 3},
 			Params:  Params{"rounds": int64(3), "scale": 2.0, "raw": true, "weak": "unit"},
-			N:       []int64{10}, Trials: 100, Metrics: []string{"m"}, Evaluation: "exact",
+			N:       []int64{10}, Trials: 100, Metrics: []string{"m"}, Evaluation: problem.Evaluation{Words: "exact"},
 		},
 	}
 }

@@ -47,7 +47,7 @@ func TestSecretSeeds(t *testing.T) {
 	cell := &Cell{Adversary: &schemas.Adversary{Kind: "x"}}
 	derived := func(s SweepSeed) (all []string) {
 		c := *cell
-		if err := c.SetKeys(s, problem, Fragment("{}")); err != nil {
+		if err := c.SetKeys(s, problem, problem, Fragment("{}")); err != nil {
 			t.Fatal(err)
 		}
 		data, err := s.DataKey(problem)

@@ -37,7 +37,8 @@ func (c *Cell) Setting(n int64) *pluginv1.Setting {
 		Epsilon:    c.Epsilon,
 		Delta:      c.Delta,
 		Means:      c.Means,
-		Test:       uint64(c.Test),
+		Test:       uint64(c.Evaluation.Least),
+		Off:        c.Evaluation.Off,
 		Sees:       SightOf(c.Adversary),
 	}
 }

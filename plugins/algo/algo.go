@@ -135,8 +135,9 @@ type Setting[P any] struct {
 	Offline bool    // predict: the queries are known before the first answer (Trial.Revealed)
 	Rounds  int     // online: T, the number of rounds; otherwise 0
 
-	Test int   // learn, predict: the least number of fresh points that an error is measured on; 0: all are exact
-	Sees Sight // predict, online: what the adversary knows of the answers; otherwise ""
+	Test int     // learn, predict: the least number of points that an error is measured on; 0: all are exact
+	Off  float64 // how far the measured error of a hypothesis of the class can be from the true one; 0: by chance
+	Sees Sight   // predict, online: what the adversary knows of the answers; otherwise ""
 
 	// Means asks a Model of the tasks Learn and Predict for means of labels. Without it a Model
 	// answers -1 or +1, and any other answer fails its trial.
@@ -145,9 +146,18 @@ type Setting[P any] struct {
 
 // Proof returns the alpha and beta that a bound has to reach for true errors, so that the measured
 // ones reach those of the setting: s.Alpha and s.Beta themselves where errors are computed exactly.
-func (s *Setting[P]) Proof() (alpha, beta float64) {
-	g := theory.Goal{Above: s.Above, Alpha: s.Alpha, Beta: s.Beta, Test: s.Test, Queries: s.Queries}
-	if alpha, beta, ok := g.Safe(); ok {
+func (s *Setting[P]) Proof() (alpha, beta float64) { return s.safe(s.goal().Safe()) }
+
+// ProofProper does what Proof does, for a bound that has the premise Proper: on points of one number
+// the measured error of a hypothesis of the class is closer to the true one.
+func (s *Setting[P]) ProofProper() (alpha, beta float64) { return s.safe(s.goal().SafeProper()) }
+
+func (s *Setting[P]) goal() theory.Goal {
+	return theory.Goal{Above: s.Above, Alpha: s.Alpha, Beta: s.Beta, Test: s.Test, Off: s.Off, Queries: s.Queries}
+}
+
+func (s *Setting[P]) safe(alpha, beta float64, ok bool) (float64, float64) {
+	if ok {
 		return alpha, beta
 	}
 	return s.Alpha, s.Beta // so few points that no bound is compared with what they show
@@ -315,6 +325,7 @@ const (
 	CleanLabels      Premise = theory.CleanLabels      // no label of the sample is wrong
 	IndependentNoise Premise = theory.IndependentNoise // labels are wrong independently of each other, if at all
 	ExactError       Premise = theory.ExactError       // Setting.Test is 0
+	Proper           Premise = theory.Proper           // the trained model is a hypothesis of the class
 	FixedBeforehand  Premise = theory.FixedBeforehand  // queries or rounds do not depend on answers
 	UnseenAnswer     Premise = theory.UnseenAnswer     // online: truths do not depend on the answer of the round
 )

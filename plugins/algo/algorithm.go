@@ -103,7 +103,7 @@ func (a Algorithm[P]) setting(w *pluginv1.Setting) (*Setting[P], error) {
 		N: int(w.GetN()), Alpha: w.GetAlpha(), Above: w.GetAbove(), Beta: w.GetBeta(),
 		Epsilon: w.GetEpsilon(), Delta: w.GetDelta(),
 		Queries: int(w.GetQueries()), Offline: w.GetOffline(), Rounds: int(w.GetRounds()), Means: w.GetMeans(),
-		Test: int(w.GetTest()), Sees: Sight(w.GetSees()),
+		Test: int(w.GetTest()), Off: w.GetOff(), Sees: Sight(w.GetSees()),
 	}
 	s.Task = Task(strings.ToLower(strings.TrimPrefix(w.GetTask().String(), "TASK_")))
 	if !slices.Contains(a.tasks(), w.GetTask()) {

@@ -157,7 +157,7 @@ func (d *duel) play(t *testing.T, p *host.Process, sequences int) (regret, prove
 	for j := range games {
 		open.Seeds = append(open.Seeds, uint64(j), 1)
 		stream := func(number uint64) rand.Source { return rand.NewPCG(uint64(j), number) }
-		drawer := d.problem.Drawer()
+		drawer := d.problem.Drawer(0)
 		drawer.Begin(problem.Streams{Target: stream(2), Points: stream(3), LabelNoise: stream(4), TestPoints: stream(5)})
 		rounds, err := drawer.Rounds(d.adversary, d.setting.Rounds, stream(6))
 		if err != nil {

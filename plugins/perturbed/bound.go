@@ -36,7 +36,7 @@ func gaussianBound[P any](s *algo.Setting[P], st *site, eta, radius float64) alg
 			"eta": eta, "lambda": oscillation / (radius * eta), "w": unionTail(st.class.LogSize(), s.Delta),
 			"radius": radius, "alpha": g.edge,
 		}),
-		Premises: []algo.Premise{algo.BestReference},
+		Premises: []algo.Premise{algo.BestReference, algo.Proper},
 	}
 }
 
@@ -56,7 +56,7 @@ func printedBounds(s *algo.Setting[gaussianParams], st *site) []algo.Bound {
 			"complexity_01": complexity, "eta_01": eta01, "rho_01": st.separator.Rho01(), "alpha": alpha,
 		})
 	}
-	premises := []algo.Premise{algo.BestReference, algo.IndependentNoise}
+	premises := []algo.Premise{algo.BestReference, algo.IndependentNoise, algo.Proper}
 	return []algo.Bound{
 		{
 			Name: "lemma-3", Source: "Block and Shetty 2025, Lemma 3" + corrected,
@@ -88,7 +88,7 @@ func rspmBounds(s *algo.Setting[rspmParams], st *site) []algo.Bound {
 			"(plugins/perturbed, theory)" + source,
 		Value: g.laplaceSize(scale, st.widest()), Proved: true,
 		With:     st.values(map[string]float64{"b": scale, "widest": float64(st.widest()), "alpha": g.edge}),
-		Premises: []algo.Premise{algo.BestReference},
+		Premises: []algo.Premise{algo.BestReference, algo.Proper},
 	}}
 }
 

@@ -700,23 +700,25 @@ func (x *Metric) GetDoc() string {
 
 // Setting is everything public that a trial is run under.
 type Setting struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Algorithm     string                 `protobuf:"bytes,1,opt,name=algorithm,proto3" json:"algorithm,omitempty"`
-	Task          Task                   `protobuf:"varint,2,opt,name=task,proto3,enum=shatter.plugin.v1.Task" json:"task,omitempty"`
-	Parameters    map[string]*Value      `protobuf:"bytes,3,rep,name=parameters,proto3" json:"parameters,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // those that the sweep file sets; the rest are defaults
-	Problem       *Problem               `protobuf:"bytes,4,opt,name=problem,proto3" json:"problem,omitempty"`
-	N             int64                  `protobuf:"varint,5,opt,name=n,proto3" json:"n,omitempty"` // sample size; 0 where none is fixed yet
-	Alpha         float64                `protobuf:"fixed64,6,opt,name=alpha,proto3" json:"alpha,omitempty"`
-	Beta          float64                `protobuf:"fixed64,7,opt,name=beta,proto3" json:"beta,omitempty"`
-	Epsilon       float64                `protobuf:"fixed64,8,opt,name=epsilon,proto3" json:"epsilon,omitempty"` // 0 where the algorithm is not private
-	Delta         float64                `protobuf:"fixed64,9,opt,name=delta,proto3" json:"delta,omitempty"`     // 0 where the algorithm is not private or purely private
-	Queries       int64                  `protobuf:"varint,10,opt,name=queries,proto3" json:"queries,omitempty"` // predict: how many will be asked; else 0
-	Offline       bool                   `protobuf:"varint,11,opt,name=offline,proto3" json:"offline,omitempty"` // predict: all queries are revealed in Open
-	Rounds        int64                  `protobuf:"varint,12,opt,name=rounds,proto3" json:"rounds,omitempty"`   // online: how many will be played; else 0, and n is 0 where rounds is not
-	Above         float64                `protobuf:"fixed64,13,opt,name=above,proto3" json:"above,omitempty"`    // reference error: a trial succeeds when its error is at most above + alpha
-	Means         bool                   `protobuf:"varint,14,opt,name=means,proto3" json:"means,omitempty"`     // learn, predict: the state answers points with the mean of the label, in [-1, 1]; else with -1 or +1
-	Test          uint64                 `protobuf:"varint,15,opt,name=test,proto3" json:"test,omitempty"`       // learn, predict: least number of fresh points that an error is measured on; 0: all errors are exact
-	Sees          string                 `protobuf:"bytes,16,opt,name=sees,proto3" json:"sees,omitempty"`        // predict, online: what the adversary knows when it chooses: "nothing" of the answers, the "past" ones,
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	Algorithm  string                 `protobuf:"bytes,1,opt,name=algorithm,proto3" json:"algorithm,omitempty"`
+	Task       Task                   `protobuf:"varint,2,opt,name=task,proto3,enum=shatter.plugin.v1.Task" json:"task,omitempty"`
+	Parameters map[string]*Value      `protobuf:"bytes,3,rep,name=parameters,proto3" json:"parameters,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // those that the sweep file sets; the rest are defaults
+	Problem    *Problem               `protobuf:"bytes,4,opt,name=problem,proto3" json:"problem,omitempty"`
+	N          int64                  `protobuf:"varint,5,opt,name=n,proto3" json:"n,omitempty"` // sample size; 0 where none is fixed yet
+	Alpha      float64                `protobuf:"fixed64,6,opt,name=alpha,proto3" json:"alpha,omitempty"`
+	Beta       float64                `protobuf:"fixed64,7,opt,name=beta,proto3" json:"beta,omitempty"`
+	Epsilon    float64                `protobuf:"fixed64,8,opt,name=epsilon,proto3" json:"epsilon,omitempty"` // 0 where the algorithm is not private
+	Delta      float64                `protobuf:"fixed64,9,opt,name=delta,proto3" json:"delta,omitempty"`     // 0 where the algorithm is not private or purely private
+	Queries    int64                  `protobuf:"varint,10,opt,name=queries,proto3" json:"queries,omitempty"` // predict: how many will be asked; else 0
+	Offline    bool                   `protobuf:"varint,11,opt,name=offline,proto3" json:"offline,omitempty"` // predict: all queries are revealed in Open
+	Rounds     int64                  `protobuf:"varint,12,opt,name=rounds,proto3" json:"rounds,omitempty"`   // online: how many will be played; else 0, and n is 0 where rounds is not
+	Above      float64                `protobuf:"fixed64,13,opt,name=above,proto3" json:"above,omitempty"`    // reference error: a trial succeeds when its error is at most above + alpha
+	Means      bool                   `protobuf:"varint,14,opt,name=means,proto3" json:"means,omitempty"`     // learn, predict: the state answers points with the mean of the label, in [-1, 1]; else with -1 or +1
+	Test       uint64                 `protobuf:"varint,15,opt,name=test,proto3" json:"test,omitempty"`       // learn, predict: least number of fresh points that an error is measured on; 0: all errors are exact
+	Sees       string                 `protobuf:"bytes,16,opt,name=sees,proto3" json:"sees,omitempty"`        // predict, online: what the adversary knows when it chooses: "nothing" of the answers, the "past" ones,
+	// or, online, the "answers", that of the round as well; "" in the task learn
+	Off           float64 `protobuf:"fixed64,17,opt,name=off,proto3" json:"off,omitempty"` // learn, predict: an upper bound of how far the measured error of a hypothesis of the class, under which
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -861,6 +863,13 @@ func (x *Setting) GetSees() string {
 		return x.Sees
 	}
 	return ""
+}
+
+func (x *Setting) GetOff() float64 {
+	if x != nil {
+		return x.Off
+	}
+	return 0
 }
 
 // Problem is public knowledge about the problem: never the target itself, never the population.
@@ -2180,7 +2189,7 @@ const file_plugin_proto_rawDesc = "" +
 	"\x04kind\".\n" +
 	"\x06Metric\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
-	"\x03doc\x18\x02 \x01(\tR\x03doc\"\xb7\x04\n" +
+	"\x03doc\x18\x02 \x01(\tR\x03doc\"\xc9\x04\n" +
 	"\aSetting\x12\x1c\n" +
 	"\talgorithm\x18\x01 \x01(\tR\talgorithm\x12+\n" +
 	"\x04task\x18\x02 \x01(\x0e2\x17.shatter.plugin.v1.TaskR\x04task\x12J\n" +
@@ -2200,7 +2209,8 @@ const file_plugin_proto_rawDesc = "" +
 	"\x05above\x18\r \x01(\x01R\x05above\x12\x14\n" +
 	"\x05means\x18\x0e \x01(\bR\x05means\x12\x12\n" +
 	"\x04test\x18\x0f \x01(\x04R\x04test\x12\x12\n" +
-	"\x04sees\x18\x10 \x01(\tR\x04sees\x1aW\n" +
+	"\x04sees\x18\x10 \x01(\tR\x04sees\x12\x10\n" +
+	"\x03off\x18\x11 \x01(\x01R\x03off\x1aW\n" +
 	"\x0fParametersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12.\n" +
 	"\x05value\x18\x02 \x01(\v2\x18.shatter.plugin.v1.ValueR\x05value:\x028\x01\"\xc0\x02\n" +

@@ -61,6 +61,9 @@ type Law struct {
 	// for laws with other points.
 	MarginAt func(dim int, tau, v float64) float64
 
+	// design returns the design of evaluation points; nil: Fresh.
+	design func(p *schemas.Problem) Design
+
 	// open makes the law of one problem, whose class is given. It must not call Lookup, nor anything
 	// that does: Go would reject the initialisation cycle.
 	open func(p *schemas.Problem, class concept.Spec) Opened
@@ -105,6 +108,14 @@ type Sampler interface {
 	Draw(r *rand.Rand, x, y []float64)
 	// Target returns the target of the trial; nil where examples are drawn with their labels.
 	Target() concept.Target
+}
+
+// Evaluator is implemented by samplers that draw evaluation points in another way than those of a
+// sample.
+type Evaluator interface {
+	// DrawEvaluation fills y with the labels, and x, row-major, with the points, of the evaluation points
+	// from, from+1, ... of m, those of the law's design.
+	DrawEvaluation(r *rand.Rand, from, m int, x, y []float64)
 }
 
 // All lists the laws in the order in which people see them.

@@ -26,6 +26,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/ledger/ledgertest"
+	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/pipeline/result/render"
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -91,7 +92,7 @@ func makeResult(t testing.TB, dir string) {
 		Curve: curve,
 		Table: []result.TableRow{{Cell: cell, NHigh: 200, NStar: 200, Status: "decided", Trials: 2 * rows,
 			Theory:     result.Theory{Value: 432.5},
-			Evaluation: "exact"}}}
+			Evaluation: problem.Evaluation{Words: "exact"}}}}
 	if _, err := result.WriteResult(dir, r); err != nil {
 		t.Fatal(err)
 	}

@@ -162,8 +162,8 @@ func (b *brief) leaveOut(i int) {
 
 // rarely lists columns that people rarely ask for: they are shown only where somebody chooses them.
 var rarely = []string{
-	"rho", "mu", "evaluation", "n_model_low", "n_model_high", "ratio_model", "mean_error", "positive_share",
-	"pulled_share", "digest", "slope_se", "chi_square", "inflation", "resamples",
+	"rho", "mu", "evaluation", "evaluation_error", "n_model_low", "n_model_high", "ratio_model", "mean_error",
+	"positive_share", "pulled_share", "digest", "slope_se", "chi_square", "inflation", "resamples",
 }
 
 // leaveRare leaves out the columns that are rarely asked for, and numbers among the parameters that

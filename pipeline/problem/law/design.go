@@ -1,0 +1,110 @@
+package law
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// Design says how the evaluation points of a trial are chosen where its error is not computed
+// exactly. Under each design every point is drawn from a part of the law of its own, independently
+// of the others, all parts are equally likely, and together they are the law. So the mean loss on
+// the points is an unbiased estimate of the error of any model, and at least as precise as one on
+// as many independent points of the law.
+type Design int
+
+// The designs. One that cuts the law is precise for answers that are constant on most of its parts.
+const (
+	Fresh  Design = iota // independent points of the law
+	Strata               // points of one number: one in each of m intervals
+	Grid                 // points of two numbers: one in each of k times k boxes
+)
+
+// precision is the share of alpha that the standard error of a measured error may have, as a rule.
+const precision = 1.0 / 20
+
+// DesignOf returns the design that suits a resolved problem.
+func DesignOf(p *schemas.Problem) Design {
+	if l := Lookup(p.Distribution); l != nil && l.design != nil {
+		return l.design(p)
+	}
+	return Fresh
+}
+
+// cuts returns how many strata a hypothesis of the class cuts at most, together with a target of
+// the class: on all others the one agrees with the other everywhere, or nowhere.
+func cuts(p *schemas.Problem) float64 {
+	d, _ := concept.Lookup(p.Class)
+	return 2 * float64(d.Changes)
+}
+
+// Points returns the least number of points that measure an error of about t, of a hypothesis of the
+// class, with a standard error of at most a twentieth of alpha. Errors on strata are then off by that
+// much at most, whatever is drawn.
+func (d Design) Points(p *schemas.Problem, t, alpha float64) int {
+	goal := precision * alpha
+	switch d {
+	case Strata:
+		return atLeast(cuts(p) / goal)
+	case Grid:
+		k := 1
+		for gridError(k) > goal {
+			k++
+		}
+		return k * k
+	}
+	return atLeast(t * (1 - t) / (goal * goal))
+}
+
+// atLeast returns the least whole number that is not below v, as far as rounding tells.
+func atLeast(v float64) int { return int(math.Ceil(v * (1 - 1e-12))) }
+
+// Fit returns the number of points of the design that is nearest to m, which is at least 1: a grid
+// has a square number of them.
+func (d Design) Fit(m int) int {
+	if d == Grid {
+		k := max(1, int(math.Round(math.Sqrt(float64(m)))))
+		return k * k
+	}
+	return m
+}
+
+// StandardError returns the standard error of the error that m points measure, or a bound of it,
+// where the true one is t and the model is a hypothesis of the class.
+func (d Design) StandardError(p *schemas.Problem, t float64, m int) float64 {
+	independent := math.Sqrt(t * (1 - t) / float64(m))
+	switch d {
+	case Strata:
+		return min(independent, math.Sqrt(cuts(p))/float64(2*m))
+	case Grid:
+		return min(independent, gridError(int(math.Sqrt(float64(m)))))
+	}
+	return independent
+}
+
+// gridError bounds the standard error on k times k boxes: two rectangles cut at most 8k+8 of them,
+// each of which adds at most 1/4 to the variance of the sum.
+func gridError(k int) float64 { return math.Sqrt(float64(8*k+8)) / float64(2*k*k) }
+
+// Off returns how far the error that m points measure can be from the true one, if the model is a
+// hypothesis of the class; 0: no bound is certain.
+func (d Design) Off(p *schemas.Problem, m int) float64 {
+	if d != Strata {
+		return 0
+	}
+	return cuts(p) / float64(m)
+}
+
+// Describe says in words what m points of the design are.
+func (d Design) Describe(m int) string {
+	switch d {
+	case Strata:
+		return fmt.Sprintf("%d strata", m)
+	case Grid:
+		k := int(math.Sqrt(float64(m)))
+		return fmt.Sprintf("%dx%d grid", k, k)
+	}
+	return fmt.Sprintf("%d points", m)
+}

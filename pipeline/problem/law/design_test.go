@@ -1,0 +1,245 @@
+package law
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/testkit"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// strata returns, for each of m strata of 0..x-1, the points that it draws, each as often as it is
+// likely.
+func strata(x, m uint64) [][]uint64 {
+	all := make([][]uint64, m)
+	for i := range all {
+		for u := range x {
+			all[i] = append(all[i], quotient(uint64(i), x, u, m))
+		}
+	}
+	return all
+}
+
+// By enumeration: together the strata are the law, so that the mean loss is unbiased for any loss,
+// and its variance is at most that of independent points.
+func TestStrata(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for x := uint64(1); x <= 12; x++ {
+		for m := uint64(1); m <= 15; m++ {
+			loss := make([]float64, x)
+			for v := range loss {
+				loss[v] = r.Float64()
+			}
+			counts := make([]int, x)
+			mean, within, squares := 0.0, 0.0, 0.0
+			for _, s := range strata(x, m) {
+				sum, square := 0.0, 0.0
+				for _, v := range s {
+					counts[v]++
+					sum, square = sum+loss[v], square+loss[v]*loss[v]
+				}
+				of := sum / float64(x)
+				mean += of / float64(m)
+				squares += square / float64(x*m)
+				within += (square/float64(x) - of*of) / float64(m*m)
+			}
+			if !slices.Equal(counts, slices.Repeat([]int{int(m)}, int(x))) {
+				t.Fatalf("%d strata of %d points: drawn %v times", m, x, counts)
+			}
+			if independent := (squares - mean*mean) / float64(m); within > independent+1e-12 {
+				t.Errorf("%d strata of %d points: variance %v, independent points have %v", m, x, within, independent)
+			}
+		}
+	}
+	if got := quotient(1<<30-1, 1<<40, 1<<40-1, 1<<30); got != 1<<40-1 {
+		t.Errorf("the last point of a large domain: %d", got)
+	}
+}
+
+// By enumeration: a hypothesis and a target of a class cut no more strata than the class says, and
+// all others have one loss.
+func TestCutStrata(t *testing.T) {
+	const x = 12
+	for _, name := range concept.Names() {
+		d, _ := concept.Lookup(name)
+		spec := concept.Spec{Name: name, Domain: x}
+		if d.Shape == concept.Grid {
+			spec.Dim = 1
+		} else if d.Shape != concept.Scalar {
+			continue
+		}
+		c, err := concept.New(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		class, most := c.(concept.Finite), 0
+		size := class.Size().Uint64()
+		for m := uint64(2); m <= 7; m++ {
+			all := strata(x, m)
+			for i := range size * size {
+				most = max(most, cutBy(class.Member(i/size), class.Member(i%size), all))
+			}
+		}
+		p := &schemas.Problem{Class: name, Domain: x, Dim: spec.Dim}
+		if float64(most) > cuts(p) || most == 0 {
+			t.Errorf("%s: %d strata are cut, want %v at most", name, most, cuts(p))
+		}
+	}
+}
+
+// cutBy counts the strata in which two hypotheses agree at some points and not at others.
+func cutBy(a, b concept.Hypothesis, all [][]uint64) (count int) {
+	for _, s := range all {
+		x, of, other := make([]float64, len(s)), make([]float64, len(s)), make([]float64, len(s))
+		for i, v := range s {
+			x[i] = float64(v)
+		}
+		a.Labels(x, of)
+		b.Labels(x, other)
+		agree := 0
+		for i := range x {
+			if of[i] == other[i] {
+				agree++
+			}
+		}
+		if agree > 0 && agree < len(s) {
+			count++
+		}
+	}
+	return count
+}
+
+// Two rectangles cut no more than 8k+8 boxes of a grid.
+func TestCutGrid(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 200 {
+		k := 2 + r.IntN(20)
+		cut := map[[2]int]bool{}
+		for range 2 {
+			var low, high [2]float64 // of the rectangle, in units of a box
+			for j := range low {
+				a, b := r.Float64()*float64(k), r.Float64()*float64(k)
+				low[j], high[j] = min(a, b), max(a, b)
+			}
+			for i := range k * k {
+				box := [2]int{i / k, i % k}
+				meets, lies := true, true
+				for j, at := range box {
+					meets = meets && float64(at) < high[j] && float64(at+1) > low[j]
+					lies = lies && float64(at) >= low[j] && float64(at+1) <= high[j]
+				}
+				if meets && !lies {
+					cut[box] = true
+				}
+			}
+		}
+		if len(cut) > 8*k+8 {
+			t.Errorf("k %d: %d boxes are cut", k, len(cut))
+		}
+	}
+}
+
+// Evaluation points are those of the law, of equal streams the same, also in pieces, and each part
+// of the law has one.
+func TestDrawEvaluation(t *testing.T) {
+	for _, c := range []struct {
+		p      schemas.Problem
+		m      int
+		design Design
+	}{
+		{schemas.Problem{Class: "thresholds", Domain: 10_007}, 400, Strata},
+		{schemas.Problem{Class: "intervals", Domain: 1 << 40}, 7, Strata},
+		{schemas.Problem{Class: "stumps", Domain: 10_000, Dim: 1}, 64, Strata},
+		{schemas.Problem{Class: "rectangles", Domain: 10_000, Dim: 2}, 49, Grid},
+		{schemas.Problem{Class: "rectangles", Domain: 100, Dim: 3}, 50, Fresh},
+		{schemas.Problem{Class: "parities", Dim: 70}, 200, Fresh},
+	} {
+		c.p.Distribution, c.p.Target, c.p.Literals = "uniform", "random", 2
+		if got := DesignOf(&c.p); got != c.design {
+			t.Fatalf("%+v: design %v", c.p, got)
+		}
+		dim := concept.Width(Spec(&c.p, ""))
+		draw := func(pieces int) (x, y []float64) {
+			x, y = make([]float64, c.m*dim), make([]float64, c.m)
+			s := Open(&c.p, "").Sampler()
+			s.Begin(stream(1, 2, 0))
+			r := stream(1, 2, 1)
+			for from := 0; from < c.m; from += pieces {
+				to := min(c.m, from+pieces)
+				s.(Evaluator).DrawEvaluation(r, from, c.m, x[from*dim:to*dim], y[from:to])
+			}
+			for i, label := range y {
+				if label != s.Target().Label(x[i*dim:(i+1)*dim]) {
+					t.Fatalf("%+v: a wrong label", c.p)
+				}
+			}
+			return x, y
+		}
+		x, y := draw(c.m)
+		if again, labels := draw(3); !slices.Equal(x, again) || !slices.Equal(y, labels) {
+			t.Errorf("%+v: other points in pieces", c.p)
+		}
+		side, parts := float64(concept.Side(Spec(&c.p, ""))), map[string]bool{}
+		for i := range y {
+			part := ""
+			for j, v := range x[i*dim : (i+1)*dim] {
+				if !(v >= 0 && v < side && v == math.Trunc(v)) {
+					t.Fatalf("%+v: drew %v", c.p, v)
+				}
+				k := float64(c.m)
+				if dim == 2 {
+					k = math.Sqrt(k)
+				}
+				part += fmt.Sprint(math.Floor(k*(v+0.5)/side), j, " ")
+			}
+			parts[part] = true
+		}
+		if c.design != Fresh && len(parts) < c.m*9/10 { // a point on a border is one of either part
+			t.Errorf("%+v: points of %d of %d parts", c.p, len(parts), c.m)
+		}
+	}
+}
+
+// Every point of the cube is equally likely.
+func TestDrawBits(t *testing.T) {
+	const n = 16_000
+	x, counts := make([]float64, 3*n), make([]float64, 8)
+	drawBits(stream(5, 6, 7), 3, x)
+	for i := range n {
+		counts[int(x[3*i]+2*x[3*i+1]+4*x[3*i+2])]++
+	}
+	testkit.CheckCounts(t, counts, slices.Repeat([]float64{1. / 8}, 8))
+}
+
+// The least number of points reaches the precision, and one less does not.
+func TestPoints(t *testing.T) {
+	for _, c := range []struct {
+		p     schemas.Problem
+		t     float64
+		alpha float64
+		want  int
+	}{
+		{schemas.Problem{Class: "thresholds", Domain: 1 << 16}, 0.1, 0.1, 400},
+		{schemas.Problem{Class: "intervals", Domain: 1 << 16}, 0.1, 0.1, 800},
+		{schemas.Problem{Class: "rectangles", Domain: 1 << 16, Dim: 2}, 0.1, 0.1, 44 * 44},
+		{schemas.Problem{Class: "parities", Dim: 20}, 0.1, 0.1, 3600},
+		{schemas.Problem{Class: "conjunctions", Dim: 20}, 0.3, 0.1, 8400},
+	} {
+		c.p.Distribution = "uniform"
+		d := DesignOf(&c.p)
+		m := d.Points(&c.p, c.t, c.alpha)
+		if m != c.want {
+			t.Errorf("%+v: %d points, want %d", c.p, m, c.want)
+		}
+		if e := d.StandardError(&c.p, c.t, m); e > c.alpha/20+1e-12 || d.Off(&c.p, m) > c.alpha/20+1e-12 {
+			t.Errorf("%+v: standard error %v, off by %v", c.p, e, d.Off(&c.p, m))
+		}
+	}
+	if Grid.Fit(100) != 100 || Grid.Fit(1) != 1 || Grid.Fit(50) != 49 || Strata.Fit(50) != 50 {
+		t.Error("Fit")
+	}
+}
