@@ -117,7 +117,9 @@ func arranged(t testing.TB, p schemas.Problem, look trial.Look, trials int) *eva
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := &session{slot: s, job: &jobRun{Job: j, pop: pop, drawer: pop.Drawer(j.Cell.Problem.Test), out: newOutcomes(j)}, to: trials}
+	job := &jobRun{Job: j, pop: pop, out: newOutcomes(j)}
+	job.drawer = job.newDrawer()
+	x := &session{slot: s, job: job, to: trials}
 	x.scores = newScores(trials)
 	s.evaluation.prepare(x)
 	return &s.evaluation

@@ -122,10 +122,13 @@ func (p *Problem) Test(above, alpha float64) int {
 
 // Evaluation describes how errors are measured.
 type Evaluation struct {
-	Words         string  // "exact", or the number and the kind of the evaluation points
-	Least         int     // least number of points that an error is measured on; 0: each is computed exactly
-	Off           float64 // how far the measured error of a hypothesis of the class can be from the true one; 0: by chance
-	StandardError float64 // at most that of a measured error, of a hypothesis of the class, where the true one is at the goal
+	Words string // "exact", or the number and the kind of the evaluation points
+	Least int    // least number of points that an error is measured on; 0: each is computed exactly
+
+	// Off is how far the measured error of a hypothesis of the class can be from the true one; 0: only
+	// chance bounds that. StandardError is an upper bound of the measured error's where the true one is
+	// at the goal.
+	Off, StandardError float64
 }
 
 // Evaluation describes how errors are measured on test points where the goal is an error of t. states

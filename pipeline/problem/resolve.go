@@ -29,9 +29,10 @@ type Error = blame.Error
 func refuse(key, format string, a ...any) error { return blame.Key("problem."+key, format, a...) }
 
 // Resolve checks p and fills in every default: noise none, those of the law's keys, target random
-// but for laws with one of their own; for data also digest, format, the list of numeric features, and d; for a class matrix digest, format and
-// domain. It reads the whole file, so resolve a problem once and keep it; resolving again changes
-// nothing. The error is an *Error; p may then be half filled in.
+// but for laws with one of their own; for data also digest, format, the list of numeric features,
+// and d; for a class matrix digest, format and domain. It reads the whole file, so resolve a problem
+// once and keep it; resolving again changes nothing. The error is an *Error; p may then be half
+// filled in.
 func Resolve(p *schemas.Problem) error {
 	_, err := resolve(p)
 	return err

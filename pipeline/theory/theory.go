@@ -190,7 +190,7 @@ func measures(t pluginv1.Task) bool { return t != pluginv1.Task_TASK_ONLINE }
 type Goal struct {
 	Above, Alpha, Beta float64
 	Test               int     // points that the error is measured on; 0: it is computed exactly
-	Off                float64 // how far the measured error of a hypothesis of the class can be from the true one; 0: by chance
+	Off                float64 // how far that of a hypothesis of the class can be from the true one; 0: by chance
 	Queries            int     // task predict: T; the errors of T+1 states count, each looked at up to four times
 }
 
@@ -211,9 +211,9 @@ func (g Goal) SafeProper() (alpha, beta float64, ok bool) {
 // Safe returns the alpha and beta that true errors have to reach so that the measured ones reach g.
 // An error that is measured on m points is the mean of m independent numbers in [0, 1], whose
 // expectations have the true error p as their mean: it is above t = Above + Alpha with probability
-// at most e^(-m KL(t, p)) (Hoeffding 1963, Theorem 1), and one of k looks at such errors with at most k times that. A twentieth of beta is
-// spent on it, and alpha is what the largest p leaves. It is not ok where no p above the reference
-// does, because the points are too few.
+// at most e^(-m KL(t, p)) (Hoeffding 1963, Theorem 1), and one of k looks at such errors with at
+// most k times that. A twentieth of beta is spent on it, and alpha is what the largest p leaves. It
+// is not ok where no p above the reference does, because the points are too few.
 func (g Goal) Safe() (alpha, beta float64, ok bool) {
 	if g.Test == 0 {
 		return g.Alpha, g.Beta, true
