@@ -2,6 +2,7 @@ package concept
 
 import (
 	"math"
+	"math/bits"
 	"math/rand/v2"
 )
 
@@ -76,20 +77,12 @@ func (p *segments) uniformMember(i int, r *rand.Rand) Hypothesis {
 }
 
 // gumbel picks a segment with probability proportional to count exp(-eps err/2), given a uniform
-// number for each: the one whose log-weight plus Gumbel noise is largest (the first of equal ones),
-// because the maximum of c independent Gumbels is a Gumbel plus ln c.
+// number for each: the one whose log-weight plus Gumbel noise is largest, because the maximum of c
+// independent Gumbels is a Gumbel plus ln c.
 func gumbel(list []segment, least int, eps float64, u []float64) int {
-	best, top := 0, math.Inf(-1)
-	for i, s := range list {
-		behind := penalty(eps, s.err-least)
-		if behind > hopeless {
-			continue
-		}
-		if score := math.Log(float64(s.count)) - behind - math.Log(-math.Log(u[i])); score > top {
-			best, top = i, score
-		}
-	}
-	return best
+	return largest(list, least, eps, u, func(behind float64, count uint64, u float64) float64 {
+		return math.Log(float64(count)) - behind - math.Log(-math.Log(u))
+	})
 }
 
 // flip picks the segment of permute-and-flip's answer, given a uniform number for each segment.
@@ -97,17 +90,41 @@ func gumbel(list []segment, least int, eps float64, u []float64) int {
 // largest (Ding, Kifer et al. 2021), and the maximum of c independent exponentials has the
 // distribution function (1 - e^-z)^c: at u it is -ln(1 - u^(1/c)).
 func flip(list []segment, least int, eps float64, u []float64) int {
-	best, top := 0, math.Inf(-1)
+	return largest(list, least, eps, u, func(behind float64, count uint64, u float64) float64 {
+		return -math.Log(-math.Expm1(math.Log(u)/float64(count))) - behind
+	})
+}
+
+// largest returns the segment with the largest score, given a uniform number for each: the first of
+// equal ones. It looks at one with the fewest errors first, because scores are dear and few others
+// can then be larger.
+func largest(
+	list []segment, least int, eps float64, u []float64, score func(behind float64, count uint64, u float64) float64,
+) int {
+	best := 0
+	for list[best].err != least {
+		best++
+	}
+	top := score(0, list[best].count, u[best])
 	for i, s := range list {
 		behind := penalty(eps, s.err-least)
-		if behind > hopeless {
+		if behind > hopeless || ceiling(s.count, u[i])-behind < top {
 			continue
 		}
-		if score := -math.Log(-math.Expm1(math.Log(u[i])/float64(s.count))) - behind; score > top {
-			best, top = i, score
+		if v := score(behind, s.count, u[i]); v > top || v == top && i < best {
+			best, top = i, v
 		}
 	}
 	return best
+}
+
+// ceiling returns a number above the score of a segment without penalty, at a fraction of its price: ln c - ln(-ln u) and -ln(1 - u^(1/c)) are at most ln c - ln(1-u), because
+// -ln u >= 1-u and u^(1/c) <= 1 - (1-u)/c, and the logarithms are at most those of the next powers
+// of two.
+func ceiling(count uint64, u float64) float64 {
+	const slack = 1e-6                             // more than what rounding adds to any score
+	below := 1023 - int(math.Float64bits(1-u)>>52) // 1-u >= 2^-below, which is exact
+	return float64(bits.Len64(count)+below)*math.Ln2 + slack
 }
 
 // hopeless is a penalty that no noise makes up for: with the numbers of uniform and counts below

@@ -20,8 +20,9 @@ type tally struct {
 func (t *tally) reset(o *ordered, x, y []float64) error {
 	t.domain, t.keys, t.positives = o.domain, t.keys[:0], 0
 	for i, label := range y {
-		v, err := o.value(x, y, i)
-		if err != nil {
+		v, ok := coordinate(x[i], o.domain)
+		if !ok || label != 1 && label != -1 {
+			_, err := o.value(x, y, i)
 			return err
 		}
 		key := v << 1

@@ -17,6 +17,16 @@ type Target interface {
 	Begin(r *rand.Rand)
 	// Label returns the label, -1 or +1, of one point of the domain.
 	Label(x []float64) float64
+	// Labels fills y with the labels of the len(y) points in x, row-major.
+	Labels(x, y []float64)
+}
+
+// labels fills y with the labels of the points in x one by one.
+func labels(x, y []float64, label func(x []float64) float64) {
+	dim := len(x) / max(len(y), 1)
+	for i := range y {
+		y[i] = label(x[i*dim : (i+1)*dim])
+	}
 }
 
 // Targets is what a Definition says of the hypotheses of a class as targets. Classes on an
@@ -228,6 +238,21 @@ func (b *Box) Label(x []float64) float64 {
 	return 1
 }
 
+// Labels implements Target.
+func (b *Box) Labels(x, y []float64) {
+	if len(b.Low) > 1 {
+		labels(x, y, b.Label)
+		return
+	}
+	low, high := b.Low[0], b.High[0]
+	for i, v := range x[:len(y)] {
+		y[i] = 1
+		if v < low || v > high {
+			y[i] = -1
+		}
+	}
+}
+
 // limit gives coordinate j, which must be whole, the ends of r, as far as they are inside; those of
 // an empty r end below their start.
 func (b *Box) limit(j int, r Range) {
@@ -276,6 +301,9 @@ func (t *parityTarget) Label(x []float64) float64 {
 	return float64(2*(int(ones)&1) - 1)
 }
 
+// Labels implements Target.
+func (t *parityTarget) Labels(x, y []float64) { labels(x, y, t.Label) }
+
 // rowTarget is a row of a class matrix.
 type rowTarget struct {
 	row    Row
@@ -292,3 +320,6 @@ func (t *rowTarget) Begin(r *rand.Rand) {
 
 // Label implements Target.
 func (t *rowTarget) Label(x []float64) float64 { return t.row.label(x[0]) }
+
+// Labels implements Target.
+func (t *rowTarget) Labels(x, y []float64) { t.row.Labels(x, y) }

@@ -90,9 +90,7 @@ func (d *Drawer) Test(x, y, w []float64) {
 	if e.Y != nil {
 		copy(y, e.Y[from:to])
 	} else {
-		for i, target := 0, d.law.Target(); i < len(y); i++ {
-			y[i] = target.Label(points[i*dim : (i+1)*dim])
-		}
+		d.law.Target().Labels(points, y)
 	}
 	if g, ok := d.law.(*population.Disguised); ok {
 		g.Apply(x[:len(points)], y)

@@ -80,10 +80,7 @@ func draw(p algo.Problem, key uint64, x, y []float64) {
 			x[i] = float64(r.Uint64N(concept.Side(spec)))
 		}
 	}
-	dim := concept.Width(spec)
-	for i := range y {
-		y[i] = target.Label(x[i*dim : (i+1)*dim])
-	}
+	target.Labels(x, y)
 }
 
 // drawLine draws points of a line, of which place names the first side ones in ascending order; a

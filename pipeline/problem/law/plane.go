@@ -25,6 +25,14 @@ func (p *Plane) Label(x []float64) float64 {
 	return -1
 }
 
+// Labels implements concept.Target.
+func (p *Plane) Labels(x, y []float64) {
+	d := len(p.Normal)
+	for i := range y {
+		y[i] = p.Label(x[i*d : (i+1)*d])
+	}
+}
+
 // Draw fills x with a uniform unit vector of the hyperplane; in one dimension with 0, its only
 // point.
 func (p *Plane) Draw(r *rand.Rand, x []float64) {

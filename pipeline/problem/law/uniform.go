@@ -47,14 +47,7 @@ func (s *uniformSampler) Draw(r *rand.Rand, x, y []float64) {
 	for i := range x {
 		x[i] = float64(r.Uint64N(s.side))
 	}
-	s.label(x, y)
-}
-
-// label fills y with the labels of the points x.
-func (s *uniformSampler) label(x, y []float64) {
-	for i := range y {
-		y[i] = s.target.Label(x[i*s.dim : (i+1)*s.dim])
-	}
+	s.target.Labels(x, y)
 }
 
 // latticeDesign returns the design for points of whole numbers. On an order whose hypotheses change
@@ -91,7 +84,7 @@ func (s *uniformSampler) DrawEvaluation(r *rand.Rand, from, m int, x, y []float6
 		s.Draw(r, x, y)
 		return
 	}
-	s.label(x, y)
+	s.target.Labels(x, y)
 }
 
 // inPart returns a number from part i of m: the quotient by m of a uniform number in [i X, (i+1) X).
