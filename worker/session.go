@@ -18,6 +18,14 @@ type session struct {
 	from, to int
 	host     *host.Session
 	scores   *scores
+	ahead    [1 + trial.TestPoints]seedsAhead // by data stream
+}
+
+// seedsAhead are the seeds of one stream for the trials from..to-1 of a session: trials begin one
+// after another, as a rule, and many seeds together cost a fraction of each by itself.
+type seedsAhead struct {
+	from, to int
+	words    [2 * 32]uint64
 }
 
 // run opens the session, plays and scores its trials, and records their outcomes if all went well.
@@ -71,12 +79,32 @@ func (x *session) repetition(trial int) uint32 { return uint32(x.job.Repetition(
 
 // seeds returns those of the algorithm: two words for each trial.
 func (x *session) seeds() []uint64 {
-	seeds := make([]uint64, 0, 2*x.trials())
-	for j := range x.trials() {
-		hi, lo := trial.Seed(x.job.Cell.NoiseKey, trial.AlgorithmNoise, uint64(x.job.N), x.repetition(j))
-		seeds = append(seeds, hi, lo)
+	words := make([]uint64, 2*x.trials())
+	x.fillSeeds(words, x.job.Cell.NoiseKey, trial.AlgorithmNoise, 0)
+	return words
+}
+
+// fillSeeds fills words with the seeds of a stream for the trials from one on, two words for each.
+func (x *session) fillSeeds(words []uint64, key trial.Key, s trial.Stream, from int) {
+	n := uint64(x.job.N)
+	if x.job.Picked == nil {
+		trial.Seeds(words, key, s, n, x.repetition(from))
+		return
 	}
-	return seeds
+	for i := 0; i < len(words); i += 2 {
+		words[i], words[i+1] = trial.Seed(key, s, n, x.repetition(from+i/2))
+	}
+}
+
+// dataSeed returns the seed of one of a trial's data streams.
+func (x *session) dataSeed(s trial.Stream, trialIndex int) (hi, lo uint64) {
+	a := &x.ahead[s]
+	if trialIndex < a.from || trialIndex >= a.to {
+		a.from, a.to = trialIndex, min(trialIndex+len(a.words)/2, x.trials())
+		x.fillSeeds(a.words[:2*(a.to-a.from)], x.job.Cell.DataKey, s, a.from)
+	}
+	i := 2 * (trialIndex - a.from)
+	return a.words[i], a.words[i+1]
 }
 
 // begin starts a trial over, with those of its data streams that will be drawn from, and draws its
@@ -84,7 +112,7 @@ func (x *session) seeds() []uint64 {
 func (x *session) begin(trialIndex int, streams ...trial.Stream) {
 	all := &x.slot.streams
 	for _, s := range streams {
-		all[s].Seed(trial.Seed(x.job.Cell.DataKey, s, uint64(x.job.N), x.repetition(trialIndex)))
+		all[s].Seed(x.dataSeed(s, trialIndex))
 	}
 	x.job.drawer.Begin(problem.Streams{
 		Target: &all[trial.Target], Points: &all[trial.Points],

@@ -85,6 +85,36 @@ func TestSeedAllocatesNothing(t *testing.T) {
 	}
 }
 
+// Seeds of many repetitions, computed together or not, are those of each.
+func TestSeedsAreThoseOfEach(t *testing.T) {
+	var k Key
+	for i := range k {
+		k[i] = byte(200 - i)
+	}
+	for _, count := range []int{0, 1, 7, 8, 9, 24, 31} {
+		for _, first := range []uint32{0, 5, 1<<31 - 10, 1<<32 - 3} {
+			words := make([]uint64, 2*count)
+			Seeds(words, k, Points, 0xfedcba9876543210, first)
+			for i := range count {
+				hi, lo := Seed(k, Points, 0xfedcba9876543210, first+uint32(i))
+				if words[2*i] != hi || words[2*i+1] != lo {
+					t.Errorf("number %d of %d seeds from %d on is %x, Seed gives %x, %x",
+						i, count, first, words[2*i:2*i+2], hi, lo)
+				}
+			}
+		}
+	}
+}
+
+func BenchmarkSeeds(b *testing.B) {
+	var k Key
+	words := make([]uint64, 2*32)
+	for b.Loop() {
+		Seeds(words, k, AlgorithmNoise, 1000, 0)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/32, "ns/seed")
+}
+
 func BenchmarkSeed(b *testing.B) {
 	b.ReportAllocs()
 	var k Key
