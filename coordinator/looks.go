@@ -107,9 +107,14 @@ func leastRanks(key trial.Key, points []estimate.Point, has func(ranked) bool, c
 		slices.SortFunc(best, ranked.compare)
 		best = best[:min(len(best), count)]
 	}
+	var seeds [2 * 256]uint64
 	for _, p := range points {
 		for rep := range p.Consumed {
-			rank, _ := trial.Seed(key, trial.Looks, uint64(p.N), uint32(rep))
+			at := 2 * rep % len(seeds)
+			if at == 0 {
+				trial.Seeds(seeds[:], key, trial.Looks, uint64(p.N), uint32(rep))
+			}
+			rank := seeds[at]
 			t := ranked{rank, p.N, int64(rep)}
 			if rank > limit || !has(t) {
 				continue

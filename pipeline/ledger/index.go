@@ -1,13 +1,13 @@
 package ledger
 
 import (
-	"maps"
 	"math"
 	"math/bits"
 	"slices"
 )
 
-// index holds what is known of every trial, in memory: about 25 bytes a trial.
+// index holds what is known of every trial, in memory: about 9 bytes a trial, and 8 more where
+// algorithms report metrics.
 type index map[[32]byte]*cellIndex
 
 type cellIndex struct {
@@ -25,18 +25,83 @@ type frameRef struct {
 
 // point holds the outcomes of a cell at one sample size.
 type point struct {
-	pages map[int64]*page // by repetition / pageRows
+	pages map[int64]*page // by pageOf
 	rows  int64
 }
 
-const pageRows = 32
+// The repetitions below largePage stand on pages of smallPage, because a cell may have few, the
+// others on pages of largePage.
+const (
+	smallPage = 32
+	largePage = 1024
+)
 
-// page holds the outcomes of pageRows successive repetitions.
+// pageOf returns the number of the page on which a repetition stands.
+func pageOf(repetition int64) int64 {
+	if repetition < largePage {
+		return repetition / smallPage
+	}
+	return largePage/smallPage - 1 + repetition/largePage
+}
+
+// slotOf returns the place of a repetition on its page.
+func slotOf(repetition int64) int64 {
+	if repetition < largePage {
+		return repetition % smallPage
+	}
+	return repetition % largePage
+}
+
+// page holds the outcomes of successive repetitions.
 type page struct {
-	state [pageRows]uint8  // 0: unknown, else 1 + status
-	error [pageRows]uint64 // bits
-	hash  [pageRows]uint64 // of what else has to be equal: see hashRows
-	owner [pageRows]uint32 // index in the cell's frames of the message that it came from
+	first int64    // repetition
+	state []uint8  // 0: unknown, else 1 + status
+	error []uint64 // bits
+	hash  []uint64 // of what else has to be equal: see hashRows; nil: all are 0
+	by    uint32   // index in the cell's frames of the message that they came from
+	owner []uint32 // the same by repetition, where they came from several; else nil
+}
+
+// newPage makes the page on which a repetition stands, for outcomes of a message.
+func newPage(repetition int64, by uint32) *page {
+	rows := smallPage
+	if repetition >= largePage {
+		rows = largePage
+	}
+	return &page{
+		first: repetition - slotOf(repetition), state: make([]uint8, rows), error: make([]uint64, rows), by: by,
+	}
+}
+
+func (p *page) hashOf(slot int64) uint64 {
+	if p.hash == nil {
+		return 0
+	}
+	return p.hash[slot]
+}
+
+func (p *page) ownerOf(slot int64) uint32 {
+	if p.owner == nil {
+		return p.by
+	}
+	return p.owner[slot]
+}
+
+// set makes the outcome in a slot known.
+func (p *page) set(slot int64, status uint8, bits, hash uint64, owner uint32) {
+	p.state[slot], p.error[slot] = 1+status, bits
+	if hash != 0 && p.hash == nil {
+		p.hash = make([]uint64, len(p.state))
+	}
+	if p.hash != nil {
+		p.hash[slot] = hash
+	}
+	if owner != p.by && p.owner == nil {
+		p.owner = slices.Repeat([]uint32{p.by}, len(p.state))
+	}
+	if p.owner != nil {
+		p.owner[slot] = owner
+	}
 }
 
 func (x index) cell(key [32]byte) *cellIndex {
@@ -48,13 +113,22 @@ func (x index) cell(key [32]byte) *cellIndex {
 	return c
 }
 
-// page returns the page that a trial stands in, or nil where nothing on it is known.
+// page returns the page that a trial stands on, or nil where nothing on it is known.
 func (x index) page(cell [32]byte, n, repetition int64) *page {
 	c := x[cell]
 	if c == nil || c.points[n] == nil || repetition < 0 {
 		return nil
 	}
-	return c.points[n].pages[repetition/pageRows]
+	return c.points[n].pages[pageOf(repetition)]
+}
+
+// find returns the page and the slot of a trial's outcome, or nil where it has none.
+func (x index) find(cell [32]byte, n, repetition int64) (p *page, slot int64) {
+	p, slot = x.page(cell, n, repetition), slotOf(repetition)
+	if p == nil || p.state[slot] == 0 {
+		return nil, 0
+	}
+	return p, slot
 }
 
 // judge compares a batch with what is known and changes nothing. hashes are those of hashRows.
@@ -63,11 +137,11 @@ func (x index) judge(b *Batch, hashes []uint64) Verdict {
 	var p *page
 	last := int64(-1)
 	for i, rep := range b.Repetition {
-		if rep/pageRows != last {
-			last = rep / pageRows
+		if at := pageOf(rep); at != last {
+			last = at
 			p = x.page(b.Cell, b.N, rep)
 		}
-		slot := rep % pageRows
+		slot := slotOf(rep)
 		known := p != nil && p.state[slot] != 0
 		switch status := b.Status[i]; {
 		case status == Lost:
@@ -79,7 +153,7 @@ func (x index) judge(b *Batch, hashes []uint64) Verdict {
 				v.New = make([]int, 0, len(b.Repetition)-i)
 			}
 			v.New = append(v.New, i)
-		case p.state[slot] == 1+status && p.hash[slot] == hashes[i] &&
+		case p.state[slot] == 1+status && p.hashOf(slot) == hashAt(hashes, i) &&
 			(status != OK || p.error[slot] == math.Float64bits(b.Error[i])):
 			v.Duplicate++
 		default:
@@ -87,7 +161,7 @@ func (x index) judge(b *Batch, hashes []uint64) Verdict {
 				Cell: b.Cell, N: b.N, Repetition: rep, Worker: b.Worker, Digest: b.Digest,
 				First:  p.outcome(rep),
 				Second: Outcome{Repetition: rep, Status: status, Error: b.Error[i]},
-				hash:   hashes[i],
+				hash:   hashAt(hashes, i),
 			})
 		}
 	}
@@ -96,7 +170,7 @@ func (x index) judge(b *Batch, hashes []uint64) Verdict {
 
 // outcome returns the outcome of a trial of the page, which has one.
 func (p *page) outcome(repetition int64) Outcome {
-	slot := repetition % pageRows
+	slot := slotOf(repetition)
 	return Outcome{Repetition: repetition, Status: p.state[slot] - 1, Error: math.Float64frombits(p.error[slot])}
 }
 
@@ -120,18 +194,14 @@ func (x index) commit(v Verdict, hashes []uint64, ref frameRef) {
 	last := int64(-1)
 	for _, i := range v.New {
 		rep := b.Repetition[i]
-		if rep/pageRows != last {
-			last = rep / pageRows
+		if at := pageOf(rep); at != last {
+			last = at
 			if p = pt.pages[last]; p == nil {
-				p = &page{}
+				p = newPage(rep, owner)
 				pt.pages[last] = p
 			}
 		}
-		slot := rep % pageRows
-		p.state[slot] = 1 + b.Status[i]
-		p.error[slot] = math.Float64bits(b.Error[i])
-		p.hash[slot] = hashes[i]
-		p.owner[slot] = owner
+		p.set(slotOf(rep), b.Status[i], math.Float64bits(b.Error[i]), hashAt(hashes, i), owner)
 	}
 }
 
@@ -153,35 +223,34 @@ func (x index) owns(b *Batch, owner int) []int {
 	var p *page
 	last := int64(-1)
 	for i, rep := range b.Repetition {
-		if rep/pageRows != last {
-			last = rep / pageRows
+		if at := pageOf(rep); at != last {
+			last = at
 			p = x.page(b.Cell, b.N, rep)
 		}
-		if p != nil && p.state[rep%pageRows] != 0 && p.owner[rep%pageRows] == uint32(owner) {
+		if slot := slotOf(rep); p != nil && p.state[slot] != 0 && p.ownerOf(slot) == uint32(owner) {
 			rows = append(rows, i)
 		}
 	}
 	return rows
 }
 
-// outcomes returns what is known, in the order of repetitions.
-func (pt *point) outcomes() []Outcome {
-	all := make([]Outcome, 0, pt.rows)
-	for _, at := range slices.Sorted(maps.Keys(pt.pages)) {
-		p := pt.pages[at]
-		for slot := range int64(pageRows) {
-			if p.state[slot] != 0 {
-				all = append(all, p.outcome(at*pageRows+slot))
-			}
+// outcomes appends to dst what is known on the page, in the order of repetitions.
+func (p *page) outcomes(dst []Outcome) []Outcome {
+	for slot, state := range p.state {
+		if state != 0 {
+			dst = append(dst, p.outcome(p.first+int64(slot)))
 		}
 	}
-	return all
+	return dst
 }
 
 // hashRows returns, for each row, a hash of what has to be equal in two runs of a trial beside
-// status and error: its kind and the metrics that it reported. Reasons are left out, because they
-// may hold addresses of memory.
+// status and error: its kind and the metrics that it reported. Nil stands for 0 everywhere. Reasons
+// are left out, because they may hold addresses of memory.
 func hashRows(b *Batch) []uint64 {
+	if len(b.Metrics) == 0 && b.Kind == nil {
+		return nil
+	}
 	h := make([]uint64, len(b.Repetition))
 	for m, name := range b.Metrics {
 		seed := hashText(name)
@@ -197,6 +266,14 @@ func hashRows(b *Batch) []uint64 {
 		}
 	}
 	return h
+}
+
+// hashAt returns the hash of a row.
+func hashAt(hashes []uint64, row int) uint64 {
+	if hashes == nil {
+		return 0
+	}
+	return hashes[row]
 }
 
 // mix folds the 128-bit product of a and b, as wyhash does.

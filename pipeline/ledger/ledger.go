@@ -10,6 +10,7 @@
 package ledger
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -213,8 +214,8 @@ func (l *Ledger) Sync() error {
 func (l *Ledger) Has(cell [32]byte, n, repetition int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	p := l.index.page(cell, n, repetition)
-	return p != nil && p.state[repetition%pageRows] != 0
+	p, _ := l.index.find(cell, n, repetition)
+	return p != nil
 }
 
 // Sizes returns the sample sizes at which the cell has outcomes, ascending.
@@ -227,15 +228,33 @@ func (l *Ledger) Sizes(cell [32]byte) []int64 {
 	return nil
 }
 
-// Outcomes returns the outcomes of the cell at sample size n that are known now, in the order of
-// repetitions, from memory.
+// Outcomes returns the outcomes of the cell at sample size n, in the order of repetitions, from
+// memory. Those that are added meanwhile may be among them.
 func (l *Ledger) Outcomes(cell [32]byte, n int64) iter.Seq[Outcome] {
+	return func(yield func(Outcome) bool) {
+		var some []Outcome
+		for _, p := range l.pages(cell, n) {
+			l.mu.Lock()
+			some = p.outcomes(some[:0])
+			l.mu.Unlock()
+			for _, o := range some {
+				if !yield(o) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// pages returns the pages of the cell at sample size n, in the order of repetitions.
+func (l *Ledger) pages(cell [32]byte, n int64) []*page {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if c := l.index[cell]; c != nil && c.points[n] != nil {
-		return slices.Values(c.points[n].outcomes())
+	c := l.index[cell]
+	if c == nil || c.points[n] == nil {
+		return nil
 	}
-	return slices.Values([]Outcome(nil))
+	return slices.SortedFunc(maps.Values(c.points[n].pages), func(p, q *page) int { return cmp.Compare(p.first, q.first) })
 }
 
 // Origins returns, for each cell, the plugin files and float profiles that its outcomes came from,

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -91,8 +92,10 @@ func (l *Ledger) load() (*Report, error) {
 	}
 	r := &Report{}
 	l.lost = losses{}
+	var content []byte // of one file after the other
 	for i := range l.files {
-		if err := l.loadFile(i, r, l.lost); err != nil {
+		var err error
+		if content, err = l.loadFile(i, content, r, l.lost); err != nil {
 			return nil, err
 		}
 	}
@@ -156,20 +159,22 @@ func (l *Ledger) closeFiles() {
 	l.files = nil
 }
 
-// loadFile reads one file. Only the last one can have a torn tail: a file is synced before the next
-// one is begun.
-func (l *Ledger) loadFile(i int, r *Report, lost losses) error {
+// loadFile reads one file into b, which it grows where it is too short, and returns. Only the last
+// file can have a torn tail: a file is synced before the next one is begun.
+func (l *Ledger) loadFile(i int, b []byte, r *Report, lost losses) ([]byte, error) {
 	file := l.files[i]
-	b, err := os.ReadFile(file.f.Name())
-	if err != nil {
-		return err
+	b = slices.Grow(b[:0], int(file.size))[:file.size]
+	n, err := file.f.ReadAt(b, 0)
+	if err != nil && err != io.EOF { // the torn tail of another process may be gone since
+		return nil, err
 	}
+	b = b[:n]
 	for f := range Frames(b) {
 		damage := Damage{file.f.Name(), int64(f.Offset), int64(f.End - f.Offset), f.Damage}
 		switch {
 		case f.Damage == "":
 			if err := l.loadFrame(i, f, r, lost); err != nil {
-				return fmt.Errorf("read %q at %d: %w", file.f.Name(), f.Offset, err)
+				return nil, fmt.Errorf("read %q at %d: %w", file.f.Name(), f.Offset, err)
 			}
 			r.Frames++
 		case f.End == len(b) && i == len(l.files)-1:
@@ -178,13 +183,13 @@ func (l *Ledger) loadFile(i int, r *Report, lost losses) error {
 				break
 			}
 			if err := file.cut(int64(f.Offset)); err != nil {
-				return err
+				return nil, err
 			}
 		default:
 			r.Damaged = append(r.Damaged, damage)
 		}
 	}
-	return nil
+	return b, nil
 }
 
 // cut shortens the file to size. The next sync makes that last; if the tail comes back before then,

@@ -46,8 +46,7 @@ func (l losses) add(v Verdict) {
 func (l losses) without(known index) []Loss {
 	var all []Loss
 	for _, x := range l {
-		p := known.page(x.Cell, x.N, x.Repetition)
-		if p == nil || p.state[x.Repetition%pageRows] == 0 {
+		if p, _ := known.find(x.Cell, x.N, x.Repetition); p == nil {
 			all = append(all, x)
 		}
 	}
@@ -76,12 +75,11 @@ func (l *Ledger) Compare(b *Batch) Verdict {
 func (l *Ledger) Fingerprint(cell [32]byte, n, repetition int64) (uint64, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	p := l.index.page(cell, n, repetition)
-	if p == nil || p.state[repetition%pageRows] == 0 {
+	p, slot := l.index.find(cell, n, repetition)
+	if p == nil {
 		return 0, false
 	}
-	slot := repetition % pageRows
-	h := mix(uint64(p.state[slot]), p.hash[slot])
+	h := mix(uint64(p.state[slot]), p.hashOf(slot))
 	if p.state[slot] == 1+OK {
 		h = mix(h, p.error[slot])
 	}
@@ -94,12 +92,12 @@ func (l *Ledger) Trial(cell [32]byte, n, repetition int64) (*Batch, error) {
 	l.reading.RLock()
 	defer l.reading.RUnlock()
 	l.mu.Lock()
-	p := l.index.page(cell, n, repetition)
-	if p == nil || p.state[repetition%pageRows] == 0 {
+	p, slot := l.index.find(cell, n, repetition)
+	if p == nil {
 		l.mu.Unlock()
 		return nil, nil
 	}
-	ref := l.index[cell].frames[p.owner[repetition%pageRows]]
+	ref := l.index[cell].frames[p.ownerOf(slot)]
 	f := l.files[ref.file].f
 	l.mu.Unlock()
 	b, err := readFrame(f, ref, make([]byte, frameSize(int(ref.length))))
