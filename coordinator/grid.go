@@ -39,8 +39,9 @@ func newGrid(p *plan.Plan, algorithms plan.Algorithms) (*grid, error) {
 func (g *grid) load(l *ledger.Ledger) (outcomes int64) {
 	for _, c := range g.cells {
 		for _, n := range l.Sizes(c.Key) {
+			size := c.size(n)
 			for o := range l.Outcomes(c.Key, n) {
-				c.size(n).taken.Set(o.Repetition)
+				size.taken.Set(o.Repetition)
 				c.feed(n, o.Repetition, o.Status, o.Error)
 				c.trials++
 				outcomes++

@@ -21,6 +21,7 @@ import (
 // small does not make an algorithm look worse than it is. A cell with a lost trial is undecided.
 type list struct {
 	sizes  []*listed // ascending
+	latest *listed   // size of the last find; the next one mostly is of the same size
 	trials int
 	target float64 // success rate asked for; 0: none, and no bracket
 	level  float64 // chance that a sample size is ever shown to be what it is not
@@ -57,11 +58,15 @@ func newList(c *trial.Cell, cells int) *list {
 }
 
 func (l *list) find(n int64) *listed {
+	if l.latest != nil && l.latest.N == n {
+		return l.latest
+	}
 	i, ok := slices.BinarySearchFunc(l.sizes, n, func(s *listed, n int64) int { return cmp.Compare(s.N, n) })
 	if !ok {
 		return nil
 	}
-	return l.sizes[i]
+	l.latest = l.sizes[i]
+	return l.latest
 }
 
 // open reports whether outcomes of a sample size are missing.

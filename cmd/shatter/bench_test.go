@@ -6,9 +6,10 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
+
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 // spin does the work of third/spin: a chain of dependent integer operations.
@@ -58,24 +59,13 @@ n: [1]
 trials: %d
 `
 
-// coreTime returns the processor time that this process and its ended children have used: what a
-// result is worth on a machine that others use too.
-func coreTime() (sum time.Duration) {
-	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
-		var u syscall.Rusage
-		_ = syscall.Getrusage(who, &u)
-		sum += time.Duration(u.Utime.Nano() + u.Stime.Nano())
-	}
-	return sum
-}
-
 // A cost is the time that something takes: by the clock, and of all cores together.
 type cost struct{ clock, cores time.Duration }
 
 func measure(f func()) cost {
-	began, cores := time.Now(), coreTime()
+	began, cores := time.Now(), testkit.CoreTime()
 	f()
-	return cost{time.Since(began), coreTime() - cores}
+	return cost{time.Since(began), testkit.CoreTime() - cores}
 }
 
 // BenchmarkTrials measures the whole path from the sweep file to the table, at the job size that
