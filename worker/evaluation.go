@@ -172,15 +172,16 @@ func (e *evaluation) arrange(i int) {
 
 // arranger returns the stream that arranges what a trial is asked about.
 func (e *evaluation) arranger(j int) *rand.PCG {
-	key, rep := e.job.Cell.DataKey, e.repetition(j)
+	r, n := &e.slot.arranger, uint64(e.job.N)
 	switch {
 	case e.job.Look == trial.LookShuffled:
-		key = e.job.Cell.NoiseKey
+		r.Seed(trial.Seed(e.job.Cell.NoiseKey, trial.Order, n, e.repetition(j)))
 	case e.shared:
-		rep = trial.Everyone
+		r.Seed(trial.Seed(e.job.Cell.DataKey, trial.Order, n, trial.Everyone))
+	default:
+		r.Seed(e.dataSeed(trial.Order, j))
 	}
-	e.slot.arranger.Seed(trial.Seed(key, trial.Order, uint64(e.job.N), rep))
-	return &e.slot.arranger
+	return r
 }
 
 // lay lists the points and decoys of trial i of the group with their labels, and puts them into a

@@ -18,7 +18,7 @@ type session struct {
 	from, to int
 	host     *host.Session
 	scores   *scores
-	ahead    [1 + trial.TestPoints]seedsAhead // by data stream
+	ahead    [1 + trial.Order]seedsAhead // by data stream
 }
 
 // seedsAhead are the seeds of one stream for the trials from..to-1 of a session: trials begin one
