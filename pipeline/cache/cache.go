@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -52,8 +53,8 @@ func (s Seed) MarshalJSON() ([]byte, error) {
 	return json.Marshal(string(s))
 }
 
-// maxRows is the largest number of rows in a message of a cache.
-const maxRows = 1 << 14
+// enoughRows is the number of rows from which on a message of a cache is not made longer.
+const enoughRows = 1 << 14
 
 // extension of the files of a cache.
 const extension = ".trials"
@@ -185,7 +186,10 @@ func (c *Cache) Add(
 	if err != nil {
 		return 0, fmt.Errorf("add to cache: %w", err)
 	}
-	a := &adding{known: map[origin]*ledger.Set{}, rows: map[group]*ledger.Batch{}}
+	a := &adding{
+		noise: hex.EncodeToString(k.Noise[:]), about: about,
+		known: map[origin]*ledger.Set{}, rows: map[group]*ledger.Batch{},
+	}
 	for _, b := range e.batches {
 		a.learn(b)
 	}
@@ -195,14 +199,13 @@ func (c *Cache) Add(
 	if a.conflict != "" {
 		return 0, errors.Join(fmt.Errorf("add to cache: %s; the entry is removed", a.conflict), os.Remove(path))
 	}
-	frames, err := a.frames(hex.EncodeToString(k.Noise[:]), about)
-	if err != nil || a.added == 0 && len(e.damaged) == 0 {
+	if err := a.finish(); err != nil || a.added == 0 && len(e.damaged) == 0 {
 		return 0, err
 	}
 	if len(e.damaged)+e.other > 0 {
-		err = disk.WriteFile(path, disk.Bytes(slices.Concat(append(e.sound, frames)...)))
+		err = disk.WriteFile(path, disk.Bytes(slices.Concat(append(e.sound, a.frames...)...)))
 	} else {
-		err = appendTo(path, e.size, frames)
+		err = appendTo(path, e.size, a.frames)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("add to cache: %w", err)
@@ -220,10 +223,14 @@ type group struct {
 	metrics string
 }
 
-// adding collects the rows that an entry does not have.
+// adding collects the rows that an entry does not have, as frames of messages with the noise key
+// and the cell in words.
 type adding struct {
+	noise, about string
+
 	known    map[origin]*ledger.Set
-	rows     map[group]*ledger.Batch
+	rows     map[group]*ledger.Batch // for the next message of each group
+	frames   [][]byte
 	added    int64
 	conflict string
 }
@@ -280,48 +287,62 @@ func (a *adding) add(b *ledger.Batch) error {
 	}
 	to.Seconds += share * float64(len(rows))
 	a.added += int64(len(rows))
-	return nil
+	if len(to.Repetition) < enoughRows {
+		return nil
+	}
+	return a.flush(to)
 }
 
-// frames returns the collected rows as frames, in messages with the noise key and the cell in
-// words.
-func (a *adding) frames(noise, about string) (frames []byte, err error) {
-	groups := make([]*ledger.Batch, 0, len(a.rows))
-	for _, b := range a.rows {
-		groups = append(groups, b)
-	}
-	slices.SortFunc(groups, func(a, b *ledger.Batch) int {
+// finish makes messages of the rows that are left.
+func (a *adding) finish() error {
+	groups := slices.SortedFunc(maps.Values(a.rows), func(a, b *ledger.Batch) int {
 		return cmp.Or(cmp.Compare(a.N, b.N), cmp.Compare(a.Digest, b.Digest))
 	})
 	for _, b := range groups {
-		order := make([]int, len(b.Repetition))
-		for i := range order {
-			order[i] = i
+		if len(b.Repetition) == 0 {
+			continue
 		}
-		slices.SortFunc(order, func(i, j int) int { return cmp.Compare(b.Repetition[i], b.Repetition[j]) })
-		for rows := range slices.Chunk(order, maxRows) {
-			part := b.Select(rows)
-			part.Sweep, part.Worker, part.Notes = noise, "cache", []string{about}
-			part.Seconds = b.Seconds * float64(len(rows)) / float64(len(order))
-			msg, err := part.Encode()
-			if err != nil {
-				return nil, err
-			}
-			frames = ledger.AppendFrame(frames, msg)
+		if err := a.flush(b); err != nil {
+			return err
 		}
 	}
-	return frames, nil
+	return nil
+}
+
+// flush makes a message of the rows of a group and empties it.
+func (a *adding) flush(b *ledger.Batch) error {
+	order := make([]int, len(b.Repetition))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, j int) int { return cmp.Compare(b.Repetition[i], b.Repetition[j]) })
+	m := b.Select(order)
+	m.Sweep, m.Worker, m.Notes = a.noise, "cache", []string{a.about}
+	msg, err := m.Encode()
+	if err != nil {
+		return err
+	}
+	a.frames = append(a.frames, ledger.AppendFrame(nil, msg))
+	b.Repetition, b.Status, b.Error, b.Seconds = b.Repetition[:0], b.Status[:0], b.Error[:0], 0
+	for i := range b.Values {
+		b.Values[i] = b.Values[i][:0]
+	}
+	return nil
 }
 
 // appendTo appends to a file of a known size. After an error the file is as it was, as far as the
 // disk allows.
-func appendTo(path string, size int64, b []byte) error {
+func appendTo(path string, size int64, frames [][]byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o666)
 	if err != nil {
 		return err
 	}
-	if _, err = f.WriteAt(b, size); err != nil {
-		return errors.Join(err, f.Truncate(size), f.Close())
+	at := size
+	for _, b := range frames {
+		if _, err = f.WriteAt(b, at); err != nil {
+			return errors.Join(err, f.Truncate(size), f.Close())
+		}
+		at += int64(len(b))
 	}
 	return f.Close()
 }
