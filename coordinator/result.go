@@ -108,10 +108,20 @@ func (r *run) result() (*result.Result, error) {
 			t.gameRows += len(c.N)
 		}
 	}
-	for _, c := range r.grid.cells {
-		if err := t.addCell(c); err != nil {
+	verdicts := make([]estimate.Result, len(r.grid.cells))
+	for i, c := range r.grid.cells {
+		verdicts[i] = t.verdict(c)
+		t.out.Trials = append(t.out.Trials, result.Consumed{Cell: c.Cell, Points: points(c, verdicts[i])})
+	}
+	i := 0
+	for rows, err := range result.ReadCells(t.ledger, t.out.Trials) {
+		if err != nil {
 			return nil, err
 		}
+		if err := t.addCell(r.grid.cells[i], verdicts[i], t.out.Trials[i].Points, rows); err != nil {
+			return nil, err
+		}
+		i++
 	}
 	for m := range metrics {
 		t.out.Metrics = append(t.out.Metrics, m)
@@ -187,9 +197,8 @@ func coarsely(trials float64) int64 {
 	return int64(10 * power)
 }
 
-// addCell adds the rows of a cell.
-func (t *tables) addCell(c *cell) error {
-	res, out := t.verdict(c), t.out
+// points returns what of a cell entered its result.
+func points(c *cell, res estimate.Result) []result.Point {
 	points := make([]result.Point, len(res.Points))
 	for i, p := range res.Points {
 		points[i] = result.Point{N: p.N, Consumed: int64(p.Consumed), Spot: p.Spot}
@@ -197,11 +206,12 @@ func (t *tables) addCell(c *cell) error {
 			points[i].Lost = l.lostBelow(p.N, int64(p.Consumed))
 		}
 	}
-	out.Trials = append(out.Trials, result.Consumed{Cell: c.Cell, Points: points})
-	curve, err := result.Curve(t.ledger, c.Cell, points)
-	if err != nil {
-		return err
-	}
+	return points
+}
+
+// addCell adds the rows of a cell.
+func (t *tables) addCell(c *cell, res estimate.Result, points []result.Point, rows result.CellRows) error {
+	out, curve := t.out, rows.Curve
 	for i := range curve {
 		row := &curve[i]
 		if c.Online() {
@@ -213,20 +223,13 @@ func (t *tables) addCell(c *cell) error {
 	out.Curve = append(out.Curve, curve...)
 	out.Bounds = append(out.Bounds, boundRows(c.Cell, res.Low)...)
 	out.Table = append(out.Table, tableRow(c, res, curve))
-	if c.Online() {
-		games, err := t.games(c, points)
-		if err != nil {
-			return err
-		}
-		out.Games = append(out.Games, games...)
-	}
-	return t.ledger.Each(c.Key, func(b *ledger.Batch) error {
-		out.Timing = append(out.Timing, result.TimingRow{
-			Cell: c.Cell, N: b.N, First: b.Repetition[0], Rows: int64(len(b.Repetition)), Seconds: b.Seconds,
-			Worker: b.Worker, Digest: b.Digest, Profile: b.Profile,
-		})
+	out.Timing = append(out.Timing, rows.Timing...)
+	if !c.Online() {
 		return nil
-	})
+	}
+	games, err := t.games(c, points)
+	out.Games = append(out.Games, games...)
+	return err
 }
 
 // gameID says what two cells of task predict share whose learners are asked alike and judged alike.

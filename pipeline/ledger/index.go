@@ -216,10 +216,9 @@ func (c *cellIndex) credit(b *Batch, rows int64) {
 	c.origins = append(c.origins, Origin{Cell: b.Cell, Digest: b.Digest, Profile: b.Profile, Outcomes: rows})
 }
 
-// owns returns the rows of a batch whose outcomes the frame with the number owner of its cell
+// owns appends to rows those of a batch whose outcomes the frame with the number owner of its cell
 // brought.
-func (x index) owns(b *Batch, owner int) []int {
-	rows := make([]int, 0, len(b.Repetition))
+func (x index) owns(b *Batch, owner int, rows []int) []int {
 	var p *page
 	last := int64(-1)
 	for i, rep := range b.Repetition {

@@ -284,6 +284,7 @@ func (l *Ledger) Each(cell [32]byte, fn func(*Batch) error) error {
 	files := l.files[:len(l.files):len(l.files)]
 	l.mu.Unlock()
 	var buf []byte
+	var rows []int
 	for i, ref := range frames {
 		f := files[ref.file].f
 		buf = slices.Grow(buf[:0], frameSize(int(ref.length)))[:frameSize(int(ref.length))]
@@ -292,7 +293,7 @@ func (l *Ledger) Each(cell [32]byte, fn func(*Batch) error) error {
 			return fmt.Errorf("read %q at %d: %w", f.Name(), ref.at, err)
 		}
 		l.mu.Lock()
-		rows := l.index.owns(b, i)
+		rows = l.index.owns(b, i, rows[:0])
 		l.mu.Unlock()
 		if err := fn(b.Select(rows)); err != nil {
 			return err

@@ -3,6 +3,7 @@ package result
 import (
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -45,13 +46,13 @@ func BenchmarkResult(b *testing.B) {
 	for b.Loop() {
 		before := resetPeak(b)
 		r := Result{Ledger: l, Source: []byte("x")}
-		for _, c := range cells {
-			curve, err := Curve(l, c.Cell, c.Points)
+		for rows, err := range ReadCells(l, cells) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			r.Curve, r.Trials = append(r.Curve, curve...), append(r.Trials, c)
+			r.Curve, r.Timing = append(r.Curve, rows.Curve...), append(r.Timing, rows.Timing...)
 		}
+		r.Trials = cells
 		if _, err := WriteResult(out, r); err != nil {
 			b.Fatal(err)
 		}
@@ -81,6 +82,7 @@ func manyCells(b *testing.B, total int64) (dir string, cells []Consumed) {
 	b.Helper()
 	const count, sizes, message = 200, 5, 2000
 	each := total / count / sizes
+	r := rand.New(rand.NewPCG(1, 2))
 	dir = testkit.MemoryDir(b)
 	l := ledgertest.Open(b, dir)
 	for i := range count {
@@ -98,7 +100,7 @@ func manyCells(b *testing.B, total int64) (dir string, cells []Consumed) {
 				m := ledgertest.Batch(int(min(message, each-first)), first)
 				m.Cell, m.N = c.Cell.Key, p.N
 				for i := range m.Error {
-					m.Error[i] = float64((m.Repetition[i]*p.N+int64(c.Cell.Key[0]))%1009) / 1009
+					m.Error[i] = r.Float64()
 				}
 				ledgertest.Add(b, l, m)
 			}

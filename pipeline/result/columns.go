@@ -3,11 +3,8 @@ package result
 import (
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
-
-	"github.com/apache/arrow/go/v17/arrow/array"
 
 	"github.com/shatterlab/shatter/schemas"
 
@@ -318,109 +315,135 @@ var timingColumns = []schemas.ColumnOf[TimingRow]{
 	label("profile", "float profile of the worker", func(r *TimingRow) string { return r.Profile }),
 }
 
-// trialColumn is a column of trials. It is built for many rows at a time, because there may be
+// trialColumn is a column of trials. It is encoded for many rows at a time, because there may be
 // millions of them.
 type trialColumn struct {
 	schemas.Column
-	build func(r trialRange, to array.Builder) // appends a value, or null, for each repetition
-}
-
-// trialRange is the repetitions first to last-1 of a cell at one sample size.
-type trialRange struct {
-	*trials
-	cell        *trial.Cell
-	first, last int
+	encode func(group []*trials) *sheet.Chunk // a value, or null, for each trial
 }
 
 // trialColumns are those of trials: one row per trial that entered the result, in the order of
 // cells, n, repetition. A trial's id is cell/n/repetition. The columns m_<metric> follow.
 var trialColumns = []trialColumn{
-	{cellColumn((*TimingRow).cell).Column, trialRange.buildCell},
-	{schemas.Column{Name: "n", Type: schemas.IntColumn, Doc: "sample size"}, trialRange.buildSize},
-	{schemas.Column{Name: "repetition", Type: schemas.IntColumn, Doc: "0, 1, ..."}, trialRange.buildRepetition},
+	{cellColumn((*TimingRow).cell).Column, encodeCells},
+	{schemas.Column{Name: "n", Type: schemas.IntColumn, Doc: "sample size"}, encodeSizes},
+	{schemas.Column{Name: "repetition", Type: schemas.IntColumn, Doc: "0, 1, ..."}, encodeRepetitions},
 	{schemas.Column{Name: "status", Type: schemas.TextColumn, Label: true, Doc: "ok, failed, or lost: without an outcome"},
-		trialRange.buildStatus},
+		encodeStatuses},
 	{schemas.Column{Name: "kind", Type: schemas.TextColumn, Label: true,
-		Doc: "failed: crash, error, panic, answer, ..."}, trialRange.buildKind},
+		Doc: "failed: crash, error, panic, answer, ..."}, encodeKinds},
 	{schemas.Column{Name: "error", Type: schemas.FloatColumn,
-		Doc: "population error against the clean label; null where the trial failed or was lost"}, trialRange.buildError},
+		Doc: "population error against the clean label; null where the trial failed or was lost"}, encodeErrors},
 	{schemas.Column{Name: "success", Type: schemas.BoolColumn,
-		Doc: "ok, and error at most above + alpha; null in task online"}, trialRange.buildSuccess},
+		Doc: "ok, and error at most above + alpha; null in task online"}, encodeSuccesses},
 }
 
-func (r trialRange) buildCell(to array.Builder) {
-	id := r.cell.Key.Short()
-	for range r.last - r.first {
-		to.(*array.StringBuilder).Append(id)
+func encodeCells(group []*trials) *sheet.Chunk {
+	var to sheet.Repeats[string]
+	for _, t := range group {
+		to.Add(t.cell.Key.Short(), len(t.status))
 	}
+	return to.Chunk()
 }
 
-func (r trialRange) buildSize(to array.Builder) {
-	for range r.last - r.first {
-		to.(*array.Int64Builder).Append(r.n)
+func encodeSizes(group []*trials) *sheet.Chunk {
+	var to sheet.Repeats[int64]
+	for _, t := range group {
+		to.Add(t.n, len(t.status))
 	}
+	return to.Chunk()
 }
 
-func (r trialRange) buildRepetition(to array.Builder) {
-	for rep := r.first; rep < r.last; rep++ {
-		to.(*array.Int64Builder).Append(int64(rep))
-	}
-}
-
-func (r trialRange) buildStatus(to array.Builder) {
-	for _, status := range r.status[r.first:r.last] {
-		to.(*array.StringBuilder).Append(ledger.StatusName(status))
-	}
-}
-
-func (r trialRange) buildKind(to array.Builder) {
-	for rep := r.first; rep < r.last; rep++ {
-		if r.status[rep] == ledger.OK || r.kind[int64(rep)] == "" {
-			to.AppendNull()
-		} else {
-			to.(*array.StringBuilder).Append(r.kind[int64(rep)])
+func encodeRepetitions(group []*trials) *sheet.Chunk {
+	var to sheet.Sequence
+	for _, t := range group {
+		for i := range t.status {
+			to.Add(t.first + int64(i))
 		}
 	}
+	return to.Chunk()
 }
 
-func (r trialRange) buildError(to array.Builder) {
-	appendFloats(to, r.error[r.first:r.last])
-}
-
-func (r trialRange) buildSuccess(to array.Builder) {
-	for rep := r.first; rep < r.last; rep++ {
-		if r.cell.CanSucceed() {
-			success := Success(r.status[rep], r.error[rep], r.cell.Above, r.cell.Alpha)
-			to.(*array.BooleanBuilder).Append(success)
-		} else {
-			to.AppendNull()
+func encodeStatuses(group []*trials) *sheet.Chunk {
+	var to sheet.Repeats[string]
+	for _, t := range group {
+		for first := 0; first < len(t.status); {
+			times := repeats(t.status[first:])
+			to.Add(ledger.StatusName(t.status[first]), times)
+			first += times
 		}
 	}
+	return to.Chunk()
+}
+
+// repeats returns how many elements s begins with that are equal to the first.
+func repeats(s []uint8) int {
+	n := 1
+	for n < len(s) && s[n] == s[0] {
+		n++
+	}
+	return n
+}
+
+func encodeKinds(group []*trials) *sheet.Chunk {
+	var to sheet.Repeats[string]
+	for _, t := range group {
+		next := 0 // repetition, less t.first
+		for _, i := range slices.Sorted(maps.Keys(t.kind)) {
+			if t.status[i] == ledger.OK {
+				continue
+			}
+			to.AddNull(i - next)
+			to.Add(t.kind[i], 1)
+			next = i + 1
+		}
+		to.AddNull(len(t.status) - next)
+	}
+	return to.Chunk()
+}
+
+func encodeErrors(group []*trials) *sheet.Chunk {
+	to := sheet.NewFloats(rowsOf(group))
+	for _, t := range group {
+		to.Add(t.error)
+	}
+	return to.Chunk()
+}
+
+func encodeSuccesses(group []*trials) *sheet.Chunk {
+	var to sheet.Flags
+	for _, t := range group {
+		if !t.cell.CanSucceed() {
+			to.AddNull(len(t.status))
+			continue
+		}
+		for i, status := range t.status {
+			to.Add(Success(status, t.error[i], t.cell.Above, t.cell.Alpha))
+		}
+	}
+	return to.Chunk()
 }
 
 // trialMetric returns the column of a metric in trials.
 func trialMetric(name string) trialColumn {
-	return trialColumn{metricColumn(name), func(r trialRange, to array.Builder) {
-		if values := r.values[name]; values != nil {
-			appendFloats(to, values[r.first:r.last])
-		} else {
-			to.AppendNulls(r.last - r.first)
+	return trialColumn{metricColumn(name), func(group []*trials) *sheet.Chunk {
+		to := sheet.NewFloats(rowsOf(group))
+		for _, t := range group {
+			if values := t.values[name]; values != nil {
+				to.Add(values)
+			} else {
+				to.AddNull(len(t.status))
+			}
 		}
+		return to.Chunk()
 	}}
 }
 
-// appendFloats appends numbers, with 0 for -0 and null for NaN.
-func appendFloats(to array.Builder, values []float64) {
-	for _, v := range values {
-		switch {
-		case math.IsNaN(v):
-			to.AppendNull()
-		case v == 0:
-			to.(*array.Float64Builder).Append(0)
-		default:
-			to.(*array.Float64Builder).Append(v)
-		}
+func rowsOf(group []*trials) (n int) {
+	for _, t := range group {
+		n += len(t.status)
 	}
+	return n
 }
 
 // cellColumn makes the first column of a file whose rows tell their cells by their ids alone.

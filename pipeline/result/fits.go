@@ -2,7 +2,7 @@ package result
 
 import (
 	"fmt"
-	"math"
+	"slices"
 
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -34,18 +34,17 @@ type FitRow struct {
 // Successes reads the trials of a cell that entered the result, and returns, for each point, the
 // set of the repetitions that succeeded: bit r%64 of word r/64.
 func Successes(l *ledger.Ledger, c *trial.Cell, points []Point) ([][]uint64, error) {
-	all, err := gather(l, c, points)
-	if err != nil {
-		return nil, fmt.Errorf("read successes: %w", err)
-	}
-	sets := make([][]uint64, len(all))
-	for i, t := range all {
+	sets := make([][]uint64, len(points))
+	err := eachPoint(l, c, points, func(i int, t *trials) {
 		sets[i] = make([]uint64, (len(t.status)+63)/64)
 		for rep, status := range t.status {
 			if Success(status, t.error[rep], c.Above, c.Alpha) {
 				sets[i][rep/64] |= 1 << (rep % 64)
 			}
 		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read successes: %w", err)
 	}
 	return sets, nil
 }
@@ -53,19 +52,12 @@ func Successes(l *ledger.Ledger, c *trial.Cell, points []Point) ([][]uint64, err
 // Values reads a metric of the trials of a cell that entered the result, and returns, for each
 // point, its values by repetition: NaN where a trial has none.
 func Values(l *ledger.Ledger, c *trial.Cell, points []Point, metric string) ([][]float64, error) {
-	all, err := gather(l, c, points)
+	values := make([][]float64, len(points))
+	err := eachPoint(l, c, points, func(i int, t *trials) {
+		values[i] = slices.Clone(t.column(metric))
+	})
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", metric, err)
-	}
-	values := make([][]float64, len(all))
-	for i, t := range all {
-		if values[i] = t.values[metric]; values[i] != nil {
-			continue
-		}
-		values[i] = make([]float64, len(t.status))
-		for rep := range values[i] {
-			values[i][rep] = math.NaN()
-		}
 	}
 	return values, nil
 }

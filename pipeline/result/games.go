@@ -35,13 +35,10 @@ type GameMetrics struct{ Mistakes, BestLoss, Regret, Theory, Paper string }
 // task online, one per point, without RegretLow, RegretHigh and the sources. Points ascend in N,
 // the number of rounds.
 func Games(l *ledger.Ledger, c *trial.Cell, points []Point, m GameMetrics) ([]GameRow, error) {
-	all, err := gather(l, c, points)
+	rows := make([]GameRow, len(points))
+	err := eachPoint(l, c, points, func(i int, t *trials) { rows[i] = t.game(c, m) })
 	if err != nil {
 		return nil, fmt.Errorf("make table: %w", err)
-	}
-	rows := make([]GameRow, len(all))
-	for i, t := range all {
-		rows[i] = t.game(c, m)
 	}
 	return rows, nil
 }

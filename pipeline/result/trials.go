@@ -1,13 +1,13 @@
 package result
 
 import (
-	"cmp"
 	"fmt"
 	"io"
+	"iter"
 	"math"
 	"slices"
-
-	"github.com/apache/arrow/go/v17/arrow/array"
+	"strings"
+	"sync"
 
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
@@ -16,86 +16,148 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// trials holds the consumed trials of one cell at one sample size, by repetition.
+// trials holds successive repetitions of a cell at one sample size, of which all have entered the
+// result.
 type trials struct {
-	n      int64
-	status []uint8 // unread where not read yet
-	error  []float64
-	kind   map[int64]string // of failed trials
-	values map[string][]float64
-	left   int64 // trials not read yet
+	cell     *trial.Cell
+	n, first int64   // the first repetition
+	status   []uint8 // unread where not read yet
+	error    []float64
+	kind     map[int]string // of failed trials, by index
+	values   map[string][]float64
+	left     int         // trials not read yet
+	spare    [][]float64 // to be used for values
 }
 
 const unread = 0xFF
 
-// gather reads the trials of a cell that entered the result, and returns an element per point.
-// Points ascend in N. It reports an error that names the first trial that is missing.
-func gather(l *ledger.Ledger, c *trial.Cell, points []Point) ([]*trials, error) {
-	all := make([]*trials, len(points))
-	byN := map[int64]*trials{}
-	for i, p := range points {
-		if p.N < 1 || p.Consumed < int64(len(p.Lost)) || p.Consumed > ledger.MaxRepetition || i > 0 && p.N <= points[i-1].N {
-			return nil, fmt.Errorf("cell %s: point of %d trials at n = %d: sample sizes must ascend",
-				c.Key.Short(), p.Consumed, p.N)
-		}
-		t := &trials{n: p.N, left: p.Consumed, kind: map[int64]string{}, values: map[string][]float64{}}
-		t.status = slices.Repeat([]uint8{unread}, int(p.Consumed))
-		t.error = make([]float64, p.Consumed)
-		t.lose(p.Lost)
-		all[i], byN[p.N] = t, t
+// freed holds trials that are not in use any more, whose columns are used again: millions of rows
+// leave nothing to collect.
+var freed = sync.Pool{New: func() any { return &trials{kind: map[int]string{}, values: map[string][]float64{}} }}
+
+// reset makes t the trials of a segment, none of them read.
+func (t *trials) reset(s segment) {
+	t.cell, t.n, t.first, t.left = s.cell, s.point.N, s.first, int(s.last-s.first)
+	t.status = fill(t.status, t.left, unread)
+	t.error = fill(t.error, t.left, math.NaN())
+}
+
+// free gives t back, which must not be used after it, nor its columns.
+func (t *trials) free() {
+	for _, v := range t.values {
+		t.spare = append(t.spare, v)
 	}
-	err := l.Each(c.Key, func(b *ledger.Batch) error {
-		if t := byN[b.N]; t != nil {
-			t.add(b)
+	clear(t.values)
+	clear(t.kind)
+	freed.Put(t)
+}
+
+// column returns the values of a metric, NaN where none was read yet.
+func (t *trials) column(metric string) []float64 {
+	v := t.values[metric]
+	if v == nil {
+		if last := len(t.spare) - 1; last >= 0 {
+			v, t.spare = t.spare[last], t.spare[:last]
 		}
+		v = fill(v, len(t.status), math.NaN())
+		t.values[metric] = v
+	}
+	return v
+}
+
+// fill returns n elements with the value x, in the memory of s where that suffices.
+func fill[T any](s []T, n int, x T) []T {
+	s = slices.Grow(s[:0], n)[:n]
+	for i := range s {
+		s[i] = x
+	}
+	return s
+}
+
+// readPoint reads the trials of a cell that entered the result at one sample size.
+func readPoint(l *ledger.Ledger, c *trial.Cell, p Point) (*trials, error) {
+	return segment{c, p, 0, p.Consumed}.read(l)
+}
+
+// segment is the repetitions first to last-1 of a point of a cell.
+type segment struct {
+	cell        *trial.Cell
+	point       Point
+	first, last int64
+}
+
+// read reads the trials of a segment. It reports an error that names the first trial that is
+// missing.
+func (s segment) read(l *ledger.Ledger) (*trials, error) {
+	t := freed.Get().(*trials)
+	t.reset(s)
+	t.lose(s.point.Lost)
+	err := l.Range(s.cell.Key, t.n, s.first, s.last, func(b *ledger.Batch) error {
+		t.add(b)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	for _, t := range all {
-		if t.left > 0 {
-			return nil, fmt.Errorf("trial %s/%d/%d is not in the ledger, and %d more: run the sweep again", c.Key.Short(), t.n,
-				slices.Index(t.status, unread), t.left-1)
-		}
+	if t.left > 0 {
+		return nil, fmt.Errorf("trial %s/%d/%d is not in the ledger, and %d more: run the sweep again", s.cell.Key.Short(), t.n,
+			s.first+int64(slices.Index(t.status, unread)), t.left-1)
 	}
-	return all, nil
+	return t, nil
 }
 
-// lose marks trials that have no outcome.
+// eachPoint calls fn with the trials of each point of a cell, one point in memory at a time, which
+// are valid until fn returns. Points ascend in N.
+func eachPoint(l *ledger.Ledger, c *trial.Cell, points []Point, fn func(i int, t *trials)) error {
+	if err := checkPoints(c, points); err != nil {
+		return err
+	}
+	for i, p := range points {
+		t, err := readPoint(l, c, p)
+		if err != nil {
+			return err
+		}
+		fn(i, t)
+		t.free()
+	}
+	return nil
+}
+
+// checkPoints reports an error where the points of a cell break a rule of Point or Consumed.
+func checkPoints(c *trial.Cell, points []Point) error {
+	for i, p := range points {
+		if p.N < 1 || p.Consumed < int64(len(p.Lost)) || p.Consumed > ledger.MaxRepetition || i > 0 && p.N <= points[i-1].N {
+			return fmt.Errorf("cell %s: point of %d trials at n = %d: sample sizes must ascend",
+				c.Key.Short(), p.Consumed, p.N)
+		}
+	}
+	return nil
+}
+
+// lose marks those of the trials that have no outcome.
 func (t *trials) lose(repetitions []int64) {
-	for _, rep := range repetitions {
-		t.status[rep], t.error[rep] = ledger.Lost, math.NaN()
+	from, _ := slices.BinarySearch(repetitions, t.first)
+	to, _ := slices.BinarySearch(repetitions, t.first+int64(len(t.status)))
+	for _, rep := range repetitions[from:to] {
+		t.status[rep-t.first] = ledger.Lost
 		t.left--
 	}
 }
 
-// add copies the rows of a batch that are among the first len(t.status) repetitions. Each trial
-// comes once.
+// add copies the rows of a batch, all of which belong to t. Each trial comes once.
 func (t *trials) add(b *ledger.Batch) {
-	consumed := int64(len(t.status))
 	for i, rep := range b.Repetition {
-		if rep >= consumed {
-			break
-		}
-		t.status[rep] = b.Status[i]
-		t.error[rep] = b.Error[i]
+		at := rep - t.first
+		t.status[at], t.error[at] = b.Status[i], b.Error[i]
 		if kind := b.KindOf(i); kind != "" {
-			t.kind[rep] = kind
+			t.kind[int(at)] = strings.Clone(kind)
 		}
-		t.left--
 	}
+	t.left -= len(b.Repetition)
 	for m, name := range b.Metrics {
-		v := t.values[name]
-		if v == nil {
-			v = slices.Repeat([]float64{math.NaN()}, len(t.status))
-			t.values[name] = v
-		}
+		v := t.column(name)
 		for i, rep := range b.Repetition {
-			if rep >= consumed {
-				break
-			}
-			v[rep] = b.Values[m][i]
+			v[rep-t.first] = b.Values[m][i]
 		}
 	}
 }
@@ -106,30 +168,60 @@ func Success(status uint8, err, above, alpha float64) bool {
 	return status == ledger.OK && numeric.Within(err, above, alpha)
 }
 
+// CellRows holds the rows of one cell.
+type CellRows struct {
+	Curve  []CurveRow // one per point, without Rate, RateLow and RateHigh
+	Timing []TimingRow
+}
+
+// ReadCells reads the trials of cells that entered the result, and their messages, and hands out the
+// rows of each cell in order. It reads several cells at a time. Points ascend in N. Where a trial is
+// missing, the error names it.
+func ReadCells(l *ledger.Ledger, cells []Consumed) iter.Seq2[CellRows, error] {
+	return inOrder(slices.Values(cells), func(c Consumed) (rows CellRows, err error) {
+		if rows.Curve, err = Curve(l, c.Cell, c.Points); err == nil {
+			rows.Timing, err = timing(l, c.Cell)
+		}
+		return rows, err
+	})
+}
+
 // Curve reads the trials of a cell that entered the result, and returns its rows of the curve, one
 // per point, without Rate, RateLow and RateHigh. Points ascend in N. Where a trial is missing, the
 // error names it.
 func Curve(l *ledger.Ledger, c *trial.Cell, points []Point) ([]CurveRow, error) {
-	all, err := gather(l, c, points)
+	rows := make([]CurveRow, len(points))
+	err := eachPoint(l, c, points, func(i int, t *trials) { rows[i] = t.curve() })
 	if err != nil {
 		return nil, fmt.Errorf("make curve: %w", err)
-	}
-	rows := make([]CurveRow, len(all))
-	for i, t := range all {
-		rows[i] = t.curve(c)
 	}
 	return rows, nil
 }
 
-func (t *trials) curve(c *trial.Cell) CurveRow {
+// timing returns a row for each message that brought outcomes of a cell.
+func timing(l *ledger.Ledger, c *trial.Cell) (rows []TimingRow, err error) {
+	err = l.Each(c.Key, func(b *ledger.Batch) error {
+		rows = append(rows, TimingRow{
+			Cell: c, N: b.N, First: b.Repetition[0], Rows: int64(len(b.Repetition)), Seconds: b.Seconds,
+			Worker: b.Worker, Digest: b.Digest, Profile: b.Profile,
+		})
+		return nil
+	})
+	return rows, err
+}
+
+// curve makes the row of the curve. It reorders the errors of t.
+func (t *trials) curve() CurveRow {
+	c := t.cell
 	r := CurveRow{Cell: c, N: t.n, Trials: int64(len(t.status))}
 	r.Rate, r.RateLow, r.RateHigh = math.NaN(), math.NaN(), math.NaN()
-	var errs []float64
+	errs := t.error[:0]
 	for i, status := range t.status {
+		err := t.error[i]
 		if status == ledger.OK {
-			errs = append(errs, t.error[i])
+			errs = append(errs, err)
 		}
-		if Success(status, t.error[i], c.Above, c.Alpha) {
+		if Success(status, err, c.Above, c.Alpha) {
 			r.Successes++
 		}
 	}
@@ -139,8 +231,7 @@ func (t *trials) curve(c *trial.Cell) CurveRow {
 	r.ErrorLow, r.ErrorHigh = estimate.MeanInterval(r.ErrorMean, deviation(errs, r.ErrorMean), len(errs), 0.05)
 	r.ErrorP90 = math.NaN()
 	if len(errs) > 0 {
-		slices.Sort(errs)
-		r.ErrorP90 = errs[(9*len(errs)+9)/10-1]
+		r.ErrorP90 = numberAt(errs, (9*len(errs)+9)/10-1)
 	}
 	for name, v := range t.values {
 		if m := mean(v); !math.IsNaN(m) {
@@ -151,6 +242,38 @@ func (t *trials) curve(c *trial.Cell) CurveRow {
 		}
 	}
 	return r
+}
+
+// numberAt returns the number that would be at index i if v, which has no NaN, were sorted. It
+// reorders v, in a time that is on average proportional to its length (Hoare's algorithm 65).
+func numberAt(v []float64, i int) float64 {
+	for len(v) > 1 {
+		a, b, c := v[0], v[len(v)/2], v[len(v)-1]
+		pivot := max(min(a, b), min(max(a, b), c)) // their median
+		low, high := 0, len(v)-1
+		for low <= high {
+			for v[low] < pivot {
+				low++
+			}
+			for v[high] > pivot {
+				high--
+			}
+			if low <= high {
+				v[low], v[high] = v[high], v[low]
+				low++
+				high--
+			}
+		}
+		switch {
+		case i <= high:
+			v = v[:high+1]
+		case i >= low:
+			v, i = v[low:], i-low
+		default:
+			return v[i]
+		}
+	}
+	return v[0]
 }
 
 // count returns the number of trials of a status.
@@ -175,45 +298,64 @@ func mean(v []float64) float64 {
 	return sum / float64(n)
 }
 
-// buildRows is the number of rows that are made into columns at a time.
-const buildRows = 1 << 16
-
-// writeTrials writes trials.parquet, one cell in memory at a time.
+// writeTrials writes trials.parquet. Several row groups are read and encoded at a time, in as many
+// goroutines; what is in memory of them does not depend on the number of rows.
 func (r *Result) writeTrials(w io.Writer) error {
 	columns := slices.Clone(trialColumns)
 	for _, name := range r.metrics() {
 		columns = append(columns, trialMetric(name))
 	}
-	pw, err := sheet.NewResultWriter(w, "trials", plainTrials(columns))
-	if err != nil {
-		return err
-	}
 	for _, c := range r.Trials {
-		var all []*trials
-		if all, err = gather(r.Ledger, c.Cell, c.Points); err != nil {
-			break
-		}
-		if err = writeCell(pw, c.Cell, all, columns); err != nil {
-			break
+		if err := checkPoints(c.Cell, c.Points); err != nil {
+			return err
 		}
 	}
-	return cmp.Or(err, pw.Close())
+	groups := inOrder(r.groups(), func(group []segment) ([]*sheet.Chunk, error) { return encode(r.Ledger, group, columns) })
+	return sheet.WriteGroups(w, "trials", plainTrials(columns), groups)
 }
 
-func writeCell(w *sheet.ParquetWriter, c *trial.Cell, all []*trials, columns []trialColumn) error {
-	for _, t := range all {
-		for first := 0; first < len(t.status); first += buildRows {
-			r := trialRange{t, c, first, min(first+buildRows, len(t.status))}
-			err := w.Append(func(to []array.Builder) {
-				for i, column := range columns {
-					to[i].Reserve(r.last - r.first)
-					column.build(r, to[i])
+// groups splits the rows of trials.parquet into its row groups, which are full to the row but for
+// the last.
+func (r *Result) groups() iter.Seq[[]segment] {
+	return func(yield func([]segment) bool) {
+		var group []segment
+		room := int64(sheet.RowGroup)
+		for _, c := range r.Trials {
+			for _, p := range c.Points {
+				for first := int64(0); first < p.Consumed; {
+					s := segment{c.Cell, p, first, min(first+room, p.Consumed)}
+					group = append(group, s)
+					first = s.last
+					if room -= s.last - s.first; room == 0 {
+						if !yield(group) {
+							return
+						}
+						group, room = nil, sheet.RowGroup
+					}
 				}
-			})
-			if err != nil {
-				return err
 			}
 		}
+		if group != nil {
+			yield(group)
+		}
 	}
-	return nil
+}
+
+// encode reads the trials of a row group and returns a chunk for each column.
+func encode(l *ledger.Ledger, group []segment, columns []trialColumn) ([]*sheet.Chunk, error) {
+	all := make([]*trials, len(group))
+	for i, s := range group {
+		var err error
+		if all[i], err = s.read(l); err != nil {
+			return nil, err
+		}
+	}
+	chunks := make([]*sheet.Chunk, len(columns))
+	for i, c := range columns {
+		chunks[i] = c.encode(all)
+	}
+	for _, t := range all {
+		t.free()
+	}
+	return chunks, nil
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // RowGroup is the number of rows in a full group of a Parquet file.
-const RowGroup = 1 << 20
+const RowGroup = 1 << 17
 
 // ParquetWriter writes one Parquet file. Its options are fixed, so that equal rows give equal
 // bytes.
@@ -55,17 +55,11 @@ func NewResultWriter(w io.Writer, name string, columns []schemas.Column, further
 }
 
 func beginParquet(w io.Writer, columns []schemas.Column, schema *arrow.Schema) (*ParquetWriter, error) {
-	options := []parquet.WriterProperty{
-		parquet.WithVersion(parquet.V2_6),
-		parquet.WithDataPageVersion(parquet.DataPageV1),
-		parquet.WithCreatedBy("shatter"),
+	options := append(commonOptions(),
 		parquet.WithCompression(compress.Codecs.Zstd),
-		parquet.WithCompressionLevel(3),
+		parquet.WithCompressionLevel(zstdLevel),
 		parquet.WithDictionaryDefault(false),
-		parquet.WithMaxRowGroupLength(RowGroup),
-		// the library's own choice, repeated, makes some readers look for lists
-		parquet.WithRootRepetition(parquet.Repetitions.Required),
-	}
+		parquet.WithMaxRowGroupLength(RowGroup))
 	for _, c := range columns {
 		if c.Label {
 			options = append(options, parquet.WithDictionaryFor(c.Name, true))
@@ -78,6 +72,17 @@ func beginParquet(w io.Writer, columns []schemas.Column, schema *arrow.Schema) (
 		return nil, err
 	}
 	return &ParquetWriter{fw, schema, to}, nil
+}
+
+// commonOptions returns the options of all files.
+func commonOptions() []parquet.WriterProperty {
+	return []parquet.WriterProperty{
+		parquet.WithVersion(parquet.V2_6),
+		parquet.WithDataPageVersion(parquet.DataPageV1),
+		parquet.WithCreatedBy("shatter"),
+		// the library's own choice, repeated, makes some readers look for lists
+		parquet.WithRootRepetition(parquet.Repetitions.Required),
+	}
 }
 
 // The keys of the metadata of the files of a result.
