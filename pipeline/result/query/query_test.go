@@ -29,6 +29,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/pipeline/result/render"
+	"github.com/shatterlab/shatter/pipeline/result/sheet"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -192,6 +193,75 @@ func TestAgrees(t *testing.T) {
 	})
 	if err != nil || at != 2*rows {
 		t.Fatal(err, at)
+	}
+}
+
+// SQL reads every column of the trials as the Arrow library does: with nulls, several row groups,
+// failed trials, a metric that some report, and trials that cannot succeed.
+func TestTrialColumns(t *testing.T) {
+	dir := t.TempDir()
+	writeMixed(t, dir)
+	d, err := Open(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	file, err := sheet.OpenParquet(filepath.Join(dir, "trials.parquet"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for i := range file.ColumnCount() {
+		_, want, err := file.ReadColumn(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := file.ColumnName(i)
+		r, err := d.Query(context.Background(), "select "+name+" from trials")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []any
+		err = render.EachBatch(r, func(rec arrow.Record) error {
+			for row := range int(rec.NumRows()) {
+				got = append(got, render.AnswerValue(rec.Column(0), row))
+			}
+			return nil
+		})
+		r.Close()
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %d values differ from %d, or: %v", name, len(got), len(want), err)
+		}
+		null, some := slices.Contains(want, nil), slices.ContainsFunc(want, func(v any) bool { return v != nil })
+		if mixed := slices.Contains([]string{"kind", "error", "success", "m_loss"}, name); null != mixed || !some {
+			t.Errorf("%s: null %v, not null %v", name, null, some)
+		}
+	}
+}
+
+// writeMixed writes a result of a learning cell and of one of task online.
+func writeMixed(t *testing.T, dir string) {
+	t.Helper()
+	r := result.Result{Ledger: ledgertest.Open(t, filepath.Join(dir, "ledger")), Metrics: []string{"loss"}}
+	alphas := []float64{0.25, 0} // at 0 no trial can succeed
+	for i, task := range []string{"learn", "online"} {
+		consumed := int64(sheet.RowGroup/2 + 1)
+		b := ledgertest.Batch(int(consumed), 0)
+		b.Cell, b.Kind = [32]byte{byte(i)}, make([]string, consumed)
+		if i == 0 {
+			b.Metrics, b.Values = []string{"loss"}, [][]float64{slices.Clone(b.Error)}
+		}
+		for j := 0; j < len(b.Error); j += 3 + j%5 {
+			b.Status[j], b.Error[j], b.Kind[j] = ledger.Failed, math.NaN(), []string{"panic", "time"}[j%2]
+		}
+		ledgertest.Add(t, r.Ledger, b)
+		r.Trials = append(r.Trials, result.Consumed{
+			Cell:   &trial.Cell{Key: b.Cell, Task: task, As: "a", Alpha: alphas[i], Beta: 0.1},
+			Points: []result.Point{{N: b.N, Consumed: consumed}},
+		})
+	}
+	if _, err := result.WriteResult(dir, r); err != nil {
+		t.Fatal(err)
 	}
 }
 
