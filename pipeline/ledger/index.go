@@ -52,6 +52,15 @@ func slotOf(repetition int64) int64 {
 	return repetition % largePage
 }
 
+// nextPage returns the first repetition of the page after the one on which a repetition stands.
+func nextPage(repetition int64) int64 {
+	rows := int64(largePage)
+	if repetition < largePage {
+		rows = smallPage
+	}
+	return (repetition/rows + 1) * rows
+}
+
 // page holds the outcomes of successive repetitions.
 type page struct {
 	first int64    // repetition
