@@ -49,6 +49,7 @@ var layers = [][]string{
 	{"pipeline/result/compare", "pipeline/result/query", "pipeline/result/report", "pipeline/reference"},
 
 	// Algorithms, and the host of their plugins.
+	{"plugins/mailbox"},
 	{"plugins/algo"},
 	{"plugins/finite"},
 	{
@@ -87,7 +88,7 @@ var forbidden = []struct {
 // restricted lists all packages of ours that a package may import. The built-in algorithms have no
 // advantage over an author's: they see the SDK and the mathematics.
 var restricted = map[string][]string{
-	"plugins/algo": {"pipeline/dataset", "pipeline/theory", "schemas/pluginv1"},
+	"plugins/algo": {"pipeline/dataset", "pipeline/theory", "plugins/mailbox", "schemas/pluginv1"},
 }
 
 func init() {

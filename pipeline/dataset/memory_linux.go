@@ -22,10 +22,17 @@ func nameless(name string) (*os.File, error) {
 // seal fixes the file's size, forbids writes but through mappings that exist, and forbids further
 // seals.
 func seal(f *os.File) error {
-	const size = unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_SEAL
-	_, err := unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, size|unix.F_SEAL_FUTURE_WRITE)
+	err := addSeals(f, unix.F_SEAL_FUTURE_WRITE)
 	if errors.Is(err, unix.EINVAL) { // before Linux 5.1: readers are trusted not to write
-		_, err = unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, size)
+		err = sealSize(f)
 	}
+	return err
+}
+
+// sealSize fixes the file's size, and forbids further seals.
+func sealSize(f *os.File) error { return addSeals(f, 0) }
+
+func addSeals(f *os.File, more int) error {
+	_, err := unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL|more)
 	return os.NewSyscallError("fcntl", err)
 }

@@ -2,7 +2,10 @@
 
 package dataset
 
-import "os"
+import (
+	"errors"
+	"os"
+)
 
 // nameless makes an empty file without a name.
 func nameless(name string) (*os.File, error) {
@@ -19,3 +22,6 @@ func nameless(name string) (*os.File, error) {
 
 // seal does nothing: without seals, readers are trusted not to write.
 func seal(*os.File) error { return nil }
+
+// sealSize returns an error: a file that others may shrink must not be shared with them.
+func sealSize(*os.File) error { return errors.ErrUnsupported }

@@ -27,7 +27,7 @@ func FuzzRequest(f *testing.F) {
 	}
 	svc := serviceOf(f, noisy, m)
 	f.Fuzz(func(t *testing.T, first, second []byte) {
-		s := &session{ctx: context.Background(), service: svc}
+		s := newSession(context.Background(), svc)
 		for _, b := range [][]byte{first, second} {
 			var q pluginv1.SessionRequest
 			if proto.Unmarshal(b, &q) != nil {

@@ -78,7 +78,7 @@ func holdLifeline() error {
 		return fmt.Errorf("descriptor %d is not a pipe to a host: the plugin can only be started by shatter",
 			pluginv1.LifelineFD)
 	}
-	for fd := pluginv1.LifelineFD; fd <= pluginv1.DatasetFD; fd++ {
+	for fd := pluginv1.LifelineFD; fd <= pluginv1.MailboxFD; fd++ {
 		syscall.CloseOnExec(fd) // programs that the author starts must not inherit it
 	}
 	pipe, dir := os.NewFile(pluginv1.LifelineFD, "lifeline"), os.Getenv(plugin.EnvUnixSocketDir)

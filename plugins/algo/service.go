@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"sync"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
@@ -21,6 +23,7 @@ type service struct {
 	plugins     map[string]Plugin // by name
 	places      *places
 	turn        chan struct{} // holds a value while the algorithms are in use; see acquire
+	openMail    func() bool   // opens the mailbox once, and reports whether sessions are taken from it
 }
 
 // newService returns a service of the given algorithms, or an error if one is not valid.
@@ -31,6 +34,7 @@ func newService(plugins []Plugin, places *places) (*service, error) {
 		},
 		plugins: make(map[string]Plugin), places: places, turn: make(chan struct{}, 1),
 	}
+	s.openMail = sync.OnceValue(s.startMail)
 	if len(plugins) == 0 {
 		return nil, errors.New("no algorithm to serve")
 	}
@@ -48,8 +52,13 @@ func newService(plugins []Plugin, places *places) (*service, error) {
 	return s, nil
 }
 
-func (s *service) Describe(context.Context, *pluginv1.DescribeRequest) (*pluginv1.DescribeResponse, error) {
-	return s.description, nil
+func (s *service) Describe(_ context.Context, q *pluginv1.DescribeRequest) (*pluginv1.DescribeResponse, error) {
+	if !q.GetMailbox() || !s.openMail() {
+		return s.description, nil
+	}
+	d := proto.CloneOf(s.description)
+	d.Mailbox = true
+	return d, nil
 }
 
 func (s *service) Check(ctx context.Context, w *pluginv1.Setting) (*pluginv1.CheckResponse, error) {
@@ -117,9 +126,9 @@ func (s *service) Session(stream grpc.BidiStreamingServer[pluginv1.SessionReques
 	// Shared memory is read-only. A write to it must fail one trial and not end the process.
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 
-	t := &session{ctx: ctx, service: s}
+	t := newSession(ctx, s)
 	responses := &sender{stream: stream}
-	stop := responses.reportProgress(&t.begun, &t.done)
+	stop := responses.reportProgress(t.begun, t.done)
 	defer stop()
 	for {
 		q, err := stream.Recv()

@@ -8,6 +8,7 @@ import (
 	"math"
 	"sync/atomic"
 
+	"github.com/shatterlab/shatter/plugins/mailbox"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
@@ -28,7 +29,12 @@ type session struct {
 	points  Data      // of the present trial, reused
 	round   round     // of all trials, in the task online
 
-	begun, done atomic.Uint32 // trials, of the present request
+	begun, done *atomic.Uint32   // trials, of the present request
+	mail        *mailbox.Mailbox // in which the answers go; nil: in messages
+}
+
+func newSession(ctx context.Context, s *service) *session {
+	return &session{ctx: ctx, service: s, begun: new(atomic.Uint32), done: new(atomic.Uint32)}
 }
 
 // answer answers one request. Its errors are the host's fault and end the session; the errors of
@@ -53,7 +59,7 @@ func (t *session) answer(q *pluginv1.SessionRequest) (*pluginv1.SessionResponse,
 			return nil, fmt.Errorf("step: %w", err)
 		}
 		return &pluginv1.SessionResponse{Response: &pluginv1.SessionResponse_Answers{
-			Answers: &pluginv1.Answers{Values: bytesOf(t.answers), Marks: t.marks, Faults: packFaults(t.faults)},
+			Answers: t.packAnswers(),
 		}}, nil
 	case *pluginv1.SessionRequest_Close:
 		if err := t.observe(r.Close.Truths); err != nil {
@@ -64,6 +70,17 @@ func (t *session) answer(q *pluginv1.SessionRequest) (*pluginv1.SessionResponse,
 		}}, nil
 	}
 	return nil, errors.New("an empty request")
+}
+
+// packAnswers returns the answers of the present request.
+func (t *session) packAnswers() *pluginv1.Answers {
+	a := &pluginv1.Answers{Faults: packFaults(t.faults)}
+	if t.mail != nil {
+		a.Rows = uint32(len(t.answers))
+	} else {
+		a.Values, a.Marks = bytesOf(t.answers), t.marks
+	}
+	return a
 }
 
 // open lets all trials learn.
@@ -163,7 +180,7 @@ func (t *session) step(s *pluginv1.Step) error {
 	if err != nil {
 		return fmt.Errorf("points: %w", err)
 	}
-	total, err := rowsAsked(s, points)
+	total, err := t.rowsAsked(s, points)
 	if err != nil {
 		return err
 	}
@@ -173,15 +190,8 @@ func (t *session) step(s *pluginv1.Step) error {
 	if s.Play && t.online {
 		t.round.keep(s, points)
 	}
-	if cap(t.answers) < total {
-		t.answers = make([]float64, total)
-	}
-	t.answers, t.marks = t.answers[:total], t.marks[:0]
-	fillNaN(t.answers)
 	queries := s.Play && !t.online
-	if queries {
-		t.marks = append(t.marks, make([]byte, total)...)
-	}
+	t.makeRoom(total, queries)
 	t.forEach(s.Counts, func(j, lo, hi int) {
 		first := lo
 		if s.Shared {
@@ -197,6 +207,22 @@ func (t *session) step(s *pluginv1.Step) error {
 		})
 	})
 	return nil
+}
+
+// makeRoom makes room for that many answers, none of which is filled, and for their marks.
+func (t *session) makeRoom(total int, marks bool) {
+	switch {
+	case t.mail != nil:
+		t.answers, t.marks = t.mail.Values(total), t.mail.Marks(total)
+	case cap(t.answers) < total:
+		t.answers, t.marks = make([]float64, total), make([]byte, total)
+	default:
+		t.answers, t.marks = t.answers[:total], t.marks[:total]
+	}
+	fillNaN(t.answers)
+	if clear(t.marks); !marks {
+		t.marks = t.marks[:0]
+	}
 }
 
 // forEach calls f for each trial j that is alive and has a count, until the session's context ends.
@@ -250,16 +276,19 @@ func (t *session) observe(packed []byte) error {
 }
 
 // rowsAsked returns the sum of the counts, or an error if the table of points does not have those
-// rows.
-func rowsAsked(s *pluginv1.Step, points *table) (int, error) {
+// rows or there is no room for so many answers.
+func (t *session) rowsAsked(s *pluginv1.Step, points *table) (int, error) {
 	var total, most uint64
 	for _, c := range s.Counts {
 		total += uint64(c)
 		most = max(most, uint64(c))
 	}
-	rows := uint64(points.rows)
+	rows, room := uint64(points.rows), uint64(pluginv1.MaxMessage/8)
+	if t.mail != nil {
+		room = mailbox.MaxAnswers
+	}
 	switch {
-	case total > pluginv1.MaxMessage/8:
+	case total > room:
 		return 0, fmt.Errorf("%d answers do not fit a message", total)
 	case s.Shared && (s.FirstRow > rows || most > rows-s.FirstRow):
 		return 0, fmt.Errorf("rows %d and %d more are not in a dataset of %d", s.FirstRow, most, rows)

@@ -84,10 +84,14 @@ func (m *memory) table(dim int, x, y []float64) *pluginv1.Table {
 	if y != nil {
 		copy(l.Float64(b, 1), y)
 	}
-	return &pluginv1.Table{
+	w := &pluginv1.Table{
 		Place: pluginv1.Table_PLACE_SESSION, Offset: 64, Length: uint64(l.Size()),
-		Rows: uint64(len(x) / dim), Dim: uint32(dim),
+		Rows: uint64(len(x) / dim), Dim: uint32(dim), XAt: l.At(0),
 	}
+	if y != nil {
+		w.YAt = l.At(1)
+	}
+	return w
 }
 
 // serviceOf returns a service of one algorithm whose tables lie in m.
@@ -145,7 +149,7 @@ func unpack(b []byte) []float64 {
 // 1, its metric z and the kinds of its faults.
 func play(t rapid.TB, svc *service, m *memory, setting *pluginv1.Setting, seeds []uint64, labels []float64) (
 	answers, z []float64, kinds []string) {
-	s := &session{ctx: context.Background(), service: svc}
+	s := newSession(context.Background(), svc)
 	trials := len(seeds) / 2
 	x, counts, ones := make([]float64, len(labels)), make([]uint32, trials), make([]float64, trials)
 	for j := range counts {
@@ -203,7 +207,7 @@ func TestBadRequests(t *testing.T) {
 	svc := serviceOf(t, noisy, m)
 	two := m.table(1, []float64{0, 0}, []float64{1, 1})
 	changed := func(change func(t *pluginv1.Table)) *pluginv1.Table {
-		c := &pluginv1.Table{Place: two.Place, Offset: two.Offset, Length: two.Length, Rows: two.Rows, Dim: two.Dim}
+		c := proto.CloneOf(two)
 		change(c)
 		return c
 	}
@@ -220,8 +224,13 @@ func TestBadRequests(t *testing.T) {
 			"is said to lie at"},
 		{"too long", openRequest(setting, seeds, changed(func(t *pluginv1.Table) { t.Length = math.MaxUint64 })),
 			"is said to lie at"},
-		{"cut", openRequest(setting, seeds, changed(func(t *pluginv1.Table) { t.Length -= 64 })), "open: sample"},
-		{"rows", openRequest(setting, seeds, changed(func(t *pluginv1.Table) { t.Rows = 3 })), "its message says 3 of 1"},
+		{"cut", openRequest(setting, seeds, changed(func(t *pluginv1.Table) { t.Length = two.YAt + 8 })),
+			"open: sample: 2 numbers are said to lie at"},
+		{"rows", openRequest(setting, seeds, changed(func(t *pluginv1.Table) { t.Rows = 1 << 62 })), "do not fit"},
+		{"no dimension", openRequest(setting, seeds, changed(func(t *pluginv1.Table) { t.Dim = 0 })), "do not fit"},
+		{"x", openRequest(setting, seeds, changed(func(t *pluginv1.Table) { t.XAt = math.MaxUint64 - 7 })), "said to lie at"},
+		{"no y", openRequest(setting, seeds, changed(func(t *pluginv1.Table) { t.YAt = 0 })), "said to lie at 0"},
+		{"odd y", openRequest(setting, seeds, changed(func(t *pluginv1.Table) { t.YAt++ })), "said to lie at"},
 		{"seeds", openRequest(setting, seeds[:3], two), "3 seeds"},
 		{"no seeds", openRequest(setting, nil, two), "0 seeds"},
 		{"n", openRequest(learnSetting("test/noisy", 2), seeds, two), "n = 2 do not fit"},
@@ -230,12 +239,12 @@ func TestBadRequests(t *testing.T) {
 		{"step first", stepRequest([]uint32{1}, two), "1 counts for 0 trials"},
 	}
 	for _, tt := range tests {
-		s := &session{ctx: context.Background(), service: svc}
+		s := newSession(context.Background(), svc)
 		if _, err := s.answer(tt.q); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 	}
-	s := &session{ctx: context.Background(), service: svc}
+	s := newSession(context.Background(), svc)
 	respond(t, s, openRequest(setting, seeds, two))
 	for name, q := range map[string]*pluginv1.SessionRequest{
 		"again":        openRequest(setting, seeds, two),
@@ -253,7 +262,7 @@ func TestBadRequests(t *testing.T) {
 // TestSharedStep checks that all trials answer the same rows of a shared table.
 func TestSharedStep(t *testing.T) {
 	m := &memory{}
-	s := &session{ctx: context.Background(), service: serviceOf(t, noisy, m)}
+	s := newSession(context.Background(), serviceOf(t, noisy, m))
 	sample := m.table(1, []float64{0, 0}, []float64{1, 1})
 	respond(t, s, openRequest(learnSetting("test/noisy", 1), []uint64{1, 2, 3, 4}, sample))
 	points := m.table(1, []float64{0, 1, -1, 0}, nil)
@@ -320,7 +329,7 @@ func TestPanicsShowTheAuthorsStack(t *testing.T) {
 			return nil, errors.New(labels)
 		},
 	}
-	s := &session{ctx: context.Background(), service: serviceOf(t, panics, m)}
+	s := newSession(context.Background(), serviceOf(t, panics, m))
 	r := respond(t, s, openRequest(learnSetting("test/panics", 1), []uint64{1, 2}, m.table(1, []float64{0}, []float64{1})))
 	faults := r.GetOpened().Faults
 	if len(faults) != 1 || faults[0].Kind != pluginv1.Fault_KIND_PANIC {
@@ -371,7 +380,7 @@ func BenchmarkTrial(b *testing.B) {
 			b.ReportAllocs()
 			cpu := cpuTime()
 			for b.Loop() {
-				s := &session{ctx: context.Background(), service: svc}
+				s := newSession(context.Background(), svc)
 				for _, q := range []*pluginv1.SessionRequest{open, step, closeRequest} {
 					m.b = sample
 					if q == step {

@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/shatterlab/shatter/pipeline/dataset"
+	"github.com/shatterlab/shatter/plugins/mailbox"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
@@ -16,6 +17,7 @@ import (
 type places struct {
 	session, dataset func() ([]byte, error)
 	points           func() (*table, error) // the dataset, opened once
+	mailbox          func() (*mailbox.Mailbox, error)
 }
 
 // inherited returns the places at the descriptors that a host passes to a plugin.
@@ -29,7 +31,14 @@ func inherited() *places {
 		if err != nil {
 			return nil, err
 		}
-		return decode(b, false)
+		return decode(b)
+	})
+	p.mailbox = sync.OnceValues(func() (*mailbox.Mailbox, error) {
+		m, err := dataset.MapWritable(os.NewFile(pluginv1.MailboxFD, "mailbox"))
+		if err != nil {
+			return nil, err
+		}
+		return mailbox.Open(m.Bytes())
 	})
 	return p
 }
@@ -51,25 +60,17 @@ type table struct {
 	dim  int // numbers per row
 }
 
-// open decodes the table that a message names, and checks that it has the shape that the message
+// open returns the table that a message names, and checks that it has the shape that the message
 // states.
 func (p *places) open(w *pluginv1.Table, labelled bool) (*table, error) {
-	t, err := p.find(w, labelled)
-	if err != nil {
-		return nil, err
-	}
-	if uint64(t.rows) != w.GetRows() || uint64(t.dim) != uint64(w.GetDim()) {
-		return nil, fmt.Errorf("the table has %d rows of %d numbers, its message says %d of %d",
-			t.rows, t.dim, w.GetRows(), w.GetDim())
-	}
-	return t, nil
-}
-
-// find decodes the table that a message names.
-func (p *places) find(w *pluginv1.Table, labelled bool) (*table, error) {
 	switch w.GetPlace() {
 	case pluginv1.Table_PLACE_DATASET:
-		return p.points()
+		t, err := p.points()
+		if err == nil && (uint64(t.rows) != w.GetRows() || uint64(t.dim) != uint64(w.GetDim())) {
+			err = fmt.Errorf("the table has %d rows of %d numbers, its message says %d of %d",
+				t.rows, t.dim, w.GetRows(), w.GetDim())
+		}
+		return t, err
 	case pluginv1.Table_PLACE_SESSION:
 		b, err := p.session()
 		if err != nil {
@@ -79,24 +80,43 @@ func (p *places) find(w *pluginv1.Table, labelled bool) (*table, error) {
 		if w.GetOffset() > size || w.GetLength() > size-w.GetOffset() {
 			return nil, fmt.Errorf("the table is said to lie at %d+%d of %d bytes", w.GetOffset(), w.GetLength(), size)
 		}
-		return decode(b[w.GetOffset():w.GetOffset()+w.GetLength()], labelled)
+		return tableIn(b[w.GetOffset():w.GetOffset()+w.GetLength()], w, labelled)
 	}
 	return nil, fmt.Errorf("the table lies in an unknown place, %v", w.GetPlace())
 }
 
-// decode decodes a table, whose labels it needs if it is labelled.
-func decode(b []byte, labelled bool) (*table, error) {
+// tableIn returns the table in b whose message repeats where its values lie, so that nothing has to
+// be decoded.
+func tableIn(b []byte, w *pluginv1.Table, labelled bool) (t *table, err error) {
+	rows, dim := w.GetRows(), uint64(w.GetDim())
+	if dim == 0 || rows > uint64(len(b))/8/dim {
+		return nil, fmt.Errorf("%d rows of %d numbers do not fit %d bytes", rows, dim, len(b))
+	}
+	t = &table{rows: int(rows), dim: int(dim)}
+	if t.x, err = floats(b, w.GetXAt(), rows*dim); err == nil && labelled {
+		t.y, err = floats(b, w.GetYAt(), rows)
+	}
+	return t, err
+}
+
+// floats returns the n numbers that lie at an offset in b. As in pipeline/dataset, big-endian
+// machines are not supported.
+func floats(b []byte, at, n uint64) ([]float64, error) {
+	size := uint64(len(b))
+	if at == 0 || at%8 != 0 || at > size || n > (size-at)/8 || uintptr(unsafe.Pointer(unsafe.SliceData(b)))%8 != 0 {
+		return nil, fmt.Errorf("%d numbers are said to lie at %d of %d bytes", n, at, size)
+	}
+	return unsafe.Slice((*float64)(unsafe.Pointer(unsafe.SliceData(b[at:]))), n), nil
+}
+
+// decode decodes a table without labels.
+func decode(b []byte) (*table, error) {
 	d, err := dataset.Decode(b)
 	if err != nil {
 		return nil, err
 	}
 	t := &table{rows: d.Rows()}
-	if t.x, t.dim, err = d.List("x"); err != nil {
-		return nil, err
-	}
-	if labelled {
-		t.y, err = d.Float64("y")
-	}
+	t.x, t.dim, err = d.List("x")
 	return t, err
 }
 

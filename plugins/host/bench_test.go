@@ -5,6 +5,10 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
 // BenchmarkSession measures a whole session: open, one step, close, of trials that do nothing, with
@@ -61,6 +65,84 @@ func BenchmarkPlay(b *testing.B) {
 	}
 }
 
+// BenchmarkRound measures one round of online games, by either transport.
+func BenchmarkRound(b *testing.B) {
+	for _, trials := range []int{1, 1000} {
+		overBoth(b, fmt.Sprint(trials), self("plugin"), func(b *testing.B, p *Process) {
+			r := request("test/quiet", trials, 0, 1, nil)
+			r.Setting.Task, r.Setting.Rounds = pluginv1.Task_TASK_ONLINE, 1<<30
+			s, _, err := p.Open(b.Context(), r, nil)
+			if err != nil {
+				b.Fatal(err)
+			}
+			counts, truths := make([]uint32, trials), make([]float64, trials)
+			for j := range counts {
+				counts[j], truths[j] = 1, 1
+			}
+			told := truths[:0]
+			for b.Loop() {
+				if _, _, err := s.Round(b.Context(), counts, told, func([]float64) {}); err != nil {
+					b.Fatal(err)
+				}
+				told = truths
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(trials), "ns/query")
+		})
+	}
+}
+
+// BenchmarkAnswers measures a step of 100,000 points of one trial, whose model answers at once.
+func BenchmarkAnswers(b *testing.B) {
+	const points = 100_000
+	overBoth(b, "100000", self("plugin"), func(b *testing.B, p *Process) {
+		s, _, err := p.Open(b.Context(), request("test/quiet", 1, 1, 1, nil), numbered(1))
+		if err != nil {
+			b.Fatal(err)
+		}
+		for b.Loop() {
+			if _, _, err := s.Step(b.Context(), []uint32{points}, func([]float64) {}); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/points, "ns/answer")
+	})
+}
+
+// BenchmarkCheck measures the check of answers that are all in range.
+func BenchmarkCheck(b *testing.B) {
+	answers := make([]float64, MaxAnswers)
+	for i := range answers {
+		answers[i] = float64(1 - 2*(i&1))
+	}
+	c := cut([]uint32{MaxAnswers}, MaxAnswers)
+	c.next()
+	for _, means := range []bool{false, true} {
+		b.Run(fmt.Sprintf("means=%v", means), func(b *testing.B) {
+			s := &Session{means: means, rows: []int{0}, ended: []bool{false}}
+			for b.Loop() {
+				s.check(answers, c, false)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/MaxAnswers, "ns/answer")
+		})
+	}
+}
+
+// overBoth runs f with a process that takes its sessions from the mailbox, and with one that takes
+// them by gRPC.
+func overBoth(b *testing.B, name string, c Command, f func(b *testing.B, p *Process)) {
+	for transport, without := range map[string]bool{"mailbox": false, "grpc": true} {
+		b.Run(name+"/"+transport, func(b *testing.B) {
+			c.noMailbox = without
+			p := start(b, c)
+			b.ReportAllocs()
+			ours, theirs := cpuTime(), cpuTimeOf(p.Pid())
+			f(b, p)
+			b.ReportMetric(float64(cpuTime()-ours)/float64(b.N), "host-cpu-ns/op")
+			b.ReportMetric(float64(cpuTimeOf(p.Pid())-theirs)/float64(b.N), "plugin-cpu-ns/op")
+		})
+	}
+}
+
 // BenchmarkStart measures a process from its start to the end.
 func BenchmarkStart(b *testing.B) {
 	for b.Loop() {
@@ -70,6 +152,14 @@ func BenchmarkStart(b *testing.B) {
 		}
 		p.Stop()
 	}
+}
+
+// cpuTimeOf returns the processor time that a process has used; 0 where only Linux tells.
+func cpuTimeOf(pid int) time.Duration {
+	const scheduled = 2
+	var t unix.Timespec
+	_ = unix.ClockGettime(int32(^pid<<3|scheduled), &t)
+	return time.Duration(t.Nano())
 }
 
 // cpuTime returns the processor time that this process has used: a measure that other work on the

@@ -15,15 +15,16 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/shatterlab/shatter/pipeline/dataset"
+	"github.com/shatterlab/shatter/plugins/mailbox"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
 // Limits of a session. Step cuts larger requests by itself; Open refuses larger ones.
 const (
-	MaxTrials  = 25_000   // trials of a session
-	MaxSample  = 64 << 20 // bytes of a session's sample, trials*n*(dim+1)*8; a larger single trial travels alone
-	MaxAnswers = 65_536   // answers in a message
-	MaxPoints  = 16 << 20 // bytes of points in a message
+	MaxTrials  = 25_000             // trials of a session
+	MaxSample  = 64 << 20           // bytes of a session's sample, trials*n*(dim+1)*8; a larger single trial travels alone
+	MaxAnswers = mailbox.MaxAnswers // in a message
+	MaxPoints  = 16 << 20           // bytes of points in a message
 )
 
 // Command tells what to start and under which limits. The zero value of every field but Path works.
@@ -42,6 +43,8 @@ type Command struct {
 	// Dataset is a table with points "x" that all sessions share (StepShared). It stays the caller's.
 	// nil: none.
 	Dataset *dataset.Memory
+
+	noMailbox bool // sessions go by gRPC, for tests
 }
 
 func (c Command) withDefaults() Command {
@@ -71,7 +74,10 @@ type Process struct {
 	rpc         pluginv1.PluginClient
 	description *pluginv1.DescribeResponse
 	memory      *dataset.Memory
-	points      *pluginv1.Table // the shared dataset; nil: none
+	last        filled           // what lies in memory, as far as fill needs to know
+	points      *pluginv1.Table  // the shared dataset; nil: none
+	letters     *dataset.Memory  // the mailbox; nil: this machine has none
+	mail        *mailbox.Mailbox // the view of it; nil: the plugin takes sessions by gRPC
 
 	life    context.Context // of all calls; not the caller's, whose end has to be explained first
 	cancel  context.CancelFunc
@@ -168,6 +174,9 @@ func (p *Process) Stop() {
 			p.memUse.Lock()
 			defer p.memUse.Unlock()
 			_ = p.memory.Close()
+			if p.letters != nil {
+				_ = p.letters.Close()
+			}
 		})
 	})
 }

@@ -68,7 +68,8 @@ func learnQuiet(context.Context, *algo.Trial[struct{ Rounds []int }], *algo.Data
 // quiet learns nothing: its answers are 0, and it allocates nothing.
 var quiet = algo.Algorithm[quietParams]{
 	Name: "test/quiet", Version: "1", Doc: "Answers 0.",
-	Learn: func(context.Context, *algo.Trial[quietParams], *algo.Data) (algo.Model, error) { return zero{}, nil },
+	Learn:  func(context.Context, *algo.Trial[quietParams], *algo.Data) (algo.Model, error) { return zero{}, nil },
+	Online: func(context.Context, *algo.Trial[quietParams]) (algo.Learner, error) { return zero{}, nil },
 }
 
 type zero struct{}
@@ -77,6 +78,8 @@ func (zero) Predict(_ context.Context, _ *algo.Data, out []float64) error {
 	clear(out)
 	return nil
 }
+
+func (zero) Observe(context.Context, *algo.Data, []float64) error { return nil }
 
 // behaviour says what goes wrong, and in which trial: the one whose first example is At.
 type behaviour struct {

@@ -29,7 +29,7 @@ type OpenRequest struct {
 // process is free for another session after Close.
 type Session struct {
 	p        *Process
-	stream   grpc.BidiStreamingClient[pluginv1.SessionRequest, pluginv1.SessionResponse]
+	stream   grpc.BidiStreamingClient[pluginv1.SessionRequest, pluginv1.SessionResponse] // nil: messages go by the mailbox
 	metrics  []*pluginv1.Metric
 	trials   int
 	dim      int
@@ -74,9 +74,10 @@ func (p *Process) Open(ctx context.Context, r OpenRequest, fill func(x, y []floa
 		return nil, nil, err
 	}
 	const where = "learning"
-	if s.stream, err = p.rpc.Session(p.life); err != nil {
-		s.release()
-		return nil, nil, p.explain(err, where)
+	if p.mail == nil {
+		if s.stream, err = p.rpc.Session(p.life); err != nil {
+			return nil, nil, s.broken(where, err)
+		}
 	}
 	a, err := s.exchange(ctx, where, s.trials, &pluginv1.SessionRequest{Request: &pluginv1.SessionRequest_Open{
 		Open: &pluginv1.Open{Setting: r.Setting, Seeds: r.Seeds, Sample: sample, Revealed: revealed},
@@ -189,16 +190,26 @@ func notReported(n int) []float64 {
 	return v
 }
 
-// exchange sends a request and returns its answer. On the way there may be reports of progress.
-// where is what the plugin does meanwhile, for messages, and trials the number that it works on.
+// exchange sends a request and returns its answer. where is what the plugin does meanwhile, for
+// messages, and trials the number that it works on.
 func (s *Session) exchange(ctx context.Context, where string, trials int, q *pluginv1.SessionRequest) (
 	*pluginv1.SessionResponse, error,
 ) {
-	w := s.p.watch(ctx, &watch{
+	w := &watch{
 		where: where, trials: trials, total: s.trials, limit: s.p.child.command.Trial, progress: s.p.description.Progress,
-	})
-	defer w.stop()
+	}
 	s.messages++
+	if s.p.mail != nil {
+		return s.post(ctx, w, q)
+	}
+	return s.send(ctx, w, q)
+}
+
+// send exchanges messages by gRPC. On the way there may be reports of progress.
+func (s *Session) send(ctx context.Context, w *watch, q *pluginv1.SessionRequest) (*pluginv1.SessionResponse, error) {
+	s.p.watch(ctx, w)
+	defer w.stop()
+	where := w.where
 	if err := s.stream.Send(q); err != nil && !errors.Is(err, io.EOF) { // at io.EOF the reason is to be received
 		return nil, s.broken(where, err)
 	}

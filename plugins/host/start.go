@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/shatterlab/shatter/pipeline/dataset"
+	"github.com/shatterlab/shatter/plugins/mailbox"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
@@ -83,9 +84,13 @@ func (p *Process) prepare(c Command) (err error) {
 		_ = p.memory.Close()
 		return err
 	}
-	files := []*os.File{p.memory.File()}
+	files := make([]*os.File, pluginv1.MailboxFD+1-pluginv1.SessionFD) // nil: closed
+	files[0] = p.memory.File()
 	if c.Dataset != nil {
-		files = append(files, c.Dataset.File())
+		files[pluginv1.DatasetFD-pluginv1.SessionFD] = c.Dataset.File()
+	}
+	if p.openMailbox(c); p.letters != nil {
+		files[pluginv1.MailboxFD-pluginv1.SessionFD] = p.letters.File()
 	}
 	p.child = newChild(c, dir, files...)
 	p.client = plugin.NewClient(&plugin.ClientConfig{
@@ -109,6 +114,22 @@ func (p *Process) prepare(c Command) (err error) {
 		},
 	})
 	return nil
+}
+
+// openMailbox makes the mailbox, where this machine has what it needs.
+func (p *Process) openMailbox(c Command) {
+	if c.noMailbox {
+		return
+	}
+	memory, err := dataset.NewWritableMemory("shatter-mailbox", mailbox.Size)
+	if err != nil {
+		return
+	}
+	if p.mail, err = mailbox.Open(memory.Bytes()); err != nil {
+		_ = memory.Close()
+		return
+	}
+	p.letters = memory
 }
 
 // runner returns the process that go-plugin is to start. cmd carries the environment that go-plugin
@@ -196,11 +217,14 @@ func explainExec(err error) string {
 // describe asks once what the plugin serves.
 func (p *Process) describe(ctx context.Context) error {
 	err := p.call(ctx, "describing itself", startWait, func(ctx context.Context) (err error) {
-		p.description, err = p.rpc.Describe(ctx, &pluginv1.DescribeRequest{})
+		p.description, err = p.rpc.Describe(ctx, &pluginv1.DescribeRequest{Mailbox: p.mail != nil})
 		return err
 	})
 	if err != nil {
 		return err
+	}
+	if !p.description.Mailbox {
+		p.mail = nil
 	}
 	if reason := checkDescription(p.description); reason != "" {
 		return &StartError{Plugin: p.child.command.Path, Reason: reason}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"unsafe"
 
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
@@ -116,24 +117,36 @@ func (s *Session) ask(ctx context.Context, q *pluginv1.Step, c *piece) ([]Fault,
 	if a == nil {
 		return nil, s.broken(where, unexpected(r, "answers"))
 	}
-	if len(a.Values) != 8*c.rows {
-		return nil, s.broken(where, fmt.Errorf("it gave %d bytes of answers where %d points need %d",
-			len(a.Values), c.rows, 8*c.rows))
-	}
-	queries := q.Play && !s.online
-	if queries && len(a.Marks) != c.rows {
-		return nil, s.broken(where, fmt.Errorf("it gave %d marks of %d queries", len(a.Marks), c.rows))
+	from, queries := len(s.answers), q.Play && !s.online
+	if err := s.take(a, c.rows, queries); err != nil {
+		return nil, s.broken(where, err)
 	}
 	faults, err := s.faults(a.Faults)
 	if err != nil {
 		return nil, s.broken(where, err)
 	}
-	from := len(s.answers)
+	return append(faults, s.check(s.answers[from:], c, queries)...), nil
+}
+
+// take appends the answers to that many points, and their marks if they are to queries.
+func (s *Session) take(a *pluginv1.Answers, rows int, queries bool) error {
+	if s.stream == nil {
+		if int(a.Rows) != rows {
+			return fmt.Errorf("it gave %d answers to %d points", a.Rows, rows)
+		}
+		return s.takeAnswers(rows, queries)
+	}
+	if len(a.Values) != 8*rows {
+		return fmt.Errorf("it gave %d bytes of answers where %d points need %d", len(a.Values), rows, 8*rows)
+	}
 	s.answers = appendFloats(s.answers, a.Values)
+	if queries && len(a.Marks) != rows {
+		return fmt.Errorf("it gave %d marks of %d queries", len(a.Marks), rows)
+	}
 	if queries {
 		s.marks = append(s.marks, a.Marks...)
 	}
-	return append(faults, s.check(s.answers[from:], c, queries)...), nil
+	return nil
 }
 
 // check finds the trials of a piece that gave an answer out of range. play is set for queries, whose
@@ -142,6 +155,10 @@ func (s *Session) check(answers []float64, c *piece, play bool) (faults []Fault)
 	next, done := 0, s.rows
 	if play {
 		done = s.queries
+	}
+	if inRange(answers, play || !s.online && !s.means) {
+		c.count(done)
+		return nil
 	}
 	for j := c.from; j < c.to; j++ {
 		for i, a := range answers[next : next+int(c.counts[j])] {
@@ -167,6 +184,25 @@ func (s *Session) check(answers []float64, c *piece, play bool) (faults []Fault)
 		done[j] += int(c.counts[j])
 	}
 	return faults
+}
+
+// inRange reports whether all numbers are -1 or +1, or, if they need not be labels, lie in [-1, 1].
+func inRange(v []float64, labels bool) bool {
+	// Without their signs, the bits of numbers are in the order of the numbers, with infinity and NaN
+	// above them.
+	const sign, one = 1 << 63, 0x3FF << 52
+	bits := unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(v))), len(v))
+	var notOne, above uint64
+	if labels {
+		for _, b := range bits {
+			notOne |= b&^sign ^ one
+		}
+	} else {
+		for _, b := range bits {
+			above |= one - b&^sign // below 0: the sign bit
+		}
+	}
+	return notOne == 0 && above&sign == 0
 }
 
 // badAnswer describes an answer that is not in [-1, 1].
@@ -195,6 +231,13 @@ type piece struct {
 // cut cuts a step into pieces of at most limit rows: call next before each.
 func cut(counts []uint32, limit int) *piece {
 	return &piece{all: counts, limit: limit, counts: make([]uint32, len(counts))}
+}
+
+// count adds the counts of the piece to those of all trials.
+func (c *piece) count(done []int) {
+	for j := c.from; j < c.to; j++ {
+		done[j] += int(c.counts[j])
+	}
 }
 
 // next goes to the next piece and reports whether there is one.

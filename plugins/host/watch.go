@@ -25,7 +25,7 @@ type watch struct {
 	total    int           // trials of the session, for messages
 	limit    time.Duration // of one trial
 	progress bool          // the plugin tells how far it is
-	over     chan struct{} // closed when the call is over
+	over     chan struct{} // closed when the call is over; nil: who waits for the answer looks himself
 
 	mu     sync.Mutex
 	closed bool
@@ -35,15 +35,22 @@ type watch struct {
 	begun  uint32    // trials of this call that have begun, as the plugin reports
 	done   uint32    // those of them that are done
 	count  int       // of reports
+	looked time.Time // when memory and time were last looked at
+	beats  uint32    // of the mailbox
 }
 
-// watch begins to supervise a call.
+// watch begins to supervise a call, until stop is called.
 func (p *Process) watch(ctx context.Context, w *watch) *watch {
-	w.p, w.over = p, make(chan struct{})
-	w.start = time.Now()
-	w.heard, w.since = w.start, w.start
+	w.over = make(chan struct{})
+	w.begin(p)
 	go w.run(ctx)
 	return w
+}
+
+// begin notes that a call of p begins.
+func (w *watch) begin(p *Process) {
+	w.p, w.start = p, time.Now()
+	w.heard, w.since, w.looked = w.start, w.start, w.start
 }
 
 func (w *watch) stop() {
@@ -81,6 +88,20 @@ func (w *watch) run(ctx context.Context) {
 			w.checkTime()
 		}
 	}
+}
+
+// look does what run does, once, for a caller who waits for the plugin himself and calls it now and
+// then. It reports whether the process has ended or is about to.
+func (w *watch) look(ctx context.Context) (gone bool) {
+	if err := ctx.Err(); err != nil {
+		w.end(Cancelled, err.Error(), err)
+	}
+	if now := time.Now(); now.Sub(w.looked) >= watchEvery {
+		w.looked = now
+		w.checkMemory()
+		w.checkTime()
+	}
+	return w.p.child.ended() != ""
 }
 
 // end ends the process, unless the call is over.

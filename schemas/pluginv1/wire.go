@@ -18,4 +18,5 @@ const (
 	LifelineFD = 3 // a pipe that nothing is written to: at its end the host is gone, and the plugin exits
 	SessionFD  = 4 // memory file of sessions
 	DatasetFD  = 5 // memory file of a shared dataset, where there is one
+	MailboxFD  = 6 // memory file of messages, where DescribeRequest says so
 )

@@ -1,0 +1,171 @@
+// Package mailbox carries the messages of sessions between a host and its plugin in memory that both
+// have mapped, in the layout that plugin.proto describes. A message and its answer cost four system
+// calls, and no goroutine. It needs futexes, which Linux has; elsewhere sessions go by gRPC.
+//
+// A host asks ([Mailbox.Ask]) and waits for the answer; a plugin waits for the next request
+// ([Mailbox.Next]) and answers. Neither side trusts what the other may change meanwhile: a message
+// is copied before it is decoded, and lengths are bounded by the layout.
+package mailbox
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/shatterlab/shatter/schemas/pluginv1"
+)
+
+// MaxAnswers is the number of answers that a mailbox has room for.
+const MaxAnswers = 65_536
+
+// Offsets of the parts, after the header.
+const (
+	requestAt  = 4096
+	responseAt = requestAt + pluginv1.MaxMessage
+	valuesAt   = responseAt + pluginv1.MaxMessage
+	marksAt    = valuesAt + 8*MaxAnswers
+
+	// Size is that of a mailbox in bytes, of which only what is used costs memory.
+	Size = marksAt + MaxAnswers
+)
+
+// header lies at the start of a mailbox. The words of either side have a cache line of their own.
+type header struct {
+	asked         atomic.Uint32
+	requestLength atomic.Uint32
+	_             [56]byte
+
+	answered       atomic.Uint32
+	responseLength atomic.Uint32
+	begun, done    atomic.Uint32
+	beats          atomic.Uint32
+}
+
+// Mailbox is one side's view of a mailbox. Each side uses it from one goroutine at a time, but for
+// Beat.
+type Mailbox struct {
+	*header
+	b     []byte
+	count uint32 // requests so far
+	copy  []byte // of the message read last
+}
+
+// Open returns a view of the mailbox in b, or an error if this machine has no futexes. Host and
+// plugin both open it, before the first request.
+func Open(b []byte) (*Mailbox, error) {
+	if len(b) < Size {
+		return nil, fmt.Errorf("open mailbox: %d bytes where %d are needed", len(b), Size)
+	}
+	m := &Mailbox{header: (*header)(unsafe.Pointer(&b[0])), b: b}
+	if err := wake(&m.asked); err != nil {
+		return nil, fmt.Errorf("open mailbox: %w", err)
+	}
+	return m, nil
+}
+
+// part returns n bytes of the mailbox.
+func (m *Mailbox) part(at, n int) []byte { return m.b[at : at+n : at+n] }
+
+// Ask gives the plugin a request. The request before must have been answered, which Await told.
+func (m *Mailbox) Ask(q proto.Message) error {
+	if n := m.answered.Load(); n != m.count {
+		return fmt.Errorf("it answered %d requests when it had been sent %d", n, m.count)
+	}
+	m.begun.Store(0)
+	m.done.Store(0)
+	if err := write(q, m.part(requestAt, pluginv1.MaxMessage), &m.requestLength); err != nil {
+		return err
+	}
+	m.count++
+	m.asked.Store(m.count)
+	return wake(&m.asked)
+}
+
+// Await waits for the answer to the last request, no longer than d, and reports whether it is there.
+// It may return early without it.
+func (m *Mailbox) Await(d time.Duration) (bool, error) {
+	n := m.answered.Load()
+	if n == m.count-1 {
+		wait(&m.answered, n, d)
+		n = m.answered.Load()
+	}
+	if n != m.count && n != m.count-1 {
+		return false, fmt.Errorf("it answered %d requests when it had been sent %d", n, m.count)
+	}
+	return n == m.count, nil
+}
+
+// Response decodes the answer to the last request into r.
+func (m *Mailbox) Response(r proto.Message) error {
+	return m.read(m.part(responseAt, pluginv1.MaxMessage), &m.responseLength, r)
+}
+
+// Progress returns what the plugin says of the present request, and how often it has said so.
+func (m *Mailbox) Progress() (begun, done, beats uint32) {
+	return m.begun.Load(), m.done.Load(), m.beats.Load()
+}
+
+// Next waits for the next request and decodes it into q.
+func (m *Mailbox) Next(q proto.Message) error {
+	const long = time.Hour
+	for m.asked.Load() == m.count {
+		wait(&m.asked, m.count, long)
+	}
+	m.count = m.asked.Load()
+	return m.read(m.part(requestAt, pluginv1.MaxMessage), &m.requestLength, q)
+}
+
+// Answer answers the request that Next returned. After an error nothing is answered yet.
+func (m *Mailbox) Answer(r proto.Message) error {
+	if err := write(r, m.part(responseAt, pluginv1.MaxMessage), &m.responseLength); err != nil {
+		return err
+	}
+	m.answered.Store(m.count)
+	return wake(&m.answered)
+}
+
+// Counters returns the words in which a plugin counts the trials that it has begun and done.
+func (m *Mailbox) Counters() (begun, done *atomic.Uint32) { return &m.begun, &m.done }
+
+// Beat says that the plugin lives. It may be called from any goroutine.
+func (m *Mailbox) Beat() { m.beats.Add(1) }
+
+// Values returns the memory of the first n answers, at most MaxAnswers. The host copies them before
+// it looks at them.
+func (m *Mailbox) Values(n int) []float64 {
+	b := m.part(valuesAt, 8*MaxAnswers)
+	return unsafe.Slice((*float64)(unsafe.Pointer(&b[0])), MaxAnswers)[:n:n]
+}
+
+// Marks returns the memory of their marks.
+func (m *Mailbox) Marks(n int) []byte { return m.part(marksAt, MaxAnswers)[:n:n] }
+
+// write encodes a message into a part.
+func write(message proto.Message, part []byte, length *atomic.Uint32) error {
+	b, err := proto.MarshalOptions{}.MarshalAppend(part[:0], message)
+	if err != nil {
+		return err
+	}
+	if len(b) > len(part) {
+		return fmt.Errorf("a message of %d bytes is longer than the limit of %d", len(b), len(part))
+	}
+	length.Store(uint32(len(b)))
+	return nil
+}
+
+// read decodes a message that lies in a part.
+func (m *Mailbox) read(part []byte, length *atomic.Uint32, to proto.Message) error {
+	n := length.Load()
+	if uint64(n) > uint64(len(part)) {
+		return fmt.Errorf("a message of %d bytes is longer than the limit of %d", n, len(part))
+	}
+	m.copy = append(m.copy[:0], part[:n]...)
+	if err := proto.Unmarshal(m.copy, to); err != nil {
+		return errors.New("its message cannot be decoded") // proto's text differs from run to run
+	}
+	return nil
+}
