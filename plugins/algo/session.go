@@ -2,10 +2,9 @@ package algo
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
+	"slices"
 	"sync/atomic"
 
 	"github.com/shatterlab/shatter/plugins/mailbox"
@@ -245,7 +244,7 @@ func (t *session) forEach(counts []uint32, f func(j, lo, hi int)) {
 // round holds the points of the round played last, copied because their memory is used again.
 type round struct {
 	counts []uint32 // by trial
-	x      []float64
+	x, y   []float64
 	dim    int
 }
 
@@ -259,11 +258,10 @@ func (t *session) observe(packed []byte) error {
 	if len(packed) == 0 {
 		return nil
 	}
-	y := make([]float64, len(packed)/8)
-	for i := range y {
-		y[i] = math.Float64frombits(binary.LittleEndian.Uint64(packed[8*i:]))
-	}
 	r := &t.round
+	r.y = slices.Grow(r.y[:0], len(packed)/8)[:len(packed)/8]
+	copy(bytesOf(r.y), packed)
+	y := r.y
 	if len(packed)%8 != 0 || len(y)*r.dim != len(r.x) || len(r.x) == 0 {
 		return fmt.Errorf("%d bytes of truths do not fit the %d numbers of the points played last", len(packed), len(r.x))
 	}

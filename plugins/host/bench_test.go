@@ -114,7 +114,7 @@ func BenchmarkCheck(b *testing.B) {
 	for i := range answers {
 		answers[i] = float64(1 - 2*(i&1))
 	}
-	c := cut([]uint32{MaxAnswers}, MaxAnswers)
+	c := new(piece).cut([]uint32{MaxAnswers}, MaxAnswers)
 	c.next()
 	for _, means := range []bool{false, true} {
 		b.Run(fmt.Sprintf("means=%v", means), func(b *testing.B) {

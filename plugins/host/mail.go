@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/shatterlab/shatter/plugins/mailbox"
@@ -21,17 +20,8 @@ var errGone = errors.New("it ended without an answer")
 // post exchanges messages by the mailbox, and supervises the process meanwhile.
 func (s *Session) post(ctx context.Context, w *watch, q *pluginv1.SessionRequest) (*pluginv1.SessionResponse, error) {
 	w.begin(s.p)
-	r := new(pluginv1.SessionResponse)
-	err := s.p.useMailbox(func(m *mailbox.Mailbox) error {
-		if err := m.Ask(q); err != nil {
-			return err
-		}
-		if err := w.await(ctx, m); err != nil {
-			return err
-		}
-		return m.Response(r)
-	})
-	if f, failed := r.GetResponse().(*pluginv1.SessionResponse_Failure); err == nil && failed {
+	r, err := w.post(ctx, q)
+	if f, failed := r.GetResponse().(*pluginv1.SessionResponse_Failure); failed {
 		err = fmt.Errorf("it answered with an error: %s", limited(f.Failure))
 	}
 	if err != nil {
@@ -41,14 +31,22 @@ func (s *Session) post(ctx context.Context, w *watch, q *pluginv1.SessionRequest
 	return r, nil
 }
 
-// useMailbox calls f, which uses the mailbox, unless Stop has closed it.
-func (p *Process) useMailbox(f func(m *mailbox.Mailbox) error) error {
-	p.memUse.RLock()
-	defer p.memUse.RUnlock()
-	if p.letters.Bytes() == nil {
-		return errGone
+// post exchanges messages while Stop must not close the mailbox.
+func (w *watch) post(ctx context.Context, q *pluginv1.SessionRequest) (*pluginv1.SessionResponse, error) {
+	w.p.memUse.RLock()
+	defer w.p.memUse.RUnlock()
+	m := w.p.mail
+	if w.p.letters.Bytes() == nil {
+		return nil, errGone
 	}
-	return f(p.mail)
+	if err := m.Ask(q); err != nil {
+		return nil, err
+	}
+	if err := w.await(ctx, m); err != nil {
+		return nil, err
+	}
+	r := new(pluginv1.SessionResponse)
+	return r, m.Response(r)
 }
 
 // await waits until the plugin has answered in the mailbox.
@@ -70,11 +68,14 @@ func (w *watch) await(ctx context.Context, m *mailbox.Mailbox) error {
 
 // takeAnswers appends the answers in the mailbox, and their marks if they are to queries.
 func (s *Session) takeAnswers(rows int, marks bool) error {
-	return s.p.useMailbox(func(m *mailbox.Mailbox) error {
-		s.answers = append(slices.Grow(s.answers, rows), m.Values(rows)...)
-		if marks {
-			s.marks = append(s.marks, m.Marks(rows)...)
-		}
-		return nil
-	})
+	s.p.memUse.RLock()
+	defer s.p.memUse.RUnlock()
+	if s.p.letters.Bytes() == nil {
+		return errGone
+	}
+	s.answers = append(s.answers, s.p.mail.Values(rows)...)
+	if marks {
+		s.marks = append(s.marks, s.p.mail.Marks(rows)...)
+	}
+	return nil
 }

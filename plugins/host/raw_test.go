@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"os"
+	"strings"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/go-plugin"
@@ -57,6 +58,10 @@ func (p rawPlugin) Describe(context.Context, *pluginv1.DescribeRequest) (*plugin
 		d.Algorithms = nil
 	case "silent description":
 		select {}
+	}
+	if strings.HasPrefix(p.kind, "mail ") {
+		d.Mailbox = true
+		go openRawMail(p.kind).serve()
 	}
 	return d, nil
 }

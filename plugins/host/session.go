@@ -42,6 +42,10 @@ type Session struct {
 	marks    []byte // of the answers, where they are to queries
 	messages int    // sent and received so far
 	closed   bool
+
+	piece   piece                    // of the present step
+	request *pluginv1.SessionRequest // with a Step, the same for all
+	call    watch                    // of the present request, where messages go by the mailbox
 }
 
 // Open starts a session. It calls fill to draw the samples of all trials, trial after trial,
@@ -63,6 +67,7 @@ func (p *Process) Open(ctx context.Context, r OpenRequest, fill func(x, y []floa
 		online: r.Setting.Task == pluginv1.Task_TASK_ONLINE, means: r.Setting.Means,
 	}
 	s.ended, s.rows, s.queries = make([]bool, s.trials), make([]int, s.trials), make([]int, s.trials)
+	s.request = &pluginv1.SessionRequest{Request: &pluginv1.SessionRequest_Step{Step: &pluginv1.Step{}}}
 	for _, a := range p.description.Algorithms {
 		if a.Name == r.Setting.Algorithm {
 			s.metrics = a.Metrics
@@ -195,14 +200,18 @@ func notReported(n int) []float64 {
 func (s *Session) exchange(ctx context.Context, where string, trials int, q *pluginv1.SessionRequest) (
 	*pluginv1.SessionResponse, error,
 ) {
-	w := &watch{
+	w := &s.call
+	if s.stream != nil {
+		w = new(watch) // it may be read a little longer
+	}
+	*w = watch{
 		where: where, trials: trials, total: s.trials, limit: s.p.child.command.Trial, progress: s.p.description.Progress,
 	}
 	s.messages++
-	if s.p.mail != nil {
-		return s.post(ctx, w, q)
+	if s.stream != nil {
+		return s.send(ctx, w, q)
 	}
-	return s.send(ctx, w, q)
+	return s.post(ctx, w, q)
 }
 
 // send exchanges messages by gRPC. On the way there may be reports of progress.

@@ -71,7 +71,7 @@ func TestCut(t *testing.T) {
 		limit := rapid.IntRange(1, 40).Draw(t, "limit")
 		given := make([]uint32, len(counts))
 		last := 0
-		for c := cut(counts, limit); c.next(); {
+		for c := new(piece).cut(counts, limit); c.next(); {
 			rows, trials := 0, 0
 			for j, n := range c.counts {
 				if n == 0 {

@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"unsafe"
+
+	"google.golang.org/protobuf/proto"
 
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
@@ -35,9 +38,10 @@ func (s *Session) Play(ctx context.Context, counts []uint32, fill func(x []float
 func (s *Session) put(ctx context.Context, counts []uint32, fill func(x []float64), play bool) (
 	[]float64, []Fault, error,
 ) {
-	return s.step(ctx, counts, s.mostRows(), func(c *piece) (*pluginv1.Step, error) {
-		points, err := s.p.fill(0, c.rows, s.dim, false, func(x, _ []float64) { fill(x) })
-		return &pluginv1.Step{Counts: c.counts, Points: points, Play: play}, err
+	return s.step(ctx, counts, s.mostRows(), func(c *piece, q *pluginv1.Step) (err error) {
+		q.Play = play
+		q.Points, err = s.p.fill(0, c.rows, s.dim, false, func(x, _ []float64) { fill(x) })
+		return err
 	})
 }
 
@@ -57,9 +61,10 @@ func (s *Session) Round(ctx context.Context, counts []uint32, truths []float64, 
 	if limit := s.mostRows(); rows > limit {
 		return nil, nil, fmt.Errorf("play a round of %d games: at most %d fit a message", rows, limit)
 	}
-	return s.step(ctx, counts, max(1, rows), func(c *piece) (*pluginv1.Step, error) {
-		points, err := s.p.fill(0, c.rows, s.dim, false, func(x, _ []float64) { fill(x) })
-		return &pluginv1.Step{Counts: c.counts, Points: points, Play: true, Truths: packed(truths)}, err
+	return s.step(ctx, counts, max(1, rows), func(c *piece, q *pluginv1.Step) (err error) {
+		q.Play, q.Truths = true, packed(truths)
+		q.Points, err = s.p.fill(0, c.rows, s.dim, false, func(x, _ []float64) { fill(x) })
+		return err
 	})
 }
 
@@ -77,14 +82,15 @@ func (s *Session) StepShared(ctx context.Context, counts []uint32, first uint64)
 			return nil, nil, fmt.Errorf("step: rows %d and %d more are not in a dataset of %d", first, count, points.Rows)
 		}
 	}
-	return s.step(ctx, counts, MaxAnswers, func(c *piece) (*pluginv1.Step, error) {
-		return &pluginv1.Step{Counts: c.counts, Points: points, Shared: true, FirstRow: first + uint64(c.offset)}, nil
+	return s.step(ctx, counts, MaxAnswers, func(c *piece, q *pluginv1.Step) error {
+		q.Points, q.Shared, q.FirstRow = points, true, first+uint64(c.offset)
+		return nil
 	})
 }
 
-// step asks in pieces of at most limit rows, each in a message from request.
+// step asks in pieces of at most limit rows, each in a message that request completes.
 func (s *Session) step(
-	ctx context.Context, counts []uint32, limit int, request func(*piece) (*pluginv1.Step, error),
+	ctx context.Context, counts []uint32, limit int, request func(*piece, *pluginv1.Step) error,
 ) ([]float64, []Fault, error) {
 	if s.closed || len(counts) != s.trials {
 		return nil, nil, fmt.Errorf("step: %d counts for %d trials of a session (closed: %v)",
@@ -92,9 +98,11 @@ func (s *Session) step(
 	}
 	var faults []Fault
 	s.answers, s.marks = s.answers[:0], s.marks[:0]
-	for c := cut(counts, limit); c.next(); {
-		q, err := request(c)
-		if err != nil {
+	for c := s.piece.cut(counts, limit); c.next(); {
+		q := s.request.GetStep()
+		proto.Reset(q)
+		q.Counts = c.counts
+		if err := request(c, q); err != nil {
 			return nil, nil, err
 		}
 		found, err := s.ask(ctx, q, c)
@@ -109,7 +117,7 @@ func (s *Session) step(
 // ask sends one piece of a step and appends its answers.
 func (s *Session) ask(ctx context.Context, q *pluginv1.Step, c *piece) ([]Fault, error) {
 	const where = "answering"
-	r, err := s.exchange(ctx, where, c.trials, &pluginv1.SessionRequest{Request: &pluginv1.SessionRequest_Step{Step: q}})
+	r, err := s.exchange(ctx, where, c.trials, s.request)
 	if err != nil {
 		return nil, err
 	}
@@ -228,9 +236,11 @@ type piece struct {
 	offset   int // rows of the single trial that earlier pieces had
 }
 
-// cut cuts a step into pieces of at most limit rows: call next before each.
-func cut(counts []uint32, limit int) *piece {
-	return &piece{all: counts, limit: limit, counts: make([]uint32, len(counts))}
+// cut begins to cut a step into pieces of at most limit rows: call next before each.
+func (c *piece) cut(counts []uint32, limit int) *piece {
+	*c = piece{all: counts, limit: limit, counts: slices.Grow(c.counts[:0], len(counts))[:len(counts)]}
+	clear(c.counts)
+	return c
 }
 
 // count adds the counts of the piece to those of all trials.

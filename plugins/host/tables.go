@@ -60,6 +60,7 @@ func layOut(rows, dim int, labelled bool) (*dataset.Layout, error) {
 type filled struct {
 	shape
 	layout *dataset.Layout
+	table  *pluginv1.Table
 }
 
 type shape struct {
@@ -72,39 +73,37 @@ type shape struct {
 func (p *Process) fill(
 	offset uint64, rows, dim int, labelled bool, fill func(x, y []float64),
 ) (*pluginv1.Table, error) {
-	want, l := shape{offset, rows, dim, labelled}, p.last.layout
-	again := p.last.shape == want
-	if !again {
-		var err error
-		if l, err = layOut(rows, dim, labelled); err != nil {
-			return nil, err
-		}
-	}
 	p.memUse.RLock()
 	defer p.memUse.RUnlock()
 	b := p.memory.Bytes()
 	if b == nil {
 		return nil, p.child.gone("idle")
 	}
-	if need := int64(offset) + int64(l.Size()); need > int64(len(b)) {
-		return nil, &SizeError{Need: need, Have: int64(len(b))}
+	if want := (shape{offset, rows, dim, labelled}); p.last.shape != want { // else all but the values is there
+		l, err := layOut(rows, dim, labelled)
+		if err != nil {
+			return nil, err
+		}
+		if need := int64(offset) + int64(l.Size()); need > int64(len(b)) {
+			return nil, &SizeError{Need: need, Have: int64(len(b))}
+		}
+		l.Init(b[offset:])
+		t := &pluginv1.Table{
+			Place: pluginv1.Table_PLACE_SESSION, Offset: offset, Length: uint64(l.Size()),
+			Rows: uint64(rows), Dim: uint32(dim), XAt: l.At(0),
+		}
+		if labelled {
+			t.YAt = l.At(1)
+		}
+		p.last = filled{want, l, t}
 	}
-	b = b[offset:]
-	if !again { // else all but the values is there
-		l.Init(b)
-		p.last = filled{want, l}
+	l := p.last.layout
+	x, y := l.List(b[offset:], 0), []float64(nil)
+	if labelled {
+		y = l.Float64(b[offset:], 1)
 	}
-	t := &pluginv1.Table{
-		Place: pluginv1.Table_PLACE_SESSION, Offset: offset, Length: uint64(l.Size()),
-		Rows: uint64(rows), Dim: uint32(dim), XAt: l.At(0),
-	}
-	if !labelled {
-		fill(l.List(b, 0), nil)
-		return t, nil
-	}
-	t.YAt = l.At(1)
-	fill(l.List(b, 0), l.Float64(b, 1))
-	return t, nil
+	fill(x, y)
+	return p.last.table, nil
 }
 
 // sharedPoints returns where the points of a dataset lie.
@@ -128,6 +127,9 @@ func sharedPoints(b []byte) (*pluginv1.Table, error) {
 
 // packed encodes v as little-endian bytes.
 func packed(v []float64) []byte {
+	if len(v) == 0 {
+		return nil
+	}
 	b := make([]byte, 0, 8*len(v))
 	for _, x := range v {
 		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
