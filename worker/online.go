@@ -24,14 +24,16 @@ type game struct {
 
 // games begins the games of all trials.
 func (x *session) games() ([]game, error) {
-	list := make([]game, x.trials())
+	list, rounds, dim := make([]game, x.trials()), x.job.rounds(), x.job.pop.Dim()
 	for j := range list {
 		points, coin := x.adversaryStream(j, trial.Queries), x.adversaryStream(j, trial.Labels)
 		a, err := x.beginOwn(j).Rounds(*x.job.Cell.Adversary, x.job.N, points)
 		if err != nil {
 			return nil, err
 		}
-		list[j] = game{adversary: a, coin: rand.New(coin)}
+		list[j] = game{
+			adversary: a, coin: rand.New(coin), x: make([]float64, 0, rounds*dim), y: make([]float64, 0, rounds),
+		}
 	}
 	return list, nil
 }
