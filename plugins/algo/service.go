@@ -23,7 +23,7 @@ type service struct {
 	plugins     map[string]Plugin // by name
 	places      *places
 	turn        chan struct{} // holds a value while the algorithms are in use; see acquire
-	openMail    func() bool   // opens the mailbox once, and reports whether sessions are taken from it
+	openMailbox func() bool   // opens the mailbox once, and reports whether sessions are taken from it
 }
 
 // newService returns a service of the given algorithms, or an error if one is not valid.
@@ -34,7 +34,7 @@ func newService(plugins []Plugin, places *places) (*service, error) {
 		},
 		plugins: make(map[string]Plugin), places: places, turn: make(chan struct{}, 1),
 	}
-	s.openMail = sync.OnceValue(s.startMail)
+	s.openMailbox = sync.OnceValue(s.startMailbox)
 	if len(plugins) == 0 {
 		return nil, errors.New("no algorithm to serve")
 	}
@@ -53,7 +53,7 @@ func newService(plugins []Plugin, places *places) (*service, error) {
 }
 
 func (s *service) Describe(_ context.Context, q *pluginv1.DescribeRequest) (*pluginv1.DescribeResponse, error) {
-	if !q.GetMailbox() || !s.openMail() {
+	if !q.GetMailbox() || !s.openMailbox() {
 		return s.description, nil
 	}
 	d := proto.CloneOf(s.description)

@@ -29,7 +29,7 @@ type session struct {
 	round   round     // of all trials, in the task online
 
 	begun, done *atomic.Uint32   // trials, of the present request
-	mail        *mailbox.Mailbox // in which the answers go; nil: in messages
+	mailbox     *mailbox.Mailbox // in which the answers go; nil: in messages
 }
 
 func newSession(ctx context.Context, s *service) *session {
@@ -74,7 +74,7 @@ func (t *session) answer(q *pluginv1.SessionRequest) (*pluginv1.SessionResponse,
 // packAnswers returns the answers of the present request.
 func (t *session) packAnswers() *pluginv1.Answers {
 	a := &pluginv1.Answers{Faults: packFaults(t.faults)}
-	if t.mail != nil {
+	if t.mailbox != nil {
 		a.Rows = uint32(len(t.answers))
 	} else {
 		a.Values, a.Marks = bytesOf(t.answers), t.marks
@@ -211,8 +211,8 @@ func (t *session) step(s *pluginv1.Step) error {
 // makeRoom makes room for that many answers, none of which is filled, and for their marks.
 func (t *session) makeRoom(total int, marks bool) {
 	switch {
-	case t.mail != nil:
-		t.answers, t.marks = t.mail.Values(total), t.mail.Marks(total)
+	case t.mailbox != nil:
+		t.answers, t.marks = t.mailbox.Values(total), t.mailbox.Marks(total)
 	case cap(t.answers) < total:
 		t.answers, t.marks = make([]float64, total), make([]byte, total)
 	default:
@@ -282,7 +282,7 @@ func (t *session) rowsAsked(s *pluginv1.Step, points *table) (int, error) {
 		most = max(most, uint64(c))
 	}
 	rows, room := uint64(points.rows), uint64(pluginv1.MaxMessage/8)
-	if t.mail != nil {
+	if t.mailbox != nil {
 		room = mailbox.MaxAnswers
 	}
 	switch {

@@ -69,15 +69,15 @@ func (c Command) withDefaults() Command {
 // Process is one running plugin. Its methods may be called concurrently, but only one session is
 // open at a time. Stop must be called in the end, also when the process has ended by itself.
 type Process struct {
-	child       *child
-	client      *plugin.Client
-	rpc         pluginv1.PluginClient
-	description *pluginv1.DescribeResponse
-	memory      *dataset.Memory
-	last        filled           // what lies in memory, as far as fill needs to know
-	points      *pluginv1.Table  // the shared dataset; nil: none
-	letters     *dataset.Memory  // the mailbox; nil: this machine has none
-	mail        *mailbox.Mailbox // the view of it; nil: the plugin takes sessions by gRPC
+	child         *child
+	client        *plugin.Client
+	rpc           pluginv1.PluginClient
+	description   *pluginv1.DescribeResponse
+	memory        *dataset.Memory
+	last          filled           // table in memory
+	points        *pluginv1.Table  // the shared dataset; nil: none
+	mailboxMemory *dataset.Memory  // the mailbox; nil: this machine has none
+	mailbox       *mailbox.Mailbox // the view of it; nil: the plugin takes sessions by gRPC
 
 	life    context.Context // of all calls; not the caller's, whose end has to be explained first
 	cancel  context.CancelFunc
@@ -174,8 +174,8 @@ func (p *Process) Stop() {
 			p.memUse.Lock()
 			defer p.memUse.Unlock()
 			_ = p.memory.Close()
-			if p.letters != nil {
-				_ = p.letters.Close()
+			if p.mailboxMemory != nil {
+				_ = p.mailboxMemory.Close()
 			}
 		})
 	})

@@ -29,7 +29,7 @@ type OpenRequest struct {
 // process is free for another session after Close.
 type Session struct {
 	p        *Process
-	stream   grpc.BidiStreamingClient[pluginv1.SessionRequest, pluginv1.SessionResponse] // nil: messages go by the mailbox
+	stream   grpc.BidiStreamingClient[pluginv1.SessionRequest, pluginv1.SessionResponse] // nil: by the mailbox
 	metrics  []*pluginv1.Metric
 	trials   int
 	dim      int
@@ -45,7 +45,7 @@ type Session struct {
 
 	piece   piece                    // of the present step
 	request *pluginv1.SessionRequest // with a Step, the same for all
-	call    watch                    // of the present request, where messages go by the mailbox
+	call    watch                    // of the present request, if it goes by the mailbox
 }
 
 // Open starts a session. It calls fill to draw the samples of all trials, trial after trial,
@@ -79,7 +79,7 @@ func (p *Process) Open(ctx context.Context, r OpenRequest, fill func(x, y []floa
 		return nil, nil, err
 	}
 	const where = "learning"
-	if p.mail == nil {
+	if p.mailbox == nil {
 		if s.stream, err = p.rpc.Session(p.life); err != nil {
 			return nil, nil, s.broken(where, err)
 		}
@@ -202,7 +202,7 @@ func (s *Session) exchange(ctx context.Context, where string, trials int, q *plu
 ) {
 	w := &s.call
 	if s.stream != nil {
-		w = new(watch) // it may be read a little longer
+		w = new(watch) // the goroutine that watches may read it a little longer
 	}
 	*w = watch{
 		where: where, trials: trials, total: s.trials, limit: s.p.child.command.Trial, progress: s.p.description.Progress,

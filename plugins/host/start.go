@@ -89,8 +89,8 @@ func (p *Process) prepare(c Command) (err error) {
 	if c.Dataset != nil {
 		files[pluginv1.DatasetFD-pluginv1.SessionFD] = c.Dataset.File()
 	}
-	if p.openMailbox(c); p.letters != nil {
-		files[pluginv1.MailboxFD-pluginv1.SessionFD] = p.letters.File()
+	if p.openMailbox(c); p.mailboxMemory != nil {
+		files[pluginv1.MailboxFD-pluginv1.SessionFD] = p.mailboxMemory.File()
 	}
 	p.child = newChild(c, dir, files...)
 	p.client = plugin.NewClient(&plugin.ClientConfig{
@@ -125,11 +125,11 @@ func (p *Process) openMailbox(c Command) {
 	if err != nil {
 		return
 	}
-	if p.mail, err = mailbox.Open(memory.Bytes()); err != nil {
+	if p.mailbox, err = mailbox.Open(memory.Bytes()); err != nil {
 		_ = memory.Close()
 		return
 	}
-	p.letters = memory
+	p.mailboxMemory = memory
 }
 
 // runner returns the process that go-plugin is to start. cmd carries the environment that go-plugin
@@ -217,14 +217,14 @@ func explainExec(err error) string {
 // describe asks once what the plugin serves.
 func (p *Process) describe(ctx context.Context) error {
 	err := p.call(ctx, "describing itself", startWait, func(ctx context.Context) (err error) {
-		p.description, err = p.rpc.Describe(ctx, &pluginv1.DescribeRequest{Mailbox: p.mail != nil})
+		p.description, err = p.rpc.Describe(ctx, &pluginv1.DescribeRequest{Mailbox: p.mailbox != nil})
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	if !p.description.Mailbox {
-		p.mail = nil
+		p.mailbox = nil
 	}
 	if reason := checkDescription(p.description); reason != "" {
 		return &StartError{Plugin: p.child.command.Path, Reason: reason}

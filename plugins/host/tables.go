@@ -56,7 +56,8 @@ func layOut(rows, dim int, labelled bool) (*dataset.Layout, error) {
 	return l, nil
 }
 
-// filled is the table that fill wrote last.
+// filled describes the table that fill wrote last, so that the next one of its shape costs no more
+// than its values.
 type filled struct {
 	shape
 	layout *dataset.Layout
@@ -79,7 +80,7 @@ func (p *Process) fill(
 	if b == nil {
 		return nil, p.child.gone("idle")
 	}
-	if want := (shape{offset, rows, dim, labelled}); p.last.shape != want { // else all but the values is there
+	if want := (shape{offset, rows, dim, labelled}); p.last.shape != want {
 		l, err := layOut(rows, dim, labelled)
 		if err != nil {
 			return nil, err

@@ -25,7 +25,7 @@ type watch struct {
 	total    int           // trials of the session, for messages
 	limit    time.Duration // of one trial
 	progress bool          // the plugin tells how far it is
-	over     chan struct{} // closed when the call is over; nil: who waits for the answer looks himself
+	over     chan struct{} // closed when the call is over; nil: the caller calls look
 
 	mu     sync.Mutex
 	closed bool
@@ -90,8 +90,8 @@ func (w *watch) run(ctx context.Context) {
 	}
 }
 
-// look does what run does, once, for a caller who waits for the plugin himself and calls it now and
-// then. It reports whether the process has ended or is about to.
+// look does once what run does until the call is over. It is for callers that wait for the plugin
+// themselves, and call it now and then. It reports whether the process has ended or is about to.
 func (w *watch) look(ctx context.Context) (gone bool) {
 	if err := ctx.Err(); err != nil {
 		w.end(Cancelled, err.Error(), err)

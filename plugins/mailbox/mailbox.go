@@ -1,10 +1,11 @@
 // Package mailbox carries the messages of sessions between a host and its plugin in memory that both
-// have mapped, in the layout that plugin.proto describes. A message and its answer cost four system
-// calls, and no goroutine. It needs futexes, which Linux has; elsewhere sessions go by gRPC.
+// have mapped, in the layout that plugin.proto describes. A request and its answer cost two system
+// calls on either side, and no goroutine. It needs futexes, which only Linux has; elsewhere sessions
+// go by gRPC.
 //
-// A host asks ([Mailbox.Ask]) and waits for the answer; a plugin waits for the next request
-// ([Mailbox.Next]) and answers. Neither side trusts what the other may change meanwhile: a message
-// is copied before it is decoded, and lengths are bounded by the layout.
+// The host asks ([Mailbox.Ask]), waits ([Mailbox.Await]) and reads the response; the plugin waits for
+// the next request ([Mailbox.Next]) and answers it. The other side may change the memory at any time:
+// a message is copied before it is decoded, and lengths are bounded by the layout.
 package mailbox
 
 import (
@@ -45,8 +46,8 @@ type header struct {
 	beats          atomic.Uint32
 }
 
-// Mailbox is one side's view of a mailbox. Each side uses it from one goroutine at a time, but for
-// Beat.
+// Mailbox is one side's view of a mailbox. It is for one goroutine at a time, but for Beat and the
+// words of Counters.
 type Mailbox struct {
 	*header
 	b     []byte
@@ -70,7 +71,7 @@ func Open(b []byte) (*Mailbox, error) {
 // part returns n bytes of the mailbox.
 func (m *Mailbox) part(at, n int) []byte { return m.b[at : at+n : at+n] }
 
-// Ask gives the plugin a request. The request before must have been answered, which Await told.
+// Ask gives the plugin a request. Await must have reported the answer to the one before.
 func (m *Mailbox) Ask(q proto.Message) error {
 	if n := m.answered.Load(); n != m.count {
 		return fmt.Errorf("it answered %d requests when it had been sent %d", n, m.count)
@@ -85,7 +86,7 @@ func (m *Mailbox) Ask(q proto.Message) error {
 	return wake(&m.asked)
 }
 
-// Await waits for the answer to the last request, no longer than d, and reports whether it is there.
+// Await waits no longer than d for the answer to the last request, and reports whether it is there.
 // It may return early without it.
 func (m *Mailbox) Await(d time.Duration) (bool, error) {
 	n := m.answered.Load()
@@ -104,7 +105,8 @@ func (m *Mailbox) Response(r proto.Message) error {
 	return m.read(m.part(responseAt, pluginv1.MaxMessage), &m.responseLength, r)
 }
 
-// Progress returns what the plugin says of the present request, and how often it has said so.
+// Progress returns the numbers of trials of the present request that the plugin has begun and done,
+// and how often it has beaten.
 func (m *Mailbox) Progress() (begun, done, beats uint32) {
 	return m.begun.Load(), m.done.Load(), m.beats.Load()
 }
@@ -131,7 +133,7 @@ func (m *Mailbox) Answer(r proto.Message) error {
 // Counters returns the words in which a plugin counts the trials that it has begun and done.
 func (m *Mailbox) Counters() (begun, done *atomic.Uint32) { return &m.begun, &m.done }
 
-// Beat says that the plugin lives. It may be called from any goroutine.
+// Beat tells the host that the plugin lives. It may be called from any goroutine.
 func (m *Mailbox) Beat() { m.beats.Add(1) }
 
 // Values returns the memory of the first n answers, at most MaxAnswers. The host copies them before

@@ -9,9 +9,9 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// startMail begins to take sessions from the mailbox that the process inherited. It reports whether
+// startMailbox begins to take sessions from the mailbox that the process inherited. It reports whether
 // that is possible; otherwise they go by gRPC.
-func (s *service) startMail() bool {
+func (s *service) startMailbox() bool {
 	m, err := s.places.mailbox()
 	if err != nil {
 		return false
@@ -21,29 +21,30 @@ func (s *service) startMail() bool {
 			m.Beat()
 		}
 	}()
-	go s.serveMail(m)
+	go s.serveMailbox(m)
 	return true
 }
 
-// serveMail answers the sessions that come by the mailbox, one after another, until the process
+// serveMailbox answers the sessions that come by the mailbox, one after another, until the process
 // ends. It does what Session does by gRPC.
-func (s *service) serveMail(m *mailbox.Mailbox) {
+func (s *service) serveMailbox(m *mailbox.Mailbox) {
 	// Shared memory is read-only. A write to it must fail one trial and not end the process.
 	debug.SetPanicOnFault(true)
 	for {
-		s.mailSession(m)
+		s.mailboxSession(m)
 	}
 }
 
-// mailSession answers one session. The end of the host ends the process, so no context has to.
-func (s *service) mailSession(m *mailbox.Mailbox) {
+// mailboxSession answers one session. Its context never ends: the process ends when the host does,
+// or when the host no longer waits.
+func (s *service) mailboxSession(m *mailbox.Mailbox) {
 	ctx := context.Background()
 	var q pluginv1.SessionRequest
 	err := m.Next(&q)
 	release, _ := s.acquire(ctx) // fails only if ctx ends
 	defer release()
 	t := newSession(ctx, s)
-	t.mail = m
+	t.mailbox = m
 	t.begun, t.done = m.Counters()
 	for ; ; err = m.Next(&q) {
 		var r *pluginv1.SessionResponse

@@ -10,11 +10,11 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// mailWait is the time after which who waits for an answer in the mailbox looks whether the process
-// lives and the caller's context goes on.
-const mailWait = 10 * time.Millisecond
+// mailboxWait limits the time for which a wait for an answer does not look at the process and at the
+// caller's context.
+const mailboxWait = 10 * time.Millisecond
 
-// errGone says that the process ended before it answered; why, the process itself tells.
+// errGone reports that the process ended before it answered. Process.explain knows why.
 var errGone = errors.New("it ended without an answer")
 
 // post exchanges messages by the mailbox, and supervises the process meanwhile.
@@ -31,12 +31,12 @@ func (s *Session) post(ctx context.Context, w *watch, q *pluginv1.SessionRequest
 	return r, nil
 }
 
-// post exchanges messages while Stop must not close the mailbox.
+// post does the work of Session.post. Until it returns, Stop does not close the mailbox.
 func (w *watch) post(ctx context.Context, q *pluginv1.SessionRequest) (*pluginv1.SessionResponse, error) {
 	w.p.memUse.RLock()
 	defer w.p.memUse.RUnlock()
-	m := w.p.mail
-	if w.p.letters.Bytes() == nil {
+	m := w.p.mailbox
+	if w.p.mailboxMemory.Bytes() == nil {
 		return nil, errGone
 	}
 	if err := m.Ask(q); err != nil {
@@ -53,7 +53,7 @@ func (w *watch) post(ctx context.Context, q *pluginv1.SessionRequest) (*pluginv1
 func (w *watch) await(ctx context.Context, m *mailbox.Mailbox) error {
 	_, _, w.beats = m.Progress()
 	for !w.look(ctx) {
-		if there, err := m.Await(mailWait); there || err != nil {
+		if there, err := m.Await(mailboxWait); there || err != nil {
 			return err
 		}
 		if begun, done, beats := m.Progress(); beats != w.beats {
@@ -66,16 +66,16 @@ func (w *watch) await(ctx context.Context, m *mailbox.Mailbox) error {
 	return errGone
 }
 
-// takeAnswers appends the answers in the mailbox, and their marks if they are to queries.
+// takeAnswers appends that many answers from the mailbox and, if they are to queries, their marks.
 func (s *Session) takeAnswers(rows int, marks bool) error {
 	s.p.memUse.RLock()
 	defer s.p.memUse.RUnlock()
-	if s.p.letters.Bytes() == nil {
+	if s.p.mailboxMemory.Bytes() == nil {
 		return errGone
 	}
-	s.answers = append(s.answers, s.p.mail.Values(rows)...)
+	s.answers = append(s.answers, s.p.mailbox.Values(rows)...)
 	if marks {
-		s.marks = append(s.marks, s.p.mail.Marks(rows)...)
+		s.marks = append(s.marks, s.p.mailbox.Marks(rows)...)
 	}
 	return nil
 }
