@@ -95,7 +95,9 @@ func TestPython(t *testing.T) {
 	for _, name := range []string{"plugin.py", "plugin_pb2.py"} {
 		copyFile(t, filepath.Join("testdata/python", name), filepath.Join(dir, name))
 	}
-	accept(t, host.Command{Path: python, Args: []string{filepath.Join(dir, "plugin.py")}})
+	c := host.Command{Path: python, Args: []string{filepath.Join(dir, "plugin.py")}}
+	accept(t, c)
+	accept(t, host.ByGRPC(c))
 
 	const script = "import sys, plugin_pb2; sys.stdout.buffer.write(plugin_pb2.DESCRIPTOR.serialized_pb)"
 	describe := exec.Command(python, "-c", script)
