@@ -19,6 +19,9 @@ type rawPlugin struct {
 	kind string
 }
 
+// serveMail takes the sessions of a raw plugin from the mailbox, where there is one.
+var serveMail func(kind string)
+
 func serveRaw(p rawPlugin) {
 	plugin.Serve(&plugin.ServeConfig{
 		HandshakeConfig: plugin.HandshakeConfig{
@@ -61,7 +64,7 @@ func (p rawPlugin) Describe(context.Context, *pluginv1.DescribeRequest) (*plugin
 	}
 	if strings.HasPrefix(p.kind, "mail ") {
 		d.Mailbox = true
-		go openRawMail(p.kind).serve()
+		go serveMail(p.kind)
 	}
 	return d, nil
 }
