@@ -25,58 +25,49 @@ type trials struct {
 	error    []float64
 	kind     map[int]string // of failed trials, by index
 	values   map[string][]float64
-	left     int         // trials not read yet
-	spare    [][]float64 // to be used for values
+	left     int    // trials not read yet
+	memory   *arena // of the columns
 }
 
 const unread = 0xFF
-
-// freed holds trials that are not in use any more, whose columns are used again: millions of rows
-// leave nothing to collect.
-var freed = sync.Pool{New: func() any { return &trials{kind: map[int]string{}, values: map[string][]float64{}} }}
-
-// reset makes t the trials of a segment, none of them read.
-func (t *trials) reset(s segment) {
-	t.cell, t.n, t.first, t.left = s.cell, s.point.N, s.first, int(s.last-s.first)
-	t.status = fill(t.status, t.left, unread)
-	t.error = fill(t.error, t.left, math.NaN())
-}
-
-// free gives t back, which must not be used after it, nor its columns.
-func (t *trials) free() {
-	for _, v := range t.values {
-		t.spare = append(t.spare, v)
-	}
-	clear(t.values)
-	clear(t.kind)
-	freed.Put(t)
-}
 
 // column returns the values of a metric, NaN where none was read yet.
 func (t *trials) column(metric string) []float64 {
 	v := t.values[metric]
 	if v == nil {
-		if last := len(t.spare) - 1; last >= 0 {
-			v, t.spare = t.spare[last], t.spare[:last]
+		if t.values == nil {
+			t.values = map[string][]float64{}
 		}
-		v = fill(v, len(t.status), math.NaN())
+		v = take(&t.memory.floats, len(t.status), math.NaN())
 		t.values[metric] = v
 	}
 	return v
 }
 
-// fill returns n elements with the value x, in the memory of s where that suffices.
-func fill[T any](s []T, n int, x T) []T {
-	s = slices.Grow(s[:0], n)[:n]
+// arena is memory for columns of trials, which is used again after reset: millions of rows leave
+// nothing to collect.
+type arena struct {
+	bytes  []uint8
+	floats []float64
+}
+
+var arenas = sync.Pool{New: func() any { return new(arena) }}
+
+// reset makes all memory free. Columns that were taken before must not be used after it.
+func (a *arena) reset() { a.bytes, a.floats = a.bytes[:0], a.floats[:0] }
+
+// take returns n elements with the value x, in the memory that is left in from or in new memory.
+func take[T any](from *[]T, n int, x T) []T {
+	at := len(*from)
+	if cap(*from)-at < n {
+		*from, at = make([]T, 0, max(n, 2*cap(*from))), 0 // the old memory is left to those who use it
+	}
+	*from = (*from)[:at+n]
+	s := (*from)[at : at+n : at+n]
 	for i := range s {
 		s[i] = x
 	}
 	return s
-}
-
-// readPoint reads the trials of a cell that entered the result at one sample size.
-func readPoint(l *ledger.Ledger, c *trial.Cell, p Point) (*trials, error) {
-	return segment{c, p, 0, p.Consumed}.read(l)
 }
 
 // segment is the repetitions first to last-1 of a point of a cell.
@@ -86,11 +77,12 @@ type segment struct {
 	first, last int64
 }
 
-// read reads the trials of a segment. It reports an error that names the first trial that is
-// missing.
-func (s segment) read(l *ledger.Ledger) (*trials, error) {
-	t := freed.Get().(*trials)
-	t.reset(s)
+// read reads the trials of a segment into memory. It reports an error that names the first trial
+// that is missing.
+func (s segment) read(l *ledger.Ledger, memory *arena) (*trials, error) {
+	rows := int(s.last - s.first)
+	t := &trials{cell: s.cell, n: s.point.N, first: s.first, left: rows, memory: memory,
+		status: take(&memory.bytes, rows, unread), error: take(&memory.floats, rows, math.NaN())}
 	t.lose(s.point.Lost)
 	err := l.Range(s.cell.Key, t.n, s.first, s.last, func(b *ledger.Batch) error {
 		t.add(b)
@@ -112,13 +104,15 @@ func eachPoint(l *ledger.Ledger, c *trial.Cell, points []Point, fn func(i int, t
 	if err := checkPoints(c, points); err != nil {
 		return err
 	}
+	memory := arenas.Get().(*arena)
+	defer arenas.Put(memory)
 	for i, p := range points {
-		t, err := readPoint(l, c, p)
+		memory.reset()
+		t, err := segment{c, p, 0, p.Consumed}.read(l, memory)
 		if err != nil {
 			return err
 		}
 		fn(i, t)
-		t.free()
 	}
 	return nil
 }
@@ -150,6 +144,9 @@ func (t *trials) add(b *ledger.Batch) {
 		at := rep - t.first
 		t.status[at], t.error[at] = b.Status[i], b.Error[i]
 		if kind := b.KindOf(i); kind != "" {
+			if t.kind == nil {
+				t.kind = map[int]string{}
+			}
 			t.kind[int(at)] = strings.Clone(kind)
 		}
 	}
@@ -343,19 +340,19 @@ func (r *Result) groups() iter.Seq[[]segment] {
 
 // encode reads the trials of a row group and returns a chunk for each column.
 func encode(l *ledger.Ledger, group []segment, columns []trialColumn) ([]*sheet.Chunk, error) {
+	memory := arenas.Get().(*arena)
+	defer arenas.Put(memory)
+	memory.reset()
 	all := make([]*trials, len(group))
 	for i, s := range group {
 		var err error
-		if all[i], err = s.read(l); err != nil {
+		if all[i], err = s.read(l, memory); err != nil {
 			return nil, err
 		}
 	}
 	chunks := make([]*sheet.Chunk, len(columns))
 	for i, c := range columns {
 		chunks[i] = c.encode(all)
-	}
-	for _, t := range all {
-		t.free()
 	}
 	return chunks, nil
 }
