@@ -92,8 +92,8 @@ func (s segment) read(l *ledger.Ledger, memory *arena) (*trials, error) {
 		return nil, err
 	}
 	if t.left > 0 {
-		return nil, fmt.Errorf("trial %s/%d/%d is not in the ledger, and %d more: run the sweep again", s.cell.Key.Short(), t.n,
-			s.first+int64(slices.Index(t.status, unread)), t.left-1)
+		return nil, fmt.Errorf("trial %s/%d/%d is not in the ledger, and %d more: run the sweep again",
+			s.cell.Key.Short(), t.n, s.first+int64(slices.Index(t.status, unread)), t.left-1)
 	}
 	return t, nil
 }
@@ -307,7 +307,9 @@ func (r *Result) writeTrials(w io.Writer) error {
 			return err
 		}
 	}
-	groups := inOrder(r.groups(), func(group []segment) ([]*sheet.Chunk, error) { return encode(r.Ledger, group, columns) })
+	groups := inOrder(r.groups(), func(group []segment) ([]*sheet.Chunk, error) {
+		return encode(r.Ledger, group, columns)
+	})
 	return sheet.WriteGroups(w, "trials", plainTrials(columns), groups)
 }
 

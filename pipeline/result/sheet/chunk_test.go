@@ -136,7 +136,9 @@ func drawFlags(t *rapid.T, rows int) coded {
 	return c
 }
 
-func drawRepeats[T int64 | string](t *rapid.T, rows int, name string, of schemas.ColumnType, values *rapid.Generator[T]) coded {
+func drawRepeats[T int64 | string](
+	t *rapid.T, rows int, name string, of schemas.ColumnType, values *rapid.Generator[T],
+) coded {
 	c := coded{column: schemas.Column{Name: name, Type: of}}
 	var r Repeats[T]
 	for len(c.want) < rows {
