@@ -26,15 +26,23 @@ func benchSample(n, d int) *algo.Data {
 	return algo.NewData(x, d, y)
 }
 
-var benchSizes = []struct{ n, d int }{{1400, 10}, {1 << 16, 50}, {1 << 19, 50}, {1 << 20, 10}, {1 << 17, 200}}
+// benchSizes are those of common tables, one of a matrix in the last cache, and those of matrices
+// of 120 MB.
+var benchSizes = []struct{ n, d int }{
+	{800, 8}, {1400, 10}, {1 << 16, 50},
+	{3_000_000, 5}, {1_500_000, 10}, {750_000, 20}, {300_000, 50}, {75_000, 200}, {15_000, 1000},
+}
 
 // BenchmarkRound measures whole rounds: two passes over the matrix, exponentials and a projection.
 // Between rounds it reads the same matrix once, untimed. The metric reads/pass is half of the
 // fastest round over the fastest read, which a busy machine disturbs least.
 //
-// If rows are long, a round can take no less than two reads. A short row is bound by arithmetic,
-// without vector instructions: 4d flops for the two products, some 30 for the exponential and 20
-// for all else, against d for the read. At d = 10 that is 9 to 1, or 4.5 to 1 in each pass.
+// A round out of cache can take no less than it takes to move its bytes. These are 16d an example
+// for the two passes and some 80 for what is kept of the example: 24 for the exponentials, where
+// memory is read before it is written, 16 for two steps of the projection, 16 for the weak learner
+// and 24 for the margins. That is 1 + 5/d reads in each pass: 2 at d = 5, 1.5 at 10, 1.1 at 50.
+// The metric reads/bytes is the round over the time in which a read moves as many bytes. In cache a
+// round is bound by arithmetic instead.
 func BenchmarkRound(b *testing.B) {
 	for _, size := range benchSizes {
 		b.Run(fmt.Sprintf("n=%d/d=%d", size.n, size.d), func(b *testing.B) {
@@ -60,6 +68,7 @@ func BenchmarkRound(b *testing.B) {
 				round = min(round, time.Since(start))
 			}
 			b.ReportMetric(float64(round)/2/float64(read), "reads/pass")
+			b.ReportMetric(float64(round)/(2+10/float64(size.d))/float64(read), "reads/bytes")
 		})
 	}
 }

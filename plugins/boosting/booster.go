@@ -95,9 +95,7 @@ func (b *booster) center(factor, mass float64) {
 	for lo := 0; lo < len(b.y); lo += blockRows {
 		y := b.y[lo:min(lo+blockRows, len(b.y))]
 		mu := b.block[:len(y)]
-		for i, u := range b.weights.u[lo : lo+len(y)] {
-			mu[i] = atMost1(factor*u) * y[i]
-		}
+		capWeights(mu, b.weights.u[lo:lo+len(y)], y, factor)
 		clear(b.part)
 		gather(b.part, b.x[lo*d:], mu)
 		for j, v := range b.part {
@@ -151,17 +149,7 @@ func (b *booster) reweight() (smallest, largest float64) {
 	for lo := 0; lo < len(b.s); lo += blockRows {
 		h, y := b.answersFrom(lo, b.released)
 		bend(h, y, b.Loss)
-		s := b.s[lo : lo+len(h)]
-		for i, v := range h {
-			m := v * y[i]
-			if m < smallest {
-				smallest = m
-			}
-			if m > largest {
-				largest = m
-			}
-			s[i] -= float64(half * m)
-		}
+		smallest, largest = lower(b.s[lo:lo+len(h)], h, y, half, smallest, largest)
 	}
 	return smallest, largest
 }

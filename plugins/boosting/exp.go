@@ -4,47 +4,54 @@ import "math"
 
 // exponentials writes u_i = e^(s_i + shift). It returns how many of them reach 1, and the sum of
 // those that do not.
+func exponentials(u, s []float64, shift float64) (capped int, tail float64) {
+	sums := tally{factor: 1, limit: 1}
+	for len(s) > 0 {
+		near := min(4*blockRows, len(s)) // summed while they are in the nearest cache
+		exps(u[:near], s[:near], shift)
+		sums.add(u[:near])
+		u, s = u[near:], s[near:]
+	}
+	return sums.capped, sums.tail
+}
+
+// exps writes u_i = e^(s_i + shift).
 //
 // It computes the exponential itself, correct to 1.1 units in the last place, so that it has the
 // same bits on every platform, needs no call and lets the processor work on several at once. It
 // gives +Inf above 709 and 0 below -708.
-func exponentials(u, s []float64, shift float64) (capped int, tail float64) {
-	capped = len(s)
-	for len(s) > 0 {
-		block := s[:min(blockRows, len(s))]
-		out := u[:len(block)]
-		sum := 0.0
-		for i, t := range block {
-			e := 0.0
-			if x := t + shift; x > 709 {
-				e = math.Inf(1)
-			} else if x >= -708 {
-				// x = (k/64) ln 2 + r with |r| <= ln(2)/128. The polynomial for e^r has degree 5;
-				// 2^(k/64) comes from the table and the exponent.
-				k := float64(x*(64/math.Ln2)) + roundMagic
-				bits := math.Float64bits(k) - roundBits
-				k -= roundMagic
-				r := (x - float64(k*ln2Over64High)) - float64(k*ln2Over64Low)
-				q := float64(r * r)
-				p := r + float64(q*(0.5+float64(r*(1.0/6)))) +
-					float64(float64(q*q)*(1.0/24+float64(r*(1.0/120))))
-				power := math.Float64frombits(math.Float64bits(powers[bits%64]) + uint64(int64(bits)>>6)<<52)
-				e = power + float64(power*p)
-			}
-			out[i] = e
-			free := below1(e)
-			capped += int(free)
-			sum += masked(e, free)
-		}
-		tail += sum
-		s, u = s[len(block):], u[len(block):]
+func exps(u, s []float64, shift float64) {
+	if hasAVX2 {
+		done := len(s) / 4 * 4
+		expAVX2(u[:done], s[:done], shift)
+		u, s = u[done:], s[done:]
 	}
-	return capped, tail
+	for i, t := range s {
+		e := 0.0
+		if x := t + shift; x > 709 {
+			e = math.Inf(1)
+		} else if x >= -708 {
+			// x = (k/64) ln 2 + r with |r| <= ln(2)/128. The polynomial for e^r has degree 5;
+			// 2^(k/64) comes from the table and the exponent.
+			k := float64(x*(64/math.Ln2)) + roundMagic
+			bits := math.Float64bits(k) - roundBits
+			k -= roundMagic
+			r := (x - float64(k*ln2Over64High)) - float64(k*ln2Over64Low)
+			q := float64(r * r)
+			p := r + float64(q*(0.5+float64(r*(1.0/6)))) +
+				float64(float64(q*q)*(1.0/24+float64(r*(1.0/120))))
+			power := math.Float64frombits(math.Float64bits(powers[bits%64]) + uint64(int64(bits)>>6)<<52)
+			e = power + float64(power*p)
+		}
+		u[i] = e
+	}
 }
 
-// below1 returns -1 if 0 <= v < 1, and 0 if v >= 1. It has no branch, because the processor cannot
-// predict whether a weight is capped.
-func below1(v float64) int64 { return (int64(math.Float64bits(v)) - oneBits) >> 63 }
+// below returns -1 if v < limit or limit is NaN, and 0 if v >= limit, for v >= 0. It has no branch,
+// because the processor cannot predict whether a weight is capped.
+func below(v, limit float64) int64 {
+	return (int64(math.Float64bits(v)) - int64(math.Float64bits(limit))) >> 63
+}
 
 // masked returns v if mask is -1, and 0 if it is 0.
 func masked(v float64, mask int64) float64 {

@@ -7,12 +7,13 @@ import (
 )
 
 // A round reads the matrix of the sample twice. That is what a round costs, unless rows are so
-// short that arithmetic costs more. All kernels work on four rows at a time. That is the fastest
-// order once the rows are in the nearest cache, but the worst one for the processor's own guess at
-// what comes next, so the rows of a large matrix are prefetched.
+// short that what is kept for each example costs more. All kernels work on four or eight rows at a
+// time. That is the fastest order once the rows are in the nearest cache, but the worst one for the
+// processor's own guess at what comes next, so the rows of a large matrix are prefetched.
 //
 // Every sum has one order on every machine, and no product is fused into an addition, which is why
-// the code says float64(x*y).
+// the code says float64(x*y). Where the processor has AVX2, the functions of avx2_amd64.s do the
+// same to four numbers at a time, and the Go code does what is left over.
 
 const (
 	blockRows     = 256     // rows whose weights and margins are held at a time
@@ -21,6 +22,15 @@ const (
 	prefetchAbove = 1 << 19 // numbers up to which a matrix (4 MB) stays in a near cache
 	prefetchDim   = 512     // longer rows are streams that the processor follows by itself
 )
+
+// bytesAhead returns how far ahead the AVX2 functions prefetch in a matrix of so many numbers: 0,
+// what they read anyway, if it needs no prefetching.
+func bytesAhead(numbers int) int {
+	if numbers <= prefetchAbove {
+		return 0
+	}
+	return 8 * prefetchAhead
+}
 
 // tiles returns the bounds lo, hi of consecutive tiles of the first count rows of x, each of d
 // numbers. Before each tile it prefetches a later one, also from the rows of x beyond count.
@@ -58,6 +68,11 @@ func fourRows(x []float64, d int) (r0, r1, r2, r3 []float64) {
 // rows after them. Each product is summed from the first coordinate to the last.
 func inner(out, x, v []float64) {
 	d := len(v)
+	if hasAVX2 {
+		done := len(out) / 8 * 8
+		innerAVX2(out[:done], x[:done*d], v, bytesAhead(len(x)))
+		out, x = out[done:], x[done*d:]
+	}
 	for lo, hi := range tiles(x, len(out), d) {
 		innerTile(out[lo:hi], x[lo*d:hi*d], v)
 	}
@@ -87,6 +102,11 @@ func innerTile(out, x, v []float64) {
 // summed among themselves first.
 func gather(acc, x, w []float64) {
 	d := len(acc)
+	if hasAVX2 {
+		done := len(w) / 4 * 4
+		gatherAVX2(acc, x[:done*d], w[:done], bytesAhead(len(x)))
+		w, x = w[done:], x[done*d:]
+	}
 	for lo, hi := range tiles(x, len(w), d) {
 		gatherTile(acc, x[lo*d:hi*d], w[lo:hi])
 	}
@@ -130,4 +150,46 @@ func squaredNorms(out, x []float64, d int) {
 		row := x[i*d : (i+1)*d]
 		out[i] = numeric.Dot(row, row)
 	}
+}
+
+// capWeights writes mu_i = min(1, factor * u_i) y_i.
+func capWeights(mu, u, y []float64, factor float64) {
+	if hasAVX2 {
+		done := len(u) / 4 * 4
+		capAVX2(mu[:done], u[:done], y[:done], factor)
+		mu, u, y = mu[done:], u[done:], y[done:]
+	}
+	for i, v := range u {
+		mu[i] = atMost1(factor*v) * y[i]
+	}
+}
+
+// lower lowers each s_i by half * y_i h_i. It returns the smallest and the largest of the y_i h_i
+// and of the given numbers. Which of 0 and -0 it returns is left open.
+func lower(s, h, y []float64, half, smallest, largest float64) (float64, float64) {
+	if hasAVX2 {
+		done := len(h) / 4 * 4
+		lanes := [8]float64{smallest, smallest, smallest, smallest, largest, largest, largest, largest}
+		lowerAVX2(s[:done], h[:done], y[:done], half, &lanes)
+		for i, m := range lanes[:4] {
+			if m < smallest {
+				smallest = m
+			}
+			if m := lanes[4+i]; m > largest {
+				largest = m
+			}
+		}
+		s, h, y = s[done:], h[done:], y[done:]
+	}
+	for i, v := range h {
+		m := v * y[i]
+		if m < smallest { // never if it is NaN
+			smallest = m
+		}
+		if m > largest {
+			largest = m
+		}
+		s[i] -= float64(half * m)
+	}
+	return smallest, largest
 }

@@ -79,34 +79,64 @@ func newton(u []float64, mass float64, capped int, tail float64) (factor float64
 
 // split returns how many factor * u_i reach 1, and the sum of the other u_i.
 func split(u []float64, factor float64) (capped int, tail float64) {
-	capped = len(u)
-	for len(u) > 0 {
-		block := u[:min(blockRows, len(u))]
-		u = u[len(block):]
-		sum := 0.0
-		for _, v := range block {
-			free := below1(factor * v)
-			capped += int(free)
-			sum += masked(v, free)
-		}
-		tail += sum
-	}
-	return capped, tail
+	t := tally{factor: factor, limit: 1}
+	t.add(u)
+	return t.capped, t.tail
 }
 
 // total returns the sum of u, summed block by block.
 func total(u []float64) float64 {
-	sum := 0.0
-	for len(u) > 0 {
-		block := u[:min(blockRows, len(u))]
-		u = u[len(block):]
-		part := 0.0
-		for _, v := range block {
-			part += v
+	t := tally{factor: 1, limit: math.NaN()}
+	t.add(u)
+	return t.tail
+}
+
+// tally counts the numbers whose product with factor reaches limit, and sums the others block by
+// block. No number reaches the limit NaN. All numbers must be positive or 0, and factor finite.
+type tally struct {
+	factor, limit float64
+	capped        int
+	tail          float64
+}
+
+// add adds the numbers of u. Blocks begin with u.
+func (t *tally) add(u []float64) {
+	if !hasAVX2 {
+		for ; len(u) > blockRows; u = u[blockRows:] {
+			t.addBlock(u[:blockRows])
 		}
-		sum += part
+		t.addBlock(u)
+		return
 	}
-	return sum
+	for ; len(u) >= 4*blockRows; u = u[4*blockRows:] {
+		t.addFour((*[4 * blockRows]float64)(u))
+	}
+	if len(u) > 0 {
+		var padded [4 * blockRows]float64 // zeros are not capped and do not change a sum
+		copy(padded[:], u)
+		t.addFour(&padded)
+	}
+}
+
+// addBlock adds a block, or less.
+func (t *tally) addBlock(block []float64) {
+	sum := 0.0
+	t.capped += len(block)
+	for _, v := range block {
+		free := below(t.factor*v, t.limit)
+		t.capped += int(free)
+		sum += masked(v, free)
+	}
+	t.tail += sum
+}
+
+// addFour adds four blocks.
+func (t *tally) addFour(blocks *[4 * blockRows]float64) {
+	var sums [4]float64
+	t.capped += len(blocks) - splitAVX2(&sums, blocks, t.factor, t.limit)
+	for _, sum := range sums {
+		t.tail += sum
+	}
 }
 
 // sortedScale returns, for any finite log-weights, the largest one that is not capped, top, the

@@ -1,5 +1,3 @@
-//go:build amd64 || arm64
-
 package boosting
 
 // prefetch asks the processor to bring the cache lines of x, which must not be empty, into its
