@@ -175,7 +175,7 @@ func (l lister) checkRows(t *rapid.T, p *rectangleProfile, i, j int, x, y []floa
 	for row := i; row <= j; row++ {
 		p.addRow(row, p.gains, p.sums)
 	}
-	p.weighColumns()
+	p.weighColumns(0)
 	ends, before := float64(p.rows.left(i))*float64(p.rows.right(j)), 0.0
 	for last, upto := range p.colWeights.upto {
 		checkWeight(t, "columns", ends*(upto-before), want[last])

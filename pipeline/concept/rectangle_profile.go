@@ -2,6 +2,7 @@ package concept
 
 import (
 	"math"
+	"math/bits"
 	"math/rand/v2"
 )
 
@@ -31,6 +32,7 @@ type rectangleProfile struct {
 	leftCols   []float64 // choices of ends, as in axis
 	rightCols  []float64
 	sums       []float64 // scratch: of the gains in the rows considered, by column
+	runs       runTree   // scratch: the same
 	eps        float64
 	decays     []float64 // decays[d] = exp(-eps d/2)
 	upto       []float64 // upto[i] = weight of the rectangles whose first row is at most i; upto[all rows] = weight of all
@@ -45,7 +47,7 @@ type columnWeights struct {
 	upto  []float64 // upto[l] = weight of those whose last column is at most l; upto[all columns] = weight of all
 }
 
-// Reset implements Profile. O(rows^2 columns).
+// Reset implements Profile. O(min(rows points log(columns), rows^2 columns)).
 func (p *rectangleProfile) Reset(x, y []float64) error {
 	p.eps = math.NaN()
 	if err := p.class.check(x, y); err != nil {
@@ -64,9 +66,28 @@ func (p *rectangleProfile) Reset(x, y []float64) error {
 		p.leftCols, p.rightCols = append(p.leftCols, float64(p.cols.left(i))), append(p.rightCols, float64(p.cols.right(i)))
 	}
 	p.none, p.noColumn = 1+float64(p.rows.inGaps()*inGap(p.class.domain)), p.cols.inGaps()
-	least, _ := p.leastBlock(p.gains, p.sums)
-	p.least = min(int(least), 0)
+	p.least = p.leastSum()
 	return nil
+}
+
+// leastSum returns the least sum of gains in a block, or 0 if none is below 0. Where the points do
+// not crowd, it is faster to follow the change of each point than to sum all columns anew.
+func (p *rectangleProfile) leastSum() (least int) {
+	rows, cols := len(p.rows.values), len(p.cols.values)
+	if 2*len(p.byRow)*bits.Len(uint(cols)) > rows*cols {
+		sum, _ := p.leastBlock(p.gains, p.sums)
+		return min(int(sum), 0)
+	}
+	for i := range rows {
+		p.runs.reset(cols)
+		for j := i; j < rows; j++ {
+			for _, q := range p.in(j) {
+				p.runs.add(p.col[q], int(p.gains[q]))
+			}
+			least = min(least, p.runs.least())
+		}
+	}
+	return least
 }
 
 // Min implements Profile.
@@ -97,28 +118,36 @@ func (p *rectangleProfile) weighRows(i int) {
 	left, total := float64(p.rows.left(i)), 0.0
 	for j := i; j < len(p.rows.values); j++ {
 		p.addRow(j, p.gains, p.sums)
-		p.weighColumns()
+		kept := 0 // columns before the first one of the row
+		if j > i {
+			kept = len(p.sums)
+			for _, q := range p.in(j) {
+				kept = min(kept, p.col[q])
+			}
+		}
+		p.weighColumns(kept)
 		total += float64(left * float64(p.rows.right(j)) * p.colWeights.upto[len(p.sums)])
 		p.rowWeights = append(p.rowWeights, total)
 	}
 }
 
-// weighColumns fills colWeights from sums. Nothing overflows or cancels: each inner sum is kept
-// relative to its largest term's exponential.
-func (p *rectangleProfile) weighColumns() {
+// weighColumns fills colWeights from sums, and keeps what it has of the first kept columns. Nothing
+// overflows or cancels: each inner sum is kept relative to its largest term's exponential.
+func (p *rectangleProfile) weighColumns(kept int) {
 	s := &p.colWeights
-	s.run, s.inner, s.upto = s.run[:0], s.inner[:0], s.upto[:0]
+	s.run, s.inner, s.upto = s.run[:kept], s.inner[:kept], s.upto[:kept]
 	run, inner, total := 0, 0.0, 0.0
-	for l, gain := range p.sums {
-		sum := int(gain)
-		if run < 0 { // the intervals that start earlier weigh more than the one that starts here
-			inner += float64(p.leftCols[l] * p.decays[-run])
-			run += sum
-		} else {
-			inner = float64(inner*p.decays[run]) + p.leftCols[l]
-			run = sum
-		}
-		total += float64(p.rightCols[l] * inner * p.decays[run-p.least])
+	if kept > 0 {
+		run, inner, total = s.run[kept-1], s.inner[kept-1], s.upto[kept-1]
+	}
+	for l, gain := range p.sums[kept:] {
+		// If run < 0, the intervals that start earlier weigh more than the one that starts here; else
+		// less. The heavier ones' decay is that of 0, which is 1. The processor would often guess a
+		// branch wrong.
+		earlier, here := p.decays[max(run, 0)], float64(p.leftCols[kept+l]*p.decays[max(-run, 0)])
+		inner = float64(inner*earlier) + here
+		run = min(run, 0) + int(gain)
+		total += float64(p.rightCols[kept+l] * inner * p.decays[run-p.least])
 		s.run, s.inner, s.upto = append(s.run, run), append(s.inner, inner), append(s.upto, total)
 	}
 	s.upto = append(s.upto, total+float64(p.noColumn*p.decay(-p.least)))
@@ -157,7 +186,7 @@ func (p *rectangleProfile) draw(r *rand.Rand) (h [2]Range, excess int) {
 	for row := i; row <= j; row++ {
 		p.addRow(row, p.gains, p.sums)
 	}
-	p.weighColumns()
+	p.weighColumns(0)
 	cols, sum := p.drawColumns(r)
 	return [2]Range{p.rows.around(i, j, r), cols}, sum - p.least
 }
