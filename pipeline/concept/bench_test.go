@@ -45,10 +45,14 @@ func BenchmarkTrial(b *testing.B) {
 	const rounds = 64
 	for _, name := range []string{"thresholds", "points", "intervals"} {
 		for _, m := range mechanisms() {
-			for _, n := range []int{100, 1000, 10000} {
-				b.Run(fmt.Sprintf("%s/%s/n=%d", name, m.name, n), func(b *testing.B) {
-					x, y := benchSample(n*rounds, 1<<32)
-					p, r := profileOf(b, name, 1<<32, false, x[:n], y[:n]), rand.New(rand.NewPCG(1, 1))
+			for _, c := range []struct {
+				n    int
+				bits int // of the domain
+			}{{50, 16}, {444, 16}, {5000, 16}, {100, 32}, {1000, 32}, {10000, 32}} {
+				n, domain := c.n, uint64(1)<<c.bits
+				b.Run(fmt.Sprintf("%s/%s/X=2^%d/n=%d", name, m.name, c.bits, n), func(b *testing.B) {
+					x, y := benchSample(n*rounds, domain)
+					p, r := profileOf(b, name, domain, false, x[:n], y[:n]), rand.New(rand.NewPCG(1, 1))
 					b.ReportAllocs()
 					for i := 0; b.Loop(); i = (i + 1) % rounds {
 						if err := p.Reset(x[i*n:(i+1)*n], y[i*n:(i+1)*n]); err != nil {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/big"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -420,41 +419,5 @@ func TestSortRefuses(t *testing.T) {
 	if _, err := s.order(make([]float64, 3), 1, 0, 1<<63); err == nil ||
 		!strings.Contains(err.Error(), "use at most 2^1 points") {
 		t.Errorf("error %v", err)
-	}
-}
-
-// The segment with the largest score is found without looking at the scores of most: it is the one
-// that a look at all finds.
-func TestLargest(t *testing.T) {
-	r := rand.New(rand.NewPCG(8, 9))
-	for range 20_000 {
-		list, least := make([]segment, 1+r.IntN(30)), math.MaxInt
-		u := make([]float64, len(list))
-		for i := range list {
-			list[i] = segment{err: r.IntN(20), count: 1 + r.Uint64()>>r.IntN(64)}
-			least, u[i] = min(least, list[i].err), uniform(r)
-			if r.IntN(8) == 0 {
-				u[i] = 1 - u[i]*math.Exp2(-float64(r.IntN(50)))
-			}
-		}
-		eps := math.Exp2(float64(r.IntN(12) - 8))
-		for name, score := range map[string]func(behind float64, count uint64, u float64) float64{
-			"gumbel": func(behind float64, count uint64, u float64) float64 {
-				return math.Log(float64(count)) - behind - math.Log(-math.Log(u))
-			},
-			"flip": func(behind float64, count uint64, u float64) float64 {
-				return -math.Log(-math.Expm1(math.Log(u)/float64(count))) - behind
-			},
-		} {
-			want, top := 0, math.Inf(-1)
-			for i, s := range list {
-				if v := score(penalty(eps, s.err-least), s.count, u[i]); v > top {
-					want, top = i, v
-				}
-			}
-			if got := largest(list, least, eps, u, score); got != want {
-				t.Fatalf("%s, epsilon %v: segment %d, want %d of %v with %v", name, eps, got, want, list, u)
-			}
-		}
 	}
 }

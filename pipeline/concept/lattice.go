@@ -77,8 +77,8 @@ func (l *lattice) stray(row []float64) int {
 
 // coordinate returns v as one of the numbers 0..domain-1, and reports false where it is none.
 func coordinate(v float64, domain uint64) (uint64, bool) {
-	u := uint64(v)
-	return u, float64(u) == v && u < domain
+	i := int64(v)
+	return uint64(i), float64(i) == v && uint64(i) < domain
 }
 
 // outside returns the error for the value v of coordinate number k of a row.

@@ -2,8 +2,8 @@ package concept
 
 import (
 	"math"
-	"math/bits"
 	"math/rand/v2"
+	"slices"
 )
 
 // segment is a set of hypotheses with the same number of errors.
@@ -77,11 +77,11 @@ func (p *segments) uniformMember(i int, r *rand.Rand) Hypothesis {
 }
 
 // gumbel picks a segment with probability proportional to count exp(-eps err/2), given a uniform
-// number for each: the one whose log-weight plus Gumbel noise is largest, because the maximum of c
-// independent Gumbels is a Gumbel plus ln c.
+// number for each: the one whose log-weight plus Gumbel noise is largest (the first of equal ones),
+// because the maximum of c independent Gumbels is a Gumbel plus ln c.
 func gumbel(list []segment, least int, eps float64, u []float64) int {
-	return largest(list, least, eps, u, func(behind float64, count uint64, u float64) float64 {
-		return math.Log(float64(count)) - behind - math.Log(-math.Log(u))
+	return highest(list, least, eps, u, func(count, behind, u float64) float64 {
+		return math.Log(count) - behind - math.Log(-math.Log(u))
 	})
 }
 
@@ -90,41 +90,36 @@ func gumbel(list []segment, least int, eps float64, u []float64) int {
 // largest (Ding, Kifer et al. 2021), and the maximum of c independent exponentials has the
 // distribution function (1 - e^-z)^c: at u it is -ln(1 - u^(1/c)).
 func flip(list []segment, least int, eps float64, u []float64) int {
-	return largest(list, least, eps, u, func(behind float64, count uint64, u float64) float64 {
-		return -math.Log(-math.Expm1(math.Log(u)/float64(count))) - behind
+	return highest(list, least, eps, u, func(count, behind, u float64) float64 {
+		return -math.Log(-math.Expm1(math.Log(u)/count)) - behind
 	})
 }
 
-// largest returns the segment with the largest score, given a uniform number for each: the first of
-// equal ones. It looks at one with the fewest errors first, because scores are dear and few others
-// can then be larger.
-func largest(
-	list []segment, least int, eps float64, u []float64, score func(behind float64, count uint64, u float64) float64,
-) int {
-	best := 0
-	for list[best].err != least {
-		best++
-	}
-	top := score(0, list[best].count, u[best])
+// highest returns the first segment whose score is largest. The score of count hypotheses at u must
+// be at most ln((count + 1)/(1 - u)) - behind, so that few scores need be computed: only those that
+// may exceed the score of a segment with the fewest errors, and all scores before. It is for gumbel
+// and flip, because -ln u >= 1-u and 1 - e^-x >= x/(1+x).
+func highest(list []segment, least int, eps float64, u []float64, score func(count, behind, u float64) float64) int {
+	start := slices.IndexFunc(list, func(s segment) bool { return s.err == least })
+	floor := score(float64(list[start].count), 0, u[start])
+	best, top := start, math.Inf(-1)
 	for i, s := range list {
-		behind := penalty(eps, s.err-least)
-		if behind > hopeless || ceiling(s.count, u[i])-behind < top {
+		behind, count := penalty(eps, s.err-least), float64(s.count)
+		if behind > hopeless || logAbove((count+1)/(1-u[i]))-behind < floor {
 			continue
 		}
-		if v := score(behind, s.count, u[i]); v > top || v == top && i < best {
-			best, top = i, v
+		if v := score(count, behind, u[i]); v > top {
+			best, top, floor = i, v, max(floor, v)
 		}
 	}
 	return best
 }
 
-// ceiling returns a number above the score of a segment without penalty, at a fraction of its price: ln c - ln(-ln u) and -ln(1 - u^(1/c)) are at most ln c - ln(1-u), because
-// -ln u >= 1-u and u^(1/c) <= 1 - (1-u)/c, and the logarithms are at most those of the next powers
-// of two.
-func ceiling(count uint64, u float64) float64 {
-	const slack = 1e-6                             // more than what rounding adds to any score
-	below := 1023 - int(math.Float64bits(1-u)>>52) // 1-u >= 2^-below, which is exact
-	return float64(bits.Len64(count)+below)*math.Ln2 + slack
+// logAbove returns a number above ln v, by less than 0.07, for normal v > 0. Between two powers of
+// two the bits of v grow by 1 in steps that add up to a chord of log2, which it exceeds by less than
+// 0.0861.
+func logAbove(v float64) float64 {
+	return (float64(int64(math.Float64bits(v)))*0x1p-52 - 1022.91) * math.Ln2
 }
 
 // hopeless is a penalty that no noise makes up for: with the numbers of uniform and counts below

@@ -8,53 +8,38 @@ import (
 
 // sorter sorts keys. It reuses the memory of the last time.
 type sorter struct {
-	keys     []uint64
-	spare    []uint64
-	counters []uint32
+	keys  []uint64
+	spare []uint64
 }
 
 // sort sorts the keys by their bits from..to-1. Keys that agree there must be in ascending order of
-// the bits below from already; the bits from to on are 0. A large sample is sorted by counting,
-// digit by digit from the lowest.
+// the bits below from already; the bits from to on are 0. It counts, digit by digit from the lowest,
+// with digits of about as many values as there are keys.
 func (s *sorter) sort(from, to int) {
-	if len(s.keys) < 128 {
-		slices.Sort(s.keys)
-		return
-	}
+	const most = 11 // bits of a digit, whose counts stay in the nearest cache
+	width := min(max(bits.Len(uint(len(s.keys))), 5), most)
+	passes := max(1, (to-from+width-1)/width)
+	width = (to - from + passes - 1) / passes
 	source, target := s.keys, slices.Grow(s.spare[:0], len(s.keys))[:len(s.keys)]
-	rounds := (to - from + mostDigit - 1) / mostDigit
-	if len(s.keys) < 1<<mostDigit { // counters that outnumber the keys cost more than a round
-		rounds = (to - from + mostDigit - 3) / (mostDigit - 2)
-	}
-	digit := (to - from + rounds - 1) / max(rounds, 1)
-	for shift := from; shift < to; shift += digit {
-		s.countDigit(source, target, shift, digit)
+	var counts [1 << most]int // then where the next key with that digit goes
+	next, mask := counts[:1<<width], uint64(1)<<width-1
+	for shift := from; shift < to; shift += width {
+		clear(next)
+		for _, key := range source {
+			next[key>>shift&mask]++
+		}
+		sum := 0
+		for d, n := range next {
+			next[d], sum = sum, sum+n
+		}
+		for _, key := range source {
+			d := key >> shift & mask
+			target[next[d]] = key
+			next[d]++
+		}
 		source, target = target, source
 	}
 	s.keys, s.spare = source, target
-}
-
-// mostDigit is the largest number of bits by which keys are sorted at once.
-const mostDigit = 11
-
-// countDigit sorts the keys of source into target by digit bits from shift on. Keys that agree in
-// them keep their order.
-func (s *sorter) countDigit(source, target []uint64, shift, digit int) {
-	s.counters = zeroed(s.counters, 1<<digit)
-	next := s.counters // where the next key with that digit goes
-	mask := uint64(len(next) - 1)
-	for _, key := range source {
-		next[key>>shift&mask]++
-	}
-	sum := uint32(0)
-	for d, n := range next {
-		next[d], sum = sum, sum+n
-	}
-	for _, key := range source {
-		d := key >> shift & mask
-		target[next[d]] = key
-		next[d]++
-	}
 }
 
 // order sorts points of dim numbers each, all below domain, by coordinate number axis and then by

@@ -18,41 +18,44 @@ type tally struct {
 
 // reset counts a new sample, reusing the memory of the last one.
 func (t *tally) reset(o *ordered, x, y []float64) error {
-	t.domain, t.keys, t.positives = o.domain, t.keys[:0], 0
+	t.domain, t.positives = o.domain, 0
+	t.keys = slices.Grow(t.keys[:0], len(y))[:len(y)]
+	x = x[:len(y)]
 	for i, label := range y {
 		v, ok := coordinate(x[i], o.domain)
 		if !ok || label != 1 && label != -1 {
 			_, err := o.value(x, y, i)
 			return err
 		}
-		key := v << 1
-		if label > 0 {
-			key |= 1
-			t.positives++
-		}
-		t.keys = append(t.keys, key)
+		plus := positive(label)
+		t.positives += int(plus)
+		t.keys[i] = v<<1 | plus
 	}
 	t.negatives = len(y) - t.positives
 	t.count()
 	return nil
 }
 
+// positive returns 1 for the label +1 and 0 for -1, by the sign bit: labels are hard to predict for
+// a branch.
+func positive(label float64) uint64 { return ^math.Float64bits(label) >> 63 }
+
 // count sorts the keys and turns them into values and their counts.
 func (t *tally) count() {
 	t.sort(0, bits.Len64(t.domain-1)+1)
-	t.values, t.pos, t.neg = t.values[:0], t.pos[:0], t.neg[:0]
+	n := len(t.keys)
+	values, pos, neg := slices.Grow(t.values[:0], n)[:n], zeroed(t.pos, n), zeroed(t.neg, n)
 	k := -1
 	for _, key := range t.keys {
-		if v := key >> 1; k < 0 || v != t.values[k] {
-			t.values, t.pos, t.neg = append(t.values, v), append(t.pos, 0), append(t.neg, 0)
+		if v := key >> 1; k < 0 || v != values[k] {
 			k++
+			values[k] = v
 		}
-		if key&1 == 1 {
-			t.pos[k]++
-		} else {
-			t.neg[k]++
-		}
+		plus := int(key & 1)
+		pos[k] += plus
+		neg[k] += 1 - plus
 	}
+	t.values, t.pos, t.neg = values[:k+1], pos[:k+1], neg[:k+1]
 }
 
 // value returns the point of example i, after checking the point and its label.
