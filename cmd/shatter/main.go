@@ -52,7 +52,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 	defer stop()
 	root := command(stdout, stderr)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	var profile profiler
+	profile.register(root)
+	err := errors.Join(root.ExecuteContext(ctx), profile.stop())
 	if err == nil {
 		return exitDone
 	}
