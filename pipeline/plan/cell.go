@@ -133,12 +133,17 @@ func checkEqual(r *sweep.Reporter, e *entry, c *trial.Cell, first *entry, d *tri
 	case c.As != d.As:
 		r.At(e.path, "%q has a cell that is the same as one of %q (%s): remove it, or give it independent noise with "+
 			"\"replica: 1\"", c.As, d.As, first.path)
-	case !slices.Equal(c.N, d.N) || c.Trials != d.Trials || c.MaxTrials != d.MaxTrials ||
-		(c.Find == nil) != (d.Find == nil) || c.Find != nil && *c.Find != *d.Find:
+	case !measuredAlike(c, d):
 		r.At(e.grid.Path("n"), "%q has a cell that stands in %s too, with other n or trials", c.As, home)
 	case c.Limits != d.Limits:
 		r.At(e.grid.Path("limits"), "%q has a cell that stands in %s too, with other limits", c.As, home)
 	}
+}
+
+// measuredAlike reports whether two cells are measured at the same sizes, or by the same search.
+func measuredAlike(c, d *trial.Cell) bool {
+	return slices.Equal(c.N, d.N) && c.Trials == d.Trials && c.MaxTrials == d.MaxTrials &&
+		(c.Find == nil) == (d.Find == nil) && (c.Find == nil || *c.Find == *d.Find)
 }
 
 // constantSuffices warns of goals over data that a constant reaches, which looks at no example.

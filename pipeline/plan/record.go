@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
@@ -72,46 +73,58 @@ type resolvedCell struct {
 func record(p *Plan) ([]byte, error) {
 	problems, measures := map[string]any{}, map[string]int{}
 	var list []any
-	cells := trial.Fragment("[")
+	measured := 0             // index of the present cell's measure
+	b := []byte(`{"cells":[`) // the first key in canonical order, and by far the largest value
 	for i, c := range p.Cells {
 		id := c.DataKey.Short()
 		if problems[id] == nil {
 			problems[id] = c.Problem
 		}
-		m := measureOf(c)
-		how := m.String()
-		if _, ok := measures[how]; !ok {
-			measures[how] = len(list)
-			list = append(list, m)
+		if i == 0 || !measuredAlike(c, p.Cells[i-1]) {
+			m := measureOf(c)
+			how, ok := m.String(), false
+			if measured, ok = measures[how]; !ok {
+				measured = len(list)
+				measures[how], list = measured, append(list, m)
+			}
+		}
+		if i == 1 {
+			b = slices.Grow(b, len(p.Cells)*len(b)*9/8)
 		}
 		if i > 0 {
-			cells = append(cells, ',')
+			b = append(b, ',')
 		}
 		var err error
-		cell := map[string]any{
-			"key": c.Key.String(), "problem": id, "algorithm": c.Algorithm, "as": c.As, "params": c.Params,
-			"replica": c.Replica, "epsilon": c.Epsilon, "delta": c.Delta, "alpha": c.Alpha, "beta": c.Beta,
-			"above": c.Above, "measure": measures[how],
-		}
-		if c.Means {
-			cell["answers"] = schemas.AnswersMean
-		}
-		if c.Adversary != nil {
-			cell["queries"], cell["adversary"] = c.Queries, c.Adversary
-		}
-		if c.Probes() {
-			cell["states"] = c.States
-		}
-		if cells, err = trial.AppendCanonical(cells, cell); err != nil {
+		if b, err = trial.AppendCanonical(b, resolved(c, id, measured)); err != nil {
 			return nil, fmt.Errorf("write the resolved sweep: %w", err)
 		}
 	}
-	b, err := trial.Canonical(map[string]any{
+	rest, err := trial.Canonical(map[string]any{
 		"format": trial.Format, "name": p.Name, "task": p.Cells[0].Task, "seed": p.Seed.Seed,
-		"problems": problems, "measures": list, "cells": append(cells, ']'),
+		"problems": problems, "measures": list,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("write the resolved sweep: %w", err)
 	}
-	return b, nil
+	b = append(b, "],"...)
+	return append(b, rest[1:]...), nil
+}
+
+// resolved returns the form of a resolvedCell, with the name of its problem and the index of its
+// measure.
+func resolved(c *trial.Cell, problem string, measure int) trial.Object {
+	o := make(trial.Object, 0, 15).With("key", c.Key).With("problem", problem).
+		With("algorithm", c.Algorithm).With("as", c.As).With("params", c.Params).With("replica", c.Replica).
+		With("epsilon", c.Epsilon).With("delta", c.Delta).With("alpha", c.Alpha).With("beta", c.Beta).
+		With("above", c.Above).With("measure", measure)
+	if c.Means {
+		o = o.With("answers", schemas.AnswersMean)
+	}
+	if c.Adversary != nil {
+		o = o.With("queries", c.Queries).With("adversary", c.Adversary)
+	}
+	if c.Probes() {
+		o = o.With("states", c.States)
+	}
+	return o
 }

@@ -147,31 +147,31 @@ func (c *Cell) SetKeys(seed SweepSeed, whole, sampled, params Fragment) (err err
 }
 
 // identity returns what the cell's key is the key of.
-func (c *Cell) identity(whole, params Fragment) map[string]any {
-	id := map[string]any{
-		"format":    Format,
-		"task":      c.Task,
-		"problem":   whole,
-		"algorithm": c.Algorithm,
-		"params":    params,
-		"epsilon":   c.Epsilon,
-		"delta":     c.Delta,
-		"alpha":     c.Alpha,
-		"beta":      c.Beta,
-		"above":     c.Above,
-		"replica":   c.Replica,
+func (c *Cell) identity(whole, params Fragment) Object {
+	id := Object{
+		{"above", c.Above},
+		{"algorithm", c.Algorithm},
+		{"alpha", c.Alpha},
+		{"beta", c.Beta},
+		{"delta", c.Delta},
+		{"epsilon", c.Epsilon},
+		{"format", Format},
+		{"params", params},
+		{"problem", whole},
+		{"replica", c.Replica},
+		{"task", c.Task},
 	}
 	if c.Evaluation.Words != "" && c.Evaluation.Words != "exact" {
-		id["evaluation"] = c.Evaluation.Words
+		id = id.With("evaluation", c.Evaluation.Words)
 	}
 	if c.Means {
-		id["answers"] = schemas.AnswersMean
+		id = id.With("answers", schemas.AnswersMean)
 	}
 	if c.Adversary != nil {
-		id["queries"], id["adversary"] = c.Queries, c.Adversary
+		id = id.With("queries", c.Queries).With("adversary", c.Adversary)
 	}
 	if c.Probes() {
-		id["states"] = c.States
+		id = id.With("states", c.States)
 	}
 	return id
 }

@@ -22,17 +22,17 @@ type SweepSeed struct{ schemas.Seed }
 // DataKey returns the key of the data of a problem, given in canonical form: targets, points, label
 // noise and test points.
 func (s SweepSeed) DataKey(problem Fragment) (Key, error) {
-	return KeyOf(map[string]any{"format": Format, "seed": s.Seed, "problem": problem})
+	return KeyOf(Object{{"format", Format}, {"problem", problem}, {"seed", s.Seed}})
 }
 
 // noiseKey returns the key of the algorithm's own randomness in a cell.
 func (s SweepSeed) noiseKey(cell Key) (Key, error) {
-	return KeyOf(map[string]any{"format": Format, "seed": s.Seed, "cell": cell.String()})
+	return KeyOf(Object{{"cell", cell}, {"format", Format}, {"seed", s.Seed}})
 }
 
 // adversaryKey returns the key of the own randomness of an adversary.
 func (s SweepSeed) adversaryKey(problem Fragment, adversary *schemas.Adversary) (Key, error) {
-	return KeyOf(map[string]any{"format": Format, "seed": s.Seed, "problem": problem, "adversary": adversary})
+	return KeyOf(Object{{"adversary", adversary}, {"format", Format}, {"problem", problem}, {"seed", s.Seed}})
 }
 
 // Draw names a draw that a coordinator makes among recorded trials.
