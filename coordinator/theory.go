@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/shatterlab/shatter/pipeline/estimate"
@@ -15,11 +14,10 @@ import (
 
 // boundRows makes the rows of a cell's bounds; low examples are shown insufficient, 0 if none are.
 func boundRows(c *trial.Cell, low int64) (rows []result.BoundRow) {
-	contradicted := c.Contradicted(low)
-	for _, b := range c.Bounds {
+	for _, b := range c.Bounds.All() {
 		rows = append(rows, result.BoundRow{
 			Cell: c, Name: b.GetName(), Value: b.GetValue(), Source: b.GetSource(), With: b.GetWith(),
-			Standing: c.Standing(b), Order: b.GetOrder(), Fails: b.GetFails(), Contradicted: slices.Contains(contradicted, b),
+			Standing: c.Standing(b), Order: b.GetOrder(), Fails: b.GetFails(), Contradicted: trial.Contradicts(low, b),
 		})
 	}
 	return rows
@@ -57,7 +55,7 @@ func sourceOf(b *pluginv1.Bound) string { return b.GetName() + ": " + b.GetSourc
 func setRegretBounds(row *result.GameRow) {
 	c, reported := row.Cell, row.Theory.Value
 	row.Theory = result.Theory{Value: math.NaN()}
-	for _, b := range c.Bounds {
+	for _, b := range c.Bounds.All() {
 		switch {
 		case !b.GetProved() || row.Theory.Source != "":
 		case !trial.Stands(b):

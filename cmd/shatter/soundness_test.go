@@ -137,7 +137,7 @@ func (g *grids) grid(t *testing.T) (task, text string, bounded bool) {
 		b, _ := c.LeastBound()
 		switch {
 		case task == schemas.TaskOnline:
-			bounded = slices.ContainsFunc(c.Bounds, trial.Stands)
+			bounded = slices.ContainsFunc(c.Bounds.All(), trial.Stands)
 		case b != nil && b.GetValue() <= g.largest:
 			n := int(math.Ceil(b.GetValue() * pick(g.r, 1, 1, 1.07)))
 			trials := 80

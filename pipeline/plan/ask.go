@@ -3,6 +3,7 @@ package plan
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -68,6 +69,9 @@ func ask(
 	if err := askAll(ctx, algorithms, questions); err != nil {
 		return nil, nil, err
 	}
+	if err := share(questions); err != nil {
+		return nil, nil, err
+	}
 	warnings = reportRefusals(all, r)
 	reportMeans(all, r)
 	return all, warnings, nil
@@ -77,9 +81,12 @@ func ask(
 func reportMeans(all []settled, r *sweep.Reporter) {
 	told := map[string]bool{}
 	for _, x := range all {
-		g, path := x.answer.guarantee, x.entry.grid.Path("goal", "answers")
+		if g := x.answer.guarantee; !x.setting.means || g == nil || g.GetRealValued() {
+			continue
+		}
+		path := x.entry.grid.Path("goal", "answers")
 		key := path + " " + x.entry.label()
-		if !x.setting.means || g == nil || g.GetRealValued() || told[key] {
+		if told[key] {
 			continue
 		}
 		told[key] = true
@@ -110,6 +117,31 @@ func askAll(ctx context.Context, algorithms Algorithms, questions []*answer) err
 	}
 	wait.Wait()
 	return context.Cause(ctx)
+}
+
+// share makes answers that say the same of parameters or of privacy hold the same values: a plan
+// keeps them as long as it lives, and most of its cells agree in them.
+func share(answers []*answer) error {
+	params, guarantees := map[string]trial.Params{}, map[string]*pluginv1.Guarantee{}
+	for _, a := range answers {
+		if p, ok := params[string(a.canonical)]; !ok {
+			params[string(a.canonical)] = a.params
+		} else if maps.Equal(p, a.params) { // canonical JSON does not tell 1.0 from 1
+			a.params = p
+		}
+		if a.guarantee == nil {
+			continue
+		}
+		b, err := proto.MarshalOptions{Deterministic: true}.Marshal(a.guarantee)
+		if err != nil {
+			return err
+		}
+		if _, ok := guarantees[string(b)]; !ok {
+			guarantees[string(b)] = a.guarantee
+		}
+		a.guarantee = guarantees[string(b)]
+	}
+	return nil
 }
 
 // question returns the answer that the instance shares with those of the same setting, to be

@@ -78,7 +78,7 @@ func (x *settled) cell(f *sweep.File) (*trial.Cell, error) {
 		Limits:     limitsOf(e.grid),
 		Queries:    s.queries,
 		Adversary:  x.adversary,
-		Metrics:    metricNames(e.algorithm.GetMetrics(), f.Task()),
+		Metrics:    e.metricNames(),
 		Bounds:     x.bounds(),
 		Guarantee:  a.guarantee,
 		Evaluation: x.evaluation(),
@@ -90,9 +90,8 @@ func (x *settled) cell(f *sweep.File) (*trial.Cell, error) {
 	if c.Pure {
 		c.Delta = 0
 	}
-	if c.Find = searchOf(e.grid); c.Find != nil {
+	if c.Find = e.search(p.resolved.Noise); c.Find != nil {
 		c.MaxTrials = maxTrialsOf(e.grid)
-		c.Find.Step = stepOf(c.Find, p.resolved.Noise)
 	} else {
 		c.N, c.Trials = e.grid.Sizes, int(trialsOf(e.grid))
 	}
@@ -103,26 +102,47 @@ func (x *settled) cell(f *sweep.File) (*trial.Cell, error) {
 }
 
 // bounds returns the algorithm's bounds. Those that do not hold of the draft say why.
-func (x *settled) bounds() []*pluginv1.Bound {
+func (x *settled) bounds() trial.Bounds {
 	facts := theory.Facts{Setting: x.answer.setting, Least: x.problem.least}
-	bounds := slices.Clone(x.answer.bounds)
+	bounds := x.answer.bounds
 	for i, b := range bounds {
 		if why := theory.Unmet(b, facts); why != b.GetFails() {
-			bounds[i] = proto.CloneOf(b)
-			bounds[i].Fails = why
+			b = proto.CloneOf(b)
+			b.Fails = why
+			bounds = slices.Concat(bounds[:i], []*pluginv1.Bound{b}, bounds[i+1:])
 		}
 	}
-	return bounds
+	return trial.NewBounds(bounds)
 }
 
-// metricNames returns the declared metrics and those of the task, ascending.
-func metricNames(declared []*pluginv1.Metric, task string) []string {
-	names := schemas.TaskMetrics(task)
-	for _, m := range declared {
-		names = append(names, m.GetName())
+// metricNames returns the declared metrics and those of the task, ascending. The cells of an entry
+// share them.
+func (e *entry) metricNames() []string {
+	if e.metrics == nil {
+		e.metrics = schemas.TaskMetrics(e.grid.File.Task())
+		for _, m := range e.algorithm.GetMetrics() {
+			e.metrics = append(e.metrics, m.GetName())
+		}
+		slices.Sort(e.metrics)
 	}
-	slices.Sort(names)
-	return names
+	return e.metrics
+}
+
+// search returns the search for n* under that noise, nil where n is a list. The cells of an entry
+// with the same noise share it.
+func (e *entry) search(n schemas.Noise) *trial.Find {
+	if f, ok := e.searches[n]; ok {
+		return f
+	}
+	f := searchOf(e.grid)
+	if f != nil {
+		f.Step = stepOf(f, n)
+	}
+	if e.searches == nil {
+		e.searches = map[schemas.Noise]*trial.Find{}
+	}
+	e.searches[n] = f
+	return f
 }
 
 // checkEqual looks at two equal cells. They are one cell where they are to be measured alike under

@@ -39,6 +39,9 @@ type entry struct {
 	exclude     []exclusion
 	known       bool // the algorithm can be asked about the grid
 	unpaired    bool // axes that zip pairs have different lengths
+
+	metrics  []string                      // see metricNames; nil: not asked for yet
+	searches map[schemas.Noise]*trial.Find // see search
 }
 
 // group is a set of axes that advance together.

@@ -883,7 +883,7 @@ func TestBoundsOfCells(t *testing.T) {
 			t.Fatalf("%d cells, want %d", len(p.Cells), len(c.want))
 		}
 		for i, cell := range p.Cells {
-			got := cell.Bounds[0].GetFails()
+			got := cell.Bounds.All()[0].GetFails()
 			if (got == "") != (c.want[i] == "") || !strings.Contains(got, c.want[i]) {
 				t.Errorf("%v, above %v: %q, want %q", cell.Problem.Class, cell.Above, got, c.want[i])
 			}

@@ -2,7 +2,11 @@ package trial
 
 import (
 	"cmp"
+	"encoding/binary"
+	"maps"
 	"math"
+	"slices"
+	"unique"
 
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
@@ -28,10 +32,94 @@ func (c *Cell) Standing(b *pluginv1.Bound) string {
 // Stands reports whether a bound is proved or declared and holds of its cell.
 func Stands(b *pluginv1.Bound) bool { return b.GetProved() && b.GetFails() == "" }
 
+// Bounds holds the bounds of a cell. A plan has many, most of which differ in their numbers alone,
+// so what they have in common is kept once. The zero value has none.
+type Bounds struct{ list []bound }
+
+// bound is a pluginv1.Bound, packed.
+type bound struct {
+	form  unique.Handle[boundForm]
+	fails unique.Handle[string]
+	value float64
+	with  []float64 // in the order of boundForm.with
+}
+
+// boundForm is what bounds of many cells have in common.
+type boundForm struct {
+	name, source   string
+	premises, with string // joined; the names in with ascend
+	proved, order  bool
+}
+
+// NewBounds packs bounds.
+func NewBounds(list []*pluginv1.Bound) Bounds {
+	packed := make([]bound, len(list))
+	for i, b := range list {
+		names := slices.Sorted(maps.Keys(b.GetWith()))
+		p := &packed[i]
+		p.form = unique.Make(boundForm{
+			name: b.GetName(), source: b.GetSource(), premises: join(b.GetPremises()),
+			with: join(names), proved: b.GetProved(), order: b.GetOrder(),
+		})
+		p.fails, p.value = unique.Make(b.GetFails()), b.GetValue()
+		p.with = make([]float64, len(names))
+		for j, name := range names {
+			p.with[j] = b.GetWith()[name]
+		}
+	}
+	return Bounds{packed}
+}
+
+// All unpacks the bounds, in their order.
+func (b Bounds) All() []*pluginv1.Bound {
+	var all []*pluginv1.Bound
+	for _, p := range b.list {
+		form := p.form.Value()
+		one := &pluginv1.Bound{
+			Name: form.name, Source: form.source, Premises: split(form.premises), Value: p.value,
+			Proved: form.proved, Order: form.order, Fails: p.fails.Value(),
+		}
+		for j, name := range split(form.with) {
+			if j == 0 {
+				one.With = make(map[string]float64, len(p.with))
+			}
+			one.With[name] = p.with[j]
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// Equal reports whether both hold the same bounds in the same order.
+func (b Bounds) Equal(c Bounds) bool {
+	return slices.EqualFunc(b.list, c.list, func(p, q bound) bool {
+		return p.form == q.form && p.fails == q.fails && p.value == q.value && slices.Equal(p.with, q.with)
+	})
+}
+
+// join joins texts, each after its length.
+func join(texts []string) string {
+	var b []byte
+	for _, text := range texts {
+		b = append(binary.AppendUvarint(b, uint64(len(text))), text...)
+	}
+	return string(b)
+}
+
+// split splits what join has joined.
+func split(joined string) (texts []string) {
+	for joined != "" {
+		size, digits := binary.Uvarint([]byte(joined[:min(len(joined), binary.MaxVarintLen64)]))
+		end := digits + int(size)
+		texts, joined = append(texts, joined[digits:end]), joined[end:]
+	}
+	return texts
+}
+
 // LeastBound returns the least bound that is proved or declared and holds of the cell. It is nil
 // where there is none that is finite, and why says so if the algorithm states any.
 func (c *Cell) LeastBound() (least *pluginv1.Bound, why string) {
-	for _, b := range c.Bounds {
+	for _, b := range c.Bounds.All() {
 		switch {
 		case !b.GetProved():
 		case !Stands(b):
@@ -51,7 +139,7 @@ func (c *Cell) LeastBound() (least *pluginv1.Bound, why string) {
 // PrintedBound returns the first bound that is only printed and holds of the cell as far as its
 // premises go, or nil. Orders of magnitude do not count.
 func (c *Cell) PrintedBound() *pluginv1.Bound {
-	for _, b := range c.Bounds {
+	for _, b := range c.Bounds.All() {
 		if !b.GetProved() && !b.GetOrder() && b.GetFails() == "" {
 			return b
 		}
@@ -59,14 +147,19 @@ func (c *Cell) PrintedBound() *pluginv1.Bound {
 	return nil
 }
 
-// Contradicted returns the bounds by which a sample size suffices, which is shown insufficient: those
-// that are proved or declared, hold of the cell, and are at most low. No size is shown insufficient
-// where low is 0.
+// Contradicted returns the bounds by which a sample size suffices, which is shown insufficient: see
+// Contradicts.
 func (c *Cell) Contradicted(low int64) (bounds []*pluginv1.Bound) {
-	for _, b := range c.Bounds {
-		if low > 0 && Stands(b) && b.GetValue() <= float64(low) {
+	for _, b := range c.Bounds.All() {
+		if Contradicts(low, b) {
 			bounds = append(bounds, b)
 		}
 	}
 	return bounds
+}
+
+// Contradicts reports whether low examples, which are shown insufficient, suffice by a bound that is
+// proved or declared and holds of its cell. Where low is 0, nothing is shown insufficient.
+func Contradicts(low int64, b *pluginv1.Bound) bool {
+	return low > 0 && Stands(b) && b.GetValue() <= float64(low)
 }

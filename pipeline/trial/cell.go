@@ -53,7 +53,7 @@ type Cell struct {
 	Limits    Limits
 
 	Metrics    []string // that the algorithm declares, and those of the task, ascending
-	Bounds     []*pluginv1.Bound
+	Bounds     Bounds
 	Guarantee  *pluginv1.Guarantee // nil: not private
 	Evaluation problem.Evaluation  // how errors are measured; the zero value in task online
 	Prior      *Prior              `json:"-"` // nil: not known, or trials do not succeed; workers need it not

@@ -100,7 +100,7 @@ func (c *Cell) MarshalJSON() ([]byte, error) {
 			return nil, fmt.Errorf("write cell %s: %w", c.Key.Short(), err)
 		}
 	}
-	for _, b := range c.Bounds {
+	for _, b := range c.Bounds.All() {
 		raw, err := protojson.Marshal(b)
 		if err != nil {
 			return nil, fmt.Errorf("write cell %s: %w", c.Key.Short(), err)
@@ -138,13 +138,14 @@ func (c *Cell) UnmarshalJSON(b []byte) error {
 			return err
 		}
 	}
-	for _, raw := range in.Bounds {
-		bound := new(pluginv1.Bound)
-		if err := readMessage(raw, bound); err != nil {
+	bounds := make([]*pluginv1.Bound, len(in.Bounds))
+	for i, raw := range in.Bounds {
+		bounds[i] = new(pluginv1.Bound)
+		if err := readMessage(raw, bounds[i]); err != nil {
 			return err
 		}
-		c.Bounds = append(c.Bounds, bound)
 	}
+	c.Bounds = NewBounds(bounds)
 	return nil
 }
 
