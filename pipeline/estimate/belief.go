@@ -1,6 +1,9 @@
 package estimate
 
-import "math"
+import (
+	"math"
+	"sync"
+)
 
 // A growth is one way in which the success rate may grow with the sample. At ln n = x it is
 // floor + (1 - floor) logistic(offset + slope (x - crossing)), which is Target at n = e^crossing.
@@ -9,6 +12,7 @@ type growth struct {
 	floor           float64 // success rate of guessing
 	offset          float64
 	weight          float64 // the weights of all growths add up to 1
+	part            uint32  // the weight before that, as a part of the largest one, which has wholePart
 }
 
 // rates returns the probabilities of success and of a miss at ln n = x. Success is at least as
@@ -22,15 +26,22 @@ func (g *growth) rates(x float64) (success, miss float64) {
 
 // A belief is what a search takes for likely: growths, weighed by the trials read so far. It
 // chooses sizes and stakes. That a bracket holds does not depend on it.
+//
+// It takes kilobytes, and a coordinator has many searches that wait for trials, so a belief is
+// packed from one use to the next.
 type belief struct {
-	growths        []growth
-	center, spread float64 // mean and standard deviation of ln n*
+	growths        []growth // nil while the belief is packed
+	parts          []uint32 // of the growths, while the belief is packed and will be unpacked again
+	low, step      float64  // n* of growths lies in the middles of growthPlaces steps from low on, in ln n
+	center, spread float64  // mean and standard deviation of ln n*
 }
 
 const (
 	growthPlaces = 9    // number of values of ln n*
 	growthSlopes = 7    // number of slopes, from leastSlope on, doubling
+	growthFloors = 2    // number of floors
 	sharedWeight = 1e-3 // weight that all growths keep together, whatever the trials say
+	wholePart    = 1 << 30
 	negligible   = 1e-3 // where many growths are summed, those of less weight do not count
 
 	leastSlope = 0.35
@@ -55,48 +66,68 @@ func (b *belief) learn(points []*point, target, low, high float64) {
 // tells all whole numbers up to maxSize apart.
 func coarse(x float64) float64 { return math.Round(x*(1<<44)) / (1 << 44) }
 
-// weigh weighs growths by points, with n* in the middles of growthPlaces steps from low on.
-func (b *belief) weigh(points []*point, target, low, step float64) {
-	b.growths = b.growths[:0]
-	most := math.Inf(-1)
-	for _, floor := range []float64{0, floorShare * target} {
+// allGrowths has room for the growths of a belief.
+type allGrowths [growthFloors * growthSlopes * growthPlaces]growth
+
+// spare holds arrays of growths that no belief uses.
+var spare = sync.Pool{New: func() any { return new(allGrowths) }}
+
+// lay lays out the growths with n* in the middles of growthPlaces steps from low on, without their
+// weights.
+func (b *belief) lay(target, low, step float64) {
+	if b.growths == nil {
+		b.growths = spare.Get().(*allGrowths)[:]
+	}
+	b.low, b.step = low, step
+	all := b.growths[:0]
+	for _, floor := range [growthFloors]float64{0, floorShare * target} {
 		offset := math.Log((target - floor) / (1 - target))
 		for i := range growthSlopes {
 			for j := range growthPlaces {
 				g := growth{slope: math.Ldexp(leastSlope, i), floor: floor, offset: offset}
 				g.crossing = low + float64(step*(float64(j)+0.5))
-				g.weight = -math.Log(g.slope) // steep growths are less likely
-				for _, p := range points {
-					success, miss := g.rates(p.x)
-					if p.Successes > 0 {
-						g.weight += float64(float64(p.Successes) * math.Log(success))
-					}
-					if p.Successes < p.Consumed {
-						g.weight += float64(float64(p.Consumed-p.Successes) * math.Log(miss))
-					}
-				}
-				most = max(most, g.weight)
-				b.growths = append(b.growths, g)
+				all = append(all, g)
 			}
 		}
 	}
-	b.normalise(most)
 }
 
-// normalise turns logarithms of weights, of which most is the largest, into weights, rounded so
-// that last bits decide nothing, and computes center and spread.
-func (b *belief) normalise(most float64) {
-	const parts = 1 << 30
-	total := 0.0
+// weigh weighs growths by points, with n* in the middles of growthPlaces steps from low on.
+func (b *belief) weigh(points []*point, target, low, step float64) {
+	b.lay(target, low, step)
+	most := math.Inf(-1)
 	for i := range b.growths {
 		g := &b.growths[i]
-		g.weight = math.Round(parts * math.Exp(g.weight-most))
-		total += g.weight
+		g.weight = -math.Log(g.slope) // steep growths are less likely
+		for _, p := range points {
+			success, miss := g.rates(p.x)
+			if p.Successes > 0 {
+				g.weight += float64(float64(p.Successes) * math.Log(success))
+			}
+			if p.Successes < p.Consumed {
+				g.weight += float64(float64(p.Consumed-p.Successes) * math.Log(miss))
+			}
+		}
+		most = max(most, g.weight)
+	}
+	for i := range b.growths { // rounded, so that last bits decide nothing
+		g := &b.growths[i]
+		g.part = uint32(math.Round(wholePart * math.Exp(g.weight-most)))
+	}
+	b.normalise()
+}
+
+// normalise turns parts into weights, and computes center and spread.
+func (b *belief) normalise() {
+	total := 0.0
+	for i := range b.growths {
+		total += float64(b.growths[i].part)
 	}
 	mean, square := 0.0, 0.0
 	for i := range b.growths {
-		b.growths[i].weight /= total
-		mean += float64(b.growths[i].weight * b.growths[i].crossing)
+		g := &b.growths[i]
+		g.weight = float64(g.part) / total
+		mean += float64(g.weight * g.crossing)
 	}
 	for i := range b.growths {
 		g := &b.growths[i]
@@ -104,6 +135,35 @@ func (b *belief) normalise(most float64) {
 		g.weight = float64((1-sharedWeight)*g.weight) + sharedWeight/float64(len(b.growths))
 	}
 	b.center, b.spread = coarse(mean), coarse(math.Sqrt(square))
+}
+
+// pack lets go of the growths. Unless they are kept, only center and spread are left.
+func (b *belief) pack(keep bool) {
+	b.parts = nil
+	if keep {
+		b.parts = make([]uint32, len(b.growths))
+		for i := range b.growths {
+			b.parts[i] = b.growths[i].part
+		}
+	}
+	b.release()
+}
+
+// unpack makes the growths again that pack has kept.
+func (b *belief) unpack(target float64) {
+	b.lay(target, b.low, b.step)
+	for i := range b.growths {
+		b.growths[i].part = b.parts[i]
+	}
+	b.normalise()
+}
+
+// release gives the array of the growths to the next belief that needs one.
+func (b *belief) release() {
+	if b.growths != nil {
+		spare.Put((*allGrowths)(b.growths))
+		b.growths = nil
+	}
 }
 
 // gain returns the expected growth per trial of the evidence that the size e^x lies on side s.

@@ -1,6 +1,9 @@
 package estimate
 
-import "math"
+import (
+	"math"
+	"sync"
+)
 
 // A side says on which side of Target a sample size lies.
 type side int
@@ -49,6 +52,18 @@ func newFixedBets(target float64) (o fixedBets) {
 		}
 	}
 	return o
+}
+
+// betsOfTargets has the fixed bets of targets, which searches share.
+var betsOfTargets sync.Map
+
+func fixedBetsOf(target float64) *fixedBets {
+	bets, ok := betsOfTargets.Load(target)
+	if !ok {
+		made := newFixedBets(target)
+		bets, _ = betsOfTargets.LoadOrStore(target, &made)
+	}
+	return bets.(*fixedBets)
 }
 
 // wealth returns the logarithm of the e-process for side s after successes in n trials.

@@ -3,6 +3,7 @@ package estimate
 import (
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -210,6 +211,26 @@ func TestBetsAreFair(t *testing.T) {
 	}
 }
 
+// TestPackedBelief checks that a belief is the same to the last bit once it was packed.
+func TestPackedBelief(t *testing.T) {
+	const target = 0.9
+	points := []*point{
+		{Point: Point{N: 500, Consumed: 400, Successes: 200}, x: math.Log(500)},
+		{Point: Point{N: 2000, Consumed: 40, Successes: 39}, x: math.Log(2000)},
+	}
+	for used := range points {
+		var b belief
+		b.learn(points[:used+1], target, 4, 9)
+		want := b
+		want.growths = slices.Clone(b.growths)
+		b.pack(true)
+		b.unpack(target)
+		if !slices.Equal(b.growths, want.growths) || b.center != want.center || b.spread != want.spread {
+			t.Errorf("after %d points %+v, want %+v", used+1, b, want)
+		}
+	}
+}
+
 // TestLevelOfOneDecision checks that a single size tested at the worst truth, the target itself,
 // errs no more often than its level, whenever one looks.
 func TestLevelOfOneDecision(t *testing.T) {
@@ -404,6 +425,23 @@ func BenchmarkRound(b *testing.B) {
 		s.learn()
 		s.aim()
 	}
+}
+
+// BenchmarkNewSearch measures what a cell of a large sweep takes before it has read anything, and
+// the memory that it holds then.
+func BenchmarkNewSearch(b *testing.B) {
+	b.ReportAllocs()
+	var searches []*Search
+	before := testkit.LiveHeap()
+	for b.Loop() {
+		s, err := NewSearch(usual())
+		if err != nil {
+			b.Fatal(err)
+		}
+		searches = append(searches, s)
+	}
+	b.ReportMetric(float64(testkit.LiveHeap()-before)/float64(len(searches)), "heap-B/search")
+	runtime.KeepAlive(searches)
 }
 
 func BenchmarkAdd(b *testing.B) {

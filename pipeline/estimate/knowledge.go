@@ -9,7 +9,7 @@ import (
 type knowledge struct {
 	find      Find
 	threshold float64 // evidence that refutes: ln(1/level)
-	fixed     fixedBets
+	fixed     *fixedBets
 	belief    belief
 
 	low, high int64    // the bracket; 0 and To + 1 while it has no such end

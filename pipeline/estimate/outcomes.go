@@ -89,3 +89,10 @@ func (o *outcomes) drop(rep int) {
 		*set = append((*set)[:0], (*set)[min(words, len(*set)):]...)
 	}
 }
+
+// shrink lets go of room that is not used, of a size that is not read on for now.
+func (o *outcomes) shrink() {
+	if len(o.known) == 0 {
+		o.known, o.success, o.failed = nil, nil, nil
+	}
+}

@@ -24,6 +24,7 @@ func (s *Search) startRound() {
 	default:
 		s.learn()
 		s.plan()
+		s.belief.pack(!s.doubling && !s.Done())
 	}
 }
 
@@ -33,7 +34,8 @@ func (s *Search) plan() {
 	for _, p := range s.open {
 		p.until, p.waiting = p.Consumed, 0
 	}
-	s.open, s.doubling = s.open[:0], s.mustDouble()
+	before := s.open
+	s.open, s.doubling = nil, s.mustDouble()
 	s.claims, s.wide = s.aim()
 	small, large := s.suspects()
 	switch {
@@ -63,6 +65,9 @@ func (s *Search) plan() {
 	if cost := s.roundCost(); s.trials+cost > s.find.MaxTrials {
 		s.giveUp(s.limitReason(cost))
 		return
+	}
+	for _, p := range before {
+		p.unread.shrink()
 	}
 	for _, p := range s.open {
 		p.waiting = p.until - p.Consumed - p.unread.count(p.unread.known, p.Consumed, p.until)
@@ -169,6 +174,10 @@ func (s *Search) skipRefused() bool {
 
 // readRound reads the open sizes up to their checkpoints.
 func (s *Search) readRound() {
+	if !s.doubling {
+		s.belief.unpack(s.find.Target)
+		defer s.belief.release()
+	}
 	for _, p := range s.open {
 		count := p.until - p.Consumed
 		if p.Consumed == 0 {
@@ -228,6 +237,7 @@ func (s *Search) finish(status, reason string) {
 	if s.spots != nil {
 		s.read, s.spots = s.spots.merge(s.read), nil
 	}
+	s.belief.release()
 	s.open, s.claims, s.remaining, s.latest, s.points, s.belief = nil, nil, nil, nil, nil, belief{}
 	s.status, s.reason = status, reason
 }

@@ -3,6 +3,7 @@ package estimate
 import (
 	"fmt"
 	"math"
+	"sync"
 )
 
 // Find describes what a [Search] looks for: the least sample size at which trials succeed with
@@ -144,19 +145,43 @@ type point struct {
 	refusal string         // why the algorithm refused
 }
 
+// begun has a search that has read nothing for each Find of which one was made: the cells of a
+// table mostly look for the same, and where to begin takes some time to work out.
+var begun sync.Map
+
 // NewSearch starts a search. It returns an error if a field of find is outside its range.
 func NewSearch(find Find) (*Search, error) {
-	if err := find.check(); err != nil {
-		return nil, fmt.Errorf("search for n: %w", err)
+	first, ok := begun.Load(find)
+	if !ok {
+		if err := find.check(); err != nil {
+			return nil, fmt.Errorf("search for n: %w", err)
+		}
+		first, _ = begun.LoadOrStore(find, begin(find))
 	}
+	return first.(*Search).again(), nil
+}
+
+// begin starts a search; find is in its range.
+func begin(find Find) *Search {
 	find.Step = max(1, find.Step)
 	find.From, find.To = find.floor(find.From+find.Step-1), find.floor(find.To)
 	s := &Search{points: map[int64]*point{}, status: StatusRunning}
-	s.find, s.fixed = find, newFixedBets(find.Target)
+	s.find, s.fixed = find, fixedBetsOf(find.Target)
 	s.threshold = -math.Log(find.Level())
 	s.high = find.To + 1
 	s.startRound()
-	return s, nil
+	return s
+}
+
+// again returns a search like s, which has read nothing and been told nothing.
+func (s *Search) again() *Search {
+	c := *s
+	c.open, c.points = make([]*point, len(s.open)), make(map[int64]*point, len(s.open))
+	for i, p := range s.open {
+		own := *p
+		c.open[i], c.points[p.N] = &own, &own
+	}
+	return &c
 }
 
 func (f Find) check() error {

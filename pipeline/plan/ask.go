@@ -37,6 +37,7 @@ type answer struct {
 	canonical trial.Fragment
 	guarantee *pluginv1.Guarantee
 	bounds    []*pluginv1.Bound
+	packed    *trial.Bounds // bounds as the cells have them of which all hold; nil: not made yet
 }
 
 // ask asks the algorithms to check every distinct setting in which nothing is wrong, and to compute

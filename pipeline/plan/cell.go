@@ -112,7 +112,14 @@ func (x *settled) bounds() trial.Bounds {
 			bounds = slices.Concat(bounds[:i], []*pluginv1.Bound{b}, bounds[i+1:])
 		}
 	}
-	return trial.NewBounds(bounds)
+	switch {
+	case !slices.Equal(bounds, x.answer.bounds):
+		return trial.NewBounds(bounds)
+	case x.answer.packed == nil:
+		packed := trial.NewBounds(bounds)
+		x.answer.packed = &packed
+	}
+	return *x.answer.packed
 }
 
 // metricNames returns the declared metrics and those of the task, ascending. The cells of an entry

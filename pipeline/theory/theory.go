@@ -123,7 +123,6 @@ func bestReference(f Facts) string {
 // Check returns an error if a bound of a plugin cannot be used: it has no name, its value is none,
 // or it states premises that do not exist or stand there twice.
 func Check(b *pluginv1.Bound) error {
-	names := Names()
 	switch v := b.GetValue(); {
 	case b.GetName() == "":
 		return fmt.Errorf("a bound has no name")
@@ -132,9 +131,9 @@ func Check(b *pluginv1.Bound) error {
 	}
 	for i, p := range b.GetPremises() {
 		switch {
-		case !slices.Contains(names, p):
+		case !slices.ContainsFunc(premises, func(known Premise) bool { return known.Name == p }):
 			return fmt.Errorf("bound %q has the premise %q, which does not exist: use %s", b.GetName(), p,
-				strings.Join(names, ", "))
+				strings.Join(Names(), ", "))
 		case slices.Contains(b.GetPremises()[:i], p):
 			return fmt.Errorf("bound %q states the premise %q twice", b.GetName(), p)
 		}

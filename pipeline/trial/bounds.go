@@ -55,7 +55,8 @@ type boundForm struct {
 func NewBounds(list []*pluginv1.Bound) Bounds {
 	packed := make([]bound, len(list))
 	for i, b := range list {
-		names := slices.Sorted(maps.Keys(b.GetWith()))
+		names := slices.AppendSeq(make([]string, 0, len(b.GetWith())), maps.Keys(b.GetWith()))
+		slices.Sort(names)
 		p := &packed[i]
 		p.form = unique.Make(boundForm{
 			name: b.GetName(), source: b.GetSource(), premises: join(b.GetPremises()),
