@@ -189,16 +189,12 @@ func (sc *Scenario) rate(n int64, target float64) float64 {
 }
 
 // priorWeight weighs n* = star against other values, which are spaced evenly in ln n, before any
-// trial. A proved bound inside the range is an upper one, and mostly several times too large: n* is
+// trial; bound is the least one that is proved, +Inf if there is none. A proved bound inside the range is an upper one, and mostly several times too large: n* is
 // hardly ever above it, and below it becomes rarer with the distance. A bound beyond the range,
 // like those of proofs that do not care for constants, says nothing.
-func priorWeight(star float64, c *trial.Cell) float64 {
-	bound := math.Inf(1)
-	if b, _ := c.LeastBound(); b != nil {
-		bound = b.GetValue()
-	}
+func priorWeight(star float64, find *trial.Find, bound float64) float64 {
 	switch {
-	case !(bound >= float64(c.Find.From) && bound <= float64(c.Find.To)):
+	case !(bound >= float64(find.From) && bound <= float64(find.To)):
 		return 1
 	case star <= bound:
 		return math.Sqrt(star / bound)
@@ -211,8 +207,12 @@ func priorWeight(star float64, c *trial.Cell) float64 {
 // weights sum to 1. The algorithm refuses sample sizes below least.
 func Beliefs(c *trial.Cell, all []*Scenario, shown []estimate.Point, least int64) []float64 {
 	weights, best := make([]float64, len(all)), math.Inf(-1)
+	bound := math.Inf(1)
+	if b, _ := c.LeastBound(); b != nil {
+		bound = b.GetValue()
+	}
 	for i, sc := range all {
-		w := math.Log(sc.prior * priorWeight(sc.star, c))
+		w := math.Log(sc.prior * priorWeight(sc.star, c.Find, bound))
 		if sc.star < float64(least)/scenarioGap {
 			w -= 50 // refused sizes are insufficient
 		}
