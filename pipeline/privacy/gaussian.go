@@ -53,6 +53,13 @@ func GaussianMu(epsilon, delta float64) float64 {
 	case delta == 0:
 		return 0
 	}
+	return gaussianMu([2]float64{epsilon, delta})
+}
+
+// gaussianMu returns GaussianMu of a budget of epsilon and delta where it has no simple form. A sweep
+// asks it of a few budgets very often.
+var gaussianMu = numeric.Remember(func(budget [2]float64) float64 {
+	epsilon, delta := budget[0], budget[1]
 	low := 0.0
 	// This first guess is within a small factor of the answer, and above 0.
 	high := math.Sqrt(2*RhoFromEpsilon(epsilon, delta)) + delta
@@ -61,7 +68,7 @@ func GaussianMu(epsilon, delta float64) float64 {
 	}
 	low, _ = numeric.Bisect(low, high, func(mu float64) bool { return GaussianDelta(mu, epsilon) <= delta })
 	return low
-}
+})
 
 // GaussianEpsilon returns the least epsilon for which mu-Gaussian differential privacy is
 // (epsilon, delta)-differentially private. It is rounded up: GaussianDelta(mu, epsilon) <= delta

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
@@ -132,21 +133,43 @@ func halvesOfTheoremA(s *algo.Setting[Params], g goal) []algo.Bound {
 	}
 }
 
-// theoremABound returns the n that Theorem A proves for preset theorem-a with the best kappa.
-func theoremABound(s *algo.Setting[Params], g goal) algo.Bound {
-	exact := exactAccount(s.Epsilon, s.Delta)
-	tau := effectiveMargin(g.margin, g.rate)
-	best, plan := math.Inf(1), schedule{}
+// proofA is what the best of the schedules of Theorem A depends on.
+type proofA struct {
+	goal
+	budget       [2]float64 // epsilon, delta
+	trainingBeta float64    // beta of the schedule
+}
+
+// planA is a schedule of Theorem A with the n that it proves, +Inf if it proves none.
+type planA struct {
+	schedule
+	n float64
+}
+
+// bestA returns the best of the schedules of Theorem A, which do not depend on the parameters of a
+// setting.
+var bestA = numeric.Remember(func(p proofA) planA {
+	exact := exactAccount(p.budget[0], p.budget[1])
+	tau := effectiveMargin(p.margin, p.rate)
+	best := planA{n: math.Inf(1)}
 	for step := 1; step <= 32; step++ {
-		kappa := g.alpha * math.Pow(2, -float64(step)/4)
+		kappa := p.alpha * math.Pow(2, -float64(step)/4)
 		if kappa > 1/math.E {
 			continue
 		}
-		try := theoremASchedule(kappa, tau, s.Beta)
-		if n := try.sufficient(try.least(exact), g); n < best {
-			best, plan = n, try
+		try := theoremASchedule(kappa, tau, p.trainingBeta)
+		if n := try.sufficient(try.least(exact), p.goal); n < best.n {
+			best = planA{try, n}
 		}
 	}
+	return best
+})
+
+// theoremABound returns the n that Theorem A proves for preset theorem-a with the best kappa.
+func theoremABound(s *algo.Setting[Params], g goal) algo.Bound {
+	exact := exactAccount(s.Epsilon, s.Delta)
+	plan := bestA(proofA{g, [2]float64{s.Epsilon, s.Delta}, s.Beta})
+	best := plan.n
 	b := algo.Bound{
 		Name: "theorem-a", Source: sourceProof, Value: best, Proved: true, Premises: []algo.Premise{algo.TargetInClass},
 	}

@@ -170,9 +170,10 @@ func (g Gap) theta(most float64, c func(s float64) float64) size {
 	const steps = 256
 	best, low, high := sharp.s, min(sharp.s, most/2), most
 	ratio := math.Pow(high/low, 1.0/steps)
+	least := value(best)
 	for s := low; s <= high; s *= ratio {
-		if value(s) < value(best) {
-			best = s
+		if v := value(s); v < least {
+			best, least = s, v
 		}
 	}
 	s := section(value, max(low, best/ratio), min(high, best*ratio), best)
@@ -183,6 +184,7 @@ func (g Gap) theta(most float64, c func(s float64) float64) size {
 // best and the middles of all steps. Unlike [numeric.Golden] it remembers what it has seen, for
 // functions that do not simply fall and then rise.
 func section(value func(float64) float64, low, high, best float64) float64 {
+	least := value(best)
 	for range 60 {
 		step := float64((high - low) * (math.Phi - 1))
 		if a, b := high-step, low+step; value(a) < value(b) {
@@ -190,8 +192,9 @@ func section(value func(float64) float64, low, high, best float64) float64 {
 		} else {
 			low = a
 		}
-		if middle := (low + high) / 2; value(middle) < value(best) {
-			best = middle
+		middle := (low + high) / 2
+		if v := value(middle); v < least {
+			best, least = middle, v
 		}
 	}
 	return best
