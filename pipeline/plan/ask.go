@@ -19,7 +19,7 @@ import (
 
 // askers is the number of questions that plugins are asked at a time: enough to hide the way there
 // and back.
-const askers = 8
+const askers = 64
 
 // settled is an instance that its algorithm has been asked about.
 type settled struct {

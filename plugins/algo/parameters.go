@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/shatterlab/shatter/schemas/pluginv1"
@@ -35,6 +36,20 @@ var (
 // parametersOf returns the parameters that the exported fields and tags of a struct type describe.
 // Its errors name the field.
 func parametersOf(t reflect.Type) (parameters, error) {
+	if ps, ok := described.Load(t); ok {
+		return ps.(parameters), nil
+	}
+	ps, err := describeParameters(t)
+	if err == nil {
+		described.Store(t, ps)
+	}
+	return ps, err
+}
+
+// described has the parameters of struct types that were asked for: each request asks for them.
+var described sync.Map
+
+func describeParameters(t reflect.Type) (parameters, error) {
 	if t == nil || t.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("parameters are of type %v: a struct is needed (struct{} for none)", t)
 	}
