@@ -117,12 +117,12 @@ func (f *runFlags) run(c *cobra.Command, path string) (failed error) {
 	if err := f.check(); err != nil {
 		return err
 	}
-	debug.SetGCPercent(400) // outcomes pass through a small live heap: a tenth less work for some megabytes
 	s, err := load(c.Context(), path)
 	if err != nil {
 		return err
 	}
 	defer s.close()
+	collectLazily()
 	warn(c, s.Plan)
 	if f.out == "" {
 		f.out = filepath.Join("shatter-out", s.Name)
@@ -160,6 +160,16 @@ func (f *runFlags) run(c *cobra.Command, path string) (failed error) {
 		return err
 	}
 	return display.done(summary, f.report(c, claimed, summary, display))
+}
+
+// collectLazily has garbage collected when it is four times what is in use, as outcomes pass through
+// a small heap: a tenth less work for some megabytes. Beside the plan of many cells it may be less.
+func collectLazily() {
+	const most = 100 << 20
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	debug.SetGCPercent(int(min(400, max(50, 100*most/m.HeapAlloc))))
 }
 
 // claim takes the output folder. Where none can be, it blames the command line.

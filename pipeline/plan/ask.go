@@ -36,8 +36,7 @@ type answer struct {
 	params    trial.Params // resolved
 	canonical trial.Fragment
 	guarantee *pluginv1.Guarantee
-	bounds    []*pluginv1.Bound
-	packed    *trial.Bounds // bounds as the cells have them of which all hold; nil: not made yet
+	bounds    trial.Bounds
 }
 
 // ask asks the algorithms to check every distinct setting in which nothing is wrong, and to compute
@@ -205,17 +204,17 @@ func (a *answer) ask(ctx context.Context, algorithms Algorithms) error {
 	if err != nil {
 		return fmt.Errorf("compute the bounds of %q: %w", name, err)
 	}
-	a.bounds = found.GetBounds()
 	if refusal := found.GetRefusal(); refusal != nil {
 		a.refusal = &pluginv1.Refusal{Kind: refusal.GetKind(), Message: "its bounds: " + refusal.GetMessage()}
 		return nil
 	}
-	for _, b := range a.bounds {
+	for _, b := range found.GetBounds() {
 		if err := theory.Check(b); err != nil {
 			a.refusal = &pluginv1.Refusal{Kind: pluginv1.Refusal_KIND_ERROR, Message: "its bounds: " + err.Error()}
 			return nil
 		}
 	}
+	a.bounds = trial.NewBounds(found.GetBounds())
 	return nil
 }
 

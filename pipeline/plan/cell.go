@@ -6,8 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/pipeline/problem/prior"
 	"github.com/shatterlab/shatter/pipeline/sweep"
@@ -104,22 +102,7 @@ func (x *settled) cell(f *sweep.File) (*trial.Cell, error) {
 // bounds returns the algorithm's bounds. Those that do not hold of the draft say why.
 func (x *settled) bounds() trial.Bounds {
 	facts := theory.Facts{Setting: x.answer.setting, Least: x.problem.least}
-	bounds := x.answer.bounds
-	for i, b := range bounds {
-		if why := theory.Unmet(b, facts); why != b.GetFails() {
-			b = proto.CloneOf(b)
-			b.Fails = why
-			bounds = slices.Concat(bounds[:i], []*pluginv1.Bound{b}, bounds[i+1:])
-		}
-	}
-	switch {
-	case !slices.Equal(bounds, x.answer.bounds):
-		return trial.NewBounds(bounds)
-	case x.answer.packed == nil:
-		packed := trial.NewBounds(bounds)
-		x.answer.packed = &packed
-	}
-	return *x.answer.packed
+	return x.answer.bounds.Judge(func(b *pluginv1.Bound) string { return theory.Unmet(b, facts) })
 }
 
 // metricNames returns the declared metrics and those of the task, ascending. The cells of an entry

@@ -75,12 +75,8 @@ func NewBounds(list []*pluginv1.Bound) Bounds {
 func (b Bounds) All() []*pluginv1.Bound {
 	var all []*pluginv1.Bound
 	for _, p := range b.list {
-		form := p.form.Value()
-		one := &pluginv1.Bound{
-			Name: form.name, Source: form.source, Premises: split(form.premises), Value: p.value,
-			Proved: form.proved, Order: form.order, Fails: p.fails.Value(),
-		}
-		for j, name := range split(form.with) {
+		one := p.unpack()
+		for j, name := range split(p.form.Value().with) {
 			if j == 0 {
 				one.With = make(map[string]float64, len(p.with))
 			}
@@ -89,6 +85,32 @@ func (b Bounds) All() []*pluginv1.Bound {
 		all = append(all, one)
 	}
 	return all
+}
+
+// unpack returns the bound without its intermediate values.
+func (b bound) unpack() *pluginv1.Bound {
+	form := b.form.Value()
+	return &pluginv1.Bound{
+		Name: form.name, Source: form.source, Premises: split(form.premises), Value: b.value,
+		Proved: form.proved, Order: form.order, Fails: b.fails.Value(),
+	}
+}
+
+// Judge returns the bounds with the reason, given by why, for which each says nothing of a cell; ""
+// where it holds. The bounds that why gets lack their intermediate values.
+func (b Bounds) Judge(why func(*pluginv1.Bound) string) Bounds {
+	judged := b
+	for i, p := range b.list {
+		fails := why(p.unpack())
+		if fails == p.fails.Value() {
+			continue
+		}
+		if &judged.list[0] == &b.list[0] {
+			judged.list = slices.Clone(b.list)
+		}
+		judged.list[i].fails = unique.Make(fails)
+	}
+	return judged
 }
 
 // Equal reports whether both hold the same bounds in the same order.
