@@ -56,7 +56,7 @@ func Calibrate(ctx context.Context, c Config, slots int) (*Prediction, error) {
 	for i, cell := range cells {
 		probes[i] = predict.probe(cell)
 	}
-	if err = r.recover(ctx); err == nil {
+	if err = r.recover(); err == nil {
 		err = r.coordinate(ctx, r.work)
 	}
 	if err != nil && !ended(ctx, err) {

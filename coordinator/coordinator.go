@@ -52,7 +52,7 @@ func Run(ctx context.Context, c Config) (*Summary, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = r.recover(ctx); err == nil {
+	if err = r.recover(); err == nil {
 		err = r.coordinate(ctx, r.work)
 	}
 	if err != nil && !ended(ctx, err) {
@@ -113,7 +113,7 @@ func newRun(c Config) (*run, error) {
 
 // recover feeds the cells with the outcomes of the ledger: what is left to do is the plan minus
 // these.
-func (r *run) recover(ctx context.Context) error {
+func (r *run) recover() error {
 	if r.Folder.Redo {
 		if err := r.looks.forgetForeign(r.intake.files); err != nil {
 			return err
@@ -129,7 +129,8 @@ func (r *run) recover(ctx context.Context) error {
 			r.intake.alarms[c.TrialID(x.N, x.Repetition)] = true
 		}
 	}
-	return r.grid.advance(ctx)
+	r.grid.sort()
+	return nil
 }
 
 // recordedProfile returns the float profile of the recorded outcomes, which all of them share; ""
@@ -212,9 +213,7 @@ func (r *run) loop(ctx context.Context) error {
 	defer tick.Stop()
 	healed, shown := time.Now(), time.Time{}
 	for {
-		if err := r.grid.advance(ctx); err != nil {
-			return err
-		}
+		r.grid.sort()
 		if now := time.Now(); r.Progress != nil && (r.grid.open == 0 || now.Sub(shown) > 200*time.Millisecond) {
 			shown = now
 			r.Progress(r.progress.look(now))
@@ -227,7 +226,7 @@ func (r *run) loop(ctx context.Context) error {
 			return err
 		}
 		if r.jobs.spent && len(r.jobs.jobs) == 0 {
-			return nil
+			return r.grid.advance(ctx) // what is refused is known to the result
 		}
 		if err := r.wait(ctx, tick.C, &healed); err != nil {
 			return err
@@ -285,7 +284,7 @@ func (r *run) drain() error {
 		}
 	}
 	err := r.drainServer()
-	r.grid.closeQueued()
+	r.grid.sort()
 	return errors.Join(err, r.intake.flush())
 }
 

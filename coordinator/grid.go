@@ -18,7 +18,7 @@ type grid struct {
 	cells      []*cell // in the order of the plan
 	byKey      map[trial.Key]*cell
 	ready      cellQueue // cells that may want trials
-	changed    []*cell   // cells with outcomes that advance has not looked at yet
+	changed    []*cell   // cells with outcomes that sort has not looked at yet
 	open       int       // number of cells that are not done
 }
 
@@ -52,7 +52,7 @@ func (g *grid) load(l *ledger.Ledger) (outcomes int64) {
 	return outcomes
 }
 
-// queue queues c for the next call of advance.
+// queue queues c for the next call of sort.
 func (g *grid) queue(c *cell) {
 	if !c.changed {
 		c.changed = true
@@ -60,21 +60,41 @@ func (g *grid) queue(c *cell) {
 	}
 }
 
-// advance brings the queued cells forward: each is done afterwards, or may want trials.
+// sort closes the queued cells that have come to their end, as far as is known without asking
+// anybody, and lines up the others.
+func (g *grid) sort() {
+	for _, c := range g.changed {
+		c.changed = false
+		g.lineUp(c)
+	}
+	g.changed = g.changed[:0]
+}
+
+// lineUp closes a cell that has come to its end; another one may want trials.
+func (g *grid) lineUp(c *cell) {
+	if g.close(c); !c.done {
+		g.ready.push(c)
+	}
+}
+
+// advance brings all cells as far as they come without trials: each is done afterwards, or may want
+// some.
 func (g *grid) advance(ctx context.Context) error {
-	for len(g.changed) > 0 {
-		last := len(g.changed) - 1
-		c := g.changed[last]
-		if err := g.advanceCell(ctx, c); err != nil {
+	g.sort()
+	for _, c := range g.cells {
+		if c.done {
+			continue
+		}
+		if err := g.consult(ctx, c); err != nil {
 			return err
 		}
-		c.changed, g.changed = false, g.changed[:last]
+		g.lineUp(c)
 	}
 	return nil
 }
 
-// advanceCell asks the algorithm about the sample sizes that the cell has come to.
-func (g *grid) advanceCell(ctx context.Context, c *cell) error {
+// consult asks the algorithm about the sample sizes that the cell has come to.
+func (g *grid) consult(ctx context.Context, c *cell) error {
 	for again := true; again && !c.Done() && c.refused == ""; {
 		again = false
 		for _, n := range c.Needs() {
@@ -94,9 +114,6 @@ func (g *grid) advanceCell(ctx context.Context, c *cell) error {
 			}
 		}
 	}
-	if g.close(c); !c.done {
-		g.ready.push(c)
-	}
 	return nil
 }
 
@@ -105,13 +122,6 @@ func (g *grid) close(c *cell) {
 	if (c.Done() || c.refused != "") && !c.done {
 		c.done = true
 		g.open--
-	}
-}
-
-// closeQueued marks the queued cells that have come to their end, without asking anybody.
-func (g *grid) closeQueued() {
-	for _, c := range g.changed {
-		g.close(c)
 	}
 }
 
@@ -146,16 +156,23 @@ func (g *grid) ask(ctx context.Context, c *cell, n int64) (answer, error) {
 }
 
 // wanted returns the next block that some cell needs and nobody works on: that of the cell with the
-// least progress.
-func (g *grid) wanted() (*cell, estimate.Block, bool) {
+// least progress. Its algorithm is asked about sample sizes only now: a sweep may have many cells,
+// and the first trials do not wait for the last cell.
+func (g *grid) wanted(ctx context.Context) (*cell, estimate.Block, bool, error) {
 	for g.ready.Len() > 0 {
 		c := g.ready.cells[0]
 		if !c.done {
+			if err := g.consult(ctx, c); err != nil {
+				return nil, estimate.Block{}, false, err
+			}
+			g.close(c)
+		}
+		if !c.done {
 			if b, ok := c.nextFree(c.Want()); ok {
-				return c, b, true
+				return c, b, true, nil
 			}
 		}
 		g.ready.pop()
 	}
-	return nil, estimate.Block{}, false
+	return nil, estimate.Block{}, false, nil
 }

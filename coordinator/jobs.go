@@ -108,7 +108,10 @@ type dispatcher struct {
 func (d *dispatcher) dispatch(ctx context.Context) error {
 	d.spent = false
 	for len(d.jobs) < 2*d.slots {
-		c, b, ok := d.grid.wanted()
+		c, b, ok, err := d.grid.wanted(ctx)
+		if err != nil {
+			return err
+		}
 		if !ok {
 			break
 		}
@@ -128,7 +131,7 @@ func (d *dispatcher) dispatch(ctx context.Context) error {
 			return err
 		}
 	}
-	if len(d.jobs) == 0 {
+	if len(d.jobs) == 0 && d.grid.open > 0 {
 		return fmt.Errorf("%d cells are neither decided nor want anything: this is a fault in shatter; "+
 			"run again to go on from the ledger", d.grid.open)
 	}

@@ -124,7 +124,10 @@ func (t *Tables) compare(r *run) error {
 
 // replay feeds the cells with what the ledger has, losses included.
 func (r *run) replay(ctx context.Context) error {
-	if err := r.recover(ctx); err != nil {
+	if err := r.recover(); err != nil {
+		return err
+	}
+	if err := r.grid.advance(ctx); err != nil {
 		return err
 	}
 	for _, x := range r.Folder.Report.Lost {
