@@ -2,8 +2,9 @@ package main
 
 import (
 	"path/filepath"
-	"runtime"
 	"testing"
+
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 // manySweep has 90,000 cells of three kinds: 45,000 of which settings of ten laws look alike to the
@@ -41,23 +42,15 @@ func BenchmarkCheck(b *testing.B) {
 	var cells, held int
 	path := measure(func() {
 		for b.Loop() {
-			before := liveHeap()
+			before := testkit.LiveHeap()
 			s, err := load(b.Context(), file)
 			if err != nil {
 				b.Fatal(err)
 			}
-			cells, held = len(s.Cells), int(liveHeap()-before)
+			cells, held = len(s.Cells), int(testkit.LiveHeap()-before)
 			s.close()
 		}
 	})
 	b.ReportMetric(float64(path.cores.Microseconds())/float64(b.N*cells), "cpu-us/cell")
 	b.ReportMetric(float64(held)/float64(cells), "heap-B/cell")
-}
-
-// liveHeap returns the bytes of the objects that are in use.
-func liveHeap() uint64 {
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
 }

@@ -189,9 +189,10 @@ func (sc *Scenario) rate(n int64, target float64) float64 {
 }
 
 // priorWeight weighs n* = star against other values, which are spaced evenly in ln n, before any
-// trial; bound is the least one that is proved, +Inf if there is none. A proved bound inside the range is an upper one, and mostly several times too large: n* is
-// hardly ever above it, and below it becomes rarer with the distance. A bound beyond the range,
-// like those of proofs that do not care for constants, says nothing.
+// trial; bound is the least one that is proved, +Inf if there is none. A proved bound inside the
+// range is an upper one, and mostly several times too large: n* is hardly ever above it, and below
+// it becomes rarer with the distance. A bound beyond the range, like those of proofs that do not
+// care for constants, says nothing.
 func priorWeight(star float64, find *trial.Find, bound float64) float64 {
 	switch {
 	case !(bound >= float64(find.From) && bound <= float64(find.To)):
