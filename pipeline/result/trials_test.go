@@ -58,7 +58,7 @@ func TestManyTrials(t *testing.T) {
 	for _, c := range []struct {
 		each   int64
 		failed int
-	}{{sheet.RowGroup/5, 0}, {17_000, 2}, {2_000, 50}} {
+	}{{sheet.RowGroup / 5, 0}, {17_000, 2}, {2_000, 50}} {
 		r, rows := manyTrials(t, c.each, c.failed)
 		got := writtenBy(t, r, 1)
 		if !bytes.Equal(got, writtenBy(t, r, 2)) || !bytes.Equal(got, writtenBy(t, r, 8)) {
