@@ -27,7 +27,10 @@ grids:
     goal: {alpha: {from: 0.03, to: 0.044, steps: 15}, beta: [0.05, 0.06, 0.07, 0.08, 0.09]}
   - problem: {class: halfspace, d: [5, 10, 20], margin: 0.1, distribution: [skew, iso]}
     algorithms:
-      - {use: boosting/hs-stl, rounds: [10, 20, 30, 40, 50], lambda: [2, 4, 6, 8, 10], kappa: [0.2, 0.25, 0.3, 0.35, 0.4]}
+      - use: boosting/hs-stl
+        rounds: [10, 20, 30, 40, 50]
+        lambda: [2, 4, 6, 8, 10]
+        kappa: [0.2, 0.25, 0.3, 0.35, 0.4]
     privacy: {epsilon: [0.5, 1, 2], delta: [1e-6, 1e-7]}
     goal: {alpha: [0.1, 0.11, 0.12, 0.13, 0.14], beta: 0.1}
 `

@@ -54,13 +54,12 @@ var buffers = sync.Pool{New: func() any { return new(buffer) }}
 func (x index) owners(cell [32]byte, n, first, last int64) []uint32 {
 	seen := map[uint32]bool{}
 	var all []uint32
-	for rep, next := first, first; rep < last; rep = next {
-		next = nextPage(rep)
+	for rep := first; rep < last; rep = nextPage(rep) {
 		p := x.page(cell, n, rep)
 		if p == nil {
 			continue
 		}
-		for slot := slotOf(rep); slot < min(next, last)-p.first; slot++ {
+		for slot := slotOf(rep); slot < min(nextPage(rep), last)-p.first; slot++ {
 			owner := p.ownerOf(slot)
 			if p.state[slot] == 0 || len(all) > 0 && owner == all[len(all)-1] || seen[owner] {
 				continue

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
@@ -77,16 +78,19 @@ func record(p *Plan) ([]byte, error) {
 	b := []byte(`{"cells":[`) // the first key in canonical order, and by far the largest value
 	for i, c := range p.Cells {
 		id := c.DataKey.Short()
+		if c.Problem.Test > 0 { // no part of the data
+			id += "/" + strconv.Itoa(c.Problem.Test)
+		}
 		if problems[id] == nil {
 			problems[id] = c.Problem
 		}
 		if i == 0 || !measuredAlike(c, p.Cells[i-1]) {
 			m := measureOf(c)
-			how, ok := m.String(), false
-			if measured, ok = measures[how]; !ok {
-				measured = len(list)
-				measures[how], list = measured, append(list, m)
+			how := m.String()
+			if _, ok := measures[how]; !ok {
+				measures[how], list = len(list), append(list, m)
 			}
+			measured = measures[how]
 		}
 		if i == 1 {
 			b = slices.Grow(b, len(p.Cells)*len(b)*9/8)

@@ -14,6 +14,8 @@ var hasAVX2 = cpu.X86.HasAVX2
 var expLanes = inLanes(64/math.Ln2, roundMagic, ln2Over64High, ln2Over64Low, 1.0/6, 1.0/120,
 	math.Float64frombits(63), 1.0/2, 1.0/24, -708, 709, math.Inf(1), 1)
 
+var _ = expLanes // the assembly reads it
+
 // inLanes returns each number four times.
 func inLanes(v ...float64) (lanes [13][4]float64) {
 	for i, c := range v {

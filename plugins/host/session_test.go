@@ -104,8 +104,8 @@ func TestCut(t *testing.T) {
 // The quick check of a whole message agrees with the one of each answer.
 func TestInRange(t *testing.T) {
 	edge := math.Nextafter(1, 2)
-	for _, a := range []float64{-1, 1, 0, math.Copysign(0, -1), 0.5, -0.5, math.SmallestNonzeroFloat64, math.Nextafter(1, 0),
-		edge, -edge, 2, math.Inf(1), math.Inf(-1), math.NaN(), -math.NaN(), math.MaxFloat64,
+	for _, a := range []float64{-1, 1, 0, math.Copysign(0, -1), 0.5, -0.5, math.SmallestNonzeroFloat64,
+		math.Nextafter(1, 0), edge, -edge, 2, math.Inf(1), math.Inf(-1), math.NaN(), -math.NaN(), math.MaxFloat64,
 		math.Float64frombits(1<<63 | 0x7FF<<52 | 1)} {
 		v := []float64{1, -1, a, 1}
 		if got, want := inRange(v, true), a == 1 || a == -1; got != want {

@@ -38,7 +38,8 @@ func stepOf(trials int) *pluginv1.SessionRequest {
 }
 
 func rowsOf(n int) *pluginv1.SessionResponse {
-	return &pluginv1.SessionResponse{Response: &pluginv1.SessionResponse_Answers{Answers: &pluginv1.Answers{Rows: uint32(n)}}}
+	answers := &pluginv1.Answers{Rows: uint32(n)}
+	return &pluginv1.SessionResponse{Response: &pluginv1.SessionResponse_Answers{Answers: answers}}
 }
 
 // echo answers each request with the number of its counts.
