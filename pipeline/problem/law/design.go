@@ -40,14 +40,18 @@ func cuts(p *schemas.Problem) float64 {
 	return 2 * float64(d.Changes)
 }
 
-// Points returns the least number of points that measure an error of about t, of a hypothesis of the
-// class, with a standard error of at most a twentieth of alpha. Errors on strata are then off by that
-// much at most, whatever is drawn.
+// Points returns a number of points that measure an error of about t, of a hypothesis of the class,
+// with a standard error of at most a twentieth of alpha. Errors on strata are then off by that much
+// at most, whatever is drawn.
+//
+// It is the least such number m, or a little more, so that t lies half-way between two errors that m
+// labels can have. If t were one of them, errors above t would be measured as t, and pass, more often
+// than errors below t as more, and fail.
 func (d Design) Points(p *schemas.Problem, t, alpha float64) int {
 	goal := precision * alpha
 	switch d {
 	case Strata:
-		return atLeast(cuts(p) / goal)
+		return halfway(atLeast(cuts(p)/goal), t)
 	case Grid:
 		k := 1
 		for gridError(k) > goal {
@@ -55,7 +59,19 @@ func (d Design) Points(p *schemas.Problem, t, alpha float64) int {
 		}
 		return k * k
 	}
-	return atLeast(t * (1 - t) / (goal * goal))
+	return halfway(atLeast(t*(1-t)/(goal*goal)), t)
+}
+
+// halfway returns the number from m on, and not much above, that comes nearest to making t times it
+// lie half-way between two whole numbers: the least of those that do it equally well.
+func halfway(m int, t float64) int {
+	best, least := m, 1.0
+	for n := m; n <= m+m/20+int(1/t); n++ {
+		if off := math.Abs(math.Mod(t*float64(n), 1) - 0.5); off < least-1e-9 {
+			best, least = n, off
+		}
+	}
+	return best
 }
 
 // atLeast returns the least whole number that is not below v, as far as rounding tells.

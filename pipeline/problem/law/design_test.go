@@ -215,7 +215,7 @@ func TestDrawBits(t *testing.T) {
 	testkit.CheckCounts(t, counts, slices.Repeat([]float64{1. / 8}, 8))
 }
 
-// The least number of points reaches the precision, and one less does not.
+// The number of points reaches the precision, and the goal lies half-way between two errors.
 func TestPoints(t *testing.T) {
 	for _, c := range []struct {
 		p     schemas.Problem
@@ -223,17 +223,20 @@ func TestPoints(t *testing.T) {
 		alpha float64
 		want  int
 	}{
-		{schemas.Problem{Class: "thresholds", Domain: 1 << 16}, 0.1, 0.1, 400},
-		{schemas.Problem{Class: "intervals", Domain: 1 << 16}, 0.1, 0.1, 800},
+		{schemas.Problem{Class: "thresholds", Domain: 1 << 16}, 0.1, 0.1, 405},
+		{schemas.Problem{Class: "intervals", Domain: 1 << 16}, 0.1, 0.1, 805},
 		{schemas.Problem{Class: "rectangles", Domain: 1 << 16, Dim: 2}, 0.1, 0.1, 44 * 44},
-		{schemas.Problem{Class: "parities", Dim: 20}, 0.1, 0.1, 3600},
-		{schemas.Problem{Class: "conjunctions", Dim: 20}, 0.3, 0.1, 8400},
+		{schemas.Problem{Class: "parities", Dim: 20}, 0.1, 0.1, 3605},
+		{schemas.Problem{Class: "conjunctions", Dim: 20}, 0.3, 0.1, 8405},
 	} {
 		c.p.Distribution = "uniform"
 		d := DesignOf(&c.p)
 		m := d.Points(&c.p, c.t, c.alpha)
 		if m != c.want {
 			t.Errorf("%+v: %d points, want %d", c.p, m, c.want)
+		}
+		if part := math.Mod(c.t*float64(m), 1); d != Grid && math.Abs(part-0.5) > 1e-9 {
+			t.Errorf("%+v: the goal is %v errors", c.p, c.t*float64(m))
 		}
 		if e := d.StandardError(&c.p, c.t, m); e > c.alpha/20+1e-12 || d.Off(&c.p, m) > c.alpha/20+1e-12 {
 			t.Errorf("%+v: standard error %v, off by %v", c.p, e, d.Off(&c.p, m))
