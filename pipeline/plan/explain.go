@@ -217,20 +217,6 @@ func (w *gridWords) adversaries() string {
 	return alternatives(words)
 }
 
-// evaluationInWords describes how errors are measured, for problem.Evaluation.Words.
-func evaluationInWords(words string) string {
-	number, kind, _ := strings.Cut(words, " ")
-	switch kind {
-	case "points":
-		return "on " + number + " fresh points"
-	case "strata":
-		return "on one point in each of " + number + " strata of the law"
-	case "grid":
-		return "on one point in each box of a " + number + " grid"
-	}
-	return words
-}
-
 // measure describes what success is, how errors are measured, and at which sample sizes.
 func (w *gridWords) measure(setting []axis) {
 	w.line("success", "error above the reference (above) is at most alpha, with probability at least 1 - beta: %s",
@@ -243,7 +229,7 @@ func (w *gridWords) measure(setting []axis) {
 		maps.Copy(evaluation, w.outcomes[e].evaluation)
 	}
 	for _, how := range slices.Sorted(maps.Keys(evaluation)) {
-		w.line("error", "%s, against clean labels", evaluationInWords(how))
+		w.line("error", "%s, against clean labels", problem.HowMeasured(how))
 	}
 	var without priorWords
 	for _, e := range w.entries {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/problem/adversary"
@@ -149,6 +150,20 @@ func (p *Problem) Evaluation(t float64, test int, states bool) Evaluation {
 		e.Off = p.design.Off(&p.spec, test)
 	}
 	return e
+}
+
+// HowMeasured says in a phrase how errors are measured, for Evaluation.Words.
+func HowMeasured(words string) string {
+	number, kind, _ := strings.Cut(words, " ")
+	switch kind {
+	case "points":
+		return "on " + number + " fresh points"
+	case "strata":
+		return "on one point in each of " + number + " strata of the law"
+	case "grid":
+		return "on one point in each box of a " + number + " grid"
+	}
+	return words
 }
 
 // Listed reports whether the evaluation points of a trial stand in an order that tells of them, and

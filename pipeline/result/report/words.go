@@ -217,7 +217,7 @@ func (s *Sweep) unknown() []unknown {
 			note(row, "", "No proved bound that is finite is known here.")
 		}
 		if e := s.table.text(row, "evaluation"); e != "" && e != "exact" {
-			note(row, "", "Errors are not exact: each is measured on "+e+" fresh points.")
+			note(row, "", "Errors are not exact: each is measured "+problem.HowMeasured(e)+".")
 		}
 	}
 	return all
