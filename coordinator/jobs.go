@@ -16,10 +16,10 @@ import (
 // A job below forecast.LeastJob costs more to carry than to run; far above aimJob, the end of a
 // sweep is uneven.
 const (
-	aimJob    = 0.250  // seconds
-	pilot     = 16     // trials of a job whose cost is unknown
-	roundTrip = 100e-6 // seconds for one query of all trials of a job: the same for one trial and for a thousand
-	mostTries = 5      // times that a job is queued before its missing trials are given up as lost
+	aimJob    = 0.250 // seconds
+	pilot     = 16    // trials of a job whose cost is unknown
+	roundTrip = 30e-6 // seconds for one query of all trials of a job: the same for one trial and for a thousand
+	mostTries = 5     // times that a job is queued before its missing trials are given up as lost
 )
 
 // sender queues jobs on the server.

@@ -69,7 +69,7 @@ func TestCut(t *testing.T) {
 		"no time at all":      {seconds: 5e-324, block: 50000, slots: 1, want: trial.SessionTrials},
 		"endless":             {seconds: 1e308, block: 50, slots: 1, want: 1},
 		"shared by all slots": {seconds: 1, block: 100, slots: 4, want: 25},
-		"too short to share":  {seconds: 1, block: 12, slots: 4, want: 12},
+		"too short to share":  {seconds: 0.1, block: 12, slots: 4, want: 12},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := listCell(t, 50000, 10)

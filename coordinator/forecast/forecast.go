@@ -98,7 +98,7 @@ func (j Jobs) Take(blocks []estimate.Block) (w Work) {
 }
 
 // LeastJob is the time in seconds below which a job costs more to carry than to run.
-const LeastJob = 0.010
+const LeastJob = 0.001
 
 // Negligible is the weight of a scenario that is too unlikely to be played.
 const Negligible = 1e-4
