@@ -109,6 +109,7 @@ var libraries = map[string][]string{
 	},
 	"github.com/apache/arrow/go/v17/arrow/flight": {"pipeline/result/query"},
 	"github.com/duckdb":                           {"pipeline/result/query"},
+	"github.com/klauspost/compress":               {"pipeline/result/sheet"},
 	"github.com/google/flatbuffers": {
 		"pipeline/dataset",
 		"pipeline/problem/population",
