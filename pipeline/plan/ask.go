@@ -147,7 +147,7 @@ func share(answers []*answer) error {
 // question returns the answer that the instance shares with those of the same setting, to be
 // filled.
 func question(task string, x *instance, known map[string]*answer) (*answer, error) {
-	d, s, evaluation := x.entry.algorithm, &x.setting, x.evaluation()
+	d, s, evaluation := x.entry.algorithm, &x.setting, &x.measured.evaluation
 	setting := &pluginv1.Setting{
 		Algorithm:  d.GetName(),
 		Task:       trial.WireTask(task),

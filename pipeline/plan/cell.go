@@ -79,7 +79,7 @@ func (x *settled) cell(f *sweep.File) (*trial.Cell, error) {
 		Metrics:    e.metricNames(),
 		Bounds:     x.bounds(),
 		Guarantee:  a.guarantee,
-		Evaluation: x.evaluation(),
+		Evaluation: x.measured.evaluation,
 		Prior:      p.prior(prior.Goal{Above: x.above, Alpha: s.alpha}),
 		Population: p.population,
 		Line:       place.Line,

@@ -38,42 +38,45 @@ type opened struct {
 	problem    *problem.Problem
 	best       *reference // nil: not asked for yet
 	priors     map[prior.Goal]*trial.Prior
-	measured   map[int]*measured // by number of evaluation points
-	err        error             // that it cannot be resolved or opened
+	measured   map[measurement]*measured
+	err        error // that it cannot be resolved or opened
 }
 
-// measured is a problem with its number of evaluation points.
+// measured is a problem with the number of its evaluation points, and what follows from that.
 type measured struct {
-	resolved  schemas.Problem
-	canonical trial.Fragment
+	resolved   schemas.Problem
+	canonical  trial.Fragment
+	evaluation problem.Evaluation
 }
 
-// measure returns the problem with the number of evaluation points that suits the draft.
+// measurement is what the number of evaluation points depends on beside the problem.
+type measurement struct {
+	goal   prior.Goal
+	states bool // those of states before the final one count
+}
+
+// measure returns the problem with the number of evaluation points that suits the draft, which is
+// computed once for each goal.
 func (p *opened) measure(d *draft, above float64) (*measured, error) {
-	test := 0
-	if d.entry.grid.File.Task() != schemas.TaskOnline {
-		test = p.problem.Test(above, d.setting.alpha)
-	}
-	if m, ok := p.measured[test]; ok {
+	of := measurement{prior.Goal{Above: above, Alpha: d.setting.alpha}, trial.Probes(d.setting.states)}
+	if m, ok := p.measured[of]; ok {
 		return m, nil
 	}
 	m := &measured{resolved: p.resolved}
-	m.resolved.Test = test
+	m.resolved.Test = 0
+	if d.entry.grid.File.Task() != schemas.TaskOnline {
+		m.resolved.Test = p.problem.Test(above, d.setting.alpha)
+	}
+	m.evaluation = p.problem.Evaluation(above+d.setting.alpha, m.resolved.Test, of.states)
 	var err error
 	if m.canonical, err = trial.Canonical(m.resolved); err != nil {
 		return nil, err
 	}
 	if p.measured == nil {
-		p.measured = map[int]*measured{}
+		p.measured = map[measurement]*measured{}
 	}
-	p.measured[test] = m
+	p.measured[of] = m
 	return m, nil
-}
-
-// evaluation describes how the errors of the draft are measured.
-func (x *instance) evaluation() problem.Evaluation {
-	s := &x.setting
-	return x.problem.problem.Evaluation(x.above+s.alpha, x.measured.resolved.Test, trial.Probes(s.states))
 }
 
 // prior returns what a learner without data reaches, which is computed once for each goal; nil where

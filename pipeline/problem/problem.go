@@ -118,7 +118,7 @@ func (p *Problem) Test(above, alpha float64) int {
 	case alpha == 0:
 		above, alpha = 0.5, 0.1
 	}
-	return min(maxTest, p.design.Points(&p.spec, min(above+alpha, 0.5), alpha))
+	return p.design.Points(&p.spec, min(above+alpha, 0.5), alpha)
 }
 
 // Evaluation describes how errors are measured.

@@ -18,8 +18,6 @@ const (
 	maxDim = 1 << 20
 	// maxDisguisedDim keeps the isometry of a slot below 64 MiB.
 	maxDisguisedDim = 1 << 12
-
-	maxTest = 1_000_000_000
 )
 
 // Error says which key of the sweep file makes a problem impossible, and why.
@@ -234,8 +232,8 @@ func checkTest(p *schemas.Problem, exact bool) error {
 	switch {
 	case exact && p.Test != 0:
 		return refuse("test", "%d: the error is computed exactly here, without an evaluation sample; leave it out", p.Test)
-	case p.Test < 0 || p.Test > maxTest:
-		return refuse("test", "%d is outside [1, %d]", p.Test, maxTest)
+	case p.Test < 0 || p.Test > law.MaxPoints:
+		return refuse("test", "%d is outside [1, %d]", p.Test, law.MaxPoints)
 	}
 	return nil
 }

@@ -22,6 +22,9 @@ const (
 	Grid                 // points of two numbers: one in each of k times k boxes
 )
 
+// MaxPoints is the largest number of evaluation points of a trial.
+const MaxPoints = 1_000_000_000
+
 // precision is the share of alpha that the standard error of a measured error may have, as a rule.
 const precision = 1.0 / 20
 
@@ -54,7 +57,7 @@ func (d Design) Points(p *schemas.Problem, t, alpha float64) int {
 		return halfway(atLeast(cuts(p)/goal), t)
 	case Grid:
 		k := 1
-		for gridError(k) > goal {
+		for (k+1)*(k+1) <= MaxPoints && gridError(k) > goal {
 			k++
 		}
 		return k * k
@@ -65,17 +68,24 @@ func (d Design) Points(p *schemas.Problem, t, alpha float64) int {
 // halfway returns the number from m on, and not much above, that comes nearest to making t times it
 // lie half-way between two whole numbers: the least of those that do it equally well.
 func halfway(m int, t float64) int {
+	const tries = 1000
 	best, least := m, 1.0
-	for n := m; n <= m+m/20+int(1/t); n++ {
-		if off := math.Abs(math.Mod(t*float64(n), 1) - 0.5); off < least-1e-9 {
-			best, least = n, off
+	below := math.Ceil(t*float64(m) - 0.5) // the first of the whole numbers
+	for k := range tries {
+		n := max(float64(m), math.Ceil((below+float64(k)+0.5)/t-0.5))
+		if n > min(float64(m+m/20)+1/t, MaxPoints) {
+			break
+		}
+		if off := math.Abs(math.Mod(t*n, 1) - 0.5); off < least-1e-9 {
+			best, least = int(n), off
 		}
 	}
 	return best
 }
 
-// atLeast returns the least whole number that is not below v, as far as rounding tells.
-func atLeast(v float64) int { return int(math.Ceil(v * (1 - 1e-12))) }
+// atLeast returns the least whole number that is not below v, as far as rounding tells, and
+// MaxPoints at most.
+func atLeast(v float64) int { return int(min(math.Ceil(v*(1-1e-12)), MaxPoints)) }
 
 // Fit returns the number of points of the design that is nearest to m, which is at least 1: a grid
 // has a square number of them.

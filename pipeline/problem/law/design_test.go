@@ -242,6 +242,18 @@ func TestPoints(t *testing.T) {
 			t.Errorf("%+v: standard error %v, off by %v", c.p, e, d.Off(&c.p, m))
 		}
 	}
+	for _, p := range []schemas.Problem{{Class: "thresholds", Domain: 1 << 16}, {Class: "parities", Dim: 20},
+		{Class: "rectangles", Domain: 1 << 16, Dim: 2}} {
+		p.Distribution = "uniform"
+		for _, alpha := range []float64{1e-5, 1e-9, 1e-300} {
+			if m := DesignOf(&p).Points(&p, 0.4+alpha, alpha); m < 1 || m > MaxPoints {
+				t.Errorf("%+v: alpha %v: %d points", p, alpha, m)
+			}
+			if m := DesignOf(&p).Points(&p, alpha, alpha); m < 1 || m > MaxPoints {
+				t.Errorf("%+v: alpha %v: %d points", p, alpha, m)
+			}
+		}
+	}
 	if Grid.Fit(100) != 100 || Grid.Fit(1) != 1 || Grid.Fit(50) != 49 || Strata.Fit(50) != 50 {
 		t.Error("Fit")
 	}
