@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/descriptorpb"
 
+	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/plugins/algo"
 	"github.com/shatterlab/shatter/plugins/host"
 	"github.com/shatterlab/shatter/plugins/plugintest"
@@ -76,21 +77,7 @@ func TestThirdParty(t *testing.T) {
 
 // TestPython accepts a plugin in Python.
 func TestPython(t *testing.T) {
-	python := ""
-	for _, candidate := range []string{"python3", "/usr/bin/python3"} {
-		path, err := exec.LookPath(candidate)
-		if err == nil && exec.Command(path, "-c", "import grpc, numpy, google.protobuf").Run() == nil {
-			python = path
-			break
-		}
-	}
-	if python == "" && os.Getenv("SHATTER_TEST_PYTHON") == "required" {
-		t.Fatal("no python3 with grpc, protobuf and numpy, though SHATTER_TEST_PYTHON is required")
-	}
-	if python == "" {
-		t.Skip("NOT RUN: the plugin in Python needs python3 with grpc, protobuf and numpy " +
-			"(Debian: python3-grpcio python3-protobuf python3-numpy)")
-	}
+	python := testkit.Python(t, "grpc, numpy, google.protobuf")
 	dir := t.TempDir() // Python leaves compiled files beside its sources
 	for _, name := range []string{"plugin.py", "plugin_pb2.py"} {
 		copyFile(t, filepath.Join("testdata/python", name), filepath.Join(dir, name))

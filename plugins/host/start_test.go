@@ -3,16 +3,15 @@ package host
 import (
 	"context"
 	"errors"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-)
 
-var update = flag.Bool("update", false, "write the golden files anew")
+	"github.com/shatterlab/shatter/pipeline/testkit"
+)
 
 // TestStartMessages pins what people read when a file cannot be started as a plugin.
 func TestStartMessages(t *testing.T) {
@@ -69,7 +68,7 @@ func TestStartMessages(t *testing.T) {
 			testBinary(), "/bin/plugin", dir, "/dir", "shatter-"+uid(), "shatter-UID").Replace(err.Error())
 		got.WriteString("== " + tt.name + "\n" + text + "\n\n")
 	}
-	golden(t, "start.txt", got.String())
+	testkit.Golden(t, "start.txt", []byte(got.String()))
 }
 
 func uid() string { return strings.TrimPrefix(filepath.Base(mustParent()), "shatter-") }
@@ -82,23 +81,6 @@ func mustParent() string {
 	}
 	defer d.remove()
 	return filepath.Dir(d.path)
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), got); d != "" {
-		t.Errorf("%s (-want +got):\n%s", path, d)
-	}
 }
 
 func TestStartCancelled(t *testing.T) {
