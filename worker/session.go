@@ -125,7 +125,7 @@ func (x *session) begin(trialIndex int, streams ...trial.Stream) {
 // target.
 func (x *session) beginOwn(trialIndex int) *problem.Drawer {
 	target := new(rand.PCG)
-	target.Seed(trial.Seed(x.job.Cell.DataKey, trial.Target, uint64(x.job.N), x.repetition(trialIndex)))
+	target.Seed(x.dataSeed(trial.Target, trialIndex))
 	d := x.job.newDrawer()
 	d.Begin(problem.Streams{Target: target, Points: target, LabelNoise: target, TestPoints: target})
 	return d

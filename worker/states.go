@@ -13,12 +13,11 @@ import (
 )
 
 // In task predict a state before the final one is probed: asked about at most problem.MostProbed
-// points of the law, the same for all states of a trial, so that the
-// worst of them is not the one that drew the worst points. It is asked about the first of them, and
-// about four times as many in all until its error is clearly on one side of the goal: a state on
-// the other side passes for one on this side with probability at most exp(-clearly), 0.25 %, each
-// time. One that is asked about all points has a standard error of at most 0.008, and of 0.0047
-// where its error is 0.1.
+// points of the law, the same for all states of a trial, so that the worst of them is not the one
+// that drew the worst points. It is asked about the first of them, and about four times as many in
+// all until its error is clearly on one side of the goal: a state on the other side passes for one
+// on this side with probability at most exp(-clearly), 0.25 %, each time. One that is asked about
+// all points has a standard error of at most 0.008, and of 0.0047 where its error is 0.1.
 const clearly = 6 // relative entropy, in nats
 
 // A game compares the answers to leastCompared queries at least, or to all, with the state before
@@ -237,12 +236,12 @@ func (p *prober) draw(j, block int, x, y, w []float64) {
 
 // drawBlock draws the points of a block from the law, the same each time.
 func (p *prober) drawBlock(j, block int, x, y []float64) {
-	q, key, n := &p.list[j], p.job.Cell.DataKey, uint64(p.job.N)
+	q := &p.list[j]
 	if len(q.begins) == 0 {
 		q.begins = append(q.begins, rand.PCG{})
-		q.begins[0].Seed(trial.Seed(key, trial.States, n, p.repetition(j)))
+		q.begins[0].Seed(p.dataSeed(trial.States, j))
 	}
-	p.target.Seed(trial.Seed(key, trial.Target, n, p.repetition(j)))
+	p.target.Seed(p.dataSeed(trial.Target, j))
 	p.points = q.begins[block]
 	p.drawer.Begin(problem.Streams{Target: &p.target, TestPoints: &p.points})
 	p.drawer.Draw(x, y)

@@ -62,12 +62,7 @@ func (l Linear) Label(x []float64) float64 {
 func (l *Linear) Begin(r *rand.Rand) { Direction(r, l.W) }
 
 // Labels implements Hypothesis.
-func (l Linear) Labels(x, out []float64) {
-	d := len(l.W)
-	for i := range out {
-		out[i] = l.Label(x[i*d : (i+1)*d])
-	}
-}
+func (l Linear) Labels(x, out []float64) { LabelEach(x, out, l.Label) }
 
 // halfspace is the class of all Linear in one dimension.
 type halfspace struct{ dim int }

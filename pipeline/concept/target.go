@@ -21,8 +21,8 @@ type Target interface {
 	Labels(x, y []float64)
 }
 
-// labels fills y with the labels of the points in x one by one.
-func labels(x, y []float64, label func(x []float64) float64) {
+// LabelEach fills y with the labels of the len(y) points in x, row-major, one by one.
+func LabelEach(x, y []float64, label func(x []float64) float64) {
 	dim := len(x) / max(len(y), 1)
 	for i := range y {
 		y[i] = label(x[i*dim : (i+1)*dim])
@@ -241,7 +241,7 @@ func (b *Box) Label(x []float64) float64 {
 // Labels implements Target.
 func (b *Box) Labels(x, y []float64) {
 	if len(b.Low) > 1 {
-		labels(x, y, b.Label)
+		LabelEach(x, y, b.Label)
 		return
 	}
 	low, high := b.Low[0], b.High[0]
@@ -302,7 +302,7 @@ func (t *parityTarget) Label(x []float64) float64 {
 }
 
 // Labels implements Target.
-func (t *parityTarget) Labels(x, y []float64) { labels(x, y, t.Label) }
+func (t *parityTarget) Labels(x, y []float64) { LabelEach(x, y, t.Label) }
 
 // rowTarget is a row of a class matrix.
 type rowTarget struct {

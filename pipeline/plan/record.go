@@ -117,18 +117,5 @@ func record(p *Plan) ([]byte, error) {
 // resolved returns the form of a resolvedCell, with the name of its problem and the index of its
 // measure.
 func resolved(c *trial.Cell, problem string, measure int) trial.Object {
-	o := make(trial.Object, 0, 15).With("key", c.Key).With("problem", problem).
-		With("algorithm", c.Algorithm).With("as", c.As).With("params", c.Params).With("replica", c.Replica).
-		With("epsilon", c.Epsilon).With("delta", c.Delta).With("alpha", c.Alpha).With("beta", c.Beta).
-		With("above", c.Above).With("measure", measure)
-	if c.Means {
-		o = o.With("answers", schemas.AnswersMean)
-	}
-	if c.Adversary != nil {
-		o = o.With("queries", c.Queries).With("adversary", c.Adversary)
-	}
-	if c.Probes() {
-		o = o.With("states", c.States)
-	}
-	return o
+	return c.Members(c.Params).With("key", c.Key).With("problem", problem).With("as", c.As).With("measure", measure)
 }

@@ -133,8 +133,8 @@ func (c *Cell) TrialID(n, rep int64) string {
 }
 
 // SetKeys computes the keys of the cell but DataKey from its other fields, the seed of the sweep, and
-// the canonical JSON of its whole problem, of what its sample depends on (schemas.Problem.Sampled) and of
-// its parameters.
+// the canonical JSON of its whole problem, of what its sample depends on (schemas.Problem.Sampled)
+// and of its parameters.
 func (c *Cell) SetKeys(seed SweepSeed, whole, sampled, params Fragment) (err error) {
 	if c.Key, err = KeyOf(c.identity(whole, params)); err != nil {
 		return err
@@ -148,32 +148,29 @@ func (c *Cell) SetKeys(seed SweepSeed, whole, sampled, params Fragment) (err err
 
 // identity returns what the cell's key is the key of.
 func (c *Cell) identity(whole, params Fragment) Object {
-	id := Object{
-		{"above", c.Above},
-		{"algorithm", c.Algorithm},
-		{"alpha", c.Alpha},
-		{"beta", c.Beta},
-		{"delta", c.Delta},
-		{"epsilon", c.Epsilon},
-		{"format", Format},
-		{"params", params},
-		{"problem", whole},
-		{"replica", c.Replica},
-		{"task", c.Task},
-	}
+	id := c.Members(params).With("format", Format).With("task", c.Task).With("problem", whole)
 	if c.Evaluation.Words != "" && c.Evaluation.Words != "exact" {
 		id = id.With("evaluation", c.Evaluation.Words)
 	}
+	return id
+}
+
+// Members returns what of a cell stands beside its task and its problem, in its key and in resolved
+// sweeps. params are its parameters in any form.
+func (c *Cell) Members(params any) Object {
+	o := make(Object, 0, 16).With("algorithm", c.Algorithm).With("params", params).With("replica", c.Replica).
+		With("epsilon", c.Epsilon).With("delta", c.Delta).With("alpha", c.Alpha).With("beta", c.Beta).
+		With("above", c.Above)
 	if c.Means {
-		id = id.With("answers", schemas.AnswersMean)
+		o = o.With("answers", schemas.AnswersMean)
 	}
 	if c.Adversary != nil {
-		id = id.With("queries", c.Queries).With("adversary", c.Adversary)
+		o = o.With("queries", c.Queries).With("adversary", c.Adversary)
 	}
 	if c.Probes() {
-		id = id.With("states", c.States)
+		o = o.With("states", c.States)
 	}
-	return id
+	return o
 }
 
 // Probes reports whether states before the final one are asked too.

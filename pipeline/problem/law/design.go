@@ -105,10 +105,13 @@ func (d Design) StandardError(p *schemas.Problem, t float64, m int) float64 {
 	case Strata:
 		return min(independent, math.Sqrt(cuts(p))/float64(2*m))
 	case Grid:
-		return min(independent, gridError(int(math.Sqrt(float64(m)))))
+		return min(independent, gridError(gridSide(m)))
 	}
 	return independent
 }
+
+// gridSide returns the number of boxes on a side of the grid that has m.
+func gridSide(m int) int { return int(math.Sqrt(float64(m))) }
 
 // gridError bounds the standard error on k times k boxes: two rectangles cut at most 8k+8 of them,
 // each of which adds at most 1/4 to the variance of the sum.
@@ -129,7 +132,7 @@ func (d Design) Describe(m int) string {
 	case Strata:
 		return fmt.Sprintf("%d strata", m)
 	case Grid:
-		k := int(math.Sqrt(float64(m)))
+		k := gridSide(m)
 		return fmt.Sprintf("%dx%d grid", k, k)
 	}
 	return fmt.Sprintf("%d points", m)

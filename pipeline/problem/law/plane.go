@@ -26,12 +26,7 @@ func (p *Plane) Label(x []float64) float64 {
 }
 
 // Labels implements concept.Target.
-func (p *Plane) Labels(x, y []float64) {
-	d := len(p.Normal)
-	for i := range y {
-		y[i] = p.Label(x[i*d : (i+1)*d])
-	}
-}
+func (p *Plane) Labels(x, y []float64) { concept.LabelEach(x, y, p.Label) }
 
 // Draw fills x with a uniform unit vector of the hyperplane; in one dimension with 0, its only
 // point.

@@ -1,7 +1,6 @@
 package law
 
 import (
-	"math"
 	"math/bits"
 	"math/rand/v2"
 
@@ -73,7 +72,7 @@ func (s *uniformSampler) DrawEvaluation(r *rand.Rand, from, m int, x, y []float6
 			x[i] = s.inPart(r, from+i, m)
 		}
 	case s.design == Grid:
-		k := int(math.Sqrt(float64(m)))
+		k := gridSide(m)
 		for i := range y {
 			x[2*i] = s.inPart(r, (from+i)/k, k)
 			x[2*i+1] = s.inPart(r, (from+i)%k, k)
