@@ -2,7 +2,6 @@ package coordinator
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -71,12 +70,8 @@ func (r *run) examine(ctx context.Context, trials []*differing, profile string) 
 		d.alone = append(d.alone, copyRow(c, b, row).batch)
 		return nil
 	})
-	x.lose = func(b *rerunBlock) { at[position{b.cell.index, b.n, b.picked[0]}].lost = neverCameBack }
 	return x.run(ctx)
 }
-
-// neverCameBack is why a trial is lost whose job the workers do not answer.
-var neverCameBack = fmt.Sprintf("its job was queued %d times and never came back", mostTries)
 
 // cause returns what the outcome of an examined trial depends on. old is the recorded outcome.
 func (d *differing) cause(old *ledger.Batch) schemas.Cause {

@@ -21,6 +21,10 @@ import (
 type Config struct {
 	Folder     *folder.Folder
 	Conn       *bus.Conn
+	Epoch      uint64            // of this leadership of the sweep; 0: 1
+	Priority   int               // workers run jobs of higher priorities first
+	Weight     float64           // share of the workers' time beside other sweeps of the same priority; 0: 1
+	Speculate  float64           // seconds of guesses for each second of trials, on workers that others share
 	Slots      int               // that will work at the same time, as far as is known; 0: 1
 	Algorithms plan.Algorithms   // asked about sample sizes
 	Digests    map[string]string // SHA-256 of each plugin file by its path; the built-in one under ""
@@ -32,8 +36,7 @@ type Config struct {
 	Budget     Budget            // what this run may spend; zero: all that it takes
 	Looks      float64           // share of each cell's trials to look at a second time, and at least 8; 0: none
 
-	Healing time.Duration // between comparisons of the server's jobs with those handed out; 0: 1 s
-	Lease   time.Duration // wait, beyond its predicted time, for a job that the server has lost; 0: 30 s
+	Healing time.Duration // between looks for jobs that workers do not have any more; 0: 1 s
 
 	// JobSizes draws the sizes of jobs at random, and Reverse takes in results in reversed order:
 	// neither may change a result.
@@ -70,7 +73,7 @@ type run struct {
 	grid     *grid
 	tally    *tally
 	journal  *journal
-	sender   *sender
+	crew     *crew
 	jobs     *dispatcher
 	intake   *intake
 	outlooks *outlooks
@@ -85,17 +88,21 @@ func newRun(c Config) (*run, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	c.Healing, c.Lease = cmp.Or(c.Healing, time.Second), cmp.Or(c.Lease, 30*time.Second)
+	c.Healing, c.Epoch = cmp.Or(c.Healing, time.Second), cmp.Or(c.Epoch, 1)
 	grid, err := newGrid(c.Folder.Plan, c.Algorithms)
 	if err != nil {
 		return nil, err
 	}
 	r := &run{Config: c, grid: grid, tally: newTally(), journal: &journal{log: c.Log}}
-	r.sender = &sender{sweep: c.Folder.ID, digests: c.Digests}
+	r.crew = &crew{
+		lead: bus.Lead{Sweep: c.Folder.ID, Epoch: c.Epoch}, digests: c.Digests, journal: r.journal,
+		priority: c.Priority, weight: c.Weight, alone: c.Workers != nil && c.Conn != nil && c.Conn.Embedded(),
+		healing: c.Healing, errands: map[string]*errand{},
+	}
 	r.jobs = &dispatcher{
-		grid: grid, sender: r.sender, tally: r.tally, journal: r.journal,
-		budget: c.Budget, least: c.Slots, healing: c.Healing, lease: c.Lease, sizes: c.JobSizes,
-		jobs: map[string]*job{}, slots: max(1, c.Slots),
+		grid: grid, crew: r.crew, tally: r.tally, journal: r.journal,
+		budget: c.Budget, speculate: c.Speculate, sizes: c.JobSizes,
+		jobs: map[*job]bool{}, doubts: map[doubt]*job{}, slots: max(1, c.Slots),
 	}
 	r.intake = &intake{
 		grid: grid, jobs: r.jobs, tally: r.tally, journal: r.journal, files: pluginFiles{c.Digests, c.Folder},
@@ -147,13 +154,13 @@ func (r *run) recordedProfile() (profile string) {
 // coordinate takes up the sweep's queue, calls work and clears the queue. What stays there if that
 // fails is removed by the sweep's next run.
 func (r *run) coordinate(ctx context.Context, work func(context.Context) error) (err error) {
-	if r.sender.queue, err = r.Conn.Coordinate(ctx, r.Folder.ID, r.jobs.slots); err != nil {
+	if r.crew.queue, err = r.Conn.Coordinate(ctx, r.crew.lead); err != nil {
 		return err
 	}
 	err = work(ctx)
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	if e := r.sender.queue.Close(closing); e != nil {
+	if e := r.crew.queue.Close(closing); e != nil {
 		r.journal.note(fmt.Sprintf("the queue was not cleared: %v", e))
 	}
 	return err
@@ -237,13 +244,17 @@ func (r *run) loop(ctx context.Context) error {
 // wait waits for the next event and deals with it. healed is when the server was last asked for its
 // state.
 func (r *run) wait(ctx context.Context, tick <-chan time.Time, healed *time.Time) error {
-	queue := r.sender.queue
+	queue := r.crew.queue
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
 	case m := <-queue.Results():
 		return r.intake.acceptAll(m, queue.Results(), r.Reverse)
-	case <-queue.Hungry():
+	case data := <-queue.Announcements():
+		r.crew.hear(data, time.Now())
+		return nil
+	case b := <-queue.HandedBack():
+		r.crew.handedBack(b, time.Now())
 		return nil
 	case <-r.Workers:
 		return workersEnded(ctx)
@@ -271,7 +282,7 @@ func (r *run) drain() error {
 	defer tick.Stop()
 	for working := true; working; {
 		select {
-		case m := <-r.sender.queue.Results():
+		case m := <-r.crew.queue.Results():
 			if err := r.intake.accept(m); err != nil {
 				return err
 			}
@@ -291,15 +302,15 @@ func (r *run) drain() error {
 // drainServer takes in the results that are on the server already. What does not come within a
 // second stays there for the next run.
 func (r *run) drainServer() error {
-	queue := r.sender.queue
+	queue := r.crew.queue
 	for {
 		if err := r.intake.flush(); err != nil {
 			return err
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		state, err := queue.State(ctx)
-		if err != nil || state.Results == 0 {
+		unread, _, err := queue.Unread(ctx)
+		if err != nil || unread == 0 {
 			return nil
 		}
 		m, err := queue.Next(ctx)
@@ -315,7 +326,7 @@ func (r *run) drainServer() error {
 // newRerun returns what runs recorded trials again and calls use once for each.
 func (r *run) newRerun(blocks []*rerunBlock, profile string, use useRow) *rerun {
 	return &rerun{
-		sender: r.sender, intake: r.intake, workers: r.Workers, healing: r.Healing,
+		crew: r.crew, intake: r.intake, workers: r.Workers, healing: r.Healing,
 		waiting: blocks, profile: profile, use: use,
 	}
 }

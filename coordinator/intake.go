@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/bus"
@@ -72,7 +73,15 @@ func (in *intake) accept(m *bus.Message) error {
 	if m == nil {
 		return errors.New("results ended: the connection to the queue was closed")
 	}
-	if strings.HasPrefix(m.ID, recheckPrefix) { // of a run that was ended in the middle of it
+	e := in.jobs.crew.arrived(m)
+	err := in.take(m, e)
+	in.jobs.crew.swept(e, time.Now())
+	return err
+}
+
+// take does the work of accept, but for the account of who has what.
+func (in *intake) take(m *bus.Message, e *errand) error {
+	if strings.HasPrefix(m.Job, recheckPrefix) { // of a run that was ended in the middle of it
 		return m.Ack()
 	}
 	b, err := ledger.Decode(m.Data)
@@ -90,7 +99,7 @@ func (in *intake) accept(m *bus.Message) error {
 	in.bytes += len(m.Data)
 	in.unsynced = append(in.unsynced, m)
 	in.tally.profile = b.Profile
-	in.record(c, verdict)
+	in.record(c, verdict, e)
 	in.tally.trials += int64(len(verdict.New))
 	in.tally.seconds += b.Seconds
 	c.fresh = c.fresh || len(verdict.New) > 0
@@ -103,7 +112,7 @@ func (in *intake) accept(m *bus.Message) error {
 
 // drop acknowledges a message without recording it.
 func (in *intake) drop(m *bus.Message, reason string) error {
-	in.journal.note(fmt.Sprintf("result message %q was dropped: %s", m.ID, reason))
+	in.journal.note(fmt.Sprintf("a result of job %q by worker %q was dropped: %s", m.Job, m.Worker, reason))
 	return m.Ack()
 }
 
@@ -131,7 +140,7 @@ func (in *intake) cellOf(b *ledger.Batch) (c *cell, reason string) {
 }
 
 // record feeds a cell with the outcomes that were new to the ledger.
-func (in *intake) record(c *cell, v ledger.Verdict) {
+func (in *intake) record(c *cell, v ledger.Verdict, e *errand) {
 	b := v.Batch
 	size := c.size(b.N)
 	size.seconds += b.Seconds
@@ -144,8 +153,8 @@ func (in *intake) record(c *cell, v ledger.Verdict) {
 	}
 	for _, i := range v.Lost {
 		rep := b.Repetition[i]
-		if !in.jobs.returned(c, b.N, rep) {
-			continue // told already, or left over from an earlier run: this one tries again
+		if !in.jobs.lost(c, b.N, rep, e) {
+			continue
 		}
 		in.tally.addFailure(c, b.N, rep, b.KindOf(i), b.ReasonOf(i))
 		c.Lost(b.N, int(rep), b.ReasonOf(i))

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/shatterlab/shatter/coordinator/forecast"
-	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
@@ -19,123 +18,132 @@ const (
 	aimJob    = 0.250 // seconds
 	pilot     = 16    // trials of a job whose cost is unknown
 	roundTrip = 30e-6 // seconds for one query of all trials of a job: the same for one trial and for a thousand
-	mostTries = 5     // times that a job is queued before its missing trials are given up as lost
 )
-
-// sender queues jobs on the server.
-type sender struct {
-	queue   *bus.Queue
-	sweep   string            // ID of the sweep
-	digests map[string]string // of plugin files by path
-	serial  int               // of the last job
-}
-
-// next returns a number that no job of this run has had.
-func (s *sender) next() int {
-	s.serial++
-	return s.serial
-}
-
-// send queues a block of a cell's trials as a job. Only workers of the float profile take it; ""
-// admits all of them.
-func (s *sender) send(ctx context.Context, id string, c *cell, b estimate.Block, profile string) error {
-	return s.submit(ctx, trial.Job{
-		ID: id, Cell: c.Cell, N: b.N, First: int64(b.First), Count: int64(b.Count), Profile: profile,
-	})
-}
-
-// sendAgain queues trials that are run again.
-func (s *sender) sendAgain(ctx context.Context, id string, r *rerunBlock, profile string) error {
-	j := trial.Job{
-		ID: id, Cell: r.cell.Cell, N: r.n, First: r.picked[0], Count: int64(len(r.picked)), Profile: profile, Look: r.look,
-	}
-	if last := r.picked[len(r.picked)-1]; last-j.First+1 != j.Count {
-		j.Picked = r.picked
-	}
-	return s.submit(ctx, j)
-}
-
-// submit queues a job of this sweep.
-func (s *sender) submit(ctx context.Context, j trial.Job) error {
-	j.Sweep, j.Plugin = s.sweep, s.digests[j.Cell.Plugin]
-	data, err := j.Encode()
-	if err != nil {
-		return fmt.Errorf("encode job %q: %w", j.ID, err)
-	}
-	if err := s.queue.Submit(ctx, j.ID, data); err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		return fmt.Errorf("queue job %q: %w", j.ID, err)
-	}
-	return nil
-}
 
 // job is a range of repetitions that was handed out and has not come back whole.
 type job struct {
-	id       string
-	cell     *cell
-	block    estimate.Block
-	missing  int           // repetitions that are out
-	sent     time.Time     // when it was queued
-	expected time.Duration // time that it takes, generously
-	tries    int           // times that its trials were queued
+	from    *dispatcher
+	cell    *cell
+	block   estimate.Block
+	missing int     // repetitions that are out
+	guess   bool    // nobody needs it yet
+	seconds float64 // that it will take, as far as is known
+	road    way
+}
+
+func (j *job) way() *way { return &j.road }
+func (j *job) open() int { return j.missing }
+
+// left returns the job of the repetitions that are still out.
+func (j *job) left() *trial.Job {
+	if j.cell.done || j.missing == 0 {
+		return nil
+	}
+	t := &trial.Job{
+		Cell: j.cell.Cell, N: j.block.N, First: int64(j.block.First), Count: int64(j.block.Count),
+		Profile: j.from.tally.profile, Guess: j.guess, Seconds: j.seconds,
+	}
+	if j.missing == j.block.Count {
+		return t
+	}
+	out, end := &j.cell.size(j.block.N).out, t.First+t.Count
+	for rep := out.FirstSet(t.First, end); rep < end; rep = out.FirstSet(rep+1, end) {
+		t.Picked = append(t.Picked, rep)
+	}
+	t.First, t.Count = t.Picked[0], int64(len(t.Picked))
+	t.Seconds *= float64(t.Count) / float64(j.block.Count)
+	return t
 }
 
 // dispatcher hands out jobs and keeps account of those that have not come back whole.
 type dispatcher struct {
-	grid    *grid
-	sender  *sender
-	tally   *tally
-	journal *journal
-	budget  Budget
+	grid      *grid
+	crew      *crew
+	tally     *tally
+	journal   *journal
+	budget    Budget
+	speculate float64    // seconds of guesses for each second of trials, where others could use the workers
+	sizes     *rand.Rand // draws the sizes of jobs; nil: they follow from their cost
 
-	least   int           // slots that are known to work
-	healing time.Duration // see Config
-	lease   time.Duration
-	sizes   *rand.Rand // draws the sizes of jobs; nil: they follow from their cost
-
-	jobs    map[string]*job
-	slots   int    // that work, as far as is known
-	idle    bool   // nobody asks for work
-	handed  int64  // trials that were handed out for the first time
-	spent   bool   // the budget is spent
-	working string // the cell that was handed out last, in words
+	jobs    map[*job]bool
+	doubts  map[doubt]*job // what runs a trial that was lost once again
+	slots   int            // that work, as far as is known
+	handed  int64          // trials that were handed out
+	guessed float64        // seconds of guesses that were handed out, as predicted
+	spent   bool           // the budget is spent
+	working string         // the cell that was handed out last, in words
 }
 
-// dispatch keeps as many jobs queued as slots will take soon: wanted work first, cells with the
-// least progress first, and guesses only where a slot would idle.
+// doubt is a trial that a limit of a machine has ended.
+type doubt struct {
+	cell   *cell
+	n, rep int64
+}
+
+// dispatch keeps as many jobs out as slots will take soon: first those that came back, then wanted
+// work, cells with the least progress first, and guesses only where a slot would idle.
 func (d *dispatcher) dispatch(ctx context.Context) error {
 	d.spent = false
-	for len(d.jobs) < 2*d.slots {
-		c, b, ok, err := d.grid.wanted(ctx)
-		if err != nil {
-			return err
-		}
-		if !ok {
-			break
-		}
-		b = d.cut(c, b)
-		if b, d.spent = d.afford(c, b); d.spent {
-			return nil
-		}
-		if err := d.submit(ctx, c, d.widen(c, b), 1); err != nil {
-			return err
-		}
+	d.slots = max(1, d.crew.slots())
+	if err := d.crew.sendAgain(ctx); err != nil {
+		return err
+	}
+	if d.tally.profile == "" && d.crew.room() {
+		d.tally.profile = d.crew.profile()
+	}
+	if err := d.sendWanted(ctx); err != nil || d.spent {
+		return err
 	}
 	for _, c := range d.grid.cells {
-		if len(d.jobs) >= d.slots || d.budget.Given() {
+		if !d.mayGuess() {
 			break
 		}
 		if err := d.guess(ctx, c); err != nil {
 			return err
 		}
 	}
-	if len(d.jobs) == 0 && d.grid.open > 0 {
+	if len(d.jobs) == 0 && d.grid.open > 0 && d.grid.ready.Len() == 0 && d.crew.room() {
 		return fmt.Errorf("%d cells are neither decided nor want anything: this is a fault in shatter; "+
 			"run again to go on from the ledger", d.grid.open)
 	}
 	return nil
+}
+
+// sendWanted hands out what cells want.
+func (d *dispatcher) sendWanted(ctx context.Context) error {
+	var unable []*cell // that no worker takes now
+	defer func() {
+		for _, c := range unable {
+			d.grid.ready.push(c)
+		}
+	}()
+	for d.crew.room() {
+		c, b, ok, err := d.grid.wanted(ctx)
+		if err != nil || !ok {
+			return err
+		}
+		b = d.cut(c, b)
+		if b, d.spent = d.afford(c, b); d.spent {
+			return nil
+		}
+		sent, err := d.submit(ctx, c, d.widen(c, b), false)
+		if err != nil {
+			return err
+		}
+		if !sent {
+			unable = append(unable, c)
+			d.grid.ready.pop()
+		}
+	}
+	return nil
+}
+
+// mayGuess reports whether a slot would idle that may run what will probably be needed.
+func (d *dispatcher) mayGuess() bool {
+	if d.budget.Given() || !d.crew.idle() {
+		return false
+	}
+	return d.crew.alone || d.guessed <= d.speculate*d.tally.seconds
 }
 
 // guess hands out one block that a cell will probably want later, if there is one.
@@ -153,7 +161,8 @@ func (d *dispatcher) guess(ctx context.Context, c *cell) error {
 			return err
 		}
 		if a.yes() {
-			return d.submit(ctx, c, d.cut(c, free), 1)
+			_, err := d.submit(ctx, c, d.cut(c, free), true)
+			return err
 		}
 	}
 	return nil
@@ -203,7 +212,7 @@ func (d *dispatcher) afford(c *cell, b estimate.Block) (_ estimate.Block, spent 
 		return b, left <= 0
 	case d.budget.Time > 0:
 		left := d.budget.Time.Seconds() - d.tally.seconds
-		for _, j := range d.jobs {
+		for j := range d.jobs {
 			left -= j.cell.secondsPerTrial(j.block.N) * float64(j.missing)
 		}
 		most := 1.0 // of unknown cost
@@ -219,33 +228,35 @@ func (d *dispatcher) afford(c *cell, b estimate.Block) (_ estimate.Block, spent 
 // believable returns at most the seconds that a job can take: a worker may report anything.
 func believable(seconds float64) float64 { return min(seconds, 1e6) }
 
-// submit queues a block as a job.
-func (d *dispatcher) submit(ctx context.Context, c *cell, b estimate.Block, tries int) error {
-	j := &job{
-		id:   fmt.Sprintf("%s-%d-%d", c.Key.Short(), b.N, d.sender.next()),
-		cell: c, block: b, missing: b.Count, sent: time.Now(), tries: tries,
+// submit hands out a block as a job. It reports false where no worker takes it now.
+func (d *dispatcher) submit(ctx context.Context, c *cell, b estimate.Block, guess bool) (bool, error) {
+	j := &job{from: d, cell: c, block: b, missing: b.Count, guess: guess}
+	j.seconds = believable(c.secondsPerTrial(b.N) * float64(b.Count))
+	if ok, err := d.crew.send(ctx, j); err != nil || !ok {
+		return false, err
 	}
-	seconds := believable(c.secondsPerTrial(b.N) * float64(b.Count))
-	j.expected = time.Duration(3 * seconds * float64(time.Second))
-	if err := d.sender.send(ctx, j.id, c, b, d.tally.profile); err != nil {
-		return err
+	d.add(j)
+	d.handed += int64(b.Count)
+	if guess {
+		d.guessed += j.seconds
 	}
-	size := c.size(b.N)
-	for i := range b.Count {
-		size.taken.Set(int64(b.First + i))
-		size.out.Set(int64(b.First + i))
-	}
-	c.trials += int64(b.Count)
-	if tries == 1 {
-		d.handed += int64(b.Count)
-	}
-	d.jobs[j.id] = j
-	c.jobs = append(c.jobs, j)
 	d.working = fmt.Sprintf("%s, n = %d", c.words(), b.N)
 	if c.place >= 0 {
 		d.grid.ready.push(c)
 	}
-	return nil
+	return true, nil
+}
+
+// add keeps account of a job that is handed out.
+func (d *dispatcher) add(j *job) {
+	size := j.cell.size(j.block.N)
+	for i := range j.block.Count {
+		size.taken.Set(int64(j.block.First + i))
+		size.out.Set(int64(j.block.First + i))
+	}
+	j.cell.trials += int64(j.block.Count)
+	j.cell.jobs = append(j.cell.jobs, j)
+	d.jobs[j] = true
 }
 
 // returned strikes one repetition off the job that it belongs to. It reports whether the repetition
@@ -270,80 +281,41 @@ func (d *dispatcher) returned(c *cell, n, rep int64) bool {
 
 // forget strikes a job off.
 func (d *dispatcher) forget(j *job) {
-	delete(d.jobs, j.id)
+	delete(d.jobs, j)
 	if i := slices.Index(j.cell.jobs, j); i >= 0 {
 		j.cell.jobs = slices.Delete(j.cell.jobs, i, i+1)
 	}
 }
 
-// heal asks the server for its state and queues again the jobs that it does not have any more.
+// lost deals with a trial that a limit of a worker's machine has ended. The first time, it is run
+// again, by another worker if there is one; it reports whether this was the second time.
+func (d *dispatcher) lost(c *cell, n, rep int64, e *errand) (agreed bool) {
+	x := doubt{c, n, rep}
+	again := d.doubts[x]
+	if e == nil || again != nil && e.cargo != again || !d.returned(c, n, rep) {
+		return false // told already, or left over from an earlier run: this one tries again
+	}
+	if again != nil {
+		return true
+	}
+	j := &job{from: d, cell: c, block: estimate.Block{N: n, First: int(rep), Count: 1}, missing: 1}
+	j.road.avoid = e.member.Name
+	d.doubts[x] = j
+	d.add(j)
+	d.crew.wait(j)
+	return false
+}
+
+// heal asks the server for its state, and has sent again what workers do not have any more.
 // unsynced is the number of results that are taken in and not acknowledged.
 func (d *dispatcher) heal(ctx context.Context, now time.Time, unsynced int) error {
-	state, err := d.sender.queue.State(ctx)
-	if err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
+	if err := d.crew.heal(ctx, now, unsynced); err != nil {
+		return err
+	}
+	for j := range d.jobs {
+		if j.cell.done && len(j.road.errands) == 0 { // nobody needs it any more
+			d.forget(j)
 		}
-		d.journal.note(fmt.Sprintf("the queue does not answer: %v", err))
-		return nil
-	}
-	asking := state.Waiting + state.Unacked // each slot works on one job and asks for the next; remote ones come and go
-	d.slots = max(1, d.least, (asking+1)/2)
-	d.idle = asking == 0
-	if state.Jobs >= len(d.jobs) || state.Results > unsynced || len(d.sender.queue.Results()) > 0 {
-		return nil
-	}
-	for _, j := range d.lateJobs(now, state.Jobs == 0) {
-		if err := d.requeue(ctx, j); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// lateJobs returns the jobs that are overdue, or, where the server has none at all, all that should
-// have come back.
-func (d *dispatcher) lateJobs(now time.Time, none bool) []*job {
-	wait := d.lease
-	if none {
-		wait = 2 * d.healing // what is on its way has arrived by then
-	}
-	var late []*job
-	for _, j := range d.jobs {
-		if now.Sub(j.sent) > j.expected+wait {
-			late = append(late, j)
-		}
-	}
-	return late
-}
-
-// requeue queues what is missing of a job under a new id, or gives it up as lost.
-func (d *dispatcher) requeue(ctx context.Context, j *job) error {
-	c, n, end := j.cell, j.block.N, int64(j.block.First+j.block.Count)
-	out := &c.size(n).out
-	d.forget(j)
-	switch {
-	case c.done: // nobody needs it any more
-		return nil
-	case j.tries >= mostTries:
-		reason := fmt.Sprintf("its job was queued %d times and never came back", j.tries)
-		d.journal.note(fmt.Sprintf("job %s is given up: %s", j.id, reason))
-		for rep := out.FirstSet(int64(j.block.First), end); rep < end; rep = out.FirstSet(rep, end) {
-			out.Clear(rep)
-			d.tally.addFailure(c, n, rep, "machine", reason)
-			c.Lost(n, int(rep), reason)
-		}
-		d.grid.queue(c)
-		return nil
-	}
-	d.journal.note(fmt.Sprintf("job %s was lost on the way; its missing trials are queued again", j.id))
-	for first := out.FirstSet(int64(j.block.First), end); first < end; {
-		stop := min(out.FirstClear(first), end)
-		missing := estimate.Block{N: n, First: int(first), Count: int(stop - first)}
-		if err := d.submit(ctx, c, missing, j.tries+1); err != nil {
-			return err
-		}
-		first = out.FirstSet(stop, end)
 	}
 	return nil
 }

@@ -413,8 +413,7 @@ func (r *run) look(ctx context.Context, blocks []*rerunBlock, profile string) (e
 		}
 	}
 	x.show()
-	x.rerun.use, x.rerun.lose = x.use, x.lose
-	x.rerun.show = func(idle bool) { r.jobs.idle = idle; x.show() }
+	x.rerun.use, x.rerun.show = x.use, x.show
 	if err := x.rerun.run(ctx); err != nil {
 		return err
 	}
@@ -438,21 +437,14 @@ func (x *lookRun) use(c *cell, b *ledger.Batch, row int) error {
 	x.seconds += believable(b.Seconds) / float64(len(b.Repetition))
 	if b.Status[row] == ledger.Lost && !x.lost[where] {
 		x.lost[where] = true
-		x.rerun.waiting = append(x.rerun.waiting, again(c, where.n, where.repetition, trial.LookShuffled))
+		look := again(c, where.n, where.repetition, trial.LookShuffled)
+		look.road.avoid = strings.Clone(b.Worker)
+		x.rerun.waiting = append(x.rerun.waiting, look)
 		return nil
 	}
 	x.looked++
 	x.show()
 	return x.take(x.cells[c], b, row)
-}
-
-// lose counts the looks of a block that did not come back.
-func (x *lookRun) lose(b *rerunBlock) {
-	for i := range b.picked {
-		if !b.returned.Has(int64(i)) {
-			x.cells[b.cell].lose(neverCameBack)
-		}
-	}
 }
 
 // take takes in one look: a row of b.

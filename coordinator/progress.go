@@ -20,7 +20,9 @@ type Progress struct {
 	Failed         map[string]int64 // by kind
 	First          []Failure        // the first of each kind
 	Working        string           // the cell that was handed out last, in words
-	NoWorkers      bool             // jobs are out and nobody asks for work
+	Workers        int              // that are there
+	NoWorkers      bool             // nobody is there who would work
+	Stuck          string           // why nobody can run what comes next; "" where somebody can
 	Looks, Looked  int64            // trials to be looked at a second time, and those that were; 0 until that begins
 }
 
@@ -58,8 +60,9 @@ func (p *progress) look(now time.Time) Progress {
 		Trials: p.tally.trials, Known: p.tally.known, Served: p.tally.served,
 		Elapsed: now.Sub(p.began), PerSecond: p.rate.perSecond(),
 		Failed: map[string]int64{}, First: p.tally.listFailures(),
-		Working: p.jobs.working, NoWorkers: p.jobs.idle && (len(p.jobs.jobs) > 0 || p.looks.pending > p.looks.looked),
-		Looks: p.looks.pending, Looked: p.looks.looked,
+		Working: p.jobs.working, NoWorkers: len(p.jobs.crew.members) == 0, Stuck: p.jobs.crew.stuck,
+		Workers: len(p.jobs.crew.members),
+		Looks:   p.looks.pending, Looked: p.looks.looked,
 	}
 	for kind, f := range p.tally.failures {
 		out.Failed[kind] = f.Count

@@ -2,8 +2,6 @@ package coordinator
 
 import (
 	"context"
-	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -17,9 +15,6 @@ import (
 // recheckPrefix begins the names of jobs whose results are compared and not recorded.
 const recheckPrefix = "recheck-"
 
-// mostReruns is the most jobs of trials to be run again that are out at a time.
-const mostReruns = 256
-
 // rerunBlock holds trials of a cell at one sample size that are run again, as a job of their own.
 type rerunBlock struct {
 	cell     *cell
@@ -28,7 +23,33 @@ type rerunBlock struct {
 	look     trial.Look     // how they are run again
 	returned numeric.BitSet // places in picked whose trials have come back
 	missing  int            // number of those that have not
-	tries    int
+	profile  string         // float profile that runs them
+	seconds  float64        // that they will take, as far as is known
+	road     way
+}
+
+func (r *rerunBlock) way() *way { return &r.road }
+func (r *rerunBlock) open() int { return r.missing }
+
+// left returns the job of the trials that have not come back.
+func (r *rerunBlock) left() *trial.Job {
+	if r.missing == 0 {
+		return nil
+	}
+	var picked []int64
+	for i, rep := range r.picked {
+		if !r.returned.Has(int64(i)) {
+			picked = append(picked, rep)
+		}
+	}
+	t := &trial.Job{
+		ID: recheckPrefix, Cell: r.cell.Cell, N: r.n, First: picked[0], Count: int64(len(picked)),
+		Profile: r.profile, Look: r.look, Seconds: r.seconds,
+	}
+	if last := picked[len(picked)-1]; last-t.First+1 != t.Count {
+		t.Picked = picked
+	}
+	return t
 }
 
 // add adds a repetition that is above those of the block.
@@ -48,45 +69,53 @@ type useRow func(c *cell, b *ledger.Batch, row int) error
 
 // rerun runs trials again. Its results go to use and nowhere else.
 type rerun struct {
-	sender  *sender
+	crew    *crew
 	intake  *intake
 	workers <-chan struct{} // see Config
 	healing time.Duration
 
 	waiting []*rerunBlock // to be sent
-	out     map[string]*rerunBlock
-	profile string // float profile that the results must have
+	out     int           // blocks that were sent and are not back whole
+	profile string        // float profile that the results must have
 	use     useRow
-	lose    func(r *rerunBlock) // told of a block whose trials do not all come back; nil: that is an error
-	show    func(idle bool)     // called now and then: whether nobody asks for work; nil: never
-	quiet   int                 // looks at the server in a row that found nothing of this sweep
+	show    func() // called now and then; nil: never
 }
 
 // run runs the blocks again and calls use once for each of their trials. Results that an earlier
 // run has left on the server are taken in as ever.
 func (x *rerun) run(ctx context.Context) error {
-	x.out = map[string]*rerunBlock{}
+	x.crew.forget()
 	tick := time.NewTicker(x.healing)
 	defer tick.Stop()
 	for {
 		if err := x.send(ctx); err != nil {
 			return err
 		}
-		if len(x.out) == 0 {
+		if x.out == 0 && len(x.waiting) == 0 {
 			return nil
 		}
+		queue := x.crew.queue
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-x.workers:
 			return workersEnded(ctx)
-		case m := <-x.sender.queue.Results():
-			x.quiet = 0
+		case m := <-queue.Results():
 			if err := x.accept(m); err != nil {
 				return err
 			}
-		case <-tick.C:
-			if err := x.heal(ctx); err != nil {
+		case data := <-queue.Announcements():
+			x.crew.hear(data, time.Now())
+		case b := <-queue.HandedBack():
+			x.crew.handedBack(b, time.Now())
+		case now := <-tick.C:
+			if x.show != nil {
+				x.show()
+			}
+			if err := x.intake.flush(); err != nil {
+				return err
+			}
+			if err := x.crew.heal(ctx, now, 0); err != nil {
 				return err
 			}
 		}
@@ -95,63 +124,45 @@ func (x *rerun) run(ctx context.Context) error {
 
 // send keeps jobs out.
 func (x *rerun) send(ctx context.Context) error {
-	for len(x.waiting) > 0 && len(x.out) < mostReruns {
-		r := x.waiting[0]
-		x.waiting = x.waiting[1:]
-		if r.tries++; r.tries > mostTries {
-			if x.lose == nil {
-				missing := r.picked[r.returned.FirstClear(0)]
-				return fmt.Errorf("run trial %s again: it never came back", r.cell.TrialID(r.n, missing))
-			}
-			x.lose(r)
-			continue
-		}
-		id := fmt.Sprintf("%s%s%d", recheckPrefix, r.look, x.sender.next())
-		if err := x.sender.sendAgain(ctx, id, r, x.profile); err != nil {
-			return err
-		}
-		x.out[id] = r
-	}
-	return nil
-}
-
-// heal queues again what two looks at the server in a row have not found there.
-func (x *rerun) heal(ctx context.Context) error {
-	if err := x.intake.flush(); err != nil {
+	if err := x.crew.sendAgain(ctx); err != nil {
 		return err
 	}
-	state, err := x.sender.queue.State(ctx)
-	if err == nil && x.show != nil {
-		x.show(state.Waiting+state.Unacked == 0)
+	for len(x.waiting) > 0 && x.crew.room() {
+		r := x.waiting[0]
+		r.profile = x.profile
+		sent, err := x.crew.send(ctx, r)
+		if err != nil || !sent {
+			return err
+		}
+		x.waiting = x.waiting[1:]
+		x.out++
 	}
-	if err != nil || state.Jobs+state.Results > 0 {
-		x.quiet = 0
-		return nil
-	}
-	if x.quiet++; x.quiet < 2 {
-		return nil
-	}
-	x.quiet = 0
-	for _, id := range slices.Sorted(maps.Keys(x.out)) {
-		x.waiting = append(x.waiting, x.out[id])
-	}
-	clear(x.out)
 	return nil
 }
 
 // accept checks one message against the job that it answers, and uses its rows.
 func (x *rerun) accept(m *bus.Message) error {
-	if m == nil || !strings.HasPrefix(m.ID, recheckPrefix) {
+	if m == nil || !strings.HasPrefix(m.Job, recheckPrefix) {
 		return x.intake.accept(m)
 	}
+	e := x.crew.arrived(m)
 	b, err := ledger.Decode(m.Data)
-	if err != nil || b.Sweep != x.sender.sweep || b.Profile != x.profile {
-		return m.Ack()
+	if err == nil && e != nil {
+		err = x.useRows(e, b)
+		x.crew.swept(e, time.Now())
+		if err != nil {
+			return err
+		}
 	}
-	id, _, _ := strings.Cut(m.ID, ".")
-	r, ok := x.out[id]
-	if !ok || b.Cell != r.cell.Key || b.N != r.n || b.Digest != x.sender.digests[r.cell.Plugin] {
-		return m.Ack()
+	return m.Ack()
+}
+
+// useRows uses the rows of a result that answers an errand.
+func (x *rerun) useRows(e *errand, b *ledger.Batch) error {
+	r, ok := e.cargo.(*rerunBlock)
+	if !ok || b.Sweep != x.crew.lead.Sweep || b.Profile != x.profile || b.Cell != r.cell.Key || b.N != r.n ||
+		b.Digest != x.crew.digests[r.cell.Plugin] {
+		return nil
 	}
 	for row, rep := range b.Repetition {
 		i, ok := slices.BinarySearch(r.picked, rep)
@@ -159,13 +170,12 @@ func (x *rerun) accept(m *bus.Message) error {
 			continue
 		}
 		r.returned.Set(int64(i))
-		r.missing--
+		if r.missing--; r.missing == 0 {
+			x.out--
+		}
 		if err := x.use(r.cell, b, row); err != nil {
 			return err
 		}
 	}
-	if r.missing == 0 {
-		delete(x.out, id)
-	}
-	return m.Ack()
+	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/fleet"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/plan"
 	"github.com/shatterlab/shatter/pipeline/problem"
@@ -93,15 +95,23 @@ type fake struct {
 	t      *testing.T
 	conn   *bus.Conn
 	script script
+	digest string // of the plugin file that it has
+
+	profile string // float profile that it announces
 
 	mu     sync.Mutex
-	sweep  string
-	job    string          // ID of the one in work
-	serial int             // of the last message
-	held   []*ledger.Batch // published when there are no more jobs
+	job    bus.Job              // in work
+	sent   [][]byte             // by the script, for this job
+	held   map[string]*heldBack // by job: published when there are no more jobs
 	rng    *rand.Rand
 	once   map[string]bool
 	trials int // of all jobs so far
+}
+
+// heldBack is a result that is published later.
+type heldBack struct {
+	job   bus.Job
+	batch *ledger.Batch
 }
 
 // first reports whether it is called with these arguments for the first time.
@@ -112,7 +122,7 @@ func (f *fake) first(format string, args ...any) bool {
 	return !seen
 }
 
-// publish sends outcomes under their job's name, as workers do.
+// publish sends outcomes as a part of the job's results.
 func (f *fake) publish(b *ledger.Batch) {
 	data, err := b.Encode()
 	if err != nil {
@@ -122,12 +132,18 @@ func (f *fake) publish(b *ledger.Batch) {
 	f.raw(data)
 }
 
-// raw publishes a message, sound or not.
-func (f *fake) raw(data []byte) {
-	f.serial++
-	if err := f.conn.Publish(context.Background(), f.sweep, fmt.Sprintf("%s.%d", f.job, f.serial), data); err != nil {
-		f.t.Error(err)
+// raw publishes a message, sound or not, when the script has ended.
+func (f *fake) raw(data []byte) { f.sent = append(f.sent, data) }
+
+// flush publishes what a script has sent.
+func (f *fake) flush(job bus.Job) {
+	for i, data := range f.sent {
+		part := bus.Part{Worker: "fake", Job: job.ID, Index: i, Of: len(f.sent)}
+		if err := f.conn.Publish(context.Background(), job.Lead, part, data); err != nil {
+			f.t.Error(err)
+		}
 	}
+	f.sent = nil
 }
 
 // outcomes returns what an honest worker makes of a job.
@@ -170,34 +186,63 @@ func lose(b *ledger.Batch, rep int64) bool {
 
 // run works until ctx ends.
 func (f *fake) run(ctx context.Context) {
-	for {
-		wait, cancel := context.WithTimeout(ctx, 30*time.Millisecond)
-		lease, err := f.conn.Lease(wait)
-		cancel()
-		switch {
-		case err != nil && wait.Err() == nil:
-			f.t.Error(err)
-			return
-		case err != nil:
+	inbox, err := f.conn.Listen("fake")
+	if err != nil {
+		f.t.Error(err)
+		return
+	}
+	defer inbox.Close()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for idle := 0; ; {
+		select {
+		case <-ctx.Done():
 			f.release()
-			if ctx.Err() != nil {
-				return
-			}
-			continue
-		}
-		job, err := trial.DecodeJob(lease.Data)
-		if err != nil {
-			f.t.Error(err)
 			return
+		case <-inbox.Drops:
+		case <-inbox.Calls:
+			f.announce()
+		case <-tick.C:
+			if idle++; idle > 3 {
+				f.release()
+			}
+			f.announce()
+		case message := <-inbox.Jobs:
+			idle = 0
+			f.work(message)
 		}
-		f.mu.Lock()
-		f.sweep, f.job = job.Sweep, job.ID
-		f.trials += int(job.Count)
-		f.script(f, job, outcomes(job))
-		f.mu.Unlock()
-		if err := lease.Done(context.Background()); err != nil {
-			f.t.Error(err)
-		}
+	}
+}
+
+// work follows the script for one job.
+func (f *fake) work(message bus.Job) {
+	job, err := trial.DecodeJob(message.Data)
+	if err != nil {
+		f.t.Error(err)
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.job = message
+	f.trials += int(job.Count)
+	f.script(f, job, outcomes(job))
+	f.flush(message)
+}
+
+// announce says what the fake is and holds.
+func (f *fake) announce() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	w := fleet.Worker{Name: "fake", Slots: 2, Profile: f.profile, Plugins: []string{f.digest}}
+	for id, h := range f.held {
+		w.Held = append(w.Held, fleet.Held{Sweep: h.job.Sweep, Epoch: h.job.Epoch, ID: id})
+	}
+	data, err := w.Encode()
+	if err == nil {
+		err = f.conn.Announce("fake", data)
+	}
+	if err != nil {
+		f.t.Error(err)
 	}
 }
 
@@ -205,11 +250,13 @@ func (f *fake) run(ctx context.Context) {
 func (f *fake) release() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.rng.Shuffle(len(f.held), func(i, j int) { f.held[i], f.held[j] = f.held[j], f.held[i] })
-	for _, b := range f.held {
-		f.publish(b)
+	ids := slices.Sorted(maps.Keys(f.held))
+	f.rng.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
+	for _, id := range ids {
+		f.publish(f.held[id].batch)
+		f.flush(f.held[id].job)
 	}
-	f.held = nil
+	clear(f.held)
 }
 
 // honest publishes the outcomes as they are.
@@ -238,7 +285,10 @@ func startFake(t *testing.T, ctx context.Context, c *Config, script script) (f *
 		server.Shutdown()
 		t.Fatal(err)
 	}
-	f = &fake{t: t, conn: c.Conn, script: script, rng: rand.New(rand.NewPCG(1, 1)), once: map[string]bool{}}
+	f = &fake{
+		t: t, conn: c.Conn, script: script, rng: rand.New(rand.NewPCG(1, 1)), once: map[string]bool{},
+		digest: c.Digests[""], profile: trial.FloatProfile(), held: map[string]*heldBack{},
+	}
 	working, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	c.Workers = ended
@@ -262,8 +312,10 @@ type setup struct {
 	mode   folder.Mode
 	digest string // of the plugin file; "": one
 	script script
-	change func(*Config)
-	plan   *plan.Plan // nil: testPlan
+
+	profile string // float profile that the worker announces; "": that of this machine
+	change  func(*Config)
+	plan    *plan.Plan // nil: testPlan
 }
 
 // run runs a sweep to its end. It fails the test if that takes very long.
@@ -275,11 +327,16 @@ func (s setup) run(t *testing.T, ctx context.Context) (*Summary, *fake, error) {
 	cfg := Config{
 		Folder: claim(t, s.dir, s.plan, s.mode), Slots: 2, Algorithms: oracle{},
 		Digests: map[string]string{"": cmp.Or(s.digest, "one")},
-		Healing: 20 * time.Millisecond, Lease: 300 * time.Millisecond,
+		Healing: 20 * time.Millisecond,
 	}
 	defer cfg.Folder.Close()
 	f, stop := startFake(t, ctx, &cfg, s.script)
 	defer stop()
+	if s.profile != "" {
+		f.mu.Lock()
+		f.profile = s.profile
+		f.mu.Unlock()
+	}
 	if s.change != nil {
 		s.change(&cfg)
 	}
@@ -309,7 +366,7 @@ func TestSameResult(t *testing.T) {
 		"honest":  honest,
 		"doubled": func(f *fake, _ *trial.Job, b *ledger.Batch) { f.publish(b); f.publish(b) },
 		"reordered": func(f *fake, _ *trial.Job, b *ledger.Batch) {
-			f.held = append(f.held, b)
+			f.held[f.job.ID] = &heldBack{f.job, b}
 		},
 		"in pieces": func(f *fake, _ *trial.Job, b *ledger.Batch) {
 			for from := len(b.Status); from > 0; {
@@ -490,18 +547,19 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// A job that never comes back is given up after some tries.
+// A job that never comes back ends the run where there is no other worker that might answer it, and
+// the same command goes on.
 func TestNeverComesBack(t *testing.T) {
 	want, dir := reference(t), t.TempDir()
-	s, _, err := setup{dir: dir, script: func(f *fake, job *trial.Job, b *ledger.Batch) {
+	_, _, err := setup{dir: dir, script: func(f *fake, job *trial.Job, b *ledger.Batch) {
 		if job.Cell.As != "plain-0" || job.N != 20 {
 			f.publish(b)
 		}
 	}}.run(t, t.Context())
-	if err != nil || s.Unfinished != 2 || s.Decided != 6 || s.Digest == want {
-		t.Errorf("%+v, %v", s, err)
+	if err == nil || !strings.Contains(err.Error(), "never came back") {
+		t.Errorf("error %v", err)
 	}
-	s, _, err = setup{dir: dir, script: honest}.run(t, t.Context())
+	s, _, err := setup{dir: dir, script: honest}.run(t, t.Context())
 	if err != nil || s.Digest != want || s.Unfinished != 1 {
 		t.Errorf("%+v, %v", s, err)
 	}
@@ -622,7 +680,7 @@ func TestRecheck(t *testing.T) {
 func TestOtherMachine(t *testing.T) {
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
-	if _, _, err := (setup{dir: dir, script: func(f *fake, _ *trial.Job, b *ledger.Batch) {
+	if _, _, err := (setup{dir: dir, profile: "vax", script: func(f *fake, _ *trial.Job, b *ledger.Batch) {
 		b.Profile = "vax"
 		f.publish(b)
 		cancel()

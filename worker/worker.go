@@ -1,59 +1,75 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/fleet"
+	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/plugins/host"
 )
 
-// Config is what a worker needs. Conn and Plugins have no default.
+// Config is what a worker needs. Conn, Name and Plugins have no default.
 type Config struct {
 	Conn    *bus.Conn
 	Slots   int                     // number of jobs that run at the same time; 0: 1
-	Name    string                  // of this worker, in results and messages
-	Plugins map[string]host.Command // how to start a plugin, by the SHA-256 of its file
+	Name    string                  // of this worker, in jobs, results and messages: no dots
+	Plugins map[string]host.Command // how to start a plugin, by its identity
 	Files   map[string]string       // data files that are already here: path by SHA-256
 	Cache   string                  // folder for data files fetched from the bus; empty: nothing is fetched
+	Build   string                  // of this program, in words
+	Until   time.Time               // no job is begun that would end later; zero: never
+	Drain   time.Duration           // time that running jobs have once ctx has ended; 0: as long as they need
 	Log     *slog.Logger            // nil: silent
-
-	Heartbeat  time.Duration // time between signs of life for a leased job; 0: 10 s
-	Refusal    time.Duration // time for which a job that this worker cannot run is kept from it; 0: 5 s
-	Deliveries int           // times a job that cannot be run is handed out before its trials are given up as lost; 0: 3
 }
 
-// Run works until ctx ends, then finishes the jobs in work, hands back those that wait, stops its
-// plugins and returns. The end of hard ends everything at once; what is lost then is leased again
-// by others.
+// Run works until ctx ends, then hands back the jobs that wait, finishes those in work, or hands
+// them back as well when the time for draining is over, stops its plugins and returns. The end of
+// hard ends everything at once.
 func Run(ctx, hard context.Context, c Config) error {
 	c.Slots = max(c.Slots, 1)
-	if c.Heartbeat == 0 {
-		c.Heartbeat = 10 * time.Second
-	}
-	if c.Refusal == 0 {
-		c.Refusal = 5 * time.Second
-	}
-	if c.Deliveries == 0 {
-		c.Deliveries = 3
-	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	w := &worker{Config: c, profile: trial.FloatProfile(), populations: newPopulations(c)}
-	var wg sync.WaitGroup
-	errs := make([]error, c.Slots)
-	for i := range c.Slots {
-		wg.Go(func() { errs[i] = w.serve(ctx, hard) })
+	w := &worker{
+		Config: c, profile: trial.FloatProfile(), populations: newPopulations(c), shelf: newShelf(),
+		began: time.Now(), refusals: map[string]*fleet.Refusal{},
 	}
-	wg.Wait()
+	inbox, err := c.Conn.Listen(c.Name)
+	if err != nil {
+		return err
+	}
+	hard, end := context.WithCancel(hard)
+	defer end()
+	heard, over := make(chan struct{}), make(chan struct{})
+	go func() { defer close(heard); w.listen(ctx, inbox, over) }()
+	var slots sync.WaitGroup
+	for range c.Slots {
+		slots.Go(func() { w.serve(hard) })
+	}
+	select {
+	case <-ctx.Done():
+		w.drain(end)
+	case <-c.Conn.Closed():
+		err = c.Conn.Gone()
+		w.drain(end)
+		end()
+	}
+	slots.Wait()
+	close(over)
+	<-heard
 	w.populations.close()
-	return errors.Join(errs...)
+	return errors.Join(err, inbox.Close())
 }
 
 // worker is what the slots share.
@@ -61,116 +77,191 @@ type worker struct {
 	Config
 	profile     string // float profile of this machine
 	populations *populations
+	shelf       *shelf
+	began       time.Time
+
+	mu       sync.Mutex
+	refusals map[string]*fleet.Refusal // faults of this worker by what they are about, in words
+	leaving  bool
 }
 
-// serve runs one slot: it runs jobs, while another goroutine fetches the next lease.
-func (w *worker) serve(ctx, hard context.Context) error {
-	s := &slot{w: w}
-	defer s.stop()
-	leases := make(chan *bus.Lease) // unbuffered: one lease waits in the fetching goroutine
-	fetched := make(chan error, 1)
-	go func() {
-		defer close(leases)
-		fetched <- w.fetch(ctx, hard, leases)
-	}()
-	for lease := range leases {
-		if err := w.work(hard, s, lease); err != nil && hard.Err() == nil {
-			w.Log.Error("job failed", "worker", w.Name, "error", err.Error())
-		}
-	}
-	return <-fetched
-}
-
-// fetch leases one job at a time and holds it, alive, until the slot takes it.
-func (w *worker) fetch(ctx, hard context.Context, leases chan<- *bus.Lease) error {
+// listen takes in what leaders send, and announces this worker, until over is closed.
+func (w *worker) listen(ctx context.Context, in *bus.Inbox, over <-chan struct{}) {
+	tick := time.NewTicker(fleet.Interval)
+	defer tick.Stop()
+	w.announce()
+	left := ctx.Done()
 	for {
-		lease, err := w.Conn.Lease(ctx)
-		if ctx.Err() != nil {
-			if lease != nil {
-				return lease.Release()
-			}
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("lease a job: %w", err)
-		}
-		stop := w.keepAlive(hard, lease)
 		select {
-		case leases <- lease:
-			stop()
-		case <-ctx.Done():
-			stop()
-			return lease.Release()
+		case job := <-in.Jobs:
+			w.receive(job)
+			continue
+		case d := <-in.Drops:
+			w.shelf.dropped(d)
+			continue
+		case <-in.Calls:
+		case <-tick.C:
+		case <-left:
+			left = nil // once
+			w.setLeaving()
+		case <-over:
+			w.announce()
+			return
 		}
+		w.announce()
 	}
 }
 
-// keepAlive extends a lease until stop is called.
-func (w *worker) keepAlive(ctx context.Context, lease *bus.Lease) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		tick := time.NewTicker(heartbeat(w.Heartbeat, lease.AckWait))
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-				if err := lease.Extend(); err != nil {
-					w.Log.Warn("heartbeat failed", "worker", w.Name, "error", err.Error())
-				}
-			}
-		}
-	}()
-	return func() { cancel(); <-done }
-}
-
-// heartbeat returns the time between signs of life: at least three in the time that the server
-// waits for one.
-func heartbeat(most, ackWait time.Duration) time.Duration {
-	if ackWait > 0 {
-		return min(most, ackWait/3)
-	}
-	return most
-}
-
-// work runs one leased job, publishes its outcomes and then acknowledges it, in this order, so that
-// nothing is lost.
-func (w *worker) work(ctx context.Context, s *slot, lease *bus.Lease) error {
-	stop := w.keepAlive(ctx, lease)
-	defer stop()
-	job, err := trial.DecodeJob(lease.Data)
+// receive puts a job on the shelf, or hands it back where it cannot be run here.
+func (w *worker) receive(message bus.Job) {
+	job, err := trial.DecodeJob(message.Data)
 	if err != nil {
-		return errors.Join(err, lease.Refuse(w.Refusal))
+		w.handBack(message, fleet.Why{Kind: fleet.Cannot, Reason: err.Error()})
+		return
 	}
 	if reason := w.cannot(job); reason != "" {
-		w.Log.Warn("job refused", "worker", w.Name, "job", job.ID, "reason", reason)
-		return lease.Refuse(w.Refusal)
+		w.handBack(message, fleet.Why{Kind: fleet.Cannot, Reason: reason})
+		return
 	}
-	began := time.Now()
-	outcomes, err := s.run(ctx, job)
-	switch {
-	case err != nil && (ctx.Err() != nil || lease.Deliveries < w.Deliveries):
-		return errors.Join(fmt.Errorf("run job %q: %w", job.ID, err), lease.Refuse(w.Refusal))
-	case err != nil:
-		outcomes = newOutcomes(job).lose(err.Error())
+	if !w.shelf.add(message, job) {
+		w.handBack(message, fleet.Why{Kind: fleet.Drain, Reason: "the worker is leaving"})
 	}
-	took := time.Since(began) - s.starting // a process is started once, and would make a few trials look dear
-	for i, msg := range outcomes.messages(w, took.Seconds()) {
-		data, err := msg.Encode()
-		if err != nil {
-			return errors.Join(fmt.Errorf("encode outcomes of job %q: %w", job.ID, err), lease.Refuse(w.Refusal))
-		}
-		if err := w.Conn.Publish(ctx, job.Sweep, fmt.Sprintf("%s.%d", job.ID, i), data); err != nil {
-			return fmt.Errorf("publish outcomes of job %q: %w", job.ID, err)
-		}
-	}
-	return lease.Done(ctx)
 }
 
-// cannot returns why this worker cannot run a job; "" if it can.
+// handBack tells a leader that this worker does not run its job.
+func (w *worker) handBack(job bus.Job, why fleet.Why) {
+	if why.Kind != fleet.Drain {
+		w.Log.Warn("job handed back", "worker", w.Name, "job", job.ID, "reason", why.Reason)
+	}
+	if err := w.Conn.HandBack(job.Lead, w.Name, job.ID, why.Encode()); err != nil {
+		w.Log.Warn("leader not told of a job that it has to send again", "job", job.ID, "error", err.Error())
+	}
+}
+
+// drain hands back what waits, and calls end when the time for draining is over.
+func (w *worker) drain(end func()) {
+	w.setLeaving()
+	for _, h := range w.shelf.close() {
+		w.handBack(h.Job, fleet.Why{Kind: fleet.Drain, Reason: "the worker is leaving"})
+	}
+	if w.Drain > 0 {
+		time.AfterFunc(w.Drain, end)
+	}
+}
+
+func (w *worker) setLeaving() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.leaving = true
+}
+
+// announce says what this worker is and holds.
+func (w *worker) announce() {
+	a := fleet.Worker{
+		Name: w.Name, Began: w.began, Slots: w.Slots, Build: w.Build, Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Profile: w.profile, Until: w.Until,
+	}
+	for digest := range w.Plugins {
+		a.Plugins = append(a.Plugins, digest)
+	}
+	slices.Sort(a.Plugins)
+	a.Held, a.Seconds = w.shelf.list(time.Now())
+	w.mu.Lock()
+	a.Leaving = w.leaving
+	for _, r := range w.refusals {
+		a.Refusals = append(a.Refusals, *r)
+	}
+	w.mu.Unlock()
+	slices.SortFunc(a.Refusals, func(x, y fleet.Refusal) int { return cmp.Compare(x.What, y.What) })
+	data, err := a.Encode()
+	if err == nil {
+		err = w.Conn.Announce(w.Name, data)
+	}
+	if err != nil {
+		w.Log.Warn("worker not announced", "worker", w.Name, "error", err.Error())
+	}
+}
+
+// serve runs one slot.
+func (w *worker) serve(hard context.Context) {
+	s := &slot{w: w}
+	defer s.stop()
+	for {
+		ctx, h := w.shelf.next(hard)
+		if h == nil {
+			return
+		}
+		w.work(ctx, hard, s, h)
+		w.shelf.done(h)
+	}
+}
+
+// work runs one job and publishes its outcomes. A job that this worker cannot run goes back.
+func (w *worker) work(ctx, hard context.Context, s *slot, h *held) {
+	began := time.Now()
+	outcomes, err := s.run(ctx, h.trial)
+	if err == nil {
+		w.mended(h.trial)
+		took := time.Since(began) - s.starting // a process is started once, and would make a few trials look dear
+		err = w.publish(ctx, h, outcomes.messages(w, took.Seconds()))
+	}
+	switch {
+	case err == nil:
+	case hard.Err() != nil:
+		w.handBack(h.Job, fleet.Why{Kind: fleet.Drain, Reason: "the worker left before the job had ended"})
+	case ctx.Err() != nil: // its leader does not need it
+	default:
+		what := w.fault(h.trial, err)
+		w.handBack(h.Job, fleet.Why{Kind: fleet.Fault, What: what, Reason: firstLine(err)})
+	}
+}
+
+// publish stores the outcomes of a job on the server.
+func (w *worker) publish(ctx context.Context, h *held, batches []*ledger.Batch) error {
+	for i, b := range batches {
+		data, err := b.Encode()
+		if err != nil {
+			return fmt.Errorf("encode outcomes of job %q: %w", h.ID, err)
+		}
+		part := bus.Part{Worker: w.Name, Job: h.ID, Index: i, Of: len(batches)}
+		if err := w.Conn.Publish(ctx, h.Lead, part, data); err != nil {
+			return fmt.Errorf("publish outcomes of job %q: %w", h.ID, err)
+		}
+	}
+	return nil
+}
+
+// fault remembers a fault of this worker, for people, and returns what it is about.
+func (w *worker) fault(job *trial.Job, err error) string {
+	what := job.Subject()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r := w.refusals[what]
+	if r == nil {
+		r = &fleet.Refusal{What: what}
+		w.refusals[what] = r
+	}
+	r.Reason = firstLine(err)
+	r.Faults++
+	r.Until = time.Now().Add(fleet.Backoff(r.Faults))
+	return what
+}
+
+// mended forgets the faults about what a job needed, because it has run.
+func (w *worker) mended(job *trial.Job) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.refusals) > 0 {
+		delete(w.refusals, job.Subject())
+	}
+}
+
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line[:min(len(line), 500)]
+}
+
+// cannot returns why this worker can never run a job; "" if it can.
 func (w *worker) cannot(job *trial.Job) string {
 	if _, ok := w.Plugins[job.Plugin]; !ok {
 		what := "this build of shatter"

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/ledger"
@@ -102,14 +101,6 @@ func TestCannot(t *testing.T) {
 		test.change(j)
 		if got := w.cannot(j); (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
-		}
-	}
-}
-
-func TestHeartbeat(t *testing.T) {
-	for ackWait, want := range map[time.Duration]time.Duration{0: 10, 60: 10, 30: 10, 9: 3} {
-		if got := heartbeat(10, ackWait); got != want {
-			t.Errorf("heartbeat %v for a server that waits %v, want %v", got, ackWait, want)
 		}
 	}
 }

@@ -29,7 +29,7 @@ var layers = [][]string{
 		"pipeline/wording",
 	},
 	{"pipeline/lp"},
-	{"pipeline/bus"},
+	{"pipeline/bus", "pipeline/fleet"},
 
 	// The mathematics.
 	{"pipeline/concept", "pipeline/estimate", "pipeline/privacy", "pipeline/theory"},

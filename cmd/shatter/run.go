@@ -12,6 +12,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -200,6 +201,9 @@ func (f *runFlags) coordinate(
 		Folder: claimed, Conn: conn, Slots: f.workers, Algorithms: s.catalog, Digests: digests,
 		Progress: d.show, Reverse: f.reverse, Facts: f.facts(s.File), Budget: f.budget.Budget,
 		Looks: float64(f.looks),
+	}
+	if f.server != "" {
+		cfg.Epoch = uint64(time.Now().UnixMilli())
 	}
 	if dir := cacheDir(f.cache); dir != "" {
 		cfg.Cache = &cache.Cache{Dir: dir}

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -22,6 +24,8 @@ func workerCommand() *cobra.Command {
 		server, credentials, cache string
 		slots                      int
 		files                      []string
+		drain                      time.Duration
+		until                      untilFlag
 	)
 	c := &cobra.Command{
 		Use:   "worker --server URL",
@@ -44,14 +48,21 @@ interrupt finishes the jobs in work. Data files come by content; plugins of othe
 			}
 			log := slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil))
 			options := bus.Options{Name: "shatter worker " + workerName(), Credentials: credentials, Log: log}
-			conn, err := bus.Dial(c.Context(), server, options)
+			conn, err := dialPatiently(c.Context(), server, options)
 			if err != nil {
 				return err
 			}
 			defer conn.Close()
-			log.Info("working", "server", server, "slots", slots, "name", workerName())
-			return worker.Run(c.Context(), context.Background(), worker.Config{
+			ctx := c.Context()
+			if until.given() {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithDeadline(ctx, until.Add(-drain))
+				defer cancel()
+			}
+			log.Info("working", "server", bus.Redact(server), "slots", slots, "name", workerName())
+			return worker.Run(ctx, context.Background(), worker.Config{
 				Conn: conn, Slots: slots, Name: workerName(), Plugins: commands, Cache: cache, Log: log,
+				Build: version(), Until: until.Time, Drain: drain,
 			})
 		},
 	}
@@ -61,6 +72,10 @@ interrupt finishes the jobs in work. Data files come by content; plugins of othe
 	flags.IntVar(&slots, "workers", runtime.NumCPU(), "plugin processes that work at the same time")
 	flags.StringArrayVar(&files, "plugin", nil, "plugin file of others (again for more)")
 	flags.StringVar(&cache, "cache", fileCache(), "folder for data files")
+	flags.DurationVar(&drain, "drain-timeout", 20*time.Second,
+		"time that jobs in work have after an interrupt; then they go back, and others run them again")
+	flags.Var(&until, "until", "when this worker's time is over (2h30m, or 2026-01-02T15:04:05Z): "+
+		"it takes no job that cannot end by then, and leaves")
 	return c
 }
 
@@ -153,6 +168,7 @@ func startWorkers(
 		defer close(done)
 		failed = worker.Run(drain, context.WithoutCancel(ctx), worker.Config{
 			Conn: cfg.Conn, Slots: slots, Name: workerName(), Plugins: commands, Cache: fileCache(), Log: cfg.Log,
+			Build: version(),
 		})
 	}()
 	cfg.Workers = done
@@ -168,11 +184,55 @@ func fileCache() string {
 	return filepath.Join(dir, "shatter", "files")
 }
 
-// workerName returns a name for the workers of this process: host and process id.
+// dialPatiently connects to a server. It waits for one that is not up yet.
+func dialPatiently(ctx context.Context, url string, o bus.Options) (*bus.Conn, error) {
+	for {
+		conn, err := bus.Dial(ctx, url, o)
+		var failed *bus.ConnectError
+		if err == nil || !errors.As(err, &failed) || !failed.Waits {
+			return conn, err
+		}
+		o.Log.Warn("waiting for the server", "error", err.Error())
+		select {
+		case <-time.After(2 * time.Second):
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
+}
+
+// untilFlag is a moment: given as such, or as a duration from now.
+type untilFlag struct{ time.Time }
+
+func (u *untilFlag) given() bool { return !u.IsZero() }
+
+func (u *untilFlag) String() string {
+	if !u.given() {
+		return ""
+	}
+	return u.Format(time.RFC3339)
+}
+
+func (u *untilFlag) Type() string { return "time" }
+
+func (u *untilFlag) Set(s string) error {
+	if d, err := time.ParseDuration(s); err == nil && d > 0 {
+		u.Time = time.Now().Add(d)
+		return nil
+	}
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		return fmt.Errorf("%q is neither a duration like 2h30m nor a time like 2026-01-02T15:04:05Z", s)
+	}
+	u.Time = t
+	return nil
+}
+
+// workerName returns a name for the workers of this process: host and process id, without dots.
 func workerName() string {
 	name, err := os.Hostname()
 	if err != nil {
 		name = "worker"
 	}
-	return fmt.Sprintf("%s-%d", name, os.Getpid())
+	return fmt.Sprintf("%s-%d", strings.ReplaceAll(name, ".", "-"), os.Getpid())
 }

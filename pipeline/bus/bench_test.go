@@ -17,7 +17,7 @@ func processTime(b *testing.B) time.Duration {
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
-// BenchmarkPaced measures one job at a time: submit, lease, publish, done, result, acknowledge.
+// BenchmarkPaced measures one job at a time: sent, run, its result published, read, acknowledged.
 // cpu-us/op counts the core time of all parties; the server is in this process. With a pause
 // between jobs, as when jobs trickle in, caches are cold and threads asleep.
 func BenchmarkPaced(b *testing.B) {
@@ -25,20 +25,16 @@ func BenchmarkPaced(b *testing.B) {
 		b.Run("pause="+pause.String(), func(b *testing.B) {
 			conn := embedded(b, Options{})
 			q := coordinate(b, conn, "paced", 1)
-			work(b, conn, 1, 8000)
+			work(b, conn, 8000)
 			payload := make([]byte, 1000)
 			began := processTime(b)
 			for i := 0; b.Loop(); i++ {
-				if err := q.Submit(b.Context(), strconv.Itoa(i), payload); err != nil {
-					b.Fatal(err)
-				}
+				must(b, q.Send(b.Context(), "w", strconv.Itoa(i), payload))
 				m, err := q.Next(b.Context())
 				if err != nil {
 					b.Fatal(err)
 				}
-				if err := m.Ack(); err != nil {
-					b.Fatal(err)
-				}
+				must(b, m.Ack())
 				time.Sleep(pause)
 			}
 			b.ReportMetric(float64(processTime(b)-began)/float64(b.N)/1e3, "cpu-us/op")
@@ -46,30 +42,26 @@ func BenchmarkPaced(b *testing.B) {
 	}
 }
 
-// BenchmarkSaturated keeps jobs queued for two slots.
+// BenchmarkSaturated keeps jobs at a worker that answers each with a result of some size.
 func BenchmarkSaturated(b *testing.B) {
 	for _, size := range []int{1000, 64 << 10, 512 << 10} {
 		b.Run("result="+strconv.Itoa(size), func(b *testing.B) {
 			conn := embedded(b, Options{})
-			q := coordinate(b, conn, "saturated", 2)
-			work(b, conn, 2, size)
+			q := coordinate(b, conn, "saturated", 1)
+			work(b, conn, size)
 			b.SetBytes(int64(size))
 			payload := make([]byte, 1000)
 			began := processTime(b)
 			sent, received := 0, 0
 			for b.Loop() {
 				for ; sent < received+8; sent++ {
-					if err := q.Submit(b.Context(), strconv.Itoa(sent), payload); err != nil {
-						b.Fatal(err)
-					}
+					must(b, q.Send(b.Context(), "w", strconv.Itoa(sent), payload))
 				}
 				m, err := q.Next(b.Context())
 				if err != nil {
 					b.Fatal(err)
 				}
-				if err := m.Ack(); err != nil {
-					b.Fatal(err)
-				}
+				must(b, m.Ack())
 				received++
 			}
 			b.ReportMetric(float64(processTime(b)-began)/float64(b.N)/1e3, "cpu-us/op")
@@ -77,49 +69,25 @@ func BenchmarkSaturated(b *testing.B) {
 	}
 }
 
-// BenchmarkState measures what a call of State costs the coordinator.
-func BenchmarkState(b *testing.B) {
-	conn := embedded(b, Options{})
-	q := coordinate(b, conn, "state", 1)
-	for i := range 100 {
-		if err := q.Submit(b.Context(), strconv.Itoa(i), nil); err != nil {
-			b.Fatal(err)
-		}
-	}
-	for b.Loop() {
-		if _, err := q.State(b.Context()); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-// work runs slots that answer each job with a result of size bytes, until the test ends.
-func work(t testing.TB, conn *Conn, slots, size int) {
+// work runs a worker "w" that answers each job with a result of size bytes, until the test ends.
+func work(t testing.TB, conn *Conn, size int) {
 	t.Helper()
+	in := listen(t, conn, "w")
 	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{}, slots)
-	for range slots {
-		go func() {
-			defer func() { done <- struct{}{} }()
-			result := make([]byte, size)
-			for {
-				lease, err := conn.Lease(ctx)
-				if err != nil {
-					return
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		result := make([]byte, size)
+		for {
+			select {
+			case j := <-in.Jobs:
+				if err := conn.Publish(ctx, j.Lead, Part{"w", j.ID, 0, 1}, result); err != nil && ctx.Err() == nil {
+					t.Error(err)
 				}
-				if err := conn.Publish(ctx, lease.Sweep, lease.ID, result); err != nil {
-					return
-				}
-				if err := lease.Done(ctx); err != nil {
-					return
-				}
+			case <-ctx.Done():
+				return
 			}
-		}()
-	}
-	t.Cleanup(func() {
-		cancel()
-		for range slots {
-			<-done
 		}
-	})
+	}()
+	t.Cleanup(func() { cancel(); <-done })
 }

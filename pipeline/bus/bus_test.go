@@ -200,45 +200,53 @@ func soon(t testing.TB) context.Context {
 	return ctx
 }
 
-func coordinate(t testing.TB, c *Conn, sweep string, slots int) *Queue {
+func coordinate(t testing.TB, c *Conn, sweep string, epoch uint64) *Queue {
 	t.Helper()
-	q, err := c.Coordinate(soon(t), sweep, slots)
+	q, err := c.Coordinate(soon(t), Lead{sweep, epoch})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return q
 }
 
-func submit(t testing.TB, q *Queue, ids ...string) {
+func listen(t testing.TB, c *Conn, worker string) *Inbox {
+	t.Helper()
+	in, err := c.Listen(worker)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := in.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return in
+}
+
+func send(t testing.TB, q *Queue, worker string, ids ...string) {
 	t.Helper()
 	for _, id := range ids {
-		if err := q.Submit(soon(t), id, []byte("job "+id)); err != nil {
+		if err := q.Send(soon(t), worker, id, []byte("job "+id)); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-func lease(t testing.TB, c *Conn) *Lease {
+// receive returns the next value of a channel.
+func receive[T any](t testing.TB, ch <-chan T) (v T) {
 	t.Helper()
-	l, err := c.Lease(soon(t))
-	if err != nil {
-		t.Fatal(err)
+	select {
+	case v = <-ch:
+	case <-soon(t).Done():
+		t.Fatalf("no %T came", v)
 	}
-	return l
+	return v
 }
 
-func publish(t testing.TB, c *Conn, l *Lease) {
+// finish publishes the only part of a job's results.
+func finish(t testing.TB, c *Conn, j Job) {
 	t.Helper()
-	if err := c.Publish(soon(t), l.Sweep, l.ID, append([]byte("result of "), l.Data...)); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// finish publishes a result and takes the job off the queue.
-func finish(t testing.TB, c *Conn, l *Lease) {
-	t.Helper()
-	publish(t, c, l)
-	must(t, l.Done(soon(t)))
+	must(t, c.Publish(soon(t), j.Lead, Part{"w", j.ID, 0, 1}, append([]byte("result of "), j.Data...)))
 }
 
 func next(t testing.TB, q *Queue) *Message {
@@ -257,18 +265,16 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// becomes waits for a state.
-func becomes(t testing.TB, q *Queue, what string, ok func(State) bool) State {
+// leaves waits until the server has this many results of a sweep.
+func leaves(t testing.TB, q *Queue, want int) {
 	t.Helper()
-	var s State
-	until(t, soon(t), what, func() bool {
-		var err error
-		if s, err = q.State(soon(t)); err != nil {
+	until(t, soon(t), fmt.Sprint("there are ", want, " results"), func() bool {
+		n, _, err := q.Unread(soon(t))
+		if err != nil {
 			t.Fatal(err)
 		}
-		return ok(s)
+		return n == want
 	})
-	return s
 }
 
 func numbers(prefix string, n int) []string {

@@ -29,9 +29,8 @@ type Options struct {
 	// URL instead.
 	Credentials string
 
-	// AckWait is how long a leased job may be without a sign of life before it is handed out again.
-	// 0 stands for 30 seconds, or for what is set on the server already.
-	AckWait time.Duration
+	// Replicas of each stream that is made; 0: 3 in a cluster of as many servers, else 1.
+	Replicas int
 
 	Log *slog.Logger // nil: silent
 }
@@ -62,7 +61,6 @@ type Conn struct {
 	lost context.CancelFunc // ends live
 
 	setup streams
-	pulls puller
 }
 
 // Dial connects to the server at url (nats://host:port, tls://..., or several separated by commas).
@@ -75,7 +73,6 @@ func connect(ctx context.Context, url string, o Options, local *Server) (*Conn, 
 	c := &Conn{url: url, opts: o, log: o.logger(), local: local, closed: make(chan struct{}), up: make(chan struct{})}
 	close(c.up)
 	c.live, c.lost = context.WithCancel(context.Background())
-	c.pulls.c = c
 	if local != nil {
 		c.url = "this process"
 	}
@@ -131,7 +128,7 @@ func (c *Conn) check(ctx context.Context) error {
 	}
 	if most := c.nc.MaxPayload(); most < MaxResult {
 		return &ConnectError{
-			URL: redact(c.url), Reason: "messages too small on the NATS server",
+			URL: Redact(c.url), Reason: "messages too small on the NATS server",
 			Remedy: "set max_payload: 1MB in its configuration",
 			Err:    fmt.Errorf("max_payload is %d bytes, %d are needed", most, MaxResult),
 		}
@@ -150,13 +147,13 @@ func (c *Conn) down(err error) {
 	default:
 	}
 	if err != nil {
-		c.log.Warn("connection lost", "server", redact(c.url), "error", err.Error())
+		c.log.Warn("connection lost", "server", Redact(c.url), "error", err.Error())
 	}
 }
 
 // reconnected notes that there is a connection again.
 func (c *Conn) reconnected() {
-	c.log.Info("connected again", "server", redact(c.url))
+	c.log.Info("connected again", "server", Redact(c.url))
 	c.mu.Lock()
 	select {
 	case <-c.up:
@@ -165,27 +162,25 @@ func (c *Conn) reconnected() {
 		close(c.up)
 	}
 	c.mu.Unlock()
-	c.pulls.reconnected()
 }
 
 // Close hands back jobs that arrive when no slot waits for them, sends what is buffered and ends
 // the connection. Waiting calls return with an error. Close a [Queue] first.
 func (c *Conn) Close() {
-	c.pulls.stop()
 	if err := c.nc.Drain(); err != nil {
 		c.nc.Close()
 	}
 	<-c.closed
 }
 
-// gone returns the error of calls after the connection was closed for good.
-func (c *Conn) gone() error {
+// Gone returns the error of calls after the connection was closed for good.
+func (c *Conn) Gone() error {
 	err := c.nc.LastError()
 	if err == nil {
 		err = nats.ErrConnectionClosed
 	}
 	return &ConnectError{
-		URL: redact(c.url), Reason: "connection closed by the NATS server or this program", Err: err, Remedy: "start again",
+		URL: Redact(c.url), Reason: "connection closed by the NATS server or this program", Err: err, Remedy: "start again",
 	}
 }
 
@@ -196,7 +191,7 @@ func (c *Conn) connected(ctx context.Context) error {
 	c.mu.Unlock()
 	select {
 	case <-c.closed:
-		return c.gone()
+		return c.Gone()
 	default:
 	}
 	select {
@@ -208,7 +203,7 @@ func (c *Conn) connected(ctx context.Context) error {
 	case <-up:
 		return nil
 	case <-c.closed:
-		return c.gone()
+		return c.Gone()
 	case <-ctx.Done():
 		return fmt.Errorf("no connection to the NATS server: %w", context.Cause(ctx))
 	}
@@ -237,7 +232,7 @@ func (c *Conn) retry(ctx context.Context, what string, do func(context.Context) 
 		case <-ctx.Done():
 			return fmt.Errorf("%s: %w (last: %w)", what, context.Cause(ctx), err)
 		case <-c.closed:
-			return c.gone()
+			return c.Gone()
 		}
 		wait, answer = min(2*wait, mostWait), min(2*answer, mostAnswer)
 	}
@@ -294,7 +289,7 @@ func (c *Conn) store(ctx context.Context, what, subject string, data []byte) err
 		answer, err := c.nc.RequestWithContext(ctx, subject, data)
 		if errors.Is(err, nats.ErrNoResponders) { // there is no such stream, or no longer
 			c.setup.forget()
-			if bad := c.setup.ready(ctx, c); bad != nil {
+			if _, bad := c.setup.ready(ctx, c); bad != nil {
 				return bad
 			}
 		}
@@ -339,9 +334,15 @@ func token(what, s string, dots bool) error {
 	case s == "" || len(s) > 128:
 		return fmt.Errorf("name %s %q: 1 to 128 bytes are needed, these are %d", what, s, len(s))
 	case strings.ContainsFunc(s, bad) || !dots && strings.ContainsAny(s, `./\`):
-		return fmt.Errorf("name %s %q: no white space, '*' or '>', and in a sweep's no '.', '/' or '\\'", what, s)
+		return fmt.Errorf("name %s %q: no white space, '*' or '>', and in a sweep's, a worker's or a job's no '.', '/' or '\\'", what, s)
 	case strings.HasPrefix(s, ".") || strings.HasSuffix(s, ".") || strings.Contains(s, ".."):
 		return fmt.Errorf("name %s %q: no empty part between dots", what, s)
 	}
 	return nil
 }
+
+// Embedded reports whether the server is one inside this process.
+func (c *Conn) Embedded() bool { return c.local != nil }
+
+// Closed returns a channel that is closed when the connection is gone for good.
+func (c *Conn) Closed() <-chan struct{} { return c.closed }

@@ -18,6 +18,7 @@ type ConnectError struct {
 	Reason string // what is wrong, without the URL
 	Remedy string // what the user can do
 	Err    error  // the cause
+	Waits  bool   // a server may come up there later
 }
 
 func (e *ConnectError) Error() string {
@@ -42,20 +43,20 @@ func (e *SizeError) Error() string {
 // connectError explains why the first connection failed.
 func connectError(where string, err error) *ConnectError {
 	const start = `start one with "nats-server -c deploy/nats.conf" or drop --server`
-	e := &ConnectError{URL: redact(where), Err: err}
+	e := &ConnectError{URL: Redact(where), Err: err}
 	var late net.Error
 	var failed *net.OpError
 	switch {
 	case errors.Is(err, nats.ErrNoServers): // the client hides its cause
-		e.Reason, e.Remedy, e.Err = "no NATS server", start, errors.New("connection refused")
+		e.Reason, e.Remedy, e.Err, e.Waits = "no NATS server", start, errors.New("connection refused"), true
 	case errors.Is(err, nats.ErrAuthorization),
 		errors.Is(err, nats.ErrAuthExpired),
 		errors.Is(err, nats.ErrAccountAuthExpired):
 		e.Reason, e.Remedy = "access refused by the NATS server", "give a credentials file, or user and password in the URL"
 	case errors.Is(err, nats.ErrTimeout), errors.As(err, &late) && late.Timeout():
-		e.Reason, e.Remedy = "no answer from a NATS server", "check host, port and firewall, or drop --server"
+		e.Reason, e.Remedy, e.Waits = "no answer from a NATS server", "check host, port and firewall, or drop --server", true
 	case errors.As(err, &failed) && failed.Op == "dial":
-		e.Reason, e.Remedy = "no NATS server", start
+		e.Reason, e.Remedy, e.Waits = "no NATS server", start, true
 	default:
 		e.Reason, e.Remedy = "no connection to the NATS server", "check the URL, the credentials and TLS, or drop --server"
 	}
@@ -65,17 +66,17 @@ func connectError(where string, err error) *ConnectError {
 // jetStreamError explains why the server's JetStream cannot be used. A cluster without JetStream
 // does not answer at all.
 func jetStreamError(where string, err error) *ConnectError {
-	e := &ConnectError{URL: redact(where), Err: err, Reason: "no JetStream on the NATS server"}
+	e := &ConnectError{URL: Redact(where), Err: err, Reason: "no JetStream on the NATS server"}
 	e.Remedy = `start the server with "nats-server -c deploy/nats.conf", or with -js, and enable JetStream for the account`
 	if !errors.Is(err, jetstream.ErrJetStreamNotEnabled) && !errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount) {
-		e.Reason = "no answer from JetStream on the NATS server"
+		e.Reason, e.Waits = "no answer from JetStream on the NATS server", true
 		e.Remedy = "JetStream is disabled there, or its cluster has no leader: see the server's log"
 	}
 	return e
 }
 
-// redact removes passwords and tokens from a list of URLs.
-func redact(list string) string {
+// Redact removes passwords and tokens from a list of URLs.
+func Redact(list string) string {
 	urls := strings.Split(list, ",")
 	for i, s := range urls {
 		s = strings.TrimSpace(s)

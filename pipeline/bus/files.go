@@ -14,7 +14,6 @@ import (
 	"sync"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/shatterlab/shatter/pipeline/disk"
 )
@@ -99,10 +98,7 @@ var errNotStored = errors.New("it is not on the server; the coordinator puts it 
 // filesReady makes the stream of files if it is missing.
 func (c *Conn) filesReady(ctx context.Context) error {
 	return c.retry(ctx, "make file store", func(ctx context.Context) error {
-		_, err := c.stream(ctx, jetstream.StreamConfig{
-			Name: fileStream, Subjects: []string{fileSubject + ">"}, Description: "Shatter: data files by SHA-256",
-			MaxMsgsPerSubject: 1, MaxMsgSize: partSize, AllowDirect: true,
-		})
+		_, err := c.stream(ctx, fileStream)
 		return err
 	})
 }

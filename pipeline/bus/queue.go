@@ -2,9 +2,11 @@ package bus
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -13,125 +15,187 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// A Queue is a coordinator's side of one sweep. All methods may be called concurrently.
+// A Queue is a leader's side of one sweep. All methods may be called concurrently.
 type Queue struct {
-	c     *Conn
-	sweep string
+	c    *Conn
+	lead Lead
 
-	results chan *Message
-	hungry  chan struct{}
-	stop    chan struct{} // closed by Close
-	closing sync.Once
+	results       chan *Message
+	announcements chan []byte
+	handedBack    chan HandedBack
+	stop          chan struct{} // closed by Close
+	closing       sync.Once
 
-	inbox   string // where the server pushes this sweep's results
-	replies string // where streams answer Submit
-	subs    []*nats.Subscription
+	inbox string // where the server pushes this sweep's results
+	subs  []*nats.Subscription
 
-	mu      sync.Mutex
-	pushed  jetstream.PushConsumer
-	asked   time.Time // when the stream's answer was asked for last
-	refused error     // the stream's first refusal that no Submit has returned yet
+	mu     sync.Mutex
+	pushed jetstream.PushConsumer
 }
 
-// A State is what the server held a moment ago.
-type State struct {
-	Jobs    int // number of this sweep's jobs, leased or not
-	Results int // number of this sweep's results that are not acknowledged yet
-	Pending int // number of jobs of all sweeps that are not leased
-	Unacked int // number of jobs of all sweeps that are leased
-	Waiting int // number of slots that wait for a job
-	Limit   int // largest number of jobs leased at a time: at Unacked == Limit slots get none
-}
-
-// A Message is one result.
+// A Message is one part of a job's results.
 type Message struct {
-	ID   string // id under which it was published
-	Data []byte
+	Part
+	Epoch uint64 // of the leader that sent the job
+	Data  []byte
 
 	c     *Conn
+	sub   *nats.Subscription
 	reply string
 }
 
 // Ack deletes the result from the server. Call it after the outcomes are durable. The result comes
 // again if Ack is not called, or if the acknowledgement is lost with the connection.
-func (m *Message) Ack() error { return m.c.respond("acknowledge result "+m.ID, m.reply, ackDone) }
+func (m *Message) Ack() error {
+	return m.c.respond("acknowledge result of job "+m.Job, m.reply, ackDone)
+}
+
+// Sequence returns the message's number among the results of all sweeps on the server; 0 if it is
+// not known.
+func (m *Message) Sequence() uint64 {
+	meta, err := (&nats.Msg{Reply: m.reply, Sub: m.sub}).Metadata()
+	if err != nil {
+		return 0
+	}
+	return meta.Sequence.Stream
+}
+
+// ackDone is JetStream's word for a message that is done with.
+var ackDone = []byte("+ACK")
+
+// A HandedBack is a job that a worker does not run.
+type HandedBack struct {
+	Worker, Job string
+	Reason      []byte
+}
+
+// A DeposedError reports that somebody else leads the sweep with a greater epoch.
+type DeposedError struct {
+	Lead
+	Other uint64
+}
+
+func (e *DeposedError) Error() string {
+	return fmt.Sprintf("lead sweep %s: another coordinator has taken it over (epoch %d, here %d); "+
+		"it goes on there, and what finished here is not lost", e.Sweep, e.Other, e.Epoch)
+}
 
 const (
 	unreadResults  = 64      // number of results read ahead of the coordinator
 	unackedResults = 1 << 14 // number of results that may wait for their acknowledgement
+	unreadNews     = 1 << 12 // announcements and jobs handed back that may wait for the coordinator, each
+
+	ackWait = 30 * time.Second // after which a result that was delivered and not acknowledged comes again
 )
 
-// Coordinate takes up a sweep. It makes what is missing on the server, removes jobs that an earlier
-// run left in the queue, and has the results that it left delivered first. No two coordinators may
-// use one sweep name at the same time, because each would take results of the other. slots is the
-// number of slots that will work at the same time, as far as it is known.
-func (c *Conn) Coordinate(ctx context.Context, sweep string, slots int) (*Queue, error) {
-	if err := token("sweep", sweep, false); err != nil {
+// Coordinate takes up a sweep as its leader of an epoch, at least 1. Leaders of smaller epochs get no
+// results any more; what they have left is delivered first. It returns a *DeposedError if there is
+// one of a greater epoch, which it leaves alone.
+func (c *Conn) Coordinate(ctx context.Context, lead Lead) (*Queue, error) {
+	if err := token("sweep", lead.Sweep, false); err != nil {
 		return nil, err
 	}
 	q := &Queue{
-		c: c, sweep: sweep, inbox: c.nc.NewInbox(), replies: c.nc.NewInbox(),
-		results: make(chan *Message, unreadResults), hungry: make(chan struct{}, 1), stop: make(chan struct{}),
+		c: c, lead: lead, inbox: c.nc.NewInbox(), stop: make(chan struct{}),
+		results: make(chan *Message, unreadResults), announcements: make(chan []byte, unreadNews),
+		handedBack: make(chan HandedBack, unreadNews),
 	}
-	if err := q.open(ctx, slots); err != nil {
+	if err := q.open(ctx); err != nil {
 		q.end()
-		return nil, fmt.Errorf("coordinate sweep %q: %w", sweep, err)
+		return nil, fmt.Errorf("coordinate sweep %q: %w", lead.Sweep, err)
 	}
 	return q, nil
 }
 
-// open subscribes, sets up the server and removes old jobs.
-func (q *Queue) open(ctx context.Context, slots int) error {
-	handlers := map[string]nats.MsgHandler{q.inbox: q.deliver, q.replies: q.answered, hungrySubject: q.wake}
+// open subscribes and sets up the server.
+func (q *Queue) open(ctx context.Context) error {
+	back := backSubject + q.lead.String() + "."
+	handlers := map[string]nats.MsgHandler{
+		q.inbox:            q.deliver,
+		fleetSubject + "*": func(m *nats.Msg) { offer(q.announcements, m.Data) },
+		back + ">": func(m *nats.Msg) {
+			worker, job, _ := strings.Cut(strings.TrimPrefix(m.Subject, back), ".")
+			offer(q.handedBack, HandedBack{worker, job, m.Data})
+		},
+	}
 	for subject, handle := range handlers {
 		sub, err := q.c.nc.Subscribe(subject, handle)
 		if err != nil {
 			return err
 		}
-		if err := sub.SetPendingLimits(-1, -1); err != nil { // bounded by the server's flow control
-			return err
-		}
 		if subject == q.inbox {
+			if err := sub.SetPendingLimits(-1, -1); err != nil { // bounded by the server's flow control
+				return err
+			}
 			sub.SetClosedHandler(func(string) { close(q.results) }) // after the last delivery
 		}
 		q.subs = append(q.subs, sub)
 	}
-	if err := q.c.setup.ready(ctx, q.c); err != nil {
+	if err := q.subscribe(ctx); err != nil {
 		return err
 	}
-	if err := q.c.setup.allow(ctx, q.c, slots); err != nil {
+	if err := q.Drop(Lead{q.lead.Sweep, q.lead.Epoch - 1}); err != nil {
 		return err
 	}
-	jobs, _, _ := q.c.setup.handles()
-	if err := q.purge(ctx, jobs, jobSubject); err != nil {
-		return err
-	}
-	// A new consumer delivers at once what the old one's coordinator had taken and not acknowledged.
-	err := q.c.js.DeleteConsumer(ctx, resultStream, q.sweep)
-	if err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
-		return err
-	}
-	return q.subscribe(ctx)
+	return q.Call()
 }
 
-// subscribe makes the consumer of this sweep's results. They are pushed, with flow control, because
-// a request for each result would cost more.
+// subscribe makes the consumer of this sweep's results in place of those of smaller epochs, whose
+// leaders may have taken results and not acknowledged them: a new consumer delivers them at once.
+// Results are pushed, with flow control, because a request for each would cost more.
 func (q *Queue) subscribe(ctx context.Context) error {
-	wait := q.c.opts.AckWait
-	if wait == 0 {
-		wait = defaultAckWait
+	stream, err := q.c.setup.ready(ctx, q.c)
+	if err != nil {
+		return err
+	}
+	if err := q.depose(ctx, stream); err != nil {
+		return err
 	}
 	pushed, err := q.c.js.CreateOrUpdatePushConsumer(ctx, resultStream, jetstream.ConsumerConfig{
-		Durable: q.sweep, DeliverSubject: q.inbox, FilterSubject: resultSubject + q.sweep + ".>",
-		AckPolicy: jetstream.AckExplicitPolicy, AckWait: wait, MaxDeliver: -1, MaxAckPending: unackedResults,
+		Durable: q.consumer(), DeliverSubject: q.inbox, FilterSubject: resultSubject + q.lead.Sweep + ".>",
+		AckPolicy: jetstream.AckExplicitPolicy, AckWait: ackWait, MaxDeliver: -1, MaxAckPending: unackedResults,
 		FlowControl: true, IdleHeartbeat: 30 * time.Second, InactiveThreshold: 7 * 24 * time.Hour,
 	})
 	if err != nil {
-		return fmt.Errorf("make consumer %q of stream %q: %w", q.sweep, resultStream, err)
+		return fmt.Errorf("make consumer %q of stream %q: %w", q.consumer(), resultStream, err)
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.pushed = pushed
+	return nil
+}
+
+// consumer returns the name of this leader's consumer of results.
+func (q *Queue) consumer() string {
+	return q.lead.Sweep + "-" + strconv.FormatUint(q.lead.Epoch, 10)
+}
+
+// depose deletes the consumers of leaders of smaller epochs, unless there is one of a greater epoch.
+func (q *Queue) depose(ctx context.Context, stream jetstream.Stream) error {
+	var old []string
+	names := stream.ConsumerNames(ctx)
+	for name := range names.Name() {
+		number, ok := strings.CutPrefix(name, q.lead.Sweep+"-")
+		epoch, err := strconv.ParseUint(number, 10, 64)
+		switch {
+		case name == q.lead.Sweep: // of versions without epochs
+			old = append(old, name)
+		case !ok || err != nil || epoch == q.lead.Epoch:
+		case epoch > q.lead.Epoch:
+			return &DeposedError{q.lead, epoch}
+		default:
+			old = append(old, name)
+		}
+	}
+	if err := names.Err(); err != nil {
+		return err
+	}
+	for _, name := range old {
+		if err := q.c.js.DeleteConsumer(ctx, resultStream, name); err != nil &&
+			!errors.Is(err, jetstream.ErrConsumerNotFound) {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -142,8 +206,10 @@ func (q *Queue) deliver(m *nats.Msg) {
 		q.flow(m)
 		return
 	}
-	id := strings.TrimPrefix(m.Subject, resultSubject+q.sweep+".")
-	message := &Message{ID: id, Data: m.Data, c: q.c, reply: m.Reply}
+	message := &Message{Data: m.Data, c: q.c, sub: m.Sub, reply: m.Reply}
+	lead, rest, _ := parseLead(strings.TrimPrefix(m.Subject, resultSubject))
+	message.Epoch = lead.Epoch
+	message.Part, _ = parsePart(rest) // without a part it answers no job of this leader
 	select {
 	case q.results <- message:
 	case <-q.stop:
@@ -161,72 +227,49 @@ func (q *Queue) flow(m *nats.Msg) {
 		return
 	}
 	if err := q.c.nc.Publish(reply, nil); err != nil {
-		q.c.log.Warn("flow control not answered", "sweep", q.sweep, "error", err.Error())
+		q.c.log.Warn("flow control not answered", "sweep", q.lead.Sweep, "error", err.Error())
 	}
 }
 
-// answered reads one of the stream's answers to Submit, and keeps the first refusal for the next
-// Submit.
-func (q *Queue) answered(m *nats.Msg) {
-	err := refusal(m)
-	if err == nil {
-		return
-	}
-	q.c.log.Warn("job not queued", "sweep", q.sweep, "error", err.Error())
-	if errors.Is(err, nats.ErrNoResponders) {
-		return // the server is coming back; State will show what is missing
-	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.refused == nil {
-		q.refused = err
-	}
-}
-
-// wake passes a hungry slot's message on to Hungry.
-func (q *Queue) wake(*nats.Msg) {
-	select {
-	case q.hungry <- struct{}{}:
-	default:
-	}
-}
-
-// Submit queues a job under an id that was not used before in this sweep; a second attempt needs
-// another id. It waits for a connection but not for the server's answer. A job that got lost on the
-// way shows in State. If the stream takes no more (a full disk), a later Submit returns that error.
-func (q *Queue) Submit(ctx context.Context, id string, payload []byte) error {
-	if err := token("job", id, true); err != nil {
+// Send sends a job to a worker, under an id that was not used before in this epoch. It waits for a
+// connection but for nobody's answer: a job that got lost on the way is missing from the worker's
+// announcements.
+func (q *Queue) Send(ctx context.Context, worker, id string, payload []byte) error {
+	if err := errors.Join(token("worker", worker, false), token("job", id, false)); err != nil {
 		return err
 	}
 	if len(payload) > MaxJob {
 		return &SizeError{What: "job", ID: id, Size: len(payload), Limit: MaxJob}
 	}
-	replies, err := q.replyTo()
-	if err != nil {
-		return fmt.Errorf("queue jobs of sweep %q: %w", q.sweep, err)
-	}
-	m := &nats.Msg{Subject: jobSubject + q.sweep + "." + id, Reply: replies, Data: payload}
-	return q.c.send(ctx, "queue job "+id, m)
+	m := &nats.Msg{Subject: jobSubject + worker + "." + q.lead.String() + "." + id, Data: payload}
+	return q.c.send(ctx, "send job "+id, m)
 }
 
-// replyTo returns where the stream shall answer a job. Most jobs get no answer, because one answer
-// a second is enough to learn that the stream is full. It returns the error of a job that was
-// refused before.
-func (q *Queue) replyTo() (inbox string, refused error) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if refused, q.refused = q.refused, nil; refused != nil {
-		return "", refused
+// Call asks all workers to announce themselves.
+func (q *Queue) Call() error { return q.c.respond("call workers", callSubject, nil) }
+
+// Drop tells workers that the given jobs of this leader are not needed any more, or, without ids,
+// all those of a leader of this sweep and of its predecessors. Who has begun such a job may end it.
+func (q *Queue) Drop(of Lead, ids ...string) error {
+	var data []byte
+	if len(ids) > 0 {
+		var err error
+		if data, err = json.Marshal(ids); err != nil {
+			return err
+		}
 	}
-	if now := time.Now(); now.Sub(q.asked) >= time.Second {
-		q.asked, inbox = now, q.replies
-	}
-	return inbox, nil
+	return q.c.respond("drop jobs", dropSubject+of.String(), data)
 }
 
 // Results returns the channel of this sweep's results. Each arrives at least once. The channel is
 // closed by Close, and when the connection is gone for good.
 func (q *Queue) Results() <-chan *Message { return q.results }
+
+// Announcements returns the channel of what workers say of themselves.
+func (q *Queue) Announcements() <-chan []byte { return q.announcements }
+
+// HandedBack returns the channel of jobs of this leader that workers do not run.
+func (q *Queue) HandedBack() <-chan HandedBack { return q.handedBack }
 
 // Next waits for one result. It returns io.EOF if Results is closed.
 func (q *Queue) Next(ctx context.Context) (*Message, error) {
@@ -241,94 +284,73 @@ func (q *Queue) Next(ctx context.Context) (*Message, error) {
 	}
 }
 
-// Hungry returns a channel that receives a value when a slot of any worker has waited a moment for
-// a job: one value for any number of slots, so ask State. Slots that find a job at once send
-// nothing.
-func (q *Queue) Hungry() <-chan struct{} { return q.hungry }
-
-// State asks the server for its state: three or four requests, well under a millisecond of work; a
-// few times a second is fine. If somebody removed a stream, State makes it again, empty.
-func (q *Queue) State(ctx context.Context) (State, error) {
-	s, err := q.state(ctx)
+// Unread returns the number of this sweep's results on the server that are not acknowledged, and the
+// number of the last result of any sweep. It takes two requests, well under a millisecond of work.
+// If somebody removed the stream, Unread makes it again, empty; if another leader has taken the sweep
+// over, it returns a *DeposedError.
+func (q *Queue) Unread(ctx context.Context) (n int, last uint64, err error) {
+	n, last, err = q.count(ctx)
 	if errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrConsumerNotFound) {
-		q.c.log.Warn("streams are gone; making them again", "sweep", q.sweep, "error", err.Error())
-		if err = q.restore(ctx); err == nil {
-			s, err = q.state(ctx)
+		q.c.log.Warn("stream or consumer is gone; making it again", "sweep", q.lead.Sweep, "error", err.Error())
+		q.c.setup.forget()
+		if err = q.subscribe(ctx); err == nil {
+			n, last, err = q.count(ctx)
 		}
 	}
 	if err != nil {
-		return State{}, fmt.Errorf("read state of sweep %q: %w", q.sweep, err)
+		return 0, 0, fmt.Errorf("count results of sweep %q: %w", q.lead.Sweep, err)
 	}
-	return s, nil
+	return n, last, nil
 }
 
-// state reads jobs before results: a job that is gone from the first has its result in the second,
-// or its result was acknowledged.
-func (q *Queue) state(ctx context.Context) (s State, err error) {
-	jobs, results, workers := q.c.setup.handles()
-	if s.Jobs, err = q.count(ctx, jobs, jobSubject); err != nil {
-		return s, err
-	}
-	leased, err := workers.Info(ctx)
+// count does the work of Unread for a consumer that is there. The last result is looked up first.
+func (q *Queue) count(ctx context.Context) (n int, last uint64, err error) {
+	stream, err := q.c.setup.ready(ctx, q.c)
 	if err != nil {
-		return s, err
+		return 0, 0, err
 	}
-	s.Pending, s.Unacked = int(leased.NumPending), leased.NumAckPending
-	s.Waiting, s.Limit = leased.NumWaiting, leased.Config.MaxAckPending
-	if s.Results, err = q.count(ctx, results, resultSubject); err != nil || s.Results == 0 {
-		return s, err
+	results, err := stream.Info(ctx)
+	if err != nil {
+		return 0, 0, err
 	}
 	q.mu.Lock()
 	pushed := q.pushed
 	q.mu.Unlock()
-	_, err = pushed.Info(ctx) // an error if no consumer delivers them
-	return s, err
-}
-
-// count returns the number of this sweep's messages in a stream.
-func (q *Queue) count(ctx context.Context, s jetstream.Stream, subject string) (n int, err error) {
-	info, err := s.Info(ctx, jetstream.WithSubjectFilter(subject+q.sweep+".>"))
+	info, err := pushed.Info(ctx)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	for _, messages := range info.State.Subjects {
-		n += int(messages)
-	}
-	return n, nil
+	return int(info.NumPending) + info.NumAckPending, results.State.LastSeq, nil
 }
 
-// restore makes what is missing on the server.
-func (q *Queue) restore(ctx context.Context) error {
-	q.c.setup.forget()
-	if err := q.c.setup.ready(ctx, q.c); err != nil {
-		return err
-	}
-	return q.subscribe(ctx)
-}
-
-// Close removes this sweep's jobs and results from the server and ends deliveries. A worker that
-// still runs one of its jobs may publish later; those results wait for the sweep's next Coordinate.
+// Close tells workers that the jobs of this leader are not needed any more, removes the results of
+// its epoch from the server and ends deliveries. What a worker publishes later waits for the sweep's
+// next Coordinate. If another leader has taken over, Close leaves everything to it.
 func (q *Queue) Close(ctx context.Context) error {
 	q.end()
 	if err := q.remove(ctx); err != nil {
-		return fmt.Errorf("close sweep %q: %w", q.sweep, err)
+		return fmt.Errorf("close sweep %q: %w", q.lead.Sweep, err)
 	}
 	return nil
 }
 
-// remove deletes jobs, consumer and results from the server.
+// remove deletes consumer and results from the server.
 func (q *Queue) remove(ctx context.Context) error {
-	jobs, results, _ := q.c.setup.handles()
-	err := q.purge(ctx, jobs, jobSubject)
-	if gone := q.c.js.DeleteConsumer(ctx, resultStream, q.sweep); !errors.Is(gone, jetstream.ErrConsumerNotFound) {
-		err = errors.Join(err, gone)
+	if err := q.Drop(q.lead); err != nil {
+		return err
 	}
-	return errors.Join(err, q.purge(ctx, results, resultSubject))
-}
-
-// purge deletes this sweep's messages from a stream.
-func (q *Queue) purge(ctx context.Context, s jetstream.Stream, subject string) error {
-	return s.Purge(ctx, jetstream.WithPurgeSubject(subject+q.sweep+".>"))
+	stream, err := q.c.setup.ready(ctx, q.c)
+	if err != nil {
+		return err
+	}
+	gone := q.c.js.DeleteConsumer(ctx, resultStream, q.consumer())
+	if errors.Is(gone, jetstream.ErrConsumerNotFound) || gone == nil {
+		gone = q.depose(ctx, stream)
+	}
+	if deposed := (*DeposedError)(nil); errors.As(gone, &deposed) {
+		return nil
+	}
+	return errors.Join(gone, stream.Purge(ctx, jetstream.WithPurgeSubject(resultSubject+q.lead.String()+".>")))
 }
 
 // end stops deliveries in this process.
@@ -337,7 +359,7 @@ func (q *Queue) end() {
 		close(q.stop)
 		for _, sub := range q.subs {
 			if err := sub.Unsubscribe(); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
-				q.c.log.Warn("unsubscribe", "sweep", q.sweep, "error", err.Error())
+				q.c.log.Warn("unsubscribe", "sweep", q.lead.Sweep, "error", err.Error())
 			}
 		}
 	})

@@ -20,6 +20,13 @@ type Job struct {
 
 	Picked []int64 `json:"picked,omitempty"` // the Count repetitions, ascending from First on, where they are no range
 	Look   Look    `json:"look,omitempty"`   // how trials are looked at a second time; empty: they are run as ever
+
+	// What follows orders the jobs that a worker holds: higher priorities first, then the sweep whose
+	// trials have taken the least time for its weight, and guesses after all others.
+	Priority int     `json:"priority,omitempty"`
+	Weight   float64 `json:"weight,omitempty"`  // 0: 1
+	Guess    bool    `json:"guess,omitempty"`   // nobody has asked for it yet
+	Seconds  float64 `json:"seconds,omitempty"` // that it will take, as far as is known
 }
 
 // Look says how trials that have an outcome are run a second time, to see whether it depends on
@@ -38,6 +45,18 @@ func (j *Job) Repetition(i int) int64 {
 		return j.Picked[i]
 	}
 	return j.First + int64(i)
+}
+
+// Subject names what a worker needs to run the job and may lack: the plugin and the data.
+func (j *Job) Subject() string {
+	what := "built-in algorithms"
+	if j.Cell.Plugin != "" {
+		what = fmt.Sprintf("plugin %s (sha256 %.12s)", j.Cell.Plugin, j.Plugin)
+	}
+	if file, digest := j.Cell.Problem.File(); digest != "" {
+		what += fmt.Sprintf(" with data %s (sha256 %.12s)", file, digest)
+	}
+	return what
 }
 
 // maxRepetition keeps a repetition inside the 32 bits that a seed has for it, with a sign.
@@ -63,6 +82,8 @@ func DecodeJob(msg []byte) (*Job, error) {
 	case j.First < 0 || j.Count < 1 || j.First > maxRepetition-j.Count:
 		return nil, fmt.Errorf("decode job %q: repetitions %d and %d more are outside 0..%d",
 			j.ID, j.First, j.Count, int64(maxRepetition))
+	case !(0 <= j.Weight && j.Weight <= 1e6) || !(0 <= j.Seconds && j.Seconds <= 1e9):
+		return nil, fmt.Errorf("decode job %q: weight %v or seconds %v cannot be", j.ID, j.Weight, j.Seconds)
 	case j.Look != "" && j.Look != LookShuffled && j.Look != LookAlone:
 		return nil, fmt.Errorf("decode job %q: unknown look %.20q", j.ID, j.Look)
 	}
