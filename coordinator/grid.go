@@ -133,7 +133,7 @@ func (g *grid) ask(ctx context.Context, c *cell, n int64) (answer, error) {
 	if ctx.Err() != nil {
 		return answer{}, ctx.Err()
 	}
-	res, err := g.algorithms.Check(ctx, c.Plugin, c.Setting(n))
+	all, err := g.algorithms.Ask(ctx, c.Plugin, []*pluginv1.Setting{c.Setting(n)})
 	if err != nil && ctx.Err() != nil {
 		return answer{}, ctx.Err()
 	}
@@ -141,9 +141,10 @@ func (g *grid) ask(ctx context.Context, c *cell, n int64) (answer, error) {
 		return answer{}, fmt.Errorf("check %s at n = %d: %w", c.As, n, err)
 	}
 	var a answer
+	res := all[0].GetCheck()
 	switch {
-	case res.Refusal == nil:
-		if err := trial.CheckGuarantee(res.Guarantee, c.Setting(n)); err != nil {
+	case res.GetRefusal() == nil:
+		if err := trial.CheckGuarantee(res.GetGuarantee(), c.Setting(n)); err != nil {
 			a.refused = err.Error()
 		}
 	case res.Refusal.Kind == pluginv1.Refusal_KIND_INFEASIBLE:

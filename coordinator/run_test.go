@@ -36,15 +36,19 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // more, and the others take anything.
 type oracle struct{ plan.Algorithms }
 
-func (oracle) Check(ctx context.Context, _ string, s *pluginv1.Setting) (*pluginv1.CheckResponse, error) {
-	r := &pluginv1.CheckResponse{}
-	switch {
-	case s.Algorithm == "picky" && s.N < 24:
-		r.Refusal = &pluginv1.Refusal{Kind: pluginv1.Refusal_KIND_INFEASIBLE, Message: "the budget is too small"}
-	case s.Algorithm == "sour" && s.N >= 24:
-		r.Refusal = &pluginv1.Refusal{Kind: pluginv1.Refusal_KIND_INVALID, Message: "too many examples"}
+func (oracle) Ask(ctx context.Context, _ string, settings []*pluginv1.Setting) ([]*pluginv1.Answer, error) {
+	answers := make([]*pluginv1.Answer, len(settings))
+	for i, s := range settings {
+		r := &pluginv1.CheckResponse{}
+		switch {
+		case s.Algorithm == "picky" && s.N < 24:
+			r.Refusal = &pluginv1.Refusal{Kind: pluginv1.Refusal_KIND_INFEASIBLE, Message: "the budget is too small"}
+		case s.Algorithm == "sour" && s.N >= 24:
+			r.Refusal = &pluginv1.Refusal{Kind: pluginv1.Refusal_KIND_INVALID, Message: "too many examples"}
+		}
+		answers[i] = &pluginv1.Answer{Check: r}
 	}
-	return r, ctx.Err()
+	return answers, ctx.Err()
 }
 
 // truth returns the outcome of a trial: the more examples the better, with a failure now and then.

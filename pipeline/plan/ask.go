@@ -2,13 +2,13 @@ package plan
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 
+	"golang.org/x/sync/errgroup"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/shatterlab/shatter/pipeline/sweep"
@@ -17,9 +17,12 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// askers is the number of questions that plugins are asked at a time: enough to hide the way there
-// and back.
-const askers = 64
+// The questions that an algorithm is asked at a time, and how often at a time: a plugin computes
+// while the answers before are read.
+const (
+	questionsPerCall = 64
+	askers           = 4
+)
 
 // settled is an instance that its algorithm has been asked about.
 type settled struct {
@@ -98,25 +101,49 @@ func reportMeans(all []settled, r *sweep.Reporter) {
 
 // askAll puts all questions, several at a time, and stops at the first error.
 func askAll(ctx context.Context, algorithms Algorithms, questions []*answer) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var next atomic.Int64
-	var wait sync.WaitGroup
-	for range min(askers, len(questions)) {
-		wait.Go(func() {
-			for ctx.Err() == nil {
-				i := int(next.Add(1)) - 1
-				if i >= len(questions) {
-					return
-				}
-				if err := questions[i].ask(ctx, algorithms); err != nil {
-					cancel(err)
-				}
-			}
-		})
+	type asked struct{ plugin, algorithm string }
+	of := map[asked][]*answer{}
+	var order []asked
+	for _, a := range questions {
+		x := asked{a.described.Plugin, a.described.GetName()}
+		if of[x] == nil {
+			order = append(order, x)
+		}
+		of[x] = append(of[x], a)
 	}
-	wait.Wait()
-	return context.Cause(ctx)
+	calls, ctx := errgroup.WithContext(ctx)
+	calls.SetLimit(askers)
+	for _, x := range order {
+		for some := range slices.Chunk(of[x], questionsPerCall) {
+			calls.Go(func() error {
+				if ctx.Err() != nil {
+					return ctx.Err()
+				}
+				return askSome(ctx, algorithms, some)
+			})
+		}
+	}
+	return calls.Wait()
+}
+
+// askSome puts questions to one algorithm. The error is that of the plugin.
+func askSome(ctx context.Context, algorithms Algorithms, questions []*answer) error {
+	d := questions[0].described
+	settings := make([]*pluginv1.Setting, len(questions))
+	for i, a := range questions {
+		settings[i] = a.setting
+	}
+	answers, err := algorithms.Ask(ctx, d.Plugin, settings)
+	if err == nil && len(answers) != len(settings) {
+		err = fmt.Errorf("%d answers about %d settings", len(answers), len(settings))
+	}
+	for i := 0; i < len(answers) && err == nil; i++ {
+		err = questions[i].take(answers[i])
+	}
+	if err != nil {
+		return fmt.Errorf("check %q: %w", d.GetName(), err)
+	}
+	return nil
 }
 
 // share makes answers that say the same of parameters or of privacy hold the same values: a plan
@@ -178,13 +205,9 @@ func question(task string, x *instance, known map[string]*answer) (*answer, erro
 	return a, nil
 }
 
-// ask puts the question to the plugin. The error is that of the plugin.
-func (a *answer) ask(ctx context.Context, algorithms Algorithms) error {
-	name := a.described.GetName()
-	checked, err := algorithms.Check(ctx, a.described.Plugin, a.setting)
-	if err != nil {
-		return fmt.Errorf("check %q: %w", name, err)
-	}
+// take sets what the plugin answers. The error is that of the plugin.
+func (a *answer) take(got *pluginv1.Answer) error {
+	checked := got.GetCheck()
 	a.refusal, a.guarantee = checked.GetRefusal(), checked.GetGuarantee()
 	if err := trial.CheckGuarantee(a.guarantee, a.setting); err != nil && a.refusal == nil {
 		a.refusal = &pluginv1.Refusal{Kind: pluginv1.Refusal_KIND_ERROR, Message: err.Error()}
@@ -193,28 +216,19 @@ func (a *answer) ask(ctx context.Context, algorithms Algorithms) error {
 		return err
 	}
 	if a.described.GetPrivate() && a.guarantee == nil {
-		return fmt.Errorf("check %q: described as private, it states no guarantee", name)
+		return errors.New("described as private, it states no guarantee")
 	}
-	s := proto.CloneOf(a.setting)
-	s.Parameters = a.params.Values()
-	if a.guarantee.GetPure() {
-		s.Delta = 0
-	}
-	found, err := algorithms.Bound(ctx, a.described.Plugin, s)
-	if err != nil {
-		return fmt.Errorf("compute the bounds of %q: %w", name, err)
-	}
-	if refusal := found.GetRefusal(); refusal != nil {
+	if refusal := got.GetBound().GetRefusal(); refusal != nil {
 		a.refusal = &pluginv1.Refusal{Kind: refusal.GetKind(), Message: "its bounds: " + refusal.GetMessage()}
 		return nil
 	}
-	for _, b := range found.GetBounds() {
+	for _, b := range got.GetBound().GetBounds() {
 		if err := theory.Check(b); err != nil {
 			a.refusal = &pluginv1.Refusal{Kind: pluginv1.Refusal_KIND_ERROR, Message: "its bounds: " + err.Error()}
 			return nil
 		}
 	}
-	a.bounds = trial.NewBounds(found.GetBounds())
+	a.bounds = trial.NewBounds(got.GetBound().GetBounds())
 	return nil
 }
 
@@ -225,7 +239,7 @@ func (a *answer) resolve(resolved map[string]*pluginv1.Value) error {
 	for _, p := range a.described.GetParameters() {
 		v, ok := resolved[p.GetName()]
 		if !ok && a.refusal == nil {
-			return fmt.Errorf("check %q: the answer lacks the parameter %q", a.described.GetName(), p.GetName())
+			return fmt.Errorf("the answer lacks the parameter %q", p.GetName())
 		}
 		if !ok {
 			if v, ok = a.setting.GetParameters()[p.GetName()]; !ok {
@@ -234,7 +248,7 @@ func (a *answer) resolve(resolved map[string]*pluginv1.Value) error {
 		}
 		value := valueOf(v)
 		if f, ok := value.(float64); value == nil || ok && !trial.Finite(f) {
-			return fmt.Errorf("check %q: it resolves the parameter %q to %v", a.described.GetName(), p.GetName(), value)
+			return fmt.Errorf("it resolves the parameter %q to %v", p.GetName(), value)
 		}
 		a.params[p.GetName()] = value
 	}

@@ -54,10 +54,9 @@ type Plan struct {
 type Algorithms interface {
 	// List returns every algorithm of the built-in and the third-party files.
 	List(ctx context.Context) ([]Described, error)
-	// Check asks the file whether it accepts a setting, and resolves its parameters.
-	Check(ctx context.Context, plugin string, s *pluginv1.Setting) (*pluginv1.CheckResponse, error)
-	// Bound asks the file for the theory's sample sizes.
-	Bound(ctx context.Context, plugin string, s *pluginv1.Setting) (*pluginv1.BoundResponse, error)
+	// Ask asks the file whether it accepts each of the settings, how it resolves their parameters, and,
+	// where they have no sample size, what theory says. It returns one answer for each, in their order.
+	Ask(ctx context.Context, plugin string, settings []*pluginv1.Setting) ([]*pluginv1.Answer, error)
 }
 
 // Described is an algorithm and the file that serves it.

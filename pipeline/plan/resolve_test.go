@@ -41,7 +41,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // table answers for algorithms that stand in a table, without processes.
 type table struct {
 	rows   map[string]row
-	broken error                     // answer of every Check
+	broken error                     // of every Ask
 	claim  func(*pluginv1.Guarantee) // changes every guarantee; nil: they stay
 	boast  func(*pluginv1.Bound)     // changes every proved bound; nil: they stay
 	checks atomic.Int64
@@ -64,11 +64,21 @@ func (a *table) List(context.Context) ([]Described, error) {
 	return all, nil
 }
 
-func (a *table) Check(_ context.Context, _ string, s *pluginv1.Setting) (*pluginv1.CheckResponse, error) {
-	a.checks.Add(1)
-	if a.broken != nil {
-		return nil, a.broken
+func (a *table) Ask(_ context.Context, _ string, settings []*pluginv1.Setting) ([]*pluginv1.Answer, error) {
+	var answers []*pluginv1.Answer
+	for _, s := range settings {
+		checked := a.check(s)
+		answer := &pluginv1.Answer{Check: checked}
+		if b := pluginv1.BoundSetting(s, checked); b != nil {
+			answer.Bound = a.bound(b)
+		}
+		answers = append(answers, answer)
 	}
+	return answers, a.broken
+}
+
+func (a *table) check(s *pluginv1.Setting) *pluginv1.CheckResponse {
+	a.checks.Add(1)
 	r := a.rows[s.GetAlgorithm()]
 	params := map[string]*pluginv1.Value{}
 	for _, p := range r.GetParameters() {
@@ -79,7 +89,7 @@ func (a *table) Check(_ context.Context, _ string, s *pluginv1.Setting) (*plugin
 	}
 	if r.check != nil {
 		if refusal := r.check(s, params); refusal != nil {
-			return &pluginv1.CheckResponse{Refusal: refusal}, nil
+			return &pluginv1.CheckResponse{Refusal: refusal}
 		}
 	}
 	out := &pluginv1.CheckResponse{Parameters: params}
@@ -92,13 +102,13 @@ func (a *table) Check(_ context.Context, _ string, s *pluginv1.Setting) (*plugin
 			a.claim(out.Guarantee)
 		}
 	}
-	return out, nil
+	return out
 }
 
-func (a *table) Bound(_ context.Context, _ string, s *pluginv1.Setting) (*pluginv1.BoundResponse, error) {
+func (a *table) bound(s *pluginv1.Setting) *pluginv1.BoundResponse {
 	a.bounds.Add(1)
 	if s.GetEpsilon() == 0 {
-		return &pluginv1.BoundResponse{}, nil
+		return &pluginv1.BoundResponse{}
 	}
 	proved := &pluginv1.Bound{
 		Name: "proved", Source: "table", Value: 100 / s.GetEpsilon(), Proved: true, With: map[string]float64{"k": 3},
@@ -108,7 +118,7 @@ func (a *table) Bound(_ context.Context, _ string, s *pluginv1.Setting) (*plugin
 	}
 	return &pluginv1.BoundResponse{Bounds: []*pluginv1.Bound{
 		proved, {Name: "printed", Source: "table", Value: math.Inf(1)},
-	}}, nil
+	}}
 }
 
 func intValue(n int64) *pluginv1.Value { return &pluginv1.Value{Kind: &pluginv1.Value_Int{Int: n}} }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"runtime/debug"
 	"sync"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -30,7 +31,7 @@ type service struct {
 func newService(plugins []Plugin, places *places) (*service, error) {
 	s := &service{
 		description: &pluginv1.DescribeResponse{
-			Sdk: sdkVersion(), ProtocolMin: pluginv1.Version, ProtocolMax: pluginv1.Version, Progress: true,
+			Sdk: sdkVersion(), ProtocolMin: pluginv1.Version, ProtocolMax: pluginv1.Version, Progress: true, Ask: true,
 		},
 		plugins: make(map[string]Plugin), places: places, turn: make(chan struct{}, 1),
 	}
@@ -71,6 +72,40 @@ func (s *service) Bound(ctx context.Context, w *pluginv1.Setting) (*pluginv1.Bou
 	return consult(ctx, s, w, Plugin.bound, func(r *pluginv1.Refusal) *pluginv1.BoundResponse {
 		return &pluginv1.BoundResponse{Refusal: r}
 	})
+}
+
+// Limits of a response of Ask: when one is reached, the rest is left to the next request.
+const (
+	askTime  = time.Second / 4
+	askBytes = 512 << 10
+)
+
+func (s *service) Ask(ctx context.Context, q *pluginv1.AskRequest) (*pluginv1.AskResponse, error) {
+	r := &pluginv1.AskResponse{}
+	start, size := time.Now(), 0
+	for _, w := range q.GetSettings() {
+		a, err := s.answer(ctx, w)
+		if err != nil {
+			return nil, err
+		}
+		r.Answers = append(r.Answers, a)
+		if size += proto.Size(a); size > askBytes || time.Since(start) > askTime {
+			break
+		}
+	}
+	return r, nil
+}
+
+// answer returns what Check and Bound say of a setting.
+func (s *service) answer(ctx context.Context, w *pluginv1.Setting) (a *pluginv1.Answer, err error) {
+	a = &pluginv1.Answer{}
+	if a.Check, err = s.Check(ctx, w); err != nil {
+		return nil, err
+	}
+	if b := pluginv1.BoundSetting(w, a.Check); b != nil {
+		a.Bound, err = s.Bound(ctx, b)
+	}
+	return a, err
 }
 
 // consult calls the algorithm that a setting names, once no other call uses the algorithms, and

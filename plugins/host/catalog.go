@@ -73,22 +73,13 @@ func (c *Catalog) List(ctx context.Context) ([]plan.Described, error) {
 	return all, nil
 }
 
-// Check asks the plugin ("": built in) whether it accepts a setting, and resolves its parameters.
-func (c *Catalog) Check(ctx context.Context, plugin string, s *pluginv1.Setting) (*pluginv1.CheckResponse, error) {
+// Ask asks the plugin ("": built in) about settings.
+func (c *Catalog) Ask(ctx context.Context, plugin string, settings []*pluginv1.Setting) ([]*pluginv1.Answer, error) {
 	p, err := c.process(ctx, plugin)
 	if err != nil {
 		return nil, err
 	}
-	return p.Check(ctx, s)
-}
-
-// Bound asks the plugin for the theory's sample sizes.
-func (c *Catalog) Bound(ctx context.Context, plugin string, s *pluginv1.Setting) (*pluginv1.BoundResponse, error) {
-	p, err := c.process(ctx, plugin)
-	if err != nil {
-		return nil, err
-	}
-	return p.Bound(ctx, s)
+	return p.Ask(ctx, settings)
 }
 
 // Digest returns the SHA-256 of the plugin's file in hex, as the file was at the first call.

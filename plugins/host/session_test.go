@@ -339,7 +339,8 @@ func TestCatalog(t *testing.T) {
 	}
 	setting := request("test/behaving", 1, 1, 1, nil).Setting
 	for range 2 { // the second time in a process that was started anew
-		if r, err := c.Check(t.Context(), "", setting); err != nil || r.Refusal != nil {
+		r, err := c.Ask(t.Context(), "", []*pluginv1.Setting{setting})
+		if err != nil || len(r) != 1 || r[0].GetCheck().GetRefusal() != nil {
 			t.Fatal(r, err)
 		}
 		p := c.entries[""].process
@@ -348,10 +349,7 @@ func TestCatalog(t *testing.T) {
 		}
 		<-p.Done()
 	}
-	if r, err := c.Bound(t.Context(), "", setting); err != nil || len(r.Bounds) != 1 {
-		t.Error(r, err)
-	}
-	if _, err := c.Check(t.Context(), "/nowhere", setting); err == nil {
+	if _, err := c.Ask(t.Context(), "/nowhere", []*pluginv1.Setting{setting}); err == nil {
 		t.Error("a plugin that is not there")
 	}
 	want := fmt.Sprintf("%x", sha256.Sum256([]byte(script)))

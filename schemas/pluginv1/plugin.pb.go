@@ -42,11 +42,12 @@
 package pluginv1
 
 import (
-	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
-	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
+
+	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
+	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 )
 
 const (
@@ -206,7 +207,7 @@ func (x Table_Place) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Table_Place.Descriptor instead.
 func (Table_Place) EnumDescriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{15, 0}
+	return file_plugin_proto_rawDescGZIP(), []int{18, 0}
 }
 
 type Fault_Kind int32
@@ -261,7 +262,7 @@ func (x Fault_Kind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Fault_Kind.Descriptor instead.
 func (Fault_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{23, 0}
+	return file_plugin_proto_rawDescGZIP(), []int{26, 0}
 }
 
 type DescribeRequest struct {
@@ -316,6 +317,7 @@ type DescribeResponse struct {
 	ProtocolMax   uint32                 `protobuf:"varint,4,opt,name=protocol_max,json=protocolMax,proto3" json:"protocol_max,omitempty"`
 	Progress      bool                   `protobuf:"varint,5,opt,name=progress,proto3" json:"progress,omitempty"` // sessions send Progress once a second while they work: a single slow trial can then be told apart
 	Mailbox       bool                   `protobuf:"varint,6,opt,name=mailbox,proto3" json:"mailbox,omitempty"`   // sessions are taken from the mailbox, and no longer by Session. Only if DescribeRequest has one
+	Ask           bool                   `protobuf:"varint,7,opt,name=ask,proto3" json:"ask,omitempty"`           // Ask is served
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -388,6 +390,13 @@ func (x *DescribeResponse) GetProgress() bool {
 func (x *DescribeResponse) GetMailbox() bool {
 	if x != nil {
 		return x.Mailbox
+	}
+	return false
+}
+
+func (x *DescribeResponse) GetAsk() bool {
+	if x != nil {
+		return x.Ask
 	}
 	return false
 }
@@ -1406,6 +1415,151 @@ func (x *Bound) GetFails() string {
 	return ""
 }
 
+type AskRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Settings      []*Setting             `protobuf:"bytes,1,rep,name=settings,proto3" json:"settings,omitempty"` // at least one
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AskRequest) Reset() {
+	*x = AskRequest{}
+	mi := &file_plugin_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AskRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AskRequest) ProtoMessage() {}
+
+func (x *AskRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AskRequest.ProtoReflect.Descriptor instead.
+func (*AskRequest) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *AskRequest) GetSettings() []*Setting {
+	if x != nil {
+		return x.Settings
+	}
+	return nil
+}
+
+// AskResponse answers the first settings of a request, in their order: at least one, and as many as the plugin likes. It is
+// asked about the others again. Hosts give it the time limit of one call, so a plugin should answer within a second or so,
+// and in less than 1 MiB.
+type AskResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Answers       []*Answer              `protobuf:"bytes,1,rep,name=answers,proto3" json:"answers,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AskResponse) Reset() {
+	*x = AskResponse{}
+	mi := &file_plugin_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AskResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AskResponse) ProtoMessage() {}
+
+func (x *AskResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AskResponse.ProtoReflect.Descriptor instead.
+func (*AskResponse) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *AskResponse) GetAnswers() []*Answer {
+	if x != nil {
+		return x.Answers
+	}
+	return nil
+}
+
+type Answer struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Check *CheckResponse         `protobuf:"bytes,1,opt,name=check,proto3" json:"check,omitempty"`
+	// What Bound says of the setting with the parameters of check, and with delta = 0 where its guarantee is pure. Absent where check
+	// refuses the setting, and where n is not 0.
+	Bound         *BoundResponse `protobuf:"bytes,2,opt,name=bound,proto3" json:"bound,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Answer) Reset() {
+	*x = Answer{}
+	mi := &file_plugin_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Answer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Answer) ProtoMessage() {}
+
+func (x *Answer) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Answer.ProtoReflect.Descriptor instead.
+func (*Answer) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *Answer) GetCheck() *CheckResponse {
+	if x != nil {
+		return x.Check
+	}
+	return nil
+}
+
+func (x *Answer) GetBound() *BoundResponse {
+	if x != nil {
+		return x.Bound
+	}
+	return nil
+}
+
 type SessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Request:
@@ -1420,7 +1574,7 @@ type SessionRequest struct {
 
 func (x *SessionRequest) Reset() {
 	*x = SessionRequest{}
-	mi := &file_plugin_proto_msgTypes[13]
+	mi := &file_plugin_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1432,7 +1586,7 @@ func (x *SessionRequest) String() string {
 func (*SessionRequest) ProtoMessage() {}
 
 func (x *SessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[13]
+	mi := &file_plugin_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1445,7 +1599,7 @@ func (x *SessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionRequest.ProtoReflect.Descriptor instead.
 func (*SessionRequest) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{13}
+	return file_plugin_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SessionRequest) GetRequest() isSessionRequest_Request {
@@ -1517,7 +1671,7 @@ type Open struct {
 
 func (x *Open) Reset() {
 	*x = Open{}
-	mi := &file_plugin_proto_msgTypes[14]
+	mi := &file_plugin_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1529,7 +1683,7 @@ func (x *Open) String() string {
 func (*Open) ProtoMessage() {}
 
 func (x *Open) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[14]
+	mi := &file_plugin_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1542,7 +1696,7 @@ func (x *Open) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Open.ProtoReflect.Descriptor instead.
 func (*Open) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{14}
+	return file_plugin_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Open) GetSetting() *Setting {
@@ -1591,7 +1745,7 @@ type Table struct {
 
 func (x *Table) Reset() {
 	*x = Table{}
-	mi := &file_plugin_proto_msgTypes[15]
+	mi := &file_plugin_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1603,7 +1757,7 @@ func (x *Table) String() string {
 func (*Table) ProtoMessage() {}
 
 func (x *Table) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[15]
+	mi := &file_plugin_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1616,7 +1770,7 @@ func (x *Table) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Table.ProtoReflect.Descriptor instead.
 func (*Table) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{15}
+	return file_plugin_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Table) GetPlace() Table_Place {
@@ -1687,7 +1841,7 @@ type Step struct {
 
 func (x *Step) Reset() {
 	*x = Step{}
-	mi := &file_plugin_proto_msgTypes[16]
+	mi := &file_plugin_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1699,7 +1853,7 @@ func (x *Step) String() string {
 func (*Step) ProtoMessage() {}
 
 func (x *Step) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[16]
+	mi := &file_plugin_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1712,7 +1866,7 @@ func (x *Step) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Step.ProtoReflect.Descriptor instead.
 func (*Step) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{16}
+	return file_plugin_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Step) GetCounts() []uint32 {
@@ -1766,7 +1920,7 @@ type Close struct {
 
 func (x *Close) Reset() {
 	*x = Close{}
-	mi := &file_plugin_proto_msgTypes[17]
+	mi := &file_plugin_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1778,7 +1932,7 @@ func (x *Close) String() string {
 func (*Close) ProtoMessage() {}
 
 func (x *Close) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[17]
+	mi := &file_plugin_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1791,7 +1945,7 @@ func (x *Close) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Close.ProtoReflect.Descriptor instead.
 func (*Close) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{17}
+	return file_plugin_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Close) GetTruths() []byte {
@@ -1817,7 +1971,7 @@ type SessionResponse struct {
 
 func (x *SessionResponse) Reset() {
 	*x = SessionResponse{}
-	mi := &file_plugin_proto_msgTypes[18]
+	mi := &file_plugin_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1829,7 +1983,7 @@ func (x *SessionResponse) String() string {
 func (*SessionResponse) ProtoMessage() {}
 
 func (x *SessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[18]
+	mi := &file_plugin_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1842,7 +1996,7 @@ func (x *SessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionResponse.ProtoReflect.Descriptor instead.
 func (*SessionResponse) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{18}
+	return file_plugin_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *SessionResponse) GetResponse() isSessionResponse_Response {
@@ -1940,7 +2094,7 @@ type Opened struct {
 
 func (x *Opened) Reset() {
 	*x = Opened{}
-	mi := &file_plugin_proto_msgTypes[19]
+	mi := &file_plugin_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1952,7 +2106,7 @@ func (x *Opened) String() string {
 func (*Opened) ProtoMessage() {}
 
 func (x *Opened) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[19]
+	mi := &file_plugin_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1965,7 +2119,7 @@ func (x *Opened) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Opened.ProtoReflect.Descriptor instead.
 func (*Opened) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{19}
+	return file_plugin_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Opened) GetFaults() []*Fault {
@@ -1987,7 +2141,7 @@ type Answers struct {
 
 func (x *Answers) Reset() {
 	*x = Answers{}
-	mi := &file_plugin_proto_msgTypes[20]
+	mi := &file_plugin_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1999,7 +2153,7 @@ func (x *Answers) String() string {
 func (*Answers) ProtoMessage() {}
 
 func (x *Answers) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[20]
+	mi := &file_plugin_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2012,7 +2166,7 @@ func (x *Answers) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Answers.ProtoReflect.Descriptor instead.
 func (*Answers) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{20}
+	return file_plugin_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Answers) GetValues() []byte {
@@ -2053,7 +2207,7 @@ type Closed struct {
 
 func (x *Closed) Reset() {
 	*x = Closed{}
-	mi := &file_plugin_proto_msgTypes[21]
+	mi := &file_plugin_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2065,7 +2219,7 @@ func (x *Closed) String() string {
 func (*Closed) ProtoMessage() {}
 
 func (x *Closed) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[21]
+	mi := &file_plugin_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2078,7 +2232,7 @@ func (x *Closed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Closed.ProtoReflect.Descriptor instead.
 func (*Closed) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{21}
+	return file_plugin_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Closed) GetMetrics() map[string][]byte {
@@ -2106,7 +2260,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_plugin_proto_msgTypes[22]
+	mi := &file_plugin_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2118,7 +2272,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[22]
+	mi := &file_plugin_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2131,7 +2285,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{22}
+	return file_plugin_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Progress) GetBegun() uint32 {
@@ -2159,7 +2313,7 @@ type Fault struct {
 
 func (x *Fault) Reset() {
 	*x = Fault{}
-	mi := &file_plugin_proto_msgTypes[23]
+	mi := &file_plugin_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2171,7 +2325,7 @@ func (x *Fault) String() string {
 func (*Fault) ProtoMessage() {}
 
 func (x *Fault) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[23]
+	mi := &file_plugin_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2184,7 +2338,7 @@ func (x *Fault) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fault.ProtoReflect.Descriptor instead.
 func (*Fault) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{23}
+	return file_plugin_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Fault) GetTrial() uint32 {
@@ -2214,7 +2368,7 @@ const file_plugin_proto_rawDesc = "" +
 	"\n" +
 	"\fplugin.proto\x12\x11shatter.plugin.v1\"+\n" +
 	"\x0fDescribeRequest\x12\x18\n" +
-	"\amailbox\x18\x01 \x01(\bR\amailbox\"\xde\x01\n" +
+	"\amailbox\x18\x01 \x01(\bR\amailbox\"\xf0\x01\n" +
 	"\x10DescribeResponse\x12<\n" +
 	"\n" +
 	"algorithms\x18\x01 \x03(\v2\x1c.shatter.plugin.v1.AlgorithmR\n" +
@@ -2223,7 +2377,8 @@ const file_plugin_proto_rawDesc = "" +
 	"\fprotocol_min\x18\x03 \x01(\rR\vprotocolMin\x12!\n" +
 	"\fprotocol_max\x18\x04 \x01(\rR\vprotocolMax\x12\x1a\n" +
 	"\bprogress\x18\x05 \x01(\bR\bprogress\x12\x18\n" +
-	"\amailbox\x18\x06 \x01(\bR\amailbox\"\x87\x02\n" +
+	"\amailbox\x18\x06 \x01(\bR\amailbox\x12\x10\n" +
+	"\x03ask\x18\a \x01(\bR\x03ask\"\x87\x02\n" +
 	"\tAlgorithm\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x10\n" +
@@ -2336,7 +2491,15 @@ const file_plugin_proto_rawDesc = "" +
 	"\x05fails\x18\a \x01(\tR\x05fails\x1a7\n" +
 	"\tWithEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x01R\x05value:\x028\x01\"\xab\x01\n" +
+	"\x05value\x18\x02 \x01(\x01R\x05value:\x028\x01\"D\n" +
+	"\n" +
+	"AskRequest\x126\n" +
+	"\bsettings\x18\x01 \x03(\v2\x1a.shatter.plugin.v1.SettingR\bsettings\"B\n" +
+	"\vAskResponse\x123\n" +
+	"\aanswers\x18\x01 \x03(\v2\x19.shatter.plugin.v1.AnswerR\aanswers\"x\n" +
+	"\x06Answer\x126\n" +
+	"\x05check\x18\x01 \x01(\v2 .shatter.plugin.v1.CheckResponseR\x05check\x126\n" +
+	"\x05bound\x18\x02 \x01(\v2 .shatter.plugin.v1.BoundResponseR\x05bound\"\xab\x01\n" +
 	"\x0eSessionRequest\x12-\n" +
 	"\x04open\x18\x01 \x01(\v2\x17.shatter.plugin.v1.OpenH\x00R\x04open\x12-\n" +
 	"\x04step\x18\x02 \x01(\v2\x17.shatter.plugin.v1.StepH\x00R\x04step\x120\n" +
@@ -2409,11 +2572,12 @@ const file_plugin_proto_rawDesc = "" +
 	"\n" +
 	"TASK_LEARN\x10\x01\x12\x10\n" +
 	"\fTASK_PREDICT\x10\x02\x12\x0f\n" +
-	"\vTASK_ONLINE\x10\x032\xc1\x02\n" +
+	"\vTASK_ONLINE\x10\x032\x87\x03\n" +
 	"\x06Plugin\x12S\n" +
 	"\bDescribe\x12\".shatter.plugin.v1.DescribeRequest\x1a#.shatter.plugin.v1.DescribeResponse\x12E\n" +
 	"\x05Check\x12\x1a.shatter.plugin.v1.Setting\x1a .shatter.plugin.v1.CheckResponse\x12E\n" +
-	"\x05Bound\x12\x1a.shatter.plugin.v1.Setting\x1a .shatter.plugin.v1.BoundResponse\x12T\n" +
+	"\x05Bound\x12\x1a.shatter.plugin.v1.Setting\x1a .shatter.plugin.v1.BoundResponse\x12D\n" +
+	"\x03Ask\x12\x1d.shatter.plugin.v1.AskRequest\x1a\x1e.shatter.plugin.v1.AskResponse\x12T\n" +
 	"\aSession\x12!.shatter.plugin.v1.SessionRequest\x1a\".shatter.plugin.v1.SessionResponse(\x010\x01B0Z.github.com/shatterlab/shatter/schemas/pluginv1b\x06proto3"
 
 var (
@@ -2429,7 +2593,7 @@ func file_plugin_proto_rawDescGZIP() []byte {
 }
 
 var file_plugin_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
+var file_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
 var file_plugin_proto_goTypes = []any{
 	(Task)(0),                // 0: shatter.plugin.v1.Task
 	(Refusal_Kind)(0),        // 1: shatter.plugin.v1.Refusal.Kind
@@ -2448,21 +2612,24 @@ var file_plugin_proto_goTypes = []any{
 	(*Guarantee)(nil),        // 14: shatter.plugin.v1.Guarantee
 	(*BoundResponse)(nil),    // 15: shatter.plugin.v1.BoundResponse
 	(*Bound)(nil),            // 16: shatter.plugin.v1.Bound
-	(*SessionRequest)(nil),   // 17: shatter.plugin.v1.SessionRequest
-	(*Open)(nil),             // 18: shatter.plugin.v1.Open
-	(*Table)(nil),            // 19: shatter.plugin.v1.Table
-	(*Step)(nil),             // 20: shatter.plugin.v1.Step
-	(*Close)(nil),            // 21: shatter.plugin.v1.Close
-	(*SessionResponse)(nil),  // 22: shatter.plugin.v1.SessionResponse
-	(*Opened)(nil),           // 23: shatter.plugin.v1.Opened
-	(*Answers)(nil),          // 24: shatter.plugin.v1.Answers
-	(*Closed)(nil),           // 25: shatter.plugin.v1.Closed
-	(*Progress)(nil),         // 26: shatter.plugin.v1.Progress
-	(*Fault)(nil),            // 27: shatter.plugin.v1.Fault
-	nil,                      // 28: shatter.plugin.v1.Setting.ParametersEntry
-	nil,                      // 29: shatter.plugin.v1.CheckResponse.ParametersEntry
-	nil,                      // 30: shatter.plugin.v1.Bound.WithEntry
-	nil,                      // 31: shatter.plugin.v1.Closed.MetricsEntry
+	(*AskRequest)(nil),       // 17: shatter.plugin.v1.AskRequest
+	(*AskResponse)(nil),      // 18: shatter.plugin.v1.AskResponse
+	(*Answer)(nil),           // 19: shatter.plugin.v1.Answer
+	(*SessionRequest)(nil),   // 20: shatter.plugin.v1.SessionRequest
+	(*Open)(nil),             // 21: shatter.plugin.v1.Open
+	(*Table)(nil),            // 22: shatter.plugin.v1.Table
+	(*Step)(nil),             // 23: shatter.plugin.v1.Step
+	(*Close)(nil),            // 24: shatter.plugin.v1.Close
+	(*SessionResponse)(nil),  // 25: shatter.plugin.v1.SessionResponse
+	(*Opened)(nil),           // 26: shatter.plugin.v1.Opened
+	(*Answers)(nil),          // 27: shatter.plugin.v1.Answers
+	(*Closed)(nil),           // 28: shatter.plugin.v1.Closed
+	(*Progress)(nil),         // 29: shatter.plugin.v1.Progress
+	(*Fault)(nil),            // 30: shatter.plugin.v1.Fault
+	nil,                      // 31: shatter.plugin.v1.Setting.ParametersEntry
+	nil,                      // 32: shatter.plugin.v1.CheckResponse.ParametersEntry
+	nil,                      // 33: shatter.plugin.v1.Bound.WithEntry
+	nil,                      // 34: shatter.plugin.v1.Closed.MetricsEntry
 }
 var file_plugin_proto_depIdxs = []int32{
 	6,  // 0: shatter.plugin.v1.DescribeResponse.algorithms:type_name -> shatter.plugin.v1.Algorithm
@@ -2471,47 +2638,53 @@ var file_plugin_proto_depIdxs = []int32{
 	9,  // 3: shatter.plugin.v1.Algorithm.metrics:type_name -> shatter.plugin.v1.Metric
 	8,  // 4: shatter.plugin.v1.Parameter.default:type_name -> shatter.plugin.v1.Value
 	0,  // 5: shatter.plugin.v1.Setting.task:type_name -> shatter.plugin.v1.Task
-	28, // 6: shatter.plugin.v1.Setting.parameters:type_name -> shatter.plugin.v1.Setting.ParametersEntry
+	31, // 6: shatter.plugin.v1.Setting.parameters:type_name -> shatter.plugin.v1.Setting.ParametersEntry
 	11, // 7: shatter.plugin.v1.Setting.problem:type_name -> shatter.plugin.v1.Problem
 	13, // 8: shatter.plugin.v1.CheckResponse.refusal:type_name -> shatter.plugin.v1.Refusal
-	29, // 9: shatter.plugin.v1.CheckResponse.parameters:type_name -> shatter.plugin.v1.CheckResponse.ParametersEntry
+	32, // 9: shatter.plugin.v1.CheckResponse.parameters:type_name -> shatter.plugin.v1.CheckResponse.ParametersEntry
 	14, // 10: shatter.plugin.v1.CheckResponse.guarantee:type_name -> shatter.plugin.v1.Guarantee
 	1,  // 11: shatter.plugin.v1.Refusal.kind:type_name -> shatter.plugin.v1.Refusal.Kind
 	16, // 12: shatter.plugin.v1.BoundResponse.bounds:type_name -> shatter.plugin.v1.Bound
 	13, // 13: shatter.plugin.v1.BoundResponse.refusal:type_name -> shatter.plugin.v1.Refusal
-	30, // 14: shatter.plugin.v1.Bound.with:type_name -> shatter.plugin.v1.Bound.WithEntry
-	18, // 15: shatter.plugin.v1.SessionRequest.open:type_name -> shatter.plugin.v1.Open
-	20, // 16: shatter.plugin.v1.SessionRequest.step:type_name -> shatter.plugin.v1.Step
-	21, // 17: shatter.plugin.v1.SessionRequest.close:type_name -> shatter.plugin.v1.Close
-	10, // 18: shatter.plugin.v1.Open.setting:type_name -> shatter.plugin.v1.Setting
-	19, // 19: shatter.plugin.v1.Open.sample:type_name -> shatter.plugin.v1.Table
-	19, // 20: shatter.plugin.v1.Open.revealed:type_name -> shatter.plugin.v1.Table
-	2,  // 21: shatter.plugin.v1.Table.place:type_name -> shatter.plugin.v1.Table.Place
-	19, // 22: shatter.plugin.v1.Step.points:type_name -> shatter.plugin.v1.Table
-	23, // 23: shatter.plugin.v1.SessionResponse.opened:type_name -> shatter.plugin.v1.Opened
-	24, // 24: shatter.plugin.v1.SessionResponse.answers:type_name -> shatter.plugin.v1.Answers
-	25, // 25: shatter.plugin.v1.SessionResponse.closed:type_name -> shatter.plugin.v1.Closed
-	26, // 26: shatter.plugin.v1.SessionResponse.progress:type_name -> shatter.plugin.v1.Progress
-	27, // 27: shatter.plugin.v1.Opened.faults:type_name -> shatter.plugin.v1.Fault
-	27, // 28: shatter.plugin.v1.Answers.faults:type_name -> shatter.plugin.v1.Fault
-	31, // 29: shatter.plugin.v1.Closed.metrics:type_name -> shatter.plugin.v1.Closed.MetricsEntry
-	27, // 30: shatter.plugin.v1.Closed.faults:type_name -> shatter.plugin.v1.Fault
-	3,  // 31: shatter.plugin.v1.Fault.kind:type_name -> shatter.plugin.v1.Fault.Kind
-	8,  // 32: shatter.plugin.v1.Setting.ParametersEntry.value:type_name -> shatter.plugin.v1.Value
-	8,  // 33: shatter.plugin.v1.CheckResponse.ParametersEntry.value:type_name -> shatter.plugin.v1.Value
-	4,  // 34: shatter.plugin.v1.Plugin.Describe:input_type -> shatter.plugin.v1.DescribeRequest
-	10, // 35: shatter.plugin.v1.Plugin.Check:input_type -> shatter.plugin.v1.Setting
-	10, // 36: shatter.plugin.v1.Plugin.Bound:input_type -> shatter.plugin.v1.Setting
-	17, // 37: shatter.plugin.v1.Plugin.Session:input_type -> shatter.plugin.v1.SessionRequest
-	5,  // 38: shatter.plugin.v1.Plugin.Describe:output_type -> shatter.plugin.v1.DescribeResponse
-	12, // 39: shatter.plugin.v1.Plugin.Check:output_type -> shatter.plugin.v1.CheckResponse
-	15, // 40: shatter.plugin.v1.Plugin.Bound:output_type -> shatter.plugin.v1.BoundResponse
-	22, // 41: shatter.plugin.v1.Plugin.Session:output_type -> shatter.plugin.v1.SessionResponse
-	38, // [38:42] is the sub-list for method output_type
-	34, // [34:38] is the sub-list for method input_type
-	34, // [34:34] is the sub-list for extension type_name
-	34, // [34:34] is the sub-list for extension extendee
-	0,  // [0:34] is the sub-list for field type_name
+	33, // 14: shatter.plugin.v1.Bound.with:type_name -> shatter.plugin.v1.Bound.WithEntry
+	10, // 15: shatter.plugin.v1.AskRequest.settings:type_name -> shatter.plugin.v1.Setting
+	19, // 16: shatter.plugin.v1.AskResponse.answers:type_name -> shatter.plugin.v1.Answer
+	12, // 17: shatter.plugin.v1.Answer.check:type_name -> shatter.plugin.v1.CheckResponse
+	15, // 18: shatter.plugin.v1.Answer.bound:type_name -> shatter.plugin.v1.BoundResponse
+	21, // 19: shatter.plugin.v1.SessionRequest.open:type_name -> shatter.plugin.v1.Open
+	23, // 20: shatter.plugin.v1.SessionRequest.step:type_name -> shatter.plugin.v1.Step
+	24, // 21: shatter.plugin.v1.SessionRequest.close:type_name -> shatter.plugin.v1.Close
+	10, // 22: shatter.plugin.v1.Open.setting:type_name -> shatter.plugin.v1.Setting
+	22, // 23: shatter.plugin.v1.Open.sample:type_name -> shatter.plugin.v1.Table
+	22, // 24: shatter.plugin.v1.Open.revealed:type_name -> shatter.plugin.v1.Table
+	2,  // 25: shatter.plugin.v1.Table.place:type_name -> shatter.plugin.v1.Table.Place
+	22, // 26: shatter.plugin.v1.Step.points:type_name -> shatter.plugin.v1.Table
+	26, // 27: shatter.plugin.v1.SessionResponse.opened:type_name -> shatter.plugin.v1.Opened
+	27, // 28: shatter.plugin.v1.SessionResponse.answers:type_name -> shatter.plugin.v1.Answers
+	28, // 29: shatter.plugin.v1.SessionResponse.closed:type_name -> shatter.plugin.v1.Closed
+	29, // 30: shatter.plugin.v1.SessionResponse.progress:type_name -> shatter.plugin.v1.Progress
+	30, // 31: shatter.plugin.v1.Opened.faults:type_name -> shatter.plugin.v1.Fault
+	30, // 32: shatter.plugin.v1.Answers.faults:type_name -> shatter.plugin.v1.Fault
+	34, // 33: shatter.plugin.v1.Closed.metrics:type_name -> shatter.plugin.v1.Closed.MetricsEntry
+	30, // 34: shatter.plugin.v1.Closed.faults:type_name -> shatter.plugin.v1.Fault
+	3,  // 35: shatter.plugin.v1.Fault.kind:type_name -> shatter.plugin.v1.Fault.Kind
+	8,  // 36: shatter.plugin.v1.Setting.ParametersEntry.value:type_name -> shatter.plugin.v1.Value
+	8,  // 37: shatter.plugin.v1.CheckResponse.ParametersEntry.value:type_name -> shatter.plugin.v1.Value
+	4,  // 38: shatter.plugin.v1.Plugin.Describe:input_type -> shatter.plugin.v1.DescribeRequest
+	10, // 39: shatter.plugin.v1.Plugin.Check:input_type -> shatter.plugin.v1.Setting
+	10, // 40: shatter.plugin.v1.Plugin.Bound:input_type -> shatter.plugin.v1.Setting
+	17, // 41: shatter.plugin.v1.Plugin.Ask:input_type -> shatter.plugin.v1.AskRequest
+	20, // 42: shatter.plugin.v1.Plugin.Session:input_type -> shatter.plugin.v1.SessionRequest
+	5,  // 43: shatter.plugin.v1.Plugin.Describe:output_type -> shatter.plugin.v1.DescribeResponse
+	12, // 44: shatter.plugin.v1.Plugin.Check:output_type -> shatter.plugin.v1.CheckResponse
+	15, // 45: shatter.plugin.v1.Plugin.Bound:output_type -> shatter.plugin.v1.BoundResponse
+	18, // 46: shatter.plugin.v1.Plugin.Ask:output_type -> shatter.plugin.v1.AskResponse
+	25, // 47: shatter.plugin.v1.Plugin.Session:output_type -> shatter.plugin.v1.SessionResponse
+	43, // [43:48] is the sub-list for method output_type
+	38, // [38:43] is the sub-list for method input_type
+	38, // [38:38] is the sub-list for extension type_name
+	38, // [38:38] is the sub-list for extension extendee
+	0,  // [0:38] is the sub-list for field type_name
 }
 
 func init() { file_plugin_proto_init() }
@@ -2526,12 +2699,12 @@ func file_plugin_proto_init() {
 		(*Value_Bool)(nil),
 		(*Value_String_)(nil),
 	}
-	file_plugin_proto_msgTypes[13].OneofWrappers = []any{
+	file_plugin_proto_msgTypes[16].OneofWrappers = []any{
 		(*SessionRequest_Open)(nil),
 		(*SessionRequest_Step)(nil),
 		(*SessionRequest_Close)(nil),
 	}
-	file_plugin_proto_msgTypes[18].OneofWrappers = []any{
+	file_plugin_proto_msgTypes[21].OneofWrappers = []any{
 		(*SessionResponse_Opened)(nil),
 		(*SessionResponse_Answers)(nil),
 		(*SessionResponse_Closed)(nil),
@@ -2544,7 +2717,7 @@ func file_plugin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_plugin_proto_rawDesc), len(file_plugin_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   28,
+			NumMessages:   31,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -58,6 +58,7 @@ const (
 	Plugin_Describe_FullMethodName = "/shatter.plugin.v1.Plugin/Describe"
 	Plugin_Check_FullMethodName    = "/shatter.plugin.v1.Plugin/Check"
 	Plugin_Bound_FullMethodName    = "/shatter.plugin.v1.Plugin/Bound"
+	Plugin_Ask_FullMethodName      = "/shatter.plugin.v1.Plugin/Ask"
 	Plugin_Session_FullMethodName  = "/shatter.plugin.v1.Plugin/Session"
 )
 
@@ -71,6 +72,8 @@ type PluginClient interface {
 	Check(ctx context.Context, in *Setting, opts ...grpc.CallOption) (*CheckResponse, error)
 	// Bound gives the theory's sample sizes for one setting (n = 0).
 	Bound(ctx context.Context, in *Setting, opts ...grpc.CallOption) (*BoundResponse, error)
+	// Ask does both for several settings at once. Hosts use it instead, where DescribeResponse says that it is served.
+	Ask(ctx context.Context, in *AskRequest, opts ...grpc.CallOption) (*AskResponse, error)
 	// Session runs all trials of one job in lock step: Open, any number of Steps, Close; each is answered before the next is sent.
 	Session(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[SessionRequest, SessionResponse], error)
 }
@@ -113,6 +116,16 @@ func (c *pluginClient) Bound(ctx context.Context, in *Setting, opts ...grpc.Call
 	return out, nil
 }
 
+func (c *pluginClient) Ask(ctx context.Context, in *AskRequest, opts ...grpc.CallOption) (*AskResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(AskResponse)
+	err := c.cc.Invoke(ctx, Plugin_Ask_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *pluginClient) Session(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[SessionRequest, SessionResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &Plugin_ServiceDesc.Streams[0], Plugin_Session_FullMethodName, cOpts...)
@@ -136,6 +149,8 @@ type PluginServer interface {
 	Check(context.Context, *Setting) (*CheckResponse, error)
 	// Bound gives the theory's sample sizes for one setting (n = 0).
 	Bound(context.Context, *Setting) (*BoundResponse, error)
+	// Ask does both for several settings at once. Hosts use it instead, where DescribeResponse says that it is served.
+	Ask(context.Context, *AskRequest) (*AskResponse, error)
 	// Session runs all trials of one job in lock step: Open, any number of Steps, Close; each is answered before the next is sent.
 	Session(grpc.BidiStreamingServer[SessionRequest, SessionResponse]) error
 	mustEmbedUnimplementedPluginServer()
@@ -156,6 +171,9 @@ func (UnimplementedPluginServer) Check(context.Context, *Setting) (*CheckRespons
 }
 func (UnimplementedPluginServer) Bound(context.Context, *Setting) (*BoundResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Bound not implemented")
+}
+func (UnimplementedPluginServer) Ask(context.Context, *AskRequest) (*AskResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Ask not implemented")
 }
 func (UnimplementedPluginServer) Session(grpc.BidiStreamingServer[SessionRequest, SessionResponse]) error {
 	return status.Error(codes.Unimplemented, "method Session not implemented")
@@ -235,6 +253,24 @@ func _Plugin_Bound_Handler(srv interface{}, ctx context.Context, dec func(interf
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Plugin_Ask_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AskRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PluginServer).Ask(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Plugin_Ask_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PluginServer).Ask(ctx, req.(*AskRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Plugin_Session_Handler(srv interface{}, stream grpc.ServerStream) error {
 	return srv.(PluginServer).Session(&grpc.GenericServerStream[SessionRequest, SessionResponse]{ServerStream: stream})
 }
@@ -260,6 +296,10 @@ var Plugin_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Bound",
 			Handler:    _Plugin_Bound_Handler,
+		},
+		{
+			MethodName: "Ask",
+			Handler:    _Plugin_Ask_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -1,5 +1,7 @@
 package pluginv1
 
+import "google.golang.org/protobuf/reflect/protoreflect"
+
 // What host and plugin agree upon beside the messages. A plugin is started by hashicorp/go-plugin
 // with these; its standard output carries one handshake line and nothing else.
 const (
@@ -20,3 +22,24 @@ const (
 	DatasetFD  = 5 // memory file of a shared dataset, where there is one
 	MailboxFD  = 6 // memory file of messages, where DescribeRequest says so
 )
+
+// BoundSetting returns the setting whose bounds are asked for once a plugin has checked s: s itself
+// with the resolved parameters, and without a delta where the guarantee is pure. It returns nil
+// where no bounds are wanted: the check refuses s, or s has a sample size. The two share their
+// problem.
+func BoundSetting(s *Setting, checked *CheckResponse) *Setting {
+	if checked.GetRefusal() != nil || s.GetN() != 0 {
+		return nil
+	}
+	resolved := new(Setting)
+	to := resolved.ProtoReflect()
+	s.ProtoReflect().Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		to.Set(f, v)
+		return true
+	})
+	resolved.Parameters = checked.GetParameters()
+	if checked.GetGuarantee().GetPure() {
+		resolved.Delta = 0
+	}
+	return resolved
+}

@@ -1,0 +1,86 @@
+package host
+
+import (
+	"context"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/shatterlab/shatter/schemas/pluginv1"
+)
+
+// Limits of a message that asks about settings. A larger single setting travels alone.
+const (
+	maxAsked      = 64
+	maxAskedBytes = 512 << 10
+)
+
+// unaryCalls is the number of calls at a time to a plugin that is asked about settings one by one:
+// enough to hide the way there and back.
+const unaryCalls = 64
+
+// Ask asks about settings and returns the answer to each, in their order. A refusal is part of an
+// answer and no error.
+func (p *Process) Ask(ctx context.Context, settings []*pluginv1.Setting) ([]*pluginv1.Answer, error) {
+	if !p.description.GetAsk() {
+		return p.askEach(ctx, settings)
+	}
+	answers := make([]*pluginv1.Answer, 0, len(settings))
+	for len(answers) < len(settings) {
+		q := askRequest(settings[len(answers):])
+		err := p.call(ctx, "checking settings", p.child.command.Trial, func(ctx context.Context) error {
+			r, err := p.rpc.Ask(ctx, q)
+			if err != nil {
+				return err
+			}
+			if got := len(r.GetAnswers()); got == 0 || got > len(q.GetSettings()) {
+				return fmt.Errorf("it gave %d answers about %d settings", got, len(q.GetSettings()))
+			}
+			answers = append(answers, r.GetAnswers()...)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return answers, nil
+}
+
+// askRequest returns a message about the first of the settings, as many as it may hold.
+func askRequest(settings []*pluginv1.Setting) *pluginv1.AskRequest {
+	count, size := 1, proto.Size(settings[0])
+	for count < min(len(settings), maxAsked) {
+		if size += proto.Size(settings[count]); size > maxAskedBytes {
+			break
+		}
+		count++
+	}
+	return &pluginv1.AskRequest{Settings: settings[:count]}
+}
+
+// askEach does what Ask does with a plugin that does not serve it.
+func (p *Process) askEach(ctx context.Context, settings []*pluginv1.Setting) ([]*pluginv1.Answer, error) {
+	answers := make([]*pluginv1.Answer, len(settings))
+	calls, ctx := errgroup.WithContext(ctx)
+	calls.SetLimit(unaryCalls)
+	for i, s := range settings {
+		calls.Go(func() (err error) {
+			answers[i], err = p.askOne(ctx, s)
+			return err
+		})
+	}
+	return answers, calls.Wait()
+}
+
+func (p *Process) askOne(ctx context.Context, s *pluginv1.Setting) (*pluginv1.Answer, error) {
+	checked, err := p.Check(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	a := &pluginv1.Answer{Check: checked}
+	if b := pluginv1.BoundSetting(s, checked); b != nil {
+		a.Bound, err = p.Bound(ctx, b)
+	}
+	return a, err
+}
