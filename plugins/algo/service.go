@@ -89,11 +89,23 @@ func (s *service) Ask(ctx context.Context, q *pluginv1.AskRequest) (*pluginv1.As
 			return nil, err
 		}
 		r.Answers = append(r.Answers, a)
-		if size += proto.Size(a); size > askBytes || time.Since(start) > askTime {
+		if size += textSize(a); size > askBytes || time.Since(start) > askTime {
 			break
 		}
 	}
 	return r, nil
+}
+
+// textSize returns about the length of the texts in an answer, which are nearly all of it.
+func textSize(a *pluginv1.Answer) int {
+	size := len(a.GetCheck().GetRefusal().GetMessage()) + len(a.GetBound().GetRefusal().GetMessage())
+	for _, v := range a.GetCheck().GetParameters() {
+		size += len(v.GetString_())
+	}
+	for _, b := range a.GetBound().GetBounds() {
+		size += len(b.GetName()) + len(b.GetSource()) + len(b.GetFails()) + 64*(len(b.GetWith())+len(b.GetPremises()))
+	}
+	return size
 }
 
 // answer returns what Check and Bound say of a setting.

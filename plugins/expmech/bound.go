@@ -67,16 +67,18 @@ func lectureTheorem(lnH, eps, alpha, beta float64) float64 {
 	return numeric.BisectInt(0, high+1, enough)
 }
 
-// bounds returns the theory of the mechanism whose choice rule bounds.
-func bounds(s *algo.Setting[struct{}], rule selection) ([]algo.Bound, error) {
-	class, err := classOf(s.Problem)
-	if err != nil {
-		return nil, err
+// boundsOf returns the theory of the mechanism whose choice rule bounds.
+func boundsOf(rule selection) func(*algo.Setting[struct{}]) ([]algo.Bound, error) {
+	theta := finite.Theta(rule, ", with the pairwise bound on the mechanism's choice")
+	return func(s *algo.Setting[struct{}]) ([]algo.Bound, error) {
+		class, err := classOf(s.Problem)
+		if err != nil {
+			return nil, err
+		}
+		g, most := finite.GapOf(s, class.LogSize()), s.Epsilon/2
+		list := append([]algo.Bound{printedBound(g, s.Epsilon)}, g.Sharp(most)...)
+		return append(list, theta(g, most)...), nil
 	}
-	g, most := finite.GapOf(s, class.LogSize()), s.Epsilon/2
-	list := append([]algo.Bound{printedBound(g, s.Epsilon)}, g.Sharp(most)...)
-	return append(list, g.Theta(most, func(s float64) float64 { return rule(s / most) },
-		", with the pairwise bound on the mechanism's choice")...), nil
 }
 
 // printedBound returns the lecture's theorem, at the alpha that random label noise leaves; it knows

@@ -67,7 +67,7 @@ func mechanism(
 			return pick(errors, t.Epsilon, t.Rand)
 		}),
 		Check: check,
-		Bound: func(s *algo.Setting[struct{}]) ([]algo.Bound, error) { return bounds(s, rule) },
+		Bound: boundsOf(rule),
 	}
 }
 

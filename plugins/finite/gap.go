@@ -3,6 +3,7 @@ package finite
 import (
 	"math"
 
+	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
@@ -80,11 +81,15 @@ func (g Gap) Sharp(most float64) []algo.Bound {
 	return g.bounds("", "", func(g Gap) size { return g.sharp(most) })
 }
 
-// Theta returns the bounds of Sharp with the ending -theta, for an algorithm that satisfies (1) with
-// C = e^c. The function c is at most 0, 0 at s = 0, and least at most/2 or beyond; pairwise says in
-// words where it comes from.
-func (g Gap) Theta(most float64, c func(s float64) float64, pairwise string) []algo.Bound {
-	return g.bounds("-theta", pairwise, func(g Gap) size { return g.theta(most, c) })
+// Theta returns a function that returns the bounds of Sharp with the ending -theta, for an algorithm
+// that satisfies (1) with ln C(s) = c(s/most). The function c is at most 0, 0 at 0, and least at 1/2 or
+// beyond; pairwise says in words where it comes from.
+func Theta(c func(theta float64) float64, pairwise string) func(g Gap, most float64) []algo.Bound {
+	t := theta{c: c}
+	t.gridOf = numeric.Remember(t.newGrid)
+	return func(g Gap, most float64) []algo.Bound {
+		return g.bounds("-theta", pairwise, func(g Gap) size { return t.size(g, most) })
+	}
 }
 
 // bounds returns the two bounds whose sizes the function computes.
@@ -158,26 +163,57 @@ func (g Gap) sharp(most float64) size {
 	return size{examples(g.Need(), g.rate(s)), s, g.rate(s)}
 }
 
-// theta returns the size with C = e^c, at the best s found: any s is proved. n(s) can only be least
-// between best and the s with the least c. A grid and then golden sections search there.
-func (g Gap) theta(most float64, c func(s float64) float64) size {
+// theta finds the best s for a function c.
+type theta struct {
+	c      func(theta float64) float64
+	gridOf func(gridKey) grid // settings with other classes and betas share it
+}
+
+// gridKey is what a grid depends on.
+type gridKey struct {
+	gap  Gap // without LogSize and Beta
+	most float64
+}
+
+// grid is where size looks first: from low on, each s is ratio times the one before.
+type grid struct {
+	low, ratio float64
+	points     []point
+}
+
+// point is a value of s with what a size there depends on.
+type point struct{ s, logC, rate float64 }
+
+// size returns the size with ln C(s) = c(s/most), at the best s found: any s is proved. n(s) can only
+// be least between best and the s with the least c. A grid and then golden sections search there.
+func (t *theta) size(g Gap, most float64) size {
 	sharp := g.sharp(most)
 	if sharp.s == 0 || math.IsInf(most, 1) {
 		return sharp // c(0) = 0
 	}
 	need := g.Need()
-	value := func(s float64) float64 { return quotient(need+c(s), g.rate(s)) }
-	const steps = 256
-	best, low, high := sharp.s, min(sharp.s, most/2), most
-	ratio := math.Pow(high/low, 1.0/steps)
-	least := value(best)
-	for s := low; s <= high; s *= ratio {
-		if v := value(s); v < least {
-			best, least = s, v
+	value := func(s float64) float64 { return quotient(need+t.c(s/most), g.rate(s)) }
+	best, least := sharp.s, value(sharp.s)
+	key := gridKey{g, most}
+	key.gap.LogSize, key.gap.Beta = 0, 0
+	grid := t.gridOf(key)
+	for _, p := range grid.points {
+		if v := quotient(need+p.logC, p.rate); v < least {
+			best, least = p.s, v
 		}
 	}
-	s := section(value, max(low, best/ratio), min(high, best*ratio), best)
-	return size{examples(need+c(s), g.rate(s)), s, g.rate(s)}
+	s := section(value, max(grid.low, best/grid.ratio), min(most, best*grid.ratio), best)
+	return size{examples(need+t.c(s/most), g.rate(s)), s, g.rate(s)}
+}
+
+func (t *theta) newGrid(k gridKey) grid {
+	const steps = 256
+	low := min(k.gap.best(), k.most/2)
+	g := grid{low: low, ratio: math.Pow(k.most/low, 1.0/steps)}
+	for s := low; s <= k.most; s *= g.ratio {
+		g.points = append(g.points, point{s, t.c(s / k.most), k.gap.rate(s)})
+	}
+	return g
 }
 
 // section narrows low..high around a minimum of value by golden sections. It returns the best of
