@@ -40,6 +40,7 @@ type answer struct {
 	canonical trial.Fragment
 	guarantee *pluginv1.Guarantee
 	bounds    trial.Bounds
+	open      bool // what the bounds say depends on the least error of the class; else they have been judged
 }
 
 // ask asks the algorithms to check every distinct setting in which nothing is wrong, and to compute
@@ -54,6 +55,7 @@ func ask(
 			asks[x.entry] = x.entry.known && r.Sound(x.entry.path)
 		}
 	}
+	all = make([]settled, 0, len(instances))
 	var questions []*answer
 	known := map[string]*answer{}
 	for i := range instances {
@@ -222,14 +224,29 @@ func (a *answer) take(got *pluginv1.Answer) error {
 		a.refusal = &pluginv1.Refusal{Kind: refusal.GetKind(), Message: "its bounds: " + refusal.GetMessage()}
 		return nil
 	}
-	for _, b := range got.GetBound().GetBounds() {
+	bounds := got.GetBound().GetBounds()
+	for _, b := range bounds {
 		if err := theory.Check(b); err != nil {
 			a.refusal = &pluginv1.Refusal{Kind: pluginv1.Refusal_KIND_ERROR, Message: "its bounds: " + err.Error()}
 			return nil
 		}
 	}
-	a.bounds = trial.NewBounds(got.GetBound().GetBounds())
+	a.bounds = a.judged(bounds)
 	return nil
+}
+
+// judged returns the bounds, which say why they do not hold of the setting if that can be told
+// without the problem: settings of several problems may share the answer.
+func (a *answer) judged(bounds []*pluginv1.Bound) trial.Bounds {
+	facts := theory.Facts{Setting: a.setting, Least: func() (float64, error) {
+		a.open = true
+		return 0, nil
+	}}
+	judged := trial.NewJudged(bounds, func(b *pluginv1.Bound) string { return theory.Unmet(b, facts) })
+	if a.open {
+		return trial.NewBounds(bounds)
+	}
+	return judged
 }
 
 // resolve sets the resolved parameters: those of the answer, or, where a refusal has none, those of

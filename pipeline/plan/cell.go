@@ -101,6 +101,9 @@ func (x *settled) cell(f *sweep.File) (*trial.Cell, error) {
 
 // bounds returns the algorithm's bounds. Those that do not hold of the draft say why.
 func (x *settled) bounds() trial.Bounds {
+	if !x.answer.open {
+		return x.answer.bounds
+	}
 	facts := theory.Facts{Setting: x.answer.setting, Least: x.problem.least}
 	return x.answer.bounds.Judge(func(b *pluginv1.Bound) string { return theory.Unmet(b, facts) })
 }

@@ -80,6 +80,7 @@ func (l *layout) judges(b *sweep.Block, i int, r *sweep.Reporter) bool {
 func (e *entry) expand(drafts []draft, dropped map[string]bool) []draft {
 	problems, params := map[int]*schemas.Problem{}, map[int]trial.Params{}
 	options := make([]int, len(e.axes))
+	drafts = slices.Grow(drafts, int(e.cells()))
 	for combination := range int(e.cells()) {
 		e.pick(combination, options)
 		if e.excluded(options, dropped) {

@@ -130,6 +130,7 @@ func open(r *sweep.Reporter, dir string, drafts []draft) (all []instance, warnin
 			o.sound[d.entry.grid] = soundnessOf(d.entry.grid, r)
 		}
 	}
+	all = make([]instance, 0, len(drafts))
 	bySpec := map[*schemas.Problem]*opened{} // drafts of an entry share their specifications
 	for i := range drafts {
 		d := &drafts[i]

@@ -74,6 +74,7 @@ type resolvedCell struct {
 func record(p *Plan) ([]byte, error) {
 	problems, measures := map[string]any{}, map[string]int{}
 	var list []any
+	var members trial.Object
 	measured := 0             // index of the present cell's measure
 	b := []byte(`{"cells":[`) // the first key in canonical order, and by far the largest value
 	for i, c := range p.Cells {
@@ -98,8 +99,9 @@ func record(p *Plan) ([]byte, error) {
 		if i > 0 {
 			b = append(b, ',')
 		}
+		members = resolved(members[:0], c, id, measured)
 		var err error
-		if b, err = trial.AppendCanonical(b, resolved(c, id, measured)); err != nil {
+		if b, err = trial.AppendCanonical(b, members); err != nil {
 			return nil, fmt.Errorf("write the resolved sweep: %w", err)
 		}
 	}
@@ -114,8 +116,9 @@ func record(p *Plan) ([]byte, error) {
 	return append(b, rest[1:]...), nil
 }
 
-// resolved returns the form of a resolvedCell, with the name of its problem and the index of its
+// resolved appends to o the form of a resolvedCell, with the name of its problem and the index of its
 // measure.
-func resolved(c *trial.Cell, problem string, measure int) trial.Object {
-	return c.Members(c.Params).With("key", c.Key).With("problem", problem).With("as", c.As).With("measure", measure)
+func resolved(o trial.Object, c *trial.Cell, problem string, measure int) trial.Object {
+	o = c.Members(o, c.Params)
+	return o.With("key", c.Key).With("problem", problem).With("as", c.As).With("measure", measure)
 }

@@ -52,7 +52,11 @@ type boundForm struct {
 }
 
 // NewBounds packs bounds.
-func NewBounds(list []*pluginv1.Bound) Bounds {
+func NewBounds(list []*pluginv1.Bound) Bounds { return NewJudged(list, (*pluginv1.Bound).GetFails) }
+
+// NewJudged packs bounds with the reason, given by why, for which each says nothing of a cell, as
+// Judge does.
+func NewJudged(list []*pluginv1.Bound, why func(*pluginv1.Bound) string) Bounds {
 	packed := make([]bound, len(list))
 	for i, b := range list {
 		names := slices.AppendSeq(make([]string, 0, len(b.GetWith())), maps.Keys(b.GetWith()))
@@ -62,7 +66,7 @@ func NewBounds(list []*pluginv1.Bound) Bounds {
 			name: b.GetName(), source: b.GetSource(), premises: join(b.GetPremises()),
 			with: join(names), proved: b.GetProved(), order: b.GetOrder(),
 		})
-		p.fails, p.value = unique.Make(b.GetFails()), b.GetValue()
+		p.fails, p.value = unique.Make(why(b)), b.GetValue()
 		p.with = make([]float64, len(names))
 		for j, name := range names {
 			p.with[j] = b.GetWith()[name]

@@ -148,25 +148,29 @@ func (c *Cell) SetKeys(seed SweepSeed, whole, sampled, params Fragment) (err err
 
 // identity returns what the cell's key is the key of.
 func (c *Cell) identity(whole, params Fragment) Object {
-	id := c.Members(params).With("format", Format).With("task", c.Task).With("problem", whole)
+	id := c.Members(make(Object, 0, 16), params).With("format", Format).With("task", c.Task).With("problem", whole)
 	if c.Evaluation.Words != "" && c.Evaluation.Words != "exact" {
 		id = id.With("evaluation", c.Evaluation.Words)
 	}
 	return id
 }
 
-// Members returns what of a cell stands beside its task and its problem, in its key and in resolved
-// sweeps. params are its parameters in any form.
-func (c *Cell) Members(params any) Object {
-	o := make(Object, 0, 16).With("algorithm", c.Algorithm).With("params", params).With("replica", c.Replica).
-		With("epsilon", c.Epsilon).With("delta", c.Delta).With("alpha", c.Alpha).With("beta", c.Beta).
-		With("above", c.Above)
+// Members appends to o what of a cell stands beside its task and its problem, in its key and in
+// resolved sweeps. params are its parameters in any form.
+func (c *Cell) Members(o Object, params any) Object {
+	o = o.With("above", c.Above)
+	if c.Adversary != nil {
+		o = o.With("adversary", c.Adversary)
+	}
+	o = o.With("algorithm", c.Algorithm).With("alpha", c.Alpha)
 	if c.Means {
 		o = o.With("answers", schemas.AnswersMean)
 	}
+	o = o.With("beta", c.Beta).With("delta", c.Delta).With("epsilon", c.Epsilon).With("params", params)
 	if c.Adversary != nil {
-		o = o.With("queries", c.Queries).With("adversary", c.Adversary)
+		o = o.With("queries", c.Queries)
 	}
+	o = o.With("replica", c.Replica)
 	if c.Probes() {
 		o = o.With("states", c.States)
 	}

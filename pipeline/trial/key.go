@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -42,12 +43,18 @@ func (k *Key) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// scratch holds buffers of KeyOf.
+var scratch = sync.Pool{New: func() any { return new([]byte) }}
+
 // KeyOf returns the SHA-256 of Canonical(v).
 func KeyOf(v any) (Key, error) {
-	b, err := AppendCanonical(make([]byte, 0, 1024), v)
+	buffer := scratch.Get().(*[]byte)
+	defer scratch.Put(buffer)
+	b, err := AppendCanonical((*buffer)[:0], v)
 	if err != nil {
 		return Key{}, err
 	}
+	*buffer = b
 	return sha256.Sum256(b), nil
 }
 
