@@ -61,6 +61,7 @@ type Conn struct {
 	lost context.CancelFunc // ends live
 
 	setup streams
+	held  holdings // content that this process puts again when it is missing
 }
 
 // Dial connects to the server at url (nats://host:port, tls://..., or several separated by commas).

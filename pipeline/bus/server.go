@@ -18,8 +18,7 @@ type Server struct {
 	ns   *server.Server
 	opts Options
 
-	mu    sync.Mutex
-	files map[string]string // path by digest
+	held holdings // content, which is not copied
 }
 
 // Embed starts a server and waits until it is ready, which takes milliseconds.
@@ -47,7 +46,7 @@ func Embed(o Options) (*Server, error) {
 	log := &serverLog{log: o.logger()}
 	ns.SetLoggerV2(log, false, false, false)
 	ns.Start()
-	s := &Server{ns: ns, opts: o, files: map[string]string{}}
+	s := &Server{ns: ns, opts: o}
 	if !ns.ReadyForConnections(10*time.Second) || !ns.JetStreamEnabled() {
 		s.Shutdown()
 		return nil, fmt.Errorf("start embedded server: %w", log.last())
@@ -64,19 +63,6 @@ func (s *Server) Dial(ctx context.Context) (*Conn, error) {
 func (s *Server) Shutdown() {
 	s.ns.Shutdown()
 	s.ns.WaitForShutdown()
-}
-
-func (s *Server) putFile(digest, path string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.files[digest] = path
-}
-
-func (s *Server) file(digest string) (path string, ok bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	path, ok = s.files[digest]
-	return path, ok
 }
 
 // A serverLog passes on the server's warnings and errors and keeps the last error.

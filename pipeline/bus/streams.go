@@ -35,8 +35,8 @@ var streamConfigs = map[string]jetstream.StreamConfig{
 		MaxAge: 7 * 24 * time.Hour, // for sweeps that nobody resumes
 	},
 	fileStream: {
-		Subjects: []string{fileSubject + ">"}, Description: "Shatter: data files by SHA-256",
-		MaxMsgsPerSubject: 1, MaxMsgSize: partSize, AllowDirect: true,
+		Subjects: []string{fileSubject + ">"}, Description: "Shatter: files and other content by SHA-256",
+		MaxMsgs: -1, MaxMsgsPerSubject: 1, MaxMsgSize: partSize, AllowDirect: true,
 	},
 }
 
@@ -84,7 +84,7 @@ func (c *Conn) stream(ctx context.Context, name string) (jetstream.Stream, error
 			`remove it with "nats stream rm %s" when no sweep runs`, name, name)
 	}
 	if slices.Equal(found.Subjects, want.Subjects) && found.AllowDirect == want.AllowDirect &&
-		found.MaxMsgs == max(want.MaxMsgs, -1) && found.MaxMsgSize == want.MaxMsgSize && found.MaxAge == want.MaxAge {
+		found.MaxMsgs == want.MaxMsgs && found.MaxMsgSize == want.MaxMsgSize && found.MaxAge == want.MaxAge {
 		return s, nil
 	}
 	changed := found

@@ -1,0 +1,277 @@
+package bus
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/shatterlab/shatter/pipeline/disk"
+)
+
+// MaxBytes bounds content that FetchBytes returns.
+const MaxBytes = 64 << 20
+
+// ErrNotStored is in the chain of an error that says that content is not on the server, or not
+// whole, and that nobody who is connected has it.
+var ErrNotStored = errors.New("it is not on the server, and no process that has it is connected")
+
+// PutFile makes the file at path available to FetchFile everywhere. digest is the SHA-256 of its
+// content in 64 hex digits; PutFile returns an error if it is not. Only what the server lacks is
+// sent. As long as c is open and the file stays as it is, parts of it that others find missing or
+// damaged on the server are put there again. With an embedded server nothing is copied: FetchFile
+// returns path.
+func (c *Conn) PutFile(ctx context.Context, digest, path string) error {
+	if err := checkDigest(digest); err != nil {
+		return err
+	}
+	h := holding{path: path}
+	if c.local != nil {
+		if known, ok := c.local.held.get(digest); ok && known.path == path {
+			return nil // verified before
+		}
+		if _, err := h.describe(digest); err != nil {
+			return fmt.Errorf("verify file: %w", err)
+		}
+		c.local.held.set(digest, h)
+		return nil
+	}
+	if err := c.put(ctx, digest, h, nil); err != nil {
+		return fmt.Errorf("send file %q: %w", path, err)
+	}
+	return c.hold(digest, h)
+}
+
+// PutBytes makes data available to FetchBytes and FetchFile everywhere, as PutFile does with a
+// file, and returns its SHA-256 in hex digits. data must not be changed afterwards.
+func (c *Conn) PutBytes(ctx context.Context, data []byte) (digest string, err error) {
+	if len(data) > MaxBytes {
+		return "", fmt.Errorf("send %d bytes: %d are the most; put them as a file", len(data), MaxBytes)
+	}
+	sum := sha256.Sum256(data)
+	digest = hex.EncodeToString(sum[:])
+	h := holding{data: data}
+	if c.local != nil {
+		c.local.held.set(digest, h)
+		return digest, nil
+	}
+	if err := c.put(ctx, digest, h, nil); err != nil {
+		return "", fmt.Errorf("send %d bytes: %w", len(data), err)
+	}
+	return digest, c.hold(digest, h)
+}
+
+// FetchFile returns the path of a verified copy of the file with this digest. The copy is
+// dir/digest; it is fetched unless it is there. Any number of goroutines and processes may fetch
+// one file into one dir: one of them does, and the others wait. A [FileCache] also verifies copies
+// that are there, and bounds their size.
+func (c *Conn) FetchFile(ctx context.Context, digest, dir string) (path string, err error) {
+	if err := checkDigest(digest); err != nil {
+		return "", err
+	}
+	path = filepath.Join(dir, digest)
+	if c.local != nil {
+		h, ok := c.local.held.get(digest)
+		if ok && h.path != "" {
+			return h.path, nil
+		}
+		if !ok {
+			return "", fmt.Errorf("fetch file %s: %w", digest, ErrNotStored)
+		}
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return "", err
+		}
+		return path, disk.WriteFile(path, disk.Bytes(h.data))
+	}
+	if _, err := os.Stat(path); err != nil {
+		if err := c.fetchFile(ctx, digest, path); err != nil {
+			return "", fmt.Errorf("fetch file %s: %w", digest, err)
+		}
+	}
+	return path, c.hold(digest, holding{path: path})
+}
+
+// FetchBytes returns the content with this digest, verified. It refuses content of more than
+// MaxBytes.
+func (c *Conn) FetchBytes(ctx context.Context, digest string) (data []byte, err error) {
+	if err := checkDigest(digest); err != nil {
+		return nil, err
+	}
+	if c.local != nil {
+		h, ok := c.local.held.get(digest)
+		if !ok {
+			return nil, fmt.Errorf("fetch %s: %w", digest, ErrNotStored)
+		}
+		return h.bytes(digest)
+	}
+	var b buffer
+	if err := c.fetch(ctx, digest, &b); err != nil {
+		return nil, fmt.Errorf("fetch %s: %w", digest, err)
+	}
+	return b.data, nil
+}
+
+// Has reports whether the content with this digest is on the server, with all of its parts. Whether
+// they are sound shows when they are fetched.
+func (c *Conn) Has(ctx context.Context, digest string) (bool, error) {
+	if err := checkDigest(digest); err != nil {
+		return false, err
+	}
+	if c.local != nil {
+		_, ok := c.local.held.get(digest)
+		return ok, nil
+	}
+	if err := c.filesReady(ctx); err != nil {
+		return false, err
+	}
+	m, _, err := c.manifest(ctx, digest)
+	if errors.Is(err, ErrNotStored) || errors.Is(err, errDamaged) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	missing, err := c.missing(ctx, digest, m)
+	return err == nil && len(missing) == 0, err
+}
+
+// Remove removes the content with this digest from the server, if it is there, and lets go of what
+// this process has of it. Somebody else who has it may still put it again.
+func (c *Conn) Remove(ctx context.Context, digest string) error {
+	if err := checkDigest(digest); err != nil {
+		return err
+	}
+	if c.local != nil {
+		c.local.held.remove(digest)
+		return nil
+	}
+	c.held.remove(digest)
+	return c.purge(ctx, digest)
+}
+
+// RemoveUnnamed removes all content from the server that named does not report, and that nobody has
+// put there, or found there while putting it, for at least idle. It returns how many were removed.
+// idle covers the time between putting content and naming it.
+func (c *Conn) RemoveUnnamed(ctx context.Context, named func(digest string) bool, idle time.Duration) (int, error) {
+	if c.local != nil {
+		return 0, nil // nothing is copied there
+	}
+	if err := c.filesReady(ctx); err != nil {
+		return 0, err
+	}
+	subjects, err := c.subjects(ctx, fileSubject+">")
+	if err != nil {
+		return 0, err
+	}
+	newest := map[string]string{} // a subject that tells the age of a content: the manifest's, or a part's
+	for subject := range subjects {
+		digest, _, isPart := strings.Cut(strings.TrimPrefix(subject, fileSubject), ".")
+		if _, ok := newest[digest]; (!ok || !isPart) && !named(digest) {
+			newest[digest] = subject
+		}
+	}
+	removed := 0
+	for digest, subject := range newest {
+		found, err := c.load(ctx, subject)
+		if errors.Is(err, ErrNotStored) || err == nil && time.Since(found.at) < idle {
+			continue
+		}
+		if err != nil {
+			return removed, err
+		}
+		if err := c.purge(ctx, digest); err != nil {
+			return removed, err
+		}
+		removed++
+	}
+	return removed, nil
+}
+
+// A holding is content that this process has: a file, or bytes in memory.
+type holding struct {
+	path string
+	data []byte // where path is empty
+}
+
+// A readerCloser reads at any place until it is closed.
+type readerCloser interface {
+	io.ReaderAt
+	io.Closer
+}
+
+// open opens the content for reading. An error names the file.
+func (h holding) open() (r readerCloser, size int64, err error) {
+	if h.path == "" {
+		return inMemory{bytes.NewReader(h.data)}, int64(len(h.data)), nil
+	}
+	f, err := os.Open(h.path)
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, 0, errors.Join(err, f.Close())
+	}
+	return f, info.Size(), nil
+}
+
+// describe verifies that the content has a digest, and returns its manifest.
+func (h holding) describe(digest string) (m manifest, err error) {
+	r, size, err := h.open()
+	if err != nil {
+		return m, err
+	}
+	defer r.Close()
+	if m, err = describe(io.NewSectionReader(r, 0, size), size, digest); err != nil && h.path != "" {
+		return m, fmt.Errorf("%q: %w", h.path, err)
+	}
+	return m, err
+}
+
+// bytes returns the content, verified.
+func (h holding) bytes(digest string) ([]byte, error) {
+	data := h.data
+	if h.path != "" {
+		info, err := os.Stat(h.path)
+		if err != nil {
+			return nil, err
+		}
+		if info.Size() > MaxBytes {
+			return nil, tooLarge(info.Size())
+		}
+		if data, err = os.ReadFile(h.path); err != nil {
+			return nil, err
+		}
+	}
+	sum := sha256.Sum256(data)
+	return data, sameDigest(sum[:], digest)
+}
+
+func tooLarge(size int64) error {
+	return fmt.Errorf("its %d bytes are more than the %d that are kept in memory; fetch it as a file", size, MaxBytes)
+}
+
+type inMemory struct{ *bytes.Reader }
+
+func (inMemory) Close() error { return nil }
+
+func checkDigest(digest string) error {
+	if b, err := hex.DecodeString(digest); err != nil || len(b) != sha256.Size || hex.EncodeToString(b) != digest {
+		return fmt.Errorf("name file %q: 64 lower case hex digits of its SHA-256 are needed", digest)
+	}
+	return nil
+}
+
+func sameDigest(sum []byte, digest string) error {
+	if found := hex.EncodeToString(sum); found != digest {
+		return fmt.Errorf("its content has SHA-256 %s, not %s: it was changed", found, digest)
+	}
+	return nil
+}
