@@ -20,7 +20,7 @@ import (
 // The rows of real data lie in the shared table, whose order all trials of a data key have in
 // common, and all trials of one n its chunks: a table of its own would cost a trial more than its
 // answers. Points that are drawn are in random order already: their places are their numbers. A
-// shuffled look copies all points, and has an order and chunks of its own.
+// shuffled look sends the points, and has an order and chunks of its own.
 //
 // An evaluation is the scratch memory of a slot and allocates nothing per trial in the long run.
 type evaluation struct {
@@ -30,7 +30,8 @@ type evaluation struct {
 	places  int  // the same with those that are asked about twice
 	alone   int  // points of a trial that are asked about one by one, before the chunks
 	steps   int  // spans of a trial
-	shared  bool // points lie in the shared table
+	rows    bool // points are the rows of data, which lie in a shared table
+	shared  bool // they are asked about by their places there
 	drawn   bool // points are drawn when they are asked about
 	common  bool // the points of a number are the same for all trials
 
@@ -38,8 +39,8 @@ type evaluation struct {
 	counts  []uint32   // of points in a step, by trial of the session
 	spans   []span     // of places, by trial of the group and step
 	order   []int32    // number of the point, by trial of the group and place; empty where drawn or shared
-	points  []float64  // by trial of the group and number, or those of all; empty where drawn or shared
-	y       []float64  // labels, by trial of the group and number, without decoys
+	points  []float64  // by trial of the group and number, or those of all; empty where drawn, and for rows
+	y       []float64  // labels, by trial of the group and number, without decoys; empty for rows
 	answers []float64  // by trial of the group and place
 	sorted  []float64  // the answers of one trial, by number
 	streams []rand.PCG // of the points that are still to be drawn, by trial of the group
@@ -68,7 +69,8 @@ func (x *session) evaluate(ctx context.Context) error {
 func (e *evaluation) prepare(x *session) (most int) {
 	d, look := x.job.drawer, x.job.Look == trial.LookShuffled
 	e.session, e.scored, e.numbers = x, d.TestLen(), d.TestLen()+d.DecoyLen()
-	e.shared, e.drawn = x.job.pop.rows != nil && !look, !x.job.pop.Listed() && !look
+	e.rows = x.job.pop.rows != nil
+	e.shared, e.drawn = e.rows && !look, !x.job.pop.Listed() && !look
 	e.common = !look && x.job.pop.Exact() && d.DecoyLen() == 0 && !x.job.pop.Disguised()
 	e.alone = 0
 	if look {
@@ -102,16 +104,22 @@ func (e *evaluation) groupSize() int {
 // resize makes room for a group of that many trials.
 func (e *evaluation) resize(trials int) {
 	e.spans = resized(e.spans, trials*e.steps)
-	e.y, e.answers = resized(e.y, trials*e.scored), resized(e.answers, trials*e.places)
-	e.sorted = resized(e.sorted, e.numbers)
-	switch {
-	case e.drawn:
-		e.streams = resized(e.streams, trials)
+	e.answers = resized(e.answers, trials*e.places)
+	if e.shared {
 		return
-	case e.shared:
+	}
+	e.sorted = resized(e.sorted, e.numbers)
+	if !e.rows {
+		e.y = resized(e.y, trials*e.scored)
+	}
+	if e.drawn {
+		e.streams = resized(e.streams, trials)
 		return
 	}
 	e.order = resized(e.order, trials*e.places)
+	if e.rows {
+		return
+	}
 	if e.common {
 		trials = 1
 	}
@@ -148,10 +156,6 @@ func part[T any](all []T, i, n int) []T { return all[i*n : (i+1)*n] }
 func (e *evaluation) arrange(i int) {
 	j := e.group[i]
 	spans, r := part(e.spans, i, e.steps), e.arranger(j)
-	if e.shared {
-		e.begin(j, trial.Target, trial.TestPoints)
-		e.job.drawer.Test(nil, part(e.y, i, e.scored), nil)
-	}
 	if !e.shared && !e.drawn {
 		e.lay(i, r)
 	}
@@ -187,10 +191,12 @@ func (e *evaluation) arranger(j int) *rand.PCG {
 // lay lists the points and decoys of trial i of the group with their labels, and puts them into a
 // random order, in which those to be asked about one by one come first, and again later.
 func (e *evaluation) lay(i int, r *rand.PCG) {
-	points, dim := e.pointsOf(i), e.job.pop.Dim()
-	e.begin(e.group[i], trial.Target, trial.TestPoints)
-	e.job.drawer.Test(points[:e.scored*dim], part(e.y, i, e.scored), nil)
-	e.job.drawer.Decoys(r, points[e.scored*dim:])
+	if !e.rows {
+		e.begin(e.group[i], trial.Target, trial.TestPoints)
+		points, dim := e.pointsOf(i), e.job.pop.Dim()
+		e.job.drawer.Test(points[:e.scored*dim], part(e.y, i, e.scored), nil)
+		e.job.drawer.Decoys(r, points[e.scored*dim:])
+	}
 
 	order := part(e.order, i, e.places)
 	for number := range order[e.alone:] {
@@ -246,9 +252,14 @@ func (e *evaluation) ask(ctx context.Context, k int) ([]float64, []host.Fault, e
 			}
 			n := min(left, len(to)/dim)
 			place := int(e.spans[i*e.steps+k].to) - left
-			if e.drawn {
+			switch {
+			case e.drawn:
 				e.draw(i, place, to[:n*dim])
-			} else {
+			case e.rows:
+				for k, number := range part(e.order, i, e.places)[place : place+n] {
+					copy(to[k*dim:(k+1)*dim], e.job.pop.Row(int(number)))
+				}
+			default:
 				gather(to[:n*dim], e.pointsOf(i), part(e.order, i, e.places)[place:place+n])
 			}
 			to, left = to[n*dim:], left-n
@@ -287,17 +298,21 @@ func gather(to, points []float64, numbers []int32) {
 
 // score scores trial i of the group.
 func (e *evaluation) score(i int) {
-	answers, j := part(e.answers, i, e.places), e.group[i]
+	answers, y, j := part(e.answers, i, e.places), e.job.pop.Labels(), e.group[i]
+	if e.shared {
+		e.scores.error[j] = rowsError(answers, e.job.pop.Places(), y)
+		return
+	}
+	if !e.rows {
+		y = part(e.y, i, e.scored)
+	}
 	if !e.drawn {
-		order := e.job.pop.order
-		if !e.shared {
-			order = part(e.order, i, e.places)
-		}
+		order := part(e.order, i, e.places)
 		for place, number := range order {
 			e.sorted[number] = answers[place]
 		}
 		e.compare(j, answers[:e.alone], order)
 		answers = e.sorted
 	}
-	e.scores.error[j] = populationError(answers[:e.scored], part(e.y, i, e.scored), e.job.pop.Weights())
+	e.scores.error[j] = populationError(answers[:e.scored], y, e.job.pop.Weights())
 }

@@ -160,8 +160,13 @@ func TestOrderIsUniform(t *testing.T) {
 func TestSharedTable(t *testing.T) {
 	p := problems(t)["data"]
 	e := arranged(t, p, "", 1)
-	x, dim := e.job.pop.Population()
-	table := e.job.pop.order
+	file, _ := e.job.Cell.Problem.File()
+	data, err := problem.Open(e.job.Cell.Problem, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, dim := data.Population()
+	table := tableOrder(e.job.Cell.DataKey, data.Rows())
 	sorted := slices.Sorted(slices.Values(table))
 	for row := range sorted {
 		if int(sorted[row]) != row {
@@ -171,12 +176,7 @@ func TestSharedTable(t *testing.T) {
 	if slices.IsSorted(table) {
 		t.Error("the rows are in the order of the file")
 	}
-	rows, err := share(x, dim, table)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rows.Close()
-	decoded, err := dataset.Decode(rows.Bytes())
+	decoded, err := dataset.Decode(e.job.pop.rows.Bytes())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,6 +187,9 @@ func TestSharedTable(t *testing.T) {
 	for i, row := range table {
 		if !slices.Equal(laid[i*dim:(i+1)*dim], x[int(row)*dim:int(row+1)*dim]) {
 			t.Fatalf("row %d of the table is not row %d of the data", i, row)
+		}
+		if int(e.job.pop.Places()[row]) != i {
+			t.Fatalf("row %d of the data is said to be at %d, not at %d", row, e.job.pop.Places()[row], i)
 		}
 	}
 	firsts := map[int]int{}

@@ -48,3 +48,13 @@ func populationError(answers, y, w []float64) (sum float64) {
 	}
 	return sum / 2
 }
+
+// rowsError returns the error of answers, which stand by the places of rows in a table, against the
+// labels of the rows, as populationError does: it adds up in the order of the rows.
+func rowsError(answers []float64, places []int32, y []float64) (sum float64) {
+	equal := 1 / float64(len(y))
+	for i, place := range places {
+		sum += float64(equal * float64(1-float64(y[i]*answers[place])))
+	}
+	return sum / 2
+}

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/shatterlab/shatter/pipeline/ledger"
@@ -23,7 +24,9 @@ const processesPerSlot = 3
 // memory. It is for one goroutine.
 type slot struct {
 	w         *worker
-	processes []process // most recently used last
+	watched   bool       // populations knows of it
+	busy      sync.Mutex // held while a job runs, or processes are stopped
+	processes []process  // most recently used last
 	streams   [1 + trial.TestPoints]rand.PCG
 	arranger  rand.PCG
 	notes     []string      // what happened to processes since the last result
@@ -52,10 +55,20 @@ type processKind struct {
 
 // stop stops all plugin processes.
 func (s *slot) stop() {
-	for _, p := range s.processes {
-		p.host.Stop()
-	}
-	s.processes = nil
+	s.busy.Lock()
+	defer s.busy.Unlock()
+	s.stopWhere(func(processKind) bool { return true })
+}
+
+// stopWhere stops the processes of some kinds.
+func (s *slot) stopWhere(which func(processKind) bool) {
+	s.processes = slices.DeleteFunc(s.processes, func(p process) bool {
+		if which(p.key.processKind) {
+			p.host.Stop()
+			return true
+		}
+		return false
+	})
 }
 
 // jobRun is a job while its trials are run, with what all of its sessions share.
@@ -81,11 +94,18 @@ func (j *jobRun) kind() processKind {
 // run runs all trials of a job. An error means that this worker cannot, and says nothing about the
 // trials.
 func (s *slot) run(ctx context.Context, leased *trial.Job) (*outcomes, error) {
+	s.busy.Lock()
+	defer s.busy.Unlock()
+	if !s.watched {
+		s.w.populations.watch(s)
+		s.watched = true
+	}
 	s.starting = 0
 	pop, err := s.w.populations.get(ctx, leased.Cell.DataKey, leased.Cell.Problem)
 	if err != nil {
-		return nil, fmt.Errorf("open problem: %w", err)
+		return nil, err
 	}
+	defer s.w.populations.release(pop)
 	leased.Cell.Public = pop.public // the one that travels has no class matrix
 	job := &jobRun{Job: leased, pop: pop, out: newOutcomes(leased)}
 	job.drawer = job.newDrawer()
@@ -233,11 +253,5 @@ func (s *slot) evict() {
 
 // discard stops the processes of a kind, so that its next session gets a fresh one.
 func (s *slot) discard(kind processKind) {
-	s.processes = slices.DeleteFunc(s.processes, func(p process) bool {
-		if p.key.processKind != kind {
-			return false
-		}
-		p.host.Stop()
-		return true
-	})
+	s.stopWhere(func(k processKind) bool { return k == kind })
 }

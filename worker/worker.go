@@ -31,6 +31,8 @@ type Config struct {
 	Until   time.Time               // no job is begun that would end later; zero: never
 	Drain   time.Duration           // time that running jobs have once ctx has ended; 0: as long as they need
 	Log     *slog.Logger            // nil: silent
+
+	CacheSize int64 // bytes that files in Cache may take while nobody uses them; 0: no limit
 }
 
 // Run works until ctx ends, then hands back the jobs that wait, finishes those in work, or hands

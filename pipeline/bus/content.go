@@ -235,6 +235,20 @@ func (h holding) describe(digest string) (m manifest, err error) {
 	return m, err
 }
 
+// verify returns an error unless the file at path has a digest.
+func verify(path, digest string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return fmt.Errorf("read %q: %w", path, err)
+	}
+	return sameDigest(sum.Sum(nil), digest)
+}
+
 // bytes returns the content, verified.
 func (h holding) bytes(digest string) ([]byte, error) {
 	data := h.data

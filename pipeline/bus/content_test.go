@@ -11,12 +11,6 @@ import (
 	"testing"
 )
 
-// verify returns an error unless the file at path has a digest.
-func verify(path, digest string) error {
-	_, err := holding{path: path}.describe(digest)
-	return err
-}
-
 // someFile writes a file of size bytes.
 func someFile(t testing.TB, size int) (path, digest string) {
 	t.Helper()

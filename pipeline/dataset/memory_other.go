@@ -5,6 +5,8 @@ package dataset
 import (
 	"errors"
 	"os"
+
+	"golang.org/x/sys/unix"
 )
 
 // nameless makes an empty file without a name.
@@ -18,6 +20,17 @@ func nameless(name string) (*os.File, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// remap maps the whole file anew.
+func (m *Memory) remap(size int) error {
+	b, err := unix.Mmap(int(m.file.Fd()), 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return os.NewSyscallError("mmap", err)
+	}
+	err = unix.Munmap(m.b)
+	m.b = b
+	return os.NewSyscallError("munmap", err)
 }
 
 // seal does nothing: without seals, readers are trusted not to write.

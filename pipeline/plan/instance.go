@@ -189,11 +189,12 @@ func (o *opener) once(spec schemas.Problem) (*opened, error) {
 	}
 	p := &opened{resolved: spec}
 	o.known[key] = p
-	if p.err = problem.Resolve(&p.resolved); p.err != nil {
+	if p.problem, p.err = problem.OpenShared(spec, file, nil); p.err != nil {
 		return p, nil
 	}
-	if p.problem, p.err = problem.Open(p.resolved, file); p.err != nil {
-		return p, nil
+	p.resolved = p.problem.Resolved()
+	if err := p.problem.Close(); err != nil { // a plan draws nothing
+		return nil, err
 	}
 	p.public = p.problem.Public()
 	if rows := p.problem.Rows(); rows > 0 {

@@ -36,7 +36,7 @@ type Drawer struct {
 func (p *Problem) Drawer(test int) *Drawer {
 	d := &Drawer{p: p, law: p.sampler(), flipper: noise.New(p.spec.Noise, concept.ShapeOf(p.class.Name)), test: test}
 	if p.exact != nil {
-		d.test = len(p.exact.X) / p.class.Dim
+		d.test = p.points()
 	}
 	return d
 }
@@ -83,24 +83,40 @@ func (d *Drawer) Test(x, y, w []float64) {
 		}
 		return
 	}
-	points := e.X[from*dim : to*dim]
-	if x != nil {
-		copy(x[:len(points)], points)
-	}
-	if e.Y != nil {
-		copy(y, e.Y[from:to])
+	if d.p.rows != nil {
+		d.rows(from, to, x, y)
 	} else {
-		d.law.Target().Labels(points, y)
-	}
-	if g, ok := d.law.(*population.Disguised); ok {
-		g.Apply(x[:len(points)], y)
+		points := e.X[from*dim : to*dim]
+		if x != nil {
+			copy(x[:len(points)], points)
+		}
+		if e.Y != nil {
+			copy(y, e.Y[from:to])
+		} else {
+			d.law.Target().Labels(points, y)
+		}
 	}
 	switch {
 	case w == nil:
 	case e.W != nil:
 		copy(w[:len(y)], e.W[from:to])
 	default:
-		fill(w[:len(y)], 1/float64(len(e.Y)))
+		fill(w[:len(y)], 1/float64(d.p.points()))
+	}
+}
+
+// rows fills x, unless it is nil, and y with the rows from..to-1 of the data, in disguise if need be.
+func (d *Drawer) rows(from, to int, x, y []float64) {
+	all, dim := d.p.rows, d.p.class.Dim
+	copy(y, all.Y[from:to])
+	if x == nil {
+		return
+	}
+	for i := range to - from {
+		copy(x[i*dim:(i+1)*dim], all.Row(from+i))
+	}
+	if g, ok := d.law.(*population.Disguised); ok {
+		g.Apply(x[:(to-from)*dim], y)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/dataset"
 	"github.com/shatterlab/shatter/pipeline/problem/adversary"
 	"github.com/shatterlab/shatter/pipeline/problem/blame"
 	"github.com/shatterlab/shatter/pipeline/problem/law"
@@ -16,13 +17,15 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// Problem is an opened problem. It is immutable: any number of Drawers may share one.
+// Problem is an opened problem. It is immutable, but for Close: any number of Drawers may share one.
 type Problem struct {
 	spec    schemas.Problem
 	class   concept.Spec
 	rows    *population.Rows   // the data; nil for a law
+	count   int                // of the rows
+	plus    int                // number of rows whose label is +1
 	sampler func() law.Sampler // makes one for each drawer
-	exact   *law.Points        // what an exact evaluation runs over; nil where errors are measured on fewer points
+	exact   *law.Points        // what an exact evaluation runs over, empty for rows; nil: fewer points
 	design  law.Design         // of these
 	decoys  *law.Decoys        // what an exact evaluation asks about beside; nil: nothing
 	view    *adversary.View    // what adversaries know
@@ -31,26 +34,62 @@ type Problem struct {
 // Open makes a problem ready to draw from; an unresolved one is resolved first. file is the local
 // path of its data or class matrix, "" where it has neither; the digest that p states is verified
 // before anything in the file is decoded. The error is an *Error.
-func Open(p schemas.Problem, file string) (*Problem, error) {
+func Open(p schemas.Problem, file string) (*Problem, error) { return openBy(population.Read, p, file) }
+
+// OpenShared opens a problem as Open does, but reads the rows of data into memory beside that of the
+// program, which Close gives back. Rows that are not in disguise stand there in the given order (by
+// place, the number of a row of the data), as a table to share with plugins, see Table; a nil order
+// stands for that of the data.
+func OpenShared(p schemas.Problem, file string, order func(rows int) []int32) (*Problem, error) {
+	if p.Disguise {
+		order = nil
+	}
+	return openBy(func(d *schemas.Data, class concept.Spec) (*population.Rows, error) {
+		return population.ReadShared(d, class, order)
+	}, p, file)
+}
+
+// openBy opens a problem, whose data it has read by a given function.
+func openBy(read reader, p schemas.Problem, file string) (*Problem, error) {
 	o := &Problem{spec: p.At(file)}
-	read, err := resolve(&o.spec)
+	found, err := resolve(&o.spec, read)
 	if err != nil {
 		return nil, err
 	}
-	o.class, o.rows = law.Spec(&o.spec, read.matrix), read.rows
+	o.class, o.rows = law.Spec(&o.spec, found.matrix), found.rows
 	if o.rows != nil {
 		o.sampler = func() law.Sampler { return population.Sampler{Rows: o.rows} }
 		if o.spec.Disguise {
 			o.sampler = func() law.Sampler { return population.NewDisguised(o.rows) }
 		}
-		o.exact = &law.Points{X: o.rows.X, Y: o.rows.Y}
+		o.exact = &law.Points{}
+		o.count = len(o.rows.Y)
+		for _, y := range o.rows.Y {
+			if y > 0 {
+				o.plus++
+			}
+		}
 	} else {
-		opened := law.Open(&o.spec, read.matrix)
+		opened := law.Open(&o.spec, found.matrix)
 		o.sampler, o.exact, o.decoys = opened.Sampler, opened.Support, opened.Decoys
 		o.design = law.DesignOf(&o.spec)
 	}
-	o.view = adversary.NewView(&o.spec, read.matrix)
+	o.view = adversary.NewView(&o.spec, found.matrix)
 	return o, nil
+}
+
+// Resolved returns the problem as Resolve makes it.
+func (p *Problem) Resolved() schemas.Problem { return p.spec }
+
+// Close gives back the memory of the rows of OpenShared. Nothing can be drawn from them any more; what
+// else is known of the problem stays.
+func (p *Problem) Close() error {
+	if p.rows == nil || p.rows.Table() == nil {
+		return nil
+	}
+	rows := p.rows
+	p.rows = &population.Rows{Dim: rows.Dim, Pulled: rows.Pulled}
+	return rows.Close()
 }
 
 // Public returns what algorithms may know: never the target, never the population.
@@ -86,6 +125,14 @@ func (p *Problem) Dim() int { return p.class.Dim }
 // Exact reports whether the evaluation is exact: over the whole support of the law, or over all
 // rows of the data.
 func (p *Problem) Exact() bool { return p.exact != nil }
+
+// points returns the number of points of an exact evaluation.
+func (p *Problem) points() int {
+	if p.rows != nil {
+		return p.count
+	}
+	return len(p.exact.X) / p.class.Dim
+}
 
 // Weights returns the weights of the evaluation points of a trial, which sum to 1; nil where all
 // weigh the same. They are shared: do not write to them.
@@ -136,7 +183,7 @@ type Evaluation struct {
 // says that those of states before the final one of task predict count.
 func (p *Problem) Evaluation(t float64, test int, states bool) Evaluation {
 	switch {
-	case p.Exact() && (!states || len(p.exact.X)/p.class.Dim <= SmallSupport):
+	case p.Exact() && (!states || p.points() <= SmallSupport):
 		return Evaluation{Words: "exact"}
 	case p.Exact():
 		return Evaluation{Words: "exact", Least: FirstProbed}
@@ -174,8 +221,8 @@ func (p *Problem) Listed() bool { return p.Exact() || p.design != law.Fresh }
 // trial.
 func (p *Problem) Disguised() bool { return p.spec.Disguise }
 
-// Population returns the features of all rows of the data, row-major and scaled; nil for a law, and
-// for rows in disguise. They are shared: do not write to them.
+// Population returns the features of all rows of the data, row-major and scaled, in the order of the
+// table; nil for a law, and for rows in disguise. They are shared: do not write to them.
 func (p *Problem) Population() (x []float64, dim int) {
 	if p.rows == nil || p.Disguised() {
 		return nil, p.class.Dim
@@ -183,13 +230,38 @@ func (p *Problem) Population() (x []float64, dim int) {
 	return p.rows.X, p.class.Dim
 }
 
-// Rows returns the number of rows of the data; 0 for a law.
-func (p *Problem) Rows() int {
-	if p.rows == nil {
-		return 0
+// Table returns the rows of the data of OpenShared, without their labels, as an Arrow file with one
+// column "x" in memory. It is nil for a law, for rows in disguise, and after Open. It belongs to p.
+func (p *Problem) Table() *dataset.Memory {
+	if p.rows == nil || p.Disguised() {
+		return nil
 	}
-	return len(p.rows.Y)
+	return p.rows.Table()
 }
+
+// Places returns the place in the table of each row of the data; nil where that is the row's number.
+// They are shared: do not write to them.
+func (p *Problem) Places() []int32 {
+	if p.rows == nil {
+		return nil
+	}
+	return p.rows.At
+}
+
+// Labels returns the labels of the rows of the data, in the order of the file; nil for a law. They
+// are shared: do not write to them.
+func (p *Problem) Labels() []float64 {
+	if p.rows == nil {
+		return nil
+	}
+	return p.rows.Y
+}
+
+// Row returns the features of a row of the data. They are shared: do not write to them.
+func (p *Problem) Row(i int) []float64 { return p.rows.Row(i) }
+
+// Rows returns the number of rows of the data; 0 for a law.
+func (p *Problem) Rows() int { return p.count }
 
 // Pulled returns the number of rows of the data that lay beyond the stated scale, by their norm or
 // by any one value, and were pulled back to it; 0 for a law.
@@ -201,17 +273,7 @@ func (p *Problem) Pulled() int {
 }
 
 // Positive returns the number of rows of the data whose label is +1; 0 for a law.
-func (p *Problem) Positive() (count int) {
-	if p.rows == nil {
-		return 0
-	}
-	for _, y := range p.rows.Y {
-		if y > 0 {
-			count++
-		}
-	}
-	return count
-}
+func (p *Problem) Positive() int { return p.plus }
 
 // Floor returns the error that no learner can be promised to come below, however large its sample:
 // the rate of noise that hides the target, unless each point has so much weight that most of its
@@ -247,7 +309,14 @@ func (p *Problem) Best() (float64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("compute the least error on %s: %w", p.spec.Data.File, err)
 	}
-	best, err := class.Best(p.rows.X, p.rows.Y, nil)
+	rows, err := p.reopened()
+	if err != nil {
+		return 0, err
+	}
+	best, err := class.Best(rows.X, rows.Y, nil)
+	if rows != p.rows {
+		err = errors.Join(err, rows.Close())
+	}
 	if errors.Is(err, concept.ErrNoExactMethod) {
 		return 0, blame.Key("goal.above", "best: the least error of a %s on data has no exact method; "+
 			`set "goal.above: 0", which makes alpha an absolute error`, p.class.Name)
@@ -256,4 +325,14 @@ func (p *Problem) Best() (float64, error) {
 		return 0, fmt.Errorf("compute the least error on %s: %w", p.spec.Data.File, err)
 	}
 	return best, nil
+}
+
+// reopened returns the rows of the data in the order of the file, which it reads again after Close,
+// but for halfspaces, whose least error has no method.
+func (p *Problem) reopened() (*population.Rows, error) {
+	if len(p.rows.Y) > 0 && p.rows.At == nil || concept.ShapeOf(p.class.Name) == concept.Ball {
+		return p.rows, nil
+	}
+	data := *p.spec.Data
+	return population.ReadShared(&data, law.Spec(&p.spec, ""), nil)
 }

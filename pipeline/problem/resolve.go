@@ -32,9 +32,12 @@ func refuse(key, format string, a ...any) error { return blame.Key("problem."+ke
 // once and keep it; resolving again changes nothing. The error is an *Error; p may then be half
 // filled in.
 func Resolve(p *schemas.Problem) error {
-	_, err := resolve(p)
+	_, err := resolve(p, population.Read)
 	return err
 }
+
+// reader reads a population, as population.Read does.
+type reader func(d *schemas.Data, class concept.Spec) (*population.Rows, error)
 
 // contents is what a problem's file held.
 type contents struct {
@@ -42,8 +45,9 @@ type contents struct {
 	matrix string           // empty where the class is no matrix
 }
 
-// resolve does the work of Resolve, and returns what it has read of the problem's file.
-func resolve(p *schemas.Problem) (read contents, err error) {
+// resolve does the work of Resolve, and returns what it has read of the problem's file, data by means
+// of a given function.
+func resolve(p *schemas.Problem, data reader) (read contents, err error) {
 	if err := resolveClass(p); err != nil {
 		return read, err
 	}
@@ -54,7 +58,7 @@ func resolve(p *schemas.Problem) (read contents, err error) {
 		return read, err
 	}
 	if p.Data != nil {
-		read.rows, err = resolveData(p)
+		read.rows, err = resolveData(p, data)
 		return read, err
 	}
 	l := law.Lookup(p.Distribution)
@@ -239,7 +243,7 @@ func checkTest(p *schemas.Problem, exact bool) error {
 }
 
 // resolveData checks the keys of data, reads its file and fills in digest, format, features and d.
-func resolveData(p *schemas.Problem) (*population.Rows, error) {
+func resolveData(p *schemas.Problem, read reader) (*population.Rows, error) {
 	data := *p.Data
 	p.Data = &data
 	if p.Test != 0 {
@@ -251,7 +255,7 @@ func resolveData(p *schemas.Problem) (*population.Rows, error) {
 	if err := resolveSides(p, nil); err != nil {
 		return nil, err
 	}
-	rows, err := population.Read(&data, law.Spec(p, ""))
+	rows, err := read(&data, law.Spec(p, ""))
 	if err != nil || !concept.ShapeOf(p.Class).HasDim() {
 		return rows, err
 	}

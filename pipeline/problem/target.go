@@ -6,6 +6,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/problem/law"
+	"github.com/shatterlab/shatter/pipeline/problem/population"
 	"github.com/shatterlab/shatter/pipeline/wording"
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -87,7 +88,7 @@ func refuseTarget(p *schemas.Problem, whence string) error {
 // could be resolved.
 func Hypotheses(p schemas.Problem) ([]string, error) {
 	p.Target = ""
-	read, err := resolve(&p)
+	read, err := resolve(&p, population.Read)
 	if err != nil {
 		return nil, err
 	}

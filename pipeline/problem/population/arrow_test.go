@@ -286,7 +286,7 @@ func TestArrowReleases(t *testing.T) {
 	data := arrowFile(t, plain(), []int{2, 3}, ipc.WithZstd())
 	q := overData("halfspace", 0)
 	q.Data.Format = arrowFormat.name
-	tab := &table{spec: q.Data, memory: mem}
+	tab := &table{space: new(heap), spec: q.Data, memory: mem}
 	if err := tab.read(io.NewSectionReader(bytes.NewReader(data), 0, int64(len(data)))); err != nil || tab.rows != 5 {
 		t.Error(tab.rows, err)
 	}

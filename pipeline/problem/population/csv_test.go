@@ -251,6 +251,7 @@ func FuzzCSV(f *testing.F) {
 // fuzzTable reads bytes as a table: it must end in a *blame.Error, or in rows within the unit ball.
 func fuzzTable(t *testing.T, format string, data []byte, categorical, ordered bool) {
 	tab := &table{
+		space:  new(heap),
 		spec:   &schemas.Data{File: "data", Format: format, Label: "y", Positive: "p"},
 		memory: memory.NewGoAllocator(),
 	}

@@ -32,6 +32,7 @@ import (
 	"github.com/apache/arrow/go/v17/arrow/memory"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/dataset"
 	"github.com/shatterlab/shatter/pipeline/problem/blame"
 	"github.com/shatterlab/shatter/pipeline/wording"
 	"github.com/shatterlab/shatter/schemas"
@@ -42,25 +43,42 @@ const (
 	maxDim    = 1 << 20 // numbers of a row, and values of a categorical column
 )
 
-// Rows is a population. It is immutable: any number of goroutines may share it.
+// Rows is a population. It is immutable, but for Close: any number of goroutines may share it.
 type Rows struct {
-	X   []float64 // scaled, row-major
-	Y   []float64 // labels, -1 or +1
+	X   []float64 // scaled, row-major, in the order of the table
+	Y   []float64 // labels, -1 or +1, in the order of the file
 	Dim int       // numbers of a row
+
+	// At is the place of each row of the file in the table; nil: that of the file.
+	At []int32
 
 	// Pulled is the number of rows that lay beyond the stated scale, by their norm or by any one
 	// value, and were pulled back to it.
 	Pulled int
+
+	memory *dataset.Memory // of Share, where X lies
+}
+
+// Row returns the numbers of a row of the file.
+func (r *Rows) Row(i int) []float64 {
+	if r.At != nil {
+		i = int(r.At[i])
+	}
+	return r.X[i*r.Dim : (i+1)*r.Dim : (i+1)*r.Dim]
 }
 
 // Read checks what d states, reads its file, and fills in digest, format and features. class is the
 // class of the problem; its Dim does not matter. The error is a *blame.Error.
-func Read(d *schemas.Data, class concept.Spec) (*Rows, error) {
+func Read(d *schemas.Data, class concept.Spec) (*Rows, error) { return readInto(d, class, new(heap)) }
+
+// readInto reads a population, its features into a space.
+func readInto(d *schemas.Data, class concept.Spec, to space) (*Rows, error) {
 	if err := checkData(d, class); err != nil {
 		return nil, err
 	}
 	t := &table{
 		spec:   d,
+		space:  to,
 		side:   concept.Side(class),
 		single: concept.ShapeOf(class.Name) == concept.Scalar,
 		memory: memory.NewGoAllocator(),

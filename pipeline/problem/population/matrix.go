@@ -21,7 +21,7 @@ func ReadMatrix(m *schemas.Matrix, domain uint64) (labels string, points int, er
 	if err := resolveFormat(&file); err != nil {
 		return "", 0, blameFile(err)
 	}
-	t := &table{spec: &file, side: 2, matrix: true, memory: memory.NewGoAllocator()}
+	t := &table{spec: &file, space: new(heap), side: 2, matrix: true, memory: memory.NewGoAllocator()}
 	if err := readFile(&file, t); err != nil {
 		return "", 0, blameFile(err)
 	}

@@ -20,7 +20,7 @@ func (s Sampler) Draw(r *rand.Rand, x, y []float64) {
 	d := s.Dim
 	for i := range y {
 		k := int(r.Uint64N(uint64(len(s.Y))))
-		copy(x[i*d:(i+1)*d], s.X[k*d:(k+1)*d])
+		copy(x[i*d:(i+1)*d], s.Row(k))
 		y[i] = s.Y[k]
 	}
 }

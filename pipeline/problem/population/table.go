@@ -28,6 +28,7 @@ type table struct {
 	rows  int
 	fixed bool // the number of rows of the batch being read is known
 
+	space   space              // where numbers lie
 	numbers []float64          // rows x len(spec.Features), row-major
 	codes   [][]int32          // the code of the value, by categorical column and row
 	values  []map[string]int32 // the code of each value, by categorical column
@@ -233,7 +234,9 @@ func (t *table) grow(rows int) error {
 	}
 	more := rows - t.rows
 	t.rows = rows
-	t.numbers = extend(t.numbers, more*len(t.spec.Features))
+	if err := t.resize(rows * len(t.spec.Features)); err != nil {
+		return err
+	}
 	t.y = extend(t.y, more)
 	for k := range t.codes {
 		t.codes[k] = extend(t.codes[k], more)
@@ -395,7 +398,7 @@ func (t *table) finish() (*Rows, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows := &Rows{X: x, Y: t.y, Dim: dim}
+	rows := &Rows{X: x, Y: slices.Clip(t.y), Dim: dim}
 	if t.side == 0 {
 		rows.Pulled = scaledTable{t}.scale(x, dim)
 	}
