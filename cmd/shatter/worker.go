@@ -26,6 +26,7 @@ func workerCommand() *cobra.Command {
 		files                      []string
 		drain                      time.Duration
 		until                      untilFlag
+		cacheSize                  = defaultCacheSize
 	)
 	c := &cobra.Command{
 		Use:   "worker --server URL",
@@ -63,6 +64,7 @@ interrupt finishes the jobs in work. Data files come by content; plugins of othe
 			return worker.Run(ctx, context.Background(), worker.Config{
 				Conn: conn, Slots: slots, Name: workerName(), Plugins: commands, Cache: cache, Log: log,
 				Build: version(), Until: until.Time, Drain: drain,
+				CacheSize: int64(cacheSize),
 			})
 		},
 	}
@@ -71,11 +73,13 @@ interrupt finishes the jobs in work. Data files come by content; plugins of othe
 	flags.StringVar(&credentials, "creds", "", "NATS credentials file")
 	flags.IntVar(&slots, "workers", runtime.NumCPU(), "plugin processes that work at the same time")
 	flags.StringArrayVar(&files, "plugin", nil, "plugin file of others (again for more)")
-	flags.StringVar(&cache, "cache", fileCache(), "folder for data files")
 	flags.DurationVar(&drain, "drain-timeout", 20*time.Second,
 		"time that jobs in work have after an interrupt; then they go back, and others run them again")
 	flags.Var(&until, "until", "when this worker's time is over (2h30m, or 2026-01-02T15:04:05Z): "+
 		"it takes no job that cannot end by then, and leaves")
+	flags.StringVar(&cache, "cache", fileCache(), "folder for data files, which the workers of this machine share")
+	flags.Var(&cacheSize, "cache-size", "size that files in the folder may have while nobody uses them; "+
+		"those used longest ago go first")
 	return c
 }
 
@@ -168,7 +172,8 @@ func startWorkers(
 		defer close(done)
 		failed = worker.Run(drain, context.WithoutCancel(ctx), worker.Config{
 			Conn: cfg.Conn, Slots: slots, Name: workerName(), Plugins: commands, Cache: fileCache(), Log: cfg.Log,
-			Build: version(),
+			Build:     version(),
+			CacheSize: int64(defaultCacheSize),
 		})
 	}()
 	cfg.Workers = done

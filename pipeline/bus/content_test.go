@@ -23,6 +23,7 @@ func someFile(t testing.TB, size int) (path, digest string) {
 }
 
 func TestFiles(t *testing.T) {
+	t.Parallel()
 	s := external(t)
 	coordinator, worker := s.dial(t, Options{}), s.dial(t, Options{})
 	for _, size := range []int{0, 1, partSize, 2*partSize + 1, 20 * partSize} {
@@ -112,6 +113,7 @@ func TestFileFetchedByMany(t *testing.T) {
 }
 
 func TestBadFiles(t *testing.T) {
+	t.Parallel()
 	s := external(t)
 	conn := s.dial(t, Options{})
 	path, digest := someFile(t, 3*partSize)

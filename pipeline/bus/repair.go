@@ -123,6 +123,8 @@ func (c *Conn) repair(ctx context.Context, digest string, h holding, damaged []i
 // there is nobody.
 func (c *Conn) ask(ctx context.Context, digest string, damaged []int64) error {
 	const tries, answer = 5, 5 * time.Second
+	const noneFor = 1500 * time.Millisecond // after a restart of the server they may be connecting just now
+	until := time.Now().Add(noneFor)
 	var text strings.Builder
 	for _, i := range damaged[:min(len(damaged), 10*batch)] { // the others in the next round
 		fmt.Fprintln(&text, i)
@@ -140,7 +142,13 @@ func (c *Conn) ask(ctx context.Context, digest string, damaged []int64) error {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case errors.Is(err, nats.ErrNoResponders):
-			return ErrNotStored
+			if time.Now().After(until) {
+				return ErrNotStored
+			}
+			select {
+			case <-time.After(noneFor / 10):
+			case <-ctx.Done():
+			}
 		case errors.Is(err, context.DeadlineExceeded): // the one who was asked is stuck or gone
 			if try++; try == tries {
 				return fmt.Errorf("%w: nobody answered", ErrNotStored)

@@ -1,0 +1,177 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/shatterlab/shatter/pipeline/problem"
+	"github.com/shatterlab/shatter/pipeline/testkit"
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// dataProblem returns a resolved problem over a CSV file of that many rows, which it gives to ps.
+func dataProblem(t *testing.T, ps *populations, rows int) (trial.Key, schemas.Problem) {
+	t.Helper()
+	path := testkit.WriteFile(t, fmt.Sprintf("data%d.csv", rows), testkit.CSV(rows))
+	p := schemas.Problem{Class: "halfspace", Data: &schemas.Data{
+		File: path, Label: "y", Positive: "p", Scale: schemas.Scale{Norm: 1},
+	}}
+	if err := problem.Resolve(&p); err != nil {
+		t.Fatal(err)
+	}
+	ps.Files[p.Data.Digest] = path
+	return trial.Key{byte(rows)}, p
+}
+
+// tables returns the number of shared tables that this process has open.
+func tables(t *testing.T) (count int) {
+	t.Helper()
+	links, err := filepath.Glob("/proc/self/fd/*")
+	if err != nil || len(links) == 0 {
+		t.Skip("this system does not list open files")
+	}
+	for _, link := range links {
+		if to, _ := os.Readlink(link); strings.Contains(to, "shatter-dataset") {
+			count++
+		}
+	}
+	return count
+}
+
+// Of six data sets that were opened one after the other, those stay open that a job uses, and of the
+// others the most recent ones, as far as the memory allows.
+func TestSixDataSets(t *testing.T) {
+	ps := newPopulations(Config{Files: map[string]string{}})
+	defer ps.close()
+	before := tables(t)
+	var users []*population
+	for i := range 6 {
+		key, p := dataProblem(t, ps, 100+i)
+		pop, err := ps.get(t.Context(), key, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ps.most = 3*pop.bytes() + 100
+		if i > 0 {
+			ps.release(pop)
+		}
+		users = append(users, pop)
+	}
+	if n := tables(t) - before; n != 3 || len(ps.open) != 3 {
+		t.Errorf("%d tables and %d problems are open, want 3", n, len(ps.open))
+	}
+	if ps.open[trial.Key{100}] != users[0] || ps.open[trial.Key{104}] == nil || ps.open[trial.Key{105}] == nil {
+		t.Errorf("others than the one in use and the last two are open")
+	}
+	key, p := dataProblem(t, ps, 101) // it was closed
+	again, err := ps.get(t.Context(), key, p)
+	if err != nil || again == users[1] || again.Row(0) == nil {
+		t.Fatalf("the second one again: %v", err)
+	}
+	for _, pop := range ps.open {
+		pop.last = time.Now().Add(-2 * unusedFor)
+	}
+	ps.tidy()
+	if n := tables(t) - before; n != 2 {
+		t.Errorf("%d tables are open some time later, want the 2 in use", n)
+	}
+	ps.release(users[0])
+	ps.release(again)
+	ps.close()
+	if n := tables(t) - before; n != 0 {
+		t.Errorf("%d tables are open at the end", n)
+	}
+}
+
+// A file that does not come holds up those who need it, and nobody else; and what goes wrong with it
+// is a fault of this worker.
+func TestSlowFileBlocksNoOther(t *testing.T) {
+	ps := newPopulations(Config{Files: map[string]string{}})
+	defer ps.close()
+	key, slow := dataProblem(t, ps, 7)
+	pipe := filepath.Join(t.TempDir(), "pipe") // opening it blocks
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file := ps.Files[slow.Data.Digest]
+	ps.Files[slow.Data.Digest] = pipe
+	failed := make(chan error)
+	go func() {
+		_, err := ps.get(t.Context(), key, slow)
+		failed <- err
+	}()
+	for begun := false; !begun; time.Sleep(time.Millisecond) {
+		ps.mu.Lock()
+		begun = len(ps.open) == 1
+		ps.mu.Unlock()
+	}
+	other, p := dataProblem(t, ps, 8)
+	pop, err := ps.get(t.Context(), other, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ps.release(pop)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := ps.get(ctx, key, slow); !errors.Is(err, context.Canceled) {
+		t.Errorf("a job that is cancelled while it waits: %v", err)
+	}
+	end, err := os.OpenFile(pipe, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end.Close()
+	var fault *FaultError
+	if err := <-failed; !errors.As(err, &fault) || !strings.Contains(err.Error(), slow.Data.Digest[:12]) {
+		t.Errorf("error %v, want a fault that names the data", err)
+	}
+	ps.mu.Lock()
+	ps.Files[slow.Data.Digest] = file
+	ps.mu.Unlock()
+	if pop, err = ps.get(t.Context(), key, slow); err != nil {
+		t.Errorf("once the file is there: %v", err)
+	} else {
+		ps.release(pop)
+	}
+}
+
+// The processes of an idle slot let go of the memory of closed data; those of one that works do not.
+func TestIdleProcessesStop(t *testing.T) {
+	s := testSlot(t)
+	ps := s.w.populations
+	j := jobOf(t, s, "test/honest", problems(t)["data"], 3, 1)
+	runJob(t, s, j)
+	idle := func() int {
+		for _, pop := range ps.open {
+			pop.last = time.Now().Add(-2 * unusedFor)
+		}
+		ps.tidy()
+		ps.stopIdle()
+		return len(s.processes)
+	}
+	pop, err := ps.get(t.Context(), j.Cell.DataKey, j.Cell.Problem)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := idle(); n != 1 {
+		t.Errorf("%d processes while the data is in use, want 1", n)
+	}
+	ps.release(pop)
+	s.busy.Lock()
+	if n := idle(); n != 1 || len(ps.open) != 0 {
+		t.Errorf("%d processes of a slot that works, want 1; %d problems are open", n, len(ps.open))
+	}
+	s.busy.Unlock()
+	if n := idle(); n != 0 {
+		t.Errorf("%d processes of an idle slot, want 0", n)
+	}
+	runJob(t, s, j)
+}
