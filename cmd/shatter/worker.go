@@ -147,8 +147,10 @@ func connect(ctx context.Context, url string, o bus.Options) (*bus.Conn, func(),
 
 // publishFiles puts the data files of a sweep where workers find them, by content.
 func publishFiles(ctx context.Context, conn *bus.Conn, s *loadedSweep) error {
+	put := map[string]bool{"": true}
 	for _, cell := range s.Cells {
-		if file, digest := cell.Problem.File(); digest != "" {
+		if file, digest := cell.Problem.File(); !put[digest] {
+			put[digest] = true
 			if err := conn.PutFile(ctx, digest, file); err != nil {
 				return err
 			}
