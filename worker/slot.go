@@ -48,7 +48,7 @@ type processKey struct {
 
 // processKind is what two jobs must share to run in processes that differ in their memory at most.
 type processKind struct {
-	plugin, data string
+	plugin, data string // plugin: how it is started, which the built-in algorithms share
 	limits       trial.Limits
 	look         trial.Look // second looks and first runs never meet in a process
 }
@@ -74,6 +74,7 @@ func (s *slot) stopWhere(which func(processKind) bool) {
 // jobRun is a job while its trials are run, with what all of its sessions share.
 type jobRun struct {
 	*trial.Job
+	plugin host.Command // without limits
 	pop    *population
 	drawer *problem.Drawer
 	out    *outcomes
@@ -84,7 +85,7 @@ func (j *jobRun) newDrawer() *problem.Drawer { return j.pop.Drawer(j.Cell.Proble
 
 // kind returns the kind of process that runs the job.
 func (j *jobRun) kind() processKind {
-	k := processKind{plugin: j.Plugin, limits: j.Cell.Limits, look: j.Look}
+	k := processKind{plugin: fmt.Sprint(j.plugin.Path, j.plugin.Args, j.plugin.Env), limits: j.Cell.Limits, look: j.Look}
 	if j.Cell.Problem.Data != nil {
 		k.data = j.Cell.DataKey.String()
 	}
@@ -101,13 +102,17 @@ func (s *slot) run(ctx context.Context, leased *trial.Job) (*outcomes, error) {
 		s.watched = true
 	}
 	s.starting = 0
+	command, err := s.w.plugins.get(ctx, leased)
+	if err != nil {
+		return nil, err
+	}
 	pop, err := s.w.populations.get(ctx, leased.Cell.DataKey, leased.Cell.Problem)
 	if err != nil {
 		return nil, err
 	}
 	defer s.w.populations.release(pop)
 	leased.Cell.Public = pop.public // the one that travels has no class matrix
-	job := &jobRun{Job: leased, pop: pop, out: newOutcomes(leased)}
+	job := &jobRun{Job: leased, plugin: command, pop: pop, out: newOutcomes(leased)}
 	job.drawer = job.newDrawer()
 	most := job.Cell.SessionTrials(job.N)
 	if job.Look == trial.LookAlone {
@@ -220,7 +225,7 @@ func (s *slot) process(ctx context.Context, job *jobRun, memory int64) (*host.Pr
 	if len(s.processes) == processesPerSlot {
 		s.evict()
 	}
-	cmd := s.w.Plugins[job.Plugin]
+	cmd := job.plugin
 	cmd.Trial, cmd.Memory = job.Cell.Limits.Trial, job.Cell.Limits.Memory
 	cmd.SessionMemory, cmd.Dataset = memory, job.pop.rows
 	began := time.Now()

@@ -24,9 +24,10 @@ type Config struct {
 	Conn    *bus.Conn
 	Slots   int                     // number of jobs that run at the same time; 0: 1
 	Name    string                  // of this worker, in jobs, results and messages: no dots
-	Plugins map[string]host.Command // how to start a plugin, by its identity
+	Plugins map[string]host.Command // how to start a plugin that is here, by its identity
+	Allow   []string                // identities of plugins that may be fetched and started, or AllowAny
 	Files   map[string]string       // data files that are already here: path by SHA-256
-	Cache   string                  // folder for data files fetched from the bus; empty: nothing is fetched
+	Cache   string                  // folder for what is fetched from the bus; empty: nothing is fetched
 	Build   string                  // of this program, in words
 	Until   time.Time               // no job is begun that would end later; zero: never
 	Drain   time.Duration           // time that running jobs have once ctx has ended; 0: as long as they need
@@ -45,7 +46,7 @@ func Run(ctx, hard context.Context, c Config) error {
 	}
 	w := &worker{
 		Config: c, profile: trial.FloatProfile(), populations: newPopulations(c), shelf: newShelf(),
-		began: time.Now(), refusals: map[string]*fleet.Refusal{},
+		plugins: newPlugins(c), began: time.Now(), refusals: map[string]*fleet.Refusal{},
 	}
 	inbox, err := c.Conn.Listen(c.Name)
 	if err != nil {
@@ -79,6 +80,7 @@ type worker struct {
 	Config
 	profile     string // float profile of this machine
 	populations *populations
+	plugins     *plugins
 	shelf       *shelf
 	began       time.Time
 
@@ -161,12 +163,8 @@ func (w *worker) setLeaving() {
 func (w *worker) announce() {
 	a := fleet.Worker{
 		Name: w.Name, Began: w.began, Slots: w.Slots, Build: w.Build, Platform: runtime.GOOS + "/" + runtime.GOARCH,
-		Profile: w.profile, Until: w.Until,
+		Profile: w.profile, Until: w.Until, Plugins: w.plugins.here(), Allows: w.plugins.allows(),
 	}
-	for digest := range w.Plugins {
-		a.Plugins = append(a.Plugins, digest)
-	}
-	slices.Sort(a.Plugins)
 	a.Held, a.Seconds = w.shelf.list(time.Now())
 	w.mu.Lock()
 	a.Leaving = w.leaving
@@ -213,8 +211,12 @@ func (w *worker) work(ctx, hard context.Context, s *slot, h *held) {
 		w.handBack(h.Job, fleet.Why{Kind: fleet.Drain, Reason: "the worker left before the job had ended"})
 	case ctx.Err() != nil: // its leader does not need it
 	default:
+		kind := fleet.Fault
+		if w.cannot(h.trial) != "" { // as was found out only now
+			kind = fleet.Cannot
+		}
 		what := w.fault(h.trial, err)
-		w.handBack(h.Job, fleet.Why{Kind: fleet.Fault, What: what, Reason: firstLine(err)})
+		w.handBack(h.Job, fleet.Why{Kind: kind, What: what, Reason: firstLine(err)})
 	}
 }
 
@@ -265,13 +267,8 @@ func firstLine(err error) string {
 
 // cannot returns why this worker can never run a job; "" if it can.
 func (w *worker) cannot(job *trial.Job) string {
-	if _, ok := w.Plugins[job.Plugin]; !ok {
-		what := "this build of shatter"
-		if job.Cell.Plugin != "" {
-			what = "plugin " + job.Cell.Plugin
-		}
-		return fmt.Sprintf("%s (sha256 %.12s) is not here: start the worker from the same build, "+
-			"with --plugin for plugins of others", what, job.Plugin)
+	if err := w.plugins.cannot(job); err != nil {
+		return err.Error()
 	}
 	if most := job.Cell.SessionTrials(job.N); job.Count > int64(most) {
 		return fmt.Sprintf("it has %d trials, %d are the most for n = %d", job.Count, most, job.N)

@@ -85,7 +85,7 @@ func TestRecord(t *testing.T) {
 }
 
 func TestCannot(t *testing.T) {
-	w := &worker{Config: Config{Plugins: map[string]host.Command{"d": {}}}, profile: "here"}
+	w := &worker{plugins: newPlugins(Config{Plugins: map[string]host.Command{"d": {}}}), profile: "here"}
 	for name, test := range map[string]struct {
 		change func(*trial.Job)
 		want   string
@@ -93,7 +93,7 @@ func TestCannot(t *testing.T) {
 		"it can":          {func(*trial.Job) {}, ""},
 		"its own profile": {func(j *trial.Job) { j.Profile = "here" }, ""},
 		"another profile": {func(j *trial.Job) { j.Profile = "there" }, "there"},
-		"other built-in":  {func(j *trial.Job) { j.Plugin = "e" }, "this build"},
+		"other built-in":  {func(j *trial.Job) { j.Plugin = "e" }, "built-in"},
 		"other plugin":    {func(j *trial.Job) { j.Plugin, j.Cell.Plugin = "e", "/x" }, "/x"},
 		"too large":       {func(j *trial.Job) { j.Count = 1 << 30 }, "trials"},
 	} {

@@ -26,6 +26,7 @@ var layers = [][]string{
 		"pipeline/dataset",
 		"pipeline/disk",
 		"pipeline/numeric",
+		"pipeline/pluginfile",
 		"pipeline/wording",
 	},
 	{"pipeline/lp"},

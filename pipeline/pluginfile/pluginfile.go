@@ -1,0 +1,242 @@
+// Package pluginfile reads plugins as they lie on a disk: one executable file, or a set, which is a
+// folder with one file for each platform.
+//
+// It promises one identity for a plugin wherever it lies, made of content alone: the SHA-256 of the
+// file or, of a set, that of its list, a text with a line for each platform and the SHA-256 of the
+// platform's file. So whoever has the identity of a set can fetch its list by content, and then the
+// file for its own machine. The files of a set are taken for one plugin that gives the same outcomes
+// on every platform, which nothing here can see: float profiles and trials that are run again do.
+//
+// Start with Open. ParseList reads a list that was fetched.
+package pluginfile
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// Here is the platform of this machine.
+const Here = runtime.GOOS + "/" + runtime.GOARCH
+
+// platformName matches the names of a set's files, such as acme_linux_amd64 or linux-arm64.
+var platformName = regexp.MustCompile(`(?:^|[-_.])(linux|darwin)[-_](amd64|arm64)$`)
+
+// A Plugin is a plugin on this disk.
+type Plugin struct {
+	Path  string // of its file, or of the folder of a set
+	Set   bool
+	Files []File // by platform; of a plugin that is no set there is one
+}
+
+// A File is the file of a plugin for one platform.
+type File struct {
+	Platform string // such as "linux/amd64"; empty: it is no part of a set
+	Path     string
+	Digest   string // SHA-256 in hex; empty: it was not read
+}
+
+// Open looks at the plugin at path and reads no file yet. Its error says what is wrong with the
+// plugin, or that there is none.
+func Open(path string) (*Plugin, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case info.IsDir():
+		return openSet(path)
+	}
+	if err := checkFile(path, info); err != nil {
+		return nil, err
+	}
+	return &Plugin{Path: path, Files: []File{{Path: path}}}, nil
+}
+
+func checkFile(path string, info fs.FileInfo) error {
+	switch {
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%q is not a file", path)
+	case info.Mode()&0o111 == 0:
+		return fmt.Errorf("%q is not executable: chmod +x it", path)
+	}
+	return nil
+}
+
+// openSet looks at the folder of a set. Files that are not executable and have no platform's name
+// do not belong to it.
+func openSet(dir string) (*Plugin, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	p := &Plugin{Path: dir, Set: true}
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		info, err := os.Stat(path) // of what a link leads to
+		if err != nil {
+			return nil, err
+		}
+		name := platformName.FindStringSubmatch(e.Name())
+		if info.IsDir() || name == nil && info.Mode()&0o111 == 0 {
+			continue
+		}
+		if name == nil {
+			return nil, fmt.Errorf("%q is the folder of a plugin for several platforms, and its file %q is for none: "+
+				"name it like %s_linux_amd64, or move it away", dir, e.Name(), filepath.Base(dir))
+		}
+		f := File{Platform: name[1] + "/" + name[2], Path: path}
+		if err := cmp.Or(checkFile(path, info), f.checkFormat()); err != nil {
+			return nil, err
+		}
+		p.Files = append(p.Files, f)
+	}
+	slices.SortFunc(p.Files, func(a, b File) int { return cmp.Compare(a.Platform, b.Platform) })
+	for i := 1; i < len(p.Files); i++ {
+		if a, b := p.Files[i-1], p.Files[i]; a.Platform == b.Platform {
+			return nil, fmt.Errorf("%q and %q are both for %s: a plugin has one file for a platform",
+				a.Path, b.Path, a.Platform)
+		}
+	}
+	if len(p.Files) == 0 {
+		return nil, fmt.Errorf("%q is a folder without a file of a plugin, which is named like %s_linux_amd64",
+			dir, filepath.Base(dir))
+	}
+	return p, nil
+}
+
+// checkFormat returns an error if the file is a program for another platform than its own.
+func (f File) checkFormat() error {
+	is, err := Platform(f.Path)
+	if err == nil && is != "" && is != f.Platform {
+		err = fmt.Errorf("%q is a program for %s: its name says %s", f.Path, is, f.Platform)
+	}
+	return err
+}
+
+// Here returns the path of the file for this machine.
+func (p *Plugin) Here() (string, error) {
+	f, err := find(p.Files, Here)
+	if err != nil {
+		return "", fmt.Errorf("plugin %q: %w", p.Path, err)
+	}
+	return f.Path, nil
+}
+
+// A PlatformError reports that a plugin has no file for a platform.
+type PlatformError struct {
+	Want string   // the platform
+	Has  []string // the plugin's
+}
+
+func (e *PlatformError) Error() string {
+	return fmt.Sprintf("it has files for %s, and this machine is %s", strings.Join(e.Has, ", "), e.Want)
+}
+
+// find returns the file for a platform, or a *PlatformError.
+func find(files []File, platform string) (File, error) {
+	e := &PlatformError{Want: platform}
+	for _, f := range files {
+		if f.Platform == platform || f.Platform == "" {
+			return f, nil
+		}
+		e.Has = append(e.Has, f.Platform)
+	}
+	return File{}, e
+}
+
+// Digest reads the plugin's files and returns its identity, in hex. It sets the digests of Files.
+func (p *Plugin) Digest() (string, error) {
+	for i, f := range p.Files {
+		var err error
+		if p.Files[i].Digest, err = Sum(f.Path); err != nil {
+			return "", err
+		}
+	}
+	if !p.Set {
+		return p.Files[0].Digest, nil
+	}
+	sum := sha256.Sum256(p.List())
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// Sum returns the SHA-256 of a file in hex.
+func Sum(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("digest of plugin: %w", err)
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", fmt.Errorf("digest of plugin %q: %w", path, err)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// A list begins with listHead, and has a line "platform SHA-256" for each file in the order of the
+// platforms. No program begins so.
+const (
+	listHead    = "shatter plugin set 1\n"
+	longestList = 4 << 10
+)
+
+// List returns the list of a set whose Digest was read.
+func (p *Plugin) List() []byte {
+	list := []byte(listHead)
+	for _, f := range p.Files {
+		list = fmt.Appendf(list, "%s %s\n", f.Platform, f.Digest)
+	}
+	return list
+}
+
+// ReadList reads the list of a set from a file with content that was fetched. It returns nil if the
+// file is something else: the plugin itself.
+func ReadList(path string) ([]File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, longestList+1))
+	if err != nil {
+		return nil, err
+	}
+	if !bytes.HasPrefix(text, []byte(listHead)) {
+		return nil, nil
+	}
+	return parseList(text)
+}
+
+// FileHere returns the file for this machine among those of a list, or a *PlatformError.
+func FileHere(list []File) (File, error) { return find(list, Here) }
+
+var listLine = regexp.MustCompile(`^((?:linux|darwin)/(?:amd64|arm64)) ([0-9a-f]{64})$`)
+
+func parseList(text []byte) (files []File, err error) {
+	if len(text) > longestList || !bytes.HasSuffix(text, []byte("\n")) {
+		return nil, errors.New("list of a plugin's platforms: it is damaged")
+	}
+	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+	for _, line := range lines[1:] {
+		m := listLine.FindStringSubmatch(line)
+		if m == nil || len(files) > 0 && files[len(files)-1].Platform >= m[1] {
+			return nil, fmt.Errorf("list of a plugin's platforms: the line %.100q is wrong", line)
+		}
+		files = append(files, File{Platform: m[1], Digest: m[2]})
+	}
+	if len(files) == 0 {
+		return nil, errors.New("list of a plugin's platforms: it is empty")
+	}
+	return files, nil
+}

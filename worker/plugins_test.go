@@ -1,0 +1,235 @@
+package worker
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/pluginfile"
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/plugins/host"
+)
+
+// dial returns a connection to a server of its own.
+func dial(t *testing.T) *bus.Conn {
+	t.Helper()
+	s, err := server.NewServer(&server.Options{
+		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	conn, err := bus.Dial(t.Context(), s.ClientURL(), bus.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	return conn
+}
+
+// put writes a file, puts it on the server and returns its digest.
+func put(t *testing.T, conn *bus.Conn, text string) (digest string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	digest = fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
+	if err := conn.PutFile(t.Context(), digest, path); err != nil {
+		t.Fatal(err)
+	}
+	return digest
+}
+
+// of returns a job of a third party's plugin.
+func of(digest string) *trial.Job {
+	return &trial.Job{Plugin: digest, Cell: &trial.Cell{Plugin: "/there/acme"}}
+}
+
+const script = "#!/bin/sh\nexit 7\n"
+
+// A plugin is fetched once however many slots ask for it, is executable and nothing else, and is
+// fetched again when its copy was changed, whether that happened before this worker began or later.
+func TestFetchesPlugins(t *testing.T) {
+	t.Parallel()
+	conn, cache := dial(t), t.TempDir()
+	digest := put(t, conn, script)
+	copied := filepath.Join(cache, "plugins", digest)
+	damage := func() {
+		t.Helper()
+		if err := errors.Join(os.Remove(copied), os.WriteFile(copied, []byte("#!/bin/sh\nexit 8\n"), 0o500)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, allow := range []string{AllowAny, digest} {
+		ps := newPlugins(Config{Conn: conn, Cache: cache, Allow: []string{"x", allow}})
+		var fetches atomic.Int64
+		fetch := ps.fetch
+		ps.fetch = func(ctx context.Context, digest, dir string) (string, error) {
+			fetches.Add(1)
+			return fetch(ctx, digest, dir)
+		}
+		get := func(want int64) {
+			t.Helper()
+			fetches.Store(0)
+			var slots sync.WaitGroup
+			for range 8 {
+				slots.Go(func() {
+					if c, err := ps.get(t.Context(), of(digest)); err != nil || c.Path != copied {
+						t.Errorf("%+v, %v", c, err)
+					}
+				})
+			}
+			slots.Wait()
+			if got, err := os.ReadFile(copied); err != nil || string(got) != script || fetches.Load() != want {
+				t.Errorf("%d fetches, want %d: %q, %v", fetches.Load(), want, got, err)
+			}
+		}
+		if len(ps.here()) != 0 {
+			t.Errorf("%v is here before it was fetched", ps.here())
+		}
+		if allow == AllowAny {
+			get(1)
+		} else {
+			get(2) // the last round has left a damaged copy
+		}
+		get(0)
+		damage()
+		get(2)
+		if err := os.Remove(copied); err != nil {
+			t.Fatal(err)
+		}
+		get(1)
+		if info, err := os.Stat(copied); err != nil || info.Mode() != 0o500 {
+			t.Errorf("mode %v, %v", info.Mode(), err)
+		}
+		if d := cmp.Diff([]string{digest}, ps.here()); d != "" {
+			t.Error(d)
+		}
+		damage()
+	}
+}
+
+// Of a set, the file for this machine is fetched and nothing else.
+func TestFetchesSets(t *testing.T) {
+	t.Parallel()
+	conn, cache, other := dial(t), t.TempDir(), strings.Repeat("0", 64)
+	mine := put(t, conn, script)
+	arch := map[string]string{"amd64": "arm64", "arm64": "amd64"}[runtime.GOARCH]
+	lines := []string{runtime.GOOS + "/amd64 " + mine, runtime.GOOS + "/arm64 " + other}
+	if arch == "amd64" {
+		lines = []string{runtime.GOOS + "/amd64 " + other, runtime.GOOS + "/arm64 " + mine}
+	}
+	const head = "shatter plugin set 1\n"
+	set := put(t, conn, head+strings.Join(lines, "\n")+"\n")
+	ps := newPlugins(Config{Conn: conn, Cache: cache, Allow: []string{set}})
+	if c, err := ps.get(t.Context(), of(set)); err != nil || c.Path != filepath.Join(cache, "plugins", mine) {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if d := cmp.Diff([]string{set}, ps.here()); d != "" {
+		t.Error(d)
+	}
+	ps.allow = []string{AllowAny}
+	const elf = "\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xf3\x00\x01\x00\x00\x00"
+	for text, want := range map[string]string{
+		head + runtime.GOOS + "/" + arch + " " + other + "\n": "it has files for " + runtime.GOOS + "/" + arch +
+			", and this machine is " + pluginfile.Here,
+		elf + strings.Repeat("\x00", 40): "it has files for linux/EM_RISCV, and this machine is ",
+		head:                             "is empty",
+		head + "mine\n":                  `the line "mine" is wrong`,
+	} {
+		digest := put(t, conn, text)
+		_, err := ps.get(t.Context(), of(digest))
+		reason := PluginNotFetched
+		if strings.Contains(want, "machine") {
+			reason = PluginOtherPlatform
+		}
+		var e *PluginError
+		if !errors.As(err, &e) || e.Reason != reason || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s: %s", text, err, reason, want)
+		}
+	}
+}
+
+// A plugin that is not here and may not be fetched is refused with the remedy, and nothing is asked of
+// the server.
+func TestRefusesPlugins(t *testing.T) {
+	t.Parallel()
+	digest := strings.Repeat("ab", 32)
+	builtin := &trial.Job{Plugin: digest, Cell: &trial.Cell{Algorithm: "baseline/erm"}}
+	given := map[string]host.Command{"given": {Path: "/here"}}
+	for name, test := range map[string]struct {
+		config Config
+		job    *trial.Job
+		reason string
+		want   string
+	}{
+		"given":       {Config{}, of("given"), "", ""},
+		"not allowed": {Config{Cache: "/c", Allow: []string{"x"}}, of(digest), PluginNotAllowed, "--allow-plugins " + digest},
+		"built in":    {Config{Cache: "/c", Allow: []string{AllowAny}}, builtin, PluginNotHere, "the built-in baseline/erm"},
+		"no cache":    {Config{Allow: []string{AllowAny}}, of(digest), PluginNotHere, "plugin /there/acme (sha256 abab"},
+	} {
+		test.config.Plugins, test.config.Conn = given, new(bus.Conn)
+		ps := newPlugins(test.config)
+		_, err := ps.get(t.Context(), test.job)
+		var e *PluginError
+		if errors.As(err, &e) != (test.reason != "") ||
+			e != nil && (e.Reason != test.reason || !strings.Contains(err.Error(), test.want)) {
+			t.Errorf("%s: %v, want %s: %s", name, err, test.reason, test.want)
+		}
+	}
+}
+
+// A plugin that is not on the server, and a slot that is stopped while it waits, leave nothing behind.
+func TestMissingPlugin(t *testing.T) {
+	t.Parallel()
+	conn := dial(t)
+	ps := newPlugins(Config{Conn: conn, Cache: t.TempDir(), Allow: []string{AllowAny}})
+	digest := fmt.Sprintf("%x", sha256.Sum256([]byte(script)))
+	_, err := ps.get(t.Context(), of(digest))
+	var e *PluginError
+	if !errors.As(err, &e) || e.Reason != PluginNotFetched || !strings.Contains(err.Error(), "not on the server") {
+		t.Errorf("%v", err)
+	}
+	fetch, asked, ctx := ps.fetch, make(chan struct{}), t.Context()
+	first, cancel := context.WithCancel(ctx)
+	ps.fetch = func(ctx context.Context, _, _ string) (string, error) {
+		close(asked)
+		<-ctx.Done()
+		return "", ctx.Err()
+	}
+	stopped := make(chan error)
+	go func() {
+		_, err := ps.get(first, of(digest))
+		stopped <- err
+	}()
+	<-asked
+	second, end := context.WithCancel(ctx)
+	end()
+	if _, err := ps.get(second, of(digest)); !errors.Is(err, context.Canceled) {
+		t.Errorf("a slot that waits: %v", err)
+	}
+	cancel()
+	if err := <-stopped; !errors.Is(err, context.Canceled) {
+		t.Errorf("a slot that fetches: %v", err)
+	}
+	ps.fetch = fetch
+	put(t, conn, script)
+	if _, err := ps.get(ctx, of(digest)); err != nil {
+		t.Error(err)
+	}
+}
