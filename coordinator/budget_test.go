@@ -183,7 +183,7 @@ func calibrated(t *testing.T) *Prediction {
 	t.Helper()
 	c := Config{
 		Folder: claim(t, t.TempDir(), testPlan(t), folder.Mode{}), Slots: 1, Algorithms: oracle{},
-		Digests: map[string]string{"": "one"}, Healing: 20 * time.Millisecond,
+		Digests: madeBy("one"), Healing: 20 * time.Millisecond,
 	}
 	startFake(t, t.Context(), &c, honest)
 	p, err := Calibrate(t.Context(), c, 2)

@@ -34,7 +34,7 @@ type cacheUse struct {
 	seed   trial.SweepSeed
 }
 
-// load takes outcomes that the ledger lacks from the cache into it: those of today's plugin file
+// load takes outcomes that the ledger lacks from the cache into it: those of today's code
 // under the float profile. A cell that is done needs none.
 func (u cacheUse) load(ctx context.Context, profile string) error {
 	in := u.intake
@@ -59,7 +59,7 @@ func (u cacheUse) load(ctx context.Context, profile string) error {
 		}
 		before := in.tally.served
 		for _, b := range batches {
-			if b.Digest == in.files.today[c.Plugin] && b.Profile == profile && slices.Equal(b.Metrics, c.Metrics) {
+			if b.Digest == in.files.today[c.Code()] && b.Profile == profile && slices.Equal(b.Metrics, c.Metrics) {
 				if err := u.serve(c, b); err != nil {
 					return err
 				}
@@ -149,7 +149,7 @@ type Explanation struct {
 }
 
 // ExplainCache describes for each cell of a plan what the cache can serve to a run on this machine,
-// whose plugin files have these digests by path.
+// whose plugins and built-in algorithms have these digests: see Config.
 func ExplainCache(plan *plan.Plan, digests map[string]string, cache *cache.Cache) ([]Explanation, error) {
 	var all []Explanation
 	for i, pc := range plan.Cells {
@@ -157,7 +157,7 @@ func ExplainCache(plan *plan.Plan, digests map[string]string, cache *cache.Cache
 		if err != nil {
 			return nil, err
 		}
-		e, err := explain(c, cache, plan.Seed, digests[c.Plugin])
+		e, err := explain(c, cache, plan.Seed, digests[c.Code()])
 		if err != nil {
 			return nil, err
 		}
@@ -178,7 +178,7 @@ func explain(c *cell, cache *cache.Cache, seed trial.SweepSeed, digest string) (
 		why.add(int64(len(b.Repetition))-rows, "of sample sizes or repetitions that the sweep does not have")
 		switch {
 		case b.Digest != digest:
-			why.add(rows, fmt.Sprintf("by another plugin file (SHA-256 %.12s, now it is %.12s)", b.Digest, digest))
+			why.add(rows, fmt.Sprintf("by other code (SHA-256 %.12s, now it is %.12s)", b.Digest, digest))
 		case b.Profile != here:
 			why.add(rows, fmt.Sprintf("under the float profile %s (here it is %s)", b.Profile, here))
 		case !slices.Equal(b.Metrics, c.Metrics):

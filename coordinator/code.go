@@ -13,30 +13,29 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// CodeError reports that an algorithm's file has changed since the sweep began, and that it does
-// not give the recorded outcomes.
+// CodeError reports that an algorithm's code has changed since the sweep began, and that it does not
+// give the recorded outcomes.
 type CodeError struct {
 	Trial, Algorithm string
-	Old, New         string // digests of the plugin files
+	Old, New         string // digests of the plugin or built-in algorithm
 	Difference       string
 }
 
 func (e *CodeError) Error() string {
 	return fmt.Sprintf("trial %s of %s comes out differently than recorded (%s): "+
-		"the plugin file has changed from %.12s to %.12s; "+
-		"run again with --redo to drop the outcomes of the old file, or with --fresh to set the folder aside",
+		"its code has changed from sha256 %.12s to %.12s; "+
+		"run again with --redo to drop the outcomes of the old code, or with --fresh to set the folder aside",
 		e.Trial, e.Algorithm, e.Difference, e.Old, e.New)
 }
 
-// A changed plugin file has to reproduce one of recheckShare recorded trials of each algorithm, and
+// Changed code has to reproduce one of recheckShare recorded trials of each algorithm, and
 // recheckLeast at least.
 const (
 	recheckShare = 100
 	recheckLeast = 20
 )
 
-// checkCode compares outcomes that other plugin files have made with what today's make of the same
-// trials, before anything new is run. With Folder.Redo they were dropped instead.
+// checkCode compares outcomes that other code has made with what today's makes of the same trials, before anything new is run. With Folder.Redo they were dropped instead.
 func (r *run) checkCode(ctx context.Context) error {
 	sample, compared, err := sampleForeign(r.grid, r.intake.ledger, r.intake.files, r.Folder.Plan.Seed)
 	if err != nil {
@@ -48,7 +47,7 @@ func (r *run) checkCode(ctx context.Context) error {
 		}
 	}
 	if len(sample) > 0 {
-		r.journal.note(fmt.Sprintf("plugin files have changed: %d recorded trials are run again and compared", len(sample)))
+		r.journal.note(fmt.Sprintf("algorithms have changed: %d recorded trials are run again and compared", len(sample)))
 		if err := r.compare(ctx, sample); err != nil {
 			return err
 		}
@@ -94,12 +93,12 @@ func (r *run) compare(ctx context.Context, sample []recorded) error {
 	})
 }
 
-// sampleForeign draws, per algorithm and under the sweep's seed, trials that other plugin files
-// have made. compared maps the digests of these files to those of today's that take their place.
+// sampleForeign draws, per algorithm and under the sweep's seed, trials that other code has made.
+// compared lists the digests of that code by the digest of today's that takes its place.
 func sampleForeign(g *grid, l *ledger.Ledger, files pluginFiles, seed trial.SweepSeed) (
-	sample []recorded, compared map[string]string, err error,
+	sample []recorded, compared map[string][]string, err error,
 ) {
-	drawn, compared := map[string]*reservoir{}, map[string]string{}
+	drawn, compared := map[string]*reservoir{}, map[string][]string{}
 	for _, o := range l.Origins() {
 		c, ok := g.byKey[o.Cell]
 		if !ok || !files.foreign(c, o.Digest) {
@@ -109,7 +108,8 @@ func sampleForeign(g *grid, l *ledger.Ledger, files pluginFiles, seed trial.Swee
 			drawn[c.As] = &reservoir{}
 		}
 		drawn[c.As].total += o.Outcomes
-		compared[o.Digest] = files.today[c.Plugin]
+		today := files.today[c.Code()]
+		compared[today] = append(compared[today], o.Digest)
 	}
 	rng := seed.Rand(trial.DrawCode)
 	for _, c := range g.cells {
@@ -134,7 +134,7 @@ func sampleForeign(g *grid, l *ledger.Ledger, files pluginFiles, seed trial.Swee
 	return sample, compared, nil
 }
 
-// dropForeign removes from the ledger what other plugin files have made.
+// dropForeign removes from the ledger what other code has made.
 func dropForeign(g *grid, l *ledger.Ledger, files pluginFiles) error {
 	foreign := func(key trial.Key, digest string) bool {
 		c, ok := g.byKey[key]

@@ -27,7 +27,7 @@ type Config struct {
 	Speculate  float64           // seconds of guesses for each second of trials, on workers that others share
 	Slots      int               // that will work at the same time, as far as is known; 0: 1
 	Algorithms plan.Algorithms   // asked about sample sizes
-	Digests    map[string]string // SHA-256 of each plugin file by its path; the built-in one under ""
+	Digests    map[string]string // identities of plugins and built-in algorithms, by trial.Cell.Code
 	Workers    <-chan struct{}   // closed when the workers of this process have ended; nil: there are none
 	Progress   func(Progress)    // called about five times a second; nil: never
 	Log        *slog.Logger      // nil: silent

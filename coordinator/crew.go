@@ -73,7 +73,7 @@ const perSlot = 2
 type crew struct {
 	queue    *bus.Queue
 	lead     bus.Lead
-	digests  map[string]string // of plugin files by path
+	digests  map[string]string // see Config
 	journal  *journal
 	priority int
 	weight   float64
@@ -389,9 +389,9 @@ func (w *crew) send(ctx context.Context, c cargo) (bool, error) {
 	if job == nil {
 		return true, nil
 	}
-	job.Plugin = w.digests[job.Cell.Plugin]
+	job.Plugin = w.digests[job.Cell.Code()]
 	need := fleet.Need{
-		Plugin: job.Plugin, Name: job.Cell.Plugin, Profile: job.Profile, Seconds: job.Seconds,
+		Plugin: job.Plugin, Name: job.Cell.Plugin, Travels: true, Profile: job.Profile, Seconds: job.Seconds,
 		What: job.Subject(),
 	}
 	m := w.choose(need, way.avoid, now)

@@ -16,17 +16,17 @@ import (
 // fsyncBytes is the size of results that are made durable at once, without waiting for fsyncEvery.
 const fsyncBytes = 4 << 20
 
-// pluginFiles knows which plugin files may have made the outcomes of a sweep.
+// pluginFiles knows which plugins and built-in algorithms may have made the outcomes of a sweep.
 type pluginFiles struct {
-	today  map[string]string // digest by path
+	today  map[string]string // see Config.Digests
 	folder *folder.Folder
 }
 
-// foreign reports whether a plugin file that made outcomes of a cell is not today's and was not
-// compared with it.
+// foreign reports whether what made outcomes of a cell is not today's plugin or built-in algorithm
+// and was not compared with it.
 func (p pluginFiles) foreign(c *cell, digest string) bool {
-	today := p.today[c.Plugin]
-	return digest != today && p.folder.ComparedWith(digest) != today
+	today := p.today[c.Code()]
+	return digest != today && !p.folder.Compared(digest, today)
 }
 
 // intake takes in outcomes: it checks result messages, records them in the ledger and feeds their
@@ -131,7 +131,7 @@ func (in *intake) cellOf(b *ledger.Batch) (c *cell, reason string) {
 	case !slices.Equal(b.Metrics, c.Metrics):
 		return nil, fmt.Sprintf("it has the metrics %q, the algorithm declares %q", b.Metrics, c.Metrics)
 	case in.files.foreign(c, b.Digest):
-		return nil, fmt.Sprintf("worker %q made it with another plugin file, sha256 %.12s", b.Worker, b.Digest)
+		return nil, fmt.Sprintf("worker %q made it with other code, sha256 %.12s", b.Worker, b.Digest)
 	case profile != "" && profile != b.Profile:
 		return nil, fmt.Sprintf("worker %q has the float profile %s, the sweep's is %s: their last bits may differ",
 			b.Worker, b.Profile, profile)

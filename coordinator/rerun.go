@@ -161,7 +161,7 @@ func (x *rerun) accept(m *bus.Message) error {
 func (x *rerun) useRows(e *errand, b *ledger.Batch) error {
 	r, ok := e.cargo.(*rerunBlock)
 	if !ok || b.Sweep != x.crew.lead.Sweep || b.Profile != x.profile || b.Cell != r.cell.Key || b.N != r.n ||
-		b.Digest != x.crew.digests[r.cell.Plugin] {
+		b.Digest != x.crew.digests[r.cell.Code()] {
 		return nil
 	}
 	for row, rep := range b.Repetition {

@@ -332,17 +332,24 @@ func (r *run) describe(before schemas.Manifest) schemas.Manifest {
 	}
 }
 
-// manifestPlugins lists every plugin file that has made outcomes, and those that would have.
+// manifestPlugins lists every plugin and built-in algorithm that has made outcomes, and those that
+// would have.
 func (r *run) manifestPlugins() (list []schemas.ManifestPlugin) {
-	files, counts := map[string]string{}, map[string]int64{}
-	for file, digest := range r.Digests {
-		files[digest], counts[digest] = file, 0
+	known, counts := map[string]schemas.ManifestPlugin{}, map[string]int64{}
+	for _, c := range r.grid.cells {
+		digest := r.Digests[c.Code()]
+		known[digest], counts[digest] = schemas.ManifestPlugin{File: c.Plugin}, 0
+		if c.Plugin == "" {
+			known[digest] = schemas.ManifestPlugin{BuiltIn: c.Algorithm}
+		}
 	}
 	for _, o := range r.intake.ledger.Origins() {
 		counts[o.Digest] += o.Outcomes
 	}
 	for digest, n := range counts {
-		list = append(list, schemas.ManifestPlugin{File: files[digest], Digest: digest, Outcomes: n})
+		p := known[digest]
+		p.Digest, p.Outcomes = digest, n
+		list = append(list, p)
 	}
 	slices.SortFunc(list, func(a, b schemas.ManifestPlugin) int {
 		return cmp.Or(cmp.Compare(b.Outcomes, a.Outcomes), cmp.Compare(a.Digest, b.Digest))

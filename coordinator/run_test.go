@@ -99,7 +99,7 @@ type fake struct {
 	t      *testing.T
 	conn   *bus.Conn
 	script script
-	digest string // of the plugin file that it has
+	codes  []string // identities of the algorithms that it has
 
 	profile string // float profile that it announces
 
@@ -237,7 +237,7 @@ func (f *fake) work(message bus.Job) {
 func (f *fake) announce() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	w := fleet.Worker{Name: "fake", Slots: 2, Profile: f.profile, Plugins: []string{f.digest}}
+	w := fleet.Worker{Name: "fake", Slots: 2, Profile: f.profile, Plugins: f.codes}
 	for id, h := range f.held {
 		w.Held = append(w.Held, fleet.Held{Sweep: h.job.Sweep, Epoch: h.job.Epoch, ID: id})
 	}
@@ -291,7 +291,7 @@ func startFake(t *testing.T, ctx context.Context, c *Config, script script) (f *
 	}
 	f = &fake{
 		t: t, conn: c.Conn, script: script, rng: rand.New(rand.NewPCG(1, 1)), once: map[string]bool{},
-		digest: c.Digests[""], profile: trial.FloatProfile(), held: map[string]*heldBack{},
+		codes: slices.Collect(maps.Values(c.Digests)), profile: trial.FloatProfile(), held: map[string]*heldBack{},
 	}
 	working, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
@@ -330,7 +330,7 @@ func (s setup) run(t *testing.T, ctx context.Context) (*Summary, *fake, error) {
 	}
 	cfg := Config{
 		Folder: claim(t, s.dir, s.plan, s.mode), Slots: 2, Algorithms: oracle{},
-		Digests: map[string]string{"": cmp.Or(s.digest, "one")},
+		Digests: madeBy(cmp.Or(s.digest, "one")),
 		Healing: 20 * time.Millisecond,
 	}
 	defer cfg.Folder.Close()
@@ -351,6 +351,11 @@ func (s setup) run(t *testing.T, ctx context.Context) (*Summary, *fake, error) {
 		t.Fatal("the run hangs")
 	}
 	return summary, f, err
+}
+
+// madeBy returns the digest for all algorithms of testPlan.
+func madeBy(digest string) map[string]string {
+	return map[string]string{"plain": digest, "picky": digest, "sour": digest}
 }
 
 // reference returns the digest of an undisturbed run.

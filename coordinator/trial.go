@@ -92,7 +92,7 @@ type Outcome struct {
 	Metrics map[string]float64 `json:"metrics"`           // those that were reported
 	Seconds *float64           `json:"seconds,omitempty"` // only where the trial was run alone
 	Worker  string             `json:"worker"`
-	Digest  string             `json:"digest"` // SHA-256 of the plugin file
+	Digest  string             `json:"digest"` // of the plugin or built-in algorithm
 	Profile string             `json:"profile"`
 }
 

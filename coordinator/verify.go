@@ -158,23 +158,19 @@ func (t *Tables) addDamage(report *ledger.Report, m schemas.Manifest) {
 	}
 }
 
-// otherPlugins lists the plugin files other than today's whose outcomes enter the result. Digests
-// are today's by path.
+// otherPlugins lists the plugins and built-in algorithms other than today's whose outcomes enter the
+// result. Digests are today's: see Config.
 func otherPlugins(g *grid, l *ledger.Ledger, digests map[string]string) (lines []string) {
-	type change struct{ file, was, is string }
+	type change struct{ code, was, is string }
 	counts := map[change]int64{}
 	for _, o := range l.Origins() {
-		if c, ok := g.byKey[o.Cell]; ok && o.Digest != digests[c.Plugin] {
-			counts[change{c.Plugin, o.Digest, digests[c.Plugin]}] += o.Outcomes
+		if c, ok := g.byKey[o.Cell]; ok && o.Digest != digests[c.Code()] {
+			counts[change{c.Code(), o.Digest, digests[c.Code()]}] += o.Outcomes
 		}
 	}
 	for x, n := range counts {
-		file := "this shatter"
-		if x.file != "" {
-			file = fmt.Sprintf("plugin %q", x.file)
-		}
-		lines = append(lines, fmt.Sprintf("%d outcomes were made by another file of %s: SHA-256 %.12s, now it is %.12s",
-			n, file, x.was, x.is))
+		lines = append(lines, fmt.Sprintf("%d outcomes were made by other code of %s: SHA-256 %.12s, now it is %.12s",
+			n, x.code, x.was, x.is))
 	}
 	slices.Sort(lines)
 	return lines

@@ -21,10 +21,12 @@ type Manifest struct {
 	Looks    *Looks            `json:"second_looks,omitempty"` // null: an older release made no second looks
 }
 
-// ManifestPlugin counts the outcomes that one plugin file has made.
+// ManifestPlugin counts the outcomes that one plugin or built-in algorithm has made. Where both File
+// and BuiltIn are empty, the sweep no longer uses it, or an older release made the outcomes.
 type ManifestPlugin struct {
-	File     string `json:"file"` // path; empty: built in, or no longer named by the sweep
-	Digest   string `json:"digest"`
+	File     string `json:"file"`               // path of a plugin
+	BuiltIn  string `json:"built_in,omitempty"` // name of an algorithm
+	Digest   string `json:"digest"`             // its identity
 	Outcomes int64  `json:"outcomes"`
 }
 

@@ -40,8 +40,10 @@ type Sweep struct {
 	// sweep is first run and kept in its output folder (ledger and manifest.json), where running it
 	// again finds them; another folder draws others.
 	Seed *Seed `yaml:"seed" jsonschema:"default=1"`
-	// Plugins are further plugin files, paths relative to this file. Their algorithms are used by the
-	// names that they declare.
+	// Plugins are further plugins, paths relative to this file. Their algorithms are used by the names
+	// that they declare. A plugin is an executable file, or a folder with one for each platform, named
+	// like acme_linux_amd64 and acme_darwin_arm64. It is known by its content: by the SHA-256 of the file
+	// or, for a folder, of the list of its platforms and files.
 	Plugins []string `yaml:"plugins"`
 	Grid    `yaml:",inline"`
 	// Fits are slopes of n* (task online: of the mean regret) against numbers that the sweep varies.

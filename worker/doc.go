@@ -9,5 +9,5 @@
 // second look, in a process that runs nothing but looks, asks about some of them alone, and then
 // about all in another order, or runs each trial in a process of its own.
 //
-// It needs a bus connection, the plugin files and a folder for data files. Start reading at Run.
+// It needs a bus connection, plugins and a folder for what it fetches. Start reading at Run.
 package worker

@@ -159,7 +159,7 @@ func TestBadCache(t *testing.T) {
 	}
 	write(t, plugin, string(raw)+"a third file")
 	if out, errs, code := shatter(t, "cache", "explain", third, "--cache", cache); code != 0 ||
-		!strings.Contains(out, "by another plugin file (SHA-256 ") {
+		!strings.Contains(out, "by other code (SHA-256 ") {
 		t.Errorf("explain: exit %d: %s%s", code, out, errs)
 	}
 }

@@ -11,13 +11,17 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -200,8 +204,15 @@ func version() string {
 func versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version, the Go release and the float profile", Args: cobra.NoArgs,
+		Long: `Print the version, the Go release and the float profile; and a SHA-256 of the names and versions of the
+built-in algorithms, on which two builds agree that give the same outcomes.`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintln(c.OutOrStdout(), version())
+			digests, err := builtInDigests()
+			if err != nil {
+				return err
+			}
+			all := sha256.Sum256([]byte(strings.Join(slices.Sorted(maps.Values(digests)), "\n")))
+			_, err = fmt.Fprintf(c.OutOrStdout(), "%s\nbuilt-in algorithms sha256 %x\n", version(), all)
 			return err
 		},
 	}

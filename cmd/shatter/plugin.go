@@ -5,17 +5,20 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/shatterlab/shatter/pipeline/plan"
+	"github.com/shatterlab/shatter/pipeline/pluginfile"
 	"github.com/shatterlab/shatter/pipeline/wording"
 	"github.com/shatterlab/shatter/plugins/algo"
 	"github.com/shatterlab/shatter/plugins/baseline"
 	"github.com/shatterlab/shatter/plugins/boosting"
 	"github.com/shatterlab/shatter/plugins/expmech"
 	"github.com/shatterlab/shatter/plugins/halfspace"
+	"github.com/shatterlab/shatter/plugins/host"
 	"github.com/shatterlab/shatter/plugins/online"
 	"github.com/shatterlab/shatter/plugins/perturbed"
 	"github.com/shatterlab/shatter/plugins/prediction"
@@ -29,6 +32,19 @@ func builtins() []algo.Plugin {
 		online.Plugins(), perturbed.Plugins(), prediction.Plugins(),
 	)
 }
+
+// builtInDigests returns the identities of the algorithms of this binary, by name.
+var builtInDigests = sync.OnceValues(func() (map[string]string, error) {
+	digests := map[string]string{}
+	for _, p := range builtins() {
+		a, err := algo.Describe(p)
+		if err != nil {
+			return nil, fmt.Errorf("built-in algorithms: %w", err)
+		}
+		digests[a.Name] = host.BuiltinDigest(a.Name, a.Version)
+	}
+	return digests, nil
+})
 
 func pluginCommand() *cobra.Command {
 	c := &cobra.Command{Use: "plugin", Short: "Look at algorithms, and test plugins"}
@@ -102,6 +118,18 @@ func pluginDescribeCommand() *cobra.Command {
 	return c
 }
 
+// identity returns the digest of what runs an algorithm's trials.
+func identity(d plan.Described) (string, error) {
+	if d.Plugin == "" {
+		return host.BuiltinDigest(d.Name, d.Version), nil
+	}
+	file, err := pluginfile.Read(d.Plugin)
+	if err != nil {
+		return "", err
+	}
+	return file.Digest, nil
+}
+
 // describe prints what an algorithm says of itself.
 func describe(c *cobra.Command, d plan.Described) error {
 	out := c.OutOrStdout()
@@ -109,6 +137,11 @@ func describe(c *cobra.Command, d plan.Described) error {
 	if d.Plugin != "" {
 		fmt.Fprintf(out, "served by %s\n", d.Plugin)
 	}
+	digest, err := identity(d)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "identity sha256 %s\n", digest)
 	if d.Private {
 		fmt.Fprintln(out, "private: runs once for each epsilon (and delta) of the sweep")
 	} else {

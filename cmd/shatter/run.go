@@ -193,6 +193,11 @@ func (f *runFlags) coordinate(
 	if err := publishFiles(ctx, conn, s); err != nil {
 		return err
 	}
+	if f.server != "" {
+		if err := publishPlugins(ctx, conn, s); err != nil {
+			return err
+		}
+	}
 	digests, commands, err := pluginsOf(s)
 	if err != nil {
 		return err

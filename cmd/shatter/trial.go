@@ -263,7 +263,7 @@ func verdict(t *coordinator.Comparison) string {
 	if t.Outcome.Profile != t.Recorded.Profile {
 		text += "; the float profiles differ, and so may last bits"
 	} else if t.Outcome.Digest != t.Recorded.Digest {
-		text += "; the plugin file is another one"
+		text += "; the code is another one"
 	}
 	return text
 }

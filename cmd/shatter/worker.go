@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -23,7 +25,7 @@ func workerCommand() *cobra.Command {
 	var (
 		server, credentials, cache string
 		slots                      int
-		files                      []string
+		files, allowed             []string
 		drain                      time.Duration
 		until                      untilFlag
 		cacheSize                  = defaultCacheSize
@@ -32,8 +34,9 @@ func workerCommand() *cobra.Command {
 		Use:   "worker --server URL",
 		Short: "Work for sweeps that run with --server",
 		Long: `Lease jobs from a NATS server, run them here and publish their outcomes, until interrupted: the first
-interrupt finishes the jobs in work. Data files come by content; plugins of others have to be named with
---plugin.`,
+interrupt finishes the jobs in work. Data files come by content. Plugins of others have to be named with
+--plugin, or allowed with --allow-plugins: then they come by content too, and run with the rights of this
+user.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if server == "" {
@@ -45,6 +48,9 @@ interrupt finishes the jobs in work. Data files come by content; plugins of othe
 			}
 			commands, err := commandsByDigest(files)
 			if err != nil {
+				return usageError{err}
+			}
+			if allowed, err = allowedPlugins(allowed); err != nil {
 				return usageError{err}
 			}
 			log := slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil))
@@ -62,7 +68,7 @@ interrupt finishes the jobs in work. Data files come by content; plugins of othe
 			}
 			log.Info("working", "server", bus.Redact(server), "slots", slots, "name", workerName())
 			return worker.Run(ctx, context.Background(), worker.Config{
-				Conn: conn, Slots: slots, Name: workerName(), Plugins: commands, Cache: cache, Log: log,
+				Conn: conn, Slots: slots, Name: workerName(), Plugins: commands, Allow: allowed, Cache: cache, Log: log,
 				Build: version(), Until: until.Time, Drain: drain,
 				CacheSize: int64(cacheSize),
 			})
@@ -72,19 +78,34 @@ interrupt finishes the jobs in work. Data files come by content; plugins of othe
 	flags.StringVar(&server, "server", "", "NATS server with JetStream, nats://host:port")
 	flags.StringVar(&credentials, "creds", "", "NATS credentials file")
 	flags.IntVar(&slots, "workers", runtime.NumCPU(), "plugin processes that work at the same time")
-	flags.StringArrayVar(&files, "plugin", nil, "plugin file of others (again for more)")
+	flags.StringArrayVar(&files, "plugin", nil, "plugin of others, a file or the folder of a set (again for more)")
+	flags.StringArrayVar(&allowed, "allow-plugins", nil,
+		"fetch a plugin of others from the server and run it: its SHA-256, or any (again for more)")
 	flags.DurationVar(&drain, "drain-timeout", 20*time.Second,
 		"time that jobs in work have after an interrupt; then they go back, and others run them again")
 	flags.Var(&until, "until", "when this worker's time is over (2h30m, or 2026-01-02T15:04:05Z): "+
 		"it takes no job that cannot end by then, and leaves")
-	flags.StringVar(&cache, "cache", fileCache(), "folder for data files, which the workers of this machine share")
+	flags.StringVar(&cache, "cache", fileCache(), "folder for data files and plugins that are fetched, which the workers of this machine share")
 	flags.Var(&cacheSize, "cache-size", "size that files in the folder may have while nobody uses them; "+
 		"those used longest ago go first")
 	return c
 }
 
-// commandsByDigest returns how to start the built-in plugin and the given files, by the SHA-256 of
-// each.
+// allowedPlugins checks the values of --allow-plugins.
+func allowedPlugins(values []string) (allowed []string, err error) {
+	for _, v := range values {
+		digest := strings.TrimPrefix(strings.ToLower(v), "sha256:")
+		if raw, err := hex.DecodeString(digest); digest != worker.AllowAny && (err != nil || len(raw) != sha256.Size) {
+			return nil, fmt.Errorf("--allow-plugins %q: the SHA-256 of a plugin, as a worker names it that refuses it, "+
+				"or %s is needed", v, worker.AllowAny)
+		}
+		allowed = append(allowed, digest)
+	}
+	return allowed, nil
+}
+
+// commandsByDigest returns how to start the built-in algorithms and the given plugins, by the
+// identity of each.
 func commandsByDigest(files []string) (map[string]host.Command, error) {
 	all, paths, err := catalogOf(files)
 	if err != nil {
@@ -92,31 +113,49 @@ func commandsByDigest(files []string) (map[string]host.Command, error) {
 	}
 	defer all.Close()
 	commands := map[string]host.Command{}
-	for _, f := range append([]string{""}, paths...) {
-		digest, err := all.Digest(f)
+	builtIn, err := builtInDigests()
+	if err != nil {
+		return nil, err
+	}
+	for _, digest := range builtIn {
+		if commands[digest], err = all.Command(""); err != nil {
+			return nil, err
+		}
+	}
+	for _, path := range paths {
+		file, err := all.File(path)
 		if err != nil {
 			return nil, err
 		}
-		if commands[digest], err = all.Command(f); err != nil {
+		if commands[file.Digest], err = all.Command(path); err != nil {
 			return nil, err
 		}
 	}
 	return commands, nil
 }
 
-// pluginsOf returns the digest of every plugin file that the sweep uses, by path, and how each is
-// started, by digest.
+// pluginsOf returns the identity of every plugin and built-in algorithm that the sweep uses, by
+// trial.Cell.Code, and how each is started, by identity.
 func pluginsOf(s *loadedSweep) (digests map[string]string, commands map[string]host.Command, err error) {
+	builtIn, err := builtInDigests()
+	if err != nil {
+		return nil, nil, err
+	}
 	digests, commands = map[string]string{}, map[string]host.Command{}
 	for _, cell := range s.Cells {
-		if _, ok := digests[cell.Plugin]; ok {
+		code := cell.Code()
+		if _, ok := digests[code]; ok {
 			continue
 		}
-		digest, err := s.catalog.Digest(cell.Plugin)
-		if err != nil {
-			return nil, nil, err
+		digest := builtIn[code]
+		if cell.Plugin != "" {
+			file, err := s.catalog.File(cell.Plugin)
+			if err != nil {
+				return nil, nil, err
+			}
+			digest = file.Digest
 		}
-		digests[cell.Plugin] = digest
+		digests[code] = digest
 		if commands[digest], err = s.catalog.Command(cell.Plugin); err != nil {
 			return nil, nil, err
 		}
@@ -159,6 +198,47 @@ func publishFiles(ctx context.Context, conn *bus.Conn, s *loadedSweep) error {
 	return nil
 }
 
+// publishPlugins puts the plugins of a sweep where workers that allow it find them, by content: the
+// files of all platforms and, of a set, its list.
+func publishPlugins(ctx context.Context, conn *bus.Conn, s *loadedSweep) error {
+	done := map[string]bool{"": true}
+	for _, cell := range s.Cells {
+		if done[cell.Plugin] {
+			continue
+		}
+		done[cell.Plugin] = true
+		plugin, err := s.catalog.File(cell.Plugin)
+		if err != nil {
+			return err
+		}
+		for _, f := range plugin.Files {
+			if err := conn.PutFile(ctx, f.Digest, f.Path); err != nil {
+				return err
+			}
+		}
+		if plugin.Set {
+			if err := putBytes(ctx, conn, plugin.Digest, plugin.List()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// putBytes puts content on the server that is no file.
+func putBytes(ctx context.Context, conn *bus.Conn, digest string, content []byte) (err error) {
+	dir, err := os.MkdirTemp("", "shatter-put")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	path := filepath.Join(dir, digest)
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		return err
+	}
+	return conn.PutFile(ctx, digest, path)
+}
+
 // startWorkers starts the slots of this process. They finish their jobs and end when ctx ends or
 // stop is called.
 func startWorkers(
@@ -182,7 +262,7 @@ func startWorkers(
 	return func() error { cancel(); <-done; return failed }, nil
 }
 
-// fileCache returns the folder where workers keep data files.
+// fileCache returns the folder where workers keep what they have fetched.
 func fileCache() string {
 	dir, err := os.UserCacheDir()
 	if err != nil {

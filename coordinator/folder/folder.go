@@ -8,9 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/shatterlab/shatter/pipeline/disk"
@@ -40,10 +40,10 @@ type owner struct {
 	Name     string          `json:"name"`
 	Seed     schemas.Seed    `json:"seed"`
 	Resolved json.RawMessage `json:"resolved"`
-	// Compared maps the digest of a plugin file that made recorded outcomes to that of the file
-	// that was seen to make the same.
-	Compared map[string]string `json:"compared,omitempty"`
-	Runs     int               `json:"runs"`
+	// Alike lists, by the digest of a plugin or built-in algorithm, the digests of those that made
+	// recorded outcomes and that it was seen to make the same outcomes as.
+	Alike map[string][]string `json:"alike,omitempty"`
+	Runs  int                 `json:"runs"`
 	// File and Source are the path and the text of the last run's sweep file.
 	File   string `json:"file,omitempty"`
 	Source []byte `json:"source,omitempty"`
@@ -107,9 +107,6 @@ func Claim(dir string, plan *plan.Plan, mode Mode) (*Folder, error) {
 	f.owner.Name, f.owner.Resolved = plan.Name, plan.Resolved
 	f.owner.File, f.owner.Source = plan.File, plan.Source
 	f.owner.Runs++
-	if f.owner.Compared == nil {
-		f.owner.Compared = map[string]string{}
-	}
 	if err := f.write(); err != nil {
 		return nil, errors.Join(err, f.Ledger.Close())
 	}
@@ -125,14 +122,23 @@ func (f *Folder) Resumed() bool { return f.owner.Runs > 1 }
 // Number returns the number of the last run that was begun in the folder, from 1 on.
 func (f *Folder) Number() int { return f.owner.Runs }
 
-// ComparedWith returns the digest of the plugin file that was seen to make the same outcomes as
-// the one of the given digest; "" if there is none.
-func (f *Folder) ComparedWith(digest string) string { return f.owner.Compared[digest] }
+// Compared reports whether the code of one digest was seen to make the outcomes that are recorded of
+// another's.
+func (f *Folder) Compared(recorded, today string) bool {
+	return slices.Contains(f.owner.Alike[today], recorded)
+}
 
-// KeepCompared remembers for later runs that the plugin files of the keys were seen to make the
-// same outcomes as those of the values; both are digests.
-func (f *Folder) KeepCompared(files map[string]string) error {
-	maps.Copy(f.owner.Compared, files)
+// KeepCompared remembers for later runs that the code of each digest was seen to make the outcomes
+// that are recorded of others' digests.
+func (f *Folder) KeepCompared(alike map[string][]string) error {
+	if f.owner.Alike == nil {
+		f.owner.Alike = map[string][]string{}
+	}
+	for today, recorded := range alike {
+		all := slices.Concat(f.owner.Alike[today], recorded)
+		slices.Sort(all)
+		f.owner.Alike[today] = slices.Compact(all)
+	}
 	return f.write()
 }
 

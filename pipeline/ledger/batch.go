@@ -31,7 +31,7 @@ type Batch struct {
 	Sweep   string
 	Cell    [32]byte
 	N       int64  // sample size, at least 1
-	Digest  string // SHA-256 of the plugin file that made it, hex
+	Digest  string // identity of the plugin or built-in algorithm that made it: a SHA-256 in hex
 	Profile string // float profile
 
 	Worker  string   // Worker and Seconds never reach a result file but timing.parquet

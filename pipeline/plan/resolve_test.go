@@ -779,7 +779,7 @@ func TestPluginPaths(t *testing.T) {
 	if !errors.As(err, &problems) || len(problems) != 4 {
 		t.Fatalf("error %v", err)
 	}
-	for i, want := range []string{"no such file", "not executable", "not a file", "given twice"} {
+	for i, want := range []string{"no such file", "not executable", `its file "good" is for none`, "given twice"} {
 		if p := problems[i]; p.Path != fmt.Sprintf("plugins[%d]", i+1) || !strings.Contains(p.Message, want) || p.Line != 6 {
 			t.Errorf("mistake %+v, want one about %q", p, want)
 		}

@@ -7,7 +7,7 @@
 // file for its own machine. The files of a set are taken for one plugin that gives the same outcomes
 // on every platform, which nothing here can see: float profiles and trials that are run again do.
 //
-// Start with Open. ParseList reads a list that was fetched.
+// Start with Open and Read. ReadList reads a list that was fetched.
 package pluginfile
 
 import (
@@ -35,9 +35,10 @@ var platformName = regexp.MustCompile(`(?:^|[-_.])(linux|darwin)[-_](amd64|arm64
 
 // A Plugin is a plugin on this disk.
 type Plugin struct {
-	Path  string // of its file, or of the folder of a set
-	Set   bool
-	Files []File // by platform; of a plugin that is no set there is one
+	Path   string // of its file, or of the folder of a set
+	Set    bool
+	Files  []File // by platform; of a plugin that is no set there is one
+	Digest string // its identity, in hex; empty: the files were not read
 }
 
 // A File is the file of a plugin for one platform.
@@ -155,19 +156,22 @@ func find(files []File, platform string) (File, error) {
 	return File{}, e
 }
 
-// Digest reads the plugin's files and returns its identity, in hex. It sets the digests of Files.
-func (p *Plugin) Digest() (string, error) {
+// Read opens the plugin at path and reads its files for their digests.
+func Read(path string) (*Plugin, error) {
+	p, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
 	for i, f := range p.Files {
-		var err error
 		if p.Files[i].Digest, err = Sum(f.Path); err != nil {
-			return "", err
+			return nil, err
 		}
 	}
-	if !p.Set {
-		return p.Files[0].Digest, nil
+	if p.Digest = p.Files[0].Digest; p.Set {
+		sum := sha256.Sum256(p.List())
+		p.Digest = hex.EncodeToString(sum[:])
 	}
-	sum := sha256.Sum256(p.List())
-	return hex.EncodeToString(sum[:]), nil
+	return p, nil
 }
 
 // Sum returns the SHA-256 of a file in hex.
@@ -191,7 +195,7 @@ const (
 	longestList = 4 << 10
 )
 
-// List returns the list of a set whose Digest was read.
+// List returns the list of a set that Read has read.
 func (p *Plugin) List() []byte {
 	list := []byte(listHead)
 	for _, f := range p.Files {

@@ -311,7 +311,7 @@ var timingColumns = []schemas.ColumnOf[TimingRow]{
 	count("rows", "trials", func(r *TimingRow) int64 { return r.Rows }),
 	float("seconds", "time that they took", func(r *TimingRow) any { return schemas.Clean(r.Seconds) }),
 	label("worker", "the worker that ran them", func(r *TimingRow) string { return r.Worker }),
-	label("digest", "SHA-256 of the plugin file", func(r *TimingRow) string { return r.Digest }),
+	label("digest", "identity of the plugin or built-in algorithm, a SHA-256", func(r *TimingRow) string { return r.Digest }),
 	label("profile", "float profile of the worker", func(r *TimingRow) string { return r.Profile }),
 }
 

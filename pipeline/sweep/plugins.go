@@ -1,15 +1,19 @@
 package sweep
 
 import (
+	"errors"
 	"fmt"
-	"os"
+	"io/fs"
 	"path/filepath"
 	"slices"
+
+	"github.com/shatterlab/shatter/pipeline/pluginfile"
 )
 
 // PluginPaths returns the absolute paths of the file's plugins; relative ones start at dir. Each
-// has to be an executable file: others are left out, and are mistakes of the file from then on. The
-// error is of type Mistakes and holds all that the file has.
+// has to be a plugin that this machine can start, as package pluginfile describes them: others are
+// left out, and are mistakes of the file from then on. The error is of type Mistakes and holds all
+// that the file has.
 func (f *File) PluginPaths(dir string) ([]string, error) {
 	var paths []string
 	r := NewReporter(f)
@@ -23,13 +27,15 @@ func (f *File) PluginPaths(dir string) ([]string, error) {
 			r.At(where, "%v", err)
 			continue
 		}
-		switch info, err := os.Stat(abs); {
-		case err != nil:
+		plugin, err := pluginfile.Open(abs)
+		if err == nil {
+			_, err = plugin.Here() // which answers questions about its settings
+		}
+		switch {
+		case errors.As(err, new(*fs.PathError)):
 			r.At(where, "%v; paths are relative to the sweep file", err)
-		case !info.Mode().IsRegular():
-			r.At(where, "%q is not a file", p)
-		case info.Mode()&0o111 == 0:
-			r.At(where, "%q is not executable: chmod +x it", p)
+		case err != nil:
+			r.At(where, "%v", err)
 		case slices.Contains(paths, abs):
 			r.At(where, "%q is given twice", p)
 		default:

@@ -127,6 +127,15 @@ type Limits struct {
 // Online reports whether the cell plays online games, whose numbers of rounds stand in N.
 func (c *Cell) Online() bool { return c.Task == schemas.TaskOnline }
 
+// Code names what runs the cell's trials: the absolute path of a plugin, or the name of a built-in
+// algorithm. The built-in algorithms are told apart because each has an identity of its own.
+func (c *Cell) Code() string {
+	if c.Plugin != "" {
+		return c.Plugin
+	}
+	return c.Algorithm
+}
+
 // TrialID names one trial of the cell: first 10 hex digits of its key, n, repetition.
 func (c *Cell) TrialID(n, rep int64) string {
 	return c.Key.Short() + "/" + strconv.FormatInt(n, 10) + "/" + strconv.FormatInt(rep, 10)

@@ -15,7 +15,7 @@ type Job struct {
 	N       int64  `json:"n"`
 	First   int64  `json:"first"`   // first repetition
 	Count   int64  `json:"count"`   // repetitions First..First+Count-1, unless Picked
-	Plugin  string `json:"plugin"`  // SHA-256 of the plugin file that has to run it
+	Plugin  string `json:"plugin"`  // identity of the plugin or built-in algorithm that has to run it
 	Profile string `json:"profile"` // float profile that has to run it; empty: any
 
 	Picked []int64 `json:"picked,omitempty"` // the Count repetitions, ascending from First on, where they are no range

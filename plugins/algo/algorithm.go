@@ -21,6 +21,9 @@ var algorithmName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*/[a-z0-9]+(-[a-z0
 // message.
 const maxMetrics = 16
 
+// Describe returns what Serve tells a host about an algorithm, or an error if it is not valid.
+func Describe(p Plugin) (*pluginv1.Algorithm, error) { return p.describe() }
+
 func (a Algorithm[P]) describe() (*pluginv1.Algorithm, error) {
 	if !algorithmName.MatchString(a.Name) {
 		return nil, fmt.Errorf("algorithm %q: the name must be family/name, of lower case letters, digits and hyphens",

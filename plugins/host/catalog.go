@@ -2,20 +2,18 @@ package host
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"sync"
 
 	"github.com/shatterlab/shatter/pipeline/plan"
+	"github.com/shatterlab/shatter/pipeline/pluginfile"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// Catalog knows the built-in plugin and files of third parties, and asks them about settings: it
-// implements plan.Algorithms. It keeps at most one process for each file, starts it when it is
+// Catalog knows the built-in plugin and plugins of third parties, and asks them about settings: it
+// implements plan.Algorithms. It keeps at most one process for each plugin, starts it when it is
 // first asked, and again when it has ended. It is safe for concurrent use.
 type Catalog struct {
 	order   []string // "" first: built in
@@ -27,22 +25,22 @@ var _ plan.Algorithms = (*Catalog)(nil)
 // entry is one plugin of a catalog.
 type entry struct {
 	command Command
-	digest  func() (string, error) // of the file, read once
+	file    func() (*pluginfile.Plugin, error) // read once
 
 	mu      sync.Mutex
 	process *Process // nil: none was started yet
 	closed  bool
 }
 
-// NewCatalog makes a catalog of the built-in plugin, with the command that starts it, and of files
+// NewCatalog makes a catalog of the built-in plugin, with the command that starts it, and of plugins
 // with absolute paths, which get the same limits.
 func NewCatalog(builtin Command, files ...string) *Catalog {
 	c := &Catalog{entries: make(map[string]*entry)}
 	c.add("", builtin)
-	for _, file := range files {
+	for _, path := range files {
 		third := builtin
-		third.Path, third.Args, third.Env = file, nil, nil
-		c.add(file, third)
+		third.Path, third.Args, third.Env = path, nil, nil
+		c.add(path, third)
 	}
 	return c
 }
@@ -54,7 +52,7 @@ func (c *Catalog) add(plugin string, command Command) {
 	c.order = append(c.order, plugin)
 	c.entries[plugin] = &entry{
 		command: command,
-		digest:  sync.OnceValues(func() (string, error) { return digest(command.Path) }),
+		file:    sync.OnceValues(func() (*pluginfile.Plugin, error) { return pluginfile.Read(command.Path) }),
 	}
 }
 
@@ -82,22 +80,23 @@ func (c *Catalog) Ask(ctx context.Context, plugin string, settings []*pluginv1.S
 	return p.Ask(ctx, settings)
 }
 
-// Digest returns the SHA-256 of the plugin's file in hex, as the file was at the first call.
-func (c *Catalog) Digest(plugin string) (string, error) {
+// File returns the plugin as it lies on the disk, with its digests, as it was at the first call.
+func (c *Catalog) File(plugin string) (*pluginfile.Plugin, error) {
 	e, err := c.entry(plugin)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	return e.digest()
+	return e.file()
 }
 
-// Command returns the command that starts the plugin, with the limits of the built-in one.
+// Command returns the command that starts the plugin on this machine, with the limits of the built-in
+// one.
 func (c *Catalog) Command(plugin string) (Command, error) {
 	e, err := c.entry(plugin)
 	if err != nil {
 		return Command{}, err
 	}
-	return e.command, nil
+	return e.here()
 }
 
 // Close stops all processes. Nothing is started after it.
@@ -138,12 +137,33 @@ func (e *entry) running(ctx context.Context) (*Process, error) {
 		e.process.Stop()
 		e.process = nil
 	}
-	p, err := Start(ctx, e.command)
+	command, err := e.here()
+	if err != nil {
+		return nil, err
+	}
+	p, err := Start(ctx, command)
 	if err != nil {
 		return nil, err
 	}
 	e.process = p
 	return p, nil
+}
+
+// here returns the command with the file for this machine, or a *StartError if the plugin is a set
+// without one. What is wrong with a single file, Start says.
+func (e *entry) here() (Command, error) {
+	command := e.command
+	if info, err := os.Stat(command.Path); err != nil || !info.IsDir() {
+		return command, nil
+	}
+	p, err := pluginfile.Open(command.Path)
+	if err == nil {
+		command.Path, err = p.Here()
+	}
+	if err != nil {
+		return Command{}, &StartError{Plugin: e.command.Path, Reason: err.Error(), err: err}
+	}
+	return command, nil
 }
 
 func (e *entry) close() {
@@ -153,18 +173,4 @@ func (e *entry) close() {
 	if e.process != nil {
 		e.process.Stop()
 	}
-}
-
-// digest returns the SHA-256 of a file in hex.
-func digest(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", fmt.Errorf("digest of plugin: %w", err)
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", fmt.Errorf("digest of plugin %q: %w", path, err)
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }

@@ -353,8 +353,8 @@ func TestCatalog(t *testing.T) {
 		t.Error("a plugin that is not there")
 	}
 	want := fmt.Sprintf("%x", sha256.Sum256([]byte(script)))
-	if got, err := c.Digest(third); err != nil || got != want {
-		t.Errorf("digest %s, %v, want %s", got, err, want)
+	if got, err := c.File(third); err != nil || got.Digest != want {
+		t.Errorf("%+v, %v, want digest %s", got, err, want)
 	}
 	if command, err := c.Command(third); err != nil || command.Path != third || command.Env != nil {
 		t.Error(command, err)
