@@ -208,6 +208,10 @@ grids:
     algorithms: [prediction/shrinkage-oblivious, prediction/composition, prediction/sparse-vector,
       prediction/nandi-bassily, prediction/everlasting-lite, baseline/queries]
     adversary: [{kind: [stochastic, boundary]}, {kind: adaptive, sees: [labels, marks]}]
+  - problem: {class: thresholds, domain: 2^16, distribution: uniform, test: 300}
+    algorithms: [prediction/shrinkage-oblivious, prediction/sparse-vector, prediction/everlasting-lite]
+    adversary: {kind: boundary}
+    n: [30000]
   - problem: {class: thresholds, domain: 2^8, distribution: uniform}
     algorithms: [prediction/offline]
     adversary: {kind: boundary, offline: true}
@@ -228,15 +232,15 @@ grids:
 `,
 }
 
-// None of many honest trials is accused, of any built-in algorithm. In the long run there are
-// 25,000 of them.
+// None of many honest trials is accused, of any built-in algorithm, and the first of them come out as
+// recorded for its version. In the long run there are 25,000 of them.
 func TestHonest(t *testing.T) {
 	t.Parallel()
-	trials, least := 6, int64(450)
+	trials, least := recordedTrials, int64(450)
 	if testkit.LongRun {
 		trials, least = 300, 25_000
 	}
-	looked, seen := int64(0), map[any]bool{}
+	looked, seen, recorded := int64(0), map[any]bool{}, recording{}
 	for task, sweep := range honestSweeps {
 		tmp := t.TempDir()
 		dir := filepath.Join(tmp, "out")
@@ -253,7 +257,9 @@ func TestHonest(t *testing.T) {
 		for _, row := range table(t, dir) {
 			seen[row["algorithm"]] = true
 		}
+		recorded.add(t, dir)
 	}
+	recorded.check(t, honestSweeps)
 	if looked < least {
 		t.Errorf("%d trials were looked at, less than %d", looked, least)
 	}
