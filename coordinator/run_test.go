@@ -655,6 +655,11 @@ func TestRecheck(t *testing.T) {
 		}
 	}}, true)
 
+	// What one digest stood for may be several: an old binary, and the built-in algorithms of today.
+	several := func(c *Config) { c.Digests = map[string]string{"plain": "x", "picky": "y", "sour": "z"} }
+	must(setup{digest: "several", change: several, script: honest}, true)
+	must(setup{digest: "several", change: several, script: honest}, false)
+
 	other := func(f *fake, _ *trial.Job, b *ledger.Batch) {
 		b.Values[0][0] = 77
 		f.publish(b)

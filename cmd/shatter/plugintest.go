@@ -2,11 +2,9 @@ package main
 
 import (
 	"fmt"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
-	"github.com/shatterlab/shatter/plugins/host"
 	"github.com/shatterlab/shatter/plugins/plugintest"
 )
 
@@ -15,16 +13,14 @@ func pluginTestCommand() *cobra.Command {
 		Use: "test [FILE]", Short: "Run the acceptance suite on a plugin file, or on the built-in algorithms",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			cmd, err := builtin()
+			all, paths, err := catalogOf(args)
 			if err != nil {
 				return err
 			}
-			if len(args) == 1 {
-				path, err := filepath.Abs(args[0])
-				if err != nil {
-					return err
-				}
-				cmd = host.Command{Path: path}
+			defer all.Close()
+			cmd, err := all.Command(append(paths, "")[0])
+			if err != nil {
+				return blamePlugin(err)
 			}
 			failed := 0
 			for _, r := range plugintest.Test(c.Context(), cmd) {

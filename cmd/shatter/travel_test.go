@@ -29,7 +29,8 @@ func startWorker(t *testing.T, shatter, url string, flags ...string) *workerProc
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &workerProcess{exec.Command(shatter, append([]string{"worker", "--server", url, "--workers", "1"}, flags...)...), log}
+	args := append([]string{"worker", "--server", url, "--workers", "1"}, flags...)
+	w := &workerProcess{exec.Command(shatter, args...), log}
 	w.Stderr = out
 	if err := w.Start(); err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/shatterlab/shatter/pipeline/dataset"
+	"github.com/shatterlab/shatter/pipeline/pluginfile"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
@@ -317,6 +319,52 @@ func TestTail(t *testing.T) {
 	}
 }
 
+// Of a set, the file for this machine answers, and the set's digest stands for it.
+func TestCatalogOfSets(t *testing.T) {
+	t.Parallel()
+	script := "#!/bin/sh\nexec env " + roleVariable + "=raw " + testBinary() + "\n"
+	set, foreign := filepath.Join(t.TempDir(), "acme"), filepath.Join(t.TempDir(), "none")
+	mine := "acme_" + runtime.GOOS + "_" + runtime.GOARCH
+	other := "acme_" + runtime.GOOS + map[string]string{"amd64": "_arm64", "arm64": "_amd64"}[runtime.GOARCH]
+	if err := errors.Join(
+		os.Mkdir(set, 0o700), os.WriteFile(filepath.Join(set, mine), []byte(script), 0o700),
+		os.WriteFile(filepath.Join(set, other), []byte("#!/bin/false\n"), 0o700),
+		os.Mkdir(foreign, 0o700), os.WriteFile(filepath.Join(foreign, other), []byte("#!/bin/false\n"), 0o700),
+	); err != nil {
+		t.Fatal(err)
+	}
+	c := NewCatalog(self("plugin"), set, foreign)
+	defer c.Close()
+	if command, err := c.Command(set); err != nil || command.Path != filepath.Join(set, mine) {
+		t.Errorf("%+v, %v", command, err)
+	}
+	p, err := c.process(t.Context(), set)
+	if err != nil || p.Describe().Algorithms[0].Name != "test/raw" {
+		t.Error(err)
+	}
+	read, err := pluginfile.Read(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := c.File(set); err != nil || got.Digest != read.Digest || len(got.Files) != 2 {
+		t.Errorf("%+v, %v, want digest %s", got, err, read.Digest)
+	}
+	var start *StartError
+	want := "and this machine is " + pluginfile.Here
+	if _, err := c.List(t.Context()); !errors.As(err, &start) || !strings.Contains(start.Reason, want) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// Builds agree on an algorithm, whatever their bytes are, and not on another one or another version.
+func TestBuiltinDigest(t *testing.T) {
+	const want = "55b55606a2d858b1aaa00f27a23f712f88e30aad8a07e4f244ba8b13f3cb9b58"
+	same := BuiltinDigest("a/b", "1.0.0")
+	if same != want || same == BuiltinDigest("a/b", "1.0.1") || same == BuiltinDigest("a/c", "1.0.0") {
+		t.Errorf("%s, want %s: every folder and cache has the old ones", same, want)
+	}
+}
+
 func TestCatalog(t *testing.T) {
 	third := filepath.Join(t.TempDir(), "third")
 	script := "#!/bin/sh\nexec env " + roleVariable + "=raw " + testBinary() + "\n"
@@ -353,6 +401,9 @@ func TestCatalog(t *testing.T) {
 		t.Error("a plugin that is not there")
 	}
 	want := fmt.Sprintf("%x", sha256.Sum256([]byte(script)))
+	if _, err := c.Command("/nowhere"); err == nil {
+		t.Error("the command of a plugin that is not there")
+	}
 	if got, err := c.File(third); err != nil || got.Digest != want {
 		t.Errorf("%+v, %v, want digest %s", got, err, want)
 	}
