@@ -45,10 +45,10 @@ func cacheCommand() *cobra.Command {
 	var dir string
 	c := &cobra.Command{
 		Use: "cache", Short: "Look after the trials that are kept for other sweeps",
-		Long: `A trial is a function of the seed, its cell, n, its repetition and the plugin file, so a sweep need not
-run what another one has run. Runs leave their ok outcomes in the cache, and take from it what their
-ledger lacks: of the same seed and cell, made by the same plugin file under the same float profile. It
-is kept below 2 GiB; what was used longest ago goes first.`,
+		Long: `A trial is a function of the seed, its cell, n, its repetition, and the plugin file or the version of the
+built-in algorithm, so a sweep need not run what another one has run. Runs leave their ok outcomes in
+the cache, and take from it what their ledger lacks: of the same seed and cell, made by the same code
+under the same float profile. It is kept below 2 GiB; what was used longest ago goes first.`,
 	}
 	c.PersistentFlags().StringVar(&dir, "cache", "", cacheUsage)
 	open := func() (*cache.Cache, error) {
