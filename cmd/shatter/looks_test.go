@@ -124,7 +124,7 @@ func startLiar(t *testing.T, url, honest, other string) (stop func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := all.File(honest)
+	digest, err := all.Digest(honest)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func startLiar(t *testing.T, url, honest, other string) (stop func()) {
 	ended := make(chan error)
 	go func() {
 		ended <- worker.Run(ctx, context.Background(), worker.Config{
-			Conn: conn, Name: "liar", Plugins: map[string]host.Command{file.Digest: command},
+			Conn: conn, Name: "liar", Plugins: map[string]host.Command{digest: command},
 		})
 	}()
 	return func() {

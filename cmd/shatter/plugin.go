@@ -18,7 +18,6 @@ import (
 	"github.com/shatterlab/shatter/plugins/boosting"
 	"github.com/shatterlab/shatter/plugins/expmech"
 	"github.com/shatterlab/shatter/plugins/halfspace"
-	"github.com/shatterlab/shatter/plugins/host"
 	"github.com/shatterlab/shatter/plugins/online"
 	"github.com/shatterlab/shatter/plugins/perturbed"
 	"github.com/shatterlab/shatter/plugins/prediction"
@@ -41,7 +40,7 @@ var builtInDigests = sync.OnceValues(func() (map[string]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("built-in algorithms: %w", err)
 		}
-		digests[a.Name] = host.BuiltinDigest(a.Name, a.Version)
+		digests[a.Name] = pluginfile.BuiltinDigest(a.Name, a.Version)
 	}
 	return digests, nil
 })
@@ -121,7 +120,7 @@ func pluginDescribeCommand() *cobra.Command {
 // identity returns the digest of what runs an algorithm's trials.
 func identity(d plan.Described) (string, error) {
 	if d.Plugin == "" {
-		return host.BuiltinDigest(d.Name, d.Version), nil
+		return pluginfile.BuiltinDigest(d.Name, d.Version), nil
 	}
 	file, err := pluginfile.Read(d.Plugin)
 	if err != nil {

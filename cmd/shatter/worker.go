@@ -123,11 +123,11 @@ func commandsByDigest(files []string) (map[string]host.Command, error) {
 		}
 	}
 	for _, path := range paths {
-		file, err := all.File(path)
+		digest, err := all.Digest(path)
 		if err != nil {
 			return nil, err
 		}
-		if commands[file.Digest], err = all.Command(path); err != nil {
+		if commands[digest], err = all.Command(path); err != nil {
 			return nil, err
 		}
 	}
@@ -149,11 +149,9 @@ func pluginsOf(s *loadedSweep) (digests map[string]string, commands map[string]h
 		}
 		digest := builtIn[code]
 		if cell.Plugin != "" {
-			file, err := s.catalog.File(cell.Plugin)
-			if err != nil {
+			if digest, err = s.catalog.Digest(cell.Plugin); err != nil {
 				return nil, nil, err
 			}
-			digest = file.Digest
 		}
 		digests[code] = digest
 		if commands[digest], err = s.catalog.Command(cell.Plugin); err != nil {

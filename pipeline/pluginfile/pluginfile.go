@@ -6,6 +6,7 @@
 // platform's file. So whoever has the identity of a set can fetch its list by content, and then the
 // file for its own machine. The files of a set are taken for one plugin that gives the same outcomes
 // on every platform, which nothing here can see: float profiles and trials that are run again do.
+// BuiltinDigest returns the identity of an algorithm that lies in no file of its own.
 //
 // Start with Open and Read. ReadList reads a list that was fetched.
 package pluginfile

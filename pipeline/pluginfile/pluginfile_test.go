@@ -78,6 +78,15 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
+// Builds agree on an algorithm, whatever their bytes are, and not on another one or another version.
+func TestBuiltinDigest(t *testing.T) {
+	const want = "55b55606a2d858b1aaa00f27a23f712f88e30aad8a07e4f244ba8b13f3cb9b58"
+	same := BuiltinDigest("a/b", "1.0.0")
+	if same != want || same == BuiltinDigest("a/b", "1.0.1") || same == BuiltinDigest("a/c", "1.0.0") {
+		t.Errorf("%s, want %s: every folder and cache has the old ones", same, want)
+	}
+}
+
 func TestMistakes(t *testing.T) {
 	for want, dir := range map[string]string{
 		`is for none: name it like acme_linux_amd64`:        files(t, "linux_amd64", "tool"),

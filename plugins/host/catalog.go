@@ -89,6 +89,19 @@ func (c *Catalog) File(plugin string) (*pluginfile.Plugin, error) {
 	return e.file()
 }
 
+// Digest returns the identity of a plugin of a third party. It is "" for the built-in one, whose
+// algorithms have identities of their own: pluginfile.BuiltinDigest.
+func (c *Catalog) Digest(plugin string) (string, error) {
+	if plugin == "" {
+		return "", nil
+	}
+	file, err := c.File(plugin)
+	if err != nil {
+		return "", err
+	}
+	return file.Digest, nil
+}
+
 // Command returns the command that starts the plugin on this machine, with the limits of the built-in
 // one.
 func (c *Catalog) Command(plugin string) (Command, error) {

@@ -1,4 +1,4 @@
-package host
+package pluginfile
 
 import (
 	"crypto/sha256"
