@@ -36,6 +36,8 @@ type plugins struct {
 type fetched struct {
 	turn chan struct{} // full while a goroutine fetches it or looks at its copy
 	copy verifiedCopy  // guarded by plugins.mu
+
+	elsewhere *pluginfile.PlatformError // it has no file for this machine; nil: it may have one. Guarded by plugins.mu
 }
 
 // verifiedCopy is a file whose content was verified. The zero value is none.
@@ -121,22 +123,42 @@ func (e *PluginError) Error() string {
 
 func (e *PluginError) Unwrap() error { return e.err }
 
+// Lasting reports whether the worker will never be able to start the plugin. Otherwise a later try may
+// find what is missing.
+func (e *PluginError) Lasting() bool { return e.Reason != PluginNotFetched }
+
 // cannot returns why a job's plugin cannot be started here, as far as that is known without fetching
 // it; nil if nothing is known.
 func (ps *plugins) cannot(job *trial.Job) *PluginError {
 	if _, ok := ps.given[job.Plugin]; ok {
 		return nil
 	}
-	e := &PluginError{Digest: job.Plugin, what: "plugin " + job.Cell.Plugin, Reason: PluginNotAllowed}
+	e := &PluginError{Digest: job.Plugin, what: "plugin " + job.Cell.Plugin}
 	switch {
 	case job.Cell.Plugin == "":
 		e.what, e.Reason = "the built-in "+job.Cell.Algorithm, PluginNotHere
 	case ps.dir == "":
 		e.Reason = PluginNotHere
-	case ps.allowed(job.Plugin):
-		return nil
+	case !ps.allowed(job.Plugin):
+		e.Reason = PluginNotAllowed
+	default:
+		other := ps.elsewhere(job.Plugin)
+		if other == nil {
+			return nil
+		}
+		e.Reason, e.err = PluginOtherPlatform, other
 	}
 	return e
+}
+
+// elsewhere returns the platforms of a plugin that was found to have no file for this machine.
+func (ps *plugins) elsewhere(digest string) *pluginfile.PlatformError {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	if f := ps.fetched[digest]; f != nil {
+		return f.elsewhere
+	}
+	return nil
 }
 
 // get returns how a job's plugin is started, and fetches it if need be. It waits while another slot
@@ -152,11 +174,12 @@ func (ps *plugins) get(ctx context.Context, job *trial.Job) (host.Command, error
 	if err == nil || ctx.Err() != nil {
 		return host.Command{Path: path}, ctx.Err()
 	}
-	e := &PluginError{Digest: job.Plugin, what: "plugin " + job.Cell.Plugin, Reason: PluginNotFetched, err: err}
-	if other := (*pluginfile.PlatformError)(nil); errors.As(err, &other) {
-		e.Reason = PluginOtherPlatform
+	if e := ps.cannot(job); e != nil {
+		return host.Command{}, e
 	}
-	return host.Command{}, e
+	return host.Command{}, &PluginError{
+		Digest: job.Plugin, what: "plugin " + job.Cell.Plugin, Reason: PluginNotFetched, err: err,
+	}
 }
 
 // copyOf returns the path of a verified copy of a plugin's file. It fetches the plugin unless the
@@ -182,6 +205,7 @@ func (ps *plugins) copyOf(ctx context.Context, digest string) (path string, err 
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	f.copy = made
+	errors.As(err, &f.elsewhere)
 	return made.path, err
 }
 

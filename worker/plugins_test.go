@@ -162,6 +162,10 @@ func TestFetchesSets(t *testing.T) {
 		if !errors.As(err, &e) || e.Reason != reason || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s: %s", text, err, reason, want)
 		}
+		again, lasting := ps.cannot(of(digest)), reason == PluginOtherPlatform
+		if (again != nil) != lasting || e.Lasting() != lasting {
+			t.Errorf("%q: %v, then %v", text, err, again)
+		}
 	}
 }
 
