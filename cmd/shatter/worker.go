@@ -85,7 +85,8 @@ user.`,
 		"time that jobs in work have after an interrupt; then they go back, and others run them again")
 	flags.Var(&until, "until", "when this worker's time is over (2h30m, or 2026-01-02T15:04:05Z): "+
 		"it takes no job that cannot end by then, and leaves")
-	flags.StringVar(&cache, "cache", fileCache(), "folder for data files and plugins that are fetched, which the workers of this machine share")
+	flags.StringVar(&cache, "cache", fileCache(),
+		"folder for data files and plugins that are fetched, which the workers of this machine share")
 	flags.Var(&cacheSize, "cache-size", "size that files in the folder may have while nobody uses them; "+
 		"those used longest ago go first")
 	return c
