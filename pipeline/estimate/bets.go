@@ -2,7 +2,8 @@ package estimate
 
 import (
 	"math"
-	"sync"
+
+	"github.com/shatterlab/shatter/pipeline/numeric"
 )
 
 // A side says on which side of Target a sample size lies.
@@ -54,17 +55,11 @@ func newFixedBets(target float64) (o fixedBets) {
 	return o
 }
 
-// betsOfTargets has the fixed bets of targets, which searches share.
-var betsOfTargets sync.Map
-
-func fixedBetsOf(target float64) *fixedBets {
-	bets, ok := betsOfTargets.Load(target)
-	if !ok {
-		made := newFixedBets(target)
-		bets, _ = betsOfTargets.LoadOrStore(target, &made)
-	}
-	return bets.(*fixedBets)
-}
+// fixedBetsOf returns the fixed bets of a target, which searches share.
+var fixedBetsOf = numeric.Remember(func(target float64) *fixedBets {
+	bets := newFixedBets(target)
+	return &bets
+})
 
 // wealth returns the logarithm of the e-process for side s after successes in n trials.
 func (o *fixedBets) wealth(s side, successes, n int) float64 {

@@ -3,7 +3,8 @@ package estimate
 import (
 	"fmt"
 	"math"
-	"sync"
+
+	"github.com/shatterlab/shatter/pipeline/numeric"
 )
 
 // Find describes what a [Search] looks for: the least sample size at which trials succeed with
@@ -145,20 +146,16 @@ type point struct {
 	refusal string         // why the algorithm refused
 }
 
-// begun has a search that has read nothing for each Find of which one was made: the cells of a
-// table mostly look for the same, and where to begin takes some time to work out.
-var begun sync.Map
+// begun returns a search that has read nothing, which is not to be changed: the cells of a table
+// mostly look for the same, and where to begin takes some time to work out.
+var begun = numeric.Remember(begin)
 
 // NewSearch starts a search. It returns an error if a field of find is outside its range.
 func NewSearch(find Find) (*Search, error) {
-	first, ok := begun.Load(find)
-	if !ok {
-		if err := find.check(); err != nil {
-			return nil, fmt.Errorf("search for n: %w", err)
-		}
-		first, _ = begun.LoadOrStore(find, begin(find))
+	if err := find.check(); err != nil {
+		return nil, fmt.Errorf("search for n: %w", err)
 	}
-	return first.(*Search).again(), nil
+	return begun(find).again(), nil
 }
 
 // begin starts a search; find is in its range.

@@ -33,7 +33,7 @@ type settled struct {
 // answer is what an algorithm says of one setting. Cells with equal settings share it.
 type answer struct {
 	described Described
-	setting   *pluginv1.Setting
+	setting   *pluginv1.Setting // nil where it is no longer needed: a plan has many
 
 	refusal   *pluginv1.Refusal
 	params    trial.Params // resolved
@@ -231,7 +231,9 @@ func (a *answer) take(got *pluginv1.Answer) error {
 			return nil
 		}
 	}
-	a.bounds = a.judged(bounds)
+	if a.bounds = a.judged(bounds); !a.open {
+		a.setting = nil
+	}
 	return nil
 }
 

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode"
 
+	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
@@ -36,18 +36,18 @@ var (
 // parametersOf returns the parameters that the exported fields and tags of a struct type describe.
 // Its errors name the field.
 func parametersOf(t reflect.Type) (parameters, error) {
-	if ps, ok := described.Load(t); ok {
-		return ps.(parameters), nil
-	}
-	ps, err := describeParameters(t)
-	if err == nil {
-		described.Store(t, ps)
-	}
-	return ps, err
+	d := described(t)
+	return d.parameters, d.err
 }
 
-// described has the parameters of struct types that were asked for: each request asks for them.
-var described sync.Map
+// described describes struct types: each request asks for them.
+var described = numeric.Remember(func(t reflect.Type) (d struct {
+	parameters
+	err error
+}) {
+	d.parameters, d.err = describeParameters(t)
+	return d
+})
 
 func describeParameters(t reflect.Type) (parameters, error) {
 	if t == nil || t.Kind() != reflect.Struct {
