@@ -208,7 +208,7 @@ func (p *population) bytes() int64 {
 	if p.Problem == nil {
 		return 0 // not open yet
 	}
-	return int64(p.Rows()) * int64(8*p.Dim()+12)
+	return int64(p.Summary().Rows) * int64(8*p.Dim()+12)
 }
 
 // watch makes stopIdle look after a slot.

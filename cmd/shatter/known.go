@@ -1,11 +1,14 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -13,6 +16,8 @@ import (
 	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/plan"
+	"github.com/shatterlab/shatter/pipeline/plan/transcript"
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 	"github.com/shatterlab/shatter/pipeline/sweep"
 )
@@ -38,7 +43,7 @@ func openResult(c *cobra.Command, dir string) (*knownResult, error) {
 	if folder.ResultStands(dir) {
 		return &knownResult{Dir: dir}, nil
 	}
-	r, err := openFinished(c.Context(), dir, "")
+	r, err := openKnown(c.Context(), dir)
 	if err != nil {
 		return nil, explainKnown(dir, err)
 	}
@@ -88,6 +93,58 @@ func (k *knownResult) fill(c *cobra.Command, r *finishedSweep) error {
 		fmt.Fprintf(stderr, "shatter: partial: %s\n", found.Partial)
 	}
 	return nil
+}
+
+// openKnown opens an output folder to read what its ledger knows. Plugins and data files are needed
+// only where the folder has no transcript of them that answers this release.
+func openKnown(ctx context.Context, dir string) (*finishedSweep, error) {
+	record, err := folder.ReadRecord(dir)
+	if err != nil {
+		return nil, outdated(err, nil)
+	}
+	said, err := record.Transcript()
+	if said == nil && err == nil {
+		return openFinished(ctx, dir, "")
+	}
+	var r *finishedSweep
+	if err == nil {
+		r, err = recall(ctx, record, said)
+	}
+	if err == nil || ctx.Err() != nil {
+		return r, err
+	}
+	r, lacking := openFinished(ctx, dir, "")
+	if lacking != nil {
+		return nil, fmt.Errorf("%w\nnor can its ledger/transcript stand for that: %v", lacking, err)
+	}
+	return r, nil
+}
+
+// recall opens an output folder with what its transcript says of plugins and data files.
+func recall(ctx context.Context, record *folder.Record, said []byte) (*finishedSweep, error) {
+	known, err := transcript.Recall(said)
+	if err != nil {
+		return nil, err
+	}
+	options := plan.Options{Dir: filepath.Dir(record.File), Problems: known}
+	p, err := plan.Resolve(ctx, sweep.Read(record.File, record.Source), known, options)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := record.Open(p)
+	if err != nil {
+		return nil, outdated(err, record)
+	}
+	plugins, err := catalog(slices.DeleteFunc(slices.Collect(maps.Keys(known.Digests())),
+		func(path string) bool { return path == "" })...)
+	if err != nil {
+		_ = opened.Close() // it was only read
+		return nil, err
+	}
+	return &finishedSweep{
+		loadedSweep: &loadedSweep{Plan: p, catalog: plugins}, folder: opened,
+		config: coordinator.Config{Folder: opened, Algorithms: plugins, Digests: known.Digests()},
+	}, nil
 }
 
 // explainKnown says what is missing where the ledger of a folder cannot be read without its sweep.

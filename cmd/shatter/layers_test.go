@@ -18,7 +18,7 @@ const module = "github.com/shatterlab/shatter/"
 // groups before its own. A new package has to be given its place here: as early as its imports
 // allow.
 var layers = [][]string{
-	{"schemas", "schemas/pluginv1"},
+	{"schemas", "schemas/pluginv1", "schemas/transcriptv1"},
 
 	// Tools that know nothing of sweeps.
 	{
@@ -42,6 +42,7 @@ var layers = [][]string{
 	{"pipeline/problem", "pipeline/problem/prior", "pipeline/sweep"},
 	{"pipeline/trial"},
 	{"pipeline/plan"},
+	{"pipeline/plan/transcript"},
 	{"pipeline/ledger"},
 	{"pipeline/cache"},
 	{"pipeline/result/sheet"},
@@ -110,7 +111,7 @@ var libraries = map[string][]string{
 	},
 	"github.com/apache/arrow/go/v17/arrow/flight": {"pipeline/result/query"},
 	"github.com/duckdb":                           {"pipeline/result/query"},
-	"github.com/klauspost/compress":               {"pipeline/result/sheet"},
+	"github.com/klauspost/compress":               {"pipeline/plan/transcript", "pipeline/result/sheet"},
 	"github.com/google/flatbuffers": {
 		"pipeline/dataset",
 		"pipeline/problem/population",

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shatterlab/shatter/pipeline/plan"
+	"github.com/shatterlab/shatter/pipeline/plan/transcript"
 	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/plugins/host"
 )
@@ -24,35 +25,51 @@ func (s *loadedSweep) close() { s.catalog.Close() }
 
 // load reads, checks and resolves a sweep file.
 func load(ctx context.Context, path string) (*loadedSweep, error) {
+	s, _, err := loadRecorded(ctx, path, false)
+	return s, err
+}
+
+// loadRecorded does the work of load, and records what plugins and data files say if record is set.
+func loadRecorded(ctx context.Context, path string, record bool) (*loadedSweep, *transcript.Recorder, error) {
 	src, err := os.ReadFile(path)
 	if err != nil {
-		return nil, usageError{fmt.Errorf("read sweep file: %w", err)}
+		return nil, nil, usageError{fmt.Errorf("read sweep file: %w", err)}
 	}
-	s, err := resolve(ctx, path, src, filepath.Dir(path))
+	s, recorder, err := resolve(ctx, path, src, filepath.Dir(path), record)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if s.File, err = filepath.Abs(path); err != nil {
 		s.close()
-		return nil, err
+		return nil, nil, err
 	}
-	return s, nil
+	return s, recorder, nil
 }
 
 // resolve checks and resolves the text of the sweep file at path. Its relative paths start at dir.
-func resolve(ctx context.Context, path string, src []byte, dir string) (*loadedSweep, error) {
+// If record is set, it records what plugins and data files say.
+func resolve(
+	ctx context.Context, path string, src []byte, dir string, record bool,
+) (*loadedSweep, *transcript.Recorder, error) {
 	file := sweep.Read(path, src)
 	plugins, _ := file.PluginPaths(dir) // what is wrong with them is among the mistakes that Resolve returns
 	c, err := catalog(plugins...)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	p, err := plan.Resolve(ctx, file, c, plan.Options{Dir: dir})
+	var recorder *transcript.Recorder
+	var algorithms plan.Algorithms = c
+	options := plan.Options{Dir: dir}
+	if record {
+		recorder = transcript.NewRecorder(c)
+		algorithms, options.Problems = recorder, recorder
+	}
+	p, err := plan.Resolve(ctx, file, algorithms, options)
 	if err != nil {
 		c.Close()
-		return nil, blamePlugin(err)
+		return nil, nil, blamePlugin(err)
 	}
-	return &loadedSweep{Plan: p, catalog: c}, nil
+	return &loadedSweep{Plan: p, catalog: c}, recorder, nil
 }
 
 // blamePlugin makes the error of a plugin that does not start a usage error: somebody named it.

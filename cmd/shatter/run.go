@@ -118,11 +118,15 @@ func (f *runFlags) run(c *cobra.Command, path string) (failed error) {
 	if err := f.check(); err != nil {
 		return err
 	}
-	s, err := load(c.Context(), path)
+	s, recorder, err := loadRecorded(c.Context(), path, true)
 	if err != nil {
 		return err
 	}
 	defer s.close()
+	said, err := recorder.Encode()
+	if err != nil {
+		return err
+	}
 	collectLazily()
 	warn(c, s.Plan)
 	if f.out == "" {
@@ -140,6 +144,9 @@ func (f *runFlags) run(c *cobra.Command, path string) (failed error) {
 		return err
 	}
 	defer func() { failed = errors.Join(failed, claimed.Close()) }()
+	if err := claimed.KeepTranscript(said); err != nil {
+		return err
+	}
 	if claimed.Moves != "" {
 		fmt.Fprintf(c.ErrOrStderr(), "shatter: %s\n", claimed.Moves)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -74,7 +75,7 @@ func (f *verifyFlags) run(c *cobra.Command, dir string) error {
 	if err := checkWorkers(f.workers, 1); err != nil {
 		return err
 	}
-	r, err := openFinished(c.Context(), dir, f.base)
+	r, err := f.open(c.Context(), dir, sample)
 	if err != nil {
 		return err
 	}
@@ -100,6 +101,14 @@ func (f *verifyFlags) run(c *cobra.Command, dir string) error {
 		return statusError(exitUnfinished)
 	}
 	return nil
+}
+
+// open opens the folder. Plugins and data files are needed only to run trials again.
+func (f *verifyFlags) open(ctx context.Context, dir string, s coordinator.Sample) (*finishedSweep, error) {
+	if s == (coordinator.Sample{}) && f.base == "" {
+		return openKnown(ctx, dir)
+	}
+	return openFinished(ctx, dir, f.base)
 }
 
 // explainVerify finds out who is to blame for a result that cannot be checked.

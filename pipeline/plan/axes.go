@@ -143,7 +143,7 @@ func targetAxis(b *sweep.Block, each []string) axis {
 // hypothesesOf returns the targets that the target each of the grid's problem stands for; none
 // where it is not used, or where something else in the problem is wrong, which will be found later.
 // It reports one that stands for no list, or for too long a one.
-func hypothesesOf(b *sweep.Block, dir string, r *sweep.Reporter) []string {
+func hypothesesOf(b *sweep.Block, o Options, r *sweep.Reporter) []string {
 	if b.Problem == nil { // that is a mistake
 		return nil
 	}
@@ -162,15 +162,11 @@ func hypothesesOf(b *sweep.Block, dir string, r *sweep.Reporter) []string {
 		}
 		a.options[0].set(&s)
 	}
-	p := *s.problem
-	if file, _ := p.File(); file != "" {
-		path, err := sweep.Absolute(dir, file)
-		if err != nil {
-			return nil
-		}
-		p = p.At(path)
+	file, err := o.fileOf(s.problem)
+	if err != nil {
+		return nil
 	}
-	list, err := problem.Hypotheses(p)
+	list, err := o.problems().Hypotheses(*s.problem, file)
 	var wrong *problem.Error
 	if errors.As(err, &wrong) && wrong.Key == "problem.target" {
 		r.At(where, "%s", wrong.Reason)

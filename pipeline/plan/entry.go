@@ -65,7 +65,7 @@ func (e *entry) cells() int64 {
 
 // layOut looks up the algorithms of all grids, lays out their axes, pairs those that zip names, and
 // counts: a grid of too many cells or trials is refused before it is expanded.
-func layOut(r *sweep.Reporter, known *catalog, dir string) *layout {
+func layOut(r *sweep.Reporter, known *catalog, o Options) *layout {
 	f := r.File
 	for _, c := range known.clashes {
 		r.At(c.path, "it serves %q, which %s", c.name, c.claimed)
@@ -77,7 +77,7 @@ func layOut(r *sweep.Reporter, known *catalog, dir string) *layout {
 	}
 	byBlock := make([][]*entry, len(blocks))
 	for i, b := range blocks {
-		byBlock[i] = l.enter(b, hypothesesOf(b, dir, r), r)
+		byBlock[i] = l.enter(b, hypothesesOf(b, o, r), r)
 		l.entries = append(l.entries, byBlock[i]...)
 	}
 	for i, b := range blocks {

@@ -35,6 +35,7 @@ type opened struct {
 	dataKey    trial.Key
 	public     *pluginv1.Problem
 	population *trial.Population // nil for a law
+	problems   Problems
 	problem    *problem.Problem
 	best       *reference // nil: not asked for yet
 	priors     map[prior.Goal]*trial.Prior
@@ -105,7 +106,7 @@ type reference struct {
 // opener opens each distinct problem of a sweep once.
 type opener struct {
 	*sweep.Reporter
-	dir      string
+	options  Options
 	known    map[string]*opened
 	sound    map[*sweep.Block]soundness
 	warnings []string
@@ -123,8 +124,8 @@ func soundnessOf(b *sweep.Block, r *sweep.Reporter) soundness {
 
 // open resolves and opens the problems of the drafts whose grids have no mistake in theirs. It
 // reports problems, adversaries and references that cannot be had.
-func open(r *sweep.Reporter, dir string, drafts []draft) (all []instance, warnings []string, err error) {
-	o := &opener{Reporter: r, dir: dir, known: map[string]*opened{}, sound: map[*sweep.Block]soundness{}}
+func open(r *sweep.Reporter, opts Options, drafts []draft) (all []instance, warnings []string, err error) {
+	o := &opener{Reporter: r, options: opts, known: map[string]*opened{}, sound: map[*sweep.Block]soundness{}}
 	for _, d := range drafts {
 		if _, ok := o.sound[d.entry.grid]; !ok {
 			o.sound[d.entry.grid] = soundnessOf(d.entry.grid, r)
@@ -171,39 +172,33 @@ func open(r *sweep.Reporter, dir string, drafts []draft) (all []instance, warnin
 }
 
 // once resolves and opens a problem, unless an equal one was before.
-func (o *opener) once(spec schemas.Problem) (*opened, error) {
-	id, err := trial.Canonical(spec)
+func (o *opener) once(written schemas.Problem) (*opened, error) {
+	id, err := trial.Canonical(written)
 	if err != nil {
 		return nil, err
 	}
-	key, file := string(id), ""
-	if written, _ := spec.File(); written != "" {
-		if file, err = sweep.Absolute(o.dir, written); err != nil {
-			return nil, err
-		}
-		spec = spec.At(file)
-		key += file
+	file, err := o.options.fileOf(&written)
+	if err != nil {
+		return nil, err
 	}
+	key := string(id) + file
 	if p, ok := o.known[key]; ok {
 		return p, nil
 	}
-	p := &opened{resolved: spec}
+	p := &opened{problems: o.options.problems()}
 	o.known[key] = p
-	if p.problem, p.err = problem.OpenShared(spec, file, nil); p.err != nil {
+	if p.problem, p.err = p.problems.Open(written, file); p.err != nil {
 		return p, nil
 	}
-	p.resolved = p.problem.Resolved()
-	if err := p.problem.Close(); err != nil { // a plan draws nothing
-		return nil, err
-	}
-	p.public = p.problem.Public()
-	if rows := p.problem.Rows(); rows > 0 {
+	p.resolved, p.public = p.problem.Resolved(), p.problem.Public()
+	known := p.problem.Summary()
+	if rows := known.Rows; rows > 0 {
 		share := func(count int) float64 { return float64(count) / float64(rows) }
-		p.population = &trial.Population{Positive: share(p.problem.Positive()), Pulled: share(p.problem.Pulled())}
+		p.population = &trial.Population{Positive: share(known.Positive), Pulled: share(known.Pulled)}
 	}
-	if n := p.problem.Pulled(); n > 0 {
-		warning := fmt.Sprintf("%s: %d of %d rows lie beyond the stated scale and are pulled back onto it", file, n,
-			p.problem.Rows())
+	if known.Pulled > 0 {
+		warning := fmt.Sprintf("%s: %d of %d rows lie beyond the stated scale and are pulled back onto it", file,
+			known.Pulled, known.Rows)
 		if !slices.Contains(o.warnings, warning) {
 			o.warnings = append(o.warnings, warning)
 		}
@@ -256,7 +251,7 @@ func (o *opener) reference(d *draft, p *opened) float64 {
 // least returns the least error of the class on the problem, which is computed once.
 func (p *opened) least() (float64, error) {
 	if p.best == nil {
-		value, err := p.problem.Best()
+		value, err := p.problems.Least(p.problem)
 		p.best = &reference{value, err}
 	}
 	return p.best.value, p.best.err

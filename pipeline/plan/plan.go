@@ -67,7 +67,8 @@ type Described struct {
 
 // Options of Resolve.
 type Options struct {
-	Dir string // of the sweep file: relative paths in the file start here; empty: the working directory
+	Dir      string   // of the sweep file: relative paths in the file start here; empty: the working directory
+	Problems Problems // opens the problems; nil: from their files
 }
 
 // Resolve expands the grids of a file into cells, asking the algorithms about each. What is wrong
@@ -98,9 +99,9 @@ func build(ctx context.Context, r *sweep.Reporter, algorithms Algorithms, o Opti
 	if err != nil {
 		return nil, err
 	}
-	l := layOut(r, known, o.Dir)
+	l := layOut(r, known, o)
 	drafts := l.expand(r)
-	instances, opened, err := open(r, o.Dir, drafts)
+	instances, opened, err := open(r, o, drafts)
 	if err != nil {
 		return nil, err
 	}

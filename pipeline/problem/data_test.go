@@ -145,8 +145,8 @@ func TestBreastCancer(t *testing.T) {
 		t.Fatal(err)
 	}
 	x, dim := p.Population()
-	if p.Rows() != 569 || dim != 5 || p.Pulled() != 19 {
-		t.Errorf("%d rows of %d, %d pulled", p.Rows(), dim, p.Pulled())
+	if s := p.Summary(); s.Rows != 569 || dim != 5 || s.Pulled != 19 {
+		t.Errorf("%d rows of %d, %d pulled", s.Rows, dim, s.Pulled)
 	}
 	w := make([]float64, dim)
 	for i, y := range p.rows.Y {

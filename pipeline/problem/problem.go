@@ -21,9 +21,8 @@ import (
 type Problem struct {
 	spec    schemas.Problem
 	class   concept.Spec
-	rows    *population.Rows   // the data; nil for a law
-	count   int                // of the rows
-	plus    int                // number of rows whose label is +1
+	summary Summary            // of the problem's file
+	rows    *population.Rows   // the data; nil for a law, and after Recall
 	sampler func() law.Sampler // makes one for each drawer
 	exact   *law.Points        // what an exact evaluation runs over, empty for rows; nil: fewer points
 	design  law.Design         // of these
@@ -52,29 +51,21 @@ func OpenShared(p schemas.Problem, file string, order func(rows int) []int32) (*
 // openBy opens a problem, whose data it has read by a given function.
 func openBy(read reader, p schemas.Problem, file string) (*Problem, error) {
 	o := &Problem{spec: p.At(file)}
-	found, err := resolve(&o.spec, read)
+	found, err := resolve(&o.spec, source{data: read})
 	if err != nil {
 		return nil, err
 	}
-	o.class, o.rows = law.Spec(&o.spec, found.matrix), found.rows
-	if o.rows != nil {
-		o.sampler = func() law.Sampler { return population.Sampler{Rows: o.rows} }
-		if o.spec.Disguise {
-			o.sampler = func() law.Sampler { return population.NewDisguised(o.rows) }
-		}
-		o.exact = &law.Points{}
-		o.count = len(o.rows.Y)
-		for _, y := range o.rows.Y {
-			if y > 0 {
-				o.plus++
-			}
-		}
-	} else {
-		opened := law.Open(&o.spec, found.matrix)
-		o.sampler, o.exact, o.decoys = opened.Sampler, opened.Support, opened.Decoys
-		o.design = law.DesignOf(&o.spec)
+	o.class, o.rows, o.summary = law.Spec(&o.spec, found.matrix), found.rows, found.summarize()
+	if o.rows == nil {
+		o.openLaw()
+		return o, nil
 	}
-	o.view = adversary.NewView(&o.spec, found.matrix)
+	o.sampler = func() law.Sampler { return population.Sampler{Rows: o.rows} }
+	if o.spec.Disguise {
+		o.sampler = func() law.Sampler { return population.NewDisguised(o.rows) }
+	}
+	o.exact = &law.Points{}
+	o.view = adversary.NewView(&o.spec, "")
 	return o, nil
 }
 
@@ -102,8 +93,8 @@ func (p *Problem) Public() *pluginv1.Problem {
 		Noise:      p.spec.Noise.Kind,
 		NoiseRate:  p.spec.Noise.Rate,
 		NoConstant: p.class.NoConstant,
-		Realizable: p.rows == nil,
-		RealData:   p.rows != nil,
+		Realizable: p.spec.Data == nil,
+		RealData:   p.spec.Data != nil,
 		Matrix:     p.class.Matrix,
 		Target:     p.targetLaw(),
 		Literals:   uint32(p.spec.Literals),
@@ -128,8 +119,8 @@ func (p *Problem) Exact() bool { return p.exact != nil }
 
 // points returns the number of points of an exact evaluation.
 func (p *Problem) points() int {
-	if p.rows != nil {
-		return p.count
+	if p.spec.Data != nil {
+		return p.summary.Rows
 	}
 	return len(p.exact.X) / p.class.Dim
 }
@@ -260,27 +251,12 @@ func (p *Problem) Labels() []float64 {
 // Row returns the features of a row of the data. They are shared: do not write to them.
 func (p *Problem) Row(i int) []float64 { return p.rows.Row(i) }
 
-// Rows returns the number of rows of the data; 0 for a law.
-func (p *Problem) Rows() int { return p.count }
-
-// Pulled returns the number of rows of the data that lay beyond the stated scale, by their norm or
-// by any one value, and were pulled back to it; 0 for a law.
-func (p *Problem) Pulled() int {
-	if p.rows == nil {
-		return 0
-	}
-	return p.rows.Pulled
-}
-
-// Positive returns the number of rows of the data whose label is +1; 0 for a law.
-func (p *Problem) Positive() int { return p.plus }
-
 // Floor returns the error that no learner can be promised to come below, however large its sample:
 // the rate of noise that hides the target, unless each point has so much weight that most of its
 // labels stay right. It is 0 for data, which have a target of no class.
 func (p *Problem) Floor() float64 {
 	rate := p.spec.Noise.Rate
-	if p.rows != nil || !noise.Hides(p.spec.Noise, concept.ShapeOf(p.class.Name)) || p.leastWeight() > 2*rate {
+	if p.spec.Data != nil || !noise.Hides(p.spec.Noise, concept.ShapeOf(p.class.Name)) || p.leastWeight() > 2*rate {
 		return 0
 	}
 	return rate
@@ -302,8 +278,11 @@ func (p *Problem) leastWeight() float64 {
 // class; for data the least error of the class on the population. Where no exact method exists, the
 // error is an *Error that names the remedy, "goal.above: 0".
 func (p *Problem) Best() (float64, error) {
-	if p.rows == nil {
+	if p.spec.Data == nil {
 		return 0, nil
+	}
+	if p.rows == nil {
+		return 0, fmt.Errorf("compute the least error on %s: its rows are not here", p.spec.Data.File)
 	}
 	class, err := concept.New(p.class)
 	if err != nil {

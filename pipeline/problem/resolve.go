@@ -32,7 +32,7 @@ func refuse(key, format string, a ...any) error { return blame.Key("problem."+ke
 // once and keep it; resolving again changes nothing. The error is an *Error; p may then be half
 // filled in.
 func Resolve(p *schemas.Problem) error {
-	_, err := resolve(p, population.Read)
+	_, err := resolve(p, source{data: population.Read})
 	return err
 }
 
@@ -45,9 +45,14 @@ type contents struct {
 	matrix string           // empty where the class is no matrix
 }
 
-// resolve does the work of Resolve, and returns what it has read of the problem's file, data by means
-// of a given function.
-func resolve(p *schemas.Problem, data reader) (read contents, err error) {
+// source is where the contents of a problem's file come from.
+type source struct {
+	data  reader   // reads data
+	known *Summary // of the file, which then is not read: the problem is resolved already, and is checked; nil: unknown
+}
+
+// resolve does the work of Resolve, and returns what it has read of the problem's file.
+func resolve(p *schemas.Problem, src source) (read contents, err error) {
 	if err := resolveClass(p); err != nil {
 		return read, err
 	}
@@ -58,7 +63,7 @@ func resolve(p *schemas.Problem, data reader) (read contents, err error) {
 		return read, err
 	}
 	if p.Data != nil {
-		read.rows, err = resolveData(p, data)
+		read.rows, err = resolveData(p, src)
 		return read, err
 	}
 	l := law.Lookup(p.Distribution)
@@ -66,7 +71,7 @@ func resolve(p *schemas.Problem, data reader) (read contents, err error) {
 		return read, resolveLawless(p)
 	}
 	if concept.ShapeOf(p.Class) == concept.Column {
-		if read.matrix, err = resolveMatrix(p); err != nil {
+		if read.matrix, err = resolveMatrix(p, src.known); err != nil {
 			return read, err
 		}
 	}
@@ -243,7 +248,7 @@ func checkTest(p *schemas.Problem, exact bool) error {
 }
 
 // resolveData checks the keys of data, reads its file and fills in digest, format, features and d.
-func resolveData(p *schemas.Problem, read reader) (*population.Rows, error) {
+func resolveData(p *schemas.Problem, src source) (*population.Rows, error) {
 	data := *p.Data
 	p.Data = &data
 	if p.Test != 0 {
@@ -255,7 +260,10 @@ func resolveData(p *schemas.Problem, read reader) (*population.Rows, error) {
 	if err := resolveSides(p, nil); err != nil {
 		return nil, err
 	}
-	rows, err := read(&data, law.Spec(p, ""))
+	if src.known != nil {
+		return nil, src.known.check(p)
+	}
+	rows, err := src.data(&data, law.Spec(p, ""))
 	if err != nil || !concept.ShapeOf(p.Class).HasDim() {
 		return rows, err
 	}
@@ -272,7 +280,10 @@ func resolveData(p *schemas.Problem, read reader) (*population.Rows, error) {
 
 // resolveMatrix reads the file of a class matrix, returns its labels, and fills in digest, format
 // and domain.
-func resolveMatrix(p *schemas.Problem) (labels string, err error) {
+func resolveMatrix(p *schemas.Problem, known *Summary) (labels string, err error) {
+	if known != nil {
+		return known.Matrix, known.check(p)
+	}
 	if p.Matrix == nil || p.Matrix.File == "" {
 		return "", refuse("file", "missing; state the file of the class matrix: a row per hypothesis, a column per point, "+
 			"each cell 0 or 1")

@@ -88,7 +88,7 @@ func refuseTarget(p *schemas.Problem, whence string) error {
 // could be resolved.
 func Hypotheses(p schemas.Problem) ([]string, error) {
 	p.Target = ""
-	read, err := resolve(&p, population.Read)
+	read, err := resolve(&p, source{data: population.Read})
 	if err != nil {
 		return nil, err
 	}
