@@ -91,7 +91,7 @@ func TestBudgetKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	var unfinished *UnfinishedError
-	if _, err := CheckTables(t.Context(), reading(t, dir)); !errors.As(err, &unfinished) {
+	if _, err := CheckTables(reading(t, dir)); !errors.As(err, &unfinished) {
 		t.Errorf("error %v", err)
 	}
 	budgeted()
@@ -182,7 +182,7 @@ func TestCalibrate(t *testing.T) {
 func calibrated(t *testing.T) *Prediction {
 	t.Helper()
 	c := Config{
-		Folder: claim(t, t.TempDir(), testPlan(t), folder.Mode{}), Slots: 1, Algorithms: oracle{},
+		Folder: claim(t, t.TempDir(), testPlan(t), folder.Mode{}), Slots: 1,
 		Digests: madeBy("one"), Healing: 20 * time.Millisecond,
 	}
 	startFake(t, t.Context(), &c, honest)

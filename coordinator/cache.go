@@ -75,7 +75,7 @@ func (u cacheUse) load(ctx context.Context, profile string) error {
 
 // doubtful reports whether some trial of a cell has come out in two ways.
 func (u cacheUse) doubtful(c *cell) bool {
-	return u.intake.alarmsOf(c) > 0 || u.looks.contradiction(c) != nil
+	return u.intake.alarmsOf(c)+u.intake.clashesOf(c) > 0 || u.looks.contradiction(c) != nil
 }
 
 // serve adds those rows of a cached batch to the ledger that the cell can have and the ledger does

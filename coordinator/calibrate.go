@@ -67,11 +67,7 @@ func Calibrate(ctx context.Context, c Config, slots int) (*Prediction, error) {
 	}
 	out := &Prediction{Calibration: r.tally.trials, Failures: r.tally.listFailures()}
 	for i, cell := range cells {
-		p, err := predict.cell(ctx, cell, probes[i])
-		if err != nil {
-			return nil, err
-		}
-		out.add(p)
+		out.add(predict.cell(cell, probes[i]))
 	}
 	out.total(probes, max(1, slots))
 	return out, nil
@@ -103,25 +99,21 @@ func (x predictor) probe(c *cell) *probe {
 }
 
 // cell predicts a cell of the sweep after its calibration.
-func (x predictor) cell(ctx context.Context, c *cell, p *probe) (CellPrediction, error) {
+func (x predictor) cell(c *cell, p *probe) CellPrediction {
 	plan := p.plan
 	out := CellPrediction{Cell: plan.Key.Short(), What: c.words(), Trivial: plan.Find != nil && plan.Trivial()}
 	switch {
 	case c.refused != "" || len(p.shown) == 0:
-		return out, nil // nothing of it can be run
+		return out // nothing of it can be run
 	case plan.Find == nil:
 		out.predictList(p)
 	default:
-		least, err := x.leastFeasible(ctx, c, p)
-		if err != nil {
-			return out, err
-		}
-		search := forecast.Search{Find: searchOf(plan, len(x.grid.cells)), Least: least}
+		search := forecast.Search{Find: searchOf(plan, len(x.grid.cells)), Least: p.doubled()}
 		out.predictSearch(p, x.forecasts.Scenarios(search), search)
 	}
 	out.Seconds.Low, out.Seconds.High = 0.8*out.Seconds.Low, 1.3*out.Seconds.High // a trial's cost was measured on a few
 	out.rowBytes = numberBytes * float64(2+len(plan.Metrics))
-	return out, nil
+	return out
 }
 
 // predictSearch predicts a search by its scenarios.
@@ -162,24 +154,6 @@ func (out *CellPrediction) predictList(p *probe) {
 		out.jobs += 1 + cost/aimJob
 		out.sizes++
 	}
-}
-
-// leastFeasible returns the first size that the algorithm takes among those that a search doubles
-// through.
-func (x predictor) leastFeasible(ctx context.Context, c *cell, p *probe) (int64, error) {
-	if p.least <= p.plan.Find.From {
-		return p.plan.Find.From, nil
-	}
-	for n := p.plan.Find.From; n < p.plan.Find.To; n *= 2 {
-		a, err := x.grid.ask(ctx, c, n)
-		if err != nil {
-			return 0, err
-		}
-		if a.yes() {
-			return n, nil
-		}
-	}
-	return p.plan.Find.To, nil
 }
 
 const (

@@ -16,8 +16,8 @@ import (
 // decider says which trials a cell still needs: the search for n*, or the plain list of sample
 // sizes.
 type decider interface {
-	// Needs returns the sample sizes about which the algorithm has to be asked before trials of
-	// them are run.
+	// Needs returns the sample sizes of which trials are needed now and none was read: what an
+	// algorithm refuses counts for these.
 	Needs() []int64
 	// Want returns the blocks that are needed now, Guess up to k further ones that will probably
 	// follow.
@@ -37,35 +37,28 @@ type decider interface {
 type cell struct {
 	*trial.Cell
 	decider
-	index   int               // in the plan
-	answers map[int64]answer  // of the algorithm about sample sizes
-	told    map[int64]bool    // sample sizes whose answer the decider has
-	sizes   map[int64]*sizing // by sample size
-	refused string            // why the algorithm refuses the cell at some n, after it was accepted without one
-	trials  int64             // outcomes and repetitions handed out, for the order of work
-	changed bool              // queued in grid.changed
-	done    bool              // decided, or refused
-	place   int               // in the queue of cells that may want trials; -1: not there
-	jobs    []*job            // handed out
-	fresh   bool              // this run has brought outcomes of it
-	fed     int64             // outcomes that the decider was given
-	outlook outlook           // prediction of what is left
+	index    int                      // in the plan
+	refusals map[int64]ledger.Refusal // that are known, by sample size; nil: none
+	told     map[int64]bool           // infeasible sizes that the decider knows of; nil: none
+	sizes    map[int64]*sizing        // by sample size
+	refused  string                   // why the algorithm refuses the cell at some n, after it was accepted without one
+	trials   int64                    // outcomes and repetitions handed out, for the order of work
+	changed  bool                     // queued in grid.changed
+	done     bool                     // decided, or refused
+	place    int                      // in the queue of cells that may want trials; -1: not there
+	jobs     []*job                   // handed out
+	fresh    bool                     // this run has brought outcomes of it
+	fed      int64                    // outcomes that the decider was given
+	outlook  outlook                  // prediction of what is left
 }
-
-// answer is what the algorithm says about one sample size. The zero answer accepts it.
-type answer struct {
-	infeasible string // why the budget does not allow it
-	refused    string // why the setting is invalid
-}
-
-func (a answer) yes() bool { return a == answer{} }
 
 // sizing is what is known about one sample size of a cell.
 type sizing struct {
-	taken   numeric.BitSet // repetitions that are in the ledger, handed out or lost
-	out     numeric.BitSet // repetitions that are handed out and have not come back
-	seconds float64        // that workers report for trials of this size
-	trials  int64          // that took these seconds
+	taken    numeric.BitSet // repetitions that are in the ledger, handed out or lost
+	out      numeric.BitSet // repetitions that are handed out and have not come back
+	seconds  float64        // that workers report for trials of this size
+	trials   int64          // that took these seconds
+	answered bool           // trials were run, so the algorithm does not refuse it
 }
 
 func newCell(c *trial.Cell, index, cells int) (*cell, error) {
@@ -73,10 +66,7 @@ func newCell(c *trial.Cell, index, cells int) (*cell, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &cell{
-		Cell: c, decider: d, index: index, place: -1,
-		answers: map[int64]answer{}, told: map[int64]bool{}, sizes: map[int64]*sizing{},
-	}, nil
+	return &cell{Cell: c, decider: d, index: index, place: -1, sizes: map[int64]*sizing{}}, nil
 }
 
 func newDecider(c *trial.Cell, cells int) (decider, error) {
@@ -99,9 +89,6 @@ func searchOf(c *trial.Cell, cells int) estimate.Find {
 
 // has reports whether the cell can have the trials up to a repetition of a sample size.
 func (c *cell) has(n, last int64) bool {
-	if a, ok := c.answers[n]; ok && !a.yes() {
-		return false
-	}
 	if c.Find != nil {
 		return c.Find.From <= n && n <= c.Find.To && last < c.MaxTrials
 	}
@@ -137,12 +124,11 @@ func (c *cell) secondsPerTrial(n int64) float64 {
 	return best
 }
 
-// leastSize returns the first sample size that the algorithm does not refuse, as far as it was
-// asked.
+// leastSize returns the first sample size that the algorithm does not refuse, as far as is known.
 func (c *cell) leastSize() int64 {
 	least := int64(1)
-	for n, a := range c.answers {
-		if a.infeasible != "" {
+	for n, r := range c.refusals {
+		if r.Kind == ledger.Infeasible {
 			least = max(least, n+1)
 		}
 	}
@@ -165,6 +151,9 @@ func (c *cell) feed(n, rep int64, status uint8, e float64) {
 // free cuts a wanted block to its first run of repetitions that nobody has or works on. It reports
 // false if there is none.
 func (c *cell) free(b estimate.Block) (estimate.Block, bool) {
+	if c.refuses(b.N) {
+		return b, false
+	}
 	taken := c.size(b.N).taken
 	end := int64(b.First) + int64(b.Count)
 	first := taken.FirstClear(int64(b.First))

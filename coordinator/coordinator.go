@@ -13,28 +13,26 @@ import (
 	"github.com/shatterlab/shatter/coordinator/forecast"
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/cache"
-	"github.com/shatterlab/shatter/pipeline/plan"
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// Config is what the run of a sweep needs. Folder, Conn, Algorithms and Digests have no default.
+// Config is what the run of a sweep needs. Folder, Conn and Digests have no default.
 type Config struct {
-	Folder     *folder.Folder
-	Conn       *bus.Conn
-	Epoch      uint64            // of this leadership of the sweep; 0: 1
-	Priority   int               // workers run jobs of higher priorities first
-	Weight     float64           // share of the workers' time beside other sweeps of the same priority; 0: 1
-	Speculate  float64           // seconds of guesses for each second of trials, on workers that others share
-	Slots      int               // that will work at the same time, as far as is known; 0: 1
-	Algorithms plan.Algorithms   // asked about sample sizes
-	Digests    map[string]string // identities of plugins and built-in algorithms, by trial.Cell.Code
-	Workers    <-chan struct{}   // closed when the workers of this process have ended; nil: there are none
-	Progress   func(Progress)    // called about five times a second; nil: never
-	Log        *slog.Logger      // nil: silent
-	Facts      map[string]string // about this run, for the manifest
-	Cache      *cache.Cache      // of outcomes, across sweeps; nil: none
-	Budget     Budget            // what this run may spend; zero: all that it takes
-	Looks      float64           // share of each cell's trials to look at a second time, and at least 8; 0: none
+	Folder    *folder.Folder
+	Conn      *bus.Conn
+	Epoch     uint64            // of this leadership of the sweep; 0: 1
+	Priority  int               // workers run jobs of higher priorities first
+	Weight    float64           // share of the workers' time beside other sweeps of the same priority; 0: 1
+	Speculate float64           // seconds of guesses for each second of trials, on workers that others share
+	Slots     int               // that will work at the same time, as far as is known; 0: 1
+	Digests   map[string]string // identities of plugins and built-in algorithms, by trial.Cell.Code
+	Workers   <-chan struct{}   // closed when the workers of this process have ended; nil: there are none
+	Progress  func(Progress)    // called about five times a second; nil: never
+	Log       *slog.Logger      // nil: silent
+	Facts     map[string]string // about this run, for the manifest
+	Cache     *cache.Cache      // of outcomes, across sweeps; nil: none
+	Budget    Budget            // what this run may spend; zero: all that it takes
+	Looks     float64           // share of each cell's trials to look at a second time, and at least 8; 0: none
 
 	Healing time.Duration // between looks for jobs that workers do not have any more; 0: 1 s
 
@@ -89,7 +87,7 @@ func newRun(c Config) (*run, error) {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	c.Healing, c.Epoch = cmp.Or(c.Healing, time.Second), cmp.Or(c.Epoch, 1)
-	grid, err := newGrid(c.Folder.Plan, c.Algorithms)
+	grid, err := newGrid(c.Folder.Plan)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +104,7 @@ func newRun(c Config) (*run, error) {
 	}
 	r.intake = &intake{
 		grid: grid, jobs: r.jobs, tally: r.tally, journal: r.journal, files: pluginFiles{c.Digests, c.Folder},
-		ledger: c.Folder.Ledger, alarms: map[string]bool{},
+		ledger: c.Folder.Ledger, alarms: map[string]bool{}, clashes: map[sizeID]string{},
 	}
 	r.outlooks = &outlooks{grid: grid, forecasts: forecast.Forecaster{}}
 	r.looks = &looks{
@@ -130,19 +128,30 @@ func (r *run) recover() error {
 		}
 	}
 	r.tally.known += r.grid.load(r.intake.ledger)
+	r.grid.loadRefusals(r.intake.ledger, r.admitted())
 	r.tally.profile = r.recordedProfile()
 	for _, x := range r.Folder.Report.Conflicts {
 		if c, ok := r.grid.byKey[x.Cell]; ok && r.intake.ledger.Has(x.Cell, x.N, x.Repetition) {
 			r.intake.alarms[c.TrialID(x.N, x.Repetition)] = true
 		}
 	}
+	for _, x := range r.Folder.Report.Clashes {
+		if c, ok := r.grid.byKey[x.Cell]; ok {
+			r.intake.addClash(c, &x)
+		}
+	}
 	r.grid.sort()
 	return nil
 }
 
-// recordedProfile returns the float profile of the recorded outcomes, which all of them share; ""
-// if there are none.
+// recordedProfile returns the float profile of the recorded outcomes and refusals, which all of them
+// share; "" if there are none.
 func (r *run) recordedProfile() (profile string) {
+	for _, c := range r.grid.cells {
+		for _, x := range r.intake.ledger.Refusals(c.Key) {
+			profile = x.Profile
+		}
+	}
 	for _, o := range r.intake.ledger.Origins() {
 		if _, ok := r.grid.byKey[o.Cell]; ok {
 			profile = o.Profile
@@ -233,7 +242,7 @@ func (r *run) loop(ctx context.Context) error {
 			return err
 		}
 		if r.jobs.spent && len(r.jobs.jobs) == 0 {
-			return r.grid.advance(ctx) // what is refused is known to the result
+			return nil
 		}
 		if err := r.wait(ctx, tick.C, &healed); err != nil {
 			return err

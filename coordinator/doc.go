@@ -6,8 +6,8 @@
 // doubled, late or reordered changes nothing. It promises that the result files are a pure function
 // of the plan and the outcomes, and that an outcome is acknowledged only after it is on the disk.
 //
-// It needs a bus connection, a claimed folder (package folder) and the algorithms' answers about
-// sample sizes. Start reading at Run and at the loop of type run. Its parts, each a type with a
+// It needs a bus connection and a claimed folder (package folder): what algorithms say of sample sizes
+// comes from workers. Start reading at Run and at the loop of type run. Its parts, each a type with a
 // file:
 //
 //	grid        the cells: which are decided, which may want trials; asks the algorithms

@@ -28,7 +28,7 @@ func BenchmarkGrid(b *testing.B) {
 	held := uint64(0)
 	for b.Loop() {
 		before := testkit.LiveHeap()
-		g, err := newGrid(p, oracle{})
+		g, err := newGrid(p)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -39,9 +39,10 @@ type intake struct {
 	files   pluginFiles
 	ledger  *ledger.Ledger
 
-	unsynced []*bus.Message  // in the ledger's file, not yet on the disk
-	bytes    int             // of these
-	alarms   map[string]bool // IDs of trials with two outcomes
+	unsynced []*bus.Message    // in the ledger's file, not yet on the disk
+	bytes    int               // of these
+	alarms   map[string]bool   // IDs of trials with two outcomes
+	clashes  map[sizeID]string // in words, of sample sizes that were answered for in two ways
 }
 
 // acceptAll takes in a message and all that wait behind it, so that one search for work serves them
@@ -120,7 +121,10 @@ func (in *intake) drop(m *bus.Message, reason string) error {
 // the queue can publish, so a result has to be about trials that its cell can have.
 func (in *intake) cellOf(b *ledger.Batch) (c *cell, reason string) {
 	c, ok := in.grid.byKey[b.Cell]
-	last := b.Repetition[len(b.Repetition)-1]
+	last := int64(0)
+	if b.Refusal == nil {
+		last = b.Repetition[len(b.Repetition)-1]
+	}
 	switch profile := in.tally.profile; {
 	case b.Sweep != in.files.folder.ID:
 		return nil, fmt.Sprintf("it is of the sweep %q", b.Sweep)
@@ -128,7 +132,7 @@ func (in *intake) cellOf(b *ledger.Batch) (c *cell, reason string) {
 		return nil, "the sweep file no longer has its cell"
 	case !c.has(b.N, last):
 		return nil, fmt.Sprintf("the cell has no trial %s", c.TrialID(b.N, last))
-	case !slices.Equal(b.Metrics, c.Metrics):
+	case b.Refusal == nil && !slices.Equal(b.Metrics, c.Metrics):
 		return nil, fmt.Sprintf("it has the metrics %q, the algorithm declares %q", b.Metrics, c.Metrics)
 	case in.files.foreign(c, b.Digest):
 		return nil, fmt.Sprintf("worker %q made it with other code, sha256 %.12s", b.Worker, b.Digest)
@@ -141,8 +145,12 @@ func (in *intake) cellOf(b *ledger.Batch) (c *cell, reason string) {
 
 // record feeds a cell with the outcomes that were new to the ledger.
 func (in *intake) record(c *cell, v ledger.Verdict, e *errand) {
+	if in.recordRefusal(c, v) {
+		return
+	}
 	b := v.Batch
 	size := c.size(b.N)
+	size.answered = true
 	size.seconds += b.Seconds
 	size.trials += int64(len(b.Repetition))
 	for _, note := range b.Notes {
@@ -203,5 +211,5 @@ func (in *intake) listAlarms() (list []string) {
 		list = append(list, fmt.Sprintf("trial %s has two different outcomes; both are in the ledger, the first counts",
 			trial))
 	}
-	return list
+	return slices.AppendSeq(list, slices.Values(slices.Sorted(maps.Values(in.clashes))))
 }

@@ -118,9 +118,9 @@ func (d *dispatcher) sendWanted(ctx context.Context) error {
 		}
 	}()
 	for d.crew.room() {
-		c, b, ok, err := d.grid.wanted(ctx)
-		if err != nil || !ok {
-			return err
+		c, b, ok := d.grid.wanted()
+		if !ok {
+			return nil
 		}
 		b = d.cut(c, b)
 		if b, d.spent = d.afford(c, b); d.spent {
@@ -152,15 +152,7 @@ func (d *dispatcher) guess(ctx context.Context, c *cell) error {
 		return nil
 	}
 	for _, b := range c.Guess(8) {
-		free, ok := c.free(b)
-		if !ok {
-			continue
-		}
-		a, err := d.grid.ask(ctx, c, b.N)
-		if err != nil {
-			return err
-		}
-		if a.yes() {
+		if free, ok := c.free(b); ok {
 			_, err := d.submit(ctx, c, d.cut(c, free), true)
 			return err
 		}

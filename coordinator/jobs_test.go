@@ -142,7 +142,6 @@ func TestWiden(t *testing.T) {
 // A message has to be about trials that its cell can have.
 func TestCellHas(t *testing.T) {
 	list := listCell(t, 100, 10, 20)
-	list.answers[20] = answer{infeasible: "no"}
 	find := &cell{Cell: &trial.Cell{Find: &trial.Find{From: 8, To: 64}, MaxTrials: 50}}
 	for _, test := range []struct {
 		c    *cell
@@ -150,7 +149,7 @@ func TestCellHas(t *testing.T) {
 		last int64
 		want bool
 	}{
-		{list, 10, 99, true}, {list, 10, 100, false}, {list, 15, 0, false}, {list, 20, 0, false},
+		{list, 10, 99, true}, {list, 10, 100, false}, {list, 15, 0, false}, {list, 20, 0, true},
 		{find, 8, 49, true}, {find, 64, 0, true}, {find, 64, 50, false}, {find, 7, 0, false}, {find, 65, 0, false},
 	} {
 		if got := test.c.has(test.n, test.last); got != test.want {

@@ -1,7 +1,6 @@
 package coordinator
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/shatterlab/shatter/coordinator/folder"
@@ -26,13 +25,13 @@ const notReached = "the sweep has not got there yet"
 
 // WriteKnown writes into the folder dir the files of the result that the ledger of c.Folder gives
 // now, with a manifest. It writes none where nothing is known. running tells whether a run is at work.
-// It needs Folder, Algorithms, Digests and Looks, and changes nothing in c.Folder.
-func WriteKnown(ctx context.Context, c Config, dir string, running bool) (*Known, error) {
+// It needs Folder, Digests and Looks, and changes nothing in c.Folder.
+func WriteKnown(c Config, dir string, running bool) (*Known, error) {
 	r, err := newRun(c)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.replay(ctx); err != nil {
+	if err := r.replay(); err != nil {
 		return nil, err
 	}
 	k := &Known{Cells: len(r.grid.cells), Done: len(r.grid.cells) - r.grid.open, Trials: r.tally.known}

@@ -18,7 +18,7 @@ import (
 func known(t *testing.T, dir string, running bool) (*Known, string) {
 	t.Helper()
 	to := t.TempDir()
-	k, err := WriteKnown(t.Context(), reading(t, dir), to, running)
+	k, err := WriteKnown(reading(t, dir), to, running)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestKnownLooks(t *testing.T) {
 	claim(t, dir, testPlan(t), folder.Mode{}).Close()
 	cfg := reading(t, dir)
 	cfg.Looks = 0.01
-	k, err := WriteKnown(t.Context(), cfg, t.TempDir(), false)
+	k, err := WriteKnown(cfg, t.TempDir(), false)
 	if err != nil || !strings.HasPrefix(k.Partial, "6 of 6 cells done, ") ||
 		!strings.Contains(k.Partial, " second looks left; ") {
 		t.Errorf("%+v, %v", k, err)

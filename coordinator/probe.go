@@ -173,6 +173,12 @@ func (p *probe) choose() int64 {
 	if p.scenarios == nil {
 		return p.chooseListed()
 	}
+	if len(p.shown) == 0 {
+		if n := p.doubled(); n >= p.least {
+			return n
+		}
+		return 0
+	}
 	most := mostSizes
 	for _, s := range p.shown {
 		if s.cost >= dear || s.lost > 0 || p.plan.Adversary != nil {
@@ -190,6 +196,16 @@ func (p *probe) choose() int64 {
 		}
 	}
 	return n
+}
+
+// doubled returns the first of the sizes that a search doubles through which is not known to be
+// refused; the last of them where all are.
+func (p *probe) doubled() int64 {
+	n := p.plan.Find.From
+	for n < p.least && n < p.plan.Find.To {
+		n *= 2
+	}
+	return min(n, p.plan.Find.To)
 }
 
 // chooseListed does the work of choose for a list of sizes: it returns the first, then the last, or

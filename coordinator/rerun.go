@@ -164,6 +164,9 @@ func (x *rerun) useRows(e *errand, b *ledger.Batch) error {
 		b.Digest != x.crew.digests[r.cell.Code()] {
 		return nil
 	}
+	if b.Refusal != nil {
+		return &RefusedError{r.cell.TrialID(r.n, r.picked[0]), b.Refusal.Message}
+	}
 	for row, rep := range b.Repetition {
 		i, ok := slices.BinarySearch(r.picked, rep)
 		if !ok || r.returned.Has(int64(i)) {

@@ -172,11 +172,18 @@ func (t *tables) verdict(c *cell) estimate.Result {
 		res.Reason = fmt.Sprintf("%s; deciding it would take about %d more trials", t.partial, left)
 	}
 	if c.refused != "" {
+		if c.Find == nil { // how far the other sizes came is chance
+			res = newList(c.Cell, 1).Result()
+		}
 		res.Status, res.Reason = estimate.StatusFailed, c.refused
 	}
 	if n := t.intake.alarmsOf(c); n > 0 {
 		res.Status = estimate.StatusFailed
 		res.Reason = fmt.Sprintf("integrity alarm: %d trials have two different outcomes in the ledger", n)
+	}
+	if n := t.intake.clashesOf(c); n > 0 {
+		res.Status = estimate.StatusFailed
+		res.Reason = fmt.Sprintf("integrity alarm: %d sample sizes were answered for in two ways", n)
 	}
 	if x := t.looks.contradiction(c); x != nil {
 		res.Low, res.High = 0, 0

@@ -27,28 +27,30 @@ import (
 	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
-	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// oracle answers for the algorithms: picky is infeasible below 24 examples, sour refuses 24 or
-// more, and the others take anything.
-type oracle struct{ plan.Algorithms }
-
-func (oracle) Ask(ctx context.Context, _ string, settings []*pluginv1.Setting) ([]*pluginv1.Answer, error) {
-	answers := make([]*pluginv1.Answer, len(settings))
-	for i, s := range settings {
-		r := &pluginv1.CheckResponse{}
-		switch {
-		case s.Algorithm == "picky" && s.N < 24:
-			r.Refusal = &pluginv1.Refusal{Kind: pluginv1.Refusal_KIND_INFEASIBLE, Message: "the budget is too small"}
-		case s.Algorithm == "sour" && s.N >= 24:
-			r.Refusal = &pluginv1.Refusal{Kind: pluginv1.Refusal_KIND_INVALID, Message: "too many examples"}
-		}
-		answers[i] = &pluginv1.Answer{Check: r}
+// refusal returns the message of a worker that does not run a job.
+func refusal(job *trial.Job) *ledger.Batch {
+	return &ledger.Batch{
+		Sweep: job.Sweep, Cell: job.Cell.Key, N: job.N, Digest: job.Plugin, Profile: trial.FloatProfile(), Worker: "fake",
+		Seconds: 1e-4, Refusal: ledger.NewRefusal(ledger.Infeasible, "the budget is too small"),
 	}
-	return answers, ctx.Err()
+}
+
+// refused returns the refusal of the job's sample size, nil if there is none: picky is infeasible below
+// 24 examples, sour refuses 24 or more, and the others take anything.
+func refused(job *trial.Job) *ledger.Batch {
+	b := refusal(job)
+	switch {
+	case job.Cell.Algorithm == "picky" && job.N < 24:
+	case job.Cell.Algorithm == "sour" && job.N >= 24:
+		b.Refusal = ledger.NewRefusal(ledger.Invalid, "too many examples")
+	default:
+		return nil
+	}
+	return b
 }
 
 // truth returns the outcome of a trial: the more examples the better, with a failure now and then.
@@ -100,6 +102,7 @@ type fake struct {
 	conn   *bus.Conn
 	script script
 	codes  []string // identities of the algorithms that it has
+	refuse script   // what to do with a refusal; nil: publish it
 
 	profile string // float profile that it announces
 
@@ -228,8 +231,15 @@ func (f *fake) work(message bus.Job) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.job = message
-	f.trials += int(job.Count)
-	f.script(f, job, outcomes(job))
+	switch no := refused(job); {
+	case no == nil:
+		f.trials += int(job.Count)
+		f.script(f, job, outcomes(job))
+	case f.refuse == nil:
+		f.publish(no)
+	default:
+		f.refuse(f, job, no)
+	}
 	f.flush(message)
 }
 
@@ -316,6 +326,7 @@ type setup struct {
 	mode   folder.Mode
 	digest string // of the plugin file; "": one
 	script script
+	refuse script // what to do with refusals; nil: publish them
 
 	profile string // float profile that the worker announces; "": that of this machine
 	change  func(*Config)
@@ -329,18 +340,16 @@ func (s setup) run(t *testing.T, ctx context.Context) (*Summary, *fake, error) {
 		s.plan = testPlan(t)
 	}
 	cfg := Config{
-		Folder: claim(t, s.dir, s.plan, s.mode), Slots: 2, Algorithms: oracle{},
+		Folder: claim(t, s.dir, s.plan, s.mode), Slots: 2,
 		Digests: madeBy(cmp.Or(s.digest, "one")),
 		Healing: 20 * time.Millisecond,
 	}
 	defer cfg.Folder.Close()
 	f, stop := startFake(t, ctx, &cfg, s.script)
 	defer stop()
-	if s.profile != "" {
-		f.mu.Lock()
-		f.profile = s.profile
-		f.mu.Unlock()
-	}
+	f.mu.Lock()
+	f.refuse, f.profile = s.refuse, cmp.Or(s.profile, f.profile)
+	f.mu.Unlock()
 	if s.change != nil {
 		s.change(&cfg)
 	}
@@ -416,14 +425,6 @@ func TestSameResult(t *testing.T) {
 			other = *part(b, 0, 1)
 			other.Repetition = []int64{math.MaxInt32 - 1}
 			f.publish(&other)
-			f.publish(b)
-		},
-		"infeasible size": func(f *fake, job *trial.Job, b *ledger.Batch) {
-			if job.Cell.Algorithm == "picky" && job.Cell.Find == nil {
-				other := *b
-				other.N = 10
-				f.publish(&other)
-			}
 			f.publish(b)
 		},
 		"another profile": func(f *fake, job *trial.Job, b *ledger.Batch) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -34,6 +35,7 @@ type Tables struct {
 	Repaired       []string // damaged parts of the ledger that an earlier run has found, and whose trials it has run again
 	Damaged        []string // others, and a torn tail
 	Conflicts      []string // trials with two different outcomes
+	Clashes        []string // sample sizes that were answered for in two ways, a sentence for each
 	Contradictions []string // what second looks found out, a sentence for each cell
 	Others         []string // plugin files other than today's that have made outcomes, in words
 
@@ -51,7 +53,7 @@ type Tables struct {
 
 // Equal reports whether everything is as it has to be.
 func (t *Tables) Equal() bool {
-	return len(t.Damaged)+len(t.Conflicts)+len(t.Contradictions)+t.Open == 0 && t.Missing == 0 &&
+	return len(t.Damaged)+len(t.Conflicts)+len(t.Clashes)+len(t.Contradictions)+t.Open == 0 && t.Missing == 0 &&
 		t.Digest == t.Manifest && len(t.Different()) == 0
 }
 
@@ -66,9 +68,9 @@ func (t *Tables) Different() (list []result.FileCheck) {
 }
 
 // CheckTables makes all files of a result anew from its ledger and compares them byte for byte. It
-// needs Folder, Algorithms and Digests, and changes nothing. It returns an *UnfinishedError where
+// needs Folder and Digests, and changes nothing. It returns an *UnfinishedError where
 // there is no result to compare with.
-func CheckTables(ctx context.Context, c Config) (*Tables, error) {
+func CheckTables(c Config) (*Tables, error) {
 	m := folder.ReadManifest(c.Folder.Dir)
 	_, err := os.Stat(filepath.Join(c.Folder.Dir, "table.parquet"))
 	if errors.Is(err, fs.ErrNotExist) && m.Digest == "" {
@@ -81,7 +83,7 @@ func CheckTables(ctx context.Context, c Config) (*Tables, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.replay(ctx); err != nil {
+	if err := r.replay(); err != nil {
 		return nil, err
 	}
 	t := &Tables{Frames: c.Folder.Report.Frames, Outcomes: c.Folder.Report.Outcomes, Manifest: m.Digest}
@@ -89,6 +91,7 @@ func CheckTables(ctx context.Context, c Config) (*Tables, error) {
 	for _, x := range c.Folder.Report.Conflicts {
 		t.Conflicts = append(t.Conflicts, trial.Key(x.Cell).Short()+fmt.Sprintf("/%d/%d", x.N, x.Repetition))
 	}
+	t.Clashes = slices.Sorted(maps.Values(r.intake.clashes))
 	for _, x := range r.looks.listContradictions() {
 		t.Contradictions = append(t.Contradictions, x.Sentence(true))
 	}
@@ -123,20 +126,20 @@ func (t *Tables) compare(r *run) error {
 }
 
 // replay feeds the cells with what the ledger has, losses included.
-func (r *run) replay(ctx context.Context) error {
+func (r *run) replay() error {
 	if err := r.recover(); err != nil {
 		return err
 	}
-	if err := r.grid.advance(ctx); err != nil {
-		return err
-	}
+	r.grid.loadRefusals(r.intake.ledger, anyFile)
+	r.grid.sort()
 	for _, x := range r.Folder.Report.Lost {
 		if c, ok := r.grid.byKey[x.Cell]; ok && c.has(x.N, x.Repetition) {
 			c.Lost(x.N, int(x.Repetition), x.Reason)
 			r.grid.queue(c)
 		}
 	}
-	return r.grid.advance(ctx)
+	r.grid.sort()
+	return nil
 }
 
 // addDamage sorts what is wrong with the ledger's files into what an earlier run has dealt with, as

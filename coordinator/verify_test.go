@@ -26,14 +26,14 @@ func reading(t *testing.T, dir string) Config {
 	}
 	t.Cleanup(func() { _ = f.Close() })
 	return Config{
-		Folder: f, Algorithms: oracle{}, Digests: madeBy("one"), Healing: 20 * time.Millisecond, Slots: 2,
+		Folder: f, Digests: madeBy("one"), Healing: 20 * time.Millisecond, Slots: 2,
 	}
 }
 
 // checkTables compares a folder's files with its ledger.
 func checkTables(t *testing.T, dir string) *Tables {
 	t.Helper()
-	x, err := CheckTables(t.Context(), reading(t, dir))
+	x, err := CheckTables(reading(t, dir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestCheckUnfinished(t *testing.T) {
 		t.Fatal(err)
 	}
 	var unfinished *UnfinishedError
-	if _, err := CheckTables(t.Context(), reading(t, dir)); !errors.As(err, &unfinished) {
+	if _, err := CheckTables(reading(t, dir)); !errors.As(err, &unfinished) {
 		t.Errorf("error %v", err)
 	}
 	part := testPlan(t)

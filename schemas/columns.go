@@ -14,6 +14,10 @@ const ResultVersion = "2"
 // ledger keeps them.
 const OutcomeVersion = "1"
 
+// RefusalVersion is the same of messages that refuse a sample size. Releases that do not know them
+// refuse them as an OutcomeVersion of their own.
+const RefusalVersion = "refusal 1"
+
 // ColumnType is the type of a column of a result file.
 type ColumnType string
 

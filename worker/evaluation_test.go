@@ -166,7 +166,7 @@ func TestSharedTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	x, dim := data.Population()
-	table := tableOrder(e.job.Cell.DataKey, data.Rows())
+	table := tableOrder(e.job.Cell.DataKey, data.Summary().Rows)
 	sorted := slices.Sorted(slices.Values(table))
 	for row := range sorted {
 		if int(sorted[row]) != row {

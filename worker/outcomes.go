@@ -16,6 +16,8 @@ type outcomes struct {
 	faults map[int]fault // of trials whose outcome is not ok
 	values [][]float64   // per metric that the algorithm declares
 	notes  []string      // what happened to plugin processes on the way
+
+	refusal *ledger.Refusal // of the job's sample size, of which no trial was run; nil: it was not refused
 }
 
 func newOutcomes(job *trial.Job) *outcomes {
@@ -75,6 +77,9 @@ const bytesPerMessage = 480 << 10
 // messages cuts the rows into result messages. The job's seconds are shared out by rows; its notes
 // travel with the first.
 func (o *outcomes) messages(w *worker, seconds float64) []*ledger.Batch {
+	if o.refusal != nil {
+		return []*ledger.Batch{o.refused(w, seconds)}
+	}
 	var out []*ledger.Batch
 	for from := 0; from < len(o.status); {
 		to, size := from, 0

@@ -113,6 +113,9 @@ func (s *slot) run(ctx context.Context, leased *trial.Job) (*outcomes, error) {
 	defer s.w.populations.release(pop)
 	leased.Cell.Public = pop.public // the one that travels has no class matrix
 	job := &jobRun{Job: leased, plugin: command, pop: pop, out: newOutcomes(leased)}
+	if job.out.refusal, err = s.refusal(ctx, job); err != nil || job.out.refusal != nil {
+		return job.out, err
+	}
 	job.drawer = job.newDrawer()
 	most := job.Cell.SessionTrials(job.N)
 	if job.Look == trial.LookAlone {

@@ -82,6 +82,7 @@ type worker struct {
 	populations *populations
 	plugins     *plugins
 	shelf       *shelf
+	checks      checks
 	began       time.Time
 
 	mu       sync.Mutex

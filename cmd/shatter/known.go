@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -73,7 +71,7 @@ func (k *knownResult) fill(c *cobra.Command, r *finishedSweep) error {
 	if looks := folder.ReadManifest(dir).Looks; looks != nil {
 		config.Looks = looks.Share
 	}
-	found, err := coordinator.WriteKnown(c.Context(), config, k.Dir, running)
+	found, err := coordinator.WriteKnown(config, k.Dir, running)
 	if err != nil {
 		return err
 	}
@@ -135,15 +133,9 @@ func recall(ctx context.Context, record *folder.Record, said []byte) (*finishedS
 	if err != nil {
 		return nil, outdated(err, record)
 	}
-	plugins, err := catalog(slices.DeleteFunc(slices.Collect(maps.Keys(known.Digests())),
-		func(path string) bool { return path == "" })...)
-	if err != nil {
-		_ = opened.Close() // it was only read
-		return nil, err
-	}
 	return &finishedSweep{
-		loadedSweep: &loadedSweep{Plan: p, catalog: plugins}, folder: opened,
-		config: coordinator.Config{Folder: opened, Algorithms: plugins, Digests: known.Digests()},
+		loadedSweep: &loadedSweep{Plan: p}, folder: opened,
+		config: coordinator.Config{Folder: opened, Digests: known.Digests()},
 	}, nil
 }
 

@@ -18,10 +18,14 @@ import (
 // A loadedSweep is a sweep whose file was found right, with the plugins that it uses. Close it.
 type loadedSweep struct {
 	*plan.Plan
-	catalog *host.Catalog
+	catalog *host.Catalog // nil where a transcript stands for the plugins
 }
 
-func (s *loadedSweep) close() { s.catalog.Close() }
+func (s *loadedSweep) close() {
+	if s.catalog != nil {
+		s.catalog.Close()
+	}
+}
 
 // load reads, checks and resolves a sweep file.
 func load(ctx context.Context, path string) (*loadedSweep, error) {

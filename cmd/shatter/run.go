@@ -210,7 +210,7 @@ func (f *runFlags) coordinate(
 		return err
 	}
 	cfg := coordinator.Config{
-		Folder: claimed, Conn: conn, Slots: f.workers, Algorithms: s.catalog, Digests: digests,
+		Folder: claimed, Conn: conn, Slots: f.workers, Digests: digests,
 		Progress: d.show, Reverse: f.reverse, Facts: f.facts(s.File), Budget: f.budget.Budget,
 		Looks: float64(f.looks),
 	}

@@ -66,7 +66,7 @@ func openFinished(ctx context.Context, dir, base string) (*finishedSweep, error)
 		return nil, err
 	}
 	r.commands = commands
-	r.config = coordinator.Config{Folder: r.folder, Algorithms: s.catalog, Digests: digests}
+	r.config = coordinator.Config{Folder: r.folder, Digests: digests}
 	return r, nil
 }
 

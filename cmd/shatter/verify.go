@@ -80,7 +80,7 @@ func (f *verifyFlags) run(c *cobra.Command, dir string) error {
 		return err
 	}
 	defer r.close()
-	tables, err := coordinator.CheckTables(c.Context(), r.config)
+	tables, err := coordinator.CheckTables(r.config)
 	if err != nil {
 		return explainVerify(err)
 	}
@@ -169,7 +169,8 @@ func (l *verifyReport) tables(t *coordinator.Tables) {
 	if len(t.Damaged)+len(t.Repaired) > 0 {
 		health = fmt.Sprintf("%d damaged parts", len(t.Damaged)+len(t.Repaired))
 	}
-	l.line("ledger: %d frames with %d outcomes, %s, %d conflicts", t.Frames, t.Outcomes, health, len(t.Conflicts))
+	l.line("ledger: %d frames with %d outcomes, %s, %d conflicts", t.Frames, t.Outcomes, health,
+		len(t.Conflicts)+len(t.Clashes))
 	for _, d := range t.Damaged {
 		l.line("  DAMAGED: %s", d)
 	}
@@ -178,6 +179,9 @@ func (l *verifyReport) tables(t *coordinator.Tables) {
 	}
 	for _, x := range t.Conflicts {
 		l.line("  CONFLICT: trial %s has two different outcomes", x)
+	}
+	for _, x := range t.Clashes {
+		l.line("  CONFLICT: %s", x)
 	}
 	for _, x := range t.Contradictions {
 		l.line("  WITHHELD: %s", x)

@@ -26,7 +26,7 @@ func StatusName(status uint8) string {
 }
 
 // Batch is one message of a worker: the outcomes of repetitions of one cell at one sample size, a
-// row each.
+// row each, or the refusal of that size.
 type Batch struct {
 	Sweep   string
 	Cell    [32]byte
@@ -37,6 +37,8 @@ type Batch struct {
 	Worker  string   // Worker and Seconds never reach a result file but timing.parquet
 	Seconds float64  // time that the rows took, finite, not negative
 	Notes   []string // what happened on the way, for the manifest: each one line
+
+	Refusal *Refusal // why there are no rows; nil: there are
 
 	Repetition []int64   // at least one; ascending, in [0, 2^31)
 	Status     []uint8   // OK, Failed or Lost
@@ -110,6 +112,10 @@ func (b *Batch) Encode() ([]byte, error) {
 			{Name: colError, Type: dataset.Float64},
 		},
 	}
+	if b.Refusal != nil {
+		b.Refusal.addTo(&schema)
+		return b.fill(schema, nil)
+	}
 	for _, name := range b.Metrics {
 		schema.Columns = append(schema.Columns, dataset.Column{Name: schemas.MetricPrefix + name, Type: dataset.Float64})
 	}
@@ -140,6 +146,9 @@ func (b *Batch) fill(schema dataset.Schema, texts [][]string) ([]byte, error) {
 	}
 	msg := make([]byte, l.Size())
 	l.Init(msg)
+	if b.Refusal != nil {
+		return msg, nil
+	}
 	copy(l.Int64(msg, 0), b.Repetition)
 	copy(l.Uint8(msg, 1), b.Status)
 	copy(l.Float64(msg, 2), b.Error)
@@ -180,8 +189,10 @@ func Decode(msg []byte) (*Batch, error) {
 	if err := b.readMetadata(t.Schema()); err != nil {
 		return nil, fmt.Errorf("decode result: %w", err)
 	}
-	if err := b.readColumns(t); err != nil {
-		return nil, fmt.Errorf("decode result: %w", err)
+	if b.Refusal == nil {
+		if err := b.readColumns(t); err != nil {
+			return nil, fmt.Errorf("decode result: %w", err)
+		}
 	}
 	if err := b.check(); err != nil {
 		return nil, fmt.Errorf("decode result: %w", err)
@@ -190,7 +201,11 @@ func Decode(msg []byte) (*Batch, error) {
 }
 
 func (b *Batch) readMetadata(s dataset.Schema) error {
-	if v, _ := s.Get(metaVersion); v != schemas.OutcomeVersion {
+	switch v, _ := s.Get(metaVersion); v {
+	case schemas.OutcomeVersion:
+	case schemas.RefusalVersion:
+		b.Refusal = readRefusal(s)
+	default:
 		return fmt.Errorf("%w: use workers and coordinator of the same release",
 			&schemas.VersionError{What: "it", Found: v, Want: schemas.OutcomeVersion})
 	}
@@ -259,7 +274,7 @@ func (b *Batch) readColumns(t *dataset.Table) error {
 func (b *Batch) check() error {
 	rows := len(b.Repetition)
 	switch {
-	case rows == 0:
+	case b.Refusal == nil && rows == 0:
 		return errors.New("it has no rows")
 	case len(b.Status) != rows || len(b.Error) != rows:
 		return fmt.Errorf("%d repetitions, %d statuses, %d errors", rows, len(b.Status), len(b.Error))
@@ -271,6 +286,8 @@ func (b *Batch) check() error {
 		return fmt.Errorf("n is %d: must be at least 1", b.N)
 	case !(b.Seconds >= 0 && b.Seconds <= math.MaxFloat64):
 		return fmt.Errorf("seconds is %v: must be 0 or more", b.Seconds)
+	case b.Refusal != nil:
+		return b.checkRefusal()
 	}
 	if err := b.checkRows(); err != nil {
 		return err

@@ -41,6 +41,8 @@ type Ledger struct {
 	index   index
 	files   []*logFile
 	known   map[Conflict]bool // conflicts that are recorded
+	clashes map[Clash]bool    // that are recorded
+	refused refusals          // that are recorded
 	lost    losses            // that are recorded
 	scratch []byte
 	dirty   bool  // the last file has frames that were not synced
@@ -60,6 +62,7 @@ type Report struct {
 	Torn      *Damage    // a frame that a crash cut short at the very end; it has been cut off
 	Damaged   []Damage   // elsewhere: skipped; outcomes in them are missing
 	Conflicts []Conflict // recorded earlier
+	Clashes   []Clash    // recorded earlier
 	Lost      []Loss     // trials that were lost and have no outcome: the last loss of each
 }
 
@@ -114,6 +117,8 @@ type Verdict struct {
 	Lost      []int // rows of status Lost whose trial has no outcome
 	Duplicate int   // number of rows that were known, bit for bit
 	Conflicts []Conflict
+	Refused   bool   // the message's refusal is new
+	Clash     *Clash // the message contradicts what is known of its sample size; nil: it does not
 }
 
 // Origin counts the outcomes of a cell that came from one plugin file under one float profile.
@@ -163,10 +168,12 @@ func (l *Ledger) AddBatch(b *Batch, msg []byte) (Verdict, error) {
 	hashes := hashRows(b)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	v := l.index.judge(b, hashes)
+	v := l.judge(b, hashes)
 	kind := uint32(frameOutcomes)
 	switch {
-	case len(v.New)+len(v.Lost) > 0:
+	case len(v.New)+len(v.Lost) > 0, v.Refused:
+	case v.Clash != nil && !l.clashes[v.Clash.identity()]:
+		kind = frameConflicts
 	case slices.ContainsFunc(v.Conflicts, func(c Conflict) bool { return !l.known[c.identity()] }):
 		kind = frameConflicts
 	default:
@@ -177,7 +184,11 @@ func (l *Ledger) AddBatch(b *Batch, msg []byte) (Verdict, error) {
 		return Verdict{}, fmt.Errorf("add result to ledger %q: %w", l.dir, err)
 	}
 	l.index.commit(v, hashes, ref)
+	l.refused.commit(v)
 	l.lost.add(v)
+	if v.Clash != nil {
+		l.clashes[v.Clash.identity()] = true
+	}
 	for _, c := range v.Conflicts {
 		l.known[c.identity()] = true
 	}

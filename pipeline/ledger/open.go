@@ -87,6 +87,7 @@ func takeLock(dir string) (*os.File, error) {
 // load reads all files into a new index.
 func (l *Ledger) load() (*Report, error) {
 	l.index, l.known = index{}, map[Conflict]bool{}
+	l.refused, l.clashes = refusals{}, map[Clash]bool{}
 	if err := l.openFiles(); err != nil {
 		return nil, err
 	}
@@ -206,8 +207,12 @@ func (l *Ledger) loadFrame(file int, f Frame, r *Report, lost losses) error {
 		return err // its checksum is right: this is no damage but another release or another sweep
 	}
 	hashes := hashRows(b)
-	v := l.index.judge(b, hashes)
+	v := l.judge(b, hashes)
 	lost.add(v)
+	if v.Clash != nil && !l.clashes[v.Clash.identity()] {
+		l.clashes[v.Clash.identity()] = true
+		r.Clashes = append(r.Clashes, *v.Clash)
+	}
 	for _, c := range v.Conflicts {
 		if !l.known[c.identity()] {
 			l.known[c.identity()] = true
@@ -215,6 +220,7 @@ func (l *Ledger) loadFrame(file int, f Frame, r *Report, lost losses) error {
 		}
 	}
 	if f.kind == frameOutcomes {
+		l.refused.commit(v)
 		l.index.commit(v, hashes, frameRef{file: int32(file), at: int64(f.Offset), length: int32(len(f.Message))})
 	}
 	return nil

@@ -1,0 +1,217 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/shatterlab/shatter/coordinator/folder"
+	"github.com/shatterlab/shatter/pipeline/estimate"
+	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/trial"
+)
+
+// Refusals that come twice, late, not at all, or from a worker of another sort change nothing.
+func TestRefusals(t *testing.T) {
+	want := reference(t)
+	for name, do := range map[string]script{
+		"doubled": func(f *fake, _ *trial.Job, b *ledger.Batch) { f.publish(b); f.publish(b) },
+		"late":    func(f *fake, _ *trial.Job, b *ledger.Batch) { f.held[f.job.ID] = &heldBack{f.job, b} },
+		"dropped": func(f *fake, job *trial.Job, b *ledger.Batch) {
+			if !f.first("%s %d", job.Cell.As, job.N) {
+				f.publish(b)
+			}
+		},
+		"another sweep": func(f *fake, _ *trial.Job, b *ledger.Batch) {
+			other := *b
+			other.Sweep, other.Refusal = "other", ledger.NewRefusal(ledger.Invalid, "no")
+			f.publish(&other)
+			f.publish(b)
+		},
+		"unknown size": func(f *fake, _ *trial.Job, b *ledger.Batch) {
+			other := *b
+			other.N = 100_000
+			f.publish(&other)
+			f.publish(b)
+		},
+		"size that nobody needs": func(f *fake, job *trial.Job, b *ledger.Batch) {
+			if job.Cell.Find != nil {
+				other := *b
+				other.N, other.Refusal = 999, ledger.NewRefusal(ledger.Invalid, "no")
+				f.publish(&other)
+			}
+			f.publish(b)
+		},
+		"another plugin file": func(f *fake, _ *trial.Job, b *ledger.Batch) {
+			other := *b
+			other.Digest, other.Refusal = "old", ledger.NewRefusal(ledger.Invalid, "no")
+			f.publish(&other)
+			f.publish(b)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			for range 2 { // the second run has them in its ledger
+				s, _, err := setup{dir: dir, script: honest, refuse: do}.run(t, t.Context())
+				if err != nil || s.Digest != want || len(s.Alarms) > 0 {
+					t.Fatalf("digest %s, want %s; %+v, %v", s.Digest, want, s, err)
+				}
+			}
+			x, err := CheckTables(reading(t, dir))
+			if err != nil || !x.Equal() {
+				t.Errorf("%+v, %v", x, err)
+			}
+		})
+	}
+}
+
+// A run that was ended at any moment, and the one that goes on, come to the same.
+func TestRefusalsResumed(t *testing.T) {
+	want := reference(t)
+	for _, after := range []int{1, 2, 4, 7, 12} {
+		dir, jobs := t.TempDir(), after
+		gone := make(chan struct{})
+		died := func(f *fake, _ *trial.Job, b *ledger.Batch) {
+			f.publish(b)
+			if jobs--; jobs == 0 {
+				close(gone)
+			}
+		}
+		s := setup{dir: dir, script: died, refuse: died, change: func(c *Config) { c.Workers = gone }}
+		if _, _, err := s.run(t, t.Context()); !errors.Is(err, errWorkers) {
+			t.Fatal(err)
+		}
+		got, _, err := setup{dir: dir, script: honest}.run(t, t.Context())
+		if err != nil || got.Digest != want || len(got.Alarms) > 0 {
+			t.Errorf("after %d jobs: %+v, %v", after, got, err)
+		}
+	}
+}
+
+// Two different refusals of a size, and a refusal and outcomes, raise the alarm, in this run and in
+// those after it.
+func TestClash(t *testing.T) {
+	const small, far = "infeasible: the budget is too small", "infeasible: the budget is far too small"
+	for name, c := range map[string]struct {
+		do            script
+		first, second string
+	}{
+		"two refusals": {func(f *fake, job *trial.Job, b *ledger.Batch) {
+			f.publish(b)
+			if b.Refusal != nil && job.Cell.As == "picky-4" && job.N == 4 {
+				lie := *b
+				lie.Refusal = ledger.NewRefusal(ledger.Infeasible, "the budget is far too small")
+				f.publish(&lie)
+			}
+		}, small, far},
+		"refusal, then outcomes": {func(f *fake, job *trial.Job, b *ledger.Batch) {
+			f.publish(b)
+			if b.Refusal != nil && job.Cell.As == "picky-2" && job.N == 10 {
+				f.publish(outcomes(job))
+			}
+		}, small, "outcomes"},
+		"outcomes, then refusal": {func(f *fake, job *trial.Job, b *ledger.Batch) {
+			f.publish(b)
+			if job.Cell.As == "plain-0" && job.N == 20 {
+				lie := *refusal(job)
+				lie.Refusal = ledger.NewRefusal(ledger.Infeasible, "the budget is too small")
+				f.publish(&lie)
+			}
+		}, "outcomes", small},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			for i := range 2 {
+				s, _, err := setup{dir: dir, script: c.do, refuse: c.do}.run(t, t.Context())
+				if err != nil || len(s.Alarms) != 1 ||
+					!strings.Contains(s.Alarms[0], "first "+c.first+", then "+c.second+"; both are in the ledger") {
+					t.Fatalf("run %d: %q, %v", i, s.Alarms, err)
+				}
+			}
+			x, err := CheckTables(reading(t, dir))
+			if err != nil || x.Equal() || len(x.Clashes) != 1 {
+				t.Errorf("%+v, %v", x, err)
+			}
+		})
+	}
+}
+
+// needing is a decider that needs sizes.
+type needing struct {
+	estimate.Search
+	sizes []int64
+	told  []int64
+}
+
+func (d *needing) Needs() []int64               { return d.sizes }
+func (d *needing) Done() bool                   { return false }
+func (d *needing) Infeasible(n int64, _ string) { d.told = append(d.told, n) }
+
+// What is refused counts once it is needed, and an invalid size once all needed ones are answered for.
+func TestSettle(t *testing.T) {
+	no, bad := ledger.Refusal{Kind: ledger.Infeasible, Message: "no"}, ledger.Refusal{Kind: ledger.Invalid, Message: "bad"}
+	type answers map[int64]ledger.Refusal
+	for name, tt := range map[string]struct {
+		needs    []int64
+		answered []int64 // with outcomes
+		refusals answers
+		told     []int64
+		refused  string
+	}{
+		"nothing known":         {needs: []int64{4, 8}},
+		"infeasible":            {needs: []int64{4, 8}, refusals: answers{4: no}, told: []int64{4}},
+		"not needed":            {needs: []int64{4, 8}, refusals: answers{16: no, 32: bad}},
+		"invalid, one open":     {needs: []int64{4, 8}, refusals: answers{8: bad}},
+		"invalid, all answered": {needs: []int64{4, 8}, answered: []int64{4}, refusals: answers{8: bad}, refused: "n = 8: bad"},
+		"both invalid":          {needs: []int64{4, 8}, refusals: answers{4: bad, 8: bad}, refused: "n = 8: bad"},
+		"one of each":           {needs: []int64{4, 8}, refusals: answers{4: bad, 8: no}, told: []int64{8}, refused: "n = 4: bad"},
+	} {
+		d := &needing{sizes: tt.needs}
+		c := &cell{decider: d, sizes: map[int64]*sizing{}}
+		for _, n := range tt.answered {
+			c.size(n).answered = true
+		}
+		for n, r := range tt.refusals {
+			c.refuse(n, r)
+		}
+		c.settle()
+		c.settle()
+		if d := cmp.Diff(tt.told, d.told); d != "" || c.refused != tt.refused {
+			t.Errorf("%s: refused %q, told %s", name, c.refused, d)
+		}
+	}
+}
+
+// An interrupted run is shown as far as its refusals go.
+func TestKnownRefusals(t *testing.T) {
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	p := testPlan(t)
+	for _, c := range p.Cells {
+		if c.As == "picky-4" {
+			c.Find.To = 20
+			p.Cells = []*trial.Cell{c}
+		}
+	}
+	stop := func(f *fake, job *trial.Job, b *ledger.Batch) {
+		f.publish(b)
+		if job.N == 20 {
+			cancel()
+		}
+	}
+	if _, _, err := (setup{dir: dir, plan: p, script: stop, refuse: stop}).run(t, ctx); err != nil {
+		t.Fatal(err)
+	}
+	f := claim(t, dir, p, folder.Mode{})
+	defer f.Close()
+	k, err := WriteKnown(Config{Folder: f, Digests: map[string]string{"": "one"}}, t.TempDir(), false)
+	if err != nil || k.Done != 1 || k.Cells != 1 || k.Trials != 0 {
+		t.Errorf("%+v, %v", k, err)
+	}
+}
