@@ -377,6 +377,9 @@ func (w *crew) choose(n fleet.Need, avoid string, now time.Time) *member {
 	if able == 0 {
 		w.stuck = "no worker can run what comes next: " + fleet.Explain(reasons)
 	}
+	if len(w.members) > 0 && able == 0 && w.alone && w.members[0].Cannot(n, now) != "" {
+		w.failed = errors.New(w.stuck)
+	}
 	if best != nil {
 		w.turn++
 	}

@@ -352,6 +352,9 @@ func (s setup) run(t *testing.T, ctx context.Context) (*Summary, *fake, error) {
 	f.mu.Unlock()
 	if s.change != nil {
 		s.change(&cfg)
+		f.mu.Lock()
+		f.codes = slices.Collect(maps.Values(cfg.Digests))
+		f.mu.Unlock()
 	}
 	guarded, cancel := context.WithTimeout(ctx, hanging)
 	defer cancel()
