@@ -134,17 +134,22 @@ func (e *evaluation) askGroup(ctx context.Context) error {
 	if len(e.group) == 0 {
 		return nil
 	}
+	m := &e.slot.meter
+	m.draw.Start()
 	for i := range e.group {
 		e.arrange(i)
 	}
+	m.draw.Stop()
 	for k := range e.steps {
 		if err := e.step(ctx, k); err != nil {
 			return err
 		}
 	}
+	m.score.Start()
 	for i := range e.group {
 		e.score(i)
 	}
+	m.score.Stop()
 	return nil
 }
 
@@ -245,6 +250,8 @@ func (e *evaluation) ask(ctx context.Context, k int) ([]float64, []host.Fault, e
 	}
 	i, left, dim := -1, 0, e.job.pop.Dim()
 	return e.host.Step(ctx, e.counts, func(to []float64) {
+		e.slot.meter.draw.Start()
+		defer e.slot.meter.draw.Stop()
 		for len(to) > 0 {
 			for left == 0 {
 				i++

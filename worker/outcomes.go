@@ -16,6 +16,7 @@ type outcomes struct {
 	faults map[int]fault // of trials whose outcome is not ok
 	values [][]float64   // per metric that the algorithm declares
 	notes  []string      // what happened to plugin processes on the way
+	costs  ledger.Costs  // of all rows, and of what else the slot did since its last job
 
 	refusal *ledger.Refusal // of the job's sample size, of which no trial was run; nil: it was not refused
 }
@@ -74,8 +75,8 @@ func (o *outcomes) record(from int, s *scores, metrics map[string][]float64) {
 // bytesPerMessage keeps a result message below the queue's limit, with room for its header.
 const bytesPerMessage = 480 << 10
 
-// messages cuts the rows into result messages. The job's seconds are shared out by rows; its notes
-// travel with the first.
+// messages cuts the rows into result messages. The job's seconds and costs are shared out by rows;
+// its notes travel with the first.
 func (o *outcomes) messages(w *worker, seconds float64) []*ledger.Batch {
 	if o.refusal != nil {
 		return []*ledger.Batch{o.refused(w, seconds)}
@@ -91,7 +92,8 @@ func (o *outcomes) messages(w *worker, seconds float64) []*ledger.Batch {
 		}
 		b := o.batch(from, to)
 		b.Worker, b.Profile = w.Name, w.profile
-		b.Seconds = seconds * float64(to-from) / float64(len(o.status))
+		share := float64(to-from) / float64(len(o.status))
+		b.Seconds, b.Costs = seconds*share, o.costs.Times(share)
 		out, from = append(out, b), to
 	}
 	out[0].Notes = o.notes

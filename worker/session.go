@@ -80,6 +80,8 @@ func (x *session) repetition(trial int) uint32 { return uint32(x.job.Repetition(
 // seeds returns those of the algorithm: two words for each trial.
 func (x *session) seeds() []uint64 {
 	words := make([]uint64, 2*x.trials())
+	x.slot.meter.draw.Start()
+	defer x.slot.meter.draw.Stop()
 	x.fillSeeds(words, x.job.Cell.NoiseKey, trial.AlgorithmNoise, 0)
 	return words
 }
@@ -141,6 +143,8 @@ func (x *session) adversaryStream(trialIndex int, s trial.Stream) *rand.PCG {
 // sample draws the samples of the trials, one after another: points into x, row-major, and labels
 // into y.
 func (x *session) sample(points, y []float64) {
+	x.slot.meter.draw.Start()
+	defer x.slot.meter.draw.Stop()
 	n, dim := int(x.job.N), x.job.pop.Dim()
 	for j := range x.trials() {
 		x.begin(j, trial.Target, trial.Points, trial.LabelNoise)

@@ -32,12 +32,8 @@ type slot struct {
 	notes     []string      // what happened to processes since the last result
 	starting  time.Duration // the part of this job's time that went into starting its first process
 
+	meter      meter
 	evaluation evaluation
-}
-
-type process struct {
-	key  processKey
-	host *host.Process
 }
 
 // processKey is what two jobs must share to run in one process.
@@ -64,7 +60,7 @@ func (s *slot) stop() {
 func (s *slot) stopWhere(which func(processKind) bool) {
 	s.processes = slices.DeleteFunc(s.processes, func(p process) bool {
 		if which(p.key.processKind) {
-			p.host.Stop()
+			s.stopProcess(&p)
 			return true
 		}
 		return false
@@ -102,6 +98,7 @@ func (s *slot) run(ctx context.Context, leased *trial.Job) (*outcomes, error) {
 		s.watched = true
 	}
 	s.starting = 0
+	s.meter.begin()
 	command, err := s.w.plugins.get(ctx, leased)
 	if err != nil {
 		return nil, err
@@ -130,6 +127,7 @@ func (s *slot) run(ctx context.Context, leased *trial.Job) (*outcomes, error) {
 		}
 	}
 	job.out.notes, s.notes = s.notes, nil
+	job.out.costs = s.costs()
 	return job.out, nil
 }
 
@@ -239,7 +237,7 @@ func (s *slot) process(ctx context.Context, job *jobRun, memory int64) (*host.Pr
 	if s.starting == 0 { // further ones are the trials' own doing
 		s.starting = time.Since(began)
 	}
-	s.processes = append(s.processes, process{key: key, host: p})
+	s.keep(process{key: key, host: p})
 	return p, nil
 }
 
@@ -255,7 +253,7 @@ func ended(p *host.Process) bool {
 // evict stops one process: one of second looks, which are few, or the one unused for longest.
 func (s *slot) evict() {
 	i := max(0, slices.IndexFunc(s.processes, func(p process) bool { return p.key.look != "" }))
-	s.processes[i].host.Stop()
+	s.stopProcess(&s.processes[i])
 	s.processes = slices.Delete(s.processes, i, i+1)
 }
 

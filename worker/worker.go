@@ -81,6 +81,7 @@ type worker struct {
 	profile     string // float profile of this machine
 	populations *populations
 	plugins     *plugins
+	carried     carried
 	shelf       *shelf
 	checks      checks
 	began       time.Time
@@ -193,6 +194,7 @@ func (w *worker) serve(hard context.Context) {
 			return
 		}
 		w.work(ctx, hard, s, h)
+		s.meter.free()
 		w.shelf.done(h)
 	}
 }

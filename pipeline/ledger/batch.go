@@ -34,8 +34,9 @@ type Batch struct {
 	Digest  string // identity of the plugin or built-in algorithm that made it: a SHA-256 in hex
 	Profile string // float profile
 
-	Worker  string   // Worker and Seconds never reach a result file but timing.parquet
+	Worker  string   // Worker, Seconds and Costs never reach a result file but timing.parquet
 	Seconds float64  // time that the rows took, finite, not negative
+	Costs   Costs    // where the time went, for timing.parquet and the manifest
 	Notes   []string // what happened on the way, for the manifest: each one line
 
 	Refusal *Refusal // why there are no rows; nil: there are
@@ -81,6 +82,7 @@ const (
 	metaProfile = "profile"
 	metaWorker  = "worker"
 	metaSeconds = "seconds"
+	metaCosts   = "costs"
 	metaNotes   = "notes"
 )
 
@@ -104,6 +106,7 @@ func (b *Batch) Encode() ([]byte, error) {
 			{Key: metaProfile, Value: b.Profile},
 			{Key: metaWorker, Value: b.Worker},
 			{Key: metaSeconds, Value: strconv.FormatFloat(b.Seconds, 'g', -1, 64)},
+			{Key: metaCosts, Value: b.Costs.String()},
 			{Key: metaNotes, Value: strings.Join(b.Notes, "\n")},
 		},
 		Columns: []dataset.Column{
@@ -227,6 +230,10 @@ func (b *Batch) readMetadata(s dataset.Schema) error {
 	if b.Seconds, err = strconv.ParseFloat(seconds, 64); err != nil {
 		return fmt.Errorf("seconds: %w", err)
 	}
+	costs, _ := s.Get(metaCosts) // messages of older releases have none
+	if b.Costs, err = parseCosts(costs); err != nil {
+		return err
+	}
 	if notes, _ := s.Get(metaNotes); notes != "" {
 		b.Notes = strings.Split(notes, "\n")
 	}
@@ -288,6 +295,9 @@ func (b *Batch) check() error {
 		return fmt.Errorf("seconds is %v: must be 0 or more", b.Seconds)
 	case b.Refusal != nil:
 		return b.checkRefusal()
+	}
+	if err := b.Costs.check(); err != nil {
+		return err
 	}
 	if err := b.checkRows(); err != nil {
 		return err

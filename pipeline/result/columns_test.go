@@ -3,6 +3,7 @@ package result
 import (
 	"testing"
 
+	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
@@ -49,7 +50,8 @@ func TestColumnsReadTheirTypes(t *testing.T) {
 		Group: "g", Algorithm: "a", X: "d", Scale: "log", Y: "n_model", Claimed: &claimed, ClaimedSource: "s",
 		Verdict: "v", Line: "l", Reason: "r",
 	}, FitRow{})
-	checkColumns(t, timingColumns, TimingRow{Cell: c, Worker: "w", Digest: "d", Profile: "p"}, TimingRow{Cell: c})
+	checkColumns(t, timingColumns,
+		TimingRow{Cell: c, Costs: ledger.Costs{Draw: 1}, Worker: "w", Digest: "d", Profile: "p"}, TimingRow{Cell: c})
 }
 
 func checkColumns[R any](t *testing.T, columns []schemas.ColumnOf[R], full, empty R) {

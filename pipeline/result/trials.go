@@ -200,7 +200,7 @@ func timing(l *ledger.Ledger, c *trial.Cell) (rows []TimingRow, err error) {
 	err = l.Each(c.Key, func(b *ledger.Batch) error {
 		rows = append(rows, TimingRow{
 			Cell: c, N: b.N, First: b.Repetition[0], Rows: int64(len(b.Repetition)), Seconds: b.Seconds,
-			Worker: b.Worker, Digest: b.Digest, Profile: b.Profile,
+			Costs: b.Costs, Worker: b.Worker, Digest: b.Digest, Profile: b.Profile,
 		})
 		return nil
 	})
