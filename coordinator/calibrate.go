@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/shatterlab/shatter/coordinator/forecast"
+	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 // Prediction tells what a sweep will probably take.
@@ -15,6 +17,10 @@ type Prediction struct {
 	Time     forecast.Range   // seconds on the slots that were asked for
 	Ledger   forecast.Range   // bytes
 	Result   forecast.Range   // bytes
+
+	// Costs says where the CPU time of Seconds goes, as far as the trials have shown: Draw, Plugin and
+	// Score. Plan and Start are what they took here.
+	Costs schemas.Costs
 
 	Calibration int64     // number of trials that were run for this
 	Failures    []Failure // of them: the first of each kind
@@ -56,6 +62,9 @@ func Calibrate(ctx context.Context, c Config, slots int) (*Prediction, error) {
 	for i, cell := range cells {
 		probes[i] = predict.probe(cell)
 	}
+	spent := &r.tally.spending
+	spent.begin(c)
+	spent.cells = map[*cell]ledger.Costs{}
 	if err = r.recover(); err == nil {
 		err = r.coordinate(ctx, r.work)
 	}
@@ -67,8 +76,14 @@ func Calibrate(ctx context.Context, c Config, slots int) (*Prediction, error) {
 	}
 	out := &Prediction{Calibration: r.tally.trials, Failures: r.tally.listFailures()}
 	for i, cell := range cells {
-		out.add(predict.cell(cell, probes[i]))
+		p := predict.cell(cell, probes[i])
+		out.add(p)
+		if tried := cell.spent(); tried > 0 {
+			out.addCosts(p.Seconds.Likely/tried, spent.cells[cell])
+		}
 	}
+	here := spent.costs()
+	out.Costs.Plan, out.Costs.Start = here.Plan, here.Start
 	out.total(probes, max(1, slots))
 	return out, nil
 }
@@ -174,6 +189,14 @@ func (out *Prediction) add(p CellPrediction) {
 	out.Trials, out.Executed = out.Trials.Plus(p.Trials), out.Executed.Plus(p.Executed)
 	out.Seconds = out.Seconds.Plus(p.Seconds)
 	out.Result = out.Result.Plus(p.Trials.Times(p.rowBytes)).Plus(exactly(cellBytes + pointBytes*p.sizes))
+}
+
+// addCosts adds the costs of a cell that takes so many times what was tried of it.
+func (out *Prediction) addCosts(times float64, tried ledger.Costs) {
+	all := tried.Times(times)
+	out.Costs.Draw += all.Draw
+	out.Costs.Plugin += all.Plugin
+	out.Costs.Score += all.Score
 }
 
 // total divides the work among the slots. A cell's rounds follow one another, however many slots

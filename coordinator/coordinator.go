@@ -30,6 +30,8 @@ type Config struct {
 	Progress  func(Progress)    // called about five times a second; nil: never
 	Log       *slog.Logger      // nil: silent
 	Facts     map[string]string // about this run, for the manifest
+	Own       string            // name of the workers of this process, which runs this sweep alone; "": it may run others
+	Asked     time.Duration     // CPU time of the plugins that were asked about the sweep
 	Cache     *cache.Cache      // of outcomes, across sweeps; nil: none
 	Budget    Budget            // what this run may spend; zero: all that it takes
 	Looks     float64           // share of each cell's trials to look at a second time, and at least 8; 0: none
@@ -53,7 +55,8 @@ func Run(ctx context.Context, c Config) (*Summary, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = r.recover(); err == nil {
+	r.tally.spending.begin(c)
+	if err = during(&r.tally.spending.ledger, r.recover); err == nil {
 		err = r.coordinate(ctx, r.work)
 	}
 	if err != nil && !ended(ctx, err) {
@@ -216,7 +219,7 @@ func (r *run) prepare(ctx context.Context) error {
 	if profile == "" && r.Workers != nil {
 		profile = trial.FloatProfile() // the workers of this process will bring it
 	}
-	return r.cacheUse().load(ctx, profile)
+	return during(&r.tally.spending.ledger, func() error { return r.cacheUse().load(ctx, profile) })
 }
 
 func (r *run) cacheUse() cacheUse {
@@ -228,8 +231,9 @@ func (r *run) loop(ctx context.Context) error {
 	tick := time.NewTicker(fsyncEvery)
 	defer tick.Stop()
 	healed, shown := time.Now(), time.Time{}
+	search := &r.tally.spending.search
 	for {
-		r.grid.sort()
+		search.Run(1, r.grid.sort)
 		if now := time.Now(); r.Progress != nil && (r.grid.open == 0 || now.Sub(shown) > 200*time.Millisecond) {
 			shown = now
 			r.Progress(r.progress.look(now))

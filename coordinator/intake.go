@@ -93,14 +93,17 @@ func (in *intake) take(m *bus.Message, e *errand) error {
 	if reason != "" {
 		return in.drop(m, reason)
 	}
+	in.tally.spending.add(c, b)
+	in.tally.spending.ledger.Start()
 	verdict, err := in.ledger.AddBatch(b, m.Data)
+	in.tally.spending.ledger.Stop()
 	if err != nil {
 		return fmt.Errorf("keep outcomes of cell %s: %w", c.Key.Short(), err)
 	}
 	in.bytes += len(m.Data)
 	in.unsynced = append(in.unsynced, m)
 	in.tally.profile = b.Profile
-	in.record(c, verdict, e)
+	in.tally.spending.search.Run(1, func() { in.record(c, verdict, e) })
 	in.tally.trials += int64(len(verdict.New))
 	in.tally.seconds += b.Seconds
 	c.fresh = c.fresh || len(verdict.New) > 0
@@ -183,7 +186,10 @@ func (in *intake) flush() error {
 	if len(in.unsynced) == 0 {
 		return nil
 	}
-	if err := in.ledger.Sync(); err != nil {
+	in.tally.spending.ledger.Start()
+	err := in.ledger.Sync()
+	in.tally.spending.ledger.Stop()
+	if err != nil {
 		return err
 	}
 	for _, m := range in.unsynced {

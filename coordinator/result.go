@@ -39,6 +39,7 @@ type Summary struct {
 	Cache        []string    // what went wrong with the cache
 	Partial      string      // why the result is not that of the whole sweep: the budget; else empty
 	Left         []Undecided // cells that the budget left over
+	Costs        *schemas.Costs
 }
 
 // finish writes the result files, unless the run was interrupted, and the manifest in any case.
@@ -57,27 +58,35 @@ func (r *run) finish(interrupted bool) (*Summary, error) {
 		if s.Partial = r.partial(); s.Partial != "" {
 			s.Left = r.outlooks.undecided()
 		}
-		res, err := r.result()
+		err := during(&r.tally.spending.results, func() error { return r.writeResult(s) })
 		if err != nil {
 			return nil, err
 		}
-		for i, row := range res.Table {
-			s.FailedTrials += row.Failed
-			s.Counted += row.Trials
-			if !r.grid.cells[i].finished(row.Status) {
-				s.Unfinished++
-			}
-		}
-		s.Contradicted = contradictions(res)
-		if s.Digest, err = result.WriteResult(r.Folder.Dir, *res); err != nil {
-			return nil, err
-		}
 	}
-	r.cacheUse().store()
+	_ = during(&r.tally.spending.ledger, func() error { r.cacheUse().store(); return nil })
 	s.Served, s.Cache = r.tally.served, r.journal.cache
+	s.Costs = r.tally.spending.costs()
 	m := r.manifest(s)
 	s.LookNotes = m.Looks.Notes
 	return s, folder.WriteManifest(r.Folder.Dir, m)
+}
+
+// writeResult writes the result files, and adds to s what they say.
+func (r *run) writeResult(s *Summary) error {
+	res, err := r.result()
+	if err != nil {
+		return err
+	}
+	for i, row := range res.Table {
+		s.FailedTrials += row.Failed
+		s.Counted += row.Trials
+		if !r.grid.cells[i].finished(row.Status) {
+			s.Unfinished++
+		}
+	}
+	s.Contradicted = contradictions(res)
+	s.Digest, err = result.WriteResult(r.Folder.Dir, *res)
+	return err
 }
 
 // partial returns why the result is not that of the whole sweep; "" where it is.
@@ -316,7 +325,7 @@ func (r *run) manifest(s *Summary) schemas.Manifest {
 		Began:  r.progress.began.UTC().Truncate(time.Second), Seconds: time.Since(r.progress.began).Seconds(),
 		Known: t.known, Trials: t.trials, Counted: s.Counted, Served: t.served,
 		Looked: s.Looked, LookTime: r.looks.seconds,
-		TrialTime: min(t.seconds, math.MaxFloat64), Interrupted: s.Interrupted,
+		TrialTime: min(t.seconds, math.MaxFloat64), Costs: s.Costs, Interrupted: s.Interrupted,
 		Ledger: folder.Lines(r.Folder.Report), Damage: folder.Damage(r.Folder.Report),
 		Failures: s.Failures, Alarms: s.Alarms, Notes: r.journal.notes, GoVersion: runtime.Version(),
 	}

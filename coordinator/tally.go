@@ -16,6 +16,7 @@ type tally struct {
 	trials   int64   // brought by workers
 	served   int64   // from the cache
 	seconds  float64 // that workers report for their trials
+	spending spending
 	failures map[string]*Failure
 	profile  string // of the sweep's outcomes; "": there are none yet
 }

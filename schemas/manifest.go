@@ -42,6 +42,7 @@ type ManifestRun struct {
 	Looked      int64     `json:"trials_looked_at,omitempty"` // trials that were run a second time
 	LookTime    float64   `json:"look_seconds,omitempty"`     // that workers reported for these
 	TrialTime   float64   `json:"trial_seconds,omitempty"`    // that workers reported for trials_run
+	Costs       *Costs    `json:"cpu_seconds,omitempty"`      // where the CPU time went; null: an older release
 	Interrupted bool      `json:"interrupted,omitempty"`
 	Budget      string    `json:"budget,omitempty"`
 	Ledger      []string  `json:"ledger,omitempty"` // what opening the ledger found, in words

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/shatterlab/shatter/coordinator"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 // With --progress json, stderr has one object a line with the key "event", which is the name of one
@@ -70,6 +71,7 @@ type doneEvent struct {
 	Looked     int64                   `json:"looked"`     // trials that were looked at a second time
 	LooksLeft  int64                   `json:"looks_left"` // those that should have been
 	LookNotes  []string                `json:"look_notes"`
+	Costs      *schemas.Costs          `json:"cpu_seconds"` // where the CPU time went
 }
 
 // event writes one event.
@@ -118,7 +120,7 @@ func (d *display) done(s *coordinator.Summary, err error) error {
 		s.Cells, s.Decided, s.Unfinished, s.Trials, s.Counted, failed, append([]string{}, s.Alarms...),
 		append([]string{}, s.Contradicted...),
 		d.dir, s.Digest, s.Partial, append([]coordinator.Undecided{}, s.Left...),
-		s.Looked, s.LooksLeft, append([]string{}, s.LookNotes...),
+		s.Looked, s.LooksLeft, append([]string{}, s.LookNotes...), s.Costs,
 	})
 	return err
 }

@@ -145,6 +145,9 @@ func writePrediction(w io.Writer, p *coordinator.Prediction, workers int, took t
 		write("", "%s", whyMore)
 	}
 	write("time", "%s on %s like those of this machine", between(p.Time, roughSeconds), wording.Count(workers, "worker"))
+	if text := costsOf(p); text != "" {
+		write("CPU", "%s", text)
+	}
 	write("bytes", "%s of ledger, %s of results",
 		between(p.Ledger, wording.RoughBytes), between(p.Result, wording.RoughBytes))
 	if p.Seconds.Likely > 0 {

@@ -20,6 +20,7 @@ import (
 	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/cache"
+	"github.com/shatterlab/shatter/pipeline/cputime"
 	"github.com/shatterlab/shatter/pipeline/plan"
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
@@ -32,7 +33,7 @@ type runFlags struct {
 	progress                 progressMode
 	budget                   budgetFlag
 	looks                    looksFlag
-	yes                      bool
+	yes, costs               bool
 	jobSizes                 uint64 // for tests: the seed of random borders of jobs; 0: the coordinator's
 	reverse                  bool   // for tests: results are taken in the opposite order
 }
@@ -90,6 +91,7 @@ func (f *runFlags) register(c *cobra.Command) {
 	flags.Var(&f.looks, "looks",
 		"share of each cell's trials to run a second time, and at least 8 of each; 0 leaves them out")
 	flags.BoolVar(&f.yes, "yes", false, "do not ask before more than ten minutes")
+	flags.BoolVar(&f.costs, "costs", false, "say at the end where the CPU time went (manifest.json has it in any case)")
 	flags.Uint64Var(&f.jobSizes, "test-job-sizes", 0, "")
 	flags.BoolVar(&f.reverse, "test-reverse", false, "")
 	for _, hidden := range []string{"test-job-sizes", "test-reverse"} {
@@ -167,7 +169,12 @@ func (f *runFlags) run(c *cobra.Command, path string) (failed error) {
 	if err != nil {
 		return err
 	}
-	return display.done(summary, f.report(c, claimed, summary, display))
+	used := cputime.Process()
+	err = f.report(c, claimed, summary, display)
+	if f.costs {
+		writeCosts(display.text(), summary.Costs, cputime.Process()-used)
+	}
+	return display.done(summary, err)
 }
 
 // collectLazily has garbage collected when it is four times what is in use, as outcomes pass through
@@ -211,8 +218,11 @@ func (f *runFlags) coordinate(
 	}
 	cfg := coordinator.Config{
 		Folder: claimed, Conn: conn, Slots: f.workers, Digests: digests,
-		Progress: d.show, Reverse: f.reverse, Facts: f.facts(s.File), Budget: f.budget.Budget,
+		Progress: d.show, Reverse: f.reverse, Facts: f.facts(s.File), Own: workerName(), Budget: f.budget.Budget,
 		Looks: float64(f.looks),
+	}
+	if s.catalog != nil {
+		cfg.Asked = s.catalog.CPUTime()
 	}
 	if f.server != "" {
 		cfg.Epoch = uint64(time.Now().UnixMilli())
