@@ -2,12 +2,9 @@ package host
 
 import (
 	"fmt"
-	"syscall"
 	"testing"
-	"time"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/shatterlab/shatter/pipeline/cputime"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
@@ -22,7 +19,7 @@ func BenchmarkSession(b *testing.B) {
 			for j := range counts {
 				counts[j] = 1
 			}
-			cpu := cpuTime()
+			cpu := cputime.Process()
 			for b.Loop() {
 				s, _, err := p.Open(b.Context(), r, func(x, y []float64) {})
 				if err != nil {
@@ -36,7 +33,7 @@ func BenchmarkSession(b *testing.B) {
 				}
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(trials), "ns/trial")
-			b.ReportMetric(float64(cpuTime()-cpu)/float64(b.N), "host-cpu-ns/op")
+			b.ReportMetric(float64(cputime.Process()-cpu)/float64(b.N), "host-cpu-ns/op")
 		})
 	}
 }
@@ -135,10 +132,10 @@ func overBoth(b *testing.B, name string, c Command, f func(b *testing.B, p *Proc
 			c.noMailbox = without
 			p := start(b, c)
 			b.ReportAllocs()
-			ours, theirs := cpuTime(), cpuTimeOf(p.Pid())
+			ours, theirs := cputime.Process(), cputime.Of(p.Pid())
 			f(b, p)
-			b.ReportMetric(float64(cpuTime()-ours)/float64(b.N), "host-cpu-ns/op")
-			b.ReportMetric(float64(cpuTimeOf(p.Pid())-theirs)/float64(b.N), "plugin-cpu-ns/op")
+			b.ReportMetric(float64(cputime.Process()-ours)/float64(b.N), "host-cpu-ns/op")
+			b.ReportMetric(float64(cputime.Of(p.Pid())-theirs)/float64(b.N), "plugin-cpu-ns/op")
 		})
 	}
 }
@@ -152,20 +149,4 @@ func BenchmarkStart(b *testing.B) {
 		}
 		p.Stop()
 	}
-}
-
-// cpuTimeOf returns the processor time that a process has used; 0 where only Linux tells.
-func cpuTimeOf(pid int) time.Duration {
-	const scheduled = 2
-	var t unix.Timespec
-	_ = unix.ClockGettime(int32(^pid<<3|scheduled), &t)
-	return time.Duration(t.Nano())
-}
-
-// cpuTime returns the processor time that this process has used: a measure that other work on the
-// machine disturbs less.
-func cpuTime() time.Duration {
-	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
