@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Runs the same experiments with Shatter and with numpy spread over the cores by multiprocessing, joblib and Dask.
+"""Runs the same experiments with Shatter, with numpy spread over the cores by multiprocessing, joblib and Dask, and
+with R's package parallel.
 
     compare.py SHATTER [--quick] [--rounds 5] [--jobs N] [--only NAME] [--sides joblib,dask]
 
@@ -14,6 +15,7 @@ import json
 import math
 import os
 import platform
+import shutil
 import statistics
 import subprocess
 import sys
@@ -22,7 +24,7 @@ import time
 
 import numpy as np
 
-ALGORITHMS = {"em": "expmech/em", "pf": "expmech/pf", "erm": "baseline/erm"}
+ALGORITHMS = {"em": "expmech/em", "pf": "expmech/pf", "erm": "baseline/erm", "centering": "boosting/centering"}
 LEVEL = 1e-3  # of all comparisons of one run together: the probability that equal sides are called different
 SLACK = 1 / 20  # of alpha: as precise are the errors that Shatter measures where it does not compute them
 
@@ -170,7 +172,56 @@ def parities(e, algorithm, rows, rng):
     return np.where(np.array(answers) == target[:, 0], 0, 0.5)
 
 
-LEARNERS = {"thresholds": thresholds, "intervals": intervals, "stumps": stumps, "parities": parities}
+def centering(e, _, rows, rng):
+    """Learns the mean of y x, with noise, from rows of a data file, and counts its errors on all of them."""
+    x, y = (np.load(e["file"] + name, mmap_mode="r") for name in (".x.npy", ".y.npy"))
+    out = []
+    for _ in range(rows):
+        some = rng.integers(len(y), size=e["n"])
+        w = (y[some, None] * x[some]).mean(axis=0) + 2 / e["n"] / e["mu"] * rng.normal(size=e["d"])
+        out.append(np.mean(np.where(x @ w >= 0, 1, -1) != y))
+    return np.array(out)
+
+
+def mu(epsilon, delta):
+    """Returns the parameter of Gaussian differential privacy that gives epsilon and delta (Balle and Wang 2018)."""
+    cdf, low, high = statistics.NormalDist().cdf, 1e-9, 100.0
+    for _ in range(200):
+        m = (low + high) / 2
+        found = cdf(-epsilon / m + m / 2) - math.exp(epsilon) * cdf(-epsilon / m - m / 2)
+        low, high = (m, high) if found <= delta else (low, m)
+    return low
+
+
+def write_data(e, file):
+    """Writes a CSV file of whole numbers from -127 to 127, with labels of a halfspace that errs now and then."""
+    rng, d, block = np.random.default_rng(1), e["d"], 50_000
+    texts = np.array([list(b"%+04d," % v) for v in range(-127, 128)], np.uint8)
+    target = rng.normal(size=d)
+    with open(file, "wb") as f:
+        f.write(",".join([f"x{j}" for j in range(d)] + ["y"]).encode() + b"\n")
+        for begin in range(0, e["rows"], block):
+            x = rng.integers(-127, 128, size=(min(block, e["rows"] - begin), d))
+            y = np.where(x @ target + rng.normal(size=len(x)) * 100 >= 0, 1, -1)
+            ends = np.array([list(b"%+d\n" % v) for v in (-1, 1)], np.uint8)[(y + 1) // 2]
+            f.write(np.concatenate([texts[x + 127].reshape(len(x), -1), ends], axis=1).tobytes())
+
+
+def read_data(e):
+    """Reads the CSV file once, so that all processes share what it holds. Points are scaled into the unit ball."""
+    table = np.loadtxt(e["file"], delimiter=",", skiprows=1)
+    np.save(e["file"] + ".x.npy", table[:, :-1] / e["norm"])
+    np.save(e["file"] + ".y.npy", table[:, -1])
+
+
+LEARNERS = {
+    "thresholds": thresholds, "intervals": intervals, "stumps": stumps, "parities": parities, "halfspace": centering}
+
+
+def cells(e):
+    """Lists the parts of an experiment, each with an algorithm and what tells them apart in a table of results."""
+    return [(part, a, a + (f", d = {part['d']}" if "parts" in e else "")) for part in e.get("parts", [e])
+            for a in e["algorithms"]]
 
 
 def task(e, algorithm, seed, number, trials, rows):
@@ -187,20 +238,46 @@ def task(e, algorithm, seed, number, trials, rows):
 
 
 def tasks(e, one_by_one, jobs, seed):
-    """Lists the calls of task for one experiment, some 8 for each core, in blocks of trials that fit into a cache."""
-    width = 2 ** e["d"] if e["class"] == "parities" else e["n"] * e.get("d", 1)
-    rows = 1 if one_by_one else max(1, 2**15 // width)
-    size = max(1, -(-e["trials"] * len(e["algorithms"]) // (8 * jobs)))
-    calls = []
-    for algorithm in e["algorithms"]:
-        for begin in range(0, e["trials"], size):
-            calls.append((e, algorithm, seed, len(calls), min(size, e["trials"] - begin), rows))
-    return calls
+    """Lists the calls of task for one experiment, some 8 for each core, in blocks of trials that fit into a cache, and
+    the cell that each is about."""
+    calls, about = [], []
+    for part, algorithm, cell in cells(e):
+        width = 2 ** part["d"] if part["class"] == "parities" else part["n"] * part.get("d", 1)
+        rows = 1 if one_by_one else max(1, 2**15 // width)
+        size = max(1, -(-part["trials"] * len(e["algorithms"]) // (8 * jobs)))
+        for begin in range(0, part["trials"], size):
+            calls.append((part, algorithm, seed, len(calls), min(size, part["trials"] - begin), rows))
+            about.append(cell)
+    return calls, about
+
+
+def summary(n, good, first, second):
+    """Returns what a side found of a cell with n trials, from the sums that task returns."""
+    variance = max(0, second / n - (first / n) ** 2)
+    return {"trials": n, "successes": [int(k) for k in good], "mean": first / n, "se": math.sqrt(variance / n)}
+
+
+def r_side(e, jobs, seed):
+    """Runs an experiment with R and returns what it found by cell."""
+    numbers = [e["domain"], e["law"], e.get("mass", 0), e["n"], e["alpha"], SLACK, e["epsilon"], e["trials"],
+               ",".join(e["algorithms"]), jobs, seed]
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "compare.R")
+    text = subprocess.run(["Rscript", script, *map(str, numbers)], check=True, stdout=subprocess.PIPE).stdout
+    found = {}
+    for line in text.decode().splitlines():
+        algorithm, *sums = line.split()
+        *good, first, second = map(float, sums)
+        found[algorithm] = summary(e["trials"], good, first, second)
+    return found
 
 
 def numpy_side(side, e, jobs, seed):
-    """Runs an experiment and returns the rows of its answer by algorithm, as rates has them."""
-    calls = tasks(e, side == "one by one", jobs, seed)
+    """Runs an experiment and returns what it found by cell, as rates does."""
+    if side == "R":
+        return r_side(e, jobs, seed)
+    if "file" in e:
+        read_data(e)
+    calls, about = tasks(e, side == "one by one", jobs, seed)
     if side == "multiprocessing":
         import multiprocessing
         with multiprocessing.Pool(jobs) as pool:
@@ -212,11 +289,10 @@ def numpy_side(side, e, jobs, seed):
     else:
         import joblib
         totals = joblib.Parallel(n_jobs=jobs)(joblib.delayed(task)(*c) for c in calls)
-    n, found = e["trials"], {}
-    for algorithm in e["algorithms"]:
-        *good, first, second = sum(t for t, c in zip(totals, calls) if c[1] == algorithm)
-        variance = max(0, second / n - (first / n) ** 2)
-        found[algorithm] = {"successes": [int(k) for k in good], "mean": first / n, "se": math.sqrt(variance / n)}
+    found = {}
+    for part, _, cell in cells(e):
+        *good, first, second = sum(t for t, c in zip(totals, about) if c == cell)
+        found[cell] = summary(part["trials"], good, first, second)
     return found
 
 
@@ -243,31 +319,46 @@ def experiments(quick):
     needle = {"class": "thresholds", "domain": x, "law": "needle", "mass": 0.1, "alpha": 0.09, "algorithms": ["em"]}
     for trials in [1000] if quick else [10**5, 10**6]:
         out.append(sweep(f"needle, {trials:,} trials", 334, trials, **needle))
+    lengths = [(8, 50, 400), (14, 50, 4)] if quick else [(13, 444, 8_000), (24, 444, 8)]
+    mix = sweep("mix of short and long trials", 444, 0, algorithms=["em"])
+    out.append({**mix, "parts": [{**mix, "class": "parities", "d": d, "n": n, "trials": trials}
+                                 for d, n, trials in lengths]})
+    rows, trials = (2000, 50) if quick else (10**6, 300)
+    out.append(sweep(f"data, {rows:,} rows of 50 numbers", 400, trials, algorithms=["centering"], alpha=0.25,
+                     delta=1e-6, mu=mu(1, 1e-6), **{"class": "halfspace", "rows": rows, "d": 50, "norm": 900}))
     return out
 
 
 def shatter_side(binary, e, jobs, seed, folder):
     """Writes the sweep file of an experiment and returns the command that runs it, and its output folder."""
-    fields = {k: e[k] for k in ("class", "domain", "d", "mass") if k in e}
-    problem = ", ".join(f"{k}: {v}" for k, v in {**fields, "distribution": e["law"]}.items())
+    grids = []
+    for part in e.get("parts", [e]):
+        if "file" in e:
+            data = {"file": e["file"], "label": "y", "positive": "+1", "scale": e["norm"]}
+            fields = {"class": e["class"], "data": data}
+        else:
+            fields = {**{k: part[k] for k in ("class", "domain", "d", "mass") if k in part}, "distribution": e["law"]}
+        grids.append({"problem": fields, "n": [part["n"]], "trials": part["trials"]})
+    privacy = {k: e[k] for k in ("epsilon", "delta") if k in e}
+    goal = {"alpha": e["alpha"], "beta": e["beta"], "above": 0}
+    algorithms = [ALGORITHMS[a] for a in e["algorithms"]]
     file, out = os.path.join(folder, "sweep.yaml"), os.path.join(folder, "out")
-    with open(file, "w") as f:
-        f.write(f"name: compare\ntask: learn\nseed: {seed}\nproblem: {{{problem}}}\n"
-                f"algorithms: [{', '.join(ALGORITHMS[a] for a in e['algorithms'])}]\n"
-                f"privacy: {{epsilon: {e['epsilon']}}}\ngoal: {{alpha: {e['alpha']}, beta: {e['beta']}}}\n"
-                f"n: [{e['n']}]\ntrials: {e['trials']}\n")
+    with open(file, "w") as f:  # JSON is YAML
+        json.dump({"name": "compare", "task": "learn", "seed": seed, "algorithms": algorithms, "privacy": privacy,
+                   "goal": goal, "grids": grids}, f)
     return [binary, "run", file, "--out", out, "--workers", str(jobs), "--cache", "off", "--yes", "--quiet"], out
 
 
-def rates(binary, out):
-    """Reads what a run of Shatter found, by algorithm."""
+def rates(binary, e, out):
+    """Reads what a run of Shatter found, by cell."""
     command = [binary, "table", out, "--what", "curve", "-o", "json"]
     text = subprocess.run(command, check=True, capture_output=True).stdout
     names, found = {v: k for k, v in ALGORITHMS.items()}, {}
     for row in json.loads(text):
         half = (row["error_high"] - row["error_low"]) / 2  # of a 95 % interval
-        found[names[row["algorithm"]]] = {
-            "successes": 3 * [row["successes"]], "mean": row["error_mean"],
+        cell = names[row["algorithm"]] + (f", d = {row['d']}" if "parts" in e else "")
+        found[cell] = {
+            "trials": row["trials"], "successes": 3 * [row["successes"]], "mean": row["error_mean"],
             "se": half / statistics.NormalDist().inv_cdf(0.975)}
     return found
 
@@ -294,7 +385,11 @@ def measure(side, binary, e, jobs, seed):
         if side == "Shatter":
             command, out = shatter_side(binary, e, jobs, seed, folder)
             _, cost = timed(command)
-            return rates(binary, out), cost
+            return rates(binary, e, out), cost
+        if "file" in e:  # what a side makes of the file is its own
+            own = os.path.join(folder, "data.csv")
+            os.symlink(e["file"], own)
+            e = {**e, "file": own}
         command = [sys.executable, os.path.abspath(__file__), "--side", side, json.dumps(e), str(jobs), str(seed)]
         text, cost = timed(command)
         return json.loads(text), cost
@@ -303,10 +398,10 @@ def measure(side, binary, e, jobs, seed):
 def differences(e, found, limit):
     """Says where a side differs from Shatter by more than limit standard errors: in the rate of success, which may be
     the other side's at any goal within the slack, and in the mean error, which has no slack."""
-    n, out, ours = e["trials"], [], found.pop("Shatter")
+    out, ours = [], found.pop("Shatter")
     for side, theirs in found.items():
-        for a in e["algorithms"]:
-            s, (low, same, high) = ours[a]["successes"][0], theirs[a]["successes"]
+        for _, _, a in cells(e):
+            n, s, (low, same, high) = ours[a]["trials"], ours[a]["successes"][0], theirs[a]["successes"]
             pooled = (s + same + 1) / (2 * n + 2)  # never 0 and never 1
             if max(low - s, s - high) / n > limit * math.sqrt(pooled * (1 - pooled) * 2 / n):
                 out.append(f"{e['name']}, {a}: {s} of {n} trials succeed with Shatter, {same} with {side}")
@@ -318,17 +413,25 @@ def differences(e, found, limit):
 
 
 # Sides by what they are called in the table, and the package that each needs.
-SIDES = {"joblib": "joblib", "multiprocessing": None, "dask": "distributed", "one by one": "joblib"}
+SIDES = {"joblib": "joblib", "multiprocessing": None, "dask": "distributed", "one by one": "joblib", "R": None}
 
 
 def here(side):
     """Reports whether the package of a side is installed, and says so if not."""
+    if side == "R" and not shutil.which("Rscript"):
+        print("left out: R needs Debian's r-base-core", file=sys.stderr)
+        return False
     try:
         SIDES[side] and importlib.import_module(SIDES[side])
     except ImportError:
         print(f"left out: {side} needs Debian's python3-{SIDES[side]}", file=sys.stderr)
         return False
     return True
+
+
+def able(side, e):
+    """Reports whether a side has a program for an experiment."""
+    return side != "R" or e.get("class") == "thresholds"
 
 
 def versions(binary, sides, jobs):
@@ -341,6 +444,9 @@ def versions(binary, sides, jobs):
     parts = [subprocess.run([binary, "version"], capture_output=True, text=True).stdout.split("\n")[0],
              "Python " + platform.python_version(), "numpy " + np.__version__]
     parts += [f"{p} {importlib.import_module(p).__version__}" for p in packages]
+    if "R" in sides:
+        text = subprocess.run(["Rscript", "--version"], capture_output=True, text=True)
+        parts.append((text.stdout + text.stderr).strip().replace("Rscript (R) version", "R"))
     load = ", load average at the start %.1f" % os.getloadavg()[0]
     return f"{model}, {jobs} of {os.cpu_count()} cores{load}; {'; '.join(p for p in parts if p)}."
 
@@ -348,6 +454,20 @@ def versions(binary, sides, jobs):
 def ratio(costs, side, k):
     """Returns the median over the rounds of what a side took for each second of Shatter."""
     return statistics.median(theirs[k] / ours[k] for ours, theirs in zip(costs["Shatter"], costs[side]))
+
+
+def rounds(args, e, sides, limit):
+    """Runs the rounds of an experiment and returns what they cost by side, and how many results differ."""
+    costs, wrong = {side: [] for side in sides}, 0
+    for r in range(args.rounds):
+        found, turn = {}, r % len(sides)
+        for side in sides[turn:] + sides[:turn]:
+            found[side], cost = measure(side, args.shatter, e, args.jobs, r + 1)
+            costs[side].append(cost)
+        for difference in differences(e, found, limit):
+            print(f"DIFFERENT: {difference}", file=sys.stderr)
+            wrong += 1
+    return costs, wrong
 
 
 def compare(args):
@@ -358,25 +478,25 @@ def compare(args):
     chosen = [e for e in experiments(args.quick) if args.only in e["name"]]
     if not chosen:
         sys.exit(f"no experiment has {args.only!r} in its name")
-    tests = 2 * (len(sides) - 1) * sum(len(e["algorithms"]) for e in chosen) * args.rounds
+    tests = 2 * args.rounds * sum(len(cells(e)) for e in chosen for s in sides[1:] if able(s, e))
+    if not tests:
+        sys.exit(f"none of {', '.join(sides[1:])} has a program for {args.only!r}")
     limit = statistics.NormalDist().inv_cdf(1 - LEVEL / tests / 2)
     print(versions(args.shatter, sides, args.jobs) + "\n")
     print(f"| trials/s | {' | '.join(sides)} | fastest other, clock | CPU |")
     print("| --- |" + " ---: |" * (len(sides) + 2), flush=True)
     wrong = 0
     for e in chosen:
-        costs = {side: [] for side in sides}
-        for r in range(args.rounds):
-            found, turn = {}, r % len(sides)
-            for side in sides[turn:] + sides[:turn]:
-                found[side], cost = measure(side, args.shatter, e, args.jobs, r + 1)
-                costs[side].append(cost)
-            for difference in differences(e, found, limit):
-                print(f"DIFFERENT: {difference}", file=sys.stderr)
-                wrong += 1
-        trials = e["trials"] * len(e["algorithms"])
-        speeds = [f"{trials / statistics.median(c[0] for c in costs[side]):,.0f}" for side in sides]
-        best = [f"{min(ratio(costs, s, k) for s in sides[1:]):.2f}" for k in (0, 1)]
+        with tempfile.TemporaryDirectory() as folder:
+            if "rows" in e:
+                e["file"] = os.path.join(folder, "data.csv")
+                write_data(e, e["file"])
+            costs, found_wrong = rounds(args, e, [s for s in sides if able(s, e)], limit)
+        wrong += found_wrong
+        trials = sum(part["trials"] for part, _, _ in cells(e))
+        speeds = [f"{trials / statistics.median(c[0] for c in costs[s]):,.{0 if trials > 1000 else 1}f}" if s in costs
+                  else "" for s in sides]
+        best = [f"{min(ratio(costs, s, k) for s in costs if s != 'Shatter'):.2f}" for k in (0, 1)]
         print(f"| {e['name']} | {' | '.join(speeds + best)} |", flush=True)
     if wrong:
         sys.exit(f"the sides disagree: {wrong} of {tests} two-sided tests, level {LEVEL:g} in all; each is named above")
