@@ -53,14 +53,15 @@ func during(w *cputime.Watch, f func() error) error {
 func (s *spending) costs() *schemas.Costs {
 	all := s.local.Plus(s.remote)
 	c := &schemas.Costs{
-		Start: all.Start, Draw: all.Draw, Plugin: all.Plugin, Score: all.Score, Carry: s.remote.Carry, Idle: all.Idle,
+		Open: all.Open, Start: all.Start, Draw: all.Draw, Plugin: all.Plugin, Score: all.Score,
+		Carry: s.remote.Carry, Idle: all.Idle,
 		Plan:   s.asked.Seconds(),
 		Search: s.search.Total().Seconds(), Ledger: s.ledger.Total().Seconds(), Results: s.results.Total().Seconds(),
 	}
 	if s.own != "" {
 		c.Plan += s.before.Seconds()
 		rest := (cputime.Process() - s.before).Seconds()
-		c.Carry += max(0, rest-s.local.Draw-s.local.Score-c.Search-c.Ledger-c.Results)
+		c.Carry += max(0, rest-s.local.Open-s.local.Draw-s.local.Score-c.Search-c.Ledger-c.Results)
 	}
 	return c
 }

@@ -5,6 +5,7 @@ package schemas
 // but for jobs that nobody waited for any more.
 type Costs struct {
 	Plan    float64 `json:"plan"`
+	Open    float64 `json:"open"`
 	Start   float64 `json:"start"`
 	Draw    float64 `json:"draw"`
 	Plugin  float64 `json:"plugin"`
@@ -26,6 +27,7 @@ type CostPart struct {
 func (c *Costs) Parts() []CostPart {
 	return []CostPart{
 		{"plan", "reading and checking the sweep, with the plugins that were asked", c.Plan},
+		{"open", "opening problems in workers: reading data, preparing classes", c.Open},
 		{"start", "the plugins' processes, until they were ready", c.Start},
 		{"draw", "drawing samples, targets, points and queries", c.Draw},
 		{"plugin", "the plugins' processes: learning, answering, garbage collection", c.Plugin},

@@ -11,6 +11,7 @@ import (
 
 // meter measures where the time of a slot goes.
 type meter struct {
+	open        cputime.Watch // of problems
 	draw, score cputime.Watch
 	start       time.Duration // CPU time of processes until they were ready
 	plugin      time.Duration // CPU time of processes that were stopped since the last report
@@ -72,7 +73,7 @@ func (s *slot) costs() ledger.Costs {
 		m.plugin += s.processes[i].took()
 	}
 	c := ledger.Costs{
-		Draw: m.draw.Take().Seconds(), Score: m.score.Take().Seconds(),
+		Open: m.open.Take().Seconds(), Draw: m.draw.Take().Seconds(), Score: m.score.Take().Seconds(),
 		Start: m.start.Seconds(), Plugin: m.plugin.Seconds(), Idle: m.idle.Seconds(),
 	}
 	m.start, m.plugin, m.idle = 0, 0, 0
@@ -92,7 +93,7 @@ type carried struct {
 func (x *carried) since(c ledger.Costs) time.Duration {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.measured += time.Duration((c.Draw + c.Score) * float64(time.Second))
+	x.measured += time.Duration((c.Open + c.Draw + c.Score) * float64(time.Second))
 	// Slots that have yet to report may make this appear larger now, and smaller the next time.
 	beside := max(x.told, cputime.Process()-x.measured)
 	since := beside - x.told

@@ -103,7 +103,9 @@ func (s *slot) run(ctx context.Context, leased *trial.Job) (*outcomes, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.meter.open.Start()
 	pop, err := s.w.populations.get(ctx, leased.Cell.DataKey, leased.Cell.Problem)
+	s.meter.open.Stop()
 	if err != nil {
 		return nil, err
 	}

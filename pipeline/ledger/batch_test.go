@@ -25,7 +25,7 @@ func drawBatch(t *rapid.T) *ledger.Batch {
 		Seconds: rapid.Float64Range(0, 1e9).Draw(t, "seconds"),
 	}
 	c := &b.Costs
-	for _, part := range []*float64{&c.Start, &c.Draw, &c.Plugin, &c.Score, &c.Carry, &c.Idle} {
+	for _, part := range []*float64{&c.Open, &c.Start, &c.Draw, &c.Plugin, &c.Score, &c.Carry, &c.Idle} {
 		*part = rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(0, 1e9)).Draw(t, "cost")
 	}
 	copy(b.Cell[:], rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "cell"))

@@ -11,6 +11,7 @@ import (
 // messages of older releases have it.
 type Costs struct {
 	Start  float64 // of plugin processes until they were ready
+	Open   float64 // opening problems: reading data, preparing classes
 	Draw   float64 // drawing samples, targets, points and queries
 	Plugin float64 // of the plugin's process after that
 	Score  float64 // scoring answers
@@ -27,10 +28,10 @@ type cost struct {
 	value *float64
 }
 
-func (c *Costs) parts() [6]cost {
+func (c *Costs) parts() [7]cost {
 	return [...]cost{
-		{"start", &c.Start}, {"draw", &c.Draw}, {"plugin", &c.Plugin}, {"score", &c.Score}, {"carry", &c.Carry},
-		{"idle", &c.Idle},
+		{"open", &c.Open}, {"start", &c.Start}, {"draw", &c.Draw}, {"plugin", &c.Plugin}, {"score", &c.Score},
+		{"carry", &c.Carry}, {"idle", &c.Idle},
 	}
 }
 

@@ -310,6 +310,8 @@ var timingColumns = []schemas.ColumnOf[TimingRow]{
 	count("first", "first repetition", func(r *TimingRow) int64 { return r.First }),
 	count("rows", "trials", func(r *TimingRow) int64 { return r.Rows }),
 	float("seconds", "time that they took", func(r *TimingRow) any { return schemas.Clean(r.Seconds) }),
+	spent("open_seconds", "CPU time of the worker for opening problems: reading data, preparing classes",
+		func(c *ledger.Costs) float64 { return c.Open }),
 	spent("start_seconds", "CPU time of plugin processes until they were ready",
 		func(c *ledger.Costs) float64 { return c.Start }),
 	spent("draw_seconds", "CPU time of the worker for drawing samples, targets, points and queries",
