@@ -324,11 +324,12 @@ const hanging = 5 * time.Minute
 type setup struct {
 	dir    string
 	mode   folder.Mode
-	digest string // of the plugin file; "": one
+	digest string // of all algorithms; "": one
 	script script
 	refuse script // what to do with refusals; nil: publish them
 
-	profile string // float profile that the worker announces; "": that of this machine
+	digests map[string]string // in place of digest; nil: it stands
+	profile string            // float profile that the worker announces; "": that of this machine
 	change  func(*Config)
 	plan    *plan.Plan // nil: testPlan
 }
@@ -339,9 +340,12 @@ func (s setup) run(t *testing.T, ctx context.Context) (*Summary, *fake, error) {
 	if s.plan == nil {
 		s.plan = testPlan(t)
 	}
+	if s.digests == nil {
+		s.digests = madeBy(cmp.Or(s.digest, "one"))
+	}
 	cfg := Config{
 		Folder: claim(t, s.dir, s.plan, s.mode), Slots: 2,
-		Digests: madeBy(cmp.Or(s.digest, "one")),
+		Digests: s.digests,
 		Healing: 20 * time.Millisecond,
 	}
 	defer cfg.Folder.Close()
@@ -660,9 +664,9 @@ func TestRecheck(t *testing.T) {
 	}}, true)
 
 	// What one digest stood for may be several: an old binary, and the built-in algorithms of today.
-	several := func(c *Config) { c.Digests = map[string]string{"plain": "x", "picky": "y", "sour": "z"} }
-	must(setup{digest: "several", change: several, script: honest}, true)
-	must(setup{digest: "several", change: several, script: honest}, false)
+	several := map[string]string{"plain": "x", "picky": "y", "sour": "z"}
+	must(setup{digests: several, script: honest}, true)
+	must(setup{digests: several, script: honest}, false)
 
 	other := func(f *fake, _ *trial.Job, b *ledger.Batch) {
 		b.Values[0][0] = 77
