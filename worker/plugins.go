@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/pluginfile"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/plugins/host"
@@ -26,7 +27,7 @@ type plugins struct {
 	given map[string]host.Command // by digest
 	allow []string
 	dir   string // of the fetched ones; empty: nothing is fetched
-	fetch func(ctx context.Context, digest, dir string) (path string, err error)
+	open  func(ctx context.Context, digest string) (*bus.CachedFile, error)
 
 	mu      sync.Mutex
 	fetched map[string]*fetched // by digest
@@ -35,31 +36,46 @@ type plugins struct {
 // fetched is a plugin that was fetched, or is being fetched.
 type fetched struct {
 	turn chan struct{} // full while a goroutine fetches it or looks at its copy
-	copy verifiedCopy  // guarded by plugins.mu
+	copy openCopy      // guarded by plugins.mu
 
 	elsewhere *pluginfile.PlatformError // it has no file for this machine; nil: it may have one. Guarded by plugins.mu
 }
 
-// verifiedCopy is a file whose content was verified. The zero value is none.
-type verifiedCopy struct {
-	path string
+// openCopy is a file whose content was verified and that is kept open. The zero value is none.
+type openCopy struct {
+	file *bus.CachedFile
 	info fs.FileInfo // when it was verified
 }
 
-// same reports whether the file is still the one that was verified, as far as its size and times
-// tell.
-func (v verifiedCopy) same() bool {
-	if v.path == "" {
-		return false
+// path returns the path of the file; "" if there is none.
+func (c openCopy) path() string {
+	if c.file == nil {
+		return ""
 	}
-	now, err := os.Stat(v.path)
-	return err == nil && os.SameFile(now, v.info) && now.Size() == v.info.Size() && now.ModTime().Equal(v.info.ModTime())
+	return c.file.Path
+}
+
+// same reports whether the file at the path is still the one that was verified. Its times tell
+// nothing, because other workers that open it change them.
+func (c openCopy) same() bool {
+	now, err := os.Stat(c.path())
+	return err == nil && os.SameFile(now, c.info) && now.Size() == c.info.Size()
+}
+
+func (c openCopy) close() {
+	if c.file != nil {
+		_ = c.file.Close() // only its lock goes
+	}
 }
 
 func newPlugins(c Config) *plugins {
 	ps := &plugins{given: c.Plugins, allow: c.Allow, fetched: map[string]*fetched{}}
 	if c.Cache != "" && c.Conn != nil {
-		ps.dir, ps.fetch = filepath.Join(c.Cache, "plugins"), c.Conn.FetchFile
+		cache := bus.FileCache{Dir: filepath.Join(c.Cache, "plugins"), Quota: c.CacheSize}
+		ps.dir = cache.Dir
+		ps.open = func(ctx context.Context, digest string) (*bus.CachedFile, error) {
+			return cache.Open(ctx, c.Conn, digest)
+		}
 	}
 	return ps
 }
@@ -70,7 +86,7 @@ func (ps *plugins) here() []string {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	for digest, f := range ps.fetched {
-		if f.copy.path != "" {
+		if f.copy.file != nil {
 			digests = append(digests, digest)
 		}
 	}
@@ -199,77 +215,70 @@ func (ps *plugins) copyOf(ctx context.Context, digest string) (path string, err 
 		return "", ctx.Err()
 	}
 	if f.copy.same() { // only the one whose turn it is writes to it
-		return f.copy.path, nil
+		return f.copy.path(), nil
 	}
 	made, err := ps.obtain(ctx, digest)
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
+	f.copy.close()
 	f.copy = made
 	errors.As(err, &f.elsewhere)
-	return made.path, err
+	return made.path(), err
 }
 
-// obtain fetches a plugin's file for this machine and makes it executable.
-func (ps *plugins) obtain(ctx context.Context, digest string) (made verifiedCopy, err error) {
-	path, err := ps.verified(ctx, digest)
+// obtain fetches a plugin's file for this machine and makes it executable. The copy stays open, so that
+// it is not removed for others to have room.
+func (ps *plugins) obtain(ctx context.Context, digest string) (made openCopy, err error) {
+	file, err := ps.open(ctx, digest)
 	if err != nil {
 		return made, err
 	}
-	list, err := pluginfile.ReadList(path)
-	if err != nil {
-		return made, err
-	}
+	list, err := pluginfile.ReadList(file.Path)
 	if list != nil {
-		file, err := pluginfile.FileHere(list)
-		if err != nil {
-			return made, err
-		}
-		if path, err = ps.verified(ctx, file.Digest); err != nil {
-			return made, err
+		var here pluginfile.File
+		if here, err = pluginfile.FileHere(list); err == nil {
+			file.Close()
+			if file, err = ps.open(ctx, here.Digest); err != nil {
+				return made, err
+			}
 		}
 	}
-	is, err := pluginfile.Platform(path)
+	if err == nil {
+		made, err = ps.executable(file)
+	}
+	if err != nil {
+		file.Close()
+	}
+	return made, err
+}
+
+// executable makes a verified file executable, if it is a program for this machine.
+func (ps *plugins) executable(file *bus.CachedFile) (made openCopy, err error) {
+	is, err := pluginfile.Platform(file.Path)
 	if err != nil {
 		return made, err
 	}
 	if is != "" && is != pluginfile.Here {
 		return made, &pluginfile.PlatformError{Want: pluginfile.Here, Has: []string{is}}
 	}
-	if ps.ours(path) {
-		if err := os.Chmod(path, 0o500); err != nil {
+	if filepath.Dir(file.Path) == ps.dir { // else it is no copy: an embedded server has none
+		if err := os.Chmod(file.Path, 0o500); err != nil {
 			return made, err
 		}
 	}
-	info, err := os.Stat(path)
+	info, err := os.Stat(file.Path)
 	if err != nil {
 		return made, err
 	}
-	return verifiedCopy{path, info}, nil
+	return openCopy{file, info}, nil
 }
 
-// ours reports whether a file was made by fetch. An embedded server has no copies.
-func (ps *plugins) ours(path string) bool { return filepath.Dir(path) == ps.dir }
-
-// verified returns the path of a copy of a file whose content is that of the digest. A damaged copy
-// is removed and fetched again.
-func (ps *plugins) verified(ctx context.Context, digest string) (string, error) {
-	for again := false; ; again = true {
-		path, err := ps.fetch(ctx, digest, ps.dir)
-		if err != nil {
-			return "", err
-		}
-		sum, err := pluginfile.Sum(path)
-		if err == nil && sum == digest {
-			return path, nil
-		}
-		if err == nil {
-			err = fmt.Errorf("%q was changed: its content has SHA-256 %s, not %s", path, sum, digest)
-		}
-		if again || !ps.ours(path) {
-			return "", err
-		}
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return "", err
-		}
+// close lets the copies go.
+func (ps *plugins) close() {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	for _, f := range ps.fetched {
+		f.copy.close()
 	}
+	clear(ps.fetched)
 }

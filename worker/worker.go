@@ -72,6 +72,7 @@ func Run(ctx, hard context.Context, c Config) error {
 	close(over)
 	<-heard
 	w.populations.close()
+	w.plugins.close()
 	return errors.Join(err, inbox.Close())
 }
 

@@ -40,6 +40,7 @@ type progressEvent struct {
 	Failed      map[string]int64 `json:"failed"`        // by kind
 	Working     string           `json:"working"`
 	NoWorkers   bool             `json:"no_workers"`
+	Stuck       string           `json:"stuck"`  // why no worker can run what comes next; empty: one can, or there is none
 	Looks       int64            `json:"looks"`  // trials to be looked at a second time; 0 until that begins
 	Looked      int64            `json:"looked"` // those that were
 }
@@ -86,7 +87,7 @@ func (d *display) event(name string, fields any) {
 func (d *display) progress(p coordinator.Progress) {
 	e := progressEvent{
 		Elapsed: tenths(p.Elapsed.Seconds()), Cells: p.Cells, Decided: p.Decided, Trials: p.Trials, Known: p.Known,
-		Served: p.Served, PerSecond: tenths(p.PerSecond), Failed: p.Failed, Working: p.Working, NoWorkers: p.NoWorkers,
+		Served: p.Served, PerSecond: tenths(p.PerSecond), Failed: p.Failed, Working: p.Working, NoWorkers: p.NoWorkers, Stuck: p.Stuck,
 		Looks: p.Looks, Looked: p.Looked,
 	}
 	if l := p.Left; l != nil {

@@ -82,6 +82,8 @@ func (d *display) line(p coordinator.Progress) line {
 	switch {
 	case p.NoWorkers:
 		out = append(out, part{"no worker asks for work: start `shatter worker --server URL`", yellow})
+	case p.Stuck != "":
+		out = append(out, part{p.Stuck, yellow})
 	case p.Left != nil:
 		out = append(out, part{"about " + timeInWords(p.Left.Seconds) + " left", ""})
 	}

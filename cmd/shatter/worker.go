@@ -216,26 +216,12 @@ func publishPlugins(ctx context.Context, conn *bus.Conn, s *loadedSweep) error {
 			}
 		}
 		if plugin.Set {
-			if err := putBytes(ctx, conn, plugin.Digest, plugin.List()); err != nil {
+			if _, err := conn.PutBytes(ctx, plugin.List()); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
-}
-
-// putBytes puts content on the server that is no file.
-func putBytes(ctx context.Context, conn *bus.Conn, digest string, content []byte) (err error) {
-	dir, err := os.MkdirTemp("", "shatter-put")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	path := filepath.Join(dir, digest)
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		return err
-	}
-	return conn.PutFile(ctx, digest, path)
 }
 
 // startWorkers starts the slots of this process. They finish their jobs and end when ctx ends or

@@ -130,8 +130,8 @@ func (w *Worker) Cannot(n Need, now time.Time) string {
 	case n.Travels && (slices.Contains(w.Allows, "any") || slices.Contains(w.Allows, n.Plugin)):
 		return ""
 	}
-	return fmt.Sprintf("has not the plugin %s (%.12s) for %s, and does not allow it: --plugin or --allow-plugins",
-		n.Name, n.Plugin, w.Platform)
+	return fmt.Sprintf("has not the plugin %s for %s, and may not fetch it: start it with --plugin and the file, "+
+		"or with --allow-plugins %s (or any)", n.Name, w.Platform, n.Plugin)
 }
 
 // Explain says in one line why none of the workers can run a job, by reasons.
