@@ -270,7 +270,7 @@ func TestVerifyRepaired(t *testing.T) {
 	trial := regexp.MustCompile(`30 of 240 recorded trials .* 30 different, 0 lost\n.*shatter trial \S+ (\S+)`).
 		FindStringSubmatch(out)
 	if code != exitIntegrity || trial == nil ||
-		!strings.Contains(out, "made by another file of this shatter: SHA-256 000000000000") {
+		!strings.Contains(out, "made by other code of expmech/em: SHA-256 000000000000") {
 		t.Fatalf("forged: exit %d: %s%s", code, out, errs)
 	}
 	out, errs, code = shatter(t, "trial", dir, trial[1])

@@ -87,7 +87,7 @@ func (x *Transcript) GetAnswers() [][]byte {
 type Plugin struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
 	Path       string                 `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`             // where it was; empty: built in
-	Digest     string                 `protobuf:"bytes,2,opt,name=digest,proto3" json:"digest,omitempty"`         // SHA-256, hex
+	Digest     string                 `protobuf:"bytes,2,opt,name=digest,proto3" json:"digest,omitempty"`         // its identity, a SHA-256 in hex; empty: built in
 	Algorithms [][]byte               `protobuf:"bytes,3,rep,name=algorithms,proto3" json:"algorithms,omitempty"` // shatter.plugin.v1.Algorithm
 	// The settings that it was asked about, 16 bytes each, ascending: the first of the SHA-256 of their deterministic form.
 	Settings      []byte   `protobuf:"bytes,4,opt,name=settings,proto3" json:"settings,omitempty"`

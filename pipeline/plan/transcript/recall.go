@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/shatterlab/shatter/pipeline/plan"
+	"github.com/shatterlab/shatter/pipeline/pluginfile"
 	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/schemas"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
@@ -87,11 +88,21 @@ func (r *Recalled) add(p *transcriptv1.Plugin) error {
 	return nil
 }
 
-// Digests returns the SHA-256 of each plugin file in hex, as it was, by its path; "" is the built-in
-// one.
-func (r *Recalled) Digests() map[string]string { return r.digests }
+// Digests returns the identities of the plugins and built-in algorithms, as they were, by
+// trial.Cell.Code.
+func (r *Recalled) Digests() map[string]string {
+	digests := map[string]string{}
+	for _, d := range r.described {
+		if d.Plugin == "" {
+			digests[d.GetName()] = pluginfile.BuiltinDigest(d.GetName(), d.GetVersion())
+		} else {
+			digests[d.Plugin] = r.digests[d.Plugin]
+		}
+	}
+	return digests
+}
 
-// Digest returns the SHA-256 of one plugin file.
+// Digest returns the identity of one plugin.
 func (r *Recalled) Digest(plugin string) (string, error) {
 	if digest, ok := r.digests[plugin]; ok {
 		return digest, nil

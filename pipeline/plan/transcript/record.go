@@ -23,7 +23,7 @@ import (
 // Source answers a planner, and knows the plugin files that do.
 type Source interface {
 	plan.Algorithms
-	// Digest returns the SHA-256 of a plugin file in hex; "" is the built-in one.
+	// Digest returns the identity of a plugin; that of the built-in one, "", is not used.
 	Digest(plugin string) (string, error)
 }
 

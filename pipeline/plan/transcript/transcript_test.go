@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/shatterlab/shatter/pipeline/plan"
+	"github.com/shatterlab/shatter/pipeline/pluginfile"
 	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/schemas"
@@ -29,7 +30,7 @@ type honest struct{}
 func (honest) List(context.Context) ([]plan.Described, error) {
 	described := func(plugin, name string) plan.Described {
 		return plan.Described{Plugin: plugin, Algorithm: &pluginv1.Algorithm{
-			Name: name, Tasks: []pluginv1.Task{pluginv1.Task_TASK_LEARN}, Private: name == "own/a",
+			Name: name, Version: "1.2", Tasks: []pluginv1.Task{pluginv1.Task_TASK_LEARN}, Private: name == "own/a",
 		}}
 	}
 	return []plan.Described{described("", "own/a"), described("/third/b", "third/b")}, nil
@@ -135,7 +136,9 @@ func TestRecall(t *testing.T) {
 					t.Errorf("%s: %s", what, d)
 				}
 			}
-			want := map[string]string{"": `digest of ""`, "/third/b": `digest of "/third/b"`}
+			want := map[string]string{
+				"own/a": pluginfile.BuiltinDigest("own/a", "1.2"), "/third/b": `digest of "/third/b"`,
+			}
 			if d := cmp.Diff(want, known.Digests()); d != "" {
 				t.Error(d)
 			}
