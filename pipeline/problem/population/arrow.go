@@ -20,7 +20,8 @@ func (t *table) readArrow(f *io.SectionReader) error {
 	if err := checkArrow(f); err != nil {
 		return t.damaged(err)
 	}
-	r, err := ipc.NewFileReader(f, ipc.WithAllocator(t.limited(f.Size())))
+	mem := limited{mapped{t.memory, largeBuffer}, int(1<<20 + 1000*f.Size())}
+	r, err := ipc.NewFileReader(f, ipc.WithAllocator(mem))
 	if err != nil {
 		return t.damaged(err)
 	}

@@ -281,7 +281,7 @@ func TestBadCellsInColumns(t *testing.T) {
 
 // Whatever the reader of an undamaged Arrow file takes from the allocator it gives back.
 func TestArrowReleases(t *testing.T) {
-	mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
+	mem := memory.NewCheckedAllocator(mapped{memory.NewGoAllocator(), 1})
 	defer mem.AssertSize(t, 0)
 	data := arrowFile(t, plain(), []int{2, 3}, ipc.WithZstd())
 	q := overData("halfspace", 0)
