@@ -97,7 +97,7 @@ func (ps *populations) get(ctx context.Context, key trial.Key, p schemas.Problem
 
 // fill opens the problem of a key for all who wait for it.
 func (ps *populations) fill(ctx context.Context, pop *population, key trial.Key, p schemas.Problem) error {
-	err := ps.read(ctx, pop, key, p)
+	opened, err := ps.read(ctx, key, p)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		err = context.Cause(ctx)
@@ -111,6 +111,8 @@ func (ps *populations) fill(ctx context.Context, pop *population, key trial.Key,
 	ps.mu.Lock()
 	if pop.err = err; err != nil {
 		delete(ps.open, key)
+	} else {
+		pop.Problem, pop.public, pop.rows = opened, opened.Public(), opened.Table()
 	}
 	ps.mu.Unlock()
 	close(pop.opened)
@@ -119,22 +121,17 @@ func (ps *populations) fill(ctx context.Context, pop *population, key trial.Key,
 }
 
 // read fetches and opens a problem.
-func (ps *populations) read(ctx context.Context, pop *population, key trial.Key, p schemas.Problem) error {
+func (ps *populations) read(ctx context.Context, key trial.Key, p schemas.Problem) (*problem.Problem, error) {
 	path := ""
 	if _, digest := p.File(); digest != "" {
 		file, err := ps.file(ctx, digest)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		defer file.Close() // once it is read
 		path = file.Path
 	}
-	opened, err := problem.OpenShared(p, path, func(rows int) []int32 { return tableOrder(key, rows) })
-	if err != nil {
-		return err
-	}
-	pop.Problem, pop.public, pop.rows = opened, opened.Public(), opened.Table()
-	return nil
+	return problem.OpenShared(p, path, func(rows int) []int32 { return tableOrder(key, rows) })
 }
 
 // file opens a data file, which it fetches if need be.

@@ -15,6 +15,7 @@
 //	shatter.call                                 to all workers: who is there?
 //	shatter.fleet.<worker>                       a worker announces itself
 //	shatter.back.<sweep>.<epoch>.<worker>.<job>  to a leader: a worker does not run its job
+//	shatter.missing.<sha256>                     to one of those who have it: the server lacks parts of it
 //
 // and the server stores, with the limits of streamConfigs,
 //
@@ -26,7 +27,8 @@
 // crash between the two leaves no result behind. Files are stored in parts of half a MiB under their
 // digest, and not in NATS's object store, because parts are asked for one by one: a transfer goes
 // on after a restart of the server, and two processes that put the same file at once write the same
-// bytes. Jobs, results and their acknowledgements use lasting subscriptions and plain messages,
+// bytes. A manifest has the digest of each part, so that a damaged one is found by whoever fetches
+// it, removed, and put again by whoever has the file. Jobs, results and their acknowledgements use lasting subscriptions and plain messages,
 // because they are many; the JetStream API with its JSON requests is used for setting up and for
 // Unread only.
 //

@@ -118,6 +118,24 @@ func TestBestOnData(t *testing.T) {
 		if best, err := p.Best(); err != nil || math.Abs(best-want) > 1e-12 {
 			t.Errorf("%s: best %v, %v; want %v", class, best, err, want)
 		}
+		backwards := func(rows int) (order []int32) {
+			for i := range rows {
+				order = append(order, int32(rows-1-i))
+			}
+			return order
+		}
+		shared, err := OpenShared(p.Resolved(), p.Resolved().Data.File, backwards)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, when := range []string{"in shared memory", "after Close"} { // which the least error is read again for
+			if best, err := shared.Best(); err != nil || math.Abs(best-want) > 1e-12 {
+				t.Errorf("%s, %s: best %v, %v; want %v", class, when, best, err, want)
+			}
+			if err := shared.Close(); err != nil {
+				t.Error(err)
+			}
+		}
 	}
 	_, err := openCSV(t, testkit.CSV(9), overData("halfspace", 0)).Best()
 	var e *Error
