@@ -39,3 +39,32 @@ func FuzzRequest(f *testing.F) {
 		}
 	})
 }
+
+// FuzzAsk checks that any settings are answered, each as it is alone.
+func FuzzAsk(f *testing.F) {
+	for _, q := range []*pluginv1.AskRequest{
+		{}, {Settings: []*pluginv1.Setting{nil, learnSetting("test/wordy", 0), learnSetting("test/wordy", 5)}},
+	} {
+		b, err := proto.Marshal(q)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	svc := serviceOf(f, wordy, &memory{})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var q pluginv1.AskRequest
+		if proto.Unmarshal(b, &q) != nil {
+			return
+		}
+		r, err := svc.Ask(t.Context(), &q)
+		if err != nil || len(r.Answers) > len(q.Settings) || len(r.Answers) == 0 && len(q.Settings) > 0 {
+			t.Fatalf("%d answers about %d settings, %v", len(r.GetAnswers()), len(q.Settings), err)
+		}
+		for i, a := range r.Answers {
+			if !proto.Equal(a, unary(t, svc, q.Settings[i])) {
+				t.Errorf("%v: %v", q.Settings[i], a)
+			}
+		}
+	})
+}

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/hashicorp/go-hclog"
@@ -62,11 +63,57 @@ func (p rawPlugin) Describe(context.Context, *pluginv1.DescribeRequest) (*plugin
 	case "silent description":
 		select {}
 	}
+	d.Ask = strings.HasPrefix(p.kind, "ask ")
 	if strings.HasPrefix(p.kind, "mail ") {
 		d.Mailbox = true
 		go serveMail(p.kind)
 	}
 	return d, nil
+}
+
+// rawCheck refuses settings with a sample size, which it repeats.
+func rawCheck(s *pluginv1.Setting) *pluginv1.CheckResponse {
+	if s.GetN() == 0 {
+		return &pluginv1.CheckResponse{}
+	}
+	return &pluginv1.CheckResponse{Refusal: &pluginv1.Refusal{Kind: 1, Message: strconv.Itoa(int(s.GetN()))}}
+}
+
+func rawBound() *pluginv1.BoundResponse {
+	return &pluginv1.BoundResponse{Bounds: []*pluginv1.Bound{{Name: "raw", Source: "test", Value: 1}}}
+}
+
+func (p rawPlugin) Check(_ context.Context, s *pluginv1.Setting) (*pluginv1.CheckResponse, error) {
+	if p.kind == "unary dies" && s.GetN() == 40 {
+		os.Exit(3)
+	}
+	return rawCheck(s), nil
+}
+
+func (rawPlugin) Bound(context.Context, *pluginv1.Setting) (*pluginv1.BoundResponse, error) {
+	return rawBound(), nil
+}
+
+func (p rawPlugin) Ask(_ context.Context, q *pluginv1.AskRequest) (*pluginv1.AskResponse, error) {
+	r := &pluginv1.AskResponse{}
+	for _, s := range q.Settings {
+		a := &pluginv1.Answer{Check: rawCheck(s)}
+		if s.GetN() == 0 {
+			a.Bound = rawBound()
+		}
+		r.Answers = append(r.Answers, a)
+	}
+	switch p.kind {
+	case "ask one by one":
+		r.Answers = r.Answers[:1]
+	case "ask none":
+		r.Answers = nil
+	case "ask too much":
+		r.Answers = append(r.Answers, r.Answers[0])
+	case "ask nowhere":
+		return p.UnimplementedPluginServer.Ask(context.Background(), q)
+	}
+	return r, nil
 }
 
 func (p rawPlugin) Session(s grpc.BidiStreamingServer[pluginv1.SessionRequest, pluginv1.SessionResponse]) error {

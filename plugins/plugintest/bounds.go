@@ -15,7 +15,8 @@ import (
 
 // checkBounds checks that theory's bounds can be had, that each says where it comes from, and that
 // they state as premises what they take for granted: they are asked for again in settings that
-// differ from the present one in one fact.
+// differ from the present one in one fact. Asked about several settings at once, the plugin says the
+// same.
 func (s checks) checkBounds() error {
 	list, err := s.bounds(s.setting)
 	if err != nil {
@@ -27,7 +28,7 @@ func (s checks) checkBounds() error {
 		}
 	}
 	for _, check := range []func(checks) error{
-		checks.checkTargetInClass, checks.checkNoise, checks.checkExactError, checks.checkSight,
+		checks.checkTargetInClass, checks.checkNoise, checks.checkExactError, checks.checkSight, checks.checkAsk,
 	} {
 		if err := check(s); err != nil {
 			return err
