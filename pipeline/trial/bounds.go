@@ -79,14 +79,19 @@ func NewJudged(list []*pluginv1.Bound, why func(*pluginv1.Bound) string) Bounds 
 func (b Bounds) All() []*pluginv1.Bound {
 	var all []*pluginv1.Bound
 	for _, p := range b.list {
-		one := p.unpack()
-		for j, name := range split(p.form.Value().with) {
-			if j == 0 {
-				one.With = make(map[string]float64, len(p.with))
-			}
-			one.With[name] = p.with[j]
+		all = append(all, p.unpackAll())
+	}
+	return all
+}
+
+// unpackAll returns the bound.
+func (b bound) unpackAll() *pluginv1.Bound {
+	all := b.unpack()
+	for j, name := range split(b.form.Value().with) {
+		if j == 0 {
+			all.With = make(map[string]float64, len(b.with))
 		}
-		all = append(all, one)
+		all.With[name] = b.with[j]
 	}
 	return all
 }
@@ -146,19 +151,22 @@ func split(joined string) (texts []string) {
 // LeastBound returns the least bound that is proved or declared and holds of the cell. It is nil
 // where there is none that is finite, and why says so if the algorithm states any.
 func (c *Cell) LeastBound() (least *pluginv1.Bound, why string) {
-	for _, b := range c.Bounds.All() {
+	var first *bound
+	for i := range c.Bounds.list {
+		b := &c.Bounds.list[i]
+		form, fails := b.form.Value(), b.fails.Value()
 		switch {
-		case !b.GetProved():
-		case !Stands(b):
-			why = cmp.Or(why, b.GetName()+": "+b.GetFails())
-		case math.IsInf(b.GetValue(), 1):
-			why = cmp.Or(why, b.GetName()+": no finite number is enough")
-		case least == nil || b.GetValue() < least.GetValue():
-			least = b
+		case !form.proved:
+		case fails != "":
+			why = cmp.Or(why, form.name+": "+fails)
+		case math.IsInf(b.value, 1):
+			why = cmp.Or(why, form.name+": no finite number is enough")
+		case first == nil || b.value < first.value:
+			first = b
 		}
 	}
-	if least != nil {
-		return least, ""
+	if first != nil {
+		return first.unpackAll(), ""
 	}
 	return nil, why
 }
@@ -166,9 +174,9 @@ func (c *Cell) LeastBound() (least *pluginv1.Bound, why string) {
 // PrintedBound returns the first bound that is only printed and holds of the cell as far as its
 // premises go, or nil. Orders of magnitude do not count.
 func (c *Cell) PrintedBound() *pluginv1.Bound {
-	for _, b := range c.Bounds.All() {
-		if !b.GetProved() && !b.GetOrder() && b.GetFails() == "" {
-			return b
+	for _, b := range c.Bounds.list {
+		if form := b.form.Value(); !form.proved && !form.order && b.fails.Value() == "" {
+			return b.unpackAll()
 		}
 	}
 	return nil
