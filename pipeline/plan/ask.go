@@ -17,11 +17,9 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// The questions that an algorithm is asked at a time, and how often at a time: a plugin computes
-// while the answers before are read.
 const (
-	questionsPerCall = 64
-	askers           = 4
+	questionsPerCall = 64 // of one algorithm
+	askers           = 4  // calls at a time: a plugin computes while the answers before are read
 )
 
 // settled is an instance that its algorithm has been asked about.

@@ -82,8 +82,8 @@ func (g Gap) Sharp(most float64) []algo.Bound {
 }
 
 // Theta returns a function that returns the bounds of Sharp with the ending -theta, for an algorithm
-// that satisfies (1) with ln C(s) = c(s/most). The function c is at most 0, 0 at 0, and least at 1/2 or
-// beyond; pairwise says in words where it comes from.
+// that satisfies (1) with ln C(s) = c(s/most). The function c is at most 0, 0 at 0, and least at 1/2
+// or beyond; pairwise says in words where it comes from.
 func Theta(c func(theta float64) float64, pairwise string) func(g Gap, most float64) []algo.Bound {
 	t := theta{c: c}
 	t.gridOf = numeric.Remember(t.newGrid)
