@@ -194,10 +194,12 @@ func (c *Conn) RemoveUnnamed(ctx context.Context, named func(digest string) bool
 	return removed, nil
 }
 
-// A holding is content that this process has: a file, or bytes in memory.
+// A holding is content that this process has: a file, a range of one, or bytes in memory.
 type holding struct {
 	path string
 	data []byte // where path is empty
+
+	at, size int64 // of a range of the file; size 0: all of it
 }
 
 // A readerCloser reads at any place until it is closed.
@@ -214,6 +216,9 @@ func (h holding) open() (r readerCloser, size int64, err error) {
 	f, err := os.Open(h.path)
 	if err != nil {
 		return nil, 0, err
+	}
+	if h.size > 0 {
+		return fileRange{io.NewSectionReader(f, h.at, h.size), f}, h.size, nil
 	}
 	info, err := f.Stat()
 	if err != nil {

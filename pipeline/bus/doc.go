@@ -16,11 +16,13 @@
 //	shatter.fleet.<worker>                       a worker announces itself
 //	shatter.back.<sweep>.<epoch>.<worker>.<job>  to a leader: a worker does not run its job
 //	shatter.missing.<sha256>                     to one of those who have it: the server lacks parts of it
+//	shatter.ask.<sweep>                          to the leader of a sweep that was submitted: how is it?
 //
 // and the server stores, with the limits of streamConfigs,
 //
 //	shatter-results  work queue  shatter.result.<sweep>.<epoch>.<worker>.<job>.<part>.<parts>
 //	shatter-files    by content  shatter.file.<sha256>[.<part>]   read part by part
+//	shatter-sweeps   key-value   the [Registry] of sweeps that were submitted
 //
 // Each leader has a durable consumer of results, named <sweep>-<epoch>. Results are a work queue
 // because an acknowledgement then is the deletion: there is no second request for each result, and a
@@ -32,5 +34,6 @@
 // because they are many; the JetStream API with its JSON requests is used for setting up and for
 // Unread only.
 //
-// Start at [Conn]: Coordinate returns a leader's [Queue]; Listen and Publish are the worker's side.
+// Start at [Conn]: Coordinate returns a leader's [Queue]; Listen and Publish are the worker's side;
+// Registry has what was submitted, and elects leaders.
 package bus

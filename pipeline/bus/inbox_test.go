@@ -202,6 +202,21 @@ func TestPermissions(t *testing.T) {
 	_, err = conn.FetchFile(t.Context(), digest, t.TempDir())
 	must(t, err)
 	must(t, q.Close(soon(t)))
+	r := registry(t, conn)
+	_, err = r.Submit(soon(t), "ab12", []byte("sweep"))
+	must(t, err)
+	must(t, r.Change(soon(t), "ab12", func([]byte) ([]byte, error) { return []byte("run"), nil }))
+	leads, err := r.Lead(soon(t), "ab12", "a", time.Minute, nil)
+	must(t, err)
+	must(t, leads.Ship(soon(t), []byte("segments")))
+	stop, err := conn.Answer("ab12", func(question []byte) []byte { return question })
+	must(t, err)
+	answer, err := conn.Ask(soon(t), "ab12", []byte("?"))
+	if err != nil || string(answer) != "?" || string(find(t, r, "ab").Ledger) != "segments" {
+		t.Errorf("answer %q, %v", answer, err)
+	}
+	stop()
+	must(t, leads.Resign(soon(t)))
 	if err := conn.nc.LastError(); err != nil {
 		t.Errorf("a permission is missing: %v", err)
 	}

@@ -97,24 +97,31 @@ func (c *Conn) stream(ctx context.Context, name string) (jetstream.Stream, error
 	return s, nil
 }
 
-// makeStream makes a stream with the replicas that the options ask for, or with as many as a
-// cluster of servers can have, at most mostReplicas.
-func (c *Conn) makeStream(ctx context.Context, cfg jetstream.StreamConfig) (jetstream.Stream, error) {
+// makeStream makes a stream.
+func (c *Conn) makeStream(ctx context.Context, cfg jetstream.StreamConfig) (s jetstream.Stream, err error) {
 	cfg.Storage = jetstream.FileStorage
 	if c.local != nil {
 		cfg.Storage = jetstream.MemoryStorage
 	}
-	cfg.Replicas = c.opts.Replicas
-	if cfg.Replicas > 0 || c.nc.ConnectedClusterName() == "" {
-		return c.js.CreateStream(ctx, cfg)
-	}
-	cfg.Replicas = mostReplicas
-	s, err := c.js.CreateStream(ctx, cfg)
-	if tooFewServers(err) {
-		cfg.Replicas = 1
+	err = c.replicated(func(replicas int) (err error) {
+		cfg.Replicas = replicas
 		s, err = c.js.CreateStream(ctx, cfg)
-	}
+		return err
+	})
 	return s, err
+}
+
+// replicated calls create with the number of replicas that the options ask for, or with as many as a
+// cluster of servers can have, at most mostReplicas.
+func (c *Conn) replicated(create func(replicas int) error) error {
+	if c.opts.Replicas > 0 || c.nc.ConnectedClusterName() == "" {
+		return create(c.opts.Replicas)
+	}
+	err := create(mostReplicas)
+	if tooFewServers(err) {
+		err = create(1)
+	}
+	return err
 }
 
 // tooFewServers reports whether a stream was refused because a cluster has fewer servers than it

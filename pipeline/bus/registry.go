@@ -1,0 +1,375 @@
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// registryBucket is the key-value bucket of the registry. A sweep with the id X has the keys
+//
+//	X         what was submitted; never changed
+//	X.wish    what people want of it; changed by compare-and-swap
+//	X.lead    the lease of its leader; see Leadership
+//	X.ledger  what its leader has shipped
+//	X.end     how it ended
+const registryBucket = "shatter-sweeps"
+
+// Keys of a sweep in the registry, after its id.
+const (
+	wishKey   = ".wish"
+	leadKey   = ".lead"
+	ledgerKey = ".ledger"
+	endKey    = ".end"
+)
+
+// Registry lists the sweeps that were submitted to a server. The values that it stores are the
+// caller's, but for leases. Its methods may be called concurrently. They wait for a connection for
+// as long as their context allows.
+type Registry struct {
+	c  *Conn
+	kv jetstream.KeyValue
+}
+
+// Entry is what the registry holds of one sweep. Values that nobody has written are nil.
+type Entry struct {
+	ID         string
+	Submission []byte
+	Wish       []byte
+	Ledger     []byte
+	End        []byte
+	Leader     *Leader // nil: it has none, or the last one has resigned
+}
+
+// Leader is who leads a sweep. Its lease is over when it was not renewed for Duration.
+type Leader struct {
+	Name     string        `json:"name"`            // for people
+	Epoch    uint64        `json:"epoch,omitempty"` // greater than those of all leaders before; 0: see Revision
+	Token    string        `json:"token"`           // tells leaders of one name apart
+	Duration time.Duration `json:"duration"`
+
+	Revision uint64    `json:"-"` // of the lease: each renewal has another, and the first one's is the epoch
+	Renewed  time.Time `json:"-"` // by the server's clock
+}
+
+// Registry opens the registry, which it makes where there is none.
+func (c *Conn) Registry(ctx context.Context) (*Registry, error) {
+	r := &Registry{c: c}
+	storage := jetstream.FileStorage
+	if c.local != nil {
+		storage = jetstream.MemoryStorage
+	}
+	err := c.retry(ctx, "open registry", func(ctx context.Context) (err error) {
+		r.kv, err = c.js.KeyValue(ctx, registryBucket)
+		if errors.Is(err, jetstream.ErrBucketNotFound) {
+			err = c.replicated(func(replicas int) (err error) {
+				r.kv, err = c.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
+					Bucket: registryBucket, Description: "Shatter: sweeps that were submitted", Storage: storage, Replicas: replicas,
+				})
+				return err
+			})
+		}
+		return err
+	})
+	return r, err
+}
+
+// Silent returns the error of a call that the server did not answer in time.
+func (c *Conn) Silent(after time.Duration, err error) error {
+	return &ConnectError{
+		URL: Redact(c.url), Reason: fmt.Sprintf("no answer within %v from JetStream on the NATS server", after), Err: err,
+		Remedy: "its disk may be full, or its cluster without a leader: see the server's log, or try again",
+	}
+}
+
+// Submit stores what was submitted under an id, once for all. It reports whether the id is new; if it
+// is not, nothing changes.
+func (r *Registry) Submit(ctx context.Context, id string, submission []byte) (added bool, err error) {
+	if err := token("sweep", id, false); err != nil {
+		return false, err
+	}
+	err = r.c.retry(ctx, "submit sweep "+id, func(ctx context.Context) error {
+		_, err := r.kv.Create(ctx, id, submission)
+		return err
+	})
+	if conflict(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// IDError reports that an id, or the beginning of one, does not name one sweep.
+type IDError struct {
+	ID    string
+	Known []string // ids that it could stand for; none: there is no such sweep
+}
+
+func (e *IDError) Error() string {
+	if len(e.Known) == 0 {
+		return fmt.Sprintf("no sweep %q on this server; `shatter sweeps` lists what there is", e.ID)
+	}
+	return fmt.Sprintf("sweep %q could be any of %s; give more of its id", e.ID, strings.Join(e.Known, ", "))
+}
+
+// Find returns the entry of the sweep whose id is or begins with prefix. It returns an *IDError
+// where that is not one sweep.
+func (r *Registry) Find(ctx context.Context, prefix string) (*Entry, error) {
+	if token("sweep", prefix, false) == nil {
+		if e, err := r.entry(ctx, prefix); err != nil || e.Submission != nil {
+			return e, err
+		}
+	}
+	all, err := r.ids(ctx)
+	if err != nil {
+		return nil, err
+	}
+	failed := &IDError{ID: prefix}
+	for _, id := range all {
+		if prefix != "" && strings.HasPrefix(id, prefix) {
+			failed.Known = append(failed.Known, id)
+		}
+	}
+	if len(failed.Known) != 1 {
+		return nil, failed
+	}
+	return r.entry(ctx, failed.Known[0])
+}
+
+// List returns the entries of all sweeps, by id.
+func (r *Registry) List(ctx context.Context) ([]*Entry, error) {
+	ids, err := r.ids(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, errs := make([]*Entry, len(ids)), make([]error, len(ids))
+	var reading sync.WaitGroup
+	const mostReading = 16
+	free := make(chan struct{}, mostReading)
+	for i, id := range ids {
+		free <- struct{}{}
+		reading.Go(func() {
+			defer func() { <-free }()
+			all[i], errs[i] = r.entry(ctx, id)
+		})
+	}
+	reading.Wait()
+	return all, errors.Join(errs...)
+}
+
+// ids returns the ids of all sweeps, ascending. It looks at the keys that never change alone: one
+// that changes meanwhile may be missing in what a watch begins with.
+func (r *Registry) ids(ctx context.Context) (all []string, err error) {
+	err = r.c.retry(ctx, "list sweeps", func(ctx context.Context) error {
+		all = nil
+		w, err := r.kv.Watch(ctx, "*", jetstream.MetaOnly(), jetstream.IgnoreDeletes())
+		if err != nil {
+			return err
+		}
+		defer w.Stop() //nolint:errcheck // it ends with ctx at the latest
+		for {
+			select {
+			case x, ok := <-w.Updates():
+				switch {
+				case !ok:
+					return nats.ErrDisconnected
+				case x == nil: // that was all
+					slices.Sort(all)
+					return nil
+				}
+				all = append(all, x.Key())
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+	})
+	return all, err
+}
+
+// entry reads the values of a sweep.
+func (r *Registry) entry(ctx context.Context, id string) (*Entry, error) {
+	found := entries{id: {ID: id}}
+	err := r.c.retry(ctx, "read sweep "+id, func(ctx context.Context) error {
+		for _, key := range []string{"", wishKey, leadKey, ledgerKey, endKey} {
+			x, err := r.kv.Get(ctx, id+key)
+			if err == nil {
+				_, err = found.take(x)
+			}
+			if err != nil && !errors.Is(err, jetstream.ErrKeyNotFound) {
+				return err
+			}
+		}
+		return nil
+	})
+	return found[id], err
+}
+
+// watchAnew is the time after which Watch reads the registry anew, in case that the client has lost
+// a change.
+const watchAnew = time.Minute
+
+// Watch calls see with the entry of each sweep that was submitted: once for all that are there, and
+// whenever one has changed, perhaps without a difference. It returns when ctx ends, or see returns an
+// error.
+func (r *Registry) Watch(ctx context.Context, see func(*Entry) error) error {
+	for {
+		if err := r.watch(ctx, see); err != nil {
+			return err
+		}
+	}
+}
+
+func (r *Registry) watch(ctx context.Context, see func(*Entry) error) error {
+	within, cancel := context.WithTimeout(ctx, watchAnew)
+	defer cancel()
+	var w jetstream.KeyWatcher
+	err := r.c.retry(ctx, "watch sweeps", func(context.Context) (err error) {
+		w, err = r.kv.WatchAll(within)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	defer w.Stop() //nolint:errcheck // it ends with within at the latest
+	found, complete := entries{}, false
+	for {
+		select {
+		case x, ok := <-w.Updates():
+			switch {
+			case !ok:
+				return context.Cause(ctx)
+			case x == nil: // what follows are changes
+				complete = true
+				for _, e := range found.submitted() {
+					if err := see(e); err != nil {
+						return err
+					}
+				}
+				continue
+			}
+			e, err := found.take(x)
+			if err == nil && complete && e.Submission != nil {
+				copied := *e
+				err = see(&copied)
+			}
+			if err != nil {
+				return err
+			}
+		case <-within.Done():
+			return context.Cause(ctx) // nil: read anew
+		case <-r.c.closed:
+			return r.c.Gone()
+		}
+	}
+}
+
+// entries are those of all sweeps by id.
+type entries map[string]*Entry
+
+// take takes in the value of one key, and returns the entry to which it belongs.
+func (all entries) take(x jetstream.KeyValueEntry) (*Entry, error) {
+	id, key := x.Key(), ""
+	if dot := strings.IndexByte(id, '.'); dot >= 0 {
+		id, key = id[:dot], id[dot:]
+	}
+	e := all[id]
+	if e == nil {
+		e = &Entry{ID: id}
+		all[id] = e
+	}
+	value := x.Value()
+	if x.Operation() != jetstream.KeyValuePut {
+		value = nil
+	}
+	switch key {
+	case "":
+		e.Submission = value
+	case wishKey:
+		e.Wish = value
+	case ledgerKey:
+		e.Ledger = value
+	case endKey:
+		e.End = value
+	case leadKey:
+		if e.Leader = nil; value == nil {
+			break
+		}
+		l, err := readLeader(x)
+		if err != nil {
+			return nil, err
+		}
+		e.Leader = l
+	}
+	return e, nil
+}
+
+// submitted returns copies of the entries that have a submission, by id.
+func (all entries) submitted() (list []*Entry) {
+	for _, id := range slices.Sorted(maps.Keys(all)) {
+		if e := *all[id]; e.Submission != nil {
+			list = append(list, &e)
+		}
+	}
+	return list
+}
+
+func readLeader(x jetstream.KeyValueEntry) (*Leader, error) {
+	l := &Leader{}
+	if err := json.Unmarshal(x.Value(), l); err != nil {
+		return nil, fmt.Errorf("read %q of bucket %q: %.100q is no lease: %w", x.Key(), registryBucket, x.Value(), err)
+	}
+	l.Revision, l.Renewed = x.Revision(), x.Created()
+	if l.Epoch == 0 {
+		l.Epoch = l.Revision
+	}
+	return l, nil
+}
+
+// Change replaces the wish for a sweep by what change makes of it, nil where there is none yet. It
+// calls change again if somebody else has changed the wish meanwhile. An error of change ends it.
+func (r *Registry) Change(ctx context.Context, id string, change func(wish []byte) ([]byte, error)) error {
+	return r.c.retry(ctx, "change wish for sweep "+id, func(ctx context.Context) error {
+		for {
+			var wish []byte
+			var revision uint64
+			found, err := r.kv.Get(ctx, id+wishKey)
+			switch {
+			case err == nil:
+				wish, revision = found.Value(), found.Revision()
+			case !errors.Is(err, jetstream.ErrKeyNotFound):
+				return err
+			}
+			if wish, err = change(wish); err != nil {
+				return err
+			}
+			if revision == 0 {
+				_, err = r.kv.Create(ctx, id+wishKey, wish)
+			} else {
+				_, err = r.kv.Update(ctx, id+wishKey, wish, revision)
+			}
+			if !conflict(err) {
+				return err
+			}
+		}
+	})
+}
+
+// conflict reports whether the server refused a value because another one was stored meanwhile.
+func conflict(err error) bool {
+	var api *jetstream.APIError
+	return errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence ||
+		api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
+}
+
+// Reopen removes the record of how a sweep ended, so that somebody may lead it again.
+func (r *Registry) Reopen(ctx context.Context, id string) error {
+	return r.c.retry(ctx, "reopen sweep "+id, func(ctx context.Context) error { return r.kv.Delete(ctx, id+endKey) })
+}
