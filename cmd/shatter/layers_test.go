@@ -65,6 +65,7 @@ var layers = [][]string{
 	// The two sides of the queue.
 	{"coordinator/folder", "coordinator/forecast"},
 	{"coordinator", "worker"},
+	{"coordinator/lead"},
 	{"cmd/shatter"},
 }
 

@@ -57,6 +57,8 @@ type Mode struct {
 	Extend bool // the sweep file has changed: keep what still applies
 	Fresh  bool // set the old folder aside
 	Redo   bool // drop outcomes made by other plugin files
+
+	ID string // names the sweep if the folder is new; "": one is drawn
 }
 
 // OwnerError reports that a folder holds something else.
@@ -150,7 +152,7 @@ func (f *Folder) checkOwner(mode Mode) error {
 	raw, err := os.ReadFile(ownerPath(f.Dir))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return f.claimNew()
+		return f.claimNew(mode.ID)
 	case err != nil:
 		return fmt.Errorf("read whose folder it is: %w", err)
 	}
@@ -173,8 +175,8 @@ func (f *Folder) checkOwner(mode Mode) error {
 	return nil
 }
 
-// claimNew claims a folder that does not exist or is empty.
-func (f *Folder) claimNew() error {
+// claimNew claims a folder that does not exist or is empty, for the sweep that id names; "": draw one.
+func (f *Folder) claimNew(id string) error {
 	entries, err := os.ReadDir(f.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("look into output folder: %w", err)
@@ -184,11 +186,14 @@ func (f *Folder) claimNew() error {
 			return &OwnerError{f.Dir, fmt.Sprintf("it holds %q and no ledger", e.Name())}
 		}
 	}
-	id := make([]byte, 8)
-	if _, err := rand.Read(id); err != nil {
-		return err
+	if id == "" {
+		drawn := make([]byte, 8)
+		if _, err := rand.Read(drawn); err != nil {
+			return err
+		}
+		id = hex.EncodeToString(drawn)
 	}
-	if f.Plan.Seed.Secret() {
+	if !f.Plan.Seed.Drawn() {
 		seed, err := schemas.DrawSeed()
 		if err != nil {
 			return err
@@ -197,7 +202,7 @@ func (f *Folder) claimNew() error {
 			return err
 		}
 	}
-	f.owner = owner{Format: ownerFormat, ID: hex.EncodeToString(id), Seed: f.Plan.Seed.Seed}
+	f.owner = owner{Format: ownerFormat, ID: id, Seed: f.Plan.Seed.Seed}
 	return nil
 }
 

@@ -76,6 +76,9 @@ func ResultStands(dir string) bool {
 	return cmp.Or(m.Runs[len(m.Runs)-1].Number, len(m.Runs)) == o.Runs
 }
 
+// ID returns the id of the folder's sweep.
+func (r *Record) ID() string { return r.owner.ID }
+
 // Release returns the version of shatter that made the folder's last run; "" if the manifest does
 // not say.
 func (r *Record) Release() string { return ReadManifest(r.Dir).Facts["version"] }

@@ -1,0 +1,185 @@
+package lead
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/shatterlab/shatter/coordinator"
+	"github.com/shatterlab/shatter/pipeline/bus"
+)
+
+// question is what people ask a leader.
+type question struct {
+	Ship bool `json:"ship"` // ship what there is before the answer
+}
+
+// Answer is what a leader tells of its sweep.
+type Answer struct {
+	Leader   string                `json:"leader"` // its name
+	Epoch    uint64                `json:"epoch"`
+	Began    time.Time             `json:"began"`
+	Phase    string                `json:"phase,omitempty"`    // what it does before trials are handed out
+	Reason   string                `json:"reason,omitempty"`   // why nothing moves
+	Progress *coordinator.Progress `json:"progress,omitempty"` // nil: not yet
+	Log      []string              `json:"log"`                // its last lines about the sweep
+	Error    string                `json:"error,omitempty"`    // why it could not ship
+}
+
+// answer answers a question about the sweep.
+func (t *term) answer(raw []byte) []byte {
+	var q question
+	_ = json.Unmarshal(raw, &q) // one of a later version asks for less
+	t.mu.Lock()
+	a := Answer{
+		Leader: t.Name, Epoch: t.epoch, Began: t.began.UTC(), Phase: t.phase, Reason: t.stuck, Progress: t.progress,
+	}
+	ship := t.ship
+	t.mu.Unlock()
+	if p := a.Progress; p != nil && a.Reason == "" {
+		if a.Reason = p.Stuck; p.NoWorkers {
+			a.Reason = "no worker is there: start `shatter worker --server URL`"
+		}
+	}
+	if q.Ship && ship != nil {
+		ctx, cancel := context.WithTimeout(t.ctx, shipPatience)
+		defer cancel()
+		if err := ship.ship(ctx); err != nil {
+			a.Error = err.Error()
+		}
+	}
+	a.Log = t.lines.last()
+	answer, err := json.Marshal(a)
+	if err != nil {
+		return fmt.Appendf(nil, `{"error":%q}`, err)
+	}
+	return answer
+}
+
+// The longest times that people wait for a leader.
+const (
+	askPatience  = 2 * time.Second
+	shipPatience = time.Minute
+)
+
+// Ask asks the leader of a sweep how it stands; with ship, after it has shipped what it has. It
+// returns nil where nobody answers.
+func Ask(ctx context.Context, conn *bus.Conn, id string, ship bool) (*Answer, error) {
+	patience := askPatience
+	if ship {
+		patience = shipPatience + askPatience
+	}
+	within, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	raw, err := json.Marshal(question{Ship: ship})
+	if err != nil {
+		return nil, err
+	}
+	raw, err = conn.Ask(within, id, raw)
+	if errors.Is(err, bus.ErrNobody) || err != nil && within.Err() != nil && ctx.Err() == nil {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	a := &Answer{}
+	if err := json.Unmarshal(raw, a); err != nil {
+		return nil, fmt.Errorf("read the answer of the leader of sweep %s: %w", id, err)
+	}
+	return a, nil
+}
+
+// States of a sweep. None is stored: they are derived from what was submitted and is wished, from how
+// the sweep ended, and from what its leader answers.
+const (
+	Waiting   = "waiting"   // wished to run, but nothing moves: the reason says why
+	Running   = "running"   // its leader hands out trials and takes in outcomes
+	Paused    = "paused"    // somebody has paused it, or its budget is spent
+	Cancelled = "cancelled" // somebody has cancelled it; what was found is kept
+	Done      = "done"      // every cell is decided or has failed: the result is whole
+	Failed    = "failed"    // no coordinator can run it: the reason says why
+)
+
+// Status is how a sweep stands.
+type Status struct {
+	State  string
+	Reason string  // why it stands so; "" where the state says all
+	Answer *Answer // of its leader; nil: nobody answers
+}
+
+// Look finds out how a sweep stands.
+func Look(ctx context.Context, conn *bus.Conn, r *Record) (s Status, err error) {
+	if r.End != nil {
+		if r.End.Failure != "" {
+			return Status{State: Failed, Reason: r.End.Failure}, nil
+		}
+		return Status{State: Done}, nil
+	}
+	if s.Answer, err = Ask(ctx, conn, r.ID, false); err != nil {
+		return s, err
+	}
+	switch {
+	case r.Wish.Do != Run:
+		s.State = Paused
+		if r.Wish.Do == Cancel {
+			s.State = Cancelled
+		}
+		if r.Wish.Why != "" {
+			s.Reason = r.Wish.Why + ": `shatter resume ID --budget MORE` goes on"
+		}
+		if s.Answer != nil {
+			s.Reason = "its leader is taking in what is out"
+		}
+	case s.Answer == nil:
+		s.State, s.Reason = Waiting, nobody(r.Leader)
+	case s.Answer.Reason != "":
+		s.State, s.Reason = Waiting, s.Answer.Reason
+	default:
+		s.State, s.Reason = Running, s.Answer.Phase
+	}
+	return s, nil
+}
+
+// nobody says why no leader answers.
+func nobody(l *bus.Leader) string {
+	if l == nil {
+		return "no coordinator leads it: start `shatter coordinator --server URL --dir DIR`"
+	}
+	return fmt.Sprintf("its leader, %s, does not answer; it was last heard of at %s, and any other coordinator takes "+
+		"over %v after that", l.Name, l.Renewed.UTC().Format(time.DateTime), l.Duration)
+}
+
+// lines keeps the last lines that are written to it.
+type lines struct {
+	mu   sync.Mutex
+	kept []string
+}
+
+// Limits of lines.
+const (
+	mostLines   = 200
+	longestLine = 1000 // bytes
+)
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for line := range bytes.Lines(b) {
+		line = bytes.TrimRight(line, "\n")
+		l.kept = append(l.kept, string(line[:min(len(line), longestLine)]))
+	}
+	if more := len(l.kept) - mostLines; more > 0 {
+		l.kept = append(l.kept[:0], l.kept[more:]...)
+	}
+	return len(b), nil
+}
+
+func (l *lines) last() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]string{}, l.kept...)
+}

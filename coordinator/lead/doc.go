@@ -1,0 +1,16 @@
+// Package lead runs sweeps that were submitted to a server, many at a time.
+//
+// It promises that a sweep that was submitted comes to its end as long as one coordinator anywhere
+// serves, whatever happens to those before it and to their disks: each sweep has one leader at a
+// time, which ships the files of its output folder to the server as they grow, and the next leader
+// goes on from these. Two leaders at the same time would waste work and change no result.
+//
+// It needs a bus connection to a server with a registry, a folder of its own, and a Load, which makes
+// a plan of what was submitted. Start at Serve. Its parts:
+//
+//	Submission, Wish, End   what the registry holds of a sweep
+//	Server                  watches the registry, campaigns, and leads
+//	term                    one leadership of one sweep
+//	shipper                 ships a folder; Fetch makes a folder of what was shipped
+//	Answer                  what a leader tells of its sweep; Look derives a Status from all of that
+package lead

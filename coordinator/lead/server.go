@@ -1,0 +1,160 @@
+package lead
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"time"
+
+	"github.com/shatterlab/shatter/coordinator"
+	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/plan"
+)
+
+// Config is what Serve needs. Conn, Dir, Name and Load have no default.
+type Config struct {
+	Conn *bus.Conn
+	Dir  string // the output folder of a sweep is in it, under the sweep's id
+	Name string // of this coordinator
+	Load Load
+
+	Lease     time.Duration // after which another coordinator takes over from a silent one; 0: 10 s
+	ShipEvery time.Duration // between shipments of a ledger that grows; 0: 10 s
+	Log       *slog.Logger  // nil: silent
+}
+
+// Load makes a sweep of what was submitted.
+type Load func(ctx context.Context, s *Submission) (*Sweep, error)
+
+// Sweep is a sweep that can be run.
+type Sweep struct {
+	Plan       *plan.Plan
+	Transcript []byte             // what plugins and data files said of the sweep file
+	Config     coordinator.Config // what the leader does not know: Digests, Looks and Facts
+}
+
+// Serve leads every sweep of the registry that is wished to run and that nobody else leads, until
+// ctx ends. It then ships what it has, and returns when all sweeps are given back.
+func Serve(ctx context.Context, c Config) error {
+	c.Lease, c.ShipEvery = cmp.Or(c.Lease, 10*time.Second), cmp.Or(c.ShipEvery, 10*time.Second)
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	registry, err := c.Conn.Registry(ctx)
+	if err != nil {
+		return err
+	}
+	s := &server{Config: c, registry: registry, seats: map[string]*seat{}, ended: make(chan *term)}
+	entries, watched := make(chan *bus.Entry), make(chan error, 1)
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		watched <- registry.Watch(watching, func(e *bus.Entry) error {
+			select {
+			case entries <- e:
+				return nil
+			case <-watching.Done():
+				return context.Cause(watching)
+			}
+		})
+	}()
+	return s.serve(ctx, entries, watched)
+}
+
+// server serves. It belongs to one goroutine.
+type server struct {
+	Config
+	registry *bus.Registry
+	seats    map[string]*seat // by id of the sweep
+	ended    chan *term
+	leading  int // terms that have not ended
+}
+
+// seat is a sweep as the server sees it.
+type seat struct {
+	record *Record
+	since  time.Time // when record.Leader was first seen as it is
+	rest   time.Time // the server does not campaign before
+	term   *term     // nil: this server does not lead the sweep
+}
+
+func (s *server) serve(ctx context.Context, entries <-chan *bus.Entry, watched <-chan error) error {
+	tick := time.NewTicker(s.Lease / 4)
+	defer tick.Stop()
+	done := ctx.Done()
+	for {
+		select {
+		case e := <-entries:
+			s.see(ctx, e)
+		case <-tick.C:
+			for id := range s.seats {
+				s.consider(ctx, id)
+			}
+		case t := <-s.ended:
+			s.leading--
+			s.seats[t.id].term, s.seats[t.id].rest = nil, time.Now().Add(t.rest)
+			s.consider(ctx, t.id)
+		case err := <-watched:
+			if ctx.Err() == nil {
+				return fmt.Errorf("watch the registry: %w", err) // the terms end with their leases
+			}
+		case <-done:
+			done = nil
+		}
+		if ctx.Err() != nil && s.leading == 0 {
+			return nil
+		}
+	}
+}
+
+// see takes in what the registry says of a sweep.
+func (s *server) see(ctx context.Context, e *bus.Entry) {
+	record, err := ReadRecord(e)
+	if err != nil {
+		s.Log.Error("sweep not understood", "sweep", e.ID, "error", err.Error())
+		return
+	}
+	x := s.seats[e.ID]
+	if x == nil {
+		x = &seat{record: &Record{}}
+		s.seats[e.ID] = x
+	}
+	if old := x.record.Leader; old == nil || record.Leader == nil || old.Revision != record.Leader.Revision {
+		x.since = time.Now()
+	}
+	x.record = record
+	if x.term != nil {
+		x.term.wish(record.Wish)
+	}
+	s.consider(ctx, e.ID)
+}
+
+// consider begins to lead a sweep if it is to run and nobody leads it.
+func (s *server) consider(ctx context.Context, id string) {
+	x := s.seats[id]
+	r, now := x.record, time.Now()
+	switch {
+	case ctx.Err() != nil, x.term != nil, r.End != nil, r.Wish.Do != Run, now.Before(x.rest):
+		return
+	case r.Leader != nil && now.Sub(x.since) <= r.Leader.Duration:
+		return // by this machine's clock alone: those of others may be wrong
+	}
+	x.term = newTerm(s, r)
+	s.leading++
+	go func(over *bus.Leader) {
+		x.term.run(ctx, over)
+		s.ended <- x.term
+	}(r.Leader)
+}
+
+// dir returns the output folder of a sweep.
+func (s *server) dir(id string) string { return filepath.Join(s.Dir, id) }
+
+// What ends a term when somebody changes a wish. After the second, another term begins at once.
+var (
+	errUnwished  = errors.New("the sweep is not wished to run any more")
+	errOtherwise = errors.New("the sweep is wished to run with another priority, weight or budget")
+)

@@ -1,0 +1,168 @@
+package lead
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/shatterlab/shatter/coordinator"
+	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// Submission is a sweep as it was submitted. Content is named by its SHA-256 in hex.
+type Submission struct {
+	Format     int               `json:"format"`
+	Name       string            `json:"name"`
+	Resolved   string            `json:"resolved"`   // digest of the resolved sweep, of which a secret seed is no part
+	Plugins    map[string]string `json:"plugins"`    // digests by the path that the plan has; the built-in one under ""
+	Data       map[string]string `json:"data"`       // digests by the path of each data file
+	Source     string            `json:"source"`     // digest of the sweep file
+	Transcript string            `json:"transcript"` // digest of what plugins and data files said of the sweep file
+	File       string            `json:"file"`       // path of the sweep file where it was submitted
+	Seed       schemas.Seed      `json:"seed"`       // one that is secret is drawn
+	Cells      int               `json:"cells"`
+	By         string            `json:"by"` // who submitted it, for people
+	At         time.Time         `json:"at"`
+}
+
+const submissionFormat = 1
+
+// ID returns the first 12 hex digits of the SHA-256 of what has meaning in a submission: the resolved
+// sweep with its seed, and the digests of plugins and data. The same content is the same sweep,
+// whoever submits it and when.
+func (s *Submission) ID() string {
+	raw, err := json.Marshal(struct {
+		Format   int
+		Resolved string
+		Seed     string // "secret" where it is
+		Plugins  []string
+		Data     []string
+	}{submissionFormat, s.Resolved, s.Seed.String(), digests(s.Plugins), digests(s.Data)})
+	if err != nil {
+		panic(err) // the fields are ours
+	}
+	return Digest(raw)[:12]
+}
+
+// digests returns the distinct values of a map, ascending.
+func digests(m map[string]string) []string { return slices.Compact(slices.Sorted(maps.Values(m))) }
+
+// Digest returns the SHA-256 of some bytes in hex.
+func Digest(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:])
+}
+
+// What people may want of a sweep.
+const (
+	Run    = "run"
+	Pause  = "pause"
+	Cancel = "cancel"
+)
+
+// Wish is what people want of a sweep. A sweep without one is to run.
+type Wish struct {
+	Do       string             `json:"do"`       // Run, Pause or Cancel
+	Priority int                `json:"priority"` // sweeps of greater priority go first; 0 is the usual one
+	Weight   float64            `json:"weight"`   // share of the workers' time among sweeps of one priority; 0: 1
+	Budget   coordinator.Budget `json:"budget"`   // for the whole sweep
+	By       string             `json:"by"`       // who changed it last, for people
+	At       time.Time          `json:"at"`
+	Why      string             `json:"why,omitempty"` // set where a coordinator has paused it: the budget is spent
+}
+
+// ChangeWish replaces the wish for a sweep by what change makes of it.
+func ChangeWish(ctx context.Context, r *bus.Registry, id string, change func(*Wish) error) error {
+	return r.Change(ctx, id, func(raw []byte) ([]byte, error) {
+		w, err := readWish(raw)
+		if err != nil {
+			return nil, fmt.Errorf("read wish for sweep %s: %w", id, err)
+		}
+		if err := change(&w); err != nil {
+			return nil, err
+		}
+		return json.Marshal(w)
+	})
+}
+
+func readWish(raw []byte) (Wish, error) {
+	w := Wish{Do: Run}
+	if raw == nil {
+		return w, nil
+	}
+	return w, json.Unmarshal(raw, &w)
+}
+
+// Submit stores a submission, with a wish for it, under its id. It reports whether the sweep is new;
+// if it is not, nothing changes. The content that the submission names has to be on the server.
+func Submit(ctx context.Context, r *bus.Registry, s *Submission, w Wish) (added bool, err error) {
+	s.Format = submissionFormat
+	raw, err := json.Marshal(s)
+	if err != nil {
+		return false, err
+	}
+	var unknown *bus.IDError
+	if _, err := r.Find(ctx, s.ID()); !errors.As(err, &unknown) {
+		return false, err
+	}
+	// The wish goes first: whoever sees the submission sees the wish too.
+	if err := ChangeWish(ctx, r, s.ID(), func(old *Wish) error { *old = w; return nil }); err != nil {
+		return false, err
+	}
+	return r.Submit(ctx, s.ID(), raw)
+}
+
+// End is how a sweep ended.
+type End struct {
+	Epoch   uint64               `json:"epoch"`
+	Leader  string               `json:"leader"` // its name
+	At      time.Time            `json:"at"`
+	Summary *coordinator.Summary `json:"summary,omitempty"` // nil: it failed
+	Failure string               `json:"failure,omitempty"` // why no coordinator can run it
+	Log     []string             `json:"log"`               // last lines of the leader's log
+}
+
+// Record is what the registry holds of one sweep, decoded.
+type Record struct {
+	ID         string
+	Submission Submission
+	Wish       Wish
+	Leader     *bus.Leader // nil: nobody leads it
+	Shipment   Shipment
+	End        *End // nil: it has not ended
+}
+
+// ReadRecord decodes an entry of the registry.
+func ReadRecord(e *bus.Entry) (r *Record, err error) {
+	r = &Record{ID: e.ID, Leader: e.Leader}
+	if err := json.Unmarshal(e.Submission, &r.Submission); err != nil {
+		return nil, fmt.Errorf("read sweep %s: %w", e.ID, err)
+	}
+	if r.Submission.Format != submissionFormat {
+		return nil, &schemas.VersionError{
+			What: "sweep " + e.ID, Found: fmt.Sprint(r.Submission.Format), Want: fmt.Sprint(submissionFormat),
+		}
+	}
+	if r.Wish, err = readWish(e.Wish); err != nil {
+		return nil, fmt.Errorf("read wish for sweep %s: %w", e.ID, err)
+	}
+	if e.Ledger != nil {
+		if err := json.Unmarshal(e.Ledger, &r.Shipment); err != nil {
+			return nil, fmt.Errorf("read what was shipped of sweep %s: %w", e.ID, err)
+		}
+	}
+	if e.End != nil {
+		r.End = &End{}
+		if err := json.Unmarshal(e.End, r.End); err != nil {
+			return nil, fmt.Errorf("read how sweep %s ended: %w", e.ID, err)
+		}
+	}
+	return r, nil
+}

@@ -1,0 +1,246 @@
+package lead
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/shatterlab/shatter/coordinator"
+	"github.com/shatterlab/shatter/coordinator/folder"
+	"github.com/shatterlab/shatter/pipeline/bus"
+)
+
+// term is one leadership of one sweep.
+type term struct {
+	*server
+	id     string
+	wished Wish // that the term began with
+	began  time.Time
+	log    *slog.Logger
+	lines  *lines
+	end    context.CancelCauseFunc // ends the work
+	ctx    context.Context         // ends with the work
+	rest   time.Duration           // to wait before the next term; read after run
+
+	mu       sync.Mutex
+	phase    string                // what the leader does; "" while trials are handed out
+	stuck    string                // why the sweep cannot be run here; "" if it can
+	progress *coordinator.Progress // nil: none yet
+	ship     *shipper              // nil: not yet
+	epoch    uint64
+}
+
+func newTerm(s *server, r *Record) *term {
+	t := &term{server: s, id: r.ID, wished: r.Wish, began: time.Now(), lines: &lines{}, phase: "becoming the leader"}
+	t.log = slog.New(slog.NewMultiHandler(
+		slog.NewTextHandler(t.lines, nil), s.Log.With("sweep", r.ID).Handler()))
+	t.ctx, t.end = context.WithCancelCause(context.Background())
+	return t
+}
+
+// wish takes in what people want of the sweep.
+func (t *term) wish(w Wish) {
+	switch {
+	case w.Do != Run:
+		t.end(errUnwished)
+	case w.Priority != t.wished.Priority || w.Weight != t.wished.Weight || w.Budget != t.wished.Budget:
+		t.end(errOtherwise)
+	}
+}
+
+func (t *term) say(phase string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.phase = phase
+}
+
+// farewell is the time for the last messages to the server.
+const farewell = 20 * time.Second
+
+// run leads the sweep until it has ended, the lease is lost, or ctx or t.ctx ends. over is the lease
+// of an earlier leader, or nil.
+func (t *term) run(ctx context.Context, over *bus.Leader) {
+	defer t.end(nil)
+	defer context.AfterFunc(ctx, func() { t.end(context.Cause(ctx)) })()
+	l, err := t.registry.Lead(t.ctx, t.id, t.Name, t.Lease, over)
+	if err != nil {
+		t.Log.Debug("sweep not led", "sweep", t.id, "error", err.Error())
+		t.rest = t.Lease / 4
+		return
+	}
+	defer context.AfterFunc(l.Context(), func() { t.end(context.Cause(l.Context())) })()
+	t.log.Info("leading", "epoch", l.Epoch, "coordinator", t.Name)
+	t.mu.Lock()
+	t.epoch = l.Epoch
+	t.mu.Unlock()
+	stop, err := t.Conn.Answer(t.id, t.answer)
+	if err == nil {
+		err = t.lead(l)
+		defer stop()
+	}
+	if err != nil && t.ctx.Err() == nil {
+		t.wait(err)
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+	defer cancel()
+	if err := l.Resign(last); err != nil {
+		t.log.Warn("lease not given back; it runs out", "error", err.Error())
+	}
+	t.log.Info("leading no more", "why", fmt.Sprint(context.Cause(t.ctx)))
+}
+
+// wait holds the lease for a while after an error of this machine, for people to see what is wrong.
+// Then another coordinator may try.
+func (t *term) wait(err error) {
+	t.log.Error("the sweep cannot be run here", "error", err.Error())
+	t.mu.Lock()
+	t.stuck = fmt.Sprintf("coordinator %s cannot run it: %v", t.Name, err)
+	t.mu.Unlock()
+	t.rest = 2 * t.Lease
+	select {
+	case <-time.After(t.Lease):
+	case <-t.ctx.Done():
+	}
+}
+
+// lead runs the sweep and stores how it ended. It returns an error of this machine.
+func (t *term) lead(l *bus.Leadership) error {
+	e, err := t.registry.Find(t.ctx, t.id)
+	if err != nil {
+		return err
+	}
+	record, err := ReadRecord(e) // as the leader before has left it
+	if err != nil {
+		return err
+	}
+	if record.End != nil || record.Wish.Do != Run {
+		return nil
+	}
+	summary, err := t.work(l, record)
+	var code *coordinator.CodeError
+	switch {
+	case errors.As(err, &code): // every coordinator would meet it
+		t.log.Error("the sweep has failed", "error", err.Error())
+		return t.finish(l, End{Failure: err.Error()})
+	case err != nil || summary.Interrupted:
+		return err
+	case summary.Partial != "":
+		t.log.Info("paused", "why", summary.Partial)
+		return ChangeWish(t.ctx, t.registry, t.id, func(w *Wish) error {
+			w.Do, w.By, w.At = Pause, t.Name, time.Now().UTC()
+			w.Why = summary.Partial
+			return nil
+		})
+	}
+	t.log.Info("done", "digest", summary.Digest, "trials", summary.Trials)
+	return t.finish(l, End{Summary: summary})
+}
+
+// mostTold is the number of alarms, and of bounds that are refuted, that the registry keeps.
+const mostTold = 100
+
+// finish stores how the sweep ended.
+func (t *term) finish(l *bus.Leadership, end End) error {
+	end.Epoch, end.Leader, end.At, end.Log = l.Epoch, t.Name, time.Now().UTC(), t.lines.last()
+	if s := end.Summary; s != nil { // its result has all of them
+		s.Alarms = s.Alarms[:min(len(s.Alarms), mostTold)]
+		s.Contradicted = s.Contradicted[:min(len(s.Contradicted), mostTold)]
+	}
+	raw, err := json.Marshal(end)
+	if err != nil {
+		return err
+	}
+	return l.Finish(t.ctx, raw)
+}
+
+// work runs the sweep in its folder, and ships the folder while it runs and afterwards.
+func (t *term) work(l *bus.Leadership, record *Record) (s *coordinator.Summary, err error) {
+	t.say("fetching what earlier leaders have shipped")
+	dir := t.dir(t.id)
+	shipped, err := merge(t.ctx, t.Conn, dir, t.id, record.Shipment)
+	if err != nil {
+		return nil, err
+	}
+	t.say("resolving the sweep")
+	sweep, err := t.Load(t.ctx, &record.Submission)
+	if err != nil {
+		return nil, err
+	}
+	claimed, err := folder.Claim(dir, sweep.Plan, folder.Mode{ID: t.id})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, claimed.Close()) }()
+	if err := claimed.KeepTranscript(sweep.Transcript); err != nil {
+		return nil, err
+	}
+	ship := &shipper{dir: dir, conn: t.Conn, lead: l, files: shipped}
+	t.mu.Lock()
+	t.ship, t.phase = ship, ""
+	t.mu.Unlock()
+	stop := t.keepShipping(ship)
+	c := sweep.Config
+	c.Folder, c.Conn, c.Log, c.Progress = claimed, t.Conn, t.log, t.show
+	c.Epoch, c.Priority, c.Weight = l.Epoch, t.wished.Priority, t.wished.Weight
+	c.Budget = left(t.wished.Budget, claimed)
+	s, err = coordinator.Run(t.ctx, c)
+	stop()
+	return s, errors.Join(err, t.shipLast(ship, l))
+}
+
+// left returns what of a sweep's budget its folder has not spent.
+func left(b coordinator.Budget, f *folder.Folder) coordinator.Budget {
+	if b.Trials > 0 {
+		b.Trials = max(1, b.Trials-f.Report.Outcomes)
+	}
+	if b.Time > 0 {
+		for _, run := range folder.ReadManifest(f.Dir).Runs {
+			b.Time -= time.Duration(run.TrialTime * float64(time.Second))
+		}
+		b.Time = max(1, b.Time)
+	}
+	return b
+}
+
+// keepShipping ships the folder again and again until the function that it returns is called.
+func (t *term) keepShipping(s *shipper) (stop func()) {
+	ctx, cancel := context.WithCancel(t.ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(t.ShipEvery)
+		defer tick.Stop()
+		for {
+			if err := s.ship(ctx); err != nil && ctx.Err() == nil {
+				t.log.Warn("ledger not shipped; trying again", "error", err.Error())
+			}
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return func() { cancel(); <-done }
+}
+
+// shipLast ships the folder once more if the lease still stands, even if the work was ended.
+func (t *term) shipLast(s *shipper, l *bus.Leadership) error {
+	if l.Context().Err() != nil {
+		return nil // the new leader's shipments count
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), farewell)
+	defer cancel()
+	return s.ship(ctx)
+}
+
+// show takes in the progress of the run.
+func (t *term) show(p coordinator.Progress) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.progress = &p
+}
