@@ -84,7 +84,9 @@ func (d *display) event(name string, fields any) {
 	fmt.Fprintf(d.w, "{\"event\":%q,%s\n", name, raw[1:])
 }
 
-func (d *display) progress(p coordinator.Progress) {
+func (d *display) progress(p coordinator.Progress) { d.event("progress", newProgressEvent(p)) }
+
+func newProgressEvent(p coordinator.Progress) progressEvent {
 	e := progressEvent{
 		Elapsed: tenths(p.Elapsed.Seconds()), Cells: p.Cells, Decided: p.Decided, Trials: p.Trials, Known: p.Known,
 		Served: p.Served, PerSecond: tenths(p.PerSecond), Failed: p.Failed, Working: p.Working, NoWorkers: p.NoWorkers, Stuck: p.Stuck,
@@ -94,7 +96,7 @@ func (d *display) progress(p coordinator.Progress) {
 		low, likely, high := tenths(l.Seconds.Low), tenths(l.Seconds.Likely), tenths(l.Seconds.High)
 		e.LeftSeconds, e.LeftLow, e.LeftHigh, e.LeftTrials, e.LeftRun = &likely, &low, &high, &l.Counted, &l.Executed
 	}
-	d.event("progress", e)
+	return e
 }
 
 func tenths(x float64) float64 { return float64(int64(x*10)) / 10 }

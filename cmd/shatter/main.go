@@ -143,7 +143,9 @@ sweep began; 6 the result refutes a bound that is called proved; 130 interrupted
 		reportCommand(), plotCommand(),
 		queryCommand(), serveCommand(),
 		trialCommand(), verifyCommand(), cacheCommand(),
-		workerCommand(),
+		submitCommand(), sweepsCommand(), statusCommand(), watchCommand(), logsCommand(),
+		cancelCommand(), pauseCommand(), resumeCommand(), resultsCommand(),
+		workerCommand(), coordinatorCommand(),
 		pluginCommand(), classCommand(),
 		versionCommand(),
 	)
@@ -171,11 +173,12 @@ func exitCode(err error) int {
 		changed *folder.ChangedError
 		code    *coordinator.CodeError
 		connect *bus.ConnectError
+		id      *bus.IDError
 	)
 	switch {
 	case errors.As(err, &status):
 		return int(status)
-	case errors.As(err, &usage), errors.As(err, &invalid), errors.As(err, &owner):
+	case errors.As(err, &usage), errors.As(err, &invalid), errors.As(err, &owner), errors.As(err, &id):
 		return exitUsage
 	case errors.As(err, &changed), errors.As(err, &code):
 		return exitChanged

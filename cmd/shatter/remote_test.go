@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
 	"os"
@@ -20,23 +21,37 @@ import (
 // machine.
 func startServer(t *testing.T) (url string) {
 	t.Helper()
-	options, err := server.ProcessConfigFile("../../deploy/nats.conf")
+	url, stop, err := serverIn(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	options.Host, options.Port, options.StoreDir = "127.0.0.1", server.RANDOM_PORT, t.TempDir()
+	t.Cleanup(stop)
+	return url
+}
+
+// serverIn starts such a server, which keeps its files in dir.
+func serverIn(dir string) (url string, stop func(), err error) {
+	options, err := server.ProcessConfigFile(natsConfig)
+	if err != nil {
+		return "", nil, err
+	}
+	options.Host, options.Port, options.StoreDir = "127.0.0.1", server.RANDOM_PORT, dir
 	options.NoSigs, options.NoLog = true, true
 	s, err := server.NewServer(options)
 	if err != nil {
-		t.Fatal(err)
+		return "", nil, err
 	}
 	s.Start()
-	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	stop = func() { s.Shutdown(); s.WaitForShutdown() }
 	if !s.ReadyForConnections(time.Minute) {
-		t.Fatal("the server takes no connections")
+		stop()
+		return "", nil, errors.New("the server takes no connections")
 	}
-	return s.ClientURL()
+	return s.ClientURL(), stop, nil
 }
+
+// natsConfig is the path of the configuration that this project ships.
+var natsConfig, _ = filepath.Abs("../../deploy/nats.conf")
 
 // start starts a process that ends with the test.
 func start(t *testing.T, cmd *exec.Cmd) {

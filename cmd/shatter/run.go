@@ -307,11 +307,9 @@ func (f *runFlags) report(c *cobra.Command, out *folder.Folder, s *coordinator.S
 	}
 	switch {
 	case len(s.Alarms) > 0:
-		return statusError(exitIntegrity)
 	case len(s.Contradicted) > 0:
 		fmt.Fprintln(stderr, "shatter: what was measured refutes a bound that is called proved: the bound, one of its "+
 			"premises, or the algorithm is wrong")
-		return statusError(exitContradicted)
 	case s.Unfinished > 0:
 		why := "--columns cell,algorithm,status,reason"
 		if out.Plan.Cells[0].Online() { // whose table has no such columns
@@ -319,12 +317,11 @@ func (f *runFlags) report(c *cobra.Command, out *folder.Folder, s *coordinator.S
 		}
 		fmt.Fprintf(stderr, "shatter: %d of %d cells are undecided or failed; `shatter table %s %s` says why\n",
 			s.Unfinished, s.Cells, wording.ShellWord(out.Dir), why)
-		return statusError(exitUnfinished)
-	case s.FailedTrials > 0:
-		return statusError(exitUnfinished)
-	case s.LooksLeft > 0:
+	case s.LooksLeft > 0 && s.FailedTrials == 0:
 		fmt.Fprintf(stderr, "shatter: %d second looks are left; run the same command again to go on\n", s.LooksLeft)
-		return statusError(exitUnfinished)
+	}
+	if code := summaryStatus(s); code != exitDone {
+		return code
 	}
 	return nil
 }

@@ -5,8 +5,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -18,6 +21,9 @@ import (
 //	flip FILE               flips a bit in the middle of FILE
 //	thirdparty FILE         copies the plugin of testdata/thirdparty to FILE
 //	finished SWEEP DIR      copies the result of the file SWEEP to DIR; it is run once for all tests
+//	server                  starts a NATS server, and sets SHATTER_SERVER to its URL
+//	keep VAR                sets VAR to what the last command printed on stdout
+//	until PATTERN COMMAND...  runs a command again and again until its stdout matches a pattern
 func TestScripts(t *testing.T) {
 	serial(t)
 	testscript.Run(t, testscript.Params{
@@ -50,6 +56,16 @@ func TestScripts(t *testing.T) {
 				ts.Check(err)
 				ts.Check(os.WriteFile(ts.MkAbs(args[0]), raw, 0o777))
 			},
+			"server": func(ts *testscript.TestScript, _ bool, _ []string) {
+				url, stop, err := serverIn(ts.MkAbs(".nats"))
+				ts.Check(err)
+				ts.Defer(stop)
+				ts.Setenv(serverVariable, url)
+			},
+			"keep": func(ts *testscript.TestScript, _ bool, args []string) {
+				ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile("stdout")))
+			},
+			"until": scriptUntil,
 			"finished": func(ts *testscript.TestScript, _ bool, args []string) {
 				dir, err := finishedOnce(ts.ReadFile(args[0]))
 				ts.Check(err)
@@ -57,6 +73,21 @@ func TestScripts(t *testing.T) {
 			},
 		},
 	})
+}
+
+func scriptUntil(ts *testscript.TestScript, _ bool, args []string) {
+	pattern := regexp.MustCompile(args[0])
+	for end := time.Now().Add(time.Minute); ; {
+		ts.Check(ts.Exec(args[1], args[2:]...))
+		out := ts.ReadFile("stdout")
+		if pattern.MatchString(out) {
+			return
+		}
+		if time.Now().After(end) {
+			ts.Fatalf("waited for %q in vain; last:\n%s", args[0], out)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
 }
 
 func scriptExits(ts *testscript.TestScript, _ bool, args []string) {

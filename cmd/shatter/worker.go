@@ -75,7 +75,8 @@ user.`,
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&server, "server", "", "NATS server with JetStream, nats://host:port")
+	flags.StringVar(&server, "server", os.Getenv(serverVariable),
+		"NATS server with JetStream, nats://host:port (default $"+serverVariable+")")
 	flags.StringVar(&credentials, "creds", "", "NATS credentials file")
 	flags.IntVar(&slots, "workers", runtime.NumCPU(), "plugin processes that work at the same time")
 	flags.StringArrayVar(&files, "plugin", nil, "plugin of others, a file or the folder of a set (again for more)")

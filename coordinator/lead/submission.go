@@ -21,7 +21,7 @@ type Submission struct {
 	Format     int               `json:"format"`
 	Name       string            `json:"name"`
 	Resolved   string            `json:"resolved"`   // digest of the resolved sweep, of which a secret seed is no part
-	Plugins    map[string]string `json:"plugins"`    // digests by the path that the plan has; the built-in one under ""
+	Plugins    map[string]string `json:"plugins"`    // identities of plugins and built-in algorithms, by trial.Cell.Code
 	Data       map[string]string `json:"data"`       // digests by the path of each data file
 	Source     string            `json:"source"`     // digest of the sweep file
 	Transcript string            `json:"transcript"` // digest of what plugins and data files said of the sweep file

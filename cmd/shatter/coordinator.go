@@ -1,0 +1,120 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/shatterlab/shatter/coordinator"
+	"github.com/shatterlab/shatter/coordinator/lead"
+	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/plan"
+	"github.com/shatterlab/shatter/pipeline/plan/transcript"
+	"github.com/shatterlab/shatter/pipeline/sweep"
+	"github.com/shatterlab/shatter/pipeline/trial"
+)
+
+func coordinatorCommand() *cobra.Command {
+	var (
+		server      serverFlags
+		dir         string
+		lease, ship time.Duration
+	)
+	c := &cobra.Command{
+		Use:   "coordinator --server URL --dir DIR",
+		Short: "Run the sweeps that are submitted to a server",
+		Long: `Lead the sweeps that shatter submit leaves on a NATS server, as many as there are, until interrupted. The
+trials run on the workers of the server; none run here, and no plugin of others does. Each sweep has its
+output folder under --dir.
+
+Several coordinators may serve, here and elsewhere: each sweep is led by one of them. What it finds goes to
+the server every --ship-every, and when it is not heard of for --lease, another one goes on from there, in
+a folder of its own. No disk is shared, and nothing has to be moved.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if dir == "" {
+				return usageError{errors.New("--dir is needed: the folder where this coordinator keeps its sweeps")}
+			}
+			if lease < time.Second || ship <= 0 {
+				return usageError{fmt.Errorf("--lease %v, --ship-every %v: at least 1s, and more than 0s, are needed", lease, ship)}
+			}
+			if err := os.MkdirAll(dir, 0o777); err != nil {
+				return usageError{fmt.Errorf("no folder can be at %q (%w); choose another with --dir", dir, err)}
+			}
+			log := slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil))
+			conn, err := server.dial(c.Context(), "shatter coordinator "+workerName(), log, dialPatiently)
+			if err != nil {
+				return err
+			}
+			defer conn.Close()
+			log.Info("serving", "server", bus.Redact(server.url), "dir", dir, "name", workerName())
+			loader := loader{conn}
+			return lead.Serve(c.Context(), lead.Config{
+				Conn: conn, Dir: dir, Name: workerName(), Load: loader.load, Lease: lease, ShipEvery: ship, Log: log,
+			})
+		},
+	}
+	flags := c.Flags()
+	server.register(flags)
+	flags.StringVar(&dir, "dir", "", "folder for the sweeps' output folders")
+	flags.DurationVar(&lease, "lease", 10*time.Second, "time after which others take over from a silent coordinator")
+	flags.DurationVar(&ship, "ship-every", 10*time.Second, "time between shipments of what was found")
+	return c
+}
+
+// loader makes sweeps of what was submitted.
+type loader struct{ conn *bus.Conn }
+
+func (l loader) load(ctx context.Context, s *lead.Submission) (*lead.Sweep, error) {
+	src, err := l.conn.FetchBytes(ctx, s.Source)
+	if err != nil {
+		return nil, fmt.Errorf("fetch the sweep file: %w", err)
+	}
+	said, err := l.conn.FetchBytes(ctx, s.Transcript)
+	if err != nil {
+		return nil, fmt.Errorf("fetch the transcript: %w", err)
+	}
+	p, err := l.resolve(ctx, s, src, said)
+	if err != nil {
+		return nil, err
+	}
+	return &lead.Sweep{
+		Plan: p, Transcript: said,
+		Config: coordinator.Config{
+			Digests: s.Plugins, Looks: defaultLooks,
+			Facts: map[string]string{
+				"command": "coordinator", "file": s.File, "queue": "external", "submitted": cmp.Or(s.By, "unknown"),
+				"version": version(), "host": workerName(), "cores": fmt.Sprint(runtime.NumCPU()),
+			},
+		},
+	}, nil
+}
+
+// resolve makes the plan of a sweep file with what plugins and data files said of it, without them.
+func (l loader) resolve(ctx context.Context, s *lead.Submission, src, said []byte) (*plan.Plan, error) {
+	known, err := transcript.Recall(said)
+	if err != nil {
+		return nil, err
+	}
+	p, err := plan.Resolve(ctx, sweep.Read(s.File, src), known, plan.Options{Dir: filepath.Dir(s.File), Problems: known})
+	if err != nil {
+		return nil, fmt.Errorf("resolve the sweep file as %s submitted it: %w", s.By, err)
+	}
+	p.File = s.File
+	if lead.Digest(p.Resolved) != s.Resolved {
+		return nil, fmt.Errorf("this release understands the sweep file otherwise than the one that submitted it: "+
+			"start a coordinator of that release, or submit the sweep again with this one (%s)", version())
+	}
+	if p.Seed.Secret() {
+		err = p.SetSeed(trial.SweepSeed{Seed: s.Seed})
+	}
+	return p, err
+}

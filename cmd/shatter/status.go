@@ -1,0 +1,75 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+func statusCommand() *cobra.Command {
+	var server serverFlags
+	var format string
+	c := &cobra.Command{
+		Use: "status ID", Short: "Say how a submitted sweep stands, and why nothing moves",
+		Long: "Say how a submitted sweep stands. " + statesHelp, Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := checkOutput(c.OutOrStdout(), format, listFormats); err != nil {
+				return err
+			}
+			r, err := server.open(c)
+			if err != nil {
+				return err
+			}
+			defer r.close()
+			record, err := r.find(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			s, err := r.status(c.Context(), record)
+			if err != nil {
+				return err
+			}
+			if format == "json" {
+				return writeJSON(c.OutOrStdout(), s)
+			}
+			return s.write(c)
+		},
+	}
+	server.register(c.Flags())
+	addOutput(c, &format, listFormats, "")
+	return c
+}
+
+// write prints the status, a line for each thing.
+func (s *sweepStatus) write(c *cobra.Command) error {
+	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+	say := func(what, text string) {
+		if text != "" {
+			fmt.Fprintf(w, "%s\t%s\n", what, printable(text))
+		}
+	}
+	say("sweep", s.ID+" "+s.Name)
+	say("state", s.State)
+	say("why", s.Reason)
+	if s.Decided != nil {
+		say("cells", s.cells()+" decided")
+		say("trials", s.trials())
+	}
+	if s.Reason == "" && s.answer != nil && s.answer.Progress != nil {
+		say("now", (&display{}).line(*s.answer.Progress).cut(1<<20, false))
+	}
+	say("digest", s.Digest)
+	if s.Leader != "" {
+		say("leader", fmt.Sprintf("%s, epoch %d", s.Leader, s.Epoch))
+	}
+	say("share", fmt.Sprintf("priority %d, weight %v", s.Priority, cmp.Or(s.Weight, 1)))
+	say("budget", s.Budget)
+	say("submitted", fmt.Sprintf("%s by %s from %s", s.At.Local().Format(time.DateTime), s.By, s.File))
+	if !s.Shipped.IsZero() {
+		say("shipped", s.Shipped.Local().Format(time.DateTime))
+	}
+	return w.Flush()
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/shatterlab/shatter/coordinator/lead"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+type submitFlags struct {
+	serverFlags
+	wait     bool
+	progress progressMode
+	priority int
+	weight   float64
+	budget   budgetFlag
+	format   string
+}
+
+func submitCommand() *cobra.Command {
+	var f submitFlags
+	c := &cobra.Command{
+		Use:   "submit FILE",
+		Short: "Submit a sweep to a cluster, and leave",
+		Long: `Check the sweep in FILE here, put all that it needs on the NATS server, and leave: a coordinator that serves
+there runs it on the workers of the server. The sweep's id is printed on stdout. It stands for the content
+of file, data and plugins: submitting the same again changes nothing, and says so.
+
+shatter status, watch, logs, pause, resume, cancel and results take the id, or enough of its beginning.
+With --wait, submit stays and shows the progress until the sweep has ended, and its exit code is that of
+shatter run. Leaving it with Ctrl-C does not stop the sweep.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return f.submit(c, args[0]) },
+	}
+	flags := c.Flags()
+	f.register(flags)
+	f.progress.register(flags)
+	flags.BoolVar(&f.wait, "wait", false, "stay until the sweep has ended")
+	addWish(c, &f.priority, &f.weight, &f.budget)
+	addOutput(c, &f.format, listFormats, "")
+	return c
+}
+
+// addWish adds the flags that say how a sweep is to be run beside others.
+func addWish(c *cobra.Command, priority *int, weight *float64, budget *budgetFlag) {
+	flags := c.Flags()
+	flags.IntVar(priority, "priority", 0, "sweeps of greater priority go first")
+	flags.Float64Var(weight, "weight", 1, "share of the workers' time, relative to other sweeps of the same priority")
+	flags.Var(budget, "budget",
+		"trials (50000) or CPU time of trials (2h) that the sweep may spend in all; it is paused then")
+}
+
+// checkWeight refuses a weight that is no share.
+func checkWeight(weight float64) error {
+	if weight > 0 && !math.IsInf(weight, 0) {
+		return nil
+	}
+	return usageError{fmt.Errorf("--weight %v: a number above 0 is needed", weight)}
+}
+
+// submitted is what submit prints of a sweep.
+type submitted struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	New  bool   `json:"new"` // false: the same content was submitted before
+}
+
+func (f *submitFlags) submit(c *cobra.Command, path string) error {
+	if err := checkOutput(c.OutOrStdout(), f.format, listFormats); err != nil {
+		return err
+	}
+	if err := checkWeight(f.weight); err != nil {
+		return err
+	}
+	s, recorder, err := loadRecorded(c.Context(), path, true)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	warn(c, s.Plan)
+	server, err := f.open(c)
+	if err != nil {
+		return err
+	}
+	defer server.close()
+	said, err := recorder.Encode()
+	if err != nil {
+		return err
+	}
+	submission, err := server.put(c.Context(), s, said)
+	if err != nil {
+		return err
+	}
+	wish := lead.Wish{
+		Do: lead.Run, Priority: f.priority, Weight: f.weight, Budget: f.budget.Budget, By: personName(), At: time.Now().UTC(),
+	}
+	out := submitted{ID: submission.ID(), Name: submission.Name}
+	err = server.within(c.Context(), func(ctx context.Context) (err error) {
+		out.New, err = lead.Submit(ctx, server.registry, submission, wish)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := f.print(c, out); err != nil || !f.wait {
+		return err
+	}
+	return (&watcher{c, server, newDisplay(c.ErrOrStderr(), f.progress)}).watch(out.ID)
+}
+
+func (f *submitFlags) print(c *cobra.Command, out submitted) error {
+	if f.format == "json" {
+		return writeJSON(c.OutOrStdout(), out)
+	}
+	if out.New {
+		fmt.Fprintf(c.ErrOrStderr(), "submitted %q; shatter watch %s shows how it goes\n", out.Name, out.ID)
+	} else {
+		fmt.Fprintf(c.ErrOrStderr(), "%q was submitted before with the same content, and nothing was changed; "+
+			"shatter status %s says how it stands\n", out.Name, out.ID)
+	}
+	_, err := fmt.Fprintln(c.OutOrStdout(), out.ID)
+	return err
+}
+
+// put stores on the server all that a sweep needs, and returns the submission that names it. said is
+// the sweep's transcript.
+func (r *remote) put(ctx context.Context, s *loadedSweep, said []byte) (*lead.Submission, error) {
+	digests, _, err := pluginsOf(s)
+	if err != nil {
+		return nil, err
+	}
+	out := &lead.Submission{
+		Name: s.Name, Resolved: lead.Digest(s.Resolved), Plugins: digests, Data: map[string]string{}, File: s.File,
+		Seed: s.Seed.Seed, Cells: len(s.Cells), By: personName(), At: time.Now().UTC(),
+	}
+	for _, c := range s.Cells {
+		if file, digest := c.Problem.File(); digest != "" {
+			out.Data[file] = digest
+		}
+	}
+	if !out.Seed.Drawn() {
+		if out.Seed, err = schemas.DrawSeed(); err != nil {
+			return nil, err
+		}
+	}
+	if err := publishFiles(ctx, r.conn, s); err != nil {
+		return nil, err
+	}
+	if err := publishPlugins(ctx, r.conn, s); err != nil {
+		return nil, err
+	}
+	if out.Source, err = r.conn.PutBytes(ctx, s.Source); err != nil {
+		return nil, err
+	}
+	out.Transcript, err = r.conn.PutBytes(ctx, said)
+	return out, err
+}

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// clusterSweep takes some hundred trials.
+const clusterSweep = `
+name: cluster
+task: learn
+problem: {class: thresholds, domain: 256, distribution: needle, mass: 0.1}
+algorithms: [expmech/em]
+privacy: {epsilon: [1, 2]}
+goal: {alpha: 0.09, beta: 0.05}
+n: {find: true, from: 16, to: 1e4, within: 2}
+`
+
+// A cluster is a server with coordinators and workers, each a process.
+type cluster struct {
+	*testing.T
+	url, dir string
+}
+
+func newCluster(t *testing.T) *cluster { return &cluster{t, startServer(t), t.TempDir()} }
+
+// run runs a command that talks to the server.
+func (c *cluster) run(args ...string) (stdout, stderr string, code int) {
+	c.Helper()
+	return shatter(c, append(args, "--server", c.url)...)
+}
+
+// must runs a command that has to succeed.
+func (c *cluster) must(args ...string) (stdout, stderr string) {
+	c.Helper()
+	stdout, stderr, code := c.run(args...)
+	if code != exitDone {
+		c.Fatalf("shatter %v: exit %d: %s", args, code, stderr)
+	}
+	return stdout, stderr
+}
+
+// coordinator starts a coordinator that keeps its sweeps in a folder of that name.
+func (c *cluster) coordinator(name string) *exec.Cmd {
+	c.Helper()
+	cmd := exec.Command(binary(c), "coordinator", "--server", c.url, "--dir", filepath.Join(c.dir, name),
+		"--lease", "1s", "--ship-every", "50ms")
+	start(c.T, cmd)
+	return cmd
+}
+
+func (c *cluster) worker() *exec.Cmd {
+	c.Helper()
+	cmd := exec.Command(binary(c), "worker", "--server", c.url, "--workers", "1")
+	cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+c.TempDir())
+	start(c.T, cmd)
+	return cmd
+}
+
+// submit submits a sweep, and returns its id.
+func (c *cluster) submit(text string) string {
+	c.Helper()
+	out, _ := c.must("submit", write(c.T, filepath.Join(c.dir, "sweep.yaml"), text))
+	return strings.TrimSpace(out)
+}
+
+// local returns the digest of an undisturbed run here.
+func (c *cluster) local(text string) string {
+	c.Helper()
+	dir, err := finishedOnce(text)
+	if err != nil {
+		c.Fatal(err)
+	}
+	var m struct{ Digest string }
+	raw, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
+	if err == nil {
+		err = json.Unmarshal(raw, &m)
+	}
+	if err != nil {
+		c.Fatal(err)
+	}
+	return m.Digest
+}
+
+// until waits until a sweep stands as it should.
+func (c *cluster) until(id, what string, is func(*sweepStatus) bool) *sweepStatus {
+	c.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		out, _ := c.must("status", id, "-o", "json")
+		var s sweepStatus
+		if err := json.Unmarshal([]byte(out), &s); err != nil {
+			c.Fatal(err)
+		}
+		if is(&s) {
+			return &s
+		}
+		if time.Now().After(end) {
+			c.Fatalf("waited in vain until %s; last: %s", what, out)
+		}
+	}
+}
+
+// signal sends a signal to a process.
+func (c *cluster) signal(cmd *exec.Cmd, s syscall.Signal) {
+	c.Helper()
+	if err := cmd.Process.Signal(s); err != nil {
+		c.Fatal(err)
+	}
+}
+
+// The leader is killed in the middle and its disk is lost. Another coordinator goes on from what was
+// shipped, and the result is that of an undisturbed run here, byte for byte.
+func TestLeaderKilled(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	want := c.local(clusterSweep)
+	id := c.submit(clusterSweep)
+	first, worker := c.coordinator("first"), c.worker()
+	began := c.until(id, "outcomes come", func(s *sweepStatus) bool { return s.Trials != nil && *s.Trials > 0 })
+	c.signal(worker, syscall.SIGSTOP)
+	partial := filepath.Join(c.dir, "partial")
+	_, stderr := c.must("results", id, "--out", partial)
+	if !strings.Contains(stderr, "partial: sweep "+id) {
+		t.Errorf("results of a sweep that runs: %s", stderr)
+	}
+	if out, stderr, code := shatter(t, "table", partial); code != exitDone || !strings.Contains(stderr, "partial: ") {
+		t.Errorf("table of a sweep that runs: exit %d: %s%s", code, out, stderr)
+	}
+	c.signal(first, syscall.SIGKILL)
+	_ = first.Wait()
+	if err := os.RemoveAll(filepath.Join(c.dir, "first")); err != nil {
+		t.Fatal(err)
+	}
+	c.coordinator("second")
+	next := c.until(id, "another one leads", func(s *sweepStatus) bool {
+		return s.Epoch > began.Epoch && s.Progress != nil
+	})
+	if next.Progress.Known == 0 {
+		t.Error("the next leader began anew: nothing that was shipped was taken over")
+	}
+	c.signal(worker, syscall.SIGCONT)
+	_, stderr = c.must("watch", id)
+	if got := digest(t, stderr); got != want {
+		t.Errorf("digest %s, want %s", got, want)
+	}
+	c.must("results", id, "--out", partial)
+	if out, stderr, code := shatter(t, "verify", partial, "--sample", "10"); code != exitDone {
+		t.Errorf("verify: exit %d: %s%s", code, out, stderr)
+	}
+}
+
+// The leader is frozen for longer than its lease, and another coordinator takes over; thawed, it
+// changes nothing of the new leader's. When that one leaves, the first leads again, with a folder that
+// is older than what was shipped.
+func TestLeaderFrozen(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	want := c.local(clusterSweep)
+	id := c.submit(clusterSweep)
+	worker := c.worker()
+	leaders := []*exec.Cmd{c.coordinator("first")}
+	began := c.until(id, "outcomes come", func(s *sweepStatus) bool { return s.Trials != nil && *s.Trials > 0 })
+	c.signal(worker, syscall.SIGSTOP)
+	leaders = append(leaders, c.coordinator("second"))
+	c.must("results", id, "--out", filepath.Join(c.dir, "shipped")) // once it has shipped what it has
+	c.signal(leaders[0], syscall.SIGSTOP)
+	second := c.until(id, "the second leads", func(s *sweepStatus) bool {
+		return s.Epoch > began.Epoch && s.Progress != nil
+	})
+	c.signal(leaders[0], syscall.SIGCONT)
+	time.Sleep(100 * time.Millisecond) // in which the first finds out that it leads no more
+	c.signal(worker, syscall.SIGCONT)
+	c.until(id, "outcomes come", func(s *sweepStatus) bool { return s.Trials != nil && *s.Trials > *second.Trials })
+	c.signal(worker, syscall.SIGSTOP)
+	if now := c.until(id, "it is led", func(s *sweepStatus) bool { return s.Leader != "" }); now.Epoch != second.Epoch {
+		t.Errorf("led in epoch %d after the first leader was back, not in %d still", now.Epoch, second.Epoch)
+	}
+	c.signal(leaders[1], syscall.SIGTERM)
+	third := c.until(id, "the first leads again", func(s *sweepStatus) bool {
+		return s.Epoch > second.Epoch && s.Progress != nil
+	})
+	if third.Progress.Known <= second.Progress.Known {
+		t.Errorf("%d outcomes were taken over from the second leader, which took %d from the first",
+			third.Progress.Known, second.Progress.Known)
+	}
+	c.signal(worker, syscall.SIGCONT)
+	_, stderr := c.must("watch", id)
+	if got := digest(t, stderr); got != want {
+		t.Errorf("digest %s, want %s", got, want)
+	}
+}
+
+// Sweeps of several people run side by side; one is cancelled, and the others end.
+func TestSeveralSweeps(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.coordinator("only")
+	ids, wants := map[string]string{}, map[string]string{}
+	for _, name := range []string{"one", "two", "three"} {
+		text := strings.Replace(clusterSweep, "cluster", name, 1)
+		ids[name], wants[name] = c.submit(text), c.local(text)
+	}
+	c.must("cancel", ids["three"])
+	c.worker()
+	for _, name := range []string{"one", "two"} {
+		_, stderr := c.must("watch", ids[name])
+		if got := digest(t, stderr); got != wants[name] {
+			t.Errorf("%s: digest %s, want %s", name, got, wants[name])
+		}
+	}
+	_, stderr, code := c.run("watch", ids["three"])
+	if code != exitInterrupted || !strings.Contains(stderr, "is cancelled") {
+		t.Errorf("a sweep that was cancelled: exit %d: %s", code, stderr)
+	}
+}

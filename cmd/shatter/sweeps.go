@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/shatterlab/shatter/coordinator/lead"
+	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/wording"
+)
+
+// statesHelp documents the states of a sweep.
+const statesHelp = `A sweep is
+
+  waiting    wished to run, but nothing moves; the reason says why
+  running    a coordinator hands out its trials and takes in outcomes
+  paused     somebody has paused it, or its budget is spent; resume goes on
+  cancelled  somebody has cancelled it; what was found is kept, and resume goes on
+  done       every cell is decided or has failed: the result is whole
+  failed     no coordinator can run it; the reason says why
+
+None of these is stored: they follow from what was submitted and is wished, and from what the sweep's
+leader answers at the moment.`
+
+func sweepsCommand() *cobra.Command {
+	var server serverFlags
+	var format string
+	c := &cobra.Command{
+		Use: "sweeps", Short: "List the sweeps that were submitted to a server",
+		Long: "List the sweeps that were submitted to a server, the newest first.\n\n" + statesHelp,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := checkOutput(c.OutOrStdout(), format, listFormats); err != nil {
+				return err
+			}
+			r, err := server.open(c)
+			if err != nil {
+				return err
+			}
+			defer r.close()
+			list, err := r.list(c)
+			if err != nil {
+				return err
+			}
+			if format == "json" {
+				return writeJSON(c.OutOrStdout(), list)
+			}
+			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+			fmt.Fprintln(w, "ID\tNAME\tSTATE\tCELLS\tTRIALS\tBY\tSUBMITTED\tWHY")
+			for _, s := range list {
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.ID, s.Name, s.State, s.cells(), s.trials(), s.By,
+					s.At.Local().Format(time.DateTime), printable(s.Reason))
+			}
+			return w.Flush()
+		},
+	}
+	server.register(c.Flags())
+	addOutput(c, &format, listFormats, "")
+	return c
+}
+
+// list returns how all sweeps stand, the newest first. It leaves out those of other releases.
+func (r *remote) list(c *cobra.Command) ([]*sweepStatus, error) {
+	var all []*bus.Entry
+	err := r.within(c.Context(), func(ctx context.Context) (err error) {
+		all, err = r.registry.List(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	list, errs := make([]*sweepStatus, len(all)), make([]error, len(all))
+	var asking sync.WaitGroup
+	for i, e := range all {
+		asking.Go(func() {
+			record, err := lead.ReadRecord(e)
+			if err == nil {
+				list[i], err = r.status(c.Context(), record)
+			}
+			errs[i] = err
+		})
+	}
+	asking.Wait()
+	for _, err := range errs {
+		if err != nil {
+			fmt.Fprintf(c.ErrOrStderr(), "shatter: left out: %v\n", err)
+		}
+	}
+	list = slices.DeleteFunc(list, func(s *sweepStatus) bool { return s == nil })
+	slices.SortFunc(list, func(a, b *sweepStatus) int { return b.At.Compare(a.At) })
+	return append([]*sweepStatus{}, list...), nil
+}
+
+// sweepStatus is how a sweep stands, as JSON has it.
+type sweepStatus struct {
+	ID       string         `json:"id"`
+	Name     string         `json:"name"`
+	State    string         `json:"state"`
+	Reason   string         `json:"reason"` // why; "" where the state says all
+	Cells    int            `json:"cells"`
+	Decided  *int           `json:"decided"` // null, like the others of its kind: nobody says
+	Trials   *int64         `json:"trials"`  // outcomes that the leader has
+	Digest   string         `json:"digest"`  // of the result; "": there is none yet
+	Exit     *int           `json:"exit"`    // what `submit --wait` ends with
+	Progress *progressEvent `json:"progress"`
+	Leader   string         `json:"leader"` // "": nobody answers
+	Epoch    uint64         `json:"epoch"`  // of its leader
+	Priority int            `json:"priority"`
+	Weight   float64        `json:"weight"`
+	Budget   string         `json:"budget"` // "": none
+	By       string         `json:"by"`
+	At       time.Time      `json:"submitted"`
+	File     string         `json:"file"`
+	Shipped  time.Time      `json:"shipped"` // when outcomes came to the server last; the zero time: never
+
+	answer *lead.Answer
+	end    *lead.End
+}
+
+// status finds out how a sweep stands.
+func (r *remote) status(ctx context.Context, x *lead.Record) (*sweepStatus, error) {
+	now, err := lead.Look(ctx, r.conn, x)
+	if err != nil {
+		return nil, err
+	}
+	s := &sweepStatus{
+		ID: x.ID, Name: x.Submission.Name, State: now.State, Reason: now.Reason, Cells: x.Submission.Cells,
+		Priority: x.Wish.Priority, Weight: x.Wish.Weight, By: x.Submission.By, At: x.Submission.At,
+		File: x.Submission.File, Shipped: x.Shipment.At, answer: now.Answer, end: x.End,
+	}
+	if x.Wish.Budget.Given() {
+		s.Budget = x.Wish.Budget.String()
+	}
+	if a := now.Answer; a != nil {
+		s.Leader, s.Epoch = a.Leader, a.Epoch
+		if p := a.Progress; p != nil {
+			trials, event := p.Known+p.Trials+p.Served, newProgressEvent(*p)
+			s.Decided, s.Trials, s.Progress = &p.Decided, &trials, &event
+		}
+	}
+	if e := x.End; e != nil && e.Summary != nil {
+		code := int(summaryStatus(e.Summary))
+		s.Decided, s.Trials, s.Digest, s.Exit = &e.Summary.Decided, &e.Summary.Counted, e.Summary.Digest, &code
+	}
+	return s, nil
+}
+
+// cells returns how many cells are decided, in words.
+func (s *sweepStatus) cells() string {
+	if s.Decided == nil {
+		return fmt.Sprint(s.Cells)
+	}
+	return fmt.Sprintf("%d/%d", *s.Decided, s.Cells)
+}
+
+// trials returns the number of outcomes, in words.
+func (s *sweepStatus) trials() string {
+	if s.Trials == nil {
+		return "-"
+	}
+	return wording.Thousands(float64(*s.Trials))
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/shatterlab/shatter/coordinator"
+	"github.com/shatterlab/shatter/coordinator/lead"
+)
+
+func watchCommand() *cobra.Command {
+	var server serverFlags
+	var progress progressMode
+	c := &cobra.Command{
+		Use: "watch ID", Short: "Show the progress of a submitted sweep until it has ended",
+		Long: `Show the progress of a submitted sweep on stderr until it has ended, or is paused or cancelled. Exit codes:
+those of shatter run, where the sweep is done; 1 where it has failed; 130 where it is paused or cancelled.
+Leaving with Ctrl-C does not stop the sweep.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			r, err := server.open(c)
+			if err != nil {
+				return err
+			}
+			defer r.close()
+			return (&watcher{c, r, newDisplay(c.ErrOrStderr(), progress)}).watch(args[0])
+		},
+	}
+	server.register(c.Flags())
+	progress.register(c.Flags())
+	return c
+}
+
+// watcher shows the progress of a submitted sweep.
+type watcher struct {
+	c       *cobra.Command
+	server  *remote
+	display *display
+}
+
+// watchEvery is the time between two looks at a sweep.
+const watchEvery = 500 * time.Millisecond
+
+func (w *watcher) watch(id string) error {
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	defer w.display.end()
+	said := ""
+	for {
+		record, err := w.server.find(w.c.Context(), id)
+		if err != nil {
+			return err
+		}
+		id = record.ID
+		s, err := w.server.status(w.c.Context(), record)
+		if err != nil {
+			return err
+		}
+		switch s.State {
+		case lead.Running, lead.Waiting:
+			said = w.show(s, said)
+		default:
+			w.display.end()
+			return w.ended(s)
+		}
+		select {
+		case <-tick.C:
+		case <-w.c.Context().Done():
+			fmt.Fprintf(w.c.ErrOrStderr(), "shatter: sweep %s goes on without this command\n", s.ID)
+			return statusError(exitInterrupted)
+		}
+	}
+}
+
+// show shows progress, and a reason that nothing moves when it is another one than was said before.
+// It returns the reason.
+func (w *watcher) show(s *sweepStatus, said string) string {
+	if s.Reason != said && s.Reason != "" && w.display.mode != "none" {
+		w.display.end()
+		fmt.Fprintf(w.c.ErrOrStderr(), "%s: %s\n", s.State, printable(s.Reason))
+	}
+	if s.answer != nil && s.answer.Progress != nil {
+		w.display.show(*s.answer.Progress)
+	}
+	return s.Reason
+}
+
+// ended says how a sweep ended.
+func (w *watcher) ended(s *sweepStatus) error {
+	text := w.display.text()
+	if s.end == nil || s.end.Summary == nil {
+		fmt.Fprintf(text, "shatter: sweep %s is %s", s.ID, s.State)
+		if s.Reason != "" {
+			fmt.Fprintf(text, ": %s", printable(s.Reason))
+		}
+		fmt.Fprintf(text, "\n")
+		if s.State == lead.Failed {
+			return statusError(exitUnfinished)
+		}
+		return statusError(exitInterrupted)
+	}
+	sum := s.end.Summary
+	for _, a := range sum.Alarms {
+		fmt.Fprintf(text, "shatter: integrity alarm: %s\n", a)
+	}
+	for _, line := range sum.Contradicted {
+		fmt.Fprintf(text, "shatter: contradicted bound: %s\n", line)
+	}
+	w.display.failures(sum.Failures)
+	if sum.Unfinished > 0 {
+		fmt.Fprintf(text, "shatter: %d of %d cells are undecided or failed\n", sum.Unfinished, sum.Cells)
+	}
+	fmt.Fprintf(text, "sweep %s is done, digest %s; shatter results %s --out DIR fetches its folder\n",
+		s.ID, sum.Digest, s.ID)
+	var err error
+	if code := summaryStatus(sum); code != exitDone {
+		err = code
+	}
+	return w.display.done(sum, err)
+}
+
+// summaryStatus returns the exit code of a run that was not interrupted.
+func summaryStatus(s *coordinator.Summary) statusError {
+	switch {
+	case len(s.Alarms) > 0:
+		return exitIntegrity
+	case len(s.Contradicted) > 0:
+		return exitContradicted
+	case s.Unfinished > 0, s.FailedTrials > 0, s.LooksLeft > 0:
+		return exitUnfinished
+	}
+	return exitDone
+}
