@@ -145,7 +145,7 @@ sweep began; 6 the result refutes a bound that is called proved; 130 interrupted
 		trialCommand(), verifyCommand(), cacheCommand(),
 		submitCommand(), sweepsCommand(), statusCommand(), watchCommand(), logsCommand(),
 		cancelCommand(), pauseCommand(), resumeCommand(), resultsCommand(),
-		workerCommand(), coordinatorCommand(),
+		workerCommand(), workersCommand(), coordinatorCommand(),
 		pluginCommand(), classCommand(),
 		versionCommand(),
 	)

@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go"
 )
@@ -162,4 +165,32 @@ func parsePart(s string) (p Part, ok bool) {
 		return Part{}, false
 	}
 	return p, true
+}
+
+// Roll returns what all workers that answer within a time say of themselves, each its last word.
+func (c *Conn) Roll(ctx context.Context, wait time.Duration) ([][]byte, error) {
+	heard := make(chan *nats.Msg, unreadJobs)
+	sub, err := c.nc.ChanSubscribe(fleetSubject+"*", heard)
+	if err == nil {
+		err = errors.Join(c.nc.Flush(), c.nc.Publish(callSubject, nil))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("call the workers: %w", err)
+	}
+	defer sub.Unsubscribe() //nolint:errcheck // the connection is gone then
+	last := map[string][]byte{}
+	for over := time.After(wait); ; {
+		select {
+		case m := <-heard:
+			last[m.Subject] = m.Data
+		case <-over:
+			list := make([][]byte, 0, len(last))
+			for _, subject := range slices.Sorted(maps.Keys(last)) {
+				list = append(list, last[subject])
+			}
+			return list, nil
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
 }

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/shatterlab/shatter/pipeline/fleet"
+	"github.com/shatterlab/shatter/pipeline/wording"
+)
+
+func workersCommand() *cobra.Command {
+	var server serverFlags
+	var format string
+	c := &cobra.Command{
+		Use: "workers", Short: "List the workers of a server, what they do, and what they cannot do",
+		Long: `List the workers that answer on a server: their slots and how many of them work, for which sweeps, where
+they run, and what they could not do lately by their own fault. A worker that does not answer within
+a second and a half is not listed, and one that is silent for ten seconds has lost its jobs to others.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := checkOutput(c.OutOrStdout(), format, listFormats); err != nil {
+				return err
+			}
+			r, err := server.open(c)
+			if err != nil {
+				return err
+			}
+			defer r.close()
+			list, err := r.workers(c)
+			if err != nil {
+				return err
+			}
+			if format == "json" {
+				return writeJSON(c.OutOrStdout(), list)
+			}
+			return writeWorkers(c, list)
+		},
+	}
+	server.register(c.Flags())
+	addOutput(c, &format, listFormats, "")
+	return c
+}
+
+// workers returns what the workers that answer say of themselves, in the order of their names.
+func (r *remote) workers(c *cobra.Command) (list []*fleet.Worker, err error) {
+	err = r.within(c.Context(), func(ctx context.Context) error {
+		words, err := r.conn.Roll(ctx, fleet.Interval+fleet.Interval/2)
+		for _, data := range words {
+			w, err := fleet.Decode(data)
+			if err != nil {
+				fmt.Fprintf(c.ErrOrStderr(), "shatter: left out: %v\n", err)
+				continue
+			}
+			list = append(list, w)
+		}
+		return err
+	})
+	return append([]*fleet.Worker{}, list...), err
+}
+
+// writeWorkers prints a line for each worker, and one for each thing that it cannot do.
+func writeWorkers(c *cobra.Command, list []*fleet.Worker) error {
+	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tSLOTS\tBUSY\tWAITING\tSWEEPS\tCPU TIME\tSINCE\tPLATFORM\tPROFILE\tREMARKS")
+	slots, busy := 0, 0
+	for _, x := range list {
+		running, sweeps := 0, map[string]bool{}
+		for _, h := range x.Held {
+			sweeps[h.Sweep] = true
+			if h.Running > 0 {
+				running++
+			}
+		}
+		slots, busy = slots+x.Slots, busy+running
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\n", printable(x.Name), x.Slots, running, len(x.Held)-running,
+			printable(strings.Join(slices.Sorted(maps.Keys(sweeps)), " ")),
+			time.Duration(x.Seconds*float64(time.Second)).Round(time.Second), x.Began.Local().Format(time.DateTime),
+			printable(x.Platform), printable(x.Profile), printable(remarks(x)))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(c.ErrOrStderr(), "%d workers, %s slots, %s of them busy\n",
+		len(list), wording.Thousands(float64(slots)), wording.Thousands(float64(busy)))
+	return err
+}
+
+// remarks says what is special about a worker.
+func remarks(x *fleet.Worker) string {
+	var list []string
+	if x.Leaving {
+		list = append(list, "leaving")
+	}
+	if !x.Until.IsZero() {
+		list = append(list, "until "+x.Until.Local().Format(time.DateTime))
+	}
+	for _, r := range x.Refusals {
+		list = append(list, fmt.Sprintf("could not run %s (%d times): %s", r.What, r.Faults, r.Reason))
+	}
+	return strings.Join(list, "; ")
+}
