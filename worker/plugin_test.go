@@ -115,6 +115,7 @@ var (
 	remembered float64
 	calls      int
 	learned    int
+	checked    int
 )
 
 // times returns the answers of a function of one point and of v.
@@ -196,7 +197,23 @@ func served() (all []algo.Plugin) {
 			},
 		})
 	}
-	return all
+	return append(all, algo.Algorithm[struct{}]{
+		Name: "test/least", Version: "1", Doc: "Takes 8 examples or more, and never 13.",
+		Metrics: map[string]string{"process": "its number", "turn": "none"},
+		Check: func(s *algo.Setting[struct{}]) error {
+			switch {
+			case 0 < s.N && s.N < 8:
+				checked++
+				return algo.Infeasible("only from 8 on, asked %d times", checked)
+			case s.N == 13:
+				return algo.Invalid("13 is unlucky")
+			}
+			return nil
+		},
+		Learn: func(_ context.Context, _ *algo.Trial[struct{}], sample *algo.Data) (algo.Model, error) {
+			return pointwise(stump(sample)), nil
+		},
+	})
 }
 
 // majority predicts the mean of the truths so far.

@@ -112,8 +112,11 @@ func openKnown(ctx context.Context, dir string) (*finishedSweep, error) {
 		return r, err
 	}
 	r, lacking := openFinished(ctx, dir, "")
+	if mistakes, ok := errors.AsType[sweep.Mistakes](lacking); ok {
+		lacking = mistakes
+	}
 	if lacking != nil {
-		return nil, fmt.Errorf("%w\nnor can its ledger/transcript stand for that: %v", lacking, err)
+		return nil, usageError{fmt.Errorf("%v\nnor can its ledger/transcript stand for that: %v", lacking, err)}
 	}
 	return r, nil
 }
@@ -133,9 +136,13 @@ func recall(ctx context.Context, record *folder.Record, said []byte) (*finishedS
 	if err != nil {
 		return nil, outdated(err, record)
 	}
+	all, used := known.Digests(), map[string]string{}
+	for _, c := range p.Cells {
+		used[c.Code()] = all[c.Code()]
+	}
 	return &finishedSweep{
 		loadedSweep: &loadedSweep{Plan: p}, folder: opened,
-		config: coordinator.Config{Folder: opened, Digests: known.Digests()},
+		config: coordinator.Config{Folder: opened, Digests: used},
 	}, nil
 }
 

@@ -151,6 +151,7 @@ func TestBatchCosts(t *testing.T) {
 // FuzzDecode checks that hostile messages give an error, or a batch that keeps all rules.
 func FuzzDecode(f *testing.F) {
 	f.Add(ledgertest.Encode(f, ledgertest.Batch(3, 7)))
+	f.Add(ledgertest.Encode(f, refusal(100, ledger.Infeasible, "no")))
 	b := ledgertest.Batch(2, 0)
 	b.Status[1], b.Error[1], b.Kind, b.Reason = ledger.Failed, nan, []string{"", "panic"},
 		[]string{"", "index out of range"}
