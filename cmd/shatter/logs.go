@@ -27,7 +27,7 @@ func logsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			log := []string{}
+			var log []string
 			if record.End != nil {
 				log = record.End.Log
 			} else {
