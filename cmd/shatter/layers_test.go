@@ -92,7 +92,7 @@ var forbidden = []struct {
 // restricted lists all packages of ours that a package may import. The built-in algorithms have no
 // advantage over an author's: they see the SDK and the mathematics.
 var restricted = map[string][]string{
-	"plugins/algo": {"pipeline/dataset", "pipeline/theory", "plugins/mailbox", "schemas/pluginv1"},
+	"plugins/algo": {"pipeline/dataset", "pipeline/numeric", "pipeline/theory", "plugins/mailbox", "schemas/pluginv1"},
 }
 
 func init() {
