@@ -165,7 +165,7 @@ func (w *crew) heal(ctx context.Context, now time.Time, unsynced int) error {
 func (w *crew) reckon(now time.Time, last uint64, idle bool) {
 	for i := 0; i < len(w.members); {
 		m := w.members[i]
-		gone := now.Sub(m.heard) > fleet.Silence || m.Leaving && len(m.Held) == 0
+		gone := now.Sub(m.heard) > fleet.Silence*w.healing/fleet.Interval || m.Leaving && len(m.Held) == 0
 		for _, id := range slices.Sorted(maps.Keys(m.out)) {
 			e := m.out[id]
 			switch {
@@ -380,9 +380,10 @@ func (w *crew) choose(n fleet.Need, avoid string, now time.Time) *member {
 	if len(w.members) > 0 && able == 0 && w.alone && w.members[0].Cannot(n, now) != "" {
 		w.failed = errors.New(w.stuck)
 	}
-	if best != nil {
-		w.turn++
+	if best == nil || best.Name == avoid && able > 1 { // the others will have room
+		return nil
 	}
+	w.turn++
 	return best
 }
 

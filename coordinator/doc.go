@@ -11,7 +11,8 @@
 // file:
 //
 //	grid        the cells: which are decided, which may want trials; asks the algorithms
-//	dispatcher  the jobs that are out: what is handed out next, what was lost on the way
+//	dispatcher  the jobs that are out: what is handed out next
+//	crew        the workers: who can run what, who has what, and what they do not have any more
 //	intake      the results: checked, appended to the ledger, fed to their cells
 //	rerun       trials that are run again, to compare them with their records
 //	cacheUse    outcomes shared with other sweeps

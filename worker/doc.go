@@ -1,10 +1,11 @@
-// Package worker leases jobs, draws their data, runs them in plugin processes, plays the adversary,
+// Package worker takes jobs from the leaders of sweeps, draws their data, runs them in plugin processes, plays the adversary,
 // scores the answers and publishes the outcomes.
 //
 // It promises that one trial never costs another its outcome: when a plugin process ends, the
 // unfinished trials of the job are run again in halves, in fresh processes, down to the trial that
-// ends it alone. It promises that a result is published before its job is acknowledged, so that a
-// crash repeats work and loses none; and that the target and the labels of test points and of
+// ends it alone. It promises that it holds a job until the result is published, so that a crash
+// repeats work and loses none; that what it cannot run by its own fault goes back with the reason, and
+// costs no outcome; and that the target and the labels of test points and of
 // queries never leave it. Evaluation points are asked about in a random order and in chunks; a
 // second look, in a process that runs nothing but looks, asks about some of them alone, and then
 // about all in another order, or runs each trial in a process of its own.

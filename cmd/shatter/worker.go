@@ -33,7 +33,7 @@ func workerCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "worker --server URL",
 		Short: "Work for sweeps that run with --server",
-		Long: `Lease jobs from a NATS server, run them here and publish their outcomes, until interrupted: the first
+		Long: `Run the jobs that coordinators on a NATS server send here, and publish their outcomes, until interrupted: the first
 interrupt finishes the jobs in work. Data files come by content. Plugins of others have to be named with
 --plugin, or allowed with --allow-plugins: then they come by content too, and run with the rights of this
 user.`,

@@ -1,0 +1,128 @@
+package coordinator
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/fleet"
+	"github.com/shatterlab/shatter/pipeline/trial"
+)
+
+// trouble is a second worker that never does what it should.
+type trouble struct {
+	conn  *bus.Conn
+	codes []string
+	jobs  int // that it was sent
+	// take deals with a job and returns whether it is held, as one that has been running for very long.
+	take func(x *trouble, j bus.Job) (held bool)
+	silent,
+	leaving bool
+}
+
+// run works until ctx ends.
+func (x *trouble) run(ctx context.Context, t *testing.T) {
+	inbox, err := x.conn.Listen("trouble")
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	held := map[string]fleet.Held{}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-inbox.Drops:
+			continue
+		case j := <-inbox.Jobs:
+			x.jobs++
+			if x.take(x, j) {
+				held[j.ID] = fleet.Held{Sweep: j.Sweep, Epoch: j.Epoch, ID: j.ID, Running: 1e6}
+			}
+			continue
+		case <-inbox.Calls:
+		case <-tick.C:
+		}
+		if x.silent {
+			continue
+		}
+		w := fleet.Worker{
+			Name: "trouble", Slots: 2, Profile: trial.FloatProfile(), Plugins: x.codes, Leaving: x.leaving,
+			Held: slices.Collect(maps.Values(held)),
+		}
+		data, err := w.Encode()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		_ = x.conn.Announce("trouble", data) // the run may have ended
+	}
+}
+
+// handBack hands a job back.
+func (x *trouble) handBack(j bus.Job, why []byte) bool {
+	_ = x.conn.HandBack(j.Lead, "trouble", j.ID, why)
+	return false
+}
+
+// publish publishes a result of a job.
+func (x *trouble) publish(j bus.Job, data []byte) bool {
+	_ = x.conn.Publish(context.Background(), j.Lead, bus.Part{Worker: "trouble", Job: j.ID, Of: 1}, data)
+	return false
+}
+
+// A worker that hangs, goes, leaves, fails or lies costs no trial its outcome: the other one does its
+// work, and the table is that of an undisturbed run.
+func TestTroublesomeWorker(t *testing.T) {
+	want := reference(t)
+	for name, take := range map[string]func(x *trouble, j bus.Job) bool{
+		"hangs":      func(*trouble, bus.Job) bool { return true },
+		"loses jobs": func(*trouble, bus.Job) bool { return false },
+		"goes":       func(x *trouble, _ bus.Job) bool { x.silent = true; return false },
+		"leaves": func(x *trouble, j bus.Job) bool {
+			x.leaving = true
+			return x.handBack(j, fleet.Why{Kind: fleet.Drain}.Encode())
+		},
+		"cannot":        func(x *trouble, j bus.Job) bool { return x.handBack(j, fleet.Why{Kind: fleet.Cannot}.Encode()) },
+		"has no data":   func(x *trouble, j bus.Job) bool { return x.handBack(j, fleet.Why{Kind: fleet.Fault}.Encode()) },
+		"gives no why":  func(x *trouble, j bus.Job) bool { return x.handBack(j, []byte("{")) },
+		"sends garbage": func(x *trouble, j bus.Job) bool { return x.publish(j, []byte("garbage")) },
+		"is too slow": func(x *trouble, j bus.Job) bool {
+			job, err := trial.DecodeJob(j.Data)
+			if err != nil {
+				return true
+			}
+			b := refused(job)
+			if b == nil {
+				b = outcomes(job)
+				for _, rep := range b.Repetition {
+					lose(b, rep)
+				}
+			}
+			data, err := b.Encode()
+			return err != nil || x.publish(j, data)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancel(t.Context())
+			x, ended := &trouble{take: take}, sync.WaitGroup{}
+			s, _, err := setup{dir: t.TempDir(), script: honest, change: func(c *Config) {
+				c.Workers = nil // others may come
+				x.conn, x.codes = c.Conn, slices.Collect(maps.Values(c.Digests))
+				ended.Go(func() { x.run(ctx, t) })
+			}}.run(t, t.Context())
+			cancel()
+			ended.Wait()
+			if err != nil || s.Digest != want || len(s.Alarms) > 0 || s.Unfinished != 1 || x.jobs == 0 {
+				t.Errorf("%+v, %v; the worker had %d jobs", s, err, x.jobs)
+			}
+		})
+	}
+}
