@@ -23,7 +23,7 @@ type Config struct {
 	Epoch     uint64            // of this leadership of the sweep; 0: 1
 	Priority  int               // workers run jobs of higher priorities first
 	Weight    float64           // share of the workers' time beside other sweeps of the same priority; 0: 1
-	Speculate float64           // seconds of guesses for each second of trials, on workers that others share
+	Speculate float64           // seconds of guesses for each second of trials on a cluster; 0: 0.15, negative: none
 	Slots     int               // that will work at the same time, as far as is known; 0: 1
 	Digests   map[string]string // identities of plugins and built-in algorithms, by trial.Cell.Code
 	Workers   <-chan struct{}   // closed when the workers of this process have ended; nil: there are none
@@ -43,6 +43,9 @@ type Config struct {
 	JobSizes *rand.Rand
 	Reverse  bool
 }
+
+// DefaultSpeculate is the default of Config.Speculate.
+const DefaultSpeculate = 0.15
 
 // fsyncEvery is the longest time that a result waits for the disk.
 const fsyncEvery = 100 * time.Millisecond
@@ -89,6 +92,7 @@ func newRun(c Config) (*run, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
+	c.Speculate = cmp.Or(c.Speculate, DefaultSpeculate)
 	c.Healing, c.Epoch = cmp.Or(c.Healing, time.Second), cmp.Or(c.Epoch, 1)
 	grid, err := newGrid(c.Folder.Plan)
 	if err != nil {

@@ -143,7 +143,7 @@ func (d *dispatcher) mayGuess() bool {
 	if d.budget.Given() || !d.crew.idle() {
 		return false
 	}
-	return d.crew.alone || d.guessed <= d.speculate*d.tally.seconds
+	return d.crew.alone || d.speculate > 0 && d.guessed <= d.speculate*d.tally.seconds
 }
 
 // guess hands out one block that a cell will probably want later, if there is one.

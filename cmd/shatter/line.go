@@ -79,6 +79,9 @@ func (d *display) line(p coordinator.Progress) line {
 		trials += fmt.Sprintf(" (+%s from the cache)", wording.Thousands(float64(p.Served)))
 	}
 	out = append(out, part{trials, ""}, part{wording.Thousands(p.PerSecond) + "/s", ""})
+	if p.Workers > 1 {
+		out = append(out, part{fmt.Sprintf("%d workers, %d slots", p.Workers, p.Slots), ""})
+	}
 	switch {
 	case p.NoWorkers:
 		out = append(out, part{"no worker asks for work: start `shatter worker --server URL`", yellow})

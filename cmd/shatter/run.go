@@ -33,6 +33,7 @@ type runFlags struct {
 	progress                 progressMode
 	budget                   budgetFlag
 	looks                    looksFlag
+	speculate                float64
 	yes, costs               bool
 	jobSizes                 uint64 // for tests: the seed of random borders of jobs; 0: the coordinator's
 	reverse                  bool   // for tests: results are taken in the opposite order
@@ -90,6 +91,8 @@ func (f *runFlags) register(c *cobra.Command) {
 	f.looks = defaultLooks
 	flags.Var(&f.looks, "looks",
 		"share of each cell's trials to run a second time, and at least 8 of each; 0 leaves them out")
+	flags.Float64Var(&f.speculate, "speculate", coordinator.DefaultSpeculate,
+		"with --server: CPU time for trials that nobody needs yet, for each second of trials, where slots would idle")
 	flags.BoolVar(&f.yes, "yes", false, "do not ask before more than ten minutes")
 	flags.BoolVar(&f.costs, "costs", false, "say at the end where the CPU time went (manifest.json has it in any case)")
 	flags.Uint64Var(&f.jobSizes, "test-job-sizes", 0, "")
@@ -108,6 +111,8 @@ func (f *runFlags) check() error {
 		return usageError{errors.New("--workers 0: without --server nobody would work; give at least 1")}
 	case f.mode.Fresh && (f.mode.Extend || f.mode.Redo):
 		return usageError{errors.New("--fresh begins anew: --extend and --redo, which keep outcomes, do not go with it")}
+	case !(f.speculate >= 0 && f.speculate <= 1e6):
+		return usageError{fmt.Errorf("--speculate %v: a share of at least 0 is needed, 0.15 is usual", f.speculate)}
 	case f.credentials != "" && f.server == "":
 		return usageError{errors.New("--creds is for --server, which is not given")}
 	case f.workers == -1:
@@ -223,6 +228,9 @@ func (f *runFlags) coordinate(
 	}
 	if s.catalog != nil {
 		cfg.Asked = s.catalog.CPUTime()
+	}
+	if cfg.Speculate = f.speculate; f.speculate == 0 {
+		cfg.Speculate = -1
 	}
 	if f.server != "" {
 		cfg.Epoch = uint64(time.Now().UnixMilli())

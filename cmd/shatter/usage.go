@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -46,7 +47,8 @@ func unknownCommand(c *cobra.Command, word string) error {
 			names = append(names, below.Name())
 		}
 	}
-	return usageError{fmt.Errorf("unknown command %q for %q%s", word, c.CommandPath(), wording.DidYouMean(word, names))}
+	hint := cmp.Or(wording.DidYouMean(word, names), fmt.Sprintf("; `%s --help` lists them", c.CommandPath()))
+	return usageError{fmt.Errorf("unknown command %q for %q%s", word, c.CommandPath(), hint)}
 }
 
 var (

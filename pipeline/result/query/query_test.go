@@ -279,7 +279,7 @@ func TestViews(t *testing.T) {
 			}
 		}
 	}
-	want := map[string]int{"bounds": 8, "timing": 8}
+	want := map[string]int{"bounds": 8, "timing": 8 + 7}
 	for _, name := range []string{"table", "curve"} {
 		want[name] = len(result.Columns(name)) + metricColumns[name]
 	}
