@@ -35,7 +35,8 @@ const (
 	recheckLeast = 20
 )
 
-// checkCode compares outcomes that other code has made with what today's makes of the same trials, before anything new is run. With Folder.Redo they were dropped instead.
+// checkCode compares outcomes that other code has made with what today's makes of the same trials,
+// before anything new is run. With Folder.Redo they were dropped instead.
 func (r *run) checkCode(ctx context.Context) error {
 	sample, compared, err := sampleForeign(r.grid, r.intake.ledger, r.intake.files, r.Folder.Plan.Seed)
 	if err != nil {

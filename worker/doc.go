@@ -1,5 +1,5 @@
-// Package worker takes jobs from the leaders of sweeps, draws their data, runs them in plugin processes, plays the adversary,
-// scores the answers and publishes the outcomes.
+// Package worker takes jobs from the leaders of sweeps, draws their data, runs them in plugin
+// processes, plays the adversary, scores the answers and publishes the outcomes.
 //
 // It promises that one trial never costs another its outcome: when a plugin process ends, the
 // unfinished trials of the job are run again in halves, in fresh processes, down to the trial that

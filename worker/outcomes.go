@@ -42,14 +42,6 @@ func (o *outcomes) end(trial int, status uint8, kind, reason string) {
 	}
 }
 
-// lose gives up the whole job: this machine could not run it.
-func (o *outcomes) lose(reason string) *outcomes {
-	for j := range o.status {
-		o.end(j, ledger.Lost, "machine", reason)
-	}
-	return o
-}
-
 // record takes over one session's trials; from is the first of them. An infinite metric fails its
 // trial; NaN marks one that was not reported.
 func (o *outcomes) record(from int, s *scores, metrics map[string][]float64) {

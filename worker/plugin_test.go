@@ -9,8 +9,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/problem/adversary"
+	"github.com/shatterlab/shatter/pipeline/problem/problemtest"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/plugins/algo"
 	"github.com/shatterlab/shatter/plugins/host"
@@ -255,9 +255,7 @@ func testSlot(t testing.TB) *slot {
 // which it resolves, and gives the slot its data file.
 func jobOf(t testing.TB, s *slot, algorithm string, p schemas.Problem, n, trials int64) *trial.Job {
 	t.Helper()
-	if err := problem.Resolve(&p); err != nil {
-		t.Fatal(err)
-	}
+	problemtest.Resolve(t, &p)
 	key := trial.Key{2}
 	key[1] = byte(len(s.w.populations.open))
 	if file, digest := p.File(); digest != "" {

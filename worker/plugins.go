@@ -237,7 +237,7 @@ func (ps *plugins) obtain(ctx context.Context, digest string) (made openCopy, er
 	if list != nil {
 		var here pluginfile.File
 		if here, err = pluginfile.FileHere(list); err == nil {
-			file.Close()
+			_ = file.Close() // it was read only
 			if file, err = ps.open(ctx, here.Digest); err != nil {
 				return made, err
 			}
@@ -247,7 +247,7 @@ func (ps *plugins) obtain(ctx context.Context, digest string) (made openCopy, er
 		made, err = ps.executable(file)
 	}
 	if err != nil {
-		file.Close()
+		err = errors.Join(err, file.Close())
 	}
 	return made, err
 }

@@ -128,7 +128,7 @@ func (ps *populations) read(ctx context.Context, key trial.Key, p schemas.Proble
 		if err != nil {
 			return nil, err
 		}
-		defer file.Close() // once it is read
+		defer func() { _ = file.Close() }() // once it is read
 		path = file.Path
 	}
 	return problem.OpenShared(p, path, func(rows int) []int32 { return tableOrder(key, rows) })

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/shatterlab/shatter/pipeline/problem"
+	"github.com/shatterlab/shatter/pipeline/problem/problemtest"
 	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
@@ -24,9 +24,7 @@ func dataProblem(t *testing.T, ps *populations, rows int) (trial.Key, schemas.Pr
 	p := schemas.Problem{Class: "halfspace", Data: &schemas.Data{
 		File: path, Label: "y", Positive: "p", Scale: schemas.Scale{Norm: 1},
 	}}
-	if err := problem.Resolve(&p); err != nil {
-		t.Fatal(err)
-	}
+	problemtest.Resolve(t, &p)
 	ps.Files[p.Data.Digest] = path
 	return trial.Key{byte(rows)}, p
 }

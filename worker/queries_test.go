@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/shatterlab/shatter/pipeline/problem"
+	"github.com/shatterlab/shatter/pipeline/problem/problemtest"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -17,9 +18,7 @@ func TestRevealedQueriesAreAsked(t *testing.T) {
 		{Class: "rectangles", Distribution: "uniform", Domain: 50, Dim: 2},
 		{Class: "halfspace", Distribution: "skew", Minority: 0.1, Margin: 0.1, Dim: 3},
 	} {
-		if err := problem.Resolve(&p); err != nil {
-			t.Fatal(err)
-		}
+		problemtest.Resolve(t, &p)
 		opened, err := problem.Open(p, "")
 		if err != nil {
 			t.Fatal(err)

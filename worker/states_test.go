@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/shatterlab/shatter/pipeline/problem"
+	"github.com/shatterlab/shatter/pipeline/problem/problemtest"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -44,9 +45,7 @@ func TestChoose(t *testing.T) {
 // newTestProber returns the prober of some trials of a problem, with their adversaries.
 func newTestProber(t *testing.T, p schemas.Problem, trials, from int) *prober {
 	t.Helper()
-	if err := problem.Resolve(&p); err != nil {
-		t.Fatal(err)
-	}
+	problemtest.Resolve(t, &p)
 	opened, err := problem.Open(p, "")
 	if err != nil {
 		t.Fatal(err)

@@ -147,9 +147,6 @@ func TestNeedleCoverage(t *testing.T) {
 		Mass:         0.1,
 		Noise:        schemas.Noise{Kind: "none"},
 	}
-	if err := problem.Resolve(&spec); err != nil {
-		t.Fatal(err)
-	}
 	p, err := problem.Open(spec, "")
 	if err != nil {
 		t.Fatal(err)

@@ -89,7 +89,8 @@ func (d *display) progress(p coordinator.Progress) { d.event("progress", newProg
 func newProgressEvent(p coordinator.Progress) progressEvent {
 	e := progressEvent{
 		Elapsed: tenths(p.Elapsed.Seconds()), Cells: p.Cells, Decided: p.Decided, Trials: p.Trials, Known: p.Known,
-		Served: p.Served, PerSecond: tenths(p.PerSecond), Failed: p.Failed, Working: p.Working, NoWorkers: p.NoWorkers, Stuck: p.Stuck,
+		Served: p.Served, PerSecond: tenths(p.PerSecond), Failed: p.Failed, Working: p.Working,
+		NoWorkers: p.NoWorkers, Stuck: p.Stuck,
 		Looks: p.Looks, Looked: p.Looked,
 	}
 	if l := p.Left; l != nil {

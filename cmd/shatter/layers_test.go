@@ -71,7 +71,8 @@ var layers = [][]string{
 
 // testPackages lists the packages for tests, which only each other import.
 var testPackages = []string{
-	"pipeline/testkit", "pipeline/concept/concepttest", "pipeline/ledger/ledgertest", "plugins/finite/finitetest",
+	"pipeline/testkit", "pipeline/concept/concepttest", "pipeline/ledger/ledgertest", "pipeline/problem/problemtest",
+	"plugins/finite/finitetest",
 }
 
 // forbidden lists imports that the layers would allow. Names stand for the packages below them too.

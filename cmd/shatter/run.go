@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"math/rand/v2"
@@ -310,6 +311,15 @@ func (f *runFlags) report(c *cobra.Command, out *folder.Folder, s *coordinator.S
 	} else {
 		writePartial(stderr, out.Dir, s, f.workers)
 	}
+	reportTrouble(stderr, out, s)
+	if code := summaryStatus(s); code != exitDone {
+		return code
+	}
+	return nil
+}
+
+// reportTrouble prints what is wrong with a result, or not there yet.
+func reportTrouble(stderr io.Writer, out *folder.Folder, s *coordinator.Summary) {
 	for _, line := range s.Contradicted {
 		fmt.Fprintf(stderr, "shatter: contradicted bound: %s\n", line)
 	}
@@ -328,10 +338,6 @@ func (f *runFlags) report(c *cobra.Command, out *folder.Folder, s *coordinator.S
 	case s.LooksLeft > 0 && s.FailedTrials == 0:
 		fmt.Fprintf(stderr, "shatter: %d second looks are left; run the same command again to go on\n", s.LooksLeft)
 	}
-	if code := summaryStatus(s); code != exitDone {
-		return code
-	}
-	return nil
 }
 
 // answers returns the names of the tables that answer a sweep: table where n* is searched or games

@@ -33,10 +33,10 @@ func workerCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "worker --server URL",
 		Short: "Work for sweeps that run with --server",
-		Long: `Run the jobs that coordinators on a NATS server send here, and publish their outcomes, until interrupted: the first
-interrupt finishes the jobs in work. Data files come by content. Plugins of others have to be named with
---plugin, or allowed with --allow-plugins: then they come by content too, and run with the rights of this
-user.`,
+		Long: `Run the jobs that coordinators on a NATS server send here, and publish their outcomes, until
+interrupted: the first interrupt finishes the jobs in work. Data files come by content. Plugins of others
+have to be named with --plugin, or allowed with --allow-plugins: then they come by content too, and run
+with the rights of this user.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if server == "" {

@@ -335,7 +335,8 @@ func token(what, s string, dots bool) error {
 	case s == "" || len(s) > 128:
 		return fmt.Errorf("name %s %q: 1 to 128 bytes are needed, these are %d", what, s, len(s))
 	case strings.ContainsFunc(s, bad) || !dots && strings.ContainsAny(s, `./\`):
-		return fmt.Errorf("name %s %q: no white space, '*' or '>', and in a sweep's, a worker's or a job's no '.', '/' or '\\'", what, s)
+		return fmt.Errorf("name %s %q: no white space, '*' or '>', and of a sweep, a worker or a job no '.', '/' or '\\'",
+			what, s)
 	case strings.HasPrefix(s, ".") || strings.HasSuffix(s, ".") || strings.Contains(s, ".."):
 		return fmt.Errorf("name %s %q: no empty part between dots", what, s)
 	}

@@ -30,9 +30,9 @@
 // digest, and not in NATS's object store, because parts are asked for one by one: a transfer goes
 // on after a restart of the server, and two processes that put the same file at once write the same
 // bytes. A manifest has the digest of each part, so that a damaged one is found by whoever fetches
-// it, removed, and put again by whoever has the file. Jobs, results and their acknowledgements use lasting subscriptions and plain messages,
-// because they are many; the JetStream API with its JSON requests is used for setting up and for
-// Unread only.
+// it, removed, and put again by whoever has the file. Jobs, results and their acknowledgements use
+// lasting subscriptions and plain messages, because they are many; the JetStream API with its JSON
+// requests is used for setting up and for Unread only.
 //
 // Start at [Conn]: Coordinate returns a leader's [Queue]; Listen and Publish are the worker's side;
 // Registry has what was submitted, and elects leaders.

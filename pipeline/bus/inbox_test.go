@@ -111,7 +111,6 @@ func TestServerKilled(t *testing.T) {
 		}
 	}
 	must(t, <-published)
-	leaves(t, q, 0)
 }
 
 // TestServerLosesEverything checks that not even the server's disk is needed: what it lost is made

@@ -276,10 +276,11 @@ func (c *Conn) subjects(ctx context.Context, filter string) (list map[string]uin
 func (c *Conn) discard(ctx context.Context, subject string, seq uint64) error {
 	return c.onFiles(ctx, "remove damaged "+subject, func(ctx context.Context, s jetstream.Stream) error {
 		var api *jetstream.APIError
-		if err := s.DeleteMsg(ctx, seq); err != nil && !(errors.As(err, &api) && api.Code == 400 || api != nil && api.Code == 404) {
-			return err
+		err := s.DeleteMsg(ctx, seq)
+		if errors.As(err, &api) && (api.Code == 400 || api.Code == 404) {
+			return nil // another one was faster
 		}
-		return nil // or another one was faster
+		return err
 	})
 }
 

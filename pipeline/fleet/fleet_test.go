@@ -80,7 +80,7 @@ func TestCannot(t *testing.T) {
 		"forbidden plugin": {nil, Need{Plugin: "def", Name: "/x", Travels: true}, "/x"},
 		"leaving":          {func(w *Worker) { w.Leaving = true }, Need{Plugin: "builtin"}, "leaving"},
 		"time enough":      {func(w *Worker) { w.Until = now.Add(time.Minute) }, Need{Plugin: "builtin", Seconds: 50}, ""},
-		"no time": {func(w *Worker) { w.Until = now.Add(time.Minute) }, Need{Plugin: "builtin", Seconds: 70}, "no time"},
+		"no time":          {func(w *Worker) { w.Until = now.Add(time.Minute) }, Need{Plugin: "builtin", Seconds: 70}, "no time"},
 	} {
 		w := someWorker()
 		if test.change != nil {

@@ -105,7 +105,9 @@ func (l *Ledger) judge(b *Batch, hashes []uint64) Verdict {
 		return l.index.judge(b, hashes)
 	}
 	v := Verdict{Batch: b}
-	clash := Clash{Cell: b.Cell, N: b.N, First: outcomesInWords, Second: outcomesInWords, Worker: b.Worker, Digest: b.Digest}
+	clash := Clash{
+		Cell: b.Cell, N: b.N, First: outcomesInWords, Second: outcomesInWords, Worker: b.Worker, Digest: b.Digest,
+	}
 	if refused {
 		clash.First = known.String()
 	}

@@ -52,7 +52,8 @@ func TestIdentity(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := "shatter plugin set 1\ndarwin/arm64 " + sum("#!darwin-arm64") + "\nlinux/amd64 " + sum("#!acme-1.2.linux-amd64") +
+	list := "shatter plugin set 1\ndarwin/arm64 " + sum("#!darwin-arm64") +
+		"\nlinux/amd64 " + sum("#!acme-1.2.linux-amd64") +
 		"\nlinux/arm64 " + sum("#!acme_linux_arm64") + "\n"
 	if d := cmp.Diff(list, string(set.List())); d != "" || set.Digest != sum(list) {
 		t.Errorf("%s %s", set.Digest, d)
@@ -127,7 +128,9 @@ func TestMistakes(t *testing.T) {
 // A list that anybody can put on a server is taken as this package writes it, or not at all.
 func FuzzList(f *testing.F) {
 	line := "linux/amd64 " + sum("x") + "\n"
-	for _, lines := range []string{line, line + line, "linux/arm64" + line[11:] + line, "", "x\n", line[:30], line + "\n"} {
+	for _, lines := range []string{
+		line, line + line, "linux/arm64" + line[11:] + line, "", "x\n", line[:30], line + "\n",
+	} {
 		f.Add(listHead + lines)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

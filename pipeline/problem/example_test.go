@@ -28,7 +28,7 @@ func Example() {
 	d.Test(points, labels, weights)
 	fmt.Println(points, labels, weights)
 
-	err = problem.Resolve(&schemas.Problem{Class: "thresholds", Distribution: "needle", Domain: 16})
+	_, err = problem.Open(schemas.Problem{Class: "thresholds", Distribution: "needle", Domain: 16}, "")
 	fmt.Println(err)
 	// Output:
 	// [8 15 15 15 8] [1 1 1 1 1]

@@ -69,7 +69,9 @@ func openBy(read reader, p schemas.Problem, file string) (*Problem, error) {
 	return o, nil
 }
 
-// Resolved returns the problem as Resolve makes it.
+// Resolved returns the problem with every default filled in: noise none, those of the law's keys, target
+// random but for laws with one of their own; for data also digest, format, the list of numeric
+// features, and d; for a class matrix digest, format and domain. Opening it again changes nothing.
 func (p *Problem) Resolved() schemas.Problem { return p.spec }
 
 // Close gives back the memory of the rows of OpenShared. Nothing can be drawn from them any more; what

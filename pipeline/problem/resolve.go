@@ -26,16 +26,6 @@ type Error = blame.Error
 // refuse blames one key below "problem".
 func refuse(key, format string, a ...any) error { return blame.Key("problem."+key, format, a...) }
 
-// Resolve checks p and fills in every default: noise none, those of the law's keys, target random
-// but for laws with one of their own; for data also digest, format, the list of numeric features,
-// and d; for a class matrix digest, format and domain. It reads the whole file, so resolve a problem
-// once and keep it; resolving again changes nothing. The error is an *Error; p may then be half
-// filled in.
-func Resolve(p *schemas.Problem) error {
-	_, err := resolve(p, source{data: population.Read})
-	return err
-}
-
 // reader reads a population, as population.Read does.
 type reader func(d *schemas.Data, class concept.Spec) (*population.Rows, error)
 
@@ -51,7 +41,8 @@ type source struct {
 	known *Summary // of the file, which then is not read: the problem is resolved already, and is checked; nil: unknown
 }
 
-// resolve does the work of Resolve, and returns what it has read of the problem's file.
+// resolve checks p and fills in every default, see Problem.Resolved. It returns what it has read of the
+// problem's file: the whole of it. The error is an *Error; p may then be half filled in.
 func resolve(p *schemas.Problem, src source) (read contents, err error) {
 	if err := resolveClass(p); err != nil {
 		return read, err

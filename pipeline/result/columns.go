@@ -325,7 +325,8 @@ var timingColumns = []schemas.ColumnOf[TimingRow]{
 	spent("idle_seconds", "time by the clock that the slot had waited for the job",
 		func(c *ledger.Costs) float64 { return c.Idle }),
 	label("worker", "the worker that ran them", func(r *TimingRow) string { return r.Worker }),
-	label("digest", "identity of the plugin or built-in algorithm, a SHA-256", func(r *TimingRow) string { return r.Digest }),
+	label("digest", "identity of the plugin or built-in algorithm, a SHA-256",
+		func(r *TimingRow) string { return r.Digest }),
 	label("profile", "float profile of the worker", func(r *TimingRow) string { return r.Profile }),
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/problem/adversary"
+	"github.com/shatterlab/shatter/pipeline/problem/problemtest"
 	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/pipeline/theory"
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -209,9 +210,7 @@ func (d *duel) play(t *testing.T, p *host.Process, sequences int) (regret, prove
 // duels lists contenders against all adversaries, with all that these can see, on a problem.
 func duels(t *testing.T, contenders []string, spec schemas.Problem, rounds int) (list []duel) {
 	t.Helper()
-	if err := problem.Resolve(&spec); err != nil {
-		t.Fatal(err)
-	}
+	problemtest.Resolve(t, &spec)
 	file := ""
 	if spec.Matrix != nil {
 		file = spec.Matrix.File

@@ -155,7 +155,8 @@ func TestMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = resolve(t, known, known, sweeps["law"], dir)
-	if missing := new(MissingError); !errors.As(err, &missing) || !strings.Contains(err.Error(), "no answer for a setting of ") {
+	missing := new(MissingError)
+	if !errors.As(err, &missing) || !strings.Contains(err.Error(), "no answer for a setting of ") {
 		t.Errorf("another law: %v", err)
 	}
 	if _, err = resolve(t, known, known, sweeps["matrix"], dir); err == nil ||
@@ -174,7 +175,8 @@ func TestSize(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 1000 {
-		if _, err := r.Ask(t.Context(), "/third/b", []*pluginv1.Setting{{Algorithm: "third/b", Alpha: float64(i)}}); err != nil {
+		settings := []*pluginv1.Setting{{Algorithm: "third/b", Alpha: float64(i)}}
+		if _, err := r.Ask(t.Context(), "/third/b", settings); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -223,7 +225,10 @@ func TestDecode(t *testing.T) {
 func FuzzRecall(f *testing.F) {
 	for _, x := range []*transcriptv1.Transcript{
 		{Answers: [][]byte{{8}, {}}, Plugins: []*transcriptv1.Plugin{
-			{Digest: "d", Algorithms: [][]byte{{10, 5, 'o', 'w', 'n', '/', 'a', 24, 1}}, Settings: make([]byte, 16), Answers: []uint32{1}},
+			{
+				Digest: "d", Algorithms: [][]byte{{10, 5, 'o', 'w', 'n', '/', 'a', 24, 1}},
+				Settings: make([]byte, 16), Answers: []uint32{1},
+			},
 		}},
 		{Problems: []*transcriptv1.Problem{{
 			Written: `{"class":"matrix","distribution":"uniform","matrix":{"digest":"","format":""},"noise":{"kind":""}}`, File: "m.csv",

@@ -3,7 +3,7 @@ package population
 import (
 	"errors"
 
-	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/apache/arrow/go/v17/arrow/memory"
 
 	"github.com/shatterlab/shatter/pipeline/problem/blame"
 	"github.com/shatterlab/shatter/schemas"
