@@ -116,7 +116,7 @@ func openKnown(ctx context.Context, dir string) (*finishedSweep, error) {
 		lacking = mistakes
 	}
 	if lacking != nil {
-		return nil, usageError{fmt.Errorf("%w\nnor can its ledger/transcript stand for that: %w", lacking, err)}
+		return nil, usageError{fmt.Errorf("%s\nnor can its ledger/transcript stand for that: %w", lacking.Error(), err)}
 	}
 	return r, nil
 }

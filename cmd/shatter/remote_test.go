@@ -31,23 +31,31 @@ func startServer(t *testing.T) (url string) {
 
 // serverIn starts such a server, which keeps its files in dir.
 func serverIn(dir string) (url string, stop func(), err error) {
-	options, err := server.ProcessConfigFile(natsConfig)
+	s, err := newServer(dir, func(*server.Options) {})
 	if err != nil {
 		return "", nil, err
+	}
+	if !s.ReadyForConnections(time.Minute) {
+		return "", nil, errors.New("the server takes no connections")
+	}
+	return s.ClientURL(), func() { s.Shutdown(); s.WaitForShutdown() }, nil
+}
+
+// newServer starts a server that keeps its files in dir, with options that change has changed.
+func newServer(dir string, change func(*server.Options)) (*server.Server, error) {
+	options, err := server.ProcessConfigFile(natsConfig)
+	if err != nil {
+		return nil, err
 	}
 	options.Host, options.Port, options.StoreDir = "127.0.0.1", server.RANDOM_PORT, dir
 	options.NoSigs, options.NoLog = true, true
+	change(options)
 	s, err := server.NewServer(options)
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
 	s.Start()
-	stop = func() { s.Shutdown(); s.WaitForShutdown() }
-	if !s.ReadyForConnections(time.Minute) {
-		stop()
-		return "", nil, errors.New("the server takes no connections")
-	}
-	return s.ClientURL(), stop, nil
+	return s, nil
 }
 
 // natsConfig is the path of the configuration that this project ships.

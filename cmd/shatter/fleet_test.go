@@ -1,0 +1,204 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/shatterlab/shatter/pipeline/fleet"
+)
+
+// fleet returns the workers that answer.
+func (c *cluster) fleet() (list []*fleet.Worker) {
+	c.Helper()
+	out, _ := c.must("workers", "-o", "json")
+	if err := json.Unmarshal([]byte(out), &list); err != nil {
+		c.Fatal(err)
+	}
+	return list
+}
+
+// begin starts a run of a sweep over the server, without workers of its own.
+func (c *cluster) begin(text string) (wait func() string) {
+	c.Helper()
+	file := write(c.T, filepath.Join(c.dir, "sweep.yaml"), text)
+	cmd := exec.Command(binary(c), "run", file, "--out", filepath.Join(c.dir, "out"), "--server", c.url, "--workers", "0",
+		"--yes", "--cache", "off")
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		c.Fatal(err)
+	}
+	return func() string {
+		c.Helper()
+		if err := cmd.Wait(); exitStatus(err) != exitDone {
+			c.Fatalf("exit %d: %s", exitStatus(err), &stderr)
+		}
+		return digest(c.T, stderr.String())
+	}
+}
+
+// childrenOf returns the processes that a process has started.
+func childrenOf(t *testing.T, pid int) (pids []int) {
+	t.Helper()
+	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, list := range lists {
+		text, err := os.ReadFile(list)
+		if err != nil {
+			continue // the thread has ended
+		}
+		for _, word := range strings.Fields(string(text)) {
+			child, err := strconv.Atoi(word)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pids = append(pids, child)
+		}
+	}
+	return pids
+}
+
+// A plugin process is stopped for good: the jobs that it holds go to another worker, long before the
+// limit of a trial, which is ten minutes.
+func TestStoppedPlugin(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	want := c.local(clusterSweep)
+	first := c.worker()
+	wait := c.begin(clusterSweep)
+	var plugin int
+	waitFor(t, "a plugin works", func() bool {
+		for _, pid := range childrenOf(t, first.Process.Pid) {
+			plugin = pid
+		}
+		return plugin != 0
+	})
+	if err := syscall.Kill(plugin, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Kill(plugin, syscall.SIGKILL) })
+	c.worker()
+	if got := wait(); got != want {
+		t.Errorf("digest %s, want %s", got, want)
+	}
+}
+
+// longTrials is a sweep of two trials of some seconds.
+const longTrials = `
+name: long
+task: learn
+problem: {class: thresholds, domain: 4, distribution: uniform}
+plugins: [%s]
+algorithms: [{use: third/spin, loops: 1000000000}]
+goal: {alpha: 0.45, beta: 0.5}
+n: [1]
+trials: 2
+`
+
+// Workers wait for a server that is not up yet. One that is told to leave in the middle of a long trial
+// hands it back and goes; whoever stays runs it to its end.
+func TestWorkersComeAndGo(t *testing.T) {
+	t.Parallel()
+	port := freePort(t)
+	c := &cluster{t, fmt.Sprint("nats://127.0.0.1:", port), t.TempDir()}
+	sweep := fmt.Sprintf(longTrials, thirdparty(t))
+	worker := func() *exec.Cmd {
+		cmd := exec.Command(binary(t), "worker", "--server", c.url, "--workers", "1", "--plugin", thirdparty(t),
+			"--drain-timeout", "50ms", "--cache", filepath.Join(c.dir, "files"))
+		start(t, cmd)
+		return cmd
+	}
+	early := worker()
+	if s, err := newServer(t.TempDir(), func(o *server.Options) { o.Port = port }); err != nil {
+		t.Fatal(err)
+	} else {
+		t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	}
+	wait := c.begin(sweep)
+	runs := func(cmd *exec.Cmd) {
+		waitFor(t, "a long trial runs", func() bool {
+			return slices.ContainsFunc(c.fleet(), func(w *fleet.Worker) bool {
+				return strings.HasSuffix(w.Name, fmt.Sprint("-", cmd.Process.Pid)) && len(w.Held) > 0 && w.Held[0].Running > 0
+			})
+		})
+	}
+	runs(early)
+	c.signal(early, syscall.SIGTERM)
+	waitFor(t, "the worker has left", func() bool {
+		return !slices.ContainsFunc(c.fleet(), func(w *fleet.Worker) bool { return !w.Leaving })
+	})
+	runs(worker())
+	if got, want := wait(), c.local(sweep); got != want {
+		t.Errorf("digest %s, want %s", got, want)
+	}
+}
+
+// freePort returns a port of this machine that nobody listens on.
+func freePort(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// Three servers form a cluster, whose streams have three replicas. One of them dies in the middle of a
+// sweep, which goes on with the others.
+func TestThreeServers(t *testing.T) {
+	t.Parallel()
+	var routes []string
+	ports := []int{freePort(t), freePort(t), freePort(t)}
+	for _, port := range ports {
+		routes = append(routes, fmt.Sprint("nats://127.0.0.1:", port))
+	}
+	var servers []*server.Server
+	var urls []string
+	for i, port := range ports {
+		s, err := newServer(t.TempDir(), func(o *server.Options) {
+			o.ServerName = fmt.Sprint("s", i)
+			o.Cluster = server.ClusterOpts{Name: "shatter", Host: "127.0.0.1", Port: port}
+			o.Routes = server.RoutesFromStr(strings.Join(routes, ","))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+		servers = append(servers, s)
+	}
+	for _, s := range servers {
+		if !s.ReadyForConnections(time.Minute) {
+			t.Fatal("a server takes no connections")
+		}
+		urls = append(urls, s.ClientURL())
+	}
+	waitFor(t, "the servers have a leader", func() bool {
+		return slices.ContainsFunc(servers, func(s *server.Server) bool { return s.JetStreamIsLeader() })
+	})
+	c := &cluster{t, strings.Join(urls, ","), t.TempDir()}
+	c.worker()
+	c.worker()
+	wait := c.begin(clusterSweep)
+	waitFor(t, "results pass the servers", func() bool {
+		return slices.ContainsFunc(c.fleet(), func(w *fleet.Worker) bool { return w.Seconds > 0 })
+	})
+	servers[0].Shutdown()
+	if got, want := wait(), c.local(clusterSweep); got != want {
+		t.Errorf("digest %s, want %s", got, want)
+	}
+}
