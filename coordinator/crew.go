@@ -159,13 +159,18 @@ func (w *crew) heal(ctx context.Context, now time.Time, unsynced int) error {
 	return nil
 }
 
+// scaled returns a time in the rhythm of healing, which is a second unless a test wants it shorter.
+func (w *crew) scaled(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * w.healing.Seconds())
+}
+
 // reckon strikes off what workers do not have any more, jobs of workers that are gone and those that
 // were not listed, once all results that may be theirs are read. last is the number of the last
 // result on the server; with idle, all of them are read.
 func (w *crew) reckon(now time.Time, last uint64, idle bool) {
 	for i := 0; i < len(w.members); {
 		m := w.members[i]
-		gone := now.Sub(m.heard) > fleet.Silence*w.healing/fleet.Interval || m.Leaving && len(m.Held) == 0
+		gone := now.Sub(m.heard) > w.scaled(fleet.Silence) || m.Leaving && len(m.Held) == 0
 		for _, id := range slices.Sorted(maps.Keys(m.out)) {
 			e := m.out[id]
 			switch {
@@ -314,7 +319,7 @@ func (w *crew) blame(e *errand, y fleet.Why, now time.Time) {
 	}
 	if a.reason = y.Reason; !now.Before(a.until) { // else it is one of several jobs of the same kind
 		a.faults++
-		a.until = now.Add(fleet.Backoff(a.faults) * w.healing / fleet.Interval)
+		a.until = now.Add(w.scaled(fleet.Backoff(a.faults)))
 	}
 	if w.alone && (y.Kind == fleet.Cannot || e.cargo.way().sent >= mostTries) {
 		w.failed = fmt.Errorf("the worker of this process cannot run job %s: %s", e.id, y.Reason)

@@ -126,3 +126,13 @@ func TestTroublesomeWorker(t *testing.T) {
 		})
 	}
 }
+
+// The times of a crew that heals once a second are those of package fleet.
+func TestScaled(t *testing.T) {
+	w := &crew{healing: time.Second}
+	for _, d := range []time.Duration{fleet.Silence, fleet.Backoff(1), fleet.Backoff(100)} {
+		if got := w.scaled(d); got != d {
+			t.Errorf("%v is scaled to %v", d, got)
+		}
+	}
+}
