@@ -52,7 +52,8 @@ type errand struct {
 type member struct {
 	*fleet.Worker
 	heard  time.Time
-	others int // jobs of other sweeps that it holds
+	others int  // jobs of other sweeps that it holds
+	stuck  bool // all of its slots run jobs that are late
 	out    map[string]*errand
 	aside  map[string]*setAside // by what it could not do
 }
@@ -185,6 +186,7 @@ func (w *crew) reckon(now time.Time, last uint64, idle bool) {
 				w.back(e, fmt.Sprintf("worker %s does not have it any more", m.Name))
 			}
 		}
+		w.relieve(m)
 		if gone && len(m.out) == 0 {
 			w.members = slices.Delete(w.members, i, i+1)
 			continue
@@ -198,7 +200,7 @@ func (w *crew) reckon(now time.Time, last uint64, idle bool) {
 const (
 	lateFactor  = 4
 	lateLeast   = 2.0
-	lateUnknown = 30.0
+	lateUnknown = 10.0
 )
 
 // limit returns the seconds after which a job is late.
@@ -230,6 +232,33 @@ func (w *crew) hurry(e *errand) {
 	}
 }
 
+// relieve takes back the jobs that wait at a worker all of whose slots run jobs that are late.
+func (w *crew) relieve(m *member) {
+	late := 0
+	for _, e := range m.out {
+		if e.running >= e.limit() {
+			late++
+		}
+	}
+	if m.stuck = late >= m.Slots; !m.stuck {
+		return
+	}
+	var waiting []string
+	for _, id := range slices.Sorted(maps.Keys(m.out)) {
+		if e := m.out[id]; e.running == 0 {
+			waiting = append(waiting, id)
+			e.cargo.way().avoid = m.Name
+			w.back(e, fmt.Sprintf("it waits at worker %s, whose slots are all busy for too long", m.Name))
+		}
+	}
+	if len(waiting) == 0 {
+		return
+	}
+	if err := w.queue.Drop(w.lead, waiting...); err != nil {
+		w.journal.note(err.Error())
+	}
+}
+
 // back strikes off a job that a worker does not have any more. What is left of it is sent again.
 func (w *crew) back(e *errand, why string) {
 	w.end(e)
@@ -243,6 +272,7 @@ func (w *crew) back(e *errand, why string) {
 func (w *crew) end(e *errand) {
 	delete(w.errands, e.id)
 	delete(e.member.out, e.id)
+	e.member.stuck = false
 	way := e.cargo.way()
 	way.errands = slices.DeleteFunc(way.errands, func(x *errand) bool { return x == e })
 }
@@ -339,12 +369,12 @@ func (w *crew) room() bool {
 }
 
 // room reports whether a worker takes a job.
-func (m *member) room() bool { return !m.Leaving && len(m.out) < perSlot*m.Slots }
+func (m *member) room() bool { return !m.Leaving && !m.stuck && len(m.out) < perSlot*m.Slots }
 
 // idle reports whether a worker has a slot that nobody uses.
 func (w *crew) idle() bool {
 	return slices.ContainsFunc(w.members, func(m *member) bool {
-		return !m.Leaving && len(m.out)+m.others < m.Slots
+		return m.room() && len(m.out)+m.others < m.Slots
 	})
 }
 
