@@ -114,7 +114,8 @@ func TestTroublesomeWorker(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			x, ended := &trouble{take: take}, sync.WaitGroup{}
 			s, _, err := setup{dir: t.TempDir(), script: honest, change: func(c *Config) {
-				c.Workers = nil // others may come
+				c.Workers = nil                    // others may come
+				c.Healing = 200 * time.Millisecond // so that a busy machine is not taken to be gone
 				x.conn, x.codes = c.Conn, slices.Collect(maps.Values(c.Digests))
 				ended.Go(func() { x.run(ctx, t) })
 			}}.run(t, t.Context())
