@@ -214,8 +214,8 @@ func (e *errand) limit() float64 {
 // hurry has a second worker run a job that is late. One whose trials have come back otherwise is
 // ended when it has had its time once more.
 func (w *crew) hurry(e *errand) {
-	if e.running < e.limit() {
-		return
+	if e.running < e.limit() || e.seconds == 0 && w.alone {
+		return // a second slot of this machine is worth more than the first trial of a new kind
 	}
 	way := e.cargo.way()
 	switch left := e.cargo.left(); {
@@ -240,7 +240,8 @@ func (w *crew) relieve(m *member) {
 			late++
 		}
 	}
-	if m.stuck = late >= m.Slots; !m.stuck {
+	if late < m.Slots || w.alone {
+		m.stuck = false
 		return
 	}
 	var waiting []string
@@ -251,6 +252,7 @@ func (w *crew) relieve(m *member) {
 			w.back(e, fmt.Sprintf("it waits at worker %s, whose slots are all busy for too long", m.Name))
 		}
 	}
+	m.stuck = true // until one of its jobs ends
 	if len(waiting) == 0 {
 		return
 	}
