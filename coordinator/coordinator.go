@@ -105,7 +105,7 @@ func newRun(c Config) (*run, error) {
 		healing: c.Healing, errands: map[string]*errand{},
 	}
 	r.jobs = &dispatcher{
-		grid: grid, crew: r.crew, tally: r.tally, journal: r.journal,
+		grid: grid, crew: r.crew, tally: r.tally,
 		budget: c.Budget, speculate: c.Speculate, sizes: c.JobSizes,
 		jobs: map[*job]bool{}, doubts: map[doubt]*job{}, slots: max(1, c.Slots),
 	}

@@ -432,7 +432,7 @@ func (w *crew) send(ctx context.Context, c cargo) (bool, error) {
 	}
 	job.Plugin = w.digests[job.Cell.Code()]
 	need := fleet.Need{
-		Plugin: job.Plugin, Name: job.Cell.Plugin, Travels: true, Profile: job.Profile, Seconds: job.Seconds,
+		Plugin: job.Plugin, Name: job.Cell.Plugin, Profile: job.Profile, Seconds: job.Seconds,
 		What: job.Subject(),
 	}
 	m := w.choose(need, way.avoid, now)

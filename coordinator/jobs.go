@@ -60,7 +60,6 @@ type dispatcher struct {
 	grid      *grid
 	crew      *crew
 	tally     *tally
-	journal   *journal
 	budget    Budget
 	speculate float64    // seconds of guesses for each second of trials, where others could use the workers
 	sizes     *rand.Rand // draws the sizes of jobs; nil: they follow from their cost

@@ -9,50 +9,35 @@ import (
 )
 
 func logsCommand() *cobra.Command {
-	var server serverFlags
-	var format string
-	c := &cobra.Command{
+	return asking(&cobra.Command{
 		Use: "logs ID", Short: "Print what the leader of a submitted sweep has logged about it last",
 		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkOutput(c.OutOrStdout(), format, listFormats); err != nil {
-				return err
-			}
-			r, err := server.open(c)
-			if err != nil {
-				return err
-			}
-			defer r.close()
-			record, err := r.find(c.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			var log []string
-			if record.End != nil {
-				log = record.End.Log
-			} else {
-				a, err := lead.Ask(c.Context(), r.conn, record.ID, false)
-				if err != nil {
-					return err
-				}
-				if a == nil {
-					return fmt.Errorf("nobody leads sweep %s, and the log went with its last leader; "+
-						"shatter status %s says why", record.ID, record.ID)
-				}
-				log = a.Log
-			}
-			if format == "json" {
-				return writeJSON(c.OutOrStdout(), log)
-			}
-			for _, line := range log {
-				if _, err := fmt.Fprintln(c.OutOrStdout(), printable(line)); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
+	}, func(r *remote, c *cobra.Command, args []string) ([]string, error) {
+		record, err := r.find(c.Context(), args[0])
+		if err != nil {
+			return nil, err
+		}
+		if record.End != nil {
+			return record.End.Log, nil
+		}
+		a, err := lead.Ask(c.Context(), r.conn, record.ID, false)
+		if err != nil {
+			return nil, err
+		}
+		if a == nil {
+			return nil, fmt.Errorf("nobody leads sweep %s, and the log went with its last leader; "+
+				"shatter status %s says why", record.ID, record.ID)
+		}
+		return a.Log, nil
+	}, writeLog)
+}
+
+// writeLog prints the lines of a log.
+func writeLog(log []string, c *cobra.Command) error {
+	for _, line := range log {
+		if _, err := fmt.Fprintln(c.OutOrStdout(), printable(line)); err != nil {
+			return err
+		}
 	}
-	server.register(c.Flags())
-	addOutput(c, &format, listFormats, "")
-	return c
+	return nil
 }

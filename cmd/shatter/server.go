@@ -32,11 +32,19 @@ func (f *serverFlags) register(flags *pflag.FlagSet) {
 // dialer is bus.Dial, or what does its work.
 type dialer func(ctx context.Context, url string, o bus.Options) (*bus.Conn, error)
 
+// check refuses to go without a server.
+func (f *serverFlags) check() error {
+	if f.url == "" {
+		return usageError{errors.New("--server is needed, or the variable " + serverVariable +
+			": the URL of the NATS server that coordinators and workers use, nats://host:port")}
+	}
+	return nil
+}
+
 // dial connects to the server.
 func (f *serverFlags) dial(ctx context.Context, name string, log *slog.Logger, dial dialer) (*bus.Conn, error) {
-	if f.url == "" {
-		return nil, usageError{errors.New("--server is needed, or the variable " + serverVariable +
-			": the URL of the NATS server that coordinators and workers use, nats://host:port")}
+	if err := f.check(); err != nil {
+		return nil, err
 	}
 	return dial(ctx, f.url, bus.Options{Name: name, Credentials: f.credentials, Log: log})
 }
@@ -69,6 +77,36 @@ func (f *serverFlags) open(c *cobra.Command) (*remote, error) {
 }
 
 func (r *remote) close() { r.conn.Close() }
+
+// asking makes c a command that asks something of a server, and prints the answer as text with print,
+// or as JSON.
+func asking[T any](
+	c *cobra.Command, ask func(r *remote, c *cobra.Command, args []string) (T, error), print func(T, *cobra.Command) error,
+) *cobra.Command {
+	var server serverFlags
+	var format string
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if err := checkOutput(c.OutOrStdout(), format, listFormats); err != nil {
+			return err
+		}
+		r, err := server.open(c)
+		if err != nil {
+			return err
+		}
+		defer r.close()
+		answer, err := ask(r, c, args)
+		if err != nil {
+			return err
+		}
+		if format == "json" {
+			return writeJSON(c.OutOrStdout(), answer)
+		}
+		return print(answer, c)
+	}
+	server.register(c.Flags())
+	addOutput(c, &format, listFormats, "")
+	return c
+}
 
 // within calls do with a context that ends when the server takes too long.
 func (r *remote) within(ctx context.Context, do func(context.Context) error) error {

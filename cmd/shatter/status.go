@@ -10,37 +10,16 @@ import (
 )
 
 func statusCommand() *cobra.Command {
-	var server serverFlags
-	var format string
-	c := &cobra.Command{
+	return asking(&cobra.Command{
 		Use: "status ID", Short: "Say how a submitted sweep stands, and why nothing moves",
 		Long: "Say how a submitted sweep stands. " + statesHelp, Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkOutput(c.OutOrStdout(), format, listFormats); err != nil {
-				return err
-			}
-			r, err := server.open(c)
-			if err != nil {
-				return err
-			}
-			defer r.close()
-			record, err := r.find(c.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			s, err := r.status(c.Context(), record)
-			if err != nil {
-				return err
-			}
-			if format == "json" {
-				return writeJSON(c.OutOrStdout(), s)
-			}
-			return s.write(c)
-		},
-	}
-	server.register(c.Flags())
-	addOutput(c, &format, listFormats, "")
-	return c
+	}, func(r *remote, c *cobra.Command, args []string) (*sweepStatus, error) {
+		record, err := r.find(c.Context(), args[0])
+		if err != nil {
+			return nil, err
+		}
+		return r.status(c.Context(), record)
+	}, (*sweepStatus).write)
 }
 
 // write prints the status, a line for each thing.

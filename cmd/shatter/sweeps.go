@@ -29,44 +29,26 @@ None of these is stored: they follow from what was submitted and is wished, and 
 leader answers at the moment.`
 
 func sweepsCommand() *cobra.Command {
-	var server serverFlags
-	var format string
-	c := &cobra.Command{
+	return asking(&cobra.Command{
 		Use: "sweeps", Short: "List the sweeps that were submitted to a server",
 		Long: "List the sweeps that were submitted to a server, the newest first.\n\n" + statesHelp,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if err := checkOutput(c.OutOrStdout(), format, listFormats); err != nil {
-				return err
-			}
-			r, err := server.open(c)
-			if err != nil {
-				return err
-			}
-			defer r.close()
-			list, err := r.list(c)
-			if err != nil {
-				return err
-			}
-			if format == "json" {
-				return writeJSON(c.OutOrStdout(), list)
-			}
-			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
-			fmt.Fprintln(w, "ID\tNAME\tSTATE\tCELLS\tTRIALS\tBY\tSUBMITTED\tWHY")
-			for _, s := range list {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.ID, s.Name, s.State, s.cells(), s.trials(), s.By,
-					s.At.Local().Format(time.DateTime), printable(s.Reason))
-			}
-			return w.Flush()
-		},
+	}, (*remote).list, writeSweeps)
+}
+
+// writeSweeps prints a line for each sweep.
+func writeSweeps(list []*sweepStatus, c *cobra.Command) error {
+	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ID\tNAME\tSTATE\tCELLS\tTRIALS\tBY\tSUBMITTED\tWHY")
+	for _, s := range list {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.ID, s.Name, s.State, s.cells(), s.trials(), s.By,
+			s.At.Local().Format(time.DateTime), printable(s.Reason))
 	}
-	server.register(c.Flags())
-	addOutput(c, &format, listFormats, "")
-	return c
+	return w.Flush()
 }
 
 // list returns how all sweeps stand, the newest first. It leaves out those of other releases.
-func (r *remote) list(c *cobra.Command) ([]*sweepStatus, error) {
+func (r *remote) list(c *cobra.Command, _ []string) ([]*sweepStatus, error) {
 	var all []*bus.Entry
 	err := r.within(c.Context(), func(ctx context.Context) (err error) {
 		all, err = r.registry.List(ctx)

@@ -69,36 +69,15 @@ func notEnded(x *lead.Record) error {
 
 // wishCommand returns a command that changes what is wished of a sweep.
 func wishCommand(verb, short string, change func(*lead.Record, *lead.Wish) error) *cobra.Command {
-	var server serverFlags
-	var format string
-	c := &cobra.Command{
+	return asking(&cobra.Command{
 		Use: verb + " ID", Short: short, Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkOutput(c.OutOrStdout(), format, listFormats); err != nil {
-				return err
-			}
-			r, err := server.open(c)
-			if err != nil {
-				return err
-			}
-			defer r.close()
-			record, err := r.wish(c.Context(), args[0], change)
-			if err != nil {
-				return err
-			}
-			s, err := r.status(c.Context(), record)
-			if err != nil {
-				return err
-			}
-			if format == "json" {
-				return writeJSON(c.OutOrStdout(), s)
-			}
-			return s.write(c)
-		},
-	}
-	server.register(c.Flags())
-	addOutput(c, &format, listFormats, "")
-	return c
+	}, func(r *remote, c *cobra.Command, args []string) (*sweepStatus, error) {
+		record, err := r.wish(c.Context(), args[0], change)
+		if err != nil {
+			return nil, err
+		}
+		return r.status(c.Context(), record)
+	}, (*sweepStatus).write)
 }
 
 // wish changes what is wished of a sweep, and returns its record afterwards.

@@ -23,12 +23,13 @@ import (
 
 func workerCommand() *cobra.Command {
 	var (
-		server, credentials, cache string
-		slots                      int
-		files, allowed             []string
-		drain                      time.Duration
-		until                      untilFlag
-		cacheSize                  = defaultCacheSize
+		server         serverFlags
+		cache          string
+		slots          int
+		files, allowed []string
+		drain          time.Duration
+		until          untilFlag
+		cacheSize      = defaultCacheSize
 	)
 	c := &cobra.Command{
 		Use:   "worker --server URL",
@@ -39,9 +40,8 @@ have to be named with --plugin, or allowed with --allow-plugins: then they come 
 with the rights of this user.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if server == "" {
-				return usageError{errors.New("--server is needed: " +
-					"the URL of the NATS server that `shatter run FILE --server URL` uses")}
+			if err := server.check(); err != nil {
+				return err
 			}
 			if err := checkWorkers(slots, 1); err != nil {
 				return err
@@ -54,8 +54,7 @@ with the rights of this user.`,
 				return usageError{err}
 			}
 			log := slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil))
-			options := bus.Options{Name: "shatter worker " + workerName(), Credentials: credentials, Log: log}
-			conn, err := dialPatiently(c.Context(), server, options)
+			conn, err := server.dial(c.Context(), "shatter worker "+workerName(), log, dialPatiently)
 			if err != nil {
 				return err
 			}
@@ -66,7 +65,7 @@ with the rights of this user.`,
 				ctx, cancel = context.WithDeadline(ctx, until.Add(-drain))
 				defer cancel()
 			}
-			log.Info("working", "server", bus.Redact(server), "slots", slots, "name", workerName())
+			log.Info("working", "server", bus.Redact(server.url), "slots", slots, "name", workerName())
 			return worker.Run(ctx, context.Background(), worker.Config{
 				Conn: conn, Slots: slots, Name: workerName(), Plugins: commands, Allow: allowed, Cache: cache, Log: log,
 				Build: version(), Until: until.Time, Drain: drain,
@@ -75,9 +74,7 @@ with the rights of this user.`,
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&server, "server", os.Getenv(serverVariable),
-		"NATS server with JetStream, nats://host:port (default $"+serverVariable+")")
-	flags.StringVar(&credentials, "creds", "", "NATS credentials file")
+	server.register(flags)
 	flags.IntVar(&slots, "workers", runtime.NumCPU(), "plugin processes that work at the same time")
 	flags.StringArrayVar(&files, "plugin", nil, "plugin of others, a file or the folder of a set (again for more)")
 	flags.StringArrayVar(&allowed, "allow-plugins", nil,

@@ -16,40 +16,17 @@ import (
 )
 
 func workersCommand() *cobra.Command {
-	var server serverFlags
-	var format string
-	c := &cobra.Command{
+	return asking(&cobra.Command{
 		Use: "workers", Short: "List the workers of a server, what they do, and what they cannot do",
 		Long: `List the workers that answer on a server: their slots and how many of them work, for which sweeps, where
 they run, and what they could not do lately by their own fault. A worker that does not answer within
 a second and a half is not listed, and one that is silent for ten seconds has lost its jobs to others.`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if err := checkOutput(c.OutOrStdout(), format, listFormats); err != nil {
-				return err
-			}
-			r, err := server.open(c)
-			if err != nil {
-				return err
-			}
-			defer r.close()
-			list, err := r.workers(c)
-			if err != nil {
-				return err
-			}
-			if format == "json" {
-				return writeJSON(c.OutOrStdout(), list)
-			}
-			return writeWorkers(c, list)
-		},
-	}
-	server.register(c.Flags())
-	addOutput(c, &format, listFormats, "")
-	return c
+	}, (*remote).workers, writeWorkers)
 }
 
 // workers returns what the workers that answer say of themselves, in the order of their names.
-func (r *remote) workers(c *cobra.Command) (list []*fleet.Worker, err error) {
+func (r *remote) workers(c *cobra.Command, _ []string) (list []*fleet.Worker, err error) {
 	err = r.within(c.Context(), func(ctx context.Context) error {
 		words, err := r.conn.Roll(ctx, fleet.Interval+fleet.Interval/2)
 		for _, data := range words {
@@ -65,8 +42,8 @@ func (r *remote) workers(c *cobra.Command) (list []*fleet.Worker, err error) {
 	return append([]*fleet.Worker{}, list...), err
 }
 
-// writeWorkers prints a line for each worker, and one for each thing that it cannot do.
-func writeWorkers(c *cobra.Command, list []*fleet.Worker) error {
+// writeWorkers prints a line for each worker, and how many there are.
+func writeWorkers(list []*fleet.Worker, c *cobra.Command) error {
 	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tSLOTS\tBUSY\tWAITING\tSWEEPS\tCPU TIME\tSINCE\tPLATFORM\tPROFILE\tREMARKS")
 	slots, busy := 0, 0

@@ -36,7 +36,6 @@ type Worker struct {
 	Held     []Held    `json:"held"`           // jobs that it has, of all sweeps
 	Refusals []Refusal `json:"refusals"`       // what it cannot do, by its own fault
 	Seconds  float64   `json:"seconds"`        // that its trials took since it began
-	Data     []string  `json:"data,omitempty"` // SHA-256 of data files that are open
 }
 
 // Held is a job that a worker holds.
@@ -84,10 +83,10 @@ func Decode(data []byte) (*Worker, error) {
 	case w.Slots < 1 || w.Slots > mostSlots:
 		return nil, fmt.Errorf("decode announcement of worker %.100q: %d slots are not between 1 and %d",
 			w.Name, w.Slots, mostSlots)
-	case len(w.Held) > mostHeld || max(len(w.Plugins), len(w.Allows), len(w.Refusals), len(w.Data)) > mostList:
+	case len(w.Held) > mostHeld || max(len(w.Plugins), len(w.Allows), len(w.Refusals)) > mostList:
 		return nil, fmt.Errorf("decode announcement of worker %.100q: a list in it is too long", w.Name)
 	}
-	texts := slices.Concat([]string{w.Name, w.Build, w.Platform, w.Profile}, w.Plugins, w.Allows, w.Data)
+	texts := slices.Concat([]string{w.Name, w.Build, w.Platform, w.Profile}, w.Plugins, w.Allows)
 	for _, r := range w.Refusals {
 		texts = append(texts, r.What, r.Reason)
 	}
@@ -107,7 +106,6 @@ func Decode(data []byte) (*Worker, error) {
 type Need struct {
 	Plugin  string  // identity
 	Name    string  // of the plugin, for people; "": built in
-	Travels bool    // the plugin's file can be fetched
 	Profile string  // float profile; "": any
 	Seconds float64 // that the job will take, as far as is known
 	What    string  // plugin and data, in words
@@ -127,7 +125,7 @@ func (w *Worker) Cannot(n Need, now time.Time) string {
 		return ""
 	case n.Name == "":
 		return fmt.Sprintf("has other built-in algorithms (%s)", w.Build)
-	case n.Travels && (slices.Contains(w.Allows, "any") || slices.Contains(w.Allows, n.Plugin)):
+	case slices.Contains(w.Allows, "any") || slices.Contains(w.Allows, n.Plugin):
 		return ""
 	}
 	return fmt.Sprintf("has not the plugin %s for %s, and may not fetch it: start it with --plugin and the file, "+
