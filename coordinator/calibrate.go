@@ -2,6 +2,9 @@ package coordinator
 
 import (
 	"context"
+	"maps"
+	"math/rand/v2"
+	"slices"
 
 	"github.com/shatterlab/shatter/coordinator/forecast"
 	"github.com/shatterlab/shatter/pipeline/ledger"
@@ -10,7 +13,8 @@ import (
 
 // Prediction tells what a sweep will probably take.
 type Prediction struct {
-	Cells    []CellPrediction // in the order of the plan
+	Cells    []CellPrediction // that were tried, or are trivial, in the order of the plan
+	All      int              // number of cells of the sweep
 	Trials   forecast.Range   // that enter the table
 	Executed forecast.Range   // that are run: jobs run on into what may be needed next, see forecast.Jobs
 	Seconds  forecast.Range   // of all slots together
@@ -32,19 +36,21 @@ type CellPrediction struct {
 	Cell     string         // first digits of its key
 	What     string         // algorithm and problem, in words
 	Trivial  bool           // nothing is run, because a learner without data succeeds
+	Stands   float64        // number of cells that it stands for, itself among them
 	Trials   forecast.Range // that enter the table
 	Executed forecast.Range // that are run
 	Seconds  forecast.Range // of one slot
 
 	path     float64 // seconds however many slots there are
+	rowWidth float64 // bytes of an outcome in the ledger
 	rowBytes float64 // of the result files, for each trial
 	jobs     float64
 	sizes    float64 // sample sizes, rows of the curve
 }
 
-// Calibrate runs a few trials of each cell of the folder's plan, through queue, workers and plugins
-// as ever, and predicts what the sweep will take on that many slots. The folder is of no use
-// afterwards.
+// Calibrate runs a few trials of each cell of the folder's plan, or of some hundreds of them where it
+// has more, through queue, workers and plugins as ever, and predicts what the sweep will take on that
+// many slots. The folder is of no use afterwards.
 //
 // It runs one trial, and where that is cheap some hundreds, at the first sample size. Then it does
 // the same, for a search, where n* is thought to lie after what was seen, up to three times; for a
@@ -59,7 +65,12 @@ func Calibrate(ctx context.Context, c Config, slots int) (*Prediction, error) {
 	cells := r.grid.cells
 	probes := make([]*probe, len(cells))
 	predict := predictor{grid: r.grid, forecasts: r.outlooks.forecasts}
+	stands := deputies(cells, mostTried)
 	for i, cell := range cells {
+		if stands[i] == 0 {
+			cell.decider = trivial{} // nothing of it is run
+			continue
+		}
 		probes[i] = predict.probe(cell)
 	}
 	spent := &r.tally.spending
@@ -74,17 +85,21 @@ func Calibrate(ctx context.Context, c Config, slots int) (*Prediction, error) {
 	if ctx.Err() != nil {
 		return &Prediction{Interrupted: true}, nil
 	}
-	out := &Prediction{Calibration: r.tally.trials, Failures: r.tally.listFailures()}
+	out := &Prediction{All: len(cells), Calibration: r.tally.trials, Failures: r.tally.listFailures()}
 	for i, cell := range cells {
+		if probes[i] == nil {
+			continue
+		}
 		p := predict.cell(cell, probes[i])
+		p.Stands = stands[i]
 		out.add(p)
 		if tried := cell.spent(); tried > 0 {
-			out.addCosts(p.Seconds.Likely/tried, spent.cells[cell])
+			out.addCosts(p.Stands*p.Seconds.Likely/tried, spent.cells[cell])
 		}
 	}
 	here := spent.costs()
 	out.Costs.Plan, out.Costs.Start = here.Plan, here.Start
-	out.total(probes, max(1, slots))
+	out.total(max(1, slots))
 	return out, nil
 }
 
@@ -116,7 +131,10 @@ func (x predictor) probe(c *cell) *probe {
 // cell predicts a cell of the sweep after its calibration.
 func (x predictor) cell(c *cell, p *probe) CellPrediction {
 	plan := p.plan
-	out := CellPrediction{Cell: plan.Key.Short(), What: c.words(), Trivial: plan.Find != nil && plan.Trivial()}
+	out := CellPrediction{
+		Cell: plan.Key.Short(), What: c.words(), Trivial: plan.Find != nil && plan.Trivial(),
+		rowWidth: float64(outcomeBytes + 8*len(plan.Metrics)),
+	}
 	switch {
 	case c.refused != "" || len(p.shown) == 0:
 		return out // nothing of it can be run
@@ -182,13 +200,46 @@ const (
 	busyShare = 0.85 // usual share of a slot's time that goes into trials
 )
 
+// Beyond mostTried cells only some are tried, of each kind leastTried at least.
+const mostTried, leastTried = 256, 8
+
+// deputies returns for each cell the number of cells that it stands for: 1 where there are at most
+// so many that can be tried. Else the cells of each algorithm and class are cut into runs, in the order
+// of the plan, and one of each run stands for all of it; the others get 0. Totals over those that
+// stand for others are unbiased. Cells of which nothing is run stand for themselves.
+func deputies(cells []*cell, most int) []float64 {
+	stands := make([]float64, len(cells))
+	kinds, all := map[[2]string][]int{}, 0
+	for i, c := range cells {
+		if _, nothing := c.decider.(trivial); nothing {
+			stands[i] = 1
+			continue
+		}
+		kind := [2]string{c.As, c.Problem.Class}
+		kinds[kind], all = append(kinds[kind], i), all+1
+	}
+	rng := rand.New(rand.NewPCG(uint64(all), uint64(most)))
+	byName := func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }
+	for _, kind := range slices.SortedFunc(maps.Keys(kinds), byName) {
+		members := kinds[kind]
+		run := max(1, min((all+most-1)/most, len(members)/leastTried))
+		for part := range slices.Chunk(members, run) {
+			stands[part[rng.IntN(len(part))]] = float64(len(part))
+		}
+	}
+	return stands
+}
+
 func exactly(x float64) forecast.Range { return forecast.Range{Likely: x, Low: x, High: x} }
 
 func (out *Prediction) add(p CellPrediction) {
 	out.Cells = append(out.Cells, p)
-	out.Trials, out.Executed = out.Trials.Plus(p.Trials), out.Executed.Plus(p.Executed)
-	out.Seconds = out.Seconds.Plus(p.Seconds)
-	out.Result = out.Result.Plus(p.Trials.Times(p.rowBytes)).Plus(exactly(cellBytes + pointBytes*p.sizes))
+	out.Trials, out.Executed = out.Trials.Plus(p.Trials.Times(p.Stands)), out.Executed.Plus(p.Executed.Times(p.Stands))
+	out.Seconds = out.Seconds.Plus(p.Seconds.Times(p.Stands))
+	result := p.Trials.Times(p.rowBytes).Plus(exactly(cellBytes + pointBytes*p.sizes))
+	out.Result = out.Result.Plus(result.Times(p.Stands))
+	frames := forecast.Range{Likely: p.jobs, Low: p.jobs / 2, High: p.jobs * 2}
+	out.Ledger = out.Ledger.Plus(p.Executed.Times(p.rowWidth).Plus(frames.Times(messageBytes)).Times(p.Stands))
 }
 
 // addCosts adds the costs of a cell that takes so many times what was tried of it.
@@ -201,18 +252,14 @@ func (out *Prediction) addCosts(times float64, tried ledger.Costs) {
 
 // total divides the work among the slots. A cell's rounds follow one another, however many slots
 // there are; slots that would be idle meanwhile run trials that will probably be needed.
-func (out *Prediction) total(probes []*probe, slots int) {
+func (out *Prediction) total(slots int) {
 	lanes := busyShare * float64(slots)
 	out.Time = out.Seconds.Times(1 / lanes)
 	longest := CellPrediction{}
-	for i, probe := range probes {
-		p := out.Cells[i]
+	for _, p := range out.Cells {
 		if p.path > longest.path {
 			longest = p
 		}
-		row := float64(outcomeBytes + 8*len(probe.plan.Metrics))
-		frames := forecast.Range{Likely: p.jobs, Low: p.jobs / 2, High: p.jobs * 2}
-		out.Ledger = out.Ledger.Plus(p.Executed.Times(row)).Plus(frames.Times(messageBytes))
 	}
 	out.Time.Likely, out.Time.High = max(out.Time.Likely, longest.path), max(out.Time.High, longest.path)
 	if idle := longest.path*lanes - out.Seconds.Likely; idle > 0 && longest.Seconds.Likely > 0 {

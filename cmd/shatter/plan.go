@@ -37,9 +37,10 @@ func planCommand() *cobra.Command {
 		Short: "Say what a sweep will take: trials, time, bytes, and where they go",
 		Long: `Run a few trials of each cell of the sweep in FILE (one at the least sample size, where that is cheap
 some hundreds, and the same at a few sizes more) and say what the whole sweep will take: cells, trials,
-time on --workers workers like those of this machine, bytes, and the dearest cells. Beside each
-expectation stand two limits: four times in five the truth lies between them, if success grows about as
-it mostly does.
+time on --workers workers like those of this machine, bytes, and the dearest cells. Of a sweep with
+more than 256 cells, about as many are tried: drawn from each algorithm and class, they stand for the
+others. Beside each expectation stand two limits: four times in five the truth lies between them, if
+success grows about as it mostly does.
 
 What is run for this is not kept: the outcomes are in a temporary folder that is removed. --dry runs
 nothing and only counts. On a terminal plan asks before it takes more than ten minutes itself, unless
@@ -131,7 +132,10 @@ func writePrediction(w io.Writer, p *coordinator.Prediction, workers int, took t
 		fmt.Fprintf(&b, "%-8s%s\n", label, fmt.Sprintf(format, args...))
 	}
 	write("", "expected, with limits that hold four times in five")
-	write("cells", "%s", wording.Thousands(float64(len(p.Cells))))
+	write("cells", "%s", wording.Thousands(float64(p.All)))
+	if len(p.Cells) < p.All {
+		write("", "%d of them were looked at, drawn from each algorithm and class: they stand for the others", len(p.Cells))
+	}
 	refused, trivial := cellsWithoutTrials(p.Cells)
 	if trivial > 0 {
 		write("", "%d of them are trivial: a learner without data succeeds often enough, and nothing is run", trivial)
@@ -152,9 +156,13 @@ func writePrediction(w io.Writer, p *coordinator.Prediction, workers int, took t
 		between(p.Ledger, wording.RoughBytes), between(p.Result, wording.RoughBytes))
 	if p.Seconds.Likely > 0 {
 		b.WriteByte('\n')
-		write("dearest", "cells, with their share of the time")
+		if len(p.Cells) < p.All {
+			write("dearest", "cells, with the share of the time that they and those they stand for take")
+		} else {
+			write("dearest", "cells, with their share of the time")
+		}
 		for _, c := range dearest(p.Cells) {
-			write("", "%3.0f %%  %s  %s: %s trials, %s of CPU time", 100*c.Seconds.Likely/p.Seconds.Likely,
+			write("", "%3.0f %%  %s  %s: %s trials, %s of CPU time", 100*c.Stands*c.Seconds.Likely/p.Seconds.Likely,
 				c.Cell, c.What, between(c.Trials, roughCount), between(c.Seconds, roughSeconds))
 		}
 	}
@@ -177,7 +185,7 @@ func between(r forecast.Range, text func(float64) string) string {
 func dearest(cells []coordinator.CellPrediction) []coordinator.CellPrediction {
 	cells = slices.Clone(cells)
 	slices.SortStableFunc(cells, func(a, b coordinator.CellPrediction) int {
-		return cmp.Compare(b.Seconds.Likely, a.Seconds.Likely)
+		return cmp.Compare(b.Stands*b.Seconds.Likely, a.Stands*a.Seconds.Likely)
 	})
 	return cells[:min(len(cells), maxDearestListed)]
 }
