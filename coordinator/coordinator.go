@@ -267,8 +267,8 @@ func (r *run) wait(ctx context.Context, tick <-chan time.Time, healed *time.Time
 		return ctx.Err()
 	case m := <-queue.Results():
 		return r.intake.acceptAll(m, queue.Results(), r.Reverse)
-	case data := <-queue.Announcements():
-		r.crew.hear(data, time.Now())
+	case said := <-queue.Announcements():
+		r.crew.hear(said, time.Now())
 		return nil
 	case b := <-queue.HandedBack():
 		r.crew.handedBack(b, time.Now())

@@ -104,8 +104,8 @@ func (w *crew) slots() (n int) {
 
 // hear takes in an announcement. Jobs that it does not list twice in a row did not arrive, or are
 // done and their results are read.
-func (w *crew) hear(data []byte, now time.Time) {
-	a, err := fleet.Decode(data)
+func (w *crew) hear(said bus.Announcement, now time.Time) {
+	a, err := fleet.Decode(said.Worker, said.Data)
 	if err != nil {
 		w.journal.note(err.Error())
 		return

@@ -104,8 +104,8 @@ func (x *rerun) run(ctx context.Context) error {
 			if err := x.accept(m); err != nil {
 				return err
 			}
-		case data := <-queue.Announcements():
-			x.crew.hear(data, time.Now())
+		case said := <-queue.Announcements():
+			x.crew.hear(said, time.Now())
 		case b := <-queue.HandedBack():
 			x.crew.handedBack(b, time.Now())
 		case now := <-tick.C:

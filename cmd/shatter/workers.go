@@ -29,8 +29,8 @@ a second and a half is not listed, and one that is silent for ten seconds has lo
 func (r *remote) workers(c *cobra.Command, _ []string) (list []*fleet.Worker, err error) {
 	err = r.within(c.Context(), func(ctx context.Context) error {
 		words, err := r.conn.Roll(ctx, fleet.Interval+fleet.Interval/2)
-		for _, data := range words {
-			w, err := fleet.Decode(data)
+		for _, said := range words {
+			w, err := fleet.Decode(said.Worker, said.Data)
 			if err != nil {
 				fmt.Fprintf(c.ErrOrStderr(), "shatter: left out: %v\n", err)
 				continue

@@ -123,6 +123,16 @@ func (c *Conn) Announce(worker string, data []byte) error {
 	return c.respond("announce worker "+worker, fleetSubject+worker, data)
 }
 
+// An Announcement is what a worker says of itself.
+type Announcement struct {
+	Worker string // as the server lets it call itself
+	Data   []byte
+}
+
+func announcement(m *nats.Msg) Announcement {
+	return Announcement{strings.TrimPrefix(m.Subject, fleetSubject), m.Data}
+}
+
 // HandBack tells a leader that a worker does not run its job, and why. A loss of this message costs
 // some time only, because the job is missing from the worker's announcements.
 func (c *Conn) HandBack(to Lead, worker, id string, reason []byte) error {
@@ -168,7 +178,7 @@ func parsePart(s string) (p Part, ok bool) {
 }
 
 // Roll returns what all workers that answer within a time say of themselves, each its last word.
-func (c *Conn) Roll(ctx context.Context, wait time.Duration) ([][]byte, error) {
+func (c *Conn) Roll(ctx context.Context, wait time.Duration) ([]Announcement, error) {
 	heard := make(chan *nats.Msg, unreadJobs)
 	sub, err := c.nc.ChanSubscribe(fleetSubject+"*", heard)
 	if err == nil {
@@ -178,13 +188,13 @@ func (c *Conn) Roll(ctx context.Context, wait time.Duration) ([][]byte, error) {
 		return nil, fmt.Errorf("call the workers: %w", err)
 	}
 	defer sub.Unsubscribe() //nolint:errcheck // the connection is gone then
-	last := map[string][]byte{}
+	last := map[string]Announcement{}
 	for over := time.After(wait); ; {
 		select {
 		case m := <-heard:
-			last[m.Subject] = m.Data
+			last[m.Subject] = announcement(m)
 		case <-over:
-			list := make([][]byte, 0, len(last))
+			list := make([]Announcement, 0, len(last))
 			for _, subject := range slices.Sorted(maps.Keys(last)) {
 				list = append(list, last[subject])
 			}

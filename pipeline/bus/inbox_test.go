@@ -36,7 +36,7 @@ func TestJobsGoByName(t *testing.T) {
 		}
 		must(t, conn.Announce("w", []byte("here")))
 		for _, q := range []*Queue{q, other} {
-			if got := receive(t, q.Announcements()); string(got) != "here" {
+			if got := receive(t, q.Announcements()); string(got.Data) != "here" || got.Worker != "w" {
 				t.Errorf("announcement %q", got)
 			}
 		}

@@ -21,7 +21,7 @@ type Queue struct {
 	lead Lead
 
 	results       chan *Message
-	announcements chan []byte
+	announcements chan Announcement
 	handedBack    chan HandedBack
 	stop          chan struct{} // closed by Close
 	closing       sync.Once
@@ -97,7 +97,7 @@ func (c *Conn) Coordinate(ctx context.Context, lead Lead) (*Queue, error) {
 	}
 	q := &Queue{
 		c: c, lead: lead, inbox: c.nc.NewInbox(), stop: make(chan struct{}),
-		results: make(chan *Message, unreadResults), announcements: make(chan []byte, unreadNews),
+		results: make(chan *Message, unreadResults), announcements: make(chan Announcement, unreadNews),
 		handedBack: make(chan HandedBack, unreadNews),
 	}
 	if err := q.open(ctx); err != nil {
@@ -112,7 +112,7 @@ func (q *Queue) open(ctx context.Context) error {
 	back := backSubject + q.lead.String() + "."
 	handlers := map[string]nats.MsgHandler{
 		q.inbox:            q.deliver,
-		fleetSubject + "*": func(m *nats.Msg) { offer(q.announcements, m.Data) },
+		fleetSubject + "*": func(m *nats.Msg) { offer(q.announcements, announcement(m)) },
 		back + ">": func(m *nats.Msg) {
 			worker, job, _ := strings.Cut(strings.TrimPrefix(m.Subject, back), ".")
 			offer(q.handedBack, HandedBack{worker, job, m.Data})
@@ -266,7 +266,7 @@ func (q *Queue) Drop(of Lead, ids ...string) error {
 func (q *Queue) Results() <-chan *Message { return q.results }
 
 // Announcements returns the channel of what workers say of themselves.
-func (q *Queue) Announcements() <-chan []byte { return q.announcements }
+func (q *Queue) Announcements() <-chan Announcement { return q.announcements }
 
 // HandedBack returns the channel of jobs of this leader that workers do not run.
 func (q *Queue) HandedBack() <-chan HandedBack { return q.handedBack }

@@ -71,8 +71,8 @@ const (
 // Encode returns the announcement as the bytes of a message.
 func (w *Worker) Encode() ([]byte, error) { return json.Marshal(w) }
 
-// Decode reads an announcement. The bytes may be anything.
-func Decode(data []byte) (*Worker, error) {
+// Decode reads the announcement of a worker, which may name no other one. The bytes may be anything.
+func Decode(from string, data []byte) (*Worker, error) {
 	w := new(Worker)
 	if err := json.Unmarshal(data, w); err != nil {
 		return nil, fmt.Errorf("decode announcement: %w", err)
@@ -80,6 +80,8 @@ func Decode(data []byte) (*Worker, error) {
 	switch {
 	case w.Name == "" || strings.ContainsAny(w.Name, ". *>/\\\n\t"):
 		return nil, fmt.Errorf("decode announcement: %.100q is no name of a worker", w.Name)
+	case w.Name != from:
+		return nil, fmt.Errorf("decode announcement of worker %.100q: it says that it is %.100q", from, w.Name)
 	case w.Slots < 1 || w.Slots > mostSlots:
 		return nil, fmt.Errorf("decode announcement of worker %.100q: %d slots are not between 1 and %d",
 			w.Name, w.Slots, mostSlots)

@@ -21,7 +21,7 @@ func TestDecode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := Decode(data)
+	got, err := Decode(someWorker().Name, data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,6 +30,7 @@ func TestDecode(t *testing.T) {
 	}
 	for name, change := range map[string]func(*Worker){
 		"no name":    func(w *Worker) { w.Name = "" },
+		"another":    func(w *Worker) { w.Name = "another" },
 		"a dot":      func(w *Worker) { w.Name = "a.b" },
 		"no slots":   func(w *Worker) { w.Slots = 0 },
 		"many slots": func(w *Worker) { w.Slots = 1 << 20 },
@@ -38,11 +39,15 @@ func TestDecode(t *testing.T) {
 	} {
 		w := someWorker()
 		change(w)
+		from := w.Name
+		if name == "another" {
+			from = someWorker().Name
+		}
 		data, err := w.Encode()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Decode(data); err == nil {
+		if _, err := Decode(from, data); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
@@ -56,7 +61,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(data)
 	f.Add(Why{Fault, "data", "disk full"}.Encode())
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if w, err := Decode(data); err == nil && (w.Slots < 1 || w.Slots > mostSlots || w.Name == "") {
+		if w, err := Decode(someWorker().Name, data); err == nil && (w.Slots < 1 || w.Slots > mostSlots || w.Name == "") {
 			t.Errorf("%+v", w)
 		}
 		if y, err := DecodeWhy(data); err == nil && y.Kind != Fault && y.Kind != Cannot && y.Kind != Drain {
