@@ -18,6 +18,10 @@ const OutcomeVersion = "1"
 // refuse them as an OutcomeVersion of their own.
 const RefusalVersion = "refusal 1"
 
+// RetractionVersion is the version of what a ledger records where the messages of a worker cease to
+// count.
+const RetractionVersion = "retraction 1"
+
 // ColumnType is the type of a column of a result file.
 type ColumnType string
 

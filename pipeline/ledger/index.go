@@ -122,6 +122,16 @@ func (x index) cell(key [32]byte) *cellIndex {
 	return c
 }
 
+// outcomes returns the number of outcomes of all cells.
+func (x index) outcomes() (count int64) {
+	for _, c := range x {
+		for _, p := range c.points {
+			count += p.rows
+		}
+	}
+	return count
+}
+
 // page returns the page that a trial stands on, or nil where nothing on it is known.
 func (x index) page(cell [32]byte, n, repetition int64) *page {
 	c := x[cell]

@@ -32,7 +32,7 @@ func Open(dir, sweep string) (*Ledger, *Report, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("open ledger %q: %w", dir, err)
 	}
-	l := &Ledger{dir: dir, sweep: sweep, lock: lock, fileSize: maxFile}
+	l := &Ledger{dir: dir, sweep: sweep, lock: lock, fileSize: maxFile, retracted: retractions{}}
 	report, err := l.load()
 	if err != nil {
 		l.closeFiles()
@@ -84,8 +84,21 @@ func takeLock(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// load reads all files into a new index.
+// load reads all files into a new index. It reads them a second time where the first time has found a
+// retraction, which is about what stands before it, too.
 func (l *Ledger) load() (*Report, error) {
+	for {
+		known := len(l.retracted)
+		report, err := l.loadFiles()
+		if err != nil || len(l.retracted) == known {
+			return report, err
+		}
+		l.closeFiles()
+	}
+}
+
+// loadFiles does the work of load with the retractions that are known before.
+func (l *Ledger) loadFiles() (*Report, error) {
 	l.index, l.known = index{}, map[Conflict]bool{}
 	l.refused, l.clashes = refusals{}, map[Clash]bool{}
 	if err := l.openFiles(); err != nil {
@@ -102,11 +115,7 @@ func (l *Ledger) load() (*Report, error) {
 	}
 	r.Lost = l.lost.without(l.index)
 	l.dirty = len(l.files) > 0 // a process that was killed may have written more than it synced
-	for _, c := range l.index {
-		for _, p := range c.points {
-			r.Outcomes += p.rows
-		}
-	}
+	r.Outcomes = l.index.outcomes()
 	return r, nil
 }
 
@@ -202,9 +211,15 @@ func (f *logFile) cut(size int64) error {
 
 // loadFrame makes known what a frame of the file with the given index says.
 func (l *Ledger) loadFrame(file int, f Frame, r *Report, lost losses) error {
+	if f.kind == frameRetraction {
+		return l.loadRetraction(f.Message)
+	}
 	b, err := l.decode(f.Message)
 	if err != nil {
 		return err // its checksum is right: this is no damage but another release or another sweep
+	}
+	if _, void := l.retracted[b.Worker]; void {
+		return nil
 	}
 	hashes := hashRows(b)
 	v := l.judge(b, hashes)

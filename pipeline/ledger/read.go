@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -13,7 +14,7 @@ import (
 // at work in it, and without changing a byte. A torn tail is reported and stays. Adding something
 // new and Drop fail.
 func Read(dir, sweep string) (*Ledger, *Report, error) {
-	l := &Ledger{dir: dir, sweep: sweep, fileSize: maxFile, readOnly: true}
+	l := &Ledger{dir: dir, sweep: sweep, fileSize: maxFile, readOnly: true, retracted: retractions{}}
 	report, err := l.load()
 	if err != nil {
 		l.closeFiles()
@@ -79,11 +80,20 @@ func (l *Ledger) Fingerprint(cell [32]byte, n, repetition int64) (uint64, bool) 
 	if p == nil {
 		return 0, false
 	}
-	h := mix(uint64(p.state[slot]), p.hashOf(slot))
-	if p.state[slot] == 1+OK {
-		h = mix(h, p.error[slot])
+	return fingerprint(p.state[slot]-1, p.error[slot], p.hashOf(slot)), true
+}
+
+// Fingerprint returns for the second outcome what Ledger.Fingerprint returns for the first.
+func (c Conflict) Fingerprint() uint64 {
+	return fingerprint(c.Second.Status, math.Float64bits(c.Second.Error), c.hash)
+}
+
+func fingerprint(status uint8, bits, hash uint64) uint64 {
+	h := mix(uint64(1+status), hash)
+	if status == OK {
+		h = mix(h, bits)
 	}
-	return h, true
+	return h
 }
 
 // Trial reads the outcome of one trial: a batch of one row with everything that its message said.

@@ -40,6 +40,7 @@ type Refused struct {
 	N int64
 	Refusal
 	Digest, Profile string // of the plugin file and the machine that refused it
+	Worker          string // that sent it
 }
 
 // Clash says that a sample size has a refusal and outcomes, or two different refusals. What came
@@ -138,7 +139,7 @@ func (r refusals) commit(v Verdict) {
 	}
 	r[b.Cell][b.N] = Refused{
 		N: b.N, Refusal: Refusal{strings.Clone(b.Refusal.Kind), strings.Clone(b.Refusal.Message)},
-		Digest: strings.Clone(b.Digest), Profile: strings.Clone(b.Profile),
+		Digest: strings.Clone(b.Digest), Profile: strings.Clone(b.Profile), Worker: strings.Clone(b.Worker),
 	}
 }
 

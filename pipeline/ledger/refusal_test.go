@@ -65,8 +65,8 @@ func TestRefusals(t *testing.T) {
 	check := func(l *ledger.Ledger, report *ledger.Report) {
 		t.Helper()
 		want := []ledger.Refused{
-			{N: 5, Refusal: ledger.Refusal{Kind: ledger.Invalid, Message: "bad"}, Digest: "d", Profile: "p"},
-			{N: 7, Refusal: ledger.Refusal{Kind: ledger.Infeasible, Message: "no"}, Digest: "d", Profile: "p"},
+			{N: 5, Refusal: ledger.Refusal{Kind: ledger.Invalid, Message: "bad"}, Digest: "d", Profile: "p", Worker: "w"},
+			{N: 7, Refusal: ledger.Refusal{Kind: ledger.Infeasible, Message: "no"}, Digest: "d", Profile: "p", Worker: "w"},
 		}
 		if d := cmp.Diff(want, l.Refusals([32]byte{1})); d != "" {
 			t.Error(d)
