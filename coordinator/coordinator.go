@@ -29,6 +29,7 @@ type Config struct {
 	Workers   <-chan struct{}   // closed when the workers of this process have ended; nil: there are none
 	Progress  func(Progress)    // called about five times a second; nil: never
 	Log       *slog.Logger      // nil: silent
+	Meter     *Meter            // counts what the run does; nil: nobody watches
 	Facts     map[string]string // about this run, for the manifest
 	Own       string            // name of the workers of this process, which runs this sweep alone; "": it may run others
 	Asked     time.Duration     // CPU time of the plugins that were asked about the sweep
@@ -92,6 +93,9 @@ func newRun(c Config) (*run, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
+	if c.Meter == nil {
+		c.Meter = &Meter{}
+	}
 	c.Speculate = cmp.Or(c.Speculate, DefaultSpeculate)
 	c.Healing, c.Epoch = cmp.Or(c.Healing, time.Second), cmp.Or(c.Epoch, 1)
 	grid, err := newGrid(c.Folder.Plan)
@@ -102,7 +106,7 @@ func newRun(c Config) (*run, error) {
 	r.crew = &crew{
 		lead: bus.Lead{Sweep: c.Folder.ID, Epoch: c.Epoch}, digests: c.Digests, journal: r.journal,
 		priority: c.Priority, weight: c.Weight, alone: c.Workers != nil && c.Conn != nil && c.Conn.Embedded(),
-		healing: c.Healing, errands: map[string]*errand{},
+		healing: c.Healing, errands: map[string]*errand{}, meter: c.Meter,
 	}
 	r.jobs = &dispatcher{
 		grid: grid, crew: r.crew, tally: r.tally,
@@ -111,7 +115,7 @@ func newRun(c Config) (*run, error) {
 	}
 	r.intake = &intake{
 		grid: grid, jobs: r.jobs, tally: r.tally, journal: r.journal, files: pluginFiles{c.Digests, c.Folder},
-		ledger: c.Folder.Ledger, alarms: map[string]bool{}, clashes: map[sizeID]string{},
+		ledger: c.Folder.Ledger, alarms: map[string]bool{}, clashes: map[sizeID]string{}, meter: c.Meter,
 	}
 	r.outlooks = &outlooks{grid: grid, forecasts: forecast.Forecaster{}}
 	r.looks = &looks{

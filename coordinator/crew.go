@@ -48,6 +48,9 @@ type errand struct {
 	dropped bool    // the worker was told that nobody needs it
 }
 
+// fields returns what a log says of the errand beside its words.
+func (e *errand) fields() []any { return []any{"job", e.id, "worker", e.member.Name} }
+
 // member is a worker that was heard of.
 type member struct {
 	*fleet.Worker
@@ -80,12 +83,14 @@ type crew struct {
 	weight   float64
 	healing  time.Duration // see Config
 	alone    bool          // the workers are those of this process, and there will be no others
+	meter    *Meter
 
 	first   time.Time // when the first worker was heard of
 	members []*member // by name
 	errands map[string]*errand
 	waiting []cargo // that came back and have to be sent again
 	read    uint64  // number of the last result on the server that was taken in
+	unread  int     // results on the server that are not acknowledged, when it was last asked
 	serial  int     // of the last job
 	turn    int     // place in members where the search for the next worker begins
 	stuck   string  // why a job cannot be sent; "" where none was refused
@@ -156,6 +161,7 @@ func (w *crew) heal(ctx context.Context, now time.Time, unsynced int) error {
 		w.journal.note(fmt.Sprintf("the queue does not answer: %v", err))
 		return nil
 	}
+	w.unread = unread
 	w.reckon(now, last, unread <= unsynced && len(w.queue.Results()) == 0)
 	return nil
 }
@@ -180,6 +186,7 @@ func (w *crew) reckon(now time.Time, last uint64, idle bool) {
 			case !idle && (e.mark == 0 || e.mark > w.read):
 				e.mark = cmp.Or(e.mark, last)
 			case gone:
+				w.meter.count(func(c *Counts) { increase(&c.Back, "gone", 1) })
 				w.back(e, fmt.Sprintf("worker %s is gone", m.Name))
 			default:
 				w.blame(e, fleet.Why{Kind: fleet.Fault, Reason: "it took the job, which never came back"}, now)
@@ -221,7 +228,7 @@ func (w *crew) hurry(e *errand) {
 	switch left := e.cargo.left(); {
 	case left != nil && len(way.errands) == 1 && !way.waits:
 		w.journal.note(fmt.Sprintf("job %s has run for %.0f s on worker %s, %.1f were expected: a second one gets it too",
-			e.id, e.running, e.member.Name, e.seconds))
+			e.id, e.running, e.member.Name, e.seconds), e.fields()...)
 		way.avoid = e.member.Name
 		w.wait(e.cargo)
 	case left == nil && e.running > 2*e.limit() && !e.dropped:
@@ -265,7 +272,7 @@ func (w *crew) relieve(m *member) {
 func (w *crew) back(e *errand, why string) {
 	w.end(e)
 	if way := e.cargo.way(); len(way.errands) == 0 && e.cargo.left() != nil {
-		w.journal.note(fmt.Sprintf("job %s: %s; its missing trials are sent again", e.id, why))
+		w.journal.note(fmt.Sprintf("job %s: %s; its missing trials are sent again", e.id, why), e.fields()...)
 		w.wait(e.cargo)
 	}
 }
@@ -338,6 +345,7 @@ const mostTries = 4
 
 // blame keeps from a worker, for a while, what it could not run.
 func (w *crew) blame(e *errand, y fleet.Why, now time.Time) {
+	w.meter.count(func(c *Counts) { increase(&c.Back, string(y.Kind), 1) })
 	m := e.member
 	e.cargo.way().avoid = m.Name
 	if y.Kind == fleet.Drain {
@@ -457,6 +465,8 @@ func (w *crew) send(ctx context.Context, c cargo) (bool, error) {
 	w.errands[e.id], m.out[e.id] = e, e
 	way.errands = append(way.errands, e)
 	way.sent++
+	w.meter.count(func(c *Counts) { c.Sent++ })
+	w.journal.log.Debug("job sent", append(e.fields(), "cell", job.Cell.Key.Short(), "n", job.N, "trials", job.Count)...)
 	return true, nil
 }
 

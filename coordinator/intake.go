@@ -38,6 +38,7 @@ type intake struct {
 	journal *journal
 	files   pluginFiles
 	ledger  *ledger.Ledger
+	meter   *Meter
 
 	unsynced []*bus.Message    // in the ledger's file, not yet on the disk
 	bytes    int               // of these
@@ -87,11 +88,11 @@ func (in *intake) take(m *bus.Message, e *errand) error {
 	}
 	b, err := ledger.Decode(m.Data)
 	if err != nil {
-		return in.drop(m, err.Error())
+		return in.drop(m, "malformed", err.Error())
 	}
-	c, reason := in.cellOf(b)
-	if reason != "" {
-		return in.drop(m, reason)
+	c, wrong, reason := in.cellOf(b)
+	if wrong != "" {
+		return in.drop(m, wrong, reason)
 	}
 	in.tally.spending.add(c, b)
 	in.tally.spending.ledger.Start()
@@ -100,6 +101,9 @@ func (in *intake) take(m *bus.Message, e *errand) error {
 	if err != nil {
 		return fmt.Errorf("keep outcomes of cell %s: %w", c.Key.Short(), err)
 	}
+	in.meter.took(verdict, len(m.Data))
+	in.journal.log.Debug("result taken in", "job", m.Job, "worker", m.Worker, "cell", c.Key.Short(), "n", b.N,
+		"trials", len(verdict.New))
 	in.bytes += len(m.Data)
 	in.unsynced = append(in.unsynced, m)
 	in.tally.profile = b.Profile
@@ -114,15 +118,18 @@ func (in *intake) take(m *bus.Message, e *errand) error {
 	return nil
 }
 
-// drop acknowledges a message without recording it.
-func (in *intake) drop(m *bus.Message, reason string) error {
-	in.journal.note(fmt.Sprintf("a result of job %q by worker %q was dropped: %s", m.Job, m.Worker, reason))
+// drop acknowledges a message without recording it. wrong is the kind of the reason.
+func (in *intake) drop(m *bus.Message, wrong, reason string) error {
+	in.meter.count(func(c *Counts) { increase(&c.Dropped, wrong, 1) })
+	in.journal.note(fmt.Sprintf("a result of job %q by worker %q was dropped: %s", m.Job, m.Worker, reason),
+		"job", m.Job, "worker", m.Worker)
 	return m.Ack()
 }
 
-// cellOf finds the cell of a result, or says why the result is not for this run. Whoever reaches
-// the queue can publish, so a result has to be about trials that its cell can have.
-func (in *intake) cellOf(b *ledger.Batch) (c *cell, reason string) {
+// cellOf finds the cell of a result, or says what is wrong with the result, in one word and in a
+// sentence. Whoever reaches the queue can publish, so a result has to be about trials that its cell
+// can have.
+func (in *intake) cellOf(b *ledger.Batch) (c *cell, wrong, reason string) {
 	c, ok := in.grid.byKey[b.Cell]
 	last := int64(0)
 	if b.Refusal == nil {
@@ -130,20 +137,20 @@ func (in *intake) cellOf(b *ledger.Batch) (c *cell, reason string) {
 	}
 	switch profile := in.tally.profile; {
 	case b.Sweep != in.files.folder.ID:
-		return nil, fmt.Sprintf("it is of the sweep %q", b.Sweep)
+		return nil, "sweep", fmt.Sprintf("it is of the sweep %q", b.Sweep)
 	case !ok:
-		return nil, "the sweep file no longer has its cell"
+		return nil, "cell", "the sweep file no longer has its cell"
 	case !c.has(b.N, last):
-		return nil, fmt.Sprintf("the cell has no trial %s", c.TrialID(b.N, last))
+		return nil, "trial", fmt.Sprintf("the cell has no trial %s", c.TrialID(b.N, last))
 	case b.Refusal == nil && !slices.Equal(b.Metrics, c.Metrics):
-		return nil, fmt.Sprintf("it has the metrics %q, the algorithm declares %q", b.Metrics, c.Metrics)
+		return nil, "metrics", fmt.Sprintf("it has the metrics %q, the algorithm declares %q", b.Metrics, c.Metrics)
 	case in.files.foreign(c, b.Digest):
-		return nil, fmt.Sprintf("worker %q made it with other code, sha256 %.12s", b.Worker, b.Digest)
+		return nil, "code", fmt.Sprintf("worker %q made it with other code, sha256 %.12s", b.Worker, b.Digest)
 	case profile != "" && profile != b.Profile:
-		return nil, fmt.Sprintf("worker %q has the float profile %s, the sweep's is %s: their last bits may differ",
-			b.Worker, b.Profile, profile)
+		return nil, "profile", fmt.Sprintf("worker %q has the float profile %s, the sweep's is %s: "+
+			"their last bits may differ", b.Worker, b.Profile, profile)
 	}
-	return c, ""
+	return c, "", ""
 }
 
 // record feeds a cell with the outcomes that were new to the ledger.
@@ -187,8 +194,11 @@ func (in *intake) flush() error {
 		return nil
 	}
 	in.tally.spending.ledger.Start()
+	began := time.Now()
 	err := in.ledger.Sync()
+	took := time.Since(began)
 	in.tally.spending.ledger.Stop()
+	in.meter.count(func(c *Counts) { c.Fsyncs.add(took, FsyncBounds) })
 	if err != nil {
 		return err
 	}

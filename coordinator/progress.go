@@ -10,17 +10,20 @@ import (
 // Progress tells where a run stands.
 type Progress struct {
 	Cells, Decided int
-	Trials         int64   // outcomes of this run
-	Known          int64   // outcomes that the ledger had before
-	Served         int64   // outcomes from the cache
-	PerSecond      float64 // trials, averaged over some ten seconds
-	Left           *Left   // what is still to be done; nil: not known well enough to be told
-	Slots          int     // that work, as far as is known
+	Trials         int64          // outcomes of this run
+	Known          int64          // outcomes that the ledger had before
+	Served         int64          // outcomes from the cache
+	PerSecond      float64        // trials, averaged over some ten seconds
+	Left           *Left          // what is still to be done; nil: not known well enough to be told
+	Work           forecast.Range // seconds of one slot that are still to be spent; see progress.work
+	Slots          int            // that work, as far as is known
 	Elapsed        time.Duration
 	Failed         map[string]int64 // by kind
 	First          []Failure        // the first of each kind
 	Working        string           // the cell that was handed out last, in words
 	Workers        int              // that are there
+	Out, Again     int              // jobs that workers have, and those that wait to be sent again
+	Unread         int              // results on the server that the ledger does not have yet
 	NoWorkers      bool             // nobody is there who would work
 	Stuck          string           // why nobody can run what comes next; "" where somebody can
 	Looks, Looked  int64            // trials to be looked at a second time, and those that were; 0 until that begins
@@ -61,13 +64,15 @@ func (p *progress) look(now time.Time) Progress {
 		Elapsed: now.Sub(p.began), PerSecond: p.rate.perSecond(),
 		Failed: map[string]int64{}, First: p.tally.listFailures(),
 		Working: p.jobs.working, NoWorkers: len(p.jobs.crew.members) == 0, Stuck: p.jobs.crew.stuck,
-		Workers: len(p.jobs.crew.members),
-		Looks:   p.looks.pending, Looked: p.looks.looked,
+		Workers: len(p.jobs.crew.members), Out: len(p.jobs.crew.errands), Again: len(p.jobs.crew.waiting),
+		Unread: p.jobs.crew.unread,
+		Looks:  p.looks.pending, Looked: p.looks.looked,
 	}
 	for kind, f := range p.tally.failures {
 		out.Failed[kind] = f.Count
 	}
 	out.Left = p.left(now)
+	out.Work = p.work()
 	return out
 }
 
@@ -88,6 +93,20 @@ func (p *progress) left(now time.Time) *Left {
 		return nil
 	}
 	return left
+}
+
+// work returns what an autoscaler should follow: the seconds of one slot that the run still takes,
+// as it was last predicted. While no trial has come back, nothing can be predicted; it is then one
+// second for each open cell, so that the first worker is asked for.
+func (p *progress) work() forecast.Range {
+	seconds := p.affordable(p.total.seconds)
+	switch {
+	case p.grid.open > 0 && seconds.Likely == 0:
+		return exactly(float64(p.grid.open))
+	case p.grid.open == 0 && p.looks.pending > 0: // they are all that is left
+		return seconds.Times(1 - float64(p.looks.looked)/float64(p.looks.pending))
+	}
+	return seconds
 }
 
 // smooth takes a new prediction of the seconds left into the one that runs down. What was predicted

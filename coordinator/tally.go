@@ -56,11 +56,12 @@ type journal struct {
 	cache []string // those about the cache
 }
 
-func (j *journal) note(s string) {
+// note notes a sentence. fields are keys and values for the log.
+func (j *journal) note(s string, fields ...any) {
 	if len(j.notes) < mostNotes {
 		j.notes = append(j.notes, s)
 	}
-	j.log.Warn("note", "text", s)
+	j.log.Warn("note", append([]any{"text", s}, fields...)...)
 }
 
 // noteCache notes what went wrong with the cache, which is never an error of the sweep.

@@ -32,6 +32,7 @@ type Config struct {
 	Until   time.Time               // no job is begun that would end later; zero: never
 	Drain   time.Duration           // time that running jobs have once ctx has ended; 0: as long as they need
 	Log     *slog.Logger            // nil: silent
+	Monitor *Monitor                // shows what the worker does; nil: nobody watches
 
 	CacheSize int64 // bytes that files in Cache may take while nobody uses them; 0: no limit
 }
@@ -137,11 +138,13 @@ func (w *worker) receive(message bus.Job) {
 
 // handBack tells a leader that this worker does not run its job.
 func (w *worker) handBack(job bus.Job, why fleet.Why) {
+	w.Monitor.ended(string(why.Kind), nil)
 	if why.Kind != fleet.Drain {
-		w.Log.Warn("job handed back", "worker", w.Name, "job", job.ID, "reason", why.Reason)
+		w.Log.Warn("job handed back", "sweep", job.Sweep, "worker", w.Name, "job", job.ID, "reason", why.Reason)
 	}
 	if err := w.Conn.HandBack(job.Lead, w.Name, job.ID, why.Encode()); err != nil {
-		w.Log.Warn("leader not told of a job that it has to send again", "job", job.ID, "error", err.Error())
+		w.Log.Warn("leader not told of a job that it has to send again",
+			"sweep", job.Sweep, "worker", w.Name, "job", job.ID, "error", err.Error())
 	}
 }
 
@@ -176,6 +179,7 @@ func (w *worker) announce() {
 	}
 	w.mu.Unlock()
 	slices.SortFunc(a.Refusals, func(x, y fleet.Refusal) int { return cmp.Compare(x.What, y.What) })
+	w.Monitor.note(func(o *Overview) { o.Heard, o.Last = time.Now(), a })
 	data, err := a.Encode()
 	if err == nil {
 		err = w.Conn.Announce(w.Name, data)
@@ -211,9 +215,13 @@ func (w *worker) work(ctx, hard context.Context, s *slot, h *held) {
 	}
 	switch {
 	case err == nil:
+		w.Monitor.ended("done", outcomes)
+		w.Log.Debug("job done", "sweep", h.Sweep, "cell", h.trial.Cell.Key.Short(), "worker", w.Name, "job", h.ID,
+			"n", h.trial.N, "trials", h.trial.Count, "seconds", time.Since(began).Seconds())
 	case hard.Err() != nil:
 		w.handBack(h.Job, fleet.Why{Kind: fleet.Drain, Reason: "the worker left before the job had ended"})
 	case ctx.Err() != nil: // its leader does not need it
+		w.Monitor.ended("dropped", nil)
 	default:
 		kind := fleet.Fault
 		if w.cannot(h.trial) != "" { // as was found out only now

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -27,6 +26,8 @@ func coordinatorCommand() *cobra.Command {
 		server      serverFlags
 		dir         string
 		lease, ship time.Duration
+		http        httpFlags
+		logs        logFlags
 	)
 	c := &cobra.Command{
 		Use:   "coordinator --server URL --dir DIR",
@@ -49,21 +50,29 @@ a folder of its own. No disk is shared, and nothing has to be moved.`,
 			if err := os.MkdirAll(dir, 0o777); err != nil {
 				return usageError{fmt.Errorf("no folder can be at %q (%w); choose another with --dir", dir, err)}
 			}
-			log := slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil))
-			conn, err := server.dial(c.Context(), "shatter coordinator "+workerName(), log, dialPatiently)
+			log, err := logs.logger(c.ErrOrStderr())
 			if err != nil {
 				return err
 			}
-			defer conn.Close()
+			conn, told, stop, err := http.serve(c.Context(), &server, "shatter coordinator "+workerName(), log)
+			if err != nil {
+				return err
+			}
+			defer stop()
+			monitor := &lead.Monitor{}
+			watchCoordinator(told, conn, monitor)
 			log.Info("serving", "server", bus.Redact(server.url), "dir", dir, "name", workerName())
 			loader := loader{conn}
 			return lead.Serve(c.Context(), lead.Config{
 				Conn: conn, Dir: dir, Name: workerName(), Load: loader.load, Lease: lease, ShipEvery: ship, Log: log,
+				Monitor: monitor,
 			})
 		},
 	}
 	flags := c.Flags()
 	server.register(flags)
+	http.register(flags)
+	logs.register(flags)
 	flags.StringVar(&dir, "dir", "", "folder for the sweeps' output folders")
 	flags.DurationVar(&lease, "lease", 10*time.Second, "time after which others take over from a silent coordinator")
 	flags.DurationVar(&ship, "ship-every", 10*time.Second, "time between shipments of what was found")

@@ -66,6 +66,7 @@ var layers = [][]string{
 	{"coordinator/folder", "coordinator/forecast"},
 	{"coordinator", "worker"},
 	{"coordinator/lead"},
+	{"cmd/shatter/observe"},
 	{"cmd/shatter"},
 }
 
@@ -122,6 +123,7 @@ var libraries = map[string][]string{
 	"github.com/hashicorp/go-hclog":      {"plugins/host", "plugins/algo"},
 	"github.com/hashicorp/go-plugin":     {"plugins/host", "plugins/algo"},
 	"github.com/invopop/jsonschema":      {"schemas"},
+	"github.com/prometheus":              {"cmd/shatter/observe"},
 	"github.com/spf13":                   {"cmd/shatter"},
 	"go.yaml.in/yaml":                    {"pipeline/sweep"},
 	"golang.org/x/term":                  {"cmd/shatter"},

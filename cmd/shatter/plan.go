@@ -107,7 +107,8 @@ func (f *planFlags) calibrate(c *cobra.Command, s *loadedSweep) (p *coordinator.
 		display.question = newQuestion(c, stop, "calibration alone", "`shatter plan --dry` only counts")
 	}
 	here := &runFlags{workers: min(f.workers, runtime.NumCPU())}
-	err = here.coordinate(ctx, s, conn, claimed, display, func(ctx context.Context, cfg coordinator.Config) (err error) {
+	monitor := newRunMonitor(claimed, display, slog.New(slog.DiscardHandler))
+	err = here.coordinate(ctx, s, conn, claimed, monitor, func(ctx context.Context, cfg coordinator.Config) (err error) {
 		p, err = coordinator.Calibrate(ctx, cfg, f.workers)
 		return err
 	})

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"log/slog"
 	"math/rand/v2"
 	"path/filepath"
 	"runtime"
@@ -36,6 +35,9 @@ type runFlags struct {
 	looks                    looksFlag
 	speculate                float64
 	yes, costs               bool
+	http                     httpFlags
+	logs                     logFlags
+	log                      string // file; "": none
 	jobSizes                 uint64 // for tests: the seed of random borders of jobs; 0: the coordinator's
 	reverse                  bool   // for tests: results are taken in the opposite order
 }
@@ -95,6 +97,9 @@ func (f *runFlags) register(c *cobra.Command) {
 	flags.Float64Var(&f.speculate, "speculate", coordinator.DefaultSpeculate,
 		"with --server: CPU time for trials that nobody needs yet, for each second of trials, where slots would idle")
 	flags.BoolVar(&f.yes, "yes", false, "do not ask before more than ten minutes")
+	f.http.register(flags)
+	f.logs.register(flags)
+	flags.StringVar(&f.log, "log", "", "file to which the log is appended")
 	flags.BoolVar(&f.costs, "costs", false, "say at the end where the CPU time went (manifest.json has it in any case)")
 	flags.Uint64Var(&f.jobSizes, "test-job-sizes", 0, "")
 	flags.BoolVar(&f.reverse, "test-reverse", false, "")
@@ -140,8 +145,18 @@ func (f *runFlags) run(c *cobra.Command, path string) (failed error) {
 	if f.out == "" {
 		f.out = filepath.Join("shatter-out", s.Name)
 	}
+	log, closeLog, err := f.logs.logFile(f.log)
+	if err != nil {
+		return err
+	}
+	defer func() { failed = errors.Join(failed, closeLog()) }()
+	told, err := f.http.listen(log)
+	if err != nil {
+		return err
+	}
+	defer told.Close()
 	conn, closeBus, err := connect(c.Context(), f.server, bus.Options{
-		Name: "shatter run " + s.Name, Credentials: f.credentials, Log: slog.New(slog.DiscardHandler),
+		Name: "shatter run " + s.Name, Credentials: f.credentials, Log: log,
 	})
 	if err != nil {
 		return err // before anything is written
@@ -167,7 +182,9 @@ func (f *runFlags) run(c *cobra.Command, path string) (failed error) {
 		display.question = newQuestion(c, stop, "the rest of this sweep", hint)
 	}
 	var summary *coordinator.Summary
-	err = f.coordinate(ctx, s, conn, claimed, display, func(ctx context.Context, cfg coordinator.Config) (err error) {
+	monitor := newRunMonitor(claimed, display, log)
+	monitor.watch(told, conn)
+	err = f.coordinate(ctx, s, conn, claimed, monitor, func(ctx context.Context, cfg coordinator.Config) (err error) {
 		summary, err = coordinator.Run(ctx, cfg)
 		return err
 	})
@@ -207,7 +224,7 @@ func claim(dir string, p *plan.Plan, mode folder.Mode) (*folder.Folder, error) {
 // coordinate publishes the files of a sweep, starts the workers of this process, calls work with
 // the configuration of a coordinator, and stops the workers.
 func (f *runFlags) coordinate(
-	ctx context.Context, s *loadedSweep, conn *bus.Conn, claimed *folder.Folder, d *display,
+	ctx context.Context, s *loadedSweep, conn *bus.Conn, claimed *folder.Folder, m *runMonitor,
 	work func(context.Context, coordinator.Config) error,
 ) error {
 	if err := publishFiles(ctx, conn, s); err != nil {
@@ -224,7 +241,8 @@ func (f *runFlags) coordinate(
 	}
 	cfg := coordinator.Config{
 		Folder: claimed, Conn: conn, Slots: f.workers, Digests: digests,
-		Progress: d.show, Reverse: f.reverse, Facts: f.facts(s.File), Own: workerName(), Budget: f.budget.Budget,
+		Progress: m.show, Meter: &m.Meter, Log: m.log.With("sweep", claimed.ID),
+		Reverse: f.reverse, Facts: f.facts(s.File), Own: workerName(), Budget: f.budget.Budget,
 		Looks: float64(f.looks),
 	}
 	if s.catalog != nil {
@@ -242,7 +260,7 @@ func (f *runFlags) coordinate(
 	if f.jobSizes != 0 {
 		cfg.JobSizes = rand.New(rand.NewPCG(f.jobSizes, 0))
 	}
-	stop, err := startWorkers(ctx, &cfg, commands, f.workers)
+	stop, err := startWorkers(ctx, &cfg, commands, f.workers, &m.workers)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -30,6 +29,8 @@ func workerCommand() *cobra.Command {
 		drain          time.Duration
 		until          untilFlag
 		cacheSize      = defaultCacheSize
+		http           httpFlags
+		logs           logFlags
 	)
 	c := &cobra.Command{
 		Use:   "worker --server URL",
@@ -53,12 +54,17 @@ with the rights of this user.`,
 			if allowed, err = allowedPlugins(allowed); err != nil {
 				return usageError{err}
 			}
-			log := slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil))
-			conn, err := server.dial(c.Context(), "shatter worker "+workerName(), log, dialPatiently)
+			log, err := logs.logger(c.ErrOrStderr())
 			if err != nil {
 				return err
 			}
-			defer conn.Close()
+			conn, told, stop, err := http.serve(c.Context(), &server, "shatter worker "+workerName(), log)
+			if err != nil {
+				return err
+			}
+			defer stop()
+			monitor := &worker.Monitor{}
+			watchWorker(told, conn, monitor)
 			ctx := c.Context()
 			if until.given() {
 				var cancel context.CancelFunc
@@ -69,12 +75,14 @@ with the rights of this user.`,
 			return worker.Run(ctx, context.Background(), worker.Config{
 				Conn: conn, Slots: slots, Name: workerName(), Plugins: commands, Allow: allowed, Cache: cache, Log: log,
 				Build: version(), Until: until.Time, Drain: drain,
-				CacheSize: int64(cacheSize),
+				CacheSize: int64(cacheSize), Monitor: monitor,
 			})
 		},
 	}
 	flags := c.Flags()
 	server.register(flags)
+	http.register(flags)
+	logs.register(flags)
 	flags.IntVar(&slots, "workers", runtime.NumCPU(), "plugin processes that work at the same time")
 	flags.StringArrayVar(&files, "plugin", nil, "plugin of others, a file or the folder of a set (again for more)")
 	flags.StringArrayVar(&allowed, "allow-plugins", nil,
@@ -225,7 +233,7 @@ func publishPlugins(ctx context.Context, conn *bus.Conn, s *loadedSweep) error {
 // startWorkers starts the slots of this process. They finish their jobs and end when ctx ends or
 // stop is called.
 func startWorkers(
-	ctx context.Context, cfg *coordinator.Config, commands map[string]host.Command, slots int,
+	ctx context.Context, cfg *coordinator.Config, commands map[string]host.Command, slots int, monitor *worker.Monitor,
 ) (stop func() error, err error) {
 	if slots == 0 {
 		return func() error { return nil }, nil
@@ -238,7 +246,7 @@ func startWorkers(
 		failed = worker.Run(drain, context.WithoutCancel(ctx), worker.Config{
 			Conn: cfg.Conn, Slots: slots, Name: workerName(), Plugins: commands, Cache: fileCache(), Log: cfg.Log,
 			Build:     version(),
-			CacheSize: int64(defaultCacheSize),
+			CacheSize: int64(defaultCacheSize), Monitor: monitor,
 		})
 	}()
 	cfg.Workers = done

@@ -36,15 +36,10 @@ func (t *term) answer(raw []byte) []byte {
 	_ = json.Unmarshal(raw, &q) // one of a later version asks for less
 	t.mu.Lock()
 	a := Answer{
-		Leader: t.Name, Epoch: t.epoch, Began: t.began.UTC(), Phase: t.phase, Reason: t.stuck, Progress: t.progress,
+		Leader: t.Name, Epoch: t.epoch, Began: t.began.UTC(), Phase: t.phase, Reason: t.reason(), Progress: t.progress,
 	}
 	ship := t.ship
 	t.mu.Unlock()
-	if p := a.Progress; p != nil && a.Reason == "" {
-		if a.Reason = p.Stuck; p.NoWorkers {
-			a.Reason = "no worker is there: start `shatter worker --server URL`"
-		}
-	}
 	if q.Ship && ship != nil {
 		ctx, cancel := context.WithTimeout(t.ctx, shipPatience)
 		defer cancel()
@@ -58,6 +53,18 @@ func (t *term) answer(raw []byte) []byte {
 		return fmt.Appendf(nil, `{"error":%q}`, err)
 	}
 	return answer
+}
+
+// reason returns why nothing moves; "" where it does. t.mu is held.
+func (t *term) reason() string {
+	switch p := t.progress; {
+	case t.stuck != "" || p == nil:
+		return t.stuck
+	case p.NoWorkers:
+		return "no worker is there: start `shatter worker --server URL`"
+	default:
+		return p.Stuck
+	}
 }
 
 // The longest times that people wait for a leader.

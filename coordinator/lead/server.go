@@ -24,6 +24,7 @@ type Config struct {
 	Lease     time.Duration // after which another coordinator takes over from a silent one; 0: 10 s
 	ShipEvery time.Duration // between shipments of a ledger that grows; 0: 10 s
 	Log       *slog.Logger  // nil: silent
+	Monitor   *Monitor      // shows what Serve does; nil: nobody watches
 }
 
 // Load makes a sweep of what was submitted.
@@ -46,6 +47,9 @@ func Serve(ctx context.Context, c Config) error {
 	registry, err := c.Conn.Registry(ctx)
 	if err != nil {
 		return err
+	}
+	if c.Monitor == nil {
+		c.Monitor = &Monitor{}
 	}
 	s := &server{Config: c, registry: registry, seats: map[string]*seat{}, ended: make(chan *term)}
 	entries, watched := make(chan *bus.Entry), make(chan error, 1)
@@ -93,10 +97,12 @@ func (s *server) serve(ctx context.Context, entries <-chan *bus.Entry, watched <
 			for id := range s.seats {
 				s.consider(ctx, id)
 			}
+			s.Monitor.look(s.seats)
 		case t := <-s.ended:
 			s.leading--
 			s.seats[t.id].term, s.seats[t.id].rest = nil, time.Now().Add(t.rest)
 			s.consider(ctx, t.id)
+			s.Monitor.look(s.seats)
 		case err := <-watched:
 			if ctx.Err() == nil {
 				return fmt.Errorf("watch the registry: %w", err) // the terms end with their leases

@@ -18,6 +18,8 @@ import (
 type term struct {
 	*server
 	id     string
+	name   string // of the sweep
+	cells  int
 	wished Wish // that the term began with
 	began  time.Time
 	log    *slog.Logger
@@ -35,7 +37,10 @@ type term struct {
 }
 
 func newTerm(s *server, r *Record) *term {
-	t := &term{server: s, id: r.ID, wished: r.Wish, began: time.Now(), lines: &lines{}, phase: "becoming the leader"}
+	t := &term{
+		server: s, id: r.ID, name: r.Submission.Name, cells: r.Submission.Cells, wished: r.Wish,
+		began: time.Now(), lines: &lines{}, phase: "becoming the leader",
+	}
 	t.log = slog.New(slog.NewMultiHandler(
 		slog.NewTextHandler(t.lines, nil), s.Log.With("sweep", r.ID).Handler()))
 	t.ctx, t.end = context.WithCancelCause(context.Background())
@@ -184,7 +189,7 @@ func (t *term) work(l *bus.Leadership, record *Record) (s *coordinator.Summary, 
 	t.mu.Unlock()
 	stop := t.keepShipping(ship)
 	c := sweep.Config
-	c.Folder, c.Conn, c.Log, c.Progress = claimed, t.Conn, t.log, t.show
+	c.Folder, c.Conn, c.Log, c.Progress, c.Meter = claimed, t.Conn, t.log, t.show, &t.Monitor.Meter
 	c.Epoch, c.Priority, c.Weight = l.Epoch, t.wished.Priority, t.wished.Weight
 	c.Budget = left(t.wished.Budget, claimed)
 	s, err = coordinator.Run(t.ctx, c)

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/shatterlab/shatter/cmd/shatter/observe"
+	"github.com/shatterlab/shatter/coordinator"
+	"github.com/shatterlab/shatter/coordinator/folder"
+	"github.com/shatterlab/shatter/coordinator/lead"
+	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/worker"
+)
+
+// httpFlags says where a process tells how it is.
+type httpFlags struct {
+	address string
+	public  bool
+}
+
+func (f *httpFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.address, "http", "",
+		"tell on this host:port how this process is: /healthz, /readyz and /metrics for Prometheus")
+	flags.BoolVar(&f.public, "http-public", false, "--http may be an address that other machines reach")
+}
+
+// listen begins to answer at --http. Without it, it returns nil.
+func (f *httpFlags) listen(log *slog.Logger) (*observe.Server, error) {
+	if f.address == "" {
+		return nil, nil
+	}
+	s, err := observe.Listen(f.address, f.public)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	log.Info("observable", "http", s.URL)
+	return s, nil
+}
+
+// mostSilence is the time after which a loop that is not heard of is taken to hang.
+const mostSilence = time.Minute
+
+// check returns the checks of a process whose loop was heard of last at the time that heard returns,
+// or the zero time if it has not begun.
+func check(conn *bus.Conn, heard func() time.Time) observe.Checks {
+	return observe.Checks{
+		Healthy: func() string {
+			if last := heard(); !last.IsZero() && time.Since(last) > mostSilence {
+				return fmt.Sprintf("its loop was last heard of %v ago", time.Since(last).Round(time.Second))
+			}
+			return ""
+		},
+		Ready: func() string {
+			switch {
+			case !conn.Traffic().Connected:
+				return "no connection to the NATS server"
+			case heard().IsZero():
+				return "it is starting"
+			}
+			return ""
+		},
+	}
+}
+
+// watchCoordinator tells of a coordinator.
+func watchCoordinator(s *observe.Server, conn *bus.Conn, m *lead.Monitor) {
+	s.Watch(check(conn, func() time.Time { return m.Overview().Heard }), observe.Registry(observe.Sources{
+		Version: version(), Traffic: conn.Traffic, Leads: m.Overview, Counts: m.Counts,
+	}))
+}
+
+// watchWorker tells of a worker.
+func watchWorker(s *observe.Server, conn *bus.Conn, m *worker.Monitor) {
+	checks := check(conn, func() time.Time { return m.Overview().Heard })
+	connected := checks.Ready
+	checks.Ready = func() string {
+		if m.Overview().Last.Leaving {
+			return "it is leaving"
+		}
+		return connected()
+	}
+	s.Watch(checks, observe.Registry(observe.Sources{Version: version(), Traffic: conn.Traffic, Works: m.Overview}))
+}
+
+// runMonitor watches a run with workers of its own.
+type runMonitor struct {
+	coordinator.Meter
+	workers worker.Monitor
+	display *display
+	log     *slog.Logger
+
+	mu      sync.Mutex
+	leading lead.Leading
+	heard   time.Time
+}
+
+// newRunMonitor returns a monitor of the run of a sweep, which shows its progress on d as well.
+func newRunMonitor(f *folder.Folder, d *display, log *slog.Logger) *runMonitor {
+	l := lead.Leading{ID: f.ID, Name: f.Plan.Name, Cells: len(f.Plan.Cells)}
+	return &runMonitor{display: d, log: log, leading: l}
+}
+
+// show takes in the progress of the run.
+func (m *runMonitor) show(p coordinator.Progress) {
+	m.mu.Lock()
+	m.leading.Progress, m.leading.Reason, m.heard = &p, p.Stuck, time.Now()
+	m.mu.Unlock()
+	m.display.show(p)
+}
+
+func (m *runMonitor) overview() lead.Overview {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return lead.Overview{Heard: m.heard, Sweeps: map[string]int{"led here": 1}, Leading: []lead.Leading{m.leading}}
+}
+
+// watch tells of the run.
+func (m *runMonitor) watch(s *observe.Server, conn *bus.Conn) {
+	checks := check(conn, func() time.Time { return m.overview().Heard })
+	checks.Healthy = nil // writing the result may take any time
+	s.Watch(checks, observe.Registry(observe.Sources{
+		Version: version(), Traffic: conn.Traffic, Leads: m.overview, Counts: m.Counts, Works: m.workers.Overview,
+	}))
+}
+
+// logFlags says what the log of a process looks like.
+type logFlags struct{ format, level string }
+
+func (f *logFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.format, "log-format", "text", "format of the log, text or json: a line for each event, "+
+		"with sweep, cell, job and worker where they are known")
+	flags.StringVar(&f.level, "log-level", "info", "least level that is logged: debug (every job), info, warn or error")
+}
+
+// logger returns a logger that writes to w.
+func (f *logFlags) logger(w io.Writer) (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(f.level)); err != nil {
+		return nil, usageError{fmt.Errorf("--log-level %q: debug, info, warn or error is needed", f.level)}
+	}
+	o := &slog.HandlerOptions{Level: level}
+	switch f.format {
+	case "text":
+		return slog.New(slog.NewTextHandler(w, o)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(w, o)), nil
+	}
+	return nil, usageError{fmt.Errorf("--log-format %q: text or json is needed", f.format)}
+}
+
+// logFile returns a logger that appends to the file at path, and what closes it. Without a path it is
+// silent.
+func (f *logFlags) logFile(path string) (*slog.Logger, func() error, error) {
+	if path == "" {
+		log, err := f.logger(io.Discard)
+		if err == nil {
+			log = slog.New(slog.DiscardHandler)
+		}
+		return log, func() error { return nil }, err
+	}
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	if err != nil {
+		return nil, nil, usageError{fmt.Errorf("--log %s: the file cannot be written (%w); choose another", path, err)}
+	}
+	log, err := f.logger(file)
+	return log, file.Close, err
+}
+
+// serve dials the server while the process tells already, at --http, that it is waiting.
+func (f *httpFlags) serve(
+	ctx context.Context, server *serverFlags, name string, log *slog.Logger,
+) (*bus.Conn, *observe.Server, func(), error) {
+	s, err := f.listen(log)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	conn, err := server.dial(ctx, name, log, dialPatiently)
+	if err != nil {
+		s.Close()
+		return nil, nil, nil, err
+	}
+	return conn, s, func() { s.Close(); conn.Close() }, nil
+}

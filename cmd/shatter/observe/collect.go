@@ -1,0 +1,167 @@
+package observe
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/shatterlab/shatter/coordinator"
+	"github.com/shatterlab/shatter/coordinator/forecast"
+	"github.com/shatterlab/shatter/coordinator/lead"
+	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/worker"
+)
+
+// Sources are where numbers come from, at the time of each look. Any of them may be nil.
+type Sources struct {
+	Version string
+	Traffic func() bus.Traffic
+	Leads   func() lead.Overview
+	Counts  func() coordinator.Counts
+	Works   func() worker.Overview
+}
+
+// mostSweeps is the number of sweeps that have series of their own. More of them have no series: a
+// coordinator that leads so many is looked at with `shatter sweeps`.
+const mostSweeps = 200
+
+// Registry returns a registry of all metrics, with numbers from s.
+func Registry(s Sources) *prometheus.Registry {
+	r := prometheus.NewRegistry()
+	r.MustRegister(
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collector{s})
+	return r
+}
+
+// collector turns numbers into metrics.
+type collector struct{ Sources }
+
+func (c collector) Describe(to chan<- *prometheus.Desc) {
+	for _, m := range metrics {
+		to <- descriptions[m.name]
+	}
+}
+
+func (c collector) Collect(to chan<- prometheus.Metric) {
+	out := sink(to)
+	out.put("shatter_build_info", 1, c.Version)
+	if c.Traffic != nil {
+		out.traffic(c.Traffic())
+	}
+	if c.Leads != nil {
+		out.leads(c.Leads())
+	}
+	if c.Counts != nil {
+		out.counts(c.Counts())
+	}
+	if c.Works != nil {
+		out.works(c.Works())
+	}
+}
+
+// sink is where metrics go.
+type sink chan<- prometheus.Metric
+
+func (s sink) put(name string, value float64, labels ...string) {
+	s <- prometheus.MustNewConstMetric(descriptions[name], kinds[name], value, labels...)
+}
+
+// by puts a value for each key of a map.
+func (s sink) by(name string, values map[string]int64) {
+	for key, n := range values {
+		s.put(name, float64(n), key)
+	}
+}
+
+func (s sink) traffic(t bus.Traffic) {
+	s.put("shatter_connected", one(t.Connected))
+	s.put("shatter_reconnects_total", float64(t.Reconnects))
+	s.put("shatter_messages_total", float64(t.Sent), "out")
+	s.put("shatter_messages_total", float64(t.Received), "in")
+	s.put("shatter_message_bytes_total", float64(t.BytesOut), "out")
+	s.put("shatter_message_bytes_total", float64(t.BytesIn), "in")
+}
+
+func (s sink) leads(o lead.Overview) {
+	for _, state := range slices.Sorted(maps.Keys(o.Sweeps)) {
+		s.put("shatter_sweeps", float64(o.Sweeps[state]), state)
+	}
+	s.put("shatter_leases", float64(len(o.Leading)))
+	for _, l := range o.Leading[:min(len(o.Leading), mostSweeps)] {
+		s.sweep(l)
+	}
+}
+
+// sweep puts the metrics of one sweep.
+func (s sink) sweep(l lead.Leading) {
+	const longest = 80 // bytes
+	sweepName := strings.ToValidUTF8(l.Name[:min(len(l.Name), longest)], "")
+	p := l.Progress
+	if p == nil {
+		cells := float64(l.Cells)
+		p = &coordinator.Progress{Cells: l.Cells, Work: forecast.Range{Likely: cells, Low: cells, High: cells}}
+	}
+	for name, value := range map[string]float64{
+		"shatter_sweep_cpu_seconds_left":      p.Work.Likely,
+		"shatter_sweep_cpu_seconds_left_low":  p.Work.Low,
+		"shatter_sweep_cpu_seconds_left_high": p.Work.High,
+		"shatter_sweep_cells":                 float64(p.Cells),
+		"shatter_sweep_cells_decided":         float64(p.Decided),
+		"shatter_sweep_trials":                float64(p.Known + p.Trials + p.Served),
+		"shatter_sweep_jobs_out":              float64(p.Out),
+		"shatter_sweep_jobs_waiting":          float64(p.Again),
+		"shatter_sweep_results_unread":        float64(p.Unread),
+		"shatter_sweep_workers":               float64(p.Workers),
+		"shatter_sweep_slots":                 float64(p.Slots),
+		"shatter_sweep_stuck":                 one(l.Reason != ""),
+	} {
+		s.put(name, value, l.ID, sweepName)
+	}
+	if p.Left != nil {
+		s.put("shatter_sweep_seconds_left", p.Left.Seconds.Likely, l.ID, sweepName)
+	}
+}
+
+func (s sink) counts(c coordinator.Counts) {
+	s.by("shatter_trials_total", c.Trials)
+	s.by("shatter_jobs_back_total", c.Back)
+	s.by("shatter_results_dropped_total", c.Dropped)
+	s.put("shatter_trial_seconds_total", c.TrialSeconds)
+	s.put("shatter_sizes_refused_total", float64(c.Refused))
+	s.put("shatter_jobs_sent_total", float64(c.Sent))
+	s.put("shatter_result_bytes_total", float64(c.Bytes))
+	within := map[float64]uint64{}
+	for i, n := range c.Fsyncs.Within {
+		within[coordinator.FsyncBounds[i]] = n
+	}
+	s <- prometheus.MustNewConstHistogram(descriptions[fsyncs], c.Fsyncs.Count, c.Fsyncs.Seconds, within)
+}
+
+func (s sink) works(o worker.Overview) {
+	running := 0
+	for _, h := range o.Last.Held {
+		if h.Running > 0 {
+			running++
+		}
+	}
+	s.put("shatter_worker_slots", float64(o.Last.Slots))
+	s.put("shatter_worker_jobs_running", float64(running))
+	s.put("shatter_worker_jobs_waiting", float64(len(o.Last.Held)-running))
+	s.put("shatter_worker_leaving", one(o.Last.Leaving))
+	s.put("shatter_worker_faults", float64(len(o.Last.Refusals)))
+	s.by("shatter_worker_jobs_total", o.Jobs)
+	s.by("shatter_worker_trials_total", o.Trials)
+	s.put("shatter_worker_job_seconds_total", o.Last.Seconds)
+	s.put("shatter_worker_sizes_refused_total", float64(o.Refused))
+}
+
+// one returns 1 for true.
+func one(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,116 @@
+package observe
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// kind says what may happen to a metric's value.
+type kind = prometheus.ValueType
+
+const (
+	gauge   = prometheus.GaugeValue
+	counter = prometheus.CounterValue
+)
+
+// metric is what the value of one name means.
+type metric struct {
+	name   string
+	kind   kind
+	help   string
+	labels []string
+}
+
+var ofSweep = []string{"sweep", "name"}
+
+// metrics lists all metrics of Shatter's own. Those of the process and of the Go runtime
+// (process_resident_memory_bytes, process_cpu_seconds_total, go_goroutines and others) come with
+// them.
+var metrics = []metric{
+	{"shatter_build_info", gauge, "1; the label names the build.", []string{"version"}},
+
+	// The connection to the server.
+	{"shatter_connected", gauge, "1 while there is a connection to the NATS server.", nil},
+	{"shatter_reconnects_total", counter, "Times that the connection to the NATS server came back.", nil},
+	{"shatter_messages_total", counter, "Messages to (out) and from (in) the NATS server.", []string{"direction"}},
+	{"shatter_message_bytes_total", counter, "Bytes of the messages.", []string{"direction"}},
+
+	// A coordinator, or shatter run.
+	{"shatter_sweeps", gauge, "Submitted sweeps by state, as this coordinator sees them.", []string{"state"}},
+	{
+		"shatter_sweep_cpu_seconds_left", gauge,
+		"Seconds of one slot that the sweep still takes, as predicted: what an autoscaler should follow. While no trial " +
+			"has come back it is the number of cells.", ofSweep,
+	},
+	{"shatter_sweep_cpu_seconds_left_low", gauge, "Lower limit of shatter_sweep_cpu_seconds_left.", ofSweep},
+	{"shatter_sweep_cpu_seconds_left_high", gauge, "Upper limit of shatter_sweep_cpu_seconds_left.", ofSweep},
+	{"shatter_sweep_seconds_left", gauge, "Seconds to the end of the sweep with these slots, if known.", ofSweep},
+	{"shatter_sweep_cells", gauge, "Cells of the sweep.", ofSweep},
+	{"shatter_sweep_cells_decided", gauge, "Cells of the sweep that are decided.", ofSweep},
+	{"shatter_sweep_trials", gauge, "Outcomes in the sweep's ledger.", ofSweep},
+	{"shatter_sweep_jobs_out", gauge, "Jobs of the sweep that workers hold.", ofSweep},
+	{"shatter_sweep_jobs_waiting", gauge, "Jobs of the sweep that came back and wait to be sent again.", ofSweep},
+	{"shatter_sweep_results_unread", gauge, "Results on the server that are not in the sweep's ledger yet.", ofSweep},
+	{"shatter_sweep_workers", gauge, "Workers that the sweep's leader has heard of in the last ten seconds.", ofSweep},
+	{"shatter_sweep_slots", gauge, "Slots of these workers.", ofSweep},
+	{"shatter_sweep_stuck", gauge, "1 while nothing moves; shatter status says why.", ofSweep},
+	{"shatter_leases", gauge, "Sweeps whose lease this coordinator holds.", nil},
+	{"shatter_trials_total", counter, "New outcomes by status (ok, failed), and lost trials.", []string{"status"}},
+	{"shatter_trial_seconds_total", counter, "Seconds that trials took, as workers report them.", nil},
+	{"shatter_sizes_refused_total", counter, "Sample sizes that algorithms refused.", nil},
+	{"shatter_jobs_sent_total", counter, "Jobs that were sent to workers.", nil},
+	{
+		"shatter_jobs_back_total", counter,
+		"Jobs that came back without a result: fault, cannot and drain as the worker said, gone with their worker.",
+		[]string{"reason"},
+	},
+	{
+		"shatter_results_dropped_total", counter,
+		"Results that were not recorded, by what was wrong: malformed, sweep, cell, trial, metrics, code or profile.",
+		[]string{"reason"},
+	},
+	{"shatter_result_bytes_total", counter, "Bytes of results that were recorded.", nil},
+	{"shatter_ledger_fsync_seconds", gauge, "Times that ledgers took to reach the disk (histogram).", nil},
+
+	// A worker, or shatter run.
+	{"shatter_worker_slots", gauge, "Jobs that the worker runs at the same time.", nil},
+	{"shatter_worker_jobs_running", gauge, "Jobs that run now.", nil},
+	{"shatter_worker_jobs_waiting", gauge, "Jobs that wait for a slot here.", nil},
+	{"shatter_worker_leaving", gauge, "1 once the worker takes no more jobs.", nil},
+	{"shatter_worker_faults", gauge, "Things that the worker cannot do for now; shatter workers names them.", nil},
+	{
+		"shatter_worker_jobs_total", counter,
+		"Jobs by how they ended: done, dropped by their leader, or handed back (fault, cannot, drain).", []string{"end"},
+	},
+	{"shatter_worker_trials_total", counter, "Trials of jobs that were done, by status.", []string{"status"}},
+	{"shatter_worker_job_seconds_total", counter, "Seconds that jobs took.", nil},
+	{"shatter_worker_sizes_refused_total", counter, "Sample sizes that algorithms refused.", nil},
+}
+
+// Names returns the names of all metrics of Shatter's own; a histogram's are those of its series.
+func Names() (names []string) {
+	for _, m := range metrics {
+		if m.name == fsyncs {
+			names = append(names, fsyncs+"_bucket", fsyncs+"_sum", fsyncs+"_count")
+			continue
+		}
+		names = append(names, m.name)
+	}
+	return names
+}
+
+const fsyncs = "shatter_ledger_fsync_seconds"
+
+// descriptions are those of all metrics, by name.
+var descriptions = func() map[string]*prometheus.Desc {
+	all := map[string]*prometheus.Desc{}
+	for _, m := range metrics {
+		all[m.name] = prometheus.NewDesc(m.name, m.help, m.labels, nil)
+	}
+	return all
+}()
+
+var kinds = func() map[string]kind {
+	all := map[string]kind{}
+	for _, m := range metrics {
+		all[m.name] = m.kind
+	}
+	return all
+}()

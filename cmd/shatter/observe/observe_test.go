@@ -1,0 +1,184 @@
+package observe
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"go.uber.org/goleak"
+
+	"github.com/shatterlab/shatter/coordinator"
+	"github.com/shatterlab/shatter/coordinator/lead"
+	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/fleet"
+	"github.com/shatterlab/shatter/worker"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// everything has a value for every metric, of so many sweeps.
+func everything(sweeps int) Sources {
+	o := lead.Overview{Sweeps: map[string]int{"led here": sweeps}}
+	for i := range sweeps {
+		l := lead.Leading{ID: fmt.Sprintf("%012x", i), Name: strings.Repeat("\xff\"\n", 100)}
+		if i > 0 {
+			l.Progress = &coordinator.Progress{Left: &coordinator.Left{}}
+		}
+		o.Leading = append(o.Leading, l)
+	}
+	return Sources{
+		Version: "test",
+		Traffic: func() bus.Traffic { return bus.Traffic{Connected: true} },
+		Leads:   func() lead.Overview { return o },
+		Counts: func() coordinator.Counts {
+			one := map[string]int64{"one": 1}
+			return coordinator.Counts{Trials: one, Back: one, Dropped: one}
+		},
+		Works: func() worker.Overview {
+			return worker.Overview{
+				Last: fleet.Worker{Held: []fleet.Held{{Running: 1}, {}}},
+				Jobs: map[string]int64{"done": 1}, Trials: map[string]int64{"ok": 1},
+			}
+		},
+	}
+}
+
+// Every metric of the list is put, under the rules of Prometheus for names and labels.
+func TestMetrics(t *testing.T) {
+	r := prometheus.NewPedanticRegistry()
+	if err := r.Register(collector{everything(2)}); err != nil {
+		t.Fatal(err)
+	}
+	problems, err := testutil.GatherAndLint(r)
+	if err != nil || len(problems) > 0 {
+		t.Errorf("%v, %v", problems, err)
+	}
+	found, err := r.Gather()
+	if err != nil || len(found) != len(metrics) {
+		t.Errorf("%d metrics of %d were put, %v", len(found), len(metrics), err)
+	}
+}
+
+// However many sweeps there are, the series stay few.
+func TestFewSeries(t *testing.T) {
+	found, err := Registry(everything(10_000)).Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	series := 0
+	for _, f := range found {
+		series += len(f.Metric)
+	}
+	if most := mostSweeps*20 + 200; series > most {
+		t.Errorf("%d series, %d are the most", series, most)
+	}
+}
+
+// Whatever deploy says of metrics names such as there are.
+func TestDeployNamesMetrics(t *testing.T) {
+	known := map[string]bool{}
+	for _, name := range Names() {
+		known[name] = true
+	}
+	found, err := Registry(everything(1)).Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range found { // those of the process, too
+		known[f.GetName()] = true
+	}
+	named := regexp.MustCompile(`\b(shatter|process|go)_[a-z_]+`)
+	for file, least := range map[string]int{
+		"grafana/shatter.json": 20, "prometheus/alerts.yaml": 6,
+	} {
+		text, err := os.ReadFile(filepath.Join("..", "..", "..", "deploy", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		count := map[string]bool{}
+		for _, name := range named.FindAllString(string(text), -1) {
+			if count[name] = true; !known[name] {
+				t.Errorf("%s: there is no metric %s", file, name)
+			}
+		}
+		if len(count) < least {
+			t.Errorf("%s names %d metrics, at least %d are expected", file, len(count), least)
+		}
+	}
+}
+
+func TestListenRefuses(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for _, tt := range []struct {
+		address string
+		public  bool
+		want    string // part of the message
+	}{
+		{"9090", false, "127.0.0.1:9090 is usual"},
+		{":0", false, "add --http-public"},
+		{"0.0.0.0:0", false, "add --http-public"},
+		{"[::]:0", false, "add --http-public"},
+		{"example.org:0", false, "add --http-public"},
+		{l.Addr().String(), false, "another program uses this port"},
+		{l.Addr().String(), true, "another program uses this port"},
+		{"127.0.0.1:port", false, "choose another address"},
+	} {
+		s, err := Listen(tt.address, tt.public)
+		if err == nil {
+			s.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q, public %v: %v, want a line with %q", tt.address, tt.public, err, tt.want)
+		}
+	}
+	s, err := Listen(":0", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+}
+
+func TestHealth(t *testing.T) {
+	s, err := Listen("127.0.0.1:0", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	client := http.Client{Timeout: time.Minute}
+	defer client.CloseIdleConnections()
+	is := func(path string, code int, body string) {
+		t.Helper()
+		r, err := client.Get(s.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Body.Close()
+		text, err := io.ReadAll(r.Body)
+		if err != nil || r.StatusCode != code || !strings.Contains(string(text), body) {
+			t.Errorf("%s: %d %q, %v; want %d %q", path, r.StatusCode, text, err, code, body)
+		}
+	}
+	is("/healthz", 200, "healthy\n")
+	is("/readyz", 503, "not ready: waiting for the NATS server\n")
+	is("/", 200, "/metrics")
+	is("/secret", 404, "")
+	s.Watch(Checks{
+		Healthy: func() string { return "it hangs" }, Ready: func() string { return "" },
+	}, Registry(everything(1)))
+	is("/healthz", 503, "not healthy: it hangs\n")
+	is("/readyz", 200, "ready\n")
+	is("/metrics", 200, `shatter_worker_jobs_total{end="done"} 1`)
+}

@@ -1,0 +1,87 @@
+package lead
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/shatterlab/shatter/coordinator"
+)
+
+// Monitor shows what a running Serve does to other goroutines of its process. The zero value is
+// ready, for one Serve.
+type Monitor struct {
+	coordinator.Meter // counts what was done for all sweeps that were led
+
+	mu     sync.Mutex
+	heard  time.Time
+	states map[string]int
+	terms  []*term
+}
+
+// Overview is what a coordinator does at a moment.
+type Overview struct {
+	Heard   time.Time      // when Serve was last known to go round; zero: it has not begun
+	Sweeps  map[string]int // number of submitted sweeps by state, see seat.state
+	Leading []Leading      // sweeps that are led here, by id
+}
+
+// Leading is a sweep that is led here.
+type Leading struct {
+	ID, Name string
+	Cells    int
+	Epoch    uint64                // 0: it is not led yet
+	Phase    string                // see Answer
+	Reason   string                // why nothing moves; "" where it does
+	Progress *coordinator.Progress // nil: not yet
+}
+
+// look takes in how the sweeps stand. Only the goroutine of Serve calls it.
+func (m *Monitor) look(seats map[string]*seat) {
+	states := map[string]int{}
+	var terms []*term
+	for _, x := range seats {
+		states[x.state()]++
+		if x.term != nil {
+			terms = append(terms, x.term)
+		}
+	}
+	slices.SortFunc(terms, func(a, b *term) int { return strings.Compare(a.id, b.id) })
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.heard, m.states, m.terms = time.Now(), states, terms
+}
+
+// state says in a word how the sweep stands, as far as the registry tells.
+func (x *seat) state() string {
+	switch r := x.record; {
+	case x.term != nil:
+		return "led here"
+	case r.End != nil:
+		return "ended"
+	case r.Wish.Do == Pause:
+		return Paused
+	case r.Wish.Do == Cancel:
+		return Cancelled
+	case r.Leader != nil && time.Since(x.since) <= r.Leader.Duration:
+		return "led elsewhere"
+	}
+	return Waiting
+}
+
+// Overview returns what the coordinator does now.
+func (m *Monitor) Overview() Overview {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	o := Overview{Heard: m.heard, Sweeps: m.states}
+	for _, t := range m.terms {
+		t.mu.Lock()
+		l := Leading{
+			ID: t.id, Name: t.name, Cells: t.cells, Epoch: t.epoch, Phase: t.phase, Reason: t.reason(), Progress: t.progress,
+		}
+		t.mu.Unlock()
+		o.Leading = append(o.Leading, l)
+	}
+	return o
+}
