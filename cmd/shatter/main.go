@@ -31,6 +31,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/result/query"
 	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
@@ -48,7 +49,13 @@ const (
 	exitPipe         = 141 // the reader of stdout has left: as if by SIGPIPE
 )
 
-func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+func main() {
+	if query.IsChild() {
+		query.Child()
+		return
+	}
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
 
 // run runs one command line with the given output streams and returns its exit code.
 func run(args []string, stdout, stderr io.Writer) int {

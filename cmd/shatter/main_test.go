@@ -15,12 +15,14 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/shatterlab/shatter/pipeline/result/query"
 )
 
-// The test binary serves the built-in algorithms to itself, as the real one does, and a copy of it
-// with the name shatter is the command.
+// The test binary serves the built-in algorithms and the SQL engine to itself, as the real one does,
+// and a copy of it with the name shatter is the command.
 func TestMain(m *testing.M) {
-	if slices.Equal(os.Args[1:], []string{"plugin", "serve"}) {
+	if query.IsChild() || slices.Equal(os.Args[1:], []string{"plugin", "serve"}) {
 		main()
 	}
 	testscript.Main(suite{m}, map[string]func(){"shatter": main})

@@ -51,7 +51,7 @@ func measure(b *testing.B, sql, format string) {
 		r.Close()
 	}
 	b.ReportMetric(float64(trials)*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mrows/s")
-	b.ReportMetric(float64(resident())/1e6, "MB")
+	b.ReportMetric(float64(resident(os.Getpid()))/1e6, "MB")
 }
 
 // BenchmarkScanTrials only reads the columns, which bounds what the others can reach.

@@ -56,7 +56,7 @@ func (d *DB) Serve(ctx context.Context, l net.Listener, o ServeOptions) error {
 	guarded := door{o.Token}
 	g := grpc.NewServer(grpc.MaxRecvMsgSize(maxRequest), grpc.MaxConcurrentStreams(maxStreams),
 		grpc.UnaryInterceptor(guarded.unary), grpc.StreamInterceptor(guarded.stream))
-	flight.RegisterFlightServiceServer(g, flightsql.NewFlightServerWithAllocator(s, modest{memory.DefaultAllocator}))
+	flight.RegisterFlightServiceServer(g, flightsql.NewFlightServerWithAllocator(s, modest{memory.DefaultAllocator, maxPiece}))
 	served := make(chan error, 1)
 	go func() { served <- g.Serve(l) }()
 	select {
@@ -77,22 +77,25 @@ func (d *DB) Serve(ctx context.Context, l net.Listener, o ServeOptions) error {
 // may be compressed, or lie about their lengths.
 const maxPiece = 16 << 20
 
-// modest is an allocator that panics when a request asks for more than maxPiece. The door turns the
-// panic into an error.
-type modest struct{ memory.Allocator }
+// modest is an allocator that panics when more than limit bytes are asked for at a time. The door and
+// the readers of Arrow turn the panic into an error.
+type modest struct {
+	memory.Allocator
+	limit int
+}
 
 func (m modest) Allocate(size int) []byte {
-	check(size)
+	m.check(size)
 	return m.Allocator.Allocate(size)
 }
 
 func (m modest) Reallocate(size int, b []byte) []byte {
-	check(size)
+	m.check(size)
 	return m.Allocator.Reallocate(size, b)
 }
 
-func check(size int) {
-	if size < 0 || size > maxPiece {
+func (m modest) check(size int) {
+	if size < 0 || size > m.limit {
 		panic(fmt.Sprintf("a part of %d bytes", size))
 	}
 }
@@ -264,6 +267,28 @@ func (s *server) DoGetStatement(ctx context.Context, t flightsql.StatementQueryT
 type prepared struct {
 	SQL    string
 	Values []typed `json:",omitempty"`
+}
+
+// typedValues returns values of parameters in that form.
+func typedValues(values []any) (all []typed, err error) {
+	for i, v := range values {
+		var t typed
+		switch v := v.(type) {
+		case nil:
+		case int64:
+			t.Int = &v
+		case float64:
+			t.Float = &v
+		case bool:
+			t.Bool = &v
+		case string:
+			t.Text = &v
+		default:
+			return nil, refuse("parameter %d is a %T: text, 64-bit integers, floats and booleans are known", i+1, v)
+		}
+		all = append(all, t)
+	}
+	return all, nil
 }
 
 // typed is a parameter's value in a form that survives JSON: one field is set, or none for null.

@@ -1,34 +1,39 @@
+//go:build cgo
+
 package query
 
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"strconv"
 	"time"
 )
 
-// guard ends a context with cause when this process holds more than limit bytes. DuckDB accounts
-// for its tables and its sorting, but not for a single value of a gigabyte.
-func guard(ctx context.Context, limit int64, end context.CancelCauseFunc, cause error) {
-	tick := time.NewTicker(50 * time.Millisecond)
+// guard calls end with a cause when the process holds more memory than the options allow. DuckDB
+// accounts for its tables and its sorting, but not for a single value of a gigabyte. The limit that
+// the process sets itself holds without this one where the system knows it.
+func (p *process) guard(ctx context.Context, o Options, end context.CancelCauseFunc) {
+	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if resident() > limit {
-				end(cause)
+			if resident(p.cmd.Process.Pid) > o.ceiling() {
+				end(&blame{fmt.Sprintf("the query took more than %s: it builds values that are too large, or needs more "+
+					"with --memory", size(o.ceiling())), ErrLimit})
 				return
 			}
 		}
 	}
 }
 
-// resident returns the memory of this process in bytes, or 0 where the system does not tell.
-func resident() int64 {
-	raw, err := os.ReadFile("/proc/self/statm")
+// resident returns the memory of a process in bytes, or 0 where the system does not tell.
+func resident(pid int) int64 {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	if err != nil {
 		return 0
 	}

@@ -13,6 +13,12 @@ import (
 // DB is empty in a build without cgo.
 type DB struct{}
 
+// IsChild returns false: no process answers questions.
+func IsChild() bool { return false }
+
+// Child does nothing.
+func Child() {}
+
 // Open returns ErrNoEngine.
 func Open(string, Options) (*DB, error) { return nil, ErrNoEngine }
 

@@ -1,10 +1,13 @@
 package query
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Options limits what a question may take.
 type Options struct {
-	Memory  int64         // bytes for DuckDB; 0: 1 GB. A process that grows by twice that and 256 MB ends its question
+	Memory  int64         // bytes for DuckDB; 0: 1 GB. The process that answers may take twice that and 256 MB
 	Threads int           // 0: one per core
 	Timeout time.Duration // of a question, its answer included; 0: none
 }
@@ -18,5 +21,13 @@ func (o Options) memory() int64 {
 	return o.Memory
 }
 
-// ceiling returns the number of bytes by which the process may grow while it answers a question.
+// ceiling returns the number of bytes that the process which answers a question may take.
 func (o Options) ceiling() int64 { return 2*o.memory() + 256<<20 }
+
+// size returns a number of bytes in words for people.
+func size(bytes int64) string {
+	if bytes%1e9 == 0 {
+		return fmt.Sprintf("%d GB", bytes/1e9)
+	}
+	return fmt.Sprintf("%.4g MB", float64(bytes)/1e6)
+}

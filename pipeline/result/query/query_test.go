@@ -22,6 +22,7 @@ import (
 
 	"github.com/apache/arrow/go/v17/arrow"
 	"github.com/apache/arrow/go/v17/arrow/ipc"
+	duck "github.com/duckdb/duckdb-go-bindings"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/shatterlab/shatter/pipeline/ledger"
@@ -33,6 +34,15 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 )
+
+// The test binary answers questions as a child, as the real one does.
+func TestMain(m *testing.M) {
+	if IsChild() {
+		Child()
+		return
+	}
+	os.Exit(m.Run())
+}
 
 const rows = 5000 // of each of the two sample sizes of the result
 
@@ -528,7 +538,13 @@ func TestLockedDoor(t *testing.T) {
 	if err := os.WriteFile(other, []byte("a\n1\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	c, err := d.connect()
+	t.Chdir(dir)
+	e, err := openEngine(d.options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer duck.Close(&e.db)
+	c, err := e.connect()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -593,49 +609,106 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// A call that fails because its time is over blames the time, even if both are noticed at once.
-func TestAwait(t *testing.T) {
-	d, _ := opened(t, Options{})
-	c, err := d.connect()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.close()
-	for range 100 {
-		ctx, cancel := context.WithCancelCause(context.Background())
-		over := errors.New("over")
-		if err := c.await(ctx, func() error { cancel(over); return errors.New("interrupted") }); !errors.Is(err, over) {
-			t.Fatal(err)
+// Questions that do not let go end all the same, with the memory that they took: the engine answers
+// neither an interrupt nor its own limit while it makes one value.
+func TestKilled(t *testing.T) {
+	for _, tt := range []struct {
+		sql  string
+		o    Options
+		want string
+	}{
+		{"select length(list_sort(range(600000000))::varchar)", Options{Memory: 256e6}, "--memory"},
+		{"select levenshtein(repeat('ab', 100000), repeat('ba', 100001))", Options{Timeout: time.Second}, "--timeout"},
+		{"select length(repeat('x', 700000000) || repeat('y', 700000000))", Options{Memory: 128e6}, "--memory"},
+		{"select repeat('x', 70000000)", Options{}, "a row of the answer has 70 MB"},
+	} {
+		d, _ := opened(t, tt.o)
+		before := resident(os.Getpid())
+		if out, err := ask(d, "csv", tt.sql); !errors.Is(err, ErrLimit) || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %.100q, %v, want %s", tt.sql, out, err, tt.want)
+		}
+		if grown := resident(os.Getpid()) - before; grown > 100e6 {
+			t.Errorf("%s: this process has grown by %d bytes", tt.sql, grown)
+		}
+		if got := answer(t, d, "select count(*) from curve"); got != "2" {
+			t.Errorf("afterwards: %s", got)
 		}
 	}
 }
 
-// What belongs to a call that did not return in time is freed when it does.
-func TestStuck(t *testing.T) {
+// A process that the system ended, idle or at work, does not take the next question with it.
+func TestProcessDies(t *testing.T) {
 	d, _ := opened(t, Options{})
-	c, err := d.connect()
+	p := d.idle[0]
+	p.kill()
+	<-p.ended
+	if got := answer(t, d, "select 1"); got != "1" {
+		t.Errorf("after an idle one died: %s", got)
+	}
+	r, err := d.Query(context.Background(), "select * from range(100000000000)")
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	goOn, freed := make(chan struct{}), make(chan struct{})
-	if err := c.await(ctx, func() error { cancel(); <-goOn; return nil }); !errors.Is(err, context.Canceled) {
+	defer r.Close()
+	r.process.kill()
+	for err == nil {
+		var rec arrow.Record
+		if rec, err = r.Next(); err == nil {
+			rec.Release()
+		}
+	}
+	if !errors.Is(err, ErrLimit) || !strings.Contains(err.Error(), "killed") {
+		t.Errorf("at work: %v", err)
+	}
+	if got := answer(t, d, "select 1"); got != "1" {
+		t.Errorf("after one at work died: %s", got)
+	}
+}
+
+// Large rows pass in parts that the reader's limit on a batch admits, and none is lost.
+func TestLargeRows(t *testing.T) {
+	d, _ := opened(t, Options{})
+	r, err := d.Query(context.Background(), "select i, repeat('x', 50000 * (i % 7)::int) x from range(300) r(i)")
+	if err != nil {
 		t.Fatal(err)
 	}
-	c.release(func() { close(freed) })
-	c.close()
-	if n := d.stuck.Load(); n != 1 {
-		t.Errorf("%d are stuck", n)
+	defer r.Close()
+	next := int64(0)
+	err = render.EachBatch(r, func(rec arrow.Record) error {
+		if n := bytesOf(rec); n > 4*batchBytes {
+			t.Errorf("a batch of %d bytes", n)
+		}
+		for i := range int(rec.NumRows()) {
+			n, x := render.AnswerValue(rec.Column(0), i), render.AnswerValue(rec.Column(1), i)
+			if n != next || len(x.(string)) != 50000*int(next%7) {
+				t.Fatalf("row %d is %v with %d bytes", next, n, len(x.(string)))
+			}
+			next++
+		}
+		return nil
+	})
+	if err != nil || next != 300 {
+		t.Errorf("%d rows, %v", next, err)
 	}
-	close(goOn)
-	<-freed
-	d.stuck.Add(maxStuck)
-	if _, err := d.Query(context.Background(), "select 1"); !errors.Is(err, ErrLimit) {
-		t.Errorf("with %d stuck: %v", maxStuck, err)
-	}
-	d.stuck.Add(-maxStuck)
-	if got := answer(t, d, "select 1"); got != "1" {
-		t.Errorf("afterwards: %s", got)
+}
+
+// SQL shows no path of this machine.
+func TestNoPaths(t *testing.T) {
+	t.Setenv("HOME", "/secret-home")
+	d, dir := opened(t, Options{})
+	for _, sql := range []string{
+		"select sql from duckdb_views()", "explain from trials", "explain analyze from trials",
+		"select current_setting('allowed_paths')", "select current_setting('home_directory')",
+		"select current_setting('secret_directory')", "select current_setting('extension_directory')",
+		"select current_setting('allowed_directories')", "select current_setting('temp_directory')",
+	} {
+		out, err := ask(d, "csv", sql)
+		if err != nil {
+			out = err.Error()
+		}
+		if strings.Contains(out, dir) || strings.Contains(out, "secret-home") || strings.Contains(out, "/root") {
+			t.Errorf("%s shows a path: %s", sql, out)
+		}
 	}
 }
 
@@ -653,9 +726,9 @@ func TestStreams(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	before, most := resident(), int64(0)
+	before, most := resident(os.Getpid()), int64(0)
 	var out counter
-	watch := writerFunc(func(b []byte) (int, error) { most = max(most, resident()); return out.Write(b) })
+	watch := writerFunc(func(b []byte) (int, error) { most = max(most, resident(os.Getpid())); return out.Write(b) })
 	if err := Write(watch, r, "csv", 0); err != nil {
 		t.Fatal(err)
 	}
@@ -724,25 +797,27 @@ func TestFormats(t *testing.T) {
 // newDuck counts the rows of a question to an engine whose configuration is not locked.
 func newDuck(t *testing.T, from string) (int64, error) {
 	t.Helper()
-	d := &DB{}
-	if err := d.start(); err != nil {
+	e := &engine{}
+	if err := e.start(); err != nil {
 		return 0, err
 	}
-	defer d.Close()
-	c, err := d.connect()
+	defer duck.Close(&e.db)
+	c, err := e.connect()
 	if err != nil {
 		return 0, err
 	}
 	defer c.close()
-	s, err := c.statement(context.Background(), "select count(*) "+from)
+	s, err := c.statement("select count(*) " + from)
 	if err != nil {
 		return 0, err
 	}
-	r := &Rows{ctx: context.Background(), end: func() {}, conn: c, stmt: s, schema: s.schema()}
-	if err := r.run(nil); err != nil {
+	defer s.close()
+	r, err := s.run(nil)
+	if err != nil {
 		return 0, err
 	}
-	rec, err := r.Next()
+	defer r.close()
+	rec, err := r.next()
 	if err != nil {
 		return 0, err
 	}

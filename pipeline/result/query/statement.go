@@ -3,21 +3,16 @@
 package query
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	duck "github.com/duckdb/duckdb-go-bindings"
 
 	"github.com/shatterlab/shatter/schemas"
 )
-
-// maxSQL is the length in bytes of the longest question.
-const maxSQL = 1 << 16
 
 // statement is a prepared statement of SQL.
 type statement struct {
@@ -35,20 +30,14 @@ type column struct {
 	cast string // the SQL type that it has to be cast to first; empty: none
 }
 
-func (s *statement) close() { s.conn.release(func() { duck.DestroyPrepare(&s.stmt) }) }
+func (s *statement) close() { duck.DestroyPrepare(&s.stmt) }
 
 // ask prepares a question of a user, which it checks first.
-func (c *conn) ask(ctx context.Context, sql string) (*statement, error) {
-	if len(sql) > maxSQL {
-		return nil, refuse("the SQL has %d bytes: at most %d are read", len(sql), maxSQL)
-	}
-	if !utf8.ValidString(sql) || strings.ContainsRune(sql, 0) {
-		return nil, refuse("the SQL is no text in UTF-8")
-	}
-	s, err := c.checked(ctx, sql)
+func (c *conn) ask(sql string) (*statement, error) {
+	s, err := c.checked(sql)
 	if err != nil && strings.Contains(err.Error(), "syntax error") {
 		if quoted := quoteTable(sql); quoted != sql {
-			s, err = c.checked(ctx, quoted)
+			s, err = c.checked(quoted)
 		}
 	}
 	return s, err
@@ -56,12 +45,12 @@ func (c *conn) ask(ctx context.Context, sql string) (*statement, error) {
 
 // checked prepares sql if it is one statement that only reads, with the columns cast to the types
 // of result files.
-func (c *conn) checked(ctx context.Context, sql string) (*statement, error) {
+func (c *conn) checked(sql string) (*statement, error) {
 	body := sql[len(explained.FindString(sql)):] // explain analyze runs what it explains
-	if err := c.inspect(ctx, sql, body); err != nil {
+	if err := c.inspect(sql, body); err != nil {
 		return nil, err
 	}
-	s, err := c.statement(ctx, sql)
+	s, err := c.statement(sql)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +64,7 @@ func (c *conn) checked(ctx context.Context, sql string) (*statement, error) {
 		return s, nil
 	}
 	s.close()
-	return c.statement(ctx, s.wrap(sql))
+	return c.statement(s.wrap(sql))
 }
 
 var (
@@ -114,10 +103,9 @@ func (s *statement) wrap(sql string) string {
 }
 
 // statement prepares one statement without checks.
-func (c *conn) statement(ctx context.Context, sql string) (s *statement, err error) {
-	s = &statement{conn: c}
-	err = c.await(ctx, func() error { return s.prepare(sql) })
-	if err != nil {
+func (c *conn) statement(sql string) (*statement, error) {
+	s := &statement{conn: c}
+	if err := s.prepare(sql); err != nil {
 		s.close()
 		return nil, err
 	}
@@ -188,17 +176,18 @@ var tableFunctions = []string{
 	"pragma_table_info", "duckdb_columns", "duckdb_functions", "duckdb_types", "duckdb_keywords", "duckdb_views",
 }
 
-// refusedFunctions are refused although they look like values: they do more than return one.
-var refusedFunctions = []string{"write_log", "sleep_ms", "nextval", "currval", "setseed"}
+// refusedFunctions are refused although they look like values: they do more than return one, or tell of
+// this machine.
+var refusedFunctions = []string{"write_log", "sleep_ms", "nextval", "currval", "setseed", "current_setting"}
 
 // inspect reads the syntax tree of body, which is sql without its explain, before anything is
 // bound. It refuses statements that do not select and functions that do more than that. Where the
 // answer does not need the key columns of trials, it gives the connection the view without them.
-func (c *conn) inspect(ctx context.Context, sql, body string) error {
-	if err := c.await(ctx, func() error { return c.single(sql) }); err != nil {
+func (c *conn) inspect(sql, body string) error {
+	if err := c.single(sql); err != nil {
 		return err
 	}
-	raw, err := c.value(ctx, "select json_serialize_sql("+text(body)+")")
+	raw, err := c.value("select json_serialize_sql(" + text(body) + ")")
 	if err != nil {
 		return err
 	}
@@ -217,7 +206,7 @@ func (c *conn) inspect(ctx context.Context, sql, body string) error {
 	}
 	var m mention
 	if m.read(tree.Statements); m.trials && !m.usesKeys() {
-		return c.exec("create or replace temp view trials as " + c.db.trials)
+		return c.exec("create or replace temp view trials as " + c.engine.trials)
 	}
 	return nil
 }
@@ -241,22 +230,16 @@ func (c *conn) single(sql string) error {
 }
 
 // value returns the text that answers a question of this package.
-func (c *conn) value(ctx context.Context, sql string) (string, error) {
-	s, err := c.statement(ctx, sql)
+func (c *conn) value(sql string) (string, error) {
+	s, err := c.statement(sql)
 	if err != nil {
 		return "", err
 	}
 	defer s.close()
 	var r duck.Result
-	defer c.release(func() { duck.DestroyResult(&r) })
-	err = c.await(ctx, func() error {
-		if duck.ExecutePrepared(s.stmt, &r) == duck.StateError {
-			return c.failed(duck.ResultErrorType(&r), duck.ResultError(&r))
-		}
-		return nil
-	})
-	if err != nil {
-		return "", err
+	defer duck.DestroyResult(&r)
+	if duck.ExecutePrepared(s.stmt, &r) == duck.StateError {
+		return "", c.failed(duck.ResultErrorType(&r), duck.ResultError(&r))
 	}
 	chunk := duck.FetchChunk(r)
 	defer duck.DestroyDataChunk(&chunk)
@@ -278,7 +261,7 @@ func inspectNode(node any, table bool) error {
 				return refuse("the table function %q: a query reads the views of this result and nothing else", name)
 			}
 			if slices.Contains(refusedFunctions, name) {
-				return refuse("the function %q: a query only reads", name)
+				return refuse("the function %q: a query only reads the result", name)
 			}
 		}
 		for key, child := range node {

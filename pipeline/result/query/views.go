@@ -65,3 +65,6 @@ func Describe(views []View) *sheet.Sheet {
 	}
 	return s
 }
+
+// fileOf returns the name of a view's file.
+func fileOf(view string) string { return view + ".parquet" }
