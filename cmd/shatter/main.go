@@ -51,7 +51,10 @@ const (
 
 func main() {
 	if query.IsChild() {
-		query.Child()
+		if err := query.Child(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(exitUnfinished)
+		}
 		return
 	}
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))

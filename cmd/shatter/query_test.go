@@ -6,8 +6,14 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
+	"math/big"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,7 +24,7 @@ import (
 	"github.com/apache/arrow/go/v17/arrow/flight/flightsql"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/metadata"
 
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
@@ -223,11 +229,41 @@ func ofFile(t *testing.T, path string, rows []row) (own []row) {
 	return own
 }
 
+// certificate writes a certificate for 127.0.0.1 and its key, and returns their paths and the
+// authorities that trust it.
+func certificate(t *testing.T) (cert, key string, trusted *x509.CertPool) {
+	t.Helper()
+	public, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true}
+	raw, err := x509.CreateCertificate(rand.Reader, template, template, public, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pemOf := func(kind string, raw []byte) string {
+		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: raw}))
+	}
+	dir := t.TempDir()
+	cert = write(t, filepath.Join(dir, "cert.pem"), pemOf("CERTIFICATE", raw))
+	key = write(t, filepath.Join(dir, "key.pem"), pemOf("PRIVATE KEY", secret))
+	trusted = x509.NewCertPool()
+	trusted.AppendCertsFromPEM([]byte(pemOf("CERTIFICATE", raw)))
+	return cert, key, trusted
+}
+
 func TestServe(t *testing.T) {
 	t.Parallel()
 	dir := finished(t, smallSweep)
+	cert, key, trusted := certificate(t)
 	token := strings.Repeat("t0ken", 5)
-	cmd := exec.Command(binary(t), "serve", dir)
+	cmd := exec.Command(binary(t), "serve", dir, "--tls-cert", cert, "--tls-key", key)
 	cmd.Env = append(os.Environ(), tokenVariable+"="+token)
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
@@ -244,10 +280,10 @@ func TestServe(t *testing.T) {
 		t.Fatal(err, errs.String())
 	}
 	c, err := flightsql.NewClient(
-		strings.TrimPrefix(strings.TrimSpace(line), "grpc://"),
+		strings.TrimPrefix(strings.TrimSpace(line), "grpc+tls://"),
 		nil,
 		nil,
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithTransportCredentials(credentials.NewClientTLSFromCert(trusted, "")),
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -293,6 +329,9 @@ func TestServeMistakes(t *testing.T) {
 		{[]string{dir, "--token-file", write(t, filepath.Join(tmp, "empty"), "\n")}, "empty"},
 		{[]string{dir, "--token-file", write(t, filepath.Join(tmp, "short"), "secret\n")}, "at least 16"},
 		{[]string{dir, "--queries", "0"}, "--queries"},
+		{[]string{dir, "--per-client", "-1"}, "--per-client"},
+		{[]string{dir, "--tls-cert", "x"}, "tls-key"},
+		{[]string{dir, "--tls-cert", filepath.Join(tmp, "none"), "--tls-key", "x"}, "no such file"},
 		{[]string{tmp}, "neither results nor a ledger"},
 	} {
 		out, errs, code := shatter(t, append([]string{"serve"}, test.args...)...)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -21,8 +22,9 @@ const minToken = 16
 
 type serveFlags struct {
 	queryFlags
-	listen, tokenFile string
-	queries           int
+	listen, tokenFile  string
+	tlsCert, tlsKey    string
+	queries, perClient int
 }
 
 func serveCommand() *cobra.Command {
@@ -36,8 +38,12 @@ seconds.
 
 Without --listen only this machine can connect. A server that others reach needs a token, in
 --token-file or in the environment variable SHATTER_TOKEN, which clients show in the header
-"authorization: Bearer TOKEN". The connection is not encrypted: across a network that you do not trust,
-go through ssh -L.`,
+"authorization: Bearer TOKEN". With --tls-cert and --tls-key connections are encrypted; both files are read
+again for each connection, so that they can be renewed. Without, go through ssh -L across a network
+that you do not trust.
+
+A query that arrives while --queries are in work waits ten seconds for its turn, and one client, which is
+an address, has at most --per-client of them.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
 	}
@@ -45,13 +51,24 @@ go through ssh -L.`,
 	c.Flags().StringVar(&f.listen, "listen", "127.0.0.1:0", "address; port 0: any free one")
 	c.Flags().StringVar(&f.tokenFile, "token-file", "",
 		"file that holds the token (default: the environment variable "+tokenVariable+")")
-	c.Flags().IntVar(&f.queries, "queries", 4, "queries answered at the same time")
+	c.Flags().StringVar(&f.tlsCert, "tls-cert", "", "file with the server's certificate and its chain, as PEM")
+	c.Flags().StringVar(&f.tlsKey, "tls-key", "", "file with the key of that certificate, as PEM")
+	c.Flags().IntVar(&f.queries, "queries", 4, "queries answered at the same time, each with --memory")
+	c.Flags().IntVar(&f.perClient, "per-client", 0, "queries of one client among them (default: half)")
 	return c
 }
 
 func (f *serveFlags) run(c *cobra.Command, dir string) error {
 	if f.queries < 1 {
 		return usageError{fmt.Errorf("--queries %d: a number from 1 on is needed", f.queries)}
+	}
+	if f.perClient < 0 {
+		return usageError{fmt.Errorf("--per-client %d: a number from 1 on is needed, or 0 for half of --queries",
+			f.perClient)}
+	}
+	config, err := f.tls()
+	if err != nil {
+		return err
 	}
 	token, err := f.token()
 	if err != nil {
@@ -67,12 +84,35 @@ func (f *serveFlags) run(c *cobra.Command, dir string) error {
 		return err
 	}
 	url := "grpc://" + l.Addr().String()
+	if config != nil {
+		url = "grpc+tls://" + l.Addr().String()
+	}
 	if _, err := fmt.Fprintln(c.OutOrStdout(), url); err != nil {
 		return err
 	}
 	fmt.Fprintf(c.ErrOrStderr(), "serving %s as Arrow Flight SQL at %s, read-only; Ctrl-C ends it\n%s\n",
 		dir, url, snippet(url, token != ""))
-	return db.Serve(c.Context(), l, query.ServeOptions{Token: token, Queries: f.queries, Version: version()})
+	return db.Serve(c.Context(), l, query.ServeOptions{
+		Token: token, Queries: f.queries, PerClient: f.perClient, TLS: config, Version: version(),
+	})
+}
+
+// tls returns how connections are encrypted; nil if they are not.
+func (f *serveFlags) tls() (*tls.Config, error) {
+	switch {
+	case f.tlsCert == "" && f.tlsKey == "":
+		return nil, nil
+	case f.tlsCert == "" || f.tlsKey == "":
+		return nil, usageError{errors.New("--tls-cert and --tls-key belong together: give both")}
+	}
+	load := func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+		pair, err := tls.LoadX509KeyPair(f.tlsCert, f.tlsKey)
+		return &pair, err
+	}
+	if _, err := load(nil); err != nil {
+		return nil, usageError{fmt.Errorf("--tls-cert %q, --tls-key %q: %w", f.tlsCert, f.tlsKey, err)}
+	}
+	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: load}, nil
 }
 
 // snippet returns a program in Python that connects.

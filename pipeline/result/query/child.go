@@ -63,25 +63,27 @@ func (r *reply) err() error {
 	return errors.New(r.Error)
 }
 
-// Child answers the questions of the process that started this one, and ends with it. The result is
-// in the current folder.
-func Child() {
-	out := bufio.NewWriterSize(os.Stdout, 1<<16)
-	lines := make(chan []byte)
+// Child answers the questions of the process that started this one, on stdin and stdout. The result is
+// in the current folder. Child returns as soon as that process has ended, whatever DuckDB is doing, and
+// this process has to end then.
+func Child() error {
+	in, lines := bufio.NewReader(os.Stdin), make(chan []byte)
+	ended := make(chan error, 2)
 	go func() {
-		in := bufio.NewReader(os.Stdin)
 		for {
 			line, err := readLine(in, maxLine)
-			if err != nil {
-				os.Exit(0) // the parent has ended, whatever DuckDB is doing
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			if line == nil {
+				ended <- err
+				return
 			}
 			lines <- line
 		}
 	}()
-	if err := answerAll(lines, out); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
+	go func() { ended <- answerAll(lines, bufio.NewWriterSize(os.Stdout, 1<<16)) }()
+	return <-ended
 }
 
 // maxLine is the length in bytes of the longest line between the two processes.
@@ -89,7 +91,7 @@ const maxLine = 32 << 20
 
 // readLine returns the next line without its end.
 func readLine(r *bufio.Reader, limit int) (line []byte, err error) {
-	for {
+	for line = []byte{}; ; {
 		part, err := r.ReadSlice('\n')
 		line = append(line, part...)
 		switch {

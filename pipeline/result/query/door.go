@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
+	"crypto/tls"
 	"fmt"
 	"strings"
 
@@ -15,9 +16,11 @@ import (
 
 // ServeOptions configure Serve.
 type ServeOptions struct {
-	Token   string // that clients have to show, as the header "authorization: Bearer TOKEN"; empty: none
-	Queries int    // questions answered at the same time; 0: 4
-	Version string // of this program, for clients that ask
+	Token     string      // that clients have to show, as the header "authorization: Bearer TOKEN"; empty: none
+	Queries   int         // questions answered at the same time; 0: 4
+	PerClient int         // of which those of one address; 0: half of them
+	TLS       *tls.Config // nil: connections are not encrypted
+	Version   string      // of this program, for clients that ask
 }
 
 func (o ServeOptions) queries() int {
@@ -25,6 +28,13 @@ func (o ServeOptions) queries() int {
 		return 4
 	}
 	return o.Queries
+}
+
+func (o ServeOptions) perClient() int {
+	if o.PerClient <= 0 {
+		return max(1, o.queries()/2)
+	}
+	return min(o.PerClient, o.queries())
 }
 
 // door lets in clients that show the token, and turns a panic over a malformed request into an

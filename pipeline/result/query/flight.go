@@ -20,8 +20,11 @@ import (
 	"github.com/apache/arrow/go/v17/arrow/flight/flightsql"
 	"github.com/apache/arrow/go/v17/arrow/flight/flightsql/schema_ref"
 	"github.com/apache/arrow/go/v17/arrow/memory"
+	"golang.org/x/net/netutil"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
 
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
@@ -36,29 +39,40 @@ const (
 )
 
 const (
-	queueing   = 10 * time.Second // how long a question waits for others to end
 	draining   = 10 * time.Second // how long Serve waits for answers when it ends
 	maxRequest = 1 << 20
-	maxStreams = 64 // calls of one connection
+	maxHeaders = 64 << 10
+	maxStreams = 64               // calls of one connection
+	maxConns   = 256              // connections; others wait to be accepted
+	hello      = 10 * time.Second // in which a client has to introduce itself
+	maxIdle    = 10 * time.Minute // after which a connection without calls is closed
 )
 
 // Serve answers clients of Arrow Flight SQL on l until ctx ends. Then it gives answers that have
 // begun ten seconds to end. It closes l.
 //
-// It offers the views and keeps the limits of Query, answers o.Queries questions at a time, and
-// refuses calls without the token, if there is one. It keeps nothing of its clients: tickets and
-// prepared statements hold the SQL itself.
+// It offers the views and keeps the limits of Query, answers o.Queries questions at a time of which
+// o.PerClient for one client, and refuses calls without the token, if there is one. It keeps nothing of
+// its clients: tickets and prepared statements hold the SQL itself.
 func (d *DB) Serve(ctx context.Context, l net.Listener, o ServeOptions) error {
-	s := &server{db: d, slots: make(chan struct{}, o.queries())}
+	s := &server{db: d, turns: newTurns(o)}
 	if err := s.tell(o.Version); err != nil {
 		return err
 	}
 	guarded := door{o.Token}
-	g := grpc.NewServer(grpc.MaxRecvMsgSize(maxRequest), grpc.MaxConcurrentStreams(maxStreams),
-		grpc.UnaryInterceptor(guarded.unary), grpc.StreamInterceptor(guarded.stream))
-	flight.RegisterFlightServiceServer(g, flightsql.NewFlightServerWithAllocator(s, modest{memory.DefaultAllocator, maxPiece}))
+	options := []grpc.ServerOption{
+		grpc.MaxRecvMsgSize(maxRequest), grpc.MaxConcurrentStreams(maxStreams), grpc.MaxHeaderListSize(maxHeaders),
+		grpc.ConnectionTimeout(hello), grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: maxIdle}),
+		grpc.UnaryInterceptor(guarded.unary), grpc.StreamInterceptor(guarded.stream),
+	}
+	if o.TLS != nil {
+		options = append(options, grpc.Creds(credentials.NewTLS(o.TLS)))
+	}
+	g := grpc.NewServer(options...)
+	requests := modest{memory.DefaultAllocator, maxPiece}
+	flight.RegisterFlightServiceServer(g, flightsql.NewFlightServerWithAllocator(s, requests))
 	served := make(chan error, 1)
-	go func() { served <- g.Serve(l) }()
+	go func() { served <- g.Serve(netutil.LimitListener(l, maxConns)) }()
 	select {
 	case err := <-served:
 		return fmt.Errorf("serve: %w", err)
@@ -107,7 +121,7 @@ type stream = <-chan flight.StreamChunk
 type server struct {
 	flightsql.BaseServer
 	db    *DB
-	slots chan struct{}
+	turns *turns
 }
 
 // tell registers the answers to what clients ask a server about itself.
@@ -137,6 +151,9 @@ func (s *server) tell(version string) error {
 
 // code returns an error as clients see it, with a status code.
 func code(err error) error {
+	if _, ok := status.FromError(err); ok {
+		return err
+	}
 	switch {
 	case errors.Is(err, ErrSQL):
 		return status.Error(codes.InvalidArgument, err.Error())
@@ -150,21 +167,6 @@ func code(err error) error {
 	return status.Error(codes.Internal, err.Error())
 }
 
-// slot waits until fewer questions are being answered than the options allow.
-func (s *server) slot(ctx context.Context) (free func(), err error) {
-	wait := time.NewTimer(queueing)
-	defer wait.Stop()
-	select {
-	case s.slots <- struct{}{}:
-		return func() { <-s.slots }, nil
-	case <-ctx.Done():
-		return nil, code(ctx.Err())
-	case <-wait.C:
-		return nil, status.Errorf(codes.ResourceExhausted, "%d queries are in work: try again when one of them has ended",
-			cap(s.slots))
-	}
-}
-
 // info says where a client gets the answer to a request: here, with the request as its ticket.
 func info(desc *flight.FlightDescriptor, ticket []byte, schema *arrow.Schema) *flight.FlightInfo {
 	return &flight.FlightInfo{
@@ -176,7 +178,7 @@ func info(desc *flight.FlightDescriptor, ticket []byte, schema *arrow.Schema) *f
 
 // shape calls DB.Shape within the limit on how many questions are answered at a time.
 func (s *server) shape(ctx context.Context, sql string) (answer, parameters *arrow.Schema, err error) {
-	free, err := s.slot(ctx)
+	free, err := s.turns.take(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -189,7 +191,7 @@ func (s *server) shape(ctx context.Context, sql string) (answer, parameters *arr
 
 // answer streams the answer to sql. A client that goes away interrupts the question.
 func (s *server) answer(ctx context.Context, sql string, values []any) (*arrow.Schema, stream, error) {
-	free, err := s.slot(ctx)
+	free, err := s.turns.take(ctx)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,6 +25,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
@@ -341,6 +343,87 @@ func TestFlightLimits(t *testing.T) {
 	if status.Code(r.Err()) != codes.ResourceExhausted {
 		t.Errorf("endless: %v", r.Err())
 	}
+}
+
+// Eight questions that neither end nor let go do not keep a server from others.
+func TestFlightStuck(t *testing.T) {
+	d, _ := opened(t, Options{Timeout: 2 * time.Second})
+	c, _ := served(t, d, ServeOptions{})
+	ticket, err := flightsql.CreateStatementQueryTicket([]byte(
+		"select levenshtein(repeat('ab', 100000), repeat('ba', 100001))"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			if r, err := c.DoGet(ctx, &flight.Ticket{Ticket: ticket}); err == nil {
+				for r.Next() {
+					t.Error("it ended")
+				}
+				r.Release()
+			}
+		})
+	}
+	time.Sleep(100 * time.Millisecond)
+	cancel() // two are in work, six wait
+	all.Wait()
+	info, err := c.Execute(context.Background(), "select 1")
+	if rows, _, err := fetch(context.Background(), c, info, err); err != nil || len(rows) != 1 {
+		t.Errorf("afterwards: %v, %v", rows, err)
+	}
+}
+
+// A client has its part of the places, and its further questions wait or are refused; another client
+// has a place at once.
+func TestTurns(t *testing.T) {
+	turns := newTurns(ServeOptions{Queries: 3, PerClient: 2})
+	from := func(address string) context.Context {
+		return peer.NewContext(t.Context(), &peer.Peer{Addr: &net.TCPAddr{IP: net.ParseIP(address), Port: 1}})
+	}
+	var free []func()
+	take := func(address string) {
+		t.Helper()
+		f, err := turns.take(from(address))
+		if err != nil {
+			t.Fatal(err)
+		}
+		free = append(free, f)
+	}
+	take("10.0.0.1")
+	take("10.0.0.1")
+	waiting, cancel := context.WithCancel(from("10.0.0.1"))
+	var all sync.WaitGroup
+	for range maxWaiting {
+		all.Go(func() {
+			if _, err := turns.take(waiting); status.Code(err) != codes.Canceled {
+				t.Errorf("one too many: %v", err)
+			}
+		})
+	}
+	for turns.waiting("10.0.0.1") < 2+maxWaiting {
+		time.Sleep(time.Millisecond)
+	}
+	if _, err := turns.take(from("10.0.0.1")); status.Code(err) != codes.ResourceExhausted {
+		t.Errorf("far too many: %v", err)
+	}
+	take("10.0.0.2")
+	cancel()
+	all.Wait()
+	for _, f := range free {
+		f()
+	}
+	if len(turns.clients) != 0 || len(turns.places) != 0 {
+		t.Errorf("%d clients and %d places are left", len(turns.clients), len(turns.places))
+	}
+}
+
+func (t *turns) waiting(name string) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.clients[name].questions
 }
 
 // An answer that has begun may end after the server stops accepting others.

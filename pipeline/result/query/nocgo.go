@@ -16,8 +16,8 @@ type DB struct{}
 // IsChild returns false: no process answers questions.
 func IsChild() bool { return false }
 
-// Child does nothing.
-func Child() {}
+// Child returns ErrNoEngine.
+func Child() error { return ErrNoEngine }
 
 // Open returns ErrNoEngine.
 func Open(string, Options) (*DB, error) { return nil, ErrNoEngine }

@@ -38,7 +38,9 @@ import (
 // The test binary answers questions as a child, as the real one does.
 func TestMain(m *testing.M) {
 	if IsChild() {
-		Child()
+		if err := Child(); err != nil {
+			panic(err)
+		}
 		return
 	}
 	os.Exit(m.Run())
