@@ -191,15 +191,16 @@ trials: 300
 // number of workers.
 func TestPython(t *testing.T) {
 	testkit.Long(t)
-	python := testkit.Python(t, "grpc, google.protobuf, numpy")
-	source, err := filepath.Abs("../../plugins/host/testdata/python/plugin.py")
+	interpreter := testkit.Python(t, "grpc, google.protobuf, numpy")
+	source, err := os.ReadFile("../../plugins/python/testdata/mean.py")
 	if err != nil {
 		t.Fatal(err)
 	}
 	tmp := t.TempDir()
-	plugin := write(t, filepath.Join(tmp, "plugin"), "#!/bin/sh\nexec "+python+" "+source+"\n")
-	if err := os.Chmod(plugin, 0o777); err != nil {
-		t.Fatal(err)
+	named := strings.Replace(string(source), "#!/usr/bin/env python3", "#!"+interpreter, 1)
+	plugin := filepath.Join(tmp, "mean")
+	if _, errs, code := shatter(t, "plugin", "build", write(t, filepath.Join(tmp, "mean.py"), named)); code != 0 {
+		t.Fatalf("exit %d: %s", code, errs)
 	}
 	file := write(t, filepath.Join(tmp, "python.yaml"), fmt.Sprintf(pythonSweep, plugin))
 	one := digest(t, mustRun(t, file, filepath.Join(tmp, "one"), "--workers", "1"))

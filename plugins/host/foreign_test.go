@@ -79,8 +79,8 @@ func TestThirdParty(t *testing.T) {
 func TestPython(t *testing.T) {
 	python := testkit.Python(t, "grpc, numpy, google.protobuf")
 	dir := t.TempDir() // Python leaves compiled files beside its sources
-	for _, name := range []string{"plugin.py", "plugin_pb2.py"} {
-		copyFile(t, filepath.Join("testdata/python", name), filepath.Join(dir, name))
+	for _, path := range []string{"testdata/python/plugin.py", "../python/shatter/plugin_pb2.py"} {
+		copyFile(t, path, filepath.Join(dir, filepath.Base(path)))
 	}
 	c := host.Command{Path: python, Args: []string{filepath.Join(dir, "plugin.py")}}
 	accept(t, c)
@@ -100,7 +100,7 @@ func TestPython(t *testing.T) {
 	current := protodesc.ToFileDescriptorProto(pluginv1.File_plugin_proto)
 	jsonNames := protocmp.IgnoreFields(&descriptorpb.FieldDescriptorProto{}, "json_name")
 	if d := cmp.Diff(current, &generated, protocmp.Transform(), jsonNames); d != "" {
-		t.Errorf("testdata/python/plugin_pb2.py is out of date: run go generate ./schemas/pluginv1\n%s", d)
+		t.Errorf("plugins/python/shatter/plugin_pb2.py is out of date: run go generate ./schemas/pluginv1\n%s", d)
 	}
 }
 

@@ -5,4 +5,4 @@
 package pluginv1
 
 //go:generate protoc --go_out=. --go_opt=paths=source_relative --go-grpc_out=. --go-grpc_opt=paths=source_relative plugin.proto
-//go:generate protoc --python_out=../../plugins/host/testdata/python plugin.proto
+//go:generate protoc --python_out=../../plugins/python/shatter plugin.proto

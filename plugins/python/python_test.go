@@ -1,0 +1,106 @@
+package python_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/shatterlab/shatter/pipeline/testkit"
+	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/host"
+	"github.com/shatterlab/shatter/plugins/plugintest"
+	"github.com/shatterlab/shatter/plugins/python"
+)
+
+// needed lists what a plugin in Python imports.
+const needed = "grpc, numpy, google.protobuf"
+
+// build packs a file for an interpreter into a program, and returns its path.
+func build(t *testing.T, interpreter, path string) string {
+	t.Helper()
+	source, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := bytes.Cut(source, []byte("\n"))
+	name := filepath.Base(path)
+	program, err := python.Build(python.File{Name: name, Text: append([]byte("#!"+interpreter+"\n"), rest...)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(t.TempDir(), strings.TrimSuffix(name, ".py"))
+	if err := os.WriteFile(out, program, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestAccepted runs the acceptance suite on plugins that use the SDK, in all tasks.
+func TestAccepted(t *testing.T) {
+	interpreter := testkit.Python(t, needed)
+	line := algo.Problem{Class: "thresholds", Domain: 256, Dim: 1, Noise: "none", Realizable: true}
+	settings := []plugintest.Setting{
+		{Problem: line},
+		{Problem: line, Task: algo.Predict, Epsilon: 8},
+		{Problem: line, Task: algo.Predict, Epsilon: 8, Offline: true},
+		{Problem: line, Task: algo.Online},
+	}
+	for _, file := range []string{"testdata/tasks.py"} {
+		results := plugintest.Test(t.Context(), host.Command{Path: build(t, interpreter, file)}, settings...)
+		for _, r := range results {
+			if r.Err != nil {
+				t.Errorf("%s, %s, %s: %v", r.Algorithm, r.Setting, r.Check, r.Err)
+			}
+		}
+		if len(results) < 4*13 {
+			t.Errorf("%d checks were done", len(results))
+		}
+	}
+}
+
+// TestUnits runs the SDK's own tests.
+func TestUnits(t *testing.T) {
+	c := exec.Command(testkit.Python(t, needed), "-m", "unittest", "-q", "tests")
+	c.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestWithout starts a plugin with a Python that has nothing installed.
+func TestWithout(t *testing.T) {
+	interpreter := testkit.Python(t, needed) + " -S"
+	if exec.Command("sh", "-c", interpreter+" -c 'import numpy'").Run() == nil {
+		t.Skip("NOT RUN: this Python finds numpy without its site packages")
+	}
+	_, err := host.Start(t.Context(), host.Command{Path: build(t, interpreter, "testdata/tasks.py")})
+	const remedy = "a plugin in Python needs grpcio, protobuf and numpy (Debian: apt-get install python3-grpcio"
+	if err == nil || !strings.Contains(err.Error(), remedy) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestBuild checks that the same files give the same bytes, and that wrong names are refused.
+func TestBuild(t *testing.T) {
+	text := []byte("print('hello')\n")
+	first, err := python.Build(python.File{Name: "a.py", Text: text}, python.File{Name: "b.py", Text: text})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := python.Build(python.File{Name: "a.py", Text: text}, python.File{Name: "b.py", Text: text})
+	if err != nil || !bytes.Equal(first, again) {
+		t.Errorf("the same files give other bytes, and the error %v", err)
+	}
+	if !bytes.HasPrefix(first, []byte("#!/usr/bin/env python3\nPK")) {
+		t.Errorf("the program begins with %.40q", first)
+	}
+	for _, name := range []string{"a", "a-b.py", "../a.py", "__main__.py", "shatter.py", "b.py"} {
+		files := []python.File{{Name: name, Text: text}, {Name: "b.py", Text: text}}
+		if _, err := python.Build(files...); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%q is taken, with the error %v", name, err)
+		}
+	}
+}

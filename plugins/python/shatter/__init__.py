@@ -1,0 +1,81 @@
+"""The SDK for authors of algorithms in Python.
+
+Describe an algorithm as a class under the decorator `algorithm`, and pass it to `serve`:
+
+    #!/usr/bin/env python3
+    from dataclasses import dataclass
+
+    import numpy as np
+    from shatter import algorithm, param, serve
+
+    @dataclass
+    class Params:
+        noise: float = param(0.0, min=0, doc="standard deviation of what is added to the weights")
+
+    @algorithm("acme/mean", version="1.0.0", params=Params)
+    class Mean:
+        "Nearest mean."
+
+        def learn(self, trial, x, y):
+            w = y @ x / len(y) + trial.params.noise * trial.rand.standard_normal(x.shape[1])
+            return lambda x: np.where(x @ w > 0, 1.0, -1.0)
+
+    if __name__ == "__main__":
+        serve(Mean)
+
+`shatter plugin build mean.py` packs the file and this package into one program, `mean`; `shatter plugin
+test ./mean` is its acceptance test; and a sweep file names it under `plugins`.
+
+The package promises that an author's code sees one trial at a time, each with its own random numbers,
+and that an exception in a trial, or a wrong answer, affects the outcome of that trial alone. In return
+the result of a trial must be a function of its setting, its sample and `Trial.rand`: no clock, no other
+source of randomness, and nothing kept from one trial to the next. Samples lie in memory that is shared
+with the worker: they are not copied, cannot be written to, and are borrowed, so that a model that needs
+some of a sample later must copy it.
+
+A plugin may print at any time once this package is imported: what it prints is shown where a failure of
+the plugin is reported.
+"""
+
+from . import _process  # first: it turns standard output away before anybody prints
+from ._api import (
+    BEST_REFERENCE,
+    CLEAN_LABELS,
+    EXACT_ERROR,
+    FIXED_BEFOREHAND,
+    INDEPENDENT_NOISE,
+    PROPER,
+    TARGET_IN_CLASS,
+    UNSEEN_ANSWER,
+    Algorithm,
+    Answerer,
+    Bound,
+    Failure,
+    Guarantee,
+    Infeasible,
+    Invalid,
+    Learner,
+    Model,
+    Problem,
+    Setting,
+    Trial,
+    algorithm,
+    param,
+)
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "BEST_REFERENCE", "CLEAN_LABELS", "EXACT_ERROR", "FIXED_BEFOREHAND", "INDEPENDENT_NOISE", "PROPER",
+    "TARGET_IN_CLASS", "UNSEEN_ANSWER", "Algorithm", "Answerer", "Bound", "Failure", "Guarantee", "Infeasible",
+    "Invalid", "Learner", "Model", "Problem", "Setting", "Trial", "algorithm", "param", "serve",
+]
+
+
+def serve(*algorithms: Algorithm) -> None:
+    """Make the program a plugin that serves the algorithms. It is the last thing that a program does.
+
+    If a person started the program, or if an algorithm is not valid, it says so on standard error and exits
+    with status 2.
+    """
+    _process.serve(algorithms, __version__)

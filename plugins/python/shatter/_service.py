@@ -1,0 +1,356 @@
+"""Answers the messages of the protocol, plugin.proto, with an author's algorithms."""
+
+from __future__ import annotations
+
+import dataclasses
+import mmap
+import os
+import threading
+import time
+import traceback
+from typing import Any, Callable, Iterable, Optional
+
+import numpy as np
+
+from . import plugin_pb2 as pb
+from ._api import Algorithm, Failure, Infeasible, Invalid, Problem, Setting, Trial
+
+_TASKS = {"learn": pb.TASK_LEARN, "predict": pb.TASK_PREDICT, "online": pb.TASK_ONLINE}
+_TASK_NAMES = {number: name for name, number in _TASKS.items()}
+_MOST_TEXT = 4096  # bytes of a text that goes to the host
+_MOST_FAULT_TEXT = 256 << 10  # bytes of all faults of a message
+_ASK_SECONDS, _ASK_BYTES = 0.25, 512 << 10  # when one is reached, the rest is left to the next request
+_PACKAGE = os.path.dirname(__file__)
+
+
+def text(s: Any, most: int = _MOST_TEXT) -> str:
+    """Return s as valid UTF-8 of at most that many bytes."""
+    raw = str(s).encode("utf-8", "replace")
+    if len(raw) > most:
+        raw = raw[:most - 3] + b"..."
+    return raw.decode("utf-8", "ignore")
+
+
+def explain(error: BaseException) -> str:
+    """Return an exception of the author's code with those frames of its traceback that are the author's."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith(_PACKAGE)]
+    what = "".join(traceback.format_exception_only(error)).strip()
+    return text(what + "\n\n" + "".join(traceback.format_list(frames)).rstrip())
+
+
+def fault(trial: int, error: BaseException) -> pb.Fault:
+    """Return why a trial ended."""
+    if isinstance(error, Invalid):
+        return pb.Fault(trial=trial, kind=pb.Fault.KIND_INVALID, message=text(error))
+    if isinstance(error, Infeasible):
+        return pb.Fault(trial=trial, kind=pb.Fault.KIND_INFEASIBLE, message=text(error))
+    if isinstance(error, Failure):
+        return pb.Fault(trial=trial, kind=pb.Fault.KIND_ERROR, message=text(error) or "a Failure without a text")
+    return pb.Fault(trial=trial, kind=pb.Fault.KIND_PANIC, message=explain(error))
+
+
+def refusal(error: BaseException) -> pb.Refusal:
+    """Return an exception as the refusal of a setting."""
+    if isinstance(error, Invalid):
+        return pb.Refusal(kind=pb.Refusal.KIND_INVALID, message=text(error))
+    if isinstance(error, Infeasible):
+        return pb.Refusal(kind=pb.Refusal.KIND_INFEASIBLE, message=text(error))
+    message = text(error) if isinstance(error, Failure) else explain(error)
+    return pb.Refusal(kind=pb.Refusal.KIND_ERROR, message=message)
+
+
+def value(v: Any) -> pb.Value:
+    """Return a parameter as the protocol has it."""
+    return pb.Value(**{{int: "int", float: "float", bool: "bool", str: "string"}[type(v)]: v})
+
+
+class Served:
+    """One algorithm, and what the protocol asks of it."""
+
+    def __init__(self, algorithm: Algorithm):
+        self.algorithm = algorithm
+
+    def describe(self) -> pb.Algorithm:
+        a = self.algorithm
+        parameters = [pb.Parameter(name=p.name, default=value(p.default), min=p.min, max=p.max, choices=p.choices, doc=text(p.doc))
+                      for p in a.parameters]
+        return pb.Algorithm(
+            name=a.name, version=text(a.version), doc=text(a.doc), tasks=[_TASKS[t] for t in a.tasks], parameters=parameters,
+            metrics=[pb.Metric(name=m, doc=text(a.metrics[m])) for m in sorted(a.metrics)], private=a.guarantee is not None)
+
+    def setting(self, w: pb.Setting) -> Setting:
+        """Decode a setting and run the author's check on it, so that its parameters are resolved."""
+        task = _TASK_NAMES.get(w.task, str(w.task))
+        if task not in self.algorithm.tasks:
+            raise Invalid(f"{self.algorithm.name} does not do the task {task!r}")
+        p = w.problem
+        problem = Problem(p.__getattribute__("class"), p.domain, p.dim, p.margin, p.noise, p.noise_rate, p.no_constant,
+                          p.realizable, p.real_data, p.matrix, p.target, p.literals)
+        s = Setting(self._params(w.parameters), task, problem, w.n, w.alpha, w.above, w.beta, w.epsilon, w.delta, w.queries,
+                    w.offline, w.rounds, w.test, w.off, w.sees, w.means)
+        if self.algorithm.check:
+            self.algorithm.check(s)
+        return s
+
+    def _params(self, values: Any) -> Any:
+        known = {p.name: p for p in self.algorithm.parameters}
+        given = {}
+        for name, v in values.items():
+            if name not in known:
+                raise Invalid(f"unknown parameter {name!r}")
+            kind = v.WhichOneof("kind")
+            given[name] = known[name].value(getattr(v, kind) if kind else None)
+        return self.algorithm.params(**given) if self.algorithm.params else None
+
+    def check(self, w: pb.Setting) -> pb.CheckResponse:
+        s = self.setting(w)
+        r = pb.CheckResponse(parameters={p.name: value(p.converted(getattr(s.params, p.name))) for p in self.algorithm.parameters})
+        if self.algorithm.guarantee:
+            g = dataclasses.asdict(self.algorithm.guarantee(s))
+            r.guarantee.CopyFrom(pb.Guarantee(**{**g, "source": text(g["source"])}))
+        return r
+
+    def bound(self, w: pb.Setting) -> pb.BoundResponse:
+        r = pb.BoundResponse()
+        for b in self.algorithm.bound(self.setting(w)) if self.algorithm.bound else ():
+            r.bounds.append(pb.Bound(name=text(b.name), source=text(b.source), value=b.value, proved=b.proved,
+                                     premises=list(b.premises), order=b.order, fails=text(b.fails), **{"with": b.with_}))
+        return r
+
+
+class Service:
+    """Serves a set of algorithms."""
+
+    def __init__(self, algorithms: Iterable[Algorithm], sdk: str):
+        self.served: dict[str, Served] = {}
+        for a in algorithms:
+            if not isinstance(a, Algorithm):
+                raise ValueError(f"serve {a!r}: it is not an algorithm: put the decorator @algorithm(...) on its class")
+            if a.name in self.served:
+                raise ValueError(f"algorithm {a.name!r} is served twice")
+            self.served[a.name] = Served(a)
+        if not self.served:
+            raise ValueError("no algorithm to serve")
+        self.sdk = sdk
+        self.turn = threading.Lock()  # held while the author's code runs
+        self.memory: dict[int, np.ndarray] = {}  # by place
+
+    def describe(self, mailbox: bool) -> pb.DescribeResponse:
+        return pb.DescribeResponse(algorithms=[s.describe() for s in self.served.values()], sdk=self.sdk, protocol_min=1,
+                                   protocol_max=1, progress=mailbox, mailbox=mailbox, ask=True)
+
+    def of(self, name: str) -> Served:
+        if name not in self.served:
+            raise Invalid(f"this plugin has no algorithm {name!r}")
+        return self.served[name]
+
+    def consult(self, call: Callable[[Served, pb.Setting], Any], response: type, w: pb.Setting) -> Any:
+        """Return the response of a call, or one with a refusal."""
+        with self.turn:
+            try:
+                return call(self.of(w.algorithm), w)
+            except (Exception, SystemExit) as error:
+                return response(refusal=refusal(error))
+
+    def check(self, w: pb.Setting) -> pb.CheckResponse:
+        return self.consult(Served.check, pb.CheckResponse, w)
+
+    def bound(self, w: pb.Setting) -> pb.BoundResponse:
+        return self.consult(Served.bound, pb.BoundResponse, w)
+
+    def ask(self, q: pb.AskRequest) -> pb.AskResponse:
+        r, start, size = pb.AskResponse(), time.monotonic(), 0
+        for w in q.settings:
+            a = r.answers.add()
+            a.check.CopyFrom(self.check(w))
+            if not a.check.HasField("refusal") and w.n == 0:
+                resolved = pb.Setting()
+                resolved.CopyFrom(w)
+                resolved.ClearField("parameters")
+                for name, v in a.check.parameters.items():
+                    resolved.parameters[name].CopyFrom(v)
+                if a.check.guarantee.pure:
+                    resolved.delta = 0
+                a.bound.CopyFrom(self.bound(resolved))
+            size += a.ByteSize()
+            if size > _ASK_BYTES or time.monotonic() - start > _ASK_SECONDS:
+                break
+        return r
+
+    def table(self, t: pb.Table, labelled: bool = False) -> tuple[np.ndarray, Optional[np.ndarray]]:
+        """Return views of the points, and of the labels, of a table in shared memory."""
+        memory = self.memory.get(t.place)
+        if memory is None:
+            descriptor = {pb.Table.PLACE_SESSION: 4, pb.Table.PLACE_DATASET: 5}[t.place]
+            memory = np.frombuffer(mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ), "<f8")
+            self.memory[t.place] = memory
+        at = (t.offset + t.x_at) // 8
+        x = memory[at:at + t.rows * t.dim].reshape(t.rows, t.dim)
+        if not labelled:
+            return x, None
+        at = (t.offset + t.y_at) // 8
+        return x, memory[at:at + t.rows]
+
+
+class Session:
+    """The trials of one job. A trial that ends early leaves the others alone."""
+
+    def __init__(self, service: Service, room: Callable[[int], tuple[np.ndarray, np.ndarray]],
+                 progress: Any = None):
+        self.service = service
+        self.room = room  # returns room for answers and for their marks
+        self.progress = progress if progress is not None else [0] * 20  # words of the mailbox
+        self.faults: list[pb.Fault] = []
+        self.models: list[Any] = []  # by trial; None: it ended
+        self.predicts: list[Any] = []  # of the models
+        self.trials: list[Optional[Trial]] = []
+        self.played: Optional[tuple[list[int], np.ndarray]] = None  # online: counts and points of the last round
+        self.values, self.marks = np.empty(0), np.empty(0, np.uint8)
+
+    def answer(self, q: pb.SessionRequest) -> pb.SessionResponse:
+        """Answer one request. Its exceptions are the host's fault; those of trials are in the response."""
+        self.faults = []
+        kind = q.WhichOneof("request")
+        if kind == "open":
+            self._open(q.open)
+            return pb.SessionResponse(opened=pb.Opened(faults=self._faults()))
+        if kind == "step":
+            self._step(q.step)
+            return pb.SessionResponse(answers=pb.Answers(faults=self._faults()))
+        if kind == "close":
+            self._observe(q.close.truths)
+            return pb.SessionResponse(closed=pb.Closed(metrics=self._metrics(), faults=self._faults()))
+        raise ValueError("an empty request")
+
+    def _open(self, o: pb.Open) -> None:
+        s, seeds = o.setting, list(o.seeds)
+        count, n, task = len(seeds) // 2, s.n, _TASK_NAMES.get(s.task)
+        x, y = (None, None) if task == "online" else self.service.table(o.sample, labelled=True)
+        revealed = self.service.table(o.revealed)[0] if s.offline else None
+        self.online = task == "online"
+        self.models, self.predicts, self.trials = [None] * count, [None] * count, [None] * count
+        try:
+            served = self.service.of(s.algorithm)
+            setting = served.setting(s)
+        except (Exception, SystemExit) as error:  # the same for all trials
+            self.faults = [fault(j, error) for j in range(count)]
+            return
+        self.metrics, fields = served.algorithm.metrics, setting.__dict__
+        start, per, progress = getattr(served.algorithm, task), s.queries, self.progress
+        for j in range(count):
+            progress[18] = j + 1
+            queries = None if revealed is None else revealed[j * per:(j + 1) * per]
+            trial = self.trials[j] = Trial._of(fields, seeds[2 * j], seeds[2 * j + 1], queries)
+            try:
+                if self.online:
+                    model = start(trial)
+                else:
+                    model = start(trial, x[j * n:(j + 1) * n], y[j * n:(j + 1) * n])
+                self.predicts[j] = self._predict_of(model, task)
+                self.models[j] = model
+                if trial.metrics:
+                    self._check_metrics(trial)
+            except (Exception, SystemExit) as error:
+                self._end(j, error)
+            trial.revealed = None
+            progress[19] = j + 1
+
+    def _predict_of(self, model: Any, task: str) -> Any:
+        """Return the function that answers points, or raise an exception that says what is missing."""
+        needed = {"predict": ("predict", "answer"), "online": ("predict", "observe")}.get(task, ())
+        for method in needed:
+            if not callable(getattr(model, method, None)):
+                raise TypeError(f"{task} returned {type(model).__name__}, which has no method {method}")
+        predict = getattr(model, "predict", model)
+        if not callable(predict):
+            raise TypeError(f"{task} returned {type(model).__name__}: return a function of points, or an object with predict")
+        return predict
+
+    def _check_metrics(self, trial: Trial) -> None:
+        for name in trial.metrics:
+            if name not in self.metrics:
+                raise KeyError(f"report({name!r}): it is not among the algorithm's metrics")
+
+    def _end(self, j: int, error: BaseException) -> None:
+        self.models[j] = self.predicts[j] = None
+        self.faults.append(fault(j, error))
+
+    def _step(self, r: pb.Step) -> None:
+        x, _ = self.service.table(r.points)
+        self._observe(r.truths)
+        counts = list(r.counts)
+        if r.play and self.online:
+            self.played = (counts, x.copy())
+        queries = r.play and not self.online
+        self.values, self.marks = self.room(sum(counts))
+        self.values.fill(np.nan)
+        self.marks.fill(0)
+        values, progress, shared, first, hi = self.values, self.progress, r.shared, r.first_row, 0
+        for j, count in enumerate(counts):
+            lo = hi
+            hi += count
+            predict = self.predicts[j]
+            if predict is None or not count:
+                continue
+            at = first if shared else lo
+            progress[18] = j + 1
+            try:
+                if queries:
+                    self._play(self.models[j], x[at:at + count], lo)
+                else:
+                    answers = predict(x[at:at + count])
+                    if getattr(answers, "shape", None) != (count,):
+                        answers = np.asarray(answers, float)
+                        if answers.shape != (count,):
+                            raise TypeError(f"{count} points were answered with an array of the shape {answers.shape}")
+                    values[lo:hi] = answers
+            except (Exception, SystemExit) as error:
+                self._end(j, error)
+            progress[19] = j + 1
+
+    def _play(self, model: Any, x: np.ndarray, lo: int) -> None:
+        for i in range(len(x)):
+            label = model.answer(x[i])
+            if type(label) is tuple:
+                label, hard = label
+                self.marks[lo + i] = bool(hard)
+            self.values[lo + i] = label
+
+    def _observe(self, truths: bytes) -> None:
+        if not truths:
+            return
+        if self.played is None:
+            raise ValueError("truths came before a round was played")
+        (counts, x), self.played = self.played, None
+        y, hi = np.frombuffer(truths, "<f8"), 0
+        for j, count in enumerate(counts):
+            lo = hi
+            hi += count
+            if count and self.models[j] is not None:
+                try:
+                    self.models[j].observe(x[lo:hi], y[lo:hi])
+                except (Exception, SystemExit) as error:
+                    self._end(j, error)
+
+    def _metrics(self) -> dict[str, bytes]:
+        columns = {}
+        for j, trial in enumerate(self.trials):
+            for name, v in (trial.metrics if trial else {}).items():
+                if name not in columns:
+                    columns[name] = np.full(len(self.trials), np.nan)
+                columns[name][j] = v
+        return {name: column.astype("<f8").tobytes() for name, column in columns.items() if name in self.metrics}
+
+    def _faults(self) -> list[pb.Fault]:
+        """Return the faults, with equal texts in a row once, and cut if all together are too long."""
+        last, total = None, 0
+        for f in self.faults:
+            if f.message == last:
+                f.message = ""
+            else:
+                last = f.message
+                total += len(f.message)
+        if total > _MOST_FAULT_TEXT:
+            for f in self.faults:
+                f.message = text(f.message, max(3, _MOST_FAULT_TEXT // len(self.faults)))
+        return self.faults
