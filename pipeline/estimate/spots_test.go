@@ -66,7 +66,7 @@ func TestFallsAreFound(t *testing.T) {
 func TestNobodyIsAccused(t *testing.T) {
 	runs := 40
 	if testkit.LongRun {
-		runs = 250
+		runs = 120
 	}
 	for name, rate := range map[string]func(int64) float64{
 		"slow": logistic(150, 2, 0.9), "usual": logistic(150, 5, 0.9), "steep": logistic(150, 20, 0.9),
