@@ -37,6 +37,7 @@ type decider interface {
 type cell struct {
 	*trial.Cell
 	decider
+	untold   bool                     // the decider is one that many cells have while nothing is known of them
 	index    int                      // in the plan
 	refusals map[int64]ledger.Refusal // that are known, by sample size; nil: none
 	told     map[int64]bool           // infeasible sizes that the decider knows of; nil: none
@@ -66,7 +67,8 @@ func newCell(c *trial.Cell, index, cells int) (*cell, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &cell{Cell: c, decider: d, index: index, place: -1, sizes: map[int64]*sizing{}}, nil
+	_, searches := d.(*estimate.Search)
+	return &cell{Cell: c, decider: d, untold: searches, index: index, place: -1, sizes: map[int64]*sizing{}}, nil
 }
 
 func newDecider(c *trial.Cell, cells int) (decider, error) {
@@ -76,8 +78,22 @@ func newDecider(c *trial.Cell, cells int) (decider, error) {
 	if c.Trivial() {
 		return trivial{c.WithoutData()}, nil
 	}
-	return estimate.NewSearch(searchOf(c, cells))
+	return estimate.Begun(searchOf(c, cells))
 }
+
+// tell returns the decider for being told something.
+func (c *cell) tell() decider {
+	if s, searches := c.decider.(*estimate.Search); searches && c.untold {
+		c.decider, c.untold = s.Again(), false
+	}
+	return c.decider
+}
+
+// The methods by which a decider is told something, which has to be the cell's own then.
+
+func (c *cell) Add(n int64, rep int, o estimate.Outcome) { c.tell().Add(n, rep, o) }
+func (c *cell) Lost(n int64, rep int, reason string)     { c.tell().Lost(n, rep, reason) }
+func (c *cell) Infeasible(n int64, reason string)        { c.tell().Infeasible(n, reason) }
 
 // searchOf returns the search of a cell in a table of that many cells.
 func searchOf(c *trial.Cell, cells int) estimate.Find {

@@ -110,7 +110,6 @@ func TestOutlookOfSearch(t *testing.T) {
 		var seconds float64
 		var executed int64
 		have, at := map[int64]int{}, map[int64][2]float64{}
-		search := c.decider.(*estimate.Search)
 		for !c.Done() {
 			blocks := c.Want()
 			read := c.Result().Trials
@@ -134,7 +133,7 @@ func TestOutlookOfSearch(t *testing.T) {
 					if rng.Float64() < 1/(1+math.Exp(-tt.slope*(float64(b.N)/tt.star-1))/9) {
 						outcome = estimate.Success
 					}
-					search.Add(b.N, rep, outcome)
+					c.Add(b.N, rep, outcome)
 				}
 			}
 		}

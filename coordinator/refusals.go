@@ -37,7 +37,7 @@ func (c *cell) settle() {
 			r, refused := c.refusals[n]
 			switch {
 			case !refused:
-				open = open || !c.size(n).answered
+				open = open || c.sizes[n] == nil || !c.sizes[n].answered
 			case r.Kind == ledger.Invalid:
 				blamed = max(blamed, n)
 			case !c.told[n]:

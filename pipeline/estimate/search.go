@@ -152,10 +152,20 @@ var begun = numeric.Remember(begin)
 
 // NewSearch starts a search. It returns an error if a field of find is outside its range.
 func NewSearch(find Find) (*Search, error) {
+	s, err := Begun(find)
+	if err != nil {
+		return nil, err
+	}
+	return s.Again(), nil
+}
+
+// Begun returns what NewSearch does, but always the same for the same find. It must not be told
+// anything: many cells that nothing is known of can have it together.
+func Begun(find Find) (*Search, error) {
 	if err := find.check(); err != nil {
 		return nil, fmt.Errorf("search for n: %w", err)
 	}
-	return begun(find).again(), nil
+	return begun(find), nil
 }
 
 // begin starts a search; find is in its range.
@@ -170,8 +180,8 @@ func begin(find Find) *Search {
 	return s
 }
 
-// again returns a search like s, which has read nothing and been told nothing.
-func (s *Search) again() *Search {
+// Again returns a search like s, which has read nothing and been told nothing.
+func (s *Search) Again() *Search {
 	c := *s
 	c.open, c.points = make([]*point, len(s.open)), make(map[int64]*point, len(s.open))
 	for i, p := range s.open {
