@@ -14,9 +14,11 @@ import (
 	"slices"
 
 	"github.com/shatterlab/shatter/coordinator/folder"
+	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
+	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -195,7 +197,7 @@ func checkFinished(r *run, m schemas.Manifest) error {
 	if r.grid.open == 0 {
 		return nil
 	}
-	source, err := os.ReadFile(filepath.Join(dir, "sweep.yaml"))
+	source, err := disk.ReadFile(filepath.Join(dir, "sweep.yaml"), sweep.MaxSource)
 	changed := err == nil && !bytes.Equal(source, r.Folder.Plan.Source)
 	if changed || len(m.Runs) == 0 || last.Interrupted {
 		return &UnfinishedError{dir, "holds the result of an earlier sweep file, and the run of the new one has not ended"}

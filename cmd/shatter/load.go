@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/plan"
 	"github.com/shatterlab/shatter/pipeline/plan/transcript"
 	"github.com/shatterlab/shatter/pipeline/sweep"
@@ -35,7 +36,7 @@ func load(ctx context.Context, path string) (*loadedSweep, error) {
 
 // loadRecorded does the work of load, and records what plugins and data files say if record is set.
 func loadRecorded(ctx context.Context, path string, record bool) (*loadedSweep, *transcript.Recorder, error) {
-	src, err := os.ReadFile(path)
+	src, err := disk.ReadFile(path, sweep.MaxSource)
 	if err != nil {
 		return nil, nil, usageError{fmt.Errorf("read sweep file: %w", err)}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/result/query"
 )
 
@@ -19,6 +20,9 @@ const tokenVariable = "SHATTER_TOKEN"
 
 // minToken is the number of characters of the shortest token that keeps a guesser out.
 const minToken = 16
+
+// maxTokenFile is the size in bytes of the largest file with a token.
+const maxTokenFile = 4 << 10
 
 type serveFlags struct {
 	queryFlags
@@ -132,7 +136,7 @@ func snippet(url string, token bool) string {
 func (f *serveFlags) token() (string, error) {
 	text, from := os.Getenv(tokenVariable), tokenVariable
 	if f.tokenFile != "" {
-		raw, err := os.ReadFile(f.tokenFile)
+		raw, err := disk.ReadFile(f.tokenFile, maxTokenFile)
 		if err != nil {
 			return "", usageError{fmt.Errorf("--token-file: %w", err)}
 		}

@@ -3,19 +3,22 @@ package folder
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/schemas"
 )
 
+// maxRead is the size in bytes of the largest manifest or record that is read.
+const maxRead = 64 << 20
+
 // ReadManifest reads the manifest of a folder. One that is missing or damaged reads as empty: it is
 // no part of the result.
 func ReadManifest(dir string) (m schemas.Manifest) {
-	if raw, err := os.ReadFile(manifestPath(dir)); err != nil || json.Unmarshal(raw, &m) != nil {
+	if raw, err := disk.ReadFile(manifestPath(dir), maxRead); err != nil || json.Unmarshal(raw, &m) != nil {
 		return schemas.Manifest{}
 	}
 	return m

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/plan"
 	"github.com/shatterlab/shatter/schemas"
@@ -33,7 +34,7 @@ type Record struct {
 func ReadRecord(dir string) (*Record, error) {
 	r := &Record{Dir: dir}
 	path := ownerPath(dir)
-	raw, err := os.ReadFile(path)
+	raw, err := disk.ReadFile(path, maxRead)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%q is not the output folder of a sweep: it holds no ledger/sweep.json; "+
@@ -61,7 +62,7 @@ func ReadRecord(dir string) (*Record, error) {
 // ResultStands reports whether the result files of a folder are those of its ledger: whether the last
 // run that was begun has ended and has written them. Files without a ledger stand for themselves.
 func ResultStands(dir string) bool {
-	raw, err := os.ReadFile(ownerPath(dir))
+	raw, err := disk.ReadFile(ownerPath(dir), maxRead)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return true
 	}

@@ -1,5 +1,6 @@
 // Package disk holds what several rooms need of the file system beyond package os: files that are
-// replaced whole or not at all, locks between processes, and errors of a disk that is full.
+// replaced whole or not at all, files named by others, locks between processes, and errors of a disk
+// that is full.
 //
 // It promises that a file written by WriteFile is, after a crash or a power cut at any moment, the
 // old one or the new one, and that a lock ends with the process that holds it, however that ends.
@@ -66,6 +67,56 @@ func Lock(ctx context.Context, f *os.File, kind Kind) error {
 		case <-time.After(lockInterval):
 		}
 	}
+}
+
+// Open opens a file that a person or a plugin has named, for reading. It refuses what is no regular
+// file, such as a named pipe, whose reader would wait, or a device, which has no end. The size is that
+// of now: read no more, as a file may grow while it is read.
+func Open(path string) (f *os.File, size int64, err error) {
+	// A named pipe without a writer would keep open itself waiting.
+	f, err = os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("it is %s; a regular file is needed", kindOf(info))}
+	}
+	if err != nil {
+		_ = f.Close() // nothing was written
+		return nil, 0, err
+	}
+	return f, info.Size(), nil
+}
+
+// kindOf says what is no regular file.
+func kindOf(info fs.FileInfo) string {
+	switch mode := info.Mode(); {
+	case mode.IsDir():
+		return "a folder"
+	case mode&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case mode&fs.ModeSocket != 0:
+		return "a socket"
+	}
+	return "a device"
+}
+
+// ReadFile reads the file that Open opens. It refuses one of more than most bytes.
+func ReadFile(path string, most int64) ([]byte, error) {
+	f, size, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if size > most {
+		return nil, &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("it has %d bytes, more than %d", size, most)}
+	}
+	text, err := io.ReadAll(io.LimitReader(f, most+1)) // size is 0 of files that the system makes up
+	if err == nil && int64(len(text)) > most {
+		err = &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("it has more than %d bytes", most)}
+	}
+	return text, err
 }
 
 // WriteFile replaces the file at path, or makes it, by way of a file beside it that is synced

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -126,5 +128,48 @@ func TestIsFull(t *testing.T) {
 	full := fmt.Errorf("write: %w", &os.PathError{Op: "write", Path: "f", Err: syscall.ENOSPC})
 	if !IsFull(full) || !IsFull(syscall.EDQUOT) || IsFull(syscall.EIO) || IsFull(nil) {
 		t.Error("IsFull is wrong")
+	}
+}
+
+// What is no regular file, or too large, is refused at once.
+func TestReadFile(t *testing.T) {
+	dir := t.TempDir()
+	path := func(name string) string { return filepath.Join(dir, name) }
+	err := errors.Join(
+		os.WriteFile(path("file"), []byte("12345"), 0o600),
+		os.WriteFile(path("sparse"), nil, 0o600), os.Truncate(path("sparse"), 1<<40),
+		syscall.Mkfifo(path("pipe"), 0o600),
+		os.Symlink("/dev/zero", path("zero")), os.Symlink("file", path("link")),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("unix", path("socket"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for _, tt := range []struct {
+		name string
+		most int64
+		want string // of the error; empty: none
+	}{
+		{"file", 5, ""},
+		{"link", 5, ""},
+		{"file", 4, "it has 5 bytes, more than 4"},
+		{"sparse", 1 << 20, "more than 1048576"},
+		{"zero", 1 << 20, "it is a device"},
+		{"pipe", 1 << 20, "it is a named pipe"},
+		{"socket", 1 << 20, "socket"},
+		{".", 1 << 20, "it is a folder"},
+		{"none", 1 << 20, "no such file"},
+	} {
+		text, err := ReadFile(path(tt.name), tt.most)
+		switch {
+		case tt.want == "" && (err != nil || string(text) != "12345"):
+			t.Errorf("%s: %q, %v", tt.name, text, err)
+		case tt.want != "" && (err == nil || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), tt.want)):
+			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
+		}
 	}
 }

@@ -4,13 +4,14 @@ import (
 	"debug/elf"
 	"debug/macho"
 	"io"
-	"os"
+
+	"github.com/shatterlab/shatter/pipeline/disk"
 )
 
 // Platform returns the platform that a program was built for, such as "linux/arm64". It returns "" if
 // the file does not tell, as a script does not.
 func Platform(path string) (string, error) {
-	f, err := os.Open(path)
+	f, _, err := disk.Open(path)
 	if err != nil {
 		return "", err
 	}

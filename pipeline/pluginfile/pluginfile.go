@@ -26,6 +26,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/shatterlab/shatter/pipeline/disk"
 )
 
 // Here is the platform of this machine.
@@ -177,7 +179,7 @@ func Read(path string) (*Plugin, error) {
 
 // Sum returns the SHA-256 of a file in hex.
 func Sum(path string) (string, error) {
-	f, err := os.Open(path)
+	f, _, err := disk.Open(path)
 	if err != nil {
 		return "", fmt.Errorf("digest of plugin: %w", err)
 	}
@@ -208,7 +210,7 @@ func (p *Plugin) List() []byte {
 // ReadList reads the list of a set from a file with content that was fetched. It returns nil if the
 // file is something else: the plugin itself.
 func ReadList(path string) ([]File, error) {
-	f, err := os.Open(path)
+	f, _, err := disk.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -12,17 +12,37 @@ import (
 
 var csvFormat = format{
 	name: "csv", extensions: []string{".csv"}, untyped: true,
-	read: func(t *table, f *io.SectionReader) error { return csvTable{t}.readCSV(f) },
+	read: func(t *table, f *io.SectionReader) error { return csvTable{t, &rationed{f, maxLine}}.readCSV() },
 }
 
 // csvTable is a table that is read from a CSV file.
-type csvTable struct{ *table }
+type csvTable struct {
+	*table
+	file *rationed
+}
+
+// rationed reads from r until its ration is eaten up. It keeps a line without an end out of memory.
+type rationed struct {
+	r    io.Reader
+	left int
+}
+
+var errTooLong = errors.New("the line is too long")
+
+func (r *rationed) Read(b []byte) (int, error) {
+	if r.left <= 0 {
+		return 0, errTooLong
+	}
+	n, err := r.r.Read(b)
+	r.left -= n
+	return n, err
+}
 
 // readCSV reads a CSV file (RFC 4180, UTF-8) whose first line names the columns. Spaces around a
 // cell do not count. Where no features are listed, the numeric columns are those whose first cell
 // is a number.
-func (t csvTable) readCSV(file *io.SectionReader) error {
-	f := bufio.NewReaderSize(file, 64<<10)
+func (t csvTable) readCSV() error {
+	f := bufio.NewReaderSize(t.file, 64<<10)
 	if mark, _ := f.Peek(3); string(mark) == "\uFEFF" {
 		_, _ = f.Discard(3)
 	}
@@ -59,9 +79,14 @@ func (t csvTable) readCSV(file *io.SectionReader) error {
 
 // nextRecord reads one record of the given number of cells, 0 for any.
 func (t csvTable) nextRecord(r *csv.Reader, width int) ([]string, error) {
+	t.file.left = maxLine
 	cells, err := r.Read()
-	if err == nil || errors.Is(err, io.EOF) {
+	switch {
+	case err == nil || errors.Is(err, io.EOF):
 		return cells, err
+	case errors.Is(err, errTooLong):
+		return nil, refuse("data.file", "%s: a row has more than %d bytes; is it a CSV file, with a quote at the end of each "+
+			"cell that begins with one?", t.spec.File, maxLine)
 	}
 	var bad *csv.ParseError
 	if !errors.As(err, &bad) {

@@ -24,7 +24,6 @@ import (
 	"io"
 	"maps"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -33,14 +32,17 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/dataset"
+	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/problem/blame"
 	"github.com/shatterlab/shatter/pipeline/wording"
 	"github.com/shatterlab/shatter/schemas"
 )
 
 const (
-	maxValues = 1 << 30 // numbers of a population: 8 GiB
-	maxDim    = 1 << 20 // numbers of a row, and values of a categorical column
+	maxValues = 1 << 30  // numbers of a population: 8 GiB
+	maxDim    = 1 << 20  // numbers of a row, and values of a categorical column
+	maxFile   = 64 << 30 // bytes of a file
+	maxLine   = 32 << 20 // bytes of a line, or of a row that has several
 )
 
 // Rows is a population. It is immutable, but for Close: any number of goroutines may share it.
@@ -195,18 +197,20 @@ func checkScale(s *schemas.Scale, class string) error {
 
 // readFile hashes a file, compares the digest, and only then decodes it into t.
 func readFile(d *schemas.Data, t *table) error {
-	f, err := os.Open(d.File)
+	f, size, err := disk.Open(d.File)
 	if err != nil {
 		return refuse("data.file", "%v", err)
 	}
 	defer f.Close()
-	hash := sha256.New()
-	size, err := io.Copy(hash, f)
-	if err != nil {
-		return refuse("data.file", "%v", err)
-	}
-	if size == 0 {
+	switch most := t.maxFile(); {
+	case size == 0:
 		return refuse("data.file", "%s is empty", d.File)
+	case size > most:
+		return refuse("data.file", "%s has %d bytes, more than %d; use fewer columns or rows", d.File, size, most)
+	}
+	hash := sha256.New()
+	if _, err := io.Copy(hash, io.NewSectionReader(f, 0, size)); err != nil {
+		return refuse("data.file", "%v", err)
 	}
 	digest := hex.EncodeToString(hash.Sum(nil))
 	if d.Digest != "" && d.Digest != digest {

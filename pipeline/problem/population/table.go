@@ -229,7 +229,10 @@ func quoted(names []string) string {
 
 // grow makes room for a total of rows.
 func (t *table) grow(rows int) error {
-	if float64(rows)*float64(len(t.spec.Features)+1) > maxValues {
+	switch features := float64(len(t.spec.Features)); {
+	case t.matrix && float64(rows)*features > maxMatrix+4096*features: // room is made in steps; ReadMatrix counts
+		return refuse("data.file", "%s: more than %d labels; use a smaller class", t.spec.File, maxMatrix)
+	case float64(rows)*(features+1) > maxValues:
 		return refuse("data.file", "%s: more than 2^30 numbers; use fewer columns or rows", t.spec.File)
 	}
 	more := rows - t.rows
@@ -242,6 +245,14 @@ func (t *table) grow(rows int) error {
 		t.codes[k] = extend(t.codes[k], more)
 	}
 	return nil
+}
+
+// maxFile returns the size in bytes of the largest file.
+func (t *table) maxFile() int64 {
+	if t.matrix {
+		return 64 * maxMatrix // a label takes a byte or two
+	}
+	return maxFile
 }
 
 // extend makes a slice longer. The new elements have any value.

@@ -6,14 +6,15 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/shatterlab/shatter/schemas"
 
+	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
+	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
@@ -54,7 +55,7 @@ func Load(dir string) (*Sweep, error) {
 	if err := s.readManifest(filepath.Join(dir, "manifest.json")); err != nil {
 		return nil, err
 	}
-	source, err := os.ReadFile(filepath.Join(dir, "sweep.yaml"))
+	source, err := disk.ReadFile(filepath.Join(dir, "sweep.yaml"), sweep.MaxSource)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -62,8 +63,11 @@ func Load(dir string) (*Sweep, error) {
 	return s, nil
 }
 
+// maxManifest is the size in bytes of the largest manifest that is read.
+const maxManifest = 64 << 20
+
 func (s *Sweep) readManifest(path string) error {
-	raw, err := os.ReadFile(path)
+	raw, err := disk.ReadFile(path, maxManifest)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:

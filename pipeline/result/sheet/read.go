@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"github.com/apache/arrow/go/v17/parquet/file"
 	"github.com/apache/arrow/go/v17/parquet/pqarrow"
 
+	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -62,14 +62,14 @@ func (r *Reader) Close() { _ = r.File.Close() } // nothing was written
 // sizes.
 func OpenParquet(path string) (r *Reader, err error) {
 	defer RecoverDamage(&err)
-	info, err := os.Stat(path)
+	raw, size, err := disk.Open(path)
 	if err != nil {
 		return nil, errors.Unwrap(err) // the caller names the file
 	}
-	limit := &limitedAllocator{Allocator: memory.DefaultAllocator, left: maxInflated + maxRatio*info.Size()}
-	f, err := file.OpenParquetFile(path, false, file.WithReadProps(parquet.NewReaderProperties(limit)))
+	limit := &limitedAllocator{Allocator: memory.DefaultAllocator, left: maxInflated + maxRatio*size}
+	f, err := file.NewParquetReader(raw, file.WithReadProps(parquet.NewReaderProperties(limit)))
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, raw.Close())
 	}
 	if err := checkVersion(f); err != nil {
 		return nil, errors.Join(err, f.Close())
