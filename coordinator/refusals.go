@@ -5,12 +5,16 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
 // Workers ask the algorithm whether it takes samples of a size before they run the first trials of
 // it, and send a refusal instead of outcomes. Refusals are in the ledger beside the outcomes. What a
 // cell comes to depends on the refusals of sizes that its decider needs, and not on when they came:
 // other ones wait until it needs them.
+
+// longestReason is the number of letters of a refusal that are shown.
+const longestReason = 1000
 
 // refuse makes a refusal of a sample size known.
 func (c *cell) refuse(n int64, r ledger.Refusal) {
@@ -42,11 +46,11 @@ func (c *cell) settle() {
 				blamed = max(blamed, n)
 			case !c.told[n]:
 				c.told[n], again = true, true
-				c.Infeasible(n, r.Message)
+				c.Infeasible(n, wording.OneLine(r.Message, longestReason))
 			}
 		}
 		if blamed > 0 && !open && !again {
-			c.refused = fmt.Sprintf("n = %d: %s", blamed, c.refusals[blamed].Message)
+			c.refused = fmt.Sprintf("n = %d: %s", blamed, wording.OneLine(c.refusals[blamed].Message, longestReason))
 		}
 	}
 }
@@ -103,7 +107,8 @@ func (in *intake) recordRefusal(c *cell, v ledger.Verdict) bool {
 	for rep := out.FirstSet(0, end); rep < end; rep = out.FirstSet(rep+1, end) {
 		in.jobs.returned(c, n, rep)
 		if !refused {
-			c.Lost(n, int(rep), "the algorithm refuses the sample size, and took it before: "+v.Batch.Refusal.Message)
+			c.Lost(n, int(rep), "the algorithm refuses the sample size, and took it before: "+
+				wording.OneLine(v.Batch.Refusal.Message, longestReason))
 			continue
 		}
 		in.jobs.handed-- // it was not run

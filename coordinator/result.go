@@ -85,6 +85,9 @@ func (r *run) writeResult(s *Summary) error {
 		}
 	}
 	s.Contradicted = contradictions(res)
+	if err := r.Folder.Ledger.Sync(); err != nil { // the result is nothing without it
+		return err
+	}
 	s.Digest, err = result.WriteResult(r.Folder.Dir, *res)
 	return err
 }

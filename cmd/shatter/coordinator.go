@@ -47,7 +47,7 @@ a folder of its own. No disk is shared, and nothing has to be moved.`,
 			if lease < time.Second || ship <= 0 {
 				return usageError{fmt.Errorf("--lease %v, --ship-every %v: at least 1s, and more than 0s, are needed", lease, ship)}
 			}
-			if err := os.MkdirAll(dir, 0o777); err != nil {
+			if err := os.MkdirAll(dir, 0o755); err != nil {
 				return usageError{fmt.Errorf("no folder can be at %q (%w); choose another with --dir", dir, err)}
 			}
 			log, err := logs.logger(c.ErrOrStderr())

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/shatterlab/shatter/coordinator"
@@ -47,14 +46,7 @@ func (l line) cut(width int, colour bool) string {
 }
 
 // printable replaces what would move the cursor: names and reasons come from plugins.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(text, "?"))
-}
+func printable(text string) string { return wording.Printable(text, "") }
 
 // indented returns a text of perhaps several lines as it stands below a first one.
 func indented(text string) string {

@@ -89,7 +89,7 @@ func blamePlugin(err error) error {
 // warn prints the warnings about a sweep file.
 func warn(c *cobra.Command, p *plan.Plan) {
 	for _, w := range p.Warnings {
-		fmt.Fprintf(c.ErrOrStderr(), "shatter: warning: %s\n", w)
+		fmt.Fprintf(c.ErrOrStderr(), "shatter: warning: %s\n", printable(w))
 	}
 }
 

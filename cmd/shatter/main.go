@@ -34,6 +34,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/result/query"
 	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
 // Exit codes.
@@ -80,9 +81,22 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return exitPipe
 	}
 	if text := err.Error(); text != "" {
-		fmt.Fprintf(stderr, "shatter: %s%s\n", text, remedy(err))
+		fmt.Fprintf(stderr, "shatter: %s%s\n", readable(text), remedy(err))
 	}
 	return code
+}
+
+// longestMessage is the number of bytes of an error that are shown.
+const longestMessage = 32 << 10
+
+// readable returns the text of an error as it can be shown: what plugins, files and servers say is
+// part of it.
+func readable(text string) string {
+	more := ""
+	if n := len(text) - longestMessage; n > 0 {
+		text, more = text[:longestMessage], fmt.Sprintf(" ... (%d bytes more)", n)
+	}
+	return wording.Printable(text, "\n\t") + more
 }
 
 // readerLeft reports whether err says that nobody reads stdout any more.
@@ -111,6 +125,9 @@ func interruptible(stderr io.Writer) (context.Context, func()) {
 	signal.Ignore(syscall.SIGXFSZ) // a file that may not grow is an error of its write, like a full disk
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	go func() {
 		if _, ok := <-signals; !ok {
 			return

@@ -98,7 +98,7 @@ func Claim(dir string, plan *plan.Plan, mode Mode) (*Folder, error) {
 	if err := f.checkOwner(mode); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(filepath.Join(dir, "ledger"), 0o777); err != nil {
+	if err := os.MkdirAll(filepath.Join(dir, "ledger"), 0o755); err != nil {
 		return nil, fmt.Errorf("make output folder: %w", err)
 	}
 	var err error
@@ -232,6 +232,12 @@ func (f *Folder) write() error {
 	enc.SetEscapeHTML(false) // the resolved file must come back as it was
 	if err := enc.Encode(f.owner); err != nil {
 		return err
+	}
+	if f.Plan.Seed.Secret() {
+		if err := disk.WriteSecret(ownerPath(f.Dir), disk.Bytes(buf.Bytes())); err != nil {
+			return fmt.Errorf("write %q: %w", ownerPath(f.Dir), err)
+		}
+		return nil
 	}
 	return writeFile(ownerPath(f.Dir), buf.Bytes())
 }

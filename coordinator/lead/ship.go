@@ -230,7 +230,7 @@ func wholeFrames(b []byte) []byte {
 // folder may hold nothing, the same, an older state or a later one, or outcomes of its own. It
 // returns the shipped files of which the folder has every byte.
 func merge(ctx context.Context, conn *bus.Conn, dir, id string, shipped Shipment) (map[string]File, error) {
-	if err := os.MkdirAll(filepath.Join(dir, "ledger"), 0o777); err != nil {
+	if err := os.MkdirAll(filepath.Join(dir, "ledger"), 0o755); err != nil {
 		return nil, err
 	}
 	files := slices.Clone(shipped.Files)
@@ -314,7 +314,7 @@ func samePrefix(path string, parts []Part) int {
 
 // fetchFile makes a file of its parts.
 func fetchFile(ctx context.Context, conn *bus.Conn, path string, parts []Part) (err error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
 	file, err := os.Create(path + ".new")

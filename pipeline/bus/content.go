@@ -85,7 +85,7 @@ func (c *Conn) FetchFile(ctx context.Context, digest, dir string) (path string, 
 		if !ok {
 			return "", fmt.Errorf("fetch file %s: %w", digest, ErrNotStored)
 		}
-		if err := os.MkdirAll(dir, 0o755); err != nil {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return "", err
 		}
 		return path, disk.WriteFile(path, disk.Bytes(h.data))

@@ -28,7 +28,7 @@ type target interface {
 // fetchFile writes the file to path + ".part", verifies it and renames it. The partial file is
 // locked: whoever comes second waits.
 func (c *Conn) fetchFile(ctx context.Context, digest, path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
 	f, err := openLocked(ctx, path+".part")

@@ -173,7 +173,7 @@ func (k *Key) refuses(b *ledger.Batch) string {
 func (c *Cache) Add(
 	ctx context.Context, k Key, about string, batches func(func(*ledger.Batch) error) error,
 ) (added int64, err error) {
-	if err := os.MkdirAll(filepath.Dir(c.path(k)), 0o777); err != nil {
+	if err := os.MkdirAll(filepath.Dir(c.path(k)), 0o700); err != nil {
 		return 0, fmt.Errorf("add to cache: %w", err)
 	}
 	unlock, err := c.lock(ctx)
@@ -203,7 +203,7 @@ func (c *Cache) Add(
 		return 0, err
 	}
 	if len(e.damaged)+e.other > 0 {
-		err = disk.WriteFile(path, disk.Bytes(slices.Concat(append(e.sound, a.frames...)...)))
+		err = disk.WriteSecret(path, disk.Bytes(slices.Concat(append(e.sound, a.frames...)...)))
 	} else {
 		err = appendTo(path, e.size, a.frames)
 	}
@@ -333,7 +333,7 @@ func (a *adding) flush(b *ledger.Batch) error {
 // appendTo appends to a file of a known size. After an error the file is as it was, as far as the
 // disk allows.
 func appendTo(path string, size int64, frames [][]byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o666)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}
@@ -362,7 +362,7 @@ func (c *Cache) lock(ctx context.Context) (unlock func(), err error) {
 }
 
 func (c *Cache) openLock() (*os.File, error) {
-	return os.OpenFile(filepath.Join(c.Dir, "lock"), os.O_RDWR|os.O_CREATE, 0o666)
+	return os.OpenFile(filepath.Join(c.Dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
 }
 
 // Entry describes one file of a cache.

@@ -121,9 +121,18 @@ func ReadFile(path string, most int64) ([]byte, error) {
 
 // WriteFile replaces the file at path, or makes it, by way of a file beside it that is synced
 // before it is renamed. After an error the file is as it was, but where the error is that of the
-// last step, the sync of the folder.
+// last step, the sync of the folder. Nobody but its owner may write to the file, whatever the umask.
 func WriteFile(path string, write func(io.Writer) error) error {
-	if err := WriteBeside(path, write); err != nil {
+	return writeFile(path, 0o644, write)
+}
+
+// WriteSecret writes a file as WriteFile does that nobody else may read.
+func WriteSecret(path string, write func(io.Writer) error) error {
+	return writeFile(path, 0o600, write)
+}
+
+func writeFile(path string, mode fs.FileMode, write func(io.Writer) error) error {
+	if err := writeBeside(path, mode, write); err != nil {
 		return err
 	}
 	if err := Replace(path); err != nil {
@@ -135,11 +144,20 @@ func WriteFile(path string, write func(io.Writer) error) error {
 // WriteBeside does the first half of WriteFile: it writes and syncs a file beside path, so that
 // several files can be replaced after all were written. After an error there is none.
 func WriteBeside(path string, write func(io.Writer) error) error {
-	f, err := os.Create(beside(path))
+	return writeBeside(path, 0o644, write)
+}
+
+func writeBeside(path string, mode fs.FileMode, write func(io.Writer) error) error {
+	f, err := os.OpenFile(beside(path), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
 	if err != nil {
 		return err
 	}
-	err = write(f)
+	if mode == 0o600 { // it may have been there
+		err = f.Chmod(mode)
+	}
+	if err == nil {
+		err = write(f)
+	}
 	if err == nil {
 		err = f.Sync()
 	}

@@ -13,6 +13,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"maps"
 	"math"
@@ -217,16 +218,44 @@ func (l *Ledger) Sync() error {
 	}
 	l.dirty = false
 	l.mu.Unlock()
-	if err != nil || !dirty {
+	if err != nil {
 		return err
 	}
-	if err = f.Sync(); err != nil {
-		err = fmt.Errorf("sync ledger %q: %w: open it again", l.dir, err)
+	if dirty {
+		if err = f.Sync(); err != nil {
+			err = fmt.Errorf("%w: open it again", err)
+		}
+	}
+	if err = cmp.Or(err, l.inPlace(f)); err != nil {
+		err = fmt.Errorf("sync ledger %q: %w", l.dir, err)
 		l.mu.Lock()
 		l.broken = err
 		l.mu.Unlock()
 	}
 	return err
+}
+
+// inPlace returns an error if the lock, or the log file f, is not what its path leads to: what goes
+// to a file that was removed is lost, and syncing it does not tell. f may be nil.
+func (l *Ledger) inPlace(f *os.File) error {
+	for _, f := range []*os.File{l.lock, f} {
+		if f == nil {
+			continue
+		}
+		is, err := f.Stat()
+		if err != nil {
+			return err
+		}
+		at, err := os.Stat(f.Name())
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if err != nil || !os.SameFile(is, at) {
+			return fmt.Errorf("%q was removed, moved or replaced while it was in use; the outcomes in it are lost unless it is "+
+				"put back", f.Name())
+		}
+	}
+	return nil
 }
 
 // Has reports whether the trial has an outcome.

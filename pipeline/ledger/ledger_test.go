@@ -584,3 +584,31 @@ func TestSelect(t *testing.T) {
 		t.Errorf("all rows: %+v", got)
 	}
 }
+
+// What is added to a ledger whose folder or file was removed, moved or replaced does not count as
+// safe, even where nothing new was added.
+func TestGone(t *testing.T) {
+	for name, harm := range map[string]func(dir string) error{
+		"folder removed": os.RemoveAll,
+		"folder moved":   func(dir string) error { return os.Rename(dir, dir+".away") },
+		"file removed":   func(dir string) error { return os.Remove(filepath.Join(dir, "0001.log")) },
+		"file replaced": func(dir string) error {
+			path := filepath.Join(dir, "0001.log")
+			return errors.Join(os.Remove(path), os.WriteFile(path, nil, 0o600))
+		},
+	} {
+		dir := filepath.Join(t.TempDir(), "ledger")
+		l := ledgertest.Open(t, dir)
+		ledgertest.Add(t, l, ledgertest.Batch(5, 0))
+		if err := l.Sync(); err != nil {
+			t.Fatal(err)
+		}
+		if err := harm(dir); err != nil {
+			t.Fatal(err)
+		}
+		ledgertest.Add(t, l, ledgertest.Batch(5, 5))
+		if err := l.Sync(); err == nil || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "removed") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

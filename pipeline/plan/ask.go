@@ -14,6 +14,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/pipeline/theory"
 	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/pipeline/wording"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
@@ -281,6 +282,11 @@ type refused struct {
 	text string // "" where the algorithm itself is at fault, whose messages name other values in each setting
 }
 
+// longestReason is the number of letters of a refusal that are shown.
+const longestReason = 1000
+
+func shown(r *pluginv1.Refusal) string { return wording.OneLine(r.GetMessage(), longestReason) }
+
 // reportRefusals reports refused settings at the line of their algorithm, one mistake for each
 // algorithm and reason, and returns warnings of those that are infeasible.
 func reportRefusals(all []settled, r *sweep.Reporter) (warnings []string) {
@@ -292,7 +298,7 @@ func reportRefusals(all []settled, r *sweep.Reporter) (warnings []string) {
 		if refusal == nil {
 			continue
 		}
-		why := refused{path: x.entry.path, kind: refusal.GetKind(), text: refusal.GetMessage()}
+		why := refused{path: x.entry.path, kind: refusal.GetKind(), text: shown(refusal)}
 		if why.kind == pluginv1.Refusal_KIND_ERROR {
 			why.text = ""
 		}
@@ -317,7 +323,7 @@ func reportRefusals(all []settled, r *sweep.Reporter) (warnings []string) {
 		case pluginv1.Refusal_KIND_INVALID:
 			r.At(why.path, "%s refuses this%s: %s; change it, or exclude it", name, where, why.text)
 		default:
-			r.At(why.path, "%s fails here%s: %s", name, where, x.answer.refusal.GetMessage())
+			r.At(why.path, "%s fails here%s: %s", name, where, shown(x.answer.refusal))
 		}
 	}
 	return warnings

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
@@ -102,7 +101,7 @@ func (f *failures) add(k failureKind, rep int64, reason string) {
 		reasons = map[string]*FailureRow{}
 		f.groups[k] = reasons
 	}
-	reason = oneLine(reason)
+	reason = wording.OneLine(reason, reasonLetters)
 	if reasons[reason] == nil && len(reasons) >= countedReasons {
 		reason = otherReasons
 	}
@@ -171,18 +170,6 @@ func (f *failures) rows() []FailureRow {
 		}
 	}
 	return all
-}
-
-// oneLine returns a reason on one line, without characters that move a cursor, cut to its limit.
-func oneLine(reason string) string {
-	words := strings.FieldsFunc(strings.ToValidUTF8(reason, "\uFFFD"), func(c rune) bool {
-		return unicode.IsSpace(c) || !unicode.IsPrint(c)
-	})
-	letters := []rune(strings.Join(words, " "))
-	if len(letters) > reasonLetters {
-		return string(letters[:reasonLetters]) + "..."
-	}
-	return string(letters)
 }
 
 // ReadFailures reads the failures of a result folder; it has no rows where the folder has no such

@@ -30,6 +30,28 @@ func Wrap(line string, width int, indent string) (lines []string) {
 	return append(lines, before+string(rest))
 }
 
+// Printable returns foreign text with a blank in place of each character that would move a terminal's
+// cursor, turn text around or show nothing. Those in keep stay.
+func Printable(text, keep string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) && !strings.ContainsRune(keep, r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "?"))
+}
+
+// OneLine returns foreign text, such as a plugin's reason, printable and on one line, cut to at most
+// the given number of letters.
+func OneLine(text string, most int) string {
+	text = text[:min(len(text), 8*most)] // so that a megabyte costs no more
+	letters := []rune(strings.Join(strings.Fields(Printable(text, "")), " "))
+	if len(letters) > most {
+		return string(letters[:most]) + "..."
+	}
+	return string(letters)
+}
+
 // ShellWord returns a word as a shell takes it.
 func ShellWord(word string) string {
 	safe := func(r rune) bool {

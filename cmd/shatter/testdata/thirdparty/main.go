@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/shatterlab/shatter/plugins/algo"
@@ -37,6 +38,22 @@ func learner(name string, misbehave func() (algo.Model, error)) algo.Algorithm[p
 			return constant(1), nil
 		},
 	}
+}
+
+type loudParams struct {
+	From int `doc:"the least sample size that it refuses; 0: all" min:"0"`
+}
+
+// loud refuses with a long reason that would clear a screen.
+var loud = algo.Algorithm[loudParams]{
+	Name: "third/loud", Version: "1.0.0", Doc: "Refuses in ninety kilobytes.",
+	Check: func(s *algo.Setting[loudParams]) error {
+		if s.Params.From == 0 || s.N >= s.Params.From {
+			return algo.Invalid("%s", "\x1b[2Jno,\r\n"+strings.Repeat("no \u202e\x07", 10_000))
+		}
+		return nil
+	},
+	Learn: func(context.Context, *algo.Trial[loudParams], *algo.Data) (algo.Model, error) { return constant(1), nil },
 }
 
 type spinParams struct {
@@ -121,7 +138,7 @@ func main() {
 		return
 	}
 	algo.Serve(
-		spin,
+		spin, loud,
 		plus,
 		boasts,
 		memo,
