@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 
@@ -107,21 +106,15 @@ func buildPlugin(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	mod, sum, err := goModule("example.com/"+name, root)
 	if err != nil {
 		return "", err
 	}
-	text := strings.Replace(string(mod), "module github.com/shatterlab/shatter", "module example.com/"+name, 1) +
-		"\nrequire github.com/shatterlab/shatter v0.0.0\n\nreplace github.com/shatterlab/shatter => " + root + "\n"
 	dir, path := filepath.Join(shared, "module-"+name), filepath.Join(shared, name)
 	if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", name))); err != nil {
 		return "", err
 	}
-	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte(text), 0o666); err != nil {
-		return "", err
-	}
-	sum, err := os.ReadFile(filepath.Join(root, "go.sum"))
-	if err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "go.mod"), mod, 0o666); err != nil {
 		return "", err
 	}
 	if err := os.WriteFile(filepath.Join(dir, "go.sum"), sum, 0o666); err != nil {

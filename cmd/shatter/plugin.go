@@ -47,7 +47,7 @@ var builtInDigests = sync.OnceValues(func() (map[string]string, error) {
 
 func pluginCommand() *cobra.Command {
 	c := &cobra.Command{Use: "plugin", Short: "Look at algorithms, and test plugins"}
-	c.AddCommand(pluginListCommand(), pluginDescribeCommand(), pluginTestCommand(), pluginBuildCommand(), &cobra.Command{
+	c.AddCommand(pluginListCommand(), pluginDescribeCommand(), pluginTestCommand(), pluginNewCommand(), pluginBuildCommand(), &cobra.Command{
 		Use: "serve", Short: "Serve the built-in algorithms (Shatter starts this itself)", Args: cobra.NoArgs,
 		Run: func(*cobra.Command, []string) { algo.Serve(builtins()...) },
 	})

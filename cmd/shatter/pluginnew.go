@@ -1,0 +1,205 @@
+package main
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	texttemplate "text/template"
+
+	"github.com/spf13/cobra"
+
+	"github.com/shatterlab/shatter/pipeline/wording"
+	"github.com/shatterlab/shatter/plugins/algo"
+)
+
+// scaffold holds the templates of what plugin new writes.
+//
+//go:embed scaffold
+var scaffold embed.FS
+
+// sdkModule is the module that holds the SDK in Go.
+const sdkModule = "github.com/shatterlab/shatter"
+
+// A newPlugin is what the templates know of the plugin to write.
+type newPlugin struct {
+	Name, Lang, Task string
+	Module           string // of Python: the name with underscores
+	Main, Test       string // files of the algorithm and of its tests
+	Build, UnitTest  string // commands
+	Replaced         string // the checkout that the SDK comes from; "": it has a version
+}
+
+var (
+	pluginName      = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
+	pluginLanguages = []string{"go", "python"}
+	pluginTasks     = []string{string(algo.Learn), string(algo.Predict), string(algo.Online)}
+)
+
+func pluginNewCommand() *cobra.Command {
+	var p newPlugin
+	c := &cobra.Command{
+		Use:   "new NAME",
+		Short: "Write a plugin of your own, with tests and a sweep, into the new folder NAME",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			p.Name = args[0]
+			files, err := p.files()
+			if err == nil {
+				err = p.write(files)
+			}
+			if err != nil {
+				return usageError{fmt.Errorf("plugin new: %w", err)}
+			}
+			for _, f := range files {
+				fmt.Fprintln(c.OutOrStdout(), filepath.Join(p.Name, f.path))
+			}
+			fmt.Fprintf(c.ErrOrStderr(), "next: cd %s && %s && shatter plugin test ./%s && shatter run sweep.yaml\n",
+				p.Name, p.Build, p.Name)
+			return nil
+		},
+	}
+	c.Flags().StringVar(&p.Lang, "lang", "go", "language: "+strings.Join(pluginLanguages, ", "))
+	c.Flags().StringVar(&p.Task, "task", string(algo.Learn), "task: "+strings.Join(pluginTasks, ", "))
+	return c
+}
+
+// A scaffoldFile is a file of a new plugin.
+type scaffoldFile struct {
+	path string
+	text []byte
+}
+
+// files returns the files of the plugin, and fills in what follows from its name, language and task.
+func (p *newPlugin) files() ([]scaffoldFile, error) {
+	switch {
+	case !pluginName.MatchString(p.Name):
+		return nil, fmt.Errorf("%q: use lower case letters, digits and single hyphens, as in my-learner", p.Name)
+	case !slices.Contains(pluginLanguages, p.Lang):
+		return nil, fmt.Errorf("--lang %q: one of %s is needed", p.Lang, wording.Or(pluginLanguages))
+	case !slices.Contains(pluginTasks, p.Task):
+		return nil, fmt.Errorf("--task %q: one of %s is needed", p.Task, wording.Or(pluginTasks))
+	}
+	if p.Lang == "python" {
+		return p.pythonFiles()
+	}
+	return p.goFiles()
+}
+
+func (p *newPlugin) pythonFiles() ([]scaffoldFile, error) {
+	p.Module = strings.ReplaceAll(p.Name, "-", "_")
+	p.Main, p.Test = p.Module+".py", p.Module+"_test.py"
+	p.Build = "shatter plugin build " + p.Main
+	if p.Module != p.Name {
+		p.Build += " --out " + p.Name
+	}
+	p.UnitTest = fmt.Sprintf("PYTHONPATH=%s python3 -m unittest %s", p.Name, p.Test)
+	return p.rendered("python/plugin.py.tmpl", "python/plugin_test.py.tmpl", "__pycache__/\n")
+}
+
+func (p *newPlugin) goFiles() ([]scaffoldFile, error) {
+	p.Main, p.Test, p.Build, p.UnitTest = "main.go", "main_test.go", "go build -o "+p.Name+" .", "go test ./..."
+	p.Replaced = sdkCheckout()
+	mod, sum, err := goModule("example.com/"+p.Name, p.Replaced)
+	if err != nil {
+		return nil, err
+	}
+	files, err := p.rendered("go/main.go.tmpl", "go/main_test.go.tmpl", "")
+	files = append(files, scaffoldFile{"go.mod", mod})
+	if sum != nil {
+		files = append(files, scaffoldFile{"go.sum", sum})
+	} else {
+		p.Build = "go mod tidy && " + p.Build
+	}
+	return files, err
+}
+
+// rendered returns the files that are made of templates.
+func (p *newPlugin) rendered(main, test, ignored string) (files []scaffoldFile, err error) {
+	for _, f := range []struct{ path, template string }{
+		{p.Main, main},
+		{p.Test, test},
+		{"sweep.yaml", "sweep.yaml.tmpl"},
+		{"README.md", "README.md.tmpl"},
+		{".github/workflows/test.yml", "workflow.yml.tmpl"},
+	} {
+		raw, err := scaffold.ReadFile("scaffold/" + f.template)
+		if err != nil {
+			return nil, err
+		}
+		t, err := texttemplate.New(f.template).Delims("<%", "%>").Parse(string(raw))
+		if err != nil {
+			return nil, err
+		}
+		var text bytes.Buffer
+		if err := t.Execute(&text, p); err != nil {
+			return nil, err
+		}
+		files = append(files, scaffoldFile{f.path, text.Bytes()})
+	}
+	return append(files, scaffoldFile{".gitignore", []byte("/" + p.Name + "\n/shatter-out/\n" + ignored)}), nil
+}
+
+// write writes the files into the folder that is named like the plugin, which must be empty or new.
+func (p *newPlugin) write(files []scaffoldFile) error {
+	entries, err := os.ReadDir(p.Name)
+	switch {
+	case len(entries) > 0:
+		return fmt.Errorf("the folder %q has files in it: choose another name, or another place", p.Name)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	for _, f := range files {
+		path := filepath.Join(p.Name, f.path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			return err
+		}
+		if err := create(path, f.text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sdkCheckout returns the folder of the checkout that this binary was built in, if it is still there; ""
+// for one that was built from a version in the module cache.
+func sdkCheckout() string {
+	_, file, _, _ := runtime.Caller(0)
+	root := filepath.Dir(filepath.Dir(filepath.Dir(file)))
+	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil || !bytes.HasPrefix(mod, []byte("module "+sdkModule+"\n")) || strings.Contains(root, "@v") {
+		return ""
+	}
+	return root
+}
+
+// goModule returns go.mod and go.sum of a module that uses the SDK: that of the checkout, with the versions
+// of everything that it needs; or, if none is named, that of this binary's version, without a go.sum.
+func goModule(module, checkout string) (mod, sum []byte, err error) {
+	if checkout == "" {
+		info, ok := debug.ReadBuildInfo()
+		if !ok || !strings.HasPrefix(info.Main.Version, "v") || strings.Contains(info.Main.Version, "+dirty") {
+			return nil, nil, fmt.Errorf("this binary does not know its version or its checkout: build it with go build in a "+
+				"checkout, or with go install %s/cmd/shatter@latest", sdkModule)
+		}
+		return fmt.Appendf(nil, "module %s\n\ngo %s\n\nrequire %s %s\n", module, strings.TrimPrefix(info.GoVersion, "go"),
+			sdkModule, info.Main.Version), nil, nil
+	}
+	text, err := os.ReadFile(filepath.Join(checkout, "go.mod"))
+	if err != nil {
+		return nil, nil, err
+	}
+	needed := strings.TrimPrefix(string(text), "module "+sdkModule+"\n")
+	mod = fmt.Appendf(nil, "module %s\n\nrequire %s v0.0.0\n\nreplace %s => %s\n%s", module, sdkModule, sdkModule,
+		checkout, needed)
+	sum, err = os.ReadFile(filepath.Join(checkout, "go.sum"))
+	return mod, sum, err
+}
