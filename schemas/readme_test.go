@@ -64,7 +64,8 @@ func TestGeneratedSections(t *testing.T) {
 
 func generateSection(t *testing.T, name string) string {
 	if file, ok := strings.CutPrefix(name, "example "); ok {
-		return "```go\n" + testkit.ReadFile(t, filepath.Join("..", file)) + "```\n"
+		language := map[string]string{".go": "go", ".py": "python"}[filepath.Ext(file)]
+		return "```" + language + "\n" + testkit.ReadFile(t, filepath.Join("..", file)) + "```\n"
 	}
 	generate, ok := sections[name]
 	if !ok {

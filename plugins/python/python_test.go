@@ -42,21 +42,23 @@ func build(t *testing.T, interpreter, path string) string {
 func TestAccepted(t *testing.T) {
 	interpreter := testkit.Python(t, needed)
 	line := algo.Problem{Class: "thresholds", Domain: 256, Dim: 1, Noise: "none", Realizable: true}
-	settings := []plugintest.Setting{
-		{Problem: line},
-		{Problem: line, Task: algo.Predict, Epsilon: 8},
-		{Problem: line, Task: algo.Predict, Epsilon: 8, Offline: true},
-		{Problem: line, Task: algo.Online},
-	}
-	for _, file := range []string{"testdata/tasks.py"} {
+	for file, settings := range map[string][]plugintest.Setting{
+		"../_gallery/histogram/histogram.py": {{Problem: line}},
+		"testdata/tasks.py": {
+			{Problem: line},
+			{Problem: line, Task: algo.Predict, Epsilon: 8},
+			{Problem: line, Task: algo.Predict, Epsilon: 8, Offline: true},
+			{Problem: line, Task: algo.Online},
+		},
+	} {
 		results := plugintest.Test(t.Context(), host.Command{Path: build(t, interpreter, file)}, settings...)
 		for _, r := range results {
 			if r.Err != nil {
 				t.Errorf("%s, %s, %s: %v", r.Algorithm, r.Setting, r.Check, r.Err)
 			}
 		}
-		if len(results) < 4*13 {
-			t.Errorf("%d checks were done", len(results))
+		if len(results) < 13*len(settings) {
+			t.Errorf("%s: %d checks were done", file, len(results))
 		}
 	}
 }
