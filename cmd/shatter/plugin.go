@@ -69,13 +69,20 @@ func described(c *cobra.Command, files []string) ([]plan.Described, error) {
 }
 
 func pluginListCommand() *cobra.Command {
-	return &cobra.Command{
+	var format string
+	c := &cobra.Command{
 		Use: "list [FILE...]", Short: "List the built-in algorithms, and those of plugin files",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := checkOutput(c.OutOrStdout(), format, listFormats); err != nil {
+				return err
+			}
 			list, err := described(c, args)
 			if err != nil {
 				return err
+			}
+			if format == "json" {
+				return listJSON(c, list)
 			}
 			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
 			fmt.Fprintln(w, "ALGORITHM\tVERSION\tPRIVATE\tWHAT")
@@ -85,6 +92,71 @@ func pluginListCommand() *cobra.Command {
 			return w.Flush()
 		},
 	}
+	addOutput(c, &format, listFormats, "")
+	return c
+}
+
+// An algorithmReport is what list and describe say of an algorithm with -o json. The names of its keys stay.
+type algorithmReport struct {
+	Name       string            `json:"name"`
+	Version    string            `json:"version"`
+	Doc        string            `json:"doc"`
+	Plugin     string            `json:"plugin"` // its file; "": built in
+	Identity   string            `json:"identity"`
+	Tasks      []string          `json:"tasks"`
+	Private    bool              `json:"private"`
+	Parameters []parameterReport `json:"parameters"`
+	Metrics    map[string]string `json:"metrics"` // with their meaning
+}
+
+type parameterReport struct {
+	Name    string   `json:"name"`
+	Type    string   `json:"type"`
+	Default any      `json:"default"`
+	Min     *float64 `json:"min,omitempty"`
+	Max     *float64 `json:"max,omitempty"`
+	Choices []string `json:"choices,omitempty"`
+	Doc     string   `json:"doc"`
+}
+
+// reportOf returns what is said of an algorithm with -o json.
+func reportOf(d plan.Described) (algorithmReport, error) {
+	r := algorithmReport{
+		Name: d.Name, Version: d.Version, Doc: d.Doc, Plugin: d.Plugin, Private: d.Private, Tasks: taskNames(d),
+		Parameters: []parameterReport{}, Metrics: map[string]string{},
+	}
+	for _, p := range d.Parameters {
+		kind, _ := valueText(p.Default)
+		r.Parameters = append(r.Parameters, parameterReport{
+			Name: p.Name, Type: kind, Default: valueOf(p.Default), Min: p.Min, Max: p.Max, Choices: p.Choices, Doc: p.Doc,
+		})
+	}
+	for _, m := range d.Metrics {
+		r.Metrics[m.Name] = m.Doc
+	}
+	var err error
+	r.Identity, err = identity(d)
+	return r, err
+}
+
+// taskNames lists the tasks of an algorithm.
+func taskNames(d plan.Described) []string {
+	names := make([]string, len(d.Tasks))
+	for i, t := range d.Tasks {
+		names[i] = strings.ToLower(strings.TrimPrefix(t.String(), "TASK_"))
+	}
+	return names
+}
+
+func listJSON(c *cobra.Command, list []plan.Described) error {
+	reports := make([]algorithmReport, len(list))
+	for i, d := range list {
+		var err error
+		if reports[i], err = reportOf(d); err != nil {
+			return err
+		}
+	}
+	return writeJSON(c.OutOrStdout(), reports)
 }
 
 func yesOrNo(b bool) string {
@@ -96,9 +168,13 @@ func yesOrNo(b bool) string {
 
 func pluginDescribeCommand() *cobra.Command {
 	var files []string
+	var format string
 	c := &cobra.Command{
-		Use: "describe ALGORITHM", Short: "Show an algorithm's parameters and metrics", Args: cobra.ExactArgs(1),
+		Use: "describe ALGORITHM", Short: "Show an algorithm's tasks, parameters and metrics", Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := checkOutput(c.OutOrStdout(), format, listFormats); err != nil {
+				return err
+			}
 			list, err := described(c, files)
 			if err != nil {
 				return err
@@ -106,13 +182,14 @@ func pluginDescribeCommand() *cobra.Command {
 			names := make([]string, 0, len(list))
 			for _, d := range list {
 				if d.Name == args[0] {
-					return describe(c, d)
+					return describe(c, d, format)
 				}
 				names = append(names, d.Name)
 			}
 			return usageError{fmt.Errorf("describe %q: no such algorithm%s", args[0], wording.DidYouMean(args[0], names))}
 		},
 	}
+	addOutput(c, &format, listFormats, "")
 	c.Flags().StringArrayVar(&files, "plugin", nil, "plugin file of others (again for more)")
 	return c
 }
@@ -130,8 +207,15 @@ func identity(d plan.Described) (string, error) {
 }
 
 // describe prints what an algorithm says of itself.
-func describe(c *cobra.Command, d plan.Described) error {
+func describe(c *cobra.Command, d plan.Described, format string) error {
 	out := c.OutOrStdout()
+	if format == "json" {
+		r, err := reportOf(d)
+		if err != nil {
+			return err
+		}
+		return writeJSON(out, r)
+	}
 	fmt.Fprintf(out, "%s %s: %s\n", d.Name, d.Version, d.Doc)
 	if d.Plugin != "" {
 		fmt.Fprintf(out, "served by %s\n", d.Plugin)
@@ -141,6 +225,7 @@ func describe(c *cobra.Command, d plan.Described) error {
 		return err
 	}
 	fmt.Fprintf(out, "identity sha256 %s\n", digest)
+	fmt.Fprintf(out, "tasks: %s\n", strings.Join(taskNames(d), ", "))
 	if d.Private {
 		fmt.Fprintln(out, "private: runs once for each epsilon (and delta) of the sweep")
 	} else {
@@ -177,6 +262,21 @@ func valueText(v *pluginv1.Value) (kind, text string) {
 		return "string", v.String_
 	}
 	return "?", ""
+}
+
+// valueOf returns a parameter's value as JSON has it.
+func valueOf(v *pluginv1.Value) any {
+	switch v := v.GetKind().(type) {
+	case *pluginv1.Value_Int:
+		return v.Int
+	case *pluginv1.Value_Float:
+		return v.Float
+	case *pluginv1.Value_Bool:
+		return v.Bool
+	case *pluginv1.Value_String_:
+		return v.String_
+	}
+	return nil
 }
 
 // allowed says which values a parameter may have.

@@ -1,43 +1,247 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/shatterlab/shatter/pipeline/pluginfile"
+	"github.com/shatterlab/shatter/pipeline/wording"
+	"github.com/shatterlab/shatter/plugins/algo"
 	"github.com/shatterlab/shatter/plugins/plugintest"
 )
 
+// pluginTest holds the flags of plugin test.
+type pluginTest struct {
+	format   string
+	only     string
+	settings []string
+	expect   []string
+}
+
 func pluginTestCommand() *cobra.Command {
-	return &cobra.Command{
+	var p pluginTest
+	c := &cobra.Command{
 		Use: "test [FILE]", Short: "Run the acceptance suite on a plugin file, or on the built-in algorithms",
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			all, paths, err := catalogOf(args)
-			if err != nil {
-				return err
-			}
-			defer all.Close()
-			cmd, err := all.Command(append(paths, "")[0])
-			if err != nil {
-				return blamePlugin(err)
-			}
-			failed := 0
-			for _, r := range plugintest.Test(c.Context(), cmd) {
-				verdict := "ok  "
-				if r.Err != nil {
-					verdict, failed = "FAIL", failed+1
-				}
-				fmt.Fprintf(c.OutOrStdout(), "%s  %s  %s  %s\n", verdict, r.Algorithm, r.Setting, r.Check)
-				if r.Err != nil {
-					fmt.Fprintf(c.OutOrStdout(), "      %v\n", r.Err)
-				}
-			}
-			if failed > 0 {
-				fmt.Fprintf(c.ErrOrStderr(), "shatter: %d checks failed\n", failed)
-				return statusError(exitUnfinished)
-			}
-			return nil
-		},
+		RunE: func(c *cobra.Command, args []string) error { return p.run(c, args) },
 	}
+	flags := c.Flags()
+	addOutput(c, &p.format, listFormats, "")
+	flags.StringVar(&p.only, "run", "", "make only checks whose ALGORITHM/CHECK this regular expression matches")
+	flags.StringArrayVar(&p.settings, "setting", nil, "test in this setting, not in the suite's own (again for more), "+
+		"such as class=thresholds,domain=64,n=100; other keys are parameters")
+	flags.StringArrayVar(&p.expect, "expect-fail", nil, "CHECK=REASON: the check is expected to fail, and has to (again for more)")
+	return c
+}
+
+func (p *pluginTest) run(c *cobra.Command, args []string) error {
+	out := c.OutOrStdout()
+	if err := checkOutput(out, p.format, listFormats); err != nil {
+		return err
+	}
+	options, err := p.options()
+	if err != nil {
+		return usageError{err}
+	}
+	all, paths, err := catalogOf(args)
+	if err != nil {
+		return err
+	}
+	defer all.Close()
+	path := append(paths, "")[0]
+	cmd, err := all.Command(path)
+	if err != nil {
+		return blamePlugin(err)
+	}
+	failures := map[string]string{}
+	if p.format == "table" {
+		options.Report = func(r plugintest.Result) { writeResult(out, r, failures) }
+	}
+	results := options.Test(c.Context(), cmd)
+	if p.format == "json" {
+		if err := writeResults(out, path, results); err != nil {
+			return err
+		}
+	}
+	failed := 0
+	for _, r := range results {
+		if r.Failed() {
+			failed++
+		}
+	}
+	if failed > 0 {
+		fmt.Fprintf(c.ErrOrStderr(), "shatter: %s failed\n", wording.Count(failed, "check"))
+		return statusError(exitUnfinished)
+	}
+	return nil
+}
+
+// options returns what the flags say.
+func (p *pluginTest) options() (o plugintest.Options, err error) {
+	if p.only != "" {
+		if o.Only, err = regexp.Compile(p.only); err != nil {
+			return o, fmt.Errorf("--run %q: %w", p.only, err)
+		}
+	}
+	known := plugintest.Checks()
+	o.Expect = map[string]string{}
+	for _, text := range p.expect {
+		name, reason, _ := strings.Cut(text, "=")
+		switch {
+		case !slices.Contains(known, name):
+			return o, fmt.Errorf("--expect-fail %q: the checks are %s%s", text, wording.And(known), wording.DidYouMean(name, known))
+		case reason == "":
+			return o, fmt.Errorf("--expect-fail %q: give the reason, as in %s=REASON", text, name)
+		}
+		o.Expect[name] = reason
+	}
+	for _, text := range p.settings {
+		s, err := parseTestSetting(text)
+		if err != nil {
+			return o, fmt.Errorf("--setting %q: %w", text, err)
+		}
+		o.Settings = append(o.Settings, s)
+	}
+	return o, nil
+}
+
+// parseTestSetting reads a setting for tests, such as class=halfspace,dim=5,margin=0.1. Keys that are not
+// those of a setting are parameters.
+func parseTestSetting(text string) (plugintest.Setting, error) {
+	s := plugintest.Setting{Parameters: map[string]any{}}
+	s.Problem = algo.Problem{Dim: 1, Noise: "none", Realizable: true, Target: "random"}
+	numbers := map[string]*float64{
+		"margin": &s.Problem.Margin, "alpha": &s.Alpha, "beta": &s.Beta, "epsilon": &s.Epsilon, "delta": &s.Delta,
+		"noise_rate": &s.Problem.NoiseRate,
+	}
+	counts := map[string]*int{"dim": &s.Problem.Dim, "n": &s.N, "queries": &s.Queries, "rounds": &s.Rounds}
+	for part := range strings.SplitSeq(text, ",") {
+		key, value, ok := strings.Cut(strings.TrimSpace(part), "=")
+		if !ok {
+			return s, fmt.Errorf("%q is not of the form key=value", part)
+		}
+		var err error
+		switch {
+		case numbers[key] != nil:
+			*numbers[key], err = strconv.ParseFloat(value, 64)
+		case counts[key] != nil:
+			*counts[key], err = strconv.Atoi(value)
+		case key == "domain":
+			s.Problem.Domain, err = strconv.ParseUint(value, 10, 64)
+		case key == "offline":
+			s.Offline, err = strconv.ParseBool(value)
+		case key == "class":
+			s.Problem.Class = value
+		case key == "noise":
+			s.Problem.Noise = value
+		case key == "task":
+			if s.Task = algo.Task(value); !slices.Contains(pluginTasks, value) {
+				err = fmt.Errorf("one of %s is needed", wording.Or(pluginTasks))
+			}
+		default:
+			s.Parameters[key] = parameterValue(value)
+		}
+		if err != nil {
+			return s, fmt.Errorf("%s: %w", part, err)
+		}
+	}
+	if s.Problem.Class == "" {
+		return s, fmt.Errorf("class is missing")
+	}
+	return s, nil
+}
+
+// parameterValue reads the value of a parameter, as YAML would.
+func parameterValue(text string) any {
+	if n, err := strconv.Atoi(text); err == nil {
+		return n
+	}
+	if x, err := strconv.ParseFloat(text, 64); err == nil {
+		return x
+	}
+	if b, err := strconv.ParseBool(text); err == nil {
+		return b
+	}
+	return text
+}
+
+// checkVerdict returns the word for how a check ended.
+func checkVerdict(r plugintest.Result) string {
+	switch {
+	case r.Skipped != "":
+		return "skipped"
+	case r.Expected != "":
+		return "expected"
+	case r.Err != nil:
+		return "FAIL"
+	}
+	return "ok"
+}
+
+// writeResult writes the result of a check for people. failures holds the failures so far, each with the
+// check that first had it: an equal one is not told again.
+func writeResult(w io.Writer, r plugintest.Result, failures map[string]string) {
+	name := strings.Join(slices.DeleteFunc([]string{r.Algorithm, r.Setting, r.Check}, func(s string) bool { return s == "" }), "  ")
+	line := fmt.Sprintf("%-8s  %5.1fs  %s", checkVerdict(r), r.Took.Seconds(), name)
+	if note := cmp.Or(r.Skipped, r.Expected, r.Found); note != "" {
+		line += ": " + note
+	}
+	fmt.Fprintln(w, line)
+	if !r.Failed() {
+		return
+	}
+	text := r.Err.Error()
+	if first, told := failures[text]; told {
+		text = "the same as in " + first
+	} else {
+		failures[text] = name
+	}
+	fmt.Fprintf(w, "          %s\n", strings.ReplaceAll(text, "\n", "\n          "))
+}
+
+// A checkReport is what -o json says of a check.
+type checkReport struct {
+	Algorithm string  `json:"algorithm"`
+	Setting   string  `json:"setting"` // "": the check is of the algorithm itself
+	Check     string  `json:"check"`
+	Result    string  `json:"result"`           // ok, failed, skipped, or expected: it failed as expected
+	Reason    string  `json:"reason,omitempty"` // of a check that was skipped or expected to fail
+	Error     string  `json:"error,omitempty"`
+	Found     string  `json:"found,omitempty"`
+	Seconds   float64 `json:"seconds"`
+}
+
+// writeResults writes all results as JSON.
+func writeResults(w io.Writer, path string, results []plugintest.Result) error {
+	report := struct {
+		Plugin  string        `json:"plugin"` // its file; "": built in
+		Digest  string        `json:"digest,omitempty"`
+		Suite   int           `json:"suite"` // version of the checks: it grows when one is added or becomes stricter
+		Results []checkReport `json:"results"`
+	}{Plugin: path, Suite: plugintest.Version}
+	if file, err := pluginfile.Read(path); path != "" && err == nil {
+		report.Digest = file.Digest
+	}
+	for _, r := range results {
+		c := checkReport{
+			Algorithm: r.Algorithm, Setting: r.Setting, Check: r.Check, Result: checkVerdict(r), Found: r.Found,
+			Reason: cmp.Or(r.Skipped, r.Expected), Seconds: r.Took.Round(time.Microsecond).Seconds(),
+		}
+		if r.Err != nil {
+			c.Error = r.Err.Error()
+		}
+		if c.Result == "FAIL" {
+			c.Result = "failed"
+		}
+		report.Results = append(report.Results, c)
+	}
+	return writeJSON(w, report)
 }

@@ -63,6 +63,72 @@ func (a Algorithm[P]) describeNamed() (*pluginv1.Algorithm, error) {
 	}, nil
 }
 
+// CheckDescription reports an error if what a plugin says of an algorithm breaks a rule that Serve keeps
+// for algorithms in Go: for plugins in other languages.
+func CheckDescription(d *pluginv1.Algorithm) error {
+	switch {
+	case !algorithmName.MatchString(d.Name):
+		return fmt.Errorf("the name %q must be family/name, of lower case letters, digits and hyphens", d.Name)
+	case d.Version == "" || d.Doc == "":
+		return fmt.Errorf("the version %q or the doc %q is empty: users need both", d.Version, d.Doc)
+	case len(d.Metrics) > maxMetrics:
+		return fmt.Errorf("%d metrics: at most %d are possible", len(d.Metrics), maxMetrics)
+	}
+	seen := map[string]bool{}
+	for _, p := range d.Parameters {
+		if err := checkParameter(p); err != nil {
+			return fmt.Errorf("parameter %q: %w", p.Name, err)
+		}
+		if seen[p.Name] {
+			return fmt.Errorf("parameter %q is described twice", p.Name)
+		}
+		seen[p.Name] = true
+	}
+	clear(seen)
+	for _, m := range d.Metrics {
+		switch {
+		case !parameterName.MatchString(m.Name):
+			return fmt.Errorf("metric %q: use lower case letters, digits and underscores", m.Name)
+		case seen[m.Name]:
+			return fmt.Errorf("metric %q is described twice", m.Name)
+		}
+		seen[m.Name] = true
+	}
+	return nil
+}
+
+// checkParameter reports an error if the name of a parameter cannot stand in a sweep file, or if its
+// default lies outside its own limits.
+func checkParameter(d *pluginv1.Parameter) error {
+	switch {
+	case !parameterName.MatchString(d.Name):
+		return errors.New("use lower case letters, digits and underscores")
+	case slices.Contains(reservedNames, d.Name):
+		return errors.New("it is a word of the sweep file")
+	}
+	p := parameter{min: d.Min, max: d.Max, choices: d.Choices}
+	switch d.GetDefault().GetKind().(type) {
+	case *pluginv1.Value_Int:
+		p.kind = reflect.Int
+	case *pluginv1.Value_Float:
+		p.kind = reflect.Float64
+	case *pluginv1.Value_String_:
+		p.kind = reflect.String
+	case *pluginv1.Value_Bool:
+		p.kind = reflect.Bool
+	default:
+		return errors.New("it has no default, which would tell its type")
+	}
+	number := p.kind == reflect.Int || p.kind == reflect.Float64
+	if !number && (d.Min != nil || d.Max != nil) || p.kind != reflect.String && len(d.Choices) > 0 {
+		return errors.New("only numbers have limits, and only texts have choices")
+	}
+	if err := p.allow(d.Default); err != nil {
+		return fmt.Errorf("its default: %w", err)
+	}
+	return nil
+}
+
 // tasks returns the tasks whose functions are set.
 func (a Algorithm[P]) tasks() (tasks []pluginv1.Task) {
 	if a.Learn != nil {

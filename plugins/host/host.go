@@ -157,6 +157,10 @@ func (p *Process) Done() <-chan struct{} { return p.child.done }
 // Pid returns the process's number.
 func (p *Process) Pid() int { return p.child.cmd.Process.Pid }
 
+// Memory returns the memory in bytes that the process holds for itself. ok is false where that cannot be
+// told.
+func (p *Process) Memory() (n int64, ok bool) { return resident(p.Pid()) }
+
 // Stop ends the process and all that it started, politely first, and frees what belongs to it. It
 // returns within seconds, whatever the plugin does. Calls that are under way end with an *ExitError
 // of cause Cancelled.

@@ -24,6 +24,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -60,9 +61,41 @@ type Setting struct {
 // Result is the result of one check in one setting.
 type Result struct {
 	Algorithm string
-	Setting   string // in a few words
-	Check     string // the name of the check, or "start" or "setting" if none could be run
-	Err       error  // nil if the algorithm passed
+	Setting   string        // in a few words; "": the check is of the algorithm itself
+	Check     string        // the name of the check, or "start" or "setting" if none could be run
+	Err       error         // nil if the algorithm passed, or if the check was not made
+	Skipped   string        // why the check was not made; "": it was
+	Expected  string        // why it was expected to fail, as it did; "": it was not
+	Found     string        // what was measured, for people
+	Took      time.Duration // the check
+}
+
+// Failed reports whether the algorithm failed the check, and was not expected to.
+func (r Result) Failed() bool { return r.Err != nil && r.Expected == "" }
+
+// Options say what the suite does. The zero value does what Test does without settings.
+type Options struct {
+	Settings []Setting // as for Test
+
+	// Only leaves out all checks but those whose name "family/name/check" it matches; nil: none.
+	Only *regexp.Regexp
+	// Expect gives for names of checks the reason why each algorithm is expected to fail them. One that
+	// fails in no setting is a failure of its own.
+	Expect map[string]string
+	// Report is told each result as soon as it is known, one at a time, if it is not nil.
+	Report func(Result)
+}
+
+// Version is that of the suite. It grows when a check is added, or becomes stricter.
+const Version = 2
+
+// Checks lists the names of the checks, which stay the same.
+func Checks() []string {
+	names := []string{"start", "description", "setting"}
+	for _, c := range allChecks {
+		names = append(names, c.name)
+	}
+	return names
 }
 
 // Run tests an algorithm in the given settings or, if there are none, in those of the suite's own
@@ -81,7 +114,10 @@ func Run(t *testing.T, plugin algo.Plugin, settings ...Setting) {
 	c := host.Command{Path: path, Args: []string{"-test.run", exactly(t.Name())}}
 	for _, r := range Test(t.Context(), c, settings...) {
 		t.Run(strings.Trim(r.Setting+"/"+r.Check, "/"), func(t *testing.T) {
-			if r.Err != nil {
+			switch {
+			case r.Skipped != "":
+				t.Skip(r.Skipped)
+			case r.Failed():
 				t.Error(r.Err)
 			}
 		})
@@ -117,12 +153,32 @@ func (nothing) Predict(context.Context, *algo.Data, []float64) error { return ni
 // several algorithms at the same time, each in processes of its own. A trial may take a minute if
 // the command sets no limit. There is at least one result.
 func Test(ctx context.Context, c host.Command, settings ...Setting) []Result {
+	return Options{Settings: settings}.Test(ctx, c)
+}
+
+// wants reports whether a check of an algorithm is to be made.
+func (o Options) wants(algorithm, check string) bool {
+	return o.Only == nil || o.Only.MatchString(algorithm+"/"+check)
+}
+
+// Test does what the function Test does, as the options say.
+func (o Options) Test(ctx context.Context, c host.Command) []Result {
 	if c.Trial == 0 {
 		c.Trial = time.Minute
 	}
+	var reports sync.Mutex
+	report := func(r Result) {
+		reports.Lock()
+		defer reports.Unlock()
+		if o.Report != nil {
+			o.Report(r)
+		}
+	}
 	p, err := host.Start(ctx, c)
 	if err != nil {
-		return []Result{{Check: "start", Err: err}}
+		failed := Result{Check: "start", Err: err}
+		report(failed)
+		return []Result{failed}
 	}
 	description := p.Describe()
 	p.Stop()
@@ -134,19 +190,24 @@ func Test(ctx context.Context, c host.Command, settings ...Setting) []Result {
 	var group sync.WaitGroup
 	turns := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for i, a := range description.Algorithms {
-		if a.Name == probeName {
+		if a.Name == probeName || !slices.ContainsFunc(Checks(), func(check string) bool { return o.wants(a.Name, check) }) {
 			continue
 		}
 		group.Go(func() {
 			turns <- struct{}{}
 			defer func() { <-turns }()
-			s := &suite{ctx: ctx, command: c, algorithm: a, probed: probed}
+			s := &suite{ctx: ctx, command: c, algorithm: a, probed: probed, options: o, report: report}
 			defer s.stop()
-			results[i] = s.run(settings)
+			results[i] = s.run()
 		})
 	}
 	group.Wait()
-	return slices.Concat(results...)
+	all := slices.Concat(results...)
+	if len(all) == 0 {
+		all = []Result{{Check: "start", Err: fmt.Errorf("no check matches %v", o.Only)}}
+		report(all[0])
+	}
+	return all
 }
 
 // short describes a setting in a few words.

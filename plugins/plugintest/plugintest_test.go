@@ -43,7 +43,7 @@ type params struct {
 // majority answers with the mean label of its sample, with a little noise.
 func majority() algo.Algorithm[params] {
 	return algo.Algorithm[params]{
-		Name: "test/majority", Version: "1", Defaults: params{Mode: "mean"}, Metrics: map[string]string{"mean": "the mean"},
+		Name: "test/majority", Version: "1", Doc: "Answers the mean label.", Defaults: params{Mode: "mean"}, Metrics: map[string]string{"mean": "the mean"},
 		Learn: func(_ context.Context, t *algo.Trial[params], sample *algo.Data) (algo.Model, error) {
 			mean := t.Rand.Float64() * 1e-3
 			for i := range sample.Len() {
@@ -116,7 +116,7 @@ func (g *answerer) Predict(_ context.Context, x *algo.Data, out []float64) error
 // playing returns an algorithm for the task predict alone.
 func playing(f func(first *[]float64, x []float64) float64) algo.Plugin {
 	return algo.Algorithm[params]{
-		Name: "test/playing", Version: "1", Defaults: params{Mode: "mean"},
+		Name: "test/playing", Version: "1", Doc: "Answers queries.", Defaults: params{Mode: "mean"},
 		Predict: func(_ context.Context, _ *algo.Trial[params], sample *algo.Data) (algo.Answerer, error) {
 			g := &answerer{f: f}
 			for i := range sample.Len() {
@@ -138,7 +138,22 @@ func stating(g func(*algo.Setting[params]) algo.Guarantee) algo.Plugin {
 	return a
 }
 
-var state int // of the faulty algorithm that keeps some from trial to trial
+// What faulty algorithms keep from trial to trial.
+var (
+	state int
+	hoard [][]float64
+	files []*os.File
+)
+
+// ofFirst answers all points of a call with the label of its first one.
+type ofFirst struct{}
+
+func (ofFirst) Predict(_ context.Context, x *algo.Data, out []float64) error {
+	for i := range out {
+		out[i] = math.Copysign(1, math.Mod(x.X(0)[0], 2)-0.5)
+	}
+	return nil
+}
 
 // faulty holds algorithms by the name of the check that must find them, up to spaces.
 var faulty = map[string]algo.Plugin{
@@ -158,20 +173,20 @@ var faulty = map[string]algo.Plugin{
 		}
 		return a
 	}(),
-	"same seed same answers": learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) {
+	"same-seed-same-answers": learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) {
 		v := rand.Float64()
 		return answer(func([]float64) float64 { return v }), nil
 	}),
-	"trials are alone": learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) {
+	"trials-are-alone": learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) {
 		state = (3*state + int(s.X(0)[0])) % 1000
 		v := float64(state) / 1000
 		return answer(func([]float64) float64 { return v }), nil
 	}),
-	"twice and in pieces": learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) {
+	"twice-and-in-pieces": learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) {
 		asked := 0.0
 		return answer(func([]float64) float64 { asked++; return 1 / asked }), nil
 	}),
-	"borrowed memory": learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) {
+	"borrowed-memory": learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) {
 		kept := s.Xs()
 		return answer(func([]float64) float64 { return kept[0] / 1024 }), nil
 	}),
@@ -182,7 +197,7 @@ var faulty = map[string]algo.Plugin{
 		return (*first)[0]
 	}),
 	"states": playing(func(*[]float64, []float64) float64 { return math.Inf(-1) }), // sleeps while it is asked
-	"small and large": learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) {
+	"small-and-large": learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) {
 		v := s.Y(1)
 		return answer(func([]float64) float64 { return v }), nil
 	}),
@@ -221,6 +236,23 @@ var faulty = map[string]algo.Plugin{
 		a.Bound = func(*algo.Setting[params]) ([]algo.Bound, error) {
 			return []algo.Bound{{Name: "b", Value: 1}}, nil
 		}
+		return a
+	}(),
+	"order-of-points": learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) {
+		return ofFirst{}, nil
+	}),
+	"resources": learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) { // keeps all samples
+		hoard = append(hoard, slices.Repeat(s.Xs(), 20))
+		return answer(func([]float64) float64 { return 0 }), nil
+	}),
+	"resources ": learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) { // keeps files open
+		f, err := os.Open(os.DevNull)
+		files = append(files, f)
+		return answer(func([]float64) float64 { return 0 }), err
+	}),
+	"description": func() algo.Plugin { // a metric that is no regret
+		a := majority()
+		a.Metrics = map[string]string{"mean": "", "proved_regret": ""}
 		return a
 	}(),
 	"goroutines": learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) {

@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/shatterlab/shatter/pipeline/wording"
 	"github.com/shatterlab/shatter/plugins/host"
 )
 
@@ -17,12 +18,13 @@ const testPoints = 30
 
 // script says what happens in one session: which trials it has and what they are asked.
 type script struct {
-	trials  []uint64 // the key of each, which gives its seed, sample, queries and points
-	n       int64    // sample size; 0: that of the setting
-	points  int      // to predict, per trial; 0: testPoints
-	pieces  []int    // points per step, for each trial, the last step takes the others; nil: one step
-	twice   bool     // ask everything a second time
-	distort bool     // first ask about so many other points that they overwrite the sample's memory
+	trials   []uint64 // the key of each, which gives its seed, sample, queries and points
+	n        int64    // sample size; 0: that of the setting
+	points   int      // to predict, per trial; 0: testPoints
+	pieces   []int    // points per step, for each trial, the last step takes the others; nil: one step
+	twice    bool     // ask everything a second time
+	reversed bool     // ask about the points from the last to the first; the transcript has their usual order
+	distort  bool     // first ask about so many other points that they overwrite the sample's memory
 
 	chunk  int  // queries per step; 0: one
 	states bool // before each step of queries, ask the state about its first among other points
@@ -234,6 +236,16 @@ func (s *suite) askState(session *host.Session, sc script, queries [][]float64, 
 // askPoints asks all trials to predict at their points, in the pieces of the script.
 func (s *suite) askPoints(session *host.Session, sc script, t *transcript) error {
 	lists := s.pointsOf(sc, 1<<31, sc.points)
+	if sc.reversed {
+		for _, x := range lists {
+			reverseRows(x, s.problem.Dim)
+		}
+		defer func() {
+			for _, answers := range t.answers {
+				slices.Reverse(answers)
+			}
+		}()
+	}
 	times := 1
 	if sc.twice {
 		times = 2
@@ -249,6 +261,14 @@ func (s *suite) askPoints(session *host.Session, sc script, t *transcript) error
 		}
 	}
 	return nil
+}
+
+// reverseRows reverses the order of the rows of a table.
+func reverseRows(x []float64, dim int) {
+	slices.Reverse(x)
+	for row := range slices.Chunk(x, dim) {
+		slices.Reverse(row)
+	}
 }
 
 // askStep asks every trial to predict at points first..first+rows-1 of its list.
@@ -283,15 +303,29 @@ func (s *suite) clean(sc script) (*transcript, error) {
 	return s.playIn(p, sc)
 }
 
-// faultsError returns an error that lists the first few faults, or nil if there are none.
+// faultsError returns an error that lists the first few kinds of faults, each with the number of its
+// trials, or nil if there are no faults.
 func faultsError(faults []host.Fault) error {
+	var kinds []string
+	trials := map[string][]int{}
+	for _, f := range faults {
+		text := faultError(host.Fault{Kind: f.Kind, Message: f.Message}).Error()
+		if trials[text] == nil {
+			kinds = append(kinds, text)
+		}
+		trials[text] = append(trials[text], f.Trial)
+	}
 	var all []error
-	for i, f := range faults {
+	for i, text := range kinds {
 		if i == 3 {
-			all = append(all, fmt.Errorf("and %d more", len(faults)-i))
+			all = append(all, fmt.Errorf("and %s", wording.CountOf(len(kinds)-i, "other kind", "other kinds")))
 			break
 		}
-		all = append(all, faultError(f))
+		where := fmt.Sprintf("trial %d", trials[text][0])
+		if n := len(trials[text]); n > 1 {
+			where = "in " + wording.Count(n, "trial")
+		}
+		all = append(all, fmt.Errorf("%s: %s", where, text))
 	}
 	return errors.Join(all...)
 }
@@ -300,9 +334,9 @@ func faultsError(faults []host.Fault) error {
 func faultError(f host.Fault) error {
 	switch f.Kind {
 	case host.Error, host.Panic, host.Answer: // their texts say what they are
-		return fmt.Errorf("trial %d: %s", f.Trial, f.Message)
+		return errors.New(f.Message)
 	}
-	return fmt.Errorf("trial %d: %s: %s", f.Trial, f.Kind, f.Message)
+	return fmt.Errorf("%s: %s", f.Kind, f.Message)
 }
 
 // sameAnswers reports an error if two lists of answers differ in a bit.

@@ -5,12 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/shatterlab/shatter/pipeline/theory"
 	"github.com/shatterlab/shatter/plugins/algo"
 	"github.com/shatterlab/shatter/plugins/host"
+	"github.com/shatterlab/shatter/schemas"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
@@ -19,8 +22,13 @@ type suite struct {
 	ctx       context.Context
 	command   host.Command
 	algorithm *pluginv1.Algorithm
-	probed    bool          // the plugin serves probe beside it
-	process   *host.Process // that the checks share; nil if none runs, see running
+	probed    bool // the plugin serves probe beside it
+	options   Options
+	report    func(Result)
+	results   []Result
+	process   *host.Process          // that the checks share; nil if none runs, see running
+	restarts  int                    // of process, after it had ended by itself
+	measured  map[pluginv1.Task]bool // tasks whose use of memory and time was measured
 
 	problem algo.Problem      // of the present setting
 	setting *pluginv1.Setting // the present one
@@ -28,15 +36,17 @@ type suite struct {
 
 // run runs all checks in those of the given settings whose parameters the algorithm has or, if none
 // are given, in the suite's own settings that the algorithm accepts. There is at least one result.
-func (s *suite) run(settings []Setting) (results []Result) {
-	add := func(setting, check string, err error) {
-		results = append(results, Result{Algorithm: s.algorithm.Name, Setting: setting, Check: check, Err: err})
+func (s *suite) run() []Result {
+	s.measured = make(map[pluginv1.Task]bool)
+	if s.wanted("description") {
+		s.add("", "description", timed(func() (string, error) { return "", s.checkDescription() }))
 	}
-	own := len(settings) == 0
+	settings, own := s.options.Settings, len(s.options.Settings) == 0
 	if own {
 		settings = s.ownSettings()
 	}
 	var refusals []error
+	accepted := false
 	for _, setting := range settings {
 		if !own && !s.has(setting.Parameters) {
 			continue
@@ -46,19 +56,94 @@ func (s *suite) run(settings []Setting) (results []Result) {
 			if own && errors.As(err, &refused) {
 				refusals = append(refusals, fmt.Errorf("%s: %w", setting.short(), err))
 			} else {
-				add(setting.short(), "setting", err)
+				accepted = true
+				s.add(setting.short(), "setting", Result{Err: err})
 			}
 			continue
 		}
-		for _, c := range allChecks {
-			add(setting.short(), c.name, c.run(checks{s}))
+		accepted = true
+		s.runChecks(setting.short())
+	}
+	if !accepted {
+		none := errors.New("no setting to test it in: name one that it accepts (plugintest.Setting, or plugin test --setting)")
+		s.add("", "setting", Result{Err: errors.Join(append([]error{none}, refusals...)...)})
+	}
+	s.addUnmet()
+	return s.results
+}
+
+// checkDescription checks names and defaults, which the SDK in Go does not have to do for its own.
+func (s *suite) checkDescription() error {
+	if err := algo.CheckDescription(s.algorithm); err != nil {
+		return err
+	}
+	for _, m := range s.algorithm.Metrics {
+		if (m.Name == schemas.ProvedRegret || m.Name == schemas.PrintedRegret) &&
+			!slices.Contains(s.algorithm.Tasks, pluginv1.Task_TASK_ONLINE) {
+			return fmt.Errorf("metric %q is compared with regrets of the task online, which it does not have: "+
+				"choose another name", m.Name)
 		}
 	}
-	if len(results) == 0 {
-		add("", "setting", fmt.Errorf("no setting to test it in: name one that it accepts (plugintest.Setting)\n%w",
-			errors.Join(refusals...)))
+	return nil
+}
+
+// runChecks runs the checks in the present setting.
+func (s *suite) runChecks(setting string) {
+	broken := false // it does not even answer
+	for _, c := range allChecks {
+		switch {
+		case !s.wanted(c.name):
+		case broken && c.plays:
+			s.add(setting, c.name, Result{Skipped: "it fails the check answers"})
+		default:
+			r := timed(func() (string, error) { return c.run(checks{s}) })
+			s.add(setting, c.name, r)
+			broken = broken || c.name == "answers" && r.Err != nil
+		}
 	}
-	return results
+}
+
+// skipped is the error of a check that cannot be made, with the reason.
+type skipped string
+
+func (s skipped) Error() string { return string(s) }
+
+// timed makes a check, which says what it found.
+func timed(check func() (string, error)) (r Result) {
+	start := time.Now()
+	found, err := check()
+	r = Result{Err: err, Found: found, Took: time.Since(start)}
+	var skip skipped
+	if errors.As(err, &skip) {
+		r.Err, r.Skipped = nil, string(skip)
+	}
+	return r
+}
+
+// wanted reports whether the options leave a check in.
+func (s *suite) wanted(check string) bool {
+	return s.options.wants(s.algorithm.Name, check)
+}
+
+// add reports the result of a check.
+func (s *suite) add(setting, check string, r Result) {
+	r.Algorithm, r.Setting, r.Check = s.algorithm.Name, setting, check
+	if r.Err != nil {
+		r.Expected = s.options.Expect[check]
+	}
+	s.results = append(s.results, r)
+	s.report(r)
+}
+
+// addUnmet reports the checks that the algorithm was expected to fail and does not.
+func (s *suite) addUnmet() {
+	for _, check := range slices.Sorted(maps.Keys(s.options.Expect)) {
+		met := slices.ContainsFunc(s.results, func(r Result) bool { return r.Check == check && r.Expected != "" })
+		if !met && s.wanted(check) {
+			s.add("", "expected: "+check, Result{Err: fmt.Errorf("it was expected to fail the check %q (%s), and passes: "+
+				"expect it no longer", check, s.options.Expect[check])})
+		}
+	}
 }
 
 // ownSettings returns settings with the suite's own problems, in all tasks that the algorithm has.
@@ -223,6 +308,7 @@ func (s *suite) running() (*host.Process, error) {
 	if s.process != nil {
 		select {
 		case <-s.process.Done():
+			s.restarts++
 			s.stop()
 		default:
 			return s.process, nil
