@@ -37,6 +37,8 @@ type Config struct {
 	Budget    Budget            // what this run may spend; zero: all that it takes
 	Looks     float64           // share of each cell's trials to look at a second time, and at least 8; 0: none
 
+	CheckShare float64 // share of each worker's results that another one makes again, see checks; 0: none
+
 	Healing time.Duration // between looks for jobs that workers do not have any more; 0: 1 s
 
 	// JobSizes draws the sizes of jobs at random, and Reverse takes in results in reversed order:
@@ -84,6 +86,7 @@ type run struct {
 	outlooks *outlooks
 	progress *progress
 	looks    *looks
+	checks   *checks
 
 	codeChecked bool   // outcomes of other plugin files were compared
 	limited     string // why the result that is read is partial; "" where one is made
@@ -104,9 +107,9 @@ func newRun(c Config) (*run, error) {
 	}
 	r := &run{Config: c, grid: grid, tally: newTally(), journal: &journal{log: c.Log}}
 	r.crew = &crew{
-		lead: bus.Lead{Sweep: c.Folder.ID, Epoch: c.Epoch}, digests: c.Digests, journal: r.journal,
+		lead: bus.Lead{Sweep: c.Folder.ID, Epoch: c.Epoch}, secret: c.Folder.Secret(), digests: c.Digests, journal: r.journal,
 		priority: c.Priority, weight: c.Weight, alone: c.Workers != nil && c.Conn != nil && c.Conn.Embedded(),
-		healing: c.Healing, errands: map[string]*errand{}, meter: c.Meter,
+		healing: c.Healing, errands: map[string]*errand{}, distrusted: map[string]string{}, meter: c.Meter,
 	}
 	r.jobs = &dispatcher{
 		grid: grid, crew: r.crew, tally: r.tally,
@@ -121,8 +124,10 @@ func newRun(c Config) (*run, error) {
 	r.looks = &looks{
 		grid: grid, folder: c.Folder, ledger: c.Folder.Ledger, share: c.Looks, record: c.Folder.ReadLooks(),
 	}
+	r.checks = newChecks(r)
+	r.jobs.checks, r.intake.checks = r.checks, r.checks
 	r.progress = &progress{
-		grid: grid, tally: r.tally, jobs: r.jobs, outlooks: r.outlooks, looks: r.looks, began: time.Now(),
+		grid: grid, tally: r.tally, jobs: r.jobs, outlooks: r.outlooks, looks: r.looks, checks: r.checks, began: time.Now(),
 	}
 	return r, nil
 }
@@ -138,9 +143,18 @@ func (r *run) recover() error {
 			return err
 		}
 	}
-	r.tally.known += r.grid.load(r.intake.ledger)
-	r.grid.loadRefusals(r.intake.ledger, r.admitted())
+	r.heedRetractions()
+	r.tally.known += r.load()
 	r.tally.profile = r.recordedProfile()
+	r.checks.recall(r.Folder.Report)
+	return nil
+}
+
+// load feeds the cells with what the ledger has, and raises its alarms. It returns the number of
+// outcomes.
+func (r *run) load() (outcomes int64) {
+	outcomes = r.grid.load(r.intake.ledger)
+	r.grid.loadRefusals(r.intake.ledger, r.admitted())
 	for _, x := range r.Folder.Report.Conflicts {
 		if c, ok := r.grid.byKey[x.Cell]; ok && r.intake.ledger.Has(x.Cell, x.N, x.Repetition) {
 			r.intake.alarms[c.TrialID(x.N, x.Repetition)] = true
@@ -152,7 +166,7 @@ func (r *run) recover() error {
 		}
 	}
 	r.grid.sort()
-	return nil
+	return outcomes
 }
 
 // recordedProfile returns the float profile of the recorded outcomes and refusals, which all of them
@@ -241,19 +255,22 @@ func (r *run) loop(ctx context.Context) error {
 	healed, shown := time.Now(), time.Time{}
 	search := &r.tally.spending.search
 	for {
+		if err := r.enforce(); err != nil {
+			return err
+		}
 		search.Run(1, r.grid.sort)
 		if now := time.Now(); r.Progress != nil && (r.grid.open == 0 || now.Sub(shown) > 200*time.Millisecond) {
 			shown = now
 			r.Progress(r.progress.look(now))
 			r.progress.paused += time.Since(now)
 		}
-		if r.grid.open == 0 {
+		if r.grid.open == 0 && r.checks.settled() {
 			return nil
 		}
 		if err := r.jobs.dispatch(ctx); err != nil {
 			return err
 		}
-		if r.jobs.spent && len(r.jobs.jobs) == 0 {
+		if r.jobs.spent && len(r.jobs.jobs) == 0 && r.checks.settled() {
 			return nil
 		}
 		if err := r.wait(ctx, tick.C, &healed); err != nil {

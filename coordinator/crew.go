@@ -31,13 +31,17 @@ type way struct {
 	avoid   string    // worker that does not get it where another one can
 	sent    int       // times in a row that it was sent and nothing of it came back
 	waits   bool      // in crew.waiting
+	never   []string  // workers that do not get it
+	only    string    // the worker that gets it; "": any
+	unable  bool      // no worker could take it when it was last tried, however busy
 }
 
 // errand is a copy of a cargo that a worker has.
 type errand struct {
 	id      string
 	cargo   cargo
-	what    string // it needs, in words
+	picked  []int64 // the repetitions, where they are no range; ascending
+	what    string  // it needs, in words
 	member  *member
 	sent    time.Time
 	seconds float64 // that it will take, as far as is known
@@ -50,6 +54,14 @@ type errand struct {
 
 // fields returns what a log says of the errand beside its words.
 func (e *errand) fields() []any { return []any{"job", e.id, "worker", e.member.Name} }
+
+// cargoOf returns the cargo of an errand, nil if there is no errand.
+func cargoOf(e *errand) cargo {
+	if e == nil {
+		return nil
+	}
+	return e.cargo
+}
 
 // member is a worker that was heard of.
 type member struct {
@@ -77,6 +89,7 @@ const perSlot = 2
 type crew struct {
 	queue    *bus.Queue
 	lead     bus.Lead
+	secret   []byte            // of the leaders of this sweep: see ticket
 	digests  map[string]string // see Config
 	journal  *journal
 	priority int
@@ -95,6 +108,8 @@ type crew struct {
 	turn    int     // place in members where the search for the next worker begins
 	stuck   string  // why a job cannot be sent; "" where none was refused
 	failed  error   // why nothing can be run any more
+
+	distrusted map[string]string // why nothing counts that a worker sends, by its name
 }
 
 // slots returns the number of slots of all workers.
@@ -113,6 +128,9 @@ func (w *crew) hear(said bus.Announcement, now time.Time) {
 	a, err := fleet.Decode(said.Worker, said.Data)
 	if err != nil {
 		w.journal.note(err.Error())
+		return
+	}
+	if w.distrusted[a.Name] != "" {
 		return
 	}
 	i, ok := slices.BinarySearchFunc(w.members, a.Name, func(m *member, name string) int {
@@ -389,7 +407,10 @@ func (w *crew) idle() bool {
 }
 
 // cannot returns why a worker does not get a job; "" if it can have it.
-func (m *member) cannot(n fleet.Need, now time.Time) string {
+func (m *member) cannot(n fleet.Need, w *way, now time.Time) string {
+	if slices.Contains(w.never, m.Name) || w.only != "" && w.only != m.Name {
+		return "it is not to have it"
+	}
 	if why := m.Cannot(n, now); why != "" {
 		return why
 	}
@@ -401,12 +422,13 @@ func (m *member) cannot(n fleet.Need, now time.Time) string {
 
 // choose returns the worker that gets a job: one with an idle slot, or else one with room. It
 // returns nil, and keeps why, where there is none.
-func (w *crew) choose(n fleet.Need, avoid string, now time.Time) *member {
+func (w *crew) choose(n fleet.Need, way *way, now time.Time) *member {
 	var best *member
+	avoid := way.avoid
 	reasons, able := map[string]string{}, 0
 	for i := range w.members {
 		m := w.members[(w.turn+i)%len(w.members)]
-		if why := m.cannot(n, now); why != "" {
+		if why := m.cannot(n, way, now); why != "" {
 			reasons[m.Name] = why
 			continue
 		}
@@ -419,7 +441,7 @@ func (w *crew) choose(n fleet.Need, avoid string, now time.Time) *member {
 			break
 		}
 	}
-	if able == 0 {
+	if way.unable = able == 0; way.unable && way.never == nil && way.only == "" {
 		w.stuck = "no worker can run what comes next: " + fleet.Explain(reasons)
 	}
 	if len(w.members) > 0 && able == 0 && w.alone && w.members[0].Cannot(n, now) != "" {
@@ -443,13 +465,12 @@ func (w *crew) send(ctx context.Context, c cargo) (bool, error) {
 		Plugin: job.Plugin, Name: job.Cell.Plugin, Profile: job.Profile, Seconds: job.Seconds,
 		What: job.Subject(),
 	}
-	m := w.choose(need, way.avoid, now)
+	m := w.choose(need, way, now)
 	if m == nil {
 		return false, nil
 	}
 	w.stuck = ""
-	w.serial++
-	job.ID = fmt.Sprintf("%s%s-%d-%d", job.ID, job.Cell.Key.Short(), job.N, w.serial)
+	job.ID = w.signTicket(job, m.Name)
 	job.Sweep, job.Priority, job.Weight = w.lead.Sweep, w.priority, w.weight
 	data, err := job.Encode()
 	if err != nil {
@@ -461,7 +482,9 @@ func (w *crew) send(ctx context.Context, c cargo) (bool, error) {
 		}
 		return false, fmt.Errorf("send job %q: %w", job.ID, err)
 	}
-	e := &errand{id: job.ID, cargo: c, what: need.What, member: m, sent: now, seconds: job.Seconds}
+	e := &errand{
+		id: job.ID, cargo: c, picked: job.Picked, what: need.What, member: m, sent: now, seconds: job.Seconds,
+	}
 	w.errands[e.id], m.out[e.id] = e, e
 	way.errands = append(way.errands, e)
 	way.sent++

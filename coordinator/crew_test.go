@@ -105,6 +105,7 @@ func TestTroublesomeWorker(t *testing.T) {
 					lose(b, rep)
 				}
 			}
+			b.Worker = "trouble"
 			data, err := b.Encode()
 			return err != nil || x.publish(j, data)
 		},

@@ -36,6 +36,7 @@ type intake struct {
 	jobs    *dispatcher
 	tally   *tally
 	journal *journal
+	checks  *checks
 	files   pluginFiles
 	ledger  *ledger.Ledger
 	meter   *Meter
@@ -91,6 +92,9 @@ func (in *intake) take(m *bus.Message, e *errand) error {
 		return in.drop(m, "malformed", err.Error())
 	}
 	c, wrong, reason := in.cellOf(b)
+	if wrong == "" {
+		wrong, reason = in.jobs.crew.unasked(m, b, e)
+	}
 	if wrong != "" {
 		return in.drop(m, wrong, reason)
 	}
@@ -108,6 +112,11 @@ func (in *intake) take(m *bus.Message, e *errand) error {
 	in.unsynced = append(in.unsynced, m)
 	in.tally.profile = b.Profile
 	in.tally.spending.search.Run(1, func() { in.record(c, verdict, e) })
+	if x, ok := cargoOf(e).(*check); ok {
+		in.checks.answered(x, verdict)
+	} else {
+		in.checks.consider(c, verdict, m)
+	}
 	in.tally.trials += int64(len(verdict.New))
 	in.tally.seconds += b.Seconds
 	c.fresh = c.fresh || len(verdict.New) > 0
@@ -118,9 +127,16 @@ func (in *intake) take(m *bus.Message, e *errand) error {
 	return nil
 }
 
+// mostDropsTold is the number of dropped results of a worker that are told one by one.
+const mostDropsTold = 20
+
 // drop acknowledges a message without recording it. wrong is the kind of the reason.
 func (in *intake) drop(m *bus.Message, wrong, reason string) error {
 	in.meter.count(func(c *Counts) { increase(&c.Dropped, wrong, 1) })
+	worker := in.checks.of(m.Worker)
+	if worker.Refused++; worker.Refused > mostDropsTold {
+		return m.Ack()
+	}
 	in.journal.note(fmt.Sprintf("a result of job %q by worker %q was dropped: %s", m.Job, m.Worker, reason),
 		"job", m.Job, "worker", m.Worker)
 	return m.Ack()
@@ -155,7 +171,7 @@ func (in *intake) cellOf(b *ledger.Batch) (c *cell, wrong, reason string) {
 
 // record feeds a cell with the outcomes that were new to the ledger.
 func (in *intake) record(c *cell, v ledger.Verdict, e *errand) {
-	if in.recordRefusal(c, v) {
+	if in.recordRefusal(c, v, e) {
 		return
 	}
 	b := v.Batch
@@ -166,6 +182,7 @@ func (in *intake) record(c *cell, v ledger.Verdict, e *errand) {
 	for _, note := range b.Notes {
 		in.journal.note(fmt.Sprintf("worker %s: %s", b.Worker, note))
 	}
+	in.checks.disagree(c, v, e)
 	for _, conflict := range v.Conflicts {
 		in.alarms[c.TrialID(b.N, conflict.Repetition)] = true
 	}

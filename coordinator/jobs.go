@@ -60,6 +60,7 @@ type dispatcher struct {
 	grid      *grid
 	crew      *crew
 	tally     *tally
+	checks    *checks
 	budget    Budget
 	speculate float64    // seconds of guesses for each second of trials, where others could use the workers
 	sizes     *rand.Rand // draws the sizes of jobs; nil: they follow from their cost
@@ -85,6 +86,9 @@ func (d *dispatcher) dispatch(ctx context.Context) error {
 	d.spent = false
 	d.slots = max(1, d.crew.slots())
 	if err := d.crew.sendAgain(ctx); err != nil {
+		return err
+	}
+	if err := d.checks.send(ctx); err != nil {
 		return err
 	}
 	if d.tally.profile == "" && d.crew.room() {

@@ -26,6 +26,7 @@ type Progress struct {
 	Unread         int              // results on the server that the ledger does not have yet
 	NoWorkers      bool             // nobody is there who would work
 	Stuck          string           // why nobody can run what comes next; "" where somebody can
+	Checks         Checks           // of workers, by other workers
 	Looks, Looked  int64            // trials to be looked at a second time, and those that were; 0 until that begins
 }
 
@@ -46,6 +47,7 @@ type progress struct {
 	jobs     *dispatcher
 	outlooks *outlooks
 	looks    *looks
+	checks   *checks
 	began    time.Time
 	paused   time.Duration // by those who were told of the progress, perhaps with a question to a person
 
@@ -65,8 +67,8 @@ func (p *progress) look(now time.Time) Progress {
 		Failed: map[string]int64{}, First: p.tally.listFailures(),
 		Working: p.jobs.working, NoWorkers: len(p.jobs.crew.members) == 0, Stuck: p.jobs.crew.stuck,
 		Workers: len(p.jobs.crew.members), Out: len(p.jobs.crew.errands), Again: len(p.jobs.crew.waiting),
-		Unread: p.jobs.crew.unread,
-		Looks:  p.looks.pending, Looked: p.looks.looked,
+		Unread: p.jobs.crew.unread, Checks: p.checks.sum(),
+		Looks: p.looks.pending, Looked: p.looks.looked,
 	}
 	for kind, f := range p.tally.failures {
 		out.Failed[kind] = f.Count

@@ -36,7 +36,8 @@ type Summary struct {
 	LookNotes    []string  // what a reader of the table has to know of the second looks
 	Withheld     int       // cells with a trial whose second look came out differently
 	Interrupted  bool
-	Cache        []string    // what went wrong with the cache
+	Cache        []string // what went wrong with the cache
+	Workers      []schemas.ManifestWorker
 	Partial      string      // why the result is not that of the whole sweep: the budget; else empty
 	Left         []Undecided // cells that the budget left over
 	Costs        *schemas.Costs
@@ -66,6 +67,7 @@ func (r *run) finish(interrupted bool) (*Summary, error) {
 	_ = during(&r.tally.spending.ledger, func() error { r.cacheUse().store(); return nil })
 	s.Served, s.Cache = r.tally.served, r.journal.cache
 	s.Costs = r.tally.spending.costs()
+	s.Workers = r.checks.list()
 	m := r.manifest(s)
 	s.LookNotes = m.Looks.Notes
 	return s, folder.WriteManifest(r.Folder.Dir, m)
@@ -330,7 +332,7 @@ func (r *run) manifest(s *Summary) schemas.Manifest {
 		Looked: s.Looked, LookTime: r.looks.seconds,
 		TrialTime: min(t.seconds, math.MaxFloat64), Costs: s.Costs, Interrupted: s.Interrupted,
 		Ledger: folder.Lines(r.Folder.Report), Damage: folder.Damage(r.Folder.Report),
-		Failures: s.Failures, Alarms: s.Alarms, Notes: r.journal.notes, GoVersion: runtime.Version(),
+		Failures: s.Failures, Alarms: s.Alarms, Workers: s.Workers, Notes: r.journal.notes, GoVersion: runtime.Version(),
 	}
 	if r.Budget.Given() {
 		run.Budget = r.Budget.String()

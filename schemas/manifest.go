@@ -49,8 +49,11 @@ type ManifestRun struct {
 	Damage      []Damage  `json:"damage,omitempty"` // the same; older releases wrote only the words
 	Failures    []Failure `json:"failures,omitempty"`
 	Alarms      []string  `json:"alarms,omitempty"`
-	Notes       []string  `json:"notes,omitempty"` // plugin processes that ended, jobs that were lost, ...
-	GoVersion   string    `json:"go"`
+
+	Workers []ManifestWorker `json:"workers,omitempty"` // that sent results, by name; an older release did not list them
+
+	Notes     []string `json:"notes,omitempty"` // plugin processes that ended, jobs that were lost, ...
+	GoVersion string   `json:"go"`
 }
 
 // Damage is a part of a file of the ledger that could not be read. Its trials were run again.
@@ -60,6 +63,18 @@ type Damage struct {
 	Bytes  int64  `json:"bytes"`
 	Reason string `json:"reason"`
 	Torn   bool   `json:"torn,omitempty"` // a crash cut it short at the end of the ledger; it was cut off
+}
+
+// ManifestWorker tells what one run made of the results of a worker: a job has one or several.
+type ManifestWorker struct {
+	Name      string `json:"name"`
+	Results   int64  `json:"results"`             // that were taken in
+	Checked   int64  `json:"checked"`             // those of them that another worker has made again
+	Differing int64  `json:"differing"`           // those of these that came out differently
+	Left      int64  `json:"left,omitempty"`      // those that were to be checked, and nobody else was there
+	Refused   int64  `json:"refused,omitempty"`   // results that were dropped: nobody had asked for them, or they were unfit
+	Dropped   int64  `json:"dropped,omitempty"`   // outcomes, of earlier runs too, that were dropped when it was set aside
+	SetAside  string `json:"set_aside,omitempty"` // why it was; "": it was not
 }
 
 // Failure counts the failed or lost trials of one kind and tells of the first of them.

@@ -126,26 +126,36 @@ func (t *term) lead(l *bus.Leadership) error {
 		return nil
 	}
 	summary, err := t.work(l, record)
-	var code *coordinator.CodeError
+	var (
+		code    *coordinator.CodeError
+		dispute *coordinator.DisputeError
+	)
 	switch {
 	case errors.As(err, &code): // every coordinator would meet it
 		t.log.Error("the sweep has failed", "error", err.Error())
 		return t.finish(l, End{Failure: err.Error()})
+	case errors.As(err, &dispute): // until people have done something about it
+		t.log.Error("paused", "why", err.Error())
+		return t.pause(err.Error())
 	case err != nil || summary.Interrupted:
 		return err
 	case summary.Partial != "":
 		t.log.Info("paused", "why", summary.Partial)
-		return ChangeWish(t.ctx, t.registry, t.id, func(w *Wish) error {
-			w.Do, w.By, w.At = Pause, t.Name, time.Now().UTC()
-			w.Why = summary.Partial
-			return nil
-		})
+		return t.pause(summary.Partial)
 	}
 	t.log.Info("done", "digest", summary.Digest, "trials", summary.Trials)
 	return t.finish(l, End{Summary: summary})
 }
 
-// mostTold is the number of alarms, and of bounds that are refuted, that the registry keeps.
+// pause changes the wish for the sweep to a pause.
+func (t *term) pause(why string) error {
+	return ChangeWish(t.ctx, t.registry, t.id, func(w *Wish) error {
+		w.Do, w.By, w.At, w.Why = Pause, t.Name, time.Now().UTC(), why
+		return nil
+	})
+}
+
+// mostTold is the number of alarms, of bounds that are refuted and of workers that the registry keeps.
 const mostTold = 100
 
 // finish stores how the sweep ended.
@@ -154,6 +164,7 @@ func (t *term) finish(l *bus.Leadership, end End) error {
 	if s := end.Summary; s != nil { // its result has all of them
 		s.Alarms = s.Alarms[:min(len(s.Alarms), mostTold)]
 		s.Contradicted = s.Contradicted[:min(len(s.Contradicted), mostTold)]
+		s.Workers = s.Workers[:min(len(s.Workers), mostTold)]
 	}
 	raw, err := json.Marshal(end)
 	if err != nil {

@@ -1,0 +1,413 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/shatterlab/shatter/coordinator/folder"
+	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/fleet"
+	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// colleague is a worker beside the fake.
+type colleague struct {
+	name   string
+	forge  func(job *trial.Job, b *ledger.Batch) // changes what an honest worker would send; nil: it does not
+	stray  func(x *colleague, j bus.Job, job *trial.Job, b *ledger.Batch)
+	conn   *bus.Conn
+	codes  []string
+	forged int // outcomes
+}
+
+// run works until ctx ends.
+func (x *colleague) run(ctx context.Context, t *testing.T) {
+	inbox, err := x.conn.Listen(x.name)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer inbox.Close()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-inbox.Drops:
+			continue
+		case j := <-inbox.Jobs:
+			job, err := trial.DecodeJob(j.Data)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			b := refused(job)
+			if b == nil {
+				b = outcomes(job)
+			}
+			if b.Worker = x.name; x.forge != nil {
+				x.forge(job, b)
+			}
+			if x.stray != nil {
+				x.stray(x, j, job, b)
+			}
+			x.publish(j.Lead, x.name, j.ID, b)
+			continue
+		case <-inbox.Calls:
+		case <-tick.C:
+		}
+		w := fleet.Worker{Name: x.name, Slots: 2, Profile: trial.FloatProfile(), Plugins: x.codes}
+		data, err := w.Encode()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		_ = x.conn.Announce(x.name, data) // the run may have ended
+	}
+}
+
+// publish publishes a result; the run may have ended.
+func (x *colleague) publish(lead bus.Lead, worker, job string, b *ledger.Batch) {
+	if data, err := b.Encode(); err == nil {
+		_ = x.conn.Publish(context.Background(), lead, bus.Part{Worker: worker, Job: job, Of: 1}, data)
+	}
+}
+
+// lies returns a forge that changes each outcome with some chance, by as much as drift returns.
+func (x *colleague) lies(share float64, drift func() float64) func(*trial.Job, *ledger.Batch) {
+	rng := rand.New(rand.NewPCG(8, 8))
+	return func(_ *trial.Job, b *ledger.Batch) {
+		for i, status := range b.Status {
+			if status == ledger.OK && rng.Float64() < share {
+				b.Error[i] = min(1, b.Error[i]+drift())
+				x.forged++
+			}
+		}
+	}
+}
+
+func always() float64 { return 0.25 }
+
+// with runs a sweep on the fake and its colleagues, and returns what the manifest says of them.
+func with(
+	t *testing.T, s setup, share float64, others ...*colleague,
+) (*Summary, map[string]schemas.ManifestWorker, error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var ended sync.WaitGroup
+	defer ended.Wait()
+	defer cancel()
+	if s.script == nil {
+		s.script = honest
+	}
+	change := s.change
+	s.change = func(c *Config) {
+		c.Workers, c.Healing, c.CheckShare = nil, 200*time.Millisecond, share
+		c.JobSizes = rand.New(rand.NewPCG(3, 3)) // many jobs
+		if change != nil {
+			change(c)
+		}
+		for _, x := range others {
+			x.conn, x.codes = c.Conn, slices.Collect(maps.Values(c.Digests))
+			ended.Go(func() { x.run(ctx, t) })
+		}
+	}
+	summary, _, err := s.run(t, t.Context())
+	workers := map[string]schemas.ManifestWorker{}
+	if summary != nil {
+		for _, w := range summary.Workers {
+			workers[w.Name] = w
+		}
+	}
+	return summary, workers, err
+}
+
+// A worker that lies about its outcomes is found out, set aside and forgotten: the table is the honest
+// one.
+func TestLiar(t *testing.T) {
+	want := reference(t)
+	for _, c := range []struct {
+		name  string
+		share float64 // of outcomes that are forged
+		sure  bool    // that some are
+	}{{"always", 1, true}, {"of 10", 0.1, true}, {"of 1000", 0.001, false}} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			liar := &colleague{name: "liar"}
+			liar.forge = liar.lies(c.share, always)
+			dir := t.TempDir()
+			s, workers, err := with(t, setup{dir: dir}, 1, liar, &colleague{name: "other"})
+			if err != nil || s.Digest != want || len(s.Alarms) > 0 {
+				t.Fatalf("%+v, %v", s, err)
+			}
+			w := workers["liar"]
+			if caught := w.SetAside != ""; caught != (liar.forged > 0) || c.sure && !caught || caught && w.Dropped == 0 {
+				t.Errorf("%d outcomes were forged: %+v", liar.forged, w)
+			}
+			for _, name := range []string{"fake", "other"} {
+				if w := workers[name]; w.SetAside != "" || w.Checked == 0 || w.Refused > 0 {
+					t.Errorf("%+v", w)
+				}
+			}
+			if x := checkTables(t, dir); !x.Equal() {
+				t.Errorf("%+v", x)
+			}
+		})
+	}
+}
+
+// A worker that refuses sample sizes which the algorithm takes is found out, too.
+func TestLyingRefusal(t *testing.T) {
+	want := reference(t)
+	liar := &colleague{name: "liar", forge: func(job *trial.Job, b *ledger.Batch) {
+		if b.Refusal == nil {
+			no := refusal(job)
+			no.Worker = "liar"
+			*b = *no
+		}
+	}}
+	s, workers, err := with(t, setup{dir: t.TempDir()}, 0.01, liar, &colleague{name: "other"})
+	if err != nil || s.Digest != want || len(s.Alarms) > 0 || workers["liar"].SetAside == "" {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// What a liar has sent in an earlier run of the sweep, when nothing was checked, is dropped too.
+func TestEarlierLies(t *testing.T) {
+	want, dir := reference(t), t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	liar := &colleague{name: "liar"}
+	forge := liar.lies(1, always)
+	results := 0
+	liar.forge = func(job *trial.Job, b *ledger.Batch) {
+		if forge(job, b); job.Cell.Find == nil {
+			if results++; results == 5 {
+				cancel()
+			}
+		}
+	}
+	first := setup{dir: dir, script: honest, change: func(c *Config) {
+		c.Workers, c.Healing, c.JobSizes = nil, 200*time.Millisecond, rand.New(rand.NewPCG(3, 3))
+		liar.conn, liar.codes = c.Conn, slices.Collect(maps.Values(c.Digests))
+		go liar.run(ctx, t)
+	}}
+	if s, _, err := first.run(t, ctx); err != nil || !s.Interrupted {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	known := claimed(t, dir)
+	again := &colleague{name: "liar"}
+	again.forge = again.lies(1, always)
+	s, workers, err := with(t, setup{dir: dir}, 1, again, &colleague{name: "other"})
+	if err != nil || s.Digest != want || len(s.Alarms) > 0 || workers["liar"].Dropped < known["liar"] {
+		t.Errorf("%+v, %v; known %v", s, err, known)
+	}
+	// It stays set aside.
+	s, workers, err = with(t, setup{dir: dir}, 1, &colleague{name: "liar"})
+	if err != nil || s.Digest != want || s.Trials != 0 || workers["liar"].SetAside == "" {
+		t.Errorf("again: %+v, %v", s, err)
+	}
+}
+
+// claimed counts the outcomes of each worker in the ledger of a folder.
+func claimed(t *testing.T, dir string) map[string]int64 {
+	t.Helper()
+	f := claim(t, dir, testPlan(t), folder.Mode{})
+	defer f.Close()
+	counts := map[string]int64{}
+	for _, c := range f.Plan.Cells {
+		if err := f.Ledger.Each(c.Key, func(b *ledger.Batch) error {
+			counts[strings.Clone(b.Worker)] += int64(len(b.Repetition))
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return counts
+}
+
+// Of two workers, the one that contradicts itself has lied. Where each stands by what it says the
+// sweep ends, until a third one can tell.
+func TestTwoWorkers(t *testing.T) {
+	want := reference(t)
+	t.Run("now and then", func(t *testing.T) {
+		t.Parallel()
+		liar, rng := &colleague{name: "liar"}, rand.New(rand.NewPCG(9, 9))
+		liar.forge = liar.lies(0.1, rng.Float64)
+		s, workers, err := with(t, setup{dir: t.TempDir()}, 1, liar)
+		if err != nil || s.Digest != want || len(s.Alarms) > 0 || workers["liar"].SetAside == "" {
+			t.Errorf("%+v, %v", s, err)
+		}
+	})
+	t.Run("always", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		liar := func() *colleague { x := &colleague{name: "liar"}; x.forge = x.lies(1, always); return x }
+		for range 2 {
+			_, _, err := with(t, setup{dir: dir}, 1, liar())
+			var dispute *DisputeError
+			if !errors.As(err, &dispute) || !slices.Contains(dispute.Workers[:], "liar") ||
+				!slices.Contains(dispute.Workers[:], "fake") {
+				t.Fatalf("error %v", err)
+			}
+		}
+		s, workers, err := with(t, setup{dir: dir}, 1, liar(), &colleague{name: "other"})
+		if err != nil || s.Digest != want || len(s.Alarms) > 0 || workers["liar"].SetAside == "" {
+			t.Errorf("%+v, %v", s, err)
+		}
+	})
+}
+
+// Honest workers are believed, and what is checked does not show in the result.
+func TestHonestCrew(t *testing.T) {
+	s, workers, err := with(t, setup{dir: t.TempDir()}, 0.1, &colleague{name: "other"}, &colleague{name: "third"})
+	if err != nil || s.Digest != reference(t) || len(s.Alarms) > 0 || len(workers) != 3 {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	for _, w := range workers {
+		if w.Results == 0 || w.Differing > 0 || w.SetAside != "" || w.Refused > 0 || w.Left > 0 || w.Checked > w.Results {
+			t.Errorf("%+v", w)
+		}
+	}
+}
+
+// Results that nobody has asked their worker for are counted and dropped.
+func TestUnasked(t *testing.T) {
+	want := reference(t)
+	for name, stray := range map[string]func(x *colleague, j bus.Job, job *trial.Job, b *ledger.Batch){
+		"just beyond the job": func(x *colleague, j bus.Job, job *trial.Job, _ *ledger.Batch) {
+			beyond := *job
+			beyond.Picked, beyond.First, beyond.Count = nil, job.Repetition(int(job.Count)-1)+1, 3
+			b := outcomes(&beyond)
+			b.Worker = x.name
+			x.lies(1, always)(job, b)
+			x.publish(j.Lead, x.name, j.ID, b)
+		},
+		"another sample size": func(x *colleague, j bus.Job, job *trial.Job, b *ledger.Batch) {
+			other := *b
+			if other.N = 20; job.N != other.N {
+				x.publish(j.Lead, x.name, j.ID, &other)
+			}
+		},
+		"another worker's name": func(x *colleague, j bus.Job, _ *trial.Job, b *ledger.Batch) {
+			other := *b
+			other.Worker = "fake"
+			x.publish(j.Lead, x.name, j.ID, &other)
+		},
+		"another worker's subject": func(x *colleague, j bus.Job, _ *trial.Job, b *ledger.Batch) {
+			other := *b
+			other.Worker = "fake"
+			x.publish(j.Lead, "fake", j.ID, &other)
+		},
+		"a job that there is not": func(x *colleague, j bus.Job, _ *trial.Job, b *ledger.Batch) {
+			x.publish(j.Lead, x.name, j.ID+"0", b)
+		},
+		"another epoch": func(x *colleague, j bus.Job, _ *trial.Job, b *ledger.Batch) {
+			x.publish(bus.Lead{Sweep: j.Sweep, Epoch: j.Epoch + 1}, x.name, j.ID, b)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			x := &colleague{name: "x", stray: stray}
+			s, workers, err := with(t, setup{dir: t.TempDir()}, 0, x)
+			refused := workers["x"].Refused + workers["fake"].Refused
+			if err != nil || s.Digest != want || len(s.Alarms) > 0 || refused == 0 {
+				t.Errorf("%+v, %v, %v", s, workers, err)
+			}
+		})
+	}
+}
+
+// The ticket of a job holds for its worker and its epoch, also for a later leader, and for no other
+// job.
+func TestTicket(t *testing.T) {
+	job := &trial.Job{ID: recheckPrefix, Cell: testPlan(t).Cells[0], N: 40, First: 3, Count: 7}
+	leader := func(epoch uint64) *crew {
+		return &crew{lead: bus.Lead{Sweep: "s", Epoch: epoch}, secret: []byte("secret")}
+	}
+	id := leader(4).signTicket(job, "w")
+	want := ticket{job.Cell.Key.Short(), 40, 3, 10}
+	thief := leader(4)
+	thief.secret = []byte("guess")
+	for _, c := range []struct {
+		reader     *crew
+		worker, id string
+		epoch      uint64
+		ok         bool
+	}{
+		{leader(4), "w", id, 4, true},
+		{leader(9), "w", id, 4, true},
+		{leader(4), "v", id, 4, false},
+		{leader(4), "w", id, 5, false},
+		{leader(4), "w", strings.Replace(id, "-10-", "-11-", 1), 4, false},
+		{leader(4), "w", thief.signTicket(job, "w"), 4, false},
+		{leader(4), "w", "", 4, false},
+	} {
+		m := &bus.Message{Part: bus.Part{Worker: c.worker, Job: c.id}, Epoch: c.epoch}
+		if got, ok := c.reader.readTicket(m); ok != c.ok || ok && got != want {
+			t.Errorf("job %q of worker %s, epoch %d: %+v, %t", c.id, c.worker, c.epoch, got, ok)
+		}
+	}
+}
+
+// The number of forged results that reach a table is what the comment on checks says, and stays below
+// its bound.
+func TestForgedResults(t *testing.T) {
+	const share, runs = 0.05, 4000
+	rng := rand.New(rand.NewPCG(5, 5))
+	for _, c := range []struct {
+		results int
+		forged  float64
+	}{{20, 1}, {20, 0.1}, {200, 0.1}, {200, 0.01}, {1000, 0.02}} {
+		k := &checks{share: share, rng: rng}
+		uncaught, want := 1.0, 0.0
+		for i := range c.results {
+			chance := k.chance(int64(i + 1))
+			uncaught *= 1 - chance*c.forged
+			want += c.forged * (1 - chance) / (1 - chance*c.forged)
+		}
+		want *= uncaught
+		sum, squares := 0.0, 0.0
+		for range runs {
+			reached := forgedResults(k, c.results, c.forged, rng)
+			sum, squares = sum+reached, squares+reached*reached
+		}
+		mean := sum / runs
+		sigma := math.Sqrt(squares/runs-mean*mean) / math.Sqrt(runs)
+		if math.Abs(mean-want) > 4*sigma+1e-3 || want > 1/(math.E*share) {
+			t.Errorf("%+v: %.3f forged results reach a table, the formula says %.3f, sigma %.3f", c, mean, want, sigma)
+		}
+	}
+}
+
+// forgedResults returns the number of forged results of a worker that reach a table: none if one of
+// them is checked.
+func forgedResults(k *checks, results int, share float64, rng *rand.Rand) (forged float64) {
+	k.workers = map[string]*schemas.ManifestWorker{}
+	m := &bus.Message{Part: bus.Part{Worker: "liar"}}
+	c := &cell{sizes: map[int64]*sizing{}}
+	v := ledger.Verdict{Batch: &ledger.Batch{N: 1, Repetition: []int64{0}}, New: []int{0}}
+	k.tally = newTally()
+	for range results {
+		k.waiting = nil
+		k.consider(c, v, m)
+		if rng.Float64() >= share {
+			continue
+		}
+		if len(k.waiting) > 0 {
+			return 0
+		}
+		forged++
+	}
+	return forged
+}
