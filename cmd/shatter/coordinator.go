@@ -26,6 +26,7 @@ func coordinatorCommand() *cobra.Command {
 		server      serverFlags
 		dir         string
 		lease, ship time.Duration
+		checkShare  = shareFlag(defaultCheckShare)
 		http        httpFlags
 		logs        logFlags
 	)
@@ -62,7 +63,7 @@ a folder of its own. No disk is shared, and nothing has to be moved.`,
 			monitor := &lead.Monitor{}
 			watchCoordinator(told, conn, monitor)
 			log.Info("serving", "server", bus.Redact(server.url), "dir", dir, "name", workerName())
-			loader := loader{conn}
+			loader := loader{conn, float64(checkShare)}
 			return lead.Serve(c.Context(), lead.Config{
 				Conn: conn, Dir: dir, Name: workerName(), Load: loader.load, Lease: lease, ShipEvery: ship, Log: log,
 				Monitor: monitor,
@@ -74,13 +75,17 @@ a folder of its own. No disk is shared, and nothing has to be moved.`,
 	http.register(flags)
 	logs.register(flags)
 	flags.StringVar(&dir, "dir", "", "folder for the sweeps' output folders")
+	flags.Var(&checkShare, "check-share", checkShareUsage)
 	flags.DurationVar(&lease, "lease", 10*time.Second, "time after which others take over from a silent coordinator")
 	flags.DurationVar(&ship, "ship-every", 10*time.Second, "time between shipments of what was found")
 	return c
 }
 
 // loader makes sweeps of what was submitted.
-type loader struct{ conn *bus.Conn }
+type loader struct {
+	conn       *bus.Conn
+	checkShare float64 // see coordinator.Config
+}
 
 func (l loader) load(ctx context.Context, s *lead.Submission) (*lead.Sweep, error) {
 	src, err := l.conn.FetchBytes(ctx, s.Source)
@@ -98,7 +103,7 @@ func (l loader) load(ctx context.Context, s *lead.Submission) (*lead.Sweep, erro
 	return &lead.Sweep{
 		Plan: p, Transcript: said,
 		Config: coordinator.Config{
-			Digests: s.Plugins, Looks: defaultLooks,
+			Digests: s.Plugins, Looks: defaultLooks, CheckShare: l.checkShare,
 			Facts: map[string]string{
 				"command": "coordinator", "file": s.File, "queue": "external", "submitted": cmp.Or(s.By, "unknown"),
 				"version": version(), "host": workerName(), "cores": fmt.Sprint(runtime.NumCPU()),

@@ -7,18 +7,25 @@ import (
 	"strings"
 )
 
-// looksFlag is the value of --looks: a share of trials.
-type looksFlag float64
+// shareFlag is the value of --looks and --check-share: a share of trials or results.
+type shareFlag float64
 
 // defaultLooks is the share of trials that a run looks at where nothing is said.
 const defaultLooks = 0.01
 
-func (f *looksFlag) Type() string { return "SHARE" }
+// defaultCheckShare is the share of results that are made again by another worker where nothing is
+// said.
+const defaultCheckShare = 0.01
 
-func (f *looksFlag) String() string { return fmt.Sprintf("%v%%", 100*float64(*f)) }
+const checkShareUsage = "share of each worker's results that another worker makes again and that are compared, " +
+	"more of its first ones; 0 leaves that out"
+
+func (f *shareFlag) Type() string { return "SHARE" }
+
+func (f *shareFlag) String() string { return fmt.Sprintf("%v%%", 100*float64(*f)) }
 
 // Set reads 1%, all or 0.
-func (f *looksFlag) Set(text string) error {
+func (f *shareFlag) Set(text string) error {
 	switch text {
 	case "0", "0%":
 		*f = 0
@@ -29,7 +36,7 @@ func (f *looksFlag) Set(text string) error {
 	}
 	share, ok := strings.CutSuffix(text, "%")
 	if v, err := strconv.ParseFloat(strings.TrimSpace(share), 64); ok && err == nil && v > 0 && v <= 100 {
-		*f = looksFlag(v / 100)
+		*f = shareFlag(v / 100)
 		return nil
 	}
 	return errors.New("a share like 1%, all, or 0 for none is needed")

@@ -199,6 +199,7 @@ func exitCode(err error) int {
 		owner   *folder.OwnerError
 		changed *folder.ChangedError
 		code    *coordinator.CodeError
+		dispute *coordinator.DisputeError
 		connect *bus.ConnectError
 		id      *bus.IDError
 	)
@@ -209,6 +210,8 @@ func exitCode(err error) int {
 		return exitUsage
 	case errors.As(err, &changed), errors.As(err, &code):
 		return exitChanged
+	case errors.As(err, &dispute):
+		return exitIntegrity
 	case errors.As(err, &connect):
 		return exitConnection
 	}

@@ -32,7 +32,7 @@ type runFlags struct {
 	mode                     folder.Mode
 	progress                 progressMode
 	budget                   budgetFlag
-	looks                    looksFlag
+	looks, checkShare        shareFlag
 	speculate                float64
 	yes, costs               bool
 	http                     httpFlags
@@ -59,6 +59,12 @@ the question out.
 A share of each cell's trials, unknown to the algorithms, is run a second time in processes of their own,
 in another order and company, and compared bit by bit. A difference says that outcomes depend on other
 points, on earlier trials or on chance of its own: the cell's n* is withheld, and the exit code is 3.
+
+With --server, and two workers or more, a share of the results of each worker, unknown to it, is made again
+by another one and compared bit by bit. A third one settles a difference. A worker that has sent what the
+others do not find is set aside by its name, for the whole sweep; all its outcomes are dropped and run
+again. Where nobody can settle it the run ends with exit code 3, and the same command goes on with a
+further worker.
 
 A bound of theory that is called proved, and that the table refutes at its own confidence, is named on
 stderr, in the table, in the report and in JSON, and the exit code is 6.
@@ -94,6 +100,8 @@ func (f *runFlags) register(c *cobra.Command) {
 	f.looks = defaultLooks
 	flags.Var(&f.looks, "looks",
 		"share of each cell's trials to run a second time, and at least 8 of each; 0 leaves them out")
+	f.checkShare = defaultCheckShare
+	flags.Var(&f.checkShare, "check-share", "with --server: "+checkShareUsage)
 	flags.Float64Var(&f.speculate, "speculate", coordinator.DefaultSpeculate,
 		"with --server: CPU time for trials that nobody needs yet, for each second of trials, where slots would idle")
 	flags.BoolVar(&f.yes, "yes", false, "do not ask before more than ten minutes")
@@ -243,7 +251,7 @@ func (f *runFlags) coordinate(
 		Folder: claimed, Conn: conn, Slots: f.workers, Digests: digests,
 		Progress: m.show, Meter: &m.Meter, Log: m.log.With("sweep", claimed.ID),
 		Reverse: f.reverse, Facts: f.facts(s.File), Own: workerName(), Budget: f.budget.Budget,
-		Looks: float64(f.looks),
+		Looks: float64(f.looks), CheckShare: float64(f.checkShare),
 	}
 	if s.catalog != nil {
 		cfg.Asked = s.catalog.CPUTime()
@@ -291,6 +299,7 @@ func (f *runFlags) report(c *cobra.Command, out *folder.Folder, s *coordinator.S
 		fmt.Fprintf(stderr, "shatter: n* of %d cells is withheld; once the algorithm is repaired, run again with --redo, "+
 			"which drops the outcomes of its old file, or with --fresh\n", s.Withheld)
 	}
+	reportWorkers(stderr, s)
 	d.failures(s.Failures)
 	for _, line := range s.Cache {
 		fmt.Fprintf(stderr, "shatter: %s\n", line)
@@ -334,6 +343,20 @@ func (f *runFlags) report(c *cobra.Command, out *folder.Folder, s *coordinator.S
 		return code
 	}
 	return nil
+}
+
+// reportWorkers prints which workers were set aside, and which have sent what nobody had asked for.
+func reportWorkers(stderr io.Writer, s *coordinator.Summary) {
+	for _, w := range s.Workers {
+		if w.SetAside != "" {
+			fmt.Fprintf(stderr, "shatter: worker %s is set aside, and %s outcomes of it were dropped: %s\n",
+				printable(w.Name), wording.Thousands(float64(w.Dropped)), printable(w.SetAside))
+		}
+		if w.Refused > 0 {
+			fmt.Fprintf(stderr, "shatter: %s results of worker %s were dropped: nobody had asked it for them, or they were "+
+				"unfit; manifest.json says more\n", wording.Thousands(float64(w.Refused)), printable(w.Name))
+		}
+	}
 }
 
 // reportTrouble prints what is wrong with a result, or not there yet.

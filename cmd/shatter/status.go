@@ -3,10 +3,13 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/shatterlab/shatter/coordinator"
 )
 
 func statusCommand() *cobra.Command {
@@ -20,6 +23,22 @@ func statusCommand() *cobra.Command {
 		}
 		return r.status(c.Context(), record)
 	}, (*sweepStatus).write)
+}
+
+// checksInWords says what comes of checking workers by workers; "" where nothing does.
+func checksInWords(c coordinator.Checks) string {
+	var parts []string
+	if c.Checked > 0 {
+		parts = append(parts, fmt.Sprintf("%d results were made again by another worker, %d of them differ",
+			c.Checked, c.Differing))
+	}
+	if len(c.SetAside) > 0 {
+		parts = append(parts, fmt.Sprintf("set aside: %s, with %d outcomes", strings.Join(c.SetAside, ", "), c.Dropped))
+	}
+	if c.Refused > 0 {
+		parts = append(parts, fmt.Sprintf("%d results that nobody had asked for were dropped", c.Refused))
+	}
+	return strings.Join(parts, "; ")
 }
 
 // write prints the status, a line for each thing.
@@ -39,6 +58,9 @@ func (s *sweepStatus) write(c *cobra.Command) error {
 	}
 	if s.Reason == "" && s.answer != nil && s.answer.Progress != nil {
 		say("now", (&display{}).line(*s.answer.Progress).cut(1<<20, false))
+	}
+	if s.answer != nil && s.answer.Progress != nil {
+		say("checked", checksInWords(s.answer.Progress.Checks))
 	}
 	say("digest", s.Digest)
 	if s.Leader != "" {

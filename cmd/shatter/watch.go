@@ -108,6 +108,7 @@ func (w *watcher) ended(s *sweepStatus) error {
 	for _, line := range sum.Contradicted {
 		fmt.Fprintf(text, "shatter: contradicted bound: %s\n", line)
 	}
+	reportWorkers(text, sum)
 	w.display.failures(sum.Failures)
 	if sum.Unfinished > 0 {
 		fmt.Fprintf(text, "shatter: %d of %d cells are undecided or failed\n", sum.Unfinished, sum.Cells)
