@@ -20,6 +20,9 @@ import (
 // first.
 const CacheLimit = 2 << 30
 
+// cacheWorker stands in the ledger as the worker of outcomes that come from the cache.
+const cacheWorker = "cache"
+
 // cacheKey names a cell's entry in a cache.
 func cacheKey(c *trial.Cell, seed trial.SweepSeed) cache.Key {
 	return cache.Key{Cell: c.Key, Seed: cache.Seed(seed.Label()), Noise: c.NoiseKey}
@@ -38,7 +41,7 @@ type cacheUse struct {
 // under the float profile. A cell that is done needs none.
 func (u cacheUse) load(ctx context.Context, profile string) error {
 	in := u.intake
-	if u.cache == nil || profile == "" {
+	if u.cache == nil || profile == "" || in.jobs.crew.distrusted[cacheWorker] != "" {
 		return nil
 	}
 	for _, c := range in.grid.cells {
@@ -87,7 +90,7 @@ func (u cacheUse) serve(c *cell, b *ledger.Batch) error {
 		return nil
 	}
 	served := b.Select(rows)
-	served.Sweep, served.Worker, served.Notes = in.files.folder.ID, "cache", nil
+	served.Sweep, served.Worker, served.Notes = in.files.folder.ID, cacheWorker, nil
 	served.Seconds = b.Seconds * float64(len(rows)) / float64(len(b.Repetition))
 	msg, err := served.Encode()
 	if err != nil {

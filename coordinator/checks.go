@@ -59,6 +59,7 @@ type check struct {
 	dispute *dispute // nil: none
 	again   string   // party of the dispute that runs the trials once more; "": somebody else does
 	differs bool     // some outcome is another one
+	lost    bool     // some trial was lost, so nothing is known of it
 	over    bool     // nobody needs it any more
 }
 
@@ -209,6 +210,7 @@ func (k *checks) answered(x *check, v ledger.Verdict) {
 	if x.dispute != nil {
 		x.dispute.hear(k.ledger, v)
 	}
+	x.lost = x.lost || slices.Contains(b.Status, ledger.Lost)
 	for _, rep := range b.Repetition {
 		if i, ok := slices.BinarySearch(x.picked, rep); ok && !x.returned.Has(int64(i)) {
 			x.returned.Set(int64(i))
@@ -224,6 +226,10 @@ func (k *checks) answered(x *check, v ledger.Verdict) {
 	x.over = true
 	delete(k.out, x)
 	switch d := x.dispute; {
+	case d == nil && x.lost && !x.differs: // another worker may do better
+		more := k.newCheck(x.cell, x.n, x.picked)
+		k.ask(more, x.suspect)
+		more.road.never = append(slices.Clone(x.road.never), strings.Clone(b.Worker))
 	case d == nil:
 		s := k.of(x.suspect)
 		if s.Checked++; x.differs {

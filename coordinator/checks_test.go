@@ -255,9 +255,9 @@ func TestTwoWorkers(t *testing.T) {
 		liar := func() *colleague { x := &colleague{name: "liar"}; x.forge = x.lies(1, always); return x }
 		for range 2 {
 			_, _, err := with(t, setup{dir: dir}, 1, liar())
-			var dispute *DisputeError
-			if !errors.As(err, &dispute) || !slices.Contains(dispute.Workers[:], "liar") ||
-				!slices.Contains(dispute.Workers[:], "fake") {
+			var dispute *IntegrityError
+			if !errors.As(err, &dispute) || !slices.Contains(dispute.Workers, "liar") ||
+				!slices.Contains(dispute.Workers, "fake") {
 				t.Fatalf("error %v", err)
 			}
 		}
@@ -266,6 +266,22 @@ func TestTwoWorkers(t *testing.T) {
 			t.Errorf("%+v, %v", s, err)
 		}
 	})
+}
+
+// Where most workers seem to lie the algorithm is to blame, and the sweep ends.
+func TestNoMajority(t *testing.T) {
+	unsteady := func(name string) *colleague {
+		x, rng := &colleague{name: name}, rand.New(rand.NewPCG(uint64(len(name)), 9))
+		x.forge = x.lies(0.2, rng.Float64)
+		return x
+	}
+	self := unsteady("x")
+	script := func(f *fake, job *trial.Job, b *ledger.Batch) { self.forge(job, b); f.publish(b) }
+	_, _, err := with(t, setup{dir: t.TempDir(), script: script}, 1, unsteady("other"), unsteady("third"))
+	var integrity *IntegrityError
+	if !errors.As(err, &integrity) || len(integrity.Workers) < 2 {
+		t.Errorf("error %v", err)
+	}
 }
 
 // Honest workers are believed, and what is checked does not show in the result.

@@ -114,7 +114,7 @@ func newRun(c Config) (*run, error) {
 	r.jobs = &dispatcher{
 		grid: grid, crew: r.crew, tally: r.tally,
 		budget: c.Budget, speculate: c.Speculate, sizes: c.JobSizes,
-		jobs: map[*job]bool{}, doubts: map[doubt]*job{}, slots: max(1, c.Slots),
+		jobs: map[*job]bool{}, doubts: map[doubt]*job{}, parked: map[string]*parked{}, slots: max(1, c.Slots),
 	}
 	r.intake = &intake{
 		grid: grid, jobs: r.jobs, tally: r.tally, journal: r.journal, files: pluginFiles{c.Digests, c.Folder},

@@ -454,17 +454,22 @@ func (w *crew) choose(n fleet.Need, way *way, now time.Time) *member {
 	return best
 }
 
+// needOf names the plugin of a job in it, and returns what the job needs.
+func (w *crew) needOf(job *trial.Job) fleet.Need {
+	job.Plugin = w.digests[job.Cell.Code()]
+	return fleet.Need{
+		Plugin: job.Plugin, Name: job.Cell.Plugin, Profile: job.Profile, Seconds: job.Seconds,
+		What: job.Subject(),
+	}
+}
+
 // send sends what is left of a cargo to a worker. It reports false where no worker takes it now.
 func (w *crew) send(ctx context.Context, c cargo) (bool, error) {
 	job, way, now := c.left(), c.way(), time.Now()
 	if job == nil {
 		return true, nil
 	}
-	job.Plugin = w.digests[job.Cell.Code()]
-	need := fleet.Need{
-		Plugin: job.Plugin, Name: job.Cell.Plugin, Profile: job.Profile, Seconds: job.Seconds,
-		What: job.Subject(),
-	}
+	need := w.needOf(job)
 	m := w.choose(need, way, now)
 	if m == nil {
 		return false, nil

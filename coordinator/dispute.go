@@ -32,18 +32,13 @@ type heardOf struct {
 // takesOutcomes is what a worker says of a sample size of which it sends outcomes.
 const takesOutcomes = "outcomes"
 
-// A DisputeError reports that two workers differ and that nobody can say who is right.
-type DisputeError struct {
-	Trial, Algorithm string
-	Workers          [2]string
+// An IntegrityError reports that workers differ and that nobody can say who is right.
+type IntegrityError struct {
+	Workers []string
+	Why     string
 }
 
-func (e *DisputeError) Error() string {
-	return fmt.Sprintf("integrity: trial %s of %s came out differently on the workers %s and %s, each of them stands by "+
-		"what it sent, and there is no further worker to ask: start one and run again, or go on in a new folder without "+
-		"the one that you do not trust; if you trust both, the algorithm's outcomes depend on more than their trial",
-		e.Trial, e.Algorithm, e.Workers[0], e.Workers[1])
-}
+func (e *IntegrityError) Error() string { return "integrity: " + e.Why }
 
 // between reports whether a worker is a party.
 func (d *dispute) between(worker string) bool { return slices.Contains(d.parties[:], worker) }
@@ -229,7 +224,10 @@ func (k *checks) ranAgain(d *dispute, party, claim string) {
 			return
 		}
 	}
-	k.failed = &DisputeError{Trial: d.trial(), Algorithm: d.cell.As, Workers: d.parties}
+	k.failed = &IntegrityError{d.parties[:], fmt.Sprintf("trial %s of %s came out differently on the workers %s and %s, "+
+		"each of them stands by what it sent, and there is no further worker to ask: start one and run again, or go on in "+
+		"a new folder without the one that you do not trust; if you trust both, the algorithm's outcomes depend on more "+
+		"than their trial", d.trial(), d.cell.As, d.parties[0], d.parties[1])}
 }
 
 // condemn finds a worker guilty and ends the dispute.

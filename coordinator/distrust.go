@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/shatterlab/shatter/pipeline/ledger"
 )
@@ -15,6 +16,9 @@ func (r *run) enforce() error {
 	k := r.checks
 	if len(k.guilty) == 0 {
 		return k.failed
+	}
+	if err := k.majority(); err != nil {
+		return err
 	}
 	for _, worker := range slices.Sorted(maps.Keys(k.guilty)) {
 		report, err := r.intake.ledger.Retract(worker, k.guilty[worker])
@@ -36,6 +40,38 @@ func (r *run) enforce() error {
 	}
 	r.load()
 	return k.failed
+}
+
+// majority returns an error where those that are or would be set aside are not the fewer: others that
+// are as many are believed.
+func (k *checks) majority() error {
+	bad := slices.Collect(maps.Keys(k.crew.distrusted))
+	bad = append(bad, slices.Collect(maps.Keys(k.guilty))...)
+	slices.Sort(bad)
+	bad = slices.Compact(bad)
+	good := map[string]bool{}
+	for _, m := range k.crew.members {
+		good[m.Name] = true
+	}
+	for name, x := range k.workers {
+		good[name] = good[name] || x.Results > 0
+	}
+	count := 0
+	for name, is := range good {
+		if is && !slices.Contains(bad, name) {
+			count++
+		}
+	}
+	if len(bad) <= count {
+		return nil
+	}
+	reason := ""
+	for _, worker := range slices.Sorted(maps.Keys(k.guilty)) {
+		reason = k.guilty[worker]
+	}
+	return &IntegrityError{bad, fmt.Sprintf("the workers %s differ from others, and these are the fewer: most probably "+
+		"outcomes of the algorithm depend on more than their trial (%s); try it with `shatter plugin test`, or go on in a "+
+		"new folder with workers that you trust", strings.Join(bad, ", "), reason)}
 }
 
 // heedRetractions sets aside the workers whose messages the ledger holds to be void.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/shatterlab/shatter/coordinator/forecast"
 	"github.com/shatterlab/shatter/pipeline/estimate"
+	"github.com/shatterlab/shatter/pipeline/fleet"
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
@@ -66,12 +67,13 @@ type dispatcher struct {
 	sizes     *rand.Rand // draws the sizes of jobs; nil: they follow from their cost
 
 	jobs    map[*job]bool
-	doubts  map[doubt]*job // what runs a trial that was lost once again
-	slots   int            // that work, as far as is known
-	handed  int64          // trials that were handed out
-	guessed float64        // seconds of guesses that were handed out, as predicted
-	spent   bool           // the budget is spent
-	working string         // the cell that was handed out last, in words
+	doubts  map[doubt]*job     // what runs a trial that was lost once again
+	parked  map[string]*parked // cells whose next job no worker takes, by what it needs
+	slots   int                // that work, as far as is known
+	handed  int64              // trials that were handed out
+	guessed float64            // seconds of guesses that were handed out, as predicted
+	spent   bool               // the budget is spent
+	working string             // the cell that was handed out last, in words
 }
 
 // doubt is a trial that a limit of a machine has ended.
@@ -105,21 +107,48 @@ func (d *dispatcher) dispatch(ctx context.Context) error {
 			return err
 		}
 	}
-	if len(d.jobs) == 0 && d.grid.open > 0 && d.grid.ready.Len() == 0 && d.crew.room() {
+	if len(d.jobs)+len(d.parked) == 0 && d.grid.open > 0 && d.grid.ready.Len() == 0 && d.crew.room() {
 		return fmt.Errorf("%d cells are neither decided nor want anything: this is a fault in shatter; "+
 			"run again to go on from the ledger", d.grid.open)
 	}
 	return nil
 }
 
-// sendWanted hands out what cells want.
-func (d *dispatcher) sendWanted(ctx context.Context) error {
-	var unable []*cell // that no worker takes now
-	defer func() {
-		for _, c := range unable {
+// parked holds cells whose next jobs need the same. They are looked at again when a worker takes one.
+type parked struct {
+	need  fleet.Need
+	cells map[*cell]bool
+}
+
+// park keeps the first cell that is ready, of which no worker takes a job now.
+func (d *dispatcher) park(c *cell, n fleet.Need) {
+	key := n.Plugin + " " + n.What
+	p := d.parked[key]
+	if p == nil {
+		p = &parked{need: n, cells: map[*cell]bool{}}
+		d.parked[key] = p
+	}
+	p.need.Seconds = min(p.need.Seconds, n.Seconds)
+	p.cells[c] = true
+	d.grid.ready.pop()
+}
+
+// unpark lines up the parked cells of which a worker takes a job now.
+func (d *dispatcher) unpark() {
+	for key, p := range d.parked {
+		if d.crew.choose(p.need, &way{}, time.Now()) == nil {
+			continue
+		}
+		delete(d.parked, key)
+		for c := range p.cells {
 			d.grid.ready.push(c)
 		}
-	}()
+	}
+}
+
+// sendWanted hands out what cells want.
+func (d *dispatcher) sendWanted(ctx context.Context) error {
+	d.unpark()
 	for d.crew.room() {
 		c, b, ok := d.grid.wanted()
 		if !ok {
@@ -134,8 +163,9 @@ func (d *dispatcher) sendWanted(ctx context.Context) error {
 			return err
 		}
 		if !sent {
-			unable = append(unable, c)
-			d.grid.ready.pop()
+			d.park(c, d.crew.needOf(&trial.Job{
+				Cell: c.Cell, Profile: d.tally.profile, Seconds: believable(c.secondsPerTrial(b.N) * float64(b.Count)),
+			}))
 		}
 	}
 	return nil

@@ -199,7 +199,7 @@ func exitCode(err error) int {
 		owner   *folder.OwnerError
 		changed *folder.ChangedError
 		code    *coordinator.CodeError
-		dispute *coordinator.DisputeError
+		dispute *coordinator.IntegrityError
 		connect *bus.ConnectError
 		id      *bus.IDError
 	)

@@ -128,7 +128,7 @@ func (t *term) lead(l *bus.Leadership) error {
 	summary, err := t.work(l, record)
 	var (
 		code    *coordinator.CodeError
-		dispute *coordinator.DisputeError
+		dispute *coordinator.IntegrityError
 	)
 	switch {
 	case errors.As(err, &code): // every coordinator would meet it
