@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -182,13 +183,14 @@ func (k *checks) settle(d *dispute) {
 	for _, claim := range d.claims {
 		supporters[claim]++
 	}
-	for worker, claim := range d.claims {
+	for _, worker := range slices.Sorted(maps.Keys(d.claims)) {
+		claim := d.claims[worker]
 		if supporters[claim] < 2 {
 			continue
 		}
 		for other, x := range d.claims {
 			if x != claim {
-				k.condemn(d, other, fmt.Sprintf("worker %s and others agree on another outcome", worker))
+				k.condemn(d, other, fmt.Sprintf("workers %s and %s agree on another one", worker, d.supporter(claim, worker)))
 			}
 		}
 		return
@@ -196,6 +198,16 @@ func (k *checks) settle(d *dispute) {
 	x := k.newCheck(d.cell, d.n, slices.Clone(d.reps))
 	x.dispute, x.road.never = d, append(d.parties[:2:2], d.asked...)
 	k.waiting = append(k.waiting, x)
+}
+
+// supporter returns a worker that says the same as another one.
+func (d *dispute) supporter(claim, of string) string {
+	for _, worker := range slices.Sorted(maps.Keys(d.claims)) {
+		if d.claims[worker] == claim && worker != of {
+			return worker
+		}
+	}
+	return ""
 }
 
 // runBothAgain has the parties of a dispute run its trials once more: who lies now and then may not
@@ -219,7 +231,7 @@ func (k *checks) ranAgain(d *dispute, party, claim string) {
 	wavers := func(i int) bool { return d.again[d.parties[i]] != "" && !stands(i) }
 	for i, party := range d.parties {
 		if wavers(i) && !wavers(1-i) {
-			k.condemn(d, party, fmt.Sprintf("worker %s has another outcome, and so had it when it was asked again",
+			k.condemn(d, party, fmt.Sprintf("worker %s has another one, and had it again when both were asked once more",
 				d.parties[1-i]))
 			return
 		}

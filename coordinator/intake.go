@@ -134,6 +134,9 @@ const mostDropsTold = 20
 func (in *intake) drop(m *bus.Message, wrong, reason string) error {
 	in.meter.count(func(c *Counts) { increase(&c.Dropped, wrong, 1) })
 	worker := in.checks.of(m.Worker)
+	if worker.SetAside != "" {
+		return m.Ack() // it was told
+	}
 	if worker.Refused++; worker.Refused > mostDropsTold {
 		return m.Ack()
 	}
