@@ -333,6 +333,7 @@ func (r *run) manifest(s *Summary) schemas.Manifest {
 		TrialTime: min(t.seconds, math.MaxFloat64), Costs: s.Costs, Interrupted: s.Interrupted,
 		Ledger: folder.Lines(r.Folder.Report), Damage: folder.Damage(r.Folder.Report),
 		Failures: s.Failures, Alarms: s.Alarms, Workers: s.Workers, Notes: r.journal.notes, GoVersion: runtime.Version(),
+		Sandbox: r.crew.sandboxes(),
 	}
 	if r.Budget.Given() {
 		run.Budget = r.Budget.String()
@@ -341,6 +342,15 @@ func (r *run) manifest(s *Summary) schemas.Manifest {
 	m.Digest, m.Partial, m.Facts, m.Looks = s.Digest, s.Partial, r.Facts, r.looks.manifest()
 	m.Runs = append(m.Runs, run)
 	return m
+}
+
+// sandboxes returns the names of the workers by the layers around their plugins.
+func (w *crew) sandboxes() map[string][]string {
+	names := map[string][]string{}
+	for _, m := range w.members {
+		names[m.Sandbox] = append(names[m.Sandbox], m.Name)
+	}
+	return names
 }
 
 // describe begins the manifest of a result: what made it, and the runs of the manifest before.

@@ -52,6 +52,9 @@ type ManifestRun struct {
 
 	Workers []ManifestWorker `json:"workers,omitempty"` // that sent results, by name; an older release did not list them
 
+	// Sandbox has the names of the workers by the layers around their plugins, in words.
+	Sandbox map[string][]string `json:"sandbox,omitempty"`
+
 	Notes     []string `json:"notes,omitempty"` // plugin processes that ended, jobs that were lost, ...
 	GoVersion string   `json:"go"`
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/pluginfile"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/plugins/host"
+	"github.com/shatterlab/shatter/plugins/host/sandbox"
 )
 
 // AllowAny in Config.Allow stands for every plugin.
@@ -27,7 +28,10 @@ type plugins struct {
 	given map[string]host.Command // by digest
 	allow []string
 	dir   string // of the fetched ones; empty: nothing is fetched
-	open  func(ctx context.Context, digest string) (*bus.CachedFile, error)
+
+	sandbox sandbox.Policy // of the fetched ones
+
+	open func(ctx context.Context, digest string) (*bus.CachedFile, error)
 
 	mu      sync.Mutex
 	fetched map[string]*fetched // by digest
@@ -45,6 +49,8 @@ type fetched struct {
 type openCopy struct {
 	file *bus.CachedFile
 	info fs.FileInfo // when it was verified
+
+	digest string
 }
 
 // path returns the path of the file; "" if there is none.
@@ -69,7 +75,7 @@ func (c openCopy) close() {
 }
 
 func newPlugins(c Config) *plugins {
-	ps := &plugins{given: c.Plugins, allow: c.Allow, fetched: map[string]*fetched{}}
+	ps := &plugins{given: c.Plugins, allow: c.Allow, sandbox: c.Sandbox, fetched: map[string]*fetched{}}
 	if c.Cache != "" && c.Conn != nil {
 		cache := bus.FileCache{Dir: filepath.Join(c.Cache, "plugins"), Quota: c.CacheSize}
 		ps.dir = cache.Dir
@@ -186,9 +192,9 @@ func (ps *plugins) get(ctx context.Context, job *trial.Job) (host.Command, error
 	if e := ps.cannot(job); e != nil {
 		return host.Command{}, e
 	}
-	path, err := ps.copyOf(ctx, job.Plugin)
+	made, err := ps.copyOf(ctx, job.Plugin)
 	if err == nil || ctx.Err() != nil {
-		return host.Command{Path: path}, ctx.Err()
+		return host.Command{Path: made.path(), Digest: made.digest, Sandbox: ps.sandbox}, ctx.Err()
 	}
 	if e := ps.cannot(job); e != nil {
 		return host.Command{}, e
@@ -198,9 +204,9 @@ func (ps *plugins) get(ctx context.Context, job *trial.Job) (host.Command, error
 	}
 }
 
-// copyOf returns the path of a verified copy of a plugin's file. It fetches the plugin unless the
-// copy is there as it was verified.
-func (ps *plugins) copyOf(ctx context.Context, digest string) (path string, err error) {
+// copyOf returns a verified copy of a plugin's file. It fetches the plugin unless the copy is there
+// as it was verified.
+func (ps *plugins) copyOf(ctx context.Context, digest string) (made openCopy, err error) {
 	ps.mu.Lock()
 	f := ps.fetched[digest]
 	if f == nil {
@@ -212,18 +218,18 @@ func (ps *plugins) copyOf(ctx context.Context, digest string) (path string, err 
 	case f.turn <- struct{}{}:
 		defer func() { <-f.turn }()
 	case <-ctx.Done():
-		return "", ctx.Err()
+		return made, ctx.Err()
 	}
 	if f.copy.same() { // only the one whose turn it is writes to it
-		return f.copy.path(), nil
+		return f.copy, nil
 	}
-	made, err := ps.obtain(ctx, digest)
+	made, err = ps.obtain(ctx, digest)
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	f.copy.close()
 	f.copy = made
 	errors.As(err, &f.elsewhere)
-	return made.path(), err
+	return made, err
 }
 
 // obtain fetches a plugin's file for this machine and makes it executable. The copy stays open, so that
@@ -238,13 +244,14 @@ func (ps *plugins) obtain(ctx context.Context, digest string) (made openCopy, er
 		var here pluginfile.File
 		if here, err = pluginfile.FileHere(list); err == nil {
 			_ = file.Close() // it was read only
+			digest = here.Digest
 			if file, err = ps.open(ctx, here.Digest); err != nil {
 				return made, err
 			}
 		}
 	}
 	if err == nil {
-		made, err = ps.executable(file)
+		made, err = ps.executable(file, digest)
 	}
 	if err != nil {
 		err = errors.Join(err, file.Close())
@@ -253,7 +260,7 @@ func (ps *plugins) obtain(ctx context.Context, digest string) (made openCopy, er
 }
 
 // executable makes a verified file executable, if it is a program for this machine.
-func (ps *plugins) executable(file *bus.CachedFile) (made openCopy, err error) {
+func (ps *plugins) executable(file *bus.CachedFile, digest string) (made openCopy, err error) {
 	is, err := pluginfile.Platform(file.Path)
 	if err != nil {
 		return made, err
@@ -270,7 +277,7 @@ func (ps *plugins) executable(file *bus.CachedFile) (made openCopy, err error) {
 	if err != nil {
 		return made, err
 	}
-	return openCopy{file, info}, nil
+	return openCopy{file, info, digest}, nil
 }
 
 // close lets the copies go.

@@ -17,6 +17,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/plugins/host"
+	"github.com/shatterlab/shatter/plugins/host/sandbox"
 )
 
 // Config is what a worker needs. Conn, Name and Plugins have no default.
@@ -29,6 +30,8 @@ type Config struct {
 	Files   map[string]string       // data files that are already here: path by SHA-256
 	Cache   string                  // folder for what is fetched from the bus; empty: nothing is fetched
 	Build   string                  // of this program, in words
+	Sandbox sandbox.Policy          // of plugins that are fetched
+	Layers  string                  // of the sandbox, in words, as they were found
 	Until   time.Time               // no job is begun that would end later; zero: never
 	Drain   time.Duration           // time that running jobs have once ctx has ended; 0: as long as they need
 	Log     *slog.Logger            // nil: silent
@@ -169,7 +172,7 @@ func (w *worker) setLeaving() {
 func (w *worker) announce() {
 	a := fleet.Worker{
 		Name: w.Name, Began: w.began, Slots: w.Slots, Build: w.Build, Platform: runtime.GOOS + "/" + runtime.GOARCH,
-		Profile: w.profile, Until: w.Until, Plugins: w.plugins.here(), Allows: w.plugins.allows(),
+		Profile: w.profile, Sandbox: w.Layers, Until: w.Until, Plugins: w.plugins.here(), Allows: w.plugins.allows(),
 	}
 	a.Held, a.Seconds = w.shelf.list(time.Now())
 	w.mu.Lock()

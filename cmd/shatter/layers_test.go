@@ -52,7 +52,7 @@ var layers = [][]string{
 	{"pipeline/result/compare", "pipeline/result/query", "pipeline/result/report", "pipeline/reference"},
 
 	// Algorithms, and the host of their plugins.
-	{"plugins/mailbox", "plugins/python"},
+	{"plugins/host/sandbox", "plugins/mailbox", "plugins/python"},
 	{"plugins/algo"},
 	{"plugins/finite"},
 	{

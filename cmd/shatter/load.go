@@ -58,7 +58,7 @@ func resolve(
 ) (*loadedSweep, *transcript.Recorder, error) {
 	file := sweep.Read(path, src)
 	plugins, _ := file.PluginPaths(dir) // what is wrong with them is among the mistakes that Resolve returns
-	c, err := catalog(plugins...)
+	c, err := catalog(ctx, plugins...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -103,18 +103,20 @@ func builtin() (host.Command, error) {
 	return host.Command{Path: self, Args: []string{"plugin", "serve"}}, nil
 }
 
-// catalog returns the built-in algorithms and those of plugin files with absolute paths.
-func catalog(files ...string) (*host.Catalog, error) {
+// catalog returns the built-in algorithms and those of plugin files with absolute paths, in the
+// sandbox that ctx gives.
+func catalog(ctx context.Context, files ...string) (*host.Catalog, error) {
 	self, err := builtin()
 	if err != nil {
 		return nil, err
 	}
+	self.Sandbox = sandboxOf(ctx)
 	return host.NewCatalog(self, files...), nil
 }
 
 // catalogOf returns the catalog with plugin files as they were named on the command line, and their
 // absolute paths.
-func catalogOf(files []string) (*host.Catalog, []string, error) {
+func catalogOf(ctx context.Context, files []string) (*host.Catalog, []string, error) {
 	paths := make([]string, len(files))
 	for i, f := range files {
 		var err error
@@ -122,7 +124,7 @@ func catalogOf(files []string) (*host.Catalog, []string, error) {
 			return nil, nil, err
 		}
 	}
-	c, err := catalog(paths...)
+	c, err := catalog(ctx, paths...)
 	return c, paths, err
 }
 

@@ -120,7 +120,7 @@ func TestLyingWorker(t *testing.T) {
 // startLiar starts a worker that runs one plugin file in the name of another.
 func startLiar(t *testing.T, url, honest, other string) (stop func()) {
 	t.Helper()
-	all, _, err := catalogOf([]string{honest, other})
+	all, _, err := catalogOf(t.Context(), []string{honest, other})
 	if err != nil {
 		t.Fatal(err)
 	}

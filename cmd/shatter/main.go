@@ -164,15 +164,15 @@ sweep began; 6 the result refutes a bound that is called proved; 130 interrupted
 	root.SetFlagErrorFunc(wrongFlag)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
-		runCommand(), checkCommand(), planCommand(),
+		confined(runCommand()), confined(checkCommand()), confined(planCommand()),
 		initCommand(), explainCommand(), schemaCommand(),
 		tableCommand(), compareCommand(),
 		reportCommand(), plotCommand(),
 		queryCommand(), serveCommand(),
-		trialCommand(), verifyCommand(), cacheCommand(),
-		submitCommand(), sweepsCommand(), statusCommand(), watchCommand(), logsCommand(),
+		confined(trialCommand()), confined(verifyCommand()), cacheCommand(),
+		confined(submitCommand()), sweepsCommand(), statusCommand(), watchCommand(), logsCommand(),
 		cancelCommand(), pauseCommand(), resumeCommand(), resultsCommand(),
-		workerCommand(), workersCommand(), coordinatorCommand(),
+		confined(workerCommand()), workersCommand(), coordinatorCommand(),
 		pluginCommand(), classCommand(),
 		versionCommand(),
 	)

@@ -47,16 +47,17 @@ var builtInDigests = sync.OnceValues(func() (map[string]string, error) {
 
 func pluginCommand() *cobra.Command {
 	c := &cobra.Command{Use: "plugin", Short: "Look at algorithms, and test plugins"}
-	c.AddCommand(pluginListCommand(), pluginDescribeCommand(), pluginTestCommand(), pluginNewCommand(), pluginBuildCommand(), &cobra.Command{
-		Use: "serve", Short: "Serve the built-in algorithms (Shatter starts this itself)", Args: cobra.NoArgs,
-		Run: func(*cobra.Command, []string) { algo.Serve(builtins()...) },
-	})
+	c.AddCommand(confined(pluginListCommand()), confined(pluginDescribeCommand()), confined(pluginTestCommand()),
+		pluginNewCommand(), pluginBuildCommand(), &cobra.Command{
+			Use: "serve", Short: "Serve the built-in algorithms (Shatter starts this itself)", Args: cobra.NoArgs,
+			Run: func(*cobra.Command, []string) { algo.Serve(builtins()...) },
+		})
 	return c
 }
 
 // described returns the algorithms of this binary and of the given files.
 func described(c *cobra.Command, files []string) ([]plan.Described, error) {
-	all, _, err := catalogOf(files)
+	all, _, err := catalogOf(c.Context(), files)
 	if err != nil {
 		return nil, err
 	}

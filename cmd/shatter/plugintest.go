@@ -51,7 +51,7 @@ func (p *pluginTest) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return usageError{err}
 	}
-	all, paths, err := catalogOf(args)
+	all, paths, err := catalogOf(c.Context(), args)
 	if err != nil {
 		return err
 	}
@@ -63,6 +63,9 @@ func (p *pluginTest) run(c *cobra.Command, args []string) error {
 	}
 	failures := map[string]string{}
 	if p.format == "table" {
+		if err := showSandbox(c, cmd); err != nil {
+			return err
+		}
 		options.Report = func(r plugintest.Result) { writeResult(out, r, failures) }
 	}
 	results := options.Test(c.Context(), cmd)

@@ -64,7 +64,7 @@ type grids struct {
 }
 
 func newGrids(t *testing.T, largest float64) *grids {
-	c, err := catalog()
+	c, err := catalog(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

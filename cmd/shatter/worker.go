@@ -17,6 +17,7 @@ import (
 	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/plugins/host"
+	"github.com/shatterlab/shatter/plugins/host/sandbox"
 	"github.com/shatterlab/shatter/worker"
 )
 
@@ -47,12 +48,17 @@ with the rights of this user.`,
 			if err := checkWorkers(slots, 1); err != nil {
 				return err
 			}
-			commands, err := commandsByDigest(files)
+			commands, err := commandsByDigest(c.Context(), files)
 			if err != nil {
 				return usageError{err}
 			}
 			if allowed, err = allowedPlugins(allowed); err != nil {
 				return usageError{err}
+			}
+			policy := sandboxOf(c.Context())
+			layers, err := sandbox.Probe(policy)
+			if err != nil {
+				return err
 			}
 			log, err := logs.logger(c.ErrOrStderr())
 			if err != nil {
@@ -71,10 +77,11 @@ with the rights of this user.`,
 				ctx, cancel = context.WithDeadline(ctx, until.Add(-drain))
 				defer cancel()
 			}
-			log.Info("working", "server", bus.Redact(server.url), "slots", slots, "name", workerName())
+			log.Info("working", "server", bus.Redact(server.url), "slots", slots, "name", workerName(),
+				"sandbox", sandbox.Words(layers))
 			return worker.Run(ctx, context.Background(), worker.Config{
 				Conn: conn, Slots: slots, Name: workerName(), Plugins: commands, Allow: allowed, Cache: cache, Log: log,
-				Build: version(), Until: until.Time, Drain: drain,
+				Build: version(), Until: until.Time, Drain: drain, Sandbox: policy, Layers: sandbox.Words(layers),
 				CacheSize: int64(cacheSize), Monitor: monitor,
 			})
 		},
@@ -113,8 +120,8 @@ func allowedPlugins(values []string) (allowed []string, err error) {
 
 // commandsByDigest returns how to start the built-in algorithms and the given plugins, by the
 // identity of each.
-func commandsByDigest(files []string) (map[string]host.Command, error) {
-	all, paths, err := catalogOf(files)
+func commandsByDigest(ctx context.Context, files []string) (map[string]host.Command, error) {
+	all, paths, err := catalogOf(ctx, files)
 	if err != nil {
 		return nil, err
 	}
@@ -238,6 +245,11 @@ func startWorkers(
 	if slots == 0 {
 		return func() error { return nil }, nil
 	}
+	policy := sandboxOf(ctx)
+	layers, err := sandbox.Probe(policy)
+	if err != nil {
+		return nil, err
+	}
 	drain, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	var failed error
@@ -245,7 +257,7 @@ func startWorkers(
 		defer close(done)
 		failed = worker.Run(drain, context.WithoutCancel(ctx), worker.Config{
 			Conn: cfg.Conn, Slots: slots, Name: workerName(), Plugins: commands, Cache: fileCache(), Log: cfg.Log,
-			Build:     version(),
+			Build: version(), Sandbox: policy, Layers: sandbox.Words(layers),
 			CacheSize: int64(defaultCacheSize), Monitor: monitor,
 		})
 	}()

@@ -78,6 +78,9 @@ func remarks(x *fleet.Worker) string {
 	if !x.Until.IsZero() {
 		list = append(list, "until "+x.Until.Local().Format(time.DateTime))
 	}
+	if x.Sandbox != "" {
+		list = append(list, "sandbox: "+x.Sandbox)
+	}
 	for _, r := range x.Refusals {
 		list = append(list, fmt.Sprintf("could not run %s (%d times): %s", r.What, r.Faults, r.Reason))
 	}

@@ -29,6 +29,7 @@ type Worker struct {
 	Build    string    `json:"build"`          // of shatter, in words
 	Platform string    `json:"platform"`       // GOOS/GOARCH
 	Profile  string    `json:"profile"`        // float profile
+	Sandbox  string    `json:"sandbox"`        // layers around its plugins, in words, as they were found
 	Plugins  []string  `json:"plugins"`        // identities of those that it has
 	Allows   []string  `json:"allows"`         // SHA-256 of plugin files that it would fetch; "any": all
 	Until    time.Time `json:"until,omitzero"` // when its time is over; zero: never
@@ -88,7 +89,7 @@ func Decode(from string, data []byte) (*Worker, error) {
 	case len(w.Held) > mostHeld || max(len(w.Plugins), len(w.Allows), len(w.Refusals)) > mostList:
 		return nil, fmt.Errorf("decode announcement of worker %.100q: a list in it is too long", w.Name)
 	}
-	texts := slices.Concat([]string{w.Name, w.Build, w.Platform, w.Profile}, w.Plugins, w.Allows)
+	texts := slices.Concat([]string{w.Name, w.Build, w.Platform, w.Profile, w.Sandbox}, w.Plugins, w.Allows)
 	for _, r := range w.Refusals {
 		texts = append(texts, r.What, r.Reason)
 	}

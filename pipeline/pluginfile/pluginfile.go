@@ -130,11 +130,17 @@ func (f File) checkFormat() error {
 
 // Here returns the path of the file for this machine.
 func (p *Plugin) Here() (string, error) {
+	f, err := p.FileHere()
+	return f.Path, err
+}
+
+// FileHere returns the file for this machine.
+func (p *Plugin) FileHere() (File, error) {
 	f, err := find(p.Files, Here)
 	if err != nil {
-		return "", fmt.Errorf("plugin %q: %w", p.Path, err)
+		return File{}, fmt.Errorf("plugin %q: %w", p.Path, err)
 	}
-	return f.Path, nil
+	return f, nil
 }
 
 // A PlatformError reports that a plugin has no file for a platform.

@@ -24,6 +24,7 @@ var _ plan.Algorithms = (*Catalog)(nil)
 
 // entry is one plugin of a catalog.
 type entry struct {
+	builtin bool
 	command Command
 	file    func() (*pluginfile.Plugin, error) // read once
 
@@ -51,6 +52,7 @@ func (c *Catalog) add(plugin string, command Command) {
 	}
 	c.order = append(c.order, plugin)
 	c.entries[plugin] = &entry{
+		builtin: plugin == "",
 		command: command,
 		file:    sync.OnceValues(func() (*pluginfile.Plugin, error) { return pluginfile.Read(command.Path) }),
 	}
@@ -166,16 +168,25 @@ func (e *entry) running(ctx context.Context) (*Process, error) {
 // without one. What is wrong with a single file, Start says.
 func (e *entry) here() (Command, error) {
 	command := e.command
-	if info, err := os.Stat(command.Path); err != nil || !info.IsDir() {
+	if e.builtin {
 		return command, nil
 	}
-	p, err := pluginfile.Open(command.Path)
+	info, err := os.Stat(command.Path)
+	if err != nil {
+		return command, nil
+	}
+	p, err := e.file()
+	if err != nil && !info.IsDir() {
+		return command, nil
+	}
+	var here pluginfile.File
 	if err == nil {
-		command.Path, err = p.Here()
+		here, err = p.FileHere()
 	}
 	if err != nil {
 		return Command{}, &StartError{Plugin: e.command.Path, Reason: err.Error(), err: err}
 	}
+	command.Path, command.Digest = here.Path, here.Digest
 	return command, nil
 }
 

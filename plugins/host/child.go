@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/hashicorp/go-plugin"
 
+	"github.com/shatterlab/shatter/plugins/host/sandbox"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
@@ -39,6 +41,7 @@ type child struct {
 	goPlugin []string // what go-plugin adds to the environment
 	cmd      *exec.Cmd
 	lifeline *os.File
+	layers   []sandbox.Layer
 	hello    lineReader // the handshake line, for go-plugin
 
 	done chan struct{} // closed when the process has ended and its output is read
@@ -82,6 +85,9 @@ func (h *child) environment() []string {
 	// A Go plugin collects garbage seldom, because most keep little from trial to trial, and harder
 	// before it is killed for its memory.
 	env = append(env, "GOGC=400", "GOMEMLIMIT="+strconv.FormatInt(h.command.Memory/10*9, 10))
+	if h.command.Sandbox.Mode != sandbox.Off {
+		env = append(env, "TMPDIR="+h.dir.path)
+	}
 	return slices.Concat(env, h.command.Env, h.goPlugin, []string{plugin.EnvUnixSocketDir + "=" + h.dir.path})
 }
 
@@ -109,26 +115,54 @@ func (h *child) start() error {
 		ours[i], theirs[i] = r, w
 	}
 	ours[2], theirs[2] = theirs[2], ours[2] // of the life-line, we hold the end that is written to
-	cmd := &exec.Cmd{
-		Path: h.command.Path, Args: append([]string{h.command.Path}, h.command.Args...), Env: h.environment(),
-		Stdout: theirs[0], Stderr: theirs[1], ExtraFiles: append([]*os.File{theirs[2]}, h.files...),
-		SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
+	program := sandbox.Program{
+		Path: h.command.Path, Args: h.command.Args, Env: h.environment(), Digest: h.command.Digest, Folder: h.dir.path,
+		Stdout: theirs[0], Stderr: theirs[1], Files: append([]*os.File{theirs[2]}, h.files...), Policy: h.command.Sandbox,
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	err := errors.New("stopped before it started")
-	if h.why.cause == "" {
-		err = cmd.Start()
-	}
-	closeAll(theirs[:])
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread() // never unlocked: the process ends with the thread
+		err := h.launch(program, ours[2])
+		closeAll(theirs[:])
+		started <- err
+		if err == nil {
+			h.attend(ours[0], ours[1])
+		}
+	}()
+	err := <-started
 	if err != nil {
 		closeAll(ours[:])
+	}
+	return err
+}
+
+// launch starts a program and waits until it is executed.
+func (h *child) launch(program sandbox.Program, lifeline *os.File) error {
+	if h.ended() != "" {
+		return errStopped
+	}
+	l, err := program.Start()
+	if err != nil {
 		return err
 	}
-	h.cmd, h.lifeline = cmd, ours[2]
-	go h.attend(ours[0], ours[1])
+	layers, err := l.Layers()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err == nil && h.why.cause != "" {
+		err = errStopped
+	}
+	if err != nil {
+		sandbox.Kill(l.Cmd.Process.Pid)
+		_ = l.Cmd.Wait()
+		sandbox.Forget(l.Cmd.Process.Pid)
+		return err
+	}
+	h.cmd, h.lifeline, h.layers = l.Cmd, lifeline, layers
 	return nil
 }
+
+// errStopped reports that a process was ended before it started.
+var errStopped = errors.New("stopped before it started")
 
 // started reports whether there is a process.
 func (h *child) started() bool {
@@ -145,10 +179,10 @@ func closeAll(lists ...[]*os.File) {
 	}
 }
 
-// attend reads the process's output and waits for its end and that of all that it started in its
-// group.
+// attend reads the process's output and waits for its end and that of all that it started.
 func (h *child) attend(stdout, stderr *os.File) {
 	var readers sync.WaitGroup
+	go h.guard()
 	readers.Go(func() { h.tail.read(stderr) })
 	readers.Go(func() { h.readStdout(stdout) })
 	h.reap()
@@ -163,10 +197,11 @@ func (h *child) attend(stdout, stderr *os.File) {
 	close(h.done)
 }
 
-// reap waits for the process, and kills what is left of its group.
+// reap waits for the process, and kills what is left of its group and of what descends from it.
 func (h *child) reap() {
+	defer sandbox.Forget(h.cmd.Process.Pid)
 	if awaitEnd(h.cmd.Process.Pid) {
-		h.signal(syscall.SIGKILL)
+		h.kill()
 		h.mu.Lock()
 		_ = h.cmd.Wait() // returns at once; the state tells more than the error
 	} else {
@@ -176,6 +211,15 @@ func (h *child) reap() {
 	defer h.mu.Unlock()
 	h.reaped = true
 	h.state = h.cmd.ProcessState.String()
+}
+
+// kill kills the process and all that descends from it.
+func (h *child) kill() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.reaped {
+		sandbox.Kill(h.cmd.Process.Pid)
+	}
 }
 
 // signal sends a signal to the process's group.
@@ -289,7 +333,7 @@ func (h *child) end(cause Cause, detail string, err error) {
 	case cause == Cancelled:
 		go h.askThenKill()
 	default:
-		h.signal(syscall.SIGKILL)
+		h.kill()
 	}
 }
 
@@ -301,7 +345,7 @@ func (h *child) askThenKill() {
 	}
 	h.signal(syscall.SIGTERM)
 	if !h.endsWithin(termWait) {
-		h.signal(syscall.SIGKILL)
+		h.kill()
 	}
 }
 

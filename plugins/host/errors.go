@@ -13,6 +13,7 @@ const (
 	Exit      Cause = "exit"      // it ended by itself: the algorithm's own doing
 	Time      Cause = "time"      // we killed it: a trial took longer than Command.Trial
 	Memory    Cause = "memory"    // we killed it: it held more than Command.Memory
+	Greed     Cause = "greed"     // we killed it: it started too many processes, or filled its folder
 	Protocol  Cause = "protocol"  // we killed it: it broke the protocol
 	Cancelled Cause = "cancelled" // the caller's context ended, or Stop was called
 )
@@ -50,12 +51,13 @@ type StartError struct {
 	Reason string // with the remedy
 	Stderr string // its last lines, if it ran
 
-	err error
+	err  error
+	hint string // what may help, below its last lines
 }
 
 // Error returns a message for a person, with the last lines of the plugin's output.
 func (e *StartError) Error() string {
-	return fmt.Sprintf("start plugin %q: %s%s", e.Plugin, e.Reason, quoted(e.Stderr))
+	return fmt.Sprintf("start plugin %q: %s%s%s", e.Plugin, e.Reason, quoted(e.Stderr), e.hint)
 }
 
 func (e *StartError) Unwrap() error { return e.err }

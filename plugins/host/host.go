@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/shatterlab/shatter/pipeline/dataset"
+	"github.com/shatterlab/shatter/plugins/host/sandbox"
 	"github.com/shatterlab/shatter/plugins/mailbox"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
@@ -33,7 +35,7 @@ type Command struct {
 	Args      []string      // without the program's name
 	Env       []string      // KEY=value, beside the few variables that every plugin gets
 	Trial     time.Duration // limit on one trial, in learning and in each step of answering; 0: 10 minutes
-	Memory    int64         // limit on resident memory that is not shared, in bytes; 0: 2 GiB
+	Memory    int64         // limit on the memory of all its processes, without what we share; 0: 2 GiB
 	Threads   int           // that the plugin should use (GOMAXPROCS and its like); 0: 1
 	SocketDir string        // where the directories for sockets are made; "": the system's temporary directory
 
@@ -43,6 +45,11 @@ type Command struct {
 	// Dataset is a table with points "x" that all sessions share (StepShared). It stays the caller's.
 	// nil: none.
 	Dataset *dataset.Memory
+
+	// Digest is the SHA-256 of the file in hex digits: another file is not started. "": any.
+	Digest string
+	// Sandbox is the policy of the sandbox. Its zero value takes the layers that are to be had.
+	Sandbox sandbox.Policy
 
 	noMailbox bool // sessions go by gRPC, for tests
 }
@@ -154,12 +161,18 @@ func (p *Process) end(cause Cause, detail string, err error) {
 // Done returns a channel that is closed when the process has ended.
 func (p *Process) Done() <-chan struct{} { return p.child.done }
 
+// Sandbox returns the layers of the sandbox, as they were found when the process started.
+func (p *Process) Sandbox() []sandbox.Layer { return p.child.layers }
+
 // Pid returns the process's number.
 func (p *Process) Pid() int { return p.child.cmd.Process.Pid }
 
-// Memory returns the memory in bytes that the process holds for itself. ok is false where that cannot be
-// told.
-func (p *Process) Memory() (n int64, ok bool) { return resident(p.Pid()) }
+// Memory returns the memory in bytes that the process and all that it started hold for themselves. ok is
+// false where that cannot be told.
+func (p *Process) Memory() (n int64, ok bool) {
+	u, ok := sandbox.Measure(p.Pid(), p.child.shared(), math.MaxInt64)
+	return u.Memory, ok
+}
 
 // Stop ends the process and all that it started, politely first, and frees what belongs to it. It
 // returns within seconds, whatever the plugin does. Calls that are under way end with an *ExitError

@@ -224,6 +224,14 @@ func self(role string, env ...string) Command {
 	return Command{Path: testBinary(), Env: append(env, roleVariable+"="+role)}
 }
 
+// readingItself returns the command of the plugin, with a sandbox in which others of its catalog may
+// execute this binary.
+func readingItself() Command {
+	c := self("plugin")
+	c.Sandbox.Read = []string{testBinary()}
+	return c
+}
+
 func testBinary() string {
 	path, err := os.Executable()
 	if err != nil {

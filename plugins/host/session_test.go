@@ -333,7 +333,7 @@ func TestCatalogOfSets(t *testing.T) {
 	); err != nil {
 		t.Fatal(err)
 	}
-	c := NewCatalog(self("plugin"), set, foreign)
+	c := NewCatalog(readingItself(), set, foreign)
 	defer c.Close()
 	if command, err := c.Command(set); err != nil || command.Path != filepath.Join(set, mine) {
 		t.Errorf("%+v, %v", command, err)
@@ -362,7 +362,7 @@ func TestCatalog(t *testing.T) {
 	if err := os.WriteFile(third, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	c := NewCatalog(self("plugin"), third)
+	c := NewCatalog(readingItself(), third)
 	defer c.Close()
 	all, err := c.List(t.Context())
 	if err != nil {

@@ -7,8 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
 	"syscall"
 	"time"
+	"unicode"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/go-plugin"
@@ -16,6 +20,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/shatterlab/shatter/pipeline/dataset"
+	"github.com/shatterlab/shatter/plugins/host/sandbox"
 	"github.com/shatterlab/shatter/plugins/mailbox"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
@@ -186,6 +191,7 @@ func (p *Process) startError(err error) error {
 	}
 	gone := h.gone("starting")
 	e.Stderr = gone.Stderr
+	e.hint = h.unreadable(gone.Stderr)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
@@ -201,9 +207,40 @@ func (p *Process) startError(err error) error {
 	return e
 }
 
+// refusedPath matches a path in the last words of a program that may not read it.
+var refusedPath = regexp.MustCompile(`(?im)^.*permission denied.*$`)
+
+// unreadable returns the remedy for a plugin whose last words tell of a file that the sandbox does
+// not let it read; "" if they do not.
+func (h *child) unreadable(stderr string) string {
+	if h.command.Sandbox.Mode == sandbox.Off {
+		return ""
+	}
+	lines := refusedPath.FindAllString(stderr, -1)
+	if len(lines) == 0 {
+		return ""
+	}
+	path := "PATH"
+	for _, word := range strings.FieldsFunc(lines[len(lines)-1], func(r rune) bool {
+		return unicode.IsSpace(r) || strings.ContainsRune("'\"`‘’:,;()[]", r)
+	}) {
+		if filepath.IsAbs(word) && word != h.command.Path {
+			path = word
+		}
+	}
+	return fmt.Sprintf("\nA plugin may read nothing but itself, its interpreter and the system's libraries: "+
+		"add --sandbox-read %s to let it read that too", path)
+}
+
 // explainExec describes why the system refused to execute a file.
 func explainExec(err error) string {
+	var changed *sandbox.ChangedError
+	var missing *sandbox.MissingError
 	switch {
+	case errors.As(err, &changed):
+		return changed.Error()
+	case errors.As(err, &missing):
+		return missing.Error()
 	case errors.Is(err, syscall.ENOEXEC):
 		return "it is no program for this machine; a script needs a first line like #!/usr/bin/env python3"
 	case errors.Is(err, fs.ErrNotExist):

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/shatterlab/shatter/pipeline/wording"
+	"github.com/shatterlab/shatter/plugins/host/sandbox"
 )
 
 // watchEvery is the time between two looks at memory and time while a call is under way.
@@ -114,10 +116,58 @@ func (w *watch) end(cause Cause, detail string, err error) {
 }
 
 func (w *watch) checkMemory() {
-	limit := w.p.child.command.Memory
-	if held, ok := resident(w.p.Pid()); ok && held > limit {
-		w.end(Memory, fmt.Sprintf("it held %s of memory, and the limit is %s (limits.memory)",
-			wording.Bytes(held), wording.Bytes(limit)), nil)
+	if cause, detail := w.p.child.greed(); cause != "" {
+		w.end(cause, detail, nil)
+	}
+}
+
+// greed returns why the process and all that it started hold too much; "" if they do not.
+func (h *child) greed() (cause Cause, detail string) {
+	limit := h.command.Memory
+	u, ok := sandbox.Measure(h.cmd.Process.Pid, h.shared(), limit)
+	switch {
+	case !ok:
+	case u.Memory > limit:
+		return Memory, fmt.Sprintf("it held %s of memory, and the limit is %s (limits.memory)",
+			wording.Bytes(u.Memory), wording.Bytes(limit))
+	case u.Processes > sandbox.MaxProcesses:
+		return Greed, fmt.Sprintf("it had %d processes, and %d are the most", u.Processes, sandbox.MaxProcesses)
+	}
+	return "", ""
+}
+
+// shared returns the bytes of memory that the files hold which we share with the process.
+func (h *child) shared() (sum int64) {
+	for _, f := range h.files {
+		if f == nil {
+			continue
+		}
+		if info, err := f.Stat(); err == nil {
+			sum += info.Sys().(*syscall.Stat_t).Blocks * 512
+		}
+	}
+	return sum
+}
+
+// guard ends the process if it holds too much while nobody calls it, or fills its folder.
+func (h *child) guard() {
+	const every = 250 * time.Millisecond
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-h.done:
+			return
+		case <-ticker.C:
+		}
+		cause, detail := h.greed()
+		if size := sandbox.FolderSize(h.dir.path); cause == "" && size > sandbox.MaxFolder {
+			cause = Greed
+			detail = fmt.Sprintf("it filled its folder with more than %s", wording.Bytes(sandbox.MaxFolder))
+		}
+		if cause != "" {
+			h.end(cause, detail, nil)
+		}
 	}
 }
 
@@ -128,6 +178,8 @@ func (w *watch) checkTime() {
 	w.mu.Unlock()
 	each := time.Since(start) / time.Duration(max(1, w.trials))
 	switch {
+	case progress && time.Since(heard) > w.limit && stopped(w.p.Pid()):
+		w.end(Time, fmt.Sprintf("it stopped itself, and the limit of a trial is %s (limits.trial)", w.limit), nil)
 	case progress && time.Since(heard) > w.limit+silence:
 		w.end(Time, fmt.Sprintf("it said nothing for %s, and the limit of a trial is %s (limits.trial)",
 			w.limit+silence, w.limit), nil)

@@ -53,7 +53,9 @@ var loud = algo.Algorithm[loudParams]{
 		}
 		return nil
 	},
-	Learn: func(context.Context, *algo.Trial[loudParams], *algo.Data) (algo.Model, error) { return constant(1), nil },
+	Learn: func(context.Context, *algo.Trial[loudParams], *algo.Data) (algo.Model, error) {
+		return constant(1), nil
+	},
 }
 
 type spinParams struct {

@@ -1,0 +1,28 @@
+package host
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// stopped reports whether a process was stopped by a signal.
+func stopped(pid int) bool {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	name := bytes.LastIndexByte(stat, ')') // of the program, which may hold anything
+	return err == nil && bytes.HasPrefix(stat[name+1:], []byte(" T"))
+}
+
+// awaitEnd waits until a child has ended and leaves it to be waited for: until that is done, its
+// number and that of its group cannot belong to anybody else. It reports false if it could not
+// wait.
+func awaitEnd(pid int) bool {
+	for {
+		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if err != unix.EINTR {
+			return err == nil
+		}
+	}
+}

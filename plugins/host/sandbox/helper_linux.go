@@ -1,0 +1,160 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"runtime"
+	"slices"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// helper is the name under which this binary restricts itself and executes a program.
+const helper = "shatter-sandbox"
+
+// spec tells the helper what to do. It is its only argument.
+type spec struct {
+	Executable string   `json:"executable"` // path of what to execute
+	Argv       []string `json:"argv"`
+	Read       []string `json:"read"` // paths
+	List       []string `json:"list"` // folders of which the names may be read
+	Folder     string   `json:"folder"`
+	Report     int      `json:"report"`   // descriptor; none above it is passed on
+	Host       int      `json:"host"`     // process
+	NoSpaces   string   `json:"nospaces"` // why there are no namespaces; "": there are
+	Mode       Mode     `json:"mode"`
+	Without    []string `json:"without"`
+}
+
+// failure is what the helper writes after its layers if it cannot execute the program.
+type failure struct {
+	Errno   syscall.Errno `json:"errno"`
+	What    string        `json:"what"`
+	Missing bool          `json:"missing"` // layers that are required
+}
+
+func init() {
+	if len(os.Args) == 2 && os.Args[0] == helper {
+		runHelper(os.Args[1])
+	}
+}
+
+// runHelper restricts this process and executes the program. It does not return.
+func runHelper(text string) {
+	runtime.LockOSThread()
+	var s spec
+	if err := json.Unmarshal([]byte(text), &s); err != nil {
+		os.Exit(2)
+	}
+	// The host's death comes as a signal from here on. If it came before, nobody reads the report.
+	_ = unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0)
+	report := json.NewEncoder(os.NewFile(uintptr(s.Report), "report"))
+	layers := s.confine()
+	if report.Encode(layers) != nil {
+		os.Exit(1)
+	}
+	f := failure{Missing: Policy{Mode: s.Mode}.missing(layers) != nil}
+	if !f.Missing {
+		if len(s.Argv) == 2 && s.Argv[1] == probe {
+			os.Exit(0)
+		}
+		err := unix.Exec(s.Executable, s.Argv, os.Environ())
+		f.What = err.Error()
+		errors.As(err, &f.Errno)
+	}
+	_ = report.Encode(f)
+	os.Exit(1)
+}
+
+func (s *spec) has(layer string) bool { return !slices.Contains(s.Without, layer) }
+
+// confine restricts this thread and returns the layers that hold. It never fails: the layers tell.
+func (s *spec) confine() []Layer {
+	_ = unix.CloseRange(uint(s.Report), math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC)
+	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+	if s.has(Limits) {
+		limit()
+	}
+	if s.has(Privileges) {
+		dropPrivileges()
+	}
+	why := map[string]string{}
+	version := landlockVersion()
+	_ = unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+	var r ruleset
+	if s.has(Files) {
+		r.files = ^uint64(0)
+	}
+	if s.has(Network) {
+		r.network = unix.LANDLOCK_ACCESS_NET_BIND_TCP | unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
+		r.scoped |= unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET
+	}
+	if s.has(Signals) {
+		r.scoped |= unix.LANDLOCK_SCOPE_SIGNAL
+	}
+	if version == 0 {
+		why[Files] = "the kernel has no Landlock"
+	} else if err := restrict(r, version, s.grants()); err != nil {
+		why[Files] = "Landlock: " + err.Error()
+	}
+	if s.has(Syscalls) || s.has(Network) {
+		if err := newFilter(s.has(Syscalls), s.has(Network)).install(); err != nil {
+			why[Syscalls] = "seccomp: " + err.Error()
+		}
+	}
+	return s.try(version, why)
+}
+
+// limit bounds what the kernel counts for each process.
+func limit() {
+	for resource, most := range map[int]uint64{
+		unix.RLIMIT_CORE: 0, unix.RLIMIT_FSIZE: maxFile, unix.RLIMIT_NOFILE: 4096, unix.RLIMIT_MSGQUEUE: 0,
+		unix.RLIMIT_MEMLOCK: 8 << 20,
+	} {
+		setLimit(resource, most)
+	}
+	if os.Getpid() == 1 && os.Getuid() != 0 { // counted in the user namespace, not for the user
+		setLimit(unix.RLIMIT_NPROC, maxTasks)
+	}
+}
+
+// setLimit lowers a limit.
+func setLimit(resource int, most uint64) {
+	var now unix.Rlimit
+	if unix.Prlimit(0, resource, nil, &now) == nil {
+		now.Cur, now.Max = min(now.Cur, most), min(now.Max, most)
+		_ = unix.Prlimit(0, resource, &now, nil)
+	}
+}
+
+// dropPrivileges gives up all capabilities, also those that the user root would get at an exec.
+func dropPrivileges() {
+	const noRoot = 1<<0 | 1<<1 // SECBIT_NOROOT, locked
+	_ = unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
+	_ = unix.Prctl(unix.PR_SET_SECUREBITS, noRoot, 0, 0, 0)
+	for c := uintptr(0); unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0) == nil; c++ {
+	}
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var none [2]unix.CapUserData
+	_ = unix.Capset(&header, &none[0])
+}
+
+// grants lists the paths that the program has rights to.
+func (s *spec) grants() []grant {
+	list := []grant{{s.Folder, folderRights}}
+	for _, path := range s.Read {
+		list = append(list, grant{path, readRights})
+	}
+	for _, path := range s.List {
+		list = append(list, grant{path, unix.LANDLOCK_ACCESS_FS_READ_DIR})
+	}
+	for _, path := range devices {
+		list = append(list, grant{path, deviceRights})
+	}
+	return list
+}

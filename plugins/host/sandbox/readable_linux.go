@@ -1,0 +1,156 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// system lists what every program may read and execute: libraries, what they look at when they are
+// loaded, and what the kernel tells about the machine and about the program itself.
+var system = []string{
+	"/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/nix/store", "/gnu/store",
+	"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/ld.so.preload", "/etc/alternatives",
+	"/etc/localtime", "/etc/ssl/openssl.cnf", "/etc/pki/tls/openssl.cnf", "/etc/crypto-policies",
+	"/proc/self", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/sys/vm/overcommit_memory",
+	"/sys/devices/system/cpu", "/sys/devices/system/node", "/sys/kernel/mm/transparent_hugepage",
+	"/dev/random", "/dev/urandom",
+}
+
+// devices lists what every program may read and write.
+var devices = []string{"/dev/null", "/dev/zero", "/dev/full"}
+
+// readable returns the paths that the program may read, and the folders of which it may read the
+// names.
+func (p Program) readable() (read, list []string) {
+	read = slices.Concat(system, p.Policy.Read, []string{p.Path}, prefix(p.Path))
+	for _, script := range slices.Concat([]string{p.Path}, p.Args) {
+		if !filepath.IsAbs(script) || !isFile(script) {
+			continue
+		}
+		read = append(read, script)
+		for _, interpreter := range interpreters(script) {
+			read = append(append(read, interpreter), prefix(interpreter)...)
+		}
+		if filepath.Ext(script) == ".py" || isPython(script) {
+			modules := modulesBeside(script)
+			read, list = append(read, modules...), append(list, filepath.Dir(script))
+		}
+	}
+	for _, v := range p.Env {
+		name, value, _ := strings.Cut(v, "=")
+		if name == "LD_LIBRARY_PATH" || name == "PYTHONPATH" {
+			for _, path := range filepath.SplitList(value) {
+				if filepath.IsAbs(path) {
+					read = append(read, path)
+				}
+			}
+		}
+	}
+	return read, list
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// interpreters returns the programs that the first line of a script names: for one that env finds,
+// env and what it finds.
+func interpreters(script string) []string {
+	words := firstLine(script)
+	if len(words) == 0 || !filepath.IsAbs(words[0]) {
+		return nil
+	}
+	paths := words[:1:1]
+	if filepath.Base(words[0]) != "env" {
+		return paths
+	}
+	for _, word := range words[1:] {
+		if strings.HasPrefix(word, "-") || strings.Contains(word, "=") {
+			continue
+		}
+		if found, err := exec.LookPath(word); err == nil {
+			if found, err = filepath.Abs(found); err == nil {
+				paths = append(paths, found)
+			}
+		}
+		break
+	}
+	return paths
+}
+
+// firstLine returns the words that follow #! in the first line of a file; none if it begins
+// otherwise.
+func firstLine(path string) []string {
+	const longest = 256 // as in the kernel
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	line, _ := bufio.NewReaderSize(f, longest).ReadSlice('\n')
+	text, ok := strings.CutPrefix(string(line), "#!")
+	if !ok {
+		return nil
+	}
+	return strings.Fields(text)
+}
+
+// isPython reports whether a script is one of Python.
+func isPython(script string) bool {
+	return slices.ContainsFunc(firstLine(script), func(word string) bool {
+		return strings.HasPrefix(filepath.Base(word), "python")
+	})
+}
+
+// prefix returns what belongs to a program in a folder bin: the libraries beside that folder, and
+// beside that of the file which a symbolic link leads to.
+func prefix(program string) (paths []string) {
+	files := []string{program}
+	for at := program; ; {
+		to, err := os.Readlink(at)
+		if err != nil || len(files) > 20 {
+			break
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(filepath.Dir(at), to)
+		}
+		files, at = append(files, to), to
+	}
+	if final, err := filepath.EvalSymlinks(program); err == nil {
+		files = append(files, final)
+	}
+	for _, file := range files {
+		if dir := filepath.Dir(file); filepath.Base(dir) == "bin" {
+			up := filepath.Dir(dir)
+			paths = append(paths, file, filepath.Join(up, "lib"), filepath.Join(up, "lib64"), filepath.Join(up, "pyvenv.cfg"))
+		}
+	}
+	if home, err := os.UserHomeDir(); err == nil && strings.HasPrefix(filepath.Base(program), "python") {
+		paths = append(paths, filepath.Join(home, ".local", "lib"))
+	}
+	return paths
+}
+
+// modulesBeside returns the modules and packages of Python in the folder of a script.
+func modulesBeside(script string) (paths []string) {
+	entries, err := os.ReadDir(filepath.Dir(script))
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		path := filepath.Join(filepath.Dir(script), e.Name())
+		ext := filepath.Ext(path)
+		if ext == ".py" || ext == ".so" || e.IsDir() && (e.Name() == "__pycache__" ||
+			isFile(filepath.Join(path, "__init__.py"))) {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}

@@ -1,0 +1,159 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// The filter is made here because that of elastic/go-seccomp-bpf lets the system calls of other
+// architectures pass where its default is to allow.
+
+// denied lists the system calls that no algorithm needs, beside those of the architecture.
+var denied = []uintptr{
+	// Looking into other processes.
+	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_GETFD, unix.SYS_KCMP,
+	unix.SYS_PROCESS_MADVISE, unix.SYS_PROCESS_MRELEASE, unix.SYS_MOVE_PAGES, unix.SYS_MIGRATE_PAGES,
+	unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD,
+
+	// Ways around this filter, and wide doors into the kernel.
+	unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER, unix.SYS_BPF,
+	unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY,
+
+	// Namespaces and file systems.
+	unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT,
+	unix.SYS_OPEN_TREE, unix.SYS_MOVE_MOUNT, unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK,
+	unix.SYS_MOUNT_SETATTR, unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_NAME_TO_HANDLE_AT, unix.SYS_FANOTIFY_INIT,
+	unix.SYS_QUOTACTL, unix.SYS_QUOTACTL_FD,
+
+	// What Landlock leaves open on files that it does not let a program read.
+	unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWN, unix.SYS_FCHOWNAT,
+	unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_SETXATTRAT,
+	unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR, unix.SYS_REMOVEXATTRAT,
+
+	// Memory that belongs to no process, and so escapes those that count it.
+	unix.SYS_MEMFD_CREATE, unix.SYS_MEMFD_SECRET, unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL,
+	unix.SYS_MSGGET, unix.SYS_SEMGET, unix.SYS_MQ_OPEN,
+
+	// The machine as a whole.
+	unix.SYS_KEXEC_LOAD, unix.SYS_KEXEC_FILE_LOAD, unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE,
+	unix.SYS_DELETE_MODULE, unix.SYS_REBOOT, unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_ACCT, unix.SYS_SYSLOG,
+	unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_CLOCK_ADJTIME, unix.SYS_ADJTIMEX,
+	unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME, unix.SYS_VHANGUP,
+}
+
+// newNamespaces are the flags of clone that make namespaces.
+const newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
+	unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
+
+// filter is a program that the kernel runs before each system call. Each of its parts ends with the
+// number of the system call loaded, as it begins.
+type filter []unix.SockFilter
+
+const (
+	offNumber = 0
+	offArch   = 4
+)
+
+// offArgument returns the offset of the lower half of an argument.
+func offArgument(i uint32) uint32 { return 16 + 8*i }
+
+func (f *filter) load(offset uint32) { f.add(unix.BPF_LD|unix.BPF_W|unix.BPF_ABS, offset, 0, 0) }
+
+// ifEqual goes on after skipping so many instructions if the loaded value is k or, respectively, is
+// not.
+func (f *filter) ifEqual(k uint32, yes, no uint8) {
+	f.add(unix.BPF_JMP|unix.BPF_JEQ|unix.BPF_K, k, yes, no)
+}
+
+func (f *filter) refuse(errno unix.Errno) {
+	f.add(unix.BPF_RET|unix.BPF_K, unix.SECCOMP_RET_ERRNO|uint32(errno), 0, 0)
+}
+
+func (f *filter) add(code uint16, k uint32, yes, no uint8) {
+	*f = append(*f, unix.SockFilter{Code: code, Jt: yes, Jf: no, K: k})
+}
+
+// deny refuses a system call.
+func (f *filter) deny(number uintptr, errno unix.Errno) {
+	f.ifEqual(uint32(number), 0, 1)
+	f.refuse(errno)
+}
+
+// newFilter returns the filter, with the parts of two layers or without.
+func newFilter(syscalls, network bool) filter {
+	var f filter
+	f.load(offArch)
+	f.ifEqual(auditArch, 1, 0)
+	f.add(unix.BPF_RET|unix.BPF_K, unix.SECCOMP_RET_KILL_PROCESS, 0, 0)
+	f.load(offNumber)
+	if x32 != 0 {
+		f.add(unix.BPF_JMP|unix.BPF_JGE|unix.BPF_K, x32, 0, 1)
+		f.refuse(unix.ENOSYS)
+	}
+	if syscalls {
+		f.denySyscalls()
+	}
+	if network {
+		f.denyNetwork()
+	}
+	f.add(unix.BPF_RET|unix.BPF_K, unix.SECCOMP_RET_ALLOW, 0, 0)
+	return f
+}
+
+func (f *filter) denySyscalls() {
+	for _, list := range [][]uintptr{denied, deniedHere} {
+		for _, number := range list {
+			f.deny(number, unix.EPERM)
+		}
+	}
+	f.deny(unix.SYS_CLONE3, unix.ENOSYS) // its flags cannot be seen here: libraries then use clone
+
+	f.ifEqual(unix.SYS_CLONE, 0, 4)
+	f.load(offArgument(0))
+	f.add(unix.BPF_JMP|unix.BPF_JSET|unix.BPF_K, newNamespaces, 0, 1)
+	f.refuse(unix.EPERM)
+	f.load(offNumber)
+
+	f.ifEqual(unix.SYS_PRLIMIT64, 0, 4) // of other processes
+	f.load(offArgument(0))
+	f.ifEqual(0, 1, 0)
+	f.refuse(unix.EPERM)
+	f.load(offNumber)
+
+	f.ifEqual(unix.SYS_IOCTL, 0, 5) // typing into a terminal
+	f.load(offArgument(1))
+	f.ifEqual(unix.TIOCSTI, 1, 0)
+	f.ifEqual(unix.TIOCLINUX, 0, 1)
+	f.refuse(unix.EPERM)
+	f.load(offNumber)
+}
+
+// denyNetwork leaves sockets of the Unix kind that can listen, and none that could reach a stranger.
+func (f *filter) denyNetwork() {
+	f.deny(unix.SYS_CONNECT, unix.EACCES)
+	for _, number := range []uintptr{unix.SYS_SOCKET, unix.SYS_SOCKETPAIR} {
+		const kinds = 0xf // the rest of a type are flags
+		f.ifEqual(uint32(number), 0, 8)
+		f.load(offArgument(0))
+		f.ifEqual(unix.AF_UNIX, 0, 4)
+		f.load(offArgument(1))
+		f.add(unix.BPF_ALU|unix.BPF_AND|unix.BPF_K, kinds, 0, 0)
+		f.ifEqual(unix.SOCK_STREAM, 2, 0)
+		f.ifEqual(unix.SOCK_SEQPACKET, 1, 0)
+		f.refuse(unix.EACCES)
+		f.load(offNumber)
+	}
+}
+
+// install makes the filter that of this thread and of all that it executes and starts.
+func (f filter) install() error {
+	program := unix.SockFprog{Len: uint16(len(f)), Filter: &f[0]}
+	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&program)))
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
