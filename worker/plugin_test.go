@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"math"
+	"math/rand/v2"
 	"os"
 	"testing"
 	"time"
@@ -172,12 +173,15 @@ func (p *player) Answer(ctx context.Context, x []float64) (label float64, hard b
 	return out[0], out[0] > 0, err
 }
 
+// processNumber differs from process to process. In a pid namespace the process's own does not.
+var processNumber = float64(rand.Uint32())
+
 // served returns the algorithms. Each reports its process, and which of its trials this one is.
 func served() (all []algo.Plugin) {
 	for name, learn := range learners {
 		report := func(t *algo.Trial[struct{}]) {
 			learned++
-			t.Report("process", float64(os.Getpid()))
+			t.Report("process", processNumber)
 			t.Report("turn", float64(learned))
 		}
 		all = append(all, algo.Algorithm[struct{}]{

@@ -62,6 +62,7 @@ func resolve(
 	if err != nil {
 		return nil, nil, err
 	}
+	c.LimitTrials(plan.TrialTime(file))
 	var recorder *transcript.Recorder
 	var algorithms plan.Algorithms = c
 	options := plan.Options{Dir: dir}

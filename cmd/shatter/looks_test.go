@@ -35,7 +35,7 @@ func TestDependence(t *testing.T) {
 	causes := map[string]schemas.Cause{
 		"rank": schemas.CausePoints, "mean": schemas.CausePoints, "first": schemas.CausePoints,
 		"calls": schemas.CausePoints, "memory": schemas.CauseEarlier, "global": schemas.CauseEarlier,
-		"map": schemas.CauseChance, "race": schemas.CauseChance, "time": schemas.CauseChance, "pid": schemas.CauseChance,
+		"map": schemas.CauseChance, "race": schemas.CauseChance, "time": schemas.CauseChance, "process": schemas.CauseChance,
 	}
 	algorithms := []string{"dependent/none"}
 	for name := range causes {

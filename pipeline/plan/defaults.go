@@ -50,6 +50,14 @@ func maxTrialsOf(b *sweep.Block) int64 {
 	return cmp.Or(b.Trials.Max, schemas.DefaultMaxTrials)
 }
 
+// TrialTime returns the longest time that a grid of the file gives a trial.
+func TrialTime(f *sweep.File) (longest time.Duration) {
+	for _, b := range f.Blocks() {
+		longest = max(longest, limitsOf(b).Trial)
+	}
+	return longest
+}
+
 // limitsOf returns the grid's limits with their defaults.
 func limitsOf(b *sweep.Block) trial.Limits {
 	l := schemas.Limits{}

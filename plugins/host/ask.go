@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/protobuf/proto"
@@ -28,8 +29,9 @@ func (p *Process) Ask(ctx context.Context, settings []*pluginv1.Setting) ([]*plu
 	}
 	answers := make([]*pluginv1.Answer, 0, len(settings))
 	for len(answers) < len(settings) {
-		q := askRequest(settings[len(answers):])
-		err := p.call(ctx, "checking settings", p.child.command.Trial, func(ctx context.Context) error {
+		// The first message asks about one, so that a plugin that hangs is found out in the time for one.
+		q := askRequest(settings[len(answers):], 1+len(answers))
+		err := p.call(ctx, "checking settings", p.questionTime(len(q.Settings)), func(ctx context.Context) error {
 			r, err := p.rpc.Ask(ctx, q)
 			if err != nil {
 				return err
@@ -47,10 +49,18 @@ func (p *Process) Ask(ctx context.Context, settings []*pluginv1.Setting) ([]*plu
 	return answers, nil
 }
 
-// askRequest returns a message about the first of the settings, as many as it may hold.
-func askRequest(settings []*pluginv1.Setting) *pluginv1.AskRequest {
+// questionTime returns the time that a plugin has to answer about so many settings: for each that of
+// a trial, which may be shorter than what a process needs that has just begun.
+func (p *Process) questionTime(settings int) time.Duration {
+	const least = 5 * time.Second
+	return max(least, p.child.command.Trial*time.Duration(settings))
+}
+
+// askRequest returns a message about the first of the settings, at most so many and as many as it may
+// hold.
+func askRequest(settings []*pluginv1.Setting, most int) *pluginv1.AskRequest {
 	count, size := 1, proto.Size(settings[0])
-	for count < min(len(settings), maxAsked) {
+	for count < min(len(settings), maxAsked, most) {
 		if size += proto.Size(settings[count]); size > maxAskedBytes {
 			break
 		}

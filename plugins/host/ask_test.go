@@ -28,7 +28,7 @@ func TestAskRequest(t *testing.T) {
 		{sized(2*maxAskedBytes, 1), 1},
 		{sized(1, 2*maxAskedBytes), 1},
 	} {
-		q := askRequest(c.settings)
+		q := askRequest(c.settings, maxAsked)
 		if len(q.Settings) != c.want || c.want > 1 && proto.Size(q) > 1<<20 {
 			t.Errorf("%d of %d settings in %d bytes, want %d", len(q.Settings), len(c.settings), proto.Size(q), c.want)
 		}
@@ -60,7 +60,7 @@ func TestAsk(t *testing.T) {
 		})
 	}
 	for kind, want := range map[string]string{
-		"ask none": "0 answers about 64 settings", "ask too much": "65 answers about 64 settings",
+		"ask none": "0 answers about 1 settings", "ask too much": "2 answers about 1 settings",
 		"ask nowhere": "it does not serve the whole protocol", "unary dies": "checking a setting",
 	} {
 		t.Run(kind, func(t *testing.T) {

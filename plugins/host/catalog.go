@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/shatterlab/shatter/pipeline/plan"
 	"github.com/shatterlab/shatter/pipeline/pluginfile"
@@ -55,6 +56,14 @@ func (c *Catalog) add(plugin string, command Command) {
 		builtin: plugin == "",
 		command: command,
 		file:    sync.OnceValues(func() (*pluginfile.Plugin, error) { return pluginfile.Read(command.Path) }),
+	}
+}
+
+// LimitTrials sets the time that each question about a setting may take to that of a trial. It is to
+// be called before any is asked.
+func (c *Catalog) LimitTrials(limit time.Duration) {
+	for _, e := range c.entries {
+		e.command.Trial = limit
 	}
 }
 

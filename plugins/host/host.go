@@ -98,7 +98,7 @@ func (p *Process) Describe() *pluginv1.DescribeResponse { return p.description }
 
 // Check validates one setting. A refusal is part of the response and no error.
 func (p *Process) Check(ctx context.Context, s *pluginv1.Setting) (r *pluginv1.CheckResponse, err error) {
-	err = p.call(ctx, "checking a setting", p.child.command.Trial, func(ctx context.Context) (err error) {
+	err = p.call(ctx, "checking a setting", p.questionTime(1), func(ctx context.Context) (err error) {
 		r, err = p.rpc.Check(ctx, s)
 		return err
 	})
@@ -107,7 +107,7 @@ func (p *Process) Check(ctx context.Context, s *pluginv1.Setting) (r *pluginv1.C
 
 // Bound returns the theory's sample sizes for one setting.
 func (p *Process) Bound(ctx context.Context, s *pluginv1.Setting) (r *pluginv1.BoundResponse, err error) {
-	err = p.call(ctx, "computing bounds", p.child.command.Trial, func(ctx context.Context) (err error) {
+	err = p.call(ctx, "computing bounds", p.questionTime(1), func(ctx context.Context) (err error) {
 		r, err = p.rpc.Bound(ctx, s)
 		return err
 	})

@@ -2,7 +2,6 @@ package host
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -403,18 +402,6 @@ func TestGreed(t *testing.T) {
 	if err != nil || len(faults) != 1 || !strings.Contains(faults[0].Message, "file too large") {
 		t.Errorf("a large file: %v, %v", faults, err)
 	}
-}
-
-// running reports whether a process with an argument runs.
-func running(argument string) bool {
-	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
-	for _, line := range lines {
-		text, _ := os.ReadFile(line)
-		if bytes.HasSuffix(text, []byte("\x00"+argument+"\x00")) {
-			return true
-		}
-	}
-	return false
 }
 
 // Nothing that a plugin starts survives Stop, however it was started, with a pid namespace or

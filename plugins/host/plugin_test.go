@@ -117,6 +117,8 @@ var behaving = algo.Algorithm[behaviour]{
 			return algo.Infeasible("n = %d is not enough", s.N)
 		case "check panics":
 			panic("check")
+		case "check hangs":
+			select {}
 		}
 		return nil
 	},
@@ -202,12 +204,11 @@ func misbehave(t *algo.Trial[behaviour], d *algo.Data) error {
 		}
 		os.Exit(4)
 	case "grandchild":
-		child := exec.Command("sleep", "1000")
+		child := exec.Command("sleep", os.Getenv("MARK"))
 		child.Stderr = os.Stderr // holds the pipe open
 		if err := child.Start(); err != nil {
 			return err
 		}
-		fmt.Fprintf(os.Stderr, "pid %d\n", child.Process.Pid)
 		os.Exit(5)
 	case "metric":
 		t.Report("first", math.Inf(1))

@@ -284,11 +284,33 @@ func checkDescription(d *pluginv1.DescribeResponse) string {
 			return fmt.Sprintf("algorithm %q is served twice, or without a name, version or task", a.Name)
 		}
 		seen[a.Name] = true
+		if reason := checkMetrics(a); reason != "" {
+			return reason
+		}
 		for _, q := range a.Parameters {
 			if q.Name == "" || q.GetDefault().GetKind() == nil {
 				return fmt.Sprintf("algorithm %q: parameter %q has no name or no default", a.Name, q.Name)
 			}
 		}
+	}
+	return ""
+}
+
+// checkMetrics describes what is wrong with the metrics that an algorithm declares; "" if nothing is.
+// They become columns, whose names SQL does not tell apart by case.
+func checkMetrics(a *pluginv1.Algorithm) string {
+	const longest = 100
+	seen := make(map[string]bool)
+	for _, m := range a.Metrics {
+		name := strings.ToLower(m.Name)
+		switch {
+		case name == "" || len(name) > longest || strings.ContainsFunc(name, unicode.IsControl):
+			return fmt.Sprintf("algorithm %q: %s is no name of a metric: it needs 1 to %d bytes and no control characters",
+				a.Name, shorten(m.Name), longest)
+		case seen[name]:
+			return fmt.Sprintf("algorithm %q: metric %q is declared twice", a.Name, m.Name)
+		}
+		seen[name] = true
 	}
 	return ""
 }

@@ -77,6 +77,7 @@ func (p Program) command(path string, args []string, files []*os.File) *exec.Cmd
 var (
 	forks    sync.Mutex
 	programs = map[int]bool{} // running ones, by process
+	takesIn  bool             // what programs leave behind comes to this process
 )
 
 func startAlone(cmd *exec.Cmd) error {
@@ -87,6 +88,13 @@ func startAlone(cmd *exec.Cmd) error {
 		programs[cmd.Process.Pid] = true
 	}
 	return err
+}
+
+// takeIn has what programs leave behind come to this process.
+func takeIn() {
+	forks.Lock()
+	defer forks.Unlock()
+	takesIn = takesIn || unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == nil
 }
 
 // start starts the helper in new namespaces.
@@ -113,7 +121,7 @@ func (l *Launch) start(set namespaces) error {
 	cmd.SysProcAttr.Pdeathsig = 0 // the helper asks for it, without a race
 	set.apply(cmd.SysProcAttr)
 	if set.flags == 0 {
-		_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // what a program leaves behind comes to us
+		takeIn()
 	}
 	if err := startAlone(cmd); err != nil {
 		r.Close()

@@ -122,7 +122,7 @@ func Forget(pid int) {
 	forks.Lock()
 	defer forks.Unlock()
 	delete(programs, pid)
-	for {
+	for takesIn {
 		left := strays()
 		for _, p := range left {
 			_ = unix.Kill(p, unix.SIGKILL)
@@ -137,11 +137,12 @@ func Forget(pid int) {
 }
 
 // strays returns the children of this process that programs have left to it: they have filters that
-// this process has not, and are no programs themselves. forks is held.
+// this process has not, and the limit of programs, and are no programs themselves. forks is held.
 func strays() (pids []int) {
 	ours := filters(os.Getpid())
 	for _, p := range children(os.Getpid()) {
-		if !programs[p] && filters(p) > ours {
+		var size unix.Rlimit
+		if !programs[p] && filters(p) > ours && unix.Prlimit(p, unix.RLIMIT_FSIZE, nil, &size) == nil && size.Max <= maxFile {
 			pids = append(pids, p)
 		}
 	}

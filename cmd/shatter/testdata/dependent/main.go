@@ -13,6 +13,9 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
+// started differs from process to process.
+var started = time.Now().UnixNano()
+
 // direction is a model: points are on the side of a sum of examples.
 type direction struct {
 	w       []float64
@@ -173,6 +176,6 @@ func main() {
 			turn(m, seed)
 		}),
 		algorithm("time", func(m *direction) { turn(m, uint64(time.Now().UnixNano())) }),
-		algorithm("pid", func(m *direction) { turn(m, uint64(os.Getpid())) }),
+		algorithm("process", func(m *direction) { turn(m, uint64(started)) }),
 	)
 }
