@@ -25,14 +25,34 @@ const (
 type Options struct {
 	Name string // name of this party in the server's monitoring
 
-	// Credentials is the path of a NATS credentials file. User and password, or a token, may be in the
-	// URL instead.
+	// Credentials is the path of a NATS credentials file, which is read again for each connection. User
+	// and password, or a token, may be in the URL instead.
 	Credentials string
+
+	Roles []Role // of which credentials may be, those of `shatter cluster` at least; nil: of any
+	TLS   TLS
 
 	// Replicas of each stream that is made; 0: 3 in a cluster of as many servers, else 1.
 	Replicas int
 
 	Log *slog.Logger // nil: silent
+}
+
+// TLS names the PEM files of an encrypted connection. The zero value takes the authorities that this
+// machine trusts, where the server encrypts.
+type TLS struct {
+	CA        string // of the authority that has signed the server's certificate; not empty: no connection without TLS
+	Cert, Key string // of this party's own certificate, where the server wants one
+}
+
+func (t TLS) options() (list []nats.Option) {
+	if t.CA != "" {
+		list = append(list, nats.RootCAs(t.CA))
+	}
+	if t.Cert != "" || t.Key != "" {
+		list = append(list, nats.ClientCert(t.Cert, t.Key))
+	}
+	return list
 }
 
 func (o Options) logger() *slog.Logger {
@@ -52,6 +72,7 @@ type Conn struct {
 	opts  Options
 	log   *slog.Logger
 	local *Server // nil: a server elsewhere
+	who   Credential
 
 	closed chan struct{} // closed when the connection is gone for good
 
@@ -59,6 +80,9 @@ type Conn struct {
 	up   chan struct{}      // closed while there is a connection
 	live context.Context    // ends when this connection is lost
 	lost context.CancelFunc // ends live
+
+	failed error  // why it was closed; nil: for another reason
+	said   string // last complaint of the server
 
 	setup streams
 	held  holdings // content that this process puts again when it is missing
@@ -77,10 +101,14 @@ func connect(ctx context.Context, url string, o Options, local *Server) (*Conn, 
 	if local != nil {
 		c.url = "this process"
 	}
+	if err := c.identify(); err != nil {
+		c.lost()
+		return nil, err
+	}
 	nc, err := nats.Connect(url, c.options()...)
 	if err != nil {
 		c.lost()
-		return nil, connectError(url, err)
+		return nil, c.connectError(err)
 	}
 	c.nc = nc
 	if err := c.check(ctx); err != nil {
@@ -91,9 +119,13 @@ func connect(ctx context.Context, url string, o Options, local *Server) (*Conn, 
 }
 
 func (c *Conn) options() []nats.Option {
+	inbox := InboxOf("shatter") // which permissions can name
+	if c.who.Role != "" {
+		inbox = InboxOf(c.who.Name)
+	}
 	list := []nats.Option{
 		nats.Name(c.opts.Name),
-		nats.CustomInboxPrefix("_INBOX_shatter"), // which permissions can name
+		nats.CustomInboxPrefix(inbox),
 		nats.Timeout(3 * time.Second),
 		nats.MaxReconnects(-1), // a worker that gives up would be silently gone
 		nats.ReconnectWait(250 * time.Millisecond),
@@ -103,17 +135,32 @@ func (c *Conn) options() []nats.Option {
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { c.down(err) }),
 		nats.ReconnectHandler(func(*nats.Conn) { c.reconnected() }),
 		nats.ClosedHandler(func(*nats.Conn) { c.down(nil); close(c.closed) }),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-			c.log.Error("nats", "error", err.Error())
-		}),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { c.complain(err) }),
 	}
-	if c.opts.Credentials != "" {
-		list = append(list, nats.UserCredentials(c.opts.Credentials))
+	if c.opts.Credentials != "" { // expired ones may be renewed
+		list = append(list, c.credentials(), nats.IgnoreAuthErrorAbort())
 	}
+	list = append(list, c.opts.TLS.options()...)
 	if c.local != nil {
 		list = append(list, nats.InProcessServer(c.local.ns), nats.PingInterval(0)) // see Embed
 	}
 	return list
+}
+
+// complain logs what the server, or the client, has to complain of, once where it is said again and
+// again.
+func (c *Conn) complain(err error) {
+	text := err.Error()
+	if c.opts.Credentials != "" && isRefusal(err) {
+		text = c.refused(err).Error()
+	}
+	c.mu.Lock()
+	again := c.said == text
+	c.said = text
+	c.mu.Unlock()
+	if !again {
+		c.log.Error("nats", "error", text)
+	}
 }
 
 // check returns an error unless the server has JetStream and takes messages of MaxResult bytes.
@@ -156,6 +203,7 @@ func (c *Conn) down(err error) {
 func (c *Conn) reconnected() {
 	c.log.Info("connected again", "server", Redact(c.url))
 	c.mu.Lock()
+	c.said = ""
 	select {
 	case <-c.up:
 	default:
@@ -176,6 +224,12 @@ func (c *Conn) Close() {
 
 // Gone returns the error of calls after the connection was closed for good.
 func (c *Conn) Gone() error {
+	c.mu.Lock()
+	failed := c.failed
+	c.mu.Unlock()
+	if failed != nil {
+		return failed
+	}
 	err := c.nc.LastError()
 	if err == nil {
 		err = nats.ErrConnectionClosed
@@ -206,6 +260,11 @@ func (c *Conn) connected(ctx context.Context) error {
 	case <-c.closed:
 		return c.Gone()
 	case <-ctx.Done():
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.said != "" {
+			return fmt.Errorf("no connection to the NATS server (%s): %w", c.said, context.Cause(ctx))
+		}
 		return fmt.Errorf("no connection to the NATS server: %w", context.Cause(ctx))
 	}
 }
@@ -273,7 +332,12 @@ func (c *Conn) send(ctx context.Context, what string, m *nats.Msg) error {
 // respond answers a delivered message with a word whose loss costs no more than a repetition. A
 // broken connection is therefore no error.
 func (c *Conn) respond(what, reply string, word []byte) error {
-	err := c.nc.Publish(reply, word)
+	return c.tell(what, &nats.Msg{Subject: reply, Data: word})
+}
+
+// tell sends a message in the way of respond.
+func (c *Conn) tell(what string, m *nats.Msg) error {
+	err := c.nc.PublishMsg(m)
 	switch {
 	case err == nil:
 		return nil
@@ -288,7 +352,7 @@ func (c *Conn) respond(what, reply string, word []byte) error {
 func (c *Conn) store(ctx context.Context, what, subject string, data []byte) error {
 	return c.retry(ctx, what, func(ctx context.Context) error {
 		answer, err := c.nc.RequestWithContext(ctx, subject, data)
-		if errors.Is(err, nats.ErrNoResponders) { // there is no such stream, or no longer
+		if errors.Is(err, nats.ErrNoResponders) && !c.limited() { // there is no such stream, or no longer
 			c.setup.forget()
 			if _, bad := c.setup.ready(ctx, c); bad != nil {
 				return bad

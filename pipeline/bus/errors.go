@@ -1,11 +1,13 @@
 package bus
 
 import (
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -40,8 +42,73 @@ func (e *SizeError) Error() string {
 		e.What, e.ID, e.Size, e.Limit)
 }
 
+// isRefusal reports whether the server knows the other side and does not let it in.
+func isRefusal(err error) bool {
+	return errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthExpired) ||
+		errors.Is(err, nats.ErrAuthRevoked) || errors.Is(err, nats.ErrAccountAuthExpired)
+}
+
+// refused explains why the server has not taken the credentials, or takes them no more.
+func (c *Conn) refused(err error) *ConnectError {
+	const reason = "access refused by the NATS server"
+	if c.opts.Credentials == "" {
+		return c.misfit(reason, err, "give a credentials file with --creds, or user and password in $SHATTER_SERVER")
+	}
+	c.mu.Lock()
+	who := c.who
+	c.mu.Unlock()
+	late := !who.Expires.IsZero() && !time.Now().Before(who.Expires)
+	if late || errors.Is(err, nats.ErrAuthExpired) || errors.Is(err, nats.ErrAuthRevoked) {
+		return c.misfit(reason, fmt.Errorf("credentials %q have expired, or were revoked: %w", c.opts.Credentials, err),
+			renewRemedy(who.Name))
+	}
+	return c.misfit(reason, fmt.Errorf("it does not know who issued %q to %q, or has revoked it: %w",
+		c.opts.Credentials, who.Name, err), "give credentials that were issued for this very cluster")
+}
+
+// certificateError explains why the server's certificate is not accepted; nil: there is another
+// reason.
+func certificateError(where string, err error) *ConnectError {
+	e := &ConnectError{URL: Redact(where), Err: err}
+	var host x509.HostnameError
+	var unknown x509.UnknownAuthorityError
+	var invalid x509.CertificateInvalidError
+	switch {
+	case errors.As(err, &host):
+		names := host.Certificate.DNSNames
+		for _, ip := range host.Certificate.IPAddresses {
+			names = append(names, ip.String())
+		}
+		e.Reason = "certificate of the NATS server is for another name"
+		e.Remedy = fmt.Sprintf("use one of its names in the URL (%s), or give the server a certificate for this one: "+
+			"`shatter cluster init --host NAME`", strings.Join(names, ", "))
+	case errors.As(err, &unknown):
+		e.Reason = "certificate of the NATS server is signed by an unknown authority"
+		e.Remedy = "give that authority's file with --tls-ca: ca.pem of the folder that `shatter cluster init` has written"
+	case errors.As(err, &invalid):
+		e.Reason, e.Remedy = "certificate of the NATS server is not valid", "renew it, or set this machine's clock"
+	case errors.Is(err, nats.ErrSecureConnWanted):
+		e.Reason, e.Remedy = "no encryption at the NATS server", "give its configuration a tls section, or leave out --tls-ca"
+	default:
+		return nil
+	}
+	return e
+}
+
 // connectError explains why the first connection failed.
-func connectError(where string, err error) *ConnectError {
+func (c *Conn) connectError(err error) *ConnectError {
+	err = hide(c.url, err)
+	if isRefusal(err) {
+		return c.refused(err)
+	}
+	if e := certificateError(c.url, err); e != nil {
+		return e
+	}
+	return unreachable(c.url, err)
+}
+
+// unreachable explains why there is no server.
+func unreachable(where string, err error) *ConnectError {
 	const start = `start one with "nats-server -c deploy/nats.conf" or drop --server`
 	e := &ConnectError{URL: Redact(where), Err: err}
 	var late net.Error
@@ -49,16 +116,12 @@ func connectError(where string, err error) *ConnectError {
 	switch {
 	case errors.Is(err, nats.ErrNoServers): // the client hides its cause
 		e.Reason, e.Remedy, e.Err, e.Waits = "no NATS server", start, errors.New("connection refused"), true
-	case errors.Is(err, nats.ErrAuthorization),
-		errors.Is(err, nats.ErrAuthExpired),
-		errors.Is(err, nats.ErrAccountAuthExpired):
-		e.Reason, e.Remedy = "access refused by the NATS server", "give a credentials file, or user and password in the URL"
 	case errors.Is(err, nats.ErrTimeout), errors.As(err, &late) && late.Timeout():
 		e.Reason, e.Remedy, e.Waits = "no answer from a NATS server", "check host, port and firewall, or drop --server", true
 	case errors.As(err, &failed) && failed.Op == "dial":
 		e.Reason, e.Remedy, e.Waits = "no NATS server", start, true
 	default:
-		e.Reason, e.Remedy = "no connection to the NATS server", "check the URL, the credentials and TLS, or drop --server"
+		e.Reason, e.Remedy = "no connection to the NATS server", "check the URL, the credentials and the files of TLS, or drop --server"
 	}
 	return e
 }
@@ -95,6 +158,25 @@ func Redact(list string) string {
 		urls[i] = s
 	}
 	return strings.Join(urls, ",")
+}
+
+// hide removes from the text of an error the passwords and tokens of a list of URLs.
+func hide(list string, err error) error {
+	text := err.Error()
+	for s := range strings.SplitSeq(list, ",") {
+		s = strings.TrimSpace(s)
+		if at := strings.LastIndex(s, "@"); at >= 0 {
+			_, secret, ok := strings.Cut(s[:at], "://")
+			if !ok {
+				secret = s[:at]
+			}
+			text = strings.ReplaceAll(text, secret+"@", "xxxxx@")
+		}
+	}
+	if text == err.Error() {
+		return err
+	}
+	return errors.New(text)
 }
 
 // transient reports whether waiting may cure a failure.

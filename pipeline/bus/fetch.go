@@ -152,7 +152,7 @@ func (c *Conn) round(ctx context.Context, digest string, to target) (bad []int64
 	}
 	if len(bad) == 0 && sameDigest(whole.Sum(nil), digest) != nil { // the manifest is that of something else
 		c.log.Warn("wrong manifest on the server", "digest", digest)
-		return nil, all, c.discardLast(ctx, fileSubject+digest)
+		return []int64{wrongManifest}, all, c.discardLast(ctx, fileSubject+digest)
 	}
 	return bad, int64(len(bad)), nil
 }

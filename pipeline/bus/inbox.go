@@ -58,14 +58,14 @@ func (c *Conn) Listen(worker string) (*Inbox, error) {
 	prefix := jobSubject + worker + "."
 	err := in.subscribe(c, map[string]nats.MsgHandler{
 		prefix + ">": func(m *nats.Msg) {
-			if lead, id, ok := parseLead(strings.TrimPrefix(m.Subject, prefix)); ok {
+			if lead, id, ok := parseLead(strings.TrimPrefix(m.Subject, prefix)); ok && m.Header.Get(orderHeader) != "" {
 				offer(jobs, Job{Lead: lead, ID: id, Data: m.Data})
 			}
 		},
 		dropSubject + ">": func(m *nats.Msg) {
 			lead, _, ok := parseLead(strings.TrimPrefix(m.Subject, dropSubject))
 			d := Drop{Lead: lead}
-			if ok && (len(m.Data) == 0 || json.Unmarshal(m.Data, &d.IDs) == nil) {
+			if ok && m.Header.Get(orderHeader) != "" && (len(m.Data) == 0 || json.Unmarshal(m.Data, &d.IDs) == nil) {
 				offer(drops, d)
 			}
 		},
@@ -77,7 +77,7 @@ func (c *Conn) Listen(worker string) (*Inbox, error) {
 	return in, nil
 }
 
-// subscribe makes the inbox's subscriptions, which hold after it has returned.
+// subscribe makes the inbox's subscriptions, which hold after it has returned without an error.
 func (in *Inbox) subscribe(c *Conn, handlers map[string]nats.MsgHandler) error {
 	for subject, handle := range handlers {
 		sub, err := c.nc.Subscribe(subject, handle)
@@ -85,8 +85,11 @@ func (in *Inbox) subscribe(c *Conn, handlers map[string]nats.MsgHandler) error {
 			return err
 		}
 		in.subs = append(in.subs, sub)
+		if err := c.confirm(subject); err != nil {
+			return err
+		}
 	}
-	return c.nc.Flush()
+	return nil
 }
 
 // Close ends the subscriptions.
@@ -182,7 +185,10 @@ func (c *Conn) Roll(ctx context.Context, wait time.Duration) ([]Announcement, er
 	heard := make(chan *nats.Msg, unreadJobs)
 	sub, err := c.nc.ChanSubscribe(fleetSubject+"*", heard)
 	if err == nil {
-		err = errors.Join(c.nc.Flush(), c.nc.Publish(callSubject, nil))
+		err = c.nc.Flush()
+	}
+	if err == nil && !c.limited() { // else there is what workers say by themselves
+		err = c.nc.Publish(callSubject, nil)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("call the workers: %w", err)

@@ -141,7 +141,6 @@ func (l *Leadership) Finish(ctx context.Context, end []byte) error { return l.pu
 
 // put stores a value of the sweep. The server refuses it if the lease is not what this party knows.
 func (l *Leadership) put(ctx context.Context, key string, value []byte) error {
-	const prefix = "$KV." + registryBucket + "."
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(l.lost, func() { cancel(context.Cause(l.lost)) })()
@@ -150,8 +149,8 @@ func (l *Leadership) put(ctx context.Context, key string, value []byte) error {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		for {
-			_, err := l.r.c.js.PublishMsg(ctx, &nats.Msg{Subject: prefix + l.ID + key, Data: value},
-				jetstream.WithExpectLastSequenceForSubject(l.revision, prefix+l.ID+leadKey))
+			_, err := l.r.c.js.PublishMsg(ctx, &nats.Msg{Subject: registrySubject + l.ID + key, Data: value},
+				jetstream.WithExpectLastSequenceForSubject(l.revision, registrySubject+l.ID+leadKey))
 			if !conflict(err) {
 				return err
 			}

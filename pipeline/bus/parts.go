@@ -33,6 +33,9 @@ const (
 	fresh = 10 * time.Minute
 )
 
+// wrongManifest stands among the numbers of damaged parts for the manifest of something else.
+const wrongManifest = -1
+
 // errDamaged is in the chain of an error that says that a manifest is not what PutFile writes.
 var errDamaged = errors.New("its manifest on the server is damaged")
 
@@ -103,6 +106,9 @@ func (c *Conn) put(ctx context.Context, digest string, h holding, damaged []int6
 		return err
 	}
 	m, at, err := c.manifest(ctx, digest)
+	if slices.Contains(damaged, wrongManifest) {
+		err = errDamaged
+	}
 	if err == nil {
 		err = c.putParts(ctx, digest, h, m, damaged)
 		if err == nil && time.Since(at) < fresh {
@@ -272,8 +278,11 @@ func (c *Conn) subjects(ctx context.Context, filter string) (list map[string]uin
 }
 
 // discard removes one message of the file stream, which is damaged. A later one of its subject
-// stays.
+// stays. Who cannot remove it leaves it to those who are asked for the content.
 func (c *Conn) discard(ctx context.Context, subject string, seq uint64) error {
+	if c.limited() {
+		return nil
+	}
 	return c.onFiles(ctx, "remove damaged "+subject, func(ctx context.Context, s jetstream.Stream) error {
 		var api *jetstream.APIError
 		err := s.DeleteMsg(ctx, seq)
@@ -305,14 +314,18 @@ func (c *Conn) onFiles(ctx context.Context, what string, do func(context.Context
 	})
 }
 
-// filesReady makes the stream of files if it is missing.
+// filesReady makes the stream of files if it is missing. A worker, whose credentials do not let it look,
+// takes it to be there.
 func (c *Conn) filesReady(ctx context.Context) error {
+	if c.who.Role == Worker {
+		return nil
+	}
 	return c.onFiles(ctx, "make file store", func(context.Context, jetstream.Stream) error { return nil })
 }
 
 // filesAgain makes the stream of files again if err says that it is gone, and returns err.
 func (c *Conn) filesAgain(ctx context.Context, err error) error {
-	if errors.Is(err, nats.ErrNoResponders) {
+	if errors.Is(err, nats.ErrNoResponders) && !c.limited() {
 		if _, bad := c.fileStream(ctx); bad != nil {
 			return bad
 		}

@@ -241,8 +241,17 @@ func (q *Queue) Send(ctx context.Context, worker, id string, payload []byte) err
 	if len(payload) > MaxJob {
 		return &SizeError{What: "job", ID: id, Size: len(payload), Limit: MaxJob}
 	}
-	m := &nats.Msg{Subject: jobSubject + worker + "." + q.lead.String() + "." + id, Data: payload}
+	m := order(jobSubject+worker+"."+q.lead.String()+"."+id, payload)
 	return q.c.send(ctx, "send job "+id, m)
+}
+
+// orderHeader marks what leaders send to workers. The answer of a server has no such header. Without
+// it, a worker could have an answer sent to another one that this takes for a job, or for a word that
+// nobody needs its jobs.
+const orderHeader = "Shatter-Order"
+
+func order(subject string, data []byte) *nats.Msg {
+	return &nats.Msg{Subject: subject, Data: data, Header: nats.Header{orderHeader: {"1"}}}
 }
 
 // Call asks all workers to announce themselves.
@@ -258,7 +267,7 @@ func (q *Queue) Drop(of Lead, ids ...string) error {
 			return err
 		}
 	}
-	return q.c.respond("drop jobs", dropSubject+of.String(), data)
+	return q.c.tell("drop jobs", order(dropSubject+of.String(), data))
 }
 
 // Results returns the channel of this sweep's results. Each arrives at least once. The channel is

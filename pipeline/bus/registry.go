@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -70,7 +69,10 @@ func (c *Conn) Registry(ctx context.Context) (*Registry, error) {
 	}
 	err := c.retry(ctx, "open registry", func(ctx context.Context) (err error) {
 		r.kv, err = c.js.KeyValue(ctx, registryBucket)
-		if errors.Is(err, jetstream.ErrBucketNotFound) {
+		switch {
+		case errors.Is(err, jetstream.ErrBucketNotFound) && c.limited():
+			err = c.unprepared()
+		case errors.Is(err, jetstream.ErrBucketNotFound):
 			err = c.replicated(func(replicas int) (err error) {
 				r.kv, err = c.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
 					Bucket: registryBucket, Description: "Shatter: sweeps that were submitted", Storage: storage, Replicas: replicas,
@@ -165,31 +167,23 @@ func (r *Registry) List(ctx context.Context) ([]*Entry, error) {
 	return all, errors.Join(errs...)
 }
 
-// ids returns the ids of all sweeps, ascending. It looks at the keys that never change alone: one
-// that changes meanwhile may be missing in what a watch begins with.
+// ids returns the ids of all sweeps, ascending: their submissions are never removed.
 func (r *Registry) ids(ctx context.Context) (all []string, err error) {
 	err = r.c.retry(ctx, "list sweeps", func(ctx context.Context) error {
-		all = nil
-		w, err := r.kv.Watch(ctx, "*", jetstream.MetaOnly(), jetstream.IgnoreDeletes())
+		s, err := r.c.js.Stream(ctx, registryStream)
 		if err != nil {
 			return err
 		}
-		defer w.Stop() //nolint:errcheck // it ends with ctx at the latest
-		for {
-			select {
-			case x, ok := <-w.Updates():
-				switch {
-				case !ok:
-					return nats.ErrDisconnected
-				case x == nil: // that was all
-					slices.Sort(all)
-					return nil
-				}
-				all = append(all, x.Key())
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			}
+		info, err := s.Info(ctx, jetstream.WithSubjectFilter(registrySubject+"*"))
+		if err != nil {
+			return err
 		}
+		all = all[:0]
+		for subject := range info.State.Subjects {
+			all = append(all, strings.TrimPrefix(subject, registrySubject))
+		}
+		slices.Sort(all)
+		return nil
 	})
 	return all, err
 }

@@ -51,8 +51,12 @@ func (hs *holdings) remove(digest string) {
 	}
 }
 
-// hold makes this process one of those who put content again when it is missing.
+// hold makes this process one of those who put content again when it is missing. Holders of limited
+// credentials are none of them: a worker must not write there, and a submitter leaves.
 func (c *Conn) hold(digest string, h holding) error {
+	if c.limited() {
+		return nil
+	}
 	c.held.set(digest, h)
 	c.held.mu.Lock()
 	defer c.held.mu.Unlock()

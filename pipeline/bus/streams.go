@@ -73,10 +73,16 @@ func (c *Conn) stream(ctx context.Context, name string) (jetstream.Stream, error
 	want.Name = name
 	s, err := c.js.Stream(ctx, name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		if c.limited() {
+			return nil, c.unprepared()
+		}
 		s, err = c.makeStream(ctx, want)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("make stream %q: %w", name, err)
+	}
+	if c.limited() {
+		return s, nil
 	}
 	found := s.CachedInfo().Config
 	if found.Retention != want.Retention {
@@ -95,6 +101,12 @@ func (c *Conn) stream(ctx context.Context, name string) (jetstream.Stream, error
 			`remove it with "nats stream rm %s" when no sweep runs`, name, err, name)
 	}
 	return s, nil
+}
+
+// unprepared returns the error of those who cannot make what is missing on the server.
+func (c *Conn) unprepared() error {
+	return c.misfit("nothing is prepared on the NATS server", errors.New("no coordinator has served there yet"),
+		"start `shatter coordinator --server URL --dir DIR` first")
 }
 
 // makeStream makes a stream.

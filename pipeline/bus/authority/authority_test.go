@@ -1,0 +1,381 @@
+package authority
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/shatterlab/shatter/pipeline/bus"
+)
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func soon(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// create sets up a cluster of one server on this machine.
+func create(t *testing.T) *Cluster {
+	t.Helper()
+	c, err := Create(filepath.Join(t.TempDir(), "cluster"), Options{Hosts: []string{"localhost"}})
+	must(t, err)
+	return c
+}
+
+// serve starts the server of a cluster as it was configured, but on a free port.
+func serve(t *testing.T, c *Cluster) *server.Server {
+	t.Helper()
+	dir := c.ServerDir(c.Hosts[0])
+	text, err := os.ReadFile(filepath.Join(dir, confFile))
+	must(t, err)
+	for _, name := range []string{certFile, keyFile, "nats-data"} { // are where a server is started
+		text = bytes.ReplaceAll(text, []byte(`"`+name+`"`), []byte(`"`+filepath.Join(dir, name)+`"`))
+	}
+	text = bytes.Replace(text, []byte("host: 0.0.0.0\nport: 4222"), []byte("host: 127.0.0.1\nport: -1"), 1)
+	path := filepath.Join(t.TempDir(), confFile)
+	must(t, os.WriteFile(path, text, 0o600))
+	options, err := server.ProcessConfigFile(path)
+	must(t, err)
+	options.NoSigs, options.NoLog = true, true
+	s, err := server.NewServer(options)
+	must(t, err)
+	s.Start()
+	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	if !s.ReadyForConnections(time.Minute) {
+		t.Fatal("the server takes no connections")
+	}
+	return s
+}
+
+func options(c *Cluster, name string) bus.Options {
+	return bus.Options{Name: name, Credentials: c.Credentials(name), TLS: bus.TLS{CA: c.Authority()}}
+}
+
+func dial(t *testing.T, c *Cluster, s *server.Server, name string) *bus.Conn {
+	t.Helper()
+	conn, err := bus.Dial(t.Context(), s.ClientURL(), options(c, name))
+	must(t, err)
+	t.Cleanup(conn.Close)
+	return conn
+}
+
+// thief connects as somebody does who has stolen credentials, and keeps to no rule of this program.
+func thief(t *testing.T, c *Cluster, s *server.Server, name string) (nc *nats.Conn, denied chan error) {
+	t.Helper()
+	denied = make(chan error, 100)
+	nc, err := nats.Connect(s.ClientURL(), nats.UserCredentials(c.Credentials(name)), nats.RootCAs(c.Authority()),
+		nats.CustomInboxPrefix(bus.InboxOf(name)),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { denied <- err }))
+	must(t, err)
+	t.Cleanup(nc.Close)
+	return nc, denied
+}
+
+func receive[T any](t *testing.T, ch <-chan T) (v T) {
+	t.Helper()
+	select {
+	case v = <-ch:
+	case <-time.After(time.Minute):
+		t.Fatal("nothing arrives")
+	}
+	return v
+}
+
+// Each role can do its work: a sweep is submitted, wished for and led; jobs, results and files find
+// their way; people hear of workers and of leaders.
+func TestRoles(t *testing.T) {
+	c := create(t)
+	_, err := c.Issue("w1", bus.Worker, time.Hour)
+	must(t, err)
+	s := serve(t, c)
+	coordinator := dial(t, c, s, "coordinator")
+	registry, err := coordinator.Registry(soon(t))
+	must(t, err)
+	q, err := coordinator.Coordinate(soon(t), bus.Lead{Sweep: "ab12", Epoch: 1})
+	must(t, err)
+	held, err := coordinator.PutBytes(soon(t), []byte("held"))
+	must(t, err)
+
+	submitter := dial(t, c, s, "submitter")
+	wishes, err := submitter.Registry(soon(t))
+	must(t, err)
+	file := bytes.Repeat([]byte("data"), 1<<18)
+	digest, err := submitter.PutBytes(soon(t), file)
+	must(t, err)
+	added, err := wishes.Submit(soon(t), "ab12", []byte("sweep"))
+	if err != nil || !added {
+		t.Fatal(added, err)
+	}
+	must(t, wishes.Change(soon(t), "ab12", func([]byte) ([]byte, error) { return []byte("run"), nil }))
+	must(t, wishes.Change(soon(t), "ab12", func(old []byte) ([]byte, error) { return append(old, '!'), nil }))
+	l, err := registry.Lead(soon(t), "ab12", "c", time.Minute, nil)
+	must(t, err)
+	must(t, l.Ship(soon(t), []byte("segments")))
+	all, err := wishes.List(soon(t))
+	if err != nil || len(all) != 1 || string(all[0].Wish) != "run!" || string(all[0].Ledger) != "segments" {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	stop, err := coordinator.Answer("ab12", func(q []byte) []byte { return append(q, '!') })
+	must(t, err)
+	defer stop()
+	answer, err := submitter.Ask(soon(t), "ab12", []byte("how"))
+	if err != nil || string(answer) != "how!" {
+		t.Errorf("answer %q, %v", answer, err)
+	}
+
+	worker := dial(t, c, s, "w1")
+	in, err := worker.Listen(worker.Holder().Name)
+	must(t, err)
+	roll := make(chan []bus.Announcement)
+	go func() {
+		list, err := submitter.Roll(soon(t), time.Second)
+		if err != nil {
+			t.Error(err)
+		}
+		roll <- list
+	}()
+	must(t, q.Call())
+	receive(t, in.Calls)
+	time.Sleep(100 * time.Millisecond) // workers announce themselves again and again
+	must(t, worker.Announce("w1", []byte("here")))
+	if a := receive(t, q.Announcements()); a.Worker != "w1" || string(a.Data) != "here" {
+		t.Errorf("announcement %+v", a)
+	}
+	if list := receive(t, roll); len(list) != 1 || list[0].Worker != "w1" {
+		t.Errorf("the submitter hears %+v", list)
+	}
+	must(t, q.Send(soon(t), "w1", "j1", []byte("job")))
+	job := receive(t, in.Jobs)
+	must(t, worker.HandBack(job.Lead, "w1", job.ID, []byte("why")))
+	if b := receive(t, q.HandedBack()); b.Worker != "w1" || b.Job != "j1" {
+		t.Errorf("handed back %+v", b)
+	}
+	must(t, q.Drop(job.Lead, job.ID))
+	receive(t, in.Drops)
+	for _, want := range []string{digest, held} {
+		got, err := worker.FetchBytes(soon(t), want)
+		if sum := sha256.Sum256(got); err != nil || hex.EncodeToString(sum[:]) != want {
+			t.Errorf("fetched %d bytes, %v", len(got), err)
+		}
+	}
+	must(t, worker.Publish(soon(t), job.Lead, bus.Part{Worker: "w1", Job: "j1", Of: 1}, []byte("result")))
+	m, err := q.Next(soon(t))
+	must(t, err)
+	must(t, m.Ack())
+	if string(m.Data) != "result" || m.Worker != "w1" {
+		t.Errorf("result %+v", m)
+	}
+
+	// What the coordinator has is put again when a worker finds it missing.
+	js, err := jetstream.New(as(t, c, s, "coordinator"))
+	must(t, err)
+	files, err := js.Stream(soon(t), "shatter-files")
+	must(t, err)
+	must(t, files.Purge(soon(t), jetstream.WithPurgeSubject("shatter.file."+held+".*")))
+	if got, err := worker.FetchBytes(soon(t), held); err != nil || string(got) != "held" {
+		t.Errorf("fetched %q, %v", got, err)
+	}
+}
+
+func as(t *testing.T, c *Cluster, s *server.Server, name string) *nats.Conn {
+	t.Helper()
+	nc, _ := thief(t, c, s, name)
+	return nc
+}
+
+// forbidden are things that the holder of a worker's credentials, whose name is evil, may try: a
+// subscription, or a message to a subject, perhaps with a subject for the answer.
+var forbidden = []struct {
+	name, subscribe, publish, reply string
+	data                            string
+}{
+	{name: "see others' jobs", subscribe: "shatter.job.good.>"},
+	{name: "see all jobs", subscribe: "shatter.job.*.>"},
+	{name: "see everything", subscribe: ">"},
+	{name: "see announcements", subscribe: "shatter.fleet.*"},
+	{name: "see results", subscribe: "shatter.result.>"},
+	{name: "see what is handed back", subscribe: "shatter.back.>"},
+	{name: "see others' inboxes", subscribe: "_INBOX_good.>"},
+	{name: "see a coordinator's inbox", subscribe: "_INBOX_coordinator.>"},
+	{name: "see the registry change", subscribe: "$KV.>"},
+	{name: "see acknowledgements", subscribe: "$JS.ACK.>"},
+	{name: "see how the server answers", subscribe: "_R_.>"},
+	{name: "see the server's events", subscribe: "$SYS.>"},
+	{name: "answer for those who have files", subscribe: "shatter.missing.*"},
+	{name: "answer for a leader", subscribe: "shatter.ask.*"},
+	{name: "send a job", publish: "shatter.job.good.s.1.j"},
+	{name: "send itself a job", publish: "shatter.job.evil.s.1.j"},
+	{name: "drop jobs", publish: "shatter.drop.s.1"},
+	{name: "call workers", publish: "shatter.call"},
+	{name: "ask a leader", publish: "shatter.ask.s"},
+	{name: "announce another", publish: "shatter.fleet.good"},
+	{name: "hand back another's job", publish: "shatter.back.s.1.good.j"},
+	{name: "forge another's result", publish: "shatter.result.s.1.good.j.0.1"},
+	{name: "forge another's result, deeper", publish: "shatter.result.s.1.x.evil.j.0.1"},
+	{name: "put a file", publish: "shatter.file.abc", data: "bad"},
+	{name: "put a part", publish: "shatter.file.abc.0", data: "bad"},
+	{name: "submit a sweep", publish: "$KV.shatter-sweeps.x", data: "{}"},
+	{name: "change a wish", publish: "$KV.shatter-sweeps.s.wish", data: "{}"},
+	{name: "take a lease", publish: "$KV.shatter-sweeps.s.lead", data: "{}"},
+	{name: "end a sweep", publish: "$KV.shatter-sweeps.s.end", data: "{}"},
+	{name: "read a sweep", publish: "$JS.API.DIRECT.GET.KV_shatter-sweeps.$KV.shatter-sweeps.s"},
+	{name: "read any message", publish: "$JS.API.DIRECT.GET.shatter-files", data: `{"seq":1}`},
+	{name: "read a result", publish: "$JS.API.STREAM.MSG.GET.shatter-results", data: `{"seq":1}`},
+	{name: "list files", publish: "$JS.API.STREAM.INFO.shatter-files", data: `{"subjects_filter":">"}`},
+	{name: "list streams", publish: "$JS.API.STREAM.NAMES"},
+	{name: "make a stream", publish: "$JS.API.STREAM.CREATE.x", data: `{"name":"x","subjects":["x"]}`},
+	{name: "change a stream", publish: "$JS.API.STREAM.UPDATE.shatter-results", data: `{"name":"shatter-results"}`},
+	{name: "remove a stream", publish: "$JS.API.STREAM.DELETE.shatter-results"},
+	{name: "purge results", publish: "$JS.API.STREAM.PURGE.shatter-results"},
+	{name: "purge files", publish: "$JS.API.STREAM.PURGE.shatter-files"},
+	{name: "remove a message", publish: "$JS.API.STREAM.MSG.DELETE.shatter-files", data: `{"seq":1}`},
+	{name: "make a consumer", publish: "$JS.API.CONSUMER.CREATE.shatter-results.x", data: `{"stream_name":"shatter-results"}`},
+	{name: "make a durable consumer", publish: "$JS.API.CONSUMER.DURABLE.CREATE.shatter-results.x"},
+	{name: "list consumers", publish: "$JS.API.CONSUMER.NAMES.shatter-results"},
+	{name: "remove a consumer", publish: "$JS.API.CONSUMER.DELETE.shatter-results.s-1"},
+	{name: "take results", publish: "$JS.API.CONSUMER.MSG.NEXT.shatter-results.s-1"},
+	{name: "acknowledge a result", publish: "$JS.ACK.shatter-results.s-1.1.1.1.1.0", data: "+ACK"},
+	{name: "answer flow control", publish: "$JS.FC.shatter-results.s-1.x"},
+	{name: "kick a server", publish: "$SYS.REQ.SERVER.PING.KICK"},
+	{name: "write into an inbox", publish: "_INBOX_coordinator.x.y", data: "bad"},
+
+	// The server answers to any subject. The answer stays in the account of the one who asks.
+	{name: "have an answer change a wish", publish: "shatter.result.s.1.evil.j.0.1", reply: "$KV.shatter-sweeps.s.wish"},
+	{name: "have an answer take a lease", publish: "shatter.result.s.1.evil.j.0.1", reply: "$KV.shatter-sweeps.s.lead"},
+	{name: "have an answer be a result", publish: "shatter.result.s.1.evil.j.0.1", reply: "shatter.result.s.1.good.j.0.1"},
+	{name: "have an answer purge", publish: "shatter.result.s.1.evil.j.0.1", reply: "$JS.API.STREAM.PURGE.shatter-results"},
+	{name: "have an answer hand back", publish: "shatter.result.s.1.evil.j.0.1", reply: "shatter.back.s.1.good.j"},
+	{name: "have an answer be a job", publish: "shatter.result.s.1.evil.j.0.1", reply: "shatter.job.good.s.1.j"},
+	{name: "have a file be a result", publish: "$JS.API.DIRECT.GET.shatter-files.shatter.file.abc",
+		reply: "shatter.result.s.1.good.k.0.1"},
+	{name: "have a file be another", publish: "$JS.API.DIRECT.GET.shatter-files.shatter.file.abc", reply: "shatter.file.def"},
+}
+
+// What a stolen worker's credentials are not good for. After each act the server holds what it held
+// before, but for the thief's own results, and nobody has heard of it.
+func TestStolenWorker(t *testing.T) {
+	c := create(t)
+	for _, name := range []string{"evil", "good"} {
+		_, err := c.Issue(name, bus.Worker, time.Hour)
+		must(t, err)
+	}
+	s := serve(t, c)
+	honest, err := dial(t, c, s, "good").Listen("good")
+	must(t, err)
+	coordinator := dial(t, c, s, "coordinator")
+	registry, err := coordinator.Registry(soon(t))
+	must(t, err)
+	_, err = registry.Submit(soon(t), "s", []byte("sweep"))
+	must(t, err)
+	q, err := coordinator.Coordinate(soon(t), bus.Lead{Sweep: "s", Epoch: 1})
+	must(t, err)
+	receive(t, honest.Drops)
+	receive(t, honest.Calls)
+	_, err = coordinator.PutBytes(soon(t), []byte("file"))
+	must(t, err)
+	all := as(t, c, s, "coordinator")
+	js, err := jetstream.New(all)
+	must(t, err)
+	for _, digest := range []string{"abc", "def"} {
+		_, err := js.Publish(soon(t), "shatter.file."+digest, []byte(digest))
+		must(t, err)
+	}
+	heard, err := all.SubscribeSync(">")
+	must(t, err)
+	nc, denied := thief(t, c, s, "evil")
+	must(t, all.Flush())
+	before := everything(t, js)
+	for _, act := range forbidden {
+		t.Run(act.name, func(t *testing.T) {
+			if act.subscribe != "" {
+				_, err := nc.Subscribe(act.subscribe, func(*nats.Msg) { t.Error("heard something") })
+				must(t, err)
+			} else {
+				must(t, nc.PublishMsg(&nats.Msg{Subject: act.publish, Reply: act.reply, Data: []byte(act.data)}))
+			}
+			must(t, nc.Flush())
+			if act.reply == "" {
+				if err := receive(t, denied); !errors.Is(err, nats.ErrPermissionViolation) {
+					t.Error(err)
+				}
+				return
+			}
+			until(t, heard, act.publish)
+			must(t, all.Publish("over", nil))
+			until(t, heard, "over", act.reply)
+		})
+	}
+	if after := everything(t, js); after != before {
+		t.Errorf("the server holds\n%s\nand held\n%s", after, before)
+	}
+	if len(honest.Jobs)+len(honest.Drops)+len(honest.Calls)+len(q.HandedBack())+len(q.Announcements()) > 0 {
+		t.Errorf("others have heard of it: %d %d %d %d %d", len(honest.Jobs), len(honest.Drops), len(honest.Calls), len(q.HandedBack()), len(q.Announcements()))
+	}
+	if len(denied) > 0 {
+		t.Error(<-denied)
+	}
+}
+
+// until reads what is heard until there is a message of a subject, or a request behind one, and none
+// of the others.
+func until(t *testing.T, heard *nats.Subscription, subject string, never ...string) {
+	t.Helper()
+	for {
+		m, err := heard.NextMsg(time.Minute)
+		must(t, err)
+		for _, n := range never {
+			if m.Subject == n {
+				t.Errorf("there is a message to %s: %q", n, m.Data)
+			}
+		}
+		if m.Subject == subject || strings.HasPrefix(subject, "$JS.API.DIRECT.GET") && strings.HasPrefix(m.Subject, "_R_") {
+			return
+		}
+	}
+}
+
+// everything lists what the streams hold, but for results of the thief.
+func everything(t *testing.T, js jetstream.JetStream) string {
+	t.Helper()
+	var list []string
+	for info := range js.ListStreams(soon(t)).Info() {
+		stream, err := js.Stream(soon(t), info.Config.Name)
+		must(t, err)
+		info, err := stream.Info(soon(t), jetstream.WithSubjectFilter(">"))
+		must(t, err)
+		for subject := range info.State.Subjects {
+			if !strings.Contains(subject, ".evil.") {
+				m, err := stream.GetLastMsgForSubject(soon(t), subject)
+				must(t, err)
+				list = append(list, subject+" "+string(m.Data))
+			}
+		}
+		names := stream.ConsumerNames(soon(t))
+		for name := range names.Name() {
+			list = append(list, info.Config.Name+" has consumer "+name)
+		}
+		must(t, names.Err())
+	}
+	slices.Sort(list)
+	return strings.Join(list, "\n")
+}

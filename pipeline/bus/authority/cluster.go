@@ -1,0 +1,336 @@
+package authority
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nats-io/jwt/v2"
+	"github.com/nats-io/nkeys"
+
+	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/disk"
+)
+
+// Names of files in a cluster's folder.
+const (
+	keysFile = "keys/cluster.json" // never leaves the folder
+	caKey    = "keys/ca.key"       // the same; only of an authority of its own
+	caFile   = "ca.pem"            // for everybody who connects
+	confFile = "nats.conf"
+	certFile = "cert.pem"
+	keyFile  = "key.pem"
+)
+
+// A Cluster is the folder of a cluster.
+type Cluster struct {
+	Dir string
+	state
+}
+
+// state is what keysFile holds.
+type state struct {
+	Format   int                  `json:"format"`
+	Hosts    []string             `json:"hosts"`
+	Operator string               `json:"operator"` // seed
+	System   string               `json:"system"`   // public key of the servers' own account
+	Accounts map[bus.Role]account `json:"accounts"`
+	Issued   map[string]*issued   `json:"issued"` // by name
+}
+
+const format = 1
+
+// An account is that of a role.
+type account struct {
+	Key    string `json:"key"`    // public
+	Signer string `json:"signer"` // seed of the key that signs credentials
+}
+
+// issued is what was issued under a name.
+type issued struct {
+	Role    bus.Role  `json:"role"`
+	Keys    []string  `json:"keys"` // public, the last one is in use
+	Expires time.Time `json:"expires,omitzero"`
+	Revoked time.Time `json:"revoked,omitzero"`
+}
+
+// roles lists all roles, the one with JetStream first.
+var roles = []bus.Role{bus.Coordinator, bus.Submitter, bus.Worker}
+
+// Options of a cluster.
+type Options struct {
+	Hosts   []string      // names or addresses of its servers: one, or at least three
+	TLS     bus.TLS       // certificate of all servers, with its authority; zero: they are made
+	Expires time.Duration // time for which credentials are good; 0: for ever
+}
+
+// Create sets up a cluster in a folder, which must not exist or be empty: its keys, the folder of
+// each server, and credentials for a coordinator and a submitter.
+func Create(dir string, o Options) (c *Cluster, err error) {
+	if err := check(dir, o); err != nil {
+		return nil, err
+	}
+	dir = filepath.Clean(dir)
+	c = &Cluster{Dir: dir + ".new", state: state{
+		Format: format, Hosts: o.Hosts, Accounts: map[bus.Role]account{}, Issued: map[string]*issued{},
+	}}
+	if err := os.Mkdir(c.Dir, 0o700); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(c.Dir))
+		}
+	}()
+	if err := c.makeKeys(); err != nil {
+		return nil, err
+	}
+	if err := c.makeCertificates(o); err != nil {
+		return nil, err
+	}
+	if err := c.configure(); err != nil {
+		return nil, err
+	}
+	for _, r := range []bus.Role{bus.Coordinator, bus.Submitter} {
+		if _, err := c.Issue(string(r), r, o.Expires); err != nil {
+			return nil, err
+		}
+	}
+	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	made := c.Dir
+	c.Dir = dir
+	return c, os.Rename(made, dir)
+}
+
+// An InputError blames what the caller has asked for.
+type InputError struct{ Text string }
+
+func (e *InputError) Error() string { return e.Text }
+
+func inputError(format string, args ...any) error { return &InputError{fmt.Sprintf(format, args...)} }
+
+var hostName = regexp.MustCompile(`^[A-Za-z0-9:]([A-Za-z0-9.:-]{0,250}[A-Za-z0-9])?$`)
+
+// check refuses folders in use and clusters that could not elect a leader.
+func check(dir string, o Options) error {
+	entries, err := os.ReadDir(dir)
+	switch {
+	case err == nil && len(entries) > 0:
+		return inputError("folder %q holds something already (%s): choose a new one", dir, entries[0].Name())
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return inputError("no cluster can be at %q (%v): choose another folder", dir, err)
+	case len(o.Hosts) == 0 || len(o.Hosts) == 2:
+		return inputError("%d servers: one is needed, or at least three, of which one may die", len(o.Hosts))
+	}
+	for i, h := range o.Hosts {
+		if !hostName.MatchString(h) {
+			return inputError("host %q: a name or an address is needed, without a port", h)
+		}
+		if slices.Contains(o.Hosts[:i], h) {
+			return inputError("host %q is given twice", h)
+		}
+	}
+	return nil
+}
+
+// Open opens the folder of a cluster.
+func Open(dir string) (*Cluster, error) {
+	c := &Cluster{Dir: dir}
+	text, err := os.ReadFile(c.path(keysFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, inputError("%q is no folder of a cluster: `shatter cluster init DIR` makes one", dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(text, &c.state); err != nil || c.Format != format {
+		return nil, inputError("%q is damaged, or of another version of shatter: restore it from a copy",
+			c.path(keysFile))
+	}
+	return c, nil
+}
+
+func (c *Cluster) path(name string) string { return filepath.Join(c.Dir, name) }
+
+// ServerDir returns the folder of a server, which goes to its machine.
+func (c *Cluster) ServerDir(host string) string {
+	return c.path("server-" + strings.ReplaceAll(host, ":", "-"))
+}
+
+// Credentials returns the path of the credentials of a name.
+func (c *Cluster) Credentials(name string) string { return c.path(name + ".creds") }
+
+// Authority returns the path of the certificate that everybody needs who connects.
+func (c *Cluster) Authority() string { return c.path(caFile) }
+
+// Names returns the names that credentials were issued to, in order.
+func (c *Cluster) Names() []string { return slices.Sorted(maps.Keys(c.Issued)) }
+
+// makeKeys makes the keys of all accounts.
+func (c *Cluster) makeKeys() error {
+	for _, dir := range []string{"keys"} {
+		if err := os.Mkdir(c.path(dir), 0o700); err != nil {
+			return err
+		}
+	}
+	operator, err := nkeys.CreateOperator()
+	if err != nil {
+		return err
+	}
+	if c.Operator, err = seedOf(operator); err != nil {
+		return err
+	}
+	if c.System, _, err = newAccount(); err != nil {
+		return err
+	}
+	for _, r := range roles {
+		var a account
+		if a.Key, _, err = newAccount(); err != nil {
+			return err
+		}
+		if _, a.Signer, err = newAccount(); err != nil {
+			return err
+		}
+		c.Accounts[r] = a
+	}
+	return c.save()
+}
+
+// newAccount makes the pair of keys of an account, or of one who signs for it.
+func newAccount() (public, seed string, err error) {
+	pair, err := nkeys.CreateAccount()
+	if err != nil {
+		return "", "", err
+	}
+	if public, err = pair.PublicKey(); err != nil {
+		return "", "", err
+	}
+	seed, err = seedOf(pair)
+	return public, seed, err
+}
+
+func seedOf(pair nkeys.KeyPair) (string, error) {
+	seed, err := pair.Seed()
+	return string(seed), err
+}
+
+func (c *Cluster) save() error {
+	text, err := json.MarshalIndent(c.state, "", "  ")
+	if err != nil {
+		return err
+	}
+	return writeSecret(c.path(keysFile), text)
+}
+
+// writeSecret replaces a file that nobody else may read.
+func writeSecret(path string, text []byte) error {
+	fresh := path + ".new"
+	if err := os.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := os.OpenFile(fresh, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(fresh, path); err != nil {
+		return err
+	}
+	return disk.SyncDir(filepath.Dir(path))
+}
+
+var nameOfHolder = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$`)
+
+// Issue issues credentials to a name that has none, good for some time, or for ever if that is 0. It
+// returns the path of the file.
+func (c *Cluster) Issue(name string, r bus.Role, good time.Duration) (path string, err error) {
+	if !nameOfHolder.MatchString(name) {
+		return "", inputError("name %q: 1 to 63 letters, digits, '-' and '_' are needed", name)
+	}
+	if x := c.Issued[name]; x != nil {
+		return "", inputError("name %q has been issued to a %s: choose another one, or `shatter cluster renew %s`",
+			name, x.Role, name)
+	}
+	c.Issued[name] = &issued{Role: r}
+	return c.write(name, good)
+}
+
+// Renew issues new credentials to a name that has some. Those that it has stay good until they
+// expire.
+func (c *Cluster) Renew(name string, good time.Duration) (path string, err error) {
+	x := c.Issued[name]
+	switch {
+	case x == nil:
+		return "", inputError("name %q has no credentials: `shatter cluster worker %[1]s` issues those of a worker", name)
+	case !x.Revoked.IsZero():
+		return "", inputError("the credentials of %q were revoked: issue some to another name", name)
+	}
+	return c.write(name, good)
+}
+
+// write makes a credentials file, and remembers its key.
+func (c *Cluster) write(name string, good time.Duration) (path string, err error) {
+	x := c.Issued[name]
+	a := c.Accounts[x.Role]
+	signer, err := nkeys.FromSeed([]byte(a.Signer))
+	if err != nil {
+		return "", fmt.Errorf("read the signing key of role %s: %w", x.Role, err)
+	}
+	user, err := nkeys.CreateUser()
+	if err != nil {
+		return "", err
+	}
+	key, err := user.PublicKey()
+	if err != nil {
+		return "", err
+	}
+	seed, err := user.Seed()
+	if err != nil {
+		return "", err
+	}
+	token, err := jwt.IssueUserJWT(signer, a.Key, key, name, good, bus.RoleTag(x.Role))
+	if err != nil {
+		return "", err
+	}
+	text, err := jwt.FormatUserConfig(token, seed)
+	if err != nil {
+		return "", err
+	}
+	x.Keys = append(x.Keys, key)
+	if x.Expires = (time.Time{}); good > 0 {
+		x.Expires = time.Now().Add(good).UTC().Truncate(time.Second)
+	}
+	if err := c.save(); err != nil {
+		return "", err
+	}
+	return c.Credentials(name), writeSecret(c.Credentials(name), text)
+}
+
+// Revoke makes all credentials of a name useless, once the servers have their new configurations.
+func (c *Cluster) Revoke(name string) error {
+	x := c.Issued[name]
+	if x == nil {
+		return inputError("name %q has no credentials: there is %s", name, strings.Join(c.Names(), ", "))
+	}
+	x.Revoked = time.Now().UTC().Truncate(time.Second)
+	if err := c.save(); err != nil {
+		return err
+	}
+	if err := os.Remove(c.Credentials(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return c.configure()
+}

@@ -1,0 +1,59 @@
+package bus
+
+// A Role is what the holder of a credential does in a cluster.
+type Role string
+
+// The roles. Each has an account of its own on the server, and JetStream is in the coordinators': a
+// server lets everybody name any subject of his own account as that of the reply to a request, and
+// so have the answer, or a file that he asks for, published there.
+const (
+	Coordinator Role = "coordinator" // leads sweeps, and may do everything but run the server
+	Submitter   Role = "submitter"   // submits sweeps, says what is wished of them, reads what they found
+	Worker      Role = "worker"      // runs jobs
+)
+
+// Grants are what a role may do beside being answered. {{name()}} stands for the name in the
+// credential.
+type Grants struct {
+	Publish   []string // to the coordinators' account: messages and requests
+	Subscribe []string // to subjects of the account of From
+	From      Role
+}
+
+const (
+	ownName = "{{name()}}"
+
+	registryStream  = "KV_" + registryBucket
+	registrySubject = "$KV." + registryBucket + "."
+	accountInfo     = "$JS.API.INFO" // who imports it from another account is not given one of the same name
+	directGet       = "$JS.API.DIRECT.GET."
+	streamInfo      = "$JS.API.STREAM.INFO."
+)
+
+// GrantsOf returns what workers and submitters may do.
+func GrantsOf(r Role) Grants {
+	fetch := []string{accountInfo, directGet + fileStream + "." + fileSubject + ">", missingSubject + "*"}
+	switch r {
+	case Worker:
+		return Grants{
+			Publish:   append(fetch, fleetSubject+ownName, backSubject+"*.*."+ownName+".*", resultSubject+"*.*."+ownName+".>"),
+			Subscribe: []string{jobSubject + ownName + ".>", dropSubject + ">", callSubject},
+			From:      Coordinator,
+		}
+	case Submitter:
+		return Grants{
+			Publish: append(fetch,
+				fileSubject+">", streamInfo+fileStream,
+				registrySubject+"*", registrySubject+"*"+wishKey,
+				directGet+registryStream+"."+registrySubject+">", streamInfo+registryStream,
+				askPrefix+"*"),
+			Subscribe: []string{fleetSubject + "*"},
+			From:      Worker,
+		}
+	}
+	return Grants{Publish: []string{">"}, Subscribe: []string{">"}}
+}
+
+// InboxOf returns the beginning of the subjects of answers to the holder of a credential, of which
+// nobody else of its role hears.
+func InboxOf(name string) string { return "_INBOX_" + name }
