@@ -55,7 +55,7 @@ a folder of its own. No disk is shared, and nothing has to be moved.`,
 			if err != nil {
 				return err
 			}
-			conn, told, stop, err := http.serve(c.Context(), &server, "shatter coordinator "+workerName(), log)
+			conn, told, stop, err := http.serve(c.Context(), &server, bus.Coordinator, log)
 			if err != nil {
 				return err
 			}

@@ -175,13 +175,17 @@ func (f *logFlags) logFile(path string) (*slog.Logger, func() error, error) {
 
 // serve dials the server while the process tells already, at --http, that it is waiting.
 func (f *httpFlags) serve(
-	ctx context.Context, server *serverFlags, name string, log *slog.Logger,
+	ctx context.Context, server *serverFlags, role bus.Role, log *slog.Logger,
 ) (*bus.Conn, *observe.Server, func(), error) {
+	if err := server.check(); err != nil {
+		return nil, nil, nil, err
+	}
 	s, err := f.listen(log)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	conn, err := server.dial(ctx, name, log, dialPatiently)
+	name := fmt.Sprintf("shatter %s %s", role, workerName())
+	conn, err := dialPatiently(ctx, server.url, server.options(name, log, role))
 	if err != nil {
 		s.Close()
 		return nil, nil, nil, err

@@ -32,6 +32,7 @@ var layers = [][]string{
 	},
 	{"pipeline/lp"},
 	{"pipeline/bus", "pipeline/fleet"},
+	{"pipeline/bus/authority"},
 
 	// The mathematics.
 	{"pipeline/concept", "pipeline/estimate", "pipeline/privacy", "pipeline/theory"},

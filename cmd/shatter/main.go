@@ -172,7 +172,7 @@ sweep began; 6 the result refutes a bound that is called proved; 130 interrupted
 		confined(trialCommand()), confined(verifyCommand()), cacheCommand(),
 		confined(submitCommand()), sweepsCommand(), statusCommand(), watchCommand(), logsCommand(),
 		cancelCommand(), pauseCommand(), resumeCommand(), resultsCommand(),
-		confined(workerCommand()), workersCommand(), coordinatorCommand(),
+		confined(workerCommand()), workersCommand(), coordinatorCommand(), clusterCommand(),
 		pluginCommand(), classCommand(),
 		versionCommand(),
 	)

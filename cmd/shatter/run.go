@@ -26,21 +26,26 @@ import (
 )
 
 type runFlags struct {
-	out, server, credentials string
-	cache                    string
-	workers                  int // -1: not given
-	mode                     folder.Mode
-	progress                 progressMode
-	budget                   budgetFlag
-	looks, checkShare        shareFlag
-	speculate                float64
-	yes, costs               bool
-	http                     httpFlags
-	logs                     logFlags
-	log                      string // file; "": none
-	jobSizes                 uint64 // for tests: the seed of random borders of jobs; 0: the coordinator's
-	reverse                  bool   // for tests: results are taken in the opposite order
+	serverFlags
+	out               string
+	cache             string
+	workers           int // -1: not given
+	mode              folder.Mode
+	progress          progressMode
+	budget            budgetFlag
+	looks, checkShare shareFlag
+	speculate         float64
+	yes, costs        bool
+	http              httpFlags
+	logs              logFlags
+	log               string // file; "": none
+	jobSizes          uint64 // for tests: the seed of random borders of jobs; 0: the coordinator's
+	reverse           bool   // for tests: results are taken in the opposite order
 }
+
+// fromEnvironment is the value of run --server for the server of the other commands, whose URL may hold
+// a password.
+const fromEnvironment = "env"
 
 func runCommand() *cobra.Command {
 	var f runFlags
@@ -85,8 +90,9 @@ func (f *runFlags) register(c *cobra.Command) {
 	flags.StringVar(&f.out, "out", "", "output folder (default shatter-out/<name>)")
 	flags.IntVar(&f.workers, "workers", -1,
 		"plugin processes that work here at the same time (default: one per core; 0 with --server: none here)")
-	flags.StringVar(&f.server, "server", "", "NATS server with JetStream (nats://host:port) instead of the embedded one")
-	flags.StringVar(&f.credentials, "creds", "", "NATS credentials file for --server")
+	flags.StringVar(&f.url, "server", "", "NATS server with JetStream (tls://host:port) instead of the embedded one; "+
+		fromEnvironment+": that of $"+serverVariable)
+	f.registerAccess(flags)
 	flags.BoolVar(&f.mode.Extend, "extend", false,
 		"the sweep file has changed: keep the outcomes that still apply and run what is new; brackets may move, because "+
 			"more cells share the confidence of the table, or because more trials are read")
@@ -121,16 +127,23 @@ func (f *runFlags) register(c *cobra.Command) {
 // check refuses flags that do not go together, and sets the default of --workers.
 func (f *runFlags) check() error {
 	switch {
-	case f.workers == 0 && f.server == "":
+	case f.workers == 0 && f.url == "":
 		return usageError{errors.New("--workers 0: without --server nobody would work; give at least 1")}
 	case f.mode.Fresh && (f.mode.Extend || f.mode.Redo):
 		return usageError{errors.New("--fresh begins anew: --extend and --redo, which keep outcomes, do not go with it")}
 	case !(f.speculate >= 0 && f.speculate <= 1e6):
 		return usageError{fmt.Errorf("--speculate %v: a share of at least 0 is needed, 0.15 is usual", f.speculate)}
-	case f.credentials != "" && f.server == "":
+	case f.credentials != "" && f.url == "":
 		return usageError{errors.New("--creds is for --server, which is not given")}
 	case f.workers == -1:
 		f.workers = runtime.NumCPU()
+	}
+	complete := f.resolve
+	if f.url == fromEnvironment {
+		f.url, complete = "", f.serverFlags.check
+	}
+	if err := complete(); err != nil {
+		return err
 	}
 	return checkWorkers(f.workers, 0)
 }
@@ -163,9 +176,7 @@ func (f *runFlags) run(c *cobra.Command, path string) (failed error) {
 		return err
 	}
 	defer told.Close()
-	conn, closeBus, err := connect(c.Context(), f.server, bus.Options{
-		Name: "shatter run " + s.Name, Credentials: f.credentials, Log: log,
-	})
+	conn, closeBus, err := connect(c.Context(), f.url, f.options("shatter run "+s.Name, log, bus.Coordinator))
 	if err != nil {
 		return err // before anything is written
 	}
@@ -238,7 +249,7 @@ func (f *runFlags) coordinate(
 	if err := publishFiles(ctx, conn, s); err != nil {
 		return err
 	}
-	if f.server != "" {
+	if f.url != "" {
 		if err := publishPlugins(ctx, conn, s); err != nil {
 			return err
 		}
@@ -259,7 +270,7 @@ func (f *runFlags) coordinate(
 	if cfg.Speculate = f.speculate; f.speculate == 0 {
 		cfg.Speculate = -1
 	}
-	if f.server != "" {
+	if f.url != "" {
 		cfg.Epoch = uint64(time.Now().UnixMilli())
 	}
 	if dir := cacheDir(f.cache); dir != "" {
@@ -279,7 +290,7 @@ func (f *runFlags) coordinate(
 // facts returns what the manifest says about this run.
 func (f *runFlags) facts(path string) map[string]string {
 	queue := "embedded"
-	if f.server != "" {
+	if f.url != "" {
 		queue = "external"
 	}
 	return map[string]string{

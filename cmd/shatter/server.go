@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/user"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,33 +21,71 @@ import (
 // serverVariable is the environment variable that stands for --server.
 const serverVariable = "SHATTER_SERVER"
 
-// serverFlags says where the NATS server is.
-type serverFlags struct{ url, credentials string }
-
-func (f *serverFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.url, "server", os.Getenv(serverVariable),
-		"NATS server with JetStream, nats://host:port (default $"+serverVariable+")")
-	flags.StringVar(&f.credentials, "creds", "", "NATS credentials file")
+// serverFlags says where the NATS server is, and how to be let in.
+type serverFlags struct {
+	url, credentials string
+	tls              bus.TLS
 }
 
-// dialer is bus.Dial, or what does its work.
-type dialer func(ctx context.Context, url string, o bus.Options) (*bus.Conn, error)
+func (f *serverFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.url, "server", "", "NATS server with JetStream, tls://host:port (default $"+serverVariable+")")
+	f.registerAccess(flags)
+}
 
-// check refuses to go without a server.
+// access lists the flags that name files, the variables that stand for them, and where they go.
+func (f *serverFlags) access() []fileFlag {
+	return []fileFlag{
+		{"creds", "SHATTER_CREDS", &f.credentials, "credentials file, as shatter cluster writes it"},
+		{"tls-ca", "SHATTER_TLS_CA", &f.tls.CA, "authority of the server's certificate, in PEM"},
+		{"tls-cert", "SHATTER_TLS_CERT", &f.tls.Cert, "own certificate, for a server that wants one, in PEM"},
+		{"tls-key", "SHATTER_TLS_KEY", &f.tls.Key, "key of --tls-cert"},
+	}
+}
+
+// fileFlag is a flag that names a file.
+type fileFlag struct {
+	name, variable string
+	value          *string
+	usage          string
+}
+
+func (f *serverFlags) registerAccess(flags *pflag.FlagSet) {
+	for _, x := range f.access() {
+		flags.StringVar(x.value, x.name, "", x.usage+" (default $"+x.variable+")")
+	}
+}
+
+// resolve takes from the environment what no flag gives, but for the URL. It refuses a URL with a
+// password, which everybody on this machine could read in the list of processes.
+func (f *serverFlags) resolve() error {
+	if strings.Contains(f.url, "@") {
+		return usageError{fmt.Errorf("--server %s: everybody on this machine can see a password in a command line; put the "+
+			"URL into the variable %s, or use --creds and a file", bus.Redact(f.url), serverVariable)}
+	}
+	for _, x := range f.access() {
+		*x.value = cmp.Or(*x.value, os.Getenv(x.variable))
+	}
+	if (f.tls.Cert == "") != (f.tls.Key == "") {
+		return usageError{errors.New("--tls-cert and --tls-key go together")}
+	}
+	return nil
+}
+
+// check completes the flags, and refuses to go without a server.
 func (f *serverFlags) check() error {
-	if f.url == "" {
+	if err := f.resolve(); err != nil {
+		return err
+	}
+	if f.url = cmp.Or(f.url, os.Getenv(serverVariable)); f.url == "" {
 		return usageError{errors.New("--server is needed, or the variable " + serverVariable +
 			": the URL of the NATS server that coordinators and workers use, nats://host:port")}
 	}
 	return nil
 }
 
-// dial connects to the server.
-func (f *serverFlags) dial(ctx context.Context, name string, log *slog.Logger, dial dialer) (*bus.Conn, error) {
-	if err := f.check(); err != nil {
-		return nil, err
-	}
-	return dial(ctx, f.url, bus.Options{Name: name, Credentials: f.credentials, Log: log})
+// options returns those of a connection by the holder of credentials of one of the roles.
+func (f *serverFlags) options(name string, log *slog.Logger, roles ...bus.Role) bus.Options {
+	return bus.Options{Name: name, Credentials: f.credentials, TLS: f.tls, Roles: roles, Log: log}
 }
 
 // serverPatience is the time that a command waits for answers of a server that it has reached.
@@ -60,7 +99,10 @@ type remote struct {
 
 // open connects to the server for a command.
 func (f *serverFlags) open(c *cobra.Command) (*remote, error) {
-	conn, err := f.dial(c.Context(), c.CommandPath()+" "+workerName(), slog.New(slog.DiscardHandler), bus.Dial)
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	conn, err := bus.Dial(c.Context(), f.url, f.options(c.CommandPath()+" "+workerName(), nil, bus.Submitter, bus.Coordinator))
 	if err != nil {
 		return nil, err
 	}

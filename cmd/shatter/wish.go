@@ -89,14 +89,13 @@ func (r *remote) wish(
 		return nil, err
 	}
 	err = r.within(ctx, func(ctx context.Context) error {
-		err := lead.ChangeWish(ctx, r.registry, record.ID, func(w *lead.Wish) error {
+		return lead.ChangeWish(ctx, r.registry, record.ID, func(w *lead.Wish) error {
 			w.By, w.At, w.Why = personName(), time.Now().UTC(), ""
+			if record.End != nil {
+				w.After = record.End.Epoch
+			}
 			return change(record, w)
 		})
-		if err != nil || record.End == nil {
-			return err
-		}
-		return r.registry.Reopen(ctx, record.ID)
 	})
 	if err != nil {
 		return nil, err

@@ -64,7 +64,7 @@ with the rights of this user.`,
 			if err != nil {
 				return err
 			}
-			conn, told, stop, err := http.serve(c.Context(), &server, "shatter worker "+workerName(), log)
+			conn, told, stop, err := http.serve(c.Context(), &server, bus.Worker, log)
 			if err != nil {
 				return err
 			}
@@ -77,10 +77,14 @@ with the rights of this user.`,
 				ctx, cancel = context.WithDeadline(ctx, until.Add(-drain))
 				defer cancel()
 			}
-			log.Info("working", "server", bus.Redact(server.url), "slots", slots, "name", workerName(),
+			name := workerName()
+			if who := conn.Holder(); who.Role == bus.Worker {
+				name = who.Name // the server lets it have no other
+			}
+			log.Info("working", "server", bus.Redact(server.url), "slots", slots, "name", name,
 				"sandbox", sandbox.Words(layers))
 			return worker.Run(ctx, context.Background(), worker.Config{
-				Conn: conn, Slots: slots, Name: workerName(), Plugins: commands, Allow: allowed, Cache: cache, Log: log,
+				Conn: conn, Slots: slots, Name: name, Plugins: commands, Allow: allowed, Cache: cache, Log: log,
 				Build: version(), Until: until.Time, Drain: drain, Sandbox: policy, Layers: sandbox.Words(layers),
 				CacheSize: int64(cacheSize), Monitor: monitor,
 			})
@@ -184,6 +188,7 @@ func connect(ctx context.Context, url string, o bus.Options) (*bus.Conn, func(),
 		}
 		return conn, conn.Close, nil
 	}
+	o.Credentials, o.TLS = "", bus.TLS{} // those of the environment are for servers elsewhere
 	server, err := bus.Embed(o)
 	if err != nil {
 		return nil, nil, err

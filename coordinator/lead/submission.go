@@ -75,7 +75,8 @@ type Wish struct {
 	Budget   coordinator.Budget `json:"budget"`   // for the whole sweep
 	By       string             `json:"by"`       // who changed it last, for people
 	At       time.Time          `json:"at"`
-	Why      string             `json:"why,omitempty"` // set where a coordinator has paused it: the budget is spent
+	Why      string             `json:"why,omitempty"`   // set where a coordinator has paused it: the budget is spent
+	After    uint64             `json:"after,omitempty"` // epoch of the last failure that it is to be tried again after
 }
 
 // ChangeWish replaces the wish for a sweep by what change makes of it.
@@ -162,6 +163,9 @@ func ReadRecord(e *bus.Entry) (r *Record, err error) {
 		r.End = &End{}
 		if err := json.Unmarshal(e.End, r.End); err != nil {
 			return nil, fmt.Errorf("read how sweep %s ended: %w", e.ID, err)
+		}
+		if r.End.Failure != "" && r.End.Epoch <= r.Wish.After {
+			r.End = nil
 		}
 	}
 	return r, nil

@@ -60,7 +60,8 @@ type Leader struct {
 	Renewed  time.Time `json:"-"` // by the server's clock
 }
 
-// Registry opens the registry, which it makes where there is none.
+// Registry opens the registry, which it makes where there is none, with the streams that holders of
+// limited credentials need and cannot make.
 func (c *Conn) Registry(ctx context.Context) (*Registry, error) {
 	r := &Registry{c: c}
 	storage := jetstream.FileStorage
@@ -82,7 +83,29 @@ func (c *Conn) Registry(ctx context.Context) (*Registry, error) {
 		}
 		return err
 	})
+	if err == nil && !c.limited() {
+		err = c.retry(ctx, "prepare the server", c.prepare)
+	}
 	return r, err
+}
+
+// prepare makes the streams that are missing. It takes from the registry's that a header of one message
+// removes all others, as a bucket lets it: a submitter could send it.
+func (c *Conn) prepare(ctx context.Context) error {
+	if _, err := c.setup.ready(ctx, c); err != nil {
+		return err
+	}
+	if _, err := c.fileStream(ctx); err != nil {
+		return err
+	}
+	s, err := c.js.Stream(ctx, registryStream)
+	if err != nil || !s.CachedInfo().Config.AllowRollup {
+		return err
+	}
+	config := s.CachedInfo().Config
+	config.AllowRollup = false
+	_, err = c.js.UpdateStream(ctx, config)
+	return err
 }
 
 // Silent returns the error of a call that the server did not answer in time.
@@ -361,9 +384,4 @@ func conflict(err error) bool {
 	var api *jetstream.APIError
 	return errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence ||
 		api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
-}
-
-// Reopen removes the record of how a sweep ended, so that somebody may lead it again.
-func (r *Registry) Reopen(ctx context.Context, id string) error {
-	return r.c.retry(ctx, "reopen sweep "+id, func(ctx context.Context) error { return r.kv.Delete(ctx, id+endKey) })
 }

@@ -130,8 +130,6 @@ func TestWatch(t *testing.T) {
 		expect("new run/a/segments/done")
 		must(t, l.Resign(soon(t)))
 		expect("new run//segments/done")
-		must(t, r.Reopen(soon(t), "new"))
-		expect("new run//segments/")
 		cancel()
 		if err := <-watched; !errors.Is(err, context.Canceled) {
 			t.Error(err)

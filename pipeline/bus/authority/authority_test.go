@@ -138,6 +138,8 @@ func TestRoles(t *testing.T) {
 	stop, err := coordinator.Answer("ab12", func(q []byte) []byte { return append(q, '!') })
 	must(t, err)
 	defer stop()
+	_, err = registry.Find(soon(t), "ab12") // a round trip
+	must(t, err)
 	answer, err := submitter.Ask(soon(t), "ab12", []byte("how"))
 	if err != nil || string(answer) != "how!" {
 		t.Errorf("answer %q, %v", answer, err)

@@ -79,10 +79,13 @@ func Create(dir string, o Options) (c *Cluster, err error) {
 		return nil, err
 	}
 	dir = filepath.Clean(dir)
-	c = &Cluster{Dir: dir + ".new", state: state{
+	c = &Cluster{state: state{
 		Format: format, Hosts: o.Hosts, Accounts: map[bus.Role]account{}, Issued: map[string]*issued{},
 	}}
-	if err := os.Mkdir(c.Dir, 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
+		return nil, inputError("no cluster can be at %q (%v): choose another folder", dir, err)
+	}
+	if c.Dir, err = os.MkdirTemp(filepath.Dir(dir), filepath.Base(dir)+".new"); err != nil { // for nobody else
 		return nil, err
 	}
 	defer func() {
@@ -178,10 +181,8 @@ func (c *Cluster) Names() []string { return slices.Sorted(maps.Keys(c.Issued)) }
 
 // makeKeys makes the keys of all accounts.
 func (c *Cluster) makeKeys() error {
-	for _, dir := range []string{"keys"} {
-		if err := os.Mkdir(c.path(dir), 0o700); err != nil {
-			return err
-		}
+	if err := os.Mkdir(filepath.Dir(c.path(keysFile)), 0o700); err != nil {
+		return err
 	}
 	operator, err := nkeys.CreateOperator()
 	if err != nil {

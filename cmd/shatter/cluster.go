@@ -1,0 +1,222 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/bus/authority"
+	"github.com/shatterlab/shatter/pipeline/wording"
+)
+
+// clusterVariable is the environment variable that stands for --dir.
+const clusterVariable = "SHATTER_CLUSTER"
+
+func clusterCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "cluster",
+		Short: "Set up a secure cluster, and issue credentials for it",
+		Long: `Set up NATS servers that encrypt and let nobody do more than he has to, and issue credentials: files that
+name their holder, say what he is, and may expire. The folder of a cluster holds the keys of everything:
+keep it where neither workers nor submitters can read it.
+
+A worker's credentials let it hear of its own jobs, fetch files by their SHA-256, and send results and
+announcements under its own name. A submitter's let him submit sweeps, and see and steer those of the
+cluster. A coordinator's, which shatter run --server needs as well, let it do everything but run the servers.`,
+	}
+	c.AddCommand(clusterInitCommand(), clusterIssueCommand(bus.Worker), clusterIssueCommand(bus.Submitter),
+		clusterIssueCommand(bus.Coordinator), clusterRenewCommand(), clusterRevokeCommand())
+	return c
+}
+
+func clusterInitCommand() *cobra.Command {
+	var o authority.Options
+	expires := expiry(0)
+	c := &cobra.Command{
+		Use:   "init DIR",
+		Short: "Write the configuration of servers, and the first credentials",
+		Long: `Make the folder DIR with all that a secure cluster needs: a folder for each server, with its configuration,
+certificate and key; ca.pem, which everybody needs who connects; coordinator.creds and submitter.creds; and
+the keys of it all. shatter cluster worker NAME then issues credentials for each worker.
+
+The certificates are signed by an authority of the cluster's own and are good for ten years, unless
+--tls-cert, --tls-key and --tls-ca give a certificate that is valid for all servers.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(o.Hosts) == 0 {
+				o.Hosts = []string{"localhost"}
+			}
+			o.Expires = time.Duration(expires)
+			cluster, err := authority.Create(args[0], o)
+			if err != nil {
+				return blamed(err)
+			}
+			return explainCluster(c, cluster)
+		},
+	}
+	flags := c.Flags()
+	flags.StringArrayVar(&o.Hosts, "host", nil,
+		"name or address of a server, as others reach it (again for more: one, or at least three; default localhost)")
+	flags.StringVar(&o.TLS.Cert, "tls-cert", "", "certificate of all servers, in PEM")
+	flags.StringVar(&o.TLS.Key, "tls-key", "", "key of --tls-cert")
+	flags.StringVar(&o.TLS.CA, "tls-ca", "", "authority that has signed --tls-cert")
+	expires.register(flags)
+	return c
+}
+
+// explainCluster says what to do with a new cluster.
+func explainCluster(c *cobra.Command, cluster *authority.Cluster) error {
+	dir := wording.ShellWord(cluster.Dir)
+	w := c.ErrOrStderr()
+	for _, host := range cluster.Hosts {
+		fmt.Fprintf(w, "server on %s: copy %s there, and in it: nats-server -c nats.conf\n",
+			host, wording.ShellWord(cluster.ServerDir(host)))
+	}
+	fmt.Fprintf(w, "coordinator: shatter coordinator --server tls://%s:4222 --tls-ca %[2]s/ca.pem --creds %[2]s/coordinator.creds "+
+		"--dir sweeps\nworkers: shatter cluster worker NAME --dir %[2]s, and on its machine, with the file and ca.pem:\n"+
+		"    shatter worker --server tls://%[1]s:4222 --tls-ca ca.pem --creds NAME.creds\n", cluster.Hosts[0], dir)
+	_, err := fmt.Fprintln(c.OutOrStdout(), cluster.Dir)
+	return err
+}
+
+// blamed makes a usage error of one that blames the command line.
+func blamed(err error) error {
+	var input *authority.InputError
+	if errors.As(err, &input) {
+		return usageError{err}
+	}
+	return err
+}
+
+// clusterFlag is the folder of a cluster.
+type clusterFlag string
+
+func (f *clusterFlag) register(flags *pflag.FlagSet) {
+	flags.StringVar((*string)(f), "dir", "", "folder of the cluster (default $"+clusterVariable+", or this one)")
+}
+
+func (f clusterFlag) open() (*authority.Cluster, error) {
+	cluster, err := authority.Open(cmp.Or(string(f), os.Getenv(clusterVariable), "."))
+	return cluster, blamed(err)
+}
+
+// expiry is the time for which credentials are good; 0: for ever.
+type expiry time.Duration
+
+func (e *expiry) register(flags *pflag.FlagSet) {
+	flags.Var(e, "expires", "time for which the credentials are good (12h, 90d); they are renewed without a restart "+
+		"(default: for ever)")
+}
+
+func (e *expiry) Type() string { return "duration" }
+
+func (e *expiry) String() string {
+	if *e == 0 {
+		return ""
+	}
+	return time.Duration(*e).String()
+}
+
+func (e *expiry) Set(s string) error {
+	var days int
+	if n, err := fmt.Sscanf(s, "%dd", &days); err == nil && n == 1 && s == fmt.Sprintf("%dd", days) && days < 1e5 {
+		s = fmt.Sprintf("%dh", 24*days)
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil || d < time.Second {
+		return fmt.Errorf("%q is no time like 12h or 90d, of a second at least", s)
+	}
+	*e = expiry(d)
+	return nil
+}
+
+func clusterIssueCommand(role bus.Role) *cobra.Command {
+	var dir clusterFlag
+	var expires expiry
+	c := &cobra.Command{
+		Use:   string(role) + " NAME",
+		Short: "Issue credentials for a " + string(role),
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			cluster, err := dir.open()
+			if err != nil {
+				return err
+			}
+			path, err := cluster.Issue(args[0], role, time.Duration(expires))
+			if err != nil {
+				return blamed(err)
+			}
+			_, err = fmt.Fprintln(c.OutOrStdout(), path)
+			return err
+		},
+	}
+	if role == bus.Worker {
+		c.Short = "Issue credentials for a worker: one file for each process"
+	}
+	dir.register(c.Flags())
+	expires.register(c.Flags())
+	return c
+}
+
+func clusterRenewCommand() *cobra.Command {
+	var dir clusterFlag
+	var expires expiry
+	c := &cobra.Command{
+		Use:   "renew NAME...",
+		Short: "Issue new credentials to names that have some",
+		Long: `Issue new credentials to the given names, which do what the old ones did. Copy them over the old file: it is
+read again at each connection, and who runs goes on without a restart when the old ones expire.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			cluster, err := dir.open()
+			if err != nil {
+				return err
+			}
+			for _, name := range args {
+				path, err := cluster.Renew(name, time.Duration(expires))
+				if err != nil {
+					return blamed(err)
+				}
+				if _, err := fmt.Fprintln(c.OutOrStdout(), path); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	dir.register(c.Flags())
+	expires.register(c.Flags())
+	return c
+}
+
+func clusterRevokeCommand() *cobra.Command {
+	var dir clusterFlag
+	c := &cobra.Command{
+		Use:   "revoke NAME",
+		Short: "Make all credentials of a name useless",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			cluster, err := dir.open()
+			if err != nil {
+				return err
+			}
+			if err := cluster.Revoke(args[0]); err != nil {
+				return blamed(err)
+			}
+			for _, host := range cluster.Hosts {
+				fmt.Fprintf(c.ErrOrStderr(), "server on %s: copy %s there, and: nats-server --signal reload\n", host,
+					wording.ShellWord(filepath.Join(cluster.ServerDir(host), "nats.conf")))
+			}
+			return nil
+		},
+	}
+	dir.register(c.Flags())
+	return c
+}

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// A secured is a cluster with a server as `shatter cluster init` has configured it.
+type secured struct {
+	*testing.T
+	dir, url string
+}
+
+// newSecured makes a cluster, whose server listens at an address of this machine.
+func newSecured(t *testing.T, address string) *secured {
+	t.Helper()
+	c := &secured{T: t, dir: filepath.Join(t.TempDir(), "cluster")}
+	if _, stderr, code := shatter(t, "cluster", "init", c.dir); code != exitDone {
+		t.Fatal(stderr)
+	}
+	c.url = c.serve(address)
+	return c
+}
+
+// serve starts the server, on a free port.
+func (c *secured) serve(address string) (url string) {
+	c.Helper()
+	dir := filepath.Join(c.dir, "server-localhost")
+	text := contents(c.T, filepath.Join(dir, "nats.conf"))
+	for _, name := range []string{"cert.pem", "key.pem"} { // are where a server is started
+		text = strings.ReplaceAll(text, `"`+name+`"`, `"`+filepath.Join(dir, name)+`"`)
+	}
+	options, err := server.ProcessConfigFile(write(c.T, filepath.Join(c.TempDir(), "nats.conf"), text))
+	if err != nil {
+		c.Fatal(err)
+	}
+	options.Host, options.Port, options.StoreDir = address, server.RANDOM_PORT, c.TempDir()
+	options.NoSigs, options.NoLog = true, true
+	s, err := server.NewServer(options)
+	if err != nil {
+		c.Fatal(err)
+	}
+	s.Start()
+	c.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	if !s.ReadyForConnections(time.Minute) {
+		c.Fatal("the server takes no connections")
+	}
+	return s.ClientURL()
+}
+
+// issue issues credentials, or renews them, and returns the path of the file.
+func (c *secured) issue(args ...string) string {
+	c.Helper()
+	out, stderr, code := shatter(c.T, append(append([]string{"cluster"}, args...), "--dir", c.dir)...)
+	if code != exitDone {
+		c.Fatal(stderr)
+	}
+	return strings.TrimSpace(out)
+}
+
+// as returns the flags of a command for the holder of credentials.
+func (c *secured) as(name string) []string {
+	return []string{"--server", c.url, "--tls-ca", filepath.Join(c.dir, "ca.pem"),
+		"--creds", filepath.Join(c.dir, name+".creds")}
+}
+
+// start starts a process of the holder of credentials.
+func (c *secured) start(name string, args ...string) *exec.Cmd {
+	c.Helper()
+	cmd := exec.Command(binary(c), append(args, c.as(name)...)...)
+	cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+c.TempDir())
+	start(c.T, cmd)
+	return cmd
+}
+
+func contents(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// A coordinator, a worker and a submitter, each with its own credentials, give the digest of a run here.
+// The worker goes on with renewed credentials when those that it began with have expired. Another one,
+// whose file is that of somebody else by then, ends and says so.
+func TestSecureCluster(t *testing.T) {
+	t.Parallel()
+	c := newSecured(t, "127.0.0.1")
+	c.issue("worker", "other")
+	c.start("coordinator", "coordinator", "--dir", filepath.Join(t.TempDir(), "sweeps"), "--lease", "1s", "--ship-every", "50ms")
+	const good = 5 * time.Second
+	for _, name := range []string{"w1", "w2"} {
+		c.issue("worker", name, "--expires", good.String())
+	}
+	issued := time.Now()
+	c.start("w1", "worker", "--workers", "1")
+	renamed := exec.Command(binary(t), append([]string{"worker", "--workers", "1"}, c.as("w2")...)...)
+	var stderr strings.Builder
+	renamed.Stderr = &stderr
+	if err := renamed.Start(); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "both work", func() bool {
+		out, _, _ := shatter(t, append([]string{"workers"}, c.as("submitter")...)...)
+		return strings.Contains(out, "2 workers")
+	})
+	write(t, filepath.Join(c.dir, "w2.creds"), contents(t, filepath.Join(c.dir, "other.creds")))
+	time.Sleep(time.Until(issued.Add(good)))
+	c.issue("renew", "w1")
+	file := write(t, filepath.Join(t.TempDir(), "sweep.yaml"), clusterSweep)
+	_, watched, code := shatter(t, append([]string{"submit", file, "--wait"}, c.as("submitter")...)...)
+	if code != exitDone {
+		t.Fatalf("exit %d: %s", code, watched)
+	}
+	if got, want := digest(t, watched), (&cluster{T: t}).local(clusterSweep); got != want {
+		t.Errorf("digest %s, want %s", got, want)
+	}
+	if code := exitStatus(renamed.Wait()); code != exitConnection ||
+		!strings.Contains(stderr.String(), `was that of "w2", and is that of "other" now; start again`) {
+		t.Errorf("a worker renamed: exit %d: %s", code, &stderr)
+	}
+}
+
+// Credentials and certificates that do not fit: one message with the remedy, exit code 4.
+func TestMisfits(t *testing.T) {
+	t.Parallel()
+	c, other := newSecured(t, "127.0.0.1"), newSecured(t, "127.0.0.2")
+	c.issue("worker", "w1")
+	c.issue("submitter", "late", "--expires", "1s")
+	plain := startServer(t)
+	ca, creds := filepath.Join(c.dir, "ca.pem"), filepath.Join(c.dir, "submitter.creds")
+	time.Sleep(1100 * time.Millisecond)
+	for _, tt := range []struct {
+		name string
+		args []string
+		want []string
+	}{
+		{"nothing served yet", append([]string{"sweeps"}, c.as("submitter")...), []string{"no coordinator has served there yet"}},
+		{"expired", append([]string{"sweeps"}, c.as("late")...), []string{"credentials have expired", "shatter cluster renew late"}},
+		{"foreign", []string{"sweeps", "--server", c.url, "--tls-ca", ca, "--creds", filepath.Join(other.dir, "submitter.creds")},
+			[]string{"it does not know who issued", "for this very cluster"}},
+		{"no credentials", []string{"sweeps", "--server", c.url, "--tls-ca", ca}, []string{"access refused", "--creds"}},
+		{"of a worker", append([]string{"sweeps"}, c.as("w1")...), []string{"of the worker w1", "shatter cluster submitter NAME"}},
+		{"of a submitter", append([]string{"worker"}, c.as("submitter")...), []string{"shatter cluster worker NAME"}},
+		{"no file", append([]string{"sweeps"}, c.as("nobody")...), []string{"nobody.creds: no such file"}},
+		{"no credentials in it", []string{"sweeps", "--server", c.url, "--creds", ca}, []string{"is no credentials file"}},
+		{"wrong authority", []string{"sweeps", "--server", c.url, "--tls-ca", filepath.Join(other.dir, "ca.pem"), "--creds", creds},
+			[]string{"unknown authority", "--tls-ca"}},
+		{"no authority", []string{"sweeps", "--server", c.url, "--creds", creds}, []string{"unknown authority", "--tls-ca"}},
+		{"another name", append([]string{"sweeps"}, other.as("submitter")...),
+			[]string{"certificate of the NATS server is for another name", "localhost, 127.0.0.1", "--host"}},
+		{"no encryption", []string{"sweeps", "--server", plain, "--tls-ca", ca}, []string{"no encryption at the NATS server"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, stderr, code := shatter(t, tt.args...)
+			if code != exitConnection || strings.Count(stderr, "\n") != 1 {
+				t.Errorf("exit %d: %s", code, stderr)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(stderr, want) {
+					t.Errorf("%q is not in %s", want, stderr)
+				}
+			}
+		})
+	}
+}
