@@ -119,7 +119,7 @@ func (x predictor) probe(c *cell) *probe {
 		p.stages = adversaryStages
 	}
 	if c.Find != nil {
-		p.scenarios = x.forecasts.Scenarios(forecast.Search{Find: searchOf(c.Cell, len(x.grid.cells))})
+		p.scenarios = x.forecasts.Scenarios(forecast.Search{Find: searchOf(c.Cell, x.grid.tests)})
 	}
 	tried := *c.Cell
 	tried.Find, tried.Trials = nil, p.stages[len(p.stages)-1].until
@@ -132,16 +132,18 @@ func (x predictor) probe(c *cell) *probe {
 func (x predictor) cell(c *cell, p *probe) CellPrediction {
 	plan := p.plan
 	out := CellPrediction{
-		Cell: plan.Key.Short(), What: c.words(), Trivial: plan.Find != nil && plan.Trivial(),
+		Cell: plan.Key.Short(), What: c.words(), Trivial: plan.Searched() && plan.Trivial(),
 		rowWidth: float64(outcomeBytes + 8*len(plan.Metrics)),
 	}
 	switch {
 	case c.refused != "" || len(p.shown) == 0:
 		return out // nothing of it can be run
+	case plan.Rung != nil:
+		x.predictRung(&out, p)
 	case plan.Find == nil:
 		out.predictList(p)
 	default:
-		search := forecast.Search{Find: searchOf(plan, len(x.grid.cells)), Least: p.doubled()}
+		search := forecast.Search{Find: searchOf(plan, x.grid.tests), Least: p.doubled()}
 		out.predictSearch(p, x.forecasts.Scenarios(search), search)
 	}
 	out.Seconds.Low, out.Seconds.High = 0.8*out.Seconds.Low, 1.3*out.Seconds.High // a trial's cost was measured on a few
@@ -169,6 +171,25 @@ func (out *CellPrediction) predictSearch(p *probe, all []*forecast.Scenario, sea
 	out.path = spread(func(s *forecast.Scenario) float64 { return s.Path(cost.at) }).Likely
 	out.jobs = spread(func(s *forecast.Scenario) float64 { return work[s].Jobs }).Likely
 	out.sizes = spread((*forecast.Scenario).Sizes).Likely
+}
+
+// predictRung predicts a rung as an equal part of what searches like its ladder's typically take.
+func (x predictor) predictRung(out *CellPrediction, p *probe) {
+	search := forecast.Search{Find: ladderSearch(p.plan, x.grid.tests)}
+	all := x.forecasts.Scenarios(search)
+	weights := make([]float64, len(all))
+	for i := range weights {
+		weights[i] = 1 / float64(len(all))
+	}
+	var trials []float64
+	for _, sc := range x.forecasts.Typical(search, weights) {
+		trials = append(trials, sc.Trials()/float64(len(p.plan.Rung.Values)))
+	}
+	slices.Sort(trials)
+	n := p.plan.N[0]
+	out.Trials = forecast.Range{Likely: trials[len(trials)/2], Low: trials[0], High: trials[len(trials)-1]}
+	out.Executed, out.Seconds = out.Trials, out.Trials.Times(p.seconds(n))
+	out.path, out.jobs, out.sizes = p.seconds(n), 1+out.Seconds.Likely/aimJob, 1
 }
 
 // predictList predicts a cell whose sizes are given: all of its trials, but those at sizes that are

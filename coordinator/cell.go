@@ -51,6 +51,7 @@ type cell struct {
 	fresh    bool                     // this run has brought outcomes of it
 	fed      int64                    // outcomes that the decider was given
 	outlook  outlook                  // prediction of what is left
+	ladder   *ladder                  // of a rung, whose decider is part of it; nil: the cell stands alone
 }
 
 // sizing is what is known about one sample size of a cell.
@@ -108,7 +109,7 @@ func (c *cell) has(n, last int64) bool {
 	if c.Find != nil {
 		return c.Find.From <= n && n <= c.Find.To && last < c.MaxTrials
 	}
-	return slices.Contains(c.N, n) && last < int64(c.Trials)
+	return slices.Contains(c.N, n) && last < c.Repetitions()
 }
 
 // size returns what is known about a sample size.

@@ -13,6 +13,7 @@ import (
 // which may want trials.
 type grid struct {
 	cells   []*cell // in the order of the plan
+	tests   int     // cells and ladders, which have equal shares of the chance of a wrong table
 	byKey   map[trial.Key]*cell
 	ready   cellQueue // cells that may want trials
 	changed []*cell   // cells with outcomes that sort has not looked at yet
@@ -20,9 +21,13 @@ type grid struct {
 }
 
 func newGrid(p *plan.Plan) (*grid, error) {
-	g := &grid{byKey: map[trial.Key]*cell{}, open: len(p.Cells)}
+	g := &grid{byKey: map[trial.Key]*cell{}, open: len(p.Cells), tests: countTests(p.Cells)}
+	ladders := map[*trial.Ladder]*ladder{}
 	for i, pc := range p.Cells {
-		c, err := newCell(pc, i, len(p.Cells))
+		c, err := newCell(pc, i, g.tests)
+		if err == nil && pc.Rung != nil {
+			err = c.climb(ladders, g.tests)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("cell %s: %w", pc.Key.Short(), err)
 		}
@@ -50,11 +55,17 @@ func (g *grid) load(l *ledger.Ledger) (outcomes int64) {
 	return outcomes
 }
 
-// queue queues c for the next call of sort.
+// queue queues c, and the other rungs of its ladder, for the next call of sort.
 func (g *grid) queue(c *cell) {
-	if !c.changed {
-		c.changed = true
-		g.changed = append(g.changed, c)
+	if c.changed {
+		return
+	}
+	c.changed = true
+	g.changed = append(g.changed, c)
+	if c.ladder != nil {
+		for _, other := range c.ladder.rungs {
+			g.queue(other)
+		}
 	}
 }
 

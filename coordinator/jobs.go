@@ -216,7 +216,7 @@ func (d *dispatcher) cut(c *cell, b estimate.Block) estimate.Block {
 // will probably be needed next.
 func (d *dispatcher) widen(c *cell, b estimate.Block) estimate.Block {
 	t := c.secondsPerTrial(b.N)
-	if c.Find == nil || t == 0 || d.sizes != nil || d.budget.Given() {
+	if !c.Searched() || t == 0 || d.sizes != nil || d.budget.Given() {
 		return b
 	}
 	least, _ := c.aims(b.N)

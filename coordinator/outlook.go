@@ -46,6 +46,9 @@ func (o *outlooks) refresh(deadline time.Time) {
 
 // stale reports whether the cell has gone on noticeably since it was predicted.
 func (o outlook) stale(c *cell) bool {
+	if c.ladder != nil {
+		return true // other rungs go on
+	}
 	if c.Find == nil {
 		return !o.made || o.fed != c.fed
 	}
@@ -102,7 +105,11 @@ func (o *outlooks) trialsLeft(c *cell) (trials float64) {
 		}
 		return trials
 	}
-	for _, b := range c.Left() {
+	left := c.Left()
+	if c.ladder != nil {
+		left = c.ladder.search.Left()
+	}
+	for _, b := range left {
 		trials += float64(b.Count)
 	}
 	return trials
@@ -117,7 +124,7 @@ func (o *outlooks) courses(c *cell, s *estimate.Search) []*forecast.Scenario {
 		}
 	}
 	// Cells share their courses: that some sizes are refused changes little in these.
-	kind := forecast.Search{Find: searchOf(c.Cell, len(o.grid.cells))}
+	kind := forecast.Search{Find: searchOf(c.Cell, o.grid.tests)}
 	return o.forecasts.Typical(kind, forecast.Beliefs(c.Cell, o.forecasts.Scenarios(kind), points, c.leastSize()))
 }
 

@@ -93,9 +93,9 @@ func (p *probe) until() int {
 	most := p.stages[p.open.stage].until
 	switch {
 	case p.scenarios == nil && p.cell.interactive():
-		most = min(most, p.plan.Trials)
+		most = min(most, int(p.plan.Repetitions()))
 	case p.scenarios == nil:
-		most = min(most, max(1, p.plan.Trials/4))
+		most = min(most, max(1, int(p.plan.Repetitions()/4)))
 	}
 	return min(most, p.cell.SessionTrials(p.open.N))
 }

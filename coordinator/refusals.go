@@ -34,6 +34,10 @@ func (c *cell) refuses(n int64) bool {
 // cell fails where such a size is invalid, once all of these sizes were answered for: the largest
 // of those is to blame.
 func (c *cell) settle() {
+	if c.ladder != nil {
+		c.ladder.settle()
+		return
+	}
 	for again := true; again && !c.Done() && c.refused == ""; {
 		again = false
 		blamed, open := int64(0), false

@@ -142,6 +142,7 @@ func (r *run) result() (*result.Result, error) {
 	}
 	sort.Strings(t.out.Metrics)
 	t.compareQueries()
+	t.addProved()
 	return t.out, addFits(t.out, r.Folder.Plan.Fits, r.grid, t.ledger)
 }
 
@@ -157,6 +158,8 @@ func confidence(cells []*trial.Cell) float64 {
 			continue
 		case c.Find != nil:
 			sure = c.Find.Confidence
+		case c.Rung != nil:
+			sure = c.Rung.Confidence
 		}
 		if least == 0 || sure < least {
 			least = sure
@@ -186,11 +189,22 @@ func (t *tables) verdict(c *cell) estimate.Result {
 		res.Reason = fmt.Sprintf("%s; deciding it would take about %d more trials", t.partial, left)
 	}
 	if c.refused != "" {
-		if c.Find == nil { // how far the other sizes came is chance
+		if !c.Searched() { // how far the other sizes came is chance
 			res = newList(c.Cell, 1).Result()
 		}
 		res.Status, res.Reason = estimate.StatusFailed, c.refused
 	}
+	t.alarm(c, &res)
+	if c.ladder != nil && res.Status != estimate.StatusFailed {
+		for _, other := range c.ladder.rungs { // what is wrong with one is wrong with the search
+			t.alarm(other, &res)
+		}
+	}
+	return res
+}
+
+// alarm makes a result failed if the integrity of the cell's outcomes is in doubt.
+func (t *tables) alarm(c *cell, res *estimate.Result) {
 	if n := t.intake.alarmsOf(c); n > 0 {
 		res.Status = estimate.StatusFailed
 		res.Reason = fmt.Sprintf("integrity alarm: %d trials have two different outcomes in the ledger", n)
@@ -203,7 +217,6 @@ func (t *tables) verdict(c *cell) estimate.Result {
 		res.Low, res.High = 0, 0
 		res.Status, res.Reason = estimate.StatusFailed, "integrity alarm: "+x.Sentence(false)
 	}
-	return res
 }
 
 // coarsely rounds a predicted number of trials to 1, 2 or 5 times a power of ten: the prediction is no
@@ -303,12 +316,14 @@ func (t *tables) games(c *cell, points []result.Point) ([]result.GameRow, error)
 func tableRow(c *cell, res estimate.Result, curve []result.CurveRow) result.TableRow {
 	row := result.TableRow{
 		Cell: c.Cell, NLow: res.Low, NHigh: res.High, Status: res.Status, Reason: res.Reason,
-		Trials: res.Trials, Fixed: c.Find == nil, MeanError: math.NaN(), Evaluation: c.Evaluation,
+		Trials: res.Trials, Fixed: !c.Searched(), MeanError: math.NaN(), Evaluation: c.Evaluation,
 	}
-	if res.Status == estimate.StatusDecided {
+	if c.ladder != nil {
+		row.Found = c.ladder.found(res.Status)
+	} else if res.Status == estimate.StatusDecided {
 		row.NStar = res.High
 	}
-	if !c.Online() && res.Status != estimate.StatusFailed && res.Status != estimate.StatusTrivial {
+	if !c.Online() && c.ladder == nil && res.Status != estimate.StatusFailed && res.Status != estimate.StatusTrivial {
 		m := estimate.FitModel(res.Points, 1-c.Beta, 0.05)
 		row.NModel, row.NModelLow, row.NModelHigh = m.N, m.Low, m.High
 	}

@@ -59,10 +59,7 @@ func example(c *trial.Cell) string {
 
 // check returns an error if the cell cannot have the trial.
 func (t *Trial) check(id string) error {
-	c, most := t.Cell, t.Cell.MaxTrials
-	if c.Find == nil {
-		most = int64(c.Trials)
-	}
+	c, most := t.Cell, t.Cell.Repetitions()
 	switch {
 	case c.Find == nil && !slices.Contains(c.N, t.N):
 		return fmt.Errorf("trial %q: the cell has n = %s, not %d", id, numbers(c.N), t.N)

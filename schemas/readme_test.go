@@ -119,6 +119,7 @@ var keyed = []struct {
 	{"`privacy`", reflect.TypeFor[schemas.Privacy]()},
 	{"`goal`", reflect.TypeFor[schemas.Goal]()},
 	{"`n`", reflect.TypeFor[schemas.SampleSizes]()},
+	{"`find`", reflect.TypeFor[schemas.FindSpec]()},
 	{"`trials`", reflect.TypeFor[schemas.Trials]()},
 	{"`adversary`", reflect.TypeFor[schemas.AdversarySpec]()},
 	{"an item of `fits`", reflect.TypeFor[schemas.FitSpec]()},
@@ -237,6 +238,9 @@ func columnTables(*testing.T) string {
 			columns = columns[len(keys):]
 		}
 		write(f.row, columns)
+		if f.name == "table" {
+			write("Where a sweep searches another number than n (`find`), `table` has these too", result.FindColumns())
+		}
 	}
 	return b.String()
 }

@@ -67,6 +67,10 @@ type Grid struct {
 	Goal *Goal `yaml:"goal"`
 	// N lists the sample sizes of a curve, or searches for n* with {find: true}.
 	N *SampleSizes `yaml:"n"`
+	// Find searches another number than n, at each n of a list: {find: epsilon} the least epsilon with
+	// which trials succeed, {find: noise_rate} the largest rate that they bear. The values of that key
+	// are those that are looked at.
+	Find *FindSpec `yaml:"find"`
 	// Trials is the number of repetitions for each cell and n of a list (raised after a look,
 	// brackets stay valid), or {max: ...} for each cell of a search (default {max: 50000}).
 	Trials *Trials `yaml:"trials" jsonschema:"default=200"`
@@ -256,6 +260,32 @@ type SampleSizes struct {
 	Monotone bool `yaml:"monotone" jsonschema:"default=false"`
 }
 
+// FindSpec is a search over the values of a key of the grid, at a given n.
+type FindSpec struct {
+	// Axis is the number that is searched, by the name of its column: epsilon, delta, alpha, margin,
+	// noise_rate, queries, or, with success, d, domain, mass, minority, literals or a parameter of the
+	// algorithms.
+	Axis string `yaml:"axis,short" jsonschema:"required"`
+	// Within is the number of steps from value to value between the ends of the bracket at which the
+	// search stops. With 1, each value has to be decided, though success may be as likely there as is
+	// asked, which no number of trials tells.
+	Within int64 `yaml:"within" jsonschema:"minimum=1,default=2"`
+	// Success says whether success rises or falls as the number grows. By default it rises
+	// with epsilon, delta, alpha and margin, and falls with noise_rate and queries.
+	Success string `yaml:"success" jsonschema:"enum=rises,enum=falls"`
+	// Confidence that the whole table is right.
+	Confidence float64 `yaml:"confidence" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1,default=0.95"`
+	// Monotone says that success is known to go one way only: no trials are spent on looking for the
+	// contrary outside of the bracket.
+	Monotone bool `yaml:"monotone" jsonschema:"default=false"`
+}
+
+// Values of the key success of a search.
+const (
+	SuccessRises = "rises"
+	SuccessFalls = "falls"
+)
+
 // Defaults of the sweep file.
 const (
 	DefaultSeed       = 1
@@ -264,6 +294,7 @@ const (
 	DefaultFrom       = 16
 	DefaultTo         = 1000000
 	DefaultWithin     = 1.5
+	DefaultSteps      = 2 // of find
 	DefaultConfidence = 0.95
 	DefaultTrialTime  = Duration(10 * time.Minute)
 	DefaultMemory     = Bytes(2 << 30)

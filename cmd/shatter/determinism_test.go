@@ -71,7 +71,7 @@ func sameBytes(t *testing.T, file string, most int, runs [][]string) {
 // results.
 func TestSameBytes(t *testing.T) {
 	testkit.Long(t)
-	for name, sweep := range map[string]string{"list": listSweep, "find": findSweep} {
+	for name, sweep := range map[string]string{"list": listSweep, "find": findSweep, "ladder": ladderSweep} {
 		t.Run(name, func(t *testing.T) {
 			file := write(t, filepath.Join(t.TempDir(), "sweep.yaml"), sweep)
 			runs := [][]string{

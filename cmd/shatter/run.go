@@ -397,7 +397,7 @@ func reportTrouble(stderr io.Writer, out *folder.Folder, s *coordinator.Summary)
 func answers(p *plan.Plan) (names []string) {
 	for _, c := range p.Cells {
 		name := "curve"
-		if c.Find != nil || c.Online() {
+		if c.Searched() || c.Online() {
 			name = "table"
 		}
 		if !slices.Contains(names, name) {

@@ -69,7 +69,7 @@ func (k *knowledge) candidates(width float64) []int64 {
 	low, high := max(k.low, k.find.From), min(k.high, k.find.To)
 	middle := k.find.floor(low + (high-low)/2)
 	// A narrow bracket is among these, wherever the belief may be.
-	sizes := []int64{low, middle, min(middle+k.find.Step, high), high}
+	sizes := []int64{low, middle, min(middle+max(k.find.Step, k.find.Gap), high), high}
 	for _, p := range k.read {
 		if low < p.N && p.N < high {
 			sizes = append(sizes, p.N)

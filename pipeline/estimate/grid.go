@@ -42,5 +42,5 @@ func (f *Find) floor(n int64) int64 { return n / f.Step * f.Step }
 
 // narrow reports whether a bracket is narrow enough.
 func (f *Find) narrow(low, high int64) bool {
-	return high == low+max(1, f.Step) || float64(high) <= f.Within*float64(low)
+	return high <= low+max(1, f.Step, f.Gap) || float64(high) <= f.Within*float64(low)
 }

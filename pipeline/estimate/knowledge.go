@@ -16,7 +16,12 @@ type knowledge struct {
 	refusal   string   // why the algorithm refused the low end; empty if it did not
 	read      []*point // sizes of which trials were read, ascending
 	trials    int64    // number of trials that were read
+
+	say func(n int64) string // what reasons call a size; nil: "n = 100"
 }
+
+// words returns what reasons call a size.
+func (k *knowledge) words(n int64) string { return sizeInWords(k.say, n) }
 
 // learn brings the belief up to date.
 func (k *knowledge) learn() {
@@ -132,7 +137,7 @@ func (k *knowledge) contradiction() string {
 			}
 		}
 	}
-	return fmt.Sprintf("not monotone: n = %d is sufficient, n = %d is not", small.N, large.N)
+	return fmt.Sprintf("not monotone: %s is sufficient, %s is not", k.words(small.N), k.words(large.N))
 }
 
 // allFailed reports whether trials were read and the algorithm failed in all of them.

@@ -105,7 +105,10 @@ func (s *Search) limitReason(cost int64) string {
 	text := fmt.Sprintf("limit of %d trials: %d were used, the next step takes %d", s.find.MaxTrials, s.trials, cost)
 	for _, c := range s.claims {
 		shown := [...]string{"insufficient", "sufficient"}[c.side]
-		text += fmt.Sprintf("; about %d more would show that n = %d is %s", Roughly(c.trials), c.n, shown)
+		text += fmt.Sprintf("; about %d more would show that %s is %s", Roughly(c.trials), s.words(c.n), shown)
+	}
+	if s.say != nil {
+		return text + "; raise trials.max"
 	}
 	return text + "; raise trials.max, or n.within"
 }
@@ -152,7 +155,7 @@ func (s *Search) blocked() bool {
 	for _, p := range s.open {
 		for _, rep := range slices.Sorted(maps.Keys(p.lost)) {
 			if rep < p.until && !p.unread.has(rep) {
-				s.finish(StatusUndecided, fmt.Sprintf("repetition %d at n = %d is lost: %s", rep, p.N, p.lost[rep]))
+				s.finish(StatusUndecided, fmt.Sprintf("repetition %d at %s is lost: %s", rep, s.words(p.N), p.lost[rep]))
 				return true
 			}
 		}

@@ -13,6 +13,7 @@ type Find struct {
 	From, To   int64   // range of sample sizes that is searched, 1 <= From <= To <= 2^40
 	Step       int64   // only multiples of it are looked at, From and To rounded inwards; 0: all sizes
 	Within     float64 // at least 1; High <= Within * Low, or High = Low + Step, is narrow enough
+	Gap        int64   // High <= Low + Gap is narrow enough too; 0: Step
 	Confidence float64 // probability that no bracket of the whole table is wrong, in (0, 1)
 	Target     float64 // success probability that is sufficient, in (0, 1)
 	Cells      int     // number of cells of the table, at least 1; they share the chance of an error
@@ -21,6 +22,10 @@ type Find struct {
 	// Monotone says that success is known not to fall as the sample grows: no trials are spent on
 	// spot checks outside of the bracket.
 	Monotone bool
+
+	// Ends says that success may go the other way altogether, because it is somebody's word that it
+	// does not fall: spot checks are made however little the search has read, and reach From and To.
+	Ends bool
 }
 
 // A Block is a run of trials: repetitions First..First+Count-1 at sample size N.
@@ -138,6 +143,7 @@ type point struct {
 	x       float64    // ln N
 	staked  [2]float64 // logarithms of what the belief's bets on each side have grown to
 	wealth  [2]float64 // logarithms of the e-processes that speak for each side
+	before  Point      // what had been read when the spot checks began
 	until   int        // checkpoint up to which this round reads; Consumed where it reads nothing
 	waiting int        // number of repetitions below until whose outcomes are not known
 	unread  outcomes
@@ -180,6 +186,18 @@ func begin(find Find) *Search {
 	return s
 }
 
+// Name has the reasons of the search name the sizes by say, for a search whose sizes are the
+// positions of other values. It is called before anything is added.
+func (s *Search) Name(say func(n int64) string) { s.say = say }
+
+// sizeInWords returns what reasons call a size.
+func sizeInWords(say func(n int64) string, n int64) string {
+	if say == nil {
+		return fmt.Sprintf("n = %d", n)
+	}
+	return say(n)
+}
+
 // Again returns a search like s, which has read nothing and been told nothing.
 func (s *Search) Again() *Search {
 	c := *s
@@ -197,6 +215,8 @@ func (f Find) check() error {
 		return fmt.Errorf("range from %d to %d is not within 1 to 2^40", f.From, f.To)
 	case f.Step < 0 || f.Step > 0 && f.To/f.Step*f.Step < f.From:
 		return fmt.Errorf("no multiple of %d lies from %d to %d", f.Step, f.From, f.To)
+	case f.Gap < 0:
+		return fmt.Errorf("gap %d is below 0", f.Gap)
 	case !(f.Within >= 1) || math.IsInf(f.Within, 1):
 		return fmt.Errorf("within %v is not a ratio of at least 1", f.Within)
 	case !(f.Confidence > 0 && f.Confidence < 1):

@@ -168,6 +168,8 @@ func TestSearchesEnd(t *testing.T) {
 			Target:     rapid.SampledFrom([]float64{1e-9, 0.001, 0.3, 0.9, 0.999, 1 - 1e-9}).Draw(t, "target"),
 			Cells:      rapid.SampledFrom([]int{1, 1e6}).Draw(t, "cells"),
 			MaxTrials:  rapid.SampledFrom([]int64{1, 100, 30_000}).Draw(t, "limit"),
+			Gap:        rapid.SampledFrom([]int64{0, 2, 1000}).Draw(t, "gap"),
+			Ends:       rapid.Bool().Draw(t, "ends"),
 		}
 		star := float64(find.From) * math.Exp(rapid.Float64Range(-1, 28).Draw(t, "ln star"))
 		rates := []func(int64) float64{

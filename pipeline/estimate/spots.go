@@ -16,6 +16,7 @@ const (
 	spotShare  = 0.22
 	spotTrials = 4
 	mostSpots  = 40           // on both sides together
+	leastSpots = 12           // the same, of a search with Ends
 	spotReach  = 4 * math.Ln2 // distance in ln n from the bracket to the furthest spot
 	suspicion  = -0.5         // logarithm of the evidence of a fall that is worth more trials
 )
@@ -46,7 +47,11 @@ func (s *Search) beginSpots(status string) {
 	}
 	s.open, s.claims, s.remaining, s.doubling = nil, nil, nil, false
 	s.spots = &spotChecks{status: status, dropped: map[*point]bool{}}
-	room := min(int64(spotShare*float64(s.trials)), s.find.MaxTrials-s.trials)
+	room := int64(spotShare * float64(s.trials))
+	if s.find.Ends {
+		room = max(room, leastSpots*spotTrials)
+	}
+	room = min(room, s.find.MaxTrials-s.trials)
 	if s.find.Monotone {
 		room = 0
 	}
@@ -56,6 +61,10 @@ func (s *Search) beginSpots(status string) {
 	}
 	if s.low > 0 {
 		s.spots.below = s.spread(s.low, s.find.From, most)
+		if p := s.pointAt(s.low); s.find.Ends && len(s.spots.below) > 0 && p != nil { // to compare From with
+			p.before = p.Point
+			s.spots.below = append(s.spots.below, p)
+		}
 	}
 	if s.high <= s.find.To {
 		s.spots.above = s.spread(s.high, s.find.To, most)
@@ -71,7 +80,14 @@ func (s *Search) beginSpots(status string) {
 // from the end the fewer, odd and even ones (multiples of Step) in turn, and none that the search has read.
 func (s *Search) spread(end, limit int64, k int) (spots []*point) {
 	from, to := math.Log(float64(end)), math.Log(float64(limit))
-	reach := min(math.Abs(to-from), spotReach)
+	reach := math.Abs(to - from)
+	if !s.find.Ends {
+		reach = min(reach, spotReach)
+	} else if p := s.pointAt(limit); k > 0 && limit != end && p != nil { // what was read of it does not count again
+		p.before = p.Point
+		spots = append(spots, p)
+		k--
+	}
 	for i := range k {
 		part := (float64(i) + 0.5) / float64(k)
 		n := s.find.floor(int64(math.Exp(coarse(from + math.Copysign(reach*part*math.Sqrt(part), to-from)))))
@@ -126,7 +142,7 @@ func (s *Search) readSpots() {
 		s.trials += int64(p.until - p.Consumed)
 		p.take()
 	}
-	f := s.spots.worst(s.find.Target)
+	f := s.spots.worst(s.find.Target, s.say)
 	if f.log >= s.threshold {
 		s.finish(StatusNotMonotone, f.reason())
 		return
@@ -137,6 +153,9 @@ func (s *Search) readSpots() {
 // merge puts the spots that were read among the sizes that a search has read.
 func (c *spotChecks) merge(read []*point) []*point {
 	for _, p := range slices.Concat(c.below, c.above) {
+		if p.before.Consumed > 0 { // it is there
+			continue
+		}
 		if p.Spot = true; p.Consumed > 0 {
 			read = append(read, p)
 		}
@@ -154,14 +173,17 @@ type fall struct {
 
 // worst returns the strongest evidence of a fall. Its spots are worth further trials; there are
 // none where nothing is suspicious.
-func (c *spotChecks) worst(target float64) (worst fall) {
+func (c *spotChecks) worst(target float64, say func(int64) string) (worst fall) {
 	most := suspicion
 	above, below := windows(c.above), windows(c.below)
 	for _, w := range above {
 		if log := againstRate(&w.Point, math.Log(target/(1-target)), -1); log > most {
 			most = log
 			worst = fall{log - math.Log(2*float64(len(above))), w.spots, func() string {
-				return fmt.Sprintf("success falls: %s, and fewer examples suffice", w)
+				if say != nil {
+					return fmt.Sprintf("success falls: %s, and a harder value suffices", w.words(say))
+				}
+				return fmt.Sprintf("success falls: %s, and fewer examples suffice", w.words(say))
 			}}
 		}
 	}
@@ -170,7 +192,7 @@ func (c *spotChecks) worst(target float64) (worst fall) {
 		if log := againstOrder(&p[0].Point, &p[1].Point, most); log > most {
 			most = log
 			worst = fall{log - math.Log(2*float64(len(pairs))), slices.Concat(p[0].spots, p[1].spots), func() string {
-				return fmt.Sprintf("success falls: %s, and %s", p[0], p[1])
+				return fmt.Sprintf("success falls: %s, and %s", p[0].words(say), p[1].words(say))
 			}}
 		}
 	}
@@ -184,12 +206,16 @@ type window struct {
 	spots []*point
 }
 
-func (w window) String() string {
-	where := fmt.Sprint(w.spots[0].N)
-	if last := len(w.spots) - 1; last > 0 {
-		where += fmt.Sprintf(" to %d", w.spots[last].N)
+// words describes the window; say is that of the search.
+func (w window) words(say func(n int64) string) string {
+	first, last := w.spots[0].N, w.spots[len(w.spots)-1].N
+	where := sizeInWords(say, first)
+	if last > first && say != nil {
+		where += " to " + say(last)
+	} else if last > first {
+		where += fmt.Sprintf(" to %d", last)
 	}
-	return fmt.Sprintf("%d of %d trials succeeded at n = %s", w.Successes, w.Consumed, where)
+	return fmt.Sprintf("%d of %d trials succeeded at %s", w.Successes, w.Consumed, where)
 }
 
 // windows returns the runs of 1, 2, 4 and 8 neighbours.
@@ -198,8 +224,8 @@ func windows(spots []*point) (list []window) {
 		for first := 0; first+length <= len(spots); first++ {
 			w := window{first: first, spots: spots[first : first+length]}
 			for _, p := range w.spots {
-				w.Consumed += p.Consumed
-				w.Successes += p.Successes
+				w.Consumed += p.Consumed - p.before.Consumed
+				w.Successes += p.Successes - p.before.Successes
 			}
 			list = append(list, w)
 		}

@@ -24,14 +24,15 @@ func assemble(l *layout, all []settled, r *sweep.Reporter) (*Plan, error) {
 		return nil, nil
 	}
 	p := &Plan{Name: l.file.Sweep.Name, Seed: seedOf(l.file), Source: l.file.Source, seedAt: l.file.Mistake("seed")}
+	cells, from, err := cellsOf(l.file, all)
+	if err != nil {
+		return nil, err
+	}
+	makeLadders(cells, from, r)
 	var origins []*settled // of each cell, the first draft that made it
 	index := map[trial.Key]int{}
-	for i := range all {
-		x := &all[i]
-		c, err := x.cell(l.file)
-		if err != nil {
-			return nil, err
-		}
+	for i, c := range cells {
+		x := from[i]
 		if first, ok := index[c.Key]; ok {
 			checkEqual(r, x.entry, c, origins[first].entry, p.Cells[first])
 			continue
@@ -42,7 +43,6 @@ func assemble(l *layout, all []settled, r *sweep.Reporter) (*Plan, error) {
 	p.Warnings = append(uncertified(p.Cells), constantSuffices(p.Cells)...)
 	p.words = l.explain(p.Cells, origins)
 	f := fitter{layout: l, cells: p.Cells, origins: origins}
-	var err error
 	if p.Fits, err = f.fits(r); err != nil || r.Count() > 0 {
 		return nil, err
 	}
@@ -50,8 +50,28 @@ func assemble(l *layout, all []settled, r *sweep.Reporter) (*Plan, error) {
 	return p, err
 }
 
-// cell makes the cell of a draft, with its keys.
-func (x *settled) cell(f *sweep.File) (*trial.Cell, error) {
+// cellsOf makes the cells of all drafts, with the draft of each. Where a number is searched, a draft
+// makes a cell for each n.
+func cellsOf(f *sweep.File, all []settled) (cells []*trial.Cell, from []*settled, err error) {
+	for i := range all {
+		x := &all[i]
+		sizes := [][]int64{nil}
+		if x.entry.find != nil {
+			sizes = slices.Collect(slices.Chunk(x.entry.grid.Sizes, 1))
+		}
+		for _, n := range sizes {
+			c, err := x.cell(f, n)
+			if err != nil {
+				return nil, nil, err
+			}
+			cells, from = append(cells, c), append(from, x)
+		}
+	}
+	return cells, from, nil
+}
+
+// cell makes the cell of a draft, with its keys. n is the size of a rung, and nil for other cells.
+func (x *settled) cell(f *sweep.File, n []int64) (*trial.Cell, error) {
 	e, s, p, a := x.entry, &x.setting, x.problem, x.answer
 	place := f.At(e.path)
 	c := &trial.Cell{
@@ -88,12 +108,22 @@ func (x *settled) cell(f *sweep.File) (*trial.Cell, error) {
 	if c.Pure {
 		c.Delta = 0
 	}
+	sampled := p.sampled
 	if c.Find = e.search(p.resolved.Noise); c.Find != nil {
 		c.MaxTrials = maxTrialsOf(e.grid)
+	} else if n != nil {
+		c.N, c.MaxTrials, c.Rung = n, maxTrialsOf(e.grid), x.rung()
+		var err error
+		if sampled, err = c.Sampled(sampled); err != nil {
+			return nil, err
+		}
+		if c.DataKey, err = seedOf(f).DataKey(sampled); err != nil {
+			return nil, err
+		}
 	} else {
 		c.N, c.Trials = e.grid.Sizes, int(trialsOf(e.grid))
 	}
-	if err := c.SetKeys(seedOf(f), x.measured.canonical, p.sampled, a.canonical); err != nil {
+	if err := c.SetKeys(seedOf(f), x.measured.canonical, sampled, a.canonical); err != nil {
 		return nil, fmt.Errorf("compute the key of a cell of %q: %w", c.As, err)
 	}
 	return c, nil
@@ -156,7 +186,7 @@ func checkEqual(r *sweep.Reporter, e *entry, c *trial.Cell, first *entry, d *tri
 // measuredAlike reports whether two cells are measured at the same sizes, or by the same search.
 func measuredAlike(c, d *trial.Cell) bool {
 	return slices.Equal(c.N, d.N) && c.Trials == d.Trials && c.MaxTrials == d.MaxTrials &&
-		(c.Find == nil) == (d.Find == nil) && (c.Find == nil || *c.Find == *d.Find)
+		(c.Find == nil) == (d.Find == nil) && (c.Find == nil || *c.Find == *d.Find) && sameLadder(c.Rung, d.Rung)
 }
 
 // constantSuffices warns of goals over data that a constant reaches, which looks at no example.

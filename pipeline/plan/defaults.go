@@ -12,7 +12,7 @@ import (
 
 // searchOf returns the grid's search for n* with its defaults, nil where n is a list.
 func searchOf(b *sweep.Block) *trial.Find {
-	if b.N == nil || len(b.Sizes) > 0 {
+	if b.N == nil || len(b.Sizes) > 0 || b.Find != nil {
 		return nil
 	}
 	return &trial.Find{

@@ -40,6 +40,7 @@ type entry struct {
 	known       bool // the algorithm can be asked about the grid
 	unpaired    bool // axes that zip pairs have different lengths
 
+	find     *searched                     // the axis that is searched; nil: none
 	metrics  []string                      // see metricNames; nil: not asked for yet
 	searches map[schemas.Noise]*trial.Find // see search
 }
@@ -84,6 +85,7 @@ func layOut(r *sweep.Reporter, known *catalog, o Options) *layout {
 		l.zip(b, byBlock[i], r)
 	}
 	for _, e := range l.entries {
+		e.findAxis(l, r)
 		e.group()
 	}
 	if checkSize(l.entries, r) {
@@ -125,7 +127,7 @@ func (l *layout) enter(b *sweep.Block, each []string, r *sweep.Reporter) []*entr
 	for i, use := range b.Algorithms {
 		e := &entry{grid: b, use: use, index: i, path: l.file.Item(b.Path("algorithms"), i)}
 		sound := r.Sound(e.path)
-		if e.known = e.find(l.catalog, r); e.algorithm.Algorithm == nil {
+		if e.known = e.lookUp(l.catalog, r); e.algorithm.Algorithm == nil {
 			l.partial = true
 		}
 		if first, ok := labels[e.label()]; ok {
@@ -147,8 +149,8 @@ func (l *layout) enter(b *sweep.Block, each []string, r *sweep.Reporter) []*entr
 	return all
 }
 
-// find looks the entry's algorithm up, and reports one that is unknown or does not fit the sweep.
-func (e *entry) find(known *catalog, r *sweep.Reporter) bool {
+// lookUp looks the entry's algorithm up, and reports one that is unknown or does not fit the sweep.
+func (e *entry) lookUp(known *catalog, r *sweep.Reporter) bool {
 	where, task := e.path, e.grid.File.Task()
 	if !r.Sound(sweep.JoinPath(e.path, "use")) {
 		return false
@@ -279,8 +281,12 @@ func checkSize(entries []*entry, r *sweep.Reporter) bool {
 		if e.unpaired || !e.grid.Sound(r, "zip") {
 			continue
 		}
-		cells = numeric.Add(cells, e.cells())
-		if sizes := int64(len(e.grid.Sizes)); sizes > 0 && e.grid.Sound(r, "n", "rounds", "trials") {
+		if e.find != nil {
+			cells = numeric.Add(cells, numeric.Multiply(e.cells(), int64(len(e.grid.Sizes))))
+		} else {
+			cells = numeric.Add(cells, e.cells())
+		}
+		if sizes := int64(len(e.grid.Sizes)); sizes > 0 && e.find == nil && e.grid.Sound(r, "n", "rounds", "trials") {
 			trials = numeric.Add(trials, numeric.Multiply(e.cells(), numeric.Multiply(sizes, trialsOf(e.grid))))
 		}
 		if cells > maxCells {

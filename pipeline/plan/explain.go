@@ -238,6 +238,10 @@ func (w *gridWords) measure(setting []axis) {
 	for _, line := range without.lines() {
 		w.line("no data", "%s", line)
 	}
+	if w.Find != nil {
+		w.search()
+		return
+	}
 	if f := searchOf(w.Block); f != nil {
 		w.line("n", "n* is searched: the least n from %d to %d that succeeds, to a bracket of ratio %v; the whole table "+
 			"is right with probability %v; at most %d trials a cell", f.From, f.To, f.Within, f.Confidence, maxTrialsOf(w.Block))
@@ -254,6 +258,31 @@ func (w *gridWords) measure(setting []axis) {
 		return
 	}
 	w.line("n", "the curve at n = %s, %d trials each", w.sizeList(), trialsOf(w.Block))
+}
+
+// search describes a search over another number than n.
+func (w *gridWords) search() {
+	for _, e := range w.entries {
+		if e.find == nil {
+			continue
+		}
+		first, direction := "largest", schemas.SuccessFalls
+		if e.find.rises {
+			first, direction = "least", schemas.SuccessRises
+		}
+		w.line("n", "at n = %s the %s %s is searched with which trials succeed, among the values above; success %s as it "+
+			"grows", w.sizeList(), first, e.find.name, direction)
+		break // the entries have it in common
+	}
+	w.line("", "the ends of a bracket are at most %s apart; the whole table is right with probability %v; at most %d "+
+		"trials a search", wording.Count(int(cmp.Or(w.Find.Within, schemas.DefaultSteps)), "step"),
+		cmp.Or(w.Find.Confidence, schemas.DefaultConfidence), maxTrialsOf(w.Block))
+	if w.Find.Monotone {
+		w.line("", "success is taken to go one way: nothing looks for the contrary")
+		return
+	}
+	w.line("", "then about a quarter of the trials again, or less, look on both sides of the bracket for success that "+
+		"goes the other way")
 }
 
 // steps returns the steps of the grid's searches.

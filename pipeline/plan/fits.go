@@ -110,6 +110,9 @@ func (f *fitter) online() bool { return f.file.Task() == schemas.TaskOnline }
 // places returns the cells, or in task online the cells and numbers of rounds, that x applies to.
 func (f *fitter) places(x string) (places []FitPoint) {
 	for i, c := range f.cells {
+		if c.Rung != nil { // it has no n*
+			continue
+		}
 		for _, rounds := range roundsOf(c) {
 			p := FitPoint{Cell: i, Rounds: rounds, X: float64(rounds)}
 			if !f.isRounds(x) {

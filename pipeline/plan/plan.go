@@ -138,10 +138,10 @@ const firstCheckpoint = 8
 func (p *Plan) Counts() Counts {
 	c := Counts{Cells: len(p.Cells), Exact: true}
 	for _, cell := range p.Cells {
-		if cell.Find != nil && cell.Trivial() {
+		if cell.Searched() && cell.Trivial() || cell.Rung != nil && cell.Rung.Position > 1 { // a search is counted once
 			continue
 		}
-		if cell.Find != nil {
+		if cell.Searched() {
 			c.Exact = false
 			c.Trials = numeric.Add(c.Trials, min(firstCheckpoint, cell.MaxTrials))
 			c.TrialsMax = numeric.Add(c.TrialsMax, cell.MaxTrials)

@@ -28,13 +28,35 @@ type measure struct {
 	Trials int         `json:"trials,omitempty"`
 	Find   *trial.Find `json:"find,omitempty"`
 	Max    int64       `json:"max,omitempty"`
+	Over   *over       `json:"over,omitempty"`
+}
+
+// over says how a number is searched at the size N.
+type over struct {
+	Axis       string  `json:"axis"`
+	Success    string  `json:"success"`
+	Within     int64   `json:"within"`
+	Confidence float64 `json:"confidence"`
+	Monotone   bool    `json:"monotone,omitempty"`
 }
 
 func measureOf(c *trial.Cell) measure {
-	return measure{N: c.N, Trials: c.Trials, Find: c.Find, Max: c.MaxTrials}
+	m := measure{N: c.N, Trials: c.Trials, Find: c.Find, Max: c.MaxTrials}
+	if l := c.Rung; l != nil {
+		m.Over = &over{l.Axis, l.Direction(), l.Within, l.Confidence, l.Monotone}
+	}
+	return m
 }
 
 func (m measure) String() string {
+	if m.Over != nil {
+		text := fmt.Sprintf("find %s at n %v, with which success %s, within %d, confidence %v, at most %d trials",
+			m.Over.Axis, m.N, m.Over.Success, m.Over.Within, m.Over.Confidence, m.Max)
+		if m.Over.Monotone {
+			text += ", monotone"
+		}
+		return text
+	}
 	if m.Find == nil {
 		return fmt.Sprintf("n %v with %d trials each", m.N, m.Trials)
 	}

@@ -112,7 +112,11 @@ func scales() (all []Entry) {
 // columns returns the columns of all result files, those of one name and meaning as one.
 func columns() (all []Entry) {
 	for _, file := range result.Files() {
-		for _, c := range result.Columns(file) {
+		of := result.Columns(file)
+		if file == "table" {
+			of = append(of, result.FindColumns()...)
+		}
+		for _, c := range of {
 			name := file
 			if file == "games" {
 				name = "table of task online"

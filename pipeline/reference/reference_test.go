@@ -90,6 +90,10 @@ func TestDefaultsAreThoseFilledIn(t *testing.T) {
 			wrong = number != schemas.DefaultWithin
 		case "n.confidence":
 			wrong = number != schemas.DefaultConfidence
+		case "find.within":
+			wrong = number != schemas.DefaultSteps
+		case "find.confidence":
+			wrong = number != schemas.DefaultConfidence
 		case "limits.trial":
 			err, wrong = parse(&time, text), time != schemas.DefaultTrialTime
 		case "limits.memory":

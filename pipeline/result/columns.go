@@ -120,6 +120,51 @@ var tableColumns = slices.Concat(populationColumns((*TableRow).cell), []schemas.
 		func(r *TableRow) any { return schemas.Nonzero(r.Cell.Guarantee.GetMu()) }),
 })
 
+// findColumns follow those of the table where the sweep searches another number than n.
+var findColumns = []schemas.ColumnOf[TableRow]{
+	label("find", "the number that is searched at one n, by its column; null where n is searched or listed. The row "+
+		"is one of its values: n_low is n where that is insufficient, n_high where it is sufficient",
+		func(r *TableRow) string { return rungText(r, func(x *trial.Rung) string { return x.Axis }) }),
+	label("find_success", "how success goes as the number grows, as the sweep file states it: rises or falls; a fall "+
+		"(status not_monotone) is one of success from a harder to an easier value",
+		func(r *TableRow) string { return rungText(r, func(x *trial.Rung) string { return x.Direction() }) }),
+	label("find_id", "names the search: the cell of its hardest value. All rows of a search have the same",
+		func(r *TableRow) string { return r.Found.Ladder }),
+	size("find_n", "the n", func(r *TableRow) int64 {
+		if r.Cell.Rung == nil {
+			return 0
+		}
+		return r.Cell.N[0]
+	}),
+	float("find_insufficient", "the easiest value shown insufficient: the least epsilon with which trials succeed is above, "+
+		"the largest noise_rate that they bear below; null where there is none",
+		func(r *TableRow) any { return r.found(r.Found.Insufficient) }),
+	float("find_sufficient", "the hardest value shown sufficient; null where there is none",
+		func(r *TableRow) any { return r.found(r.Found.Sufficient) }),
+	float("find_theory", "the hardest of the values at which theory_n is at most n; null where there is none",
+		func(r *TableRow) any { return r.found(r.Found.Proved) }),
+}
+
+// rungText returns a text of the row's rung, "" where it has none.
+func rungText(r *TableRow, of func(*trial.Rung) string) string {
+	if r.Cell.Rung == nil {
+		return ""
+	}
+	return of(r.Cell.Rung)
+}
+
+// found returns a value that a search has found, nil where there is none.
+func (r *TableRow) found(v float64) any {
+	if r.Cell.Rung == nil {
+		return nil
+	}
+	return schemas.Clean(v)
+}
+
+// FindColumns returns the columns that the table has beside those of Columns where the sweep searches
+// another number than n.
+func FindColumns() []schemas.Column { return schemas.Plain(findColumns) }
+
 // gameColumns follow the key in the table of task online: one row per cell and number of rounds.
 var gameColumns = slices.Concat(populationColumns((*GameRow).cell), []schemas.ColumnOf[GameRow]{
 	count("rounds", "rounds of a sequence", func(r *GameRow) int64 { return r.Rounds }),

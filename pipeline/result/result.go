@@ -34,8 +34,16 @@ type TableRow struct {
 	Failed      int64
 	// QueriesSuccess is the success rate of baseline/queries against the same adversary; NaN: none.
 	QueriesSuccess float64
+	Found          Found              // of a rung: what the search over its ladder has found
 	MeanError      float64            // over the ok trials at n_high (at the largest n where there is none); NaN: none
 	Evaluation     problem.Evaluation // how errors are measured
+}
+
+// Found is what a search over another number than n has found: values of that number. It stands in
+// the rows of all rungs.
+type Found struct {
+	Ladder                           string  // id of the first rung, which names the search
+	Insufficient, Sufficient, Proved float64 // NaN: none
 }
 
 // Theory is what the proved bounds of an algorithm say beside a row.

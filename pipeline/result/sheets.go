@@ -17,7 +17,11 @@ func (r *Result) Sheet(name string) (*sheet.Sheet, error) {
 		if r.Games != nil {
 			return sheet.New(name, withKey(params, (*GameRow).cell, gameColumns), r.Games)
 		}
-		s, err := sheet.New(name, withKey(params, (*TableRow).cell, tableColumns), r.Table)
+		columns := withKey(params, (*TableRow).cell, tableColumns)
+		if slices.ContainsFunc(r.Table, func(row TableRow) bool { return row.Cell.Rung != nil }) {
+			columns = append(columns, findColumns...)
+		}
+		s, err := sheet.New(name, columns, r.Table)
 		if err == nil {
 			s.Confidence = r.Confidence
 		}

@@ -161,6 +161,10 @@ func (b *Block) checkSizes(r *Reporter) {
 		return
 	}
 	trials := b.Trials != nil && b.Sound(r, "trials")
+	if b.Find != nil {
+		b.checkFind(r, trials)
+		return
+	}
 	if len(b.Sizes) > 0 {
 		if trials && b.Trials.Count == 0 {
 			r.At(b.Path("trials"), `{max: ...} belongs to "n: {find: true}"; with a list of n write the number of `+
@@ -177,6 +181,22 @@ func (b *Block) checkSizes(r *Reporter) {
 	}
 	if from, to := cmp.Or(b.N.From, schemas.DefaultFrom), cmp.Or(b.N.To, schemas.DefaultTo); from >= to {
 		r.At(b.Path("n"), "from %d is not below to %d", from, to)
+	}
+}
+
+// checkFind reports what does not fit beside a search over another number than n. trials says that
+// there is a sound key of that name.
+func (b *Block) checkFind(r *Reporter, trials bool) {
+	if b.File.Task() == schemas.TaskOnline || !b.Sound(r, "find") {
+		return
+	}
+	if len(b.Sizes) == 0 {
+		r.At(b.Path("n"), `find searches %s at a given n, so n cannot be searched too: write the sample sizes, "n: [2000]", `+
+			"or remove find", Shorten(b.Find.Axis))
+	}
+	if trials && b.Trials.Max == 0 {
+		r.At(b.Path("trials"), `with find write the number of trials of one search, "trials: {max: %d}"`,
+			schemas.DefaultMaxTrials)
 	}
 }
 
@@ -200,6 +220,8 @@ func (b *Block) checkForeign(r *Reporter) {
 		b.checkProblem(r, online)
 	}
 	refuse(b.N != nil && online, "n", "rounds takes the place of n in task online")
+	refuse(b.Find != nil && online, "find", "does not apply to task online, whose trials do not succeed or fail: list "+
+		"the values, and compare the regrets")
 	if b.Goal != nil && b.Goal.Answers != "" && online {
 		r.At(b.Path("goal", "answers"), "does not apply to task online, where answers are means of labels")
 	}

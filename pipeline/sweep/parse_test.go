@@ -94,7 +94,7 @@ func TestParseMistakes(t *testing.T) {
 		{"key of the top level in a block", base + "grids: [{seed: 1}]", []string{`s:6:10: grids[0].seed: unknown key: it belongs to the top level of the file`}},
 		{"too many exclusions", base + "exclude: [" + strings.Repeat("{d: 1}, ", 1000) + "{d: 1}]", []string{
 			`s:6:10: exclude: the list has 1001 items; at most 1000 are allowed`}},
-		{"merge key", base + "<<: {seed: 1}", []string{`s:6:1: <<: unknown key; there is name, task, seed, plugins, problem, algorithms, privacy, goal, n, trials, queries, rounds, adversary, zip, exclude, limits, fits, grids`}},
+		{"merge key", base + "<<: {seed: 1}", []string{`s:6:1: <<: unknown key; there is name, task, seed, plugins, problem, algorithms, privacy, goal, n, find, trials, queries, rounds, adversary, zip, exclude, limits, fits, grids`}},
 		{"alias", base + "privacy: &p {epsilon: 1}\nlimits: *p", []string{
 			`s:6:10: privacy: anchors and aliases (& and *) are not used in sweep files: write the value out, or use grids`,
 			`s:7:9: limits: anchors and aliases (& and *) are not used in sweep files: write the value out, or use grids`}},

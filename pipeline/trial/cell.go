@@ -49,7 +49,8 @@ type Cell struct {
 	N         []int64 // list mode: the sample sizes, or in task online the numbers of rounds, ascending; else Find is set
 	Trials    int     // list mode: repetitions per sample size
 	Find      *Find   // find mode
-	MaxTrials int64   // find mode: trials that the search may consume
+	MaxTrials int64   // find mode, and of a rung: trials that the search may consume
+	Rung      *Rung   `json:"-"` // of a search over another number than n, whose size N holds; workers need it not
 	Limits    Limits
 
 	Metrics    []string // that the algorithm declares, and those of the task, ascending
@@ -117,6 +118,17 @@ type Find struct {
 	Monotone   bool    `json:"monotone,omitempty"` // no trials look for a fall of success outside of the bracket
 }
 
+// Searched reports whether a search chooses which trials of the cell are run.
+func (c *Cell) Searched() bool { return c.Find != nil || c.Rung != nil }
+
+// Repetitions returns the number of repetitions that the cell may have at a sample size.
+func (c *Cell) Repetitions() int64 {
+	if c.Searched() {
+		return c.MaxTrials
+	}
+	return int64(c.Trials)
+}
+
 // Limits bound one trial on a machine. Exceeding one loses the trial; it never counts as an
 // outcome.
 type Limits struct {
@@ -160,6 +172,9 @@ func (c *Cell) identity(whole, params Fragment) Object {
 	id := c.Members(make(Object, 0, 16), params).With("format", Format).With("task", c.Task).With("problem", whole)
 	if c.Evaluation.Words != "" && c.Evaluation.Words != "exact" {
 		id = id.With("evaluation", c.Evaluation.Words)
+	}
+	if c.Rung != nil {
+		id = id.With("find", c.Rung.Axis).With("n", c.N[0])
 	}
 	return id
 }

@@ -28,7 +28,7 @@ var optional = []string{"fits", "failures"}
 // documented returns the columns that a view may have, but for those whose names come from
 // algorithms.
 func documented(view string) []schemas.Column {
-	table := slices.Concat(result.Columns("table"), result.Columns("games"))
+	table := slices.Concat(result.Columns("table"), result.FindColumns(), result.Columns("games"))
 	if view == "table" {
 		return table
 	}

@@ -66,6 +66,11 @@ func briefOf(s *sheet.Sheet, chosen []int) *brief {
 			"confidence %s that no bracket (n_low, n_high] of the table misses its n*", short(s.Confidence),
 		)})
 	}
+	if s.Confidence > 0 && slices.ContainsFunc(b.columns, isFound) {
+		b.below = slices.Insert(b.below, 0, note{text: fmt.Sprintf("confidence %s that every find_insufficient is "+
+			"insufficient at its n and every find_sufficient sufficient, if success goes the way that find_success says",
+			short(s.Confidence))})
+	}
 	for _, line := range s.Notes {
 		b.say(line)
 	}
@@ -407,6 +412,10 @@ func factsOf(s *sheet.Sheet, i int, by string, nulls bool) (facts []fact, ok boo
 
 func isBracket(c schemas.Column) bool { return c.Name == "n_low" || c.Name == "n_high" }
 
+func isFound(c schemas.Column) bool {
+	return c.Name == "find_insufficient" || c.Name == "find_sufficient"
+}
+
 // describes reports whether a column describes the problem or what counts as success, beside the
 // class itself.
 func describes(c schemas.Column) bool {
@@ -429,7 +438,7 @@ func ofSource(s *sheet.Sheet, source string) string {
 
 // asides lists the columns beside keys that stand above the table where they are constant.
 var asides = []string{
-	"evaluation", "failed", "lost", "predictable", "rounds", // of table
+	"evaluation", "failed", "lost", "predictable", "rounds", "find", "find_success", "find_n", // of table
 	"standing", "order_only", "contradicted", // of bounds
 	"x", "scale", "y", "line", // of fits
 	"worker", "profile", // of timing

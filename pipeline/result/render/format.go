@@ -84,6 +84,9 @@ func (v View) Render(s *sheet.Sheet, w io.Writer, format string) error {
 	}
 	out := bufio.NewWriter(w)
 	if f.brief != nil {
+		if len(chosen) == 0 {
+			s = foldSearches(s)
+		}
 		err = f.brief(out, v.briefOf(s, chosen))
 	} else {
 		err = f.sheet(out, s.Select(chosen))

@@ -35,6 +35,9 @@ type resolvedMeasure struct {
 	Find *struct {
 		Confidence float64 `json:"confidence"`
 	} `json:"find"` // nil: of a list of sample sizes
+	Over *struct {
+		Confidence float64 `json:"confidence"`
+	} `json:"over"` // of a search over another number than n; nil: none
 }
 
 // Load reads a result folder. Where a table is missing, the error wraps fs.ErrNotExist.

@@ -92,6 +92,9 @@ func (s *Sweep) confidence() string {
 		if m.Find != nil {
 			c = m.Find.Confidence
 		}
+		if m.Over != nil {
+			c = m.Over.Confidence
+		}
 		if !slices.Contains(all, c) {
 			all = append(all, c)
 		}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// ladderSweep searches epsilon under the needle law, where the success of the exponential mechanism
+// is known exactly, and the rate of wrong labels that it bears on a small class.
+const ladderSweep = `
+name: ladder
+goal: {alpha: 0.05, beta: 0.1}
+trials: {max: 8000}
+grids:
+  - problem: {class: thresholds, domain: [2^8, 2^20], distribution: needle, mass: [0.1, 0.2]}
+    algorithms: [expmech/em]
+    privacy: {epsilon: {from: 0.1, to: 10, steps: 21, scale: log}}
+    n: [100, 400]
+    find: epsilon
+  - problem: {class: points, domain: 16, distribution: uniform, noise: {kind: random, rate: {from: 0.02, to: 0.46, steps: 12}}}
+    algorithms: [expmech/em, expmech/pf]
+    privacy: {epsilon: 1}
+    n: 500
+    find: noise.rate
+seed: 3
+`
+
+// A search over epsilon brackets the exact least epsilon among its values, through the whole path;
+// its result has the same bytes however jobs are cut and in whatever order results come, and
+// verifies. A stated direction that is wrong is said to be.
+func TestLadder(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "out")
+	file := write(t, filepath.Join(t.TempDir(), "ladder.yaml"), ladderSweep)
+	out, errs, code := shatter(t, "run", file, "--out", dir, "--workers", "1", "--cache", "off")
+	if code > 1 {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	if lines := strings.Count(out, "epsilon") + strings.Count(out, "noise_rate"); lines == 0 || strings.Count(out, "\n") > 40 {
+		t.Errorf("the table for people is not one row a search:\n%s", out)
+	}
+	rows, decided := table(t, dir), map[any]bool{}
+	for _, r := range rows {
+		if r["find"] != "epsilon" {
+			continue
+		}
+		n, domain, mass := r["find_n"].(float64), uint64(r["domain"].(float64)), r["mass"].(float64)
+		suffices := func(epsilon float64) bool { return float64(needle(t, domain, mass, epsilon, 0.1)) <= n }
+		if low, ok := r["find_insufficient"].(float64); ok && suffices(low) {
+			t.Errorf("%v: epsilon %v suffices", r["find_id"], low)
+		}
+		if high, ok := r["find_sufficient"].(float64); ok && !suffices(high) {
+			t.Errorf("%v: epsilon %v does not suffice", r["find_id"], high)
+		}
+		if theory, ok := r["find_theory"].(float64); ok && !suffices(theory) {
+			t.Errorf("%v: by a proved bound epsilon %v suffices", r["find_id"], theory)
+		}
+		epsilon := r["epsilon"].(float64)
+		if r["n_low"] != nil && suffices(epsilon) || r["n_high"] != nil && !suffices(epsilon) || r["n_star"] != nil {
+			t.Errorf("%v at epsilon %v: n_low %v, n_high %v, n_star %v", r["find_id"], epsilon, r["n_low"], r["n_high"], r["n_star"])
+		}
+		if r["status"] == "decided" {
+			decided[r["find_id"]] = true
+		}
+	}
+	if len(decided) < 6 {
+		t.Errorf("%d of 8 searches over epsilon are decided", len(decided))
+	}
+	again := filepath.Join(t.TempDir(), "again")
+	_, second, _ := shatter(t, "run", file, "--out", again, "--workers", "2", "--cache", "off", "--test-job-sizes", "5",
+		"--test-reverse")
+	if a, b := digest(t, errs), digest(t, second); a != b {
+		t.Errorf("digests %s and %s", a, b)
+	}
+	if _, errs, code := shatter(t, "verify", dir); code != 0 {
+		t.Errorf("verify: exit %d: %s", code, errs)
+	}
+
+	wrong := strings.Replace(ladderSweep, "find: epsilon", "find: {axis: epsilon, success: falls}", 1)
+	file = write(t, filepath.Join(t.TempDir(), "wrong.yaml"), wrong)
+	dir = filepath.Join(t.TempDir(), "wrong")
+	if _, errs, code := shatter(t, "run", file, "--out", dir, "--workers", "2", "--cache", "off"); code != 1 {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	said := []string{}
+	for _, r := range table(t, dir) {
+		id, _ := r["find_id"].(string)
+		reason, _ := r["reason"].(string)
+		fall := strings.HasPrefix(reason, "success falls: ") || strings.HasPrefix(reason, "not monotone: epsilon = ")
+		if r["find"] == "epsilon" && fall && strings.Contains(reason, "epsilon = ") && !slices.Contains(said, id) {
+			said = append(said, id)
+		}
+	}
+	if len(said) < 7 {
+		t.Errorf("%d of 8 searches along a wrong direction say so", len(said))
+	}
+}

@@ -1,0 +1,181 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/shatterlab/shatter/pipeline/sweep"
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/pipeline/wording"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// rising holds the numbers of which it is known whether success rises (true) or falls with them.
+var rising = map[string]bool{
+	"epsilon": true, "delta": true, "alpha": true, "margin": true, "noise_rate": false, "queries": false,
+}
+
+// unsearchable are the numbers that no search can be over, with the reason.
+var unsearchable = map[string]string{
+	"beta":    "it says how often trials have to succeed, and so what is searched for",
+	"above":   "with alpha it says what a success is; search alpha",
+	"replica": "replicas differ in nothing but their noise",
+	"test":    "it says how errors are measured",
+	"n":       "n* is searched with \"n: {find: true}\", and find is for other numbers",
+}
+
+// searched is the axis of an entry that its grid searches.
+type searched struct {
+	name        string // of the column
+	axis, inner int    // of the entry, and the name's index among the axis's
+	rises       bool   // success rises with the number
+}
+
+// findAxis sets the axis that the entry's grid searches, or reports why there is none.
+func (e *entry) findAxis(l *layout, r *sweep.Reporter) {
+	spec := e.grid.Find
+	if spec == nil || e.algorithm.Algorithm == nil || !e.grid.Sound(r, "find", "n", "trials") ||
+		e.grid.File.Task() == schemas.TaskOnline {
+		return
+	}
+	path := e.grid.Path("find")
+	name := strings.ReplaceAll(spec.Axis, ".", "_") // noise.rate is the key of noise_rate
+	axis, inner := e.axisOf(name)
+	if why, ok := unsearchable[name]; ok {
+		r.At(path, "%s cannot be searched: %s", name, why)
+		return
+	}
+	if axis < 0 {
+		switch {
+		case !l.names[name] && !l.mayMean(e.grid, name, r):
+			r.At(path, "unknown number %q%s", sweep.Shorten(spec.Axis), wording.DidYouMean(name, l.namesLike(name)))
+		case l.names[name]:
+			r.At(path, "%s has no %s in this grid: set it there, or give %s a grid of its own without find",
+				e.label(), name, e.label())
+		}
+		return
+	}
+	if e.axes[axis].param {
+		name = schemas.ParamPrefix + strings.TrimPrefix(name, schemas.ParamPrefix)
+	}
+	e.find = &searched{name: name, axis: axis, inner: inner, rises: spec.Success == schemas.SuccessRises}
+	if why := e.unfit(); why != "" {
+		e.find = nil
+		r.At(path, "%s", why)
+	}
+}
+
+// unfit returns why the entry's axis cannot be searched; "" where it can. It sets the direction that
+// the sweep file leaves out.
+func (e *entry) unfit() string {
+	a, values := &e.axes[e.find.axis], map[float64]bool{}
+	for _, o := range a.options {
+		switch v := o.values[e.find.inner].(type) {
+		case nil:
+			return fmt.Sprintf("%s is not private, so that %s does not apply to it: give it a grid of its own without find",
+				e.label(), e.find.name)
+		case float64:
+			values[v] = true
+		default:
+			return fmt.Sprintf("%s is no number: only numbers can be searched", e.find.name)
+		}
+	}
+	if len(values) < 2 {
+		return fmt.Sprintf("%s has a single value: list those that the search may look at, as in "+
+			"\"%s: {from: 0.1, to: 10, steps: 21, scale: log}\"", e.find.name, a.names[e.find.inner])
+	}
+	for i, lead := range e.leader {
+		if i != e.find.axis && lead == e.leader[e.find.axis] {
+			return fmt.Sprintf("zip pairs %s with %s, and a search moves one number alone: take it out of zip",
+				e.find.name, e.axes[i].names[0])
+		}
+	}
+	rises, known := rising[e.find.name]
+	if e.grid.Find.Success != "" {
+		return ""
+	}
+	if e.find.rises = rises; !known {
+		return fmt.Sprintf("say whether success rises or falls as %s grows: find: {axis: %s, success: falls}",
+			e.find.name, e.grid.Find.Axis)
+	}
+	return ""
+}
+
+// rung returns the draft's rung, whose ladder has no values yet.
+func (x *settled) rung() *trial.Rung {
+	e := x.entry
+	o := e.axes[e.find.axis].options[x.options()[e.find.axis]]
+	value, _ := o.values[e.find.inner].(float64)
+	return &trial.Rung{
+		Ladder: &trial.Ladder{
+			Axis: e.find.name, Rises: e.find.rises, Monotone: e.grid.Find.Monotone,
+			Confidence: cmp.Or(e.grid.Find.Confidence, schemas.DefaultConfidence),
+			Within:     cmp.Or(e.grid.Find.Within, schemas.DefaultSteps),
+		},
+		Value: value,
+	}
+}
+
+// beside returns what tells the draft's ladder from others of its entry: all options but that of the
+// axis that is searched, of which the other values count.
+func (x *settled) beside() string {
+	options, f := x.options(), x.entry.find
+	others := slices.Clone(x.entry.axes[f.axis].options[options[f.axis]].values)
+	others[f.inner], options[f.axis] = nil, 0
+	return fmt.Sprint(options, others)
+}
+
+// makeLadders gives the rungs among the cells the ladders that they stand on. It reports a number
+// that makes no difference to a cell.
+func makeLadders(cells []*trial.Cell, from []*settled, r *sweep.Reporter) {
+	type ladderID struct {
+		entry  *entry
+		beside string
+		n      int64
+	}
+	rungs := map[ladderID][]int{}
+	var order []ladderID
+	for i, c := range cells {
+		if c.Rung == nil {
+			continue
+		}
+		id := ladderID{from[i].entry, from[i].beside(), c.N[0]}
+		if rungs[id] == nil {
+			order = append(order, id)
+		}
+		rungs[id] = append(rungs[id], i)
+	}
+	told := map[*entry]bool{}
+	for _, id := range order {
+		list := rungs[id]
+		first := cells[list[0]]
+		l := first.Rung.Ladder
+		for _, i := range list {
+			l.Values = append(l.Values, cells[i].Rung.Value)
+		}
+		slices.Sort(l.Values)
+		if l.Values = slices.Compact(l.Values); !l.Rises {
+			slices.Reverse(l.Values)
+		}
+		for _, i := range list {
+			x := cells[i].Rung
+			x.Ladder, x.Position = l, int64(slices.Index(l.Values, x.Value))+1
+			if x.Value != first.Rung.Value && cells[i].Key == first.Key && !told[id.entry] {
+				told[id.entry] = true
+				r.At(id.entry.grid.Path("find"), "%s makes no difference to %s: give it a grid of its own without find",
+					l.Axis, id.entry.label())
+			}
+		}
+	}
+}
+
+// sameLadder reports whether two rungs of equal cells stand on equal ladders.
+func sameLadder(a, b *trial.Rung) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Axis == b.Axis && a.Rises == b.Rises && a.Within == b.Within &&
+		a.Confidence == b.Confidence && a.Monotone == b.Monotone && slices.Equal(a.Values, b.Values)
+}

@@ -1,0 +1,191 @@
+package plan
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// ladderBase searches epsilon for two algorithms at two n.
+const ladderBase = `name: x
+problem: {class: thresholds, domain: 64, distribution: uniform}
+algorithms: [expmech/em, expmech/pf]
+privacy: {epsilon: [1, 0.5, 2], delta: [1e-6, 1e-5]}
+goal: {alpha: 0.1, beta: 0.1}
+n: [200, 100]
+find: epsilon
+trials: {max: 3000}
+`
+
+// rungsOf describes the ladders of a plan, each by its cells in order of position.
+func rungsOf(t *testing.T, p *Plan) (lines []string) {
+	t.Helper()
+	rungs := map[*trial.Ladder][]*trial.Cell{}
+	var order []*trial.Ladder
+	for _, c := range p.Cells {
+		if c.Rung == nil {
+			continue
+		}
+		l := c.Rung.Ladder
+		if rungs[l] == nil {
+			order = append(order, l)
+		}
+		rungs[l] = append(rungs[l], c)
+	}
+	for _, l := range order {
+		of := rungs[l]
+		slices.SortFunc(of, func(a, b *trial.Cell) int { return int(a.Rung.Position - b.Rung.Position) })
+		line := fmt.Sprintf("%s %s %v at n %v:", of[0].As, l.Axis, l.Direction(), of[0].N)
+		for i, c := range of {
+			if c.Rung.Position != int64(i)+1 || l.Values[i] != c.Rung.Value || !slices.Equal(c.N, of[0].N) {
+				t.Errorf("%s: rung %d is %+v at %v", line, i, *c.Rung, c.N)
+			}
+			line += fmt.Sprintf(" %v", c.Rung.Value)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// A search over another number than n has a ladder for all that else differs, with its values from
+// the hardest to the easiest one.
+func TestLadders(t *testing.T) {
+	for _, tt := range []struct {
+		name, src string
+		want      []string
+	}{
+		{"epsilon rises; delta does not apply to pure algorithms", ladderBase, []string{
+			"expmech/em epsilon rises at n [100]: 0.5 1 2", "expmech/em epsilon rises at n [200]: 0.5 1 2",
+			"expmech/pf epsilon rises at n [100]: 0.5 1 2", "expmech/pf epsilon rises at n [200]: 0.5 1 2",
+		}},
+		{"a rate falls, for each kind of noise", spoil(ladderBase, "uniform}",
+			"uniform, noise: [{kind: random, rate: [0.1, 0.3, 0.2]}, {kind: adversarial, rate: [0.05, 0.1]}]}",
+			"[1, 0.5, 2]", "1", "[200, 100]", "100", "find: epsilon", "find: noise.rate", ", expmech/pf", ""), []string{
+			"expmech/em noise_rate falls at n [100]: 0.3 0.2 0.1", "expmech/em noise_rate falls at n [100]: 0.1 0.05",
+		}},
+		{"alpha rises, for each epsilon", spoil(ladderBase, "alpha: 0.1", "alpha: {from: 0.1, to: 0.3, steps: 3}",
+			"[1, 0.5, 2]", "[1, 2]", "[200, 100]", "100", "find: epsilon", "find: {axis: alpha, confidence: 0.9}",
+			", expmech/pf", ""), []string{
+			"expmech/em alpha rises at n [100]: 0.1 0.2 0.3", "expmech/em alpha rises at n [100]: 0.1 0.2 0.3",
+		}},
+		{"a parameter, as the file says", `name: x
+problem: {class: halfspace, d: 10, margin: 0.1, distribution: skew}
+algorithms: [{use: boosting/hs-stl, rounds: [10, 30]}]
+privacy: {epsilon: 1, delta: 1e-6}
+goal: {alpha: 0.1, beta: 0.1}
+n: 100
+find: {axis: rounds, success: falls}
+`, []string{"boosting/hs-stl p_rounds falls at n [100]: 30 10"}},
+		{"an exclusion takes a value away", ladderBase + "exclude: [{epsilon: 1, algorithm: expmech/pf}]\n", []string{
+			"expmech/em epsilon rises at n [100]: 0.5 1 2", "expmech/em epsilon rises at n [200]: 0.5 1 2",
+			"expmech/pf epsilon rises at n [100]: 0.5 2", "expmech/pf epsilon rises at n [200]: 0.5 2",
+		}},
+	} {
+		p := mustResolve(t, tt.src, algorithms(), "")
+		got := rungsOf(t, p)
+		slices.Sort(got)
+		slices.Sort(tt.want)
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s: %s", tt.name, diff)
+		}
+		var words bytes.Buffer
+		err := p.Explain(&words)
+		if err != nil || !strings.Contains(words.String(), "is searched with which trials succeed") {
+			t.Errorf("%s: %v %s", tt.name, err, words.String())
+		}
+	}
+}
+
+// The rungs of a ladder share no data with each other, nor with cells of the same setting elsewhere,
+// and those of two algorithms share it rung by rung. A drawn seed changes nothing in that.
+func TestRungsAreIndependent(t *testing.T) {
+	p := mustResolve(t, ladderBase, algorithms(), "")
+	for range 2 {
+		data, keys := map[trial.Key]string{}, map[trial.Key]bool{}
+		for _, c := range p.Cells {
+			id := fmt.Sprint(c.Epsilon)
+			if was, ok := data[c.DataKey]; ok && was != id {
+				t.Errorf("epsilon %s and %s share data", was, id)
+			}
+			data[c.DataKey], keys[c.Key] = id, true
+		}
+		if len(data) != 3 || len(keys) != len(p.Cells) || len(p.Cells) != 12 {
+			t.Errorf("%d data keys and %d keys in %d cells", len(data), len(keys), len(p.Cells))
+		}
+		list := spoil(ladderBase, "find: epsilon\n", "", "trials: {max: 3000}", "trials: 3000")
+		plain := mustResolve(t, list, algorithms(), "")
+		for _, c := range plain.Cells {
+			if data[c.DataKey] != "" || keys[c.Key] {
+				t.Errorf("a rung is the cell %v of a list, or shares its data", c.Epsilon)
+			}
+		}
+		if err := p.SetSeed(trial.SweepSeed{Seed: schemas.NumberSeed(7)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	other := mustResolve(t, ladderBase+"seed: 7\n", algorithms(), "")
+	if !bytes.Equal(p.Resolved, other.Resolved) {
+		t.Error("a seed that is set later gives other keys than one of the file")
+	}
+	if got, want := p.Counts().TrialsMax, int64(4*3000); got != want {
+		t.Errorf("at most %d trials, want %d", got, want)
+	}
+}
+
+// A search over a number that cannot be searched is a mistake with its place and a remedy.
+func TestFindMistakes(t *testing.T) {
+	const game = `name: x
+task: online
+problem: {class: thresholds, domain: 64, distribution: uniform}
+algorithms: [online/soa]
+adversary: {kind: planted}
+rounds: [10, 20]
+find: rounds
+`
+	for _, tt := range []struct {
+		name, src string
+		want      string
+	}{
+		{"unknown", spoil(ladderBase, "find: epsilon", "find: epsilom"),
+			`s:7:7: find: unknown number "epsilom", did you mean "epsilon"?`},
+		{"beta", spoil(ladderBase, "find: epsilon", "find: beta"),
+			`s:7:7: find: beta cannot be searched: it says how often trials have to succeed, and so what is searched for`},
+		{"n", spoil(ladderBase, "find: epsilon", "find: n"),
+			`s:7:7: find: n cannot be searched: n* is searched with "n: {find: true}", and find is for other numbers`},
+		{"no number", spoil(ladderBase, "find: epsilon", "find: class"),
+			`s:7:7: find: class is no number: only numbers can be searched`},
+		{"a single value", spoil(ladderBase, "[1, 0.5, 2]", "1"),
+			`s:7:7: find: epsilon has a single value: list those that the search may look at, as in "epsilon: {from: 0.1, to: 10, steps: 21, scale: log}"`},
+		{"no direction", spoil(ladderBase, "find: epsilon", "find: domain", "domain: 64", "domain: [64, 128]"),
+			`s:7:7: find: say whether success rises or falls as domain grows: find: {axis: domain, success: falls}`},
+		{"wrong direction", spoil(ladderBase, "find: epsilon", "find: {axis: epsilon, success: fall}"),
+			`s:7:32: find.success: unknown value "fall", did you mean "falls"?`},
+		{"not private", spoil(ladderBase, "expmech/pf", "baseline/erm"),
+			`s:7:7: find: baseline/erm is not private, so that epsilon does not apply to it: give it a grid of its own without find`},
+		{"delta of a pure algorithm", spoil(ladderBase, "find: epsilon", "find: delta", ", expmech/pf", ""),
+			`s:7:7: find: delta makes no difference to expmech/em: give it a grid of its own without find`},
+		{"a parameter that one algorithm lacks", spoil(ladderBase, "find: epsilon", "find: rounds", "expmech/pf", "baseline/perceptron"),
+			`s:7:7: find: unknown number "rounds"`},
+		{"zip", spoil(ladderBase, "find: epsilon", "zip: [[epsilon, alpha]]\nfind: epsilon", "alpha: 0.1", "alpha: [0.1, 0.2, 0.3]"),
+			`s:8:7: find: zip pairs epsilon with alpha, and a search moves one number alone: take it out of zip`},
+		{"two searches", spoil(ladderBase, "n: [200, 100]", "n: {find: true}"),
+			`s:6:4: n: find searches epsilon at a given n, so n cannot be searched too: write the sample sizes, "n: [2000]", or remove find`},
+		{"trials of a list", spoil(ladderBase, "{max: 3000}", "3000"),
+			`s:8:9: trials: with find write the number of trials of one search, "trials: {max: 50000}"`},
+		{"online", game, `s:7:7: find: does not apply to task online, whose trials do not succeed or fail: list the values, and compare ` +
+			`the regrets`},
+		{"a fit", ladderBase + "fits: [{x: alpha, scale: linear}]\n", `s:9:12: fits[0].x: "alpha" has no value in this sweep`},
+	} {
+		_, err := resolve(t, tt.src, algorithms(), "")
+		if err == nil || !strings.HasPrefix(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v, want %s", tt.name, err, tt.want)
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package render
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/shatterlab/shatter/pipeline/result/sheet"
+)
+
+// ofRung lists the columns whose values in a table are about one value of a search over another
+// number than n, and not about the search.
+var ofRung = []string{
+	"n_low", "n_high", "theory_n", "ratio_low", "ratio_high", "paper_n", "mean_error", "sample", "find_id",
+}
+
+// foldSearches returns the table with one row for each search over another number than n in place of
+// a row for each value: that of the hardest value shown sufficient, or else of the easiest one shown
+// insufficient, with the trials of all.
+func foldSearches(s *sheet.Sheet) *sheet.Sheet {
+	id := columnOf(s, "find_id")
+	if id < 0 || s.Name != "table" {
+		return s
+	}
+	rows := map[any][][]any{}
+	folded := *s
+	folded.Rows = nil
+	for _, row := range s.Rows {
+		if row[id] != nil {
+			rows[row[id]] = append(rows[row[id]], row)
+		}
+	}
+	for _, row := range s.Rows {
+		if row[id] == nil {
+			folded.Rows = append(folded.Rows, row)
+		} else if of := rows[row[id]]; of != nil {
+			folded.Rows = append(folded.Rows, foldSearch(s, of))
+			delete(rows, row[id])
+		}
+	}
+	return &folded
+}
+
+// foldSearch returns one row for those of a search.
+func foldSearch(s *sheet.Sheet, rows [][]any) []any {
+	at := func(name string) int { return columnOf(s, name) }
+	axis := -1
+	if name, ok := rows[0][at("find")].(string); ok {
+		axis = at(name)
+	}
+	chosen := rows[0]
+	for _, end := range []string{"find_insufficient", "find_sufficient"} {
+		value := rows[0][at(end)]
+		if axis < 0 || value == nil {
+			continue
+		}
+		if i := slices.IndexFunc(rows, func(row []any) bool { return fmt.Sprint(row[axis]) == fmt.Sprint(value) }); i >= 0 {
+			chosen = rows[i]
+		}
+	}
+	row := slices.Clone(chosen)
+	for _, name := range ofRung {
+		if i := at(name); i >= 0 {
+			row[i] = nil
+		}
+	}
+	if axis >= 0 {
+		row[axis] = nil
+	}
+	row[at("cell")] = rows[0][at("find_id")]
+	for _, name := range []string{"trials", "failed"} {
+		sum := int64(0)
+		for _, r := range rows {
+			n, _ := r[at(name)].(int64)
+			sum += n
+		}
+		row[at(name)] = sum
+	}
+	var alarms []string
+	contradicts := at("contradicts")
+	for _, r := range rows {
+		if text, ok := r[contradicts].(string); ok {
+			alarms = append(alarms, text)
+		}
+	}
+	if len(alarms) > 0 {
+		row[contradicts] = strings.Join(alarms, "; ")
+	}
+	return row
+}
