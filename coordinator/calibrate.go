@@ -122,7 +122,7 @@ func (x predictor) probe(c *cell) *probe {
 		p.scenarios = x.forecasts.Scenarios(forecast.Search{Find: searchOf(c.Cell, x.grid.tests)})
 	}
 	tried := *c.Cell
-	tried.Find, tried.Trials = nil, p.stages[len(p.stages)-1].until
+	tried.Find, tried.Rung, c.ladder, tried.Trials = nil, nil, nil, p.stages[len(p.stages)-1].until
 	c.Cell, c.decider = &tried, p
 	p.try(p.first())
 	return p

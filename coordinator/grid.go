@@ -34,6 +34,9 @@ func newGrid(p *plan.Plan) (*grid, error) {
 		g.cells = append(g.cells, c)
 		g.byKey[pc.Key] = c
 	}
+	for _, l := range ladders {
+		l.skipTrivial()
+	}
 	return g, nil
 }
 

@@ -53,8 +53,7 @@ func ladderSearch(c *trial.Cell, tests int) estimate.Find {
 	}
 }
 
-// climb makes the cell a rung of its ladder among those that are known, or of a new one. Where a
-// learner without data passes even on the first rung, nothing is searched.
+// climb makes the cell a rung of its ladder among those that are known, or of a new one.
 func (c *cell) climb(known map[*trial.Ladder]*ladder, tests int) error {
 	of := c.Rung.Ladder
 	l := known[of]
@@ -72,25 +71,21 @@ func (c *cell) climb(known map[*trial.Ladder]*ladder, tests int) error {
 	return nil
 }
 
-// trivial returns why the search would say nothing of data: a learner without data passes on the
-// first rung, and so on all; "" where it would.
-func (l *ladder) trivial() string {
+// skipTrivial has nothing searched where that would say nothing of data: a learner without data
+// passes on the first rung, and so on all.
+func (l *ladder) skipTrivial() {
 	if first := l.rungs[0]; first.Trivial() {
-		return first.WithoutData()
+		for _, c := range l.rungs {
+			c.decider = trivial{first.WithoutData()}
+		}
 	}
-	return ""
 }
 
-func (r rung) done() bool { return r.ladder.refused != "" || r.ladder.trivial() != "" }
-
 // Done reports whether the ladder's search is.
-func (r rung) Done() bool { return r.done() || r.ladder.search.Done() }
+func (r rung) Done() bool { return r.ladder.refused != "" || r.ladder.search.Done() }
 
 // Needs returns the rung's n if the search needs its position.
 func (r rung) Needs() []int64 {
-	if r.done() {
-		return nil
-	}
 	for _, position := range r.ladder.search.Needs() {
 		if position == r.position {
 			return []int64{r.n}
@@ -105,9 +100,6 @@ func (r rung) Left() []estimate.Block       { return r.own(r.ladder.search.Left(
 
 // own returns the blocks that are of the rung.
 func (r rung) own(blocks []estimate.Block) (own []estimate.Block) {
-	if r.done() {
-		return nil
-	}
 	for _, b := range blocks {
 		if b.N == r.position {
 			b.N = r.n
@@ -128,9 +120,6 @@ func (r rung) Infeasible(_ int64, reason string) { r.ladder.search.Infeasible(r.
 
 // Result returns what the search knows of the rung: whether its n is sufficient, and its trials.
 func (r rung) Result() estimate.Result {
-	if why := r.ladder.trivial(); why != "" {
-		return estimate.Result{Status: estimate.StatusTrivial, Reason: why}
-	}
 	of := r.ladder.search.Result()
 	out := estimate.Result{Status: of.Status, Reason: of.Reason}
 	if r.position <= of.Low {
