@@ -19,7 +19,7 @@ grids:
     privacy: {epsilon: {from: 0.1, to: 10, steps: 21, scale: log}}
     n: [100, 400]
     find: epsilon
-  - problem: {class: points, domain: 16, distribution: uniform, noise: {kind: random, rate: {from: 0.02, to: 0.46, steps: 12}}}
+  - problem: {class: parities, d: 4, distribution: uniform, noise: {kind: random, rate: {from: 0.02, to: 0.46, steps: 12}}}
     algorithms: [expmech/em, expmech/pf]
     privacy: {epsilon: 1}
     n: 500
@@ -44,6 +44,9 @@ func TestLadder(t *testing.T) {
 	rows, decided := table(t, dir), map[any]bool{}
 	for _, r := range rows {
 		if r["find"] != "epsilon" {
+			if r["status"] != "decided" {
+				t.Errorf("%v over the rate of wrong labels: %v (%v)", r["find_id"], r["status"], r["reason"])
+			}
 			continue
 		}
 		n, domain, mass := r["find_n"].(float64), uint64(r["domain"].(float64)), r["mass"].(float64)

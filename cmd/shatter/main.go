@@ -166,7 +166,7 @@ sweep began; 6 the result refutes a bound that is called proved; 130 interrupted
 	root.AddCommand(
 		confined(runCommand()), confined(checkCommand()), confined(planCommand()),
 		initCommand(), explainCommand(), schemaCommand(),
-		tableCommand(), compareCommand(),
+		tableCommand(), solveCommand(), compareCommand(),
 		reportCommand(), plotCommand(),
 		queryCommand(), serveCommand(),
 		confined(trialCommand()), confined(verifyCommand()), cacheCommand(),
