@@ -25,11 +25,12 @@ type held struct {
 // account is what a worker has done for a sweep.
 type account struct {
 	name    string
-	epoch   uint64  // greatest that was heard of
-	ended   bool    // the leader of this epoch wants nothing more
-	used    float64 // seconds over weight, of jobs that ran and, as predicted, of those that run
-	waiting []*held // in the order of their arrival
-	guesses []*held // the same
+	epoch   uint64    // greatest that was heard of
+	heard   time.Time // when a leader of this epoch was last heard of
+	ended   bool      // the leader of this epoch wants nothing more
+	used    float64   // seconds over weight, of jobs that ran and, as predicted, of those that run
+	waiting []*held   // in the order of their arrival
+	guesses []*held   // the same
 	running int
 }
 
@@ -52,6 +53,10 @@ func newShelf() *shelf {
 	return s
 }
 
+// forgotten is the silence after which a worker follows a leader of an epoch that is over too: a server
+// that has lost its store counts epochs anew.
+const forgotten = 30 * time.Second
+
 // add puts a job on the shelf. It reports false where the shelf is closed. A job whose leader has
 // ended, or was followed by another, is dropped, and so is one that is there already.
 func (s *shelf) add(message bus.Job, job *trial.Job) bool {
@@ -61,13 +66,18 @@ func (s *shelf) add(message bus.Job, job *trial.Job) bool {
 		return false
 	}
 	a := s.account(message.Sweep)
-	if message.Epoch < a.epoch || message.Epoch == a.epoch && (a.ended || s.has(a, message.ID)) {
+	over := message.Epoch < a.epoch || message.Epoch == a.epoch && a.ended
+	if over && !a.busy() && time.Since(a.heard) > forgotten {
+		a.epoch, a.ended, over = 0, false, false
+	}
+	if over || message.Epoch == a.epoch && s.has(a, message.ID) {
 		return true
 	}
 	if message.Epoch > a.epoch {
 		s.drop(a, message.Epoch-1, nil)
 		a.epoch, a.ended = message.Epoch, false
 	}
+	a.heard = time.Now()
 	if !a.busy() { // it has no claim on time in which it wanted nothing
 		a.used = max(a.used, s.leastUsed())
 	}
@@ -219,6 +229,9 @@ func (s *shelf) dropped(d bus.Drop) {
 	defer s.mu.Unlock()
 	a := s.account(d.Sweep)
 	s.drop(a, d.Epoch, d.IDs)
+	if d.Epoch >= a.epoch {
+		a.heard = time.Now()
+	}
 	if d.IDs == nil && d.Epoch >= a.epoch {
 		a.epoch, a.ended = d.Epoch, true
 	}

@@ -99,6 +99,9 @@ func (s *slot) run(ctx context.Context, leased *trial.Job) (*outcomes, error) {
 	}
 	s.starting = 0
 	s.meter.begin()
+	if s.w.Simulate != nil {
+		return s.simulate(ctx, leased)
+	}
 	command, err := s.w.plugins.get(ctx, leased)
 	if err != nil {
 		return nil, err
@@ -131,6 +134,21 @@ func (s *slot) run(ctx context.Context, leased *trial.Job) (*outcomes, error) {
 	job.out.notes, s.notes = s.notes, nil
 	job.out.costs = s.costs()
 	return job.out, nil
+}
+
+// simulate makes the outcomes of a job as Config.Simulate wants them.
+func (s *slot) simulate(ctx context.Context, job *trial.Job) (*outcomes, error) {
+	b, err := s.w.Simulate(ctx, job)
+	if err != nil {
+		return nil, err
+	}
+	o := &outcomes{job: job, status: b.Status, error: b.Error, values: b.Values, refusal: b.Refusal, faults: map[int]fault{}}
+	for i, status := range b.Status {
+		if status != ledger.OK {
+			o.faults[i] = fault{b.KindOf(i), b.ReasonOf(i)}
+		}
+	}
+	return o, nil
 }
 
 // runTrials runs the trials from..to-1 of a job in one session. If the process ends, it goes on in

@@ -38,6 +38,10 @@ type Config struct {
 	Monitor *Monitor                // shows what the worker does; nil: nobody watches
 
 	CacheSize int64 // bytes that files in Cache may take while nobody uses them; 0: no limit
+
+	// Simulate makes the rows, or the refusal, of a job in place of a plugin: it sets these fields of a
+	// batch alone. Nil: plugins do. An error is one of this worker.
+	Simulate func(ctx context.Context, job *trial.Job) (*ledger.Batch, error)
 }
 
 // Run works until ctx ends, then hands back the jobs that wait, finishes those in work, or hands

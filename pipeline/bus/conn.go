@@ -36,6 +36,8 @@ type Options struct {
 	Replicas int
 
 	Log *slog.Logger // nil: silent
+
+	Dialer nats.CustomDialer // makes the connection, in simulations; nil: sockets
 }
 
 // TLS names the PEM files of an encrypted connection. The zero value takes the authorities that this
@@ -98,6 +100,7 @@ func connect(ctx context.Context, url string, o Options, local *Server) (*Conn, 
 	c := &Conn{url: url, opts: o, log: o.logger(), local: local, closed: make(chan struct{}), up: make(chan struct{})}
 	close(c.up)
 	c.live, c.lost = context.WithCancel(context.Background())
+	c.setup.looking = make(turn, 1)
 	if local != nil {
 		c.url = "this process"
 	}
@@ -141,6 +144,9 @@ func (c *Conn) options() []nats.Option {
 		list = append(list, c.credentials(), nats.IgnoreAuthErrorAbort())
 	}
 	list = append(list, c.opts.TLS.options()...)
+	if c.opts.Dialer != nil {
+		list = append(list, nats.SetCustomDialer(c.opts.Dialer))
+	}
 	if c.local != nil {
 		list = append(list, nats.InProcessServer(c.local.ns), nats.PingInterval(0)) // see Embed
 	}

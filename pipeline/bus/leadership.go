@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -31,7 +30,7 @@ type Leadership struct {
 
 	over *time.Timer // ends the leadership unless the lease is renewed in time
 
-	mu       sync.Mutex // held for one request to the server at a time
+	asking   turn // of whoever has a request at the server: it guards what follows
 	lead     Leader
 	revision uint64 // of the lease, as this party wrote it
 }
@@ -43,7 +42,7 @@ func (r *Registry) Lead(
 	ctx context.Context, id, name string, duration time.Duration, over *Leader,
 ) (*Leadership, error) {
 	l := &Leadership{
-		ID: id, r: r, done: make(chan struct{}),
+		ID: id, r: r, done: make(chan struct{}), asking: make(turn, 1),
 		lead: Leader{Name: name, Token: rand.Text(), Duration: duration},
 	}
 	if over != nil {
@@ -70,8 +69,12 @@ func (l *Leadership) write(ctx context.Context) error {
 		return err
 	}
 	return l.r.c.retry(ctx, "lead sweep "+l.ID, func(ctx context.Context) error {
-		l.mu.Lock()
-		defer l.mu.Unlock()
+		ctx, cancel := l.inTime(ctx)
+		defer cancel()
+		if err := l.asking.take(ctx); err != nil {
+			return err
+		}
+		defer l.asking.give()
 		var revision uint64
 		var err error
 		if l.revision == 0 {
@@ -87,6 +90,11 @@ func (l *Leadership) write(ctx context.Context) error {
 		}
 		return err
 	})
+}
+
+// inTime bounds a request, so that one whose answer got lost does not cost the lease.
+func (l *Leadership) inTime(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, l.lead.Duration/4, errNoAnswer)
 }
 
 // own returns the revision of the lease on the server if an earlier attempt of this party wrote it
@@ -146,8 +154,12 @@ func (l *Leadership) put(ctx context.Context, key string, value []byte) error {
 	defer context.AfterFunc(l.lost, func() { cancel(context.Cause(l.lost)) })()
 	what := fmt.Sprintf("store %s of sweep %s", key[1:], l.ID)
 	return l.r.c.retry(ctx, what, func(ctx context.Context) error {
-		l.mu.Lock()
-		defer l.mu.Unlock()
+		ctx, cancel := l.inTime(ctx)
+		defer cancel()
+		if err := l.asking.take(ctx); err != nil {
+			return err
+		}
+		defer l.asking.give()
 		for {
 			_, err := l.r.c.js.PublishMsg(ctx, &nats.Msg{Subject: registrySubject + l.ID + key, Data: value},
 				jetstream.WithExpectLastSequenceForSubject(l.revision, registrySubject+l.ID+leadKey))

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -43,29 +43,47 @@ var streamConfigs = map[string]jetstream.StreamConfig{
 // streams keeps which streams are known to be on the server as streamConfigs has them. Whoever
 // comes first makes or changes them.
 type streams struct {
-	mu      sync.Mutex
-	results jetstream.Stream // nil: not looked for yet
+	looking turn
+	results atomic.Pointer[jetstream.Stream] // nil: not looked for yet
 }
 
 // ready makes the stream of results if it is missing. Once it has succeeded, further calls do
 // nothing until forget is called.
 func (s *streams) ready(ctx context.Context, c *Conn) (jetstream.Stream, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.results != nil {
-		return s.results, nil
+	if found := s.results.Load(); found != nil {
+		return *found, nil
 	}
-	var err error
-	s.results, err = c.stream(ctx, resultStream)
-	return s.results, err
+	if err := s.looking.take(ctx); err != nil {
+		return nil, err
+	}
+	defer s.looking.give()
+	if found := s.results.Load(); found != nil {
+		return *found, nil
+	}
+	found, err := c.stream(ctx, resultStream)
+	if err == nil {
+		s.results.Store(&found)
+	}
+	return found, err
 }
 
 // forget makes the next call of ready look again.
-func (s *streams) forget() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.results = nil
+func (s *streams) forget() { s.results.Store(nil) }
+
+// A turn is a lock whose holder may wait for the server. It has room for one holder.
+type turn chan struct{}
+
+// take waits until nobody holds the lock, or ctx ends.
+func (t turn) take(ctx context.Context) error {
+	select {
+	case t <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
+
+func (t turn) give() { <-t }
 
 // stream finds a stream of streamConfigs, or makes it, or gives it today's limits.
 func (c *Conn) stream(ctx context.Context, name string) (jetstream.Stream, error) {

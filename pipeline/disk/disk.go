@@ -148,7 +148,7 @@ func WriteBeside(path string, write func(io.Writer) error) error {
 }
 
 func writeBeside(path string, mode fs.FileMode, write func(io.Writer) error) error {
-	f, err := os.OpenFile(beside(path), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
+	f, err := OpenFile(beside(path), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
 	if err != nil {
 		return err
 	}
@@ -168,7 +168,12 @@ func writeBeside(path string, mode fs.FileMode, write func(io.Writer) error) err
 }
 
 // Replace renames the file that WriteBeside has left to path. SyncDir makes that last.
-func Replace(path string) error { return os.Rename(beside(path), path) }
+func Replace(path string) error {
+	if err := tell(Renaming, path); err != nil {
+		return err
+	}
+	return os.Rename(beside(path), path)
+}
 
 // RemoveBeside removes the file that WriteBeside has left, if there is one.
 func RemoveBeside(path string) error {
@@ -194,7 +199,10 @@ func SyncDir(dir string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(d.Sync(), d.Close())
+	if err := errors.Join(d.Sync(), d.Close()); err != nil {
+		return err
+	}
+	return tell(FolderSynced, dir)
 }
 
 // Glob returns the paths under a folder that match a pattern, sorted. The folder's own name is no

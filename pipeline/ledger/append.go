@@ -55,7 +55,7 @@ func (l *Ledger) rotate(next int) error {
 			return l.broken
 		}
 	}
-	f, err := os.OpenFile(l.nextPath(), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
+	f, err := disk.OpenFile(l.nextPath(), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,8 @@ import (
 	"os"
 	"slices"
 	"sync"
+
+	"github.com/shatterlab/shatter/pipeline/disk"
 )
 
 // maxFile is the size in bytes that no file of the log exceeds, unless a single message does.
@@ -57,7 +59,7 @@ type Ledger struct {
 
 // logFile is one file of the log.
 type logFile struct {
-	f    *os.File
+	f    disk.File
 	size int64
 }
 
@@ -212,7 +214,7 @@ func (l *Ledger) Sync() error {
 	defer l.syncing.Unlock()
 	l.mu.Lock()
 	err, dirty := l.broken, l.dirty
-	var f *os.File
+	var f disk.File
 	if dirty {
 		f = l.files[len(l.files)-1].f // those before it were synced when it was begun
 	}
@@ -226,7 +228,7 @@ func (l *Ledger) Sync() error {
 			err = fmt.Errorf("%w: open it again", err)
 		}
 	}
-	if err = cmp.Or(err, l.inPlace(f)); err != nil {
+	if err = cmp.Or(err, l.inPlace(f.File)); err != nil {
 		err = fmt.Errorf("sync ledger %q: %w", l.dir, err)
 		l.mu.Lock()
 		l.broken = err
@@ -351,7 +353,7 @@ func (l *Ledger) Each(cell [32]byte, fn func(*Batch) error) error {
 }
 
 // readFrame reads the frame at ref of a file into buf, which has its size, and decodes its message.
-func readFrame(f *os.File, ref frameRef, buf []byte) (*Batch, error) {
+func readFrame(f disk.File, ref frameRef, buf []byte) (*Batch, error) {
 	if _, err := f.ReadAt(buf, ref.at); err != nil {
 		return nil, err
 	}

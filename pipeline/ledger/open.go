@@ -148,7 +148,7 @@ func (l *Ledger) openFiles() error {
 	}
 	slices.Sort(paths)
 	for _, path := range paths {
-		f, err := os.OpenFile(path, mode, 0)
+		f, err := disk.OpenFile(path, mode, 0)
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,177 @@
+package simulation
+
+import (
+	"bytes"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/shatterlab/shatter/pipeline/disk"
+)
+
+// files keeps what a power cut would leave of a folder.
+type files struct {
+	mu      sync.Mutex
+	dir     string
+	durable map[string][]byte // content by path in the folder
+	synced  map[string][]byte // content of files that were synced; their names may not be durable
+	renamed map[string]bool   // files that have been replaced since their folder was synced
+}
+
+func newFiles(dir string) *files {
+	f := &files{dir: dir, durable: map[string][]byte{}, synced: map[string][]byte{}, renamed: map[string]bool{}}
+	for _, name := range f.names() {
+		f.durable[name] = f.read(name)
+		f.synced[name] = f.durable[name]
+	}
+	return f
+}
+
+// names returns the names of all files that are there, in order.
+func (f *files) names() (list []string) {
+	_ = filepath.WalkDir(f.dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			list = append(list, f.name(path))
+		}
+		return nil // what is missing is not there
+	})
+	return list
+}
+
+func (f *files) name(path string) string {
+	name, err := filepath.Rel(f.dir, path)
+	if err != nil {
+		panic(err) // both are absolute
+	}
+	return name
+}
+
+func (f *files) read(name string) []byte {
+	b, err := os.ReadFile(filepath.Join(f.dir, name))
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+// see takes in a step.
+func (f *files) see(step disk.Step, path string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	name := f.name(path)
+	switch step {
+	case disk.Synced:
+		f.synced[name] = f.read(name)
+		if _, ok := f.durable[name]; ok && !f.renamed[name] {
+			f.durable[name] = f.synced[name]
+		}
+	case disk.Renaming:
+		f.synced[name] = f.synced[name+".new"]
+		f.renamed[name] = true
+		delete(f.synced, name+".new")
+	case disk.FolderSynced:
+		f.settle(name)
+	}
+}
+
+// settle makes the names in a folder durable.
+func (f *files) settle(folder string) {
+	there := f.names()
+	for name := range f.durable {
+		if filepath.Dir(name) == folder && !slices.Contains(there, name) {
+			delete(f.durable, name)
+		}
+	}
+	for _, name := range there {
+		if filepath.Dir(name) == folder {
+			f.durable[name] = append([]byte{}, f.synced[name]...)
+			delete(f.renamed, name)
+		}
+	}
+}
+
+// holds reports whether a power cut now would leave b in one of the logs. It reports whether b is in
+// one at all, too.
+func (f *files) holds(b []byte) (durable, there bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for name, content := range f.durable {
+		durable = durable || isLog(name) && bytes.Contains(content, b)
+	}
+	if durable {
+		return true, true
+	}
+	for _, name := range f.names() {
+		there = there || isLog(name) && bytes.Contains(f.read(name), b)
+	}
+	return false, there
+}
+
+func isLog(name string) bool { return strings.HasSuffix(name, ".log") }
+
+// leave writes to another folder what is left of this one: everything, or after a power cut what is
+// durable and some of the rest.
+func (f *files) leave(to string, power bool, rng *rand.Rand) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	names := map[string]bool{}
+	for _, name := range f.names() {
+		names[name] = true
+	}
+	for name := range f.durable {
+		names[name] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		content := f.read(name)
+		if power {
+			content = f.survives(name, content, rng)
+		}
+		if content == nil {
+			continue
+		}
+		path := filepath.Join(to, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, content, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// survives returns what a power cut leaves of a file; nil: nothing.
+func (f *files) survives(name string, content []byte, rng *rand.Rand) []byte {
+	durable, ok := f.durable[name]
+	switch {
+	case ok && isLog(name) && bytes.HasPrefix(content, durable):
+		return torn(durable, content, rng)
+	case rng.IntN(2) == 0 && (ok || !isLog(name)):
+		return durable
+	case isLog(name):
+		return torn(nil, content, rng)
+	case f.renamed[name]:
+		return f.synced[name]
+	case strings.HasSuffix(name, ".new"):
+		return torn(nil, content, rng)
+	}
+	return content
+}
+
+// torn returns content with a part of what follows the durable beginning, of which the last bytes may
+// be others.
+func torn(durable, content []byte, rng *rand.Rand) []byte {
+	out := bytes.Clone(content[:len(durable)+rng.IntN(len(content)-len(durable)+1)])
+	if tail := out[len(durable):]; len(tail) > 0 && rng.IntN(3) == 0 {
+		clear(tail[rng.IntN(len(tail)):])
+	}
+	if out == nil {
+		out = []byte{}
+	}
+	return out
+}

@@ -1,0 +1,272 @@
+package simulation
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A frame is a command of the NATS protocol with its payload.
+type frame struct {
+	raw     []byte
+	message bool   // a message of somebody, as against a command between client and server
+	subject string // of a message
+	reply   string
+	body    []byte
+}
+
+// A framer cuts a stream of the NATS protocol into frames.
+type framer struct{ rest []byte }
+
+// cut returns the frames that are whole now that b has arrived.
+func (f *framer) cut(b []byte) (list []frame) {
+	f.rest = append(f.rest, b...)
+	for {
+		end := bytes.Index(f.rest, []byte("\r\n"))
+		if end < 0 {
+			return list
+		}
+		fields := strings.Fields(string(f.rest[:end]))
+		x, size := frame{}, end+2
+		switch {
+		case len(fields) == 0:
+		case strings.HasSuffix(fields[0], "PUB") || strings.HasSuffix(fields[0], "MSG"):
+			body, err := strconv.Atoi(fields[len(fields)-1])
+			if err != nil {
+				panic(err) // neither nats.go nor the server writes such a line
+			}
+			if size += body + 2; len(f.rest) < size {
+				return list
+			}
+			x.message, x.subject, x.body = true, fields[1], bytes.Clone(f.rest[size-2-body:size-2])
+			x.reply = replyOf(fields)
+		}
+		x.raw = bytes.Clone(f.rest[:size])
+		f.rest = f.rest[size:]
+		list = append(list, x)
+	}
+}
+
+// replyOf returns the reply subject of PUB subject [reply] n, MSG subject sid [reply] n, and of their
+// forms with headers, which have one number more.
+func replyOf(fields []string) string {
+	least := map[string]int{"PUB": 3, "HPUB": 4, "MSG": 4, "HMSG": 5}[fields[0]]
+	if len(fields) <= least {
+		return ""
+	}
+	return fields[len(fields)-1-strings.Count(fields[0][:1], "H")-1]
+}
+
+// A link carries frames in one direction.
+type link struct {
+	mu      sync.Mutex
+	rng     *rand.Rand
+	last    time.Time // when the last frame arrives that keeps its place
+	atOnce  bool      // up to the first ping or pong, the end of the greeting: the client holds a lock meanwhile
+	deliver func([]byte)
+	node    *node
+}
+
+// send carries frames to the other end, as the faults of this time want it.
+func (l *link) send(frames []frame) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	for _, f := range frames {
+		if l.atOnce {
+			l.atOnce = !bytes.HasPrefix(f.raw, []byte("PING")) && !bytes.HasPrefix(f.raw, []byte("PONG"))
+			l.deliver(f.raw)
+			continue
+		}
+		at := now.Add(time.Duration(100+l.rng.IntN(1500)) * time.Microsecond)
+		if held := l.node.heldUntil(now); at.Before(held) {
+			at = held
+		}
+		copies := []time.Duration{0}
+		if f.message {
+			copies = l.node.trouble(now, l.rng)
+		}
+		if at.Before(l.last) {
+			at = l.last
+		}
+		at = at.Add(1) // so that no two frames arrive at the same time
+		for _, late := range copies {
+			if late == 0 {
+				l.last = at
+			}
+			time.AfterFunc(at.Add(late).Sub(now), func() { l.deliver(f.raw) })
+		}
+	}
+}
+
+// A conn is a client's end of a connection to the server.
+type conn struct {
+	process *process
+	server  net.Conn
+	out, in *link
+	frames  framer // that the client writes
+
+	mu       sync.Mutex
+	arrived  sync.Cond
+	buffer   []byte
+	closed   bool
+	deadline time.Time
+	feeding  sync.Mutex // held while bytes go to the server
+}
+
+var errRefused = errors.New("connection refused")
+
+// Dial connects to the server: a process is a dialer of its bus.Options.
+func (p *process) Dial(string, string) (net.Conn, error) {
+	w := p.node.world
+	if p.dead.Load() || w.server == nil || p.node.active(time.Now(), "hold") != nil {
+		return nil, &net.OpError{Op: "dial", Net: "simulated", Err: errRefused}
+	}
+	there, err := w.server.InProcessConn()
+	if err != nil {
+		return nil, &net.OpError{Op: "dial", Net: "simulated", Err: err}
+	}
+	c := &conn{process: p, server: there}
+	c.arrived.L = &c.mu
+	c.out = &link{rng: w.random("out"), deliver: c.feed, node: p.node, last: time.Now(), atOnce: true}
+	c.in = &link{rng: w.random("in"), deliver: c.arrive, node: p.node, last: time.Now(), atOnce: true}
+	w.mu.Lock()
+	w.conns[c] = true
+	w.mu.Unlock()
+	w.ending.Go(c.listen)
+	return c, nil
+}
+
+// listen takes what the server sends.
+func (c *conn) listen() {
+	var frames framer
+	b := make([]byte, 1<<16)
+	for {
+		n, err := c.server.Read(b)
+		for _, f := range frames.cut(b[:n]) {
+			c.process.node.seeIn(f)
+			c.in.send([]frame{f})
+		}
+		if err != nil {
+			c.cut()
+			return
+		}
+	}
+}
+
+// feed writes bytes to the server.
+func (c *conn) feed(b []byte) {
+	c.feeding.Lock()
+	defer c.feeding.Unlock()
+	c.mu.Lock()
+	closed := c.closed
+	c.mu.Unlock()
+	if !closed {
+		_, _ = c.server.Write(b) // it may have closed the connection: then listen finds out
+	}
+}
+
+// arrive hands bytes to the client.
+func (c *conn) arrive(b []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.buffer = append(c.buffer, b...)
+	c.arrived.Broadcast()
+}
+
+// cut ends the connection at both ends. What is under way is lost.
+func (c *conn) cut() {
+	c.mu.Lock()
+	done := c.closed
+	c.closed = true
+	c.arrived.Broadcast()
+	c.mu.Unlock()
+	if done {
+		return
+	}
+	_ = c.server.Close()
+	w := c.process.node.world
+	w.mu.Lock()
+	delete(w.conns, c)
+	w.mu.Unlock()
+}
+
+func (c *conn) Read(b []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for {
+		switch {
+		case len(c.buffer) > 0 && !c.closed:
+			n := copy(b, c.buffer)
+			c.buffer = c.buffer[n:]
+			return n, nil
+		case c.closed:
+			return 0, io.EOF
+		case !c.deadline.IsZero() && !time.Now().Before(c.deadline):
+			return 0, os.ErrDeadlineExceeded
+		}
+		c.arrived.Wait()
+	}
+}
+
+func (c *conn) Write(b []byte) (int, error) {
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return 0, net.ErrClosed
+	}
+	frames := c.frames.cut(b)
+	c.mu.Unlock()
+	for _, f := range frames {
+		c.process.seeOut(f)
+	}
+	c.out.send(frames)
+	return len(b), nil
+}
+
+// Close lets what was written before arrive: the server reads the end of the connection after it.
+func (c *conn) Close() error {
+	c.out.mu.Lock()
+	last := time.Until(c.out.last)
+	c.out.mu.Unlock()
+	c.mu.Lock()
+	c.buffer = nil
+	c.arrived.Broadcast()
+	c.mu.Unlock()
+	if c.process.dead.Load() {
+		last = 0
+	}
+	time.AfterFunc(max(last, 0)+1, c.cut)
+	return nil
+}
+
+func (c *conn) SetReadDeadline(t time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.deadline = t
+	if !t.IsZero() {
+		time.AfterFunc(time.Until(t), func() {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.arrived.Broadcast()
+		})
+	}
+	return nil
+}
+
+func (c *conn) SetDeadline(t time.Time) error    { return c.SetReadDeadline(t) }
+func (c *conn) SetWriteDeadline(time.Time) error { return nil }
+func (c *conn) LocalAddr() net.Addr              { return addr("client") }
+func (c *conn) RemoteAddr() net.Addr             { return addr("server") }
+
+type addr string
+
+func (addr) Network() string  { return "simulated" }
+func (a addr) String() string { return string(a) }

@@ -1,0 +1,315 @@
+//go:debug randseednop=0
+package simulation
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	oldrand "math/rand"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server/ats"
+
+	"github.com/shatterlab/shatter/coordinator/lead"
+	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/disk"
+)
+
+var (
+	schedules = flag.Int("sim.schedules", 60, "number of schedules, one for each seed")
+	firstSeed = flag.Uint64("sim.seed", 1, "seed of the first schedule")
+	keep      = flag.String("sim.keep", "", "numbers of the faults of the seed that happen, from 0 on; empty: all")
+	logPath   = flag.String("sim.log", "", "file for the log of the last schedule")
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	ats.Register() // its goroutine must not belong to a bubble: it outlives the server there
+	os.Exit(m.Run())
+}
+
+// outcome is what came of a schedule.
+type outcome struct {
+	digest   string
+	wrong    []string
+	took     time.Duration // by the virtual clock
+	runs     int
+	restarts int
+}
+
+// simulate runs the sweep under a schedule to its end. want is the digest that its result must have;
+// "": any.
+func simulate(t *testing.T, seed uint64, faults []fault, want string, log io.Writer) (o outcome) {
+	t.Helper()
+	dir, err := os.MkdirTemp(memory(), "shatter-simulation-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	oldrand.Seed(int64(seed)) //nolint:staticcheck // the client draws the times of its reconnections there
+	w := &world{
+		seed: seed, dir: dir, log: log, began: time.Now(), conns: map[*conn]bool{}, drawn: map[string]uint64{},
+		wiped: make(chan struct{}, 100),
+	}
+	disk.SetWatch(w.watch)
+	defer disk.SetWatch(nil)
+	w.run(faults, want, &o)
+	o.took, o.wrong, o.runs, o.restarts = time.Since(w.began), w.wrong, w.runs, w.restarts
+	return o
+}
+
+// memory returns a folder in memory; "" where there is none.
+func memory() string {
+	if _, err := os.Stat("/dev/shm"); err == nil {
+		return "/dev/shm"
+	}
+	return ""
+}
+
+// run lets everything run until the sweep has ended, and stops it.
+func (w *world) run(faults []fault, want string, o *outcome) {
+	w.startServer(true)
+	for i := range 2 {
+		w.addNode(fmt.Sprintf("c%d", i), serve)
+	}
+	for i := range 2 {
+		w.addNode(fmt.Sprintf("w%d", i), labour)
+	}
+	w.user = w.addNode("user", nil)
+	last := time.Duration(0)
+	for _, n := range w.nodes[:4] {
+		n.start()
+	}
+	for _, f := range faults {
+		time.AfterFunc(f.At, func() { w.apply(f) })
+		last = max(last, f.At+f.For)
+	}
+	p := &process{node: w.user}
+	p.ctx, p.stop = context.WithTimeout(context.Background(), last+patience)
+	if err := w.attend(p, want, o); err != nil {
+		w.violated("the sweep has not ended: %v", err)
+	}
+	p.stop()
+	w.stop()
+}
+
+// attend submits the sweep and waits for its end.
+func (w *world) attend(p *process, want string, o *outcome) error {
+	c, err := p.dial()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	r, err := c.Registry(p.ctx)
+	if err != nil {
+		return err
+	}
+	submit := func() error {
+		_, err := lead.Submit(p.ctx, r, submission(), lead.Wish{Do: lead.Run})
+		return err
+	}
+	if err := submit(); err != nil {
+		return err
+	}
+	found := make(chan *lead.Record, 1)
+	watching, stop := context.WithCancel(p.ctx)
+	defer stop()
+	w.ending.Go(func() {
+		_ = r.Watch(watching, func(e *bus.Entry) error {
+			record, err := lead.ReadRecord(e)
+			if err == nil && record.End != nil {
+				select {
+				case found <- record:
+				default:
+				}
+			}
+			return err
+		})
+	})
+	for {
+		select {
+		case <-w.wiped:
+			if r, err = c.Registry(p.ctx); err != nil {
+				return err
+			}
+			if err := submit(); err != nil {
+				return err
+			}
+		case record := <-found:
+			w.mu.Lock()
+			w.over = true
+			w.mu.Unlock()
+			if record.End.Summary != nil {
+				o.digest = record.End.Summary.Digest
+			}
+			w.finished(p.ctx, c, record, want)
+			return nil
+		case <-p.ctx.Done():
+			return context.Cause(p.ctx)
+		}
+	}
+}
+
+// stop stops everything, and waits until nothing runs.
+func (w *world) stop() {
+	w.mu.Lock()
+	w.over = true
+	w.mu.Unlock()
+	w.stopped.Store(true)
+	for _, n := range w.nodes {
+		n.mu.Lock()
+		n.down, n.windows = true, nil
+		p := n.process
+		n.mu.Unlock()
+		if p != nil {
+			p.stop()
+		}
+	}
+	ended := make(chan struct{})
+	time.AfterFunc(2*time.Minute, func() {
+		select {
+		case <-ended:
+		default:
+			w.violated("something does not stop")
+			w.note("%s", stacks())
+		}
+	})
+	for _, n := range w.nodes {
+		if n.process != nil {
+			<-n.process.ended
+		}
+	}
+	w.stopServer()
+	w.ending.Wait()
+	close(ended)
+}
+
+func stacks() []byte {
+	b := make([]byte, 1<<20)
+	return b[:runtime.Stack(b, true)]
+}
+
+// Whatever happens to processes, disks, messages and the server, the result is that of an undisturbed
+// run, and every result that was acknowledged is on a disk.
+//
+// All schedules share a bubble: the NATS client keeps timers for all of its connections.
+func TestSimulation(t *testing.T) { synctest.Test(t, testSimulation) }
+
+func testSimulation(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // a seed should mean the same again
+	calm := simulate(t, 0, nil, "", io.Discard)
+	if calm.digest == "" || len(calm.wrong) > 0 {
+		t.Fatalf("without faults: %+v", calm)
+	}
+	t.Logf("without faults: %v, %d trials", calm.took, calm.runs)
+	began := cpuTime()
+	var virtual time.Duration
+	for seed := *firstSeed; seed < *firstSeed+uint64(*schedules); seed++ {
+		faults := kept(t, schedule(seed))
+		log := logTo(t)
+		o := simulate(t, seed, faults, calm.digest, log)
+		closeLog(t, log)
+		virtual += o.took
+		if len(o.wrong) > 0 {
+			t.Errorf("seed %d: %s\n%s", seed, strings.Join(o.wrong, "\n"), listed(faults))
+			if *schedules == 1 {
+				return
+			}
+			shrink(t, seed, faults, calm.digest)
+			return
+		}
+		if testing.Verbose() {
+			t.Logf("seed %d: %d faults, %v, %d trials, %d restarts", seed, len(faults), o.took, o.runs, o.restarts)
+		}
+	}
+	took := cpuTime() - began
+	t.Logf("%d schedules in %v of CPU time: %.0f a minute; %v on the virtual clock", *schedules,
+		took.Round(time.Millisecond), float64(*schedules)/took.Minutes(), virtual.Round(time.Second))
+}
+
+// cpuTime returns the CPU time of this process: the clock of a bubble is not that of the machine.
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+func logTo(t *testing.T) io.Writer {
+	if *logPath == "" {
+		return io.Discard
+	}
+	f, err := os.Create(*logPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func closeLog(t *testing.T, w io.Writer) {
+	if f, ok := w.(*os.File); ok {
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// kept returns the faults that the flag wants.
+func kept(t *testing.T, all []fault) (list []fault) {
+	if *keep == "" {
+		return all
+	}
+	for _, s := range strings.Split(*keep, ",") {
+		i, err := strconv.Atoi(s)
+		if err != nil || i < 0 || i >= len(all) {
+			t.Fatalf("-sim.keep %s: the seed has the faults 0 to %d", *keep, len(all)-1)
+		}
+		list = append(list, all[i])
+	}
+	return list
+}
+
+func listed(faults []fault) string {
+	var b bytes.Buffer
+	for i, f := range faults {
+		fmt.Fprintf(&b, "  %d: %v\n", i, f)
+	}
+	return b.String()
+}
+
+// shrink leaves out one fault after the other for as long as the schedule still fails, and says how to
+// run what is left.
+func shrink(t *testing.T, seed uint64, all []fault, want string) {
+	t.Helper()
+	numbers := make([]int, len(all))
+	for i := range numbers {
+		numbers[i] = i
+	}
+	for i := 0; i < len(numbers); {
+		fewer := slices.Delete(slices.Clone(numbers), i, i+1)
+		var faults []fault
+		for _, k := range fewer {
+			faults = append(faults, all[k])
+		}
+		if o := simulate(t, seed, faults, want, io.Discard); len(o.wrong) > 0 {
+			numbers = fewer
+		} else {
+			i++
+		}
+	}
+	list := strings.Trim(strings.ReplaceAll(fmt.Sprint(numbers), " ", ","), "[]")
+	t.Logf("it takes the faults %s:\n  go test ./%s -run TestSimulation -sim.schedules 1 -sim.seed %d -sim.keep %s -sim.log /dev/stderr",
+		list, filepath.Join("cmd", "shatter", "simulation"), seed, list)
+}

@@ -1,0 +1,521 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/shatterlab/shatter/coordinator"
+	"github.com/shatterlab/shatter/coordinator/folder"
+	"github.com/shatterlab/shatter/coordinator/lead"
+	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/disk"
+	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/plugins/host"
+	"github.com/shatterlab/shatter/worker"
+)
+
+// The times of a simulated sweep.
+const (
+	lease     = 4 * time.Second
+	shipEvery = 2 * time.Second
+	patience  = 10 * time.Minute // for a sweep to end after its last fault
+)
+
+// world is one run of a sweep under a schedule of faults. Its methods may be called concurrently.
+type world struct {
+	seed  uint64
+	dir   string // in memory, of this world alone
+	log   io.Writer
+	began time.Time
+	nodes []*node
+	user  *node
+
+	ending  sync.WaitGroup // of everything that runs
+	stopped atomic.Bool    // nothing starts any more
+
+	mu       sync.Mutex
+	server   *server.Server // nil: it is down
+	stores   int            // folders that the server has had
+	conns    map[*conn]bool
+	drawn    map[string]uint64 // generators by their label
+	wrong    []string          // what must not happen and did
+	over     bool              // no more faults
+	wiped    chan struct{}     // the server has lost everything
+	runs     int               // trials that were run
+	restarts int
+}
+
+// random returns a generator of the world's own for a purpose.
+func (w *world) random(label string) *rand.Rand {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.drawn[label]++
+	h := fnv.New64a()
+	fmt.Fprint(h, label, w.drawn[label])
+	return rand.New(rand.NewPCG(w.seed, h.Sum64()))
+}
+
+// violated notes that a promise is broken.
+func (w *world) violated(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	w.note("VIOLATED: %s", text)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.wrong) < 20 {
+		w.wrong = append(w.wrong, text)
+	}
+}
+
+func (w *world) note(format string, args ...any) {
+	fmt.Fprintf(w.log, "%9.3f %s\n", time.Since(w.began).Seconds(), fmt.Sprintf(format, args...))
+}
+
+// startServer starts the server on the store that it has left, or on a new one.
+func (w *world) startServer(wiped bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.stopped.Load() || w.server != nil {
+		return
+	}
+	if wiped {
+		w.stores++
+	}
+	ns, err := server.NewServer(&server.Options{
+		ServerName: "simulated", DontListen: true, NoSigs: true, NoLog: true, MaxPayload: bus.MaxResult,
+		PingInterval: 20 * time.Second, DisableShortFirstPing: true,
+		JetStream: true, DisableJetStreamBanner: true, SyncAlways: true,
+		StoreDir: filepath.Join(w.dir, fmt.Sprintf("store%d", w.stores)), JetStreamMaxMemory: 64 << 20, JetStreamMaxStore: 1 << 30,
+	})
+	if err != nil {
+		panic(err)
+	}
+	ns.Start()
+	if !ns.ReadyForConnections(time.Minute) || !ns.JetStreamEnabled() {
+		panic("the NATS server does not start")
+	}
+	w.server = ns
+}
+
+// stopServer stops the server and cuts all connections.
+func (w *world) stopServer() {
+	w.mu.Lock()
+	ns := w.server
+	w.server = nil
+	w.mu.Unlock()
+	if ns == nil {
+		return
+	}
+	w.cut(func(*conn) bool { return true })
+	ns.Shutdown()
+	ns.WaitForShutdown()
+}
+
+// cut cuts connections.
+func (w *world) cut(which func(*conn) bool) {
+	w.mu.Lock()
+	var list []*conn
+	for c := range w.conns {
+		if which(c) {
+			list = append(list, c)
+		}
+	}
+	w.mu.Unlock()
+	for _, c := range list {
+		c.cut()
+	}
+}
+
+// A node is a machine with a disk, a clock, a connection and one process at a time.
+type node struct {
+	world *world
+	name  string
+	work  func(n *node, p *process) error
+
+	mu      sync.Mutex
+	dir     string // where its process writes; after a crash another one
+	crashes int
+	files   *files
+	process *process
+	down    bool // it is to be started by a fault that has stopped it
+	windows []window
+	results map[string][]byte // that it was sent, by the subject of their acknowledgement
+	steps   int               // of the disk until the crash of crash
+	crash   func()            // nil: none is planned
+	lied    bool              // its disk has said of bytes that they are safe, and they were not
+	sync    *rand.Rand        // times of syncs
+}
+
+// A window is a time in which something does not work.
+type window struct {
+	fault
+	until time.Time
+}
+
+// A process runs on a node.
+type process struct {
+	node  *node
+	ctx   context.Context // SIGTERM
+	stop  context.CancelFunc
+	hard  context.Context // SIGKILL
+	kill  context.CancelFunc
+	dead  atomic.Bool
+	ended chan struct{}
+}
+
+func (w *world) addNode(name string, work func(*node, *process) error) *node {
+	n := &node{world: w, name: name, work: work, results: map[string][]byte{}, sync: w.random("sync" + name)}
+	n.dir = filepath.Join(w.dir, name+".0")
+	if err := os.Mkdir(n.dir, 0o755); err != nil {
+		panic(err)
+	}
+	n.files = newFiles(n.dir)
+	w.nodes = append(w.nodes, n)
+	return n
+}
+
+// start starts a process, unless there is one.
+func (n *node) start() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.world.stopped.Load() {
+		return
+	}
+	n.down = false
+	if n.process != nil && !n.process.dead.Load() {
+		return
+	}
+	p := &process{node: n, ended: make(chan struct{})}
+	p.ctx, p.stop = context.WithCancel(context.Background())
+	p.hard, p.kill = context.WithCancel(context.Background())
+	n.process = p
+	n.world.ending.Go(func() {
+		defer close(p.ended)
+		err := n.work(n, p)
+		failed := err != nil && !p.dead.Load() && p.ctx.Err() == nil
+		p.dead.Store(true)
+		if failed {
+			n.world.note("%s failed: %v", n.name, err)
+			n.restart(time.Second)
+		}
+	})
+}
+
+// restart starts a process after a while.
+func (n *node) restart(after time.Duration) {
+	time.AfterFunc(after, func() {
+		n.world.mu.Lock()
+		n.world.restarts++
+		n.world.mu.Unlock()
+		n.start()
+	})
+}
+
+// die ends the process as SIGKILL does, or as a power cut does with what its disk holds.
+func (n *node) die(power bool, down time.Duration) {
+	n.mu.Lock()
+	p := n.process
+	if n.down || p == nil || p.dead.Swap(true) {
+		n.mu.Unlock()
+		return
+	}
+	n.down, n.crash = true, nil
+	n.crashes++
+	old := n.files
+	n.dir = filepath.Join(n.world.dir, fmt.Sprintf("%s.%d", n.name, n.crashes))
+	if err := errors.Join(os.MkdirAll(n.dir, 0o755), old.leave(n.dir, power, n.world.random("torn"))); err != nil {
+		panic(err)
+	}
+	n.files = newFiles(n.dir)
+	clear(n.results)
+	n.mu.Unlock()
+	n.world.cut(func(c *conn) bool { return c.process == p })
+	p.stop()
+	p.kill()
+	n.restart(down)
+}
+
+// leave ends the process as SIGTERM does.
+func (n *node) leave(down time.Duration) {
+	n.mu.Lock()
+	p := n.process
+	if n.down || p == nil || p.dead.Load() {
+		n.mu.Unlock()
+		return
+	}
+	n.down = true
+	n.mu.Unlock()
+	p.stop()
+	n.world.ending.Go(func() {
+		<-p.ended
+		n.restart(down)
+	})
+}
+
+// active returns the window of a kind that is open; nil: there is none.
+func (n *node) active(now time.Time, kinds ...string) *window {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for i := range n.windows {
+		if x := &n.windows[i]; now.Before(x.until) && slices.Contains(kinds, x.Kind) {
+			return x
+		}
+	}
+	return nil
+}
+
+// heldUntil returns the time until which nothing reaches the node or leaves it.
+func (n *node) heldUntil(now time.Time) time.Time {
+	if x := n.active(now, "hold"); x != nil {
+		return x.until
+	}
+	return now
+}
+
+// trouble returns how late the copies of a message arrive: none where it is lost.
+func (n *node) trouble(now time.Time, rng *rand.Rand) []time.Duration {
+	const rate = 0.2
+	late := func() time.Duration { return time.Duration(1 + rng.ExpFloat64()*float64(2*time.Second)) }
+	x := n.active(now, "lose", "double", "delay")
+	switch {
+	case x == nil || rng.Float64() > rate:
+		return []time.Duration{0}
+	case x.Kind == "lose":
+		return nil
+	case x.Kind == "double":
+		return []time.Duration{0, late()}
+	}
+	return []time.Duration{late()}
+}
+
+const ackSubject = "$JS.ACK.shatter-results."
+
+// seeIn notes the results that the node is sent.
+func (n *node) seeIn(f frame) {
+	if strings.HasPrefix(f.reply, ackSubject) {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.results[f.reply] = f.body
+	}
+}
+
+// seeOut checks what a process says: that a result which it acknowledges is on its disk, whatever
+// happens to the machine next.
+func (p *process) seeOut(f frame) {
+	n := p.node
+	if !strings.HasPrefix(f.subject, ackSubject) || string(f.body) != "+ACK" || p.dead.Load() {
+		return
+	}
+	n.mu.Lock()
+	body, files, lied := n.results[f.subject], n.files, n.lied
+	delete(n.results, f.subject)
+	n.mu.Unlock()
+	b, err := ledger.Decode(body)
+	if body == nil || err != nil || lied {
+		return
+	}
+	durable, there := files.holds(body)
+	switch {
+	case durable:
+	case there:
+		n.world.violated("%s acknowledged outcomes that were not on its disk yet", n.name)
+	case b.Refusal == nil && !files.knows(b):
+		n.world.violated("%s acknowledged outcomes that it has not kept", n.name)
+	}
+}
+
+// knows reports whether the durable logs have an outcome for each row of a batch.
+func (f *files) knows(b *ledger.Batch) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var known ledger.Set
+	for name, content := range f.durable {
+		for x := range ledger.Frames(content) {
+			if !isLog(name) || x.Damage != "" {
+				continue
+			}
+			if d, err := ledger.Decode(x.Message); err == nil && d.Refusal == nil {
+				known.Add(d)
+			}
+		}
+	}
+	return len(known.Add(b).New) == 0
+}
+
+// watch takes in the steps of all disks.
+func (w *world) watch(step disk.Step, path string) error {
+	for _, n := range w.nodes {
+		n.mu.Lock()
+		mine := n.files != nil && strings.HasPrefix(path, n.files.dir+"/")
+		n.mu.Unlock()
+		if mine {
+			return n.watch(step, path)
+		}
+	}
+	return nil // of a process that was killed: nobody will see it
+}
+
+func (n *node) watch(step disk.Step, path string) error {
+	now := time.Now()
+	n.mu.Lock()
+	var crash func()
+	if n.crash != nil {
+		if n.steps--; n.steps < 0 {
+			crash, n.crash = n.crash, nil
+		}
+	}
+	files := n.files
+	latency := time.Duration(0)
+	if step == disk.Syncing {
+		latency = time.Duration(1+n.sync.IntN(20)) * time.Millisecond
+	}
+	n.mu.Unlock()
+	if crash != nil {
+		crash()
+		return syscall.EIO
+	}
+	if step == disk.Writing && n.active(now, "full") != nil {
+		return syscall.ENOSPC
+	}
+	if step == disk.Syncing && n.active(now, "broken") != nil {
+		return syscall.EIO
+	}
+	time.Sleep(latency)
+	if step == disk.Synced && n.active(now, "lie") != nil {
+		n.mu.Lock()
+		n.lied = true
+		n.mu.Unlock()
+		return nil
+	}
+	files.see(step, path)
+	return nil
+}
+
+// dial connects a process, however long that takes.
+func (p *process) dial() (*bus.Conn, error) {
+	for {
+		within, cancel := context.WithTimeout(p.ctx, 10*time.Second)
+		c, err := bus.Dial(within, "nats://127.0.0.1", bus.Options{Name: p.node.name, Dialer: p})
+		cancel()
+		if err == nil || p.ctx.Err() != nil {
+			return c, err
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-p.ctx.Done():
+			return nil, p.ctx.Err()
+		}
+	}
+}
+
+// serve is the process of a coordinator.
+func serve(n *node, p *process) error {
+	c, err := p.dial()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	n.mu.Lock()
+	dir := n.dir
+	n.mu.Unlock()
+	err = lead.Serve(p.ctx, lead.Config{
+		Conn: c, Dir: dir, Name: n.name, Lease: lease, ShipEvery: shipEvery, Log: n.logger(),
+		Load: func(context.Context, *lead.Submission) (*lead.Sweep, error) {
+			return &lead.Sweep{Plan: newPlan(), Config: coordinator.Config{Digests: codes, Looks: n.world.looks()}}, nil
+		},
+	})
+	if p.ctx.Err() == nil && err == nil {
+		n.world.violated("%s ended by itself", n.name)
+	}
+	return err
+}
+
+// looks returns the share of trials that are looked at a second time: in every fourth world some.
+func (w *world) looks() float64 {
+	if w.seed%4 == 1 {
+		return 0.05
+	}
+	return 0
+}
+
+// labour is the process of a worker.
+func labour(n *node, p *process) error {
+	c, err := p.dial()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	plugins := map[string]host.Command{}
+	for _, code := range codes {
+		plugins[code] = host.Command{}
+	}
+	return worker.Run(p.ctx, p.hard, worker.Config{
+		Conn: c, Name: n.name, Slots: 2, Plugins: plugins, Drain: 5 * time.Second, Log: n.logger(), Simulate: n.simulate,
+	})
+}
+
+// logger writes to the world's log.
+func (n *node) logger() *slog.Logger {
+	if n.world.log == io.Discard {
+		return slog.New(slog.DiscardHandler)
+	}
+	return slog.New(slog.NewTextHandler(logWriter{n}, &slog.HandlerOptions{
+		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey {
+				return slog.Attr{}
+			}
+			return a
+		},
+	}))
+}
+
+type logWriter struct{ *node }
+
+func (l logWriter) Write(b []byte) (int, error) {
+	l.world.note("%s: %s", l.name, strings.TrimSpace(string(b)))
+	return len(b), nil
+}
+
+// finished checks what is left when the sweep has ended: the files that were shipped are the result.
+func (w *world) finished(ctx context.Context, c *bus.Conn, r *lead.Record, want string) {
+	switch s := r.End.Summary; {
+	case s == nil:
+		w.violated("the sweep failed: %s", r.End.Failure)
+		return
+	case want != "" && s.Digest != want:
+		w.violated("the result's digest is %.12s, that of an undisturbed run %.12s", s.Digest, want)
+	case len(s.Alarms) > 0:
+		w.violated("alarms: %v", s.Alarms)
+	}
+	dir := filepath.Join(w.dir, "fetched")
+	if err := lead.Fetch(ctx, c, dir, r.Shipment); err != nil {
+		w.violated("what was shipped cannot be fetched: %v", err)
+		return
+	}
+	if m := folder.ReadManifest(dir); m.Digest != r.End.Summary.Digest {
+		w.violated("the digest that was shipped is %.12s, that of the result %.12s", m.Digest, r.End.Summary.Digest)
+	}
+	l, report, err := ledger.Read(filepath.Join(dir, "ledger"), r.ID)
+	if err != nil {
+		w.violated("the ledger that was shipped cannot be read: %v", err)
+		return
+	}
+	_ = l.Close() // it was read
+	if len(report.Conflicts)+len(report.Clashes) > 0 {
+		w.violated("the ledger has trials with two outcomes: %v %v", report.Conflicts, report.Clashes)
+	}
+}
