@@ -68,7 +68,7 @@ var layers = [][]string{
 	{"coordinator", "worker"},
 	{"coordinator/lead"},
 	{"cmd/shatter/observe"},
-	{"cmd/shatter"},
+	{"cmd/shatter", "cmd/shatter/simulation"},
 }
 
 // testPackages lists the packages for tests, which only each other import.
@@ -125,9 +125,9 @@ var libraries = map[string][]string{
 	"github.com/hashicorp/go-plugin":     {"plugins/host", "plugins/algo"},
 	"github.com/invopop/jsonschema":      {"schemas"},
 	"github.com/prometheus":              {"cmd/shatter/observe"},
-	"github.com/spf13":                   {"cmd/shatter"},
+	"github.com/spf13":                   {"cmd/shatter", "cmd/shatter/simulation"},
 	"go.yaml.in/yaml":                    {"pipeline/sweep"},
-	"golang.org/x/term":                  {"cmd/shatter"},
+	"golang.org/x/term":                  {"cmd/shatter", "cmd/shatter/simulation"},
 	"gonum.org/v1/gonum/optimize/convex": {"pipeline/lp"},
 	"gonum.org/v1/plot":                  {"pipeline/result/report"},
 	"google.golang.org/grpc": {

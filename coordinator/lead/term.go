@@ -123,6 +123,7 @@ func (t *term) lead(l *bus.Leadership) error {
 		return err
 	}
 	if record.End != nil || record.Wish.Do != Run {
+		t.rest = t.Lease // until the server's watch has seen that too
 		return nil
 	}
 	summary, err := t.work(l, record)
@@ -144,6 +145,7 @@ func (t *term) lead(l *bus.Leadership) error {
 		return t.pause(summary.Partial)
 	}
 	t.log.Info("done", "digest", summary.Digest, "trials", summary.Trials)
+	t.rest = t.Lease
 	return t.finish(l, End{Summary: summary})
 }
 

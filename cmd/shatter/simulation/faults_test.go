@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/shatterlab/shatter/coordinator/lead"
 )
 
 // A fault happens once in a schedule.
@@ -100,7 +102,8 @@ func (w *world) apply(f fault) {
 			}
 		})
 	case "pause":
-		w.wiped <- struct{}{} // TODO
+		w.wishes <- lead.Pause
+		time.AfterFunc(f.For, func() { w.wishes <- lead.Run })
 	default:
 		n.mu.Lock()
 		n.windows = append(n.windows, window{f, time.Now().Add(f.For)})

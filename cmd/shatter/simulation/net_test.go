@@ -20,6 +20,7 @@ type frame struct {
 	subject string // of a message
 	reply   string
 	body    []byte
+	safe    bool // no fault hits it
 }
 
 // A framer cuts a stream of the NATS protocol into frames.
@@ -90,7 +91,7 @@ func (l *link) send(frames []frame) {
 			at = held
 		}
 		copies := []time.Duration{0}
-		if f.message {
+		if f.message && !f.safe {
 			copies = l.node.trouble(now, l.rng)
 		}
 		if at.Before(l.last) {
@@ -112,6 +113,8 @@ type conn struct {
 	server  net.Conn
 	out, in *link
 	frames  framer // that the client writes
+
+	watches watches
 
 	mu       sync.Mutex
 	arrived  sync.Cond
@@ -152,7 +155,7 @@ func (c *conn) listen() {
 		n, err := c.server.Read(b)
 		for _, f := range frames.cut(b[:n]) {
 			c.process.node.seeIn(f)
-			c.in.send([]frame{f})
+			c.in.send(c.watches.in(f))
 		}
 		if err != nil {
 			c.cut()
@@ -224,8 +227,9 @@ func (c *conn) Write(b []byte) (int, error) {
 	}
 	frames := c.frames.cut(b)
 	c.mu.Unlock()
-	for _, f := range frames {
+	for i, f := range frames {
 		c.process.seeOut(f)
+		frames[i].safe = c.watches.out(f)
 	}
 	c.out.send(frames)
 	return len(b), nil
@@ -270,3 +274,44 @@ type addr string
 
 func (addr) Network() string  { return "simulated" }
 func (a addr) String() string { return string(a) }
+
+// watches keeps values of a key-value bucket from a client that is asking to watch it until it has its
+// answer. While it asks, the client holds a lock that the first value would wait for, and whoever
+// waits for a lock stops the clock of a bubble.
+type watches struct {
+	mu     sync.Mutex
+	asked  map[string]bool // by the subject of the answer
+	values []frame
+}
+
+// out notes a request to watch, and reports whether the frame is one.
+func (w *watches) out(f frame) bool {
+	if !strings.HasPrefix(f.subject, "$JS.API.CONSUMER.") || !strings.Contains(f.subject, "CREATE.KV_") {
+		return false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.asked == nil {
+		w.asked = map[string]bool{}
+	}
+	w.asked[f.reply] = true
+	return true
+}
+
+// in returns the frames that may go to the client now that f has come from the server.
+func (w *watches) in(f frame) []frame {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.asked[f.subject]:
+		delete(w.asked, f.subject)
+		f.safe = true
+		list := append([]frame{f}, w.values...)
+		w.values = nil
+		return list
+	case len(w.asked) > 0 && strings.HasPrefix(f.reply, "$JS.ACK.KV_"):
+		w.values = append(w.values, f)
+		return nil
+	}
+	return []frame{f}
+}

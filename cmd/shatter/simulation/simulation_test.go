@@ -11,9 +11,11 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -29,6 +31,7 @@ import (
 var (
 	schedules = flag.Int("sim.schedules", 60, "number of schedules, one for each seed")
 	firstSeed = flag.Uint64("sim.seed", 1, "seed of the first schedule")
+	shrinks   = flag.Bool("sim.shrink", true, "leave out faults of a schedule that fails, as long as it still does")
 	keep      = flag.String("sim.keep", "", "numbers of the faults of the seed that happen, from 0 on; empty: all")
 	logPath   = flag.String("sim.log", "", "file for the log of the last schedule")
 )
@@ -36,7 +39,22 @@ var (
 func TestMain(m *testing.M) {
 	flag.Parse()
 	ats.Register() // its goroutine must not belong to a bubble: it outlives the server there
+	go guard()
 	os.Exit(m.Run())
+}
+
+// running is the number of schedules that have begun, and the seed of the last.
+var running, runningSeed atomic.Uint64
+
+// guard ends the process where a schedule stops the virtual clock for long: somebody waits for a lock
+// whose holder waits for time to pass.
+func guard() {
+	for last := uint64(0); ; last = running.Load() {
+		time.Sleep(time.Minute)
+		if n := running.Load(); n > 0 && n == last {
+			panic(fmt.Sprintf("seed %d hangs: the virtual clock stands still", runningSeed.Load()))
+		}
+	}
 }
 
 // outcome is what came of a schedule.
@@ -57,10 +75,12 @@ func simulate(t *testing.T, seed uint64, faults []fault, want string, log io.Wri
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
+	running.Add(1)
+	runningSeed.Store(seed)
 	oldrand.Seed(int64(seed)) //nolint:staticcheck // the client draws the times of its reconnections there
 	w := &world{
 		seed: seed, dir: dir, log: log, began: time.Now(), conns: map[*conn]bool{}, drawn: map[string]uint64{},
-		wiped: make(chan struct{}, 100),
+		wiped: make(chan struct{}, 100), wishes: make(chan string, 100),
 	}
 	disk.SetWatch(w.watch)
 	defer disk.SetWatch(nil)
@@ -128,6 +148,9 @@ func (w *world) attend(p *process, want string, o *outcome) error {
 	w.ending.Go(func() {
 		_ = r.Watch(watching, func(e *bus.Entry) error {
 			record, err := lead.ReadRecord(e)
+			if err == nil {
+				w.watchEpoch(record.Shipment.Epoch)
+			}
 			if err == nil && record.End != nil {
 				select {
 				case found <- record:
@@ -146,10 +169,22 @@ func (w *world) attend(p *process, want string, o *outcome) error {
 			if err := submit(); err != nil {
 				return err
 			}
+		case do := <-w.wishes:
+			wish := func(x *lead.Wish) error { x.Do = do; return nil }
+			if err := lead.ChangeWish(p.ctx, r, submission().ID(), wish); err != nil {
+				return err
+			}
 		case record := <-found:
 			w.mu.Lock()
 			w.over = true
 			w.mu.Unlock()
+			e, err := r.Find(p.ctx, record.ID) // after a loss of the store a watch may have seen parts of two
+			if err == nil {
+				record, err = lead.ReadRecord(e)
+			}
+			if err != nil || record.End == nil {
+				return fmt.Errorf("the record of the end is gone: %w", err)
+			}
 			if record.End.Summary != nil {
 				o.digest = record.End.Summary.Digest
 			}
@@ -208,6 +243,7 @@ func TestSimulation(t *testing.T) { synctest.Test(t, testSimulation) }
 
 func testSimulation(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // a seed should mean the same again
+	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	calm := simulate(t, 0, nil, "", io.Discard)
 	if calm.digest == "" || len(calm.wrong) > 0 {
 		t.Fatalf("without faults: %+v", calm)
@@ -217,20 +253,21 @@ func testSimulation(t *testing.T) {
 	var virtual time.Duration
 	for seed := *firstSeed; seed < *firstSeed+uint64(*schedules); seed++ {
 		faults := kept(t, schedule(seed))
-		log := logTo(t)
+		log, before := logTo(t), cpuTime()
 		o := simulate(t, seed, faults, calm.digest, log)
 		closeLog(t, log)
 		virtual += o.took
 		if len(o.wrong) > 0 {
 			t.Errorf("seed %d: %s\n%s", seed, strings.Join(o.wrong, "\n"), listed(faults))
-			if *schedules == 1 {
+			if *schedules == 1 || !*shrinks {
 				return
 			}
 			shrink(t, seed, faults, calm.digest)
 			return
 		}
 		if testing.Verbose() {
-			t.Logf("seed %d: %d faults, %v, %d trials, %d restarts", seed, len(faults), o.took, o.runs, o.restarts)
+			t.Logf("seed %d: %d faults, %v in %v, %d trials, %d restarts",
+				seed, len(faults), o.took, cpuTime()-before, o.runs, o.restarts)
 		}
 	}
 	took := cpuTime() - began

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -56,6 +57,8 @@ type world struct {
 	wrong    []string          // what must not happen and did
 	over     bool              // no more faults
 	wiped    chan struct{}     // the server has lost everything
+	wishes   chan string       // what the user wants of the sweep next
+	shipped  uint64            // greatest epoch whose leader has shipped something
 	runs     int               // trials that were run
 	restarts int
 }
@@ -175,6 +178,9 @@ type process struct {
 	kill  context.CancelFunc
 	dead  atomic.Bool
 	ended chan struct{}
+
+	checking       sync.Mutex // guards what follows
+	epoch, deleted uint64     // of the last consumer of results that it made, and the greatest deleted since
 }
 
 func (w *world) addNode(name string, work func(*node, *process) error) *node {
@@ -306,7 +312,7 @@ const ackSubject = "$JS.ACK.shatter-results."
 
 // seeIn notes the results that the node is sent.
 func (n *node) seeIn(f frame) {
-	if strings.HasPrefix(f.reply, ackSubject) {
+	if strings.HasPrefix(f.reply, ackSubject) && !strings.Contains(f.subject, ".recheck-") { // these are compared only
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		n.results[f.reply] = f.body
@@ -317,6 +323,11 @@ func (n *node) seeIn(f frame) {
 // happens to the machine next.
 func (p *process) seeOut(f frame) {
 	n := p.node
+	if n.world.calm() {
+		p.checking.Lock()
+		p.checkEpochs(f)
+		p.checking.Unlock()
+	}
 	if !strings.HasPrefix(f.subject, ackSubject) || string(f.body) != "+ACK" || p.dead.Load() {
 		return
 	}
@@ -335,6 +346,56 @@ func (p *process) seeOut(f frame) {
 		n.world.violated("%s acknowledged outcomes that were not on its disk yet", n.name)
 	case b.Refusal == nil && !files.knows(b):
 		n.world.violated("%s acknowledged outcomes that it has not kept", n.name)
+	}
+}
+
+// watchEpoch checks that no leader ships after one of a greater epoch has.
+func (w *world) watchEpoch(epoch uint64) {
+	w.mu.Lock()
+	before := w.shipped
+	w.shipped = max(w.shipped, epoch)
+	w.mu.Unlock()
+	if w.calm() && epoch < before && epoch > 0 {
+		w.violated("the leader of epoch %d has shipped after that of epoch %d", epoch, before)
+	}
+}
+
+// calm reports whether the server has never lost its store: it begins epochs anew then.
+func (w *world) calm() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.stores == 1
+}
+
+// Requests of the JetStream API with which a leader could touch what is another's.
+const (
+	createSubject = "$JS.API.CONSUMER.CREATE.shatter-results."
+	deleteSubject = "$JS.API.CONSUMER.DELETE.shatter-results."
+	purgeSubject  = "$JS.API.STREAM.PURGE.shatter-results"
+)
+
+// checkEpochs checks that a leader deletes consumers of its own epoch and of those before, and purges
+// its own results alone.
+func (p *process) checkEpochs(f frame) {
+	epochOf := func(s, before string) (epoch uint64) {
+		if _, s, ok := strings.Cut(s, submission().ID()+before); ok {
+			_, _ = fmt.Sscanf(s, "%d", &epoch) // 0: there is none
+		}
+		return epoch
+	}
+	switch {
+	case strings.HasPrefix(f.subject, createSubject):
+		p.epoch = epochOf(f.subject, "-")
+		if p.deleted > p.epoch {
+			p.node.world.violated("%s, of epoch %d, has deleted the consumer of epoch %d", p.node.name, p.epoch, p.deleted)
+		}
+		p.deleted = 0
+	case strings.HasPrefix(f.subject, deleteSubject):
+		p.deleted = max(p.deleted, epochOf(f.subject, "-"))
+	case strings.HasPrefix(f.subject, purgeSubject):
+		if epoch := epochOf(string(f.body), "."); epoch != p.epoch {
+			p.node.world.violated("%s, of epoch %d, purges results of epoch %d (0: of all)", p.node.name, p.epoch, epoch)
+		}
 	}
 }
 
@@ -470,10 +531,12 @@ func labour(n *node, p *process) error {
 
 // logger writes to the world's log.
 func (n *node) logger() *slog.Logger {
+	level := slog.LevelInfo
 	if n.world.log == io.Discard {
-		return slog.New(slog.DiscardHandler)
+		level = slog.LevelError
 	}
 	return slog.New(slog.NewTextHandler(logWriter{n}, &slog.HandlerOptions{
+		Level: level,
 		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 			if a.Key == slog.TimeKey {
 				return slog.Attr{}
@@ -487,6 +550,15 @@ type logWriter struct{ *node }
 
 func (l logWriter) Write(b []byte) (int, error) {
 	l.world.note("%s: %s", l.name, strings.TrimSpace(string(b)))
+	l.mu.Lock()
+	lied := l.lied
+	l.mu.Unlock()
+	if lied {
+		return len(b), nil
+	}
+	if bytes.Contains(b, []byte("--fresh")) || bytes.Contains(b, []byte("another release")) {
+		l.world.violated("%s does not know its own folder again: %s", l.name, b)
+	}
 	return len(b), nil
 }
 
@@ -515,7 +587,33 @@ func (w *world) finished(ctx context.Context, c *bus.Conn, r *lead.Record, want 
 		return
 	}
 	_ = l.Close() // it was read
+	w.checkFrames(dir)
 	if len(report.Conflicts)+len(report.Clashes) > 0 {
 		w.violated("the ledger has trials with two outcomes: %v %v", report.Conflicts, report.Clashes)
+	}
+}
+
+// checkFrames checks that each message of a ledger tells something that those before do not.
+func (w *world) checkFrames(dir string) {
+	paths, err := disk.Glob(filepath.Join(dir, "ledger"), "*.log")
+	if err != nil {
+		w.violated("look into %s: %v", dir, err)
+	}
+	slices.Sort(paths)
+	var known ledger.Set
+	for _, path := range paths {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			w.violated("read what was fetched: %v", err)
+		}
+		for f := range ledger.Frames(b) {
+			if f.Damage != "" {
+				continue
+			}
+			batch, err := ledger.Decode(f.Message)
+			if err != nil || batch.Refusal == nil && len(known.Add(batch).New) == 0 {
+				w.violated("%s has outcomes twice, at %d (%v)", filepath.Base(path), f.Offset, err)
+			}
+		}
 	}
 }
