@@ -31,6 +31,7 @@ import (
 var (
 	schedules = flag.Int("sim.schedules", 60, "number of schedules, one for each seed")
 	firstSeed = flag.Uint64("sim.seed", 1, "seed of the first schedule")
+	mostCPU   = flag.Duration("sim.cpu", 0, "CPU time after which no more schedules begin; 0: any")
 	shrinks   = flag.Bool("sim.shrink", true, "leave out faults of a schedule that fails, as long as it still does")
 	keep      = flag.String("sim.keep", "", "numbers of the faults of the seed that happen, from 0 on; empty: all")
 	logPath   = flag.String("sim.log", "", "file for the log of the last schedule")
@@ -251,7 +252,12 @@ func testSimulation(t *testing.T) {
 	t.Logf("without faults: %v, %d trials", calm.took, calm.runs)
 	began := cpuTime()
 	var virtual time.Duration
+	run := 0
 	for seed := *firstSeed; seed < *firstSeed+uint64(*schedules); seed++ {
+		if *mostCPU > 0 && cpuTime()-began > *mostCPU {
+			break
+		}
+		run++
 		faults := kept(t, schedule(seed))
 		log, before := logTo(t), cpuTime()
 		o := simulate(t, seed, faults, calm.digest, log)
@@ -271,8 +277,8 @@ func testSimulation(t *testing.T) {
 		}
 	}
 	took := cpuTime() - began
-	t.Logf("%d schedules in %v of CPU time: %.0f a minute; %v on the virtual clock", *schedules,
-		took.Round(time.Millisecond), float64(*schedules)/took.Minutes(), virtual.Round(time.Second))
+	t.Logf("%d schedules in %v of CPU time: %.0f a minute; %v on the virtual clock", run,
+		took.Round(time.Millisecond), float64(run)/took.Minutes(), virtual.Round(time.Second))
 }
 
 // cpuTime returns the CPU time of this process: the clock of a bubble is not that of the machine.
