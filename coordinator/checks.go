@@ -137,9 +137,16 @@ func (k *checks) newCheck(c *cell, n int64, picked []int64) *check {
 	}}
 }
 
+// mostWaiting is the number of checks that wait until another worker is there.
+const mostWaiting = 10_000
+
 // ask has a check made of what a worker has sent.
 func (k *checks) ask(x *check, suspect string) {
 	x.suspect, x.road.never = suspect, []string{suspect}
+	if len(k.waiting) >= mostWaiting {
+		k.of(suspect).Left++
+		return
+	}
 	k.waiting = append(k.waiting, x)
 }
 
@@ -149,7 +156,7 @@ const mostOffered = 16
 // send sends the checks that workers take now.
 func (k *checks) send(ctx context.Context) error {
 	for x := range k.out {
-		if x.road.waits && x.road.unable && len(x.road.errands) == 0 {
+		if x.road.waits && x.road.unable && !x.road.soon && len(x.road.errands) == 0 {
 			k.giveUp(x)
 		}
 	}
@@ -167,7 +174,7 @@ func (k *checks) send(ctx context.Context) error {
 		case sent && !x.over:
 			k.out[x] = true
 		case x.over:
-		case x.dispute != nil && x.road.unable:
+		case x.dispute != nil && x.road.unable && !x.road.soon:
 			k.giveUp(x)
 		default:
 			k.waiting = append(k.waiting, x)
@@ -176,14 +183,37 @@ func (k *checks) send(ctx context.Context) error {
 	return nil
 }
 
-// settled reports whether there is nothing to wait for, once all cells are decided: checks that no
-// worker can make are left.
+// settled reports whether there is nothing to wait for, once all cells are decided: checks that nobody
+// can make, or that take far too long, are left.
 func (k *checks) settled() bool {
-	if len(k.out)+len(k.disputes)+len(k.guilty) > 0 {
-		return false
+	for x := range k.out {
+		if k.hopeless(x) {
+			k.giveUp(x)
+		}
 	}
-	others := len(k.crew.members) > 1
-	return !slices.ContainsFunc(k.waiting, func(x *check) bool { return others && !x.road.unable })
+	for _, x := range slices.Clone(k.waiting) {
+		if x.dispute != nil && len(k.crew.members) > 0 && k.hopeless(x) {
+			k.waiting = slices.DeleteFunc(k.waiting, func(y *check) bool { return x == y })
+			k.giveUp(x)
+		}
+	}
+	return len(k.out)+len(k.disputes)+len(k.guilty) == 0 && !slices.ContainsFunc(k.waiting, func(x *check) bool {
+		return !k.hopeless(x)
+	})
+}
+
+// hopeless reports whether a check will not come back soon: whoever has it takes far too long, or
+// nobody is there to whom it could go.
+func (k *checks) hopeless(x *check) bool {
+	if len(x.road.errands) > 0 {
+		return !slices.ContainsFunc(x.road.errands, func(e *errand) bool { return e.running < e.limit() })
+	}
+	if x.road.unable {
+		return x.dispute == nil || !x.road.soon
+	}
+	return !slices.ContainsFunc(k.crew.members, func(m *member) bool {
+		return !m.stuck && !m.Leaving && x.road.allows(m.Name)
+	})
 }
 
 // giveUp ends a check that nobody can make.
@@ -253,6 +283,9 @@ func (k *checks) setAside(r ledger.Retraction) {
 	s.SetAside, s.Dropped = r.Reason, r.Outcomes
 	delete(k.guilty, r.Worker)
 	k.disputes = slices.DeleteFunc(k.disputes, func(d *dispute) bool { return d.between(r.Worker) })
+	for _, d := range k.disputes {
+		delete(d.claims, r.Worker) // it was asked
+	}
 	obsolete := func(x *check) bool {
 		return x.suspect == r.Worker || x.dispute != nil && x.dispute.between(r.Worker)
 	}

@@ -33,7 +33,15 @@ type way struct {
 	waits   bool      // in crew.waiting
 	never   []string  // workers that do not get it
 	only    string    // the worker that gets it; "": any
+	first   string    // worker that has lost it before
+	patient bool      // it waits for workers that are kept from its kind for a short time
 	unable  bool      // no worker could take it when it was last tried, however busy
+	soon    bool      // some worker will be tried again soon that could not run its kind
+}
+
+// allows reports whether a worker may have the cargo.
+func (w *way) allows(worker string) bool {
+	return !slices.Contains(w.never, worker) && (w.only == "" || w.only == worker)
 }
 
 // errand is a copy of a cargo that a worker has.
@@ -408,7 +416,7 @@ func (w *crew) idle() bool {
 
 // cannot returns why a worker does not get a job; "" if it can have it.
 func (m *member) cannot(n fleet.Need, w *way, now time.Time) string {
-	if slices.Contains(w.never, m.Name) || w.only != "" && w.only != m.Name {
+	if !w.allows(m.Name) {
 		return "it is not to have it"
 	}
 	if why := m.Cannot(n, now); why != "" {
@@ -426,10 +434,13 @@ func (w *crew) choose(n fleet.Need, way *way, now time.Time) *member {
 	var best *member
 	avoid := way.avoid
 	reasons, able := map[string]string{}, 0
+	way.soon = false
 	for i := range w.members {
 		m := w.members[(w.turn+i)%len(w.members)]
 		if why := m.cannot(n, way, now); why != "" {
 			reasons[m.Name] = why
+			way.soon = way.soon || m.Name != avoid && way.allows(m.Name) && m.Cannot(n, now) == "" &&
+				m.aside[n.What].until.Sub(now) < w.scaled(fleet.Silence)
 			continue
 		}
 		able++
@@ -447,7 +458,7 @@ func (w *crew) choose(n fleet.Need, way *way, now time.Time) *member {
 	if len(w.members) > 0 && able == 0 && w.alone && w.members[0].Cannot(n, now) != "" {
 		w.failed = errors.New(w.stuck)
 	}
-	if best == nil || best.Name == avoid && able > 1 { // the others will have room
+	if best == nil || best.Name == avoid && (able > 1 || way.patient && way.soon) { // the others will have room
 		return nil
 	}
 	w.turn++

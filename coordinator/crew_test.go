@@ -116,6 +116,7 @@ func TestTroublesomeWorker(t *testing.T) {
 			x, ended := &trouble{take: take}, sync.WaitGroup{}
 			s, _, err := setup{dir: t.TempDir(), script: honest, change: func(c *Config) {
 				c.Workers = nil                    // others may come
+				c.CheckShare = 1                   // which only the troublesome one can do
 				c.Healing = 200 * time.Millisecond // so that a busy machine is not taken to be gone
 				x.conn, x.codes = c.Conn, slices.Collect(maps.Values(c.Digests))
 				ended.Go(func() { x.run(ctx, t) })

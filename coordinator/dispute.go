@@ -231,8 +231,8 @@ func (k *checks) ranAgain(d *dispute, party, claim string) {
 	wavers := func(i int) bool { return d.again[d.parties[i]] != "" && !stands(i) }
 	for i, party := range d.parties {
 		if wavers(i) && !wavers(1-i) {
-			k.condemn(d, party, fmt.Sprintf("worker %s has another one, and had it again when both were asked once more",
-				d.parties[1-i]))
+			k.condemn(d, party, fmt.Sprintf("worker %s has another one, and it did not stand by its own "+
+				"when it was asked again", d.parties[1-i]))
 			return
 		}
 	}

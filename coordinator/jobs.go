@@ -317,6 +317,10 @@ func (d *dispatcher) forget(j *job) {
 func (d *dispatcher) lost(c *cell, n, rep int64, e *errand) (agreed bool) {
 	x := doubt{c, n, rep}
 	again := d.doubts[x]
+	if again != nil && e != nil && e.member.Name == again.road.first && len(d.crew.members) > 1 &&
+		again.road.sent < mostTries {
+		return false // not a second machine: it is sent again
+	}
 	if e == nil || again != nil && e.cargo != again || !d.returned(c, n, rep) {
 		return false // told already, or left over from an earlier run: this one tries again
 	}
@@ -324,7 +328,7 @@ func (d *dispatcher) lost(c *cell, n, rep int64, e *errand) (agreed bool) {
 		return true
 	}
 	j := &job{from: d, cell: c, block: estimate.Block{N: n, First: int(rep), Count: 1}, missing: 1}
-	j.road.avoid = e.member.Name
+	j.road.avoid, j.road.first, j.road.patient = e.member.Name, e.member.Name, true
 	d.doubts[x] = j
 	d.add(j)
 	d.crew.wait(j)
