@@ -51,7 +51,8 @@ func Serve(ctx context.Context, c Config) error {
 	if c.Monitor == nil {
 		c.Monitor = &Monitor{}
 	}
-	s := &server{Config: c, registry: registry, seats: map[string]*seat{}, ended: make(chan *term)}
+	s := &server{Config: c, registry: registry, seats: map[string]*seat{}, ended: make(chan *term), gone: make(chan struct{})}
+	defer close(s.gone)
 	entries, watched := make(chan *bus.Entry), make(chan error, 1)
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
@@ -74,6 +75,7 @@ type server struct {
 	registry *bus.Registry
 	seats    map[string]*seat // by id of the sweep
 	ended    chan *term
+	gone     chan struct{} // closed when nobody hears of ended terms any more
 	leading  int // terms that have not ended
 }
 
@@ -152,7 +154,10 @@ func (s *server) consider(ctx context.Context, id string) {
 	s.leading++
 	go func(over *bus.Leader) {
 		x.term.run(ctx, over)
-		s.ended <- x.term
+		select {
+		case s.ended <- x.term:
+		case <-s.gone:
+		}
 	}(r.Leader)
 }
 

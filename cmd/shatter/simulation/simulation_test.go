@@ -147,19 +147,10 @@ func (w *world) attend(p *process, want string, o *outcome) error {
 	watching, stop := context.WithCancel(p.ctx)
 	defer stop()
 	w.ending.Go(func() {
-		_ = r.Watch(watching, func(e *bus.Entry) error {
-			record, err := lead.ReadRecord(e)
-			if err == nil {
-				w.watchEpoch(record.Shipment.Epoch)
-			}
-			if err == nil && record.End != nil {
-				select {
-				case found <- record:
-				default:
-				}
-			}
-			return err
-		})
+		for watching.Err() == nil { // after an error the bucket is gone, and will be there again
+			_ = r.Watch(watching, func(e *bus.Entry) error { return w.seen(e, found) })
+			time.Sleep(time.Second)
+		}
 	})
 	for {
 		select {
@@ -173,7 +164,7 @@ func (w *world) attend(p *process, want string, o *outcome) error {
 		case do := <-w.wishes:
 			wish := func(x *lead.Wish) error { x.Do = do; return nil }
 			if err := lead.ChangeWish(p.ctx, r, submission().ID(), wish); err != nil {
-				return err
+				w.note("the user's wish is lost: %v", err) // with the store: after that it is to run
 			}
 		case record := <-found:
 			w.mu.Lock()
@@ -195,6 +186,22 @@ func (w *world) attend(p *process, want string, o *outcome) error {
 			return context.Cause(p.ctx)
 		}
 	}
+}
+
+// seen takes in what the registry says of the sweep.
+func (w *world) seen(e *bus.Entry, ended chan<- *lead.Record) error {
+	record, err := lead.ReadRecord(e)
+	if err != nil {
+		return err
+	}
+	w.watchEpoch(record.Shipment.Epoch)
+	if record.End != nil {
+		select {
+		case ended <- record:
+		default:
+		}
+	}
+	return nil
 }
 
 // stop stops everything, and waits until nothing runs.
