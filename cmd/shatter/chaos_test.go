@@ -471,7 +471,13 @@ func (c *chaos) breakOne() {
 	case "full":
 		m = c.pick("sc")
 		ballast := filepath.Join(m.disk, "ballast")
-		if done = c.later("disk "+m.name, after, func() { _ = os.Remove(ballast) }); done {
+		if done = c.later("disk "+m.name, after, func() {
+			_ = os.Remove(ballast)
+			if m.name[0] == 's' { // JetStream takes nothing after a disk was full until somebody starts it again
+				m.end(syscall.SIGKILL)
+				m.start()
+			}
+		}); done {
 			m.fill(ballast)
 		}
 	case "flip", "tail":
@@ -611,11 +617,14 @@ func (c *chaos) sweep(number int, end time.Time) {
 	over, stop := context.WithCancel(c.Context())
 	go func() { defer close(asked); c.watch(over, id, ended) }()
 	for working := true; working && time.Now().Before(end); {
-		c.breakOne()
+		const most = 3 // at a time: with more nothing would go on
+		if len(c.undoings) < most {
+			c.breakOne()
+		}
 		select {
 		case <-ended:
 			working = false
-		case <-time.After(time.Duration(c.rng.ExpFloat64() * float64(500*time.Millisecond))):
+		case <-time.After(time.Duration((0.5 + 1.5*c.rng.ExpFloat64()) * float64(time.Second))):
 		}
 		c.mend(false)
 	}

@@ -63,7 +63,7 @@ var mutants = []mutant{
 	{
 		"stores in the registry whoever leads", "pipeline/bus/leadership.go",
 		"			_, err := l.r.c.js.PublishMsg(",
-		"			if mutant(#) {\n				_, err := l.r.c.js.Publish(ctx, prefix+l.ID+key, value)\n				return err\n			}\n" +
+		"			if mutant(#) {\n				_, err := l.r.c.js.Publish(ctx, registrySubject+l.ID+key, value)\n				return err\n			}\n" +
 			"			_, err := l.r.c.js.PublishMsg(",
 	},
 	{
