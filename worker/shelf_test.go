@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/shatterlab/shatter/pipeline/bus"
@@ -121,4 +122,28 @@ func TestShelfDrops(t *testing.T) {
 	if left := s.close(); len(left) != 0 || s.add(bus.Job{}, &trial.Job{}) {
 		t.Errorf("a closed shelf holds %d jobs, or takes one", len(left))
 	}
+}
+
+// A worker that has heard nothing of a leader for a while follows one of a smaller epoch: the server
+// has lost its store, and counts epochs anew.
+func TestShelfFollowsSmallerEpoch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShelf()
+		shelve(t, s, "sweep", 9, trial.Job{}, "a")
+		shelve(t, s, "sweep", 3, trial.Job{}, "early")
+		run(t, s, 1, 0)
+		time.Sleep(forgotten)
+		shelve(t, s, "sweep", 3, trial.Job{}, "soon")
+		s.dropped(bus.Drop{Lead: bus.Lead{Sweep: "sweep", Epoch: 9}})
+		time.Sleep(forgotten)
+		shelve(t, s, "sweep", 9, trial.Job{}, "of the old leader")
+		if got := waiting(s); got != "" {
+			t.Errorf("taken: %s", got)
+		}
+		time.Sleep(time.Second)
+		shelve(t, s, "sweep", 3, trial.Job{}, "b")
+		if got := waiting(s); got != "b" {
+			t.Errorf("taken: %q, want b", got)
+		}
+	})
 }
