@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -583,6 +584,8 @@ func (m *machine) wipe() {
 // Whatever is killed, stopped, cut off, filled, damaged and wiped, each sweep ends, with the result of
 // an undisturbed run here, and nothing is left behind.
 func TestChaos(t *testing.T) {
+	runtime.LockOSThread() // processes die with the thread that has started them: see machine.exec
+	defer runtime.UnlockOSThread()
 	if *chaosSeed == 0 {
 		*chaosSeed = rand.Uint64()
 	}
