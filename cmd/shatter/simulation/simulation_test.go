@@ -29,7 +29,7 @@ import (
 )
 
 var (
-	schedules = flag.Int("sim.schedules", 60, "number of schedules, one for each seed")
+	schedules = flag.Int("sim.schedules", 40, "number of schedules, one for each seed")
 	firstSeed = flag.Uint64("sim.seed", 1, "seed of the first schedule")
 	mostCPU   = flag.Duration("sim.cpu", 0, "CPU time after which no more schedules begin; 0: any")
 	shrinks   = flag.Bool("sim.shrink", true, "leave out faults of a schedule that fails, as long as it still does")
