@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/shatterlab/shatter/pipeline/cputime"
+	"github.com/shatterlab/shatter/plugins/host/sandbox"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
@@ -12,30 +13,35 @@ import (
 // n = 1 and one test point.
 func BenchmarkSession(b *testing.B) {
 	for _, trials := range []int{1, 100, 1000, 10_000} {
-		b.Run(fmt.Sprint(trials), func(b *testing.B) {
-			p := start(b, self("plugin"))
-			r := request("test/quiet", trials, 1, 1, nil)
-			counts := make([]uint32, trials)
-			for j := range counts {
-				counts[j] = 1
-			}
-			cpu := cputime.Process()
-			for b.Loop() {
-				s, _, err := p.Open(b.Context(), r, func(x, y []float64) {})
-				if err != nil {
-					b.Fatal(err)
-				}
-				if _, _, err := s.Step(b.Context(), counts, func(x []float64) {}); err != nil {
-					b.Fatal(err)
-				}
-				if _, _, err := s.Close(b.Context()); err != nil {
-					b.Fatal(err)
-				}
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(trials), "ns/trial")
-			b.ReportMetric(float64(cputime.Process()-cpu)/float64(b.N), "host-cpu-ns/op")
-		})
+		b.Run(fmt.Sprint(trials), func(b *testing.B) { benchmarkSession(b, self("plugin"), trials) })
 	}
+	bare := self("plugin")
+	bare.Sandbox.Mode = sandbox.Off
+	b.Run("100 without sandbox", func(b *testing.B) { benchmarkSession(b, bare, 100) })
+}
+
+func benchmarkSession(b *testing.B, c Command, trials int) {
+	p := start(b, c)
+	r := request("test/quiet", trials, 1, 1, nil)
+	counts := make([]uint32, trials)
+	for j := range counts {
+		counts[j] = 1
+	}
+	cpu := cputime.Process()
+	for b.Loop() {
+		s, _, err := p.Open(b.Context(), r, func(x, y []float64) {})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, _, err := s.Step(b.Context(), counts, func(x []float64) {}); err != nil {
+			b.Fatal(err)
+		}
+		if _, _, err := s.Close(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(trials), "ns/trial")
+	b.ReportMetric(float64(cputime.Process()-cpu)/float64(b.N), "host-cpu-ns/op")
 }
 
 // BenchmarkPlay measures one query of every trial: one round trip, whatever the number of
@@ -140,13 +146,20 @@ func overBoth(b *testing.B, name string, c Command, f func(b *testing.B, p *Proc
 	}
 }
 
-// BenchmarkStart measures a process from its start to the end.
+// BenchmarkStart measures the start of a plugin until it has described itself, and its end, in the
+// sandbox and without.
 func BenchmarkStart(b *testing.B) {
-	for b.Loop() {
-		p, err := Start(b.Context(), self("plugin"))
-		if err != nil {
-			b.Fatal(err)
-		}
-		p.Stop()
+	for _, mode := range []sandbox.Mode{sandbox.Prefer, sandbox.Off} {
+		b.Run(string(mode), func(b *testing.B) {
+			c := self("plugin")
+			c.Sandbox.Mode = mode
+			for b.Loop() {
+				p, err := Start(b.Context(), c)
+				if err != nil {
+					b.Fatal(err)
+				}
+				p.Stop()
+			}
+		})
 	}
 }
