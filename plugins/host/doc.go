@@ -10,6 +10,6 @@
 // package of that name.
 //
 // It needs Unix. The sandbox, watching memory, and keeping a plugin from writing to shared memory
-// need Linux. Start reading at Start, then Process.Open. Catalog answers questions about algorithms before
-// anything is run.
+// need Linux. Start reading at Start, then Process.Open. Catalog answers questions about algorithms
+// before anything is run.
 package host

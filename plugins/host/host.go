@@ -167,8 +167,8 @@ func (p *Process) Sandbox() []sandbox.Layer { return p.child.layers }
 // Pid returns the process's number.
 func (p *Process) Pid() int { return p.child.cmd.Process.Pid }
 
-// Memory returns the memory in bytes that the process and all that it started hold for themselves. ok is
-// false where that cannot be told.
+// Memory returns the memory in bytes that the process and all that it started hold for themselves.
+// ok is false where that cannot be told.
 func (p *Process) Memory() (n int64, ok bool) {
 	u, ok := sandbox.Measure(p.Pid(), p.child.shared(), math.MaxInt64)
 	return u.Memory, ok

@@ -246,7 +246,8 @@ func actAsVictim() {
 	if os.Getenv("VICTIM") == inContainer {
 		contain()
 	}
-	v := victim{Pid: os.Getpid(), Secret: filepath.Join(os.Getenv("HOST_BASE"), "secret"), Abstract: "@shatter-" + strconv.Itoa(os.Getpid())}
+	v := victim{Pid: os.Getpid(), Secret: filepath.Join(os.Getenv("HOST_BASE"), "secret")}
+	v.Abstract = "@shatter-" + strconv.Itoa(v.Pid)
 	v.Address = uintptr(unsafe.Pointer(&v))
 	must(os.WriteFile(v.Secret, []byte("labels"), 0o600))
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
@@ -302,8 +303,9 @@ func contain() {
 	}
 	must(unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 	const everyThread = 1 // SECCOMP_FILTER_FLAG_TSYNC
-	program := unix.SockFprog{Len: uint16(len(f)), Filter: &f[0]}
-	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, everyThread, uintptr(unsafe.Pointer(&program)))
+	program := &unix.SockFprog{Len: uint16(len(f)), Filter: &f[0]}
+	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, everyThread,
+		uintptr(unsafe.Pointer(program)))
 	if errno != 0 {
 		must(errno)
 	}

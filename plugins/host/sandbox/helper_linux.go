@@ -49,26 +49,26 @@ func runHelper(text string) {
 	runtime.LockOSThread()
 	var s spec
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
-		os.Exit(2)
+		unix.Exit(2)
 	}
 	// The host's death comes as a signal from here on. If it came before, nobody reads the report.
 	_ = unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0)
 	report := json.NewEncoder(os.NewFile(uintptr(s.Report), "report"))
 	layers := s.confine()
 	if report.Encode(layers) != nil {
-		os.Exit(1)
+		unix.Exit(1)
 	}
 	f := failure{Missing: Policy{Mode: s.Mode}.missing(layers) != nil}
 	if !f.Missing {
 		if len(s.Argv) == 2 && s.Argv[1] == probe {
-			os.Exit(0)
+			unix.Exit(0)
 		}
 		err := unix.Exec(s.Executable, s.Argv, os.Environ())
 		f.What = err.Error()
 		errors.As(err, &f.Errno)
 	}
 	_ = report.Encode(f)
-	os.Exit(1)
+	unix.Exit(1)
 }
 
 func (s *spec) has(layer string) bool { return !slices.Contains(s.Without, layer) }

@@ -78,7 +78,7 @@ func restrict(r ruleset, version int, grants []grant) error {
 	if errno != 0 {
 		return fmt.Errorf("make rules: %w", errno)
 	}
-	defer unix.Close(int(fd))
+	defer func() { _ = unix.Close(int(fd)) }()
 	for _, g := range grants {
 		if err := addRule(fd, g, r.files); err != nil && r.files != 0 {
 			return fmt.Errorf("make a rule about %q: %w", g.path, err)
@@ -95,7 +95,7 @@ func addRule(fd uintptr, g grant, handled uint64) error {
 	if err != nil {
 		return nil
 	}
-	defer unix.Close(at)
+	defer func() { _ = unix.Close(at) }()
 	var st unix.Stat_t
 	if err := unix.Fstat(at, &st); err != nil {
 		return err

@@ -109,8 +109,8 @@ func isPython(script string) bool {
 	})
 }
 
-// prefix returns what belongs to a program in a folder bin: the libraries beside that folder, and
-// beside that of the file which a symbolic link leads to.
+// prefix returns what belongs to a program in a folder bin or shims: the libraries beside that
+// folder, and beside that of the file which a symbolic link leads to.
 func prefix(program string) (paths []string) {
 	files := []string{program}
 	for at := program; ; {
@@ -127,9 +127,12 @@ func prefix(program string) (paths []string) {
 		files = append(files, final)
 	}
 	for _, file := range files {
-		if dir := filepath.Dir(file); filepath.Base(dir) == "bin" {
-			up := filepath.Dir(dir)
+		dir, up := filepath.Dir(file), filepath.Dir(filepath.Dir(file))
+		switch filepath.Base(dir) {
+		case "bin":
 			paths = append(paths, file, filepath.Join(up, "lib"), filepath.Join(up, "lib64"), filepath.Join(up, "pyvenv.cfg"))
+		case "shims": // of pyenv: scripts that look for the program
+			paths = append(paths, up)
 		}
 	}
 	if home, err := os.UserHomeDir(); err == nil && strings.HasPrefix(filepath.Base(program), "python") {
