@@ -109,8 +109,8 @@ func TestSecureCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	waitFor(t, "both work", func() bool {
-		out, _, _ := shatter(t, append([]string{"workers"}, c.as("submitter")...)...)
-		return strings.Contains(out, "2 workers")
+		_, stderr, _ := shatter(t, append([]string{"workers"}, c.as("submitter")...)...)
+		return strings.Contains(stderr, "2 workers")
 	})
 	write(t, filepath.Join(c.dir, "w2.creds"), contents(t, filepath.Join(c.dir, "other.creds")))
 	time.Sleep(time.Until(issued.Add(good)))
