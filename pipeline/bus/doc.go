@@ -34,6 +34,10 @@
 // lasting subscriptions and plain messages, because they are many; the JetStream API with its JSON
 // requests is used for setting up and for Unread only.
 //
+// With credentials of a cluster that has roles ([GrantsOf]), workers and submitters neither make nor change
+// streams: leaders do. What workers send is believed to be of the worker that its subject names, because
+// the server lets it use no other.
+//
 // Start at [Conn]: Coordinate returns a leader's [Queue]; Listen and Publish are the worker's side;
 // Registry has what was submitted, and elects leaders.
 package bus

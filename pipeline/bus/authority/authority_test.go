@@ -45,16 +45,7 @@ func create(t *testing.T) *Cluster {
 // serve starts the server of a cluster as it was configured, but on a free port.
 func serve(t *testing.T, c *Cluster) *server.Server {
 	t.Helper()
-	dir := c.ServerDir(c.Hosts[0])
-	text, err := os.ReadFile(filepath.Join(dir, confFile))
-	must(t, err)
-	for _, name := range []string{certFile, keyFile, "nats-data"} { // are where a server is started
-		text = bytes.ReplaceAll(text, []byte(`"`+name+`"`), []byte(`"`+filepath.Join(dir, name)+`"`))
-	}
-	text = bytes.Replace(text, []byte("host: 0.0.0.0\nport: 4222"), []byte("host: 127.0.0.1\nport: -1"), 1)
-	path := filepath.Join(t.TempDir(), confFile)
-	must(t, os.WriteFile(path, text, 0o600))
-	options, err := server.ProcessConfigFile(path)
+	options, err := server.ProcessConfigFile(configuration(t, c))
 	must(t, err)
 	options.NoSigs, options.NoLog = true, true
 	s, err := server.NewServer(options)
@@ -65,6 +56,21 @@ func serve(t *testing.T, c *Cluster) *server.Server {
 		t.Fatal("the server takes no connections")
 	}
 	return s
+}
+
+// configuration returns the path of a copy of the server's configuration for a test.
+func configuration(t *testing.T, c *Cluster) string {
+	t.Helper()
+	dir := c.ServerDir(c.Hosts[0])
+	text, err := os.ReadFile(filepath.Join(dir, confFile))
+	must(t, err)
+	for _, name := range []string{certFile, keyFile, "nats-data"} { // are where a server is started
+		text = bytes.ReplaceAll(text, []byte(`"`+name+`"`), []byte(`"`+filepath.Join(dir, name)+`"`))
+	}
+	text = bytes.Replace(text, []byte("host: 0.0.0.0\nport: 4222"), []byte("host: 127.0.0.1\nport: -1"), 1)
+	path := filepath.Join(dir, "test.conf")
+	must(t, os.WriteFile(path, text, 0o600))
+	return path
 }
 
 func options(c *Cluster, name string) bus.Options {
@@ -150,7 +156,7 @@ func TestRoles(t *testing.T) {
 	must(t, err)
 	roll := make(chan []bus.Announcement)
 	go func() {
-		list, err := submitter.Roll(soon(t), time.Second)
+		list, err := submitter.Roll(soon(t), time.Second/4)
 		if err != nil {
 			t.Error(err)
 		}
@@ -158,12 +164,20 @@ func TestRoles(t *testing.T) {
 	}()
 	must(t, q.Call())
 	receive(t, in.Calls)
-	time.Sleep(100 * time.Millisecond) // workers announce themselves again and again
-	must(t, worker.Announce("w1", []byte("here")))
+	done := make(chan []bus.Announcement, 1)
+	for over := false; !over; time.Sleep(20 * time.Millisecond) { // as workers do
+		must(t, worker.Announce("w1", []byte("here")))
+		select {
+		case list := <-roll:
+			done <- list
+			over = true
+		default:
+		}
+	}
 	if a := receive(t, q.Announcements()); a.Worker != "w1" || string(a.Data) != "here" {
 		t.Errorf("announcement %+v", a)
 	}
-	if list := receive(t, roll); len(list) != 1 || list[0].Worker != "w1" {
+	if list := receive(t, done); len(list) != 1 || list[0].Worker != "w1" {
 		t.Errorf("the submitter hears %+v", list)
 	}
 	must(t, q.Send(soon(t), "w1", "j1", []byte("job")))
@@ -331,7 +345,7 @@ func TestStolenWorker(t *testing.T) {
 		t.Errorf("the server holds\n%s\nand held\n%s", after, before)
 	}
 	if len(honest.Jobs)+len(honest.Drops)+len(honest.Calls)+len(q.HandedBack())+len(q.Announcements()) > 0 {
-		t.Errorf("others have heard of it: %d %d %d %d %d", len(honest.Jobs), len(honest.Drops), len(honest.Calls), len(q.HandedBack()), len(q.Announcements()))
+		t.Error("others have heard of it")
 	}
 	if len(denied) > 0 {
 		t.Error(<-denied)

@@ -41,6 +41,7 @@ type state struct {
 	Format   int                  `json:"format"`
 	Hosts    []string             `json:"hosts"`
 	Operator string               `json:"operator"` // seed
+	Token    string               `json:"token"`    // of the operator: with another one a server has to be started anew
 	System   string               `json:"system"`   // public key of the servers' own account
 	Accounts map[bus.Role]account `json:"accounts"`
 	Issued   map[string]*issued   `json:"issued"` // by name
@@ -88,9 +89,10 @@ func Create(dir string, o Options) (c *Cluster, err error) {
 	if c.Dir, err = os.MkdirTemp(filepath.Dir(dir), filepath.Base(dir)+".new"); err != nil { // for nobody else
 		return nil, err
 	}
+	made := c.Dir
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, os.RemoveAll(c.Dir))
+			err = errors.Join(err, os.RemoveAll(made))
 		}
 	}()
 	if err := c.makeKeys(); err != nil {
@@ -110,7 +112,6 @@ func Create(dir string, o Options) (c *Cluster, err error) {
 	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	made := c.Dir
 	c.Dir = dir
 	return c, os.Rename(made, dir)
 }
@@ -192,6 +193,15 @@ func (c *Cluster) makeKeys() error {
 		return err
 	}
 	if c.System, _, err = newAccount(); err != nil {
+		return err
+	}
+	public, err := operator.PublicKey()
+	if err != nil {
+		return err
+	}
+	claims := jwt.NewOperatorClaims(public)
+	claims.Name, claims.SystemAccount = "shatter", c.System
+	if c.Token, err = claims.Encode(operator); err != nil {
 		return err
 	}
 	for _, r := range roles {

@@ -63,16 +63,7 @@ func (c *Cluster) tokens() (*conf, error) {
 	if err != nil {
 		return nil, err
 	}
-	key, err := operator.PublicKey()
-	if err != nil {
-		return nil, err
-	}
-	o := jwt.NewOperatorClaims(key)
-	o.Name, o.SystemAccount = "shatter", c.System
-	out := &conf{System: c.System}
-	if out.Operator, err = o.Encode(operator); err != nil {
-		return nil, err
-	}
+	out := &conf{Operator: c.Token, System: c.System}
 	system := jwt.NewAccountClaims(c.System)
 	system.Name = "system"
 	claims := []*jwt.AccountClaims{system}

@@ -1,0 +1,131 @@
+package authority
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/shatterlab/shatter/pipeline/bus"
+)
+
+// Nobody else can read what a cluster's folder holds.
+func TestPrivate(t *testing.T) {
+	c := create(t)
+	_, err := c.Issue("w1", bus.Worker, 0)
+	must(t, err)
+	must(t, filepath.WalkDir(c.Dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil && info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s has mode %v", path, info.Mode())
+		}
+		return err
+	}))
+}
+
+// What cannot be done is refused, and nothing is left behind.
+func TestRefusals(t *testing.T) {
+	used, dir := create(t), t.TempDir()
+	one := Options{Hosts: []string{"localhost"}}
+	_, err := used.Issue("w1", bus.Worker, 0)
+	must(t, err)
+	pem, key := filepath.Join(used.ServerDir("localhost"), certFile),
+		filepath.Join(used.ServerDir("localhost"), keyFile)
+	create := func(dir string, o Options) error { _, err := Create(dir, o); return err }
+	issue := func(name string) error { _, err := used.Issue(name, bus.Worker, 0); return err }
+	for _, tt := range []struct {
+		name string
+		err  error
+		want string
+	}{
+		{"folder in use", create(used.Dir, one), "holds something already (ca.pem)"},
+		{"a file", create(used.Authority(), one), "choose another folder"},
+		{"two servers", create(dir, Options{Hosts: []string{"a", "b"}}), "2 servers: one is needed, or at least three"},
+		{"twice", create(dir, Options{Hosts: []string{"a", "b", "a"}}), `"a" is given twice`},
+		{"port", create(dir, Options{Hosts: []string{"a/b"}}), "without a port"},
+		{"half", create(dir, Options{Hosts: one.Hosts, TLS: bus.TLS{Cert: pem}}), "go together"},
+		{"other host", create(dir, Options{Hosts: []string{"elsewhere"}, TLS: bus.TLS{Cert: pem, Key: key, CA: used.Authority()}}),
+			"is not good for server elsewhere"},
+		{"no cluster", func() error { _, err := Open(dir); return err }(), "is no folder of a cluster"},
+		{"name in use", issue("w1"), "has been issued to a worker"},
+		{"no name", issue("w.1"), `name "w.1"`},
+		{"template", issue("{{name()}}"), "letters, digits"},
+		{"renew nobody", func() error { _, err := used.Renew("w2", 0); return err }(), "has no credentials"},
+		{"revoke nobody", used.Revoke("w2"), "coordinator, submitter, w1"},
+	} {
+		var input *InputError
+		if !errors.As(tt.err, &input) || !strings.Contains(tt.err.Error(), tt.want) {
+			t.Errorf("%s: %v", tt.name, tt.err)
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+	must(t, create(filepath.Join(dir, "given"), Options{Hosts: one.Hosts, TLS: bus.TLS{Cert: pem, Key: key, CA: used.Authority()}}))
+}
+
+// Credentials that were revoked are refused by a server that has read its configuration again, and so
+// is who is connected with them; those of others are good.
+func TestRevoke(t *testing.T) {
+	c := create(t)
+	for _, name := range []string{"bad", "good"} {
+		_, err := c.Issue(name, bus.Worker, 0)
+		must(t, err)
+	}
+	s := serve(t, c)
+	copied := filepath.Join(t.TempDir(), "bad.creds")
+	text, err := os.ReadFile(c.Credentials("bad"))
+	must(t, err)
+	must(t, os.WriteFile(copied, text, 0o600))
+	options := bus.Options{Credentials: copied, TLS: bus.TLS{CA: c.Authority()}}
+	conn, err := bus.Dial(t.Context(), s.ClientURL(), options)
+	must(t, err)
+	defer conn.Close()
+	good := dial(t, c, s, "good")
+	opened, err := Open(c.Dir)
+	must(t, err)
+	must(t, opened.Revoke("bad"))
+	after, err := server.ProcessConfigFile(configuration(t, c))
+	must(t, err)
+	after.NoSigs, after.NoLog = true, true
+	after.Port = s.Addr().(*net.TCPAddr).Port
+	must(t, s.ReloadOptions(after))
+	_, err = bus.Dial(t.Context(), s.ClientURL(), options)
+	if err == nil || !strings.Contains(err.Error(), "or has revoked it") {
+		t.Errorf("a new connection: %v", err)
+	}
+	if _, err := good.Listen("good"); err != nil {
+		t.Error(err)
+	}
+	short, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if err := conn.Publish(short, bus.Lead{Sweep: "s", Epoch: 1}, bus.Part{Worker: "bad", Job: "j", Of: 1}, nil); err == nil ||
+		!strings.Contains(err.Error(), "or were revoked") {
+		t.Errorf("who is connected: %v", err)
+	}
+}
+
+// Three servers find each other by their certificates, and one of the roles works through all of them.
+func TestThreeServers(t *testing.T) {
+	c, err := Create(filepath.Join(t.TempDir(), "cluster"), Options{Hosts: []string{"a", "b", "c"}})
+	must(t, err)
+	for _, host := range c.Hosts {
+		text, err := os.ReadFile(filepath.Join(c.ServerDir(host), confFile))
+		must(t, err)
+		for _, other := range c.Hosts {
+			if has := strings.Contains(string(text), `"tls://`+other+`:6222"`); has != (other != host) {
+				t.Errorf("the configuration of %s has a route to %s: %v", host, other, has)
+			}
+		}
+	}
+}
