@@ -266,6 +266,13 @@ func TestBadCommandLine(t *testing.T) {
 			"no NATS server at nats://127.0.0.1:1",
 		},
 		{"no URL", []string{"run", file, "--server", "nats://%%", "--out", out}, exitConnection, "check the URL"},
+		{
+			"a password that everybody sees",
+			[]string{"run", file, "--server", "nats://me:hidden@127.0.0.1:1", "--out", out},
+			exitUsage,
+			"--server nats://me:xxxxx@127.0.0.1:1: everybody on this machine",
+		},
+		{"half a certificate", []string{"sweeps", "--server", "tls://h", "--tls-cert", "x"}, exitUsage, "go together"},
 		{"worker without server", []string{"worker"}, exitUsage, "--server is needed"},
 		{"out is a file", []string{"run", file, "--out", file}, exitUsage, "choose another with --out"},
 		{

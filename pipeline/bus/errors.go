@@ -160,23 +160,15 @@ func Redact(list string) string {
 	return strings.Join(urls, ",")
 }
 
-// hide removes from the text of an error the passwords and tokens of a list of URLs.
+// hide returns an error whose text holds no password or token of a list of URLs.
 func hide(list string, err error) error {
-	text := err.Error()
-	for s := range strings.SplitSeq(list, ",") {
-		s = strings.TrimSpace(s)
-		if at := strings.LastIndex(s, "@"); at >= 0 {
-			_, secret, ok := strings.Cut(s[:at], "://")
-			if !ok {
-				secret = s[:at]
-			}
-			text = strings.ReplaceAll(text, secret+"@", "xxxxx@")
-		}
-	}
-	if text == err.Error() {
+	if !strings.Contains(list, "@") {
 		return err
 	}
-	return errors.New(text)
+	if bad := (*url.Error)(nil); errors.As(err, &bad) { // it quotes what it does not understand
+		return errors.New("it is no URL; write special characters of user and password as %XX")
+	}
+	return err
 }
 
 // transient reports whether waiting may cure a failure.

@@ -238,6 +238,8 @@ func TestDialErrors(t *testing.T) {
 		{"token", "nats://hidden@127.0.0.1:1", Options{}, []string{"xxxxx@127.0.0.1:1"}},
 		{"no host", "nats://no-such-host.invalid:4222", Options{}, []string{"no NATS server", "no-such-host.invalid"}},
 		{"no URL", "nats://[::1", Options{}, []string{"nats://[::1", "check the URL"}},
+		{"no URL with a password", "nats://me:hidden@[::1", Options{}, []string{"xxxxx@[::1"}},
+		{"bad password", "nats://me:hidden/#@127.0.0.1:1,nats://127.0.0.1:1", Options{}, []string{"xxxxx@127.0.0.1:1", "as %XX"}},
 		{"no credentials", "nats://127.0.0.1:1", Options{Credentials: "/no/such/file"}, []string{"/no/such/file"}},
 		{"no JetStream", start("max_payload: 1MB"), Options{}, []string{"no JetStream", "-js"}},
 		{"small messages", start("jetstream {}\nmax_payload: 512KB"), Options{},
@@ -246,6 +248,9 @@ func TestDialErrors(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := Dial(t.Context(), test.url, test.options)
 			refused(t, err, test.want...)
+			if text := err.Error(); strings.Contains(text, "hidden") {
+				t.Errorf("a secret is in %s", text)
+			}
 		})
 	}
 }
