@@ -95,8 +95,9 @@ func TestSecureCluster(t *testing.T) {
 	t.Parallel()
 	c := newSecured(t, "127.0.0.1")
 	c.issue("worker", "other")
-	c.start("coordinator", "coordinator", "--dir", filepath.Join(t.TempDir(), "sweeps"), "--lease", "1s", "--ship-every", "50ms")
-	const good = 5 * time.Second
+	c.start("coordinator", "coordinator", "--dir", filepath.Join(t.TempDir(), "sweeps"), "--lease", "1s",
+		"--ship-every", "50ms")
+	const good = 8 * time.Second // time for processes to start on a busy machine
 	for _, name := range []string{"w1", "w2"} {
 		c.issue("worker", name, "--expires", good.String())
 	}
@@ -137,27 +138,35 @@ func TestMisfits(t *testing.T) {
 	c.issue("submitter", "late", "--expires", "1s")
 	plain := startServer(t)
 	ca, creds := filepath.Join(c.dir, "ca.pem"), filepath.Join(c.dir, "submitter.creds")
-	time.Sleep(1100 * time.Millisecond)
+	otherCA, foreign := filepath.Join(other.dir, "ca.pem"), filepath.Join(other.dir, "submitter.creds")
+	time.Sleep(1100 * time.Millisecond) // credentials count seconds
 	for _, tt := range []struct {
 		name string
 		args []string
 		want []string
 	}{
-		{"nothing served yet", append([]string{"sweeps"}, c.as("submitter")...), []string{"no coordinator has served there yet"}},
-		{"expired", append([]string{"sweeps"}, c.as("late")...), []string{"credentials have expired", "shatter cluster renew late"}},
-		{"foreign", []string{"sweeps", "--server", c.url, "--tls-ca", ca, "--creds", filepath.Join(other.dir, "submitter.creds")},
+		{"nothing served yet", append([]string{"sweeps"}, c.as("submitter")...),
+			[]string{"no coordinator has served there yet"}},
+		{"expired", append([]string{"sweeps"}, c.as("late")...),
+			[]string{"credentials have expired", "shatter cluster renew late"}},
+		{"foreign", []string{"sweeps", "--server", c.url, "--tls-ca", ca, "--creds", foreign},
 			[]string{"it does not know who issued", "for this very cluster"}},
 		{"no credentials", []string{"sweeps", "--server", c.url, "--tls-ca", ca}, []string{"access refused", "--creds"}},
-		{"of a worker", append([]string{"sweeps"}, c.as("w1")...), []string{"of the worker w1", "shatter cluster submitter NAME"}},
-		{"of a submitter", append([]string{"worker"}, c.as("submitter")...), []string{"shatter cluster worker NAME"}},
+		{"of a worker", append([]string{"sweeps"}, c.as("w1")...),
+			[]string{"of the worker w1", "shatter cluster submitter NAME"}},
+		{"of a submitter", append([]string{"worker"}, c.as("submitter")...),
+			[]string{"shatter cluster worker NAME"}},
 		{"no file", append([]string{"sweeps"}, c.as("nobody")...), []string{"nobody.creds: no such file"}},
-		{"no credentials in it", []string{"sweeps", "--server", c.url, "--creds", ca}, []string{"is no credentials file"}},
-		{"wrong authority", []string{"sweeps", "--server", c.url, "--tls-ca", filepath.Join(other.dir, "ca.pem"), "--creds", creds},
+		{"no credentials in it", []string{"sweeps", "--server", c.url, "--creds", ca},
+			[]string{"is no credentials file"}},
+		{"wrong authority", []string{"sweeps", "--server", c.url, "--tls-ca", otherCA, "--creds", creds},
 			[]string{"unknown authority", "--tls-ca"}},
-		{"no authority", []string{"sweeps", "--server", c.url, "--creds", creds}, []string{"unknown authority", "--tls-ca"}},
+		{"no authority", []string{"sweeps", "--server", c.url, "--creds", creds},
+			[]string{"unknown authority", "--tls-ca"}},
 		{"another name", append([]string{"sweeps"}, other.as("submitter")...),
 			[]string{"certificate of the NATS server is for another name", "localhost, 127.0.0.1", "--host"}},
-		{"no encryption", []string{"sweeps", "--server", plain, "--tls-ca", ca}, []string{"no encryption at the NATS server"}},
+		{"no encryption", []string{"sweeps", "--server", plain, "--tls-ca", ca},
+			[]string{"no encryption at the NATS server"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, stderr, code := shatter(t, tt.args...)

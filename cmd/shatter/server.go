@@ -102,7 +102,8 @@ func (f *serverFlags) open(c *cobra.Command) (*remote, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
-	conn, err := bus.Dial(c.Context(), f.url, f.options(c.CommandPath()+" "+workerName(), nil, bus.Submitter, bus.Coordinator))
+	options := f.options(c.CommandPath()+" "+workerName(), nil, bus.Submitter, bus.Coordinator)
+	conn, err := bus.Dial(c.Context(), f.url, options)
 	if err != nil {
 		return nil, err
 	}

@@ -121,7 +121,8 @@ func unreachable(where string, err error) *ConnectError {
 	case errors.As(err, &failed) && failed.Op == "dial":
 		e.Reason, e.Remedy, e.Waits = "no NATS server", start, true
 	default:
-		e.Reason, e.Remedy = "no connection to the NATS server", "check the URL, the credentials and the files of TLS, or drop --server"
+		e.Reason = "no connection to the NATS server"
+		e.Remedy = "check the URL, the credentials and the files of TLS, or drop --server"
 	}
 	return e
 }

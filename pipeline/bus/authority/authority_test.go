@@ -265,7 +265,8 @@ var forbidden = []struct {
 	{name: "purge results", publish: "$JS.API.STREAM.PURGE.shatter-results"},
 	{name: "purge files", publish: "$JS.API.STREAM.PURGE.shatter-files"},
 	{name: "remove a message", publish: "$JS.API.STREAM.MSG.DELETE.shatter-files", data: `{"seq":1}`},
-	{name: "make a consumer", publish: "$JS.API.CONSUMER.CREATE.shatter-results.x", data: `{"stream_name":"shatter-results"}`},
+	{name: "make a consumer", publish: "$JS.API.CONSUMER.CREATE.shatter-results.x",
+		data: `{"stream_name":"shatter-results"}`},
 	{name: "make a durable consumer", publish: "$JS.API.CONSUMER.DURABLE.CREATE.shatter-results.x"},
 	{name: "list consumers", publish: "$JS.API.CONSUMER.NAMES.shatter-results"},
 	{name: "remove a consumer", publish: "$JS.API.CONSUMER.DELETE.shatter-results.s-1"},
@@ -278,13 +279,16 @@ var forbidden = []struct {
 	// The server answers to any subject. The answer stays in the account of the one who asks.
 	{name: "have an answer change a wish", publish: "shatter.result.s.1.evil.j.0.1", reply: "$KV.shatter-sweeps.s.wish"},
 	{name: "have an answer take a lease", publish: "shatter.result.s.1.evil.j.0.1", reply: "$KV.shatter-sweeps.s.lead"},
-	{name: "have an answer be a result", publish: "shatter.result.s.1.evil.j.0.1", reply: "shatter.result.s.1.good.j.0.1"},
-	{name: "have an answer purge", publish: "shatter.result.s.1.evil.j.0.1", reply: "$JS.API.STREAM.PURGE.shatter-results"},
+	{name: "have an answer be a result", publish: "shatter.result.s.1.evil.j.0.1",
+		reply: "shatter.result.s.1.good.j.0.1"},
+	{name: "have an answer purge", publish: "shatter.result.s.1.evil.j.0.1",
+		reply: "$JS.API.STREAM.PURGE.shatter-results"},
 	{name: "have an answer hand back", publish: "shatter.result.s.1.evil.j.0.1", reply: "shatter.back.s.1.good.j"},
 	{name: "have an answer be a job", publish: "shatter.result.s.1.evil.j.0.1", reply: "shatter.job.good.s.1.j"},
 	{name: "have a file be a result", publish: "$JS.API.DIRECT.GET.shatter-files.shatter.file.abc",
 		reply: "shatter.result.s.1.good.k.0.1"},
-	{name: "have a file be another", publish: "$JS.API.DIRECT.GET.shatter-files.shatter.file.abc", reply: "shatter.file.def"},
+	{name: "have a file be another", publish: "$JS.API.DIRECT.GET.shatter-files.shatter.file.abc",
+		reply: "shatter.file.def"},
 }
 
 // What a stolen worker's credentials are not good for. After each act the server holds what it held

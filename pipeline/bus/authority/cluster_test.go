@@ -41,6 +41,7 @@ func TestRefusals(t *testing.T) {
 	must(t, err)
 	pem, key := filepath.Join(used.ServerDir("localhost"), certFile),
 		filepath.Join(used.ServerDir("localhost"), keyFile)
+	given := bus.TLS{Cert: pem, Key: key, CA: used.Authority()}
 	create := func(dir string, o Options) error { _, err := Create(dir, o); return err }
 	issue := func(name string) error { _, err := used.Issue(name, bus.Worker, 0); return err }
 	for _, tt := range []struct {
@@ -54,7 +55,7 @@ func TestRefusals(t *testing.T) {
 		{"twice", create(dir, Options{Hosts: []string{"a", "b", "a"}}), `"a" is given twice`},
 		{"port", create(dir, Options{Hosts: []string{"a/b"}}), "without a port"},
 		{"half", create(dir, Options{Hosts: one.Hosts, TLS: bus.TLS{Cert: pem}}), "go together"},
-		{"other host", create(dir, Options{Hosts: []string{"elsewhere"}, TLS: bus.TLS{Cert: pem, Key: key, CA: used.Authority()}}),
+		{"other host", create(dir, Options{Hosts: []string{"elsewhere"}, TLS: given}),
 			"is not good for server elsewhere"},
 		{"no cluster", func() error { _, err := Open(dir); return err }(), "is no folder of a cluster"},
 		{"name in use", issue("w1"), "has been issued to a worker"},
@@ -71,7 +72,7 @@ func TestRefusals(t *testing.T) {
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
-	must(t, create(filepath.Join(dir, "given"), Options{Hosts: one.Hosts, TLS: bus.TLS{Cert: pem, Key: key, CA: used.Authority()}}))
+	must(t, create(filepath.Join(dir, "given"), Options{Hosts: one.Hosts, TLS: given}))
 }
 
 // Credentials that were revoked are refused by a server that has read its configuration again, and so
@@ -109,8 +110,8 @@ func TestRevoke(t *testing.T) {
 	}
 	short, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	if err := conn.Publish(short, bus.Lead{Sweep: "s", Epoch: 1}, bus.Part{Worker: "bad", Job: "j", Of: 1}, nil); err == nil ||
-		!strings.Contains(err.Error(), "or were revoked") {
+	err = conn.Publish(short, bus.Lead{Sweep: "s", Epoch: 1}, bus.Part{Worker: "bad", Job: "j", Of: 1}, nil)
+	if err == nil || !strings.Contains(err.Error(), "or were revoked") {
 		t.Errorf("who is connected: %v", err)
 	}
 }
