@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 func cacheKey(cell byte) Key {
@@ -201,4 +202,36 @@ func TestFolderNamedLikePattern(t *testing.T) {
 	if removed, err := c.Trim(t.Context(), time.Time{}, 0); len(removed) != 1 || err != nil {
 		t.Errorf("%v removed, %v", removed, err)
 	}
+}
+
+// A file of the cache may hold any bytes: they are outcomes of the entry, of another version, or
+// damaged.
+func FuzzEntry(f *testing.F) {
+	c := &Cache{Dir: testkit.MemoryDir(f)}
+	k := cacheKey(1)
+	msg, err := cached(1, 10, 0, 1, 2).Encode()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(ledger.AppendFrame(nil, msg))
+	path := filepath.Join(c.Dir, "entry")
+	f.Fuzz(func(t *testing.T, content []byte) {
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		e, err := c.load(path, &k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sound, damaged := 0, int64(0)
+		for _, b := range e.sound {
+			sound += len(b)
+		}
+		for _, d := range e.damaged {
+			damaged += d.Bytes
+		}
+		if total := int64(sound) + damaged; total > int64(len(content)) || e.other == 0 && total != int64(len(content)) {
+			t.Errorf("%d bytes are sound and %d damaged, of %d", sound, damaged, len(content))
+		}
+	})
 }

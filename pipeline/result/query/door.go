@@ -8,10 +8,13 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/apache/arrow/go/v17/arrow/flight"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+
+	"github.com/shatterlab/shatter/pipeline/dataset"
 )
 
 // ServeOptions configure Serve.
@@ -73,7 +76,24 @@ func (d door) stream(srv any, s grpc.ServerStream, _ *grpc.StreamServerInfo, nex
 		return err
 	}
 	defer mend(&err)
-	return next(srv, s)
+	return next(srv, checked{s})
+}
+
+// checked is a stream whose Arrow messages are looked at before the Arrow library reads them.
+type checked struct{ grpc.ServerStream }
+
+func (c checked) RecvMsg(m any) error {
+	if err := c.ServerStream.RecvMsg(m); err != nil {
+		return err
+	}
+	d, ok := m.(*flight.FlightData)
+	if !ok || len(d.GetDataHeader()) == 0 {
+		return nil
+	}
+	if err := dataset.CheckMessage(d.GetDataHeader()); err != nil {
+		return status.Error(codes.InvalidArgument, err.Error())
+	}
+	return nil
 }
 
 func mend(err *error) {

@@ -1,0 +1,27 @@
+package lead
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/shatterlab/shatter/pipeline/bus"
+)
+
+// What the registry holds of a sweep may be anything: whoever may submit writes there.
+func FuzzReadRecord(f *testing.F) {
+	f.Add([]byte(`{"format":1}`), []byte(`{}`), []byte(`{}`), []byte(`{}`))
+	f.Add([]byte(`{"format":1,"name":"x","plugins":[{}],"files":{"a":"b"}}`), []byte(`{"do":"run","priority":1}`),
+		[]byte(`{"epoch":1,"files":[{"name":"ledger/0001.log","size":1}]}`), []byte(`{"epoch":1,"summary":{"Digest":"d"}}`))
+	f.Fuzz(func(t *testing.T, submission, wish, ledger, end []byte) {
+		r, err := ReadRecord(&bus.Entry{ID: "id", Submission: submission, Wish: wish, Ledger: ledger, End: end})
+		if err != nil {
+			return
+		}
+		if r.ID != "id" || r.Submission.Format != submissionFormat {
+			t.Errorf("%+v", r)
+		}
+		if _, err := json.Marshal(r.Submission); err != nil {
+			t.Errorf("it cannot be written again: %v", err)
+		}
+	})
+}
