@@ -290,7 +290,8 @@ func checkSize(entries []*entry, r *sweep.Reporter) bool {
 			trials = numeric.Add(trials, numeric.Multiply(e.cells(), numeric.Multiply(sizes, trialsOf(e.grid))))
 		}
 		if cells > maxCells {
-			r.At(e.path, "with this algorithm the sweep has %s cells; at most %d are allowed", atLeast(cells), maxCells)
+			r.At(e.path, "with this algorithm the sweep has %s cells; at most %d are allowed: shorten an axis, or make "+
+				"several sweeps", atLeast(cells), maxCells)
 			return false
 		}
 		if trials > maxTrials {

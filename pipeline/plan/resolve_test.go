@@ -621,10 +621,10 @@ n: [100]
 			`s:2:93: problem.disguise[1]: hides the rows of problem.data, and this problem has none; leave it out`,
 			`s:4:5: algorithms[0]: boosting/hs-stl refuses this (d 50, disguise false, epsilon 1 and 1 more): 400 rounds are too many for d = 50; change it, or exclude it`}},
 		{"10^12 cells", change(half, "[10, 50]", list(1000), "margin: 0.1", "margin: "+fractions(1000), "[1, 2]", list(1000)) + "seed: 3", []string{
-			`s:4:5: algorithms[0]: with this algorithm the sweep has 1000000000 cells; at most 1000000 are allowed`}},
+			`s:4:5: algorithms[0]: with this algorithm the sweep has 1000000000 cells; at most 200000 are allowed: shorten an axis, or make several sweeps`}},
 		{"10^24 cells", change(half, "[10, 50]", list(10000), "margin: 0.1", "margin: "+fractions(10000), "[1, 2]", list(10000), "alpha: 0.1", "alpha: "+fractions(10000),
 			"beta: 0.1", "beta: "+fractions(10000)), []string{
-			`s:4:5: algorithms[0]: with this algorithm the sweep has more than 10^18 cells; at most 1000000 are allowed`}},
+			`s:4:5: algorithms[0]: with this algorithm the sweep has more than 10^18 cells; at most 200000 are allowed: shorten an axis, or make several sweeps`}},
 		{"two names for one cell", change(private, "[expmech/em]", "[expmech/em, {use: expmech/em, as: em}]"), []string{
 			`s:3:26: algorithms[1]: "em" has a cell that is the same as one of "expmech/em" (algorithms[0]): remove it, or give it independent noise with "replica: 1"`}},
 		{"one cell measured twice", private + "grids: [{n: [100]}, {n: [200]}]", []string{
