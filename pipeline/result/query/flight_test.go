@@ -3,7 +3,9 @@
 package query
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -30,6 +32,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 
+	"github.com/shatterlab/shatter/pipeline/dataset"
 	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/pipeline/result/render"
 )
@@ -457,6 +460,34 @@ func TestFlightDrain(t *testing.T) {
 	}
 }
 
+// lyingSchema returns the metadata of a schema that states some two billion columns, by which the
+// Arrow library would allocate.
+func lyingSchema(t *testing.T) []byte {
+	t.Helper()
+	var sent messages
+	w := flight.NewRecordWriter(&sent, ipc.WithSchema(arrow.NewSchema([]arrow.Field{
+		{Name: "1", Type: arrow.PrimitiveTypes.Int64}}, nil)))
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	lies := func(header []byte) (lies bool) {
+		defer func() { _ = recover() }() // an offset points outside
+		err := dataset.CheckMessage(header)
+		return err != nil && strings.Contains(err.Error(), "states more")
+	}
+	for i := 0; i+4 <= len(sent[0].GetDataHeader()); i += 4 {
+		header := bytes.Clone(sent[0].GetDataHeader())
+		if binary.LittleEndian.Uint32(header[i:]) != 1 { // the number of columns
+			continue
+		}
+		if binary.LittleEndian.PutUint32(header[i:], 0x7ffffff0); lies(header) {
+			return header
+		}
+	}
+	t.Fatal("no number in the schema is that of its columns")
+	return nil
+}
+
 // A malformed request is answered with an error, and the server goes on.
 func TestFlightMalformed(t *testing.T) {
 	d, _ := opened(t, Options{})
@@ -471,6 +502,16 @@ func TestFlightMalformed(t *testing.T) {
 	}
 	if _, err := put.Recv(); err == nil || errors.Is(err, io.EOF) {
 		t.Errorf("malformed put: %v", err)
+	}
+	if put, err = c.Client.DoPut(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := put.Send(&flight.FlightData{DataHeader: lyingSchema(t)}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := put.Recv(); status.Code(err) != codes.InvalidArgument ||
+		!strings.Contains(err.Error(), "states more than its bytes can hold") {
+		t.Errorf("a schema with 2^31 columns: %v", err)
 	}
 	if _, err := c.Client.DoGet(ctx, &flight.Ticket{Ticket: []byte("x")}); err != nil {
 		t.Fatal(err)
