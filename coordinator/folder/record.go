@@ -60,8 +60,8 @@ func ReadRecord(dir string) (*Record, error) {
 }
 
 // ResultStands reports whether the result files of a folder are those of its ledger: whether the last
-// run that was begun has ended and has written them. Files without a ledger, or with one that this user may not read, stand
-// for themselves.
+// run that was begun has ended and has written them. Files without a ledger, or with one
+// that this user may not read, stand for themselves.
 func ResultStands(dir string) bool {
 	raw, err := disk.ReadFile(ownerPath(dir), maxRead)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, fs.ErrPermission) {

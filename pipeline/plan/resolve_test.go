@@ -690,7 +690,7 @@ func TestSizesAreCountedFirst(t *testing.T) {
 				parts = append(parts, fmt.Sprintf("{use: expmech/em, as: a%d}", i))
 			}
 			return strings.Join(parts, ", ")
-		}()+"]", 1), "64", list(50_000), 1) + "exclude: [{domain: 5}]", "at most 1000000 are allowed"},
+		}()+"]", 1), "64", list(50_000), 1) + "exclude: [{domain: 5}]", "at most 200000 are allowed"},
 	} {
 		_, err := resolve(t, tt.src, algorithms(), "")
 		if err == nil || !strings.Contains(err.Error(), tt.want) {

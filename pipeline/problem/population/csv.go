@@ -85,8 +85,8 @@ func (t csvTable) nextRecord(r *csv.Reader, width int) ([]string, error) {
 	case err == nil || errors.Is(err, io.EOF):
 		return cells, err
 	case errors.Is(err, errTooLong):
-		return nil, refuse("data.file", "%s: a row has more than %d bytes; is it a CSV file, with a quote at the end of each "+
-			"cell that begins with one?", t.spec.File, maxLine)
+		return nil, refuse("data.file", "%s: a row has more than %d bytes; is it a CSV file, with a quote at the end of "+
+			"each cell that begins with one?", t.spec.File, maxLine)
 	}
 	var bad *csv.ParseError
 	if !errors.As(err, &bad) {
