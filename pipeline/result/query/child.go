@@ -63,9 +63,9 @@ func (r *reply) err() error {
 	return errors.New(r.Error)
 }
 
-// Child answers the questions of the process that started this one, on stdin and stdout. The result is
-// in the current folder. Child returns as soon as that process has ended, whatever DuckDB is doing, and
-// this process has to end then.
+// Child answers the questions of the process that started this one, on stdin and stdout. The result
+// is in the current folder. Child returns as soon as that process has ended, whatever DuckDB is
+// doing, and this process has to end then.
 func Child() error {
 	in, lines := bufio.NewReader(os.Stdin), make(chan []byte)
 	ended := make(chan error, 2)

@@ -52,8 +52,8 @@ const (
 // begun ten seconds to end. It closes l.
 //
 // It offers the views and keeps the limits of Query, answers o.Queries questions at a time of which
-// o.PerClient for one client, and refuses calls without the token, if there is one. It keeps nothing of
-// its clients: tickets and prepared statements hold the SQL itself.
+// o.PerClient for one client, and refuses calls without the token, if there is one. It keeps nothing
+// of its clients: tickets and prepared statements hold the SQL itself.
 func (d *DB) Serve(ctx context.Context, l net.Listener, o ServeOptions) error {
 	s := &server{db: d, turns: newTurns(o)}
 	if err := s.tell(o.Version); err != nil {

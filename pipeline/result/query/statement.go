@@ -176,8 +176,8 @@ var tableFunctions = []string{
 	"pragma_table_info", "duckdb_columns", "duckdb_functions", "duckdb_types", "duckdb_keywords", "duckdb_views",
 }
 
-// refusedFunctions are refused although they look like values: they do more than return one, or tell of
-// this machine.
+// refusedFunctions are refused although they look like values: they do more than return one, or tell
+// of this machine.
 var refusedFunctions = []string{"write_log", "sleep_ms", "nextval", "currval", "setseed", "current_setting"}
 
 // inspect reads the syntax tree of body, which is sql without its explain, before anything is
