@@ -18,7 +18,6 @@ import (
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
-	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -181,6 +180,9 @@ func otherPlugins(g *grid, l *ledger.Ledger, digests map[string]string) (lines [
 	return lines
 }
 
+// maxSource is the size in bytes of the largest copy of a sweep file that is read.
+const maxSource = 1 << 20
+
 // checkFinished returns an *UnfinishedError if the files of the folder are not those of its ledger,
 // because a run that went on has not ended.
 func checkFinished(r *run, m schemas.Manifest) error {
@@ -197,7 +199,7 @@ func checkFinished(r *run, m schemas.Manifest) error {
 	if r.grid.open == 0 {
 		return nil
 	}
-	source, err := disk.ReadFile(filepath.Join(dir, "sweep.yaml"), sweep.MaxSource)
+	source, err := disk.ReadFile(filepath.Join(dir, "sweep.yaml"), maxSource)
 	changed := err == nil && !bytes.Equal(source, r.Folder.Plan.Source)
 	if changed || len(m.Runs) == 0 || last.Interrupted {
 		return &UnfinishedError{dir, "holds the result of an earlier sweep file, and the run of the new one has not ended"}

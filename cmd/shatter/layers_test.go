@@ -27,10 +27,9 @@ var layers = [][]string{
 		"pipeline/dataset",
 		"pipeline/disk",
 		"pipeline/numeric",
-		"pipeline/pluginfile",
 		"pipeline/wording",
 	},
-	{"pipeline/lp"},
+	{"pipeline/lp", "pipeline/pluginfile"},
 	{"pipeline/bus", "pipeline/fleet"},
 	{"pipeline/bus/authority"},
 
