@@ -55,6 +55,9 @@ with the rights of this user.`,
 			if allowed, err = allowedPlugins(allowed); err != nil {
 				return usageError{err}
 			}
+			if err := errors.Join(until.check(drain), checkCache(cache)); err != nil {
+				return usageError{err}
+			}
 			policy := sandboxOf(c.Context())
 			layers, err := sandbox.Probe(policy)
 			if err != nil {
@@ -83,6 +86,7 @@ with the rights of this user.`,
 			}
 			log.Info("working", "server", bus.Redact(server.url), "slots", slots, "name", name,
 				"sandbox", sandbox.Words(layers))
+			defer context.AfterFunc(ctx, func() { log.Info("leaving", "why", leaving(ctx)) })()
 			return worker.Run(ctx, context.Background(), worker.Config{
 				Conn: conn, Slots: slots, Name: name, Plugins: commands, Allow: allowed, Cache: cache, Log: log,
 				Build: version(), Until: until.Time, Drain: drain, Sandbox: policy, Layers: sandbox.Words(layers),
@@ -320,6 +324,38 @@ func (u *untilFlag) Set(s string) error {
 		return fmt.Errorf("%q is neither a duration like 2h30m nor a time like 2026-01-02T15:04:05Z", s)
 	}
 	u.Time = t
+	return nil
+}
+
+// leaving says why a worker leaves whose context has ended.
+func leaving(ctx context.Context) string {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return "its time is over (--until)"
+	}
+	return "interrupted"
+}
+
+// check refuses a moment that leaves no time to work before the time for draining begins.
+func (u *untilFlag) check(drain time.Duration) error {
+	if now := time.Now(); u.given() && !u.Add(-drain).After(now) {
+		return fmt.Errorf("--until %s leaves no time to work: by this machine's clock it is %s, and --drain-timeout, %v, "+
+			"is part of it; give a later time, or set the clock", u, now.Format(time.RFC3339), drain)
+	}
+	return nil
+}
+
+// checkCache refuses a folder in which nothing can be kept.
+func checkCache(dir string) error {
+	err := os.MkdirAll(dir, 0o777)
+	if err == nil {
+		var probe *os.File
+		if probe, err = os.CreateTemp(dir, "probe-*.new"); err == nil {
+			err = errors.Join(probe.Close(), os.Remove(probe.Name()))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("--cache %s: data files and plugins cannot be kept there (%w); choose another folder", dir, err)
+	}
 	return nil
 }
 

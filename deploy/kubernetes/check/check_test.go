@@ -1,0 +1,204 @@
+// Package check decodes what deploy/kubernetes says into the types of Kubernetes and KEDA. It is a
+// module of its own, so that Shatter does not depend on them. It needs no cluster, and does not show
+// that one runs the pods.
+package check
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	keda "github.com/kedacore/keda/v2/apis/keda/v1alpha1"
+	apps "k8s.io/api/apps/v1"
+	core "k8s.io/api/core/v1"
+	network "k8s.io/api/networking/v1"
+	disruption "k8s.io/api/policy/v1"
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	admission "k8s.io/pod-security-admission/api"
+	"k8s.io/pod-security-admission/policy"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/yaml"
+)
+
+// types are those that the base uses, by kind.
+var types = map[string]func() any{
+	"ConfigMap":           func() any { return new(core.ConfigMap) },
+	"Deployment":          func() any { return new(apps.Deployment) },
+	"Namespace":           func() any { return new(core.Namespace) },
+	"NetworkPolicy":       func() any { return new(network.NetworkPolicy) },
+	"PodDisruptionBudget": func() any { return new(disruption.PodDisruptionBudget) },
+	"ScaledObject":        func() any { return new(keda.ScaledObject) },
+	"Service":             func() any { return new(core.Service) },
+	"StatefulSet":         func() any { return new(apps.StatefulSet) },
+}
+
+// objects returns what kustomize makes of the base, decoded: a field that a type does not have is an
+// error.
+func objects(t *testing.T) (all []any) {
+	t.Helper()
+	made, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), "..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range made.Resources() {
+		text, err := r.AsYAML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		make := types[r.GetKind()]
+		if make == nil {
+			t.Fatalf("kind %s of %s is not known here", r.GetKind(), r.GetName())
+		}
+		object := make()
+		if err := yaml.UnmarshalStrict(text, object); err != nil {
+			t.Errorf("%s %s: %v", r.GetKind(), r.GetName(), err)
+		}
+		if r.GetKind() != "Namespace" && r.GetNamespace() != "shatter" {
+			t.Errorf("%s %s is in the namespace %q", r.GetKind(), r.GetName(), r.GetNamespace())
+		}
+		all = append(all, object)
+	}
+	return all
+}
+
+// pods returns the templates of all pods, by name.
+func pods(all []any) map[string]core.PodTemplateSpec {
+	found := map[string]core.PodTemplateSpec{}
+	for _, x := range all {
+		switch x := x.(type) {
+		case *apps.Deployment:
+			found[x.Name] = x.Spec.Template
+		case *apps.StatefulSet:
+			found[x.Name] = x.Spec.Template
+		}
+	}
+	return found
+}
+
+func TestDecodes(t *testing.T) {
+	count := map[string]int{}
+	for _, x := range objects(t) {
+		count[fmt.Sprintf("%T", x)]++
+	}
+	for what, want := range map[string]int{
+		"*v1.StatefulSet": 2, "*v1.Deployment": 1, "*v1alpha1.ScaledObject": 1, "*v1.PodDisruptionBudget": 3,
+	} {
+		if count[what] != want {
+			t.Errorf("%d %s, want %d", count[what], what, want)
+		}
+	}
+}
+
+// The admission controller of Kubernetes takes every pod under the level restricted.
+func TestRestricted(t *testing.T) {
+	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	level := admission.LevelVersion{Level: admission.LevelRestricted, Version: admission.LatestVersion()}
+	for name, pod := range pods(objects(t)) {
+		for _, result := range evaluator.EvaluatePod(level, &pod.ObjectMeta, &pod.Spec) {
+			if !result.Allowed {
+				t.Errorf("%s: %s: %s", name, result.ForbiddenReason, result.ForbiddenDetail)
+			}
+		}
+		for _, c := range pod.Spec.Containers {
+			if s := c.SecurityContext; s.ReadOnlyRootFilesystem == nil || !*s.ReadOnlyRootFilesystem {
+				t.Errorf("%s: its root can be written", name)
+			}
+			if c.LivenessProbe == nil || c.ReadinessProbe == nil || c.Resources.Limits.Memory().IsZero() {
+				t.Errorf("%s: a probe or a limit of memory is missing", name)
+			}
+		}
+	}
+}
+
+// What is mounted, probed and selected is there.
+func TestNamesMatch(t *testing.T) {
+	all := objects(t)
+	templates := pods(all)
+	volumes := map[string][]string{}
+	for _, x := range all {
+		switch x := x.(type) {
+		case *apps.StatefulSet:
+			for _, claim := range x.Spec.VolumeClaimTemplates {
+				volumes[x.Name] = append(volumes[x.Name], claim.Name)
+			}
+		}
+	}
+	for name, pod := range templates {
+		for _, v := range pod.Spec.Volumes {
+			volumes[name] = append(volumes[name], v.Name)
+		}
+		for _, c := range pod.Spec.Containers {
+			for _, m := range c.VolumeMounts {
+				if !slices.Contains(volumes[name], m.Name) {
+					t.Errorf("%s mounts %s, which is no volume", name, m.Name)
+				}
+			}
+			for _, p := range []*core.Probe{c.LivenessProbe, c.ReadinessProbe} {
+				if !slices.ContainsFunc(c.Ports, func(x core.ContainerPort) bool { return x.Name == p.HTTPGet.Port.StrVal }) {
+					t.Errorf("%s is probed at the port %v, which it does not have", name, p.HTTPGet.Port)
+				}
+			}
+		}
+	}
+	selects := func(what string, s *meta.LabelSelector) {
+		selector, err := meta.LabelSelectorAsSelector(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, pod := range templates {
+			if selector.Matches(labels.Set(pod.Labels)) {
+				return
+			}
+		}
+		t.Errorf("%s selects no pod", what)
+	}
+	for _, x := range all {
+		switch x := x.(type) {
+		case *disruption.PodDisruptionBudget:
+			selects("the budget "+x.Name, x.Spec.Selector)
+		case *network.NetworkPolicy:
+			if x.Name != "people" {
+				selects("the policy "+x.Name, &x.Spec.PodSelector)
+			}
+		case *core.Service:
+			selects("the service "+x.Name, &meta.LabelSelector{MatchLabels: x.Spec.Selector})
+		case *apps.Deployment:
+			selects("the deployment "+x.Name, x.Spec.Selector)
+		case *keda.ScaledObject:
+			if _, ok := templates[x.Spec.ScaleTargetRef.Name]; !ok {
+				t.Errorf("%s is scaled and is not there", x.Spec.ScaleTargetRef.Name)
+			}
+		}
+	}
+}
+
+// A worker has the time to drain before it is killed.
+func TestTimeToDrain(t *testing.T) {
+	pod := pods(objects(t))["worker"].Spec
+	args := pod.Containers[0].Args
+	drain, err := time.ParseDuration(args[slices.Index(args, "--drain-timeout")+1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if grace := time.Duration(*pod.TerminationGracePeriodSeconds) * time.Second; grace < drain+10*time.Second {
+		t.Errorf("%v of grace for %v of draining", grace, drain)
+	}
+	if cpu := pod.Containers[0].Resources.Requests.Cpu().String(); args[slices.Index(args, "--workers")+1] != cpu {
+		t.Errorf("other slots than %s CPUs: %v", cpu, args)
+	}
+}
+
+// A field with a wrong name is found.
+func TestStrict(t *testing.T) {
+	err := yaml.UnmarshalStrict([]byte("spec: {replica: 3}"), new(apps.StatefulSet))
+	if err == nil || !strings.Contains(err.Error(), "replica") {
+		t.Errorf("a wrong field was taken: %v", err)
+	}
+}
