@@ -30,10 +30,13 @@ func TestContainers(t *testing.T) {
 			t.Skipf("%s is not there, or this is not root: apt-get install buildah tini", program)
 		}
 	}
+	if out, err := exec.Command("buildah", "info").CombinedOutput(); err != nil {
+		t.Skipf("buildah cannot work here: %v: %s", err, out)
+	}
 	build := exec.Command(deployed("container", "build"), "test")
 	build.Env = append(os.Environ(), "BUILDAH_ISOLATION=chroot")
 	if out, err := build.CombinedOutput(); err != nil {
-		t.Skipf("no image can be built here: %v: %s", err, out)
+		t.Fatalf("build the images: %v: %s", err, out)
 	}
 	c := newCluster(t)
 	want := c.local(clusterSweep)
