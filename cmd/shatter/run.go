@@ -39,6 +39,7 @@ type runFlags struct {
 	http              httpFlags
 	logs              logFlags
 	log               string // file; "": none
+	pluginLog         string // folder; "": none
 	jobSizes          uint64 // for tests: the seed of random borders of jobs; 0: the coordinator's
 	reverse           bool   // for tests: results are taken in the opposite order
 }
@@ -114,6 +115,7 @@ func (f *runFlags) register(c *cobra.Command) {
 	f.http.register(flags)
 	f.logs.register(flags)
 	flags.StringVar(&f.log, "log", "", "file to which the log is appended")
+	flags.StringVar(&f.pluginLog, "plugin-log", "", "folder for files of what the plugins that work here print")
 	flags.BoolVar(&f.costs, "costs", false, "say at the end where the CPU time went (manifest.json has it in any case)")
 	flags.Uint64Var(&f.jobSizes, "test-job-sizes", 0, "")
 	flags.BoolVar(&f.reverse, "test-reverse", false, "")
@@ -245,7 +247,7 @@ func claim(dir string, p *plan.Plan, mode folder.Mode) (*folder.Folder, error) {
 func (f *runFlags) coordinate(
 	ctx context.Context, s *loadedSweep, conn *bus.Conn, claimed *folder.Folder, m *runMonitor,
 	work func(context.Context, coordinator.Config) error,
-) error {
+) (failed error) {
 	if err := publishFiles(ctx, conn, s); err != nil {
 		return err
 	}
@@ -257,6 +259,13 @@ func (f *runFlags) coordinate(
 	digests, commands, err := pluginsOf(s)
 	if err != nil {
 		return err
+	}
+	if f.pluginLog != "" {
+		closeLogs, err := logPlugins(f.pluginLog, commands)
+		if err != nil {
+			return err
+		}
+		defer func() { failed = errors.Join(failed, closeLogs()) }()
 	}
 	cfg := coordinator.Config{
 		Folder: claimed, Conn: conn, Slots: f.workers, Digests: digests,

@@ -153,9 +153,23 @@ func TestHangs(t *testing.T) {
 		filepath.Join(t.TempDir(), "third.yaml"),
 		fmt.Sprintf(thirdSweep, thirdparty(t), "{use: third/hang, one_in: 60}", 100, 1),
 	)
-	_, errs, code := shatter(t, "run", file, "--out", dir, "--workers", "2")
+	logs := filepath.Join(t.TempDir(), "logs")
+	_, errs, code := shatter(t, "run", file, "--out", dir, "--workers", "2", "--plugin-log", logs)
 	if code != 1 || !strings.Contains(errs, "limits.trial") {
 		t.Fatalf("exit %d: %s", code, errs)
+	}
+	files, err := filepath.Glob(filepath.Join(logs, "thirdparty-*.log"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("the folder of logs has %v, %v", files, err)
+	}
+	// The plugin says where it hangs, in the log and in the reason.
+	const place = "stopped here:"
+	if text, err := os.ReadFile(files[0]); err != nil || !strings.Contains(string(text), place) ||
+		!strings.Contains(string(text), "main.learner.func") || !strings.Contains(string(text), "main.go:136") {
+		t.Errorf("the log says, %v:\n%s", err, text)
+	}
+	if failures := frame(t, dir, "failures"); len(failures) == 0 || !strings.Contains(fmt.Sprint(failures[0]), place) {
+		t.Errorf("of the lost trials it is said: %v", failures)
 	}
 	if got := table(t, dir)[0]; got["status"] != "undecided" || !strings.Contains(fmt.Sprint(got["reason"]), "lost") {
 		t.Errorf("table says %v", got)

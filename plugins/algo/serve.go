@@ -36,6 +36,7 @@ func Serve(plugins ...Plugin) {
 	if err := holdLifeline(); err != nil {
 		quit(err)
 	}
+	showOnQuit()
 	plugin.Serve(&plugin.ServeConfig{
 		HandshakeConfig: plugin.HandshakeConfig{
 			ProtocolVersion: pluginv1.Version, MagicCookieKey: pluginv1.CookieKey, MagicCookieValue: pluginv1.CookieValue,

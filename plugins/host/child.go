@@ -26,6 +26,7 @@ import (
 const (
 	endWait  = 500 * time.Millisecond // after the life-line is cut
 	termWait = 500 * time.Millisecond // after SIGTERM
+	showWait = 300 * time.Millisecond // after SIGQUIT
 	killWait = 5 * time.Second        // after SIGKILL: longer only if the kernel does not let the process go
 	pipeWait = time.Second            // for the rest of the output, should a stranger hold the pipe open
 )
@@ -318,8 +319,8 @@ func (h *child) reject(reason string) {
 }
 
 // end makes sure that the process ends, and returns at once. The first cause given is kept. A
-// process that is cancelled is asked first. All others are killed: they have shown that they do not
-// listen.
+// process that is cancelled is asked first, and one that took too long where it is. All others are
+// killed: they have shown that they do not listen.
 func (h *child) end(cause Cause, detail string, err error) {
 	h.mu.Lock()
 	first := h.why.cause == "" && !h.reaped
@@ -332,6 +333,8 @@ func (h *child) end(cause Cause, detail string, err error) {
 	case !first || !started:
 	case cause == Cancelled:
 		go h.askThenKill()
+	case cause == Time:
+		go h.showThenKill()
 	default:
 		h.kill()
 	}
@@ -347,6 +350,17 @@ func (h *child) askThenKill() {
 	if !h.endsWithin(termWait) {
 		h.kill()
 	}
+}
+
+// showThenKill has the process print where it is, as the SDKs do at SIGQUIT, and then kills it.
+func (h *child) showThenKill() {
+	h.mu.Lock()
+	if !h.reaped {
+		_ = syscall.Kill(h.cmd.Process.Pid, syscall.SIGQUIT)
+	}
+	h.mu.Unlock()
+	h.endsWithin(showWait)
+	h.signal(syscall.SIGKILL)
 }
 
 // endsWithin waits for the end no longer than d and reports whether it came.

@@ -50,6 +50,9 @@ type Command struct {
 	Digest string
 	// Sandbox is the policy of the sandbox. Its zero value takes the layers that are to be had.
 	Sandbox sandbox.Policy
+	// Output gets what the plugin's processes print, line by line, as it comes. It must not block, and may be
+	// called by several processes at once. nil: nobody gets it, and errors quote the last lines.
+	Output io.Writer
 
 	noMailbox bool // sessions go by gRPC, for tests
 }

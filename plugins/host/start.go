@@ -98,6 +98,7 @@ func (p *Process) prepare(c Command) (err error) {
 		files[pluginv1.MailboxFD-pluginv1.SessionFD] = p.mailboxMemory.File()
 	}
 	p.child = newChild(c, dir, files...)
+	p.child.tail.further = c.Output
 	p.client = plugin.NewClient(&plugin.ClientConfig{
 		HandshakeConfig: plugin.HandshakeConfig{
 			ProtocolVersion: pluginv1.Version, MagicCookieKey: pluginv1.CookieKey, MagicCookieValue: pluginv1.CookieValue,

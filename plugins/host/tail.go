@@ -20,6 +20,8 @@ const (
 // tail keeps the end of what is written to it, and the beginning of the last crash report in it,
 // whose first line tells most and which a long stack would push out. Its memory is bounded.
 type tail struct {
+	further io.Writer // gets everything too; nil: nobody
+
 	mu    sync.Mutex
 	end   []byte // at most 2*tailBytes
 	crash []byte // at most crashBytes
@@ -46,6 +48,9 @@ func (t *tail) Write(b []byte) (int, error) {
 }
 
 func (t *tail) add(b []byte, lineStart bool) {
+	if t.further != nil {
+		_, _ = t.further.Write(b)
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.end = append(t.end, b[max(0, len(b)-tailBytes):]...)

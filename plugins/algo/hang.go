@@ -1,0 +1,41 @@
+package algo
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"strings"
+	"syscall"
+)
+
+// showOnQuit prints where the author's code is whenever the process gets SIGQUIT. A host sends that to a
+// plugin that exceeds its time, before it ends it.
+func showOnQuit() {
+	quits := make(chan os.Signal, 1)
+	signal.Notify(quits, syscall.SIGQUIT)
+	go func() {
+		for range quits {
+			const most = 1 << 20
+			stacks := make([]byte, most)
+			stacks = stacks[:runtime.Stack(stacks, true)]
+			fmt.Fprintf(os.Stderr, "stopped here:\n%s\n", authorGoroutines(string(stacks)))
+		}
+	}()
+}
+
+// authorGoroutines returns those goroutines of a dump that run the author's code, without the frames by
+// which the SDK called it, or all of them if none does.
+func authorGoroutines(dump string) string {
+	var found []string
+	for goroutine := range strings.SplitSeq(dump, "\n\n") {
+		if stack, _, ok := strings.Cut(goroutine, "\ngithub.com/shatterlab/shatter/plugins/algo."); ok &&
+			strings.Contains(goroutine, "plugins/algo.guarded(") {
+			found = append(found, stack)
+		}
+	}
+	if len(found) == 0 {
+		return dump
+	}
+	return strings.Join(found, "\n\n")
+}
