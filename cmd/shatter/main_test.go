@@ -82,9 +82,9 @@ func dependent(t testing.TB) string { return built(t, dependentPlugin) }
 func cheats(t testing.TB) string { return built(t, cheatsPlugin) }
 
 var (
-	thirdpartyPlugin = sync.OnceValues(func() (string, error) { return buildPlugin("thirdparty") })
-	dependentPlugin  = sync.OnceValues(func() (string, error) { return buildPlugin("dependent") })
-	cheatsPlugin     = sync.OnceValues(func() (string, error) { return buildPlugin("cheats") })
+	thirdpartyPlugin = sync.OnceValues(func() (string, error) { return buildPlugin("testdata/thirdparty") })
+	dependentPlugin  = sync.OnceValues(func() (string, error) { return buildPlugin("testdata/dependent") })
+	cheatsPlugin     = sync.OnceValues(func() (string, error) { return buildPlugin("testdata/cheats") })
 )
 
 func built(t testing.TB, build func() (string, error)) string {
@@ -96,8 +96,9 @@ func built(t testing.TB, build func() (string, error)) string {
 	return path
 }
 
-// buildPlugin builds a folder of testdata as a module of its own, as an author would.
-func buildPlugin(name string) (string, error) {
+// buildPlugin builds a folder as a module of its own, as an author would.
+func buildPlugin(source string) (string, error) {
+	name := filepath.Base(source)
 	shared, err := sharedDir()
 	if err != nil {
 		return "", err
@@ -111,7 +112,7 @@ func buildPlugin(name string) (string, error) {
 		return "", err
 	}
 	dir, path := filepath.Join(shared, "module-"+name), filepath.Join(shared, name)
-	if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", name))); err != nil {
+	if err := os.CopyFS(dir, os.DirFS(source)); err != nil {
 		return "", err
 	}
 	if err := os.WriteFile(filepath.Join(dir, "go.mod"), mod, 0o666); err != nil {

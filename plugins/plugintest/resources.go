@@ -59,7 +59,7 @@ func (s checks) checkResources() (string, error) {
 	each = time.Since(start) / time.Duration(leakRounds*trials)
 	after, _ := processOf(p)
 	first, last := highest(held[leakCompare:2*leakCompare]), highest(held[leakRounds-leakCompare:])
-	found := fmt.Sprintf("%s a trial, %s of memory", wording.Duration(each), wording.Bytes(last))
+	found := fmt.Sprintf("%s a trial, %s of memory", wording.Duration(each.Round(time.Microsecond)), wording.Bytes(last))
 	between := (leakRounds - 2*leakCompare) * trials
 	switch {
 	case last > first+first/4+leakAllowed:

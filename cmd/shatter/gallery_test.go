@@ -1,0 +1,80 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/shatterlab/shatter/pipeline/testkit"
+)
+
+// The plugins of the gallery pass the acceptance suite, and their sweeps show what their page says.
+func TestGallery(t *testing.T) {
+	testkit.Long(t)
+	for _, c := range []struct {
+		name, setting string
+		shows         func(row map[string]any) bool // of at least one row
+	}{
+		{"logistic", "class=halfspace,dim=5,margin=0.1", func(r map[string]any) bool {
+			return r["epsilon"] == 2.0 && r["n"] == 400.0 && r["rate"].(float64) >= 0.9
+		}},
+		{"histogram", "class=thresholds,domain=256", func(r map[string]any) bool {
+			return r["n"] == 200.0 && r["rate"].(float64) >= 0.9
+		}},
+		{"weights", "class=thresholds,domain=64,task=online", func(r map[string]any) bool {
+			return r["rounds"] == 400.0 && r["regret_mean"].(float64) < r["theory_regret"].(float64)
+		}},
+		{"neighbours", "class=halfspace,dim=5,margin=0.1", func(r map[string]any) bool {
+			return r["n"] == 320.0 && r["rate"].(float64) >= 0.9
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			source, dir := filepath.Join("..", "..", "plugins", "_gallery", c.name), t.TempDir()
+			if err := os.CopyFS(dir, os.DirFS(source)); err != nil {
+				t.Fatal(err)
+			}
+			galleryPlugin(t, source, dir)
+			stdout, stderr, code := shatter(t, "plugin", "test", filepath.Join(dir, c.name), "--setting", c.setting)
+			if code != 0 {
+				t.Fatalf("exit %d: %s%s", code, stdout, stderr)
+			}
+			out := filepath.Join(dir, "out")
+			mustRun(t, filepath.Join(dir, "sweep.yaml"), out)
+			what := "curve"
+			if c.name == "weights" {
+				what = "table"
+			}
+			for _, row := range frame(t, out, what) {
+				if strings.HasPrefix(row["algorithm"].(string), "gallery/") && c.shows(row) {
+					return
+				}
+			}
+			t.Errorf("no row shows what it has to: %v", frame(t, out, what))
+		})
+	}
+}
+
+// galleryPlugin builds the plugin of the folder source in dir, with the data that its sweep needs.
+func galleryPlugin(t *testing.T, source, dir string) {
+	t.Helper()
+	name := filepath.Base(source)
+	if name == "histogram" {
+		interpreter := testkit.Python(t, "grpc, google.protobuf, numpy")
+		path := filepath.Join(dir, name+".py")
+		named := strings.Replace(testkit.ReadFile(t, path), "#!/usr/bin/env python3", "#!"+interpreter, 1)
+		if _, stderr, code := shatter(t, "plugin", "build", write(t, path, named)); code != 0 {
+			t.Fatalf("exit %d: %s", code, stderr)
+		}
+		return
+	}
+	path, err := buildPlugin(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(path, filepath.Join(dir, name)); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "breast_cancer.csv"), testkit.ReadFile(t, "examples/breast_cancer.csv"))
+}
