@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
@@ -143,7 +144,11 @@ var (
 	state int
 	hoard [][]float64
 	files []*os.File
+
+	shared *rand.Rand
 )
+
+func constantly(v float64) algo.Model { return answer(func([]float64) float64 { return v }) }
 
 // ofFirst answers all points of a call with the label of its first one.
 type ofFirst struct{}
@@ -238,6 +243,52 @@ var faulty = map[string]algo.Plugin{
 		}
 		return a
 	}(),
+	"answers   ": learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) { // writes to its sample
+		s.Xs()[0] = 0
+		return constantly(0), nil
+	}),
+	"answers    ": learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) { // is no number
+		return constantly(math.NaN()), nil
+	}),
+	"answers     ": learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) { // leaves points out
+		return nothing{}, nil
+	}),
+	"answers      ": learning(func(t *algo.Trial[params], _ *algo.Data) (algo.Model, error) { // has no such metric
+		t.Report("loss", 1)
+		return constantly(0), nil
+	}),
+	"answers       ": learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) { // returns nothing
+		return nil, nil
+	}),
+	"same-seed-same-answers ": learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) { // seeds by the clock
+		return constantly(rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0)).Float64()), nil
+	}),
+	"same-seed-same-answers  ": learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) { // order of a map
+		places := map[int]float64{}
+		for i := range s.Len() {
+			places[i] = float64(i) / float64(s.Len())
+		}
+		for _, v := range places {
+			return constantly(v), nil
+		}
+		return nil, nil
+	}),
+	"same-seed-same-answers   ": learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) { // depends on the process
+		return constantly(float64(os.Getpid()%1000) / 1000), nil
+	}),
+	"trials-are-alone ": learning(func(t *algo.Trial[params], _ *algo.Data) (algo.Model, error) { // shares a generator
+		if shared == nil {
+			shared = t.Rand
+		}
+		return constantly(shared.Float64()), nil
+	}),
+	"twice-and-in-pieces ": learning(func(t *algo.Trial[params], _ *algo.Data) (algo.Model, error) { // draws at each answer
+		return answer(func([]float64) float64 { return t.Rand.Float64() }), nil
+	}),
+	"setting   ": learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) { // ends the process
+		os.Exit(3)
+		return nil, nil
+	}),
 	"order-of-points": learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) {
 		return ofFirst{}, nil
 	}),
