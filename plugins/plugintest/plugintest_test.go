@@ -292,8 +292,8 @@ var faulty = map[string]algo.Plugin{
 	"order-of-points": learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) {
 		return ofFirst{}, nil
 	}),
-	"resources": learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) { // keeps all samples
-		hoard = append(hoard, slices.Repeat(s.Xs(), 20))
+	"resources": learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) { // keeps all samples, and more
+		hoard = append(hoard, slices.Repeat(s.Xs(), 10))
 		return answer(func([]float64) float64 { return 0 }), nil
 	}),
 	"resources ": learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) { // keeps files open

@@ -12,15 +12,16 @@ import (
 )
 
 // How checkResources looks for a leak: it lets trials learn in rounds, in each of them samples of some
-// megabytes or as many trials as a tenth of a second allows, and compares how much memory the process
+// megabytes or as many trials as the time of a round allows, and compares how much memory the process
 // holds at most in the rounds after the first ones and in the last ones.
 const (
 	leakRounds  = 16
 	leakCompare = 4       // rounds, after as many that are not looked at
 	leakSample  = 4 << 20 // bytes of samples in a round
 	leakTrials  = 2000    // in a round, at most
-	leakTime    = 100 * time.Millisecond
-	leakAllowed = 12 << 20 // bytes, beside a fourth: collectors of garbage are free to wait
+	leakTime    = 40 * time.Millisecond
+	leakSize    = 1000     // examples of a sample, if the setting has fewer
+	leakAllowed = 20 << 20 // bytes, beside a fourth: Go collects no garbage below 16 MiB, see GOGC in plugins/host
 	leakThreads = 8
 )
 
@@ -37,18 +38,25 @@ func (s checks) checkResources() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	n := max(s.setting.N, leakSize)
 	start := time.Now()
-	if _, err := s.playIn(p, usual); err != nil {
+	if _, err := s.playIn(p, script{trials: usual.trials, n: n, points: 1}); err != nil {
+		n, start = s.setting.N, time.Now()
+		if _, err := s.clean(usual); err != nil {
+			return "", err
+		}
+	}
+	if p, err = s.running(); err != nil {
 		return "", err
 	}
 	each := time.Since(start) / time.Duration(len(usual.trials))
-	bytes := max(1, int(s.setting.N)*(s.problem.Dim+1)*8)
+	bytes := int(n) * (s.problem.Dim + 1) * 8
 	trials := max(1, min(leakTrials, leakSample/bytes, int(leakTime/max(1, each))))
 	var held [leakRounds]int64
 	before, known := processOf(p)
 	start = time.Now()
 	for i := range held {
-		if _, err := s.playIn(p, script{trials: make([]uint64, trials), points: 1}); err != nil {
+		if _, err := s.playIn(p, script{trials: make([]uint64, trials), n: n, points: 1}); err != nil {
 			return "", err
 		}
 		if i == leakCompare-1 {
