@@ -273,9 +273,6 @@ var faulty = map[string]algo.Plugin{
 		}
 		return nil, nil
 	}),
-	"same-seed-same-answers   ": learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) { // depends on the process
-		return constantly(float64(os.Getpid()%1000) / 1000), nil
-	}),
 	"trials-are-alone ": learning(func(t *algo.Trial[params], _ *algo.Data) (algo.Model, error) { // shares a generator
 		if shared == nil {
 			shared = t.Rand
@@ -293,7 +290,8 @@ var faulty = map[string]algo.Plugin{
 		return ofFirst{}, nil
 	}),
 	"resources": learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) { // keeps all samples, and more
-		hoard = append(hoard, slices.Repeat(s.Xs(), 10))
+		time.Sleep(4 * time.Millisecond) // so that a round has a few trials, on any machine
+		hoard = append(hoard, slices.Repeat(s.Xs(), 250))
 		return answer(func([]float64) float64 { return 0 }), nil
 	}),
 	"resources ": learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) { // keeps files open
