@@ -16,8 +16,8 @@ func pluginBuildCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "build FILE.py [FILE.py...]",
 		Short: "Pack a plugin in Python into one file, with the SDK",
-		Long: `Pack a plugin in Python, and the files of yours that it imports, into one program: FILE without .py, if no other
-is named. The SDK is in it, so the program needs Python with grpcio, protobuf and numpy, and no other file. The
+		Long: `Pack a plugin in Python, and the files of yours that it imports, into one program: FILE without .py, if no
+other is named. The SDK is in it, so the program needs Python with grpcio, protobuf and numpy, and no other file. The
 same files give the same bytes everywhere. The first line of FILE.py, such as #!/usr/bin/env python3, names the
 interpreter.`,
 		Args: cobra.MinimumNArgs(1),

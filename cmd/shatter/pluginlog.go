@@ -56,7 +56,8 @@ func (l *pluginLog) Write(b []byte) (int, error) {
 		return len(b), nil
 	}
 	if l.size += len(b); l.size > maxPluginLog {
-		_, l.err = fmt.Fprintf(l.file, "\n[what follows is left out: the limit of %s is reached]\n", wording.Bytes(maxPluginLog))
+		_, l.err = fmt.Fprintf(l.file, "\n[what follows is left out: the limit of %s is reached]\n",
+			wording.Bytes(maxPluginLog))
 		return len(b), nil
 	}
 	_, l.err = l.file.Write(b)

@@ -68,8 +68,10 @@ func checkWritten(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(string(text), "<%") || strings.Contains(string(text), "\n\n\n\n") || strings.Contains(string(text), " \n") {
-		t.Errorf("%s is not clean:\n%s", path, text)
+	for _, stray := range []string{"<%", "\n\n\n\n", " \n"} {
+		if strings.Contains(string(text), stray) {
+			t.Errorf("%s has %q:\n%s", path, stray, text)
+		}
 	}
 	if strings.HasSuffix(path, ".go") {
 		if out, err := exec.Command("gofmt", "-l", path).CombinedOutput(); err != nil || len(out) > 0 {

@@ -38,7 +38,8 @@ func pluginTestCommand() *cobra.Command {
 	flags.StringVar(&p.only, "run", "", "make only checks whose ALGORITHM/CHECK this regular expression matches")
 	flags.StringArrayVar(&p.settings, "setting", nil, "test in this setting, not in the suite's own (again for more), "+
 		"such as class=thresholds,domain=64,n=100; other keys are parameters")
-	flags.StringArrayVar(&p.expect, "expect-fail", nil, "CHECK=REASON: the check is expected to fail, and has to (again for more)")
+	flags.StringArrayVar(&p.expect, "expect-fail", nil,
+		"CHECK=REASON: the check is expected to fail, and has to (again for more)")
 	return c
 }
 
@@ -100,7 +101,8 @@ func (p *pluginTest) options() (o plugintest.Options, err error) {
 		name, reason, _ := strings.Cut(text, "=")
 		switch {
 		case !slices.Contains(known, name):
-			return o, fmt.Errorf("--expect-fail %q: the checks are %s%s", text, wording.And(known), wording.DidYouMean(name, known))
+			return o, fmt.Errorf("--expect-fail %q: the checks are %s%s", text, wording.And(known),
+				wording.DidYouMean(name, known))
 		case reason == "":
 			return o, fmt.Errorf("--expect-fail %q: give the reason, as in %s=REASON", text, name)
 		}
@@ -192,7 +194,8 @@ func checkVerdict(r plugintest.Result) string {
 // writeResult writes the result of a check for people. failures holds the failures so far, each with the
 // check that first had it: an equal one is not told again.
 func writeResult(w io.Writer, r plugintest.Result, failures map[string]string) {
-	name := strings.Join(slices.DeleteFunc([]string{r.Algorithm, r.Setting, r.Check}, func(s string) bool { return s == "" }), "  ")
+	words := []string{r.Algorithm, r.Setting, r.Check}
+	name := strings.Join(slices.DeleteFunc(words, func(s string) bool { return s == "" }), "  ")
 	line := fmt.Sprintf("%-8s  %5.1fs  %s", checkVerdict(r), r.Took.Seconds(), name)
 	if note := cmp.Or(r.Skipped, r.Expected, r.Found); note != "" {
 		line += ": " + note

@@ -65,7 +65,8 @@ func (s *suite) run() []Result {
 		s.runChecks(setting.short())
 	}
 	if !accepted {
-		none := errors.New("no setting to test it in: name one that it accepts (plugintest.Setting, or plugin test --setting)")
+		none := errors.New("no setting to test it in: name one that it accepts (plugintest.Setting, or plugin test " +
+			"--setting)")
 		s.add("", "setting", Result{Err: errors.Join(append([]error{none}, refusals...)...)})
 	}
 	s.addUnmet()

@@ -26,6 +26,14 @@ var sdk embed.FS
 // defaultInterpreter begins a program whose source names no interpreter.
 const defaultInterpreter = "#!/usr/bin/env python3"
 
+// startText is the module that Python runs first.
+const startText = `import runpy
+
+import shatter  # noqa: F401, before anything else is imported or printed
+
+runpy.run_module(%q, run_name="__main__", alter_sys=True)
+`
+
 var moduleFile = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*\.py$`)
 
 // A File is one of an author's files.
@@ -77,8 +85,8 @@ func withSDK(files []File) ([]File, error) {
 		seen[f.Name] = true
 	}
 	main := strings.TrimSuffix(files[0].Name, ".py")
-	list := append([]File{{"__main__.py", fmt.Appendf(nil,
-		"import runpy\n\nimport shatter  # noqa: F401, before anything else is imported or printed\n\nrunpy.run_module(%q, run_name=\"__main__\", alter_sys=True)\n", main)}}, files...)
+	start := fmt.Appendf(nil, startText, main)
+	list := append([]File{{"__main__.py", start}}, files...)
 	names, err := fs.Glob(sdk, "shatter/*.py")
 	if err != nil {
 		return nil, err
