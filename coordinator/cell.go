@@ -64,12 +64,15 @@ type sizing struct {
 }
 
 func newCell(c *trial.Cell, index, cells int) (*cell, error) {
-	d, err := newDecider(c, cells)
-	if err != nil {
-		return nil, err
-	}
-	_, searches := d.(*estimate.Search)
-	return &cell{Cell: c, decider: d, untold: searches, index: index, place: -1, sizes: map[int64]*sizing{}}, nil
+	own := &cell{Cell: c, index: index, place: -1, sizes: map[int64]*sizing{}}
+	return own, own.begin(cells)
+}
+
+// begin gives the cell a decider that has been told nothing.
+func (c *cell) begin(cells int) (err error) {
+	c.decider, err = newDecider(c.Cell, cells)
+	_, c.untold = c.decider.(*estimate.Search)
+	return err
 }
 
 func newDecider(c *trial.Cell, cells int) (decider, error) {

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/shatterlab/shatter/pipeline/ledger"
-	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
 // enforce sets aside the workers that were found guilty: nothing counts any more that they have sent,
@@ -110,17 +109,9 @@ func (w *crew) distrust(x ledger.Retraction) {
 
 // reset forgets all outcomes. Jobs that are out stay out.
 func (g *grid) reset() error {
-	ladders := map[*trial.Ladder]*ladder{}
 	for _, c := range g.cells {
-		fresh, err := newCell(c.Cell, c.index, g.tests)
-		if err != nil {
+		if err := c.begin(g.tests); err != nil {
 			return err
-		}
-		c.decider, c.untold, c.ladder = fresh.decider, fresh.untold, nil
-		if c.Rung != nil {
-			if err := c.climb(ladders, g.tests); err != nil {
-				return err
-			}
 		}
 		c.refusals, c.told, c.refused = nil, nil, ""
 		c.done, c.fed, c.trials, c.outlook = false, 0, 0, outlook{}
@@ -131,9 +122,6 @@ func (g *grid) reset() error {
 			c.trials += int64(j.missing)
 		}
 	}
-	for _, l := range ladders {
-		l.skipTrivial()
-	}
 	g.open = len(g.cells)
-	return nil
+	return g.climb()
 }

@@ -22,22 +22,32 @@ type grid struct {
 
 func newGrid(p *plan.Plan) (*grid, error) {
 	g := &grid{byKey: map[trial.Key]*cell{}, open: len(p.Cells), tests: countTests(p.Cells)}
-	ladders := map[*trial.Ladder]*ladder{}
 	for i, pc := range p.Cells {
 		c, err := newCell(pc, i, g.tests)
-		if err == nil && pc.Rung != nil {
-			err = c.climb(ladders, g.tests)
-		}
 		if err != nil {
 			return nil, fmt.Errorf("cell %s: %w", pc.Key.Short(), err)
 		}
 		g.cells = append(g.cells, c)
 		g.byKey[pc.Key] = c
 	}
+	return g, g.climb()
+}
+
+// climb puts the rungs on their ladders, whose searches begin.
+func (g *grid) climb() error {
+	ladders := map[*trial.Ladder]*ladder{}
+	for _, c := range g.cells {
+		if c.Rung == nil {
+			continue
+		}
+		if err := c.climb(ladders, g.tests); err != nil {
+			return fmt.Errorf("cell %s: %w", c.Key.Short(), err)
+		}
+	}
 	for _, l := range ladders {
 		l.skipTrivial()
 	}
-	return g, nil
+	return nil
 }
 
 // load feeds the cells with the outcomes of the ledger and returns how many there are.
