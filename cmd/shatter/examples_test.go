@@ -18,7 +18,11 @@ func TestExamplesAreValid(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
-	for _, file := range files {
+	texts, err := filepath.Glob("examples/texts/*.yaml")
+	if err != nil || len(texts) == 0 {
+		t.Fatal(texts, err)
+	}
+	for _, file := range append(files, texts...) {
 		if _, errs, code := shatter(t, "check", file); code != 0 {
 			t.Errorf("%s: exit %d: %s", file, code, errs)
 		}
