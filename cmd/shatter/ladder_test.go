@@ -19,7 +19,11 @@ grids:
     privacy: {epsilon: {from: 0.1, to: 10, steps: 21, scale: log}}
     n: [100, 400]
     find: epsilon
-  - problem: {class: parities, d: 4, distribution: uniform, noise: {kind: random, rate: {from: 0.02, to: 0.46, steps: 12}}}
+  - problem:
+      class: parities
+      d: 4
+      distribution: uniform
+      noise: {kind: random, rate: {from: 0.02, to: 0.46, steps: 12}}
     algorithms: [expmech/em, expmech/pf]
     privacy: {epsilon: 1}
     n: 500
@@ -38,7 +42,7 @@ func TestLadder(t *testing.T) {
 	if code > 1 {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
-	if lines := strings.Count(out, "epsilon") + strings.Count(out, "noise_rate"); lines == 0 || strings.Count(out, "\n") > 40 {
+	if !strings.Contains(out, "noise_rate") || strings.Count(out, "\n") > 40 {
 		t.Errorf("the table for people is not one row a search:\n%s", out)
 	}
 	rows, decided := table(t, dir), map[any]bool{}
@@ -62,7 +66,8 @@ func TestLadder(t *testing.T) {
 		}
 		epsilon := r["epsilon"].(float64)
 		if r["n_low"] != nil && suffices(epsilon) || r["n_high"] != nil && !suffices(epsilon) || r["n_star"] != nil {
-			t.Errorf("%v at epsilon %v: n_low %v, n_high %v, n_star %v", r["find_id"], epsilon, r["n_low"], r["n_high"], r["n_star"])
+			t.Errorf("%v at epsilon %v: n_low %v, n_high %v, n_star %v", r["find_id"], epsilon, r["n_low"], r["n_high"],
+				r["n_star"])
 		}
 		if r["status"] == "decided" {
 			decided[r["find_id"]] = true

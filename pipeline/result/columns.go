@@ -136,8 +136,8 @@ var findColumns = []schemas.ColumnOf[TableRow]{
 		}
 		return r.Cell.N[0]
 	}),
-	float("find_insufficient", "the easiest value shown insufficient: the least epsilon with which trials succeed is above, "+
-		"the largest noise_rate that they bear below; null where there is none",
+	float("find_insufficient", "the easiest value shown insufficient: the least epsilon with which trials succeed is "+
+		"above, the largest noise_rate that they bear below; null where there is none",
 		func(r *TableRow) any { return r.found(r.Found.Insufficient) }),
 	float("find_sufficient", "the hardest value shown sufficient; null where there is none",
 		func(r *TableRow) any { return r.found(r.Found.Sufficient) }),

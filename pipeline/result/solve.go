@@ -259,14 +259,16 @@ func (s *solver) along(rows [][]any, axis string) (*sheet.Sheet, error) {
 		}
 		if gap := a.insufficient - a.sufficient; gap == 0 || !math.IsNaN(gap) && (gap > 0) == rises {
 			return nil, fmt.Errorf("at n = %d the brackets contradict each other: %s %v suffices and %v does not; success "+
-				"falls there, so give one value, --where %s=%v", s.question.N, axis, a.sufficient, a.insufficient, axis, a.sufficient)
+				"falls there, so give one value, --where %s=%v", s.question.N, axis, a.sufficient, a.insufficient, axis,
+				a.sufficient)
 		}
 		if !math.IsNaN(a.insufficient) || !math.IsNaN(a.sufficient) {
 			answers = append(answers, a)
 		}
 	}
 	if len(answers) == 0 {
-		return nil, fmt.Errorf("n = %d is not certified: every bracket there has it inside; %s", s.question.N, s.nearest(rows))
+		return nil, fmt.Errorf("n = %d is not certified: every bracket there has it inside; %s", s.question.N,
+			s.nearest(rows))
 	}
 	return s.sheet(rows, axis, answers), nil
 }
