@@ -118,7 +118,7 @@ func TestTroublesomeWorker(t *testing.T) {
 				c.Workers = nil                    // others may come
 				c.CheckShare = 1                   // which only the troublesome one can do
 				c.Healing = 200 * time.Millisecond // so that a busy machine is not taken to be gone
-				if name == "is too slow" { // the other one must not be taken to be gone
+				if name == "is too slow" {         // the other one must not be taken to be gone
 					c.Healing = time.Second
 				}
 				x.conn, x.codes = c.Conn, slices.Collect(maps.Values(c.Digests))
