@@ -165,7 +165,7 @@ func TestHangs(t *testing.T) {
 	// The plugin says where it hangs, in the log and in the reason.
 	const place = "stopped here:"
 	if text, err := os.ReadFile(files[0]); err != nil || !strings.Contains(string(text), place) ||
-		!strings.Contains(string(text), "main.learner.func") || !strings.Contains(string(text), "main.go:136") {
+		!strings.Contains(string(text), "main.learner.func") || !strings.Contains(string(text), "thirdparty/main.go:") {
 		t.Errorf("the log says, %v:\n%s", err, text)
 	}
 	if failures := frame(t, dir, "failures"); len(failures) == 0 || !strings.Contains(fmt.Sprint(failures[0]), place) {
