@@ -129,7 +129,7 @@ func TestBadSweeps(t *testing.T) {
 		{"null", badSweep, "---\n", "the file is empty"},
 		{"text", badSweep, "just text", `not the text "just text"`},
 		{"garbage", badSweep, "\x00\x01\xff\xfe\x80", "plain text in UTF-8"},
-		{"large", badSweep, strings.Repeat("# a comment\n", 1<<17), "more than the 1048576"},
+		{"large", badSweep, strings.Repeat("# a comment\n", 1<<17), "has 1572864 bytes, more than 1048576"},
 		{"deep", badSweep, "a: " + strings.Repeat("[", 1<<18), "max depth"},
 		{"two documents", badSweep, badSweep + "---\n" + badSweep, "a second document"},
 	}
@@ -239,7 +239,7 @@ func TestBadCommandLine(t *testing.T) {
 		{"no argument", []string{"run"}, exitUsage, "usage: shatter run FILE"},
 		{"two arguments", []string{"run", file, file}, exitUsage, "usage: shatter run FILE"},
 		{"no file", []string{"run", file + "x"}, exitUsage, "no such file"},
-		{"folder as file", []string{"run", dir}, exitUsage, "is a directory"},
+		{"folder as file", []string{"run", dir}, exitUsage, "it is a folder; a regular file is needed"},
 		{"workers abc", []string{"run", file, "--workers", "abc", "--out", out}, exitUsage, `"abc" for "--workers"`},
 		{"workers -5", []string{"run", file, "--workers", "-5", "--out", out}, exitUsage, "a number from 0 on is needed"},
 		{"workers 0", []string{"run", file, "--workers", "0", "--out", out}, exitUsage, "nobody would work"},

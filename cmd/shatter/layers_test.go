@@ -201,7 +201,7 @@ func TestImportsGoDown(t *testing.T) {
 	for i, group := range layers {
 		for _, pkg := range group {
 			layer[pkg] = i
-			if imports[pkg] == nil && pkg != "pipeline" {
+			if _, exists := imports[pkg]; !exists && pkg != "pipeline" {
 				t.Errorf("%s has a layer, but there is no such package", pkg)
 			}
 		}

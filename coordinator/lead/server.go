@@ -76,7 +76,7 @@ type server struct {
 	seats    map[string]*seat // by id of the sweep
 	ended    chan *term
 	gone     chan struct{} // closed when nobody hears of ended terms any more
-	leading  int // terms that have not ended
+	leading  int           // terms that have not ended
 }
 
 // seat is a sweep as the server sees it.
