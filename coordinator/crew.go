@@ -431,37 +431,43 @@ func (m *member) cannot(n fleet.Need, w *way, now time.Time) string {
 // choose returns the worker that gets a job: one with an idle slot, or else one with room. It
 // returns nil, and keeps why, where there is none.
 func (w *crew) choose(n fleet.Need, way *way, now time.Time) *member {
-	var best *member
-	avoid := way.avoid
-	reasons, able := map[string]string{}, 0
-	way.soon = false
-	for i := range w.members {
-		m := w.members[(w.turn+i)%len(w.members)]
-		if why := m.cannot(n, way, now); why != "" {
-			reasons[m.Name] = why
-			way.soon = way.soon || m.Name != avoid && way.allows(m.Name) && m.Cannot(n, now) == "" &&
-				m.aside[n.What].until.Sub(now) < w.scaled(fleet.Silence)
-			continue
-		}
-		able++
-		if !m.room() || best != nil && (m.Name == avoid || best.Name != avoid && len(m.out) >= m.Slots) {
-			continue
-		}
-		best = m
-		if m.Name != avoid && len(m.out) < m.Slots {
-			break
-		}
-	}
+	reasons := map[string]string{}
+	best := w.best(n, way, now, reasons)
+	able := len(w.members) - len(reasons)
 	if way.unable = able == 0; way.unable && way.never == nil && way.only == "" {
 		w.stuck = "no worker can run what comes next: " + fleet.Explain(reasons)
 	}
 	if len(w.members) > 0 && able == 0 && w.alone && w.members[0].Cannot(n, now) != "" {
 		w.failed = errors.New(w.stuck)
 	}
-	if best == nil || best.Name == avoid && (able > 1 || way.patient && way.soon) { // the others will have room
+	if best == nil || best.Name == way.avoid && (able > 1 || way.patient && way.soon) { // the others will have room
 		return nil
 	}
 	w.turn++
+	return best
+}
+
+// best returns the first worker in turn that has an idle slot and is not to be avoided, or else one
+// with room; nil if there is none. It fills in why workers cannot run the job, and whether one that
+// was set aside will soon be asked again.
+func (w *crew) best(n fleet.Need, way *way, now time.Time, reasons map[string]string) (best *member) {
+	way.soon = false
+	for i := range w.members {
+		m := w.members[(w.turn+i)%len(w.members)]
+		if why := m.cannot(n, way, now); why != "" {
+			reasons[m.Name] = why
+			way.soon = way.soon || m.Name != way.avoid && way.allows(m.Name) && m.Cannot(n, now) == "" &&
+				m.aside[n.What].until.Sub(now) < w.scaled(fleet.Silence)
+			continue
+		}
+		if !m.room() || best != nil && (m.Name == way.avoid || best.Name != way.avoid && len(m.out) >= m.Slots) {
+			continue
+		}
+		best = m
+		if m.Name != way.avoid && len(m.out) < m.Slots {
+			break
+		}
+	}
 	return best
 }
 

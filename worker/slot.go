@@ -142,7 +142,9 @@ func (s *slot) simulate(ctx context.Context, job *trial.Job) (*outcomes, error) 
 	if err != nil {
 		return nil, err
 	}
-	o := &outcomes{job: job, status: b.Status, error: b.Error, values: b.Values, refusal: b.Refusal, faults: map[int]fault{}}
+	o := &outcomes{
+		job: job, status: b.Status, error: b.Error, values: b.Values, refusal: b.Refusal, faults: map[int]fault{},
+	}
 	for i, status := range b.Status {
 		if status != ledger.OK {
 			o.faults[i] = fault{b.KindOf(i), b.ReasonOf(i)}

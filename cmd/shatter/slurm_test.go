@@ -61,7 +61,8 @@ func newSlurm(t *testing.T) *slurm {
 	}
 	s := &slurm{t, t.TempDir()}
 	path := func(name string) string { return filepath.Join(s.dir, name) }
-	for dir := s.dir; dir != "/" && dir != os.TempDir(); dir = filepath.Dir(dir) { // munged demands it of its socket's folders
+	// munged demands it of its socket's folders.
+	for dir := s.dir; dir != "/" && dir != os.TempDir(); dir = filepath.Dir(dir) {
 		if err := os.Chmod(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}

@@ -51,7 +51,9 @@ func Serve(ctx context.Context, c Config) error {
 	if c.Monitor == nil {
 		c.Monitor = &Monitor{}
 	}
-	s := &server{Config: c, registry: registry, seats: map[string]*seat{}, ended: make(chan *term), gone: make(chan struct{})}
+	s := &server{
+		Config: c, registry: registry, seats: map[string]*seat{}, ended: make(chan *term), gone: make(chan struct{}),
+	}
 	defer close(s.gone)
 	entries, watched := make(chan *bus.Entry), make(chan error, 1)
 	watching, stop := context.WithCancel(ctx)

@@ -175,7 +175,7 @@ func (l *Ledger) loadFile(i int, b []byte, r *Report, lost losses) ([]byte, erro
 	file := l.files[i]
 	b = slices.Grow(b[:0], int(file.size))[:file.size]
 	n, err := file.f.ReadAt(b, 0)
-	if err != nil && err != io.EOF { // the torn tail of another process may be gone since
+	if err != nil && !errors.Is(err, io.EOF) { // the torn tail of another process may be gone since
 		return nil, err
 	}
 	b = b[:n]

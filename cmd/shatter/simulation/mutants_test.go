@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-var mutating = flag.Bool("sim.mutants", false, "build this test with mutants, and look for the schedule that finds each")
+var mutating = flag.Bool("sim.mutants", false, "build this test with mutants, and look for schedules that find them")
 
 // A mutant is a fault that somebody could make: made stands in place of old in a file, and makes the
 // fault where mutant(number) is true.
@@ -187,7 +187,8 @@ var foundSeed = regexp.MustCompile(`seed (\d+)[:h ]+(.*)`)
 // find runs schedules with a mutant until one finds it, for a minute of CPU time at most.
 func find(t *testing.T, test string, number int) (took time.Duration, text string) {
 	t.Helper()
-	run := exec.Command(test, "-test.run", "^TestSimulation$", "-sim.schedules", "10000", "-sim.shrink=false", "-sim.cpu", "60s")
+	run := exec.Command(test, "-test.run", "^TestSimulation$",
+		"-sim.schedules", "10000", "-sim.shrink=false", "-sim.cpu", "60s")
 	run.Env = append(os.Environ(), fmt.Sprint("SHATTER_MUTANT=", number))
 	out, err := run.CombinedOutput()
 	took = run.ProcessState.UserTime() + run.ProcessState.SystemTime()

@@ -7,7 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	oldrand "math/rand"
+	oldrand "math/rand" //nolint:depguard // the client draws the times of its reconnections there
 	"os"
 	"path/filepath"
 	"runtime"
@@ -78,7 +78,7 @@ func simulate(t *testing.T, seed uint64, faults []fault, want string, log io.Wri
 	defer os.RemoveAll(dir)
 	running.Add(1)
 	runningSeed.Store(seed)
-	oldrand.Seed(int64(seed)) //nolint:staticcheck // the client draws the times of its reconnections there
+	oldrand.Seed(int64(seed)) //nolint:staticcheck // see its import
 	w := &world{
 		seed: seed, dir: dir, log: log, began: time.Now(), conns: map[*conn]bool{}, drawn: map[string]uint64{},
 		wiped: make(chan struct{}, 100), wishes: make(chan string, 100),
@@ -360,6 +360,7 @@ func shrink(t *testing.T, seed uint64, all []fault, want string) {
 		}
 	}
 	list := strings.Trim(strings.ReplaceAll(fmt.Sprint(numbers), " ", ","), "[]")
-	t.Logf("it takes the faults %s:\n  go test ./%s -run TestSimulation -sim.schedules 1 -sim.seed %d -sim.keep %s -sim.log /dev/stderr",
+	t.Logf("it takes the faults %s:\n  go test ./%s -run TestSimulation -sim.schedules 1 -sim.seed %d -sim.keep %s "+
+		"-sim.log /dev/stderr",
 		list, filepath.Join("cmd", "shatter", "simulation"), seed, list)
 }
