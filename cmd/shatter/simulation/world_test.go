@@ -102,7 +102,7 @@ func (w *world) startServer(wiped bool) {
 		ServerName: "simulated", DontListen: true, NoSigs: true, NoLog: true, MaxPayload: bus.MaxResult,
 		PingInterval: 20 * time.Second, DisableShortFirstPing: true,
 		JetStream: true, DisableJetStreamBanner: true, SyncAlways: true,
-		StoreDir: filepath.Join(w.dir, fmt.Sprintf("store%d", w.stores)),
+		StoreDir:           filepath.Join(w.dir, fmt.Sprintf("store%d", w.stores)),
 		JetStreamMaxMemory: 64 << 20, JetStreamMaxStore: 1 << 30,
 	})
 	if err != nil {
