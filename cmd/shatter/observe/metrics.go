@@ -84,18 +84,6 @@ var metrics = []metric{
 	{"shatter_worker_sizes_refused_total", counter, "Sample sizes that algorithms refused.", nil},
 }
 
-// Names returns the names of all metrics of Shatter's own; a histogram's are those of its series.
-func Names() (names []string) {
-	for _, m := range metrics {
-		if m.name == fsyncs {
-			names = append(names, fsyncs+"_bucket", fsyncs+"_sum", fsyncs+"_count")
-			continue
-		}
-		names = append(names, m.name)
-	}
-	return names
-}
-
 const fsyncs = "shatter_ledger_fsync_seconds"
 
 // descriptions are those of all metrics, by name.

@@ -74,7 +74,7 @@ func configuration(t *testing.T, c *Cluster) string {
 }
 
 func options(c *Cluster, name string) bus.Options {
-	return bus.Options{Name: name, Credentials: c.Credentials(name), TLS: bus.TLS{CA: c.Authority()}}
+	return bus.Options{Name: name, Credentials: c.Credentials(name), TLS: bus.TLS{CA: c.path(caFile)}}
 }
 
 func dial(t *testing.T, c *Cluster, s *server.Server, name string) *bus.Conn {
@@ -89,7 +89,7 @@ func dial(t *testing.T, c *Cluster, s *server.Server, name string) *bus.Conn {
 func thief(t *testing.T, c *Cluster, s *server.Server, name string) (nc *nats.Conn, denied chan error) {
 	t.Helper()
 	denied = make(chan error, 100)
-	nc, err := nats.Connect(s.ClientURL(), nats.UserCredentials(c.Credentials(name)), nats.RootCAs(c.Authority()),
+	nc, err := nats.Connect(s.ClientURL(), nats.UserCredentials(c.Credentials(name)), nats.RootCAs(c.path(caFile)),
 		nats.CustomInboxPrefix(bus.InboxOf(name)),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { denied <- err }))
 	must(t, err)

@@ -174,9 +174,6 @@ func (c *Cluster) ServerDir(host string) string {
 // Credentials returns the path of the credentials of a name.
 func (c *Cluster) Credentials(name string) string { return c.path(name + ".creds") }
 
-// Authority returns the path of the certificate that everybody needs who connects.
-func (c *Cluster) Authority() string { return c.path(caFile) }
-
 // Names returns the names that credentials were issued to, in order.
 func (c *Cluster) Names() []string { return slices.Sorted(maps.Keys(c.Issued)) }
 

@@ -41,7 +41,7 @@ func TestRefusals(t *testing.T) {
 	must(t, err)
 	pem, key := filepath.Join(used.ServerDir("localhost"), certFile),
 		filepath.Join(used.ServerDir("localhost"), keyFile)
-	given := bus.TLS{Cert: pem, Key: key, CA: used.Authority()}
+	given := bus.TLS{Cert: pem, Key: key, CA: used.path(caFile)}
 	create := func(dir string, o Options) error { _, err := Create(dir, o); return err }
 	issue := func(name string) error { _, err := used.Issue(name, bus.Worker, 0); return err }
 	for _, tt := range []struct {
@@ -50,7 +50,7 @@ func TestRefusals(t *testing.T) {
 		want string
 	}{
 		{"folder in use", create(used.Dir, one), "holds something already (ca.pem)"},
-		{"a file", create(used.Authority(), one), "choose another folder"},
+		{"a file", create(used.path(caFile), one), "choose another folder"},
 		{"two servers", create(dir, Options{Hosts: []string{"a", "b"}}), "2 servers: one is needed, or at least three"},
 		{"twice", create(dir, Options{Hosts: []string{"a", "b", "a"}}), `"a" is given twice`},
 		{"port", create(dir, Options{Hosts: []string{"a/b"}}), "without a port"},
@@ -88,7 +88,7 @@ func TestRevoke(t *testing.T) {
 	text, err := os.ReadFile(c.Credentials("bad"))
 	must(t, err)
 	must(t, os.WriteFile(copied, text, 0o600))
-	options := bus.Options{Credentials: copied, TLS: bus.TLS{CA: c.Authority()}}
+	options := bus.Options{Credentials: copied, TLS: bus.TLS{CA: c.path(caFile)}}
 	conn, err := bus.Dial(t.Context(), s.ClientURL(), options)
 	must(t, err)
 	defer conn.Close()
