@@ -7,10 +7,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
+	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/problem/problemtest"
 	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -89,22 +89,30 @@ func TestSixDataSets(t *testing.T) {
 	}
 }
 
-// A file that does not come holds up those who need it, and nobody else; and what goes wrong with it
-// is a fault of this worker.
+// A file that does not come, because another process that fetches it does not get on, holds up those
+// who need it, and nobody else; and what goes wrong with it is a fault of this worker.
 func TestSlowFileBlocksNoOther(t *testing.T) {
-	ps := newPopulations(Config{Files: map[string]string{}})
+	cache := t.TempDir()
+	ps := newPopulations(Config{Files: map[string]string{}, Conn: dial(t), Cache: cache})
 	defer ps.close()
 	key, slow := dataProblem(t, ps, 7)
-	pipe := filepath.Join(t.TempDir(), "pipe") // opening it blocks
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+	digest := slow.Data.Digest
+	file := testkit.ReadFile(t, ps.Files[digest])
+	delete(ps.Files, digest)
+	fetched, err := os.Create(filepath.Join(cache, digest+".part"))
+	if err != nil {
 		t.Fatal(err)
 	}
-	file := ps.Files[slow.Data.Digest]
-	ps.Files[slow.Data.Digest] = pipe
-	failed := make(chan error)
+	if err := disk.Lock(t.Context(), fetched, disk.Exclusive); err != nil {
+		t.Fatal(err)
+	}
+	came := make(chan error)
 	go func() {
-		_, err := ps.get(t.Context(), key, slow)
-		failed <- err
+		pop, err := ps.get(t.Context(), key, slow)
+		if err == nil {
+			ps.release(pop)
+		}
+		came <- err
 	}()
 	for begun := false; !begun; time.Sleep(time.Millisecond) {
 		ps.mu.Lock()
@@ -122,22 +130,16 @@ func TestSlowFileBlocksNoOther(t *testing.T) {
 	if _, err := ps.get(ctx, key, slow); !errors.Is(err, context.Canceled) {
 		t.Errorf("a job that is cancelled while it waits: %v", err)
 	}
-	end, err := os.OpenFile(pipe, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	end.Close()
-	var fault *FaultError
-	if err := <-failed; !errors.As(err, &fault) || !strings.Contains(err.Error(), slow.Data.Digest[:12]) {
-		t.Errorf("error %v, want a fault that names the data", err)
-	}
-	ps.mu.Lock()
-	ps.Files[slow.Data.Digest] = file
-	ps.mu.Unlock()
-	if pop, err = ps.get(t.Context(), key, slow); err != nil {
+	err = errors.Join(os.WriteFile(filepath.Join(cache, digest), []byte(file), 0o400), fetched.Close())
+	if err = errors.Join(err, <-came); err != nil {
 		t.Errorf("once the file is there: %v", err)
-	} else {
-		ps.release(pop)
+	}
+	key, absent := dataProblem(t, ps, 9)
+	ps.Files[absent.Data.Digest] = filepath.Join(cache, "absent")
+	var fault *FaultError
+	if _, err := ps.get(t.Context(), key, absent); !errors.As(err, &fault) ||
+		!strings.Contains(err.Error(), absent.Data.Digest[:12]) {
+		t.Errorf("error %v, want a fault that names the data", err)
 	}
 }
 
