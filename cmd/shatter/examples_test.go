@@ -1,10 +1,10 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -125,20 +125,25 @@ var settings = map[string]int{
 func TestBuiltinsPassTheSuite(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
-	out, errs, code := shatter(t, "plugin", "test")
+	out, errs, code := shatter(t, "plugin", "test", "-o", "json")
 	if code != 0 {
 		t.Fatalf("exit %d: %s\n%s", code, errs, out)
 	}
+	var report struct{ Results []checkReport }
+	if err := json.Unmarshal([]byte(out), &report); err != nil {
+		t.Fatal(err)
+	}
 	tested := map[string]map[string]bool{}
-	for line := range strings.Lines(out) {
-		columns := regexp.MustCompile(`\s{2,}`).Split(line, -1)
-		if columns[0] != "ok" {
-			t.Error(line)
+	for _, r := range report.Results {
+		if r.Result != "ok" && r.Result != "skipped" {
+			t.Errorf("%+v", r)
 		}
-		if tested[columns[1]] == nil {
-			tested[columns[1]] = map[string]bool{}
+		if tested[r.Algorithm] == nil {
+			tested[r.Algorithm] = map[string]bool{}
 		}
-		tested[columns[1]][columns[2]] = true
+		if r.Result == "ok" && r.Setting != "" {
+			tested[r.Algorithm][r.Setting] = true
+		}
 	}
 	for _, p := range builtins() {
 		name := reflect.ValueOf(p).FieldByName("Name").String()
