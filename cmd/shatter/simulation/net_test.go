@@ -129,10 +129,11 @@ var errRefused = errors.New("connection refused")
 // Dial connects to the server: a process is a dialer of its bus.Options.
 func (p *process) Dial(string, string) (net.Conn, error) {
 	w := p.node.world
-	if p.dead.Load() || w.server == nil || p.node.active(time.Now(), "hold") != nil {
+	ns := w.server.Load()
+	if p.dead.Load() || ns == nil || p.node.active(time.Now(), "hold") != nil {
 		return nil, &net.OpError{Op: "dial", Net: "simulated", Err: errRefused}
 	}
-	there, err := w.server.InProcessConn()
+	there, err := ns.InProcessConn()
 	if err != nil {
 		return nil, &net.OpError{Op: "dial", Net: "simulated", Err: err}
 	}

@@ -86,6 +86,8 @@ func simulate(t *testing.T, seed uint64, faults []fault, want string, log io.Wri
 	disk.SetWatch(w.watch)
 	defer disk.SetWatch(nil)
 	w.run(faults, want, &o)
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	o.took, o.wrong, o.runs, o.restarts = time.Since(w.began), w.wrong, w.runs, w.restarts
 	return o
 }

@@ -50,8 +50,8 @@ type world struct {
 	stopped atomic.Bool    // nothing starts any more
 
 	mu       sync.Mutex
-	server   *server.Server // nil: it is down
-	stores   int            // folders that the server has had
+	server   atomic.Pointer[server.Server] // nil: it is down
+	stores   int                           // folders that the server has had
 	conns    map[*conn]bool
 	drawn    map[string]uint64 // generators by their label
 	wrong    []string          // what must not happen and did
@@ -92,7 +92,7 @@ func (w *world) note(format string, args ...any) {
 func (w *world) startServer(wiped bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.stopped.Load() || w.server != nil {
+	if w.stopped.Load() || w.server.Load() != nil {
 		return
 	}
 	if wiped {
@@ -112,14 +112,13 @@ func (w *world) startServer(wiped bool) {
 	if !ns.ReadyForConnections(time.Minute) || !ns.JetStreamEnabled() {
 		panic("the NATS server does not start")
 	}
-	w.server = ns
+	w.server.Store(ns)
 }
 
 // stopServer stops the server and cuts all connections.
 func (w *world) stopServer() {
 	w.mu.Lock()
-	ns := w.server
-	w.server = nil
+	ns := w.server.Swap(nil)
 	w.mu.Unlock()
 	if ns == nil {
 		return
