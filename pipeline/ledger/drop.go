@@ -12,12 +12,7 @@ import (
 // one. All other bytes stay as they are. An error may leave some files rewritten; calling Drop
 // again finishes the work.
 func (l *Ledger) Drop(match func(*Batch) bool) error {
-	l.reading.Lock()
-	defer l.reading.Unlock()
-	l.syncing.Lock()
-	defer l.syncing.Unlock()
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	defer l.lockAll()()
 	err := l.broken
 	for i := 0; i < len(l.files) && err == nil; i++ {
 		err = l.dropFrom(l.files[i].f.Name(), match)

@@ -368,6 +368,19 @@ func readFrame(f disk.File, ref frameRef, buf []byte) (*Batch, error) {
 	return Decode(msg)
 }
 
+// lockAll takes all locks, in their order, for what changes files that may be read or synced meanwhile.
+// The function that it returns gives them back.
+func (l *Ledger) lockAll() (unlock func()) {
+	l.reading.Lock()
+	l.syncing.Lock()
+	l.mu.Lock()
+	return func() {
+		l.mu.Unlock()
+		l.syncing.Unlock()
+		l.reading.Unlock()
+	}
+}
+
 // Close syncs the log and gives the folder's lock back. A second Close does nothing.
 func (l *Ledger) Close() error {
 	if l.readOnly {
@@ -378,12 +391,7 @@ func (l *Ledger) Close() error {
 		return nil
 	}
 	err := l.Sync()
-	l.reading.Lock()
-	defer l.reading.Unlock()
-	l.syncing.Lock()
-	defer l.syncing.Unlock()
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	defer l.lockAll()()
 	l.closeFiles()
 	l.lock.Close()
 	l.lock = nil

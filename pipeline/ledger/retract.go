@@ -37,12 +37,7 @@ func (l *Ledger) Retractions() (list []Retraction) {
 // returns, it is on the disk. What else was added before is on the disk too. It returns what the
 // ledger now holds, as Open does.
 func (l *Ledger) Retract(worker, reason string) (*Report, error) {
-	l.reading.Lock()
-	defer l.reading.Unlock()
-	l.syncing.Lock()
-	defer l.syncing.Unlock()
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	defer l.lockAll()()
 	report, err := l.retract(Retraction{
 		Version: schemas.RetractionVersion, Sweep: l.sweep, Worker: worker, Reason: reason,
 	})
@@ -107,12 +102,7 @@ func (l *Ledger) AddFrame(f Frame) error {
 		}
 		return err
 	}
-	l.reading.Lock()
-	defer l.reading.Unlock()
-	l.syncing.Lock()
-	defer l.syncing.Unlock()
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	defer l.lockAll()()
 	var r Retraction
 	if err := json.Unmarshal(f.Message, &r); err != nil {
 		return fmt.Errorf("decode retraction: %w", err)
