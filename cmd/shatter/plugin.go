@@ -129,7 +129,7 @@ func reportOf(d plan.Described) (algorithmReport, error) {
 	for _, p := range d.Parameters {
 		kind, _ := valueText(p.Default)
 		r.Parameters = append(r.Parameters, parameterReport{
-			Name: p.Name, Type: kind, Default: valueOf(p.Default), Min: p.Min, Max: p.Max, Choices: p.Choices, Doc: p.Doc,
+			Name: p.Name, Type: kind, Default: p.Default.Plain(), Min: p.Min, Max: p.Max, Choices: p.Choices, Doc: p.Doc,
 		})
 	}
 	for _, m := range d.Metrics {
@@ -263,21 +263,6 @@ func valueText(v *pluginv1.Value) (kind, text string) {
 		return "string", v.String_
 	}
 	return "?", ""
-}
-
-// valueOf returns a parameter's value as JSON has it.
-func valueOf(v *pluginv1.Value) any {
-	switch v := v.GetKind().(type) {
-	case *pluginv1.Value_Int:
-		return v.Int
-	case *pluginv1.Value_Float:
-		return v.Float
-	case *pluginv1.Value_Bool:
-		return v.Bool
-	case *pluginv1.Value_String_:
-		return v.String_
-	}
-	return nil
 }
 
 // allowed says which values a parameter may have.

@@ -264,7 +264,7 @@ func (a *answer) resolve(resolved map[string]*pluginv1.Value) error {
 				v = p.GetDefault()
 			}
 		}
-		value := valueOf(v)
+		value := v.Plain()
 		if f, ok := value.(float64); value == nil || ok && !trial.Finite(f) {
 			return fmt.Errorf("it resolves the parameter %q to %v", p.GetName(), value)
 		}

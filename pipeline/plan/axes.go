@@ -390,7 +390,7 @@ func (e *entry) paramAxes(r *sweep.Reporter) []axis {
 	for _, p := range described {
 		if _, ok := e.use.Params[p.GetName()]; !ok {
 			axes = append(axes, axis{path: e.path, names: []string{p.GetName()}, param: true,
-				options: []option{{path: e.path, values: []any{asNumber(valueOf(p.GetDefault()))}}}})
+				options: []option{{path: e.path, values: []any{asNumber(p.GetDefault().Plain())}}}})
 		}
 	}
 	return axes
@@ -458,21 +458,6 @@ func typedParam(v schemas.Value, p *pluginv1.Parameter) (any, error) {
 		return v.Text, nil
 	}
 	return nil, fmt.Errorf("the algorithm describes this parameter without a type: its default is missing")
-}
-
-// valueOf returns a protocol value as int64, float64, bool or string; nil where it has no kind.
-func valueOf(v *pluginv1.Value) any {
-	switch v := v.GetKind().(type) {
-	case *pluginv1.Value_Int:
-		return v.Int
-	case *pluginv1.Value_Float:
-		return v.Float
-	case *pluginv1.Value_Bool:
-		return v.Bool
-	case *pluginv1.Value_String_:
-		return v.String_
-	}
-	return nil
 }
 
 // asNumber returns every number as a float64, and other values as they are.

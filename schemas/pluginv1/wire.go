@@ -43,3 +43,18 @@ func BoundSetting(s *Setting, checked *CheckResponse) *Setting {
 	}
 	return resolved
 }
+
+// Plain returns the value as int64, float64, bool or string; nil where it has no kind.
+func (v *Value) Plain() any {
+	switch v := v.GetKind().(type) {
+	case *Value_Int:
+		return v.Int
+	case *Value_Float:
+		return v.Float
+	case *Value_Bool:
+		return v.Bool
+	case *Value_String_:
+		return v.String_
+	}
+	return nil
+}
