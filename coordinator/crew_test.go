@@ -10,6 +10,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/bus"
 	"github.com/shatterlab/shatter/pipeline/fleet"
+	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
@@ -22,6 +23,7 @@ type trouble struct {
 	take func(x *trouble, j bus.Job) (held bool)
 	silent,
 	leaving bool
+	joined chan struct{} // closed when the other worker has a job
 }
 
 // run works until ctx ends.
@@ -94,6 +96,7 @@ func TestTroublesomeWorker(t *testing.T) {
 		"gives no why":  func(x *trouble, j bus.Job) bool { return x.handBack(j, []byte("{")) },
 		"sends garbage": func(x *trouble, j bus.Job) bool { return x.publish(j, []byte("garbage")) },
 		"is too slow": func(x *trouble, j bus.Job) bool {
+			<-x.joined // a machine that is alone is believed
 			job, err := trial.DecodeJob(j.Data)
 			if err != nil {
 				return true
@@ -113,8 +116,12 @@ func TestTroublesomeWorker(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithCancel(t.Context())
-			x, ended := &trouble{take: take}, sync.WaitGroup{}
-			s, _, err := setup{dir: t.TempDir(), script: honest, change: func(c *Config) {
+			x, ended, join := &trouble{take: take, joined: make(chan struct{})}, sync.WaitGroup{}, sync.Once{}
+			script := func(f *fake, job *trial.Job, b *ledger.Batch) {
+				join.Do(func() { close(x.joined) })
+				honest(f, job, b)
+			}
+			s, _, err := setup{dir: t.TempDir(), script: script, change: func(c *Config) {
 				c.Workers = nil                    // others may come
 				c.CheckShare = 1                   // which only the troublesome one can do
 				c.Healing = 200 * time.Millisecond // so that a busy machine is not taken to be gone
