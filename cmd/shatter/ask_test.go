@@ -39,6 +39,7 @@ func (u unary) Ask(ctx context.Context, _ string, settings []*pluginv1.Setting) 
 
 // A plan is the same to the byte whether its algorithms are asked many questions at once or one.
 func TestPlanByUnaryCalls(t *testing.T) {
+	serial(t)
 	t.Parallel()
 	c, err := catalog(t.Context())
 	if err != nil {

@@ -155,6 +155,7 @@ func startLiar(t *testing.T, url, honest, other string) (stop func()) {
 
 // The result does not depend on second looks, and honest algorithms are not accused.
 func TestLooksChangeNothing(t *testing.T) {
+	serial(t)
 	t.Parallel()
 	tmp := t.TempDir()
 	file := write(t, filepath.Join(tmp, "s.yaml"), verifySweep)
@@ -235,6 +236,7 @@ grids:
 // None of many honest trials is accused, of any built-in algorithm, and the first of them come out as
 // recorded for its version. In the long run there are 25,000 of them.
 func TestHonest(t *testing.T) {
+	serial(t)
 	t.Parallel()
 	trials, least := recordedTrials, int64(450)
 	if testkit.LongRun {

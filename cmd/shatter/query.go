@@ -66,6 +66,8 @@ func (f *queryFlags) open(c *cobra.Command, dir string) (*openDB, error) {
 	switch {
 	case errors.Is(err, query.ErrNoEngine):
 		return nil, usageError{err}
+	case errors.Is(err, query.ErrLimit):
+		return nil, err
 	case err != nil:
 		return nil, explainRead(dir, err)
 	}

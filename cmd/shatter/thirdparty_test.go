@@ -26,6 +26,7 @@ seed: %d
 // In a job of thousands with a few trials that end the process, each of these fails and every other
 // has its outcome.
 func TestMisbehaving(t *testing.T) {
+	serial(t)
 	t.Parallel()
 	plugin := thirdparty(t)
 	cases := []struct {
@@ -85,6 +86,7 @@ limits: {trial: 1s}
 
 // A plugin that leaves when it is unlucky fails these trials, however it leaves.
 func TestLeaves(t *testing.T) {
+	serial(t)
 	t.Parallel()
 	tmp := t.TempDir()
 	dir, text := filepath.Join(tmp, "out"), fmt.Sprintf(unluckySweep, thirdparty(t), "{use: third/leave, one_in: 2}", 12)

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 )
 
 // DB holds the files of one result, open for questions. It is safe for concurrent use: each
@@ -32,7 +33,7 @@ func Open(dir string, o Options) (*DB, error) {
 	if err := d.find(); err != nil {
 		return nil, fmt.Errorf("open result: %w", err)
 	}
-	ctx, end := d.limit(context.Background())
+	ctx, end := limit(context.Background(), "opening the files", d.openTime())
 	defer end(nil)
 	p, views, err := d.start(ctx, end)
 	if err != nil {
@@ -100,12 +101,22 @@ func (d *DB) Close() {
 	d.idle = nil
 }
 
-// limit returns ctx with the limit on time, and a function that ends it with a cause.
-func (d *DB) limit(ctx context.Context) (context.Context, context.CancelCauseFunc) {
+// openTime returns the time that the start of an engine may take, which a short limit for queries does
+// not shorten; 0: any.
+func (d *DB) openTime() time.Duration {
+	if d.options.Timeout == 0 {
+		return 0
+	}
+	return max(d.options.Timeout, time.Minute)
+}
+
+// limit returns ctx with a limit on the time that something takes, and a function that ends it with a
+// cause. 0 is no limit.
+func limit(ctx context.Context, what string, t time.Duration) (context.Context, context.CancelCauseFunc) {
 	stop := func() {}
-	if t := d.options.Timeout; t > 0 {
+	if t > 0 {
 		ctx, stop = context.WithTimeoutCause(ctx, t,
-			&blame{fmt.Sprintf("the query took longer than %v; raise it with --timeout, or ask for less", t), ErrLimit})
+			&blame{fmt.Sprintf("%s took longer than %v; raise it with --timeout, or ask for less", what, t), ErrLimit})
 	}
 	ctx, end := context.WithCancelCause(ctx)
 	return ctx, func(cause error) { end(cause); stop() }

@@ -87,7 +87,7 @@ func (d *DB) ask(ctx context.Context, q question) (*Rows, *reply, error) {
 	if err := readable(q.SQL); err != nil {
 		return nil, nil, err
 	}
-	ctx, end := d.limit(ctx)
+	ctx, end := limit(ctx, "the query", d.options.Timeout)
 	p, err := d.process(ctx, end)
 	if err != nil {
 		end(nil)
