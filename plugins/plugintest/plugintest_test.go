@@ -290,8 +290,8 @@ var faulty = map[string]algo.Plugin{
 		return ofFirst{}, nil
 	}),
 	"resources": learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) { // keeps all samples, and more
-		time.Sleep(4 * time.Millisecond) // so that a round has a few trials, on any machine
-		hoard = append(hoard, slices.Repeat(s.Xs(), 250))
+		time.Sleep(leakTime / 2) // so that a round has one trial or two, on any machine
+		hoard = append(hoard, slices.Repeat(s.Xs(), 1000))
 		return answer(func([]float64) float64 { return 0 }), nil
 	}),
 	"resources ": learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) { // keeps files open
