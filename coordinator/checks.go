@@ -161,11 +161,15 @@ func (k *checks) send(ctx context.Context) error {
 		}
 	}
 	for range min(len(k.waiting), mostOffered) {
-		if !k.crew.room() || len(k.crew.members) < 2 && len(k.disputes) == 0 {
+		if !k.crew.room() {
 			return nil
 		}
 		x := k.waiting[0]
 		k.waiting = k.waiting[1:]
+		if x.dispute == nil && !k.somebody(x) {
+			k.waiting = append(k.waiting, x)
+			continue
+		}
 		sent, err := k.crew.send(ctx, x)
 		switch {
 		case err != nil:
@@ -211,7 +215,12 @@ func (k *checks) hopeless(x *check) bool {
 	if x.road.unable {
 		return x.dispute == nil || !x.road.soon
 	}
-	return !slices.ContainsFunc(k.crew.members, func(m *member) bool {
+	return !k.somebody(x)
+}
+
+// somebody reports whether a worker is there to whom a check can go, if it can run such trials.
+func (k *checks) somebody(x *check) bool {
+	return slices.ContainsFunc(k.crew.members, func(m *member) bool {
 		return !m.stuck && !m.Leaving && x.road.allows(m.Name)
 	})
 }

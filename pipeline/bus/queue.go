@@ -142,8 +142,19 @@ func (q *Queue) open(ctx context.Context) error {
 
 // subscribe makes the consumer of this sweep's results in place of those of smaller epochs, whose
 // leaders may have taken results and not acknowledged them: a new consumer delivers them at once.
-// Results are pushed, with flow control, because a request for each would cost more.
+// Results are pushed, with flow control, because a request for each would cost more. A server that has
+// lost its store since the stream was found gets a new one.
 func (q *Queue) subscribe(ctx context.Context) error {
+	err := q.subscribeTo(ctx)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		q.c.setup.forget()
+		err = q.subscribeTo(ctx)
+	}
+	return err
+}
+
+// subscribeTo does the work of subscribe for a stream that is there.
+func (q *Queue) subscribeTo(ctx context.Context) error {
 	stream, err := q.c.setup.ready(ctx, q.c)
 	if err != nil {
 		return err
@@ -301,7 +312,6 @@ func (q *Queue) Unread(ctx context.Context) (n int, last uint64, err error) {
 	n, last, err = q.count(ctx)
 	if errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrConsumerNotFound) {
 		q.c.log.Warn("stream or consumer is gone; making it again", "sweep", q.lead.Sweep, "error", err.Error())
-		q.c.setup.forget()
 		if err = q.subscribe(ctx); err == nil {
 			n, last, err = q.count(ctx)
 		}
