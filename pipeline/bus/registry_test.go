@@ -145,7 +145,7 @@ func TestElection(t *testing.T) {
 		if _, err := a.Submit(soon(t), "ab12", []byte("sweep")); err != nil {
 			t.Fatal(err)
 		}
-		const short = 150 * time.Millisecond
+		const short = 3 * time.Second
 		first, err := a.Lead(soon(t), "ab12", "a", short, nil)
 		must(t, err)
 		_, err = b.Lead(soon(t), "ab12", "b", short, nil)
