@@ -141,6 +141,9 @@ func TestEnds(t *testing.T) {
 		t.Run(tt.do, func(t *testing.T) {
 			t.Parallel()
 			limited := limited
+			if tt.cause != Time {
+				limited.Trial = time.Minute
+			}
 			if tt.do == "stop" { // the first process of a pid namespace cannot stop itself
 				limited.Sandbox.Mode = sandbox.Off
 			}
