@@ -48,7 +48,8 @@ stderr say which. --where, --x and --group choose instead:
 	c.Flags().StringVar(&f.choice.Scale, "scale", "",
 		"the axes, as in fits: linear, log (of x), semilog (of y), log-log (default log-log; log with curve and error)")
 	c.Flags().StringSliceVar(&f.choice.What, "what", nil, "which: n (n* against parameters), curve (success rates), "+
-		"error (mean error against n), regret (regret and mistakes), or a metric (default all but metrics)")
+		"error (mean error against n), regret (regret and mistakes), find (another number "+
+		"against n), or a metric (default all but metrics)")
 	c.Flags().Float64Var(&f.width, "width", 3.25, "width in inches")
 	return c
 }

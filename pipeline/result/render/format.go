@@ -85,7 +85,7 @@ func (v View) Render(s *sheet.Sheet, w io.Writer, format string) error {
 	out := bufio.NewWriter(w)
 	if f.brief != nil {
 		if len(chosen) == 0 {
-			s = foldSearches(s)
+			s = s.FoldSearches()
 		}
 		err = f.brief(out, v.briefOf(s, chosen))
 	} else {

@@ -33,7 +33,7 @@ func (f *Figure) caption(s *Sweep, g *group, m measure, x string) {
 	if betas := g.distinctOf(rows, "beta"); m.kind == kindCurve && len(betas) == 1 {
 		f.Target = round(1 - g.number(rows[0], "beta"))
 		f.Caption = append(f.Caption,
-			fmt.Sprintf("n suffices where the rate is at least %s, the dashed line.", text(f.Target)))
+			fmt.Sprintf("%s suffices where the rate is at least %s, the dashed line.", plain(m.x), text(f.Target)))
 	}
 }
 

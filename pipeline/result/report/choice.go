@@ -30,8 +30,8 @@ func (s *Sweep) Where(conditions ...sheet.Condition) (*Sweep, error) {
 	}
 	var ofTable, ofCurve []sheet.Condition
 	for _, c := range conditions {
-		if _, err := s.table.Find(c.Column); err != nil {
-			if _, inCurve := s.curve.Find(c.Column); inCurve != nil {
+		if _, err := s.whole.table.Find(c.Column); err != nil {
+			if _, inCurve := s.whole.curve.Find(c.Column); inCurve != nil {
 				return nil, err
 			}
 			ofCurve = append(ofCurve, c)
@@ -39,20 +39,20 @@ func (s *Sweep) Where(conditions ...sheet.Condition) (*Sweep, error) {
 			ofTable = append(ofTable, c)
 		}
 	}
-	table, err := s.table.Where(ofTable...)
+	table, err := s.whole.table.Where(ofTable...)
 	if err != nil {
 		return nil, err
 	}
 	kept := *s
-	kept.table, kept.where = newFrame(table), append(slices.Clone(s.where), conditions...)
-	cells := kept.table.cells()
+	kept.whole.table, kept.where = newFrame(table), append(slices.Clone(s.where), conditions...)
+	cells := kept.whole.table.cells()
 	kept.failed = s.failed.of(cells)
-	curve := s.curve.of(cells)
-	rest, err := curve.Where(ofCurve...)
+	rest, err := s.whole.curve.of(cells).Where(ofCurve...)
 	if err != nil {
 		return nil, err
 	}
-	kept.curve = newFrame(rest)
+	kept.whole.curve = newFrame(rest)
+	kept.split(kept.whole)
 	return &kept, nil
 }
 
@@ -181,12 +181,15 @@ func (s *Sweep) chosenGroup(c Choice, wanted []measure) (keys []string, err erro
 	return keys, nil
 }
 
-// frameOf returns the table or the curve, whichever has the measure.
+// frameOf returns the rows that have the measure.
 func (s *Sweep) frameOf(m measure) *frame {
-	if m.curve {
+	switch {
+	case m.over != nil:
+		return m.over
+	case m.curve:
 		return s.curve
 	}
-	return s.table
+	return s.sized
 }
 
 // plain returns the name by which people call a column.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -105,6 +106,53 @@ func TestChoose(t *testing.T) {
 		if diff := cmp.Diff(slices.Sorted(slices.Values(tt.colours)), colours); diff != "" {
 			t.Errorf("%s: colours %s", tt.name, diff)
 		}
+	}
+}
+
+// A search over another number than n is one point against n, whose interval goes from the value that
+// does not suffice to the one that does, and one row of the page's table; success rates stand along
+// that number.
+func TestSearches(t *testing.T) {
+	var table, curve []row
+	for i, n := range []int64{100, 200, 400} {
+		for j, rate := range []float64{0.1, 0.2, 0.3} {
+			cell := fmt.Sprintf("%d%d", i, j)
+			shared := row{"cell": cell, "algorithm": "acme/dp", "class": "parities", "noise_rate": rate, "beta": 0.1}
+			table = append(table, maps.Clone(shared))
+			maps.Copy(table[len(table)-1], row{"status": "decided", "trials": int64(10), "find": "noise_rate",
+				"find_id": fmt.Sprint("search", i), "find_success": "falls", "find_n": n, "find_insufficient": 0.3,
+				"find_sufficient": 0.2, "n_low": int64(50)})
+			curve = append(curve, maps.Clone(shared))
+			maps.Copy(curve[len(curve)-1], row{"n": n, "rate": 1 - rate, "rate_low": 0.5, "rate_high": 1.0})
+		}
+	}
+	s := sweepOf(t, table, curve, nil)
+	all, left, err := s.Choose(Choice{})
+	if err != nil || len(left) > 0 || len(all) != 2 {
+		t.Fatalf("%d figures, left %q, %v", len(all), left, err)
+	}
+	if names := all[0].Name + " " + all[1].Name; names != "find-noise-rate-parities-find-n curve-parities-noise-rate" {
+		t.Errorf("figures %s", names)
+	}
+	points := all[0].measured()[0].Points
+	want := Point{X: 400, Y: 0.2, Low: 0.2, High: 0.3, Cell: "search2", row: 2}
+	if len(points) != 3 || points[2] != want {
+		t.Errorf("points %+v, the last is to be %+v", points, want)
+	}
+	if lines := all[1].measured(); len(lines) != 3 || len(lines[0].Points) != 3 {
+		t.Errorf("success rates %+v", lines)
+	}
+	if rows := len(s.page().Table.Rows); rows != 3 {
+		t.Errorf("%d rows, want one for each search", rows)
+	}
+	if answer := strings.Join(s.answer(), " "); !strings.Contains(answer, "3 of 3 searches are decided") {
+		t.Errorf("answer %q", answer)
+	}
+	if some := where(t, s, "find_n=200"); len(some.table.Rows) != 1 || len(some.searches[0].curve.Rows) != 3 {
+		t.Errorf("one n: %d searches, %d points", len(some.table.Rows), len(some.searches[0].curve.Rows))
+	}
+	if _, _, err := s.Choose(Choice{What: []string{"n"}}); err == nil || !strings.Contains(err.Error(), "has find, curve") {
+		t.Errorf("error %v", err)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 // Figures returns the charts of the page. For each concept class (and file of data): n*, or regret
@@ -27,9 +28,12 @@ func (s *Sweep) Figures() []Figure {
 
 // draw returns the figures of the measures. In left it says of which there is none.
 func (s *Sweep) draw(wanted []measure, c Choice) (all []Figure, left []string) {
-	frames := []*frame{s.table, s.curve}
+	frames := []*frame{s.sized, s.curve}
 	if len(wanted) > 0 && wanted[0].curve {
-		frames = []*frame{s.curve, s.table}
+		frames = []*frame{s.curve, s.sized}
+	}
+	for _, x := range s.searches {
+		frames = append(frames, x.found, x.curve)
 	}
 	drawn := map[string]bool{}
 	for _, f := range frames {
@@ -95,6 +99,9 @@ func (g *group) draw(s *Sweep, m measure, c Choice) (all []Figure) {
 	}
 	f, places := makeLines(x, m, c.Group)
 	if places < least {
+		if m.kind == kindFound && c.X == "" { // all at one n
+			return g.against(s, m, c)
+		}
 		return nil
 	}
 	f.fit(s, g, m, x)
@@ -140,6 +147,7 @@ func (g *group) figure(m measure, x string) Figure {
 func title(column string) string {
 	if t, ok := map[string]string{
 		"d": "dimension d", "domain": "domain size X", "noise_rate": "noise rate", curveColumn: "sample size n",
+		"find_n":    "sample size n",
 		"best_loss": "best loss in hindsight",
 	}[column]; ok {
 		return t
@@ -157,7 +165,8 @@ func withUnit(title, unit string) string {
 
 // xTitle returns what stands along the axis of a column.
 func xTitle(column string) string {
-	return withUnit(title(column), map[string]string{curveColumn: "examples", "best_loss": "mistakes"}[column])
+	units := map[string]string{curveColumn: "examples", "find_n": "examples", "best_loss": "mistakes"}
+	return withUnit(title(column), units[column])
 }
 
 // lines gathers one series per algorithm, setting and mark along the column x. longest is the
@@ -269,6 +278,14 @@ func (m measure) point(f *frame, row int) (Point, bool) {
 	}
 	if status := f.text(row, "status"); status != "decided" {
 		p.Open = status
+	}
+	if m.kind == kindFound {
+		if f.text(row, "find_success") == schemas.SuccessFalls {
+			p.Low, p.High = p.High, p.Low
+		}
+		if math.IsNaN(p.Y) {
+			p.Open = "none suffices"
+		}
 	}
 	if m.kind == kindError { // an error is a share
 		p.Low, p.High = max(p.Low, 0), min(p.High, 1)

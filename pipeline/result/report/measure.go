@@ -22,6 +22,7 @@ type measure struct {
 	curve    bool   // its rows are those of the curve: a cell at a sample size
 	x        string // the column along x, unless another is chosen; empty: each parameter that varies
 	loose    bool   // points are not joined
+	over     *frame // the rows that have it; nil: those about sample sizes
 }
 
 // The kinds of figures, but for those of metrics.
@@ -31,7 +32,8 @@ const (
 	kindError   = "error"
 	kindRegret  = "regret"
 	kindMetric  = "metric"
-	curveColumn = "n" // along x in figures of the curve
+	kindFound   = "find" // of searches over another number than n
+	curveColumn = "n"    // along x in figures of the curve
 )
 
 var (
@@ -76,6 +78,22 @@ func metric(name string) measure {
 	}
 }
 
+// found returns what the searches over another number than n have found.
+func found(x search) measure {
+	return measure{
+		kind: kindFound, slug: "find " + x.axis, title: title(x.axis) + " that suffices", value: "find_sufficient",
+		low: "find_insufficient", high: "find_sufficient", proved: "find_theory", over: x.found, x: "find_n",
+		interval: "A vertical line is the bracket between find_insufficient and find_sufficient.",
+	}
+}
+
+// rateAlong returns the success rate along the number that was searched for.
+func rateAlong(x search) measure {
+	m := rate
+	m.over, m.x = x.curve, x.axis
+	return m
+}
+
 // wanted returns the measures of the named kinds and metrics, or, where there is no name, those that
 // the page shows. A sweep of a list of sizes shows its learning curves first.
 func (s *Sweep) wanted(what []string) ([]measure, error) {
@@ -87,6 +105,14 @@ func (s *Sweep) wanted(what []string) ([]measure, error) {
 		all = kinds[kindRegret]
 	case s.listed():
 		all = []measure{meanError, rate, sampleSize}
+	}
+	if s.onlySearches() {
+		kinds, all = map[string][]measure{}, nil
+	}
+	for _, x := range s.searches {
+		all = append(all, found(x), rateAlong(x))
+		kinds[kindFound] = append(kinds[kindFound], found(x))
+		kinds[kindCurve] = append(kinds[kindCurve], rateAlong(x))
 	}
 	if len(what) == 0 {
 		return all, nil
@@ -108,13 +134,18 @@ func (s *Sweep) wanted(what []string) ([]measure, error) {
 // unknownKind returns the error for a name of which this result has no figure.
 func (s *Sweep) unknownKind(name string) error {
 	known, why := []string{kindSize, kindCurve, kindError}, "a sweep that is not of the task online has no regret; "
-	if s.online() {
+	switch {
+	case s.online():
 		known, why = []string{kindRegret}, "a sweep of the task online has no goal to reach; "
+	case s.onlySearches():
+		known, why = []string{kindFound, kindCurve}, "the sweep searches for other numbers than n; "
+	case len(s.searches) > 0:
+		known = append(known, kindFound)
 	}
 	for _, m := range s.metrics() {
 		known = append(known, schemas.MetricPrefix+m)
 	}
-	if !slices.Contains([]string{kindSize, kindCurve, kindError, kindRegret}, name) {
+	if !slices.Contains([]string{kindSize, kindCurve, kindError, kindRegret, kindFound}, name) {
 		why = "no such figure or metric; "
 		if nearest, ok := wording.Nearest(name, slices.Concat(known, s.metrics())); ok {
 			why = fmt.Sprintf("did you mean %s? ", nearest)
@@ -136,10 +167,10 @@ func (s *Sweep) metrics() (names []string) {
 
 // listed reports whether the sample sizes of all cells were given, not searched for.
 func (s *Sweep) listed() bool {
-	for row := range s.table.Rows {
-		if s.table.value(row, "fixed") != true {
+	for row := range s.sized.Rows {
+		if s.sized.value(row, "fixed") != true {
 			return false
 		}
 	}
-	return len(s.table.Rows) > 0
+	return len(s.sized.Rows) > 0
 }

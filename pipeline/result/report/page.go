@@ -175,9 +175,10 @@ type tableValue struct {
 // the answer stands beside its setting also where a setting has many parameters.
 var (
 	tableOrder = append(settingColumns(),
-		"rounds", "n_star", "n_low", "n_high", "regret_mean", "regret_low", "regret_high", "mistakes_mean",
-		"mistakes_max", "status", "n_model", "n_model_low", "n_model_high", "theory_n", "theory_regret",
-		"ratio_low", "ratio_high", "ratio_model", "paper_n", "paper_regret", "*", "cell",
+		"rounds", "find", "find_n", "find_insufficient", "find_sufficient", "find_theory", "n_star", "n_low", "n_high",
+		"regret_mean", "regret_low", "regret_high", "mistakes_mean", "mistakes_max", "status",
+		"n_model", "n_model_low", "n_model_high", "theory_n", "theory_regret", "ratio_low",
+		"ratio_high", "ratio_model", "paper_n", "paper_regret", "*", "cell",
 	)
 	slopeOrder = []string{
 		"algorithm", "group", "x", "scale", "slope", "slope_low", "slope_high", "theory_slope", "claimed", "verdict", "line",

@@ -21,9 +21,12 @@ import (
 // Sweep holds what was read from the result folder of a sweep.
 type Sweep struct {
 	dir                  string
-	table, curve         *frame
-	bounds, fits, timing *frame // without rows where the folder has none
-	failed               *frame // without rows where nothing failed
+	whole                rows
+	table                *frame   // with one row for each search over another number than n
+	sized, curve         *frame   // the rows about sample sizes, and those of the curve
+	searches             []search // over other numbers than n
+	bounds, fits, timing *frame   // without rows where the folder has none
+	failed               *frame   // without rows where nothing failed
 	manifest             schemas.Manifest
 	measures             []resolvedMeasure // of the manifest
 	where                []sheet.Condition // that the rows of table and curve meet
@@ -47,14 +50,15 @@ func Load(dir string) (*Sweep, error) {
 		name   string
 		to     **frame
 		needed bool
-	}{{"table", &s.table, true}, {"curve", &s.curve, true}, {"bounds", &s.bounds, false}, {"fits", &s.fits, false},
-		{"timing", &s.timing, false}, {"failures", &s.failed, false}} {
+	}{{"table", &s.whole.table, true}, {"curve", &s.whole.curve, true}, {"bounds", &s.bounds, false},
+		{"fits", &s.fits, false}, {"timing", &s.timing, false}, {"failures", &s.failed, false}} {
 		sheet, err := sheet.ReadTable(dir, t.name)
 		if err != nil && (t.needed || !errors.Is(err, fs.ErrNotExist)) {
 			return nil, err
 		}
 		*t.to = newFrame(sheet)
 	}
+	s.split(s.whole)
 	if err := s.readManifest(filepath.Join(dir, "manifest.json")); err != nil {
 		return nil, err
 	}
@@ -64,6 +68,35 @@ func Load(dir string) (*Sweep, error) {
 	}
 	s.source = strings.ToValidUTF8(string(source), "\uFFFD")
 	return s, nil
+}
+
+// rows are those of the table and of the curve.
+type rows struct{ table, curve *frame }
+
+// search is what was searched for over a number other than n.
+type search struct {
+	axis  string
+	found *frame // a row for each search, as in the table for people
+	curve *frame // a row for each value and n
+}
+
+// split tells the rows about sample sizes from those about other numbers.
+func (s *Sweep) split(all rows) {
+	s.table, s.sized, s.curve, s.searches = all.table, all.table, all.curve, nil
+	axes := all.table.distinctOf(all.table.all(), "find")
+	if len(axes) == 0 {
+		return
+	}
+	s.table = newFrame(all.table.FoldSearches())
+	s.sized = all.table.with("find", "")
+	s.curve = all.curve.of(s.sized.cells())
+	for _, axis := range axes {
+		s.searches = append(s.searches, search{
+			axis:  axis,
+			found: s.table.with("find", axis),
+			curve: all.curve.of(all.table.with("find", axis).cells()),
+		})
+	}
 }
 
 // maxManifest is the size in bytes of the largest manifest that is read.
@@ -132,6 +165,18 @@ func (f *frame) number(row int, column string) float64 { return number(f.value(r
 
 // text returns a value as people read it, or an empty text where there is none.
 func (f *frame) text(row int, column string) string { return text(f.value(row, column)) }
+
+// with returns the frame with the rows whose value in a column reads so.
+func (f *frame) with(column, text string) *frame {
+	kept := *f.Sheet
+	kept.Rows = nil
+	for row, values := range f.Rows {
+		if f.text(row, column) == text {
+			kept.Rows = append(kept.Rows, values)
+		}
+	}
+	return newFrame(&kept)
+}
 
 // keys returns the columns that say what a cell is, but for its id. The rounds of a game and the
 // sample size of a row of the curve are among them.

@@ -67,8 +67,8 @@ func sweepOf(t testing.TB, table, curve, fits []row) *Sweep {
 	if len(table) > 0 && table[0]["rounds"] != nil {
 		columns = result.Columns("games")
 	}
-	s.table = frameOf("table", table, columns...)
-	s.curve = frameOf("curve", curve, result.Columns("curve")...)
+	s.whole = rows{frameOf("table", table, columns...), frameOf("curve", curve, result.Columns("curve")...)}
+	s.split(s.whole)
 	s.bounds, s.fits, s.timing = newFrame(nil), frameOf("fits", fits), newFrame(nil)
 	s.failed = newFrame(nil)
 	s.manifest.Name = "synthetic"

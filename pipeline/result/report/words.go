@@ -31,7 +31,7 @@ func (s *Sweep) answer() []string {
 		class, file, data := s.table.text(row, "class"), s.table.text(row, "file"), s.table.text(row, "data")
 		problems[class+" "+file+" "+data] = true
 		count[s.table.text(row, "status")]++
-		if s.table.value(row, "theory_n") != nil {
+		if s.table.value(row, "theory_n") != nil || s.table.value(row, "find_theory") != nil {
 			bounded++
 			held += btoi(s.table.value(row, "contradicts") == nil)
 		}
@@ -39,8 +39,12 @@ func (s *Sweep) answer() []string {
 			least, most = append(least, s.table.number(row, "ratio_low")), append(most, high)
 		}
 	}
-	what := fmt.Sprintf("How many examples suffice? Measured for %s in %s on %s.",
-		wording.Count(len(algorithms), "algorithm"), wording.Count(len(s.table.Rows), "cell"),
+	question, cells := "How many examples suffice?", [2]string{"cell", "cells"}
+	if s.onlySearches() {
+		question, cells = "What suffices at a given n?", [2]string{"search", "searches"}
+	}
+	what := fmt.Sprintf("%s Measured for %s in %s on %s.", question,
+		wording.Count(len(algorithms), "algorithm"), wording.CountOf(len(s.table.Rows), cells[0], cells[1]),
 		wording.CountOf(len(problems), "concept class or population", "concept classes or populations"))
 	all := []string{what, s.decided(count)}
 	low, _, _ := span(least)
@@ -74,15 +78,31 @@ func (s *Sweep) decided(count map[string]int) string {
 		}
 	}
 	slices.Sort(parts)
-	text := fmt.Sprintf("%d of %d cells are decided", count["decided"], len(s.table.Rows))
+	cells := "cells"
+	if s.onlySearches() {
+		cells = "searches"
+	}
+	text := fmt.Sprintf("%d of %d %s are decided", count["decided"], len(s.table.Rows), cells)
 	if len(parts) > 0 {
 		text += " (others: " + strings.Join(parts, ", ") + ")"
 	}
 	if count["decided"] == 0 {
 		return text + "."
 	}
-	return text + ": n_low examples were shown insufficient and n_high = n* sufficient. " + s.confidence()
+	brackets := "n_low examples were shown insufficient and n_high = n* sufficient. "
+	if len(s.searches) > 0 {
+		other := "find_insufficient was shown insufficient at find_n examples and find_sufficient sufficient. "
+		if s.onlySearches() {
+			brackets = other
+		} else {
+			brackets += "Where another number was searched for, " + other
+		}
+	}
+	return text + ": " + brackets + s.confidence()
 }
+
+// onlySearches reports whether all that was searched for are other numbers than n.
+func (s *Sweep) onlySearches() bool { return len(s.searches) > 0 && len(s.sized.Rows) == 0 }
 
 // confidence says how sure all brackets of the table are together.
 func (s *Sweep) confidence() string {

@@ -1,11 +1,11 @@
-package render
+package sheet
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/shatterlab/shatter/pipeline/result/sheet"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 // ofRung lists the columns whose values in a table are about one value of a search over another
@@ -14,11 +14,11 @@ var ofRung = []string{
 	"n_low", "n_high", "theory_n", "ratio_low", "ratio_high", "paper_n", "mean_error", "sample", "find_id",
 }
 
-// foldSearches returns the table with one row for each search over another number than n in place of
+// FoldSearches returns the table with one row for each search over another number than n in place of
 // a row for each value: that of the hardest value shown sufficient, or else of the easiest one shown
 // insufficient, with the trials of all.
-func foldSearches(s *sheet.Sheet) *sheet.Sheet {
-	id := columnOf(s, "find_id")
+func (s *Sheet) FoldSearches() *Sheet {
+	id := schemas.IndexOf(s.Columns, "find_id")
 	if id < 0 || s.Name != "table" {
 		return s
 	}
@@ -42,8 +42,8 @@ func foldSearches(s *sheet.Sheet) *sheet.Sheet {
 }
 
 // foldSearch returns one row for those of a search.
-func foldSearch(s *sheet.Sheet, rows [][]any) []any {
-	at := func(name string) int { return columnOf(s, name) }
+func foldSearch(s *Sheet, rows [][]any) []any {
+	at := func(name string) int { return schemas.IndexOf(s.Columns, name) }
 	axis := -1
 	if name, ok := rows[0][at("find")].(string); ok {
 		axis = at(name)
