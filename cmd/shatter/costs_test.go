@@ -76,9 +76,10 @@ trials: 100
 					t.Errorf("%q is not printed:\n%s", p.Name, &stderr)
 				}
 			}
-			// The system counts what comes after the manifest too: the report, and ending processes.
+			// The system counts what comes after the manifest too: the report, and ending processes, which take
+			// longer on a busy machine.
 			used := (run.ProcessState.UserTime() + run.ProcessState.SystemTime()).Seconds()
-			if found := costs.Total(); math.Abs(found-used) > 0.15*used+0.05 {
+			if found := costs.Total(); math.Abs(found-used) > 0.15*used+0.15 {
 				t.Errorf("the parts are %.3f s together, the system counts %.3f s\n%s", found, used, &stderr)
 			}
 		})
