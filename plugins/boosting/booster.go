@@ -27,6 +27,7 @@ type booster struct {
 	votes     []float64          // all released vectors, row-major; nil unless their majority answers
 	part      []float64          // the part of weak that comes from one block
 	block     [blockRows]float64 // weights or answers of one block of examples
+	done      int                // rounds that have ended
 	gain      float64            // sum over rounds of <weak, released>
 	sumSpread float64            // sum over rounds of (largest - smallest y <released, x>)^2
 }
@@ -65,15 +66,39 @@ func (b *booster) run(ctx context.Context, gauss func() float64) error {
 // round runs one round on the projection of the weights. Lazily, that projects what all losses make
 // of uniform weights; eagerly, what the last loss makes of the last projection.
 func (b *booster) round(gauss func() float64) {
-	b.center(b.weights.project(b.s, b.mass), b.mass)
+	factor, mass := b.weights.project(b.s, b.mass), b.mass
+	if b.Preset == PaperPreset {
+		factor, mass = b.projectAsPrinted(factor)
+	}
+	b.center(factor, mass)
 	if b.eager {
 		b.weights.settle(b.s)
 	}
 	b.step(gauss)
 }
 
+// projectAsPrinted returns the factor and the mass of the projection that Algorithm 4 prints, given
+// the factor of the one of mass kappa n. By Lemma 9, c is at least 1: a measure kappa e^(-lambda sum
+// of losses) that is dense already is only capped, and its mass is its own. That takes losses below
+// 0, and so |h(x)| > 1; otherwise the two projections are one.
+//
+// The weights are divided by their own mass, and the sensitivity stays 2/(kappa n): none exceeds
+// 1/(kappa n), and if one example is replaced, all others still move in one direction, those that
+// are scaled by more and divided by less upwards.
+func (b *booster) projectAsPrinted(factor float64) (atLeast1, mass float64) {
+	// c e^(s_i) = c' kappa e^(-lambda sum of losses), where those of d rounds are d/2 + margins/2.
+	raise := math.Log(b.Kappa) - float64(b.Lambda/2*float64(b.done)) - b.weights.logc
+	if raise <= 0 {
+		return factor, b.mass
+	}
+	atLeast1 = factor * math.Exp(raise)
+	capped, tail := split(b.weights.u, atLeast1)
+	return atLeast1, float64(capped) + float64(atLeast1*tail)
+}
+
 // step ends a round in which weak has been found.
 func (b *booster) step(gauss func() float64) {
+	b.done++
 	b.release(gauss)
 	smallest, largest := b.reweight()
 	b.gain += numeric.Dot(b.weak, b.released)

@@ -45,7 +45,7 @@ func hsStL() algo.Algorithm[Params] {
 		Defaults: Params{
 			Preset: Calibrated,
 			Weak:   Raw,
-			Loss:   Linear,
+			Loss:   ByPreset,
 		},
 		Metrics: map[string]string{
 			"sigma":           metricSigma,

@@ -10,10 +10,14 @@ import (
 // Values of [Params.Preset].
 const (
 	// PaperPreset is Algorithm 5 as printed: rounds, lambda, kappa and sigma follow from alpha, beta,
-	// tau and c, and privacy is accounted for as printed.
+	// tau and c, the loss is that of Algorithm 4, measures that are already dense are not scaled down
+	// (see booster.projectAsPrinted), and privacy is accounted for as printed. The text leaves open c,
+	// ties, which go to +1, and what is not whole: the rounds are rounded up.
 	PaperPreset = "paper"
 
-	// PaperTight is the same with the exact sensitivity and the exact accounting.
+	// PaperTight has the same parameters, and differs from PaperPreset in what is this package's own:
+	// the loss linear, weights that always sum to kappa n, the exact sensitivity and the exact
+	// accounting.
 	PaperTight = "paper-tight"
 
 	// TheoremA has the parameters of Theorem A (see schedule.proves): lambda 1, rounds and sigma from
@@ -33,6 +37,8 @@ const (
 
 // Values of [Params.Loss], for the margin m = y h(x).
 const (
+	ByPreset = "preset" // paper with preset paper, and linear with all others
+
 	Linear = "linear" // (1+m)/2: the paper's for |h| <= 1
 	Paper  = "paper"  // 1 - |m-1|/2, literally as printed: it falls again beyond m = 1
 	Clip   = "clip"   // (1+m)/2 with h clipped to [-1, 1]; the result is a vote, not a halfspace
@@ -44,19 +50,20 @@ const (
 // A preset fixes some parameters. These may be given with the very value that it gives them, and
 // with no other:
 //
-//	paper, paper-tight  fix rounds, lambda, kappa, sigma, weak = raw, debias = false;
-//	                    tau, c and loss are free
+//	paper               fixes rounds, lambda, kappa, sigma, weak = raw, loss = paper,
+//	                    debias = false; tau and c are free
+//	paper-tight         fixes the same but for the loss, which is free too
 //	theorem-a           fixes rounds, lambda, sigma, weak = raw, loss = linear, debias = false;
 //	                    tau and kappa up to 1/e are free, and c does not apply
 //	calibrated          fixes sigma; all others are free but c, which does not apply
 type Params struct {
-	Preset string  `doc:"where the other parameters come from: paper (Algorithm 5 as printed), paper-tight (the same, exact accounting), theorem-a (proved settings), calibrated (noise from epsilon, delta and n)" choices:"paper,paper-tight,theorem-a,calibrated"`
+	Preset string  `doc:"where the other parameters come from: paper (Algorithm 5 as printed, with its loss, projection and accounting), paper-tight (its parameters, with loss linear, weights that always sum to kappa n, and exact accounting), theorem-a (proved settings), calibrated (noise from epsilon, delta and n)" choices:"paper,paper-tight,theorem-a,calibrated"`
 	Rounds int     `doc:"boosting rounds T; 0: by the preset (calibrated: 50, and 0.5/tau^2 for tau below 0.1)" min:"0"`
 	Lambda float64 `doc:"learning rate of the log-weights, per unit of loss; 0: by the preset (calibrated: 8)" min:"0" max:"1e6"`
 	Kappa  float64 `doc:"density of the smooth distributions, in (0,1); 0: by the preset (paper: alpha/4; theorem-a: alpha, at most 1/e; calibrated: 3 alpha, at most 1/2)" min:"0" max:"1"`
 	Sigma  float64 `doc:"standard deviation of the noise per coordinate: always by the preset; 0 where it depends on n (see the metric sigma)" min:"0"`
 	Weak   string  `doc:"weak learner: raw (paper) or unit (normalised, after the noise)" choices:"raw,unit"`
-	Loss   string  `doc:"loss of an example with margin m: linear (1+m)/2, paper 1-|m-1|/2, clip (linear, hypotheses clipped to [-1,1]; improper)" choices:"linear,paper,clip"`
+	Loss   string  `doc:"loss of an example with margin m: linear (1+m)/2, paper 1-|m-1|/2, clip (linear, hypotheses clipped to [-1,1]; improper); preset: paper with preset paper, and linear with all others" choices:"preset,linear,paper,clip"`
 	Debias bool    `doc:"divide the released vector by max(tau, sqrt(|z|^2 - sigma^2 d)), an estimate of its norm without the noise; needs weak raw and tau"`
 	C      float64 `doc:"the constant c in the paper's sigma = tau/(8 c sqrt(ln(3072 ln(1/kappa)/(beta tau^2)))), which the text leaves open; 0: 1/sqrt(2), the least for which its tail bound holds; paper and paper-tight only" min:"0"`
 	Tau    float64 `doc:"margin to build for; 0: the margin that the problem promises" min:"0" max:"1"`
@@ -70,6 +77,12 @@ func resolve(s *algo.Setting[Params]) error {
 	}
 	if err := resolveTau(s); err != nil {
 		return err
+	}
+	if p := &s.Params; p.Loss == ByPreset {
+		p.Loss = Linear
+		if p.Preset == PaperPreset {
+			p.Loss = Paper
+		}
 	}
 	var err error
 	switch s.Params.Preset {
@@ -161,6 +174,9 @@ func resolvePaper(s *algo.Setting[Params]) error {
 	f := presetFixer(p.Preset)
 	plan := paperSchedule(s.Alpha, s.Beta, p.Tau, p.C)
 	f.text("weak", p.Weak, Raw)
+	if p.Preset == PaperPreset {
+		f.text("loss", p.Loss, Paper)
+	}
 	f.off("debias", p.Debias)
 	f.count("rounds", &p.Rounds, plan.rounds)
 	f.number("lambda", &p.Lambda, plan.lambda)

@@ -37,11 +37,11 @@ func TestResolve(t *testing.T) {
 			Params{Preset: Calibrated, Rounds: 50, Lambda: 4, Kappa: 0.1, Weak: Unit, Loss: Clip}, 0.1, 5000, 0,
 			Params{Preset: Calibrated, Rounds: 50, Lambda: 4, Kappa: 0.1, Sigma: 0.1194919636391463,
 				Weak: Unit, Loss: Clip, Tau: 0.1}},
-		{"paper", Params{Preset: PaperPreset, Weak: Raw, Loss: Paper}, 0.1, 0, 0,
+		{"paper", Params{Preset: PaperPreset, Weak: Raw, Loss: ByPreset}, 0.1, 0, 0,
 			Params{Preset: PaperPreset, Rounds: 377742, Lambda: 0.0125, Kappa: 0.025, Sigma: 0.00438621303744598,
 				Weak: Raw, Loss: Paper, C: math.Sqrt(0.5), Tau: 0.1}},
 		{"paper-tight, own margin and c",
-			Params{Preset: PaperTight, Weak: Raw, Loss: Linear, C: math.Sqrt2, Tau: 0.2}, 0.5, 0, 0,
+			Params{Preset: PaperTight, Weak: Raw, Loss: ByPreset, C: math.Sqrt2, Tau: 0.2}, 0.5, 0, 0,
 			Params{Preset: PaperTight, Rounds: 94436, Lambda: 0.025, Kappa: 0.025, Sigma: tightSigma,
 				Weak: Raw, Loss: Linear, C: math.Sqrt2, Tau: 0.2}},
 		{"theorem-a", plain(TheoremA), 0.1, 0, 0,
@@ -115,6 +115,8 @@ func TestRefusals(t *testing.T) {
 			`preset paper fixes weak at raw, not unit`},
 		{"paper with debias", func(s *algo.Setting[Params]) { s.Params.Preset, s.Params.Debias = PaperPreset, true },
 			`preset paper fixes debias at false, not true`},
+		{"paper with loss", func(s *algo.Setting[Params]) { s.Params.Preset, s.Params.Loss = PaperPreset, Linear },
+			`preset paper fixes loss at paper, not linear: leave loss out, or take preset calibrated`},
 		{"paper with c", func(s *algo.Setting[Params]) { s.Params.Preset, s.Params.C = PaperPreset, -1 },
 			"c must be above 0 and at most 1e6, not -1"},
 		{"theorem-a with loss", func(s *algo.Setting[Params]) { s.Params.Preset, s.Params.Loss = TheoremA, Paper },
@@ -125,7 +127,7 @@ func TestRefusals(t *testing.T) {
 			`preset theorem-a needs kappa above 0 and at most 1/e = 0.3679, not 0.5`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := setting(Params{Preset: Calibrated, Weak: Raw, Loss: Linear})
+			s := setting(Params{Preset: Calibrated, Weak: Raw, Loss: ByPreset})
 			c.change(&s)
 			err := resolve(&s)
 			if !algo.IsInvalid(err) || !strings.Contains(err.Error(), c.want) {
@@ -140,7 +142,7 @@ func TestLeastSampleSizes(t *testing.T) {
 	for preset, least := range map[string]int{PaperPreset: 119944424, PaperTight: 47357810, TheoremA: 731195} {
 		t.Run(preset, func(t *testing.T) {
 			for n, infeasible := range map[int]bool{1: true, least - 1: true, least: false, 2 * least: false} {
-				s := setting(Params{Preset: preset, Weak: Raw, Loss: Linear})
+				s := setting(Params{Preset: preset, Weak: Raw, Loss: ByPreset})
 				s.N = n
 				err := resolve(&s)
 				if algo.IsInfeasible(err) != infeasible || (err != nil) != infeasible {
@@ -165,7 +167,7 @@ func TestGuaranteeFollowsFromTheNoise(t *testing.T) {
 		{PaperTight, 47357810, 2}, {TheoremA, 731195, 2}, {TheoremA, 1e7, 2},
 	} {
 		t.Run(fmt.Sprintf("%s %d", c.preset, c.n), func(t *testing.T) {
-			s := setting(Params{Preset: c.preset, Weak: Raw, Loss: Linear})
+			s := setting(Params{Preset: c.preset, Weak: Raw, Loss: ByPreset})
 			s.N = c.n
 			g, err := guarantee(&s)
 			if err != nil {
@@ -186,7 +188,7 @@ func TestGuaranteeFollowsFromTheNoise(t *testing.T) {
 			}
 		})
 	}
-	s := setting(Params{Preset: PaperPreset, Weak: Raw, Loss: Linear})
+	s := setting(Params{Preset: PaperPreset, Weak: Raw, Loss: ByPreset})
 	g, err := guarantee(&s)
 	if err != nil || g.Epsilon != 1 || g.Delta != 1e-6 {
 		t.Errorf("before n is fixed: %+v, %v", g, err)
@@ -216,23 +218,26 @@ func TestBoundsSayWhatIsProved(t *testing.T) {
 	}{
 		{"calibrated", func(*algo.Setting[Params]) {}, paper + calibrated, theoremA + calibrated, kappa},
 		{"provable parameters",
-			params(Params{Preset: Calibrated, Rounds: 4000, Lambda: 1, Kappa: 0.02, Weak: Raw, Loss: Linear}),
+			params(Params{Preset: Calibrated, Rounds: 4000, Lambda: 1, Kappa: 0.02, Weak: Raw, Loss: ByPreset}),
 			paper + "preset calibrated with rounds = 4000, lambda = 1, kappa = 0.02",
 			theoremA + "preset calibrated with rounds = 4000, lambda = 1, kappa = 0.02", ""},
-		{"too few rounds", params(Params{Preset: Calibrated, Kappa: 0.02, Weak: Raw, Loss: Linear}),
+		{"too few rounds", params(Params{Preset: Calibrated, Kappa: 0.02, Weak: Raw, Loss: ByPreset}),
 			paper + "preset calibrated with rounds = 50, lambda = 8, kappa = 0.02",
 			theoremA + "preset calibrated with rounds = 50, lambda = 8, kappa = 0.02",
 			"no positive margin is proved for the sample after these rounds: change rounds and lambda"},
-		{"another weak learner", params(Params{Preset: Calibrated, Weak: Unit, Loss: Linear}),
+		{"another weak learner", params(Params{Preset: Calibrated, Weak: Unit, Loss: ByPreset}),
 			paper + calibrated, theoremA + calibrated,
 			"the proof is for weak raw, loss linear and debias false; this row has weak unit, loss linear and debias false"},
-		{"paper", params(Params{Preset: PaperPreset, Weak: Raw, Loss: Linear}),
-			"", theoremA + "preset paper with rounds = 377742, lambda = 0.0125, kappa = 0.025", ""},
-		{"theorem-a", params(Params{Preset: TheoremA, Weak: Raw, Loss: Linear}),
+		{"paper", params(Params{Preset: PaperPreset, Weak: Raw, Loss: ByPreset}),
+			"", theoremA + "preset paper with rounds = 377742, lambda = 0.0125, kappa = 0.025",
+			"the proof is for weak raw, loss linear and debias false; this row has weak raw, loss paper and debias false"},
+		{"paper-tight", params(Params{Preset: PaperTight, Weak: Raw, Loss: ByPreset}),
+			"", theoremA + "preset paper-tight with rounds = 377742, lambda = 0.0125, kappa = 0.025", ""},
+		{"theorem-a", params(Params{Preset: TheoremA, Weak: Raw, Loss: ByPreset}),
 			paper + "preset theorem-a with rounds = 3685, lambda = 1, kappa = 0.1",
 			theoremA + "preset theorem-a with rounds = 3685, lambda = 1, kappa = 0.1",
 			"a kappa share of the sample may stay wrong, and kappa = 0.1 is not below the error 0.1"},
-		{"theorem-a, the best kappa", params(Params{Preset: TheoremA, Kappa: 0.05, Weak: Raw, Loss: Linear}),
+		{"theorem-a, the best kappa", params(Params{Preset: TheoremA, Kappa: 0.05, Weak: Raw, Loss: ByPreset}),
 			paper + "preset theorem-a with rounds = 4794, lambda = 1, kappa = 0.05", "", ""},
 		{"adversarial noise", noise("adversarial", 1e-3),
 			"adversarial label noise at rate 0.001 is above the 0.000625 that the proof bears at kappa = 0.025",
@@ -246,7 +251,7 @@ func TestBoundsSayWhatIsProved(t *testing.T) {
 			fmt.Sprintf(unpromised, 1e-200)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := setting(Params{Preset: Calibrated, Weak: Raw, Loss: Linear})
+			s := setting(Params{Preset: Calibrated, Weak: Raw, Loss: ByPreset})
 			c.change(&s)
 			all := boundsByName(t, s)
 			for name, b := range all {
@@ -275,7 +280,7 @@ func TestBoundsSayWhatIsProved(t *testing.T) {
 // Errors that are measured on points must be proved smaller. What is measured changes nothing in
 // the learner: preset theorem-a has the noise of the setting's beta.
 func TestBoundsOfMeasuredErrors(t *testing.T) {
-	s := setting(Params{Preset: TheoremA, Kappa: 0.08, Weak: Raw, Loss: Linear})
+	s := setting(Params{Preset: TheoremA, Kappa: 0.08, Weak: Raw, Loss: ByPreset})
 	exact := boundsByName(t, s)["own-parameters"]
 	s.Test = 100_000
 	measured := boundsByName(t, s)["own-parameters"]
@@ -292,7 +297,7 @@ func TestBoundsOfMeasuredErrors(t *testing.T) {
 
 // At the n of the bound trials succeed.
 func TestOwnBoundSuffices(t *testing.T) {
-	s := setting(Params{Preset: Calibrated, Rounds: 100, Lambda: 1, Kappa: 0.05, Weak: Raw, Loss: Linear})
+	s := setting(Params{Preset: Calibrated, Rounds: 100, Lambda: 1, Kappa: 0.05, Weak: Raw, Loss: ByPreset})
 	s.Problem.Margin, s.Problem.Dim, s.Alpha = 0.5, 3, 0.3
 	b := boundsByName(t, s)["own-parameters"]
 	if b.Fails != "" || !(b.Value < 1e6) {
@@ -316,7 +321,7 @@ func TestOwnBoundSuffices(t *testing.T) {
 // TestProvedSampleSize checks that privacy, training and generalization all hold at the proved
 // size.
 func TestProvedSampleSize(t *testing.T) {
-	s := setting(Params{Preset: Calibrated, Weak: Raw, Loss: Linear})
+	s := setting(Params{Preset: Calibrated, Weak: Raw, Loss: ByPreset})
 	b := boundsByName(t, s)["theorem-a"]
 	g := goal{alpha: 0.1, beta: 0.1, margin: 0.1}
 	plan := theoremASchedule(b.With["kappa"], 0.1, 0.1)
@@ -328,7 +333,7 @@ func TestProvedSampleSize(t *testing.T) {
 		t.Errorf("n = %v spends mu = %v", b.Value, spent)
 	}
 	// The preset run with that kappa claims the same.
-	s.Params = Params{Preset: TheoremA, Kappa: b.With["kappa"], Weak: Raw, Loss: Linear}
+	s.Params = Params{Preset: TheoremA, Kappa: b.With["kappa"], Weak: Raw, Loss: ByPreset}
 	if own := boundsByName(t, s)["own-parameters"]; own.Value != b.Value {
 		t.Errorf("own parameters: %v, want %v", own.Value, b.Value)
 	}

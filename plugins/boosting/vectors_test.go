@@ -194,7 +194,7 @@ func TestTheoryVectors(t *testing.T) {
 	readVectors(t, "privacy.json", &file)
 	for _, c := range file.Params {
 		t.Run(fmt.Sprintf("alpha %g beta %g tau %g", c.Alpha, c.Beta, c.Tau), func(t *testing.T) {
-			s := setting(Params{Preset: PaperPreset, Weak: Raw, Loss: Linear})
+			s := setting(Params{Preset: PaperPreset, Weak: Raw, Loss: Paper})
 			s.Alpha, s.Beta, s.Problem.Margin = c.Alpha, c.Beta, c.Tau
 			if err := resolve(&s); err != nil {
 				t.Fatal(err)
