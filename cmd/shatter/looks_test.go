@@ -193,7 +193,8 @@ grids:
     n: [50, 200]
   - problem: {class: halfspace, d: [2, 10], margin: 0.1, distribution: [iso, skew], test: 300}
     algorithms: [baseline/perceptron, boosting/hs-stl, boosting/centering, boosting/lazy-bregman, boosting/bregman,
-      boosting/smooth, boosting/drv, halfspace/noisy-gradient]
+      boosting/smooth, boosting/drv, halfspace/noisy-gradient, boosting/m-eta,
+      {use: boosting/boost, weak: [unit, stump], rounds: 20}]
     n: [100]
   - problem: {class: halfspace, d: 2, margin: 0.1, distribution: iso, test: 300}
     algorithms: [halfspace/exponential]

@@ -9,6 +9,8 @@
 //	boosting/lazy-bregman  HS-StL without the noise
 //	boosting/bregman       eager projection, without noise
 //	boosting/smooth        SmoothBoost: no projection, no noise
+//	boosting/m-eta         HS-StL on labels that the mechanism itself flips; private
+//	boosting/boost         lazy projection with any weak learner, such as decision stumps, measured
 //
 // They differ in how a round weighs the sample. All else is in booster.
 //
@@ -32,7 +34,7 @@ import (
 
 // Plugins returns the algorithms of this package.
 func Plugins() []algo.Plugin {
-	return []algo.Plugin{hsStL(), centering(), lazyBregman(), bregman(), smooth(), drv()}
+	return []algo.Plugin{hsStL(), centering(), lazyBregman(), bregman(), smooth(), drv(), boost(), noised()}
 }
 
 // hsStL returns boosting/hs-stl.

@@ -13,7 +13,7 @@ func TestPlugins(t *testing.T) {
 	testkit.Long(t)
 	for name, plugin := range map[string]algo.Plugin{
 		"hs-stl": hsStL(), "centering": centering(), "lazy-bregman": lazyBregman(), "bregman": bregman(),
-		"smooth": smooth(), "drv": drv(),
+		"smooth": smooth(), "drv": drv(), "boost": boost(), "m-eta": noised(),
 	} {
 		t.Run(name, func(t *testing.T) { plugintest.Run(t, plugin) })
 	}

@@ -1,0 +1,158 @@
+package boosting
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/shatterlab/shatter/pipeline/numeric"
+	"github.com/shatterlab/shatter/plugins/algo"
+)
+
+// hypothesis is what a weak learner finds.
+type hypothesis interface {
+	// answer writes h(x), a number in [-1, 1] but for noise, of each row of x, a point of d numbers.
+	answer(out, x []float64, d int)
+}
+
+// weakKind is a kind of weak learner for boosting/boost. To add one, add it to weakKinds and
+// to the choices of BoostParams.Weak.
+type weakKind struct {
+	name string
+	ball bool // it needs points of the unit ball, and takes noise
+
+	// advantage returns the advantage to trust it with on points of a margin; 0 for none.
+	advantage func(margin float64) float64
+
+	// begin returns the learner of one sample. It is given the signed weights p_i y_i of the examples,
+	// where the p_i sum to 1, and may keep nothing of them. noise draws noise for one coordinate.
+	begin func(sample *algo.Data, noise func() float64) func(signed []float64) hypothesis
+}
+
+var weakKinds = []weakKind{
+	{"stump", false, guessed, func(sample *algo.Data, _ func() float64) func([]float64) hypothesis {
+		return newStumps(sample).best
+	}},
+	{Unit, true, func(margin float64) float64 { return orGuessed(margin, margin/2) }, centers(true)},
+	{Raw, true, func(margin float64) float64 { return orGuessed(margin, margin*margin/2) }, centers(false)},
+	{"constant", false, guessed, func(*algo.Data, func() float64) func([]float64) hypothesis { return constant }},
+}
+
+// weakKindOf returns the weak learner with that name.
+func weakKindOf(name string) (weakKind, error) {
+	i := slices.IndexFunc(weakKinds, func(w weakKind) bool { return w.name == name })
+	if i < 0 {
+		return weakKind{}, algo.Invalid("unknown weak learner %q: take stump, unit, raw or constant", name)
+	}
+	return weakKinds[i], nil
+}
+
+// guessed returns the advantage to trust a weak learner with of which nothing is known.
+func guessed(float64) float64 { return 0.1 }
+
+// orGuessed returns the advantage that follows from a margin, if there is one.
+func orGuessed(margin, advantage float64) float64 {
+	if margin == 0 {
+		return guessed(margin)
+	}
+	return advantage
+}
+
+// cut is the hypothesis side for points whose coordinate is at least at, and -side for others.
+type cut struct {
+	coordinate int
+	at, side   float64
+}
+
+func (c cut) answer(out, x []float64, d int) {
+	for i := range out {
+		if x[i*d+c.coordinate] >= c.at {
+			out[i] = c.side
+		} else {
+			out[i] = -c.side
+		}
+	}
+}
+
+// constant returns the label with the larger weight, whatever the point.
+func constant(signed []float64) hypothesis {
+	sum := 0.0
+	for _, w := range signed {
+		sum += w
+	}
+	return cut{at: math.Inf(-1), side: math.Copysign(1, sum)}
+}
+
+// stumps finds the best cuts of a sample.
+type stumps struct {
+	sample *algo.Data
+	order  [][]int32 // by coordinate, the examples in increasing order
+}
+
+func newStumps(sample *algo.Data) *stumps {
+	s := &stumps{sample: sample, order: make([][]int32, sample.Dim())}
+	for j := range s.order {
+		s.order[j] = make([]int32, sample.Len())
+		for i := range s.order[j] {
+			s.order[j][i] = int32(i)
+		}
+		slices.SortStableFunc(s.order[j], func(a, b int32) int {
+			return cmp.Compare(sample.X(int(a))[j], sample.X(int(b))[j])
+		})
+	}
+	return s
+}
+
+// best returns the cut with the largest sum_i p_i y_i h(x_i), the first one of equals in the order
+// of coordinates and then of places. A constant counts as a cut below all points.
+func (s *stumps) best(signed []float64) hypothesis {
+	best, most := cut{}, math.Inf(-1)
+	for j, order := range s.order {
+		total := 0.0
+		for _, i := range order {
+			total += signed[i]
+		}
+		below, at := 0.0, math.Inf(-1)
+		for k, i := range order {
+			x := s.sample.X(int(i))[j]
+			if k > 0 {
+				last := s.sample.X(int(order[k-1]))[j]
+				if last == x {
+					below += signed[i]
+					continue
+				}
+				if at = last + (x-last)/2; !(at > last) {
+					at = x
+				}
+			}
+			if edge := total - 2*below; math.Abs(edge) > most {
+				most, best = math.Abs(edge), cut{j, at, math.Copysign(1, edge)}
+			}
+			below += signed[i]
+		}
+	}
+	return best
+}
+
+// direction is the hypothesis <v, x>.
+type direction []float64
+
+func (v direction) answer(out, x []float64, _ int) { inner(out, x, v) }
+
+// centers returns what begins the centering learner, whose vector is the noisy mean of y x, or that
+// divided by its norm.
+func centers(unit bool) func(*algo.Data, func() float64) func([]float64) hypothesis {
+	return func(sample *algo.Data, noise func() float64) func([]float64) hypothesis {
+		return func(signed []float64) hypothesis {
+			v := make(direction, sample.Dim())
+			gather(v, sample.Xs(), signed)
+			for j := range v {
+				v[j] += noise()
+			}
+			if length := math.Sqrt(numeric.Dot(v, v)); unit && length > 0 {
+				scaled(v, 1/length)
+			}
+			return v
+		}
+	}
+}
