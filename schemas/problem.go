@@ -22,9 +22,10 @@ type Problem struct {
 	Test         int     `json:"test,omitempty"`     // number of evaluation points; 0 where the evaluation is exact, or none is stated
 }
 
-// Noise is the noise on the labels of the sample; the evaluation always uses clean labels.
+// Noise is the noise on the labels, or on the examples, of the sample; the evaluation always uses clean
+// ones.
 type Noise struct {
-	Kind string  `json:"kind"`           // none, random, adversarial
+	Kind string  `json:"kind"`           // none, random, adversarial, malicious
 	Rate float64 `json:"rate,omitempty"` // in [0, 1/2)
 }
 

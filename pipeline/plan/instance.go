@@ -279,9 +279,9 @@ func (o *opener) checkFloor(x *instance) {
 	most := x.setting.alpha + x.above
 	if floor := x.problem.problem.Floor(); floor > 0 && most <= floor {
 		o.blame(x.draft, &problem.Error{Key: "goal.alpha", Reason: fmt.Sprintf("an error of at most %v is at or below the "+
-			"rate %v of adversarial noise, under which samples of any size look as if a target at that distance had labelled "+
+			"rate %v of %s noise, under which samples of any size look as if a target at that distance had labelled "+
 			"them: no learner can be promised to reach it, so there is no n to find; raise alpha, lower noise.rate, or list "+
-			"sample sizes", most, floor)})
+			"sample sizes", most, floor, x.setting.problem.Noise.Kind)})
 	}
 }
 

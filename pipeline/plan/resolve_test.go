@@ -609,7 +609,7 @@ n: [100]
 		{"problem at one value of an axis", change(half, "[10, 50]", "[10, 1]"), []string{`s:2:37: problem.d[1]: 1 is outside [2, 1048576]`}},
 		{"problem without a key", change(half, "margin: 0.1, ", ""), []string{`s:2:10: problem.margin: missing; state a number in (0, 1), for example 0.1`}},
 		{"noise", change(half, "skew", "skew, noise: [{kind: none}, {kind: none, rate: 0.1}]"), []string{
-			`s:2:116: problem.noise[1].rate: 0.1 does not apply to the kind none; leave it out or set noise.kind to random or adversarial`,
+			`s:2:116: problem.noise[1].rate: 0.1 does not apply to the kind none; leave it out or set noise.kind to random, adversarial or malicious`,
 			`s:4:5: algorithms[0]: boosting/hs-stl refuses this (d 50, noise none, noise_rate 0, epsilon 1 and 1 more): 400 rounds are too many for d = 50; change it, or exclude it`}},
 		{"alpha within adversarial noise", change(half, "skew", "skew, noise: [{kind: random, rate: 0.2}, "+
 			"{kind: adversarial, rate: [0.05, 0.1]}]", "[10, 50]", "10", "400", "100", "n: [100]", "n: {find: true}",

@@ -8,8 +8,8 @@
 //
 // The data of a trial is a function of the resolved problem and of four streams of randomness, bit
 // for bit. Points are drawn one whole example at a time, so from equal streams the sample of n is a
-// prefix of that of 2n; adversarial label noise is the exception, for it acts on the sample as a
-// whole. A law on at most 4096 points, and a population, are evaluated exactly; other laws on an
+// prefix of that of 2n; adversarial and malicious noise are the exception, for they act on the
+// sample as a whole. A law on at most 4096 points, and a population, are evaluated exactly; other laws on an
 // evaluation sample. Evaluation points carry clean labels: only the sample is noisy. Where few
 // points carry the weight, decoys of no weight hide them. Nothing is allocated per trial.
 //

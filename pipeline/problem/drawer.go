@@ -50,8 +50,8 @@ func (d *Drawer) Begin(s Streams) {
 }
 
 // Sample draws n labelled examples, with label noise, into x (n*dim numbers, row-major) and y (n
-// labels, -1 or +1). It is called once a trial. Without adversarial noise, the sample of n is a
-// prefix of that of any larger size from the same streams.
+// labels, -1 or +1). It is called once a trial. Without adversarial or malicious noise, the sample
+// of n is a prefix of that of any larger size from the same streams.
 func (d *Drawer) Sample(n int, x, y []float64) {
 	x, y = x[:n*d.p.class.Dim], y[:n]
 	d.law.Draw(&d.points, x, y)

@@ -80,7 +80,7 @@ var keyColumns = []KeyColumn{
 		"null where an adversary or a file says the labels", func(c *Cell) string { return c.Problem.Target }),
 	whole(Describes|Quantity, "literals", "random conjunctions: their literals",
 		func(c *Cell) int64 { return int64(c.Problem.Literals) }),
-	text(Describes, "noise", "label noise: none, random or adversarial",
+	text(Describes, "noise", "noise: none, random, adversarial or malicious",
 		func(c *Cell) string { return c.Problem.Noise.Kind }),
 	float(Describes|Quantity|FromZero, "noise_rate", "its rate; null without noise",
 		func(c *Cell) float64 { return c.Problem.Noise.Rate }),

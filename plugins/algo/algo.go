@@ -102,7 +102,7 @@ type Problem struct {
 	Domain     uint64  // X: coordinates are whole numbers in 0..X-1; 0 if the class has no X
 	Dim        int     // coordinates of each point, at least 1
 	Margin     float64 // the margin that the target promises on all points; 0 for none
-	Noise      string  // label noise: "none", "random" or "adversarial"
+	Noise      string  // "none", "random", "adversarial", or "malicious", which replaces examples
 	NoiseRate  float64 // in [0, 1/2)
 	NoConstant bool    // thresholds lack the constant -1: t is in 0..X-1 instead of 0..X
 	Realizable bool    // the target lies in the class

@@ -44,7 +44,7 @@ func GapOf[P any](s *algo.Setting[P], logSize float64) Gap {
 	switch s.Problem.Noise {
 	case "random":
 		g.Random = s.Problem.NoiseRate
-	case "adversarial":
+	case "adversarial", "malicious": // on points other than halfspaces' both flip labels
 		g.Adversary = s.Problem.NoiseRate
 	}
 	return g

@@ -98,7 +98,7 @@ func uncovered(p *ExponentialParams, margin float64) string {
 type charges struct {
 	alpha     float64
 	random    float64 // rate of independent label noise
-	adversary float64 // share of the sample's labels that an adversary who has seen it may flip
+	adversary float64 // share of the sample that an adversary who has seen it may relabel or replace
 }
 
 // chargesOf returns the law for a problem and the error that makes a point bad.
@@ -107,7 +107,7 @@ func chargesOf(p algo.Problem, alpha float64) charges {
 	case "random":
 		c.random = p.NoiseRate
 		return c
-	case "adversarial":
+	case "adversarial", "malicious":
 		c.adversary = p.NoiseRate
 		return c
 	default:

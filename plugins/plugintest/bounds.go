@@ -172,11 +172,14 @@ func (s checks) checkNoise() error {
 	const whether, remedy = "labels are clean or have %s noise at rate %v", "compute it from the noise"
 	err := s.checkIgnored(noisy("random", randomRate), fmt.Sprintf(whether, "random", randomRate), remedy,
 		theory.CleanLabels)
-	if err != nil {
-		return err
+	for _, kind := range []string{"adversarial", "malicious"} {
+		if err != nil {
+			return err
+		}
+		err = s.checkIgnored(noisy(kind, adversarialRate), fmt.Sprintf(whether, kind, adversarialRate), remedy,
+			theory.CleanLabels, theory.IndependentNoise)
 	}
-	return s.checkIgnored(noisy("adversarial", adversarialRate), fmt.Sprintf(whether, "adversarial", adversarialRate),
-		remedy, theory.CleanLabels, theory.IndependentNoise)
+	return err
 }
 
 // checkExactError checks that proved sample sizes for true errors state that these are what is

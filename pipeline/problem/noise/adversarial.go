@@ -66,10 +66,7 @@ func (f *adversarialFlips) Flip(r *rand.Rand, x, y []float64) {
 	if k == 0 {
 		return
 	}
-	f.rank = slices.Grow(f.rank[:0], len(y))[:len(y)]
-	for i := range f.rank {
-		f.rank[i] = ranked{luck: r.Uint64(), index: i}
-	}
+	f.draw(r, len(y))
 	d := len(x) / len(y)
 	switch f.points {
 	case concept.Scalar, concept.Grid:
@@ -84,14 +81,27 @@ func (f *adversarialFlips) Flip(r *rand.Rand, x, y []float64) {
 	f.flip(k, y)
 }
 
+// draw draws the luck of n examples, and forgets their worths.
+func (f *adversarialFlips) draw(r *rand.Rand, n int) {
+	f.rank = slices.Grow(f.rank[:0], n)[:n]
+	for i := range f.rank {
+		f.rank[i] = ranked{luck: r.Uint64(), index: i}
+	}
+}
+
 // flip negates the k labels y of the highest rank.
 func (f *adversarialFlips) flip(k int, y []float64) {
+	for _, r := range f.first(k) {
+		y[r.index] = -y[r.index]
+	}
+}
+
+// first returns the k examples of the highest rank.
+func (f *adversarialFlips) first(k int) []ranked {
 	slices.SortFunc(f.rank, func(p, q ranked) int {
 		return cmp.Or(cmp.Compare(q.worth, p.worth), cmp.Compare(q.luck, p.luck), cmp.Compare(p.index, q.index))
 	})
-	for _, r := range f.rank[:k] {
-		y[r.index] = -y[r.index]
-	}
+	return f.rank[:k]
 }
 
 // coordinate is one coordinate of all examples.

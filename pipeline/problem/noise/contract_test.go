@@ -13,8 +13,9 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// Every kind of noise is complete, negates labels and nothing else, about as many as its rate says,
-// and is a function of the sample and of its stream.
+// Every kind of noise is complete, makes about as many examples wrong as its rate says, of which it
+// negates the labels and leaves the points unless it says otherwise, and is a function of the sample
+// and of its stream.
 func TestKinds(t *testing.T) {
 	const n, dim = 1000, 3
 	r := rand.New(rand.NewPCG(1, 2))
@@ -45,28 +46,29 @@ func TestKinds(t *testing.T) {
 				if !shape.HasDim() {
 					dim = 1
 				}
-				flipped := func() []float64 {
-					points, labels := slices.Clone(x[:n*dim]), slices.Clone(y)
+				flipped := func() (points, labels []float64) {
+					points, labels = slices.Clone(x[:n*dim]), slices.Clone(y)
 					New(spec, shape).Flip(rand.New(rand.NewPCG(3, 4)), points, labels)
-					if !slices.Equal(points, x[:n*dim]) {
+					if !slices.Equal(points, x[:n*dim]) && !(k.Points && rate > 0 && shape == concept.Ball) {
 						t.Errorf("%+v: points have changed", spec)
 					}
-					return labels
+					return points, labels
 				}
-				labels, wrong := flipped(), 0
+				points, labels := flipped()
+				wrong := 0
 				for i := range labels {
 					if math.Abs(labels[i]) != 1 {
 						t.Fatalf("%+v: the label %v", spec, labels[i])
 					}
-					if labels[i] != y[i] {
+					if labels[i] != y[i] || !slices.Equal(points[i*dim:(i+1)*dim], x[i*dim:(i+1)*dim]) {
 						wrong++
 					}
 				}
 				if most := 5 * math.Sqrt(n*rate*(1-rate)); math.Abs(float64(wrong)-n*rate) > most {
 					t.Errorf("%+v: %d of %d labels are wrong", spec, wrong, n)
 				}
-				if !slices.Equal(labels, flipped()) {
-					t.Errorf("%+v: equal streams give other labels", spec)
+				if again, same := flipped(); !slices.Equal(labels, same) || !slices.Equal(points, again) {
+					t.Errorf("%+v: equal streams give other examples", spec)
 				}
 			}
 		}

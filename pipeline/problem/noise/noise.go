@@ -1,5 +1,5 @@
-// Package noise holds the kinds of noise on the labels of a sample. The evaluation always uses
-// clean labels.
+// Package noise holds the kinds of noise on the labels of a sample, or on whole examples. The
+// evaluation always uses clean ones.
 //
 // A kind is one value of type Noise in one file, and one line in the list All, which the sweep
 // file's schema, the checker and the messages ask.
@@ -14,13 +14,16 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// Noise is a kind of label noise.
+// Noise is a kind of noise.
 type Noise struct {
 	Name string // as the sweep file has it
 	Doc  string // one line for people: which labels become wrong
 
 	// Rate reports whether the kind takes a rate, a number in [0, 1/2).
 	Rate bool
+
+	// Points reports whether the kind replaces points too, of some shapes.
+	Points bool
 
 	// Step returns the number of which the sample sizes are multiples at which the share of wrong labels
 	// is the rate exactly; 0 where there is none that is worth looking for. It is nil where all sizes
@@ -31,11 +34,12 @@ type Noise struct {
 	flipper func(rate float64, points concept.Shape) Flipper
 }
 
-// Flipper makes labels wrong, sample after sample. It is not safe for concurrent use, and allocates
+// Flipper makes labels or examples wrong, sample after sample. It is not safe for concurrent use, and allocates
 // nothing in the long run.
 type Flipper interface {
-	// Flip negates some of the labels y of the clean examples x, row-major. r is the noise's own
-	// stream; a kind that draws nothing leaves it alone.
+	// Flip negates some of the labels y of the clean examples x, row-major, or replaces examples by
+	// others that may occur, if its kind has Points. r is the noise's own stream; a kind that draws
+	// nothing leaves it alone.
 	Flip(r *rand.Rand, x, y []float64)
 }
 
@@ -48,7 +52,7 @@ func Step(n schemas.Noise) int64 {
 }
 
 // All lists the kinds in the order in which people see them.
-func All() []*Noise { return []*Noise{&none, &random, &adversarial} }
+func All() []*Noise { return []*Noise{&none, &random, &adversarial, &malicious} }
 
 // Names lists the names of all kinds.
 func Names() []string { return names(func(*Noise) bool { return true }) }
@@ -93,8 +97,14 @@ func Resolve(n *schemas.Noise) error {
 // Hides reports whether noise makes the samples of a target look, whatever their size, as if another
 // one had labelled them, which differs from it on a mass of the rate.
 func Hides(n schemas.Noise, points concept.Shape) bool {
-	return n.Kind == adversarial.Name && n.Rate > 0 &&
-		(points == concept.Scalar || points == concept.Grid || points == concept.Ball)
+	switch points {
+	case concept.Scalar, concept.Grid:
+		return n.Rate > 0 && (n.Kind == adversarial.Name || n.Kind == malicious.Name)
+	case concept.Ball:
+		return n.Rate > 0 && n.Kind == adversarial.Name
+	default:
+		return false
+	}
 }
 
 // New makes a flipper for a resolved noise on points of a shape.

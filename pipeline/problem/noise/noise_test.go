@@ -2,12 +2,14 @@ package noise
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/testkit"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 func TestNumberOfFlips(t *testing.T) {
@@ -176,5 +178,52 @@ func checkFlips(t *testing.T, name string, f *adversarialFlips, k int, y []float
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%s: flipped %v, want %v", name, got, want)
+	}
+}
+
+// Malicious noise takes out the examples that say least of the average, and puts in copies, with
+// either label, of the one that all near the average err on.
+func TestMaliciousExamples(t *testing.T) {
+	const n, d, bad = 40, 2, 10 // rate 1/4
+	r := rand.New(rand.NewPCG(7, 8))
+	x, y := make([]float64, n*d), make([]float64, n)
+	for i := range y {
+		y[i] = 2*float64(r.IntN(2)) - 1
+		angle := 0.05 * float64(i-n/2) // of yx from the axis, which is not quite the average's
+		x[i*d], x[i*d+1] = y[i]*math.Cos(angle), y[i]*math.Sin(angle)
+	}
+	var mean [d]float64
+	for i, label := range y {
+		mean[0], mean[1] = mean[0]+label*x[i*d], mean[1]+label*x[i*d+1]
+	}
+	length := math.Hypot(mean[0], mean[1])
+	pull := func(x []float64, label float64) float64 { return label * (x[0]*mean[0] + x[1]*mean[1]) / length }
+	pulls := make([]float64, n)
+	for i := range y {
+		pulls[i] = pull(x[i*d:], y[i])
+	}
+	limit := slices.Sorted(slices.Values(pulls))[bad]
+	points, labels := slices.Clone(x), slices.Clone(y)
+	New(schemas.Noise{Kind: "malicious", Rate: 0.25}, concept.Ball).Flip(r, points, labels)
+	positive := 0
+	for i := range y {
+		got := pull(points[i*d:], labels[i])
+		if kept := pulls[i] >= limit; kept && (got != pulls[i] || labels[i] != y[i]) || !kept && math.Abs(got+1) > 1e-12 {
+			t.Errorf("example %d with the pull %v has it changed to %v", i, pulls[i], got)
+		}
+		if pulls[i] < limit && labels[i] > 0 {
+			positive++
+		}
+	}
+	if positive == 0 || positive == bad {
+		t.Errorf("%d of %d labels of the new examples are positive", positive, bad)
+	}
+	// Where the examples cancel out, the direction is drawn.
+	zero, ones := make([]float64, n*d), slices.Repeat([]float64{1}, n)
+	New(schemas.Noise{Kind: "malicious", Rate: 0.25}, concept.Ball).Flip(r, zero, ones)
+	for i := range n {
+		if norm := math.Hypot(zero[i*d], zero[i*d+1]); norm != 0 && math.Abs(norm-1) > 1e-12 {
+			t.Errorf("example %d has the norm %v", i, norm)
+		}
 	}
 }

@@ -1,0 +1,68 @@
+package noise
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/numeric"
+)
+
+// malicious replaces examples of halfspaces. It acts on the sample as a whole, as adversarial does.
+var malicious = Noise{
+	Name: "malicious",
+	Doc: "floor(rate n) examples are replaced after seeing the clean sample of n: of halfspaces those with the smallest " +
+		"y<x,m>, m being the sum of all yx, by examples with yx = -m/|m| and a fair label, so that what balances the " +
+		"average is gone and it is pulled back as far as one example can; of other points labels are negated, as by " +
+		"adversarial noise; ties are broken at random",
+	Rate:   true,
+	Points: true,
+	Step:   wholeShare,
+	flipper: func(rate float64, points concept.Shape) Flipper {
+		flips := adversarialFlips{rate: rate, points: points}
+		if points == concept.Ball {
+			return &maliciousExamples{flips}
+		}
+		return &flips
+	},
+}
+
+// maliciousExamples replaces examples in the unit ball. Servedio (2003) and Bun, Carmosino and
+// Sorrell (2020) allow an adversary any choice of up to a share of the sample. This one takes out
+// the examples that say most about where the average is wrong, and puts in copies of one point that
+// every hypothesis near the average errs on, with the largest margin there is, and on which smooth
+// distributions therefore put all the weight that they may. Nothing hides the copies: a learner that
+// looked for them could drop them.
+type maliciousExamples struct{ adversarialFlips }
+
+func (f *maliciousExamples) Flip(r *rand.Rand, x, y []float64) {
+	k := flips(f.rate, len(y))
+	if k == 0 {
+		return
+	}
+	d := len(x) / len(y)
+	f.draw(r, len(y))
+	if f.setMean(x, y); numeric.Dot(f.toward, f.toward) == 0 {
+		f.drawDirection(r, d)
+	}
+	f.rankPulls(x, y)
+	length := math.Sqrt(numeric.Dot(f.toward, f.toward))
+	for _, worst := range f.first(k) {
+		i := worst.index
+		y[i] = numeric.Coin(r)
+		for j, v := range f.toward {
+			x[i*d+j] = -y[i] * (v / length)
+		}
+	}
+}
+
+// setMean sets toward to the sum of all yx.
+func (f *maliciousExamples) setMean(x, y []float64) {
+	d := len(x) / len(y)
+	f.toward = append(f.toward[:0], make([]float64, d)...)
+	for i, label := range y {
+		for j, v := range x[i*d : (i+1)*d] {
+			f.toward[j] += label * v // exact: a label is -1 or +1
+		}
+	}
+}
