@@ -14,7 +14,7 @@ import (
 // others".
 type BoostParams struct {
 	Weak      string  `doc:"weak learner: stump (the best cut of one coordinate), unit (the normalised mean of y x), raw (the mean itself), constant (the likelier label)" choices:"stump,unit,raw,constant"`
-	Advantage float64 `doc:"advantage gamma that the weak learner is trusted to have on all weights: a round with less ends the trial with an error, since nothing is promised then; 0: any, and with noise none, is asked for" min:"0" max:"0.5"`
+	Advantage float64 `doc:"advantage gamma that the weak learner is trusted to have on all weights: a round with less ends the trial with an error, since nothing is promised then; 0: it only has to be above 0, or with noise (sigma) not even that" min:"0" max:"0.5"`
 	Rounds    int     `doc:"boosting rounds T; 0: 2 ln(1/kappa)/gamma^2; where no gamma is given, it is here tau/2 for unit and tau^2/2 for raw on points of margin tau, halved where labels are noisy, or else 0.1" min:"0" max:"1000000"`
 	Lambda    float64 `doc:"learning rate of the log-weights, per unit of loss; 0: 2 gamma, as for rounds" min:"0" max:"1e6"`
 	Kappa     float64 `doc:"density of the smooth distributions, in (0,1): the share of the sample that may stay wrong; 0: alpha/2" min:"0" max:"1"`
