@@ -111,6 +111,16 @@ func TestStaleLeader(t *testing.T) {
 	})
 }
 
+// A server that has lost its store under a connection takes up the next sweep all the same.
+func TestCoordinateAfterLoss(t *testing.T) {
+	conn := embedded(t, Options{})
+	must(t, coordinate(t, conn, "before", 1).Close(soon(t)))
+	must(t, conn.js.DeleteStream(t.Context(), resultStream))
+	after := coordinate(t, conn, "after", 1)
+	must(t, conn.Publish(soon(t), after.lead, Part{"w", "1", 0, 1}, nil))
+	must(t, next(t, after).Ack())
+}
+
 // A stream that an earlier version has made gets the limits of this one.
 func TestStreamsAreMigrated(t *testing.T) {
 	conn := embedded(t, Options{})
