@@ -38,23 +38,46 @@ type Sweep struct {
 }
 
 // Serve leads every sweep of the registry that is wished to run and that nobody else leads, until
-// ctx ends. It then ships what it has, and returns when all sweeps are given back.
+// ctx ends. It then ships what it has, and returns when all sweeps are given back. Where the server
+// loses the registry, Serve gives up all sweeps and begins anew with what the registry has then.
 func Serve(ctx context.Context, c Config) error {
 	c.Lease, c.ShipEvery = cmp.Or(c.Lease, 10*time.Second), cmp.Or(c.ShipEvery, 10*time.Second)
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
+	if c.Monitor == nil {
+		c.Monitor = &Monitor{}
+	}
 	registry, err := c.Conn.Registry(ctx)
 	if err != nil {
 		return err
 	}
-	if c.Monitor == nil {
-		c.Monitor = &Monitor{}
+	for told := ""; ; {
+		if err == nil {
+			told = ""
+			err = serve(ctx, c, registry)
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		if text := err.Error(); text != told {
+			told = text
+			c.Log.Warn("the server has lost the registry of sweeps; starting anew as soon as there is one", "reason", text)
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-c.Conn.Closed():
+			return c.Conn.Gone()
+		case <-ctx.Done():
+			return nil
+		}
+		registry, err = c.Conn.Registry(ctx)
 	}
-	s := &server{
-		Config: c, registry: registry, seats: map[string]*seat{}, ended: make(chan *term), gone: make(chan struct{}),
-	}
-	defer close(s.gone)
+}
+
+// serve does the work of Serve until ctx ends or the registry is gone. It returns after its terms.
+func serve(ctx context.Context, c Config, registry *bus.Registry) error {
+	s := &server{Config: c, registry: registry, seats: map[string]*seat{}, ended: make(chan *term)}
 	entries, watched := make(chan *bus.Entry), make(chan error, 1)
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
@@ -77,8 +100,7 @@ type server struct {
 	registry *bus.Registry
 	seats    map[string]*seat // by id of the sweep
 	ended    chan *term
-	gone     chan struct{} // closed when nobody hears of ended terms any more
-	leading  int           // terms that have not ended
+	leading  int // terms that have not ended
 }
 
 // seat is a sweep as the server sees it.
@@ -92,6 +114,8 @@ type seat struct {
 func (s *server) serve(ctx context.Context, entries <-chan *bus.Entry, watched <-chan error) error {
 	tick := time.NewTicker(s.Lease / 4)
 	defer tick.Stop()
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
 	done := ctx.Done()
 	for {
 		select {
@@ -108,14 +132,12 @@ func (s *server) serve(ctx context.Context, entries <-chan *bus.Entry, watched <
 			s.consider(ctx, t.id)
 			s.Monitor.look(s.seats)
 		case err := <-watched:
-			if ctx.Err() == nil {
-				return fmt.Errorf("watch the registry: %w", err) // the terms end with their leases
-			}
+			end(fmt.Errorf("watch the registry: %w", err))
 		case <-done:
 			done = nil
 		}
 		if ctx.Err() != nil && s.leading == 0 {
-			return nil
+			return context.Cause(ctx)
 		}
 	}
 }
@@ -156,10 +178,7 @@ func (s *server) consider(ctx context.Context, id string) {
 	s.leading++
 	go func(over *bus.Leader) {
 		x.term.run(ctx, over)
-		select {
-		case s.ended <- x.term:
-		case <-s.gone:
-		}
+		s.ended <- x.term
 	}(r.Leader)
 }
 

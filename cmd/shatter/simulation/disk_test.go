@@ -112,6 +112,18 @@ func (f *files) holds(b []byte) (durable, there bool) {
 	return false, there
 }
 
+// durableLogs returns what a power cut now would leave of the logs for sure, in order.
+func (f *files) durableLogs() (list [][]byte) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(f.durable)) {
+		if isLog(name) {
+			list = append(list, f.durable[name])
+		}
+	}
+	return list
+}
+
 func isLog(name string) bool { return strings.HasSuffix(name, ".log") }
 
 // leave writes to another folder what is left of this one: everything, or after a power cut what is

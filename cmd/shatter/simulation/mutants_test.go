@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -25,6 +26,11 @@ var mutants = []mutant{
 		"acknowledges before the sync", "coordinator/intake.go",
 		"	err := in.ledger.Sync()\n",
 		"	for _, m := range in.unsynced {\n		if mutant(#) {\n			_ = m.Ack()\n		}\n	}\n	err := in.ledger.Sync()\n",
+	},
+	{
+		"acknowledges what it does not keep", "coordinator/intake.go",
+		"	in.tally.spending.add(c, b)\n",
+		"	if mutant(#) && b.N > 20 {\n		return m.Ack()\n	}\n	in.tally.spending.add(c, b)\n",
 	},
 	{
 		"does not sync the ledger", "pipeline/ledger/ledger.go",
@@ -184,21 +190,35 @@ func mutated(t *testing.T) (test string) {
 
 var foundSeed = regexp.MustCompile(`seed (\d+)[:h ]+(.*)`)
 
-// find runs schedules with a mutant until one finds it, for a minute of CPU time at most.
+// A mutant that needs more CPU time than mostMutantCPU for schedules that do not find it is not found,
+// and one whose process takes longer than mostMutantTime hangs.
+const (
+	mostMutantCPU  = time.Minute
+	mostMutantTime = 10 * time.Minute
+)
+
+// find runs schedules with a mutant until one finds it, and says what came of it.
 func find(t *testing.T, test string, number int) (took time.Duration, text string) {
 	t.Helper()
-	run := exec.Command(test, "-test.run", "^TestSimulation$",
-		"-sim.schedules", "10000", "-sim.shrink=false", "-sim.cpu", "60s")
+	within, cancel := context.WithTimeout(t.Context(), mostMutantTime)
+	defer cancel()
+	run := exec.CommandContext(within, test, "-test.run", "^TestSimulation$",
+		"-sim.schedules", "10000", "-sim.shrink=false", "-sim.cpu", mostMutantCPU.String())
 	run.Env = append(os.Environ(), fmt.Sprint("SHATTER_MUTANT=", number))
 	out, err := run.CombinedOutput()
 	took = run.ProcessState.UserTime() + run.ProcessState.SystemTime()
 	found := foundSeed.FindSubmatch(out)
+	_, calm, withoutFaults := bytes.Cut(out, []byte("without faults: {"))
 	switch {
 	case err == nil:
 		return took, "not found"
+	case within.Err() != nil:
+		return took, fmt.Sprintf("found: a schedule has not ended after %v", mostMutantTime)
+	case withoutFaults:
+		_, wrong, _ := bytes.Cut(calm, []byte("wrong:["))
+		return took, fmt.Sprintf("found without faults: %.70s", wrong)
 	case found != nil:
 		return took, fmt.Sprintf("found by schedule %s: %.70s", found[1], found[2])
 	}
-	_, wrong, _ := bytes.Cut(out, []byte("wrong:["))
-	return took, fmt.Sprintf("found without faults: %.70s", wrong)
+	return took, fmt.Sprintf("no result: %v: %.200s", err, bytes.TrimSpace(out[max(0, len(out)-200):]))
 }

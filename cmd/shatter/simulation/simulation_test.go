@@ -81,6 +81,7 @@ func simulate(t *testing.T, seed uint64, faults []fault, want string, log io.Wri
 	oldrand.Seed(int64(seed)) //nolint:staticcheck // see its import
 	w := &world{
 		seed: seed, dir: dir, log: log, began: time.Now(), conns: map[*conn]bool{}, drawn: map[string]uint64{},
+		asked: map[job]string{},
 		wiped: make(chan struct{}, 100), wishes: make(chan string, 100),
 	}
 	disk.SetWatch(w.watch)

@@ -54,6 +54,7 @@ type world struct {
 	stores   int                           // folders that the server has had
 	conns    map[*conn]bool
 	drawn    map[string]uint64 // generators by their label
+	asked    map[job]string    // secrets of the leaders that have sent them
 	wrong    []string          // what must not happen and did
 	over     bool              // no more faults
 	wiped    chan struct{}     // the server has lost everything
@@ -156,11 +157,13 @@ type node struct {
 	process *process
 	down    bool // it is to be started by a fault that has stopped it
 	windows []window
-	results map[string][]byte // that it was sent, by the subject of their acknowledgement
-	steps   int               // of the disk until the crash of crash
-	crash   func()            // nil: none is planned
-	lied    bool              // its disk has said of bytes that they are safe, and they were not
-	sync    *rand.Rand        // times of syncs
+	results map[string]sent // by the subject of their acknowledgement
+	steps   int             // of the disk until the crash of crash
+	crash   func()          // nil: none is planned
+	lied    bool            // its disk has said of bytes that they are safe, and they were not
+	sync    *rand.Rand      // times of syncs
+
+	acknowledged [][]byte // results that were asked for, or are on its disk
 }
 
 // A window is a time in which something does not work.
@@ -184,7 +187,7 @@ type process struct {
 }
 
 func (w *world) addNode(name string, work func(*node, *process) error) *node {
-	n := &node{world: w, name: name, work: work, results: map[string][]byte{}, sync: w.random("sync" + name)}
+	n := &node{world: w, name: name, work: work, results: map[string]sent{}, sync: w.random("sync" + name)}
 	n.dir = filepath.Join(w.dir, name+".0")
 	if err := os.Mkdir(n.dir, 0o755); err != nil {
 		panic(err)
@@ -306,41 +309,6 @@ func (n *node) trouble(now time.Time, rng *rand.Rand) []time.Duration {
 		return []time.Duration{0, late()}
 	}
 	return []time.Duration{late()}
-}
-
-const ackSubject = "$JS.ACK.shatter-results."
-
-// seeIn notes the results that the node is sent.
-func (n *node) seeIn(f frame) {
-	if strings.HasPrefix(f.reply, ackSubject) && !strings.Contains(f.subject, ".recheck-") { // these are compared only
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		n.results[f.reply] = f.body
-	}
-}
-
-// seeOut checks what a process says: that a result which it acknowledges is on its disk, whatever
-// happens to the machine next.
-func (p *process) seeOut(f frame) {
-	n := p.node
-	if n.world.calm() {
-		p.checking.Lock()
-		p.checkEpochs(f)
-		p.checking.Unlock()
-	}
-	if !strings.HasPrefix(f.subject, ackSubject) || string(f.body) != "+ACK" || p.dead.Load() {
-		return
-	}
-	n.mu.Lock()
-	body, files, lied := n.results[f.subject], n.files, n.lied
-	delete(n.results, f.subject)
-	n.mu.Unlock()
-	if body == nil || lied {
-		return
-	}
-	if durable, there := files.holds(body); there && !durable { // else it was known, or nobody had asked for it
-		n.world.violated("%s acknowledged outcomes that were not on its disk yet", n.name)
-	}
 }
 
 // watchEpoch checks that no leader ships after one of a greater epoch has.
@@ -475,8 +443,8 @@ func serve(n *node, p *process) error {
 			return &lead.Sweep{Plan: newPlan(), Config: coordinator.Config{Digests: codes, Looks: n.world.looks()}}, nil
 		},
 	})
-	if p.ctx.Err() == nil && err == nil {
-		n.world.violated("%s ended by itself", n.name)
+	if p.ctx.Err() == nil {
+		n.world.violated("%s ended by itself: %v", n.name, err)
 	}
 	return err
 }
@@ -563,33 +531,31 @@ func (w *world) finished(ctx context.Context, c *bus.Conn, r *lead.Record, want 
 		return
 	}
 	_ = l.Close() // it was read
-	w.checkFrames(dir)
+	w.checkKept(r.End.Leader, dir)
 	if len(report.Conflicts)+len(report.Clashes) > 0 {
 		w.violated("the ledger has trials with two outcomes: %v %v", report.Conflicts, report.Clashes)
 	}
 }
 
-// checkFrames checks that each message of a ledger tells something that those before do not.
-func (w *world) checkFrames(dir string) {
-	paths, err := disk.Glob(filepath.Join(dir, "ledger"), "*.log")
+// checkKept checks that each message of the ledger that was fetched to dir tells something that those
+// before do not, and that nothing is lost that a coordinator has acknowledged: on its own disk, and
+// what the last leader has, in that ledger.
+func (w *world) checkKept(leader, dir string) {
+	logs, err := logsIn(filepath.Join(dir, "ledger"))
 	if err != nil {
-		w.violated("look into %s: %v", dir, err)
+		w.violated("read what was fetched: %v", err)
 	}
-	slices.Sort(paths)
-	var known ledger.Set
-	for _, path := range paths {
-		b, err := os.ReadFile(path)
-		if err != nil {
-			w.violated("read what was fetched: %v", err)
-		}
-		for f := range ledger.Frames(b) {
-			if f.Damage != "" {
-				continue
-			}
-			batch, err := ledger.Decode(f.Message)
-			if err != nil || batch.Refusal == nil && len(known.Add(batch).New) == 0 {
-				w.violated("%s has outcomes twice, at %d (%v)", filepath.Base(path), f.Offset, err)
-			}
+	shipped := recordOf(logs)
+	for _, twice := range shipped.twice {
+		w.violated("the ledger that was shipped has a message of no use: %s", twice)
+	}
+	for _, n := range w.nodes {
+		n.mu.Lock()
+		files := n.files
+		n.mu.Unlock()
+		n.checkKept(recordOf(files.durableLogs()), n.name)
+		if n.name == leader {
+			n.checkKept(shipped, "the result")
 		}
 	}
 }
