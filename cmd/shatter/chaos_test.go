@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"flag"
@@ -11,6 +12,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,6 +32,7 @@ import (
 var (
 	chaosMinutes = flag.Float64("chaos.minutes", 0.4, "time in which TestChaos begins sweeps and breaks things")
 	chaosSeed    = flag.Uint64("chaos.seed", 0, "what TestChaos breaks, and when; 0: drawn")
+	chaosLogs    = flag.String("chaos.logs", "", "folder for the logs of all machines of TestChaos; empty: they are removed")
 )
 
 // chaosSweep takes some thousand trials.
@@ -58,6 +61,7 @@ type chaos struct {
 	began    time.Time
 	undoings map[string]func() // of what is broken, by its name
 	due      map[string]time.Time
+	restored map[*machine]bool // servers that get what they have lost from the others
 }
 
 // machine is one node: at most one process.
@@ -107,7 +111,7 @@ func (c *chaos) add(name string, command func(*machine) *exec.Cmd) *machine {
 		c.ip("-n", m.space(), "link", "set", "lo", "up")
 	}
 	var err error
-	if m.log, err = os.Create(filepath.Join(c.dir, name+".log")); err != nil {
+	if m.log, err = os.Create(filepath.Join(cmp.Or(*chaosLogs, c.dir), name+".log")); err != nil {
 		c.Fatal(err)
 	}
 	c.nodes = append(c.nodes, m)
@@ -116,6 +120,9 @@ func (c *chaos) add(name string, command func(*machine) *exec.Cmd) *machine {
 
 func (m *machine) space() string { return m.hub + m.name }
 func (m *machine) tmp() string   { return filepath.Join(m.dir, m.name+".tmp") }
+
+// health returns the path of the file that tellHealth makes.
+func (m *machine) health() string { return filepath.Join(m.tmp(), "healthy") }
 
 // exec returns a command on the machine.
 func (m *machine) exec(name string, args ...string) *exec.Cmd {
@@ -210,12 +217,29 @@ func serveChaos(t *testing.T, name, dir string, ips []string) {
 			routes = append(routes, "nats://"+ip+":6222")
 		}
 		o.Routes = server.RoutesFromStr(strings.Join(routes, ","))
-		o.NoSigs = false
+		o.NoSigs, o.NoLog, o.Logtime, o.HTTPHost, o.HTTPPort = false, false, true, own, 8222
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.ConfigureLogger()
+	go tellHealth(s, filepath.Join(os.TempDir(), "healthy"))
 	s.WaitForShutdown()
+}
+
+// tellHealth makes the file path while the server has all that the cluster has, and removes it otherwise.
+func tellHealth(s *server.Server, path string) {
+	for ; ; time.Sleep(300 * time.Millisecond) {
+		answer, err := http.Get("http://" + s.MonitorAddr().String() + "/healthz")
+		if err == nil {
+			err = answer.Body.Close()
+		}
+		if err == nil && answer.StatusCode == http.StatusOK {
+			_ = os.WriteFile(path, nil, 0o600)
+		} else {
+			_ = os.Remove(path)
+		}
+	}
 }
 
 // proxyChaos carries connections to servers, at ports from 4300 on. A word on its input changes how:
@@ -437,12 +461,21 @@ func (c *chaos) pick(prefixes string) *machine {
 func (c *chaos) breakOne() {
 	c.Helper()
 	after := time.Duration((0.3 + 2*c.rng.ExpFloat64()) * float64(time.Second))
-	kinds := []string{"kill", "kill", "stop", "stop", "term", "late", "cut", "full", "flip", "tail", "wipe"}
+	kinds := []string{"kill", "kill", "stop", "stop", "term", "late", "cut", "full", "flip", "tail", "rot", "wipe"}
 	if c.hub != "" {
 		kinds = append(kinds, "part", "part", "part", "leaders")
 	}
 	kind := kinds[c.rng.IntN(len(kinds))]
 	m := c.pick("scw")
+	switch kind {
+	case "full", "wipe":
+		m = c.pick("sc")
+	case "rot":
+		m = c.pick("s")
+	}
+	if !c.permits(kind, m) {
+		return
+	}
 	down := func(name string, harm func()) bool {
 		if c.undoings["process "+m.name] != nil {
 			return false
@@ -470,25 +503,25 @@ func (c *chaos) breakOne() {
 			fmt.Fprintln(m.input, kind)
 		}
 	case "full":
-		m = c.pick("sc")
 		ballast := filepath.Join(m.disk, "ballast")
 		if done = c.later("disk "+m.name, after, func() {
 			_ = os.Remove(ballast)
 			if m.name[0] == 's' { // JetStream takes nothing after a disk was full until somebody starts it again
 				m.end(syscall.SIGKILL)
+				c.restore(m)
 				m.start()
 			}
 		}); done {
+			c.restore(m)
 			m.fill(ballast)
 		}
 	case "flip", "tail":
 		m = c.pick("c")
-		done = down("kill", func() { m.damage(kind) })
+		done = down("kill", func() { m.damage(kind, "sweeps/*/ledger/*.log") })
+	case "rot":
+		done = down("kill", func() { c.restore(m); m.damage("flip", "store/jetstream/*/streams/*/msgs/*.blk") })
 	case "wipe":
-		if m = c.pick("sc"); m.name[0] == 's' && !c.whole() {
-			break
-		}
-		done = down("kill", func() { m.wipe() })
+		done = down("kill", func() { c.restore(m); m.wipe() })
 	case "part":
 		done = c.partition(c.rng.Uint64(), after)
 	case "leaders":
@@ -502,10 +535,33 @@ func (c *chaos) breakOne() {
 	}
 }
 
-// whole reports whether nothing is broken that a server needs: one whose store is lost gets it back
-// from the others.
-func (c *chaos) whole() bool {
-	return len(c.undoings) == 0
+// permits reports whether something may be broken now. A server that has lost a part of its store, or
+// cannot write to it, gets what it lacks from the two others, which nothing may hurt or cut off until
+// it has: two of three servers that forget what they have acknowledged are beyond what JetStream's
+// replicas can bear.
+func (c *chaos) permits(kind string, m *machine) bool {
+	for s := range c.restored {
+		if _, err := os.Stat(s.health()); err == nil {
+			delete(c.restored, s)
+		}
+	}
+	switch kind {
+	case "part", "leaders":
+		return len(c.restored) == 0
+	case "late", "cut", "flip", "tail":
+		return true
+	case "full", "wipe", "rot":
+		return m.name[0] != 's' || len(c.restored) == 0 && len(c.undoings) == 0
+	}
+	return m.name[0] != 's' || len(c.restored) == 0
+}
+
+// restore notes that a server will lack something, until it says that it has all.
+func (c *chaos) restore(m *machine) {
+	if m.name[0] == 's' {
+		c.restored[m] = true
+		_ = os.Remove(m.health())
+	}
 }
 
 // partition moves some machines to the other switch for a while.
@@ -547,13 +603,13 @@ type zeros struct{}
 
 func (zeros) Read(b []byte) (int, error) { return len(b), nil }
 
-// damage flips a bit in one of the machine's logs, or cuts off its tail.
-func (m *machine) damage(kind string) {
-	logs, err := filepath.Glob(filepath.Join(m.disk, "sweeps", "*", "ledger", "*.log"))
-	if err != nil || len(logs) == 0 {
+// damage flips a bit in one of the machine's files that match a pattern, or cuts off its tail.
+func (m *machine) damage(kind, pattern string) {
+	files, err := filepath.Glob(filepath.Join(m.disk, pattern))
+	if err != nil || len(files) == 0 {
 		return
 	}
-	path := logs[m.rng.IntN(len(logs))]
+	path := files[m.rng.IntN(len(files))]
 	b, err := os.ReadFile(path)
 	if err != nil || len(b) == 0 {
 		return
@@ -591,7 +647,7 @@ func TestChaos(t *testing.T) {
 	}
 	c := &chaos{
 		T: t, dir: t.TempDir(), rng: rand.New(rand.NewPCG(*chaosSeed, 3)), counts: map[string]int{}, began: time.Now(),
-		undoings: map[string]func(){}, due: map[string]time.Time{},
+		undoings: map[string]func(){}, due: map[string]time.Time{}, restored: map[*machine]bool{},
 	}
 	t.Logf("seed %d; again: go test -tags long ./cmd/shatter -run TestChaos$ -v -timeout 0 -chaos.minutes %v -chaos.seed %d",
 		*chaosSeed, *chaosMinutes, *chaosSeed)
@@ -613,7 +669,7 @@ func (c *chaos) sweep(number int, end time.Time) {
 	text := fmt.Sprintf(chaosSweep, number+1)
 	want := (&cluster{T: c.T}).local(text)
 	file := write(c.T, filepath.Join(c.dir, fmt.Sprintf("sweep%d.yaml", number)), text)
-	out, _ := c.ask(2*time.Minute, "submit", file)
+	out, _ := c.ask(3*time.Minute, "submit", file)
 	id := strings.TrimSpace(out)
 	c.say("sweep %d: %s", number, id)
 	ended, asked := make(chan struct{}), make(chan struct{})
@@ -635,8 +691,8 @@ func (c *chaos) sweep(number int, end time.Time) {
 	<-asked
 	c.mend(true)
 	c.say("sweep %d: mended", number)
-	for limit := time.Now().Add(3 * time.Minute); ; time.Sleep(200 * time.Millisecond) {
-		s := c.status(id, time.Minute)
+	for limit := time.Now().Add(10 * time.Minute); ; time.Sleep(200 * time.Millisecond) {
+		s := c.status(id, 3*time.Minute)
 		if s.State == "failed" || s.Digest != "" && s.Digest != want {
 			c.Errorf("seed %d: sweep %d is %s (%s): digest %s, want %s", *chaosSeed, number, s.State, s.Reason, s.Digest, want)
 			return
@@ -650,7 +706,7 @@ func (c *chaos) sweep(number int, end time.Time) {
 		}
 	}
 	dir := filepath.Join(c.dir, fmt.Sprint("result", number))
-	c.ask(time.Minute, "results", id, "--out", dir)
+	c.ask(3*time.Minute, "results", id, "--out", dir)
 	if _, stderr, code := shatter(c, "verify", dir, "--sample", "5"); code != exitDone {
 		c.Errorf("seed %d: verify what was fetched of sweep %d: exit %d: %s", *chaosSeed, number, code, stderr)
 	}

@@ -158,6 +158,9 @@ func (w *world) attend(p *process, want string, o *outcome) error {
 	for {
 		select {
 		case <-w.wiped:
+			if w.seed%2 == 0 { // long enough for coordinators to find that the registry is gone
+				time.Sleep(20 * time.Second)
+			}
 			if r, err = c.Registry(p.ctx); err != nil {
 				return err
 			}
