@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +20,7 @@ import (
 	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/bus"
+	"github.com/shatterlab/shatter/pipeline/dataset"
 	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/plugins/host"
 	"github.com/shatterlab/shatter/schemas"
@@ -103,29 +105,40 @@ func (r *finishedSweep) work(ctx context.Context, slots int, do func(coordinator
 }
 
 func trialCommand() *cobra.Command {
-	var format, base string
+	var format, base, export string
 	c := &cobra.Command{
 		Use: "trial DIR ID", Short: "Run one trial of a sweep again, alone, and compare it with its record",
 		Long: `Run one trial of the sweep in DIR again, alone, in a plugin process of its own, and print its outcome
 beside the recorded one. ID is cell/n/repetition, as messages and the columns of trials.parquet have it;
 a trial that was never run will do. Nothing in DIR changes, and a run may be at work there. Exit codes:
-0 equal to the last bit, or nothing is recorded; 3 different; 1 lost here.`,
+0 equal to the last bit, or nothing is recorded; 3 different; 1 lost here.
+
+--export FILE writes what the plugin was told and what it answered: the public setting, the seeds, the sample, every
+point and query with its answer, the truths, and the metrics. FILE is an Arrow IPC file; plugins/README.md tells its
+columns. A unit test runs the trial again with algotest.Replay (Go) or shatter.replay (Python).`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := checkOutput(c.OutOrStdout(), format, listFormats); err != nil {
 				return err
 			}
-			return runTrial(c, args[0], args[1], base, format)
+			return runTrial(c, args[0], args[1], trialOptions{base: base, format: format, export: export})
 		},
 	}
 	addOutput(c, &format, listFormats, "")
 	addBase(c, &base)
+	c.Flags().StringVar(&export, "export", "", "Arrow file for what the plugin is told and answers")
 	return c
 }
 
+// trialOptions are the flags of the command trial.
+type trialOptions struct {
+	base, format string
+	export       string // file for the record of the trial; "": none
+}
+
 // runTrial runs one trial again and prints what came of it.
-func runTrial(c *cobra.Command, dir, id, base, format string) error {
-	r, err := openFinished(c.Context(), dir, base)
+func runTrial(c *cobra.Command, dir, id string, o trialOptions) error {
+	r, err := openFinished(c.Context(), dir, o.base)
 	if err != nil {
 		return err
 	}
@@ -133,6 +146,10 @@ func runTrial(c *cobra.Command, dir, id, base, format string) error {
 	t, err := coordinator.FindTrial(r.Plan, id)
 	if err != nil {
 		return usageError{err}
+	}
+	recorder := new(host.Recorder)
+	if o.export != "" {
+		r.eachCommand(func(cmd *host.Command) { cmd.Recorder = recorder })
 	}
 	var got *coordinator.Comparison
 	err = r.work(c.Context(), 1, func(cfg coordinator.Config) (err error) {
@@ -146,8 +163,13 @@ func runTrial(c *cobra.Command, dir, id, base, format string) error {
 	case err != nil:
 		return err
 	}
-	if err := writeTrial(c.OutOrStdout(), got, format); err != nil {
+	if err := writeTrial(c.OutOrStdout(), got, o.format); err != nil {
 		return err
+	}
+	if o.export != "" {
+		if err := exportTrial(o.export, recorder, got); err != nil {
+			return err
+		}
 	}
 	switch {
 	case got.Equal != nil && !*got.Equal:
@@ -156,6 +178,34 @@ func runTrial(c *cobra.Command, dir, id, base, format string) error {
 		return statusError(exitUnfinished)
 	}
 	return nil
+}
+
+// eachCommand lets f change what starts the plugins of the sweep.
+func (r *finishedSweep) eachCommand(f func(*host.Command)) {
+	for digest, cmd := range r.commands {
+		f(&cmd)
+		r.commands[digest] = cmd
+	}
+}
+
+// exportTrial writes the record of a trial to a file.
+func exportTrial(path string, recorder *host.Recorder, t *coordinator.Comparison) error {
+	if t.Outcome.Status == "lost" {
+		return fmt.Errorf("export trial %s: it was lost here, so there is no whole record, and %s is not written: %s\n"+
+			"export it where it has more time and memory", t.Trial, path, t.Outcome.Reason)
+	}
+	record, err := recorder.Record()
+	if err != nil {
+		return fmt.Errorf("export trial %s: %w", t.Trial, err)
+	}
+	outcome, err := json.Marshal(t.Outcome)
+	if err != nil {
+		return err
+	}
+	record.More = []dataset.KeyValue{
+		{Key: "trial", Value: t.Trial}, {Key: "what", Value: t.What}, {Key: "outcome", Value: string(outcome)},
+	}
+	return record.WriteFile(path)
 }
 
 // writeTrial writes a trial's outcome beside the recorded one.

@@ -54,6 +54,9 @@ type Command struct {
 	// called by several processes at once. nil: nobody gets it, and errors quote the last lines.
 	Output io.Writer
 
+	// Recorder keeps what sessions of one trial say. nil: nothing is kept.
+	Recorder *Recorder
+
 	noMailbox bool // sessions go by gRPC, for tests
 }
 

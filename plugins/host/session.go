@@ -84,9 +84,12 @@ func (p *Process) Open(ctx context.Context, r OpenRequest, fill func(x, y []floa
 			return nil, nil, s.broken(where, err)
 		}
 	}
-	a, err := s.exchange(ctx, where, s.trials, &pluginv1.SessionRequest{Request: &pluginv1.SessionRequest_Open{
-		Open: &pluginv1.Open{Setting: r.Setting, Seeds: r.Seeds, Sample: sample, Revealed: revealed},
-	}})
+	open := &pluginv1.Open{Setting: r.Setting, Seeds: r.Seeds, Sample: sample, Revealed: revealed}
+	recorder := p.child.command.Recorder
+	recorder.open(p, open)
+	a, err := s.exchange(ctx, where, s.trials, &pluginv1.SessionRequest{
+		Request: &pluginv1.SessionRequest_Open{Open: open},
+	})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -97,6 +100,7 @@ func (p *Process) Open(ctx context.Context, r OpenRequest, fill func(x, y []floa
 	if err != nil {
 		return nil, nil, s.broken(where, err)
 	}
+	recorder.fault(faults)
 	return s, faults, nil
 }
 
@@ -138,6 +142,8 @@ func (s *Session) CloseRound(ctx context.Context, truths []float64) (
 		return nil, nil, errors.New("close session: it is closed already")
 	}
 	const where = "closing a session"
+	recorder := s.p.child.command.Recorder
+	recorder.truths(truths)
 	r, err := s.exchange(ctx, where, max(1, len(truths)), &pluginv1.SessionRequest{Request: &pluginv1.SessionRequest_Close{
 		Close: &pluginv1.Close{Truths: packed(truths)},
 	}})
@@ -162,6 +168,8 @@ func (s *Session) CloseRound(ctx context.Context, truths []float64) (
 		}
 	}
 	s.release()
+	recorder.fault(faults)
+	recorder.close(metrics)
 	return metrics, faults, nil
 }
 

@@ -182,7 +182,8 @@ class Service:
         memory = self.memory.get(t.place)
         if memory is None:
             descriptor = {pb.Table.PLACE_SESSION: 4, pb.Table.PLACE_DATASET: 5}[t.place]
-            memory = np.frombuffer(mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ), "<f8")
+            mapped = mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)
+            memory = np.frombuffer(mapped, "<f8", len(mapped) // 8)
             self.memory[t.place] = memory
         at = (t.offset + t.x_at) // 8
         x = memory[at:at + t.rows * t.dim].reshape(t.rows, t.dim)
