@@ -105,7 +105,7 @@ func (r *finishedSweep) work(ctx context.Context, slots int, do func(coordinator
 }
 
 func trialCommand() *cobra.Command {
-	var format, base, export string
+	var o trialOptions
 	c := &cobra.Command{
 		Use: "trial DIR ID", Short: "Run one trial of a sweep again, alone, and compare it with its record",
 		Long: `Run one trial of the sweep in DIR again, alone, in a plugin process of its own, and print its outcome
@@ -115,18 +115,22 @@ a trial that was never run will do. Nothing in DIR changes, and a run may be at 
 
 --export FILE writes what the plugin was told and what it answered: the public setting, the seeds, the sample, every
 point and query with its answer, the truths, and the metrics. FILE is an Arrow IPC file; plugins/README.md tells its
-columns. A unit test runs the trial again with algotest.Replay (Go) or shatter.replay (Python).`,
+columns. A unit test runs the trial again with algotest.Replay (Go) or shatter.replay (Python).
+
+--debug waits before the plugin's process learns, and says how to attach a debugger to it. The limits of time and memory
+are suspended, and the process is in no sandbox.`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkOutput(c.OutOrStdout(), format, listFormats); err != nil {
+			if err := checkOutput(c.OutOrStdout(), o.format, listFormats); err != nil {
 				return err
 			}
-			return runTrial(c, args[0], args[1], trialOptions{base: base, format: format, export: export})
+			return runTrial(c, args[0], args[1], o)
 		},
 	}
-	addOutput(c, &format, listFormats, "")
-	addBase(c, &base)
-	c.Flags().StringVar(&export, "export", "", "Arrow file for what the plugin is told and answers")
+	addOutput(c, &o.format, listFormats, "")
+	addBase(c, &o.base)
+	c.Flags().BoolVar(&o.debug, "debug", false, "wait for a debugger, without limits and without the sandbox")
+	c.Flags().StringVar(&o.export, "export", "", "Arrow file for what the plugin is told and answers")
 	return c
 }
 
@@ -134,6 +138,7 @@ columns. A unit test runs the trial again with algotest.Replay (Go) or shatter.r
 type trialOptions struct {
 	base, format string
 	export       string // file for the record of the trial; "": none
+	debug        bool   // wait for a debugger
 }
 
 // runTrial runs one trial again and prints what came of it.
@@ -150,6 +155,11 @@ func runTrial(c *cobra.Command, dir, id string, o trialOptions) error {
 	recorder := new(host.Recorder)
 	if o.export != "" {
 		r.eachCommand(func(cmd *host.Command) { cmd.Recorder = recorder })
+	}
+	if o.debug {
+		r.eachCommand(func(cmd *host.Command) {
+			cmd.Debug = waitForDebugger(c.Context(), c.InOrStdin(), c.ErrOrStderr(), cmd.Path)
+		})
 	}
 	var got *coordinator.Comparison
 	err = r.work(c.Context(), 1, func(cfg coordinator.Config) (err error) {

@@ -54,13 +54,27 @@ type Command struct {
 	// called by several processes at once. nil: nobody gets it, and errors quote the last lines.
 	Output io.Writer
 
+	// Debug is called with a process's number once it is ready, so that somebody can attach a debugger to
+	// it before anything is asked of it. Start returns its error. Where it is set, the limits of time and
+	// memory do not hold, and there is no sandbox. nil: nobody debugs.
+	Debug func(pid int) error
+
 	// Recorder keeps what sessions of one trial say. nil: nothing is kept.
 	Recorder *Recorder
 
 	noMailbox bool // sessions go by gRPC, for tests
 }
 
+// Limits of a process that is debugged: none that a person would reach.
+const (
+	debugTime   = 365 * 24 * time.Hour
+	debugMemory = 1 << 60
+)
+
 func (c Command) withDefaults() Command {
+	if c.Debug != nil {
+		c.Trial, c.Memory, c.Sandbox.Mode = debugTime, debugMemory, sandbox.Off
+	}
 	if c.Trial == 0 {
 		c.Trial = 10 * time.Minute
 	}
