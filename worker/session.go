@@ -35,7 +35,7 @@ func (x *session) run(ctx context.Context, memory int64) error {
 	if err != nil {
 		return err
 	}
-	req := host.OpenRequest{Setting: x.job.Cell.Setting(x.job.N), Seeds: x.seeds()}
+	req := host.OpenRequest{Setting: x.job.Cell.Setting(x.job.N), Seeds: x.seeds(), Name: x.name}
 	if req.Setting.Offline {
 		req.Reveal = x.reveal
 	}
@@ -73,6 +73,11 @@ func (x *session) play(ctx context.Context) (measured map[string][]float64, trut
 }
 
 func (x *session) trials() int { return x.to - x.from }
+
+// name returns the ID of a trial.
+func (x *session) name(trial int) string {
+	return x.job.Cell.TrialID(x.job.N, x.job.Repetition(x.from+trial))
+}
 
 // repetition returns that of a trial.
 func (x *session) repetition(trial int) uint32 { return uint32(x.job.Repetition(x.from + trial)) }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -166,7 +167,8 @@ func TestHangs(t *testing.T) {
 	}
 	// The plugin says where it hangs, in the log and in the reason.
 	const place = "stopped here:"
-	if text, err := os.ReadFile(files[0]); err != nil || !strings.Contains(string(text), place) ||
+	named := regexp.MustCompile(`(?m)^\[(near )?[0-9a-f]{10}/5/\d+\] `) // before each line
+	if text, err := os.ReadFile(files[0]); err != nil || !strings.Contains(string(text), place) || !named.Match(text) ||
 		!strings.Contains(string(text), "main.learner.func") || !strings.Contains(string(text), "thirdparty/main.go:") {
 		t.Errorf("the log says, %v:\n%s", err, text)
 	}

@@ -2,17 +2,86 @@ package host
 
 import (
 	"errors"
+	"fmt"
+	"strings"
+	"sync"
 	"testing"
 	"time"
-
-	"github.com/shatterlab/shatter/plugins/host/sandbox"
 )
 
-// A process that is debugged waits until the person is ready; limits and sandbox are off.
+// A process that is debugged waits for the person before anything is asked of it, and no limit holds.
 func TestDebug(t *testing.T) {
-	refused := errors.New("nobody is there")
-	c := Command{Trial: time.Nanosecond, Memory: 1, Debug: func(int) error { return refused }}
-	if d := c.withDefaults(); d.Trial != debugTime || d.Memory != debugMemory || d.Sandbox.Mode != sandbox.Off {
-		t.Errorf("limits hold while it is debugged: %+v", d)
+	c := self("plugin")
+	refused, waits := errors.New("nobody is there"), 0
+	c.Trial, c.Memory = time.Nanosecond, 1
+	c.Debug = func(pid int) error {
+		if waits++; pid < 2 {
+			t.Errorf("process %d waits", pid)
+		}
+		return nil
+	}
+	p, err := Start(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Stop()
+	if got := p.child.command; got.Trial != debugTime || got.Memory != debugMemory || len(p.Sandbox()) > 0 || waits != 1 {
+		t.Errorf("limits %v and %d, sandbox %v, %d waits", got.Trial, got.Memory, p.Sandbox(), waits)
+	}
+	c.Debug = func(int) error { return refused }
+	if _, err := Start(t.Context(), c); !errors.Is(err, refused) {
+		t.Errorf("the error of a wait is %v", err)
+	}
+}
+
+// lineLog keeps what it is written.
+type lineLog struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lineLog) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *lineLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// A line that a plugin prints bears the name of the trial, as well as that is known, and the reason of
+// a failure quotes it without.
+func TestOutputNamesTrial(t *testing.T) {
+	for _, c := range []struct {
+		trials    int
+		noMailbox bool
+		want      string
+	}{
+		{1, false, "[trial 0] giving up\n"},
+		{1, true, "[trial 0] giving up\n"},
+		{4, false, "[near trial "},
+		{4, true, "[trial 0 to trial 3] giving up\n"},
+	} {
+		log := new(lineLog)
+		command := self("plugin")
+		command.Output, command.noMailbox = log, c.noMailbox
+		p := start(t, command)
+		if p.mailbox == nil && !c.noMailbox {
+			t.Skip("NOT RUN: this machine has no mailbox")
+		}
+		r := request("test/behaving", c.trials, 3, 1, map[string]any{"do": "exit", "at": 0})
+		r.Name = func(j int) string { return fmt.Sprintf("trial %d", j) }
+		_, _, err := p.Open(t.Context(), r, numbered(c.trials))
+		var exit *ExitError
+		if !errors.As(err, &exit) || exit.Stderr != "giving up" {
+			t.Fatalf("the process ended with %v", err)
+		}
+		<-p.Done()
+		if got := log.String(); !strings.Contains(got, c.want) || !strings.Contains(got, "giving up\n") {
+			t.Errorf("%d trials, noMailbox %v: the output is %q", c.trials, c.noMailbox, got)
+		}
 	}
 }

@@ -22,6 +22,10 @@ type OpenRequest struct {
 	// Reveal draws the queries of all trials of an offline adversary, Setting.Queries of each, trial
 	// after trial, straight into shared memory. Nil where Setting.Offline is not set.
 	Reveal func(x []float64)
+
+	// Name names trial j in what Command.Output gets. It may be called at any time, by another goroutine.
+	// Nil: lines bear no name.
+	Name func(j int) string
 }
 
 // Session is one job's trials inside a plugin, which advance in lock step. It is for one goroutine.
@@ -78,6 +82,7 @@ func (p *Process) Open(ctx context.Context, r OpenRequest, fill func(x, y []floa
 		s.release()
 		return nil, nil, err
 	}
+	p.child.tail.name(s.namer(r.Name))
 	const where = "learning"
 	if p.mailbox == nil {
 		if s.stream, err = p.rpc.Session(p.life); err != nil {

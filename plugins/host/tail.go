@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // Limits of a tail.
@@ -21,6 +22,7 @@ const (
 // whose first line tells most and which a long stack would push out. Its memory is bounded.
 type tail struct {
 	further io.Writer // gets everything too; nil: nobody
+	namer   atomic.Pointer[func() string]
 
 	mu    sync.Mutex
 	end   []byte // at most 2*tailBytes
@@ -48,9 +50,7 @@ func (t *tail) Write(b []byte) (int, error) {
 }
 
 func (t *tail) add(b []byte, lineStart bool) {
-	if t.further != nil {
-		_, _ = t.further.Write(b)
-	}
+	t.forward(b, lineStart)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.end = append(t.end, b[max(0, len(b)-tailBytes):]...)
@@ -62,6 +62,20 @@ func (t *tail) add(b []byte, lineStart bool) {
 	} else if room := crashBytes - len(t.crash); len(t.crash) > 0 && room > 0 {
 		t.crash = append(t.crash, b[:min(len(b), room)]...)
 	}
+}
+
+// name has lines begin with what f returns, from here on.
+func (t *tail) name(f func() string) { t.namer.Store(&f) }
+
+// forward passes b on, with a name before a line.
+func (t *tail) forward(b []byte, lineStart bool) {
+	if t.further == nil || len(b) == 0 {
+		return
+	}
+	if name := t.namer.Load(); name != nil && lineStart {
+		b = append([]byte((*name)()), b...)
+	}
+	_, _ = t.further.Write(b)
 }
 
 // String returns the last lines, without a final newline, and before them the beginning of a crash
