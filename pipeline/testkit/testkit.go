@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files with what the tests see")
@@ -33,7 +35,7 @@ func GoldenAt(t testing.TB, path string, got []byte) {
 		t.Fatal(err)
 	}
 	if string(got) != string(want) {
-		t.Errorf("%s differs (rewrite it with -update, if it should):\n%s", path, got)
+		t.Errorf("%s differs (rewrite it with -update, if it should):\n%s", path, cmp.Diff(string(want), string(got)))
 	}
 }
 

@@ -19,7 +19,6 @@ import (
 	"github.com/hashicorp/go-plugin"
 
 	"github.com/shatterlab/shatter/plugins/host/sandbox"
-	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
 // Deadlines of the ways to end a process.
@@ -281,15 +280,13 @@ func checkHandshake(line string) string {
 			"rebuild the plugin", core, plugin.CoreProtocolVersion)
 	}
 	version, err := strconv.Atoi(parts[1])
-	switch {
-	case err != nil:
+	if err != nil {
 		return fmt.Sprintf("its handshake %s has no protocol version", shorten(line))
-	case version > pluginv1.Version:
-		return fmt.Sprintf("it speaks protocol version %d, and this program only %d: the plugin is newer; "+
-			"update shatter, or build the plugin with the SDK of this version", version, pluginv1.Version)
-	case version < pluginv1.Version:
-		return fmt.Sprintf("it speaks protocol version %d, and this program only %d: the plugin is older; "+
-			"build it again with the SDK of this version", version, pluginv1.Version)
+	}
+	if reason := spokenVersions.refuse(versions{version, version}, ""); reason != "" {
+		return reason
+	}
+	switch {
 	case parts[2] != "unix":
 		return fmt.Sprintf("it listens on %s %s: a plugin listens on a unix socket in the directory %s",
 			parts[2], parts[3], plugin.EnvUnixSocketDir)

@@ -109,7 +109,7 @@ func (p *Process) prepare(c Command) (err error) {
 		HandshakeConfig: plugin.HandshakeConfig{
 			ProtocolVersion: pluginv1.Version, MagicCookieKey: pluginv1.CookieKey, MagicCookieValue: pluginv1.CookieValue,
 		},
-		Plugins:          plugin.PluginSet{pluginv1.Name: &goPlugin{}},
+		VersionedPlugins: spokenVersions.plugins(),
 		RunnerFunc:       p.runner,
 		SkipHostEnv:      true,
 		AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
@@ -278,9 +278,8 @@ func (p *Process) describe(ctx context.Context) error {
 
 // checkDescription describes what is wrong with a description; "" if nothing is.
 func checkDescription(d *pluginv1.DescribeResponse) string {
-	if d.ProtocolMin > pluginv1.Version || d.ProtocolMax < pluginv1.Version {
-		return fmt.Sprintf("it speaks protocol versions %d to %d (%s), and this program %d",
-			d.ProtocolMin, d.ProtocolMax, d.Sdk, pluginv1.Version)
+	if reason := spokenVersions.refuse(versions{int(d.ProtocolMin), int(d.ProtocolMax)}, d.Sdk); reason != "" {
+		return reason
 	}
 	if len(d.Algorithms) == 0 {
 		return "it serves no algorithm"
