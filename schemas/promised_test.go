@@ -28,8 +28,8 @@ func checkPromised(t *testing.T, path string, got []byte) {
 	t.Helper()
 	testkit.GoldenAt(t, path, got)
 	if t.Failed() {
-		t.Error("Others build on this. Say in schemas/CHANGELOG.md what changes for them, under \"Unreleased\", and whether " +
-			"a version has to rise; then run: go test ./schemas -update")
+		t.Error("Others build on this. Say in schemas/CHANGELOG.md, under \"Unreleased\", what changes for them, and " +
+			"whether a version has to rise; then run: go test ./schemas -update")
 	}
 }
 

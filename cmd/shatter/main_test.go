@@ -98,7 +98,6 @@ func built(t testing.TB, build func() (string, error)) string {
 
 // buildPlugin builds a folder as a module of its own, as an author would.
 func buildPlugin(source string) (string, error) {
-	name := filepath.Base(source)
 	shared, err := sharedDir()
 	if err != nil {
 		return "", err
@@ -107,26 +106,32 @@ func buildPlugin(source string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	mod, sum, err := goModule("example.com/"+name, root)
+	path := filepath.Join(shared, filepath.Base(source))
+	return path, buildWith(root, source, filepath.Join(shared, "module-"+filepath.Base(source)), path)
+}
+
+// buildWith builds the folder source as a module in the new folder dir, with the SDK of the checkout sdk, to
+// path.
+func buildWith(sdk, source, dir, path string) error {
+	mod, sum, err := goModule("example.com/"+filepath.Base(source), sdk)
 	if err != nil {
-		return "", err
+		return err
 	}
-	dir, path := filepath.Join(shared, "module-"+name), filepath.Join(shared, name)
 	if err := os.CopyFS(dir, os.DirFS(source)); err != nil {
-		return "", err
+		return err
 	}
 	if err := os.WriteFile(filepath.Join(dir, "go.mod"), mod, 0o666); err != nil {
-		return "", err
+		return err
 	}
 	if err := os.WriteFile(filepath.Join(dir, "go.sum"), sum, 0o666); err != nil {
-		return "", err
+		return err
 	}
 	build := exec.Command("go", "build", "-mod=mod", "-o", path, ".")
 	build.Dir = dir
 	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("go build: %w\n%s", err, out)
+		return fmt.Errorf("go build: %w\n%s", err, out)
 	}
-	return path, nil
+	return nil
 }
 
 func write(t testing.TB, path, text string) string {

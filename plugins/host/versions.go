@@ -24,7 +24,7 @@ func (v versions) String() string {
 // refuse describes why a host that speaks v cannot run a plugin that was built for others; "" if it can.
 // sdk names what the plugin was built with, "" where that is not known.
 func (v versions) refuse(others versions, sdk string) string {
-	remedy := ""
+	var remedy string
 	switch {
 	case others.oldest > others.newest:
 		return fmt.Sprintf("it says that it speaks protocol versions %d to %d, which are none", others.oldest, others.newest)
