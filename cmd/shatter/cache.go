@@ -173,7 +173,7 @@ func cacheCollectCommand(open func() (*cache.Cache, error)) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			age, err := parseAge(older)
+			age, err := parseAge("older", older)
 			if err != nil {
 				return usageError{err}
 			}
@@ -208,8 +208,8 @@ func writeRemoved(w io.Writer, dir string, removed []cache.Entry) error {
 	return err
 }
 
-// parseAge reads the value of --older, 30d or 12h. No text is 0.
-func parseAge(s string) (time.Duration, error) {
+// parseAge reads the value of a flag that is a time, 30d or 12h. No text is 0.
+func parseAge(flag, s string) (time.Duration, error) {
 	if s == "" {
 		return 0, nil
 	}
@@ -220,7 +220,7 @@ func parseAge(s string) (time.Duration, error) {
 	} else if age, err := time.ParseDuration(s); err == nil && age > 0 {
 		return age, nil
 	}
-	return 0, fmt.Errorf("--older %q: a time like 30d or 12h is needed", s)
+	return 0, fmt.Errorf("--%s %q: a time like 30d or 12h is needed", flag, s)
 }
 
 // parseLimit reads the value of --to in bytes: 0, 1GB or 512 MiB.

@@ -24,7 +24,7 @@ import (
 func coordinatorCommand() *cobra.Command {
 	var (
 		server      serverFlags
-		dir         string
+		dir, keep   string
 		lease, ship time.Duration
 		checkShare  = shareFlag(defaultCheckShare)
 		http        httpFlags
@@ -39,7 +39,11 @@ output folder under --dir.
 
 Several coordinators may serve, here and elsewhere: each sweep is led by one of them. What it finds goes to
 the server every --ship-every, and when it is not heard of for --lease, another one goes on from there, in
-a folder of its own. No disk is shared, and nothing has to be moved.`,
+a folder of its own. No disk is shared, and nothing has to be moved.
+
+Data, plugins and results that no sweep on the server names any more are removed from it after a day. Sweeps
+stay until somebody forgets them with shatter forget, or for --keep after they have ended. The folders under
+--dir are never removed.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if dir == "" {
@@ -47,6 +51,10 @@ a folder of its own. No disk is shared, and nothing has to be moved.`,
 			}
 			if lease < time.Second || ship <= 0 {
 				return usageError{fmt.Errorf("--lease %v, --ship-every %v: at least 1s, and more than 0s, are needed", lease, ship)}
+			}
+			age, err := parseAge("keep", keep)
+			if err != nil {
+				return usageError{err}
 			}
 			if err := os.MkdirAll(dir, 0o755); err != nil {
 				return usageError{fmt.Errorf("no folder can be at %q (%w); choose another with --dir", dir, err)}
@@ -66,7 +74,7 @@ a folder of its own. No disk is shared, and nothing has to be moved.`,
 			loader := loader{conn, float64(checkShare)}
 			return lead.Serve(c.Context(), lead.Config{
 				Conn: conn, Dir: dir, Name: workerName(), Load: loader.load, Lease: lease, ShipEvery: ship, Log: log,
-				Monitor: monitor,
+				Keep: age, Monitor: monitor,
 			})
 		},
 	}
@@ -76,6 +84,7 @@ a folder of its own. No disk is shared, and nothing has to be moved.`,
 	logs.register(flags)
 	flags.StringVar(&dir, "dir", "", "folder for the sweeps' output folders")
 	flags.Var(&checkShare, "check-share", checkShareUsage)
+	flags.StringVar(&keep, "keep", "", "forget sweeps so long after they have ended, like 30d or 12h (default: never)")
 	flags.DurationVar(&lease, "lease", 10*time.Second, "time after which others take over from a silent coordinator")
 	flags.DurationVar(&ship, "ship-every", 10*time.Second, "time between shipments of what was found")
 	return c

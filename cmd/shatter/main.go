@@ -171,7 +171,7 @@ sweep began; 6 the result refutes a bound that is called proved; 130 interrupted
 		queryCommand(), serveCommand(),
 		confined(trialCommand()), confined(verifyCommand()), cacheCommand(),
 		confined(submitCommand()), sweepsCommand(), statusCommand(), watchCommand(), logsCommand(),
-		cancelCommand(), pauseCommand(), resumeCommand(), resultsCommand(),
+		cancelCommand(), pauseCommand(), resumeCommand(), resultsCommand(), forgetCommand(),
 		confined(workerCommand()), workersCommand(), coordinatorCommand(), clusterCommand(),
 		pluginCommand(), classCommand(),
 		versionCommand(),

@@ -248,11 +248,11 @@ func (f *runFlags) coordinate(
 	ctx context.Context, s *loadedSweep, conn *bus.Conn, claimed *folder.Folder, m *runMonitor,
 	work func(context.Context, coordinator.Config) error,
 ) (failed error) {
-	if err := publishFiles(ctx, conn, s); err != nil {
+	if _, err := publishFiles(ctx, conn, s); err != nil {
 		return err
 	}
 	if f.url != "" {
-		if err := publishPlugins(ctx, conn, s); err != nil {
+		if _, err := publishPlugins(ctx, conn, s); err != nil {
 			return err
 		}
 	}

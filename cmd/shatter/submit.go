@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -148,15 +149,18 @@ func (r *remote) put(ctx context.Context, s *loadedSweep, said []byte) (*lead.Su
 			return nil, err
 		}
 	}
-	if err := publishFiles(ctx, r.conn, s); err != nil {
+	files, err := publishFiles(ctx, r.conn, s)
+	if err != nil {
 		return nil, err
 	}
-	if err := publishPlugins(ctx, r.conn, s); err != nil {
+	plugins, err := publishPlugins(ctx, r.conn, s)
+	if err != nil {
 		return nil, err
 	}
 	if out.Source, err = r.conn.PutBytes(ctx, s.Source); err != nil {
 		return nil, err
 	}
 	out.Transcript, err = r.conn.PutBytes(ctx, said)
+	out.Content = append(slices.Concat(files, plugins), out.Source, out.Transcript)
 	return out, err
 }

@@ -1,14 +1,19 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/shatterlab/shatter/coordinator/lead"
+	"github.com/shatterlab/shatter/pipeline/bus"
 )
 
 // clusterSweep takes some hundred trials.
@@ -218,4 +223,99 @@ func TestSeveralSweeps(t *testing.T) {
 	if code != exitInterrupted || !strings.Contains(stderr, "is cancelled") {
 		t.Errorf("a sweep that was cancelled: exit %d: %s", code, stderr)
 	}
+}
+
+// A sweep is forgotten, and the server loses what no other sweep names. The one that stays keeps its
+// results, byte for byte, and the forgotten one can be submitted again.
+func TestForgotten(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.coordinator("only")
+	c.worker()
+	texts := map[string]string{"stays": clusterSweep, "goes": strings.Replace(clusterSweep, "cluster", "goes", 1)}
+	ids := map[string]string{}
+	for name, text := range texts {
+		ids[name] = c.submit(text)
+	}
+	if _, stderr, code := c.run("forget", ids["goes"][:8]); code != exitUsage || !strings.Contains(stderr, "has not ended") {
+		t.Fatalf("forget a sweep that runs: exit %d: %s", code, stderr)
+	}
+	for _, id := range ids {
+		c.must("watch", id)
+	}
+	conn, err := bus.Dial(t.Context(), c.url, bus.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	content := map[string][]string{}
+	for name, id := range ids {
+		content[name] = contentOf(t, conn, id)
+	}
+	out, _ := c.must("forget", ids["goes"], "-o", "json")
+	if !strings.Contains(out, `"state": "forgotten"`) {
+		t.Errorf("forget: %s", out)
+	}
+	serving, stop := context.WithCancel(t.Context())
+	served := make(chan error)
+	go func() {
+		served <- lead.Serve(serving, lead.Config{
+			Conn: conn, Dir: t.TempDir(), Name: "tidy", TidyEvery: 10 * time.Millisecond, Grace: time.Nanosecond,
+		})
+	}()
+	for _, digest := range content["goes"] {
+		for end := time.Now().Add(time.Minute); !slices.Contains(content["stays"], digest); time.Sleep(10 * time.Millisecond) {
+			if has, err := conn.Has(t.Context(), digest); err == nil && !has {
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatalf("%s is still on the server", digest)
+			}
+		}
+	}
+	stop()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	if _, stderr, code := c.run("status", ids["goes"]); code != exitUsage || !strings.Contains(stderr, "no sweep") {
+		t.Errorf("status of a forgotten sweep: exit %d: %s", code, stderr)
+	}
+	dir := filepath.Join(c.dir, "out")
+	_, stderr := c.must("results", ids["stays"], "--out", dir)
+	if got, want := digest(t, stderr), c.local(clusterSweep); got != want {
+		t.Errorf("digest %s of the sweep that stays, want %s", got, want)
+	}
+	if out, stderr, code := shatter(t, "verify", dir, "--sample", "10"); code != exitDone {
+		t.Errorf("verify: exit %d: %s%s", code, out, stderr)
+	}
+	if id := c.submit(texts["goes"]); id != ids["goes"] {
+		t.Errorf("submitted again as %s, before as %s", id, ids["goes"])
+	}
+	_, stderr = c.must("watch", ids["goes"])
+	if got, want := digest(t, stderr), c.local(texts["goes"]); got != want {
+		t.Errorf("digest %s of the sweep that was submitted again, want %s", got, want)
+	}
+}
+
+// contentOf returns the digests of what the server has of a sweep.
+func contentOf(t *testing.T, conn *bus.Conn, id string) (digests []string) {
+	t.Helper()
+	r, err := conn.Registry(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := r.Find(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record, err := lead.ReadRecord(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range record.Shipment.Files {
+		for _, p := range f.Parts {
+			digests = append(digests, p.Digest)
+		}
+	}
+	return append(digests, record.Submission.Content...)
 }

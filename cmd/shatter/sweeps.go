@@ -24,6 +24,7 @@ const statesHelp = `A sweep is
   cancelled  somebody has cancelled it; what was found is kept, and resume goes on
   done       every cell is decided or has failed: the result is whole
   failed     no coordinator can run it; the reason says why
+  forgotten  somebody has forgotten it; it vanishes as soon as a coordinator serves
 
 None of these is stored: they follow from what was submitted and is wished, and from what the sweep's
 leader answers at the moment.`

@@ -92,7 +92,7 @@ func (r *finishedSweep) work(ctx context.Context, slots int, do func(coordinator
 		return err
 	}
 	defer closeBus()
-	if err := publishFiles(ctx, conn, r.loadedSweep); err != nil {
+	if _, err := publishFiles(ctx, conn, r.loadedSweep); err != nil {
 		return err
 	}
 	cfg := r.config

@@ -9,12 +9,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shatterlab/shatter/coordinator/lead"
+	"github.com/shatterlab/shatter/pipeline/bus"
 )
 
 func pauseCommand() *cobra.Command {
 	return wishCommand("pause", "Pause a submitted sweep: nothing more of it is handed out until it is resumed",
 		func(x *lead.Record, w *lead.Wish) error {
-			if w.Do == lead.Cancel {
+			if w.Do == lead.Cancel || w.Do == lead.Forget {
 				return usageError{fmt.Errorf("sweep %s was cancelled; shatter resume %s goes on with it", x.ID, x.ID)}
 			}
 			w.Do = lead.Pause
@@ -59,6 +60,25 @@ func resumeCommand() *cobra.Command {
 	return c
 }
 
+func forgetCommand() *cobra.Command {
+	c := wishCommand("forget", "Forget a submitted sweep that is done, was cancelled or has failed",
+		func(x *lead.Record, w *lead.Wish) error {
+			if x.End == nil && w.Do != lead.Cancel && w.Do != lead.Forget {
+				return usageError{fmt.Errorf("sweep %s has not ended; shatter cancel %s ends it", x.ID, x.ID)}
+			}
+			w.Do = lead.Forget
+			return nil
+		})
+	c.Long = c.Short + `: a coordinator takes it out of the
+list at once, and a day later removes from the server what no other sweep names, its results among it. Fetch
+them before with shatter results. Output folders, those of coordinators too, stay as they are. Until it has
+vanished, submitting the same content again keeps it; afterwards that begins a new sweep, which goes on from
+what the folders of coordinators have.
+
+` + statesHelp
+	return c
+}
+
 // notEnded refuses a wish for a sweep that has ended.
 func notEnded(x *lead.Record) error {
 	if x.End == nil {
@@ -88,17 +108,25 @@ func (r *remote) wish(
 	if err != nil {
 		return nil, err
 	}
+	var wished lead.Wish
 	err = r.within(ctx, func(ctx context.Context) error {
 		return lead.ChangeWish(ctx, r.registry, record.ID, func(w *lead.Wish) error {
 			w.By, w.At, w.Why = personName(), time.Now().UTC(), ""
 			if record.End != nil {
 				w.After = record.End.Epoch
 			}
-			return change(record, w)
+			err := change(record, w)
+			wished = *w
+			return err
 		})
 	})
 	if err != nil {
 		return nil, err
 	}
-	return r.find(ctx, record.ID)
+	after, err := r.find(ctx, record.ID)
+	if unknown := (*bus.IDError)(nil); errors.As(err, &unknown) { // it is forgotten already
+		record.Wish = wished
+		return record, nil
+	}
+	return after, err
 }

@@ -205,23 +205,25 @@ func connect(ctx context.Context, url string, o bus.Options) (*bus.Conn, func(),
 	return conn, func() { conn.Close(); server.Shutdown() }, nil
 }
 
-// publishFiles puts the data files of a sweep where workers find them, by content.
-func publishFiles(ctx context.Context, conn *bus.Conn, s *loadedSweep) error {
+// publishFiles puts the data files of a sweep where workers find them, by content, and returns their
+// digests.
+func publishFiles(ctx context.Context, conn *bus.Conn, s *loadedSweep) (digests []string, err error) {
 	put := map[string]bool{"": true}
 	for _, cell := range s.Cells {
 		if file, digest := cell.Problem.File(); !put[digest] {
 			put[digest] = true
 			if err := conn.PutFile(ctx, digest, file); err != nil {
-				return err
+				return nil, err
 			}
+			digests = append(digests, digest)
 		}
 	}
-	return nil
+	return digests, nil
 }
 
 // publishPlugins puts the plugins of a sweep where workers that allow it find them, by content: the
-// files of all platforms and, of a set, its list.
-func publishPlugins(ctx context.Context, conn *bus.Conn, s *loadedSweep) error {
+// files of all platforms and, of a set, its list. It returns the digests.
+func publishPlugins(ctx context.Context, conn *bus.Conn, s *loadedSweep) (digests []string, err error) {
 	done := map[string]bool{"": true}
 	for _, cell := range s.Cells {
 		if done[cell.Plugin] {
@@ -230,20 +232,23 @@ func publishPlugins(ctx context.Context, conn *bus.Conn, s *loadedSweep) error {
 		done[cell.Plugin] = true
 		plugin, err := s.catalog.File(cell.Plugin)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, f := range plugin.Files {
 			if err := conn.PutFile(ctx, f.Digest, f.Path); err != nil {
-				return err
+				return nil, err
 			}
+			digests = append(digests, f.Digest)
 		}
 		if plugin.Set {
-			if _, err := conn.PutBytes(ctx, plugin.List()); err != nil {
-				return err
+			list, err := conn.PutBytes(ctx, plugin.List())
+			if err != nil {
+				return nil, err
 			}
+			digests = append(digests, list)
 		}
 	}
-	return nil
+	return digests, nil
 }
 
 // startWorkers starts the slots of this process. They finish their jobs and end when ctx ends or

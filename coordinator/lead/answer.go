@@ -109,6 +109,7 @@ const (
 	Cancelled = "cancelled" // somebody has cancelled it; what was found is kept
 	Done      = "done"      // every cell is decided or has failed: the result is whole
 	Failed    = "failed"    // no coordinator can run it: the reason says why
+	Forgotten = "forgotten" // a coordinator removes it from the server
 )
 
 // Status is how a sweep stands.
@@ -120,6 +121,9 @@ type Status struct {
 
 // Look finds out how a sweep stands.
 func Look(ctx context.Context, conn *bus.Conn, r *Record) (s Status, err error) {
+	if r.Wish.Do == Forget {
+		return Status{State: Forgotten, Reason: "a coordinator removes it; submitting it again keeps it"}, nil
+	}
 	if r.End != nil {
 		if r.End.Failure != "" {
 			return Status{State: Failed, Reason: r.End.Failure}, nil

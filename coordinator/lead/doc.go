@@ -11,6 +11,7 @@
 //	Submission, Wish, End   what the registry holds of a sweep
 //	Server                  watches the registry, campaigns, and leads
 //	term                    one leadership of one sweep
+//	keepTidy                forgets sweeps, and removes content that no sweep names
 //	shipper                 ships a folder; Fetch makes a folder of what was shipped
 //	Answer                  what a leader tells of its sweep; Look derives a Status from all of that
 package lead

@@ -58,6 +58,8 @@ func (x *seat) state() string {
 	switch r := x.record; {
 	case x.term != nil:
 		return "led here"
+	case r.Wish.Do == Forget:
+		return Forgotten
 	case r.End != nil:
 		return "ended"
 	case r.Wish.Do == Pause:

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/shatterlab/shatter/coordinator"
@@ -23,6 +24,9 @@ type Config struct {
 
 	Lease     time.Duration // after which another coordinator takes over from a silent one; 0: 10 s
 	ShipEvery time.Duration // between shipments of a ledger that grows; 0: 10 s
+	Keep      time.Duration // after which a sweep that has ended is forgotten; 0: never
+	TidyEvery time.Duration // between looks for content that no sweep names; 0: 10 min
+	Grace     time.Duration // for which content stays that no sweep names, as of one being submitted; 0: 24 h
 	Log       *slog.Logger  // nil: silent
 	Monitor   *Monitor      // shows what Serve does; nil: nobody watches
 }
@@ -42,6 +46,7 @@ type Sweep struct {
 // loses the registry, Serve gives up all sweeps and begins anew with what the registry has then.
 func Serve(ctx context.Context, c Config) error {
 	c.Lease, c.ShipEvery = cmp.Or(c.Lease, 10*time.Second), cmp.Or(c.ShipEvery, 10*time.Second)
+	c.TidyEvery, c.Grace = cmp.Or(c.TidyEvery, 10*time.Minute), cmp.Or(c.Grace, 24*time.Hour)
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
@@ -77,10 +82,11 @@ func Serve(ctx context.Context, c Config) error {
 
 // serve does the work of Serve until ctx ends or the registry is gone. It returns after its terms.
 func serve(ctx context.Context, c Config, registry *bus.Registry) error {
-	s := &server{Config: c, registry: registry, seats: map[string]*seat{}, ended: make(chan *term)}
+	s := &server{
+		Config: c, registry: registry, seats: map[string]*seat{}, ended: make(chan *term), tidy: make(chan struct{}, 1),
+	}
 	entries, watched := make(chan *bus.Entry), make(chan error, 1)
 	watching, stop := context.WithCancel(ctx)
-	defer stop()
 	go func() {
 		watched <- registry.Watch(watching, func(e *bus.Entry) error {
 			select {
@@ -91,6 +97,10 @@ func serve(ctx context.Context, c Config, registry *bus.Registry) error {
 			}
 		})
 	}()
+	var tidying sync.WaitGroup
+	tidying.Go(func() { s.keepTidy(watching) })
+	defer tidying.Wait()
+	defer stop()
 	return s.serve(ctx, entries, watched)
 }
 
@@ -100,7 +110,8 @@ type server struct {
 	registry *bus.Registry
 	seats    map[string]*seat // by id of the sweep
 	ended    chan *term
-	leading  int // terms that have not ended
+	tidy     chan struct{} // filled when there is a sweep to be forgotten
+	leading  int           // terms that have not ended
 }
 
 // seat is a sweep as the server sees it.
@@ -144,6 +155,12 @@ func (s *server) serve(ctx context.Context, entries <-chan *bus.Entry, watched <
 
 // see takes in what the registry says of a sweep.
 func (s *server) see(ctx context.Context, e *bus.Entry) {
+	if x := s.seats[e.ID]; e.Submission == nil {
+		if x != nil && x.term == nil { // a term that has not ended keeps its seat, which then is of no use
+			delete(s.seats, e.ID)
+		}
+		return
+	}
 	record, err := ReadRecord(e)
 	if err != nil {
 		s.Log.Error("sweep not understood", "sweep", e.ID, "error", err.Error())
@@ -158,6 +175,12 @@ func (s *server) see(ctx context.Context, e *bus.Entry) {
 		x.since = time.Now()
 	}
 	x.record = record
+	if record.Wish.Do == Forget {
+		select {
+		case s.tidy <- struct{}{}:
+		default:
+		}
+	}
 	if x.term != nil {
 		x.term.wish(record.Wish)
 	}

@@ -27,6 +27,7 @@ type Submission struct {
 	Transcript string            `json:"transcript"` // digest of what plugins and data files said of the sweep file
 	File       string            `json:"file"`       // path of the sweep file where it was submitted
 	Seed       schemas.Seed      `json:"seed"`       // one that is secret is drawn
+	Content    []string          `json:"content"`    // digests of all that was put on the server for it
 	Cells      int               `json:"cells"`
 	By         string            `json:"by"` // who submitted it, for people
 	At         time.Time         `json:"at"`
@@ -65,11 +66,12 @@ const (
 	Run    = "run"
 	Pause  = "pause"
 	Cancel = "cancel"
+	Forget = "forget" // a coordinator removes all that the server has of it
 )
 
 // Wish is what people want of a sweep. A sweep without one is to run.
 type Wish struct {
-	Do       string             `json:"do"`       // Run, Pause or Cancel
+	Do       string             `json:"do"`       // Run, Pause, Cancel or Forget
 	Priority int                `json:"priority"` // sweeps of greater priority go first; 0 is the usual one
 	Weight   float64            `json:"weight"`   // share of the workers' time among sweeps of one priority; 0: 1
 	Budget   coordinator.Budget `json:"budget"`   // for the whole sweep
@@ -101,8 +103,15 @@ func readWish(raw []byte) (Wish, error) {
 	return w, json.Unmarshal(raw, &w)
 }
 
+// toForget reports whether a sweep is wished to be forgotten.
+func toForget(wish []byte) bool {
+	w, err := readWish(wish)
+	return err == nil && w.Do == Forget
+}
+
 // Submit stores a submission, with a wish for it, under its id. It reports whether the sweep is new;
-// if it is not, nothing changes. The content that the submission names has to be on the server.
+// if it is not, nothing changes, but that it is not forgotten any more if it was to be. The content that
+// the submission names has to be on the server.
 func Submit(ctx context.Context, r *bus.Registry, s *Submission, w Wish) (added bool, err error) {
 	s.Format = submissionFormat
 	raw, err := json.Marshal(s)
@@ -110,7 +119,8 @@ func Submit(ctx context.Context, r *bus.Registry, s *Submission, w Wish) (added 
 		return false, err
 	}
 	var unknown *bus.IDError
-	if _, err := r.Find(ctx, s.ID()); !errors.As(err, &unknown) {
+	found, err := r.Find(ctx, s.ID())
+	if err == nil && !toForget(found.Wish) || err != nil && !errors.As(err, &unknown) {
 		return false, err
 	}
 	// The wish goes first: whoever sees the submission sees the wish too.

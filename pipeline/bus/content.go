@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/shatterlab/shatter/pipeline/disk"
 )
 
@@ -158,7 +160,8 @@ func (c *Conn) Remove(ctx context.Context, digest string) error {
 
 // RemoveUnnamed removes all content from the server that named does not report, and that nobody has
 // put there, or found there while putting it, for at least idle. It returns how many were removed.
-// idle covers the time between putting content and naming it.
+// idle covers the time between putting content and naming it. Whoever still has what was removed, and
+// is connected, puts it again when somebody asks for it.
 func (c *Conn) RemoveUnnamed(ctx context.Context, named func(digest string) bool, idle time.Duration) (int, error) {
 	if c.local != nil {
 		return 0, nil // nothing is copied there
@@ -186,12 +189,32 @@ func (c *Conn) RemoveUnnamed(ctx context.Context, named func(digest string) bool
 		if err != nil {
 			return removed, err
 		}
-		if err := c.purge(ctx, digest); err != nil {
+		same, err := c.evict(ctx, digest, found.seq)
+		if err != nil {
 			return removed, err
 		}
-		removed++
+		if same {
+			removed++
+		}
 	}
 	return removed, nil
+}
+
+// evict removes content as long as the message that told its age is there: whoever puts the content
+// meanwhile puts another one in its place. It reports whether it has.
+func (c *Conn) evict(ctx context.Context, digest string, seq uint64) (same bool, err error) {
+	err = c.onFiles(ctx, "remove "+digest, func(ctx context.Context, s jetstream.Stream) error {
+		err := s.DeleteMsg(ctx, seq)
+		if same = err == nil; same || gone(err) {
+			return nil
+		}
+		return err
+	})
+	if err != nil || !same {
+		return false, err
+	}
+	c.held.remove(digest)
+	return true, c.purge(ctx, digest)
 }
 
 // A holding is content that this process has: a file, a range of one, or bytes in memory.

@@ -284,13 +284,17 @@ func (c *Conn) discard(ctx context.Context, subject string, seq uint64) error {
 		return nil
 	}
 	return c.onFiles(ctx, "remove damaged "+subject, func(ctx context.Context, s jetstream.Stream) error {
-		var api *jetstream.APIError
-		err := s.DeleteMsg(ctx, seq)
-		if errors.As(err, &api) && (api.Code == 400 || api.Code == 404) {
-			return nil // another one was faster
+		if err := s.DeleteMsg(ctx, seq); !gone(err) {
+			return err
 		}
-		return err
+		return nil // another one was faster
 	})
+}
+
+// gone reports whether a message could not be deleted because it is not there.
+func gone(err error) bool {
+	var api *jetstream.APIError
+	return errors.As(err, &api) && (api.Code == 400 || api.Code == 404)
 }
 
 // purge removes content: its manifest first, so that what is left of it counts as nothing.

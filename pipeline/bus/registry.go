@@ -158,15 +158,23 @@ func (r *Registry) Find(ctx context.Context, prefix string) (*Entry, error) {
 		return nil, err
 	}
 	failed := &IDError{ID: prefix}
+	var found *Entry
 	for _, id := range all {
-		if prefix != "" && strings.HasPrefix(id, prefix) {
-			failed.Known = append(failed.Known, id)
+		if prefix == "" || !strings.HasPrefix(id, prefix) {
+			continue
+		}
+		e, err := r.entry(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if e.Submission != nil { // else it is forgotten
+			found, failed.Known = e, append(failed.Known, id)
 		}
 	}
 	if len(failed.Known) != 1 {
 		return nil, failed
 	}
-	return r.entry(ctx, failed.Known[0])
+	return found, nil
 }
 
 // List returns the entries of all sweeps, by id.
@@ -187,10 +195,11 @@ func (r *Registry) List(ctx context.Context) ([]*Entry, error) {
 		})
 	}
 	reading.Wait()
+	all = slices.DeleteFunc(all, func(e *Entry) bool { return e != nil && e.Submission == nil })
 	return all, errors.Join(errs...)
 }
 
-// ids returns the ids of all sweeps, ascending: their submissions are never removed.
+// ids returns the ids of all sweeps, ascending, and of some that are forgotten.
 func (r *Registry) ids(ctx context.Context) (all []string, err error) {
 	err = r.c.retry(ctx, "list sweeps", func(ctx context.Context) error {
 		s, err := r.c.js.Stream(ctx, registryStream)
@@ -234,8 +243,8 @@ func (r *Registry) entry(ctx context.Context, id string) (*Entry, error) {
 const watchAnew = time.Minute
 
 // Watch calls see with the entry of each sweep that was submitted: once for all that are there, and
-// whenever one has changed, perhaps without a difference. It returns when ctx ends, or see returns an
-// error.
+// whenever one has changed, perhaps without a difference. Of one that was forgotten it calls see with
+// an entry without a submission, if it hears of that. It returns when ctx ends, or see returns an error.
 func (r *Registry) Watch(ctx context.Context, see func(*Entry) error) error {
 	for {
 		if err := r.watch(ctx, see); err != nil {
@@ -273,7 +282,7 @@ func (r *Registry) watch(ctx context.Context, see func(*Entry) error) error {
 				continue
 			}
 			e, err := found.take(x)
-			if err == nil && complete && e.Submission != nil {
+			if err == nil && complete && (e.Submission != nil || x.Key() == e.ID) {
 				copied := *e
 				err = see(&copied)
 			}

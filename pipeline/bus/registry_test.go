@@ -235,3 +235,70 @@ func TestLeaderWithoutServer(t *testing.T) {
 	must(t, long.Resign(soon(t)))
 	must(t, short.Resign(soon(t)))
 }
+
+// A sweep is forgotten as long as it is wished so, and with it all that the registry holds of it. Who
+// watches hears of it, and it can be submitted again.
+func TestForget(t *testing.T) {
+	everywhere(t, func(t *testing.T, dial func(Options) *Conn) {
+		r := registry(t, dial(Options{}))
+		wish := func(w string) {
+			t.Helper()
+			must(t, r.Change(soon(t), "ab12", func([]byte) ([]byte, error) { return []byte(w), nil }))
+		}
+		forget := func() bool {
+			t.Helper()
+			done, err := r.Forget(soon(t), "ab12", func(wish []byte) bool { return string(wish) == "forget" })
+			must(t, err)
+			return done
+		}
+		for _, id := range []string{"ab12", "ab34"} {
+			_, err := r.Submit(soon(t), id, []byte("sweep"))
+			must(t, err)
+		}
+		l, err := r.Lead(soon(t), "ab12", "c", time.Hour, nil)
+		must(t, err)
+		must(t, l.Ship(soon(t), []byte("ledger")))
+		must(t, l.Finish(soon(t), []byte("end")))
+		if forget() {
+			t.Error("forgotten without a wish")
+		}
+		if wish("keep"); forget() {
+			t.Error("forgotten against the wish")
+		}
+		watching, stop := context.WithCancel(soon(t))
+		defer stop()
+		began, heard := make(chan bool, 1), make(chan *Entry, 1)
+		go func() {
+			_ = r.Watch(watching, func(e *Entry) error {
+				offer(began, true)
+				if e.Submission == nil {
+					offer(heard, e)
+				}
+				return nil
+			})
+		}()
+		<-began
+		if wish("forget"); !forget() {
+			t.Error("not forgotten")
+		}
+		if e := <-heard; e.ID != "ab12" {
+			t.Errorf("%s was forgotten", e.ID)
+		}
+		if e := find(t, r, "ab"); e.ID != "ab34" {
+			t.Errorf("found %s", e.ID)
+		}
+		if list, err := r.List(soon(t)); err != nil || len(list) != 1 {
+			t.Errorf("%d sweeps are listed (%v)", len(list), err)
+		}
+		if err := l.Finish(soon(t), []byte("end")); !errors.Is(err, ErrLed) {
+			t.Errorf("a leader of the forgotten sweep ends it: %v", err)
+		}
+		must(t, r.Clear(soon(t)))
+		if added, err := r.Submit(soon(t), "ab12", []byte("again")); !added || err != nil {
+			t.Errorf("submitted again: %v, %v", added, err)
+		}
+		if e := find(t, r, "ab12"); e.Wish != nil || e.End != nil || e.Ledger != nil || e.Leader != nil {
+			t.Errorf("what was forgotten is there again: %+v", e)
+		}
+	})
+}
