@@ -166,7 +166,7 @@ func (k *checks) send(ctx context.Context) error {
 		}
 		x := k.waiting[0]
 		k.waiting = k.waiting[1:]
-		if x.dispute == nil && !k.somebody(x) {
+		if x.dispute == nil && !k.crew.allowed(&x.road) { // another worker may come
 			k.waiting = append(k.waiting, x)
 			continue
 		}
@@ -215,14 +215,7 @@ func (k *checks) hopeless(x *check) bool {
 	if x.road.unable {
 		return x.dispute == nil || !x.road.soon
 	}
-	return !k.somebody(x)
-}
-
-// somebody reports whether a worker is there to whom a check can go, if it can run such trials.
-func (k *checks) somebody(x *check) bool {
-	return slices.ContainsFunc(k.crew.members, func(m *member) bool {
-		return !m.stuck && !m.Leaving && x.road.allows(m.Name)
-	})
+	return !k.crew.allowed(&x.road)
 }
 
 // giveUp ends a check that nobody can make.

@@ -407,6 +407,13 @@ func (w *crew) room() bool {
 // room reports whether a worker takes a job.
 func (m *member) room() bool { return !m.Leaving && !m.stuck && len(m.out) < perSlot*m.Slots }
 
+// allowed reports whether a worker is there, and will take jobs, that may have a cargo.
+func (w *crew) allowed(way *way) bool {
+	return slices.ContainsFunc(w.members, func(m *member) bool {
+		return !m.stuck && !m.Leaving && way.allows(m.Name)
+	})
+}
+
 // idle reports whether a worker has a slot that nobody uses.
 func (w *crew) idle() bool {
 	return slices.ContainsFunc(w.members, func(m *member) bool {
