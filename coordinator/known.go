@@ -76,6 +76,8 @@ func (r *run) howFar(k *Known, running bool) string {
 	switch {
 	case running:
 		return text + "; the sweep is still running"
+	case r.Folder.Fetched() != "":
+		return text + "; " + r.Folder.Fetched()
 	case r.grid.open > 0 || r.looks.pending > 0:
 		return text + "; the sweep was interrupted: the same command goes on"
 	}

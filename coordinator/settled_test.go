@@ -28,7 +28,8 @@ func TestOnlyWorkerLeft(t *testing.T) {
 		sent    int
 	}{"gone": {false, 1}, "left": {true, 0}} {
 		t.Run(suspect, func(t *testing.T) {
-			c := Config{Folder: claim(t, t.TempDir(), testPlan(t), folder.Mode{}), Conn: conn, Digests: madeBy("one"), CheckShare: 1}
+			c := Config{Conn: conn, Digests: madeBy("one"), CheckShare: 1}
+			c.Folder = claim(t, t.TempDir(), testPlan(t), folder.Mode{})
 			defer c.Folder.Close()
 			r, err := newRun(c)
 			if err != nil {
@@ -37,7 +38,7 @@ func TestOnlyWorkerLeft(t *testing.T) {
 			if r.crew.queue, err = conn.Coordinate(t.Context(), r.crew.lead); err != nil {
 				t.Fatal(err)
 			}
-			defer r.crew.queue.Close(t.Context()) //nolint:errcheck // the server ends
+			defer r.crew.queue.Close(t.Context())
 			w := fleet.Worker{Name: "left", Slots: 1, Profile: trial.FloatProfile(), Plugins: []string{"one"}}
 			said, err := w.Encode()
 			if err != nil {

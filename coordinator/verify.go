@@ -23,10 +23,15 @@ import (
 )
 
 // UnfinishedError reports that a folder holds no result of its sweep file yet.
-type UnfinishedError struct{ Dir, Reason string }
+type UnfinishedError struct{ Dir, Reason, Remedy string }
 
 func (e *UnfinishedError) Error() string {
-	return fmt.Sprintf("%q %s; run its sweep again to go on (`shatter table` shows what is known)", e.Dir, e.Reason)
+	return fmt.Sprintf("%q %s; %s (`shatter table` shows what is known)", e.Dir, e.Reason, e.Remedy)
+}
+
+// unfinished returns the error of a folder that holds no result, for a reason.
+func unfinished(f *folder.Folder, reason string) error {
+	return &UnfinishedError{f.Dir, reason, cmp.Or(f.Fetched(), "run its sweep again to go on")}
 }
 
 // Tables tells what CheckTables found.
@@ -75,7 +80,7 @@ func CheckTables(c Config) (*Tables, error) {
 	m := folder.ReadManifest(c.Folder.Dir)
 	_, err := os.Stat(filepath.Join(c.Folder.Dir, "table.parquet"))
 	if errors.Is(err, fs.ErrNotExist) && m.Digest == "" {
-		return nil, &UnfinishedError{c.Folder.Dir, "has no results yet"}
+		return nil, unfinished(c.Folder, "has no results yet")
 	}
 	if err := result.CheckVersions(c.Folder.Dir); err != nil {
 		return nil, err
@@ -193,8 +198,8 @@ func checkFinished(r *run, m schemas.Manifest) error {
 	}
 	grown := len(m.Runs) == 0 || r.tally.known > last.Known+last.Trials+last.Served
 	if m.Partial != "" && grown {
-		return &UnfinishedError{dir, fmt.Sprintf("holds a partial result (%s), "+
-			"and the run that went on from there has not ended", m.Partial)}
+		return unfinished(r.Folder, fmt.Sprintf("holds a partial result (%s), "+
+			"and the run that went on from there has not ended", m.Partial))
 	}
 	if r.grid.open == 0 {
 		return nil
@@ -202,7 +207,7 @@ func checkFinished(r *run, m schemas.Manifest) error {
 	source, err := disk.ReadFile(filepath.Join(dir, "sweep.yaml"), maxSource)
 	changed := err == nil && !bytes.Equal(source, r.Folder.Plan.Source)
 	if changed || len(m.Runs) == 0 || last.Interrupted {
-		return &UnfinishedError{dir, "holds the result of an earlier sweep file, and the run of the new one has not ended"}
+		return unfinished(r.Folder, "holds the result of an earlier sweep file, and the run of the new one has not ended")
 	}
 	return nil
 }

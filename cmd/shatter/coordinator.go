@@ -80,6 +80,7 @@ stay until somebody forgets them with shatter forget, or for --keep after they h
 	}
 	flags := c.Flags()
 	server.register(flags)
+	server.registerReplicas(flags, "")
 	http.register(flags)
 	logs.register(flags)
 	flags.StringVar(&dir, "dir", "", "folder for the sweeps' output folders")

@@ -197,6 +197,11 @@ func TestThreeServers(t *testing.T) {
 	waitFor(t, "results pass the servers", func() bool {
 		return slices.ContainsFunc(c.fleet(), func(w *fleet.Worker) bool { return w.Seconds > 0 })
 	})
+	file, out := filepath.Join(c.dir, "sweep.yaml"), filepath.Join(c.dir, "five")
+	_, stderr, code := c.run("run", file, "--out", out, "--replicas", "5")
+	if code != exitConnection || !strings.Contains(stderr, "no 5 replicas on the NATS server") {
+		t.Errorf("five replicas on three servers: exit %d: %s", code, stderr)
+	}
 	servers[0].Shutdown()
 	if got, want := wait(), c.local(clusterSweep); got != want {
 		t.Errorf("digest %s, want %s", got, want)

@@ -84,6 +84,8 @@ func (k *knownResult) fill(c *cobra.Command, r *finishedSweep) error {
 	case found.Nothing() && running:
 		return usageError{fmt.Errorf("nothing is known of %q yet: its sweep is running, and no trial has come back; "+
 			"look again in a moment", dir)}
+	case found.Nothing() && r.folder.Fetched() != "":
+		return usageError{fmt.Errorf("nothing is known of %q yet: %s", dir, r.folder.Fetched())}
 	case found.Nothing():
 		return usageError{fmt.Errorf("nothing is known of %q: its sweep was interrupted before a trial came back; "+
 			"run it again to go on", dir)}

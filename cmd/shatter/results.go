@@ -79,7 +79,7 @@ func (r *remote) results(c *cobra.Command, id, out, format string) error {
 	if len(record.Shipment.Files) == 0 {
 		return fmt.Errorf("nothing of sweep %s is on the server yet: it is %s%s", s.ID, s.State, because(s.Reason))
 	}
-	if err := fetchFolder(c, r, out, record.Shipment); err != nil {
+	if err := fetchFolder(c, r, out, record.Shipment, s); err != nil {
 		return err
 	}
 	if format == "json" {
@@ -118,8 +118,9 @@ func checkTarget(dir, id string) error {
 	return usageError{fmt.Errorf("%q holds something else than sweep %s; choose another folder with --out", dir, id)}
 }
 
-// fetchFolder makes the folder out of what was shipped. If that fails, out is as it was.
-func fetchFolder(c *cobra.Command, r *remote, out string, shipped lead.Shipment) error {
+// fetchFolder makes the folder out of what was shipped of a sweep, and notes there how it stands if it
+// has not ended. If that fails, out is as it was.
+func fetchFolder(c *cobra.Command, r *remote, out string, shipped lead.Shipment, s *sweepStatus) error {
 	if err := os.MkdirAll(filepath.Dir(out), 0o777); err != nil {
 		return usageError{err}
 	}
@@ -133,6 +134,11 @@ func fetchFolder(c *cobra.Command, r *remote, out string, shipped lead.Shipment)
 	}
 	if err := lead.Fetch(c.Context(), r.conn, temp, shipped); err != nil {
 		return err
+	}
+	if s.Digest == "" {
+		if err := folder.MarkFetched(temp, s.State); err != nil {
+			return err
+		}
 	}
 	if err := os.RemoveAll(out); err != nil {
 		return err

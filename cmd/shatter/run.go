@@ -94,6 +94,7 @@ func (f *runFlags) register(c *cobra.Command) {
 	flags.StringVar(&f.url, "server", "", "NATS server with JetStream (tls://host:port) instead of the embedded one; "+
 		fromEnvironment+": that of $"+serverVariable)
 	f.registerAccess(flags)
+	f.registerReplicas(flags, "with --server: ")
 	flags.BoolVar(&f.mode.Extend, "extend", false,
 		"the sweep file has changed: keep the outcomes that still apply and run what is new; brackets may move, because "+
 			"more cells share the confidence of the table, or because more trials are read")
@@ -135,6 +136,8 @@ func (f *runFlags) check() error {
 		return usageError{errors.New("--fresh begins anew: --extend and --redo, which keep outcomes, do not go with it")}
 	case !(f.speculate >= 0 && f.speculate <= 1e6):
 		return usageError{fmt.Errorf("--speculate %v: a share of at least 0 is needed, 0.15 is usual", f.speculate)}
+	case f.replicas != 0 && f.url == "":
+		return usageError{errors.New("--replicas is for --server, which is not given")}
 	case f.credentials != "" && f.url == "":
 		return usageError{errors.New("--creds is for --server, which is not given")}
 	case f.workers == -1:
@@ -183,6 +186,11 @@ func (f *runFlags) run(c *cobra.Command, path string) (failed error) {
 		return err // before anything is written
 	}
 	defer closeBus()
+	if f.url != "" {
+		if err := f.checkRegistry(c.Context(), conn); err != nil {
+			return err
+		}
+	}
 	claimed, err := claim(f.out, s.Plan, f.mode)
 	if err != nil {
 		return err
@@ -219,6 +227,35 @@ func (f *runFlags) run(c *cobra.Command, path string) (failed error) {
 		writeCosts(display.text(), summary.Costs, cputime.Process()-used)
 	}
 	return display.done(summary, err)
+}
+
+// checkRegistry prepares the server, and refuses an output folder that is a copy of one of a sweep that was
+// submitted there and has not ended: its coordinators and this run would depose each other. Folders of
+// run are locked, and each is a sweep of its own on the server; of two copies of one, the run that began
+// last goes on.
+func (f *runFlags) checkRegistry(ctx context.Context, conn *bus.Conn) error {
+	r := &remote{conn: conn}
+	err := r.within(ctx, func(ctx context.Context) (err error) {
+		r.registry, err = conn.Registry(ctx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	owner, err := folder.ReadRecord(f.out)
+	if err != nil {
+		return nil //nolint:nilerr // a new folder, or one of which Claim says what is wrong
+	}
+	record, err := r.find(ctx, owner.ID())
+	if unknown := (*bus.IDError)(nil); errors.As(err, &unknown) {
+		return nil
+	}
+	if err != nil || record.End != nil || record.ID != owner.ID() {
+		return err
+	}
+	return usageError{fmt.Errorf("%q is a copy of sweep %s, which was submitted to this server: shatter status %s says "+
+		"how it stands, and shatter resume %s lets it go on; choose another folder with --out to run it beside that",
+		f.out, record.ID, record.ID, record.ID)}
 }
 
 // collectLazily has garbage collected when it is four times what is in use, as outcomes pass through

@@ -134,8 +134,17 @@ func TestLeaderKilled(t *testing.T) {
 	if !strings.Contains(stderr, "partial: sweep "+id) {
 		t.Errorf("results of a sweep that runs: %s", stderr)
 	}
-	if out, stderr, code := shatter(t, "table", partial); code != exitDone || !strings.Contains(stderr, "partial: ") {
+	out, stderr, code := shatter(t, "table", partial)
+	if code != exitDone || !strings.Contains(stderr, "so far; the sweep was running when this was fetched") {
 		t.Errorf("table of a sweep that runs: exit %d: %s%s", code, out, stderr)
+	}
+	out, stderr, code = shatter(t, "verify", partial)
+	if code != exitUsage || !strings.Contains(stderr, "has no results yet; the sweep was running when this was fetched") {
+		t.Errorf("verify of a sweep that runs: exit %d: %s%s", code, out, stderr)
+	}
+	out, stderr, code = c.run("run", filepath.Join(c.dir, "sweep.yaml"), "--out", partial)
+	if code != exitUsage || !strings.Contains(stderr, "is a copy of sweep "+id) {
+		t.Errorf("run in a copy of a sweep that runs: exit %d: %s%s", code, out, stderr)
 	}
 	c.signal(first, syscall.SIGKILL)
 	_ = first.Wait()
@@ -264,14 +273,13 @@ func TestForgotten(t *testing.T) {
 		})
 	}()
 	for _, digest := range content["goes"] {
-		for end := time.Now().Add(time.Minute); !slices.Contains(content["stays"], digest); time.Sleep(10 * time.Millisecond) {
-			if has, err := conn.Has(t.Context(), digest); err == nil && !has {
-				break
-			}
-			if time.Now().After(end) {
-				t.Fatalf("%s is still on the server", digest)
-			}
+		if slices.Contains(content["stays"], digest) {
+			continue
 		}
+		waitFor(t, "content leaves the server", func() bool {
+			has, err := conn.Has(t.Context(), digest)
+			return err == nil && !has
+		})
 	}
 	stop()
 	if err := <-served; err != nil {
@@ -318,4 +326,19 @@ func contentOf(t *testing.T, conn *bus.Conn, id string) (digests []string) {
 		}
 	}
 	return append(digests, record.Submission.Content...)
+}
+
+// Two runs of one sweep over one server, each in a folder of its own, do not meet.
+func TestTwoRuns(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.worker()
+	other := &cluster{t, c.url, t.TempDir()}
+	first, second := c.begin(clusterSweep), other.begin(clusterSweep)
+	want := c.local(clusterSweep)
+	for _, wait := range []func() string{first, second} {
+		if got := wait(); got != want {
+			t.Errorf("digest %s, want %s", got, want)
+		}
+	}
 }

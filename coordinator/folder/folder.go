@@ -49,6 +49,8 @@ type owner struct {
 	// File and Source are the path and the text of the last run's sweep file.
 	File   string `json:"file,omitempty"`
 	Source []byte `json:"source,omitempty"`
+	// Fetched says of what was fetched from a server how the sweep stood there.
+	Fetched *Fetched `json:"fetched,omitempty"`
 }
 
 const ownerFormat = 1
@@ -111,6 +113,7 @@ func Claim(dir string, plan *plan.Plan, mode Mode) (*Folder, error) {
 	f.owner.Name, f.owner.Resolved = plan.Name, plan.Resolved
 	f.owner.File, f.owner.Source = plan.File, plan.Source
 	f.owner.Runs++
+	f.owner.Fetched = nil
 	if f.owner.Secret == nil { // an older release
 		f.owner.Secret = make([]byte, 32)
 		if _, err := rand.Read(f.owner.Secret); err != nil {
@@ -244,7 +247,7 @@ func (f *Folder) write() error {
 	if err := enc.Encode(f.owner); err != nil {
 		return err
 	}
-	if f.Plan.Seed.Secret() {
+	if f.owner.Seed.Secret() {
 		if err := disk.WriteSecret(ownerPath(f.Dir), disk.Bytes(buf.Bytes())); err != nil {
 			return fmt.Errorf("write %q: %w", ownerPath(f.Dir), err)
 		}

@@ -32,7 +32,7 @@ type Options struct {
 	Roles []Role // of which credentials may be, those of `shatter cluster` at least; nil: of any
 	TLS   TLS
 
-	// Replicas of each stream that is made; 0: 3 in a cluster of as many servers, else 1.
+	// Replicas of each stream; 0: of those that are made 3 in a cluster of as many servers, else 1.
 	Replicas int
 
 	Log *slog.Logger // nil: silent

@@ -89,8 +89,9 @@ func (c *Conn) Registry(ctx context.Context) (*Registry, error) {
 	return r, err
 }
 
-// prepare makes the streams that are missing. It takes from the registry's that a header of one message
-// removes all others, as a bucket lets it: a submitter could send it.
+// prepare makes the streams that are missing, and gives all the replicas that are asked for. It takes
+// from the registry's that a header of one message removes all others, as a bucket lets it: a submitter
+// could send it.
 func (c *Conn) prepare(ctx context.Context) error {
 	if _, err := c.setup.ready(ctx, c); err != nil {
 		return err
@@ -99,12 +100,17 @@ func (c *Conn) prepare(ctx context.Context) error {
 		return err
 	}
 	s, err := c.js.Stream(ctx, registryStream)
-	if err != nil || !s.CachedInfo().Config.AllowRollup {
+	if err != nil {
 		return err
 	}
 	config := s.CachedInfo().Config
-	config.AllowRollup = false
-	_, err = c.js.UpdateStream(ctx, config)
+	if !config.AllowRollup && config.Replicas == c.replicasAs(config.Replicas) {
+		return nil
+	}
+	config.AllowRollup, config.Replicas = false, c.replicasAs(config.Replicas)
+	if _, err = c.js.UpdateStream(ctx, config); tooFewServers(err) {
+		return c.tooManyReplicas(err)
+	}
 	return err
 }
 

@@ -302,3 +302,13 @@ func TestForget(t *testing.T) {
 		}
 	})
 }
+
+// One server cannot have three replicas, and says so. One that is asked for is had.
+func TestReplicas(t *testing.T) {
+	s := external(t)
+	_, err := s.dial(t, Options{Replicas: 3}).Registry(soon(t))
+	wants(t, err, "no 3 replicas on the NATS server", "--replicas")
+	registry(t, s.dial(t, Options{Replicas: 1}))
+	_, err = s.dial(t, Options{Replicas: 2}).Registry(soon(t)) // all is there, with another number
+	wants(t, err, "no 2 replicas on the NATS server")
+}

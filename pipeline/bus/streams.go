@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -96,6 +97,9 @@ func (c *Conn) stream(ctx context.Context, name string) (jetstream.Stream, error
 		}
 		s, err = c.makeStream(ctx, want)
 	}
+	if few := (*ConnectError)(nil); errors.As(err, &few) {
+		return nil, few
+	}
 	if err != nil {
 		return nil, fmt.Errorf("make stream %q: %w", name, err)
 	}
@@ -108,13 +112,19 @@ func (c *Conn) stream(ctx context.Context, name string) (jetstream.Stream, error
 			`remove it with "nats stream rm %s" when no sweep runs`, name, name)
 	}
 	if slices.Equal(found.Subjects, want.Subjects) && found.AllowDirect == want.AllowDirect &&
-		found.MaxMsgs == want.MaxMsgs && found.MaxMsgSize == want.MaxMsgSize && found.MaxAge == want.MaxAge {
+		found.MaxMsgs == want.MaxMsgs && found.MaxMsgSize == want.MaxMsgSize && found.MaxAge == want.MaxAge &&
+		found.Replicas == c.replicasAs(found.Replicas) {
 		return s, nil
 	}
 	changed := found
 	changed.Subjects, changed.AllowDirect, changed.MaxAge = want.Subjects, want.AllowDirect, want.MaxAge
 	changed.MaxMsgs, changed.MaxMsgSize = want.MaxMsgs, want.MaxMsgSize
-	if s, err = c.js.UpdateStream(ctx, changed); err != nil {
+	changed.Replicas = c.replicasAs(found.Replicas)
+	s, err = c.js.UpdateStream(ctx, changed)
+	if tooFewServers(err) {
+		return nil, c.tooManyReplicas(err)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("give stream %q the limits of this version: %w; "+
 			`remove it with "nats stream rm %s" when no sweep runs`, name, err, name)
 	}
@@ -141,11 +151,25 @@ func (c *Conn) makeStream(ctx context.Context, cfg jetstream.StreamConfig) (s je
 	return s, err
 }
 
+// replicasAs returns the number of replicas that the options ask for, and found where they ask for none.
+func (c *Conn) replicasAs(found int) int { return cmp.Or(c.opts.Replicas, found) }
+
+// tooManyReplicas returns the error of a server that cannot have the replicas that the options ask for.
+func (c *Conn) tooManyReplicas(err error) error {
+	return c.misfit(fmt.Sprintf("no %d replicas on the NATS server", c.opts.Replicas), err,
+		fmt.Sprintf("a cluster of %d servers or more is needed, each with JetStream: ask for fewer with --replicas, or for "+
+			"none in particular", c.opts.Replicas))
+}
+
 // replicated calls create with the number of replicas that the options ask for, or with as many as a
 // cluster of servers can have, at most mostReplicas.
 func (c *Conn) replicated(create func(replicas int) error) error {
 	if c.opts.Replicas > 0 || c.nc.ConnectedClusterName() == "" {
-		return create(c.opts.Replicas)
+		err := create(c.opts.Replicas)
+		if c.opts.Replicas > 0 && tooFewServers(err) {
+			return c.tooManyReplicas(err)
+		}
+		return err
 	}
 	err := create(mostReplicas)
 	if tooFewServers(err) {
