@@ -240,15 +240,16 @@ func TestForgotten(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	c.coordinator("only")
-	c.worker()
 	texts := map[string]string{"stays": clusterSweep, "goes": strings.Replace(clusterSweep, "cluster", "goes", 1)}
 	ids := map[string]string{}
 	for name, text := range texts {
 		ids[name] = c.submit(text)
 	}
-	if _, stderr, code := c.run("forget", ids["goes"][:8]); code != exitUsage || !strings.Contains(stderr, "has not ended") {
-		t.Fatalf("forget a sweep that runs: exit %d: %s", code, stderr)
+	_, stderr, code := c.run("forget", ids["goes"][:8])
+	if code != exitUsage || !strings.Contains(stderr, "has not ended") {
+		t.Fatalf("forget a sweep that waits: exit %d: %s", code, stderr)
 	}
+	c.worker()
 	for _, id := range ids {
 		c.must("watch", id)
 	}
@@ -285,11 +286,11 @@ func TestForgotten(t *testing.T) {
 	if err := <-served; err != nil {
 		t.Error(err)
 	}
-	if _, stderr, code := c.run("status", ids["goes"]); code != exitUsage || !strings.Contains(stderr, "no sweep") {
+	if _, stderr, code = c.run("status", ids["goes"]); code != exitUsage || !strings.Contains(stderr, "no sweep") {
 		t.Errorf("status of a forgotten sweep: exit %d: %s", code, stderr)
 	}
 	dir := filepath.Join(c.dir, "out")
-	_, stderr := c.must("results", ids["stays"], "--out", dir)
+	_, stderr = c.must("results", ids["stays"], "--out", dir)
 	if got, want := digest(t, stderr), c.local(clusterSweep); got != want {
 		t.Errorf("digest %s of the sweep that stays, want %s", got, want)
 	}
