@@ -72,6 +72,7 @@ type dispatcher struct {
 	slots   int                // that work, as far as is known
 	handed  int64              // trials that were handed out
 	guessed float64            // seconds of guesses that were handed out, as predicted
+	ahead   ahead              // the same of jobs that run on
 	spent   bool               // the budget is spent
 	working string             // the cell that was handed out last, in words
 }
@@ -158,11 +159,15 @@ func (d *dispatcher) sendWanted(ctx context.Context) error {
 		if b, d.spent = d.afford(c, b); d.spent {
 			return nil
 		}
-		sent, err := d.submit(ctx, c, d.widen(c, b), false)
+		d.ahead.reach(c, b)
+		wide := d.widen(c, b)
+		sent, err := d.submit(ctx, c, wide, false)
 		if err != nil {
 			return err
 		}
-		if !sent {
+		if sent {
+			d.ahead.add(c, wide, wide.Count-b.Count)
+		} else {
 			d.park(c, d.crew.needOf(&trial.Job{
 				Cell: c.Cell, Profile: d.tally.profile, Seconds: believable(c.secondsPerTrial(b.N) * float64(b.Count)),
 			}))
@@ -176,7 +181,13 @@ func (d *dispatcher) mayGuess() bool {
 	if d.budget.Given() || !d.crew.idle() {
 		return false
 	}
-	return d.crew.alone || d.speculate > 0 && d.guessed <= d.speculate*d.tally.seconds
+	return d.crew.alone || d.speculate > 0 && d.allowance() >= 0
+}
+
+// allowance returns the seconds of trials that nobody needs yet that may still be handed out where
+// others could use the workers.
+func (d *dispatcher) allowance() float64 {
+	return d.speculate*d.tally.seconds - d.guessed - d.ahead.seconds
 }
 
 // guess hands out one block that a cell will probably want later, if there is one.
@@ -213,7 +224,7 @@ func (d *dispatcher) cut(c *cell, b estimate.Block) estimate.Block {
 }
 
 // widen lets a job that would be too short to be worth its carriage run on into repetitions that
-// will probably be needed next.
+// will probably be needed next; where others could use the workers, as far as the allowance goes.
 func (d *dispatcher) widen(c *cell, b estimate.Block) estimate.Block {
 	t := c.secondsPerTrial(b.N)
 	if !c.Searched() || t == 0 || d.sizes != nil || d.budget.Given() {
@@ -221,6 +232,9 @@ func (d *dispatcher) widen(c *cell, b estimate.Block) estimate.Block {
 	}
 	least, _ := c.aims(b.N)
 	want := forecast.Fill(least, t, c.SessionTrials(b.N))
+	if !d.crew.alone {
+		want = min(want, b.Count+int(max(0, d.allowance())/t))
+	}
 	end := min(int64(b.First+want), c.MaxTrials)
 	if end > int64(b.First+b.Count) {
 		b.Count = int(c.size(b.N).taken.FirstSet(int64(b.First), end)) - b.First
@@ -346,5 +360,6 @@ func (d *dispatcher) heal(ctx context.Context, now time.Time, unsynced int) erro
 			d.forget(j)
 		}
 	}
+	d.ahead.settle()
 	return nil
 }

@@ -126,7 +126,7 @@ func TestWiden(t *testing.T) {
 	}
 	s := c.size(10)
 	s.seconds, s.trials = 1e-6, 1
-	d := &dispatcher{slots: 1}
+	d := &dispatcher{slots: 1, crew: &crew{alone: true}}
 	if got := d.widen(c, estimate.Block{N: 10, First: 0, Count: 16}); got.Count != 1000 {
 		t.Errorf("widened to %d, want all that is allowed", got.Count)
 	}

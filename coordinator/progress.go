@@ -27,6 +27,7 @@ type Progress struct {
 	NoWorkers      bool             // nobody is there who would work
 	Stuck          string           // why nobody can run what comes next; "" where somebody can
 	Checks         Checks           // of workers, by other workers
+	Speculated     float64          // seconds of trials that were handed out and that no search has asked for yet
 	Looks, Looked  int64            // trials to be looked at a second time, and those that were; 0 until that begins
 }
 
@@ -68,7 +69,8 @@ func (p *progress) look(now time.Time) Progress {
 		Working: p.jobs.working, NoWorkers: len(p.jobs.crew.members) == 0, Stuck: p.jobs.crew.stuck,
 		Workers: len(p.jobs.crew.members), Out: len(p.jobs.crew.errands), Again: len(p.jobs.crew.waiting),
 		Unread: p.jobs.crew.unread, Checks: p.checks.sum(),
-		Looks: p.looks.pending, Looked: p.looks.looked,
+		Speculated: p.jobs.guessed + p.jobs.ahead.seconds,
+		Looks:      p.looks.pending, Looked: p.looks.looked,
 	}
 	for kind, f := range p.tally.failures {
 		out.Failed[kind] = f.Count

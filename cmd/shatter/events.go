@@ -40,13 +40,14 @@ type progressEvent struct {
 	Failed      map[string]int64 `json:"failed"`        // by kind
 	Working     string           `json:"working"`
 	NoWorkers   bool             `json:"no_workers"`
-	Stuck       string           `json:"stuck"`     // why no worker can run what comes next; empty: one can, or there is none
-	Checked     int64            `json:"checked"`   // results that another worker has made again
-	Differing   int64            `json:"differing"` // those of them that came out differently
-	Refused     int64            `json:"refused"`   // results that nobody had asked for, or that were unfit
-	SetAside    []string         `json:"set_aside"` // workers whose outcomes were dropped
-	Looks       int64            `json:"looks"`     // trials to be looked at a second time; 0 until that begins
-	Looked      int64            `json:"looked"`    // those that were
+	Stuck       string           `json:"stuck"`      // why no worker can run what comes next; empty: one can, or there is none
+	Checked     int64            `json:"checked"`    // results that another worker has made again
+	Differing   int64            `json:"differing"`  // those of them that came out differently
+	Refused     int64            `json:"refused"`    // results that nobody had asked for, or that were unfit
+	SetAside    []string         `json:"set_aside"`  // workers whose outcomes were dropped
+	Speculated  float64          `json:"speculated"` // seconds of trials that were handed out before anybody needed them
+	Looks       int64            `json:"looks"`      // trials to be looked at a second time; 0 until that begins
+	Looked      int64            `json:"looked"`     // those that were
 }
 
 type failureEvent struct {
@@ -96,8 +97,8 @@ func newProgressEvent(p coordinator.Progress) progressEvent {
 		Served: p.Served, PerSecond: tenths(p.PerSecond), Failed: p.Failed, Working: p.Working,
 		NoWorkers: p.NoWorkers, Stuck: p.Stuck,
 		Checked: p.Checks.Checked, Differing: p.Checks.Differing, Refused: p.Checks.Refused,
-		SetAside: append([]string{}, p.Checks.SetAside...),
-		Looks:    p.Looks, Looked: p.Looked,
+		SetAside:   append([]string{}, p.Checks.SetAside...),
+		Speculated: tenths(p.Speculated), Looks: p.Looks, Looked: p.Looked,
 	}
 	if l := p.Left; l != nil {
 		low, likely, high := tenths(l.Seconds.Low), tenths(l.Seconds.Likely), tenths(l.Seconds.High)
