@@ -25,7 +25,6 @@ type colleague struct {
 	name   string
 	forge  func(job *trial.Job, b *ledger.Batch) // changes what an honest worker would send; nil: it does not
 	stray  func(x *colleague, j bus.Job, job *trial.Job, b *ledger.Batch)
-	after  chan struct{} // it comes when that is closed; nil: at once
 	conn   *bus.Conn
 	codes  []string
 	forged int // outcomes
@@ -33,13 +32,6 @@ type colleague struct {
 
 // run works until ctx ends.
 func (x *colleague) run(ctx context.Context, t *testing.T) {
-	if x.after != nil {
-		select {
-		case <-x.after:
-		case <-ctx.Done():
-			return
-		}
-	}
 	inbox, err := x.conn.Listen(x.name)
 	if err != nil {
 		t.Error(err)
@@ -302,25 +294,6 @@ func TestHonestCrew(t *testing.T) {
 		if w.Results == 0 || w.Differing > 0 || w.SetAside != "" || w.Refused > 0 || w.Left > 0 || w.Checked > w.Results {
 			t.Errorf("%+v", w)
 		}
-	}
-}
-
-// What a worker has sent before it left is checked by the one who has come since, though that one is
-// alone.
-func TestLeaversResults(t *testing.T) {
-	left := make(chan struct{})
-	script := func(f *fake, _ *trial.Job, b *ledger.Batch) {
-		if f.publish(b); !f.leaving && f.trials > 20 {
-			f.leaving = true
-			time.AfterFunc(time.Second, func() { close(left) }) // it is gone by then
-		}
-	}
-	s, workers, err := with(t, setup{dir: t.TempDir(), script: script}, 1, &colleague{name: "other", after: left})
-	if err != nil || s.Digest != reference(t) || len(s.Alarms) > 0 {
-		t.Fatalf("%+v, %v", s, err)
-	}
-	if w := workers["fake"]; w.Checked == 0 || w.Left > 0 {
-		t.Errorf("%+v", w)
 	}
 }
 

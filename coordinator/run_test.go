@@ -113,8 +113,6 @@ type fake struct {
 	rng    *rand.Rand
 	once   map[string]bool
 	trials int // of all jobs so far
-
-	leaving bool // it says that it leaves; what it was sent, it still runs
 }
 
 // heldBack is a result that is published later.
@@ -249,7 +247,7 @@ func (f *fake) work(message bus.Job) {
 func (f *fake) announce() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	w := fleet.Worker{Name: "fake", Slots: 2, Profile: f.profile, Plugins: f.codes, Leaving: f.leaving}
+	w := fleet.Worker{Name: "fake", Slots: 2, Profile: f.profile, Plugins: f.codes}
 	for id, h := range f.held {
 		w.Held = append(w.Held, fleet.Held{Sweep: h.job.Sweep, Epoch: h.job.Epoch, ID: id})
 	}
