@@ -126,7 +126,8 @@ type ProblemSpec struct {
 	D Axis[int] `yaml:"d" jsonschema:"minimum=1,maximum=1000000"`
 	// Distribution is the law of the points. Which ones fit depends on the class.
 	Distribution Axis[string] `yaml:"distribution" jsonschema:"registry=law"`
-	// Mass is the needle law's a: the weight of each of its points.
+	// Mass is the needle law's a, the weight of each of its points, or the least error of the class under
+	// the law agnostic.
 	Mass Axis[float64] `yaml:"mass" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
 	// Minority is the skew laws' share of the minority.
 	Minority Axis[float64] `yaml:"minority" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1,default=0.2"`

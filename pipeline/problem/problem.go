@@ -95,7 +95,7 @@ func (p *Problem) Public() *pluginv1.Problem {
 		Noise:      p.spec.Noise.Kind,
 		NoiseRate:  p.spec.Noise.Rate,
 		NoConstant: p.class.NoConstant,
-		Realizable: p.spec.Data == nil,
+		Realizable: p.spec.Data == nil && law.LeastError(&p.spec) == 0,
 		RealData:   p.spec.Data != nil,
 		Matrix:     p.class.Matrix,
 		Target:     p.targetLaw(),
@@ -276,12 +276,12 @@ func (p *Problem) leastWeight() float64 {
 	}
 }
 
-// Best returns the reference error of "goal.above: best": 0 for a law, whose target lies in the
-// class; for data the least error of the class on the population. Where no exact method exists, the
+// Best returns the reference error of "goal.above: best": for a law its least error, 0 where the
+// target lies in the class; for data the least error of the class on the population. Where no exact method exists, the
 // error is an *Error that names the remedy, "goal.above: 0".
 func (p *Problem) Best() (float64, error) {
 	if p.spec.Data == nil {
-		return 0, nil
+		return law.LeastError(&p.spec), nil
 	}
 	if p.rows == nil {
 		return 0, fmt.Errorf("compute the least error on %s: its rows are not here", p.spec.Data.File)

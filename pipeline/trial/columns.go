@@ -71,7 +71,7 @@ var keyColumns = []KeyColumn{
 		func(c *Cell) int64 { return int64(c.Problem.Domain) }),
 	text(0, "distribution", "the law of the points; null where the population is a file",
 		func(c *Cell) string { return c.Problem.Distribution }),
-	float(Describes|Quantity, "mass", "needle: the weight a of each of its points",
+	float(Describes|Quantity, "mass", "needle: the weight a of each of its points; agnostic: the least error of the class",
 		func(c *Cell) float64 { return c.Problem.Mass }),
 	float(Describes|Quantity, "minority", "skew laws: the share of the minority",
 		func(c *Cell) float64 { return c.Problem.Minority }),

@@ -66,7 +66,7 @@ type Adversary struct {
 	From []string
 
 	// Realizable reports whether all truths of a game on a law agree with some hypothesis of the
-	// class; nil: they need not.
+	// class, if the law's target does; nil: they need not.
 	Realizable func(a schemas.Adversary) bool
 
 	// queries begins a game of task predict with a sample of n, rounds one of task online: one of them
@@ -138,8 +138,8 @@ func Lookup(name string) *Adversary {
 	return nil
 }
 
-// Realizable reports whether all truths of a resolved adversary's game on a law agree with some
-// hypothesis of the class, whatever is answered.
+// Realizable reports whether all truths of a resolved adversary's game on a law whose target lies in
+// the class agree with some hypothesis of the class, whatever is answered.
 func Realizable(a schemas.Adversary) bool {
 	k := Lookup(a.Kind)
 	return k != nil && k.Realizable != nil && k.Realizable(a)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/problem/law"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -20,6 +21,9 @@ func noLaw(p *schemas.Problem) string {
 func noTarget(p *schemas.Problem) string {
 	if p.Data != nil {
 		return "needs a known target, and data has none"
+	}
+	if law.LeastError(p) > 0 {
+		return outside(p)
 	}
 	return noLaw(p)
 }
@@ -46,6 +50,11 @@ func noEdge(p *schemas.Problem) string {
 // misfit returns the reason of an adversary that has no use for the class.
 func misfit(p *schemas.Problem) string { return fmt.Sprintf("does not fit the class %s", p.Class) }
 
+// outside returns the reason of an adversary that takes the target for a hypothesis of the class.
+func outside(p *schemas.Problem) string {
+	return fmt.Sprintf("needs a target in the class, and under the law %s it lies outside", p.Distribution)
+}
+
 // onLaw returns a function that refuses problems without a law or data, for an adversary of task
 // online, and those that refuses refuses; nil refuses no other.
 func onLaw(refuses func(p *schemas.Problem) string) func(p *schemas.Problem) string {
@@ -54,6 +63,8 @@ func onLaw(refuses func(p *schemas.Problem) string) func(p *schemas.Problem) str
 		case concept.ShapeOf(p.Class) == concept.InfiniteOrder:
 			return fmt.Sprintf("does not play on the class %s, which has neither a law nor a finite Littlestone dimension",
 				p.Class)
+		case law.LeastError(p) > 0:
+			return outside(p)
 		case refuses == nil:
 			return ""
 		}

@@ -50,6 +50,10 @@ type Law struct {
 	// OneTarget says why the law is one of the target middle alone; empty: it takes any target.
 	OneTarget string
 
+	// LeastError returns the least error of the class, for a law that labels points as no hypothesis of
+	// the class does; nil: its target lies in the class, and the least error is 0.
+	LeastError func(p *schemas.Problem) float64
+
 	// Size returns the number of points that the law can draw, +Inf where they are infinitely many.
 	Size func(p *schemas.Problem) float64
 
@@ -72,6 +76,15 @@ type Law struct {
 // Exact reports whether errors under the law are computed exactly, over all points that it can
 // draw, instead of on an evaluation sample.
 func (l *Law) Exact(p *schemas.Problem) bool { return l.Size(p) <= MaxSupport }
+
+// LeastError returns the least error of the class on a resolved problem with a law: 0 where the target
+// lies in the class, as it does where an adversary chooses all points.
+func LeastError(p *schemas.Problem) float64 {
+	if l := Lookup(p.Distribution); l != nil && l.LeastError != nil {
+		return l.LeastError(p)
+	}
+	return 0
+}
 
 // Opened is the law of one problem. It is immutable: any number of samplers may share one.
 type Opened struct {
@@ -120,7 +133,7 @@ type Evaluator interface {
 
 // All lists the laws in the order in which people see them.
 func All() []*Law {
-	return []*Law{&uniform, &needle, &iso, &skew, &ballMargin, &isoFixed, &skewFixed}
+	return []*Law{&uniform, &needle, &agnostic, &iso, &skew, &ballMargin, &isoFixed, &skewFixed}
 }
 
 // NamesFor lists the names of the laws that fit a class; there may be none.

@@ -31,10 +31,13 @@ var needle = Law{
 
 var mass = Key{
 	Name:    "mass",
-	Doc:     "the weight a of each of the heavy points of the needle law",
-	Example: "the weight of a needle, for example 0.1",
+	Doc:     "needle: the weight a of each of its heavy points; agnostic: the least error of the class, in (0, 0.5)",
+	Example: "the weight of a needle, or the least error under agnostic, for example 0.1",
 	Field:   func(p *schemas.Problem) *float64 { return &p.Mass },
 	Outside: func(p *schemas.Problem) string {
+		if p.Distribution == agnosticName {
+			return outsideAgnostic(p)
+		}
 		heavy := needleLaws[p.Class].heavy
 		if p.Mass > 0 && float64(heavy)*p.Mass <= 1 {
 			return ""

@@ -29,12 +29,13 @@ func Drawn(p *schemas.Problem) bool {
 // Success returns the probability with which a learner without data succeeds on a resolved problem:
 // 1 where the target is the same in all trials, because it can be known. matrix is the class matrix,
 // "" for other classes. It reports false where that is not known: where a file or an adversary says
-// the labels, under laws of points that are neither uniform nor even around the target, and for
+// the labels, where the target lies outside of the class, under laws of points that are neither uniform
+// nor even around the target, and for
 // classes that are too large to compare all hypotheses and have no formula.
 func Success(p *schemas.Problem, matrix string, g Goal) (share float64, known bool) {
 	l := law.Lookup(p.Distribution)
 	switch {
-	case p.Target == "" || l == nil:
+	case p.Target == "" || l == nil || law.LeastError(p) > 0:
 		return 0, false
 	case !Drawn(p):
 		return 1, true
