@@ -1,5 +1,6 @@
 // Package expmech holds the generic private learners of a finite class: expmech/em draws a
-// hypothesis by the exponential mechanism, expmech/pf by permute-and-flip. The score of a
+// hypothesis by the exponential mechanism, expmech/pf by permute-and-flip; expmech/em-divergence is
+// the former with the change of its law between neighbours as a metric. The score of a
 // hypothesis is minus its number of errors on the sample.
 //
 // Both promise pure epsilon-differential privacy for neighbours that differ in one replaced
@@ -23,7 +24,7 @@ import (
 )
 
 // Plugins returns the algorithms of this package.
-func Plugins() []algo.Plugin { return []algo.Plugin{EM(), PF()} }
+func Plugins() []algo.Plugin { return []algo.Plugin{EM(), PF(), Divergence()} }
 
 // EM returns expmech/em, the exponential mechanism: it answers h with probability proportional to
 // exp(-epsilon err(h)/2), err(h) being the number of errors of h on the sample.
