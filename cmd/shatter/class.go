@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/big"
 	"os"
 	"slices"
@@ -41,12 +42,13 @@ func classDescribeCommand() *cobra.Command {
 		Use:   "describe NAME|FILE",
 		Short: "Show the size, the dimensions and the separator of a class",
 		Args:  cobra.ExactArgs(1),
-		Long: `Show the size, the Vapnik-Chervonenkis and Littlestone dimensions and the separator of a class: one of
+		Long: `Show the size, the Vapnik-Chervonenkis, Littlestone and representation dimensions and the separator of a class: one of
 ` + strings.Join(classNames(), ", ") + `,
 or a file (.csv, .parquet, .arrow) with a row for each hypothesis, a column for each point, and cells 0 and 1.
 
 Numbers of points and hypotheses are exact. A dimension that is neither proved nor found within some seconds is given
-between two bounds. The separator is the one that follow-the-perturbed-leader uses if not told otherwise: on m points
+between two bounds. The representation dimension, the ln of the size of the smallest random set that is likely to hold
+a function near to each hypothesis, is what learning with pure differential privacy costs. The separator is the one that follow-the-perturbed-leader uses if not told otherwise: on m points
 any two hypotheses differ at h or more; rho is their least distance there. In JSON all digits are given, and null is
 infinite.`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -138,6 +140,7 @@ type classReport struct {
 	LogSize   *float64         `json:"ln_size"`
 	VC        dimensionReport  `json:"vc"`
 	Ldim      dimensionReport  `json:"ldim"`
+	RepDim    boundsReport     `json:"representation"` // in nats
 	Separator *separatorReport `json:"separator,omitempty"`
 	Reason    string           `json:"no_separator,omitempty"`
 	Targets   targetsReport    `json:"targets"`
@@ -160,6 +163,12 @@ type dimensionReport struct {
 	High *int `json:"high"`
 }
 
+// boundsReport holds bounds of a number; null: there is no finite one.
+type boundsReport struct {
+	Low  *float64 `json:"low"`
+	High *float64 `json:"high"`
+}
+
 type separatorReport struct {
 	Len     int         `json:"m"`
 	Hamming int         `json:"h"`
@@ -178,6 +187,12 @@ func (q *classQuery) report(arg string, s concept.Spec) (*classReport, error) {
 	r := &classReport{
 		Class: d.Name, Dim: d.Dim, Points: d.Points, Size: d.Size, VC: boundsOf(d.VC), Ldim: boundsOf(d.Ldim),
 		described: d,
+	}
+	if b := d.Representation; !math.IsInf(b.Low, 1) {
+		r.RepDim.Low = &b.Low
+	}
+	if b := d.Representation; !math.IsInf(b.High, 1) {
+		r.RepDim.High = &b.High
 	}
 	class, _ := concept.Lookup(s.Name)
 	r.Targets = targetsReport{class.RandomDoc, class.MiddleDoc, class.Notation}
@@ -275,6 +290,7 @@ func (r *classReport) table(b *strings.Builder) {
 	}
 	row("VC dimension", "%v", d.VC)
 	row("Littlestone dimension", "%v", d.Ldim)
+	row("representation (nats)", "%v", d.Representation)
 	if z := r.Separator; z != nil {
 		row("separator", "m = %d, h = %d", z.Len, z.Hamming)
 		row("rho", "%.6g (labels 0 and 1), %.6g (labels -1 and +1)", z.Rho01, z.RhoPM)

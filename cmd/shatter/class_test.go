@@ -97,6 +97,7 @@ func TestDescribeText(t *testing.T) {
 			[]string{"stumps", "--domain", "4", "--d", "1024"},
 			"points                 about 3.2317e+616, each of 1024 numbers\n",
 		},
+		{[]string{"points", "--domain", "2^40"}, "representation (nats)  between 1.099 and 2.833\n"},
 		{[]string{"points", "--domain", "1", "--tree"}, "Littlestone dimension  0\n"},
 		{[]string{"parities", "--d", "2", "--tree"}, "\n(1 0)\n- (0 1)\n+ (0 1)\n"},
 		{[]string{"thresholds", "--domain", "7", "--tree"}, "\n3\n- 5\n  - 6\n  + 4\n+ 1\n  - 2\n  + 0\n"},

@@ -79,6 +79,7 @@ points                 infinitely many
 hypotheses             infinitely many
 VC dimension           1
 Littlestone dimension  infinite
+representation (nats)  infinite
 separator              none: separate class "` + class + `": no finite set of points separates infinitely many hypotheses
 target                 none: an adversary says the labels
 `

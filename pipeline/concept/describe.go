@@ -15,6 +15,8 @@ type Description struct {
 	VC      Dimension
 	Ldim    Dimension
 
+	Representation Representation
+
 	Separator   *Separator // of the kind standard; nil where NoSeparator says why there is none
 	Margin      Margin     // hull margin of its sign vectors
 	NoSeparator error
@@ -29,6 +31,7 @@ func Describe(s Spec) (*Description, error) {
 	}
 	d := &Description{Name: c.Name(), Dim: c.Dim(), Points: domainSize(c, s), Size: c.Size(), LogSize: c.LogSize()}
 	d.VC, d.Ldim = Dimensions(c, s)
+	d.Representation = represent(c, s, d.VC, d.Ldim)
 	f, finite := c.(Finite)
 	if !finite {
 		d.NoSeparator = fmt.Errorf("separate class %q: %s", d.Name, definitionOf(c).NoSeparator)

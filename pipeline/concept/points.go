@@ -22,6 +22,10 @@ var pointsDefinition = Definition{
 	VC:  exactVC,
 	// A learner predicts -1 until a point is labelled +1.
 	Littlestone: func(c Class, _ Spec) Dimension { return exactly(min(logSize(c), 1)) },
+	// The function that is -1 everywhere is within 1/4 of a point of mass 1/4 or less. For another one,
+	// a function that is +1 at each number with probability 1/6 is within 1/4 with probability at least
+	// 1/6 (1 - 4 (3/4) (1/6)) = 1/12 by Markov's inequality, and one of 16 with more than 3/4.
+	Represented: func(Spec) float64 { return math.Log(17) },
 	Standard:    pointsEverywhere,
 	Covers:      true,
 	WholeDomain: pointsEverywhere,

@@ -66,6 +66,10 @@ type Definition struct {
 	Littlestone   func(c Class, s Spec) Dimension
 	NoLittlestone string
 
+	// Represented returns an upper bound of the representation dimension that is better than the one by
+	// the size of the class; nil: none is known.
+	Represented func(s Spec) float64
+
 	// Standard is the separator of the kind standard, WholeDomain that of the kind cube: all points.
 	// Both are nil for infinite classes; NoSeparator says why. Covers says that wherever two
 	// hypotheses differ, all of them label the point as they label some point of Standard. Code is the
