@@ -42,15 +42,15 @@ func classDescribeCommand() *cobra.Command {
 		Use:   "describe NAME|FILE",
 		Short: "Show the size, the dimensions and the separator of a class",
 		Args:  cobra.ExactArgs(1),
-		Long: `Show the size, the Vapnik-Chervonenkis, Littlestone and representation dimensions and the separator of a class: one of
-` + strings.Join(classNames(), ", ") + `,
+		Long: `Show the size, the Vapnik-Chervonenkis, Littlestone and representation dimensions and the separator of a class:
+one of ` + strings.Join(classNames(), ", ") + `,
 or a file (.csv, .parquet, .arrow) with a row for each hypothesis, a column for each point, and cells 0 and 1.
 
 Numbers of points and hypotheses are exact. A dimension that is neither proved nor found within some seconds is given
-between two bounds. The representation dimension, the ln of the size of the smallest random set that is likely to hold
-a function near to each hypothesis, is what learning with pure differential privacy costs. The separator is the one that follow-the-perturbed-leader uses if not told otherwise: on m points
-any two hypotheses differ at h or more; rho is their least distance there. In JSON all digits are given, and null is
-infinite.`,
+between two bounds. The representation dimension is what learning with pure differential privacy costs: the ln of the
+size of the smallest random set that is likely to hold a function near to each hypothesis. The separator is the one that
+follow-the-perturbed-leader uses if not told otherwise: on m points any two hypotheses differ at h or more; rho is their
+least distance there. In JSON all digits are given, and null is infinite.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := checkOutput(c.OutOrStdout(), q.format, listFormats); err != nil {
 				return err

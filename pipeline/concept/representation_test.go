@@ -33,8 +33,8 @@ func TestRepresentation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := d.Representation
-		if !(got.Low == c.low || math.Abs(got.Low-c.low) < 1e-9) || !(got.High == c.high || math.Abs(got.High-c.high) < 1e-9) {
+		near := func(a, b float64) bool { return a == b || math.Abs(a-b) < 1e-9 }
+		if got := d.Representation; !near(got.Low, c.low) || !near(got.High, c.high) {
 			t.Errorf("%+v: %v to %v, want %v to %v", c.s, got.Low, got.High, c.low, c.high)
 		}
 	}

@@ -17,6 +17,8 @@ type family struct {
 	generator func(p algo.Problem, affine bool, blocks []block) (generator, error)
 	// offset says that affine adds an offset to the hypotheses, and one to their dimension.
 	offset bool
+	// check refuses problems whose class is too large; nil: none is.
+	check func(p algo.Problem) error
 	// noisyDim is the largest dimension in which generator minimises the errors exactly under label
 	// noise too; 0 where it always does.
 	noisyDim int
@@ -38,6 +40,9 @@ var families = []family{
 		labelings: intervalLabelings, maxQueries: maxLabeled, // in dimension 1
 	},
 	{class: concept.Matrix, generator: matrixGenerator, labelings: matrixLabelings},
+	{class: concept.Stumps, generator: listedGenerator, check: checkListed},
+	{class: concept.Conjunctions, generator: listedGenerator, check: checkListed},
+	{class: concept.MonotoneConjunctions, generator: listedGenerator, check: checkListed},
 	{class: concept.Halfspace, generator: halfspaceGenerator, offset: true},
 }
 

@@ -27,6 +27,14 @@ func TestFamilies(t *testing.T) {
 			t.Errorf("labelings by class %q: %v", name, err)
 		}
 	}
+	for _, p := range []algo.Problem{
+		{Class: concept.Stumps, Domain: 65, Dim: 2}, {Class: concept.Conjunctions, Dim: 8},
+		{Class: concept.MonotoneConjunctions, Dim: 13}, {Class: concept.Stumps, Domain: 1 << 40, Dim: 1},
+	} {
+		if err := checkListed(p); !algo.IsInvalid(err) {
+			t.Errorf("%+v: %v", p, err)
+		}
+	}
 	p := algo.Problem{Class: concept.Rectangles, Domain: 4, Dim: 2}
 	if err := checkLabelings(p, 1); !algo.IsInvalid(err) {
 		t.Errorf("labelings by rectangles in dimension 2: %v", err)

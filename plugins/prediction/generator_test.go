@@ -101,7 +101,61 @@ func smallClasses() []small {
 		row := text[h*7 : (h+1)*7]
 		m.rules = append(m.rules, func(x []float64) float64 { return float64(strings.IndexByte("0.1", row[int(x[0])]) - 1) })
 	}
-	return append(list, m)
+	return append(list, m, smallListed(algo.Problem{Class: "stumps", Domain: 4, Dim: 2}, stumps(4, 2)),
+		smallListed(algo.Problem{Class: "conjunctions", Dim: 3}, conjunctions(3, "01*")),
+		smallListed(algo.Problem{Class: "monotone-conjunctions", Dim: 4}, conjunctions(4, "1*")))
+}
+
+// smallListed returns a class that the generator lists.
+func smallListed(p algo.Problem, rules []rule) small {
+	return small{p.Class, int(max(2, p.Domain)), p.Dim, rules, func(b []block) generator {
+		g, err := newGenerator(p, false, b)
+		if err != nil {
+			panic(err)
+		}
+		return g
+	}}
+}
+
+// stumps returns the rules that compare one number of a point with one that divides the domain.
+func stumps(domain, dim int) (rules []rule) {
+	for j := range dim {
+		for cut := range domain {
+			for _, y := range []float64{-1, 1} {
+				rules = append(rules, func(x []float64) float64 { return y * labelOf(x[j] >= float64(cut)) })
+			}
+		}
+	}
+	return rules
+}
+
+// conjunctions returns the rules that want each bit to be as a letter says, * being either, and, where
+// some letter wants a 0, the one that nothing meets.
+func conjunctions(dim int, letters string) (rules []rule) {
+	patterns := []string{""}
+	for range dim {
+		var longer []string
+		for _, p := range patterns {
+			for _, letter := range letters {
+				longer = append(longer, p+string(letter))
+			}
+		}
+		patterns = longer
+	}
+	for _, p := range patterns {
+		rules = append(rules, func(x []float64) float64 {
+			for j, v := range x {
+				if p[j] != '*' && float64(p[j]-'0') != v {
+					return -1
+				}
+			}
+			return 1
+		})
+	}
+	if strings.Contains(letters, "0") {
+		rules = append(rules, func([]float64) float64 { return -1 })
+	}
+	return rules
 }
 
 // smallHalfspaces returns the halfspaces of the plane on a grid. The rules are only some of them.

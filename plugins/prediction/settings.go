@@ -163,6 +163,9 @@ func checkProblem[P any](s *algo.Setting[P], name string, pure bool, classes ...
 	case !(s.Delta >= 0 && s.Delta < 1) || s.Delta == 0 && !pure:
 		return algo.Invalid("%s is never pure: give privacy.delta in (0,1), not %g", name, s.Delta)
 	}
+	if f := familyOf(p.Class); f.check != nil {
+		return f.check(p)
+	}
 	return nil
 }
 
