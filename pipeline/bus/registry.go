@@ -354,13 +354,25 @@ func (all entries) submitted() (list []*Entry) {
 }
 
 func readLeader(x jetstream.KeyValueEntry) (*Leader, error) {
-	l := &Leader{}
-	if err := json.Unmarshal(x.Value(), l); err != nil {
+	l, err := decodeLeader(x.Value())
+	if err != nil {
 		return nil, fmt.Errorf("read %q of bucket %q: %.100q is no lease: %w", x.Key(), registryBucket, x.Value(), err)
 	}
 	l.Revision, l.Renewed = x.Revision(), x.Created()
 	if l.Epoch == 0 {
 		l.Epoch = l.Revision
+	}
+	return l, nil
+}
+
+// decodeLeader reads a lease. Its duration is positive.
+func decodeLeader(value []byte) (*Leader, error) {
+	l := &Leader{}
+	if err := json.Unmarshal(value, l); err != nil {
+		return nil, err
+	}
+	if l.Duration <= 0 {
+		return nil, fmt.Errorf("its duration is %v", l.Duration)
 	}
 	return l, nil
 }

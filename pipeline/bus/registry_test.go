@@ -312,3 +312,14 @@ func TestReplicas(t *testing.T) {
 	_, err = s.dial(t, Options{Replicas: 2}).Registry(soon(t)) // all is there, with another number
 	wants(t, err, "no 2 replicas on the NATS server")
 }
+
+// The value of a lease may be anything: it is refused, or says for how long it holds.
+func FuzzLease(f *testing.F) {
+	f.Add([]byte(`{"name":"c","epoch":7,"token":"t","duration":15000000000}`))
+	f.Add([]byte(`{"name":"c","token":"t","duration":-1}`))
+	f.Fuzz(func(t *testing.T, value []byte) {
+		if l, err := decodeLeader(value); err == nil && l.Duration <= 0 {
+			t.Errorf("%+v", l)
+		}
+	})
+}

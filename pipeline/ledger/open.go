@@ -212,7 +212,11 @@ func (f *logFile) cut(size int64) error {
 // loadFrame makes known what a frame of the file with the given index says.
 func (l *Ledger) loadFrame(file int, f Frame, r *Report, lost losses) error {
 	if f.kind == frameRetraction {
-		return l.loadRetraction(f.Message)
+		x, err := decodeRetraction(f.Message, l.sweep)
+		if err == nil {
+			l.retracted[x.Worker] = x
+		}
+		return err
 	}
 	b, err := l.decode(f.Message)
 	if err != nil {

@@ -76,20 +76,18 @@ func (l *Ledger) retract(r Retraction) (*Report, error) {
 	return report, nil
 }
 
-// loadRetraction makes a retraction known that a frame holds.
-func (l *Ledger) loadRetraction(msg []byte) error {
-	var r Retraction
+// decodeRetraction reads a retraction of a ledger's sweep.
+func decodeRetraction(msg []byte, sweep string) (r Retraction, err error) {
 	if err := json.Unmarshal(msg, &r); err != nil {
-		return fmt.Errorf("decode retraction: %w", err)
+		return r, fmt.Errorf("decode retraction: %w", err)
 	}
 	if r.Version != schemas.RetractionVersion {
-		return &schemas.VersionError{What: "a retraction", Found: r.Version, Want: schemas.RetractionVersion}
+		return r, &schemas.VersionError{What: "a retraction", Found: r.Version, Want: schemas.RetractionVersion}
 	}
-	if r.Sweep != l.sweep {
-		return fmt.Errorf("it belongs to sweep %.80q, not %q", r.Sweep, l.sweep)
+	if r.Sweep != sweep {
+		return r, fmt.Errorf("it belongs to sweep %.80q, not %q", r.Sweep, sweep)
 	}
-	l.retracted[r.Worker] = r
-	return nil
+	return r, nil
 }
 
 // AddFrame adds what a frame of a file of this sweep's ledger says, as Add and Retract do. A message
@@ -102,17 +100,14 @@ func (l *Ledger) AddFrame(f Frame) error {
 		}
 		return err
 	}
-	defer l.lockAll()()
-	var r Retraction
-	if err := json.Unmarshal(f.Message, &r); err != nil {
-		return fmt.Errorf("decode retraction: %w", err)
+	r, err := decodeRetraction(f.Message, l.sweep)
+	if err != nil {
+		return err
 	}
+	defer l.lockAll()()
 	if _, ok := l.retracted[r.Worker]; ok {
 		return nil
 	}
-	if err := l.loadRetraction(f.Message); err != nil {
-		return err
-	}
-	_, err := l.retract(r)
+	_, err = l.retract(r)
 	return err
 }

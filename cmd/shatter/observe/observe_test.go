@@ -1,10 +1,13 @@
 package observe
 
 import (
+	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -193,4 +196,27 @@ func names() (list []string) {
 		list = append(list, m.name)
 	}
 	return list
+}
+
+// Whatever is asked on HTTP has an answer, and only the known pages tell anything.
+func FuzzRequest(f *testing.F) {
+	s := &Server{}
+	s.Watch(Checks{}, Registry(everything(2)))
+	for _, path := range []string{"/", "/healthz", "/readyz", "/metrics", "/metrics?name[]=x", "/../etc/passwd", "//x"} {
+		f.Add(fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: x\r\nAccept-Encoding: gzip\r\n\r\n", path))
+	}
+	f.Add([]byte("POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc"))
+	h := s.handler()
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(raw)))
+		if err != nil {
+			return
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		known := r.URL.Path == "/" || r.URL.Path == "/healthz" || r.URL.Path == "/readyz" || r.URL.Path == "/metrics"
+		if w.Code == http.StatusOK && (!known || r.Method != http.MethodGet && r.Method != http.MethodHead) {
+			t.Errorf("%s %q: %s", r.Method, r.URL.Path, w.Body)
+		}
+	})
 }

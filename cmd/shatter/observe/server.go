@@ -63,6 +63,19 @@ func Listen(address string, public bool) (*Server, error) {
 	}
 	s := &Server{URL: "http://" + l.Addr().String(), ended: make(chan struct{})}
 	s.Watch(Checks{}, prometheus.NewRegistry())
+	s.http = http.Server{
+		Handler: s.handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second,
+		IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
+	}
+	go func() {
+		defer close(s.ended)
+		_ = s.http.Serve(l) // it ends with Close
+	}()
+	return s, nil
+}
+
+// handler answers requests.
+func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { s.say(w, s.now().Healthy, "healthy") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { s.say(w, s.now().Ready, "ready") })
@@ -75,15 +88,7 @@ func Listen(address string, public bool) (*Server, error) {
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "shatter: /healthz /readyz /metrics\n")
 	})
-	s.http = http.Server{
-		Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second,
-		IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
-	}
-	go func() {
-		defer close(s.ended)
-		_ = s.http.Serve(l) // it ends with Close
-	}()
-	return s, nil
+	return mux
 }
 
 // Watch has the server tell of what the checks and the registry say from now on.
